@@ -16,7 +16,7 @@
 /* Of the finest pass fewer bits do. */
 #define LEAST_BITS 20
 /* A pass is planned for some bits more, and a second for more still. */
-#define SPARE_BITS 4
+#define SPARE_BITS 1
 #define MORE_BITS 12
 /* Samples that a plan is made by. */
 #define LOOKED_AT ((size_t)4)
@@ -406,13 +406,13 @@ descend_until_near(clarke_gradient *gradient, bool *found, clarke_forward *outpu
 {
   const int bits[] = {all->bits + SPARE_BITS, all->bits + SPARE_BITS + MORE_BITS};
   bool enough = true;
-  clarke_status status = clarke_descent_plan_choose(plan, &enough, few, LEAST_BITS, all->err);
+  clarke_status status = clarke_descent_plan_choose(plan, &enough, few, LEAST_BITS);
 
   *found = false;
   if (status != CLARKE_OK || !enough)
     return status;
   for (size_t i = 0; i < sizeof bits / sizeof *bits && status == CLARKE_OK && !*found && enough; i++) {
-    status = clarke_descent_plan_choose(plan, &enough, few, bits[i], all->err);
+    status = clarke_descent_plan_choose(plan, &enough, few, bits[i]);
     if (status == CLARKE_OK)
       status = descend(gradient, found, outputs, all, plan);
     *found = *found && is_useful(gradient, all, enough);

@@ -332,7 +332,7 @@ START_TEST(chosen_plans)
         size_t slices = 0;
         bool enough = false, fits = true;
 
-        OK(clarke_descent_plan_choose(&chosen, &enough, &c.p, bits[b], &error));
+        OK(clarke_descent_plan_choose(&chosen, &enough, &c.p, bits[b]));
         for (size_t i = 0; i < c.k.g.n_steps; i++)
           slices += chosen.slices[i] + chosen.back_slices[i];
         for (size_t v = 0; v < c.k.g.n_values && b == 0; v++)

@@ -1,8 +1,9 @@
 /* How near each step of a gradient is to be: back from what its tensors ask for, by norms, and by the sizes that a pass over a few
  * samples has seen (docs/gradient.md). No bound rests on it. */
-#include "network/gradient/plan.h"
+#include "network/gradient/planning.h"
 
 #include "network/gradient/sliced.h"
+#include "network/piecewise.h"
 #include "network/slices/plan.h"
 
 #include <stdlib.h>
@@ -12,6 +13,9 @@
 #define SHARE 4
 /* Of the tensors: one that is smaller than this part of the largest entry of all is borne with as one of that size. */
 #define SMALLEST 0x1p-20
+/* Plans are tried from so many bits less on, and up to so many more. */
+#define COARSER 6
+#define FINER 12
 
 clarke_status
 clarke_descent_plan_init(clarke_descent_plan *plan, const clarke_graph *g, clarke_error *err)
@@ -67,16 +71,6 @@ clarke_descent_sizes_clear(clarke_descent_sizes *seen)
   free(seen->steepest);
 }
 
-/* A plan that is being made: the norms of errors that values and gradients bear, by lane. */
-typedef struct {
-  clarke_descent_plan *plan;
-  const clarke_descent *few;
-  const clarke_descent_sizes *seen;
-  double more;   /* samples there are for each that was seen */
-  double *value; /* n_values */
-  double *grad;
-} planning;
-
 static void
 lower(double *to, double v)
 {
@@ -84,52 +78,75 @@ lower(double *to, double v)
     *to = v;
 }
 
-/* The error that an entry of a constant's gradient bears; infinity where it is not in wrt, or all that was seen of it is zero. */
-static double
-borne_by(const planning *q, size_t value, double most, int bits)
-{
-  const clarke_graph *g = q->few->g;
-  double largest = 0;
+/* --- what tensors bear ------------------------------------------------------------------------- */
 
-  if (clarke_value_is_wrt(g, value))
-    largest = clarke_gradient_largest(q->few->gradient, g, g->values[value].parameter);
-  return largest > 0 ? ldexp(fmax(largest, SMALLEST * most), -bits) / (TENSOR_SHARE * sqrt(q->more)) : INFINITY;
+/* Before it is divided by 2^bits, the error that an entry of a parameter's gradient bears; 0 where it is not in wrt, or all that
+ * was seen of it is zero. */
+static void
+find_borne(clarke_planning *q)
+{
+  const clarke_descent *p = q->few;
+  double most = 0;
+
+  for (size_t i = 0; i < p->g->n_parameters; i++)
+    most = fmax(most, clarke_gradient_largest(p->gradient, p->g, i));
+  for (size_t i = 0; i < p->g->n_parameters; i++) {
+    const double largest = clarke_gradient_largest(p->gradient, p->g, i);
+
+    q->borne[i] = largest > 0 ? fmax(largest, SMALLEST * most) / sqrt(q->more) : 0;
+  }
 }
 
-/* What the constants of a step bear of its values, and of its output's gradient. */
+size_t
+clarke_planning_source(double *root, const clarke_planning *q, size_t i)
+{
+  const clarke_descent *p = q->few;
+  const size_t x = p->g->steps[i].in[0].value;
+  const clarke_step *gather = p->deferred[x];
+
+  *root = gather != NULL ? p->growths->growth[gather - p->g->steps][0].norm : 1;
+  return gather != NULL ? gather->in[0].value : x;
+}
+
+static void
+add_share(clarke_planning *q, clarke_share c)
+{
+  if (q->borne[c.parameter] > 0)
+    q->share[q->n_shares++] = c;
+}
+
+/* The shares of a step's constants. */
 static clarke_status
-note_constants(planning *q, size_t i, double most, int bits)
+find_shares(clarke_planning *q, size_t i)
 {
   const clarke_descent *p = q->few;
   const clarke_step *s = &p->g->steps[i];
-  const clarke_step *gather = p->deferred[s->in[0].value];
-  const size_t x = gather != NULL ? gather->in[0].value : s->in[0].value;
+  const size_t constant = s->kind == CLARKE_DENSE ? s->dense.weight : s->kind == CLARKE_SCALE ? s->in[1].value : CLARKE_NONE;
   clarke_status status = CLARKE_OK;
+  double root;
 
-  if (s->kind == CLARKE_DENSE || s->kind == CLARKE_SCALE) {
-    const double borne = borne_by(q, s->kind == CLARKE_DENSE ? s->dense.weight : s->in[1].value, most, bits);
-
-    lower(&q->grad[s->out], borne / q->seen->by_grad[i]);
-    lower(&q->value[x], borne / q->seen->by_value[i]);
-  }
+  if (constant != CLARKE_NONE && clarke_value_is_wrt(p->g, constant))
+    add_share(q, (clarke_share){i, p->g->values[constant].parameter, clarke_planning_source(&root, q, i), q->seen->by_grad[i],
+                                q->seen->by_value[i], (double)(s->dense.blocks * s->dense.repeat * q->few->r->samples)});
   for (size_t k = 0; k < s->n_in && s->kind == CLARKE_SUM && status == CLARKE_OK; k++) {
-    const double borne = borne_by(q, s->in[k].value, most, bits);
+    const double copies = fabs(s->in[k].coef) * (double)p->lanes * clarke_lane_root(p);
     size_t taken = 1;
-    bool cancels = false;
+    bool cancels = true;
 
-    if (borne == INFINITY)
-      continue;
-    status = clarke_operand_cancels(&cancels, p->g, s, k, p->err);
-    if (status != CLARKE_OK || cancels)
-      continue;
-    status = clarke_most_taken(&taken, p->g, s, s->in[k].value, p->err);
-    lower(&q->grad[s->out], borne / (fabs(s->in[k].coef) * sqrt((double)taken) * (double)p->lanes * clarke_lane_root(p)));
+    if (clarke_value_is_wrt(p->g, s->in[k].value))
+      status = clarke_operand_cancels(&cancels, p->g, s, k, p->err);
+    if (status == CLARKE_OK && !cancels)
+      status = clarke_most_taken(&taken, p->g, s, s->in[k].value, p->err);
+    if (status == CLARKE_OK && !cancels)
+      add_share(q, (clarke_share){i, p->g->values[s->in[k].value].parameter, CLARKE_NONE, copies * sqrt((double)taken), 0, 0});
   }
   return status;
 }
 
-static double
-growth_of(const planning *q, size_t i, size_t k)
+/* --- a plan ------------------------------------------------------------------------------------ */
+
+double
+clarke_planning_growth(const clarke_planning *q, size_t i, size_t k)
 {
   const clarke_step *s = &q->few->g->steps[i];
 
@@ -137,13 +154,15 @@ growth_of(const planning *q, size_t i, size_t k)
     return 1;
   if (s->kind == CLARKE_DENSE)
     return clarke_dense_growth(q->few, s);
+  if (s->kind == CLARKE_PIECEWISE)
+    return clarke_piecewise_lipschitz(q->few->g, s);
   return s->kind == CLARKE_NORMALIZE ? q->seen->steepest[i] : q->few->growths->growth[i][k].norm;
 }
 
 /* Gradients bear what those behind them do, on the way back; values what those before them do. The loss's gradient turns by less
  * than an output's error over the number of samples; and a normalization's derivative by twice that of its output. */
 static void
-spread(planning *q)
+spread(clarke_planning *q)
 {
   const clarke_descent *p = q->few;
   const clarke_graph *g = p->g;
@@ -151,7 +170,7 @@ spread(planning *q)
   for (size_t i = 0; i < g->n_steps; i++)
     for (size_t k = 0; k < g->steps[i].n_in && p->needed[g->steps[i].out]; k++)
       if (p->carries[g->steps[i].in[k].value])
-        lower(&q->grad[g->steps[i].out], q->grad[g->steps[i].in[k].value] / growth_of(q, i, k));
+        lower(&q->grad[g->steps[i].out], q->grad[g->steps[i].in[k].value] / clarke_planning_growth(q, i, k));
   if (p->loss->kind != CLARKE_LOSS_SUM)
     lower(&q->value[g->output], q->grad[g->output] * (double)p->loss->samples);
   for (size_t i = g->n_steps; i-- > 0;) {
@@ -164,22 +183,28 @@ spread(planning *q)
                                  (4 * q->seen->grad[s->out] * q->seen->steepest[i]));
     for (size_t k = 0; k < s->n_in; k++)
       if (!g->values[s->in[k].value].constant)
-        lower(&q->value[s->in[k].value], q->value[s->out] / growth_of(q, i, k));
+        lower(&q->value[s->in[k].value], q->value[s->out] / clarke_planning_growth(q, i, k));
   }
+}
+
+double
+clarke_planning_taken(const clarke_planning *q, size_t i, size_t slices, size_t inner, double norm, double most)
+{
+  const clarke_dense *d = &q->few->g->steps[i].dense;
+  const double columns = (double)(d->blocks * d->repeat * (q->few->n / q->few->lanes));
+  int top = 0;
+
+  frexp(most, &top);
+  return clarke_rounded_gamma((double)inner) * q->few->growths->size[i] *
+         (slices == 0 ? norm : fmin(norm, clarke_sliced_tail(top, slices, (double)inner * columns)));
 }
 
 /* How many slices a product of `inner` takes, of what has such a norm and such a largest entry. */
 static size_t
-slices_for(bool *enough, const planning *q, size_t i, size_t inner, double norm, double most, double borne)
+slices_for(bool *enough, const clarke_planning *q, size_t i, size_t inner, double norm, double most, double borne)
 {
-  const clarke_dense *d = &q->few->g->steps[i].dense;
-  const double columns = (double)(d->blocks * d->repeat * (q->few->n / q->few->lanes));
-  const double rounded = clarke_rounded_gamma((double)inner) * q->few->growths->size[i];
-  int top = 0;
-
-  frexp(most, &top);
   for (size_t k = 0; k <= CLARKE_GRADIENT_MOST; k++)
-    if (rounded * (k == 0 ? norm : fmin(norm, clarke_sliced_tail(top, k, (double)inner * columns))) <= borne / SHARE)
+    if (clarke_planning_taken(q, i, k, inner, norm, most) <= borne / SHARE)
       return k;
   *enough = false;
   return CLARKE_GRADIENT_MOST;
@@ -193,7 +218,7 @@ is_fine(double size, double borne)
 
 /* Do pairs round a step's output by less than it bears? A mean is a sum of a group. */
 static bool
-is_within_pairs(const planning *q, size_t i)
+is_within_pairs(const clarke_planning *q, size_t i)
 {
   const clarke_step *s = &q->few->g->steps[i];
   const double m = s->kind == CLARKE_NORMALIZE ? (double)clarke_step_group_size(s, q->few->r->samples) : 1;
@@ -203,36 +228,55 @@ is_within_pairs(const planning *q, size_t i)
 
 /* Of a DENSE step, whose operand may be gathered. */
 static void
-plan_dense(planning *q, bool *enough, size_t i)
+plan_dense(clarke_planning *q, bool *enough, size_t i)
 {
   bool in_pairs = true;
   const clarke_descent *p = q->few;
-  const clarke_step *s = &p->g->steps[i], *gather = p->deferred[s->in[0].value];
-  const size_t x = gather != NULL ? gather->in[0].value : s->in[0].value;
-  const double root = gather != NULL ? p->growths->growth[gather - p->g->steps][0].norm : 1;
+  const clarke_step *s = &p->g->steps[i];
+  double root;
+  const size_t x = clarke_planning_source(&root, q, i);
 
   q->plan->slices[i] = slices_for(&in_pairs, q, i, s->dense.inner, root * q->seen->value[x], q->seen->value_most[x],
                                   q->value[s->out]);
   q->plan->in_digits = q->plan->in_digits || !in_pairs;
+  q->plan->back_slices[i] = 0;
   if (p->carries[x])
     q->plan->back_slices[i] = slices_for(enough, q, i, s->dense.outer, q->seen->grad[s->out], q->seen->grad_most[s->out],
                                          q->grad[s->in[0].value]);
 }
 
-static clarke_status
-choose(planning *q, bool *enough, int bits)
+/* What is kept in pairs. */
+static void
+plan_pairs(clarke_planning *q)
+{
+  const clarke_graph *g = q->few->g;
+
+  for (size_t v = 0; v < g->n_values; v++) {
+    const size_t producer = g->values[v].producer;
+    const bool dense = producer != CLARKE_NONE && g->steps[producer].kind == CLARKE_DENSE;
+
+    q->plan->borne[v] = q->value[v];
+    q->plan->fine[v] = dense ? q->plan->slices[producer] > 0 : is_fine(q->seen->value[v], q->value[v]);
+    q->plan->fine_back[v] = is_fine(q->seen->grad[v], q->grad[v]);
+  }
+}
+
+/* A plan by which each share, each value and each gradient makes a part of what is borne. */
+static void
+choose(clarke_planning *q, bool *enough, int bits)
 {
   const clarke_descent *p = q->few;
-  double most = 0;
-  clarke_status status = CLARKE_OK;
 
-  for (size_t i = 0; i < p->g->n_parameters; i++)
-    most = fmax(most, clarke_gradient_largest(p->gradient, p->g, i));
   for (size_t v = 0; v < p->g->n_values; v++)
     q->value[v] = q->grad[v] = INFINITY;
-  for (size_t i = 0; i < p->g->n_steps && status == CLARKE_OK; i++)
-    if (p->needed[p->g->steps[i].out])
-      status = note_constants(q, i, most, bits);
+  for (size_t i = 0; i < q->n_shares; i++) {
+    const clarke_share *c = &q->share[i];
+    const double borne = ldexp(q->borne[c->parameter], -bits) / TENSOR_SHARE;
+
+    lower(&q->grad[p->g->steps[c->step].out], borne / c->by_grad);
+    if (c->x != CLARKE_NONE)
+      lower(&q->value[c->x], borne / c->by_value);
+  }
   spread(q);
   *enough = true;
   q->plan->in_digits = false;
@@ -244,15 +288,80 @@ choose(planning *q, bool *enough, int bits)
       q->plan->in_digits = q->plan->in_digits || (p->needed[p->g->steps[i].out] && !is_within_pairs(q, i));
   else if (q->plan->in_digits)
     *enough = q->plan->in_digits = false;
-  for (size_t v = 0; v < p->g->n_values; v++) {
-    const size_t producer = p->g->values[v].producer;
-    const bool dense = producer != CLARKE_NONE && p->g->steps[producer].kind == CLARKE_DENSE;
+  plan_pairs(q);
+}
 
-    q->plan->borne[v] = q->value[v];
-    q->plan->fine[v] = dense ? q->plan->slices[producer] > 0 : is_fine(q->seen->value[v], q->value[v]);
-    q->plan->fine_back[v] = is_fine(q->seen->grad[v], q->grad[v]);
+/* --- less where it is enough -------------------------------------------------------------------- */
+
+/* The slices of a product, and what one of them costs. */
+typedef struct {
+  size_t *slices, step;
+  double work;
+} saving;
+
+static int
+by_work(const void *a, const void *b)
+{
+  const saving *x = a, *y = b;
+
+  return x->work != y->work ? (x->work < y->work) - (x->work > y->work) : (x->slices > y->slices) - (x->slices < y->slices);
+}
+
+/* Gives a product so many slices; what is made of none is kept in doubles. */
+static void
+set_slices(const clarke_planning *q, const saving *of, size_t slices)
+{
+  *of->slices = slices;
+  if (of->slices == q->plan->slices + of->step)
+    q->plan->fine[q->few->g->steps[of->step].out] = slices > 0;
+}
+
+/* Takes slices from the products that cost most, as long as bounds are foretold to be near enough. */
+static clarke_status
+save_slices(clarke_planning *q, int bits)
+{
+  const clarke_graph *g = q->few->g;
+  saving *all = malloc((2 * g->n_steps + 1) * sizeof *all);
+  size_t n = 0;
+
+  if (all == NULL)
+    return clarke_no_memory(q->few->err);
+  for (size_t i = 0; i < g->n_steps; i++) {
+    const clarke_dense *d = &g->steps[i].dense;
+    const double work = (double)(d->blocks * d->repeat) * (double)(d->outer * d->inner);
+
+    if (g->steps[i].kind != CLARKE_DENSE || !q->few->needed[g->steps[i].out])
+      continue;
+    if (!q->plan->in_digits)
+      all[n++] = (saving){q->plan->slices + i, i, work};
+    all[n++] = (saving){q->plan->back_slices + i, i, work};
   }
-  return status;
+  qsort(all, n, sizeof *all, by_work);
+  for (size_t k = 0; k < n; k++)
+    while (*all[k].slices > 0) {
+      set_slices(q, &all[k], *all[k].slices - 1);
+      if (clarke_plan_foretell(q, bits))
+        continue;
+      set_slices(q, &all[k], *all[k].slices + 1);
+      break;
+    }
+  free(all);
+  return CLARKE_OK;
+}
+
+/* The coarsest plan that is foretold to be near enough, and what can be saved of that. */
+static clarke_status
+choose_near(clarke_planning *q, bool *enough, int bits)
+{
+  int at = bits - COARSER;
+  bool still = true;
+
+  choose(q, enough, at);
+  while (*enough && still && at < bits + FINER && !clarke_plan_foretell(q, bits))
+    choose(q, &still, ++at);
+  if (!still)
+    choose(q, &still, --at);
+  return *enough && clarke_plan_foretell(q, bits) ? save_slices(q, bits) : CLARKE_OK;
 }
 
 void
@@ -265,16 +374,41 @@ clarke_descent_plan_finest(clarke_descent_plan *plan, const clarke_graph *g)
     plan->fine[v] = plan->fine_back[v] = true;
 }
 
-clarke_status
-clarke_descent_plan_choose(clarke_descent_plan *plan, bool *enough, const clarke_descent *few, int bits, clarke_error *err)
+static clarke_status
+planning_init(clarke_planning *q)
 {
-  planning q = {.plan = plan, .few = few, .seen = few->seen, .more = (double)few->r->samples / (double)few->n};
-  clarke_status status;
+  const clarke_graph *g = q->few->g;
+  size_t shares = 0;
 
-  q.value = malloc((few->g->n_values + 1) * sizeof *q.value);
-  q.grad = malloc((few->g->n_values + 1) * sizeof *q.grad);
-  status = q.value != NULL && q.grad != NULL ? choose(&q, enough, bits) : clarke_no_memory(err);
+  for (size_t i = 0; i < g->n_steps; i++)
+    shares += 1 + g->steps[i].n_in;
+  q->value = malloc((g->n_values + 1) * sizeof *q->value);
+  q->grad = malloc((g->n_values + 1) * sizeof *q->grad);
+  q->borne = calloc(g->n_parameters + 1, sizeof *q->borne);
+  q->off = malloc((g->n_parameters + 1) * sizeof *q->off);
+  q->share = malloc((shares + 1) * sizeof *q->share);
+  return q->value != NULL && q->grad != NULL && q->borne != NULL && q->off != NULL && q->share != NULL
+           ? CLARKE_OK
+           : clarke_no_memory(q->few->err);
+}
+
+clarke_status
+clarke_descent_plan_choose(clarke_descent_plan *plan, bool *enough, const clarke_descent *few, int bits)
+{
+  clarke_planning q = {.plan = plan, .few = few, .seen = few->seen, .more = (double)few->r->samples / (double)few->n};
+  clarke_status status = planning_init(&q);
+
+  if (status == CLARKE_OK)
+    find_borne(&q);
+  for (size_t i = 0; i < few->g->n_steps && status == CLARKE_OK; i++)
+    if (few->needed[few->g->steps[i].out])
+      status = find_shares(&q, i);
+  if (status == CLARKE_OK)
+    status = choose_near(&q, enough, bits);
   free(q.value);
   free(q.grad);
+  free(q.borne);
+  free(q.off);
+  free(q.share);
   return status;
 }
