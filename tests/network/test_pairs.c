@@ -465,7 +465,8 @@ check_weight(const cut_weight *c, size_t count, bool *left_out)
   for (size_t s = 0; s < c->w.cut.slices; s++) {
     size_t n = 0;
 
-    check_reach(&c->w, s, count);
+    if (c->w.cut.used[s])
+      check_reach(&c->w, s, count);
 
     for (size_t e = 0; e < count && c->w.few[s] != NULL; e++)
       if (c->w.cut.digit[s * c->w.cut.plane + e] != 0) {

@@ -348,7 +348,9 @@ piecewise_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
 
       if (at >= 0 && plain)
         x->at[e] += slope[at].high * g->at[e];
-      else if (at >= 0)
+      else if (at >= 0 && slope[at].high == 1 && slope[at].low == 0)
+        clarke_normed_add(x, e, clarke_normed_get(g, e));
+      else if (at >= 0 && slope[at].high != 0)
         clarke_normed_add(x, e, clarke_pair_multiply(slope[at], clarke_normed_get(g, e)));
     }
   }

@@ -185,6 +185,17 @@ clarke_line_slope(const clarke_lines *l, const clarke_graph *g, const clarke_ste
   return (clarke_pair){g->values[pieces->slope].real[pieces->slope_map != NULL ? pieces->slope_map[f] : f], 0};
 }
 
+/* c + slope x; of lines through 0 with slope 0 or 1 without a rounding. */
+static clarke_pair
+on_line(clarke_pair c, clarke_pair slope, clarke_pair x)
+{
+  if (c.high == 0 && slope.high == 0)
+    return c;
+  if (c.high == 0 && slope.high == 1 && slope.low == 0)
+    return x;
+  return clarke_pair_add(c, clarke_pair_multiply(slope, x));
+}
+
 /* At a kink either line has the value: the left one is taken. */
 static clarke_status
 piecewise_forward(clarke_descent *p, const clarke_step *s)
@@ -208,7 +219,7 @@ piecewise_forward(clarke_descent *p, const clarke_step *s)
       if (plain)
         y->at[e] = l.constant[at].high + slope[at].high * x->at[e];
       else
-        clarke_normed_put(y, e, clarke_pair_add(l.constant[at], clarke_pair_multiply(slope[at], clarke_normed_get(x, e))));
+        clarke_normed_put(y, e, on_line(l.constant[at], slope[at], clarke_normed_get(x, e)));
     }
   }
   take_errors(p, y, x, l.steepest, 8 * clarke_unit_of(y) * l.steepest);

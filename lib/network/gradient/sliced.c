@@ -73,27 +73,35 @@ clarke_sliced_room(clarke_sliced *m, size_t count, size_t slices, int bits)
 
 /* --- weights --------------------------------------------------------------------------------- */
 
-/* Lists the numbers of slices that have few. */
-static clarke_status
-list_few(clarke_sliced_weight *w, clarke_error *err)
+/* One slice of n numbers, which lose it. How many numbers are left. */
+static size_t
+cut_numbers(double *slice, double *rest, size_t n, double unit)
 {
-  const clarke_sliced *m = &w->cut;
+  const double by = 0x1.8p52 * unit;
+  size_t left = 0;
 
-  for (size_t s = 0; s < m->slices; s++) {
-    const double *digit = m->digit + s * m->plane;
-    size_t n = 0;
+  for (size_t i = 0; i < n; i++) {
+    const double digit = (rest[i] + by) - by;
 
-    for (size_t e = 0; e < m->plane && m->used[s]; e++)
-      n += digit[e] != 0;
-    if (n == 0 || n > m->plane / SPARSE || w->reach[s] < w->layout.inner)
-      continue;
-    w->few[s] = malloc(n * sizeof **w->few);
-    if (w->few[s] == NULL)
-      return clarke_no_memory(err);
-    for (size_t e = 0; e < m->plane; e++)
-      if (digit[e] != 0)
-        w->few[s][w->n_few[s]++] = e;
+    slice[i] = digit;
+    rest[i] -= digit; /* without error */
+    left += rest[i] != 0;
   }
+  return left;
+}
+
+/* Lists the numbers of slice s, n of them. */
+static clarke_status
+list_few(clarke_sliced_weight *w, size_t s, size_t n, clarke_error *err)
+{
+  const double *digit = w->cut.digit + s * w->cut.plane;
+
+  w->few[s] = malloc(n * sizeof **w->few);
+  if (w->few[s] == NULL)
+    return clarke_no_memory(err);
+  for (size_t e = 0; e < w->cut.plane; e++)
+    if (digit[e] != 0)
+      w->few[s][w->n_few[s]++] = e;
   return CLARKE_OK;
 }
 
@@ -163,30 +171,46 @@ find_reach(clarke_sliced_weight *w, size_t s, clarke_error *err)
   return CLARKE_OK;
 }
 
-/* Slices of all of it; what is left is looked at, and dropped. */
+/* A slice that is cut: how long its sums may be, and a list of its numbers where they are few. */
+static clarke_status
+look_at_slice(clarke_sliced_weight *w, size_t s, clarke_error *err)
+{
+  const double *digit = w->cut.digit + s * w->cut.plane;
+  size_t n = 0;
+  clarke_status status;
+
+  for (size_t e = 0; e < w->cut.plane; e++)
+    n += digit[e] != 0;
+  w->cut.used[s] = n > 0;
+  status = n > 0 ? find_reach(w, s, err) : CLARKE_OK;
+  if (status == CLARKE_OK && n > 0 && n <= w->cut.plane / SPARSE && w->reach[s] >= w->layout.inner)
+    status = list_few(w, s, n, err);
+  return status;
+}
+
+/* As many slices as it takes, and zeros for others; what is left is looked at, and dropped. */
 static clarke_status
 cut_weight(clarke_sliced_weight *w, clarke_error *err)
 {
   const size_t count = w->cut.plane;
-  double *high = malloc((count + 1) * sizeof *high), *low = calloc(count + 1, sizeof *low);
+  double *rest = malloc((count + 1) * sizeof *rest);
+  size_t left = count;
   clarke_status status = CLARKE_OK;
 
-  if (high == NULL || low == NULL ||
-      clarke_sliced_room(&w->cut, count, CLARKE_GRADIENT_WEIGHT_MOST, CLARKE_GRADIENT_WEIGHT_SLICE) == NULL) {
-    free(high);
-    free(low);
-    return clarke_no_memory(err);
+  w->cut.bits = CLARKE_GRADIENT_WEIGHT_SLICE;
+  w->cut.slices = CLARKE_GRADIENT_WEIGHT_MOST;
+  w->cut.digit = calloc(count * CLARKE_GRADIENT_WEIGHT_MOST + 1, sizeof *w->cut.digit);
+  if (rest == NULL || w->cut.digit == NULL)
+    status = clarke_no_memory(err);
+  else
+    memcpy(rest, w->all, count * sizeof *rest);
+  for (size_t s = 0; s < w->cut.slices && status == CLARKE_OK && left > 0; s++) {
+    left = cut_numbers(w->cut.digit + s * count, rest, count, unit_of(&w->cut, s));
+    status = look_at_slice(w, s, err);
   }
-  memcpy(high, w->all, count * sizeof *high);
-  clarke_sliced_cut(&w->cut, 0, high, low, count);
-  w->whole = true;
-  for (size_t e = 0; e < count; e++)
-    w->whole = w->whole && high[e] == 0 && low[e] == 0;
-  free(high);
-  free(low);
-  for (size_t s = 0; s < w->cut.slices && status == CLARKE_OK; s++)
-    status = find_reach(w, s, err);
-  return status == CLARKE_OK ? list_few(w, err) : status;
+  w->whole = left == 0;
+  free(rest);
+  return status;
 }
 
 clarke_status
