@@ -376,8 +376,9 @@ max_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
     return CLARKE_OK;
   from = clarke_winners(p, step);
   status = from != NULL ? clarke_note_operand(p, s, g, p->growths->growth[step][0].norm, 0) : clarke_no_memory(p->err);
-  for (size_t e = 0; e < p->g->values[s->out].count * p->n && status == CLARKE_OK; e++)
-    clarke_normed_add(x, from[e] * p->n + e % p->n, clarke_normed_get(g, e));
+  for (size_t f = 0; f < p->g->values[s->out].count && status == CLARKE_OK; f++)
+    for (size_t j = 0, e = f * p->n; j < p->n; j++, e++)
+      clarke_normed_add(x, from[e] * p->n + j, clarke_normed_get(g, e));
   free(from);
   return status;
 }

@@ -28,6 +28,9 @@ forward_error(const clarke_planning *q, size_t i)
     return clarke_planning_growth(q, i, 0) * q->value[x] +
            clarke_planning_taken(q, i, q->plan->slices[i], s->dense.inner, root * q->seen->value[x], q->seen->value_most[x]);
   }
+  if (s->kind == CLARKE_NORMALIZE) /* its mean is rounded by a part of sizes, and its sizes are the root of so many */
+    return clarke_planning_growth(q, i, 0) * (q->value[s->in[0].value] + rounding(true, 48) * q->seen->value[s->in[0].value]) +
+           rounding(fine, 32) * q->seen->value[s->out];
   for (size_t k = 0; k < s->n_in; k++)
     if (!p->g->values[s->in[k].value].constant)
       error += clarke_planning_growth(q, i, k) * (q->value[s->in[k].value] +
@@ -44,7 +47,7 @@ turned_by(const clarke_planning *q, size_t i)
   const double steep = q->seen->steepest[i], m = s->kind == CLARKE_NORMALIZE ? (double)clarke_step_group_size(s, p->n) : 1;
 
   return s->kind == CLARKE_NORMALIZE
-           ? steep * (steep * q->value[s->in[0].value] + 2 * q->value[s->out]) / sqrt(m) + 4 * steep * rounding(true, q->more * m)
+           ? steep * (steep * q->value[s->in[0].value] + 2 * q->value[s->out]) / sqrt(m) + 4 * steep * rounding(true, 16)
            : 0;
 }
 

@@ -258,8 +258,9 @@ max_forward(clarke_descent *p, const clarke_step *s)
 
   if (from == NULL)
     return clarke_no_memory(p->err);
-  for (size_t e = 0; e < p->g->values[s->out].count * p->n; e++)
-    clarke_normed_put(y, e, clarke_normed_get(x, from[e] * p->n + e % p->n));
+  for (size_t f = 0; f < p->g->values[s->out].count; f++)
+    for (size_t j = 0, e = f * p->n; j < p->n; j++, e++)
+      clarke_normed_put(y, e, clarke_normed_get(x, from[e] * p->n + j));
   free(from);
   /* doubles drop the low parts of pairs */
   take_errors(p, y, x, grow, y->low == NULL && x->low != NULL ? CLARKE_DOUBLE_UNIT * grow : 0);

@@ -11,8 +11,50 @@ typedef struct {
   const clarke_step *s;
   size_t columns, width; /* a column's samples: width of them */
   double m;              /* entries of a group */
-  double gamma, unit;    /* what a sum over one takes; an operation that ends in y */
+  double gamma, unit;    /* what a mean over one takes; an operation that ends in y */
 } normalizing;
+
+/* At least what a mean of m pairs takes of the mean of their sizes. The sum is made of n = 2 m doubles, whose sizes are S together: what
+ * TwoSum leaves of the first part goes to the second, n u S at most, and of the second to the third, n^2 u^2 S, which alone rounds:
+ * n^3 u^3 S, u = 2^-53. The rest is a few operations on pairs. */
+static double
+gamma_of_mean(double m)
+{
+  const double n = 2 * m;
+
+  return (16 * CLARKE_PAIR_UNIT + n * n * n * 0x1p-157) * (1 + 0x1p-20);
+}
+
+/* A sum of pairs in three parts. */
+typedef struct {
+  double first, second, third;
+} long_sum;
+
+static void
+add_double(long_sum *to, double x)
+{
+  const clarke_pair a = clarke_two_sum(to->first, x), b = clarke_two_sum(to->second, a.low);
+
+  to->first = a.high;
+  to->second = b.high;
+  to->third += b.low;
+}
+
+static void
+add_pair(long_sum *to, clarke_pair x)
+{
+  add_double(to, x.high);
+  if (x.low != 0)
+    add_double(to, x.low);
+}
+
+static clarke_pair
+pair_of(const long_sum *sum)
+{
+  const clarke_pair s = clarke_two_sum(sum->first, sum->second);
+
+  return clarke_two_sum(s.high, s.low + sum->third);
+}
 
 static normalizing
 normalizing_of(clarke_descent *p, const clarke_step *s)
@@ -20,7 +62,7 @@ normalizing_of(clarke_descent *p, const clarke_step *s)
   const double unit = clarke_unit_of(&p->value[s->out]);
   const size_t columns = s->grouping.couples ? 1 : p->n, m = clarke_step_group_size(s, p->n);
 
-  return (normalizing){p, s, columns, p->n / columns, (double)m, clarke_bound_gamma((double)m + 16, CLARKE_PAIR_UNIT), unit};
+  return (normalizing){p, s, columns, p->n / columns, (double)m, gamma_of_mean((double)m), unit};
 }
 
 /* Calls `go` for each row of a group: `width` entries from `at` on. */
@@ -54,7 +96,8 @@ divided(clarke_pair x, double m)
 /* --- forward --------------------------------------------------------------------------------- */
 
 typedef struct {
-  clarke_pair sum, squares, mean, factor;
+  long_sum sum, squares;
+  clarke_pair mean, factor;
   double absolute; /* the sum of |x| */
 } moments;
 
@@ -65,7 +108,7 @@ add_up(const normalizing *q, size_t at, void *context)
   moments *to = context;
 
   for (size_t j = at; j < at + q->width; j++) {
-    to->sum = clarke_pair_add(to->sum, clarke_normed_get(x, j));
+    add_pair(&to->sum, clarke_normed_get(x, j));
     to->absolute += fabs(x->at[j]);
   }
 }
@@ -82,7 +125,7 @@ centre(const normalizing *q, size_t at, void *context)
     const clarke_pair c = clarke_pair_add(clarke_normed_get(x, j), minus(to->mean));
 
     clarke_normed_put(y, j, c);
-    to->squares = clarke_pair_add(to->squares, clarke_pair_multiply(c, c));
+    add_pair(&to->squares, clarke_pair_multiply(c, c));
   }
 }
 
@@ -159,17 +202,19 @@ clarke_normalized_forward(clarke_descent *p, const clarke_step *s)
   for (size_t c = 0; c < q.columns; c++)
     for (size_t g = 0; g < s->grouping.groups; g++) {
       const size_t lane = p->lanes == 1 ? 0 : c;
-      moments of = {{0, 0}, {0, 0}, {0, 0}, {0, 0}, 0};
+      moments of = {0};
+      clarke_pair squares;
       group_bounds b;
       double d;
 
       each_row(&q, g, c, add_up, &of);
-      of.mean = divided(of.sum, q.m);
+      of.mean = divided(pair_of(&of.sum), q.m);
       each_row(&q, g, c, centre, &of);
-      p->lost = p->lost || !isfinite(of.squares.high) || !isfinite(of.squares.low);
+      squares = pair_of(&of.squares);
+      p->lost = p->lost || !isfinite(squares.high) || !isfinite(squares.low);
       if (p->lost)
         return CLARKE_OK;
-      of.factor = to->factor[g * q.columns + c] = root_factor(&d, divided(of.squares, q.m), s->epsilon);
+      of.factor = to->factor[g * q.columns + c] = root_factor(&d, divided(squares, q.m), s->epsilon);
       each_row(&q, g, c, divide, &of);
       b = bounds_of(&q, &of, d, p->seen != NULL ? 0 : x->error[lane]); /* a look needs no bound */
       to->steepest = fmax(to->steepest, b.steepest);
@@ -190,7 +235,8 @@ clarke_normalized_forward(clarke_descent *p, const clarke_step *s)
 /* --- back ------------------------------------------------------------------------------------ */
 
 typedef struct {
-  clarke_pair sum, product, factor; /* of g; of g y */
+  long_sum g, gy;
+  clarke_pair sum, product, factor; /* their means; 1 / d */
 } slopes;
 
 static void
@@ -200,8 +246,8 @@ add_slopes(const normalizing *q, size_t at, void *context)
   slopes *to = context;
 
   for (size_t j = at; j < at + q->width; j++) {
-    to->sum = clarke_pair_add(to->sum, clarke_normed_get(g, j));
-    to->product = clarke_pair_add(to->product, clarke_pair_multiply(clarke_normed_get(g, j), clarke_normed_get(y, j)));
+    add_pair(&to->g, clarke_normed_get(g, j));
+    add_pair(&to->gy, clarke_pair_multiply(clarke_normed_get(g, j), clarke_normed_get(y, j)));
   }
 }
 
@@ -234,11 +280,11 @@ clarke_normalized_back(clarke_descent *p, const clarke_step *s)
   status = clarke_note_operand(p, s, &p->grad[s->out], of->steepest, clarke_bound_up(4 * q.gamma * of->steepest + of->turned));
   for (size_t c = 0; c < q.columns && status == CLARKE_OK; c++)
     for (size_t g = 0; g < s->grouping.groups; g++) {
-      slopes back = {{0, 0}, {0, 0}, of->factor[g * q.columns + c]};
+      slopes back = {.factor = of->factor[g * q.columns + c]};
 
       each_row(&q, g, c, add_slopes, &back);
-      back.sum = minus(divided(back.sum, q.m));
-      back.product = minus(divided(back.product, q.m));
+      back.sum = minus(divided(pair_of(&back.g), q.m));
+      back.product = minus(divided(pair_of(&back.gy), q.m));
       each_row(&q, g, c, turn_back, &back);
     }
   return status;

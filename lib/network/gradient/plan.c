@@ -216,14 +216,14 @@ is_fine(double size, double borne)
   return size * CLARKE_DOUBLE_UNIT > borne / SHARE;
 }
 
-/* Do pairs round a step's output by less than it bears? A mean is a sum of a group. */
+/* Do pairs round a step's output by less than it bears? */
 static bool
 is_within_pairs(const clarke_planning *q, size_t i)
 {
   const clarke_step *s = &q->few->g->steps[i];
-  const double m = s->kind == CLARKE_NORMALIZE ? (double)clarke_step_group_size(s, q->few->r->samples) : 1;
+  const double operations = s->kind == CLARKE_NORMALIZE ? 64 : 8;
 
-  return q->seen->value[s->out] * clarke_bound_gamma(2 * m + 8, CLARKE_PAIR_UNIT) <= q->value[s->out] / SHARE;
+  return q->seen->value[s->out] * clarke_bound_gamma(operations, CLARKE_PAIR_UNIT) <= q->value[s->out] / SHARE;
 }
 
 /* Of a DENSE step, whose operand may be gathered. */

@@ -120,11 +120,12 @@ measure_pieces(double *piece, const clarke_sliced_weight *w, size_t s, size_t fi
       piece[k / PIECE * l->rows + i] += fabs(digit[k * l->rows + i]) * per_unit;
   for (size_t i = 0; i < l->rows && !l->transposed; i++)
     for (size_t k = 0; k < l->inner; k += PIECE) {
-      double sum = 0;
+      const size_t n = l->inner - k < PIECE ? l->inner - k : PIECE;
+      double sum[4] = {0}; /* side by side: additions wait for no other */
 
-      for (size_t e = k; e < l->inner && e < k + PIECE; e++)
-        sum += fabs(digit[i * l->inner + e]);
-      piece[k / PIECE * l->rows + i] = sum * per_unit;
+      for (size_t e = 0; e < n; e++)
+        sum[e % 4] += fabs(digit[i * l->inner + k + e]);
+      piece[k / PIECE * l->rows + i] = ((sum[0] + sum[1]) + (sum[2] + sum[3])) * per_unit;
     }
 }
 
@@ -217,13 +218,9 @@ clarke_status
 clarke_sliced_weight_make(clarke_sliced_weight *w, bool *fits, const double *all, size_t count, clarke_sliced_layout layout,
                           bool slices, clarke_error *err)
 {
-  double largest = 0;
-
   *w = (clarke_sliced_weight){.all = all, .layout = layout,
                               .cut = {.plane = count, .stride = layout.transposed ? layout.rows : layout.inner}};
-  for (size_t e = 0; e < count; e++)
-    largest = fabs(all[e]) > largest ? fabs(all[e]) : largest;
-  *fits = clarke_sliced_top(&w->cut.top, largest);
+  *fits = clarke_sliced_top(&w->cut.top, clarke_largest_double(all, count));
   return *fits && slices ? cut_weight(w, err) : CLARKE_OK;
 }
 
