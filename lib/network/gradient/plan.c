@@ -216,29 +216,17 @@ is_fine(double size, double borne)
   return size * CLARKE_DOUBLE_UNIT > borne / SHARE;
 }
 
-/* Do pairs round a step's output by less than it bears? */
-static bool
-is_within_pairs(const clarke_planning *q, size_t i)
-{
-  const clarke_step *s = &q->few->g->steps[i];
-  const double operations = s->kind == CLARKE_NORMALIZE ? 64 : 8;
-
-  return q->seen->value[s->out] * clarke_bound_gamma(operations, CLARKE_PAIR_UNIT) <= q->value[s->out] / SHARE;
-}
-
-/* Of a DENSE step, whose operand may be gathered. */
+/* Of a DENSE step, whose operand may be gathered. *in_pairs, *enough: false where there are too few slices forward, back. */
 static void
-plan_dense(clarke_planning *q, bool *enough, size_t i)
+plan_dense(clarke_planning *q, bool *in_pairs, bool *enough, size_t i)
 {
-  bool in_pairs = true;
   const clarke_descent *p = q->few;
   const clarke_step *s = &p->g->steps[i];
   double root;
   const size_t x = clarke_planning_source(&root, q, i);
 
-  q->plan->slices[i] = slices_for(&in_pairs, q, i, s->dense.inner, root * q->seen->value[x], q->seen->value_most[x],
+  q->plan->slices[i] = slices_for(in_pairs, q, i, s->dense.inner, root * q->seen->value[x], q->seen->value_most[x],
                                   q->value[s->out]);
-  q->plan->in_digits = q->plan->in_digits || !in_pairs;
   q->plan->back_slices[i] = 0;
   if (p->carries[x])
     q->plan->back_slices[i] = slices_for(enough, q, i, s->dense.outer, q->seen->grad[s->out], q->seen->grad_most[s->out],
@@ -263,9 +251,10 @@ plan_pairs(clarke_planning *q)
 
 /* A plan by which each share, each value and each gradient makes a part of what is borne. */
 static void
-choose(clarke_planning *q, bool *enough, int bits)
+choose(clarke_planning *q, bool *enough, int bits, bool in_digits)
 {
   const clarke_descent *p = q->few;
+  bool in_pairs = true;
 
   for (size_t v = 0; v < p->g->n_values; v++)
     q->value[v] = q->grad[v] = INFINITY;
@@ -279,15 +268,11 @@ choose(clarke_planning *q, bool *enough, int bits)
   }
   spread(q);
   *enough = true;
-  q->plan->in_digits = false;
+  q->plan->in_digits = in_digits;
   for (size_t i = 0; i < p->g->n_steps; i++)
     if (p->needed[p->g->steps[i].out] && p->g->steps[i].kind == CLARKE_DENSE)
-      plan_dense(q, enough, i);
-  if (clarke_slices_follow(p->g, p->needed))
-    for (size_t i = 0; i < p->g->n_steps; i++)
-      q->plan->in_digits = q->plan->in_digits || (p->needed[p->g->steps[i].out] && !is_within_pairs(q, i));
-  else if (q->plan->in_digits)
-    *enough = q->plan->in_digits = false;
+      plan_dense(q, &in_pairs, enough, i);
+  *enough = *enough && (in_pairs || in_digits);
   plan_pairs(q);
 }
 
@@ -349,19 +334,31 @@ save_slices(clarke_planning *q, int bits)
   return CLARKE_OK;
 }
 
-/* The coarsest plan that is foretold to be near enough, and what can be saved of that. */
-static clarke_status
-choose_near(clarke_planning *q, bool *enough, int bits)
+/* The coarsest plan that is foretold to be near enough. *found: is there one? */
+static void
+choose_coarsest(clarke_planning *q, bool *found, bool *enough, int bits, bool in_digits)
 {
   int at = bits - COARSER;
   bool still = true;
 
-  choose(q, enough, at);
+  choose(q, enough, at, in_digits);
   while (*enough && still && at < bits + FINER && !clarke_plan_foretell(q, bits))
-    choose(q, &still, ++at);
+    choose(q, &still, ++at, in_digits);
   if (!still)
-    choose(q, &still, --at);
-  return *enough && clarke_plan_foretell(q, bits) ? save_slices(q, bits) : CLARKE_OK;
+    choose(q, &still, --at, in_digits);
+  *found = *enough && clarke_plan_foretell(q, bits);
+}
+
+/* In pairs, or where these are not near enough and the pass in slices follows, by that; and what can be saved. */
+static clarke_status
+choose_near(clarke_planning *q, bool *enough, int bits)
+{
+  bool found;
+
+  choose_coarsest(q, &found, enough, bits, false);
+  if (!found && clarke_slices_follow(q->few->g, q->few->needed))
+    choose_coarsest(q, &found, enough, bits, true);
+  return found ? save_slices(q, bits) : CLARKE_OK;
 }
 
 void
