@@ -94,7 +94,10 @@ is_followed(const clarke_replay *r, size_t i, const clarke_profile *profile)
     return are_lines(g, s);
   case CLARKE_MAX:
     return takes_first(r, i, profile);
+  case CLARKE_ANALYTIC:
+    return clarke_analytic_is_followed(s);
   case CLARKE_NORMALIZE:
+  case CLARKE_PRODUCT:
     return true;
   default:
     return false;
@@ -169,7 +172,7 @@ descent_clear(clarke_descent *p)
   free(p->normalized);
 }
 
-/* Which values are read on the way back: factors of what is in wrt, and normalized ones. */
+/* Which values are read on the way back: factors of what is in wrt, or of activations, what a slope is at, and normalized ones. */
 static void
 find_kept(clarke_descent *p)
 {
@@ -179,6 +182,8 @@ find_kept(clarke_descent *p)
 
     if (s->kind == CLARKE_NORMALIZE)
       p->kept[s->out] = true;
+    for (size_t k = 0; k < s->n_in && (s->kind == CLARKE_ANALYTIC || s->kind == CLARKE_PRODUCT); k++)
+      p->kept[s->in[k].value] = true;
     if (s->kind == CLARKE_SCALE && clarke_value_is_wrt(p->g, s->in[1].value))
       p->kept[x] = true;
     if (s->kind == CLARKE_DENSE && clarke_value_is_wrt(p->g, s->dense.weight))

@@ -92,6 +92,50 @@ START_TEST(operations)
 }
 END_TEST
 
+/* Sums of many pairs, most of which cancel, beside rational ones. */
+START_TEST(long_sums_of_pairs)
+{
+  uint64_t state = 9;
+  mpq_t exact, size, term, got;
+
+  mpq_inits(exact, size, term, got, NULL);
+  for (int round = 0; round < 400; round++) {
+    const size_t m = 1 + draw_below(&state, 60), doubles = 2 * (2 * m + 1);
+    clarke_long_sum sum = {0, 0, 0};
+    clarke_pair all[60], rest = draw_pair(&state, 20);
+
+    mpq_set_ui(exact, 0, 1);
+    mpq_set_ui(size, 0, 1);
+    for (size_t i = 0; i <= 2 * m; i++) { /* there and back, and what is left */
+      const clarke_pair x = i == m ? rest : i < m ? draw_pair(&state, 60) : (clarke_pair){-all[2 * m - i].high, -all[2 * m - i].low};
+
+      if (i < m)
+        all[i] = x;
+      clarke_long_sum_add(&sum, x);
+      set_pair(term, x);
+      mpq_add(exact, exact, term);
+      mpq_abs(term, term);
+      mpq_add(size, size, term);
+    }
+    set_pair(got, clarke_long_sum_pair(&sum));
+    mpq_sub(got, got, exact);
+    mpq_abs(got, got);
+    mpq_set_d(term, (double)doubles * (double)doubles * (double)doubles * 0x1p-158);
+    mpq_mul(size, size, term);
+    mpq_set_d(term, 0x1p-104);
+    mpq_mul(exact, exact, term);
+    mpq_abs(exact, exact);
+    mpq_add(size, size, exact);
+    ck_assert(mpq_cmp(got, size) <= 0);
+  }
+  clarke_long_sum one = {0x1p80, 1, 0x1p-80};
+
+  clarke_long_sum_add_double(&one, -0x1p80);
+  ck_assert(clarke_long_sum_pair(&one).high == 1 && clarke_long_sum_pair(&one).low == 0x1p-80);
+  mpq_clears(exact, size, term, got, NULL);
+}
+END_TEST
+
 START_TEST(rationals)
 {
   uint64_t state = 2;
@@ -738,6 +782,7 @@ MODULE(pairs)
   TCase *tests = tests_of("pairs");
 
   tcase_add_test(tests, operations);
+  tcase_add_test(tests, long_sums_of_pairs);
   tcase_add_test(tests, rationals);
   tcase_add_test(tests, roots);
   tcase_add_test(tests, norms);

@@ -402,6 +402,10 @@ step_back(clarke_descent *p, const clarke_step *s)
     return max_back(p, s, g);
   case CLARKE_NORMALIZE:
     return clarke_normalized_back(p, s);
+  case CLARKE_ANALYTIC:
+    return clarke_analytic_back(p, s);
+  case CLARKE_PRODUCT:
+    return clarke_product_back(p, s);
   default:
     return clarke_fail(p->err, CLARKE_EINTERNAL, "a gradient past a step that it does not follow");
   }

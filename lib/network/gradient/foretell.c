@@ -1,6 +1,7 @@
 /* The bounds that a plan will lead to: the pass's own rules for errors, with the sizes that a look at a few samples has seen. */
 #include "network/gradient/planning.h"
 
+#include "network/analytic.h"
 #include "network/gradient/sliced.h"
 
 #include <math.h>
@@ -46,6 +47,10 @@ turned_by(const clarke_planning *q, size_t i)
   const clarke_step *s = &p->g->steps[i];
   const double steep = q->seen->steepest[i], m = s->kind == CLARKE_NORMALIZE ? (double)clarke_step_group_size(s, p->n) : 1;
 
+  if (s->kind == CLARKE_ANALYTIC)
+    return clarke_analytic_bend(s->function) * q->value[s->in[0].value];
+  if (s->kind == CLARKE_PRODUCT)
+    return q->value[s->in[0].value] + q->value[s->in[1].value];
   return s->kind == CLARKE_NORMALIZE
            ? steep * (steep * q->value[s->in[0].value] + 2 * q->value[s->out]) / sqrt(m) + 4 * steep * rounding(true, 16)
            : 0;

@@ -289,6 +289,10 @@ step_forward(clarke_descent *p, const clarke_step *s)
     return max_forward(p, s);
   case CLARKE_NORMALIZE:
     return clarke_normalized_forward(p, s);
+  case CLARKE_ANALYTIC:
+    return clarke_analytic_forward(p, s);
+  case CLARKE_PRODUCT:
+    return clarke_product_forward(p, s);
   default:
     return clarke_fail(p->err, CLARKE_EINTERNAL, "a gradient past a step that it does not follow");
   }

@@ -14,46 +14,13 @@ typedef struct {
   double gamma, unit;    /* what a mean over one takes; an operation that ends in y */
 } normalizing;
 
-/* At least what a mean of m pairs takes of the mean of their sizes. The sum is made of n = 2 m doubles, whose sizes are S together: what
- * TwoSum leaves of the first part goes to the second, n u S at most, and of the second to the third, n^2 u^2 S, which alone rounds:
- * n^3 u^3 S, u = 2^-53. The rest is a few operations on pairs. */
+/* At least what a mean of m pairs takes of the mean of their sizes: of their sum (pair.h), and a few operations more. */
 static double
 gamma_of_mean(double m)
 {
   const double n = 2 * m;
 
   return (16 * CLARKE_PAIR_UNIT + n * n * n * 0x1p-157) * (1 + 0x1p-20);
-}
-
-/* A sum of pairs in three parts. */
-typedef struct {
-  double first, second, third;
-} long_sum;
-
-static void
-add_double(long_sum *to, double x)
-{
-  const clarke_pair a = clarke_two_sum(to->first, x), b = clarke_two_sum(to->second, a.low);
-
-  to->first = a.high;
-  to->second = b.high;
-  to->third += b.low;
-}
-
-static void
-add_pair(long_sum *to, clarke_pair x)
-{
-  add_double(to, x.high);
-  if (x.low != 0)
-    add_double(to, x.low);
-}
-
-static clarke_pair
-pair_of(const long_sum *sum)
-{
-  const clarke_pair s = clarke_two_sum(sum->first, sum->second);
-
-  return clarke_two_sum(s.high, s.low + sum->third);
 }
 
 static normalizing
@@ -96,7 +63,7 @@ divided(clarke_pair x, double m)
 /* --- forward --------------------------------------------------------------------------------- */
 
 typedef struct {
-  long_sum sum, squares;
+  clarke_long_sum sum, squares;
   clarke_pair mean, factor;
   double absolute; /* the sum of |x| */
 } moments;
@@ -108,7 +75,7 @@ add_up(const normalizing *q, size_t at, void *context)
   moments *to = context;
 
   for (size_t j = at; j < at + q->width; j++) {
-    add_pair(&to->sum, clarke_normed_get(x, j));
+    clarke_long_sum_add(&to->sum, clarke_normed_get(x, j));
     to->absolute += fabs(x->at[j]);
   }
 }
@@ -125,7 +92,7 @@ centre(const normalizing *q, size_t at, void *context)
     const clarke_pair c = clarke_pair_add(clarke_normed_get(x, j), minus(to->mean));
 
     clarke_normed_put(y, j, c);
-    add_pair(&to->squares, clarke_pair_multiply(c, c));
+    clarke_long_sum_add(&to->squares, clarke_pair_multiply(c, c));
   }
 }
 
@@ -208,9 +175,9 @@ clarke_normalized_forward(clarke_descent *p, const clarke_step *s)
       double d;
 
       each_row(&q, g, c, add_up, &of);
-      of.mean = divided(pair_of(&of.sum), q.m);
+      of.mean = divided(clarke_long_sum_pair(&of.sum), q.m);
       each_row(&q, g, c, centre, &of);
-      squares = pair_of(&of.squares);
+      squares = clarke_long_sum_pair(&of.squares);
       p->lost = p->lost || !isfinite(squares.high) || !isfinite(squares.low);
       if (p->lost)
         return CLARKE_OK;
@@ -235,7 +202,7 @@ clarke_normalized_forward(clarke_descent *p, const clarke_step *s)
 /* --- back ------------------------------------------------------------------------------------ */
 
 typedef struct {
-  long_sum g, gy;
+  clarke_long_sum g, gy;
   clarke_pair sum, product, factor; /* their means; 1 / d */
 } slopes;
 
@@ -246,8 +213,8 @@ add_slopes(const normalizing *q, size_t at, void *context)
   slopes *to = context;
 
   for (size_t j = at; j < at + q->width; j++) {
-    add_pair(&to->g, clarke_normed_get(g, j));
-    add_pair(&to->gy, clarke_pair_multiply(clarke_normed_get(g, j), clarke_normed_get(y, j)));
+    clarke_long_sum_add(&to->g, clarke_normed_get(g, j));
+    clarke_long_sum_add(&to->gy, clarke_pair_multiply(clarke_normed_get(g, j), clarke_normed_get(y, j)));
   }
 }
 
@@ -283,8 +250,8 @@ clarke_normalized_back(clarke_descent *p, const clarke_step *s)
       slopes back = {.factor = of->factor[g * q.columns + c]};
 
       each_row(&q, g, c, add_slopes, &back);
-      back.sum = minus(divided(pair_of(&back.g), q.m));
-      back.product = minus(divided(pair_of(&back.gy), q.m));
+      back.sum = minus(divided(clarke_long_sum_pair(&back.g), q.m));
+      back.product = minus(divided(clarke_long_sum_pair(&back.gy), q.m));
       each_row(&q, g, c, turn_back, &back);
     }
   return status;

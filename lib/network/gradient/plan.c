@@ -2,6 +2,7 @@
  * samples has seen (docs/gradient.md). No bound rests on it. */
 #include "network/gradient/planning.h"
 
+#include "network/analytic.h"
 #include "network/gradient/sliced.h"
 #include "network/piecewise.h"
 #include "network/slices/plan.h"
@@ -156,6 +157,13 @@ clarke_planning_growth(const clarke_planning *q, size_t i, size_t k)
     return clarke_dense_growth(q->few, s);
   if (s->kind == CLARKE_PIECEWISE)
     return clarke_piecewise_lipschitz(q->few->g, s);
+  if (s->kind == CLARKE_ANALYTIC)
+    return clarke_analytic_steepest(s->function);
+  if (s->kind == CLARKE_PRODUCT) {
+    const size_t other = s->in[1 - k].value, length = k == 0 ? s->contraction.cols : s->contraction.rows;
+
+    return fmin(q->seen->value[other], sqrt((double)(s->contraction.inner * length)) * q->seen->value_most[other]);
+  }
   return s->kind == CLARKE_NORMALIZE ? q->seen->steepest[i] : q->few->growths->growth[i][k].norm;
 }
 
@@ -181,6 +189,10 @@ spread(clarke_planning *q)
     if (s->kind == CLARKE_NORMALIZE && q->seen->grad[s->out] > 0)
       lower(&q->value[s->out], q->grad[s->in[0].value] * sqrt((double)clarke_step_group_size(s, p->n)) /
                                  (4 * q->seen->grad[s->out] * q->seen->steepest[i]));
+    if (s->kind == CLARKE_ANALYTIC)
+      lower(&q->value[s->in[0].value], q->grad[s->in[0].value] / (4 * clarke_analytic_bend(s->function) * q->seen->grad[s->out]));
+    for (size_t k = 0; k < s->n_in && s->kind == CLARKE_PRODUCT; k++)
+      lower(&q->value[s->in[k].value], q->grad[s->in[1 - k].value] / (4 * q->seen->grad[s->out]));
     for (size_t k = 0; k < s->n_in; k++)
       if (!g->values[s->in[k].value].constant)
         lower(&q->value[s->in[k].value], q->value[s->out] / clarke_planning_growth(q, i, k));
