@@ -688,6 +688,57 @@ START_TEST(biases_of_what_is_off)
 }
 END_TEST
 
+/* What a convolution's gradient is added up of may be larger than itself: taps (1, 1, -1) beside (1, 1, 1). The bound of what additions
+ * round is of their sizes. */
+START_TEST(sizes_of_what_is_added_up)
+{
+  uint64_t state = 29;
+  size_t dims[2] = {1, 12}, source, n;
+  growing grown;
+  clarke_tensor x;
+  machine k;
+  off_scene c;
+  bool needed[16];
+  double square = 0;
+  const clarke_step *s, *gather;
+
+  grow_begin(&grown, &state, weight_like, 2, dims);
+  *model_floats(&grown.m, "u", SHAPE(1, 1, 1,)) = 1;
+  memcpy(model_floats(&grown.m, "w", SHAPE(1, 1, 3,)), (const double[]){1, 1, -1}, 3 * sizeof(double));
+  grow_node(&grown, "Conv", "u", false);
+  grow_node(&grown, "Conv", "w", false);
+  grown.dims[1] = 10;
+  model_output(&grown.m, grown.at);
+  x = grow_batch(&grown, 1);
+  machine_begin(&k, &grown.m, &x, profile_with("first"), true);
+  s = &k.g.steps[k.g.values[k.g.output].producer];
+  gather = &k.g.steps[k.g.values[s->in[0].value].producer];
+  ck_assert(s->kind == CLARKE_DENSE && gather->kind == CLARKE_GATHER && k.g.n_values <= 16);
+  source = gather->in[0].value;
+  off_begin(&c, &k, s, &state);
+  clarke_growths_clear(&c.growths);
+  memset(needed, true, sizeof needed);
+  OK(clarke_growths_add_gauged(&c.growths, &k.g, needed, NULL, (size_t)1 << 20, &error));
+  ck_assert(clarke_dense_growth(&c.p, s) == c.growths.growth[s - k.g.steps][0].norm);
+  c.p.deferred[s->in[0].value] = gather;
+  ck_assert(clarke_dense_growth(&c.p, s) == c.growths.joined[s - k.g.steps] && c.growths.joined[s - k.g.steps] < 2.7);
+  if (c.p.value[source].at == NULL)
+    c.x[source] = draw_off(&c.p.value[source], k.g.values[source].count, &c.p, 0, &state);
+  n = k.g.values[s->out].count;
+  for (size_t e = 0; e < n; e++)
+    c.p.grad[s->out].at[e] = 1;
+  clarke_normed_measure(&c.p.grad[s->out], n, 1, 1);
+  OK(clarke_dense_back(&c.p, s));
+  for (size_t e = 0; e < 12; e++)
+    square += pow(fmin(3, fmin((double)e + 1, 12 - (double)e)), 2);
+  ck_assert_double_ge(c.p.grad[source].size[0], sqrt(square));
+  off_end(&c);
+  machine_end(&k);
+  clarke_tensor_clear(&x);
+  clarke_model_clear(&grown.m);
+}
+END_TEST
+
 /* Curves, products of activations and of an activation with itself, kinks among them. */
 static void
 grow_curved(growing *g, uint64_t *state, double (*number)(uint64_t *state))
@@ -795,6 +846,7 @@ main(void)
   tcase_add_test(tcase, normalizations_of_what_is_off);
   tcase_add_test(tcase, steps_of_what_is_off);
   tcase_add_test(tcase, biases_of_what_is_off);
+  tcase_add_test(tcase, sizes_of_what_is_added_up);
   tcase_add_test(tcase, curves_and_products);
   tcase_add_test(tcase, values_in_digits);
   tcase_add_test(tcase, ties_that_are_shared);

@@ -657,13 +657,13 @@ START_TEST(weights_that_do_not_fit)
 }
 END_TEST
 
-/* A product of one row and column beside the rational one: what is off is off by pairs' additions alone. */
+/* A product of a first row and a column beside the rational one: what is off is off by pairs' additions alone. */
 static void
 check_long(const clarke_sliced_weight *w, const double *a, double *b, size_t inner, int top)
 {
-  double *b_low = calloc(inner, sizeof *b_low), part, high = 0, low = 0;
+  double *b_low = calloc(inner, sizeof *b_low), part[MOST], high[MOST] = {0}, low[MOST] = {0};
   clarke_sliced cut = {.stride = 1};
-  const clarke_sliced_product q = {.cols = 1, .a = w, .b = &cut, .high = &high, .low = &low, .stride = 1};
+  const clarke_sliced_product q = {.cols = 1, .a = w, .b = &cut, .high = high, .low = low, .stride = 1};
   mpq_t sum, term, got;
 
   mpq_inits(sum, term, got, NULL);
@@ -678,8 +678,8 @@ check_long(const clarke_sliced_weight *w, const double *a, double *b, size_t inn
   clarke_sliced_cut(&cut, 0, b, b_low, inner);
   for (size_t k = 0; k < inner; k++)
     ck_assert(cut.digit[4 * inner + k] == 0); /* no tail */
-  clarke_sliced_multiply(&q, &part);
-  set_pair(got, (clarke_pair){high, low});
+  clarke_sliced_multiply(&q, part);
+  set_pair(got, (clarke_pair){high[0], low[0]});
   mpq_sub(got, got, sum);
   ck_assert_double_le(fabs(mpq_get_d(got)),
                       clarke_bound_gamma(clarke_sliced_additions(4, inner), CLARKE_PAIR_UNIT) * 2 * fabs(mpq_get_d(sum)));
@@ -716,6 +716,25 @@ START_TEST(long_sums)
     free(a);
     free(b);
   }
+}
+END_TEST
+
+/* A slice has few numbers, but all in one row, and too many for that row's sum. */
+START_TEST(few_numbers_in_one_row)
+{
+  enum { INNER = 3 * (int)CLARKE_GRADIENT_SUM };
+  static double a[MOST * INNER], b[INNER];
+  clarke_sliced_weight w;
+  bool fits;
+
+  for (size_t e = 0; e < MOST * INNER; e++) /* the second slice's digits are 2^31 less a few */
+    a[e] = 0x1p31 - 1 - (e < INNER ? 0.5 + ldexp((double)(1 + e % 7), -32) : 0);
+  for (size_t k = 0; k < INNER; k++)
+    b[k] = 0x1p15 - 1 - (double)(k % 5);
+  OK(clarke_sliced_weight_make(&w, &fits, a, MOST * INNER, (clarke_sliced_layout){false, MOST, INNER}, true, &error));
+  ck_assert(fits && w.whole && w.cut.used[1] && !w.cut.used[2] && w.few[1] == NULL);
+  check_long(&w, a, b, INNER, 15);
+  clarke_sliced_weight_clear(&w);
 }
 END_TEST
 
@@ -793,6 +812,7 @@ MODULE(pairs)
   tcase_add_test(tests, exact_products);
   tcase_add_test(tests, weights_that_do_not_fit);
   tcase_add_test(tests, long_sums);
+  tcase_add_test(tests, few_numbers_in_one_row);
   tcase_add_test(tests, rounded_products);
   tcase_add_test(tests, tops);
   return all_tests;
