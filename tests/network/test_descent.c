@@ -379,6 +379,47 @@ START_TEST(inputs)
 }
 END_TEST
 
+/* x + b, normalized: b's gradient is 0 where it moves whole groups, of all that read the sum. */
+START_TEST(constants_that_cancel)
+{
+  for (int way = 0; way < 6; way++) {
+    size_t by_group[] = {0, 0, 1, 1}, by_entry[] = {0, 1, 1, 1}, missing[] = {0, 0, CLARKE_NONE, CLARKE_NONE};
+    clarke_value values[] = {{.count = 4}, {.count = 2, .constant = true}, {.count = 4}, {.count = 4}, {.count = 4}};
+    clarke_operand sum[] = {{.value = 0, .coef = 1}, {.value = 1, .coef = 3, .map = by_group}};
+    clarke_operand read[] = {{.value = 2, .coef = 1}}, other[] = {{.value = 2, .coef = 1}};
+    clarke_step steps[] = {{.kind = CLARKE_SUM, .in = sum, .n_in = 2, .out = 2},
+                           {.kind = CLARKE_NORMALIZE, .in = read, .n_in = 1, .out = 3, .grouping = {1, 2, 2, true}},
+                           {.kind = CLARKE_NORMALIZE, .in = other, .n_in = 1, .out = 4, .grouping = {1, 2, 2, false}}};
+    clarke_graph g = {.n_values = 5, .values = values, .n_steps = 3, .steps = steps, .output = 4};
+    bool cancels = way % 2 == 0;
+
+    sum[1].map = way == 1 ? by_entry : way == 4 ? missing : by_group;
+    if (way == 2)
+      steps[2].kind = CLARKE_GATHER;
+    if (way == 3)
+      g.output = 2;
+    if (way == 5)
+      steps[2].grouping = (clarke_grouping){1, 1, 4, true};
+    OK(clarke_operand_cancels(&cancels, &g, &steps[0], 1, &error));
+    ck_assert_msg(cancels == (way == 0 || way == 4), "%d", way);
+    OK(clarke_operand_cancels(&cancels, &g, &steps[0], 0, &error));
+    ck_assert(!cancels); /* no constant */
+  }
+}
+END_TEST
+
+/* Functions whose slopes have bounds everywhere. */
+START_TEST(functions_that_are_followed)
+{
+  for (clarke_function f = CLARKE_SIGMOID; f <= CLARKE_LOG; f++) {
+    const clarke_step s = {.kind = CLARKE_ANALYTIC, .function = f};
+    const bool none = f == CLARKE_EXP || f == CLARKE_RECIPROCAL || f == CLARKE_SQRT || f == CLARKE_LOG;
+
+    ck_assert(clarke_analytic_is_followed(&s) != none);
+  }
+}
+END_TEST
+
 /* --- depth ----------------------------------------------------------------------------------- */
 
 START_TEST(deep_graphs)
@@ -427,6 +468,8 @@ MODULE(descent)
   tcase_add_test(tests, noted_constants);
   tcase_add_test(tests, noted_doubles);
   tcase_add_test(tests, inputs);
+  tcase_add_test(tests, constants_that_cancel);
+  tcase_add_test(tests, functions_that_are_followed);
   tcase_add_test(tests, deep_graphs);
   return all_tests;
 }

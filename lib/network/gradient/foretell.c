@@ -1,5 +1,5 @@
 /* The bounds that a plan will lead to: the pass's own rules for errors, with the sizes that a look at a few samples has seen. */
-#include "network/gradient/planning.h"
+#include "network/gradient/foretell.h"
 
 #include "network/analytic.h"
 #include "network/gradient/sliced.h"

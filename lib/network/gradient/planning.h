@@ -1,4 +1,4 @@
-/* What choosing a plan and foretelling its bounds share (plan.c, foretell.c). No bound rests on any of it. */
+/* What a plan is made from: what tensors bear, and how errors become theirs. No bound rests on any of it. */
 #ifndef CLARKE_NETWORK_GRADIENT_PLANNING_H
 #define CLARKE_NETWORK_GRADIENT_PLANNING_H
 
@@ -26,14 +26,16 @@ typedef struct {
   size_t n_shares;
 } clarke_planning;
 
+/* few: a pass over some samples that has seen them, and its gradient; both outlive the planning. What there is is cleared, also
+ * when it failed. */
+clarke_status clarke_planning_init(clarke_planning *q, clarke_descent_plan *plan, const clarke_descent *few);
+void clarke_planning_clear(clarke_planning *q);
+
 /* By how much errors of operand k of step i grow. */
 double clarke_planning_growth(const clarke_planning *q, size_t i, size_t k);
 /* What a product of step i takes, of `inner` products an entry, made of something of such a norm and largest entry. */
 double clarke_planning_taken(const clarke_planning *q, size_t i, size_t slices, size_t inner, double norm, double most);
 /* The source of a DENSE or SCALE step's x, past a GATHER that is left to it, and the root of how often that takes an entry. */
 size_t clarke_planning_source(double *root, const clarke_planning *q, size_t i);
-
-/* Will all bounds be below 2^-bits of what they are to be a part of, by the sizes that were seen? */
-bool clarke_plan_foretell(clarke_planning *q, int bits);
 
 #endif
