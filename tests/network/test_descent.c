@@ -51,7 +51,7 @@ check_pair(clarke_pair x, mpq_t exact)
   mpq_sub(off, off, exact);
   mpq_abs(off, off);
   mpq_abs(low, exact);
-  mpq_div_2exp(low, low, 101);
+  mpq_div_2exp(low, low, 103);
   ck_assert(mpq_cmp(off, low) <= 0);
   mpq_clears(off, low, NULL);
 }

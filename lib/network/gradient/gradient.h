@@ -10,7 +10,7 @@
 #include <math.h>
 
 /* What an operation takes at most, relatively: on pairs; on pairs, or doubles, that ends in a double. */
-#define CLARKE_PAIR_UNIT 0x1p-101
+#define CLARKE_PAIR_UNIT 0x1p-103
 #define CLARKE_DOUBLE_UNIT 0x1p-52
 
 /* Features x n samples, and for each lane (a sample; all of them, where they are coupled) at least the Euclidean norm of its

@@ -14,11 +14,14 @@ typedef struct {
   double gamma, unit;    /* what a mean over one takes; an operation that ends in y */
 } normalizing;
 
+/* Sums of a group that are made side by side. */
+#define SIDE_BY_SIDE 4
+
 /* At least what a mean of m pairs takes of the mean of their sizes: of their sum (pair.h), and a few operations more. */
 static double
 gamma_of_mean(double m)
 {
-  const double n = 2 * m;
+  const double n = 2 * m + 3 * SIDE_BY_SIDE;
 
   return (16 * CLARKE_PAIR_UNIT + n * n * n * 0x1p-157) * (1 + 0x1p-20);
 }
@@ -60,10 +63,18 @@ divided(clarke_pair x, double m)
   return clarke_two_sum_fast(high, rest);
 }
 
+/* Of m numbers, whose sums were made side by side. */
+static clarke_pair
+mean_of(clarke_long_sum *sum, double m)
+{
+  clarke_long_sum_join(sum, SIDE_BY_SIDE);
+  return divided(clarke_long_sum_pair(sum), m);
+}
+
 /* --- forward --------------------------------------------------------------------------------- */
 
 typedef struct {
-  clarke_long_sum sum, squares;
+  clarke_long_sum sum[SIDE_BY_SIDE], squares[SIDE_BY_SIDE];
   clarke_pair mean, factor;
   double absolute; /* the sum of |x| */
 } moments;
@@ -75,7 +86,7 @@ add_up(const normalizing *q, size_t at, void *context)
   moments *to = context;
 
   for (size_t j = at; j < at + q->width; j++) {
-    clarke_long_sum_add(&to->sum, clarke_normed_get(x, j));
+    clarke_long_sum_add(&to->sum[j % SIDE_BY_SIDE], clarke_normed_get(x, j));
     to->absolute += fabs(x->at[j]);
   }
 }
@@ -92,7 +103,7 @@ centre(const normalizing *q, size_t at, void *context)
     const clarke_pair c = clarke_pair_add(clarke_normed_get(x, j), minus(to->mean));
 
     clarke_normed_put(y, j, c);
-    clarke_long_sum_add(&to->squares, clarke_pair_multiply(c, c));
+    clarke_long_sum_add(&to->squares[j % SIDE_BY_SIDE], clarke_pair_multiply(c, c));
   }
 }
 
@@ -169,19 +180,19 @@ clarke_normalized_forward(clarke_descent *p, const clarke_step *s)
   for (size_t c = 0; c < q.columns; c++)
     for (size_t g = 0; g < s->grouping.groups; g++) {
       const size_t lane = p->lanes == 1 ? 0 : c;
-      moments of = {0};
+      moments of = {.absolute = 0};
       clarke_pair squares;
       group_bounds b;
       double d;
 
       each_row(&q, g, c, add_up, &of);
-      of.mean = divided(clarke_long_sum_pair(&of.sum), q.m);
+      of.mean = mean_of(of.sum, q.m);
       each_row(&q, g, c, centre, &of);
-      squares = clarke_long_sum_pair(&of.squares);
+      squares = mean_of(of.squares, q.m);
       p->lost = p->lost || !isfinite(squares.high) || !isfinite(squares.low);
       if (p->lost)
         return CLARKE_OK;
-      of.factor = to->factor[g * q.columns + c] = root_factor(&d, divided(squares, q.m), s->epsilon);
+      of.factor = to->factor[g * q.columns + c] = root_factor(&d, squares, s->epsilon);
       each_row(&q, g, c, divide, &of);
       b = bounds_of(&q, &of, d, p->seen != NULL ? 0 : x->error[lane]); /* a look needs no bound */
       to->steepest = fmax(to->steepest, b.steepest);
@@ -202,7 +213,7 @@ clarke_normalized_forward(clarke_descent *p, const clarke_step *s)
 /* --- back ------------------------------------------------------------------------------------ */
 
 typedef struct {
-  clarke_long_sum g, gy;
+  clarke_long_sum g[SIDE_BY_SIDE], gy[SIDE_BY_SIDE];
   clarke_pair sum, product, factor; /* their means; 1 / d */
 } slopes;
 
@@ -213,8 +224,8 @@ add_slopes(const normalizing *q, size_t at, void *context)
   slopes *to = context;
 
   for (size_t j = at; j < at + q->width; j++) {
-    clarke_long_sum_add(&to->g, clarke_normed_get(g, j));
-    clarke_long_sum_add(&to->gy, clarke_pair_multiply(clarke_normed_get(g, j), clarke_normed_get(y, j)));
+    clarke_long_sum_add(&to->g[j % SIDE_BY_SIDE], clarke_normed_get(g, j));
+    clarke_long_sum_add(&to->gy[j % SIDE_BY_SIDE], clarke_pair_multiply(clarke_normed_get(g, j), clarke_normed_get(y, j)));
   }
 }
 
@@ -250,8 +261,8 @@ clarke_normalized_back(clarke_descent *p, const clarke_step *s)
       slopes back = {.factor = of->factor[g * q.columns + c]};
 
       each_row(&q, g, c, add_slopes, &back);
-      back.sum = minus(divided(clarke_long_sum_pair(&back.g), q.m));
-      back.product = minus(divided(clarke_long_sum_pair(&back.gy), q.m));
+      back.sum = minus(mean_of(back.g, q.m));
+      back.product = minus(mean_of(back.gy, q.m));
       each_row(&q, g, c, turn_back, &back);
     }
   return status;

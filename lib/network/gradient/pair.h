@@ -1,5 +1,5 @@
 /* Numbers as pairs of doubles, high + low with |low| at most half a unit in the last place of high. Each operation is off by at
- * most 16 u^2 of its result, u = 2^-53 (Joldes, Muller, Popescu, Tight and rigorous error bounds for basic building blocks of
+ * most 7 u^2 of its result, u = 2^-53 (Joldes, Muller, Popescu, Tight and rigorous error bounds for basic building blocks of
  * double-word arithmetic, 2017: algorithms 4, 6 and 10), but for underflow. Nothing is contracted: meson.build says so. */
 #ifndef CLARKE_NETWORK_GRADIENT_PAIR_H
 #define CLARKE_NETWORK_GRADIENT_PAIR_H
@@ -84,6 +84,17 @@ clarke_long_sum_add(clarke_long_sum *to, clarke_pair x)
   clarke_long_sum_add_double(to, x.high);
   if (x.low != 0)
     clarke_long_sum_add_double(to, x.low);
+}
+
+/* Of sums that are made side by side, so that additions wait for no other; the first becomes that of all. */
+static inline void
+clarke_long_sum_join(clarke_long_sum *sum, int n)
+{
+  for (int i = 1; i < n; i++) {
+    clarke_long_sum_add_double(sum, sum[i].first);
+    clarke_long_sum_add_double(sum, sum[i].second);
+    clarke_long_sum_add_double(sum, sum[i].third);
+  }
 }
 
 static inline clarke_pair
