@@ -2,6 +2,7 @@
 #include "network/gradient.h"
 
 #include "base/stop.h"
+#include "network/gradient/analytic.h"
 #include "network/gradient/plan.h"
 #include "network/reverse.h"
 
@@ -96,6 +97,8 @@ is_followed(const clarke_replay *r, size_t i, const clarke_profile *profile)
     return takes_first(r, i, profile);
   case CLARKE_ANALYTIC:
     return clarke_analytic_is_followed(s);
+  case CLARKE_SOFTMAX:
+    return s->in[0].map == NULL && s->in[0].coef == 1;
   case CLARKE_NORMALIZE:
   case CLARKE_PRODUCT:
     return true;
@@ -172,6 +175,13 @@ descent_clear(clarke_descent *p)
   free(p->normalized);
 }
 
+/* Does its derivative depend on its operands? */
+static bool
+reads_operands(const clarke_step *s)
+{
+  return s->kind == CLARKE_ANALYTIC || s->kind == CLARKE_PRODUCT || s->kind == CLARKE_SOFTMAX;
+}
+
 /* Which values are read on the way back: factors of what is in wrt, or of activations, what a slope is at, and normalized ones. */
 static void
 find_kept(clarke_descent *p)
@@ -182,7 +192,7 @@ find_kept(clarke_descent *p)
 
     if (s->kind == CLARKE_NORMALIZE)
       p->kept[s->out] = true;
-    for (size_t k = 0; k < s->n_in && (s->kind == CLARKE_ANALYTIC || s->kind == CLARKE_PRODUCT); k++)
+    for (size_t k = 0; k < s->n_in && reads_operands(s); k++)
       p->kept[s->in[k].value] = true;
     if (s->kind == CLARKE_SCALE && clarke_value_is_wrt(p->g, s->in[1].value))
       p->kept[x] = true;

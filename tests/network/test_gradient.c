@@ -5,7 +5,9 @@
 #include "compared.h"
 
 #include "network/gradient.h"
-#include "network/gradient/gradient.h"
+#include "network/gradient/analytic.h"
+#include "network/gradient/product.h"
+#include "network/gradient/softmax.h"
 
 typedef struct {
   size_t asked, served, found, touched, compared;
@@ -248,9 +250,9 @@ END_TEST
 /* A mean over ties, parabolas, and slopes in wrt are another's. */
 START_TEST(what_is_not_followed)
 {
-  static const char *const op[] = {"Exp", "HardSwish", "Softmax", "Relu"};
+  static const char *const op[] = {"Exp", "HardSwish", "Relu"};
 
-  for (size_t i = 0; i < 4; i++) {
+  for (size_t i = 0; i < 3; i++) {
     uint64_t state = 1;
     size_t dims[1] = {3};
     growing g;
@@ -263,7 +265,7 @@ START_TEST(what_is_not_followed)
     model_output(&g.m, g.at);
     x = grow_batch(&g, 2);
     machine_begin(&k, &g.m, &x, profile_with("first"), true);
-    ck_assert_msg(is_served(&k) == (i == 3), "%s", op[i]);
+    ck_assert_msg(is_served(&k) == (i == 2), "%s", op[i]);
     machine_end(&k);
     clarke_tensor_clear(&x);
     clarke_model_clear(&g.m);
@@ -496,7 +498,18 @@ curve(clarke_function function, bool slope, long double x)
   return slope ? t * (1 - t) : t;
 }
 
-/* y[f, j] of what is meant; of DENSE one block. */
+/* The probability of entry f, among all of a sample. */
+static long double
+probability(const off_scene *c, size_t f, size_t j)
+{
+  long double sum = 0;
+
+  for (size_t i = 0; i < c->s->length; i++)
+    sum += expl(meant_of(c, 0, i, j));
+  return expl(meant_of(c, 0, f, j)) / sum;
+}
+
+/* y[f, j] of what is meant; of DENSE one block, of SOFTMAX one group. */
 static long double
 value_naively(const off_scene *c, size_t f, size_t j)
 {
@@ -508,6 +521,8 @@ value_naively(const off_scene *c, size_t f, size_t j)
     return curve(s->function, false, meant_of(c, 0, f, j));
   if (s->kind == CLARKE_PRODUCT)
     return meant_of(c, 0, f, j) * meant_of(c, 1, f, j);
+  if (s->kind == CLARKE_SOFTMAX)
+    return s->log ? logl(probability(c, f, j)) : probability(c, f, j);
   for (size_t i = 0; i < s->dense.inner; i++)
     sum += w[s->dense.transposed ? i * s->dense.outer + f : f * s->dense.inner + i] * meant_of(c, 0, i, j);
   return sum;
@@ -528,6 +543,8 @@ gradient_naively(const off_scene *c, size_t value, size_t e, size_t j)
     for (size_t k = 0; k < 2 && s->kind == CLARKE_PRODUCT; k++)
       if (s->in[k].value == value && clarke_operand_entry(&s->in[k], f) == e)
         sum += c->g[f * n + j] * meant_of(c, 1 - k, f, j);
+    if (s->kind == CLARKE_SOFTMAX)
+      sum += c->g[f * n + j] * (s->log ? (f == e) - probability(c, e, j) : probability(c, f, j) * ((f == e) - probability(c, e, j)));
     if (s->kind == CLARKE_DENSE)
       sum += c->g[f * n + j] * w[s->dense.transposed ? e * rows + f : f * s->dense.inner + e];
   }
@@ -584,10 +601,12 @@ check_step_off(distances_off *most, machine *k, const clarke_step *s, uint64_t *
   off_begin(&c, k, s, state);
   OK(s->kind == CLARKE_DENSE      ? clarke_dense_forward(&c.p, s)
      : s->kind == CLARKE_ANALYTIC ? clarke_analytic_forward(&c.p, s)
+     : s->kind == CLARKE_SOFTMAX  ? clarke_softmax_forward(&c.p, s)
                                   : clarke_product_forward(&c.p, s));
   compare_off(&most->forward, &c, &c.p.value[s->out], s->out, false);
   OK(s->kind == CLARKE_DENSE      ? clarke_dense_back(&c.p, s)
      : s->kind == CLARKE_ANALYTIC ? clarke_analytic_back(&c.p, s)
+     : s->kind == CLARKE_SOFTMAX  ? clarke_softmax_back(&c.p, s)
                                   : clarke_product_back(&c.p, s));
   ck_assert(!c.p.lost);
   compare_off(&most->back, &c, &c.p.grad[s->in[0].value], s->in[0].value, true);
@@ -616,6 +635,10 @@ check_steps_off(clarke_step_kind kind, uint64_t seed)
     strcpy(before, grown.at);
     if (kind == CLARKE_DENSE)
       grow_dense(&grown, 1 + draw_below(&state, 2));
+    else if (kind == CLARKE_SOFTMAX)
+      attr_int(grow_node(&grown, draw_below(&state, 2) ? "Softmax" : "LogSoftmax", NULL, false), "axis", 1);
+    else if (kind == CLARKE_PRODUCT && draw_below(&state, 2)) /* one number, which all others meet */
+      grow_dense(&grown, 1);
     else
       grow_node(&grown, draw_below(&state, 2) ? "Sigmoid" : "Tanh", NULL, false);
     if (kind == CLARKE_PRODUCT)
@@ -639,6 +662,9 @@ START_TEST(steps_of_what_is_off)
   const distances_off dense = check_steps_off(CLARKE_DENSE, 19), curves = check_steps_off(CLARKE_ANALYTIC, 21);
   const distances_off products = check_steps_off(CLARKE_PRODUCT, 23);
 
+  const distances_off probabilities = check_steps_off(CLARKE_SOFTMAX, 31);
+
+  ck_assert(probabilities.forward > 0.7 && probabilities.back > 0.7);
   ck_assert(dense.forward > 0.9 && dense.back > 0.9 && dense.weight > 0.9);
   ck_assert(curves.forward > 0.9 && curves.back > 0.7);
   ck_assert(products.forward > 0.6 && products.back > 0.6);
@@ -753,7 +779,9 @@ grow_curved(growing *g, uint64_t *state, double (*number)(uint64_t *state))
 
     grow_product(g);
     strcpy(before, g->at);
-    if (draw_below(state, 3) > 0)
+    if (draw_below(state, 4) == 0)
+      attr_int(grow_node(g, draw_below(state, 2) ? "Softmax" : "LogSoftmax", NULL, false), "axis", 1 + (int64_t)draw_below(state, g->rank));
+    else if (draw_below(state, 3) > 0)
       grow_node(g, curves[draw_below(state, 6)], NULL, false);
     if (draw_below(state, 2))
       grow_node(g, "Mul", before, draw_below(state, 2));

@@ -1,5 +1,5 @@
 /* Functions that are not pieces of polynomials, in a gradient: each value and slope from a ball around it (docs/gradient.md). */
-#include "network/gradient/gradient.h"
+#include "network/gradient/analytic.h"
 
 #include "network/analytic.h"
 
@@ -10,6 +10,8 @@
 bool
 clarke_analytic_is_followed(const clarke_step *s)
 {
+  if (s->in != NULL && (s->in[0].map != NULL || s->in[0].coef != 1))
+    return false;
   switch (s->function) {
   case CLARKE_SIGMOID:
   case CLARKE_TANH:
@@ -24,9 +26,8 @@ clarke_analytic_is_followed(const clarke_step *s)
   }
 }
 
-/* The middle of a ball, and what that is off by; infinity where nothing is known. */
-static clarke_pair
-pair_of_ball(double *off, const arb_t ball)
+clarke_pair
+clarke_pair_of_ball(double *off, const arb_t ball)
 {
   clarke_pair x = {arf_get_d(arb_midref(ball), ARF_RND_NEAR), 0};
   arf_t rest;
@@ -43,23 +44,29 @@ pair_of_ball(double *off, const arb_t ball)
   return x;
 }
 
-/* A function of x, which balls give. */
-static clarke_pair
-apply(double *off, arb_t room, clarke_pair x, const clarke_step *s, bool slope)
+void
+clarke_ball_of_pair(arb_t ball, clarke_pair x)
 {
   arf_t low;
 
   arf_init(low);
   arf_set_d(low, x.low);
-  arf_set_d(arb_midref(room), x.high);
-  mag_zero(arb_radref(room));
-  arf_add(arb_midref(room), arb_midref(room), low, ARF_PREC_EXACT, ARF_RND_DOWN);
+  arf_set_d(arb_midref(ball), x.high);
+  mag_zero(arb_radref(ball));
+  arf_add(arb_midref(ball), arb_midref(ball), low, ARF_PREC_EXACT, ARF_RND_DOWN);
   arf_clear(low);
+}
+
+/* A function of x, which balls give. */
+static clarke_pair
+apply(double *off, arb_t room, clarke_pair x, const clarke_step *s, bool slope)
+{
+  clarke_ball_of_pair(room, x);
   if (slope)
     clarke_analytic_slope(room, room, s->function, PRECISION);
   else
     clarke_analytic_value(room, room, s->function, PRECISION);
-  return pair_of_ball(off, room);
+  return clarke_pair_of_ball(off, room);
 }
 
 clarke_status

@@ -1,5 +1,7 @@
 /* Reverse mode in pairs of doubles: from the output's gradient to all parameters (docs/gradient.md). */
-#include "network/gradient/gradient.h"
+#include "network/gradient/analytic.h"
+#include "network/gradient/product.h"
+#include "network/gradient/softmax.h"
 
 #include "base/stop.h"
 #include "network/slopes.h"
@@ -406,6 +408,8 @@ step_back(clarke_descent *p, const clarke_step *s)
     return clarke_analytic_back(p, s);
   case CLARKE_PRODUCT:
     return clarke_product_back(p, s);
+  case CLARKE_SOFTMAX:
+    return clarke_softmax_back(p, s);
   default:
     return clarke_fail(p->err, CLARKE_EINTERNAL, "a gradient past a step that it does not follow");
   }

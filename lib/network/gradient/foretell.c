@@ -3,6 +3,7 @@
 
 #include "network/analytic.h"
 #include "network/gradient/sliced.h"
+#include "network/gradient/softmax.h"
 
 #include <math.h>
 #include <string.h>
@@ -49,6 +50,8 @@ turned_by(const clarke_planning *q, size_t i)
 
   if (s->kind == CLARKE_ANALYTIC)
     return clarke_analytic_bend(s->function) * q->value[s->in[0].value];
+  if (s->kind == CLARKE_SOFTMAX)
+    return clarke_softmax_bend(s) * q->value[s->in[0].value];
   if (s->kind == CLARKE_PRODUCT)
     return q->value[s->in[0].value] + q->value[s->in[1].value];
   return s->kind == CLARKE_NORMALIZE

@@ -1,5 +1,7 @@
 /* The values of a minibatch as pairs of doubles, each step at the places that the replay found (docs/gradient.md). */
-#include "network/gradient/gradient.h"
+#include "network/gradient/analytic.h"
+#include "network/gradient/product.h"
+#include "network/gradient/softmax.h"
 
 #include "base/stop.h"
 #include "network/piecewise.h"
@@ -293,6 +295,8 @@ step_forward(clarke_descent *p, const clarke_step *s)
     return clarke_analytic_forward(p, s);
   case CLARKE_PRODUCT:
     return clarke_product_forward(p, s);
+  case CLARKE_SOFTMAX:
+    return clarke_softmax_forward(p, s);
   default:
     return clarke_fail(p->err, CLARKE_EINTERNAL, "a gradient past a step that it does not follow");
   }

@@ -168,15 +168,6 @@ clarke_status clarke_normalized_forward(clarke_descent *p, const clarke_step *s)
 /* The operand's gradient. */
 clarke_status clarke_normalized_back(clarke_descent *p, const clarke_step *s);
 
-/* Of an ANALYTIC step: is its function followed? Its output's numbers and their errors; the operand's gradient. */
-bool clarke_analytic_is_followed(const clarke_step *s);
-clarke_status clarke_analytic_forward(clarke_descent *p, const clarke_step *s);
-clarke_status clarke_analytic_back(clarke_descent *p, const clarke_step *s);
-
-/* Of a PRODUCT step: its output's numbers and their errors; its operands' gradients. */
-clarke_status clarke_product_forward(clarke_descent *p, const clarke_step *s);
-clarke_status clarke_product_back(clarke_descent *p, const clarke_step *s);
-
 /* The values of all steps that the output is made of. */
 clarke_status clarke_descent_forward(clarke_descent *p);
 /* The same in as many digits as the plan says. */

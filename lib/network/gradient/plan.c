@@ -4,6 +4,7 @@
 
 #include "network/analytic.h"
 #include "network/gradient/sliced.h"
+#include "network/gradient/softmax.h"
 #include "network/slices/plan.h"
 
 #include <stdlib.h>
@@ -100,8 +101,10 @@ spread(clarke_planning *q)
     if (s->kind == CLARKE_NORMALIZE && q->seen->grad[s->out] > 0)
       lower(&q->value[s->out], q->grad[s->in[0].value] * sqrt((double)clarke_step_group_size(s, p->n)) /
                                  (4 * q->seen->grad[s->out] * q->seen->steepest[i]));
-    if (s->kind == CLARKE_ANALYTIC)
-      lower(&q->value[s->in[0].value], q->grad[s->in[0].value] / (4 * clarke_analytic_bend(s->function) * q->seen->grad[s->out]));
+    if (s->kind == CLARKE_ANALYTIC || s->kind == CLARKE_SOFTMAX)
+      lower(&q->value[s->in[0].value],
+            q->grad[s->in[0].value] / (4 * (s->kind == CLARKE_SOFTMAX ? clarke_softmax_bend(s) : clarke_analytic_bend(s->function)) *
+                                       q->seen->grad[s->out]));
     for (size_t k = 0; k < s->n_in && s->kind == CLARKE_PRODUCT; k++)
       lower(&q->value[s->in[k].value], q->grad[s->in[1 - k].value] / (4 * q->seen->grad[s->out]));
     for (size_t k = 0; k < s->n_in; k++)

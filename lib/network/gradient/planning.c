@@ -3,6 +3,7 @@
 
 #include "network/analytic.h"
 #include "network/gradient/sliced.h"
+#include "network/gradient/softmax.h"
 #include "network/piecewise.h"
 
 #include <math.h>
@@ -87,6 +88,8 @@ clarke_planning_growth(const clarke_planning *q, size_t i, size_t k)
     return clarke_piecewise_lipschitz(q->few->g, s);
   if (s->kind == CLARKE_ANALYTIC)
     return clarke_analytic_steepest(s->function);
+  if (s->kind == CLARKE_SOFTMAX)
+    return clarke_softmax_growth(s);
   if (s->kind == CLARKE_PRODUCT) {
     const size_t other = s->in[1 - k].value, length = k == 0 ? s->contraction.cols : s->contraction.rows;
 

@@ -1,5 +1,5 @@
 /* Products of two activations in a gradient, a c over blocks (docs/gradient.md). */
-#include "network/gradient/gradient.h"
+#include "network/gradient/product.h"
 
 #include <stdlib.h>
 
