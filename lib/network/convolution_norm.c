@@ -2,18 +2,22 @@
  * the endless grid Fourier's transform makes it a multiplication by these; beyond an image there are zeros, and windows that
  * are left out, or strides, only make the norm less. Of all angles some are tried: a real trigonometric polynomial of degree d
  * with its maximum M at a is at least M cos(d (b - a)) where |b - a| <= pi / d (M. Riesz's lemma). So the largest |u* W(a, b) v|
- * is at most 1 / cos(pi d / ANGLES) of that at the nearest angle, for each axis. */
+ * is at most 1 / cos(pi d / ANGLES) of that at the nearest angle, for each axis. A small image is laid on a circle of N pixels,
+ * zeros behind it: there Fourier's transform has N angles, and the largest of their symbols is the norm itself. */
 #include "network/convolution_norm.h"
 
 #include "network/operator_norm.h"
 
 #include <math.h>
+#include <mpfr.h>
 #include <stdlib.h>
 
-/* Angles of an axis that are tried: multiples of an eighth of a turn, whose cosines are 0, 1 and sqrt(1/2). */
+/* Angles of an axis that are tried where the image is long: multiples of an eighth of a turn. */
 #define ANGLES ((size_t)8)
 /* Degrees at which they say something: 1 / cos(2 pi / 8) is sqrt(2). */
 #define MOST_DEGREE ((size_t)2)
+/* A circle of no more pixels has as many angles, and needs no others between. */
+#define MOST_AROUND ((size_t)9)
 
 /* --- windows ----------------------------------------------------------------------------------- */
 
@@ -92,8 +96,21 @@ windows_hold(const clarke_convolution *c, const image *m, const size_t *map, con
   return true;
 }
 
+/* A tap of a window is a pixel's number, from `low` to `high`. Those beyond the image must be beyond it modulo N, too. (Two windows at
+ * one place of the circle are none but zeros in one of them.) */
 static void
-find_degrees(clarke_convolution *c)
+find_circle(clarke_convolution *c, const image *m, size_t a, long most)
+{
+  const long low = c->least[a], high = (m->out[a] - 1) * c->stride[a] + most;
+  long around = m->in[a];
+
+  around = m->in[a] - low > around ? m->in[a] - low : around;
+  around = high + 1 > around ? high + 1 : around;
+  c->around[a] = (size_t)around;
+}
+
+static void
+find_degrees(clarke_convolution *c, const image *m)
 {
   for (size_t a = 0; a < 2; a++) {
     long most = c->offset[a][0];
@@ -104,6 +121,7 @@ find_degrees(clarke_convolution *c)
       most = c->offset[a][t] > most ? c->offset[a][t] : most;
     }
     c->degree[a] = ((size_t)(most - c->least[a]) + 1) / 2;
+    find_circle(c, m, a, most);
   }
 }
 
@@ -129,7 +147,7 @@ clarke_convolution_recognize(clarke_convolution *c, bool *found, const clarke_gr
     return clarke_no_memory(err);
   *found = read_windows(c, &m, gather->in[0].map, d->repeat) && windows_hold(c, &m, gather->in[0].map, d);
   if (*found)
-    find_degrees(c);
+    find_degrees(c, &m);
   return CLARKE_OK;
 }
 
@@ -146,7 +164,17 @@ clarke_convolution_clear(clarke_convolution *c)
 static size_t
 angles_of(const clarke_convolution *c, size_t axis)
 {
-  return c->degree[axis] == 0 ? 1 : ANGLES;
+  return c->degree[axis] == 0 ? 1 : c->around[axis] <= MOST_AROUND ? c->around[axis] : ANGLES;
+}
+
+/* Do the angles say something of the norm? */
+static bool
+are_enough(const clarke_convolution *c)
+{
+  for (size_t a = 0; a < 2; a++)
+    if (c->around[a] > MOST_AROUND && c->degree[a] > MOST_DEGREE)
+      return false;
+  return true;
 }
 
 double
@@ -156,47 +184,72 @@ clarke_convolution_cost(const clarke_convolution *c, const clarke_step *s)
   const double blocks = s->dense.grouped ? (double)s->dense.blocks : 1;
   const double symbols = blocks * (double)(angles_of(c, 0) * angles_of(c, 1)) / 2;
 
-  if (c->degree[0] > MOST_DEGREE || c->degree[1] > MOST_DEGREE || c->taps == 1)
+  if (!are_enough(c) || c->taps == 1)
     return INFINITY;
   return symbols * (outer * channels * ((double)c->taps + (least > 1 ? 8 * least : 0)) + (least > 1 ? 12 * least * least * least : 0));
 }
 
-/* cos(2 pi k / ANGLES), but for one rounding. */
-static double
-cosine(size_t k)
+/* The cosines of all multiples of a turn's n-th part, and the sines behind them, each off by less than 2^-53. */
+static double *
+cosines(size_t n)
 {
-  const double half = sqrt(0.5);
-  const double all[ANGLES] = {1, half, 0, -half, -1, -half, 0, half};
+  double *all = malloc((2 * n + 1) * sizeof *all);
+  mpfr_t angle, turn;
 
-  return all[k % ANGLES];
+  mpfr_inits2(128, angle, turn, (mpfr_ptr)NULL);
+  mpfr_const_pi(turn, MPFR_RNDN);
+  mpfr_mul_ui(turn, turn, 2, MPFR_RNDN);
+  for (size_t k = 0; all != NULL && k < n; k++) {
+    mpfr_mul_ui(angle, turn, (unsigned long)k, MPFR_RNDN);
+    mpfr_div_ui(angle, angle, (unsigned long)n, MPFR_RNDN);
+    mpfr_sin(angle, angle, MPFR_RNDN);
+    all[n + k] = mpfr_get_d(angle, MPFR_RNDN);
+    mpfr_mul_ui(angle, turn, (unsigned long)k, MPFR_RNDN);
+    mpfr_div_ui(angle, angle, (unsigned long)n, MPFR_RNDN);
+    mpfr_cos(angle, angle, MPFR_RNDN);
+    all[k] = mpfr_get_d(angle, MPFR_RNDN);
+  }
+  mpfr_clears(angle, turn, (mpfr_ptr)NULL);
+  return all;
 }
 
-/* 1 / cos(pi degree / ANGLES), or more. */
+/* What the norm may exceed the largest at the angles of an axis by: 1 / cos(pi degree / ANGLES), or more; nothing on a circle. */
 static double
-between_angles(size_t degree)
+between_angles(const clarke_convolution *c, size_t axis)
 {
   const double all[MOST_DEGREE + 1] = {1, 1.0824, 1.41422};
 
-  return all[degree];
+  return c->around[axis] <= MOST_AROUND ? 1 : all[c->degree[axis]];
 }
+
+/* What symbols of a convolution are made with. */
+typedef struct {
+  const clarke_convolution *c;
+  size_t outer, angles[2];
+  double *cosine, *sine; /* of the parts of a turn: as many as there are angles of both axes together */
+  double *room;
+} symbols;
 
 /* The symbol of a block at two of the angles as a real matrix of twice as many rows and columns, [A, -B; B, A]; where B is 0 as A
  * alone. */
 static void
-make_symbol(double *symbol, const clarke_convolution *c, const double *w, size_t outer, const size_t angle[2], bool real)
+make_symbol(const symbols *q, const double *w, const size_t angle[2], bool real)
 {
-  const size_t cols = (real ? 1 : 2) * c->channels;
+  const clarke_convolution *c = q->c;
+  const size_t cols = (real ? 1 : 2) * c->channels, turn = q->angles[0] * q->angles[1], outer = q->outer;
+  double *symbol = q->room;
 
   for (size_t o = 0; o < outer; o++)
     for (size_t i = 0; i < c->channels; i++) {
       double a = 0, b = 0;
 
       for (size_t t = 0; t < c->taps; t++) {
-        const size_t k = angle[0] * (size_t)(c->offset[0][t] - c->least[0]) + angle[1] * (size_t)(c->offset[1][t] - c->least[1]);
+        const size_t k = angle[0] * q->angles[1] * (size_t)(c->offset[0][t] - c->least[0]) +
+                         angle[1] * q->angles[0] * (size_t)(c->offset[1][t] - c->least[1]);
         const double v = w[(o * c->channels + i) * c->taps + t];
 
-        a += v * cosine(k);
-        b += v * cosine(k + ANGLES * 3 / 4);
+        a += v * q->cosine[k % turn];
+        b += v * q->sine[k % turn];
       }
       symbol[o * cols + i] = a;
       if (real)
@@ -234,9 +287,10 @@ symbol_norm(double *norm, const double *symbol, size_t outer, size_t channels, b
 
 /* At least the norm of a block's largest symbol. Angles are taken once of two that are opposite: there symbols are conjugate. */
 static clarke_status
-block_norm(double *norm, const clarke_convolution *c, const double *w, size_t outer, double *room, clarke_error *err)
+block_norm(double *norm, const symbols *q, const double *w, clarke_error *err)
 {
-  const size_t n0 = angles_of(c, 0), n1 = angles_of(c, 1);
+  const clarke_convolution *c = q->c;
+  const size_t n0 = q->angles[0], n1 = q->angles[1], outer = q->outer;
   const double taps = (double)c->taps, size = euclidean(w, outer * c->channels * c->taps);
   /* each entry of a symbol is a sum of `taps` products with cosines, which are rounded: off by no more than (taps + 3) u of
    * the sum of sizes, at most sqrt(taps) times their norm; twice, for A and B, and twice in the matrix */
@@ -251,11 +305,11 @@ block_norm(double *norm, const clarke_convolution *c, const double *w, size_t ou
 
     if (opposite < k)
       continue;
-    make_symbol(room, c, w, outer, angle, real);
-    status = symbol_norm(&here, room, outer, c->channels, real, err);
+    make_symbol(q, w, angle, real);
+    status = symbol_norm(&here, q->room, outer, c->channels, real, err);
     *norm = here <= *norm ? *norm : here; /* a NaN is kept */
   }
-  *norm = (*norm + off) * between_angles(c->degree[0]) * between_angles(c->degree[1]) * (1 + 0x1p-40);
+  *norm = (*norm + off) * between_angles(c, 0) * between_angles(c, 1) * (1 + 0x1p-40);
   return status;
 }
 
@@ -263,23 +317,26 @@ clarke_status
 clarke_convolution_norm(double *norm, const clarke_convolution *c, const clarke_step *s, const double *w, clarke_error *err)
 {
   const clarke_dense *d = &s->dense;
-  double *room;
+  symbols q = {.c = c, .outer = d->outer, .angles = {angles_of(c, 0), angles_of(c, 1)}};
   clarke_status status = CLARKE_OK;
 
   *norm = INFINITY;
-  if (c->degree[0] > MOST_DEGREE || c->degree[1] > MOST_DEGREE)
+  if (!are_enough(c))
     return CLARKE_OK;
-  room = malloc((4 * d->outer * c->channels + 1) * sizeof *room);
-  if (room == NULL)
-    return clarke_no_memory(err);
-  *norm = 0;
+  q.cosine = cosines(q.angles[0] * q.angles[1]);
+  q.sine = q.cosine != NULL ? q.cosine + q.angles[0] * q.angles[1] : NULL;
+  q.room = malloc((4 * d->outer * c->channels + 1) * sizeof *q.room);
+  if (q.room == NULL || q.cosine == NULL)
+    status = clarke_no_memory(err);
+  *norm = status == CLARKE_OK ? 0 : INFINITY;
   for (size_t b = 0; b < (d->grouped ? d->blocks : 1) && status == CLARKE_OK; b++) {
     double here = 0;
 
-    status = block_norm(&here, c, w + b * d->outer * d->inner, d->outer, room, err);
+    status = block_norm(&here, &q, w + b * d->outer * d->inner, err);
     *norm = here <= *norm ? *norm : here;
   }
-  free(room);
+  free(q.cosine);
+  free(q.room);
   if (!(*norm >= 0)) /* a NaN */
     *norm = INFINITY;
   return status;

@@ -11,6 +11,7 @@ typedef struct {
   long stride[2], *offset[2]; /* window (i, j), tap t: the pixel (i stride[0] + offset[0][t], j stride[1] + offset[1][t]) */
   long least[2];              /* of the offsets; they are below least + 2 degree + 1 */
   size_t degree[2];
+  size_t around[2];           /* pixels of a circle on which no window meets the image but where it does: at least so many */
 } clarke_convolution;
 
 /* Does the GATHER before the step hold exactly that, 0 beyond the images, and nothing else? *found: whether it does. */

@@ -2,6 +2,7 @@
 #include "network/gradient.h"
 
 #include "base/stop.h"
+#include "network/gradient/analytic.h"
 #include "network/gradient/plan.h"
 #include "network/reverse.h"
 
@@ -16,7 +17,7 @@
 /* Of the finest pass fewer bits do. */
 #define LEAST_BITS 20
 /* A pass is planned for some bits more, and a second for more still. */
-#define SPARE_BITS 4
+#define SPARE_BITS 1
 #define MORE_BITS 12
 /* Samples that a plan is made by. */
 #define LOOKED_AT ((size_t)4)
@@ -94,7 +95,12 @@ is_followed(const clarke_replay *r, size_t i, const clarke_profile *profile)
     return are_lines(g, s);
   case CLARKE_MAX:
     return takes_first(r, i, profile);
+  case CLARKE_ANALYTIC:
+    return clarke_analytic_is_followed(s);
+  case CLARKE_SOFTMAX:
+    return s->in[0].map == NULL && s->in[0].coef == 1;
   case CLARKE_NORMALIZE:
+  case CLARKE_PRODUCT:
     return true;
   default:
     return false;
@@ -169,7 +175,14 @@ descent_clear(clarke_descent *p)
   free(p->normalized);
 }
 
-/* Which values are read on the way back: factors of what is in wrt, and normalized ones. */
+/* Does its derivative depend on its operands? */
+static bool
+reads_operands(const clarke_step *s)
+{
+  return s->kind == CLARKE_ANALYTIC || s->kind == CLARKE_PRODUCT || s->kind == CLARKE_SOFTMAX;
+}
+
+/* Which values are read on the way back: factors of what is in wrt, or of activations, what a slope is at, and normalized ones. */
 static void
 find_kept(clarke_descent *p)
 {
@@ -179,6 +192,8 @@ find_kept(clarke_descent *p)
 
     if (s->kind == CLARKE_NORMALIZE)
       p->kept[s->out] = true;
+    for (size_t k = 0; k < s->n_in && reads_operands(s); k++)
+      p->kept[s->in[k].value] = true;
     if (s->kind == CLARKE_SCALE && clarke_value_is_wrt(p->g, s->in[1].value))
       p->kept[x] = true;
     if (s->kind == CLARKE_DENSE && clarke_value_is_wrt(p->g, s->dense.weight))
@@ -406,18 +421,18 @@ descend_until_near(clarke_gradient *gradient, bool *found, clarke_forward *outpu
 {
   const int bits[] = {all->bits + SPARE_BITS, all->bits + SPARE_BITS + MORE_BITS};
   bool enough = true;
-  clarke_status status = clarke_descent_plan_choose(plan, &enough, few, LEAST_BITS, all->err);
+  clarke_status status = clarke_descent_plan_choose(plan, &enough, few, LEAST_BITS);
 
   *found = false;
   if (status != CLARKE_OK || !enough)
     return status;
   for (size_t i = 0; i < sizeof bits / sizeof *bits && status == CLARKE_OK && !*found && enough; i++) {
-    status = clarke_descent_plan_choose(plan, &enough, few, bits[i], all->err);
+    status = clarke_descent_plan_choose(plan, &enough, few, bits[i]);
     if (status == CLARKE_OK)
       status = descend(gradient, found, outputs, all, plan);
     *found = *found && is_useful(gradient, all, enough);
   }
-  if (status == CLARKE_OK && !*found && !plan->in_digits) {
+  if (status == CLARKE_OK && !*found) {
     clarke_descent_plan_finest(plan, all->r->g);
     status = descend(gradient, found, outputs, all, plan);
     *found = *found && is_useful(gradient, all, false);
@@ -466,7 +481,7 @@ clarke_gradient_run(clarke_gradient *gradient, bool *found, clarke_forward *outp
   *found = false;
   if (status == CLARKE_OK) {
     find_needed(needed, r->g);
-    status = clarke_growths_add(&growths, r->g, needed, err);
+    status = clarke_growths_add_gauged(&growths, r->g, needed, NULL, r->samples, err);
   }
   if (status == CLARKE_OK)
     status = plan_and_descend(gradient, found, outputs, &(descents){r, profile, loss, &growths, bits, err});

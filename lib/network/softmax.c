@@ -16,8 +16,8 @@ keep_between_0_and_1(arb_t y)
 
 /* y[i] of one group: exp(x_i - max) / sum, or x_i - max - log sum. The shift is any number near
  * the maximum: it cancels exactly. */
-static void
-softmax(arb_ptr y, size_t n, size_t stride, bool logarithm, long precision)
+void
+clarke_softmax_balls(arb_ptr y, size_t n, size_t stride, bool logarithm, long precision)
 {
   arb_t shift, sum, term;
 
@@ -60,7 +60,7 @@ clarke_softmax_apply(clarke_matrix *y, const clarke_step *s, const clarke_matrix
   for (size_t g = 0; g < s->groups; g++)
     for (size_t r = 0; r < s->stride; r++)
       for (size_t j = 0; j < x->cols; j++)
-        softmax(ball + (g * block + r) * x->cols + j, s->length, s->stride * x->cols, s->log, precision + 10);
+        clarke_softmax_balls(ball + (g * block + r) * x->cols + j, s->length, s->stride * x->cols, s->log, precision + 10);
   status = clarke_matrix_set_balls(y, x->rows, x->cols, ball, precision, err);
   _arb_vec_clear(ball, (long)n);
   return status;

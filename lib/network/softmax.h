@@ -2,7 +2,11 @@
 #ifndef CLARKE_NETWORK_SOFTMAX_H
 #define CLARKE_NETWORK_SOFTMAX_H
 
+#include "exact/ball.h"
 #include "network/forward.h"
+
+/* Softmax of n balls, `stride` apart, or its logarithm, in their place. */
+void clarke_softmax_balls(arb_ptr y, size_t n, size_t stride, bool logarithm, long precision);
 
 /* The step's value of x, in enclosures. */
 clarke_status clarke_softmax_apply(clarke_matrix *y, const clarke_step *s, const clarke_matrix *x, long precision, clarke_error *err);

@@ -157,7 +157,7 @@ END_TEST
 
 /* AD's gradient less that of the sides, exactly, by column. */
 static mpq_t *
-difference(const drawn *n, const int8_t *side)
+difference(const drawn *n, const clarke_branch *side)
 {
   const clarke_graph *g = &n->g;
   mpq_t *all = clarke_rationals(clarke_column_base(g, g->n_parameters) + 1), q;
@@ -232,7 +232,7 @@ holds_ad(const clarke_simplex *x, const clarke_sample *s, const drawn *n)
 {
   const size_t columns = clarke_column_base(&n->g, n->g.n_parameters);
   size_t *option = calloc(s->classes.n + 1, sizeof *option);
-  int8_t *side = calloc(n->replay.n_touches + 1, 1);
+  clarke_branch *side = calloc(n->replay.n_touches + 1, sizeof *side);
   mpq_t *zero = clarke_rationals(columns), *weight = clarke_rationals(x->n), *v = clarke_rationals(columns);
   clarke_hull_place place = CLARKE_HULL_UNKNOWN;
   clarke_points points;

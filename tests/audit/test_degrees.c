@@ -374,7 +374,7 @@ static const struct {
 
 START_TEST(arguments_may_be_affine_but_for_a_factor)
 {
-  const int8_t side = CLARKE_RIGHT;
+  const clarke_branch side = CLARKE_RIGHT;
   clarke_marking m;
   asked a;
   bool is;

@@ -470,7 +470,7 @@ START_TEST(two_kinks_have_a_direction_of_closed_form)
   ck_assert_uint_eq(a.replay.n_touches, 2);
   for (int pair = 0; pair < 4; pair++)
     for (int plain = 0; plain < 2; plain++) {
-      const int8_t side[2] = {pair & 1 ? CLARKE_RIGHT : CLARKE_LEFT, pair & 2 ? CLARKE_RIGHT : CLARKE_LEFT};
+      const clarke_branch side[2] = {pair & 1 ? CLARKE_RIGHT : CLARKE_LEFT, pair & 2 ? CLARKE_RIGHT : CLARKE_LEFT};
       clarke_layer l = a.audit.layer[0];
       clarke_direction d;
       clarke_cell cell;

@@ -137,7 +137,7 @@ compare(clarke_columns *c, size_t k, clarke_branch side, size_t condition, bool 
 
 /* The sparse pass alone: where it goes to the end, its terms are those of the matrices. */
 static bool
-compare_sparse(clarke_sparse *w, clarke_columns *c, size_t k, int8_t side, size_t condition, bool segment)
+compare_sparse(clarke_sparse *w, clarke_columns *c, size_t k, clarke_branch side, size_t condition, bool segment)
 {
   const clarke_graph *g = c->q->g;
   const clarke_touch *t = &c->q->replay->touch[k];
@@ -281,7 +281,7 @@ START_TEST(factors_on_the_way_count)
 {
   clarke_columns c;
   clarke_sparse w;
-  int8_t side[2] = {CLARKE_RIGHT, CLARKE_LEFT};
+  clarke_branch side[2] = {CLARKE_RIGHT, CLARKE_LEFT};
   asked a;
 
   asked_begin(&a, 2, 2, NUMBERS(1, 2, -1, 3));

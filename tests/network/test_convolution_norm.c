@@ -183,6 +183,49 @@ START_TEST(norms_between_angles_are_bounds)
 }
 END_TEST
 
+/* Images of a few pixels, which windows leave at one end or both, by more or less: on a circle that is a pixel too short some
+ * window would meet the other end. */
+START_TEST(norms_on_circles_are_bounds)
+{
+  uint64_t state = 11;
+  tally found = {0, 0};
+
+  for (size_t k = 0; k < 600; k++) {
+    const long kernel = 2 + (long)draw_below(&state, 3), length = 1 + (long)draw_below(&state, 5), stride = 1 + (long)draw_below(&state, 2);
+    const long before = (long)draw_below(&state, 3), behind = (long)draw_below(&state, 3);
+    size_t dims[2] = {1, (size_t)length};
+    growing grown;
+    clarke_tensor x;
+    clarke_graph g;
+    double *weight;
+
+    if (length + before + behind < kernel)
+      continue;
+    grow_begin(&grown, &state, full_double, 2, dims);
+    weight = model_floats(&grown.m, "w", (const long[]){1, 1, kernel, SHAPE_END});
+    for (long t = 0; t < kernel; t++)
+      weight[t] = full_double(&state);
+    grow_node(&grown, "Conv", "w", false);
+    attr_ints(&grown.m.nodes[grown.m.n_nodes - 1], "pads", (const long[]){before, behind, SHAPE_END});
+    attr_ints(&grown.m.nodes[grown.m.n_nodes - 1], "strides", (const long[]){stride, SHAPE_END});
+    grown.dims[1] = (size_t)((length + before + behind - kernel) / stride + 1);
+    model_output(&grown.m, grown.at);
+    x = grow_batch(&grown, 1);
+    clarke_graph_init(&g);
+    OK(clarke_graph_build(&g, &grown.m, &x, &error));
+    for (size_t i = 0; i < g.n_steps; i++)
+      if (g.steps[i].kind == CLARKE_DENSE && g.values[g.steps[i].in[0].value].producer != CLARKE_NONE)
+        compare_convolution(&found, &g, &g.steps[i], false, &state);
+    clarke_graph_clear(&g);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&grown.m);
+  }
+  printf("convolutions on circles: %zu found, %zu of them near\n", found.found, found.near);
+  ck_assert_uint_gt(found.found, 200);
+  ck_assert_uint_gt(found.near, found.found / 2);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -192,5 +235,6 @@ main(void)
   tcase_add_test(tcase, norms_are_bounds);
   tcase_add_test(tcase, norms_are_bounds_of_weights_of_one_sign);
   tcase_add_test(tcase, norms_between_angles_are_bounds);
+  tcase_add_test(tcase, norms_on_circles_are_bounds);
   return run_tests();
 }

@@ -5,8 +5,11 @@
 #include "networks.h"
 
 #include "network/build.h"
+#include "network/gradient/analytic.h"
 #include "network/gradient/plan.h"
+#include "network/gradient/softmax.h"
 #include "network/replay/replay.h"
+#include "network/softmax.h"
 
 #include <math.h>
 
@@ -51,7 +54,7 @@ check_pair(clarke_pair x, mpq_t exact)
   mpq_sub(off, off, exact);
   mpq_abs(off, off);
   mpq_abs(low, exact);
-  mpq_div_2exp(low, low, 101);
+  mpq_div_2exp(low, low, 103);
   ck_assert(mpq_cmp(off, low) <= 0);
   mpq_clears(off, low, NULL);
 }
@@ -541,6 +544,106 @@ START_TEST(dense_products)
 }
 END_TEST
 
+/* x + b, normalized: b's gradient is 0 where it moves whole groups, of all that read the sum. */
+START_TEST(constants_that_cancel)
+{
+  for (int way = 0; way < 6; way++) {
+    size_t by_group[] = {0, 0, 1, 1}, by_entry[] = {0, 1, 1, 1}, missing[] = {0, 0, CLARKE_NONE, CLARKE_NONE};
+    clarke_value values[] = {{.count = 4}, {.count = 2, .constant = true}, {.count = 4}, {.count = 4}, {.count = 4}};
+    clarke_operand sum[] = {{.value = 0, .coef = 1}, {.value = 1, .coef = 3, .map = by_group}};
+    clarke_operand read[] = {{.value = 2, .coef = 1}}, other[] = {{.value = 2, .coef = 1}};
+    clarke_step steps[] = {{.kind = CLARKE_SUM, .in = sum, .n_in = 2, .out = 2},
+                           {.kind = CLARKE_NORMALIZE, .in = read, .n_in = 1, .out = 3, .grouping = {1, 2, 2, true}},
+                           {.kind = CLARKE_NORMALIZE, .in = other, .n_in = 1, .out = 4, .grouping = {1, 2, 2, false}}};
+    clarke_graph g = {.n_values = 5, .values = values, .n_steps = 3, .steps = steps, .output = 4};
+    bool cancels = way % 2 == 0;
+
+    sum[1].map = way == 1 ? by_entry : way == 4 ? missing : by_group;
+    if (way == 2)
+      steps[2].kind = CLARKE_GATHER;
+    if (way == 3)
+      g.output = 2;
+    if (way == 5)
+      steps[2].grouping = (clarke_grouping){1, 1, 4, true};
+    OK(clarke_operand_cancels(&cancels, &g, &steps[0], 1, &error));
+    ck_assert_msg(cancels == (way == 0 || way == 4), "%d", way);
+    OK(clarke_operand_cancels(&cancels, &g, &steps[0], 0, &error));
+    ck_assert(!cancels); /* no constant */
+  }
+}
+END_TEST
+
+/* Functions whose slopes have bounds everywhere. */
+START_TEST(functions_that_are_followed)
+{
+  for (clarke_function f = CLARKE_SIGMOID; f <= CLARKE_LOG; f++) {
+    const clarke_step s = {.kind = CLARKE_ANALYTIC, .function = f};
+    const bool none = f == CLARKE_EXP || f == CLARKE_RECIPROCAL || f == CLARKE_SQRT || f == CLARKE_LOG;
+
+    ck_assert(clarke_analytic_is_followed(&s) != none);
+  }
+}
+END_TEST
+
+/* Pairs are balls exactly; a ball is a pair but for what is said. */
+START_TEST(balls)
+{
+  uint64_t state = 6;
+  arb_t ball, back;
+
+  arb_init(ball);
+  arb_init(back);
+  for (int round = 0; round < 500; round++) {
+    const double high = draw_number(&state) + ldexp(1, -(int)draw_below(&state, 40));
+    const clarke_pair x = {high, high * ldexp(1, -54 - (int)draw_below(&state, 40))};
+    double off;
+    clarke_pair y;
+
+    clarke_ball_of_pair(ball, x);
+    y = clarke_pair_of_ball(&off, ball);
+    ck_assert(arb_is_exact(ball) && y.high == x.high && y.low == x.low && off <= fabs(high) * 0x1p-103 + 0x1p-890);
+    arb_div_ui(ball, ball, 3, 300);
+    y = clarke_pair_of_ball(&off, ball);
+    clarke_ball_of_pair(back, y);
+    mag_set_d(arb_radref(back), off);
+    ck_assert(arb_contains(back, ball));
+    mag_set_ui(arb_radref(ball), 2);
+    clarke_pair_of_ball(&off, ball);
+    ck_assert(off >= 2);
+    arb_pos_inf(ball);
+    clarke_pair_of_ball(&off, ball);
+    ck_assert(off == INFINITY);
+  }
+  arb_clear(ball);
+  arb_clear(back);
+}
+END_TEST
+
+/* Probabilities beside their definition, and the growth of errors beside the norm of the derivative where that is largest. */
+START_TEST(probabilities)
+{
+  for (size_t n = 1; n < 6; n++) {
+    const clarke_step plain = {.kind = CLARKE_SOFTMAX, .length = n}, logarithm = {.kind = CLARKE_SOFTMAX, .length = n, .log = true};
+    arb_ptr ball = _arb_vec_init((long)(2 * n));
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+      arb_set_d(ball + 2 * i, (double)i / 3);
+    for (size_t i = 0; i < n; i++)
+      sum += exp((double)i / 3);
+    clarke_softmax_balls(ball, n, 2, n % 2, 100);
+    for (size_t i = 0; i < n; i++) {
+      const double p = exp((double)i / 3) / sum, found = arf_get_d(arb_midref(ball + 2 * i), ARF_RND_NEAR);
+
+      ck_assert(fabs(found - (n % 2 ? log(p) : p)) < 1e-14 && arb_is_zero(ball + 2 * i + 1));
+    }
+    _arb_vec_clear(ball, (long)(2 * n));
+    ck_assert(clarke_softmax_growth(&plain) >= 0.5 && clarke_softmax_growth(&logarithm) >= 1 + sqrt((double)n));
+    ck_assert(clarke_softmax_bend(&plain) >= 1.5 && clarke_softmax_bend(&logarithm) >= sqrt((double)n) / 2);
+  }
+}
+END_TEST
+
 /* --- depth ----------------------------------------------------------------------------------- */
 
 START_TEST(deep_graphs)
@@ -590,6 +693,10 @@ MODULE(descent)
   tcase_add_test(tests, noted_doubles);
   tcase_add_test(tests, inputs);
   tcase_add_loop_test(tests, dense_products, 0, 8);
+  tcase_add_test(tests, balls);
+  tcase_add_test(tests, probabilities);
+  tcase_add_test(tests, constants_that_cancel);
+  tcase_add_test(tests, functions_that_are_followed);
   tcase_add_test(tests, deep_graphs);
   return all_tests;
 }

@@ -524,7 +524,7 @@ START_TEST(distances_of_arguments)
     draw_operand(&o.c, o.g.input, &state);
     x = &o.c.f.value[o.g.input];
     for (size_t i = 0; i < ROWS; i++) {
-      int8_t piece[COLUMNS];
+      clarke_branch piece[COLUMNS];
 
       clarke_enclosure_row_bounds(&o.c.f, x, i, o.c.f.bound);
       for (size_t j = 0; j < COLUMNS; j++)
@@ -586,7 +586,7 @@ START_TEST(distances_of_windows)
     x = &o.c.f.value[o.g.input];
     for (size_t i = 0; i < o.g.values[o.s->out].count; i++) {
       double y[COLUMNS], top[COLUMNS];
-      int8_t piece[COLUMNS];
+      clarke_branch piece[COLUMNS];
 
       for (size_t j = 0; j < COLUMNS; j++) {
         double most = 0;

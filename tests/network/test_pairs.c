@@ -81,14 +81,59 @@ START_TEST(operations)
     set_pair(x, p);
     set_pair(y, q);
     mpq_add(exact, x, y);
-    check_near(clarke_pair_add(p, q), exact, 0x1p-102);
+    check_near(clarke_pair_add(p, q), exact, 0x1p-103);
     mpq_mul(exact, x, y);
-    check_near(clarke_pair_multiply(p, q), exact, 0x1p-102);
+    check_near(clarke_pair_multiply(p, q), exact, 0x1p-103);
     mpq_set_d(y, b);
     mpq_add(exact, x, y);
-    check_near(clarke_pair_add_double(p, b), exact, 0x1p-102);
+    check_near(clarke_pair_add_double(p, b), exact, 0x1p-103);
   }
   mpq_clears(x, y, exact, NULL);
+}
+END_TEST
+
+/* Sums of many pairs, most of which cancel, beside rational ones. */
+START_TEST(long_sums_of_pairs)
+{
+  uint64_t state = 9;
+  mpq_t exact, size, term, got;
+
+  mpq_inits(exact, size, term, got, NULL);
+  for (int round = 0; round < 400; round++) {
+    const size_t m = 1 + draw_below(&state, 60), doubles = 2 * (2 * m + 1) + 9;
+    clarke_long_sum sum[3] = {{0, 0, 0}};
+    clarke_pair all[60], rest = draw_pair(&state, 20);
+
+    mpq_set_ui(exact, 0, 1);
+    mpq_set_ui(size, 0, 1);
+    for (size_t i = 0; i <= 2 * m; i++) { /* there and back, and what is left */
+      const clarke_pair x = i == m ? rest : i < m ? draw_pair(&state, 60) : (clarke_pair){-all[2 * m - i].high, -all[2 * m - i].low};
+
+      if (i < m)
+        all[i] = x;
+      clarke_long_sum_add(&sum[i % 3], x);
+      set_pair(term, x);
+      mpq_add(exact, exact, term);
+      mpq_abs(term, term);
+      mpq_add(size, size, term);
+    }
+    clarke_long_sum_join(sum, 3);
+    set_pair(got, clarke_long_sum_pair(sum));
+    mpq_sub(got, got, exact);
+    mpq_abs(got, got);
+    mpq_set_d(term, (double)doubles * (double)doubles * (double)doubles * 0x1p-158);
+    mpq_mul(size, size, term);
+    mpq_set_d(term, 0x1p-104);
+    mpq_mul(exact, exact, term);
+    mpq_abs(exact, exact);
+    mpq_add(size, size, exact);
+    ck_assert(mpq_cmp(got, size) <= 0);
+  }
+  clarke_long_sum one = {0x1p80, 1, 0x1p-80};
+
+  clarke_long_sum_add_double(&one, -0x1p80);
+  ck_assert(clarke_long_sum_pair(&one).high == 1 && clarke_long_sum_pair(&one).low == 0x1p-80);
+  mpq_clears(exact, size, term, got, NULL);
 }
 END_TEST
 
@@ -175,7 +220,7 @@ draw_normed(clarke_normed *v, double *largest, size_t count, uint64_t *state)
     set_pair(sum, x);
     set_pair(term, y);
     mpq_add(sum, sum, term);
-    check_near(clarke_normed_get(v, e), sum, v->low != NULL ? 0x1p-102 : 0x1p-53);
+    check_near(clarke_normed_get(v, e), sum, v->low != NULL ? 0x1p-103 : 0x1p-53);
     ck_assert(v->low != NULL || clarke_normed_get(v, e).low == 0);
     *largest = fmax(*largest, fabs(v->at[e]));
   }
@@ -406,7 +451,7 @@ check_cut(const cut_matrix *c)
 
 /* Of any size; sparse: with few numbers in lower slices. */
 static void
-draw_weight(cut_weight *c, size_t count, size_t stride, bool sparse, bool slices, uint64_t *state)
+draw_weight(cut_weight *c, size_t count, clarke_sliced_layout layout, bool sparse, bool slices, uint64_t *state)
 {
   const int most = draw_below(state, 3) == 0 ? 70 : 10;
   bool fits = false;
@@ -416,8 +461,31 @@ draw_weight(cut_weight *c, size_t count, size_t stride, bool sparse, bool slices
     if (sparse && draw_below(state, 30) > 0) /* a few bits */
       c->number[e] = (double)draw_between(state, -1000, 1000);
   }
-  OK(clarke_sliced_weight_make(&c->w, &fits, c->number, count, stride, slices, &error));
+  OK(clarke_sliced_weight_make(&c->w, &fits, c->number, count, layout, slices, &error));
   ck_assert(fits && c->w.all == c->number && (c->w.cut.digit != NULL) == slices);
+}
+
+/* No part of a row has numbers whose sizes add up to more than is said, in units of the slice, and that fits in a double's sum. */
+static void
+check_reach(const clarke_sliced_weight *w, size_t s, size_t count)
+{
+  const clarke_sliced_layout *l = &w->layout;
+  const double unit = ldexp(1, w->cut.top + 1 - (int)(s + 1) * w->cut.bits);
+  double most = 0;
+
+  ck_assert(w->reach[s] >= CLARKE_GRADIENT_SUM || w->reach[s] >= l->inner);
+  ck_assert(w->mass[s] <= CLARKE_GRADIENT_MASS && w->mass[s] <= 0x1p53 / ldexp(1, CLARKE_GRADIENT_SLICE - 1));
+  ck_assert(w->few[s] == NULL || w->reach[s] >= l->inner);
+  for (size_t first = 0; first < count; first += l->rows * l->inner)
+    for (size_t i = 0; i < l->rows; i++)
+      for (size_t k = 0; k < l->inner; k += w->reach[s]) {
+        double sum = 0;
+
+        for (size_t e = k; e < k + w->reach[s] && e < l->inner; e++)
+          sum += fabs(w->cut.digit[s * w->cut.plane + first + (l->transposed ? e * l->rows + i : i * l->inner + e)]) / unit;
+        most = fmax(most, sum);
+      }
+  ck_assert(w->mass[s] == most);
 }
 
 /* Slices make up the weight, but for what is said to be left; lists have all numbers of theirs. Returns how many lists there are. */
@@ -441,6 +509,9 @@ check_weight(const cut_weight *c, size_t count, bool *left_out)
   *left_out = *left_out || !whole;
   for (size_t s = 0; s < c->w.cut.slices; s++) {
     size_t n = 0;
+
+    if (c->w.cut.used[s])
+      check_reach(&c->w, s, count);
 
     for (size_t e = 0; e < count && c->w.few[s] != NULL; e++)
       if (c->w.cut.digit[s * c->w.cut.plane + e] != 0) {
@@ -472,12 +543,13 @@ allowed_of(const clarke_sliced_weight *w, const clarke_sliced *x, size_t inner, 
 static void
 check_entry(const clarke_sliced_product *q, const double *a, const clarke_pair *b, size_t i, size_t j)
 {
+  const clarke_sliced_layout *l = &q->a->layout;
   const size_t at = i * q->stride + j;
   mpq_t exact, x, y, rows, columns;
 
   mpq_inits(exact, x, y, rows, columns, NULL);
-  for (size_t k = 0; k < q->inner; k++) {
-    mpq_set_d(x, a[q->first + (q->transposed ? k * q->rows + i : i * q->inner + k)]);
+  for (size_t k = 0; k < l->inner; k++) {
+    mpq_set_d(x, a[q->first + (l->transposed ? k * l->rows + i : i * l->inner + k)]);
     set_pair(y, b[k * q->cols + j]);
     add_square(rows, x);
     add_square(columns, y);
@@ -486,7 +558,7 @@ check_entry(const clarke_sliced_product *q, const double *a, const clarke_pair *
   }
   set_pair(x, (clarke_pair){q->high[at], q->low != NULL ? q->low[at] : 0});
   mpq_sub(x, x, exact);
-  ck_assert_double_le(fabs(mpq_get_d(x)), allowed_of(q->a, q->b, q->inner, sqrt(mpq_get_d(rows)), sqrt(mpq_get_d(columns))));
+  ck_assert_double_le(fabs(mpq_get_d(x)), allowed_of(q->a, q->b, l->inner, sqrt(mpq_get_d(rows)), sqrt(mpq_get_d(columns))));
   mpq_clears(exact, x, y, rows, columns, NULL);
 }
 
@@ -499,13 +571,12 @@ check_product(size_t *lists, bool *left_out, uint64_t *state)
   const size_t rows = 1 + draw_below(state, 12), cols = 1 + draw_below(state, 12), blocks = 1 + draw_below(state, 2);
   const size_t inner = draw_below(state, 3) == 0 ? 1 : 1 + draw_below(state, MOST);
   const size_t slices = draw_below(state, CLARKE_GRADIENT_MOST + 1);
-  const bool transposed = draw_below(state, 2);
+  const clarke_sliced_layout layout = {draw_below(state, 2), rows, inner};
   double high[13 * 12], low[13 * 12], part[12 * 12];
-  const clarke_sliced_product q = {.transposed = transposed, .rows = rows, .cols = cols, .inner = inner, .a = &a.w, .b = &b.m,
-                                   .first = (blocks - 1) * rows * inner, .high = high, .low = slices > 0 ? low : NULL,
-                                   .stride = cols + 1};
+  const clarke_sliced_product q = {.cols = cols, .a = &a.w, .b = &b.m, .first = (blocks - 1) * rows * inner, .high = high,
+                                   .low = slices > 0 ? low : NULL, .stride = cols + 1};
 
-  draw_weight(&a, blocks * rows * inner, transposed ? rows : inner, draw_below(state, 2), slices > 0, state);
+  draw_weight(&a, blocks * rows * inner, layout, draw_below(state, 2), slices > 0, state);
   draw_cut(&b, inner, cols, slices, state);
   check_cut(&b);
   if (slices > 0)
@@ -542,7 +613,7 @@ START_TEST(exact_products)
   double a[128] = {0}, b_high[128], b_low[128] = {0}, part, high = 7, low = 7, sum = 0;
   clarke_sliced_weight w;
   clarke_sliced b = {0};
-  clarke_sliced_product q = {.rows = 1, .cols = 1, .inner = 128, .a = &w, .b = &b, .high = &high, .low = &low, .stride = 1};
+  clarke_sliced_product q = {.cols = 1, .a = &w, .b = &b, .high = &high, .low = &low, .stride = 1};
   bool fits;
 
   for (size_t k = 0; k < 128; k++) {
@@ -550,7 +621,7 @@ START_TEST(exact_products)
     b_high[k] = (double)k - 60;
     sum += a[k] * b_high[k];
   }
-  OK(clarke_sliced_weight_make(&w, &fits, a, 128, 128, true, &error));
+  OK(clarke_sliced_weight_make(&w, &fits, a, 128, (clarke_sliced_layout){false, 1, 128}, true, &error));
   ck_assert(fits && w.whole && clarke_sliced_weight_rest(&w) == 0);
   ck_assert(clarke_sliced_top(&b.top, 67));
   ck_assert_ptr_nonnull(clarke_sliced_room(&b, 128, 3, CLARKE_GRADIENT_SLICE));
@@ -562,8 +633,7 @@ START_TEST(exact_products)
   ck_assert(high == sum && low == 0);
   clarke_sliced_multiply(&q, &part); /* what is there goes */
   ck_assert(high == sum && low == 0);
-  clarke_sliced_forget(&b);
-  ck_assert(!b.used[0] && !b.used[1]);
+  b.used[0] = false;
   clarke_sliced_multiply(&q, &part); /* nothing of B is there */
   ck_assert(high == 0 && low == 0);
   free(b.digit);
@@ -581,53 +651,91 @@ START_TEST(weights_that_do_not_fit)
     clarke_sliced_weight w;
     bool fits = true;
 
-    OK(clarke_sliced_weight_make(&w, &fits, a, 2, 1, i % 2, &error));
+    OK(clarke_sliced_weight_make(&w, &fits, a, 2, (clarke_sliced_layout){false, 2, 1}, i % 2, &error));
     ck_assert(!fits && w.cut.digit == NULL);
     clarke_sliced_weight_clear(&w);
   }
 }
 END_TEST
 
-/* Sums longer than what a double holds exactly go to the pairs in time, by lists of few numbers and without. */
+/* A product of a first row and a column beside the rational one: what is off is off by pairs' additions alone. */
+static void
+check_long(const clarke_sliced_weight *w, const double *a, double *b, size_t inner, int top)
+{
+  double *b_low = calloc(inner, sizeof *b_low), part[MOST], high[MOST] = {0}, low[MOST] = {0};
+  clarke_sliced cut = {.stride = 1};
+  const clarke_sliced_product q = {.cols = 1, .a = w, .b = &cut, .high = high, .low = low, .stride = 1};
+  mpq_t sum, term, got;
+
+  mpq_inits(sum, term, got, NULL);
+  for (size_t k = 0; k < inner; k++) {
+    mpq_set_d(term, a[k]);
+    mpq_set_d(got, b[k]);
+    mpq_mul(term, term, got);
+    mpq_add(sum, sum, term);
+  }
+  cut.top = top;
+  ck_assert_ptr_nonnull(clarke_sliced_room(&cut, inner, 4, CLARKE_GRADIENT_SLICE));
+  clarke_sliced_cut(&cut, 0, b, b_low, inner);
+  for (size_t k = 0; k < inner; k++)
+    ck_assert(cut.digit[4 * inner + k] == 0); /* no tail */
+  clarke_sliced_multiply(&q, part);
+  set_pair(got, (clarke_pair){high[0], low[0]});
+  mpq_sub(got, got, sum);
+  ck_assert_double_le(fabs(mpq_get_d(got)),
+                      clarke_bound_gamma(clarke_sliced_additions(4, inner), CLARKE_PAIR_UNIT) * 2 * fabs(mpq_get_d(sum)));
+  mpq_clears(sum, term, got, NULL);
+  free(b_low);
+  free(cut.digit);
+}
+
+/* Sums longer than what a double holds exactly go to the pairs in time, by lists of few numbers and without; all digits are the
+ * largest, or their sizes just fit. */
 START_TEST(long_sums)
 {
-  for (int few = 0; few < 2; few++) {
-    const size_t inner = few ? CLARKE_GRADIENT_SUM - 5 : 3 * CLARKE_GRADIENT_SUM + 5;
-    double *a = malloc(inner * sizeof *a), *b_high = malloc(inner * sizeof *b_high), *b_low = calloc(inner, sizeof *b_low);
+  const double digit = 0x1p31, factor = 0x1p15; /* at most */
+
+  for (int way = 0; way < 4; way++) {
+    const bool few = way == 1;
+    const size_t inner = few ? 97 * (CLARKE_GRADIENT_SUM - 2) : way == 3 ? CLARKE_GRADIENT_SUM : 3 * CLARKE_GRADIENT_SUM + 5;
+    double *a = malloc(inner * sizeof *a), *b = malloc(inner * sizeof *b);
     clarke_sliced_weight w;
-    clarke_sliced b = {.stride = 1};
-    double part, high = 0, low = 0;
-    clarke_sliced_product q = {.rows = 1, .cols = 1, .inner = inner, .a = &w, .b = &b, .high = &high, .low = &low, .stride = 1};
-    mpq_t sum, term, got;
     bool fits;
 
-    mpq_inits(sum, term, got, NULL);
-    for (size_t k = 0; k < inner; k++) { /* the largest digits, all of one sign: each product is 2^42 less a little */
-      a[k] = few == 0 || k % 97 == 0 ? 0x1p32 - 1 - (double)(k % 7) + 0x1p-10 : 0;
-      b_high[k] = 0x1p10 - 1 - (double)(k % 5) + 0x1p-30;
-      mpq_set_d(term, a[k]);
-      mpq_set_d(got, b_high[k]);
-      mpq_mul(term, term, got);
-      mpq_add(sum, sum, term);
+    for (size_t k = 0; k < inner; k++) {
+      a[k] = few && k % 97 != 0 ? 0 : way == 2 && k > 0 ? digit / 4 - 1 : digit - 1 - (double)(k % 7);
+      a[k] += way < 2 && a[k] != 0 ? 0x1p-20 : 0;
+      b[k] = factor - 1 - (double)(k % 5) + (way == 3 ? 0 : 0x1p-30);
     }
-    OK(clarke_sliced_weight_make(&w, &fits, a, inner, inner, true, &error));
-    ck_assert(fits && w.whole && w.cut.used[1] && (w.few[0] != NULL) == few && (w.few[1] != NULL) == few);
-    ck_assert(clarke_sliced_top(&b.top, 0x1p10 - 0x1p-20));
-    ck_assert_ptr_nonnull(clarke_sliced_room(&b, inner, 4, CLARKE_GRADIENT_SLICE));
-    clarke_sliced_cut(&b, 0, b_high, b_low, inner);
-    ck_assert(b.used[0] && b.used[3]); /* and no tail: what is off is off by pairs' additions alone */
-    clarke_sliced_multiply(&q, &part);
-    set_pair(got, (clarke_pair){high, low});
-    mpq_sub(got, got, sum);
-    ck_assert_double_le(fabs(mpq_get_d(got)),
-                        clarke_bound_gamma(clarke_sliced_additions(4, inner), CLARKE_PAIR_UNIT) * 2 * mpq_get_d(sum));
-    mpq_clears(sum, term, got, NULL);
-    free(a);
-    free(b_high);
-    free(b_low);
-    free(b.digit);
+    OK(clarke_sliced_weight_make(&w, &fits, a, inner, (clarke_sliced_layout){way == 2, 1, inner}, true, &error));
+    ck_assert(fits && w.whole && w.cut.top == 31 && (w.few[0] != NULL) == few && (w.few[1] != NULL) == few);
+    ck_assert(w.cut.used[1] == (way < 2));
+    ck_assert(way == 0 ? w.reach[0] == CLARKE_GRADIENT_SUM : w.reach[0] >= inner);
+    check_reach(&w, 0, inner);
+    check_long(&w, a, b, inner, 15);
     clarke_sliced_weight_clear(&w);
+    free(a);
+    free(b);
   }
+}
+END_TEST
+
+/* A slice has few numbers, but all in one row, and too many for that row's sum. */
+START_TEST(few_numbers_in_one_row)
+{
+  enum { INNER = 3 * (int)CLARKE_GRADIENT_SUM };
+  static double a[MOST * INNER], b[INNER];
+  clarke_sliced_weight w;
+  bool fits;
+
+  for (size_t e = 0; e < MOST * INNER; e++) /* the second slice's digits are 2^31 less a few */
+    a[e] = 0x1p31 - 1 - (e < INNER ? 0.5 + ldexp((double)(1 + e % 7), -32) : 0);
+  for (size_t k = 0; k < INNER; k++)
+    b[k] = 0x1p15 - 1 - (double)(k % 5);
+  OK(clarke_sliced_weight_make(&w, &fits, a, MOST * INNER, (clarke_sliced_layout){false, MOST, INNER}, true, &error));
+  ck_assert(fits && w.whole && w.cut.used[1] && !w.cut.used[2] && w.few[1] == NULL);
+  check_long(&w, a, b, INNER, 15);
+  clarke_sliced_weight_clear(&w);
 }
 END_TEST
 
@@ -694,6 +802,7 @@ MODULE(pairs)
   TCase *tests = tests_of("pairs");
 
   tcase_add_test(tests, operations);
+  tcase_add_test(tests, long_sums_of_pairs);
   tcase_add_test(tests, rationals);
   tcase_add_test(tests, roots);
   tcase_add_test(tests, norms);
@@ -704,6 +813,7 @@ MODULE(pairs)
   tcase_add_test(tests, exact_products);
   tcase_add_test(tests, weights_that_do_not_fit);
   tcase_add_test(tests, long_sums);
+  tcase_add_test(tests, few_numbers_in_one_row);
   tcase_add_test(tests, rounded_products);
   tcase_add_test(tests, tops);
   return all_tests;

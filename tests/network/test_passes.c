@@ -5,7 +5,7 @@
 #include "compared.h"
 #include "../suites.h"
 
-#include "network/gradient/plan.h"
+#include "network/gradient/foretell.h"
 #include "network/gradient/sliced.h"
 #include "network/slices/plan.h"
 
@@ -302,6 +302,45 @@ START_TEST(values_in_digits)
 }
 END_TEST
 
+static bool
+has_dense(const clarke_graph *g)
+{
+  for (size_t i = 0; i < g->n_steps; i++)
+    if (g->steps[i].kind == CLARKE_DENSE)
+      return true;
+  return false;
+}
+
+/* A plan of many slices is foretold to be nearer than one of none, and nearer than fewer bits ask for; growths and products are those
+ * of the steps. */
+static void
+check_foretold(const scene *c, clarke_descent_plan *plan, bool has_products)
+{
+  clarke_planning q;
+  double root;
+
+  OK(clarke_planning_init(&q, plan, &c->p));
+  clarke_descent_plan_finest(plan, &c->k.g);
+  ck_assert(clarke_plan_foretell(&q, 10) && (!has_products || !clarke_plan_foretell(&q, 300)));
+  for (size_t i = 0; i < c->k.g.n_steps; i++) {
+    const clarke_step *s = &c->k.g.steps[i];
+    const size_t x = clarke_planning_source(&root, &q, i);
+
+    if (s->kind != CLARKE_DENSE)
+      continue;
+    ck_assert(root >= 1 && (x == s->in[0].value) == (c->p.deferred[s->in[0].value] == NULL));
+    ck_assert(clarke_planning_growth(&q, i, 0) == clarke_dense_growth(&c->p, s));
+    for (size_t k = 0; k < CLARKE_GRADIENT_MOST; k++)
+      ck_assert_double_le(clarke_planning_taken(&q, i, k + 1, 3, 1, 1), clarke_planning_taken(&q, i, k, 3, 1, 1));
+    plan->slices[i] = plan->back_slices[i] = 0;
+    plan->fine[s->out] = false;
+  }
+  for (size_t v = 0; v < c->k.g.n_values; v++)
+    plan->fine[v] = plan->fine_back[v] = false;
+  ck_assert(!has_products || !clarke_plan_foretell(&q, 60));
+  clarke_planning_clear(&q);
+}
+
 /* What was looked at in doubles says how near the rest is to be: for nothing, doubles; for more bits, no fewer slices. Bounds are
  * then what was asked for, as a rule. */
 START_TEST(chosen_plans)
@@ -332,7 +371,7 @@ START_TEST(chosen_plans)
         size_t slices = 0;
         bool enough = false, fits = true;
 
-        OK(clarke_descent_plan_choose(&chosen, &enough, &c.p, bits[b], &error));
+        OK(clarke_descent_plan_choose(&chosen, &enough, &c.p, bits[b]));
         for (size_t i = 0; i < c.k.g.n_steps; i++)
           slices += chosen.slices[i] + chosen.back_slices[i];
         for (size_t v = 0; v < c.k.g.n_values && b == 0; v++)
@@ -355,6 +394,8 @@ START_TEST(chosen_plans)
         asked++;
         end(&of);
       }
+      if (!c.p.lost && most > 0)
+        check_foretold(&c, &chosen, has_dense(&c.k.g) && c.p.seen->value[c.k.g.output] > 0);
       clarke_descent_plan_clear(&chosen);
       end(&c);
     }

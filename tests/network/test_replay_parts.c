@@ -50,8 +50,8 @@ begin(scene *c, uint64_t *state, size_t round)
     if (c->exact.piece[i] != NULL) {
       const size_t entries = c->g.values[c->g.steps[i].out].count * c->r.samples;
 
-      c->r.piece[i] = malloc(entries + 1);
-      memset(c->r.piece[i], CLARKE_OPEN, entries);
+      c->r.piece[i] = malloc((entries + 1) * sizeof **c->r.piece);
+      clarke_branches_leave(c->r.piece[i], entries);
       if (c->exact.ties[i] != NULL)
         c->r.ties[i] = calloc(c->r.samples + 1, sizeof **c->r.ties);
     }
@@ -73,14 +73,14 @@ end(scene *c)
 
 /* No place contradicts the exact pass, and at a kink none is found where `strictly`. Returns how many are decided. */
 static size_t
-agrees(const scene *c, int8_t *const *piece, const size_t *sample, size_t n, bool strictly)
+agrees(const scene *c, clarke_branch *const *piece, const size_t *sample, size_t n, bool strictly)
 {
   size_t decided = 0;
 
   for (size_t i = 0; i < c->g.n_steps; i++)
     for (size_t f = 0; piece[i] != NULL && f < c->g.values[c->g.steps[i].out].count; f++)
       for (size_t j = 0; j < n; j++) {
-        const int8_t code = piece[i][f * n + j], known = c->exact.piece[i][f * c->r.samples + (sample != NULL ? sample[j] : j)];
+        const clarke_branch code = piece[i][f * n + j], known = c->exact.piece[i][f * c->r.samples + (sample != NULL ? sample[j] : j)];
 
         if (code == CLARKE_OPEN)
           continue;

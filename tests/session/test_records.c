@@ -288,7 +288,7 @@ START_TEST(two_branches)
   while (a.audit.graph.steps[step].kind != CLARKE_PIECEWISE)
     step++;
   x = a.audit.graph.steps[step].in[0].value;
-  b.nodes.pass.piece[step][e] = (int8_t)!a.nodes.pass.piece[step][e];
+  b.nodes.pass.piece[step][e] = (clarke_branch)!a.nodes.pass.piece[step][e];
   b.nodes.recorded[x][e] = 77;
   difference_is(&a, &b, CLARKE_BY_BRANCHES, "branches", 0);
   OK(clarke_certified_against(&d, &a, &b, &error));

@@ -508,10 +508,10 @@ END_TEST
 /* --- branches --- */
 
 /* The piece of a number, or the kink it is at, by comparisons. */
-static int8_t
+static clarke_branch
 place_of(const clarke_pieces *p, double x)
 {
-  int8_t piece = 0;
+  clarke_branch piece = 0;
 
   for (size_t k = 0; k < p->n_kinks; k++) {
     const double kink = mpq_get_d(p->kink[k]);
@@ -543,10 +543,10 @@ START_TEST(branches_of_kinks)
     while (s->kind == CLARKE_MAX && at < p.n && p.parted[at].step == i)
       at++;
     for (size_t e = 0; s->kind == CLARKE_PIECEWISE && e < entries; e++) {
-      const int8_t exact = c.audit.replay.piece[i][e];
+      const clarke_branch exact = c.audit.replay.piece[i][e];
       const double number = c.nodes.recorded[x] != NULL ? c.nodes.recorded[x][e]
                                                         : clarke_matrix_get_double(&c.nodes.pass.value[x], e / c.nodes.pass.n, e % c.nodes.pass.n);
-      const int8_t recorded = place_of(&s->pieces, number);
+      const clarke_branch recorded = place_of(&s->pieces, number);
 
       if (exact == recorded)
         continue;
@@ -601,7 +601,7 @@ START_TEST(sides)
 {
   clarke_certified c;
   const clarke_touch *t;
-  int8_t *piece;
+  clarke_branch *piece;
   bool known;
 
   run_record(&c, "own-side", false);
@@ -655,7 +655,7 @@ START_TEST(forks)
   pool = a.nodes.g->values[value_named(a.nodes.g, "2/max_pool2d_with_indices")].producer;
   relu = a.nodes.g->values[value_named(a.nodes.g, "4/relu")].producer;
   ck_assert(!clarke_branches_fork(&at, &a.nodes, &b.nodes));
-  b.nodes.pass.piece[relu][6] = (int8_t)!b.nodes.pass.piece[relu][6];
+  b.nodes.pass.piece[relu][6] = (clarke_branch)!b.nodes.pass.piece[relu][6];
   ck_assert(clarke_branches_fork(&at, &a.nodes, &b.nodes));
   ck_assert(at.step == relu && at.feature == 6 / b.nodes.pass.n && at.sample == 6 % b.nodes.pass.n);
   b.nodes.pass.piece[pool][9] = 3; /* of a window the winner counts, not how it came to be */

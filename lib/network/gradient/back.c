@@ -1,5 +1,7 @@
 /* Reverse mode in pairs of doubles: from the output's gradient to all parameters (docs/gradient.md). */
-#include "network/gradient/gradient.h"
+#include "network/gradient/analytic.h"
+#include "network/gradient/product.h"
+#include "network/gradient/softmax.h"
 
 #include "base/stop.h"
 #include "network/slopes.h"
@@ -111,6 +113,53 @@ is_first_of_value(const clarke_step *s, size_t k)
   return true;
 }
 
+/* Is the value read by nothing but normalizations? */
+static bool
+is_normalized(const clarke_graph *g, size_t value)
+{
+  bool read = false;
+
+  for (size_t i = 0; i < g->n_steps; i++)
+    for (size_t k = 0; k < g->steps[i].n_in; k++)
+      if (g->steps[i].in[k].value == value) {
+        read = true;
+        if (g->steps[i].kind != CLARKE_NORMALIZE)
+          return false;
+      }
+  return read && value != g->output;
+}
+
+/* Does each group of the NORMALIZE step take one entry of the operand alone, or nothing of it? */
+static bool
+moves_groups(const clarke_step *normalize, const clarke_operand *o, size_t *entry, size_t rows)
+{
+  for (size_t f = 0; f < rows; f++)
+    entry[clarke_step_group(normalize, f)] = clarke_operand_entry(o, f);
+  for (size_t f = 0; f < rows; f++)
+    if (entry[clarke_step_group(normalize, f)] != clarke_operand_entry(o, f))
+      return false;
+  return true;
+}
+
+clarke_status
+clarke_operand_cancels(bool *cancels, const clarke_graph *g, const clarke_step *s, size_t k, clarke_error *err)
+{
+  const size_t rows = g->values[s->out].count;
+  size_t *entry;
+
+  *cancels = s->kind == CLARKE_SUM && g->values[s->in[k].value].constant && is_normalized(g, s->out);
+  if (!*cancels)
+    return CLARKE_OK;
+  entry = malloc((rows + 1) * sizeof *entry); /* no more groups than entries */
+  if (entry == NULL)
+    return clarke_no_memory(err);
+  for (size_t i = 0; i < g->n_steps && *cancels; i++)
+    if (g->steps[i].kind == CLARKE_NORMALIZE && g->steps[i].in[0].value == s->out)
+      *cancels = moves_groups(&g->steps[i], &s->in[k], entry, rows);
+  free(entry);
+  return CLARKE_OK;
+}
+
 /* A constant's: the sum over samples, and over what meets the entry. */
 static clarke_status
 sum_constant(clarke_descent *p, const clarke_step *s, size_t k, const clarke_normed *g)
@@ -120,9 +169,12 @@ sum_constant(clarke_descent *p, const clarke_step *s, size_t k, const clarke_nor
   clarke_pair *sum = calloc(count + 1, sizeof *sum);
   double off = 0, gamma;
   size_t most = 0;
+  bool cancels = false;
   clarke_status status = sum != NULL ? clarke_most_taken(&most, p->g, s, o->value, p->err) : clarke_no_memory(p->err);
 
-  for (size_t f = 0; f < rows && status == CLARKE_OK; f++) {
+  if (status == CLARKE_OK)
+    status = clarke_operand_cancels(&cancels, p->g, s, k, p->err);
+  for (size_t f = 0; f < rows && status == CLARKE_OK && !cancels; f++) {
     const size_t e = clarke_operand_entry(o, f);
     clarke_pair row = {0, 0};
 
@@ -134,7 +186,7 @@ sum_constant(clarke_descent *p, const clarke_step *s, size_t k, const clarke_nor
   gamma = clarke_bound_gamma((double)p->n + (double)most + 2, CLARKE_PAIR_UNIT);
   for (size_t j = 0; j < p->lanes; j++) /* by Cauchy and Schwarz, over all that meets an entry */
     off += clarke_bound_up(fabs(o->coef) * sqrt((double)most) * clarke_lane_root(p) * (g->error[j] + gamma * g->size[j]));
-  if (status == CLARKE_OK)
+  if (status == CLARKE_OK && !cancels) /* else its share is 0 */
     status = clarke_note_constant(p, o->value, sum, clarke_bound_up(off));
   free(sum);
   return status;
@@ -298,7 +350,9 @@ piecewise_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
 
       if (at >= 0 && plain)
         x->at[e] += slope[at].high * g->at[e];
-      else if (at >= 0)
+      else if (at >= 0 && slope[at].high == 1 && slope[at].low == 0)
+        clarke_normed_add(x, e, clarke_normed_get(g, e));
+      else if (at >= 0 && slope[at].high != 0)
         clarke_normed_add(x, e, clarke_pair_multiply(slope[at], clarke_normed_get(g, e)));
     }
   }
@@ -324,8 +378,9 @@ max_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
     return CLARKE_OK;
   from = clarke_winners(p, step);
   status = from != NULL ? clarke_note_operand(p, s, g, p->growths->growth[step][0].norm, 0) : clarke_no_memory(p->err);
-  for (size_t e = 0; e < p->g->values[s->out].count * p->n && status == CLARKE_OK; e++)
-    clarke_normed_add(x, from[e] * p->n + e % p->n, clarke_normed_get(g, e));
+  for (size_t f = 0; f < p->g->values[s->out].count && status == CLARKE_OK; f++)
+    for (size_t j = 0, e = f * p->n; j < p->n; j++, e++)
+      clarke_normed_add(x, from[e] * p->n + j, clarke_normed_get(g, e));
   free(from);
   return status;
 }
@@ -349,6 +404,12 @@ step_back(clarke_descent *p, const clarke_step *s)
     return max_back(p, s, g);
   case CLARKE_NORMALIZE:
     return clarke_normalized_back(p, s);
+  case CLARKE_ANALYTIC:
+    return clarke_analytic_back(p, s);
+  case CLARKE_PRODUCT:
+    return clarke_product_back(p, s);
+  case CLARKE_SOFTMAX:
+    return clarke_softmax_back(p, s);
   default:
     return clarke_fail(p->err, CLARKE_EINTERNAL, "a gradient past a step that it does not follow");
   }

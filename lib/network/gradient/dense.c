@@ -23,10 +23,12 @@ typedef struct {
   size_t places;     /* of a panel, at most */
   double root;       /* at least by how much the norm of what is gathered exceeds that of its source */
   clarke_sliced_weight w;
-  clarke_sliced b;       /* a panel of x, or of g */
+  clarke_sliced whole;   /* all of x, or of g */
+  double *planes;        /* its digits, where they are not the doubles themselves */
+  clarke_sliced b;       /* a panel of x that is gathered */
   double *x;             /* a panel of x on the way back, in doubles */
   double *part;          /* a sum of doubles */
-  double *high, *low;    /* a row that is cut; W^T g of a panel */
+  double *high, *low;    /* W^T g of a panel */
   double *x_squares, *g_squares; /* by row and sample, on the way back */
 } dense;
 
@@ -36,6 +38,7 @@ static void
 dense_clear(dense *q)
 {
   clarke_sliced_weight_clear(&q->w);
+  free(q->planes);
   free(q->b.digit);
   free(q->x);
   free(q->part);
@@ -70,18 +73,18 @@ static clarke_status
 dense_room(dense *q, bool back)
 {
   const clarke_dense *d = q->d;
-  const size_t n = q->p->n, least = PANEL_COLUMNS / n + 1, of_b = back ? d->outer : d->inner;
+  const size_t n = q->p->n, least = PANEL_COLUMNS / n + 1;
   const size_t of_weight = back && clarke_value_is_wrt(q->p->g, d->weight) ? d->outer * d->inner : 0;
   size_t width;
 
   q->places = larger(PANEL / (d->inner * n + 1), least);
   q->places = q->places < d->repeat ? q->places : d->repeat;
   width = q->places * n;
-  clarke_sliced_room(&q->b, of_b * width, q->slices, CLARKE_GRADIENT_SLICE);
+  clarke_sliced_room(&q->b, !back && q->map != NULL ? d->inner * width : 0, q->slices, CLARKE_GRADIENT_SLICE);
   q->x = malloc((of_weight > 0 ? d->inner * width : 0) * sizeof *q->x + 1);
   q->part = malloc((larger(larger(d->outer, d->inner) * width, of_weight) + 1) * sizeof *q->part);
-  q->high = malloc((larger(d->inner, d->outer) * width + 1) * sizeof *q->high);
-  q->low = calloc(larger(d->inner, d->outer) * width + 1, sizeof *q->low);
+  q->high = malloc((back ? d->inner * width : 0) * sizeof *q->high + 1);
+  q->low = malloc((back ? d->inner * width : 0) * sizeof *q->low + 1);
   q->x_squares = calloc(of_weight > 0 ? d->inner * n + 1 : 1, sizeof *q->x_squares);
   q->g_squares = calloc(of_weight > 0 ? d->outer * n + 1 : 1, sizeof *q->g_squares);
   return q->b.digit != NULL && q->x != NULL && q->part != NULL && q->high != NULL && q->low != NULL && q->x_squares != NULL &&
@@ -90,23 +93,56 @@ dense_room(dense *q, bool back)
            : clarke_no_memory(q->p->err);
 }
 
+/* Numbers cut at a time. */
+#define CUT_TOGETHER ((size_t)1024)
+
+/* Cuts all of v, of which a number may be gathered many times; doubles that need no slices are taken as they are. */
+static clarke_status
+cut_whole(dense *q, const clarke_normed *v, size_t features)
+{
+  const size_t count = features * q->p->n;
+  double high[CUT_TOGETHER], low[CUT_TOGETHER] = {0};
+
+  if (q->slices == 0 && v->low == NULL) {
+    q->whole.digit = v->at;
+    return CLARKE_OK;
+  }
+  q->planes = clarke_sliced_room(&q->whole, count, q->slices, CLARKE_GRADIENT_SLICE);
+  if (q->planes == NULL)
+    return clarke_no_memory(q->p->err);
+  for (size_t at = 0; at < count; at += CUT_TOGETHER) {
+    const size_t len = count - at < CUT_TOGETHER ? count - at : CUT_TOGETHER;
+
+    memcpy(high, v->at + at, len * sizeof *high);
+    if (v->low != NULL)
+      memcpy(low, v->low + at, len * sizeof *low);
+    else
+      memset(low, 0, len * sizeof *low);
+    clarke_sliced_cut(&q->whole, at, high, low, len);
+  }
+  return CLARKE_OK;
+}
+
 static clarke_status
 dense_init(dense *q, clarke_descent *p, const clarke_step *s, bool back)
 {
   const clarke_value *w = &p->g->values[s->dense.weight];
-  const size_t stride = s->dense.transposed ? s->dense.outer : s->dense.inner;
+  const clarke_sliced_layout forth = {s->dense.transposed, s->dense.outer, s->dense.inner};
+  const clarke_sliced_layout behind = {!s->dense.transposed, s->dense.inner, s->dense.outer};
+  const clarke_normed *v;
   bool fits = true;
   clarke_status status;
 
   *q = (dense){.p = p, .s = s, .d = &s->dense, .slices = (back ? p->plan->back_slices : p->plan->slices)[s - p->g->steps]};
   find_source(q);
+  v = back ? &p->grad[s->out] : &p->value[q->source];
   status = dense_room(q, back);
   if (status == CLARKE_OK)
-    status = clarke_sliced_weight_make(&q->w, &fits, w->real, w->count, stride, q->slices > 0, p->err);
+    status = clarke_sliced_weight_make(&q->w, &fits, w->real, w->count, back ? behind : forth, q->slices > 0, p->err);
   if (status == CLARKE_OK)
-    fits = clarke_sliced_top(&q->b.top, back ? p->grad[s->out].largest : p->value[q->source].largest) && fits;
+    fits = clarke_sliced_top(&q->whole.top, v->largest) && fits;
   p->lost = p->lost || !fits;
-  return status;
+  return status == CLARKE_OK && !p->lost ? cut_whole(q, v, p->g->values[back ? s->out : q->source].count) : status;
 }
 
 /* Where a block's weight begins. */
@@ -121,9 +157,9 @@ typedef struct {
   size_t block, rows, from, places;
 } rectangle;
 
-/* The rectangle's row i of v: highs alone, where no low ones are asked for. */
+/* The rectangle's row i of numbers that are gathered through a map, if there is one. */
 static void
-gather_row(double *high, double *low, const dense *q, const clarke_normed *v, const rectangle *r, size_t i, const size_t *map)
+gather_row(double *to, const dense *q, const double *from, const rectangle *r, size_t i, const size_t *map)
 {
   const size_t n = q->p->n;
 
@@ -131,30 +167,9 @@ gather_row(double *high, double *low, const dense *q, const clarke_normed *v, co
     const size_t f = (r->block * r->rows + i) * q->d->repeat + r->from + c, e = map != NULL ? map[f] : f;
 
     if (e == CLARKE_NONE)
-      memset(high + c * n, 0, n * sizeof *high);
+      memset(to + c * n, 0, n * sizeof *to);
     else
-      memcpy(high + c * n, v->at + e * n, n * sizeof *high);
-    if (low != NULL && (e == CLARKE_NONE || v->low == NULL))
-      memset(low + c * n, 0, n * sizeof *low);
-    else if (low != NULL && v->low != NULL)
-      memcpy(low + c * n, v->low + e * n, n * sizeof *low);
-  }
-}
-
-/* Gathers a rectangle of v, through a map, and cuts it. */
-static void
-cut_rectangle(clarke_sliced *m, dense *q, const clarke_normed *v, const rectangle *r, const size_t *map)
-{
-  const size_t width = r->places * q->p->n;
-
-  clarke_sliced_forget(m);
-  m->stride = width;
-  for (size_t i = 0; i < r->rows; i++) {
-    const bool plain = m->slices == 0 && v->low == NULL;
-
-    gather_row(plain ? m->digit + i * width : q->high, plain ? NULL : q->low, q, v, r, i, map);
-    if (!plain)
-      clarke_sliced_cut(m, i * width, q->high, q->low, width);
+      memcpy(to + c * n, from + e * n, n * sizeof *to);
   }
 }
 
@@ -163,6 +178,27 @@ static size_t
 begin_of(const dense *q, const rectangle *r)
 {
   return (r->block * r->rows * q->d->repeat + r->from) * q->p->n;
+}
+
+/* A rectangle of all that was cut: where it is, or gathered. */
+static clarke_sliced
+panel_of(const dense *q, const rectangle *r, const size_t *map)
+{
+  const size_t width = r->places * q->p->n;
+  clarke_sliced b = q->whole;
+
+  if (map == NULL) {
+    b.digit += begin_of(q, r);
+    b.stride = q->d->repeat * q->p->n;
+    return b;
+  }
+  for (size_t s = 0; s <= q->slices; s++)
+    for (size_t i = 0; i < r->rows && (s == q->slices || b.used[s]); i++)
+      gather_row(q->b.digit + s * q->b.plane + i * width, q, q->whole.digit + s * q->whole.plane, r, i, map);
+  b.digit = q->b.digit;
+  b.plane = q->b.plane;
+  b.stride = width;
+  return b;
 }
 
 /* Calls `go` for each panel. */
@@ -182,14 +218,14 @@ forward_panel(dense *q, size_t block, size_t from, size_t places, void *unused)
   const clarke_dense *d = q->d;
   const rectangle in = {block, d->inner, from, places}, out = {block, d->outer, from, places};
   clarke_normed *y = &q->p->value[q->s->out];
+  const clarke_sliced b = panel_of(q, &in, q->map);
   const clarke_sliced_product go = {
-    .transposed = d->transposed, .rows = d->outer, .cols = places * q->p->n, .inner = d->inner, .a = &q->w, .b = &q->b,
+    .cols = places * q->p->n, .a = &q->w, .b = &b,
     .first = weight_at(q, block), .high = y->at + begin_of(q, &out), .low = y->low != NULL ? y->low + begin_of(q, &out) : NULL,
     .stride = d->repeat * q->p->n,
   };
 
   (void)unused;
-  cut_rectangle(&q->b, q, &q->p->value[q->source], &in, q->map);
   clarke_sliced_multiply(&go, q->part);
 }
 
@@ -213,14 +249,13 @@ taken_by_product(const dense *q, size_t inner)
 
   if (q->slices == 0)
     return (taking){clarke_bound_up(rounded), 0};
-  return (taking){clarke_bound_up(pairs), clarke_bound_up(rounded * clarke_sliced_tail(q->b.top, q->slices, count) +
-                                                          pairs * clarke_sliced_norm(&q->b, count))};
+  return (taking){clarke_bound_up(pairs), clarke_bound_up(rounded * clarke_sliced_tail(q->whole.top, q->slices, count) +
+                                                          pairs * clarke_sliced_norm(&q->whole, count))};
 }
 
 clarke_status
 clarke_dense_forward(clarke_descent *p, const clarke_step *s)
 {
-  const size_t i = (size_t)(s - p->g->steps);
   const clarke_normed *x;
   dense q;
   taking taken;
@@ -231,7 +266,7 @@ clarke_dense_forward(clarke_descent *p, const clarke_step *s)
   x = &p->value[q.source];
   taken = taken_by_product(&q, s->dense.inner);
   for (size_t j = 0; j < p->lanes && status == CLARKE_OK; j++)
-    p->value[s->out].error[j] = clarke_bound_up(p->growths->growth[i][0].norm * q.root * x->error[j] +
+    p->value[s->out].error[j] = clarke_bound_up(clarke_dense_growth(p, s) * x->error[j] +
                                                 taken.part * q.root * x->size[j] + taken.lost);
   dense_clear(&q);
   return status;
@@ -270,7 +305,7 @@ weight_panel(dense *q, const backward *b, const rectangle *in, const rectangle *
   };
 
   for (size_t i = 0; i < d->inner; i++)
-    gather_row(q->x + i * width, NULL, q, &q->p->value[q->source], in, i, q->map);
+    gather_row(q->x + i * width, q, q->p->value[q->source].at, in, i, q->map);
   clarke_rounded_multiply(&back, q->part);
   add_squares(q->x_squares, q->x, width, d->inner, width, q->p->n);
   add_squares(q->g_squares, g, g_stride, d->outer, width, q->p->n);
@@ -282,10 +317,11 @@ operand_panel(dense *q, size_t block, size_t from, size_t places)
 {
   const clarke_dense *d = q->d;
   const size_t n = q->p->n, width = places * n;
+  const rectangle out = {block, d->outer, from, places};
+  const clarke_sliced b = panel_of(q, &out, NULL);
   clarke_normed *x = &q->p->grad[q->source];
   const clarke_sliced_product back = {
-    .transposed = !d->transposed, .rows = d->inner, .cols = width, .inner = d->outer, .a = &q->w, .b = &q->b,
-    .first = weight_at(q, block), .high = q->high, .low = q->low, .stride = width,
+    .cols = width, .a = &q->w, .b = &b, .first = weight_at(q, block), .high = q->high, .low = q->low, .stride = width,
   };
   const clarke_normed terms = {.at = q->high, .low = q->slices > 0 ? q->low : NULL};
 
@@ -298,6 +334,15 @@ operand_panel(dense *q, size_t block, size_t from, size_t places)
       if (e != CLARKE_NONE)
         clarke_normed_add_row(x, e * n, (clarke_pair){1, 0}, &terms, term, n);
     }
+}
+
+/* The norm of W behind the GATHER that is left to it, if there is one. */
+double
+clarke_dense_growth(const clarke_descent *p, const clarke_step *s)
+{
+  const size_t i = (size_t)(s - p->g->steps);
+
+  return p->deferred[s->in[0].value] != NULL ? p->growths->joined[i] : p->growths->growth[i][0].norm;
 }
 
 /* The largest norm of a row in lane j. */
@@ -350,17 +395,16 @@ back_panel(dense *q, size_t block, size_t from, size_t places, void *context)
     weight_panel(q, b, &in, &out);
   if (!b->operand)
     return;
-  cut_rectangle(&q->b, q, &q->p->grad[q->s->out], &out, NULL);
   operand_panel(q, block, from, places);
 }
 
-/* The bounds of the operand's gradient, before it is made. */
+/* The bounds of the operand's gradient, before it is made. What an entry is added up of may be larger than the sum: its mass is that of
+ * W^T g, as often as entries are gathered. */
 static clarke_status
 note_operand(const dense *q)
 {
   clarke_descent *p = q->p;
-  const size_t i = (size_t)(q->s - p->g->steps);
-  const double norm = p->growths->growth[i][0].norm;
+  const double grow = clarke_dense_growth(p, q->s), norm = p->growths->growth[q->s - p->g->steps][0].norm;
   const taking taken = taken_by_product(q, q->d->outer);
   size_t repeats = 1;
   clarke_status status = clarke_note_begin(p, q->source);
@@ -368,7 +412,7 @@ note_operand(const dense *q)
   if (status == CLARKE_OK && q->map != NULL)
     status = clarke_most_taken(&repeats, p->g, p->deferred[q->s->in[0].value], q->source, p->err);
   if (status == CLARKE_OK)
-    clarke_note_term(p, q->source, &p->grad[q->s->out], norm * q->root, clarke_bound_up((norm + taken.part) * q->root),
+    clarke_note_term(p, q->source, &p->grad[q->s->out], grow, clarke_bound_up((norm + taken.part) * q->root),
                      taken.part * q->root, taken.lost * q->root, repeats);
   return status;
 }

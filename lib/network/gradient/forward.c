@@ -1,5 +1,7 @@
 /* The values of a minibatch as pairs of doubles, each step at the places that the replay found (docs/gradient.md). */
-#include "network/gradient/gradient.h"
+#include "network/gradient/analytic.h"
+#include "network/gradient/product.h"
+#include "network/gradient/softmax.h"
 
 #include "base/stop.h"
 #include "network/piecewise.h"
@@ -185,6 +187,17 @@ clarke_line_slope(const clarke_lines *l, const clarke_graph *g, const clarke_ste
   return (clarke_pair){g->values[pieces->slope].real[pieces->slope_map != NULL ? pieces->slope_map[f] : f], 0};
 }
 
+/* c + slope x; of lines through 0 with slope 0 or 1 without a rounding. */
+static clarke_pair
+on_line(clarke_pair c, clarke_pair slope, clarke_pair x)
+{
+  if (c.high == 0 && slope.high == 0)
+    return c;
+  if (c.high == 0 && slope.high == 1 && slope.low == 0)
+    return x;
+  return clarke_pair_add(c, clarke_pair_multiply(slope, x));
+}
+
 /* At a kink either line has the value: the left one is taken. */
 static clarke_status
 piecewise_forward(clarke_descent *p, const clarke_step *s)
@@ -208,7 +221,7 @@ piecewise_forward(clarke_descent *p, const clarke_step *s)
       if (plain)
         y->at[e] = l.constant[at].high + slope[at].high * x->at[e];
       else
-        clarke_normed_put(y, e, clarke_pair_add(l.constant[at], clarke_pair_multiply(slope[at], clarke_normed_get(x, e))));
+        clarke_normed_put(y, e, on_line(l.constant[at], slope[at], clarke_normed_get(x, e)));
     }
   }
   take_errors(p, y, x, l.steepest, 8 * clarke_unit_of(y) * l.steepest);
@@ -247,8 +260,9 @@ max_forward(clarke_descent *p, const clarke_step *s)
 
   if (from == NULL)
     return clarke_no_memory(p->err);
-  for (size_t e = 0; e < p->g->values[s->out].count * p->n; e++)
-    clarke_normed_put(y, e, clarke_normed_get(x, from[e] * p->n + e % p->n));
+  for (size_t f = 0; f < p->g->values[s->out].count; f++)
+    for (size_t j = 0, e = f * p->n; j < p->n; j++, e++)
+      clarke_normed_put(y, e, clarke_normed_get(x, from[e] * p->n + j));
   free(from);
   /* doubles drop the low parts of pairs */
   take_errors(p, y, x, grow, y->low == NULL && x->low != NULL ? CLARKE_DOUBLE_UNIT * grow : 0);
@@ -277,6 +291,12 @@ step_forward(clarke_descent *p, const clarke_step *s)
     return max_forward(p, s);
   case CLARKE_NORMALIZE:
     return clarke_normalized_forward(p, s);
+  case CLARKE_ANALYTIC:
+    return clarke_analytic_forward(p, s);
+  case CLARKE_PRODUCT:
+    return clarke_product_forward(p, s);
+  case CLARKE_SOFTMAX:
+    return clarke_softmax_forward(p, s);
   default:
     return clarke_fail(p->err, CLARKE_EINTERNAL, "a gradient past a step that it does not follow");
   }

@@ -10,7 +10,7 @@
 #include <math.h>
 
 /* What an operation takes at most, relatively: on pairs; on pairs, or doubles, that ends in a double. */
-#define CLARKE_PAIR_UNIT 0x1p-101
+#define CLARKE_PAIR_UNIT 0x1p-103
 #define CLARKE_DOUBLE_UNIT 0x1p-52
 
 /* Features x n samples, and for each lane (a sample; all of them, where they are coupled) at least the Euclidean norm of its
@@ -176,7 +176,9 @@ clarke_status clarke_descent_load_input(clarke_descent *p);
 /* From the output's gradient, which is there, to all parameters. */
 clarke_status clarke_descent_back(clarke_descent *p);
 
-/* Of a DENSE step: its output's numbers, whose room is there, and their errors. */
+/* Of a DENSE step: by how much errors of what it reads grow, of the source where a GATHER is left to it. */
+double clarke_dense_growth(const clarke_descent *p, const clarke_step *s);
+/* Its output's numbers, whose room is there, and their errors. */
 clarke_status clarke_dense_forward(clarke_descent *p, const clarke_step *s);
 /* The operand's gradient and the weight's, whichever are asked for. */
 clarke_status clarke_dense_back(clarke_descent *p, const clarke_step *s);
@@ -190,6 +192,10 @@ void clarke_note_term(clarke_descent *p, size_t value, const clarke_normed *from
 clarke_status clarke_note_operand(clarke_descent *p, const clarke_step *s, const clarke_normed *g, double grow, double round);
 /* Room for the gradient of a value. */
 clarke_status clarke_note_begin(clarke_descent *p, size_t value);
+
+/* Is operand k a constant, of a SUM, that moves whole groups of all normalizations that read the sum, and nothing else does? These
+ * take their means off: its gradient is 0 there, exactly. */
+clarke_status clarke_operand_cancels(bool *cancels, const clarke_graph *g, const clarke_step *s, size_t k, clarke_error *err);
 
 /* A constant's gradient, off by at most `within`, joins its parameter's. */
 clarke_status clarke_note_constant(clarke_descent *p, size_t value, const clarke_pair *entries, double within);

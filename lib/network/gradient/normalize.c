@@ -11,8 +11,20 @@ typedef struct {
   const clarke_step *s;
   size_t columns, width; /* a column's samples: width of them */
   double m;              /* entries of a group */
-  double gamma, unit;    /* what a sum over one takes; an operation that ends in y */
+  double gamma, unit;    /* what a mean over one takes; an operation that ends in y */
 } normalizing;
+
+/* Sums of a group that are made side by side. */
+#define SIDE_BY_SIDE 4
+
+/* At least what a mean of m pairs takes of the mean of their sizes: of their sum (pair.h), and a few operations more. */
+static double
+gamma_of_mean(double m)
+{
+  const double n = 2 * m + 3 * SIDE_BY_SIDE;
+
+  return (16 * CLARKE_PAIR_UNIT + n * n * n * 0x1p-157) * (1 + 0x1p-20);
+}
 
 static normalizing
 normalizing_of(clarke_descent *p, const clarke_step *s)
@@ -20,7 +32,7 @@ normalizing_of(clarke_descent *p, const clarke_step *s)
   const double unit = clarke_unit_of(&p->value[s->out]);
   const size_t columns = s->grouping.couples ? 1 : p->n, m = clarke_step_group_size(s, p->n);
 
-  return (normalizing){p, s, columns, p->n / columns, (double)m, clarke_bound_gamma((double)m + 16, CLARKE_PAIR_UNIT), unit};
+  return (normalizing){p, s, columns, p->n / columns, (double)m, gamma_of_mean((double)m), unit};
 }
 
 /* Calls `go` for each row of a group: `width` entries from `at` on. */
@@ -51,10 +63,19 @@ divided(clarke_pair x, double m)
   return clarke_two_sum_fast(high, rest);
 }
 
+/* Of m numbers, whose sums were made side by side. */
+static clarke_pair
+mean_of(clarke_long_sum *sum, double m)
+{
+  clarke_long_sum_join(sum, SIDE_BY_SIDE);
+  return divided(clarke_long_sum_pair(sum), m);
+}
+
 /* --- forward --------------------------------------------------------------------------------- */
 
 typedef struct {
-  clarke_pair sum, squares, mean, factor;
+  clarke_long_sum sum[SIDE_BY_SIDE], squares[SIDE_BY_SIDE];
+  clarke_pair mean, factor;
   double absolute; /* the sum of |x| */
 } moments;
 
@@ -65,7 +86,7 @@ add_up(const normalizing *q, size_t at, void *context)
   moments *to = context;
 
   for (size_t j = at; j < at + q->width; j++) {
-    to->sum = clarke_pair_add(to->sum, clarke_normed_get(x, j));
+    clarke_long_sum_add(&to->sum[j % SIDE_BY_SIDE], clarke_normed_get(x, j));
     to->absolute += fabs(x->at[j]);
   }
 }
@@ -82,7 +103,7 @@ centre(const normalizing *q, size_t at, void *context)
     const clarke_pair c = clarke_pair_add(clarke_normed_get(x, j), minus(to->mean));
 
     clarke_normed_put(y, j, c);
-    to->squares = clarke_pair_add(to->squares, clarke_pair_multiply(c, c));
+    clarke_long_sum_add(&to->squares[j % SIDE_BY_SIDE], clarke_pair_multiply(c, c));
   }
 }
 
@@ -159,19 +180,21 @@ clarke_normalized_forward(clarke_descent *p, const clarke_step *s)
   for (size_t c = 0; c < q.columns; c++)
     for (size_t g = 0; g < s->grouping.groups; g++) {
       const size_t lane = p->lanes == 1 ? 0 : c;
-      moments of = {{0, 0}, {0, 0}, {0, 0}, {0, 0}, 0};
+      moments of = {.absolute = 0};
+      clarke_pair squares;
       group_bounds b;
       double d;
 
       each_row(&q, g, c, add_up, &of);
-      of.mean = divided(of.sum, q.m);
+      of.mean = mean_of(of.sum, q.m);
       each_row(&q, g, c, centre, &of);
-      p->lost = p->lost || !isfinite(of.squares.high) || !isfinite(of.squares.low);
+      squares = mean_of(of.squares, q.m);
+      p->lost = p->lost || !isfinite(squares.high) || !isfinite(squares.low);
       if (p->lost)
         return CLARKE_OK;
-      of.factor = to->factor[g * q.columns + c] = root_factor(&d, divided(of.squares, q.m), s->epsilon);
+      of.factor = to->factor[g * q.columns + c] = root_factor(&d, squares, s->epsilon);
       each_row(&q, g, c, divide, &of);
-      b = bounds_of(&q, &of, d, x->error[lane]);
+      b = bounds_of(&q, &of, d, p->seen != NULL ? 0 : x->error[lane]); /* a look needs no bound */
       to->steepest = fmax(to->steepest, b.steepest);
       relative = fmax(relative, b.turned);
       y->error[lane] += b.rounded * b.rounded;
@@ -190,7 +213,8 @@ clarke_normalized_forward(clarke_descent *p, const clarke_step *s)
 /* --- back ------------------------------------------------------------------------------------ */
 
 typedef struct {
-  clarke_pair sum, product, factor; /* of g; of g y */
+  clarke_long_sum g[SIDE_BY_SIDE], gy[SIDE_BY_SIDE];
+  clarke_pair sum, product, factor; /* their means; 1 / d */
 } slopes;
 
 static void
@@ -200,8 +224,8 @@ add_slopes(const normalizing *q, size_t at, void *context)
   slopes *to = context;
 
   for (size_t j = at; j < at + q->width; j++) {
-    to->sum = clarke_pair_add(to->sum, clarke_normed_get(g, j));
-    to->product = clarke_pair_add(to->product, clarke_pair_multiply(clarke_normed_get(g, j), clarke_normed_get(y, j)));
+    clarke_long_sum_add(&to->g[j % SIDE_BY_SIDE], clarke_normed_get(g, j));
+    clarke_long_sum_add(&to->gy[j % SIDE_BY_SIDE], clarke_pair_multiply(clarke_normed_get(g, j), clarke_normed_get(y, j)));
   }
 }
 
@@ -234,11 +258,11 @@ clarke_normalized_back(clarke_descent *p, const clarke_step *s)
   status = clarke_note_operand(p, s, &p->grad[s->out], of->steepest, clarke_bound_up(4 * q.gamma * of->steepest + of->turned));
   for (size_t c = 0; c < q.columns && status == CLARKE_OK; c++)
     for (size_t g = 0; g < s->grouping.groups; g++) {
-      slopes back = {{0, 0}, {0, 0}, of->factor[g * q.columns + c]};
+      slopes back = {.factor = of->factor[g * q.columns + c]};
 
       each_row(&q, g, c, add_slopes, &back);
-      back.sum = minus(divided(back.sum, q.m));
-      back.product = minus(divided(back.product, q.m));
+      back.sum = minus(mean_of(back.g, q.m));
+      back.product = minus(mean_of(back.gy, q.m));
       each_row(&q, g, c, turn_back, &back);
     }
   return status;

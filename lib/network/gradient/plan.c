@@ -1,8 +1,10 @@
 /* How near each step of a gradient is to be: back from what its tensors ask for, by norms, and by the sizes that a pass over a few
  * samples has seen (docs/gradient.md). No bound rests on it. */
-#include "network/gradient/plan.h"
+#include "network/gradient/foretell.h"
 
+#include "network/analytic.h"
 #include "network/gradient/sliced.h"
+#include "network/gradient/softmax.h"
 #include "network/slices/plan.h"
 
 #include <stdlib.h>
@@ -10,8 +12,9 @@
 /* Of an error that a tensor bears: what one value, or gradient, may make; and of what that bears: what one step may. */
 #define TENSOR_SHARE 4
 #define SHARE 4
-/* Of the tensors: one that is smaller than this part of the largest entry of all is borne with as one of that size. */
-#define SMALLEST 0x1p-20
+/* Plans are tried from so many bits less on, and up to so many more. */
+#define COARSER 6
+#define FINER 12
 
 clarke_status
 clarke_descent_plan_init(clarke_descent_plan *plan, const clarke_graph *g, clarke_error *err)
@@ -67,16 +70,6 @@ clarke_descent_sizes_clear(clarke_descent_sizes *seen)
   free(seen->steepest);
 }
 
-/* A plan that is being made: the norms of errors that values and gradients bear, by lane. */
-typedef struct {
-  clarke_descent_plan *plan;
-  const clarke_descent *few;
-  const clarke_descent_sizes *seen;
-  double more;   /* samples there are for each that was seen */
-  double *value; /* n_values */
-  double *grad;
-} planning;
-
 static void
 lower(double *to, double v)
 {
@@ -84,56 +77,12 @@ lower(double *to, double v)
     *to = v;
 }
 
-/* The error that an entry of a constant's gradient bears; infinity where it is not in wrt, or all that was seen of it is zero. */
-static double
-borne_by(const planning *q, size_t value, double most, int bits)
-{
-  const clarke_graph *g = q->few->g;
-  double largest = 0;
-
-  if (clarke_value_is_wrt(g, value))
-    largest = clarke_gradient_largest(q->few->gradient, g, g->values[value].parameter);
-  return largest > 0 ? ldexp(fmax(largest, SMALLEST * most), -bits) / (TENSOR_SHARE * sqrt(q->more)) : INFINITY;
-}
-
-/* What the constants of a step bear of its values, and of its output's gradient. */
-static clarke_status
-note_constants(planning *q, size_t i, double most, int bits)
-{
-  const clarke_descent *p = q->few;
-  const clarke_step *s = &p->g->steps[i];
-  const clarke_step *gather = p->deferred[s->in[0].value];
-  const size_t x = gather != NULL ? gather->in[0].value : s->in[0].value;
-  clarke_status status = CLARKE_OK;
-
-  if (s->kind == CLARKE_DENSE || s->kind == CLARKE_SCALE) {
-    const double borne = borne_by(q, s->kind == CLARKE_DENSE ? s->dense.weight : s->in[1].value, most, bits);
-
-    lower(&q->grad[s->out], borne / q->seen->by_grad[i]);
-    lower(&q->value[x], borne / q->seen->by_value[i]);
-  }
-  for (size_t k = 0; k < s->n_in && s->kind == CLARKE_SUM && status == CLARKE_OK; k++) {
-    const double borne = borne_by(q, s->in[k].value, most, bits);
-    size_t taken = 1;
-
-    if (borne == INFINITY)
-      continue;
-    status = clarke_most_taken(&taken, p->g, s, s->in[k].value, p->err);
-    lower(&q->grad[s->out], borne / (fabs(s->in[k].coef) * sqrt((double)taken) * (double)p->lanes * clarke_lane_root(p)));
-  }
-  return status;
-}
-
-static double
-growth_of(const planning *q, size_t i, size_t k)
-{
-  return q->few->g->steps[i].kind == CLARKE_NORMALIZE ? q->seen->steepest[i] : q->few->growths->growth[i][k].norm;
-}
+/* --- a plan ------------------------------------------------------------------------------------ */
 
 /* Gradients bear what those behind them do, on the way back; values what those before them do. The loss's gradient turns by less
  * than an output's error over the number of samples; and a normalization's derivative by twice that of its output. */
 static void
-spread(planning *q)
+spread(clarke_planning *q)
 {
   const clarke_descent *p = q->few;
   const clarke_graph *g = p->g;
@@ -141,7 +90,7 @@ spread(planning *q)
   for (size_t i = 0; i < g->n_steps; i++)
     for (size_t k = 0; k < g->steps[i].n_in && p->needed[g->steps[i].out]; k++)
       if (p->carries[g->steps[i].in[k].value])
-        lower(&q->grad[g->steps[i].out], q->grad[g->steps[i].in[k].value] / growth_of(q, i, k));
+        lower(&q->grad[g->steps[i].out], q->grad[g->steps[i].in[k].value] / clarke_planning_growth(q, i, k));
   if (p->loss->kind != CLARKE_LOSS_SUM)
     lower(&q->value[g->output], q->grad[g->output] * (double)p->loss->samples);
   for (size_t i = g->n_steps; i-- > 0;) {
@@ -152,24 +101,24 @@ spread(planning *q)
     if (s->kind == CLARKE_NORMALIZE && q->seen->grad[s->out] > 0)
       lower(&q->value[s->out], q->grad[s->in[0].value] * sqrt((double)clarke_step_group_size(s, p->n)) /
                                  (4 * q->seen->grad[s->out] * q->seen->steepest[i]));
+    if (s->kind == CLARKE_ANALYTIC || s->kind == CLARKE_SOFTMAX)
+      lower(&q->value[s->in[0].value],
+            q->grad[s->in[0].value] / (4 * (s->kind == CLARKE_SOFTMAX ? clarke_softmax_bend(s) : clarke_analytic_bend(s->function)) *
+                                       q->seen->grad[s->out]));
+    for (size_t k = 0; k < s->n_in && s->kind == CLARKE_PRODUCT; k++)
+      lower(&q->value[s->in[k].value], q->grad[s->in[1 - k].value] / (4 * q->seen->grad[s->out]));
     for (size_t k = 0; k < s->n_in; k++)
       if (!g->values[s->in[k].value].constant)
-        lower(&q->value[s->in[k].value], q->value[s->out] / growth_of(q, i, k));
+        lower(&q->value[s->in[k].value], q->value[s->out] / clarke_planning_growth(q, i, k));
   }
 }
 
 /* How many slices a product of `inner` takes, of what has such a norm and such a largest entry. */
 static size_t
-slices_for(bool *enough, const planning *q, size_t i, size_t inner, double norm, double most, double borne)
+slices_for(bool *enough, const clarke_planning *q, size_t i, size_t inner, double norm, double most, double borne)
 {
-  const clarke_dense *d = &q->few->g->steps[i].dense;
-  const double columns = (double)(d->blocks * d->repeat * (q->few->n / q->few->lanes));
-  const double rounded = clarke_rounded_gamma((double)inner) * q->few->growths->size[i];
-  int top = 0;
-
-  frexp(most, &top);
   for (size_t k = 0; k <= CLARKE_GRADIENT_MOST; k++)
-    if (rounded * (k == 0 ? norm : fmin(norm, clarke_sliced_tail(top, k, (double)inner * columns))) <= borne / SHARE)
+    if (clarke_planning_taken(q, i, k, inner, norm, most) <= borne / SHARE)
       return k;
   *enough = false;
   return CLARKE_GRADIENT_MOST;
@@ -181,55 +130,149 @@ is_fine(double size, double borne)
   return size * CLARKE_DOUBLE_UNIT > borne / SHARE;
 }
 
-/* Of a DENSE step, whose operand may be gathered. */
+/* Of a DENSE step, whose operand may be gathered. *in_pairs, *enough: false where there are too few slices forward, back. */
 static void
-plan_dense(planning *q, bool *enough, size_t i)
+plan_dense(clarke_planning *q, bool *in_pairs, bool *enough, size_t i)
 {
-  bool in_pairs = true;
   const clarke_descent *p = q->few;
-  const clarke_step *s = &p->g->steps[i], *gather = p->deferred[s->in[0].value];
-  const size_t x = gather != NULL ? gather->in[0].value : s->in[0].value;
-  const double root = gather != NULL ? p->growths->growth[gather - p->g->steps][0].norm : 1;
+  const clarke_step *s = &p->g->steps[i];
+  double root;
+  const size_t x = clarke_planning_source(&root, q, i);
 
-  q->plan->slices[i] = slices_for(&in_pairs, q, i, s->dense.inner, root * q->seen->value[x], q->seen->value_most[x],
+  q->plan->slices[i] = slices_for(in_pairs, q, i, s->dense.inner, root * q->seen->value[x], q->seen->value_most[x],
                                   q->value[s->out]);
-  q->plan->in_digits = q->plan->in_digits || !in_pairs;
+  q->plan->back_slices[i] = 0;
   if (p->carries[x])
     q->plan->back_slices[i] = slices_for(enough, q, i, s->dense.outer, q->seen->grad[s->out], q->seen->grad_most[s->out],
                                          q->grad[s->in[0].value]);
 }
 
-static clarke_status
-choose(planning *q, bool *enough, int bits)
+/* What is kept in pairs. */
+static void
+plan_pairs(clarke_planning *q)
 {
-  const clarke_descent *p = q->few;
-  double most = 0;
-  clarke_status status = CLARKE_OK;
+  const clarke_graph *g = q->few->g;
 
-  for (size_t i = 0; i < p->g->n_parameters; i++)
-    most = fmax(most, clarke_gradient_largest(p->gradient, p->g, i));
-  for (size_t v = 0; v < p->g->n_values; v++)
-    q->value[v] = q->grad[v] = INFINITY;
-  for (size_t i = 0; i < p->g->n_steps && status == CLARKE_OK; i++)
-    if (p->needed[p->g->steps[i].out])
-      status = note_constants(q, i, most, bits);
-  spread(q);
-  *enough = true;
-  q->plan->in_digits = false;
-  for (size_t i = 0; i < p->g->n_steps; i++)
-    if (p->needed[p->g->steps[i].out] && p->g->steps[i].kind == CLARKE_DENSE)
-      plan_dense(q, enough, i);
-  if (q->plan->in_digits && !clarke_slices_follow(p->g, p->needed))
-    *enough = q->plan->in_digits = false;
-  for (size_t v = 0; v < p->g->n_values; v++) {
-    const size_t producer = p->g->values[v].producer;
-    const bool dense = producer != CLARKE_NONE && p->g->steps[producer].kind == CLARKE_DENSE;
+  for (size_t v = 0; v < g->n_values; v++) {
+    const size_t producer = g->values[v].producer;
+    const bool dense = producer != CLARKE_NONE && g->steps[producer].kind == CLARKE_DENSE;
 
     q->plan->borne[v] = q->value[v];
     q->plan->fine[v] = dense ? q->plan->slices[producer] > 0 : is_fine(q->seen->value[v], q->value[v]);
     q->plan->fine_back[v] = is_fine(q->seen->grad[v], q->grad[v]);
   }
-  return status;
+}
+
+/* A plan by which each share, each value and each gradient makes a part of what is borne. */
+static void
+choose(clarke_planning *q, bool *enough, int bits, bool in_digits)
+{
+  const clarke_descent *p = q->few;
+  bool in_pairs = true;
+
+  for (size_t v = 0; v < p->g->n_values; v++)
+    q->value[v] = q->grad[v] = INFINITY;
+  for (size_t i = 0; i < q->n_shares; i++) {
+    const clarke_share *c = &q->share[i];
+    const double borne = ldexp(q->borne[c->parameter], -bits) / TENSOR_SHARE;
+
+    lower(&q->grad[p->g->steps[c->step].out], borne / c->by_grad);
+    if (c->x != CLARKE_NONE)
+      lower(&q->value[c->x], borne / c->by_value);
+  }
+  spread(q);
+  *enough = true;
+  q->plan->in_digits = in_digits;
+  for (size_t i = 0; i < p->g->n_steps; i++)
+    if (p->needed[p->g->steps[i].out] && p->g->steps[i].kind == CLARKE_DENSE)
+      plan_dense(q, &in_pairs, enough, i);
+  *enough = *enough && (in_pairs || in_digits);
+  plan_pairs(q);
+}
+
+/* --- less where it is enough -------------------------------------------------------------------- */
+
+/* The slices of a product, and what one of them costs. */
+typedef struct {
+  size_t *slices, step;
+  double work;
+} saving;
+
+static int
+by_work(const void *a, const void *b)
+{
+  const saving *x = a, *y = b;
+
+  return x->work != y->work ? (x->work < y->work) - (x->work > y->work) : (x->slices > y->slices) - (x->slices < y->slices);
+}
+
+/* Gives a product so many slices; what is made of none is kept in doubles. */
+static void
+set_slices(const clarke_planning *q, const saving *of, size_t slices)
+{
+  *of->slices = slices;
+  if (of->slices == q->plan->slices + of->step)
+    q->plan->fine[q->few->g->steps[of->step].out] = slices > 0;
+}
+
+/* Takes slices from the products that cost most, as long as bounds are foretold to be near enough. */
+static clarke_status
+save_slices(clarke_planning *q, int bits)
+{
+  const clarke_graph *g = q->few->g;
+  saving *all = malloc((2 * g->n_steps + 1) * sizeof *all);
+  size_t n = 0;
+
+  if (all == NULL)
+    return clarke_no_memory(q->few->err);
+  for (size_t i = 0; i < g->n_steps; i++) {
+    const clarke_dense *d = &g->steps[i].dense;
+    const double work = (double)(d->blocks * d->repeat) * (double)(d->outer * d->inner);
+
+    if (g->steps[i].kind != CLARKE_DENSE || !q->few->needed[g->steps[i].out])
+      continue;
+    if (!q->plan->in_digits)
+      all[n++] = (saving){q->plan->slices + i, i, work};
+    all[n++] = (saving){q->plan->back_slices + i, i, work};
+  }
+  qsort(all, n, sizeof *all, by_work);
+  for (size_t k = 0; k < n; k++)
+    while (*all[k].slices > 0) {
+      set_slices(q, &all[k], *all[k].slices - 1);
+      if (clarke_plan_foretell(q, bits))
+        continue;
+      set_slices(q, &all[k], *all[k].slices + 1);
+      break;
+    }
+  free(all);
+  return CLARKE_OK;
+}
+
+/* The coarsest plan that is foretold to be near enough. *found: is there one? */
+static void
+choose_coarsest(clarke_planning *q, bool *found, bool *enough, int bits, bool in_digits)
+{
+  int at = bits - COARSER;
+  bool still = true;
+
+  choose(q, enough, at, in_digits);
+  while (*enough && still && at < bits + FINER && !clarke_plan_foretell(q, bits))
+    choose(q, &still, ++at, in_digits);
+  if (!still)
+    choose(q, &still, --at, in_digits);
+  *found = *enough && clarke_plan_foretell(q, bits);
+}
+
+/* In pairs, or where these are not near enough and the pass in slices follows, by that; and what can be saved. */
+static clarke_status
+choose_near(clarke_planning *q, bool *enough, int bits)
+{
+  bool found;
+
+  choose_coarsest(q, &found, enough, bits, false);
+  if (!found && clarke_slices_follow(q->few->g, q->few->needed))
+    choose_coarsest(q, &found, enough, bits, true);
+  return found ? save_slices(q, bits) : CLARKE_OK;
 }
 
 void
@@ -243,15 +286,13 @@ clarke_descent_plan_finest(clarke_descent_plan *plan, const clarke_graph *g)
 }
 
 clarke_status
-clarke_descent_plan_choose(clarke_descent_plan *plan, bool *enough, const clarke_descent *few, int bits, clarke_error *err)
+clarke_descent_plan_choose(clarke_descent_plan *plan, bool *enough, const clarke_descent *few, int bits)
 {
-  planning q = {.plan = plan, .few = few, .seen = few->seen, .more = (double)few->r->samples / (double)few->n};
-  clarke_status status;
+  clarke_planning q;
+  clarke_status status = clarke_planning_init(&q, plan, few);
 
-  q.value = malloc((few->g->n_values + 1) * sizeof *q.value);
-  q.grad = malloc((few->g->n_values + 1) * sizeof *q.grad);
-  status = q.value != NULL && q.grad != NULL ? choose(&q, enough, bits) : clarke_no_memory(err);
-  free(q.value);
-  free(q.grad);
+  if (status == CLARKE_OK)
+    status = choose_near(&q, enough, bits);
+  clarke_planning_clear(&q);
   return status;
 }

@@ -10,11 +10,10 @@ void clarke_descent_plan_clear(clarke_descent_plan *plan);
 clarke_status clarke_descent_sizes_init(clarke_descent_sizes *seen, const clarke_graph *g, clarke_error *err);
 void clarke_descent_sizes_clear(clarke_descent_sizes *seen);
 
-/* Makes bounds of 2^-bits of each tensor's largest entry likely. few: a pass over some samples that has seen them, and its
- * gradient. *enough is false where pairs are not near enough for that on the way back, or
- * forward where the pass in slices does not follow. */
-clarke_status clarke_descent_plan_choose(clarke_descent_plan *plan, bool *enough, const clarke_descent *few, int bits,
-                                         clarke_error *err);
+/* Makes bounds of 2^-bits of each tensor's largest entry likely, at little cost. few: a pass over some samples that has seen them,
+ * and its gradient. *enough is false where pairs are not near enough for that on the way back, or forward where the pass in slices
+ * does not follow. */
+clarke_status clarke_descent_plan_choose(clarke_descent_plan *plan, bool *enough, const clarke_descent *few, int bits);
 
 /* As near as it gets. */
 void clarke_descent_plan_finest(clarke_descent_plan *plan, const clarke_graph *g);

@@ -61,12 +61,6 @@ clarke_sliced_cut(clarke_sliced *m, size_t at, double *high, double *low, size_t
     m->digit[m->slices * m->plane + at + i] = high[i] + low[i];
 }
 
-void
-clarke_sliced_forget(clarke_sliced *m)
-{
-  memset(m->used, 0, sizeof m->used);
-}
-
 double *
 clarke_sliced_room(clarke_sliced *m, size_t count, size_t slices, int bits)
 {
@@ -79,63 +73,154 @@ clarke_sliced_room(clarke_sliced *m, size_t count, size_t slices, int bits)
 
 /* --- weights --------------------------------------------------------------------------------- */
 
-/* Lists the numbers of slices that have few. */
-static clarke_status
-list_few(clarke_sliced_weight *w, clarke_error *err)
+/* One slice of n numbers, which lose it. How many numbers are left. */
+static size_t
+cut_numbers(double *slice, double *rest, size_t n, double unit)
 {
-  const clarke_sliced *m = &w->cut;
+  const double by = 0x1.8p52 * unit;
+  size_t left = 0;
 
-  for (size_t s = 0; s < m->slices; s++) {
-    const double *digit = m->digit + s * m->plane;
-    size_t n = 0;
+  for (size_t i = 0; i < n; i++) {
+    const double digit = (rest[i] + by) - by;
 
-    for (size_t e = 0; e < m->plane && m->used[s]; e++)
-      n += digit[e] != 0;
-    if (n == 0 || n > m->plane / SPARSE)
-      continue;
-    w->few[s] = malloc(n * sizeof **w->few);
-    if (w->few[s] == NULL)
-      return clarke_no_memory(err);
-    for (size_t e = 0; e < m->plane; e++)
-      if (digit[e] != 0)
-        w->few[s][w->n_few[s]++] = e;
+    slice[i] = digit;
+    rest[i] -= digit; /* without error */
+    left += rest[i] != 0;
   }
+  return left;
+}
+
+/* Lists the numbers of slice s, n of them. */
+static clarke_status
+list_few(clarke_sliced_weight *w, size_t s, size_t n, clarke_error *err)
+{
+  const double *digit = w->cut.digit + s * w->cut.plane;
+
+  w->few[s] = malloc(n * sizeof **w->few);
+  if (w->few[s] == NULL)
+    return clarke_no_memory(err);
+  for (size_t e = 0; e < w->cut.plane; e++)
+    if (digit[e] != 0)
+      w->few[s][w->n_few[s]++] = e;
   return CLARKE_OK;
 }
 
-/* Slices of all of it; what is left is looked at, and dropped. */
+/* Rows' sums are looked at in pieces of so many numbers. */
+#define PIECE (CLARKE_GRADIENT_SUM / 2)
+
+/* The sizes of a block's numbers of slice s, in its units, by piece and row. */
+static void
+measure_pieces(double *piece, const clarke_sliced_weight *w, size_t s, size_t first, double per_unit)
+{
+  const clarke_sliced_layout *l = &w->layout;
+  const double *digit = w->cut.digit + s * w->cut.plane + first;
+
+  for (size_t k = 0; k < l->inner && l->transposed; k++)
+    for (size_t i = 0; i < l->rows; i++)
+      piece[k / PIECE * l->rows + i] += fabs(digit[k * l->rows + i]) * per_unit;
+  for (size_t i = 0; i < l->rows && !l->transposed; i++)
+    for (size_t k = 0; k < l->inner; k += PIECE) {
+      const size_t n = l->inner - k < PIECE ? l->inner - k : PIECE;
+      double sum[4] = {0}; /* side by side: additions wait for no other */
+
+      for (size_t e = 0; e < n; e++)
+        sum[e % 4] += fabs(digit[i * l->inner + k + e]);
+      piece[k / PIECE * l->rows + i] = ((sum[0] + sum[1]) + (sum[2] + sum[3])) * per_unit;
+    }
+}
+
+/* The most that a row has in `together` pieces, from a multiple of that on. */
+static double
+mass_of(const double *piece, size_t pieces, size_t rows, size_t together)
+{
+  double most = 0;
+
+  for (size_t from = 0; from < pieces; from += together)
+    for (size_t i = 0; i < rows; i++) {
+      double sum = 0;
+
+      for (size_t b = from; b < pieces && b < from + together; b++)
+        sum += piece[b * rows + i];
+      most = fmax(most, sum);
+    }
+  return most;
+}
+
+/* How long the sums of a slice may be: sizes are sums of integers below 2^53, without error. */
+static clarke_status
+find_reach(clarke_sliced_weight *w, size_t s, clarke_error *err)
+{
+  const clarke_sliced_layout *l = &w->layout;
+  const size_t block = l->rows * l->inner, pieces = (l->inner + PIECE - 1) / PIECE, blocks = w->cut.plane / block;
+  const double per_unit = ldexp(1, -(w->cut.top + 1 - (int)(s + 1) * w->cut.bits));
+  double *piece = calloc(blocks * pieces * l->rows + 1, sizeof *piece);
+  size_t together = pieces;
+
+  if (piece == NULL)
+    return clarke_no_memory(err);
+  for (size_t b = 0; b < blocks; b++)
+    measure_pieces(piece + b * pieces * l->rows, w, s, b * block, per_unit);
+  for (;; together--) {
+    w->mass[s] = 0;
+    for (size_t b = 0; b < blocks; b++)
+      w->mass[s] = fmax(w->mass[s], mass_of(piece + b * pieces * l->rows, pieces, l->rows, together));
+    if (w->mass[s] <= CLARKE_GRADIENT_MASS) /* as two pieces are at the latest */
+      break;
+  }
+  w->reach[s] = together * PIECE;
+  free(piece);
+  return CLARKE_OK;
+}
+
+/* A slice that is cut: how long its sums may be, and a list of its numbers where they are few. */
+static clarke_status
+look_at_slice(clarke_sliced_weight *w, size_t s, clarke_error *err)
+{
+  const double *digit = w->cut.digit + s * w->cut.plane;
+  size_t n = 0;
+  clarke_status status;
+
+  for (size_t e = 0; e < w->cut.plane; e++)
+    n += digit[e] != 0;
+  w->cut.used[s] = n > 0;
+  status = n > 0 ? find_reach(w, s, err) : CLARKE_OK;
+  if (status == CLARKE_OK && n > 0 && n <= w->cut.plane / SPARSE && w->reach[s] >= w->layout.inner)
+    status = list_few(w, s, n, err);
+  return status;
+}
+
+/* As many slices as it takes, and zeros for others; what is left is looked at, and dropped. */
 static clarke_status
 cut_weight(clarke_sliced_weight *w, clarke_error *err)
 {
   const size_t count = w->cut.plane;
-  double *high = malloc((count + 1) * sizeof *high), *low = calloc(count + 1, sizeof *low);
+  double *rest = malloc((count + 1) * sizeof *rest);
+  size_t left = count;
+  clarke_status status = CLARKE_OK;
 
-  if (high == NULL || low == NULL ||
-      clarke_sliced_room(&w->cut, count, CLARKE_GRADIENT_WEIGHT_MOST, CLARKE_GRADIENT_WEIGHT_SLICE) == NULL) {
-    free(high);
-    free(low);
-    return clarke_no_memory(err);
+  w->cut.bits = CLARKE_GRADIENT_WEIGHT_SLICE;
+  w->cut.slices = CLARKE_GRADIENT_WEIGHT_MOST;
+  w->cut.digit = calloc(count * CLARKE_GRADIENT_WEIGHT_MOST + 1, sizeof *w->cut.digit);
+  if (rest == NULL || w->cut.digit == NULL)
+    status = clarke_no_memory(err);
+  else
+    memcpy(rest, w->all, count * sizeof *rest);
+  for (size_t s = 0; s < w->cut.slices && status == CLARKE_OK && left > 0; s++) {
+    left = cut_numbers(w->cut.digit + s * count, rest, count, unit_of(&w->cut, s));
+    status = look_at_slice(w, s, err);
   }
-  memcpy(high, w->all, count * sizeof *high);
-  clarke_sliced_cut(&w->cut, 0, high, low, count);
-  w->whole = true;
-  for (size_t e = 0; e < count; e++)
-    w->whole = w->whole && high[e] == 0 && low[e] == 0;
-  free(high);
-  free(low);
-  return list_few(w, err);
+  w->whole = left == 0;
+  free(rest);
+  return status;
 }
 
 clarke_status
-clarke_sliced_weight_make(clarke_sliced_weight *w, bool *fits, const double *all, size_t count, size_t stride, bool slices,
-                          clarke_error *err)
+clarke_sliced_weight_make(clarke_sliced_weight *w, bool *fits, const double *all, size_t count, clarke_sliced_layout layout,
+                          bool slices, clarke_error *err)
 {
-  double largest = 0;
-
-  *w = (clarke_sliced_weight){.all = all, .cut = {.plane = count, .stride = stride}};
-  for (size_t e = 0; e < count; e++)
-    largest = fabs(all[e]) > largest ? fabs(all[e]) : largest;
-  *fits = clarke_sliced_top(&w->cut.top, largest);
+  *w = (clarke_sliced_weight){.all = all, .layout = layout,
+                              .cut = {.plane = count, .stride = layout.transposed ? layout.rows : layout.inner}};
+  *fits = clarke_sliced_top(&w->cut.top, clarke_largest_double(all, count));
   return *fits && slices ? cut_weight(w, err) : CLARKE_OK;
 }
 
@@ -159,7 +244,7 @@ clarke_sliced_weight_rest(const clarke_sliced_weight *w)
 static void
 flush(const clarke_sliced_product *q, const double *part)
 {
-  for (size_t i = 0; i < q->rows; i++) {
+  for (size_t i = 0; i < q->a->layout.rows; i++) {
     double *high = q->high + i * q->stride, *low = q->low + i * q->stride;
 
     for (size_t j = 0; j < q->cols; j++) {
@@ -176,7 +261,8 @@ static void
 add_few(const clarke_sliced_product *q, size_t s, size_t t, double *part)
 {
   const clarke_sliced *a = &q->a->cut, *b = q->b;
-  const size_t block = q->rows * q->inner;
+  const clarke_sliced_layout *l = &q->a->layout;
+  const size_t block = l->rows * l->inner;
 
   for (size_t i = 0; i < q->a->n_few[s]; i++) {
     const size_t e = q->a->few[s][i] - q->first; /* those before it become large */
@@ -185,8 +271,8 @@ add_few(const clarke_sliced_product *q, size_t s, size_t t, double *part)
 
     if (e >= block)
       continue;
-    to = part + (q->transposed ? e % a->stride : e / a->stride) * q->cols;
-    from = b->digit + t * b->plane + (q->transposed ? e / a->stride : e % a->stride) * b->stride;
+    to = part + (l->transposed ? e % a->stride : e / a->stride) * q->cols;
+    from = b->digit + t * b->plane + (l->transposed ? e / a->stride : e % a->stride) * b->stride;
     for (size_t j = 0; j < q->cols; j++)
       to[j] += a->digit[s * a->plane + q->first + e] * from[j];
   }
@@ -197,37 +283,43 @@ static void
 multiply_part(const clarke_sliced_product *q, const double *a, const double *b, size_t k, size_t n, bool add, double *c,
               size_t c_stride)
 {
+  const clarke_sliced_layout *l = &q->a->layout;
   const size_t stride = q->a->cut.stride;
 
-  cblas_dgemm(CblasRowMajor, q->transposed ? CblasTrans : CblasNoTrans, CblasNoTrans, (int)q->rows, (int)q->cols, (int)n, 1,
-              a + q->first + k * (q->transposed ? stride : 1), (int)stride, b + k * q->b->stride, (int)q->b->stride,
+  cblas_dgemm(CblasRowMajor, l->transposed ? CblasTrans : CblasNoTrans, CblasNoTrans, (int)l->rows, (int)q->cols, (int)n, 1,
+              a + q->first + k * (l->transposed ? stride : 1), (int)stride, b + k * q->b->stride, (int)q->b->stride,
               add ? 1 : 0, c, (int)c_stride);
 }
 
-/* Adds the products of slices s and t to the sum, which holds `held` products so far; returns how many it holds then. A sum
- * that is full goes to the pairs first. */
-static size_t
-add_slices(const clarke_sliced_product *q, size_t s, size_t t, size_t held, double *part)
+/* Room in the sum for so much more; returns what it holds already. A sum that is full goes to the pairs. */
+static double
+make_room(const clarke_sliced_product *q, double held, double mass, const double *part)
 {
-  if (q->a->few[s] != NULL && q->inner <= CLARKE_GRADIENT_SUM) {
-    if (held + q->inner > CLARKE_GRADIENT_SUM) {
-      flush(q, part);
-      held = 0;
-    }
-    if (held == 0)
-      memset(part, 0, q->rows * q->cols * sizeof *part);
-    add_few(q, s, t, part);
-    return held + q->inner;
-  }
-  for (size_t k = 0; k < q->inner; k += CLARKE_GRADIENT_SUM) {
-    const size_t n = q->inner - k < CLARKE_GRADIENT_SUM ? q->inner - k : CLARKE_GRADIENT_SUM;
+  if (held + mass <= CLARKE_GRADIENT_MASS)
+    return held;
+  flush(q, part);
+  return 0;
+}
 
-    if (held + n > CLARKE_GRADIENT_SUM) {
-      flush(q, part);
-      held = 0;
-    }
-    multiply_part(q, q->a->cut.digit + s * q->a->cut.plane, q->b->digit + t * q->b->plane, k, n, held > 0, part, q->cols);
-    held += n;
+/* Adds the products of slices s and t to the sum, which holds products of a weight's numbers of so much; returns what it
+ * holds then. */
+static double
+add_slices(const clarke_sliced_product *q, size_t s, size_t t, double held, double *part)
+{
+  const size_t inner = q->a->layout.inner, reach = q->a->reach[s];
+
+  if (q->a->few[s] != NULL) {
+    held = make_room(q, held, q->a->mass[s], part);
+    if (held == 0)
+      memset(part, 0, q->a->layout.rows * q->cols * sizeof *part);
+    add_few(q, s, t, part);
+    return held + q->a->mass[s];
+  }
+  for (size_t k = 0; k < inner; k += reach) {
+    held = make_room(q, held, q->a->mass[s], part);
+    multiply_part(q, q->a->cut.digit + s * q->a->cut.plane, q->b->digit + t * q->b->plane, k, inner - k < reach ? inner - k : reach,
+                  held > 0, part, q->cols);
+    held += q->a->mass[s];
   }
   return held;
 }
@@ -237,12 +329,13 @@ static void
 multiply_tail(const clarke_sliced_product *q, double *part)
 {
   const double *tail = q->b->digit + q->b->slices * q->b->plane;
+  const size_t inner = q->a->layout.inner;
 
-  for (size_t k = 0; k < q->inner; k += CLARKE_GRADIENT_PART) {
-    const size_t n = q->inner - k < CLARKE_GRADIENT_PART ? q->inner - k : CLARKE_GRADIENT_PART;
+  for (size_t k = 0; k < inner; k += CLARKE_GRADIENT_PART) {
+    const size_t n = inner - k < CLARKE_GRADIENT_PART ? inner - k : CLARKE_GRADIENT_PART;
 
     multiply_part(q, q->a->all, tail, k, n, false, k > 0 ? part : q->high, k > 0 ? q->cols : q->stride);
-    for (size_t i = 0; k > 0 && i < q->rows; i++)
+    for (size_t i = 0; k > 0 && i < q->a->layout.rows; i++)
       for (size_t j = 0; j < q->cols; j++)
         q->high[i * q->stride + j] += part[i * q->cols + j];
   }
@@ -256,10 +349,10 @@ clarke_sliced_multiply(const clarke_sliced_product *q, double *part)
   const size_t of_weight = CLARKE_GRADIENT_WEIGHT_SLICE / CLARKE_GRADIENT_SLICE; /* a slice of A, in slices of B */
 
   multiply_tail(q, part);
-  for (size_t i = 0; i < q->rows && q->b->slices > 0; i++)
+  for (size_t i = 0; i < q->a->layout.rows && q->b->slices > 0; i++)
     memset(q->low + i * q->stride, 0, q->cols * sizeof *q->low);
   for (size_t sum = q->b->slices > 0 ? q->b->slices + of_weight * (CLARKE_GRADIENT_WEIGHT_MOST - 1) : 0; sum-- > 0;) {
-    size_t held = 0;
+    double held = 0;
 
     for (size_t s = 0; s < q->a->cut.slices && s * of_weight <= sum; s++) {
       const size_t t = sum - s * of_weight;

@@ -6,9 +6,11 @@
 
 #include "network/gradient/gradient.h"
 
-/* Bits of a slice, and of one of a weight: three of the first. So many products of two make exact sums of doubles. */
-#define CLARKE_GRADIENT_SLICE 11
-#define CLARKE_GRADIENT_WEIGHT_SLICE (3 * CLARKE_GRADIENT_SLICE)
+/* Bits of a slice, and of one of a weight: two of the first. A weight's numbers of a slice whose sizes add up to so many of its
+ * units make exact sums of doubles; so many numbers always do. */
+#define CLARKE_GRADIENT_SLICE 16
+#define CLARKE_GRADIENT_WEIGHT_SLICE (2 * CLARKE_GRADIENT_SLICE)
+#define CLARKE_GRADIENT_MASS ((double)((int64_t)1 << (53 - (CLARKE_GRADIENT_SLICE - 1))))
 #define CLARKE_GRADIENT_SUM ((size_t)1 << (53 - (CLARKE_GRADIENT_SLICE - 1) - (CLARKE_GRADIENT_WEIGHT_SLICE - 1)))
 /* Slices at most. */
 #define CLARKE_GRADIENT_MOST 5
@@ -25,19 +27,27 @@ typedef struct {
   bool used[CLARKE_GRADIENT_MOST]; /* slices that are not all zero */
 } clarke_sliced;
 
+/* How blocks of a weight are stored, rows x inner; transposed: inner x rows. */
+typedef struct {
+  bool transposed;
+  size_t rows, inner;
+} clarke_sliced_layout;
+
 /* A weight, as it is stored, and its slices: as many as it takes, or none where they are not asked for. */
 typedef struct {
   const double *all;
+  clarke_sliced_layout layout;
   clarke_sliced cut;
   bool whole; /* nothing is left of it */
+  size_t reach[CLARKE_GRADIENT_WEIGHT_MOST]; /* of a slice: a row's sums are made in parts of so many products, of which */
+  double mass[CLARKE_GRADIENT_WEIGHT_MOST];  /* none has numbers whose sizes add up to more units than these */
   size_t *few[CLARKE_GRADIENT_WEIGHT_MOST]; /* of a slice with few numbers, their places, in order; NULL: it has more */
   size_t n_few[CLARKE_GRADIENT_WEIGHT_MOST];
 } clarke_sliced_weight;
 
-/* C = A B, rows x cols by way of `inner`; A may be stored the other way round. */
+/* C = A B, rows x cols by way of `inner`, A a block of the weight. */
 typedef struct {
-  bool transposed;
-  size_t rows, cols, inner;
+  size_t cols;
   const clarke_sliced_weight *a;
   const clarke_sliced *b;
   size_t first; /* where A begins in the weight */
@@ -60,10 +70,9 @@ bool clarke_sliced_top(int *top, double largest);
 double *clarke_sliced_room(clarke_sliced *m, size_t count, size_t slices, int bits);
 /* Cuts n pairs of at most 2^m->top, which are lost, at m->digit + at. m->used grows by the slices that have a number. */
 void clarke_sliced_cut(clarke_sliced *m, size_t at, double *high, double *low, size_t n);
-void clarke_sliced_forget(clarke_sliced *m); /* no slice has a number yet */
-/* A weight of so many numbers, rows of `stride`; in slices where these are asked for. *fits is false where it cannot be cut. */
-clarke_status clarke_sliced_weight_make(clarke_sliced_weight *w, bool *fits, const double *all, size_t count, size_t stride,
-                                        bool slices, clarke_error *err);
+/* A weight of so many numbers, whole blocks; in slices where these are asked for. *fits is false where it cannot be cut. */
+clarke_status clarke_sliced_weight_make(clarke_sliced_weight *w, bool *fits, const double *all, size_t count,
+                                        clarke_sliced_layout layout, bool slices, clarke_error *err);
 void clarke_sliced_weight_clear(clarke_sliced_weight *w);
 
 /* part: room for rows * cols doubles. */
