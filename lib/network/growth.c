@@ -269,6 +269,48 @@ join_convolution(double *joined, const clarke_graph *g, const clarke_step *s, co
   return status;
 }
 
+/* Columns `from` to `to` of w. */
+static clarke_status
+norm_of_columns(double *norm, const clarke_dense *d, const double *w, size_t from, size_t to, clarke_error *err)
+{
+  const size_t cols = to - from;
+  double *part;
+  clarke_status status;
+
+  if (d->transposed)
+    return clarke_operator_norm(norm, w + from * d->outer, cols, d->outer, err);
+  part = malloc((d->outer * cols + 1) * sizeof *part);
+  if (part == NULL)
+    return clarke_no_memory(err);
+  for (size_t o = 0; o < d->outer; o++)
+    memcpy(part + o * cols, w + o * d->inner + from, cols * sizeof *part);
+  status = clarke_operator_norm(norm, part, d->outer, cols, err);
+  free(part);
+  return status;
+}
+
+/* The norms of W's columns by the segments of what they multiply, if these are whole rows of columns. */
+static clarke_status
+grow_segments(clarke_growths *p, size_t i, const clarke_dense *d, const double *w, clarke_error *err)
+{
+  const clarke_segments *from = &p->segments[p->g->steps[i].in[0].value];
+  clarke_status status = CLARKE_OK;
+
+  for (size_t k = 0; k < from->n; k++)
+    if (d->blocks != 1 || from->end[k] % d->repeat != 0)
+      return CLARKE_OK;
+  if (from->n == 0)
+    return CLARKE_OK;
+  p->by_segment[i] = malloc(from->n * sizeof **p->by_segment);
+  if (p->by_segment[i] == NULL)
+    return clarke_no_memory(err);
+  for (size_t k = 0; k < from->n && status == CLARKE_OK; k++) {
+    status = norm_of_columns(&p->by_segment[i][k], d, w, k > 0 ? from->end[k - 1] / d->repeat : 0, from->end[k] / d->repeat, err);
+    p->by_segment[i][k] = up(p->by_segment[i][k]); /* entries in a gauge were rounded */
+  }
+  return status;
+}
+
 /* before: products of the steps before, or 0: norms of convolutions are not looked for. */
 static clarke_status
 grow_dense(clarke_growths *p, size_t i, const clarke_gauge *gauge, double before, clarke_error *err)
@@ -299,6 +341,8 @@ grow_dense(clarke_growths *p, size_t i, const clarke_gauge *gauge, double before
     status = join_convolution(&p->joined[i], p->g, s, w, before, err);
   if (gauged)
     p->joined[i] = up(p->joined[i]);
+  if (status == CLARKE_OK && p->segments != NULL)
+    status = grow_segments(p, i, &d, w, err);
   free(own);
   return status;
 }
@@ -342,9 +386,18 @@ allocate(clarke_growths *p, const clarke_graph *g, clarke_error *err)
   p->size = calloc(g->n_steps + 1, sizeof *p->size);
   p->joined = calloc(g->n_steps + 1, sizeof *p->joined);
   p->apart = calloc(g->n_steps + 1, sizeof *p->apart);
-  return p->growth != NULL && p->row != NULL && p->column != NULL && p->size != NULL && p->joined != NULL && p->apart != NULL
+  p->by_segment = calloc(g->n_steps + 1, sizeof *p->by_segment);
+  return p->growth != NULL && p->row != NULL && p->column != NULL && p->size != NULL && p->joined != NULL && p->apart != NULL &&
+             p->by_segment != NULL
            ? CLARKE_OK
            : clarke_no_memory(err);
+}
+
+static clarke_status
+find_segments(clarke_growths *p, const bool *needed, clarke_error *err)
+{
+  p->segments = calloc(p->g->n_values + 1, sizeof *p->segments);
+  return p->segments != NULL ? clarke_segments_find(p->segments, p->g, needed, err) : clarke_no_memory(err);
 }
 
 clarke_status
@@ -356,6 +409,8 @@ clarke_growths_add_gauged(clarke_growths *p, const clarke_graph *g, const bool *
 
   CLARKE_ASSERT(p->g == NULL || gauge == NULL); /* a growth that is known is that of no gauge */
   status = p->g == NULL ? allocate(p, g, err) : CLARKE_OK;
+  if (status == CLARKE_OK && gauge != NULL)
+    status = find_segments(p, needed, err);
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
     const clarke_dense *d = &g->steps[i].dense;
 
@@ -378,6 +433,10 @@ clarke_growths_clear(clarke_growths *p)
 {
   for (size_t i = 0; p->growth != NULL && i < p->g->n_steps; i++)
     free(p->growth[i]);
+  for (size_t i = 0; p->by_segment != NULL && i < p->g->n_steps; i++)
+    free(p->by_segment[i]);
+  clarke_segments_free(p->segments, p->g);
+  free(p->by_segment);
   free(p->growth);
   free(p->row);
   free(p->column);

@@ -16,6 +16,7 @@ clarke_sliced_drop(clarke_sliced *v)
   free(v->digit);
   free(v->norm);
   free(v->most);
+  free(v->segment);
   *v = (clarke_sliced){0};
 }
 
@@ -46,6 +47,15 @@ clarke_sliced_inherit(clarke_slicing *f, clarke_sliced *y, size_t value)
     return CLARKE_OK;
   }
   status = clarke_sliced_alloc(f, y, x->rows, x->planes, x->low);
+  if (status == CLARKE_OK && x->segment != NULL) {
+    const size_t n = f->plan->growths->segments[value].n;
+
+    y->segment = malloc(n * sizeof *y->segment);
+    if (y->segment == NULL)
+      status = clarke_no_memory(f->err);
+    else
+      memcpy(y->segment, x->segment, n * sizeof *y->segment);
+  }
   if (status != CLARKE_OK)
     return status;
   memcpy(y->digit, x->digit, x->planes * x->rows * f->n * sizeof *y->digit);
@@ -93,17 +103,44 @@ clarke_gauge_of(const clarke_slicing *f, size_t value)
   return f->plan->gauge != NULL && f->plan->gauge[value].row != NULL ? &f->plan->gauge[value] : NULL;
 }
 
+const clarke_segments *
+clarke_segments_in(const clarke_slicing *f, size_t value)
+{
+  const clarke_growths *growths = f->plan->growths;
+
+  return f->lanes == 1 && growths != NULL && growths->segments != NULL && growths->segments[value].n > 0
+           ? &growths->segments[value] : NULL;
+}
+
+clarke_status
+clarke_sliced_segment(clarke_slicing *f, size_t value)
+{
+  const clarke_segments *segments = clarke_segments_in(f, value);
+  clarke_sliced *v = &f->value[value];
+
+  if (segments == NULL)
+    return CLARKE_OK;
+  v->segment = malloc(segments->n * sizeof *v->segment);
+  for (size_t k = 0; v->segment != NULL && k < segments->n; k++)
+    v->segment[k] = INFINITY;
+  return v->segment != NULL ? CLARKE_OK : clarke_no_memory(f->err);
+}
+
 void
 clarke_sliced_settle(const clarke_slicing *f, size_t value)
 {
   const clarke_gauge *gauge = clarke_gauge_of(f, value);
   clarke_sliced *v = &f->value[value];
 
-  if (gauge == NULL || v->digit == NULL)
+  if (v->digit == NULL)
     return;
-  v->norm[0] = fmin(v->norm[0], clarke_slice_up(v->gauged / gauge->least));
-  v->most[0] = fmin(v->most[0], v->norm[0]);
-  v->gauged = fmin(v->gauged, clarke_slice_up(v->norm[0] * gauge->most));
+  if (gauge != NULL) {
+    v->norm[0] = fmin(v->norm[0], clarke_slice_up(v->gauged / gauge->least));
+    v->most[0] = fmin(v->most[0], v->norm[0]);
+    v->gauged = fmin(v->gauged, clarke_slice_up(v->norm[0] * gauge->most));
+  }
+  for (size_t k = 0; v->segment != NULL && k < f->plan->growths->segments[value].n; k++)
+    v->segment[k] = fmin(v->segment[k], gauge != NULL ? v->gauged : v->norm[0]);
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */

@@ -289,6 +289,20 @@ choose_tail(const clarke_slicing *f, const clarke_step *s, sliced_product *p, co
   }
 }
 
+/* W times the errors of x's segments, each by the norm of its columns, in y's gauge: infinity where that is not known. */
+static double
+sum_of_segments(const clarke_slicing *f, const clarke_step *s, const clarke_sliced *x)
+{
+  const double *by = f->plan->growths->by_segment[s - f->g->steps];
+  double sum = 0;
+
+  if (by == NULL || x->segment == NULL || clarke_gauge_of(f, s->in[0].value) != NULL)
+    return INFINITY;
+  for (size_t k = 0; k < f->plan->growths->segments[s->in[0].value].n; k++)
+    sum += clarke_slice_up(by[k] * x->segment[k]);
+  return clarke_slice_up(sum);
+}
+
 /* An entry's error: W times that of its column; what products below the guard make, the guard, and the tail. gathered: what
  * a GATHER that was left to this product makes of norms. */
 static void
@@ -310,19 +324,21 @@ bound_product(const clarke_slicing *f, const clarke_step *s, const sliced_produc
   const bool whole = p->map != NULL || producer == CLARKE_NONE || f->g->steps[producer].kind != CLARKE_GATHER;
   const double plain = clarke_slice_up(g->norm * gathered);
   const double growth = whole && gauge == NULL ? fmin(plain, f->plan->growths->joined[i]) : plain;
+  const double by_segments = f->lanes == 1 ? sum_of_segments(f, s, x) : INFINITY;
 
   for (size_t j = 0; j < f->lanes; j++) {
     const double column = fmin(clarke_slice_up(f->plan->growths->column[i] * x->norm[j]), clarke_slice_up(root * x->most[j]));
     const double most = fmin(clarke_slice_up(f->plan->growths->row[i] * column), clarke_slice_up(g->most * x->most[j]));
 
     y->most[j] = clarke_slice_up(most + own);
-    y->norm[j] = clarke_slice_up(clarke_slice_up(growth * x->norm[j]) + clarke_slice_up(exact * sqrt(entries)));
+    y->norm[j] = gauge == NULL ? fmin(clarke_slice_up(growth * x->norm[j]), by_segments) : clarke_slice_up(growth * x->norm[j]);
+    y->norm[j] = clarke_slice_up(y->norm[j] + clarke_slice_up(exact * sqrt(entries)));
     y->norm[j] = clarke_slice_up(y->norm[j] + clarke_slice_up(p->off_norm * ldexp(1, (int)y->low)));
     y->most[j] = fmin(y->most[j], y->norm[j]);
     y->norm[j] = fmin(y->norm[j], clarke_slice_up(y->most[j] * sqrt(entries)));
   }
   if (whole && gauge != NULL)
-    y->gauged = clarke_slice_up(clarke_slice_up(f->plan->growths->joined[i] * x->norm[0]) +
+    y->gauged = clarke_slice_up(fmin(clarke_slice_up(f->plan->growths->joined[i] * x->norm[0]), by_segments) +
                                 clarke_slice_up(clarke_slice_up(exact * sqrt((double)f->n)) * gauge->size) +
                                 clarke_slice_up(p->off_norm * ldexp(1, (int)y->low) * gauge->most));
 }
