@@ -345,6 +345,7 @@ multiplier(mpfr_t k, const clarke_step *s, double c)
 static bool
 scale_part(clarke_slicing *f, const clarke_step *s, clarke_sliced *y, const clarke_sliced *x, part p, mpfr_t k)
 {
+  static const clarke_digits none = {.planes = 0};
   const clarke_value *c = &f->g->values[s->in[1].value];
   const long top = x->low + f->plan->width * (long)x->planes;
   clarke_digits digits;
@@ -352,9 +353,8 @@ scale_part(clarke_slicing *f, const clarke_step *s, clarke_sliced *y, const clar
   multiplier(k, s, c->real[clarke_operand_entry(&s->in[1], p.row)]);
   if (!clarke_digits_of_mpfr(&digits, k, y->low - top, f->plan->width))
     return false;
-  clarke_block_begin(f, y->planes, p.len);
-  clarke_block_add(f, y, &digits, x, clarke_operand_entry(&s->in[0], p.row) * f->n + p.column, p.len);
-  clarke_block_end(f, y, p.row * f->n + p.column, p.len);
+  clarke_block_line(f, y, &digits, x, &none, clarke_operand_entry(&s->in[0], p.row) * f->n + p.column,
+                    p.row * f->n + p.column, p.len);
   return true;
 }
 

@@ -286,20 +286,14 @@ static void
 apply_group(clarke_slicing *f, const clarke_step *s, clarke_sliced *y, const clarke_sliced *x, const sliced_group *group,
             size_t g)
 {
-  static const clarke_digits one = {.planes = 1, .digit = {1}};
   const clarke_grouping *o = &s->grouping;
 
   for (size_t b = 0; b < o->blocks; b++) {
     const size_t first = (b * o->groups + g) * o->length * f->n, entries = o->length * f->n;
 
-    for (size_t e = 0; e < entries; e += CLARKE_SLICE_BLOCK) {
-      const size_t len = entries - e < CLARKE_SLICE_BLOCK ? entries - e : CLARKE_SLICE_BLOCK;
-
-      clarke_block_begin(f, y->planes, len);
-      clarke_block_add(f, y, &group[g].k, x, first + e, len);
-      clarke_block_add_number(f, y, &one, &group[g].t, len);
-      clarke_block_end(f, y, first + e, len);
-    }
+    for (size_t e = 0; e < entries; e += CLARKE_SLICE_BLOCK)
+      clarke_block_line(f, y, &group[g].k, x, &group[g].t, first + e, first + e,
+                        entries - e < CLARKE_SLICE_BLOCK ? entries - e : CLARKE_SLICE_BLOCK);
   }
 }
 

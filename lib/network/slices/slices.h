@@ -104,6 +104,10 @@ void clarke_block_add_number(clarke_slicing *f, const clarke_sliced *y, const cl
                              size_t len);
 void clarke_block_end(clarke_slicing *f, clarke_sliced *y, size_t at, size_t len);
 
+/* Entries from `to` on of y are c times those of x from `from` on, and t. */
+void clarke_block_line(clarke_slicing *f, clarke_sliced *y, const clarke_digits *c, const clarke_sliced *x,
+                       const clarke_digits *t, size_t from, size_t to, size_t len);
+
 /* v's gauge; NULL: none. */
 const clarke_gauge *clarke_gauge_of(const clarke_slicing *f, size_t value);
 /* v's segments; NULL: none, or samples have lanes of their own. */
