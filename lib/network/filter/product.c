@@ -14,8 +14,8 @@
 #define SUMMED ((size_t)192)
 #define PANEL ((size_t)1 << 16)
 /* Entries of a panel of columns that are gathered, and their number at least. */
-#define GATHERED ((size_t)1 << 16)
-#define GATHERED_COLUMNS ((size_t)128)
+#define GATHERED ((size_t)1 << 17)
+#define GATHERED_COLUMNS ((size_t)256)
 
 /* Products and sums that an entry of y is rounded by. */
 static size_t
