@@ -50,13 +50,14 @@ add_squares(double *sum, const double *x, size_t n)
     sum[c] += x[c] * x[c];
 }
 
-/* Sums of squares of `columns`, which are samples one after another: norm, the largest of each sample; all, theirs together. */
-static void
-take_columns(const clarke_filter *f, const double *sum, size_t columns, double *norm, double *all)
+/* Sums of squares of `columns`, n samples' one after another: norm, the largest of each sample; all, theirs together, a NaN
+ * if one is. */
+CLARKE_WIDE static void
+take_columns(double *norm, double *all, const double *sum, size_t columns, size_t n)
 {
-  for (size_t c = 0; c < columns; c += f->n)
-    for (size_t j = 0; j < f->n; j++) {
-      norm[j] = clarke_larger(norm[j], sum[c + j]);
+  for (size_t c = 0; c < columns; c += n)
+    for (size_t j = 0; j < n; j++) {
+      norm[j] = sum[c + j] > norm[j] ? sum[c + j] : norm[j];
       all[j] += sum[c + j];
     }
 }
@@ -65,7 +66,7 @@ static void
 end_columns(const clarke_filter *f, const clarke_dense *d, double *norm, double *all)
 {
   for (size_t j = 0; j < f->n; j++) {
-    norm[j] = root_up(norm[j], d->inner);
+    norm[j] = isnan(all[j]) ? NAN : root_up(norm[j], d->inner);
     all[j] = root_up(all[j], d->inner * d->repeat * d->blocks);
   }
 }
@@ -85,7 +86,7 @@ patch_norms(clarke_filter *f, const clarke_dense *d, const clarke_enclosure *x, 
     memset(sum, 0, width * sizeof *sum);
     for (size_t i = 0; i < d->inner; i++)
       add_squares(sum, x->y + (b * d->inner + i) * width, width);
-    take_columns(f, sum, width, norm, all);
+    take_columns(norm, all, sum, width, f->n);
   }
   end_columns(f, d, norm, all);
   free(sum);
@@ -157,6 +158,13 @@ dense_bounds(clarke_filter *f, const clarke_step *s, const clarke_enclosure *x, 
   return CLARKE_OK;
 }
 
+CLARKE_WIDE static void
+add_row(double *y, const double *sum, size_t n)
+{
+  for (size_t c = 0; c < n; c++)
+    y[c] += sum[c];
+}
+
 /* y = W x for so many columns of x, whose rows are `along` apart, the part of the inner dimension that begins at k: added to what
  * is there. */
 static void
@@ -170,8 +178,7 @@ add_part(const clarke_filter *f, const clarke_dense *d, const double *w, const d
               w + (d->transposed ? k * d->outer : k), (int)(d->transposed ? d->outer : d->inner), x + k * along, (int)along,
               0, k == 0 ? y : sum, (int)(k == 0 ? width : cols));
   for (size_t o = 0; o < d->outer && k > 0; o++)
-    for (size_t c = 0; c < cols; c++)
-      y[o * width + c] += sum[o * cols + c];
+    add_row(y + o * width, sum + o * cols, cols);
 }
 
 /* y = W x, sums in parts. */
@@ -235,7 +242,7 @@ multiply_gathered(clarke_filter *f, const clarke_dense *d, const double *w, cons
       memset(square, 0, cols * sizeof *square);
       for (size_t i = 0; i < d->inner; i++)
         add_squares(square, panel + i * cols, cols);
-      take_columns(f, square, cols, size, size + f->n);
+      take_columns(size, size + f->n, square, cols, f->n);
       for (size_t k = 0; k < d->inner; k += roundings(f, d) < d->inner ? SUMMED : d->inner)
         add_part(f, d, w + (d->grouped ? b * d->outer * d->inner : 0), panel, cols, y + b * d->outer * width + first * f->n, k,
                  cols, sum);

@@ -2,11 +2,13 @@
 #include "network/filter/filter.h"
 #include "network/filter/norms.h"
 
+#include "base/wide.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 /* Adds an operand to y: coef is a float, so a product rounds once, a sum once more. */
-static void
+CLARKE_WIDE static void
 accumulate(clarke_filter *f, clarke_enclosure *y, const clarke_operand *o, bool first)
 {
   const clarke_value *v = &f->g->values[o->value];
