@@ -181,22 +181,26 @@ between_angles(size_t degree)
 }
 
 /* The symbol of a block at two of the angles as a real matrix of twice as many rows and columns, [A, -B; B, A]; where B is 0 as A
- * alone. */
+ * alone. wave: room for two numbers a tap. */
 static void
-make_symbol(double *symbol, const clarke_convolution *c, const double *w, size_t outer, const size_t angle[2], bool real)
+make_symbol(double *symbol, double *wave, const clarke_convolution *c, const double *w, size_t outer, const size_t angle[2], bool real)
 {
   const size_t cols = (real ? 1 : 2) * c->channels;
 
+  for (size_t t = 0; t < c->taps; t++) {
+    const size_t k = angle[0] * (size_t)(c->offset[0][t] - c->least[0]) + angle[1] * (size_t)(c->offset[1][t] - c->least[1]);
+
+    wave[2 * t] = cosine(k);
+    wave[2 * t + 1] = cosine(k + ANGLES * 3 / 4);
+  }
   for (size_t o = 0; o < outer; o++)
     for (size_t i = 0; i < c->channels; i++) {
+      const double *v = w + (o * c->channels + i) * c->taps;
       double a = 0, b = 0;
 
       for (size_t t = 0; t < c->taps; t++) {
-        const size_t k = angle[0] * (size_t)(c->offset[0][t] - c->least[0]) + angle[1] * (size_t)(c->offset[1][t] - c->least[1]);
-        const double v = w[(o * c->channels + i) * c->taps + t];
-
-        a += v * cosine(k);
-        b += v * cosine(k + ANGLES * 3 / 4);
+        a += v[t] * wave[2 * t];
+        b += v[t] * wave[2 * t + 1];
       }
       symbol[o * cols + i] = a;
       if (real)
@@ -251,7 +255,7 @@ block_norm(double *norm, const clarke_convolution *c, const double *w, size_t ou
 
     if (opposite < k)
       continue;
-    make_symbol(room, c, w, outer, angle, real);
+    make_symbol(room, room + 4 * outer * c->channels, c, w, outer, angle, real);
     status = symbol_norm(&here, room, outer, c->channels, real, err);
     *norm = here <= *norm ? *norm : here; /* a NaN is kept */
   }
@@ -269,7 +273,7 @@ clarke_convolution_norm(double *norm, const clarke_convolution *c, const clarke_
   *norm = INFINITY;
   if (c->degree[0] > MOST_DEGREE || c->degree[1] > MOST_DEGREE)
     return CLARKE_OK;
-  room = malloc((4 * d->outer * c->channels + 1) * sizeof *room);
+  room = malloc((4 * d->outer * c->channels + 2 * c->taps + 1) * sizeof *room);
   if (room == NULL)
     return clarke_no_memory(err);
   *norm = 0;

@@ -4,6 +4,8 @@
 #include "network/convolution_norm.h"
 #include "network/operator_norm.h"
 
+#include "base/wide.h"
+
 #include "base/verify.h"
 #include "exact/upward.h"
 
@@ -167,7 +169,7 @@ repeated_in_columns(double *root, const clarke_growths *p, const clarke_step *s,
 #define SIDE_BY_SIDE ((size_t)8)
 
 /* The sums of n squares and of absolute values, `stride` apart. */
-static void
+CLARKE_WIDE static void
 add_row(double *square, double *absolute, const double *w, size_t stride, size_t n)
 {
   double squares[SIDE_BY_SIDE] = {0}, sizes[SIDE_BY_SIDE] = {0};

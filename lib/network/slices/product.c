@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Doubles of the columns gathered at a time; their number at least. */
-#define PANEL ((size_t)1 << 19)
+#define PANEL ((size_t)1 << 17)
 #define PANEL_COLUMNS ((size_t)128)
 /* Half the distance from 1 to the next double. */
 #define U 0x1p-53
