@@ -233,9 +233,44 @@ gauged_weight(const clarke_graph *g, const clarke_dense *d, const clarke_gauge *
   return to;
 }
 
+/* What a step before costs more by the digits that a bit of growth takes: a tenth of a product by W's two planes, and as much
+ * again around it; in products of floats, which take half of one. */
+#define BIT_WORK 0.25
+
+/* Parts of the rows whose norms are taken one by one, and bits that this loses, at most, of wide matrices. */
+#define ROW_PARTS ((size_t)4)
+#define PART_BITS 1
+
+/* Is the norm of so many rows worth less than it costs in products of floats? `before`: products of the steps before, or 0. */
+static bool
+rows_apart(size_t rows, size_t cols, double before)
+{
+  const double gram = (double)rows * (double)rows * ((double)cols / 2 + (double)rows);
+
+  return before > 0 && rows >= 32 * ROW_PARTS && cols >= 4 * rows && gram * (1 - 1.0 / ROW_PARTS) > PART_BITS * BIT_WORK * before;
+}
+
+/* At least the norm of a rows x cols matrix: where the rows are taken apart, its square is at most the sum of their squares. */
+static clarke_status
+matrix_norm(double *norm, const double *w, size_t rows, size_t cols, double before, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  if (!rows_apart(rows, cols, before))
+    return clarke_operator_norm(norm, w, rows, cols, err);
+  for (size_t k = 0; k < ROW_PARTS && status == CLARKE_OK; k++) {
+    const size_t from = k * rows / ROW_PARTS, to = (k + 1) * rows / ROW_PARTS;
+    double here = 0;
+
+    status = clarke_operator_norm(&here, w + from * cols, to - from, cols, err);
+    *norm = up(hypot(k > 0 ? *norm : 0, here));
+  }
+  return status;
+}
+
 /* At least the largest norm of a block of w, rows of which are at most `row` long. */
 static clarke_status
-largest_block(double *most, const clarke_dense *d, const double *w, double row, clarke_error *err)
+largest_block(double *most, const clarke_dense *d, const double *w, double row, double before, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
 
@@ -244,16 +279,12 @@ largest_block(double *most, const clarke_dense *d, const double *w, double row, 
     double norm = row;
 
     if (d->outer > 1)
-      status = clarke_operator_norm(&norm, w + b * d->outer * d->inner, d->transposed ? d->inner : d->outer,
-                                    d->transposed ? d->outer : d->inner, err);
+      status = matrix_norm(&norm, w + b * d->outer * d->inner, d->transposed ? d->inner : d->outer,
+                           d->transposed ? d->outer : d->inner, before, err);
     *most = larger(*most, norm);
   }
   return status;
 }
-
-/* What a step before costs more by the digits that a bit of growth takes: a tenth of a product by W's two planes, and as much
- * again around it; in products of floats, which take half of one. */
-#define BIT_WORK 0.25
 
 /* *joined: at most what it was, where the step is a convolution and `before` products are worth its norm. */
 static clarke_status
@@ -332,7 +363,7 @@ grow_dense(clarke_growths *p, size_t i, const clarke_gauge *gauge, double before
   if (gauged && status == CLARKE_OK)
     measure_rows(&row, &ignored[0], &ignored[1], &d, w, d.grouped ? d.blocks : 1);
   if (status == CLARKE_OK)
-    status = largest_block(&most, &d, w, row, err);
+    status = largest_block(&most, &d, w, row, before, err);
   most = gauged ? up(most) : most; /* its entries were rounded */
   p->growth[i][0] = (clarke_growth){.norm = gauged ? up(most / gauge->least) : most, .most = sum};
   p->joined[i] = gathers && p->growth[producer] != NULL ? up(most * p->growth[producer][0].norm) : gathers ? INFINITY : most;
