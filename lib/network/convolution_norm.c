@@ -227,7 +227,7 @@ typedef struct {
   const clarke_convolution *c;
   size_t outer, angles[2];
   double *cosine, *sine; /* of the parts of a turn: as many as there are angles of both axes together */
-  double *room;
+  double *room, *wave; /* of a symbol; two numbers a tap */
 } symbols;
 
 /* The symbol of a block at two of the angles as a real matrix of twice as many rows and columns, [A, -B; B, A]; where B is 0 as A
@@ -239,17 +239,21 @@ make_symbol(const symbols *q, const double *w, const size_t angle[2], bool real)
   const size_t cols = (real ? 1 : 2) * c->channels, turn = q->angles[0] * q->angles[1], outer = q->outer;
   double *symbol = q->room;
 
+  for (size_t t = 0; t < c->taps; t++) {
+    const size_t k = angle[0] * q->angles[1] * (size_t)(c->offset[0][t] - c->least[0]) +
+                     angle[1] * q->angles[0] * (size_t)(c->offset[1][t] - c->least[1]);
+
+    q->wave[2 * t] = q->cosine[k % turn];
+    q->wave[2 * t + 1] = q->sine[k % turn];
+  }
   for (size_t o = 0; o < outer; o++)
     for (size_t i = 0; i < c->channels; i++) {
+      const double *v = w + (o * c->channels + i) * c->taps;
       double a = 0, b = 0;
 
       for (size_t t = 0; t < c->taps; t++) {
-        const size_t k = angle[0] * q->angles[1] * (size_t)(c->offset[0][t] - c->least[0]) +
-                         angle[1] * q->angles[0] * (size_t)(c->offset[1][t] - c->least[1]);
-        const double v = w[(o * c->channels + i) * c->taps + t];
-
-        a += v * q->cosine[k % turn];
-        b += v * q->sine[k % turn];
+        a += v[t] * q->wave[2 * t];
+        b += v[t] * q->wave[2 * t + 1];
       }
       symbol[o * cols + i] = a;
       if (real)
@@ -325,7 +329,8 @@ clarke_convolution_norm(double *norm, const clarke_convolution *c, const clarke_
     return CLARKE_OK;
   q.cosine = cosines(q.angles[0] * q.angles[1]);
   q.sine = q.cosine != NULL ? q.cosine + q.angles[0] * q.angles[1] : NULL;
-  q.room = malloc((4 * d->outer * c->channels + 1) * sizeof *q.room);
+  q.room = malloc((4 * d->outer * c->channels + 2 * c->taps + 1) * sizeof *q.room);
+  q.wave = q.room != NULL ? q.room + 4 * d->outer * c->channels : NULL;
   if (q.room == NULL || q.cosine == NULL)
     status = clarke_no_memory(err);
   *norm = status == CLARKE_OK ? 0 : INFINITY;

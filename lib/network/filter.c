@@ -126,7 +126,7 @@ clarke_filter_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, 
   }
   clarke_graph_needed(g, false, needed);
   clarke_graph_last_uses(last, g, NULL);
-  if (f.fine) /* it gathers columns piece by piece, and reads them while they are near */
+  if (f.fine || f.growths != NULL) /* columns are gathered piece by piece, and read while they are near */
     clarke_graph_defer_gathers(f.deferred, last, g);
   last[g->input] = CLARKE_NONE; /* x stays: windows' entries are compared by it */
   status = load_input(&f, x);
@@ -139,6 +139,8 @@ clarke_filter_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, 
     for (size_t k = 0; k < g->steps[i].n_in; k++)
       if (last[g->steps[i].in[k].value] == i)
         clarke_enclosure_drop(&f.value[g->steps[i].in[k].value]);
+    if (f.deferred[g->steps[i].in[0].value] != NULL && last[f.deferred[g->steps[i].in[0].value]->in[0].value] == i)
+      clarke_enclosure_drop(&f.value[f.deferred[g->steps[i].in[0].value]->in[0].value]);
   }
   for (size_t v = 0; v < g->n_values; v++)
     clarke_enclosure_drop(&f.value[v]);

@@ -4,6 +4,8 @@
 #include "network/convolution_norm.h"
 #include "network/operator_norm.h"
 
+#include "base/wide.h"
+
 #include "base/verify.h"
 #include "exact/upward.h"
 
@@ -167,7 +169,7 @@ repeated_in_columns(double *root, const clarke_growths *p, const clarke_step *s,
 #define SIDE_BY_SIDE ((size_t)8)
 
 /* The sums of n squares and of absolute values, `stride` apart. */
-static void
+CLARKE_WIDE static void
 add_row(double *square, double *absolute, const double *w, size_t stride, size_t n)
 {
   double squares[SIDE_BY_SIDE] = {0}, sizes[SIDE_BY_SIDE] = {0};
@@ -231,9 +233,44 @@ gauged_weight(const clarke_graph *g, const clarke_dense *d, const clarke_gauge *
   return to;
 }
 
+/* What a step before costs more by the digits that a bit of growth takes: a tenth of a product by W's two planes, and as much
+ * again around it; in products of floats, which take half of one. */
+#define BIT_WORK 0.25
+
+/* Parts of the rows whose norms are taken one by one, and bits that this loses, at most, of wide matrices. */
+#define ROW_PARTS ((size_t)4)
+#define PART_BITS 1
+
+/* Is the norm of so many rows worth less than it costs in products of floats? `before`: products of the steps before, or 0. */
+static bool
+rows_apart(size_t rows, size_t cols, double before)
+{
+  const double gram = (double)rows * (double)rows * ((double)cols / 2 + (double)rows);
+
+  return before > 0 && rows >= 32 * ROW_PARTS && cols >= 4 * rows && gram * (1 - 1.0 / ROW_PARTS) > PART_BITS * BIT_WORK * before;
+}
+
+/* At least the norm of a rows x cols matrix: where the rows are taken apart, its square is at most the sum of their squares. */
+static clarke_status
+matrix_norm(double *norm, const double *w, size_t rows, size_t cols, double before, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  if (!rows_apart(rows, cols, before))
+    return clarke_operator_norm(norm, w, rows, cols, err);
+  for (size_t k = 0; k < ROW_PARTS && status == CLARKE_OK; k++) {
+    const size_t from = k * rows / ROW_PARTS, to = (k + 1) * rows / ROW_PARTS;
+    double here = 0;
+
+    status = clarke_operator_norm(&here, w + from * cols, to - from, cols, err);
+    *norm = up(hypot(k > 0 ? *norm : 0, here));
+  }
+  return status;
+}
+
 /* At least the largest norm of a block of w, rows of which are at most `row` long. */
 static clarke_status
-largest_block(double *most, const clarke_dense *d, const double *w, double row, clarke_error *err)
+largest_block(double *most, const clarke_dense *d, const double *w, double row, double before, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
 
@@ -242,16 +279,12 @@ largest_block(double *most, const clarke_dense *d, const double *w, double row, 
     double norm = row;
 
     if (d->outer > 1)
-      status = clarke_operator_norm(&norm, w + b * d->outer * d->inner, d->transposed ? d->inner : d->outer,
-                                    d->transposed ? d->outer : d->inner, err);
+      status = matrix_norm(&norm, w + b * d->outer * d->inner, d->transposed ? d->inner : d->outer,
+                           d->transposed ? d->outer : d->inner, before, err);
     *most = larger(*most, norm);
   }
   return status;
 }
-
-/* What a step before costs more by the digits that a bit of growth takes: a tenth of a product by W's two planes, and as much
- * again around it; in products of floats, which take half of one. */
-#define BIT_WORK 0.25
 
 /* *joined: at most what it was, where the step is a convolution and `before` products are worth its norm. */
 static clarke_status
@@ -266,6 +299,48 @@ join_convolution(double *joined, const clarke_graph *g, const clarke_step *s, co
     status = clarke_convolution_norm(&norm, &c, s, w, err);
   *joined = norm < *joined ? norm : *joined;
   clarke_convolution_clear(&c);
+  return status;
+}
+
+/* Columns `from` to `to` of w. */
+static clarke_status
+norm_of_columns(double *norm, const clarke_dense *d, const double *w, size_t from, size_t to, clarke_error *err)
+{
+  const size_t cols = to - from;
+  double *part;
+  clarke_status status;
+
+  if (d->transposed)
+    return clarke_operator_norm(norm, w + from * d->outer, cols, d->outer, err);
+  part = malloc((d->outer * cols + 1) * sizeof *part);
+  if (part == NULL)
+    return clarke_no_memory(err);
+  for (size_t o = 0; o < d->outer; o++)
+    memcpy(part + o * cols, w + o * d->inner + from, cols * sizeof *part);
+  status = clarke_operator_norm(norm, part, d->outer, cols, err);
+  free(part);
+  return status;
+}
+
+/* The norms of W's columns by the segments of what they multiply, if these are whole rows of columns. */
+static clarke_status
+grow_segments(clarke_growths *p, size_t i, const clarke_dense *d, const double *w, clarke_error *err)
+{
+  const clarke_segments *from = &p->segments[p->g->steps[i].in[0].value];
+  clarke_status status = CLARKE_OK;
+
+  for (size_t k = 0; k < from->n; k++)
+    if (d->blocks != 1 || from->end[k] % d->repeat != 0)
+      return CLARKE_OK;
+  if (from->n == 0)
+    return CLARKE_OK;
+  p->by_segment[i] = malloc(from->n * sizeof **p->by_segment);
+  if (p->by_segment[i] == NULL)
+    return clarke_no_memory(err);
+  for (size_t k = 0; k < from->n && status == CLARKE_OK; k++) {
+    status = norm_of_columns(&p->by_segment[i][k], d, w, k > 0 ? from->end[k - 1] / d->repeat : 0, from->end[k] / d->repeat, err);
+    p->by_segment[i][k] = up(p->by_segment[i][k]); /* entries in a gauge were rounded */
+  }
   return status;
 }
 
@@ -288,7 +363,7 @@ grow_dense(clarke_growths *p, size_t i, const clarke_gauge *gauge, double before
   if (gauged && status == CLARKE_OK)
     measure_rows(&row, &ignored[0], &ignored[1], &d, w, d.grouped ? d.blocks : 1);
   if (status == CLARKE_OK)
-    status = largest_block(&most, &d, w, row, err);
+    status = largest_block(&most, &d, w, row, before, err);
   most = gauged ? up(most) : most; /* its entries were rounded */
   p->growth[i][0] = (clarke_growth){.norm = gauged ? up(most / gauge->least) : most, .most = sum};
   p->joined[i] = gathers && p->growth[producer] != NULL ? up(most * p->growth[producer][0].norm) : gathers ? INFINITY : most;
@@ -299,6 +374,8 @@ grow_dense(clarke_growths *p, size_t i, const clarke_gauge *gauge, double before
     status = join_convolution(&p->joined[i], p->g, s, w, before, err);
   if (gauged)
     p->joined[i] = up(p->joined[i]);
+  if (status == CLARKE_OK && p->segments != NULL)
+    status = grow_segments(p, i, &d, w, err);
   free(own);
   return status;
 }
@@ -342,9 +419,18 @@ allocate(clarke_growths *p, const clarke_graph *g, clarke_error *err)
   p->size = calloc(g->n_steps + 1, sizeof *p->size);
   p->joined = calloc(g->n_steps + 1, sizeof *p->joined);
   p->apart = calloc(g->n_steps + 1, sizeof *p->apart);
-  return p->growth != NULL && p->row != NULL && p->column != NULL && p->size != NULL && p->joined != NULL && p->apart != NULL
+  p->by_segment = calloc(g->n_steps + 1, sizeof *p->by_segment);
+  return p->growth != NULL && p->row != NULL && p->column != NULL && p->size != NULL && p->joined != NULL && p->apart != NULL &&
+             p->by_segment != NULL
            ? CLARKE_OK
            : clarke_no_memory(err);
+}
+
+static clarke_status
+find_segments(clarke_growths *p, const bool *needed, clarke_error *err)
+{
+  p->segments = calloc(p->g->n_values + 1, sizeof *p->segments);
+  return p->segments != NULL ? clarke_segments_find(p->segments, p->g, needed, err) : clarke_no_memory(err);
 }
 
 clarke_status
@@ -356,6 +442,8 @@ clarke_growths_add_gauged(clarke_growths *p, const clarke_graph *g, const bool *
 
   CLARKE_ASSERT(p->g == NULL || gauge == NULL); /* a growth that is known is that of no gauge */
   status = p->g == NULL ? allocate(p, g, err) : CLARKE_OK;
+  if (status == CLARKE_OK && gauge != NULL)
+    status = find_segments(p, needed, err);
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
     const clarke_dense *d = &g->steps[i].dense;
 
@@ -378,6 +466,10 @@ clarke_growths_clear(clarke_growths *p)
 {
   for (size_t i = 0; p->growth != NULL && i < p->g->n_steps; i++)
     free(p->growth[i]);
+  for (size_t i = 0; p->by_segment != NULL && i < p->g->n_steps; i++)
+    free(p->by_segment[i]);
+  clarke_segments_free(p->segments, p->g);
+  free(p->by_segment);
   free(p->growth);
   free(p->row);
   free(p->column);

@@ -3,7 +3,7 @@
 #ifndef CLARKE_NETWORK_GROWTH_H
 #define CLARKE_NETWORK_GROWTH_H
 
-#include "network/graph.h"
+#include "network/segments.h"
 
 /* Of an operand: a factor of its errors' Euclidean norm, and one of the largest of them. */
 typedef struct {
@@ -28,6 +28,9 @@ typedef struct {
   double *joined;         /* n_steps: of DENSE, the norm of W behind the GATHER before it, if there is one, from what that gathers to
                            * W's output in its gauge */
   bool *apart;            /* n_steps: of SUM, no entry takes more than one activation: squares of norms add */
+  clarke_segments *segments; /* n_values; NULL: where values have no gauges */
+  double **by_segment;       /* n_steps: of DENSE, the norms of W's columns for each segment of its argument, to its output in its
+                              * gauge; NULL: it has no segments, or a GATHER stands before it */
 } clarke_growths;
 
 /* Those of the steps whose outputs are needed and that are not known yet. p: zero, or of the same graph. */

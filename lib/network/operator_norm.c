@@ -3,6 +3,8 @@
  * product alone (Rump 2006). Where there is none: Gram iteration (Delattre, Barthelemy, Araujo, Allauzen 2023). */
 #include "network/operator_norm.h"
 
+#include "base/wide.h"
+
 #include <cblas.h>
 #undef I
 #include <float.h>
@@ -25,7 +27,7 @@
 #define SIDE_BY_SIDE ((size_t)8)
 
 /* At least the Frobenius norm of n floats. */
-static double
+CLARKE_WIDE static double
 frobenius(const float *v, size_t n)
 {
   double part[SIDE_BY_SIDE] = {0}, sum = 0;
@@ -196,7 +198,7 @@ gram_norm(float *g, float *room, float *a, size_t m)
   return ldexp(norm * (1 + 0x1p-40), exponent);
 }
 
-static double
+CLARKE_WIDE static double
 largest_entry(const double *w, size_t n)
 {
   double part[SIDE_BY_SIDE] = {0}, most = 0;
@@ -213,7 +215,7 @@ largest_entry(const double *w, size_t n)
 }
 
 /* A row of W times `by`, as floats that are `along` apart; the sum of the squares of what that rounds. */
-static double
+CLARKE_WIDE static double
 set_row(float *a, size_t along, const double *w, double by, size_t n)
 {
   double part[SIDE_BY_SIDE] = {0}, sum = 0;

@@ -204,6 +204,45 @@ START_TEST(blocks)
 }
 END_TEST
 
+/* y = c x + t at once: the digits that sums make. Where they do not fit it is known to be lost. */
+START_TEST(lines)
+{
+  uint64_t state = 4;
+
+  for (int round = 0; round < 300; round++) {
+    const size_t rows = 1 + draw_below(&state, 4), from = draw_below(&state, 3), len = rows * N - from;
+    const long low = clarke_slice_grid(draw_between(&state, -60, -20), WIDTH);
+    clarke_digits c, t, one;
+    size_t planes;
+
+    draw_value(&value[0], rows, 1 + draw_below(&state, 4), clarke_slice_grid(draw_between(&state, -40, 0), WIDTH), &state);
+    ck_assert(clarke_digits_exactly(&one, 1, WIDTH));
+    ck_assert(clarke_digits_of_double(&t, draw_number(&state) * 0x1p-30, low - WIDTH, WIDTH));
+    ck_assert(clarke_digits_exactly(&c, (double)draw_between(&state, -99999, 99999) / 64, WIDTH));
+    planes = clarke_slices_of_product(&f, low, &c, &value[0]);
+    planes = t.planes + 2 > planes ? t.planes + 2 : planes;
+    OK(clarke_sliced_alloc(&f, &value[1], rows, planes, low));
+    OK(clarke_sliced_alloc(&f, &value[2], rows, planes, low));
+    clarke_block_begin(&f, planes, len);
+    clarke_block_add(&f, &value[1], &c, &value[0], from, len);
+    clarke_block_add_number(&f, &value[1], &one, &t, len);
+    clarke_block_end(&f, &value[1], 0, len);
+    clarke_block_line(&f, &value[2], &c, &value[0], &t, from, 0, len);
+    ck_assert(!f.lost);
+    for (size_t k = 0; k < planes; k++)
+      ck_assert_mem_eq(value[1].digit + k * rows * N, value[2].digit + k * rows * N, len * sizeof *value[1].digit);
+    value[2].planes = 1 + draw_below(&state, planes); /* too few, as a rule */
+    clarke_sliced_trim(&f, &value[1]);
+    clarke_block_line(&f, &value[2], &c, &value[0], &t, from, 0, len);
+    for (size_t e = 0, k = value[2].planes; k < planes; e = e + 1 < len ? e + 1 : 0, k += e == 0)
+      ck_assert(f.lost || value[1].planes <= k || value[1].digit[k * rows * N + e] == 0);
+    f.lost = false;
+    for (size_t v = 0; v < 3; v++)
+      clarke_sliced_drop(&value[v]);
+  }
+}
+END_TEST
+
 /* A sum that does not fit is known to be lost. */
 START_TEST(overflows)
 {
@@ -355,6 +394,7 @@ MODULE(slice_digits)
   tcase_add_test(tests, numbers);
   tcase_add_test(tests, no_numbers);
   tcase_add_test(tests, blocks);
+  tcase_add_test(tests, lines);
   tcase_add_test(tests, overflows);
   tcase_add_test(tests, differences);
   tcase_add_test(tests, errors);

@@ -148,6 +148,7 @@ typedef struct {
   bool **near;            /* n_steps: of entries of steps with kinks, may their errors reach one? */
   size_t values, rounded; /* compared; with some entry off */
   size_t gauged;          /* with a gauge */
+  size_t segments;        /* whose errors are bounded by themselves */
   double nearest;         /* the largest error, as a part of its bound */
 } comparison;
 
@@ -221,6 +222,31 @@ mark_near(comparison *c, const clarke_slicing *f, size_t value)
   }
 }
 
+/* The norm of the errors of each segment, in the value's gauge. */
+static void
+compare_segments(comparison *c, const clarke_slicing *f, size_t value)
+{
+  const clarke_sliced *v = &f->value[value];
+  const clarke_gauge *gauge = clarke_gauge_of(f, value);
+  const clarke_segments *segments = clarke_segments_in(f, value);
+
+  if (v->segment == NULL)
+    return;
+  ck_assert(segments != NULL && segments->end[segments->n - 1] == v->rows);
+  for (size_t k = 0, i = 0; k < segments->n; k++) {
+    double square = 0;
+
+    for (; i < segments->end[k]; i++)
+      for (size_t j = 0; j < f->n; j++)
+        square += pow((gauge != NULL ? gauge->row[i] : 1) * entry_error(c, f, value, i, j), 2);
+    if (sqrt(square) * (1 - 1e-12) > v->segment[k]) {
+      print_model(c->m);
+      ck_abort_msg("step %zu: a norm of %g in segment %zu, said to be %g", f->step, sqrt(square), k, v->segment[k]);
+    }
+    c->segments += v->segment[k] < 0.9 * (gauge != NULL ? v->gauged : v->norm[0]);
+  }
+}
+
 static void
 compare_value(void *context, const clarke_slicing *f, size_t value)
 {
@@ -233,6 +259,7 @@ compare_value(void *context, const clarke_slicing *f, size_t value)
   if (c->pass->value[value].rows == 0)
     return;
   ck_assert_uint_le(f->lanes, 16);
+  compare_segments(c, f, value);
   for (size_t i = 0; i < v->rows; i++)
     for (size_t j = 0; j < f->n; j++) {
       const size_t lane = f->lanes == 1 ? 0 : j;
@@ -429,6 +456,46 @@ START_TEST(bounds_hold_in_gauges)
 }
 END_TEST
 
+/* What was there before beside what is made of it, several times, in which order ever: often normalized, and multiplied at each
+ * place. */
+static void
+grow_joined(growing *g, uint64_t *state, double (*number)(uint64_t *state))
+{
+  size_t dims[1] = {1 + draw_below(state, 3)};
+  char beside[16];
+
+  grow_begin(g, state, number, 1, dims);
+  for (size_t n = 2 + draw_below(state, 3); n > 0; n--) {
+    const size_t before = g->dims[0];
+
+    strcpy(beside, g->at);
+    if (draw_below(state, 4) > 0)
+      grow_trained(g);
+    if (draw_below(state, 2))
+      grow_node(g, "Relu", NULL, false);
+    grow_dense(g, 1 + draw_below(state, 3));
+    attr_int(grow_node(g, "Concat", beside, draw_below(state, 2)), "axis", 1);
+    g->dims[0] += before;
+  }
+  grow_trained(g);
+  grow_node(g, "Relu", NULL, false);
+  grow_dense(g, 2);
+  grow_trained(g);
+  grow_node(g, "Relu", NULL, false);
+  model_output(&g->m, g->at);
+}
+
+START_TEST(bounds_hold_in_segments)
+{
+  const comparison c = compare_networks(grow_joined, spread, 61, 400, false);
+
+  printf("%zu segments\n", c.segments);
+  ck_assert_uint_gt(c.segments, 500);
+  compare_networks(grow_joined, aligned, 63, 200, false);
+  compare_networks(grow_joined, full_double, 65, 200, true);
+}
+END_TEST
+
 START_TEST(bounds_hold_where_roundings_add_up)
 {
   ck_assert(compare_networks(grow_convolutional, aligned, 9, 1500, false).nearest > 0.2);
@@ -495,6 +562,114 @@ START_TEST(bounds_hold_where_errors_move_deviations)
   grow_node(&g, "Relu", NULL, false);
   model_output(&g.m, g.at);
   compare_from_integers(&g, batch, 4);
+}
+END_TEST
+
+static double
+one(uint64_t *state)
+{
+  (void)state;
+  return 1;
+}
+
+static void
+multiply_by(growing *g, size_t rows, size_t cols, const double *numbers)
+{
+  char name[16];
+
+  strcpy(name, new_name(g, "w"));
+  memcpy(model_floats(&g->m, name, SHAPE((long)rows, (long)cols,)), numbers, rows * cols * sizeof *numbers);
+  grow_node(g, "MatMul", name, false);
+  g->dims[0] = cols;
+}
+
+/* A Concat of x and 4 x, and their sum: 5 times the error of x, where the norm of all would say 5.8 times. Normalized first: 1 of
+ * the one and a quarter of the other. */
+START_TEST(bounds_hold_where_segments_add_up)
+{
+  static const double even[] = {2.49, 1.49, -1.51, -2.51}, apart[] = {2.4, 1.6, -1.6, -2.4};
+  static const double four[] = {4}, both[] = {1, 1}, less[] = {1, 0.25};
+
+  for (size_t normalized = 0; normalized < 2; normalized++) {
+    uint64_t state = 37;
+    size_t dims[1] = {1};
+    char beside[16];
+    growing g;
+
+    grow_begin(&g, &state, one, 1, dims);
+    strcpy(beside, g.at);
+    multiply_by(&g, 1, 1, four);
+    attr_int(grow_node(&g, "Concat", beside, true), "axis", 1);
+    g.dims[0] = 2;
+    if (normalized)
+      grow_trained(&g);
+    multiply_by(&g, 2, 1, normalized ? less : both);
+    grow_trained(&g);
+    grow_node(&g, "Relu", NULL, false);
+    model_output(&g.m, g.at);
+    compare_from_integers(&g, normalized ? apart : even, 4);
+  }
+}
+END_TEST
+
+/* A Concat's operands, where each of them ends, and what is left as it is behind it. */
+START_TEST(segments_are_of_what_is_joined)
+{
+  uint64_t state = 39;
+  growing grown;
+  clarke_tensor x;
+  clarke_graph g;
+  size_t dims[1] = {2}, joins = 0, kept = 0;
+  char beside[16];
+  bool *needed;
+  clarke_segments *of;
+
+  grow_begin(&grown, &state, one, 1, dims);
+  for (size_t n = 0; n < 2; n++) { /* 2 and 3 rows, then 4 more behind */
+    strcpy(beside, grown.at);
+    grow_dense(&grown, 3 + n);
+    attr_int(grow_node(&grown, "Concat", beside, true), "axis", 1);
+    grown.dims[0] = n == 0 ? 5 : 9;
+  }
+  grow_trained(&grown);
+  grow_node(&grown, "Relu", NULL, false);
+  model_output(&grown.m, grown.at);
+  x = grow_batch(&grown, 2);
+  clarke_graph_init(&g);
+  OK(clarke_graph_build(&g, &grown.m, &x, &error));
+  needed = malloc((g.n_values + 1) * sizeof *needed);
+  memset(needed, 1, g.n_values * sizeof *needed);
+  of = calloc(g.n_values + 1, sizeof *of);
+  OK(clarke_segments_find(of, &g, needed, &error));
+  for (size_t i = 0; i < g.n_steps; i++) {
+    const clarke_step *s = &g.steps[i];
+    const clarke_segments *to = &of[s->out];
+    size_t segment;
+
+    if (clarke_segments_join(&g, s)) {
+      ck_assert_uint_eq(to->n, ++joins + 1);
+      ck_assert(to->end[0] == 2 && to->end[1] == 5 && (joins == 1 || to->end[2] == 9));
+      ck_assert_uint_eq(clarke_segment_of(to, 1), 0);
+      ck_assert_uint_eq(clarke_segment_of(to, 2), 1);
+      ck_assert_uint_eq(clarke_segment_of(to, 4), 1);
+      ck_assert_uint_eq(clarke_segment_source(of, s, 0, &segment), 0);
+      ck_assert_uint_eq(segment, 0);
+      ck_assert_uint_eq(clarke_segment_source(of, s, 1, &segment), joins == 1 ? 1 : 0);
+      ck_assert_uint_eq(segment, joins == 1 ? 0 : 1);
+      ck_assert(joins == 1 || clarke_segment_source(of, s, 2, &segment) == 1);
+    } else if (joins == 2) {
+      ck_assert_uint_eq(to->n, 3);
+      kept++;
+    } else {
+      ck_assert_uint_eq(to->n, 0);
+    }
+  }
+  ck_assert(joins == 2 && kept >= 3);
+  clarke_segments_free(of, &g);
+  free(needed);
+  clarke_graph_clear(&g);
+  clarke_tensor_clear(&x);
+  clarke_model_clear(&grown.m);
 }
 END_TEST
 
@@ -628,6 +803,9 @@ main(void)
   tcase_add_test(tcase, bounds_hold_in_convolutional_networks);
   tcase_add_test(tcase, bounds_hold_behind_normalizations);
   tcase_add_test(tcase, bounds_hold_in_gauges);
+  tcase_add_test(tcase, bounds_hold_in_segments);
+  tcase_add_test(tcase, bounds_hold_where_segments_add_up);
+  tcase_add_test(tcase, segments_are_of_what_is_joined);
   tcase_add_test(tcase, bounds_hold_where_roundings_add_up);
   tcase_add_test(tcase, bounds_hold_of_products_in_doubles);
   tcase_add_test(tcase, bounds_hold_where_errors_move_deviations);

@@ -3,6 +3,7 @@
 #include "network/filter/measure.h"
 #include "network/filter/norms.h"
 
+#include "base/wide.h"
 #include "network/piecewise.h"
 
 #include <stdlib.h>
@@ -54,7 +55,7 @@ decide(const float_pieces *p, double x, double bound)
 }
 
 /* One row of a step with its kink at 0. */
-static size_t
+CLARKE_WIDE static size_t
 decide_row_at_zero(clarke_branch *piece, const double *x, const double *away, double *code, size_t n)
 {
   for (size_t j = 0; j < n; j++) {
@@ -133,7 +134,7 @@ piecewise_values(clarke_filter *f, const clarke_step *s, const float_pieces *p, 
     memcpy(y->col, x->col, f->n * sizeof *y->col);
 }
 
-static void
+CLARKE_WIDE static void
 relu_values(clarke_filter *f, const clarke_enclosure *x, clarke_enclosure *y)
 {
   for (size_t e = 0; e < x->rows * f->n; e++)

@@ -2,11 +2,13 @@
 #include "network/filter/filter.h"
 #include "network/filter/norms.h"
 
+#include "base/wide.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 /* Adds an operand to y: coef is a float, so a product rounds once, a sum once more. */
-static void
+CLARKE_WIDE static void
 accumulate(clarke_filter *f, clarke_enclosure *y, const clarke_operand *o, bool first)
 {
   const clarke_value *v = &f->g->values[o->value];
@@ -193,17 +195,24 @@ clarke_filter_gather(clarke_filter *f, const clarke_step *s)
 {
   const clarke_enclosure *x = &f->value[s->in[0].value];
   clarke_enclosure *y = &f->value[s->out];
+  const bool deferred = f->deferred[s->out] != NULL;
   clarke_status status;
 
-  if (f->deferred[s->out] != NULL) {
+  if (deferred && f->fine) {
     y->known = true;
     return CLARKE_OK;
   }
   status = clarke_enclosure_alloc(f, y, f->g->values[s->out].count);
+  if (status == CLARKE_OK && deferred) { /* bounds alone */
+    free(y->y);
+    y->y = NULL;
+  }
   for (size_t i = 0; i < y->rows && status == CLARKE_OK; i++) {
     size_t from = s->in[0].map != NULL ? s->in[0].map[i] : i;
 
-    if (from == CLARKE_NONE)
+    if (deferred)
+      ;
+    else if (from == CLARKE_NONE)
       memset(y->y + i * f->n, 0, f->n * sizeof *y->y);
     else
       memcpy(y->y + i * f->n, x->y + from * f->n, f->n * sizeof *y->y);

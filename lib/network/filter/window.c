@@ -3,6 +3,8 @@
 #include "network/filter/measure.h"
 #include "network/filter/norms.h"
 
+#include "base/wide.h"
+
 #include <string.h>
 
 /* The bounds of one row of windows: a maximum is off by no more than the worst of its entries. */
@@ -28,7 +30,7 @@ window_bounds(clarke_filter *f, const clarke_enclosure *x, const size_t *entry, 
 
 /* One row of windows: the largest entry of each column, and its place; open where another's upper end
  * reaches its lower end. */
-static size_t
+CLARKE_WIDE static size_t
 decide_windows(clarke_filter *f, const clarke_enclosure *x, const size_t *entry, size_t width, double *y,
                clarke_branch *piece)
 {

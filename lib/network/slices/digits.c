@@ -1,6 +1,7 @@
 /* Values in digits: room, sums that become digits, numbers cut into them. */
 #include "network/slices/slices.h"
 
+#include "base/wide.h"
 #include "exact/upward.h"
 
 #include <math.h>
@@ -16,6 +17,7 @@ clarke_sliced_drop(clarke_sliced *v)
   free(v->digit);
   free(v->norm);
   free(v->most);
+  free(v->segment);
   *v = (clarke_sliced){0};
 }
 
@@ -46,6 +48,15 @@ clarke_sliced_inherit(clarke_slicing *f, clarke_sliced *y, size_t value)
     return CLARKE_OK;
   }
   status = clarke_sliced_alloc(f, y, x->rows, x->planes, x->low);
+  if (status == CLARKE_OK && x->segment != NULL) {
+    const size_t n = f->plan->growths->segments[value].n;
+
+    y->segment = malloc(n * sizeof *y->segment);
+    if (y->segment == NULL)
+      status = clarke_no_memory(f->err);
+    else
+      memcpy(y->segment, x->segment, n * sizeof *y->segment);
+  }
   if (status != CLARKE_OK)
     return status;
   memcpy(y->digit, x->digit, x->planes * x->rows * f->n * sizeof *y->digit);
@@ -93,17 +104,44 @@ clarke_gauge_of(const clarke_slicing *f, size_t value)
   return f->plan->gauge != NULL && f->plan->gauge[value].row != NULL ? &f->plan->gauge[value] : NULL;
 }
 
+const clarke_segments *
+clarke_segments_in(const clarke_slicing *f, size_t value)
+{
+  const clarke_growths *growths = f->plan->growths;
+
+  return f->lanes == 1 && growths != NULL && growths->segments != NULL && growths->segments[value].n > 0
+           ? &growths->segments[value] : NULL;
+}
+
+clarke_status
+clarke_sliced_segment(clarke_slicing *f, size_t value)
+{
+  const clarke_segments *segments = clarke_segments_in(f, value);
+  clarke_sliced *v = &f->value[value];
+
+  if (segments == NULL)
+    return CLARKE_OK;
+  v->segment = malloc(segments->n * sizeof *v->segment);
+  for (size_t k = 0; v->segment != NULL && k < segments->n; k++)
+    v->segment[k] = INFINITY;
+  return v->segment != NULL ? CLARKE_OK : clarke_no_memory(f->err);
+}
+
 void
 clarke_sliced_settle(const clarke_slicing *f, size_t value)
 {
   const clarke_gauge *gauge = clarke_gauge_of(f, value);
   clarke_sliced *v = &f->value[value];
 
-  if (gauge == NULL || v->digit == NULL)
+  if (v->digit == NULL)
     return;
-  v->norm[0] = fmin(v->norm[0], clarke_slice_up(v->gauged / gauge->least));
-  v->most[0] = fmin(v->most[0], v->norm[0]);
-  v->gauged = fmin(v->gauged, clarke_slice_up(v->norm[0] * gauge->most));
+  if (gauge != NULL) {
+    v->norm[0] = fmin(v->norm[0], clarke_slice_up(v->gauged / gauge->least));
+    v->most[0] = fmin(v->most[0], v->norm[0]);
+    v->gauged = fmin(v->gauged, clarke_slice_up(v->norm[0] * gauge->most));
+  }
+  for (size_t k = 0; v->segment != NULL && k < f->plan->growths->segments[value].n; k++)
+    v->segment[k] = fmin(v->segment[k], gauge != NULL ? v->gauged : v->norm[0]);
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */
@@ -271,19 +309,124 @@ clarke_block_end(clarke_slicing *f, clarke_sliced *y, size_t at, size_t len)
     f->lost = f->lost || f->sum[(y->planes + 1) * CLARKE_SLICE_BLOCK + e] != 0;
 }
 
+/* Entries whose sums of a place are made together: as many as registers hold, four by four. */
+#define LANE ((size_t)16)
+typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
+typedef float four_digits __attribute__((vector_size(16), aligned(4), may_alias));
+
+/* A block of y = c x + t: its digits plane by plane, `stride` apart. */
+typedef struct {
+  const double *c, *x, *t; /* digits of c; x's, plane by plane of a block; what is added at each place, from the guard's up */
+  size_t c_planes, x_planes, y_planes, stride;
+  long shift;              /* the place of the lowest products */
+  double unit;
+} block_line;
+
+/* LANE entries from x on, of block b's x and of `to`; *over: is something carried beyond all planes? */
+static inline void
+lay_line(const block_line *b, const double *x, float *to, bool *over)
+{
+  const double part = 1 / b->unit, unit = b->unit, nearest = 0x1.8p52;
+  four s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+
+  for (long k = -1; k <= (long)b->y_planes; k++) {
+    const long s = k - b->shift, from = s - (long)b->x_planes + 1;
+    const double more = b->t[k + 1];
+    float *digits = to + (size_t)(k < 0 ? 0 : k) * b->stride;
+    four c0, c1, c2, c3;
+
+    s0 += more, s1 += more, s2 += more, s3 += more;
+    for (long a = from > 0 ? from : 0; a <= s && a < (long)b->c_planes; a++) {
+      const double by = b->c[a];
+      const four *in = (const four *)(x + (size_t)(s - a) * CLARKE_SLICE_BLOCK);
+
+      s0 += by * in[0], s1 += by * in[1], s2 += by * in[2], s3 += by * in[3];
+    }
+    if (k == (long)b->y_planes)
+      break;
+    c0 = s0 * part + nearest - nearest, c1 = s1 * part + nearest - nearest;
+    c2 = s2 * part + nearest - nearest, c3 = s3 * part + nearest - nearest;
+    if (k >= 0) {
+      ((four_digits *)digits)[0] = __builtin_convertvector(s0 - c0 * unit, four_digits);
+      ((four_digits *)digits)[1] = __builtin_convertvector(s1 - c1 * unit, four_digits);
+      ((four_digits *)digits)[2] = __builtin_convertvector(s2 - c2 * unit, four_digits);
+      ((four_digits *)digits)[3] = __builtin_convertvector(s3 - c3 * unit, four_digits);
+    }
+    s0 = c0, s1 = c1, s2 = c2, s3 = c3;
+  }
+  for (size_t l = 0; l < 4; l++)
+    *over = *over || s0[l] != 0 || s1[l] != 0 || s2[l] != 0 || s3[l] != 0;
+}
+
+/* false: there are too few planes. room: for LANE entries of all planes of y. */
+CLARKE_WIDE static bool
+run_line(const block_line *b, float *to, float *room, size_t len)
+{
+  bool over = false;
+  size_t e = 0;
+
+  for (; e + LANE <= len; e += LANE)
+    lay_line(b, b->x + e, to + e, &over);
+  if (e < len) {
+    block_line last = *b;
+
+    last.stride = LANE;
+    lay_line(&last, b->x + e, room, &over); /* what is behind the end is 0, and adds to t alone */
+    for (size_t k = 0; k < b->y_planes; k++)
+      memcpy(to + k * b->stride + e, room + k * LANE, (len - e) * sizeof *to);
+  }
+  return !over;
+}
+
+/* The block's digits of all planes of x as doubles, zeros behind them up to a multiple of LANE. */
+CLARKE_WIDE static void
+widen_block(double *to, const float *digit, size_t stride, size_t planes, size_t len)
+{
+  for (size_t k = 0; k < planes; k++) {
+    for (size_t e = 0; e < len; e++)
+      to[k * CLARKE_SLICE_BLOCK + e] = (double)digit[k * stride + e];
+    for (size_t e = len; e % LANE != 0; e++)
+      to[k * CLARKE_SLICE_BLOCK + e] = 0;
+  }
+}
+
+void
+clarke_block_line(clarke_slicing *f, clarke_sliced *y, const clarke_digits *c, const clarke_sliced *x, const clarke_digits *t,
+                  size_t from, size_t to, size_t len)
+{
+  double added[CLARKE_PLANES + 2] = {0};
+  float room[CLARKE_PLANES * LANE];
+  const block_line b = {.c = c->digit, .x = f->sum, .t = added, .c_planes = c->planes, .x_planes = x->planes,
+                        .y_planes = y->planes, .stride = y->rows * f->n, .shift = place_of(f, y, c->low + x->low),
+                        .unit = ldexp(1, (int)f->plan->width)};
+  const long place = place_of(f, y, t->low);
+
+  for (size_t a = 0; a < c->planes; a++)
+    f->lost = f->lost || (c->digit[a] != 0 && b.shift + (long)(a + x->planes) - 1 > (long)y->planes);
+  for (size_t k = 0; k < t->planes; k++) { /* those below the guard are left out, and there are planes enough */
+    f->lost = f->lost || (t->digit[k] != 0 && place + (long)k > (long)y->planes);
+    if (place + (long)k >= -1 && place + (long)k <= (long)y->planes)
+      added[place + (long)k + 1] = t->digit[k];
+  }
+  widen_block(f->sum, x->digit + from, x->rows * f->n, x->planes, len);
+  f->lost = !run_line(&b, y->digit + to, room, len) || f->lost;
+}
+
 /* --- entries as doubles ------------------------------------------------------------------------ */
+
+CLARKE_WIDE static void
+add_plane(double *to, const float *digit, double unit, size_t len)
+{
+  for (size_t e = 0; e < len; e++)
+    to[e] += unit * (double)digit[e];
+}
 
 void
 clarke_sliced_doubles(const clarke_slicing *f, const clarke_sliced *v, size_t at, size_t len, double *to)
 {
   memset(to, 0, len * sizeof *to);
-  for (size_t k = 0; k < v->planes; k++) {
-    const double unit = ldexp(1, (int)(v->low + f->plan->width * (long)k));
-    const float *digit = v->digit + k * v->rows * f->n + at;
-
-    for (size_t e = 0; e < len; e++)
-      to[e] += unit * (double)digit[e];
-  }
+  for (size_t k = 0; k < v->planes; k++)
+    add_plane(to, v->digit + k * v->rows * f->n + at, ldexp(1, (int)(v->low + f->plan->width * (long)k)), len);
 }
 
 /* Differences of digits, carried on, are digits again: then nothing cancels but the highest two. */

@@ -193,6 +193,24 @@ widen(clarke_slicing *f, clarke_sliced *y, const sliced_pieces *p)
   return CLARKE_OK;
 }
 
+/* Slopes are 1 or 0: errors of each segment are those of the argument's, and `off` an entry. In gauges not even that is said. */
+static void
+keep_segments(const clarke_slicing *f, const clarke_step *s, clarke_sliced *y, double off)
+{
+  const clarke_segments *from = clarke_segments_in(f, s->in[0].value), *to = clarke_segments_in(f, s->out);
+  const bool kept = from != NULL && to != NULL && from->n == to->n;
+  const bool gauged = clarke_gauge_of(f, s->in[0].value) != NULL || clarke_gauge_of(f, s->out) != NULL;
+
+  if (y->segment == NULL)
+    return;
+  for (size_t k = 0; kept && k < to->n; k++)
+    y->segment[k] = clarke_slice_up(y->segment[k] + clarke_slice_up(off * sqrt((double)y->rows * (double)f->n)));
+  if (kept && !gauged)
+    return;
+  free(y->segment);
+  y->segment = NULL;
+}
+
 clarke_status
 clarke_slices_piecewise(clarke_slicing *f, const clarke_step *s)
 {
@@ -214,6 +232,8 @@ clarke_slices_piecewise(clarke_slicing *f, const clarke_step *s)
     decide_block(f, y, &p, f->piece[f->step], taken, e, len);
     apply_block(f, y, &p, taken, e, len);
   }
+  if (status == CLARKE_OK)
+    keep_segments(f, s, y, p.constants ? p.unit : 0);
   if (status == CLARKE_OK && p.constants) /* half a place each */
     clarke_sliced_bound(f, y, y, 1, 1, 1);
   if (status == CLARKE_OK)

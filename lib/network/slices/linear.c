@@ -197,10 +197,37 @@ bound_gauged_sum(const clarke_slicing *f, const clarke_step *s, clarke_sliced *y
   y->gauged = clarke_slice_up(clarke_slice_up(norm) + own * clarke_gauge_of(f, s->out)->size * sqrt((double)f->n));
 }
 
+/* Segments that are rows of one operand each: their errors are at most that one's, or one of its segments', and `own` an entry. */
+static clarke_status
+bound_joined(clarke_slicing *f, const clarke_step *s, double own)
+{
+  const clarke_segments *of = f->plan->growths->segments, *to = clarke_segments_in(f, s->out);
+  const clarke_gauge *gauge = clarke_gauge_of(f, s->out);
+  const double most = own * (gauge != NULL ? gauge->size * sqrt((double)f->n) : sqrt((double)f->value[s->out].rows * (double)f->n));
+  size_t last = CLARKE_NONE, from;
+  double by = 0;
+  clarke_status status;
+
+  if (to == NULL || !clarke_segments_join(f->g, s))
+    return CLARKE_OK;
+  status = clarke_sliced_segment(f, s->out);
+  for (size_t k = 0; k < to->n && status == CLARKE_OK; k++) {
+    const size_t o = clarke_segment_source(of, s, k, &from), value = s->in[o].value;
+    const clarke_sliced *x = &f->value[value];
+    const double norm = x->segment != NULL ? x->segment[from] : clarke_gauge_of(f, value) != NULL ? x->gauged : x->norm[0];
+
+    if (o != last)
+      by = clarke_slice_up(clarke_gauge_growth(f->plan->gauge, f->g, s, o) * f->plan->growths->growth[s - f->g->steps][o].alone);
+    last = o;
+    f->value[s->out].segment[k] = clarke_slice_up(clarke_slice_up(by * norm) + clarke_slice_up(most));
+  }
+  return status;
+}
+
 /* err(y): those of the operands, and what prepare_sum's places leave out: digits of every coefficient below the guard,
  * and half a place of every constant's. */
-static void
-bound_sum(const clarke_slicing *f, const clarke_step *s, clarke_sliced *y, const clarke_digits *coef)
+static clarke_status
+bound_sum(clarke_slicing *f, const clarke_step *s, clarke_sliced *y, const clarke_digits *coef)
 {
   const size_t i = (size_t)(s - f->g->steps);
   const double entries = (double)y->rows * (double)(f->n / f->lanes);
@@ -231,6 +258,7 @@ bound_sum(const clarke_slicing *f, const clarke_step *s, clarke_sliced *y, const
   }
   if (clarke_gauge_of(f, s->out) != NULL)
     bound_gauged_sum(f, s, y, own);
+  return bound_joined(f, s, own);
 }
 
 static bool
@@ -292,7 +320,7 @@ clarke_slices_sum(clarke_slicing *f, const clarke_step *s)
   if (status == CLARKE_OK && !moved)
     add_operands(f, s, coef, y);
   if (status == CLARKE_OK) {
-    bound_sum(f, s, y, coef);
+    status = bound_sum(f, s, y, coef);
     clarke_sliced_trim(f, y);
   }
   free(coef);
@@ -317,6 +345,7 @@ multiplier(mpfr_t k, const clarke_step *s, double c)
 static bool
 scale_part(clarke_slicing *f, const clarke_step *s, clarke_sliced *y, const clarke_sliced *x, part p, mpfr_t k)
 {
+  static const clarke_digits none = {.planes = 0};
   const clarke_value *c = &f->g->values[s->in[1].value];
   const long top = x->low + f->plan->width * (long)x->planes;
   clarke_digits digits;
@@ -324,9 +353,8 @@ scale_part(clarke_slicing *f, const clarke_step *s, clarke_sliced *y, const clar
   multiplier(k, s, c->real[clarke_operand_entry(&s->in[1], p.row)]);
   if (!clarke_digits_of_mpfr(&digits, k, y->low - top, f->plan->width))
     return false;
-  clarke_block_begin(f, y->planes, p.len);
-  clarke_block_add(f, y, &digits, x, clarke_operand_entry(&s->in[0], p.row) * f->n + p.column, p.len);
-  clarke_block_end(f, y, p.row * f->n + p.column, p.len);
+  clarke_block_line(f, y, &digits, x, &none, clarke_operand_entry(&s->in[0], p.row) * f->n + p.column,
+                    p.row * f->n + p.column, p.len);
   return true;
 }
 

@@ -225,31 +225,54 @@ measure_groups(clarke_slicing *f, const clarke_step *s, const clarke_sliced *x, 
   return status;
 }
 
-/* The derivative of a group's normalization is a projection, and something less along the argument, over the deviation,
- * which is 1 / sqrt(m) Lipschitz and at least sqrt(epsilon); times the scale. In a gauge, the group's errors are at most their
- * norm there over the least that its entries count. The norm of y's errors, without those of its own. */
+/* The errors' norm in group g, which lies in segment k of x, if x has some; *counts: the least that its entries count in its
+ * gauge, or 1. */
 static double
-norm_of_groups(const clarke_slicing *f, const clarke_step *s, const clarke_sliced *x, const sliced_group *group)
+norm_in_group(const clarke_slicing *f, const clarke_step *s, const clarke_sliced *x, size_t g, size_t k, double *counts)
 {
   const clarke_grouping *o = &s->grouping;
   const clarke_gauge *gauge = clarke_gauge_of(f, s->in[0].value);
+  double norm = x->norm[0];
+
+  *counts = gauge != NULL ? INFINITY : 1;
+  for (size_t e = 0; e < o->blocks * o->length && gauge != NULL; e++)
+    *counts = fmin(*counts, gauge->row[(e / o->length * o->groups + g) * o->length + e % o->length]);
+  if (gauge != NULL)
+    norm = fmin(norm, clarke_slice_up(x->gauged / *counts));
+  return x->segment != NULL ? fmin(norm, clarke_slice_up(x->segment[k] / *counts)) : norm;
+}
+
+/* The derivative of a group's normalization is a projection, and something less along the argument, over the deviation,
+ * which is 1 / sqrt(m) Lipschitz and at least sqrt(epsilon); times the scale. In a gauge, the group's errors are at most their
+ * norm there over the least that its entries count. The norm of y's errors, without those of its own; by_segment: in each, where
+ * x's are known. */
+static double
+norm_of_groups(const clarke_slicing *f, const clarke_step *s, const clarke_sliced *x, const sliced_group *group, double *by_segment)
+{
+  const clarke_segments *segments = by_segment != NULL ? clarke_segments_in(f, s->in[0].value) : NULL;
+  const bool has_gauge = clarke_gauge_of(f, s->in[0].value) != NULL;
   const double m = (double)clarke_step_group_size(s, f->n), floor = sqrt(mpq_get_d(s->epsilon)) * (1 - 0x1p-50);
-  double plain = 0, gauged = 0;
+  double plain = 0, gauged = 0, square = 0;
 
-  for (size_t g = 0; g < o->groups; g++) {
-    double counts = gauge != NULL ? INFINITY : 1, norm = x->norm[0], least, growth;
+  for (size_t g = 0; g < s->grouping.groups; g++) {
+    const size_t k = segments != NULL ? clarke_segment_of(segments, g * s->grouping.length) : 0;
+    double counts, least, growth;
 
-    for (size_t e = 0; e < o->blocks * o->length && gauge != NULL; e++)
-      counts = fmin(counts, gauge->row[(e / o->length * o->groups + g) * o->length + e % o->length]);
-    if (gauge != NULL)
-      norm = fmin(norm, clarke_slice_up(x->gauged / counts));
-    least = fmax((group[g].least - clarke_slice_up(norm / sqrt(m))) * (1 - 0x1p-40), floor);
+    least = clarke_slice_up(norm_in_group(f, s, x, g, k, &counts) / sqrt(m));
+    least = fmax((group[g].least - least) * (1 - 0x1p-40), floor);
     growth = clarke_slice_up(fabs(group[g].scale) / least);
     plain = fmax(plain, growth);
     gauged = fmax(gauged, clarke_slice_up(growth / counts));
+    if (segments != NULL)
+      by_segment[k] = fmax(by_segment[k], clarke_slice_up(growth / counts));
   }
   plain = clarke_slice_up(plain * x->norm[0]);
-  return gauge != NULL ? fmin(plain, clarke_slice_up(gauged * x->gauged)) : plain;
+  plain = has_gauge ? fmin(plain, clarke_slice_up(gauged * x->gauged)) : plain;
+  for (size_t k = 0; segments != NULL && k < segments->n; k++) {
+    by_segment[k] = clarke_slice_up(by_segment[k] * x->segment[k]);
+    square += by_segment[k] * by_segment[k];
+  }
+  return segments != NULL ? fmin(plain, clarke_slice_up(sqrt(square))) : plain;
 }
 
 /* Planes of digits, from 2^low up, that hold every integer of 2^low whose size is at most 2^top: they reach half their top. */
@@ -263,31 +286,38 @@ static void
 apply_group(clarke_slicing *f, const clarke_step *s, clarke_sliced *y, const clarke_sliced *x, const sliced_group *group,
             size_t g)
 {
-  static const clarke_digits one = {.planes = 1, .digit = {1}};
   const clarke_grouping *o = &s->grouping;
 
   for (size_t b = 0; b < o->blocks; b++) {
     const size_t first = (b * o->groups + g) * o->length * f->n, entries = o->length * f->n;
 
-    for (size_t e = 0; e < entries; e += CLARKE_SLICE_BLOCK) {
-      const size_t len = entries - e < CLARKE_SLICE_BLOCK ? entries - e : CLARKE_SLICE_BLOCK;
-
-      clarke_block_begin(f, y->planes, len);
-      clarke_block_add(f, y, &group[g].k, x, first + e, len);
-      clarke_block_add_number(f, y, &one, &group[g].t, len);
-      clarke_block_end(f, y, first + e, len);
-    }
+    for (size_t e = 0; e < entries; e += CLARKE_SLICE_BLOCK)
+      clarke_block_line(f, y, &group[g].k, x, &group[g].t, first + e, first + e,
+                        entries - e < CLARKE_SLICE_BLOCK ? entries - e : CLARKE_SLICE_BLOCK);
   }
 }
 
-/* y's errors: all of them of that norm, and `units` of its lowest place an entry. */
-static void
-bound_normalized(const clarke_slicing *f, clarke_sliced *y, double norm, double units)
+/* y's errors: those of x, and `units` of its lowest place an entry. */
+static clarke_status
+bound_normalized(clarke_slicing *f, const clarke_step *s, size_t out, const clarke_sliced *x, const sliced_group *group, double units)
 {
-  const double own = units * ldexp(1, (int)y->low);
+  clarke_sliced *y = &f->value[out];
+  const double own = units * ldexp(1, (int)y->low), all = clarke_slice_up(own * sqrt((double)y->rows * (double)f->n));
+  const clarke_segments *from = clarke_segments_in(f, s->in[0].value), *to = clarke_segments_in(f, out);
+  const bool segmented = from != NULL && to != NULL && from->n == to->n && x->segment != NULL && clarke_gauge_of(f, out) == NULL;
+  clarke_status status = segmented ? clarke_sliced_segment(f, out) : CLARKE_OK;
+  double norm;
 
-  y->norm[0] = clarke_slice_up(norm + clarke_slice_up(own * sqrt((double)y->rows * (double)f->n)));
+  if (status != CLARKE_OK)
+    return status;
+  for (size_t k = 0; segmented && k < to->n; k++)
+    y->segment[k] = 0;
+  norm = norm_of_groups(f, s, x, group, y->segment);
+  for (size_t k = 0; segmented && k < to->n; k++)
+    y->segment[k] = clarke_slice_up(y->segment[k] + all);
+  y->norm[0] = clarke_slice_up(norm + all);
   y->most[0] = clarke_slice_up(norm + own);
+  return CLARKE_OK;
 }
 
 clarke_status
@@ -313,10 +343,10 @@ clarke_slices_normalize(clarke_slicing *f, const clarke_step *s)
     status = clarke_sliced_alloc(f, y, x->rows, planes_below(top + 1, low, f->plan->width), low);
   for (size_t g = 0; g < s->grouping.groups && status == CLARKE_OK; g++)
     apply_group(f, s, y, x, group, g);
-  if (status == CLARKE_OK) {
-    bound_normalized(f, y, norm_of_groups(f, s, x, group), 4 + CLARKE_PLANES / 4);
+  if (status == CLARKE_OK)
+    status = bound_normalized(f, s, out, x, group, 4 + CLARKE_PLANES / 4);
+  if (status == CLARKE_OK)
     clarke_sliced_trim(f, y);
-  }
   free(group);
   free(number);
   return status;

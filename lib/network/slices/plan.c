@@ -115,7 +115,16 @@ choose_width(const clarke_graph *g, const bool *needed)
 /* What errors of a value what follows bears, of its readers', by their growth: their norm, and that in its gauge. */
 typedef struct {
   double norm, gauged;
+  double *segment; /* of each of its segments, that in its gauge, if it has one; NULL: it has none */
 } bearable;
+
+/* Every reader of a segmented value that does not tell its segments apart asks the same of each. */
+static void
+want_of_segments(bearable *wanted, const clarke_slice_plan *p, size_t v, double borne)
+{
+  for (size_t k = 0; wanted[v].segment != NULL && k < p->growths->segments[v].n; k++)
+    wanted[v].segment[k] = fmin(wanted[v].segment[k], borne);
+}
 
 /* What a product's argument may be off by; where that is gathered, what it is gathered from. */
 static void
@@ -128,32 +137,77 @@ want_of_product(bearable *wanted, const clarke_slice_plan *p, size_t i)
   const double plain = p->growths->growth[i][0].norm * (gathers ? p->growths->growth[producer][0].norm : 1);
   const bool gauged = p->gauge[s->out].row != NULL;
   const double joined = p->growths->joined[i], growth = gauged ? plain : fmin(plain, joined);
+  const double *by = p->growths->by_segment[i];
+  double norm = growth > 0 ? wanted[s->out].norm / growth : INFINITY;
 
-  if (growth > 0)
-    wanted[from].norm = fmin(wanted[from].norm, wanted[s->out].norm / growth);
-  if (gauged && joined > 0)
-    wanted[from].norm = fmin(wanted[from].norm, wanted[s->out].gauged / joined);
+  norm = gauged && joined > 0 ? fmin(norm, wanted[s->out].gauged / joined) : norm;
+  wanted[from].norm = fmin(wanted[from].norm, norm);
+  for (size_t k = 0; wanted[from].segment != NULL && by != NULL && k < p->growths->segments[from].n; k++)
+    wanted[from].segment[k] =
+      fmin(wanted[from].segment[k], by[k] > 0 ? (gauged ? wanted[s->out].gauged : wanted[s->out].norm) / by[k] : INFINITY);
+  if (by == NULL)
+    want_of_segments(wanted, p, from, norm);
 }
 
+/* A step at each segment by itself, or one at all of them alike. */
 static void
 want_of_operand(bearable *wanted, const clarke_slice_plan *p, size_t i, size_t k)
 {
   const clarke_step *s = &p->g->steps[i];
   const size_t v = s->in[k].value;
   const clarke_growth *growth = &p->growths->growth[i][k];
-  const bool gauged = p->gauge[v].row != NULL;
+  const bool gauged = p->gauge[v].row != NULL, normalizes = s->kind == CLARKE_NORMALIZE; /* which gauges make 1 */
+  const double factor = normalizes && gauged ? 1 : growth->norm;
+  double norm = factor > 0 ? wanted[s->out].norm / factor : INFINITY, in_gauge = INFINITY;
 
-  if (s->kind == CLARKE_NORMALIZE) { /* which gauges make 1 */
-    if (gauged)
-      wanted[v].gauged = fmin(wanted[v].gauged, wanted[s->out].norm);
-    return;
-  }
-  if (growth->norm > 0)
-    wanted[v].norm = fmin(wanted[v].norm, wanted[s->out].norm / growth->norm);
   if ((s->kind == CLARKE_SUM || s->kind == CLARKE_GATHER) && gauged && p->gauge[s->out].row != NULL) {
     const double by = clarke_gauge_growth(p->gauge, p->g, s, k) * (s->kind == CLARKE_SUM ? growth->alone : growth->norm);
 
-    wanted[v].gauged = by > 0 ? fmin(wanted[v].gauged, wanted[s->out].gauged / by) : wanted[v].gauged;
+    in_gauge = by > 0 ? wanted[s->out].gauged / by : INFINITY;
+  }
+  if (normalizes && gauged) {
+    in_gauge = norm;
+    norm = INFINITY;
+  }
+  wanted[v].gauged = fmin(wanted[v].gauged, in_gauge);
+  wanted[v].norm = fmin(wanted[v].norm, norm);
+  for (size_t e = 0; wanted[v].segment != NULL && e < p->growths->segments[v].n; e++) {
+    const bool apart = wanted[s->out].segment != NULL && factor > 0;
+    const double all = gauged ? fmin(in_gauge, norm * p->gauge[v].least) : norm;
+
+    wanted[v].segment[e] = fmin(wanted[v].segment[e], apart ? wanted[s->out].segment[e] / factor : all);
+  }
+}
+
+/* Both together: what is bearable beside b of an a. */
+static double
+beside(double a, double b)
+{
+  return 1 / (1 / a + 1 / b);
+}
+
+/* What segments are from bears the sum of what each of its readers makes of it: many, in a dense block. */
+static void
+want_of_joined(bearable *wanted, const clarke_slice_plan *p, size_t i)
+{
+  const clarke_step *s = &p->g->steps[i];
+  size_t last = CLARKE_NONE, from;
+  double by = 0;
+
+  for (size_t k = 0; k < p->growths->segments[s->out].n; k++) {
+    const size_t o = clarke_segment_source(p->growths->segments, s, k, &from), v = s->in[o].value;
+    double borne;
+
+    if (o != last)
+      by = clarke_gauge_growth(p->gauge, p->g, s, o) * p->growths->growth[i][o].alone;
+    last = o;
+    borne = by > 0 ? wanted[s->out].segment[k] / by : INFINITY;
+    if (wanted[v].segment != NULL)
+      wanted[v].segment[from] = beside(wanted[v].segment[from], borne);
+    else if (p->gauge[v].row != NULL)
+      wanted[v].gauged = beside(wanted[v].gauged, borne);
+    else
+      wanted[v].norm = beside(wanted[v].norm, borne);
   }
 }
 
@@ -162,8 +216,6 @@ find_wanted(bearable *wanted, const clarke_slice_plan *p, const clarke_sizes *z,
 {
   const clarke_graph *g = p->g;
 
-  for (size_t v = 0; v < g->n_values; v++)
-    wanted[v] = (bearable){INFINITY, INFINITY};
   for (size_t i = g->n_steps; i-- > 0;) {
     const clarke_step *s = &g->steps[i];
     const double entries = (double)g->values[s->out].count * (double)samples;
@@ -175,14 +227,15 @@ find_wanted(bearable *wanted, const clarke_slice_plan *p, const clarke_sizes *z,
       wanted[s->out].norm = fmin(wanted[s->out].norm, wanted[s->out].gauged / p->gauge[s->out].most);
     if (s->kind == CLARKE_DENSE)
       want_of_product(wanted, p, i);
-    for (size_t k = 0; k < s->n_in && s->kind != CLARKE_DENSE; k++) {
-      const size_t v = s->in[k].value;
-
-      if (g->values[v].constant)
-        continue;
-      want_of_operand(wanted, p, i, k);
-      if (clarke_step_has_kinks(s) && z->rms[v] > 0)
-        wanted[v].norm = fmin(wanted[v].norm, z->rms[v] / (entries * APART));
+    else if (wanted[s->out].segment != NULL && clarke_segments_join(g, s))
+      want_of_joined(wanted, p, i);
+    else
+      for (size_t k = 0; k < s->n_in; k++)
+        if (!g->values[s->in[k].value].constant)
+          want_of_operand(wanted, p, i, k);
+    if (clarke_step_has_kinks(s) && z->rms[s->in[0].value] > 0) {
+      wanted[s->in[0].value].norm = fmin(wanted[s->in[0].value].norm, z->rms[s->in[0].value] / (entries * APART));
+      want_of_segments(wanted, p, s->in[0].value, z->rms[s->in[0].value] / (entries * APART));
     }
   }
 }
@@ -278,7 +331,7 @@ measure(basis *b, clarke_slice_plan *p, const clarke_tensor *x, clarke_error *er
 {
   const size_t samples = x->dims[0], most = clarke_graph_couples(p->g) ? PROBED_TOGETHER : PROBED;
 
-  b->wanted = malloc((p->g->n_values + 1) * sizeof *b->wanted);
+  b->wanted = calloc(p->g->n_values + 1, sizeof *b->wanted);
   b->extents = malloc((p->g->n_values + 1) * sizeof *b->extents);
   if (b->wanted == NULL || b->extents == NULL)
     return clarke_no_memory(err);
@@ -286,10 +339,29 @@ measure(basis *b, clarke_slice_plan *p, const clarke_tensor *x, clarke_error *er
   return clarke_sizes_measure(&b->sizes, p->g, x, samples < most ? samples : most, p->needed, err);
 }
 
+/* Nothing is asked of any value yet. */
+static clarke_status
+ask_nothing(bearable *wanted, const clarke_slice_plan *p, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  for (size_t v = 0; v < p->g->n_values; v++) {
+    const size_t n = p->growths->segments != NULL ? p->growths->segments[v].n : 0;
+
+    wanted[v] = (bearable){.norm = INFINITY, .gauged = INFINITY, .segment = n > 0 ? malloc(n * sizeof(double)) : NULL};
+    for (size_t k = 0; wanted[v].segment != NULL && k < n; k++)
+      wanted[v].segment[k] = INFINITY;
+    status = n > 0 && wanted[v].segment == NULL ? clarke_no_memory(err) : status;
+  }
+  return status;
+}
+
 static void
 basis_clear(basis *b, const clarke_graph *g)
 {
   clarke_sizes_clear(&b->sizes, g);
+  for (size_t v = 0; b->wanted != NULL && v < g->n_values; v++)
+    free(b->wanted[v].segment);
   free(b->wanted);
   free(b->extents);
 }
@@ -312,6 +384,8 @@ clarke_slice_plan_make(clarke_slice_plan *p, clarke_growths *growths, const clar
   if (status == CLARKE_OK)
     status = clarke_graph_couples(g) ? clarke_growths_add_gauged(growths, g, p->needed, p->gauge, samples, err)
                                      : clarke_growths_add(growths, g, p->needed, err);
+  if (status == CLARKE_OK)
+    status = ask_nothing(b.wanted, p, err);
   if (status == CLARKE_OK) {
     find_wanted(b.wanted, p, &b.sizes, samples);
     choose_extents(p, b.extents, b.wanted, &b.sizes, samples);

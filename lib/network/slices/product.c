@@ -2,6 +2,8 @@
  * those of one place, carry from the place below included. */
 #include "network/slices/weight.h"
 
+#include "base/wide.h"
+
 #include <cblas.h>
 #undef I
 #include <math.h>
@@ -9,7 +11,7 @@
 #include <string.h>
 
 /* Doubles of the columns gathered at a time; their number at least. */
-#define PANEL ((size_t)1 << 19)
+#define PANEL ((size_t)1 << 17)
 #define PANEL_COLUMNS ((size_t)128)
 /* Half the distance from 1 to the next double. */
 #define U 0x1p-53
@@ -51,11 +53,18 @@ next_rows(const sliced_product *p, size_t row, size_t r, size_t places, size_t *
   return clarke_operand_run(&map, row + r, row + places);
 }
 
-static void
+CLARKE_WIDE static void
 gather_entries(const float *digit, size_t n, double *to)
 {
   for (size_t e = 0; e < n; e++)
     to[e] = (double)digit[e];
+}
+
+CLARKE_WIDE static void
+join_entries(const float *digit, double unit, size_t n, double *to)
+{
+  for (size_t e = 0; e < n; e++)
+    to[e] += unit * (double)digit[e];
 }
 
 /* The columns of `places` places of block b, from `first` on, plane by plane. */
@@ -94,13 +103,8 @@ join_rows(const clarke_slicing *f, const sliced_product *p, size_t from, size_t 
     return;
   }
   gather_entries(p->x->digit + from * f->n, n, to);
-  for (size_t k = 1; k < p->tail; k++) {
-    const double unit = ldexp(1, (int)f->plan->width * (int)k);
-    const float *digit = p->x->digit + k * plane + from * f->n;
-
-    for (size_t e = 0; e < n; e++)
-      to[e] += unit * (double)digit[e];
-  }
+  for (size_t k = 1; k < p->tail; k++)
+    join_entries(p->x->digit + k * plane + from * f->n, ldexp(1, (int)f->plan->width * (int)k), n, to);
 }
 
 /* Products and sums that round an entry of W times the tail. */
@@ -137,19 +141,19 @@ multiply_tail(const clarke_slicing *f, const sliced_product *p, long low, size_t
 }
 
 /* What belongs to y's place k, 0 or 1, of W times the tail is added to the sums; the lowest is rounded to integers. */
-static void
-add_tail(const clarke_slicing *f, const sliced_product *p, long k, size_t entries)
+CLARKE_WIDE static void
+add_tail(double *sum, double *rest, double unit, long k, size_t entries)
 {
-  const double unit = ldexp(1, (int)f->plan->width), part = 1 / unit;
+  const double part = 1 / unit;
 
   for (size_t e = 0; e < entries && k == 0; e++) {
-    const double above = clarke_nearest_integer(p->rest[e] * part);
+    const double above = clarke_nearest_integer(rest[e] * part);
 
-    p->sum[e] += clarke_nearest_integer(p->rest[e] - above * unit);
-    p->rest[e] = above;
+    sum[e] += clarke_nearest_integer(rest[e] - above * unit);
+    rest[e] = above;
   }
   for (size_t e = 0; e < entries && k == 1; e++)
-    p->sum[e] += p->rest[e];
+    sum[e] += rest[e];
 }
 
 /* sum += the products of planes a of W and s - a of x. */
@@ -177,25 +181,38 @@ add_place(const sliced_product *p, size_t b, size_t s, size_t width)
                 (int)width);
 }
 
+CLARKE_WIDE static void
+carry_sums(double *sum, double unit, size_t n)
+{
+  const double part = 1 / unit;
+
+  for (size_t e = 0; e < n; e++)
+    sum[e] = clarke_nearest_integer(sum[e] * part);
+}
+
+CLARKE_WIDE static void
+take_row(float *to, double *sum, double unit, size_t n)
+{
+  const double part = 1 / unit;
+
+  for (size_t e = 0; e < n; e++) {
+    const double carry = clarke_nearest_integer(sum[e] * part);
+
+    to[e] = (float)(sum[e] - carry * unit);
+    sum[e] = carry;
+  }
+}
+
 /* The sums become digits, of plane k of y or, with k < 0, of none; what is over stays as the sums. */
 static void
 take_digits(const clarke_slicing *f, const sliced_product *p, clarke_sliced *y, long k, size_t out, size_t width)
 {
-  const double unit = ldexp(1, (int)f->plan->width), part = 1 / unit;
+  const double unit = ldexp(1, (int)f->plan->width);
 
-  for (size_t o = 0; o < p->d->outer; o++) {
-    double *sum = p->sum + o * width;
-    float *to = y->digit + (size_t)(k < 0 ? 0 : k) * y->rows * f->n + out + o * p->d->repeat * f->n;
-
-    for (size_t c = 0; c < width && k < 0; c++)
-      sum[c] = clarke_nearest_integer(sum[c] * part);
-    for (size_t c = 0; c < width && k >= 0; c++) {
-      const double carry = clarke_nearest_integer(sum[c] * part);
-
-      to[c] = (float)(sum[c] - carry * unit);
-      sum[c] = carry;
-    }
-  }
+  if (k < 0)
+    carry_sums(p->sum, unit, p->d->outer * width);
+  for (size_t o = 0; o < p->d->outer && k >= 0; o++)
+    take_row(y->digit + (size_t)k * y->rows * f->n + out + o * p->d->repeat * f->n, p->sum + o * width, unit, width);
 }
 
 /* Places `first` and on of block b of y. */
@@ -216,23 +233,36 @@ multiply_columns(clarke_slicing *f, const sliced_product *p, clarke_sliced *y, s
     if (s >= 0 && (size_t)s < pairs && p->tail < p->x->planes)
       add_place(p, b, (size_t)s, width);
     if (p->tail > 0)
-      add_tail(f, p, k, p->d->outer * width);
+      add_tail(p->sum, p->rest, ldexp(1, (int)f->plan->width), k, p->d->outer * width);
     take_digits(f, p, y, k, out, width);
   }
   for (size_t e = 0; e < p->d->outer * width; e++) /* there are planes enough */
     f->lost = f->lost || p->sum[e] != 0;
 }
 
-/* The sum of the squares of some digits, which is exact: 2^8 of at most 2^42. */
-static double
-norm_of_block(const float *digit, size_t len)
+/* The sum of the squares of a block's digits, which is exact: 2^8 of at most 2^42; *most: at least what it was and every |digit|. */
+CLARKE_WIDE static double
+measure_block(const float *digit, size_t len, float *most)
 {
-  double part[8] = {0}, sum = 0;
+  double square[8] = {0}, sum = 0;
+  float part[8] = {0};
+  size_t i = 0;
 
-  for (size_t i = 0; i < len; i++)
-    part[i % 8] += (double)digit[i] * (double)digit[i];
-  for (size_t i = 0; i < 8; i++)
-    sum += part[i];
+  for (; i + 8 <= len; i += 8)
+    for (size_t l = 0; l < 8; l++) {
+      const float size = fabsf(digit[i + l]);
+
+      part[l] = size > part[l] ? size : part[l];
+      square[l] += (double)size * (double)size;
+    }
+  for (; i < len; i++) {
+    part[0] = fabsf(digit[i]) > part[0] ? fabsf(digit[i]) : part[0];
+    square[0] += (double)digit[i] * (double)digit[i];
+  }
+  for (size_t l = 0; l < 8; l++) {
+    *most = part[l] > *most ? part[l] : *most;
+    sum += square[l];
+  }
   return sum;
 }
 
@@ -245,14 +275,9 @@ measure_plane(const clarke_slicing *f, const clarke_sliced *x, size_t plane, dou
   float most = 0;
 
   for (size_t e = 0; e < x->rows * f->n; e += CLARKE_SLICE_BLOCK) {
-    const size_t left = x->rows * f->n - e, len = left < CLARKE_SLICE_BLOCK ? left : CLARKE_SLICE_BLOCK;
-    float part[8] = {0};
+    const size_t left = x->rows * f->n - e;
 
-    for (size_t i = 0; i < len; i++)
-      part[i % 8] = fabsf(digit[e + i]) > part[i % 8] ? fabsf(digit[e + i]) : part[i % 8];
-    for (size_t i = 0; i < 8; i++)
-      most = part[i] > most ? part[i] : most;
-    square += norm_of_block(digit + e, len);
+    square += measure_block(digit + e, left < CLARKE_SLICE_BLOCK ? left : CLARKE_SLICE_BLOCK, &most);
   }
   *largest = (double)most;
   *norm = sqrt(square) * (1 + 0x1p-40 + (double)(x->rows * f->n) * U);
@@ -289,6 +314,20 @@ choose_tail(const clarke_slicing *f, const clarke_step *s, sliced_product *p, co
   }
 }
 
+/* W times the errors of x's segments, each by the norm of its columns, in y's gauge: infinity where that is not known. */
+static double
+sum_of_segments(const clarke_slicing *f, const clarke_step *s, const clarke_sliced *x)
+{
+  const double *by = f->plan->growths->by_segment[s - f->g->steps];
+  double sum = 0;
+
+  if (by == NULL || x->segment == NULL || clarke_gauge_of(f, s->in[0].value) != NULL)
+    return INFINITY;
+  for (size_t k = 0; k < f->plan->growths->segments[s->in[0].value].n; k++)
+    sum += clarke_slice_up(by[k] * x->segment[k]);
+  return clarke_slice_up(sum);
+}
+
 /* An entry's error: W times that of its column; what products below the guard make, the guard, and the tail. gathered: what
  * a GATHER that was left to this product makes of norms. */
 static void
@@ -310,19 +349,21 @@ bound_product(const clarke_slicing *f, const clarke_step *s, const sliced_produc
   const bool whole = p->map != NULL || producer == CLARKE_NONE || f->g->steps[producer].kind != CLARKE_GATHER;
   const double plain = clarke_slice_up(g->norm * gathered);
   const double growth = whole && gauge == NULL ? fmin(plain, f->plan->growths->joined[i]) : plain;
+  const double by_segments = f->lanes == 1 ? sum_of_segments(f, s, x) : INFINITY;
 
   for (size_t j = 0; j < f->lanes; j++) {
     const double column = fmin(clarke_slice_up(f->plan->growths->column[i] * x->norm[j]), clarke_slice_up(root * x->most[j]));
     const double most = fmin(clarke_slice_up(f->plan->growths->row[i] * column), clarke_slice_up(g->most * x->most[j]));
 
     y->most[j] = clarke_slice_up(most + own);
-    y->norm[j] = clarke_slice_up(clarke_slice_up(growth * x->norm[j]) + clarke_slice_up(exact * sqrt(entries)));
+    y->norm[j] = gauge == NULL ? fmin(clarke_slice_up(growth * x->norm[j]), by_segments) : clarke_slice_up(growth * x->norm[j]);
+    y->norm[j] = clarke_slice_up(y->norm[j] + clarke_slice_up(exact * sqrt(entries)));
     y->norm[j] = clarke_slice_up(y->norm[j] + clarke_slice_up(p->off_norm * ldexp(1, (int)y->low)));
     y->most[j] = fmin(y->most[j], y->norm[j]);
     y->norm[j] = fmin(y->norm[j], clarke_slice_up(y->most[j] * sqrt(entries)));
   }
   if (whole && gauge != NULL)
-    y->gauged = clarke_slice_up(clarke_slice_up(f->plan->growths->joined[i] * x->norm[0]) +
+    y->gauged = clarke_slice_up(fmin(clarke_slice_up(f->plan->growths->joined[i] * x->norm[0]), by_segments) +
                                 clarke_slice_up(clarke_slice_up(exact * sqrt((double)f->n)) * gauge->size) +
                                 clarke_slice_up(p->off_norm * ldexp(1, (int)y->low) * gauge->most));
 }

@@ -1,6 +1,8 @@
 /* Values in plain floats, for their sizes alone. */
 #include "network/slices/sizes.h"
 
+#include "base/wide.h"
+
 #include <cblas.h>
 #undef I
 #include <math.h>
@@ -31,14 +33,14 @@ gather(const floats *f, const clarke_step *s, float *y)
 }
 
 /* y += coef times the constant's entry, of a row. */
-static void
+CLARKE_WIDE static void
 add_number(float *y, float by, size_t n)
 {
   for (size_t j = 0; j < n; j++)
     y[j] += by;
 }
 
-static void
+CLARKE_WIDE static void
 add_entries(float *y, float coef, const float *x, size_t n)
 {
   for (size_t e = 0; e < n; e++)
@@ -106,6 +108,19 @@ multiply(const floats *f, const clarke_step *s, float *y, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* One piece, of the entries above `from`; the first, of all. */
+CLARKE_WIDE static void
+apply_piece(float *y, const float *x, const float *from, const float coef[2], size_t n)
+{
+  for (size_t e = 0; e < n && from == NULL; e++)
+    y[e] = coef[0] + coef[1] * x[e];
+  for (size_t e = 0; e < n && from != NULL; e++) {
+    const float here = coef[0] + coef[1] * x[e];
+
+    y[e] = x[e] > *from ? here : y[e];
+  }
+}
+
 /* Pieces without a square. */
 static void
 apply_pieces(const floats *f, const clarke_step *s, float *y)
@@ -118,13 +133,8 @@ apply_pieces(const floats *f, const clarke_step *s, float *y)
   for (size_t k = 0; k <= s->pieces.n_kinks; k++)
     for (size_t d = 0; d < 2; d++)
       coef[k][d] = (float)mpq_get_d(s->pieces.coef[k][d]);
-  for (size_t e = 0; e < f->g->values[s->out].count * f->n; e++) {
-    size_t piece = 0;
-
-    while (piece < s->pieces.n_kinks && x[e] > kink[piece])
-      piece++;
-    y[e] = coef[piece][0] + coef[piece][1] * x[e];
-  }
+  for (size_t k = 0; k <= s->pieces.n_kinks; k++) /* each from its kink on */
+    apply_piece(y, x, k > 0 ? &kink[k - 1] : NULL, coef[k], f->g->values[s->out].count * f->n);
 }
 
 static void
@@ -147,7 +157,7 @@ largest(const floats *f, const clarke_step *s, float *y)
 #define SIDE_BY_SIDE ((size_t)8)
 
 /* sum[0], sum[1] grow by the sums of x - from and of its squares. */
-static void
+CLARKE_WIDE static void
 add_moments(double sum[2], const float *x, double from, size_t n)
 {
   double part[SIDE_BY_SIDE] = {0}, square[SIDE_BY_SIDE] = {0};
@@ -168,6 +178,13 @@ add_moments(double sum[2], const float *x, double from, size_t n)
     sum[0] += part[l];
     sum[1] += square[l];
   }
+}
+
+CLARKE_WIDE static void
+normalize_entries(float *y, const float *x, float off, float by, size_t n)
+{
+  for (size_t e = 0; e < n; e++)
+    y[e] = (x[e] - off) * by;
 }
 
 /* Over all samples. */
@@ -191,8 +208,7 @@ normalize(const floats *f, const clarke_step *s, float *y, double *deviations)
       const size_t first = (b * o->groups + g) * len;
       const float by = (float)(1 / deviations[g]), off = (float)(from + mean);
 
-      for (size_t e = first; e < first + len; e++)
-        y[e] = (x[e] - off) * by;
+      normalize_entries(y + first, x + first, off, by, len);
     }
   }
 }

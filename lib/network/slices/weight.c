@@ -1,6 +1,8 @@
 /* Weights cut into digits: exactly, row by row. */
 #include "network/slices/weight.h"
 
+#include "base/wide.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +95,15 @@ list_entry(clarke_slicing *f, clarke_cut_weight *w, clarke_listed at, double lef
   return CLARKE_OK;
 }
 
+CLARKE_WIDE static void
+cut_plane(double *to, double *left, double unit, double part, size_t n)
+{
+  for (size_t i = 0; i < n; i++) {
+    to[i] = clarke_nearest_integer(left[i] * part);
+    left[i] -= to[i] * unit;
+  }
+}
+
 /* Row r of all blocks', from the highest plane down. left: room for a row. */
 static clarke_status
 cut_row(clarke_slicing *f, const clarke_dense *d, clarke_cut_weight *w, const double *v, double *left, size_t r)
@@ -108,10 +119,7 @@ cut_row(clarke_slicing *f, const clarke_dense *d, clarke_cut_weight *w, const do
     const double unit = ldexp(1, low), part = ldexp(1, -low);
     double *to = w->digit + (r * w->dense + a) * d->inner;
 
-    for (size_t i = 0; i < d->inner; i++) {
-      to[i] = clarke_nearest_integer(left[i] * part);
-      left[i] -= to[i] * unit;
-    }
+    cut_plane(to, left, unit, part, d->inner);
   }
   for (size_t i = 0; i < d->inner && w->dense < w->planes && status == CLARKE_OK; i++)
     if (left[i] != 0)
