@@ -11,15 +11,8 @@
 #ifndef CLARKE_TRACE_SIEVE_H
 #define CLARKE_TRACE_SIEVE_H
 
+#include "base/wide.h"
 #include "trace/certify.h"
-
-/* A function that is compiled twice, the second time for processors with AVX2, which compute with four doubles at once. It has no
- * fused operations, so that both give the same bits. */
-#if defined __x86_64__ && defined __GLIBC__ && defined __GNUC__ && !defined __clang__ && !defined __SANITIZE_ADDRESS__
-#define CLARKE_VECTORS __attribute__((target_clones("avx2", "default")))
-#else
-#define CLARKE_VECTORS
-#endif
 
 /* Numbers of an activation or its gradient, features x samples in row-major order; of a constant's gradient count x 1, or, with a
  * line, count / line x line. At most one of exact and near is set. */

@@ -69,7 +69,7 @@ readers(const clarke_sieve *s, const clarke_operand *o, size_t count)
 }
 
 /* to += part; the largest |part|. */
-CLARKE_VECTORS static double
+CLARKE_WIDE static double
 add_row(double *restrict to, const float *restrict part, size_t n)
 {
   double most = 0;
@@ -149,7 +149,7 @@ gather_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, b
 }
 
 /* Of n numbers the sum, and that of their absolute values. Eight sums of every eighth go side by side. */
-CLARKE_VECTORS static void
+CLARKE_WIDE static void
 add_up(double *sum, double *mass, const float *x, size_t n)
 {
   double s[8] = {0}, m[8] = {0};
@@ -240,7 +240,7 @@ read_proxies(double *proxy, clarke_sieve *s, size_t i, clarke_error *err)
 }
 
 /* g times the slopes at x. False: some product is no float32. */
-CLARKE_VECTORS static bool
+CLARKE_WIDE static bool
 select_row_back(float *restrict part, const clarke_pieces *p, const double *kinks, const double *proxies, const bool *itself,
                 const float *restrict x, const float *restrict g, size_t n)
 {
@@ -288,7 +288,7 @@ piecewise_back(clarke_sieve *s, size_t i, clarke_error *err)
 }
 
 /* What the windows in row f give to row `from`, which is in them. */
-CLARKE_VECTORS static void
+CLARKE_WIDE static void
 give_winner(float *restrict part, uint32_t from, const uint32_t *restrict winner, const float *restrict g, size_t n)
 {
   for (size_t j = 0; j < n; j++)

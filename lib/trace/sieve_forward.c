@@ -152,9 +152,8 @@ clarke_sieve_selects(double *kink, double *number, bool *itself, const clarke_pi
   return selects;
 }
 
-CLARKE_VECTORS void
-clarke_sieve_winners(float *restrict top, uint32_t *restrict winner, const clarke_step *step, const float *restrict x, size_t n,
-                     size_t f)
+CLARKE_WIDE static void
+find_winners(float *restrict top, uint32_t *restrict winner, const clarke_step *step, const float *restrict x, size_t n, size_t f)
 {
   const size_t *map = step->in[0].map;
 
@@ -177,6 +176,12 @@ clarke_sieve_winners(float *restrict top, uint32_t *restrict winner, const clark
   }
 }
 
+void
+clarke_sieve_winners(float *top, uint32_t *winner, const clarke_step *step, const float *x, size_t n, size_t f)
+{
+  find_winners(top, winner, step, x, n, f);
+}
+
 /* A step that copies or compares. Its pieces, where it has any; room for a row; winners, of MAX. */
 typedef struct {
   const clarke_step *step;
@@ -188,7 +193,7 @@ typedef struct {
   uint32_t *winner;
 } exact_step;
 
-CLARKE_VECTORS static void
+CLARKE_WIDE static void
 select_row(float *restrict y, const exact_step *e, const float *restrict x)
 {
   const size_t kinks = e->step->pieces.n_kinks, n = e->n;

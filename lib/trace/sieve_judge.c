@@ -215,7 +215,7 @@ mass_at(const entries *t, size_t e)
 }
 
 /* Is each within that part of its bound, as it is guessed from the sum? No branch, no call, so that compilers make vectors of it. */
-CLARKE_VECTORS static bool
+CLARKE_WIDE static bool
 all_within(const entries *t, double part)
 {
   size_t beyond = 0;
@@ -237,7 +237,7 @@ guess(double *restrict ratio, const entries *t, double by)
 }
 
 /* How many are exact, and how many are no rounded sum? */
-CLARKE_VECTORS static void
+CLARKE_WIDE static void
 count(size_t *exact, size_t *wrong, const entries *t)
 {
   size_t same = 0, other = 0;

@@ -100,7 +100,7 @@ make_room(const product *p, size_t *positions)
 }
 
 /* x: NULL for zeros. */
-CLARKE_VECTORS static void
+CLARKE_WIDE static void
 lay(double *restrict to, const float *restrict x, size_t n)
 {
   for (size_t j = 0; j < n; j++)
@@ -145,7 +145,7 @@ largest(const double *x, size_t n)
 }
 
 /* The same of numbers that are finite: without their signs they are in the order of their bits. */
-CLARKE_VECTORS static double
+CLARKE_WIDE static double
 largest_float(const float *x, size_t n)
 {
   uint32_t most = 0;
@@ -163,7 +163,7 @@ largest_float(const float *x, size_t n)
 }
 
 /* Eight sums of every eighth square go side by side. */
-CLARKE_VECTORS static double
+CLARKE_WIDE static double
 squares(const float *x, size_t n)
 {
   double sum[8] = {0};
@@ -479,7 +479,7 @@ give(clarke_sieved *to, const clarke_step *dense)
 }
 
 /* The largest absolute values of columns. */
-CLARKE_VECTORS static void
+CLARKE_WIDE static void
 largest_in_columns(float *restrict most, const float *restrict g, size_t rows, size_t n)
 {
   for (size_t f = 0; f < rows; f++)

@@ -92,7 +92,7 @@ clarke_sieve_is_conv(clarke_sieve_conv *c, const clarke_sieve *s, const clarke_s
 /* --- transforms --- */
 
 /* to = the sum of l[k] in[k * step], or += it; n numbers each. NULL: zeros. */
-CLARKE_VECTORS static void
+CLARKE_WIDE static void
 combine(double *restrict to, const double *l, size_t q, const double *const *in, size_t step, size_t n, bool add)
 {
   const double *x[A + 3];
@@ -139,7 +139,7 @@ transform(double *const *out, const double (*l)[A], size_t p, size_t q, const do
 }
 
 /* x: NULL for zeros, which it stays. */
-CLARKE_VECTORS static const double *
+CLARKE_WIDE static const double *
 widen(double *restrict to, const float *restrict x, size_t n)
 {
   for (size_t j = 0; x != NULL && j < n; j++)
@@ -272,7 +272,7 @@ mix(double *restrict to, const double *c, size_t line, double (*in)[BLOCK], size
 
 /* The transformed kernels of rows first .. first + rows of what is written: a^2 matrices of rows x what is read. w: outer x planes
  * kernels; back: of planes, which are written from what is outside, and of kernels that are turned about. */
-CLARKE_VECTORS static void
+CLARKE_WIDE static void
 kernels(double *matrix, const work *k, const double *w, size_t outer, size_t planes, size_t first, size_t rows, bool back)
 {
   const size_t a = k->t.k->a, in = back ? outer : planes;
@@ -333,7 +333,7 @@ clarke_sieve_conv_back(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer
 }
 
 /* w += Gt matrices G, of so many kernels. */
-CLARKE_VECTORS static void
+CLARKE_WIDE static void
 add_kernels(double *w, const work *k, size_t count)
 {
   const size_t a = k->t.k->a;

@@ -128,7 +128,7 @@ START_TEST(readers_out_of_memory)
     if (countdown != SIZE_MAX && status == CLARKE_OK)
       break; /* it needed no more than k */
     ck_assert_int_eq(status, CLARKE_ENOMEM);
-    ck_assert_ptr_nonnull(strstr(err.text, "no memory"));
+    ck_assert_msg(strstr(err.text, "no memory") != NULL || strstr(err.text, "out of memory") != NULL, "%s", err.text);
   }
   countdown = SIZE_MAX;
   ck_assert_int_gt(k, 2);

@@ -345,9 +345,9 @@ START_TEST(operands)
     const size_t from = place_of(&c, f);
 
     ck_assert(map != NULL ? map[f] == from : from == f); /* kernels of one read what is there */
-    ck_assert_ptr_eq(clarke_sieve_operand(&c.s, c.dense, f), from != CLARKE_NONE ? c.x + from * as->n : NULL);
+    ck_assert_ptr_eq(clarke_sieve_operand(&c.s, c.dense, f), from != CLARKE_NONE ? c.as_x + from * as->n : NULL);
   }
-  c.s.value[c.graph.input].slack = calloc(as->planes * as->h * as->w, sizeof(double)); /* no longer known exactly */
+  c.s.value[c.graph.input].exact = NULL; /* it is not known exactly */
   ck_assert_uint_eq(clarke_sieve_source(&c.s, c.dense), CLARKE_NONE);
   end(&c);
 }
