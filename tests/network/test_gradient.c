@@ -604,7 +604,8 @@ compare_weight(double *most, const off_scene *c)
 
       for (size_t j = 0; j < c->p.n; j++)
         off += c->g[o * c->p.n + j] * meant_of(c, 0, i, j);
-      ck_assert_msg(fabsl(off) <= c->gradient.within[parameter] + LONG_ROUNDED, "%Lg, said to be %g", off, c->gradient.within[parameter]);
+      ck_assert_msg(fabsl(off) <= c->gradient.within[parameter] + LONG_ROUNDED, "%Lg, said to be %g", off,
+                    c->gradient.within[parameter]);
       *most = fmax(*most, (double)fabsl(off) / c->gradient.within[parameter]);
     }
 }
@@ -737,8 +738,8 @@ START_TEST(biases_of_what_is_off)
 }
 END_TEST
 
-/* What a convolution's gradient is added up of may be larger than itself: taps (1, 1, -1) beside (1, 1, 1). The bound of what additions
- * round is of their sizes. */
+/* What a convolution's gradient is added up of may be larger than itself: taps (1, 1, -1) beside (1, 1, 1). The bound of what
+ * additions round is of their sizes. */
 START_TEST(sizes_of_what_is_added_up)
 {
   uint64_t state = 29;
@@ -803,7 +804,8 @@ grow_curved(growing *g, uint64_t *state, double (*number)(uint64_t *state))
     grow_product(g);
     strcpy(before, g->at);
     if (draw_below(state, 4) == 0)
-      attr_int(grow_node(g, draw_below(state, 2) ? "Softmax" : "LogSoftmax", NULL, false), "axis", 1 + (int64_t)draw_below(state, g->rank));
+      attr_int(grow_node(g, draw_below(state, 2) ? "Softmax" : "LogSoftmax", NULL, false), "axis",
+               1 + (int64_t)draw_below(state, g->rank));
     else if (draw_below(state, 3) > 0)
       grow_node(g, curves[draw_below(state, 6)], NULL, false);
     if (draw_below(state, 2))
