@@ -191,7 +191,8 @@ START_TEST(norms_on_circles_are_bounds)
   tally found = {0, 0};
 
   for (size_t k = 0; k < 600; k++) {
-    const long kernel = 2 + (long)draw_below(&state, 3), length = 1 + (long)draw_below(&state, 5), stride = 1 + (long)draw_below(&state, 2);
+    const long kernel = 2 + (long)draw_below(&state, 3), length = 1 + (long)draw_below(&state, 5);
+    const long stride = 1 + (long)draw_below(&state, 2);
     const long before = (long)draw_below(&state, 3), behind = (long)draw_below(&state, 3);
     size_t dims[2] = {1, (size_t)length};
     growing grown;

@@ -435,7 +435,7 @@ static void
 off_begin(off_scene *c, machine *k, const clarke_step *s, uint64_t *state)
 {
   const size_t values = k->g.n_values, n = k->replay.samples;
-  const double scale = ldexp(1, -(int)draw_below(state, 20));
+  const double scale = ldexp(1, -(int)draw_below(state, 20)), of_x = draw_below(state, 3) == 0 ? 0 : scale;
   bool *all = malloc(values * sizeof *all);
 
   *c = (off_scene){.s = s, .x = calloc(values, sizeof *c->x)};
@@ -453,7 +453,7 @@ off_begin(off_scene *c, machine *k, const clarke_step *s, uint64_t *state)
   c->p.plan = &c->plan;
   for (size_t i = 0; i < s->n_in; i++)
     if (!k->g.values[s->in[i].value].constant && c->x[s->in[i].value] == NULL)
-      c->x[s->in[i].value] = draw_off(&c->p.value[s->in[i].value], k->g.values[s->in[i].value].count, &c->p, scale, state);
+      c->x[s->in[i].value] = draw_off(&c->p.value[s->in[i].value], k->g.values[s->in[i].value].count, &c->p, of_x, state);
   OK(clarke_normed_make(&c->p.value[s->out], k->g.values[s->out].count, n, true, &error));
   c->g = draw_off(&c->p.grad[s->out], k->g.values[s->out].count, &c->p, draw_below(state, 2) * scale, state);
 }
@@ -509,6 +509,21 @@ probability(const off_scene *c, size_t f, size_t j)
   return expl(meant_of(c, 0, f, j)) / sum;
 }
 
+/* The entries of a product's operands that meet in the i-th product of its entry f. */
+static size_t
+left_of_product(const clarke_step *s, size_t f, size_t i)
+{
+  return f / s->contraction.cols * s->contraction.inner + i;
+}
+
+static size_t
+right_of_product(const clarke_step *s, size_t f, size_t i)
+{
+  const clarke_contraction *c = &s->contraction;
+
+  return (f / (c->rows * c->cols) * c->inner + i) * c->cols + f % c->cols;
+}
+
 /* y[f, j] of what is meant; of DENSE one block, of SOFTMAX one group. */
 static long double
 value_naively(const off_scene *c, size_t f, size_t j)
@@ -519,8 +534,10 @@ value_naively(const off_scene *c, size_t f, size_t j)
 
   if (s->kind == CLARKE_ANALYTIC)
     return curve(s->function, false, meant_of(c, 0, f, j));
+  for (size_t i = 0; i < s->contraction.inner && s->kind == CLARKE_PRODUCT; i++)
+    sum += meant_of(c, 0, left_of_product(s, f, i), j) * meant_of(c, 1, right_of_product(s, f, i), j);
   if (s->kind == CLARKE_PRODUCT)
-    return meant_of(c, 0, f, j) * meant_of(c, 1, f, j);
+    return sum;
   if (s->kind == CLARKE_SOFTMAX)
     return s->log ? logl(probability(c, f, j)) : probability(c, f, j);
   for (size_t i = 0; i < s->dense.inner; i++)
@@ -540,9 +557,13 @@ gradient_naively(const off_scene *c, size_t value, size_t e, size_t j)
   for (size_t f = 0; f < rows; f++) {
     if (s->kind == CLARKE_ANALYTIC && f == e)
       sum += c->g[f * n + j] * curve(s->function, true, meant_of(c, 0, f, j));
-    for (size_t k = 0; k < 2 && s->kind == CLARKE_PRODUCT; k++)
-      if (s->in[k].value == value && clarke_operand_entry(&s->in[k], f) == e)
-        sum += c->g[f * n + j] * meant_of(c, 1 - k, f, j);
+    for (size_t i = 0; i < s->contraction.inner && s->kind == CLARKE_PRODUCT; i++) {
+      const size_t at[] = {left_of_product(s, f, i), right_of_product(s, f, i)};
+
+      for (size_t k = 0; k < 2; k++)
+        if (s->in[k].value == value && clarke_operand_entry(&s->in[k], at[k]) == e)
+          sum += c->g[f * n + j] * meant_of(c, 1 - k, at[1 - k], j);
+    }
     if (s->kind == CLARKE_SOFTMAX)
       sum += c->g[f * n + j] * (s->log ? (f == e) - probability(c, e, j) : probability(c, f, j) * ((f == e) - probability(c, e, j)));
     if (s->kind == CLARKE_DENSE)
@@ -583,7 +604,8 @@ compare_weight(double *most, const off_scene *c)
 
       for (size_t j = 0; j < c->p.n; j++)
         off += c->g[o * c->p.n + j] * meant_of(c, 0, i, j);
-      ck_assert_msg(fabsl(off) <= c->gradient.within[parameter] + LONG_ROUNDED, "%Lg, said to be %g", off, c->gradient.within[parameter]);
+      ck_assert_msg(fabsl(off) <= c->gradient.within[parameter] + LONG_ROUNDED, "%Lg, said to be %g", off,
+                    c->gradient.within[parameter]);
       *most = fmax(*most, (double)fabsl(off) / c->gradient.within[parameter]);
     }
 }
@@ -625,24 +647,26 @@ check_steps_off(clarke_step_kind kind, uint64_t seed)
   uint64_t state = seed;
 
   for (size_t round = 0; round < 600; round++) {
-    size_t dims[1] = {1 + draw_below(&state, 2)};
+    const bool matrices = kind == CLARKE_PRODUCT && draw_below(&state, 3) == 0;
+    size_t dims[2] = {1 + draw_below(&state, 2), 2};
     char before[16];
     growing grown;
     clarke_tensor x;
     machine k;
 
-    grow_begin(&grown, &state, weight_like, 1, dims);
+    dims[0] = matrices ? 2 : dims[0];
+    grow_begin(&grown, &state, weight_like, matrices ? 2 : 1, dims);
     strcpy(before, grown.at);
     if (kind == CLARKE_DENSE)
       grow_dense(&grown, 1 + draw_below(&state, 2));
     else if (kind == CLARKE_SOFTMAX)
       attr_int(grow_node(&grown, draw_below(&state, 2) ? "Softmax" : "LogSoftmax", NULL, false), "axis", 1);
-    else if (kind == CLARKE_PRODUCT && draw_below(&state, 2)) /* one number, which all others meet */
+    else if (kind == CLARKE_PRODUCT && !matrices && draw_below(&state, 2)) /* one number, which all others meet */
       grow_dense(&grown, 1);
     else
       grow_node(&grown, draw_below(&state, 2) ? "Sigmoid" : "Tanh", NULL, false);
     if (kind == CLARKE_PRODUCT)
-      grow_node(&grown, "Mul", before, draw_below(&state, 2));
+      grow_node(&grown, matrices ? "MatMul" : "Mul", before, draw_below(&state, 2));
     model_output(&grown.m, grown.at);
     x = grow_batch(&grown, 1 + draw_below(&state, 2));
     machine_begin(&k, &grown.m, &x, profile_with("first"), true);
@@ -714,8 +738,8 @@ START_TEST(biases_of_what_is_off)
 }
 END_TEST
 
-/* What a convolution's gradient is added up of may be larger than itself: taps (1, 1, -1) beside (1, 1, 1). The bound of what additions
- * round is of their sizes. */
+/* What a convolution's gradient is added up of may be larger than itself: taps (1, 1, -1) beside (1, 1, 1). The bound of what
+ * additions round is of their sizes. */
 START_TEST(sizes_of_what_is_added_up)
 {
   uint64_t state = 29;
@@ -780,7 +804,8 @@ grow_curved(growing *g, uint64_t *state, double (*number)(uint64_t *state))
     grow_product(g);
     strcpy(before, g->at);
     if (draw_below(state, 4) == 0)
-      attr_int(grow_node(g, draw_below(state, 2) ? "Softmax" : "LogSoftmax", NULL, false), "axis", 1 + (int64_t)draw_below(state, g->rank));
+      attr_int(grow_node(g, draw_below(state, 2) ? "Softmax" : "LogSoftmax", NULL, false), "axis",
+               1 + (int64_t)draw_below(state, g->rank));
     else if (draw_below(state, 3) > 0)
       grow_node(g, curves[draw_below(state, 6)], NULL, false);
     if (draw_below(state, 2))

@@ -398,8 +398,8 @@ back_panel(dense *q, size_t block, size_t from, size_t places, void *context)
   operand_panel(q, block, from, places);
 }
 
-/* The bounds of the operand's gradient, before it is made. What an entry is added up of may be larger than the sum: its mass is that of
- * W^T g, as often as entries are gathered. */
+/* The bounds of the operand's gradient, before it is made. What an entry is added up of may be larger than the sum: its mass is
+ * that of W^T g, as often as entries are gathered. */
 static clarke_status
 note_operand(const dense *q)
 {

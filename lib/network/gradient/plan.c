@@ -15,6 +15,8 @@
 /* Plans are tried from so many bits less on, and up to so many more. */
 #define COARSER 6
 #define FINER 12
+/* What is foretold is taken to err by no more bits than these. */
+#define ERRING 12
 
 clarke_status
 clarke_descent_plan_init(clarke_descent_plan *plan, const clarke_graph *g, clarke_error *err)
@@ -263,18 +265,6 @@ choose_coarsest(clarke_planning *q, bool *found, bool *enough, int bits, bool in
   *found = *enough && clarke_plan_foretell(q, bits);
 }
 
-/* In pairs, or where these are not near enough and the pass in slices follows, by that; and what can be saved. */
-static clarke_status
-choose_near(clarke_planning *q, bool *enough, int bits)
-{
-  bool found;
-
-  choose_coarsest(q, &found, enough, bits, false);
-  if (!found && clarke_slices_follow(q->few->g, q->few->needed))
-    choose_coarsest(q, &found, enough, bits, true);
-  return found ? save_slices(q, bits) : CLARKE_OK;
-}
-
 void
 clarke_descent_plan_finest(clarke_descent_plan *plan, const clarke_graph *g)
 {
@@ -283,6 +273,34 @@ clarke_descent_plan_finest(clarke_descent_plan *plan, const clarke_graph *g)
     plan->slices[i] = plan->back_slices[i] = CLARKE_GRADIENT_MOST;
   for (size_t v = 0; v < g->n_values; v++)
     plan->fine[v] = plan->fine_back[v] = true;
+}
+
+/* Is the finest plan foretold to be farther off than foretelling errs by? */
+static bool
+is_hopeless(clarke_planning *q, int bits)
+{
+  clarke_descent_plan_finest(q->plan, q->few->g);
+  return !clarke_plan_foretell(q, bits - ERRING);
+}
+
+/* In pairs, or where these are not near enough and the pass in slices follows, by that; and what can be saved. */
+static clarke_status
+choose_near(clarke_planning *q, bool *enough, int bits)
+{
+  bool found;
+
+  choose_coarsest(q, &found, enough, bits, false);
+  if (found)
+    return save_slices(q, bits);
+  if (clarke_slices_follow(q->few->g, q->few->needed)) {
+    choose_coarsest(q, &found, enough, bits, true);
+    return found ? save_slices(q, bits) : CLARKE_OK;
+  }
+  if (is_hopeless(q, bits))
+    *enough = false;
+  else
+    choose_coarsest(q, &found, enough, bits, false);
+  return CLARKE_OK;
 }
 
 clarke_status
