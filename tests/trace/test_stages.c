@@ -103,6 +103,7 @@ START_TEST(stages)
   }
   OK(clarke_certify_seed(&again, &error));
   check_seed(&again);
+  ck_assert(again.back.scale == 1); /* numbers are multiplied themselves */
   clarke_roundback_clear(&again.back);
   for (size_t v = 0; v < again.g->n_values; v++)
     OK(clarke_matrix_resize(&again.grad[v], 0, 0, 1, &error));
