@@ -2,11 +2,11 @@
 defines, but for the checker, which is reached as a whole (tests/check). A test names a function where its code does; words in
 comments do not count.
 
-    python3 tests/arrows/named.py [--list] [--shrink]
+    python3 tests/arrows/named.py [--list]
 
-With --list they are printed by file, each with the other files that call it: one that only one other calls may belong there, one
-that none calls goes. The test holds them to unnamed.txt, which may only shrink: a new function comes with a test that names it, and
-one that is named by now leaves the list (--shrink takes it out). A function is planted that nothing names; it must be seen.
+There is none: a new function comes with a test that names it. With --list those without one are printed by file, each with the other
+files that call it: one that only one other calls may belong there, one that none calls goes. A function is planted that nothing
+names; it must be seen.
 """
 
 import argparse
@@ -17,7 +17,6 @@ from pathlib import Path
 
 from arrows import ROOT, without_comments
 
-LIST = Path(__file__).resolve().parent / "unnamed.txt"
 # The programs in these pages are compiled and run by tests/api.
 PAGES = ["docs/api.md"]
 
@@ -70,24 +69,12 @@ def show(root):
     print(f"{len(unnamed(root))} of {len(public_functions(root))} public functions are named by no test")
 
 
-def read_list():
-    return [line for line in LIST.read_text().splitlines() if line and not line.startswith("#")]
-
-
-def complaints(root, listed):
-    missing, public = unnamed(root), public_functions(root)
-    found = [f"{where[0].relative_to(root)}: no test names {name}" for name, where in missing.items() if name not in listed]
-    return found + [f"unnamed.txt: {name} is {'named by a test' if name in public else 'no public function'}: take it out (--shrink)"
-                    for name in listed if name not in missing]
-
-
-def shrink(root):
-    missing = unnamed(root)
-    LIST.write_text("".join(f"{line}\n" for line in LIST.read_text().splitlines() if not line or line.startswith("#") or line in missing))
+def complaints(root):
+    return [f"{where[0].relative_to(root)}: no test names {name}" for name, where in unnamed(root).items()]
 
 
 def planted():
-    """One that a comment names alone; one in a header; and a list that names what is tested. Each is to be seen."""
+    """One that a comment names alone, and one in a header. Each is to be seen."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         for name in ("lib/base", "tests/base"):
@@ -96,29 +83,26 @@ def planted():
         (root / "lib/base/row.c").write_text("static void\ninside(void)\n{\n}\n\nvoid\nclarke_row(int n)\n{\n}\n")
         test = root / "tests/base/test_row.c"
         test.write_text("/* clarke_row */ int a = clarke_turn(1);\n")
-        if complaints(root, []) != ["lib/base/row.c: no test names clarke_row"]:
-            return f"a function that no test names is not seen: {complaints(root, [])}"
+        if complaints(root) != ["lib/base/row.c: no test names clarke_row"]:
+            return f"a function that no test names is not seen: {complaints(root)}"
         test.write_text("int a;\n")
-        if len(complaints(root, [])) != 2:
+        if len(complaints(root)) != 2:
             return "a function of a header that no test names is not seen"
         test.write_text("int a = clarke_turn(1); void b(void) { clarke_row(1); }\n")
-        return None if complaints(root, []) == [] and len(complaints(root, ["clarke_row"])) == 1 else "a list too long is not seen"
+        return None if complaints(root) == [] else "a function that a test names is said to have none"
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("--shrink", action="store_true")
     options = parser.parse_args()
     if options.list:
         show(ROOT)
         return
-    if options.shrink:
-        shrink(ROOT)
-    found = complaints(ROOT, read_list())
+    found = complaints(ROOT)
     unseen = planted()
     found += [unseen] if unseen else []
-    print("\n".join(found) or f"tests name every public function but the {len(read_list())} of unnamed.txt")
+    print("\n".join(found) or "tests name every public function")
     sys.exit(bool(found))
 
 

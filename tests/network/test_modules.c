@@ -3,7 +3,9 @@
 
 MODULE(batches);
 MODULE(descent);
+MODULE(filter_single);
 MODULE(filter_steps);
+MODULE(gradient_products);
 MODULE(pairs);
 MODULE(passes);
 MODULE(replay_parts);
@@ -15,6 +17,6 @@ MODULE(values);
 int
 main(void)
 {
-  RUN(batches_suite, descent_suite, filter_steps_suite, pairs_suite, passes_suite, replay_parts_suite, slice_digits_suite, slice_steps_suite,
-      unroll_parts_suite, values_suite);
+  RUN(batches_suite, descent_suite, filter_single_suite, filter_steps_suite, gradient_products_suite, pairs_suite, passes_suite,
+      replay_parts_suite, slice_digits_suite, slice_steps_suite, unroll_parts_suite, values_suite);
 }

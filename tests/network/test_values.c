@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* tdestroy */
 /* Values of single steps beside their formulas: functions with a domain, normalizations; which entries are one function; and how a
  * graph's input is typed. */
 #include "../ok.h"
@@ -12,6 +13,7 @@
 #include "network/replay.h"
 
 #include <math.h>
+#include <search.h>
 
 static double
 quarter(uint64_t *state)
@@ -327,6 +329,14 @@ static const struct {
   {{3, 6}, 2, {4, 6}, -1, 0, 0},
 };
 
+/* A name that a builder knows; its struct begins with it. */
+static void
+free_name(void *entry)
+{
+  free(*(char **)entry);
+  free(entry);
+}
+
 START_TEST(batches_are_typed_by_the_input)
 {
   for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
@@ -362,6 +372,7 @@ START_TEST(batches_are_typed_by_the_input)
       ck_assert(strstr(error.text, "'x'") != NULL);
     } else
       ck_assert(strstr(error.text, "do not fit") != NULL);
+    tdestroy(b.names, free_name);
     clarke_graph_clear(&g);
     clarke_model_clear(&m);
   }

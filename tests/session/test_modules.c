@@ -5,9 +5,10 @@ MODULE(audits);
 MODULE(derivations);
 MODULE(places);
 MODULE(records);
+MODULE(trained);
 
 int
 main(void)
 {
-  RUN(audits_suite, derivations_suite, places_suite, records_suite);
+  RUN(audits_suite, derivations_suite, places_suite, records_suite, trained_suite);
 }

@@ -319,6 +319,31 @@ END_TEST
 
 /* --- along a segment --- */
 
+/* Pieces end where the nearest kinks are, on either side. */
+START_TEST(pieces_of_a_segment)
+{
+  mpq_t *a = numbers(1, (const int[]){0}), *b = numbers(1, (const int[]){4});
+  clarke_region_function f;
+  clarke_profile profile;
+  clarke_segment s;
+
+  open_text(&f, "input x\noutput relu(x - 2) + relu(x - 3) + relu(x - 1)\n", NULL);
+  clarke_profile_init(&profile);
+  OK(clarke_profile_load(&profile, NULL, &error));
+  OK(clarke_segment_find(&s, &f, a, b, &profile, NULL, &error));
+  ck_assert(s.n == 4 && s.agree && mpq_cmp_ui(s.integral[0], 6, 1) == 0);
+  for (size_t k = 0; k < 4; k++)
+    ck_assert(mpq_cmp_ui(s.piece[k].from, k, 4) == 0 && mpq_cmp_ui(s.piece[k].to, k + 1, 4) == 0
+              && mpq_cmp_ui(s.piece[k].slope[0], 4 * k, 1) == 0);
+  clarke_segment_clear(&s);
+  clarke_profile_clear(&profile);
+  clarke_region_function_clear(&f);
+  clarke_rationals_free(a, 1);
+  clarke_rationals_free(b, 1);
+  remove(program_path);
+}
+END_TEST
+
 /* |x| from -1 to 3 parts at a quarter; 3 - 1 is 4 (-1/4 + 3/4). */
 START_TEST(a_segment)
 {
@@ -363,6 +388,7 @@ MODULE(places)
   tcase_add_test(tests, samples);
   tcase_add_loop_test(tests, patterns_around, 0, sizeof arounds / sizeof arounds[0]);
   tcase_add_test(tests, around_without_an_answer);
+  tcase_add_test(tests, pieces_of_a_segment);
   tcase_add_test(tests, a_segment);
   return all_tests;
 }

@@ -16,13 +16,14 @@ static const struct {
   size_t nodes, asked, parted;
   const char *real, *along;
   bool proof;
+  const char *why; /* along the record */
 } known[] = {
-  {"lemma2", CLARKE_BIT_EXACT, 13, 2, 0, "not-in-clarke", "not-in-clarke", true},
-  {"parted", CLARKE_WITHIN_BOUND, 8, 9, 5, "in-bouligand", "undecided", true},
-  {"own-side", CLARKE_WITHIN_BOUND, 5, 1, 1, "in-bouligand", "in-bouligand", true},
-  {"bounds", CLARKE_BIT_EXACT, 11, 2, 0, "in-clarke", "in-clarke", true},
-  {"small-light", CLARKE_CANNOT_SAY, 0, 0, 0, "in-bouligand", "undecided", false},
-  {"small", CLARKE_WITHIN_BOUND, 33, 716, 0, "in-bouligand", "in-bouligand", true},
+  {"lemma2", CLARKE_BIT_EXACT, 13, 2, 0, "not-in-clarke", "not-in-clarke", true, "is the same"},
+  {"parted", CLARKE_WITHIN_BOUND, 8, 9, 5, "in-bouligand", "undecided", true, "at 2 kinks or windows the record took a branch"},
+  {"own-side", CLARKE_WITHIN_BOUND, 5, 1, 1, "in-bouligand", "in-bouligand", true, "sides of its own; directions realize them"},
+  {"bounds", CLARKE_BIT_EXACT, 11, 2, 0, "in-clarke", "in-clarke", true, "is the same"},
+  {"small-light", CLARKE_CANNOT_SAY, 0, 0, 0, "in-bouligand", "undecided", false, "no branches were recorded"},
+  {"small", CLARKE_WITHIN_BOUND, 33, 716, 0, "in-bouligand", "in-bouligand", true, "is the same"},
 };
 
 static void
@@ -47,6 +48,7 @@ START_TEST(of_known_records)
   ck_assert_uint_eq(c.nodes.n, known[_i].nodes);
   ck_assert_str_eq(clarke_verdict_name(c.real.verdict), known[_i].real);
   ck_assert_str_eq(clarke_verdict_name(c.along.verdict), known[_i].along);
+  ck_assert_ptr_nonnull(strstr(c.along.why, known[_i].why));
   j = clarke_certified_json(&c);
   pattern = json_object_get(j, "pattern");
   semantics = json_object_get(j, "semantics");
@@ -304,6 +306,28 @@ START_TEST(two_branches)
 }
 END_TEST
 
+/* As if it were light, without a trace, beside the whole: what it took is not known. */
+START_TEST(beside_a_light_record)
+{
+  clarke_certified a, b;
+  clarke_difference d;
+
+  run_record(&a, "small", true, false);
+  run_record(&b, "small", true, false);
+  for (size_t v = 0; v < b.nodes.g->n_values; v++)
+    free(b.nodes.recorded[v]);
+  free(b.nodes.recorded);
+  b.nodes.recorded = NULL;
+  b.traced = false;
+  OK(clarke_certified_against(&d, &a, &b, &error));
+  ck_assert(d.kind == CLARKE_NOT_EXPLAINED && !d.forked);
+  OK(clarke_certified_against(&d, &b, &a, &error));
+  ck_assert(d.kind == CLARKE_NOT_EXPLAINED && !d.forked);
+  clarke_certified_clear(&a);
+  clarke_certified_clear(&b);
+}
+END_TEST
+
 START_TEST(two_steps)
 {
   clarke_certified a, b;
@@ -336,6 +360,7 @@ MODULE(records)
   tcase_add_loop_test(tests, both_semantics, 0, 5);
   tcase_add_test(tests, one_record_twice);
   tcase_add_test(tests, two_branches);
+  tcase_add_test(tests, beside_a_light_record);
   tcase_add_test(tests, two_steps);
   return all_tests;
 }

@@ -1,7 +1,10 @@
 /* What certification is made of, module by module. */
 #include "../suites.h"
 
+MODULE(bounds);
+MODULE(branches);
 MODULE(folders);
+MODULE(operands);
 MODULE(rounding_parts);
 MODULE(sieve_parts);
 MODULE(stages);
@@ -9,5 +12,5 @@ MODULE(stages);
 int
 main(void)
 {
-  RUN(folders_suite, rounding_parts_suite, sieve_parts_suite, stages_suite);
+  RUN(bounds_suite, branches_suite, folders_suite, operands_suite, rounding_parts_suite, sieve_parts_suite, stages_suite);
 }

@@ -141,30 +141,97 @@ normalize(double *y, double *back, const double *x, const double *g, double epsi
     back[i] = (g[i] - mean_g - y[i] * product) / by;
 }
 
-START_TEST(normalizations)
+/* Of a sample's GROUP entries, COLUMNS of them. */
+static void
+run_normalization(bounded *b, uint64_t *state)
 {
-  const double moved = ldexp(1, -8 - 4 * _i);
-  double g[COLUMNS][GROUP], x[COLUMNS][GROUP], size[GROUP * COLUMNS], size_error[GROUP * COLUMNS], off[GROUP * COLUMNS],
-    wide[GROUP * COLUMNS], back_off[GROUP * COLUMNS], mass[GROUP * COLUMNS];
-  uint64_t state = 50 + (uint64_t)_i;
-  clarke_model_node *node;
   clarke_model m;
-  bounded b;
-  double most = 0, epsilon, *one;
+  double *one;
 
   model_begin(&m, 17);
   model_input(&m, "x", SHAPE(COLUMNS, GROUP, ));
   one = model_floats(&m, "one", SHAPE(GROUP, ));
   for (size_t i = 0; i < GROUP; i++)
     one[i] = 1;
-  node = model_node(&m, "LayerNormalization", "x,one", "y");
-  attr_int(node, "axis", 1);
-  b.s.x = tensor_of("x", CLARKE_F32, SHAPE(COLUMNS, GROUP, ));
+  attr_int(model_node(&m, "LayerNormalization", "x,one", "y"), "axis", 1);
+  b->s.x = tensor_of("x", CLARKE_F32, SHAPE(COLUMNS, GROUP, ));
+  for (size_t k = 0; k < COLUMNS * GROUP; k++)
+    b->s.x.real[k] = (double)draw_between(state, -64, 64) / 16;
+  run(b, &m, CLARKE_NORMALIZE);
+}
+
+/* One recorded output that is off, whose own gradient is 0: the mean of g y meets it alone. */
+START_TEST(one_output_is_off)
+{
+  double size[GROUP * COLUMNS], none[GROUP * COLUMNS] = {0}, back_off[GROUP * COLUMNS], mass[GROUP * COLUMNS], y[GROUP], back[GROUP];
+  double g[GROUP], product = 0, variance = 0, mean = 0;
+  uint64_t state = 60;
+  bounded b;
+
+  run_normalization(&b, &state);
+  for (size_t i = 0; i < GROUP; i++)
+    g[i] = i == 2 ? 0 : 1 + (double)i;
+  normalize(y, back, b.s.x.real, g, mpq_get_d(b.step->epsilon)); /* the first sample */
+  for (size_t e = 0; e < GROUP * COLUMNS; e++) {
+    size[e] = g[e / COLUMNS];
+    b.c.rounded.error[b.s.graph.input][e] = b.c.rounded.error[b.step->out][e] = 0;
+  }
+  for (size_t i = 0; i < GROUP; i++) {
+    product += g[i] * fabs(y[i]) / GROUP;
+    mean += b.s.x.real[i] / GROUP;
+  }
+  for (size_t i = 0; i < GROUP; i++)
+    variance += (b.s.x.real[i] - mean) * (b.s.x.real[i] - mean) / GROUP;
+  b.c.rounded.error[b.step->out][2 * COLUMNS] = 0.5;
+  ck_assert(clarke_roundoff_normalize_back(back_off, mass, &b.c.rounded, b.step, size, none));
+  ck_assert(back_off[2 * COLUMNS] >= 0.5 * product / sqrt(variance) * (1 - 1e-3));
+  ck_assert(back_off[2 * COLUMNS] <= 0.5 * product / sqrt(variance) * (1 + 1e-3) && back_off[0] < 1e-3 && back_off[1] < 1e-3);
+  end(&b);
+}
+END_TEST
+
+/* Arguments that may be farther from their mean, all by one part: the root is, and the gradient by as much less. */
+START_TEST(the_root_is_off)
+{
+  double size[GROUP * COLUMNS], none[GROUP * COLUMNS] = {0}, back_off[GROUP * COLUMNS], mass[GROUP * COLUMNS], y[GROUP], back[GROUP];
+  double x2[GROUP], back2[GROUP], mean = 0;
+  const double g[GROUP] = {1, -2, 3, 0.5, -1, 2}, part = 0x1p-6;
+  uint64_t state = 61;
+  bounded b;
+
+  run_normalization(&b, &state);
+  for (size_t i = 0; i < GROUP; i++)
+    mean += b.s.x.real[i] / GROUP;
+  for (size_t e = 0; e < GROUP * COLUMNS; e++) {
+    size[e] = fabs(g[e / COLUMNS]);
+    b.c.rounded.error[b.s.graph.input][e] = e % COLUMNS == 0 ? part * fabs(b.s.x.real[e / COLUMNS] - mean) : 0;
+    b.c.rounded.error[b.step->out][e] = 0; /* as if it were recorded */
+  }
+  for (size_t i = 0; i < GROUP; i++)
+    x2[i] = mean + (b.s.x.real[i] - mean) * (1 + part);
+  normalize(y, back, b.s.x.real, g, mpq_get_d(b.step->epsilon));
+  normalize(y, back2, x2, g, mpq_get_d(b.step->epsilon));
+  ck_assert(clarke_roundoff_normalize_back(back_off, mass, &b.c.rounded, b.step, size, none));
+  for (size_t i = 0; i < GROUP; i++)
+    ck_assert(back_off[i * COLUMNS] >= fabs(back2[i] - back[i]) && back_off[i * COLUMNS + 1] < 1e-3);
+  end(&b);
+}
+END_TEST
+
+START_TEST(normalizations)
+{
+  const double moved = ldexp(1, -8 - 4 * _i);
+  double g[COLUMNS][GROUP], x[COLUMNS][GROUP], size[GROUP * COLUMNS], size_error[GROUP * COLUMNS], off[GROUP * COLUMNS],
+    wide[GROUP * COLUMNS], back_off[GROUP * COLUMNS], mass[GROUP * COLUMNS];
+  uint64_t state = 50 + (uint64_t)_i;
+  bounded b;
+  double most = 0, epsilon;
+
+  run_normalization(&b, &state);
   for (size_t k = 0; k < COLUMNS * GROUP; k++) {
-    x[k / GROUP][k % GROUP] = b.s.x.real[k] = (double)draw_between(&state, -64, 64) / 16;
+    x[k / GROUP][k % GROUP] = b.s.x.real[k];
     g[k / GROUP][k % GROUP] = (double)draw_between(&state, -64, 64) / 32;
   }
-  run(&b, &m, CLARKE_NORMALIZE);
   epsilon = mpq_get_d(b.step->epsilon);
   for (size_t e = 0; e < GROUP * COLUMNS; e++) {
     b.c.rounded.error[b.s.graph.input][e] = moved;
@@ -208,5 +275,7 @@ MODULE(rounding_parts)
 
   tcase_add_loop_test(tests, at_a_border, 0, 3);
   tcase_add_loop_test(tests, normalizations, 0, 3);
+  tcase_add_test(tests, one_output_is_off);
+  tcase_add_test(tests, the_root_is_off);
   return all_tests;
 }

@@ -1,0 +1,180 @@
+/* The products that entries are sums of, the trees of these sums, and the sieve, which adds them up in doubles. */
+#include "recorded.h"
+
+#include "network/reverse.h"
+#include "trace/sieve.h"
+#include "trace/summation.h"
+
+#include <math.h>
+
+/* The products that an entry is the sum of give it, in doubles, but for float32's rounding. */
+START_TEST(operands)
+{
+  clarke_certified c;
+  size_t found = 0;
+
+  run_record(&c, records[_i], true);
+  for (size_t i = 0; i < c.nodes.n; i++) {
+    const clarke_certificate *of = &c.nodes.certificate[i];
+    const clarke_tensor *t = of->part == CLARKE_PARAMETER ? clarke_tensors_find(c.nodes.gradients, of->name)
+                                                          : traced(&c.nodes, clarke_part_name(of->part), of->name);
+    const char *why = NULL;
+    clarke_sum_operands o;
+    double *p, *q;
+
+    OK(clarke_sum_operands_find(&o, &why, &c.nodes, of->part, of->name, &error));
+    p = calloc(o.leaves + 1, sizeof *p);
+    q = calloc(o.leaves + 1, sizeof *q);
+    for (size_t k = 0; why == NULL && k < t->count; k++) {
+      double sum = 0, mass = 0;
+
+      clarke_sum_operands_take(p, q, &o, k);
+      for (size_t l = 0; l < o.leaves; l++) {
+        sum += p[l] * q[l];
+        mass += fabs(p[l] * q[l]);
+      }
+      ck_assert(fabs(sum / o.divisor - t->real[k]) <= ((double)o.leaves + 4) * 0x1p-24 * mass);
+    }
+    found += why == NULL;
+    if (why != NULL)
+      ck_assert_uint_gt(strlen(why), 5);
+    if (of->op != NULL && strcmp(of->op, "Relu") == 0 && of->part == CLARKE_OUTPUT)
+      ck_assert_ptr_nonnull(why);
+    free(p);
+    free(q);
+    clarke_sum_operands_clear(&o);
+    ck_assert(o.own == NULL && o.start == NULL && o.reader == NULL);
+  }
+  ck_assert(found > 0 || _i >= 5);
+  ck_assert(_i != 0 || found == 15);
+  clarke_certified_clear(&c);
+}
+END_TEST
+
+/* The trees once more, of certificates that have none yet. */
+static void
+explain(clarke_certified *c)
+{
+  for (size_t i = 0; i < c->nodes.n; i++) {
+    c->nodes.certificate[i].tree = CLARKE_NO_TREE;
+    free(c->nodes.certificate[i].tree_why);
+    c->nodes.certificate[i].tree_why = NULL;
+  }
+  OK(clarke_summation_explain(&c->nodes, &c->record.trees, "trees", &error));
+}
+
+/* Recorded trees explain what is within the bound; not another's numbers, and not what is refuted. */
+START_TEST(trees)
+{
+  clarke_certified c;
+  clarke_certificate *of;
+  clarke_tensor *t;
+  double own;
+
+  run_record(&c, "small-trees", true);
+  of = (clarke_certificate *)certificate_of(&c.nodes, CLARKE_OUTPUT, "6/addmm");
+  ck_assert(of->certainty == CLARKE_BY_TREE && of->tree == CLARKE_TREE_EXPLAINS);
+  t = traced(&c.nodes, "output", "6/addmm");
+  own = t->real[3];
+  t->real[3] = (double)nextafterf((float)own, 1e9f);
+  of->certainty = CLARKE_WITHIN_BOUND;
+  FAILS(clarke_summation_explain(&c.nodes, &c.record.trees, "trees", &error), "is there twice");
+  explain(&c);
+  ck_assert(of->certainty == CLARKE_WITHIN_BOUND && of->tree == CLARKE_TREE_DOES_NOT && of->tree_why != NULL);
+  t->real[3] = own;
+  of->certainty = CLARKE_IS_REFUTED;
+  explain(&c);
+  ck_assert_int_eq(of->certainty, CLARKE_IS_REFUTED);
+  of->certainty = CLARKE_WITHIN_BOUND;
+  explain(&c);
+  ck_assert(of->certainty == CLARKE_BY_TREE && of->tree == CLARKE_TREE_EXPLAINS);
+  clarke_certified_clear(&c);
+}
+END_TEST
+
+/* --- the sieve --- */
+
+/* Doubles alone: the exact answers, or less; what they leave open is said so. */
+START_TEST(sieved)
+{
+  clarke_certified c;
+  clarke_certify fast;
+  bool decided;
+
+  run_record(&c, records[_i], true);
+  begin_again(&fast, &c);
+  OK(clarke_sieve_run(&decided, &fast, &error));
+  ck_assert(_i > 1 || decided);
+  for (size_t i = 0; decided && i < fast.n; i++) {
+    const clarke_certificate *a = &fast.certificate[i], *b = certificate_of(&c.nodes, a->part, a->name);
+
+    ck_assert(a->entries == b->entries && a->exact <= b->exact && a->certainty >= b->certainty);
+    ck_assert(a->certainty <= CLARKE_WITHIN_BOUND && a->worst >= b->worst * (1 - 1e-9));
+  }
+  clarke_certify_clear(&fast);
+  traced(&c.nodes, "output", certificate_of(&c.nodes, CLARKE_OUTPUT, c.nodes.g->values[c.nodes.g->output].name)->name)->real[0] += 1;
+  begin_again(&fast, &c);
+  OK(clarke_sieve_run(&decided, &fast, &error));
+  ck_assert(!decided);
+  clarke_certify_clear(&fast);
+  clarke_certified_clear(&c);
+}
+END_TEST
+
+/* Its two passes by hand: each value near what was recorded, within its slack and the bound of its certificate. */
+START_TEST(passes_of_the_sieve)
+{
+  clarke_certified c;
+  clarke_certify fast;
+  clarke_sieve s;
+  size_t values, forward;
+
+  run_record(&c, "small", true);
+  begin_again(&fast, &c);
+  OK(clarke_certify_begin(&fast, &error));
+  values = fast.g->n_values + 1;
+  s = (clarke_sieve){.c = &fast, .g = fast.g, .n = fast.pass.n, .value = calloc(values, sizeof *s.value),
+                     .grad = calloc(values, sizeof *s.grad), .carries = calloc(values, sizeof *s.carries),
+                     .winner = calloc(fast.g->n_steps + 1, sizeof *s.winner)};
+  clarke_reverse_carriers(s.carries, fast.g, CLARKE_NONE);
+  OK(clarke_sieve_forward(&s, &error));
+  ck_assert(!s.open);
+  forward = fast.n;
+  for (size_t i = 0; i < forward; i++)
+    ck_assert(fast.certificate[i].part == CLARKE_OUTPUT || fast.certificate[i].part == CLARKE_INDICES);
+  for (size_t v = 0; v < fast.g->n_values; v++)
+    for (size_t e = 0; c.nodes.recorded[v] != NULL && s.value[v].near != NULL && e < fast.g->values[v].count * s.n; e++)
+      ck_assert_double_eq_tol(s.value[v].near[e], c.nodes.recorded[v][e], 1e-5);
+  OK(clarke_sieve_backward(&s, &error));
+  ck_assert(!s.open && fast.n > forward);
+  for (size_t i = forward; i < fast.n; i++) {
+    const clarke_certificate *b = certificate_of(&c.nodes, fast.certificate[i].part, fast.certificate[i].name);
+
+    ck_assert(fast.certificate[i].certainty >= b->certainty && fast.certificate[i].certainty <= CLARKE_WITHIN_BOUND);
+  }
+  for (size_t v = 0; v < fast.g->n_values; v++) {
+    clarke_sieved_clear(&s, &s.value[v]);
+    clarke_sieved_clear(&s, &s.grad[v]);
+  }
+  for (size_t k = 0; k < s.rooms; k++)
+    free(s.room[k].at);
+  free(s.room);
+  free(s.value);
+  free(s.grad);
+  free(s.carries);
+  free(s.winner);
+  clarke_certify_clear(&fast);
+  clarke_certified_clear(&c);
+}
+END_TEST
+
+MODULE(operands)
+{
+  TCase *tests = tests_of("operands");
+
+  tcase_add_loop_test(tests, operands, 0, RECORDS);
+  tcase_add_test(tests, trees);
+  tcase_add_loop_test(tests, sieved, 0, RECORDS);
+  tcase_add_test(tests, passes_of_the_sieve);
+  return all_tests;
+}
