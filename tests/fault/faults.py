@@ -91,13 +91,12 @@ class Run:
         environment = dict(os.environ, OPENBLAS_NUM_THREADS="1", LC_ALL="C", **variables)
 
         def limit():
-            if largest is not None:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
 
         # Standard output is a file, so that it, too, fills a disk.
         with open(out + ".stdout", "w+b") as output:
             done = subprocess.run(list(prefix) + command, stdout=output, stderr=subprocess.PIPE, env=environment,
-                                  timeout=300, preexec_fn=limit)
+                                  timeout=300, preexec_fn=None if largest is None else limit)
             output.seek(0)
             self.status, self.output, self.said = done.returncode, output.read(), done.stderr
         self.files = {}
