@@ -402,6 +402,26 @@ grow_gathering(growing *g, uint64_t *state, double (*number)(uint64_t *state))
   model_output(&g->m, g->at);
 }
 
+/* Convolutions of many channels and few outputs, of all strides and paddings. */
+static void
+grow_narrowing(growing *g, uint64_t *state, double (*number)(uint64_t *state))
+{
+  size_t dims[3] = {16 + draw_below(state, 3), 3 + draw_below(state, 2), 3};
+
+  grow_begin(g, state, number, 3, dims);
+  grow_node(g, "Relu", NULL, false);
+  grow_conv(g, 1, draw_below(state, 2));
+  grow_node(g, "Relu", NULL, false);
+  model_output(&g->m, g->at);
+}
+
+START_TEST(bounds_hold_where_outputs_are_few)
+{
+  compare_networks(grow_narrowing, weight_like, 67, 300, false);
+  compare_networks(grow_narrowing, aligned, 69, 100, true);
+}
+END_TEST
+
 START_TEST(bounds_hold_in_convolutional_networks)
 {
   ck_assert(compare_networks(grow_convolutional, weight_like, 5, 2500, false).nearest > 0.2);
@@ -469,6 +489,8 @@ grow_joined(growing *g, uint64_t *state, double (*number)(uint64_t *state))
     const size_t before = g->dims[0];
 
     strcpy(beside, g->at);
+    if (draw_below(state, 4) == 0)
+      grow_node(g, "Relu", NULL, false);
     if (draw_below(state, 4) > 0)
       grow_trained(g);
     if (draw_below(state, 2))
@@ -485,6 +507,13 @@ grow_joined(growing *g, uint64_t *state, double (*number)(uint64_t *state))
   model_output(&g->m, g->at);
 }
 
+/* Deviations above 1: what normalizations read counts less than once. */
+static double
+large(uint64_t *state)
+{
+  return ldexp(full_double(state), (int)draw_below(state, 8));
+}
+
 START_TEST(bounds_hold_in_segments)
 {
   const comparison c = compare_networks(grow_joined, spread, 61, 400, false);
@@ -492,6 +521,7 @@ START_TEST(bounds_hold_in_segments)
   printf("%zu segments\n", c.segments);
   ck_assert_uint_gt(c.segments, 500);
   compare_networks(grow_joined, aligned, 63, 200, false);
+  compare_networks(grow_joined, large, 71, 300, false);
   compare_networks(grow_joined, full_double, 65, 200, true);
 }
 END_TEST
@@ -533,7 +563,8 @@ compare_from_integers(growing *g, const double *batch, size_t samples)
   c.pass = &k.pass;
   c.near = calloc(k.g.n_steps + 1, sizeof *c.near);
   OK(clarke_slice_plan_make(&plan, &growths, &k.g, &x, piece, samples, &error));
-  plan.low[k.g.input] = 0;
+  for (size_t v = 0; v < k.g.n_values; v++) /* all else is exact but for a little */
+    plan.low[v] = v == k.g.input ? 0 : -2 * plan.width;
   plan.seen = compare_value;
   plan.context = &c;
   OK(clarke_slices_run(piece, ties, NULL, &plan, &x, &error));
@@ -588,7 +619,7 @@ multiply_by(growing *g, size_t rows, size_t cols, const double *numbers)
 START_TEST(bounds_hold_where_segments_add_up)
 {
   static const double even[] = {2.49, 1.49, -1.51, -2.51}, apart[] = {2.4, 1.6, -1.6, -2.4};
-  static const double four[] = {4}, both[] = {1, 1}, less[] = {1, 0.25};
+  static const double four[] = {4 + 0x1p-10}, both[] = {1, 1}, less[] = {1, 0.25}; /* four: not on the places of integers */
 
   for (size_t normalized = 0; normalized < 2; normalized++) {
     uint64_t state = 37;
@@ -732,11 +763,14 @@ START_TEST(gauges_are_of_deviations)
     if (gauge[v].row != NULL) {
       clarke_slice_plan plan = {.gauge = gauge};
       float digit = 0;
-      double norm = 1, most = 1;
+      double norm = 1, most = 1, square = 0;
       clarke_sliced *value = calloc(g.n_values + 1, sizeof *value);
       clarke_slicing f = {.g = &g, .plan = &plan, .value = value};
 
       value[v] = (clarke_sliced){.digit = &digit, .norm = &norm, .most = &most, .gauged = INFINITY};
+      for (size_t r = 0; r < g.values[v].count; r++)
+        square += gauge[v].row[r] * gauge[v].row[r];
+      ck_assert(gauge[v].size >= sqrt(square) * (1 - 0x1p-40));
       clarke_sliced_settle(&f, v);
       ck_assert(norm == 1 && value[v].gauged >= gauge[v].most && value[v].gauged < gauge[v].most * 1.001);
       free(value);
@@ -750,6 +784,69 @@ START_TEST(gauges_are_of_deviations)
   clarke_graph_clear(&g);
   clarke_tensor_clear(&x);
   clarke_model_clear(&grown.m);
+}
+END_TEST
+
+/* The only product of that many rows. */
+static size_t
+product_of(const clarke_graph *g, size_t outer)
+{
+  for (size_t i = 0; i < g->n_steps; i++)
+    if (g->steps[i].kind == CLARKE_DENSE && g->steps[i].dense.outer == outer)
+      return i;
+  ck_abort_msg("no product of %zu rows", outer);
+}
+
+/* Weights of ones: of 128 rows, which are taken apart, the norm is that of all; and rows count as often as any of their entries. */
+START_TEST(growths_are_of_all_rows)
+{
+  uint64_t state = 73;
+  size_t dims[3] = {2, 2, 2};
+  growing grown[2];
+
+  grow_begin(&grown[0], &state, one, 1, dims);
+  grow_dense(&grown[0], 512);
+  grow_dense(&grown[0], 128);
+  grow_begin(&grown[1], &state, one, 3, dims);
+  grow_node(&grown[1], "Conv", "w", false);
+  for (size_t e = 0; e < 10; e++)
+    (e == 0 ? model_floats(&grown[1].m, "w", SHAPE(5, 2, 1, 1,)) : grown[1].m.tensors[grown[1].m.n_tensors - 1].real)[e] = 1;
+  grown[1].dims[0] = 5;
+  for (size_t k = 0; k < 2; k++) {
+    clarke_tensor x;
+    clarke_graph g;
+    clarke_growths growths = {0};
+    clarke_gauge *gauge;
+    double row[20];
+    bool *needed;
+    size_t i;
+
+    grow_trained(&grown[k]);
+    grow_node(&grown[k], "Relu", NULL, false);
+    model_output(&grown[k].m, grown[k].at);
+    x = grow_batch(&grown[k], 3);
+    clarke_graph_init(&g);
+    OK(clarke_graph_build(&g, &grown[k].m, &x, &error));
+    needed = malloc((g.n_values + 1) * sizeof *needed);
+    gauge = calloc(g.n_values + 1, sizeof *gauge);
+    clarke_graph_needed(&g, false, needed);
+    i = product_of(&g, k == 0 ? 128 : 5);
+    for (size_t r = 0; r < 20; r++)
+      row[r] = r == 4 ? 8 : 1; /* the second channel's first entry */
+    if (k == 1)
+      gauge[g.steps[i].out] = (clarke_gauge){.row = row, .least = 1, .most = 8, .size = 10};
+    OK(clarke_growths_add_gauged(&growths, &g, needed, gauge, 3, &error));
+    if (k == 0)
+      ck_assert(growths.growth[i][0].norm >= 256 * (1 - 1e-9) && growths.growth[i][0].norm <= 256 * 1.2);
+    else
+      ck_assert(growths.joined[i] >= sqrt(2 * (64 + 4)) * (1 - 1e-9) && growths.joined[i] <= sqrt(2 * (64 + 4)) * 1.2);
+    clarke_growths_clear(&growths);
+    free(gauge);
+    free(needed);
+    clarke_graph_clear(&g);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&grown[k].m);
+  }
 }
 END_TEST
 
@@ -801,6 +898,7 @@ main(void)
   tcase_add_test(tcase, norms_of_what_floats_round_down);
   tcase_add_test(tcase, norms_of_the_ends_of_doubles);
   tcase_add_test(tcase, bounds_hold_in_convolutional_networks);
+  tcase_add_test(tcase, bounds_hold_where_outputs_are_few);
   tcase_add_test(tcase, bounds_hold_behind_normalizations);
   tcase_add_test(tcase, bounds_hold_in_gauges);
   tcase_add_test(tcase, bounds_hold_in_segments);
@@ -811,6 +909,7 @@ main(void)
   tcase_add_test(tcase, bounds_hold_where_errors_move_deviations);
   tcase_add_test(tcase, bounds_hold_where_columns_repeat_entries);
   tcase_add_test(tcase, gauges_are_of_deviations);
+  tcase_add_test(tcase, growths_are_of_all_rows);
   tcase_add_test(tcase, deep_networks_are_decided);
   return run_tests();
 }
