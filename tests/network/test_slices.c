@@ -704,6 +704,36 @@ START_TEST(segments_are_of_what_is_joined)
 }
 END_TEST
 
+/* Where entries take two activations there are no segments; nor where a normalization's groups lie in several. */
+START_TEST(segments_are_apart)
+{
+  size_t first[] = {0, 1, CLARKE_NONE}, second[] = {CLARKE_NONE, 0, 1}, third[] = {CLARKE_NONE, CLARKE_NONE, 0};
+  clarke_value values[4] = {{.count = 2}, {.count = 2}, {.count = 3}, {.count = 3}};
+  clarke_operand in[2] = {{.value = 0, .coef = 1, .map = first}, {.value = 1, .coef = 1, .map = second}};
+  clarke_step steps[2] = {{.kind = CLARKE_SUM, .n_in = 2, .in = in, .out = 2}};
+  clarke_operand next = {.value = 2};
+  clarke_graph g = {.n_values = 4, .values = values, .n_steps = 2, .steps = steps};
+  const bool needed[4] = {true, true, true, true};
+
+  steps[1] = (clarke_step){.kind = CLARKE_NORMALIZE, .n_in = 1, .in = &next, .out = 3,
+                           .grouping = {.blocks = 1, .groups = 3, .length = 1, .couples = true}};
+  for (size_t k = 0; k < 4; k++) {
+    clarke_segments *of = calloc(4, sizeof *of);
+
+    if (k == 1)
+      in[1].map = third;
+    if (k == 2)
+      steps[1].grouping = (clarke_grouping){.blocks = 1, .groups = 1, .length = 3, .couples = true};
+    if (k == 3)
+      steps[1].grouping = (clarke_grouping){.blocks = 3, .groups = 1, .length = 1, .couples = true};
+    OK(clarke_segments_find(of, &g, needed, &error));
+    ck_assert_uint_eq(of[2].n, k == 0 ? 0 : 2);
+    ck_assert_uint_eq(of[3].n, k == 1 ? 2 : 0);
+    clarke_segments_free(of, &g);
+  }
+}
+END_TEST
+
 /* A product of a column that holds an entry twice: 0.4 is 0 in digits, and the sum of two of it is off by 0.8. */
 START_TEST(bounds_hold_where_columns_repeat_entries)
 {
@@ -904,6 +934,7 @@ main(void)
   tcase_add_test(tcase, bounds_hold_in_segments);
   tcase_add_test(tcase, bounds_hold_where_segments_add_up);
   tcase_add_test(tcase, segments_are_of_what_is_joined);
+  tcase_add_test(tcase, segments_are_apart);
   tcase_add_test(tcase, bounds_hold_where_roundings_add_up);
   tcase_add_test(tcase, bounds_hold_of_products_in_doubles);
   tcase_add_test(tcase, bounds_hold_where_errors_move_deviations);
