@@ -729,6 +729,18 @@ START_TEST(segments_are_apart)
     OK(clarke_segments_find(of, &g, needed, &error));
     ck_assert_uint_eq(of[2].n, k == 0 ? 0 : 2);
     ck_assert_uint_eq(of[3].n, k == 1 ? 2 : 0);
+    for (size_t lanes = 1; lanes < 3; lanes++) { /* samples that are not coupled have none */
+      const clarke_growths growths = {.segments = of};
+      const clarke_slice_plan plan = {.growths = &growths};
+      clarke_sliced sliced[4] = {{0}};
+      clarke_slicing f = {.g = &g, .plan = &plan, .value = sliced, .n = 2, .lanes = lanes, .err = &error};
+
+      OK(clarke_sliced_segment(&f, 3));
+      ck_assert(clarke_segments_in(&f, 3) == (k == 1 && lanes == 1 ? &of[3] : NULL));
+      ck_assert((sliced[3].segment != NULL) == (k == 1 && lanes == 1));
+      ck_assert(sliced[3].segment == NULL || (isinf(sliced[3].segment[0]) && isinf(sliced[3].segment[1])));
+      clarke_sliced_drop(&sliced[3]);
+    }
     clarke_segments_free(of, &g);
   }
 }
@@ -827,6 +839,21 @@ product_of(const clarke_graph *g, size_t outer)
   ck_abort_msg("no product of %zu rows", outer);
 }
 
+/* A convolution of one tap, of ones. */
+static void
+convolve_ones(growing *g, size_t outputs)
+{
+  char name[16];
+  double *w;
+
+  strcpy(name, new_name(g, "w"));
+  w = model_floats(&g->m, name, SHAPE((long)outputs, (long)g->dims[0], 1, 1,));
+  for (size_t e = 0; e < outputs * g->dims[0]; e++)
+    w[e] = 1;
+  grow_node(g, "Conv", name, false);
+  g->dims[0] = outputs;
+}
+
 /* Weights of ones: of 128 rows, which are taken apart, the norm is that of all; and rows count as often as any of their entries. */
 START_TEST(growths_are_of_all_rows)
 {
@@ -834,14 +861,11 @@ START_TEST(growths_are_of_all_rows)
   size_t dims[3] = {2, 2, 2};
   growing grown[2];
 
-  grow_begin(&grown[0], &state, one, 1, dims);
-  grow_dense(&grown[0], 512);
-  grow_dense(&grown[0], 128);
+  grow_begin(&grown[0], &state, one, 3, dims);
+  convolve_ones(&grown[0], 512);
+  convolve_ones(&grown[0], 128);
   grow_begin(&grown[1], &state, one, 3, dims);
-  grow_node(&grown[1], "Conv", "w", false);
-  for (size_t e = 0; e < 10; e++)
-    (e == 0 ? model_floats(&grown[1].m, "w", SHAPE(5, 2, 1, 1,)) : grown[1].m.tensors[grown[1].m.n_tensors - 1].real)[e] = 1;
-  grown[1].dims[0] = 5;
+  convolve_ones(&grown[1], 5);
   for (size_t k = 0; k < 2; k++) {
     clarke_tensor x;
     clarke_graph g;
