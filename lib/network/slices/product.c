@@ -255,7 +255,7 @@ multiply_columns(clarke_slicing *f, const sliced_product *p, clarke_sliced *y, s
     f->lost = f->lost || p->sum[e] != 0;
 }
 
-/* The sum of the squares of a block's digits, which is exact: 2^8 of at most 2^42; *most: at least what it was and every |digit|. */
+/* The sum of the squares of a block's digits, which is exact: 2^8 of at most 2^42; *most: at least what it was and each |digit|. */
 CLARKE_WIDE static double
 measure_block(const float *digit, size_t len, float *most)
 {
