@@ -1,7 +1,9 @@
 /* Norms of matrices, and of the products of a network by them: bounds, and near. */
 #include "machine.h"
 #include "normalized.h"
+#include "compared.h"
 
+#include "network/growth.h"
 #include "network/operator_norm.h"
 
 /* At most the norm, but for rounding: |W v| / |v| after some products with W^T W. */
