@@ -380,7 +380,7 @@ START_TEST(weights)
                   ? ldexp((double)draw_between(&state, -(1 << 23), 1 << 23), (int)draw_between(&state, -40, -20))
                   : ldexp((double)draw_between(&state, -9, 9), -4);
     OK(clarke_cut_weight_measure(&f, &d, &w));
-    OK(clarke_cut_weight_make(&f, &d, &w));
+    OK(clarke_cut_weight_make(&f, &d, real, inner, &w));
     ck_assert(!f.lost && w.dense <= w.planes && w.begin[blocks] == w.n_listed);
     for (size_t b = 0; b < blocks; b++) {
       mpq_t *block = sum + b * outer * inner;

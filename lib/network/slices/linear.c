@@ -224,10 +224,20 @@ bound_joined(clarke_slicing *f, const clarke_step *s, double own)
   return status;
 }
 
+/* Of an entry that is moved, places below y's are left out: of digits of at least 8 bits, less than so much of the lowest. */
+static double
+left_by_moves(const clarke_slicing *f, const clarke_step *s, long low)
+{
+  for (size_t k = 0; k < s->n_in; k++)
+    if (f->value[s->in[k].value].low < low)
+      return 0.51;
+  return 0;
+}
+
 /* err(y): those of the operands, and what prepare_sum's places leave out: digits of every coefficient below the guard,
- * and half a place of every constant's. */
+ * and half a place of every constant's; or what is left out where entries are moved. */
 static clarke_status
-bound_sum(clarke_slicing *f, const clarke_step *s, clarke_sliced *y, const clarke_digits *coef)
+bound_sum(clarke_slicing *f, const clarke_step *s, clarke_sliced *y, const clarke_digits *coef, bool moved)
 {
   const size_t i = (size_t)(s - f->g->steps);
   const double entries = (double)y->rows * (double)(f->n / f->lanes);
@@ -235,6 +245,8 @@ bound_sum(clarke_slicing *f, const clarke_step *s, clarke_sliced *y, const clark
 
   for (size_t k = 0; k < s->n_in; k++)
     units += 1 + (double)coef[k].planes / 2;
+  if (moved)
+    units = left_by_moves(f, s, y->low);
   own = clarke_slice_up(units * ldexp(1, (int)y->low));
   for (size_t j = 0; j < f->lanes; j++) {
     double norm = 0, square = 0, most = 0;
@@ -320,7 +332,7 @@ clarke_slices_sum(clarke_slicing *f, const clarke_step *s)
   if (status == CLARKE_OK && !moved)
     add_operands(f, s, coef, y);
   if (status == CLARKE_OK) {
-    status = bound_sum(f, s, y, coef);
+    status = bound_sum(f, s, y, coef, moved);
     clarke_sliced_trim(f, y);
   }
   free(coef);

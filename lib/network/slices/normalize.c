@@ -299,7 +299,8 @@ apply_group(clarke_slicing *f, const clarke_step *s, clarke_sliced *y, const cla
 
 /* y's errors: those of x, and `units` of its lowest place an entry. */
 static clarke_status
-bound_normalized(clarke_slicing *f, const clarke_step *s, size_t out, const clarke_sliced *x, const sliced_group *group, double units)
+bound_normalized(clarke_slicing *f, const clarke_step *s, size_t out, const clarke_sliced *x, const sliced_group *group,
+                 double units)
 {
   clarke_sliced *y = &f->value[out];
   const double own = units * ldexp(1, (int)y->low), all = clarke_slice_up(own * sqrt((double)y->rows * (double)f->n));

@@ -3,6 +3,7 @@
 #include "network/slices/weight.h"
 
 #include "base/wide.h"
+#include "network/convolution_norm.h"
 
 #include <cblas.h>
 #undef I
@@ -26,6 +27,10 @@ typedef struct {
   size_t tail;       /* x's lowest planes that are multiplied as doubles, with roundings; 0: none */
   double off, off_norm; /* by no more than which an entry of that product is off, and all of them, in y's lowest places */
   size_t places;     /* of a block, gathered at a time */
+  size_t taps;       /* of windows, where x is multiplied as it is, by W's entries for each tap; 0: columns are gathered */
+  clarke_dense done; /* d, or, with taps, what is done: rows of W for one tap after another, one column a channel */
+  double *turned;    /* W's numbers so */
+  double *made;      /* sum, or what taps make, before it is moved */
   double *panel;     /* x's planes above the tail, the highest first, then the tail, of inner rows each */
   double *sum;       /* outer rows, */
   double *rest;      /* as many of W times the tail, on y's lowest place, */
@@ -36,6 +41,9 @@ static void
 product_clear(sliced_product *p)
 {
   clarke_cut_weight_clear(&p->w);
+  if (p->taps > 0)
+    free(p->made);
+  free(p->turned);
   free(p->panel);
   free(p->sum);
 }
@@ -58,6 +66,13 @@ gather_entries(const float *digit, size_t n, double *to)
 {
   for (size_t e = 0; e < n; e++)
     to[e] = (double)digit[e];
+}
+
+CLARKE_WIDE static void
+add_entries(double *to, const double *from, size_t n)
+{
+  for (size_t e = 0; e < n; e++)
+    to[e] += from[e];
 }
 
 CLARKE_WIDE static void
@@ -156,11 +171,11 @@ add_tail(double *sum, double *rest, double unit, long k, size_t entries)
     sum[e] += rest[e];
 }
 
-/* sum += the products of planes a of W and s - a of x. */
+/* made += the products of planes a of W and s - a of x. */
 static void
 add_place(const sliced_product *p, size_t b, size_t s, size_t width)
 {
-  const clarke_dense *d = p->d;
+  const clarke_dense *d = &p->done;
   const clarke_cut_weight *w = &p->w;
   const size_t block = d->grouped ? b : 0, sparse = w->planes - w->dense, planes = p->x->planes;
   size_t from = s + 1 > planes ? s + 1 - planes : 0, to = s < p->tail ? 0 : s - p->tail + 1;
@@ -171,13 +186,13 @@ add_place(const sliced_product *p, size_t b, size_t s, size_t width)
 
     if (e->plane >= from && e->plane < to)
       cblas_daxpy((int)width, e->digit, p->panel + ((planes - 1 - s + e->plane) * d->inner + e->column) * width, 1,
-                  p->sum + e->row * width, 1);
+                  p->made + e->row * width, 1);
   }
   from = from < sparse ? sparse : from;
   if (from < to)
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)d->outer, (int)width, (int)((to - from) * d->inner), 1,
                 w->digit + block * d->outer * w->dense * d->inner + (from - sparse) * d->inner,
-                (int)(w->dense * d->inner), p->panel + (planes - 1 - s + from) * d->inner * width, (int)width, 1, p->sum,
+                (int)(w->dense * d->inner), p->panel + (planes - 1 - s + from) * d->inner * width, (int)width, 1, p->made,
                 (int)width);
 }
 
@@ -240,7 +255,7 @@ multiply_columns(clarke_slicing *f, const sliced_product *p, clarke_sliced *y, s
     f->lost = f->lost || p->sum[e] != 0;
 }
 
-/* The sum of the squares of a block's digits, which is exact: 2^8 of at most 2^42; *most: at least what it was and every |digit|. */
+/* The sum of the squares of a block's digits, which is exact: 2^8 of at most 2^42; *most: at least what it was and each |digit|. */
 CLARKE_WIDE static double
 measure_block(const float *digit, size_t len, float *most)
 {
@@ -264,6 +279,59 @@ measure_block(const float *digit, size_t len, float *most)
     sum += square[l];
   }
   return sum;
+}
+
+/* to[o][r] += made[t, o][the pixel that tap t of window r reads]. */
+static void
+move_taps(const clarke_slicing *f, const sliced_product *p, double *to)
+{
+  const clarke_operand map = {.map = (size_t *)p->map};
+  const size_t repeat = p->d->repeat, width = p->done.repeat * f->n;
+
+  for (size_t t = 0; t < p->taps; t++)
+    for (size_t r = 0, run; r < repeat; r += run) {
+      const size_t from = clarke_operand_entry(&map, t * repeat + r);
+
+      run = clarke_operand_run(&map, t * repeat + r, (t + 1) * repeat);
+      for (size_t o = 0; o < p->d->outer && from != CLARKE_NONE; o++)
+        add_entries(to + (o * repeat + r) * f->n, p->made + (t * p->d->outer + o) * width + from * f->n, run * f->n);
+    }
+}
+
+/* All of y: each tap's products of x's planes, as they are, moved to the windows. */
+static void
+multiply_taps(clarke_slicing *f, const sliced_product *p, clarke_sliced *y)
+{
+  const clarke_dense *d = &p->done;
+  const size_t width = d->repeat * f->n, out = p->d->repeat * f->n, plane = d->inner * width;
+  const long shift = (p->w.low + p->x->low - y->low) / f->plan->width;
+  const double unit = ldexp(1, (int)f->plan->width);
+
+  for (size_t k = p->tail; k < p->x->planes; k++)
+    gather_entries(p->x->digit + k * plane, plane, p->panel + (p->x->planes - 1 - k) * plane);
+  memset(p->sum, 0, 2 * p->d->outer * out * sizeof *p->sum); /* and the rest */
+  if (p->tail > 0) {
+    double *to = p->panel + (p->x->planes - p->tail) * plane;
+
+    join_rows(f, p, 0, p->x->rows, to);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)d->outer, (int)width, (int)d->inner,
+                ldexp(1, (int)(p->x->low - y->low)), p->turned, (int)d->inner, to, (int)width, 0, p->made, (int)width);
+    move_taps(f, p, p->rest);
+  }
+  for (long k = shift < 0 && p->tail < p->x->planes ? -1 : 0; k < (long)y->planes; k++) {
+    const long s = k - shift;
+
+    if (s >= 0 && (size_t)s < p->w.planes + p->x->planes - 1 && p->tail < p->x->planes) {
+      memset(p->made, 0, d->outer * width * sizeof *p->made);
+      add_place(p, 0, (size_t)s, width);
+      move_taps(f, p, p->sum);
+    }
+    if (p->tail > 0)
+      add_tail(p->sum, p->rest, unit, k, p->d->outer * out);
+    take_digits(f, p, y, k, 0, out);
+  }
+  for (size_t e = 0; e < p->d->outer * out; e++) /* there are planes enough */
+    f->lost = f->lost || p->sum[e] != 0;
 }
 
 /* Upper bounds of a plane's largest digit, and of the norm of all. */
@@ -368,20 +436,77 @@ bound_product(const clarke_slicing *f, const clarke_step *s, const sliced_produc
                                 clarke_slice_up(p->off_norm * ldexp(1, (int)y->low) * gauge->most));
 }
 
+/* Doubles at most that taps may take, in planes of x and in what is made of them. */
+#define MOST_OF_TAPS ((size_t)1 << 22)
+
+/* Are entry after entry the taps of windows of `channels` images, one like the other? */
+static bool
+are_taps(const sliced_product *p, size_t channels, size_t taps, size_t pixels)
+{
+  const size_t each = taps * p->d->repeat;
+
+  for (size_t e = 0; e < channels * each; e++) {
+    const size_t first = p->map[e % each];
+
+    if (first != CLARKE_NONE && first >= pixels)
+      return false;
+    if (p->map[e] != (first == CLARKE_NONE ? first : first + e / each * pixels))
+      return false;
+  }
+  return true;
+}
+
+/* Where a convolution has few outputs, its products with x as it is are fewer than its columns' entries. */
+static clarke_status
+choose_taps(clarke_slicing *f, const clarke_step *s, sliced_product *p)
+{
+  const clarke_dense *d = p->d;
+  const double *w = f->g->values[d->weight].real;
+  clarke_convolution c;
+  bool found = false;
+  size_t channels, taps, pixels;
+  clarke_status status = CLARKE_OK;
+
+  p->done = *d;
+  if (p->map == NULL || d->blocks != 1 || d->transposed || 8 * d->outer > d->inner)
+    return CLARKE_OK;
+  status = clarke_convolution_recognize(&c, &found, f->g, s, f->err);
+  channels = found ? c.channels : 0;
+  taps = found ? c.taps : 0;
+  clarke_convolution_clear(&c);
+  if (!found || taps < 2 || 2 * d->outer > channels || channels > SUMMED || channels + taps > roundings(d->inner))
+    return status;
+  pixels = p->x->rows / channels;
+  if (pixels * channels != p->x->rows || pixels > 2 * d->repeat || !are_taps(p, channels, taps, pixels) ||
+      ((p->x->planes + 1) * channels + taps * d->outer) * pixels * f->n > MOST_OF_TAPS)
+    return status;
+  p->turned = malloc((d->outer * d->inner + 1) * sizeof *p->turned);
+  if (p->turned == NULL)
+    return clarke_no_memory(f->err);
+  for (size_t e = 0; e < d->outer * d->inner; e++) /* outer, channels, taps */
+    p->turned[(e % taps * d->outer + e / d->inner) * channels + e % d->inner / taps] = w[e];
+  p->taps = taps;
+  p->done.outer = taps * d->outer;
+  p->done.inner = channels;
+  p->done.repeat = pixels;
+  return CLARKE_OK;
+}
+
 /* Room for columns and sums. */
 static clarke_status
 make_room(clarke_slicing *f, sliced_product *p)
 {
   const clarke_dense *d = p->d;
-  size_t column = d->inner * (p->x->planes - p->tail + (p->tail > 0)) * f->n, least = PANEL_COLUMNS / f->n + 1;
+  size_t column = p->done.inner * (p->x->planes - p->tail + (p->tail > 0)) * f->n, least = PANEL_COLUMNS / f->n + 1;
 
   p->places = PANEL / (column + 1) < least ? least : PANEL / (column + 1);
-  p->places = p->places < d->repeat ? p->places : d->repeat;
-  p->panel = malloc((column * p->places + 1) * sizeof *p->panel);
+  p->places = p->places < d->repeat && p->taps == 0 ? p->places : d->repeat;
+  p->panel = malloc((column * (p->taps > 0 ? p->done.repeat : p->places) + 1) * sizeof *p->panel);
   p->sum = malloc((3 * d->outer * p->places * f->n + 1) * sizeof *p->sum);
   p->rest = p->sum + d->outer * p->places * f->n;
   p->part = p->rest + d->outer * p->places * f->n;
-  return p->panel != NULL && p->sum != NULL ? CLARKE_OK : clarke_no_memory(f->err);
+  p->made = p->taps > 0 ? malloc((p->done.outer * p->done.repeat * f->n + 1) * sizeof *p->made) : p->sum;
+  return p->panel != NULL && p->sum != NULL && p->made != NULL ? CLARKE_OK : clarke_no_memory(f->err);
 }
 
 clarke_status
@@ -405,11 +530,15 @@ clarke_slices_dense(clarke_slicing *f, const clarke_step *s)
   }
   if (status == CLARKE_OK) {
     choose_tail(f, s, &p, y, gathered);
-    status = p.tail < p.x->planes ? clarke_cut_weight_make(f, d, &p.w) : CLARKE_OK;
+    status = choose_taps(f, s, &p);
   }
+  if (status == CLARKE_OK && p.tail < p.x->planes)
+    status = clarke_cut_weight_make(f, &p.done, p.taps > 0 ? p.turned : f->g->values[d->weight].real, d->inner, &p.w);
   if (status == CLARKE_OK)
     status = make_room(f, &p);
-  for (size_t b = 0; b < d->blocks && status == CLARKE_OK; b++)
+  if (status == CLARKE_OK && p.taps > 0)
+    multiply_taps(f, &p, y);
+  for (size_t b = 0; b < d->blocks && status == CLARKE_OK && p.taps == 0; b++)
     for (size_t first = 0; first < d->repeat; first += p.places)
       multiply_columns(f, &p, y, b, first, d->repeat - first < p.places ? d->repeat - first : p.places);
   if (status == CLARKE_OK) {

@@ -64,11 +64,11 @@ clarke_cut_weight_measure(clarke_slicing *f, const clarke_dense *d, clarke_cut_w
 
 /* Sums of a place stay below 2^52: the dense planes' products, and those of the lists. */
 static bool
-sums_fit(const clarke_slicing *f, const clarke_dense *d, const clarke_cut_weight *w)
+sums_fit(const clarke_slicing *f, size_t together, const clarke_cut_weight *w)
 {
-  const size_t most = d->inner * (w->planes - w->dense), of_lists = w->n_listed < most ? w->n_listed : most;
+  const size_t most = together * (w->planes - w->dense), of_lists = w->n_listed < most ? w->n_listed : most;
 
-  return ldexp((double)(w->dense * d->inner + of_lists), 2 * (int)f->plan->width - 2) <= 0x1p52;
+  return ldexp((double)(w->dense * together + of_lists), 2 * (int)f->plan->width - 2) <= 0x1p52;
 }
 
 /* What is left of entry (block, row, column) under the dense planes, digit by digit. */
@@ -128,7 +128,7 @@ cut_row(clarke_slicing *f, const clarke_dense *d, clarke_cut_weight *w, const do
 }
 
 clarke_status
-clarke_cut_weight_make(clarke_slicing *f, const clarke_dense *d, clarke_cut_weight *w)
+clarke_cut_weight_make(clarke_slicing *f, const clarke_dense *d, const double *real, size_t together, clarke_cut_weight *w)
 {
   const clarke_value *v = &f->g->values[d->weight];
   const size_t blocks = d->grouped ? d->blocks : 1;
@@ -139,11 +139,11 @@ clarke_cut_weight_make(clarke_slicing *f, const clarke_dense *d, clarke_cut_weig
   w->begin = calloc(blocks + 1, sizeof *w->begin);
   status = left != NULL && w->digit != NULL && w->begin != NULL ? CLARKE_OK : clarke_no_memory(f->err);
   for (size_t r = 0; r < blocks * d->outer && status == CLARKE_OK; r++) {
-    status = cut_row(f, d, w, v->real, left, r);
+    status = cut_row(f, d, w, real, left, r);
     w->begin[r / d->outer + 1] = w->n_listed;
   }
   free(left);
-  if (status == CLARKE_OK && !sums_fit(f, d, w)) {
+  if (status == CLARKE_OK && !sums_fit(f, together, w)) {
     f->lost = true;
     status = CLARKE_EINPUT;
   }

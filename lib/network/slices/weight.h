@@ -21,8 +21,10 @@ typedef struct {
 
 /* W's places: low, planes, and how many of these are dense. Where they are too many f->lost is set. */
 clarke_status clarke_cut_weight_measure(clarke_slicing *f, const clarke_dense *d, clarke_cut_weight *w);
-/* The digits of W, which has been measured. Where their products' sums would be too long f->lost is set. */
-clarke_status clarke_cut_weight_make(clarke_slicing *f, const clarke_dense *d, clarke_cut_weight *w);
+/* The digits of W, which has been measured; real: its numbers, as d has them, or as many in another order. Where sums of
+ * `together` of its products would be too long f->lost is set. */
+clarke_status clarke_cut_weight_make(clarke_slicing *f, const clarke_dense *d, const double *real, size_t together,
+                                     clarke_cut_weight *w);
 void clarke_cut_weight_clear(clarke_cut_weight *w);
 
 #endif
