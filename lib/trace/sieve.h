@@ -87,8 +87,9 @@ clarke_status clarke_sieve_judge(clarke_sieve *s, clarke_certificate *made, cons
 
 bool clarke_sieve_is_equal(const float *a, const float *b, size_t n);
 
-/* A float32 tensor, cols x rows (samples first), as rows x cols: a room. NULL: out of memory, or, and open, if it is none. */
-float *clarke_sieve_turned(clarke_sieve *s, const clarke_tensor *t, size_t rows, size_t cols, clarke_error *err);
+/* A float32 tensor, cols x rows (samples first), as rows x cols: its own bytes, turned, or a room. NULL: out of memory, or, and open,
+ * if it is none. */
+float *clarke_sieve_turned(clarke_sieve *s, clarke_tensor *t, size_t rows, size_t cols, clarke_error *err);
 
 /* --- sieve_product.c --- */
 

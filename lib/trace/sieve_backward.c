@@ -356,7 +356,7 @@ static clarke_status
 judge(clarke_sieve *s, size_t value, const char *op, clarke_terms_kind kind, clarke_error *err)
 {
   const clarke_value *v = &s->g->values[value];
-  const clarke_tensor *t = clarke_certify_find(s->c, "gradient", v->name);
+  clarke_tensor *t = clarke_certify_find(s->c, "gradient", v->name);
   clarke_sieved *g = &s->grad[value];
   const size_t own = line_of(g), rows = v->constant ? v->count / own : v->count, cols = v->constant ? own : s->n;
   float *recorded;

@@ -310,7 +310,7 @@ judge(clarke_sieve *s, const clarke_step *step, clarke_error *err)
 {
   const clarke_value *v = &s->g->values[step->out];
   clarke_sieved *y = &s->value[step->out];
-  const clarke_tensor *t;
+  clarke_tensor *t;
   float *recorded;
   clarke_certificate *made;
   clarke_status status;
