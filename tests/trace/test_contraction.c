@@ -12,10 +12,14 @@ typedef struct {
   double numbers[B * R * K * N], turned[B * K * R * N], gradient[N * B * R * R];
 } scene;
 
-/* y = x xt, xt being x with its last two axes exchanged, or as it is; of B matrices a sample. */
+typedef enum { EXCHANGED, SQUARE, REPEATED } form;
+
+/* y = x xt, xt being x with its last two axes exchanged, or x itself; of B matrices a sample. Or m xt, m being the mean of these,
+ * which is there for each. */
 static void
-build(scene *s, bool exchanged)
+build(scene *s, form as)
 {
+  const bool exchanged = as != SQUARE;
   const long rows = exchanged ? R : K;
   clarke_error err = {CLARKE_OK, ""};
   clarke_model_node *node;
@@ -28,7 +32,11 @@ build(scene *s, bool exchanged)
     node = model_node(&m, "Transpose", "x", "xt");
     attr_ints(node, "perm", SHAPE(0, 1, 3, 2,));
   }
-  model_node(&m, "MatMul", exchanged ? "x,xt" : "x,x", "y");
+  if (as == REPEATED) {
+    node = model_node(&m, "ReduceMean", "x", "m");
+    attr_ints(node, "axes", SHAPE(1,));
+  }
+  model_node(&m, "MatMul", as == REPEATED ? "m,xt" : exchanged ? "x,xt" : "x,x", "y");
   model_output(&m, "y");
   s->x = tensor_of("x", CLARKE_F32, SHAPE(N, B, rows, K,));
   for (size_t e = 0; e < s->x.count; e++)
@@ -82,7 +90,7 @@ START_TEST(output)
   const char *why;
   scene s;
 
-  build(&s, true);
+  build(&s, EXCHANGED);
   product = product_of(&s);
   o.c = &s.c;
   ck_assert_int_eq(clarke_sum_contraction_find(&o, &why, product, product->out, &err), CLARKE_OK);
@@ -116,7 +124,7 @@ START_TEST(back)
   const char *why;
   scene s;
 
-  build(&s, true);
+  build(&s, EXCHANGED);
   product = product_of(&s);
   for (size_t e = 0; e < N * B * R * R; e++)
     s.gradient[e] = -(double)e - 0.25;
@@ -156,19 +164,25 @@ START_TEST(back)
 }
 END_TEST
 
-/* A square: what goes back to x is two sums. */
-START_TEST(square)
+/* Of a square what goes back to x is two sums; of a mean that several matrices are multiplied by, one for each. */
+START_TEST(several)
 {
+  static const char *const says[] = {[SQUARE] = "not one product reads it, and nothing else",
+                                     [REPEATED] = "an entry of it is multiplied in several places"};
   clarke_error err = {CLARKE_OK, ""};
   clarke_sum_operands o = {0};
+  const clarke_step *product;
   const char *why;
   scene s;
 
-  build(&s, false);
+  build(&s, (form)_i);
+  product = product_of(&s);
+  s.c.recorded[product->in[1].value] = s.turned;
   o.c = &s.c;
   o.gradient = s.gradient;
-  ck_assert_int_eq(clarke_sum_contraction_find(&o, &why, product_of(&s), s.graph.input, &err), CLARKE_OK);
-  ck_assert_str_eq(why, "not one product reads it, and nothing else");
+  ck_assert_int_eq(clarke_sum_contraction_find(&o, &why, product, product->in[0].value, &err), CLARKE_OK);
+  ck_assert(why != NULL);
+  ck_assert_str_eq(why, says[_i]);
   clarke_sum_operands_clear(&o);
   end(&s);
 }
@@ -181,6 +195,6 @@ main(void)
 
   tcase_add_test(tests, output);
   tcase_add_test(tests, back);
-  tcase_add_test(tests, square);
+  tcase_add_loop_test(tests, several, SQUARE, REPEATED + 1);
   return run_tests();
 }
