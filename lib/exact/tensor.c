@@ -309,7 +309,7 @@ finite_f32(const unsigned char *p, size_t n)
 }
 
 clarke_status
-clarke_tensor_pack(clarke_tensor *t, const void *bytes, clarke_error *err)
+clarke_tensor_pack(clarke_tensor *t, void *bytes, clarke_error *err)
 {
   if (t->dtype != CLARKE_F32 || !finite_f32(bytes, t->count)) { /* decoding says which is not */
     const clarke_status status = t->real == NULL && t->integer == NULL ? allocate(t, err) : CLARKE_OK;
@@ -326,6 +326,7 @@ clarke_status
 clarke_tensor_unpack(clarke_tensor *t, clarke_error *err)
 {
   const unsigned char *bytes = t->packed;
+  const size_t columns = t->turned, rows = columns > 0 ? t->count / columns : 0;
 
   if (bytes == NULL)
     return CLARKE_OK;
@@ -333,5 +334,8 @@ clarke_tensor_unpack(clarke_tensor *t, clarke_error *err)
   if (t->real == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "tensor %s: no memory for its entries", printable(t));
   t->packed = NULL;
-  return clarke_tensor_decode(t, bytes, false, err);
+  t->turned = 0;
+  for (size_t k = 0; columns > 0 && k < t->count; k++)
+    t->real[k] = (double)clarke_f32_at(bytes, k % rows * columns + k / rows);
+  return columns > 0 ? CLARKE_OK : clarke_tensor_decode(t, bytes, false, err);
 }

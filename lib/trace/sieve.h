@@ -80,8 +80,9 @@ clarke_status clarke_sieve_judge(clarke_sieve *s, clarke_certificate *made, cons
 
 bool clarke_sieve_is_equal(const float *a, const float *b, size_t n);
 
-/* A float32 tensor, cols x rows (samples first), as rows x cols: a room. NULL: out of memory, or, and open, if it is none. */
-float *clarke_sieve_turned(clarke_sieve *s, const clarke_tensor *t, size_t rows, size_t cols, clarke_error *err);
+/* A float32 tensor, cols x rows (samples first), as rows x cols: its own bytes, turned, or a room. NULL: out of memory, or, and open,
+ * if it is none. */
+float *clarke_sieve_turned(clarke_sieve *s, clarke_tensor *t, size_t rows, size_t cols, clarke_error *err);
 
 /* --- sieve_product.c --- */
 
@@ -118,6 +119,19 @@ bool clarke_sieve_conv_weight(clarke_sieve *s, const clarke_sieve_conv *c, size_
  * planes of the kernels' largest weights. Of the weight's gradient: top is at least both planes' norms multiplied. */
 double clarke_sieve_conv_slack(size_t planes, double top);
 double clarke_sieve_conv_weight_slack(const clarke_sieve_conv *c, size_t n, double top);
+
+/* --- sieve_rows.c --- */
+
+/* Numbers as doubles. */
+void clarke_sieve_widen(double *to, const float *x, size_t n);
+/* The largest absolute value of finite numbers; of each column those in most, or of the rows if larger. */
+double clarke_sieve_largest(const float *x, size_t n);
+void clarke_sieve_largest_in_columns(float *most, const float *x, size_t rows, size_t n);
+/* The sum of the squares; of the numbers and of their absolute values, added to what is there. Each of n terms, in some order. */
+double clarke_sieve_squares(const float *x, size_t n);
+void clarke_sieve_total(double *sum, double *mass, const float *x, size_t n);
+/* to += coef x; the largest |x|. */
+double clarke_sieve_add_row(double *to, double coef, const float *x, size_t n);
 
 /* --- sieve.c --- */
 

@@ -68,19 +68,6 @@ readers(const clarke_sieve *s, const clarke_operand *o, size_t count)
   return most;
 }
 
-/* to += part; the largest |part|. */
-CLARKE_WIDE static double
-add_row(double *restrict to, const float *restrict part, size_t n)
-{
-  double most = 0;
-
-  for (size_t j = 0; j < n; j++) {
-    to[j] += (double)part[j];
-    most = fmax(most, fabs((double)part[j]));
-  }
-  return most;
-}
-
 /* Exact numbers, taken over, are a part of the value's gradient. */
 static clarke_status
 give(clarke_sieve *s, size_t value, float *part, double terms, clarke_error *err)
@@ -102,7 +89,7 @@ give(clarke_sieve *s, size_t value, float *part, double terms, clarke_error *err
     return clarke_no_memory(err);
   }
   for (size_t f = 0; f < rows; f++) {
-    to->top[f] = clarke_sieve_up(to->top[f] + add_row(to->near + f * s->n, part + f * s->n, s->n));
+    to->top[f] = clarke_sieve_up(to->top[f] + clarke_sieve_add_row(to->near + f * s->n, 1, part + f * s->n, s->n));
     to->slack[f] += clarke_sieve_slack((double)to->parts, to->top[f]);
   }
   clarke_sieve_leave(s, part);
@@ -148,28 +135,6 @@ gather_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, b
   return give(s, o->value, part, 1, err);
 }
 
-/* Of n numbers the sum, and that of their absolute values. Eight sums of every eighth go side by side. */
-CLARKE_WIDE static void
-add_up(double *sum, double *mass, const float *x, size_t n)
-{
-  double s[8] = {0}, m[8] = {0};
-  size_t j = 0;
-
-  for (; j + 8 <= n; j += 8)
-    for (size_t k = 0; k < 8; k++) {
-      s[k] += (double)x[j + k];
-      m[k] += fabs((double)x[j + k]);
-    }
-  for (size_t k = 0; j < n; j++, k++) {
-    s[k] += (double)x[j];
-    m[k] += fabs((double)x[j]);
-  }
-  for (size_t k = 0; k < 8; k++) {
-    *sum += s[k];
-    *mass += m[k];
-  }
-}
-
 /* A constant that was added has the sum of what it was added to. */
 static clarke_status
 bias_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, clarke_error *err)
@@ -190,7 +155,7 @@ bias_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, cla
     const size_t from = clarke_operand_entry(o, f);
 
     if (from != CLARKE_NONE)
-      add_up(&to->near[from], &to->floor[from], g + f * s->n, s->n);
+      clarke_sieve_total(&to->near[from], &to->floor[from], g + f * s->n, s->n);
   }
   for (size_t e = 0; e < size; e++) {
     to->near[e] *= o->coef;
@@ -356,7 +321,7 @@ static clarke_status
 judge(clarke_sieve *s, size_t value, const char *op, clarke_terms_kind kind, clarke_error *err)
 {
   const clarke_value *v = &s->g->values[value];
-  const clarke_tensor *t = clarke_certify_find(s->c, "gradient", v->name);
+  clarke_tensor *t = clarke_certify_find(s->c, "gradient", v->name);
   clarke_sieved *g = &s->grad[value];
   const size_t own = line_of(g), rows = v->constant ? v->count / own : v->count, cols = v->constant ? own : s->n;
   float *recorded;

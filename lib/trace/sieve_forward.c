@@ -72,19 +72,6 @@ shift(clarke_sieve *s, const clarke_step *step, const clarke_operand *x, const c
   return CLARKE_OK;
 }
 
-/* to += coef * x; the largest |x|. */
-static double
-add_row(double *restrict to, double coef, const float *restrict x, size_t n)
-{
-  float most = 0;
-
-  for (size_t j = 0; j < n; j++) {
-    to[j] += coef * (double)x[j];
-    most = fabsf(x[j]) > most ? fabsf(x[j]) : most;
-  }
-  return most;
-}
-
 /* Recorded activations added up. */
 static clarke_status
 add_known(clarke_sieve *s, const clarke_step *step, clarke_error *err)
@@ -103,7 +90,7 @@ add_known(clarke_sieve *s, const clarke_step *step, clarke_error *err)
     return clarke_no_memory(err);
   for (size_t f = 0; f < rows; f++) {
     for (size_t k = 0; k < step->n_in; k++)
-      y->top[f] += add_row(y->near + f * s->n, step->in[k].coef, s->value[step->in[k].value].exact + f * s->n, s->n);
+      y->top[f] += clarke_sieve_add_row(y->near + f * s->n, step->in[k].coef, s->value[step->in[k].value].exact + f * s->n, s->n);
     y->top[f] = clarke_sieve_up(y->top[f]);
     y->slack[f] = clarke_sieve_slack((double)step->n_in, y->top[f]);
   }
@@ -315,7 +302,7 @@ judge(clarke_sieve *s, const clarke_step *step, clarke_error *err)
 {
   const clarke_value *v = &s->g->values[step->out];
   clarke_sieved *y = &s->value[step->out];
-  const clarke_tensor *t;
+  clarke_tensor *t;
   float *recorded;
   clarke_certificate *made;
   clarke_status status;

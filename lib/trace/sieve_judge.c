@@ -40,14 +40,14 @@ turn_four(float *to, size_t n, const float *from)
 
 /* A whole square of packed numbers, whose bytes are those of floats. */
 static bool
-turn_whole(float *restrict to, const clarke_tensor *t, size_t all, size_t n, size_t f, size_t j, size_t rows, size_t cols)
+turn_whole(float *restrict to, const unsigned char *from, size_t all, size_t n, size_t f, size_t j, size_t rows, size_t cols)
 {
   float own[TILE][TILE];
 
-  if (t->packed == NULL || rows != TILE || cols != TILE)
+  if (rows != TILE || cols != TILE)
     return false;
   for (size_t k = 0; k < TILE; k++)
-    memcpy(own[k], t->packed + 4 * ((j + k) * all + f), sizeof own[k]);
+    memcpy(own[k], from + 4 * ((j + k) * all + f), sizeof own[k]);
   for (size_t i = 0; i < TILE; i += 4)
     for (size_t k = 0; k < TILE; k += 4)
       turn_four(to + (f + i) * n + j + k, n, &own[k][i]);
@@ -55,9 +55,9 @@ turn_whole(float *restrict to, const clarke_tensor *t, size_t all, size_t n, siz
 }
 #else
 static bool
-turn_whole(float *to, const clarke_tensor *t, size_t all, size_t n, size_t f, size_t j, size_t rows, size_t cols)
+turn_whole(float *to, const unsigned char *from, size_t all, size_t n, size_t f, size_t j, size_t rows, size_t cols)
 {
-  (void)to, (void)t, (void)all, (void)n, (void)f, (void)j, (void)rows, (void)cols;
+  (void)to, (void)from, (void)all, (void)n, (void)f, (void)j, (void)rows, (void)cols;
   return false;
 }
 #endif
@@ -65,22 +65,49 @@ turn_whole(float *to, const clarke_tensor *t, size_t all, size_t n, size_t f, si
 /* Numbers f .. f + rows of samples j .. j + cols: each sample's are read at once, for samples lie far apart, and often so that the
  * cache holds few of them. */
 static void
-turn_square(float *restrict to, const clarke_tensor *t, size_t all, size_t n, size_t f, size_t j, size_t rows, size_t cols)
+turn_square(float *restrict to, const unsigned char *from, size_t all, size_t n, size_t f, size_t j, size_t rows, size_t cols)
 {
   float own[TILE][TILE];
 
-  if (turn_whole(to, t, all, n, f, j, rows, cols))
+  if (turn_whole(to, from, all, n, f, j, rows, cols))
     return;
   for (size_t k = 0; k < cols; k++)
     for (size_t i = 0; i < rows; i++)
-      own[k][i] = t->packed != NULL ? clarke_f32_at(t->packed, (j + k) * all + f + i) : (float)t->real[(j + k) * all + f + i];
+      own[k][i] = clarke_f32_at(from, (j + k) * all + f + i);
   for (size_t i = 0; i < rows; i++)
     for (size_t k = 0; k < cols; k++)
       to[(f + i) * n + j + k] = own[k][i];
 }
 
+/* Packed numbers are turned where they are, if floats may lie there: new pages cost more. */
+static float *
+turn_in_place(clarke_sieve *s, clarke_tensor *t, size_t rows, size_t cols)
+{
+  unsigned char *from;
+
+  if (t->turned != cols) {
+    from = clarke_sieve_take(s, t->count * sizeof(float));
+    if (from == NULL)
+      return NULL;
+    memcpy(from, t->packed, t->count * sizeof(float));
+    for (size_t f = 0; f < rows; f += TILE)
+      for (size_t j = 0; j < cols; j += TILE)
+        turn_square((float *)(void *)t->packed, from, rows, cols, f, j, rows - f < TILE ? rows - f : TILE,
+                    cols - j < TILE ? cols - j : TILE);
+    clarke_sieve_leave(s, from);
+    t->turned = cols;
+  }
+  return (float *)(void *)t->packed;
+}
+
+static bool
+is_in_place(const clarke_tensor *t, size_t cols)
+{
+  return t->packed != NULL && (uintptr_t)t->packed % _Alignof(float) == 0 && htole32(1) == 1 && (t->turned == 0 || t->turned == cols);
+}
+
 float *
-clarke_sieve_turned(clarke_sieve *s, const clarke_tensor *t, size_t rows, size_t cols, clarke_error *err)
+clarke_sieve_turned(clarke_sieve *s, clarke_tensor *t, size_t rows, size_t cols, clarke_error *err)
 {
   float *to;
 
@@ -88,14 +115,13 @@ clarke_sieve_turned(clarke_sieve *s, const clarke_tensor *t, size_t rows, size_t
     s->open = true;
     return NULL;
   }
-  to = clarke_sieve_take_floats(s, rows * cols);
-  if (to == NULL) {
+  to = is_in_place(t, cols) ? turn_in_place(s, t, rows, cols) : clarke_sieve_take_floats(s, rows * cols);
+  if (to == NULL || (!is_in_place(t, cols) && clarke_tensor_unpack(t, err) != CLARKE_OK)) {
     clarke_no_memory(err);
     return NULL;
   }
-  for (size_t f = 0; f < rows; f += TILE)
-    for (size_t j = 0; j < cols; j += TILE)
-      turn_square(to, t, rows, cols, f, j, rows - f < TILE ? rows - f : TILE, cols - j < TILE ? cols - j : TILE);
+  for (size_t e = 0; t->real != NULL && e < rows * cols; e++)
+    to[e] = (float)t->real[e % cols * rows + e / cols];
   return to;
 }
 

@@ -99,14 +99,6 @@ make_room(const product *p, size_t *positions)
          && make_panel(p->s, &p->s->other, &p->s->other_count, p->d->outer * *positions * p->n);
 }
 
-/* x: NULL for zeros. */
-CLARKE_WIDE static void
-lay(double *restrict to, const float *restrict x, size_t n)
-{
-  for (size_t j = 0; j < n; j++)
-    to[j] = x != NULL ? x[j] : 0;
-}
-
 /* Positions from .. from + positions of a block's operand: rows of positions times n numbers. */
 static const double *
 panel_of(const product *p, size_t block, size_t from, size_t positions)
@@ -119,9 +111,12 @@ panel_of(const product *p, size_t block, size_t from, size_t positions)
     const size_t row = (block * p->d->inner + i) * p->d->repeat + from;
 
     for (size_t r = 0; map != NULL && r < positions; r++)
-      lay(to + r * p->n, map[row + r] != CLARKE_NONE ? x + map[row + r] * p->n : NULL, p->n);
+      if (map[row + r] != CLARKE_NONE)
+        clarke_sieve_widen(to + r * p->n, x + map[row + r] * p->n, p->n);
+      else
+        memset(to + r * p->n, 0, p->n * sizeof *to);
     if (map == NULL)
-      lay(to, x + row * p->n, line);
+      clarke_sieve_widen(to, x + row * p->n, line);
   }
   return p->s->panel;
 }
@@ -131,7 +126,7 @@ static void
 gradient_panel(const product *p, const float *g, size_t block, size_t from, size_t positions)
 {
   for (size_t o = 0; o < p->d->outer; o++)
-    lay(p->s->other + o * positions * p->n, g + ((block * p->d->outer + o) * p->d->repeat + from) * p->n, positions * p->n);
+    clarke_sieve_widen(p->s->other + o * positions * p->n, g + ((block * p->d->outer + o) * p->d->repeat + from) * p->n, positions * p->n);
 }
 
 static double
@@ -142,39 +137,6 @@ largest(const double *x, size_t n)
   for (size_t e = 0; e < n; e++)
     most = fabs(x[e]) > most ? fabs(x[e]) : most;
   return most;
-}
-
-/* The same of numbers that are finite: without their signs they are in the order of their bits. */
-CLARKE_WIDE static double
-largest_float(const float *x, size_t n)
-{
-  uint32_t most = 0;
-  float is;
-
-  for (size_t e = 0; e < n; e++) {
-    uint32_t bits;
-
-    memcpy(&bits, &x[e], sizeof bits);
-    bits &= 0x7fffffff;
-    most = bits > most ? bits : most;
-  }
-  memcpy(&is, &most, sizeof is);
-  return is;
-}
-
-/* Eight sums of every eighth square go side by side. */
-CLARKE_WIDE static double
-squares(const float *x, size_t n)
-{
-  double sum[8] = {0};
-  size_t e = 0;
-
-  for (; e + 8 <= n; e += 8)
-    for (size_t k = 0; k < 8; k++)
-      sum[k] += (double)x[e + k] * (double)x[e + k];
-  for (size_t k = 0; e < n; e++, k++)
-    sum[k] += (double)x[e] * (double)x[e];
-  return sum[0] + sum[1] + sum[2] + sum[3] + sum[4] + sum[5] + sum[6] + sum[7];
 }
 
 /* The absolute sums of W's rows, or of its columns: of all blocks' weights, the largest of each. */
@@ -255,7 +217,7 @@ clarke_sieve_dense(clarke_sieve *s, const clarke_step *dense, clarke_error *err)
     free(sum);
     return clarke_no_memory(err);
   }
-  most = largest_float(s->value[x].exact, s->g->values[x].count * p.n);
+  most = clarke_sieve_largest(s->value[x].exact, s->g->values[x].count * p.n);
   if (clarke_sieve_is_conv(&conv, s, dense))
     well = multiply_conv(&p, &conv, y, s->value[x].exact, most);
   else
@@ -364,7 +326,7 @@ norms_of_gradient(const backward *k)
   double *norm = malloc((rows + 1) * sizeof *norm);
 
   for (size_t f = 0; norm != NULL && f < rows; f++)
-    norm[f] = clarke_sieve_up(sqrt(squares(k->g + f * k->p.columns, k->p.columns)));
+    norm[f] = clarke_sieve_up(sqrt(clarke_sieve_squares(k->g + f * k->p.columns, k->p.columns)));
   return norm;
 }
 
@@ -376,7 +338,7 @@ norms_of_operand(const backward *k)
   double *norm = calloc(d->blocks * d->inner + 1, sizeof *norm), *own = malloc((count + 1) * sizeof *own);
 
   for (size_t f = 0; own != NULL && f < count; f++)
-    own[f] = squares(k->p.s->value[x].exact + f * k->p.n, k->p.n);
+    own[f] = clarke_sieve_squares(k->p.s->value[x].exact + f * k->p.n, k->p.n);
   for (size_t f = 0; norm != NULL && own != NULL && f < d->blocks * d->inner * d->repeat; f++)
     if (k->map == NULL || k->map[f] != CLARKE_NONE)
       norm[f / d->repeat] += own[k->map != NULL ? k->map[f] : f];
@@ -398,7 +360,7 @@ losses_of_operand(double *x, const backward *k, double roundings)
 
   for (size_t i = 0; i < k->p.d->inner; i++) {
     if (k->is_conv && i % 9 == 0)
-      norm = clarke_sieve_up(sqrt(squares(from + i / 9 * plane, plane)));
+      norm = clarke_sieve_up(sqrt(clarke_sieve_squares(from + i / 9 * plane, plane)));
     x[i] = clarke_sieve_slack(roundings, x[i]) + (k->is_conv ? clarke_sieve_conv_weight_slack(c, k->p.n, norm) : 0);
   }
 }
@@ -478,15 +440,6 @@ give(clarke_sieved *to, const clarke_step *dense)
   to->parts++;
 }
 
-/* The largest absolute values of columns. */
-CLARKE_WIDE static void
-largest_in_columns(float *restrict most, const float *restrict g, size_t rows, size_t n)
-{
-  for (size_t f = 0; f < rows; f++)
-    for (size_t j = 0; j < n; j++)
-      most[j] = fabsf(g[f * n + j]) > most[j] ? fabsf(g[f * n + j]) : most[j];
-}
-
 /* A sample's products are of its own numbers: where its gradients are small, so is what is lost. */
 static bool
 scale_columns(clarke_sieved *x, const backward *k)
@@ -496,7 +449,7 @@ scale_columns(clarke_sieved *x, const backward *k)
 
   x->scale = calloc(n + 1, sizeof *x->scale);
   if (most != NULL)
-    largest_in_columns(most, k->g, k->p.d->blocks * k->p.d->outer * k->p.d->repeat, n);
+    clarke_sieve_largest_in_columns(most, k->g, k->p.d->blocks * k->p.d->outer * k->p.d->repeat, n);
   for (size_t j = 0; most != NULL && x->scale != NULL && j < n; j++)
     x->scale[j] = k->most > 0 ? fmin(1, clarke_sieve_up(most[j] / k->most)) : 1;
   free(most);
@@ -541,7 +494,7 @@ clarke_sieve_dense_back(clarke_sieve *s, const clarke_step *dense, clarke_error 
   size_t positions;
 
   k.is_conv = clarke_sieve_is_conv(&k.conv, s, dense);
-  k.most = largest_float(k.g, d->blocks * d->outer * k.p.columns);
+  k.most = clarke_sieve_largest(k.g, d->blocks * d->outer * k.p.columns);
   k.x = s->carries[source] ? &s->grad[source] : NULL;
   k.w = trained ? &s->grad[d->weight] : NULL;
   if (!make_room(&k.p, &positions) || (k.x != NULL && !clarke_sieved_begin(s, k.x, s->g->values[source].count, k.p.n, k.is_conv))

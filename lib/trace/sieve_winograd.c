@@ -138,15 +138,6 @@ transform(double *const *out, const double (*l)[A], size_t p, size_t q, const do
         combine(out[i * p + j], l[j], q, half + i * q, 1, n, add);
 }
 
-/* x: NULL for zeros, which it stays. */
-CLARKE_WIDE static const double *
-widen(double *restrict to, const float *restrict x, size_t n)
-{
-  for (size_t j = 0; x != NULL && j < n; j++)
-    to[j] = x[j];
-  return x != NULL ? to : NULL;
-}
-
 /* Planes of h x w entries, n numbers each, in tiles; a panel has the transforms of some of them: a^2 x planes x columns. */
 typedef struct {
   const algorithm *k;
@@ -186,7 +177,9 @@ to_panel(double *panel, const tiling *t, const float *x, size_t planes, size_t h
       for (size_t e = 0; e < side * side; e++) {
         const size_t at = entry_of(t, h, w, tile, e / side, e % side, top, left);
 
-        in[e] = widen(t->wide + e * t->n, at != CLARKE_NONE ? x + p * h * w * t->n + at : NULL, t->n);
+        in[e] = at != CLARKE_NONE ? t->wide + e * t->n : NULL;
+        if (at != CLARKE_NONE)
+          clarke_sieve_widen(t->wide + e * t->n, x + p * h * w * t->n + at, t->n);
       }
       for (size_t e = 0; e < a * a; e++)
         out[e] = in_panel(t, panel, planes, e, p, tile);

@@ -524,6 +524,7 @@ def orders(folder):
     print(f"orders: {sum(found)} of {len(found)} products have trees that give drawn sums bit for bit; of the others {why or 'all have, in too many parts'}")
     expect(sum(found) > 0.9 * len(found), "most products")
     convolved(folder)
+    batched_and_reduced(folder)
     for kind in (torch.float32, torch.float64):
         model = nn.Sequential(nn.Linear(50, 40), nn.ReLU(), nn.Linear(40, 30), nn.Tanh(), nn.Linear(30, 10)).to(kind)
         run = os.path.join(folder, f"orders-{kind}")
@@ -538,6 +539,38 @@ def orders(folder):
             expect(False, f"trees with {options}")
         except ValueError:
             pass
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.q, self.k, self.v, self.last = nn.Linear(6, 9), nn.Linear(6, 9), nn.Linear(6, 9), nn.Linear(9, 3)
+
+    def forward(self, x):
+        y = torch.bmm(torch.softmax(torch.bmm(self.q(x), self.k(x).transpose(1, 2)), 2), self.v(x))
+        return self.last(y.mean(1) + y.sum((0, 1)) / 64)
+
+
+def batched_and_reduced(folder):
+    """Products of two activations, sums and means over axes; a step of both, in two types."""
+    aten, asked = torch.ops.aten, []
+    for kind, batches, rows, columns, transposed in itertools.product((torch.float32, torch.float64), (1, 8), (1, 16), (6, 40), (True, False)):
+        b = torch.zeros(batches, columns, 17, dtype=kind).transpose(1, 2) if transposed else torch.zeros(batches, 17, columns, dtype=kind)
+        asked.append(kernels.Batches(aten.bmm.default, [kernels.Layout.of(t) for t in (torch.zeros(batches, rows, 17, dtype=kind), b)]))
+    for kind, shape in itertools.product((torch.float32, torch.float64), ((33,), (5, 17), (3, 8, 17), (2, 3, 8, 9))):
+        for axes in (list(a) for n in range(1, len(shape) + 1) for a in itertools.combinations(range(len(shape)), n)):
+            asked += [kernels.Reduction(op, kernels.Layout.of(torch.zeros(shape, dtype=kind)), axes, [axes], op is aten.mean.dim)
+                      for op in (aten.sum.dim_IntList, aten.mean.dim)]
+    found = [kernels.find(kernel) for kernel in asked]
+    print(f"orders: {sum(not f.why for f in found)} of {len(found)} products of activations, sums and means have trees; {({f.why for f in found} - {''}) or ''}")
+    expect(sum(not f.why for f in found) > 0.9 * len(found), "most sums over axes")
+    for kind in (torch.float32, torch.float64):
+        model, run = Attention().to(kind), os.path.join(folder, f"attention-{kind}")
+        with clarke.record(run, model, trees=True):
+            model(torch.randn(4, 7, 6, dtype=kind)).square().sum().backward()
+        nodes = certify(run, "--nodes")["nodes"]
+        with_trees = [n for n in nodes if n["tree"] is not None]
+        expect(len(with_trees) >= 12 and all(n["tree"]["explains"] for n in with_trees), f"{kind}: {with_trees}")
 
 
 def convolved(folder):

@@ -72,6 +72,17 @@ def sifted():
     expect(used >= 50, f"doubles decided {used} tensors")
 
 
+def unaligned(folder):
+    """Numbers that begin at an odd address, where no float may lie, are the same numbers."""
+    for name in ("small", "small-trees"):
+        changed = records.Changed(folder, RUNS, name)
+        trace = changed.bytes_of("trace")
+        length = int.from_bytes(trace[:8], "little")
+        for blanks in range(1, 4):
+            changed.put("trace", (length + blanks).to_bytes(8, "little") + trace[8:8 + length] + blanks * b" " + trace[8 + length:])
+            expect(report(changed.run, "--nodes") == report(os.path.join(RUNS, name), "--nodes"), f"{name}: {blanks} blanks")
+
+
 def patterns():
     """Where records part from exact arithmetic, and both semantics."""
     verdicts = {"lemma2": "not-in-clarke", "bounds": "in-clarke"}
@@ -320,6 +331,7 @@ with tempfile.TemporaryDirectory() as scratch:
     differences(scratch)
     changed_numbers(scratch)
     changed_winners(scratch)
+    unaligned(scratch)
     trees(scratch)
     other_trees(scratch)
 

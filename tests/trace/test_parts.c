@@ -390,6 +390,57 @@ START_TEST(slack_of_sums)
 }
 END_TEST
 
+/* Rooms go from hand to hand: the smallest that is free and large enough. */
+START_TEST(rooms)
+{
+  clarke_sieve s = {0};
+  double *large = clarke_sieve_take_doubles(&s, 1000);
+  float *small = clarke_sieve_take_floats(&s, 10), *other;
+
+  ck_assert(large != NULL && small != NULL && s.rooms == 2);
+  small[9] = 1;
+  large[999] = 1;
+  clarke_sieve_leave(&s, large);
+  clarke_sieve_leave(&s, small);
+  clarke_sieve_leave(&s, &s); /* no room of its own */
+  other = clarke_sieve_take_floats(&s, 8);
+  ck_assert(other == small && clarke_sieve_take(&s, 8000) == large && s.rooms == 2);
+  ck_assert(clarke_sieve_take(&s, 8000) != large && s.rooms == 3);
+  for (size_t k = 0; k < s.rooms; k++)
+    free(s.room[k].at);
+  free(s.room);
+}
+END_TEST
+
+/* Of rows of any length what the definitions say; numbers are small integers, so that sums are exact. */
+START_TEST(rows_of_numbers)
+{
+  uint64_t state = 16;
+
+  for (size_t n = 0; n <= 40; n++) {
+    float x[41] = {0}, tops[41] = {0};
+    double wide[41], to[41], sum = 5, mass = 7, most = 0, total = 5, absolute = 7, squares = 0;
+
+    for (size_t j = 0; j < n; j++) {
+      x[j] = (float)draw_between(&state, -1000, 1000) / 8;
+      to[j] = 1;
+      tops[j] = 50;
+      most = fmax(most, fabs((double)x[j]));
+      total += (double)x[j];
+      absolute += fabs((double)x[j]);
+      squares += (double)x[j] * (double)x[j];
+    }
+    clarke_sieve_widen(wide, x, n);
+    clarke_sieve_total(&sum, &mass, x, n);
+    clarke_sieve_largest_in_columns(tops, x, 1, n);
+    ck_assert(sum == total && mass == absolute && clarke_sieve_squares(x, n) == squares && clarke_sieve_largest(x, n) == most);
+    ck_assert(clarke_sieve_add_row(to, -2, x, n) == most);
+    for (size_t j = 0; j < n; j++)
+      ck_assert(wide[j] == (double)x[j] && to[j] == 1 - 2 * (double)x[j] && (double)tops[j] == fmax(50, fabs((double)x[j])));
+  }
+}
+END_TEST
+
 /* Pieces that are each a number or x itself, by a relu6 and what is none: a slope, a square, numbers that are no doubles. */
 START_TEST(selecting_pieces)
 {
@@ -483,6 +534,8 @@ main(void)
   tcase_add_test(tests, cast_constants);
   tcase_add_test(tests, sizes_of_factors);
   tcase_add_test(tests, slack_of_sums);
+  tcase_add_test(tests, rooms);
+  tcase_add_test(tests, rows_of_numbers);
   tcase_add_test(tests, selecting_pieces);
   tcase_add_test(tests, winners_of_windows);
   return run_tests();

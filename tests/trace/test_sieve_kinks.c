@@ -1,5 +1,6 @@
 /* Arguments that are exactly at a kink other than 0, or at both bounds of a clamp: the gradient there is the profile's number times that
- * behind it. By doubles, too (sieve.h): the right record is bit-exact, and one with another number at a bound is never passed. */
+ * behind it. By doubles, too (sieve.h): the right record is bit-exact, and one with another number at a bound is never passed. And
+ * largest entries of an axis, as hand-made files have them (ReduceMax), of which no indices are recorded. */
 #include "scene.h"
 #include "never_better.h"
 
@@ -134,11 +135,107 @@ START_TEST(at_bounds)
 }
 END_TEST
 
+/* o = v m, m the largest of a's three numbers of each sample, a = x w, w = 1 and v = 1. The gradient goes to the places `to`. */
+static void
+build_largest(scene *c, const double *x, const size_t *to)
+{
+  double y[2], most[2], back[2] = {3, -2}, in[6] = {0}, of_w[9] = {0}, of_v = 0, *weights;
+  clarke_model_node *node;
+  clarke_model m;
+
+  for (size_t j = 0; j < 2; j++) {
+    most[j] = fmax(x[3 * j], fmax(x[3 * j + 1], x[3 * j + 2]));
+    y[j] = most[j] - back[j]; /* 2 (o - y) / 2 */
+    in[3 * j + to[j]] = back[j];
+    of_v += most[j] * back[j];
+    for (size_t i = 0; i < 3; i++)
+      of_w[3 * i + to[j]] += x[3 * j + i] * back[j];
+  }
+  model_begin(&m, 17);
+  model_input(&m, "x", SHAPE(-1, 3,));
+  weights = model_floats(&m, "w", SHAPE(3, 3,));
+  for (size_t i = 0; i < 9; i++)
+    weights[i] = i % 4 == 0;
+  *model_floats(&m, "v", SHAPE(1, 1,)) = 1;
+  model_node(&m, "MatMul", "x,w", "a");
+  node = model_node(&m, "ReduceMax", "a", "m");
+  attr_ints(node, "axes", SHAPE(1,));
+  attr_int(node, "keepdims", 1);
+  model_node(&m, "MatMul", "m,v", "o");
+  model_output(&m, "o");
+  c->x = tensor_of("x", CLARKE_F32, SHAPE(2, 3,));
+  c->y = tensor_of("y", CLARKE_F32, SHAPE(2, 1,));
+  memcpy(c->x.real, x, 6 * sizeof *x);
+  memcpy(c->y.real, y, sizeof y);
+  scene_build(c, &m, (clarke_loss){CLARKE_LOSS_MSE, &c->y, 2}, "float32", 1);
+  put(&c->trace, "gradient/a", SHAPE(2, 3,), in);
+  put(&c->trace, "gradient/m", SHAPE(2, 1,), back);
+  put(&c->trace, "gradient/o", SHAPE(2, 1,), back);
+  put(&c->trace, "output/a", SHAPE(2, 3,), x);
+  put(&c->trace, "output/m", SHAPE(2, 1,), most);
+  put(&c->trace, "output/o", SHAPE(2, 1,), most);
+  put(&c->gradients, "v", SHAPE(1, 1,), &of_v);
+  put(&c->gradients, "w", SHAPE(3, 3,), of_w);
+}
+
+START_TEST(largest)
+{
+  static const double x[] = {1, 4, -2, 8, 2, 3};
+
+  for (size_t at = 0; at < 3; at++) {
+    clarke_certify exact, doubles;
+    scene c;
+
+    build_largest(&c, x, (const size_t[]){1, at});
+    scene_certify(&exact, &c, &c.trace, &c.gradients, false);
+    scene_certify(&doubles, &c, &c.trace, &c.gradients, true);
+    expect_never_better(&exact, &doubles);
+    ck_assert(clarke_certify_answer(&exact) == (at == 0 ? CLARKE_BIT_EXACT : CLARKE_IS_REFUTED));
+    clarke_certify_clear(&exact);
+    clarke_certify_clear(&doubles);
+    scene_clear(&c);
+  }
+}
+END_TEST
+
+/* Whom a tie's gradient goes to, no profile says of a file. It is asked, by doubles and without. */
+START_TEST(tied)
+{
+  static const double x[] = {4, 4, -2, 8, 2, 3};
+
+  for (int sieved = 0; sieved < 2; sieved++) {
+    clarke_error err = {CLARKE_OK, ""};
+    clarke_certify c;
+    scene s;
+
+    build_largest(&s, x, (const size_t[]){0, 0});
+    clarke_certify_init(&c);
+    c.g = &s.graph;
+    c.constants = &s.constants;
+    c.x = &s.x;
+    c.profile = &s.profile;
+    c.loss = &s.loss;
+    c.scale = s.scale;
+    c.by = s.by;
+    c.trace = &s.trace;
+    c.gradients = &s.gradients;
+    c.trace_file = c.gradients_file = "drawn";
+    c.sieved = sieved;
+    ck_assert_int_eq(clarke_certify_run(&c, &err), CLARKE_EINPUT);
+    ck_assert_msg(strstr(err.text, "no rule for ties of ReduceMax") != NULL, "%s", err.text);
+    clarke_certify_clear(&c);
+    scene_clear(&s);
+  }
+}
+END_TEST
+
 int
 main(void)
 {
   TCase *tests = tests_of("sieve kinks");
 
   tcase_add_loop_test(tests, at_bounds, 0, (int)(sizeof clamps / sizeof *clamps));
+  tcase_add_test(tests, largest);
+  tcase_add_test(tests, tied);
   return run_tests();
 }
