@@ -344,8 +344,10 @@ START_TEST(operands)
   for (size_t f = 0; f < as->planes * as->side * as->side * c.oh * c.ow; f++) {
     const size_t from = place_of(&c, f);
 
-    ck_assert(map != NULL ? map[f] == from : from == f); /* kernels of one read what is there */
-    ck_assert_ptr_eq(clarke_sieve_operand(&c.s, c.dense, f), from != CLARKE_NONE ? c.as_x + from * as->n : NULL);
+    if ((map != NULL ? map[f] : f) != from) /* kernels of one read what is there */
+      ck_abort_msg("row %zu is another", f);
+    if (clarke_sieve_operand(&c.s, c.dense, f) != (from != CLARKE_NONE ? c.as_x + from * as->n : NULL))
+      ck_abort_msg("row %zu lies elsewhere", f);
   }
   c.s.value[c.graph.input].exact = NULL; /* it is not known exactly */
   ck_assert_uint_eq(clarke_sieve_source(&c.s, c.dense), CLARKE_NONE);
