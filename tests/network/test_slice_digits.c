@@ -258,6 +258,17 @@ START_TEST(overflows)
   clarke_block_end(&f, &value[1], 0, N);
   ck_assert(f.lost);
   f.lost = false;
+  for (size_t e = 0; e < N; e++) {
+    const clarke_digits none = {.planes = 0};
+
+    memset(value[0].digit, 0, N * sizeof *value[0].digit);
+    clarke_block_line(&f, &value[1], &c, &value[0], &none, 0, 0, N);
+    ck_assert(!f.lost);
+    value[0].digit[e] = 2000;
+    clarke_block_line(&f, &value[1], &c, &value[0], &none, 0, 0, N);
+    ck_assert(f.lost);
+    f.lost = false;
+  }
   c.low = 2 * WIDTH; /* above all places that are looked at */
   clarke_block_begin(&f, 1, N);
   clarke_block_add(&f, &value[1], &c, &value[0], 0, N);
