@@ -258,6 +258,21 @@ START_TEST(overflows)
   clarke_block_end(&f, &value[1], 0, N);
   ck_assert(f.lost);
   f.lost = false;
+  OK(clarke_sliced_alloc(&f, &value[2], 20, 1, 0));
+  OK(clarke_sliced_alloc(&f, &value[3], 20, 1, 0));
+  for (size_t e = 0; e < 20 * N; e++) { /* whichever it is */
+    const clarke_digits none = {.planes = 0};
+
+    memset(value[2].digit, 0, 20 * N * sizeof *value[2].digit);
+    clarke_block_line(&f, &value[3], &c, &value[2], &none, 0, 0, 20 * N);
+    ck_assert(!f.lost);
+    value[2].digit[e] = 2000;
+    clarke_block_line(&f, &value[3], &c, &value[2], &none, 0, 0, 20 * N);
+    ck_assert(f.lost);
+    f.lost = false;
+  }
+  clarke_sliced_drop(&value[2]);
+  clarke_sliced_drop(&value[3]);
   c.low = 2 * WIDTH; /* above all places that are looked at */
   clarke_block_begin(&f, 1, N);
   clarke_block_add(&f, &value[1], &c, &value[0], 0, N);

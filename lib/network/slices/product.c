@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Doubles of the columns gathered at a time; their number at least. */
+/* Doubles of the columns gathered at a time; their number at least, twice W's rows if these are more: W is packed for each panel. */
 #define PANEL ((size_t)1 << 17)
 #define PANEL_COLUMNS ((size_t)128)
 /* Half the distance from 1 to the next double. */
@@ -497,7 +497,8 @@ static clarke_status
 make_room(clarke_slicing *f, sliced_product *p)
 {
   const clarke_dense *d = p->d;
-  size_t column = p->done.inner * (p->x->planes - p->tail + (p->tail > 0)) * f->n, least = PANEL_COLUMNS / f->n + 1;
+  const size_t column = p->done.inner * (p->x->planes - p->tail + (p->tail > 0)) * f->n;
+  const size_t least = (2 * d->outer > PANEL_COLUMNS ? 2 * d->outer : PANEL_COLUMNS) / f->n + 1;
 
   p->places = PANEL / (column + 1) < least ? least : PANEL / (column + 1);
   p->places = p->places < d->repeat && p->taps == 0 ? p->places : d->repeat;
