@@ -1,6 +1,7 @@
 #include "network/forward.h"
 
 #include "base/stop.h"
+#include "base/wide.h"
 #include "exact/upward.h"
 #include "network/contraction.h"
 #include "network/domain.h"
@@ -16,14 +17,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* CLARKE_OPEN is the least there is. */
+CLARKE_WIDE static clarke_branch
+least_of(const clarke_branch *piece, size_t n)
+{
+  clarke_branch least = 0;
+
+  for (size_t i = 0; i < n; i++)
+    least = piece[i] < least ? piece[i] : least;
+  return least;
+}
+
 bool
 clarke_branches_open(const clarke_branch *piece, size_t n)
 {
-  bool open = false;
-
-  for (size_t i = 0; i < n; i++)
-    open |= piece[i] == CLARKE_OPEN;
-  return open;
+  return least_of(piece, n) == CLARKE_OPEN;
 }
 
 void

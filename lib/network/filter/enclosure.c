@@ -1,6 +1,8 @@
 /* Enclosures of activations in doubles: their room, the bounds of a row, roundings that are added to them. */
 #include "network/filter/enclosure.h"
 
+#include "base/wide.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,14 +119,21 @@ clarke_round_sizes(double *size, size_t n, double operations)
     size[j] = clarke_up_mul(operations * U * (1 + 0x1p-20), size[j]) + 2 * CLARKE_TINY;
 }
 
+CLARKE_WIDE static void
+store_places(clarke_branch *restrict piece, const double *restrict code, size_t n)
+{
+  for (size_t j = 0; j < n; j++)
+    piece[j] = (clarke_branch)code[j];
+}
+
 size_t
 clarke_store_places(clarke_branch *piece, const double *code, size_t n)
 {
   size_t open = 0;
 
-  for (size_t j = 0; j < n; j++)
-    piece[j] = (clarke_branch)code[j];
-  for (size_t j = 0; j < n; j++)
-    open += piece[j] == CLARKE_OPEN;
+  store_places(piece, code, n);
+  if (clarke_branches_open(piece, n)) /* seldom */
+    for (size_t j = 0; j < n; j++)
+      open += piece[j] == CLARKE_OPEN;
   return open;
 }

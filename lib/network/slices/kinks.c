@@ -154,10 +154,10 @@ apply_block(const clarke_slicing *f, clarke_sliced *y, const sliced_pieces *p, c
   float keep[CLARKE_SLICE_BLOCK];
   bool constants = false;
 
-  for (size_t e = 0; e < len; e++) {
+  for (size_t i = 0; i <= p->n_kinks; i++)
+    constants = constants || p->constant[i].planes > 0;
+  for (size_t e = 0; e < len; e++)
     keep[e] = taken[e] >= 0 && p->slope[(size_t)taken[e]] ? 1 : 0;
-    constants = constants || (taken[e] >= 0 && p->constant[(size_t)taken[e]].planes > 0);
-  }
   for (size_t k = 0; k < y->planes; k++) {
     float *digit = y->digit + k * y->rows * f->n + at;
 
