@@ -307,7 +307,8 @@ lower_filled(builder *b)
   need_integers(b, 0);
   size_t rank = whole_list(b, 0, "", list);
   bool floats = with == NULL || (with->real && with->type == FLOAT);
-  need(with == NULL || (with->count == 1 && (floats || with->type == INT64)), "its value is no 64-bit integer, and no float32");
+  need(with == NULL || (with->count == 1 && (floats || with->type == INT64)),
+       "its value is no 64-bit integer, and no float32");
   for (size_t i = 0; i < rank; i++) {
     need(list[i] > 0 && list[i] <= INT32_MAX, "not a shape");
     dims[i] = (size_t)list[i];

@@ -14,7 +14,7 @@ void lower_shape(builder *b);
 void lower_size(builder *b);
 void lower_range(builder *b);
 void lower_whole_product(builder *b); /* ReduceProd */
-void lower_filled(builder *b); /* ConstantOfShape */
+void lower_filled(builder *b);        /* ConstantOfShape */
 void lower_cast(builder *b);
 
 bool of_floats(const builder *b); /* are all inputs constants of float32 that are no parameters? */

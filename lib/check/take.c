@@ -91,7 +91,8 @@ typedef struct {
 static range
 range_of(long from, long to, long by, long length)
 {
-  long back = by < 0, first = within_axis(from, length, 0, length - back), end = within_axis(to, length, -back, length - back);
+  long back = by < 0, first = within_axis(from, length, 0, length - back),
+       end = within_axis(to, length, -back, length - back);
   by = by > length ? length + 1 : by < -length ? -length - 1 : by;
   long count = back ? (first - end - by - 1) / -by : (end - first + by - 1) / by;
   return (range){first, by, count > 0 ? (size_t)count : 0};
