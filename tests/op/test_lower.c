@@ -99,7 +99,6 @@ START_TEST(constants_are_made)
   const clarke_value *v;
   int64_t *out;
 
-  begin();
   ck_assert_int_eq(clarke_lower_floats_filled(&low, 2, shape, -0.75, &error), CLARKE_OK);
   v = &g.values[g.n_values - 1];
   ck_assert(v->constant && v->rank == 2 && v->dims[0] == 2 && v->dims[1] == 3 && v->dtype == CLARKE_F32 && v->parameter == CLARKE_NONE);
@@ -107,8 +106,6 @@ START_TEST(constants_are_made)
     ck_assert(v->real[i] == -0.75);
   ck_assert_int_eq(clarke_lower_floats_filled(&low, 2, none, 0, &error), CLARKE_EINPUT);
   ck_assert_int_eq(clarke_lower_floats_filled(&low, 2, many, 0, &error), CLARKE_EINPUT);
-  end();
-  begin();
   out = clarke_lower_integers_made(&low, CLARKE_I32, 2, shape, &error);
   v = &g.values[g.n_values - 1];
   ck_assert(out != NULL && v->integer == out && v->real == NULL && v->constant && v->count == 6 && v->dtype == CLARKE_I32);
@@ -117,7 +114,6 @@ START_TEST(constants_are_made)
   ck_assert_ptr_null(clarke_lower_integers_made(&low, CLARKE_I64, 2, none, &error));
   says(error.text, "1 to 65536 integers");
   ck_assert_ptr_null(clarke_lower_integers_made(&low, CLARKE_I64, 2, many, &error));
-  end();
 }
 END_TEST
 
