@@ -72,4 +72,19 @@ scene_certify(clarke_certify *c, const scene *s, const clarke_tensors *trace, co
   ck_assert_msg(clarke_certify_run(c, &err) == CLARKE_OK, "%s", err.text);
 }
 
+/* One more tensor, of numbers that float32 has. */
+static inline void
+put(clarke_tensors *ts, const char *name, const long *shape, const double *numbers)
+{
+  clarke_tensor *t;
+
+  ts->tensor = realloc(ts->tensor, (ts->n + 1) * sizeof *ts->tensor);
+  t = &ts->tensor[ts->n++];
+  *t = tensor_of(name, CLARKE_F32, shape);
+  for (size_t e = 0; e < t->count; e++) {
+    ck_assert((double)(float)numbers[e] == numbers[e]);
+    t->real[e] = numbers[e];
+  }
+}
+
 #endif

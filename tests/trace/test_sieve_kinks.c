@@ -27,20 +27,6 @@ typedef struct {
 } change;
 
 static void
-put(clarke_tensors *ts, const char *name, const long *shape, const double *numbers)
-{
-  clarke_tensor *t;
-
-  ts->tensor = realloc(ts->tensor, (ts->n + 1) * sizeof *ts->tensor);
-  t = &ts->tensor[ts->n++];
-  *t = tensor_of(name, CLARKE_F32, shape);
-  for (size_t e = 0; e < t->count; e++) {
-    ck_assert((double)(float)numbers[e] == numbers[e]);
-    t->real[e] = numbers[e];
-  }
-}
-
-static void
 begin(scene *c, const clamp *as, const double *x, const double *y)
 {
   clarke_error err = {CLARKE_OK, ""};

@@ -26,20 +26,6 @@ static const step steps[] = {
 };
 
 static void
-put(clarke_tensors *ts, const char *name, const long *shape, const double *numbers)
-{
-  clarke_tensor *t;
-
-  ts->tensor = realloc(ts->tensor, (ts->n + 1) * sizeof *ts->tensor);
-  t = &ts->tensor[ts->n++];
-  *t = tensor_of(name, CLARKE_F32, shape);
-  for (size_t e = 0; e < t->count; e++) {
-    ck_assert((double)(float)numbers[e] == numbers[e]);
-    t->real[e] = numbers[e];
-  }
-}
-
-static void
 build(scene *c, const step *s)
 {
   const long n = (long)s->n, features = (long)s->features;
