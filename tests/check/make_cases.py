@@ -1620,7 +1620,7 @@ def operators():
 
 OPERATORS = []
 ROUNDED = ["smooth", "softmax-old", "hardswish", "norm-root", "layer", "instance", "group", "trained", "trained-rows",
-           "layer-exact", "functions", "quotients", "divided", "elus", "between", "between-line", "lstm", "gru", "rnn"]
+           "layer-exact", "functions", "quotients", "divided", "elus", "between", "between-line", "lstm", "gru", "rnn", "masked", "counted"]
 
 
 def bound_net(name, patches, v, tail=(), pool=0, relu=True, more=None):
