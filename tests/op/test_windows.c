@@ -1469,18 +1469,18 @@ END_TEST
 START_TEST(slices_of_axes)
 {
   static const struct {
-    int64_t from[2], to[2], by[2];
+    int64_t axes[2], from[2], to[2], by[2];
     size_t n, at[6];
   } slices[] = {
-    {{0, 1}, {1, 4}, {1, 2}, 6, {1, 3, 5, 7, 9, 11}},                        /* [0:1, :, 1:4:2] */
-    {{-1, -1}, {INT64_MIN, -9}, {-2, -3}, 6, {15, 12, 19, 16, 23, 20}},      /* [-1::-2, :, -1::-3] */
+    {{1, -1}, {0, 1}, {1, 4}, {1, 2}, 6, {1, 3, 5, 7, 9, 11}},                        /* [0:1, :, 1:4:2] */
+    {{-1, 1}, {-1, -1}, {-9, INT64_MIN}, {-3, -2}, 6, {15, 12, 19, 16, 23, 20}}, /* [-1::-2, :, -1::-3] */
   };
 
   for (size_t k = 0; k < 2; k++) {
     begin(15, SHAPE(-1, 2, 3, 4,));
     memcpy(model_integers(&m, "from", SHAPE(2,)), slices[k].from, sizeof slices[k].from);
     memcpy(model_integers(&m, "to", SHAPE(2,)), slices[k].to, sizeof slices[k].to);
-    memcpy(model_integers(&m, "axes", SHAPE(2,)), (const int64_t[]){1, -1}, 2 * sizeof(int64_t));
+    memcpy(model_integers(&m, "axes", SHAPE(2,)), slices[k].axes, sizeof slices[k].axes);
     memcpy(model_integers(&m, "by", SHAPE(2,)), slices[k].by, sizeof slices[k].by);
     model_node(&m, "Slice", "x,from,to,axes,by", "y");
     ck_assert_msg(build(SHAPE(2, 2, 3, 4,)) == CLARKE_OK, "%s", error.text);
