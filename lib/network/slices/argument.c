@@ -1,0 +1,120 @@
+/* Digits made others: planes of one width, lowest first, become those of another. */
+#include "network/slices/argument.h"
+
+#include "base/wide.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+CLARKE_WIDE static void
+add_plane(double *to, const float *digit, double unit, size_t n)
+{
+  for (size_t e = 0; e < n; e++)
+    to[e] += unit * (double)digit[e];
+}
+
+/* The multiples of `unit` go to `high`, in its units; what is left to `low`, times place. */
+CLARKE_WIDE static void
+split_plane(double *high, double *low, const float *digit, double unit, double place, size_t n)
+{
+  const double part = 1 / unit;
+
+  for (size_t e = 0; e < n; e++) {
+    const double multiple = clarke_nearest_integer((double)digit[e] * part);
+
+    high[e] += multiple;
+    low[e] += ((double)digit[e] - multiple * unit) * place;
+  }
+}
+
+/* The lowest digit of what is pending, of which the rest stays. */
+CLARKE_WIDE static void
+take_digit(float *to, double *pending, double unit, size_t n)
+{
+  const double part = 1 / unit;
+
+  for (size_t e = 0; e < n; e++) {
+    const double carry = clarke_nearest_integer(pending[e] * part);
+
+    to[e] = (float)(pending[e] - carry * unit);
+    pending[e] = carry;
+  }
+}
+
+CLARKE_WIDE static bool
+is_zero(const double *v, size_t n)
+{
+  bool zero = true;
+
+  for (size_t e = 0; e < n; e++)
+    zero = zero && v[e] == 0;
+  return zero;
+}
+
+/* len entries from `at` on, of at most a block. Each plane of x stands at a place between that of the pending digit and the next: what
+ * is pending has no more bits than two digits. false: something is left. */
+static bool
+recut_block(const clarke_slicing *f, const clarke_sliced *x, clarke_recut *r, size_t at, size_t len)
+{
+  const long width = f->plan->width;
+  const size_t entries = x->rows * f->n, whole = (size_t)((r->cut - x->low) / width);
+  const double unit = ldexp(1, (int)r->width);
+  const int part = (int)((r->cut - x->low) % width);
+  double pending[CLARKE_SLICE_BLOCK] = {0}, tail[CLARKE_SLICE_BLOCK] = {0};
+  size_t j = 0;
+
+  for (size_t k = 0; k < x->planes; k++) {
+    const float *digit = x->digit + k * entries + at;
+    const long place = x->low + width * (long)k;
+
+    if (k < whole)
+      add_plane(tail, digit, ldexp(1, (int)(width * (long)k)), len);
+    else if (k == whole && part > 0)
+      split_plane(pending, tail, digit, ldexp(1, part), ldexp(1, (int)(width * (long)k)), len);
+    else {
+      for (; j < r->planes && r->cut + r->width * (long)(j + 1) <= place; j++)
+        take_digit(r->digit + j * entries + at, pending, unit, len);
+      add_plane(pending, digit, ldexp(1, (int)(place - r->cut - r->width * (long)j)), len);
+    }
+  }
+  for (; j < r->planes; j++)
+    take_digit(r->digit + j * entries + at, pending, unit, len);
+  if (r->tail != NULL)
+    memcpy(r->tail + at, tail, len * sizeof *tail);
+  return is_zero(pending, len) && (r->tail != NULL || is_zero(tail, len));
+}
+
+/* Other digits stand for a number that is off by less than a place: no digits' carry is more. */
+long
+clarke_recut_top(const clarke_slicing *f, const clarke_sliced *x, double largest, long cut)
+{
+  const double most = ldexp(largest + 1, (int)(x->low + f->plan->width * (long)(x->planes - 1)));
+  int top;
+
+  frexp(clarke_slice_up(most + ldexp(1, (int)cut + 1)), &top);
+  return top;
+}
+
+clarke_status
+clarke_recut_make(clarke_slicing *f, const clarke_sliced *x, clarke_recut *r)
+{
+  const size_t entries = x->rows * f->n;
+  bool fits = true;
+
+  r->digit = malloc((r->planes * entries + 1) * sizeof *r->digit);
+  r->tail = r->joined > 0 ? malloc((entries + 1) * sizeof *r->tail) : NULL;
+  if (r->digit == NULL || (r->joined > 0 && r->tail == NULL))
+    return clarke_no_memory(f->err);
+  for (size_t at = 0; at < entries; at += CLARKE_SLICE_BLOCK)
+    fits = recut_block(f, x, r, at, entries - at < CLARKE_SLICE_BLOCK ? entries - at : CLARKE_SLICE_BLOCK) && fits;
+  f->lost = f->lost || !fits;
+  return CLARKE_OK;
+}
+
+void
+clarke_recut_clear(clarke_recut *r)
+{
+  free(r->digit);
+  free(r->tail);
+}

@@ -1,0 +1,22 @@
+/* A product's argument on places of its own, beside those of the pass (docs/filter.md, "Slices"). */
+#ifndef CLARKE_NETWORK_SLICES_ARGUMENT_H
+#define CLARKE_NETWORK_SLICES_ARGUMENT_H
+
+#include "network/slices/slices.h"
+
+/* Entry e of x is the sum over k of digit[k][e] 2^(cut + width k), integers of width bits, and tail[e] 2^(x's low), if there is one:
+ * a double that was rounded joined - 1 times at most. Without a tail cut is x's low. */
+typedef struct {
+  long cut, width;
+  size_t planes, joined;
+  float *digit;
+  double *tail;
+} clarke_recut;
+
+/* The exponent of a power of two above all entries of x, of which largest is that of the highest plane, and 2^(cut + 1) more. */
+long clarke_recut_top(const clarke_slicing *f, const clarke_sliced *x, double largest, long cut);
+/* The digits, whose places and number, and the tail's, are set. Where these are too few f->lost is set. */
+clarke_status clarke_recut_make(clarke_slicing *f, const clarke_sliced *x, clarke_recut *r);
+void clarke_recut_clear(clarke_recut *r);
+
+#endif
