@@ -58,7 +58,7 @@ check_weight(weight_scene *c, size_t apart)
   const clarke_cut_weight *w = &c->w;
   const clarke_dense *d = &c->d;
   const size_t sums = d->blocks * apart;
-  mpq_t *number = clarke_rationals(MOST_NUMBERS), *mass = clarke_rationals(MOST_NUMBERS), term, size;
+  mpq_t *number = clarke_rationals(MOST_NUMBERS), *mass = clarke_rationals(MOST_NUMBERS), *of_lists = clarke_rationals(MOST_NUMBERS), term, size;
 
   mpq_inits(term, size, NULL);
   ck_assert(!c->f.lost && w->dense >= 1 && w->dense <= w->planes && w->begin[d->blocks] == w->n_listed);
@@ -84,6 +84,7 @@ check_weight(weight_scene *c, size_t apart)
       mpq_add(number[at], number[at], term);
       mpq_set_d(size, fabs(e->digit));
       mpq_add(mass[sum], mass[sum], size);
+      mpq_add(of_lists[sum], of_lists[sum], size);
     }
   }
   for (size_t e = 0; e < c->value.count; e++) {
@@ -93,6 +94,8 @@ check_weight(weight_scene *c, size_t apart)
   for (size_t s = 0; s < sums; s++) { /* mass * half a digit + a carry */
     mpq_set_d(term, w->mass);
     ck_assert(mpq_cmp(mass[s], term) <= 0);
+    mpq_set_d(term, w->of_lists);
+    ck_assert(mpq_cmp(of_lists[s], term) <= 0);
     mpq_mul_2exp(mass[s], mass[s], (mp_bitcnt_t)w->width - 1);
     mpq_set_d(term, ldexp(1, 53 - (int)w->width));
     mpq_add(mass[s], mass[s], term);
@@ -101,6 +104,7 @@ check_weight(weight_scene *c, size_t apart)
   }
   clarke_rationals_free(number, MOST_NUMBERS);
   clarke_rationals_free(mass, MOST_NUMBERS);
+  clarke_rationals_free(of_lists, MOST_NUMBERS);
   mpq_clears(term, size, NULL);
 }
 

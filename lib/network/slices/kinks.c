@@ -1,6 +1,8 @@
 /* Steps with kinks in slices: places that the filter left open, and the values of the pieces that are known. */
 #include "network/slices/slices.h"
 
+#include "base/wide.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +35,7 @@ typedef struct {
   double unit;                   /* of the lowest place */
   bool at_zero[CLARKE_MAX_KINKS];
   bool constants;                   /* some piece has one */
+  double worst;                     /* the largest error of an argument */
 } sliced_pieces;
 
 /* On the places of x: kinks and constants are off by half a lowest place. */
@@ -119,6 +122,21 @@ measure_entry(const clarke_slicing *f, const clarke_sliced *x, const sliced_piec
   }
 }
 
+/* Where every entry of a block is open, and farther from 0, the only kink, than any error: the signs decide. */
+CLARKE_WIDE static bool
+decide_signs(const sliced_pieces *p, const double *v, clarke_branch *piece, clarke_branch *taken, size_t len)
+{
+  size_t others = 0;
+
+  for (size_t e = 0; e < len; e++)
+    others += !(fabs(v[e]) * (1 - SLACK) > p->worst) | (taken[e] != CLARKE_OPEN);
+  if (others > 0)
+    return false;
+  for (size_t e = 0; e < len; e++)
+    piece[e] = taken[e] = v[e] > 0;
+  return true;
+}
+
 /* Open places of a block, as far as bounds tell; taken: the piece of each entry, the nearest where it stays open. */
 static void
 decide_block(const clarke_slicing *f, const clarke_sliced *x, const sliced_pieces *p, clarke_branch *piece, clarke_branch *taken,
@@ -131,6 +149,8 @@ decide_block(const clarke_slicing *f, const clarke_sliced *x, const sliced_piece
   if (!clarke_branches_open(taken, len))
     return;
   clarke_sliced_doubles(f, x, at, len, v);
+  if (p->n_kinks == 1 && p->at_zero[0] && f->margin == NULL && decide_signs(p, v, piece + at, taken, len))
+    return;
   for (size_t e = 0, column = at % f->n; e < len; e++, column = column + 1 < f->n ? column + 1 : 0) {
     bool known = true;
     size_t found;
@@ -226,6 +246,8 @@ clarke_slices_piecewise(clarke_slicing *f, const clarke_step *s)
   status = clarke_sliced_inherit(f, y, s->in[0].value);
   if (status == CLARKE_OK)
     status = widen(f, y, &p);
+  for (size_t j = 0; j < f->lanes && status == CLARKE_OK; j++)
+    p.worst = fmax(p.worst, y->most[j]);
   for (size_t e = 0; e < y->rows * f->n && status == CLARKE_OK; e += CLARKE_SLICE_BLOCK) {
     const size_t left = y->rows * f->n - e, len = left < CLARKE_SLICE_BLOCK ? left : CLARKE_SLICE_BLOCK;
 

@@ -250,14 +250,13 @@ hand_on(const clarke_slicing *f, pending *q, long place)
   return true;
 }
 
-CLARKE_WIDE static bool
+static bool
 is_zero(const double *v, size_t n)
 {
-  bool zero = true;
-
   for (size_t e = 0; e < n; e++)
-    zero = zero && v[e] == 0;
-  return zero;
+    if (v[e] != 0)
+      return false;
+  return true;
 }
 
 /* Sums become digits of y: rows of `width` columns of block b, from `out` on. */

@@ -121,10 +121,14 @@ apply_piece(float *y, const float *x, const float *from, const float coef[2], si
   }
 }
 
+/* Entries whose pieces are applied one after another, for them to be near. */
+#define TOGETHER ((size_t)4096)
+
 /* Pieces without a square. */
 static void
 apply_pieces(const floats *f, const clarke_step *s, float *y)
 {
+  const size_t entries = f->g->values[s->out].count * f->n;
   const float *x = f->y[s->in[0].value];
   float kink[CLARKE_MAX_KINKS], coef[CLARKE_MAX_KINKS + 1][2];
 
@@ -133,8 +137,9 @@ apply_pieces(const floats *f, const clarke_step *s, float *y)
   for (size_t k = 0; k <= s->pieces.n_kinks; k++)
     for (size_t d = 0; d < 2; d++)
       coef[k][d] = (float)mpq_get_d(s->pieces.coef[k][d]);
-  for (size_t k = 0; k <= s->pieces.n_kinks; k++) /* each from its kink on */
-    apply_piece(y, x, k > 0 ? &kink[k - 1] : NULL, coef[k], f->g->values[s->out].count * f->n);
+  for (size_t e = 0; e < entries; e += TOGETHER)
+    for (size_t k = 0; k <= s->pieces.n_kinks; k++) /* each from its kink on */
+      apply_piece(y + e, x + e, k > 0 ? &kink[k - 1] : NULL, coef[k], entries - e < TOGETHER ? entries - e : TOGETHER);
 }
 
 static void
