@@ -29,8 +29,10 @@ entry_value(mpq_t value, const clarke_slicing *f, const clarke_sliced *v, size_t
   mpq_init(digit);
   mpq_set_ui(value, 0, 1);
   for (size_t k = 0; k < v->planes; k++) {
-    mpq_set_d(digit, ldexp((double)v->digit[k * v->rows * f->n + e], (int)(v->low + f->plan->width * (long)k)));
-    ck_assert(fabsf(v->digit[k * v->rows * f->n + e]) <= ldexpf(1, (int)f->plan->width - 1));
+    const float here = v->digit[k * v->rows * f->n + e];
+
+    mpq_set_d(digit, ldexp((double)here, (int)(v->low + f->plan->width * (long)k)));
+    ck_assert(here == rintf(here) && fabsf(here) <= ldexpf(1, (int)f->plan->width - 1));
     mpq_add(value, value, digit);
   }
   mpq_clear(digit);
@@ -395,6 +397,32 @@ START_TEST(bounds_hold_in_segments)
 }
 END_TEST
 
+/* Pieces that shift what they keep are not followed. */
+static void
+grow_shifted(growing *g, uint64_t *state, double (*number)(uint64_t *state))
+{
+  size_t dims[1] = {1 + draw_below(state, 3)};
+
+  grow_begin(g, state, number, 1, dims);
+  for (size_t n = 1 + draw_below(state, 3); n > 0; n--) {
+    clarke_model_node *node;
+
+    grow_dense(g, 1 + draw_below(state, 3));
+    node = grow_node(g, "HardSigmoid", NULL, false);
+    attr_float(node, "alpha", 1);
+    attr_float(node, "beta", draw_below(state, 2) ? 0 : 0.25);
+  }
+  grow_dense(g, 2);
+  grow_node(g, "Relu", NULL, false);
+  model_output(&g->m, g->at);
+}
+
+START_TEST(shifted_pieces)
+{
+  compare_networks(grow_shifted, weight_like, 73, 300, false);
+}
+END_TEST
+
 START_TEST(bounds_hold_where_roundings_add_up)
 {
   ck_assert(compare_networks(grow_convolutional, aligned, 9, 1500, false).nearest > 0.2);
@@ -750,6 +778,7 @@ main(void)
   tcase_add_test(tcase, bounds_hold_where_segments_add_up);
   tcase_add_test(tcase, segments_are_of_what_is_joined);
   tcase_add_test(tcase, segments_are_apart);
+  tcase_add_test(tcase, shifted_pieces);
   tcase_add_test(tcase, bounds_hold_where_roundings_add_up);
   tcase_add_test(tcase, bounds_hold_of_products_in_doubles);
   tcase_add_test(tcase, bounds_hold_where_errors_move_deviations);

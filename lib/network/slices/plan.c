@@ -19,7 +19,7 @@
 /* What a plane of an entry costs outside of products, in multiplications. */
 #define PLANE_WORK 32
 
-/* Pieces of slope 0 or 1 whose kinks and constants are doubles. */
+/* Pieces of slope 0 or 1 whose kinks and constants are doubles; those of slope 1 shift nothing. */
 static bool
 pieces_serve(const clarke_pieces *p)
 {
@@ -28,7 +28,8 @@ pieces_serve(const clarke_pieces *p)
 
   mpq_init(near);
   for (size_t k = 0; k <= p->n_kinks; k++) {
-    serve = serve && mpq_sgn(p->coef[k][2]) == 0 && (mpq_sgn(p->coef[k][1]) == 0 || mpq_cmp_ui(p->coef[k][1], 1, 1) == 0);
+    serve = serve && mpq_sgn(p->coef[k][2]) == 0 &&
+            (mpq_sgn(p->coef[k][1]) == 0 || (mpq_cmp_ui(p->coef[k][1], 1, 1) == 0 && mpq_sgn(p->coef[k][0]) == 0));
     mpq_set_d(near, mpq_get_d(p->coef[k][0]));
     serve = serve && mpq_equal(near, p->coef[k][0]);
     if (k < p->n_kinks) {
