@@ -233,11 +233,34 @@ draw_extremes(clarke_sliced *v, size_t rows, size_t planes, uint64_t *state)
 static double
 largest_of(const clarke_sliced *v)
 {
-  double most = 0;
+  double largest, norm, most = 0, squares = 0;
 
-  for (size_t e = 0; e < v->rows * N; e++)
-    most = fmax(most, fabs((double)v->digit[(v->planes - 1) * v->rows * N + e]));
-  return most;
+  for (size_t e = 0; e < v->rows * N; e++) {
+    const double digit = (double)v->digit[(v->planes - 1) * v->rows * N + e];
+
+    most = fmax(most, fabs(digit));
+    squares += digit * digit;
+  }
+  clarke_plane_measure(&f, v, v->planes - 1, &largest, &norm);
+  ck_assert(largest == most && norm >= sqrt(squares) * (1 - 0x1p-50) && norm <= sqrt(squares) * (1 + 0x1p-30));
+  return largest;
+}
+
+/* What is said of a tail holds, and says little more than that its digits may be. */
+static void
+check_tail(const clarke_sliced *x, const clarke_recut *r, long bits)
+{
+  clarke_tail_bound b = {0};
+  double squares = 0;
+
+  for (size_t k = 0; k < r->joined; k++)
+    b = clarke_tail_grow(&f, x, b, k, bits - WIDTH * (long)k < WIDTH ? bits - WIDTH * (long)k : WIDTH);
+  for (size_t e = 0; e < x->rows * N; e++) {
+    ck_assert(fabs(r->tail[e]) <= b.size);
+    squares += r->tail[e] * r->tail[e];
+  }
+  ck_assert(sqrt(squares) * (1 - 0x1p-40) <= b.norm);
+  ck_assert(b.size <= ldexp(1.51, (int)bits - 1) && b.norm <= ldexp(1.51, (int)bits - 1) * sqrt((double)(x->rows * N)));
 }
 
 /* Digits on other places, and a tail, make up the same number; the tail rounds where it has more bits than a double. */
@@ -261,6 +284,8 @@ START_TEST(recut)
     r.planes = r.joined == planes && bits % WIDTH == 0 ? 0 : (size_t)((top - r.cut + r.width) / r.width);
     OK(clarke_recut_make(&f, x, &r));
     ck_assert(!f.lost && (r.tail != NULL) == (bits > 0));
+    if (r.tail != NULL)
+      check_tail(x, &r, bits);
     for (size_t e = 0; e < rows * N; e++) {
       of_entry(truth, x, e);
       ck_assert(fabs(mpq_get_d(truth)) < ldexp(1, (int)top));
@@ -395,7 +420,7 @@ START_TEST(products_of_extremes)
       product_truth(want, &c, j);
       check_within(have, want, y->low <= least ? 0 : 1.1, y->low);
       for (size_t k = 0; k < y->planes; k++)
-        ck_assert(fabsf(y->digit[k * N + j]) <= 1 << (WIDTH - 1));
+        ck_assert(fabsf(y->digit[k * N + j]) <= 1 << (WIDTH - 1) && y->digit[k * N + j] == rintf(y->digit[k * N + j]));
     }
     whole += y->low <= least;
     y->planes = 1 + draw_below(&state, 3); /* too few: that is seen */

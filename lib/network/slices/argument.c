@@ -85,6 +85,63 @@ recut_block(const clarke_slicing *f, const clarke_sliced *x, clarke_recut *r, si
   return is_zero(pending, len) && (r->tail != NULL || is_zero(tail, len));
 }
 
+/* --- sizes ----------------------------------------------------------------------------------- */
+
+/* The sum of the squares of a block's digits, which is exact: 2^8 of at most 2^42; *most: at least what it was and each |digit|. */
+CLARKE_WIDE static double
+measure_block(const float *digit, size_t len, float *most)
+{
+  double square[8] = {0}, sum = 0;
+  float part[8] = {0};
+  size_t i = 0;
+
+  for (; i + 8 <= len; i += 8)
+    for (size_t l = 0; l < 8; l++) {
+      const float size = fabsf(digit[i + l]);
+
+      part[l] = size > part[l] ? size : part[l];
+      square[l] += (double)size * (double)size;
+    }
+  for (; i < len; i++) {
+    part[0] = fabsf(digit[i]) > part[0] ? fabsf(digit[i]) : part[0];
+    square[0] += (double)digit[i] * (double)digit[i];
+  }
+  for (size_t l = 0; l < 8; l++) {
+    *most = part[l] > *most ? part[l] : *most;
+    sum += square[l];
+  }
+  return sum;
+}
+
+void
+clarke_plane_measure(const clarke_slicing *f, const clarke_sliced *x, size_t plane, double *largest, double *norm)
+{
+  const float *digit = x->digit + plane * x->rows * f->n;
+  double square = 0;
+  float most = 0;
+
+  for (size_t e = 0; e < x->rows * f->n; e += CLARKE_SLICE_BLOCK) {
+    const size_t left = x->rows * f->n - e;
+
+    square += measure_block(digit + e, left < CLARKE_SLICE_BLOCK ? left : CLARKE_SLICE_BLOCK, &most);
+  }
+  *largest = (double)most;
+  *norm = sqrt(square) * (1 + 0x1p-40 + (double)(x->rows * f->n) * 0x1p-53);
+}
+
+clarke_tail_bound
+clarke_tail_grow(const clarke_slicing *f, const clarke_sliced *x, clarke_tail_bound below, size_t plane, long bits)
+{
+  const double place = ldexp(1, (int)(f->plan->width * (long)plane)), most = ldexp(place, (int)bits - 1);
+  const double entries = (double)x->rows * (double)f->n;
+  double largest, norm;
+
+  if (bits < f->plan->width) /* the nearest multiple of 2^bits is no farther */
+    return (clarke_tail_bound){clarke_slice_up(below.size + most), clarke_slice_up(below.norm + clarke_slice_up(most * sqrt(entries)))};
+  clarke_plane_measure(f, x, plane, &largest, &norm);
+  return (clarke_tail_bound){clarke_slice_up(below.size + largest * place), clarke_slice_up(below.norm + norm * place)};
+}
+
 /* Other digits stand for a number that is off by less than a place: no digits' carry is more. */
 long
 clarke_recut_top(const clarke_slicing *f, const clarke_sliced *x, double largest, long cut)

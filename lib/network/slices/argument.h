@@ -13,6 +13,15 @@ typedef struct {
   double *tail;
 } clarke_recut;
 
+/* Upper bounds of a plane's largest digit, and of the norm of all. */
+void clarke_plane_measure(const clarke_slicing *f, const clarke_sliced *x, size_t plane, double *largest, double *norm);
+/* At least the size of a tail's entry, and the norm of all, in x's lowest places. */
+typedef struct {
+  double size, norm;
+} clarke_tail_bound;
+/* The planes below, and the lowest bits of this one: all of them, or less. */
+clarke_tail_bound clarke_tail_grow(const clarke_slicing *f, const clarke_sliced *x, clarke_tail_bound below, size_t plane, long bits);
+
 /* The exponent of a power of two above all entries of x, of which largest is that of the highest plane, and 2^(cut + 1) more. */
 long clarke_recut_top(const clarke_slicing *f, const clarke_sliced *x, double largest, long cut);
 /* The digits, whose places and number, and the tail's, are set. Where these are too few f->lost is set. */

@@ -122,18 +122,38 @@ measure_entry(const clarke_slicing *f, const clarke_sliced *x, const sliced_piec
   }
 }
 
-/* Where every entry of a block is open, and farther from 0, the only kink, than any error: the signs decide. */
-CLARKE_WIDE static bool
-decide_signs(const sliced_pieces *p, const double *v, clarke_branch *piece, clarke_branch *taken, size_t len)
+/* Entries that are not farther from the kink than `off`, as doubles tell; slack: of their own rounding. */
+CLARKE_WIDE static size_t
+count_near(const double *v, double kink, double off, double slack, size_t len)
 {
-  size_t others = 0;
+  size_t near = 0;
 
   for (size_t e = 0; e < len; e++)
-    others += !(fabs(v[e]) * (1 - SLACK) > p->worst) | (taken[e] != CLARKE_OPEN);
-  if (others > 0)
-    return false;
+    near += !((fabs(v[e] - kink) - slack * (fabs(v[e]) + fabs(kink))) * (1 - SLACK) > off);
+  return near;
+}
+
+CLARKE_WIDE static void
+count_below(clarke_branch *to, const double *v, double kink, size_t len)
+{
   for (size_t e = 0; e < len; e++)
-    piece[e] = taken[e] = v[e] > 0;
+    to[e] = (clarke_branch)(to[e] + (v[e] > kink));
+}
+
+/* Where every entry of a block is open, and plainly farther from every kink than any error: its piece is told by doubles. */
+static bool
+decide_plainly(const sliced_pieces *p, const double *v, clarke_branch *piece, clarke_branch *taken, size_t len)
+{
+  for (size_t e = 0; e < len; e++)
+    if (taken[e] != CLARKE_OPEN)
+      return false;
+  for (size_t k = 0; k < p->n_kinks; k++)
+    if (count_near(v, p->near[k], p->at_zero[k] ? p->worst : clarke_slice_up(p->worst + p->unit), p->at_zero[k] ? 0 : 0x1p-44, len) > 0)
+      return false;
+  memset(taken, 0, len * sizeof *taken);
+  for (size_t k = 0; k < p->n_kinks; k++)
+    count_below(taken, v, p->near[k], len);
+  memcpy(piece, taken, len * sizeof *taken);
   return true;
 }
 
@@ -149,7 +169,7 @@ decide_block(const clarke_slicing *f, const clarke_sliced *x, const sliced_piece
   if (!clarke_branches_open(taken, len))
     return;
   clarke_sliced_doubles(f, x, at, len, v);
-  if (p->n_kinks == 1 && p->at_zero[0] && f->margin == NULL && decide_signs(p, v, piece + at, taken, len))
+  if (f->margin == NULL && decide_plainly(p, v, piece + at, taken, len))
     return;
   for (size_t e = 0, column = at % f->n; e < len; e++, column = column + 1 < f->n ? column + 1 : 0) {
     bool known = true;
@@ -167,28 +187,35 @@ decide_block(const clarke_slicing *f, const clarke_sliced *x, const sliced_piece
   }
 }
 
+CLARKE_WIDE static void
+keep_digits(float *digit, const float *keep, size_t len)
+{
+  for (size_t e = 0; e < len; e++)
+    digit[e] = keep[e] * digit[e];
+}
+
+CLARKE_WIDE static void
+put_constant(float *digit, const clarke_branch *taken, clarke_branch piece, float constant, size_t len)
+{
+  for (size_t e = 0; e < len; e++)
+    digit[e] = taken[e] == piece ? constant : digit[e];
+}
+
 /* The pieces' values in place of their arguments. */
 static void
 apply_block(const clarke_slicing *f, clarke_sliced *y, const sliced_pieces *p, const clarke_branch *taken, size_t at, size_t len)
 {
   float keep[CLARKE_SLICE_BLOCK];
-  bool constants = false;
 
-  for (size_t i = 0; i <= p->n_kinks; i++)
-    constants = constants || p->constant[i].planes > 0;
   for (size_t e = 0; e < len; e++)
     keep[e] = taken[e] >= 0 && p->slope[(size_t)taken[e]] ? 1 : 0;
   for (size_t k = 0; k < y->planes; k++) {
     float *digit = y->digit + k * y->rows * f->n + at;
 
-    for (size_t e = 0; e < len; e++)
-      digit[e] = keep[e] * digit[e];
-    for (size_t e = 0; e < len && constants; e++) {
-      const clarke_digits *c = &p->constant[taken[e] >= 0 ? (size_t)taken[e] : 0];
-
-      if (keep[e] == 0)
-        digit[e] = k < c->planes ? (float)c->digit[k] : 0;
-    }
+    keep_digits(digit, keep, len);
+    for (size_t i = 0; i <= p->n_kinks; i++)
+      if (!p->slope[i] && k < p->constant[i].planes)
+        put_constant(digit, taken, (clarke_branch)i, (float)p->constant[i].digit[k], len);
   }
 }
 

@@ -1,7 +1,6 @@
 /* Products in slices: how finely W and its argument are cut, and what that loses (docs/filter.md, "Slices"). */
 #include "network/slices/multiply.h"
 
-#include "base/wide.h"
 #include "network/convolution_norm.h"
 
 #include <math.h>
@@ -12,8 +11,6 @@
 #define PANEL_COLUMNS ((size_t)128)
 /* Half the distance from 1 to the next double. */
 #define U 0x1p-53
-/* Planes of y at least: a tail goes to two, and is carried to the next. */
-#define LEAST_PLANES 3
 
 static void
 product_clear(clarke_slice_product *p)
@@ -28,49 +25,6 @@ product_clear(clarke_slice_product *p)
 }
 
 /* --- what is cut ------------------------------------------------------------------------------ */
-
-/* The sum of the squares of a block's digits, which is exact: 2^8 of at most 2^42; *most: at least what it was and each |digit|. */
-CLARKE_WIDE static double
-measure_block(const float *digit, size_t len, float *most)
-{
-  double square[8] = {0}, sum = 0;
-  float part[8] = {0};
-  size_t i = 0;
-
-  for (; i + 8 <= len; i += 8)
-    for (size_t l = 0; l < 8; l++) {
-      const float size = fabsf(digit[i + l]);
-
-      part[l] = size > part[l] ? size : part[l];
-      square[l] += (double)size * (double)size;
-    }
-  for (; i < len; i++) {
-    part[0] = fabsf(digit[i]) > part[0] ? fabsf(digit[i]) : part[0];
-    square[0] += (double)digit[i] * (double)digit[i];
-  }
-  for (size_t l = 0; l < 8; l++) {
-    *most = part[l] > *most ? part[l] : *most;
-    sum += square[l];
-  }
-  return sum;
-}
-
-/* Upper bounds of a plane's largest digit, and of the norm of all. */
-static void
-measure_plane(const clarke_slicing *f, const clarke_sliced *x, size_t plane, double *largest, double *norm)
-{
-  const float *digit = x->digit + plane * x->rows * f->n;
-  double square = 0;
-  float most = 0;
-
-  for (size_t e = 0; e < x->rows * f->n; e += CLARKE_SLICE_BLOCK) {
-    const size_t left = x->rows * f->n - e;
-
-    square += measure_block(digit + e, left < CLARKE_SLICE_BLOCK ? left : CLARKE_SLICE_BLOCK, &most);
-  }
-  *largest = (double)most;
-  *norm = sqrt(square) * (1 + 0x1p-40 + (double)(x->rows * f->n) * 0x1p-53);
-}
 
 /* Products and sums that round an entry of W times the tail. */
 static size_t
@@ -87,17 +41,16 @@ typedef struct {
   double root;       /* of y's entries */
   double allowed;    /* the norm of all errors */
   double product;    /* the most that an entry of the product may be */
-} tail_bounds;
+} product_bounds;
 
-/* Is a tail of so many planes, entries of at most `size` and all of that norm, in x's lowest places, near enough? Then it is off
- * by no more than *off an entry, *off_norm all. */
+/* Is a tail of so many planes near enough? Then it is off by no more than *off an entry, *off_norm all. */
 static bool
-tail_fits(const tail_bounds *b, size_t joined, double size, double norm, double *off, double *off_norm)
+tail_fits(const product_bounds *b, size_t joined, const clarke_tail_bound *tail, double *off, double *off_norm)
 {
   const double gamma = (double)(roundings(b->inner) + joined + 7) * U * (1 + 0x1p-20);
-  const double product = clarke_slice_up(clarke_slice_up(b->most * size) * b->unit);
+  const double product = clarke_slice_up(clarke_slice_up(b->most * tail->size) * b->unit);
   const double here = clarke_slice_up(gamma * product);
-  const double all = clarke_slice_up(fmin(here * b->root, gamma * clarke_slice_up(clarke_slice_up(b->all * norm) * b->unit)));
+  const double all = clarke_slice_up(fmin(here * b->root, gamma * clarke_slice_up(clarke_slice_up(b->all * tail->norm) * b->unit)));
 
   if (!(product <= b->product && all <= b->allowed))
     return false;
@@ -108,30 +61,24 @@ tail_fits(const tail_bounds *b, size_t joined, double size, double norm, double 
 
 /* The largest tail of x that is near enough: whole planes, and the lower bits of the next. */
 static void
-choose_tail(const clarke_slicing *f, const tail_bounds *b, clarke_slice_product *p)
+choose_tail(const clarke_slicing *f, const product_bounds *b, clarke_slice_product *p)
 {
   const long width = f->plan->width;
-  const double entries = (double)p->x->rows * (double)f->n;
-  double size = 0, norm = 0; /* at least those of an entry of whole planes, and of all */
+  clarke_tail_bound whole = {0};
 
   for (size_t k = 0; k < p->x->planes; k++) {
-    const double place = ldexp(1, (int)(width * (long)k));
-    double largest, of_plane;
+    const clarke_tail_bound next = clarke_tail_grow(f, p->x, whole, k, width);
 
-    measure_plane(f, p->x, k, &largest, &of_plane);
-    if (tail_fits(b, k + 1, clarke_slice_up(size + largest * place), clarke_slice_up(norm + of_plane * place), &p->off,
-                  &p->off_norm)) {
-      size = clarke_slice_up(size + largest * place);
-      norm = clarke_slice_up(norm + of_plane * place);
+    if (tail_fits(b, k + 1, &next, &p->off, &p->off_norm)) {
+      whole = next;
       p->cut.cut = p->x->low + width * (long)(k + 1);
       p->cut.joined = k + 1;
       continue;
     }
-    for (long bits = width - 1; bits > 0; bits--) { /* of which the lowest are at most half their place */
-      const double most = ldexp(place, (int)bits - 1);
+    for (long bits = width - 1; bits > 0; bits--) {
+      const clarke_tail_bound tail = clarke_tail_grow(f, p->x, whole, k, bits);
 
-      if (tail_fits(b, k + 1, clarke_slice_up(size + most), clarke_slice_up(norm + clarke_slice_up(most * sqrt(entries))), &p->off,
-                    &p->off_norm)) {
+      if (tail_fits(b, k + 1, &tail, &p->off, &p->off_norm)) {
         p->cut.cut = p->x->low + width * (long)k + bits;
         p->cut.joined = k + 1;
         break;
@@ -150,7 +97,7 @@ bits_above(const clarke_slicing *f, const clarke_slice_product *p, long cut)
 
 /* W and x are cut for the fewest products, with a tail or without. */
 static clarke_status
-choose_cuts(clarke_slicing *f, const clarke_weight_bits *bits, const tail_bounds *b, clarke_slice_product *p)
+choose_cuts(clarke_slicing *f, const clarke_weight_bits *bits, const product_bounds *b, clarke_slice_product *p)
 {
   double with = INFINITY, without;
   clarke_cut_weight whole = {0};
@@ -343,7 +290,7 @@ place_product(clarke_slicing *f, const clarke_step *s, const clarke_weight_bits 
   const double x = ldexp(p->largest + 1, (int)(p->x->low + width * (long)(p->x->planes - 1)));
   const double sum = clarke_slice_up(f->plan->growths->growth[s - f->g->steps][0].most * x);
   const double most = clarke_slice_up(sum + ldexp(4, (int)low));
-  long planes = LEAST_PLANES;
+  long planes = 1;
   int top;
 
   if (!(most <= 0x1p500)) {
@@ -363,16 +310,16 @@ prepare(clarke_slicing *f, const clarke_step *s, double gathered, clarke_slice_p
   const size_t i = (size_t)(s - f->g->steps);
   const clarke_value *v = &f->g->values[s->dense.weight];
   clarke_weight_bits bits;
-  tail_bounds b;
+  product_bounds b;
   double unused;
   clarke_status status;
 
   clarke_weight_bits_count(&bits, v->real, v->count);
-  measure_plane(f, p->x, p->x->planes - 1, &p->largest, &unused);
+  clarke_plane_measure(f, p->x, p->x->planes - 1, &p->largest, &unused);
   status = place_product(f, s, &bits, p, y);
   if (status != CLARKE_OK)
     return status;
-  b = (tail_bounds){.inner = s->dense.inner,
+  b = (product_bounds){.inner = s->dense.inner,
                     .most = f->plan->growths->growth[i][0].most,
                     .all = f->plan->growths->size[i] * gathered,
                     .unit = ldexp(1, (int)(p->x->low - y->low)),
