@@ -290,6 +290,7 @@ START_TEST(bounds_hold_where_outputs_are_few)
 {
   compare_networks(grow_narrowing, weight_like, 67, 300, false);
   compare_networks(grow_narrowing, aligned, 69, 100, true);
+  compare_networks(grow_narrowing, aligned, 75, 100, false);
 }
 END_TEST
 

@@ -43,17 +43,17 @@ take_digit(float *to, double *pending, double unit, size_t n)
 }
 
 CLARKE_WIDE static bool
-is_zero(const double *v, size_t n)
+is_within(const double *v, double size, size_t n)
 {
-  bool zero = true;
+  size_t beyond = 0;
 
   for (size_t e = 0; e < n; e++)
-    zero = zero && v[e] == 0;
-  return zero;
+    beyond += !(fabs(v[e]) <= size);
+  return beyond == 0;
 }
 
 /* len entries from `at` on, of at most a block. Each plane of x stands at a place between that of the pending digit and the next: what
- * is pending has no more bits than two digits. false: something is left. */
+ * is pending has no more bits than two digits. false: something is left, or the tail is too large. */
 static bool
 recut_block(const clarke_slicing *f, const clarke_sliced *x, clarke_recut *r, size_t at, size_t len)
 {
@@ -82,7 +82,7 @@ recut_block(const clarke_slicing *f, const clarke_sliced *x, clarke_recut *r, si
     take_digit(r->digit + j * entries + at, pending, unit, len);
   if (r->tail != NULL)
     memcpy(r->tail + at, tail, len * sizeof *tail);
-  return is_zero(pending, len) && (r->tail != NULL || is_zero(tail, len));
+  return is_within(pending, 0, len) && is_within(tail, r->bound.size, len);
 }
 
 /* --- sizes ----------------------------------------------------------------------------------- */

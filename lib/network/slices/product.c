@@ -70,7 +70,7 @@ choose_tail(const clarke_slicing *f, const product_bounds *b, clarke_slice_produ
     const clarke_tail_bound next = clarke_tail_grow(f, p->x, whole, k, width);
 
     if (tail_fits(b, k + 1, &next, &p->off, &p->off_norm)) {
-      whole = next;
+      p->cut.bound = whole = next;
       p->cut.cut = p->x->low + width * (long)(k + 1);
       p->cut.joined = k + 1;
       continue;
@@ -79,6 +79,7 @@ choose_tail(const clarke_slicing *f, const product_bounds *b, clarke_slice_produ
       const clarke_tail_bound tail = clarke_tail_grow(f, p->x, whole, k, bits);
 
       if (tail_fits(b, k + 1, &tail, &p->off, &p->off_norm)) {
+        p->cut.bound = tail;
         p->cut.cut = p->x->low + width * (long)k + bits;
         p->cut.joined = k + 1;
         break;
@@ -115,6 +116,7 @@ choose_cuts(clarke_slicing *f, const clarke_weight_bits *bits, const product_bou
   p->w = whole;
   p->cut.cut = p->x->low;
   p->cut.joined = 0;
+  p->cut.bound = (clarke_tail_bound){0};
   p->off = p->off_norm = 0;
   return CLARKE_OK;
 }

@@ -108,16 +108,21 @@ multiply(const floats *f, const clarke_step *s, float *y, clarke_error *err)
   return CLARKE_OK;
 }
 
-/* One piece, of the entries above `from`; the first, of all. */
 CLARKE_WIDE static void
-apply_piece(float *y, const float *x, const float *from, const float coef[2], size_t n)
+apply_first(float *y, const float *x, float shift, float slope, size_t n)
 {
-  for (size_t e = 0; e < n && from == NULL; e++)
-    y[e] = coef[0] + coef[1] * x[e];
-  for (size_t e = 0; e < n && from != NULL; e++) {
-    const float here = coef[0] + coef[1] * x[e];
+  for (size_t e = 0; e < n; e++)
+    y[e] = shift + slope * x[e];
+}
 
-    y[e] = x[e] > *from ? here : y[e];
+/* One piece, of the entries above `from`; both are computed, for no branch to be guessed. */
+CLARKE_WIDE static void
+apply_above(float *y, const float *x, float from, float shift, float slope, size_t n)
+{
+  for (size_t e = 0; e < n; e++) {
+    const float above = x[e] > from ? 1 : 0;
+
+    y[e] = above * (shift + slope * x[e]) + (1 - above) * y[e];
   }
 }
 
@@ -137,9 +142,13 @@ apply_pieces(const floats *f, const clarke_step *s, float *y)
   for (size_t k = 0; k <= s->pieces.n_kinks; k++)
     for (size_t d = 0; d < 2; d++)
       coef[k][d] = (float)mpq_get_d(s->pieces.coef[k][d]);
-  for (size_t e = 0; e < entries; e += TOGETHER)
-    for (size_t k = 0; k <= s->pieces.n_kinks; k++) /* each from its kink on */
-      apply_piece(y + e, x + e, k > 0 ? &kink[k - 1] : NULL, coef[k], entries - e < TOGETHER ? entries - e : TOGETHER);
+  for (size_t e = 0; e < entries; e += TOGETHER) {
+    const size_t n = entries - e < TOGETHER ? entries - e : TOGETHER;
+
+    apply_first(y + e, x + e, coef[0][0], coef[0][1], n);
+    for (size_t k = 0; k < s->pieces.n_kinks; k++) /* each from its kink on */
+      apply_above(y + e, x + e, kink[k], coef[k + 1][0], coef[k + 1][1], n);
+  }
 }
 
 static void
