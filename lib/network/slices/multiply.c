@@ -54,6 +54,13 @@ gather_columns(const clarke_slicing *f, const clarke_slice_product *p, size_t b,
   }
 }
 
+CLARKE_WIDE static void
+add_numbers(double *to, const double *from, size_t n)
+{
+  for (size_t e = 0; e < n; e++)
+    to[e] += from[e];
+}
+
 /* Columns' tails, and W times them: longer sums in parts, which are near when they are added. */
 static void
 multiply_tail(const clarke_slicing *f, const clarke_slice_product *p, long low, size_t b, size_t first, size_t places)
@@ -78,19 +85,12 @@ multiply_tail(const clarke_slicing *f, const clarke_slice_product *p, long low, 
                 ldexp(1, (int)(p->x->low - low)), w + (d->transposed ? k * d->outer : k),
                 (int)(d->transposed ? d->outer : d->inner), to + k * width, (int)width, 0, k == 0 ? p->rest : p->part,
                 (int)width);
-    for (size_t e = 0; e < d->outer * width && k > 0; e++)
-      p->rest[e] += p->part[e];
+    if (k > 0)
+      add_numbers(p->rest, p->part, d->outer * width);
   }
 }
 
 /* --- sums of a place --------------------------------------------------------------------------- */
-
-CLARKE_WIDE static void
-add_numbers(double *to, const double *from, size_t n)
-{
-  for (size_t e = 0; e < n; e++)
-    to[e] += from[e];
-}
 
 /* to[o][r] += made[t, o][the pixel that tap t of window r reads]. */
 static void

@@ -47,15 +47,20 @@ by_group(const clarke_slicing *f, const clarke_step *s, const clarke_operand *o,
   const clarke_grouping *c = &s->grouping;
   const clarke_value *v = &f->g->values[o->value];
 
-  for (size_t i = 0; v->constant && i < c->blocks * c->groups * c->length; i++) {
-    const size_t from = clarke_operand_entry(o, i), g = i / c->length % c->groups;
-    const bool first = i < c->groups * c->length && i % c->length == 0;
+  if (!v->constant)
+    return false;
+  for (size_t run = 0; run < c->blocks * c->groups; run++) { /* of entries of one group */
+    const size_t g = run % c->groups;
 
-    if (from == CLARKE_NONE || (!first && number[g] != v->real[from]))
-      return false;
-    number[g] = v->real[from];
+    for (size_t e = 0; e < c->length; e++) {
+      const size_t from = clarke_operand_entry(o, run * c->length + e);
+
+      if (from == CLARKE_NONE || ((run != g || e > 0) && number[g] != v->real[from]))
+        return false;
+      number[g] = v->real[from];
+    }
   }
-  return v->constant;
+  return true;
 }
 
 /* The value that a multiple and a shift by group make of the step's, which then need not be done; number: room for one of each

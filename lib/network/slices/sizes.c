@@ -266,26 +266,6 @@ root_mean_square(const float *y, size_t n)
   return sqrt(sum[1] / (double)(n > 0 ? n : 1));
 }
 
-/* A value no later step reads is let go. */
-static void
-drop_read(const floats *f, size_t i, const bool *needed)
-{
-  const clarke_graph *g = f->g;
-
-  for (size_t k = 0; k < g->steps[i].n_in; k++) {
-    const size_t v = g->steps[i].in[k].value;
-    bool read = false;
-
-    for (size_t l = i + 1; l < g->n_steps && !read; l++)
-      for (size_t o = 0; o < g->steps[l].n_in && needed[g->steps[l].out]; o++)
-        read = read || g->steps[l].in[o].value == v;
-    if (!read) {
-      free(f->y[v]);
-      f->y[v] = NULL;
-    }
-  }
-}
-
 static clarke_status
 load(const floats *f, const clarke_tensor *x, clarke_error *err)
 {
@@ -306,11 +286,14 @@ clarke_sizes_measure(clarke_sizes *z, const clarke_graph *g, const clarke_tensor
                      clarke_error *err)
 {
   floats f = {.g = g, .n = n, .y = calloc(g->n_values + 1, sizeof *f.y)};
+  size_t *last = malloc((g->n_values + 1) * sizeof *last);
   clarke_status status;
 
   *z = (clarke_sizes){.rms = calloc(g->n_values + 1, sizeof *z->rms),
                       .deviation = calloc(g->n_steps + 1, sizeof *z->deviation)};
-  status = f.y != NULL && z->rms != NULL && z->deviation != NULL ? load(&f, x, err) : clarke_no_memory(err);
+  status = f.y != NULL && last != NULL && z->rms != NULL && z->deviation != NULL ? load(&f, x, err) : clarke_no_memory(err);
+  if (status == CLARKE_OK)
+    clarke_graph_last_uses(last, g, needed);
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
     const clarke_step *s = &g->steps[i];
     const size_t entries = g->values[s->out].count * n;
@@ -326,11 +309,16 @@ clarke_sizes_measure(clarke_sizes *z, const clarke_graph *g, const clarke_tensor
     }
     status = run_step(&f, s, f.y[s->out], z->deviation[i], err);
     z->rms[s->out] = root_mean_square(f.y[s->out], entries);
-    drop_read(&f, i, needed);
+    for (size_t k = 0; k < s->n_in; k++)
+      if (last[s->in[k].value] == i) {
+        free(f.y[s->in[k].value]);
+        f.y[s->in[k].value] = NULL;
+      }
   }
   for (size_t v = 0; f.y != NULL && v < g->n_values; v++)
     free(f.y[v]);
   free(f.y);
+  free(last);
   return status;
 }
 
