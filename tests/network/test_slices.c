@@ -19,6 +19,7 @@ typedef struct {
   size_t gauged;          /* with a gauge */
   size_t segments;        /* whose errors are bounded by themselves */
   double nearest;         /* the largest error, as a part of its bound */
+  size_t last, lost;      /* the value seen last; passes that did not come to their end */
 } comparison;
 
 static void
@@ -126,6 +127,7 @@ compare_value(void *context, const clarke_slicing *f, size_t value)
   const clarke_gauge *gauge = clarke_gauge_of(f, value);
   double square[16] = {0}, all = 0, gauged = 0;
 
+  c->last = value;
   mark_near(c, f, value);
   if (c->pass->value[value].rows == 0)
     return;
@@ -168,6 +170,7 @@ run_slices(comparison *c, size_t decided[2], const machine *k, const clarke_tens
   size_t **ties = calloc(g->n_steps + 1, sizeof *ties);
   clarke_growths growths = {0};
   clarke_slice_plan plan;
+  size_t end = g->input;
 
   c->near = calloc(g->n_steps + 1, sizeof *c->near);
   for (size_t i = 0; i < g->n_steps; i++) {
@@ -193,12 +196,15 @@ run_slices(comparison *c, size_t decided[2], const machine *k, const clarke_tens
         plan.width = 20;
         plan.low[v] = -60;
         plan.allowed[v] = INFINITY;
-      } else if (draw_below(state, 2)) /* tails as long as may be, or none */
-        plan.allowed[v] = draw_below(state, 2) ? INFINITY : 0;
+      } else if (draw_below(state, 2)) /* tails as long as may be, or none, or of some bits */
+        plan.allowed[v] = (const double[]){INFINITY, 0, ldexp(1, (int)plan.low[v] - 50 + (int)draw_below(state, 80))}[draw_below(state, 3)];
     }
     plan.seen = compare_value;
     plan.context = c;
     OK(clarke_slices_run(piece, ties, NULL, &plan, x, &error));
+    for (size_t i = 0; i < g->n_steps; i++)
+      end = plan.needed[g->steps[i].out] ? g->steps[i].out : end;
+    c->lost += c->last != end;
     clarke_slice_plan_clear(&plan);
     clarke_growths_clear(&growths);
   }
@@ -252,8 +258,9 @@ compare_networks(void (*grow)(growing *g, uint64_t *state, double (*number)(uint
     clarke_tensor_clear(&x);
     clarke_model_clear(&grown.m);
   }
-  printf("slices: %zu values, %zu of them rounded, errors up to %g of their bounds; %zu of %zu places decided\n", c.values,
-         c.rounded, c.nearest, decided[0], decided[1]);
+  printf("slices: %zu values, %zu of them rounded, errors up to %g of their bounds; %zu of %zu places decided; %zu passes "
+         "lost\n", c.values, c.rounded, c.nearest, decided[0], decided[1], c.lost);
+  ck_assert_uint_eq(c.lost, 0);
   ck_assert_uint_gt(c.values, n / 4);
   ck_assert_uint_gt(c.rounded, c.values / 8);
   ck_assert_uint_gt(decided[0], decided[1] / 64);
