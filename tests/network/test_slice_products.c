@@ -271,11 +271,36 @@ check_tail(const clarke_sliced *x, const clarke_recut *r, long bits)
   ck_assert(r->bound.size <= ldexp(1.51, (int)bits - 1) && r->bound.norm <= ldexp(1.51, (int)bits - 1) * sqrt((double)(x->rows * N)));
 }
 
+/* Is it seen that the argument does not fit so many digits, or that its tail is more than so much of what is said of it, or not
+ * kept? Where it is not, the number is there. */
+static bool
+is_refused(const clarke_sliced *x, clarke_recut r, size_t joined, size_t planes, double part)
+{
+  bool refused;
+  mpq_t q, truth;
+
+  r.joined = joined;
+  r.planes = planes;
+  r.bound.size *= part;
+  mpq_inits(q, truth, NULL);
+  OK(clarke_recut_make(&f, x, &r));
+  refused = f.lost;
+  f.lost = false;
+  for (size_t e = 0; e < x->rows * N && !refused; e++) {
+    of_entry(truth, x, e);
+    of_recut(q, &r, x, e);
+    check_within(q, truth, (double)joined * 0x1p-53, r.cut);
+  }
+  clarke_recut_clear(&r);
+  mpq_clears(q, truth, NULL);
+  return refused;
+}
+
 /* Digits on other places, and a tail, make up the same number; the tail rounds where it has more bits than a double. */
 START_TEST(recut)
 {
   uint64_t state = 6;
-  size_t exact = 0, few = 0, small = 0;
+  size_t exact = 0, few = 0, small = 0, thrown = 0;
   mpq_t q, truth;
 
   mpq_inits(q, truth, NULL);
@@ -306,29 +331,12 @@ START_TEST(recut)
     }
     exact += bits <= 52;
     clarke_recut_clear(&r);
-    if (r.joined > 0 && round % 8 == 1) { /* a tail is more than is said of it */
-      r.bound.size /= 16;
-      OK(clarke_recut_make(&f, x, &r));
-      small += f.lost;
-      f.lost = false;
-      r.bound.size *= 16;
-      clarke_recut_clear(&r);
-    }
-    if (r.planes > 1) {
-      r.planes = 1; /* too few, as a rule */
-      OK(clarke_recut_make(&f, x, &r));
-      for (size_t e = 0; e < rows * N && !f.lost; e++) {
-        of_entry(truth, x, e);
-        of_recut(q, &r, x, e);
-        check_within(q, truth, (double)r.joined * 0x1p-53, r.cut);
-      }
-      few += f.lost;
-      f.lost = false;
-      clarke_recut_clear(&r);
-    }
+    small += r.joined > 0 && is_refused(x, r, r.joined, r.planes, 0x1p-4);
+    thrown += r.joined > 0 && is_refused(x, r, 0, r.planes, 1);
+    few += r.planes > 1 && is_refused(x, r, r.joined, 1, 1);
     clarke_sliced_drop(x);
   }
-  ck_assert(exact > 1000 && exact < 2900 && few > 500 && small > 200);
+  ck_assert(exact > 1000 && exact < 2900 && few > 500 && small > 1000 && thrown > 1000);
   mpq_clears(q, truth, NULL);
 }
 END_TEST

@@ -82,7 +82,7 @@ recut_block(const clarke_slicing *f, const clarke_sliced *x, clarke_recut *r, si
     take_digit(r->digit + j * entries + at, pending, unit, len);
   if (r->tail != NULL)
     memcpy(r->tail + at, tail, len * sizeof *tail);
-  return is_within(pending, 0, len) && is_within(tail, r->bound.size, len);
+  return is_within(pending, 0, len) && is_within(tail, r->tail != NULL ? r->bound.size : 0, len);
 }
 
 /* --- sizes ----------------------------------------------------------------------------------- */
