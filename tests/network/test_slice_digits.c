@@ -1,50 +1,9 @@
 /* Values in digits beside rationals: numbers cut, sums of blocks, differences, and the errors that go with them. */
-#include "network/slices/slices.h"
-#include "../draw.h"
-#include "../ok.h"
+#include "sliced.h"
 #include "../suites.h"
 
 #include <math.h>
 #include <string.h>
-
-enum { WIDTH = 12, N = 3 };
-
-static clarke_slice_plan plan;
-static clarke_slicing f;
-static size_t last[4];
-static clarke_sliced value[4];
-
-static void
-begin(void)
-{
-  plan = (clarke_slice_plan){.width = WIDTH};
-  memset(value, 0, sizeof value);
-  f = (clarke_slicing){.plan = &plan, .n = N, .lanes = N, .value = value, .last = last, .err = &error};
-  f.sum = malloc((CLARKE_PLANES + 2) * CLARKE_SLICE_BLOCK * sizeof *f.sum);
-}
-
-static void
-end(void)
-{
-  for (size_t v = 0; v < 4; v++)
-    clarke_sliced_drop(&value[v]);
-  free(f.sum);
-}
-
-static void
-add_scaled(mpq_t sum, double digit, long power)
-{
-  mpq_t term;
-
-  mpq_init(term);
-  mpq_set_d(term, digit);
-  if (power >= 0)
-    mpq_mul_2exp(term, term, (mp_bitcnt_t)power);
-  else
-    mpq_div_2exp(term, term, (mp_bitcnt_t)-power);
-  mpq_add(sum, sum, term);
-  mpq_clear(term);
-}
 
 static void
 of_digits(mpq_t q, const clarke_digits *d)
@@ -54,36 +13,6 @@ of_digits(mpq_t q, const clarke_digits *d)
     ck_assert(fabs(d->digit[k]) <= 1 << (WIDTH - 1) && d->digit[k] == rint(d->digit[k]));
     add_scaled(q, d->digit[k], d->low + WIDTH * (long)k);
   }
-}
-
-static void
-of_entry(mpq_t q, const clarke_sliced *v, size_t e)
-{
-  mpq_set_ui(q, 0, 1);
-  for (size_t k = 0; k < v->planes; k++)
-    add_scaled(q, (double)v->digit[k * v->rows * N + e], v->low + WIDTH * (long)k);
-}
-
-/* |a - b| <= 2^power times allowed. */
-static void
-check_within(mpq_t a, mpq_t b, double allowed, long power)
-{
-  mpq_t off, most;
-
-  mpq_inits(off, most, NULL);
-  mpq_sub(off, a, b);
-  mpq_abs(off, off);
-  add_scaled(most, allowed, power);
-  ck_assert(mpq_cmp(off, most) <= 0);
-  mpq_clears(off, most, NULL);
-}
-
-static double
-draw_number(uint64_t *state)
-{
-  const double v = ldexp((double)(draw(state) >> (11 + draw_below(state, 50))), (int)draw_between(state, -80, 20));
-
-  return draw(state) & 1 ? -v : v;
 }
 
 START_TEST(numbers)
@@ -137,21 +66,6 @@ START_TEST(no_numbers)
   ck_assert(clarke_nearest_integer(2.5) == 2 && clarke_nearest_integer(-3.75) == -4 && clarke_nearest_integer(0x1p50) == 0x1p50);
 }
 END_TEST
-
-/* Value 0: rows of drawn digits. */
-static void
-draw_value(clarke_sliced *v, size_t rows, size_t planes, long low, uint64_t *state)
-{
-  OK(clarke_sliced_alloc(&f, v, rows, planes, low));
-  ck_assert(v->rows == rows && v->planes == planes && v->low == low);
-  for (size_t e = 0; e < planes * rows * N; e++)
-    v->digit[e] = (float)draw_between(state, -(1 << (WIDTH - 1)), 1 << (WIDTH - 1));
-  for (size_t j = 0; j < N; j++) {
-    ck_assert(v->norm[j] == 0 && v->most[j] == 0);
-    v->most[j] = fabs(draw_number(state));
-    v->norm[j] = 2 * v->most[j];
-  }
-}
 
 /* y = sum of c_k x_k and a number, on y's places: off by less than two of its lowest. */
 START_TEST(blocks)

@@ -6,8 +6,7 @@
 #include "networks.h"
 
 #include "network/build.h"
-#include "exact/number.h"
-#include "network/slices/weight.h"
+#include "network/slices/slices.h"
 
 #include <math.h>
 
@@ -353,77 +352,11 @@ START_TEST(normalized)
 }
 END_TEST
 
-/* --- weights --------------------------------------------------------------------------------- */
-
-/* A weight's digits, in its planes and its list, make up its numbers exactly, as far as its lowest place goes. */
-START_TEST(weights)
-{
-  uint64_t state = 7;
-  size_t listed = 0;
-
-  for (int round = 0; round < 150; round++) {
-    clarke_value values[1] = {{.constant = true}};
-    clarke_graph g = {.n_values = 1, .values = values};
-    clarke_slice_plan plan = {.width = 12};
-    clarke_slicing f = {.g = &g, .plan = &plan, .n = 1, .lanes = 1, .err = &error};
-    const size_t outer = 1 + draw_below(&state, 12), inner = 1 + draw_below(&state, 12), blocks = 1 + draw_below(&state, 2);
-    clarke_dense d = {.weight = 0, .blocks = blocks, .grouped = true, .outer = outer, .inner = inner, .repeat = 1};
-    clarke_cut_weight w = {0};
-    double real[288];
-    mpq_t *sum = clarke_rationals(288), term;
-
-    mpq_init(term);
-    values[0].count = blocks * outer * inner;
-    values[0].real = real;
-    for (size_t e = 0; e < values[0].count; e++)
-      real[e] = round % 2 == 0 || draw_below(&state, 60) == 0 /* else numbers of few bits, whose lower planes are lists */
-                  ? ldexp((double)draw_between(&state, -(1 << 23), 1 << 23), (int)draw_between(&state, -40, -20))
-                  : ldexp((double)draw_between(&state, -9, 9), -4);
-    OK(clarke_cut_weight_measure(&f, &d, &w));
-    OK(clarke_cut_weight_make(&f, &d, real, inner, &w));
-    ck_assert(!f.lost && w.dense <= w.planes && w.begin[blocks] == w.n_listed);
-    for (size_t b = 0; b < blocks; b++) {
-      mpq_t *block = sum + b * outer * inner;
-
-      for (size_t o = 0; o < outer; o++)
-        for (size_t k = 0; k < w.dense * inner; k++) {
-          const double digit = w.digit[(b * outer + o) * w.dense * inner + k];
-
-          ck_assert(digit == rint(digit) && fabs(digit) <= 1 << 11);
-        }
-      listed += w.begin[b + 1] - w.begin[b];
-      for (size_t l = w.begin[b]; l < w.begin[b + 1]; l++) {
-        ck_assert(w.list[l].row < outer && w.list[l].column < inner && w.list[l].plane < w.planes - w.dense);
-        mpq_set_d(term, ldexp(w.list[l].digit, (int)(w.low + 12 * (long)w.list[l].plane)));
-        mpq_add(block[w.list[l].row * inner + w.list[l].column], block[w.list[l].row * inner + w.list[l].column], term);
-      }
-      for (size_t o = 0; o < outer; o++)
-        for (size_t p = 0; p < w.dense; p++)
-          for (size_t i = 0; i < inner; i++) {
-            const long place = w.low + 12 * (long)(w.planes - w.dense + p);
-
-            mpq_set_d(term, ldexp(w.digit[((b * outer + o) * w.dense + p) * inner + i], (int)place));
-            mpq_add(block[o * inner + i], block[o * inner + i], term);
-          }
-    }
-    for (size_t e = 0; e < values[0].count; e++) {
-      mpq_set_d(term, real[e]);
-      ck_assert(mpq_equal(term, sum[e]));
-    }
-    clarke_cut_weight_clear(&w);
-    clarke_rationals_free(sum, 288);
-    mpq_clear(term);
-  }
-  ck_assert_uint_gt(listed, 50);
-}
-END_TEST
-
 MODULE(slice_steps)
 {
   TCase *tests = tests_of("steps in slices");
 
   tcase_add_test(tests, steps_hold_what_is);
   tcase_add_test(tests, normalized);
-  tcase_add_test(tests, weights);
   return all_tests;
 }

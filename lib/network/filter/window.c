@@ -47,8 +47,11 @@ decide_windows(clarke_filter *f, const clarke_enclosure *x, const size_t *entry,
       y[j] = in[j];
       place[j] = (double)i;
     }
-    for (size_t j = 0; begun > 0 && j < f->n; j++)
-      place[j] = in[j] > y[j] ? (double)i : place[j];
+    for (size_t j = 0; begun > 0 && j < f->n; j++) { /* no branch is guessed */
+      const double above = in[j] > y[j] ? 1 : 0;
+
+      place[j] += above * ((double)i - place[j]);
+    }
     for (size_t j = 0; begun > 0 && j < f->n; j++)
       y[j] = in[j] > y[j] ? in[j] : y[j];
     begun++;

@@ -1,6 +1,8 @@
 /* Steps with kinks in slices: places that the filter left open, and the values of the pieces that are known. */
 #include "network/slices/slices.h"
 
+#include "base/wide.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +35,7 @@ typedef struct {
   double unit;                   /* of the lowest place */
   bool at_zero[CLARKE_MAX_KINKS];
   bool constants;                   /* some piece has one */
+  double worst;                     /* the largest error of an argument */
 } sliced_pieces;
 
 /* On the places of x: kinks and constants are off by half a lowest place. */
@@ -119,6 +122,41 @@ measure_entry(const clarke_slicing *f, const clarke_sliced *x, const sliced_piec
   }
 }
 
+/* Entries that are not farther from the kink than `off`, as doubles tell; slack: of their own rounding. */
+CLARKE_WIDE static size_t
+count_near(const double *v, double kink, double off, double slack, size_t len)
+{
+  size_t near = 0;
+
+  for (size_t e = 0; e < len; e++)
+    near += !((fabs(v[e] - kink) - slack * (fabs(v[e]) + fabs(kink))) * (1 - SLACK) > off);
+  return near;
+}
+
+CLARKE_WIDE static void
+count_below(clarke_branch *to, const double *v, double kink, size_t len)
+{
+  for (size_t e = 0; e < len; e++)
+    to[e] = (clarke_branch)(to[e] + (v[e] > kink));
+}
+
+/* Where every entry of a block is open, and plainly farther from every kink than any error: its piece is told by doubles. */
+static bool
+decide_plainly(const sliced_pieces *p, const double *v, clarke_branch *piece, clarke_branch *taken, size_t len)
+{
+  for (size_t e = 0; e < len; e++)
+    if (taken[e] != CLARKE_OPEN)
+      return false;
+  for (size_t k = 0; k < p->n_kinks; k++)
+    if (count_near(v, p->near[k], p->at_zero[k] ? p->worst : clarke_slice_up(p->worst + p->unit), p->at_zero[k] ? 0 : 0x1p-44, len) > 0)
+      return false;
+  memset(taken, 0, len * sizeof *taken);
+  for (size_t k = 0; k < p->n_kinks; k++)
+    count_below(taken, v, p->near[k], len);
+  memcpy(piece, taken, len * sizeof *taken);
+  return true;
+}
+
 /* Open places of a block, as far as bounds tell; taken: the piece of each entry, the nearest where it stays open. */
 static void
 decide_block(const clarke_slicing *f, const clarke_sliced *x, const sliced_pieces *p, clarke_branch *piece, clarke_branch *taken,
@@ -131,6 +169,8 @@ decide_block(const clarke_slicing *f, const clarke_sliced *x, const sliced_piece
   if (!clarke_branches_open(taken, len))
     return;
   clarke_sliced_doubles(f, x, at, len, v);
+  if (f->margin == NULL && decide_plainly(p, v, piece + at, taken, len))
+    return;
   for (size_t e = 0, column = at % f->n; e < len; e++, column = column + 1 < f->n ? column + 1 : 0) {
     bool known = true;
     size_t found;
@@ -147,28 +187,35 @@ decide_block(const clarke_slicing *f, const clarke_sliced *x, const sliced_piece
   }
 }
 
+CLARKE_WIDE static void
+keep_digits(float *digit, const float *keep, size_t len)
+{
+  for (size_t e = 0; e < len; e++)
+    digit[e] = keep[e] * digit[e];
+}
+
+CLARKE_WIDE static void
+put_constant(float *digit, const clarke_branch *taken, clarke_branch piece, float constant, size_t len)
+{
+  for (size_t e = 0; e < len; e++)
+    digit[e] = taken[e] == piece ? constant : digit[e];
+}
+
 /* The pieces' values in place of their arguments. */
 static void
 apply_block(const clarke_slicing *f, clarke_sliced *y, const sliced_pieces *p, const clarke_branch *taken, size_t at, size_t len)
 {
   float keep[CLARKE_SLICE_BLOCK];
-  bool constants = false;
 
-  for (size_t i = 0; i <= p->n_kinks; i++)
-    constants = constants || p->constant[i].planes > 0;
   for (size_t e = 0; e < len; e++)
     keep[e] = taken[e] >= 0 && p->slope[(size_t)taken[e]] ? 1 : 0;
   for (size_t k = 0; k < y->planes; k++) {
     float *digit = y->digit + k * y->rows * f->n + at;
 
-    for (size_t e = 0; e < len; e++)
-      digit[e] = keep[e] * digit[e];
-    for (size_t e = 0; e < len && constants; e++) {
-      const clarke_digits *c = &p->constant[taken[e] >= 0 ? (size_t)taken[e] : 0];
-
-      if (keep[e] == 0)
-        digit[e] = k < c->planes ? (float)c->digit[k] : 0;
-    }
+    keep_digits(digit, keep, len);
+    for (size_t i = 0; i <= p->n_kinks; i++)
+      if (!p->slope[i] && k < p->constant[i].planes)
+        put_constant(digit, taken, (clarke_branch)i, (float)p->constant[i].digit[k], len);
   }
 }
 
@@ -226,6 +273,8 @@ clarke_slices_piecewise(clarke_slicing *f, const clarke_step *s)
   status = clarke_sliced_inherit(f, y, s->in[0].value);
   if (status == CLARKE_OK)
     status = widen(f, y, &p);
+  for (size_t j = 0; j < f->lanes && status == CLARKE_OK; j++)
+    p.worst = fmax(p.worst, y->most[j]);
   for (size_t e = 0; e < y->rows * f->n && status == CLARKE_OK; e += CLARKE_SLICE_BLOCK) {
     const size_t left = y->rows * f->n - e, len = left < CLARKE_SLICE_BLOCK ? left : CLARKE_SLICE_BLOCK;
 

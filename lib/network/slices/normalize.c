@@ -2,6 +2,8 @@
  * multiple and a shift by group follow, as in most networks, k and t take these in, and the steps are done, too. */
 #include "network/slices/slices.h"
 
+#include "base/wide.h"
+
 #include <cblas.h>
 #undef I
 #include <math.h>
@@ -45,15 +47,20 @@ by_group(const clarke_slicing *f, const clarke_step *s, const clarke_operand *o,
   const clarke_grouping *c = &s->grouping;
   const clarke_value *v = &f->g->values[o->value];
 
-  for (size_t i = 0; v->constant && i < c->blocks * c->groups * c->length; i++) {
-    const size_t from = clarke_operand_entry(o, i), g = i / c->length % c->groups;
-    const bool first = i < c->groups * c->length && i % c->length == 0;
+  if (!v->constant)
+    return false;
+  for (size_t run = 0; run < c->blocks * c->groups; run++) { /* of entries of one group */
+    const size_t g = run % c->groups;
 
-    if (from == CLARKE_NONE || (!first && number[g] != v->real[from]))
-      return false;
-    number[g] = v->real[from];
+    for (size_t e = 0; e < c->length; e++) {
+      const size_t from = clarke_operand_entry(o, run * c->length + e);
+
+      if (from == CLARKE_NONE || ((run != g || e > 0) && number[g] != v->real[from]))
+        return false;
+      number[g] = v->real[from];
+    }
   }
-  return v->constant;
+  return true;
 }
 
 /* The value that a multiple and a shift by group make of the step's, which then need not be done; number: room for one of each
@@ -97,30 +104,35 @@ typedef struct {
   double *gram;  /* planes x planes */
 } group_sums;
 
+/* Digits as doubles, and their sum. */
+CLARKE_WIDE static double
+widen_digits(double *to, const float *digit, size_t len)
+{
+  double part[SIDE_BY_SIDE] = {0}, sum = 0;
+  size_t e = 0;
+
+  for (; e + SIDE_BY_SIDE <= len; e += SIDE_BY_SIDE)
+    for (size_t l = 0; l < SIDE_BY_SIDE; l++) {
+      to[e + l] = (double)digit[e + l];
+      part[l] += to[e + l];
+    }
+  for (; e < len; e++) {
+    to[e] = (double)digit[e];
+    sum += to[e];
+  }
+  for (size_t l = 0; l < SIDE_BY_SIDE; l++)
+    sum += part[l];
+  return sum;
+}
+
 /* The entries of a run of the group, in digits, are added. */
 static void
 add_run(const clarke_slicing *f, const clarke_sliced *x, group_sums *sums, size_t at, size_t len)
 {
   const size_t planes = x->planes;
 
-  for (size_t k = 0; k < planes; k++) {
-    const float *digit = x->digit + k * x->rows * f->n + at;
-    double *to = sums->block + k * len, part[SIDE_BY_SIDE] = {0}, sum = 0;
-    size_t e = 0;
-
-    for (; e + SIDE_BY_SIDE <= len; e += SIDE_BY_SIDE)
-      for (size_t l = 0; l < SIDE_BY_SIDE; l++) {
-        to[e + l] = (double)digit[e + l];
-        part[l] += to[e + l];
-      }
-    for (; e < len; e++) {
-      to[e] = (double)digit[e];
-      sum += to[e];
-    }
-    for (size_t l = 0; l < SIDE_BY_SIDE; l++)
-      sum += part[l];
-    sums->sum[k] += (int64_t)sum;
-  }
+  for (size_t k = 0; k < planes; k++)
+    sums->sum[k] += (int64_t)widen_digits(sums->block + k * len, x->digit + k * x->rows * f->n + at, len);
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)planes, (int)planes, (int)len, 1, sums->block, (int)len,
               sums->block, (int)len, 0, sums->gram, (int)planes);
   for (size_t a = 0; a < planes; a++)

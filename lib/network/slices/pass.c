@@ -91,7 +91,7 @@ run_steps(clarke_slicing *f)
       status = run_step(f, s);
     if (status == CLARKE_OK)
       clarke_sliced_settle(f, s->out);
-    if (status == CLARKE_OK && f->plan->seen != NULL && f->value[s->out].digit != NULL)
+    if (status == CLARKE_OK && !f->lost && f->plan->seen != NULL && f->value[s->out].digit != NULL)
       f->plan->seen(f->plan->context, f, s->out);
     for (size_t k = 0; k < s->n_in; k++)
       if (f->last[s->in[k].value] == i)

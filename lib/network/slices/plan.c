@@ -19,7 +19,7 @@
 /* What a plane of an entry costs outside of products, in multiplications. */
 #define PLANE_WORK 32
 
-/* Pieces of slope 0 or 1 whose kinks and constants are doubles. */
+/* Pieces of slope 0 or 1 whose kinks and constants are doubles; those of slope 1 shift nothing. */
 static bool
 pieces_serve(const clarke_pieces *p)
 {
@@ -28,7 +28,8 @@ pieces_serve(const clarke_pieces *p)
 
   mpq_init(near);
   for (size_t k = 0; k <= p->n_kinks; k++) {
-    serve = serve && mpq_sgn(p->coef[k][2]) == 0 && (mpq_sgn(p->coef[k][1]) == 0 || mpq_cmp_ui(p->coef[k][1], 1, 1) == 0);
+    serve = serve && mpq_sgn(p->coef[k][2]) == 0 &&
+            (mpq_sgn(p->coef[k][1]) == 0 || (mpq_cmp_ui(p->coef[k][1], 1, 1) == 0 && mpq_sgn(p->coef[k][0]) == 0));
     mpq_set_d(near, mpq_get_d(p->coef[k][0]));
     serve = serve && mpq_equal(near, p->coef[k][0]);
     if (k < p->n_kinks) {
@@ -94,20 +95,8 @@ clarke_slices_serve(const clarke_graph *g, clarke_branch *const *piece, size_t n
   return serve;
 }
 
-/* Bits of a digit: as many as the longest sums, of two planes of W and a third part's lists, leave exact. */
-static long
-choose_width(const clarke_graph *g, const bool *needed)
-{
-  size_t inner = 1;
-  long width = 21;
-
-  for (size_t i = 0; i < g->n_steps; i++)
-    if (needed[g->steps[i].out] && g->steps[i].kind == CLARKE_DENSE && g->steps[i].dense.inner > inner)
-      inner = g->steps[i].dense.inner;
-  while (width > 12 && ldexp(3 * (double)inner, 2 * (int)width - 2) > 0x1p52)
-    width--;
-  return width;
-}
+/* Bits of a digit: sums of MOST_PRODUCTS products of two are exact, and so are the squares of a group (normalize.c). */
+#define WIDTH 21
 
 /* Units of the lowest place by which a step's own rounding may be off, as a rule. */
 #define OWN_UNITS 4
@@ -335,7 +324,7 @@ measure(basis *b, clarke_slice_plan *p, const clarke_tensor *x, clarke_error *er
   b->extents = malloc((p->g->n_values + 1) * sizeof *b->extents);
   if (b->wanted == NULL || b->extents == NULL)
     return clarke_no_memory(err);
-  p->width = choose_width(p->g, p->needed);
+  p->width = WIDTH;
   return clarke_sizes_measure(&b->sizes, p->g, x, samples < most ? samples : most, p->needed, err);
 }
 

@@ -18,7 +18,7 @@ typedef struct {
   double *allowed;        /* n_values: what the step that makes it may make an entry off by */
   clarke_gauge *gauge;    /* n_values: where samples are coupled */
   const clarke_growths *growths; /* of the needed steps; they are the caller's, and outlive the plan */
-  void (*seen)(void *context, const clarke_slicing *pass, size_t value); /* NULL, or told each value when it is made */
+  void (*seen)(void *context, const clarke_slicing *pass, size_t value); /* NULL, or told each value when it is made, and not lost */
   void *context;
 } clarke_slice_plan;
 

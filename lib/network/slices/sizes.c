@@ -108,23 +108,32 @@ multiply(const floats *f, const clarke_step *s, float *y, clarke_error *err)
   return CLARKE_OK;
 }
 
-/* One piece, of the entries above `from`; the first, of all. */
 CLARKE_WIDE static void
-apply_piece(float *y, const float *x, const float *from, const float coef[2], size_t n)
+apply_first(float *y, const float *x, float shift, float slope, size_t n)
 {
-  for (size_t e = 0; e < n && from == NULL; e++)
-    y[e] = coef[0] + coef[1] * x[e];
-  for (size_t e = 0; e < n && from != NULL; e++) {
-    const float here = coef[0] + coef[1] * x[e];
+  for (size_t e = 0; e < n; e++)
+    y[e] = shift + slope * x[e];
+}
 
-    y[e] = x[e] > *from ? here : y[e];
+/* One piece, of the entries above `from`; both are computed, for no branch to be guessed. */
+CLARKE_WIDE static void
+apply_above(float *y, const float *x, float from, float shift, float slope, size_t n)
+{
+  for (size_t e = 0; e < n; e++) {
+    const float above = x[e] > from ? 1 : 0;
+
+    y[e] = above * (shift + slope * x[e]) + (1 - above) * y[e];
   }
 }
+
+/* Entries whose pieces are applied one after another, for them to be near. */
+#define TOGETHER ((size_t)4096)
 
 /* Pieces without a square. */
 static void
 apply_pieces(const floats *f, const clarke_step *s, float *y)
 {
+  const size_t entries = f->g->values[s->out].count * f->n;
   const float *x = f->y[s->in[0].value];
   float kink[CLARKE_MAX_KINKS], coef[CLARKE_MAX_KINKS + 1][2];
 
@@ -133,8 +142,13 @@ apply_pieces(const floats *f, const clarke_step *s, float *y)
   for (size_t k = 0; k <= s->pieces.n_kinks; k++)
     for (size_t d = 0; d < 2; d++)
       coef[k][d] = (float)mpq_get_d(s->pieces.coef[k][d]);
-  for (size_t k = 0; k <= s->pieces.n_kinks; k++) /* each from its kink on */
-    apply_piece(y, x, k > 0 ? &kink[k - 1] : NULL, coef[k], f->g->values[s->out].count * f->n);
+  for (size_t e = 0; e < entries; e += TOGETHER) {
+    const size_t n = entries - e < TOGETHER ? entries - e : TOGETHER;
+
+    apply_first(y + e, x + e, coef[0][0], coef[0][1], n);
+    for (size_t k = 0; k < s->pieces.n_kinks; k++) /* each from its kink on */
+      apply_above(y + e, x + e, kink[k], coef[k + 1][0], coef[k + 1][1], n);
+  }
 }
 
 static void
@@ -252,26 +266,6 @@ root_mean_square(const float *y, size_t n)
   return sqrt(sum[1] / (double)(n > 0 ? n : 1));
 }
 
-/* A value no later step reads is let go. */
-static void
-drop_read(const floats *f, size_t i, const bool *needed)
-{
-  const clarke_graph *g = f->g;
-
-  for (size_t k = 0; k < g->steps[i].n_in; k++) {
-    const size_t v = g->steps[i].in[k].value;
-    bool read = false;
-
-    for (size_t l = i + 1; l < g->n_steps && !read; l++)
-      for (size_t o = 0; o < g->steps[l].n_in && needed[g->steps[l].out]; o++)
-        read = read || g->steps[l].in[o].value == v;
-    if (!read) {
-      free(f->y[v]);
-      f->y[v] = NULL;
-    }
-  }
-}
-
 static clarke_status
 load(const floats *f, const clarke_tensor *x, clarke_error *err)
 {
@@ -292,11 +286,14 @@ clarke_sizes_measure(clarke_sizes *z, const clarke_graph *g, const clarke_tensor
                      clarke_error *err)
 {
   floats f = {.g = g, .n = n, .y = calloc(g->n_values + 1, sizeof *f.y)};
+  size_t *last = malloc((g->n_values + 1) * sizeof *last);
   clarke_status status;
 
   *z = (clarke_sizes){.rms = calloc(g->n_values + 1, sizeof *z->rms),
                       .deviation = calloc(g->n_steps + 1, sizeof *z->deviation)};
-  status = f.y != NULL && z->rms != NULL && z->deviation != NULL ? load(&f, x, err) : clarke_no_memory(err);
+  status = f.y != NULL && last != NULL && z->rms != NULL && z->deviation != NULL ? load(&f, x, err) : clarke_no_memory(err);
+  if (status == CLARKE_OK)
+    clarke_graph_last_uses(last, g, needed);
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
     const clarke_step *s = &g->steps[i];
     const size_t entries = g->values[s->out].count * n;
@@ -312,11 +309,16 @@ clarke_sizes_measure(clarke_sizes *z, const clarke_graph *g, const clarke_tensor
     }
     status = run_step(&f, s, f.y[s->out], z->deviation[i], err);
     z->rms[s->out] = root_mean_square(f.y[s->out], entries);
-    drop_read(&f, i, needed);
+    for (size_t k = 0; k < s->n_in; k++)
+      if (last[s->in[k].value] == i) {
+        free(f.y[s->in[k].value]);
+        f.y[s->in[k].value] = NULL;
+      }
   }
   for (size_t v = 0; f.y != NULL && v < g->n_values; v++)
     free(f.y[v]);
   free(f.y);
+  free(last);
   return status;
 }
 
