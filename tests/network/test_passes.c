@@ -62,7 +62,7 @@ end(scene *c)
     clarke_normed_drop(&p->grad[v]);
   }
   for (size_t i = 0; i < c->k.g.n_steps; i++)
-    free(p->normalized[i].factor);
+    free(p->normalized[i].factor), free(p->normalized[i].fixed);
   for (size_t i = 0; i < c->k.g.n_parameters; i++)
     free(p->low[i]);
   free(p->needed);
