@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bits of what the loss is enclosed with. */
-#define PRECISION 128
 /* Of the finest pass fewer bits do. */
 #define LEAST_BITS 20
 /* A pass is planned for some bits more, and a second for more still. */
@@ -170,8 +168,10 @@ descent_clear(clarke_descent *p)
   free(p->low);
   free(p->value);
   free(p->grad);
-  for (size_t i = 0; p->normalized != NULL && i < p->g->n_steps; i++)
+  for (size_t i = 0; p->normalized != NULL && i < p->g->n_steps; i++) {
     free(p->normalized[i].factor);
+    free(p->normalized[i].fixed);
+  }
   free(p->normalized);
 }
 
@@ -225,65 +225,6 @@ descent_init(clarke_descent *p, clarke_error *err)
   p->deferred[p->g->output] = NULL;
   find_kept(p);
   return CLARKE_OK;
-}
-
-/* The outputs as matrices with their errors, which the loss is asked of. */
-static clarke_status
-enclose_outputs(clarke_forward *outputs, const clarke_descent *p)
-{
-  const clarke_normed *out = &p->value[p->g->output];
-  const size_t rows = p->g->values[p->g->output].count;
-  clarke_matrix *m, low;
-  clarke_status status = CLARKE_OK;
-
-  outputs->g = p->g;
-  outputs->n = p->n;
-  outputs->precision = PRECISION;
-  outputs->value = clarke_matrices_new(p->g->n_values);
-  if (outputs->value == NULL)
-    return clarke_no_memory(p->err);
-  m = &outputs->value[p->g->output];
-  clarke_matrix_init(&low);
-  status = clarke_matrix_set_doubles(m, rows, p->n, out->at, p->err);
-  if (status == CLARKE_OK && out->low != NULL)
-    status = clarke_matrix_set_doubles(&low, rows, p->n, out->low, p->err);
-  if (status == CLARKE_OK && out->low != NULL)
-    status = clarke_matrix_add(m, m, &low, p->err);
-  if (status == CLARKE_OK)
-    status = clarke_matrix_need_radius(m, p->err);
-  for (size_t e = 0; e < rows * p->n && status == CLARKE_OK; e++)
-    m->radius[e] = p->seen != NULL ? 0 : out->error[clarke_lane_of(p, e % p->n)]; /* a look needs no bound */
-  clarke_matrix_clear(&low);
-  return status;
-}
-
-/* The loss's gradient in the outputs, from its enclosure. */
-static clarke_status
-seed(clarke_descent *p, const clarke_forward *outputs)
-{
-  const size_t out = p->g->output, rows = p->g->values[out].count;
-  clarke_normed *to = &p->grad[out];
-  clarke_matrix m;
-  clarke_status status = clarke_normed_make(to, rows, p->n, p->plan->fine_back[out], p->err);
-  mpq_t q;
-
-  mpq_init(q);
-  clarke_matrix_init(&m);
-  if (status == CLARKE_OK)
-    status = clarke_loss_seed(&m, p->loss, outputs, NULL, p->err);
-  for (size_t e = 0; e < rows * p->n && status == CLARKE_OK; e++) {
-    double off;
-
-    clarke_matrix_get(q, &m, e / p->n, e % p->n);
-    clarke_normed_put(to, e, clarke_pair_of(q));
-    off = clarke_bound_up(clarke_matrix_radius(&m, e / p->n, e % p->n) + clarke_unit_of(to) * fabs(to->at[e]));
-    to->error[clarke_lane_of(p, e % p->n)] += off * off;
-  }
-  for (size_t j = 0; j < p->lanes && status == CLARKE_OK; j++)
-    to->error[j] = clarke_bound_up(sqrt(clarke_bound_up(to->error[j])));
-  clarke_matrix_clear(&m);
-  mpq_clear(q);
-  return status;
 }
 
 static bool
@@ -340,9 +281,9 @@ run(clarke_descent *p, bool *found, clarke_forward *outputs)
   if (status != CLARKE_OK || p->lost || !all_finite(p->value[out].at, p->g->values[out].count * p->n) ||
       (p->seen == NULL && !all_finite(p->value[out].error, p->lanes)))
     return status;
-  status = enclose_outputs(outputs, p);
+  status = clarke_descent_enclose(outputs, p);
   if (status == CLARKE_OK)
-    status = seed(p, outputs);
+    status = clarke_descent_seed(p, outputs);
   if (status == CLARKE_EVAGUE) /* errors are too large for the loss to have a gradient that is known */
     return CLARKE_OK;
   if (status == CLARKE_OK)

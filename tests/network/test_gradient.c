@@ -321,45 +321,74 @@ compare_naively(double *most, const clarke_descent *p, const clarke_step *s, con
   }
 }
 
+/* The doubles in fixed point, without error. */
+static void
+fix_numbers(clarke_normed *v, size_t count, const clarke_descent_plan *plan)
+{
+  OK(clarke_normed_fix(v, count, 1, plan->limbs, plan->unit, &error));
+  for (size_t e = 0; e < count; e++)
+    ck_assert(clarke_fixed_add_double(&v->fixed, e, v->at[e]));
+}
+
 /* The step and its derivative at an x that is off by as much as is said. */
 static void
-check_off(double *forward, double *back, machine *k, const clarke_step *s, uint64_t *state)
+check_off(double *forward, double *back, machine *k, const clarke_step *s, bool fixed, uint64_t *state)
 {
   const size_t n = k->replay.samples, values = k->g.n_values, in = s->in[0].value, rows = k->g.values[s->out].count;
   bool *fine = malloc(values * sizeof *fine);
-  const clarke_descent_plan plan = {.fine = fine, .fine_back = fine};
+  const clarke_descent_plan plan = {.fine = fine, .fine_back = fine, .fixed = fixed ? fine : NULL, .limbs = 3,
+                                    .unit = -(int)draw_between(state, 20, 50)};
   clarke_descent p = {.r = &k->replay, .g = &k->g, .n = n, .lanes = clarke_graph_couples(&k->g) ? 1 : n, .plan = &plan,
                       .carries = fine, .err = &error, .value = calloc(values, sizeof *p.value),
+                      .deferred = calloc(values, sizeof *p.deferred),
                       .grad = calloc(values, sizeof *p.grad), .normalized = calloc(k->g.n_steps, sizeof *p.normalized)};
   long double *x = malloc(rows * n * sizeof *x), *g = malloc(rows * n * sizeof *g);
-  const double scale = ldexp(1, -(int)draw_below(state, 20));
+  const double scale = fixed && draw_below(state, 2) ? 0 : ldexp(1, -(int)draw_below(state, 20));
 
   memset(fine, true, values * sizeof *fine);
   OK(clarke_normed_make(&p.value[in], rows, n, true, &error));
-  OK(clarke_normed_make(&p.value[s->out], rows, n, true, &error));
+  if (!fixed)
+    OK(clarke_normed_make(&p.value[s->out], rows, n, true, &error));
   OK(clarke_normed_make(&p.grad[s->out], rows, n, true, &error));
   for (size_t e = 0; e < rows * n; e++) {
     const double off = scale * full_double(state);
 
-    x[e] = p.value[in].at[e] = full_double(state);
-    x[e] += off;
+    p.value[in].at[e] = full_double(state);
+    g[e] = full_double(state);
+    if (fixed) {
+      p.value[in].at[e] = ldexp(round(ldexp(p.value[in].at[e], -plan.unit)), plan.unit);
+      g[e] = ldexp(round(ldexp((double)g[e], -plan.unit)), plan.unit);
+    }
+    p.grad[s->out].at[e] = (double)g[e];
+    x[e] = (long double)p.value[in].at[e] + off;
     p.value[in].error[clarke_lane_of(&p, e % n)] += off * off;
-    g[e] = p.grad[s->out].at[e] = full_double(state);
   }
   for (size_t j = 0; j < p.lanes; j++)
     p.value[in].error[j] = sqrt(p.value[in].error[j]) * (1 + 0x1p-40);
   clarke_normed_measure(&p.value[in], rows, n, p.lanes);
   clarke_normed_measure(&p.grad[s->out], rows, n, p.lanes);
-  OK(clarke_normalized_forward(&p, s));
+  if (fixed)
+    fix_numbers(&p.value[in], rows * n, &plan);
+  OK(fixed ? clarke_normalized_forward_fixed(&p, s) : clarke_normalized_forward(&p, s));
+  ck_assert(!p.lost);
+  if (fixed) {
+    clarke_normed_measure(&p.value[s->out], rows, n, p.lanes);
+    fix_numbers(&p.grad[s->out], rows * n, &plan);
+  }
   compare_naively(forward, &p, s, &p.value[s->out], x, NULL);
   OK(clarke_normalized_back(&p, s));
+  ck_assert(!p.lost);
+  if (fixed)
+    clarke_normed_measure(&p.grad[in], rows, n, p.lanes);
   compare_naively(back, &p, s, &p.grad[in], x, g);
   for (size_t v = 0; v < values; v++) {
     clarke_normed_drop(&p.value[v]);
     clarke_normed_drop(&p.grad[v]);
   }
   free(p.normalized[s - k->g.steps].factor);
+  free(p.normalized[s - k->g.steps].fixed);
   free(p.normalized);
+  free(p.deferred);
   free(p.value);
   free(p.grad);
   free(fine);
@@ -370,9 +399,9 @@ check_off(double *forward, double *back, machine *k, const clarke_step *s, uint6
 START_TEST(normalizations_of_what_is_off)
 {
   uint64_t state = 17;
-  double forward = 0, back = 0;
+  double forward[2] = {0, 0}, back[2] = {0, 0};
 
-  for (size_t i = 0; i < 400; i++) {
+  for (size_t i = 0; i < 800; i++) {
     size_t dims[2] = {1 + draw_below(&state, 3), 1 + draw_below(&state, 3)};
     growing grown;
     clarke_tensor x;
@@ -386,13 +415,14 @@ START_TEST(normalizations_of_what_is_off)
     machine_begin(&k, &grown.m, &x, profile_with("first"), true);
     for (size_t j = 0; j < k.g.n_steps; j++)
       if (k.g.steps[j].kind == CLARKE_NORMALIZE)
-        check_off(&forward, &back, &k, &k.g.steps[j], &state);
+        check_off(&forward[i % 2], &back[i % 2], &k, &k.g.steps[j], i % 2 == 1, &state);
     machine_end(&k);
     clarke_tensor_clear(&x);
     clarke_model_clear(&grown.m);
   }
-  printf("normalizations: errors up to %g of their bounds, of gradients up to %g\n", forward, back);
-  ck_assert(forward > 0.9 && back > 0.2);
+  printf("normalizations: errors up to %g of their bounds, of gradients up to %g; in fixed point %g, %g\n", forward[0], back[0],
+         forward[1], back[1]);
+  ck_assert(forward[0] > 0.9 && back[0] > 0.2 && forward[1] > 0.8 && back[1] > 0.2);
 }
 END_TEST
 

@@ -6,6 +6,7 @@
 #include "../suites.h"
 
 #include "network/gradient/foretell.h"
+#include "network/gradient/plan_fixed.h"
 #include "network/gradient/sliced.h"
 #include "network/slices/plan.h"
 
@@ -61,7 +62,7 @@ end(scene *c)
     clarke_normed_drop(&p->grad[v]);
   }
   for (size_t i = 0; i < c->k.g.n_steps; i++)
-    free(p->normalized[i].factor);
+    free(p->normalized[i].factor), free(p->normalized[i].fixed);
   for (size_t i = 0; i < c->k.g.n_parameters; i++)
     free(p->low[i]);
   free(p->needed);
@@ -273,7 +274,9 @@ START_TEST(values_in_digits)
       for (size_t v = 0; v < c.k.g.n_values; v++) {
         c.plan.borne[v] = ldexp(1, -(int)draw_between(&state, 20, 120));
         c.p.kept[v] = false;
+        c.plan.fixed[v] = draw_below(&state, 2);
       }
+      c.plan.limbs = 3 + draw_below(&state, 3);
       for (size_t i = 0; i < c.k.g.n_steps; i++) {
         c.p.kept[c.k.g.steps[i].out] = c.p.deferred[c.k.g.steps[i].out] == NULL;
         if (c.p.needed[c.k.g.steps[i].out] && c.k.g.steps[i].kind == CLARKE_NORMALIZE)
@@ -311,6 +314,41 @@ has_dense(const clarke_graph *g)
   return false;
 }
 
+/* Gradients that bear less than pairs take are in fixed point, with all that is read beside them; and its unit is small enough. */
+static void
+check_fixed(clarke_planning *q, const scene *c)
+{
+  const clarke_graph *g = &c->k.g;
+  double least = INFINITY, most = 0;
+  bool enough = true;
+
+  for (size_t v = 0; v < g->n_values; v++) {
+    least = q->seen->grad[v] > 0 ? fmin(least, q->seen->grad[v]) : least;
+    most = fmax(most, q->seen->grad[v]);
+    q->grad[v] = v % 2 ? ldexp(q->seen->grad[v], -140) : q->seen->grad[v];
+    q->value[v] = 1;
+  }
+  clarke_plan_fixed(q, &enough, false);
+  for (size_t v = 0; v < g->n_values; v++)
+    ck_assert(!q->plan->fixed[v] && clarke_planning_rounded(q, v, 8, 1) < 0x1p-48);
+  clarke_plan_fixed(q, &enough, true);
+  ck_assert(enough || most > least * 0x1p60);
+  for (size_t v = 0; v < g->n_values; v++) {
+    ck_assert(q->plan->fixed[v] || !c->p.carries[v] || v % 2 == 0 || c->p.deferred[v] != NULL || !(q->seen->grad[v] > 0));
+    ck_assert(!enough || !q->plan->fixed[v] || clarke_planning_rounded(q, v, 8, 1) <= q->grad[v] || !(q->seen->grad[v] > 0));
+  }
+  for (size_t i = 0; i < g->n_steps; i++)
+    for (size_t k = 1; k < g->steps[i].n_in; k++)
+      for (size_t l = 0; l < k; l++)
+        ck_assert(!c->p.carries[g->steps[i].in[k].value] || !c->p.carries[g->steps[i].in[l].value] ||
+                  q->plan->fixed[g->steps[i].in[k].value] == q->plan->fixed[g->steps[i].in[l].value]);
+  for (size_t v = 0; v < g->n_values; v++)
+    q->grad[v] = ldexp(q->seen->grad[v], -600);
+  clarke_plan_fixed(q, &enough, true); /* more than there are limbs for */
+  for (size_t v = 0; v < g->n_values; v++)
+    ck_assert(!q->plan->fixed[v] || !enough);
+}
+
 /* A plan of many slices is foretold to be nearer than one of none, and nearer than fewer bits ask for; growths and products are those
  * of the steps. */
 static void
@@ -338,6 +376,7 @@ check_foretold(const scene *c, clarke_descent_plan *plan, bool has_products)
   for (size_t v = 0; v < c->k.g.n_values; v++)
     plan->fine[v] = plan->fine_back[v] = false;
   ck_assert(!has_products || !clarke_plan_foretell(&q, 60));
+  check_fixed(&q, c);
   clarke_planning_clear(&q);
 }
 

@@ -1,5 +1,6 @@
 /* Reverse mode in pairs of doubles: from the output's gradient to all parameters (docs/gradient.md). */
 #include "network/gradient/analytic.h"
+#include "network/gradient/back_fixed.h"
 #include "network/gradient/product.h"
 #include "network/gradient/softmax.h"
 
@@ -13,8 +14,16 @@
 clarke_status
 clarke_note_begin(clarke_descent *p, size_t value)
 {
-  return p->grad[value].at != NULL ? CLARKE_OK : clarke_normed_make(&p->grad[value], p->g->values[value].count, p->n,
-                                                                           p->plan->fine_back[value], p->err);
+  clarke_normed *g = &p->grad[value];
+  const size_t rows = p->g->values[value].count;
+  clarke_status status = CLARKE_OK;
+
+  if (g->at != NULL)
+    return CLARKE_OK;
+  status = clarke_normed_make(g, rows, p->n, clarke_is_fixed(p, value) || p->plan->fine_back[value], p->err);
+  if (status == CLARKE_OK && clarke_is_fixed(p, value))
+    status = clarke_normed_fix(g, rows, p->n, p->plan->limbs, p->plan->unit, p->err);
+  return status;
 }
 
 void
@@ -160,6 +169,9 @@ clarke_operand_cancels(bool *cancels, const clarke_graph *g, const clarke_step *
   return CLARKE_OK;
 }
 
+/* Pairs that are near numbers in fixed point are off by fewer units than so many. */
+#define FROM_FIXED 16
+
 /* A constant's: the sum over samples, and over what meets the entry. */
 static clarke_status
 sum_constant(clarke_descent *p, const clarke_step *s, size_t k, const clarke_normed *g)
@@ -183,7 +195,7 @@ sum_constant(clarke_descent *p, const clarke_step *s, size_t k, const clarke_nor
     if (e != CLARKE_NONE)
       sum[e] = clarke_pair_add(sum[e], clarke_pair_multiply((clarke_pair){o->coef, 0}, row));
   }
-  gamma = clarke_bound_gamma((double)p->n + (double)most + 2, CLARKE_PAIR_UNIT);
+  gamma = clarke_bound_gamma((double)p->n + (double)most + 2 + FROM_FIXED, CLARKE_PAIR_UNIT);
   for (size_t j = 0; j < p->lanes; j++) /* by Cauchy and Schwarz, over all that meets an entry */
     off += clarke_bound_up(fabs(o->coef) * sqrt((double)most) * clarke_lane_root(p) * (g->error[j] + gamma * g->size[j]));
   if (status == CLARKE_OK && !cancels) /* else its share is 0 */
@@ -207,10 +219,22 @@ sum_operand(clarke_descent *p, const clarke_step *s, size_t k, const clarke_norm
   }
 }
 
+/* The bounds of what a value gets from all operands that are it. */
+static void
+note_sum(clarke_descent *p, const clarke_step *s, size_t k, const clarke_normed *g, size_t repeats)
+{
+  const double grow = p->growths->growth[s - p->g->steps][k].norm;
+
+  if (g->fixed.limb == NULL)
+    clarke_note_term(p, s->in[k].value, g, grow, grow, CLARKE_PAIR_UNIT * grow, 0, repeats);
+  else /* an entry loses a unit of each multiple that it is given */
+    clarke_note_term(p, s->in[k].value, g, grow, grow, 4 * clarke_fixed_part(p->plan->limbs) * grow,
+                     (double)repeats * clarke_fixed_units(p, s->in[k].value), repeats);
+}
+
 static clarke_status
 sum_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
 {
-  const clarke_growth *growth = p->growths->growth[s - p->g->steps];
   clarke_status status = CLARKE_OK;
 
   for (size_t k = 0; k < s->n_in && status == CLARKE_OK; k++) {
@@ -226,9 +250,11 @@ sum_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
       if (status == CLARKE_OK)
         status = clarke_most_taken(&repeats, p->g, s, value, p->err);
       if (status == CLARKE_OK)
-        clarke_note_term(p, value, g, growth[k].norm, growth[k].norm, CLARKE_PAIR_UNIT * growth[k].norm, 0, repeats);
+        note_sum(p, s, k, g, repeats);
     }
-    if (status == CLARKE_OK)
+    if (status == CLARKE_OK && g->fixed.limb != NULL)
+      clarke_sum_operand_fixed(p, s, k);
+    else if (status == CLARKE_OK)
       sum_operand(p, s, k, g);
   }
   return status;
@@ -255,7 +281,7 @@ scale_constant(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
     for (size_t j = 0; j < p->n; j++)
       sum[to] = clarke_pair_add(sum[to], clarke_pair_multiply(clarke_normed_get(g, f * p->n + j), clarke_normed_get(x, from + j)));
   }
-  gamma = clarke_bound_gamma((double)p->n * (double)rows + 2, CLARKE_PAIR_UNIT);
+  gamma = clarke_bound_gamma((double)p->n * (double)rows + 2 + 2 * FROM_FIXED, CLARKE_PAIR_UNIT);
   for (size_t j = 0; j < p->lanes; j++)
     off += clarke_bound_up(copies * (g->error[j] * x->size[j] + (g->size[j] + g->error[j]) * x->error[j] +
                                      gamma * g->size[j] * x->size[j]));
@@ -295,6 +321,8 @@ scale_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
     status = scale_constant(p, s, g);
   if (status != CLARKE_OK || !p->carries[s->in[0].value])
     return status;
+  if (g->fixed.limb != NULL)
+    return clarke_scale_back_fixed(p, s);
   factor = clarke_scale_factors(p->g, s);
   status = factor != NULL ? clarke_note_operand(p, s, g, grow, 8 * CLARKE_PAIR_UNIT * grow) : clarke_no_memory(p->err);
   for (size_t f = 0; f < p->g->values[s->out].count && status == CLARKE_OK; f++)
@@ -335,6 +363,8 @@ piecewise_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
 
   if (!p->carries[s->in[0].value])
     return CLARKE_OK;
+  if (g->fixed.limb != NULL)
+    return clarke_piecewise_back_fixed(p, s);
   proxy = malloc((p->r->n_touches + 1) * sizeof *proxy);
   status = proxy != NULL ? find_proxies(proxy, &l.steepest, p, step) : clarke_no_memory(p->err);
   if (status == CLARKE_OK)
@@ -376,6 +406,8 @@ max_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
 
   if (!p->carries[s->in[0].value])
     return CLARKE_OK;
+  if (g->fixed.limb != NULL)
+    return clarke_max_back_fixed(p, s);
   from = clarke_winners(p, step);
   status = from != NULL ? clarke_note_operand(p, s, g, p->growths->growth[step][0].norm, 0) : clarke_no_memory(p->err);
   for (size_t f = 0; f < p->g->values[s->out].count && status == CLARKE_OK; f++)
@@ -433,6 +465,8 @@ clarke_descent_back(clarke_descent *p)
       p->seen->grad_most[s->out] = p->grad[s->out].largest;
     }
     if (status == CLARKE_OK)
+      status = clarke_fix_gradient(p, s);
+    if (status == CLARKE_OK && !p->lost)
       status = step_back(p, s);
     clarke_normed_drop(&p->grad[s->out]);
     clarke_normed_drop(&p->value[s->out]);

@@ -1,6 +1,6 @@
 /* Products of the gradient: forward, back to the operand, and back to the weight (docs/gradient.md). What a convolution gathers is
  * gathered in panels that stay near. */
-#include "network/gradient/gradient.h"
+#include "network/gradient/back_fixed.h"
 
 #include "network/gradient/sliced.h"
 
@@ -29,6 +29,7 @@ typedef struct {
   double *x;             /* a panel of x on the way back, in doubles */
   double *part;          /* a sum of doubles */
   double *high, *low;    /* W^T g of a panel */
+  clarke_fixed fixed;    /* the same in fixed point, where it is asked for there */
   double *x_squares, *g_squares; /* by row and sample, on the way back */
 } dense;
 
@@ -44,6 +45,7 @@ dense_clear(dense *q)
   free(q->part);
   free(q->high);
   free(q->low);
+  free(q->fixed.limb);
   free(q->x_squares);
   free(q->g_squares);
 }
@@ -85,6 +87,12 @@ dense_room(dense *q, bool back)
   q->part = malloc((larger(larger(d->outer, d->inner) * width, of_weight) + 1) * sizeof *q->part);
   q->high = malloc((back ? d->inner * width : 0) * sizeof *q->high + 1);
   q->low = malloc((back ? d->inner * width : 0) * sizeof *q->low + 1);
+  if (back && q->p->grad[q->s->out].fixed.limb != NULL) {
+    q->fixed = (clarke_fixed){NULL, q->p->plan->limbs, q->p->plan->unit};
+    q->fixed.limb = malloc((d->inner * width * q->fixed.limbs + 1) * sizeof *q->fixed.limb);
+    if (q->fixed.limb == NULL)
+      return clarke_no_memory(q->p->err);
+  }
   q->x_squares = calloc(of_weight > 0 ? d->inner * n + 1 : 1, sizeof *q->x_squares);
   q->g_squares = calloc(of_weight > 0 ? d->outer * n + 1 : 1, sizeof *q->g_squares);
   return q->b.digit != NULL && q->x != NULL && q->part != NULL && q->high != NULL && q->low != NULL && q->x_squares != NULL &&
@@ -103,14 +111,16 @@ cut_whole(dense *q, const clarke_normed *v, size_t features)
   const size_t count = features * q->p->n;
   double high[CUT_TOGETHER], low[CUT_TOGETHER] = {0};
 
-  if (q->slices == 0 && v->low == NULL) {
+  if (q->slices == 0 && v->low == NULL && v->fixed.limb == NULL) {
     q->whole.digit = v->at;
     return CLARKE_OK;
   }
   q->planes = clarke_sliced_room(&q->whole, count, q->slices, CLARKE_GRADIENT_SLICE);
   if (q->planes == NULL)
     return clarke_no_memory(q->p->err);
-  for (size_t at = 0; at < count; at += CUT_TOGETHER) {
+  if (v->fixed.limb != NULL)
+    clarke_sliced_cut_fixed(&q->whole, 0, &v->fixed, 0, count);
+  for (size_t at = 0; at < count && v->fixed.limb == NULL; at += CUT_TOGETHER) {
     const size_t len = count - at < CUT_TOGETHER ? count - at : CUT_TOGETHER;
 
     memcpy(high, v->at + at, len * sizeof *high);
@@ -121,6 +131,16 @@ cut_whole(dense *q, const clarke_normed *v, size_t features)
     clarke_sliced_cut(&q->whole, at, high, low, len);
   }
   return CLARKE_OK;
+}
+
+/* Slices of numbers in fixed point end at their unit, and leave room for what is rounded. */
+static void
+cut_within(dense *q, const clarke_fixed *v)
+{
+  q->whole.top = q->whole.top > v->unit ? q->whole.top : v->unit;
+  q->p->lost = q->p->lost || q->whole.top - v->unit > (int)v->limbs * CLARKE_FIXED_LIMB - 2;
+  while (q->slices > 0 && q->whole.top + 1 - (int)q->slices * CLARKE_GRADIENT_SLICE < v->unit)
+    q->slices--;
 }
 
 static clarke_status
@@ -142,6 +162,8 @@ dense_init(dense *q, clarke_descent *p, const clarke_step *s, bool back)
   if (status == CLARKE_OK)
     fits = clarke_sliced_top(&q->whole.top, v->largest) && fits;
   p->lost = p->lost || !fits;
+  if (status == CLARKE_OK && v->fixed.limb != NULL)
+    cut_within(q, &v->fixed);
   return status == CLARKE_OK && !p->lost ? cut_whole(q, v, p->g->values[back ? s->out : q->source].count) : status;
 }
 
@@ -234,6 +256,15 @@ typedef struct {
   double part, lost;
 } taking;
 
+/* Of W^T g in fixed point: what so many additions to an entry lose, a unit each. */
+static double
+lost_in_fixed(const dense *q, double additions)
+{
+  const double columns = (double)(q->d->inner * q->d->blocks * q->d->repeat * (q->p->n / q->p->lanes));
+
+  return q->fixed.limb == NULL ? 0 : clarke_bound_up(ldexp(additions * sqrt(columns), q->fixed.unit));
+}
+
 /* Of a product with W, either way: `inner` products an entry. The tail is rounded when it is made, and its product; each sum of
  * slices when it is added, and these are no more than absolute slices and tails together; and what is left of W is not multiplied. */
 static taking
@@ -242,13 +273,17 @@ taken_by_product(const dense *q, size_t inner)
   const clarke_dense *d = q->d;
   const double count = (double)inner * (double)(d->blocks * d->repeat) * (double)(q->p->n / q->p->lanes);
   const double size = q->p->growths->size[q->s - q->p->g->steps], entries = (double)d->outer * (double)d->inner;
+  const double additions = clarke_sliced_additions(q->slices, inner);
   const double rounded = (clarke_rounded_gamma((double)inner) + 0x1p-51) * size;
-  const double pairs = clarke_bound_gamma(clarke_sliced_additions(q->slices, inner), CLARKE_PAIR_UNIT) *
-                         (size + clarke_sliced_norm(&q->w.cut, entries)) +
-                       clarke_sliced_weight_rest(&q->w) * sqrt(entries);
+  const double rest = clarke_sliced_weight_rest(&q->w) * sqrt(entries);
+  const double pairs = clarke_bound_gamma(additions, CLARKE_PAIR_UNIT) * (size + clarke_sliced_norm(&q->w.cut, entries)) + rest;
 
   if (q->slices == 0)
-    return (taking){clarke_bound_up(rounded), 0};
+    return (taking){clarke_bound_up(rounded), lost_in_fixed(q, 1)};
+  if (q->fixed.limb != NULL)
+    return (taking){clarke_bound_up(rest), clarke_bound_up(rounded * clarke_sliced_tail(q->whole.top, q->slices, count) +
+                                                           rest * clarke_sliced_norm(&q->whole, count)) +
+                                             lost_in_fixed(q, additions + 1)};
   return (taking){clarke_bound_up(pairs), clarke_bound_up(rounded * clarke_sliced_tail(q->whole.top, q->slices, count) +
                                                           pairs * clarke_sliced_norm(&q->whole, count))};
 }
@@ -311,6 +346,16 @@ weight_panel(dense *q, const backward *b, const rectangle *in, const rectangle *
   add_squares(q->g_squares, g, g_stride, d->outer, width, q->p->n);
 }
 
+/* A row of a panel's W^T g in fixed point. */
+static void
+add_fixed(const dense *q, size_t to, size_t term)
+{
+  const clarke_fixed *x = &q->p->grad[q->source].fixed;
+
+  for (size_t j = 0; j < q->p->n && !q->p->lost; j++)
+    q->p->lost = !clarke_fixed_add(clarke_fixed_at(x, to + j), clarke_fixed_at(&q->fixed, term + j), x->limbs, false);
+}
+
 /* A panel's W^T g, back to where its operand came from. */
 static void
 operand_panel(dense *q, size_t block, size_t from, size_t places)
@@ -322,16 +367,21 @@ operand_panel(dense *q, size_t block, size_t from, size_t places)
   clarke_normed *x = &q->p->grad[q->source];
   const clarke_sliced_product back = {
     .cols = width, .a = &q->w, .b = &b, .first = weight_at(q, block), .high = q->high, .low = q->low, .stride = width,
+    .fixed = q->fixed.limb != NULL ? &q->fixed : NULL, .lost = &q->p->lost,
   };
   const clarke_normed terms = {.at = q->high, .low = q->slices > 0 ? q->low : NULL};
 
+  if (q->fixed.limb != NULL)
+    memset(q->fixed.limb, 0, d->inner * width * q->fixed.limbs * sizeof *q->fixed.limb);
   clarke_sliced_multiply(&back, q->part);
   for (size_t i = 0; i < d->inner; i++)
     for (size_t c = 0; c < places; c++) {
       const size_t f = (block * d->inner + i) * d->repeat + from + c, e = q->map != NULL ? q->map[f] : f;
       const size_t term = i * width + c * n;
 
-      if (e != CLARKE_NONE)
+      if (e != CLARKE_NONE && q->fixed.limb != NULL)
+        add_fixed(q, e * n, term);
+      else if (e != CLARKE_NONE)
         clarke_normed_add_row(x, e * n, (clarke_pair){1, 0}, &terms, term, n);
     }
 }

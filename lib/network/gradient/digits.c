@@ -13,6 +13,49 @@ typedef struct {
   clarke_status status;
 } taking;
 
+/* Is it a NORMALIZE step that reads the value? */
+static bool
+normalizes(const clarke_descent *p, const clarke_step *s, size_t value)
+{
+  return s->kind == CLARKE_NORMALIZE && p->needed[s->out] && s->in[0].value == value;
+}
+
+/* The gradient of what a NORMALIZE step reads is in fixed point, or that of the output: so the value is. */
+static bool
+is_taken_fixed(const clarke_descent *p, size_t value)
+{
+  bool read = value == p->g->output;
+
+  for (size_t i = 0; i < p->g->n_steps; i++)
+    read = read || normalizes(p, &p->g->steps[i], value);
+  return read && clarke_is_fixed(p, value);
+}
+
+/* Bits of room that fixed point has above a value's digits, for sums over groups. */
+#define ROOM 36
+
+/* Digits to fixed point: without error, where its limbs reach down to the lowest. */
+static clarke_status
+take_fixed(clarke_descent *p, const clarke_slicing *f, size_t value)
+{
+  const clarke_sliced *from = &f->value[value];
+  const size_t count = p->g->values[value].count * p->n;
+  const long top = from->low + f->plan->width * (long)from->planes + ROOM, limbs = (long)p->plan->limbs;
+  const long unit = top - limbs * CLARKE_FIXED_LIMB > from->low ? top - limbs * CLARKE_FIXED_LIMB : from->low;
+  clarke_normed *v = &p->value[value];
+  clarke_status status = clarke_normed_fix(v, p->g->values[value].count, p->n, p->plan->limbs, (int)unit, p->err);
+
+  for (size_t k = 0; k < from->planes && status == CLARKE_OK; k++)
+    for (size_t e = 0; e < count && !p->lost; e++)
+      p->lost = !clarke_fixed_add_integer(clarke_fixed_at(&v->fixed, e), v->fixed.limbs, (int64_t)from->digit[k * count + e],
+                                          from->low + f->plan->width * (long)k - unit);
+  if (status == CLARKE_OK)
+    clarke_normed_measure(v, p->g->values[value].count, p->n, p->lanes);
+  for (size_t j = 0; j < p->lanes && status == CLARKE_OK; j++)
+    v->error[j] = clarke_bound_up(from->norm[j] + ldexp((double)from->planes * sqrt((double)(count / p->lanes)), (int)unit));
+  return status;
+}
+
 /* Digits to pairs: each plane is added without error but for the pairs'. */
 static clarke_status
 take(clarke_descent *p, const clarke_slicing *f, size_t value)
@@ -22,6 +65,8 @@ take(clarke_descent *p, const clarke_slicing *f, size_t value)
   clarke_normed *v = &p->value[value];
   clarke_status status = clarke_normed_make(v, rows, p->n, true, p->err);
 
+  if (status == CLARKE_OK && is_taken_fixed(p, value))
+    return take_fixed(p, f, value);
   for (size_t k = from->planes; k-- > 0 && status == CLARKE_OK;) {
     const double unit = ldexp(1, (int)(from->low + f->plan->width * (long)k));
 
@@ -40,20 +85,21 @@ static clarke_status
 normalize(clarke_descent *p, const clarke_step *s)
 {
   const size_t rows = p->g->values[s->out].count;
-  clarke_status status = clarke_normed_make(&p->value[s->out], rows, p->n, true, p->err);
+  clarke_normed *x = &p->value[s->in[0].value];
+  clarke_status status;
 
-  if (status == CLARKE_OK)
-    status = clarke_normalized_forward(p, s);
+  if (x->fixed.limb != NULL) {
+    status = clarke_normalized_forward_fixed(p, s);
+    free(x->fixed.limb); /* which is no longer x */
+    x->fixed.limb = NULL;
+  } else {
+    status = clarke_normed_make(&p->value[s->out], rows, p->n, true, p->err);
+    if (status == CLARKE_OK)
+      status = clarke_normalized_forward(p, s);
+  }
   if (status == CLARKE_OK)
     clarke_normed_measure(&p->value[s->out], rows, p->n, p->lanes);
   return status;
-}
-
-/* Is it a NORMALIZE step that reads the value? */
-static bool
-normalizes(const clarke_descent *p, const clarke_step *s, size_t value)
-{
-  return s->kind == CLARKE_NORMALIZE && p->needed[s->out] && s->in[0].value == value;
 }
 
 static void
@@ -67,9 +113,15 @@ see(void *context, const clarke_slicing *f, size_t value)
     read = read || normalizes(p, &p->g->steps[i], value);
   if (to->status == CLARKE_OK && (kept || read))
     to->status = take(p, f, value);
-  for (size_t i = 0; i < p->g->n_steps && read && to->status == CLARKE_OK; i++)
-    if (normalizes(p, &p->g->steps[i], value))
-      to->status = normalize(p, &p->g->steps[i]);
+  for (size_t i = 0; i < p->g->n_steps && read && to->status == CLARKE_OK && !p->lost; i++)
+    if (normalizes(p, &p->g->steps[i], value)) {
+      if (is_taken_fixed(p, value) && p->value[value].fixed.limb == NULL) { /* a second reads it */
+        clarke_normed_drop(&p->value[value]);
+        to->status = take(p, f, value);
+      }
+      if (to->status == CLARKE_OK && !p->lost)
+        to->status = normalize(p, &p->g->steps[i]);
+    }
   if (read && !kept)
     clarke_normed_drop(&p->value[value]);
 }

@@ -1,5 +1,6 @@
 /* The bounds that a plan will lead to: the pass's own rules for errors, with the sizes that a look at a few samples has seen. */
 #include "network/gradient/foretell.h"
+#include "network/gradient/plan_fixed.h"
 
 #include "network/analytic.h"
 #include "network/gradient/sliced.h"
@@ -55,7 +56,8 @@ turned_by(const clarke_planning *q, size_t i)
   if (s->kind == CLARKE_PRODUCT)
     return q->value[s->in[0].value] + q->value[s->in[1].value];
   return s->kind == CLARKE_NORMALIZE
-           ? steep * (steep * q->value[s->in[0].value] + 2 * q->value[s->out]) / sqrt(m) + 4 * steep * rounding(true, 16)
+           ? steep * (steep * q->value[s->in[0].value] + 2 * q->value[s->out]) / sqrt(m) +
+               (q->plan->fixed[s->in[0].value] ? 0 : 4 * steep * rounding(true, 16))
            : 0;
 }
 
@@ -73,7 +75,7 @@ send_back(const clarke_planning *q, size_t i)
     const double mass = root * p->growths->growth[i][0].norm;
 
     if (p->carries[x])
-      q->grad[x] += clarke_planning_growth(q, i, 0) * error + rounding(q->plan->fine_back[x], root * root + 1) * mass * size +
+      q->grad[x] += clarke_planning_growth(q, i, 0) * error + clarke_planning_rounded(q, x, root * root + 1, mass * size) +
                     root * clarke_planning_taken(q, i, q->plan->back_slices[i], s->dense.outer, size, q->seen->grad_most[s->out]);
     return;
   }
@@ -81,7 +83,7 @@ send_back(const clarke_planning *q, size_t i)
     const size_t x = s->in[k].value;
 
     if (p->carries[x])
-      q->grad[x] += clarke_planning_growth(q, i, k) * (error + rounding(q->plan->fine_back[x], 4) * size) + turned_by(q, i) * size;
+      q->grad[x] += clarke_planning_growth(q, i, k) * (error + clarke_planning_rounded(q, x, 4, size)) + turned_by(q, i) * size;
   }
 }
 
@@ -97,7 +99,7 @@ find_errors(clarke_planning *q)
   for (size_t i = 0; i < g->n_steps && !q->plan->in_digits; i++)
     if (p->needed[g->steps[i].out] && p->deferred[g->steps[i].out] == NULL)
       q->value[g->steps[i].out] = forward_error(q, i);
-  q->grad[g->output] = rounding(q->plan->fine_back[g->output], 1) * q->seen->grad[g->output];
+  q->grad[g->output] = clarke_planning_rounded(q, g->output, 1, q->seen->grad[g->output]);
   if (p->loss->kind != CLARKE_LOSS_SUM)
     q->grad[g->output] += q->value[g->output] / (double)p->loss->samples;
   for (size_t i = g->n_steps; i-- > 0;)

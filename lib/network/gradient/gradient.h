@@ -4,7 +4,7 @@
 #define CLARKE_NETWORK_GRADIENT_GRADIENT_H
 
 #include "network/gradient.h"
-#include "network/gradient/pair.h"
+#include "network/gradient/fixed.h"
 #include "network/growth.h"
 
 #include <math.h>
@@ -17,6 +17,7 @@
  * numbers, and of their errors. */
 typedef struct {
   double *at, *low; /* NULL: nothing is there; of doubles alone there are no low parts */
+  clarke_fixed fixed; /* where there is one, the numbers, of which the doubles are what is near them when they are measured */
   double *size, *error;
   double largest;   /* at least every |at| */
 } clarke_normed;
@@ -24,6 +25,7 @@ typedef struct {
 /* What a NORMALIZE step keeps for the way back: y = (x - mean) / d of groups of m entries. */
 typedef struct {
   clarke_pair *factor; /* by group, of each sample where these are not coupled: 1 / d */
+  clarke_fixed_factor *fixed; /* the same, of a step in fixed point */
   double steepest;     /* at least 1 / d of every group, whatever x is within its errors */
   double turned;       /* at least by how much the derivative is off, as a norm */
 } clarke_normalized;
@@ -32,6 +34,9 @@ typedef struct {
 typedef struct {
   size_t *slices, *back_slices; /* n_steps: of DENSE, that products cut from what W is multiplied by */
   bool *fine, *fine_back;       /* n_values: kept in pairs, not in doubles */
+  bool *fixed;                  /* n_values: gradients in fixed point, of so many limbs and such a unit; NULL: none are */
+  size_t limbs;
+  int unit;
   bool in_digits;               /* values come from a pass in slices, */
   double *borne;                /* n_values: the norms of whose errors are to be at most these */
 } clarke_descent_plan;
@@ -80,6 +85,12 @@ clarke_lane_root(const clarke_descent *p)
   return clarke_bound_up(sqrt((double)(p->n / p->lanes)));
 }
 
+static inline bool
+clarke_is_fixed(const clarke_descent *p, size_t value)
+{
+  return p->plan->fixed != NULL && p->plan->fixed[value];
+}
+
 static inline size_t
 clarke_lane_of(const clarke_descent *p, size_t sample)
 {
@@ -96,7 +107,7 @@ clarke_bound_gamma(double n, double unit)
 static inline double
 clarke_unit_of(const clarke_normed *v)
 {
-  return v->low != NULL ? CLARKE_PAIR_UNIT : CLARKE_DOUBLE_UNIT;
+  return v->fixed.limb != NULL ? 0 : v->low != NULL ? CLARKE_PAIR_UNIT : CLARKE_DOUBLE_UNIT;
 }
 
 static inline clarke_pair
@@ -122,6 +133,13 @@ clarke_normed_add(clarke_normed *v, size_t e, clarke_pair x)
     v->at[e] += x.high;
 }
 
+/* Row i, of block b, of a NORMALIZE step's group. */
+static inline size_t
+clarke_group_row(const clarke_step *s, size_t b, size_t group, size_t i)
+{
+  return (b * s->grouping.groups + group) * s->grouping.length + i;
+}
+
 /* Adds factor times n numbers, from y's `to` and x's `from` on. With doubles alone that is two operations, and takes the factor's
  * low part. */
 void clarke_normed_add_row(clarke_normed *y, size_t to, clarke_pair factor, const clarke_normed *x, size_t from, size_t n);
@@ -134,6 +152,9 @@ clarke_status clarke_normed_make(clarke_normed *v, size_t features, size_t n, bo
 void clarke_normed_drop(clarke_normed *v);
 /* v->size and v->largest from its numbers. */
 void clarke_normed_measure(clarke_normed *v, size_t features, size_t n, size_t lanes);
+
+/* Room for as many numbers in fixed point: zeros. */
+clarke_status clarke_normed_fix(clarke_normed *v, size_t features, size_t n, size_t limbs, int unit, clarke_error *err);
 
 /* The largest absolute value of n numbers; infinity or a NaN, where there is one. */
 double clarke_largest_double(const double *v, size_t n);
@@ -165,14 +186,23 @@ clarke_pair clarke_line_slope(const clarke_lines *l, const clarke_graph *g, cons
 
 /* Of a NORMALIZE step: its output's numbers, whose room is there, and their errors. */
 clarke_status clarke_normalized_forward(clarke_descent *p, const clarke_step *s);
-/* The operand's gradient. */
+/* The operand's gradient; of a step in fixed point. */
 clarke_status clarke_normalized_back(clarke_descent *p, const clarke_step *s);
+clarke_status clarke_normalized_back_fixed(clarke_descent *p, const clarke_step *s);
 
 /* The values of all steps that the output is made of. */
 clarke_status clarke_descent_forward(clarke_descent *p);
 /* The same in as many digits as the plan says. */
 clarke_status clarke_descent_forward_in_digits(clarke_descent *p);
 clarke_status clarke_descent_load_input(clarke_descent *p);
+/* Of a NORMALIZE step whose operand is there in fixed point, which becomes what is left of its mean. */
+clarke_status clarke_normalized_forward_fixed(clarke_descent *p, const clarke_step *s);
+/* y's errors grow by those of x, and what rounding takes from each group is in them, squared. relative: by how much 1 / d of a group
+ * is off, at most. */
+void clarke_normalized_settle(clarke_descent *p, const clarke_step *s, double relative);
+/* The outputs as matrices with their errors, which the loss is asked of; its gradient in them, from its enclosure. */
+clarke_status clarke_descent_enclose(clarke_forward *outputs, const clarke_descent *p);
+clarke_status clarke_descent_seed(clarke_descent *p, const clarke_forward *outputs);
 /* From the output's gradient, which is there, to all parameters. */
 clarke_status clarke_descent_back(clarke_descent *p);
 

@@ -1,6 +1,6 @@
 /* Normalizations of the gradient, forward and back, in pairs of doubles (docs/gradient.md). Let x be the entries of a group, m of
  * them, c = x - mean, d = sqrt(mean of c^2 + epsilon), y = c / d. */
-#include "network/gradient/gradient.h"
+#include "network/gradient/back_fixed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,11 +39,9 @@ normalizing_of(clarke_descent *p, const clarke_step *s)
 static void
 each_row(const normalizing *q, size_t group, size_t column, void (*go)(const normalizing *, size_t at, void *), void *context)
 {
-  const clarke_grouping *of = &q->s->grouping;
-
-  for (size_t b = 0; b < of->blocks; b++)
-    for (size_t i = 0; i < of->length; i++)
-      go(q, ((b * of->groups + group) * of->length + i) * q->p->n + column * q->width, context);
+  for (size_t b = 0; b < q->s->grouping.blocks; b++)
+    for (size_t i = 0; i < q->s->grouping.length; i++)
+      go(q, clarke_group_row(q->s, b, group, i) * q->p->n + column * q->width, context);
 }
 
 static clarke_pair
@@ -173,7 +171,7 @@ clarke_normalized_forward(clarke_descent *p, const clarke_step *s)
   const clarke_normed *x = &p->value[s->in[0].value];
   clarke_normalized *to = &p->normalized[s - p->g->steps];
   clarke_normed *y = &p->value[s->out];
-  double relative = 0, most = 0;
+  double relative = 0;
 
   if (allocate(to, &q) != CLARKE_OK)
     return CLARKE_ENOMEM;
@@ -199,6 +197,18 @@ clarke_normalized_forward(clarke_descent *p, const clarke_step *s)
       relative = fmax(relative, b.turned);
       y->error[lane] += b.rounded * b.rounded;
     }
+  clarke_normalized_settle(p, s, relative);
+  return CLARKE_OK;
+}
+
+void
+clarke_normalized_settle(clarke_descent *p, const clarke_step *s, double relative)
+{
+  const clarke_normed *x = &p->value[s->in[0].value];
+  clarke_normalized *to = &p->normalized[s - p->g->steps];
+  clarke_normed *y = &p->value[s->out];
+  double most = 0;
+
   for (size_t j = 0; j < p->lanes; j++) {
     y->error[j] = clarke_bound_up(to->steepest * x->error[j] + sqrt(clarke_bound_up(y->error[j])));
     most = fmax(most, y->error[j]);
@@ -206,8 +216,7 @@ clarke_normalized_forward(clarke_descent *p, const clarke_step *s)
   /* the derivative is (I - 1 1^T / m - y y^T / m) / d: 1 / d is off by a part, and y by a norm of at most `most` */
   if (p->seen != NULL)
     p->seen->steepest[s - p->g->steps] = to->steepest;
-  to->turned = clarke_bound_up(to->steepest * (relative + 2 * most / sqrt(q.m)));
-  return CLARKE_OK;
+  to->turned = clarke_bound_up(to->steepest * (relative + 2 * most / sqrt((double)clarke_step_group_size(s, p->n))));
 }
 
 /* --- back ------------------------------------------------------------------------------------ */
@@ -255,6 +264,8 @@ clarke_normalized_back(clarke_descent *p, const clarke_step *s)
 
   if (!p->carries[s->in[0].value])
     return status;
+  if (p->grad[s->out].fixed.limb != NULL)
+    return clarke_normalized_back_fixed(p, s);
   status = clarke_note_operand(p, s, &p->grad[s->out], of->steepest, clarke_bound_up(4 * q.gamma * of->steepest + of->turned));
   for (size_t c = 0; c < q.columns && status == CLARKE_OK; c++)
     for (size_t g = 0; g < s->grouping.groups; g++) {

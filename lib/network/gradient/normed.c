@@ -7,6 +7,7 @@
 clarke_status
 clarke_normed_make(clarke_normed *v, size_t features, size_t n, bool fine, clarke_error *err)
 {
+  v->fixed = (clarke_fixed){0};
   v->at = calloc(features * n + 1, sizeof *v->at);
   v->low = fine ? calloc(features * n + 1, sizeof *v->low) : NULL;
   v->size = calloc(n + 1, sizeof *v->size);
@@ -14,9 +15,17 @@ clarke_normed_make(clarke_normed *v, size_t features, size_t n, bool fine, clark
   return v->at != NULL && (v->low != NULL || !fine) && v->size != NULL && v->error != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
+clarke_status
+clarke_normed_fix(clarke_normed *v, size_t features, size_t n, size_t limbs, int unit, clarke_error *err)
+{
+  v->fixed = (clarke_fixed){calloc(features * n * limbs + 1, sizeof *v->fixed.limb), limbs, unit};
+  return v->fixed.limb != NULL ? CLARKE_OK : clarke_no_memory(err);
+}
+
 void
 clarke_normed_drop(clarke_normed *v)
 {
+  free(v->fixed.limb);
   free(v->at);
   free(v->low);
   free(v->size);
@@ -64,6 +73,8 @@ clarke_largest_double(const double *v, size_t n)
 void
 clarke_normed_measure(clarke_normed *v, size_t features, size_t n, size_t lanes)
 {
+  for (size_t e = 0; e < features * n && v->fixed.limb != NULL; e++)
+    clarke_normed_put(v, e, clarke_fixed_pair(clarke_fixed_at(&v->fixed, e), v->fixed.limbs, v->fixed.unit));
   memset(v->size, 0, n * sizeof *v->size);
   for (size_t f = 0; f < features; f++)
     for (size_t j = 0; j < n; j++)

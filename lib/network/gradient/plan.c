@@ -1,6 +1,7 @@
 /* How near each step of a gradient is to be: back from what its tensors ask for, by norms, and by the sizes that a pass over a few
  * samples has seen (docs/gradient.md). No bound rests on it. */
 #include "network/gradient/foretell.h"
+#include "network/gradient/plan_fixed.h"
 
 #include "network/analytic.h"
 #include "network/gradient/sliced.h"
@@ -8,6 +9,7 @@
 #include "network/slices/plan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Of an error that a tensor bears: what one value, or gradient, may make; and of what that bears: what one step may. */
 #define TENSOR_SHARE 4
@@ -25,9 +27,10 @@ clarke_descent_plan_init(clarke_descent_plan *plan, const clarke_graph *g, clark
   plan->back_slices = calloc(g->n_steps + 1, sizeof *plan->back_slices);
   plan->fine = calloc(g->n_values + 1, sizeof *plan->fine);
   plan->fine_back = calloc(g->n_values + 1, sizeof *plan->fine_back);
+  plan->fixed = calloc(g->n_values + 1, sizeof *plan->fixed);
   plan->borne = calloc(g->n_values + 1, sizeof *plan->borne);
   return plan->slices != NULL && plan->back_slices != NULL && plan->fine != NULL && plan->fine_back != NULL &&
-             plan->borne != NULL
+             plan->fixed != NULL && plan->borne != NULL
            ? CLARKE_OK
            : clarke_no_memory(err);
 }
@@ -39,6 +42,7 @@ clarke_descent_plan_clear(clarke_descent_plan *plan)
   free(plan->back_slices);
   free(plan->fine);
   free(plan->fine_back);
+  free(plan->fixed);
   free(plan->borne);
 }
 
@@ -115,15 +119,15 @@ spread(clarke_planning *q)
   }
 }
 
-/* How many slices a product of `inner` takes, of what has such a norm and such a largest entry. */
+/* How many slices, of so many at most, a product of `inner` takes, of what has such a norm and such a largest entry. */
 static size_t
-slices_for(bool *enough, const clarke_planning *q, size_t i, size_t inner, double norm, double most, double borne)
+slices_for(bool *enough, const clarke_planning *q, size_t i, size_t inner, double norm, double most, double borne, size_t limit)
 {
-  for (size_t k = 0; k <= CLARKE_GRADIENT_MOST; k++)
+  for (size_t k = 0; k <= limit; k++)
     if (clarke_planning_taken(q, i, k, inner, norm, most) <= borne / SHARE)
       return k;
   *enough = false;
-  return CLARKE_GRADIENT_MOST;
+  return limit;
 }
 
 static bool
@@ -142,11 +146,12 @@ plan_dense(clarke_planning *q, bool *in_pairs, bool *enough, size_t i)
   const size_t x = clarke_planning_source(&root, q, i);
 
   q->plan->slices[i] = slices_for(in_pairs, q, i, s->dense.inner, root * q->seen->value[x], q->seen->value_most[x],
-                                  q->value[s->out]);
+                                  q->value[s->out], CLARKE_GRADIENT_MOST);
   q->plan->back_slices[i] = 0;
   if (p->carries[x])
     q->plan->back_slices[i] = slices_for(enough, q, i, s->dense.outer, q->seen->grad[s->out], q->seen->grad_most[s->out],
-                                         q->grad[s->in[0].value]);
+                                         q->grad[s->in[0].value],
+                                         q->plan->fixed[x] ? CLARKE_GRADIENT_MOST_FIXED : CLARKE_GRADIENT_MOST);
 }
 
 /* What is kept in pairs. */
@@ -185,6 +190,7 @@ choose(clarke_planning *q, bool *enough, int bits, bool in_digits)
   spread(q);
   *enough = true;
   q->plan->in_digits = in_digits;
+  clarke_plan_fixed(q, enough, in_digits);
   for (size_t i = 0; i < p->g->n_steps; i++)
     if (p->needed[p->g->steps[i].out] && p->g->steps[i].kind == CLARKE_DENSE)
       plan_dense(q, &in_pairs, enough, i);
@@ -273,6 +279,7 @@ clarke_descent_plan_finest(clarke_descent_plan *plan, const clarke_graph *g)
     plan->slices[i] = plan->back_slices[i] = CLARKE_GRADIENT_MOST;
   for (size_t v = 0; v < g->n_values; v++)
     plan->fine[v] = plan->fine_back[v] = true;
+  memset(plan->fixed, 0, g->n_values * sizeof *plan->fixed);
 }
 
 /* Is the finest plan foretold to be farther off than foretelling errs by? */

@@ -9,6 +9,8 @@
 
 /* Exponents of what is cut, for products of slices not to underflow. */
 #define MOST_EXPONENT 300
+/* A slice of a weight, in slices of what it is multiplied by. */
+#define OF_WEIGHT ((size_t)CLARKE_GRADIENT_WEIGHT_SLICE / CLARKE_GRADIENT_SLICE)
 /* A slice with fewer numbers than one of so many is multiplied number by number. */
 #define SPARSE 40
 
@@ -59,6 +61,19 @@ clarke_sliced_cut(clarke_sliced *m, size_t at, double *high, double *low, size_t
     m->used[s] = cut(m->digit + s * m->plane + at, high, low, n, unit_of(m, s)) || m->used[s];
   for (size_t i = 0; i < n; i++)
     m->digit[m->slices * m->plane + at + i] = high[i] + low[i];
+}
+
+void
+clarke_sliced_cut_fixed(clarke_sliced *m, size_t at, const clarke_fixed *v, size_t from, size_t n)
+{
+  for (size_t i = at; i < at + n; i++) {
+    double *digit = m->digit + i;
+
+    digit[m->slices * m->plane] = clarke_fixed_cut(digit, m->plane, v, from + i - at, m->slices, m->bits,
+                                                   m->top + 1 - (int)m->slices * m->bits);
+    for (size_t s = 0; s < m->slices; s++)
+      m->used[s] = m->used[s] || digit[s * m->plane] != 0;
+  }
 }
 
 double *
@@ -240,18 +255,34 @@ clarke_sliced_weight_rest(const clarke_sliced_weight *w)
 
 /* --- products -------------------------------------------------------------------------------- */
 
+/* The sum, of integers of the unit that its slices' numbers have, goes to the numbers in fixed point. */
+static void
+flush_fixed(const clarke_sliced_product *q, size_t sum, const double *part)
+{
+  const int unit = q->a->cut.top + 1 - q->a->cut.bits + q->b->top + 1 - q->b->bits * (int)(sum + 1);
+  const double per_unit = ldexp(1, -unit);
+
+  for (size_t e = 0; e < q->a->layout.rows * q->cols && !*q->lost; e++)
+    *q->lost = !clarke_fixed_add_integer(clarke_fixed_at(q->fixed, e), q->fixed->limbs, (int64_t)(part[e] * per_unit),
+                                         (long)unit - q->fixed->unit);
+}
+
 /* The sum goes to the pairs. */
 static void
-flush(const clarke_sliced_product *q, const double *part)
+flush(const clarke_sliced_product *q, size_t sum, const double *part)
 {
+  if (q->fixed != NULL) {
+    flush_fixed(q, sum, part);
+    return;
+  }
   for (size_t i = 0; i < q->a->layout.rows; i++) {
     double *high = q->high + i * q->stride, *low = q->low + i * q->stride;
 
     for (size_t j = 0; j < q->cols; j++) {
-      const clarke_pair sum = clarke_pair_add_double((clarke_pair){high[j], low[j]}, part[i * q->cols + j]);
+      const clarke_pair to = clarke_pair_add_double((clarke_pair){high[j], low[j]}, part[i * q->cols + j]);
 
-      high[j] = sum.high;
-      low[j] = sum.low;
+      high[j] = to.high;
+      low[j] = to.low;
     }
   }
 }
@@ -293,11 +324,11 @@ multiply_part(const clarke_sliced_product *q, const double *a, const double *b, 
 
 /* Room in the sum for so much more; returns what it holds already. A sum that is full goes to the pairs. */
 static double
-make_room(const clarke_sliced_product *q, double held, double mass, const double *part)
+make_room(const clarke_sliced_product *q, size_t sum, double held, double mass, const double *part)
 {
   if (held + mass <= CLARKE_GRADIENT_MASS)
     return held;
-  flush(q, part);
+  flush(q, sum, part);
   return 0;
 }
 
@@ -306,17 +337,18 @@ make_room(const clarke_sliced_product *q, double held, double mass, const double
 static double
 add_slices(const clarke_sliced_product *q, size_t s, size_t t, double held, double *part)
 {
+  const size_t sum = t + s * OF_WEIGHT;
   const size_t inner = q->a->layout.inner, reach = q->a->reach[s];
 
   if (q->a->few[s] != NULL) {
-    held = make_room(q, held, q->a->mass[s], part);
+    held = make_room(q, sum, held, q->a->mass[s], part);
     if (held == 0)
       memset(part, 0, q->a->layout.rows * q->cols * sizeof *part);
     add_few(q, s, t, part);
     return held + q->a->mass[s];
   }
   for (size_t k = 0; k < inner; k += reach) {
-    held = make_room(q, held, q->a->mass[s], part);
+    held = make_room(q, sum, held, q->a->mass[s], part);
     multiply_part(q, q->a->cut.digit + s * q->a->cut.plane, q->b->digit + t * q->b->plane, k, inner - k < reach ? inner - k : reach,
                   held > 0, part, q->cols);
     held += q->a->mass[s];
@@ -346,22 +378,22 @@ multiply_tail(const clarke_sliced_product *q, double *part)
 void
 clarke_sliced_multiply(const clarke_sliced_product *q, double *part)
 {
-  const size_t of_weight = CLARKE_GRADIENT_WEIGHT_SLICE / CLARKE_GRADIENT_SLICE; /* a slice of A, in slices of B */
-
   multiply_tail(q, part);
-  for (size_t i = 0; i < q->a->layout.rows && q->b->slices > 0; i++)
+  for (size_t e = 0; q->fixed != NULL && e < q->a->layout.rows * q->cols && !*q->lost; e++)
+    *q->lost = !clarke_fixed_add_double(q->fixed, e, q->high[e]);
+  for (size_t i = 0; i < q->a->layout.rows && q->b->slices > 0 && q->fixed == NULL; i++)
     memset(q->low + i * q->stride, 0, q->cols * sizeof *q->low);
-  for (size_t sum = q->b->slices > 0 ? q->b->slices + of_weight * (CLARKE_GRADIENT_WEIGHT_MOST - 1) : 0; sum-- > 0;) {
+  for (size_t sum = q->b->slices > 0 ? q->b->slices + OF_WEIGHT * (CLARKE_GRADIENT_WEIGHT_MOST - 1) : 0; sum-- > 0;) {
     double held = 0;
 
-    for (size_t s = 0; s < q->a->cut.slices && s * of_weight <= sum; s++) {
-      const size_t t = sum - s * of_weight;
+    for (size_t s = 0; s < q->a->cut.slices && s * OF_WEIGHT <= sum; s++) {
+      const size_t t = sum - s * OF_WEIGHT;
 
       if (t < q->b->slices && q->a->cut.used[s] && q->b->used[t])
         held = add_slices(q, s, t, held, part);
     }
     if (held > 0)
-      flush(q, part);
+      flush(q, sum, part);
   }
 }
 

@@ -12,8 +12,9 @@
 #define CLARKE_GRADIENT_WEIGHT_SLICE (2 * CLARKE_GRADIENT_SLICE)
 #define CLARKE_GRADIENT_MASS ((double)((int64_t)1 << (53 - (CLARKE_GRADIENT_SLICE - 1))))
 #define CLARKE_GRADIENT_SUM ((size_t)1 << (53 - (CLARKE_GRADIENT_SLICE - 1) - (CLARKE_GRADIENT_WEIGHT_SLICE - 1)))
-/* Slices at most. */
+/* Slices at most: of pairs, and of numbers in fixed point. */
 #define CLARKE_GRADIENT_MOST 5
+#define CLARKE_GRADIENT_MOST_FIXED 20
 #define CLARKE_GRADIENT_WEIGHT_MOST 3
 /* Products of a rounded sum at most: longer ones are made in parts, added one by one. */
 #define CLARKE_GRADIENT_PART ((size_t)192)
@@ -24,7 +25,7 @@ typedef struct {
   double *digit;
   size_t plane, stride, slices;
   int top, bits;
-  bool used[CLARKE_GRADIENT_MOST]; /* slices that are not all zero */
+  bool used[CLARKE_GRADIENT_MOST_FIXED]; /* slices that are not all zero */
 } clarke_sliced;
 
 /* How blocks of a weight are stored, rows x inner; transposed: inner x rows. */
@@ -45,7 +46,8 @@ typedef struct {
   size_t n_few[CLARKE_GRADIENT_WEIGHT_MOST];
 } clarke_sliced_weight;
 
-/* C = A B, rows x cols by way of `inner`, A a block of the weight. */
+/* C = A B, rows x cols by way of `inner`, A a block of the weight. Where there is a `fixed`, C is there, row by row without a stride,
+ * and `high` holds the tail's product on the way. */
 typedef struct {
   size_t cols;
   const clarke_sliced_weight *a;
@@ -53,6 +55,8 @@ typedef struct {
   size_t first; /* where A begins in the weight */
   double *high, *low;
   size_t stride;
+  const clarke_fixed *fixed;
+  bool *lost; /* of that: becomes true where a number has no room */
 } clarke_sliced_product;
 
 /* C += A B^T in doubles that round, in parts; fresh: C = A B^T. */
@@ -70,6 +74,8 @@ bool clarke_sliced_top(int *top, double largest);
 double *clarke_sliced_room(clarke_sliced *m, size_t count, size_t slices, int bits);
 /* Cuts n pairs of at most 2^m->top, which are lost, at m->digit + at. m->used grows by the slices that have a number. */
 void clarke_sliced_cut(clarke_sliced *m, size_t at, double *high, double *low, size_t n);
+/* Cuts n numbers in fixed point, of at most 2^m->top, from the from-th on. */
+void clarke_sliced_cut_fixed(clarke_sliced *m, size_t at, const clarke_fixed *v, size_t from, size_t n);
 /* A weight of so many numbers, whole blocks; in slices where these are asked for. *fits is false where it cannot be cut. */
 clarke_status clarke_sliced_weight_make(clarke_sliced_weight *w, bool *fits, const double *all, size_t count,
                                         clarke_sliced_layout layout, bool slices, clarke_error *err);
