@@ -44,9 +44,21 @@ clarke_tensor_init(clarke_tensor *t)
   memset(t, 0, sizeof *t);
 }
 
+/* It is packed no more. */
+static void
+leave_packed(clarke_tensor *t)
+{
+  if (t->packed_owned)
+    free(t->packed);
+  t->packed = NULL;
+  t->packed_owned = false;
+  t->turned = 0;
+}
+
 void
 clarke_tensor_clear(clarke_tensor *t)
 {
+  leave_packed(t);
   free(t->name);
   free(t->real);
   free(t->integer);
@@ -316,6 +328,7 @@ clarke_tensor_pack(clarke_tensor *t, void *bytes, clarke_error *err)
 
     return status == CLARKE_OK ? clarke_tensor_decode(t, bytes, false, err) : status;
   }
+  leave_packed(t);
   free(t->real);
   t->real = NULL;
   t->packed = bytes;
@@ -327,15 +340,17 @@ clarke_tensor_unpack(clarke_tensor *t, clarke_error *err)
 {
   const unsigned char *bytes = t->packed;
   const size_t columns = t->turned, rows = columns > 0 ? t->count / columns : 0;
+  clarke_status status = CLARKE_OK;
 
   if (bytes == NULL)
     return CLARKE_OK;
   t->real = malloc((t->count + 1) * sizeof *t->real);
   if (t->real == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "tensor %s: no memory for its entries", printable(t));
-  t->packed = NULL;
-  t->turned = 0;
   for (size_t k = 0; columns > 0 && k < t->count; k++)
     t->real[k] = (double)clarke_f32_at(bytes, k % rows * columns + k / rows);
-  return columns > 0 ? CLARKE_OK : clarke_tensor_decode(t, bytes, false, err);
+  if (columns == 0)
+    status = clarke_tensor_decode(t, bytes, false, err);
+  leave_packed(t);
+  return status;
 }

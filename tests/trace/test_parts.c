@@ -390,28 +390,6 @@ START_TEST(slack_of_sums)
 }
 END_TEST
 
-/* Rooms go from hand to hand: the smallest that is free and large enough. */
-START_TEST(rooms)
-{
-  clarke_sieve s = {0};
-  double *large = clarke_sieve_take_doubles(&s, 1000);
-  float *small = clarke_sieve_take_floats(&s, 10), *other;
-
-  ck_assert(large != NULL && small != NULL && s.rooms == 2);
-  small[9] = 1;
-  large[999] = 1;
-  clarke_sieve_leave(&s, large);
-  clarke_sieve_leave(&s, small);
-  clarke_sieve_leave(&s, &s); /* no room of its own */
-  other = clarke_sieve_take_floats(&s, 8);
-  ck_assert(other == small && clarke_sieve_take(&s, 8000) == large && s.rooms == 2);
-  ck_assert(clarke_sieve_take(&s, 8000) != large && s.rooms == 3);
-  for (size_t k = 0; k < s.rooms; k++)
-    free(s.room[k].at);
-  free(s.room);
-}
-END_TEST
-
 /* Of rows of any length what the definitions say; numbers are small integers, so that sums are exact. */
 START_TEST(rows_of_numbers)
 {
@@ -534,7 +512,6 @@ main(void)
   tcase_add_test(tests, cast_constants);
   tcase_add_test(tests, sizes_of_factors);
   tcase_add_test(tests, slack_of_sums);
-  tcase_add_test(tests, rooms);
   tcase_add_test(tests, rows_of_numbers);
   tcase_add_test(tests, selecting_pieces);
   tcase_add_test(tests, winners_of_windows);
