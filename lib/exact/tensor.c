@@ -228,8 +228,8 @@ integer_value(clarke_dtype dtype, uint64_t word)
   }
 }
 
-/* The two loops below are what large files are made of: no branch, no call, so that compilers make
- * vectors of them. Each returns whether all entries are finite. */
+/* The loops below are what large files are made of: no branch, no call, so that compilers make
+ * vectors of them. Those of floats return whether all entries are finite. */
 static bool
 decode_f32(double *real, const unsigned char *p, size_t n)
 {
@@ -263,6 +263,17 @@ decode_f64(double *real, const unsigned char *p, size_t n)
     finite &= (word & exponent) != exponent;
   }
   return finite;
+}
+
+static void
+decode_i64(int64_t *integer, const unsigned char *p, size_t n)
+{
+  for (size_t i = 0; i < n; i++) {
+    uint64_t word;
+
+    memcpy(&word, p + 8 * i, sizeof word);
+    integer[i] = (int64_t)le64toh(word);
+  }
 }
 
 /* Entry by entry: any type, and the place of what cannot be read. */
@@ -300,7 +311,10 @@ clarke_tensor_decode(clarke_tensor *t, const void *bytes, bool big_endian, clark
     return CLARKE_OK;
   if (!big_endian && t->dtype == CLARKE_F64 && decode_f64(t->real, bytes, t->count))
     return CLARKE_OK;
-  return decode_each(t, bytes, big_endian, err);
+  if (big_endian || t->dtype != CLARKE_I64)
+    return decode_each(t, bytes, big_endian, err);
+  decode_i64(t->integer, bytes, t->count);
+  return CLARKE_OK;
 }
 
 /* Are all floats finite? */

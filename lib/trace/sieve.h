@@ -133,6 +133,8 @@ double clarke_sieve_squares(const float *x, size_t n);
 void clarke_sieve_total(double *sum, double *mass, const float *x, size_t n);
 /* to += coef x; the largest |x|. */
 double clarke_sieve_add_row(double *to, double coef, const float *x, size_t n);
+/* part becomes slope g where x > kink, and at g where x == kink: of numbers that do not overlap. */
+void clarke_sieve_beyond(float *part, const float *x, const float *g, float kink, float at, float slope, size_t n);
 
 /* --- sieve_room.c --- */
 

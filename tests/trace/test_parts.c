@@ -419,6 +419,31 @@ START_TEST(rows_of_numbers)
 }
 END_TEST
 
+/* Each entry by itself: left of a kink what was there, at it and right of it the gradient times a number. More entries than are
+ * chosen together. */
+START_TEST(beyond)
+{
+  enum { LONGEST = 300 };
+  uint64_t state = 17;
+
+  for (size_t n = 0; n <= LONGEST; n += n < 20 ? 1 : 47) {
+    float x[LONGEST], g[LONGEST], part[LONGEST + 1], was[LONGEST];
+    const float at = (float)draw_between(&state, -2, 2) / 2, slope = (float)draw_between(&state, -1, 2);
+
+    for (size_t j = 0; j < n; j++) {
+      x[j] = (float)draw_between(&state, -2, 2) / 4;
+      g[j] = (float)draw_between(&state, -9, 9);
+      part[j] = was[j] = (float)draw_between(&state, 20, 30);
+    }
+    part[n] = 77;
+    clarke_sieve_beyond(part, x, g, 0.25f, at, slope, n);
+    for (size_t j = 0; j < n; j++)
+      ck_assert(part[j] == (x[j] < 0.25f ? was[j] : x[j] == 0.25f ? at * g[j] : slope * g[j]));
+    ck_assert(part[n] == 77);
+  }
+}
+END_TEST
+
 /* Pieces that are each a number or x itself, by a relu6 and what is none: a slope, a square, numbers that are no doubles. */
 START_TEST(selecting_pieces)
 {
@@ -513,6 +538,7 @@ main(void)
   tcase_add_test(tests, sizes_of_factors);
   tcase_add_test(tests, slack_of_sums);
   tcase_add_test(tests, rows_of_numbers);
+  tcase_add_test(tests, beyond);
   tcase_add_test(tests, selecting_pieces);
   tcase_add_test(tests, winners_of_windows);
   return run_tests();
