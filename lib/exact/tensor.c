@@ -44,9 +44,21 @@ clarke_tensor_init(clarke_tensor *t)
   memset(t, 0, sizeof *t);
 }
 
+/* It is packed no more. */
+static void
+leave_packed(clarke_tensor *t)
+{
+  if (t->packed_owned)
+    free(t->packed);
+  t->packed = NULL;
+  t->packed_owned = false;
+  t->turned = 0;
+}
+
 void
 clarke_tensor_clear(clarke_tensor *t)
 {
+  leave_packed(t);
   free(t->name);
   free(t->real);
   free(t->integer);
@@ -216,8 +228,8 @@ integer_value(clarke_dtype dtype, uint64_t word)
   }
 }
 
-/* The two loops below are what large files are made of: no branch, no call, so that compilers make
- * vectors of them. Each returns whether all entries are finite. */
+/* The loops below are what large files are made of: no branch, no call, so that compilers make
+ * vectors of them. Those of floats return whether all entries are finite. */
 static bool
 decode_f32(double *real, const unsigned char *p, size_t n)
 {
@@ -251,6 +263,17 @@ decode_f64(double *real, const unsigned char *p, size_t n)
     finite &= (word & exponent) != exponent;
   }
   return finite;
+}
+
+static void
+decode_i64(int64_t *integer, const unsigned char *p, size_t n)
+{
+  for (size_t i = 0; i < n; i++) {
+    uint64_t word;
+
+    memcpy(&word, p + 8 * i, sizeof word);
+    integer[i] = (int64_t)le64toh(word);
+  }
 }
 
 /* Entry by entry: any type, and the place of what cannot be read. */
@@ -288,7 +311,10 @@ clarke_tensor_decode(clarke_tensor *t, const void *bytes, bool big_endian, clark
     return CLARKE_OK;
   if (!big_endian && t->dtype == CLARKE_F64 && decode_f64(t->real, bytes, t->count))
     return CLARKE_OK;
-  return decode_each(t, bytes, big_endian, err);
+  if (big_endian || t->dtype != CLARKE_I64)
+    return decode_each(t, bytes, big_endian, err);
+  decode_i64(t->integer, bytes, t->count);
+  return CLARKE_OK;
 }
 
 /* Are all floats finite? */
@@ -316,6 +342,7 @@ clarke_tensor_pack(clarke_tensor *t, void *bytes, clarke_error *err)
 
     return status == CLARKE_OK ? clarke_tensor_decode(t, bytes, false, err) : status;
   }
+  leave_packed(t);
   free(t->real);
   t->real = NULL;
   t->packed = bytes;
@@ -327,15 +354,17 @@ clarke_tensor_unpack(clarke_tensor *t, clarke_error *err)
 {
   const unsigned char *bytes = t->packed;
   const size_t columns = t->turned, rows = columns > 0 ? t->count / columns : 0;
+  clarke_status status = CLARKE_OK;
 
   if (bytes == NULL)
     return CLARKE_OK;
   t->real = malloc((t->count + 1) * sizeof *t->real);
   if (t->real == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "tensor %s: no memory for its entries", printable(t));
-  t->packed = NULL;
-  t->turned = 0;
   for (size_t k = 0; columns > 0 && k < t->count; k++)
     t->real[k] = (double)clarke_f32_at(bytes, k % rows * columns + k / rows);
-  return columns > 0 ? CLARKE_OK : clarke_tensor_decode(t, bytes, false, err);
+  if (columns == 0)
+    status = clarke_tensor_decode(t, bytes, false, err);
+  leave_packed(t);
+  return status;
 }

@@ -19,17 +19,25 @@ shape(const clarke_graph *g, size_t v, size_t *rows, size_t *cols)
 }
 
 clarke_status
-clarke_constants_init(clarke_constants *c, const clarke_graph *g, clarke_error *err)
+clarke_constants_begin(clarke_constants *c, const clarke_graph *g, clarke_error *err)
 {
-  clarke_status status = CLARKE_OK;
-
   c->g = g;
+  c->made = false;
   c->constant = malloc((g->n_values + 1) * sizeof *c->constant);
   if (c->constant == NULL)
     return clarke_no_memory(err);
   for (size_t v = 0; v < g->n_values; v++)
     clarke_matrix_init(&c->constant[v]);
-  for (size_t v = 0; v < g->n_values && status == CLARKE_OK; v++) {
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_constants_make(clarke_constants *c, clarke_error *err)
+{
+  const clarke_graph *g = c->g;
+  clarke_status status = CLARKE_OK;
+
+  for (size_t v = 0; v < g->n_values && status == CLARKE_OK && !c->made; v++) {
     size_t rows, cols;
 
     if (!g->values[v].constant || g->values[v].real == NULL)
@@ -40,7 +48,16 @@ clarke_constants_init(clarke_constants *c, const clarke_graph *g, clarke_error *
       clarke_fail_in(err, status, "%s: tensor '%s'", g->file,
                      g->values[v].name != NULL ? g->values[v].name : "");
   }
+  c->made = c->made || status == CLARKE_OK;
   return status;
+}
+
+clarke_status
+clarke_constants_init(clarke_constants *c, const clarke_graph *g, clarke_error *err)
+{
+  clarke_status status = clarke_constants_begin(c, g, err);
+
+  return status == CLARKE_OK ? clarke_constants_make(c, err) : status;
 }
 
 void

@@ -42,7 +42,9 @@ read_step(clarke_certified *c, clarke_audit_request *ask, const clarke_certify_r
     status = clarke_checkpoint_read(&c->audit, ask, err);
   clarke_file_clear(&c->record.params); /* nothing else is asked of it: others take its pages */
   if (status == CLARKE_OK)
-    status = clarke_constants_init(&c->constants, &c->audit.graph, err);
+    status = clarke_constants_begin(&c->constants, &c->audit.graph, err);
+  if (status == CLARKE_OK && !c->sieved)
+    status = clarke_constants_make(&c->constants, err);
   return status;
 }
 

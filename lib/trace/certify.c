@@ -287,7 +287,9 @@ clarke_certify_run(clarke_certify *c, clarke_error *err)
     status = sift(&decided, c, err);
   if (status != CLARKE_OK || decided)
     return status;
-  status = clarke_tensors_unpack(c->trace, err);
+  status = clarke_constants_make(c->constants, err);
+  if (status == CLARKE_OK)
+    status = clarke_tensors_unpack(c->trace, err);
   if (status == CLARKE_OK)
     status = clarke_tensors_unpack(c->gradients, err);
   if (status == CLARKE_OK)

@@ -15,7 +15,7 @@
 typedef struct {
   /* asked: all outlive it */
   const clarke_graph *g;
-  const clarke_constants *constants;
+  clarke_constants *constants; /* made, or begun: then the exact pass makes them */
   const clarke_tensor *x;
   const clarke_profile *profile;
   const clarke_loss *loss;

@@ -6,63 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static clarke_sieve_room *
-new_room(clarke_sieve *s, size_t size)
-{
-  clarke_sieve_room *to;
-
-  if (s->rooms == s->room_capacity) {
-    const size_t wanted = 2 * s->room_capacity + 16;
-    clarke_sieve_room *grown = realloc(s->room, wanted * sizeof *grown);
-
-    if (grown == NULL)
-      return NULL;
-    s->room = grown;
-    s->room_capacity = wanted;
-  }
-  to = &s->room[s->rooms];
-  to->at = malloc(size + 1);
-  to->size = size;
-  s->rooms += to->at != NULL;
-  return to->at != NULL ? to : NULL;
-}
-
-void *
-clarke_sieve_take(clarke_sieve *s, size_t size)
-{
-  clarke_sieve_room *best = NULL;
-
-  for (size_t k = 0; k < s->rooms; k++)
-    if (!s->room[k].taken && s->room[k].size >= size && (best == NULL || s->room[k].size < best->size))
-      best = &s->room[k];
-  if (best == NULL)
-    best = new_room(s, size);
-  if (best == NULL)
-    return NULL;
-  best->taken = true;
-  return best->at;
-}
-
-double *
-clarke_sieve_take_doubles(clarke_sieve *s, size_t count)
-{
-  return clarke_sieve_take(s, count * sizeof(double));
-}
-
-float *
-clarke_sieve_take_floats(clarke_sieve *s, size_t count)
-{
-  return clarke_sieve_take(s, count * sizeof(float));
-}
-
-void
-clarke_sieve_leave(clarke_sieve *s, const void *at)
-{
-  for (size_t k = 0; k < s->rooms; k++)
-    if (s->room[k].at == at)
-      s->room[k].taken = false;
-}
-
 void
 clarke_sieved_clear(clarke_sieve *s, clarke_sieved *v)
 {
@@ -147,9 +90,7 @@ end(clarke_sieve *s)
   free(s->grad);
   free(s->carries);
   free(s->winner); /* which are in rooms */
-  for (size_t k = 0; k < s->rooms; k++)
-    free(s->room[k].at);
-  free(s->room);
+  clarke_sieve_leave_all(s);
 }
 
 /* Float32 throughout, and a network of steps that the sieve knows. */

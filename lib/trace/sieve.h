@@ -31,12 +31,11 @@ typedef struct {
   const clarke_step *dense; /* the one step, a DENSE, whose products it is the sum of; NULL: none, or others too */
 } clarke_sieved;
 
-/* Room for numbers, which goes from one tensor to the next: a new page costs more than what is computed in it. */
+/* Bytes that nobody reads any more: a new page costs more than what is computed in it. */
 typedef struct {
-  void *at;
-  size_t size; /* in bytes */
-  bool taken;
-} clarke_sieve_room;
+  unsigned char *at;
+  size_t size;
+} clarke_sieve_spared;
 
 typedef struct {
   clarke_certify *c;
@@ -48,8 +47,10 @@ typedef struct {
   bool open;            /* something was left open */
   double *panel, *other; /* room for operands laid out, and for gradients beside them: of so many numbers */
   size_t panel_count, other_count;
-  clarke_sieve_room *room;
+  void **room; /* all that are taken */
   size_t rooms, room_capacity;
+  clarke_sieve_spared *spare;
+  size_t spares, spare_capacity;
 } clarke_sieve;
 
 /* Fills c's certificates if every tensor is decided; else *decided is false, and c is to be begun anew. */
@@ -81,7 +82,7 @@ clarke_status clarke_sieve_judge(clarke_sieve *s, clarke_certificate *made, cons
 bool clarke_sieve_is_equal(const float *a, const float *b, size_t n);
 
 /* A float32 tensor, cols x rows (samples first), as rows x cols: its own bytes, turned, or a room. NULL: out of memory, or, and open,
- * if it is none. */
+ * if it is none. A packed tensor may lie elsewhere afterwards; where it lay is spare then, as clarke_tensor_pack allows. */
 float *clarke_sieve_turned(clarke_sieve *s, clarke_tensor *t, size_t rows, size_t cols, clarke_error *err);
 
 /* --- sieve_product.c --- */
@@ -132,15 +133,23 @@ double clarke_sieve_squares(const float *x, size_t n);
 void clarke_sieve_total(double *sum, double *mass, const float *x, size_t n);
 /* to += coef x; the largest |x|. */
 double clarke_sieve_add_row(double *to, double coef, const float *x, size_t n);
+/* part becomes slope g where x > kink, and at g where x == kink: of numbers that do not overlap. */
+void clarke_sieve_beyond(float *part, const float *x, const float *g, float kink, float at, float slope, size_t n);
 
-/* --- sieve.c --- */
+/* --- sieve_room.c --- */
 
 /* Room for so many bytes, doubles or floats, which are not set; NULL: out of memory. It is given back by clarke_sieve_leave, or with
- * the sieve. */
+ * the sieve by clarke_sieve_leave_all. What is no room is passed over. */
 void *clarke_sieve_take(clarke_sieve *s, size_t size);
 double *clarke_sieve_take_doubles(clarke_sieve *s, size_t count);
 float *clarke_sieve_take_floats(clarke_sieve *s, size_t count);
 void clarke_sieve_leave(clarke_sieve *s, const void *at);
+void clarke_sieve_leave_all(clarke_sieve *s);
+/* Another's bytes that are read no more, while the sieve is at work; some of those, for good; NULL: so many are not spare. */
+void clarke_sieve_spare(clarke_sieve *s, void *at, size_t size);
+void *clarke_sieve_take_spare(clarke_sieve *s, size_t size);
+
+/* --- sieve.c --- */
 
 /* Sums with slack, to be added to: zeros, or, where they are to be set, any numbers. What is there already is kept, with slack 0
  * where it was exact. */

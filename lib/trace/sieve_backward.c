@@ -204,10 +204,19 @@ read_proxies(double *proxy, clarke_sieve *s, size_t i, clarke_error *err)
   return status;
 }
 
+/* The smallest float32 that is no smaller: a float32 is beyond a number that is none, where it is that or beyond. */
+static float
+float_above(double number)
+{
+  const float near = (float)number;
+
+  return (double)near >= number ? near : nextafterf(near, INFINITY);
+}
+
 /* g times the slopes at x. False: some product is no float32. */
-CLARKE_WIDE static bool
-select_row_back(float *restrict part, const clarke_pieces *p, const double *kinks, const double *proxies, const bool *itself,
-                const float *restrict x, const float *restrict g, size_t n)
+static bool
+select_row_back(float *part, const clarke_pieces *p, const double *kinks, const double *proxies, const bool *itself, const float *x,
+                const float *g, size_t n)
 {
   size_t lost = 0;
 
@@ -215,16 +224,12 @@ select_row_back(float *restrict part, const clarke_pieces *p, const double *kink
     part[j] = itself[0] ? g[j] : 0;
   for (size_t k = 0; k < p->n_kinks; k++) {
     const double kink = kinks[k], proxy = proxies[k];
-    const float slope = itself[k + 1] ? 1 : 0, at = (float)proxy;
+    const float first = float_above(kink), slope = itself[k + 1] ? 1 : 0;
 
-    for (size_t j = 0; j < n; j++) {
-      const float right = slope * g[j], between = at * g[j];
-
-      part[j] = (double)x[j] == kink ? between : part[j];
-      part[j] = (double)x[j] > kink ? right : part[j];
-    }
-    for (size_t j = 0; j < n && proxy != 0 && proxy != 1; j++)
-      lost += (double)x[j] == kink && (double)part[j] != proxy * (double)g[j];
+    clarke_sieve_beyond(part, x, g, first, (double)first == kink ? (float)proxy : slope, slope, n);
+    if (proxy != 0 && proxy != 1)
+      for (size_t j = 0; j < n; j++)
+        lost += (double)x[j] == kink && (double)part[j] != proxy * (double)g[j];
   }
   return lost == 0;
 }

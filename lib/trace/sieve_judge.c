@@ -9,6 +9,7 @@
 #define DOUBTFUL 0.5
 /* Sides of the squares that are turned together: a line of the cache of 64 bytes holds a row of one. */
 #define TILE 16
+#define AHEAD 64
 /* Entries of a row that are guessed at together. */
 #define CHUNK 256
 
@@ -46,8 +47,11 @@ turn_whole(float *restrict to, const unsigned char *from, size_t all, size_t n, 
 
   if (rows != TILE || cols != TILE)
     return false;
-  for (size_t k = 0; k < TILE; k++)
+  for (size_t k = 0; k < TILE; k++) {
     memcpy(own[k], from + 4 * ((j + k) * all + f), sizeof own[k]);
+    if (f + AHEAD < all)
+      __builtin_prefetch(from + 4 * ((j + k) * all + f + AHEAD));
+  }
   for (size_t i = 0; i < TILE; i += 4)
     for (size_t k = 0; k < TILE; k += 4)
       turn_four(to + (f + i) * n + j + k, n, &own[k][i]);
@@ -79,44 +83,56 @@ turn_square(float *restrict to, const unsigned char *from, size_t all, size_t n,
       to[(f + i) * n + j + k] = own[k][i];
 }
 
-/* Packed numbers are turned where they are, if floats may lie there: new pages cost more. */
-static float *
-turn_in_place(clarke_sieve *s, clarke_tensor *t, size_t rows, size_t cols)
+/* Is the tensor packed so that floats may lie there, in its own order or turned already? */
+static bool
+stays_packed(const clarke_tensor *t, size_t cols)
 {
-  unsigned char *from;
-
-  if (t->turned != cols) {
-    from = clarke_sieve_take(s, t->count * sizeof(float));
-    if (from == NULL)
-      return NULL;
-    memcpy(from, t->packed, t->count * sizeof(float));
-    for (size_t f = 0; f < rows; f += TILE)
-      for (size_t j = 0; j < cols; j += TILE)
-        turn_square((float *)(void *)t->packed, from, rows, cols, f, j, rows - f < TILE ? rows - f : TILE,
-                    cols - j < TILE ? cols - j : TILE);
-    clarke_sieve_leave(s, from);
-    t->turned = cols;
-  }
-  return (float *)(void *)t->packed;
+  return t->packed != NULL && htole32(1) == 1 && (t->turned == 0 || t->turned == cols);
 }
 
-static bool
-is_in_place(const clarke_tensor *t, size_t cols)
+/* Packed numbers are turned into bytes that are spare, or the tensor's own from now on; and where they were is spare. A row or a
+ * column is turned as it lies. */
+static float *
+turn_packed(clarke_sieve *s, clarke_tensor *t, size_t rows, size_t cols)
 {
-  return t->packed != NULL && (uintptr_t)t->packed % _Alignof(float) == 0 && htole32(1) == 1 && (t->turned == 0 || t->turned == cols);
+  const size_t size = t->count * sizeof(float);
+  unsigned char *from = t->packed, *to;
+  bool owned = false;
+
+  if (t->turned == cols || ((rows == 1 || cols == 1) && (uintptr_t)from % _Alignof(float) == 0)) {
+    t->turned = cols;
+    return (float *)(void *)from;
+  }
+  to = clarke_sieve_take_spare(s, size);
+  if (to == NULL) {
+    to = malloc(size + 1);
+    owned = to != NULL;
+  }
+  if (to == NULL)
+    return NULL;
+  for (size_t f = 0; f < rows; f += TILE)
+    for (size_t j = 0; j < cols; j += TILE)
+      turn_square((float *)(void *)to, from, rows, cols, f, j, rows - f < TILE ? rows - f : TILE, cols - j < TILE ? cols - j : TILE);
+  clarke_sieve_spare(s, from, size);
+  t->packed = to;
+  t->packed_owned = owned;
+  t->turned = cols;
+  return (float *)(void *)to;
 }
 
 float *
 clarke_sieve_turned(clarke_sieve *s, clarke_tensor *t, size_t rows, size_t cols, clarke_error *err)
 {
   float *to;
+  bool packed;
 
   if (t == NULL || (t->real == NULL && t->packed == NULL) || t->dtype != CLARKE_F32 || t->count != rows * cols) {
     s->open = true;
     return NULL;
   }
-  to = is_in_place(t, cols) ? turn_in_place(s, t, rows, cols) : clarke_sieve_take_floats(s, rows * cols);
-  if (to == NULL || (!is_in_place(t, cols) && clarke_tensor_unpack(t, err) != CLARKE_OK)) {
+  packed = stays_packed(t, cols);
+  to = packed ? turn_packed(s, t, rows, cols) : clarke_sieve_take_floats(s, rows * cols);
+  if (to == NULL || (!packed && clarke_tensor_unpack(t, err) != CLARKE_OK)) {
     clarke_no_memory(err);
     return NULL;
   }

@@ -85,6 +85,30 @@ add_row_in_registers(double *restrict to, double coef, const float *restrict x, 
   return most;
 }
 
+/* Entries that are chosen together. */
+#define CHUNK 128
+
+/* Those at a kink, and right of it. Products come first: compilers make no vectors of loops that multiply for some entries only. */
+CLARKE_WIDE static void
+beyond_in_registers(float *restrict part, const float *restrict x, const float *restrict g, float kink, float at, float slope, size_t n)
+{
+  float on[CHUNK], right[CHUNK];
+
+  for (size_t from = 0; from < n; from += CHUNK, part += CHUNK, x += CHUNK, g += CHUNK) {
+    const size_t m = n - from < CHUNK ? n - from : CHUNK;
+
+    for (size_t j = 0; j < m; j++) {
+      on[j] = at * g[j];
+      right[j] = slope * g[j];
+    }
+    for (size_t j = 0; j < m; j++) {
+      const float left = x[j] == kink ? on[j] : part[j];
+
+      part[j] = x[j] > kink ? right[j] : left;
+    }
+  }
+}
+
 /* What is compiled twice is no symbol that can be hidden. */
 void
 clarke_sieve_widen(double *to, const float *x, size_t n)
@@ -120,4 +144,10 @@ double
 clarke_sieve_add_row(double *to, double coef, const float *x, size_t n)
 {
   return add_row_in_registers(to, coef, x, n);
+}
+
+void
+clarke_sieve_beyond(float *part, const float *x, const float *g, float kink, float at, float slope, size_t n)
+{
+  beyond_in_registers(part, x, g, kink, at, slope, n);
 }

@@ -220,6 +220,7 @@ make_bits(clarke_sieve_terms *p)
 
   p->gradient = s->grad[p->v->dense->out].exact;
   p->operand = s->value[x].exact;
+  p->map = clarke_sieve_map(s, p->v->dense);
   if (p->of_gradient == NULL)
     p->of_gradient = bits_of(p->gradient, d->blocks * d->outer * d->repeat, s->n);
   if (p->of_operand == NULL)
@@ -249,7 +250,7 @@ static void
 add_weight(clarke_sieve_terms *p, size_t e)
 {
   const clarke_dense *d = &p->v->dense->dense;
-  const size_t *map = clarke_sieve_map(p->s, p->v->dense);
+  const size_t *map = p->map;
   const place at = place_of(d, e);
   bool more = true;
 
@@ -270,7 +271,7 @@ clarke_sieve_add_up(clarke_sieve_terms *p, double enough, size_t row, size_t col
     visit_products(p, row, col);
     return !p->failed;
   }
-  if (!make_bits(p))
+  if ((p->of_gradient == NULL || p->of_operand == NULL) && !make_bits(p))
     return false;
   begin_products(p);
   add_weight(p, row);

@@ -16,7 +16,8 @@ typedef struct {
   bool stopped, failed;     /* no more were wanted; out of memory */
   size_t *start, *reader;             /* of an input: where it is read */
   uint64_t *of_gradient, *of_operand; /* of a weight: which numbers are not 0, and */
-  const float *gradient, *operand;    /* those numbers */
+  const float *gradient, *operand;    /* those numbers, */
+  const size_t *map;                  /* and where the operand's rows come from */
 } clarke_sieve_terms;
 
 void clarke_sieve_terms_clear(clarke_sieve_terms *p);

@@ -106,7 +106,11 @@ START_TEST(passes_agree_with_the_exact_one)
       filtered += agrees(&c, c.r.piece, NULL, c.r.samples, true);
       ck_assert_uint_eq(open, clarke_places_open(&c.g, c.r.piece, c.r.samples));
       before = open;
-      OK(clarke_constants_init(&c.r.constants, &c.g, &error));
+      OK(clarke_constants_begin(&c.r.constants, &c.g, &error));
+      for (size_t v = 0; v < c.g.n_values; v++)
+        ck_assert_uint_eq(c.r.constants.constant[v].rows, 0);
+      OK(clarke_constants_make(&c.r.constants, &error));
+      OK(clarke_constants_make(&c.r.constants, &error)); /* once is enough */
       OK(clarke_replay_refine(&c.r, &left, &error));
       agrees(&c, c.r.piece, NULL, c.r.samples, true);
       refined += before - clarke_places_open(&c.g, c.r.piece, c.r.samples);

@@ -59,7 +59,7 @@ scene_certify(clarke_certify *c, const scene *s, const clarke_tensors *trace, co
 
   clarke_certify_init(c);
   c->g = &s->graph;
-  c->constants = &s->constants;
+  c->constants = (clarke_constants *)&s->constants; /* made already */
   c->x = &s->x;
   c->profile = &s->profile;
   c->loss = &s->loss;

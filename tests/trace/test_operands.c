@@ -156,9 +156,7 @@ START_TEST(passes_of_the_sieve)
     clarke_sieved_clear(&s, &s.value[v]);
     clarke_sieved_clear(&s, &s.grad[v]);
   }
-  for (size_t k = 0; k < s.rooms; k++)
-    free(s.room[k].at);
-  free(s.room);
+  clarke_sieve_leave_all(&s);
   free(s.value);
   free(s.grad);
   free(s.carries);

@@ -390,28 +390,6 @@ START_TEST(slack_of_sums)
 }
 END_TEST
 
-/* Rooms go from hand to hand: the smallest that is free and large enough. */
-START_TEST(rooms)
-{
-  clarke_sieve s = {0};
-  double *large = clarke_sieve_take_doubles(&s, 1000);
-  float *small = clarke_sieve_take_floats(&s, 10), *other;
-
-  ck_assert(large != NULL && small != NULL && s.rooms == 2);
-  small[9] = 1;
-  large[999] = 1;
-  clarke_sieve_leave(&s, large);
-  clarke_sieve_leave(&s, small);
-  clarke_sieve_leave(&s, &s); /* no room of its own */
-  other = clarke_sieve_take_floats(&s, 8);
-  ck_assert(other == small && clarke_sieve_take(&s, 8000) == large && s.rooms == 2);
-  ck_assert(clarke_sieve_take(&s, 8000) != large && s.rooms == 3);
-  for (size_t k = 0; k < s.rooms; k++)
-    free(s.room[k].at);
-  free(s.room);
-}
-END_TEST
-
 /* Of rows of any length what the definitions say; numbers are small integers, so that sums are exact. */
 START_TEST(rows_of_numbers)
 {
@@ -437,6 +415,31 @@ START_TEST(rows_of_numbers)
     ck_assert(clarke_sieve_add_row(to, -2, x, n) == most);
     for (size_t j = 0; j < n; j++)
       ck_assert(wide[j] == (double)x[j] && to[j] == 1 - 2 * (double)x[j] && (double)tops[j] == fmax(50, fabs((double)x[j])));
+  }
+}
+END_TEST
+
+/* Each entry by itself: left of a kink what was there, at it and right of it the gradient times a number. More entries than are
+ * chosen together. */
+START_TEST(beyond)
+{
+  enum { LONGEST = 300 };
+  uint64_t state = 17;
+
+  for (size_t n = 0; n <= LONGEST; n += n < 20 ? 1 : 47) {
+    float x[LONGEST], g[LONGEST], part[LONGEST + 1], was[LONGEST];
+    const float at = (float)draw_between(&state, -2, 2) / 2, slope = (float)draw_between(&state, -1, 2);
+
+    for (size_t j = 0; j < n; j++) {
+      x[j] = (float)draw_between(&state, -2, 2) / 4;
+      g[j] = (float)draw_between(&state, -9, 9);
+      part[j] = was[j] = (float)draw_between(&state, 20, 30);
+    }
+    part[n] = 77;
+    clarke_sieve_beyond(part, x, g, 0.25f, at, slope, n);
+    for (size_t j = 0; j < n; j++)
+      ck_assert(part[j] == (x[j] < 0.25f ? was[j] : x[j] == 0.25f ? at * g[j] : slope * g[j]));
+    ck_assert(part[n] == 77);
   }
 }
 END_TEST
@@ -534,8 +537,8 @@ main(void)
   tcase_add_test(tests, cast_constants);
   tcase_add_test(tests, sizes_of_factors);
   tcase_add_test(tests, slack_of_sums);
-  tcase_add_test(tests, rooms);
   tcase_add_test(tests, rows_of_numbers);
+  tcase_add_test(tests, beyond);
   tcase_add_test(tests, selecting_pieces);
   tcase_add_test(tests, winners_of_windows);
   return run_tests();

@@ -10,14 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void
-end_rooms(clarke_sieve *s)
-{
-  for (size_t k = 0; k < s->rooms; k++)
-    free(s->room[k].at);
-  free(s->room);
-}
-
 START_TEST(rooms)
 {
   clarke_sieve s = {.n = 1};
@@ -25,19 +17,60 @@ START_TEST(rooms)
   float *b = clarke_sieve_take_floats(&s, 4);
 
   ck_assert(a != NULL && b != NULL && (void *)a != (void *)b && s.rooms == 2);
-  ck_assert(s.room[0].size == 80 && s.room[1].size == 16);
   for (size_t e = 0; e < 10; e++)
     a[e] = 7;
+  for (size_t e = 0; e < 4; e++)
+    b[e] = 7;
   clarke_sieve_leave(&s, a);
-  clarke_sieve_leave(&s, b);
   clarke_sieve_leave(&s, NULL);
-  ck_assert_ptr_eq(clarke_sieve_take(&s, 3), b); /* the smallest that has room */
-  ck_assert_ptr_eq(clarke_sieve_take_floats(&s, 3), a);
-  ck_assert(clarke_sieve_take(&s, 3) != a && s.rooms == 3); /* both are taken */
+  clarke_sieve_leave(&s, &s); /* no room of its own */
+  ck_assert(s.rooms == 1 && s.room[0] == b);
+  clarke_sieve_leave(&s, b);
+  ck_assert_uint_eq(s.rooms, 0);
   for (size_t k = 0; k < 40; k++)
     ck_assert_ptr_nonnull(clarke_sieve_take_doubles(&s, 1000));
-  ck_assert_uint_eq(s.rooms, 43);
-  end_rooms(&s);
+  ck_assert_uint_eq(s.rooms, 40);
+  clarke_sieve_leave_all(&s);
+  ck_assert(s.room == NULL && s.rooms == 0);
+  ck_assert_ptr_nonnull(clarke_sieve_take(&s, 0));
+  clarke_sieve_leave_all(&s);
+}
+END_TEST
+
+/* What is handed out of spare bytes lies in them, and no byte is handed out twice. Pieces side by side are one. */
+START_TEST(spare)
+{
+  enum { PIECE = 40, PIECES = 50 };
+  _Alignas(8) static unsigned char at[PIECE * PIECES];
+  clarke_sieve s = {.n = 1};
+  unsigned char *p;
+  size_t taken = 0;
+
+  ck_assert_ptr_null(clarke_sieve_take_spare(&s, 1));
+  clarke_sieve_spare(&s, at + 1, 3); /* no float in it */
+  clarke_sieve_spare(&s, at + 10, 15);
+  ck_assert_uint_eq(s.spares, 1);
+  clarke_sieve_spare(&s, at + 100, 50);
+  ck_assert_ptr_eq(clarke_sieve_take_spare(&s, 12), at + 12); /* the smallest that has room */
+  ck_assert_ptr_eq(clarke_sieve_take_spare(&s, 12), at + 100);
+  ck_assert_ptr_null(clarke_sieve_take_spare(&s, 39));
+  ck_assert_ptr_eq(clarke_sieve_take_spare(&s, 38 - 2), at + 112);
+  clarke_sieve_leave_all(&s);
+  for (size_t k = 0; k < PIECES; k++) /* each third is missing, then each is the neighbour of two */
+    if (k % 3 != 1)
+      clarke_sieve_spare(&s, at + PIECE * k, PIECE);
+  ck_assert_uint_eq(s.spares, PIECES / 3 + 1);
+  for (size_t size = 1; (p = clarke_sieve_take_spare(&s, size)) != NULL; size = 1 + size * 7 % 80, taken++)
+    for (size_t e = 0; e < size; e++) {
+      ck_assert(p + e < at + sizeof at && (size_t)(p + e - at) / PIECE % 3 != 1 && p[e] == 0);
+      p[e] = 1;
+    }
+  ck_assert_uint_gt(taken, 20);
+  clarke_sieve_leave_all(&s);
+  for (size_t k = 0; k < PIECES; k++)
+    clarke_sieve_spare(&s, at + PIECE * (k % 2 == 0 ? k : PIECES - k), PIECE);
+  ck_assert(s.spares == 1 && clarke_sieve_take_spare(&s, sizeof at) == at);
+  clarke_sieve_leave_all(&s);
 }
 END_TEST
 
@@ -65,7 +98,7 @@ START_TEST(sums_begun)
   ck_assert(clarke_sieved_begin(&s, &v, 2, 3, false)); /* its own stay */
   ck_assert(v.slack[0] == 9 && v.near[0] == 11 && given[0] == 1);
   clarke_sieved_clear(&s, &v);
-  end_rooms(&s);
+  clarke_sieve_leave_all(&s);
 }
 END_TEST
 
@@ -94,7 +127,13 @@ START_TEST(turned)
     for (size_t e = 0; e < ROWS * COLS; e++)
       ck_assert(to[e] == real[e % COLS * ROWS + e / COLS]);
   }
-  ck_assert(!s.open);
+  ck_assert(!s.open && s.rooms == 1 && t.packed_owned && s.spares == 1 && t.turned == COLS);
+  memset(packed, 0, sizeof packed); /* nobody reads it any more */
+  ck_assert_ptr_eq(clarke_sieve_turned(&s, &t, ROWS, COLS, &error), to);
+  OK(clarke_tensor_unpack(&t, &error));
+  ck_assert(t.packed == NULL && !t.packed_owned && memcmp(t.real, real, sizeof real) == 0);
+  free(t.real);
+  t.real = NULL;
   for (int wrong = 0; wrong < 4; wrong++) {
     clarke_tensor other = t;
 
@@ -105,7 +144,34 @@ START_TEST(turned)
     ck_assert_ptr_null(clarke_sieve_turned(&s, wrong == 3 ? NULL : &other, ROWS, COLS, &error));
     ck_assert(s.open);
   }
-  end_rooms(&s);
+  clarke_sieve_leave_all(&s);
+}
+END_TEST
+
+/* A second tensor is turned to where the first one was; a column stays where it is. */
+START_TEST(turned_to_spare)
+{
+  float bytes[3][24];
+  clarke_sieve s = {.n = 4};
+  clarke_tensor t[3] = {{.dtype = CLARKE_F32, .count = 24}, {.dtype = CLARKE_F32, .count = 24}, {.dtype = CLARKE_F32, .count = 24}};
+
+  for (size_t k = 0; k < 3; k++) {
+    for (size_t e = 0; e < 24; e++)
+      bytes[k][e] = (float)(100 * k + e);
+    OK(clarke_tensor_pack(&t[k], bytes[k], &error));
+  }
+  for (size_t k = 0; k < 2; k++)
+    ck_assert_ptr_nonnull(clarke_sieve_turned(&s, &t[k], 6, 4, &error));
+  ck_assert(t[0].packed_owned && !t[1].packed_owned && (float *)(void *)t[1].packed == bytes[0]);
+  ck_assert_ptr_eq(clarke_sieve_turned(&s, &t[2], 24, 1, &error), bytes[2]);
+  ck_assert_uint_eq(s.spares, 1);
+  clarke_sieve_leave_all(&s); /* the tensors stay */
+  for (size_t k = 0; k < 3; k++) {
+    OK(clarke_tensor_unpack(&t[k], &error));
+    for (size_t e = 0; e < 24; e++)
+      ck_assert(t[k].real[e] == (double)(100 * k + e));
+    clarke_tensor_clear(&t[k]);
+  }
 }
 END_TEST
 
@@ -300,7 +366,7 @@ START_TEST(convolutions)
   free(p.want_y);
   free(p.want_x);
   free(p.want_w);
-  end_rooms(&s);
+  clarke_sieve_leave_all(&s);
 }
 END_TEST
 
@@ -309,8 +375,10 @@ MODULE(sieve_parts)
   TCase *tests = tests_of("sieve parts");
 
   tcase_add_test(tests, rooms);
+  tcase_add_test(tests, spare);
   tcase_add_test(tests, sums_begun);
   tcase_add_test(tests, turned);
+  tcase_add_test(tests, turned_to_spare);
   tcase_add_test(tests, equal);
   tcase_add_loop_test(tests, judged, 0, sizeof judgements / sizeof judgements[0]);
   tcase_add_loop_test(tests, convolutions, 0, sizeof convs / sizeof convs[0]);

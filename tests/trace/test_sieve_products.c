@@ -121,9 +121,7 @@ end(scene *c)
     clarke_sieved_clear(&c->s, &c->s.value[v]);
     clarke_sieved_clear(&c->s, &c->s.grad[v]);
   }
-  for (size_t k = 0; k < c->s.rooms; k++)
-    free(c->s.room[k].at);
-  free(c->s.room);
+  clarke_sieve_leave_all(&c->s);
   free(c->s.value);
   free(c->s.grad);
   free(c->s.carries);
