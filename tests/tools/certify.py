@@ -45,6 +45,11 @@ def as_recorded():
         expect(all(n["open"] == 0 for n in answer["nodes"]), f"{name}: open")
         again = certify(os.path.join(RUNS, name), "--json", "--step", "0")[1]
         expect(json.loads(again) == answer, f"{name}: --step 0")
+    status, answer = report(os.path.join(RUNS, "words"))
+    expect(status == 3 and first_refuted(answer) is None, "words")
+    left = sorted(n["part"] + " " + n["name"] for n in answer["nodes"] if n["open"] > 0)
+    expect(left == [f"{part} {name}" for part in ("gradient", "output") for name in ("nll_loss_forward", "nll_loss_forward_2", "silu", "silu_3")],
+           f"words: what was not recorded, and no more: {left}")
     for name in ("bounds", "lemma2", "two-zeros"):
         expect(report(os.path.join(RUNS, name))[1]["answer"] == "bit-exact", name)
     for name in ("small-light", "small-float64"):
