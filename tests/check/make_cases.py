@@ -4074,6 +4074,7 @@ def chains():
     windows_between(ask, first, total)
     lifted()
     chain_at_its_bound()
+    weights_beside()
 
 
 def views(ask, first, total, a, g, e):
@@ -4090,6 +4091,11 @@ def views(ask, first, total, a, g, e):
     ask("view-alone", "output m: no rule covers it", m | {"output/i": e}, say, **own)
     ask("view-torn", "output m: no rule covers it", m | {"output/e": e, "output/i": 2 * e}, say, **own)
     ask("view-given", "gradient a: no rule covers it", m | back | {"gradient/i": g * a}, say | {"gradient a": "within"}, **own)
+    save("chain-only.onnx", [first, node("Exp", ["a"], ["e"], "e"), node("Identity", ["e"], ["i"], "i"), node("Neg", ["i"], ["r"], "r"), total],
+         ["N", 2], [], dict(w=[[1], [1]]))
+    for k, hand in enumerate([g, g * e]):
+        ask(f"view-only-{k}", "gradient a: no rule covers it", {"output/a": a, "gradient/i": g, "gradient/a": hand},
+            {"output a": "bit-exact", "gradient a": "within"}, model="chain-only.onnx", nodes=["a", "e", "i", "r", "out"])
     # a view i of a: a's gradient is what came back to i, and what the exponential hands back, if nothing reads both
     save("chain-beside.onnx", [first, node("Identity", ["a"], ["i"], "i"), node("Exp", ["a"], ["e"], "e"), node("Mul", ["i", "e"], ["m"], "m"),
                                node("Neg", ["m"], ["r"], "r"), total], ["N", 2], [], dict(w=[[1], [1]]))
@@ -4105,6 +4111,7 @@ def views(ask, first, total, a, g, e):
     own = dict(model="chain-across.onnx", nodes=["a", "t", "e", "k", "m", "r", "out"])
     ask("across", "VERIFIED", m, say, **own)
     ask("across-recorded", "output m: no rule covers it", m | {"output/e": e.T}, say, **own)
+    ask("across-given", "gradient a: no rule covers it", m | back | {"gradient/e": (g * a).T}, say | {"gradient a": "within"}, **own)
 
 
 def windows_between(ask, first, total):
@@ -4169,8 +4176,35 @@ def lifted():
                trace=f"chain-lift-{k}.trace", gradients="chain-lift.gradients", parameters="chain-lift.parameters")
 
 
+def weights_beside():
+    """A weight that a view was recorded of as another is not known, lifted or not; what divides has no rule for its own gradient."""
+    node = helper.make_node
+    save_run("chain-torn.onnx", [node("Identity", ["w"], ["t"], "t"), node("Lift", ["w"], ["l"], "l", domain="clarke"), node("Mul", ["l", "x"], ["p"], "p"),
+                                 node("Mul", ["p", "t"], ["m"], "m"), node("ReduceSum", ["m"], ["loss"], "loss", keepdims=0)], dict(w=[2, 3]))
+    arrays("chain-torn.npz", x=np.float32([[5, 7]]))
+    tensors_file("chain-torn.gradients", {"w": floats([0, 0])})
+    names = ["t", "l", "p", "m", "loss"]
+    for k, (view, reason) in enumerate([([2, 3], "VERIFIED"), ([2, 4], "output p: no rule covers it")]):
+        tensors_file(f"chain-torn-{k}.trace", {"output/t": floats(view), "output/p": floats([10, 21])})
+        record(f"chain-torn-{k}", k, reason, "\n".join([f"output {of} " + ("bit-exact" if of == "p" else "not-covered") for of in names]
+               + [f"gradient {of} not-covered" for of in names] + ["parameter w not-covered"]), proxies=(), model="chain-torn.onnx",
+               data="chain-torn.npz", trace=f"chain-torn-{k}.trace", gradients="chain-torn.gradients", parameters="chain-lift.parameters")
+    save("chain-divisor.onnx", [node("MatMul", ["x", "w"], ["a"], "a"), node("Exp", ["a"], ["e"], "e"), node("Div", ["e", "s"], ["m"], "m"),
+                                node("Neg", ["m"], ["r"], "r"), node("ReduceSum", ["r"], ["out"], "out", keepdims=0)], ["N", 2], [], dict(w=[[1], [1]], s=[2]))
+    tensors_file("chain-divisor.parameters", {"w": floats([[1], [1]]), "s": floats([2])})
+    e, names = np.exp(np.float64([[3], [-1]])), ["a", "e", "m", "r", "out"]
+    tensors_file("chain-divisor.trace", {"output/a": floats([[3], [-1]]), "output/m": floats(np.float32(e / 2)), "gradient/m": floats([[1], [1]])})
+    for k, by in enumerate([e.sum(), -e.sum() / 4, 0]):
+        tensors_file(f"chain-divisor-{k}.gradients", {"w": floats([[0], [0]]), "s": floats(np.float32([by]))})
+        record(f"chain-divisor-{k}", 1, "parameter s: no rule covers it", "\n".join(
+            ["output a bit-exact", "output e not-covered", "output m within", "output r not-covered", "output out not-covered",
+             *(f"gradient {of} not-covered" for of in names), "parameter w not-covered", "parameter s within"]), wrt="w s", proxies=(),
+               model="chain-divisor.onnx", data="record.npz", trace="chain-divisor.trace", gradients=f"chain-divisor-{k}.gradients",
+               parameters="chain-divisor.parameters")
+
+
 def chain_at_its_bound():
-    """a / 3 twice: the bound in fractions, each number's off passed on. The last float32 that is within it, and the next."""
+    """a / 3 twice, and back: the bound in fractions, each number's off passed on. The last float32 that is within it, and the next."""
     node = helper.make_node
     save("chain-thirds.onnx", [node("MatMul", ["x", "w"], ["a"], "a"), node("Div", ["a", "three"], ["m"], "m"), node("Div", ["m", "three"], ["n"], "n"),
                                node("Neg", ["n"], ["r"], "r"), node("ReduceSum", ["r"], ["out"], "out", keepdims=0)], ["N", 2], [],
@@ -4179,15 +4213,16 @@ def chain_at_its_bound():
     batch("chain-thirds.npz", [[1, 2], [1, 2]])
     tiny = Fraction(1, 2 ** 126)
     rounding = lambda n, mass: Fraction(n, 2 ** 24 - n) * mass + 4 * n * tiny
-    off = rounding(17, Fraction(1))  # of a / 3, a being 3
-    bound = off / 3 + rounding(17, (1 + off) / 3)
-    last = int((Fraction(1, 3) + bound) * 2 ** 25)
-    first = -int(-(Fraction(1, 3) - bound) * 2 ** 25 // 1)
-    for k, (at, reason) in enumerate([(last, "VERIFIED"), (last + 1, "output n: an entry is farther"), (first, "VERIFIED"),
-                                      (first - 1, "output n: an entry is farther")]):
-        chained(f"chain-thirds-{k}", int(reason != "VERIFIED"), reason, "chain-thirds.onnx",
-                {"output/a": [[3], [3]], "output/n": [[at * 2.0 ** -25], [1 / 3]]}, {"output n": "within"}, ["a", "m", "n", "r", "out"],
-                data="chain-thirds.npz", parameters="chain-thirds.parameters")
+    off = rounding(17, Fraction(1))  # of a / 3, and of 3 / 3, a and the gradient being 3
+    for line, n in [("output n", 17), ("gradient a", 1 + 16 * 3)]:  # two nodes read a, and what was not recorded of its gradient
+        bound = off / 3 + rounding(n, (1 + off) / 3)
+        last = int((Fraction(1, 3) + bound) * 2 ** 25)
+        first = -int(-(Fraction(1, 3) - bound) * 2 ** 25 // 1)
+        for k, (at, reason) in enumerate([(last, "VERIFIED"), (last + 1, line + ": an entry is farther"), (first, "VERIFIED"),
+                                          (first - 1, line + ": an entry is farther")]):
+            chained(f"chain-thirds-{line[0]}-{k}", int(reason != "VERIFIED"), reason, "chain-thirds.onnx",
+                    {"output/a": [[3], [3]], "gradient/n": [[3], [3]], line.replace(" ", "/"): [[at * 2.0 ** -25], [1 / 3]]}, {line: "within"},
+                    ["a", "m", "n", "r", "out"], data="chain-thirds.npz", parameters="chain-thirds.parameters")
 
 
 def main():
