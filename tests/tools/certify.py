@@ -20,7 +20,7 @@ import records  # noqa: E402
 from expect import expect, finish, said  # noqa: E402
 
 CLARKE, RUNS = sys.argv[1:3]
-TRACED = ["attention", "bounds", "fresh", "lemma2", "means", "own-side", "own-side-float64", "parted", "pooled", "small", "small-plain", "small-trees", "tied", "trees", "two-zeros"]
+TRACED = ["attention", "bounds", "fresh", "lemma2", "means", "own-side", "own-side-float64", "parted", "pooled", "small", "small-plain", "small-trees", "tied", "trees", "turned", "two-zeros"]
 draw = random.Random(13)
 
 
@@ -213,6 +213,8 @@ def trees(folder):
     least_changes(folder, "means",  # sums and means, and gradients that are sums over what was added
                   [("output", "conv/convolution"), ("output", "mean"), ("output", "last/addmm"), ("output", "sum"), ("gradient", "mean"),
                    ("gradient", "last/t"), ("parameter", "conv.weight"), ("parameter", "conv.bias"), ("parameter", "shift")])
+    least_changes(folder, "turned",  # a transposed convolution, and what goes back through it
+                  [("output", "0/convolution"), ("output", "2/convolution"), ("gradient", "1/relu"), ("parameter", "0.weight"), ("parameter", "0.bias")])
     changed = records.Changed(folder, RUNS, "trees")
     # far from the sums, a tree saves nothing
     changed.put_value("gradients", "2.bias", 3, 7.0)

@@ -148,6 +148,11 @@ def pooled():
     return model
 
 
+def turned():
+    """A transposed convolution, whose outputs lie between its inputs."""
+    return nn.Sequential(nn.Conv2d(1, 3, 3), nn.ReLU(), nn.ConvTranspose2d(3, 2, 3, stride=2, padding=1, output_padding=1), nn.ReLU())
+
+
 def images(n):
     x = torch.zeros(n, 1, 6, 6)
     x[:, :, 1:5, 1:5] = torch.randint(0, 17, (n, 1, 4, 4)) / 16
@@ -199,6 +204,7 @@ def main(folder):
     # of a loss that smooths labels only the result was recorded
     words = torch.tensor([[0, 3], [4, 0], [2, 2]])
     record(os.path.join(folder, "words"), Words(), lambda m: F.cross_entropy(m(words), words[:, 0] % 4, label_smoothing=0.1))
+    record(os.path.join(folder, "turned"), turned(), lambda m: m(pixels[:, :, :5, :6]).square().sum(), trees=True)
     record(os.path.join(folder, "own-side-float64"), steps["own-side"][0].double(), summed(nearly()[:, :, :, 4:5].double()))
 
 

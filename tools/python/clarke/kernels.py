@@ -80,8 +80,12 @@ class Sum:
 
     # ---- Questions
 
-    def sizes(self, column, rows):
-        """How many leaves are below the node in which each pair meets."""
+    def parts(self, row, column):
+        """[(row, column, leaves)]: entries of which each is a sum of some leaves, all others being zeros. The entry's tree adds them up."""
+        return [(row, column, range(self.leaves))]
+
+    def sizes(self, column, rows, leaves):
+        """How many of these leaves are below the node in which each pair meets."""
         type_, large, one, most, _ = TYPES[self.dtype]
 
         def answer(pairs):
@@ -97,7 +101,7 @@ class Sum:
                     left[at:at + len(some)] += self.ask(values, column, rows[:len(some)]) / one
             if not (np.isfinite(left).all() and (left == np.round(left)).all() and (left >= 0).all()):
                 raise Unclear("answers are no counts of ones")
-            return [self.leaves - int(x) for x in left]
+            return [len(leaves) - int(x) for x in left]
         return answer
 
     def fused(self, tree, column, rows):
@@ -270,8 +274,15 @@ def rounded(numbers, dtype):
 
 def tree_at(kernel, row, column, rows):
     """(the tree, fused leaves) of an entry, from questions that these rows answer side by side."""
-    tree = summation.build(kernel.sizes(column, rows), list(range(kernel.leaves)))
-    return tree, kernel.fused(tree, column, rows)
+    trees, fused = [], set()
+    for own, at, leaves in kernel.parts(row, column):
+        beside = [r - row + own for r in rows]
+        trees.append(summation.build(kernel.sizes(at, beside, leaves), list(leaves)))
+        fused |= kernel.fused(trees[-1], at, beside)
+    tree = summation.joined(trees)
+    if tree.leaves != kernel.leaves:
+        raise Unclear(f"{kernel.leaves - tree.leaves} products are none of any whole sum")
+    return tree, fused
 
 
 def explained(kernel, tree, fused):

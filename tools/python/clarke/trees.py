@@ -48,10 +48,10 @@ def kernel(by, kwargs):
         return kernels.Product(op, args)
     if op is BATCHES and not kwargs:
         return kernels.Batches(op, args)
-    if op is CONVOLUTION and not kwargs and len(args[1].shape) == 4 and not args[6]:  # in the plane, and not transposed
-        return convolutions.Convolution(op, args, tuple(by.result.shape))
-    if op is CONVOLUTION_BACK and not kwargs and len(args[2].shape) == 4 and not args[7]:
-        return (convolutions.Input, convolutions.Weight, convolutions.Bias)[by.part](op, args)
+    if op is CONVOLUTION and not kwargs and len(args[1].shape) == 4:  # in the plane
+        return (convolutions.Turned if args[6] else convolutions.Convolution)(op, args, tuple(by.result.shape))
+    if op is CONVOLUTION_BACK and not kwargs and len(args[2].shape) == 4 and not (args[7] and by.part == 1):
+        return (convolutions.TurnedInput if args[7] else convolutions.Input, convolutions.Weight, convolutions.Bias)[by.part](op, args)
     if op is ATEN.sum.dim_IntList and not kwargs and len(args[0].shape) == 2 and list(args[1]) == [0]:
         return kernels.Columns(op, *args)
     if op in REDUCTIONS and not kwargs and args[0].dtype.is_floating_point:
