@@ -45,6 +45,9 @@ def as_recorded():
         expect(all(n["open"] == 0 for n in answer["nodes"]), f"{name}: open")
         again = certify(os.path.join(RUNS, name), "--json", "--step", "0")[1]
         expect(json.loads(again) == answer, f"{name}: --step 0")
+    for part in ("output", "gradient"):
+        left = [n["name"] for n in report(os.path.join(RUNS, "added"))[1]["nodes"] if n["part"] == part and n["open"] > 0]
+        expect(sorted(left) == ["baddbmm", "baddbmm_3"], f"added: {part} {left}")
     status, answer = report(os.path.join(RUNS, "words"))
     expect(status == 3 and first_refuted(answer) is None, "words")
     left = sorted(n["part"] + " " + n["name"] for n in answer["nodes"] if n["open"] > 0)
@@ -215,6 +218,10 @@ def trees(folder):
                    ("gradient", "last/t"), ("parameter", "conv.weight"), ("parameter", "conv.bias"), ("parameter", "shift")])
     least_changes(folder, "turned",  # a transposed convolution, and what goes back through it
                   [("output", "0/convolution"), ("output", "2/convolution"), ("gradient", "1/relu"), ("parameter", "0.weight"), ("parameter", "0.bias")])
+    least_changes(folder, "added",  # products that something is added to, of which the sum alone was recorded; a vector
+                  [*(("output", f"{name}/addmm") for name in ("last", "q", "k", "v")), ("output", "baddbmm_2"), ("output", "baddbmm_4"), ("output", "mv"),
+                   ("output", "sum"), ("gradient", "v/view_2"), ("gradient", "baddbmm_2"), ("gradient", "transpose"), ("gradient", "q/view_2"),
+                   *(("gradient", f"{name}/t") for name in ("last", "q", "k", "v")), *(("parameter", f"{name}.bias") for name in ("last", "q", "k", "v"))])
     changed = records.Changed(folder, RUNS, "trees")
     # far from the sums, a tree saves nothing
     changed.put_value("gradients", "2.bias", 3, 7.0)

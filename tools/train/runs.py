@@ -113,6 +113,19 @@ class Attention(nn.Module):
         return F.relu(torch.bmm(torch.softmax(scores, 2), self.v(x)))
 
 
+class Added(nn.Module):
+    """Products of activations that a parameter, and an activation, are added to (baddbmm); a matrix times a vector."""
+
+    def __init__(self):
+        super().__init__()
+        self.q, self.k, self.v, self.last = nn.Linear(4, 6), nn.Linear(4, 6), nn.Linear(4, 6), nn.Linear(4, 6)
+        self.shift, self.by = nn.Parameter(torch.randn(2, 5, 5)), nn.Parameter(torch.randn(6))
+
+    def forward(self, x):
+        h = torch.baddbmm(self.last(x), torch.baddbmm(self.shift, self.q(x), self.k(x).transpose(1, 2)), self.v(x))
+        return torch.mv(h.flatten(0, 1), self.by)
+
+
 class Means(nn.Module):
     """Sums and means over axes that lie side by side or apart; what is added is smaller, and its gradient a sum."""
 
@@ -205,6 +218,7 @@ def main(folder):
     words = torch.tensor([[0, 3], [4, 0], [2, 2]])
     record(os.path.join(folder, "words"), Words(), lambda m: F.cross_entropy(m(words), words[:, 0] % 4, label_smoothing=0.1))
     record(os.path.join(folder, "turned"), turned(), lambda m: m(pixels[:, :, :5, :6]).square().sum(), trees=True)
+    record(os.path.join(folder, "added"), Added(), lambda m: m(tokens).square().sum(), trees=True)
     record(os.path.join(folder, "own-side-float64"), steps["own-side"][0].double(), summed(nearly()[:, :, :, 4:5].double()))
 
 

@@ -269,7 +269,7 @@ class Turned(Input):
         super().__init__(op, [x, replace(x, shape=result), w, None, *own, None])
         self.rest = own
         self.leaves += self.bias is not None
-        self.added = np.zeros(()) # the bias of a run
+        self.added = np.zeros(())  # the bias of a run
 
     def run(self, g, w):
         self.runs += 1
