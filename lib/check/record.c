@@ -171,20 +171,38 @@ moves_its_own(const record *r, const graph_value *v, const tensor *t)
   return same;
 }
 
-/* Where they are others, it is not known what was read of the step or constant. */
+/* Where they are others, it is not known what was read of the step or constant. Nor is it where something was recorded of a step,
+ * but not what it made, samples first. */
 static void
 mark_torn(record *r)
 {
   const network *net = r->p->net;
-  r->torn = allocate(net->n_steps, sizeof *r->torn);
   for (size_t i = 0; i < net->n_values; i++) {
     const graph_value *v = &net->values[i];
-    const tensor *t = record_makes(r, v) ? NULL : record_find(r, "output", v->name);
-    if (t == NULL || (v->constant == NULL ? r->entry[v->step] == NULL : !v->constant->real))
+    const tensor *t = record_find(r, "output", v->name);
+    if (t == NULL || (v->constant == NULL && record_makes(r, v) && r->entry[v->step] != NULL)
+        || (v->constant != NULL && !v->constant->real))
       continue;
     bool *of = v->constant != NULL ? &v->constant->torn : &r->torn[v->step];
-    *of = *of || !moves_its_own(r, v, t);
+    *of = *of || (v->constant == NULL && r->entry[v->step] == NULL) || !moves_its_own(r, v, t);
   }
+}
+
+/* A Lift of which nothing was recorded stands for itself: its entries are a constant's. */
+static void
+place_lifted(record *r, size_t s)
+{
+  const step *st = &r->p->net->steps[s];
+  bool whole = st->node != NULL && strcmp(st->node->op, "Lift") == 0 && r->entry[s] == NULL && !r->torn[s];
+  for (size_t f = 0; f < st->n && whole; f++) {
+    const factor *w = &st->factors[st->factor_row[f]];
+    whole = w->w != NULL && w->w->real && !w->w->torn && mpq_equal(w->coef, &plus_one);
+  }
+  if (!whole)
+    return;
+  r->entry[s] = allocate(st->n, sizeof **r->entry); /* the batch of such a network is one */
+  for (size_t f = 0; f < st->n; f++)
+    r->entry[s][f] = &st->factors[st->factor_row[f]].w->whole[st->factors[st->factor_row[f]].at];
 }
 
 static void
@@ -192,6 +210,7 @@ place_all(record *r)
 {
   const network *net = r->p->net;
   r->entry = allocate(net->n_steps, sizeof *r->entry);
+  r->torn = allocate(net->n_steps, sizeof *r->torn);
   for (size_t i = 0; i < net->n_values; i++) {
     const graph_value *v = &net->values[i];
     if (v->constant != NULL || r->entry[v->step] != NULL || !record_plain(r, v))
@@ -207,6 +226,8 @@ place_all(record *r)
     place_entries(r, v, t);
   }
   mark_torn(r);
+  for (size_t s = 1; s < net->n_steps; s++)
+    place_lifted(r, s);
   memset(r->trace_read, 0, r->n_trace * sizeof *r->trace_read); /* no line has spoken of it yet */
 }
 

@@ -1,34 +1,10 @@
 /* Recorded gradients (record.h): of a value, the sum of what all that read it hand back. */
-#include "record_node.h"
+#include "record_gather.h"
 #include "allocate.h"
 #include "builder.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct {
-  record *r;
-  const graph_value *v;  /* whose gradient it is */
-  size_t type;           /* of the recorded one */
-  size_t *place;         /* entry of v by feature, or by entry of the constant; NONE */
-  sum *sums;             /* [entry * samples + b] */
-  handed *composed;      /* likewise: what composed nodes hand back; NULL: none does */
-  size_t readers;        /* nodes */
-  bool unknown;          /* something that reads it is not covered */
-  bool unbounded;        /* of something that reads it there is no bound */
-  const tensor *winners; /* of the step at work, a WINDOW; or NULL */
-  const graph_value *pooled;
-} gather;
-
-/* What a step's output was given: its node's recorded gradient; NULL: there is none. */
-static const tensor *
-handed_on(record *r, const graph_value *w)
-{
-  const tensor *t = w != NULL && record_plain(r, w) ? record_find(r, "gradient", w->name) : NULL;
-  if (t != NULL)
-    record_fits(r, w, t);
-  return t;
-}
 
 /* Where feature `from` of v's step is in v; of a constant its entry. */
 static sum *
@@ -126,11 +102,7 @@ static void
 back_step(gather *g, const step *st)
 {
   const graph_value *w = network_value(g->r->p->net, st->node->out[0]);
-  const tensor *t = handed_on(g->r, w);
-  if (t == NULL || !record_reads(g->r, st)) {
-    g->unknown = true;
-    return;
-  }
+  const tensor *t = gather_given(g->r, w);
   g->winners = st->kind == WINDOW ? record_winners(g->r, st, &g->pooled) : NULL;
   for (size_t f = 0; f < st->n; f++)
     for (size_t b = 0; b < g->r->p->net->batch; b++)
@@ -140,90 +112,13 @@ back_step(gather *g, const step *st)
                                : back_window)(g, st, f, b, record_entry(w, t, f, b));
 }
 
-/* ---- What composed nodes hand back */
-
-/* The gradients of the node's output w, recorded as t, for the samples of a pass. */
-static number *
-recorded_gradients(node_pass *p, const graph_value *w, const tensor *t)
-{
-  number *h = number_new(w->count * p->n);
-  for (size_t e = 0; e < w->count * p->n; e++)
-    node_recall(&h[e], p, record_entry(w, t, e / p->n, p->first + e % p->n));
-  return h;
-}
-
-/* What the pass gathered is added to what the value has. */
-static void
-add_composed(const gather *g, const node_pass *p)
-{
-  size_t n = g->v->constant != NULL ? g->v->constant->count : g->r->p->net->steps[g->v->step].n;
-  const handed *from = g->v->constant != NULL ? p->of_weight : p->back[g->v->step];
-  size_t samples = record_samples(g->r, g->v), own = g->v->constant != NULL ? 1 : p->n;
-  for (size_t e = 0; e < n * own && from != NULL; e++) {
-    if (from[e].terms == 0)
-      continue;
-    require(g->place[e / own] != NONE, "a node reads an entry that its input does not hold");
-    handed *to = &g->composed[g->place[e / own] * samples + (samples > 1 ? p->first + e % own : 0)];
-    interval_add(&to->x, &from[e].x, g->v->negated ? &minus_one : &plus_one);
-    interval_round(&to->x);
-    add_times(&to->off, &from[e].off, &plus_one);
-    add_times(&to->mass, &from[e].mass, &plus_one);
-    to->terms += from[e].terms;
-  }
-}
-
-/* A constant's gradient has a rule where it multiplies, or is added, as it is. */
-static bool
-weighs_plainly(const gather *g, const step *st)
-{
-  bool plain = true;
-  for (size_t i = 0; i < st->n_factors && g->v->constant != NULL && plain; i++)
-    plain = st->factors[i].w != g->v->constant
-            || (!st->divide && st->kind != OVER_ROOT
-                && mpz_cmpabs(mpq_numref(st->factors[i].coef), mpq_denref(st->factors[i].coef)) == 0);
-  return plain;
-}
-
-static void
-back_composed(gather *g, size_t place)
-{
-  const network *net = g->r->p->net;
-  const graph_value *w = network_value(net, g->r->m->nodes[place].out[0]);
-  const tensor *t = handed_on(g->r, w);
-  size_t from, to, constants = g->v->constant != NULL ? g->v->constant->count : 0;
-  bool covers = node_covers(g->r, place, &from, &to) && t != NULL && record_makes(g->r, w) && w->step + 1 == to;
-  for (size_t s = from; covers && s < to; s++)
-    covers = weighs_plainly(g, &net->steps[s]);
-  g->unknown = g->unknown || !covers;
-  if (!covers)
-    return;
-  if (g->composed == NULL)
-    g->composed = handed_new(g->v->count * record_samples(g->r, g->v));
-  for (size_t b = 0; b < net->batch && !g->unbounded; b += node_samples(g->r, from, to)) {
-    node_pass p;
-    node_begin(&p, g->r, from, to, b, g->type);
-    p.step = g->v->constant != NULL ? NONE : g->v->step;
-    p.weight = g->v->constant;
-    p.of_weight = handed_new(constants);
-    number *h = recorded_gradients(&p, w, t);
-    if (!p.open)
-      node_back(&p, h);
-    g->unbounded = p.open;
-    if (!p.open)
-      add_composed(g, &p);
-    number_free(h, w->count * p.n);
-    handed_free(p.of_weight, constants);
-    node_end(&p);
-  }
-}
-
 /* ---- What values that only move entries hand back */
 
 static void
 back_copy(gather *g, const graph_value *w)
 {
   static coefficient c;
-  const tensor *t = handed_on(g->r, w);
+  const tensor *t = gather_given(g->r, w);
   if (t == NULL) {
     g->unknown = true;
     return;
@@ -236,15 +131,19 @@ back_copy(gather *g, const graph_value *w)
 
 /* ---- What reads a value */
 
-/* The inputs of a node that are of v's step or constant: only v? Else terms could not be told apart. */
+/* The inputs of a node that are of a step or constant of `via`: only values of it? Else terms could not be told apart. */
 static bool
 reads_alone(const gather *g, const node *n)
 {
   bool alone = true;
-  for (size_t i = 0; i < n->n_in; i++) {
+  for (size_t i = 0; i < n->n_in && alone; i++) {
     const graph_value *w = network_value(g->r->p->net, n->in[i]);
-    bool same = w != NULL && w->constant == g->v->constant && (w->constant != NULL || w->step == g->v->step);
-    alone = alone && (!same || strcmp(w->name, g->v->name) == 0);
+    bool shares = false, known = false;
+    for (size_t k = 0; w != NULL && k < g->n_via; k++) {
+      shares = shares || gather_shares(g->via[k], w);
+      known = known || strcmp(g->via[k]->name, w->name) == 0;
+    }
+    alone = known || !shares;
   }
   return alone;
 }
@@ -259,23 +158,84 @@ makes_one(const gather *g, const node *n)
   return one;
 }
 
-/* What node `place`, which reads v, hands back. */
+/* w has no recorded gradient: what reads it hands back in its place. */
 static void
-back_node(gather *g, size_t place)
+add_via(gather *g, const graph_value *w)
+{
+  bool noted = false;
+  for (size_t k = 0; k < g->n_via; k++)
+    noted = noted || g->via[k] == w;
+  if (!noted)
+    g->via[g->n_via++] = w;
+}
+
+/* A node reads u, and moves its entries to w. */
+static void
+follow_copy(gather *g, const graph_value *u, const graph_value *w)
+{
+  if (record_find(g->r, "gradient", w->name) == NULL)
+    add_via(g, w);
+  else if (gather_shares(u, g->v))
+    back_copy(g, w);
+  else
+    g->unknown = true;
+}
+
+/* Node `place` reads u, which is v or behind it. */
+static void
+follow_node(gather *g, const graph_value *u, size_t place)
 {
   const node *n = &g->r->m->nodes[place];
   const graph_value *w = network_value(g->r->p->net, n->out[0]);
+  bool noted = false;
+  if (w == NULL || !makes_one(g, n)) {
+    g->unknown = true;
+    return;
+  }
+  if (gather_shares(u, w) && (w->constant != NULL || !record_makes(g->r, w))) {
+    follow_copy(g, u, w);
+    return;
+  }
+  for (size_t i = 0; i < g->n_nodes; i++)
+    noted = noted || g->nodes[i] == place;
+  if (noted)
+    return;
+  g->nodes[g->n_nodes++] = place;
+  if (record_find(g->r, "gradient", w->name) == NULL)
+    add_via(g, w);
+}
+
+/* A node of a plain rule, whose inputs and output's gradient were recorded, and which hands nothing back but to v: its terms are
+ * exact. */
+static bool
+is_exact(const gather *g, size_t place)
+{
+  const node *n = &g->r->m->nodes[place];
   const step *st = record_step(g->r, place);
-  if (w == NULL || !makes_one(g, n))
-    g->unknown = true;
-  else if (w->constant == g->v->constant && (w->constant != NULL || (w->step == g->v->step && !record_makes(g->r, w))))
-    back_copy(g, w);
-  else if (!reads_alone(g, n))
-    g->unknown = true;
-  else if (st != NULL && (g->v->constant == NULL || st->kind == LINEAR))
-    back_step(g, st);
-  else
-    back_composed(g, place);
+  bool exact = st != NULL && (g->v->constant == NULL || st->kind == LINEAR)
+               && gather_given(g->r, network_value(g->r->p->net, n->out[0])) != NULL && record_reads(g->r, st);
+  for (size_t i = 0; i < n->n_in && exact; i++)
+    for (size_t k = 1; k < g->n_via && exact; k++)
+      exact = strcmp(n->in[i], g->via[k]->name) != 0 || gather_shares(g->via[k], g->v);
+  return exact;
+}
+
+static void
+back_nodes(gather *g)
+{
+  size_t composed = 0;
+  for (size_t i = 0; i < g->n_nodes && !g->unknown; i++) {
+    size_t place = g->nodes[i];
+    g->unknown = !reads_alone(g, &g->r->m->nodes[place]);
+    if (g->unknown)
+      return;
+    if (is_exact(g, place))
+      back_step(g, record_step(g->r, place));
+    else
+      g->nodes[composed++] = place;
+  }
+  if (composed > 0 && !g->unknown)
+    gather_chain(g, g->nodes, composed);
 }
 
 static bool
@@ -296,7 +256,7 @@ back_cross_entropy(gather *g)
   if (g->composed == NULL)
     g->composed = handed_new(v->count * batch);
   for (size_t b = 0; b < batch; b++) {
-    node_pass p = {.r = g->r, .n = 1, .first = b, .type = g->type, .step = NONE};
+    node_pass p = {.r = g->r, .n = 1, .first = b, .type = g->type};
     for (size_t i = 0; i < v->count; i++)
       to[i] = &g->composed[i * batch + b];
     loss_back(&p, v, b, to);
@@ -395,29 +355,48 @@ judge_all(const gather *g, const tensor *t)
   return all;
 }
 
+/* All that reads v, or a value behind it of which no gradient was recorded. */
+static void
+follow(gather *g)
+{
+  const model *m = g->r->m;
+  const tail *own = &g->r->p->net->own;
+  g->via = allocate(g->r->p->net->n_values + 1, sizeof *g->via);
+  g->nodes = allocate(m->n_nodes + 1, sizeof *g->nodes);
+  g->via[g->n_via++] = g->v;
+  for (size_t k = 0; k < g->n_via && !g->unknown; k++) {
+    bool last = strcmp(g->via[k]->name, own->of) == 0;
+    g->unknown = last && k > 0; /* the loss's own gradient comes in between */
+    for (size_t place = 0; place < m->n_nodes && !g->unknown; place++) {
+      if (!reads(&m->nodes[place], g->via[k]->name))
+        continue;
+      g->readers++;
+      if (place < own->from)
+        follow_node(g, g->via[k], place);
+      else
+        g->unknown = !last;
+    }
+  }
+}
+
 static answer
 judge_gradient(record *r, const graph_value *v, const tensor *t)
 {
-  const model *m = r->m;
   gather g = {.r = r, .v = v, .type = t->type};
   if (!find_places(&g))
     return NOT_COVERED;
   g.sums = sums(v->count * record_samples(r, v));
-  for (size_t place = 0; place < m->n_nodes && !g.unknown; place++) {
-    if (!reads(&m->nodes[place], v->name))
-      continue;
-    g.readers++;
-    if (place < r->p->net->own.from)
-      back_node(&g, place);
-    else
-      g.unknown = strcmp(v->name, r->p->net->own.of) != 0;
-  }
+  follow(&g);
+  if (!g.unknown)
+    back_nodes(&g);
   if (strcmp(v->name, r->p->net->own.of) == 0)
     back_loss(&g);
   answer found = g.unknown ? NOT_COVERED : g.unbounded ? REFUTED : judge_all(&g, t);
   handed_free(g.composed, v->count * record_samples(r, v));
   sums_free(g.sums, v->count * record_samples(r, v));
   free(g.place);
+  free(g.via);
+  free(g.nodes);
   return found;
 }
 

@@ -112,17 +112,18 @@ judge_copy(record *r, const graph_value *v, const tensor *t)
   return all;
 }
 
-/* Of a composed node. */
+/* Of a composed node, or of one that reads what was not recorded. */
 static answer
-judge_node(record *r, size_t place, const graph_value *v, const tensor *t)
+judge_composed(record *r, const graph_value *v, const tensor *t)
 {
   answer all = BOUNDED;
-  size_t from, to;
-  if (!node_covers(r, place, &from, &to) || v->step + 1 != to)
-    return NOT_COVERED;
-  for (size_t b = 0; b < r->p->net->batch && all == BOUNDED; b += node_samples(r, from, to)) {
+  chain c;
+  chain_begin(&c, r);
+  chain_add(&c, v->step);
+  chain_close(&c, r);
+  for (size_t b = 0; b < r->p->net->batch && all == BOUNDED && c.covers; b += c.samples) {
     node_pass p;
-    node_begin(&p, r, from, to, b, t->type);
+    node_begin(&p, r, &c, b, t->type);
     all = p.open ? REFUTED : BOUNDED;
     for (size_t e = 0; e < v->count * p.n && all == BOUNDED; e++) {
       const number *y = &p.y[v->step][e];
@@ -130,7 +131,9 @@ judge_node(record *r, size_t place, const graph_value *v, const tensor *t)
     }
     node_end(&p);
   }
-  return all;
+  bool covers = c.covers;
+  chain_end(&c);
+  return covers ? all : NOT_COVERED;
 }
 
 answer
@@ -145,9 +148,7 @@ record_output(record *r, const char *name, const tensor *t)
   if (v->constant != NULL || !record_makes(r, v))
     return judge_copy(r, v, t);
   const step *st = record_step(r, record_place(r, name));
-  if (st == NULL)
-    return judge_node(r, record_place(r, name), v, t);
-  return record_reads(r, st) ? judge_step(r, st, v, t) : NOT_COVERED;
+  return st != NULL && record_reads(r, st) ? judge_step(r, st, v, t) : judge_composed(r, v, t);
 }
 
 /* ---- Winners */

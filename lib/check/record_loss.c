@@ -121,7 +121,7 @@ loss_log_output(record *r, const tensor *t)
   const graph_value *v = read_by_log(r, t);
   answer all = BOUNDED;
   for (size_t b = 0; v != NULL && b < r->p->net->batch && all == BOUNDED; b++) {
-    node_pass p = {.r = r, .n = 1, .first = b, .type = t->type, .step = NONE};
+    node_pass p = {.r = r, .n = 1, .first = b, .type = t->type};
     number *a = recall_outputs(&p, v, b), *y = number_new(v->count);
     line_log_softmax(&p, y, a, v->count);
     for (size_t i = 0; i < v->count && all == BOUNDED; i++)

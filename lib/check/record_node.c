@@ -6,43 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Which nodes */
-
-static bool
-step_covers(const record *r, const step *st, size_t from)
-{
-  bool all = st->kind != WINDOW && st->kind != INPUT;
-  for (size_t i = 0; i < st->n_sources && all; i++) {
-    size_t s = st->sources[i].step;
-    all = s >= PADDING || s >= from || record_known(r, s);
-  }
-  for (size_t i = 0; i < st->n_factors && all; i++)
-    all = st->factors[i].w == NULL || !st->factors[i].w->torn;
-  return all;
-}
-
-bool
-node_covers(const record *r, size_t place, size_t *from, size_t *to)
-{
-  const network *net = r->p->net;
-  bool all = true;
-  *from = 1;
-  while (*from < net->n_steps && net->steps[*from].place != place)
-    ++*from;
-  for (*to = *from; *to < net->n_steps && net->steps[*to].place == place; ++*to)
-    all = all && step_covers(r, &net->steps[*to], *from);
-  return all && *to > *from;
-}
-
-size_t
-node_samples(const record *r, size_t from, size_t to)
-{
-  bool couples = false;
-  for (size_t s = from; s < to; s++)
-    couples = couples || r->p->net->steps[s].couples;
-  return couples ? r->p->net->batch : 1;
-}
-
 /* ---- Bounds */
 
 answer
@@ -83,9 +46,9 @@ node_recall(number *y, const node_pass *p, const integer *z)
   mpq_add(&y->wide, &y->wide, &y->off);
 }
 
-/* Tables by step are made once: a node fills a few places of them, and empties these. */
+/* Tables by step are made once: a chain fills a few places of them, and empties these. */
 static struct {
-  number **y;
+  number **y, **recorded;
   handed **back;
   size_t *filled, n;
 } tables;
@@ -96,14 +59,19 @@ node_note(size_t s)
   tables.filled[tables.n++] = s;
 }
 
-static void
-recall_step(node_pass *p, size_t s)
+/* What was recorded of a step, for those that read it; the step itself may be of the chain. */
+static const number *
+recall(node_pass *p, source x, size_t j)
 {
-  const step *st = &p->r->p->net->steps[s];
-  p->y[s] = number_new(st->n * p->n);
-  node_note(s);
-  for (size_t e = 0; e < st->n * p->n; e++)
-    node_recall(&p->y[s][e], p, record_read(p->r, (source){s, e / p->n}, p->first + e % p->n));
+  size_t n = p->r->p->net->steps[x.step].n * p->n;
+  number **y = &tables.recorded[x.step];
+  if (*y == NULL) {
+    *y = number_new(n);
+    node_note(x.step);
+    for (size_t e = 0; e < n; e++)
+      node_recall(&(*y)[e], p, record_read(p->r, (source){x.step, e / p->n}, p->first + e % p->n));
+  }
+  return &(*y)[x.from * p->n + j];
 }
 
 const number *
@@ -119,9 +87,7 @@ node_read(node_pass *p, source x, size_t j)
   }
   if (x.step == NONE)
     return &one;
-  if (p->y[x.step] == NULL)
-    recall_step(p, x.step);
-  return &p->y[x.step][x.from * p->n + j];
+  return p->r->entry[x.step] != NULL ? recall(p, x, j) : &p->y[x.step][x.from * p->n + j];
 }
 
 void
@@ -194,12 +160,12 @@ compute_product(node_pass *p, const step *st, size_t f, size_t j, number *y)
 }
 
 size_t
-node_piece(const step *st, const rational *x)
+node_piece(const step *st, const interval *x)
 {
   size_t k = 0;
-  while (k < st->n_kinks && mpq_cmp(x, &st->at[k]) > 0)
+  while (k < st->n_kinks && mpq_cmp(&x->lo, &st->at[k]) > 0)
     k++;
-  return k;
+  return interval_exact(x) || k == st->n_kinks || mpq_cmp(&x->hi, &st->at[k]) < 0 ? k : NONE;
 }
 
 void
@@ -256,8 +222,11 @@ compute_piece(node_pass *p, const step *st, size_t f, size_t j, number *y)
   RATIONAL(mass);
   RATIONAL(size);
   INTERVAL(square);
-  p->open = p->open || !interval_exact(&a->x); /* it may be on several pieces */
-  node_coefficients(c, st, w, node_piece(st, &a->x.lo));
+  size_t piece = node_piece(st, &a->x);
+  p->open = p->open || piece == NONE;
+  if (p->open)
+    return;
+  node_coefficients(c, st, w, piece);
   interval_mul(&square, &a->x, &a->x);
   interval_add(&y->x, &exactly_one, c[0]);
   interval_add(&y->x, &a->x, c[1]);
@@ -406,19 +375,21 @@ compute_step(node_pass *p, size_t s)
 }
 
 void
-node_begin(node_pass *p, const record *r, size_t from, size_t to, size_t first, size_t type)
+node_begin(node_pass *p, const record *r, const chain *c, size_t first, size_t type)
 {
   size_t n = r->p->net->n_steps;
   if (tables.y == NULL) {
     tables.y = allocate(n, sizeof *tables.y);
+    tables.recorded = allocate(n, sizeof *tables.recorded);
     tables.back = allocate(n, sizeof *tables.back);
-    tables.filled = allocate(2 * n, sizeof *tables.filled);
+    tables.filled = allocate(3 * n, sizeof *tables.filled);
   }
-  *p = (node_pass){.r = r, .from = from, .to = to, .first = first, .n = node_samples(r, from, to), .type = type};
+  *p = (node_pass){.r = r, .first = first, .n = c->samples, .type = type};
   p->y = tables.y;
   p->back = tables.back;
-  for (size_t s = from; s < to && !p->open; s++)
-    compute_step(p, s);
+  for (size_t s = c->low; s < c->high && !p->open; s++)
+    if (c->has[s])
+      compute_step(p, s);
 }
 
 void
@@ -427,8 +398,10 @@ node_end(node_pass *p)
   for (; tables.n > 0; tables.n--) {
     size_t s = tables.filled[tables.n - 1], n = p->r->p->net->steps[s].n * p->n;
     number_free(p->y[s], n);
+    number_free(tables.recorded[s], n);
     handed_free(p->back[s], n);
     p->y[s] = NULL;
+    tables.recorded[s] = NULL;
     p->back[s] = NULL;
   }
 }

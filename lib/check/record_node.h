@@ -3,31 +3,27 @@
 #ifndef CLARKE_KERNEL_RECORD_NODE_H
 #define CLARKE_KERNEL_RECORD_NODE_H
 
-#include "record.h"
+#include "record_chain.h"
 #include "record_number.h"
 
 /* Roundings that may be made beyond one for each term. */
 #define SPARE_COMPOSED 16
 
-/* The steps from `from` to before `to`, for n samples from `first` on; entry f * n + j is feature f of sample first + j. */
+/* The steps of a chain, for n samples from `first` on; entry f * n + j is feature f of sample first + j. */
 typedef struct {
   const record *r;
-  size_t from, to, first, n, type;
-  number **y;           /* by step: of the node, and of those that it reads; NULL: not yet */
-  handed **back;        /* by step, likewise: what is handed back to it; NULL: none */
-  size_t step;          /* whose gradient is asked for: a step that the node reads; NONE: */
+  size_t first, n, type;
+  number **y;    /* by step of the chain: as it is computed; NULL: not yet. (node_read has what was recorded of it) */
+  handed **back; /* by step, likewise: what is handed back to it; NULL: none */
+  const bool *asked;    /* by step: whether gradients are gathered there */
   const tensor *weight; /* a constant, in its own entries */
   handed *of_weight;
   bool open; /* of some number there is no bound */
 } node_pass;
 
-/* The steps of the node there. False: some step, or what it reads, has no rule. */
-bool node_covers(const record *r, size_t place, size_t *from, size_t *to);
-size_t node_samples(const record *r, size_t from, size_t to); /* how many are computed together */
-
 void node_note(size_t s); /* y or back of step s was filled */
-/* One node at a time, until node_end. Computes the node's numbers in arithmetic of that type. */
-void node_begin(node_pass *p, const record *r, size_t from, size_t to, size_t first, size_t type);
+/* One chain at a time, until node_end. Computes its numbers in arithmetic of that type. */
+void node_begin(node_pass *p, const record *r, const chain *c, size_t first, size_t type);
 void node_end(node_pass *p);
 /* A recorded number: off by itself where it is subnormal. */
 void node_recall(number *y, const node_pass *p, const integer *z);
@@ -38,8 +34,8 @@ void node_round(node_pass *p, rational *off, size_t n, const rational *mass);
 
 /* What multiplies the x of a LINEAR step's term; *lost: a weight in it is subnormal. */
 void node_factor(rational *q, bool *lost, const node_pass *p, const step *st, const factor *w);
-/* Of a PIECEWISE step: the piece that x is on, at a kink the left one; the coefficients of a piece. */
-size_t node_piece(const step *st, const rational *x);
+/* Of a PIECEWISE step: the piece that x is on, at a kink the left one (NONE: it may be on several); the coefficients of a piece. */
+size_t node_piece(const step *st, const interval *x);
 void node_coefficients(const rational *c[3], const step *st, const factor *w, size_t piece);
 /* At least what its slopes are made of, where |x| has that size: the largest sum of a piece's |c1| + 2 |c2| |x|. */
 void node_steepest(rational *q, const step *st, const factor *w, const rational *size);
@@ -67,8 +63,10 @@ answer loss_log_gradient(record *r, const tensor *t);
 handed *node_target(node_pass *p, source x, size_t j);
 /* One term more, which is x, off by so much, and made of numbers of that size. */
 void node_hand(handed *to, const interval *x, const rational *off, const rational *mass);
-/* The size of a gradient with what it is off by is size_of(h). Takes gradients h of the node's output, n for each feature, back
- * through the node; what is asked for is gathered in back[step], or in of_weight. */
-void node_back(node_pass *p, const number *h);
+/* What was gathered at a step, as numbers: what they are off by holds the rounding of their sums. */
+number *node_settle(node_pass *p, size_t s);
+/* Takes gradients h of the step's output, n for each feature, back through it; what is asked for is gathered in back[step], or in
+ * of_weight. The size of a gradient with what it is off by is size_of(h). */
+void node_back(node_pass *p, size_t s, const number *h);
 
 #endif

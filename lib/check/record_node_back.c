@@ -8,7 +8,7 @@
 handed *
 node_target(node_pass *p, source x, size_t j)
 {
-  if (x.step >= PADDING || (x.step < p->from && x.step != p->step))
+  if (x.step >= PADDING || !p->asked[x.step])
     return NULL;
   if (p->back[x.step] == NULL) {
     p->back[x.step] = handed_new(p->r->p->net->steps[x.step].n * p->n);
@@ -129,29 +129,39 @@ piece_slope_at(rational *q, const step *st, const factor *w, size_t piece, const
   mpq_add(q, q, c[1]);
 }
 
+/* AD's slope at x, which lies on that piece. */
+static void
+slope_at(interval *slope, const node_pass *p, const step *st, const factor *w, size_t piece, const interval *x)
+{
+  RATIONAL(right);
+  piece_slope_at(&slope->lo, st, w, piece, &x->lo);
+  piece_slope_at(&slope->hi, st, w, piece, &x->hi);
+  if (interval_exact(x) && piece < st->n_kinks && mpq_equal(&x->lo, &st->at[piece])) {
+    piece_slope_at(&right, st, w, piece + 1, &x->lo);
+    mpq_set(&slope->lo, kink_slope(p, st, piece, &slope->lo, &right));
+    mpq_set(&slope->hi, &slope->lo);
+  }
+  if (mpq_cmp(&slope->lo, &slope->hi) > 0)
+    mpq_swap(&slope->lo, &slope->hi);
+}
+
 static void
 back_piece(node_pass *p, const step *st, size_t e, const number *g)
 {
   const factor *w = &st->factors[st->factor_row[e / p->n]];
   source x = st->sources[st->source_row[e / p->n]];
   const number *a = node_read(p, x, e % p->n);
-  size_t piece = node_piece(st, &a->x.lo);
+  size_t piece = node_piece(st, &a->x);
   handed *to = node_target(p, x, e % p->n);
   RATIONAL(size);
   RATIONAL(made);
-  RATIONAL(right);
   INTERVAL(slope);
-  piece_slope_at(&slope.lo, st, w, piece, &a->x.lo);
-  if (piece < st->n_kinks && mpq_equal(&a->x.lo, &st->at[piece])) {
-    piece_slope_at(&right, st, w, piece + 1, &a->x.lo);
-    mpq_set(&slope.lo, kink_slope(p, st, piece, &slope.lo, &right));
-  }
-  mpq_set(&slope.hi, &slope.lo);
+  slope_at(&slope, p, st, w, piece, &a->x);
   size_of(&size, a);
   node_steepest(&made, st, w, &size);
   if (to != NULL)
     hand_slope(to, g, &slope, &zero, &made);
-  if (p->weight != NULL && w->w == p->weight && piece == 0 && mpq_sgn(&a->x.lo) < 0)
+  if (p->weight != NULL && w->w == p->weight && piece == 0 && mpq_sgn(&a->x.hi) < 0)
     hand_product(&p->of_weight[w->at], g, a, w->coef);
 }
 
@@ -224,25 +234,10 @@ back_over_root(node_pass *p, const step *st, size_t e, const number *g)
     hand_slope(to, g, root, &apart, &zero);
 }
 
-/* ---- A node */
+/* ---- A step */
 
-static void
-back_step(node_pass *p, size_t s, const number *h)
-{
-  const step *st = &p->r->p->net->steps[s];
-  if (st->length > 0)
-    line_back(p, s, h);
-  for (size_t e = 0; e < st->n * p->n && st->length == 0; e++)
-    (st->kind == LINEAR      ? back_linear
-     : st->kind == PRODUCT   ? back_product
-     : st->kind == PIECEWISE ? back_piece
-     : st->kind == FUNCTION  ? back_function
-                             : back_over_root)(p, st, e, &h[e]);
-}
-
-/* Gathered gradients as numbers: what they are off by holds the rounding of their sums. */
-static number *
-settle(node_pass *p, size_t s)
+number *
+node_settle(node_pass *p, size_t s)
 {
   size_t n = p->r->p->net->steps[s].n * p->n;
   number *h = number_new(n);
@@ -257,13 +252,15 @@ settle(node_pass *p, size_t s)
 }
 
 void
-node_back(node_pass *p, const number *h)
+node_back(node_pass *p, size_t s, const number *h)
 {
-  if (p->to > p->from)
-    back_step(p, p->to - 1, h);
-  for (size_t s = p->to - 1; s-- > p->from && !p->open;) {
-    number *own = settle(p, s);
-    back_step(p, s, own);
-    number_free(own, p->r->p->net->steps[s].n * p->n);
-  }
+  const step *st = &p->r->p->net->steps[s];
+  if (st->length > 0)
+    line_back(p, s, h);
+  for (size_t e = 0; e < st->n * p->n && st->length == 0; e++)
+    (st->kind == LINEAR      ? back_linear
+     : st->kind == PRODUCT   ? back_product
+     : st->kind == PIECEWISE ? back_piece
+     : st->kind == FUNCTION  ? back_function
+                             : back_over_root)(p, st, e, &h[e]);
 }

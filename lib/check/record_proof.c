@@ -16,6 +16,7 @@ static point p = {.net = &net};
 static model m;
 static record r = {.p = &p, .m = &m};
 static size_t counts[4]; /* of each answer */
+static size_t missing;   /* of those not covered: there is no such tensor in the record */
 
 static const char *const answers[] = {"bit-exact", "within", "refuted", "not-covered"};
 
@@ -61,7 +62,12 @@ read_answer(const char *part, const char *name, const tensor *t, answer found)
   state_name(name);
   if (claimed != NOT_COVERED)
     fprintf(account, ", %zu of %s", t->count, dtypes[t->type].name[1]);
-  fprintf(account, ": %s\n", claimed == BOUNDED ? "within the bound" : claimed == EXACT ? "bit-exact" : "not covered");
+  fprintf(account, ": %s\n",
+          claimed == BOUNDED ? "within the bound"
+          : claimed == EXACT ? "bit-exact"
+          : t == NULL        ? "not recorded"
+                             : "not covered");
+  missing += t == NULL;
 }
 
 /* A line PART NAME ANSWER for every output of every node but Constant, in the file's order. */
@@ -182,9 +188,11 @@ check_record(const char *folder)
   session_set_bits(bits);
   read_pattern();
   last_line();
-  printf("VERIFIED\n%sVerdict: %zu of these tensors are bit-exact, %zu within the bound; of %zu nothing is said.\n"
+  printf("VERIFIED\n%sVerdict: %zu of these tensors are bit-exact, %zu within the bound; of %zu nothing is said; %zu "
+         "were not\n"
+         "recorded.\n"
          "Bit-exact: each entry is the exact number, rounded once to its type (a zero's sign is not looked at).\n"
          "Within the bound: each is as near to the exact number as rounding in its type may leave it, in any\n"
          "order of summation. Which program, device or library computed them is not proved.\n",
-         account_text(), counts[EXACT], counts[BOUNDED], counts[NOT_COVERED]);
+         account_text(), counts[EXACT], counts[BOUNDED], counts[NOT_COVERED] - missing, missing);
 }

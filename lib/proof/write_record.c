@@ -1,6 +1,7 @@
 #include <stdio.h> /* before gmp.h, for its printing */
 
 #include "proof/write_record.h"
+#include "proof/record_operators.h"
 #include "proof/text.h"
 
 #include <stdlib.h>
@@ -9,67 +10,21 @@
 /* The checker's bound is its own, and about as large as ours, or larger: what is nearer to ours is not claimed. */
 #define NEAR 0.8
 
-/* Operators that section 7 has rules for: of plain sums, windows and selections. */
-static const char *const covered[] = {
-  "Abs", "Add", "AveragePool", "Clamp", "Clip", "Concat", "Conv", "Flatten", "Gemm", "GlobalAveragePool", "GlobalMaxPool",
-  "Identity", "LeakyRelu", "Lift", "MatMul", "MaxPool", "Mul", "Neg", "Pad", "ReduceMean", "ReduceSum", "Relu", "Reshape",
-  "Slice", "Squeeze", "Sub", "Transpose", "Unsqueeze"};
-/* And of composed nodes, whose numbers are enclosed. */
-static const char *const composed[] = {
-  "BatchNormalization", "Celu", "Div", "Elu", "Erf", "Exp", "Gelu", "GroupNormalization", "HardSigmoid", "HardSwish", "Huber",
-  "InstanceNormalization", "LayerNormalization", "Log", "LogSoftmax", "Mish", "PRelu", "Pow", "Reciprocal", "ReduceL2",
-  "ReduceSumSquare", "Selu", "Sigmoid", "Softmax", "Softplus", "Sqrt", "Swish", "Tanh"};
-/* What of these multiplies or adds parameters as they are. */
-static const char *const weighs[] = {"BatchNormalization", "GroupNormalization", "InstanceNormalization", "LayerNormalization", "PRelu"};
-/* What moves entries and computes none. (Neg moves a constant's: a sum of one term else.) */
-static const char *const moves[] = {"Cast", "Dropout", "Expand", "Flatten", "Gather", "Identity", "Reshape", "Resize", "Slice",
-                                    "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"};
-/* What may have an entry of its input twice. */
-static const char *const repeats[] = {"Expand", "Gather", "Resize", "Tile"};
-/* Those with kinks or windows. */
-static const char *const kinks[] = {"Abs", "Clamp", "Clip", "GlobalMaxPool", "HardSigmoid", "HardSwish", "Huber", "LeakyRelu",
-                                    "MaxPool", "PRelu", "Relu"};
-
-#define IS_AMONG(op, list) is_among(op, list, sizeof list / sizeof *list)
-
-static bool
-is_among(const char *op, const char *const *list, size_t n)
-{
-  for (size_t i = 0; i < n; i++)
-    if (strcmp(list[i], op) == 0)
-      return true;
-  return false;
-}
-
-/* An attribute is missing, or a number from -1 to 1; exactly: 1. */
-static bool
-is_small(const clarke_model_node *node, const char *name, bool exactly)
-{
-  const clarke_attr *a = clarke_model_attr(node, name);
-
-  return a == NULL || (a->type == CLARKE_ATTR_FLOAT && (exactly ? a->f == 1 : a->f >= -1 && a->f <= 1));
-}
-
-static bool
-is_plain(const clarke_model_node *node)
-{
-  return IS_AMONG(node->op_type, covered) && is_small(node, "alpha", strcmp(node->op_type, "Gemm") == 0)
-         && is_small(node, "beta", true);
-}
-
-static bool
-is_composed(const clarke_model_node *node)
-{
-  return IS_AMONG(node->op_type, composed) || (IS_AMONG(node->op_type, covered) && !is_plain(node));
-}
+/* By node: has it a rule, of what was recorded, or of what is behind that? Were its numbers recorded, or are they a constant's? Can
+ * they be told, where they were not? Has what it moves an entry twice, so that its own gradient has no rule? */
+typedef struct {
+  clarke_record_operator op;
+  bool rule, known, told, repeats;
+} standing;
 
 typedef struct {
   FILE *out;
   const clarke_proof_record *r;
-  bool *rule, *known; /* by node: is there a rule? were its numbers recorded, or are they a constant's? */
+  standing *node;
   const char **torn;  /* values of which a node that only moves their entries was recorded with others: nobody knows what was read */
   size_t n_torn;
-  bool *repeats;      /* may an entry of what it moves be there twice? Then its own gradient has no rule */
+  const char **via;   /* a value, and those behind it whose gradients were not recorded */
+  size_t n_via;
 } writer;
 
 /* The node that makes a value; NULL: it is the input, or an initializer. */
@@ -86,12 +41,48 @@ maker(const writer *w, const char *name)
 }
 
 static bool
-was_recorded(const writer *w, const char *name)
+was_recorded(const writer *w, const char *part, const char *name)
 {
   char full[4096];
 
-  return (size_t)snprintf(full, sizeof full, "output/%s", name) < sizeof full
+  return (size_t)snprintf(full, sizeof full, "%s/%s", part, name) < sizeof full
          && clarke_tensors_find(w->r->certify->trace, full) != NULL;
+}
+
+static const clarke_value *
+value_of(const writer *w, const char *name)
+{
+  const clarke_graph *g = w->r->certify->g;
+
+  for (size_t v = 0; v < g->n_values; v++)
+    if (g->values[v].name != NULL && strcmp(g->values[v].name, name) == 0)
+      return &g->values[v];
+  return NULL;
+}
+
+/* The map of what moves entries to the value; NULL: they stay in order, or are none's that are moved. */
+static const size_t *
+moved_by(const writer *w, const clarke_value *v)
+{
+  const clarke_step *s = v->producer != CLARKE_NONE ? &w->r->certify->g->steps[v->producer] : NULL;
+
+  return v->constant ? v->origin : s != NULL && s->kind == CLARKE_GATHER ? s->in[0].map : NULL;
+}
+
+static standing *
+standing_of(const writer *w, const clarke_model_node *node)
+{
+  return &w->node[node - w->r->nodes->nodes];
+}
+
+/* In a single run a Gather of a constant's entries makes an activation of them: a sum of one term. */
+static bool
+is_move(const writer *w, const clarke_model_node *node)
+{
+  const clarke_value *v = strcmp(node->op_type, "Gather") == 0 ? value_of(w, node->out[0]) : NULL;
+
+  return standing_of(w, node)->op.moves
+         && (v == NULL || v->producer == CLARKE_NONE || w->r->certify->g->steps[v->producer].kind == CLARKE_GATHER);
 }
 
 /* What the value's entries were before nodes moved them. */
@@ -100,42 +91,60 @@ origin(const writer *w, const char *name)
 {
   const clarke_model_node *node = maker(w, name);
 
-  while (node != NULL && (IS_AMONG(node->op_type, moves) || strcmp(node->op_type, "Neg") == 0)) {
+  while (node != NULL && (is_move(w, node) || strcmp(node->op_type, "Neg") == 0)) {
     name = node->in[0];
     node = maker(w, name);
   }
   return name;
 }
 
-/* Were the numbers of a value recorded, by all names as one? */
+/* Were the numbers of a value recorded, by all names as one? Or, if `told`, do others tell them? */
 static bool
-value_known(const writer *w, const char *name)
+value_known(const writer *w, const char *name, bool told)
 {
   const clarke_model_node *from = maker(w, name);
+  const standing *node = from != NULL ? standing_of(w, from) : NULL;
   const char *whose = origin(w, name);
 
   for (size_t i = 0; i < w->n_torn; i++)
     if (strcmp(w->torn[i], whose) == 0)
       return false;
-  return from == NULL || w->known[from - w->r->nodes->nodes];
+  return node == NULL || node->known || (told && node->told);
 }
 
 /* Is that so of all that a node reads? */
 static bool
-inputs_known(const writer *w, const clarke_model_node *node)
+inputs_known(const writer *w, const clarke_model_node *node, bool told)
 {
   for (size_t i = 0; i < node->n_in; i++)
-    if (*node->in[i] != '\0' && !value_known(w, node->in[i]))
+    if (*node->in[i] != '\0' && !value_known(w, node->in[i], told))
       return false;
   return true;
+}
+
+/* In the value of a node that moves entries. */
+static bool
+repeats_entries(const writer *w, const clarke_model_node *node)
+{
+  const clarke_value *v = value_of(w, node->out[0]), *in = value_of(w, node->in[0]);
+  const size_t *map = v != NULL ? moved_by(w, v) : NULL, *end = map != NULL ? map + v->count : NULL;
+  const size_t n = v != NULL && v->constant ? w->r->certify->g->parameters[v->parameter].count : in != NULL ? in->count : 0;
+  bool *seen = calloc(n + 1, sizeof *seen), twice = seen == NULL;
+
+  for (; map != end && !twice; map++) {
+    twice = *map >= n || seen[*map];
+    seen[*map < n ? *map : n] = true;
+  }
+  free(seen);
+  return twice;
 }
 
 static bool
 may_repeat(const writer *w, const clarke_model_node *node)
 {
-  const clarke_model_node *from = IS_AMONG(node->op_type, moves) ? maker(w, node->in[0]) : NULL;
+  const clarke_model_node *from = is_move(w, node) ? maker(w, node->in[0]) : NULL;
 
-  return IS_AMONG(node->op_type, repeats) || (from != NULL && w->repeats[from - w->r->nodes->nodes]);
+  return is_move(w, node) && ((from != NULL && standing_of(w, from)->repeats) || repeats_entries(w, node));
 }
 
 static const clarke_certificate *
@@ -201,15 +210,16 @@ find_torn(writer *w, clarke_error *err)
   for (size_t i = 0; i < m->n_nodes; i++)
     n += m->nodes[i].n_out;
   w->torn = malloc((n + 1) * sizeof *w->torn);
-  if (w->torn == NULL)
+  w->via = malloc((n + 1) * sizeof *w->via);
+  if (w->torn == NULL || w->via == NULL)
     return clarke_no_memory(err);
   for (size_t i = 0; i < m->n_nodes; i++) {
     const clarke_model_node *node = &m->nodes[i];
 
-    if (!IS_AMONG(node->op_type, moves) && strcmp(node->op_type, "Neg") != 0)
+    if (!is_move(w, node) && strcmp(node->op_type, "Neg") != 0)
       continue;
     for (size_t j = 0; j < node->n_out; j++)
-      if (was_recorded(w, node->out[j]) && !moved_its_own(w, node, node->out[j]))
+      if (was_recorded(w, "output", node->out[j]) && !moved_its_own(w, node, node->out[j]))
         w->torn[w->n_torn++] = origin(w, node->in[0]);
   }
   return CLARKE_OK;
@@ -222,12 +232,15 @@ look_at_nodes(writer *w)
 
   for (size_t i = 0; i < m->n_nodes; i++) {
     const clarke_model_node *node = &m->nodes[i];
-    const bool inputs = inputs_known(w, node);
+    const bool inputs = inputs_known(w, node, false), told = inputs_known(w, node, true);
+    const bool recorded = was_recorded(w, "output", node->out[0]), lift = strcmp(node->op_type, "Lift") == 0;
+    standing *at = &w->node[i];
 
-    w->rule[i] = (is_plain(node) || is_composed(node)) && inputs;
-    w->repeats[i] = may_repeat(w, node);
-    w->known[i] = strcmp(node->op_type, "Constant") == 0
-                  || (was_recorded(w, node->out[0]) && (inputs || !IS_AMONG(node->op_type, moves)));
+    at->rule = (at->op.plain || at->op.composed) && told;
+    at->repeats = may_repeat(w, node);
+    at->known = strcmp(node->op_type, "Constant") == 0
+                || (recorded ? inputs || !is_move(w, node) : inputs && (lift || is_move(w, node)));
+    at->told = !recorded && at->rule && !at->op.pools;
   }
 }
 
@@ -246,66 +259,114 @@ put_answer(const writer *w, clarke_part part, const char *name, rule by)
   fputs(exact ? " bit-exact\n" : within ? " within\n" : " not-covered\n", w->out);
 }
 
-/* Does the node read this value, and another one of its origin? */
+/* Does a node read another value of the origin of one in `via`, which is not there? */
 static bool
-reads_again(const writer *w, const clarke_model_node *node, const char *name)
+reads_beside(const writer *w, const clarke_model_node *node)
 {
-  const char *from = origin(w, name);
+  for (size_t j = 0; j < node->n_in; j++) {
+    const char *from = origin(w, node->in[j]);
+    bool shares = false, known = *node->in[j] == '\0';
 
-  for (size_t j = 0; j < node->n_in; j++)
-    if (*node->in[j] != '\0' && strcmp(node->in[j], name) != 0 && strcmp(origin(w, node->in[j]), from) == 0)
+    for (size_t k = 0; k < w->n_via; k++) {
+      known = known || strcmp(w->via[k], node->in[j]) == 0;
+      shares = shares || strcmp(origin(w, w->via[k]), from) == 0;
+    }
+    if (shares && !known)
       return true;
+  }
   return false;
 }
 
-/* Does a node, which has a rule, hand back a gradient to this value? */
-static rule
-rule_of_reader(const writer *w, const clarke_model_node *node, const char *name)
+static void
+add_via(writer *w, const char *name)
 {
-  const clarke_certificate *c = find(w, CLARKE_GRADIENT, node->out[0]);
-  const clarke_model_node *from = maker(w, origin(w, name));
-  const bool constant = from == NULL && strcmp(origin(w, name), w->r->certify->g->values[w->r->certify->g->input].name) != 0;
-
-  if (!w->rule[node - w->r->nodes->nodes] || c == NULL || c->open == c->entries || reads_again(w, node, name))
-    return NO_RULE;
-  if (!is_composed(node))
-    return OF_SUMS;
-  return !constant || IS_AMONG(node->op_type, weighs) ? OF_ENCLOSED : NO_RULE;
+  for (size_t k = 0; k < w->n_via; k++)
+    if (strcmp(w->via[k], name) == 0)
+      return;
+  w->via[w->n_via++] = name;
 }
 
-/* The weakest of the rules for all nodes that read a value. */
+/* Does a node hand back a gradient to this value? Where none of its own was recorded, those behind it do. */
 static rule
-rule_of_readers(const writer *w, const char *name)
+rule_of_reader(writer *w, const clarke_model_node *node, const char *name)
+{
+  const clarke_model_node *from = maker(w, origin(w, name));
+  const bool constant = from == NULL && strcmp(origin(w, name), w->r->certify->g->values[w->r->certify->g->input].name) != 0;
+  const standing *at = standing_of(w, node);
+  const bool given = was_recorded(w, "gradient", node->out[0]);
+
+  if (!at->rule)
+    return NO_RULE;
+  if (!given)
+    add_via(w, node->out[0]);
+  if (is_move(w, node))
+    return given && strcmp(origin(w, name), origin(w, w->via[0])) != 0 ? NO_RULE : OF_SUMS;
+  if (at->op.plain)
+    return given && inputs_known(w, node, false) ? OF_SUMS : at->op.pools ? NO_RULE : OF_ENCLOSED;
+  return !constant || at->op.weighs ? OF_ENCLOSED : NO_RULE;
+}
+
+/* The weakest of the rules for all nodes that read a value in `via`. */
+static rule
+rule_of_via(writer *w)
 {
   const clarke_model *m = w->r->nodes;
-  const clarke_certify *c = w->r->certify;
-  const char *output = c->g->values[c->g->output].name;
+  const char *output = w->r->certify->g->values[w->r->certify->g->output].name;
   rule all = OF_SUMS;
 
-  if (c->log_softmax != NULL && strcmp(name, c->log_softmax) == 0)
-    return OF_SUMS;
-  if (output != NULL && strcmp(name, output) == 0)
-    return c->loss->kind == CLARKE_LOSS_SUM ? OF_SUMS : !value_known(w, name) ? NO_RULE : c->loss->kind == CLARKE_LOSS_CE ? OF_ENCLOSED : OF_SUMS;
-  for (size_t i = 0; i < m->n_nodes; i++)
-    for (size_t j = 0; j < m->nodes[i].n_in; j++)
-      if (strcmp(m->nodes[i].in[j], name) == 0) {
-        const rule one = rule_of_reader(w, &m->nodes[i], name);
+  for (size_t k = 0; k < w->n_via && all != NO_RULE; k++)
+    for (size_t i = 0; i < m->n_nodes; i++)
+      for (size_t j = 0; j < m->nodes[i].n_in; j++)
+        if (strcmp(m->nodes[i].in[j], w->via[k]) == 0) {
+          const rule one = rule_of_reader(w, &m->nodes[i], w->via[k]);
 
-        all = one < all ? one : all;
-      }
+          all = one < all ? one : all;
+        }
+  for (size_t k = 0; k < w->n_via && all != NO_RULE; k++) {
+    if (output != NULL && strcmp(w->via[k], output) == 0)
+      return NO_RULE;
+    for (size_t i = 0; i < m->n_nodes; i++)
+      for (size_t j = 0; j < m->nodes[i].n_in; j++)
+        if (strcmp(m->nodes[i].in[j], w->via[k]) == 0 && reads_beside(w, &m->nodes[i]))
+          return NO_RULE;
+  }
   return all;
 }
 
 static rule
-rule_of(const writer *w, clarke_part part, size_t node, const char *name)
+rule_of_readers(writer *w, const char *name)
 {
+  const clarke_certify *c = w->r->certify;
+  const char *output = c->g->values[c->g->output].name;
+
+  if (c->log_softmax != NULL && strcmp(name, c->log_softmax) == 0)
+    return OF_SUMS;
+  if (output != NULL && strcmp(name, output) == 0)
+    return c->loss->kind == CLARKE_LOSS_SUM     ? OF_SUMS
+           : !value_known(w, name, false)       ? NO_RULE
+           : c->loss->kind == CLARKE_LOSS_CE    ? OF_ENCLOSED
+                                                : OF_SUMS;
+  w->n_via = 0;
+  add_via(w, name);
+  return rule_of_via(w);
+}
+
+static rule
+rule_of(writer *w, clarke_part part, size_t node, const char *name)
+{
+  const clarke_model_node *of = &w->r->nodes->nodes[node];
+  const standing *at = &w->node[node];
+  const bool known = inputs_known(w, of, false);
+
   if (part == CLARKE_GRADIENT)
-    return w->repeats[node] ? NO_RULE : rule_of_readers(w, name);
-  return !w->rule[node] ? NO_RULE : is_composed(&w->r->nodes->nodes[node]) ? OF_ENCLOSED : OF_SUMS;
+    return at->repeats ? NO_RULE : rule_of_readers(w, name);
+  if (!at->rule || (!known && (is_move(w, of) || at->op.pools)))
+    return NO_RULE;
+  return at->op.composed || !known ? OF_ENCLOSED : OF_SUMS;
 }
 
 static void
-put_tensors(const writer *w, clarke_part part)
+put_tensors(writer *w, clarke_part part)
 {
   const clarke_model *m = w->r->nodes;
 
@@ -320,7 +381,7 @@ put_tensors(const writer *w, clarke_part part)
 }
 
 static void
-put_parameters(const writer *w)
+put_parameters(writer *w)
 {
   const clarke_graph *g = w->r->certify->g;
 
@@ -362,11 +423,11 @@ put_pattern(const writer *w)
   for (size_t i = 0; i < m->n_nodes; i++) {
     const char *name = m->nodes[i].out[0];
 
-    if (!IS_AMONG(m->nodes[i].op_type, kinks))
+    if (!w->node[i].op.kinks)
       continue;
     fputs("pattern ", w->out);
     clarke_proof_put_name(w->out, name);
-    if (!whole || !w->rule[i] || is_composed(&m->nodes[i])) {
+    if (!whole || !w->node[i].rule || !inputs_known(w, &m->nodes[i], false) || w->node[i].op.composed) {
       fputs(" not-covered\n", w->out);
       continue;
     }
@@ -397,11 +458,12 @@ put_statement(const writer *w, clarke_error *err)
 clarke_status
 clarke_proof_write_record(const char *path, const clarke_proof_record *r, clarke_error *err)
 {
-  const size_t n = r->nodes->n_nodes;
-  writer w = {.r = r, .rule = calloc(n + 1, sizeof(bool)), .known = calloc(n + 1, sizeof(bool)), .repeats = calloc(n + 1, sizeof(bool))};
+  writer w = {.r = r, .node = calloc(r->nodes->n_nodes + 1, sizeof(standing))};
   clarke_text text;
-  clarke_status status = w.rule != NULL && w.known != NULL && w.repeats != NULL ? clarke_text_open(&text, err) : clarke_no_memory(err);
+  clarke_status status = w.node != NULL ? clarke_text_open(&text, err) : clarke_no_memory(err);
 
+  for (size_t i = 0; status == CLARKE_OK && i < r->nodes->n_nodes; i++)
+    w.node[i].op = clarke_record_operator_of(&r->nodes->nodes[i]);
   if (status == CLARKE_OK) {
     w.out = text.to;
     status = find_torn(&w, err);
@@ -416,9 +478,8 @@ clarke_proof_write_record(const char *path, const clarke_proof_record *r, clarke
     put_pattern(&w);
     status = clarke_proof_save(&text, status, path, err);
   }
-  free(w.rule);
-  free(w.known);
-  free(w.repeats);
+  free(w.node);
   free(w.torn);
+  free(w.via);
   return status;
 }

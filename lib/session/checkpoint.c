@@ -49,6 +49,15 @@ parse_shards(clarke_tensors *ts, const clarke_audit_request *r, const char *name
   return status;
 }
 
+/* A file of torch.save begins so. So may the length of a safetensors header, behind which is its brace. */
+static bool
+is_pickled(const unsigned char *data, size_t size)
+{
+  const bool safetensors = size > 8 && data[8] == '{';
+
+  return size >= 2 && !safetensors && (memcmp(data, "PK", 2) == 0 || memcmp(data, "\x80\2", 2) == 0);
+}
+
 /* By what the file is: a ZIP of arrays or of torch.save, safetensors, or an index of such. *checked: can clarke-check read it
  * too? */
 static clarke_status
@@ -56,8 +65,7 @@ parse(clarke_tensors *ts, bool *checked, const clarke_audit_request *r, const ch
 {
   const clarke_file *f = r->params;
   const bool npz = clarke_ends_with(name, ".npz"), index = clarke_ends_with(name, ".index.json");
-  const bool pickled = !npz && !index && f->size >= 2
-                       && (memcmp(f->data, "PK", 2) == 0 || memcmp(f->data, "\x80\2", 2) == 0);
+  const bool pickled = !npz && !index && is_pickled(f->data, f->size);
 
   *checked = false;
   if (pickled || clarke_ends_with(name, ".pt") || clarke_ends_with(name, ".pth"))

@@ -7,7 +7,8 @@
  *   gradient   in the input of such a product: the sum over o of W[o,k] g[b,o,r]. In that of a convolution, over o and then the
  *              kernel's taps, those that no window meets it with being zeros.
  *   output     of a sum or a mean over some axes: the sum of its entries; of a mean divided by their number.
- *   output     of a product of two activations: entry (b, i, j) is the sum over k of a[b,i,k] c[b,k,j].
+ *   output     of a product of two activations: entry (b, i, j) is the sum over k of a[b,i,k] c[b,k,j]. Where it was not recorded, and a
+ *              sum adds something to it, that is leaf K of the sum's output.
  *   gradient   in a and in c: the sum over j of g[b,i,j] c[b,k,j], and that over i of a[b,i,k] g[b,i,j].
  *   gradient   in what a sum reads several times, for it is smaller: the sum of those in the sum's entries.
  *   gradient   in the constant: the sum of g[b,o,r] x[b,k,r] over samples, then b, then r.
@@ -48,6 +49,8 @@ typedef struct {
   size_t side, count;       /* which operand's gradient it is, 2: the output's entries; how many features the tensor has (so of
                              * copies, too: reader[f * leaves] and on are entry f's), */
   const double *numbers[2]; /* the recorded numbers of the operands' values, features x samples; */
+  const clarke_operand *added; /* of a sum that adds it to the products, as the last leaf: its operand; or NULL. And its numbers, */
+  const double *addends;       /* likewise; of a constant its entries */
   size_t *laid[2], *place;  /* entry l as it is laid out is entry laid[side][l] of them, or 0; and back. Freed by clear */
 } clarke_sum_operands;
 
@@ -66,5 +69,11 @@ void clarke_sum_operands_take(double *p, double *q, const clarke_sum_operands *o
 clarke_status clarke_sum_contraction_find(clarke_sum_operands *o, const char **why, const clarke_step *s, size_t value, clarke_error *err);
 /* The factors of feature f's products. */
 void clarke_sum_contraction_take(double *p, double *q, const clarke_sum_operands *o, size_t f, size_t sample);
+
+/* Of the SUM step that adds one operand to such a PRODUCT's output, which was not recorded and nobody else reads: the PRODUCT, and which
+ * operand is its output. NULL: it is none. */
+const clarke_step *clarke_sum_contraction_added(size_t *side, const clarke_certify *c, const clarke_step *s);
+/* Of that step's own output: its sums are those of the PRODUCT's, and what is added. */
+clarke_status clarke_sum_contraction_find_added(clarke_sum_operands *o, const char **why, const clarke_step *s, clarke_error *err);
 
 #endif

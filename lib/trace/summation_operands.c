@@ -107,15 +107,17 @@ find_input(clarke_sum_operands *o, clarke_error *err)
   return v == g->input ? turn_input(o, err) : CLARKE_OK;
 }
 
-/* Of the gradient in a value as it was recorded; of an unnamed product that a bias was added to, that of the sum. */
+/* Of the gradient in a value as it was recorded; of a product that was not recorded, and that something was added to, that of the sum. */
 static void
 find_gradient(clarke_sum_operands *o, size_t value)
 {
   const clarke_graph *g = o->c->g;
-  const clarke_step *s = g->values[value].name == NULL ? only_reader(g, value) : NULL;
+  const clarke_step *s = only_reader(g, value);
   const clarke_tensor *t;
+  size_t side;
 
-  if (s != NULL && adds_bias(g, s))
+  if (s != NULL && ((g->values[value].name == NULL && adds_bias(g, s))
+                    || (clarke_sum_contraction_added(&side, o->c, s) != NULL && s->in[side].value == value)))
     value = s->out;
   if (g->values[value].name == NULL)
     return;
@@ -146,7 +148,10 @@ find_product(clarke_sum_operands *o, const char **why, size_t value, clarke_erro
 {
   const clarke_graph *g = o->c->g;
   const clarke_step *s = divided(o, maker(g, value));
+  size_t side;
 
+  if (s != NULL && clarke_sum_contraction_added(&side, o->c, s) != NULL)
+    return clarke_sum_contraction_find_added(o, why, s, err);
   if (s != NULL && s->kind == CLARKE_PRODUCT)
     return clarke_sum_contraction_find(o, why, s, value, err);
   o->kind = CLARKE_SUM_OF_PRODUCT;

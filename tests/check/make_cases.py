@@ -4026,6 +4026,205 @@ def needs():
              evidence=NOTHING)
 
 
+def chained(name, status, reason, model, trace, answers, nodes, proxies=(), **files):
+    """A proof about a record of few tensors: by PART NODE what is said; of all else nothing is."""
+    tensors_file(f"{name}.trace", {key: floats(np.float32(value)) for key, value in trace.items()})
+    tell = lambda part, node: f"{part} {node} " + answers.get(f"{part} {node}", "not-covered")
+    lines = [tell(part, node) for part in ["output", "gradient"] for node in nodes] + [tell("parameter", "w")]
+    record(name, status, reason, "\n".join(lines + [f"pattern {node} not-covered" for node in answers.get("patterns", ())]), proxies=proxies,
+           **(dict(model=model, data="record.npz", trace=f"{name}.trace", gradients="record.gradients", parameters="record.parameters") | files))
+
+
+def chains():
+    """a exp(a), of which the exponential was not recorded, nor its gradient: what is behind it is judged by what is before."""
+    node, total = helper.make_node, helper.make_node("ReduceSum", ["r"], ["out"], "out", keepdims=0)
+    first = node("MatMul", ["x", "w"], ["a"], "a")
+    a, g = np.float64([[3], [-1]]), np.float64([[2], [1]])
+    e = np.exp(a)
+    save("chain.onnx", [first, node("Exp", ["a"], ["e"], "e"), node("Mul", ["a", "e"], ["m"], "m"), node("Neg", ["m"], ["r"], "r"), total],
+         ["N", 2], [], dict(w=[[1], [1]]))
+    names, made = ["a", "e", "m", "r", "out"], {"output/a": a, "output/m": a * e, "gradient/m": g, "gradient/a": g * (e + a * e)}
+    both = {"output a": "bit-exact", "output m": "within", "gradient a": "within"}
+
+    def ask(name, reason, trace, answers=both, model="chain.onnx", nodes=names, **files):
+        chained("chain-" + name, int(reason != "VERIFIED"), reason, model, trace, answers, nodes, **files)
+
+    ask("both", "VERIFIED", made)
+    far = [("m", {"output/m": a * e * (1 + 2.0 ** -15)}, "output m"), ("e", {"output/m": e}, "output m"),
+           ("one", {"gradient/a": g * e}, "gradient a"), ("other", {"gradient/a": g * a * e}, "gradient a"), ("none", {"gradient/a": g}, "gradient a"),
+           ("last", {"gradient/a": g * (e + a * e) * (1 + 2.0 ** -15)}, "gradient a"), ("behind", {"gradient/m": g + 2.0 ** -16}, "gradient a")]
+    for name, other, line in far:
+        ask("far-" + name, line + ": an entry is farther", made | other)
+    for line in ["output m", "gradient a"]:
+        ask("exact-" + line[0], line + ": not every entry is the exact number", made, both | {line: "bit-exact"})
+    ask("unrecorded", "output e: no rule covers it, or it was not recorded", made, both | {"output e": "within"})
+    ask("without", "gradient a: no rule covers it", {k: v for k, v in made.items() if k != "gradient/m"})
+    # As it was recorded: others than the exponentials. The slope is the exponential all the same.
+    told = made | {"output/e": 2 * e, "output/m": 2 * a * e, "gradient/a": g * (2 * e + a * e)}
+    ask("told", "VERIFIED", told)
+    ask("told-not", "output e: an entry is farther", told, both | {"output e": "within"})
+    ask("told-exp", "gradient a: an entry is farther", told | {"gradient/a": g * (e + a * e)})
+    ask("told-slope", "gradient a: an entry is farther", told | {"gradient/a": g * (2 * e + 2 * a * e)})
+    # Its gradient was recorded, and it was not: that gradient takes the place of what m hands back to it.
+    ask("given", "VERIFIED", made | {"gradient/e": 5 * g, "gradient/a": g * e + 5 * g * e})
+    ask("given-not", "gradient a: an entry is farther", made | {"gradient/e": 5 * g})
+    ask("given-two", "gradient e: an entry is farther", made | {"gradient/e": 5 * g, "gradient/a": g * e + 5 * g * e}, both | {"gradient e": "within"})
+    ask("given-own", "VERIFIED", made | {"gradient/e": g * a, "gradient/a": g * e + g * a * e}, both | {"gradient e": "within"})
+    views(ask, first, total, a, g, e)
+    windows_between(ask, first, total)
+    lifted()
+    chain_at_its_bound()
+    weights_beside()
+
+
+def views(ask, first, total, a, g, e):
+    """Views of what was not recorded, and of what was: which of them does a node read?"""
+    node, m = helper.make_node, {"output/a": a, "output/m": a * e, "gradient/m": g}
+    say = {"output a": "bit-exact", "output m": "within"}
+    # a view i of the exponential e, which alone was not recorded, or alone was
+    save("chain-view.onnx", [first, node("Exp", ["a"], ["e"], "e"), node("Identity", ["e"], ["i"], "i"), node("Mul", ["a", "i"], ["m"], "m"),
+                             node("Neg", ["m"], ["r"], "r"), total], ["N", 2], [], dict(w=[[1], [1]]))
+    own = dict(model="chain-view.onnx", nodes=["a", "e", "i", "m", "r", "out"])
+    back = {"gradient/a": g * (e + a * e)}
+    ask("view", "VERIFIED", m | back, say | {"gradient a": "within"}, **own)
+    ask("view-step", "VERIFIED", m | back | {"output/e": e}, say | {"gradient a": "within", "output e": "within"}, **own)
+    ask("view-alone", "output m: no rule covers it", m | {"output/i": e}, say, **own)
+    ask("view-torn", "output m: no rule covers it", m | {"output/e": e, "output/i": 2 * e}, say, **own)
+    ask("view-given", "gradient a: no rule covers it", m | back | {"gradient/i": g * a}, say | {"gradient a": "within"}, **own)
+    save("chain-only.onnx", [first, node("Exp", ["a"], ["e"], "e"), node("Identity", ["e"], ["i"], "i"), node("Neg", ["i"], ["r"], "r"), total],
+         ["N", 2], [], dict(w=[[1], [1]]))
+    for k, hand in enumerate([g, g * e]):
+        ask(f"view-only-{k}", "gradient a: no rule covers it", {"output/a": a, "gradient/i": g, "gradient/a": hand},
+            {"output a": "bit-exact", "gradient a": "within"}, model="chain-only.onnx", nodes=["a", "e", "i", "r", "out"])
+    # a view i of a: a's gradient is what came back to i, and what the exponential hands back, if nothing reads both
+    save("chain-beside.onnx", [first, node("Identity", ["a"], ["i"], "i"), node("Exp", ["a"], ["e"], "e"), node("Mul", ["i", "e"], ["m"], "m"),
+                               node("Neg", ["m"], ["r"], "r"), total], ["N", 2], [], dict(w=[[1], [1]]))
+    own = dict(model="chain-beside.onnx", nodes=["a", "i", "e", "m", "r", "out"])
+    ask("beside", "VERIFIED", m | back, say | {"gradient a": "within"}, **own)
+    given = m | back | {"gradient/i": g * e}
+    ask("beside-given", "gradient a: no rule covers it", given, say | {"gradient a": "within"}, **own)
+    ask("beside-ends", "VERIFIED", given | {"gradient/e": g * a}, say | {"gradient a": "within", "gradient e": "within"}, **own)
+    # the exponentials were recorded with the samples last, so nothing is known of them
+    save("chain-across.onnx", [first, node("Transpose", ["a"], ["t"], "t", perm=[1, 0]), node("Exp", ["t"], ["e"], "e"),
+                               node("Transpose", ["e"], ["k"], "k", perm=[1, 0]), node("Mul", ["a", "k"], ["m"], "m"), node("Neg", ["m"], ["r"], "r"), total],
+         ["N", 2], [], dict(w=[[1], [1]]))
+    own = dict(model="chain-across.onnx", nodes=["a", "t", "e", "k", "m", "r", "out"])
+    ask("across", "VERIFIED", m, say, **own)
+    ask("across-recorded", "output m: no rule covers it", m | {"output/e": e.T}, say, **own)
+    ask("across-given", "gradient a: no rule covers it", m | back | {"gradient/e": (g * a).T}, say | {"gradient a": "within"}, **own)
+
+
+def windows_between(ask, first, total):
+    """The larger of two: whose rule is of recorded numbers alone. Pieces have one, and AD's slope at a kink."""
+    node, a = helper.make_node, np.float64([[3], [-1]])
+    save("chain-pool.onnx", [first, node("Neg", ["a"], ["n"], "n"), node("Concat", ["a", "n"], ["c"], "c", axis=1),
+                             node("Unsqueeze", ["c", "axes"], ["u"], "u"), node("MaxPool", ["u"], ["p"], "p", kernel_shape=[2]),
+                             node("Neg", ["p"], ["r"], "r"), total], ["N", 2], [], dict(w=[[1], [1]]), integers=dict(axes=[1]))
+    names = ["a", "n", "c", "u", "p", "r", "out"]
+    trace = {"output/a": a, "output/r": -abs(a)[:, None], "gradient/r": np.ones((2, 1, 1)), "gradient/a": -np.sign(a)}
+    for name, answers in [("pool", {"output r": "within"}), ("pool-back", {"gradient a": "within"})]:
+        line = next(iter(answers))
+        tensors_file(f"chain-{name}.trace", {key: floats(value) for key, value in trace.items()})
+        tell = lambda part, of: f"{part} {of} " + answers.get(f"{part} {of}", "not-covered")
+        record(f"chain-{name}", 1, f"{line}: no rule covers it", "\n".join(
+            [tell("output", of) for of in names] + ["indices p not-covered"] + [tell("gradient", of) for of in names]
+            + ["parameter w not-covered", "pattern p not-covered"]), proxies=(), model="chain-pool.onnx", data="record.npz",
+               trace=f"chain-{name}.trace", gradients="record.gradients", parameters="record.parameters")
+    save("chain-relu.onnx", [first, node("Sub", ["a", "three"], ["n"], "n"), node("Relu", ["n"], ["p"], "p"), node("Exp", ["p"], ["m"], "m"),
+                             node("Neg", ["m"], ["r"], "r"), total], ["N", 2], [], dict(w=[[1], [1]], three=[3]))
+    own = dict(model="chain-relu.onnx", nodes=["a", "n", "p", "m", "r", "out"], proxies=("Relu 0 1/2",), parameters="chain-relu.parameters")
+    tensors_file("chain-relu.parameters", {"w": floats([[1], [1]]), "three": floats([3])})
+    said = {"output m": "within", "gradient a": "within", "patterns": ["p"]}
+    for k, (slope, reason) in enumerate([(0.5, "VERIFIED"), (0, "gradient a: an entry is farther"), (1, "gradient a: an entry is farther")]):
+        ask(f"relu-{k}", reason, {"output/a": a, "output/m": [[1], [1]], "gradient/m": [[2], [2]], "gradient/a": [[2 * slope], [0]]}, said, **own)
+    # exp(a) - 1: at a = 0 it is at the kink, exactly. log(exp(a)) - a is 0, too, but an interval does not tell.
+    tail = [node("LeakyRelu", ["n"], ["p"], "p", alpha=0.25), node("Neg", ["p"], ["r"], "r"), total]
+    save("chain-pieces.onnx", [first, node("Exp", ["a"], ["e"], "e"), node("Sub", ["e", "one"], ["n"], "n"), *tail], ["N", 2], [],
+         dict(w=[[1], [1]], one=[1]))
+    save("chain-nought.onnx", [first, node("Exp", ["a"], ["e"], "e"), node("Log", ["e"], ["l"], "l"), node("Sub", ["l", "a"], ["n"], "n"), *tail],
+         ["N", 2], [], dict(w=[[1], [1]]))
+    own |= dict(model="chain-pieces.onnx", nodes=["a", "e", "n", "p", "r", "out"], proxies=("LeakyRelu 0 right",), parameters="chain-pieces.parameters")
+    tensors_file("chain-pieces.parameters", {"w": floats([[1], [1]]), "one": floats([1])})
+    said = {"output p": "within", "gradient a": "within", "patterns": ["p"]}
+    for k, (at, slope, reason) in enumerate([(a, 0.25, "VERIFIED"), (a * 0, 0.25, "VERIFIED"), (a, 0.5, "gradient a: an entry is farther")]):
+        n = np.exp(at) - 1
+        ask(f"pieces-{k}", reason, {"output/a": at, "output/p": np.where(n < 0, n / 4, n), "gradient/p": [[1], [1]],
+                                    "gradient/a": np.exp(at) * np.where(n < 0, slope, 1)}, said, **own)
+    own |= dict(model="chain-nought.onnx", nodes=["a", "e", "l", "n", "p", "r", "out"], parameters="record.parameters")
+    ask("nought", "output p: an entry is farther", {"output/a": a, "output/p": [[0], [0]]}, {"output p": "within", "patterns": ["p"]}, **own)
+
+
+def lifted():
+    """A further input, as an activation: nothing was recorded of it, and nothing has to be."""
+    node = helper.make_node
+    save_run("chain-lift.onnx", [node("Lift", ["c"], ["l"], "l", domain="clarke"), node("Mul", ["l", "x"], ["p"], "p"), node("Mul", ["p", "w"], ["m"], "m"),
+                                 node("ReduceSum", ["m"], ["loss"], "loss", keepdims=0)], dict(w=[2, 3]), more=[("c", TensorProto.FLOAT, [2])])
+    arrays("chain-lift.npz", x=np.float32([[5, 7]]), c=np.float32([0.5, 0.25]))
+    tensors_file("chain-lift.parameters", {"w": floats([2, 3])})
+    lines = "output l {0}\noutput p {1}\noutput m bit-exact\noutput loss not-covered\n" + "\n".join(
+        f"gradient {of} not-covered" for of in ["l", "p", "m", "loss"]) + "\nparameter w {2}"
+    whole = {"output/p": floats([2.5, 1.75]), "output/m": floats([5, 5.25]), "gradient/m": floats([1, 1])}
+    tensors_file("chain-lift.gradients", {"w": floats([2.5, 1.75])})
+    for k, (more, said, status, reason) in enumerate([
+            ({}, ("not-covered", "bit-exact", "bit-exact"), 0, "VERIFIED"), ({}, ("within", "bit-exact", "bit-exact"), 1, "output l: no rule covers it"),
+            ({"output/p": floats([2.5, 2]), "output/m": floats([5, 6])}, ("not-covered", "bit-exact", "not-covered"), 1, "output p: an entry is farther"),
+            ({"output/l": floats([1, 0.25]), "output/p": floats([5, 1.75]), "output/m": floats([10, 5.25])},
+             ("not-covered", "bit-exact", "not-covered"), 0, "VERIFIED"),
+            ({"output/l": floats([1, 0.25])}, ("not-covered", "bit-exact", "not-covered"), 1, "output p: an entry is farther")]):
+        tensors_file(f"chain-lift-{k}.trace", whole | more)
+        record(f"chain-lift-{k}", status, reason, lines.format(*said), proxies=(), model="chain-lift.onnx", data="chain-lift.npz",
+               trace=f"chain-lift-{k}.trace", gradients="chain-lift.gradients", parameters="chain-lift.parameters")
+
+
+def weights_beside():
+    """A weight that a view was recorded of as another is not known, lifted or not; what divides has no rule for its own gradient."""
+    node = helper.make_node
+    save_run("chain-torn.onnx", [node("Identity", ["w"], ["t"], "t"), node("Lift", ["w"], ["l"], "l", domain="clarke"), node("Mul", ["l", "x"], ["p"], "p"),
+                                 node("Mul", ["p", "t"], ["m"], "m"), node("ReduceSum", ["m"], ["loss"], "loss", keepdims=0)], dict(w=[2, 3]))
+    arrays("chain-torn.npz", x=np.float32([[5, 7]]))
+    tensors_file("chain-torn.gradients", {"w": floats([0, 0])})
+    names = ["t", "l", "p", "m", "loss"]
+    for k, (view, reason) in enumerate([([2, 3], "VERIFIED"), ([2, 4], "output p: no rule covers it")]):
+        tensors_file(f"chain-torn-{k}.trace", {"output/t": floats(view), "output/p": floats([10, 21])})
+        record(f"chain-torn-{k}", k, reason, "\n".join([f"output {of} " + ("bit-exact" if of == "p" else "not-covered") for of in names]
+               + [f"gradient {of} not-covered" for of in names] + ["parameter w not-covered"]), proxies=(), model="chain-torn.onnx",
+               data="chain-torn.npz", trace=f"chain-torn-{k}.trace", gradients="chain-torn.gradients", parameters="chain-lift.parameters")
+    save("chain-divisor.onnx", [node("MatMul", ["x", "w"], ["a"], "a"), node("Exp", ["a"], ["e"], "e"), node("Div", ["e", "s"], ["m"], "m"),
+                                node("Neg", ["m"], ["r"], "r"), node("ReduceSum", ["r"], ["out"], "out", keepdims=0)], ["N", 2], [], dict(w=[[1], [1]], s=[2]))
+    tensors_file("chain-divisor.parameters", {"w": floats([[1], [1]]), "s": floats([2])})
+    e, names = np.exp(np.float64([[3], [-1]])), ["a", "e", "m", "r", "out"]
+    tensors_file("chain-divisor.trace", {"output/a": floats([[3], [-1]]), "output/m": floats(np.float32(e / 2)), "gradient/m": floats([[1], [1]])})
+    for k, by in enumerate([e.sum(), -e.sum() / 4, 0]):
+        tensors_file(f"chain-divisor-{k}.gradients", {"w": floats([[0], [0]]), "s": floats(np.float32([by]))})
+        record(f"chain-divisor-{k}", 1, "parameter s: no rule covers it", "\n".join(
+            ["output a bit-exact", "output e not-covered", "output m within", "output r not-covered", "output out not-covered",
+             *(f"gradient {of} not-covered" for of in names), "parameter w not-covered", "parameter s within"]), wrt="w s", proxies=(),
+               model="chain-divisor.onnx", data="record.npz", trace="chain-divisor.trace", gradients=f"chain-divisor-{k}.gradients",
+               parameters="chain-divisor.parameters")
+
+
+def chain_at_its_bound():
+    """a / 3 twice, and back: the bound in fractions, each number's off passed on. The last float32 that is within it, and the next."""
+    node = helper.make_node
+    save("chain-thirds.onnx", [node("MatMul", ["x", "w"], ["a"], "a"), node("Div", ["a", "three"], ["m"], "m"), node("Div", ["m", "three"], ["n"], "n"),
+                               node("Neg", ["n"], ["r"], "r"), node("ReduceSum", ["r"], ["out"], "out", keepdims=0)], ["N", 2], [],
+         dict(w=[[1], [1]], three=[3]))
+    tensors_file("chain-thirds.parameters", {"w": floats([[1], [1]]), "three": floats([3])})
+    batch("chain-thirds.npz", [[1, 2], [1, 2]])
+    tiny = Fraction(1, 2 ** 126)
+    rounding = lambda n, mass: Fraction(n, 2 ** 24 - n) * mass + 4 * n * tiny
+    off = rounding(17, Fraction(1))  # of a / 3, and of 3 / 3, a and the gradient being 3
+    for line, n in [("output n", 17), ("gradient a", 1 + 16 * 3)]:  # two nodes read a, and what was not recorded of its gradient
+        bound = off / 3 + rounding(n, (1 + off) / 3)
+        last = int((Fraction(1, 3) + bound) * 2 ** 25)
+        first = -int(-(Fraction(1, 3) - bound) * 2 ** 25 // 1)
+        for k, (at, reason) in enumerate([(last, "VERIFIED"), (last + 1, line + ": an entry is farther"), (first, "VERIFIED"),
+                                          (first - 1, line + ": an entry is farther")]):
+            chained(f"chain-thirds-{line[0]}-{k}", int(reason != "VERIFIED"), reason, "chain-thirds.onnx",
+                    {"output/a": [[3], [3]], "gradient/n": [[3], [3]], line.replace(" ", "/"): [[at * 2.0 ** -25], [1 / 3]]}, {line: "within"},
+                    ["a", "m", "n", "r", "out"], data="chain-thirds.npz", parameters="chain-thirds.parameters")
+
+
 def main():
     os.makedirs(DATA, exist_ok=True)
     for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
@@ -4036,7 +4235,7 @@ def main():
                  quotients_by_parameters, slopes_of_quotients, windows_of_products, identities, statements, roles, runs, lists,
                  long_lists, orders, bounds, simplices, layers, exact_layers, trained, wide, global_maxima, refusals, words, fan,
                  negated, own_losses, clamped, inputs, single_runs, records, extremes, sorts, expanded,
-                 recurrent, needs]:
+                 recurrent, needs, chains]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

@@ -4,9 +4,8 @@
     recorded_architectures.py CLARKE CLARKE-CHECK [NAME...]
 
 Prints a row for each: is it recorded, with the batch axis or as a single run; the verdict; is the gradient AD's but for
-rounding, and its largest error in parts of the bound; is the proof verified; of how many lines of certify's proof something is
-proved. Of a step that is refused, why. The exit status
-is 1 if a gradient is refuted, a proof fails, or a step is refused that is not among those known to be.
+rounding, and its largest error in parts of the bound; is the proof verified; of how many of the recorded tensors certify's
+proof says something, and how many of the graph's values were not recorded. Of a step that is refused, why. The exit status is 1 if a gradient is refuted, a proof fails, or a step is refused that is not among those known to be.
 """
 import os
 import subprocess
@@ -239,20 +238,27 @@ def networks():
 KNOWN = set()
 
 
+PARTS = ("  output ", "  indices ", "  gradient ", "  parameter ")
+
+
 def prove_nodes(run):
-    """Of `clarke certify`'s proof: how many tensors it covers, of how many; or what clarke-check says against it."""
+    """Of `clarke certify`'s proof: how many tensors it covers, of how many, and how many were not recorded; or what clarke-check
+    says against it."""
     path = os.path.join(run, "nodes.proof")
     done = subprocess.run([CLARKE, "certify", run, "--proof", path], capture_output=True, text=True, timeout=600)
     if not os.path.exists(path):
-        return "no: " + done.stdout.split("\n", maxsplit=1)[0] + done.stderr
+        return None, "no: " + done.stdout.split("\n", maxsplit=1)[0] + done.stderr
     said = subprocess.run([CHECK, path], capture_output=True, text=True, timeout=600)
-    rest = said.stdout.count(": not covered\n")
-    covered = said.stdout.count(": bit-exact\n") + said.stdout.count(": within the bound\n")
-    return f"{covered} of {covered + rest}" if said.stdout.startswith("VERIFIED") else "no: " + said.stdout[-300:] + said.stderr
+    answers = [line.rsplit(": ", 1)[1] for line in said.stdout.split("\n") if line.startswith(PARTS)]
+    covered = sum(a in ("bit-exact", "within the bound") for a in answers)
+    missing = answers.count("not recorded")
+    if not said.stdout.startswith("VERIFIED"):
+        return None, "no: " + said.stdout[-300:] + said.stderr
+    return (covered, len(answers) - missing, missing), f"{covered} of {len(answers) - missing}, {missing} not recorded"
 
 
 def ask(folder, name, make, inputs, loss):
-    """(a row of text, is all well)"""
+    """(a row of text, is all well, what prove_nodes counts)"""
     torch.manual_seed(0)
     run, model = os.path.join(folder, name), make()
     given, labels = inputs(), torch.randint(0, CLASSES, (BATCH,))
@@ -260,11 +266,11 @@ def ask(folder, name, make, inputs, loss):
         with clarke.record(run, model) as step:
             loss(model(*given), labels).backward()
     except clarke.Refused as why:
-        return f"| {name} | refused | | | | | | {why} |", name in KNOWN
+        return f"| {name} | refused | | | | | | {why} |", name in KNOWN, None
     try:
         answer = clarke.audit(run)
     except clarke.Failed as why:
-        return f"| {name} | not audited | | | | | | {why} |", False
+        return f"| {name} | not audited | | | | | | {why} |", False, None
     path = os.path.join(run, "proof")
     with open(path, "wb") as f:
         f.write(answer.proof or b"")
@@ -273,25 +279,27 @@ def ask(folder, name, make, inputs, loss):
     explained = {True: "yes", False: "no", None: "not known"}[answer.gradient["explained"]]
     shape = "single run" if step.whole else "batch axis"
     touched = sum(answer.touched.values())
-    nodes = prove_nodes(run)
+    proved, nodes = prove_nodes(run)
     return (f"| {name} | {shape} | {answer.verdict} | {touched} | {explained} | {answer.gradient['worst']:.2g} | {verified} | {nodes} |",
-            explained != "no" and verified != "no" and not nodes.startswith("no"))
+            explained != "no" and verified != "no" and proved is not None, proved)
 
 
 def main():
-    wanted, well, counts = sys.argv[3:], True, [0, 0, 0]
+    wanted, well, counts, proved = sys.argv[3:], True, [0, 0, 0], [0, 0, 0]
     print("| network | recorded | verdict | touched | gradient explained | error / bound | verified | nodes proved |\n|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for name, make, inputs, loss in networks():
             if wanted and name not in wanted:
                 continue
-            row, fine = ask(folder, name, make, inputs, loss)
+            row, fine, nodes = ask(folder, name, make, inputs, loss)
             print(row, flush=True)
             well = well and fine
             counts[0] += 1
             counts[1] += "| refused |" not in row
             counts[2] += "| yes |" in row
+            proved = [a + b for a, b in zip(proved, nodes or [0, 0, 0])]
     print(f"{counts[0]} networks, {counts[1]} recorded; of {counts[2]} the gradient is explained or the proof verified")
+    print(f"of {proved[1]} recorded tensors the proofs say something of {proved[0]}; {proved[2]} of the graphs' values were not recorded")
     sys.exit(not well)
 
 

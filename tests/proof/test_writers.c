@@ -6,6 +6,7 @@
 
 #include "format/file.h"
 #include "op/operator.h"
+#include "proof/record_operators.h"
 #include "proof/text.h"
 #include "proof/write_arrangement.h"
 #include "proof/write_segment.h"
@@ -95,6 +96,42 @@ START_TEST(proxies_and_ties)
     clarke_proof_put_tie(t.to, clarke_operator_find("MaxPool"), &p);
     text_is(&t, cases[i].want);
     clarke_profile_clear(&p);
+  }
+}
+END_TEST
+
+/* Which rule section 7 has for a node. A number other than 1 before a matrix, or steeper pieces, make it composed. */
+START_TEST(operators_have_rules)
+{
+  static const struct {
+    const char *op;
+    double alpha;
+    clarke_record_operator want;
+  } cases[] = {
+    { "Gemm", 1, { .plain = true } },
+    { "Gemm", 0.5, { .composed = true } },
+    { "ConvTranspose", 1, { .plain = true } },
+    { "LeakyRelu", 0.5, { .plain = true, .kinks = true } },
+    { "LeakyRelu", -1, { .plain = true, .kinks = true } },
+    { "LeakyRelu", 1.5, { .composed = true, .kinks = true } },
+    { "MaxPool", 1, { .plain = true, .pools = true, .kinks = true } },
+    { "Gather", 1, { .plain = true, .moves = true } },
+    { "Split", 1, { .moves = true } },
+    { "PRelu", 1, { .composed = true, .weighs = true, .kinks = true } },
+    { "LayerNormalization", 1, { .composed = true, .weighs = true } },
+    { "Sigmoid", 1, { .composed = true } },
+    { "ReduceMax", 1, { false } },
+    { "NegativeLogLikelihoodLoss", 1, { false } },
+  };
+
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    clarke_attr alpha = { .name = (char *)"alpha", .type = CLARKE_ATTR_FLOAT, .f = cases[i].alpha };
+    const clarke_model_node node = { .op_type = (char *)cases[i].op, .n_attr = 1, .attr = &alpha };
+    const clarke_record_operator got = clarke_record_operator_of(&node);
+    const clarke_record_operator *want = &cases[i].want;
+
+    ck_assert_msg(got.plain == want->plain && got.composed == want->composed && got.weighs == want->weighs
+                    && got.moves == want->moves && got.pools == want->pools && got.kinks == want->kinks, "%s", cases[i].op);
   }
 }
 END_TEST
@@ -366,6 +403,7 @@ main(void)
   snprintf(proof, sizeof proof, "%s/made.proof", folder);
   tcase_add_test(tests, names_rows_and_files);
   tcase_add_test(tests, proxies_and_ties);
+  tcase_add_test(tests, operators_have_rules);
   tcase_add_test(tests, a_proof_is_sealed_or_not_written);
   tcase_add_test(tests, segments_by_their_definition);
   tcase_add_test(tests, arrangements_as_they_are_walked);

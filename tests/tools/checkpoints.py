@@ -28,12 +28,13 @@ def read(path):
     return {name: (t["dtype"], t["shape"], data[8 + size:][slice(*t["data_offsets"])]) for name, t in header.items()}
 
 
-def write(path, tensors):
+def write(path, tensors, length=0):
+    """length: the header's, if it is shorter; the rest are blanks."""
     header, data = {}, b""
     for name, (dtype, shape, content) in tensors.items():
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(content)]}
         data += content
-    text = json.dumps(header).encode()
+    text = json.dumps(header).encode().ljust(length)
     path.write_bytes(struct.pack("<Q", len(text)) + text + data)
     return path
 
@@ -120,6 +121,13 @@ class Checkpoints(unittest.TestCase):
                 self.assertEqual(status, 2)
                 self.assertIn("takes no prefix off", err)
                 self.assertFalse((self.path / "p.proof").exists())
+
+    def test_lengths_that_other_files_begin_with(self):
+        """A header's length may be written as the first bytes of a ZIP, or of a pickle."""
+        for start in (b"PK\0", b"\x80\2\1"):
+            path = write(self.path / "own.safetensors", self.tensors, int.from_bytes(start, "little"))
+            self.assertTrue(path.read_bytes().startswith(start))
+            self.same(path)
 
     def test_prefixes_that_are_none(self):
         name = next(iter(self.tensors))

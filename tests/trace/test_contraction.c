@@ -12,10 +12,10 @@ typedef struct {
   double numbers[B * R * K * N], turned[B * K * R * N], gradient[N * B * R * R];
 } scene;
 
-typedef enum { EXCHANGED, SQUARE, REPEATED } form;
+typedef enum { EXCHANGED, SQUARE, REPEATED, CONSTANT, ACTIVATION, TWICE } form;
 
 /* y = x xt, xt being x with its last two axes exchanged, or x itself; of B matrices a sample. Or m xt, m being the mean of these,
- * which is there for each. */
+ * which is there for each. Or z = c + x xt, c being a row of numbers, or x's mean over its last axis; TWICE: y is read again. */
 static void
 build(scene *s, form as)
 {
@@ -37,7 +37,21 @@ build(scene *s, form as)
     attr_ints(node, "axes", SHAPE(1,));
   }
   model_node(&m, "MatMul", as == REPEATED ? "m,xt" : exchanged ? "x,xt" : "x,x", "y");
-  model_output(&m, "y");
+  if (as >= CONSTANT) {
+    if (as == CONSTANT) {
+      double *c = model_floats(&m, "c", SHAPE(R,));
+
+      for (size_t j = 0; j < R; j++)
+        c[j] = 100 + (double)j;
+    } else {
+      node = model_node(&m, "ReduceMean", "x", "c");
+      attr_ints(node, "axes", SHAPE(3,));
+    }
+    model_node(&m, "Add", "c,y", "z");
+    if (as == TWICE)
+      model_node(&m, "Mul", "z,y", "out");
+  }
+  model_output(&m, as == TWICE ? "out" : as >= CONSTANT ? "z" : "y");
   s->x = tensor_of("x", CLARKE_F32, SHAPE(N, B, rows, K,));
   for (size_t e = 0; e < s->x.count; e++)
     s->x.real[e] = (double)e + 0.5;
@@ -188,6 +202,54 @@ START_TEST(several)
 }
 END_TEST
 
+/* What is added to a product that was not recorded is the last leaf of the sum; of one that was, or that others read, it is not. */
+START_TEST(added)
+{
+  const bool constant = _i == CONSTANT;
+  double p[K + 1], q[K + 1], mean[B * R * N];
+  clarke_error err = {CLARKE_OK, ""};
+  clarke_sum_operands o = {0};
+  const clarke_step *product, *sum;
+  const char *why;
+  size_t side, c;
+  scene s;
+
+  build(&s, (form)_i);
+  product = product_of(&s);
+  for (sum = product + 1; sum->in[0].value != product->out && sum->in[1].value != product->out;)
+    sum++;
+  s.c.recorded[product->in[1].value] = s.turned;
+  for (size_t e = 0; e < B * R * N; e++)
+    mean[e] = -(double)e;
+  ck_assert_ptr_eq(clarke_sum_contraction_added(&side, &s.c, sum), _i == TWICE ? NULL : product);
+  ck_assert_ptr_null(clarke_sum_contraction_added(&side, &s.c, product));
+  if (_i != TWICE) {
+    ck_assert(clarke_sum_contraction_added(&side, &s.c, sum) != NULL && sum->in[side].value == product->out);
+    c = sum->in[1 - side].value;
+    o.c = &s.c;
+    if (!constant) {
+      ck_assert_int_eq(clarke_sum_contraction_find_added(&o, &why, sum, &err), CLARKE_OK);
+      ck_assert_str_eq(why, "what is added was not recorded");
+      clarke_sum_operands_clear(&o);
+      o.c = &s.c;
+      s.c.recorded[c] = mean;
+    }
+    ck_assert_int_eq(clarke_sum_contraction_find_added(&o, &why, sum, &err), CLARKE_OK);
+    ck_assert(why == NULL && o.leaves == K + 1 && o.side == 2 && o.count == B * R * R);
+    for (size_t f = 0; f < B * R * R; f++)
+      for (size_t sample = 0; sample < N; sample++) {
+        clarke_sum_contraction_take(p, q, &o, f, sample);
+        ck_assert(q[K] == 1 && p[K] == (constant ? 100 + (double)(f % R) : mean[f / R * N + sample]));
+        ck_assert(p[1] == x_at(&s, sample, f / (R * R), f / R % R, 1));
+      }
+    clarke_sum_operands_clear(&o);
+    s.c.recorded[product->out] = mean;
+    ck_assert_ptr_null(clarke_sum_contraction_added(&side, &s.c, sum));
+  }
+  end(&s);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -195,6 +257,7 @@ main(void)
 
   tcase_add_test(tests, output);
   tcase_add_test(tests, back);
+  tcase_add_loop_test(tests, added, CONSTANT, TWICE + 1);
   tcase_add_loop_test(tests, several, SQUARE, REPEATED + 1);
   return run_tests();
 }

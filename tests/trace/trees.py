@@ -155,7 +155,41 @@ def refused():
         expect(False, "two fused leaves")
 
 
+def joined():
+    """Several trees as one: of each the leaves in their order, those of the others being zeros; what all add last is added last."""
+    draw = random.Random(6)
+    for n in range(1, 5):
+        for shared in (False, True):
+            trees, first = [], 0
+            for _ in range(n):
+                own = list(range(first, first + draw.randrange(1, 6)))
+                first = own[-1] + 1
+                chain = summation.Chain(own[0])
+                for leaf in own[1:] + [99] * shared:
+                    chain = summation.Chain(chain.first, chain.steps + [[leaf]], chain.leaves + 1)
+                trees.append(chain)
+            whole = summation.joined(trees)
+            expect(whole.leaves == first + shared and sorted(summation.leaves(whole)) == list(range(first)) + [99] * shared, f"{n} trees: leaves")
+            for number, tree in enumerate(trees):
+                drawn_ = {leaf: 2.0 ** draw.randrange(-40, 40) * (1 + draw.random()) for leaf in summation.leaves(tree)}
+                expect(value(whole, drawn_) == value(tree, drawn_), f"tree {number} of {n}")
+    for one, other in (([99, 0], [1, 99]), ([0, 99], [99, 1])):
+        try:
+            summation.joined([summation.Chain(k, [[last]], 2) for k, last in (one, other)])
+            expect(False, "a leaf of two trees that one does not add last")
+        except summation.Unclear as e:
+            expect("is not added last" in str(e), str(e))
+
+
+def value(tree, numbers):
+    stack = []
+    for act, leaf in summation.actions(tree, set()):
+        stack.append(numbers.get(leaf, 0.0) if act == "push" else stack.pop() + stack.pop())
+    return stack[0]
+
+
 recovered()
 drawn()
+joined()
 refused()
 sys.exit(failures > 0)

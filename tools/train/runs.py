@@ -113,6 +113,19 @@ class Attention(nn.Module):
         return F.relu(torch.bmm(torch.softmax(scores, 2), self.v(x)))
 
 
+class Added(nn.Module):
+    """Products of activations that a parameter, and an activation, are added to (baddbmm); a matrix times a vector."""
+
+    def __init__(self):
+        super().__init__()
+        self.q, self.k, self.v, self.last = nn.Linear(4, 6), nn.Linear(4, 6), nn.Linear(4, 6), nn.Linear(4, 6)
+        self.shift, self.by = nn.Parameter(torch.randn(2, 5, 5)), nn.Parameter(torch.randn(6))
+
+    def forward(self, x):
+        h = torch.baddbmm(self.last(x), torch.baddbmm(self.shift, self.q(x), self.k(x).transpose(1, 2)), self.v(x))
+        return torch.mv(h.flatten(0, 1), self.by)
+
+
 class Means(nn.Module):
     """Sums and means over axes that lie side by side or apart; what is added is smaller, and its gradient a sum."""
 
@@ -125,6 +138,20 @@ class Means(nn.Module):
         return self.last(h.mean((2, 3))) + h.sum((1, 3)).mean(1, keepdim=True)
 
 
+class Words(nn.Module):
+    """An embedding read word by word, a first state of zeros, and silu, of which PyTorch hands out no sigmoid."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.mix, self.last = nn.Embedding(5, 3), nn.Linear(3, 3), nn.Linear(3, 4)
+
+    def forward(self, words):
+        h = torch.zeros(words.shape[0], 3)
+        for x in self.embed(words).unbind(1):
+            h = F.silu(self.mix(h) + x)
+        return self.last(h)
+
+
 def pooled():
     """Hardswish near -1.5, where its slope x / 3 + 1 / 2 cancels, and windows behind it."""
     model = nn.Sequential(nn.Conv2d(1, 2, 3, padding=1), nn.Hardswish(), nn.MaxPool2d(2))
@@ -132,6 +159,11 @@ def pooled():
         model[0].weight.div_(256)
         model[0].bias.fill_(-1.5)
     return model
+
+
+def turned():
+    """A transposed convolution, whose outputs lie between its inputs."""
+    return nn.Sequential(nn.Conv2d(1, 3, 3), nn.ReLU(), nn.ConvTranspose2d(3, 2, 3, stride=2, padding=1, output_padding=1), nn.ReLU())
 
 
 def images(n):
@@ -182,6 +214,11 @@ def main(folder):
     record(os.path.join(folder, "attention"), Attention(), lambda m: m(tokens).square().sum(), trees=True)
     pixels, target = torch.randn(2, 1, 7, 7), torch.randn(2, 2)
     record(os.path.join(folder, "means"), Means(), lambda m: F.mse_loss(m(pixels), target), trees=True)
+    # of a loss that smooths labels only the result was recorded
+    words = torch.tensor([[0, 3], [4, 0], [2, 2]])
+    record(os.path.join(folder, "words"), Words(), lambda m: F.cross_entropy(m(words), words[:, 0] % 4, label_smoothing=0.1))
+    record(os.path.join(folder, "turned"), turned(), lambda m: m(pixels[:, :, :5, :6]).square().sum(), trees=True)
+    record(os.path.join(folder, "added"), Added(), lambda m: m(tokens).square().sum(), trees=True)
     record(os.path.join(folder, "own-side-float64"), steps["own-side"][0].double(), summed(nearly()[:, :, :, 4:5].double()))
 
 

@@ -4,6 +4,7 @@ weight, bias and input.
 Windows that reach over the border have fewer products than others. What is missing adds a zero.
 """
 import math
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -242,3 +243,78 @@ class Input(Sum):
             own = w[group * self.each + o, np.arange(self.x.shape[1]) % self.planes, a, b]
             return np.broadcast_to(own[None, :, None, None], self.x.shape).reshape(self.shape)
         return x, p, q
+
+
+class TurnedInput(Convolution):
+    """The gradient in a transposed convolution's input: a convolution of the gradient behind it. Entry (n, plane, i, j) is a sum over outputs
+    and the kernel's taps, in that order."""
+
+    def __init__(self, op, layouts):
+        g, self.given, w, _, stride, padding, dilation, *_, groups, _ = layouts
+        super().__init__(op, [g, w, None, stride, padding, dilation, True, None, groups], self.given.shape)
+        self.rest = layouts[3:-1]
+
+    def run(self, x, w, bias=None):
+        self.runs += 1
+        given = self.given.filled(np.zeros(self.given.shape))
+        return self.op(self.x.filled(x), given, self.w.filled(w), *self.rest, [True, False, False])[0].double().cpu().numpy()
+
+
+class Turned(Input):
+    """A transposed convolution of x, which is the gradient in the input of a convolution whose outputs' gradient is x: entry (n, o, i, j) is
+    a sum over the planes of a group and the kernel's taps, and of the bias at the end."""
+
+    def __init__(self, op, layouts, result):
+        x, w, self.bias, *own = layouts
+        super().__init__(op, [x, replace(x, shape=result), w, None, *own, None])
+        self.rest = own
+        self.leaves += self.bias is not None
+        self.added = np.zeros(())  # the bias of a run
+
+    def run(self, g, w):
+        self.runs += 1
+        first = self.bias.filled(np.broadcast_to(self.added, self.bias.shape)) if self.bias is not None else None
+        return self.op(self.g.filled(g), self.w.filled(w), first, *self.rest).double().cpu().numpy().reshape(self.shape)
+
+    def taps(self, axis, at):
+        """The taps that a place may meet, for it lies on their steps; and those that it meets."""
+        all_ = [tap for tap in range(self.w.shape[2 + axis]) if (at + self.padding[axis] - tap * self.dilation[axis]) % self.stride[axis] == 0]
+        return all_, [tap for tap in all_ if self.met(axis, tap)[1][at]]
+
+    def whole(self):
+        """Which meet all that they may?"""
+        down, across = (np.array([len(all_) == len(met) for at in range(self.x.shape[2 + axis]) for all_, met in [self.taps(axis, at)]])
+                        for axis in (0, 1))
+        return np.broadcast_to(np.logical_and.outer(down, across), self.x.shape).reshape(self.shape)
+
+    def parts(self, row, column):
+        """A place between steps meets other taps than its neighbours: one of each kind."""
+        kinds = [{tuple(met): at for at in reversed(range(self.x.shape[2 + axis])) for all_, met in [self.taps(axis, at)]
+                  if met and len(all_) == len(met)} for axis in (0, 1)]
+        i, side = row % self.x.shape[2], self.w.shape[2:]
+        last = [self.products] if self.bias is not None else []
+        return [(row - i + down, across, [(k * side[0] + a) * side[1] + b for k in range(self.each) for a in met for b in beside] + last)
+                for met, down in sorted(kinds[0].items()) for beside, across in sorted(kinds[1].items())]
+
+    def ask(self, values, column, rows, factor=1.0):
+        found = np.zeros(len(values))
+        biases = values[:, self.products] if self.bias is not None else np.zeros(len(values))
+        for self.added in np.unique(biases):
+            g, chosen = np.zeros(self.g.shape), [i for i in range(len(values)) if biases[i] == self.added]
+            for line in chosen:
+                n, plane, i = np.unravel_index(rows[line], self.x.shape[:3])
+                own = values[line, :self.products].reshape(-1, *self.w.shape[2:])
+                for a in self.taps(0, i)[1]:
+                    for b in self.taps(1, column)[1]:
+                        group = plane // self.planes * self.each
+                        g[n, group:group + self.each, self.met(0, a)[0][i], self.met(1, b)[0][column]] = own[:, a, b]
+            found[chosen] = self.run(g, np.full(self.w.shape, factor))[[rows[i] for i in chosen], column]
+        return found
+
+    def drawn(self, seed):
+        draw, type_ = torch.Generator().manual_seed(seed), TYPES[self.dtype][0]
+        if self.bias is not None:
+            self.added = (2.0**-9 * torch.randn(self.bias.shape, generator=draw, dtype=torch.float64)).to(self.dtype).double().numpy()
+        y, p, q = super().drawn(seed)
+        last = np.broadcast_to(self.added[..., None, None].astype(type_), self.x.shape).reshape(self.shape) if self.bias is not None else None
+        return y, lambda k: p(k) if k < self.products else last, lambda k: q(k) if k < self.products else None

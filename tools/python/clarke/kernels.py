@@ -3,7 +3,7 @@
 A sum is run with tensors of the very shapes, strides and types that it had when it was recorded, in the same process.
 """
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -80,8 +80,12 @@ class Sum:
 
     # ---- Questions
 
-    def sizes(self, column, rows):
-        """How many leaves are below the node in which each pair meets."""
+    def parts(self, row, column):
+        """[(row, column, leaves)]: entries of which each is a sum of some leaves, all others being zeros. The entry's tree adds them up."""
+        return [(row, column, range(self.leaves))]
+
+    def sizes(self, column, rows, leaves):
+        """How many of these leaves are below the node in which each pair meets."""
         type_, large, one, most, _ = TYPES[self.dtype]
 
         def answer(pairs):
@@ -97,7 +101,7 @@ class Sum:
                     left[at:at + len(some)] += self.ask(values, column, rows[:len(some)]) / one
             if not (np.isfinite(left).all() and (left == np.round(left)).all() and (left >= 0).all()):
                 raise Unclear("answers are no counts of ones")
-            return [self.leaves - int(x) for x in left]
+            return [len(leaves) - int(x) for x in left]
         return answer
 
     def fused(self, tree, column, rows):
@@ -194,6 +198,49 @@ class Batches(Sum):
                 lambda k: np.repeat(b[:, k, None, :], a.shape[1], axis=1).reshape(self.shape))
 
 
+class AddedBatches(Batches):
+    """baddbmm(c, a, b): the same, and the last leaf is c[n, r, c]."""
+
+    def __init__(self, op, layouts):
+        self.c = layouts[0]
+        super().__init__(op, layouts[1:])
+        self.leaves += 1
+        self.added = np.zeros(())  # what a run adds
+
+    def run(self, a, b):
+        self.runs += 1
+        c = self.c.filled(np.broadcast_to(self.added, self.c.shape))
+        return self.op(c, self.a.filled(a), self.b.filled(b)).double().cpu().numpy().reshape(self.shape)
+
+    def ask(self, values, column, rows, factor=1.0):
+        found = np.zeros(len(values))
+        for self.added in np.unique(values[:, self.products]):
+            a, chosen = np.zeros((self.shape[0], self.products)), [i for i in range(len(values)) if values[i, self.products] == self.added]
+            a[[rows[i] for i in chosen]] = values[chosen, :self.products]
+            found[chosen] = self.run(a, np.full(self.b.shape, factor))[[rows[i] for i in chosen], column]
+        return found
+
+    def drawn(self, seed):
+        draw = torch.Generator().manual_seed(seed)
+        self.added = (2.0**-9 * torch.randn(self.c.shape, generator=draw, dtype=torch.float64)).to(self.dtype).double().numpy()
+        whole = (*self.a.shape[:2], self.b.shape[2])
+        last = np.broadcast_to(self.added.astype(TYPES[self.dtype][0]), whole).reshape(self.shape)
+        c, p, q = super().drawn(seed)
+        return c, lambda k: p(k) if k < self.products else last, lambda k: q(k) if k < self.products else None
+
+
+class Vector(Product):
+    """mv(a, b): leaf k of row r is a[r, k] b[k]."""
+
+    def __init__(self, op, layouts):
+        a, self.given = layouts
+        super().__init__(op, [a, replace(self.given, shape=(*self.given.shape, 1))])
+
+    def run(self, a, b, bias=None):
+        self.runs += 1
+        return self.op(self.a.filled(a), self.given.filled(b.reshape(-1))).double().cpu().numpy()[:, None]
+
+
 class Columns(Sum):
     """sum(x, [0]): leaf k is x[k, c]. Columns answer for themselves: they are the rows of questions."""
 
@@ -270,8 +317,15 @@ def rounded(numbers, dtype):
 
 def tree_at(kernel, row, column, rows):
     """(the tree, fused leaves) of an entry, from questions that these rows answer side by side."""
-    tree = summation.build(kernel.sizes(column, rows), list(range(kernel.leaves)))
-    return tree, kernel.fused(tree, column, rows)
+    trees, fused = [], set()
+    for own, at, leaves in kernel.parts(row, column):
+        beside = [r - row + own for r in rows]
+        trees.append(summation.build(kernel.sizes(at, beside, leaves), list(leaves)))
+        fused |= kernel.fused(trees[-1], at, beside)
+    tree = summation.joined(trees)
+    if tree.leaves != kernel.leaves:
+        raise Unclear(f"{kernel.leaves - tree.leaves} products are none of any whole sum")
+    return tree, fused
 
 
 def explained(kernel, tree, fused):

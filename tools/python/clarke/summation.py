@@ -68,6 +68,25 @@ def children(sizes, leaves, whole, draw):
     return found
 
 
+def joined(trees):
+    """One tree that adds up several, of each of which the others are zeros. What all of them add last is added once."""
+    if len(trees) == 1:
+        return trees[0]
+    last = {str(t.steps[-1]) for t in trees if t.steps}
+    every = set.intersection(*(set(leaves(t)) for t in trees))
+    if every and last != {str([one]) for one in every}:
+        raise Unclear(f"leaf {min(every)}, which is of several trees, is not added last")
+    parts = [Chain(t.first, t.steps[:-1], t.leaves - 1) if every else t for t in trees]
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = add(whole, [part if part.leaves > 1 else part.first])
+    return add(whole, [min(every)]) if every else whole
+
+
+def leaves(tree):
+    return [tree] if not isinstance(tree, Chain) else [tree.first] + [x for below in tree.steps for b in below for x in leaves(b)]
+
+
 # ---- Binary trees as lists of actions, and as texts (docs/run-format.md)
 
 

@@ -5,6 +5,7 @@ They are asked of PyTorch after the step, with tensors of the same shapes, strid
 folder (docs/run-format.md). `clarke certify` believes no tree: it follows each with the recorded numbers.
 """
 import json
+from collections import Counter
 from dataclasses import dataclass, replace
 
 import torch
@@ -14,12 +15,12 @@ from .kernels import Layout
 from .trace import Value
 
 ATEN = torch.ops.aten
-UNASKED = {"baddbmm", "mv", "addmv", "dot", "cumsum", "linalg_vector_norm"}  # sums, too
+UNASKED = {"addmv", "dot", "cumsum", "linalg_vector_norm"}  # sums, too
 CONVOLUTION, CONVOLUTION_BACK = ATEN.convolution.default, ATEN.convolution_backward.default
 PRODUCTS = (ATEN.mm.default, ATEN.addmm.default)
-BATCHES = ATEN.bmm.default
+BATCHES, ADDED_BATCHES, VECTOR = ATEN.bmm.default, ATEN.baddbmm.default, ATEN.mv.default
 REDUCTIONS = (ATEN.sum.default, ATEN.sum.dim_IntList, ATEN.mean.default, ATEN.mean.dim)
-FORWARD = (*PRODUCTS, BATCHES, CONVOLUTION, *REDUCTIONS)
+FORWARD = (*PRODUCTS, BATCHES, ADDED_BATCHES, VECTOR, CONVOLUTION, *REDUCTIONS)
 
 
 @dataclass
@@ -48,10 +49,12 @@ def kernel(by, kwargs):
         return kernels.Product(op, args)
     if op is BATCHES and not kwargs:
         return kernels.Batches(op, args)
-    if op is CONVOLUTION and not kwargs and len(args[1].shape) == 4 and not args[6]:  # in the plane, and not transposed
-        return convolutions.Convolution(op, args, tuple(by.result.shape))
-    if op is CONVOLUTION_BACK and not kwargs and len(args[2].shape) == 4 and not args[7]:
-        return (convolutions.Input, convolutions.Weight, convolutions.Bias)[by.part](op, args)
+    if op in (ADDED_BATCHES, VECTOR) and not kwargs:
+        return (kernels.Vector if op is VECTOR else kernels.AddedBatches)(op, args)
+    if op is CONVOLUTION and not kwargs and len(args[1].shape) == 4:  # in the plane
+        return (convolutions.Turned if args[6] else convolutions.Convolution)(op, args, tuple(by.result.shape))
+    if op is CONVOLUTION_BACK and not kwargs and len(args[2].shape) == 4 and not (args[7] and by.part == 1):
+        return (convolutions.TurnedInput if args[7] else convolutions.Input, convolutions.Weight, convolutions.Bias)[by.part](op, args)
     if op is ATEN.sum.dim_IntList and not kwargs and len(args[0].shape) == 2 and list(args[1]) == [0]:
         return kernels.Columns(op, *args)
     if op in REDUCTIONS and not kwargs and args[0].dtype.is_floating_point:
@@ -123,7 +126,12 @@ def find(trace, graph, parameters):
     sums, known = [], {}
     unknown = [{"part": "output", "name": name, "why": f"nobody is asked about {node.aten}"}
                for name, (node, _) in graph.recorded.items() if node.name in UNASKED and name == graph.names.get(id(node.results[0]))]
-    for part, name, t, by, kwargs in [*forward(graph), *backward(trace, graph, parameters)]:
+    all_ = [*forward(graph), *backward(trace, graph, parameters)]
+    several = {key for key, n in Counter((part, name) for part, name, *_ in all_).items() if n > 1}
+    unknown += [{"part": part, "name": name, "why": "several sums are added up"} for part, name in sorted(several)]
+    for part, name, t, by, kwargs in all_:
+        if (part, name) in several:
+            continue
         asked = kernel(by, kwargs)
         if asked is None:
             unknown.append({"part": part, "name": name, "why": f"nobody is asked about {by.op}"})
