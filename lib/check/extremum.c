@@ -39,8 +39,11 @@ lower_extremum(builder *b)
   size_t kept[MAX_RANK], gone[MAX_RANK], stride[MAX_RANK], dims[MAX_RANK], n = 0, next = 1;
   long axes[MAX_RANK], keep = whole_attribute(b, "keepdims", 1);
   size_t count = named ? whole_list(b, 1, "axes", axes) : 0;
-  need(x->constant == NULL && x->rank > 0, "its input must be an activation with an axis");
-  need(count > 0 || whole_attribute(b, "noop_with_empty_axes", 0) == 0, "noop_with_empty_axes");
+  need(x->constant == NULL, "its input must be an activation");
+  if (count == 0 && (x->rank == 0 || whole_attribute(b, "noop_with_empty_axes", 0) != 0)) {
+    put(b, NULL, x->step, x->map, x->rank, x->dims);
+    return;
+  }
   for (size_t i = 0; i < count; i++) {
     size_t axis = axis_of(b, axes[i], x->rank);
     need(!over[axis], "an axis twice");

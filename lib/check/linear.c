@@ -221,8 +221,12 @@ lower_mean(builder *b)
   bool named = !global && (b->in[1].name != NULL || find_attribute(b, "axes") != NULL);
   size_t count = named ? whole_list(b, 1, "axes", axes) : 0;
   need(x->constant == NULL && (!global || x->rank > 2), "its input must be an activation; of three axes or more");
-  need(count > 0 || whole_attribute(b, "noop_with_empty_axes", 0) == 0, "noop_with_empty_axes");
-  need(!square || x->rank > 0, "squares of entries that are not added up");
+  bool none = count == 0 && whole_attribute(b, "noop_with_empty_axes", 0) != 0;
+  need(!square || (x->rank > 0 && !none), "squares of entries that are not added up");
+  if (none) {
+    put(b, NULL, x->step, x->map, x->rank, x->dims);
+    return;
+  }
   for (size_t i = 0; i < count; i++) {
     size_t axis = axis_of(b, axes[i], x->rank);
     need(!over[axis], "an axis twice");

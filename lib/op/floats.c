@@ -130,6 +130,17 @@ clarke_lower_floats_computed(clarke_lowering *low, clarke_error *err)
 }
 
 clarke_status
+clarke_lower_computed(clarke_lowering *low, bool *computed, clarke_error *err)
+{
+  const bool whole = clarke_lower_computes_integers(low);
+
+  *computed = whole || (low->node->op_type[0] == 'W' ? clarke_lower_chooses_floats(low) : clarke_lower_of_floats(low));
+  if (!*computed)
+    return CLARKE_OK;
+  return whole ? clarke_lower_integers_computed(low, err) : clarke_lower_floats_computed(low, err);
+}
+
+clarke_status
 clarke_lower_floats_filled(clarke_lowering *low, size_t rank, const size_t *dims, double value, clarke_error *err)
 {
   clarke_value *out = new_floats(low, rank, dims, err);

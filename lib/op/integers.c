@@ -167,15 +167,26 @@ static const struct {
   {"Or", either, 'T', true}, {"Not", not, 'T', true}, {"Where", chosen, 'W', false},
 };
 
-/* Which of them the node's operator is; the caller is one. */
+#define N_RULES (sizeof rules / sizeof *rules)
+
+/* Which of them the node's operator is; N_RULES: none. */
 static size_t
 find_rule(const clarke_lowering *low)
 {
   size_t i = 0;
 
-  while (strcmp(rules[i].op, low->node->op_type) != 0)
+  while (i < N_RULES && strcmp(rules[i].op, low->node->op_type) != 0)
     i++;
   return i;
+}
+
+bool
+clarke_lower_computes_integers(const clarke_lowering *low)
+{
+  const size_t r = find_rule(low);
+  const char takes = r < N_RULES ? rules[r].takes : '\0';
+
+  return takes == 'W' ? clarke_lower_chooses_integers(low) : takes == 'I' && clarke_lower_of_integers(low);
 }
 
 static bool

@@ -20,11 +20,12 @@ static clarke_status
 lower_with_domain(clarke_lowering *low, clarke_error *err)
 {
   const char name = low->node->op_type[0];
-  clarke_status status;
+  bool computed = false;
+  clarke_status status = name == 'S' ? clarke_lower_computed(low, &computed, err) : CLARKE_OK;
   size_t y;
 
-  if (name == 'S' && clarke_lower_of_floats(low))
-    return clarke_lower_floats_computed(low, err);
+  if (computed)
+    return status;
   status = clarke_lower_activation(low, 0, err);
   if (status != CLARKE_OK)
     return status;

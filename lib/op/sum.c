@@ -2,7 +2,6 @@
 #include "op/axes.h"
 #include "op/broadcast.h"
 #include "op/floats.h"
-#include "op/integers.h"
 #include "op/lower.h"
 
 #include <stdlib.h>
@@ -15,13 +14,11 @@ lower_sum(clarke_lowering *low, clarke_error *err)
   clarke_batch_axis batch;
   size_t *map[2];
   clarke_step *s;
-  clarke_status status = CLARKE_OK;
-  bool activation = false;
+  bool activation = false, computed;
+  clarke_status status = clarke_lower_computed(low, &computed, err);
 
-  if (clarke_lower_of_integers(low))
-    return clarke_lower_integers_computed(low, err);
-  if (clarke_lower_of_floats(low))
-    return clarke_lower_floats_computed(low, err);
+  if (computed)
+    return status;
   for (size_t i = 0; i < 2 && status == CLARKE_OK; i++) {
     if (!clarke_lower_has(low, i))
       return clarke_lower_fail(low, err, "input %zu is missing", i);

@@ -51,13 +51,11 @@ choose(clarke_lowering *low, clarke_error *err)
 static clarke_status
 lower_where(clarke_lowering *low, clarke_error *err)
 {
-  clarke_status status = CLARKE_OK;
-  bool activation = false;
+  bool activation = false, computed;
+  clarke_status status = clarke_lower_computed(low, &computed, err);
 
-  if (clarke_lower_chooses_integers(low))
-    return clarke_lower_integers_computed(low, err);
-  if (clarke_lower_chooses_floats(low))
-    return clarke_lower_floats_computed(low, err);
+  if (computed)
+    return status;
   if (!clarke_lower_of_truths(low, 0))
     return clarke_lower_fail(low, err, "input 0 is no constant of truth values. A comparison of activations may jump: write it with "
                                        "Relu, Clip, Max or Min; or record the training step (clarke.record)");
