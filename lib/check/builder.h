@@ -19,6 +19,7 @@ typedef struct {
   const char *op;
   size_t place;
   value *in, out; /* of this node; what is omitted is among in, to the eighth */
+  bool shared;    /* what the node makes has no batch axis: its activations have none */
 } builder;
 
 #define need(condition, why) expect(condition, "node %zu '%s' (%s): %s", b->place, b->node->name, b->op, why)
@@ -47,6 +48,12 @@ value spread(const builder *b, const value *v, size_t rank, const size_t *dims);
 /* A constant that has, along the axis, one and the same of its tensor's entries for each sample of a run becomes one of one
  * sample; false where it has not. */
 bool make_shared(const builder *b, value *v, size_t axis);
+/* Constants among the inputs that have one sample's entries for each become one of one sample, where an activation has the batch. */
+void share_constants(builder *b);
+/* Where all inputs are constants, input 0 becomes an activation of its entries, the same for all samples: with a batch axis where
+ * it has one sample's entries for each along an axis, else without. */
+void lift_constant(builder *b);
+void note_shared(builder *b); /* are the node's activations without a batch axis? */
 /* Input i, a constant, spread over the shape of an activation. */
 value spread_over(const builder *b, size_t i, const value *over);
 

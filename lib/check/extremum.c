@@ -78,8 +78,10 @@ broadcast_all(const builder *b, size_t n)
   for (size_t i = 1; i < n; i++) {
     const value *x = &b->in[i], *of = is_batch(b, &all) ? &all : x;
     size_t dims[MAX_RANK], rank = broadcast(b, &all, x, dims);
-    all.at = is_batch(b, of) ? of->at + rank - of->rank : 0;
-    all.inner = is_batch(b, of) ? of->inner : 0;
+    bool batch = is_batch(b, of), given = all.constant == NULL || x->constant == NULL;
+    all.at = batch ? of->at + rank - of->rank : 0;
+    all.inner = batch ? of->inner : 0;
+    all.shared = b->net->batched && given && !batch;
     all.constant = all.constant != NULL ? x->constant : NULL;
     all.rank = rank;
     memcpy(all.dims, dims, rank * sizeof *dims);
@@ -97,6 +99,7 @@ lower_larger(builder *b)
     return;
   }
   need(n <= MAX_INPUTS, "more than 126 inputs");
+  share_constants(b);
   value all = broadcast_all(b, n), v[MAX_INPUTS];
   need(all.constant == NULL, "its input must be an activation");
   if (n == 1) {

@@ -181,7 +181,7 @@ lower_where(builder *b)
     lower_floats(b);
     return;
   }
-  all = x->constant == NULL ? *x : *y;
+  all = is_batch(b, x) || (x->constant == NULL && !is_batch(b, y)) ? *x : *y;
   all.at += rank - all.rank;
   all.rank = rank;
   memcpy(all.dims, dims, rank * sizeof *dims);

@@ -26,7 +26,7 @@ multiply_matrices(builder *b)
   dims[rank - 1] = cols;
   step *s = add_step(b, PRODUCT, 2 * inner, rank, dims);
   put_batch(b, x, w, rank);
-  need(!is_batch(b, x) || b->out.at + 2 < rank, "the batch axis would be mixed");
+  need((!is_batch(b, x) && !is_batch(b, w)) || b->out.at + 2 < rank, "the batch axis would be mixed");
   for (size_t f = 0; f < s->n; f++)
     for (size_t i = 0; i < inner; i++) {
       factor_source(b, s, f * s->width + 2 * i, &left, f / cols * inner + i);
@@ -110,6 +110,7 @@ lower_arithmetic(builder *b)
     put_function(b, F_RECIPROCAL, &b->in[1]);
     b->in[1] = b->out;
   }
+  share_constants(b);
   size_t dims[MAX_RANK], rank = broadcast(b, &b->in[0], &b->in[1], dims);
   value v = spread(b, &b->in[0], rank, dims), w = spread(b, &b->in[1], rank, dims);
   need(v.constant == NULL || w.constant == NULL, "an operand must be an activation");

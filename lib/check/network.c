@@ -280,6 +280,17 @@ check_batch(const builder *b, lowering lower)
          "an input has the batch on another axis than the first, or merged with others");
 }
 
+/* Of constants alone these make an activation, but for what is computed of integers, or of floats that are no parameters. */
+static bool
+lifts(const builder *b, lowering lower)
+{
+  bool computes = lower == lower_arithmetic || lower == lower_power || strcmp(b->op, "Sqrt") == 0;
+  bool computed = computes && (of_integers(b) || of_floats(b));
+  return !computed
+         && AMONG(lower, lower_arithmetic, lower_product, lower_function, lower_sigmoid, lower_power, lower_mean,
+                  lower_extremum, lower_batch, lower_layer, lower_groups);
+}
+
 #define MOST_OMITTED 8 /* inputs that may be left out at the end, and are looked at */
 
 static void
@@ -300,12 +311,16 @@ lower_node(builder *b)
       b->in[i] = *v;
   }
   check_signs(b, operators[f].lower);
+  note_shared(b);
+  if (lifts(b, operators[f].lower))
+    lift_constant(b);
   check_batch(b, operators[f].lower);
   operators[f].lower(b);
   if (keeps_batch(b, operators[f].lower)) {
     b->out.at = b->in[0].at;
     b->out.inner = b->in[0].inner;
   }
+  b->shared = false;
   need(!is_batch(b, &b->out) || (b->out.rank > b->out.at && (b->out.inner > 0 || b->out.dims[b->out.at] == 1)),
        "samples would be mixed");
   define(b, n->out[0]);
@@ -418,7 +433,7 @@ network_build(network *net, const model *m, const arrays *given)
     lower_node(&b);
   }
   const value *v = find(&b, net->own.of);
-  expect(v != NULL && v->constant == NULL, "output '%s' is not computed from the input", net->own.of);
+  expect(v != NULL && v->constant == NULL && !v->shared, "output '%s' is not computed from the input", net->own.of);
   expect(!net->batched || (v->at == 0 && v->inner == 0), "output '%s' has not the batch on its first axis",
          net->own.of);
   if (net->own.kind == LOSS_NONE)

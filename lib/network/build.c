@@ -309,11 +309,29 @@ check_batch_axes(const clarke_lowering *low, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* What is made, from value `first` on, of activations without a batch axis alone has none either. */
+static void
+mark_batchless(const clarke_lowering *low, size_t first)
+{
+  bool some = false;
+
+  for (size_t i = 0; i < low->n_in; i++) {
+    const clarke_value *v = low->in[i] != CLARKE_NONE ? &low->graph->values[low->in[i]] : NULL;
+
+    if (v != NULL && !v->constant && !v->batch.none)
+      return;
+    some = some || (v != NULL && !v->constant);
+  }
+  for (size_t v = first; v < low->graph->n_values && some; v++)
+    low->graph->values[v].batch = (clarke_batch_axis){.inner = 1, .none = true};
+}
+
 static clarke_status
 lower_node(clarke_builder *b, size_t place, clarke_error *err)
 {
   const clarke_model_node *node = &b->m->nodes[place];
   bool standard = node->domain[0] == '\0';
+  size_t values;
   clarke_lowering low = {.graph = b->g, .node = node, .place = place, .opset = b->m->opset};
   clarke_status status;
 
@@ -332,6 +350,7 @@ lower_node(clarke_builder *b, size_t place, clarke_error *err)
   low.out = low.in + node->n_in;
   for (size_t i = 0; i < node->n_out; i++)
     low.out[i] = CLARKE_NONE;
+  values = b->g->n_values;
   status = resolve_inputs(b, &low, err);
   if (status == CLARKE_OK)
     status = check_attributes(&low, err);
@@ -341,6 +360,8 @@ lower_node(clarke_builder *b, size_t place, clarke_error *err)
     status = low.op->lower(&low, err);
   if (status == CLARKE_OK && low.op->batch == CLARKE_BATCH_KEPT)
     b->g->values[b->g->n_values - 1].batch = b->g->values[low.in[0]].batch;
+  if (status == CLARKE_OK)
+    mark_batchless(&low, values);
   if (status == CLARKE_OK)
     status = bind_outputs(b, &low, err);
   free(low.in);
@@ -372,6 +393,9 @@ find_output(clarke_builder *b, clarke_error *err)
     return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' %s", b->m->file,
                        b->m->outputs[0].name,
                        v == CLARKE_NONE ? "is computed by no node" : "is a constant");
+  if (b->g->batched && b->g->values[v].batch.none)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' is computed of constants alone, and the same for all samples", b->m->file,
+                       b->m->outputs[0].name);
   if (b->g->batched && (b->g->values[v].batch.merged || b->g->values[v].batch.axis != 0))
     return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' has the batch on axis %zu; expected on the first", b->m->file,
                        b->m->outputs[0].name, b->g->values[v].batch.axis);

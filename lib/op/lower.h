@@ -63,6 +63,13 @@ clarke_status clarke_lower_rearranged(clarke_lowering *low, size_t rank, const s
 clarke_status clarke_lower_moved(clarke_lowering *low, size_t rank, const size_t *dims, size_t *map,
                                  const clarke_batch_axis *batch, clarke_error *err);
 
+/* An activation of that shape, whose entry f is entry map[f] of input i, a constant (map is taken over; NULL: f): a sum without an
+ * activation among its terms. */
+clarke_status clarke_lower_lifted(clarke_lowering *low, size_t i, size_t rank, const size_t *dims, size_t *map, size_t *value,
+                                  clarke_error *err);
+/* Where all inputs are constants, input 0 becomes an activation of its entries, the same for all samples. */
+clarke_status clarke_lower_lift(clarke_lowering *low, clarke_error *err);
+
 /* A constant without a name, of the entries of input i, a constant: entry e is entry map[e] (map is taken over; NULL: all, as
  * they are). It is to be made before the node's last step. */
 clarke_status clarke_lower_rearranged_constant(clarke_lowering *low, size_t i, size_t rank, const size_t *dims, size_t *map,

@@ -197,8 +197,10 @@ lower_global(clarke_lowering *low, clarke_error *err)
 {
   reduction r = {.over = {.keep = true}};
   clarke_reduction *o = &r.over;
-  clarke_status status = clarke_lower_activation(low, 0, err);
+  clarke_status status = clarke_lower_lift(low, err);
 
+  if (status == CLARKE_OK)
+    status = clarke_lower_activation(low, 0, err);
   if (status != CLARKE_OK)
     return status;
   o->lead = clarke_axes_lead(low, 0);

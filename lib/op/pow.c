@@ -50,7 +50,9 @@ lower_pow(clarke_lowering *low, clarke_error *err)
 
   if (computed)
     return status;
-  status = clarke_lower_activation(low, 0, err);
+  status = clarke_lower_lift(low, err);
+  if (status == CLARKE_OK)
+    status = clarke_lower_activation(low, 0, err);
   if (status == CLARKE_OK)
     status = read_exponent(low, &exponent, err);
   if (status != CLARKE_OK)

@@ -26,7 +26,9 @@ lower_with_domain(clarke_lowering *low, clarke_error *err)
 
   if (computed)
     return status;
-  status = clarke_lower_activation(low, 0, err);
+  status = clarke_lower_lift(low, err);
+  if (status == CLARKE_OK)
+    status = clarke_lower_activation(low, 0, err);
   if (status != CLARKE_OK)
     return status;
   y = clarke_lower_inside(low, name == 'R' ? CLARKE_RECIPROCAL : name == 'S' ? CLARKE_SQRT : CLARKE_LOG, low->in[0], err);

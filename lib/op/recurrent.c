@@ -286,7 +286,7 @@ check_state(clarke_recurrence *c, size_t i, clarke_error *err)
   if (clarke_axes_whole(low, i, dims) != 3 || dims[0] != c->directions || dims[1] != samples || dims[2] != c->hidden)
     return clarke_lower_fail(low, err, "the initial state '%s' must have the shape %zu x %zu x %zu", low->node->in[i],
                              c->directions, samples, c->hidden);
-  if (!constant && low->graph->batched && (s.axis != 1 || s.merged != x.merged || (s.merged && s.inner != x.inner)))
+  if (!constant && low->graph->batched && (s.none || s.axis != 1 || s.merged != x.merged || (s.merged && s.inner != x.inner)))
     return clarke_lower_fail(low, err, "the initial state '%s' has the batch on another axis than the second", low->node->in[i]);
   if (!constant || is_zero(clarke_lower_value(low, i)) || low->graph->together == 1)
     return CLARKE_OK;

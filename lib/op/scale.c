@@ -44,7 +44,9 @@ lower_scale(clarke_lowering *low, clarke_error *err)
 
   if (computed)
     return status;
-  status = invert_divisor(low, &divide, err);
+  status = clarke_lower_lift(low, err);
+  if (status == CLARKE_OK)
+    status = invert_divisor(low, &divide, err);
   if (status != CLARKE_OK)
     return status;
   c = constant_operand(low, divide);

@@ -50,6 +50,7 @@ typedef struct {
 typedef struct {
   bool merged;
   size_t axis, inner;
+  bool none; /* it is nowhere: what is computed of constants alone has the same entries for all samples */
 } clarke_batch_axis;
 
 typedef struct {

@@ -14,23 +14,20 @@ lower_sum(clarke_lowering *low, clarke_error *err)
   clarke_batch_axis batch;
   size_t *map[2];
   clarke_step *s;
-  bool activation = false, computed;
+  bool computed;
   clarke_status status = clarke_lower_computed(low, &computed, err);
 
   if (computed)
     return status;
+  status = clarke_lower_lift(low, err);
   for (size_t i = 0; i < 2 && status == CLARKE_OK; i++) {
     if (!clarke_lower_has(low, i))
       return clarke_lower_fail(low, err, "input %zu is missing", i);
     if (clarke_lower_value(low, i)->constant)
       status = clarke_lower_weight(low, i, err);
-    else
-      activation = true;
   }
   if (status != CLARKE_OK)
     return status;
-  if (!activation)
-    return clarke_lower_fail(low, err, "arithmetic between constants is not supported: fold it");
   status = clarke_lower_broadcast(low, &rank, dims, &map[0], &map[1], &batch, err);
   if (status != CLARKE_OK)
     return status;

@@ -283,7 +283,7 @@ clarke_window_shape(const clarke_window *w, const clarke_lowering *low, size_t c
 {
   size_t rank = 0;
 
-  if (!low->graph->batched)
+  if (clarke_axes_lead(low, 0) == 0)
     dims[rank++] = w->whole;
   dims[rank++] = channels;
   for (size_t a = 0; a < w->axes; a++)
