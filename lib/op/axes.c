@@ -111,8 +111,8 @@ clarke_axes_agree(const clarke_lowering *low, size_t n, size_t rank, clarke_batc
 
     if (clarke_axes_lead(low, i) == 0 && batch->axis >= from && v->dims[batch->axis - from] != 1
         && (!batch->merged || low->graph->together != 1))
-      return clarke_lower_fail(low, err, "a constant, or what is computed of constants, of %zu entries along the batch axis: export with a batch of one, or record "
-                                         "the step", v->dims[batch->axis - from]);
+      return clarke_lower_fail(low, err, "%s of %zu entries along the batch axis: export with a batch of one, or record the step",
+                               v->constant ? "a constant" : "what is computed of constants,", v->dims[batch->axis - from]);
   }
   return CLARKE_OK;
 }

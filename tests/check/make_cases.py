@@ -1591,11 +1591,44 @@ def operators():
                     node("Mul", ["i", "k"], ["out"])],
                    [3, 4], 2, dict(w=dyadic(3, 4)), 15),
     }
+    computed = lambda: {  # noqa: E731
+        # What is computed of weights alone, by itself and with activations.
+        "lifted": ([node("Mul", ["a", "b"], ["c"]), node("MatMul", ["x", "c"], ["y1"]), node("Relu", ["c"], ["r"]),
+                    node("ReduceMean", ["c"], ["m"], axes=[1], keepdims=0), node("Sub", ["x", "m"], ["z"]), node("MatMul", ["z", "r"], ["y2"]),
+                    node("Neg", ["b"], ["n"]), node("Sub", ["n", "g"], ["s"]), node("Mul", ["y2", "s"], ["y3"]),
+                    node("Concat", ["c", "r"], ["l"], axis=0), node("Transpose", ["l"], ["t"]), constant("h", ints(2, 12)),
+                    node("Reshape", ["t", "h"], ["u"]), node("MatMul", ["d", "k"], ["e"]), node("MatMul", ["e", "u"], ["v"]),
+                    constant("from", ints(1)), constant("to", ints(5)), constant("along", ints(1)), node("Slice", ["v", "from", "to", "along"], ["q"]), node("Max", ["y1", "q"], ["y4"]), node("Add", ["y4", "y3"], ["out"])],
+                   [2, 3], 3, dict(a=dyadic(3, 1), b=dyadic(1, 4), g=dyadic(1, 4), d=dyadic(2, 3), k=dyadic(3, 2)), 17),
+        # A recurrent layer that is unrolled: its first state is zeros, one row for each sample.
+        "unrolled": ([node("Shape", ["x"], ["s"]), constant("zero", ints(0)), node("Gather", ["s", "zero"], ["n"]), constant("units", ints(2)),
+                      node("Concat", ["n", "units"], ["sizes"], axis=0), node("ConstantOfShape", ["sizes"], ["h"]),
+                      node("MatMul", ["h", "r"], ["p"]), node("MatMul", ["x", "w"], ["q"]), node("Add", ["p", "q"], ["a"]), node("Relu", ["a"], ["g"]),
+                      node("Mul", ["g", "h"], ["c"]), node("MatMul", ["g", "r"], ["p2"]), node("Add", ["p2", "c"], ["a2"]),
+                      node("ConstantOfShape", ["sizes"], ["half"], value=numpy_helper.from_array(np.float32([0.5]))),
+                      node("Add", ["a2", "half"], ["a3"]), node("Expand", ["t", "sizes"], ["each"]), node("Mul", ["each", "each"], ["square"]),
+                      node("Sub", ["a3", "square"], ["out"])],
+                     [3], 4, dict(w=dyadic(3, 2), r=dyadic(2, 2), t=dyadic(1, 2)), 17),
+        # A normalization that is written out, weights that are normalized, and other functions of weights.
+        "written-out": ([number("e", 0.25), node("Add", ["var", "e"], ["v"]), node("Sqrt", ["v"], ["r"]), node("Div", ["one", "r"], ["i"]),
+                         node("Mul", ["i", "s"], ["m"]), node("Neg", ["mean"], ["n"]), node("Mul", ["n", "m"], ["o"]), node("Add", ["o", "b"], ["p"]),
+                         node("Mul", ["x", "m"], ["y1"]), node("Add", ["y1", "p"], ["y2"]),
+                         constant("flat", ints(1, 3, 4)), node("Reshape", ["w", "flat"], ["w1"]),
+                         node("BatchNormalization", ["w1", "ones", "none", "none", "ones"], ["w2"], training_mode=1, epsilon=0.5),
+                         constant("back", ints(3, 4)), node("Reshape", ["w2", "back"], ["w3"]), node("MatMul", ["y2", "w3"], ["y3"]),
+                         node("Softplus", ["rho"], ["f"]), node("LayerNormalization", ["w", "c", "c"], ["l"]), node("Mul", ["l", "f"], ["g"]),
+                         node("Exp", ["rho"], ["x1"]), node("Tanh", ["x1"], ["x2"]), constant("two", numpy_helper.from_array(np.float32(2))),
+                         node("Pow", ["w", "two"], ["w4"]), node("ReduceSum", ["w4"], ["w5"]), node("Mul", ["x2", "w5"], ["x3"]),
+                         node("MatMul", ["y2", "g"], ["y4"]), node("Add", ["y3", "y4"], ["y5"]), node("Sub", ["y5", "x3"], ["out"])],
+                        [2, 3], 2, dict(var=np.abs(dyadic(3)), one=1, s=dyadic(3), mean=dyadic(3), b=dyadic(3), w=dyadic(3, 4), ones=np.ones(3),
+                                        none=np.zeros(3), rho=dyadic(1, 4) / 4, c=dyadic(4)), 17),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
                                                                   later(resized), later(bent), later(extreme), later(between), later(repeated), later(whole),
-                                                                  later(several), later(again), later(scaled), later(placed), later(ranged)):
+                                                                  later(several), later(again), later(scaled), later(placed), later(ranged),
+                                                                  later(computed)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
         if name == "shapes":
@@ -1620,7 +1653,7 @@ def operators():
 
 OPERATORS = []
 ROUNDED = ["smooth", "softmax-old", "hardswish", "norm-root", "layer", "instance", "group", "trained", "trained-rows",
-           "layer-exact", "functions", "quotients", "divided", "elus", "between", "between-line", "lstm", "gru", "rnn", "masked", "counted"]
+           "layer-exact", "functions", "quotients", "divided", "elus", "between", "between-line", "lstm", "gru", "rnn", "masked", "counted", "written-out"]
 
 
 def bound_net(name, patches, v, tail=(), pool=0, relu=True, more=None):
@@ -2236,7 +2269,7 @@ def refusals():
         yield one("an axis is out of range", "Softmax", axis=3)
         yield one("its input must be an activation", "Softmax", ["w"])
         yield one("its input must be an activation", "Relu", ["w"])
-        yield one("its input must be an activation", "Tanh", ["w"])
+        yield one("output 'out' is not computed from the input", "Tanh", ["w"])
         yield one("has not the batch on its first axis", "Flatten", axis=2)
         yield one("has not the batch on its first axis", "Flatten", axis=0)
         yield one("not a shape", "Reshape", ["x", "i"], [ints(0, 8)], allowzero=1)
@@ -2262,16 +2295,16 @@ def refusals():
         yield one(fit, "Add", ["x", "s"])
         yield one("has not the batch on its first axis", "Add", ["x", "many"], [node("Constant", [], ["many"], value=numpy_helper.from_array(
             np.ones((1, 1, 1, 1), np.float32)))])
-        yield one("an operand must be an activation", "Add", ["s", "b"])
+        yield one("output 'out' is not computed from the input", "Add", ["s", "b"])
         # x - x is 0 everywhere, and so is 0 times what is behind it
         none = [node("Mul", ["x", "one"], ["a"]), node("Sub", ["a", "a"], ["n"])]
         yield one("an argument is 0, or below, where it is not smooth", "Div", ["one", "n"], none)
-        yield one("an operand must be an activation", "Div", ["s", "b"])
+        yield one("output 'out' is not computed from the input", "Div", ["s", "b"])
         yield one("an argument is 0, or below, where it is not smooth", "Div", ["x", "n"], none)
         yield one("division by zero", "Div", ["x", "zero"])
         yield one("an operand must be a constant of floats", "Add", ["x", "i"], [ints(1)])
         for inputs in [["w", "s"], ["x", "k"], ["x", "x"], ["x", "zero"]]:
-            yield one("two activations that are no matrices" if inputs == ["x", "x"] else
+            yield one("two activations that are no matrices" if inputs == ["x", "x"] else "the shapes do not fit" if inputs == ["w", "s"] else
                       "not an activation and a constant with the right number of axes", "MatMul", inputs)
         yield one("not an activation and a constant with the right number of axes", "Gemm", ["x", "w"])
         flat = [node("Flatten", ["x"], ["f"])]
@@ -2334,9 +2367,9 @@ def refusals():
         yield one("the groups do not fit", "Conv", ["x", "k"], group=2)
         yield one("the groups do not fit", "Conv", ["x", "k"], group=0)
         yield one("its input must be an activation; of three axes or more", "GlobalAveragePool", ["f"], flat)
-        yield one("its input must be an activation; of three axes or more", "ReduceMean", ["w"])
+        yield one("output 'out' is not computed from the input", "ReduceMean", ["w"])
         yield one("its input must be an activation of three axes or more", "GlobalMaxPool", ["f"], flat)
-        yield one("noop_with_empty_axes", "ReduceMean", opset=18, noop_with_empty_axes=1)
+        yield one("squares of entries that are not added up", "ReduceL2", opset=18, noop_with_empty_axes=1)
         yield one("an axis twice", "ReduceMean", axes=[1, -2])
         yield one(mixed, "ReduceMean", axes=[0])
         yield one(mixed, "ReduceMean")
@@ -2360,7 +2393,7 @@ def refusals():
         yield one("an axis twice", "Pad", ["x", "i", "", "j"], [ints(0, 0, 0, 0), axes], opset=18)
         # normalizations
         norm = ["x", "s", "b", "v", "v"]
-        yield one("its input must be an activation of two axes or more", "BatchNormalization", ["w", "s", "b", "v", "v"])
+        yield one("not a constant number for each channel or group", "BatchNormalization", ["w", "s", "b", "v", "v"])
         yield one("a variance + epsilon is not positive", "BatchNormalization", norm, epsilon=-1.0)
         for i in range(1, 5):
             yield one("not a constant number for each channel or group", "BatchNormalization", norm[:i] + ["one"] + norm[i + 1:])
@@ -2385,8 +2418,8 @@ def refusals():
         yield one("approximate is neither none nor tanh", "Gelu", opset=20, approximate="erf")
         yield one("an attribute is not supported", "Gelu", opset=20, alpha=1.0)
         yield one("alpha is not 1", "Swish", opset=24, alpha=2.0)
-        yield one("its input must be an activation", "Exp", ["w"])
-        yield one("its input must be an activation", "Pow", ["w", "one"])
+        yield one("output 'out' is not computed from the input", "Exp", ["w"])
+        yield one("output 'out' is not computed from the input", "Pow", ["w", "one"])
         for exponent in ["x", "s", "zero"]:
             yield one("the exponent is no whole number from 1 to 8" if exponent == "zero" else "the exponent is not one constant number",
                       "Pow", ["x", exponent])
@@ -2436,12 +2469,12 @@ def refusals():
         yield one("alpha and gamma must be positive", "Selu", gamma=-1.0)
         yield one("newer than the model's operator set", "Celu", opset=11)
         yield one("an attribute is not supported", "Elu", gamma=2.0)
-        yield one("its input must be an activation", "Log", ["w"])
-        yield one("its input must be an activation", "Pow", ["w", "e"], [node("Constant", [], ["e"], value_float=-0.5)])
+        yield one("output 'out' is not computed from the input", "Log", ["w"])
+        yield one("output 'out' is not computed from the input", "Pow", ["w", "e"], [node("Constant", [], ["e"], value_float=-0.5)])
         yield one("the exponent is no whole number from 1 to 8", "Pow", ["x", "e"], [node("Constant", [], ["e"], value_float=0.25)])
         yield one("the exponent is no whole number from 1 to 8", "Pow", ["x", "e"], [node("Constant", [], ["e"], value_float=-9.0)])
         yield one(mixed, "ReduceL2", axes=[0])
-        yield one("noop_with_empty_axes", "ReduceSumSquare", opset=18, noop_with_empty_axes=1)
+        yield one("squares of entries that are not added up", "ReduceSumSquare", opset=18, noop_with_empty_axes=1)
         for mode in ("nearest", "linear"):  # also where no axis changes
             yield one("unknown coordinates", "Resize", ["x", "", "", "i"], [ints(2, 2, 4)], mode=mode,
                       coordinate_transformation_mode="linear")
@@ -3982,12 +4015,11 @@ def needs():
     node = helper.make_node
     batch("needs-3.npz", [[[1, -1, 0, 2], [0, 1, 3, -2]]])
     for name, reason, nodes, weights, integers, opset in (
-            ("product-of-constants", "an operand must be an activation", [node("Mul", ["a", "b"], ["c"]), node("Add", ["x", "c"], ["out"])], dict(a=[1.0, 2.0, 3.0, 4.0], b=[1.0, 1.0, 2.0, 2.0]), dict(), 17),
+            ("product-of-constants", "is not computed from the input", [node("Mul", ["a", "b"], ["out"])], dict(a=[1.0, 2.0, 3.0, 4.0], b=[1.0, 1.0, 2.0, 2.0]), dict(), 17),
             ("conv-constant", "its input must be an activation of 3 or 4 axes", [node("Conv", ["a", "k"], ["y0"]), node("Add", ["x", "y0"], ["out"])], dict(a=[[[1.0, 1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0, 1.0]]], k=[[[1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]]]), dict(), 17),
             ("conv-output-shape", "padding that is left to be computed", [node("ConvTranspose", ["x", "k"], ["out"], output_shape=[6])], dict(k=[[[1.0, 1.0]], [[1.0, 1.0]]]), dict(), 17),
             ("conv-output-padding", "output_padding is not less than stride or dilation", [node("ConvTranspose", ["x", "k"], ["out"], output_padding=[1])], dict(k=[[[1.0, 1.0]], [[1.0, 1.0]]]), dict(), 17),
             ("conv-no-entries", "the padding leaves no entries", [node("ConvTranspose", ["x", "k"], ["out"], pads=[3, 2])], dict(k=[[[1.0, 1.0]], [[1.0, 1.0]]]), dict(), 17),
-            ("extreme-no-axes", "noop_with_empty_axes", [node("ReduceMax", ["x", "a"], ["out"], noop_with_empty_axes=1)], dict(), dict(a=[]), 18),
             ("extreme-axis-twice", "an axis twice", [node("ReduceMax", ["x"], ["out"], axes=[1, 1])], dict(), dict(), 17),
             ("extreme-many", "more than 126 inputs", [node("Max", ["x"] * 127, ["out"])], dict(), dict(), 17),
             ("extreme-long", "the largest of more than 4096 entries", [node("Concat", ["x"] * 1024, ["c"], axis=2), node("ReduceMax", ["c"], ["out"], axes=[1, 2])], dict(), dict(), 17),
@@ -4026,6 +4058,44 @@ def needs():
              evidence=NOTHING)
 
 
+def lifted():
+    """Functions of weights alone, the same for all samples: w v times x, or |w v| and then x. Near w = 0 each is a line or bent in w."""
+    node = helper.make_node
+    batch("lifted.npz", [[1], [2]])
+    mul, rho = node("Mul", ["w", "v"], ["p"], "weights"), node("Abs", ["y"], ["out"], "rho")
+    shape = [node("Shape", ["x"], ["s"]), node("ConstantOfShape", ["s"], ["h"]), node("MatMul", ["h", "v"], ["z"], "zeros")]
+    for name, nodes, weights in (
+            ("times", [mul, node("Mul", ["x", "p"], ["y"], "times"), rho], dict(w=[0], v=[2])),
+            ("inside", [mul, node("Abs", ["p"], ["q"], "rho"), node("Mul", ["q", "x"], ["out"])], dict(w=[0], v=[2])),
+            ("state", [*shape, node("Mul", ["x", "w"], ["p"]), node("Add", ["p", "z"], ["y"]), rho], dict(w=[0], v=[[2]])),
+            ("rows", [node("MatMul", ["w", "v"], ["p"], "weights"), node("Mul", ["x", "p"], ["y"], "times"), rho], dict(w=[[0], [0]], v=[[2]])),
+            ("alone", [mul, node("Abs", ["p"], ["out"], "rho")], dict(w=[0], v=[2])),
+            ("joined", [mul, node("Concat", ["x", "p"], ["y"], "row", axis=1), rho], dict(w=[[0]], v=[2])),
+            ("root", [node("Sqrt", ["w"], ["p"], "weights"), node("Mul", ["x", "p"], ["y"], "times"), rho], dict(w=[0]))):
+        save(f"lifted-{name}.onnx", nodes, ["N", 1], None, weights)
+    up, down = (f"directions 1\ndirection\nmove w at 0 {s}" for s in (1, -1))
+    base = dict(data="lifted.npz", touched=2, proxies=["Abs 0 0"], verdict="in-clarke")
+    both = f"evidence hull 2\ncell 1/2 ++\n{up}\ncell 1/2 --\n{down}"
+    for name in ("times", "inside", "state"):
+        model = {**base, "model": f"lifted-{name}.onnx"}
+        case(f"lifted-{name}", 0, "VERIFIED", evidence=both, **model)
+        case(f"lifted-{name}-uneven", 1, "is not AD's output", evidence=both.replace("1/2 ++", "1/4 ++").replace("1/2 --", "3/4 --"), **model)
+        case(f"lifted-{name}-ad", 1, "wrong side", evidence=f"evidence ad\ncell ad\n{down}", **{**model, "verdict": "in-bouligand", "proxies": ["Abs 0 1"]})
+        case(f"lifted-{name}-apart", 1, "wrong side", evidence=both.replace("++", "+-"), **model)
+        case(f"lifted-{name}-once", 1, "number of touched kinks is 2", evidence=both, **{**model, "touched": 1})
+        case(f"lifted-{name}-right", 0, "VERIFIED", evidence=f"evidence ad\ncell ad\n{up}", **{**model, "verdict": "in-bouligand", "proxies": ["Abs 0 1"]})
+    for name, reason in (("rows", "what is computed of constants, has more than one entry along the batch axis"),
+                         ("alone", "is not computed from the input"), ("joined", "some inputs have the batch, and others are computed of constants")):
+        case(f"lifted-{name}", 2, reason, evidence=both, **{**base, "model": f"lifted-{name}.onnx"})
+    case("lifted-root", 2, "where it is not smooth", evidence=both, **{**base, "model": "lifted-root.onnx"})
+    # No axes, and nothing is reduced: the entries themselves.
+    axes = node("Constant", [], ["a"], value=numpy_helper.from_array(np.zeros(0, np.int64)))
+    for op in ("ReduceMax", "ReduceMean", "ReduceSum"):
+        save(f"reduced-none-{op}.onnx", [axes, node("Mul", ["x", "w"], ["m"]), node(op, ["m", "a"], ["y"], noop_with_empty_axes=1), rho], ["N", 1], None,
+             dict(w=[0]), 18)
+        case(f"reduced-none-{op}", 0, "VERIFIED", evidence=both, **{**base, "model": f"reduced-none-{op}.onnx"})
+
+
 def main():
     os.makedirs(DATA, exist_ok=True)
     for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
@@ -4036,7 +4106,7 @@ def main():
                  quotients_by_parameters, slopes_of_quotients, windows_of_products, identities, statements, roles, runs, lists,
                  long_lists, orders, bounds, simplices, layers, exact_layers, trained, wide, global_maxima, refusals, words, fan,
                  negated, own_losses, clamped, inputs, single_runs, records, extremes, sorts, expanded,
-                 recurrent, needs]:
+                 recurrent, needs, lifted]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

@@ -200,6 +200,32 @@ START_TEST(models)
 }
 END_TEST
 
+/* Parameters come in the file's order; those that no step reads are none, and none is a bound. */
+START_TEST(parameters_are_ordered)
+{
+  static const char *const used[] = {"b", "a", "rest"};
+  clarke_builder b = {.g = &g, .m = &m};
+
+  for (int bound = 0; bound < 2; bound++) {
+    begin(16, SHAPE(1, 2,));
+    floats("a", SHAPE(1,), 1);
+    floats("b", SHAPE(1,), 1);
+    floats("rest", SHAPE(1,), 1);
+    g.parameters = calloc(g.n_parameters = 3, sizeof *g.parameters);
+    for (size_t i = 0; i < 3; i++)
+      g.parameters[i] = (clarke_parameter){.name = strdup(used[i]), .uses = i < 2};
+    g.values = calloc(g.n_values = g.capacity_values = 1, sizeof *g.values); /* of parameter 0, which is 'b' */
+    g.values[0].bound = bound != 0;
+    ck_assert_int_eq(clarke_builder_parameters(&b, &error), bound ? CLARKE_EINPUT : CLARKE_OK);
+    ck_assert(g.n_parameters == 2 && g.values[0].parameter == 1);
+    ck_assert_str_eq(g.parameters[0].name, "a");
+    ck_assert_str_eq(g.parameters[1].name, "b");
+    end();
+  }
+  says(error.text, "'b' is both a weight and a bound of Clip");
+}
+END_TEST
+
 /* --- shapes, operator by operator ------------------------------------------------------------ */
 
 START_TEST(pointwise)
@@ -220,7 +246,11 @@ START_TEST(pointwise)
     model_output(&m, "x");
     if (strcmp(ops[i], "Identity") == 0 || strcmp(ops[i], "Dropout") == 0)
       gives(SHAPE(1, 2,), SHAPE(2,));
-    else
+    else if (strcmp(ops[i], "Sigmoid") == 0 || strcmp(ops[i], "Tanh") == 0) {
+      ck_assert_int_eq(build(SHAPE(1, 2,)), CLARKE_OK); /* of a constant alone: of the same entries for all samples */
+      ck_assert(g.values[g.n_values - 1].batch.none && g.values[g.n_values - 1].count == 2);
+      end();
+    } else
       refused(SHAPE(1, 2,), "must be an activation");
   }
   begin(16, SHAPE(1, 2,));
@@ -459,7 +489,9 @@ START_TEST(broadcasting)
     floats("c", SHAPE(2,), 1);
     model_node(&m, ops[i], "c,c", "d");
     node("Relu", "x");
-    refused(SHAPE(5, 2,), "node 0 '/d'");
+    ck_assert_msg(build(SHAPE(5, 2,)) == CLARKE_OK, "%s", error.text);
+    ck_assert(g.values[g.steps[1].out].batch.none && !g.values[g.output].batch.none); /* (2) for all samples */
+    end();
   }
   begin(16, SHAPE(-1, 2, 3,));
   node("Neg", "x");
@@ -988,6 +1020,7 @@ main(void)
 
   tcase_add_test(tcase, batch_sizes);
   tcase_add_test(tcase, models);
+  tcase_add_test(tcase, parameters_are_ordered);
   tcase_add_test(tcase, pointwise);
   tcase_add_test(tcase, clip_bounds);
   tcase_add_test(tcase, bounds_are_no_parameters);

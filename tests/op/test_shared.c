@@ -606,6 +606,37 @@ START_TEST(a_tie_may_make_a_sort)
 }
 END_TEST
 
+/* What the attributes of LSTM, GRU and RNN may say. */
+START_TEST(attributes_of_recurrent_layers)
+{
+  static const struct {
+    const char *direction;
+    size_t directions;
+    bool reversed;
+  } known[] = {{"forward", 1, false}, {"reverse", 1, true}, {"bidirectional", 2, false}};
+  size_t directions;
+  bool reversed;
+
+  ck_assert_int_eq(clarke_recurrence_attributes(&low, &error), CLARKE_OK);
+  for (size_t i = 0; i < 3; i++) {
+    clarke_model_node node = {.name = "n", .op_type = "RNN"};
+    clarke_attr attr = {.name = "direction", .type = CLARKE_ATTR_STRING, .s = (char *)(uintptr_t)known[i].direction};
+    clarke_lowering own = low;
+
+    node.attr = &attr;
+    node.n_attr = 1;
+    own.node = &node;
+    ck_assert_int_eq(clarke_recurrence_direction(&own, &directions, &reversed, &error), CLARKE_OK);
+    ck_assert(directions == known[i].directions && reversed == known[i].reversed);
+    attr.s = (char *)(uintptr_t)"backwards";
+    ck_assert_int_eq(clarke_recurrence_direction(&own, &directions, &reversed, &error), CLARKE_EINPUT);
+    attr.name = (char *)(uintptr_t)"clip";
+    ck_assert_int_eq(clarke_recurrence_attributes(&own, &error), CLARKE_EINPUT);
+    says(error.text, "attribute 'clip' is not supported");
+  }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -618,6 +649,7 @@ main(void)
   tcase_add_test(tests, a_recurrence_keeps_its_first_failure);
   tcase_add_test(tests, a_recurrence_goes_through_its_times);
   tcase_add_test(tests, activations_are_the_known_ones);
+  tcase_add_test(tests, attributes_of_recurrent_layers);
   tcase_add_test(tests, integers_are_computed);
   tcase_add_test(tests, lists_of_integers_are_joined);
   tcase_add_test(tests, floats_are_computed_and_rounded);

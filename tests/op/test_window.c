@@ -75,12 +75,17 @@ END_TEST
 START_TEST(shapes)
 {
   clarke_window w = {.whole = 3, .axes = 2, .out = {5, 6}};
-  clarke_graph g = {.batched = true};
-  clarke_lowering low = {.graph = &g};
+  clarke_value x = {.constant = false};
+  clarke_graph g = {.batched = true, .values = &x, .n_values = 1};
+  size_t in = 0;
+  clarke_lowering low = {.graph = &g, .in = &in, .n_in = 1};
   size_t dims[4];
 
   ck_assert_uint_eq(clarke_window_shape(&w, &low, 7, dims), 3);
   ck_assert(dims[0] == 7 && dims[1] == 5 && dims[2] == 6);
+  x.batch.none = true; /* of constants alone: the first axis is one of its own */
+  ck_assert_uint_eq(clarke_window_shape(&w, &low, 7, dims), 4);
+  ck_assert(dims[0] == 3 && dims[1] == 7 && dims[3] == 6);
   g.batched = false;
   w.axes = 1;
   ck_assert_uint_eq(clarke_window_shape(&w, &low, 7, dims), 3);
