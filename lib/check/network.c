@@ -262,7 +262,7 @@ static bool
 keeps_batch(const builder *b, lowering lower)
 {
   return AMONG(lower, lower_clip, lower_hard, lower_sigmoid, lower_function, lower_gate, lower_elu, lower_power,
-               lower_softmax, lower_identity, lower_negation)
+               lower_softmax, lower_identity, lower_negation, lower_pool, lower_convolution)
          || (lower == lower_relu && b->op[0] != 'P');
 }
 

@@ -235,7 +235,7 @@ const clarke_op clarke_ops_mean[] = {
    .forms = {{7, 1, 1, 1, CLARKE_WINDOW_ATTRIBUTES " count_include_pad:i"},
              {10, 1, 1, 1, CLARKE_WINDOW_ATTRIBUTES " ceil_mode:i count_include_pad:i"},
              {19, 1, 1, 1, CLARKE_WINDOW_ATTRIBUTES " ceil_mode:i count_include_pad:i dilations:I"}},
-   .lower = lower_average},
+   .lower = lower_average, .batch = CLARKE_BATCH_KEPT},
   {.name = "GlobalAveragePool", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_global},
   {.name = "ReduceMean",
    .forms = {{7, 1, 1, 1, "axes:I keepdims:i"}, {18, 1, 2, 1, "keepdims:i noop_with_empty_axes:i"}},

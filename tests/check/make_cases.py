@@ -1623,14 +1623,31 @@ def operators():
                         [2, 3], 2, dict(var=np.abs(dyadic(3)), one=1, s=dyadic(3), mean=dyadic(3), b=dyadic(3), w=dyadic(3, 4), ones=np.ones(3),
                                         none=np.zeros(3), rho=dyadic(1, 4) / 4, c=dyadic(4)), 17),
     }
+    spatial = lambda: {  # noqa: E731
+        # Three spatial axes; windows where the samples are along one of them.
+        "volumes": ([node("Conv", ["x", "w", "b"], ["y1"], strides=[1, 2, 1], pads=[1, 0, 1, 0, 1, 0], dilations=[1, 1, 2]),
+                     node("MaxPool", ["y1"], ["y2"], kernel_shape=[2, 1, 2], strides=[1, 1, 2], pads=[0, 0, 1, 0, 0, 0]),
+                     node("AveragePool", ["y2"], ["y3"], kernel_shape=[2, 2, 1], pads=[0, 1, 0, 0, 0, 0], count_include_pad=1),
+                     node("ConvTranspose", ["y3", "v"], ["y4"], strides=[2, 1, 1]), node("Mul", ["y4", "m"], ["out"])],
+                    [2, 3, 4, 5], 2, dict(w=dyadic(2, 2, 2, 3, 2), b=dyadic(2), v=dyadic(2, 1, 2, 1, 2), m=dyadic(1, 1, 1, 1)), 17),
+        "windows-of-each": ([constant("two", ints(0, 1)), node("Unsqueeze", ["x", "two"], ["y1"]), node("Conv", ["y1", "w"], ["y2"], strides=[1, 2, 1]),
+                             node("MaxPool", ["y2"], ["y3"], kernel_shape=[1, 2, 1]), node("Squeeze", ["y3", "one"], ["y4"]),
+                             constant("one", ints(0)), node("Transpose", ["y4"], ["y5"], perm=[1, 0, 2, 3]),
+                             node("Transpose", ["y5"], ["y6"], perm=[2, 1, 0, 3]), node("Unsqueeze", ["y6", "one"], ["y7"]),
+                             node("AveragePool", ["y7"], ["y8"], kernel_shape=[2, 1, 1]), node("Squeeze", ["y8", "one"], ["y9"]),
+                             node("Transpose", ["y9"], ["z"], perm=[2, 1, 0, 3]), node("Mul", ["z", "m"], ["out"])],
+                            [6, 3], 3, dict(w=dyadic(2, 1, 1, 2, 2), m=dyadic(1, 1, 1, 1)), 17),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
                                                                   later(resized), later(bent), later(extreme), later(between), later(repeated), later(whole),
                                                                   later(several), later(again), later(scaled), later(placed), later(ranged),
-                                                                  later(computed)):
+                                                                  later(computed), later(spatial)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
+        if name == "windows-of-each":
+            nodes.insert(0, nodes.pop(5))
         if name == "shapes":
             nodes.insert(0, nodes.pop(5))  # the constant goes before its use
         rows = name.endswith("-rows")
@@ -2344,7 +2361,7 @@ def refusals():
         yield "an unsupported number of inputs or outputs", [node("Relu", ["x"], ["out", "more"])], 17
         yield "an unsupported number of inputs or outputs", [node("Relu", ["x"], [""]), node("Relu", ["x"], ["out"])], 17
         # windows
-        yield one("its input must be an activation of 3 or 4 axes", "MaxPool", ["f"], flat, kernel_shape=[1])
+        yield one("its input must be an activation of 3 to 6 axes", "MaxPool", ["f"], flat, kernel_shape=[1])
         yield one("the weight does not fit", "Conv", ["w", "k"])
         yield one("the weight does not fit", "Conv", ["x", "w"])
         yield one("kernel_shape is missing", "MaxPool")
@@ -4016,7 +4033,7 @@ def needs():
     batch("needs-3.npz", [[[1, -1, 0, 2], [0, 1, 3, -2]]])
     for name, reason, nodes, weights, integers, opset in (
             ("product-of-constants", "is not computed from the input", [node("Mul", ["a", "b"], ["out"])], dict(a=[1.0, 2.0, 3.0, 4.0], b=[1.0, 1.0, 2.0, 2.0]), dict(), 17),
-            ("conv-constant", "its input must be an activation of 3 or 4 axes", [node("Conv", ["a", "k"], ["y0"]), node("Add", ["x", "y0"], ["out"])], dict(a=[[[1.0, 1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0, 1.0]]], k=[[[1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]]]), dict(), 17),
+            ("conv-constant", "its input must be an activation of 3 to 6 axes", [node("Conv", ["a", "k"], ["y0"]), node("Add", ["x", "y0"], ["out"])], dict(a=[[[1.0, 1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0, 1.0]]], k=[[[1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]]]), dict(), 17),
             ("conv-output-shape", "padding that is left to be computed", [node("ConvTranspose", ["x", "k"], ["out"], output_shape=[6])], dict(k=[[[1.0, 1.0]], [[1.0, 1.0]]]), dict(), 17),
             ("conv-output-padding", "output_padding is not less than stride or dilation", [node("ConvTranspose", ["x", "k"], ["out"], output_padding=[1])], dict(k=[[[1.0, 1.0]], [[1.0, 1.0]]]), dict(), 17),
             ("conv-no-entries", "the padding leaves no entries", [node("ConvTranspose", ["x", "k"], ["out"], pads=[3, 2])], dict(k=[[[1.0, 1.0]], [[1.0, 1.0]]]), dict(), 17),
@@ -4088,10 +4105,21 @@ def lifted():
                          ("alone", "is not computed from the input"), ("joined", "some inputs have the batch, and others are computed of constants")):
         case(f"lifted-{name}", 2, reason, evidence=both, **{**base, "model": f"lifted-{name}.onnx"})
     case("lifted-root", 2, "where it is not smooth", evidence=both, **{**base, "model": "lifted-root.onnx"})
+    # Windows along the axis of samples: of one sample each, at every sample.
+    axes = node("Constant", [], ["a"], value=numpy_helper.from_array(np.int64([0, 1])))
+    unpacked = [axes, node("Mul", ["x", "w"], ["y1"]), node("Unsqueeze", ["y1", "a"], ["y2"])]
+    for name, status, more in (("each", 0, dict(kernel_shape=[1, 1])), ("both", 2, dict(kernel_shape=[2, 1], pads=[1, 0, 0, 0])),
+                               ("skipped", 2, dict(kernel_shape=[1, 1], strides=[2, 1])),
+                               ("padded", 2, dict(kernel_shape=[1, 1], pads=[1, 0, 0, 0]))):
+        for op in ("MaxPool", "AveragePool"):
+            save(f"windows-{name}-{op}.onnx", [*unpacked, node(op, ["y2"], ["y3"], "pool", **more), node("Squeeze", ["y3", "a"], ["y"]), rho], ["N", 1],
+                 None, dict(w=[0]))
+            case(f"windows-{name}-{op}", status, "the batch axis would be mixed" if status else "VERIFIED", evidence=both,
+                 **{**base, "model": f"windows-{name}-{op}.onnx"}, tie="tie MaxPool first" if op == "MaxPool" else None)
     # No axes, and nothing is reduced: the entries themselves.
-    axes = node("Constant", [], ["a"], value=numpy_helper.from_array(np.zeros(0, np.int64)))
+    none = node("Constant", [], ["a"], value=numpy_helper.from_array(np.zeros(0, np.int64)))
     for op in ("ReduceMax", "ReduceMean", "ReduceSum"):
-        save(f"reduced-none-{op}.onnx", [axes, node("Mul", ["x", "w"], ["m"]), node(op, ["m", "a"], ["y"], noop_with_empty_axes=1), rho], ["N", 1], None,
+        save(f"reduced-none-{op}.onnx", [none, node("Mul", ["x", "w"], ["m"]), node(op, ["m", "a"], ["y"], noop_with_empty_axes=1), rho], ["N", 1], None,
              dict(w=[0]), 18)
         case(f"reduced-none-{op}", 0, "VERIFIED", evidence=both, **{**base, "model": f"reduced-none-{op}.onnx"})
 
