@@ -6,6 +6,7 @@
 #include "base/verify.h"
 #include "op/lower.h"
 
+#include <math.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,6 +117,8 @@ add_constant(clarke_builder *b, const char *name, const clarke_tensor *t, bool i
     if (v->real == NULL)
       return no_memory(b, err);
     memcpy(v->real, t->real, t->count * sizeof *v->real);
+    for (size_t i = 0; i < t->count; i++)
+      v->odd = v->odd || !isfinite(v->real[i]);
   } else {
     v->integer = malloc((t->count + 1) * sizeof *v->integer);
     if (v->integer == NULL)
@@ -188,7 +191,7 @@ way_out(const char *op)
     {" QuantizeLinear DequantizeLinear QLinearConv QLinearMatMul DynamicQuantizeLinear Round Floor Ceil Sign ",
      "It jumps, and where it does not its derivative is 0: what AD passes through it is no derivative. Export without "
      "quantization: what is rounded may be weights that are stored so"},
-    {" Cos Sin Trilu ",
+    {" Cos Sin ",
      "Of constants alone torch.onnx.export(dynamo=True) folds it; or record the training step (clarke.record)"},
     {" RandomNormal RandomUniform RandomNormalLike RandomUniformLike Bernoulli Multinomial ",
      "It draws numbers, which the file does not have. Export in evaluation mode, or record the training step (clarke.record), with "
@@ -220,6 +223,24 @@ unsupported(const clarke_builder *b, const clarke_model_node *node, size_t place
                      node->domain[0] != '\0' ? "." : "", node->op_type, way_out(node->op_type), list);
 }
 
+/* Does the operator take what is marked: a negated constant; infinite numbers and NaN; entries that are minus infinity? */
+static clarke_status
+check_kinds(const clarke_lowering *low, clarke_error *err)
+{
+  for (size_t i = 0; i < low->n_in; i++) {
+    const clarke_value *v = low->in[i] != CLARKE_NONE ? &low->graph->values[low->in[i]] : NULL;
+
+    if (v != NULL && v->negated && !low->op->takes_negated)
+      return clarke_lower_fail(low, err, "input '%s' is a negated constant, which this operator does not take", low->node->in[i]);
+    if (v != NULL && v->odd && !low->op->takes_odd)
+      return clarke_lower_fail(low, err, "input '%s' holds an infinite number or NaN: only what moves entries takes it, Where, and an Add "
+                                         "before a Softmax", low->node->in[i]);
+    if (v != NULL && v->excluded != NULL && strcmp(low->node->op_type, "Softmax") != 0)
+      return clarke_lower_fail(low, err, "input '%s' has entries that are minus infinity: only a Softmax takes them", low->node->in[i]);
+  }
+  return CLARKE_OK;
+}
+
 static clarke_status
 resolve_inputs(const clarke_builder *b, clarke_lowering *low, clarke_error *err)
 {
@@ -238,10 +259,7 @@ resolve_inputs(const clarke_builder *b, clarke_lowering *low, clarke_error *err)
                                node->in[i]);
   }
   low->n_in = node->n_in;
-  for (size_t i = 0; i < node->n_in && !low->op->takes_negated; i++)
-    if (low->in[i] != CLARKE_NONE && b->g->values[low->in[i]].negated)
-      return clarke_lower_fail(low, err, "input '%s' is a negated constant, which this operator does not take", node->in[i]);
-  return CLARKE_OK;
+  return check_kinds(low, err);
 }
 
 /* The last form of no later operator set; NULL when the operator is newer than the model. */
@@ -393,6 +411,8 @@ find_output(clarke_builder *b, clarke_error *err)
     return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' %s", b->m->file,
                        b->m->outputs[0].name,
                        v == CLARKE_NONE ? "is computed by no node" : "is a constant");
+  if (b->g->values[v].excluded != NULL)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' has entries that are minus infinity", b->m->file, b->m->outputs[0].name);
   if (b->g->batched && b->g->values[v].batch.none)
     return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' is computed of constants alone, and the same for all samples", b->m->file,
                        b->m->outputs[0].name);
@@ -448,6 +468,16 @@ count_products(size_t *products, const clarke_graph *g, size_t first, clarke_err
   return CLARKE_OK;
 }
 
+/* What is infinite or NaN was read by no step: it becomes 0, so that all numbers of a graph are finite. */
+static void
+forget_odd(const clarke_graph *g)
+{
+  for (size_t v = 0; v < g->n_values; v++)
+    for (size_t e = 0; g->values[v].odd && e < g->values[v].count; e++)
+      if (!isfinite(g->values[v].real[e]))
+        g->values[v].real[e] = 0;
+}
+
 static clarke_status
 build(clarke_builder *b, const clarke_tensor *x, clarke_error *err)
 {
@@ -471,6 +501,7 @@ build(clarke_builder *b, const clarke_tensor *x, clarke_error *err)
   }
   if (status == CLARKE_OK)
     status = find_output(b, err);
+  forget_odd(b->g);
   return status == CLARKE_OK ? clarke_builder_parameters(b, err) : status;
 }
 

@@ -42,6 +42,7 @@ clarke_graph_clear(clarke_graph *g)
     free(v->real);
     free(v->integer);
     free(v->origin);
+    free(v->excluded);
   }
   for (size_t i = 0; i < g->n_parameters; i++)
     free(g->parameters[i].name);

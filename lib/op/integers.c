@@ -229,6 +229,29 @@ clarke_lower_constants_entry(const clarke_value *v, size_t rank, const size_t *d
   return entry;
 }
 
+/* A comparison of floats that no parameter is: of 0 and 1, which are in the same order. */
+static clarke_status
+compare_floats(clarke_lowering *low, rule *holds, clarke_error *err)
+{
+  size_t rank, dims[CLARKE_MAX_RANK], count = 1;
+  int64_t *out;
+
+  if (!clarke_lower_constants_shape(low, &rank, dims))
+    return clarke_lower_fail(low, err, "the shapes do not broadcast");
+  out = clarke_lower_integers_made(low, CLARKE_BOOL, rank, dims, err);
+  if (out == NULL)
+    return failed(err);
+  for (size_t a = 0; a < rank; a++)
+    count *= dims[a];
+  for (size_t f = 0; f < count; f++) {
+    const clarke_value *x = clarke_lower_value(low, 0), *y = clarke_lower_value(low, 1);
+    const double a = x->real[clarke_lower_constants_entry(x, rank, dims, f)], b = y->real[clarke_lower_constants_entry(y, rank, dims, f)];
+
+    holds((const int64_t[]){a > b, a < b}, &out[f]);
+  }
+  return CLARKE_OK;
+}
+
 clarke_status
 clarke_lower_integers_computed(clarke_lowering *low, clarke_error *err)
 {
@@ -239,6 +262,8 @@ clarke_lower_integers_computed(clarke_lowering *low, clarke_error *err)
   clarke_dtype dtype;
   int64_t *out;
 
+  if (rules[r].truths && takes != 'T' && clarke_lower_of_floats(low))
+    return compare_floats(low, rules[r].rule, err);
   if (!alike || (takes == 'I' && !clarke_lower_of_integers(low)) || (takes == 'T' && !clarke_lower_of_truths(low, 0)))
     return refuse_inputs(low, takes == 'T' ? "truth values" : takes == 'I' ? "integers" : "integers or truth values", err);
   if (!clarke_lower_constants_shape(low, &rank, dims))
@@ -384,7 +409,7 @@ lower_running_sum(clarke_lowering *low, clarke_error *err)
 
 const clarke_op clarke_ops_integers[] = {
   {.name = "Cast", .forms = {{7, 1, 1, 1, "to:i"}, {19, 1, 1, 1, "saturate:i to:i"}, {24, 1, 1, 1, "round_mode:s saturate:i to:i"}},
-   .lower = lower_cast, .batch = CLARKE_BATCH_ANY},
+   .lower = lower_cast, .batch = CLARKE_BATCH_ANY, .takes_odd = true},
   {.name = "CumSum", .forms = {{11, 2, 2, 1, "exclusive:i reverse:i"}}, .lower = lower_running_sum, .batch = CLARKE_BATCH_ANY},
   {.name = "Equal", .forms = {{7, 2, 2, 1, NULL}}, COMPUTED},
   {.name = "Less", .forms = {{7, 2, 2, 1, NULL}}, COMPUTED},

@@ -1,6 +1,7 @@
 #include "op/lower.h"
 #include "base/limit.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +56,8 @@ clarke_lower_constant(const clarke_lowering *low, size_t i, clarke_error *err)
     return clarke_lower_fail(low, err, "input %zu must be a constant, and is an activation", i);
   if (clarke_lower_value(low, i)->real == NULL)
     return clarke_lower_fail(low, err, "input %zu must hold floats", i);
+  if (clarke_lower_value(low, i)->odd)
+    return clarke_lower_fail(low, err, "input %zu holds an infinite number or NaN", i);
   return CLARKE_OK;
 }
 
@@ -466,6 +469,7 @@ clarke_lower_rearranged_constant(clarke_lowering *low, size_t i, size_t rank, co
     else
       v->integer[e] = x->integer[from];
     v->origin[e] = x->origin != NULL ? x->origin[from] : from;
+    v->odd = v->odd || (v->real != NULL && !isfinite(v->real[e]));
   }
   free(map);
   *value = g->n_values - 1;

@@ -68,6 +68,9 @@ typedef struct {
   size_t *origin;    /* entry i is the parameter's entry origin[i]; NULL: i */
   bool negated;      /* stands for minus its entries (Neg of a constant): an operator that takes one negates what it makes */
   bool initializer;  /* becomes a parameter when used as a weight */
+  bool odd;          /* some entry is infinite or NaN: no step reads it */
+  bool *excluded;    /* of an activation: entries that are minus infinity, whatever the parameters, which only a Softmax may
+                      * read; NULL: none are */
   bool bound;        /* of a Clip (or a Pad's value), read when the graph was built: never a
                       * parameter's */
 } clarke_value;

@@ -3,6 +3,7 @@
 #include "op/broadcast.h"
 #include "op/floats.h"
 #include "op/lower.h"
+#include "op/masked.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ lower_sum(clarke_lowering *low, clarke_error *err)
   for (size_t i = 0; i < 2 && status == CLARKE_OK; i++) {
     if (!clarke_lower_has(low, i))
       return clarke_lower_fail(low, err, "input %zu is missing", i);
-    if (clarke_lower_value(low, i)->constant)
+    if (clarke_lower_value(low, i)->constant && !clarke_lower_value(low, i)->odd)
       status = clarke_lower_weight(low, i, err);
   }
   if (status != CLARKE_OK)
@@ -44,7 +45,10 @@ lower_sum(clarke_lowering *low, clarke_error *err)
   if (strcmp(low->node->op_type, "Sub") == 0)
     s->in[1].coef = -s->in[1].coef;
   low->graph->values[s->out].batch = batch;
-  return clarke_lower_done(low, s->out, err);
+  for (size_t i = 0; i < 2 && status == CLARKE_OK; i++)
+    if (clarke_lower_value(low, i)->odd)
+      status = clarke_lower_exclude(low, s, i, err);
+  return status == CLARKE_OK ? clarke_lower_done(low, s->out, err) : status;
 }
 
 /* The constant's entries, with the sign turned by those who read it. */
@@ -85,7 +89,7 @@ lower_negation(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_sum[] = {
-  {.name = "Add", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_sum, .batch = CLARKE_BATCH_ANY, .takes_negated = true},
+  {.name = "Add", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_sum, .batch = CLARKE_BATCH_ANY, .takes_negated = true, .takes_odd = true},
   {.name = "Sub", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_sum, .batch = CLARKE_BATCH_ANY, .takes_negated = true},
   {.name = "Neg", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_negation, .batch = CLARKE_BATCH_KEPT, .takes_negated = true},
   {.name = NULL},
