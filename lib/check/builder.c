@@ -56,7 +56,7 @@ is_batch(const builder *b, const value *v)
 void
 put(builder *b, tensor *t, size_t s, size_t *map, size_t rank, const size_t *dims)
 {
-  b->out = (value){NULL, false, t, s, map, rank, {0}, product(dims, rank), 0, 0, t == NULL && b->shared};
+  b->out = (value){NULL, false, t, s, map, rank, {0}, product(dims, rank), 0, 0, NULL, t == NULL && b->shared};
   memcpy(b->out.dims, dims, rank * sizeof *dims);
   if (map == NULL)
     b->out.map = index_map(b, 1, &b->out.count, &(size_t){1}, NULL);
@@ -181,11 +181,27 @@ add_step(builder *b, kind k, size_t width, size_t rank, const size_t *dims)
   return s;
 }
 
+char
+odd_entry(const value *v, size_t i)
+{
+  return v->constant != NULL && v->constant->odd != NULL ? v->constant->odd[v->map[i]] : 0;
+}
+
+bool
+is_odd(const value *v)
+{
+  bool odd = false;
+  for (size_t i = 0; v->constant != NULL && v->constant->odd != NULL && i < v->count; i++)
+    odd = odd || odd_entry(v, i) != 0;
+  return odd;
+}
+
 factor *
 factor_of(const builder *b, factor *t, const value *v, size_t i)
 {
   need(v->constant->real, "an operand must be a constant of floats");
   need(t->w == NULL, "at least one operand must be an activation");
+  need(odd_entry(v, i) == 0, "an operand is infinite or NaN");
   v->constant->weight = v->constant->initializer;
   t->w = v->constant;
   t->at = v->map[i];
@@ -345,6 +361,7 @@ make_shared(const builder *b, value *v, size_t axis)
     size_t one = v->map[i], first = v->map[i / behind / rows * rows * behind + i % behind];
     if (one != first
         && (v->constant->initializer || !v->constant->real
+            || (v->constant->odd != NULL && v->constant->odd[one] != v->constant->odd[first])
             || !mpq_equal(&v->constant->value[one], &v->constant->value[first])))
       return false;
   }

@@ -54,6 +54,9 @@ void share_constants(builder *b);
  * it has one sample's entries for each along an axis, else without. */
 void lift_constant(builder *b);
 void note_shared(builder *b); /* are the node's activations without a batch axis? */
+/* Of a constant: is entry i minus infinity ('-'), infinity or NaN ('?'), or a number (0)? Is any entry no number? */
+char odd_entry(const value *v, size_t i);
+bool is_odd(const value *v);
 /* Input i, a constant, spread over the shape of an activation. */
 value spread_over(const builder *b, size_t i, const value *over);
 

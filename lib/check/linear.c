@@ -1,6 +1,7 @@
 /* Operators that are linear in activations: products with matrices, arithmetic, means. */
 #include "linear.h"
 #include "integers.h"
+#include "masked.h"
 
 #include <string.h>
 
@@ -122,7 +123,12 @@ lower_arithmetic(builder *b)
   step *s = add_step(b, LINEAR, sum ? 2 : 1, rank, dims);
   put_batch(b, &v, &w, rank);
   s->divide = divide;
+  value masks[2] = {v, w};
+  v = without_odd(b, &v);
+  w = without_odd(b, &w);
   for (size_t f = 0; f < s->n; f++) {
+    if (exclude(b, s, f, &masks[0]) || exclude(b, s, f, &masks[1]))
+      continue;
     factor *t = operand(b, s, f * s->width, &v, f);
     if (v.negated)
       t->coef = &minus_one;

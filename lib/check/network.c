@@ -6,6 +6,7 @@
 #include "integers.h"
 #include "limit.h"
 #include "linear.h"
+#include "masked.h"
 #include "normalization.h"
 #include "pointwise.h"
 #include "recurrent.h"
@@ -166,6 +167,7 @@ static const struct {
     {"TopK", lower_sorted, 10, 2, 2, 2, 0, "axis:i"},
     {"TopK", lower_sorted, 11, 2, 2, 2, 0, "axis:i largest:i sorted:i"},
     {"Transpose", lower_transpose, 7, 1, 1, 1, 0, "perm:I"},
+    {"Trilu", lower_trilu, 14, 1, 2, 1, 0, "upper:i"},
     {"Unsqueeze", lower_squeeze, 7, 1, 1, 1, 0, "axes:I"},
     {"Unsqueeze", lower_squeeze, 13, 2, 2, 1, 0, ""},
     {"Where", lower_where, 9, 3, 3, 1, 0, ""},
@@ -257,6 +259,19 @@ check_signs(const builder *b, lowering lower)
     need(known || !b->in[i].negated, "an input is a negated constant, which this operator does not take");
 }
 
+/* What is infinite or NaN is for what moves entries, Where, and an Add of a mask, whose entries are for a Softmax. */
+static void
+check_masks(const builder *b, lowering lower)
+{
+  bool known = AMONG(lower, lower_identity, lower_flatten, lower_reshape, lower_squeeze, lower_transpose, lower_repeat,
+                     lower_where, lower_cast)
+               || strcmp(b->op, "Add") == 0;
+  for (size_t i = 0; i < b->node->n_in; i++) {
+    need(known || !is_odd(&b->in[i]), "an input holds an infinite number or NaN, which this operator does not take");
+    need(b->in[i].excluded == NULL || strcmp(b->op, "Softmax") == 0, "an input has entries that are minus infinity");
+  }
+}
+
 /* The batch may be on any axis of what these operators take, whose output has the same axes. */
 static bool
 keeps_batch(const builder *b, lowering lower)
@@ -311,6 +326,7 @@ lower_node(builder *b)
       b->in[i] = *v;
   }
   check_signs(b, operators[f].lower);
+  check_masks(b, operators[f].lower);
   note_shared(b);
   if (lifts(b, operators[f].lower))
     lift_constant(b);
@@ -434,6 +450,7 @@ network_build(network *net, const model *m, const arrays *given)
   }
   const value *v = find(&b, net->own.of);
   expect(v != NULL && v->constant == NULL && !v->shared, "output '%s' is not computed from the input", net->own.of);
+  expect(v->excluded == NULL, "output '%s' has entries that are minus infinity", net->own.of);
   expect(!net->batched || (v->at == 0 && v->inner == 0), "output '%s' has not the batch on its first axis",
          net->own.of);
   if (net->own.kind == LOSS_NONE)

@@ -177,52 +177,6 @@ add_constant_node(clarke_builder *b, const clarke_model_node *node, size_t place
   return status;
 }
 
-/* What to do instead of a node that is not supported. */
-static const char *
-way_out(const char *op)
-{
-  static const char record[] = "Record the training step instead (clarke.record): there it is the framework's own operators";
-  static const struct {
-    const char *ops, *way;
-  } ways[] = {
-    {" NonZero ",
-     "It computes a shape: export with torch.onnx.export(dynamo=True) and a batch of fixed size, which folds shapes; or record the "
-     "training step (clarke.record)"},
-    {" QuantizeLinear DequantizeLinear QLinearConv QLinearMatMul DynamicQuantizeLinear Round Floor Ceil Sign ",
-     "It jumps, and where it does not its derivative is 0: what AD passes through it is no derivative. Export without "
-     "quantization: what is rounded may be weights that are stored so"},
-    {" Cos Sin ",
-     "Of constants alone torch.onnx.export(dynamo=True) folds it; or record the training step (clarke.record)"},
-    {" RandomNormal RandomUniform RandomNormalLike RandomUniformLike Bernoulli Multinomial ",
-     "It draws numbers, which the file does not have. Export in evaluation mode, or record the training step (clarke.record), with "
-     "what was drawn"},
-  };
-  char name[66];
-
-  snprintf(name, sizeof name, " %.63s ", op);
-  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-    if (strstr(ways[i].ops, name) != NULL)
-      return ways[i].way;
-  return record;
-}
-
-static clarke_status
-unsupported(const clarke_builder *b, const clarke_model_node *node, size_t place, clarke_error *err)
-{
-  char list[2048] = "Constant";
-  const clarke_op *op;
-
-  for (size_t i = 0; (op = clarke_operator_at(i)) != NULL; i++) {
-    if (op->lower == NULL)
-      continue;
-    strncat(list, op->domain != NULL ? " " CLARKE_DOMAIN "." : " ", sizeof list - strlen(list) - 1);
-    strncat(list, op->name, sizeof list - strlen(list) - 1);
-  }
-  return clarke_fail(err, CLARKE_EINPUT, "%s: node %zu '%s': operator %s%s%s is not supported. %s. "
-                     "Supported: %s", b->m->file, place, node->name, node->domain,
-                     node->domain[0] != '\0' ? "." : "", node->op_type, way_out(node->op_type), list);
-}
-
 /* Does the operator take what is marked: a negated constant; infinite numbers and NaN; entries that are minus infinity? */
 static clarke_status
 check_kinds(const clarke_lowering *low, clarke_error *err)
@@ -357,7 +311,7 @@ lower_node(clarke_builder *b, size_t place, clarke_error *err)
     return add_constant_node(b, node, place, err);
   low.op = clarke_operator_find(node->op_type);
   if (low.op == NULL || low.op->lower == NULL || strcmp(node->domain, low.op->domain != NULL ? low.op->domain : "") != 0)
-    return unsupported(b, node, place, err);
+    return clarke_builder_unsupported(b, node, place, err);
   low.form = find_form(low.op, low.opset);
   if (low.form == NULL)
     return clarke_lower_fail(&low, err, "the operator is newer than operator set %lld",

@@ -1638,12 +1638,23 @@ def operators():
                              node("Transpose", ["y9"], ["z"], perm=[2, 1, 0, 3]), node("Mul", ["z", "m"], ["out"])],
                             [6, 3], 3, dict(w=dyadic(2, 1, 1, 2, 2), m=dyadic(1, 1, 1, 1)), 17),
     }
+    inf = np.inf
+    infinite = lambda: {  # noqa: E731
+        # Masks of minus infinity: of the past alone, written out; of one place in each column; of the file.
+        "minus-infinity": ([constant("square", ints(3, 3)), number("one", 1), node("Expand", ["one", "square"], ["ones"]), node("Trilu", ["ones"], ["low"], upper=0),
+                            number("nought", 0), number("never", -inf), node("Equal", ["low", "nought"], ["later"]),
+                            node("Where", ["later", "never", "nought"], ["m"]), node("Mul", ["x", "w"], ["y"]), node("Add", ["y", "m"], ["y1"]),
+                            node("Softmax", ["y1"], ["p1"]), node("Transpose", ["low"], ["upper"], perm=[1, 0]), node("Greater", ["upper", "nought"], ["some"]),
+                            node("Where", ["some", "x", "never"], ["y2"]), node("Softmax", ["y2"], ["p2"], axis=1), node("Add", ["f", "y"], ["y3"]),
+                            node("Softmax", ["y3"], ["p3"]), node("Add", ["p1", "p2"], ["p4"]), node("Add", ["p3", "p4"], ["p5"]), node("Mul", ["p5", "v"], ["out"])],
+                           [3, 3], 2, dict(w=dyadic(3, 3), v=dyadic(3, 3), f=[[0.5, -inf, -inf], [-inf, 0.25, -inf], [0, 0, 1]]), 17),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
                                                                   later(resized), later(bent), later(extreme), later(between), later(repeated), later(whole),
                                                                   later(several), later(again), later(scaled), later(placed), later(ranged),
-                                                                  later(computed), later(spatial)):
+                                                                  later(computed), later(spatial), later(infinite)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
         if name == "windows-of-each":
@@ -1670,7 +1681,7 @@ def operators():
 
 OPERATORS = []
 ROUNDED = ["smooth", "softmax-old", "hardswish", "norm-root", "layer", "instance", "group", "trained", "trained-rows",
-           "layer-exact", "functions", "quotients", "divided", "elus", "between", "between-line", "lstm", "gru", "rnn", "masked", "counted", "written-out"]
+           "layer-exact", "functions", "quotients", "divided", "elus", "between", "between-line", "lstm", "gru", "rnn", "masked", "counted", "written-out", "minus-infinity"]
 
 
 def bound_net(name, patches, v, tail=(), pool=0, relu=True, more=None):
@@ -4124,6 +4135,40 @@ def lifted():
         case(f"reduced-none-{op}", 0, "VERIFIED", evidence=both, **{**base, "model": f"reduced-none-{op}.onnx"})
 
 
+def masked():
+    """Entries that are minus infinity: what a Softmax makes of them, and who may not read them. relu(w x) has its kink behind it."""
+    node = helper.make_node
+    batch("masked.npz", [[1, 2], [3, 4]])
+    kink = [node("Mul", ["x", "w"], ["y"], "times"), node("Relu", ["y"], ["r"], "rho")]
+    add, rest = node("Add", ["r", "m"], ["s"], "mask"), [node("Softmax", ["s"], ["p"], "p", axis=1), node("MatMul", ["p", "v"], ["out"])]
+    false = node("Constant", [], ["c"], value=numpy_helper.from_array(np.array([True, False])))
+    inf, nan = float("inf"), float("nan")
+    base = dict(verdict="in-bouligand", data="masked.npz", touched=2, proxies=["Relu 0 0"])
+    up, down = (f"evidence ad\ncell ad\ndirections 1\ndirection\nmove w at 0 {s}" for s in (1, -1))
+    for name, status, reason, nodes, m in (
+            ("plain", 0, "VERIFIED", [*kink, add, *rest], [0, 1]), ("one", 0, "VERIFIED", [*kink, add, *rest], [[0, -inf]]),
+            ("chosen", 0, "VERIFIED", [false, *kink, node("Where", ["c", "r", "m"], ["s"]), *rest], [7, -inf]),
+            ("moved", 0, "VERIFIED", [*kink, node("Unsqueeze", ["m", "a"], ["m1"]), node("Add", ["r", "m1"], ["s"]), *rest], [0, -inf]),
+            ("unread", 0, "VERIFIED", [false, *kink, node("Where", ["c", "r", "m"], ["s0"]), node("Where", ["d", "m2", "s0"], ["s"]), *rest], [7, -inf]),
+            ("all", 2, "all of a line is minus infinity", [*kink, add, *rest], [-inf, -inf]),
+            ("above", 2, "a mask holds infinity or NaN", [*kink, add, *rest], [0, inf]),
+            ("nan", 2, "a mask holds infinity or NaN", [*kink, add, *rest], [0, nan]),
+            ("less", 2, "which this operator does not take", [*kink, node("Sub", ["r", "m"], ["s"]), *rest], [0, -inf]),
+            ("weight", 2, "which this operator does not take", [*kink, node("Mul", ["r", "m"], ["s"]), *rest], [0, -inf]),
+            ("log", 2, "an input has entries that are minus infinity", [*kink, add, node("LogSoftmax", ["s"], ["p"], axis=1), rest[1]], [0, -inf]),
+            ("behind", 2, "an input has entries that are minus infinity", [*kink, add, node("Relu", ["s"], ["s1"]), rest[1]], [0, -inf]),
+            ("output", 2, "has entries that are minus infinity", [*kink, node("Add", ["r", "m"], ["out"])], [0, -inf])):
+        if name == "unread":
+            nodes = [node("Constant", [], ["d"], value=numpy_helper.from_array(np.array([False, False]))), *nodes]
+            nodes[5] = node("Where", ["d", "m", "r"], ["s"])
+            del nodes[4]
+        save(f"masked-{name}.onnx", nodes, ["N", 2], None, dict(w=[0, 1], v=[1, -1], m=m), 17, dict(a=[0]))
+        case(f"masked-{name}", status, reason, evidence=down, **{**base, "model": f"masked-{name}.onnx"})
+    case("masked-one-side", 1, "wrong side", evidence=up, **{**base, "model": "masked-one.onnx"})
+    case("masked-one-touched", 1, "number of touched kinks is 2", evidence=down, **{**base, "model": "masked-one.onnx", "touched": 4})
+    case("masked-one-wrt", 1, "has no parameter 'm'", evidence=down, **{**base, "model": "masked-one.onnx", "wrt": "m"})
+
+
 def main():
     os.makedirs(DATA, exist_ok=True)
     for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
@@ -4134,7 +4179,7 @@ def main():
                  quotients_by_parameters, slopes_of_quotients, windows_of_products, identities, statements, roles, runs, lists,
                  long_lists, orders, bounds, simplices, layers, exact_layers, trained, wide, global_maxima, refusals, words, fan,
                  negated, own_losses, clamped, inputs, single_runs, records, extremes, sorts, expanded,
-                 recurrent, needs, lifted]:
+                 recurrent, needs, lifted, masked]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

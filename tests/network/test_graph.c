@@ -200,6 +200,27 @@ START_TEST(models)
 }
 END_TEST
 
+/* The refusal of an operator names the node, and says what to do. */
+START_TEST(unsupported_operators)
+{
+  static const char *const ops[] = {"Round", "It jumps", "NonZero", "It computes a shape", "RandomNormal", "It draws numbers", "Cos", "folds it",
+                                    "Einsum", "Record the training step"};
+
+  for (size_t i = 0; i < 10; i += 2) {
+    clarke_builder b = {.g = &g, .m = &m};
+
+    begin(16, SHAPE(1, 2,));
+    node(ops[i], "x");
+    ck_assert_int_eq(clarke_builder_unsupported(&b, &m.nodes[0], 3, &error), CLARKE_EINPUT);
+    says(error.text, "node 3 '/y': operator ");
+    says(error.text, ops[i]);
+    says(error.text, ops[i + 1]);
+    says(error.text, "MatMul");
+    end();
+  }
+}
+END_TEST
+
 /* Parameters come in the file's order; those that no step reads are none, and none is a bound. */
 START_TEST(parameters_are_ordered)
 {
@@ -1021,6 +1042,7 @@ main(void)
   tcase_add_test(tcase, batch_sizes);
   tcase_add_test(tcase, models);
   tcase_add_test(tcase, parameters_are_ordered);
+  tcase_add_test(tcase, unsupported_operators);
   tcase_add_test(tcase, pointwise);
   tcase_add_test(tcase, clip_bounds);
   tcase_add_test(tcase, bounds_are_no_parameters);

@@ -9,6 +9,7 @@
 #include "op/identity.h"
 #include "op/integers.h"
 #include "op/lower.h"
+#include "op/masked.h"
 #include "op/normalize.h"
 #include "op/pieces.h"
 #include "op/product.h"
@@ -637,6 +638,59 @@ START_TEST(attributes_of_recurrent_layers)
 }
 END_TEST
 
+/* A sum with a mask: what is minus infinity is left out of both operands, and of the softmax of its line. */
+START_TEST(masks_are_left_out)
+{
+  static const size_t shape[] = {2, 3, 2};
+  static size_t in[] = {0, 3}, out[] = {CLARKE_NONE};
+  clarke_step *s;
+  size_t sum;
+
+  give(0, false, 3, shape);
+  give(3, true, 3, shape);
+  for (size_t e = 0; e < 12; e++)
+    g.values[3].real[e] = e % 5 == 1 ? -INFINITY : (double)e;
+  low.in = in;
+  low.n_in = 2;
+  low.out = out;
+  s = clarke_lower_step(&low, CLARKE_SUM, 2, 3, shape, &error);
+  ck_assert_ptr_nonnull(s);
+  sum = s->out;
+  OK(clarke_lower_exclude(&low, s, 1, &error));
+  ck_assert(out[0] == sum && s->in[1].value != 3 && g.values[3].bound);
+  for (size_t e = 0; e < 12; e++) {
+    const bool none = e % 5 == 1;
+
+    ck_assert(g.values[sum].excluded[e] == none);
+    ck_assert(s->in[0].map[e] == (none ? CLARKE_NONE : e) && s->in[1].map[e] == (none ? CLARKE_NONE : e));
+    ck_assert(g.values[s->in[1].value].real[e] == (none ? 0 : (double)e));
+  }
+  in[0] = sum;
+  low.n_in = 1;
+  OK(clarke_lower_masked_softmax(&low, 3, 2, &error)); /* lines 0 2 4, 1 3 5, 6 8 10, 7 9 11: without 6; 1; 11 */
+  ck_assert_uint_eq(g.n_steps, 6);
+  ck_assert(g.steps[2].kind == CLARKE_SOFTMAX && g.steps[2].length == 2 && g.steps[2].groups == 3 && g.steps[2].stride == 1);
+  ck_assert(g.steps[4].kind == CLARKE_SOFTMAX && g.steps[4].length == 3 && g.steps[4].groups == 1);
+  for (size_t e = 0; e < 12; e++) {
+    const bool whole = e == 0 || e == 2 || e == 4, none = e % 5 == 1;
+    const size_t k = whole ? 1 : 0, at = g.steps[5].in[k].map[e];
+
+    ck_assert(g.steps[5].in[1 - k].map[e] == CLARKE_NONE && (at == CLARKE_NONE) == none);
+    ck_assert(none || g.steps[k == 1 ? 3 : 1].in[0].map[at] == e);
+  }
+  for (size_t e = 0; e < 12; e++)
+    g.values[sum].excluded[e] = e % 2 == 0;
+  ck_assert_int_eq(clarke_lower_masked_softmax(&low, 3, 2, &error), CLARKE_EINPUT);
+  says(error.text, "a line has no entry that is not minus infinity");
+  g.values[3].real[0] = NAN;
+  in[0] = 0;
+  low.n_in = 2;
+  s = clarke_lower_step(&low, CLARKE_SUM, 2, 3, shape, &error);
+  ck_assert_int_eq(clarke_lower_exclude(&low, s, 1, &error), CLARKE_EINPUT);
+  says(error.text, "entry 0 is NaN: only minus infinity is taken");
+}
+END_TEST
+
 int
 main(void)
 {
@@ -663,5 +717,6 @@ main(void)
   tcase_add_test(tests, entries_are_taken_along_an_axis);
   tcase_add_test(tests, a_chain_ends_affine);
   tcase_add_test(tests, a_tie_may_make_a_sort);
+  tcase_add_test(tests, masks_are_left_out);
   return run_tests();
 }
