@@ -79,6 +79,12 @@ step *add_function(builder *b, kind k, const value *x); /* whose features are fu
 void put_function(builder *b, function f, const value *x);
 void put_products(builder *b, const value *v, const value *w, size_t rank, const size_t *dims);
 
+/* The constant with 0 in the place of what is infinite or NaN, which no parameter moves; what has none stays what it is. */
+value without_odd(const builder *b, const value *v);
+/* Where entry f of the constant is minus infinity, so is feature f of the step, the node's last: it is left out, and marked in the
+ * node's output. False where it is a number. */
+bool exclude(builder *b, step *s, size_t f, const value *v);
+
 /* ---- Attributes, and inputs that were attributes */
 
 const tensor *find_attribute(const builder *b, const char *name);

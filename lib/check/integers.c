@@ -1,7 +1,6 @@
 /* Arithmetic of constants: an exporter's nodes that compute a shape, places, a mask or a scale. */
 #include "integers.h"
 #include "allocate.h"
-#include "masked.h"
 
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* Operators that are linear in activations: products with matrices, arithmetic, means. */
 #include "linear.h"
 #include "integers.h"
-#include "masked.h"
 
 #include <string.h>
 

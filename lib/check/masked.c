@@ -5,38 +5,6 @@
 
 #include <string.h>
 
-value
-without_odd(const builder *b, const value *v)
-{
-  value clean = *v;
-  if (!is_odd(v))
-    return clean;
-  need(!v->negated, "minus what is infinite or NaN");
-  tensor *t = allocate(1, sizeof *t);
-  *t = (tensor){
-      .name = "", .type = v->constant->type, .rank = v->constant->rank, .count = v->constant->count, .real = true};
-  memcpy(t->dims, v->constant->dims, sizeof t->dims);
-  t->value = v->constant->value; /* 0 at what is no number */
-  v->constant->number = true;
-  clean.constant = t;
-  return clean;
-}
-
-bool
-exclude(builder *b, step *s, size_t f, const value *v)
-{
-  char odd = odd_entry(v, f);
-  if (odd == 0)
-    return false;
-  need(odd == '-', "a mask holds infinity or NaN");
-  if (b->out.excluded == NULL)
-    b->out.excluded = allocate(s->n, sizeof(bool));
-  b->out.excluded[f] = true;
-  for (size_t i = 0; i < s->width; i++)
-    s->sources[f * s->width + i].step = PADDING;
-  return true;
-}
-
 /* Line i of those that are `stride` apart: its entry k. */
 static size_t
 entry_of(size_t i, size_t k, size_t length, size_t stride)
