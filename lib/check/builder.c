@@ -56,7 +56,7 @@ is_batch(const builder *b, const value *v)
 void
 put(builder *b, tensor *t, size_t s, size_t *map, size_t rank, const size_t *dims)
 {
-  b->out = (value){NULL, false, t, s, map, rank, {0}, product(dims, rank), 0, 0, NULL, t == NULL && b->shared};
+  b->out = (value){NULL, false, t, s, map, rank, {0}, product(dims, rank), 0, 0, NULL, NULL, t == NULL && b->shared};
   memcpy(b->out.dims, dims, rank * sizeof *dims);
   if (map == NULL)
     b->out.map = index_map(b, 1, &b->out.count, &(size_t){1}, NULL);
@@ -239,6 +239,7 @@ void
 put_function(builder *b, function f, const value *x)
 {
   add_function(b, FUNCTION, x)->of = f;
+  b->out.shared = x->shared;
   b->out.at = x->at;
   b->out.inner = x->inner;
 }
@@ -400,6 +401,18 @@ note_shared(builder *b)
   b->shared = some && all;
 }
 
+rational *
+known_entries(const value *v)
+{
+  rational *known = v->known;
+  if (v->constant == NULL || !v->constant->real || v->negated || is_odd(v))
+    return known;
+  known = rationals(v->count);
+  for (size_t i = 0; i < v->count; i++)
+    mpq_set(&known[i], &v->constant->value[v->map[i]]);
+  return known;
+}
+
 void
 lift_constant(builder *b)
 {
@@ -422,6 +435,7 @@ lift_constant(builder *b)
   b->in[0].name = x.name;
   b->in[0].at = given ? at : 0;
   b->in[0].shared = b->net->batched && !given;
+  b->in[0].known = known_entries(&x);
   note_shared(b);
 }
 

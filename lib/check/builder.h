@@ -57,6 +57,8 @@ void note_shared(builder *b); /* are the node's activations without a batch axis
 /* Of a constant: is entry i minus infinity ('-'), infinity or NaN ('?'), or a number (0)? Is any entry no number? */
 char odd_entry(const value *v, size_t i);
 bool is_odd(const value *v);
+/* The entries of a constant of floats, or of what they are known of: lifted constants, and sums of these of one shape. NULL. */
+rational *known_entries(const value *v);
 /* Input i, a constant, spread over the shape of an activation. */
 value spread_over(const builder *b, size_t i, const value *over);
 

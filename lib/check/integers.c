@@ -132,15 +132,22 @@ lower_whole(builder *b)
   bool logic = strcmp(op, "And") == 0 || op[0] == 'O' || op[0] == 'N', truths = logic || strchr("EGL", op[0]) != NULL;
   value *x = &b->in[0], *y = &b->in[b->node->n_in - 1];
   size_t dims[MAX_RANK], rank = broadcast(b, x, y, dims);
-  bool floats = !logic && truths && of_floats(b);
+  const rational *known[2] = {known_entries(x), known_entries(y)};
+  bool floats = !logic && truths && known[0] != NULL && known[1] != NULL, moved = floats && !of_floats(b);
   need(floats || logic ? floats || are_whole(b, 0, BOOL) : of_integers(b) || (op[0] == 'E' && are_whole(b, 0, BOOL)),
        "an input is no constant of integers, or of truth values");
-  const tensor *left = floats ? x->constant : numbers_of(b, x), *right = floats ? y->constant : numbers_of(b, y);
-  value p = spread(b, x, rank, dims), q = spread(b, y, rank, dims);
+  const tensor *left = floats ? NULL : numbers_of(b, x), *right = floats ? NULL : numbers_of(b, y);
+  value all[2] = {*x, *y};
+  for (size_t i = 0; i < 2 && floats; i++)
+    all[i].map = index_map(b, 1, &all[i].count, &(size_t){1}, NULL); /* of what is known */
+  value p = spread(b, &all[0], rank, dims), q = spread(b, &all[1], rank, dims);
   rational *out = put_whole(b, truths ? BOOL : left->type, rank, dims);
   INTEGER(order);
+  b->net->read[DECIDED] = b->net->read[DECIDED] || moved;
   for (size_t f = 0; f < b->out.count; f++) {
-    const rational *l = &left->value[p.map[f]], *r = &right->value[q.map[f]];
+    const rational *l = floats ? &known[0][p.map[f]] : &left->value[p.map[f]];
+    const rational *r = floats ? &known[1][q.map[f]] : &right->value[q.map[f]];
+    need(!moved || !mpq_equal(l, r), "both sides are equal, and a parameter moves them");
     mpz_set_si(&order, floats ? (mpq_cmp(l, r) > 0) - (mpq_cmp(l, r) < 0) : 0); /* which compares with 0 as they do */
     compute(b, mpq_numref(&out[f]), floats ? &order : mpq_numref(l), floats ? mpq_numref(&zero) : mpq_numref(r));
     need_fit(b, mpq_numref(&out[f]), b->out.constant->type);
@@ -179,13 +186,14 @@ lower_where(builder *b)
   value *x = &b->in[1], *y = &b->in[2], all;
   const tensor *mask = numbers_of(b, &b->in[0]), *t;
   bool whole = are_whole(b, 1, INT64) || are_whole(b, 1, INT32) || are_whole(b, 1, BOOL);
+  if (!whole && !are_floats(b, 1))
+    share_constants(b);
   size_t dims[MAX_RANK], rank = broadcast(b, x, y, dims);
   need(mask != NULL && mask->type == BOOL, "its mask is no constant of truth values");
   if (!whole && are_floats(b, 1)) {
     lower_floats(b);
     return;
   }
-  share_constants(b);
   all = is_batch(b, x) || (x->constant == NULL && !is_batch(b, y)) ? *x : *y;
   all.at += rank - all.rank;
   all.rank = rank;

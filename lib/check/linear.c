@@ -93,6 +93,19 @@ lower_product(builder *b)
   }
 }
 
+/* Of a sum or difference of what is known, of one shape. */
+static void
+know_sum(builder *b)
+{
+  const value *x = &b->in[0], *y = &b->in[1];
+  const rational *p = known_entries(x), *q = known_entries(y);
+  if (p == NULL || q == NULL || x->count != b->out.count || y->count != b->out.count)
+    return;
+  b->out.known = rationals(b->out.count);
+  for (size_t i = 0; i < b->out.count; i++)
+    (b->op[0] == 'S' ? mpq_sub : mpq_add)(&b->out.known[i], &p[i], &q[i]);
+}
+
 /* Add, Sub, Mul, Div. */
 void
 lower_arithmetic(builder *b)
@@ -136,6 +149,8 @@ lower_arithmetic(builder *b)
       t->coef = &minus_one;
     need(!s->divide || mpq_sgn(&t->w->value[t->at]) != 0, "division by zero");
   }
+  if (sum)
+    know_sum(b);
 }
 
 /* Of a constant, too, which is marked. */

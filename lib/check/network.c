@@ -383,7 +383,8 @@ const char *const readings[N_READINGS] = {
     [MINIBATCH] = "BatchNormalization in training mode takes mean and variance of all samples of a run, not the file's",
     [APART] = "an initializer that is a weight and a mean or variance is two: the mean or variance does not move",
     [ROUNDED] =
-        "a float32 that nodes compute of constants alone is rounded to float32 at each node, as IEEE 754 has it"};
+        "a float32 that nodes compute of constants alone is rounded to float32 at each node, as IEEE 754 has it",
+    [DECIDED] = "a comparison of initializers is decided by their numbers, which differ: near them it is the same"};
 
 /* An input beside the network's: a constant of a single run, which the batch has by its name. */
 static void

@@ -43,6 +43,7 @@ clarke_graph_clear(clarke_graph *g)
     free(v->integer);
     free(v->origin);
     free(v->excluded);
+    free(v->known);
   }
   for (size_t i = 0; i < g->n_parameters; i++)
     free(g->parameters[i].name);
@@ -155,6 +156,8 @@ check_fit(const clarke_graph *g, const clarke_tensor *tensors, size_t n, const c
       add_name(&missing, g->parameters[i].name, "");
     else if (t->real == NULL || !same_shape(&g->parameters[i], t))
       add_shapes(&other, &g->parameters[i], t);
+    else if (g->parameters[i].compared && memcmp(t->real, g->parameters[i].real, t->count * sizeof *t->real) != 0)
+      add_name(&other, t->name, " (the file compares it, and it must keep its entries)");
     if (i > 0 && strcmp(g->parameters[i].name, g->parameters[i - 1].name) == 0) /* they are in order */
       add_name(&twice, g->parameters[i].name, "");
   }

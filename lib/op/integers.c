@@ -2,6 +2,7 @@
  * the network is built. */
 #include "op/integers.h"
 #include "op/axes.h"
+#include "op/decided.h"
 #include "op/floats.h"
 #include "op/identity.h"
 #include "op/lower.h"
@@ -229,15 +230,22 @@ clarke_lower_constants_entry(const clarke_value *v, size_t rank, const size_t *d
   return entry;
 }
 
-/* A comparison of floats that no parameter is: of 0 and 1, which are in the same order. */
+/* A comparison of floats: of 0 and 1, which are in the same order. Of what a parameter may move both sides differ: then near it the
+ * order is the same. */
 static clarke_status
 compare_floats(clarke_lowering *low, rule *holds, clarke_error *err)
 {
+  const bool numbers = clarke_lower_of_floats(low);
   size_t rank, dims[CLARKE_MAX_RANK], count = 1;
+  clarke_status status = CLARKE_OK;
   int64_t *out;
 
   if (!clarke_lower_constants_shape(low, &rank, dims))
     return clarke_lower_fail(low, err, "the shapes do not broadcast");
+  for (size_t i = 0; i < 2 && !numbers && status == CLARKE_OK; i++)
+    status = clarke_lower_compared(low, i, err);
+  if (status != CLARKE_OK)
+    return status;
   out = clarke_lower_integers_made(low, CLARKE_BOOL, rank, dims, err);
   if (out == NULL)
     return failed(err);
@@ -245,8 +253,11 @@ compare_floats(clarke_lowering *low, rule *holds, clarke_error *err)
     count *= dims[a];
   for (size_t f = 0; f < count; f++) {
     const clarke_value *x = clarke_lower_value(low, 0), *y = clarke_lower_value(low, 1);
-    const double a = x->real[clarke_lower_constants_entry(x, rank, dims, f)], b = y->real[clarke_lower_constants_entry(y, rank, dims, f)];
+    const double a = clarke_lower_known(low, 0)[clarke_lower_constants_entry(x, rank, dims, f)];
+    const double b = clarke_lower_known(low, 1)[clarke_lower_constants_entry(y, rank, dims, f)];
 
+    if (!numbers && a == b)
+      return clarke_lower_fail(low, err, "entry %zu: both sides are %.17g, and a parameter moves them: it may jump", f, a);
     holds((const int64_t[]){a > b, a < b}, &out[f]);
   }
   return CLARKE_OK;
@@ -262,7 +273,7 @@ clarke_lower_integers_computed(clarke_lowering *low, clarke_error *err)
   clarke_dtype dtype;
   int64_t *out;
 
-  if (rules[r].truths && takes != 'T' && clarke_lower_of_floats(low))
+  if (rules[r].truths && takes != 'T' && clarke_lower_known(low, 0) != NULL && clarke_lower_known(low, 1) != NULL)
     return compare_floats(low, rules[r].rule, err);
   if (!alike || (takes == 'I' && !clarke_lower_of_integers(low)) || (takes == 'T' && !clarke_lower_of_truths(low, 0)))
     return refuse_inputs(low, takes == 'T' ? "truth values" : takes == 'I' ? "integers" : "integers or truth values", err);

@@ -106,9 +106,8 @@ find_parameter(const clarke_graph *g, const char *name, bool statistic)
   return i < g->n_parameters ? i : CLARKE_NONE;
 }
 
-/* The parameter of that initializer, made on first use. */
-static clarke_status
-register_parameter(clarke_lowering *low, size_t value, clarke_error *err)
+clarke_status
+clarke_lower_parameter(clarke_lowering *low, size_t value, clarke_error *err)
 {
   clarke_value *v = &low->graph->values[value];
   clarke_parameter like = {.rank = v->rank, .count = v->count, .real = v->real};
@@ -128,7 +127,7 @@ clarke_lower_read(clarke_lowering *low, size_t value, clarke_error *err)
   clarke_value *v = &low->graph->values[value];
 
   if (v->initializer && v->parameter == CLARKE_NONE)
-    status = register_parameter(low, value, err);
+    status = clarke_lower_parameter(low, value, err);
   if (status == CLARKE_OK && v->parameter != CLARKE_NONE)
     low->graph->parameters[v->parameter].uses++;
   return status;
@@ -436,7 +435,7 @@ clarke_lower_rearranged_constant(clarke_lowering *low, size_t i, size_t rank, co
 
   if (clarke_lower_value(low, i)->initializer && clarke_lower_value(low, i)->real != NULL &&
       clarke_lower_value(low, i)->parameter == CLARKE_NONE)
-    status = register_parameter(low, low->in[i], err);
+    status = clarke_lower_parameter(low, low->in[i], err);
   if (status == CLARKE_OK)
     v = new_value(g);
   if (v == NULL) {

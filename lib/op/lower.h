@@ -24,6 +24,8 @@ clarke_status clarke_lower_weight(clarke_lowering *low, size_t i, clarke_error *
 
 /* The same, as a statistic of BatchNormalization: input i becomes a value of its own. An initializer may be both. */
 clarke_status clarke_lower_statistic(clarke_lowering *low, size_t i, clarke_error *err);
+/* Gives the initializer its parameter, which is made on first use. */
+clarke_status clarke_lower_parameter(clarke_lowering *low, size_t value, clarke_error *err);
 /* A step more reads a value that is a constant, as a weight. */
 clarke_status clarke_lower_read(clarke_lowering *low, size_t value, clarke_error *err);
 /* A constant that is no tensor of the file's, its entries zeros for the caller to fill: no

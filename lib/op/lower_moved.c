@@ -1,5 +1,6 @@
 /* Entries that are moved, of a constant or of an activation. */
 #include "op/axes.h"
+#include "op/decided.h"
 #include "op/lower.h"
 
 #include <stdlib.h>
@@ -120,6 +121,7 @@ clarke_lower_lift(clarke_lowering *low, clarke_error *err)
   if (status != CLARKE_OK)
     return status;
   low->graph->values[value].batch = batch;
+  status = clarke_lower_know_lifted(low, value, err);
   low->in[0] = value;
-  return CLARKE_OK;
+  return status;
 }

@@ -1,6 +1,7 @@
 /* Add, Sub: a + b, a - b, with NumPy's broadcasting. Neg: -a, also of a constant. */
 #include "op/axes.h"
 #include "op/broadcast.h"
+#include "op/decided.h"
 #include "op/floats.h"
 #include "op/lower.h"
 #include "op/masked.h"
@@ -48,6 +49,8 @@ lower_sum(clarke_lowering *low, clarke_error *err)
   for (size_t i = 0; i < 2 && status == CLARKE_OK; i++)
     if (clarke_lower_value(low, i)->odd)
       status = clarke_lower_exclude(low, s, i, err);
+  if (status == CLARKE_OK)
+    status = clarke_lower_know_sum(low, s->out, low->node->op_type[0] == 'S', err);
   return status == CLARKE_OK ? clarke_lower_done(low, s->out, err) : status;
 }
 

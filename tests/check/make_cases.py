@@ -1649,14 +1649,24 @@ def operators():
                             node("Softmax", ["y3"], ["p3"]), node("Add", ["p1", "p2"], ["p4"]), node("Add", ["p3", "p4"], ["p5"]), node("Mul", ["p5", "v"], ["out"])],
                            [3, 3], 2, dict(w=dyadic(3, 3), v=dyadic(3, 3), f=[[0.5, -inf, -inf], [-inf, 0.25, -inf], [0, 0, 1]]), 17),
     }
+    decided = lambda: {  # noqa: E731
+        # A variance as JAX writes it: NaN where there are no entries. Its divisor is an initializer, which is compared.
+        "branches": ([node("Cast", ["none"], ["d"], to=1), node("Sub", ["n", "d"], ["rest"]), node("Greater", ["rest", "zero"], ["some"]),
+                      node("Shape", ["x"], ["s"]), node("Expand", ["nan", "s"], ["nans"]), node("Mul", ["x", "w"], ["y"]), node("Div", ["y", "rest"], ["z"]),
+                      node("Where", ["some", "z", "nans"], ["u"]), node("Add", ["p", "p"], ["q"]), node("LessOrEqual", ["q", "rest"], ["each"]),
+                      node("Where", ["each", "u", "y"], ["out"])],
+                     [3], 2, dict(n=4, zero=0, nan=np.nan, w=dyadic(3), p=[1, 4, 1.75]), 17),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
                                                                   later(resized), later(bent), later(extreme), later(between), later(repeated), later(whole),
                                                                   later(several), later(again), later(scaled), later(placed), later(ranged),
-                                                                  later(computed), later(spatial), later(infinite)):
+                                                                  later(computed), later(spatial), later(infinite), later(decided)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
+        if name == "branches":
+            nodes.insert(0, constant("none", numpy_helper.from_array(np.int32(0))))
         if name == "windows-of-each":
             nodes.insert(0, nodes.pop(5))
         if name == "shapes":
@@ -4169,6 +4179,28 @@ def masked():
     case("masked-one-wrt", 1, "has no parameter 'm'", evidence=down, **{**base, "model": "masked-one.onnx", "wrt": "m"})
 
 
+def compared():
+    """A comparison of initializers is decided by their numbers where these differ; what is not chosen may be NaN."""
+    node = helper.make_node
+    up, down = (f"directions 1\ndirection\nmove w at 0 {s}" for s in (1, -1))
+    both = f"evidence hull 2\ncell 1/2 ++\n{up}\ncell 1/2 --\n{down}"
+    base = dict(data="lifted.npz", touched=2, proxies=["Abs 0 0"], verdict="in-clarke")
+    times, rho = node("Mul", ["x", "w"], ["y"], "times"), node("Abs", ["s"], ["out"], "rho")
+    less = node("Sub", ["c", "k"], ["d"])
+    for name, status, reason, nodes, c in (
+            ("more", 0, "VERIFIED", [less, node("Greater", ["d", "z"], ["g"]), times, node("Where", ["g", "y", "n"], ["s"]), rho], 2),
+            ("given", 0, "VERIFIED", [node("Less", ["z", "c"], ["g"]), times, node("Where", ["g", "y", "n"], ["s"]), rho], 2),
+            ("other", 2, "a mask holds infinity or NaN", [less, node("Less", ["d", "z"], ["g"]), times, node("Where", ["g", "y", "n"], ["s"]), rho], 2),
+            ("equal", 2, "both sides are equal", [less, node("GreaterOrEqual", ["d", "z"], ["g"]), times, node("Where", ["g", "y", "n"], ["s"]), rho], 0.25),
+            ("moving", 2, "no constant of integers", [times, node("Greater", ["y", "z"], ["g"]), node("Where", ["g", "y", "n"], ["s"]), rho], 2),
+            ("product", 2, "no constant of integers", [node("Mul", ["c", "k"], ["d"]), node("Greater", ["d", "z"], ["g"]), times,
+                                                       node("Where", ["g", "y", "n"], ["s"]), rho], 2)):
+        save(f"compared-{name}.onnx", nodes, ["N", 1], None, dict(w=[0], c=c, k=0.25, z=0, n=float("nan")))
+        case(f"compared-{name}", status, reason, evidence=both, **{**base, "model": f"compared-{name}.onnx"})
+    case("compared-more-ad", 1, "wrong side", evidence=f"evidence ad\ncell ad\n{down}",
+         **{**base, "model": "compared-more.onnx", "verdict": "in-bouligand", "proxies": ["Abs 0 1"]})
+
+
 def main():
     os.makedirs(DATA, exist_ok=True)
     for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
@@ -4179,7 +4211,7 @@ def main():
                  quotients_by_parameters, slopes_of_quotients, windows_of_products, identities, statements, roles, runs, lists,
                  long_lists, orders, bounds, simplices, layers, exact_layers, trained, wide, global_maxima, refusals, words, fan,
                  negated, own_losses, clamped, inputs, single_runs, records, extremes, sorts, expanded,
-                 recurrent, needs, lifted, masked]:
+                 recurrent, needs, lifted, masked, compared]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

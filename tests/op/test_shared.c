@@ -5,6 +5,7 @@
 #include "node.h"
 
 #include "op/broadcast.h"
+#include "op/decided.h"
 #include "op/floats.h"
 #include "op/identity.h"
 #include "op/integers.h"
@@ -691,6 +692,50 @@ START_TEST(masks_are_left_out)
 }
 END_TEST
 
+/* What is lifted knows its entries, and so do sums of that, where no double rounds. What is compared is marked. */
+START_TEST(lifted_entries_are_known)
+{
+  static const size_t shape[] = {2};
+  static size_t in[] = {3, 4};
+  clarke_step *s;
+  size_t value;
+
+  g.input = 0;
+  give(3, true, 1, shape);
+  give(4, true, 1, shape);
+  g.values[3].initializer = g.values[4].initializer = true;
+  g.values[3].name = strdup("a");
+  g.values[4].name = strdup("b");
+  memcpy(g.values[3].real, (double[]){16, 0x1p60}, 2 * sizeof(double));
+  memcpy(g.values[4].real, (double[]){0.25, 0x1p60}, 2 * sizeof(double));
+  low.in = in;
+  low.n_in = 2;
+  ck_assert(clarke_lower_known(&low, 0) == g.values[3].real);
+  OK(clarke_lower_lifted(&low, 0, 1, shape, NULL, &value, &error));
+  ck_assert_ptr_null(g.values[value].known);
+  OK(clarke_lower_know_lifted(&low, value, &error));
+  ck_assert(g.values[value].known[0] == 16 && g.values[value].known[1] == 0x1p60);
+  in[0] = value;
+  for (int k = 0; k < 3; k++) {
+    g.values[4].real[1] = k == 2 ? 0.25 : 0x1p60; /* 2^60 + 1/4 is no double */
+    s = clarke_lower_step(&low, CLARKE_SUM, 2, 1, shape, &error);
+    OK(clarke_lower_know_sum(&low, s->out, k == 0, &error));
+    value = s->out;
+    if (k == 2)
+      ck_assert_ptr_null(g.values[value].known);
+    else
+      ck_assert(g.values[value].known[0] == (k == 0 ? 15.75 : 16.25) && g.values[value].known[1] == (k == 0 ? 0 : 0x1p61));
+  }
+  in[0] = g.steps[1].out;
+  OK(clarke_lower_compared(&low, 0, &error));
+  ck_assert(g.decided && g.n_parameters == 2 && g.parameters[0].compared && g.parameters[1].compared);
+  g.values[4].negated = true;
+  ck_assert_ptr_null(clarke_lower_known(&low, 1));
+  OK(clarke_lower_parameter(&low, 4, &error)); /* it has it already */
+  ck_assert(g.n_parameters == 2 && g.values[4].parameter == 1);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -718,5 +763,6 @@ main(void)
   tcase_add_test(tests, a_chain_ends_affine);
   tcase_add_test(tests, a_tie_may_make_a_sort);
   tcase_add_test(tests, masks_are_left_out);
+  tcase_add_test(tests, lifted_entries_are_known);
   return run_tests();
 }
