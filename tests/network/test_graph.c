@@ -998,6 +998,39 @@ replace(const char *name, const long *shape, bool integer, size_t n)
   return status;
 }
 
+/* A comparison of initializers is decided by their entries, which a checkpoint must keep then. */
+START_TEST(compared_parameters_stay)
+{
+  begin(16, SHAPE(-1, 2,));
+  floats("c", SHAPE(1,), 2);
+  floats("k", SHAPE(1,), 1);
+  model_node(&m, "Sub", "c,k", "d");
+  model_node(&m, "Greater", "d,k", "g");
+  model_node(&m, "Div", "x,c", "y");
+  refused(SHAPE(5, 2,), "node 1 '/g' (Greater): entry 0: both sides are 1");
+  begin(16, SHAPE(-1, 2,));
+  floats("c", SHAPE(1,), 2);
+  floats("k", SHAPE(1,), 0.5);
+  model_node(&m, "Sub", "c,k", "d");
+  model_node(&m, "Greater", "d,k", "g");
+  model_node(&m, "Div", "x,d", "z");
+  model_node(&m, "Where", "g,z,x", "y");
+  ck_assert_msg(build(SHAPE(5, 2,)) == CLARKE_OK, "%s", error.text);
+  ck_assert(g.decided && g.n_parameters == 2 && g.parameters[0].compared && g.parameters[1].compared);
+  for (int k = 0; k < 2; k++) {
+    clarke_tensor both[2] = {tensor_of("c", CLARKE_F64, SHAPE(1,)), tensor_of("k", CLARKE_F64, SHAPE(1,))};
+
+    both[0].real[0] = k == 0 ? 2 : 3;
+    both[1].real[0] = 0.5;
+    ck_assert_int_eq(clarke_graph_replace(&g, both, 2, "later.npz", &error), k == 0 ? CLARKE_OK : CLARKE_EINPUT);
+    for (size_t i = 0; i < 2; i++)
+      clarke_tensor_clear(&both[i]);
+  }
+  says(error.text, "compared in the model, and so to keep its entries: 'c'");
+  end();
+}
+END_TEST
+
 START_TEST(replaced_parameters)
 {
   tied();
@@ -1059,6 +1092,7 @@ main(void)
   tcase_add_test(tcase, softmaxes);
   tcase_add_test(tcase, constant_nodes);
   tcase_add_test(tcase, tied_parameters);
+  tcase_add_test(tcase, compared_parameters_stay);
   tcase_add_test(tcase, replaced_parameters);
   tcase_add_test(tcase, replaced_divisors);
   return run_tests();
