@@ -50,13 +50,13 @@ index_map(const builder *b, size_t rank, const size_t *dims, const size_t *strid
 bool
 is_batch(const builder *b, const value *v)
 {
-  return b->net->batched && v->constant == NULL;
+  return b->net->batched && v->constant == NULL && !v->shared;
 }
 
 void
 put(builder *b, tensor *t, size_t s, size_t *map, size_t rank, const size_t *dims)
 {
-  b->out = (value){NULL, false, t, s, map, rank, {0}, product(dims, rank), 0, 0};
+  b->out = (value){NULL, false, t, s, map, rank, {0}, product(dims, rank), 0, 0, NULL, NULL, t == NULL && b->shared};
   memcpy(b->out.dims, dims, rank * sizeof *dims);
   if (map == NULL)
     b->out.map = index_map(b, 1, &b->out.count, &(size_t){1}, NULL);
@@ -84,8 +84,8 @@ agree(const builder *b, const value *v, const value *w, size_t rank)
   if (!is_batch(b, v))
     return;
   need(!is_batch(b, w) || (w->at + first == at && w->inner == v->inner), "the inputs have the batch on different axes");
-  need(w->constant == NULL || at < first || w->dims[at - first] == 1 || (v->inner > 0 && b->net->together == 1),
-       "a constant has more than one entry along the batch axis");
+  need(is_batch(b, w) || at < first || w->dims[at - first] == 1 || (v->inner > 0 && b->net->together == 1),
+       "a constant, or what is computed of constants, has more than one entry along the batch axis");
 }
 
 void
@@ -181,11 +181,27 @@ add_step(builder *b, kind k, size_t width, size_t rank, const size_t *dims)
   return s;
 }
 
+char
+odd_entry(const value *v, size_t i)
+{
+  return v->constant != NULL && v->constant->odd != NULL ? v->constant->odd[v->map[i]] : 0;
+}
+
+bool
+is_odd(const value *v)
+{
+  bool odd = false;
+  for (size_t i = 0; v->constant != NULL && v->constant->odd != NULL && i < v->count; i++)
+    odd = odd || odd_entry(v, i) != 0;
+  return odd;
+}
+
 factor *
 factor_of(const builder *b, factor *t, const value *v, size_t i)
 {
   need(v->constant->real, "an operand must be a constant of floats");
   need(t->w == NULL, "at least one operand must be an activation");
+  need(odd_entry(v, i) == 0, "an operand is infinite or NaN");
   v->constant->weight = v->constant->initializer;
   t->w = v->constant;
   t->at = v->map[i];
@@ -223,6 +239,7 @@ void
 put_function(builder *b, function f, const value *x)
 {
   add_function(b, FUNCTION, x)->of = f;
+  b->out.shared = x->shared;
   b->out.at = x->at;
   b->out.inner = x->inner;
 }
@@ -341,15 +358,85 @@ make_shared(const builder *b, value *v, size_t axis)
   if (axis >= v->rank || v->dims[axis] != rows)
     return false;
   size_t behind = product(v->dims + axis + 1, v->rank - axis - 1);
-  for (size_t i = 0; i < v->count; i++)
-    if (v->map[i] != v->map[i / behind / rows * rows * behind + i % behind])
+  for (size_t i = 0; i < v->count; i++) {
+    size_t one = v->map[i], first = v->map[i / behind / rows * rows * behind + i % behind];
+    if (one != first
+        && (v->constant->initializer || !v->constant->real
+            || (v->constant->odd != NULL && v->constant->odd[one] != v->constant->odd[first])
+            || !mpq_equal(&v->constant->value[one], &v->constant->value[first])))
       return false;
+  }
   for (size_t i = v->rank; i-- > 0; next *= v->dims[i])
     stride[i] = next;
   v->dims[axis] = 1;
   v->count /= rows;
   v->map = index_map(b, v->rank, v->dims, stride, v->map);
   return true;
+}
+
+void
+share_constants(builder *b)
+{
+  size_t n = b->node->n_in, first = 0, rank = 0;
+  while (first < n && !is_batch(b, &b->in[first]))
+    first++;
+  for (size_t i = 0; i < n; i++)
+    rank = b->in[i].rank > rank ? b->in[i].rank : rank;
+  if (first == n || b->in[first].inner > 0 || b->net->together == 1)
+    return;
+  for (size_t i = 0; i < n; i++)
+    if (b->in[i].constant != NULL && b->in[first].at + b->in[i].rank >= b->in[first].rank)
+      make_shared(b, &b->in[i], b->in[first].at + b->in[i].rank - b->in[first].rank);
+}
+
+void
+note_shared(builder *b)
+{
+  bool some = false, all = b->net->batched;
+  for (size_t i = 0; i < b->node->n_in; i++) {
+    bool moves = b->in[i].name != NULL && b->in[i].constant == NULL;
+    some = some || moves;
+    all = all && (!moves || b->in[i].shared);
+  }
+  b->shared = some && all;
+}
+
+rational *
+known_entries(const value *v)
+{
+  rational *known = v->known;
+  if (v->constant == NULL || !v->constant->real || v->negated || is_odd(v))
+    return known;
+  known = rationals(v->count);
+  for (size_t i = 0; i < v->count; i++)
+    mpq_set(&known[i], &v->constant->value[v->map[i]]);
+  return known;
+}
+
+void
+lift_constant(builder *b)
+{
+  value x = b->in[0];
+  size_t at = 0;
+  for (size_t i = 0; i < b->node->n_in; i++)
+    if (b->in[i].name == NULL || b->in[i].constant == NULL)
+      return;
+  need(x.constant->real, "its input must be of floats");
+  while (b->net->batched && b->net->together > 1 && at < x.rank && !make_shared(b, &x, at))
+    at++;
+  bool given = b->net->batched && b->net->together > 1 && at < x.rank;
+  step *s = add_step(b, LINEAR, 1, x.rank, x.dims);
+  for (size_t f = 0; f < s->n; f++)
+    if (x.negated)
+      operand(b, s, f, &x, f)->coef = &minus_one;
+    else
+      operand(b, s, f, &x, f);
+  b->in[0] = b->out;
+  b->in[0].name = x.name;
+  b->in[0].at = given ? at : 0;
+  b->in[0].shared = b->net->batched && !given;
+  b->in[0].known = known_entries(&x);
+  note_shared(b);
 }
 
 value
@@ -359,4 +446,36 @@ spread_over(const builder *b, size_t i, const value *over)
   need(rank == over->rank && memcmp(dims, over->dims, rank * sizeof *dims) == 0 && b->in[i].constant != NULL,
        "the shapes do not fit, or it is not a constant");
   return spread(b, &b->in[i], rank, dims);
+}
+
+value
+without_odd(const builder *b, const value *v)
+{
+  value clean = *v;
+  if (!is_odd(v))
+    return clean;
+  need(!v->negated, "minus what is infinite or NaN");
+  tensor *t = allocate(1, sizeof *t);
+  *t = (tensor){
+      .name = "", .type = v->constant->type, .rank = v->constant->rank, .count = v->constant->count, .real = true};
+  memcpy(t->dims, v->constant->dims, sizeof t->dims);
+  t->value = v->constant->value; /* 0 at what is no number */
+  v->constant->number = true;
+  clean.constant = t;
+  return clean;
+}
+
+bool
+exclude(builder *b, step *s, size_t f, const value *v)
+{
+  char odd = odd_entry(v, f);
+  if (odd == 0)
+    return false;
+  need(odd == '-', "a mask holds infinity or NaN");
+  if (b->out.excluded == NULL)
+    b->out.excluded = allocate(s->n, sizeof(bool));
+  b->out.excluded[f] = true;
+  for (size_t i = 0; i < s->width; i++)
+    s->sources[f * s->width + i].step = PADDING;
+  return true;
 }

@@ -19,6 +19,7 @@ typedef struct {
   const char *op;
   size_t place;
   value *in, out; /* of this node; what is omitted is among in, to the eighth */
+  bool shared;    /* what the node makes has no batch axis: its activations have none */
 } builder;
 
 #define need(condition, why) expect(condition, "node %zu '%s' (%s): %s", b->place, b->node->name, b->op, why)
@@ -47,6 +48,17 @@ value spread(const builder *b, const value *v, size_t rank, const size_t *dims);
 /* A constant that has, along the axis, one and the same of its tensor's entries for each sample of a run becomes one of one
  * sample; false where it has not. */
 bool make_shared(const builder *b, value *v, size_t axis);
+/* Constants among the inputs that have one sample's entries for each become one of one sample, where an activation has the batch. */
+void share_constants(builder *b);
+/* Where all inputs are constants, input 0 becomes an activation of its entries, the same for all samples: with a batch axis where
+ * it has one sample's entries for each along an axis, else without. */
+void lift_constant(builder *b);
+void note_shared(builder *b); /* are the node's activations without a batch axis? */
+/* Of a constant: is entry i minus infinity ('-'), infinity or NaN ('?'), or a number (0)? Is any entry no number? */
+char odd_entry(const value *v, size_t i);
+bool is_odd(const value *v);
+/* The entries of a constant of floats, or of what they are known of: lifted constants, and sums of these of one shape. NULL. */
+rational *known_entries(const value *v);
 /* Input i, a constant, spread over the shape of an activation. */
 value spread_over(const builder *b, size_t i, const value *over);
 
@@ -68,6 +80,12 @@ step *add_function(builder *b, kind k, const value *x); /* whose features are fu
 /* The node's output is that function of x; the products of v and w, which have that shape. */
 void put_function(builder *b, function f, const value *x);
 void put_products(builder *b, const value *v, const value *w, size_t rank, const size_t *dims);
+
+/* The constant with 0 in the place of what is infinite or NaN, which no parameter moves; what has none stays what it is. */
+value without_odd(const builder *b, const value *v);
+/* Where entry f of the constant is minus infinity, so is feature f of the step, the node's last: it is left out, and marked in the
+ * node's output. False where it is a number. */
+bool exclude(builder *b, step *s, size_t f, const value *v);
 
 /* ---- Attributes, and inputs that were attributes */
 

@@ -4,11 +4,13 @@
 #include <string.h>
 
 #define MAX_WINDOW 4096 /* entries */
+#define SPATIAL 4
 
-/* Windows over the last one or two axes of an input (n, channels, rows, columns), [0] and [1]; when
- * there is one, there is one row. */
+/* Windows over the last one to four axes of an input (n, channels, ...), of which the last is the last here; axes before them
+ * have one entry. */
 typedef struct {
-  size_t n, channels, in[2], out[2], width[2], stride[2], dilation[2], pad[2], after[2];
+  size_t n, channels, in[SPATIAL], out[SPATIAL], width[SPATIAL], stride[SPATIAL], dilation[SPATIAL], pad[SPATIAL],
+      after[SPATIAL];
   bool transposed; /* the windows stand at the input's entries and cover the output's */
 } windows;
 
@@ -18,12 +20,13 @@ axes_attribute(const builder *b, const char *name, size_t at, size_t *list, size
 {
   size_t n = b->in[0].rank - 2;
   const tensor *t = find_attribute(b, name);
-  list[0] = absent;
+  for (size_t i = 0; i < SPATIAL; i++)
+    list[i] = absent;
   for (size_t i = 0; i < n; i++) {
     long given = t != NULL ? whole_entry(b, t, at + i) : (long)absent;
     need((t == NULL || t->count == (*name == 'p' ? 2 * n : n)) && given >= 0 && given <= INT32_MAX,
          "not one number, from 0 to 2^31 - 1, for each axis");
-    list[2 - n + i] = (size_t)given;
+    list[SPATIAL - n + i] = (size_t)given;
   }
 }
 
@@ -58,15 +61,26 @@ place_windows(const builder *b, windows *g, size_t i, const char *how, bool ceil
     g->out[i]--;
 }
 
+/* The batch is the first axis; or another along which each window has one entry, and none is left out. */
+static void
+check_batch_axis(const builder *b, const windows *g)
+{
+  const value *x = &b->in[0];
+  size_t i = x->at + SPATIAL - x->rank;
+  need(!is_batch(b, x) || (x->at != 1 && x->inner == 0), "the batch axis would be mixed");
+  need(!is_batch(b, x) || x->at == 0 || (g->width[i] == 1 && g->stride[i] == 1 && g->pad[i] + g->after[i] == 0),
+       "the batch axis would be mixed");
+}
+
 /* Of the node's input 0, which they have as many axes as; width: of the windows, by a weight's shape
  * or NULL. */
 static windows
 read_windows(const builder *b, const size_t *width, bool transposed)
 {
   const value *x = &b->in[0];
-  windows g = {.in = {1, 1}, .width = {1, 1}, .transposed = transposed};
-  size_t more[2] = {0};
-  need(x->constant == NULL && (x->rank == 3 || x->rank == 4), "its input must be an activation of 3 or 4 axes");
+  windows g = {.in = {1, 1, 1, 1}, .width = {1, 1, 1, 1}, .transposed = transposed};
+  size_t more[SPATIAL] = {0}, same[SPATIAL];
+  need(x->constant == NULL && x->rank > 2 && x->rank <= 2 + SPATIAL, "its input must be an activation of 3 to 6 axes");
   size_t n = x->rank - 2;
   const char *how = text_attribute(b, "auto_pad", "NOTSET");
   bool given = strcmp(how, "NOTSET") == 0, valid = strcmp(how, "VALID") == 0;
@@ -75,11 +89,11 @@ read_windows(const builder *b, const size_t *width, bool transposed)
   need(!transposed || (given && find_attribute(b, "output_shape") == NULL), "padding that is left to be computed");
   need(width != NULL || find_attribute(b, "kernel_shape") != NULL, "kernel_shape is missing");
   if (width != NULL)
-    memcpy(g.width + 2 - n, width, n * sizeof *width);
-  size_t same[2] = {g.width[0], g.width[1]};
+    memcpy(g.width + SPATIAL - n, width, n * sizeof *width);
+  memcpy(same, g.width, sizeof same);
   g.n = x->dims[0];
   g.channels = x->dims[1];
-  memcpy(g.in + 2 - n, x->dims + 2, n * sizeof *x->dims);
+  memcpy(g.in + SPATIAL - n, x->dims + 2, n * sizeof *x->dims);
   axes_attribute(b, "strides", 0, g.stride, 1);
   axes_attribute(b, "dilations", 0, g.dilation, 1);
   axes_attribute(b, "pads", 0, g.pad, 0);
@@ -88,7 +102,7 @@ read_windows(const builder *b, const size_t *width, bool transposed)
     axes_attribute(b, "output_padding", 0, more, 0);
   if (find_attribute(b, "kernel_shape") != NULL)
     axes_attribute(b, "kernel_shape", 0, g.width, 1);
-  for (size_t i = 0; i < 2; i++) {
+  for (size_t i = 0; i < SPATIAL; i++) {
     need(width == NULL || g.width[i] == same[i], "kernel_shape is not the weight's");
     need(g.width[i] > 0 && g.width[i] <= INT32_MAX && g.dilation[i] > 0 && g.stride[i] > 0 && g.in[i] <= INT32_MAX,
          "a number is 0 or too large");
@@ -97,6 +111,7 @@ read_windows(const builder *b, const size_t *width, bool transposed)
     else
       place_windows(b, &g, i, how, given && whole_attribute(b, "ceil_mode", 0) != 0);
   }
+  check_batch_axis(b, &g);
   return g;
 }
 
@@ -110,12 +125,18 @@ along(const windows *g, size_t i, size_t p, size_t k)
   return to >= from && (to - from) % by == 0 && (to - from) / by < g->in[i] ? (to - from) / by : NONE;
 }
 
-/* Where window (i, j) has its entry (r, c) in a plane of the input; NONE in the padding. */
+/* Where window p has its entry k in a plane of the input; NONE in the padding. */
 static size_t
-place_in(const windows *g, size_t i, size_t j, size_t r, size_t c)
+place_in(const windows *g, size_t p, size_t k)
 {
-  size_t row = along(g, 0, i, r), column = along(g, 1, j, c);
-  return row != NONE && column != NONE ? row * g->in[1] + column : NONE;
+  size_t place = 0, apart = 1;
+  for (size_t i = SPATIAL; i-- > 0; p /= g->out[i], k /= g->width[i], apart *= g->in[i]) {
+    size_t at = along(g, i, p % g->out[i], k % g->width[i]);
+    if (at == NONE)
+      return NONE;
+    place += at * apart;
+  }
+  return place;
 }
 
 /* The sources of output `place` of a plane: the window's entries in a plane of x. */
@@ -123,13 +144,12 @@ static source *
 put_window(const builder *b, const windows *g, size_t place, size_t plane, source *t)
 {
   const value *x = &b->in[0];
-  for (size_t r = 0; r < g->width[0]; r++)
-    for (size_t c = 0; c < g->width[1]; c++, t++) {
-      size_t at = place_in(g, place / g->out[1], place % g->out[1], r, c);
-      *t = (source){PADDING, 0};
-      if (at != NONE)
-        *t = (source){x->step, x->map[plane * g->in[0] * g->in[1] + at]};
-    }
+  for (size_t k = 0; k < product(g->width, SPATIAL); k++, t++) {
+    size_t at = place_in(g, place, k);
+    *t = (source){PADDING, 0};
+    if (at != NONE)
+      *t = (source){x->step, x->map[plane * product(g->in, SPATIAL) + at]};
+  }
   return t;
 }
 
@@ -140,7 +160,7 @@ shape(const builder *b, const windows *g, size_t channels, size_t *dims)
   size_t n = b->in[0].rank - 2;
   dims[0] = g->n;
   dims[1] = channels;
-  memcpy(dims + 2, g->out + 2 - n, n * sizeof *dims);
+  memcpy(dims + 2, g->out + SPATIAL - n, n * sizeof *dims);
   return n + 2;
 }
 
@@ -161,8 +181,9 @@ lower_convolution(builder *b)
            && outer % (size_t)groups == 0,
        "the groups do not fit");
   need(c->name == NULL || (c->constant != NULL && c->rank == 1 && c->count == outer), "the bias does not fit");
-  size_t area = product(g.width, 2), dims[MAX_RANK], each = outer / (size_t)groups;
-  size_t places = product(g.out, 2), n = g.n * (size_t)groups, axes = shape(b, &g, outer, dims), of = inner * area;
+  size_t area = product(g.width, SPATIAL), dims[MAX_RANK], each = outer / (size_t)groups;
+  size_t places = product(g.out, SPATIAL), n = g.n * (size_t)groups, axes = shape(b, &g, outer, dims),
+         of = inner * area;
   step *s = add_step(b, LINEAR, 0, axes, dims);
   add_rows(b, s, of + (c->name != NULL), outer, n * places);
   for (size_t f = 0; f < s->n; f++) {
@@ -196,22 +217,31 @@ counted(const windows *g, size_t i, size_t place, bool all)
   return n;
 }
 
+/* Along all axes. */
+static size_t
+counted_all(const windows *g, size_t p, bool all)
+{
+  size_t n = 1;
+  for (size_t i = SPATIAL; i-- > 0; p /= g->out[i])
+    n *= counted(g, i, p % g->out[i], all);
+  return n;
+}
+
 /* AveragePool, MaxPool. */
 void
 lower_pool(builder *b)
 {
   windows g = read_windows(b, NULL, false);
   bool max = b->op[0] == 'M', all = whole_attribute(b, "count_include_pad", 0) != 0;
-  size_t dims[MAX_RANK], places = product(g.out, 2);
+  size_t dims[MAX_RANK], places = product(g.out, SPATIAL), area = product(g.width, SPATIAL);
   need(whole_attribute(b, "storage_order", 0) == 0, "a storage_order other than 0");
-  need(!max || product(g.width, 2) <= MAX_WINDOW, "a window of more than 4096 entries");
-  step *s = add_step(b, max ? WINDOW : LINEAR, product(g.width, 2), shape(b, &g, g.channels, dims), dims);
+  need(!max || area <= MAX_WINDOW, "a window of more than 4096 entries");
+  step *s = add_step(b, max ? WINDOW : LINEAR, area, shape(b, &g, g.channels, dims), dims);
   rational *share = rationals(max ? 0 : places);
   for (size_t i = 0; i < places; i++) {
-    size_t inside = counted(&g, 0, i / g.out[1], false) * counted(&g, 1, i % g.out[1], false);
-    need(inside > 0, "a window of padding alone");
+    need(counted_all(&g, i, false) > 0, "a window of padding alone");
     if (!max)
-      mpq_set_ui(&share[i], 1, counted(&g, 0, i / g.out[1], all) * counted(&g, 1, i % g.out[1], all));
+      mpq_set_ui(&share[i], 1, counted_all(&g, i, all));
   }
   for (size_t f = 0; f < s->n; f++) {
     put_window(b, &g, f % places, f / places, &s->sources[f * s->width]);

@@ -39,8 +39,11 @@ lower_extremum(builder *b)
   size_t kept[MAX_RANK], gone[MAX_RANK], stride[MAX_RANK], dims[MAX_RANK], n = 0, next = 1;
   long axes[MAX_RANK], keep = whole_attribute(b, "keepdims", 1);
   size_t count = named ? whole_list(b, 1, "axes", axes) : 0;
-  need(x->constant == NULL && x->rank > 0, "its input must be an activation with an axis");
-  need(count > 0 || whole_attribute(b, "noop_with_empty_axes", 0) == 0, "noop_with_empty_axes");
+  need(x->constant == NULL, "its input must be an activation");
+  if (count == 0 && (x->rank == 0 || whole_attribute(b, "noop_with_empty_axes", 0) != 0)) {
+    put(b, NULL, x->step, x->map, x->rank, x->dims);
+    return;
+  }
   for (size_t i = 0; i < count; i++) {
     size_t axis = axis_of(b, axes[i], x->rank);
     need(!over[axis], "an axis twice");
@@ -75,8 +78,10 @@ broadcast_all(const builder *b, size_t n)
   for (size_t i = 1; i < n; i++) {
     const value *x = &b->in[i], *of = is_batch(b, &all) ? &all : x;
     size_t dims[MAX_RANK], rank = broadcast(b, &all, x, dims);
-    all.at = is_batch(b, of) ? of->at + rank - of->rank : 0;
-    all.inner = is_batch(b, of) ? of->inner : 0;
+    bool batch = is_batch(b, of), given = all.constant == NULL || x->constant == NULL;
+    all.at = batch ? of->at + rank - of->rank : 0;
+    all.inner = batch ? of->inner : 0;
+    all.shared = b->net->batched && given && !batch;
     all.constant = all.constant != NULL ? x->constant : NULL;
     all.rank = rank;
     memcpy(all.dims, dims, rank * sizeof *dims);
@@ -94,6 +99,7 @@ lower_larger(builder *b)
     return;
   }
   need(n <= MAX_INPUTS, "more than 126 inputs");
+  share_constants(b);
   value all = broadcast_all(b, n), v[MAX_INPUTS];
   need(all.constant == NULL, "its input must be an activation");
   if (n == 1) {

@@ -50,7 +50,7 @@ need_fit(const builder *b, const integer *n, size_t type)
 }
 
 /* Constants of float32 that are no parameters: of Constant nodes, or computed. */
-static bool
+bool
 is_float(const value *v)
 {
   const tensor *t = v->constant;
@@ -80,7 +80,7 @@ of_floats(const builder *b)
 }
 
 /* The node's output, a constant of zeros. */
-static rational *
+rational *
 put_whole(builder *b, size_t type, size_t rank, const size_t *dims)
 {
   tensor *t = allocate(1, sizeof *t);
@@ -132,13 +132,24 @@ lower_whole(builder *b)
   bool logic = strcmp(op, "And") == 0 || op[0] == 'O' || op[0] == 'N', truths = logic || strchr("EGL", op[0]) != NULL;
   value *x = &b->in[0], *y = &b->in[b->node->n_in - 1];
   size_t dims[MAX_RANK], rank = broadcast(b, x, y, dims);
-  need(logic ? are_whole(b, 0, BOOL) : of_integers(b) || (op[0] == 'E' && are_whole(b, 0, BOOL)),
+  const rational *known[2] = {known_entries(x), known_entries(y)};
+  bool floats = !logic && truths && known[0] != NULL && known[1] != NULL, moved = floats && !of_floats(b);
+  need(floats || logic ? floats || are_whole(b, 0, BOOL) : of_integers(b) || (op[0] == 'E' && are_whole(b, 0, BOOL)),
        "an input is no constant of integers, or of truth values");
-  const tensor *left = numbers_of(b, x), *right = numbers_of(b, y);
-  value p = spread(b, x, rank, dims), q = spread(b, y, rank, dims);
+  const tensor *left = floats ? NULL : numbers_of(b, x), *right = floats ? NULL : numbers_of(b, y);
+  value all[2] = {*x, *y};
+  for (size_t i = 0; i < 2 && floats; i++)
+    all[i].map = index_map(b, 1, &all[i].count, &(size_t){1}, NULL); /* of what is known */
+  value p = spread(b, &all[0], rank, dims), q = spread(b, &all[1], rank, dims);
   rational *out = put_whole(b, truths ? BOOL : left->type, rank, dims);
+  INTEGER(order);
+  b->net->read[DECIDED] = b->net->read[DECIDED] || moved;
   for (size_t f = 0; f < b->out.count; f++) {
-    compute(b, mpq_numref(&out[f]), mpq_numref(&left->value[p.map[f]]), mpq_numref(&right->value[q.map[f]]));
+    const rational *l = floats ? &known[0][p.map[f]] : &left->value[p.map[f]];
+    const rational *r = floats ? &known[1][q.map[f]] : &right->value[q.map[f]];
+    need(!moved || !mpq_equal(l, r), "both sides are equal, and a parameter moves them");
+    mpz_set_si(&order, floats ? (mpq_cmp(l, r) > 0) - (mpq_cmp(l, r) < 0) : 0); /* which compares with 0 as they do */
+    compute(b, mpq_numref(&out[f]), floats ? &order : mpq_numref(l), floats ? mpq_numref(&zero) : mpq_numref(r));
     need_fit(b, mpq_numref(&out[f]), b->out.constant->type);
   }
 }
@@ -175,13 +186,15 @@ lower_where(builder *b)
   value *x = &b->in[1], *y = &b->in[2], all;
   const tensor *mask = numbers_of(b, &b->in[0]), *t;
   bool whole = are_whole(b, 1, INT64) || are_whole(b, 1, INT32) || are_whole(b, 1, BOOL);
+  if (!whole && !are_floats(b, 1))
+    share_constants(b);
   size_t dims[MAX_RANK], rank = broadcast(b, x, y, dims);
   need(mask != NULL && mask->type == BOOL, "its mask is no constant of truth values");
   if (!whole && are_floats(b, 1)) {
     lower_floats(b);
     return;
   }
-  all = x->constant == NULL ? *x : *y;
+  all = is_batch(b, x) || (x->constant == NULL && !is_batch(b, y)) ? *x : *y;
   all.at += rank - all.rank;
   all.rank = rank;
   memcpy(all.dims, dims, rank * sizeof *dims);
@@ -198,11 +211,15 @@ lower_where(builder *b)
     return;
   }
   need(x->constant == NULL || y->constant == NULL, "only constants");
+  value left = without_odd(b, &p), right = without_odd(b, &q);
   step *s = add_step(b, LINEAR, 1, rank, dims);
   put_batch(b, &p, &q, rank);
   s->copy = true;
-  for (size_t f = 0; f < s->n; f++)
-    operand(b, s, f, mpq_sgn(&mask->value[r.map[f]]) != 0 ? &p : &q, f);
+  for (size_t f = 0; f < s->n; f++) {
+    bool first = mpq_sgn(&mask->value[r.map[f]]) != 0;
+    if (!exclude(b, s, f, first ? &p : &q))
+      operand(b, s, f, first ? &left : &right, f);
+  }
 }
 
 void
@@ -307,7 +324,7 @@ lower_filled(builder *b)
   need_integers(b, 0);
   size_t rank = whole_list(b, 0, "", list);
   bool floats = with == NULL || (with->real && with->type == FLOAT);
-  need(with == NULL || (with->count == 1 && (floats || with->type == INT64)),
+  need(with == NULL || (with->count == 1 && with->odd == NULL && (floats || with->type == INT64)),
        "its value is no 64-bit integer, and no float32");
   for (size_t i = 0; i < rank; i++) {
     need(list[i] > 0 && list[i] <= INT32_MAX, "not a shape");
@@ -409,7 +426,7 @@ compute_float(const builder *b, rational *x, const rational *y)
 void
 lower_floats(builder *b)
 {
-  bool chosen = b->op[0] == 'W';
+  bool chosen = b->op[0] == 'W', copied = chosen || b->op[0] == 'C';
   value *x = &b->in[chosen], *y = &b->in[b->node->n_in - 1], all = *x;
   size_t dims[MAX_RANK], rank = broadcast(b, x, y, dims);
   if (chosen) {
@@ -424,6 +441,14 @@ lower_floats(builder *b)
   b->net->read[ROUNDED] = true;
   for (size_t f = 0; f < b->out.count; f++) {
     bool second = chosen && mpq_sgn(&mask->value[r.map[f]]) == 0;
+    char odd = odd_entry(second ? &q : &p, f);
+    need(odd == 0 || copied, "arithmetic with an infinite number or NaN");
+    if (odd != 0) {
+      b->out.constant->odd = b->out.constant->odd == NULL ? allocate(b->out.count, 1) : b->out.constant->odd;
+      b->out.constant->odd[f] = odd;
+      continue;
+    }
+    need(copied || odd_entry(&q, f) == 0, "arithmetic with an infinite number or NaN");
     mpq_set(&out[f], second ? &y->constant->value[q.map[f]] : &left->value[p.map[f]]);
     compute_float(b, &out[f], chosen || y->constant == NULL ? NULL : &y->constant->value[q.map[f]]);
     round_float(b, &out[f]);
@@ -456,6 +481,7 @@ lower_cast(builder *b)
   }
   need((known || of_floats(b)) && (to == INT64 || to == INT32 || to == BOOL),
        "not of constants that become such a type");
+  need(!is_odd(x), "an infinite number or NaN becomes another type");
   t = known ? t : x->constant;
   rational *out = put_whole(b, (size_t)to, x->rank, x->dims);
   for (size_t i = 0; i < x->count; i++) {

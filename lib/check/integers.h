@@ -17,6 +17,9 @@ void lower_whole_product(builder *b); /* ReduceProd */
 void lower_filled(builder *b);        /* ConstantOfShape */
 void lower_cast(builder *b);
 
+/* The node's output, a constant of zeros of that type. */
+rational *put_whole(builder *b, size_t type, size_t rank, const size_t *dims);
+bool is_float(const value *v);    /* a constant of float32 that is no parameter? */
 bool of_floats(const builder *b); /* are all inputs constants of float32 that are no parameters? */
 void lower_floats(builder *b);    /* arithmetic, Sqrt, Where of them; Cast to float32 */
 

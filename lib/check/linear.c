@@ -26,7 +26,7 @@ multiply_matrices(builder *b)
   dims[rank - 1] = cols;
   step *s = add_step(b, PRODUCT, 2 * inner, rank, dims);
   put_batch(b, x, w, rank);
-  need(!is_batch(b, x) || b->out.at + 2 < rank, "the batch axis would be mixed");
+  need((!is_batch(b, x) && !is_batch(b, w)) || b->out.at + 2 < rank, "the batch axis would be mixed");
   for (size_t f = 0; f < s->n; f++)
     for (size_t i = 0; i < inner; i++) {
       factor_source(b, s, f * s->width + 2 * i, &left, f / cols * inner + i);
@@ -93,6 +93,19 @@ lower_product(builder *b)
   }
 }
 
+/* Of a sum or difference of what is known, of one shape. */
+static void
+know_sum(builder *b)
+{
+  const value *x = &b->in[0], *y = &b->in[1];
+  const rational *p = known_entries(x), *q = known_entries(y);
+  if (p == NULL || q == NULL || x->count != b->out.count || y->count != b->out.count)
+    return;
+  b->out.known = rationals(b->out.count);
+  for (size_t i = 0; i < b->out.count; i++)
+    (b->op[0] == 'S' ? mpq_sub : mpq_add)(&b->out.known[i], &p[i], &q[i]);
+}
+
 /* Add, Sub, Mul, Div. */
 void
 lower_arithmetic(builder *b)
@@ -110,6 +123,7 @@ lower_arithmetic(builder *b)
     put_function(b, F_RECIPROCAL, &b->in[1]);
     b->in[1] = b->out;
   }
+  share_constants(b);
   size_t dims[MAX_RANK], rank = broadcast(b, &b->in[0], &b->in[1], dims);
   value v = spread(b, &b->in[0], rank, dims), w = spread(b, &b->in[1], rank, dims);
   need(v.constant == NULL || w.constant == NULL, "an operand must be an activation");
@@ -121,7 +135,12 @@ lower_arithmetic(builder *b)
   step *s = add_step(b, LINEAR, sum ? 2 : 1, rank, dims);
   put_batch(b, &v, &w, rank);
   s->divide = divide;
+  value masks[2] = {v, w};
+  v = without_odd(b, &v);
+  w = without_odd(b, &w);
   for (size_t f = 0; f < s->n; f++) {
+    if (exclude(b, s, f, &masks[0]) || exclude(b, s, f, &masks[1]))
+      continue;
     factor *t = operand(b, s, f * s->width, &v, f);
     if (v.negated)
       t->coef = &minus_one;
@@ -130,6 +149,8 @@ lower_arithmetic(builder *b)
       t->coef = &minus_one;
     need(!s->divide || mpq_sgn(&t->w->value[t->at]) != 0, "division by zero");
   }
+  if (sum)
+    know_sum(b);
 }
 
 /* Of a constant, too, which is marked. */
@@ -221,8 +242,12 @@ lower_mean(builder *b)
   bool named = !global && (b->in[1].name != NULL || find_attribute(b, "axes") != NULL);
   size_t count = named ? whole_list(b, 1, "axes", axes) : 0;
   need(x->constant == NULL && (!global || x->rank > 2), "its input must be an activation; of three axes or more");
-  need(count > 0 || whole_attribute(b, "noop_with_empty_axes", 0) == 0, "noop_with_empty_axes");
-  need(!square || x->rank > 0, "squares of entries that are not added up");
+  bool none = count == 0 && whole_attribute(b, "noop_with_empty_axes", 0) != 0;
+  need(!square || (x->rank > 0 && !none), "squares of entries that are not added up");
+  if (none) {
+    put(b, NULL, x->step, x->map, x->rank, x->dims);
+    return;
+  }
   for (size_t i = 0; i < count; i++) {
     size_t axis = axis_of(b, axes[i], x->rank);
     need(!over[axis], "an axis twice");

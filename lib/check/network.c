@@ -6,6 +6,7 @@
 #include "integers.h"
 #include "limit.h"
 #include "linear.h"
+#include "masked.h"
 #include "normalization.h"
 #include "pointwise.h"
 #include "recurrent.h"
@@ -166,6 +167,7 @@ static const struct {
     {"TopK", lower_sorted, 10, 2, 2, 2, 0, "axis:i"},
     {"TopK", lower_sorted, 11, 2, 2, 2, 0, "axis:i largest:i sorted:i"},
     {"Transpose", lower_transpose, 7, 1, 1, 1, 0, "perm:I"},
+    {"Trilu", lower_trilu, 14, 1, 2, 1, 0, "upper:i"},
     {"Unsqueeze", lower_squeeze, 7, 1, 1, 1, 0, "axes:I"},
     {"Unsqueeze", lower_squeeze, 13, 2, 2, 1, 0, ""},
     {"Where", lower_where, 9, 3, 3, 1, 0, ""},
@@ -257,12 +259,25 @@ check_signs(const builder *b, lowering lower)
     need(known || !b->in[i].negated, "an input is a negated constant, which this operator does not take");
 }
 
+/* What is infinite or NaN is for what moves entries, Where, and an Add of a mask, whose entries are for a Softmax. */
+static void
+check_masks(const builder *b, lowering lower)
+{
+  bool known = AMONG(lower, lower_identity, lower_flatten, lower_reshape, lower_squeeze, lower_transpose, lower_repeat,
+                     lower_where, lower_cast)
+               || strcmp(b->op, "Add") == 0;
+  for (size_t i = 0; i < b->node->n_in; i++) {
+    need(known || !is_odd(&b->in[i]), "an input holds an infinite number or NaN, which this operator does not take");
+    need(b->in[i].excluded == NULL || strcmp(b->op, "Softmax") == 0, "an input has entries that are minus infinity");
+  }
+}
+
 /* The batch may be on any axis of what these operators take, whose output has the same axes. */
 static bool
 keeps_batch(const builder *b, lowering lower)
 {
   return AMONG(lower, lower_clip, lower_hard, lower_sigmoid, lower_function, lower_gate, lower_elu, lower_power,
-               lower_softmax, lower_identity, lower_negation)
+               lower_softmax, lower_identity, lower_negation, lower_pool, lower_convolution)
          || (lower == lower_relu && b->op[0] != 'P');
 }
 
@@ -278,6 +293,17 @@ check_batch(const builder *b, lowering lower)
   for (size_t i = 0; i < b->node->n_in; i++)
     need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
          "an input has the batch on another axis than the first, or merged with others");
+}
+
+/* Of constants alone these make an activation, but for what is computed of integers, or of floats that are no parameters. */
+static bool
+lifts(const builder *b, lowering lower)
+{
+  bool computes = lower == lower_arithmetic || lower == lower_power || strcmp(b->op, "Sqrt") == 0;
+  bool computed = computes && (of_integers(b) || of_floats(b));
+  return !computed
+         && AMONG(lower, lower_arithmetic, lower_product, lower_function, lower_sigmoid, lower_power, lower_mean,
+                  lower_extremum, lower_batch, lower_layer, lower_groups);
 }
 
 #define MOST_OMITTED 8 /* inputs that may be left out at the end, and are looked at */
@@ -300,12 +326,17 @@ lower_node(builder *b)
       b->in[i] = *v;
   }
   check_signs(b, operators[f].lower);
+  check_masks(b, operators[f].lower);
+  note_shared(b);
+  if (lifts(b, operators[f].lower))
+    lift_constant(b);
   check_batch(b, operators[f].lower);
   operators[f].lower(b);
   if (keeps_batch(b, operators[f].lower)) {
     b->out.at = b->in[0].at;
     b->out.inner = b->in[0].inner;
   }
+  b->shared = false;
   need(!is_batch(b, &b->out) || (b->out.rank > b->out.at && (b->out.inner > 0 || b->out.dims[b->out.at] == 1)),
        "samples would be mixed");
   define(b, n->out[0]);
@@ -352,7 +383,8 @@ const char *const readings[N_READINGS] = {
     [MINIBATCH] = "BatchNormalization in training mode takes mean and variance of all samples of a run, not the file's",
     [APART] = "an initializer that is a weight and a mean or variance is two: the mean or variance does not move",
     [ROUNDED] =
-        "a float32 that nodes compute of constants alone is rounded to float32 at each node, as IEEE 754 has it"};
+        "a float32 that nodes compute of constants alone is rounded to float32 at each node, as IEEE 754 has it",
+    [DECIDED] = "a comparison of initializers is decided by their numbers, which differ: near them it is the same"};
 
 /* An input beside the network's: a constant of a single run, which the batch has by its name. */
 static void
@@ -418,7 +450,8 @@ network_build(network *net, const model *m, const arrays *given)
     lower_node(&b);
   }
   const value *v = find(&b, net->own.of);
-  expect(v != NULL && v->constant == NULL, "output '%s' is not computed from the input", net->own.of);
+  expect(v != NULL && v->constant == NULL && !v->shared, "output '%s' is not computed from the input", net->own.of);
+  expect(v->excluded == NULL, "output '%s' has entries that are minus infinity", net->own.of);
   expect(!net->batched || (v->at == 0 && v->inner == 0), "output '%s' has not the batch on its first axis",
          net->own.of);
   if (net->own.kind == LOSS_NONE)

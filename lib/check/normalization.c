@@ -75,9 +75,9 @@ normalize_channels(builder *b, const value *x, size_t channels, size_t apart)
   size_t rows = x->dims[0], dims[] = {rows, channels, apart};
   value turned = *x;
   turned.map = index_map(b, 3, (size_t[]){channels, rows, apart}, (size_t[]){apart, channels * apart, 1}, x->map);
-  add_normalization(b, &turned, rows * apart, b->net->batched);
+  add_normalization(b, &turned, rows * apart, is_batch(b, x));
   b->out.map = index_map(b, 3, dims, (size_t[]){apart, rows * apart, 1}, b->out.map);
-  if (b->net->batched) {
+  if (is_batch(b, x)) {
     b->net->apart = 1;
     session_set_threads(1);
   }
@@ -98,7 +98,7 @@ lower_batch(builder *b)
     need(training || *b->node->out[i] == '\0', "training mode is off, and without it there is one output");
   size_t channels = x->dims[1], apart = product(x->dims + 2, x->rank - 2);
   value mean = at_rest(periodic(b, 3, channels, apart)), variance = at_rest(periodic(b, 4, channels, apart));
-  need(!training || !b->net->batched || b->net->together == b->net->batch,
+  need(!training || !is_batch(b, x) || b->net->together == b->net->batch,
        "statistics of the minibatch, where the input declares a batch of one");
   b->net->read[MINIBATCH] = b->net->read[MINIBATCH] || training;
   if (training)

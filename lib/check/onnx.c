@@ -65,6 +65,28 @@ holds(bytes b, unsigned number)
   return some;
 }
 
+/* As tensor_fill, but floats may be infinite or NaN, which are marked. */
+static void
+fill_any(tensor *t, size_t type, bytes data)
+{
+  const dtype *d = &dtypes[type];
+  uint64_t top = (((uint64_t)1 << d->exponent) - 1) << d->fraction, sign = (uint64_t)1 << (8 * d->width - 1);
+  tensor_hold(t, type, data);
+  t->value = rationals(t->count);
+  for (size_t i = 0; i < t->count; i++) {
+    uint64_t x = 0;
+    for (size_t k = d->width; k-- > 0;)
+      x = x << 8 | data.data[i * d->width + k];
+    if (!t->real || (x & top) != top) {
+      tensor_entry(&t->value[i], t, i);
+      continue;
+    }
+    if (t->odd == NULL)
+      t->odd = allocate(t->count, 1);
+    t->odd[i] = x == (top | sign) ? '-' : '?';
+  }
+}
+
 /* TensorProto: dims 1, data_type 2, string_data 6, name 8, raw_data 9, data_location 14; fields of numbers as in the
  * table of types: one of 4, 5, 7, 10, 11. */
 static void
@@ -89,7 +111,7 @@ read_tensor(tensor *t, bytes b, bool packed)
   bytes data = numbers(b, dtypes[type].field, type);
   refuse_if(other, "tensor '%s' has data in a field of another type", t->name);
   refuse_if(data.size > 0 && given(b, 9), "tensor '%s' has two sets of data", t->name);
-  (packed ? tensor_hold : tensor_fill)(t, type, given(b, 9) ? single(b, 9).body : data);
+  (packed ? tensor_hold : fill_any)(t, type, given(b, 9) ? single(b, 9).body : data);
 }
 
 static void

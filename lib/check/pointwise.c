@@ -1,6 +1,7 @@
 /* Activation functions: with kinks, and of exponentials. */
 #include "pointwise.h"
 #include "integers.h"
+#include "masked.h"
 
 #include <float.h>
 #include <string.h>
@@ -125,12 +126,18 @@ void
 lower_softmax(builder *b)
 {
   const value *x = &b->in[0];
-  step *s = add_function(b, SOFTMAX, x);
   bool flat = b->m->opset < 13;
   size_t axis = axis_of(b, whole_attribute(b, "axis", flat ? 1 : -1), x->rank);
   need(!is_batch(b, x) || x->at < axis || (!flat && x->at != axis), "the batch axis would be mixed");
-  s->stride = flat ? 1 : product(x->dims + axis + 1, x->rank - axis - 1);
-  s->length = flat ? product(x->dims + axis, x->rank - axis) : x->dims[axis];
+  size_t stride = flat ? 1 : product(x->dims + axis + 1, x->rank - axis - 1);
+  size_t length = flat ? product(x->dims + axis, x->rank - axis) : x->dims[axis];
+  if (x->excluded != NULL) {
+    put_masked(b, x, length, stride);
+    return;
+  }
+  step *s = add_function(b, SOFTMAX, x);
+  s->stride = stride;
+  s->length = length;
   s->log = b->op[0] == 'L';
 }
 

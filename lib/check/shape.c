@@ -167,8 +167,10 @@ lower_concat(builder *b)
   while (first + 1 < b->node->n_in && x[first].constant != NULL)
     first++;
   for (size_t i = 0; i < b->node->n_in; i++) {
-    need(x[i].constant == NULL || b->net->together == 1 || make_shared(b, &x[i], x[first].at),
+    need(x[i].constant == NULL || x[first].shared || b->net->together == 1 || make_shared(b, &x[i], x[first].at),
          "a constant, which has not the axis of all samples");
+    need(x[i].constant != NULL || x[i].shared == x[first].shared,
+         "some inputs have the batch, and others are computed of constants");
     need(!is_batch(b, &x[i]) || (x[i].at == x[first].at && x[i].inner == x[first].inner),
          "the inputs have the batch on different axes");
   }

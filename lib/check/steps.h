@@ -81,10 +81,13 @@ typedef struct {
   tensor *constant;
   size_t step, *map, rank, dims[MAX_RANK], count;
   size_t at, inner; /* of the batch; inner is 0 where it is an axis of its own */
+  rational *known;  /* of an activation of constants alone: its entries, where they are followed; NULL */
+  bool *excluded; /* of an activation: entries that are minus infinity, which only a Softmax may read; NULL: none are */
+  bool shared;    /* of an activation of constants alone: it has no batch axis, all samples have the same entries */
 } graph_value;
 
 /* Where what is computed is more, or less, than ONNX and the stored numbers say. */
-typedef enum { SIXTH, DEFAULTS, UNBOUNDED, MINIBATCH, APART, ROUNDED, N_READINGS } reading;
+typedef enum { SIXTH, DEFAULTS, UNBOUNDED, MINIBATCH, APART, ROUNDED, DECIDED, N_READINGS } reading;
 
 typedef struct {
   bool read[N_READINGS];

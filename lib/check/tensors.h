@@ -16,7 +16,9 @@ typedef struct tensor {
    * as `still`, the same entries at rest. A number is nothing else. wrt: a parameter in wrt. */
   bool weight, number, statistic, wrt;
   struct tensor *still;
-  rational *value;    /* row-major; NULL: the entries are packed */
+  rational *value; /* row-major; NULL: the entries are packed */
+  char *
+      odd; /* of a model's floats: '-' where it is minus infinity, '?' infinity or NaN, whose value is 0; NULL: nowhere */
   bytes packed;       /* the entries as they are stored */
   char *text;         /* of an attribute that is a string */
   bool of_tensor;     /* an attribute that is a tensor */

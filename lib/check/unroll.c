@@ -309,6 +309,7 @@ unroll_network(program *p, bytes file)
   const arrays given = {.x = &x};
   network_build(&net, &m, &given);
   expect(net.batch == 1 && net.own.kind == LOSS_NONE, "the model's input is not one sample, or it ends in a loss");
+  expect(!net.read[DECIDED], "a comparison of initializers was decided by their numbers, which a program may move");
   state_network(&net, &m, &given);
   bool varies = names_parameters(&net);
   unroll_steps(p, &net, varies);

@@ -278,7 +278,7 @@ decode_i64(int64_t *integer, const unsigned char *p, size_t n)
 
 /* Entry by entry: any type, and the place of what cannot be read. */
 static clarke_status
-decode_each(clarke_tensor *t, const unsigned char *p, bool big_endian, clarke_error *err)
+decode_each(clarke_tensor *t, const unsigned char *p, bool big_endian, bool any, clarke_error *err)
 {
   const size_t size = clarke_dtype_size(t->dtype);
 
@@ -297,11 +297,19 @@ decode_each(clarke_tensor *t, const unsigned char *p, bool big_endian, clarke_er
       continue;
     }
     t->real[i] = real_value(t->dtype, word);
-    if (!isfinite(t->real[i]))
+    if (!any && !isfinite(t->real[i]))
       return clarke_fail(err, CLARKE_EINPUT, "tensor %s: entry %zu is %s; it must be finite",
                          printable(t), i, isnan(t->real[i]) ? "NaN" : "infinite");
   }
   return CLARKE_OK;
+}
+
+clarke_status
+clarke_tensor_decode_any(clarke_tensor *t, const void *bytes, clarke_error *err)
+{
+  if (t->dtype == CLARKE_F32 && decode_f32(t->real, bytes, t->count))
+    return CLARKE_OK;
+  return decode_each(t, bytes, false, true, err);
 }
 
 clarke_status
@@ -312,7 +320,7 @@ clarke_tensor_decode(clarke_tensor *t, const void *bytes, bool big_endian, clark
   if (!big_endian && t->dtype == CLARKE_F64 && decode_f64(t->real, bytes, t->count))
     return CLARKE_OK;
   if (big_endian || t->dtype != CLARKE_I64)
-    return decode_each(t, bytes, big_endian, err);
+    return decode_each(t, bytes, big_endian, false, err);
   decode_i64(t->integer, bytes, t->count);
   return CLARKE_OK;
 }

@@ -58,6 +58,9 @@ clarke_status clarke_tensor_describe(clarke_tensor *t, const char *name, clarke_
 clarke_status clarke_tensor_decode(clarke_tensor *t, const void *bytes, bool big_endian,
                                    clarke_error *err);
 
+/* The same, little-endian, where floats may be infinite or NaN: who reads them must look. */
+clarke_status clarke_tensor_decode_any(clarke_tensor *t, const void *bytes, clarke_error *err);
+
 /* The same without decoding it: float32, little-endian bytes that outlive the tensor. Other types are decoded. The tensor has been
  * shaped or described. Whoever owns the tensor may put the bytes into another order (turned), and elsewhere: then what was there
  * is no longer read. */

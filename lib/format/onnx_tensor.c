@@ -287,7 +287,7 @@ read_external(clarke_tensor *t, const char *name, const survey *s, const clarke_
     return clarke_fail_in(err, status, "tensor \"%s\"", name);
   status = clarke_tensor_shape(t, name, types[s->type].dtype, s->rank, s->dims, err);
   if (status == CLARKE_OK)
-    status = clarke_tensor_decode(t, bytes, false, err);
+    status = clarke_tensor_decode_any(t, bytes, err);
   free(bytes);
   return status;
 }
@@ -303,7 +303,7 @@ read_internal(clarke_tensor *t, const char *name, const survey *s, const clarke_
   if (status != CLARKE_OK)
     return status;
   if (s->typed == NULL)
-    return clarke_tensor_decode(t, s->raw.data, false, err);
+    return clarke_tensor_decode_any(t, s->raw.data, err);
   bytes = calloc(e->bytes, 1);
   if (bytes == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "no memory for %zu bytes", e->bytes);
@@ -311,7 +311,7 @@ read_internal(clarke_tensor *t, const char *name, const survey *s, const clarke_
   if (status != CLARKE_OK)
     clarke_fail_in(err, status, "tensor \"%s\"", t->name);
   else
-    status = clarke_tensor_decode(t, bytes, false, err);
+    status = clarke_tensor_decode_any(t, bytes, err);
   free(bytes);
   return status;
 }

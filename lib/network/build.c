@@ -6,6 +6,7 @@
 #include "base/verify.h"
 #include "op/lower.h"
 
+#include <math.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,6 +117,8 @@ add_constant(clarke_builder *b, const char *name, const clarke_tensor *t, bool i
     if (v->real == NULL)
       return no_memory(b, err);
     memcpy(v->real, t->real, t->count * sizeof *v->real);
+    for (size_t i = 0; i < t->count; i++)
+      v->odd = v->odd || !isfinite(v->real[i]);
   } else {
     v->integer = malloc((t->count + 1) * sizeof *v->integer);
     if (v->integer == NULL)
@@ -174,50 +177,22 @@ add_constant_node(clarke_builder *b, const clarke_model_node *node, size_t place
   return status;
 }
 
-/* What to do instead of a node that is not supported. */
-static const char *
-way_out(const char *op)
-{
-  static const char record[] = "Record the training step instead (clarke.record): there it is the framework's own operators";
-  static const struct {
-    const char *ops, *way;
-  } ways[] = {
-    {" NonZero ",
-     "It computes a shape: export with torch.onnx.export(dynamo=True) and a batch of fixed size, which folds shapes; or record the "
-     "training step (clarke.record)"},
-    {" QuantizeLinear DequantizeLinear QLinearConv QLinearMatMul DynamicQuantizeLinear Round Floor Ceil Sign ",
-     "It jumps, and where it does not its derivative is 0: what AD passes through it is no derivative. Export without "
-     "quantization: what is rounded may be weights that are stored so"},
-    {" Cos Sin Trilu ",
-     "Of constants alone torch.onnx.export(dynamo=True) folds it; or record the training step (clarke.record)"},
-    {" RandomNormal RandomUniform RandomNormalLike RandomUniformLike Bernoulli Multinomial ",
-     "It draws numbers, which the file does not have. Export in evaluation mode, or record the training step (clarke.record), with "
-     "what was drawn"},
-  };
-  char name[66];
-
-  snprintf(name, sizeof name, " %.63s ", op);
-  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-    if (strstr(ways[i].ops, name) != NULL)
-      return ways[i].way;
-  return record;
-}
-
+/* Does the operator take what is marked: a negated constant; infinite numbers and NaN; entries that are minus infinity? */
 static clarke_status
-unsupported(const clarke_builder *b, const clarke_model_node *node, size_t place, clarke_error *err)
+check_kinds(const clarke_lowering *low, clarke_error *err)
 {
-  char list[2048] = "Constant";
-  const clarke_op *op;
+  for (size_t i = 0; i < low->n_in; i++) {
+    const clarke_value *v = low->in[i] != CLARKE_NONE ? &low->graph->values[low->in[i]] : NULL;
 
-  for (size_t i = 0; (op = clarke_operator_at(i)) != NULL; i++) {
-    if (op->lower == NULL)
-      continue;
-    strncat(list, op->domain != NULL ? " " CLARKE_DOMAIN "." : " ", sizeof list - strlen(list) - 1);
-    strncat(list, op->name, sizeof list - strlen(list) - 1);
+    if (v != NULL && v->negated && !low->op->takes_negated)
+      return clarke_lower_fail(low, err, "input '%s' is a negated constant, which this operator does not take", low->node->in[i]);
+    if (v != NULL && v->odd && !low->op->takes_odd)
+      return clarke_lower_fail(low, err, "input '%s' holds an infinite number or NaN: only what moves entries takes it, Where, and an Add "
+                                         "before a Softmax", low->node->in[i]);
+    if (v != NULL && v->excluded != NULL && strcmp(low->node->op_type, "Softmax") != 0)
+      return clarke_lower_fail(low, err, "input '%s' has entries that are minus infinity: only a Softmax takes them", low->node->in[i]);
   }
-  return clarke_fail(err, CLARKE_EINPUT, "%s: node %zu '%s': operator %s%s%s is not supported. %s. "
-                     "Supported: %s", b->m->file, place, node->name, node->domain,
-                     node->domain[0] != '\0' ? "." : "", node->op_type, way_out(node->op_type), list);
+  return CLARKE_OK;
 }
 
 static clarke_status
@@ -238,10 +213,7 @@ resolve_inputs(const clarke_builder *b, clarke_lowering *low, clarke_error *err)
                                node->in[i]);
   }
   low->n_in = node->n_in;
-  for (size_t i = 0; i < node->n_in && !low->op->takes_negated; i++)
-    if (low->in[i] != CLARKE_NONE && b->g->values[low->in[i]].negated)
-      return clarke_lower_fail(low, err, "input '%s' is a negated constant, which this operator does not take", node->in[i]);
-  return CLARKE_OK;
+  return check_kinds(low, err);
 }
 
 /* The last form of no later operator set; NULL when the operator is newer than the model. */
@@ -309,11 +281,29 @@ check_batch_axes(const clarke_lowering *low, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* What is made, from value `first` on, of activations without a batch axis alone has none either. */
+static void
+mark_batchless(const clarke_lowering *low, size_t first)
+{
+  bool some = false;
+
+  for (size_t i = 0; i < low->n_in; i++) {
+    const clarke_value *v = low->in[i] != CLARKE_NONE ? &low->graph->values[low->in[i]] : NULL;
+
+    if (v != NULL && !v->constant && !v->batch.none)
+      return;
+    some = some || (v != NULL && !v->constant);
+  }
+  for (size_t v = first; v < low->graph->n_values && some; v++)
+    low->graph->values[v].batch = (clarke_batch_axis){.inner = 1, .none = true};
+}
+
 static clarke_status
 lower_node(clarke_builder *b, size_t place, clarke_error *err)
 {
   const clarke_model_node *node = &b->m->nodes[place];
   bool standard = node->domain[0] == '\0';
+  size_t values;
   clarke_lowering low = {.graph = b->g, .node = node, .place = place, .opset = b->m->opset};
   clarke_status status;
 
@@ -321,7 +311,7 @@ lower_node(clarke_builder *b, size_t place, clarke_error *err)
     return add_constant_node(b, node, place, err);
   low.op = clarke_operator_find(node->op_type);
   if (low.op == NULL || low.op->lower == NULL || strcmp(node->domain, low.op->domain != NULL ? low.op->domain : "") != 0)
-    return unsupported(b, node, place, err);
+    return clarke_builder_unsupported(b, node, place, err);
   low.form = find_form(low.op, low.opset);
   if (low.form == NULL)
     return clarke_lower_fail(&low, err, "the operator is newer than operator set %lld",
@@ -332,6 +322,7 @@ lower_node(clarke_builder *b, size_t place, clarke_error *err)
   low.out = low.in + node->n_in;
   for (size_t i = 0; i < node->n_out; i++)
     low.out[i] = CLARKE_NONE;
+  values = b->g->n_values;
   status = resolve_inputs(b, &low, err);
   if (status == CLARKE_OK)
     status = check_attributes(&low, err);
@@ -341,6 +332,8 @@ lower_node(clarke_builder *b, size_t place, clarke_error *err)
     status = low.op->lower(&low, err);
   if (status == CLARKE_OK && low.op->batch == CLARKE_BATCH_KEPT)
     b->g->values[b->g->n_values - 1].batch = b->g->values[low.in[0]].batch;
+  if (status == CLARKE_OK)
+    mark_batchless(&low, values);
   if (status == CLARKE_OK)
     status = bind_outputs(b, &low, err);
   free(low.in);
@@ -372,6 +365,11 @@ find_output(clarke_builder *b, clarke_error *err)
     return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' %s", b->m->file,
                        b->m->outputs[0].name,
                        v == CLARKE_NONE ? "is computed by no node" : "is a constant");
+  if (b->g->values[v].excluded != NULL)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' has entries that are minus infinity", b->m->file, b->m->outputs[0].name);
+  if (b->g->batched && b->g->values[v].batch.none)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' is computed of constants alone, and the same for all samples", b->m->file,
+                       b->m->outputs[0].name);
   if (b->g->batched && (b->g->values[v].batch.merged || b->g->values[v].batch.axis != 0))
     return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' has the batch on axis %zu; expected on the first", b->m->file,
                        b->m->outputs[0].name, b->g->values[v].batch.axis);
@@ -424,58 +422,14 @@ count_products(size_t *products, const clarke_graph *g, size_t first, clarke_err
   return CLARKE_OK;
 }
 
-/* A Clip's bound is a number of the file's, which no parameter may change. */
-static clarke_status
-check_bounds(const clarke_builder *b, clarke_error *err)
+/* What is infinite or NaN was read by no step: it becomes 0, so that all numbers of a graph are finite. */
+static void
+forget_odd(const clarke_graph *g)
 {
-  const clarke_graph *g = b->g;
-
   for (size_t v = 0; v < g->n_values; v++)
-    if (g->values[v].bound && g->values[v].parameter != CLARKE_NONE)
-      return clarke_fail(err, CLARKE_EINPUT, "%s: '%s' is both a weight and a bound of Clip or the "
-                         "value of a Pad. The exporter made equal initializers one: torch.onnx.export(dynamo=True, optimize=False) "
-                         "leaves them apart; or record the training step (clarke.record)", b->m->file, g->parameters[g->values[v].parameter].name);
-  return CLARKE_OK;
-}
-
-/* Parameters in the order of the file's initializers, whatever the order of use; those only
- * rearranged, and never used as weights, are none. */
-static clarke_status
-order_parameters(clarke_builder *b, clarke_error *err)
-{
-  clarke_graph *g = b->g;
-  size_t n = g->n_parameters, placed = 0;
-  clarke_parameter *sorted = malloc((n + 1) * sizeof *sorted);
-  size_t *now = malloc((n + 1) * sizeof *now);
-
-  if (sorted == NULL || now == NULL) {
-    free(sorted);
-    free(now);
-    return no_memory(b, err);
-  }
-  for (size_t p = 0; p < n; p++)
-    now[p] = CLARKE_NONE;
-  for (size_t t = 0; t < b->m->n_tensors; t++)
-    for (size_t p = 0; p < n; p++)
-      if (g->parameters[p].uses > 0 &&
-          strcmp(g->parameters[p].name, b->m->tensors[t].name) == 0) {
-        now[p] = placed;
-        sorted[placed++] = g->parameters[p];
-      }
-  for (size_t p = 0; p < n; p++) /* what is a statistic alone is that one's, by whatever value */
-    for (size_t q = 0; q < n && now[p] == CLARKE_NONE; q++)
-      now[p] = g->parameters[q].uses > 0 && strcmp(g->parameters[p].name, g->parameters[q].name) == 0 ? now[q] : CLARKE_NONE;
-  for (size_t p = 0; p < n; p++)
-    if (g->parameters[p].uses == 0)
-      free(g->parameters[p].name);
-  for (size_t v = 0; v < g->n_values; v++)
-    if (g->values[v].parameter != CLARKE_NONE)
-      g->values[v].parameter = now[g->values[v].parameter];
-  free(g->parameters);
-  free(now);
-  g->parameters = sorted;
-  g->n_parameters = placed;
-  return check_bounds(b, err);
+    for (size_t e = 0; g->values[v].odd && e < g->values[v].count; e++)
+      if (!isfinite(g->values[v].real[e]))
+        g->values[v].real[e] = 0;
 }
 
 static clarke_status
@@ -501,7 +455,8 @@ build(clarke_builder *b, const clarke_tensor *x, clarke_error *err)
   }
   if (status == CLARKE_OK)
     status = find_output(b, err);
-  return status == CLARKE_OK ? order_parameters(b, err) : status;
+  forget_odd(b->g);
+  return status == CLARKE_OK ? clarke_builder_parameters(b, err) : status;
 }
 
 clarke_status

@@ -20,6 +20,12 @@ clarke_value *clarke_builder_value(clarke_builder *b, const char *name, clarke_e
 /* The graph's input: the model's one input port, of the batch x. */
 clarke_status clarke_builder_input(clarke_builder *b, const clarke_tensor *x, clarke_error *err);
 
+/* Fails with the node's name, what to do instead of its operator, and a list of those that are supported. */
+clarke_status clarke_builder_unsupported(const clarke_builder *b, const clarke_model_node *node, size_t place, clarke_error *err);
+/* Of a graph whose nodes are lowered: puts its parameters in the order of the file's initializers, whatever the order of use, and
+ * drops those that are only rearranged. None may be a bound. */
+clarke_status clarke_builder_parameters(clarke_builder *b, clarke_error *err);
+
 /* Types the model for samples of the batch array's shape x (with its leading batch axis). The
  * model must have one input and one output. Sets no parameter's wrt. */
 clarke_status clarke_graph_build(clarke_graph *g, const clarke_model *m, const clarke_tensor *x,

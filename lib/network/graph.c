@@ -42,6 +42,8 @@ clarke_graph_clear(clarke_graph *g)
     free(v->real);
     free(v->integer);
     free(v->origin);
+    free(v->excluded);
+    free(v->known);
   }
   for (size_t i = 0; i < g->n_parameters; i++)
     free(g->parameters[i].name);
@@ -144,7 +146,7 @@ add_shapes(name_list *list, const clarke_parameter *p, const clarke_tensor *t)
 static clarke_status
 check_fit(const clarke_graph *g, const clarke_tensor *tensors, size_t n, const char *file, clarke_error *err)
 {
-  name_list missing = {0}, strange = {0}, other = {0}, twice = {0};
+  name_list missing = {0}, strange = {0}, other = {0}, twice = {0}, compared = {0};
   char message[900] = "";
 
   for (size_t i = 0; i < g->n_parameters; i++) {
@@ -154,6 +156,8 @@ check_fit(const clarke_graph *g, const clarke_tensor *tensors, size_t n, const c
       add_name(&missing, g->parameters[i].name, "");
     else if (t->real == NULL || !same_shape(&g->parameters[i], t))
       add_shapes(&other, &g->parameters[i], t);
+    else if (g->parameters[i].compared && memcmp(t->real, g->parameters[i].real, t->count * sizeof *t->real) != 0)
+      add_name(&compared, t->name, "");
     if (i > 0 && strcmp(g->parameters[i].name, g->parameters[i - 1].name) == 0) /* they are in order */
       add_name(&twice, g->parameters[i].name, "");
   }
@@ -168,6 +172,7 @@ check_fit(const clarke_graph *g, const clarke_tensor *tensors, size_t n, const c
   add_list(message, sizeof message, "missing", &missing);
   add_list(message, sizeof message, "no parameters of it", &strange);
   add_list(message, sizeof message, "of another shape", &other);
+  add_list(message, sizeof message, "compared in the model, and so to keep its entries", &compared);
   add_list(message, sizeof message, "a weight and a statistic of BatchNormalization, which one tensor cannot replace (export the "
            "checkpoint itself)", &twice);
   return *message == '\0' ? CLARKE_OK : clarke_fail(err, CLARKE_EINPUT, "%s does not fit %s: %s", file, g->file, message);

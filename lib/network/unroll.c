@@ -177,6 +177,8 @@ clarke_unroll(clarke_code *p, mpq_t **point, size_t *n, const clarke_graph *g,
 
   *point = NULL;
   *n = 0;
+  if (g->decided)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: a comparison of initializers was decided by their entries, which a program may move", g->file);
   if (status == CLARKE_OK)
     status = unroll_graph(&u, input_name != NULL ? input_name : "input");
   if (status == CLARKE_OK)

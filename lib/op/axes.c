@@ -7,7 +7,7 @@
 size_t
 clarke_axes_lead(const clarke_lowering *low, size_t i)
 {
-  return !clarke_lower_value(low, i)->constant && low->graph->batched ? 1 : 0;
+  return !clarke_lower_value(low, i)->constant && low->graph->batched && !clarke_lower_value(low, i)->batch.none ? 1 : 0;
 }
 
 size_t
@@ -42,7 +42,7 @@ clarke_axes_batch(const clarke_lowering *low, size_t i)
 size_t
 clarke_axes_of_sample(const clarke_batch_axis *batch, size_t rank, size_t *dims)
 {
-  if (batch->merged)
+  if (batch->merged || batch->none)
     return rank;
   memmove(dims + batch->axis, dims + batch->axis + 1, (rank - batch->axis - 1) * sizeof *dims);
   return rank - 1;
@@ -75,7 +75,7 @@ clarke_axes_reshaped(const clarke_lowering *low, size_t i, size_t rank, size_t *
 
     if (!fits || (found && !alone))
       continue;
-    *batch = (clarke_batch_axis){!alone, a, alone ? 1 : behind / suffix};
+    *batch = (clarke_batch_axis){.merged = !alone, .axis = a, .inner = alone ? 1 : behind / suffix};
     found = true;
   }
   if (!found)
@@ -104,14 +104,15 @@ clarke_axes_agree(const clarke_lowering *low, size_t n, size_t rank, clarke_batc
     *batch = here;
     begun = true;
   }
+  batch->none = !begun;
   for (size_t i = 0; i < n && begun; i++) {
     const clarke_value *v = clarke_lower_value(low, i);
     const size_t from = rank - v->rank;
 
-    if (v->constant && batch->axis >= from && v->dims[batch->axis - from] != 1
+    if (clarke_axes_lead(low, i) == 0 && batch->axis >= from && v->dims[batch->axis - from] != 1
         && (!batch->merged || low->graph->together != 1))
-      return clarke_lower_fail(low, err, "a constant of %zu entries along the batch axis: export with a batch of one, or record "
-                                         "the step", v->dims[batch->axis - from]);
+      return clarke_lower_fail(low, err, "%s of %zu entries along the batch axis: export with a batch of one, or record the step",
+                               v->constant ? "a constant" : "what is computed of constants,", v->dims[batch->axis - from]);
   }
   return CLARKE_OK;
 }
@@ -128,17 +129,21 @@ clarke_status
 clarke_axes_shared(clarke_lowering *low, size_t i, size_t axis, bool *shared, clarke_error *err)
 {
   const clarke_value *v = clarke_lower_value(low, i);
+  const bool number = v->real != NULL && v->parameter == CLARKE_NONE && !v->initializer; /* one that nothing moves */
   size_t dims[CLARKE_MAX_RANK], behind = 1, length, count, *map, value;
   clarke_status status;
 
-  *shared = v->constant && v->origin != NULL && axis < v->rank && v->count > 0 && v->dims[axis] == low->graph->together;
+  *shared = v->constant && (v->origin != NULL || number) && axis < v->rank && v->count > 0 && v->dims[axis] == low->graph->together;
   if (!*shared)
     return CLARKE_OK;
   for (size_t a = axis + 1; a < v->rank; a++)
     behind *= v->dims[a];
   length = v->dims[axis];
-  for (size_t e = 0; e < v->count && *shared; e++)
-    *shared = v->origin[e] == v->origin[e / behind / length * length * behind + e % behind];
+  for (size_t e = 0; e < v->count && *shared; e++) {
+    const size_t first = e / behind / length * length * behind + e % behind;
+
+    *shared = number ? v->real[e] == v->real[first] : v->origin[e] == v->origin[first];
+  }
   if (!*shared)
     return CLARKE_OK;
   count = v->count / length;

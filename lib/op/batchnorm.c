@@ -45,7 +45,7 @@ check(const clarke_chain *c, clarke_lowering *low, bool training, clarke_error *
 
   if (status != CLARKE_OK)
     return status;
-  if (training && low->graph->batched && low->graph->together < low->graph->samples)
+  if (training && clarke_axes_lead(low, X) == 1 && low->graph->together < low->graph->samples)
     return clarke_lower_fail(low, err, "training, by the statistics of the minibatch, where the input declares "
                                        "a batch of one");
   if (clarke_lower_int(low, "spatial", 1) != 1)
@@ -106,7 +106,7 @@ by_statistics(clarke_chain *c, clarke_lowering *low, clarke_error *err)
 static clarke_status
 by_minibatch(clarke_chain *c, clarke_lowering *low, clarke_error *err)
 {
-  clarke_grouping grouping = {c->whole[0], c->whole[1], c->space, low->graph->batched};
+  clarke_grouping grouping = {c->whole[0], c->whole[1], c->space, clarke_axes_lead(low, X) == 1};
 
   return clarke_chain_normalize(c, low, grouping, err);
 }

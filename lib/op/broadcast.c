@@ -76,8 +76,27 @@ broadcast_dims(const clarke_lowering *low, size_t n, size_t *rank, size_t *dims,
   return clarke_lower_affordable(low->graph, count) ? CLARKE_OK : clarke_lower_too_large(low, err);
 }
 
+/* Constants that have one sample's entries for each of all samples become one sample's. */
+static clarke_status
+share_constants(clarke_lowering *low, size_t n, size_t rank, clarke_error *err)
+{
+  size_t first = 0, whole[CLARKE_MAX_WHOLE], axis;
+  clarke_status status = CLARKE_OK;
+  bool shared;
+
+  while (first < n && clarke_axes_lead(low, first) == 0)
+    first++;
+  if (first == n || clarke_lower_value(low, first)->batch.merged || low->graph->together == 1)
+    return CLARKE_OK;
+  axis = clarke_axes_batch(low, first) + rank - clarke_axes_whole(low, first, whole);
+  for (size_t i = 0; i < n && status == CLARKE_OK; i++)
+    if (clarke_lower_value(low, i)->constant && axis + clarke_lower_value(low, i)->rank >= rank)
+      status = clarke_axes_shared(low, i, axis + clarke_lower_value(low, i)->rank - rank, &shared, err);
+  return status;
+}
+
 clarke_status
-clarke_lower_broadcast_all(const clarke_lowering *low, size_t n, size_t *rank, size_t *dims, size_t **map, clarke_batch_axis *batch,
+clarke_lower_broadcast_all(clarke_lowering *low, size_t n, size_t *rank, size_t *dims, size_t **map, clarke_batch_axis *batch,
                            clarke_error *err)
 {
   size_t in[CLARKE_MAX_WHOLE], out[CLARKE_MAX_WHOLE], r = 0, count = 1;
@@ -87,6 +106,8 @@ clarke_lower_broadcast_all(const clarke_lowering *low, size_t n, size_t *rank, s
   for (size_t i = 0; i < n; i++)
     map[i] = NULL;
   *batch = (clarke_batch_axis){.inner = 1};
+  if (status == CLARKE_OK && low->graph->batched)
+    status = share_constants(low, n, r, err);
   if (status == CLARKE_OK && low->graph->batched)
     status = clarke_axes_agree(low, n, r, batch, err);
   if (status != CLARKE_OK)
@@ -110,7 +131,7 @@ clarke_lower_broadcast_all(const clarke_lowering *low, size_t n, size_t *rank, s
 }
 
 clarke_status
-clarke_lower_broadcast(const clarke_lowering *low, size_t *rank, size_t *dims, size_t **map0,
+clarke_lower_broadcast(clarke_lowering *low, size_t *rank, size_t *dims, size_t **map0,
                        size_t **map1, clarke_batch_axis *batch, clarke_error *err)
 {
   size_t *map[2];

@@ -21,8 +21,11 @@ check_batch(const concatenation *c, clarke_lowering *low, size_t i, clarke_error
   bool shared = false;
   clarke_status status;
 
-  if (!low->graph->batched)
+  if (!low->graph->batched || (c->batch.none && clarke_axes_lead(low, i) == 0))
     return CLARKE_OK;
+  if (batch->none != c->batch.none && !clarke_lower_value(low, i)->constant)
+    return clarke_lower_fail(low, err, "input %zu is computed of constants, or all before it are: others have the samples on an axis. Expand "
+                                       "it to all samples before it is computed with; or record the training step (clarke.record)", i);
   if (!clarke_lower_value(low, i)->constant)
     return batch->axis == c->batch.axis && batch->merged == c->batch.merged && (!batch->merged || batch->inner == c->batch.inner)
              ? CLARKE_OK

@@ -82,12 +82,13 @@ static clarke_status
 lower_matmul(clarke_lowering *low, clarke_error *err)
 {
   size_t w = clarke_lower_has(low, 1) && clarke_lower_value(low, 1)->constant ? 1 : 0;
-  const bool two = clarke_lower_activation(low, 0, NULL) == CLARKE_OK && clarke_lower_activation(low, 1, NULL) == CLARKE_OK;
   clarke_step *step;
-  clarke_status status = two ? CLARKE_OK : clarke_lower_weight(low, w, err);
+  clarke_status status = clarke_lower_lift(low, err);
 
-  if (two)
+  if (status == CLARKE_OK && clarke_lower_activation(low, 0, NULL) == CLARKE_OK && clarke_lower_activation(low, 1, NULL) == CLARKE_OK)
     return clarke_lower_contraction(low, err);
+  if (status == CLARKE_OK)
+    status = clarke_lower_weight(low, w, err);
   if (status == CLARKE_OK)
     status = clarke_lower_activation(low, 1 - w, err);
   if (status != CLARKE_OK)
@@ -161,7 +162,10 @@ lower_gemm(clarke_lowering *low, clarke_error *err)
   const clarke_value *w;
   size_t dims[CLARKE_MAX_WHOLE], rank;
   clarke_step *step;
-  clarke_status status = clarke_lower_activation(low, 0, err);
+  clarke_status status = clarke_lower_lift(low, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_lower_activation(low, 0, err);
 
   if (status == CLARKE_OK)
     status = clarke_lower_weight(low, 1, err);
@@ -171,7 +175,7 @@ lower_gemm(clarke_lowering *low, clarke_error *err)
   alpha = w->negated ? -alpha : alpha;
   beta = bias && clarke_lower_value(low, 2)->negated ? -beta : beta;
   rank = clarke_axes_whole(low, 0, dims);
-  if (clarke_lower_int(low, "transA", 0) != 0 || rank != 2 || (low->graph->batched && clarke_axes_batch(low, 0) != 0) ||
+  if (clarke_lower_int(low, "transA", 0) != 0 || rank != 2 || (clarke_axes_lead(low, 0) == 1 && clarke_axes_batch(low, 0) != 0) ||
       w->rank != 2)
     return clarke_lower_fail(low, err, "expected transA = 0, an input of shape (batch, features) "
                                        "and a weight of two axes");

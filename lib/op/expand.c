@@ -124,7 +124,7 @@ lower_tile(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_expand[] = {
-  {.name = "Expand", .forms = {{8, 2, 2, 1, NULL}}, .lower = lower_expand, .batch = CLARKE_BATCH_ANY, .takes_negated = true},
-  {.name = "Tile", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_tile, .batch = CLARKE_BATCH_ANY, .takes_negated = true},
+  {.name = "Expand", .forms = {{8, 2, 2, 1, NULL}}, .lower = lower_expand, .batch = CLARKE_BATCH_ANY, .takes_negated = true, .takes_odd = true},
+  {.name = "Tile", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_tile, .batch = CLARKE_BATCH_ANY, .takes_negated = true, .takes_odd = true},
   {.name = NULL},
 };

@@ -100,6 +100,7 @@ clarke_status
 clarke_lower_floats_computed(clarke_lowering *low, clarke_error *err)
 {
   const char *op = low->node->op_type;
+  const bool copied = op[0] == 'C' || op[0] == 'W';
   const clarke_value *v[3] = {NULL}, *out;
   size_t rank, dims[CLARKE_MAX_RANK], e[3] = {0};
 
@@ -123,10 +124,25 @@ clarke_lower_floats_computed(clarke_lowering *low, clarke_error *err)
     exact = compute(op, v, e);
     y = (float)exact;
     out->real[f] = (double)y;
+    if (copied && !isfinite(exact)) {
+      low->graph->values[low->graph->n_values - 1].odd = true;
+      continue;
+    }
     if (!isnormal(y) && (y != 0 || exact != 0))
       return clarke_lower_fail(low, err, "entry %zu is no number, or too large or too small for a normal one of float32", f);
   }
   return CLARKE_OK;
+}
+
+clarke_status
+clarke_lower_computed(clarke_lowering *low, bool *computed, clarke_error *err)
+{
+  const bool whole = clarke_lower_computes_integers(low);
+
+  *computed = whole || (low->node->op_type[0] == 'W' ? clarke_lower_chooses_floats(low) : clarke_lower_of_floats(low));
+  if (!*computed)
+    return CLARKE_OK;
+  return whole ? clarke_lower_integers_computed(low, err) : clarke_lower_floats_computed(low, err);
 }
 
 clarke_status

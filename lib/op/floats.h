@@ -12,6 +12,9 @@ bool clarke_lower_of_floats(const clarke_lowering *low);
 clarke_status clarke_lower_floats_computed(clarke_lowering *low, clarke_error *err);
 clarke_status clarke_lower_floats_joined(clarke_lowering *low, clarke_error *err);
 
+/* Has the node only such constants, or only integers that its operator computes with? Then its output is computed of them. */
+clarke_status clarke_lower_computed(clarke_lowering *low, bool *computed, clarke_error *err);
+
 /* The node's output, that number everywhere. */
 clarke_status clarke_lower_floats_filled(clarke_lowering *low, size_t rank, const size_t *dims, double value, clarke_error *err);
 

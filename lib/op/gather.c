@@ -7,29 +7,14 @@
 
 #include <stdlib.h>
 
-/* The activation of that shape whose entry f is the constant's entry map[f] (NULL: f); the map is taken over. */
+/* The node's output: an activation of that shape, whose entry f is the constant's entry map[f] (NULL: f); the map is taken over. */
 static clarke_status
 lift(clarke_lowering *low, size_t rank, const size_t *dims, size_t *map, clarke_error *err)
 {
-  clarke_graph *g = low->graph;
-  size_t *none, constant = low->in[0];
-  clarke_status status = clarke_lower_weight(low, 0, err);
-  clarke_step *s = status == CLARKE_OK ? clarke_lower_step(low, CLARKE_SUM, 2, rank, dims, err) : NULL;
+  size_t value;
+  const clarke_status status = clarke_lower_lifted(low, 0, rank, dims, map, &value, err);
 
-  if (s == NULL) {
-    free(map);
-    return status != CLARKE_OK ? status : err != NULL ? err->code : CLARKE_ENOMEM;
-  }
-  s->in[0].value = g->input;
-  s->in[1].value = constant;
-  s->in[1].coef = g->values[constant].negated ? -1 : 1;
-  s->in[1].map = map;
-  none = clarke_lower_map(low, s, 0, g->values[s->out].count, err);
-  if (none == NULL)
-    return err != NULL ? err->code : CLARKE_ENOMEM;
-  for (size_t f = 0; f < g->values[s->out].count; f++)
-    none[f] = CLARKE_NONE;
-  return clarke_lower_done(low, s->out, err);
+  return status == CLARKE_OK ? clarke_lower_done(low, value, err) : status;
 }
 
 static bool

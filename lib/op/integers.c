@@ -2,6 +2,7 @@
  * the network is built. */
 #include "op/integers.h"
 #include "op/axes.h"
+#include "op/decided.h"
 #include "op/floats.h"
 #include "op/identity.h"
 #include "op/lower.h"
@@ -167,15 +168,26 @@ static const struct {
   {"Or", either, 'T', true}, {"Not", not, 'T', true}, {"Where", chosen, 'W', false},
 };
 
-/* Which of them the node's operator is; the caller is one. */
+#define N_RULES (sizeof rules / sizeof *rules)
+
+/* Which of them the node's operator is; N_RULES: none. */
 static size_t
 find_rule(const clarke_lowering *low)
 {
   size_t i = 0;
 
-  while (strcmp(rules[i].op, low->node->op_type) != 0)
+  while (i < N_RULES && strcmp(rules[i].op, low->node->op_type) != 0)
     i++;
   return i;
+}
+
+bool
+clarke_lower_computes_integers(const clarke_lowering *low)
+{
+  const size_t r = find_rule(low);
+  const char takes = r < N_RULES ? rules[r].takes : '\0';
+
+  return takes == 'W' ? clarke_lower_chooses_integers(low) : takes == 'I' && clarke_lower_of_integers(low);
 }
 
 static bool
@@ -218,6 +230,39 @@ clarke_lower_constants_entry(const clarke_value *v, size_t rank, const size_t *d
   return entry;
 }
 
+/* A comparison of floats: of 0 and 1, which are in the same order. Of what a parameter may move both sides differ: then near it the
+ * order is the same. */
+static clarke_status
+compare_floats(clarke_lowering *low, rule *holds, clarke_error *err)
+{
+  const bool numbers = clarke_lower_of_floats(low);
+  size_t rank, dims[CLARKE_MAX_RANK], count = 1;
+  clarke_status status = CLARKE_OK;
+  int64_t *out;
+
+  if (!clarke_lower_constants_shape(low, &rank, dims))
+    return clarke_lower_fail(low, err, "the shapes do not broadcast");
+  for (size_t i = 0; i < 2 && !numbers && status == CLARKE_OK; i++)
+    status = clarke_lower_compared(low, i, err);
+  if (status != CLARKE_OK)
+    return status;
+  out = clarke_lower_integers_made(low, CLARKE_BOOL, rank, dims, err);
+  if (out == NULL)
+    return failed(err);
+  for (size_t a = 0; a < rank; a++)
+    count *= dims[a];
+  for (size_t f = 0; f < count; f++) {
+    const clarke_value *x = clarke_lower_value(low, 0), *y = clarke_lower_value(low, 1);
+    const double a = clarke_lower_known(low, 0)[clarke_lower_constants_entry(x, rank, dims, f)];
+    const double b = clarke_lower_known(low, 1)[clarke_lower_constants_entry(y, rank, dims, f)];
+
+    if (!numbers && a == b)
+      return clarke_lower_fail(low, err, "entry %zu: both sides are %.17g, and a parameter moves them: it may jump", f, a);
+    holds((const int64_t[]){a > b, a < b}, &out[f]);
+  }
+  return CLARKE_OK;
+}
+
 clarke_status
 clarke_lower_integers_computed(clarke_lowering *low, clarke_error *err)
 {
@@ -228,6 +273,8 @@ clarke_lower_integers_computed(clarke_lowering *low, clarke_error *err)
   clarke_dtype dtype;
   int64_t *out;
 
+  if (rules[r].truths && takes != 'T' && clarke_lower_known(low, 0) != NULL && clarke_lower_known(low, 1) != NULL)
+    return compare_floats(low, rules[r].rule, err);
   if (!alike || (takes == 'I' && !clarke_lower_of_integers(low)) || (takes == 'T' && !clarke_lower_of_truths(low, 0)))
     return refuse_inputs(low, takes == 'T' ? "truth values" : takes == 'I' ? "integers" : "integers or truth values", err);
   if (!clarke_lower_constants_shape(low, &rank, dims))
@@ -373,7 +420,7 @@ lower_running_sum(clarke_lowering *low, clarke_error *err)
 
 const clarke_op clarke_ops_integers[] = {
   {.name = "Cast", .forms = {{7, 1, 1, 1, "to:i"}, {19, 1, 1, 1, "saturate:i to:i"}, {24, 1, 1, 1, "round_mode:s saturate:i to:i"}},
-   .lower = lower_cast, .batch = CLARKE_BATCH_ANY},
+   .lower = lower_cast, .batch = CLARKE_BATCH_ANY, .takes_odd = true},
   {.name = "CumSum", .forms = {{11, 2, 2, 1, "exclusive:i reverse:i"}}, .lower = lower_running_sum, .batch = CLARKE_BATCH_ANY},
   {.name = "Equal", .forms = {{7, 2, 2, 1, NULL}}, COMPUTED},
   {.name = "Less", .forms = {{7, 2, 2, 1, NULL}}, COMPUTED},

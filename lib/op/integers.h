@@ -12,6 +12,9 @@ bool clarke_lower_of_integers(const clarke_lowering *low);
 bool clarke_lower_of_truths(const clarke_lowering *low, size_t i);
 bool clarke_lower_chooses_integers(const clarke_lowering *low);
 
+/* Has the operator a rule for integers, and are all inputs such, as the rule takes? */
+bool clarke_lower_computes_integers(const clarke_lowering *low);
+
 /* Arithmetic, comparisons, logic and Where of them, with NumPy's broadcasting; Concat of lists. */
 clarke_status clarke_lower_integers_computed(clarke_lowering *low, clarke_error *err);
 clarke_status clarke_lower_integers_joined(clarke_lowering *low, clarke_error *err);

@@ -24,6 +24,8 @@ clarke_status clarke_lower_weight(clarke_lowering *low, size_t i, clarke_error *
 
 /* The same, as a statistic of BatchNormalization: input i becomes a value of its own. An initializer may be both. */
 clarke_status clarke_lower_statistic(clarke_lowering *low, size_t i, clarke_error *err);
+/* Gives the initializer its parameter, which is made on first use. */
+clarke_status clarke_lower_parameter(clarke_lowering *low, size_t value, clarke_error *err);
 /* A step more reads a value that is a constant, as a weight. */
 clarke_status clarke_lower_read(clarke_lowering *low, size_t value, clarke_error *err);
 /* A constant that is no tensor of the file's, its entries zeros for the caller to fill: no
@@ -62,6 +64,13 @@ clarke_status clarke_lower_rearranged(clarke_lowering *low, size_t rank, const s
 /* The same of an activation, with the batch there. */
 clarke_status clarke_lower_moved(clarke_lowering *low, size_t rank, const size_t *dims, size_t *map,
                                  const clarke_batch_axis *batch, clarke_error *err);
+
+/* An activation of that shape, whose entry f is entry map[f] of input i, a constant (map is taken over; NULL: f): a sum without an
+ * activation among its terms. */
+clarke_status clarke_lower_lifted(clarke_lowering *low, size_t i, size_t rank, const size_t *dims, size_t *map, size_t *value,
+                                  clarke_error *err);
+/* Where all inputs are constants, input 0 becomes an activation of its entries, the same for all samples. */
+clarke_status clarke_lower_lift(clarke_lowering *low, clarke_error *err);
 
 /* A constant without a name, of the entries of input i, a constant: entry e is entry map[e] (map is taken over; NULL: all, as
  * they are). It is to be made before the node's last step. */

@@ -109,7 +109,7 @@ const clarke_op clarke_ops_maxpool[] = {
   {.name = "MaxPool",
    .forms = {{7, 1, 1, 1, CLARKE_WINDOW_ATTRIBUTES}, {8, 1, 1, 1, CLARKE_WINDOW_ATTRIBUTES " storage_order:i"},
              {10, 1, 1, 1, CLARKE_WINDOW_ATTRIBUTES " ceil_mode:i dilations:I storage_order:i"}},
-   .lower = lower_maxpool, .order = true,
+   .lower = lower_maxpool, .batch = CLARKE_BATCH_KEPT, .order = true,
    .tie = {[CLARKE_PYTORCH_2_13] = "first", [CLARKE_JAX_0_10] = "first",
            [CLARKE_TENSORFLOW_2] = "first"}},
   {.name = "GlobalMaxPool", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_global, .order = true,

@@ -197,8 +197,10 @@ lower_global(clarke_lowering *low, clarke_error *err)
 {
   reduction r = {.over = {.keep = true}};
   clarke_reduction *o = &r.over;
-  clarke_status status = clarke_lower_activation(low, 0, err);
+  clarke_status status = clarke_lower_lift(low, err);
 
+  if (status == CLARKE_OK)
+    status = clarke_lower_activation(low, 0, err);
   if (status != CLARKE_OK)
     return status;
   o->lead = clarke_axes_lead(low, 0);
@@ -233,7 +235,7 @@ const clarke_op clarke_ops_mean[] = {
    .forms = {{7, 1, 1, 1, CLARKE_WINDOW_ATTRIBUTES " count_include_pad:i"},
              {10, 1, 1, 1, CLARKE_WINDOW_ATTRIBUTES " ceil_mode:i count_include_pad:i"},
              {19, 1, 1, 1, CLARKE_WINDOW_ATTRIBUTES " ceil_mode:i count_include_pad:i dilations:I"}},
-   .lower = lower_average},
+   .lower = lower_average, .batch = CLARKE_BATCH_KEPT},
   {.name = "GlobalAveragePool", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_global},
   {.name = "ReduceMean",
    .forms = {{7, 1, 1, 1, "axes:I keepdims:i"}, {18, 1, 2, 1, "keepdims:i noop_with_empty_axes:i"}},

@@ -10,10 +10,12 @@
 enum { X, SCALE, B };
 
 clarke_status
-clarke_chain_begin(clarke_chain *c, const clarke_lowering *low, size_t least, clarke_error *err)
+clarke_chain_begin(clarke_chain *c, clarke_lowering *low, size_t least, clarke_error *err)
 {
-  clarke_status status = clarke_lower_activation(low, X, err);
+  clarke_status status = clarke_lower_lift(low, err);
 
+  if (status == CLARKE_OK)
+    status = clarke_lower_activation(low, X, err);
   if (status != CLARKE_OK)
     return status;
   memset(c, 0, sizeof *c);

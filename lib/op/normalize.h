@@ -13,7 +13,7 @@ typedef struct {
 } clarke_chain;
 
 /* Input 0 must be an activation of at least `least` whole axes. */
-clarke_status clarke_chain_begin(clarke_chain *c, const clarke_lowering *low, size_t least,
+clarke_status clarke_chain_begin(clarke_chain *c, clarke_lowering *low, size_t least,
                                  clarke_error *err);
 
 /* NORMALIZE, with the node's epsilon (default 1e-5), which must be above 0. */

@@ -63,6 +63,7 @@ struct clarke_op {
   clarke_status (*lower)(clarke_lowering *low, clarke_error *err); /* NULL: in programs only */
   clarke_batch_rule batch;
   bool takes_negated; /* may an input be a negated constant? */
+  bool takes_odd;     /* may a constant among the inputs hold infinite numbers, or NaN? */
   const char *domain; /* of the name; NULL: ONNX's own */
   size_t n_kinks;
   /* By profile: a rational, "left" or "right"; NULL where no rule is known. */

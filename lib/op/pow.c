@@ -43,13 +43,16 @@ whole_power(clarke_lowering *low, int n, clarke_error *err)
 static clarke_status
 lower_pow(clarke_lowering *low, clarke_error *err)
 {
-  clarke_status status;
+  bool computed;
+  clarke_status status = clarke_lower_computed(low, &computed, err);
   double exponent = 0;
   size_t power;
 
-  if (clarke_lower_of_floats(low))
-    return clarke_lower_floats_computed(low, err);
-  status = clarke_lower_activation(low, 0, err);
+  if (computed)
+    return status;
+  status = clarke_lower_lift(low, err);
+  if (status == CLARKE_OK)
+    status = clarke_lower_activation(low, 0, err);
   if (status == CLARKE_OK)
     status = read_exponent(low, &exponent, err);
   if (status != CLARKE_OK)

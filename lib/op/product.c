@@ -111,7 +111,7 @@ clarke_lower_contraction(clarke_lowering *low, clarke_error *err)
   status = product_dims(low, in, ranks, &rank, dims, err);
   if (status == CLARKE_OK && low->graph->batched)
     status = clarke_axes_agree(low, 2, rank, &batch, err);
-  if (status == CLARKE_OK && low->graph->batched && batch.axis + 2 >= rank)
+  if (status == CLARKE_OK && low->graph->batched && !batch.none && batch.axis + 2 >= rank)
     status = clarke_lower_fail(low, err, "axis %zu is the batch: samples would be mixed", batch.axis);
   memcpy(sample, dims, sizeof sample);
   n = low->graph->batched ? clarke_axes_of_sample(&batch, rank, sample) : rank;

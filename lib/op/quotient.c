@@ -20,12 +20,15 @@ static clarke_status
 lower_with_domain(clarke_lowering *low, clarke_error *err)
 {
   const char name = low->node->op_type[0];
-  clarke_status status;
+  bool computed = false;
+  clarke_status status = name == 'S' ? clarke_lower_computed(low, &computed, err) : CLARKE_OK;
   size_t y;
 
-  if (name == 'S' && clarke_lower_of_floats(low))
-    return clarke_lower_floats_computed(low, err);
-  status = clarke_lower_activation(low, 0, err);
+  if (computed)
+    return status;
+  status = clarke_lower_lift(low, err);
+  if (status == CLARKE_OK)
+    status = clarke_lower_activation(low, 0, err);
   if (status != CLARKE_OK)
     return status;
   y = clarke_lower_inside(low, name == 'R' ? CLARKE_RECIPROCAL : name == 'S' ? CLARKE_SQRT : CLARKE_LOG, low->in[0], err);

@@ -195,34 +195,6 @@ part_of_input(clarke_recurrence *c, size_t i, size_t first, size_t n, size_t wid
 
 /* ---- What a node is given */
 
-static clarke_status
-check_attributes(const clarke_lowering *low, clarke_error *err)
-{
-  static const char *const others[] = {"clip", "activation_alpha", "activation_beta"};
-
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (clarke_model_attr(low->node, others[i]) != NULL)
-      return clarke_lower_fail(low, err, "attribute '%s' is not supported", others[i]);
-  if (clarke_lower_int(low, "input_forget", 0) != 0 || clarke_lower_int(low, "layout", 0) != 0)
-    return clarke_lower_fail(low, err, "input_forget and layout must be 0");
-  if (clarke_lower_has(low, 7))
-    return clarke_lower_fail(low, err, "peepholes (input 7) are not supported");
-  return CLARKE_OK;
-}
-
-static clarke_status
-read_direction(const clarke_lowering *low, size_t *directions, bool *reversed, clarke_error *err)
-{
-  const clarke_attr *a = clarke_model_attr(low->node, "direction");
-  const char *direction = a != NULL ? a->s : "forward";
-
-  *directions = strcmp(direction, "bidirectional") == 0 ? 2 : 1;
-  *reversed = strcmp(direction, "reverse") == 0;
-  if (*directions == 1 && !*reversed && strcmp(direction, "forward") != 0)
-    return clarke_lower_fail(low, err, "direction is '%s'; expected forward, reverse or bidirectional", direction);
-  return CLARKE_OK;
-}
-
 /* X: (time, batch, inputs). */
 static clarke_status
 read_input(clarke_recurrence *c, clarke_error *err)
@@ -314,7 +286,7 @@ check_state(clarke_recurrence *c, size_t i, clarke_error *err)
   if (clarke_axes_whole(low, i, dims) != 3 || dims[0] != c->directions || dims[1] != samples || dims[2] != c->hidden)
     return clarke_lower_fail(low, err, "the initial state '%s' must have the shape %zu x %zu x %zu", low->node->in[i],
                              c->directions, samples, c->hidden);
-  if (!constant && low->graph->batched && (s.axis != 1 || s.merged != x.merged || (s.merged && s.inner != x.inner)))
+  if (!constant && low->graph->batched && (s.none || s.axis != 1 || s.merged != x.merged || (s.merged && s.inner != x.inner)))
     return clarke_lower_fail(low, err, "the initial state '%s' has the batch on another axis than the second", low->node->in[i]);
   if (!constant || is_zero(clarke_lower_value(low, i)) || low->graph->together == 1)
     return CLARKE_OK;
@@ -460,9 +432,9 @@ clarke_recurrence_lower(clarke_lowering *low, const clarke_recurrence_kind *kind
   size_t *at, last[2 * MOST_STATES];
   bool reversed;
 
-  c.status = check_attributes(low, err);
+  c.status = clarke_recurrence_attributes(low, err);
   if (c.status == CLARKE_OK)
-    c.status = read_direction(low, &c.directions, &reversed, err);
+    c.status = clarke_recurrence_direction(low, &c.directions, &reversed, err);
   if (c.status == CLARKE_OK)
     c.status = read_input(&c, err);
   if (c.status == CLARKE_OK)
@@ -479,26 +451,4 @@ clarke_recurrence_lower(clarke_lowering *low, const clarke_recurrence_kind *kind
   put_output(&c, 0, at, c.time * c.directions, c.time);
   free(at);
   return c.status;
-}
-
-/* Is it the text, or, of two directions, the text twice? */
-static bool
-says(const char *words, const char *each, bool twice)
-{
-  const size_t n = strlen(each);
-
-  return strncmp(words, each, n) == 0 && (twice ? words[n] == ' ' && strcmp(words + n + 1, each) == 0 : words[n] == '\0');
-}
-
-clarke_status
-clarke_recurrence_activations(const clarke_lowering *low, const char *each, const char *other, bool *is_other, clarke_error *err)
-{
-  const clarke_attr *a = clarke_model_attr(low->node, "activations"), *direction = clarke_model_attr(low->node, "direction");
-  const bool twice = direction != NULL && strcmp(direction->s, "bidirectional") == 0;
-
-  *is_other = a != NULL && other != NULL && says(a->s, other, twice);
-  if (a == NULL || *is_other || says(a->s, each, twice))
-    return CLARKE_OK;
-  return clarke_lower_fail(low, err, "activations '%.80s'; expected, for each direction, %s%s%s", a->s, each,
-                           other != NULL ? " or " : "", other != NULL ? other : "");
 }

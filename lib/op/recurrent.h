@@ -51,6 +51,9 @@ size_t clarke_recurrence_function(clarke_recurrence *c, clarke_function f, size_
 size_t clarke_recurrence_relu(clarke_recurrence *c, size_t time, size_t value);
 /* The whole of a node; initial states are its inputs from 5 on. */
 clarke_status clarke_recurrence_lower(clarke_lowering *low, const clarke_recurrence_kind *kind, clarke_error *err);
+/* Is no attribute, and no peephole, there that is not supported? Which directions are there; a single one, is it the reverse? */
+clarke_status clarke_recurrence_attributes(const clarke_lowering *low, clarke_error *err);
+clarke_status clarke_recurrence_direction(const clarke_lowering *low, size_t *directions, bool *reversed, clarke_error *err);
 /* Is the attribute `activations` the other list of words, for each direction, not this one? Left out it is this one. */
 clarke_status clarke_recurrence_activations(const clarke_lowering *low, const char *each, const char *other, bool *is_other,
                                             clarke_error *err);

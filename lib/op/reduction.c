@@ -7,8 +7,10 @@ clarke_reduction_read(clarke_reduction *r, clarke_lowering *low, const char *wha
   const int64_t *list;
   size_t n;
   bool given;
-  clarke_status status = clarke_lower_activation(low, 0, err);
+  clarke_status status = clarke_lower_lift(low, err);
 
+  if (status == CLARKE_OK)
+    status = clarke_lower_activation(low, 0, err);
   if (status != CLARKE_OK)
     return status;
   r->keep = clarke_lower_int(low, "keepdims", 1) != 0;

@@ -3,7 +3,6 @@
 #include "op/axes.h"
 #include "op/broadcast.h"
 #include "op/floats.h"
-#include "op/integers.h"
 #include "op/lower.h"
 #include "op/product.h"
 #include "op/quotient.h"
@@ -37,17 +36,17 @@ static clarke_status
 lower_scale(clarke_lowering *low, clarke_error *err)
 {
   size_t c, rank, dims[CLARKE_MAX_WHOLE];
-  bool divide;
+  bool divide, computed;
   clarke_batch_axis batch;
   size_t *map[2], bad;
   clarke_step *s;
-  clarke_status status;
+  clarke_status status = clarke_lower_computed(low, &computed, err);
 
-  if (clarke_lower_of_integers(low))
-    return clarke_lower_integers_computed(low, err);
-  if (clarke_lower_of_floats(low))
-    return clarke_lower_floats_computed(low, err);
-  status = invert_divisor(low, &divide, err);
+  if (computed)
+    return status;
+  status = clarke_lower_lift(low, err);
+  if (status == CLARKE_OK)
+    status = invert_divisor(low, &divide, err);
   if (status != CLARKE_OK)
     return status;
   c = constant_operand(low, divide);

@@ -23,10 +23,12 @@ lower_analytic(clarke_lowering *low, clarke_error *err)
     clarke_function function;
   } all[] = {{"Sigmoid", CLARKE_SIGMOID}, {"Tanh", CLARKE_TANH}, {"Exp", CLARKE_EXP}, {"Erf", CLARKE_ERF},
              {"Softplus", CLARKE_SOFTPLUS}};
-  clarke_status status = clarke_lower_activation(low, 0, err);
+  clarke_status status = clarke_lower_lift(low, err);
   clarke_step *s;
   size_t i = 0;
 
+  if (status == CLARKE_OK)
+    status = clarke_lower_activation(low, 0, err);
   if (status != CLARKE_OK)
     return status;
   while (strcmp(low->node->op_type, all[i].name) != 0)

@@ -2,6 +2,7 @@
  * `axis` alone (default the last). */
 #include "op/axes.h"
 #include "op/lower.h"
+#include "op/masked.h"
 
 #include <string.h>
 
@@ -10,7 +11,7 @@ lower_softmax(clarke_lowering *low, clarke_error *err)
 {
   bool flattened = low->opset < 13;
   int64_t axis = clarke_lower_int(low, "axis", flattened ? 1 : -1);
-  size_t whole[CLARKE_MAX_WHOLE], n, at, rank, dims[CLARKE_MAX_RANK];
+  size_t whole[CLARKE_MAX_WHOLE], n, at, rank, dims[CLARKE_MAX_RANK], groups = 1, length = 1, stride = 1;
   clarke_step *s;
   clarke_status status = clarke_lower_activation(low, 0, err);
 
@@ -24,19 +25,17 @@ lower_softmax(clarke_lowering *low, clarke_error *err)
     status = clarke_axes_apart(low, 0, a, err);
   if (status != CLARKE_OK)
     return status;
+  for (size_t a = 0; a < n; a++)
+    *(a < at ? &groups : a == at || flattened ? &length : &stride) *= whole[a];
+  if (clarke_lower_value(low, 0)->excluded != NULL)
+    return clarke_lower_masked_softmax(low, length, stride, err);
   s = clarke_lower_step(low, CLARKE_SOFTMAX, 1, rank, dims, err);
   if (s == NULL)
     return err != NULL ? err->code : CLARKE_ENOMEM;
   s->log = strcmp(low->node->op_type, "LogSoftmax") == 0;
-  s->groups = s->length = s->stride = 1;
-  for (size_t a = 0; a < n; a++) {
-    if (a < at)
-      s->groups *= whole[a];
-    else if (a == at || flattened)
-      s->length *= whole[a];
-    else
-      s->stride *= whole[a];
-  }
+  s->groups = groups;
+  s->length = length;
+  s->stride = stride;
   return clarke_lower_done(low, s->out, err);
 }
 

@@ -180,7 +180,7 @@ add_windows(clarke_lowering *low, const sorting *s, size_t *value, clarke_error 
 static clarke_status
 put_values(clarke_lowering *low, const sorting *s, size_t value, clarke_error *err)
 {
-  const bool batched = low->graph->batched;
+  const bool batched = clarke_axes_lead(low, 0) == 1;
   clarke_batch_axis batch = {.inner = 1};
   size_t dims[CLARKE_MAX_WHOLE], rank = s->rank;
   clarke_step *step;

@@ -43,6 +43,7 @@ typedef struct {
   size_t uses;  /* steps that read it */
   bool wrt;
   bool statistic;
+  bool compared; /* a comparison was decided by its entries, which differ from the other side's: no checkpoint may change them */
 } clarke_parameter;
 
 /* Where the axis of all samples is among the axes that a file's tensor has, for an activation of a batched graph: it is the
@@ -50,6 +51,7 @@ typedef struct {
 typedef struct {
   bool merged;
   size_t axis, inner;
+  bool none; /* it is nowhere: what is computed of constants alone has the same entries for all samples */
 } clarke_batch_axis;
 
 typedef struct {
@@ -67,6 +69,10 @@ typedef struct {
   size_t *origin;    /* entry i is the parameter's entry origin[i]; NULL: i */
   bool negated;      /* stands for minus its entries (Neg of a constant): an operator that takes one negates what it makes */
   bool initializer;  /* becomes a parameter when used as a weight */
+  double *known;     /* of an activation of constants alone: its entries, exactly, where they are followed (op/decided.h) */
+  bool odd;          /* some entry is infinite or NaN: no step reads it */
+  bool *excluded;    /* of an activation: entries that are minus infinity, whatever the parameters, which only a Softmax may
+                      * read; NULL: none are */
   bool bound;        /* of a Clip (or a Pad's value), read when the graph was built: never a
                       * parameter's */
 } clarke_value;
@@ -185,6 +191,7 @@ typedef struct {
   clarke_step *steps;
   clarke_parameter *parameters; /* in the file's order of initializers */
   size_t input, output;         /* values */
+  bool decided;                 /* a comparison of initializers was decided when the graph was built: near them it is the same */
   size_t capacity_values, capacity_steps;
 } clarke_graph;
 

@@ -1,9 +1,10 @@
 /* Add, Sub: a + b, a - b, with NumPy's broadcasting. Neg: -a, also of a constant. */
 #include "op/axes.h"
 #include "op/broadcast.h"
+#include "op/decided.h"
 #include "op/floats.h"
-#include "op/integers.h"
 #include "op/lower.h"
+#include "op/masked.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,25 +16,20 @@ lower_sum(clarke_lowering *low, clarke_error *err)
   clarke_batch_axis batch;
   size_t *map[2];
   clarke_step *s;
-  clarke_status status = CLARKE_OK;
-  bool activation = false;
+  bool computed;
+  clarke_status status = clarke_lower_computed(low, &computed, err);
 
-  if (clarke_lower_of_integers(low))
-    return clarke_lower_integers_computed(low, err);
-  if (clarke_lower_of_floats(low))
-    return clarke_lower_floats_computed(low, err);
+  if (computed)
+    return status;
+  status = clarke_lower_lift(low, err);
   for (size_t i = 0; i < 2 && status == CLARKE_OK; i++) {
     if (!clarke_lower_has(low, i))
       return clarke_lower_fail(low, err, "input %zu is missing", i);
-    if (clarke_lower_value(low, i)->constant)
+    if (clarke_lower_value(low, i)->constant && !clarke_lower_value(low, i)->odd)
       status = clarke_lower_weight(low, i, err);
-    else
-      activation = true;
   }
   if (status != CLARKE_OK)
     return status;
-  if (!activation)
-    return clarke_lower_fail(low, err, "arithmetic between constants is not supported: fold it");
   status = clarke_lower_broadcast(low, &rank, dims, &map[0], &map[1], &batch, err);
   if (status != CLARKE_OK)
     return status;
@@ -50,7 +46,12 @@ lower_sum(clarke_lowering *low, clarke_error *err)
   if (strcmp(low->node->op_type, "Sub") == 0)
     s->in[1].coef = -s->in[1].coef;
   low->graph->values[s->out].batch = batch;
-  return clarke_lower_done(low, s->out, err);
+  for (size_t i = 0; i < 2 && status == CLARKE_OK; i++)
+    if (clarke_lower_value(low, i)->odd)
+      status = clarke_lower_exclude(low, s, i, err);
+  if (status == CLARKE_OK)
+    status = clarke_lower_know_sum(low, s->out, low->node->op_type[0] == 'S', err);
+  return status == CLARKE_OK ? clarke_lower_done(low, s->out, err) : status;
 }
 
 /* The constant's entries, with the sign turned by those who read it. */
@@ -91,7 +92,7 @@ lower_negation(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_sum[] = {
-  {.name = "Add", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_sum, .batch = CLARKE_BATCH_ANY, .takes_negated = true},
+  {.name = "Add", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_sum, .batch = CLARKE_BATCH_ANY, .takes_negated = true, .takes_odd = true},
   {.name = "Sub", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_sum, .batch = CLARKE_BATCH_ANY, .takes_negated = true},
   {.name = "Neg", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_negation, .batch = CLARKE_BATCH_KEPT, .takes_negated = true},
   {.name = NULL},

@@ -78,6 +78,6 @@ lower_transpose(clarke_lowering *low, clarke_error *err)
 
 const clarke_op clarke_ops_transpose[] = {
   {.name = "Transpose", .forms = {{7, 1, 1, 1, "perm:I"}}, .lower = lower_transpose, .batch = CLARKE_BATCH_ANY,
-   .takes_negated = true},
+   .takes_negated = true, .takes_odd = true},
   {.name = NULL},
 };

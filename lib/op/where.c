@@ -4,6 +4,7 @@
 #include "op/floats.h"
 #include "op/integers.h"
 #include "op/lower.h"
+#include "op/masked.h"
 
 #include <stdlib.h>
 
@@ -17,13 +18,13 @@ place(clarke_lowering *low, clarke_step *s, size_t k, size_t *const map[3], clar
 
   if (own == NULL)
     return err != NULL ? err->code : CLARKE_ENOMEM;
-  s->in[k - 1].value = low->in[k];
   for (size_t f = 0; f < count; f++) {
     const bool first = mask[map[0] != NULL ? map[0][f] : f] != 0;
 
     own[f] = first != (k == 1) ? CLARKE_NONE : map[k] != NULL ? map[k][f] : f;
   }
-  return CLARKE_OK;
+  s->in[k - 1].value = low->in[k];
+  return clarke_lower_value(low, k)->odd ? clarke_lower_exclude(low, s, k - 1, err) : CLARKE_OK;
 }
 
 static clarke_status
@@ -51,23 +52,20 @@ choose(clarke_lowering *low, clarke_error *err)
 static clarke_status
 lower_where(clarke_lowering *low, clarke_error *err)
 {
-  clarke_status status = CLARKE_OK;
-  bool activation = false;
+  bool activation = false, computed;
+  clarke_status status = clarke_lower_computed(low, &computed, err);
 
-  if (clarke_lower_chooses_integers(low))
-    return clarke_lower_integers_computed(low, err);
-  if (clarke_lower_chooses_floats(low))
-    return clarke_lower_floats_computed(low, err);
+  if (computed)
+    return status;
   if (!clarke_lower_of_truths(low, 0))
     return clarke_lower_fail(low, err, "input 0 is no constant of truth values. A comparison of activations may jump: write it with "
                                        "Relu, Clip, Max or Min; or record the training step (clarke.record)");
   for (size_t i = 1; i < 3 && status == CLARKE_OK; i++) {
     if (!clarke_lower_has(low, i))
       return clarke_lower_fail(low, err, "input %zu is missing", i);
-    if (clarke_lower_value(low, i)->constant)
+    if (clarke_lower_value(low, i)->constant && !clarke_lower_value(low, i)->odd)
       status = clarke_lower_weight(low, i, err);
-    else
-      activation = true;
+    activation = activation || !clarke_lower_value(low, i)->constant;
   }
   if (status == CLARKE_OK && !activation)
     status = clarke_lower_fail(low, err, "arithmetic between constants is not supported: fold it");
@@ -75,6 +73,6 @@ lower_where(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_where[] = {
-  {.name = "Where", .forms = {{9, 3, 3, 1, NULL}}, .lower = lower_where, .batch = CLARKE_BATCH_ANY},
+  {.name = "Where", .forms = {{9, 3, 3, 1, NULL}}, .lower = lower_where, .batch = CLARKE_BATCH_ANY, .takes_odd = true},
   {.name = NULL},
 };

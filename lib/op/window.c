@@ -40,8 +40,8 @@ clarke_window_axes(size_t *axes, const clarke_lowering *low, clarke_error *err)
 
   *axes = rank - 2;
   if (rank < 3 || *axes > CLARKE_MAX_SPATIAL)
-    return clarke_lower_fail(low, err, "an input of %zu axes; expected (batch, channels, length) or "
-                                       "(batch, channels, height, width)", rank);
+    return clarke_lower_fail(low, err, "an input of %zu axes; expected (batch, channels) and one to %d spatial axes", rank,
+                             CLARKE_MAX_SPATIAL);
   return CLARKE_OK;
 }
 
@@ -173,6 +173,22 @@ read_cropping(clarke_window *w, const clarke_lowering *low, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* The batch is the first axis; or a spatial one, along which windows have one entry each and stand everywhere: then each sample
+ * has windows of its own. */
+static clarke_status
+check_batch(const clarke_window *w, const clarke_lowering *low, clarke_error *err)
+{
+  const size_t axis = clarke_axes_batch(low, 0), a = axis - 2;
+
+  if (clarke_axes_lead(low, 0) == 0)
+    return CLARKE_OK;
+  if (clarke_lower_value(low, 0)->batch.merged || axis == 1)
+    return clarke_lower_fail(low, err, "axis %zu is the batch, or merged with it: samples would be mixed", axis);
+  if (axis >= 2 && (w->kernel[a] != 1 || w->stride[a] != 1 || w->before[a] != 0 || w->after[a] != 0))
+    return clarke_lower_fail(low, err, "axis %zu is the batch, and windows along it are not each of one sample, or leave some out", axis);
+  return CLARKE_OK;
+}
+
 static clarke_status
 read_geometry(clarke_window *w, const clarke_lowering *low, const size_t *kernel, bool transposed, clarke_error *err)
 {
@@ -189,6 +205,8 @@ read_geometry(clarke_window *w, const clarke_lowering *low, const size_t *kernel
     status = read_list(w->dilation, low, "dilations", w->axes, 1, 1, err);
   if (status == CLARKE_OK)
     status = (transposed ? read_cropping : read_padding)(w, low, err);
+  if (status == CLARKE_OK)
+    status = check_batch(w, low, err);
   if (status != CLARKE_OK)
     return status;
   w->taps = w->positions = 1;
@@ -281,13 +299,12 @@ size_t
 clarke_window_shape(const clarke_window *w, const clarke_lowering *low, size_t channels,
                     size_t *dims)
 {
+  const size_t batch = clarke_axes_batch(low, 0); /* an axis of one entry: that of a sample has it not */
   size_t rank = 0;
 
-  if (!low->graph->batched)
-    dims[rank++] = w->whole;
-  dims[rank++] = channels;
-  for (size_t a = 0; a < w->axes; a++)
-    dims[rank++] = w->out[a];
+  for (size_t a = 0; a < w->axes + 2; a++)
+    if (a != batch)
+      dims[rank++] = a == 0 ? w->whole : a == 1 ? channels : w->out[a - 2];
   return rank;
 }
 

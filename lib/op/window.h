@@ -10,13 +10,13 @@
 
 #include "op/operator.h"
 
-#define CLARKE_MAX_SPATIAL 2
+#define CLARKE_MAX_SPATIAL 4
 
 /* What its attributes are called, for a clarke_op. */
 #define CLARKE_WINDOW_ATTRIBUTES "auto_pad:s kernel_shape:I pads:I strides:I"
 
 typedef struct {
-  size_t whole;    /* samples in one activation: 1 when the graph has a batch axis */
+  size_t whole;    /* arrays of so many channels in one activation: 1 when the first axis is the batch */
   size_t channels; /* of one of them */
   size_t planes;   /* whole * channels */
   size_t axes;

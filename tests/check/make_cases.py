@@ -1591,13 +1591,84 @@ def operators():
                     node("Mul", ["i", "k"], ["out"])],
                    [3, 4], 2, dict(w=dyadic(3, 4)), 15),
     }
+    computed = lambda: {  # noqa: E731
+        # What is computed of weights alone, by itself and with activations.
+        "lifted": ([node("Mul", ["a", "b"], ["c"]), node("MatMul", ["x", "c"], ["y1"]), node("Relu", ["c"], ["r"]),
+                    node("ReduceMean", ["c"], ["m"], axes=[1], keepdims=0), node("Sub", ["x", "m"], ["z"]), node("MatMul", ["z", "r"], ["y2"]),
+                    node("Neg", ["b"], ["n"]), node("Sub", ["n", "g"], ["s"]), node("Mul", ["y2", "s"], ["y3"]),
+                    node("Concat", ["c", "r"], ["l"], axis=0), node("Transpose", ["l"], ["t"]), constant("h", ints(2, 12)),
+                    node("Reshape", ["t", "h"], ["u"]), node("MatMul", ["d", "k"], ["e"]), node("MatMul", ["e", "u"], ["v"]),
+                    constant("from", ints(1)), constant("to", ints(5)), constant("along", ints(1)), node("Slice", ["v", "from", "to", "along"], ["q"]), node("Max", ["y1", "q"], ["y4"]), node("Add", ["y4", "y3"], ["out"])],
+                   [2, 3], 3, dict(a=dyadic(3, 1), b=dyadic(1, 4), g=dyadic(1, 4), d=dyadic(2, 3), k=dyadic(3, 2)), 17),
+        # A recurrent layer that is unrolled: its first state is zeros, one row for each sample.
+        "unrolled": ([node("Shape", ["x"], ["s"]), constant("zero", ints(0)), node("Gather", ["s", "zero"], ["n"]), constant("units", ints(2)),
+                      node("Concat", ["n", "units"], ["sizes"], axis=0), node("ConstantOfShape", ["sizes"], ["h"]),
+                      node("MatMul", ["h", "r"], ["p"]), node("MatMul", ["x", "w"], ["q"]), node("Add", ["p", "q"], ["a"]), node("Relu", ["a"], ["g"]),
+                      node("Mul", ["g", "h"], ["c"]), node("MatMul", ["g", "r"], ["p2"]), node("Add", ["p2", "c"], ["a2"]),
+                      node("ConstantOfShape", ["sizes"], ["half"], value=numpy_helper.from_array(np.float32([0.5]))),
+                      node("Add", ["a2", "half"], ["a3"]), node("Expand", ["t", "sizes"], ["each"]), node("Mul", ["each", "each"], ["square"]),
+                      node("Sub", ["a3", "square"], ["out"])],
+                     [3], 4, dict(w=dyadic(3, 2), r=dyadic(2, 2), t=dyadic(1, 2)), 17),
+        # A normalization that is written out, weights that are normalized, and other functions of weights.
+        "written-out": ([number("e", 0.25), node("Add", ["var", "e"], ["v"]), node("Sqrt", ["v"], ["r"]), node("Div", ["one", "r"], ["i"]),
+                         node("Mul", ["i", "s"], ["m"]), node("Neg", ["mean"], ["n"]), node("Mul", ["n", "m"], ["o"]), node("Add", ["o", "b"], ["p"]),
+                         node("Mul", ["x", "m"], ["y1"]), node("Add", ["y1", "p"], ["y2"]),
+                         constant("flat", ints(1, 3, 4)), node("Reshape", ["w", "flat"], ["w1"]),
+                         node("BatchNormalization", ["w1", "ones", "none", "none", "ones"], ["w2"], training_mode=1, epsilon=0.5),
+                         constant("back", ints(3, 4)), node("Reshape", ["w2", "back"], ["w3"]), node("MatMul", ["y2", "w3"], ["y3"]),
+                         node("Softplus", ["rho"], ["f"]), node("LayerNormalization", ["w", "c", "c"], ["l"]), node("Mul", ["l", "f"], ["g"]),
+                         node("Exp", ["rho"], ["x1"]), node("Tanh", ["x1"], ["x2"]), constant("two", numpy_helper.from_array(np.float32(2))),
+                         node("Pow", ["w", "two"], ["w4"]), node("ReduceSum", ["w4"], ["w5"]), node("Mul", ["x2", "w5"], ["x3"]),
+                         node("MatMul", ["y2", "g"], ["y4"]), node("Add", ["y3", "y4"], ["y5"]), node("Sub", ["y5", "x3"], ["out"])],
+                        [2, 3], 2, dict(var=np.abs(dyadic(3)), one=1, s=dyadic(3), mean=dyadic(3), b=dyadic(3), w=dyadic(3, 4), ones=np.ones(3),
+                                        none=np.zeros(3), rho=dyadic(1, 4) / 4, c=dyadic(4)), 17),
+    }
+    spatial = lambda: {  # noqa: E731
+        # Three spatial axes; windows where the samples are along one of them.
+        "volumes": ([node("Conv", ["x", "w", "b"], ["y1"], strides=[1, 2, 1], pads=[1, 0, 1, 0, 1, 0], dilations=[1, 1, 2]),
+                     node("MaxPool", ["y1"], ["y2"], kernel_shape=[2, 1, 2], strides=[1, 1, 2], pads=[0, 0, 1, 0, 0, 0]),
+                     node("AveragePool", ["y2"], ["y3"], kernel_shape=[2, 2, 1], pads=[0, 1, 0, 0, 0, 0], count_include_pad=1),
+                     node("ConvTranspose", ["y3", "v"], ["y4"], strides=[2, 1, 1]), node("Mul", ["y4", "m"], ["out"])],
+                    [2, 3, 4, 5], 2, dict(w=dyadic(2, 2, 2, 3, 2), b=dyadic(2), v=dyadic(2, 1, 2, 1, 2), m=dyadic(1, 1, 1, 1)), 17),
+        "windows-of-each": ([constant("two", ints(0, 1)), node("Unsqueeze", ["x", "two"], ["y1"]), node("Conv", ["y1", "w"], ["y2"], strides=[1, 2, 1]),
+                             node("MaxPool", ["y2"], ["y3"], kernel_shape=[1, 2, 1]), node("Squeeze", ["y3", "one"], ["y4"]),
+                             constant("one", ints(0)), node("Transpose", ["y4"], ["y5"], perm=[1, 0, 2, 3]),
+                             node("Transpose", ["y5"], ["y6"], perm=[2, 1, 0, 3]), node("Unsqueeze", ["y6", "one"], ["y7"]),
+                             node("AveragePool", ["y7"], ["y8"], kernel_shape=[2, 1, 1]), node("Squeeze", ["y8", "one"], ["y9"]),
+                             node("Transpose", ["y9"], ["z"], perm=[2, 1, 0, 3]), node("Mul", ["z", "m"], ["out"])],
+                            [6, 3], 3, dict(w=dyadic(2, 1, 1, 2, 2), m=dyadic(1, 1, 1, 1)), 17),
+    }
+    inf = np.inf
+    infinite = lambda: {  # noqa: E731
+        # Masks of minus infinity: of the past alone, written out; of one place in each column; of the file.
+        "minus-infinity": ([constant("square", ints(3, 3)), number("one", 1), node("Expand", ["one", "square"], ["ones"]), node("Trilu", ["ones"], ["low"], upper=0),
+                            number("nought", 0), number("never", -inf), node("Equal", ["low", "nought"], ["later"]),
+                            node("Where", ["later", "never", "nought"], ["m"]), node("Mul", ["x", "w"], ["y"]), node("Add", ["y", "m"], ["y1"]),
+                            node("Softmax", ["y1"], ["p1"]), node("Transpose", ["low"], ["upper"], perm=[1, 0]), node("Greater", ["upper", "nought"], ["some"]),
+                            node("Where", ["some", "x", "never"], ["y2"]), node("Softmax", ["y2"], ["p2"], axis=1), node("Add", ["f", "y"], ["y3"]),
+                            node("Softmax", ["y3"], ["p3"]), node("Add", ["p1", "p2"], ["p4"]), node("Add", ["p3", "p4"], ["p5"]), node("Mul", ["p5", "v"], ["out"])],
+                           [3, 3], 2, dict(w=dyadic(3, 3), v=dyadic(3, 3), f=[[0.5, -inf, -inf], [-inf, 0.25, -inf], [0, 0, 1]]), 17),
+    }
+    decided = lambda: {  # noqa: E731
+        # A variance as JAX writes it: NaN where there are no entries. Its divisor is an initializer, which is compared.
+        "branches": ([node("Cast", ["none"], ["d"], to=1), node("Sub", ["n", "d"], ["rest"]), node("Greater", ["rest", "zero"], ["some"]),
+                      node("Shape", ["x"], ["s"]), node("Expand", ["nan", "s"], ["nans"]), node("Mul", ["x", "w"], ["y"]), node("Div", ["y", "rest"], ["z"]),
+                      node("Where", ["some", "z", "nans"], ["u"]), node("Add", ["p", "p"], ["q"]), node("LessOrEqual", ["q", "rest"], ["each"]),
+                      node("Where", ["each", "u", "y"], ["out"])],
+                     [3], 2, dict(n=4, zero=0, nan=np.nan, w=dyadic(3), p=[1, 4, 1.75]), 17),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
                                                                   later(resized), later(bent), later(extreme), later(between), later(repeated), later(whole),
-                                                                  later(several), later(again), later(scaled), later(placed), later(ranged)):
+                                                                  later(several), later(again), later(scaled), later(placed), later(ranged),
+                                                                  later(computed), later(spatial), later(infinite), later(decided)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
+        if name == "branches":
+            nodes.insert(0, constant("none", numpy_helper.from_array(np.int32(0))))
+        if name == "windows-of-each":
+            nodes.insert(0, nodes.pop(5))
         if name == "shapes":
             nodes.insert(0, nodes.pop(5))  # the constant goes before its use
         rows = name.endswith("-rows")
@@ -1620,7 +1691,7 @@ def operators():
 
 OPERATORS = []
 ROUNDED = ["smooth", "softmax-old", "hardswish", "norm-root", "layer", "instance", "group", "trained", "trained-rows",
-           "layer-exact", "functions", "quotients", "divided", "elus", "between", "between-line", "lstm", "gru", "rnn", "masked", "counted"]
+           "layer-exact", "functions", "quotients", "divided", "elus", "between", "between-line", "lstm", "gru", "rnn", "masked", "counted", "written-out", "minus-infinity"]
 
 
 def bound_net(name, patches, v, tail=(), pool=0, relu=True, more=None):
@@ -2236,7 +2307,7 @@ def refusals():
         yield one("an axis is out of range", "Softmax", axis=3)
         yield one("its input must be an activation", "Softmax", ["w"])
         yield one("its input must be an activation", "Relu", ["w"])
-        yield one("its input must be an activation", "Tanh", ["w"])
+        yield one("output 'out' is not computed from the input", "Tanh", ["w"])
         yield one("has not the batch on its first axis", "Flatten", axis=2)
         yield one("has not the batch on its first axis", "Flatten", axis=0)
         yield one("not a shape", "Reshape", ["x", "i"], [ints(0, 8)], allowzero=1)
@@ -2262,16 +2333,16 @@ def refusals():
         yield one(fit, "Add", ["x", "s"])
         yield one("has not the batch on its first axis", "Add", ["x", "many"], [node("Constant", [], ["many"], value=numpy_helper.from_array(
             np.ones((1, 1, 1, 1), np.float32)))])
-        yield one("an operand must be an activation", "Add", ["s", "b"])
+        yield one("output 'out' is not computed from the input", "Add", ["s", "b"])
         # x - x is 0 everywhere, and so is 0 times what is behind it
         none = [node("Mul", ["x", "one"], ["a"]), node("Sub", ["a", "a"], ["n"])]
         yield one("an argument is 0, or below, where it is not smooth", "Div", ["one", "n"], none)
-        yield one("an operand must be an activation", "Div", ["s", "b"])
+        yield one("output 'out' is not computed from the input", "Div", ["s", "b"])
         yield one("an argument is 0, or below, where it is not smooth", "Div", ["x", "n"], none)
         yield one("division by zero", "Div", ["x", "zero"])
         yield one("an operand must be a constant of floats", "Add", ["x", "i"], [ints(1)])
         for inputs in [["w", "s"], ["x", "k"], ["x", "x"], ["x", "zero"]]:
-            yield one("two activations that are no matrices" if inputs == ["x", "x"] else
+            yield one("two activations that are no matrices" if inputs == ["x", "x"] else "the shapes do not fit" if inputs == ["w", "s"] else
                       "not an activation and a constant with the right number of axes", "MatMul", inputs)
         yield one("not an activation and a constant with the right number of axes", "Gemm", ["x", "w"])
         flat = [node("Flatten", ["x"], ["f"])]
@@ -2311,7 +2382,7 @@ def refusals():
         yield "an unsupported number of inputs or outputs", [node("Relu", ["x"], ["out", "more"])], 17
         yield "an unsupported number of inputs or outputs", [node("Relu", ["x"], [""]), node("Relu", ["x"], ["out"])], 17
         # windows
-        yield one("its input must be an activation of 3 or 4 axes", "MaxPool", ["f"], flat, kernel_shape=[1])
+        yield one("its input must be an activation of 3 to 6 axes", "MaxPool", ["f"], flat, kernel_shape=[1])
         yield one("the weight does not fit", "Conv", ["w", "k"])
         yield one("the weight does not fit", "Conv", ["x", "w"])
         yield one("kernel_shape is missing", "MaxPool")
@@ -2334,9 +2405,9 @@ def refusals():
         yield one("the groups do not fit", "Conv", ["x", "k"], group=2)
         yield one("the groups do not fit", "Conv", ["x", "k"], group=0)
         yield one("its input must be an activation; of three axes or more", "GlobalAveragePool", ["f"], flat)
-        yield one("its input must be an activation; of three axes or more", "ReduceMean", ["w"])
+        yield one("output 'out' is not computed from the input", "ReduceMean", ["w"])
         yield one("its input must be an activation of three axes or more", "GlobalMaxPool", ["f"], flat)
-        yield one("noop_with_empty_axes", "ReduceMean", opset=18, noop_with_empty_axes=1)
+        yield one("squares of entries that are not added up", "ReduceL2", opset=18, noop_with_empty_axes=1)
         yield one("an axis twice", "ReduceMean", axes=[1, -2])
         yield one(mixed, "ReduceMean", axes=[0])
         yield one(mixed, "ReduceMean")
@@ -2360,7 +2431,7 @@ def refusals():
         yield one("an axis twice", "Pad", ["x", "i", "", "j"], [ints(0, 0, 0, 0), axes], opset=18)
         # normalizations
         norm = ["x", "s", "b", "v", "v"]
-        yield one("its input must be an activation of two axes or more", "BatchNormalization", ["w", "s", "b", "v", "v"])
+        yield one("not a constant number for each channel or group", "BatchNormalization", ["w", "s", "b", "v", "v"])
         yield one("a variance + epsilon is not positive", "BatchNormalization", norm, epsilon=-1.0)
         for i in range(1, 5):
             yield one("not a constant number for each channel or group", "BatchNormalization", norm[:i] + ["one"] + norm[i + 1:])
@@ -2385,8 +2456,8 @@ def refusals():
         yield one("approximate is neither none nor tanh", "Gelu", opset=20, approximate="erf")
         yield one("an attribute is not supported", "Gelu", opset=20, alpha=1.0)
         yield one("alpha is not 1", "Swish", opset=24, alpha=2.0)
-        yield one("its input must be an activation", "Exp", ["w"])
-        yield one("its input must be an activation", "Pow", ["w", "one"])
+        yield one("output 'out' is not computed from the input", "Exp", ["w"])
+        yield one("output 'out' is not computed from the input", "Pow", ["w", "one"])
         for exponent in ["x", "s", "zero"]:
             yield one("the exponent is no whole number from 1 to 8" if exponent == "zero" else "the exponent is not one constant number",
                       "Pow", ["x", exponent])
@@ -2436,12 +2507,12 @@ def refusals():
         yield one("alpha and gamma must be positive", "Selu", gamma=-1.0)
         yield one("newer than the model's operator set", "Celu", opset=11)
         yield one("an attribute is not supported", "Elu", gamma=2.0)
-        yield one("its input must be an activation", "Log", ["w"])
-        yield one("its input must be an activation", "Pow", ["w", "e"], [node("Constant", [], ["e"], value_float=-0.5)])
+        yield one("output 'out' is not computed from the input", "Log", ["w"])
+        yield one("output 'out' is not computed from the input", "Pow", ["w", "e"], [node("Constant", [], ["e"], value_float=-0.5)])
         yield one("the exponent is no whole number from 1 to 8", "Pow", ["x", "e"], [node("Constant", [], ["e"], value_float=0.25)])
         yield one("the exponent is no whole number from 1 to 8", "Pow", ["x", "e"], [node("Constant", [], ["e"], value_float=-9.0)])
         yield one(mixed, "ReduceL2", axes=[0])
-        yield one("noop_with_empty_axes", "ReduceSumSquare", opset=18, noop_with_empty_axes=1)
+        yield one("squares of entries that are not added up", "ReduceSumSquare", opset=18, noop_with_empty_axes=1)
         for mode in ("nearest", "linear"):  # also where no axis changes
             yield one("unknown coordinates", "Resize", ["x", "", "", "i"], [ints(2, 2, 4)], mode=mode,
                       coordinate_transformation_mode="linear")
@@ -3982,12 +4053,11 @@ def needs():
     node = helper.make_node
     batch("needs-3.npz", [[[1, -1, 0, 2], [0, 1, 3, -2]]])
     for name, reason, nodes, weights, integers, opset in (
-            ("product-of-constants", "an operand must be an activation", [node("Mul", ["a", "b"], ["c"]), node("Add", ["x", "c"], ["out"])], dict(a=[1.0, 2.0, 3.0, 4.0], b=[1.0, 1.0, 2.0, 2.0]), dict(), 17),
-            ("conv-constant", "its input must be an activation of 3 or 4 axes", [node("Conv", ["a", "k"], ["y0"]), node("Add", ["x", "y0"], ["out"])], dict(a=[[[1.0, 1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0, 1.0]]], k=[[[1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]]]), dict(), 17),
+            ("product-of-constants", "is not computed from the input", [node("Mul", ["a", "b"], ["out"])], dict(a=[1.0, 2.0, 3.0, 4.0], b=[1.0, 1.0, 2.0, 2.0]), dict(), 17),
+            ("conv-constant", "its input must be an activation of 3 to 6 axes", [node("Conv", ["a", "k"], ["y0"]), node("Add", ["x", "y0"], ["out"])], dict(a=[[[1.0, 1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0, 1.0]]], k=[[[1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]]]), dict(), 17),
             ("conv-output-shape", "padding that is left to be computed", [node("ConvTranspose", ["x", "k"], ["out"], output_shape=[6])], dict(k=[[[1.0, 1.0]], [[1.0, 1.0]]]), dict(), 17),
             ("conv-output-padding", "output_padding is not less than stride or dilation", [node("ConvTranspose", ["x", "k"], ["out"], output_padding=[1])], dict(k=[[[1.0, 1.0]], [[1.0, 1.0]]]), dict(), 17),
             ("conv-no-entries", "the padding leaves no entries", [node("ConvTranspose", ["x", "k"], ["out"], pads=[3, 2])], dict(k=[[[1.0, 1.0]], [[1.0, 1.0]]]), dict(), 17),
-            ("extreme-no-axes", "noop_with_empty_axes", [node("ReduceMax", ["x", "a"], ["out"], noop_with_empty_axes=1)], dict(), dict(a=[]), 18),
             ("extreme-axis-twice", "an axis twice", [node("ReduceMax", ["x"], ["out"], axes=[1, 1])], dict(), dict(), 17),
             ("extreme-many", "more than 126 inputs", [node("Max", ["x"] * 127, ["out"])], dict(), dict(), 17),
             ("extreme-long", "the largest of more than 4096 entries", [node("Concat", ["x"] * 1024, ["c"], axis=2), node("ReduceMax", ["c"], ["out"], axes=[1, 2])], dict(), dict(), 17),
@@ -4225,6 +4295,111 @@ def chain_at_its_bound():
                     ["a", "m", "n", "r", "out"], data="chain-thirds.npz", parameters="chain-thirds.parameters")
 
 
+def lifted_constants():
+    """Functions of weights alone, the same for all samples: w v times x, or |w v| and then x. Near w = 0 each is a line or bent in w."""
+    node = helper.make_node
+    batch("lifted.npz", [[1], [2]])
+    mul, rho = node("Mul", ["w", "v"], ["p"], "weights"), node("Abs", ["y"], ["out"], "rho")
+    shape = [node("Shape", ["x"], ["s"]), node("ConstantOfShape", ["s"], ["h"]), node("MatMul", ["h", "v"], ["z"], "zeros")]
+    for name, nodes, weights in (
+            ("times", [mul, node("Mul", ["x", "p"], ["y"], "times"), rho], dict(w=[0], v=[2])),
+            ("inside", [mul, node("Abs", ["p"], ["q"], "rho"), node("Mul", ["q", "x"], ["out"])], dict(w=[0], v=[2])),
+            ("state", [*shape, node("Mul", ["x", "w"], ["p"]), node("Add", ["p", "z"], ["y"]), rho], dict(w=[0], v=[[2]])),
+            ("rows", [node("MatMul", ["w", "v"], ["p"], "weights"), node("Mul", ["x", "p"], ["y"], "times"), rho], dict(w=[[0], [0]], v=[[2]])),
+            ("alone", [mul, node("Abs", ["p"], ["out"], "rho")], dict(w=[0], v=[2])),
+            ("joined", [mul, node("Concat", ["x", "p"], ["y"], "row", axis=1), rho], dict(w=[[0]], v=[2])),
+            ("root", [node("Sqrt", ["w"], ["p"], "weights"), node("Mul", ["x", "p"], ["y"], "times"), rho], dict(w=[0]))):
+        save(f"lifted-{name}.onnx", nodes, ["N", 1], None, weights)
+    up, down = (f"directions 1\ndirection\nmove w at 0 {s}" for s in (1, -1))
+    base = dict(data="lifted.npz", touched=2, proxies=["Abs 0 0"], verdict="in-clarke")
+    both = f"evidence hull 2\ncell 1/2 ++\n{up}\ncell 1/2 --\n{down}"
+    for name in ("times", "inside", "state"):
+        model = {**base, "model": f"lifted-{name}.onnx"}
+        case(f"lifted-{name}", 0, "VERIFIED", evidence=both, **model)
+        case(f"lifted-{name}-uneven", 1, "is not AD's output", evidence=both.replace("1/2 ++", "1/4 ++").replace("1/2 --", "3/4 --"), **model)
+        case(f"lifted-{name}-ad", 1, "wrong side", evidence=f"evidence ad\ncell ad\n{down}", **{**model, "verdict": "in-bouligand", "proxies": ["Abs 0 1"]})
+        case(f"lifted-{name}-apart", 1, "wrong side", evidence=both.replace("++", "+-"), **model)
+        case(f"lifted-{name}-once", 1, "number of touched kinks is 2", evidence=both, **{**model, "touched": 1})
+        case(f"lifted-{name}-right", 0, "VERIFIED", evidence=f"evidence ad\ncell ad\n{up}", **{**model, "verdict": "in-bouligand", "proxies": ["Abs 0 1"]})
+    for name, reason in (("rows", "what is computed of constants, has more than one entry along the batch axis"),
+                         ("alone", "is not computed from the input"), ("joined", "some inputs have the batch, and others are computed of constants")):
+        case(f"lifted-{name}", 2, reason, evidence=both, **{**base, "model": f"lifted-{name}.onnx"})
+    case("lifted-root", 2, "where it is not smooth", evidence=both, **{**base, "model": "lifted-root.onnx"})
+    # Windows along the axis of samples: of one sample each, at every sample.
+    axes = node("Constant", [], ["a"], value=numpy_helper.from_array(np.int64([0, 1])))
+    unpacked = [axes, node("Mul", ["x", "w"], ["y1"]), node("Unsqueeze", ["y1", "a"], ["y2"])]
+    for name, status, more in (("each", 0, dict(kernel_shape=[1, 1])), ("both", 2, dict(kernel_shape=[2, 1], pads=[1, 0, 0, 0])),
+                               ("skipped", 2, dict(kernel_shape=[1, 1], strides=[2, 1])),
+                               ("padded", 2, dict(kernel_shape=[1, 1], pads=[1, 0, 0, 0]))):
+        for op in ("MaxPool", "AveragePool"):
+            save(f"windows-{name}-{op}.onnx", [*unpacked, node(op, ["y2"], ["y3"], "pool", **more), node("Squeeze", ["y3", "a"], ["y"]), rho], ["N", 1],
+                 None, dict(w=[0]))
+            case(f"windows-{name}-{op}", status, "the batch axis would be mixed" if status else "VERIFIED", evidence=both,
+                 **{**base, "model": f"windows-{name}-{op}.onnx"}, tie="tie MaxPool first" if op == "MaxPool" else None)
+    # No axes, and nothing is reduced: the entries themselves.
+    none = node("Constant", [], ["a"], value=numpy_helper.from_array(np.zeros(0, np.int64)))
+    for op in ("ReduceMax", "ReduceMean", "ReduceSum"):
+        save(f"reduced-none-{op}.onnx", [none, node("Mul", ["x", "w"], ["m"]), node(op, ["m", "a"], ["y"], noop_with_empty_axes=1), rho], ["N", 1], None,
+             dict(w=[0]), 18)
+        case(f"reduced-none-{op}", 0, "VERIFIED", evidence=both, **{**base, "model": f"reduced-none-{op}.onnx"})
+
+
+def masked():
+    """Entries that are minus infinity: what a Softmax makes of them, and who may not read them. relu(w x) has its kink behind it."""
+    node = helper.make_node
+    batch("masked.npz", [[1, 2], [3, 4]])
+    kink = [node("Mul", ["x", "w"], ["y"], "times"), node("Relu", ["y"], ["r"], "rho")]
+    add, rest = node("Add", ["r", "m"], ["s"], "mask"), [node("Softmax", ["s"], ["p"], "p", axis=1), node("MatMul", ["p", "v"], ["out"])]
+    false = node("Constant", [], ["c"], value=numpy_helper.from_array(np.array([True, False])))
+    inf, nan = float("inf"), float("nan")
+    base = dict(verdict="in-bouligand", data="masked.npz", touched=2, proxies=["Relu 0 0"])
+    up, down = (f"evidence ad\ncell ad\ndirections 1\ndirection\nmove w at 0 {s}" for s in (1, -1))
+    for name, status, reason, nodes, m in (
+            ("plain", 0, "VERIFIED", [*kink, add, *rest], [0, 1]), ("one", 0, "VERIFIED", [*kink, add, *rest], [[0, -inf]]),
+            ("chosen", 0, "VERIFIED", [false, *kink, node("Where", ["c", "r", "m"], ["s"]), *rest], [7, -inf]),
+            ("moved", 0, "VERIFIED", [*kink, node("Unsqueeze", ["m", "a"], ["m1"]), node("Add", ["r", "m1"], ["s"]), *rest], [0, -inf]),
+            ("unread", 0, "VERIFIED", [false, *kink, node("Where", ["c", "r", "m"], ["s0"]), node("Where", ["d", "m2", "s0"], ["s"]), *rest], [7, -inf]),
+            ("all", 2, "all of a line is minus infinity", [*kink, add, *rest], [-inf, -inf]),
+            ("above", 2, "a mask holds infinity or NaN", [*kink, add, *rest], [0, inf]),
+            ("nan", 2, "a mask holds infinity or NaN", [*kink, add, *rest], [0, nan]),
+            ("less", 2, "which this operator does not take", [*kink, node("Sub", ["r", "m"], ["s"]), *rest], [0, -inf]),
+            ("weight", 2, "which this operator does not take", [*kink, node("Mul", ["r", "m"], ["s"]), *rest], [0, -inf]),
+            ("log", 2, "an input has entries that are minus infinity", [*kink, add, node("LogSoftmax", ["s"], ["p"], axis=1), rest[1]], [0, -inf]),
+            ("behind", 2, "an input has entries that are minus infinity", [*kink, add, node("Relu", ["s"], ["s1"]), rest[1]], [0, -inf]),
+            ("output", 2, "has entries that are minus infinity", [*kink, node("Add", ["r", "m"], ["out"])], [0, -inf])):
+        if name == "unread":
+            nodes = [node("Constant", [], ["d"], value=numpy_helper.from_array(np.array([False, False]))), *nodes]
+            nodes[5] = node("Where", ["d", "m", "r"], ["s"])
+            del nodes[4]
+        save(f"masked-{name}.onnx", nodes, ["N", 2], None, dict(w=[0, 1], v=[1, -1], m=m), 17, dict(a=[0]))
+        case(f"masked-{name}", status, reason, evidence=down, **{**base, "model": f"masked-{name}.onnx"})
+    case("masked-one-side", 1, "wrong side", evidence=up, **{**base, "model": "masked-one.onnx"})
+    case("masked-one-touched", 1, "number of touched kinks is 2", evidence=down, **{**base, "model": "masked-one.onnx", "touched": 4})
+    case("masked-one-wrt", 1, "has no parameter 'm'", evidence=down, **{**base, "model": "masked-one.onnx", "wrt": "m"})
+
+
+def compared():
+    """A comparison of initializers is decided by their numbers where these differ; what is not chosen may be NaN."""
+    node = helper.make_node
+    up, down = (f"directions 1\ndirection\nmove w at 0 {s}" for s in (1, -1))
+    both = f"evidence hull 2\ncell 1/2 ++\n{up}\ncell 1/2 --\n{down}"
+    base = dict(data="lifted.npz", touched=2, proxies=["Abs 0 0"], verdict="in-clarke")
+    times, rho = node("Mul", ["x", "w"], ["y"], "times"), node("Abs", ["s"], ["out"], "rho")
+    less = node("Sub", ["c", "k"], ["d"])
+    for name, status, reason, nodes, c in (
+            ("more", 0, "VERIFIED", [less, node("Greater", ["d", "z"], ["g"]), times, node("Where", ["g", "y", "n"], ["s"]), rho], 2),
+            ("given", 0, "VERIFIED", [node("Less", ["z", "c"], ["g"]), times, node("Where", ["g", "y", "n"], ["s"]), rho], 2),
+            ("other", 2, "a mask holds infinity or NaN", [less, node("Less", ["d", "z"], ["g"]), times, node("Where", ["g", "y", "n"], ["s"]), rho], 2),
+            ("equal", 2, "both sides are equal", [less, node("GreaterOrEqual", ["d", "z"], ["g"]), times, node("Where", ["g", "y", "n"], ["s"]), rho], 0.25),
+            ("moving", 2, "no constant of integers", [times, node("Greater", ["y", "z"], ["g"]), node("Where", ["g", "y", "n"], ["s"]), rho], 2),
+            ("product", 2, "no constant of integers", [node("Mul", ["c", "k"], ["d"]), node("Greater", ["d", "z"], ["g"]), times,
+                                                       node("Where", ["g", "y", "n"], ["s"]), rho], 2)):
+        save(f"compared-{name}.onnx", nodes, ["N", 1], None, dict(w=[0], c=c, k=0.25, z=0, n=float("nan")))
+        case(f"compared-{name}", status, reason, evidence=both, **{**base, "model": f"compared-{name}.onnx"})
+    case("compared-more-ad", 1, "wrong side", evidence=f"evidence ad\ncell ad\n{down}",
+         **{**base, "model": "compared-more.onnx", "verdict": "in-bouligand", "proxies": ["Abs 0 1"]})
+
+
 def main():
     os.makedirs(DATA, exist_ok=True)
     for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
@@ -4235,7 +4410,7 @@ def main():
                  quotients_by_parameters, slopes_of_quotients, windows_of_products, identities, statements, roles, runs, lists,
                  long_lists, orders, bounds, simplices, layers, exact_layers, trained, wide, global_maxima, refusals, words, fan,
                  negated, own_losses, clamped, inputs, single_runs, records, extremes, sorts, expanded,
-                 recurrent, needs, chains]:
+                 recurrent, needs, chains, lifted_constants, masked, compared]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

@@ -213,8 +213,6 @@ static void spoil_packed_long(parts *p)
   retype(p, 7, 1);
   put_bytes(&p->tensor, 7, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 10);
 }
-static void spoil_nan(parts *p) { retype(p, 10, 2), put_bytes(&p->tensor, 9, "\0\74\1\174", 4); }
-static void spoil_inf(parts *p) { retype(p, 16, 1), put_int(&p->tensor, 5, 0xff80); }
 static void spoil_string_tensor(parts *p) { retype(p, 8, 1), put_string(&p->tensor, 6, "a"); }
 static void spoil_float8(parts *p) { retype(p, 17, 1), put_bytes(&p->tensor, 9, "a", 1); }
 static void spoil_new_type(parts *p) { retype(p, 1000, 1); }
@@ -478,8 +476,6 @@ static const struct {
   { spoil_packed_cut, "cut short" },
   { spoil_packed_varint, "runs past the end" },
   { spoil_packed_long, "longer than 64 bits" },
-  { spoil_nan, "tensor w|entry 1 is NaN" },
-  { spoil_inf, "tensor w|entry 0 is infinite" },
   { spoil_string_tensor, "tensor \"w\": element type 8 (STRING)" },
   { spoil_float8, "tensor \"w\": element type 17 (FLOAT8E4M3FN)" },
   { spoil_new_type, "tensor \"w\": element type 1000" },
@@ -612,8 +608,9 @@ START_TEST(no_numbers)
       put_bytes(&p.tensor, field, data.data, data.size);
     b = join(&p);
     clarke_model_init(&m);
-    ck_assert_int_eq(parse(&m, &b, &err), CLARKE_EINPUT);
-    assert_says(err.text, k < 4 ? "entry 0 is infinite" : "entry 0 is NaN");
+    ck_assert_int_eq(parse(&m, &b, &err), CLARKE_OK); /* for a mask: who reads it as a number looks */
+    ck_assert(k < 4 ? isinf(m.tensors[0].real[0]) : isnan(m.tensors[0].real[0]));
+    clarke_model_clear(&m);
     bytes_clear(&b);
     bytes_clear(&data);
   }

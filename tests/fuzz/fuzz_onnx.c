@@ -16,7 +16,7 @@ require_attr(const clarke_model_node *node, const clarke_attr *a)
   REQUIRE(a->type != CLARKE_ATTR_FLOATS || a->floats != NULL);
   REQUIRE(isfinite(a->f));
   if (a->type == CLARKE_ATTR_TENSOR)
-    require_tensor(&a->t);
+    require_entries(&a->t);
 }
 
 static void
@@ -48,7 +48,7 @@ require_model(const clarke_model *m)
 {
   REQUIRE(strcmp(m->file, "x.onnx") == 0 && m->opset > 0);
   for (size_t i = 0; i < m->n_tensors; i++)
-    require_tensor(&m->tensors[i]);
+    require_entries(&m->tensors[i]);
   for (size_t i = 0; i < m->n_nodes; i++)
     require_node(&m->nodes[i]);
   require_ports(m->inputs, m->n_inputs);

@@ -33,7 +33,7 @@ require_refusal(clarke_status status, const clarke_error *err, const char *file)
 }
 
 static inline void
-require_tensor(const clarke_tensor *t)
+require_entries(const clarke_tensor *t)
 {
   size_t count = 1;
 
@@ -43,7 +43,14 @@ require_tensor(const clarke_tensor *t)
   REQUIRE(count == t->count && count <= CLARKE_MAX_ENTRIES);
   REQUIRE((t->real != NULL) == (t->dtype <= CLARKE_F64));
   REQUIRE((t->integer != NULL) == (t->dtype > CLARKE_F64));
-  for (size_t i = 0; i < count && t->real != NULL; i++)
+}
+
+/* And finite: a model's may be infinite or NaN, others' not. */
+static inline void
+require_tensor(const clarke_tensor *t)
+{
+  require_entries(t);
+  for (size_t i = 0; i < t->count && t->real != NULL; i++)
     REQUIRE(isfinite(t->real[i]));
 }
 

@@ -72,6 +72,78 @@ START_TEST(initializers_become_parameters)
 }
 END_TEST
 
+/* An activation of a constant's entries, in some order; where all inputs are constants the first becomes one, whose batch is where it
+ * has one sample's entries for each. */
+START_TEST(constants_become_activations)
+{
+  static size_t alone[] = {2, 2}, one[] = {2};
+  static const double rows[] = {1, 2, 1, 2}, others[] = {1, 2, 1, 3};
+  const clarke_value *v;
+  size_t *turned = calloc(2, sizeof *turned), value;
+
+  turned[0] = 2;
+  memcpy(g.values[2].real, (double[]){1, 2, 3}, 3 * sizeof(double));
+  ck_assert_int_eq(clarke_lower_lifted(&low, 2, 1, (const size_t[]){2}, turned, &value, &error), CLARKE_OK);
+  ck_assert(!g.values[value].constant && g.values[value].count == 2 && g.steps[0].kind == CLARKE_SUM && g.steps[0].in[0].map[1] == CLARKE_NONE);
+  ck_assert(g.steps[0].in[1].value == 2 && g.steps[0].in[1].map[0] == 2 && g.steps[0].in[1].coef == 1);
+  ck_assert_int_eq(clarke_lower_lift(&low, &error), CLARKE_OK); /* an activation is there already */
+  ck_assert_uint_eq(g.n_steps, 1);
+  low.in = alone;
+  low.n_in = 2;
+  g.values[2].negated = true;
+  ck_assert_int_eq(clarke_lower_lift(&low, &error), CLARKE_OK);
+  v = clarke_lower_value(&low, 0);
+  ck_assert(!v->constant && v->batch.none && v->rank == 1 && v->count == 3 && alone[1] == 2 && g.steps[1].in[1].coef == -1);
+  for (int same = 0; same < 2; same++) {
+    low.in = one;
+    low.n_in = 1;
+    one[0] = 2;
+    g.together = g.samples = 2;
+    free(g.values[2].real);
+    set_value(2, true, 2, (const size_t[]){2, 2});
+    g.values[2].real = malloc(sizeof rows);
+    memcpy(g.values[2].real, same ? rows : others, sizeof rows);
+    ck_assert_int_eq(clarke_lower_lift(&low, &error), CLARKE_OK);
+    v = clarke_lower_value(&low, 0);
+    ck_assert(v->batch.none == (same == 0) && v->count == (same ? 2 : 4) && v->batch.axis == 0);
+  }
+  one[0] = 1;
+  ck_assert_int_eq(clarke_lower_lift(&low, &error), CLARKE_EINPUT);
+  says(error.text, "input 0 must hold floats");
+}
+END_TEST
+
+/* Of numbers and integers alone a sum is computed; of what may be a parameter it is not. */
+START_TEST(computed_of_constants)
+{
+  static size_t integers[] = {1, 1}, floats[] = {2, 2}, both[] = {1, 2};
+  bool computed;
+
+  free(m.nodes[0].op_type);
+  m.nodes[0].op_type = strdup("Add");
+  low.n_in = 2;
+  g.values[1].dtype = CLARKE_I64;
+  g.values[1].integer[2] = 7;
+  g.values[2].dtype = CLARKE_F32;
+  g.values[2].real[0] = 0.25;
+  low.in = integers;
+  ck_assert(clarke_lower_computes_integers(&low));
+  ck_assert_int_eq(clarke_lower_computed(&low, &computed, &error), CLARKE_OK);
+  ck_assert(computed && g.values[g.n_values - 1].integer[2] == 14);
+  low.in = floats;
+  ck_assert(!clarke_lower_computes_integers(&low));
+  ck_assert_int_eq(clarke_lower_computed(&low, &computed, &error), CLARKE_OK);
+  ck_assert(computed && g.values[g.n_values - 1].real[0] == 0.5);
+  low.in = both;
+  ck_assert_int_eq(clarke_lower_computed(&low, &computed, &error), CLARKE_OK);
+  ck_assert(!computed);
+  low.in = floats;
+  g.values[2].initializer = true;
+  ck_assert_int_eq(clarke_lower_computed(&low, &computed, &error), CLARKE_OK);
+  ck_assert(!computed && !clarke_lower_computes_integers(&low));
+}
+END_TEST
+
 /* A mask, and what it chooses among: numbers that are computed with, all of one type. */
 START_TEST(masks_choose)
 {
@@ -89,6 +161,7 @@ START_TEST(masks_choose)
   g.values[1].dtype = CLARKE_I64;
   low.in = integers;
   ck_assert(!clarke_lower_of_truths(&low, 0) && !clarke_lower_chooses_integers(&low));
+  ck_assert(!clarke_lower_computes_integers(&low)); /* of LayerNormalization there is no rule */
 }
 END_TEST
 
@@ -242,6 +315,8 @@ main(void)
   tcase_add_test(tests, inputs_are_what_is_asked_for);
   tcase_add_test(tests, attributes_have_defaults);
   tcase_add_test(tests, initializers_become_parameters);
+  tcase_add_test(tests, constants_become_activations);
+  tcase_add_test(tests, computed_of_constants);
   tcase_add_test(tests, masks_choose);
   tcase_add_test(tests, constants_are_made);
   tcase_add_test(tests, floats_are_listed);

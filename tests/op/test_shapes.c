@@ -119,7 +119,7 @@ START_TEST(reshaped_batches)
     for (size_t a = 0; a < to_rank; a++)
       for (size_t inner = 1; inner <= to[a]; inner++)
         possible = possible || (to[a] % (inner * samples) == 0
-                                && holds(to, to_rank, (clarke_batch_axis){true, a, inner}, run, rank, before, samples));
+                                && holds(to, to_rank, (clarke_batch_axis){true, a, inner, false}, run, rank, before, samples));
     if (clarke_axes_reshaped(&low, 0, to_rank, to, &after, &error) != CLARKE_OK) {
       says(error.text, "samples would be mixed");
       ck_assert(!possible || samples == 1); /* of one sample the file says little: there may come more */
@@ -139,7 +139,7 @@ END_TEST
 START_TEST(batches_apart_and_alike)
 {
   static const size_t whole[] = {4, 1, 3};
-  clarke_batch_axis batch = {false, 1, 1};
+  clarke_batch_axis batch = {false, 1, 1, false};
 
   ck_assert_uint_eq(clarke_axes_batch(&low, 2), CLARKE_NONE);
   g.together = 2;
@@ -161,7 +161,7 @@ START_TEST(batches_apart_and_alike)
   OK(clarke_axes_agree(&low, 2, 3, &batch, &error));
   free(g.values[1].integer);
   set_value(1, false, 2, (const size_t[]){4, 3});
-  g.values[1].batch = (clarke_batch_axis){false, 0, 1};
+  g.values[1].batch = (clarke_batch_axis){false, 0, 1, false};
   low.in[1] = 1;
   ck_assert_int_eq(clarke_axes_agree(&low, 2, 3, &batch, &error), CLARKE_EINPUT);
   says(error.text, "the batch on axis 1 and on axis 0");
@@ -404,7 +404,7 @@ END_TEST
 START_TEST(moved_entries)
 {
   static const size_t dims[] = {4, 6}, one[] = {2};
-  const clarke_batch_axis batch = {false, 2, 1};
+  const clarke_batch_axis batch = {false, 2, 1, false};
   size_t *map = malloc(24 * sizeof *map), *two = malloc(2 * sizeof *two), value;
 
   for (size_t f = 0; f < 24; f++)

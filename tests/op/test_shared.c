@@ -5,10 +5,12 @@
 #include "node.h"
 
 #include "op/broadcast.h"
+#include "op/decided.h"
 #include "op/floats.h"
 #include "op/identity.h"
 #include "op/integers.h"
 #include "op/lower.h"
+#include "op/masked.h"
 #include "op/normalize.h"
 #include "op/pieces.h"
 #include "op/product.h"
@@ -606,6 +608,134 @@ START_TEST(a_tie_may_make_a_sort)
 }
 END_TEST
 
+/* What the attributes of LSTM, GRU and RNN may say. */
+START_TEST(attributes_of_recurrent_layers)
+{
+  static const struct {
+    const char *direction;
+    size_t directions;
+    bool reversed;
+  } known[] = {{"forward", 1, false}, {"reverse", 1, true}, {"bidirectional", 2, false}};
+  size_t directions;
+  bool reversed;
+
+  ck_assert_int_eq(clarke_recurrence_attributes(&low, &error), CLARKE_OK);
+  for (size_t i = 0; i < 3; i++) {
+    clarke_model_node node = {.name = "n", .op_type = "RNN"};
+    clarke_attr attr = {.name = "direction", .type = CLARKE_ATTR_STRING, .s = (char *)(uintptr_t)known[i].direction};
+    clarke_lowering own = low;
+
+    node.attr = &attr;
+    node.n_attr = 1;
+    own.node = &node;
+    ck_assert_int_eq(clarke_recurrence_direction(&own, &directions, &reversed, &error), CLARKE_OK);
+    ck_assert(directions == known[i].directions && reversed == known[i].reversed);
+    attr.s = (char *)(uintptr_t)"backwards";
+    ck_assert_int_eq(clarke_recurrence_direction(&own, &directions, &reversed, &error), CLARKE_EINPUT);
+    attr.name = (char *)(uintptr_t)"clip";
+    ck_assert_int_eq(clarke_recurrence_attributes(&own, &error), CLARKE_EINPUT);
+    says(error.text, "attribute 'clip' is not supported");
+  }
+}
+END_TEST
+
+/* A sum with a mask: what is minus infinity is left out of both operands, and of the softmax of its line. */
+START_TEST(masks_are_left_out)
+{
+  static const size_t shape[] = {2, 3, 2};
+  static size_t in[] = {0, 3}, out[] = {CLARKE_NONE};
+  clarke_step *s;
+  size_t sum;
+
+  give(0, false, 3, shape);
+  give(3, true, 3, shape);
+  for (size_t e = 0; e < 12; e++)
+    g.values[3].real[e] = e % 5 == 1 ? -INFINITY : (double)e;
+  low.in = in;
+  low.n_in = 2;
+  low.out = out;
+  s = clarke_lower_step(&low, CLARKE_SUM, 2, 3, shape, &error);
+  ck_assert_ptr_nonnull(s);
+  sum = s->out;
+  OK(clarke_lower_exclude(&low, s, 1, &error));
+  ck_assert(out[0] == sum && s->in[1].value != 3 && g.values[3].bound);
+  for (size_t e = 0; e < 12; e++) {
+    const bool none = e % 5 == 1;
+
+    ck_assert(g.values[sum].excluded[e] == none);
+    ck_assert(s->in[0].map[e] == (none ? CLARKE_NONE : e) && s->in[1].map[e] == (none ? CLARKE_NONE : e));
+    ck_assert(g.values[s->in[1].value].real[e] == (none ? 0 : (double)e));
+  }
+  in[0] = sum;
+  low.n_in = 1;
+  OK(clarke_lower_masked_softmax(&low, 3, 2, &error)); /* lines 0 2 4, 1 3 5, 6 8 10, 7 9 11: without 6; 1; 11 */
+  ck_assert_uint_eq(g.n_steps, 6);
+  ck_assert(g.steps[2].kind == CLARKE_SOFTMAX && g.steps[2].length == 2 && g.steps[2].groups == 3 && g.steps[2].stride == 1);
+  ck_assert(g.steps[4].kind == CLARKE_SOFTMAX && g.steps[4].length == 3 && g.steps[4].groups == 1);
+  for (size_t e = 0; e < 12; e++) {
+    const bool whole = e == 0 || e == 2 || e == 4, none = e % 5 == 1;
+    const size_t k = whole ? 1 : 0, at = g.steps[5].in[k].map[e];
+
+    ck_assert(g.steps[5].in[1 - k].map[e] == CLARKE_NONE && (at == CLARKE_NONE) == none);
+    ck_assert(none || g.steps[k == 1 ? 3 : 1].in[0].map[at] == e);
+  }
+  for (size_t e = 0; e < 12; e++)
+    g.values[sum].excluded[e] = e % 2 == 0;
+  ck_assert_int_eq(clarke_lower_masked_softmax(&low, 3, 2, &error), CLARKE_EINPUT);
+  says(error.text, "a line has no entry that is not minus infinity");
+  g.values[3].real[0] = NAN;
+  in[0] = 0;
+  low.n_in = 2;
+  s = clarke_lower_step(&low, CLARKE_SUM, 2, 3, shape, &error);
+  ck_assert_int_eq(clarke_lower_exclude(&low, s, 1, &error), CLARKE_EINPUT);
+  says(error.text, "entry 0 is NaN: only minus infinity is taken");
+}
+END_TEST
+
+/* What is lifted knows its entries, and so do sums of that, where no double rounds. What is compared is marked. */
+START_TEST(lifted_entries_are_known)
+{
+  static const size_t shape[] = {2};
+  static size_t in[] = {3, 4};
+  clarke_step *s;
+  size_t value;
+
+  g.input = 0;
+  give(3, true, 1, shape);
+  give(4, true, 1, shape);
+  g.values[3].initializer = g.values[4].initializer = true;
+  g.values[3].name = strdup("a");
+  g.values[4].name = strdup("b");
+  memcpy(g.values[3].real, (double[]){16, 0x1p60}, 2 * sizeof(double));
+  memcpy(g.values[4].real, (double[]){0.25, 0x1p60}, 2 * sizeof(double));
+  low.in = in;
+  low.n_in = 2;
+  ck_assert(clarke_lower_known(&low, 0) == g.values[3].real);
+  OK(clarke_lower_lifted(&low, 0, 1, shape, NULL, &value, &error));
+  ck_assert_ptr_null(g.values[value].known);
+  OK(clarke_lower_know_lifted(&low, value, &error));
+  ck_assert(g.values[value].known[0] == 16 && g.values[value].known[1] == 0x1p60);
+  in[0] = value;
+  for (int k = 0; k < 3; k++) {
+    g.values[4].real[1] = k == 2 ? 0.25 : 0x1p60; /* 2^60 + 1/4 is no double */
+    s = clarke_lower_step(&low, CLARKE_SUM, 2, 1, shape, &error);
+    OK(clarke_lower_know_sum(&low, s->out, k == 0, &error));
+    value = s->out;
+    if (k == 2)
+      ck_assert_ptr_null(g.values[value].known);
+    else
+      ck_assert(g.values[value].known[0] == (k == 0 ? 15.75 : 16.25) && g.values[value].known[1] == (k == 0 ? 0 : 0x1p61));
+  }
+  in[0] = g.steps[1].out;
+  OK(clarke_lower_compared(&low, 0, &error));
+  ck_assert(g.decided && g.n_parameters == 2 && g.parameters[0].compared && g.parameters[1].compared);
+  g.values[4].negated = true;
+  ck_assert_ptr_null(clarke_lower_known(&low, 1));
+  OK(clarke_lower_parameter(&low, 4, &error)); /* it has it already */
+  ck_assert(g.n_parameters == 2 && g.values[4].parameter == 1);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -618,6 +748,7 @@ main(void)
   tcase_add_test(tests, a_recurrence_keeps_its_first_failure);
   tcase_add_test(tests, a_recurrence_goes_through_its_times);
   tcase_add_test(tests, activations_are_the_known_ones);
+  tcase_add_test(tests, attributes_of_recurrent_layers);
   tcase_add_test(tests, integers_are_computed);
   tcase_add_test(tests, lists_of_integers_are_joined);
   tcase_add_test(tests, floats_are_computed_and_rounded);
@@ -631,5 +762,7 @@ main(void)
   tcase_add_test(tests, entries_are_taken_along_an_axis);
   tcase_add_test(tests, a_chain_ends_affine);
   tcase_add_test(tests, a_tie_may_make_a_sort);
+  tcase_add_test(tests, masks_are_left_out);
+  tcase_add_test(tests, lifted_entries_are_known);
   return run_tests();
 }

@@ -9,7 +9,7 @@ static void
 draw_window(clarke_window *w)
 {
   memset(w, 0, sizeof *w);
-  w->axes = 1 + draw_below(&state, 2);
+  w->axes = 1 + draw_below(&state, CLARKE_MAX_SPATIAL);
   w->taps = w->positions = w->entries = 1;
   for (size_t a = 0; a < w->axes; a++) {
     w->in[a] = 1 + draw_below(&state, 5);
@@ -29,11 +29,13 @@ draw_window(clarke_window *w)
 static size_t
 entry_of(const clarke_window *w, size_t p, size_t k, bool *declared)
 {
-  const bool plane = w->axes == 2;
-  const size_t at[2] = { plane ? p / w->out[1] : p, plane ? p % w->out[1] : 0 };
-  const size_t tap[2] = { plane ? k / w->kernel[1] : k, plane ? k % w->kernel[1] : 0 };
+  size_t at[CLARKE_MAX_SPATIAL], tap[CLARKE_MAX_SPATIAL], entry = 0;
   bool inside = true;
-  size_t entry = 0;
+
+  for (size_t a = w->axes; a-- > 0; p /= w->out[a], k /= w->kernel[a]) {
+    at[a] = p % w->out[a];
+    tap[a] = k % w->kernel[a];
+  }
 
   *declared = true;
   for (size_t a = 0; a < w->axes; a++) {
@@ -51,7 +53,7 @@ START_TEST(taps)
   clarke_window w;
 
   state = 1;
-  for (int round = 0; round < 2000; round++) {
+  for (int round = 0; round < 500; round++) {
     draw_window(&w);
     for (size_t p = 0; p < w.positions; p++) {
       size_t inside = 0, declared = 0;
@@ -75,12 +77,21 @@ END_TEST
 START_TEST(shapes)
 {
   clarke_window w = {.whole = 3, .axes = 2, .out = {5, 6}};
-  clarke_graph g = {.batched = true};
-  clarke_lowering low = {.graph = &g};
+  clarke_value x = {.constant = false};
+  clarke_graph g = {.batched = true, .values = &x, .n_values = 1};
+  size_t in = 0;
+  clarke_lowering low = {.graph = &g, .in = &in, .n_in = 1};
   size_t dims[4];
 
   ck_assert_uint_eq(clarke_window_shape(&w, &low, 7, dims), 3);
   ck_assert(dims[0] == 7 && dims[1] == 5 && dims[2] == 6);
+  x.batch.none = true; /* of constants alone: the first axis is one of its own */
+  ck_assert_uint_eq(clarke_window_shape(&w, &low, 7, dims), 4);
+  ck_assert(dims[0] == 3 && dims[1] == 7 && dims[3] == 6);
+  x.batch = (clarke_batch_axis){.axis = 3, .inner = 1}; /* of the last spatial axis, which has one entry */
+  w.out[1] = 1;
+  ck_assert_uint_eq(clarke_window_shape(&w, &low, 7, dims), 3);
+  ck_assert(dims[0] == 3 && dims[1] == 7 && dims[2] == 5);
   g.batched = false;
   w.axes = 1;
   ck_assert_uint_eq(clarke_window_shape(&w, &low, 7, dims), 3);

@@ -1185,10 +1185,10 @@ START_TEST(bad_convolutions)
   refused(BATCH, "input 1 must be a constant");
   conv("W,W");
   refused(BATCH, "input 0 must be an activation");
-  begin(16, SHAPE(-1, 2, 4, 4, 4,));
-  drawn("W", SHAPE(4, 2, 2, 2, 2,));
+  begin(16, SHAPE(-1, 2, 2, 2, 2, 2, 2,));
+  drawn("W", SHAPE(4, 2, 1, 1, 1, 1, 1,));
   model_node(&m, "Conv", "x,W", "y");
-  refused(SHAPE(3, 2, 4, 4, 4,), "an input of 5 axes; expected (batch, channels, length) or");
+  refused(SHAPE(3, 2, 2, 2, 2, 2, 2,), "an input of 7 axes; expected (batch, channels) and one to 4 spatial axes");
 }
 END_TEST
 
