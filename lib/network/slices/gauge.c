@@ -27,14 +27,15 @@ raise_row(clarke_gauge *gauge, const clarke_graph *g, size_t value, size_t r, do
 static void
 settle_gauge(clarke_gauge *gauge, size_t count)
 {
-  double square = 0;
+  double square = 0, floor;
 
   for (size_t r = 0; r < count; r++)
-    gauge->most = fmax(gauge->most, gauge->row[r]);
+    gauge->most = gauge->row[r] > gauge->most ? gauge->row[r] : gauge->most;
   gauge->least = gauge->most;
+  floor = gauge->most * LEAST_PART;
   for (size_t r = 0; r < count; r++) {
-    gauge->row[r] = fmax(gauge->row[r], gauge->most * LEAST_PART);
-    gauge->least = fmin(gauge->least, gauge->row[r]);
+    gauge->row[r] = gauge->row[r] > floor ? gauge->row[r] : floor;
+    gauge->least = gauge->row[r] < gauge->least ? gauge->row[r] : gauge->least;
     square += gauge->row[r] * gauge->row[r];
   }
   gauge->size = sqrt(square) * (1 + (double)(count + 16) * 0x1p-52);
@@ -92,9 +93,12 @@ clarke_gauge_growth(const clarke_gauge *gauge, const clarke_graph *g, const clar
 
   for (size_t f = 0; f < g->values[s->out].count; f++) {
     const size_t from = clarke_operand_entry(&s->in[k], f);
+    double ratio;
 
-    if (from != CLARKE_NONE)
-      most = fmax(most, (out->row != NULL ? out->row[f] : 1) / (in->row != NULL ? in->row[from] : 1));
+    if (from == CLARKE_NONE)
+      continue;
+    ratio = (out->row != NULL ? out->row[f] : 1) / (in->row != NULL ? in->row[from] : 1);
+    most = ratio > most ? ratio : most;
   }
   return most * (1 + 0x1p-50);
 }
