@@ -31,6 +31,7 @@ static struct {
     [LIMIT_TIES] = {"ties", 4096, 0, (size_t)1 << 20, 0},
     [LIMIT_GRADIENTS] = {"gradients", (size_t)1 << 25, 0, (size_t)1 << 36, 0},
     [LIMIT_BRANCHES] = {"branches", (size_t)1 << 28, 0, (size_t)1 << 40, 0},
+    [LIMIT_UNRECORDED] = {"unrecorded", (size_t)1 << 20, 8, (size_t)1 << 40, 0},
     [LIMIT_LINE] = {"line", (size_t)1 << 20, 0, (size_t)1 << 30, 0},
 };
 static size_t input;

@@ -18,6 +18,7 @@ typedef enum {
   LIMIT_TIES,         /* entries tied in an order statistic */
   LIMIT_GRADIENTS,    /* entries of the gradients of all instructions */
   LIMIT_BRANCHES,     /* work on branches with equal comparands */
+  LIMIT_UNRECORDED,   /* entries of steps that are computed, for nothing was recorded of them: in all */
   LIMIT_LINE,         /* bytes of a line of the proof */
   N_LIMITS
 } quantity;

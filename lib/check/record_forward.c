@@ -119,7 +119,7 @@ judge_composed(record *r, const graph_value *v, const tensor *t)
   answer all = BOUNDED;
   chain c;
   chain_begin(&c, r);
-  chain_add(&c, v->step);
+  chain_add(&c, r, v->step);
   chain_close(&c, r);
   for (size_t b = 0; b < r->p->net->batch && all == BOUNDED && c.covers; b += c.samples) {
     node_pass p;

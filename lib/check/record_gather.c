@@ -40,6 +40,18 @@ mark_node(const gather *g, ends *e, size_t place, const graph_value *w)
   e->given[w->step] = w;
 }
 
+/* Does the node read the value itself, or a view of its entries? */
+static bool
+reads_directly(const gather *g, const node *n)
+{
+  bool reads = false;
+  for (size_t i = 0; i < n->n_in && !reads; i++) {
+    const graph_value *w = network_value(g->r->p->net, n->in[i]);
+    reads = w != NULL && gather_shares(g->v, w);
+  }
+  return reads;
+}
+
 static void
 mark_nodes(gather *g, chain *c, ends *e, const size_t *nodes, size_t n)
 {
@@ -48,7 +60,7 @@ mark_nodes(gather *g, chain *c, ends *e, const size_t *nodes, size_t n)
     g->unknown = !record_makes(g->r, w) || !record_plain(g->r, w);
     if (g->unknown)
       return;
-    chain_add_node(c, g->r, nodes[i]);
+    chain_add_node(c, g->r, nodes[i], reads_directly(g, &g->r->m->nodes[nodes[i]]));
     mark_node(g, e, nodes[i], w);
   }
   if (g->v->constant == NULL)
@@ -105,7 +117,7 @@ add_composed(const gather *g, const node_pass *p)
     require(g->place[e / own] != NONE, "a node reads an entry that its input does not hold");
     handed *to = &g->composed[g->place[e / own] * samples + (samples > 1 ? p->first + e % own : 0)];
     interval_add(&to->x, &from[e].x, g->v->negated ? &minus_one : &plus_one);
-    interval_round(&to->x);
+    number_round(&to->x);
     add_times(&to->off, &from[e].off, &plus_one);
     add_times(&to->mass, &from[e].mass, &plus_one);
     to->terms += from[e].terms;

@@ -356,7 +356,7 @@ compute_entry(node_pass *p, const step *st, size_t e, number *y)
     compute_function(p, st, f, j, y);
   else
     compute_over_root(p, st, f, j, y);
-  interval_round(&y->x);
+  number_round(&y->x);
   size_of(&y->wide, y);
 }
 

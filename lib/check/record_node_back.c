@@ -21,7 +21,7 @@ void
 node_hand(handed *to, const interval *x, const rational *off, const rational *mass)
 {
   interval_add(&to->x, x, &plus_one);
-  interval_round(&to->x);
+  number_round(&to->x);
   add_times(&to->off, off, &plus_one);
   add_times(&to->mass, mass, &plus_one);
   to->terms++;

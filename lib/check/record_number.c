@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #define KEPT 64 /* bits of a bound */
+#define MOST                                                                                                           \
+  16384 /* bits of an exact number: those of float64 have 2100, products of three of them three times as many */
 
 number *
 number_new(size_t n)
@@ -42,6 +44,22 @@ handed_free(handed *h, size_t n)
     mpq_clears(&h[i].off, &h[i].mass, NULL);
   }
   free(h);
+}
+
+/* What is squared time and again, of what was not recorded, would have twice as many bits each time. */
+void
+number_round(interval *x)
+{
+  size_t bits = mpz_sizeinbase(mpq_numref(&x->lo), 2) + mpz_sizeinbase(mpq_denref(&x->lo), 2);
+  INTEGER(z);
+  if (!interval_exact(x) || bits <= MOST) {
+    interval_round(x);
+    return;
+  }
+  fixed(&z, &x->lo, session_bits, false);
+  unfixed(&x->lo, &z, session_bits);
+  fixed(&z, &x->hi, session_bits, true);
+  unfixed(&x->hi, &z, session_bits);
 }
 
 /* ---- Bounds */

@@ -24,6 +24,7 @@ void number_free(number *y, size_t n);
 handed *handed_new(size_t n);
 void handed_free(handed *h, size_t n);
 
+void number_round(interval *x); /* to the session's bits; an exact one stays so, but for one of very many bits */
 void least_size(rational *q, const interval *x);                   /* the least |x| */
 void most_size(rational *q, const interval *x);                    /* the largest */
 void size_of(rational *q, const number *y);                        /* |x| + off, x having its least size */

@@ -1,6 +1,6 @@
 """Proofs whose statement or evidence asks for much more than it holds."""
-from files import archive, floats, hashed, model, network_proof, node, npy, program_proof, sealed, tensor
-from inputs import Hostile, run
+from files import archive, floats, hashed, model, network_proof, node, npy, program_proof, safetensors, sealed, tensor
+from inputs import Hostile, refused, run
 
 INPUTS = []
 MODEL = model([node("MatMul", ["x", "w"], ["a"]), node("Relu", ["a"], ["out"])], ["N", 1], [tensor("w", [1, 1], floats(0))])
@@ -83,3 +83,28 @@ raw("lines without words", lambda: b"\n" * 900000)
 raw("zero bytes", lambda: bytes(900000))
 raw("names the root", lambda: sealed("clarke-proof 1", "verdict in-bouligand", "semantics real", "model %2F " + "0" * 64))
 raw("names itself", lambda: sealed("clarke-proof 1", "verdict in-bouligand", "semantics real", "model forged.proof " + hashed(b"")))
+
+
+def equal(names, number):
+    """A safetensors file of that number alone."""
+    return safetensors("{%s}" % ",".join('"%s":{"dtype":"F32","shape":[1,1],"data_offsets":[%d,%d]}' % (name, 4 * k, 4 * k + 4)
+                                         for k, name in enumerate(names)), floats(*[number] * len(names)))
+
+
+def unrecorded(n, op="Tanh", inputs=1):
+    """A record of a chain of functions, or squares, of which the gradients alone were recorded: each is asked about from the first on."""
+    names = ["n%d" % i for i in range(n)]
+    graph = model([node("MatMul", ["x", "w"], names[:1])] + [node(op, [a] * inputs, [b]) for a, b in zip(names, names[1:])]
+                  + [node("ReduceSum", names[-1:], ["out"], keepdims=0)], ["N", 1], [tensor("w", [1, 1], floats(1 + 2 ** -20))], out_shape=[])
+    trace, parameters, gradients = (equal(of, 1 + 2 ** -20) for of in (["gradient/" + name for name in names], ["w"], ["w"]))
+    lines = ["%s %s not-covered" % (part, name) for part in ("output", "gradient") for name in names + ["out"]] + ["parameter w not-covered"]
+    proof = sealed("clarke-proof 1", "claim record", *("%s %s %s" % (what, file, hashed(made)) for what, file, made in (
+        ("model", "model.onnx", graph), ("params", "p", parameters), ("batch", "batch.npz", BATCH), ("trace", "t", trace), ("gradients", "g", gradients))),
+                   "loss sum", "scale 1", "wrt w", "profile pytorch-2.13", *lines)
+    return {"model.onnx": graph, "batch.npz": BATCH, "p": parameters, "t": trace, "g": gradients, "forged.proof": proof}
+
+
+INPUTS.append(Hostile("proof of a record: 2000 functions of which no output was recorded", lambda: unrecorded(2000),
+                      [refused("check", "unrecorded")], False))
+INPUTS.append(Hostile("proof of a record: 40 functions of which no output was recorded", lambda: unrecorded(40), [run("check", (0,))], True))
+INPUTS.append(Hostile("proof of a record: 40 squares of squares", lambda: unrecorded(40, "Mul", 2), [run("check", (0,))], True))
