@@ -28,6 +28,7 @@ NETS = {
     "VGG11-BN in training, channels halved": (lambda: published.vgg11(0.5, True), (32, 3, 32, 32)),
     "ResNet18-BN in training, channels halved": (lambda: published.resnet18(0.5, True), (32, 3, 32, 32)),
     "MobileNetV2 in training": (lambda: without_dropout(torchvision().mobilenet_v2()), (8, 3, 64, 64)),
+    "ResNet50 in training": (lambda: torchvision().resnet50(), (8, 3, 64, 64)),
 }
 
 

@@ -376,6 +376,8 @@ check_foretold(const scene *c, clarke_descent_plan *plan, bool has_products)
   for (size_t v = 0; v < c->k.g.n_values; v++)
     plan->fine[v] = plan->fine_back[v] = false;
   ck_assert(!has_products || !clarke_plan_foretell(&q, 60));
+  for (int bits = -20; bits < 60; bits += 7)
+    ck_assert(clarke_plan_foretell(&q, bits) == (clarke_plan_farthest(&q) <= ldexp(1, -bits)));
   check_fixed(&q, c);
   clarke_planning_clear(&q);
 }

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CLARKE_FIXED_LIMBS ((size_t)6)
+#define CLARKE_FIXED_LIMBS ((size_t)8)
 #define CLARKE_FIXED_LIMB 64
 
 typedef struct {

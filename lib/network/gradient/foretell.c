@@ -107,10 +107,21 @@ find_errors(clarke_planning *q)
       send_back(q, i);
 }
 
-bool
-clarke_plan_foretell(clarke_planning *q, int bits)
+/* What adding up takes: products in doubles, and sums of pairs. */
+static double
+added_up(const clarke_planning *q, const clarke_share *c)
+{
+  if (c->x == CLARKE_NONE)
+    return clarke_bound_gamma((double)q->few->r->samples, CLARKE_PAIR_UNIT);
+  return q->few->g->steps[c->step].kind == CLARKE_DENSE ? clarke_rounded_gamma(c->length)
+                                                        : clarke_bound_gamma(c->length, CLARKE_PAIR_UNIT);
+}
+
+double
+clarke_plan_farthest(clarke_planning *q)
 {
   const clarke_descent *p = q->few;
+  double farthest = 0;
 
   find_errors(q);
   memset(q->off, 0, p->g->n_parameters * sizeof *q->off);
@@ -118,11 +129,17 @@ clarke_plan_foretell(clarke_planning *q, int bits)
     const clarke_share *c = &q->share[i];
     const size_t out = p->g->steps[c->step].out;
 
-    q->off[c->parameter] += c->by_grad * (q->grad[out] + clarke_rounded_gamma(c->length) * q->seen->grad[out]) +
+    q->off[c->parameter] += c->by_grad * (q->grad[out] + added_up(q, c) * q->seen->grad[out]) +
                             (c->x != CLARKE_NONE ? c->by_value * q->value[c->x] : 0);
   }
   for (size_t i = 0; i < p->g->n_parameters; i++)
-    if (q->borne[i] > 0 && !(q->off[i] <= ldexp(q->borne[i], -bits)))
-      return false;
-  return true;
+    if (q->borne[i] > 0 && !(q->off[i] <= farthest * q->borne[i]))
+      farthest = isnan(q->off[i]) ? INFINITY : q->off[i] / q->borne[i];
+  return farthest;
+}
+
+bool
+clarke_plan_foretell(clarke_planning *q, int bits)
+{
+  return clarke_plan_farthest(q) <= ldexp(1, -bits);
 }

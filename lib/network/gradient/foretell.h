@@ -4,7 +4,9 @@
 
 #include "network/gradient/planning.h"
 
-/* Will all bounds be below 2^-bits of what they are to be a part of? q->value and q->grad become the errors that are foretold. */
+/* q->value and q->grad become the errors that are foretold. The largest part of what is borne (of 2^0) that a bound is. */
+double clarke_plan_farthest(clarke_planning *q);
+/* Will all bounds be below 2^-bits of it? */
 bool clarke_plan_foretell(clarke_planning *q, int bits);
 
 #endif

@@ -8,6 +8,7 @@
 #include "network/gradient/softmax.h"
 #include "network/slices/plan.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,8 @@
 #define FINER 12
 /* What is foretold is taken to err by no more bits than these. */
 #define ERRING 12
+/* A plan that is off by so many times as much as the nearest is as near. */
+#define AS_NEAR 1.25
 
 clarke_status
 clarke_descent_plan_init(clarke_descent_plan *plan, const clarke_graph *g, clarke_error *err)
@@ -256,6 +259,17 @@ save_slices(clarke_planning *q, int bits)
   return CLARKE_OK;
 }
 
+/* The coarsest plan that is foretold to be no farther off than some part of what is borne. */
+static void
+choose_within(clarke_planning *q, bool *enough, int bits, bool in_digits, double farthest)
+{
+  int at = bits - COARSER;
+
+  choose(q, enough, at, in_digits);
+  while (*enough && at < bits + FINER && clarke_plan_farthest(q) > farthest)
+    choose(q, enough, ++at, in_digits);
+}
+
 /* The coarsest plan that is foretold to be near enough. *found: is there one? */
 static void
 choose_coarsest(clarke_planning *q, bool *found, bool *enough, int bits, bool in_digits)
@@ -290,6 +304,25 @@ is_hopeless(clarke_planning *q, int bits)
   return !clarke_plan_foretell(q, bits - ERRING);
 }
 
+/* The pass in slices follows. Where the products of weights' gradients round too much for any plan, *enough becomes false, and the
+ * coarsest is taken that is about as near as it gets. of_pairs: what the finest plan in pairs is foretold to be off by. */
+static clarke_status
+choose_in_digits(clarke_planning *q, bool *enough, int bits, double of_pairs)
+{
+  double of_digits;
+  bool found;
+
+  choose_coarsest(q, &found, enough, bits, true);
+  if (found)
+    return save_slices(q, bits);
+  if (!*enough)
+    return CLARKE_OK;
+  of_digits = clarke_plan_farthest(q);
+  choose_within(q, enough, bits, 2 * of_digits < of_pairs, AS_NEAR * (2 * of_digits < of_pairs ? of_digits : of_pairs));
+  *enough = false;
+  return CLARKE_OK;
+}
+
 /* In pairs, or where these are not near enough and the pass in slices follows, by that; and what can be saved. */
 static clarke_status
 choose_near(clarke_planning *q, bool *enough, int bits)
@@ -299,10 +332,8 @@ choose_near(clarke_planning *q, bool *enough, int bits)
   choose_coarsest(q, &found, enough, bits, false);
   if (found)
     return save_slices(q, bits);
-  if (clarke_slices_follow(q->few->g, q->few->needed)) {
-    choose_coarsest(q, &found, enough, bits, true);
-    return found ? save_slices(q, bits) : CLARKE_OK;
-  }
+  if (clarke_slices_follow(q->few->g, q->few->needed))
+    return choose_in_digits(q, enough, bits, *enough ? clarke_plan_farthest(q) : INFINITY);
   if (is_hopeless(q, bits))
     *enough = false;
   else

@@ -14,7 +14,7 @@
 #define CLARKE_GRADIENT_SUM ((size_t)1 << (53 - (CLARKE_GRADIENT_SLICE - 1) - (CLARKE_GRADIENT_WEIGHT_SLICE - 1)))
 /* Slices at most: of pairs, and of numbers in fixed point. */
 #define CLARKE_GRADIENT_MOST 5
-#define CLARKE_GRADIENT_MOST_FIXED 20
+#define CLARKE_GRADIENT_MOST_FIXED 32
 #define CLARKE_GRADIENT_WEIGHT_MOST 3
 /* Products of a rounded sum at most: longer ones are made in parts, added one by one. */
 #define CLARKE_GRADIENT_PART ((size_t)192)
