@@ -98,20 +98,17 @@ clarke_builder_value(clarke_builder *b, const char *name, clarke_error *err)
   return NULL;
 }
 
+/* The tensor's entries become v's, or a copy of them. */
 static clarke_status
-add_constant(clarke_builder *b, const char *name, const clarke_tensor *t, bool initializer,
-             clarke_error *err)
+set_entries(clarke_builder *b, clarke_value *v, const clarke_tensor *t, clarke_tensor *taken, clarke_error *err)
 {
-  clarke_value *v = clarke_builder_value(b, name, err);
-
-  if (v == NULL)
-    return err != NULL ? err->code : CLARKE_EINPUT;
-  v->constant = true;
-  v->initializer = initializer;
-  v->rank = t->rank;
-  memcpy(v->dims, t->dims, sizeof v->dims);
-  v->count = t->count;
-  v->dtype = t->dtype;
+  if (taken != NULL) {
+    v->real = taken->real;
+    v->integer = taken->integer;
+    taken->real = NULL;
+    taken->integer = NULL;
+    return CLARKE_OK;
+  }
   if (t->real != NULL) {
     v->real = malloc((t->count + 1) * sizeof *v->real);
     if (v->real == NULL)
@@ -126,6 +123,23 @@ add_constant(clarke_builder *b, const char *name, const clarke_tensor *t, bool i
     memcpy(v->integer, t->integer, t->count * sizeof *v->integer);
   }
   return CLARKE_OK;
+}
+
+/* taken: t, whose entries are taken; or NULL. */
+static clarke_status
+add_constant(clarke_builder *b, const char *name, const clarke_tensor *t, clarke_tensor *taken, bool initializer, clarke_error *err)
+{
+  clarke_value *v = clarke_builder_value(b, name, err);
+
+  if (v == NULL)
+    return err != NULL ? err->code : CLARKE_EINPUT;
+  v->constant = true;
+  v->initializer = initializer;
+  v->rank = t->rank;
+  memcpy(v->dims, t->dims, sizeof v->dims);
+  v->count = t->count;
+  v->dtype = t->dtype;
+  return set_entries(b, v, t, taken, err);
 }
 
 /* Is that the name of a Constant's value of this type? Numbers have been attributes since opset 12. */
@@ -158,7 +172,7 @@ add_constant_node(clarke_builder *b, const clarke_model_node *node, size_t place
                        "supported in operator set %lld, or of another type", b->m->file, place,
                        node->name, a->name, (long long)b->m->opset);
   if (a->type == CLARKE_ATTR_TENSOR)
-    return add_constant(b, node->out[0], &a->t, false, err);
+    return add_constant(b, node->out[0], &a->t, NULL, false, err);
   clarke_tensor_init(&t);
   n = a->type == CLARKE_ATTR_INTS || a->type == CLARKE_ATTR_FLOATS ? a->n : 1;
   if (a->type == CLARKE_ATTR_INT || a->type == CLARKE_ATTR_INTS) {
@@ -172,7 +186,7 @@ add_constant_node(clarke_builder *b, const clarke_model_node *node, size_t place
       memcpy(t.real, a->type == CLARKE_ATTR_FLOAT ? &a->f : a->floats, n * sizeof *t.real);
   }
   if (status == CLARKE_OK)
-    status = add_constant(b, node->out[0], &t, false, err);
+    status = add_constant(b, node->out[0], &t, NULL, false, err);
   clarke_tensor_clear(&t);
   return status;
 }
@@ -443,7 +457,7 @@ build(clarke_builder *b, const clarke_tensor *x, clarke_error *err)
   if (b->g->file == NULL)
     return no_memory(b, err);
   for (size_t i = 0; status == CLARKE_OK && i < m->n_tensors; i++)
-    status = add_constant(b, m->tensors[i].name, &m->tensors[i], true, err);
+    status = add_constant(b, m->tensors[i].name, &m->tensors[i], b->taken != NULL ? &b->taken[i] : NULL, true, err);
   if (status == CLARKE_OK)
     status = clarke_builder_input(b, x, err);
   for (size_t i = 0; status == CLARKE_OK && i < m->n_nodes; i++) {
@@ -459,15 +473,29 @@ build(clarke_builder *b, const clarke_tensor *x, clarke_error *err)
   return status == CLARKE_OK ? clarke_builder_parameters(b, err) : status;
 }
 
+static clarke_status
+build_graph(clarke_builder *b, const clarke_tensor *x, clarke_error *err)
+{
+  clarke_error local;
+  clarke_status status = build(b, x, err != NULL ? err : &local);
+
+  tdestroy(b->names, free_binding);
+  CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_graph_is_valid(b->g));
+  return status;
+}
+
 clarke_status
-clarke_graph_build(clarke_graph *g, const clarke_model *m, const clarke_tensor *x,
-                   clarke_error *err)
+clarke_graph_build(clarke_graph *g, const clarke_model *m, const clarke_tensor *x, clarke_error *err)
 {
   clarke_builder b = {.g = g, .m = m};
-  clarke_error local;
-  clarke_status status = build(&b, x, err != NULL ? err : &local);
 
-  tdestroy(b.names, free_binding);
-  CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_graph_is_valid(g));
-  return status;
+  return build_graph(&b, x, err);
+}
+
+clarke_status
+clarke_graph_build_from(clarke_graph *g, clarke_model *m, const clarke_tensor *x, clarke_error *err)
+{
+  clarke_builder b = {.g = g, .m = m, .taken = m->tensors};
+
+  return build_graph(&b, x, err);
 }

@@ -7,6 +7,7 @@
 typedef struct {
   clarke_graph *g;
   const clarke_model *m;
+  clarke_tensor *taken; /* m's initializers, whose numbers become the graph's; NULL: they are copied */
   void *names; /* a tsearch tree of bindings */
 } clarke_builder;
 
@@ -30,5 +31,7 @@ clarke_status clarke_builder_parameters(clarke_builder *b, clarke_error *err);
  * model must have one input and one output. Sets no parameter's wrt. */
 clarke_status clarke_graph_build(clarke_graph *g, const clarke_model *m, const clarke_tensor *x,
                                  clarke_error *err);
+/* The same of a model that nobody asks afterwards but to clear it: its initializers' numbers become the graph's. */
+clarke_status clarke_graph_build_from(clarke_graph *g, clarke_model *m, const clarke_tensor *x, clarke_error *err);
 
 #endif

@@ -147,7 +147,7 @@ read_model(clarke_audit_session *s, const clarke_audit_request *r, clarke_error 
   if (status == CLARKE_OK && clarke_ends_with(r->batch_path, ".npz"))
     status = clarke_inputs_take(&model, s->x, s->batch.tensor, s->batch.n, s->batch_file.name, err);
   if (status == CLARKE_OK)
-    status = clarke_graph_build(&s->graph, &model, s->x, err);
+    status = clarke_graph_build_from(&s->graph, &model, s->x, err);
   clarke_model_clear(&model);
   return status == CLARKE_OK && s->own_loss ? clarke_tail_check(&s->graph, s->loss.kind, err) : status;
 }

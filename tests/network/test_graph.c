@@ -1,4 +1,5 @@
 /* Typing a model: shapes operator by operator, what is a parameter, and every refusal's words. */
+#include "../ok.h"
 #include "models.h"
 
 #include "op/operator.h"
@@ -451,6 +452,39 @@ gemm(const long *weight, const long *bias, bool transposed)
     attr_int(n, "transB", 1);
   return n;
 }
+
+/* The same graph, from a model whose numbers are copied and from one whose numbers are taken: of floats and of integers. */
+START_TEST(numbers_taken)
+{
+  clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(5, 3,));
+  const double *w;
+  clarke_graph from;
+
+  gemm(SHAPE(2, 3,), SHAPE(2,), true);
+  integers("shape", SHAPE(-1, 2, 1,));
+  model_node(&m, "Reshape", "y,shape", "z");
+  ck_assert_int_eq(build(SHAPE(5, 3,)), CLARKE_OK);
+  w = m.tensors[0].real;
+  ck_assert(w != NULL && m.tensors[2].integer != NULL); /* copied: they are there */
+  clarke_graph_init(&from);
+  OK(clarke_graph_build_from(&from, &m, &x, &error));
+  for (size_t t = 0; t < m.n_tensors; t++)
+    ck_assert(m.tensors[t].real == NULL && m.tensors[t].integer == NULL && m.tensors[t].name != NULL);
+  ck_assert(from.n_values == g.n_values && from.n_parameters == g.n_parameters && from.values[0].real == w);
+  for (size_t v = 0; v < g.n_values; v++) {
+    const clarke_value *a = &g.values[v], *b = &from.values[v];
+
+    ck_assert(a->count == b->count && (a->real == NULL) == (b->real == NULL) && (a->integer == NULL) == (b->integer == NULL));
+    if (a->real != NULL)
+      ck_assert_mem_eq(a->real, b->real, a->count * sizeof *a->real);
+    if (a->integer != NULL)
+      ck_assert_mem_eq(a->integer, b->integer, a->count * sizeof *a->integer);
+  }
+  clarke_graph_clear(&from);
+  clarke_tensor_clear(&x);
+  end();
+}
+END_TEST
 
 START_TEST(gemms)
 {
@@ -1080,6 +1114,7 @@ main(void)
   tcase_add_test(tcase, clip_bounds);
   tcase_add_test(tcase, bounds_are_no_parameters);
   tcase_add_test(tcase, products);
+  tcase_add_test(tcase, numbers_taken);
   tcase_add_test(tcase, gemms);
   tcase_add_test(tcase, broadcasting);
   tcase_add_test(tcase, prelu_slopes);
