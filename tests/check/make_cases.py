@@ -1657,14 +1657,23 @@ def operators():
                       node("Where", ["each", "u", "y"], ["out"])],
                      [3], 2, dict(n=4, zero=0, nan=np.nan, w=dyadic(3), p=[1, 4, 1.75]), 17),
     }
+    rows = lambda: {  # noqa: E731
+        # Products with weights that are computed, the samples being the rows, and the columns.
+        "rows-of-each": ([node("Mul", ["a", "b"], ["c"]), node("MatMul", ["x", "c"], ["y"]), node("Transpose", ["y"], ["t"], perm=[1, 0]),
+                          node("Mul", ["e", "d"], ["f"]), node("MatMul", ["f", "t"], ["u"]), node("Transpose", ["u"], ["z"], perm=[1, 0]),
+                          node("Div", ["z", "half"], ["v"]), node("Add", ["quarter", "quarter"], ["half"]), node("Div", ["v", "half"], ["out"])],
+                         [3], 4, dict(a=dyadic(3, 1), b=dyadic(1, 4), e=dyadic(2, 4), d=dyadic(4), quarter=0.25), 17),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
                                                                   later(resized), later(bent), later(extreme), later(between), later(repeated), later(whole),
                                                                   later(several), later(again), later(scaled), later(placed), later(ranged),
-                                                                  later(computed), later(spatial), later(infinite), later(decided)):
+                                                                  later(computed), later(spatial), later(infinite), later(decided), later(rows)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
+        if name == "rows-of-each":
+            nodes.insert(0, nodes.pop(7))
         if name == "branches":
             nodes.insert(0, constant("none", numpy_helper.from_array(np.int32(0))))
         if name == "windows-of-each":
@@ -4109,6 +4118,7 @@ def lifted():
             ("rows", [node("MatMul", ["w", "v"], ["p"], "weights"), node("Mul", ["x", "p"], ["y"], "times"), rho], dict(w=[[0], [0]], v=[[2]])),
             ("alone", [mul, node("Abs", ["p"], ["out"], "rho")], dict(w=[0], v=[2])),
             ("joined", [mul, node("Concat", ["x", "p"], ["y"], "row", axis=1), rho], dict(w=[[0]], v=[2])),
+            ("inner", [mul, node("MatMul", ["p", "x"], ["y"], "times"), rho], dict(w=[[0]], v=[2])),
             ("root", [node("Sqrt", ["w"], ["p"], "weights"), node("Mul", ["x", "p"], ["y"], "times"), rho], dict(w=[0]))):
         save(f"lifted-{name}.onnx", nodes, ["N", 1], None, weights)
     up, down = (f"directions 1\ndirection\nmove w at 0 {s}" for s in (1, -1))
@@ -4123,7 +4133,7 @@ def lifted():
         case(f"lifted-{name}-once", 1, "number of touched kinks is 2", evidence=both, **{**model, "touched": 1})
         case(f"lifted-{name}-right", 0, "VERIFIED", evidence=f"evidence ad\ncell ad\n{up}", **{**model, "verdict": "in-bouligand", "proxies": ["Abs 0 1"]})
     for name, reason in (("rows", "what is computed of constants, has more than one entry along the batch axis"),
-                         ("alone", "is not computed from the input"), ("joined", "some inputs have the batch, and others are computed of constants")):
+                         ("alone", "is not computed from the input"), ("inner", "the batch axis would be mixed"), ("joined", "some inputs have the batch, and others are computed of constants")):
         case(f"lifted-{name}", 2, reason, evidence=both, **{**base, "model": f"lifted-{name}.onnx"})
     case("lifted-root", 2, "where it is not smooth", evidence=both, **{**base, "model": "lifted-root.onnx"})
     # Windows along the axis of samples: of one sample each, at every sample.
