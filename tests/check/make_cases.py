@@ -1664,12 +1664,22 @@ def operators():
                           node("Div", ["z", "half"], ["v"]), node("Add", ["quarter", "quarter"], ["half"]), node("Div", ["v", "half"], ["out"])],
                          [3], 4, dict(a=dyadic(3, 1), b=dyadic(1, 4), e=dyadic(2, 4), d=dyadic(4), quarter=0.25), 17),
     }
+    standardized = lambda: {  # noqa: E731
+        # Convolutions by weights that are computed: products of weights; weights less their mean by their deviation.
+        "computed-weights": ([node("Mul", ["w", "s"], ["k"]), node("Conv", ["x", "k", "b"], ["y1"], pads=[1, 0, 0, 1], strides=[1, 2], group=2),
+                              node("Mul", ["v", "v"], ["u"]), node("Conv", ["y1", "u"], ["y2"]), node("Mul", ["y2", "m"], ["out"])],
+                             [4, 3, 4], 2, dict(w=dyadic(2, 2, 2, 2), s=dyadic(2, 1, 1, 1), b=dyadic(2), v=dyadic(3, 2, 1, 1), m=dyadic(1, 1, 1, 1)), 17),
+        "standardized": ([constant("flat", ints(1, 2, 8)), node("Reshape", ["w", "flat"], ["w1"]),
+                          node("BatchNormalization", ["w1", "gain", "zero", "zero", "gain"], ["w2"], training_mode=1, epsilon=0.25),
+                          constant("back", ints(2, 2, 2, 2)), node("Reshape", ["w2", "back"], ["w3"]), node("Conv", ["x", "w3"], ["y1"]), node("Mul", ["y1", "m"], ["out"])],
+                         [2, 3, 3], 2, dict(w=dyadic(2, 2, 2, 2), gain=np.float32([1.5, 0.5]), zero=np.zeros(2), m=dyadic(1, 1, 1, 1)), 17),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
                                                                   later(resized), later(bent), later(extreme), later(between), later(repeated), later(whole),
                                                                   later(several), later(again), later(scaled), later(placed), later(ranged),
-                                                                  later(computed), later(spatial), later(infinite), later(decided), later(rows)):
+                                                                  later(computed), later(spatial), later(infinite), later(decided), later(rows), later(standardized)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
         if name == "rows-of-each":
@@ -1700,7 +1710,7 @@ def operators():
 
 OPERATORS = []
 ROUNDED = ["smooth", "softmax-old", "hardswish", "norm-root", "layer", "instance", "group", "trained", "trained-rows",
-           "layer-exact", "functions", "quotients", "divided", "elus", "between", "between-line", "lstm", "gru", "rnn", "masked", "counted", "written-out", "minus-infinity"]
+           "layer-exact", "functions", "quotients", "divided", "elus", "between", "between-line", "lstm", "gru", "rnn", "masked", "counted", "written-out", "minus-infinity", "standardized"]
 
 
 def bound_net(name, patches, v, tail=(), pool=0, relu=True, more=None):
