@@ -4180,6 +4180,10 @@ def masked():
             ("chosen", 0, "VERIFIED", [false, *kink, node("Where", ["c", "r", "m"], ["s"]), *rest], [7, -inf]),
             ("moved", 0, "VERIFIED", [*kink, node("Unsqueeze", ["m", "a"], ["m1"]), node("Add", ["r", "m1"], ["s"]), *rest], [0, -inf]),
             ("unread", 0, "VERIFIED", [false, *kink, node("Where", ["c", "r", "m"], ["s0"]), node("Where", ["d", "m2", "s0"], ["s"]), *rest], [7, -inf]),
+            ("rows", 2, "has more than one entry along the batch axis", [
+                node("Constant", [], ["n"], value=numpy_helper.from_array(np.float32([[0, -inf], [-inf, 0]]))), *kink, node("Add", ["r", "n"], ["s"]), *rest], 0),
+            ("alike", 0, "VERIFIED", [
+                node("Constant", [], ["n"], value=numpy_helper.from_array(np.float32([[0, -inf], [0, -inf]]))), *kink, node("Add", ["r", "n"], ["s"]), *rest], 0),
             ("all", 2, "all of a line is minus infinity", [*kink, add, *rest], [-inf, -inf]),
             ("above", 2, "a mask holds infinity or NaN", [*kink, add, *rest], [0, inf]),
             ("nan", 2, "a mask holds infinity or NaN", [*kink, add, *rest], [0, nan]),
