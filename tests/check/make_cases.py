@@ -4129,6 +4129,7 @@ def lifted():
             ("alone", [mul, node("Abs", ["p"], ["out"], "rho")], dict(w=[0], v=[2])),
             ("joined", [mul, node("Concat", ["x", "p"], ["y"], "row", axis=1), rho], dict(w=[[0]], v=[2])),
             ("inner", [mul, node("MatMul", ["p", "x"], ["y"], "times"), rho], dict(w=[[0]], v=[2])),
+            ("samples", [node("Mul", ["x", "w"], ["p"]), node("MatMul", ["p", "x"], ["y"], "times"), rho], dict(w=[0])),
             ("root", [node("Sqrt", ["w"], ["p"], "weights"), node("Mul", ["x", "p"], ["y"], "times"), rho], dict(w=[0]))):
         save(f"lifted-{name}.onnx", nodes, ["N", 1], None, weights)
     up, down = (f"directions 1\ndirection\nmove w at 0 {s}" for s in (1, -1))
@@ -4143,7 +4144,7 @@ def lifted():
         case(f"lifted-{name}-once", 1, "number of touched kinks is 2", evidence=both, **{**model, "touched": 1})
         case(f"lifted-{name}-right", 0, "VERIFIED", evidence=f"evidence ad\ncell ad\n{up}", **{**model, "verdict": "in-bouligand", "proxies": ["Abs 0 1"]})
     for name, reason in (("rows", "what is computed of constants, has more than one entry along the batch axis"),
-                         ("alone", "is not computed from the input"), ("inner", "the batch axis would be mixed"), ("joined", "some inputs have the batch, and others are computed of constants")):
+                         ("alone", "is not computed from the input"), ("inner", "the batch axis would be mixed"), ("samples", "the batch axis would be mixed"), ("joined", "some inputs have the batch, and others are computed of constants")):
         case(f"lifted-{name}", 2, reason, evidence=both, **{**base, "model": f"lifted-{name}.onnx"})
     case("lifted-root", 2, "where it is not smooth", evidence=both, **{**base, "model": "lifted-root.onnx"})
     # Windows along the axis of samples: of one sample each, at every sample.
