@@ -1,5 +1,6 @@
 /* Operators with windows, made into steps (docs/operators.md). */
 #include "convolution.h"
+#include "allocate.h"
 
 #include <string.h>
 
@@ -164,6 +165,42 @@ shape(const builder *b, const windows *g, size_t channels, size_t *dims)
   return n + 2;
 }
 
+/* Conv by a weight that is computed: the windows, 0 in the padding, laid out along (plane, entry, place); their products with the
+ * weight's rows; the bias. */
+static void
+put_computed(builder *b, const windows *g, size_t groups, size_t outer)
+{
+  const value *w = &b->in[1], *c = &b->in[2];
+  size_t area = product(g->width, SPATIAL), places = product(g->out, SPATIAL), inner = g->channels / groups,
+         of = inner * area;
+  size_t dims[MAX_RANK], axes = shape(b, g, outer, dims), each = outer / groups, planes = g->n * g->channels;
+  source *window = allocate(area, sizeof *window);
+  need(g->n == 1 || groups == 1, "groups of several images in one sample, by a weight that is computed");
+  step *s = add_step(b, LINEAR, 1, 3, (size_t[]){planes, area, places});
+  s->copy = true;
+  for (size_t i = 0; i < planes * places; i++) {
+    put_window(b, g, i % places, i / places, window);
+    for (size_t k = 0; k < area; k++)
+      s->sources[(i / places * area + k) * places + i % places] = window[k];
+  }
+  value laid = b->out;
+  s = add_step(b, PRODUCT, 2 * of, axes, dims);
+  for (size_t f = 0; f < s->n; f++)
+    for (size_t i = 0; i < of; i++) {
+      size_t o = f / places % outer, plane = f / places / outer * g->channels + o / each * inner + i / area;
+      factor_source(b, s, f * s->width + 2 * i, w, o * of + i);
+      factor_source(b, s, f * s->width + 2 * i + 1, &laid, (plane * area + i % area) * places + f % places);
+    }
+  if (c->name == NULL)
+    return;
+  value y = b->out;
+  s = add_step(b, LINEAR, 2, axes, dims);
+  for (size_t f = 0; f < s->n; f++) {
+    operand(b, s, 2 * f, &y, f);
+    operand(b, s, 2 * f + 1, c, f / places % outer);
+  }
+}
+
 /* Conv, ConvTranspose: output channel o is of the channels of group o / (channels of output / groups). A row of factors for
  * each o; one of sources for each image, group and place. Of Conv the weight is (outputs, inputs of a group, kernel), of
  * ConvTranspose (inputs, outputs of a group, kernel). */
@@ -172,7 +209,9 @@ lower_convolution(builder *b)
 {
   const value *w = &b->in[1], *c = &b->in[2];
   bool transposed = strcmp(b->op, "ConvTranspose") == 0;
-  need(w->constant != NULL && w->rank == b->in[0].rank && w->rank > 2 && w->count > 0, "the weight does not fit");
+  need((w->constant != NULL || (!transposed && !is_batch(b, w))) && w->rank == b->in[0].rank && w->rank > 2
+           && w->count > 0,
+       "the weight does not fit");
   windows g = read_windows(b, w->dims + 2, transposed);
   long groups = whole_attribute(b, "group", 1);
   need(groups > 0 && g.channels % (size_t)groups == 0, "the groups do not fit");
@@ -181,6 +220,10 @@ lower_convolution(builder *b)
            && outer % (size_t)groups == 0,
        "the groups do not fit");
   need(c->name == NULL || (c->constant != NULL && c->rank == 1 && c->count == outer), "the bias does not fit");
+  if (w->constant == NULL) {
+    put_computed(b, &g, (size_t)groups, outer);
+    return;
+  }
   size_t area = product(g.width, SPATIAL), dims[MAX_RANK], each = outer / (size_t)groups;
   size_t places = product(g.out, SPATIAL), n = g.n * (size_t)groups, axes = shape(b, &g, outer, dims),
          of = inner * area;

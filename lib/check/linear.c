@@ -26,7 +26,10 @@ multiply_matrices(builder *b)
   dims[rank - 1] = cols;
   step *s = add_step(b, PRODUCT, 2 * inner, rank, dims);
   put_batch(b, x, w, rank);
-  need((!is_batch(b, x) && !is_batch(b, w)) || b->out.at + 2 < rank, "the batch axis would be mixed");
+  bool of_rows = is_batch(b, x) && !is_batch(b, w) && b->out.at + 2 == rank;    /* of x, each sample's */
+  bool of_columns = is_batch(b, w) && !is_batch(b, x) && b->out.at + 1 == rank; /* of w */
+  need(of_rows || of_columns || (!is_batch(b, x) && !is_batch(b, w)) || b->out.at + 2 < rank,
+       "the batch axis would be mixed");
   for (size_t f = 0; f < s->n; f++)
     for (size_t i = 0; i < inner; i++) {
       factor_source(b, s, f * s->width + 2 * i, &left, f / cols * inner + i);

@@ -97,6 +97,23 @@ product_dims(const clarke_lowering *low, size_t in[2][CLARKE_MAX_WHOLE], const s
   return CLARKE_OK;
 }
 
+/* Is the batch along the rows of the first matrices, or the columns of the second, and the other's has none? Then each sample has
+ * rows, or columns, of its own. */
+static bool
+is_of_rows(const clarke_lowering *low, const size_t *ranks, size_t rank, clarke_batch_axis *batch)
+{
+  for (size_t i = 0; i < 2; i++) {
+    const size_t axis = clarke_axes_batch(low, i);
+
+    if (axis == CLARKE_NONE || clarke_axes_lead(low, 1 - i) == 1 || axis != ranks[i] - 2 + i)
+      continue;
+    *batch = clarke_lower_value(low, i)->batch;
+    batch->axis += rank - ranks[i];
+    return true;
+  }
+  return false;
+}
+
 clarke_status
 clarke_lower_contraction(clarke_lowering *low, clarke_error *err)
 {
@@ -109,9 +126,9 @@ clarke_lower_contraction(clarke_lowering *low, clarke_error *err)
   for (size_t i = 0; i < 2; i++)
     ranks[i] = clarke_axes_whole(low, i, in[i]);
   status = product_dims(low, in, ranks, &rank, dims, err);
-  if (status == CLARKE_OK && low->graph->batched)
+  if (status == CLARKE_OK && low->graph->batched && !is_of_rows(low, ranks, rank, &batch))
     status = clarke_axes_agree(low, 2, rank, &batch, err);
-  if (status == CLARKE_OK && low->graph->batched && !batch.none && batch.axis + 2 >= rank)
+  if (status == CLARKE_OK && low->graph->batched && !is_of_rows(low, ranks, rank, &batch) && !batch.none && batch.axis + 2 >= rank)
     status = clarke_lower_fail(low, err, "axis %zu is the batch: samples would be mixed", batch.axis);
   memcpy(sample, dims, sizeof sample);
   n = low->graph->batched ? clarke_axes_of_sample(&batch, rank, sample) : rank;

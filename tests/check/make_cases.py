@@ -1657,14 +1657,33 @@ def operators():
                       node("Where", ["each", "u", "y"], ["out"])],
                      [3], 2, dict(n=4, zero=0, nan=np.nan, w=dyadic(3), p=[1, 4, 1.75]), 17),
     }
+    rows = lambda: {  # noqa: E731
+        # Products with weights that are computed, the samples being the rows, and the columns.
+        "rows-of-each": ([node("Mul", ["a", "b"], ["c"]), node("MatMul", ["x", "c"], ["y"]), node("Transpose", ["y"], ["t"], perm=[1, 0]),
+                          node("Mul", ["e", "d"], ["f"]), node("MatMul", ["f", "t"], ["u"]), node("Transpose", ["u"], ["z"], perm=[1, 0]),
+                          node("Div", ["z", "half"], ["v"]), node("Add", ["quarter", "quarter"], ["half"]), node("Div", ["v", "half"], ["out"])],
+                         [3], 4, dict(a=dyadic(3, 1), b=dyadic(1, 4), e=dyadic(2, 4), d=dyadic(4), quarter=0.25), 17),
+    }
+    standardized = lambda: {  # noqa: E731
+        # Convolutions by weights that are computed: products of weights; weights less their mean by their deviation.
+        "computed-weights": ([node("Mul", ["w", "s"], ["k"]), node("Conv", ["x", "k", "b"], ["y1"], pads=[1, 0, 0, 1], strides=[1, 2], group=2),
+                              node("Mul", ["v", "v"], ["u"]), node("Conv", ["y1", "u"], ["y2"]), node("Mul", ["y2", "m"], ["out"])],
+                             [4, 3, 4], 2, dict(w=dyadic(2, 2, 2, 2), s=dyadic(2, 1, 1, 1), b=dyadic(2), v=dyadic(3, 2, 1, 1), m=dyadic(1, 1, 1, 1)), 17),
+        "standardized": ([constant("flat", ints(1, 2, 8)), node("Reshape", ["w", "flat"], ["w1"]),
+                          node("BatchNormalization", ["w1", "gain", "zero", "zero", "gain"], ["w2"], training_mode=1, epsilon=0.25),
+                          constant("back", ints(2, 2, 2, 2)), node("Reshape", ["w2", "back"], ["w3"]), node("Conv", ["x", "w3"], ["y1"]), node("Mul", ["y1", "m"], ["out"])],
+                         [2, 3, 3], 2, dict(w=dyadic(2, 2, 2, 2), gain=np.float32([1.5, 0.5]), zero=np.zeros(2), m=dyadic(1, 1, 1, 1)), 17),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
                                                                   later(resized), later(bent), later(extreme), later(between), later(repeated), later(whole),
                                                                   later(several), later(again), later(scaled), later(placed), later(ranged),
-                                                                  later(computed), later(spatial), later(infinite), later(decided)):
+                                                                  later(computed), later(spatial), later(infinite), later(decided), later(rows), later(standardized)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
+        if name == "rows-of-each":
+            nodes.insert(0, nodes.pop(7))
         if name == "branches":
             nodes.insert(0, constant("none", numpy_helper.from_array(np.int32(0))))
         if name == "windows-of-each":
@@ -1691,7 +1710,7 @@ def operators():
 
 OPERATORS = []
 ROUNDED = ["smooth", "softmax-old", "hardswish", "norm-root", "layer", "instance", "group", "trained", "trained-rows",
-           "layer-exact", "functions", "quotients", "divided", "elus", "between", "between-line", "lstm", "gru", "rnn", "masked", "counted", "written-out", "minus-infinity"]
+           "layer-exact", "functions", "quotients", "divided", "elus", "between", "between-line", "lstm", "gru", "rnn", "masked", "counted", "written-out", "minus-infinity", "standardized"]
 
 
 def bound_net(name, patches, v, tail=(), pool=0, relu=True, more=None):
@@ -4308,6 +4327,8 @@ def lifted_constants():
             ("rows", [node("MatMul", ["w", "v"], ["p"], "weights"), node("Mul", ["x", "p"], ["y"], "times"), rho], dict(w=[[0], [0]], v=[[2]])),
             ("alone", [mul, node("Abs", ["p"], ["out"], "rho")], dict(w=[0], v=[2])),
             ("joined", [mul, node("Concat", ["x", "p"], ["y"], "row", axis=1), rho], dict(w=[[0]], v=[2])),
+            ("inner", [mul, node("MatMul", ["p", "x"], ["y"], "times"), rho], dict(w=[[0]], v=[2])),
+            ("samples", [node("Mul", ["x", "w"], ["p"]), node("MatMul", ["p", "x"], ["y"], "times"), rho], dict(w=[0])),
             ("root", [node("Sqrt", ["w"], ["p"], "weights"), node("Mul", ["x", "p"], ["y"], "times"), rho], dict(w=[0]))):
         save(f"lifted-{name}.onnx", nodes, ["N", 1], None, weights)
     up, down = (f"directions 1\ndirection\nmove w at 0 {s}" for s in (1, -1))
@@ -4322,7 +4343,7 @@ def lifted_constants():
         case(f"lifted-{name}-once", 1, "number of touched kinks is 2", evidence=both, **{**model, "touched": 1})
         case(f"lifted-{name}-right", 0, "VERIFIED", evidence=f"evidence ad\ncell ad\n{up}", **{**model, "verdict": "in-bouligand", "proxies": ["Abs 0 1"]})
     for name, reason in (("rows", "what is computed of constants, has more than one entry along the batch axis"),
-                         ("alone", "is not computed from the input"), ("joined", "some inputs have the batch, and others are computed of constants")):
+                         ("alone", "is not computed from the input"), ("inner", "the batch axis would be mixed"), ("samples", "the batch axis would be mixed"), ("joined", "some inputs have the batch, and others are computed of constants")):
         case(f"lifted-{name}", 2, reason, evidence=both, **{**base, "model": f"lifted-{name}.onnx"})
     case("lifted-root", 2, "where it is not smooth", evidence=both, **{**base, "model": "lifted-root.onnx"})
     # Windows along the axis of samples: of one sample each, at every sample.
@@ -4359,6 +4380,10 @@ def masked():
             ("chosen", 0, "VERIFIED", [false, *kink, node("Where", ["c", "r", "m"], ["s"]), *rest], [7, -inf]),
             ("moved", 0, "VERIFIED", [*kink, node("Unsqueeze", ["m", "a"], ["m1"]), node("Add", ["r", "m1"], ["s"]), *rest], [0, -inf]),
             ("unread", 0, "VERIFIED", [false, *kink, node("Where", ["c", "r", "m"], ["s0"]), node("Where", ["d", "m2", "s0"], ["s"]), *rest], [7, -inf]),
+            ("rows", 2, "has more than one entry along the batch axis", [
+                node("Constant", [], ["n"], value=numpy_helper.from_array(np.float32([[0, -inf], [-inf, 0]]))), *kink, node("Add", ["r", "n"], ["s"]), *rest], 0),
+            ("alike", 0, "VERIFIED", [
+                node("Constant", [], ["n"], value=numpy_helper.from_array(np.float32([[0, -inf], [0, -inf]]))), *kink, node("Add", ["r", "n"], ["s"]), *rest], 0),
             ("all", 2, "all of a line is minus infinity", [*kink, add, *rest], [-inf, -inf]),
             ("above", 2, "a mask holds infinity or NaN", [*kink, add, *rest], [0, inf]),
             ("nan", 2, "a mask holds infinity or NaN", [*kink, add, *rest], [0, nan]),

@@ -480,7 +480,7 @@ static const struct {
             {"op-trained-exact", true, true}, {"op-pad-rows", true, true},
             {"op-products", true, true}, {"op-gates", true, true}, {"op-batches", true, true}, {"op-parts", true, true},
             {"op-extremes", true, true}, {"op-extremes-listed", true, true}, {"op-repeated", true, true}, {"op-whole", true, true},
-            {"op-gemm-rows", true, true}, {"op-lifted", true, true}, {"op-unrolled", true, true}, {"op-volumes", true, true}, {"op-branches", true, true}, {"op-windows-of-each", true, true},
+            {"op-gemm-rows", true, true}, {"op-lifted", true, true}, {"op-unrolled", true, true}, {"op-volumes", true, true}, {"op-branches", true, true}, {"op-rows-of-each", true, true}, {"op-computed-weights", true, true}, {"op-windows-of-each", true, true},
             /* no gradient from here on */
             {"op-counted", false, true}, {"op-between", false, true}, {"op-between-line", false, true}, {"op-divided", false, true}, {"op-norm-root", false, false}, {"op-smooth", false, false}, {"op-functions", false, false},
             {"op-quotients", false, false}, {"op-elus", false, false}, {"op-softmax-old", false, false}, {"op-layer", false, false}, {"op-instance", false, false},

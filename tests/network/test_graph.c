@@ -1032,6 +1032,35 @@ replace(const char *name, const long *shape, bool integer, size_t n)
   return status;
 }
 
+/* What is made of constants alone has no batch axis, whatever moves it; with what has one it broadcasts. */
+START_TEST(batchless)
+{
+  begin(16, SHAPE(-1, 4,));
+  floats("w", SHAPE(2, 3,), 1);
+  integers("flat", SHAPE(1, 6,));
+  integers("rows", SHAPE(0,));
+  model_node(&m, "Mul", "w,w", "a");
+  model_node(&m, "Transpose", "a", "b");
+  model_node(&m, "Reshape", "b,flat", "c");
+  attr_ints(model_node(&m, "ReduceMean", "c", "d"), "axes", SHAPE(1,));
+  model_node(&m, "Softmax", "d", "e");
+  model_node(&m, "Gather", "e,rows", "f");
+  model_node(&m, "Mul", "x,f", "y");
+  ck_assert_msg(build(SHAPE(5, 4,)) == CLARKE_OK, "%s", error.text);
+  for (size_t s = 0; s + 1 < g.n_steps; s++)
+    ck_assert(g.values[g.steps[s].out].batch.none);
+  ck_assert(!g.values[g.output].batch.none && g.values[g.output].count == 4);
+  end();
+  begin(16, SHAPE(-1, 2,));
+  floats("w", SHAPE(3,), 1);
+  model_node(&m, "Mul", "w,w", "y");
+  refused(SHAPE(5, 2,), "output 'y' is computed of constants alone, and the same for all samples");
+  begin(16, SHAPE(-1, 1,));
+  model_node(&m, "MatMul", "x,x", "y"); /* rows of both are samples */
+  refused(SHAPE(5, 1,), "axis 0 is the batch: samples would be mixed");
+}
+END_TEST
+
 /* A comparison of initializers is decided by their entries, which a checkpoint must keep then. */
 START_TEST(compared_parameters_stay)
 {
@@ -1127,6 +1156,7 @@ main(void)
   tcase_add_test(tcase, softmaxes);
   tcase_add_test(tcase, constant_nodes);
   tcase_add_test(tcase, tied_parameters);
+  tcase_add_test(tcase, batchless);
   tcase_add_test(tcase, compared_parameters_stay);
   tcase_add_test(tcase, replaced_parameters);
   tcase_add_test(tcase, replaced_divisors);

@@ -344,7 +344,7 @@ START_TEST(windows_of_nodes)
   says(error.text, "kernel_shape holds 3 where the weight has 2 entries");
   set_value(0, false, 1, image);
   ck_assert_int_eq(clarke_window_axes(&axes, &low, &error), CLARKE_EINPUT);
-  says(error.text, "an input of 2 axes; expected (batch, channels, length)");
+  says(error.text, "an input of 2 axes; expected (batch, channels) and one to 4 spatial axes");
 }
 END_TEST
 
