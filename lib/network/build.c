@@ -107,21 +107,19 @@ set_entries(clarke_builder *b, clarke_value *v, const clarke_tensor *t, clarke_t
     v->integer = taken->integer;
     taken->real = NULL;
     taken->integer = NULL;
-    return CLARKE_OK;
-  }
-  if (t->real != NULL) {
+  } else if (t->real != NULL) {
     v->real = malloc((t->count + 1) * sizeof *v->real);
     if (v->real == NULL)
       return no_memory(b, err);
     memcpy(v->real, t->real, t->count * sizeof *v->real);
-    for (size_t i = 0; i < t->count; i++)
-      v->odd = v->odd || !isfinite(v->real[i]);
   } else {
     v->integer = malloc((t->count + 1) * sizeof *v->integer);
     if (v->integer == NULL)
       return no_memory(b, err);
     memcpy(v->integer, t->integer, t->count * sizeof *v->integer);
   }
+  for (size_t i = 0; i < t->count && v->real != NULL && !v->odd; i++)
+    v->odd = !isfinite(v->real[i]);
   return CLARKE_OK;
 }
 
