@@ -48,7 +48,10 @@ show_values(const tensor *t)
 {
   for (size_t i = 0; i < t->count; i++) {
     putchar(' ');
-    mpq_out_str(stdout, 10, &t->value[i]);
+    if (t->odd != NULL && t->odd[i] != 0)
+      printf("%s", t->odd[i] == '-' ? "-inf" : "?");
+    else
+      mpq_out_str(stdout, 10, &t->value[i]);
   }
   putchar('\n');
 }

@@ -11,6 +11,7 @@
 #include "format/onnx.h"
 
 #include <gmp.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,11 +45,16 @@ show_names(const char *what, char **names, size_t n)
   putc('\n', to);
 }
 
+/* A number; of others whether it is minus infinity. */
 static void
 show_double(double x)
 {
   mpq_t q;
 
+  if (!isfinite(x)) {
+    fputs(isinf(x) && x < 0 ? " -inf" : " ?", to);
+    return;
+  }
   mpq_init(q);
   mpq_set_d(q, x);
   putc(' ', to);
