@@ -216,7 +216,7 @@ START_TEST(added)
 
   build(&s, (form)_i);
   product = product_of(&s);
-  for (sum = product + 1; sum->in[0].value != product->out && sum->in[1].value != product->out;)
+  for (sum = product + 1; sum->n_in < 2 || (sum->in[0].value != product->out && sum->in[1].value != product->out);)
     sum++;
   s.c.recorded[product->in[1].value] = s.turned;
   for (size_t e = 0; e < B * R * N; e++)
