@@ -202,19 +202,49 @@ grow(void **array, size_t *capacity, size_t n, size_t size)
   return true;
 }
 
-static clarke_value *
-new_value(clarke_graph *g)
+static bool
+set_shape(clarke_value *v, size_t rank, const size_t *dims)
 {
-  clarke_value *v;
-
-  if (!grow((void **)&g->values, &g->capacity_values, g->n_values, sizeof *g->values))
-    return NULL;
-  v = &g->values[g->n_values++];
-  memset(v, 0, sizeof *v);
-  v->producer = v->parameter = CLARKE_NONE;
-  v->rank = 0;
+  v->rank = rank;
   v->count = 1;
-  return v;
+  for (size_t i = 0; i < rank; i++) {
+    v->dims[i] = dims[i];
+    if (dims[i] != 0 && v->count > CLARKE_MAX_ENTRIES / dims[i])
+      return false;
+    v->count *= dims[i];
+  }
+  return true;
+}
+
+/* Whoever still points to a value is found by the address sanitizer. */
+static bool
+move(clarke_graph *g)
+{
+#ifdef CLARKE_VERIFY
+  clarke_value *moved = malloc(g->capacity_values * sizeof *moved);
+
+  if (moved == NULL)
+    return false;
+  memcpy(moved, g->values, g->n_values * sizeof *moved);
+  free(g->values);
+  g->values = moved;
+#else
+  (void)g;
+#endif
+  return true;
+}
+
+/* The shape is taken first: dims may be a value's, and values move when one is added. In builds with -Dverify=true they always do. */
+static clarke_value *
+new_value(clarke_graph *g, bool *fits, size_t rank, const size_t *dims)
+{
+  clarke_value v = {.producer = CLARKE_NONE, .parameter = CLARKE_NONE};
+
+  *fits = set_shape(&v, rank, dims);
+  if (!grow((void **)&g->values, &g->capacity_values, g->n_values, sizeof *g->values) || !move(g))
+    return NULL;
+  g->values[g->n_values] = v;
+  return &g->values[g->n_values++];
 }
 
 bool
@@ -231,20 +261,6 @@ clarke_lower_too_large(const clarke_lowering *low, clarke_error *err)
   return clarke_limit_fail(err, CLARKE_LIMIT_ENTRIES, "%s: node %zu '%s' (%s): with this output the activations of %zu "
                            "samples, with index maps, would have more entries than allowed", low->graph->file, low->place,
                            low->node->name, low->node->op_type, low->graph->samples);
-}
-
-static bool
-set_shape(clarke_value *v, size_t rank, const size_t *dims)
-{
-  v->rank = rank;
-  v->count = 1;
-  for (size_t i = 0; i < rank; i++) {
-    v->dims[i] = dims[i];
-    if (dims[i] != 0 && v->count > CLARKE_MAX_ENTRIES / dims[i])
-      return false;
-    v->count *= dims[i];
-  }
-  return true;
 }
 
 static void
@@ -277,15 +293,16 @@ clarke_lower_step(clarke_lowering *low, clarke_step_kind kind, size_t n_in, size
   clarke_graph *g = low->graph;
   clarke_step *s = NULL;
   clarke_value *v = NULL;
+  bool fits = false;
 
   if (grow((void **)&g->steps, &g->capacity_steps, g->n_steps, sizeof *g->steps))
-    v = new_value(g);
+    v = new_value(g, &fits, rank, dims);
   if (v == NULL) {
     clarke_lower_no_memory(low, err);
     return NULL;
   }
   v->producer = g->n_steps;
-  if (!set_shape(v, rank, dims) || !clarke_lower_affordable(g, v->count)) {
+  if (!fits || !clarke_lower_affordable(g, v->count)) {
     clarke_lower_too_large(low, err);
     return NULL;
   }
@@ -321,12 +338,9 @@ clarke_lower_step(clarke_lowering *low, clarke_step_kind kind, size_t n_in, size
 clarke_step *
 clarke_lower_step_like(clarke_lowering *low, clarke_step_kind kind, size_t n_in, size_t value, clarke_error *err)
 {
-  const size_t rank = low->graph->values[value].rank;
-  size_t dims[CLARKE_MAX_RANK];
-  clarke_step *s;
+  const clarke_value *v = &low->graph->values[value];
+  clarke_step *s = clarke_lower_step(low, kind, n_in, v->rank, v->dims, err);
 
-  memcpy(dims, low->graph->values[value].dims, sizeof dims); /* the values move when one is added */
-  s = clarke_lower_step(low, kind, n_in, rank, dims, err);
   if (s != NULL)
     s->in[0].value = value;
   return s;
@@ -336,12 +350,13 @@ clarke_status
 clarke_lower_made(clarke_lowering *low, size_t rank, const size_t *dims, size_t *value,
                   clarke_error *err)
 {
-  clarke_value *v = new_value(low->graph);
+  bool fits;
+  clarke_value *v = new_value(low->graph, &fits, rank, dims);
 
   if (v == NULL)
     return clarke_lower_no_memory(low, err);
   v->constant = true;
-  if (!set_shape(v, rank, dims) || v->count > CLARKE_MAX_MAP)
+  if (!fits || v->count > CLARKE_MAX_MAP)
     return clarke_lower_fail(low, err, "a constant of over %zu entries", CLARKE_MAX_MAP);
   v->name = step_name(low);
   v->real = calloc(v->count + 1, sizeof *v->real);
@@ -431,13 +446,14 @@ clarke_lower_rearranged_constant(clarke_lowering *low, size_t i, size_t rank, co
   clarke_graph *g = low->graph;
   clarke_value *v = NULL;
   const clarke_value *x;
+  bool fits = false;
   clarke_status status = CLARKE_OK;
 
   if (clarke_lower_value(low, i)->initializer && clarke_lower_value(low, i)->real != NULL &&
       clarke_lower_value(low, i)->parameter == CLARKE_NONE)
     status = clarke_lower_parameter(low, low->in[i], err);
   if (status == CLARKE_OK)
-    v = new_value(g);
+    v = new_value(g, &fits, rank, dims);
   if (v == NULL) {
     free(map);
     return status != CLARKE_OK ? status : clarke_lower_no_memory(low, err);
@@ -447,7 +463,7 @@ clarke_lower_rearranged_constant(clarke_lowering *low, size_t i, size_t rank, co
   v->parameter = x->parameter;
   v->negated = x->negated;
   v->dtype = x->dtype;
-  if (!set_shape(v, rank, dims) || (map == NULL && v->count != x->count)) {
+  if (!fits || (map == NULL && v->count != x->count)) {
     free(map);
     return clarke_lower_fail(low, err, "the shapes do not fit");
   }

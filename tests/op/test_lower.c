@@ -72,6 +72,19 @@ START_TEST(initializers_become_parameters)
 }
 END_TEST
 
+/* Values move when one is added, and the shape asked for may be one of theirs. */
+START_TEST(shapes_are_taken_before_values_move)
+{
+  for (size_t k = 0; k < 40; k++) {
+    const clarke_value *last = &g.values[k == 0 ? 0 : g.n_values - 1];
+    clarke_step *s = clarke_lower_step(&low, CLARKE_SUM, 1, last->rank, last->dims, &error);
+
+    ck_assert_ptr_nonnull(s);
+    ck_assert(g.values[s->out].rank == 3 && g.values[s->out].count == 24 && g.values[s->out].dims[1] == 3);
+  }
+}
+END_TEST
+
 /* An activation of a constant's entries, in some order; where all inputs are constants the first becomes one, whose batch is where it
  * has one sample's entries for each. */
 START_TEST(constants_become_activations)
@@ -315,6 +328,7 @@ main(void)
   tcase_add_test(tests, inputs_are_what_is_asked_for);
   tcase_add_test(tests, attributes_have_defaults);
   tcase_add_test(tests, initializers_become_parameters);
+  tcase_add_test(tests, shapes_are_taken_before_values_move);
   tcase_add_test(tests, constants_become_activations);
   tcase_add_test(tests, computed_of_constants);
   tcase_add_test(tests, masks_choose);
