@@ -296,6 +296,19 @@ is_refused(const clarke_sliced *x, clarke_recut r, size_t joined, size_t planes,
   return refused;
 }
 
+/* Each number is what was taken and what stays, in places of 2^7. */
+START_TEST(digits_taken)
+{
+  double pending[] = {0, 63, 64, 65, -64, -65, 8191, -8257, 0x1p46 + 1, -0x1p46 - 63}, before[10];
+  float to[10];
+
+  memcpy(before, pending, sizeof before);
+  clarke_digits_take(to, pending, 128, 10);
+  for (size_t e = 0; e < 10; e++)
+    ck_assert(fabsf(to[e]) <= 64 && pending[e] == rint(pending[e]) && before[e] == 128 * pending[e] + (double)to[e]);
+}
+END_TEST
+
 /* Digits on other places, and a tail, make up the same number; the tail rounds where it has more bits than a double. */
 START_TEST(recut)
 {
@@ -474,6 +487,7 @@ MODULE(slice_products)
   tcase_add_test(tests, weights);
   tcase_add_test(tests, sums_just_fit);
   tcase_add_test(tests, weights_that_cannot_be_cut);
+  tcase_add_test(tests, digits_taken);
   tcase_add_test(tests, recut);
   tcase_add_test(tests, products_of_extremes);
   return all_tests;

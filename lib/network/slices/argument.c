@@ -28,9 +28,8 @@ split_plane(double *high, double *low, const float *digit, double unit, double p
   }
 }
 
-/* The lowest digit of what is pending, of which the rest stays. */
 CLARKE_WIDE static void
-take_digit(float *to, double *pending, double unit, size_t n)
+take_digits(float *to, double *pending, double unit, size_t n)
 {
   const double part = 1 / unit;
 
@@ -40,6 +39,12 @@ take_digit(float *to, double *pending, double unit, size_t n)
     to[e] = (float)(pending[e] - carry * unit);
     pending[e] = carry;
   }
+}
+
+void
+clarke_digits_take(float *to, double *pending, double unit, size_t n)
+{
+  take_digits(to, pending, unit, n);
 }
 
 CLARKE_WIDE static bool
@@ -74,12 +79,12 @@ recut_block(const clarke_slicing *f, const clarke_sliced *x, clarke_recut *r, si
       split_plane(pending, tail, digit, ldexp(1, part), ldexp(1, (int)(width * (long)k)), len);
     else {
       for (; j < r->planes && r->cut + r->width * (long)(j + 1) <= place; j++)
-        take_digit(r->digit + j * entries + at, pending, unit, len);
+        take_digits(r->digit + j * entries + at, pending, unit, len);
       add_plane(pending, digit, ldexp(1, (int)(place - r->cut - r->width * (long)j)), len);
     }
   }
   for (; j < r->planes; j++)
-    take_digit(r->digit + j * entries + at, pending, unit, len);
+    take_digits(r->digit + j * entries + at, pending, unit, len);
   if (r->tail != NULL)
     memcpy(r->tail + at, tail, len * sizeof *tail);
   return is_within(pending, 0, len) && is_within(tail, r->tail != NULL ? r->bound.size : 0, len);

@@ -31,4 +31,7 @@ long clarke_recut_top(const clarke_slicing *f, const clarke_sliced *x, double la
 clarke_status clarke_recut_make(clarke_slicing *f, const clarke_sliced *x, clarke_recut *r);
 void clarke_recut_clear(clarke_recut *r);
 
+/* The lowest digits of what is pending: of integers that make `unit` of the next place. What is above stays. */
+void clarke_digits_take(float *to, double *pending, double unit, size_t n);
+
 #endif

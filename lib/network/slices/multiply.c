@@ -175,19 +175,6 @@ split_rest(double *to, double *rest, double unit, size_t n)
   }
 }
 
-CLARKE_WIDE static void
-take_row(float *to, double *from, double unit, size_t n)
-{
-  const double part = 1 / unit;
-
-  for (size_t e = 0; e < n; e++) {
-    const double carry = clarke_nearest_integer(from[e] * part);
-
-    to[e] = (float)(from[e] - carry * unit);
-    from[e] = carry;
-  }
-}
-
 /* The sums' lowest digits go to `to`, in units of which they are `by`; what is carried stays. */
 CLARKE_WIDE static void
 hand_digits(double *to, double *sum, double unit, double by, size_t n)
@@ -223,14 +210,14 @@ next_place(const clarke_slicing *f, pending *q)
   const size_t repeat = q->p->d->repeat * f->n;
 
   for (size_t o = 0; o < q->p->d->outer; o++)
-    take_row(q->y->digit + (size_t)q->at * q->y->rows * f->n + q->out + o * repeat, q->p->pending + o * q->width, q->unit, q->width);
+    clarke_digits_take(q->y->digit + (size_t)q->at * q->y->rows * f->n + q->out + o * repeat, q->p->pending + o * q->width, q->unit, q->width);
   q->at++;
   if (q->at == 1 && q->p->cut.joined > 0)
     add_numbers(q->p->pending, q->p->rest, q->entries);
 }
 
 /* The lowest digit of the sums of a place goes where it belongs; it is `place` bits above y's lowest place. What is all below that is
- * left out: less than 2/3 of a unit of it together. Above y's places it stays pending, to cancel: false where it is too far above. */
+ * left out, or rounded: less than 4/5 of a unit of it together (1/2, 1/4, and 2^-width of that again and again). Above y's places it stays pending, to cancel: false where it is too far above. */
 static bool
 hand_on(const clarke_slicing *f, pending *q, long place)
 {
