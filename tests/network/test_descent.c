@@ -285,7 +285,7 @@ START_TEST(noted_operands)
     noting c;
 
     begin_noting(&c, &state);
-    OK(clarke_note_operand(&c.p, &s, &c.from, grow, 0x1p-20));
+    OK(clarke_note_operand(&c.p, &s, &c.from, grow, 0x1p-20, 0));
     check_noted(&c, grow, grow, 0x1p-20, 0, map[1] == 1 ? 3 : 2);
     end_noting(&c);
   }

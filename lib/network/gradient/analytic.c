@@ -109,7 +109,7 @@ clarke_analytic_back(clarke_descent *p, const clarke_step *s)
   for (size_t j = 0; j < p->lanes; j++)
     most = fmax(most, x->error[j]);
   status = clarke_note_operand(p, s, g, steepest, clarke_bound_up(clarke_analytic_bend(s->function) * most + SLOPE_OFF +
-                                                                  8 * CLARKE_PAIR_UNIT * steepest));
+                                                                  8 * CLARKE_PAIR_UNIT * steepest), 0);
   arb_init(room);
   for (size_t e = 0; e < p->g->values[s->out].count * p->n && status == CLARKE_OK; e++) {
     double off;

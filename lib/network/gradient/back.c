@@ -296,7 +296,8 @@ scale_constant(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
 }
 
 clarke_status
-clarke_note_operand(clarke_descent *p, const clarke_step *s, const clarke_normed *g, double grow, double round)
+clarke_note_operand(clarke_descent *p, const clarke_step *s, const clarke_normed *g, double grow, double round,
+                    double lost)
 {
   const size_t value = s->in[0].value;
   size_t repeats = 0;
@@ -305,7 +306,7 @@ clarke_note_operand(clarke_descent *p, const clarke_step *s, const clarke_normed
   if (status == CLARKE_OK)
     status = clarke_most_taken(&repeats, p->g, s, value, p->err);
   if (status == CLARKE_OK)
-    clarke_note_term(p, value, g, grow, clarke_bound_up(grow), round, 0, repeats);
+    clarke_note_term(p, value, g, grow, clarke_bound_up(grow), round, clarke_bound_up(sqrt((double)repeats) * lost), repeats);
   return status;
 }
 
@@ -324,7 +325,7 @@ scale_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
   if (g->fixed.limb != NULL)
     return clarke_scale_back_fixed(p, s);
   factor = clarke_scale_factors(p->g, s);
-  status = factor != NULL ? clarke_note_operand(p, s, g, grow, 8 * CLARKE_PAIR_UNIT * grow) : clarke_no_memory(p->err);
+  status = factor != NULL ? clarke_note_operand(p, s, g, grow, 8 * CLARKE_PAIR_UNIT * grow, 0) : clarke_no_memory(p->err);
   for (size_t f = 0; f < p->g->values[s->out].count && status == CLARKE_OK; f++)
     clarke_normed_add_row(x, clarke_operand_entry(&s->in[0], f) * p->n, factor[f], g, f * p->n, p->n);
   free(factor);
@@ -368,7 +369,7 @@ piecewise_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
   proxy = malloc((p->r->n_touches + 1) * sizeof *proxy);
   status = proxy != NULL ? find_proxies(proxy, &l.steepest, p, step) : clarke_no_memory(p->err);
   if (status == CLARKE_OK)
-    status = clarke_note_operand(p, s, g, l.steepest, 8 * CLARKE_PAIR_UNIT * l.steepest);
+    status = clarke_note_operand(p, s, g, l.steepest, 8 * CLARKE_PAIR_UNIT * l.steepest, 0);
   plain = status == CLARKE_OK && x->low == NULL && g->low == NULL;
   for (size_t f = 0; f < p->g->values[s->out].count && status == CLARKE_OK; f++) {
     clarke_pair slope[CLARKE_MAX_KINKS + 1];
@@ -409,7 +410,7 @@ max_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
   if (g->fixed.limb != NULL)
     return clarke_max_back_fixed(p, s);
   from = clarke_winners(p, step);
-  status = from != NULL ? clarke_note_operand(p, s, g, p->growths->growth[step][0].norm, 0) : clarke_no_memory(p->err);
+  status = from != NULL ? clarke_note_operand(p, s, g, p->growths->growth[step][0].norm, 0, 0) : clarke_no_memory(p->err);
   for (size_t f = 0; f < p->g->values[s->out].count && status == CLARKE_OK; f++)
     for (size_t j = 0, e = f * p->n; j < p->n; j++, e++)
       clarke_normed_add(x, from[e] * p->n + j, clarke_normed_get(g, e));

@@ -62,16 +62,7 @@ clarke_fix_gradient(clarke_descent *p, const clarke_step *s)
 clarke_status
 clarke_note_operand_fixed(clarke_descent *p, const clarke_step *s, double grow, double round, double units)
 {
-  const size_t value = s->in[0].value;
-  size_t repeats = 0;
-  clarke_status status = clarke_note_begin(p, value);
-
-  if (status == CLARKE_OK)
-    status = clarke_most_taken(&repeats, p->g, s, value, p->err);
-  if (status == CLARKE_OK)
-    clarke_note_term(p, value, &p->grad[s->out], grow, clarke_bound_up(grow), clarke_bound_up(round),
-                     clarke_bound_up(sqrt((double)repeats) * units * clarke_fixed_units(p, s->out)), repeats);
-  return status;
+  return clarke_note_operand(p, s, &p->grad[s->out], grow, clarke_bound_up(round), clarke_bound_up(units * clarke_fixed_units(p, s->out)));
 }
 
 /* A row of n numbers of g, times the factor, joins one of an operand's gradient. */

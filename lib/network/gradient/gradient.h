@@ -218,8 +218,10 @@ clarke_status clarke_dense_back(clarke_descent *p, const clarke_step *s);
  * of `from`, and lost: besides; repeats: how many times an entry is added to. */
 void clarke_note_term(clarke_descent *p, size_t value, const clarke_normed *from, double grow, double mass, double round,
                       double lost, size_t repeats);
-/* Of a step with one operand: room for its gradient, and the bounds of what the step adds to it. */
-clarke_status clarke_note_operand(clarke_descent *p, const clarke_step *s, const clarke_normed *g, double grow, double round);
+/* Of a step with one operand: room for its gradient, and the bounds of what the step adds to it. lost: the norm of what all entries of
+ * g lose besides, each once. */
+clarke_status clarke_note_operand(clarke_descent *p, const clarke_step *s, const clarke_normed *g, double grow, double round,
+                                  double lost);
 /* Room for the gradient of a value. */
 clarke_status clarke_note_begin(clarke_descent *p, size_t value);
 

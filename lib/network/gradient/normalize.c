@@ -266,7 +266,7 @@ clarke_normalized_back(clarke_descent *p, const clarke_step *s)
     return status;
   if (p->grad[s->out].fixed.limb != NULL)
     return clarke_normalized_back_fixed(p, s);
-  status = clarke_note_operand(p, s, &p->grad[s->out], of->steepest, clarke_bound_up(4 * q.gamma * of->steepest + of->turned));
+  status = clarke_note_operand(p, s, &p->grad[s->out], of->steepest, clarke_bound_up(4 * q.gamma * of->steepest + of->turned), 0);
   for (size_t c = 0; c < q.columns && status == CLARKE_OK; c++)
     for (size_t g = 0; g < s->grouping.groups; g++) {
       slopes back = {.factor = of->factor[g * q.columns + c]};

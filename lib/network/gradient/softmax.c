@@ -120,7 +120,7 @@ clarke_softmax_back(clarke_descent *p, const clarke_step *s)
     return CLARKE_OK;
   for (size_t j = 0; j < p->lanes; j++)
     most = fmax(most, p->value[s->in[0].value].error[j]);
-  status = clarke_note_operand(p, s, &p->grad[s->out], growth, clarke_bound_up(clarke_softmax_bend(s) * most + rounded));
+  status = clarke_note_operand(p, s, &p->grad[s->out], growth, clarke_bound_up(clarke_softmax_bend(s) * most + rounded), 0);
   if (status == CLARKE_OK)
     each_group(p, s, group_back);
   return status;
