@@ -352,11 +352,50 @@ START_TEST(normalized)
 }
 END_TEST
 
+/* 2^22 entries of a group, in three planes of digits that are as large as they may be: so many products of two planes pass 2^63. Half
+ * of the entries are 2^44 less than the others, so all are 1 and -1 when they are normalized. */
+START_TEST(normalized_in_large_groups)
+{
+  enum { ROWS = 1 << 20, COLUMNS = 4, OF_DIGITS = 21 };
+  clarke_value values[2] = {{.count = ROWS}, {.count = ROWS}};
+  clarke_operand in = {.value = 0, .coef = 1};
+  clarke_step s = {.kind = CLARKE_NORMALIZE, .n_in = 1, .in = &in, .out = 1,
+                   .grouping = {.blocks = 1, .groups = 1, .length = ROWS, .couples = true}};
+  clarke_graph g = {.n_values = 2, .values = values, .n_steps = 1, .steps = &s};
+  bool needed[2] = {true, true}, made[2] = {false, false};
+  long low[2] = {0, -3 * OF_DIGITS};
+  const clarke_slice_plan plan = {.g = &g, .width = OF_DIGITS, .needed = needed, .low = low};
+  clarke_sliced value[2] = {{0}};
+  clarke_slicing f = {.g = &g, .plan = &plan, .n = COLUMNS, .lanes = 1, .value = value, .made = made, .err = &error};
+  const size_t entries = (size_t)ROWS * COLUMNS;
+  double y[CLARKE_SLICE_BLOCK];
+
+  mpq_init(s.epsilon);
+  mpq_set_ui(s.epsilon, 1, 4);
+  f.sum = malloc((CLARKE_PLANES + 2) * CLARKE_SLICE_BLOCK * sizeof *f.sum);
+  OK(clarke_sliced_alloc(&f, &value[0], ROWS, 3, low[0]));
+  for (size_t e = 0; e < 3 * entries; e++)
+    value[0].digit[e] = (float)((1 << (OF_DIGITS - 1)) - (e >= 2 * entries && e % 2 > 0 ? 5 : 1));
+  OK(clarke_slices_normalize(&f, &s));
+  ck_assert(!f.lost && value[1].most[0] < 0x1p-40);
+  for (size_t e = 0; e < entries; e += CLARKE_SLICE_BLOCK) {
+    clarke_sliced_doubles(&f, &value[1], e, CLARKE_SLICE_BLOCK, y);
+    for (size_t i = 0; i < CLARKE_SLICE_BLOCK; i++)
+      ck_assert_double_le(fabs(y[i] - (i % 2 > 0 ? -1 : 1)), 0x1p-40);
+  }
+  clarke_sliced_drop(&value[0]);
+  clarke_sliced_drop(&value[1]);
+  mpq_clear(s.epsilon);
+  free(f.sum);
+}
+END_TEST
+
 MODULE(slice_steps)
 {
   TCase *tests = tests_of("steps in slices");
 
   tcase_add_test(tests, steps_hold_what_is);
   tcase_add_test(tests, normalized);
+  tcase_add_test(tests, normalized_in_large_groups);
   return all_tests;
 }

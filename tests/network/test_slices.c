@@ -460,7 +460,7 @@ compare_from_integers(growing *g, const double *batch, size_t samples)
   clarke_growths growths = {0};
   clarke_slice_plan plan;
 
-  memcpy(x.real, batch, samples * sizeof *batch);
+  memcpy(x.real, batch, x.count * sizeof *batch);
   machine_begin(&k, &g->m, &x, profile_with("first"), true);
   ck_assert_uint_lt(k.g.n_steps, 64);
   clarke_branches_leave(open, 64);
@@ -546,6 +546,47 @@ START_TEST(bounds_hold_where_segments_add_up)
     model_output(&g.m, g.at);
     compare_from_integers(&g, normalized ? apart : even, 4);
   }
+}
+END_TEST
+
+/* Entry `place` of the input, or both side by side. */
+static void
+take_entry(growing *g, const char *whole, int64_t place)
+{
+  strcpy(g->at, whole);
+  grow_integers(g, "Gather", 1, &place);
+  attr_int(&g->m.nodes[g->m.n_nodes - 1], "axis", 1);
+}
+
+static double
+an_eighth_first(uint64_t *state)
+{
+  return (*state)++ == 0 ? 0.125 : 1;
+}
+
+/* Two normalizations in a row: what is between them has a gauge, and no segments. The first one's argument has two: the first, large
+ * and exact, and multiplied by 1/8, says nothing of the second's deviation. */
+START_TEST(bounds_hold_where_segments_end)
+{
+  static const double batch[] = {1e5, 0.51, -1e5, -0.51, 1e5, 0.49, -1e5, -0.49};
+  uint64_t state = 0;
+  size_t dims[1] = {2};
+  char whole[16], first[16];
+  growing g;
+
+  grow_begin(&g, &state, one, 1, dims);
+  strcpy(whole, g.at);
+  take_entry(&g, whole, 0);
+  strcpy(first, g.at);
+  take_entry(&g, whole, 1);
+  attr_int(grow_node(&g, "Concat", first, true), "axis", 1);
+  g.number = an_eighth_first;
+  state = 0;
+  grow_trained(&g);
+  grow_trained(&g);
+  grow_node(&g, "Relu", NULL, false);
+  model_output(&g.m, g.at);
+  compare_from_integers(&g, batch, 4);
 }
 END_TEST
 
@@ -784,6 +825,7 @@ main(void)
   tcase_add_test(tcase, bounds_hold_in_gauges);
   tcase_add_test(tcase, bounds_hold_in_segments);
   tcase_add_test(tcase, bounds_hold_where_segments_add_up);
+  tcase_add_test(tcase, bounds_hold_where_segments_end);
   tcase_add_test(tcase, segments_are_of_what_is_joined);
   tcase_add_test(tcase, segments_are_apart);
   tcase_add_test(tcase, shifted_pieces);

@@ -125,7 +125,20 @@ widen_digits(double *to, const float *digit, size_t len)
   return sum;
 }
 
-/* The entries of a run of the group, in digits, are added. */
+/* Sums of a place keep below the next place's unit: what is more is carried on. The number stays the same. */
+static void
+carry_on(int64_t *sum, size_t n, long width)
+{
+  for (size_t k = 0; k + 1 < n; k++) {
+    const int64_t carry = sum[k] >> width;
+
+    sum[k] -= carry * ((int64_t)1 << width);
+    sum[k + 1] += carry;
+  }
+}
+
+/* The entries of a run of the group, in digits, are added. A place of squares takes a product for each plane, each of at most
+ * 2^52: 2^58 in all. */
 static void
 add_run(const clarke_slicing *f, const clarke_sliced *x, group_sums *sums, size_t at, size_t len)
 {
@@ -138,6 +151,7 @@ add_run(const clarke_slicing *f, const clarke_sliced *x, group_sums *sums, size_
   for (size_t a = 0; a < planes; a++)
     for (size_t b = 0; b < planes; b++)
       sums->square[a + b] += (int64_t)sums->gram[a * planes + b];
+  carry_on(sums->square, 2 * planes, f->plan->width);
 }
 
 static void
@@ -237,8 +251,8 @@ measure_groups(clarke_slicing *f, const clarke_step *s, const clarke_sliced *x, 
   return status;
 }
 
-/* The errors' norm in group g, which lies in segment k of x, if x has some; *counts: the least that its entries count in its
- * gauge, or 1. */
+/* The errors' norm in group g, which lies in segment k of x, or in none that is known (CLARKE_NONE); *counts: the least that its
+ * entries count in its gauge, or 1. */
 static double
 norm_in_group(const clarke_slicing *f, const clarke_step *s, const clarke_sliced *x, size_t g, size_t k, double *counts)
 {
@@ -251,7 +265,7 @@ norm_in_group(const clarke_slicing *f, const clarke_step *s, const clarke_sliced
     *counts = fmin(*counts, gauge->row[(e / o->length * o->groups + g) * o->length + e % o->length]);
   if (gauge != NULL)
     norm = fmin(norm, clarke_slice_up(x->gauged / *counts));
-  return x->segment != NULL ? fmin(norm, clarke_slice_up(x->segment[k] / *counts)) : norm;
+  return k != CLARKE_NONE ? fmin(norm, clarke_slice_up(x->segment[k] / *counts)) : norm;
 }
 
 /* The derivative of a group's normalization is a projection, and something less along the argument, over the deviation,
@@ -267,7 +281,7 @@ norm_of_groups(const clarke_slicing *f, const clarke_step *s, const clarke_slice
   double plain = 0, gauged = 0, square = 0;
 
   for (size_t g = 0; g < s->grouping.groups; g++) {
-    const size_t k = segments != NULL ? clarke_segment_of(segments, g * s->grouping.length) : 0;
+    const size_t k = segments != NULL ? clarke_segment_of(segments, g * s->grouping.length) : CLARKE_NONE;
     double counts, least, growth;
 
     least = clarke_slice_up(norm_in_group(f, s, x, g, k, &counts) / sqrt(m));
