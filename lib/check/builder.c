@@ -313,14 +313,20 @@ axis_of(const builder *b, long axis, size_t rank)
 }
 
 size_t
-whole_list(const builder *b, size_t i, const char *before, long *list)
+whole_list_within(const builder *b, size_t i, const char *before, long *list, size_t most)
 {
   const tensor *t = b->in[i].name != NULL ? b->in[i].constant : find_attribute(b, before);
   size_t n = b->in[i].name != NULL ? b->in[i].count : t != NULL ? t->count : 0;
-  need(t != NULL && !t->real && n <= MAX_RANK, "a constant list of integers is missing or too long");
+  need(t != NULL && !t->real && n <= most, "a constant list of integers is missing or too long");
   for (size_t j = 0; j < n; j++)
     list[j] = whole_entry(b, t, b->in[i].name != NULL ? b->in[i].map[j] : j);
   return n;
+}
+
+size_t
+whole_list(const builder *b, size_t i, const char *before, long *list)
+{
+  return whole_list_within(b, i, before, list, MAX_RANK);
 }
 
 size_t

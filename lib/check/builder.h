@@ -98,7 +98,8 @@ bool real_attribute(const builder *b, const char *name, rational *q, float absen
 const char *text_attribute(const builder *b, const char *name, const char *absent);
 size_t axis_of(const builder *b, long axis, size_t rank);
 /* The integers of input i, or of the attribute that held them in earlier versions: the number of
- * them, at most MAX_RANK. */
+ * them, at most MAX_RANK; or at most so many. */
 size_t whole_list(const builder *b, size_t i, const char *before, long *list);
+size_t whole_list_within(const builder *b, size_t i, const char *before, long *list, size_t most);
 
 #endif

@@ -201,8 +201,8 @@ void
 lower_pad(builder *b)
 {
   const value *x = &b->in[0], *with = &b->in[2];
-  long pads[MAX_RANK], axes[MAX_RANK], before[MAX_RANK] = {0};
-  size_t dims[MAX_RANK], n = whole_list(b, 1, "pads", pads), count = x->rank;
+  long pads[2 * MAX_RANK], axes[MAX_RANK], before[MAX_RANK] = {0};
+  size_t dims[MAX_RANK], n = whole_list_within(b, 1, "pads", pads, 2 * MAX_RANK), count = x->rank;
   bool padded[MAX_RANK] = {false};
   rational *number = rationals(1);
   real_attribute(b, "value", number, 0);

@@ -366,9 +366,10 @@ def lists():
 
 
 def long_lists():
-    """Lists of eight numbers, the most that there are, and of nine."""
+    """Pad's lists of two numbers for each axis, of nine, and of seventeen: one more than eight axes have."""
     batch("long.npz", [[[[1]]]])
-    for name, status, reason, values in [("eight", 0, "VERIFIED", [0, 0, 1, 0, 0, 0, 0, 2]), ("nine", 2, "is missing or too long", [0] * 9)]:
+    for name, status, reason, values in [("eight", 0, "VERIFIED", [0, 0, 1, 0, 0, 0, 0, 2]), ("nine", 2, "pads two for each axis", [0] * 9),
+                                         ("seventeen", 2, "is missing or too long", [0] * 17)]:
         save(f"long-{name}.onnx", [
             helper.make_node("Constant", [], ["pads"], value=numpy_helper.from_array(np.array(values, np.int64))),
             helper.make_node("Mul", ["x", "w"], ["y"], "scale"), helper.make_node("Pad", ["y", "pads"], ["z"], "pad"),
@@ -4425,6 +4426,18 @@ def compared():
          **{**base, "model": "compared-more.onnx", "verdict": "in-bouligand", "proxies": ["Abs 0 1"]})
 
 
+def padded():
+    """Pad takes two numbers for each axis: more than a list of axes has."""
+    node = helper.make_node
+    nodes = [node("Mul", ["x", "w"], ["y"], "times"), node("Reshape", ["y", "shape"], ["r"], "many"), node("Pad", ["r", "pads"], ["s"], "pad"),
+             node("Abs", ["s"], ["out"], "rho")]
+    up, down = (f"directions 1\ndirection\nmove w at 0 {s}" for s in (1, -1))
+    for axes in (5, 8):
+        save(f"padded-{axes}.onnx", nodes, ["N", 1], None, dict(w=[0]), integers=dict(shape=[0] + [1] * (axes - 1), pads=[0] * (2 * axes - 1) + [1]))
+        case(f"padded-{axes}", 0, "VERIFIED", evidence=f"evidence hull 2\ncell 1/2 ++++\n{up}\ncell 1/2 --++\n{down}", verdict="in-clarke",
+             data="lifted.npz", touched=4, proxies=["Abs 0 0"], model=f"padded-{axes}.onnx")
+
+
 def main():
     os.makedirs(DATA, exist_ok=True)
     for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
@@ -4435,7 +4448,7 @@ def main():
                  quotients_by_parameters, slopes_of_quotients, windows_of_products, identities, statements, roles, runs, lists,
                  long_lists, orders, bounds, simplices, layers, exact_layers, trained, wide, global_maxima, refusals, words, fan,
                  negated, own_losses, clamped, inputs, single_runs, records, extremes, sorts, expanded,
-                 recurrent, needs, chains, lifted_constants, masked, compared]:
+                 recurrent, needs, chains, lifted_constants, masked, compared, padded]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:
