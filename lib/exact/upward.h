@@ -14,6 +14,13 @@
 
 #define CLARKE_TINY 0x1p-1074
 
+/* The larger, or a NaN if there is one. */
+static inline double
+clarke_larger(double a, double b)
+{
+  return a >= b ? a : b >= a ? b : NAN;
+}
+
 static inline double
 clarke_up_add(double a, double b)
 {

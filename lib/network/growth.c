@@ -18,13 +18,6 @@ up(double v)
   return v * (1 + 0x1p-40);
 }
 
-/* The larger, or a NaN if there is one. */
-static double
-larger(double a, double b)
-{
-  return a >= b ? a : b >= a ? b : NAN;
-}
-
 /* uses[e] grows by the times that the operand takes entry e. */
 static void
 count_uses(uint32_t *uses, const clarke_operand *o, size_t n)
@@ -206,10 +199,10 @@ measure_rows(double *norm, double *sum, double *size, const clarke_dense *d, con
     add_row(&square, &absolute, w + first, d->transposed ? d->outer : 1, d->inner);
     /* what underflows in a square is less than 2^-1074 */
     square *= more;
-    *norm = larger(*norm, up(sqrt(up(square) + (double)d->inner * CLARKE_TINY)));
-    *sum = larger(*sum, up(absolute * more));
+    *norm = clarke_larger(*norm, up(sqrt(up(square) + (double)d->inner * CLARKE_TINY)));
+    *sum = clarke_larger(*sum, up(absolute * more));
     block = (r % d->outer > 0 ? block : 0) + up(square) + (double)d->inner * CLARKE_TINY;
-    *size = larger(*size, up(sqrt(up(block))));
+    *size = clarke_larger(*size, up(sqrt(up(block))));
   }
 }
 
@@ -226,7 +219,7 @@ gauged_weight(const clarke_graph *g, const clarke_dense *d, const clarke_gauge *
 
     for (size_t b = d->grouped ? r / d->outer : 0; b < (d->grouped ? r / d->outer + 1 : d->blocks); b++)
       for (size_t e = 0; e < d->repeat; e++)
-        by = larger(by, gauge->row[(b * d->outer + r % d->outer) * d->repeat + e]);
+        by = clarke_larger(by, gauge->row[(b * d->outer + r % d->outer) * d->repeat + e]);
     for (size_t i = 0; i < d->inner; i++)
       to[r * d->inner + i] = by * w[d->transposed ? i * d->outer + r : r * d->inner + i];
   }
@@ -281,7 +274,7 @@ largest_block(double *most, const clarke_dense *d, const double *w, double row, 
     if (d->outer > 1)
       status = matrix_norm(&norm, w + b * d->outer * d->inner, d->transposed ? d->inner : d->outer,
                            d->transposed ? d->outer : d->inner, before, err);
-    *most = larger(*most, norm);
+    *most = clarke_larger(*most, norm);
   }
   return status;
 }

@@ -390,6 +390,65 @@ START_TEST(normalized_in_large_groups)
 }
 END_TEST
 
+/* A bound that is not known (infinity, times 0) is no sample's but its own, and stays unknown in what is made of it. */
+START_TEST(unknown_bounds)
+{
+  uint64_t state = 12;
+  clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(2, 3, ));
+  size_t sums = 0, pieces = 0;
+  clarke_model m;
+  clarke_graph g;
+  scene c;
+
+  model_begin(&m, 17);
+  model_input(&m, "x", SHAPE(-1, 3, ));
+  for (size_t k = 0; k < 2; k++) {
+    double *w = model_floats(&m, k == 0 ? "v" : "w", SHAPE(3, 3, ));
+
+    for (size_t e = 0; e < 9; e++)
+      w[e] = draw_number(&state);
+    model_node(&m, "MatMul", k == 0 ? "x,v" : "x,w", k == 0 ? "a" : "b");
+  }
+  attr_int(model_node(&m, "Concat", "a,b", "c"), "axis", 1);
+  model_node(&m, "Relu", "c", "y");
+  model_output(&m, "y");
+  for (size_t e = 0; e < x.count; e++)
+    x.real[e] = draw_number(&state);
+  clarke_graph_init(&g);
+  OK(clarke_graph_build(&g, &m, &x, &error));
+  ck_assert(begin(&c, &g, &x, false));
+  for (size_t k = 0; k < g.n_steps; k++) {
+    const clarke_step *s = &g.steps[k];
+
+    if (s->kind != CLARKE_SUM && s->kind != CLARKE_PIECEWISE)
+      continue;
+    for (size_t i = 0; i < s->n_in; i++) {
+      clarke_sliced *v = &c.f.value[s->in[i].value];
+
+      draw_operand(&c, s->in[i].value, &state);
+      for (size_t e = 0; e < v->planes * v->rows * 2; e++) /* all far from 0 */
+        v->digit[e] = 1;
+      v->most[1] = v->norm[1] = 0;
+      if (i == 0)
+        v->most[0] = v->norm[0] = NAN;
+    }
+    c.f.step = k;
+    clarke_sliced_drop(&c.f.value[s->out]);
+    OK(go(&c, s));
+    ck_assert(!(c.f.value[s->out].most[0] <= 1) && c.f.value[s->out].most[1] <= 1);
+    for (size_t e = 0; s->kind == CLARKE_PIECEWISE && e < g.values[s->out].count * 2; e++)
+      ck_assert((c.piece[k][e] == CLARKE_OPEN) == (e % 2 == 0));
+    sums += s->kind == CLARKE_SUM;
+    pieces += s->kind == CLARKE_PIECEWISE;
+  }
+  ck_assert(sums == 1 && pieces == 1);
+  end(&c);
+  clarke_graph_clear(&g);
+  clarke_tensor_clear(&x);
+  clarke_model_clear(&m);
+}
+END_TEST
+
 MODULE(slice_steps)
 {
   TCase *tests = tests_of("steps in slices");
@@ -397,5 +456,6 @@ MODULE(slice_steps)
   tcase_add_test(tests, steps_hold_what_is);
   tcase_add_test(tests, normalized);
   tcase_add_test(tests, normalized_in_large_groups);
+  tcase_add_test(tests, unknown_bounds);
   return all_tests;
 }

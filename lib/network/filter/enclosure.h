@@ -42,13 +42,6 @@ struct clarke_filter {
   clarke_error *err;
 };
 
-/* The larger, or a NaN if there is one. */
-static inline double
-clarke_larger(double a, double b)
-{
-  return a >= b ? a : b >= a ? b : NAN;
-}
-
 /* At least v >= 0; infinity for a NaN: bounds that are floats are none. */
 static inline float
 clarke_up_float(double v)

@@ -2,6 +2,7 @@
 #include "network/slices/slices.h"
 
 #include "base/wide.h"
+#include "exact/upward.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -274,7 +275,7 @@ clarke_slices_piecewise(clarke_slicing *f, const clarke_step *s)
   if (status == CLARKE_OK)
     status = widen(f, y, &p);
   for (size_t j = 0; j < f->lanes && status == CLARKE_OK; j++)
-    p.worst = fmax(p.worst, y->most[j]);
+    p.worst = clarke_larger(p.worst, y->most[j]);
   for (size_t e = 0; e < y->rows * f->n && status == CLARKE_OK; e += CLARKE_SLICE_BLOCK) {
     const size_t left = y->rows * f->n - e, len = left < CLARKE_SLICE_BLOCK ? left : CLARKE_SLICE_BLOCK;
 

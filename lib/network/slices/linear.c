@@ -2,6 +2,8 @@
 #include "network/slices/gauge.h"
 #include "network/slices/slices.h"
 
+#include "exact/upward.h"
+
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -262,7 +264,7 @@ bound_sum(clarke_slicing *f, const clarke_step *s, clarke_sliced *y, const clark
       part_most = clarke_slice_up(g->most * x->most[j]);
       norm += part_norm;
       square += part_norm * part_norm;
-      most = f->plan->growths->apart[i] ? fmax(most, part_most) : most + part_most;
+      most = f->plan->growths->apart[i] ? clarke_larger(most, part_most) : most + part_most;
     }
     norm = f->plan->growths->apart[i] ? fmin(norm, sqrt(square)) : norm;
     y->norm[j] = clarke_slice_up(clarke_slice_up(norm) + own * sqrt(entries));
