@@ -3,6 +3,7 @@
 #include "audit/blocks.h"
 #include "audit/layers.h"
 #include "audit/ray.h"
+#include "audit/slope_hull.h"
 #include "audit/realize.h"
 #include "audit/reason.h"
 #include "audit/theorems/rank.h"
@@ -127,7 +128,7 @@ any_rests(const clarke_cell *c, const clarke_question *q)
 }
 
 static clarke_status
-try_own_cell(clarke_audit *a, const clarke_question *q, clarke_error *err)
+try_own_cell(clarke_audit *a, clarke_question *q, clarke_error *err)
 {
   bool realized = false;
   clarke_status status;
@@ -220,7 +221,7 @@ mixed_sides(clarke_branch *side, const clarke_audit *a, const clarke_question *q
 
 /* Theorem 4's argument with any realizing directions: all sign choices of the mixed layers. */
 static clarke_status
-try_mixed(clarke_audit *a, const clarke_question *q, clarke_error *err)
+try_mixed(clarke_audit *a, clarke_question *q, clarke_error *err)
 {
   clarke_branch *side;
   bool realized = true;
@@ -322,8 +323,10 @@ try_hull(clarke_audit *a, clarke_branch **side, size_t n, const clarke_question 
       side[kept++] = side[i];
     }
   a->obstacle.realized = kept;
-  if (status == CLARKE_OK && kept > 0)
+  if (status == CLARKE_OK && kept > 0 && a->membership.exact)
     status = clarke_membership_find(&m, q, side, kept, err);
+  if (status == CLARKE_OK && kept > 0 && m.place == CLARKE_HULL_UNKNOWN)
+    status = clarke_slope_hull_find(&m, q, cell, kept, err);
   if (status == CLARKE_OK && m.place == CLARKE_HULL_INSIDE)
     status = keep_hull(a, cell, kept, &m, err);
   clarke_membership_clear(&m, kept);
@@ -335,7 +338,7 @@ try_hull(clarke_audit *a, clarke_branch **side, size_t n, const clarke_question 
 }
 
 static clarke_status
-try_enumeration(clarke_audit *a, const clarke_question *q, clarke_error *err)
+try_enumeration(clarke_audit *a, clarke_question *q, clarke_error *err)
 {
   clarke_branch **side;
   size_t n;
@@ -356,16 +359,35 @@ try_enumeration(clarke_audit *a, const clarke_question *q, clarke_error *err)
   else if (status == CLARKE_OK) {
     a->obstacle.kind = a->membership.place == CLARKE_HULL_INSIDE ? CLARKE_OBSTACLE_OCCUR : CLARKE_OBSTACLE_COMPARE;
     a->obstacle.patterns = n;
-    clarke_membership_clear(&a->membership, n);
     status = try_hull(a, side, n, q, err);
+    clarke_membership_clear(&a->membership, n);
   }
   free(side);
   return status;
 }
 
+static clarke_status
+try_opposites(clarke_audit *a, clarke_question *q, clarke_error *err)
+{
+  clarke_cell cell[2];
+  clarke_membership m;
+  clarke_status status;
+
+  clarke_cell_init(&cell[0]);
+  clarke_cell_init(&cell[1]);
+  clarke_membership_init(&m);
+  status = clarke_slope_hull_of_opposites(&m, cell, q, err);
+  if (status == CLARKE_OK && m.place == CLARKE_HULL_INSIDE)
+    status = keep_hull(a, cell, 2, &m, err);
+  clarke_membership_clear(&m, 2);
+  clarke_cell_clear(&cell[0]);
+  clarke_cell_clear(&cell[1]);
+  return status;
+}
+
 /* Is AD in the hull of cells that random directions lead to? Where patterns are too many to list them, some are enough. */
 static clarke_status
-try_rays(clarke_audit *a, const clarke_question *q, clarke_error *err)
+try_rays(clarke_audit *a, clarke_question *q, clarke_error *err)
 {
   clarke_cell cell[CLARKE_RAYS];
   clarke_branch *side[CLARKE_RAYS];
@@ -381,7 +403,7 @@ try_rays(clarke_audit *a, const clarke_question *q, clarke_error *err)
   for (size_t i = 0; i < CLARKE_RAYS && status == CLARKE_OK; i++) {
     bool realized;
 
-    status = clarke_ray_cell(&realized, &cell[n], &state, q, err);
+    status = clarke_ray_cell(&realized, &cell[n], &state, false, q, err);
     side[n] = cell[n].side;
     n += status == CLARKE_OK && realized;
   }
@@ -417,10 +439,12 @@ try_blocks(clarke_audit *a, clarke_question *q, clarke_error *err)
 
 /* The simplices found, when the list of patterns has said no more: it may hold AD's gradient itself. */
 static clarke_status
-recall_simplices(clarke_audit *a)
+recall_simplices(clarke_audit *a, clarke_question *q, clarke_error *err)
 {
   bool alone = true; /* has every block one cell? */
 
+  (void)q;
+  (void)err;
   if (a->n_simplices == 0)
     return CLARKE_OK;
   for (size_t i = 0; i < a->n_simplices; i++)
@@ -434,27 +458,24 @@ recall_simplices(clarke_audit *a)
                   "combination of gradients of realized patterns; the other touches have directions");
 }
 
-/* With an open entry nothing is known of the pattern itself. */
+/* With an open entry nothing is known of the pattern itself. Of cross entropy no gradient is rational, so no list of patterns tells
+ * of a stronger verdict than a mean of slopes. */
 static clarke_status
 judge(clarke_audit *a, clarke_question *q, clarke_error *err)
 {
-  clarke_status status;
+  typedef clarke_status search(clarke_audit *a, clarke_question *q, clarke_error *err);
+  static search *const searches[2][7] = {
+    {try_own_cell, try_mixed, try_blocks, try_enumeration, recall_simplices, try_opposites, try_rays},
+    {try_own_cell, try_mixed, try_blocks, try_opposites, try_enumeration, recall_simplices, try_rays},
+  };
+  clarke_status status = CLARKE_OK;
 
   if (q->replay->open > 0) {
     clarke_obstacle_meet(&a->obstacle, CLARKE_OBSTACLE_PRECISION, 0);
     return CLARKE_OK;
   }
-  status = try_own_cell(a, q, err);
-  if (status == CLARKE_OK && a->verdict == CLARKE_UNDECIDED)
-    status = try_mixed(a, q, err);
-  if (status == CLARKE_OK && a->verdict == CLARKE_UNDECIDED)
-    status = try_blocks(a, q, err);
-  if (status == CLARKE_OK && a->verdict == CLARKE_UNDECIDED)
-    status = try_enumeration(a, q, err);
-  if (status == CLARKE_OK && a->verdict == CLARKE_UNDECIDED)
-    status = recall_simplices(a);
-  if (status == CLARKE_OK && a->verdict == CLARKE_UNDECIDED)
-    status = try_rays(a, q, err);
+  for (size_t i = 0; i < 7 && status == CLARKE_OK && a->verdict == CLARKE_UNDECIDED; i++)
+    status = searches[q->loss.kind == CLARKE_LOSS_CE][i](a, q, err);
   return status;
 }
 

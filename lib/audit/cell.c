@@ -205,7 +205,7 @@ along_direction(uint8_t *settled, const clarke_cell *c, const clarke_question *q
   if (status == CLARKE_OK)
     status = clarke_direction_matrices(d, direction, g, err);
   if (status == CLARKE_OK)
-    status = clarke_tangent_run(t, &q->replay->near, slopes, d, err);
+    status = clarke_tangent_of_touched(t, q->replay, slopes, d, err);
   if (status == CLARKE_OK)
     settle(settled, c, q, t);
   clarke_matrices_free(d, g->n_parameters);

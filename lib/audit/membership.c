@@ -269,6 +269,7 @@ clarke_membership_find(clarke_membership *m, const clarke_question *q, clarke_br
   }
   for (size_t i = 0; i < n && status == CLARKE_OK && !exact; i++)
     round_row(&row[i]);
+  m->exact = exact;
   if (status == CLARKE_OK && n > 0)
     status = decide(m, difference, row, exact, n, g, err);
   for (size_t i = 0; i < n; i++) {

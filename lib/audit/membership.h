@@ -14,6 +14,7 @@ clarke_status clarke_partial_gradient(clarke_matrix *gradient, const clarke_ques
 /* Where AD's output lies relative to the gradients under n lists of sides. */
 typedef struct {
   clarke_hull_place place;
+  bool exact;    /* the gradients that were compared are rational: else place is never INSIDE */
   mpq_t *weight; /* INSIDE: n weights, nonnegative, summing to 1 */
   clarke_row v;  /* OUTSIDE: <v, AD> > <v, gradient i> for every i */
 } clarke_membership;

@@ -15,24 +15,47 @@ typedef struct {
   clarke_error *err;
 } ray;
 
+typedef struct {
+  uint64_t *state;
+  bool turned; /* coefficients have the other sign */
+  bool sparse; /* half of the moves are left out */
+} drawing;
+
+/* A move of parameter p by a small whole number; or none. */
 static clarke_status
-draw(clarke_direction *d, uint64_t *state, const clarke_graph *g, clarke_error *err)
+draw_move(clarke_direction *d, clarke_move_kind kind, size_t p, size_t e, const drawing *of, clarke_error *err)
 {
-  const bool sparse = clarke_draw(state) > 0;
-  clarke_status status = CLARKE_OK;
+  const long by = (long)(10 * clarke_draw(of->state));
+  clarke_status status;
   mpq_t coef;
 
+  if (by == 0 || (of->sparse && clarke_draw(of->state) > 0))
+    return CLARKE_OK;
   mpq_init(coef);
-  for (size_t p = 0; p < g->n_parameters; p++)
-    for (size_t e = 0; g->parameters[p].wrt && e < g->parameters[p].count && status == CLARKE_OK; e++) {
-      const long by = (long)(10 * clarke_draw(state));
-
-      if (by == 0 || (sparse && clarke_draw(state) > 0))
-        continue;
-      mpq_set_si(coef, by, 1);
-      status = clarke_direction_move(d, CLARKE_MOVE_AT, p, e, coef, err);
-    }
+  mpq_set_si(coef, of->turned ? -by : by, 1);
+  status = clarke_direction_move(d, kind, p, e, coef, err);
   mpq_clear(coef);
+  return status;
+}
+
+/* Moves of single entries; of many entries, moves of whole parameters. */
+static clarke_status
+draw(clarke_direction *d, uint64_t *state, bool turned, const clarke_graph *g, clarke_error *err)
+{
+  const bool whole = clarke_graph_wrt_count(g) > CLARKE_RAY_ENTRIES;
+  const drawing of = {state, turned, !whole && clarke_draw(state) > 0};
+  clarke_status status = CLARKE_OK;
+
+  for (size_t p = 0; p < g->n_parameters && status == CLARKE_OK; p++) {
+    if (!g->parameters[p].wrt)
+      continue;
+    for (size_t e = 0; !whole && e < g->parameters[p].count && status == CLARKE_OK; e++)
+      status = draw_move(d, CLARKE_MOVE_AT, p, e, &of, err);
+    if (whole)
+      status = draw_move(d, CLARKE_MOVE_COPY, p, 0, &of, err);
+    if (whole && status == CLARKE_OK)
+      status = draw_move(d, CLARKE_MOVE_ADD, p, 0, &of, err);
+  }
   return status;
 }
 
@@ -48,7 +71,7 @@ end(ray *r)
 }
 
 static clarke_status
-begin(ray *r, uint64_t *state, const clarke_question *q, clarke_error *err)
+begin(ray *r, uint64_t *state, bool turned, const clarke_question *q, clarke_error *err)
 {
   const clarke_replay *replay = q->replay;
   clarke_status status = CLARKE_OK;
@@ -62,7 +85,7 @@ begin(ray *r, uint64_t *state, const clarke_question *q, clarke_error *err)
     r->side[k] = clarke_side_numbered(&replay->touch[k], 0);
   for (size_t i = 0; i < STEPS && status == CLARKE_OK; i++) {
     r->moved[i] = clarke_matrices_new(q->g->n_parameters);
-    status = r->moved[i] != NULL ? draw(&r->direction[i], state, q->g, err) : clarke_no_memory(err);
+    status = r->moved[i] != NULL ? draw(&r->direction[i], state, turned, q->g, err) : clarke_no_memory(err);
     if (status == CLARKE_OK)
       status = clarke_direction_matrices(r->moved[i], &r->direction[i], q->g, err);
   }
@@ -122,7 +145,7 @@ run_tangents(ray *r)
     clarke_matrices_free(r->tangent[i], g->n_values);
     r->tangent[i] = clarke_matrices_new(g->n_values);
     status = r->tangent[i] != NULL
-               ? clarke_tangent_run(r->tangent[i], &r->q->replay->near, &slopes, r->moved[i], r->err)
+               ? clarke_tangent_of_touched(r->tangent[i], r->q->replay, &slopes, r->moved[i], r->err)
                : clarke_no_memory(r->err);
   }
   clarke_slopes_clear(&slopes);
@@ -166,12 +189,12 @@ hand_over(clarke_cell *c, ray *r)
 }
 
 clarke_status
-clarke_ray_cell(bool *realized, clarke_cell *c, uint64_t *state, const clarke_question *q,
+clarke_ray_cell(bool *realized, clarke_cell *c, uint64_t *state, bool turned, const clarke_question *q,
                 clarke_error *err)
 {
   bool settled = false, any = false;
   ray r;
-  clarke_status status = begin(&r, state, q, err);
+  clarke_status status = begin(&r, state, turned, q, err);
 
   *realized = false;
   for (size_t turn = 0; turn <= q->g->n_steps && !settled && status == CLARKE_OK; turn++) {

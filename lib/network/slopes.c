@@ -263,27 +263,37 @@ route_share(clarke_route *route, const clarke_forward *f, const clarke_touch *t,
   return set_entry(&route->weight[at], t->feature, t->column, weight, err);
 }
 
-/* D^AD of a tied window: (1 - beta) of the first or last of the n tied entries, beta of their mean. */
+void
+clarke_tie_share(mpq_t share, const clarke_tie_rule *rule, size_t i, size_t n)
+{
+  mpq_t one;
+
+  mpq_init(one);
+  mpq_set_ui(share, 1, n);
+  mpq_canonicalize(share);
+  mpq_mul(share, share, rule->beta);
+  if (i == (rule->tie == CLARKE_TIE_LAST ? n - 1 : 0)) {
+    mpq_set_ui(one, 1, 1);
+    mpq_sub(one, one, rule->beta);
+    mpq_add(share, share, one);
+  }
+  mpq_clear(one);
+}
+
 static clarke_status
 set_shares(clarke_route *route, const clarke_forward *f, const clarke_touch *t, const size_t *tied,
            size_t n, const clarke_tie_rule *rule, clarke_error *err)
 {
   const clarke_step *s = &f->g->steps[t->step];
-  size_t one = rule->tie == CLARKE_TIE_LAST ? n - 1 : 0;
   clarke_status status = CLARKE_OK;
-  mpq_t share, rest;
+  mpq_t share;
 
-  mpq_inits(share, rest, NULL);
-  mpq_set_ui(share, 1, n);
-  mpq_canonicalize(share);
-  mpq_mul(share, share, rule->beta);
-  mpq_set_ui(rest, 1, 1);
-  mpq_sub(rest, rest, rule->beta);
-  mpq_add(rest, rest, share);
-  for (size_t i = 0; i < n && status == CLARKE_OK; i++)
-    status = route_share(route, f, t, i + 1, s->in[0].map[t->feature * s->width + tied[i]],
-                         i == one ? rest : share, err);
-  mpq_clears(share, rest, NULL);
+  mpq_init(share);
+  for (size_t i = 0; i < n && status == CLARKE_OK; i++) {
+    clarke_tie_share(share, rule, i, n);
+    status = route_share(route, f, t, i + 1, s->in[0].map[t->feature * s->width + tied[i]], share, err);
+  }
+  mpq_clear(share);
   return status;
 }
 

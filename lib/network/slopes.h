@@ -67,6 +67,8 @@ clarke_status clarke_slopes_of_ad(clarke_slopes *s, const clarke_forward *all,
 /* The slopes of one column of f's. */
 clarke_status clarke_slopes_column(clarke_slopes *s, const clarke_slopes *all,
                                    const clarke_forward *f, size_t column, clarke_error *err);
+/* D^AD of a tied window, what multiplies entry i of the n tied ones: (1 - beta) of the first or last of them, and beta of their mean. */
+void clarke_tie_share(mpq_t share, const clarke_tie_rule *rule, size_t i, size_t n);
 /* Does the profile say what AD does at a tied window of the operator? */
 clarke_status clarke_tie_check(const clarke_tie_rule *rule, const clarke_profile *profile,
                                const clarke_op *op, clarke_error *err);

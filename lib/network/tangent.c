@@ -307,19 +307,38 @@ drop(clarke_matrix *m)
   clarke_matrix_init(m);
 }
 
-clarke_status
-clarke_tangent_run(clarke_matrix *tangent, const clarke_forward *f, const clarke_slopes *s,
-                   const clarke_matrix *d, clarke_error *err)
+/* Of the first steps alone, n of them. */
+static clarke_status
+run_steps(clarke_matrix *tangent, size_t n, const clarke_forward *f, const clarke_slopes *s, const clarke_matrix *d,
+          clarke_error *err)
 {
   pass p = {f, s, tangent, d, err};
   clarke_status status = CLARKE_OK;
 
   for (size_t v = 0; v < f->g->n_values; v++)
     drop(&tangent[v]);
-  for (size_t i = 0; i < f->g->n_steps && status == CLARKE_OK; i++)
+  for (size_t i = 0; i < n && status == CLARKE_OK; i++)
     if (f->value[f->g->steps[i].out].rows > 0)
       status = step_tangent(&p, i);
   return status;
+}
+
+clarke_status
+clarke_tangent_run(clarke_matrix *tangent, const clarke_forward *f, const clarke_slopes *s,
+                   const clarke_matrix *d, clarke_error *err)
+{
+  return run_steps(tangent, f->g->n_steps, f, s, d, err);
+}
+
+clarke_status
+clarke_tangent_of_touched(clarke_matrix *tangent, const clarke_replay *r, const clarke_slopes *s,
+                          const clarke_matrix *d, clarke_error *err)
+{
+  size_t n = 0;
+
+  for (size_t k = 0; k < r->n_touches; k++)
+    n = r->touch[k].step > n ? r->touch[k].step : n;
+  return run_steps(tangent, n, &r->near, s, d, err);
 }
 
 /* An enclosure of about that many bits. */

@@ -10,7 +10,11 @@ clarke_status clarke_tangent_run(clarke_matrix *tangent, const clarke_forward *f
                                  const clarke_slopes *s, const clarke_matrix *d,
                                  clarke_error *err);
 
-/* The same in enclosures of about that many bits; tangent holds afterwards those of the values in keep
+/* The same over the replay's near samples, as far as its touches' arguments: values behind the last of them have none. */
+clarke_status clarke_tangent_of_touched(clarke_matrix *tangent, const clarke_replay *r, const clarke_slopes *s,
+                                        const clarke_matrix *d, clarke_error *err);
+
+/* As clarke_tangent_run, in enclosures of about that many bits; tangent holds afterwards those of the values in keep
  * (n_values) alone. */
 clarke_status clarke_tangent_enclose(clarke_matrix *tangent, const bool *keep,
                                      const clarke_forward *f, const clarke_slopes *s,

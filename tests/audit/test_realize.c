@@ -220,7 +220,7 @@ START_TEST(drawn_directions_meet_what_occurs)
     clarke_cell cell;
 
     clarke_cell_init(&cell);
-    OK(clarke_ray_cell(&realized, &cell, &state, &a.question, &error));
+    OK(clarke_ray_cell(&realized, &cell, &state, false, &a.question, &error));
     if (realized) {
       ck_assert_int_ne(cell.side[0], cell.side[1]);
       OK(clarke_cell_verify(&again, CLARKE_NONE, &cell, &a.question, &error));

@@ -163,6 +163,27 @@ END_TEST
 
 /* --- by forward mode ------------------------------------------------------------------------- */
 
+/* Are the arguments' tangents those of the whole pass? */
+static void
+compare_arguments(clarke_matrix *whole, clarke_matrix *touched, const drawn *n)
+{
+  const clarke_replay *r = &n->replay;
+  mpq_t a, b;
+
+  mpq_inits(a, b, NULL);
+  for (size_t k = 0; k < r->n_touches; k++) {
+    const size_t value = n->g.steps[r->touch[k].step].in[0].value;
+
+    ck_assert_uint_eq(whole[value].rows, touched[value].rows);
+    for (size_t i = 0; i < whole[value].rows * whole[value].cols; i++) {
+      clarke_matrix_get(a, &whole[value], i / whole[value].cols, i % whole[value].cols);
+      clarke_matrix_get(b, &touched[value], i / whole[value].cols, i % whole[value].cols);
+      ck_assert(mpq_equal(a, b));
+    }
+  }
+  mpq_clears(a, b, NULL);
+}
+
 /* moved[condition]: its argument, or difference, has a tangent along some parameter's entry. */
 static void
 move_by_entries(bool *moved, const clarke_cell *c, const drawn *n)
@@ -174,11 +195,15 @@ move_by_entries(bool *moved, const clarke_cell *c, const drawn *n)
   OK(clarke_question_slopes(&slopes, &n->q, c->side, &error));
   for (size_t p = 0; p < n->g.n_parameters; p++)
     for (size_t e = 0; e < n->g.parameters[p].count; e++) {
-      clarke_matrix *d = clarke_matrices_new(n->g.n_parameters), *t = clarke_matrices_new(n->g.n_values);
+      clarke_matrix *d = clarke_matrices_new(n->g.n_parameters), *t = clarke_matrices_new(n->g.n_values),
+                    *touched = clarke_matrices_new(n->g.n_values);
 
       OK(clarke_matrix_resize(&d[p], n->g.parameters[p].count, 1, 1, &error));
       d[p].word[e] = 1;
       OK(clarke_tangent_run(t, &r->near, &slopes, d, &error));
+      OK(clarke_tangent_of_touched(touched, r, &slopes, d, &error));
+      compare_arguments(t, touched, n);
+      clarke_matrices_free(touched, n->g.n_values);
       for (size_t k = 0; k < r->n_touches; k++) {
         const clarke_touch *touch = &r->touch[k];
         const clarke_matrix *m = &t[n->g.steps[touch->step].in[0].value];

@@ -506,6 +506,43 @@ free_weights(mpq_t *weight, mpq_t **gradient, size_t n, const scene *s, bool aff
   numbers_free(x, 2 * n);
 }
 
+/* Weights whose mean of the cells' slopes is AD's, or near it. Their gradients have AD's for their mean only where no kink is behind
+ * another. */
+static bool
+slope_weights(mpq_t *weight, int (*side)[MOST_TOUCHED], size_t n, const scene *s)
+{
+  size_t dim = 0, at = 0;
+  mpq_t *of[MOST_CELLS], *ad;
+  bool found;
+
+  for (size_t k = 0; k < s->n; k++)
+    dim += site_sides(&s->site[k]);
+  ad = numbers(dim);
+  for (size_t i = 0; i < n; i++)
+    of[i] = numbers(dim);
+  for (size_t k = 0; k < s->n; at += site_sides(&s->site[k]), k++) {
+    const clarke_asked *asked = &s->question.touch[k];
+    const bool window = s->site[k].options > 0;
+
+    for (size_t i = 0; i < n; i++)
+      mpq_set_ui(of[i][at + (window ? (size_t)side[i][k] - 1 : side[i][k] > 0)], 1, 1);
+    if (asked->ad_side != CLARKE_PROXY)
+      mpq_set_ui(ad[at + (window ? CLARKE_OPTION_OF(asked->ad_side) : asked->ad_side == CLARKE_RIGHT)], 1, 1);
+    for (size_t o = 0; window && asked->ad_side == CLARKE_PROXY && o < s->site[k].options; o++)
+      mpq_set_ui(ad[at + o], 1, s->site[k].options);
+    if (window || asked->ad_side != CLARKE_PROXY)
+      continue;
+    mpq_set(ad[at], asked->lambda);
+    mpq_set_ui(ad[at + 1], 1, 1);
+    mpq_sub(ad[at + 1], ad[at + 1], asked->lambda);
+  }
+  found = combination(weight, of, n, dim, ad, false);
+  for (size_t i = 0; i < n; i++)
+    numbers_free(of[i], dim);
+  numbers_free(ad, dim);
+  return found;
+}
+
 bool
 forge_hull(FILE *out, scene *s, clarke_verdict v, uint64_t *state)
 {
@@ -515,7 +552,9 @@ forge_hull(FILE *out, scene *s, clarke_verdict v, uint64_t *state)
   bool rounded = s->rounded;
   size_t n = draw_cells(side, gradient, &rounded, s, most, state);
 
-  if (n > 0 && !combination(weight, gradient, n, dim, s->ad, rounded) && n > 1) {
+  if (n > 1 && once_in(2, state) && slope_weights(weight, side, n, s)) {
+    ;
+  } else if (n > 0 && !combination(weight, gradient, n, dim, s->ad, rounded) && n > 1) {
     if (once_in(2, state))
       free_weights(weight, gradient, n, s, once_in(2, state));
     else

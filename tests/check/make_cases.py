@@ -184,7 +184,11 @@ def slopes_of_quotients():
     case("rational-slopes", 0, "VERIFIED", evidence=hull, model="rational-slopes.onnx", **base)
     case("rational-slopes-weights", 1, "not AD's output", model="rational-slopes.onnx",
          evidence=hull.replace("1/2 -", "1/3 -").replace("1/2 +", "2/3 +"), **base)
-    case("irrational-slopes", 1, "a gradient is not rational", evidence=hull, model="irrational-slopes.onnx", **base)
+    case("irrational-slopes", 0, "VERIFIED", evidence=hull, model="irrational-slopes.onnx", **base)
+    # AD's 1/36 is another mean of the gradients, and none of the slopes.
+    third, other = {**base, "proxies": ["Abs 0 0", "Relu 0 1/3"]}, hull.replace("1/2 -", "2/5 -").replace("1/2 +", "3/5 +")
+    case("rational-slopes-third", 0, "VERIFIED", evidence=other, model="rational-slopes.onnx", **third)
+    case("irrational-slopes-third", 1, "a gradient is not rational", evidence=other, model="irrational-slopes.onnx", **third)
 
 
 def windows_of_products():
@@ -573,8 +577,9 @@ def sigmoid():
     case("sigmoid-sign", 1, "wrong side", evidence=ad.replace("-1", "1"), **base)
     case("sigmoid-near", 1, "wrong side", evidence=ad.replace("at 0 -1", "at 0 1000"), **base)
     # With the proxy 2 AD's output is outside: both sides are leaves, or cannot occur.
-    case("sigmoid-hull", 1, "rational", evidence="evidence hull 1\ncell 1 --\n" + "\n".join(
-        ad.split("\n")[2:]), **base)
+    hull = "evidence hull 1\ncell 1 --\n" + "\n".join(ad.split("\n")[2:])
+    case("sigmoid-hull", 0, "VERIFIED", evidence=hull, **base)
+    case("sigmoid-hull-proxy", 1, "rational", evidence=hull, **{**base, "proxies": ["Relu 0 2"]})
     tree = """evidence separator
     v b2 0 1
     tree
@@ -869,7 +874,8 @@ def normalized():
     case("norm-scale-up", 1, "wrong side", evidence=ad.replace("shift at 0 -1", "scale at 0 1/3"), **base)
     case("norm-wrt", 1, "has no parameter 'mean'", evidence=ad, wrt="shift mean", **base)
     hull = "evidence hull 1\ncell 1 --\n" + "\n".join(ad.split("\n")[2:])
-    case("norm-hull", 1, "rational", evidence=hull, **base)
+    case("norm-hull", 0, "VERIFIED", evidence=hull, **base)
+    case("norm-hull-proxy", 1, "rational", evidence=hull, **{**base, "proxies": ["Relu 0 2"]})
     exact = {**base, "model": "norm-exact.onnx", "data": "norm-exact.npz"}
     case("norm-exact", 0, "VERIFIED", evidence=ad, **exact)
     case("norm-exact-hull", 0, "VERIFIED", evidence=hull, **exact)
@@ -936,7 +942,8 @@ def layers():
     assert (y[0] < y.mean(0)).any() != (y[0] < y.mean(0)).all()
     case("layer-scale", 1, "wrong side", evidence=SHIFT.replace("move b", "move s"), **base)
     hull = "evidence hull 1\ncell 1 --\n" + "\n".join(SHIFT.split("\n")[2:])
-    case("layer-hull", 1, "not rational", evidence=hull, **base)
+    case("layer-hull", 0, "VERIFIED", evidence=hull, **base)
+    case("layer-hull-proxy", 1, "not rational", evidence=hull, **{**base, "proxies": ["Relu 0 2"]})
     mix = """evidence mix 1
     mix rho 1/3
     cell mix -
@@ -1016,7 +1023,8 @@ def exact_layers():
     case("layer-exact-half", 0, "VERIFIED", evidence=half, **between)
     case("layer-exact-third", 1, "not AD's output", evidence=half, **{**between, "proxies": ["Relu 0 1/3"]})
     norm_net("layer-inexact", "LayerNormalization", weights, [2], epsilon=0.5)
-    case("layer-inexact", 1, "not rational", evidence=half, **{**between, "model": "layer-inexact.onnx"})
+    case("layer-inexact", 0, "VERIFIED", evidence=half, **{**between, "model": "layer-inexact.onnx"})
+    case("layer-inexact-third", 1, "not rational", evidence=half, **{**between, "model": "layer-inexact.onnx", "proxies": ["Relu 0 1/3"]})
     # Moves of w keep the root, or do not; only the normalized entries' gradient has it.
     norm_net("layer-still", "LayerNormalization", {**weights, "s": [0, 0]}, [2], epsilon=0.5)
     case("layer-still", 1, "number of touched kinks is 2", evidence=half, **{**between, "touched": 4})
@@ -1061,8 +1069,9 @@ def trained():
     case("trained-weights", 1, "wrong side", evidence=ad.replace("move b at 2 -2", "move w at 2 -1"), **base)
     case("trained-touched", 1, "number of touched kinks is 6", evidence=ad, **{**base, "touched": 5})
     case("trained-mean", 1, "has no parameter 'mean'", evidence=ad, wrt="b mean", **base)
-    case("trained-hull", 1, "not rational", evidence="evidence hull 1\ncell 1 ------\n" + "\n".join(ad.split("\n")[2:]),
-         **base)
+    hull = "evidence hull 1\ncell 1 ------\n" + "\n".join(ad.split("\n")[2:])
+    case("trained-hull", 0, "VERIFIED", evidence=hull, **base)
+    case("trained-hull-proxy", 1, "not rational", evidence=hull, **{**base, "proxies": ["Relu 0 2"]})
     # In another batch other numbers; and one sample is its own mean, so that all but the shift 1/4 are 0.
     batch("trained-one.npz", [[1, 2]], np.float32([[0, 1, 0]]))
     one = {**base, "data": "trained-one.npz", "touched": 2}
@@ -4438,6 +4447,64 @@ def padded():
              data="lifted.npz", touched=4, proxies=["Abs 0 0"], model=f"padded-{axes}.onnx")
 
 
+def averaged():
+    """Hulls whose cells' slopes have AD's for their mean: behind an exponential no gradient is rational. None with a kink behind another."""
+    node = helper.make_node
+    batch("averaged.npz", [[1]])
+    batch("averaged-ce.npz", [[1]], np.array([0], np.int64))
+    times, spread = node("MatMul", ["x", "w"], ["v"], "times"), node("Gemm", ["a", "u", "e"], ["out"], "spread")
+
+    def both(plus, minus, move="w at 0", weight="1/2", rest="1/2"):
+        return "evidence hull 2\n" + "".join(f"cell {q} {sides}\ndirections 1\ndirection\nmove {move} {by}\n"
+                                             for q, sides, by in ((weight, plus, 1), (rest, minus, -1)))
+
+    base = dict(verdict="in-clarke", data="averaged-ce.npz", touched=1, proxies=["Abs 0 0"], loss="ce", model="averaged.onnx")
+    save("averaged.onnx", [times, node("Abs", ["v"], ["a"], "rho"), spread], ["N", 1], None, dict(w=[[0]], u=[[1, -2]], e=[0, 1]))
+    case("averaged", 0, "VERIFIED", evidence=both("+", "-"), **base)
+    case("averaged-wrong", 1, "behind a transcendental", evidence=both("+", "-", "w at 0", "1/3", "2/3"), **base)
+    case("averaged-proxy", 1, "behind a transcendental", evidence=both("+", "-"), **{**base, "proxies": ["Abs 0 1/2"]})
+    case("averaged-third", 0, "VERIFIED", evidence=both("+", "-", "w at 0", "2/3", "1/3"), **{**base, "proxies": ["Abs 0 1/3"]})
+    case("averaged-one", 1, "wrong side", evidence=both("+", "+"), **base)
+    save("averaged-max.onnx", [times, node("Neg", ["v"], ["n"]), node("Max", ["v", "n"], ["a"], "rho"), spread], ["N", 1], None,
+         dict(w=[[0]], u=[[1, -2]], e=[0, 1]))
+    most = {**base, "model": "averaged-max.onnx", "proxies": []}
+    case("averaged-max", 0, "VERIFIED", evidence=both("a", "b"), tie="tie Maximum mean", **most)
+    case("averaged-max-first", 1, "behind a transcendental", evidence=both("a", "b"), tie="tie Maximum first", **most)
+    save("averaged-flat.onnx", [times, node("Abs", ["v"], ["a0"], "rho"), node("Mul", ["x", "none"], ["k"]), node("Abs", ["k"], ["a1"], "still"),
+                                node("Add", ["a0", "a1"], ["a"]), spread], ["N", 1], None, dict(w=[[0]], u=[[1, -2]], e=[0, 1], none=0))
+    flat = {**base, "model": "averaged-flat.onnx", "touched": 2, "wrt": "w u"}
+    case("averaged-flat", 0, "VERIFIED", evidence=both("++", "-+"), **flat)
+    # relu(2 v + |v|) = 3 relu(v): their difference is 0, and AD says -1/2. Its slopes are the cells' mean.
+    two, relu = node("Mul", ["v", "two"], ["d"]), node("Relu", ["v"], ["r"], "other")
+    ends = [node("Relu", ["s"], ["p"], "outer"), relu, node("Mul", ["r", "three"], ["q"]), node("Sub", ["p", "q"], ["out"])]
+    begin = [times, node("Abs", ["v"], ["a"], "inner"), two]
+    behind = {**base, "data": "averaged.npz", "loss": "sum", "touched": 3, "proxies": ["Abs 0 0", "Relu 0 1/2"]}
+    weights = dict(w=[[0]], two=2, three=3)
+    save("averaged-behind.onnx", [*begin, node("Add", ["a", "d"], ["s"]), *ends], ["N", 1], None, weights)
+    case("averaged-behind", 1, "not AD's output", evidence=both("+++", "---"), **{**behind, "model": "averaged-behind.onnx", "wrt": "w"})
+    # The same through a normalization of (0, 2 v + |v|), whose first entry is minus 2 v + |v| near 0.
+    save("averaged-line.onnx", [*begin, node("Add", ["a", "d"], ["t"]), node("Mul", ["v", "none"], ["z"]),
+                                node("Concat", ["z", "t"], ["c"], axis=1),
+                                node("LayerNormalization", ["c", "one"], ["n"], "norm", epsilon=0.25),
+                                node("MatMul", ["n", "take"], ["s"]), *ends], ["N", 1], None,
+         dict(**weights, none=0, one=[1, 1], take=[[-1], [0]]), 17)
+    case("averaged-line", 1, "not AD's output", evidence=both("+++", "---"), **{**behind, "model": "averaged-line.onnx", "wrt": "w"})
+    # Kinks of two layers, in samples of their own; in one, when statistics of the minibatch lie between.
+    batch("averaged-two.npz", [[1], [2]], np.array([0, 1], np.int64))
+    layers = [times, node("Add", ["v", "b"], ["y"]), node("Abs", ["y"], ["a1"], "first"), node("Add", ["a1", "c"], ["y2"]),
+              node("Abs", ["y2"], ["a"], "second"), spread]
+    save("averaged-two.onnx", layers, ["N", 1], None, dict(w=[[1]], b=-1, c=-1, u=[[1, -2]], e=[0, 1]))
+    case("averaged-two", 0, "VERIFIED", evidence=both("++", "--", "b at 0"),
+         **{**base, "model": "averaged-two.onnx", "data": "averaged-two.npz", "touched": 2, "wrt": "b"})
+    batch("averaged-one.npz", [[1]], np.array([0], np.int64))
+    save("averaged-same.onnx", layers, ["N", 1], None, dict(w=[[1]], b=-1, c=0, u=[[1, -2]], e=[0, 1]))
+    case("averaged-same", 1, "wrong side", evidence=both("++", "--", "b at 0"),
+         **{**base, "model": "averaged-same.onnx", "data": "averaged-one.npz", "touched": 2, "wrt": "b"})
+    turned = both("++", "--", "b at 0").replace("move b at 0 -1", "move b at 0 -1\nmove c at 0 -2").replace("move b at 0 1", "move b at 0 1\nmove c at 0 1")
+    case("averaged-turned", 1, "behind a transcendental", evidence=turned,
+         **{**base, "model": "averaged-same.onnx", "data": "averaged-one.npz", "touched": 2, "wrt": "b c"})
+
+
 def main():
     os.makedirs(DATA, exist_ok=True)
     for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
@@ -4448,7 +4515,7 @@ def main():
                  quotients_by_parameters, slopes_of_quotients, windows_of_products, identities, statements, roles, runs, lists,
                  long_lists, orders, bounds, simplices, layers, exact_layers, trained, wide, global_maxima, refusals, words, fan,
                  negated, own_losses, clamped, inputs, single_runs, records, extremes, sorts, expanded,
-                 recurrent, needs, chains, lifted_constants, masked, compared, padded]:
+                 recurrent, needs, chains, lifted_constants, masked, compared, padded, averaged]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

@@ -75,6 +75,31 @@ START_TEST(values_tangents_and_gradients)
 }
 END_TEST
 
+/* What AD takes of three tied entries. */
+START_TEST(shares_of_ties)
+{
+  static const struct {
+    clarke_tie tie;
+    unsigned long beta, of; /* beta / of */
+    unsigned long share[3]; /* of 12 */
+  } wanted[] = {{CLARKE_TIE_FIRST, 0, 1, {12, 0, 0}}, {CLARKE_TIE_LAST, 0, 1, {0, 0, 12}},
+                {CLARKE_TIE_FIRST, 1, 1, {4, 4, 4}}, {CLARKE_TIE_LAST, 1, 4, {1, 1, 10}}};
+  clarke_tie_rule rule;
+  mpq_t share;
+
+  memset(&rule, 0, sizeof rule);
+  mpq_inits(rule.beta, share, NULL);
+  for (size_t r = 0; r < 4; r++)
+    for (size_t i = 0; i < 3; i++) {
+      rule.tie = wanted[r].tie;
+      mpq_set_ui(rule.beta, wanted[r].beta, wanted[r].of);
+      clarke_tie_share(share, &rule, i, 3);
+      ck_assert_int_eq(mpq_cmp_ui(share, wanted[r].share[i], 12), 0);
+    }
+  mpq_clears(rule.beta, share, NULL);
+}
+END_TEST
+
 /* --- the filter ------------------------------------------------------------------------------------ */
 
 /* Few numbers, full doubles: equal patches of long sums. */
@@ -568,6 +593,7 @@ main(void)
 
   tcase_add_test(tcase, values_tangents_and_gradients);
   tcase_add_test(tcase, wide_windows);
+  tcase_add_test(tcase, shares_of_ties);
   tcase_add_test(tcase, filter_on_convolutional_networks);
   tcase_add_test(tcase, filter_on_near_ties);
   tcase_add_test(tcase, filter_at_its_bound);
