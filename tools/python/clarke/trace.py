@@ -345,11 +345,15 @@ class Trace:
             value.tensor = value.of = value.node = None
         for node in self.nodes:
             node.args = node.kwargs = node.reads = node.results = node.grad_outputs = node.grad_inputs = None
+        self.nodes.clear()
+        self.by_identity.clear()
         self.loss = self.seed = self.sums = None
+        self.let_go()
+
+    def let_go(self):
+        """Of what is looked up while the step runs."""
         self.walked = set()
-        for held in (self.nodes, self.kept, self.read):
-            held.clear()
-        for held in (self.by_identity, self.places, self.stored, self.sequence):
+        for held in (self.kept, self.read, self.places, self.stored, self.sequence):
             held.clear()
 
     def keep_sums(self, is_sum, held):
