@@ -22,6 +22,7 @@ sys.path.insert(0, PACKAGE)
 import clarke  # noqa: E402
 from clarke import model, recorder  # noqa: E402
 
+torch.set_num_threads(1)  # a forked process has none of OpenMP's threads, and would wait for them
 X, Y = torch.linspace(-2, 3, 24).reshape(6, 4), torch.arange(6) % 3
 failures = 0
 

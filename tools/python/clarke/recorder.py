@@ -67,8 +67,9 @@ def held(t):
         return t.detach().clone()
 
 
-def place(t):
-    return t.untyped_storage().data_ptr() if t.layout == torch.strided else None
+def storage(t):
+    """Which one it is. (To ask for its address would copy what shall be copied later.)"""
+    return t.untyped_storage()._cdata if t.layout == torch.strided else None
 
 
 def own(trace, nodes, light, graph):
@@ -80,16 +81,19 @@ def own(trace, nodes, light, graph):
     inside, watched = {id(n) for n in nodes}, {id(n) for n in nodes if n.name.rstrip("_") in trace.watched}
     read = {id(v): v for n in nodes if not light or id(n) in watched for v in values_in(n.results)}
     read |= {id(v): v for n in nodes if id(n) in watched for v in n.reads}
-    others = {storage for storage, values in trace.places.items() if any(v[0].node is None for v in values)}
+    values = [v[0] for here in trace.places.values() for v in here]
+    others, made = {storage(v.of) for v in values if v.node is None}, {}
 
     def kept(t):
-        return t if t is None else t.detach().clone() if place(t) in others else held(t)
+        if t is not None and id(t) not in made:  # t is held, too: identities stay its own
+            made[id(t)] = t, t.detach().clone() if storage(t) in others else held(t)
+        return t if t is None else made[id(t)][1]
 
     new = {key: kept(v.tensor) for key, v in read.items()}
     for node in trace.nodes:
         node.grad_outputs = tuple(map(kept, node.grad_outputs)) if id(node) in inside else ()
         node.grad_inputs = tuple(map(kept, node.grad_inputs)) if id(node) in watched else ()
-    for value in [v[0] for values in trace.places.values() for v in values]:
+    for value in values:
         value.of = None
         if id(value) in new or (value is not graph.x and value is not graph.y):  # of these the shapes are read
             value.tensor = new.get(id(value))
