@@ -114,7 +114,7 @@ def first_of_windows(x, y, node):
 
 def check_windows(node):
     x, y, winner = (t.tensor.detach() for t in (node.args[0], node.results[0], node.results[1]))
-    some = max(1, PIECE // max(1, y[:1].numel())) if y.device.type == "cpu" else len(y)  # images: their numbers stay in the cache
+    some = max(1, PIECE // max(1, y[:1].numel()) if y.device.type == "cpu" else len(y))  # images: their numbers stay in the cache
     for i in range(0, len(y), some):
         first = first_of_windows(x[i:i + some], y[i:i + some], node)
         if first is None or not bool((first == entries(winner[i:i + some])).all()):
