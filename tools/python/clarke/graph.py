@@ -3,11 +3,9 @@
 Initializers are the parameters, each once, and the statistics that a BatchNormalization reads. What depends neither on the
 input nor on a parameter (numbers, buffers, a mask that was drawn) is a Constant. What ONNX cannot say is refused by name.
 """
-import functools
 import itertools
 from dataclasses import dataclass, field
 
-import onnx
 import torch
 from onnx import TensorProto, helper
 
@@ -18,7 +16,6 @@ from .operators import LOSSES, OPERATORS, clamp
 from .refused import Refused
 from .trace import Value, values_in
 
-OPSET, IR_VERSION = 21, 10
 DOMAIN = "clarke"  # of the operators that ONNX does not have: docs/operators.md
 
 ONNX_TYPE = {torch.float16: TensorProto.FLOAT16, torch.bfloat16: TensorProto.BFLOAT16, torch.float32: TensorProto.FLOAT,
@@ -434,46 +431,3 @@ def write(trace, parameters, buffers, given, arguments):
         return write_as(False, trace, parameters, buffers, given, arguments)
     except Refused:
         return write_as(True, trace, parameters, buffers, given, arguments)
-
-
-def port(name, t):
-    return helper.make_tensor_value_info(name, ONNX_TYPE[t.dtype], list(t.shape))
-
-
-def model_of(graph, producer_version):
-    inputs = [port("x", graph.x.tensor)] + ([port("y", graph.y.tensor)] if graph.y is not None else [])
-    inputs += [port(name, t) for name, t in graph.given.items()]
-    output = helper.make_tensor_value_info(graph.nodes[-1].output[0], TensorProto.FLOAT, [])
-    made = helper.make_graph(graph.nodes, "step", inputs, [output])
-    sets = [helper.make_opsetid("", OPSET)]
-    if any(n.domain == DOMAIN for n in graph.nodes):
-        sets.append(helper.make_opsetid(DOMAIN, 1))
-    model = helper.make_model(made, opset_imports=sets, producer_name="clarke.record", producer_version=producer_version)
-    model.ir_version = IR_VERSION
-    return model
-
-
-def model_bytes(graph, producer_version):
-    model = model_of(graph, producer_version)
-    model.graph.initializer.extend(tensor_proto(name, t) for name, t in graph.initializers.items())
-    return model.SerializeToString()
-
-
-def bare(graph):
-    """A graph's nodes and ports, without the lines that they come from."""
-    for node in graph.node:
-        del node.metadata_props[:]
-    return [[part.SerializeToString(deterministic=True) for part in parts] for parts in (graph.node, graph.input, graph.output)]
-
-
-@functools.lru_cache(maxsize=4)
-def bare_of(data):
-    graph = onnx.load_from_string(data).graph
-    return bare(graph), [(t.name, t.data_type, tuple(t.dims)) for t in graph.initializer]
-
-
-def require_same(before, graph):
-    """A model's bytes and a graph: are they one but for the initializers' numbers?"""
-    now = [(name, ONNX_TYPE[t.dtype], tuple(t.shape)) for name, t in graph.initializers.items()]
-    if bare_of(before) != (bare(model_of(graph, "").graph), now):
-        raise Refused("the step's graph is not that of the folder: another folder is needed")

@@ -8,19 +8,41 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
+import numpy as np
 import torch
 from torch.nn.modules import module as hooks
 
 from . import graph as graphs
 from . import kinks, replay
+from . import model as models
 from . import trees as trees_of
-from .files import array, npz, safetensors, write_whole
+from .files import array, npz, raw, safetensors, write_whole
 from .hooks import Hooks
 from .refused import Refused
 from .trace import Dispatch, Functions, Trace, values_in
 
 PROFILE = "pytorch-2.13"
-LATER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="clarke.record")  # one, so that steps are written in order
+MOST_WAITING = 2  # steps in the background; each holds its activations
+
+
+def begin_thread():
+    """Of the steps in the background: one, so that they are written in order. A process that was forked has none of its parent's threads."""
+    global LATER, WAITING
+    LATER, WAITING = ThreadPoolExecutor(max_workers=1, thread_name_prefix="clarke.record"), []
+
+
+begin_thread()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=begin_thread)
+
+
+def later(work, *args):
+    """In the background, as soon as no more than MOST_WAITING others wait."""
+    WAITING[:] = [w for w in WAITING if not w.done()]
+    while len(WAITING) >= MOST_WAITING:
+        WAITING.pop(0).exception()
+    WAITING.append(LATER.submit(work, *args))
+    return WAITING[-1]
 
 
 def settle():
@@ -45,21 +67,49 @@ def held(t):
         return t.detach().clone()
 
 
-def own(trace, nodes, light):
-    """What a thread reads later must not change until then."""
-    read = {id(v): v for n in nodes if not light or n.name.rstrip("_") in trace.watched
-            for v in values_in((n.args, n.kwargs, n.results))}
-    for value in read.values():
-        value.tensor = held(value.tensor)
-    for node in nodes:
-        node.grad_outputs, node.grad_inputs = (tuple(g if g is None else held(g) for g in gs) for gs in (node.grad_outputs, node.grad_inputs))
+def storage(t):
+    """Which one it is. (To ask for its address would copy what shall be copied later.)"""
+    return t.untyped_storage()._cdata if t.layout == torch.strided else None
+
+
+def own(trace, nodes, light, graph):
+    """What a thread reads later must not change until then; and what it does not read is let go.
+
+    Results and gradients are copied when somebody writes to them: mostly nobody does, and all others let go of them. (As they
+    are held, autograd gave copies to the parameters.) What shares memory with what the step began with is copied at once:
+    arrays of numpy's may have that memory, too."""
+    inside, watched = {id(n) for n in nodes}, {id(n) for n in nodes if n.name.rstrip("_") in trace.watched}
+    read = {id(v): v for n in nodes if not light or id(n) in watched for v in values_in(n.results)}
+    read |= {id(v): v for n in nodes if id(n) in watched for v in n.reads}
+    values = [v[0] for here in trace.places.values() for v in here]
+    others, made = {storage(v.of) for v in values if v.node is None}, {}
+
+    def kept(t):
+        if t is not None and id(t) not in made:  # t is held, too: identities stay its own
+            made[id(t)] = t, t.detach().clone() if storage(t) in others else held(t)
+        return t if t is None else made[id(t)][1]
+
+    new = {key: kept(v.tensor) for key, v in read.items()}
+    for node in trace.nodes:
+        node.grad_outputs = tuple(map(kept, node.grad_outputs)) if id(node) in inside else ()
+        node.grad_inputs = tuple(map(kept, node.grad_inputs)) if id(node) in watched else ()
+    for value in values:
+        value.of = None
+        if id(value) in new or (value is not graph.x and value is not graph.y):  # of these the shapes are read
+            value.tensor = new.get(id(value))
+    trace.let_go()
 
 
 def same_bits(a, b):
     """NaN is itself, and -0 not 0."""
     if a is b or a.dtype != b.dtype or a.shape != b.shape:
         return a is b
+    if a.device.type == "cpu":  # numpy compares bytes many times faster
+        return np.array_equal(raw(a), raw(b))
     return a.numel() == 0 or torch.equal(a.contiguous().reshape(-1).view(torch.uint8), b.contiguous().reshape(-1).view(torch.uint8))
+
+
+END = "\n ]\n}\n"  # of run.json, whose last entry is the list of steps
 
 
 def text_of(run):
@@ -68,7 +118,36 @@ def text_of(run):
         if not isinstance(value, list) or not value:
             return json.dumps(value)
         return "[\n  " + ",\n  ".join(json.dumps(v) for v in value) + "\n ]"
-    return ("{\n " + ",\n ".join(f"{json.dumps(key)}: {item(value)}" for key, value in run.items()) + "\n}\n").encode()
+    return "{\n " + ",\n ".join(f"{json.dumps(key)}: {item(value)}" for key, value in run.items()) + "\n}\n"
+
+
+class Folders:
+    """The descriptions that were written last. A long one takes as long to read as a step, and is the same file most of the time."""
+
+    def __init__(self):
+        self.held = {}  # by the folder: run.json, and what it says
+
+    def read(self, path):
+        with open(os.path.join(path, "run.json"), encoding="utf-8") as f:
+            text = f.read()
+        held = self.held.get(os.path.abspath(path))
+        return held if held is not None and held[0] == text else (text, json.loads(text))
+
+    def write(self, path, before, run):
+        """before: what is there, as read; or None. Of the same run, but for a step, the text is the same, and a line."""
+        text, last = None, list(run)[-1]
+        if before is not None and before[0].endswith(END) and last == "steps" and list(before[1]) == list(run):
+            old = before[1]
+            if all(run[key] == old[key] for key in run if key != last) and run[last][:-1] == old[last] != []:
+                text = before[0].removesuffix(END) + ",\n  " + json.dumps(run[last][-1]) + END
+        text = text_of(run) if text is None else text
+        write_whole(os.path.join(path, "run.json"), [text.encode()])
+        if len(self.held) == 4:
+            self.held.clear()
+        self.held[os.path.abspath(path)] = text, run
+
+
+FOLDERS = Folders()
 
 
 def optimizer_entry(optimizer):
@@ -203,19 +282,18 @@ class record:
         self.after = {n: t.detach().clone() if self.background else t for n, t in self.buffers.items()}
         batch = self.batch(graph, copied=self.background)
         if self.background:
-            own(self.trace, nodes, self.light)
+            own(self.trace, nodes, self.light, graph)
         if not self.background:
             self.finish(run, graph, nodes, batch)
             return
-        self.work = LATER.submit(self.finish, run, graph, nodes, batch)
+        self.work = later(self.finish, run, graph, nodes, batch)
         self.work.add_done_callback(self.tell)
 
     def finish(self, run, graph, nodes, batch):
         kinks.check(nodes)
         if not (self.light or self.background or self.append):
             run["steps"][-1]["replay"] = replay.compare(self.trace, nodes, self.parameters, self.gradients)
-        if self.append:
-            self.follow(run, graph)
+        before = self.follow(run, graph) if self.append else None
         os.makedirs(self.path, exist_ok=True)
         base = os.path.join(self.path, f"step-{self.step:06}")
         files = {"batch": write_whole(f"{base}.batch.npz", npz(batch)),
@@ -227,9 +305,9 @@ class record:
             files["trees"] = write_whole(f"{base}.trees.json", [trees_of.find(self.trace, graph, self.parameters)])
         run["steps"][-1]["files"] = files
         if not self.append:
-            model = graphs.model_bytes(graph, torch.__version__)
+            model = models.model_bytes(graph, torch.__version__)
             run["graph"] = write_whole(os.path.join(self.path, "graph.onnx"), [model])
-        write_whole(os.path.join(self.path, "run.json"), [text_of(run)])
+        FOLDERS.write(self.path, before, run)
         self.trace.forget()
 
     def wait(self):
@@ -244,17 +322,17 @@ class record:
             print(f"clarke.record: {self.path}, step {self.step}: nothing was written: {work.exception()}", file=sys.stderr)
 
     def follow(self, run, graph):
-        """Puts the step behind those of the folder, which must be of the same graph, made in the same way."""
-        with open(os.path.join(self.path, "run.json")) as f:
-            before = json.load(f)
-        with open(os.path.join(self.path, before["graph"]["file"]), "rb") as f:
-            graphs.require_same(f.read(), graph)
+        """Puts the step behind those of the folder, which must be of the same graph, made in the same way. (What was there.)"""
+        there = FOLDERS.read(self.path)
+        before = there[1]
+        models.require_same(os.path.join(self.path, before["graph"]["file"]), before["graph"]["sha256"], graph)
         for key in run.keys() - {"graph", "steps", "nodes", "branches"}:
             if run[key] != before.get(key, True if key == "batch_axis" else None):
                 raise Refused(f"{key} is {run[key]}, and in {self.path} {before.get(key)}: another folder is needed")
         if any(step["step"] == self.step for step in before["steps"]):
             raise Refused(f"{self.path} has a step {self.step} already")
         run["nodes"], run["graph"], run["steps"] = before["nodes"], before["graph"], before["steps"] + run["steps"]
+        return there
 
     def begun(self, name, t):
         """What it was when the block began, which is what was read."""

@@ -3,7 +3,6 @@
 Nothing here says what an operator means. A value is a tensor at one time: an operator that changes a tensor in place makes
 a new value of it.
 """
-import functools
 import inspect
 import itertools
 import os
@@ -20,7 +19,7 @@ from .refused import Refused
 LIBRARIES = tuple(os.path.dirname(os.path.abspath(f)) + os.sep for f in (torch.__file__, __file__))
 
 
-@dataclass
+@dataclass(slots=True, eq=False)
 class Value:
     tensor: torch.Tensor  # its numbers; a copy, if the tensor was changed in place later
     node: "Node | None"  # what made it; None: it was there before
@@ -30,13 +29,46 @@ class Value:
     hidden: str = ""  # why its numbers depend on what is trained, though autograd knows nothing of it
 
 
-@dataclass
+class Operator:
+    """What is asked again and again of one of PyTorch's operators."""
+
+    __slots__ = ("op", "name", "aten", "places", "written", "reads", "detaches")
+    known = {}  # by identity: each holds its operator
+
+    def __init__(self, op):
+        """places, written: places and names of the arguments that it writes to; reads: its result is Python's."""
+        self.op, self.name, self.aten = op, op._schema.name.split("::")[-1], str(op)
+        arguments = op._schema.arguments
+        marked = [a.alias_info is not None and a.alias_info.is_write for a in arguments]
+        self.places = [i for i, a in enumerate(arguments) if marked[i] and not a.kwarg_only]
+        self.written = [a.name for i, a in enumerate(arguments) if marked[i]]
+        if op in UNSAID:
+            self.places, self.written = (3, 4), ("running_mean", "running_var")
+        self.reads, self.detaches = op in READS, op._schema.name == "aten::detach"
+
+    @staticmethod
+    def of(op):
+        found = Operator.known.get(id(op))
+        if found is None:
+            found = Operator.known[id(op)] = Operator(op)
+        return found
+
+
+# The running statistics: their schemas do not say that they write to them.
+UNSAID = {torch.ops.aten.native_batch_norm.default, torch.ops.aten.cudnn_batch_norm.default, torch.ops.aten.miopen_batch_norm.default}
+READS = {torch.ops.aten._local_scalar_dense.default, torch.ops.aten.equal.default}  # their results are Python's
+
+
+@dataclass(slots=True, eq=False)
 class Node:
     """A forward operator: arguments and results with a Value in place of each tensor."""
 
     op: object
+    name: str  # of the operator, without its overload
+    aten: str
     args: tuple
     kwargs: dict
+    reads: list  # the values in its arguments, in order: these are never others
     results: list
     module: str
     source: str
@@ -46,22 +78,9 @@ class Node:
     grad_outputs: tuple = ()  # by results; None where autograd had none
     grad_inputs: tuple = ()
 
-    @functools.cached_property
-    def name(self):
-        return self.op._schema.name.split("::")[-1]
-
-    @functools.cached_property
-    def reads(self):
-        """The values in its arguments, in order: these are never others."""
-        return tuple(values_in((self.args, self.kwargs)))
-
     @property
     def grad_output(self):
         return self.grad_outputs[0] if self.grad_outputs else None
-
-    @property
-    def aten(self):
-        return name_of(self.op)
 
     def where(self):
         return f"{self.module or 'the model'}, {self.source}: {self.aten}"
@@ -97,49 +116,36 @@ def replace(tree, leaf, new):
     return tree
 
 
-@functools.lru_cache(maxsize=None)
+SHOWN = {}  # by the files' names
+
+
 def shown(filename):
     """How a file is named; None: one of the libraries'."""
-    path = os.path.abspath(filename)
-    if path.startswith(LIBRARIES):
-        return None
-    inside = os.path.relpath(path)
-    return os.path.basename(path) if inside.startswith("..") else inside
+    if filename not in SHOWN:
+        path = os.path.abspath(filename)
+        inside = os.path.relpath(path)
+        SHOWN[filename] = None if path.startswith(LIBRARIES) else os.path.basename(path) if inside.startswith("..") else inside
+    return SHOWN[filename]
 
 
-@functools.lru_cache(maxsize=None)
-def name_of(op):
-    return str(op)
-
-
-@functools.lru_cache(maxsize=None)
-def written_by(op):
-    """Places and names of the arguments that an operator writes to."""
-    arguments = op._schema.arguments
-    marked = [a.alias_info is not None and a.alias_info.is_write for a in arguments]
-    return [i for i, a in enumerate(arguments) if marked[i] and not a.kwarg_only], [a.name for i, a in enumerate(arguments) if marked[i]]
-
-
-UNSAID = {torch.ops.aten.native_batch_norm.default, torch.ops.aten.cudnn_batch_norm.default, torch.ops.aten.miopen_batch_norm.default}
-
-
-def written(op, args, kwargs):
-    """The tensors that it is about to change, lists of tensors taken apart."""
-    places, names = written_by(op)
-    if op in UNSAID:  # the running statistics: its schema does not say so
-        places, names = (3, 4), ("running_mean", "running_var")
-    if not names:
-        return []
-    found = [args[i] for i in places if i < len(args)] + [kwargs[name] for name in names if name in kwargs]
+def written(known, args, kwargs):
+    """The tensors that an operator is about to change, lists of tensors taken apart."""
+    if not known.written:
+        return ()
+    found = [args[i] for i in known.places if i < len(args)] + [kwargs[name] for name in known.written if name in kwargs]
     return [t for item in found for t in (item if isinstance(item, (list, tuple)) else [item]) if isinstance(t, torch.Tensor)]
 
 
 def source_line():
     """FILE:LINE of the call, outside of torch."""
     frame = sys._getframe(1)
-    while frame is not None and shown(frame.f_code.co_filename) is None:
+    while frame is not None:
+        name = frame.f_code.co_filename
+        name = SHOWN[name] if name in SHOWN else shown(name)
+        if name is not None:
+            return f"{name}:{frame.f_lineno}"
         frame = frame.f_back
-    return "no source" if frame is None else f"{shown(frame.f_code.co_filename)}:{frame.f_lineno}"
+    return "no source"
 
 
 def extent(t):
@@ -242,9 +248,23 @@ class Trace:
 
     # ---- Operators
 
+    def read_in(self, tree, reads):
+        """Arguments with a value in place of each tensor, which is put behind `reads`."""
+        if tree is None or type(tree) in PLAIN:
+            return tree
+        if isinstance(tree, torch.Tensor):
+            reads.append(self.value(tree))
+            return reads[-1]
+        if isinstance(tree, (list, tuple)):
+            return type(tree)([self.read_in(item, reads) for item in tree])
+        if isinstance(tree, dict):
+            return {key: self.read_in(item, reads) for key, item in tree.items()}
+        return tree
+
     def forward(self, op, args, kwargs):
-        held = replace(args, torch.Tensor, self.value), replace(kwargs, torch.Tensor, self.value) if kwargs else {}
-        changed = written(op, args, kwargs)
+        known, reads = Operator.of(op), []
+        held = self.read_in(args, reads), self.read_in(kwargs, reads) if kwargs else {}
+        changed = written(known, args, kwargs)
         for t in changed:
             self.change(t)
         out = op(*args, **kwargs)
@@ -252,22 +272,22 @@ class Trace:
         number = torch.autograd._get_sequence_nr() - 1
         if changed and self.nodes and self.nodes[-1].name == "clone" and self.nodes[-1].sequence == number:
             number -= 1  # autograd has kept a copy of what is changed, and its node was made first
-        node = Node(op, held[0], held[1], results, self.modules[-1] if self.modules else "", source_line(),
-                    torch.is_grad_enabled(), number)
-        trained = any(v.requires_grad for v in node.reads)
-        marked = node.grad_enabled and op._schema.name != "aten::detach" and trained
+        enabled, trained = torch.is_grad_enabled(), any([v.requires_grad for v in reads])
+        node = Node(op, known.name, known.aten, held[0], held[1], reads, results, self.modules[-1] if self.modules else "",
+                    source_line(), enabled, number)
+        marked = enabled and not known.detaches and trained
         node.results = [self.remember(t, node, marked and t.is_floating_point()) if isinstance(t, torch.Tensor) else t
                         for t in results]
         for t in changed:
             if all(t is not r for r in results):
                 leaf = self.remember(t, None)  # a buffer with new numbers: a leaf again, for whoever reads it
-                if any(v.requires_grad or v.hidden for v in node.reads):
+                if any(v.requires_grad or v.hidden for v in reads):
                     leaf.hidden = f"what {op} wrote depends on what is trained"
-        if op in READS:
-            self.read.append((len(self.nodes), node.reads[0], node.source))
+        if known.reads:
+            self.read.append((len(self.nodes), reads[0], node.source))
         self.nodes.append(node)
-        if node.grad_enabled and trained:
-            self.sequence.setdefault(node.sequence, node)  # the first: others of that number made no node of their own
+        if enabled and trained:
+            self.sequence.setdefault(number, node)  # the first: others of that number made no node of their own
         return out
 
     def refuse(self, why):
@@ -277,7 +297,7 @@ class Trace:
         """An operator that is not of the forward pass is about to run."""
         if autograd_node is not None and not self.running and not self.refusals:
             self.refuse("a backward pass that is not that of loss.backward(); a record is of one")
-        for t in written(op, args, kwargs):
+        for t in written(Operator.of(op), args, kwargs):
             if self.running and t.untyped_storage().data_ptr() in self.parameters:
                 self.refuse("a parameter is changed while the backward pass runs")
             self.change(t)
@@ -285,7 +305,7 @@ class Trace:
     def backward(self, autograd_node, op):
         node = self.sequence.get(autograd_node._sequence_nr())
         if node is not None:
-            node.backward.append(name_of(op))
+            node.backward.append(Operator.of(op).aten)
 
     def watch(self, loss, gradient):
         """loss.backward(gradient) is about to run: gradients are kept as autograd hands them on."""
@@ -324,12 +344,16 @@ class Trace:
         for value in self.by_identity.values():
             value.tensor = value.of = value.node = None
         for node in self.nodes:
-            node.__dict__.clear()
+            node.args = node.kwargs = node.reads = node.results = node.grad_outputs = node.grad_inputs = None
+        self.nodes.clear()
+        self.by_identity.clear()
         self.loss = self.seed = self.sums = None
+        self.let_go()
+
+    def let_go(self):
+        """Of what is looked up while the step runs."""
         self.walked = set()
-        for held in (self.nodes, self.kept, self.read):
-            held.clear()
-        for held in (self.by_identity, self.places, self.stored, self.sequence):
+        for held in (self.kept, self.read, self.places, self.stored, self.sequence):
             held.clear()
 
     def keep_sums(self, is_sum, held):
@@ -376,7 +400,6 @@ class Dispatch(TorchDispatchMode):
         return self.trace.forward(op, args, kwargs or {})
 
 
-READS = {torch.ops.aten._local_scalar_dense.default, torch.ops.aten.equal.default}  # their results are Python's
 ARRAYS = {torch.Tensor.numpy, torch.Tensor.tolist, torch.Tensor.__array__}
 
 

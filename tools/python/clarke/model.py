@@ -1,0 +1,84 @@
+"""The graph as an ONNX model; and is a later step's graph the one that a folder has?"""
+import hashlib
+
+import onnx
+from onnx import TensorProto, helper
+
+from .graph import DOMAIN, ONNX_TYPE, tensor_proto
+from .refused import Refused
+
+OPSET, IR_VERSION = 21, 10
+
+
+def port(name, t):
+    return helper.make_tensor_value_info(name, ONNX_TYPE[t.dtype], list(t.shape))
+
+
+def model_of(graph, producer_version, nodes=True):
+    inputs = [port("x", graph.x.tensor)] + ([port("y", graph.y.tensor)] if graph.y is not None else [])
+    inputs += [port(name, t) for name, t in graph.given.items()]
+    output = helper.make_tensor_value_info(graph.nodes[-1].output[0], TensorProto.FLOAT, [])
+    made = helper.make_graph(graph.nodes if nodes else [], "step", inputs, [output])
+    sets = [helper.make_opsetid("", OPSET)]
+    if any(n.domain == DOMAIN for n in graph.nodes):
+        sets.append(helper.make_opsetid(DOMAIN, 1))
+    model = helper.make_model(made, opset_imports=sets, producer_name="clarke.record", producer_version=producer_version)
+    model.ir_version = IR_VERSION
+    return model
+
+
+def model_bytes(graph, producer_version):
+    model = model_of(graph, producer_version)
+    model.graph.initializer.extend(tensor_proto(name, t) for name, t in graph.initializers.items())
+    return model.SerializeToString()
+
+
+def bare(node):
+    """A node's bytes without the lines that it comes from."""
+    copy = type(node)()
+    copy.CopyFrom(node)
+    del copy.metadata_props[:]
+    return copy.SerializeToString(deterministic=True)
+
+
+BARE = {}  # by the identities of nodes, which are held, too
+
+
+def bare_again(node):
+    """Of a node that later steps have, too (graph.py)."""
+    if id(node) not in BARE:
+        if len(BARE) == 10000:
+            BARE.clear()
+        BARE[id(node)] = node, bare(node)
+    return BARE[id(node)][1]
+
+
+COMPARED = {}  # by the SHA-256 of a graph.onnx: what is compared of it
+
+
+def said(graph, nodes, initializers):
+    """What two steps of one graph have in common: nodes, ports, and the initializers but for their numbers."""
+    return nodes, [[p.SerializeToString(deterministic=True) for p in ports] for ports in (graph.input, graph.output)], initializers
+
+
+def said_by(path, sha256):
+    """The same of a folder's file; the hash says that it is the one that was read before."""
+    if sha256 not in COMPARED:
+        with open(path, "rb") as f:
+            data = f.read()
+        if hashlib.sha256(data).hexdigest() != sha256:
+            raise Refused(f"{path} is not the graph that run.json says: another folder is needed")
+        graph = onnx.load_from_string(data).graph
+        if len(COMPARED) == 4:
+            COMPARED.clear()
+        COMPARED[sha256] = said(graph, [bare(n) for n in graph.node], [(t.name, t.data_type, tuple(t.dims)) for t in graph.initializer])
+    return COMPARED[sha256]
+
+
+def require_same(path, sha256, graph):
+    """Is the folder's graph this one, but for the initializers' numbers?"""
+    nodes = [bare_again(n) if n.metadata_props else bare(n) for n in graph.nodes]  # constants are made anew
+    now = said(model_of(graph, "", nodes=False).graph, nodes, [(name, ONNX_TYPE[t.dtype], tuple(t.shape))
+                                                                     for name, t in graph.initializers.items()])
+    if said_by(path, sha256) != now:
+        raise Refused("the step's graph is not that of the folder: another folder is needed")
