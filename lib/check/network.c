@@ -2,6 +2,7 @@
 #include "network.h"
 #include "allocate.h"
 #include "convolution.h"
+#include "einsum.h"
 #include "extremum.h"
 #include "integers.h"
 #include "limit.h"
@@ -55,6 +56,7 @@ static const struct {
     {"Div", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"Dropout", lower_identity, 7, 1, 1, 2, 0, "ratio:f"},
     {"Dropout", lower_identity, 12, 1, 3, 2, 0, "seed:i"},
+    {"Einsum", lower_einsum, 12, 1, 1024, 1, 0, "equation:s"},
     {"Elu", lower_elu, 7, 1, 1, 1, 1, "alpha:f"},
     {"Equal", lower_whole, 7, 2, 2, 1, 0, ""},
     {"Erf", lower_function, 9, 1, 1, 1, 0, ""},
@@ -253,8 +255,9 @@ is_among(lowering lower, const lowering *list, size_t n)
 static void
 check_signs(const builder *b, lowering lower)
 {
-  bool known = AMONG(lower, lower_arithmetic, lower_product, lower_negation, lower_identity, lower_flatten,
-                     lower_reshape, lower_squeeze, lower_transpose, lower_lift, lower_gather, lower_repeat);
+  bool known =
+      AMONG(lower, lower_arithmetic, lower_product, lower_negation, lower_identity, lower_flatten, lower_reshape,
+            lower_squeeze, lower_transpose, lower_lift, lower_gather, lower_repeat, lower_einsum);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(known || !b->in[i].negated, "an input is a negated constant, which this operator does not take");
 }
@@ -289,7 +292,7 @@ check_batch(const builder *b, lowering lower)
              || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze,
                       lower_transpose, lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows,
                       lower_larger, lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_lstm,
-                      lower_gru, lower_rnn, lower_sorted);
+                      lower_gru, lower_rnn, lower_sorted, lower_einsum);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
          "an input has the batch on another axis than the first, or merged with others");
@@ -303,7 +306,7 @@ lifts(const builder *b, lowering lower)
   bool computed = computes && (of_integers(b) || of_floats(b));
   return !computed
          && AMONG(lower, lower_arithmetic, lower_product, lower_function, lower_sigmoid, lower_power, lower_mean,
-                  lower_extremum, lower_batch, lower_layer, lower_groups);
+                  lower_extremum, lower_batch, lower_layer, lower_groups, lower_einsum);
 }
 
 #define MOST_OMITTED 8 /* inputs that may be left out at the end, and are looked at */

@@ -1674,16 +1674,34 @@ def operators():
                           constant("back", ints(2, 2, 2, 2)), node("Reshape", ["w2", "back"], ["w3"]), node("Conv", ["x", "w3"], ["y1"]), node("Mul", ["y1", "m"], ["out"])],
                          [2, 3, 3], 2, dict(w=dyadic(2, 2, 2, 2), gain=np.float32([1.5, 0.5]), zero=np.zeros(2), m=dyadic(1, 1, 1, 1)), 17),
     }
+    sums = lambda: {  # noqa: E731
+        # Einsum: attention as Keras writes it; samples on other axes, merged with rows, of one operand, of weights alone.
+        "einsum": ([node("Einsum", ["x", "wq"], ["q"], equation="btd,dnh->btnh"), node("Einsum", ["x", "wk"], ["k"], equation="abc,cde->abde"),
+                    node("Einsum", ["q", "k"], ["s"], equation="BTNH,BSNH->BNTS"), node("Einsum", ["x", "wv"], ["v"], equation="...d,dnh->...nh"),
+                    node("Einsum", ["s", "v"], ["o"], equation="bnts,bsnh -> btnh"), node("Einsum", ["o", "wo"], ["out"], equation="btnh,nhd->btd")],
+                   [3, 4], 2, dict(wq=np.sign(dyadic(4, 2, 3)), wk=np.sign(dyadic(4, 2, 3)), wv=np.sign(dyadic(4, 2, 3)), wo=np.sign(dyadic(2, 3, 4))), 17),
+        "einsum-moved": ([constant("rows", ints(-1, 4)), node("Reshape", ["x", "rows"], ["r"]), node("Einsum", ["r", "r"], ["r2"], equation="rd,re->dre"),
+                          node("Einsum", ["r2"], ["r3"], equation="drd->rd"), node("Einsum", ["wn", "r3"], ["r4"], equation="ed,rd"),
+                          node("Neg", ["we"], ["wn"]), node("Transpose", ["r4"], ["r5"]), constant("back", ints(-1, 3, 4)), node("Reshape", ["r5", "back"], ["y"]),
+                          node("Transpose", ["y"], ["t"], perm=[1, 2, 0]), node("Einsum", ["t", "m"], ["t1"], equation="tdb,td->db"),
+                          node("Einsum", ["t1", "g"], ["t2"], equation="d b,d->bd"), node("Einsum", ["p", "h"], ["c"], equation="ij,jk->ki"),
+                          node("Einsum", ["x"], ["x1"], equation="bti->b"), node("Einsum", ["t2", "c"], ["t3"], equation="bd,kd->bk"),
+                          node("Einsum", ["t3", "x1"], ["t4"], equation="bk,b->bk"), node("Einsum", ["t4", "one"], ["out"], equation="bk,zk->bk")],
+                         [3, 4], 2, dict(we=np.sign(dyadic(4, 4)), m=np.sign(dyadic(3, 4)), g=np.sign(dyadic(4)), p=np.sign(dyadic(4, 2)), h=np.sign(dyadic(2, 3)),
+                                         one=np.sign(dyadic(2, 1)) + 2), 17),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
                                                                   later(resized), later(bent), later(extreme), later(between), later(repeated), later(whole),
                                                                   later(several), later(again), later(scaled), later(placed), later(ranged),
-                                                                  later(computed), later(spatial), later(infinite), later(decided), later(rows), later(standardized)):
+                                                                  later(computed), later(spatial), later(infinite), later(decided), later(rows), later(standardized), later(sums)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
         if name == "rows-of-each":
             nodes.insert(0, nodes.pop(7))
+        if name == "einsum-moved":
+            nodes.insert(0, nodes.pop(5))
         if name == "branches":
             nodes.insert(0, constant("none", numpy_helper.from_array(np.int32(0))))
         if name == "windows-of-each":
@@ -4425,6 +4443,45 @@ def compared():
          **{**base, "model": "compared-more.onnx", "verdict": "in-bouligand", "proxies": ["Abs 0 1"]})
 
 
+def sums_of_products():
+    """Einsum before a kink, w x in both samples; and equations that mix samples, or that are none."""
+    node = helper.make_node
+    up, down = (f"directions 1\ndirection\nmove w at 0 {s}" for s in (1, -1))
+    both = f"evidence hull 2\ncell 1/2 ++\n{up}\ncell 1/2 --\n{down}"
+    base = dict(data="lifted.npz", touched=2, proxies=["Abs 0 0"], verdict="in-clarke")
+    rho, square = node("Abs", ["s"], ["out"], "rho"), node("Mul", ["x", "w"], ["y"])
+    for name, status, reason, nodes in (
+            ("product", 0, "VERIFIED", [node("Einsum", ["x", "w"], ["s"], equation="bi,i->bi")]),
+            ("left", 0, "VERIFIED", [node("Einsum", ["w", "x"], ["s"], equation="j , b j -> b j")]),
+            ("minus", 0, "VERIFIED", [node("Neg", ["w"], ["n"]), node("Einsum", ["n", "x"], ["s0"], equation="j,bj->bj"), node("Neg", ["s0"], ["s"])]),
+            ("one", 0, "VERIFIED", [square, node("Einsum", ["y"], ["s"], equation="...->...")]),
+            ("broadcast", 0, "VERIFIED", [square, node("Einsum", ["y", "v"], ["s0"], equation="bi,kj->bi"), node("Einsum", ["s0", "half"], ["s"], equation="...i,->...i")]),
+            ("shared", 0, "VERIFIED", [node("Shape", ["x"], ["two"]), node("Expand", ["one", "two"], ["o"]), square, node("Einsum", ["y", "o"], ["s"], equation="bi,bi->bi")]),
+            ("summed", 2, "the batch axis would be mixed", [square, node("Einsum", ["y"], ["s"], equation="bi->i")]),
+            ("diagonal", 2, "the batch axis would be mixed", [square, node("Einsum", ["y"], ["s"], equation="bb->b")]),
+            ("apart", 2, "the batch on different axes", [square, node("Einsum", ["y", "x"], ["s"], equation="bi,ci->bc")]),
+            ("rows", 2, "more than one entry along the batch axis", [square, node("Einsum", ["y", "v"], ["s"], equation="bi,bj->bi")]),
+            ("sizes", 2, "axes of one name differ in length", [square, node("Einsum", ["v", "u"], ["s0"], equation="ij,i->j"), node("Einsum", ["y", "s0"], ["s"], equation="bi,j->bi")]),
+            ("three", 2, "more than two operands", [node("Einsum", ["x", "w", "w"], ["s"], equation="bi,i,i->bi")]),
+            ("capitals", 2, "capitals have no one order", [node("Einsum", ["x", "w"], ["s"], equation="Bi,j")]),
+            ("twice", 2, "the result has an axis twice", [node("Einsum", ["x", "w"], ["s"], equation="bi,i->bib")]),
+            ("nowhere", 2, "the result has an axis of no operand", [node("Einsum", ["x", "w"], ["s"], equation="bi,i->bk")]),
+            ("letters", 2, "no list of letters", [node("Einsum", ["x", "w"], ["s"], equation="b1,i->b1")]),
+            ("arrows", 2, "no list of letters", [node("Einsum", ["x", "w"], ["s"], equation="bi,i->bi->bi")]),
+            ("dots", 2, "is in the operands or the result alone", [node("Einsum", ["x", "w"], ["s"], equation="...i,i->i")]),
+            ("unlike", 2, "different numbers of axes", [node("Einsum", ["x", "w"], ["s"], equation="...,...->...")]),
+            ("few", 2, "another number of operands", [node("Einsum", ["x", "w"], ["s"], equation="bi->bi")]),
+            ("axes", 2, "not as many axes", [node("Einsum", ["x", "w"], ["s"], equation="bij,i->bi")]),
+            ("none", 2, "another number of operands", [node("Einsum", ["x", "w"], ["s"])])):
+        save(f"einsum-{name}.onnx", [*nodes, rho], ["N", 1], None, dict(w=[0], v=[[1], [0]], u=[1, 2, 3], half=0.5, one=1))
+        case(f"einsum-{name}", status, reason, evidence=both, **{**base, "model": f"einsum-{name}.onnx"})
+    for name in ("product", "left", "minus", "broadcast"):
+        model = {**base, "model": f"einsum-{name}.onnx"}
+        case(f"einsum-{name}-uneven", 1, "is not AD's output", evidence=both.replace("1/2 ++", "1/4 ++").replace("1/2 --", "3/4 --"), **model)
+        case(f"einsum-{name}-ad", 1, "wrong side", evidence=f"evidence ad\ncell ad\n{down}", **{**model, "verdict": "in-bouligand", "proxies": ["Abs 0 1"]})
+        case(f"einsum-{name}-once", 1, "number of touched kinks is 2", evidence=both, **{**model, "touched": 1})
+
+
 def main():
     os.makedirs(DATA, exist_ok=True)
     for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
@@ -4435,7 +4492,7 @@ def main():
                  quotients_by_parameters, slopes_of_quotients, windows_of_products, identities, statements, roles, runs, lists,
                  long_lists, orders, bounds, simplices, layers, exact_layers, trained, wide, global_maxima, refusals, words, fan,
                  negated, own_losses, clamped, inputs, single_runs, records, extremes, sorts, expanded,
-                 recurrent, needs, chains, lifted_constants, masked, compared]:
+                 recurrent, needs, chains, lifted_constants, masked, compared, sums_of_products]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:
