@@ -298,15 +298,20 @@ check_batch(const builder *b, lowering lower)
          "an input has the batch on another axis than the first, or merged with others");
 }
 
-/* Of constants alone these make an activation, but for what is computed of integers, or of floats that are no parameters. */
+/* Of constants alone these make an activation, but for what is computed of integers, or of floats that are no parameters. Some
+ * take one in any case, and their others may be computed. */
 static bool
 lifts(const builder *b, lowering lower)
 {
-  bool computes = lower == lower_arithmetic || lower == lower_power || strcmp(b->op, "Sqrt") == 0;
+  bool alone = true, first = AMONG(lower, lower_batch, lower_layer, lower_groups) || strcmp(b->op, "Gemm") == 0;
+  for (size_t i = 0; i < b->node->n_in; i++)
+    alone = alone && b->in[i].name != NULL && b->in[i].constant != NULL;
+  bool computes =
+      lower == lower_arithmetic || lower == lower_power || lower == lower_concat || strcmp(b->op, "Sqrt") == 0;
   bool computed = computes && (of_integers(b) || of_floats(b));
-  return !computed
+  return (first || (alone && !computed))
          && AMONG(lower, lower_arithmetic, lower_product, lower_function, lower_sigmoid, lower_power, lower_mean,
-                  lower_extremum, lower_batch, lower_layer, lower_groups, lower_einsum);
+                  lower_extremum, lower_batch, lower_layer, lower_groups, lower_einsum, lower_concat);
 }
 
 #define MOST_OMITTED 8 /* inputs that may be left out at the end, and are looked at */

@@ -1690,16 +1690,47 @@ def operators():
                          [3, 4], 2, dict(we=np.sign(dyadic(4, 4)), m=np.sign(dyadic(3, 4)), g=np.sign(dyadic(4)), p=np.sign(dyadic(4, 2)), h=np.sign(dyadic(2, 3)),
                                          one=np.sign(dyadic(2, 1)) + 2), 17),
     }
+    made = lambda: {  # noqa: E731
+        # Weights, biases, scales, means and variances that nodes compute of initializers.
+        "made-gemm": ([node("Add", ["a", "b"], ["w"]), node("Mul", ["c", "two"], ["d"]), node("Gemm", ["x", "w", "d"], ["y"], transB=1, alpha=0.5, beta=2.0),
+                       node("Gemm", ["y", "v", "d"], ["y1"], beta=-1.0), node("Neg", ["v"], ["n"]), node("Gemm", ["y1", "n", "d"], ["y2"], alpha=2.0),
+                       node("Mul", ["v", "two"], ["u"]), node("Gemm", ["y2", "u", "c"], ["out"])],
+                      [3], 4, dict(a=dyadic(4, 3), b=dyadic(4, 3), c=dyadic(1, 4), two=2, v=np.sign(dyadic(4, 4))), 17),
+        "made-windows": ([node("Mul", ["a", "s"], ["w"]), node("Add", ["b", "c"], ["d"]), node("ConvTranspose", ["x", "w", "d"], ["y"], strides=[2], pads=[1, 0], group=2),
+                          node("Conv", ["y", "v", "d"], ["z"], group=2, pads=[1, 0]), node("Mul", ["v", "s2"], ["u"]), node("Conv", ["z", "u"], ["y1"], group=2),
+                          node("Mul", ["y1", "m"], ["out"])],
+                         [4, 3], 2, dict(a=dyadic(4, 3, 2), s=dyadic(4, 1, 1), b=dyadic(6), c=dyadic(6), v=np.sign(dyadic(6, 3, 2)), s2=np.sign(dyadic(6, 1, 1)), m=dyadic(1, 1, 1)), 17),
+        "made-windows-rows": ([node("Mul", ["a", "s"], ["w"]), node("Conv", ["x", "w"], ["y"], group=2, pads=[1, 0]), node("Mul", ["t", "s2"], ["u"]),
+                               node("ConvTranspose", ["y", "u"], ["y1"], group=2), node("Mul", ["y1", "m"], ["out"])],
+                              [3, 4, 3], 2, dict(a=dyadic(4, 2, 2), s=dyadic(4, 1, 1), t=np.sign(dyadic(4, 1, 2)), s2=np.sign(dyadic(4, 1, 1)), m=dyadic(1, 1, 1)), 17),
+        "made-norms": ([node("Mul", ["a", "b"], ["s"]), node("Add", ["a", "b"], ["c"]), node("Mul", ["b", "b"], ["var"]), node("InstanceNormalization", ["x", "s", "c"], ["y"]),
+                        node("BatchNormalization", ["y", "s", "c", "a", "var"], ["y1"], epsilon=0.75), node("BatchNormalization", ["y1", "a", "c", "c", "one"], ["y2"]),
+                        node("Mul", ["l", "l"], ["m"]), node("LayerNormalization", ["y2", "m", "l"], ["y3"], axis=1), node("LayerNormalization", ["y3", "l", "m"], ["y4"]),
+                        node("GroupNormalization", ["y4", "c", "s"], ["y5"], num_groups=2), node("Add", ["c", "c"], ["e"]),
+                        node("BatchNormalization", ["y5", "e", "s", "a", "var"], ["y6", "m1", "v1"], training_mode=1), node("Relu", ["y6"], ["out"])],
+                       [4, 3], 2, dict(a=dyadic(4), b=dyadic(4) + 4, one=np.ones(4), l=dyadic(4, 3)), 21),
+        "made-lstm": ([node("Transpose", ["x"], ["t"], perm=[1, 0, 2]), node("Concat", ["w1", "w2"], ["w0"], axis=0), node("Unsqueeze", ["w0", "nought"], ["w"]),
+                       node("Mul", ["r0", "s"], ["r"]), node("Concat", ["b1", "b2"], ["b0"], axis=-1), node("LSTM", ["t", "w", "r", "b0"], ["y", "h", "c"], hidden_size=2),
+                       constant("one", ints(1)), node("Squeeze", ["y", "one"], ["u"]), node("Transpose", ["u"], ["out"], perm=[1, 0, 2])],
+                      [3, 2], 2, dict(w1=dyadic(4, 2), w2=dyadic(4, 2), r0=dyadic(1, 8, 2), s=dyadic(1, 8, 1), b1=dyadic(1, 6), b2=dyadic(1, 10)), 17),
+        "made-gru": ([node("Transpose", ["x"], ["t"], perm=[1, 0, 2]), node("Mul", ["w0", "s"], ["w"]), node("Mul", ["r0", "s"], ["r"]),
+                      node("GRU", ["t", "w", "r", "b"], ["y", "h"], hidden_size=2, linear_before_reset=1), constant("one", ints(1)), node("Squeeze", ["y", "one"], ["u"]),
+                      node("Concat", ["b1", "b2"], ["b3"], axis=1), node("GRU", ["u", "v", "r", "b3", "", "h"], ["y1"], hidden_size=2), node("Squeeze", ["y1", "one"], ["u1"]),
+                      node("Transpose", ["u1"], ["out"], perm=[1, 0, 2])],
+                     [3, 2], 2, dict(w0=dyadic(1, 6, 2), s=dyadic(1, 6, 1), r0=dyadic(1, 6, 2), b=dyadic(1, 12), v=dyadic(1, 6, 2), b1=dyadic(1, 4), b2=dyadic(1, 8)), 17),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
                                                                   later(resized), later(bent), later(extreme), later(between), later(repeated), later(whole),
                                                                   later(several), later(again), later(scaled), later(placed), later(ranged),
-                                                                  later(computed), later(spatial), later(infinite), later(decided), later(rows), later(standardized), later(sums)):
+                                                                  later(computed), later(spatial), later(infinite), later(decided), later(rows), later(standardized), later(sums), later(made)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
         if name == "rows-of-each":
             nodes.insert(0, nodes.pop(7))
+        if name == "made-lstm":
+            nodes.insert(0, constant("nought", ints(0)))
         if name == "einsum-moved":
             nodes.insert(0, nodes.pop(5))
         if name == "branches":
@@ -1728,7 +1759,8 @@ def operators():
 
 OPERATORS = []
 ROUNDED = ["smooth", "softmax-old", "hardswish", "norm-root", "layer", "instance", "group", "trained", "trained-rows",
-           "layer-exact", "functions", "quotients", "divided", "elus", "between", "between-line", "lstm", "gru", "rnn", "masked", "counted", "written-out", "minus-infinity", "standardized"]
+           "layer-exact", "functions", "quotients", "divided", "elus", "between", "between-line", "lstm", "gru", "rnn", "masked", "counted", "written-out", "minus-infinity", "standardized",
+           "made-norms", "made-lstm", "made-gru"]
 
 
 def bound_net(name, patches, v, tail=(), pool=0, relu=True, more=None):
@@ -2384,13 +2416,13 @@ def refusals():
         yield one("not an activation and a constant with the right number of axes", "Gemm", ["x", "w"])
         flat = [node("Flatten", ["x"], ["f"])]
         yield one("or transA", "Gemm", ["f", "w"], flat, transA=1)
-        yield one("or transA", "Gemm", ["w", "f"], flat)
+        yield one("W is another one for each sample", "Gemm", ["w", "f"], flat)
         yield one(fit, "Gemm", ["f", "w"], flat)
         yield one(fit, "MatMul", ["x", "s"])
         yield one(mixed, "MatMul", ["v", "f"], flat)
         yield one(mixed, "MatMul", ["v", "p"], [node("ReduceMean", ["x"], ["p"], axes=[1, 2], keepdims=0)])
         yield one("more than one entry along the batch axis", "Gemm", ["g", "w", "k"], [node("ReduceMean", ["x"], ["g"], axes=[1], keepdims=0)])
-        yield one("or it is not a constant", "Gemm", ["g", "w", "g"], [node("ReduceMean", ["x"], ["g"], axes=[1], keepdims=0)])
+        yield one("or it is no constant", "Gemm", ["g", "w", "g"], [node("ReduceMean", ["x"], ["g"], axes=[1], keepdims=0)])
         for low, high in [("one", "zero"), ("one", "one")]:
             yield one("the lower bound must be less than the upper", "Clip", ["x", low, high])
         for low, high in [("s", ""), ("", "x"), ("x", ""), ("i", "")]:
@@ -2398,7 +2430,7 @@ def refusals():
         yield one("alpha must be positive", "HardSigmoid", alpha=0.0)
         yield one("alpha must be positive", "HardSigmoid", alpha=-0.5)
         yield one(fit, "PRelu", ["x", "s"])
-        yield one("or it is not a constant", "PRelu", ["x", "x"])
+        yield one("the slope is no constant", "PRelu", ["x", "x"])
         yield one("not one tensor", "Constant", [])
         yield one("an unsupported number of inputs or outputs", "Relu", ["x", "x"])
         yield one("an unsupported number of inputs or outputs", "Relu", [])
@@ -2452,7 +2484,7 @@ def refusals():
         yield one("no axis, or the batch's", "Concat", ["x", "x"], axis=0)
         yield one("not the same axes", "Concat", ["x", "f"], flat, axis=1)
         yield one(fit, "Concat", ["x", "u"], [node("ReduceMean", ["x"], ["u"], axes=[2])], axis=1)
-        yield one("a constant, which has not the axis of all samples", "Concat", ["t", "t"], [ints(0), node("Unsqueeze", ["s", "i"], ["t"])],
+        yield one("is not computed from the input", "Concat", ["t", "t"], [ints(0), node("Unsqueeze", ["s", "i"], ["t"])],
                   axis=1)
         for more in [dict(mode="edge"), dict(mode="reflect")]:
             yield one("not with zeros", "Pad", ["x", "i"], [ints(0, 0, 1, 0, 0, 1)], **more)
@@ -4106,7 +4138,7 @@ def needs():
             ("tile-few", "not a number of repeats for each axis", [node("Tile", ["x", "r"], ["out"])], dict(), dict(r=[1, 2]), 17),
             ("tile-zero", "not a number of entries", [node("Tile", ["x", "r"], ["out"])], dict(), dict(r=[1, 0, 2]), 17),
             ("expand-less", "the shapes do not fit", [node("Expand", ["x", "r"], ["out"])], dict(), dict(r=[1, 2, 2]), 17),
-            ("concat-constants", "only constants", [node("Concat", ["a", "b"], ["c"], axis=0), node("Add", ["x", "c"], ["out"])], dict(a=[1.0, 2.0], b=[1.0, 1.0]), dict(), 17),
+            ("concat-constants", "no axis, or the batch's", [node("Concat", ["a", ""], ["c"], axis=0), node("Add", ["x", "c"], ["out"])], dict(a=[1.0, 2.0], b=[1.0, 1.0]), dict(), 17),
             ("pad-axis-twice", "an axis twice, or too large a number", [node("Pad", ["x", "p", "", "a"], ["out"])], dict(), dict(p=[1, 0, 0, 1], a=[2, -1]), 18),
             ("pad-far", "an axis twice, or too large a number", [node("Pad", ["x", "p"], ["out"])], dict(), dict(p=[0, 0, 1099511627776, 0, 0, 0]), 17),
             ("resize-constant", "its input must be an activation, with scales or sizes", [node("Resize", ["a", "", "s"], ["c"]), node("Add", ["x", "c"], ["out"])], dict(a=[[[1.0, 1.0], [1.0, 1.0]]], s=[1.0, 1.0, 2.0]), dict(), 17),

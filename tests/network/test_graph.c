@@ -851,7 +851,7 @@ START_TEST(recurrent_layers)
   recurrent("RNN", 1, "x,w,r");
   refused(SHAPE(5, 4, 3,), "input 0 has the batch on axis 0; expected it on axis 1, after time. (In PyTorch: batch_first=True");
   recurrent("RNN", 1, "t,w,t");
-  refused(SHAPE(5, 4, 3,), "input 2 must be a constant, and is an activation");
+  refused(SHAPE(5, 4, 3,), "input 2 must be a constant, or computed of constants alone; 't' is another one");
 }
 END_TEST
 
