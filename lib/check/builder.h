@@ -15,6 +15,7 @@ typedef struct {
   network *net;
   const model *m;
   const tensor *x; /* the batch's */
+  const arrays *given;
   const node *node;
   const char *op;
   size_t place;

@@ -2,6 +2,7 @@
 #include "network.h"
 #include "allocate.h"
 #include "convolution.h"
+#include "dropout.h"
 #include "einsum.h"
 #include "extremum.h"
 #include "integers.h"
@@ -54,8 +55,8 @@ static const struct {
      "auto_pad:s dilations:I group:i kernel_shape:I output_padding:I output_shape:I pads:I strides:I"},
     {"CumSum", lower_running, 11, 2, 2, 1, 0, "exclusive:i reverse:i"},
     {"Div", lower_arithmetic, 7, 2, 2, 1, 0, ""},
-    {"Dropout", lower_identity, 7, 1, 1, 2, 0, "ratio:f"},
-    {"Dropout", lower_identity, 12, 1, 3, 2, 0, "seed:i"},
+    {"Dropout", lower_dropout, 7, 1, 1, 2, 0, "ratio:f"},
+    {"Dropout", lower_dropout, 12, 1, 3, 2, 0, "seed:i"},
     {"Einsum", lower_einsum, 12, 1, 1024, 1, 0, "equation:s"},
     {"Elu", lower_elu, 7, 1, 1, 1, 1, "alpha:f"},
     {"Equal", lower_whole, 7, 2, 2, 1, 0, ""},
@@ -280,7 +281,7 @@ static bool
 keeps_batch(const builder *b, lowering lower)
 {
   return AMONG(lower, lower_clip, lower_hard, lower_sigmoid, lower_function, lower_gate, lower_elu, lower_power,
-               lower_softmax, lower_identity, lower_negation, lower_pool, lower_convolution)
+               lower_softmax, lower_identity, lower_dropout, lower_negation, lower_pool, lower_convolution)
          || (lower == lower_relu && b->op[0] != 'P');
 }
 
@@ -433,14 +434,17 @@ read_inputs(builder *b, const arrays *given)
     bool known = strcmp(name, "x") == 0 || strcmp(name, "y") == 0;
     for (size_t j = 0; j < m->n_inputs && !known; j++)
       known = strcmp(name, m->inputs[j].name) == 0 && &m->inputs[j] != input && !is_initializer(m, name);
-    expect(known, "the batch holds '%s', which no further input is named by", name);
+    for (size_t j = 0; j < m->n_nodes && !known; j++)
+      known = m->nodes[j].n_out > 0 && strcmp(m->nodes[j].op, "Dropout") == 0 && !m->nodes[j].own
+              && strcmp(name, m->nodes[j].out[0]) == 0;
+    expect(known, "the batch holds '%s', which no further input is named by, nor a Dropout's output", name);
   }
 }
 
 void
 network_build(network *net, const model *m, const arrays *given)
 {
-  builder b = {.net = net, .m = m, .x = given->x};
+  builder b = {.net = net, .m = m, .x = given->x, .given = given};
   within(LIMIT_NODES, m->n_nodes, "a network of %zu nodes", m->n_nodes);
   *net = (network){.tensors = m->tensors, .n_tensors = m->n_tensors};
   for (size_t i = 0; i < m->n_tensors; i++) {

@@ -4514,6 +4514,46 @@ def sums_of_products():
         case(f"einsum-{name}-once", 1, "number of touched kinks is 2", evidence=both, **{**model, "touched": 1})
 
 
+def dropped():
+    """Dropout in training mode by a mask of the batch's. w x is |w x| / (3/4) where the mask is 1, and has no kink that moves elsewhere."""
+    node = helper.make_node
+    nodes = [node("Mul", ["x", "w"], ["y"]), node("Dropout", ["y", "ratio", "mode"], ["d"], "drop"), node("Abs", ["d"], ["out"], "rho")]
+    mode = node("Constant", [], ["mode"], value=numpy_helper.from_array(np.array(True)))
+    off = node("Constant", [], ["mode"], value=numpy_helper.from_array(np.array(False)))
+    for name, more, shape, weights in (("dropped", [mode, *nodes], ["N", 1], dict(w=[0], ratio=0.25)), ("dropped-single", [mode, *nodes], [3, 1], dict(w=[0], ratio=0.25)),
+                                       ("dropped-none", [mode, *nodes], ["N", 1], dict(w=[0], ratio=0)), ("dropped-all", [mode, *nodes], ["N", 1], dict(w=[0], ratio=1)),
+                                       ("dropped-off", [off, *nodes], ["N", 1], dict(w=[0], ratio=0.25)),
+                                       ("dropped-turned", [mode, node("Transpose", ["x"], ["t"]), node("Mul", ["t", "w"], ["y"]), nodes[1],
+                                                           node("Transpose", ["d"], ["u"]), node("Abs", ["u"], ["out"], "rho")], ["N", 1], dict(w=[0], ratio=0.25)),
+                                       ("dropped-again", [mode, *nodes, node("Mul", ["out", "ratio"], ["more"])], ["N", 1], dict(w=[0], ratio=0.25))):
+        save(f"{name}.onnx", more, shape, None, weights)
+    again = onnx.load(path("dropped-again.onnx"))
+    again.graph.output[0].name = "more"
+    onnx.save(again, path("dropped-again.onnx"))
+    x = [[1], [2], [3]]
+    for name, mask in (("dropped", [[True], [False], [True]]), ("dropped-half", [[1], [0.5], [1]]), ("dropped-few", [[1], [1]]), ("dropped-flat", [1, 0, 1])):
+        arrays(f"{name}.npz", x=np.float32(x), d=np.array(mask))
+    arrays("dropped-single.npz", x=np.float32([x]), d=np.int64([[1], [0], [1]]))
+    arrays("dropped-other.npz", x=np.float32(x), m=np.float32(x))
+    arrays("dropped-absent.npz", x=np.float32(x))
+    up, down = (f"directions 1\ndirection\nmove w at 0 {s}" for s in (1, -1))
+    both = f"evidence hull 2\ncell 1/2 +++\n{up}\ncell 1/2 ---\n{down}"
+    base = dict(touched=3, proxies=["Abs 0 0"], verdict="in-clarke", model="dropped.onnx", data="dropped.npz")
+    case("dropped", 0, "VERIFIED", evidence=both, **base)
+    case("dropped-single", 0, "VERIFIED", evidence=both, **{**base, "model": "dropped-single.onnx", "data": "dropped-single.npz"})
+    case("dropped-uneven", 1, "is not AD's output", evidence=both.replace("1/2 +++", "1/4 +++").replace("1/2 ---", "3/4 ---"), **base)
+    case("dropped-once", 1, "number of touched kinks is 3", evidence=both, **{**base, "touched": 2})
+    case("dropped-ad", 1, "wrong side", evidence=f"evidence ad\ncell ad\n{down}", **{**base, "verdict": "in-bouligand", "proxies": ["Abs 0 1"]})
+    for name, reason, change in (
+            ("half", "a mask is not of zeros and ones", dict(data="dropped-half.npz")), ("few", "a mask has not the shape of the output", dict(data="dropped-few.npz")),
+            ("flat", "a mask has not the shape of the output", dict(data="dropped-flat.npz")), ("absent", "Dropout in training mode", dict(data="dropped-absent.npz")),
+            ("other", "the batch holds 'm', which no further input is named by, nor a Dropout's output", dict(data="dropped-other.npz")),
+            ("none", "a ratio that is not between 0 and 1", dict(model="dropped-none.onnx")), ("all", "a ratio that is not between 0 and 1", dict(model="dropped-all.onnx")),
+            ("off", "it is not in training mode", dict(model="dropped-off.onnx")),
+            ("turned", "has not the samples on its first axis", dict(model="dropped-turned.onnx")), ("again", "is used in two ways", dict(model="dropped-again.onnx"))):
+        case(f"dropped-{name}", 2, reason, evidence=both, **{**base, **change})
+
+
 def main():
     os.makedirs(DATA, exist_ok=True)
     for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
@@ -4524,7 +4564,7 @@ def main():
                  quotients_by_parameters, slopes_of_quotients, windows_of_products, identities, statements, roles, runs, lists,
                  long_lists, orders, bounds, simplices, layers, exact_layers, trained, wide, global_maxima, refusals, words, fan,
                  negated, own_losses, clamped, inputs, single_runs, records, extremes, sorts, expanded,
-                 recurrent, needs, chains, lifted_constants, masked, compared, sums_of_products]:
+                 recurrent, needs, chains, lifted_constants, masked, compared, sums_of_products, dropped]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:
