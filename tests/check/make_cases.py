@@ -1719,12 +1719,18 @@ def operators():
                       node("Transpose", ["u1"], ["out"], perm=[1, 0, 2])],
                      [3, 2], 2, dict(w0=dyadic(1, 6, 2), s=dyadic(1, 6, 1), r0=dyadic(1, 6, 2), b=dyadic(1, 12), v=dyadic(1, 6, 2), b1=dyadic(1, 4), b2=dyadic(1, 8)), 17),
     }
+    drops = lambda: {  # noqa: E731
+        # Dropout by masks of the batch's, which are drawn below: twice, by 1/4 and by 1/2.
+        "dropout": ([constant("on", numpy_helper.from_array(np.array(True))), number("most", 0.75), node("Mul", ["x", "w"], ["y"]),
+                     node("Dropout", ["y", "most", "on"], ["d"]), node("Transpose", ["d"], ["t"], perm=[0, 2, 1]), node("Dropout", ["t", "", "on"], ["out"])],
+                    [2, 3], 4, dict(w=dyadic(2, 3)), 17),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
                                                                   later(resized), later(bent), later(extreme), later(between), later(repeated), later(whole),
                                                                   later(several), later(again), later(scaled), later(placed), later(ranged),
-                                                                  later(computed), later(spatial), later(infinite), later(decided), later(rows), later(standardized), later(sums), later(made)):
+                                                                  later(computed), later(spatial), later(infinite), later(decided), later(rows), later(standardized), later(sums), later(made), later(drops)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
         if name == "rows-of-each":
@@ -1746,6 +1752,13 @@ def operators():
         x[0, 0] = 0 if name in ("divided", "elus") else x[0, 0]
         x[0, 1] = 0 if name == "elus" else x[0, 1]
         batch(f"op-{name}.npz", x)
+        if name == "dropout":
+            d, out = rng.integers(0, 2, size=x.shape), rng.integers(0, 2, size=(samples, 3, 2)).astype(bool)
+            arrays(f"op-{name}.npz", x=x, d=d, out=out)
+            with open(path(f"op-{name}.npy"), "wb") as f:
+                np.save(f, np.ascontiguousarray((x * parameters["w"] * d * 4).transpose(0, 2, 1) * out * 2, np.float32))
+            OPERATORS.append(f"{name} 1")
+            continue
         reference = ReferenceEvaluator(onnx.load(path(f"op-{name}.onnx")), new_ops=[ConvTranspose])
         out = [reference.run(None, {"x": each})[0] for each in (x if rows else [x])]
         out = np.stack(out) if rows else out[0]
