@@ -314,13 +314,12 @@ static clarke_status
 lower_node(clarke_builder *b, size_t place, clarke_error *err)
 {
   const clarke_model_node *node = &b->m->nodes[place];
-  bool standard = node->domain[0] == '\0';
   size_t values;
   const size_t own = place >= b->m->added ? place - b->m->added : place; /* in the file */
   clarke_lowering low = {.graph = b->g, .node = node, .place = own, .opset = b->m->opset};
   clarke_status status;
 
-  if (standard && strcmp(node->op_type, "Constant") == 0)
+  if (node->domain[0] == '\0' && strcmp(node->op_type, "Constant") == 0)
     return add_constant_node(b, node, own, err);
   low.op = clarke_operator_find(node->op_type);
   if (low.op == NULL || low.op->lower == NULL || strcmp(node->domain, low.op->domain != NULL ? low.op->domain : "") != 0)
