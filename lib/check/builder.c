@@ -424,9 +424,8 @@ lift_constant(builder *b)
 {
   value x = b->in[0];
   size_t at = 0;
-  for (size_t i = 0; i < b->node->n_in; i++)
-    if (b->in[i].name == NULL || b->in[i].constant == NULL)
-      return;
+  if (x.name == NULL || x.constant == NULL)
+    return;
   need(x.constant->real, "its input must be of floats");
   while (b->net->batched && b->net->together > 1 && at < x.rank && !make_shared(b, &x, at))
     at++;
@@ -449,8 +448,8 @@ value
 spread_over(const builder *b, size_t i, const value *over)
 {
   size_t dims[MAX_RANK], rank = broadcast(b, over, &b->in[i], dims);
-  need(rank == over->rank && memcmp(dims, over->dims, rank * sizeof *dims) == 0 && b->in[i].constant != NULL,
-       "the shapes do not fit, or it is not a constant");
+  need(rank == over->rank && memcmp(dims, over->dims, rank * sizeof *dims) == 0 && !is_batch(b, &b->in[i]),
+       "the shapes do not fit, or it is no constant");
   return spread(b, &b->in[i], rank, dims);
 }
 

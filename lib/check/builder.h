@@ -15,6 +15,7 @@ typedef struct {
   network *net;
   const model *m;
   const tensor *x; /* the batch's */
+  const arrays *given;
   const node *node;
   const char *op;
   size_t place;
@@ -50,7 +51,7 @@ value spread(const builder *b, const value *v, size_t rank, const size_t *dims);
 bool make_shared(const builder *b, value *v, size_t axis);
 /* Constants among the inputs that have one sample's entries for each become one of one sample, where an activation has the batch. */
 void share_constants(builder *b);
-/* Where all inputs are constants, input 0 becomes an activation of its entries, the same for all samples: with a batch axis where
+/* Input 0, where it is a constant, becomes an activation of its entries, the same for all samples: with a batch axis where
  * it has one sample's entries for each along an axis, else without. */
 void lift_constant(builder *b);
 void note_shared(builder *b); /* are the node's activations without a batch axis? */
@@ -59,7 +60,7 @@ char odd_entry(const value *v, size_t i);
 bool is_odd(const value *v);
 /* The entries of a constant of floats, or of what they are known of: lifted constants, and sums of these of one shape. NULL. */
 rational *known_entries(const value *v);
-/* Input i, a constant, spread over the shape of an activation. */
+/* Input i, a constant or computed of such, spread over the shape of an activation. */
 value spread_over(const builder *b, size_t i, const value *over);
 
 /* ---- Steps */

@@ -165,17 +165,28 @@ shape(const builder *b, const windows *g, size_t channels, size_t *dims)
   return n + 2;
 }
 
-/* Conv by a weight that is computed: the windows, 0 in the padding, laid out along (plane, entry, place); their products with the
- * weight's rows; the bias. */
+/* The node's output so far plus the bias, which has a number for each channel. */
+static void
+put_bias(builder *b, size_t places, size_t outer)
+{
+  const value y = b->out, *c = &b->in[2];
+  step *s = add_step(b, LINEAR, 2, y.rank, y.dims);
+  for (size_t f = 0; f < s->n; f++) {
+    operand(b, s, 2 * f, &y, f);
+    operand(b, s, 2 * f + 1, c, f / places % outer);
+  }
+}
+
+/* By a weight that is computed: the windows, 0 in the padding, laid out along (plane, entry, place); their products with the
+ * weight's rows. */
 static void
 put_computed(builder *b, const windows *g, size_t groups, size_t outer)
 {
-  const value *w = &b->in[1], *c = &b->in[2];
+  const value *w = &b->in[1];
   size_t area = product(g->width, SPATIAL), places = product(g->out, SPATIAL), inner = g->channels / groups,
          of = inner * area;
   size_t dims[MAX_RANK], axes = shape(b, g, outer, dims), each = outer / groups, planes = g->n * g->channels;
   source *window = allocate(area, sizeof *window);
-  need(g->n == 1 || groups == 1, "groups of several images in one sample, by a weight that is computed");
   step *s = add_step(b, LINEAR, 1, 3, (size_t[]){planes, area, places});
   s->copy = true;
   for (size_t i = 0; i < planes * places; i++) {
@@ -188,30 +199,50 @@ put_computed(builder *b, const windows *g, size_t groups, size_t outer)
   for (size_t f = 0; f < s->n; f++)
     for (size_t i = 0; i < of; i++) {
       size_t o = f / places % outer, plane = f / places / outer * g->channels + o / each * inner + i / area;
-      factor_source(b, s, f * s->width + 2 * i, w, o * of + i);
+      size_t turned = (o / each * inner + i / area) * each + o % each;
+      factor_source(b, s, f * s->width + 2 * i, w, g->transposed ? turned * area + i % area : o * of + i);
       factor_source(b, s, f * s->width + 2 * i + 1, &laid, (plane * area + i % area) * places + f % places);
     }
-  if (c->name == NULL)
-    return;
-  value y = b->out;
-  s = add_step(b, LINEAR, 2, axes, dims);
+}
+
+/* By a constant. A row of factors for each output, with the bias as the last if it is `within`; one of sources for each image, group
+ * and place. */
+static void
+put_constant(builder *b, const windows *g, size_t groups, size_t outer, bool within)
+{
+  const value *w = &b->in[1], *c = &b->in[2];
+  size_t inner = g->channels / groups;
+  size_t area = product(g->width, SPATIAL), dims[MAX_RANK], each = outer / groups;
+  size_t places = product(g->out, SPATIAL), n = g->n * groups, axes = shape(b, g, outer, dims), of = inner * area;
+  step *s = add_step(b, LINEAR, 0, axes, dims);
+  add_rows(b, s, of + within, outer, n * places);
   for (size_t f = 0; f < s->n; f++) {
-    operand(b, s, 2 * f, &y, f);
-    operand(b, s, 2 * f + 1, c, f / places % outer);
+    size_t o = f / places % outer, group = f / places / outer * groups + o / each;
+    s->factor_row[f] = o;
+    s->source_row[f] = group * places + f % places;
+  }
+  for (size_t row = 0; row < n * places; row++)
+    for (size_t i = 0; i < inner; i++)
+      put_window(b, g, row % places, row / places * inner + i, &s->sources[row * s->width + i * area]);
+  for (size_t o = 0; o < outer; o++) {
+    factor *t = &s->factors[o * s->width];
+    for (size_t i = 0; i < of; i++) {
+      size_t input = o / each * inner + i / area;
+      factor_of(b, t + i, w, g->transposed ? (input * each + o % each) * area + i % area : o * of + i);
+    }
+    if (within)
+      factor_of(b, t + of, c, o);
   }
 }
 
-/* Conv, ConvTranspose: output channel o is of the channels of group o / (channels of output / groups). A row of factors for
- * each o; one of sources for each image, group and place. Of Conv the weight is (outputs, inputs of a group, kernel), of
+/* Conv, ConvTranspose: output channel o is of the channels of group o / (channels of output / groups). Of Conv the weight is (outputs, inputs of a group, kernel), of
  * ConvTranspose (inputs, outputs of a group, kernel). */
 void
 lower_convolution(builder *b)
 {
   const value *w = &b->in[1], *c = &b->in[2];
   bool transposed = strcmp(b->op, "ConvTranspose") == 0;
-  need((w->constant != NULL || (!transposed && !is_batch(b, w))) && w->rank == b->in[0].rank && w->rank > 2
-           && w->count > 0,
-       "the weight does not fit");
+  need(!is_batch(b, w) && w->rank == b->in[0].rank && w->rank > 2 && w->count > 0, "the weight does not fit");
   windows g = read_windows(b, w->dims + 2, transposed);
   long groups = whole_attribute(b, "group", 1);
   need(groups > 0 && g.channels % (size_t)groups == 0, "the groups do not fit");
@@ -219,33 +250,14 @@ lower_convolution(builder *b)
   need(w->dims[0] == (transposed ? g.channels : outer) && (transposed || w->dims[1] == inner)
            && outer % (size_t)groups == 0,
        "the groups do not fit");
-  need(c->name == NULL || (c->constant != NULL && c->rank == 1 && c->count == outer), "the bias does not fit");
-  if (w->constant == NULL) {
+  need(c->name == NULL || (!is_batch(b, c) && c->rank == 1 && c->count == outer), "the bias does not fit");
+  bool within = c->name != NULL && c->constant != NULL; /* one more factor */
+  if (w->constant == NULL)
     put_computed(b, &g, (size_t)groups, outer);
-    return;
-  }
-  size_t area = product(g.width, SPATIAL), dims[MAX_RANK], each = outer / (size_t)groups;
-  size_t places = product(g.out, SPATIAL), n = g.n * (size_t)groups, axes = shape(b, &g, outer, dims),
-         of = inner * area;
-  step *s = add_step(b, LINEAR, 0, axes, dims);
-  add_rows(b, s, of + (c->name != NULL), outer, n * places);
-  for (size_t f = 0; f < s->n; f++) {
-    size_t o = f / places % outer, group = f / places / outer * (size_t)groups + o / each;
-    s->factor_row[f] = o;
-    s->source_row[f] = group * places + f % places;
-  }
-  for (size_t row = 0; row < n * places; row++)
-    for (size_t i = 0; i < inner; i++)
-      put_window(b, &g, row % places, row / places * inner + i, &s->sources[row * s->width + i * area]);
-  for (size_t o = 0; o < outer; o++) {
-    factor *t = &s->factors[o * s->width];
-    for (size_t i = 0; i < of; i++) {
-      size_t input = o / each * inner + i / area;
-      factor_of(b, t + i, w, transposed ? (input * each + o % each) * area + i % area : o * of + i);
-    }
-    if (c->name != NULL)
-      factor_of(b, t + of, c, o);
-  }
+  else
+    put_constant(b, &g, (size_t)groups, outer, within);
+  if (c->name != NULL && (w->constant == NULL || !within))
+    put_bias(b, product(g.out, SPATIAL), outer);
 }
 
 /* How many entries of window `place` along axis i are counted: all in the padding, or none. */

@@ -11,7 +11,8 @@
 const rational *
 input_at(const point *p, const step *st, size_t e)
 {
-  return &p->x->value[e % p->net->batch * st->n + e / p->net->batch];
+  const tensor *t = st->given != NULL ? st->given : p->x;
+  return &t->value[e % p->net->batch * st->n + e / p->net->batch];
 }
 
 const interval *

@@ -4,6 +4,29 @@
 
 #include <string.h>
 
+/* The node's output so far times alpha, plus beta times the bias. */
+static void
+put_affine(builder *b, bool bias)
+{
+  rational *coef = rationals(2);
+  const value y = b->out;
+  bool scaled = real_attribute(b, "alpha", &coef[0], 1) && mpq_cmp_ui(&coef[0], 1, 1) != 0;
+  real_attribute(b, "beta", &coef[1], 1);
+  if (!scaled && !bias)
+    return;
+  value c = bias ? spread_over(b, 2, &y) : y;
+  step *s = add_step(b, LINEAR, 1 + bias, y.rank, y.dims);
+  if (c.negated)
+    mpq_neg(&coef[1], &coef[1]);
+  for (size_t f = 0; f < s->n; f++) {
+    operand(b, s, f * s->width, &y, f)->coef = &coef[0];
+    if (bias)
+      operand(b, s, f * s->width + 1, &c, f)->coef = &coef[1];
+  }
+  b->out.at = y.at;
+  b->out.inner = y.inner;
+}
+
 /* MatMul of two activations; the axes before the last two broadcast. */
 static void
 multiply_matrices(builder *b)
@@ -37,26 +60,57 @@ multiply_matrices(builder *b)
     }
 }
 
+/* Gemm, W or the bias being computed of constants: the products; then alpha times these, plus beta times the bias. */
+static void
+multiply_computed(builder *b)
+{
+  const value *x = &b->in[0], *w = &b->in[1];
+  bool last = whole_attribute(b, "transB", 0) != 0, bias = b->in[2].name != NULL;
+  size_t inner = x->dims[1], outer = w->dims[!last];
+  need(w->dims[last] == inner && !on_batch(b, x, 1), "the shapes do not fit, or the batch axis would be mixed");
+  bool linear = w->constant != NULL;
+  step *s = add_step(b, linear ? LINEAR : PRODUCT, (2 - linear) * inner, 2, (size_t[]){x->dims[0], outer});
+  for (size_t f = 0; f < s->n; f++)
+    for (size_t i = 0; i < inner; i++) {
+      size_t from = f / outer * inner + i, at = last ? f % outer * inner + i : i * outer + f % outer;
+      if (linear) {
+        operand(b, s, f * inner + i, x, from);
+        operand(b, s, f * inner + i, w, at)->coef = w->negated ? &minus_one : &plus_one;
+      } else {
+        factor_source(b, s, f * s->width + 2 * i, x, from);
+        factor_source(b, s, f * s->width + 2 * i + 1, w, at);
+      }
+    }
+  b->out.at = x->at;
+  b->out.inner = x->inner;
+  put_affine(b, bias);
+}
+
 /* Gemm; MatMul, x W or W x: entry (o, i) of the matrix is entry o * stride[0] + i * stride[1] of w;
  * o comes in the place of an axis of x, or of nothing when w has one axis. */
 void
 lower_product(builder *b)
 {
-  bool gemm = b->op[0] == 'G', bias = b->in[2].name != NULL, left = b->in[1].constant == NULL;
+  bool gemm = b->op[0] == 'G', bias = b->in[2].name != NULL, left = !gemm && b->in[1].constant == NULL;
   bool last = left || whole_attribute(b, "transB", 0) != 0; /* i runs along w's last axis */
   const value *x = &b->in[left], *w = &b->in[!left];
-  if (!gemm && left && b->in[0].constant == NULL) {
+  if (left && b->in[0].constant == NULL) {
     multiply_matrices(b);
     return;
   }
   rational *coef = rationals(2);
   real_attribute(b, "alpha", &coef[0], 1);
   real_attribute(b, "beta", &coef[1], 1);
-  need(x->constant == NULL && w->constant != NULL && x->rank > 0 && w->rank >= 1 && w->rank <= 2
+  need(!gemm || !is_batch(b, w), "W is another one for each sample");
+  need(x->constant == NULL && (w->constant != NULL || gemm) && x->rank > 0 && w->rank >= 1 && w->rank <= 2
            && (!gemm
                || (!left && (!is_batch(b, x) || x->at == 0) && x->rank == 2 && w->rank == 2
                    && !whole_attribute(b, "transA", 0))),
        "not an activation and a constant with the right number of axes; or transA");
+  if (w->constant == NULL || (bias && b->in[2].constant == NULL)) {
+    multiply_computed(b);
+    return;
+  }
   size_t axis = !left || x->rank < 2 ? x->rank - 1 : x->rank - 2, inner = x->dims[axis];
   size_t outer = w->rank == 1 ? 1 : w->dims[!last], dims[MAX_RANK], n = 0;
   size_t stride[2] = {last ? inner : 1, last ? 1 : outer};

@@ -2,6 +2,8 @@
 #include "network.h"
 #include "allocate.h"
 #include "convolution.h"
+#include "dropout.h"
+#include "einsum.h"
 #include "extremum.h"
 #include "integers.h"
 #include "limit.h"
@@ -53,8 +55,9 @@ static const struct {
      "auto_pad:s dilations:I group:i kernel_shape:I output_padding:I output_shape:I pads:I strides:I"},
     {"CumSum", lower_running, 11, 2, 2, 1, 0, "exclusive:i reverse:i"},
     {"Div", lower_arithmetic, 7, 2, 2, 1, 0, ""},
-    {"Dropout", lower_identity, 7, 1, 1, 2, 0, "ratio:f"},
-    {"Dropout", lower_identity, 12, 1, 3, 2, 0, "seed:i"},
+    {"Dropout", lower_dropout, 7, 1, 1, 2, 0, "ratio:f"},
+    {"Dropout", lower_dropout, 12, 1, 3, 2, 0, "seed:i"},
+    {"Einsum", lower_einsum, 12, 1, 1024, 1, 0, "equation:s"},
     {"Elu", lower_elu, 7, 1, 1, 1, 1, "alpha:f"},
     {"Equal", lower_whole, 7, 2, 2, 1, 0, ""},
     {"Erf", lower_function, 9, 1, 1, 1, 0, ""},
@@ -253,8 +256,9 @@ is_among(lowering lower, const lowering *list, size_t n)
 static void
 check_signs(const builder *b, lowering lower)
 {
-  bool known = AMONG(lower, lower_arithmetic, lower_product, lower_negation, lower_identity, lower_flatten,
-                     lower_reshape, lower_squeeze, lower_transpose, lower_lift, lower_gather, lower_repeat);
+  bool known =
+      AMONG(lower, lower_arithmetic, lower_product, lower_negation, lower_identity, lower_flatten, lower_reshape,
+            lower_squeeze, lower_transpose, lower_lift, lower_gather, lower_repeat, lower_einsum);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(known || !b->in[i].negated, "an input is a negated constant, which this operator does not take");
 }
@@ -277,7 +281,7 @@ static bool
 keeps_batch(const builder *b, lowering lower)
 {
   return AMONG(lower, lower_clip, lower_hard, lower_sigmoid, lower_function, lower_gate, lower_elu, lower_power,
-               lower_softmax, lower_identity, lower_negation, lower_pool, lower_convolution)
+               lower_softmax, lower_identity, lower_dropout, lower_negation, lower_pool, lower_convolution)
          || (lower == lower_relu && b->op[0] != 'P');
 }
 
@@ -289,21 +293,26 @@ check_batch(const builder *b, lowering lower)
              || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze,
                       lower_transpose, lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows,
                       lower_larger, lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_lstm,
-                      lower_gru, lower_rnn, lower_sorted);
+                      lower_gru, lower_rnn, lower_sorted, lower_einsum);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
          "an input has the batch on another axis than the first, or merged with others");
 }
 
-/* Of constants alone these make an activation, but for what is computed of integers, or of floats that are no parameters. */
+/* Of constants alone these make an activation, but for what is computed of integers, or of floats that are no parameters. Some
+ * take one in any case, and their others may be computed. */
 static bool
 lifts(const builder *b, lowering lower)
 {
-  bool computes = lower == lower_arithmetic || lower == lower_power || strcmp(b->op, "Sqrt") == 0;
+  bool alone = true, first = AMONG(lower, lower_batch, lower_layer, lower_groups) || strcmp(b->op, "Gemm") == 0;
+  for (size_t i = 0; i < b->node->n_in; i++)
+    alone = alone && b->in[i].name != NULL && b->in[i].constant != NULL;
+  bool computes =
+      lower == lower_arithmetic || lower == lower_power || lower == lower_concat || strcmp(b->op, "Sqrt") == 0;
   bool computed = computes && (of_integers(b) || of_floats(b));
-  return !computed
+  return (first || (alone && !computed))
          && AMONG(lower, lower_arithmetic, lower_product, lower_function, lower_sigmoid, lower_power, lower_mean,
-                  lower_extremum, lower_batch, lower_layer, lower_groups);
+                  lower_extremum, lower_batch, lower_layer, lower_groups, lower_einsum, lower_concat);
 }
 
 #define MOST_OMITTED 8 /* inputs that may be left out at the end, and are looked at */
@@ -425,14 +434,17 @@ read_inputs(builder *b, const arrays *given)
     bool known = strcmp(name, "x") == 0 || strcmp(name, "y") == 0;
     for (size_t j = 0; j < m->n_inputs && !known; j++)
       known = strcmp(name, m->inputs[j].name) == 0 && &m->inputs[j] != input && !is_initializer(m, name);
-    expect(known, "the batch holds '%s', which no further input is named by", name);
+    for (size_t j = 0; j < m->n_nodes && !known; j++)
+      known = m->nodes[j].n_out > 0 && strcmp(m->nodes[j].op, "Dropout") == 0 && !m->nodes[j].own
+              && strcmp(name, m->nodes[j].out[0]) == 0;
+    expect(known, "the batch holds '%s', which no further input is named by, nor a Dropout's output", name);
   }
 }
 
 void
 network_build(network *net, const model *m, const arrays *given)
 {
-  builder b = {.net = net, .m = m, .x = given->x};
+  builder b = {.net = net, .m = m, .x = given->x, .given = given};
   within(LIMIT_NODES, m->n_nodes, "a network of %zu nodes", m->n_nodes);
   *net = (network){.tensors = m->tensors, .n_tensors = m->n_tensors};
   for (size_t i = 0; i < m->n_tensors; i++) {

@@ -3,15 +3,21 @@
 
 #include "allocate.h"
 
-/* Input i, which has a number for each of n runs of `apart` features, in turn, spread over all features. */
+/* w, which has a number for each of n runs of `apart` features, in turn, spread over all features. */
 static value
-periodic(const builder *b, size_t i, size_t n, size_t apart)
+spread_runs(const builder *b, value w, size_t n, size_t apart)
 {
-  value w = b->in[i];
-  need(w.constant != NULL && w.constant->real && w.rank == 1 && w.count == n,
+  need((w.constant != NULL ? w.constant->real : !is_batch(b, &w)) && w.rank == 1 && w.count == n,
        "not a constant number for each channel or group");
   w.map = index_map(b, 3, (size_t[]){b->in[0].count / n / apart, n, apart}, (size_t[]){0, 1, 0}, w.map);
   return w;
+}
+
+/* The same of input i. */
+static value
+periodic(const builder *b, size_t i, size_t n, size_t apart)
+{
+  return spread_runs(b, b->in[i], n, apart);
 }
 
 /* The node so far times w; or plus w. */
@@ -19,9 +25,15 @@ static void
 by_weights(builder *b, value w, bool plus)
 {
   const value x = b->out;
+  if (w.constant == NULL && !plus) {
+    put_products(b, &x, &w, x.rank, x.dims);
+    return;
+  }
   step *s = add_step(b, LINEAR, 1 + plus, x.rank, x.dims);
-  for (size_t f = 0; f < s->n; f++)
-    factor_of(b, operand(b, s, f * s->width, &x, f) + plus, &w, f);
+  for (size_t f = 0; f < s->n; f++) {
+    operand(b, s, f * s->width, &x, f);
+    operand(b, s, f * s->width + plus, &w, f);
+  }
 }
 
 /* x less the mean, w, or divided by the root of the variance, w, + epsilon: statistics, which are no parameters. */
@@ -53,6 +65,42 @@ at_rest(value w)
   }
   w.constant = t->still;
   return w;
+}
+
+/* The node so far less the mean, x being the node's input; divided by the root of the variance + epsilon. These are statistics, or what
+ * is computed of constants: times 1 / root then. */
+static void
+by_statistics(builder *b, const value *x, size_t channels, size_t apart)
+{
+  value mean = periodic(b, 3, channels, apart), variance = b->in[4], y;
+  if (mean.constant != NULL)
+    by_statistic(b, *x, at_rest(mean), true);
+  else {
+    step *s = add_step(b, LINEAR, 2, x->rank, x->dims);
+    for (size_t f = 0; f < s->n; f++) {
+      operand(b, s, 2 * f, x, f);
+      operand(b, s, 2 * f + 1, &mean, f)->coef = &minus_one;
+    }
+  }
+  y = b->out;
+  if (variance.constant != NULL) {
+    by_statistic(b, y, at_rest(periodic(b, 4, channels, apart)), false);
+    return;
+  }
+  rational *epsilon = rationals(1);
+  real_attribute(b, "epsilon", epsilon, 1e-5f);
+  step *s = add_step(b, LINEAR, 2, 1, &variance.count);
+  for (size_t f = 0; f < s->n; f++) {
+    operand(b, s, 2 * f, &variance, f);
+    s->factors[2 * f + 1].coef = epsilon;
+  }
+  value sum = b->out;
+  put_function(b, F_ROOT, &sum);
+  sum = b->out;
+  put_function(b, F_RECIPROCAL, &sum);
+  b->out.shared = true;
+  value by = spread_runs(b, b->out, channels, apart);
+  put_products(b, &y, &by, y.rank, y.dims);
 }
 
 /* Lines of `length` features, one after another. */
@@ -97,16 +145,16 @@ lower_batch(builder *b)
   for (size_t i = 1; i < n_out; i++)
     need(training || *b->node->out[i] == '\0', "training mode is off, and without it there is one output");
   size_t channels = x->dims[1], apart = product(x->dims + 2, x->rank - 2);
-  value mean = at_rest(periodic(b, 3, channels, apart)), variance = at_rest(periodic(b, 4, channels, apart));
+  for (size_t i = 3; i < 5; i++)
+    if (periodic(b, i, channels, apart).constant != NULL)
+      at_rest(b->in[i]);
   need(!training || !is_batch(b, x) || b->net->together == b->net->batch,
        "statistics of the minibatch, where the input declares a batch of one");
   b->net->read[MINIBATCH] = b->net->read[MINIBATCH] || training;
   if (training)
     normalize_channels(b, x, channels, apart);
-  else {
-    by_statistic(b, *x, mean, true);
-    by_statistic(b, b->out, variance, false);
-  }
+  else
+    by_statistics(b, x, channels, apart);
   by_weights(b, periodic(b, 1, channels, apart), false);
   by_weights(b, periodic(b, 2, channels, apart), true);
 }

@@ -94,6 +94,7 @@ lower_relu(builder *b)
     real_attribute(b, "alpha", &s->piece[0][1], 0.01f);
   if (b->op[0] != 'P')
     return;
+  need(b->in[1].constant != NULL, "the slope is no constant");
   value slope = spread_over(b, 1, x);
   for (size_t f = 0; f < s->n; f++)
     operand(b, s, f, &slope, f);

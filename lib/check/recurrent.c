@@ -14,14 +14,55 @@ typedef void cell(builder *b, const recurrence *r, size_t time, value *states);
 
 /* ---- Steps, of entries (row, unit) */
 
-/* Terms t on: row o of the direction's matrix times n entries of x, and entry o of its half of the bias. The node's x has the matrix in
- * input 1, a state that in input 2. */
+/* What input i, a matrix, is multiplied with: 1, the node's x of a time; or 2, a state. Of a matrix that is computed of constants the
+ * products were made before, for all rows and units at hand; else they are NULL. */
+typedef struct {
+  size_t i, from; /* of x, the first entry */
+  const value *x;
+  value *made;
+} times;
+
 static size_t
-put_row(const builder *b, const recurrence *r, step *s, size_t t, size_t o, const value *x, size_t from)
+row_length(const recurrence *r, size_t i)
 {
-  size_t i = x == &b->in[0] ? 1 : 2, n = i == 1 ? r->inputs : r->hidden, all = r->gates * r->hidden;
-  for (size_t j = 0; j < n; j++, t++) {
-    operand(b, s, t, x, from + j);
+  return i == 1 ? r->inputs : r->hidden;
+}
+
+/* Of so many units from `first` on. */
+static void
+make_products(builder *b, const recurrence *r, times *of, size_t first, size_t units)
+{
+  size_t n = row_length(r, of->i), all = r->gates * r->hidden;
+  if (of->x == NULL || b->in[of->i].constant != NULL)
+    return;
+  step *s = add_step(b, PRODUCT, 2 * n, 2, (size_t[]){r->rows, units});
+  for (size_t f = 0; f < s->n; f++)
+    for (size_t j = 0; j < n; j++) {
+      factor_source(b, s, f * s->width + 2 * j, &b->in[of->i], (r->direction * all + first + f % units) * n + j);
+      factor_source(b, s, f * s->width + 2 * j + 1, of->x, of->from + f / units * n + j);
+    }
+  of->made = allocate(1, sizeof *of->made);
+  *of->made = b->out;
+}
+
+/* How many terms it is of a sum. */
+static size_t
+n_terms(const builder *b, const recurrence *r, const times *of)
+{
+  return of->x == NULL ? 0 : (of->made != NULL ? 1 : row_length(r, of->i)) + (b->in[3].name != NULL);
+}
+
+/* Terms t on: row o of the direction's matrix times the row's entries of x, and entry o of its half of the bias. */
+static size_t
+put_row(const builder *b, const recurrence *r, step *s, size_t t, size_t o, const times *of, size_t row, size_t f)
+{
+  size_t i = of->i, n = row_length(r, i), all = r->gates * r->hidden;
+  if (of->x == NULL)
+    return t;
+  if (of->made != NULL)
+    operand(b, s, t++, of->made, f);
+  for (size_t j = 0; j < n && of->made == NULL; j++, t++) {
+    operand(b, s, t, of->x, of->from + row * n + j);
     operand(b, s, t, &b->in[i], (r->direction * all + o) * n + j);
   }
   if (b->in[3].name != NULL)
@@ -33,15 +74,16 @@ put_row(const builder *b, const recurrence *r, step *s, size_t t, size_t o, cons
 static value
 put_sum(builder *b, const recurrence *r, size_t first, size_t n, size_t time, const value *h, const value *more)
 {
-  size_t bias = b->in[3].name != NULL, units = n * r->hidden;
-  size_t width = (time != NONE ? r->inputs + bias : 0) + (h != NULL ? r->hidden + bias : 0) + (more != NULL);
+  size_t units = n * r->hidden;
+  times x = {1, time * r->rows * r->inputs, time != NONE ? &b->in[0] : NULL, NULL}, state = {2, 0, h, NULL};
+  make_products(b, r, &x, first * r->hidden, units);
+  make_products(b, r, &state, first * r->hidden, units);
+  size_t width = n_terms(b, r, &x) + n_terms(b, r, &state) + (more != NULL);
   step *s = add_step(b, LINEAR, width, 2, (size_t[]){r->rows, units});
   for (size_t f = 0; f < s->n; f++) {
     size_t row = f / units, o = first * r->hidden + f % units, t = f * width;
-    if (time != NONE)
-      t = put_row(b, r, s, t, o, &b->in[0], (time * r->rows + row) * r->inputs);
-    if (h != NULL)
-      t = put_row(b, r, s, t, o, h, row * r->hidden);
+    t = put_row(b, r, s, t, o, &x, row, f);
+    t = put_row(b, r, s, t, o, &state, row, f);
     if (more != NULL)
       operand(b, s, t, more, f);
   }
@@ -137,10 +179,11 @@ activations_are(const builder *b, const recurrence *r, const char *each)
 }
 
 static void
-check_constant(const builder *b, size_t i, size_t rank, const size_t *dims)
+check_weight(const builder *b, size_t i, size_t rank, const size_t *dims)
 {
   const value *v = &b->in[i];
-  need(v->constant != NULL && v->constant->real && v->rank == rank && memcmp(v->dims, dims, rank * sizeof *dims) == 0,
+  need((v->constant != NULL ? v->constant->real : !is_batch(b, v)) && v->rank == rank
+           && memcmp(v->dims, dims, rank * sizeof *dims) == 0,
        "a weight is no constant, or has not the shape that the others ask for");
 }
 
@@ -153,12 +196,12 @@ read_node(const builder *b, size_t gates)
   need(both || strcmp(direction, "forward") == 0 || strcmp(direction, "reverse") == 0, "an unknown direction");
   need(x->constant == NULL && x->rank == 3 && (!is_batch(b, x) || x->at == 1),
        "its input is no activation of times, batch and features");
-  need(b->in[2].constant != NULL && b->in[2].rank == 3, "R is no constant of three axes");
+  need(b->in[2].rank == 3, "R is no constant of three axes");
   recurrence r = {x->dims[0], x->dims[1], x->dims[2], b->in[2].dims[2], gates, 1 + both, 0};
-  check_constant(b, 1, 3, (size_t[]){r.directions, gates * r.hidden, r.inputs});
-  check_constant(b, 2, 3, (size_t[]){r.directions, gates * r.hidden, r.hidden});
+  check_weight(b, 1, 3, (size_t[]){r.directions, gates * r.hidden, r.inputs});
+  check_weight(b, 2, 3, (size_t[]){r.directions, gates * r.hidden, r.hidden});
   if (b->in[3].name != NULL)
-    check_constant(b, 3, 2, (size_t[]){r.directions, 2 * gates * r.hidden});
+    check_weight(b, 3, 2, (size_t[]){r.directions, 2 * gates * r.hidden});
   need(whole_attribute(b, "hidden_size", (long)r.hidden) == (long)r.hidden, "hidden_size is another");
   need(lengths->name == NULL || lengths->constant != NULL, "sequence_lens is no constant");
   for (size_t i = 0; lengths->name != NULL && i < lengths->count; i++)

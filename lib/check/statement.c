@@ -72,6 +72,22 @@ state_given(const network *net, const model *m, const arrays *given)
     }
 }
 
+/* What it has of masks. */
+static void
+state_masks(const network *net)
+{
+  for (size_t s = 0; s < net->n_steps && net->n_masks > 0; s++) {
+    const tensor *t = net->steps[s].given;
+    if (t == NULL)
+      continue;
+    fputs("  mask of the Dropout that computes ", account);
+    state_name(t->name);
+    fputs(": the batch's array of that name, ", account);
+    put_shape(t->dims, t->rank);
+    fputc('\n', account);
+  }
+}
+
 void
 state_network(const network *net, const model *m, const arrays *given)
 {
@@ -85,6 +101,7 @@ state_network(const network *net, const model *m, const arrays *given)
   fputc('\n', account);
   state_samples(net, x);
   state_given(net, m, given);
+  state_masks(net);
   fputs("Output: ", account);
   state_name(net->own.of);
   fputs(", of each sample ", account);

@@ -64,6 +64,7 @@ typedef struct {
    * place, have different rows surely different factors there? */
   bool alike, uniform, *telling;
   size_t length, stride;     /* of lines, or 0 */
+  const tensor *given;       /* INPUT: the batch's array that it reads, in place of x: a mask; else NULL */
   function of;               /* FUNCTION */
   size_t n_kinks, number[2]; /* number: of the kink in docs/operators.md */
   rational at[2], piece[3][3];
@@ -94,6 +95,7 @@ typedef struct {
   const port *input;
   tail own;       /* the model's own loss */
   size_t n_given; /* inputs beside that one: constants that the batch has by name */
+  size_t n_masks; /* of Dropout nodes, which the batch has by their outputs' names */
   bool batched;   /* the model's tensors carry the batch as their first axis */
   /* together: samples in one run of the model, the length of that axis: batch; or 1, where the input declares 1 (or no
    * such axis) and each sample is a run of its own. */

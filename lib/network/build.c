@@ -213,7 +213,7 @@ resolve_inputs(const clarke_builder *b, clarke_lowering *low, clarke_error *err)
   const clarke_model_node *node = low->node;
   const clarke_form *form = low->form;
 
-  if (node->n_in < form->min_in || node->n_in > form->max_in || node->n_out < 1)
+  if (node->n_in < form->min_in || node->n_in > form->max_in + (node->masked ? 1 : 0) || node->n_out < 1)
     return clarke_lower_fail(low, err, "%zu inputs and %zu outputs; expected %zu to %zu and 1",
                              node->n_in, node->n_out, form->min_in, form->max_in);
   if (node->out[0][0] == '\0' || node->n_out > form->max_out)
@@ -314,16 +314,16 @@ static clarke_status
 lower_node(clarke_builder *b, size_t place, clarke_error *err)
 {
   const clarke_model_node *node = &b->m->nodes[place];
-  bool standard = node->domain[0] == '\0';
   size_t values;
-  clarke_lowering low = {.graph = b->g, .node = node, .place = place, .opset = b->m->opset};
+  const size_t own = place >= b->m->added ? place - b->m->added : place; /* in the file */
+  clarke_lowering low = {.graph = b->g, .node = node, .place = own, .opset = b->m->opset};
   clarke_status status;
 
-  if (standard && strcmp(node->op_type, "Constant") == 0)
-    return add_constant_node(b, node, place, err);
+  if (node->domain[0] == '\0' && strcmp(node->op_type, "Constant") == 0)
+    return add_constant_node(b, node, own, err);
   low.op = clarke_operator_find(node->op_type);
   if (low.op == NULL || low.op->lower == NULL || strcmp(node->domain, low.op->domain != NULL ? low.op->domain : "") != 0)
-    return clarke_builder_unsupported(b, node, place, err);
+    return clarke_builder_unsupported(b, node, own, err);
   low.form = find_form(low.op, low.opset);
   if (low.form == NULL)
     return clarke_lower_fail(&low, err, "the operator is newer than operator set %lld",

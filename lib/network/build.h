@@ -13,6 +13,8 @@ typedef struct {
 
 /* Do dims (n of them) agree with the port's from axis `skip` on? Unknown and 0 fit anything. */
 bool clarke_port_fits(const clarke_model_port *port, size_t skip, const size_t *dims, size_t n);
+/* Does the port take the batch array: with the samples on its first axis (batched), its axes being one in x perhaps (flat)? */
+bool clarke_port_takes(const clarke_model_port *port, const clarke_tensor *x, bool *batched, bool *flat);
 /* The port's shape as text, for messages. */
 void clarke_port_describe(const clarke_model_port *port, char *text, size_t size);
 

@@ -38,6 +38,17 @@ flat_fits(const clarke_model_port *port, const clarke_tensor *x)
   return x->rank == 2 && x->dims[1] == count;
 }
 
+bool
+clarke_port_takes(const clarke_model_port *port, const clarke_tensor *x, bool *batched, bool *flat)
+{
+  const bool axes = clarke_port_fits(port, 1, x->dims + 1, x->rank - 1) && first_axis_is_free(port, x->dims[0]);
+  const bool apart = !axes && clarke_port_fits(port, 0, x->dims + 1, x->rank - 1);
+
+  *flat = !axes && !apart && first_axis_is_free(port, x->dims[0]) && flat_fits(port, x);
+  *batched = axes || *flat;
+  return axes || apart || *flat;
+}
+
 void
 clarke_port_describe(const clarke_model_port *port, char *text, size_t size)
 {
@@ -67,20 +78,14 @@ clarke_builder_input(clarke_builder *b, const clarke_tensor *x, clarke_error *er
   const clarke_model_port *port = &b->m->inputs[0];
   clarke_value *v;
   char shape[256];
-  bool flat = false;
+  bool flat;
 
   if (x->rank < 1 || x->count == 0)
     return clarke_fail(err, CLARKE_EINPUT, "%s: expected a first axis of one or more samples, of one or more entries each",
                        x->name != NULL ? x->name : "x");
   if (!port->shaped)
     return clarke_fail(err, CLARKE_EINPUT, "%s: input '%s' declares no shape", b->m->file, port->name);
-  if (clarke_port_fits(port, 1, x->dims + 1, x->rank - 1) && first_axis_is_free(port, x->dims[0]))
-    b->g->batched = true;
-  else if (clarke_port_fits(port, 0, x->dims + 1, x->rank - 1))
-    b->g->batched = false;
-  else if (first_axis_is_free(port, x->dims[0]) && flat_fits(port, x))
-    b->g->batched = flat = true;
-  else {
+  if (!clarke_port_takes(port, x, &b->g->batched, &flat)) {
     clarke_port_describe(port, shape, sizeof shape);
     return clarke_fail(err, CLARKE_EINPUT, "%s: input '%s' has shape (%s); the batch has samples of "
                        "%zu entries on %zu axes, which do not fit", b->m->file, port->name, shape,

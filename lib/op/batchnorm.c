@@ -1,19 +1,24 @@
 /* BatchNormalization: (x - mean) / sqrt(var + epsilon) * scale + B, in that order, by channel. In
  * inference mean and var are statistics of the file, about which no question is; in training those of the
  * whole minibatch, and the file's only go into the running ones, which are no output here. */
+#include "op/computed.h"
 #include "op/lower.h"
 #include "op/normalize.h"
+#include "op/quotient.h"
 
 enum { X, SCALE, B, MEAN, VAR };
 
-/* A statistic, or in training a number that nothing reads: a checkpoint brings it along. */
+/* A statistic, or in training a number that nothing reads: a checkpoint brings it along. Or it is computed of constants, of the
+ * weights that are normalized by it, say. */
 static clarke_status
 check_statistic(const clarke_chain *c, clarke_lowering *low, size_t i, const char *name,
                 clarke_error *err)
 {
-  clarke_status status = clarke_lower_statistic(low, i, err);
+  clarke_status status = clarke_computed_check(low, i, err);
   const clarke_value *v;
 
+  if (status == CLARKE_OK && clarke_lower_value(low, i)->constant)
+    status = clarke_lower_statistic(low, i, err);
   if (status != CLARKE_OK)
     return status;
   v = clarke_lower_value(low, i);
@@ -69,14 +74,51 @@ add_step(clarke_chain *c, clarke_lowering *low, clarke_step_kind kind, size_t i,
                                                                                                : NULL;
 }
 
+/* 1 / sqrt(var + epsilon), var being computed; CLARKE_NONE when it fails. */
+static size_t
+root_of_computed(clarke_lowering *low, double epsilon, clarke_error *err)
+{
+  const size_t one = 1;
+  size_t number, value;
+  clarke_step *s;
+
+  if (clarke_lower_made(low, 1, &one, &number, err) != CLARKE_OK)
+    return CLARKE_NONE;
+  low->graph->values[number].real[0] = epsilon;
+  s = clarke_lower_step_like(low, CLARKE_SUM, 2, low->in[VAR], err);
+  if (s == NULL)
+    return CLARKE_NONE;
+  s->in[1].value = number;
+  if (clarke_lower_periodic(low, s, 1, 1, 1, err) != CLARKE_OK)
+    return CLARKE_NONE;
+  value = clarke_lower_inside(low, CLARKE_SQRT, s->out, err);
+  return value != CLARKE_NONE ? clarke_lower_inside(low, CLARKE_RECIPROCAL, value, err) : CLARKE_NONE;
+}
+
+/* Times that. */
+static clarke_status
+by_computed(clarke_chain *c, clarke_lowering *low, double epsilon, clarke_error *err)
+{
+  const size_t root = root_of_computed(low, epsilon, err);
+  clarke_step *s = root != CLARKE_NONE ? clarke_computed_scale(low, c->value, root, c->rank, c->dims, err) : NULL;
+
+  if (s == NULL)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  c->value = s->out;
+  return clarke_lower_periodic(low, s, 1, c->space, c->whole[1], err);
+}
+
 /* / sqrt(var + epsilon) */
 static clarke_status
 add_root(clarke_chain *c, clarke_lowering *low, clarke_error *err)
 {
   double epsilon = clarke_lower_float(low, "epsilon", (double)1e-5f);
-  clarke_step *s = add_step(c, low, CLARKE_SCALE, VAR, err);
+  clarke_step *s;
   size_t bad;
 
+  if (!clarke_lower_value(low, VAR)->constant)
+    return by_computed(c, low, epsilon, err);
+  s = add_step(c, low, CLARKE_SCALE, VAR, err);
   if (s == NULL)
     return err != NULL ? err->code : CLARKE_ENOMEM;
   mpq_init(s->epsilon);

@@ -82,8 +82,7 @@ read_operands(concatenation *c, clarke_lowering *low, clarke_error *err)
                                clarke_lower_value(low, first)->constant))
     first++;
   if (first == low->n_in)
-    return clarke_lower_fail(low, err, "only constants; expected an activation among the inputs. Export with do_constant_folding=True or "
-                                       "dynamo=True, which join them; or record the training step (clarke.record)");
+    return clarke_lower_fail(low, err, "an input is missing");
   if (axis == NULL)
     return clarke_lower_fail(low, err, "axis is missing");
   c->batch = clarke_lower_value(low, first)->batch;
@@ -138,7 +137,9 @@ lower_concat(clarke_lowering *low, clarke_error *err)
     return clarke_lower_integers_joined(low, err);
   if (clarke_lower_of_floats(low))
     return clarke_lower_floats_joined(low, err);
-  status = read_operands(&c, low, err);
+  status = clarke_lower_lift(low, err);
+  if (status == CLARKE_OK)
+    status = read_operands(&c, low, err);
   if (status != CLARKE_OK)
     return status;
   memcpy(dims, c.dims, c.rank * sizeof *dims);

@@ -1,6 +1,7 @@
 /* Conv and ConvTranspose over one or two spatial axes: the windows laid out, a dense step for every group of channels, the
  * bias. */
 #include "op/axes.h"
+#include "op/computed.h"
 #include "op/lower.h"
 #include "op/window.h"
 
@@ -94,7 +95,7 @@ read_turned(convolution *c, clarke_lowering *low, clarke_error *err)
   map = turned_map(c, dims[1]);
   if (map == NULL)
     return clarke_lower_no_memory(low, err);
-  return clarke_lower_rearranged_constant(low, 1, w->rank, dims, map, &c->weight, err);
+  return clarke_computed_moved(low, 1, w->rank, dims, map, &c->weight, err);
 }
 
 /* A value laid out along (first, second, third) along (second, first, third) instead, in the given shape. */
@@ -128,14 +129,14 @@ add_dense(const convolution *c, clarke_lowering *low, size_t *value, clarke_erro
 
   if (turned && swap_axes(low, value, columns, 3, flat, err) != CLARKE_OK)
     return err != NULL ? err->code : CLARKE_ENOMEM;
-  s = clarke_lower_step(low, CLARKE_DENSE, 1, rank, dims, err);
+  s = clarke_computed_dense(low, *value,
+                            (clarke_dense){.weight = c->weight, .grouped = c->groups > 1,
+                                           .blocks = (turned ? 1 : w->whole) * c->groups,
+                                           .inner = w->channels / c->groups * w->taps,
+                                           .outer = c->outputs / c->groups, .repeat = w->positions * (turned ? w->whole : 1)},
+                            rank, dims, err);
   if (s == NULL)
     return err != NULL ? err->code : CLARKE_ENOMEM;
-  s->in[0].value = *value;
-  s->dense = (clarke_dense){.weight = c->weight, .grouped = c->groups > 1,
-                            .blocks = (turned ? 1 : w->whole) * c->groups,
-                            .inner = w->channels / c->groups * w->taps,
-                            .outer = c->outputs / c->groups, .repeat = w->positions * (turned ? w->whole : 1)};
   *value = s->out;
   return CLARKE_OK;
 }
@@ -146,7 +147,7 @@ add_bias(const convolution *c, clarke_lowering *low, size_t *value, clarke_error
   size_t dims[CLARKE_MAX_RANK], rank = clarke_window_shape(&c->window, low, c->outputs, dims);
   const clarke_value *b;
   clarke_step *s;
-  clarke_status status = clarke_lower_weight(low, 2, err);
+  clarke_status status = clarke_computed_weight(low, 2, err);
 
   if (status != CLARKE_OK)
     return status;
@@ -173,52 +174,6 @@ turn_back(const convolution *c, clarke_lowering *low, size_t *value, clarke_erro
   return is_turned(c) ? swap_axes(low, value, axes, rank, dims, err) : CLARKE_OK;
 }
 
-/* The products of a weight that is computed of constants and the windows: of each image and group the weight's rows. */
-static clarke_status
-add_product(const convolution *c, clarke_lowering *low, size_t *value, clarke_error *err)
-{
-  const clarke_window *w = &c->window;
-  const size_t inner = w->channels / c->groups * w->taps, outer = c->outputs / c->groups, count = w->whole * c->outputs * inner;
-  size_t dims[CLARKE_MAX_RANK], rank = clarke_window_shape(w, low, c->outputs, dims), *map;
-  clarke_step *s = clarke_lower_step(low, CLARKE_PRODUCT, 2, rank, dims, err);
-
-  if (s == NULL)
-    return err != NULL ? err->code : CLARKE_ENOMEM;
-  s->contraction = (clarke_contraction){w->whole * c->groups, outer, inner, w->positions};
-  s->in[0].value = c->weight;
-  s->in[1].value = *value;
-  *value = s->out;
-  if (w->whole == 1)
-    return CLARKE_OK;
-  map = clarke_lower_map(low, s, 0, count, err);
-  for (size_t e = 0; map != NULL && e < count; e++)
-    map[e] = e % (c->outputs * inner);
-  return map != NULL ? CLARKE_OK : err != NULL ? err->code : CLARKE_ENOMEM;
-}
-
-/* A Conv whose weight is an activation without a batch axis: weights that are standardized, say. */
-static clarke_status
-lower_computed(clarke_lowering *low, bool transposed, clarke_error *err)
-{
-  convolution c;
-  size_t value = CLARKE_NONE;
-  clarke_status status;
-
-  if (transposed || clarke_axes_lead(low, 1) == 1)
-    return clarke_lower_fail(low, err, "input 1 must be a constant, and is an activation%s: fold it before the export, or record the training "
-                                       "step (clarke.record)", transposed ? "" : " that depends on the sample");
-  status = read_weight(&c, low, err);
-  if (status == CLARKE_OK && is_turned(&c))
-    return clarke_lower_fail(low, err, "groups of several images in one sample, by a weight that is computed: fold it before the export");
-  if (status == CLARKE_OK)
-    status = clarke_window_gather(&c.window, low, &value, err);
-  if (status == CLARKE_OK)
-    status = add_product(&c, low, &value, err);
-  if (status == CLARKE_OK && clarke_lower_has(low, 2))
-    status = add_bias(&c, low, &value, err);
-  return status == CLARKE_OK ? clarke_lower_done(low, value, err) : status;
-}
-
 static clarke_status
 lower_either(clarke_lowering *low, bool transposed, clarke_error *err)
 {
@@ -226,10 +181,8 @@ lower_either(clarke_lowering *low, bool transposed, clarke_error *err)
   size_t value = CLARKE_NONE;
   clarke_status status = clarke_lower_activation(low, 0, err);
 
-  if (status == CLARKE_OK && clarke_lower_has(low, 1) && !clarke_lower_value(low, 1)->constant)
-    return lower_computed(low, transposed, err);
   if (status == CLARKE_OK)
-    status = clarke_lower_weight(low, 1, err);
+    status = clarke_computed_weight(low, 1, err);
   if (status == CLARKE_OK)
     status = transposed ? read_turned(&c, low, err) : read_weight(&c, low, err);
   if (status == CLARKE_OK)

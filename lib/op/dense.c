@@ -1,5 +1,6 @@
 /* MatMul with a constant of rank 1 or 2 on either side, or of two activations; and Gemm. */
 #include "op/axes.h"
+#include "op/computed.h"
 #include "op/lower.h"
 #include "op/product.h"
 
@@ -11,13 +12,9 @@ static clarke_status
 dense(clarke_lowering *low, size_t x, size_t w, clarke_dense shape, size_t rank,
       const size_t *dims, clarke_step **step, clarke_error *err)
 {
-  *step = clarke_lower_step(low, CLARKE_DENSE, 1, rank, dims, err);
-  if (*step == NULL)
-    return err != NULL ? err->code : CLARKE_ENOMEM;
-  (*step)->in[0].value = low->in[x];
   shape.weight = low->in[w];
-  (*step)->dense = shape;
-  return CLARKE_OK;
+  *step = clarke_computed_dense(low, low->in[x], shape, rank, dims, err);
+  return *step != NULL ? CLARKE_OK : err != NULL ? err->code : CLARKE_ENOMEM;
 }
 
 /* Finishes the shape of an output that has input x's axes, but that `axis` has `outer` entries, or is gone (CLARKE_NONE). */
@@ -131,7 +128,7 @@ gemm_sum(clarke_lowering *low, size_t product, bool bias, double alpha, double b
   clarke_status status = CLARKE_OK;
 
   if (bias)
-    status = clarke_lower_weight(low, 2, err);
+    status = clarke_computed_weight(low, 2, err);
   if (bias && status == CLARKE_OK)
     status = bias_map(low, outer, count, &map, err);
   if (status != CLARKE_OK)
@@ -162,13 +159,12 @@ lower_gemm(clarke_lowering *low, clarke_error *err)
   const clarke_value *w;
   size_t dims[CLARKE_MAX_WHOLE], rank;
   clarke_step *step;
-  clarke_status status = clarke_lower_lift(low, err);
+  clarke_status status = clarke_lower_lift_first(low, err);
 
   if (status == CLARKE_OK)
     status = clarke_lower_activation(low, 0, err);
-
   if (status == CLARKE_OK)
-    status = clarke_lower_weight(low, 1, err);
+    status = clarke_computed_weight(low, 1, err);
   if (status != CLARKE_OK)
     return status;
   w = clarke_lower_value(low, 1);

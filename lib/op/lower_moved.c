@@ -93,7 +93,7 @@ clarke_lower_lifted(clarke_lowering *low, size_t i, size_t rank, const size_t *d
 /* A constant of one sample's entries for each of all samples has the batch there. Of several such axes any will do: the entries are
  * those of the file, wherever the batch is said to be. */
 clarke_status
-clarke_lower_lift(clarke_lowering *low, clarke_error *err)
+clarke_lower_lift_first(clarke_lowering *low, clarke_error *err)
 {
   const clarke_graph *g = low->graph;
   clarke_batch_axis batch = {.inner = 1, .none = g->batched};
@@ -101,10 +101,9 @@ clarke_lower_lift(clarke_lowering *low, clarke_error *err)
   clarke_status status = CLARKE_OK;
   bool shared = false;
 
-  for (size_t i = 0; i < low->n_in; i++)
-    if (!clarke_lower_has(low, i) || !clarke_lower_value(low, i)->constant)
-      return CLARKE_OK;
-  status = low->n_in > 0 ? clarke_lower_constant(low, 0, err) : clarke_lower_fail(low, err, "input 0 is missing");
+  if (clarke_lower_has(low, 0) && !clarke_lower_value(low, 0)->constant)
+    return CLARKE_OK;
+  status = clarke_lower_constant(low, 0, err);
   if (status != CLARKE_OK)
     return status;
   rank = clarke_lower_value(low, 0)->rank;
@@ -124,4 +123,13 @@ clarke_lower_lift(clarke_lowering *low, clarke_error *err)
   status = clarke_lower_know_lifted(low, value, err);
   low->in[0] = value;
   return status;
+}
+
+clarke_status
+clarke_lower_lift(clarke_lowering *low, clarke_error *err)
+{
+  for (size_t i = 0; i < low->n_in; i++)
+    if (!clarke_lower_has(low, i) || !clarke_lower_value(low, i)->constant)
+      return CLARKE_OK;
+  return clarke_lower_lift_first(low, err);
 }

@@ -28,6 +28,7 @@ typedef struct {
   size_t n_in, n_out, n_attr;
   char **in, **out; /* "" for an omitted optional one */
   clarke_attr *attr;
+  bool masked; /* of a Dropout: a fourth input was added, its mask; no reader sets it */
 } clarke_model_node;
 
 typedef struct {
@@ -43,6 +44,7 @@ typedef struct {
   int64_t opset; /* of the default domain */
   bool external; /* are there entries that come from other files? */
   size_t n_nodes, n_tensors, n_inputs, n_outputs;
+  size_t added;               /* of the nodes, those that are not in the file: the first (network/inputs.h) */
   clarke_model_node *nodes;   /* in the file's (topological) order */
   clarke_tensor *tensors;     /* initializers; names unique */
   clarke_model_port *inputs;  /* those that are no initializer */

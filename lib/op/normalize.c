@@ -2,6 +2,7 @@
  * their mean, divided by sqrt(variance + epsilon), then times scale, plus B. Real numbers are not rounded:
  * stash_type, the type of the mean and deviation, means nothing here. */
 #include "op/normalize.h"
+#include "op/computed.h"
 #include "op/lower.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ enum { X, SCALE, B };
 clarke_status
 clarke_chain_begin(clarke_chain *c, clarke_lowering *low, size_t least, clarke_error *err)
 {
-  clarke_status status = clarke_lower_lift(low, err);
+  clarke_status status = clarke_lower_lift_first(low, err);
 
   if (status == CLARKE_OK)
     status = clarke_lower_activation(low, X, err);
@@ -59,7 +60,8 @@ clarke_step *
 clarke_chain_step(clarke_chain *c, clarke_lowering *low, clarke_step_kind kind, size_t i,
                   clarke_error *err)
 {
-  clarke_step *s = clarke_lower_step(low, kind, 2, c->rank, c->dims, err);
+  clarke_step *s = kind == CLARKE_SCALE ? clarke_computed_scale(low, c->value, low->in[i], c->rank, c->dims, err)
+                                        : clarke_lower_step(low, kind, 2, c->rank, c->dims, err);
 
   if (s == NULL)
     return NULL;
@@ -73,7 +75,7 @@ clarke_status
 clarke_chain_weight(clarke_lowering *low, size_t i, const char *name, size_t n, const char *per,
                     clarke_error *err)
 {
-  clarke_status status = clarke_lower_weight(low, i, err);
+  clarke_status status = clarke_computed_weight(low, i, err);
   const clarke_value *v;
 
   if (status != CLARKE_OK)
@@ -173,7 +175,7 @@ static clarke_status
 check_fitted(clarke_lowering *low, const clarke_chain *c, size_t i, const char *name,
              clarke_error *err)
 {
-  clarke_status status = clarke_lower_weight(low, i, err);
+  clarke_status status = clarke_computed_weight(low, i, err);
   const clarke_value *v;
   bool fits;
 

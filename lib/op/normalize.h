@@ -20,12 +20,13 @@ clarke_status clarke_chain_begin(clarke_chain *c, clarke_lowering *low, size_t l
 clarke_status clarke_chain_normalize(clarke_chain *c, clarke_lowering *low, clarke_grouping grouping,
                                      clarke_error *err);
 
-/* A step of two operands, the second the node's input i, a constant, without a map. NULL when there is
- * no memory. */
+/* A step of two operands, the second the node's input i, without a map: a constant, or of SCALE and SUM what is computed of
+ * constants. NULL when there is no memory. */
 clarke_step *clarke_chain_step(clarke_chain *c, clarke_lowering *low, clarke_step_kind kind, size_t i,
                                clarke_error *err);
 
-/* Input i must be a constant of one axis, of n entries: n is what `per` says. Registers it as a weight. */
+/* Input i must be a constant of one axis, or what is computed of constants, of n entries: n is what `per` says. Registers it as a
+ * weight. */
 clarke_status clarke_chain_weight(clarke_lowering *low, size_t i, const char *name, size_t n,
                                   const char *per, clarke_error *err);
 

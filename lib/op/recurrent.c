@@ -1,5 +1,6 @@
 #include "op/recurrent.h"
 #include "op/axes.h"
+#include "op/computed.h"
 #include "op/lower.h"
 #include "op/pieces.h"
 #include "op/sigmoid.h"
@@ -118,23 +119,23 @@ clarke_recurrence_difference(clarke_recurrence *c, size_t a, size_t b)
   return s->out;
 }
 
-/* The constant's rows times the value's `blocks` vectors. */
+/* The weight's rows times the value's `blocks` vectors. */
 static size_t
 dense(clarke_recurrence *c, size_t weight, size_t value, size_t blocks)
 {
   const size_t outer = c->low->graph->values[weight].dims[0], inner = c->low->graph->values[weight].dims[1];
   clarke_step *s;
 
-  if (c->status == CLARKE_OK)
+  if (c->status == CLARKE_OK && c->low->graph->values[weight].constant)
     c->status = clarke_lower_read(c->low, weight, c->err);
-  s = c->status == CLARKE_OK ? clarke_lower_step(c->low, CLARKE_DENSE, 1, 2, (size_t[]){blocks, outer}, c->err) : NULL;
-  if (s == NULL) {
+  s = c->status == CLARKE_OK
+        ? clarke_computed_dense(c->low, value,
+                                (clarke_dense){.weight = weight, .blocks = blocks, .inner = inner, .outer = outer, .repeat = 1}, 2,
+                                (size_t[]){blocks, outer}, c->err)
+        : NULL;
+  if (s == NULL)
     fail(c);
-    return 0;
-  }
-  s->in[0].value = value;
-  s->dense = (clarke_dense){.weight = weight, .blocks = blocks, .inner = inner, .outer = outer, .repeat = 1};
-  return s->out;
+  return s != NULL ? s->out : 0;
 }
 
 size_t
@@ -172,7 +173,7 @@ clarke_recurrence_relu(clarke_recurrence *c, size_t time, size_t value)
   return s->out;
 }
 
-/* A constant: rows first to first + n - 1 of the direction's matrix in input i, whose rows have `width` entries. Width 0: so many
+/* A weight: rows first to first + n - 1 of the direction's matrix in input i, whose rows have `width` entries. Width 0: so many
  * entries of its vector. */
 static size_t
 part_of_input(clarke_recurrence *c, size_t i, size_t first, size_t n, size_t width)
@@ -189,7 +190,7 @@ part_of_input(clarke_recurrence *c, size_t i, size_t first, size_t n, size_t wid
   for (size_t e = 0; map != NULL && e < count; e++)
     map[e] = c->direction * all + first * (vector ? 1 : width) + e;
   if (map != NULL)
-    c->status = clarke_lower_rearranged_constant(c->low, i, vector ? 1 : 2, (size_t[]){n, width}, map, &value, c->err);
+    c->status = clarke_computed_moved(c->low, i, vector ? 1 : 2, (size_t[]){n, width}, map, &value, c->err);
   return value;
 }
 
@@ -220,7 +221,7 @@ static clarke_status
 check_shape(const clarke_lowering *low, size_t i, size_t rank, const size_t *dims, clarke_error *err)
 {
   const clarke_value *v;
-  clarke_status status = clarke_lower_constant(low, i, err);
+  clarke_status status = clarke_computed_check(low, i, err);
 
   if (status != CLARKE_OK)
     return status;
@@ -238,7 +239,7 @@ read_weights(clarke_recurrence *c, clarke_error *err)
   const clarke_lowering *low = c->low;
   const int64_t *length = NULL;
   size_t n = 0;
-  clarke_status status = clarke_lower_constant(low, 2, err);
+  clarke_status status = clarke_computed_check(low, 2, err);
 
   if (status != CLARKE_OK)
     return status;

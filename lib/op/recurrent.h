@@ -20,7 +20,7 @@ typedef struct {
   size_t time, rows, inputs, hidden, gates, directions;
   size_t direction;
   size_t x;            /* W x of all times: (time, rows, gates * hidden) */
-  size_t r[2], b[2];   /* constants: R, in two parts if it is used so; the biases of W and of R, CLARKE_NONE: none */
+  size_t r[2], b[2];   /* R, in two parts if it is used so; the biases of W and of R, CLARKE_NONE: none */
 } clarke_recurrence;
 
 /* From one time to the next: the states h and, of an LSTM, c, are replaced. */
@@ -44,7 +44,7 @@ size_t clarke_recurrence_sum(clarke_recurrence *c, const clarke_part *part, size
 /* The products of two parts' entries; the difference a - b. */
 size_t clarke_recurrence_product(clarke_recurrence *c, clarke_part a, clarke_part b);
 size_t clarke_recurrence_difference(clarke_recurrence *c, size_t a, size_t b);
-/* A constant times each row. */
+/* A weight times each row. */
 size_t clarke_recurrence_dense(clarke_recurrence *c, size_t weight, size_t value);
 size_t clarke_recurrence_function(clarke_recurrence *c, clarke_function f, size_t value);
 /* The step is named NODE@K: times are counted from 1, those of the second direction after the first's. */

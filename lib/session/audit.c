@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "network/build.h"
 #include "network/inputs.h"
+#include "network/masks.h"
 #include "network/tail.h"
 #include "base/stop.h"
 #include "session/checkpoint.h"
@@ -24,6 +25,7 @@ clarke_audit_session_init(clarke_audit_session *s)
   clarke_graph_init(&s->graph);
   clarke_profile_init(&s->profile);
   clarke_tensors_init(&s->batch);
+  clarke_tensor_init(&s->with_masks);
   clarke_replay_init(&s->replay);
   clarke_margins_init(&s->margins);
   clarke_nearest_init(&s->nearest);
@@ -42,6 +44,7 @@ clarke_audit_session_clear(clarke_audit_session *s)
   clarke_profile_clear(&s->profile);
   clarke_graph_clear(&s->graph);
   clarke_tensors_clear(&s->batch);
+  clarke_tensor_clear(&s->with_masks);
   free(s->loss_value);
   free(s->log_softmax);
   free(s->model.name);
@@ -145,7 +148,11 @@ read_model(clarke_audit_session *s, const clarke_audit_request *r, clarke_error 
   if (status == CLARKE_OK)
     status = clarke_tail_take(&s->loss.kind, &s->own_loss, &model, s->y, err);
   if (status == CLARKE_OK && clarke_ends_with(r->batch_path, ".npz"))
+    status = clarke_masks_take(&model, &s->with_masks, s->x, s->batch.tensor, s->batch.n, s->batch_file.name, err);
+  if (status == CLARKE_OK && clarke_ends_with(r->batch_path, ".npz"))
     status = clarke_inputs_take(&model, s->x, s->batch.tensor, s->batch.n, s->batch_file.name, err);
+  if (status == CLARKE_OK && s->with_masks.count > 0)
+    s->x = &s->with_masks;
   if (status == CLARKE_OK)
     status = clarke_graph_build_from(&s->graph, &model, s->x, err);
   clarke_model_clear(&model);

@@ -45,7 +45,8 @@ typedef struct {
   clarke_graph graph;
   clarke_profile profile;
   clarke_tensors batch;
-  const clarke_tensor *x, *y; /* of batch */
+  clarke_tensor with_masks;   /* x with masks of Dropout nodes behind each sample's entries, if the batch has such */
+  const clarke_tensor *x, *y; /* of batch; x is with_masks where that is there */
   bool batch_stored;          /* can clarke-check read the batch, */
   bool external;              /* has the model data in other files, */
   bool own_loss;              /* a loss of its own (loss.kind), */

@@ -1684,16 +1684,71 @@ def operators():
                           constant("back", ints(2, 2, 2, 2)), node("Reshape", ["w2", "back"], ["w3"]), node("Conv", ["x", "w3"], ["y1"]), node("Mul", ["y1", "m"], ["out"])],
                          [2, 3, 3], 2, dict(w=dyadic(2, 2, 2, 2), gain=np.float32([1.5, 0.5]), zero=np.zeros(2), m=dyadic(1, 1, 1, 1)), 17),
     }
+    sums = lambda: {  # noqa: E731
+        # Einsum: attention as Keras writes it; samples on other axes, merged with rows, of one operand, of weights alone.
+        "einsum": ([node("Einsum", ["x", "wq"], ["q"], equation="btd,dnh->btnh"), node("Einsum", ["x", "wk"], ["k"], equation="abc,cde->abde"),
+                    node("Einsum", ["q", "k"], ["s"], equation="BTNH,BSNH->BNTS"), node("Einsum", ["x", "wv"], ["v"], equation="...d,dnh->...nh"),
+                    node("Einsum", ["s", "v"], ["o"], equation="bnts,bsnh -> btnh"), node("Einsum", ["o", "wo"], ["out"], equation="btnh,nhd->btd")],
+                   [3, 4], 2, dict(wq=np.sign(dyadic(4, 2, 3)), wk=np.sign(dyadic(4, 2, 3)), wv=np.sign(dyadic(4, 2, 3)), wo=np.sign(dyadic(2, 3, 4))), 17),
+        "einsum-moved": ([constant("rows", ints(-1, 4)), node("Reshape", ["x", "rows"], ["r"]), node("Einsum", ["r", "r"], ["r2"], equation="rd,re->dre"),
+                          node("Einsum", ["r2"], ["r3"], equation="drd->rd"), node("Einsum", ["wn", "r3"], ["r4"], equation="ed,rd"),
+                          node("Neg", ["we"], ["wn"]), node("Transpose", ["r4"], ["r5"]), constant("back", ints(-1, 3, 4)), node("Reshape", ["r5", "back"], ["y"]),
+                          node("Transpose", ["y"], ["t"], perm=[1, 2, 0]), node("Einsum", ["t", "m"], ["t1"], equation="tdb,td->db"),
+                          node("Einsum", ["t1", "g"], ["t2"], equation="d b,d->bd"), node("Einsum", ["p", "h"], ["c"], equation="ij,jk->ki"),
+                          node("Einsum", ["x"], ["x1"], equation="bti->b"), node("Einsum", ["t2", "c"], ["t3"], equation="bd,kd->bk"),
+                          node("Einsum", ["t3", "x1"], ["t4"], equation="bk,b->bk"), node("Einsum", ["t4", "one"], ["out"], equation="bk,zk->bk")],
+                         [3, 4], 2, dict(we=np.sign(dyadic(4, 4)), m=np.sign(dyadic(3, 4)), g=np.sign(dyadic(4)), p=np.sign(dyadic(4, 2)), h=np.sign(dyadic(2, 3)),
+                                         one=np.sign(dyadic(2, 1)) + 2), 17),
+    }
+    made = lambda: {  # noqa: E731
+        # Weights, biases, scales, means and variances that nodes compute of initializers.
+        "made-gemm": ([node("Add", ["a", "b"], ["w"]), node("Mul", ["c", "two"], ["d"]), node("Gemm", ["x", "w", "d"], ["y"], transB=1, alpha=0.5, beta=2.0),
+                       node("Gemm", ["y", "v", "d"], ["y1"], beta=-1.0), node("Neg", ["v"], ["n"]), node("Gemm", ["y1", "n", "d"], ["y2"], alpha=2.0),
+                       node("Mul", ["v", "two"], ["u"]), node("Gemm", ["y2", "u", "c"], ["out"])],
+                      [3], 4, dict(a=dyadic(4, 3), b=dyadic(4, 3), c=dyadic(1, 4), two=2, v=np.sign(dyadic(4, 4))), 17),
+        "made-windows": ([node("Mul", ["a", "s"], ["w"]), node("Add", ["b", "c"], ["d"]), node("ConvTranspose", ["x", "w", "d"], ["y"], strides=[2], pads=[1, 0], group=2),
+                          node("Conv", ["y", "v", "d"], ["z"], group=2, pads=[1, 0]), node("Mul", ["v", "s2"], ["u"]), node("Conv", ["z", "u"], ["y1"], group=2),
+                          node("Mul", ["y1", "m"], ["out"])],
+                         [4, 3], 2, dict(a=dyadic(4, 3, 2), s=dyadic(4, 1, 1), b=dyadic(6), c=dyadic(6), v=np.sign(dyadic(6, 3, 2)), s2=np.sign(dyadic(6, 1, 1)), m=dyadic(1, 1, 1)), 17),
+        "made-windows-rows": ([node("Mul", ["a", "s"], ["w"]), node("Conv", ["x", "w"], ["y"], group=2, pads=[1, 0]), node("Mul", ["t", "s2"], ["u"]),
+                               node("ConvTranspose", ["y", "u"], ["y1"], group=2), node("Mul", ["y1", "m"], ["out"])],
+                              [3, 4, 3], 2, dict(a=dyadic(4, 2, 2), s=dyadic(4, 1, 1), t=np.sign(dyadic(4, 1, 2)), s2=np.sign(dyadic(4, 1, 1)), m=dyadic(1, 1, 1)), 17),
+        "made-norms": ([node("Mul", ["a", "b"], ["s"]), node("Add", ["a", "b"], ["c"]), node("Mul", ["b", "b"], ["var"]), node("InstanceNormalization", ["x", "s", "c"], ["y"]),
+                        node("BatchNormalization", ["y", "s", "c", "a", "var"], ["y1"], epsilon=0.75), node("BatchNormalization", ["y1", "a", "c", "c", "one"], ["y2"]),
+                        node("Mul", ["l", "l"], ["m"]), node("LayerNormalization", ["y2", "m", "l"], ["y3"], axis=1), node("LayerNormalization", ["y3", "l", "m"], ["y4"]),
+                        node("GroupNormalization", ["y4", "c", "s"], ["y5"], num_groups=2), node("Add", ["c", "c"], ["e"]),
+                        node("BatchNormalization", ["y5", "e", "s", "a", "var"], ["y6", "m1", "v1"], training_mode=1), node("Relu", ["y6"], ["out"])],
+                       [4, 3], 2, dict(a=dyadic(4), b=dyadic(4) + 4, one=np.ones(4), l=dyadic(4, 3)), 21),
+        "made-lstm": ([node("Transpose", ["x"], ["t"], perm=[1, 0, 2]), node("Concat", ["w1", "w2"], ["w0"], axis=0), node("Unsqueeze", ["w0", "nought"], ["w"]),
+                       node("Mul", ["r0", "s"], ["r"]), node("Concat", ["b1", "b2"], ["b0"], axis=-1), node("LSTM", ["t", "w", "r", "b0"], ["y", "h", "c"], hidden_size=2),
+                       constant("one", ints(1)), node("Squeeze", ["y", "one"], ["u"]), node("Transpose", ["u"], ["out"], perm=[1, 0, 2])],
+                      [3, 2], 2, dict(w1=dyadic(4, 2), w2=dyadic(4, 2), r0=dyadic(1, 8, 2), s=dyadic(1, 8, 1), b1=dyadic(1, 6), b2=dyadic(1, 10)), 17),
+        "made-gru": ([node("Transpose", ["x"], ["t"], perm=[1, 0, 2]), node("Mul", ["w0", "s"], ["w"]), node("Mul", ["r0", "s"], ["r"]),
+                      node("GRU", ["t", "w", "r", "b"], ["y", "h"], hidden_size=2, linear_before_reset=1), constant("one", ints(1)), node("Squeeze", ["y", "one"], ["u"]),
+                      node("Concat", ["b1", "b2"], ["b3"], axis=1), node("GRU", ["u", "v", "r", "b3", "", "h"], ["y1"], hidden_size=2), node("Squeeze", ["y1", "one"], ["u1"]),
+                      node("Transpose", ["u1"], ["out"], perm=[1, 0, 2])],
+                     [3, 2], 2, dict(w0=dyadic(1, 6, 2), s=dyadic(1, 6, 1), r0=dyadic(1, 6, 2), b=dyadic(1, 12), v=dyadic(1, 6, 2), b1=dyadic(1, 4), b2=dyadic(1, 8)), 17),
+    }
+    drops = lambda: {  # noqa: E731
+        # Dropout by masks of the batch's, which are drawn below: twice, by 1/4 and by 1/2.
+        "dropout": ([constant("on", numpy_helper.from_array(np.array(True))), number("most", 0.75), node("Mul", ["x", "w"], ["y"]),
+                     node("Dropout", ["y", "most", "on"], ["d"]), node("Transpose", ["d"], ["t"], perm=[0, 2, 1]), node("Dropout", ["t", "", "on"], ["out"])],
+                    [2, 3], 4, dict(w=dyadic(2, 3)), 17),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
                                                                   later(resized), later(bent), later(extreme), later(between), later(repeated), later(whole),
                                                                   later(several), later(again), later(scaled), later(placed), later(ranged),
-                                                                  later(computed), later(spatial), later(infinite), later(decided), later(rows), later(standardized)):
+                                                                  later(computed), later(spatial), later(infinite), later(decided), later(rows), later(standardized), later(sums), later(made), later(drops)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
         if name == "rows-of-each":
             nodes.insert(0, nodes.pop(7))
+        if name == "made-lstm":
+            nodes.insert(0, constant("nought", ints(0)))
+        if name == "einsum-moved":
+            nodes.insert(0, nodes.pop(5))
         if name == "branches":
             nodes.insert(0, constant("none", numpy_helper.from_array(np.int32(0))))
         if name == "windows-of-each":
@@ -1707,6 +1762,13 @@ def operators():
         x[0, 0] = 0 if name in ("divided", "elus") else x[0, 0]
         x[0, 1] = 0 if name == "elus" else x[0, 1]
         batch(f"op-{name}.npz", x)
+        if name == "dropout":
+            d, out = rng.integers(0, 2, size=x.shape), rng.integers(0, 2, size=(samples, 3, 2)).astype(bool)
+            arrays(f"op-{name}.npz", x=x, d=d, out=out)
+            with open(path(f"op-{name}.npy"), "wb") as f:
+                np.save(f, np.ascontiguousarray((x * parameters["w"] * d * 4).transpose(0, 2, 1) * out * 2, np.float32))
+            OPERATORS.append(f"{name} 1")
+            continue
         reference = ReferenceEvaluator(onnx.load(path(f"op-{name}.onnx")), new_ops=[ConvTranspose])
         out = [reference.run(None, {"x": each})[0] for each in (x if rows else [x])]
         out = np.stack(out) if rows else out[0]
@@ -1720,7 +1782,8 @@ def operators():
 
 OPERATORS = []
 ROUNDED = ["smooth", "softmax-old", "hardswish", "norm-root", "layer", "instance", "group", "trained", "trained-rows",
-           "layer-exact", "functions", "quotients", "divided", "elus", "between", "between-line", "lstm", "gru", "rnn", "masked", "counted", "written-out", "minus-infinity", "standardized"]
+           "layer-exact", "functions", "quotients", "divided", "elus", "between", "between-line", "lstm", "gru", "rnn", "masked", "counted", "written-out", "minus-infinity", "standardized",
+           "made-norms", "made-lstm", "made-gru"]
 
 
 def bound_net(name, patches, v, tail=(), pool=0, relu=True, more=None):
@@ -2376,13 +2439,13 @@ def refusals():
         yield one("not an activation and a constant with the right number of axes", "Gemm", ["x", "w"])
         flat = [node("Flatten", ["x"], ["f"])]
         yield one("or transA", "Gemm", ["f", "w"], flat, transA=1)
-        yield one("or transA", "Gemm", ["w", "f"], flat)
+        yield one("W is another one for each sample", "Gemm", ["w", "f"], flat)
         yield one(fit, "Gemm", ["f", "w"], flat)
         yield one(fit, "MatMul", ["x", "s"])
         yield one(mixed, "MatMul", ["v", "f"], flat)
         yield one(mixed, "MatMul", ["v", "p"], [node("ReduceMean", ["x"], ["p"], axes=[1, 2], keepdims=0)])
         yield one("more than one entry along the batch axis", "Gemm", ["g", "w", "k"], [node("ReduceMean", ["x"], ["g"], axes=[1], keepdims=0)])
-        yield one("or it is not a constant", "Gemm", ["g", "w", "g"], [node("ReduceMean", ["x"], ["g"], axes=[1], keepdims=0)])
+        yield one("or it is no constant", "Gemm", ["g", "w", "g"], [node("ReduceMean", ["x"], ["g"], axes=[1], keepdims=0)])
         for low, high in [("one", "zero"), ("one", "one")]:
             yield one("the lower bound must be less than the upper", "Clip", ["x", low, high])
         for low, high in [("s", ""), ("", "x"), ("x", ""), ("i", "")]:
@@ -2390,7 +2453,7 @@ def refusals():
         yield one("alpha must be positive", "HardSigmoid", alpha=0.0)
         yield one("alpha must be positive", "HardSigmoid", alpha=-0.5)
         yield one(fit, "PRelu", ["x", "s"])
-        yield one("or it is not a constant", "PRelu", ["x", "x"])
+        yield one("the slope is no constant", "PRelu", ["x", "x"])
         yield one("not one tensor", "Constant", [])
         yield one("an unsupported number of inputs or outputs", "Relu", ["x", "x"])
         yield one("an unsupported number of inputs or outputs", "Relu", [])
@@ -2444,7 +2507,7 @@ def refusals():
         yield one("no axis, or the batch's", "Concat", ["x", "x"], axis=0)
         yield one("not the same axes", "Concat", ["x", "f"], flat, axis=1)
         yield one(fit, "Concat", ["x", "u"], [node("ReduceMean", ["x"], ["u"], axes=[2])], axis=1)
-        yield one("a constant, which has not the axis of all samples", "Concat", ["t", "t"], [ints(0), node("Unsqueeze", ["s", "i"], ["t"])],
+        yield one("is not computed from the input", "Concat", ["t", "t"], [ints(0), node("Unsqueeze", ["s", "i"], ["t"])],
                   axis=1)
         for more in [dict(mode="edge"), dict(mode="reflect")]:
             yield one("not with zeros", "Pad", ["x", "i"], [ints(0, 0, 1, 0, 0, 1)], **more)
@@ -4098,7 +4161,7 @@ def needs():
             ("tile-few", "not a number of repeats for each axis", [node("Tile", ["x", "r"], ["out"])], dict(), dict(r=[1, 2]), 17),
             ("tile-zero", "not a number of entries", [node("Tile", ["x", "r"], ["out"])], dict(), dict(r=[1, 0, 2]), 17),
             ("expand-less", "the shapes do not fit", [node("Expand", ["x", "r"], ["out"])], dict(), dict(r=[1, 2, 2]), 17),
-            ("concat-constants", "only constants", [node("Concat", ["a", "b"], ["c"], axis=0), node("Add", ["x", "c"], ["out"])], dict(a=[1.0, 2.0], b=[1.0, 1.0]), dict(), 17),
+            ("concat-constants", "no axis, or the batch's", [node("Concat", ["a", ""], ["c"], axis=0), node("Add", ["x", "c"], ["out"])], dict(a=[1.0, 2.0], b=[1.0, 1.0]), dict(), 17),
             ("pad-axis-twice", "an axis twice, or too large a number", [node("Pad", ["x", "p", "", "a"], ["out"])], dict(), dict(p=[1, 0, 0, 1], a=[2, -1]), 18),
             ("pad-far", "an axis twice, or too large a number", [node("Pad", ["x", "p"], ["out"])], dict(), dict(p=[0, 0, 1099511627776, 0, 0, 0]), 17),
             ("resize-constant", "its input must be an activation, with scales or sizes", [node("Resize", ["a", "", "s"], ["c"]), node("Add", ["x", "c"], ["out"])], dict(a=[[[1.0, 1.0], [1.0, 1.0]]], s=[1.0, 1.0, 2.0]), dict(), 17),
@@ -4505,6 +4568,85 @@ def averaged():
          **{**base, "model": "averaged-same.onnx", "data": "averaged-one.npz", "touched": 2, "wrt": "b c"})
 
 
+def sums_of_products():
+    """Einsum before a kink, w x in both samples; and equations that mix samples, or that are none."""
+    node = helper.make_node
+    up, down = (f"directions 1\ndirection\nmove w at 0 {s}" for s in (1, -1))
+    both = f"evidence hull 2\ncell 1/2 ++\n{up}\ncell 1/2 --\n{down}"
+    base = dict(data="lifted.npz", touched=2, proxies=["Abs 0 0"], verdict="in-clarke")
+    rho, square = node("Abs", ["s"], ["out"], "rho"), node("Mul", ["x", "w"], ["y"])
+    for name, status, reason, nodes in (
+            ("product", 0, "VERIFIED", [node("Einsum", ["x", "w"], ["s"], equation="bi,i->bi")]),
+            ("left", 0, "VERIFIED", [node("Einsum", ["w", "x"], ["s"], equation="j , b j -> b j")]),
+            ("minus", 0, "VERIFIED", [node("Neg", ["w"], ["n"]), node("Einsum", ["n", "x"], ["s0"], equation="j,bj->bj"), node("Neg", ["s0"], ["s"])]),
+            ("one", 0, "VERIFIED", [square, node("Einsum", ["y"], ["s"], equation="...->...")]),
+            ("broadcast", 0, "VERIFIED", [square, node("Einsum", ["y", "v"], ["s0"], equation="bi,kj->bi"), node("Einsum", ["s0", "half"], ["s"], equation="...i,->...i")]),
+            ("shared", 0, "VERIFIED", [node("Shape", ["x"], ["two"]), node("Expand", ["one", "two"], ["o"]), square, node("Einsum", ["y", "o"], ["s"], equation="bi,bi->bi")]),
+            ("summed", 2, "the batch axis would be mixed", [square, node("Einsum", ["y"], ["s"], equation="bi->i")]),
+            ("diagonal", 2, "the batch axis would be mixed", [square, node("Einsum", ["y"], ["s"], equation="bb->b")]),
+            ("apart", 2, "the batch on different axes", [square, node("Einsum", ["y", "x"], ["s"], equation="bi,ci->bc")]),
+            ("rows", 2, "more than one entry along the batch axis", [square, node("Einsum", ["y", "v"], ["s"], equation="bi,bj->bi")]),
+            ("sizes", 2, "axes of one name differ in length", [square, node("Einsum", ["v", "u"], ["s0"], equation="ij,i->j"), node("Einsum", ["y", "s0"], ["s"], equation="bi,j->bi")]),
+            ("three", 2, "more than two operands", [node("Einsum", ["x", "w", "w"], ["s"], equation="bi,i,i->bi")]),
+            ("capitals", 2, "capitals have no one order", [node("Einsum", ["x", "w"], ["s"], equation="Bi,j")]),
+            ("twice", 2, "the result has an axis twice", [node("Einsum", ["x", "w"], ["s"], equation="bi,i->bib")]),
+            ("nowhere", 2, "the result has an axis of no operand", [node("Einsum", ["x", "w"], ["s"], equation="bi,i->bk")]),
+            ("letters", 2, "no list of letters", [node("Einsum", ["x", "w"], ["s"], equation="b1,i->b1")]),
+            ("arrows", 2, "no list of letters", [node("Einsum", ["x", "w"], ["s"], equation="bi,i->bi->bi")]),
+            ("dots", 2, "is in the operands or the result alone", [node("Einsum", ["x", "w"], ["s"], equation="...i,i->i")]),
+            ("unlike", 2, "different numbers of axes", [node("Einsum", ["x", "w"], ["s"], equation="...,...->...")]),
+            ("few", 2, "another number of operands", [node("Einsum", ["x", "w"], ["s"], equation="bi->bi")]),
+            ("axes", 2, "not as many axes", [node("Einsum", ["x", "w"], ["s"], equation="bij,i->bi")]),
+            ("none", 2, "another number of operands", [node("Einsum", ["x", "w"], ["s"])])):
+        save(f"einsum-{name}.onnx", [*nodes, rho], ["N", 1], None, dict(w=[0], v=[[1], [0]], u=[1, 2, 3], half=0.5, one=1))
+        case(f"einsum-{name}", status, reason, evidence=both, **{**base, "model": f"einsum-{name}.onnx"})
+    for name in ("product", "left", "minus", "broadcast"):
+        model = {**base, "model": f"einsum-{name}.onnx"}
+        case(f"einsum-{name}-uneven", 1, "is not AD's output", evidence=both.replace("1/2 ++", "1/4 ++").replace("1/2 --", "3/4 --"), **model)
+        case(f"einsum-{name}-ad", 1, "wrong side", evidence=f"evidence ad\ncell ad\n{down}", **{**model, "verdict": "in-bouligand", "proxies": ["Abs 0 1"]})
+        case(f"einsum-{name}-once", 1, "number of touched kinks is 2", evidence=both, **{**model, "touched": 1})
+
+
+def dropped():
+    """Dropout in training mode by a mask of the batch's. w x is |w x| / (3/4) where the mask is 1, and has no kink that moves elsewhere."""
+    node = helper.make_node
+    nodes = [node("Mul", ["x", "w"], ["y"]), node("Dropout", ["y", "ratio", "mode"], ["d"], "drop"), node("Abs", ["d"], ["out"], "rho")]
+    mode = node("Constant", [], ["mode"], value=numpy_helper.from_array(np.array(True)))
+    off = node("Constant", [], ["mode"], value=numpy_helper.from_array(np.array(False)))
+    for name, more, shape, weights in (("dropped", [mode, *nodes], ["N", 1], dict(w=[0], ratio=0.25)), ("dropped-single", [mode, *nodes], [3, 1], dict(w=[0], ratio=0.25)),
+                                       ("dropped-none", [mode, *nodes], ["N", 1], dict(w=[0], ratio=0)), ("dropped-all", [mode, *nodes], ["N", 1], dict(w=[0], ratio=1)),
+                                       ("dropped-off", [off, *nodes], ["N", 1], dict(w=[0], ratio=0.25)),
+                                       ("dropped-turned", [mode, node("Transpose", ["x"], ["t"]), node("Mul", ["t", "w"], ["y"]), nodes[1],
+                                                           node("Transpose", ["d"], ["u"]), node("Abs", ["u"], ["out"], "rho")], ["N", 1], dict(w=[0], ratio=0.25)),
+                                       ("dropped-again", [mode, *nodes, node("Mul", ["out", "ratio"], ["more"])], ["N", 1], dict(w=[0], ratio=0.25))):
+        save(f"{name}.onnx", more, shape, None, weights)
+    again = onnx.load(path("dropped-again.onnx"))
+    again.graph.output[0].name = "more"
+    onnx.save(again, path("dropped-again.onnx"))
+    x = [[1], [2], [3]]
+    for name, mask in (("dropped", [[True], [False], [True]]), ("dropped-half", [[1], [0.5], [1]]), ("dropped-few", [[1], [1]]), ("dropped-flat", [1, 0, 1])):
+        arrays(f"{name}.npz", x=np.float32(x), d=np.array(mask))
+    arrays("dropped-single.npz", x=np.float32([x]), d=np.int64([[1], [0], [1]]))
+    arrays("dropped-other.npz", x=np.float32(x), m=np.float32(x))
+    arrays("dropped-absent.npz", x=np.float32(x))
+    up, down = (f"directions 1\ndirection\nmove w at 0 {s}" for s in (1, -1))
+    both = f"evidence hull 2\ncell 1/2 +++\n{up}\ncell 1/2 ---\n{down}"
+    base = dict(touched=3, proxies=["Abs 0 0"], verdict="in-clarke", model="dropped.onnx", data="dropped.npz")
+    case("dropped", 0, "VERIFIED", evidence=both, **base)
+    case("dropped-single", 0, "VERIFIED", evidence=both, **{**base, "model": "dropped-single.onnx", "data": "dropped-single.npz"})
+    case("dropped-uneven", 1, "is not AD's output", evidence=both.replace("1/2 +++", "1/4 +++").replace("1/2 ---", "3/4 ---"), **base)
+    case("dropped-once", 1, "number of touched kinks is 3", evidence=both, **{**base, "touched": 2})
+    case("dropped-ad", 1, "wrong side", evidence=f"evidence ad\ncell ad\n{down}", **{**base, "verdict": "in-bouligand", "proxies": ["Abs 0 1"]})
+    for name, reason, change in (
+            ("half", "a mask is not of zeros and ones", dict(data="dropped-half.npz")), ("few", "a mask has not the shape of the output", dict(data="dropped-few.npz")),
+            ("flat", "a mask has not the shape of the output", dict(data="dropped-flat.npz")), ("absent", "Dropout in training mode", dict(data="dropped-absent.npz")),
+            ("other", "the batch holds 'm', which no further input is named by, nor a Dropout's output", dict(data="dropped-other.npz")),
+            ("none", "a ratio that is not between 0 and 1", dict(model="dropped-none.onnx")), ("all", "a ratio that is not between 0 and 1", dict(model="dropped-all.onnx")),
+            ("off", "it is not in training mode", dict(model="dropped-off.onnx")),
+            ("turned", "has not the samples on its first axis", dict(model="dropped-turned.onnx")), ("again", "is used in two ways", dict(model="dropped-again.onnx"))):
+        case(f"dropped-{name}", 2, reason, evidence=both, **{**base, **change})
+
+
 def main():
     os.makedirs(DATA, exist_ok=True)
     for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
@@ -4515,7 +4657,7 @@ def main():
                  quotients_by_parameters, slopes_of_quotients, windows_of_products, identities, statements, roles, runs, lists,
                  long_lists, orders, bounds, simplices, layers, exact_layers, trained, wide, global_maxima, refusals, words, fan,
                  negated, own_losses, clamped, inputs, single_runs, records, extremes, sorts, expanded,
-                 recurrent, needs, chains, lifted_constants, masked, compared, padded, averaged]:
+                 recurrent, needs, chains, lifted_constants, masked, compared, padded, averaged, sums_of_products, dropped]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

@@ -28,7 +28,6 @@ EXPECTED = {
     ("gru", "keras-tensorflow"): "holds a graph of its own",
     ("lstm", "keras-jax"): "holds a graph of its own",
     ("gru", "keras-jax"): "holds a graph of its own",
-    ("attention", "keras-jax"): "Einsum",
     ("smooth", "keras-tensorflow"): "Erfc is not supported",
     ("normalized", "keras-torch"): "not exported",
     ("attention", "keras-torch"): "not exported",

@@ -4,7 +4,7 @@
     zoo.py CLARKE CLARKE-CHECK [--most SECONDS] [--ways WAYS] [NAME...]
 
 A row for each network in training and in evaluation mode, and in three ways of handing it over: recorded (clarke.record), and
-as an ONNX file of either of PyTorch's exporters. A cell is the verdict with the ratio of its time to that of PyTorch's training step,
+as an ONNX file of either of PyTorch's exporters, with drawn masks where it drops. A cell is the verdict with the ratio of its time to that of PyTorch's training step,
 and what clarke-check says of the proof. Of a cell without a verdict the reason is printed below the table. Times and limits are the
 processor's, not the clock's: other programs change them little. The exit status is 1 if a proof is not verified, or a gradient is
 not AD's.
@@ -25,7 +25,9 @@ import time
 import warnings
 
 import numpy as np
+import onnx
 import torch
+from onnx.reference import ReferenceEvaluator
 from torch import library as operators
 from torch import nn
 from torch.nn import functional as F
@@ -203,6 +205,35 @@ def in_parts():
         yield
 
 
+def shapes_of(model, names, x):
+    """Of these values, as shape inference has them; where it does not know one, as the reference evaluator computes them all."""
+    inferred = onnx.shape_inference.infer_shapes(model).graph
+    shapes = {v.name: [d.dim_value for d in v.type.tensor_type.shape.dim] for v in (*inferred.input, *inferred.value_info)}
+    if all(0 not in shapes.get(name, [0]) for name in names):
+        return shapes
+    del model.graph.output[:]
+    model.graph.output.extend(onnx.helper.make_empty_tensor_value_info(name) for name in names)
+    values = ReferenceEvaluator(model).run(None, {model.graph.input[0].name: x})
+    return {name: value.shape for name, value in zip(names, values)}
+
+
+def masks_of(path, x):
+    """Drawn masks of the Dropout nodes in training mode, by their outputs' names: what the step that the file is of might have drawn."""
+    model = onnx.load(path)
+    numbers = {t.name: onnx.numpy_helper.to_array(t) for t in model.graph.initializer}
+    for node in model.graph.node:
+        if node.op_type == "Constant":
+            numbers[node.output[0]] = onnx.numpy_helper.to_array(node.attribute[0].t)
+    drops = {}
+    for node in model.graph.node:
+        ratio, training = (numbers.get(node.input[i], default) if len(node.input) > i else default for i, default in ((1, 0.5), (2, False)))
+        if node.op_type == "Dropout" and training and ratio > 0:
+            drops[node.output[0]] = node.input[0], ratio
+    shapes = shapes_of(model, [of for of, _ in drops.values()], x) if drops else {}
+    rng = np.random.default_rng(0)
+    return {name: rng.random(shapes[of]) >= ratio for name, (of, ratio) in drops.items()}
+
+
 def spent():
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
@@ -300,10 +331,11 @@ class Row:
                 torch.onnx.export(self.model, (self.x,), path, **options)
         except Exception as why:  # what an exporter raises is of any kind
             return self.no(way, f"not exported: {why}")
+        masks = masks_of(path, self.x.numpy())
         if self.x.is_floating_point():
-            np.savez(batch, x=self.x.numpy(), y=self.y.numpy())
+            np.savez(batch, x=self.x.numpy(), y=self.y.numpy(), **masks)
         else:  # rows of a table are read in a single run alone, whose loss is a sum
-            np.savez(batch, x=self.x.numpy()[None])
+            np.savez(batch, x=self.x.numpy()[None], **masks)
         return self.cell(way, [path, "--batch", batch, "--loss", "ce" if self.x.is_floating_point() else "sum"],
                          os.path.join(self.folder, "proof"))
 

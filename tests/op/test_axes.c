@@ -86,9 +86,12 @@ START_TEST(a_chain_begins_with_input_0)
   g.values[0].count = 0;
   ck_assert_int_eq(clarke_chain_begin(&c, &low, 2, &error), CLARKE_EINPUT);
   says(error.text, "the input has no entries");
-  low.in[0] = 2;
+  low.in[0] = 1;
   ck_assert_int_eq(clarke_chain_begin(&c, &low, 1, &error), CLARKE_EINPUT);
-  says(error.text, "input 0 must be an activation");
+  says(error.text, "input 0 must hold floats");
+  low.in[0] = 2; /* a constant becomes an activation */
+  ck_assert_int_eq(clarke_chain_begin(&c, &low, 1, &error), CLARKE_OK);
+  ck_assert(c.value == low.in[0] && !g.values[c.value].constant && g.values[c.value].batch.none && c.rank == 1 && c.dims[0] == 3);
   low.in[0] = 0;
 }
 END_TEST

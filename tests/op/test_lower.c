@@ -100,13 +100,20 @@ START_TEST(constants_become_activations)
   ck_assert(!g.values[value].constant && g.values[value].count == 2 && g.steps[0].kind == CLARKE_SUM && g.steps[0].in[0].map[1] == CLARKE_NONE);
   ck_assert(g.steps[0].in[1].value == 2 && g.steps[0].in[1].map[0] == 2 && g.steps[0].in[1].coef == 1);
   ck_assert_int_eq(clarke_lower_lift(&low, &error), CLARKE_OK); /* an activation is there already */
+  ck_assert_int_eq(clarke_lower_lift_first(&low, &error), CLARKE_OK);
   ck_assert_uint_eq(g.n_steps, 1);
+  low.in = (size_t[]){2, 0};
+  low.n_in = 2;
+  ck_assert_int_eq(clarke_lower_lift(&low, &error), CLARKE_OK); /* not all are constants */
+  ck_assert(low.in[0] == 2 && g.n_steps == 1);
+  ck_assert_int_eq(clarke_lower_lift_first(&low, &error), CLARKE_OK);
+  ck_assert(low.in[0] == g.n_values - 1 && g.n_steps == 2 && g.steps[1].kind == CLARKE_SUM);
   low.in = alone;
   low.n_in = 2;
   g.values[2].negated = true;
   ck_assert_int_eq(clarke_lower_lift(&low, &error), CLARKE_OK);
   v = clarke_lower_value(&low, 0);
-  ck_assert(!v->constant && v->batch.none && v->rank == 1 && v->count == 3 && alone[1] == 2 && g.steps[1].in[1].coef == -1);
+  ck_assert(!v->constant && v->batch.none && v->rank == 1 && v->count == 3 && alone[1] == 2 && g.steps[2].in[1].coef == -1);
   for (int same = 0; same < 2; same++) {
     low.in = one;
     low.n_in = 1;

@@ -1007,7 +1007,9 @@ START_TEST(bad_concatenations)
   concatenated("x,x", 3);
   refused(SHAPE(5, 2, 3,), "axis 3 is out of range for 3 axes");
   concatenated("c,c", 1);
-  refused(SHAPE(5, 2, 3,), "only constants; expected an activation");
+  refused(SHAPE(5, 2, 3,), "computed of constants alone, and the same for all samples");
+  concatenated("c,", 1);
+  refused(SHAPE(5, 2, 3,), "an input is missing");
   concatenated("x,d", 2);
   refused(SHAPE(5, 2, 3,), "input 1 has 3 entries along axis 1; expected 2");
   concatenated("x,e", 2);
@@ -1553,7 +1555,7 @@ START_TEST(dropout)
       model_integers(&m, "t", SHAPE())[0] = mode;
       model_node(&m, "Dropout", "x,r,t", "y,mask");
       if (mode == 1 && ratio > 0) {
-        refused(SHAPE(3, 2,), "(Dropout): training mode is not supported");
+        refused(SHAPE(3, 2,), "(Dropout): in training mode it draws a mask|array 'y' of zeros and ones");
         continue;
       }
       ck_assert_msg(build(SHAPE(3, 2,)) == CLARKE_OK, "%s", error.text);
