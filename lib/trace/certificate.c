@@ -15,7 +15,8 @@
 const char *
 clarke_certainty_name(clarke_certainty c)
 {
-  static const char *const name[] = {"bit-exact", "bit-exact (tree)", "within the bound", "cannot say", "not certified", "refuted"};
+  static const char *const name[] = {"bit-exact", "bit-exact (tree)", "within the bound", "followed",
+                                     "cannot say", "not certified", "refuted"};
 
   return name[c];
 }

@@ -10,7 +10,8 @@ typedef enum {
   CLARKE_BIT_EXACT,    /* every entry is the exact result, rounded once to nearest, ties to even (a zero's sign is not looked at) */
   CLARKE_BY_TREE,      /* every entry is what the recorded tree of its sums gives, bit for bit (summation.h) */
   CLARKE_WITHIN_BOUND, /* some order of roundings may have made every entry */
-  CLARKE_CANNOT_SAY,   /* of some entry no bound is known, or nothing was recorded */
+  CLARKE_FOLLOWED,     /* not recorded: records that follow from it are judged by its exact numbers, its bound being part of theirs */
+  CLARKE_CANNOT_SAY,   /* of some entry no bound is known, or nothing was recorded, nor behind it */
   CLARKE_NOT_CERTIFIED, /* a convolution's, and no sum of its products; Winograd's and FFT's are off so far */
   CLARKE_IS_REFUTED,      /* no order of roundings makes some entry */
 } clarke_certainty;

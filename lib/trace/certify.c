@@ -60,15 +60,27 @@ clarke_certify_add(clarke_certify *c, clarke_part part, const char *name, const 
   return &c->certificate[c->n++];
 }
 
-clarke_tensor *
-clarke_certify_find(clarke_certify *c, const char *part, const char *name)
+static const clarke_tensor *
+look_up(const clarke_certify *c, const char *part, const char *name)
 {
   char full[LONGEST_NAME];
-  const clarke_tensor *t;
 
   if ((size_t)snprintf(full, sizeof full, "%s/%s", part, name) >= sizeof full)
     return NULL;
-  t = clarke_tensors_find(c->trace, full);
+  return clarke_tensors_find(c->trace, full);
+}
+
+bool
+clarke_certify_has(const clarke_certify *c, const char *part, const char *name)
+{
+  return look_up(c, part, name) != NULL;
+}
+
+clarke_tensor *
+clarke_certify_find(clarke_certify *c, const char *part, const char *name)
+{
+  const clarke_tensor *t = look_up(c, part, name);
+
   if (t == NULL)
     return NULL;
   c->seen[t - c->trace->tensor] = true;
@@ -311,5 +323,5 @@ clarke_certify_answer(const clarke_certify *c)
   for (size_t i = 0; i < c->n; i++)
     if (c->certificate[i].certainty > answer)
       answer = c->certificate[i].certainty;
-  return answer;
+  return answer == CLARKE_FOLLOWED ? CLARKE_WITHIN_BOUND : answer;
 }

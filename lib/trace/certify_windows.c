@@ -127,15 +127,33 @@ judge(windows *w, clarke_error *err)
   return status;
 }
 
-/* A pool has winners: without their record nothing was checked of them. */
-static clarke_status
-miss(clarke_certify *c, const char *name, const char *op, size_t entries, clarke_error *err)
+/* Is each entry of the value known, without any error? */
+static bool
+is_known(const clarke_certify *c, size_t v)
 {
-  clarke_certificate *made = clarke_certify_add(c, CLARKE_INDICES, name, op, err);
+  const clarke_matrix *m = &c->pass.value[v];
 
-  if (made == NULL)
+  for (size_t e = 0; e < m->rows * m->cols; e++)
+    if (c->rounded.error[v] == NULL || c->rounded.error[v][e] != 0)
+      return false;
+  return m->radius == NULL;
+}
+
+/* A pool's winners have no record. Where all that it pools is known, they are: the first of the largest. Gradients go along them
+ * (clarke_slopes_choose), and a recorded one before the pool has none but them. Else nothing was checked of the winners. */
+static clarke_status
+miss(clarke_certify *c, const clarke_step *s, size_t entries, clarke_error *err)
+{
+  clarke_certificate *made = clarke_certify_add(c, CLARKE_INDICES, c->g->values[s->out].name, s->op->name, err);
+  bool leads = false;
+
+  if (made == NULL || clarke_certify_leads_back(&leads, c, s->out, err) != CLARKE_OK)
     return CLARKE_ENOMEM;
-  made->entries = made->open = entries;
+  made->entries = entries;
+  if (leads && is_known(c, s->in[0].value))
+    return clarke_certificate_say(made, CLARKE_FOLLOWED, err, "its winners were not recorded: gradients before it are compared with "
+                                  "what goes to the first of the largest");
+  made->open = entries;
   return clarke_certificate_say(made, CLARKE_CANNOT_SAY, err, "its winners were not recorded");
 }
 
@@ -150,7 +168,7 @@ certify_step(clarke_certify *c, size_t step, clarke_error *err)
     return CLARKE_OK;
   w.t = clarke_certify_find(c, "indices", y->name);
   if (w.t == NULL)
-    return strcmp(s->op->name, "MaxPool") == 0 ? miss(c, y->name, s->op->name, y->count * c->pass.n, err) : CLARKE_OK;
+    return strcmp(s->op->name, "MaxPool") == 0 ? miss(c, s, y->count * c->pass.n, err) : CLARKE_OK;
   if (w.t->integer == NULL || w.t->count != y->count * c->pass.n || w.t->rank < 3 || w.t->rank - 2 > y->rank
       || w.t->rank - 2 > c->g->values[s->in[0].value].rank)
     return clarke_fail(err, CLARKE_EINPUT, "%s: tensor '%s': expected %zu indices", c->trace_file, w.t->name, y->count * c->pass.n);

@@ -20,7 +20,7 @@ import records  # noqa: E402
 from expect import expect, finish, said  # noqa: E402
 
 CLARKE, RUNS = sys.argv[1:3]
-TRACED = ["attention", "bounds", "fresh", "lemma2", "means", "own-side", "own-side-float64", "parted", "pooled", "small", "small-plain", "small-trees", "tied", "trees", "turned", "two-zeros"]
+TRACED = ["added", "attention", "bounds", "fresh", "lemma2", "means", "own-side", "own-side-float64", "parted", "pooled", "small", "small-plain", "small-trees", "tied", "trees", "turned", "two-zeros", "words"]
 draw = random.Random(13)
 
 
@@ -45,14 +45,18 @@ def as_recorded():
         expect(all(n["open"] == 0 for n in answer["nodes"]), f"{name}: open")
         again = certify(os.path.join(RUNS, name), "--json", "--step", "0")[1]
         expect(json.loads(again) == answer, f"{name}: --step 0")
-    for part in ("output", "gradient"):
-        left = [n["name"] for n in report(os.path.join(RUNS, "added"))[1]["nodes"] if n["part"] == part and n["open"] > 0]
-        expect(sorted(left) == ["baddbmm", "baddbmm_3"], f"added: {part} {left}")
-    status, answer = report(os.path.join(RUNS, "words"))
-    expect(status == 3 and first_refuted(answer) is None, "words")
-    left = sorted(n["part"] + " " + n["name"] for n in answer["nodes"] if n["open"] > 0)
-    expect(left == [f"{part} {name}" for part in ("gradient", "output") for name in ("nll_loss_forward", "nll_loss_forward_2", "silu", "silu_3")],
-           f"words: what was not recorded, and no more: {left}")
+    # what PyTorch hands out no tensor of is followed, and nothing else
+    inner = {"added": ["baddbmm", "baddbmm_3"], "words": ["nll_loss_forward", "nll_loss_forward_2", "silu", "silu_3"]}
+    for name in TRACED:
+        answer = report(os.path.join(RUNS, name), "--nodes")[1]
+        followed = [n for n in answer["nodes"] if n["answer"] == "followed"]
+        expect(sorted(n["part"] + " " + n["name"] for n in followed) == [f"{part} {v}" for part in ("gradient", "output") for v in inner.get(name, [])],
+               f"{name}: followed: {followed}")
+        expect(all(n["why"].startswith(f"its {n['part']} was not recorded: ") and n["exact"] == n["open"] == 0 for n in followed), f"{name}: {followed}")
+        text = certify(os.path.join(RUNS, name), "--nodes")[1]
+        n = len(followed) // 2
+        expect((f"Not recorded, but followed to the records around them: {n} outputs, {n} gradients.\n" in text) == (n > 0), f"{name}: {text}")
+        expect((f", {2 * n} followed." in text.splitlines()[0]) == (n > 0), f"{name}: {text}")
     for name in ("bounds", "lemma2", "two-zeros"):
         expect(report(os.path.join(RUNS, name))[1]["answer"] == "bit-exact", name)
     for name in ("small-light", "small-float64"):
@@ -294,27 +298,58 @@ def other_trees(folder):
 
 
 def missing_winners(folder):
-    """A trace without a pool's indices: what was not checked is not passed."""
+    """A trace without a pool's indices: they are the first of the largest, along which the gradient before it goes. Without it, or what is
+    pooled, nothing was checked of them."""
+    pool = "2/max_pool2d_with_indices"
     for options in ((), ("--nodes",)):
-        changed = records.Changed(folder, RUNS, "small")
-        changed.put("trace", changed.bytes_of("trace").replace(b'"indices/', b'"indicez/'))
-        changed.write()
+        changed = without(folder, "small", f"indices/{pool}")
         status, answer = report(changed.run, *options)
-        missed = [(n["part"], n["why"]) for n in answer["nodes"] if n["answer"] == "cannot say"]
-        expect(status == 3 and missed == [("indices", "its winners were not recorded")], f"no indices: {status} {missed}")
+        followed = [(n["part"], n["name"]) for n in answer["nodes"] if n["answer"] == "followed"]
+        expect(status == 0 and followed == [("indices", pool)], f"no indices: {status} {followed}")
+        expect("Not recorded, but followed to the records around them: winners of 1 pool.\n" in certify(changed.run, *options)[1], "no indices, in words")
+    # the gradient of a winner is a neighbour's
+    gradient = changed.values("trace", "gradient/1/relu")
+    place = next(e for e, g in enumerate(gradient) if g != 0)
+    beside = place + 1 if place % 6 % 2 == 0 else place - 1
+    expect(gradient[beside] == 0, "the loser beside it")
+    changed.put_value("trace", "gradient/1/relu", beside, gradient[place])
+    changed.put_value("trace", "gradient/1/relu", place, 0.0)
+    bad = first_refuted(report(changed.run, "--nodes")[1])
+    expect(bad is not None and (bad["part"], bad["name"], bad["refuted"]) == ("gradient", "1/relu", 2), f"no indices, and another winner: {bad}")
+    changed = without(folder, "small", f"indices/{pool}", "output/1/relu", "output/0/convolution")
+    answer = report(changed.run, "--nodes")[1]
+    expect(("indices", "cannot say") in [(n["part"], n["answer"]) for n in answer["nodes"]], "neither indices nor what is pooled")
+
+
+def without(folder, run, *tensors):
+    """The record, which has these tensors of the trace no more."""
+    changed = records.Changed(folder, RUNS, run)
+    changed.files.pop("trees", None)
+    for t in tensors:
+        part, _, name = t.partition("/")
+        hidden = {"output": "before", "gradient": "before/.", "indices": "before/"}[part]  # as long, and a buffer's
+        changed.put("trace", changed.bytes_of("trace").replace(f'"{part}/{name}"'.encode(), f'"{hidden}/{name}"'.encode()))
+    return changed
 
 
 def missing_outputs(folder):
     """Of attention no softmax was recorded, and what it multiplies: the product's bound holds the softmax's. Behind it is a kink, where
-    nothing is said unless the product was recorded."""
-    for names, open_ones in ((["_softmax"], ["_softmax"]), (["_softmax", "bmm_2"], ["_softmax", "bmm_2", "relu"])):
-        changed = records.Changed(folder, RUNS, "attention")
-        del changed.files["trees"]
-        for name in names:
-            changed.put("trace", changed.bytes_of("trace").replace(b'"output/%s"' % name.encode(), b'"before/%s"' % name.encode()))
-        status, answer = report(changed.run, "--nodes")
-        left = [n["name"] for n in answer["nodes"] if n["part"] == "output" and n["open"] > 0]
-        expect(status == 3 and left == open_ones, f"without {names}: {status} {left}")
+    nothing is said unless the product was recorded. Nor is of what no record is behind, or before."""
+    for run, hidden, followed, status, left in (
+            ("attention", ["output/_softmax"], ["_softmax"], 0, []),
+            ("attention", ["output/_softmax", "output/bmm_2"], [], 3, ["_softmax", "bmm_2", "relu", "v/view_2", "bmm"]),
+            ("attention", ["output/sum"], [], 3, ["sum"]),
+            ("attention", ["output/pow", "output/sum"], [], 3, ["pow", "sum"]),
+            ("attention", ["output/pow"], ["pow"], 0, []),
+            ("attention", ["gradient/pow"], ["pow"], 0, []),
+            ("attention", ["gradient/sum", "gradient/pow", "gradient/relu"], ["sum", "pow", "relu"], 0, []),
+            ("tied", ["output/relu", "gradient/relu"], ["relu", "relu"], 0, []),
+            ("tied", ["output/decoder/mm"], [], 3, ["decoder/mm"]),
+            ("small", ["output/_log_softmax"], [], 3, ["_log_softmax"])):
+        found, answer = report(without(folder, run, *hidden).run, "--nodes")
+        open_ones = [n["name"] for n in answer["nodes"] if n["open"] > 0]
+        passed = [n["name"] for n in answer["nodes"] if n["answer"] == "followed"]
+        expect((found, open_ones, passed) == (status, left, followed), f"{run} without {hidden}: {found} {open_ones} {passed}")
     changed = records.Changed(folder, RUNS, "attention")
     del changed.files["trees"]
     changed.put("trace", changed.bytes_of("trace").replace(b'"output/_softmax"', b'"before/_softmax"'))
@@ -331,7 +366,7 @@ def bad_input(folder):
     changed.put("trace", changed.bytes_of("trace").replace(b'"output/1/relu"', b'"output/1/rely"'))
     status, answer = report(changed.run, "--nodes")
     expect(status == 3, f"a missing output: {status}")
-    expect([(n["name"], n["part"]) for n in answer["nodes"] if n["answer"] == "cannot say"] == [("1/relu", "output"), ("2/max_pool2d_with_indices", "indices"), ("1/rely", "output")], "a missing output")
+    expect([(n["name"], n["part"]) for n in answer["nodes"] if n["answer"] == "cannot say"] == [("2/max_pool2d_with_indices", "indices"), ("1/rely", "output")], "a missing output")
     changed = records.Changed(folder, RUNS, "small")
     data = changed.bytes_of("trace")
     changed.put("trace", data.replace(b'"output/1/relu"', b'"output/7/relu"').replace(b'"output/7/relu"', b'"output/1/relu"', 1)

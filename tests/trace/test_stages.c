@@ -414,8 +414,11 @@ START_TEST(one_gradient)
   FAILS(clarke_certify_gradient(&off, &again, v, "Relu", &m, &error), "'gradient/4/relu': expected 140 floats");
   strcpy(traced(&again, "gradient", "4/relu")->name, "gradient/x/relu");
   OK(clarke_certify_gradient(&off, &again, v, "Relu", &m, &error));
+  ck_assert(off == NULL && again.certificate[again.n - 1].certainty == CLARKE_FOLLOWED);
+  again.back.sum[v].error[3] = INFINITY;
+  OK(clarke_certify_gradient(&off, &again, v, "Relu", &m, &error));
   ck_assert(off == NULL && again.certificate[again.n - 1].certainty == CLARKE_CANNOT_SAY);
-  ck_assert_str_eq(again.certificate[again.n - 1].why, "its gradient was not recorded");
+  ck_assert_str_eq(again.certificate[again.n - 1].why, "its gradient was not recorded, and no bound on it is known");
   clarke_matrix_clear(&m);
   free(numbers);
   clarke_certify_clear(&again);
