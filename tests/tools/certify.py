@@ -221,7 +221,8 @@ def trees(folder):
                   [("output", "conv/convolution"), ("output", "mean"), ("output", "last/addmm"), ("output", "sum"), ("gradient", "mean"),
                    ("gradient", "last/t"), ("parameter", "conv.weight"), ("parameter", "conv.bias"), ("parameter", "shift")])
     least_changes(folder, "turned",  # a transposed convolution, and what goes back through it
-                  [("output", "0/convolution"), ("output", "2/convolution"), ("gradient", "1/relu"), ("parameter", "0.weight"), ("parameter", "0.bias")])
+                  [("output", "0/convolution"), ("output", "2/convolution"), ("gradient", "1/relu"), ("parameter", "0.weight"), ("parameter", "0.bias"),
+                   ("parameter", "2.weight")])
     least_changes(folder, "added",  # products that something is added to, of which the sum alone was recorded; a vector
                   [*(("output", f"{name}/addmm") for name in ("last", "q", "k", "v")), ("output", "baddbmm_2"), ("output", "baddbmm_4"), ("output", "mv"),
                    ("output", "sum"), ("gradient", "v/view_2"), ("gradient", "baddbmm_2"), ("gradient", "transpose"), ("gradient", "q/view_2"),
