@@ -41,10 +41,25 @@ clarke_certify_meets_place(bool *meets, const clarke_certify *c, size_t v, clark
   for (size_t i = 0; i < c->g->n_steps; i++) {
     const clarke_step *s = &c->g->steps[i];
 
-    *meets = *meets || (reads[i] && (s->kind == CLARKE_PIECEWISE || s->kind == CLARKE_MAX || clarke_step_has_domain(s)));
+    *meets = *meets || (reads[i] && (s->kind == CLARKE_MAX || clarke_step_has_domain(s)));
   }
   free(reads);
   return CLARKE_OK;
+}
+
+void
+clarke_certify_doubt_sides(clarke_certify *c, size_t step)
+{
+  const clarke_step *s = &c->g->steps[step];
+  const size_t v = s->in[0].value;
+  const clarke_matrix *x = &c->pass.value[v];
+
+  if (s->kind != CLARKE_PIECEWISE || c->recorded[v] != NULL || x->radius == NULL)
+    return;
+  for (size_t e = 0; e < x->rows * x->cols; e++)
+    for (size_t k = 0; k < s->pieces.n_kinks; k++)
+      if (clarke_matrix_compare(x, e / x->cols, e % x->cols, s->pieces.kink[k]) == 2)
+        c->rounded.error[v][e] = INFINITY;
 }
 
 /* Does the log-softmax behind the network's output have a record? */

@@ -69,6 +69,7 @@ clarke_certify_begin(clarke_certify *c, clarke_error *err)
     status = clarke_samples_matrix(&input, c->x, sample, samples, err);
   if (status == CLARKE_OK)
     status = clarke_forward_begin(&c->pass, c->constants, &input, PRECISION, err);
+  c->pass.replaced = true;
   c->rounded.f = &c->pass;
   c->rounded.slopes = &c->slopes;
   c->rounded.profile = c->profile;
@@ -186,6 +187,7 @@ clarke_certify_forward(clarke_certify *c, clarke_error *err)
   if (status == CLARKE_OK)
     status = clarke_certify_constants(c, err);
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
+    clarke_certify_doubt_sides(c, i);
     status = clarke_forward_next(&c->pass, i, err);
     if (status == CLARKE_OK)
       status = clarke_roundoff_step(&c->rounded, i, err);

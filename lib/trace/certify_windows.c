@@ -71,13 +71,44 @@ named_feature(const windows *w, size_t f, int64_t index)
   return CLARKE_NONE;
 }
 
+/* Is each entry of the value known, without any error? */
+static bool
+is_known(const clarke_certify *c, size_t v)
+{
+  const clarke_matrix *m = &c->pass.value[v];
+
+  for (size_t e = 0; e < m->rows * m->cols; e++)
+    if (c->rounded.error[v] == NULL || c->rounded.error[v][e] != 0)
+      return false;
+  return m->radius == NULL;
+}
+
+/* The entry of a window that is the first of the largest: a feature of the operand, which was recorded, or is known. */
+static size_t
+winner_of(const clarke_certify *c, const clarke_step *s, size_t e)
+{
+  const clarke_operand *o = &s->in[0];
+  const clarke_matrix *x = &c->pass.value[o->value];
+  size_t best = CLARKE_NONE;
+
+  if (c->recorded[o->value] != NULL)
+    return clarke_roundoff_winner(&c->rounded, s, e);
+  for (size_t i = 0; i < s->width; i++) {
+    const size_t f = o->map[e / x->cols * s->width + i];
+
+    if (f != CLARKE_NONE && (best == CLARKE_NONE || clarke_matrix_compare_entries(x, f, best, e % x->cols) > 0))
+      best = f;
+  }
+  return best;
+}
+
 static clarke_status
 refute(const windows *w, size_t k, size_t named, size_t winner, clarke_error *err)
 {
   const clarke_step *s = &w->c->g->steps[w->step];
   const clarke_value *x = &w->c->g->values[s->in[0].value];
-  const size_t n = w->c->pass.n, j = k / w->c->g->values[s->out].count;
-  const double *real = w->c->recorded[s->in[0].value];
+  const size_t j = k / w->c->g->values[s->out].count;
+  const clarke_matrix *m = &w->c->pass.value[s->in[0].value];
   char place[256], taken[256], larger[256];
 
   clarke_put_index(place, sizeof place, w->t->dims, w->t->rank, k);
@@ -86,11 +117,11 @@ refute(const windows *w, size_t k, size_t named, size_t winner, clarke_error *er
                                   (long long)w->t->integer[k], place);
   clarke_put_index(taken, sizeof taken, x->dims, x->rank, named);
   clarke_put_index(larger, sizeof larger, x->dims, x->rank, winner);
-  if (real[named * n + j] == real[winner * n + j])
+  if (clarke_matrix_compare_entries(m, named, winner, j) == 0)
     return clarke_certificate_say(w->made, CLARKE_IS_REFUTED, err, "at %s the winner is entry %s, which is not the first of the "
                                   "largest: %s is", place, taken, larger);
   return clarke_certificate_say(w->made, CLARKE_IS_REFUTED, err, "a loser was taken as winner: at %s entry %s, %.9g; entry %s is %.9g",
-                                place, taken, real[named * n + j], larger, real[winner * n + j]);
+                                place, taken, clarke_matrix_get_double(m, named, j), larger, clarke_matrix_get_double(m, winner, j));
 }
 
 /* The gradient goes to whom the record names. */
@@ -115,7 +146,7 @@ judge(windows *w, clarke_error *err)
 
   for (size_t k = 0; k < w->t->count && status == CLARKE_OK; k++) {
     const size_t f = k % rows, j = k / rows, named = named_feature(w, f, w->t->integer[k]);
-    const size_t winner = clarke_roundoff_winner(&c->rounded, s, f * n + j);
+    const size_t winner = winner_of(c, s, f * n + j);
 
     if (named != CLARKE_NONE)
       reroute(w, f * n + j, named);
@@ -125,18 +156,6 @@ judge(windows *w, clarke_error *err)
       status = refute(w, k, named, winner, err);
   }
   return status;
-}
-
-/* Is each entry of the value known, without any error? */
-static bool
-is_known(const clarke_certify *c, size_t v)
-{
-  const clarke_matrix *m = &c->pass.value[v];
-
-  for (size_t e = 0; e < m->rows * m->cols; e++)
-    if (c->rounded.error[v] == NULL || c->rounded.error[v][e] != 0)
-      return false;
-  return m->radius == NULL;
 }
 
 /* A pool's winners have no record. Where all that it pools is known, they are: the first of the largest. Gradients go along them
@@ -176,7 +195,7 @@ certify_step(clarke_certify *c, size_t step, clarke_error *err)
   if (w.made == NULL)
     return CLARKE_ENOMEM;
   w.made->entries = w.t->count;
-  if (c->recorded[s->in[0].value] == NULL) {
+  if (c->recorded[s->in[0].value] == NULL && !is_known(c, s->in[0].value)) {
     w.made->open = w.t->count;
     return clarke_certificate_say(w.made, CLARKE_CANNOT_SAY, err, "what it pools was not recorded");
   }
