@@ -110,11 +110,12 @@ typedef struct {
 /* Is the DENSE step such a one, of enough planes, entry by entry? */
 bool clarke_sieve_is_conv(clarke_sieve_conv *c, const clarke_sieve *s, const clarke_step *dense);
 
-/* y = W x; x = W^T g, or x += W^T g; w += g x^T: as clarke_sieve_dense and its way back have them. False when out of memory. */
+/* y = W x; x = W^T g, or x += W^T g; w = g x^T, or w += g x^T: as clarke_sieve_dense and its way back have them. False when out of memory. */
 bool clarke_sieve_conv_run(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *w, const float *x, double *y);
 bool clarke_sieve_conv_back(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *w, const float *g, double *x,
                             bool add);
-bool clarke_sieve_conv_weight(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const float *x, const float *g, double *w);
+bool clarke_sieve_conv_weight(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const float *x, const float *g, double *w,
+                              bool add);
 
 /* At least what an output is off by that is a sum over so many planes: top is at least the largest number times the sum over the
  * planes of the kernels' largest weights. Of the weight's gradient: top is at least both planes' norms multiplied. */

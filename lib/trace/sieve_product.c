@@ -421,7 +421,7 @@ bound_weights(const backward *k, clarke_error *err)
 
 /* Room for the weight's gradient. Its bounds lie in lines where they can; not twice in another way. */
 static bool
-begin_weight(clarke_sieve *s, clarke_sieved *w, const clarke_step *dense)
+begin_weight(clarke_sieve *s, clarke_sieved *w, const clarke_step *dense, bool set)
 {
   const clarke_dense *d = &dense->dense;
   const size_t count = s->g->values[d->weight].count, line = d->blocks > 1 ? 1 : d->transposed ? d->outer : d->inner;
@@ -430,7 +430,7 @@ begin_weight(clarke_sieve *s, clarke_sieved *w, const clarke_step *dense)
   if (s->open)
     return true;
   w->line = line;
-  return clarke_sieved_begin(s, w, count / line, line, false);
+  return clarke_sieved_begin(s, w, count / line, line, set);
 }
 
 static void
@@ -480,7 +480,7 @@ multiply_conv_back(const backward *k)
   const float *x = s->value[clarke_sieve_source(s, k->p.dense)].exact;
 
   return (k->x == NULL || clarke_sieve_conv_back(s, &k->conv, k->p.d->outer, k->p.w, k->g, k->x->near, k->x->parts > 0))
-         && (k->w == NULL || clarke_sieve_conv_weight(s, &k->conv, k->p.d->outer, x, k->g, k->w->near));
+         && (k->w == NULL || clarke_sieve_conv_weight(s, &k->conv, k->p.d->outer, x, k->g, k->w->near, k->w->parts > 0));
 }
 
 clarke_status
@@ -498,7 +498,7 @@ clarke_sieve_dense_back(clarke_sieve *s, const clarke_step *dense, clarke_error 
   k.x = s->carries[source] ? &s->grad[source] : NULL;
   k.w = trained ? &s->grad[d->weight] : NULL;
   if (!make_room(&k.p, &positions) || (k.x != NULL && !clarke_sieved_begin(s, k.x, s->g->values[source].count, k.p.n, k.is_conv))
-      || (k.w != NULL && !begin_weight(s, k.w, dense)))
+      || (k.w != NULL && !begin_weight(s, k.w, dense, k.is_conv)))
     return clarke_no_memory(err);
   if (s->open)
     return CLARKE_OK;
