@@ -61,6 +61,9 @@ clarke_status clarke_sieve_run(bool *decided, clarke_certify *c, clarke_error *e
 clarke_status clarke_sieve_forward(clarke_sieve *s, clarke_error *err);
 clarke_status clarke_sieve_backward(clarke_sieve *s, clarke_error *err);
 
+/* sieve_back_step.c: step i's share in the gradients of what it reads, once that of its output is known. */
+clarke_status clarke_sieve_step_back(clarke_sieve *s, size_t i, clarke_error *err);
+
 /* Of pieces that are each a number or x itself: kinks, which piece is x, the numbers of the others. False: some piece is neither. */
 bool clarke_sieve_selects(double *kink, double *number, bool *itself, const clarke_pieces *p);
 
