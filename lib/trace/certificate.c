@@ -24,7 +24,7 @@ clarke_certainty_name(clarke_certainty c)
 const char *
 clarke_part_name(clarke_part p)
 {
-  static const char *const name[] = {"output", "gradient", "indices", "parameter"};
+  static const char *const name[] = {"output", "gradient", "indices", "parameter", "statistic"};
 
   return name[p];
 }

@@ -16,10 +16,11 @@ typedef enum {
   CLARKE_IS_REFUTED,      /* no order of roundings makes some entry */
 } clarke_certainty;
 
-typedef enum { CLARKE_OUTPUT, CLARKE_GRADIENT, CLARKE_INDICES, CLARKE_PARAMETER } clarke_part;
+/* A statistic is a buffer that a normalization brought up to date. */
+typedef enum { CLARKE_OUTPUT, CLARKE_GRADIENT, CLARKE_INDICES, CLARKE_PARAMETER, CLARKE_STATISTIC } clarke_part;
 
 const char *clarke_certainty_name(clarke_certainty c); /* "bit-exact", "bit-exact (tree)", ... */
-const char *clarke_part_name(clarke_part p);           /* "output", "gradient", "indices", "parameter" */
+const char *clarke_part_name(clarke_part p);           /* "output", "gradient", "indices", "parameter", "statistic" */
 
 /* Was a tree of its sums recorded, and does it give all entries? */
 typedef enum { CLARKE_NO_TREE, CLARKE_TREE_EXPLAINS, CLARKE_TREE_DOES_NOT } clarke_tree_answer;

@@ -268,6 +268,8 @@ forget(clarke_certify *c)
   c->trace_file = asked.trace_file;
   c->gradients_file = asked.gradients_file;
   c->log_softmax = asked.log_softmax;
+  c->statistics = asked.statistics;
+  c->n_statistics = asked.n_statistics;
 }
 
 /* Doubles first; what they leave open is begun anew, exactly. */
@@ -312,6 +314,8 @@ clarke_certify_run(clarke_certify *c, clarke_error *err)
     status = clarke_certify_log_softmax(c, err);
   if (status == CLARKE_OK)
     status = clarke_certify_backward(c, err);
+  if (status == CLARKE_OK)
+    status = clarke_certify_statistics(c, err);
   return status == CLARKE_OK ? add_unseen(c, err) : status;
 }
 

@@ -10,6 +10,7 @@
 #include "trace/certificate.h"
 #include "trace/rounding_backward.h"
 #include "network/slopes.h"
+#include "format/run.h"
 #include "format/tensors.h"
 
 typedef struct {
@@ -25,6 +26,8 @@ typedef struct {
   clarke_tensors *gradients; /* likewise */
   const char *trace_file, *gradients_file; /* in messages */
   bool sieved;             /* may doubles decide (sieve.h)? Then certificates are all that is found */
+  const clarke_run_statistics *statistics; /* that the step brought up to date: n_statistics */
+  size_t n_statistics;
   const char *log_softmax; /* the node between the network's output and the loss; NULL: there is none */
   /* found */
   clarke_forward pass;    /* along the record */
@@ -65,6 +68,10 @@ clarke_status clarke_certify_forward(clarke_certify *c, clarke_error *err);
 clarke_status clarke_certify_backward(clarke_certify *c, clarke_error *err);
 /* certify_loss.c: the log-softmax that the loss begins with, both ways. */
 clarke_status clarke_certify_log_softmax(clarke_certify *c, clarke_error *err);
+/* certify_statistics.c: running statistics of normalizations, behind the forward pass. */
+clarke_status clarke_certify_statistics(clarke_certify *c, clarke_error *err);
+/* certify_windows.c: is each entry of the value known, without any error? */
+bool clarke_certify_is_known(const clarke_certify *c, size_t v);
 /* certify_windows.c: recorded winners. Slopes go along them where they are in their windows. */
 clarke_status clarke_certify_windows(clarke_certify *c, clarke_error *err);
 

@@ -71,9 +71,8 @@ named_feature(const windows *w, size_t f, int64_t index)
   return CLARKE_NONE;
 }
 
-/* Is each entry of the value known, without any error? */
-static bool
-is_known(const clarke_certify *c, size_t v)
+bool
+clarke_certify_is_known(const clarke_certify *c, size_t v)
 {
   const clarke_matrix *m = &c->pass.value[v];
 
@@ -169,7 +168,7 @@ miss(clarke_certify *c, const clarke_step *s, size_t entries, clarke_error *err)
   if (made == NULL || clarke_certify_leads_back(&leads, c, s->out, err) != CLARKE_OK)
     return CLARKE_ENOMEM;
   made->entries = entries;
-  if (leads && is_known(c, s->in[0].value))
+  if (leads && clarke_certify_is_known(c, s->in[0].value))
     return clarke_certificate_say(made, CLARKE_FOLLOWED, err, "its winners were not recorded: gradients before it are compared with "
                                   "what goes to the first of the largest");
   made->open = entries;
@@ -195,7 +194,7 @@ certify_step(clarke_certify *c, size_t step, clarke_error *err)
   if (w.made == NULL)
     return CLARKE_ENOMEM;
   w.made->entries = w.t->count;
-  if (c->recorded[s->in[0].value] == NULL && !is_known(c, s->in[0].value)) {
+  if (c->recorded[s->in[0].value] == NULL && !clarke_certify_is_known(c, s->in[0].value)) {
     w.made->open = w.t->count;
     return clarke_certificate_say(w.made, CLARKE_CANNOT_SAY, err, "what it pools was not recorded");
   }

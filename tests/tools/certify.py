@@ -7,6 +7,7 @@ As recorded, nothing is refuted. Then entries are drawn, with a fixed seed, from
 each is changed beyond rounding, and must be the first that is refuted, with its index. So must a winner that is another entry
 of its window.
 """
+import fractions
 import json
 import os
 import random
@@ -329,6 +330,51 @@ def missing_winners(folder):
     expect(("indices", "cannot say") in [(n["part"], n["answer"]) for n in answer["nodes"]], "neither indices nor what is pooled")
 
 
+def statistics(folder):
+    """The buffers that a BatchNormalization brings up to date: just beyond the bound they are refuted, just within they are not."""
+    def rows(changed):
+        status, _, error = certify(changed.run, "--nodes")
+        return (status, {n["name"]: n for n in report(changed.run, "--nodes")[1]["nodes"] if n["part"] == "statistic"}) if status != 2 else (2, error)
+    changed = records.Changed(folder, RUNS, "fresh")
+    status, found = rows(changed)
+    expect(status == 0 and sorted(found) == ["1.running_mean", "1.running_var"], f"statistics: {status} {found}")
+    whole = changed.bytes_of("trace")
+    for name in found:
+        own = changed.values("trace", f"after/{name}")
+        expect(found[name]["entries"] == 4 and found[name]["worst"] < 0.5, f"statistics: {found[name]}")
+        for entry in range(4):
+            changed.put_value("trace", f"after/{name}", entry, own[entry] + 1)
+            _, bad = rows(changed)
+            first = bad[name]["first"]
+            expect(bad[name]["answer"] == "refuted" and bad[name]["refuted"] == 1 and first["index"] == f"[{entry}]", f"{name}: {bad}")
+            exact = float(fractions.Fraction(first["exact"].removeprefix("about ")))
+            bound = float.fromhex(first["bound"])
+            for part in (1.01, -1.01, 1.1, -1.1, 0.98, -0.98):
+                changed.put_value("trace", f"after/{name}", entry, exact + part * bound)
+                off = abs(changed.values("trace", f"after/{name}")[entry] - exact) / bound  # as a float32
+                want = "refuted" if off > 1 else "within the bound"
+                _, judged = rows(changed)
+                expect(judged[name]["answer"] == want or abs(off - 1) < 1e-6, f"{name}[{entry}] at {off} of its bound: {judged[name]['answer']}")
+            changed.put("trace", whole)
+    step = changed.description["steps"][0]
+    one = step["statistics"][0]
+    for change, want, why in (({"momentum": "1/8"}, (1, "refuted"), None), ({"node": "5/addmm"}, (3, "cannot say"), "the graph has no normalization of its node"),
+                              ({"mean": "1.running_men"}, (3, "cannot say"), "it was not recorded before and after the step"),
+                              ({"mean": "1.running_var"}, (3, "cannot say"), "several normalizations bring it up to date")):
+        step["statistics"] = [one | change]
+        changed.write()
+        status, bad = rows(changed)
+        expect(status == want[0] and any(n["answer"] == want[1] and (why is None or n["why"] == why) for n in bad.values()), f"{change}: {status} {bad}")
+    for change in ({"momentum": "a tenth"}, {"momentum": 0.1}, {"node": 1}, {"mean": None}):
+        step["statistics"] = [one | change]
+        changed.write()
+        status, _, error = certify(changed.run)
+        expect(status == 2 and f"'{next(iter(change))}': expected a text" in error, f"{change}: {status} {error}")
+    step["statistics"] = {}
+    changed.write()
+    expect(certify(changed.run)[0] == 2, "statistics that are no list")
+
+
 def without(folder, run, *tensors):
     """The record, which has these tensors of the trace no more."""
     changed = records.Changed(folder, RUNS, run)
@@ -414,6 +460,7 @@ with tempfile.TemporaryDirectory() as scratch:
     trees(scratch)
     other_trees(scratch)
     missing_winners(scratch)
+    statistics(scratch)
     missing_outputs(scratch)
     bad_input(scratch)
     coarse(scratch)

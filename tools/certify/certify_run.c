@@ -54,7 +54,7 @@ static void
 print_followed(const clarke_certify *c)
 {
   static const char *const of[] = {"", "", "winners of "}, *const what[] = {"output", "gradient", "pool"};
-  size_t count[CLARKE_PARAMETER + 1] = {0};
+  size_t count[CLARKE_STATISTIC + 1] = {0};
   const char *before = "Not recorded, but followed to the records around them: ";
 
   for (size_t i = 0; i < c->n; i++)
