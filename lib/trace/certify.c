@@ -279,7 +279,7 @@ sift(bool *decided, clarke_certify *c, clarke_error *err)
   clarke_status status;
 
   *decided = false;
-  if (!c->sieved)
+  if (!c->sieved || c->n_statistics > 0) /* normalizations are not the sieve's */
     return CLARKE_OK;
   status = clarke_sieve_run(decided, c, err);
   for (size_t i = 0; i < c->n; i++)

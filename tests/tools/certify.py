@@ -356,6 +356,29 @@ def statistics(folder):
                 _, judged = rows(changed)
                 expect(judged[name]["answer"] == want or abs(off - 1) < 1e-6, f"{name}[{entry}] at {off} of its bound: {judged[name]['answer']}")
             changed.put("trace", whole)
+    # numbers that cancel, added up one by one in float32, by both formulas
+    f32 = lambda v: struct.unpack("<f", struct.pack("<f", v))[0]
+    drawn = [f32(1000 + draw.random()) for _ in range(576)]
+    for e, v in enumerate(drawn):
+        changed.put_value("trace", "output/0/convolution", e, v)
+    ratios = []
+    for squares in (False, True):
+        for k in range(4):
+            own, total, spread = [v for e, v in enumerate(drawn) if e // 36 % 4 == k], 0.0, 0.0
+            for v in own:
+                total = f32(total + v)
+            mean = f32(total / len(own))
+            for v in own:
+                off = v if squares else f32(v - mean)
+                spread = f32(spread + f32(off * off))
+            spread = f32(spread - f32(len(own) * f32(mean * mean))) if squares else spread
+            for name, before, batch in (("mean", 0.0, mean), ("var", 1.0, f32(spread / (len(own) - 1)))):
+                changed.put_value("trace", f"after/1.running_{name}", k, f32(f32(f32(0.9) * before) + f32(f32(0.1) * batch)))
+        _, found = rows(changed)
+        expect(all(n["answer"] in ("within the bound", "bit-exact") for n in found.values()), f"statistics, squares {squares}: {found}")
+        ratios.append(found["1.running_var"]["worst"])
+    expect(ratios[1] > 1e-3 > ratios[0], f"what squares lose: {ratios}")
+    changed.put("trace", whole)
     step = changed.description["steps"][0]
     one = step["statistics"][0]
     for change, want, why in (({"momentum": "1/8"}, (1, "refuted"), None), ({"node": "5/addmm"}, (3, "cannot say"), "the graph has no normalization of its node"),
@@ -370,6 +393,11 @@ def statistics(folder):
         changed.write()
         status, _, error = certify(changed.run)
         expect(status == 2 and f"'{next(iter(change))}': expected a text" in error, f"{change}: {status} {error}")
+    other = records.Changed(folder, RUNS, "small", "other")  # which has no normalization, and is decided by doubles
+    other.description["steps"][0]["statistics"] = [one]
+    other.write()
+    status, bad = rows(other)
+    expect(status == 3 and len(bad) == 2, f"statistics of no normalization: {status} {bad}")
     step["statistics"] = {}
     changed.write()
     expect(certify(changed.run)[0] == 2, "statistics that are no list")
