@@ -23,6 +23,18 @@ texts_clear(char **text, size_t n)
   free(text);
 }
 
+static void
+statistics_clear(clarke_run_step *s)
+{
+  for (size_t i = 0; i < s->n_statistics; i++) {
+    free(s->statistics[i].node);
+    free(s->statistics[i].mean);
+    free(s->statistics[i].variance);
+    mpq_clear(s->statistics[i].momentum);
+  }
+  free(s->statistics);
+}
+
 void
 clarke_run_description_clear(clarke_run_description *r)
 {
@@ -42,6 +54,7 @@ clarke_run_description_clear(clarke_run_description *r)
     free(s->gradients.name);
     free(s->trace.name);
     free(s->trees.name);
+    statistics_clear(s);
     mpq_clear(s->scale);
   }
   free(r->step);
@@ -114,6 +127,36 @@ read_file(clarke_run_file *to, const json_t *object, const char *key, bool requi
 }
 
 static clarke_status
+read_statistics(clarke_run_step *s, const json_t *list, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  if (list == NULL)
+    return CLARKE_OK;
+  if (!json_is_array(list))
+    return fail_key("statistics", "a list", err);
+  s->statistics = calloc(json_array_size(list) + 1, sizeof *s->statistics);
+  if (s->statistics == NULL)
+    return clarke_no_memory(err);
+  while (s->n_statistics < json_array_size(list) && status == CLARKE_OK) {
+    const json_t *j = json_array_get(list, s->n_statistics);
+    clarke_run_statistics *one = &s->statistics[s->n_statistics++];
+    const char *momentum;
+
+    mpq_init(one->momentum);
+    status = read_text(&one->node, j, "node", err);
+    if (status == CLARKE_OK)
+      status = read_text(&one->mean, j, "mean", err);
+    if (status == CLARKE_OK)
+      status = read_text(&one->variance, j, "variance", err);
+    momentum = json_string_value(json_object_get(j, "momentum"));
+    if (status == CLARKE_OK && (momentum == NULL || !clarke_literal_parse(one->momentum, momentum)))
+      status = fail_key("momentum", "a text that is a number", err);
+  }
+  return status;
+}
+
+static clarke_status
 read_step(clarke_run_step *s, const json_t *j, clarke_error *err)
 {
   const json_t *number = json_object_get(j, "step"), *files = json_object_get(j, "files");
@@ -132,7 +175,9 @@ read_step(clarke_run_step *s, const json_t *j, clarke_error *err)
     status = read_file(&s->gradients, files, "gradients", true, err);
   if (status == CLARKE_OK)
     status = read_file(&s->trace, files, "trace", false, err);
-  return status == CLARKE_OK ? read_file(&s->trees, files, "trees", false, err) : status;
+  if (status == CLARKE_OK)
+    status = read_file(&s->trees, files, "trees", false, err);
+  return status == CLARKE_OK ? read_statistics(s, json_object_get(j, "statistics"), err) : status;
 }
 
 static clarke_status

@@ -14,10 +14,19 @@ typedef struct {
   char sha256[65];
 } clarke_run_file;
 
+/* A BatchNormalization's running statistics, which the step brought up to date: the names of the buffers, and what share of the batch's own
+ * they took. */
+typedef struct {
+  char *node, *mean, *variance;
+  mpq_t momentum;
+} clarke_run_statistics;
+
 typedef struct {
   size_t step;
   mpq_t scale; /* what the loss was multiplied by, not 0 */
   clarke_run_file batch, parameters, gradients, trace, trees; /* the last two may be missing */
+  size_t n_statistics;
+  clarke_run_statistics *statistics;
 } clarke_run_step;
 
 typedef struct {

@@ -260,7 +260,7 @@ run_piecewise(clarke_forward *f, size_t i, clarke_error *err)
     if (f->piece[i] == NULL)
       return clarke_no_memory(err);
     status = clarke_sign_decide(f->piece[i], &f->open, f->constants, s, x, err);
-    if (status == CLARKE_OK)
+    if (status == CLARKE_OK && !f->replaced)
       find_zeros(f, i);
   }
   if (status == CLARKE_OK)

@@ -35,6 +35,7 @@ typedef struct {
   clarke_identities *identities; /* made when windows are tied */
   size_t open;         /* entries left open */
   bool vague;          /* it failed: an enclosure does not tell whether it lies in a function's domain */
+  bool replaced;       /* values may be a record's: what cancels in the graph is not taken for 0 */
   bool refining;       /* places are given; only open ones are looked at */
   clarke_margin **margin; /* NULL, or n_steps by column: takes in the distances of places that refining decides */
 } clarke_forward;

@@ -84,6 +84,28 @@ same_shape(const clarke_parameter *p, const clarke_tensor *t)
   return p->rank == t->rank && memcmp(p->dims, t->dims, p->rank * sizeof p->dims[0]) == 0;
 }
 
+static bool
+has_floats(const clarke_tensor *t)
+{
+  return t->real != NULL || t->packed != NULL;
+}
+
+/* Floats, packed or not. */
+static double
+entry_of(const clarke_tensor *t, size_t e)
+{
+  return t->packed != NULL ? (double)clarke_f32_at(t->packed, e) : t->real[e];
+}
+
+static bool
+same_entries(const clarke_parameter *p, const clarke_tensor *t)
+{
+  for (size_t e = 0; e < t->count; e++)
+    if (entry_of(t, e) != p->real[e])
+      return false;
+  return true;
+}
+
 /* Names for a message, as many as fit, and how many there are. */
 typedef struct {
   size_t n, hidden;
@@ -131,14 +153,14 @@ write_shape(char *text, size_t size, const size_t *dims, size_t rank)
 static void
 add_shapes(name_list *list, const clarke_parameter *p, const clarke_tensor *t)
 {
-  const bool transposed = t->real != NULL && p->rank == 2 && t->rank == 2 && p->dims[0] == t->dims[1] &&
+  const bool transposed = has_floats(t) && p->rank == 2 && t->rank == 2 && p->dims[0] == t->dims[1] &&
                           p->dims[1] == t->dims[0];
   char have[80], want[80], text[240];
 
   write_shape(have, sizeof have, t->dims, t->rank);
   write_shape(want, sizeof want, p->dims, p->rank);
-  snprintf(text, sizeof text, " (%s%s, not %s%s%s)", have, t->real == NULL ? " integers" : "", want,
-           t->real == NULL ? " floats" : "", transposed ? ": an exporter turned it" : "");
+  snprintf(text, sizeof text, " (%s%s, not %s%s%s)", have, !has_floats(t) ? " integers" : "", want,
+           !has_floats(t) ? " floats" : "", transposed ? ": an exporter turned it" : "");
   add_name(list, p->name, text);
 }
 
@@ -154,15 +176,15 @@ check_fit(const clarke_graph *g, const clarke_tensor *tensors, size_t n, const c
 
     if (t == NULL)
       add_name(&missing, g->parameters[i].name, "");
-    else if (t->real == NULL || !same_shape(&g->parameters[i], t))
+    else if (!has_floats(t) || !same_shape(&g->parameters[i], t))
       add_shapes(&other, &g->parameters[i], t);
-    else if (g->parameters[i].compared && memcmp(t->real, g->parameters[i].real, t->count * sizeof *t->real) != 0)
+    else if (g->parameters[i].compared && !same_entries(&g->parameters[i], t))
       add_name(&compared, t->name, "");
     if (i > 0 && strcmp(g->parameters[i].name, g->parameters[i - 1].name) == 0) /* they are in order */
       add_name(&twice, g->parameters[i].name, "");
   }
   for (size_t i = 0; i < n; i++) {
-    bool found = tensors[i].real == NULL;
+    bool found = !has_floats(&tensors[i]);
 
     for (size_t p = 0; p < g->n_parameters && !found; p++)
       found = strcmp(g->parameters[p].name, tensors[i].name) == 0;
@@ -206,8 +228,10 @@ clarke_graph_replace(clarke_graph *g, const clarke_tensor *tensors, size_t n, co
     return status;
   for (size_t i = 0; i < g->n_parameters; i++) {
     clarke_parameter *p = &g->parameters[i];
+    const clarke_tensor *t = tensor_named(tensors, n, p->name);
 
-    memcpy(p->real, tensor_named(tensors, n, p->name)->real, p->count * sizeof *p->real);
+    for (size_t e = 0; e < p->count; e++)
+      p->real[e] = entry_of(t, e);
   }
   refresh_constants(g);
   return check_divisors(g, file, err);

@@ -12,7 +12,7 @@ void clarke_graph_clear(clarke_graph *g);
 bool clarke_graph_is_valid(const clarke_graph *g);
 
 /* Replaces the parameters' values by name: each must be there with its shape; a float tensor that
- * is no parameter is an error. */
+ * is no parameter is an error. Tensors may be packed. */
 clarke_status clarke_graph_replace(clarke_graph *g, const clarke_tensor *tensors, size_t n,
                                    const char *file, clarke_error *err);
 

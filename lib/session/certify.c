@@ -69,6 +69,8 @@ certify_nodes(clarke_certified *c, clarke_error *err)
   n->gradients_file = c->record.step->gradients.name;
   n->log_softmax = c->audit.loss.kind == CLARKE_LOSS_CE ? c->audit.log_softmax : NULL;
   n->sieved = c->sieved;
+  n->statistics = c->record.step->statistics;
+  n->n_statistics = c->record.step->n_statistics;
   status = clarke_certify_run(n, err);
   return status == CLARKE_OK ? clarke_summation_explain(n, &c->record.trees, c->record.step->trees.name, err) : status;
 }

@@ -77,7 +77,7 @@ parse(clarke_tensors *ts, bool *checked, const clarke_audit_request *r, const ch
   *checked = true;
   if (npz)
     return clarke_npz_parse(ts, checked, f->data, f->size, name, err);
-  return clarke_safetensors_parse(ts, f->data, f->size, name, err);
+  return clarke_safetensors_parse_packed(ts, f->data, f->size, name, err); /* they become the graph's, which decodes them */
 }
 
 /* --- prefixes --------------------------------------------------------------------------------- */

@@ -15,7 +15,8 @@
 const char *
 clarke_certainty_name(clarke_certainty c)
 {
-  static const char *const name[] = {"bit-exact", "bit-exact (tree)", "within the bound", "cannot say", "not certified", "refuted"};
+  static const char *const name[] = {"bit-exact", "bit-exact (tree)", "within the bound", "followed",
+                                     "cannot say", "not certified", "refuted"};
 
   return name[c];
 }
@@ -23,7 +24,7 @@ clarke_certainty_name(clarke_certainty c)
 const char *
 clarke_part_name(clarke_part p)
 {
-  static const char *const name[] = {"output", "gradient", "indices", "parameter"};
+  static const char *const name[] = {"output", "gradient", "indices", "parameter", "statistic"};
 
   return name[p];
 }

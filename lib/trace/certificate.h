@@ -10,15 +10,17 @@ typedef enum {
   CLARKE_BIT_EXACT,    /* every entry is the exact result, rounded once to nearest, ties to even (a zero's sign is not looked at) */
   CLARKE_BY_TREE,      /* every entry is what the recorded tree of its sums gives, bit for bit (summation.h) */
   CLARKE_WITHIN_BOUND, /* some order of roundings may have made every entry */
-  CLARKE_CANNOT_SAY,   /* of some entry no bound is known, or nothing was recorded */
+  CLARKE_FOLLOWED,     /* not recorded: records that follow from it are judged by its exact numbers, its bound being part of theirs */
+  CLARKE_CANNOT_SAY,   /* of some entry no bound is known, or nothing was recorded, nor behind it */
   CLARKE_NOT_CERTIFIED, /* a convolution's, and no sum of its products; Winograd's and FFT's are off so far */
   CLARKE_IS_REFUTED,      /* no order of roundings makes some entry */
 } clarke_certainty;
 
-typedef enum { CLARKE_OUTPUT, CLARKE_GRADIENT, CLARKE_INDICES, CLARKE_PARAMETER } clarke_part;
+/* A statistic is a buffer that a normalization brought up to date. */
+typedef enum { CLARKE_OUTPUT, CLARKE_GRADIENT, CLARKE_INDICES, CLARKE_PARAMETER, CLARKE_STATISTIC } clarke_part;
 
 const char *clarke_certainty_name(clarke_certainty c); /* "bit-exact", "bit-exact (tree)", ... */
-const char *clarke_part_name(clarke_part p);           /* "output", "gradient", "indices", "parameter" */
+const char *clarke_part_name(clarke_part p);           /* "output", "gradient", "indices", "parameter", "statistic" */
 
 /* Was a tree of its sums recorded, and does it give all entries? */
 typedef enum { CLARKE_NO_TREE, CLARKE_TREE_EXPLAINS, CLARKE_TREE_DOES_NOT } clarke_tree_answer;

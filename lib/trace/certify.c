@@ -60,15 +60,27 @@ clarke_certify_add(clarke_certify *c, clarke_part part, const char *name, const 
   return &c->certificate[c->n++];
 }
 
-clarke_tensor *
-clarke_certify_find(clarke_certify *c, const char *part, const char *name)
+static const clarke_tensor *
+look_up(const clarke_certify *c, const char *part, const char *name)
 {
   char full[LONGEST_NAME];
-  const clarke_tensor *t;
 
   if ((size_t)snprintf(full, sizeof full, "%s/%s", part, name) >= sizeof full)
     return NULL;
-  t = clarke_tensors_find(c->trace, full);
+  return clarke_tensors_find(c->trace, full);
+}
+
+bool
+clarke_certify_has(const clarke_certify *c, const char *part, const char *name)
+{
+  return look_up(c, part, name) != NULL;
+}
+
+clarke_tensor *
+clarke_certify_find(clarke_certify *c, const char *part, const char *name)
+{
+  const clarke_tensor *t = look_up(c, part, name);
+
   if (t == NULL)
     return NULL;
   c->seen[t - c->trace->tensor] = true;
@@ -256,6 +268,8 @@ forget(clarke_certify *c)
   c->trace_file = asked.trace_file;
   c->gradients_file = asked.gradients_file;
   c->log_softmax = asked.log_softmax;
+  c->statistics = asked.statistics;
+  c->n_statistics = asked.n_statistics;
 }
 
 /* Doubles first; what they leave open is begun anew, exactly. */
@@ -265,7 +279,7 @@ sift(bool *decided, clarke_certify *c, clarke_error *err)
   clarke_status status;
 
   *decided = false;
-  if (!c->sieved)
+  if (!c->sieved || c->n_statistics > 0) /* normalizations are not the sieve's */
     return CLARKE_OK;
   status = clarke_sieve_run(decided, c, err);
   for (size_t i = 0; i < c->n; i++)
@@ -300,6 +314,8 @@ clarke_certify_run(clarke_certify *c, clarke_error *err)
     status = clarke_certify_log_softmax(c, err);
   if (status == CLARKE_OK)
     status = clarke_certify_backward(c, err);
+  if (status == CLARKE_OK)
+    status = clarke_certify_statistics(c, err);
   return status == CLARKE_OK ? add_unseen(c, err) : status;
 }
 
@@ -311,5 +327,5 @@ clarke_certify_answer(const clarke_certify *c)
   for (size_t i = 0; i < c->n; i++)
     if (c->certificate[i].certainty > answer)
       answer = c->certificate[i].certainty;
-  return answer;
+  return answer == CLARKE_FOLLOWED ? CLARKE_WITHIN_BOUND : answer;
 }

@@ -10,6 +10,7 @@
 #include "trace/certificate.h"
 #include "trace/rounding_backward.h"
 #include "network/slopes.h"
+#include "format/run.h"
 #include "format/tensors.h"
 
 typedef struct {
@@ -25,6 +26,8 @@ typedef struct {
   clarke_tensors *gradients; /* likewise */
   const char *trace_file, *gradients_file; /* in messages */
   bool sieved;             /* may doubles decide (sieve.h)? Then certificates are all that is found */
+  const clarke_run_statistics *statistics; /* that the step brought up to date: n_statistics */
+  size_t n_statistics;
   const char *log_softmax; /* the node between the network's output and the loss; NULL: there is none */
   /* found */
   clarke_forward pass;    /* along the record */
@@ -45,7 +48,7 @@ void clarke_certify_clear(clarke_certify *c);
 /* Fills what is found. A tensor of another shape than its node's is an error. */
 clarke_status clarke_certify_run(clarke_certify *c, clarke_error *err);
 
-/* The weakest answer of all. */
+/* The weakest answer of all; what is followed counts as within the bound. */
 clarke_certainty clarke_certify_answer(const clarke_certify *c);
 
 /* --- one file each --- */
@@ -65,6 +68,10 @@ clarke_status clarke_certify_forward(clarke_certify *c, clarke_error *err);
 clarke_status clarke_certify_backward(clarke_certify *c, clarke_error *err);
 /* certify_loss.c: the log-softmax that the loss begins with, both ways. */
 clarke_status clarke_certify_log_softmax(clarke_certify *c, clarke_error *err);
+/* certify_statistics.c: running statistics of normalizations, behind the forward pass. */
+clarke_status clarke_certify_statistics(clarke_certify *c, clarke_error *err);
+/* certify_windows.c: is each entry of the value known, without any error? */
+bool clarke_certify_is_known(const clarke_certify *c, size_t v);
 /* certify_windows.c: recorded winners. Slopes go along them where they are in their windows. */
 clarke_status clarke_certify_windows(clarke_certify *c, clarke_error *err);
 
@@ -73,6 +80,8 @@ clarke_certificate *clarke_certify_add(clarke_certify *c, clarke_part part, cons
 
 /* The trace's tensor PART/NAME, noted as seen; NULL: there is none. It may be packed while the sieve is at work. */
 clarke_tensor *clarke_certify_find(clarke_certify *c, const char *part, const char *name);
+/* Is it there? It is not noted as seen. */
+bool clarke_certify_has(const clarke_certify *c, const char *part, const char *name);
 /* Is that decoded, if it is there, from now on. */
 clarke_status clarke_certify_unpack(clarke_certify *c, const char *part, const char *name, clarke_error *err);
 
@@ -87,6 +96,20 @@ bool clarke_certify_is_loss(clarke_certify *c, size_t step);
 /* Is the value, of which no output was recorded, made of entries of others that are only moved? Nothing is computed there, so
  * that what reads it is compared with the records it comes from. */
 bool clarke_certify_is_passed_on(const clarke_certify *c, size_t value);
+
+/* --- certify_follow.c: values of which nothing was recorded --- */
+
+/* Does a window or a function with a domain read the value, or what is made of it, before something was recorded? */
+clarke_status clarke_certify_meets_place(bool *meets, const clarke_certify *c, size_t v, clarke_error *err);
+/* Before a step with kinks: of an enclosed argument that was not recorded and whose side its enclosure does not tell no bound is known. */
+void clarke_certify_doubt_sides(clarke_certify *c, size_t step);
+/* Was something recorded of what is made of the value; is a gradient judged that its own gradient goes on to? */
+clarke_status clarke_certify_leads_on(bool *leads, const clarke_certify *c, size_t v, clarke_error *err);
+clarke_status clarke_certify_leads_back(bool *leads, const clarke_certify *c, size_t v, clarke_error *err);
+/* The answer for an output or a gradient without a record, each of whose entries is off by `bound` at most. It is followed when a record
+ * is reached from there and all bounds are finite: they are part of that record's bound. Else nothing can be said. */
+clarke_status clarke_certify_follow(const clarke_certify *c, clarke_certificate *made, size_t v, const double *bound, size_t entries,
+                                    clarke_error *err);
 
 /* Is the value made by a convolution whose kernel has several entries, or read by one? */
 bool clarke_certify_made_by_conv(const clarke_graph *g, size_t value);

@@ -42,13 +42,10 @@ clarke_certify_gradient(double **error, clarke_certify *c, size_t v, const char 
   made = clarke_certify_add(c, CLARKE_GRADIENT, name, op, err);
   if (made == NULL)
     return CLARKE_ENOMEM;
-  if (t == NULL) {
-    made->entries = made->open = m->rows * m->cols;
-    return clarke_certificate_say(made, CLARKE_CANNOT_SAY, err, "its gradient was not recorded");
-  }
   bound = bounds_of(c, m, &c->back.sum[v], CLARKE_ROUNDBACK_SPARE);
-  status = bound != NULL ? clarke_certify_replace(error, c, made, t, m, bound, clarke_certify_read_by_conv(c->g, v), err)
-                         : clarke_no_memory(err);
+  status = bound == NULL ? clarke_no_memory(err)
+           : t == NULL   ? clarke_certify_follow(c, made, v, bound, m->rows * m->cols, err)
+                         : clarke_certify_replace(error, c, made, t, m, bound, clarke_certify_read_by_conv(c->g, v), err);
   free(bound);
   return status;
 }

@@ -69,6 +69,7 @@ clarke_certify_begin(clarke_certify *c, clarke_error *err)
     status = clarke_samples_matrix(&input, c->x, sample, samples, err);
   if (status == CLARKE_OK)
     status = clarke_forward_begin(&c->pass, c->constants, &input, PRECISION, err);
+  c->pass.replaced = true;
   c->rounded.f = &c->pass;
   c->rounded.slopes = &c->slopes;
   c->rounded.profile = c->profile;
@@ -80,30 +81,6 @@ clarke_certify_begin(clarke_certify *c, clarke_error *err)
   return status == CLARKE_OK ? clarke_roundoff_begin(&c->rounded, err) : status;
 }
 
-/* Does a kink, a window or a function with a domain read the value, or what is made of it, before something was recorded? */
-static clarke_status
-meets_place(bool *meets, const clarke_certify *c, size_t v, clarke_error *err)
-{
-  const clarke_graph *g = c->g;
-  bool *of = calloc(g->n_values + 1, sizeof *of);
-
-  *meets = false;
-  if (of == NULL)
-    return clarke_no_memory(err);
-  of[v] = true;
-  for (size_t i = g->values[v].producer + 1; i < g->n_steps && !*meets; i++) {
-    const clarke_step *s = &g->steps[i];
-    bool reads = false;
-
-    for (size_t j = 0; j < s->n_in; j++)
-      reads = reads || of[s->in[j].value];
-    *meets = reads && (s->kind == CLARKE_PIECEWISE || s->kind == CLARKE_MAX || clarke_step_has_domain(s));
-    of[s->out] = of[s->out] || (reads && c->recorded[s->out] == NULL);
-  }
-  free(of);
-  return CLARKE_OK;
-}
-
 /* Nothing was recorded of a node: its bound goes on. Of what is enclosed nothing is said where such a place is behind it: whether an
  * argument is there was looked up in the graph, where records have taken the place of what it computes. */
 static clarke_status
@@ -113,12 +90,11 @@ pass_over(clarke_certify *c, size_t v, const char *op, clarke_error *err)
   clarke_certificate *made = clarke_certify_add(c, CLARKE_OUTPUT, c->g->values[v].name, op, err);
   bool meets = false;
 
-  if (made == NULL || (m->radius != NULL && meets_place(&meets, c, v, err) != CLARKE_OK))
+  if (made == NULL || (m->radius != NULL && clarke_certify_meets_place(&meets, c, v, err) != CLARKE_OK))
     return CLARKE_ENOMEM;
   for (size_t e = 0; meets && e < m->rows * m->cols; e++)
     c->rounded.error[v][e] = INFINITY;
-  made->entries = made->open = m->rows * m->cols;
-  return clarke_certificate_say(made, CLARKE_CANNOT_SAY, err, "its output was not recorded");
+  return clarke_certify_follow(c, made, v, c->rounded.error[v], m->rows * m->cols, err);
 }
 
 static clarke_status
@@ -211,6 +187,7 @@ clarke_certify_forward(clarke_certify *c, clarke_error *err)
   if (status == CLARKE_OK)
     status = clarke_certify_constants(c, err);
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
+    clarke_certify_doubt_sides(c, i);
     status = clarke_forward_next(&c->pass, i, err);
     if (status == CLARKE_OK)
       status = clarke_roundoff_step(&c->rounded, i, err);

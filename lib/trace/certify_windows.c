@@ -71,13 +71,43 @@ named_feature(const windows *w, size_t f, int64_t index)
   return CLARKE_NONE;
 }
 
+bool
+clarke_certify_is_known(const clarke_certify *c, size_t v)
+{
+  const clarke_matrix *m = &c->pass.value[v];
+
+  for (size_t e = 0; e < m->rows * m->cols; e++)
+    if (c->rounded.error[v] == NULL || c->rounded.error[v][e] != 0)
+      return false;
+  return m->radius == NULL;
+}
+
+/* The entry of a window that is the first of the largest: a feature of the operand, which was recorded, or is known. */
+static size_t
+winner_of(const clarke_certify *c, const clarke_step *s, size_t e)
+{
+  const clarke_operand *o = &s->in[0];
+  const clarke_matrix *x = &c->pass.value[o->value];
+  size_t best = CLARKE_NONE;
+
+  if (c->recorded[o->value] != NULL)
+    return clarke_roundoff_winner(&c->rounded, s, e);
+  for (size_t i = 0; i < s->width; i++) {
+    const size_t f = o->map[e / x->cols * s->width + i];
+
+    if (f != CLARKE_NONE && (best == CLARKE_NONE || clarke_matrix_compare_entries(x, f, best, e % x->cols) > 0))
+      best = f;
+  }
+  return best;
+}
+
 static clarke_status
 refute(const windows *w, size_t k, size_t named, size_t winner, clarke_error *err)
 {
   const clarke_step *s = &w->c->g->steps[w->step];
   const clarke_value *x = &w->c->g->values[s->in[0].value];
-  const size_t n = w->c->pass.n, j = k / w->c->g->values[s->out].count;
-  const double *real = w->c->recorded[s->in[0].value];
+  const size_t j = k / w->c->g->values[s->out].count;
+  const clarke_matrix *m = &w->c->pass.value[s->in[0].value];
   char place[256], taken[256], larger[256];
 
   clarke_put_index(place, sizeof place, w->t->dims, w->t->rank, k);
@@ -86,11 +116,11 @@ refute(const windows *w, size_t k, size_t named, size_t winner, clarke_error *er
                                   (long long)w->t->integer[k], place);
   clarke_put_index(taken, sizeof taken, x->dims, x->rank, named);
   clarke_put_index(larger, sizeof larger, x->dims, x->rank, winner);
-  if (real[named * n + j] == real[winner * n + j])
+  if (clarke_matrix_compare_entries(m, named, winner, j) == 0)
     return clarke_certificate_say(w->made, CLARKE_IS_REFUTED, err, "at %s the winner is entry %s, which is not the first of the "
                                   "largest: %s is", place, taken, larger);
   return clarke_certificate_say(w->made, CLARKE_IS_REFUTED, err, "a loser was taken as winner: at %s entry %s, %.9g; entry %s is %.9g",
-                                place, taken, real[named * n + j], larger, real[winner * n + j]);
+                                place, taken, clarke_matrix_get_double(m, named, j), larger, clarke_matrix_get_double(m, winner, j));
 }
 
 /* The gradient goes to whom the record names. */
@@ -115,7 +145,7 @@ judge(windows *w, clarke_error *err)
 
   for (size_t k = 0; k < w->t->count && status == CLARKE_OK; k++) {
     const size_t f = k % rows, j = k / rows, named = named_feature(w, f, w->t->integer[k]);
-    const size_t winner = clarke_roundoff_winner(&c->rounded, s, f * n + j);
+    const size_t winner = winner_of(c, s, f * n + j);
 
     if (named != CLARKE_NONE)
       reroute(w, f * n + j, named);
@@ -127,15 +157,21 @@ judge(windows *w, clarke_error *err)
   return status;
 }
 
-/* A pool has winners: without their record nothing was checked of them. */
+/* A pool's winners have no record. Where all that it pools is known, they are: the first of the largest. Gradients go along them
+ * (clarke_slopes_choose), and a recorded one before the pool has none but them. Else nothing was checked of the winners. */
 static clarke_status
-miss(clarke_certify *c, const char *name, const char *op, size_t entries, clarke_error *err)
+miss(clarke_certify *c, const clarke_step *s, size_t entries, clarke_error *err)
 {
-  clarke_certificate *made = clarke_certify_add(c, CLARKE_INDICES, name, op, err);
+  clarke_certificate *made = clarke_certify_add(c, CLARKE_INDICES, c->g->values[s->out].name, s->op->name, err);
+  bool leads = false;
 
-  if (made == NULL)
+  if (made == NULL || clarke_certify_leads_back(&leads, c, s->out, err) != CLARKE_OK)
     return CLARKE_ENOMEM;
-  made->entries = made->open = entries;
+  made->entries = entries;
+  if (leads && clarke_certify_is_known(c, s->in[0].value))
+    return clarke_certificate_say(made, CLARKE_FOLLOWED, err, "its winners were not recorded: gradients before it are compared with "
+                                  "what goes to the first of the largest");
+  made->open = entries;
   return clarke_certificate_say(made, CLARKE_CANNOT_SAY, err, "its winners were not recorded");
 }
 
@@ -150,7 +186,7 @@ certify_step(clarke_certify *c, size_t step, clarke_error *err)
     return CLARKE_OK;
   w.t = clarke_certify_find(c, "indices", y->name);
   if (w.t == NULL)
-    return strcmp(s->op->name, "MaxPool") == 0 ? miss(c, y->name, s->op->name, y->count * c->pass.n, err) : CLARKE_OK;
+    return strcmp(s->op->name, "MaxPool") == 0 ? miss(c, s, y->count * c->pass.n, err) : CLARKE_OK;
   if (w.t->integer == NULL || w.t->count != y->count * c->pass.n || w.t->rank < 3 || w.t->rank - 2 > y->rank
       || w.t->rank - 2 > c->g->values[s->in[0].value].rank)
     return clarke_fail(err, CLARKE_EINPUT, "%s: tensor '%s': expected %zu indices", c->trace_file, w.t->name, y->count * c->pass.n);
@@ -158,7 +194,7 @@ certify_step(clarke_certify *c, size_t step, clarke_error *err)
   if (w.made == NULL)
     return CLARKE_ENOMEM;
   w.made->entries = w.t->count;
-  if (c->recorded[s->in[0].value] == NULL) {
+  if (c->recorded[s->in[0].value] == NULL && !clarke_certify_is_known(c, s->in[0].value)) {
     w.made->open = w.t->count;
     return clarke_certificate_say(w.made, CLARKE_CANNOT_SAY, err, "what it pools was not recorded");
   }

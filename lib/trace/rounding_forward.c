@@ -116,7 +116,8 @@ sum_errors(const pass *p)
 
     for (size_t k = 0; k < p->s->n_in; k++)
       sum_operand(p, &p->s->in[k], e, &error, &mass, &terms);
-    error = clarke_roundoff_sum(error, 2 * p->s->n_in);
+    if (error > 0 || !signs) /* with signs alone no product underflows: 0 are numbers without an error, as they are moved */
+      error = clarke_roundoff_sum(error, 2 * p->s->n_in);
     mass = clarke_roundoff_sum(mass, 3 * p->s->n_in);
     /* where types are mixed, an entry that moves may be cast */
     p->error[e] = signs && terms <= 1 && !p->r->by.casts ? error : error + clarke_roundoff_by(&p->r->by, terms + spare(p->s), mass);

@@ -61,6 +61,9 @@ clarke_status clarke_sieve_run(bool *decided, clarke_certify *c, clarke_error *e
 clarke_status clarke_sieve_forward(clarke_sieve *s, clarke_error *err);
 clarke_status clarke_sieve_backward(clarke_sieve *s, clarke_error *err);
 
+/* sieve_back_step.c: step i's share in the gradients of what it reads, once that of its output is known. */
+clarke_status clarke_sieve_step_back(clarke_sieve *s, size_t i, clarke_error *err);
+
 /* Of pieces that are each a number or x itself: kinks, which piece is x, the numbers of the others. False: some piece is neither. */
 bool clarke_sieve_selects(double *kink, double *number, bool *itself, const clarke_pieces *p);
 
@@ -110,11 +113,12 @@ typedef struct {
 /* Is the DENSE step such a one, of enough planes, entry by entry? */
 bool clarke_sieve_is_conv(clarke_sieve_conv *c, const clarke_sieve *s, const clarke_step *dense);
 
-/* y = W x; x = W^T g, or x += W^T g; w += g x^T: as clarke_sieve_dense and its way back have them. False when out of memory. */
+/* y = W x; x = W^T g, or x += W^T g; w = g x^T, or w += g x^T: as clarke_sieve_dense and its way back have them. False when out of memory. */
 bool clarke_sieve_conv_run(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *w, const float *x, double *y);
 bool clarke_sieve_conv_back(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *w, const float *g, double *x,
                             bool add);
-bool clarke_sieve_conv_weight(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const float *x, const float *g, double *w);
+bool clarke_sieve_conv_weight(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const float *x, const float *g, double *w,
+                              bool add);
 
 /* At least what an output is off by that is a sum over so many planes: top is at least the largest number times the sum over the
  * planes of the kernels' largest weights. Of the weight's gradient: top is at least both planes' norms multiplied. */

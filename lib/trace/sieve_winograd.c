@@ -1,7 +1,7 @@
 /* Convolutions of 3 x 3 kernels in doubles, by Winograd's algorithm: F(m x m, 3 x 3) of Lavin and Gray (2015), m = 2 or 4.
  *
- * A tile of m x m outputs is At (G w Gt . Bt d B) A, summed over the planes, d being a x a inputs, a = m + 2, and . the product
- * entry by entry: a^2 multiplications instead of 9 m^2. It is bilinear, so that the weight's gradient comes by the same matrices,
+ * A tile of m x m outputs is At (G w Gt . Bt d B) A, summed over the planes, d being (m + 2) x (m + 2) inputs, and . the product
+ * entry by entry: a^2 multiplications instead of 9 m^2, a = m + 2. Where a plane of 2 x 2 has a border of zeros, a = 3 suffices. It is bilinear, so that the weight's gradient comes by the same matrices,
  * transposed: Gt (A g At . Bt d B) G, summed over tiles and samples. It loses some bits. Of float32 numbers doubles have 29
  * to spare; how many are lost is bounded by the matrices' absolute sums (docs/rounding-bound.md). */
 #include "trace/sieve.h"
@@ -46,6 +46,14 @@ static const algorithm four = {
    {1.0 / 24, -1.0 / 12, 1.0 / 6},
    {0, 0, 1}},
   {{1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}},
+};
+
+/* Of d only d1 and d2 are no zeros: the outputs are w1 d1 + w2 d2 and w0 d1 + w1 d2, and w1 (d1 + d2) is in both. */
+static const algorithm bordered = {
+  2, 3,
+  {{0, 1, 1, 0}, {0, 0, 1, 0}, {0, 1, 0, 0}},
+  {{0, 1, 0}, {0, -1, 1}, {1, -1, 0}},
+  {{1, 1, 0}, {1, 0, 1}},
 };
 
 /* --- which steps --- */
@@ -144,8 +152,15 @@ typedef struct {
   size_t n;
   size_t across, tiles; /* tiles in a row; in all */
   size_t from, columns; /* of the panel: its first tile; tiles times n */
-  double *room, *wide;  /* for a^2 vectors each */
+  double *room, *wide;  /* for (m + 2)^2 vectors each */
 } tiling;
+
+/* Of a tile's inputs in a row. */
+static size_t
+side_of(const tiling *t)
+{
+  return t->k->m + 2;
+}
 
 /* Where the tile's entry (i, j) is in its plane; CLARKE_NONE: beyond it. The tile's first row and column are m times its place less
  * the border. */
@@ -216,10 +231,18 @@ typedef struct {
   size_t rows;               /* of what is written, whose kernels are at hand at a time */
 } work;
 
-static bool
-begin(work *k, clarke_sieve *s, size_t oh, size_t ow, size_t in, size_t out)
+static const algorithm *
+algorithm_of(const clarke_sieve_conv *c, size_t oh, size_t ow)
 {
-  const algorithm *by = oh < 4 && ow < 4 ? &two : &four;
+  if (c->h == 2 && c->w == 2 && c->oh == 2 && c->ow == 2 && c->top == 1 && c->left == 1)
+    return &bordered;
+  return oh < 4 && ow < 4 ? &two : &four;
+}
+
+static bool
+begin(work *k, clarke_sieve *s, const clarke_sieve_conv *c, size_t oh, size_t ow, size_t in, size_t out)
+{
+  const algorithm *by = algorithm_of(c, oh, ow);
   const size_t across = (ow + by->m - 1) / by->m, tiles = across * ((oh + by->m - 1) / by->m);
   const size_t most = WIDTH / s->n + 1 < tiles ? WIDTH / s->n + 1 : tiles, points = by->a * by->a;
 
@@ -228,8 +251,8 @@ begin(work *k, clarke_sieve *s, size_t oh, size_t ow, size_t in, size_t out)
   k->out = clarke_sieve_take_doubles(s, points * out * k->t.columns);
   k->rows = AT_HAND / (points * in) + LEAST_ROWS;
   k->matrix = clarke_sieve_take_doubles(s, points * in * (k->rows < out ? k->rows : out));
-  k->t.room = clarke_sieve_take_doubles(s, points * s->n);
-  k->t.wide = clarke_sieve_take_doubles(s, points * s->n);
+  k->t.room = clarke_sieve_take_doubles(s, side_of(&k->t) * side_of(&k->t) * s->n);
+  k->t.wide = clarke_sieve_take_doubles(s, side_of(&k->t) * side_of(&k->t) * s->n);
   return k->in != NULL && k->out != NULL && k->matrix != NULL && k->t.room != NULL && k->t.wide != NULL;
 }
 
@@ -293,11 +316,11 @@ convolve(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double
   const size_t in = back ? outer : c->planes, out = back ? c->planes : outer;
   const size_t h = back ? c->oh : c->h, width = back ? c->ow : c->w, oh = back ? c->h : c->oh, ow = back ? c->w : c->ow;
   work k;
-  const bool well = begin(&k, s, oh, ow, in, out);
+  const bool well = begin(&k, s, c, oh, ow, in, out);
   const size_t most = k.t.columns / s->n;
 
   for (size_t from = 0; well && next(&k.t, from, most); from += most) {
-    to_panel(k.in, &k.t, x, in, h, width, k.t.k->bt, k.t.k->a, back ? 2 - c->top : c->top, back ? 2 - c->left : c->left);
+    to_panel(k.in, &k.t, x, in, h, width, k.t.k->bt, side_of(&k.t), back ? 2 - c->top : c->top, back ? 2 - c->left : c->left);
     for (size_t first = 0, rows; first < out; first += rows) {
       rows = out - first < k.rows ? out - first : k.rows;
       kernels(k.matrix, &k, w, outer, c->planes, first, rows, back);
@@ -325,9 +348,9 @@ clarke_sieve_conv_back(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer
   return convolve(s, c, outer, w, g, x, true, add);
 }
 
-/* w += Gt matrices G, of so many kernels. */
+/* w = Gt matrices G, of so many kernels, or += it. */
 CLARKE_WIDE static void
-add_kernels(double *w, const work *k, size_t count)
+make_kernels(double *w, const work *k, size_t count, bool add)
 {
   const size_t a = k->t.k->a;
   const double *g = k->t.k->g[0];
@@ -343,24 +366,25 @@ add_kernels(double *w, const work *k, size_t count)
     for (size_t t = 0; t < 9; t++) {
       mix(tap, g + t % 3, 3, half + t / 3 * a, 1, a, n);
       for (size_t e = 0; e < n; e++)
-        w[(from + e) * 9 + t] += tap[e];
+        w[(from + e) * 9 + t] = (add ? w[(from + e) * 9 + t] : 0) + tap[e];
     }
   }
 }
 
 bool
-clarke_sieve_conv_weight(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const float *x, const float *g, double *w)
+clarke_sieve_conv_weight(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const float *x, const float *g, double *w,
+                         bool add)
 {
   double a[A][A] = {{0}};
   const double (*turned)[A] = (const double (*)[A])a;
   work k;
-  const bool well = begin(&k, s, c->oh, c->ow, c->planes, outer);
+  const bool well = begin(&k, s, c, c->oh, c->ow, c->planes, outer);
   const size_t most = k.t.columns / s->n;
 
   for (size_t i = 0; i < A * A; i++)
     a[i / A][i % A] = k.t.k->at[i % A][i / A];
   for (size_t from = 0; well && next(&k.t, from, most); from += most) {
-    to_panel(k.in, &k.t, x, c->planes, c->h, c->w, k.t.k->bt, k.t.k->a, c->top, c->left);
+    to_panel(k.in, &k.t, x, c->planes, c->h, c->w, k.t.k->bt, side_of(&k.t), c->top, c->left);
     to_panel(k.out, &k.t, g, outer, c->oh, c->ow, turned, k.t.k->m, 0, 0);
     for (size_t first = 0, rows; first < outer; first += rows) {
       rows = outer - first < k.rows ? outer - first : k.rows;
@@ -369,7 +393,7 @@ clarke_sieve_conv_weight(clarke_sieve *s, const clarke_sieve_conv *c, size_t out
                     in_panel(&k.t, k.out, outer, point, first, from), (int)k.t.columns,
                     in_panel(&k.t, k.in, c->planes, point, 0, from), (int)k.t.columns, 0, k.matrix + point * rows * c->planes,
                     (int)c->planes);
-      add_kernels(w + first * c->planes * 9, &k, rows * c->planes);
+      make_kernels(w + first * c->planes * 9, &k, rows * c->planes, add || from > 0);
     }
   }
   end(&k, s);
@@ -394,7 +418,7 @@ sums(const double *l, size_t rows, size_t columns, size_t line, bool of_columns)
   return most;
 }
 
-/* Both algorithms at their worst: the larger one's. */
+/* The algorithms at their worst, which is F(4 x 4, 3 x 3)'s. */
 double
 clarke_sieve_conv_slack(size_t planes, double top)
 {

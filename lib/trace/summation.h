@@ -12,6 +12,8 @@
  *   gradient   in a and in c: the sum over j of g[b,i,j] c[b,k,j], and that over i of a[b,i,k] g[b,i,j].
  *   gradient   in what a sum reads several times, for it is smaller: the sum of those in the sum's entries.
  *   gradient   in the constant: the sum of g[b,o,r] x[b,k,r] over samples, then b, then r.
+ *              Of a transposed convolution: of x[b,k,i] g[b,o,r] over samples, then b, then the places i of the input, r being the output
+ *              that the tap takes i to, if there is one.
  *   parameter  a bias, or a constant that is the parameter itself: the same of its gradient; of a bias the sum of g alone.
  * Of a tensor of half precision the factors are cast to its type, and the sum is rounded to it at the end. */
 #ifndef CLARKE_TRACE_SUMMATION_H
@@ -31,7 +33,7 @@ clarke_status clarke_summation_explain(clarke_certify *c, const clarke_summation
 
 /* Where a tensor's sums have their products from. */
 typedef struct {
-  enum { CLARKE_SUM_OF_PRODUCT, CLARKE_SUM_OF_INPUT, CLARKE_SUM_OF_WEIGHT, CLARKE_SUM_OF_BIAS, CLARKE_SUM_OF_CONTRACTION,
+  enum { CLARKE_SUM_OF_PRODUCT, CLARKE_SUM_OF_INPUT, CLARKE_SUM_OF_WEIGHT, CLARKE_SUM_OF_TURNED_WEIGHT, CLARKE_SUM_OF_BIAS, CLARKE_SUM_OF_CONTRACTION,
          CLARKE_SUM_OF_COPIES } kind;
   const clarke_certify *c;
   const clarke_step *product, *sum; /* the DENSE step, or PRODUCT; the SUM step that adds a bias, or NULL. Of a bias's gradient the latter alone */
@@ -45,6 +47,8 @@ typedef struct {
   double *own;            /* freed by clear */
   size_t taps;            /* of a gradient in a convolution's input: of its kernel; else 1 */
   size_t *start, *reader; /* and which entries of the patches are its entry f: reader[start[f]] .. reader[start[f + 1]]; freed by clear */
+  size_t *entry, places;  /* of a transposed convolution: which entry of the weight as the graph has it is the parameter's, freed by clear;
+                           * how many places a plane of its input has */
   /* of a PRODUCT: */
   size_t side, count;       /* which operand's gradient it is, 2: the output's entries; how many features the tensor has (so of
                              * copies, too: reader[f * leaves] and on are entry f's), */
@@ -59,8 +63,15 @@ clarke_status clarke_sum_operands_find(clarke_sum_operands *o, const char **why,
                                        const char *name, clarke_error *err);
 void clarke_sum_operands_clear(clarke_sum_operands *o);
 
-/* The factors of entry k's products: p and q have room for all leaves. */
+/* summation_factors.c: the factors of entry k's products: p and q have room for all leaves. */
 void clarke_sum_operands_take(double *p, double *q, const clarke_sum_operands *o, size_t k);
+
+/* --- summation_turned.c: of the gradient in a transposed convolution's weight, turned round as the graph has it --- */
+
+/* Of the weight's parameter: o has the product, its input through the map and the gradient behind it, where they were recorded. */
+clarke_status clarke_sum_turned_find(clarke_sum_operands *o, const char **why, clarke_error *err);
+/* The factors of the products of the parameter's entry k. */
+void clarke_sum_turned_take(double *p, double *q, const clarke_sum_operands *o, size_t k);
 
 /* --- summation_contraction.c --- */
 

@@ -13,6 +13,7 @@ clarke_sum_operands_clear(clarke_sum_operands *o)
   free(o->laid[0]);
   free(o->laid[1]);
   free(o->place);
+  free(o->entry);
   memset(o, 0, sizeof *o);
 }
 
@@ -28,23 +29,32 @@ value_named(const clarke_graph *g, const char *name)
   return CLARKE_NONE;
 }
 
-/* The one step that reads a value; NULL: none does, or several do. */
-static const clarke_step *
-only_reader(const clarke_graph *g, size_t value)
+/* How many steps read a value, and the last of them; NULL: none does. */
+static size_t
+readers(const clarke_step **found, const clarke_graph *g, size_t value)
 {
-  const clarke_step *found = NULL;
   size_t n = 0;
 
+  *found = NULL;
   for (size_t i = 0; i < g->n_steps; i++) {
     const clarke_step *s = &g->steps[i];
     bool reads = (s->kind == CLARKE_DENSE && s->dense.weight == value) || (s->kind == CLARKE_PIECEWISE && s->pieces.slope == value);
 
     for (size_t k = 0; k < s->n_in; k++)
       reads = reads || s->in[k].value == value;
-    found = reads ? s : found;
+    *found = reads ? s : *found;
     n += reads;
   }
-  return n == 1 ? found : NULL;
+  return n;
+}
+
+/* The one step that reads a value; NULL: none does, or several do. */
+static const clarke_step *
+only_reader(const clarke_graph *g, size_t value)
+{
+  const clarke_step *found;
+
+  return readers(&found, g, value) == 1 ? found : NULL;
 }
 
 /* Does the step add a constant to what is before it, and nothing else? */
@@ -279,6 +289,13 @@ find_of_input(clarke_sum_operands *o, const char **why, size_t value, clarke_err
   return patches && *why == NULL ? list_readers(o, why, first->in[0].map, g->values[value].count, err) : CLARKE_OK;
 }
 
+/* Is it a transposed convolution, whose weight the graph has turned round? */
+static bool
+is_turned(const clarke_step *s)
+{
+  return s->kind == CLARKE_DENSE && strcmp(s->op->name, "ConvTranspose") == 0;
+}
+
 static clarke_status
 find_of_constant(clarke_sum_operands *o, const char **why, size_t value, clarke_error *err)
 {
@@ -296,6 +313,8 @@ find_of_constant(clarke_sum_operands *o, const char **why, size_t value, clarke_
     o->leaves = (s->dense.grouped ? 1 : s->dense.blocks) * s->dense.repeat * g->samples;
     if (find_input(o, err) != CLARKE_OK)
       return CLARKE_ENOMEM;
+    if (is_turned(s))
+      return clarke_sum_turned_find(o, why, err);
   } else {
     o->kind = CLARKE_SUM_OF_BIAS;
     o->sum = s;
@@ -307,18 +326,20 @@ find_of_constant(clarke_sum_operands *o, const char **why, size_t value, clarke_
   return CLARKE_OK;
 }
 
-/* A parameter's gradient is its constant's, where there is one, in the same order. */
+/* A parameter's gradient is its constant's, where there is one, in the same order, or a transposed convolution's. */
 static size_t
 constant_of(const clarke_graph *g, const char *name)
 {
+  const clarke_step *reader;
   size_t found = CLARKE_NONE, n = 0;
 
   for (size_t v = 0; v < g->n_values; v++)
-    if (clarke_value_is_wrt(g, v) && strcmp(g->parameters[g->values[v].parameter].name, name) == 0) {
+    if (clarke_value_is_wrt(g, v) && strcmp(g->parameters[g->values[v].parameter].name, name) == 0 && readers(&reader, g, v) > 0) {
       found = v;
       n++;
     }
-  return n == 1 && g->values[found].origin == NULL ? found : CLARKE_NONE;
+  reader = n == 1 ? only_reader(g, found) : NULL;
+  return n == 1 && (g->values[found].origin == NULL || (reader != NULL && is_turned(reader))) ? found : CLARKE_NONE;
 }
 
 clarke_status
@@ -341,138 +362,4 @@ clarke_sum_operands_find(clarke_sum_operands *o, const char **why, clarke_certif
   else
     status = find_of_input(o, why, v, err);
   return status;
-}
-
-/* --- the factors of an entry --- */
-
-static double
-weight_at(const clarke_sum_operands *o, size_t block, size_t out, size_t in)
-{
-  const clarke_dense *d = &o->product->dense;
-  const size_t begin = d->grouped ? block * d->outer * d->inner : 0;
-
-  return o->weight[begin + (d->transposed ? in * d->outer + out : out * d->inner + in)];
-}
-
-static double
-input_at(const clarke_sum_operands *o, size_t feature, size_t sample)
-{
-  const size_t f = o->map != NULL ? o->map[feature] : feature;
-
-  return f != CLARKE_NONE ? o->x[f * o->c->g->samples + sample] : 0;
-}
-
-static void
-take_product(double *p, double *q, const clarke_sum_operands *o, size_t f, size_t sample)
-{
-  const clarke_dense *d = &o->product->dense;
-  const size_t block = f / (d->outer * d->repeat), out = f / d->repeat % d->outer, r = f % d->repeat;
-
-  for (size_t k = 0; k < d->inner; k++) {
-    p[k] = input_at(o, (block * d->inner + k) * d->repeat + r, sample);
-    q[k] = weight_at(o, block, out, k);
-  }
-  if (o->bias == NULL)
-    return;
-  p[d->inner] = o->bias[clarke_operand_entry(&o->sum->in[1], f)];
-  q[d->inner] = 1;
-}
-
-/* Of entry f of the operand, as it is laid out. */
-static void
-take_of_laid(double *p, double *q, const clarke_sum_operands *o, size_t f, size_t sample)
-{
-  const clarke_dense *d = &o->product->dense;
-  const size_t block = f / (d->inner * d->repeat), in = f / d->repeat % d->inner, r = f % d->repeat;
-
-  for (size_t k = 0; k < d->outer; k++) {
-    p[k * o->taps + in % o->taps] = o->gradient[sample * o->features + (block * d->outer + k) * d->repeat + r];
-    q[k * o->taps + in % o->taps] = weight_at(o, block, k, in);
-  }
-}
-
-static void
-take_of_input(double *p, double *q, const clarke_sum_operands *o, size_t f, size_t sample)
-{
-  if (o->reader == NULL) {
-    take_of_laid(p, q, o, f, sample);
-    return;
-  }
-  memset(p, 0, o->leaves * sizeof *p);
-  memset(q, 0, o->leaves * sizeof *q);
-  for (size_t k = o->start[f]; k < o->start[f + 1]; k++)
-    take_of_laid(p, q, o, o->reader[k], sample);
-}
-
-static void
-take_of_weight(double *p, double *q, const clarke_sum_operands *o, size_t k)
-{
-  const clarke_dense *d = &o->product->dense;
-  const size_t group = d->grouped ? k / (d->outer * d->inner) : 0, e = k % (d->outer * d->inner);
-  const size_t out = d->transposed ? e % d->outer : e / d->inner, in = d->transposed ? e / d->outer : e % d->inner;
-  const size_t first = d->grouped ? group : 0, last = d->grouped ? group + 1 : d->blocks;
-  size_t leaf = 0;
-
-  for (size_t j = 0; j < o->c->g->samples; j++)
-    for (size_t b = first; b < last; b++)
-      for (size_t r = 0; r < d->repeat; r++, leaf++) {
-        p[leaf] = o->gradient[j * o->features + (b * d->outer + out) * d->repeat + r];
-        q[leaf] = input_at(o, (b * d->inner + in) * d->repeat + r, j);
-      }
-}
-
-static void
-take_of_copies(double *p, double *q, const clarke_sum_operands *o, size_t f, size_t sample)
-{
-  for (size_t k = 0; k < o->leaves; k++) {
-    p[k] = o->gradient[sample * o->features + o->reader[f * o->leaves + k]];
-    q[k] = 1;
-  }
-}
-
-static void
-take_of_bias(double *p, double *q, const clarke_sum_operands *o, size_t k)
-{
-  size_t leaf = 0;
-
-  for (size_t j = 0; j < o->c->g->samples; j++)
-    for (size_t f = 0; f < o->features; f++)
-      if (clarke_operand_entry(&o->sum->in[1], f) == k && leaf < o->leaves) {
-        p[leaf] = o->gradient[j * o->features + f];
-        q[leaf++] = 1;
-      }
-}
-
-void
-clarke_sum_operands_take(double *p, double *q, const clarke_sum_operands *o, size_t k)
-{
-  const clarke_graph *g = o->c->g;
-
-  switch (o->kind) {
-  case CLARKE_SUM_OF_PRODUCT: {
-    const size_t rows = g->values[(o->sum != NULL ? o->sum : o->product)->out].count;
-
-    take_product(p, q, o, k % rows, k / rows);
-    break;
-  }
-  case CLARKE_SUM_OF_INPUT: {
-    const clarke_step *patches = o->reader != NULL ? maker(g, o->product->in[0].value) : NULL;
-    const size_t rows = g->values[patches != NULL ? patches->in[0].value : o->product->in[0].value].count;
-
-    take_of_input(p, q, o, k % rows, k / rows);
-    break;
-  }
-  case CLARKE_SUM_OF_CONTRACTION:
-    clarke_sum_contraction_take(p, q, o, k % o->count, k / o->count);
-    break;
-  case CLARKE_SUM_OF_COPIES:
-    take_of_copies(p, q, o, k % o->count, k / o->count);
-    break;
-  case CLARKE_SUM_OF_WEIGHT:
-    take_of_weight(p, q, o, k);
-    break;
-  case CLARKE_SUM_OF_BIAS:
-    take_of_bias(p, q, o, k);
-    break;
-  }
 }

@@ -126,7 +126,7 @@ def right(folder, f):
     if not said.stdout.startswith("VERIFIED"):
         return said.stdout[:300] + said.stderr
     done = subprocess.run([CLARKE, "certify", run], capture_output=True, text=True)
-    return f"certify: {done.stdout[:300]}{done.stderr}" if done.returncode not in (0, 3) else None
+    return f"certify: {done.stdout[:300]}{done.stderr}" if done.returncode != 0 else None
 
 
 def refused(folder, says, f):

@@ -1080,16 +1080,43 @@ START_TEST(compared_parameters_stay)
   model_node(&m, "Where", "g,z,x", "y");
   ck_assert_msg(build(SHAPE(5, 2,)) == CLARKE_OK, "%s", error.text);
   ck_assert(g.decided && g.n_parameters == 2 && g.parameters[0].compared && g.parameters[1].compared);
-  for (int k = 0; k < 2; k++) {
-    clarke_tensor both[2] = {tensor_of("c", CLARKE_F64, SHAPE(1,)), tensor_of("k", CLARKE_F64, SHAPE(1,))};
+  for (int k = 0; k < 4; k++) { /* from 2 on they are packed */
+    const clarke_dtype type = k < 2 ? CLARKE_F64 : CLARKE_F32;
+    clarke_tensor both[2] = {tensor_of("c", type, SHAPE(1,)), tensor_of("k", type, SHAPE(1,))};
+    float packed[2] = {k % 2 == 0 ? 2 : 3, 0.5};
 
-    both[0].real[0] = k == 0 ? 2 : 3;
-    both[1].real[0] = 0.5;
-    ck_assert_int_eq(clarke_graph_replace(&g, both, 2, "later.npz", &error), k == 0 ? CLARKE_OK : CLARKE_EINPUT);
+    both[0].real[0] = packed[0];
+    both[1].real[0] = packed[1];
+    for (size_t i = 0; i < 2 && k >= 2; i++)
+      ck_assert_int_eq(clarke_tensor_pack(&both[i], &packed[i], &error), CLARKE_OK);
+    ck_assert_int_eq(clarke_graph_replace(&g, both, 2, "later.npz", &error), k % 2 == 0 ? CLARKE_OK : CLARKE_EINPUT);
     for (size_t i = 0; i < 2; i++)
       clarke_tensor_clear(&both[i]);
   }
   says(error.text, "compared in the model, and so to keep its entries: 'c'");
+  end();
+}
+END_TEST
+
+/* Floats that are not decoded yet become the parameter's, and those of another shape are floats, too. */
+START_TEST(replaced_by_packed)
+{
+  float numbers[4] = {1.5, -2, 0x1p-149F, 3};
+
+  tied();
+  for (int turned = 0; turned < 2; turned++) {
+    clarke_tensor t[2] = {tensor_of("b", CLARKE_F64, SHAPE(2,)), tensor_of("W", CLARKE_F32, turned ? SHAPE(4, 1,) : SHAPE(2, 2,))};
+
+    ck_assert_int_eq(clarke_tensor_pack(&t[1], numbers, &error), CLARKE_OK);
+    ck_assert(t[1].packed != NULL && t[1].real == NULL);
+    ck_assert_int_eq(clarke_graph_replace(&g, t, 2, "later.safetensors", &error), turned ? CLARKE_EINPUT : CLARKE_OK);
+    for (size_t p = 0; p < g.n_parameters; p++)
+      for (size_t e = 0; strcmp(g.parameters[p].name, "W") == 0 && e < 4; e++)
+        ck_assert(g.parameters[p].real[e] == (double)numbers[e]);
+    clarke_tensor_clear(&t[0]);
+    clarke_tensor_clear(&t[1]);
+  }
+  says(error.text, "of another shape: 'W' (4 x 1, not 2 x 2)");
   end();
 }
 END_TEST
@@ -1159,6 +1186,7 @@ main(void)
   tcase_add_test(tcase, batchless);
   tcase_add_test(tcase, compared_parameters_stay);
   tcase_add_test(tcase, replaced_parameters);
+  tcase_add_test(tcase, replaced_by_packed);
   tcase_add_test(tcase, replaced_divisors);
   return run_tests();
 }

@@ -7,6 +7,7 @@ As recorded, nothing is refuted. Then entries are drawn, with a fixed seed, from
 each is changed beyond rounding, and must be the first that is refuted, with its index. So must a winner that is another entry
 of its window.
 """
+import fractions
 import json
 import os
 import random
@@ -20,7 +21,7 @@ import records  # noqa: E402
 from expect import expect, finish, said  # noqa: E402
 
 CLARKE, RUNS = sys.argv[1:3]
-TRACED = ["attention", "bounds", "fresh", "lemma2", "means", "own-side", "own-side-float64", "parted", "pooled", "small", "small-plain", "small-trees", "tied", "trees", "turned", "two-zeros"]
+TRACED = ["added", "attention", "bounds", "fresh", "lemma2", "means", "own-side", "own-side-float64", "parted", "pooled", "small", "small-plain", "small-trees", "tied", "trees", "turned", "two-zeros", "words"]
 draw = random.Random(13)
 
 
@@ -45,14 +46,18 @@ def as_recorded():
         expect(all(n["open"] == 0 for n in answer["nodes"]), f"{name}: open")
         again = certify(os.path.join(RUNS, name), "--json", "--step", "0")[1]
         expect(json.loads(again) == answer, f"{name}: --step 0")
-    for part in ("output", "gradient"):
-        left = [n["name"] for n in report(os.path.join(RUNS, "added"))[1]["nodes"] if n["part"] == part and n["open"] > 0]
-        expect(sorted(left) == ["baddbmm", "baddbmm_3"], f"added: {part} {left}")
-    status, answer = report(os.path.join(RUNS, "words"))
-    expect(status == 3 and first_refuted(answer) is None, "words")
-    left = sorted(n["part"] + " " + n["name"] for n in answer["nodes"] if n["open"] > 0)
-    expect(left == [f"{part} {name}" for part in ("gradient", "output") for name in ("nll_loss_forward", "nll_loss_forward_2", "silu", "silu_3")],
-           f"words: what was not recorded, and no more: {left}")
+    # what PyTorch hands out no tensor of is followed, and nothing else
+    inner = {"added": ["baddbmm", "baddbmm_3"], "words": ["nll_loss_forward", "nll_loss_forward_2", "silu", "silu_3"]}
+    for name in TRACED:
+        answer = report(os.path.join(RUNS, name), "--nodes")[1]
+        followed = [n for n in answer["nodes"] if n["answer"] == "followed"]
+        expect(sorted(n["part"] + " " + n["name"] for n in followed) == [f"{part} {v}" for part in ("gradient", "output") for v in inner.get(name, [])],
+               f"{name}: followed: {followed}")
+        expect(all(n["why"].startswith(f"its {n['part']} was not recorded: ") and n["exact"] == n["open"] == 0 for n in followed), f"{name}: {followed}")
+        text = certify(os.path.join(RUNS, name), "--nodes")[1]
+        n = len(followed) // 2
+        expect((f"Not recorded, but followed to the records around them: {n} outputs, {n} gradients.\n" in text) == (n > 0), f"{name}: {text}")
+        expect((f", {2 * n} followed." in text.splitlines()[0]) == (n > 0), f"{name}: {text}")
     for name in ("bounds", "lemma2", "two-zeros"):
         expect(report(os.path.join(RUNS, name))[1]["answer"] == "bit-exact", name)
     for name in ("small-light", "small-float64"):
@@ -217,7 +222,8 @@ def trees(folder):
                   [("output", "conv/convolution"), ("output", "mean"), ("output", "last/addmm"), ("output", "sum"), ("gradient", "mean"),
                    ("gradient", "last/t"), ("parameter", "conv.weight"), ("parameter", "conv.bias"), ("parameter", "shift")])
     least_changes(folder, "turned",  # a transposed convolution, and what goes back through it
-                  [("output", "0/convolution"), ("output", "2/convolution"), ("gradient", "1/relu"), ("parameter", "0.weight"), ("parameter", "0.bias")])
+                  [("output", "0/convolution"), ("output", "2/convolution"), ("gradient", "1/relu"), ("parameter", "0.weight"), ("parameter", "0.bias"),
+                   ("parameter", "2.weight")])
     least_changes(folder, "added",  # products that something is added to, of which the sum alone was recorded; a vector
                   [*(("output", f"{name}/addmm") for name in ("last", "q", "k", "v")), ("output", "baddbmm_2"), ("output", "baddbmm_4"), ("output", "mv"),
                    ("output", "sum"), ("gradient", "v/view_2"), ("gradient", "baddbmm_2"), ("gradient", "transpose"), ("gradient", "q/view_2"),
@@ -294,27 +300,142 @@ def other_trees(folder):
 
 
 def missing_winners(folder):
-    """A trace without a pool's indices: what was not checked is not passed."""
+    """A trace without a pool's indices: they are the first of the largest, along which the gradient before it goes. Without it, or what is
+    pooled, nothing was checked of them."""
+    pool = "2/max_pool2d_with_indices"
     for options in ((), ("--nodes",)):
-        changed = records.Changed(folder, RUNS, "small")
-        changed.put("trace", changed.bytes_of("trace").replace(b'"indices/', b'"indicez/'))
-        changed.write()
+        changed = without(folder, "small", f"indices/{pool}")
         status, answer = report(changed.run, *options)
-        missed = [(n["part"], n["why"]) for n in answer["nodes"] if n["answer"] == "cannot say"]
-        expect(status == 3 and missed == [("indices", "its winners were not recorded")], f"no indices: {status} {missed}")
+        followed = [(n["part"], n["name"]) for n in answer["nodes"] if n["answer"] == "followed"]
+        expect(status == 0 and followed == [("indices", pool)], f"no indices: {status} {followed}")
+        expect("Not recorded, but followed to the records around them: winners of 1 pool.\n" in certify(changed.run, *options)[1], "no indices, in words")
+    # the gradient of a winner is a neighbour's
+    gradient = changed.values("trace", "gradient/1/relu")
+    place = next(e for e, g in enumerate(gradient) if g != 0)
+    beside = place + 1 if place % 6 % 2 == 0 else place - 1
+    expect(gradient[beside] == 0, "the loser beside it")
+    changed.put_value("trace", "gradient/1/relu", beside, gradient[place])
+    changed.put_value("trace", "gradient/1/relu", place, 0.0)
+    bad = first_refuted(report(changed.run, "--nodes")[1])
+    expect(bad is not None and (bad["part"], bad["name"], bad["refuted"]) == ("gradient", "1/relu", 2), f"no indices, and another winner: {bad}")
+    # what is pooled has no record, and is known: relu of one that has; then winners are judged by that
+    changed = without(folder, "small", "output/1/relu")
+    expect(report(changed.run, "--nodes")[0] == 0, "winners of what was not recorded")
+    place = changed.values("trace", f"indices/{pool}")[0]
+    changed.put_value("trace", f"indices/{pool}", 0, place ^ 1)
+    bad = first_refuted(report(changed.run, "--nodes")[1])
+    expect(bad is not None and (bad["part"], bad["name"], bad["refuted"]) == ("indices", pool, 1), f"winners of what was not recorded: {bad}")
+    changed = without(folder, "small", f"indices/{pool}", "output/1/relu", "output/0/convolution")
+    answer = report(changed.run, "--nodes")[1]
+    expect(("indices", "cannot say") in [(n["part"], n["answer"]) for n in answer["nodes"]], "neither indices nor what is pooled")
+
+
+def statistics(folder):
+    """The buffers that a BatchNormalization brings up to date: just beyond the bound they are refuted, just within they are not."""
+    def rows(changed):
+        status, _, error = certify(changed.run, "--nodes")
+        return (status, {n["name"]: n for n in report(changed.run, "--nodes")[1]["nodes"] if n["part"] == "statistic"}) if status != 2 else (2, error)
+    changed = records.Changed(folder, RUNS, "fresh")
+    status, found = rows(changed)
+    expect(status == 0 and sorted(found) == ["1.running_mean", "1.running_var"], f"statistics: {status} {found}")
+    whole = changed.bytes_of("trace")
+    for name in found:
+        own = changed.values("trace", f"after/{name}")
+        expect(found[name]["entries"] == 4 and found[name]["worst"] < 0.5, f"statistics: {found[name]}")
+        for entry in range(4):
+            changed.put_value("trace", f"after/{name}", entry, own[entry] + 1)
+            _, bad = rows(changed)
+            first = bad[name]["first"]
+            expect(bad[name]["answer"] == "refuted" and bad[name]["refuted"] == 1 and first["index"] == f"[{entry}]", f"{name}: {bad}")
+            exact = float(fractions.Fraction(first["exact"].removeprefix("about ")))
+            bound = float.fromhex(first["bound"])
+            for part in (1.01, -1.01, 1.1, -1.1, 0.98, -0.98):
+                changed.put_value("trace", f"after/{name}", entry, exact + part * bound)
+                off = abs(changed.values("trace", f"after/{name}")[entry] - exact) / bound  # as a float32
+                want = "refuted" if off > 1 else "within the bound"
+                _, judged = rows(changed)
+                expect(judged[name]["answer"] == want or abs(off - 1) < 1e-6, f"{name}[{entry}] at {off} of its bound: {judged[name]['answer']}")
+            changed.put("trace", whole)
+    # in float32, by both formulas: numbers that cancel; sums whose roundings all go one way; what was there before is much larger
+    f32 = lambda v: struct.unpack("<f", struct.pack("<f", v))[0]
+    worst = {}
+    for kind, entry, before in (("cancel", lambda e: 1000 + draw.random(), (0.0, 1.0)), ("drift", lambda e: 1000 + 2.0**-8 - 2.0**-13, (0.0, 0.0)),
+                                ("before", lambda e: draw.random() / 2**20, (1000.37, 1234.56))):
+        drawn = [f32(entry(e)) for e in range(576)]
+        for e, v in enumerate(drawn):
+            changed.put_value("trace", "output/0/convolution", e, v)
+        for squares in (False, True):
+            for k in range(4):
+                own, total, spread = [v for e, v in enumerate(drawn) if e // 36 % 4 == k], 0.0, 0.0
+                for v in own:
+                    total = f32(total + v)
+                mean = f32(total / len(own))
+                for v in own:
+                    off = v if squares else f32(v - mean)
+                    spread = f32(spread + f32(off * off))
+                spread = f32(spread - f32(len(own) * f32(mean * mean))) if squares else spread
+                for name, old, batch in (("mean", before[0], mean), ("var", before[1], f32(spread / (len(own) - 1)))):
+                    changed.put_value("trace", f"before/1.running_{name}", k, old)
+                    changed.put_value("trace", f"after/1.running_{name}", k, f32(f32(f32(0.9) * f32(old)) + f32(f32(0.1) * batch)))
+            _, found = rows(changed)
+            expect(all(n["answer"] in ("within the bound", "bit-exact") for n in found.values()), f"statistics: {kind}, squares {squares}: {found}")
+            worst[kind, squares] = [found[f"1.running_{name}"]["worst"] for name in ("mean", "var")]
+    expect(worst["cancel", True][1] > 1e-3 > worst["cancel", False][1], f"what squares lose: {worst}")
+    expect(worst["drift", False][0] > 0.1 and worst["drift", True][1] > 0.02 and min(worst["before", False]) > 0.01, f"how near: {worst}")
+    changed.put("trace", whole)
+    step = changed.description["steps"][0]
+    one = step["statistics"][0]
+    for change, want, why in (({"momentum": "1/8"}, (1, "refuted"), None), ({"node": "5/addmm"}, (3, "cannot say"), "the graph has no normalization of its node"),
+                              ({"mean": "1.running_men"}, (3, "cannot say"), "it was not recorded before and after the step"),
+                              ({"mean": "1.running_var"}, (3, "cannot say"), "several normalizations bring it up to date")):
+        step["statistics"] = [one | change]
+        changed.write()
+        status, bad = rows(changed)
+        expect(status == want[0] and any(n["answer"] == want[1] and (why is None or n["why"] == why) for n in bad.values()), f"{change}: {status} {bad}")
+    for change in ({"momentum": "a tenth"}, {"momentum": 0.1}, {"node": 1}, {"mean": None}):
+        step["statistics"] = [one | change]
+        changed.write()
+        status, _, error = certify(changed.run)
+        expect(status == 2 and f"'{next(iter(change))}': expected a text" in error, f"{change}: {status} {error}")
+    other = records.Changed(folder, RUNS, "small", "other")  # which has no normalization, and is decided by doubles
+    other.description["steps"][0]["statistics"] = [one]
+    other.write()
+    status, bad = rows(other)
+    expect(status == 3 and len(bad) == 2, f"statistics of no normalization: {status} {bad}")
+    step["statistics"] = {}
+    changed.write()
+    expect(certify(changed.run)[0] == 2, "statistics that are no list")
+
+
+def without(folder, run, *tensors):
+    """The record, which has these tensors of the trace no more."""
+    changed = records.Changed(folder, RUNS, run)
+    changed.files.pop("trees", None)
+    for t in tensors:
+        part, _, name = t.partition("/")
+        hidden = {"output": "before", "gradient": "before/.", "indices": "before/"}[part]  # as long, and a buffer's
+        changed.put("trace", changed.bytes_of("trace").replace(f'"{part}/{name}"'.encode(), f'"{hidden}/{name}"'.encode()))
+    return changed
 
 
 def missing_outputs(folder):
-    """Of attention no softmax was recorded, and what it multiplies: the product's bound holds the softmax's. Behind it is a kink, where
-    nothing is said unless the product was recorded."""
-    for names, open_ones in ((["_softmax"], ["_softmax"]), (["_softmax", "bmm_2"], ["_softmax", "bmm_2", "relu"])):
-        changed = records.Changed(folder, RUNS, "attention")
-        del changed.files["trees"]
-        for name in names:
-            changed.put("trace", changed.bytes_of("trace").replace(b'"output/%s"' % name.encode(), b'"before/%s"' % name.encode()))
-        status, answer = report(changed.run, "--nodes")
-        left = [n["name"] for n in answer["nodes"] if n["part"] == "output" and n["open"] > 0]
-        expect(status == 3 and left == open_ones, f"without {names}: {status} {left}")
+    """Of attention no softmax was recorded, and what it multiplies: the product's bound holds the softmax's. Behind it is a kink, whose
+    sides the enclosures tell. Nothing is said of what no record is behind, or before."""
+    for run, hidden, followed, status, left in (
+            ("attention", ["output/_softmax"], ["_softmax"], 0, []),
+            ("attention", ["output/_softmax", "output/bmm_2"], ["_softmax", "bmm_2"], 0, []),
+            ("attention", ["output/sum"], [], 3, ["sum"]),
+            ("attention", ["output/pow", "output/sum"], [], 3, ["pow", "sum"]),
+            ("attention", ["output/pow"], ["pow"], 0, []),
+            ("attention", ["gradient/pow"], ["pow"], 0, []),
+            ("attention", ["gradient/sum", "gradient/pow", "gradient/relu"], ["sum", "pow", "relu"], 0, []),
+            ("tied", ["output/relu", "gradient/relu"], ["relu", "relu"], 0, []),
+            ("tied", ["output/decoder/mm"], [], 3, ["decoder/mm"]),
+            ("small", ["output/_log_softmax"], [], 3, ["_log_softmax"])):
+        found, answer = report(without(folder, run, *hidden).run, "--nodes")
+        open_ones = [n["name"] for n in answer["nodes"] if n["open"] > 0]
+        passed = [n["name"] for n in answer["nodes"] if n["answer"] == "followed"]
+        expect((found, open_ones, passed) == (status, left, followed), f"{run} without {hidden}: {found} {open_ones} {passed}")
     changed = records.Changed(folder, RUNS, "attention")
     del changed.files["trees"]
     changed.put("trace", changed.bytes_of("trace").replace(b'"output/_softmax"', b'"before/_softmax"'))
@@ -331,7 +452,7 @@ def bad_input(folder):
     changed.put("trace", changed.bytes_of("trace").replace(b'"output/1/relu"', b'"output/1/rely"'))
     status, answer = report(changed.run, "--nodes")
     expect(status == 3, f"a missing output: {status}")
-    expect([(n["name"], n["part"]) for n in answer["nodes"] if n["answer"] == "cannot say"] == [("1/relu", "output"), ("2/max_pool2d_with_indices", "indices"), ("1/rely", "output")], "a missing output")
+    expect([(n["name"], n["part"]) for n in answer["nodes"] if n["answer"] == "cannot say"] == [("1/rely", "output")], "a missing output")
     changed = records.Changed(folder, RUNS, "small")
     data = changed.bytes_of("trace")
     changed.put("trace", data.replace(b'"output/1/relu"', b'"output/7/relu"').replace(b'"output/7/relu"', b'"output/1/relu"', 1)
@@ -371,6 +492,7 @@ with tempfile.TemporaryDirectory() as scratch:
     trees(scratch)
     other_trees(scratch)
     missing_winners(scratch)
+    statistics(scratch)
     missing_outputs(scratch)
     bad_input(scratch)
     coarse(scratch)

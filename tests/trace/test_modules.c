@@ -4,6 +4,7 @@
 MODULE(bounds);
 MODULE(branches);
 MODULE(folders);
+MODULE(follow);
 MODULE(operands);
 MODULE(rounding_parts);
 MODULE(sieve_parts);
@@ -12,5 +13,5 @@ MODULE(stages);
 int
 main(void)
 {
-  RUN(bounds_suite, branches_suite, folders_suite, operands_suite, rounding_parts_suite, sieve_parts_suite, stages_suite);
+  RUN(bounds_suite, branches_suite, folders_suite, follow_suite, operands_suite, rounding_parts_suite, sieve_parts_suite, stages_suite);
 }

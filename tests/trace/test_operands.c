@@ -51,6 +51,58 @@ START_TEST(operands)
 }
 END_TEST
 
+/* A transposed convolution's weight, (planes, outputs, 3, 3), of steps of two: entry (c, o, a, b) adds up x[n,c,i,j] g[n,o,2i-1+a,2j-1+b]
+ * over samples, then places; 0 where there is no such output. */
+START_TEST(turned_weight)
+{
+  const clarke_tensor *x, *g;
+  const char *why = NULL;
+  double p[24], q[24];
+  clarke_sum_operands o;
+  clarke_certified c;
+  size_t *map, at, own;
+
+  run_record(&c, "turned", true);
+  x = traced(&c.nodes, "output", "1/relu");
+  g = traced(&c.nodes, "gradient", "2/convolution");
+  OK(clarke_sum_operands_find(&o, &why, &c.nodes, CLARKE_PARAMETER, "2.weight", &error));
+  ck_assert(why == NULL && o.kind == CLARKE_SUM_OF_TURNED_WEIGHT && o.leaves == 24 && o.divisor == 1);
+  ck_assert(x->dims[2] == 3 && x->dims[3] == 4 && g->dims[2] == 6 && g->dims[3] == 8);
+  for (size_t k = 0; k < 54; k++) {
+    clarke_sum_turned_take(p, q, &o, k);
+    for (size_t l = 0; l < 24; l++) {
+      const size_t n = l / 12, i = l / 4 % 3, j = l % 4, y = 2 * i + k / 3 % 3, z = 2 * j + k % 3; /* one more than the output's */
+      const bool inside = y > 0 && z > 0 && y <= 6 && z <= 8;
+
+      ck_assert(p[l] == (inside ? x->real[((n * 3 + k / 18) * 3 + i) * 4 + j] : 0));
+      ck_assert(q[l] == (inside ? g->real[((n * 2 + k / 9 % 2) * 6 + y - 1) * 8 + z - 1] : 0));
+    }
+  }
+  map = (size_t *)o.map;
+  for (at = 0; map[at] == CLARKE_NONE; at++)
+    ;
+  own = map[at];
+  for (int wrong = 0; wrong < 2; wrong++) { /* of another plane; twice */
+    for (size_t r = 1; wrong == 1 && r < o.product->dense.repeat; r++)
+      if (at + r < o.product->dense.repeat && map[at + r] != CLARKE_NONE)
+        map[at] = map[at + r];
+    map[at] = wrong == 0 ? (own + o.places) % (3 * o.places) : map[at];
+    ck_assert(map[at] != own);
+    free(o.entry);
+    OK(clarke_sum_turned_find(&o, &why, &error));
+    ck_assert_str_eq(why, "it is not the weight of one transposed convolution");
+    map[at] = own;
+  }
+  free(o.entry);
+  o.gradient = NULL;
+  o.entry = NULL;
+  OK(clarke_sum_turned_find(&o, &why, &error));
+  ck_assert_str_eq(why, "what its gradient is made of was not recorded");
+  clarke_sum_operands_clear(&o);
+  clarke_certified_clear(&c);
+}
+END_TEST
+
 /* The trees once more, of certificates that have none yet. */
 static void
 explain(clarke_certified *c)
@@ -171,6 +223,7 @@ MODULE(operands)
   TCase *tests = tests_of("operands");
 
   tcase_add_loop_test(tests, operands, 0, RECORDS);
+  tcase_add_test(tests, turned_weight);
   tcase_add_test(tests, trees);
   tcase_add_loop_test(tests, sieved, 0, RECORDS);
   tcase_add_test(tests, passes_of_the_sieve);

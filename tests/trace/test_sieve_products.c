@@ -2,6 +2,7 @@
  * its products, in more bits, as the slack says; the products that are looked up one by one add up to it. */
 #include "../network/models.h"
 #include "network/build.h"
+#include "trace/sieve_bounds.h"
 #include "trace/sieve_terms.h"
 
 #include <math.h>
@@ -315,6 +316,75 @@ START_TEST(products)
 }
 END_TEST
 
+/* --- the bounds alone --- */
+
+static void
+forget_bounds(clarke_sieved *v, size_t rows)
+{
+  memset(v->slack, 0, rows * sizeof *v->slack);
+  memset(v->top, 0, rows * sizeof *v->top);
+  free(v->scale);
+  v->scale = NULL;
+  v->terms = 0;
+}
+
+/* Twice the numbers, twice the slack; a weight below all bounds leaves all open. */
+START_TEST(bounds)
+{
+  const shape *as = &shapes[_i];
+  const size_t rows = as->outer, inputs = as->planes * as->h * as->w;
+  clarke_error err = {CLARKE_OK, ""};
+  clarke_sieve_product_back k;
+  double *slack, *back, *weight;
+  clarke_sieved *y, *x, *w;
+  size_t outputs, lines;
+  scene c;
+
+  state = 900 + (uint64_t)_i;
+  build(&c, as);
+  begin(&c);
+  outputs = rows * c.oh * c.ow;
+  ck_assert_int_eq(clarke_sieve_dense(&c.s, c.dense, &err), CLARKE_OK);
+  c.s.grad[c.dense->out].exact = c.as_g;
+  ck_assert_int_eq(clarke_sieve_step_back(&c.s, (size_t)(c.dense - c.graph.steps), &err), CLARKE_OK);
+  ck_assert(!c.s.open);
+  y = &c.s.value[c.dense->out];
+  x = &c.s.grad[c.graph.input];
+  w = &c.s.grad[c.dense->dense.weight];
+  lines = c.graph.values[c.dense->dense.weight].count / w->line;
+  slack = memcpy(malloc(outputs * sizeof *slack), y->slack, outputs * sizeof *slack);
+  back = memcpy(malloc(inputs * sizeof *back), x->slack, inputs * sizeof *back);
+  weight = memcpy(malloc(lines * sizeof *weight), w->slack, lines * sizeof *weight);
+  k = (clarke_sieve_product_back){.p = {.s = &c.s, .dense = c.dense, .d = &c.dense->dense,
+                                        .w = c.graph.values[c.dense->dense.weight].real, .n = as->n,
+                                        .columns = c.dense->dense.repeat * as->n, .map = clarke_sieve_map(&c.s, c.dense)},
+                                  .g = c.as_g, .most = 2 * clarke_sieve_largest(c.as_g, outputs * as->n), .x = x, .w = w};
+  k.p.is_conv = clarke_sieve_is_conv(&k.p.conv, &c.s, c.dense);
+  forget_bounds(y, outputs);
+  forget_bounds(x, inputs);
+  forget_bounds(w, lines);
+  ck_assert(clarke_sieve_weight(&k.p, c.dense->dense.blocks - 1) == k.p.w + (as->groups - 1) * rows / as->groups * c.dense->dense.inner);
+  ck_assert(clarke_sieve_bound_output(&k.p, 2 * clarke_sieve_largest(c.as_x, inputs * as->n)));
+  ck_assert_int_eq(clarke_sieve_bound_operand(&k, &err), CLARKE_OK);
+  ck_assert_int_eq(clarke_sieve_bound_weight(&k, &err), CLARKE_OK);
+  for (size_t f = 0; f < outputs; f++)
+    ck_assert_double_eq(y->slack[f], 2 * slack[f]);
+  for (size_t f = 0; f < inputs; f++)
+    ck_assert_double_eq(x->slack[f], 2 * back[f]);
+  for (size_t f = 0; f < lines; f++)
+    ck_assert_double_eq(w->slack[f], weight[f]); /* of the numbers themselves, not of the largest */
+  ck_assert(!c.s.open && x->scale != NULL && (w->scale != NULL) == (as->groups == 1));
+  for (size_t e = 0; e < c.graph.values[c.dense->dense.weight].count; e++)
+    c.graph.values[c.dense->dense.weight].real[e] = 0x1p-500;
+  ck_assert(clarke_sieve_bound_output(&k.p, 1) && c.s.open);
+  free(slack);
+  free(back);
+  free(weight);
+  c.s.grad[c.dense->out].exact = NULL;
+  end(&c);
+}
+END_TEST
+
 /* --- where operands lie, and exact sums --- */
 
 /* The definition once more: which number the operand's row is, or CLARKE_NONE for the border's zeros. */
@@ -426,6 +496,7 @@ main(void)
   TCase *tests = tests_of("sieve products");
 
   tcase_add_loop_test(tests, products, 0, (int)(sizeof shapes / sizeof *shapes));
+  tcase_add_loop_test(tests, bounds, 0, (int)(sizeof shapes / sizeof *shapes));
   tcase_add_loop_test(tests, operands, 0, (int)(sizeof shapes / sizeof *shapes));
   tcase_add_loop_test(tests, rounded_sums, 0, (int)(sizeof shapes / sizeof *shapes));
   return run_tests();

@@ -414,11 +414,69 @@ START_TEST(one_gradient)
   FAILS(clarke_certify_gradient(&off, &again, v, "Relu", &m, &error), "'gradient/4/relu': expected 140 floats");
   strcpy(traced(&again, "gradient", "4/relu")->name, "gradient/x/relu");
   OK(clarke_certify_gradient(&off, &again, v, "Relu", &m, &error));
+  ck_assert(off == NULL && again.certificate[again.n - 1].certainty == CLARKE_FOLLOWED);
+  again.back.sum[v].error[3] = INFINITY;
+  OK(clarke_certify_gradient(&off, &again, v, "Relu", &m, &error));
   ck_assert(off == NULL && again.certificate[again.n - 1].certainty == CLARKE_CANNOT_SAY);
-  ck_assert_str_eq(again.certificate[again.n - 1].why, "its gradient was not recorded");
+  ck_assert_str_eq(again.certificate[again.n - 1].why, "its gradient was not recorded, and no bound on it is known");
   clarke_matrix_clear(&m);
   free(numbers);
   clarke_certify_clear(&again);
+  clarke_certified_clear(&c);
+}
+END_TEST
+
+/* Running statistics by their definition, in doubles: each is where it should be, but for rounding; with another share it is not. */
+START_TEST(running_statistics)
+{
+  clarke_run_statistics two[2] = {{.node = "1/native_batch_norm", .mean = "1.running_mean", .variance = "1.running_var"}};
+  const clarke_tensor *x, *mean, *variance;
+  clarke_certify again;
+  clarke_certified c;
+  size_t rows;
+
+  run_record(&c, "fresh", true);
+  ck_assert_uint_eq(c.record.step->n_statistics, 1);
+  x = traced(&c.nodes, "output", "0/convolution");
+  mean = traced(&c.nodes, "after", "1.running_mean");
+  variance = traced(&c.nodes, "after", "1.running_var");
+  rows = x->count / x->dims[0] / 4;
+  for (size_t k = 0; k < 4; k++) {
+    double sum = 0, squares = 0, n = (double)(rows * x->dims[0]);
+
+    for (size_t e = 0; e < x->count; e++)
+      sum += e / rows % 4 == k ? x->real[e] : 0;
+    for (size_t e = 0; e < x->count; e++)
+      squares += e / rows % 4 == k ? pow(x->real[e] - sum / n, 2) : 0;
+    ck_assert_double_eq_tol(mean->real[k], 0.1 * sum / n, 1e-6);
+    ck_assert_double_eq_tol(variance->real[k], 0.9 + 0.1 * squares / (n - 1), 1e-6);
+  }
+  for (int i = 0; i < 4; i++) { /* as it was; another share; twice; what is normalized is not known */
+    const clarke_certainty want = i == 0 ? CLARKE_WITHIN_BOUND : i == 1 ? CLARKE_IS_REFUTED : CLARKE_CANNOT_SAY;
+    const size_t before = c.nodes.n;
+
+    mpq_init(two[0].momentum);
+    mpq_set_d(two[0].momentum, i == 1 ? 0.1 * (1 + 0x1p-16) : 0.1);
+    two[1] = two[0];
+    again = c.nodes;
+    ck_assert(clarke_certify_is_known(&again, value_named(again.g, "0/convolution")));
+    if (i == 3) {
+      again.rounded.error[value_named(again.g, "0/convolution")][5] = 0x1p-60;
+      ck_assert(!clarke_certify_is_known(&again, value_named(again.g, "0/convolution")));
+    }
+    again.statistics = two;
+    again.n_statistics = i == 2 ? 2 : 1;
+    OK(clarke_certify_statistics(&again, &error));
+    ck_assert_uint_eq(again.n, before + 2 * again.n_statistics);
+    for (size_t k = before; k < again.n; k++)
+      ck_assert_int_eq(again.certificate[k].certainty, want);
+    if (i == 3)
+      again.rounded.error[value_named(again.g, "0/convolution")][5] = 0;
+    c.nodes.certificate = again.certificate;
+    c.nodes.n = again.n;
+    c.nodes.capacity = again.capacity;
+    mpq_clear(two[0].momentum);
+  }
   clarke_certified_clear(&c);
 }
 END_TEST
@@ -437,5 +495,6 @@ MODULE(stages)
   tcase_add_test(tests, the_division_of_a_mean);
   tcase_add_loop_test(tests, replaced, 0, 7);
   tcase_add_test(tests, one_gradient);
+  tcase_add_test(tests, running_statistics);
   return all_tests;
 }

@@ -41,8 +41,8 @@ static char doc[] =
   "  clarke certify cases/runs/small --proof small.proof && clarke-check small.proof --data cases/runs/small\n"
   "  clarke certify cases/runs/small --against cases/runs/small-plain\n"
   "  clarke certify --mma proofs-data/gpu\n\n"
-  "Exit status: 0 all is certified, 1 something is refuted (the first is shown), 2 the question could not be asked, "
-  "3 of something nothing can be said, or no rule is known.";
+  "Exit status: 0 all that was recorded is certified, and what was not is followed, 1 something is refuted (the first is shown), "
+  "2 the question could not be asked, 3 of something nothing can be said, or no rule is known.";
 
 static void
 check_arguments(const request *r, struct argp_state *state)

@@ -49,6 +49,26 @@ print_reason(const clarke_certificate *c)
   puts(".");
 }
 
+/* What was not recorded, and is no gap: rows that are `followed`. */
+static void
+print_followed(const clarke_certify *c)
+{
+  static const char *const of[] = {"", "", "winners of "}, *const what[] = {"output", "gradient", "pool"};
+  size_t count[CLARKE_STATISTIC + 1] = {0};
+  const char *before = "Not recorded, but followed to the records around them: ";
+
+  for (size_t i = 0; i < c->n; i++)
+    count[c->certificate[i].part] += c->certificate[i].certainty == CLARKE_FOLLOWED;
+  for (clarke_part p = CLARKE_OUTPUT; p < CLARKE_PARAMETER; p++) {
+    if (count[p] == 0)
+      continue;
+    printf("%s%s%zu %s%s", before, of[p], count[p], what[p], count[p] == 1 ? "" : "s");
+    before = ", ";
+  }
+  if (*before == ',')
+    puts(".");
+}
+
 /* A tree that was recorded for nothing. */
 static void
 print_tree(const clarke_certificate *c)
@@ -77,7 +97,7 @@ print_answer(const clarke_certified *c)
   if (count[CLARKE_BY_TREE] > 0)
     printf("%zu by their trees, ", count[CLARKE_BY_TREE]);
   printf("%zu within the bound", count[CLARKE_WITHIN_BOUND]);
-  for (clarke_certainty a = CLARKE_CANNOT_SAY; a <= CLARKE_IS_REFUTED; a++)
+  for (clarke_certainty a = CLARKE_FOLLOWED; a <= CLARKE_IS_REFUTED; a++)
     if (count[a] > 0)
       printf(", %zu %s", count[a], a == CLARKE_CANNOT_SAY ? "open" : clarke_certainty_name(a));
   puts(".");
@@ -92,6 +112,7 @@ print_text(const clarke_certified *c)
   print_answer(c);
   printf("Recorded with %s %s on %s, step %zu.\n", c->record.run.framework, c->record.run.version, c->record.run.device,
          c->record.step->step);
+  print_followed(n);
   for (size_t i = 0; i < n->n; i++)
     if (n->certificate[i].certainty >= CLARKE_CANNOT_SAY)
       print_reason(&n->certificate[i]);

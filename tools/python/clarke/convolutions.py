@@ -156,8 +156,21 @@ class Weight(Sum):
         return w, p, q
 
 
+class TurnedWeight(Weight):
+    """A transposed convolution's weight's gradient: that of a convolution whose input is the gradient behind this one, and whose outputs'
+    gradient is this one's input. Entry (plane, o, a, b) is a sum over samples and, in each, over the input's places."""
+
+    def __init__(self, op, layouts):
+        super().__init__(op, [layouts[1], layouts[0], *layouts[2:]])
+
+    def run(self, g, x):
+        self.runs += 1
+        w = self.w.filled(np.zeros(self.w.shape))
+        return self.op(self.x.filled(x), self.g.filled(g), w, *self.rest, [False, True, False])[1].double().cpu().numpy().reshape(self.shape)
+
+
 class Bias(Sum):
-    """Its bias's gradient: entry o is a sum over samples and, in each, over outputs. All entries answer side by side."""
+    """A convolution's bias's gradient: entry o is a sum over samples and, in each, over outputs. All entries answer side by side."""
 
     most_leaves = 2**13
 

@@ -453,8 +453,11 @@ def write_batch_norm(g, node):
         inputs += [filled(g, like, n, 0), filled(g, like, n, 1)]
     else:
         inputs += [g.statistic(mean), g.statistic(variance)]
-    return g.add("BatchNormalization", inputs, outputs=3 if training else 1, epsilon=g.float32(eps, like, "eps"),
+    made = g.add("BatchNormalization", inputs, outputs=3 if training else 1, epsilon=g.float32(eps, like, "eps"),
                  training_mode=1 if training else None)
+    if training and mean is not None and variance is not None:
+        g.update(made, mean, variance, node.args[6])
+    return made
 
 
 def normalize_channels(g, node, eps):

@@ -409,7 +409,7 @@ class record:
             "nodes": [{"name": name, "aten": n.aten, "module": n.module, "source": n.source, "backward": n.backward}
                       for name, (n, _) in graph.recorded.items()],
             "steps": [{"step": self.step, "loss": loss.tensor.item().hex(), "loss_scale": self.factor(factors),
-                       "optimizer": optimizer_entry(self.optimizer), "files": {}, "replay": None}]}
+                       "optimizer": optimizer_entry(self.optimizer), "statistics": graph.updates, "files": {}, "replay": None}]}
 
     @staticmethod
     def device(graph):

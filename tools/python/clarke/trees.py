@@ -53,8 +53,9 @@ def kernel(by, kwargs):
         return (kernels.Vector if op is VECTOR else kernels.AddedBatches)(op, args)
     if op is CONVOLUTION and not kwargs and len(args[1].shape) == 4:  # in the plane
         return (convolutions.Turned if args[6] else convolutions.Convolution)(op, args, tuple(by.result.shape))
-    if op is CONVOLUTION_BACK and not kwargs and len(args[2].shape) == 4 and not (args[7] and by.part == 1):
-        return (convolutions.TurnedInput if args[7] else convolutions.Input, convolutions.Weight, convolutions.Bias)[by.part](op, args)
+    if op is CONVOLUTION_BACK and not kwargs and len(args[2].shape) == 4:
+        turned, plain = (convolutions.TurnedInput, convolutions.TurnedWeight), (convolutions.Input, convolutions.Weight)
+        return (*(turned if args[7] else plain), convolutions.Bias)[by.part](op, args)
     if op is ATEN.sum.dim_IntList and not kwargs and len(args[0].shape) == 2 and list(args[1]) == [0]:
         return kernels.Columns(op, *args)
     if op in REDUCTIONS and not kwargs and args[0].dtype.is_floating_point:

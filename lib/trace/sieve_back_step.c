@@ -1,0 +1,264 @@
+/* What a step gives to the gradients of those that it reads, in doubles (sieve.h). */
+#include "trace/sieve.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How many entries of the step read one entry of the operand, at most. */
+static size_t
+readers(const clarke_sieve *s, const clarke_operand *o, size_t count)
+{
+  size_t *reads = calloc(s->g->values[o->value].count + 1, sizeof *reads), most = 1;
+
+  for (size_t f = 0; reads != NULL && o->map != NULL && f < count; f++)
+    if (o->map[f] != CLARKE_NONE && ++reads[o->map[f]] > most)
+      most = reads[o->map[f]];
+  most = reads != NULL ? most : 0;
+  free(reads);
+  return most;
+}
+
+/* Exact numbers, taken over, are a part of the value's gradient. */
+static clarke_status
+give(clarke_sieve *s, size_t value, float *part, double terms, clarke_error *err)
+{
+  clarke_sieved *to = &s->grad[value];
+  const size_t rows = s->g->values[value].count;
+
+  if (part == NULL)
+    return clarke_no_memory(err);
+  to->terms += terms;
+  to->dense = NULL;
+  if (to->parts++ == 0) {
+    to->exact = part;
+    to->owned = true;
+    return CLARKE_OK;
+  }
+  if (!clarke_sieved_begin(s, to, rows, s->n, false)) {
+    clarke_sieve_leave(s, part);
+    return clarke_no_memory(err);
+  }
+  for (size_t f = 0; f < rows; f++) {
+    to->top[f] = clarke_sieve_up(to->top[f] + clarke_sieve_add_row(to->near + f * s->n, 1, part + f * s->n, s->n));
+    to->slack[f] += clarke_sieve_slack((double)to->parts, to->top[f]);
+  }
+  clarke_sieve_leave(s, part);
+  return CLARKE_OK;
+}
+
+static float *
+zeros(clarke_sieve *s, size_t count)
+{
+  float *at = clarke_sieve_take_floats(s, count);
+
+  if (at != NULL)
+    memset(at, 0, count * sizeof *at);
+  return at;
+}
+
+/* Each entry goes where it came from; of one that several read, nothing is known exactly, and it is left open. last: the
+ * step gives nothing to anyone behind it. */
+static clarke_status
+gather_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, bool last, clarke_error *err)
+{
+  const size_t count = s->g->values[step->out].count, rows = s->g->values[o->value].count;
+  const float *g = s->grad[step->out].exact, coef = (float)o->coef;
+  float *part;
+
+  if (!s->carries[o->value])
+    return CLARKE_OK;
+  s->open = s->open || fabs(o->coef) != 1 || readers(s, o, count) != 1;
+  if (s->open)
+    return CLARKE_OK;
+  if (last && o->map == NULL && o->coef == 1) { /* nobody else reads it */
+    part = s->grad[step->out].exact;
+    s->grad[step->out].owned = false;
+    return give(s, o->value, part, 1, err);
+  }
+  part = zeros(s, rows * s->n);
+  for (size_t f = 0; part != NULL && f < count; f++) {
+    const size_t from = clarke_operand_entry(o, f);
+
+    for (size_t j = 0; from != CLARKE_NONE && j < s->n; j++)
+      part[from * s->n + j] = coef * g[f * s->n + j];
+  }
+  return give(s, o->value, part, 1, err);
+}
+
+/* A constant that was added has the sum of what it was added to. */
+static clarke_status
+bias_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, clarke_error *err)
+{
+  clarke_sieved *to = &s->grad[o->value];
+  const size_t count = s->g->values[step->out].count, size = s->g->values[o->value].count, each = readers(s, o, count);
+  const float *g = s->grad[step->out].exact;
+
+  s->open = s->open || fabs(o->coef) != 1 || to->parts > 0;
+  if (s->open)
+    return CLARKE_OK;
+  to->floor = calloc(size + 1, sizeof *to->floor);
+  if (each == 0 || to->floor == NULL || !clarke_sieved_begin(s, to, size, 1, false))
+    return clarke_no_memory(err);
+  to->terms = (double)each * (double)s->n;
+  to->parts = 1;
+  for (size_t f = 0; f < count; f++) {
+    const size_t from = clarke_operand_entry(o, f);
+
+    if (from != CLARKE_NONE)
+      clarke_sieve_total(&to->near[from], &to->floor[from], g + f * s->n, s->n);
+  }
+  for (size_t e = 0; e < size; e++) {
+    to->near[e] *= o->coef;
+    to->top[e] = clarke_sieve_up(to->floor[e]);
+    to->slack[e] = clarke_sieve_slack(to->terms, to->top[e]);
+    to->floor[e] *= 1 - 0x1p-18;
+  }
+  return CLARKE_OK;
+}
+
+static clarke_status
+sum_back(clarke_sieve *s, const clarke_step *step, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+  size_t activations = 0;
+
+  for (size_t k = 0; k < step->n_in && status == CLARKE_OK && !s->open; k++)
+    if (clarke_value_is_wrt(s->g, step->in[k].value))
+      status = bias_back(s, step, &step->in[k], err);
+  for (size_t k = 0; k < step->n_in; k++)
+    activations += !s->g->values[step->in[k].value].constant;
+  for (size_t k = 0; k < step->n_in && status == CLARKE_OK && !s->open; k++)
+    if (!s->g->values[step->in[k].value].constant)
+      status = gather_back(s, step, &step->in[k], --activations == 0, err);
+  return status;
+}
+
+/* The profile's number at each kink; a power of two or 0, so that products are exact. */
+static clarke_status
+read_proxies(double *proxy, clarke_sieve *s, size_t i, clarke_error *err)
+{
+  const clarke_pieces *q = &s->g->steps[i].pieces;
+  clarke_status status = CLARKE_OK;
+  mpq_t number;
+  int power;
+
+  mpq_init(number);
+  for (size_t k = 0; k < q->n_kinks && status == CLARKE_OK; k++) {
+    const clarke_touch t = {.step = i, .kink = k};
+
+    status = clarke_touch_proxy(number, s->g, &t, s->c->profile, err);
+    proxy[k] = status == CLARKE_OK ? mpq_get_d(number) : 0;
+    s->open = s->open || (proxy[k] != 0 && fabs(frexp(proxy[k], &power)) != 0.5) || mpz_sizeinbase(mpq_numref(number), 2) > 1;
+  }
+  mpq_clear(number);
+  return status;
+}
+
+/* The smallest float32 that is no smaller: a float32 is beyond a number that is none, where it is that or beyond. */
+static float
+float_above(double number)
+{
+  const float near = (float)number;
+
+  return (double)near >= number ? near : nextafterf(near, INFINITY);
+}
+
+/* g times the slopes at x. False: some product is no float32. */
+static bool
+select_row_back(float *part, const clarke_pieces *p, const double *kinks, const double *proxies, const bool *itself, const float *x,
+                const float *g, size_t n)
+{
+  size_t lost = 0;
+
+  for (size_t j = 0; j < n; j++)
+    part[j] = itself[0] ? g[j] : 0;
+  for (size_t k = 0; k < p->n_kinks; k++) {
+    const double kink = kinks[k], proxy = proxies[k];
+    const float first = float_above(kink), slope = itself[k + 1] ? 1 : 0;
+
+    clarke_sieve_beyond(part, x, g, first, (double)first == kink ? (float)proxy : slope, slope, n);
+    if (proxy != 0 && proxy != 1)
+      for (size_t j = 0; j < n; j++)
+        lost += (double)x[j] == kink && (double)part[j] != proxy * (double)g[j];
+  }
+  return lost == 0;
+}
+
+static clarke_status
+piecewise_back(clarke_sieve *s, size_t i, clarke_error *err)
+{
+  const clarke_step *step = &s->g->steps[i];
+  const size_t value = step->in[0].value;
+  const float *g = s->grad[step->out].exact, *x = s->value[value].exact;
+  float *part;
+  double kink[CLARKE_MAX_KINKS], proxy[CLARKE_MAX_KINKS], number[CLARKE_MAX_KINKS + 1];
+  bool itself[CLARKE_MAX_KINKS + 1];
+  clarke_status status;
+
+  if (!s->carries[value])
+    return CLARKE_OK;
+  s->open = s->open || !clarke_sieve_selects(kink, number, itself, &step->pieces);
+  status = read_proxies(proxy, s, i, err);
+  if (status != CLARKE_OK || s->open)
+    return status;
+  part = clarke_sieve_take_floats(s, s->g->values[value].count * s->n);
+  for (size_t f = 0; part != NULL && f < s->g->values[value].count; f++)
+    s->open = !select_row_back(part + f * s->n, &step->pieces, kink, proxy, itself, x + f * s->n, g + f * s->n, s->n) || s->open;
+  return give(s, value, part, 7, err);
+}
+
+/* What the windows in row f give to row `from`, which is in them. */
+CLARKE_WIDE static void
+give_winner(float *restrict part, uint32_t from, const uint32_t *restrict winner, const float *restrict g, size_t n)
+{
+  for (size_t j = 0; j < n; j++)
+    part[j] = winner[j] == from ? g[j] : 0;
+}
+
+/* To the winners; windows that overlap are left open. */
+static clarke_status
+maximum_back(clarke_sieve *s, const clarke_step *step, clarke_error *err)
+{
+  const clarke_operand *o = &step->in[0];
+  const size_t count = s->g->values[step->out].count, width = step->width, n = s->n;
+  const uint32_t *winner = s->winner[step - s->g->steps];
+  const float *g = s->grad[step->out].exact;
+  float *part;
+  size_t read = 0;
+
+  if (!s->carries[o->value])
+    return CLARKE_OK;
+  s->open = s->open || o->map == NULL || readers(s, o, count * width) != 1;
+  if (s->open)
+    return CLARKE_OK;
+  for (size_t e = 0; e < count * width; e++)
+    read += o->map[e] != CLARKE_NONE;
+  part = read == s->g->values[o->value].count ? clarke_sieve_take_floats(s, read * n) : zeros(s, s->g->values[o->value].count * n);
+  for (size_t e = 0; part != NULL && e < count * width; e++)
+    if (o->map[e] != CLARKE_NONE)
+      give_winner(part + o->map[e] * n, (uint32_t)o->map[e], winner + e / width * n, g + e / width * n, n);
+  return give(s, o->value, part, 1, err);
+}
+
+clarke_status
+clarke_sieve_step_back(clarke_sieve *s, size_t i, clarke_error *err)
+{
+  const clarke_step *step = &s->g->steps[i];
+
+  switch (step->kind) {
+  case CLARKE_GATHER:
+    return gather_back(s, step, &step->in[0], true, err);
+  case CLARKE_SUM:
+    return sum_back(s, step, err);
+  case CLARKE_DENSE:
+    return clarke_sieve_dense_back(s, step, err);
+  case CLARKE_PIECEWISE:
+    return piecewise_back(s, i, err);
+  case CLARKE_MAX:
+    return maximum_back(s, step, err);
+  default:
+    s->open = true;
+    return CLARKE_OK;
+  }
+}
