@@ -2,6 +2,7 @@
 #include "network/gradient/analytic.h"
 #include "network/gradient/back_fixed.h"
 #include "network/gradient/product.h"
+#include "network/gradient/rows.h"
 #include "network/gradient/softmax.h"
 
 #include "base/stop.h"
@@ -351,31 +352,36 @@ find_proxies(clarke_pair *proxy, double *steepest, const clarke_descent *p, size
   return status;
 }
 
-static clarke_status
-piecewise_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
+/* Back through a step with one slope of 1 and others of 0, but for its kinks. */
+static void
+add_line_taken(const clarke_descent *p, const clarke_step *s, const clarke_normed *g, clarke_branch one)
 {
-  clarke_lines l = clarke_lines_of(p->g, s);
-  const size_t step = (size_t)(s - p->g->steps);
-  const clarke_branch *piece = p->r->piece[step];
-  clarke_normed *x = &p->grad[s->in[0].value];
-  clarke_pair *proxy;
-  clarke_status status;
-  bool plain;
+  const clarke_branch *piece = p->r->piece[s - p->g->steps];
+  const clarke_normed *x = &p->grad[s->in[0].value];
 
-  if (!p->carries[s->in[0].value])
-    return CLARKE_OK;
-  if (g->fixed.limb != NULL)
-    return clarke_piecewise_back_fixed(p, s);
-  proxy = malloc((p->r->n_touches + 1) * sizeof *proxy);
-  status = proxy != NULL ? find_proxies(proxy, &l.steepest, p, step) : clarke_no_memory(p->err);
-  if (status == CLARKE_OK)
-    status = clarke_note_operand(p, s, g, l.steepest, 8 * CLARKE_PAIR_UNIT * l.steepest, 0);
-  plain = status == CLARKE_OK && x->low == NULL && g->low == NULL;
-  for (size_t f = 0; f < p->g->values[s->out].count && status == CLARKE_OK; f++) {
+  for (size_t f = 0; f < p->g->values[s->out].count; f++) {
+    const size_t at = f * p->n;
+
+    if (x->low == NULL)
+      clarke_rows_add_taken(x->at + at, g->at + at, piece + f * p->r->samples, one, p->n);
+    else
+      clarke_rows_add_taken_pairs(x->at + at, x->low + at, g->at + at, g->low + at, piece + f * p->r->samples, one, p->n);
+  }
+}
+
+/* The same of any slopes. */
+static void
+add_slopes(const clarke_descent *p, const clarke_step *s, const clarke_normed *g, const clarke_lines *l)
+{
+  const clarke_branch *piece = p->r->piece[s - p->g->steps];
+  clarke_normed *x = &p->grad[s->in[0].value];
+  const bool plain = x->low == NULL && g->low == NULL;
+
+  for (size_t f = 0; f < p->g->values[s->out].count; f++) {
     clarke_pair slope[CLARKE_MAX_KINKS + 1];
 
     for (size_t i = 0; i <= s->pieces.n_kinks; i++)
-      slope[i] = clarke_line_slope(&l, p->g, s, i, f);
+      slope[i] = clarke_line_slope(l, p->g, s, i, f);
     for (size_t j = 0, e = f * p->n; j < p->n; j++, e++) {
       const clarke_branch at = piece[f * p->r->samples + j];
 
@@ -387,6 +393,31 @@ piecewise_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
         clarke_normed_add(x, e, clarke_pair_multiply(slope[at], clarke_normed_get(g, e)));
     }
   }
+}
+
+static clarke_status
+piecewise_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
+{
+  clarke_lines l = clarke_lines_of(p->g, s);
+  const size_t step = (size_t)(s - p->g->steps);
+  clarke_normed *x = &p->grad[s->in[0].value];
+  clarke_pair *proxy;
+  clarke_status status;
+  size_t one;
+
+  if (!p->carries[s->in[0].value])
+    return CLARKE_OK;
+  if (g->fixed.limb != NULL)
+    return clarke_piecewise_back_fixed(p, s);
+  proxy = malloc((p->r->n_touches + 1) * sizeof *proxy);
+  status = proxy != NULL ? find_proxies(proxy, &l.steepest, p, step) : clarke_no_memory(p->err);
+  if (status == CLARKE_OK)
+    status = clarke_note_operand(p, s, g, l.steepest, 8 * CLARKE_PAIR_UNIT * l.steepest, 0);
+  one = clarke_line_taken(&l, s, true);
+  if (status == CLARKE_OK && one != CLARKE_NONE && (x->low == NULL || g->low != NULL))
+    add_line_taken(p, s, g, (clarke_branch)one);
+  else if (status == CLARKE_OK)
+    add_slopes(p, s, g, &l);
   for (size_t k = 0; k < p->r->n_touches && status == CLARKE_OK; k++) {
     const size_t e = p->r->touch[k].feature * p->n + p->r->touch[k].sample;
 

@@ -2,6 +2,7 @@
  * gathered in panels that stay near. */
 #include "network/gradient/back_fixed.h"
 
+#include "network/gradient/rows.h"
 #include "network/gradient/sliced.h"
 
 #include <math.h>
@@ -185,13 +186,20 @@ gather_row(double *to, const dense *q, const double *from, const rectangle *r, s
 {
   const size_t n = q->p->n;
 
-  for (size_t c = 0; c < r->places; c++) {
-    const size_t f = (r->block * r->rows + i) * q->d->repeat + r->from + c, e = map != NULL ? map[f] : f;
+  const size_t first = (r->block * r->rows + i) * q->d->repeat + r->from;
 
-    if (e == CLARKE_NONE)
-      memset(to + c * n, 0, n * sizeof *to);
+  if (map == NULL)
+    memcpy(to, from + first * n, r->places * n * sizeof *to);
+  for (size_t c = 0, run; c < r->places && map != NULL; c += run) { /* places that are one behind another go together */
+    const size_t *e = map + first + c, left = r->places - c;
+
+    run = 1;
+    while (run < left && e[run] == (e[0] == CLARKE_NONE ? CLARKE_NONE : e[0] + run))
+      run++;
+    if (e[0] == CLARKE_NONE)
+      memset(to + c * n, 0, run * n * sizeof *to);
     else
-      memcpy(to + c * n, from + e * n, n * sizeof *to);
+      memcpy(to + c * n, from + e[0] * n, run * n * sizeof *to);
   }
 }
 
@@ -320,9 +328,7 @@ static void
 add_squares(double *squares, const double *v, size_t stride, size_t rows, size_t width, size_t n)
 {
   for (size_t i = 0; i < rows; i++)
-    for (size_t c = 0; c < width; c += n)
-      for (size_t j = 0; j < n; j++)
-        squares[i * n + j] += v[i * stride + c + j] * v[i * stride + c + j];
+    clarke_rows_add_squares(squares + i * n, v + i * stride, n, width / n, n);
 }
 
 /* A panel's share in the weight's gradient, as it is stored. */

@@ -1,6 +1,7 @@
 /* The values of a minibatch by the pass in slices, where pairs of doubles are not near enough (docs/gradient.md): what is read on
  * the way back is taken out of it as pairs. */
 #include "network/gradient/gradient.h"
+#include "network/gradient/rows.h"
 
 #include "network/slices/pass.h"
 #include "network/slices/slices.h"
@@ -70,8 +71,7 @@ take(clarke_descent *p, const clarke_slicing *f, size_t value)
   for (size_t k = from->planes; k-- > 0 && status == CLARKE_OK;) {
     const double unit = ldexp(1, (int)(from->low + f->plan->width * (long)k));
 
-    for (size_t e = 0; e < rows * p->n; e++)
-      clarke_normed_put(v, e, clarke_pair_add_double(clarke_normed_get(v, e), unit * (double)from->digit[k * rows * p->n + e]));
+    clarke_rows_add_digits(v->at, v->low, unit, from->digit + k * rows * p->n, rows * p->n);
   }
   if (status == CLARKE_OK)
     clarke_normed_measure(v, rows, p->n, p->lanes);

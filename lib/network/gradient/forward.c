@@ -1,6 +1,7 @@
 /* The values of a minibatch as pairs of doubles, each step at the places that the replay found (docs/gradient.md). */
 #include "network/gradient/analytic.h"
 #include "network/gradient/product.h"
+#include "network/gradient/rows.h"
 #include "network/gradient/softmax.h"
 
 #include "base/stop.h"
@@ -198,32 +199,76 @@ on_line(clarke_pair c, clarke_pair slope, clarke_pair x)
   return clarke_pair_add(c, clarke_pair_multiply(slope, x));
 }
 
-/* At a kink either line has the value: the left one is taken. */
-static clarke_status
-piecewise_forward(clarke_descent *p, const clarke_step *s)
+size_t
+clarke_line_taken(const clarke_lines *l, const clarke_step *s, bool slopes_alone)
 {
-  const clarke_lines l = clarke_lines_of(p->g, s);
-  const size_t rows = p->g->values[s->out].count;
+  size_t one = CLARKE_NONE;
+
+  if (s->pieces.slope != CLARKE_NONE)
+    return CLARKE_NONE;
+  for (size_t i = 0; i <= s->pieces.n_kinks; i++) {
+    const bool is_one = l->slope[i].high == 1 && l->slope[i].low == 0, is_zero = l->slope[i].high == 0;
+
+    if ((!is_one && !is_zero) || (is_one && one != CLARKE_NONE) || (!slopes_alone && l->constant[i].high != 0))
+      return CLARKE_NONE;
+    one = is_one ? i : one;
+  }
+  return one;
+}
+
+/* Of lines of which one is x, and others 0: at a kink the left one is taken. */
+static void
+take_line(const clarke_descent *p, const clarke_step *s, size_t one)
+{
+  const clarke_branch *piece = p->r->piece[s - p->g->steps], here = (clarke_branch)one, at = CLARKE_AT(one);
+  const clarke_normed *x = &p->value[s->in[0].value];
+  clarke_normed *y = &p->value[s->out];
+
+  for (size_t f = 0; f < p->g->values[s->out].count; f++) {
+    clarke_rows_take(y->at + f * p->n, x->at + f * p->n, piece + f * p->r->samples, here, at, p->n);
+    if (y->low != NULL && x->low != NULL)
+      clarke_rows_take(y->low + f * p->n, x->low + f * p->n, piece + f * p->r->samples, here, at, p->n);
+  }
+}
+
+/* The same of any lines. */
+static void
+follow_lines(const clarke_descent *p, const clarke_step *s, const clarke_lines *l)
+{
   const clarke_branch *piece = p->r->piece[s - p->g->steps];
   const clarke_normed *x = &p->value[s->in[0].value];
   clarke_normed *y = &p->value[s->out];
   const bool plain = x->low == NULL && y->low == NULL;
 
-  for (size_t f = 0; f < rows; f++) {
+  for (size_t f = 0; f < p->g->values[s->out].count; f++) {
     clarke_pair slope[CLARKE_MAX_KINKS + 1];
 
     for (size_t i = 0; i <= s->pieces.n_kinks; i++)
-      slope[i] = clarke_line_slope(&l, p->g, s, i, f);
+      slope[i] = clarke_line_slope(l, p->g, s, i, f);
     for (size_t j = 0, e = f * p->n; j < p->n; j++, e++) {
       const clarke_branch code = piece[f * p->r->samples + j];
       const size_t at = code >= 0 ? (size_t)code : CLARKE_KINK_OF(code);
 
       if (plain)
-        y->at[e] = l.constant[at].high + slope[at].high * x->at[e];
+        y->at[e] = l->constant[at].high + slope[at].high * x->at[e];
       else
-        clarke_normed_put(y, e, on_line(l.constant[at], slope[at], clarke_normed_get(x, e)));
+        clarke_normed_put(y, e, on_line(l->constant[at], slope[at], clarke_normed_get(x, e)));
     }
   }
+}
+
+static clarke_status
+piecewise_forward(clarke_descent *p, const clarke_step *s)
+{
+  const clarke_lines l = clarke_lines_of(p->g, s);
+  const size_t rows = p->g->values[s->out].count, one = clarke_line_taken(&l, s, false);
+  const clarke_normed *x = &p->value[s->in[0].value];
+  clarke_normed *y = &p->value[s->out];
+
+  if (one != CLARKE_NONE)
+    take_line(p, s, one);
+  else
+    follow_lines(p, s, &l);
   take_errors(p, y, x, l.steepest, 8 * clarke_unit_of(y) * l.steepest);
   for (size_t j = 0; j < p->lanes; j++)
     y->error[j] = clarke_bound_up(y->error[j] + 8 * clarke_unit_of(y) * sqrt((double)rows) * clarke_lane_root(p) * l.largest);

@@ -181,6 +181,8 @@ typedef struct {
   double steepest, largest; /* at least every |slope|, and |constant| */
 } clarke_lines;
 clarke_lines clarke_lines_of(const clarke_graph *g, const clarke_step *s);
+/* The one line that is x, or in whose slope 1 is where slopes alone matter, if all others are 0; else CLARKE_NONE. */
+size_t clarke_line_taken(const clarke_lines *l, const clarke_step *s, bool slopes_alone);
 /* The slope of piece p at feature f: PRelu's left one has its own. */
 clarke_pair clarke_line_slope(const clarke_lines *l, const clarke_graph *g, const clarke_step *s, size_t p, size_t f);
 

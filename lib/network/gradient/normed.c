@@ -1,6 +1,8 @@
 /* Numbers with norms, of which a gradient is made (docs/gradient.md). */
 #include "network/gradient/gradient.h"
 
+#include "network/gradient/rows.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,12 +38,19 @@ clarke_normed_drop(clarke_normed *v)
 void
 clarke_normed_add_row(clarke_normed *y, size_t to, clarke_pair factor, const clarke_normed *x, size_t from, size_t n)
 {
-  if (x->low == NULL && y->low == NULL)
-    for (size_t j = 0; j < n; j++)
-      y->at[to + j] += factor.high * x->at[from + j];
-  else if (factor.high == 1 && factor.low == 0)
-    for (size_t j = 0; j < n; j++)
-      clarke_normed_add(y, to + j, clarke_normed_get(x, from + j));
+  const bool is_one = factor.high == 1 && factor.low == 0;
+
+  if (y->low == NULL && (is_one || x->low == NULL)) {
+    if (is_one)
+      clarke_rows_add(y->at + to, x->at + from, n);
+    else
+      clarke_rows_add_multiple(y->at + to, factor.high, x->at + from, n);
+  } else if (y->low != NULL && is_one && x->low == NULL)
+    clarke_rows_add_doubles(y->at + to, y->low + to, x->at + from, n);
+  else if (y->low != NULL && is_one)
+    clarke_rows_add_pairs(y->at + to, y->low + to, x->at + from, x->low + from, n);
+  else if (y->low != NULL && x->low != NULL)
+    clarke_rows_add_pair_multiples(y->at + to, y->low + to, factor, x->at + from, x->low + from, n);
   else
     for (size_t j = 0; j < n; j++)
       clarke_normed_add(y, to + j, clarke_pair_multiply(factor, clarke_normed_get(x, from + j)));
@@ -54,20 +63,10 @@ larger(double a, double b)
   return a >= b ? a : b >= a ? b : NAN;
 }
 
-/* As a number's bits order it: infinity above all, and a NaN above that. */
 double
 clarke_largest_double(const double *v, size_t n)
 {
-  uint64_t most = 0, bits;
-  double largest;
-
-  for (size_t e = 0; e < n; e++) {
-    memcpy(&bits, &v[e], sizeof bits);
-    bits &= UINT64_MAX >> 1;
-    most = bits > most ? bits : most;
-  }
-  memcpy(&largest, &most, sizeof largest);
-  return largest;
+  return clarke_rows_largest(v, n);
 }
 
 void
@@ -76,9 +75,7 @@ clarke_normed_measure(clarke_normed *v, size_t features, size_t n, size_t lanes)
   for (size_t e = 0; e < features * n && v->fixed.limb != NULL; e++)
     clarke_normed_put(v, e, clarke_fixed_pair(clarke_fixed_at(&v->fixed, e), v->fixed.limbs, v->fixed.unit));
   memset(v->size, 0, n * sizeof *v->size);
-  for (size_t f = 0; f < features; f++)
-    for (size_t j = 0; j < n; j++)
-      v->size[j] += v->at[f * n + j] * v->at[f * n + j];
+  clarke_rows_add_squares(v->size, v->at, n, features, n);
   for (size_t j = lanes; j < n; j++)
     v->size[0] += v->size[j];
   for (size_t j = 0; j < lanes; j++)
