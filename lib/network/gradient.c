@@ -254,22 +254,23 @@ round_entries(const clarke_descent *p)
 }
 
 /* Is each parameter's bound at most 2^-bits of its largest entry (or of 2^-20 of the largest of all)? */
-static bool
-is_near(const clarke_gradient *gradient, const clarke_graph *g, int bits)
+static clarke_status
+is_near(bool *near, const clarke_gradient *gradient, const clarke_graph *g, int bits, clarke_error *err)
 {
-  double most = 0;
+  double *largest = malloc((gradient->n + 1) * sizeof *largest), most = 0;
 
+  if (largest == NULL)
+    return clarke_no_memory(err);
+  *near = true;
   for (size_t i = 0; i < gradient->n; i++) {
-    const double largest = clarke_gradient_largest(gradient, g, i);
-
-    if (!(largest <= DBL_MAX))
-      return false;
-    most = fmax(most, largest);
+    largest[i] = clarke_gradient_largest(gradient, g, i);
+    *near = *near && largest[i] <= DBL_MAX;
+    most = fmax(most, largest[i]);
   }
   for (size_t i = 0; i < gradient->n; i++)
-    if (!(gradient->within[i] <= ldexp(fmax(clarke_gradient_largest(gradient, g, i), 0x1p-20 * most), -bits) + 0x1p-800))
-      return false;
-  return true;
+    *near = *near && gradient->within[i] <= ldexp(fmax(largest[i], 0x1p-20 * most), -bits) + 0x1p-800;
+  free(largest);
+  return CLARKE_OK;
 }
 
 static clarke_status
@@ -347,11 +348,12 @@ look(clarke_descent *few, bool *found)
   return status;
 }
 
-/* Near enough, or as near as pairs get. */
-static bool
-is_useful(const clarke_gradient *gradient, const descents *all, bool enough)
+/* Near enough, or as near as pairs get? Where it is not, *found becomes false. */
+static clarke_status
+find_useful(bool *found, const clarke_gradient *gradient, const descents *all, bool enough)
 {
-  return is_near(gradient, all->r->g, enough || all->bits < LEAST_BITS ? all->bits : LEAST_BITS);
+  return *found ? is_near(found, gradient, all->r->g, enough || all->bits < LEAST_BITS ? all->bits : LEAST_BITS, all->err)
+                : CLARKE_OK;
 }
 
 /* A pass as near as it takes; where the plan was not near enough one more, and then the finest in pairs. few: a pass that has been
@@ -371,12 +373,14 @@ descend_until_near(clarke_gradient *gradient, bool *found, clarke_forward *outpu
     status = clarke_descent_plan_choose(plan, &enough, few, bits[i]);
     if (status == CLARKE_OK)
       status = descend(gradient, found, outputs, all, plan);
-    *found = *found && is_useful(gradient, all, enough);
+    if (status == CLARKE_OK)
+      status = find_useful(found, gradient, all, enough);
   }
   if (status == CLARKE_OK && !*found) {
     clarke_descent_plan_finest(plan, all->r->g);
     status = descend(gradient, found, outputs, all, plan);
-    *found = *found && is_useful(gradient, all, false);
+    if (status == CLARKE_OK)
+      status = find_useful(found, gradient, all, false);
   }
   return status;
 }

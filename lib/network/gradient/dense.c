@@ -257,6 +257,8 @@ forward_panel(dense *q, size_t block, size_t from, size_t places, void *unused)
 
   (void)unused;
   clarke_sliced_multiply(&go, q->part);
+  for (size_t i = 0; i < d->outer && y->low != NULL && q->slices == 0; i++)
+    memset(go.low + i * go.stride, 0, go.cols * sizeof *go.low);
 }
 
 /* What a product takes: a part of the norm of what it is made of, and more. */

@@ -228,6 +228,8 @@ take_line(const clarke_descent *p, const clarke_step *s, size_t one)
     clarke_rows_take(y->at + f * p->n, x->at + f * p->n, piece + f * p->r->samples, here, at, p->n);
     if (y->low != NULL && x->low != NULL)
       clarke_rows_take(y->low + f * p->n, x->low + f * p->n, piece + f * p->r->samples, here, at, p->n);
+    else if (y->low != NULL)
+      memset(y->low + f * p->n, 0, p->n * sizeof *y->low);
   }
 }
 
@@ -317,8 +319,9 @@ max_forward(clarke_descent *p, const clarke_step *s)
 static clarke_status
 step_forward(clarke_descent *p, const clarke_step *s)
 {
-  clarke_status status = clarke_normed_make(&p->value[s->out], p->g->values[s->out].count, p->n,
-                                            p->plan->fine[s->out], p->err);
+  const bool adds = s->kind == CLARKE_GATHER || s->kind == CLARKE_SUM || s->kind == CLARKE_SCALE || s->kind == CLARKE_PRODUCT;
+  clarke_status status = (adds ? clarke_normed_make : clarke_normed_room)(&p->value[s->out], p->g->values[s->out].count, p->n,
+                                                                        p->plan->fine[s->out], p->err);
 
   if (status != CLARKE_OK)
     return status;
@@ -376,12 +379,12 @@ clarke_descent_forward(clarke_descent *p)
     const clarke_step *s = &p->g->steps[i];
 
     clarke_work_done();
-    if (!p->needed[s->out] || p->deferred[s->out] != NULL)
+    if (!p->needed[s->out] || p->deferred[s->out] != NULL || p->lost)
       continue;
     status = clarke_work_check(p->err);
     if (status == CLARKE_OK)
       status = step_forward(p, s);
-    if (status == CLARKE_OK)
+    if (status == CLARKE_OK && !p->lost)
       clarke_normed_measure(&p->value[s->out], p->g->values[s->out].count, p->n, p->lanes);
     if (p->seen != NULL && status == CLARKE_OK) {
       p->seen->value[s->out] = clarke_normed_size(p, &p->value[s->out]);

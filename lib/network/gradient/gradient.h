@@ -150,6 +150,8 @@ clarke_pair clarke_pair_of(const mpq_t q);
 /* Room for so many features, zeros, with sizes and errors 0. What there is is dropped by the other, also when it failed. */
 clarke_status clarke_normed_make(clarke_normed *v, size_t features, size_t n, bool fine, clarke_error *err);
 void clarke_normed_drop(clarke_normed *v);
+/* The same of numbers that are all set before they are read. */
+clarke_status clarke_normed_room(clarke_normed *v, size_t features, size_t n, bool fine, clarke_error *err);
 /* v->size and v->largest from its numbers. */
 void clarke_normed_measure(clarke_normed *v, size_t features, size_t n, size_t lanes);
 

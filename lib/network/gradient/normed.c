@@ -6,15 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-clarke_status
-clarke_normed_make(clarke_normed *v, size_t features, size_t n, bool fine, clarke_error *err)
+static clarke_status
+make(clarke_normed *v, double *at, double *low, bool fine, size_t n, clarke_error *err)
 {
-  v->fixed = (clarke_fixed){0};
-  v->at = calloc(features * n + 1, sizeof *v->at);
-  v->low = fine ? calloc(features * n + 1, sizeof *v->low) : NULL;
+  *v = (clarke_normed){.at = at, .low = low};
   v->size = calloc(n + 1, sizeof *v->size);
   v->error = calloc(n + 1, sizeof *v->error);
   return v->at != NULL && (v->low != NULL || !fine) && v->size != NULL && v->error != NULL ? CLARKE_OK : clarke_no_memory(err);
+}
+
+clarke_status
+clarke_normed_make(clarke_normed *v, size_t features, size_t n, bool fine, clarke_error *err)
+{
+  const size_t count = features * n + 1;
+
+  return make(v, calloc(count, sizeof *v->at), fine ? calloc(count, sizeof *v->low) : NULL, fine, n, err);
+}
+
+clarke_status
+clarke_normed_room(clarke_normed *v, size_t features, size_t n, bool fine, clarke_error *err)
+{
+  const size_t count = features * n + 1;
+
+  return make(v, malloc(count * sizeof *v->at), fine ? malloc(count * sizeof *v->low) : NULL, fine, n, err);
 }
 
 clarke_status

@@ -20,13 +20,12 @@ find_borne(clarke_planning *q)
   const clarke_descent *p = q->few;
   double most = 0;
 
-  for (size_t i = 0; i < p->g->n_parameters; i++)
-    most = fmax(most, clarke_gradient_largest(p->gradient, p->g, i));
   for (size_t i = 0; i < p->g->n_parameters; i++) {
-    const double largest = clarke_gradient_largest(p->gradient, p->g, i);
-
-    q->borne[i] = largest > 0 ? fmax(largest, SMALLEST * most) / sqrt(q->more) : 0;
+    q->borne[i] = clarke_gradient_largest(p->gradient, p->g, i);
+    most = fmax(most, q->borne[i]);
   }
+  for (size_t i = 0; i < p->g->n_parameters; i++)
+    q->borne[i] = q->borne[i] > 0 ? fmax(q->borne[i], SMALLEST * most) / sqrt(q->more) : 0;
 }
 
 size_t

@@ -103,6 +103,26 @@ clarke_rows_add_pair_multiples(double *high, double *low, clarke_pair factor, co
   add_pair_multiples(high, low, factor.high, factor.low, x, x_low, n);
 }
 
+CLARKE_WIDE static void
+add_products(double *restrict high, double *restrict low, const double *x, const double *x_low, const double *y,
+             const double *y_low, size_t n)
+{
+  for (size_t i = 0; i < n; i++) {
+    const clarke_pair term = clarke_pair_multiply((clarke_pair){x[i], x_low[i]}, (clarke_pair){y[i], y_low[i]});
+    const clarke_pair sum = clarke_pair_add((clarke_pair){high[i], low[i]}, term);
+
+    high[i] = sum.high;
+    low[i] = sum.low;
+  }
+}
+
+void
+clarke_rows_add_products(double *high, double *low, const double *x, const double *x_low, const double *y, const double *y_low,
+                         size_t n)
+{
+  add_products(high, low, x, x_low, y, y_low, n);
+}
+
 /* --- pieces ------------------------------------------------------------------------------------ */
 
 /* x, or 0, by its bits. */

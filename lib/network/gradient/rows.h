@@ -21,6 +21,9 @@ void clarke_rows_add_digits(double *high, double *low, double unit, const float 
 void clarke_rows_add_pairs(double *high, double *low, const double *x, const double *x_low, size_t n);
 /* high + low += factor (x + x_low) */
 void clarke_rows_add_pair_multiples(double *high, double *low, clarke_pair factor, const double *x, const double *x_low, size_t n);
+/* high + low += (x + x_low) (y + y_low) */
+void clarke_rows_add_products(double *high, double *low, const double *x, const double *x_low, const double *y, const double *y_low,
+                              size_t n);
 
 /* to = x where `piece` is `one`, or `other`; 0 elsewhere. */
 void clarke_rows_take(double *to, const double *x, const clarke_branch *piece, clarke_branch one, clarke_branch other, size_t n);
