@@ -100,8 +100,7 @@ find_errors(clarke_planning *q)
     if (p->needed[g->steps[i].out] && p->deferred[g->steps[i].out] == NULL)
       q->value[g->steps[i].out] = forward_error(q, i);
   q->grad[g->output] = clarke_planning_rounded(q, g->output, 1, q->seen->grad[g->output]);
-  if (p->loss->kind != CLARKE_LOSS_SUM)
-    q->grad[g->output] += q->value[g->output] / (double)p->loss->samples;
+  q->grad[g->output] += q->turn * q->value[g->output];
   for (size_t i = g->n_steps; i-- > 0;)
     if (p->needed[g->steps[i].out] && p->deferred[g->steps[i].out] == NULL && p->carries[g->steps[i].out])
       send_back(q, i);

@@ -47,6 +47,7 @@ typedef struct {
   double *value_most, *grad_most;   /* n_values: their largest entries */
   double *by_value, *by_grad;       /* n_steps: of DENSE and SCALE, how an error of x, or g, moves the weight's gradient */
   double *steepest;                 /* n_steps: of NORMALIZE */
+  double turn;                      /* by how much, for each unit of the outputs' errors, the loss's gradient turns */
 } clarke_descent_sizes;
 
 typedef struct {

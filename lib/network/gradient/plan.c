@@ -88,8 +88,8 @@ lower(double *to, double v)
 
 /* --- a plan ------------------------------------------------------------------------------------ */
 
-/* Gradients bear what those behind them do, on the way back; values what those before them do. The loss's gradient turns by less
- * than an output's error over the number of samples; and a normalization's derivative by twice that of its output. */
+/* Gradients bear what those behind them do, on the way back; values what those before them do. The loss's gradient turns with
+ * an output's error; and a normalization's derivative by twice that of its output. */
 static void
 spread(clarke_planning *q)
 {
@@ -100,8 +100,8 @@ spread(clarke_planning *q)
     for (size_t k = 0; k < g->steps[i].n_in && p->needed[g->steps[i].out]; k++)
       if (p->carries[g->steps[i].in[k].value])
         lower(&q->grad[g->steps[i].out], q->grad[g->steps[i].in[k].value] / clarke_planning_growth(q, i, k));
-  if (p->loss->kind != CLARKE_LOSS_SUM)
-    lower(&q->value[g->output], q->grad[g->output] * (double)p->loss->samples);
+  if (q->turn > 0)
+    lower(&q->value[g->output], q->grad[g->output] / q->turn);
   for (size_t i = g->n_steps; i-- > 0;) {
     const clarke_step *s = &g->steps[i];
 

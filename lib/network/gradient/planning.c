@@ -12,6 +12,9 @@
 /* Of the tensors: one that is smaller than this part of the largest entry of all is borne with as one of that size. */
 #define SMALLEST 0x1p-20
 
+/* Other samples' outputs are taken to turn the loss's gradient by no more than so many times what was seen. */
+#define TURNING 1.25
+
 /* Before it is divided by 2^bits, the error that an entry of a parameter's gradient bears; 0 where it is not in wrt, or all that
  * was seen of it is zero. */
 static void
@@ -132,7 +135,8 @@ clarke_planning_init(clarke_planning *q, clarke_descent_plan *plan, const clarke
 {
   clarke_status status;
 
-  *q = (clarke_planning){.plan = plan, .few = few, .seen = few->seen, .more = (double)few->r->samples / (double)few->n};
+  *q = (clarke_planning){.plan = plan, .few = few, .seen = few->seen, .more = (double)few->r->samples / (double)few->n,
+                         .turn = TURNING * few->seen->turn};
   status = allocate(q);
   if (status == CLARKE_OK)
     find_borne(q);

@@ -18,6 +18,7 @@ typedef struct {
   const clarke_descent *few;
   const clarke_descent_sizes *seen;
   double more;   /* samples there are for each that was seen */
+  double turn;   /* by how much errors of the outputs turn the loss's gradient, at most, as far as was seen */
   double *value; /* n_values: the norms of errors that these bear, by lane */
   double *grad;
   double *borne; /* n_parameters: what an entry may be off by, before it is divided by 2^bits; 0: it is not asked for */
