@@ -369,7 +369,8 @@ check_foretold(const scene *c, clarke_descent_plan *plan, bool has_products)
     ck_assert(root >= 1 && (x == s->in[0].value) == (c->p.deferred[s->in[0].value] == NULL));
     ck_assert(clarke_planning_growth(&q, i, 0) == clarke_dense_growth(&c->p, s));
     for (size_t k = 0; k < CLARKE_GRADIENT_MOST; k++)
-      ck_assert_double_le(clarke_planning_taken(&q, i, k + 1, 3, 1, 1), clarke_planning_taken(&q, i, k, 3, 1, 1));
+      ck_assert_double_le(clarke_planning_taken(&q, i, k + 1, 3, (clarke_multiplied){1, 1, 1}),
+                          clarke_planning_taken(&q, i, k, 3, (clarke_multiplied){1, 1, 1}));
     plan->slices[i] = plan->back_slices[i] = 0;
     plan->fine[s->out] = false;
   }

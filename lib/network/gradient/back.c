@@ -312,6 +312,7 @@ clarke_descent_back(clarke_descent *p)
     if (p->seen != NULL) {
       p->seen->grad[s->out] = clarke_normed_size(p, &p->grad[s->out]);
       p->seen->grad_most[s->out] = p->grad[s->out].largest;
+      p->seen->grad_entries[s->out] = clarke_normed_entries(&p->grad[s->out], p->g->values[s->out].count, p->n, p->lanes);
     }
     if (status == CLARKE_OK)
       status = clarke_fix_gradient(p, s);

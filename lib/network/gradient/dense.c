@@ -25,6 +25,7 @@ typedef struct {
   double root;       /* at least by how much the norm of what is gathered exceeds that of its source */
   clarke_sliced_weight w;
   clarke_sliced whole;   /* all of x, or of g */
+  double tail;           /* at least the norm of its tail in any lane */
   double *planes;        /* its digits, where they are not the doubles themselves */
   clarke_sliced b;       /* a panel of x that is gathered */
   double *x;             /* a panel of x on the way back, in doubles */
@@ -102,6 +103,27 @@ dense_room(dense *q, bool back)
            : clarke_no_memory(q->p->err);
 }
 
+/* Of what was cut: q->tail. */
+static clarke_status
+measure_tail(dense *q, size_t features)
+{
+  const size_t n = q->p->n, together = n / q->p->lanes;
+  double *squares = calloc(n + 1, sizeof *squares);
+
+  if (squares == NULL)
+    return clarke_no_memory(q->p->err);
+  clarke_rows_add_squares(squares, q->whole.digit + q->whole.slices * q->whole.plane, n, features, n);
+  for (size_t j = 0; j < q->p->lanes; j++) {
+    double sum = 0;
+
+    for (size_t k = 0; k < together; k++)
+      sum += squares[j + k];
+    q->tail = fmax(q->tail, clarke_bound_up(sqrt(clarke_bound_up(sum))));
+  }
+  free(squares);
+  return CLARKE_OK;
+}
+
 /* Numbers cut at a time. */
 #define CUT_TOGETHER ((size_t)1024)
 
@@ -131,7 +153,7 @@ cut_whole(dense *q, const clarke_normed *v, size_t features)
       memset(low, 0, len * sizeof *low);
     clarke_sliced_cut(&q->whole, at, high, low, len);
   }
-  return CLARKE_OK;
+  return measure_tail(q, features);
 }
 
 /* Slices of numbers in fixed point end at their unit, and leave room for what is rounded. */
@@ -275,10 +297,11 @@ lost_in_fixed(const dense *q, double additions)
   return q->fixed.limb == NULL ? 0 : clarke_bound_up(ldexp(additions * sqrt(columns), q->fixed.unit));
 }
 
-/* Of a product with W, either way: `inner` products an entry. The tail is rounded when it is made, and its product; each sum of
- * slices when it is added, and these are no more than absolute slices and tails together; and what is left of W is not multiplied. */
+/* Of a product with W, either way: `inner` products an entry; root: by how much the norm of what is multiplied exceeds that of what was
+ * cut. The tail is rounded when it is made, and its product; each sum of slices when it is added, and these are no more than absolute
+ * slices and tails together; and what is left of W is not multiplied. */
 static taking
-taken_by_product(const dense *q, size_t inner)
+taken_by_product(const dense *q, size_t inner, double root)
 {
   const clarke_dense *d = q->d;
   const double count = (double)inner * (double)(d->blocks * d->repeat) * (double)(q->p->n / q->p->lanes);
@@ -286,15 +309,16 @@ taken_by_product(const dense *q, size_t inner)
   const double additions = clarke_sliced_additions(q->slices, inner);
   const double rounded = (clarke_rounded_gamma((double)inner) + 0x1p-51) * size;
   const double rest = clarke_sliced_weight_rest(&q->w) * sqrt(entries);
+  const double tail = fmin(clarke_sliced_tail(q->whole.top, q->slices, count), root * q->tail);
   const double pairs = clarke_bound_gamma(additions, CLARKE_PAIR_UNIT) * (size + clarke_sliced_norm(&q->w.cut, entries)) + rest;
 
   if (q->slices == 0)
     return (taking){clarke_bound_up(rounded), lost_in_fixed(q, 1)};
   if (q->fixed.limb != NULL)
-    return (taking){clarke_bound_up(rest), clarke_bound_up(rounded * clarke_sliced_tail(q->whole.top, q->slices, count) +
+    return (taking){clarke_bound_up(rest), clarke_bound_up(rounded * tail +
                                                            rest * clarke_sliced_norm(&q->whole, count)) +
                                              lost_in_fixed(q, additions + 1)};
-  return (taking){clarke_bound_up(pairs), clarke_bound_up(rounded * clarke_sliced_tail(q->whole.top, q->slices, count) +
+  return (taking){clarke_bound_up(pairs), clarke_bound_up(rounded * tail +
                                                           pairs * clarke_sliced_norm(&q->whole, count))};
 }
 
@@ -309,7 +333,7 @@ clarke_dense_forward(clarke_descent *p, const clarke_step *s)
   if (status == CLARKE_OK && !p->lost)
     each_panel(&q, forward_panel, NULL);
   x = &p->value[q.source];
-  taken = taken_by_product(&q, s->dense.inner);
+  taken = taken_by_product(&q, s->dense.inner, q.root);
   for (size_t j = 0; j < p->lanes && status == CLARKE_OK; j++)
     p->value[s->out].error[j] = clarke_bound_up(clarke_dense_growth(p, s) * x->error[j] +
                                                 taken.part * q.root * x->size[j] + taken.lost);
@@ -463,7 +487,7 @@ note_operand(const dense *q)
 {
   clarke_descent *p = q->p;
   const double grow = clarke_dense_growth(p, q->s), norm = p->growths->growth[q->s - p->g->steps][0].norm;
-  const taking taken = taken_by_product(q, q->d->outer);
+  const taking taken = taken_by_product(q, q->d->outer, 1);
   size_t repeats = 1;
   clarke_status status = clarke_note_begin(p, q->source);
 

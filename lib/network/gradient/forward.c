@@ -366,6 +366,7 @@ clarke_descent_load_input(clarke_descent *p)
   if (p->seen != NULL && status == CLARKE_OK) {
     p->seen->value[p->g->input] = clarke_normed_size(p, v);
     p->seen->value_most[p->g->input] = v->largest;
+    p->seen->value_entries[p->g->input] = clarke_normed_entries(v, rows, p->n, p->lanes);
   }
   return status;
 }
@@ -389,6 +390,7 @@ clarke_descent_forward(clarke_descent *p)
     if (p->seen != NULL && status == CLARKE_OK) {
       p->seen->value[s->out] = clarke_normed_size(p, &p->value[s->out]);
       p->seen->value_most[s->out] = p->value[s->out].largest;
+      p->seen->value_entries[s->out] = clarke_normed_entries(&p->value[s->out], p->g->values[s->out].count, p->n, p->lanes);
     }
     for (size_t v = 0; v < p->g->n_values; v++)
       if (p->last[v] == i && !p->kept[v] && v != p->g->output)

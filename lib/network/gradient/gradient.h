@@ -44,7 +44,8 @@ typedef struct {
 /* What a pass over a few samples has met: the largest norms of a lane. */
 typedef struct {
   double *value, *grad;             /* n_values */
-  double *value_most, *grad_most;   /* n_values: their largest entries */
+  double *value_most, *grad_most;   /* n_values: their largest entries; */
+  double *value_entries, *grad_entries; /* and the roots of how many in a lane are not 0 */
   double *by_value, *by_grad;       /* n_steps: of DENSE and SCALE, how an error of x, or g, moves the weight's gradient */
   double *steepest;                 /* n_steps: of NORMALIZE */
   double turn;                      /* by how much, for each unit of the outputs' errors, the loss's gradient turns */
@@ -163,6 +164,8 @@ clarke_status clarke_normed_fix(clarke_normed *v, size_t features, size_t n, siz
 double clarke_largest_double(const double *v, size_t n);
 /* The largest size of a lane. */
 double clarke_normed_size(const clarke_descent *p, const clarke_normed *v);
+/* The root of how many of a lane's entries are not 0, on average. */
+double clarke_normed_entries(const clarke_normed *v, size_t features, size_t n, size_t lanes);
 /* The largest entry of a parameter's gradient. */
 double clarke_gradient_largest(const clarke_gradient *gradient, const clarke_graph *g, size_t parameter);
 

@@ -107,6 +107,16 @@ clarke_normed_size(const clarke_descent *p, const clarke_normed *v)
   return most;
 }
 
+double
+clarke_normed_entries(const clarke_normed *v, size_t features, size_t n, size_t lanes)
+{
+  size_t entries = 0;
+
+  for (size_t e = 0; e < features * n; e++)
+    entries += v->at[e] != 0;
+  return sqrt((double)entries / (double)lanes);
+}
+
 clarke_status
 clarke_most_taken(size_t *most, const clarke_graph *g, const clarke_step *s, size_t value, clarke_error *err)
 {

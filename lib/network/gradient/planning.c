@@ -100,16 +100,32 @@ clarke_planning_growth(const clarke_planning *q, size_t i, size_t k)
   return s->kind == CLARKE_NORMALIZE ? q->seen->steepest[i] : q->few->growths->growth[i][k].norm;
 }
 
+clarke_multiplied
+clarke_planning_value(const clarke_planning *q, size_t value, double root)
+{
+  return (clarke_multiplied){root * q->seen->value[value], q->seen->value_most[value], root * q->seen->value_entries[value]};
+}
+
+clarke_multiplied
+clarke_planning_grad(const clarke_planning *q, size_t value)
+{
+  return (clarke_multiplied){q->seen->grad[value], q->seen->grad_most[value], q->seen->grad_entries[value]};
+}
+
+/* A tail's entries are taken to lie evenly between their bounds: their root mean square is that over the root of 3. */
 double
-clarke_planning_taken(const clarke_planning *q, size_t i, size_t slices, size_t inner, double norm, double most)
+clarke_planning_taken(const clarke_planning *q, size_t i, size_t slices, size_t inner, clarke_multiplied of)
 {
   const clarke_dense *d = &q->few->g->steps[i].dense;
   const double columns = (double)(d->blocks * d->repeat * (q->few->n / q->few->lanes));
+  double tail = of.norm;
   int top = 0;
 
-  frexp(most, &top);
-  return clarke_rounded_gamma((double)inner) * q->few->growths->size[i] *
-         (slices == 0 ? norm : fmin(norm, clarke_sliced_tail(top, slices, (double)inner * columns)));
+  frexp(of.most, &top);
+  if (slices > 0)
+    tail = fmin(tail, fmin(clarke_sliced_tail(top, slices, (double)inner * columns),
+                           clarke_sliced_tail(top, slices, of.entries * of.entries / 3)));
+  return clarke_rounded_gamma((double)inner) * q->few->growths->size[i] * tail;
 }
 
 static clarke_status
