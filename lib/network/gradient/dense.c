@@ -77,11 +77,12 @@ static clarke_status
 dense_room(dense *q, bool back)
 {
   const clarke_dense *d = q->d;
-  const size_t n = q->p->n, least = PANEL_COLUMNS / n + 1;
+  const bool fixed = back && q->p->grad[q->s->out].fixed.limb != NULL;
+  const size_t n = q->p->n, least = (fixed ? PANEL_COLUMNS / 4 : PANEL_COLUMNS) / n + 1;
   const size_t of_weight = back && clarke_value_is_wrt(q->p->g, d->weight) ? d->outer * d->inner : 0;
   size_t width;
 
-  q->places = larger(PANEL / (d->inner * n + 1), least);
+  q->places = larger((fixed ? PANEL / 4 : PANEL) / (d->inner * n + 1), least);
   q->places = q->places < d->repeat ? q->places : d->repeat;
   width = q->places * n;
   clarke_sliced_room(&q->b, !back && q->map != NULL ? d->inner * width : 0, q->slices, CLARKE_GRADIENT_SLICE);

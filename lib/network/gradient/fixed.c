@@ -11,6 +11,13 @@ is_negative(const mp_limb_t *entry, size_t limbs)
   return entry[limbs - 1] >> (CLARKE_FIXED_LIMB - 1) != 0;
 }
 
+/* Numbers of one sign have a sum of that sign, or no room for it. Without a branch: signs cannot be predicted. */
+static bool
+has_room(bool before, bool minus, bool after)
+{
+  return (before != minus) | (after == before);
+}
+
 /* v >> by, rounded down. */
 static int64_t
 shifted_down(int64_t v, long by)
@@ -43,16 +50,14 @@ clarke_fixed_add_integer(mp_limb_t *entry, size_t limbs, int64_t v, long shift)
     return true;
   if (at >= limbs)
     return false;
-  if (at + 1 == limbs && (high != 0 && high != -1))
-    return false;
-  if (at + 1 == limbs && (low >> (CLARKE_FIXED_LIMB - 1) != 0) != minus)
+  if (at + 1 == limbs && ((high != 0 && high != -1) || (low >> (CLARKE_FIXED_LIMB - 1) != 0) != minus))
     return false;
   entry[at] = add_limbs(entry[at], low, &carry);
   if (at + 1 < limbs)
     entry[at + 1] = add_limbs(entry[at + 1], (mp_limb_t)high, &carry);
   for (size_t k = at + 2; k < limbs && carry != (mp_limb_t)minus; k++) /* else limbs of signs change nothing */
     entry[k] = add_limbs(entry[k], minus ? ~(mp_limb_t)0 : 0, &carry);
-  return before != minus || is_negative(entry, limbs) == before;
+  return has_room(before, minus, is_negative(entry, limbs));
 }
 
 bool
@@ -75,7 +80,7 @@ clarke_fixed_add(mp_limb_t *entry, const mp_limb_t *term, size_t limbs, bool sub
 
   for (size_t k = 0; k < limbs; k++)
     entry[k] = add_limbs(entry[k], term[k] ^ turned, &carry);
-  return before != minus || is_negative(entry, limbs) == before;
+  return has_room(before, minus, is_negative(entry, limbs));
 }
 
 bool
