@@ -32,6 +32,7 @@ typedef struct {
   double *part;          /* a sum of doubles */
   double *high, *low;    /* W^T g of a panel */
   clarke_fixed fixed;    /* the same in fixed point, where it is asked for there */
+  clarke_sliced_waiting waiting; /* and sums of it */
   double *x_squares, *g_squares; /* by row and sample, on the way back */
 } dense;
 
@@ -48,6 +49,7 @@ dense_clear(dense *q)
   free(q->high);
   free(q->low);
   free(q->fixed.limb);
+  free(q->waiting.sum);
   free(q->x_squares);
   free(q->g_squares);
 }
@@ -93,7 +95,8 @@ dense_room(dense *q, bool back)
   if (back && q->p->grad[q->s->out].fixed.limb != NULL) {
     q->fixed = (clarke_fixed){NULL, q->p->plan->limbs, q->p->plan->unit};
     q->fixed.limb = malloc((d->inner * width * q->fixed.limbs + 1) * sizeof *q->fixed.limb);
-    if (q->fixed.limb == NULL)
+    q->waiting.sum = malloc((d->inner * width + 1) * sizeof *q->waiting.sum);
+    if (q->fixed.limb == NULL || q->waiting.sum == NULL)
       return clarke_no_memory(q->p->err);
   }
   q->x_squares = calloc(of_weight > 0 ? d->inner * n + 1 : 1, sizeof *q->x_squares);
@@ -203,6 +206,17 @@ typedef struct {
   size_t block, rows, from, places;
 } rectangle;
 
+/* How many of `left` places, from e on, are one behind another, or none. */
+static size_t
+run_of(const size_t *e, size_t left)
+{
+  size_t run = 1;
+
+  while (run < left && e[run] == (e[0] == CLARKE_NONE ? CLARKE_NONE : e[0] + run))
+    run++;
+  return run;
+}
+
 /* The rectangle's row i of numbers that are gathered through a map, if there is one. */
 static void
 gather_row(double *to, const dense *q, const double *from, const rectangle *r, size_t i, const size_t *map)
@@ -214,11 +228,9 @@ gather_row(double *to, const dense *q, const double *from, const rectangle *r, s
   if (map == NULL)
     memcpy(to, from + first * n, r->places * n * sizeof *to);
   for (size_t c = 0, run; c < r->places && map != NULL; c += run) { /* places that are one behind another go together */
-    const size_t *e = map + first + c, left = r->places - c;
+    const size_t *e = map + first + c;
 
-    run = 1;
-    while (run < left && e[run] == (e[0] == CLARKE_NONE ? CLARKE_NONE : e[0] + run))
-      run++;
+    run = run_of(e, r->places - c);
     if (e[0] == CLARKE_NONE)
       memset(to + c * n, 0, run * n * sizeof *to);
     else
@@ -379,13 +391,13 @@ weight_panel(dense *q, const backward *b, const rectangle *in, const rectangle *
   add_squares(q->g_squares, g, g_stride, d->outer, width, q->p->n);
 }
 
-/* A row of a panel's W^T g in fixed point. */
+/* Some numbers of a panel's W^T g in fixed point. */
 static void
-add_fixed(const dense *q, size_t to, size_t term)
+add_fixed(const dense *q, size_t to, size_t term, size_t n)
 {
   const clarke_fixed *x = &q->p->grad[q->source].fixed;
 
-  for (size_t j = 0; j < q->p->n && !q->p->lost; j++)
+  for (size_t j = 0; j < n && !q->p->lost; j++)
     q->p->lost = !clarke_fixed_add(clarke_fixed_at(x, to + j), clarke_fixed_at(&q->fixed, term + j), x->limbs, false);
 }
 
@@ -400,7 +412,7 @@ operand_panel(dense *q, size_t block, size_t from, size_t places)
   clarke_normed *x = &q->p->grad[q->source];
   const clarke_sliced_product back = {
     .cols = width, .a = &q->w, .b = &b, .first = weight_at(q, block), .high = q->high, .low = q->low, .stride = width,
-    .fixed = q->fixed.limb != NULL ? &q->fixed : NULL, .lost = &q->p->lost,
+    .fixed = q->fixed.limb != NULL ? &q->fixed : NULL, .waiting = &q->waiting, .lost = &q->p->lost,
   };
   const clarke_normed terms = {.at = q->high, .low = q->slices > 0 ? q->low : NULL};
 
@@ -408,14 +420,15 @@ operand_panel(dense *q, size_t block, size_t from, size_t places)
     memset(q->fixed.limb, 0, d->inner * width * q->fixed.limbs * sizeof *q->fixed.limb);
   clarke_sliced_multiply(&back, q->part);
   for (size_t i = 0; i < d->inner; i++)
-    for (size_t c = 0; c < places; c++) {
+    for (size_t c = 0, run; c < places; c += run) { /* places that are one behind another go together */
       const size_t f = (block * d->inner + i) * d->repeat + from + c, e = q->map != NULL ? q->map[f] : f;
       const size_t term = i * width + c * n;
 
+      run = q->map != NULL ? run_of(q->map + f, places - c) : places - c;
       if (e != CLARKE_NONE && q->fixed.limb != NULL)
-        add_fixed(q, e * n, term);
+        add_fixed(q, e * n, term, run * n);
       else if (e != CLARKE_NONE)
-        clarke_normed_add_row(x, e * n, (clarke_pair){1, 0}, &terms, term, n);
+        clarke_normed_add_row(x, e * n, (clarke_pair){1, 0}, &terms, term, run * n);
     }
 }
 

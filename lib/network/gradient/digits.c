@@ -42,19 +42,19 @@ take_fixed(clarke_descent *p, const clarke_slicing *f, size_t value)
   const clarke_sliced *from = &f->value[value];
   const size_t count = p->g->values[value].count * p->n;
   const long top = from->low + f->plan->width * (long)from->planes + ROOM, limbs = (long)p->plan->limbs;
-  const size_t together = (size_t)(CLARKE_FIXED_LIMB - 2) / (size_t)f->plan->width;
+  const size_t together = (size_t)(2 * CLARKE_FIXED_LIMB - 2) / (size_t)f->plan->width;
   const long unit = top - limbs * CLARKE_FIXED_LIMB > from->low ? top - limbs * CLARKE_FIXED_LIMB : from->low;
   clarke_normed *v = &p->value[value];
   clarke_status status = clarke_normed_fix(v, p->g->values[value].count, p->n, p->plan->limbs, (int)unit, p->err);
 
   for (size_t k = 0; k < from->planes && status == CLARKE_OK; k += together)
     for (size_t e = 0; e < count && !p->lost; e++) {
-      int64_t sum = 0; /* a digit is below 2^width: so many have room */
+      clarke_wide sum = 0; /* a digit is below 2^width: so many have room */
 
       for (size_t i = k + together < from->planes ? k + together : from->planes; i-- > k;)
-        sum = sum * ((int64_t)1 << f->plan->width) + (int64_t)from->digit[i * count + e];
-      p->lost = !clarke_fixed_add_integer(clarke_fixed_at(&v->fixed, e), v->fixed.limbs, sum,
-                                          from->low + f->plan->width * (long)k - unit);
+        sum = sum * ((clarke_wide)1 << f->plan->width) + (int64_t)from->digit[i * count + e];
+      p->lost = !clarke_fixed_add_wide(clarke_fixed_at(&v->fixed, e), v->fixed.limbs, sum,
+                                       from->low + f->plan->width * (long)k - unit);
     }
   if (status == CLARKE_OK)
     clarke_normed_measure(v, p->g->values[value].count, p->n, p->lanes);
@@ -74,11 +74,9 @@ take(clarke_descent *p, const clarke_slicing *f, size_t value)
 
   if (status == CLARKE_OK && is_taken_fixed(p, value))
     return take_fixed(p, f, value);
-  for (size_t k = from->planes; k-- > 0 && status == CLARKE_OK;) {
-    const double unit = ldexp(1, (int)(from->low + f->plan->width * (long)k));
-
-    clarke_rows_add_digits(v->at, v->low, unit, from->digit + k * rows * p->n, rows * p->n);
-  }
+  for (size_t k = from->planes; k-- > 0 && status == CLARKE_OK;)
+    clarke_rows_add_digits(v->at, v->low, ldexp(1, (int)(from->low + f->plan->width * (long)k)), from->digit + k * rows * p->n,
+                           rows * p->n);
   if (status == CLARKE_OK)
     clarke_normed_measure(v, rows, p->n, p->lanes);
   for (size_t j = 0; j < p->lanes && status == CLARKE_OK; j++)

@@ -18,13 +18,6 @@ has_room(bool before, bool minus, bool after)
   return (before != minus) | (after == before);
 }
 
-/* v >> by, rounded down. */
-static int64_t
-shifted_down(int64_t v, long by)
-{
-  return by >= CLARKE_FIXED_LIMB ? (v < 0 ? -1 : 0) : v >> by;
-}
-
 /* a + b + *carry, which becomes that of the sum. */
 static inline mp_limb_t
 add_limbs(mp_limb_t a, mp_limb_t b, mp_limb_t *carry)
@@ -35,29 +28,54 @@ add_limbs(mp_limb_t a, mp_limb_t b, mp_limb_t *carry)
   return all;
 }
 
-bool
-clarke_fixed_add_integer(mp_limb_t *entry, size_t limbs, int64_t v, long shift)
+/* v >> by, rounded down. */
+static clarke_wide
+shifted_down(clarke_wide v, long by)
 {
-  const int64_t whole = shift < 0 ? shifted_down(v, -shift) : v;
+  return by >= 2 * CLARKE_FIXED_LIMB ? (v < 0 ? -1 : 0) : v >> by;
+}
+
+/* v 2^bits as limbs, in two's complement; bits < 64. */
+#define WORDS ((size_t)3)
+static void
+set_words(mp_limb_t *word, clarke_wide v, int bits)
+{
+  const int64_t high = (int64_t)(v >> CLARKE_FIXED_LIMB);
+  const mp_limb_t low = (mp_limb_t)v;
+
+  word[0] = low << bits;
+  word[1] = bits > 0 ? (mp_limb_t)high << bits | low >> (CLARKE_FIXED_LIMB - bits) : (mp_limb_t)high;
+  word[2] = (mp_limb_t)(bits > 0 ? high >> (CLARKE_FIXED_LIMB - bits) : high >> (CLARKE_FIXED_LIMB - 1));
+}
+
+bool
+clarke_fixed_add_wide(mp_limb_t *entry, size_t limbs, clarke_wide v, long shift)
+{
+  const clarke_wide whole = shift < 0 ? shifted_down(v, -shift) : v;
   const size_t at = shift < 0 ? 0 : (size_t)shift / CLARKE_FIXED_LIMB;
-  const int bits = shift < 0 ? 0 : (int)(shift % CLARKE_FIXED_LIMB);
-  const int64_t high = bits > 0 ? whole >> (CLARKE_FIXED_LIMB - bits) : whole < 0 ? -1 : 0;
-  const mp_limb_t low = (mp_limb_t)((uint64_t)whole << bits);
   const bool before = is_negative(entry, limbs), minus = whole < 0;
-  mp_limb_t carry = 0;
+  const mp_limb_t sign = minus ? ~(mp_limb_t)0 : 0;
+  mp_limb_t word[WORDS], carry = 0;
 
   if (whole == 0)
     return true;
   if (at >= limbs)
     return false;
-  if (at + 1 == limbs && ((high != 0 && high != -1) || (low >> (CLARKE_FIXED_LIMB - 1) != 0) != minus))
-    return false;
-  entry[at] = add_limbs(entry[at], low, &carry);
-  if (at + 1 < limbs)
-    entry[at + 1] = add_limbs(entry[at + 1], (mp_limb_t)high, &carry);
-  for (size_t k = at + 2; k < limbs && carry != (mp_limb_t)minus; k++) /* else limbs of signs change nothing */
-    entry[k] = add_limbs(entry[k], minus ? ~(mp_limb_t)0 : 0, &carry);
+  set_words(word, whole, shift < 0 ? 0 : (int)(shift % CLARKE_FIXED_LIMB));
+  for (size_t k = limbs - at; k < WORDS; k++)
+    if (word[k] != sign || (word[k - 1] >> (CLARKE_FIXED_LIMB - 1) != 0) != minus)
+      return false;
+  for (size_t k = 0; k < WORDS && at + k < limbs; k++)
+    entry[at + k] = add_limbs(entry[at + k], word[k], &carry);
+  for (size_t k = at + WORDS; k < limbs && carry != (mp_limb_t)minus; k++) /* else limbs of signs change nothing */
+    entry[k] = add_limbs(entry[k], sign, &carry);
   return has_room(before, minus, is_negative(entry, limbs));
+}
+
+bool
+clarke_fixed_add_integer(mp_limb_t *entry, size_t limbs, int64_t v, long shift)
+{
+  return clarke_fixed_add_wide(entry, limbs, v, shift);
 }
 
 bool

@@ -61,16 +61,40 @@ clarke_sliced_room(clarke_sliced *m, size_t count, size_t slices, int bits)
 
 /* --- products -------------------------------------------------------------------------------- */
 
-/* The sum, of integers of the unit that its slices' numbers have, goes to the numbers in fixed point. */
+/* Sums of 2^53 at most wait together: so many of them, in units no more than 2^48 apart, stay below 2^(53 + 48 + 20). */
+#define WAITING_BITS 48
+#define WAITING_SUMS ((size_t)1 << 20)
+
+/* What waits goes to the numbers in fixed point. */
+static void
+end_waiting(const clarke_sliced_product *q)
+{
+  clarke_sliced_waiting *w = q->waiting;
+
+  for (size_t e = 0; e < q->a->layout.rows * q->cols && w->sums > 0 && !*q->lost; e++)
+    *q->lost = !clarke_fixed_add_wide(clarke_fixed_at(q->fixed, e), q->fixed->limbs, w->sum[e], (long)w->unit - q->fixed->unit);
+  w->sums = 0;
+}
+
+/* The sum, of integers of the unit that its slices' numbers have, joins those that wait: units grow from one to the next. */
 static void
 flush_fixed(const clarke_sliced_product *q, size_t sum, const double *part)
 {
   const int unit = q->a->cut.top + 1 - q->a->cut.bits + q->b->top + 1 - q->b->bits * (int)(sum + 1);
   const double per_unit = ldexp(1, -unit);
+  const size_t count = q->a->layout.rows * q->cols;
+  clarke_sliced_waiting *w = q->waiting;
+  clarke_wide one;
 
-  for (size_t e = 0; e < q->a->layout.rows * q->cols && !*q->lost; e++)
-    *q->lost = !clarke_fixed_add_integer(clarke_fixed_at(q->fixed, e), q->fixed->limbs, (int64_t)(part[e] * per_unit),
-                                         (long)unit - q->fixed->unit);
+  if (w->sums == WAITING_SUMS || unit - w->unit > WAITING_BITS)
+    end_waiting(q);
+  if (w->sums++ == 0) {
+    w->unit = unit;
+    memset(w->sum, 0, count * sizeof *w->sum);
+  }
+  one = (clarke_wide)1 << (unit - w->unit);
+  for (size_t e = 0; e < count; e++)
+    w->sum[e] += one * (int64_t)(part[e] * per_unit);
 }
 
 /* The sum goes to the pairs. */
@@ -191,6 +215,8 @@ clarke_sliced_multiply(const clarke_sliced_product *q, double *part)
     if (held > 0)
       flush(q, sum, part);
   }
+  if (q->fixed != NULL)
+    end_waiting(q);
 }
 
 void

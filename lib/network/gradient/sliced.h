@@ -47,6 +47,13 @@ typedef struct {
   size_t n_few[CLARKE_GRADIENT_WEIGHT_MOST];
 } clarke_sliced_weight;
 
+/* Sums of a product in fixed point that wait: integers in a unit of their own, for each number of C. */
+typedef struct {
+  clarke_wide *sum;
+  size_t sums; /* how many were added; 0: there is nothing */
+  int unit;
+} clarke_sliced_waiting;
+
 /* C = A B, rows x cols by way of `inner`, A a block of the weight. Where there is a `fixed`, C is there, row by row without a stride,
  * and `high` holds the tail's product on the way. */
 typedef struct {
@@ -57,7 +64,8 @@ typedef struct {
   double *high, *low;
   size_t stride;
   const clarke_fixed *fixed;
-  bool *lost; /* of that: becomes true where a number has no room */
+  clarke_sliced_waiting *waiting; /* of that: room for as many sums, none of which is there; */
+  bool *lost;                     /* becomes true where a number has no room */
 } clarke_sliced_product;
 
 /* C += A B^T in doubles that round, in parts; fresh: C = A B^T. */
