@@ -402,6 +402,7 @@ left_of(mpq_t left, mpq_t absolute, const clarke_sliced *m, size_t e)
     const double digit = m->digit[s * m->plane + e], unit = ldexp(1, m->top + 1 - (int)(s + 1) * m->bits);
 
     ck_assert(digit == 0 || m->used[s]);
+    ck_assert(unit == clarke_sliced_unit(m, s));
     ck_assert(fmod(digit, unit) == 0 && fabs(digit / unit) <= ldexp(1, m->bits - 1));
     mpq_set_d(term, digit);
     mpq_sub(left, left, term);
@@ -465,6 +466,21 @@ draw_weight(cut_weight *c, size_t count, clarke_sliced_layout layout, bool spars
   ck_assert(fits && c->w.all == c->number && (c->w.cut.digit != NULL) == slices);
 }
 
+/* Digits of lists, and of slices that have none, are among the others, too, where these are looked at. */
+static void
+write_out(const clarke_sliced_weight *w)
+{
+  for (size_t s = 0; s < w->cut.slices; s++) {
+    double *digit = w->cut.digit + s * w->cut.plane;
+
+    if (w->few[s] == NULL && w->cut.used[s])
+      continue;
+    memset(digit, 0, w->cut.plane * sizeof *digit);
+    for (size_t i = 0; i < w->n_few[s]; i++)
+      digit[w->few[s][i]] = w->few_digit[s][i];
+  }
+}
+
 /* No part of a row has numbers whose sizes add up to more than is said, in units of the slice, and that fits in a double's sum. */
 static void
 check_reach(const clarke_sliced_weight *w, size_t s, size_t count)
@@ -498,6 +514,7 @@ check_weight(const cut_weight *c, size_t count, bool *left_out)
   mpq_t left, absolute;
 
   mpq_inits(left, absolute, NULL);
+  write_out(&c->w);
   ck_assert(c->w.whole == (rest == 0) && c->w.cut.slices == CLARKE_GRADIENT_WEIGHT_MOST);
   for (size_t e = 0; e < count; e++) {
     mpq_set_d(left, c->number[e]);
@@ -638,6 +655,44 @@ START_TEST(exact_products)
   ck_assert(high == 0 && low == 0);
   free(b.digit);
   clarke_sliced_weight_clear(&w);
+}
+END_TEST
+
+/* Few numbers of a second slice, but all of one row and too much for one sum: they are no list. Half of it is. */
+START_TEST(full_rows_of_few)
+{
+  enum { ROWS = 64, IN = 256 };
+  static double a[ROWS * IN], b_high[IN], b_low[IN];
+
+  for (size_t full = IN / 2 - 2; full <= IN; full += IN / 2 + 2) {
+    double part[ROWS], high[ROWS], low[ROWS], sum = 0, rest = 0;
+    clarke_sliced_weight w;
+    clarke_sliced b = {0};
+    clarke_sliced_product q = {.cols = 1, .a = &w, .b = &b, .high = high, .low = low, .stride = 1};
+    bool fits;
+
+    for (size_t e = 0; e < ROWS * IN; e++)
+      a[e] = (e < full ? 0x1p-28 - 0x1p-48 : 0) + (double)(e % 7) + 3; /* the first slice's unit is 2^-27 */
+    for (size_t k = 0; k < IN; k++) {
+      b_high[k] = (double)(k % 3) + 1;
+      b_low[k] = 0;
+      sum += ((double)(k % 7) + 3) * b_high[k];
+      rest += (k < full ? 0x1p-28 - 0x1p-48 : 0) * b_high[k];
+    }
+    OK(clarke_sliced_weight_make(&w, &fits, a, ROWS * IN, (clarke_sliced_layout){false, ROWS, IN}, true, &error));
+    ck_assert(fits && w.whole && w.cut.used[0] && w.cut.used[1] && !w.cut.used[2]);
+    ck_assert((w.few[1] != NULL) == (full < IN) && (full < IN ? w.n_few[1] == full : w.reach[1] < IN));
+    ck_assert(clarke_sliced_top(&b.top, 3));
+    ck_assert_ptr_nonnull(clarke_sliced_room(&b, IN, 1, CLARKE_GRADIENT_SLICE));
+    b.stride = 1;
+    clarke_sliced_cut(&b, 0, b_high, b_low, IN);
+    clarke_sliced_multiply(&q, part);
+    ck_assert(high[0] == clarke_two_sum(sum, rest).high && low[0] == clarke_two_sum(sum, rest).low);
+    write_out(&w);
+    check_reach(&w, 1, ROWS * IN);
+    free(b.digit);
+    clarke_sliced_weight_clear(&w);
+  }
 }
 END_TEST
 
@@ -811,6 +866,7 @@ MODULE(pairs)
   tcase_add_test(tests, bounds);
   tcase_add_test(tests, sliced_products);
   tcase_add_test(tests, exact_products);
+  tcase_add_test(tests, full_rows_of_few);
   tcase_add_test(tests, weights_that_do_not_fit);
   tcase_add_test(tests, long_sums);
   tcase_add_test(tests, few_numbers_in_one_row);

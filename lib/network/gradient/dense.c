@@ -107,27 +107,6 @@ dense_room(dense *q, bool back)
            : clarke_no_memory(q->p->err);
 }
 
-/* Of what was cut: q->tail. */
-static clarke_status
-measure_tail(dense *q, size_t features)
-{
-  const size_t n = q->p->n, together = n / q->p->lanes;
-  double *squares = calloc(n + 1, sizeof *squares);
-
-  if (squares == NULL)
-    return clarke_no_memory(q->p->err);
-  clarke_rows_add_squares(squares, q->whole.digit + q->whole.slices * q->whole.plane, n, features, n);
-  for (size_t j = 0; j < q->p->lanes; j++) {
-    double sum = 0;
-
-    for (size_t k = 0; k < together; k++)
-      sum += squares[j + k];
-    q->tail = fmax(q->tail, clarke_bound_up(sqrt(clarke_bound_up(sum))));
-  }
-  free(squares);
-  return CLARKE_OK;
-}
-
 /* Numbers cut at a time. */
 #define CUT_TOGETHER ((size_t)1024)
 
@@ -157,7 +136,7 @@ cut_whole(dense *q, const clarke_normed *v, size_t features)
       memset(low, 0, len * sizeof *low);
     clarke_sliced_cut(&q->whole, at, high, low, len);
   }
-  return measure_tail(q, features);
+  return clarke_largest_norm(&q->tail, q->whole.digit + q->whole.slices * q->whole.plane, features, q->p->n, q->p->lanes, q->p->err);
 }
 
 /* Slices of numbers in fixed point end at their unit, and leave room for what is rounded. */
@@ -206,36 +185,16 @@ typedef struct {
   size_t block, rows, from, places;
 } rectangle;
 
-/* How many of `left` places, from e on, are one behind another, or none. */
-static size_t
-run_of(const size_t *e, size_t left)
-{
-  size_t run = 1;
-
-  while (run < left && e[run] == (e[0] == CLARKE_NONE ? CLARKE_NONE : e[0] + run))
-    run++;
-  return run;
-}
-
 /* The rectangle's row i of numbers that are gathered through a map, if there is one. */
 static void
 gather_row(double *to, const dense *q, const double *from, const rectangle *r, size_t i, const size_t *map)
 {
-  const size_t n = q->p->n;
-
   const size_t first = (r->block * r->rows + i) * q->d->repeat + r->from;
 
   if (map == NULL)
-    memcpy(to, from + first * n, r->places * n * sizeof *to);
-  for (size_t c = 0, run; c < r->places && map != NULL; c += run) { /* places that are one behind another go together */
-    const size_t *e = map + first + c;
-
-    run = run_of(e, r->places - c);
-    if (e[0] == CLARKE_NONE)
-      memset(to + c * n, 0, run * n * sizeof *to);
-    else
-      memcpy(to + c * n, from + e[0] * n, run * n * sizeof *to);
-  }
+    memcpy(to, from + first * q->p->n, r->places * q->p->n * sizeof *to);
+  else
+    clarke_rows_gather(to, from, map + first, r->places, q->p->n);
 }
 
 /* Where a block's rows begin at a place. */
@@ -424,7 +383,7 @@ operand_panel(dense *q, size_t block, size_t from, size_t places)
       const size_t f = (block * d->inner + i) * d->repeat + from + c, e = q->map != NULL ? q->map[f] : f;
       const size_t term = i * width + c * n;
 
-      run = q->map != NULL ? run_of(q->map + f, places - c) : places - c;
+      run = q->map != NULL ? clarke_rows_run(q->map + f, places - c) : places - c;
       if (e != CLARKE_NONE && q->fixed.limb != NULL)
         add_fixed(q, e * n, term, run * n);
       else if (e != CLARKE_NONE)

@@ -162,6 +162,8 @@ clarke_status clarke_normed_fix(clarke_normed *v, size_t features, size_t n, siz
 
 /* The largest absolute value of n numbers; infinity or a NaN, where there is one. */
 double clarke_largest_double(const double *v, size_t n);
+/* At least the largest norm of a lane of features x n numbers. */
+clarke_status clarke_largest_norm(double *largest, const double *at, size_t features, size_t n, size_t lanes, clarke_error *err);
 /* The largest size of a lane. */
 double clarke_normed_size(const clarke_descent *p, const clarke_normed *v);
 /* The root of how many of a lane's entries are not 0, on average. */

@@ -97,6 +97,26 @@ clarke_normed_measure(clarke_normed *v, size_t features, size_t n, size_t lanes)
   v->largest = clarke_largest_double(v->at, features * n);
 }
 
+clarke_status
+clarke_largest_norm(double *largest, const double *at, size_t features, size_t n, size_t lanes, clarke_error *err)
+{
+  double *squares = calloc(n + 1, sizeof *squares);
+
+  if (squares == NULL)
+    return clarke_no_memory(err);
+  *largest = 0;
+  clarke_rows_add_squares(squares, at, n, features, n);
+  for (size_t j = 0; j < lanes; j++) {
+    double sum = 0;
+
+    for (size_t k = 0; k < n / lanes; k++)
+      sum += squares[j + k];
+    *largest = larger(*largest, clarke_bound_up(sqrt(clarke_bound_up(sum))));
+  }
+  free(squares);
+  return CLARKE_OK;
+}
+
 double
 clarke_normed_size(const clarke_descent *p, const clarke_normed *v)
 {

@@ -123,6 +123,30 @@ clarke_rows_add_products(double *high, double *low, const double *x, const doubl
   add_products(high, low, x, x_low, y, y_low, n);
 }
 
+/* --- places ------------------------------------------------------------------------------------ */
+
+size_t
+clarke_rows_run(const size_t *place, size_t left)
+{
+  size_t run = 1;
+
+  while (run < left && place[run] == (place[0] == CLARKE_NONE ? CLARKE_NONE : place[0] + run))
+    run++;
+  return run;
+}
+
+void
+clarke_rows_gather(double *to, const double *x, const size_t *place, size_t places, size_t n)
+{
+  for (size_t c = 0, run; c < places; c += run) {
+    run = clarke_rows_run(place + c, places - c);
+    if (place[c] == CLARKE_NONE)
+      memset(to + c * n, 0, run * n * sizeof *to);
+    else
+      memcpy(to + c * n, x + place[c] * n, run * n * sizeof *to);
+  }
+}
+
 /* --- pieces ------------------------------------------------------------------------------------ */
 
 /* x, or 0, by its bits. */

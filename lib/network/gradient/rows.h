@@ -25,6 +25,11 @@ void clarke_rows_add_pair_multiples(double *high, double *low, clarke_pair facto
 void clarke_rows_add_products(double *high, double *low, const double *x, const double *x_low, const double *y, const double *y_low,
                               size_t n);
 
+/* How many of `left` places, from `place` on, are one behind another, or all CLARKE_NONE. left > 0 */
+size_t clarke_rows_run(const size_t *place, size_t left);
+/* Rows of n numbers of x, those at so many places, or zeros where there is none. */
+void clarke_rows_gather(double *to, const double *x, const size_t *place, size_t places, size_t n);
+
 /* to = x where `piece` is `one`, or `other`; 0 elsewhere. */
 void clarke_rows_take(double *to, const double *x, const clarke_branch *piece, clarke_branch one, clarke_branch other, size_t n);
 /* to += x where `piece` is `one`. */

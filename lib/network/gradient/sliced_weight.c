@@ -156,6 +156,16 @@ find_mass(clarke_sliced_weight *w, size_t s, clarke_error *err)
   return CLARKE_OK;
 }
 
+static void
+drop_few(clarke_sliced_weight *w, size_t s)
+{
+  free(w->few[s]);
+  free(w->few_digit[s]);
+  w->few[s] = NULL;
+  w->few_digit[s] = NULL;
+  w->n_few[s] = 0;
+}
+
 /* Slice s from a list of what is left, whose rest becomes the next slice's; *left: how many of it. */
 static clarke_status
 cut_few(clarke_sliced_weight *w, size_t s, size_t *left, clarke_error *err)
@@ -176,6 +186,8 @@ cut_few(clarke_sliced_weight *w, size_t s, size_t *left, clarke_error *err)
       add_to_few(w, s + 1, place, x - digit); /* without error */
     *left += x != digit;
   }
+  if (!last && *left == 0)
+    drop_few(w, s + 1);
   w->cut.used[s] = w->n_few[s] > 0;
   w->reach[s] = w->layout.inner;
   return status == CLARKE_OK ? find_mass(w, s, err) : status;
@@ -190,10 +202,7 @@ spread_few(clarke_sliced_weight *w, size_t s, clarke_error *err)
   memset(digit, 0, w->cut.plane * sizeof *digit);
   for (size_t i = 0; i < w->n_few[s]; i++)
     digit[w->few[s][i]] = w->few_digit[s][i];
-  free(w->few[s]);
-  free(w->few_digit[s]);
-  w->few[s] = NULL;
-  w->few_digit[s] = NULL;
+  drop_few(w, s);
   return find_reach(w, s, err);
 }
 
@@ -263,10 +272,8 @@ clarke_sliced_weight_make(clarke_sliced_weight *w, bool *fits, const double *all
 void
 clarke_sliced_weight_clear(clarke_sliced_weight *w)
 {
-  for (size_t i = 0; i < CLARKE_GRADIENT_WEIGHT_MOST; i++) {
-    free(w->few[i]);
-    free(w->few_digit[i]);
-  }
+  for (size_t s = 0; s < CLARKE_GRADIENT_WEIGHT_MOST; s++)
+    drop_few(w, s);
   free(w->cut.digit);
 }
 
