@@ -696,6 +696,78 @@ START_TEST(full_rows_of_few)
 }
 END_TEST
 
+/* C = A B in fixed point, where units are fine enough for nothing to be lost: of few slices and of many. */
+static void
+check_product_in_fixed_point(const double *a, const clarke_fixed *v, int top, size_t rows, size_t inner, size_t cols)
+{
+  clarke_fixed to = {calloc(rows * cols * CLARKE_FIXED_LIMBS, sizeof *to.limb), CLARKE_FIXED_LIMBS, v->unit - 60};
+  clarke_wide wide[9];
+  clarke_sliced_waiting waiting = {.sum = wide};
+  clarke_sliced b = {.top = top, .stride = cols};
+  clarke_sliced_weight w;
+  double high[9], part[9];
+  bool fits, lost = false;
+  const clarke_sliced_product q = {.cols = cols, .a = &w, .b = &b, .high = high, .stride = cols, .fixed = &to, .waiting = &waiting,
+                                   .lost = &lost};
+  mpq_t sum, term, x;
+
+  mpq_inits(sum, term, x, NULL);
+  OK(clarke_sliced_weight_make(&w, &fits, a, rows * inner, (clarke_sliced_layout){false, rows, inner}, true, &error));
+  ck_assert_ptr_nonnull(clarke_sliced_room(&b, inner * cols, (size_t)(top + 1 - v->unit) / CLARKE_GRADIENT_SLICE, CLARKE_GRADIENT_SLICE));
+  clarke_sliced_cut_fixed(&b, 0, v, 0, inner * cols);
+  clarke_sliced_multiply(&q, part);
+  ck_assert(!lost && waiting.sums == 0);
+  for (size_t e = 0; e < rows * cols; e++) {
+    mpq_set_ui(sum, 0, 1);
+    for (size_t k = 0; k < inner; k++) {
+      mpq_set_d(x, a[e / cols * inner + k]);
+      clarke_fixed_get(term, v, k * cols + e % cols);
+      mpq_mul(term, term, x);
+      mpq_add(sum, sum, term);
+    }
+    clarke_fixed_get(x, &to, e);
+    ck_assert(mpq_equal(x, sum));
+  }
+  mpq_clears(sum, term, x, NULL);
+  clarke_sliced_weight_clear(&w);
+  free(b.digit);
+  free(to.limb);
+}
+
+START_TEST(products_in_fixed_point)
+{
+  enum { IN = 12 };
+  gmp_randstate_t random;
+  uint64_t state = 8;
+  mpq_t q;
+
+  mpq_init(q);
+  gmp_randinit_default(random);
+  for (int round = 0; round < 400; round++) {
+    const size_t rows = 1 + draw_below(&state, 3), inner = 1 + draw_below(&state, IN), cols = 1 + draw_below(&state, 3);
+    const int bits = 40 + (int)draw_below(&state, 340), unit = -(int)draw_below(&state, 300);
+    const clarke_fixed v = {calloc(inner * cols * CLARKE_FIXED_LIMBS, sizeof *v.limb), CLARKE_FIXED_LIMBS, unit};
+    double a[3 * IN];
+
+    for (size_t e = 0; e < rows * inner; e++)
+      a[e] = (double)draw_between(&state, -(1L << 20), 1L << 20) + (draw(&state) & 1 ? 0x1p-15 : 0);
+    for (size_t e = 0; e < inner * cols; e++) {
+      mpz_urandomb(mpq_numref(q), random, (mp_bitcnt_t)bits);
+      if (draw(&state) & 1)
+        mpz_neg(mpq_numref(q), mpq_numref(q));
+      mpz_set_ui(mpq_denref(q), 1);
+      if (unit < 0)
+        mpq_div_2exp(q, q, (mp_bitcnt_t)-unit);
+      ck_assert(clarke_fixed_set(&v, e, q));
+    }
+    check_product_in_fixed_point(a, &v, bits + unit, rows, inner, cols);
+    free(v.limb);
+  }
+  gmp_randclear(random);
+  mpq_clear(q);
+}
+END_TEST
+
 /* What cannot be cut is no weight, in slices or not. */
 START_TEST(weights_that_do_not_fit)
 {
@@ -867,6 +939,7 @@ MODULE(pairs)
   tcase_add_test(tests, sliced_products);
   tcase_add_test(tests, exact_products);
   tcase_add_test(tests, full_rows_of_few);
+  tcase_add_test(tests, products_in_fixed_point);
   tcase_add_test(tests, weights_that_do_not_fit);
   tcase_add_test(tests, long_sums);
   tcase_add_test(tests, few_numbers_in_one_row);
