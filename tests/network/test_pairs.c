@@ -239,10 +239,11 @@ START_TEST(norms)
     clarke_normed v;
     mpq_t sum, size;
     double largest = 0, most = 0;
+    size_t entries = 0;
 
     mpq_inits(sum, size, NULL);
-    OK(clarke_normed_make(&v, features, n, fine, &error));
-    ck_assert((v.low != NULL) == fine);
+    OK((round % 3 == 0 ? clarke_normed_room : clarke_normed_make)(&v, features, n, fine, &error));
+    ck_assert((v.low != NULL) == fine && v.size[0] == 0 && v.error[0] == 0);
     ck_assert(clarke_unit_of(&v) == (fine ? CLARKE_PAIR_UNIT : CLARKE_DOUBLE_UNIT));
     draw_normed(&v, &largest, features * n, &state);
     clarke_normed_measure(&v, features, n, lanes);
@@ -256,6 +257,9 @@ START_TEST(norms)
       most = fmax(most, v.size[j]);
     }
     ck_assert(clarke_normed_size(&p, &v) == most);
+    for (size_t e = 0; e < features * n; e++)
+      entries += v.at[e] != 0;
+    ck_assert(fabs(clarke_normed_entries(&v, features, n, lanes) - sqrt((double)entries / (double)lanes)) < 0x1p-40);
     v.at[0] = NAN;
     clarke_normed_measure(&v, features, n, lanes);
     ck_assert(isnan(v.largest) && isnan(v.size[0]) && isnan(clarke_normed_size(&p, &v)));
