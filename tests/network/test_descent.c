@@ -365,6 +365,25 @@ START_TEST(shares_of_constants)
 }
 END_TEST
 
+/* What the way back does not read is dropped: values, or low parts alone. */
+START_TEST(settled_values)
+{
+  clarke_graph g = {.n_values = 4, .output = 3};
+  bool kept[4] = {false, true, true, false}, whole[4] = {false, false, true, true};
+  clarke_normed value[4] = {{0}};
+  clarke_descent p = {.g = &g, .n = 2, .lanes = 2, .kept = kept, .whole = whole, .value = value, .err = &error};
+
+  for (size_t v = 0; v < 4; v++) {
+    OK(clarke_normed_make(&value[v], 3, 2, true, &error));
+    value[v].at[5] = 7;
+    clarke_value_settle(&p, v);
+    ck_assert((value[v].at == NULL) == (v == 0) && (value[v].low != NULL) == (v >= 2));
+    ck_assert(v == 0 || value[v].at[5] == 7);
+    clarke_normed_drop(&value[v]);
+  }
+}
+END_TEST
+
 /* One line that is x, or whose slope is 1, and others 0. */
 START_TEST(lines_taken)
 {
@@ -603,6 +622,7 @@ MODULE(descent)
   tcase_add_test(tests, noted_doubles);
   tcase_add_test(tests, shares_of_constants);
   tcase_add_test(tests, lines_taken);
+  tcase_add_test(tests, settled_values);
   tcase_add_test(tests, inputs);
   tcase_add_test(tests, balls);
   tcase_add_test(tests, probabilities);

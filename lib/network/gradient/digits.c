@@ -128,6 +128,8 @@ see(void *context, const clarke_slicing *f, size_t value)
     }
   if (read && !kept)
     clarke_normed_drop(&p->value[value]);
+  else if (kept)
+    clarke_value_settle(p, value);
 }
 
 /* What the pass did not follow is not there. */

@@ -393,8 +393,8 @@ clarke_descent_forward(clarke_descent *p)
       p->seen->value_entries[s->out] = clarke_normed_entries(&p->value[s->out], p->g->values[s->out].count, p->n, p->lanes);
     }
     for (size_t v = 0; v < p->g->n_values; v++)
-      if (p->last[v] == i && !p->kept[v] && v != p->g->output)
-        clarke_normed_drop(&p->value[v]);
+      if (p->last[v] == i)
+        clarke_value_settle(p, v);
   }
   return status;
 }

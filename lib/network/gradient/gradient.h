@@ -64,6 +64,7 @@ typedef struct {
   bool *needed, *carries;       /* n_values: is the output made of it; does it depend on a wrt parameter? */
   size_t *last;                 /* n_values: the last step that reads it on the way forward; */
   bool *kept;                   /* is it read on the way back, too? */
+  bool *whole;                  /* with its low parts? NULL: all are */
   const clarke_step **deferred; /* n_values: a GATHER that is left to the one product that reads it */
   const clarke_growths *growths;
   clarke_normed *value, *grad;  /* n_values */
@@ -154,6 +155,8 @@ clarke_status clarke_normed_make(clarke_normed *v, size_t features, size_t n, bo
 void clarke_normed_drop(clarke_normed *v);
 /* The same of numbers that are all set before they are read. */
 clarke_status clarke_normed_room(clarke_normed *v, size_t features, size_t n, bool fine, clarke_error *err);
+/* A value is read on the way forward no more: what the way back does not read of it is dropped. */
+void clarke_value_settle(clarke_descent *p, size_t value);
 /* v->size and v->largest from its numbers. */
 void clarke_normed_measure(clarke_normed *v, size_t features, size_t n, size_t lanes);
 

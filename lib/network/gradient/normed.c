@@ -50,6 +50,17 @@ clarke_normed_drop(clarke_normed *v)
 }
 
 void
+clarke_value_settle(clarke_descent *p, size_t value)
+{
+  if (!p->kept[value] && value != p->g->output)
+    clarke_normed_drop(&p->value[value]);
+  else if (p->whole != NULL && !p->whole[value]) {
+    free(p->value[value].low);
+    p->value[value].low = NULL;
+  }
+}
+
+void
 clarke_normed_add_row(clarke_normed *y, size_t to, clarke_pair factor, const clarke_normed *x, size_t from, size_t n)
 {
   const bool is_one = factor.high == 1 && factor.low == 0;
