@@ -162,6 +162,7 @@ descent_clear(clarke_descent *p)
   free(p->carries);
   free(p->last);
   free(p->kept);
+  free(p->whole);
   free(p->deferred);
   for (size_t v = 0; p->low != NULL && v < p->g->n_parameters; v++)
     free(p->low[v]);
@@ -182,7 +183,8 @@ reads_operands(const clarke_step *s)
   return s->kind == CLARKE_ANALYTIC || s->kind == CLARKE_PRODUCT || s->kind == CLARKE_SOFTMAX;
 }
 
-/* Which values are read on the way back: factors of what is in wrt, or of activations, what a slope is at, and normalized ones. */
+/* Which values are read on the way back: factors of what is in wrt, or of activations, what a slope is at, and normalized ones. Of factors
+ * of a product's weight doubles are enough. */
 static void
 find_kept(clarke_descent *p)
 {
@@ -191,14 +193,17 @@ find_kept(clarke_descent *p)
     const size_t x = s->in[0].value;
 
     if (s->kind == CLARKE_NORMALIZE)
-      p->kept[s->out] = true;
+      p->whole[s->out] = true;
     for (size_t k = 0; k < s->n_in && reads_operands(s); k++)
-      p->kept[s->in[k].value] = true;
+      p->whole[s->in[k].value] = true;
     if (s->kind == CLARKE_SCALE && clarke_value_is_wrt(p->g, s->in[1].value))
-      p->kept[x] = true;
+      p->whole[x] = true;
     if (s->kind == CLARKE_DENSE && clarke_value_is_wrt(p->g, s->dense.weight))
       p->kept[p->deferred[x] != NULL ? p->deferred[x]->in[0].value : x] = true;
   }
+  for (size_t v = 0; v < p->g->n_values; v++)
+    p->kept[v] = p->kept[v] || p->whole[v];
+  p->whole[p->g->output] = true;
 }
 
 static clarke_status
@@ -210,12 +215,13 @@ descent_init(clarke_descent *p, clarke_error *err)
   p->carries = malloc(n * sizeof *p->carries);
   p->last = malloc(n * sizeof *p->last);
   p->kept = calloc(n, sizeof *p->kept);
+  p->whole = calloc(n, sizeof *p->whole);
   p->deferred = calloc(n, sizeof *p->deferred);
   p->value = calloc(n, sizeof *p->value);
   p->grad = calloc(n, sizeof *p->grad);
   p->low = calloc(p->g->n_parameters + 1, sizeof *p->low);
   p->normalized = calloc(p->g->n_steps + 1, sizeof *p->normalized);
-  if (p->needed == NULL || p->carries == NULL || p->last == NULL || p->kept == NULL || p->deferred == NULL ||
+  if (p->needed == NULL || p->carries == NULL || p->last == NULL || p->kept == NULL || p->whole == NULL || p->deferred == NULL ||
       p->value == NULL || p->grad == NULL || p->low == NULL || p->normalized == NULL)
     return clarke_no_memory(err);
   find_needed(p->needed, p->g);
@@ -254,22 +260,23 @@ round_entries(const clarke_descent *p)
 }
 
 /* Is each parameter's bound at most 2^-bits of its largest entry (or of 2^-20 of the largest of all)? */
-static bool
-is_near(const clarke_gradient *gradient, const clarke_graph *g, int bits)
+static clarke_status
+is_near(bool *near, const clarke_gradient *gradient, const clarke_graph *g, int bits, clarke_error *err)
 {
-  double most = 0;
+  double *largest = malloc((gradient->n + 1) * sizeof *largest), most = 0;
 
+  if (largest == NULL)
+    return clarke_no_memory(err);
+  *near = true;
   for (size_t i = 0; i < gradient->n; i++) {
-    const double largest = clarke_gradient_largest(gradient, g, i);
-
-    if (!(largest <= DBL_MAX))
-      return false;
-    most = fmax(most, largest);
+    largest[i] = clarke_gradient_largest(gradient, g, i);
+    *near = *near && largest[i] <= DBL_MAX;
+    most = fmax(most, largest[i]);
   }
   for (size_t i = 0; i < gradient->n; i++)
-    if (!(gradient->within[i] <= ldexp(fmax(clarke_gradient_largest(gradient, g, i), 0x1p-20 * most), -bits) + 0x1p-800))
-      return false;
-  return true;
+    *near = *near && gradient->within[i] <= ldexp(fmax(largest[i], 0x1p-20 * most), -bits) + 0x1p-800;
+  free(largest);
+  return CLARKE_OK;
 }
 
 static clarke_status
@@ -347,11 +354,12 @@ look(clarke_descent *few, bool *found)
   return status;
 }
 
-/* Near enough, or as near as pairs get. */
-static bool
-is_useful(const clarke_gradient *gradient, const descents *all, bool enough)
+/* Near enough, or as near as pairs get? Where it is not, *found becomes false. */
+static clarke_status
+find_useful(bool *found, const clarke_gradient *gradient, const descents *all, bool enough)
 {
-  return is_near(gradient, all->r->g, enough || all->bits < LEAST_BITS ? all->bits : LEAST_BITS);
+  return *found ? is_near(found, gradient, all->r->g, enough || all->bits < LEAST_BITS ? all->bits : LEAST_BITS, all->err)
+                : CLARKE_OK;
 }
 
 /* A pass as near as it takes; where the plan was not near enough one more, and then the finest in pairs. few: a pass that has been
@@ -371,12 +379,14 @@ descend_until_near(clarke_gradient *gradient, bool *found, clarke_forward *outpu
     status = clarke_descent_plan_choose(plan, &enough, few, bits[i]);
     if (status == CLARKE_OK)
       status = descend(gradient, found, outputs, all, plan);
-    *found = *found && is_useful(gradient, all, enough);
+    if (status == CLARKE_OK)
+      status = find_useful(found, gradient, all, enough);
   }
   if (status == CLARKE_OK && !*found) {
     clarke_descent_plan_finest(plan, all->r->g);
     status = descend(gradient, found, outputs, all, plan);
-    *found = *found && is_useful(gradient, all, false);
+    if (status == CLARKE_OK)
+      status = find_useful(found, gradient, all, false);
   }
   return status;
 }

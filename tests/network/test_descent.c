@@ -6,6 +6,7 @@
 
 #include "network/build.h"
 #include "network/gradient/analytic.h"
+#include "network/gradient/constants.h"
 #include "network/gradient/plan.h"
 #include "network/gradient/softmax.h"
 #include "network/replay/replay.h"
@@ -316,6 +317,96 @@ START_TEST(noted_constants)
 }
 END_TEST
 
+/* Of a sum's constant, and of factors: what meets an entry, over samples, and how far it may be off. */
+START_TEST(shares_of_constants)
+{
+  uint64_t state = 6;
+
+  for (int round = 0; round < 300; round++) {
+    const bool factors = round % 2;
+    size_t map[4] = {0, draw_below(&state, 2), factors || draw(&state) & 1 ? 1 : CLARKE_NONE, 0};
+    clarke_operand in[2] = {{.value = factors ? 1 : 0, .map = factors ? NULL : map, .coef = factors ? 1 : -2},
+                            {.value = factors ? 0 : 1, .map = factors ? map : NULL, .coef = 1}};
+    clarke_value values[3] = {{.constant = true, .count = 2, .parameter = 0}, {.count = 4}, {.count = 4}};
+    clarke_step s = {.kind = factors ? CLARKE_SCALE : CLARKE_SUM, .in = in, .n_in = 2, .out = 2};
+    clarke_parameter parameters[1] = {{.count = 2}};
+    clarke_graph g = {.n_values = 3, .values = values, .n_steps = 1, .steps = &s, .n_parameters = 1, .parameters = parameters, .output = 2};
+    clarke_gradient gradient;
+    double *low[1] = {NULL}, is[2] = {0}, off = 0;
+    clarke_normed of[3] = {{0}}, *x = &of[1], *y = &of[2];
+    const bool lanes = draw(&state) & 1;
+    clarke_descent p = {.g = &g, .n = 3, .lanes = lanes ? 3 : 1, .value = of, .gradient = &gradient, .low = low, .err = &error};
+    const size_t most = 2 + (map[1] == 0);
+
+    OK(clarke_gradient_init(&gradient, 1, &error));
+    for (size_t v = 1; v < 3; v++) {
+      OK(clarke_normed_make(&of[v], 4, 3, draw(&state) & 1, &error));
+      for (size_t e = 0; e < 12; e++)
+        of[v].at[e] = (double)draw_between(&state, -50, 50);
+      clarke_normed_measure(&of[v], 4, 3, p.lanes);
+      for (size_t j = 0; j < p.lanes; j++)
+        of[v].error[j] = ldexp((double)draw_below(&state, 9), -20);
+    }
+    for (size_t e = 0; e < 12; e++)
+      if (map[e / 3] != CLARKE_NONE)
+        is[map[e / 3]] += factors ? x->at[e] * y->at[e] : -2 * y->at[e];
+    for (size_t j = 0; j < p.lanes; j++)
+      off += factors ? y->error[j] * x->size[j] + (y->size[j] + y->error[j]) * x->error[j]
+                     : 2 * sqrt((double)most * (lanes ? 1 : 3)) * y->error[j];
+    OK(factors ? clarke_scale_constant(&p, &s, y) : clarke_sum_constant(&p, &s, 0, y));
+    ck_assert(gradient.entry[0][0] == is[0] && gradient.entry[0][1] == is[1] && low[0][0] == 0 && low[0][1] == 0);
+    ck_assert_double_ge(gradient.within[0], off);
+    ck_assert_double_le(gradient.within[0], 1.01 * off + 0x1p-70);
+    clarke_normed_drop(x);
+    clarke_normed_drop(y);
+    free(low[0]);
+    clarke_gradient_clear(&gradient);
+  }
+}
+END_TEST
+
+/* What the way back does not read is dropped: values, or low parts alone. */
+START_TEST(settled_values)
+{
+  clarke_graph g = {.n_values = 4, .output = 3};
+  bool kept[4] = {false, true, true, false}, whole[4] = {false, false, true, true};
+  clarke_normed value[4] = {{0}};
+  clarke_descent p = {.g = &g, .n = 2, .lanes = 2, .kept = kept, .whole = whole, .value = value, .err = &error};
+
+  for (size_t v = 0; v < 4; v++) {
+    OK(clarke_normed_make(&value[v], 3, 2, true, &error));
+    value[v].at[5] = 7;
+    clarke_value_settle(&p, v);
+    ck_assert((value[v].at == NULL) == (v == 0) && (value[v].low != NULL) == (v >= 2));
+    ck_assert(v == 0 || value[v].at[5] == 7);
+    clarke_normed_drop(&value[v]);
+  }
+}
+END_TEST
+
+/* One line that is x, or whose slope is 1, and others 0. */
+START_TEST(lines_taken)
+{
+  clarke_step s = {.pieces = {.n_kinks = 2, .slope = CLARKE_NONE}};
+  clarke_lines l = {.slope = {{0, 0}, {1, 0}, {0, 0}}};
+
+  ck_assert(clarke_line_taken(&l, &s, false) == 1 && clarke_line_taken(&l, &s, true) == 1);
+  l.constant[2].high = 6;
+  ck_assert(clarke_line_taken(&l, &s, false) == CLARKE_NONE && clarke_line_taken(&l, &s, true) == 1);
+  s.pieces.slope = 0;
+  ck_assert(clarke_line_taken(&l, &s, true) == CLARKE_NONE);
+  s.pieces.slope = CLARKE_NONE;
+  l.slope[0].high = 0.25;
+  ck_assert(clarke_line_taken(&l, &s, true) == CLARKE_NONE);
+  l.slope[0] = (clarke_pair){1, 0};
+  ck_assert(clarke_line_taken(&l, &s, true) == CLARKE_NONE);
+  l.slope[1].high = 0;
+  ck_assert(clarke_line_taken(&l, &s, true) == 0);
+  l.slope[0].low = 0x1p-80;
+  ck_assert(clarke_line_taken(&l, &s, true) == CLARKE_NONE);
+}
+END_TEST
+
 /* Doubles become the gradient's where they are its only share, entry for entry, and join it otherwise. */
 START_TEST(noted_doubles)
 {
@@ -529,6 +620,9 @@ MODULE(descent)
   tcase_add_test(tests, noted_operands);
   tcase_add_test(tests, noted_constants);
   tcase_add_test(tests, noted_doubles);
+  tcase_add_test(tests, shares_of_constants);
+  tcase_add_test(tests, lines_taken);
+  tcase_add_test(tests, settled_values);
   tcase_add_test(tests, inputs);
   tcase_add_test(tests, balls);
   tcase_add_test(tests, probabilities);

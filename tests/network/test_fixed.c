@@ -132,8 +132,18 @@ START_TEST(sums_of_entries)
       fits = clarke_fixed_add(t.v.limb, t.v.limb + t.v.limbs, t.v.limbs, subtract);
       mpq_set_z(term, t.b);
     } else {
-      fits = clarke_fixed_add_integer(t.v.limb, t.v.limbs, v, shift);
+      const bool is_wide = draw_below(&state, 2);
+      const int64_t more = (int64_t)draw(&state) >> draw_below(&state, 63);
+      const int by = (int)draw_below(&state, 64);
+
       mpq_set_si(term, v, 1);
+      if (is_wide) { /* v 2^by + more */
+        fits = clarke_fixed_add_wide(t.v.limb, t.v.limbs, (clarke_wide)v * ((clarke_wide)1 << by) + more, shift);
+        mpz_mul_2exp(mpq_numref(term), mpq_numref(term), (mp_bitcnt_t)by);
+        mpz_set_si(t.c, more);
+        mpz_add(mpq_numref(term), mpq_numref(term), t.c);
+      } else
+        fits = clarke_fixed_add_integer(t.v.limb, t.v.limbs, v, shift);
       if (shift >= 0)
         mpq_mul_2exp(term, term, (mp_bitcnt_t)shift);
       else

@@ -239,10 +239,11 @@ START_TEST(norms)
     clarke_normed v;
     mpq_t sum, size;
     double largest = 0, most = 0;
+    size_t entries = 0;
 
     mpq_inits(sum, size, NULL);
-    OK(clarke_normed_make(&v, features, n, fine, &error));
-    ck_assert((v.low != NULL) == fine);
+    OK((round % 3 == 0 ? clarke_normed_room : clarke_normed_make)(&v, features, n, fine, &error));
+    ck_assert((v.low != NULL) == fine && v.size[0] == 0 && v.error[0] == 0);
     ck_assert(clarke_unit_of(&v) == (fine ? CLARKE_PAIR_UNIT : CLARKE_DOUBLE_UNIT));
     draw_normed(&v, &largest, features * n, &state);
     clarke_normed_measure(&v, features, n, lanes);
@@ -256,6 +257,9 @@ START_TEST(norms)
       most = fmax(most, v.size[j]);
     }
     ck_assert(clarke_normed_size(&p, &v) == most);
+    for (size_t e = 0; e < features * n; e++)
+      entries += v.at[e] != 0;
+    ck_assert(fabs(clarke_normed_entries(&v, features, n, lanes) - sqrt((double)entries / (double)lanes)) < 0x1p-40);
     v.at[0] = NAN;
     clarke_normed_measure(&v, features, n, lanes);
     ck_assert(isnan(v.largest) && isnan(v.size[0]) && isnan(clarke_normed_size(&p, &v)));
@@ -402,6 +406,7 @@ left_of(mpq_t left, mpq_t absolute, const clarke_sliced *m, size_t e)
     const double digit = m->digit[s * m->plane + e], unit = ldexp(1, m->top + 1 - (int)(s + 1) * m->bits);
 
     ck_assert(digit == 0 || m->used[s]);
+    ck_assert(unit == clarke_sliced_unit(m, s));
     ck_assert(fmod(digit, unit) == 0 && fabs(digit / unit) <= ldexp(1, m->bits - 1));
     mpq_set_d(term, digit);
     mpq_sub(left, left, term);
@@ -465,6 +470,21 @@ draw_weight(cut_weight *c, size_t count, clarke_sliced_layout layout, bool spars
   ck_assert(fits && c->w.all == c->number && (c->w.cut.digit != NULL) == slices);
 }
 
+/* Digits of lists, and of slices that have none, are among the others, too, where these are looked at. */
+static void
+write_out(const clarke_sliced_weight *w)
+{
+  for (size_t s = 0; s < w->cut.slices; s++) {
+    double *digit = w->cut.digit + s * w->cut.plane;
+
+    if (w->few[s] == NULL && w->cut.used[s])
+      continue;
+    memset(digit, 0, w->cut.plane * sizeof *digit);
+    for (size_t i = 0; i < w->n_few[s]; i++)
+      digit[w->few[s][i]] = w->few_digit[s][i];
+  }
+}
+
 /* No part of a row has numbers whose sizes add up to more than is said, in units of the slice, and that fits in a double's sum. */
 static void
 check_reach(const clarke_sliced_weight *w, size_t s, size_t count)
@@ -498,6 +518,7 @@ check_weight(const cut_weight *c, size_t count, bool *left_out)
   mpq_t left, absolute;
 
   mpq_inits(left, absolute, NULL);
+  write_out(&c->w);
   ck_assert(c->w.whole == (rest == 0) && c->w.cut.slices == CLARKE_GRADIENT_WEIGHT_MOST);
   for (size_t e = 0; e < count; e++) {
     mpq_set_d(left, c->number[e]);
@@ -638,6 +659,116 @@ START_TEST(exact_products)
   ck_assert(high == 0 && low == 0);
   free(b.digit);
   clarke_sliced_weight_clear(&w);
+}
+END_TEST
+
+/* Few numbers of a second slice, but all of one row and too much for one sum: they are no list. Half of it is. */
+START_TEST(full_rows_of_few)
+{
+  enum { ROWS = 64, IN = 256 };
+  static double a[ROWS * IN], b_high[IN], b_low[IN];
+
+  for (size_t full = IN / 2 - 2; full <= IN; full += IN / 2 + 2) {
+    double part[ROWS], high[ROWS], low[ROWS], sum = 0, rest = 0;
+    clarke_sliced_weight w;
+    clarke_sliced b = {0};
+    clarke_sliced_product q = {.cols = 1, .a = &w, .b = &b, .high = high, .low = low, .stride = 1};
+    bool fits;
+
+    for (size_t e = 0; e < ROWS * IN; e++)
+      a[e] = (e < full ? 0x1p-28 - 0x1p-48 : 0) + (double)(e % 7) + 3; /* the first slice's unit is 2^-27 */
+    for (size_t k = 0; k < IN; k++) {
+      b_high[k] = (double)(k % 3) + 1;
+      b_low[k] = 0;
+      sum += ((double)(k % 7) + 3) * b_high[k];
+      rest += (k < full ? 0x1p-28 - 0x1p-48 : 0) * b_high[k];
+    }
+    OK(clarke_sliced_weight_make(&w, &fits, a, ROWS * IN, (clarke_sliced_layout){false, ROWS, IN}, true, &error));
+    ck_assert(fits && w.whole && w.cut.used[0] && w.cut.used[1] && !w.cut.used[2]);
+    ck_assert((w.few[1] != NULL) == (full < IN) && (full < IN ? w.n_few[1] == full : w.reach[1] < IN));
+    ck_assert(clarke_sliced_top(&b.top, 3));
+    ck_assert_ptr_nonnull(clarke_sliced_room(&b, IN, 1, CLARKE_GRADIENT_SLICE));
+    b.stride = 1;
+    clarke_sliced_cut(&b, 0, b_high, b_low, IN);
+    clarke_sliced_multiply(&q, part);
+    ck_assert(high[0] == clarke_two_sum(sum, rest).high && low[0] == clarke_two_sum(sum, rest).low);
+    write_out(&w);
+    check_reach(&w, 1, ROWS * IN);
+    free(b.digit);
+    clarke_sliced_weight_clear(&w);
+  }
+}
+END_TEST
+
+/* C = A B in fixed point, where units are fine enough for nothing to be lost: of few slices and of many. */
+static void
+check_product_in_fixed_point(const double *a, const clarke_fixed *v, int top, size_t rows, size_t inner, size_t cols)
+{
+  clarke_fixed to = {calloc(rows * cols * CLARKE_FIXED_LIMBS, sizeof *to.limb), CLARKE_FIXED_LIMBS, v->unit - 60};
+  clarke_wide wide[9];
+  clarke_sliced_waiting waiting = {.sum = wide};
+  clarke_sliced b = {.top = top, .stride = cols};
+  clarke_sliced_weight w;
+  double high[9], part[9];
+  bool fits, lost = false;
+  const clarke_sliced_product q = {.cols = cols, .a = &w, .b = &b, .high = high, .stride = cols, .fixed = &to, .waiting = &waiting,
+                                   .lost = &lost};
+  mpq_t sum, term, x;
+
+  mpq_inits(sum, term, x, NULL);
+  OK(clarke_sliced_weight_make(&w, &fits, a, rows * inner, (clarke_sliced_layout){false, rows, inner}, true, &error));
+  ck_assert_ptr_nonnull(clarke_sliced_room(&b, inner * cols, (size_t)(top + 1 - v->unit) / CLARKE_GRADIENT_SLICE, CLARKE_GRADIENT_SLICE));
+  clarke_sliced_cut_fixed(&b, 0, v, 0, inner * cols);
+  clarke_sliced_multiply(&q, part);
+  ck_assert(!lost && waiting.sums == 0);
+  for (size_t e = 0; e < rows * cols; e++) {
+    mpq_set_ui(sum, 0, 1);
+    for (size_t k = 0; k < inner; k++) {
+      mpq_set_d(x, a[e / cols * inner + k]);
+      clarke_fixed_get(term, v, k * cols + e % cols);
+      mpq_mul(term, term, x);
+      mpq_add(sum, sum, term);
+    }
+    clarke_fixed_get(x, &to, e);
+    ck_assert(mpq_equal(x, sum));
+  }
+  mpq_clears(sum, term, x, NULL);
+  clarke_sliced_weight_clear(&w);
+  free(b.digit);
+  free(to.limb);
+}
+
+START_TEST(products_in_fixed_point)
+{
+  enum { IN = 12 };
+  gmp_randstate_t random;
+  uint64_t state = 8;
+  mpq_t q;
+
+  mpq_init(q);
+  gmp_randinit_default(random);
+  for (int round = 0; round < 400; round++) {
+    const size_t rows = 1 + draw_below(&state, 3), inner = 1 + draw_below(&state, IN), cols = 1 + draw_below(&state, 3);
+    const int bits = 40 + (int)draw_below(&state, 340), unit = -(int)draw_below(&state, 300);
+    const clarke_fixed v = {calloc(inner * cols * CLARKE_FIXED_LIMBS, sizeof *v.limb), CLARKE_FIXED_LIMBS, unit};
+    double a[3 * IN];
+
+    for (size_t e = 0; e < rows * inner; e++)
+      a[e] = (double)draw_between(&state, -(1L << 20), 1L << 20) + (draw(&state) & 1 ? 0x1p-15 : 0);
+    for (size_t e = 0; e < inner * cols; e++) {
+      mpz_urandomb(mpq_numref(q), random, (mp_bitcnt_t)bits);
+      if (draw(&state) & 1)
+        mpz_neg(mpq_numref(q), mpq_numref(q));
+      mpz_set_ui(mpq_denref(q), 1);
+      if (unit < 0)
+        mpq_div_2exp(q, q, (mp_bitcnt_t)-unit);
+      ck_assert(clarke_fixed_set(&v, e, q));
+    }
+    check_product_in_fixed_point(a, &v, bits + unit, rows, inner, cols);
+    free(v.limb);
+  }
+  gmp_randclear(random);
+  mpq_clear(q);
 }
 END_TEST
 
@@ -811,6 +942,8 @@ MODULE(pairs)
   tcase_add_test(tests, bounds);
   tcase_add_test(tests, sliced_products);
   tcase_add_test(tests, exact_products);
+  tcase_add_test(tests, full_rows_of_few);
+  tcase_add_test(tests, products_in_fixed_point);
   tcase_add_test(tests, weights_that_do_not_fit);
   tcase_add_test(tests, long_sums);
   tcase_add_test(tests, few_numbers_in_one_row);

@@ -220,10 +220,56 @@ draw_plan(scene *c, uint64_t *state)
   }
 }
 
+/* What is left of a number of a value that is cut into slices. */
+static double
+tail_of(const clarke_normed *v, size_t e, size_t slices)
+{
+  clarke_sliced m = {0};
+  double high = v->at[e], low = v->low != NULL ? v->low[e] : 0, tail;
+
+  ck_assert(clarke_sliced_top(&m.top, v->largest));
+  ck_assert_ptr_nonnull(clarke_sliced_room(&m, 1, slices, CLARKE_GRADIENT_SLICE));
+  clarke_sliced_cut(&m, 0, &high, &low, 1);
+  tail = m.digit[slices];
+  free(m.digit);
+  return tail;
+}
+
+/* A product's bound has room for what rounding may take of the tails of all that is gathered, in each lane. */
+static size_t
+check_tails(const scene *c)
+{
+  const clarke_descent *p = &c->p;
+  size_t checked = 0;
+
+  for (size_t i = 0; i < p->g->n_steps; i++) {
+    const clarke_step *s = &p->g->steps[i], *gather = p->deferred[s->in != NULL ? s->in[0].value : s->out];
+    const clarke_normed *from = &p->value[gather != NULL ? gather->in[0].value : s->in != NULL ? s->in[0].value : s->out];
+    const clarke_normed *to = &p->value[s->out];
+
+    if (s->kind != CLARKE_DENSE || from->at == NULL || to->at == NULL || p->growths->growth[i] == NULL)
+      continue;
+    for (size_t l = 0; l < p->lanes; l++) {
+      double squares = 0;
+
+      for (size_t f = 0; f < p->g->values[s->in[0].value].count; f++)
+        for (size_t j = 0; j < p->n; j++) {
+          const size_t e = gather != NULL ? clarke_operand_entry(&gather->in[0], f) : f;
+          const double tail = e != CLARKE_NONE && clarke_lane_of(p, j) == l ? tail_of(from, e * p->n + j, p->plan->slices[i]) : 0;
+
+          squares += tail * tail;
+        }
+      ck_assert(to->error[l] >= clarke_rounded_gamma((double)s->dense.inner) * p->growths->size[i] * sqrt(squares) * (1 - 0x1p-30));
+      checked += squares > 0;
+    }
+  }
+  return checked;
+}
+
 START_TEST(drawn_plans)
 {
   uint64_t state = 1;
-  size_t passes = 0, checked = 0;
+  size_t passes = 0, checked = 0, tails = 0;
 
   for (size_t round = 0; round < draw_count(300); round++) {
     growing grown;
@@ -241,6 +287,7 @@ START_TEST(drawn_plans)
         OK(clarke_descent_forward(&c.p));
         if (!c.p.lost) {
           checked += check_values_near(&c);
+          tails += check_tails(&c);
           go_back(&c);
         }
         if (!c.p.lost) {
@@ -251,7 +298,7 @@ START_TEST(drawn_plans)
       }
     ungrow(&c, &grown, &x);
   }
-  ck_assert(passes >= draw_count(300) && checked > 3 * passes);
+  ck_assert(passes >= draw_count(300) && checked > 3 * passes && tails > passes / 4);
 }
 END_TEST
 
@@ -368,8 +415,12 @@ check_foretold(const scene *c, clarke_descent_plan *plan, bool has_products)
       continue;
     ck_assert(root >= 1 && (x == s->in[0].value) == (c->p.deferred[s->in[0].value] == NULL));
     ck_assert(clarke_planning_growth(&q, i, 0) == clarke_dense_growth(&c->p, s));
+    ck_assert(clarke_planning_value(&q, x, 2).norm == 2 * q.seen->value[x] && clarke_planning_value(&q, x, 2).most == q.seen->value_most[x]);
+    ck_assert(clarke_planning_grad(&q, s->out).norm == q.seen->grad[s->out]);
+    ck_assert(clarke_planning_grad(&q, s->out).entries == q.seen->grad_entries[s->out]);
     for (size_t k = 0; k < CLARKE_GRADIENT_MOST; k++)
-      ck_assert_double_le(clarke_planning_taken(&q, i, k + 1, 3, 1, 1), clarke_planning_taken(&q, i, k, 3, 1, 1));
+      ck_assert_double_le(clarke_planning_taken(&q, i, k + 1, 3, (clarke_multiplied){1, 1, 1}),
+                          clarke_planning_taken(&q, i, k, 3, (clarke_multiplied){1, 1, 1}));
     plan->slices[i] = plan->back_slices[i] = 0;
     plan->fine[s->out] = false;
   }

@@ -1,7 +1,9 @@
 /* Reverse mode in pairs of doubles: from the output's gradient to all parameters (docs/gradient.md). */
 #include "network/gradient/analytic.h"
 #include "network/gradient/back_fixed.h"
+#include "network/gradient/constants.h"
 #include "network/gradient/product.h"
+#include "network/gradient/rows.h"
 #include "network/gradient/softmax.h"
 
 #include "base/stop.h"
@@ -42,75 +44,6 @@ clarke_note_term(clarke_descent *p, size_t value, const clarke_normed *from, dou
   }
 }
 
-/* Room for a parameter's sum. */
-static clarke_status
-begin_parameter(clarke_descent *p, size_t parameter)
-{
-  const size_t count = p->g->parameters[parameter].count;
-
-  if (p->gradient->entry[parameter] == NULL)
-    p->gradient->entry[parameter] = calloc(count + 1, sizeof **p->gradient->entry);
-  if (p->low[parameter] == NULL)
-    p->low[parameter] = calloc(count + 1, sizeof **p->low);
-  return p->gradient->entry[parameter] != NULL && p->low[parameter] != NULL ? CLARKE_OK : clarke_no_memory(p->err);
-}
-
-/* A parameter's only share, so far, entry for entry: it is taken, and freed with the gradient. */
-static bool
-adopt(clarke_descent *p, const clarke_value *v, double *entries, double within)
-{
-  if (v->origin != NULL || p->gradient->entry[v->parameter] != NULL)
-    return false;
-  p->gradient->entry[v->parameter] = entries;
-  p->gradient->within[v->parameter] = within;
-  return true;
-}
-
-clarke_status
-clarke_note_doubles(clarke_descent *p, size_t value, double *entries, double within)
-{
-  const clarke_value *v = &p->g->values[value];
-  clarke_pair *pairs;
-  clarke_status status;
-
-  if (adopt(p, v, entries, within))
-    return CLARKE_OK;
-  pairs = malloc((v->count + 1) * sizeof *pairs);
-  for (size_t e = 0; e < v->count && pairs != NULL; e++)
-    pairs[e] = (clarke_pair){entries[e], 0};
-  status = pairs != NULL ? clarke_note_constant(p, value, pairs, within) : clarke_no_memory(p->err);
-  free(pairs);
-  free(entries);
-  return status;
-}
-
-clarke_status
-clarke_note_constant(clarke_descent *p, size_t value, const clarke_pair *entries, double within)
-{
-  const clarke_value *v = &p->g->values[value];
-  const size_t count = p->g->parameters[v->parameter].count;
-  size_t *met = calloc(count + 1, sizeof *met), repeats = 0;
-  double *high, *low, most = 0;
-  clarke_status status = met != NULL ? begin_parameter(p, v->parameter) : clarke_no_memory(p->err);
-
-  high = p->gradient->entry[v->parameter];
-  low = p->low[v->parameter];
-  for (size_t e = 0; e < v->count && status == CLARKE_OK; e++) {
-    const size_t at = v->origin != NULL ? v->origin[e] : e;
-    const clarke_pair sum = clarke_pair_add((clarke_pair){high[at], low[at]}, entries[e]);
-
-    high[at] = sum.high;
-    low[at] = sum.low;
-    most = fmax(most, fmax(fabs(entries[e].high), fabs(sum.high)));
-    repeats = ++met[at] > repeats ? met[at] : repeats;
-  }
-  free(met);
-  /* each of `repeats` additions is off by a part of a number of at most `most` */
-  p->gradient->within[v->parameter] = clarke_bound_up(p->gradient->within[v->parameter] +
-                                                      (double)repeats * (within + CLARKE_PAIR_UNIT * most));
-  return status;
-}
-
 /* --- sums ------------------------------------------------------------------------------------ */
 
 static bool
@@ -120,88 +53,6 @@ is_first_of_value(const clarke_step *s, size_t k)
     if (s->in[l].value == s->in[k].value)
       return false;
   return true;
-}
-
-/* Is the value read by nothing but normalizations? */
-static bool
-is_normalized(const clarke_graph *g, size_t value)
-{
-  bool read = false;
-
-  for (size_t i = 0; i < g->n_steps; i++)
-    for (size_t k = 0; k < g->steps[i].n_in; k++)
-      if (g->steps[i].in[k].value == value) {
-        read = true;
-        if (g->steps[i].kind != CLARKE_NORMALIZE)
-          return false;
-      }
-  return read && value != g->output;
-}
-
-/* Does each group of the NORMALIZE step take one entry of the operand alone, or nothing of it? */
-static bool
-moves_groups(const clarke_step *normalize, const clarke_operand *o, size_t *entry, size_t rows)
-{
-  for (size_t f = 0; f < rows; f++)
-    entry[clarke_step_group(normalize, f)] = clarke_operand_entry(o, f);
-  for (size_t f = 0; f < rows; f++)
-    if (entry[clarke_step_group(normalize, f)] != clarke_operand_entry(o, f))
-      return false;
-  return true;
-}
-
-clarke_status
-clarke_operand_cancels(bool *cancels, const clarke_graph *g, const clarke_step *s, size_t k, clarke_error *err)
-{
-  const size_t rows = g->values[s->out].count;
-  size_t *entry;
-
-  *cancels = s->kind == CLARKE_SUM && g->values[s->in[k].value].constant && is_normalized(g, s->out);
-  if (!*cancels)
-    return CLARKE_OK;
-  entry = malloc((rows + 1) * sizeof *entry); /* no more groups than entries */
-  if (entry == NULL)
-    return clarke_no_memory(err);
-  for (size_t i = 0; i < g->n_steps && *cancels; i++)
-    if (g->steps[i].kind == CLARKE_NORMALIZE && g->steps[i].in[0].value == s->out)
-      *cancels = moves_groups(&g->steps[i], &s->in[k], entry, rows);
-  free(entry);
-  return CLARKE_OK;
-}
-
-/* Pairs that are near numbers in fixed point are off by fewer units than so many. */
-#define FROM_FIXED 16
-
-/* A constant's: the sum over samples, and over what meets the entry. */
-static clarke_status
-sum_constant(clarke_descent *p, const clarke_step *s, size_t k, const clarke_normed *g)
-{
-  const clarke_operand *o = &s->in[k];
-  const size_t count = p->g->values[o->value].count, rows = p->g->values[s->out].count;
-  clarke_pair *sum = calloc(count + 1, sizeof *sum);
-  double off = 0, gamma;
-  size_t most = 0;
-  bool cancels = false;
-  clarke_status status = sum != NULL ? clarke_most_taken(&most, p->g, s, o->value, p->err) : clarke_no_memory(p->err);
-
-  if (status == CLARKE_OK)
-    status = clarke_operand_cancels(&cancels, p->g, s, k, p->err);
-  for (size_t f = 0; f < rows && status == CLARKE_OK && !cancels; f++) {
-    const size_t e = clarke_operand_entry(o, f);
-    clarke_pair row = {0, 0};
-
-    for (size_t j = 0; j < p->n && e != CLARKE_NONE; j++)
-      row = clarke_pair_add(row, clarke_normed_get(g, f * p->n + j));
-    if (e != CLARKE_NONE)
-      sum[e] = clarke_pair_add(sum[e], clarke_pair_multiply((clarke_pair){o->coef, 0}, row));
-  }
-  gamma = clarke_bound_gamma((double)p->n + (double)most + 2 + FROM_FIXED, CLARKE_PAIR_UNIT);
-  for (size_t j = 0; j < p->lanes; j++) /* by Cauchy and Schwarz, over all that meets an entry */
-    off += clarke_bound_up(fabs(o->coef) * sqrt((double)most) * clarke_lane_root(p) * (g->error[j] + gamma * g->size[j]));
-  if (status == CLARKE_OK && !cancels) /* else its share is 0 */
-    status = clarke_note_constant(p, o->value, sum, clarke_bound_up(off));
-  free(sum);
-  return status;
 }
 
 /* An operand's rows of gradients, times its coefficient, back to where it took them. */
@@ -242,7 +93,7 @@ sum_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
     size_t repeats = 0;
 
     if (clarke_value_is_wrt(p->g, value))
-      status = sum_constant(p, s, k, g);
+      status = clarke_sum_constant(p, s, k, g);
     if (!p->carries[value])
       continue;
     if (status == CLARKE_OK && is_first_of_value(s, k)) { /* the growth is that of all its operands together */
@@ -261,39 +112,6 @@ sum_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
 }
 
 /* --- others ---------------------------------------------------------------------------------- */
-
-/* y = x c: the sum over samples and features of g x. */
-static clarke_status
-scale_constant(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
-{
-  const clarke_operand *c = &s->in[1];
-  const clarke_normed *x = &p->value[s->in[0].value];
-  const size_t rows = p->g->values[s->out].count;
-  clarke_pair *sum = calloc(p->g->values[c->value].count + 1, sizeof *sum);
-  double off = 0, copies, gamma;
-  size_t most = 0;
-  clarke_status status = sum != NULL ? clarke_most_taken(&most, p->g, s, s->in[0].value, p->err) : clarke_no_memory(p->err);
-
-  copies = clarke_bound_up(sqrt((double)most));
-  for (size_t f = 0; f < rows && status == CLARKE_OK; f++) {
-    const size_t from = clarke_operand_entry(&s->in[0], f) * p->n, to = clarke_operand_entry(c, f);
-
-    for (size_t j = 0; j < p->n; j++)
-      sum[to] = clarke_pair_add(sum[to], clarke_pair_multiply(clarke_normed_get(g, f * p->n + j), clarke_normed_get(x, from + j)));
-  }
-  gamma = clarke_bound_gamma((double)p->n * (double)rows + 2 + 2 * FROM_FIXED, CLARKE_PAIR_UNIT);
-  for (size_t j = 0; j < p->lanes; j++)
-    off += clarke_bound_up(copies * (g->error[j] * x->size[j] + (g->size[j] + g->error[j]) * x->error[j] +
-                                     gamma * g->size[j] * x->size[j]));
-  for (size_t j = 0; j < p->lanes && p->seen != NULL; j++) {
-    p->seen->by_grad[s - p->g->steps] += copies * x->size[j];
-    p->seen->by_value[s - p->g->steps] += copies * g->size[j];
-  }
-  if (status == CLARKE_OK)
-    status = clarke_note_constant(p, c->value, sum, clarke_bound_up(off));
-  free(sum);
-  return status;
-}
 
 clarke_status
 clarke_note_operand(clarke_descent *p, const clarke_step *s, const clarke_normed *g, double grow, double round,
@@ -319,7 +137,7 @@ scale_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
   clarke_status status = CLARKE_OK;
 
   if (clarke_value_is_wrt(p->g, s->in[1].value))
-    status = scale_constant(p, s, g);
+    status = clarke_scale_constant(p, s, g);
   if (status != CLARKE_OK || !p->carries[s->in[0].value])
     return status;
   if (g->fixed.limb != NULL)
@@ -351,31 +169,36 @@ find_proxies(clarke_pair *proxy, double *steepest, const clarke_descent *p, size
   return status;
 }
 
-static clarke_status
-piecewise_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
+/* Back through a step with one slope of 1 and others of 0, but for its kinks. */
+static void
+add_line_taken(const clarke_descent *p, const clarke_step *s, const clarke_normed *g, clarke_branch one)
 {
-  clarke_lines l = clarke_lines_of(p->g, s);
-  const size_t step = (size_t)(s - p->g->steps);
-  const clarke_branch *piece = p->r->piece[step];
-  clarke_normed *x = &p->grad[s->in[0].value];
-  clarke_pair *proxy;
-  clarke_status status;
-  bool plain;
+  const clarke_branch *piece = p->r->piece[s - p->g->steps];
+  const clarke_normed *x = &p->grad[s->in[0].value];
 
-  if (!p->carries[s->in[0].value])
-    return CLARKE_OK;
-  if (g->fixed.limb != NULL)
-    return clarke_piecewise_back_fixed(p, s);
-  proxy = malloc((p->r->n_touches + 1) * sizeof *proxy);
-  status = proxy != NULL ? find_proxies(proxy, &l.steepest, p, step) : clarke_no_memory(p->err);
-  if (status == CLARKE_OK)
-    status = clarke_note_operand(p, s, g, l.steepest, 8 * CLARKE_PAIR_UNIT * l.steepest, 0);
-  plain = status == CLARKE_OK && x->low == NULL && g->low == NULL;
-  for (size_t f = 0; f < p->g->values[s->out].count && status == CLARKE_OK; f++) {
+  for (size_t f = 0; f < p->g->values[s->out].count; f++) {
+    const size_t at = f * p->n;
+
+    if (x->low == NULL)
+      clarke_rows_add_taken(x->at + at, g->at + at, piece + f * p->r->samples, one, p->n);
+    else
+      clarke_rows_add_taken_pairs(x->at + at, x->low + at, g->at + at, g->low + at, piece + f * p->r->samples, one, p->n);
+  }
+}
+
+/* The same of any slopes. */
+static void
+add_slopes(const clarke_descent *p, const clarke_step *s, const clarke_normed *g, const clarke_lines *l)
+{
+  const clarke_branch *piece = p->r->piece[s - p->g->steps];
+  clarke_normed *x = &p->grad[s->in[0].value];
+  const bool plain = x->low == NULL && g->low == NULL;
+
+  for (size_t f = 0; f < p->g->values[s->out].count; f++) {
     clarke_pair slope[CLARKE_MAX_KINKS + 1];
 
     for (size_t i = 0; i <= s->pieces.n_kinks; i++)
-      slope[i] = clarke_line_slope(&l, p->g, s, i, f);
+      slope[i] = clarke_line_slope(l, p->g, s, i, f);
     for (size_t j = 0, e = f * p->n; j < p->n; j++, e++) {
       const clarke_branch at = piece[f * p->r->samples + j];
 
@@ -387,6 +210,31 @@ piecewise_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
         clarke_normed_add(x, e, clarke_pair_multiply(slope[at], clarke_normed_get(g, e)));
     }
   }
+}
+
+static clarke_status
+piecewise_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
+{
+  clarke_lines l = clarke_lines_of(p->g, s);
+  const size_t step = (size_t)(s - p->g->steps);
+  clarke_normed *x = &p->grad[s->in[0].value];
+  clarke_pair *proxy;
+  clarke_status status;
+  size_t one;
+
+  if (!p->carries[s->in[0].value])
+    return CLARKE_OK;
+  if (g->fixed.limb != NULL)
+    return clarke_piecewise_back_fixed(p, s);
+  proxy = malloc((p->r->n_touches + 1) * sizeof *proxy);
+  status = proxy != NULL ? find_proxies(proxy, &l.steepest, p, step) : clarke_no_memory(p->err);
+  if (status == CLARKE_OK)
+    status = clarke_note_operand(p, s, g, l.steepest, 8 * CLARKE_PAIR_UNIT * l.steepest, 0);
+  one = clarke_line_taken(&l, s, true);
+  if (status == CLARKE_OK && one != CLARKE_NONE && (x->low == NULL || g->low != NULL))
+    add_line_taken(p, s, g, (clarke_branch)one);
+  else if (status == CLARKE_OK)
+    add_slopes(p, s, g, &l);
   for (size_t k = 0; k < p->r->n_touches && status == CLARKE_OK; k++) {
     const size_t e = p->r->touch[k].feature * p->n + p->r->touch[k].sample;
 
@@ -464,6 +312,7 @@ clarke_descent_back(clarke_descent *p)
     if (p->seen != NULL) {
       p->seen->grad[s->out] = clarke_normed_size(p, &p->grad[s->out]);
       p->seen->grad_most[s->out] = p->grad[s->out].largest;
+      p->seen->grad_entries[s->out] = clarke_normed_entries(&p->grad[s->out], p->g->values[s->out].count, p->n, p->lanes);
     }
     if (status == CLARKE_OK)
       status = clarke_fix_gradient(p, s);

@@ -2,6 +2,7 @@
  * gathered in panels that stay near. */
 #include "network/gradient/back_fixed.h"
 
+#include "network/gradient/rows.h"
 #include "network/gradient/sliced.h"
 
 #include <math.h>
@@ -24,12 +25,14 @@ typedef struct {
   double root;       /* at least by how much the norm of what is gathered exceeds that of its source */
   clarke_sliced_weight w;
   clarke_sliced whole;   /* all of x, or of g */
+  double tail;           /* at least the norm of its tail in any lane */
   double *planes;        /* its digits, where they are not the doubles themselves */
   clarke_sliced b;       /* a panel of x that is gathered */
   double *x;             /* a panel of x on the way back, in doubles */
   double *part;          /* a sum of doubles */
   double *high, *low;    /* W^T g of a panel */
   clarke_fixed fixed;    /* the same in fixed point, where it is asked for there */
+  clarke_sliced_waiting waiting; /* and sums of it */
   double *x_squares, *g_squares; /* by row and sample, on the way back */
 } dense;
 
@@ -46,6 +49,7 @@ dense_clear(dense *q)
   free(q->high);
   free(q->low);
   free(q->fixed.limb);
+  free(q->waiting.sum);
   free(q->x_squares);
   free(q->g_squares);
 }
@@ -75,11 +79,12 @@ static clarke_status
 dense_room(dense *q, bool back)
 {
   const clarke_dense *d = q->d;
-  const size_t n = q->p->n, least = PANEL_COLUMNS / n + 1;
+  const bool fixed = back && q->p->grad[q->s->out].fixed.limb != NULL;
+  const size_t n = q->p->n, least = (fixed ? PANEL_COLUMNS / 4 : PANEL_COLUMNS) / n + 1;
   const size_t of_weight = back && clarke_value_is_wrt(q->p->g, d->weight) ? d->outer * d->inner : 0;
   size_t width;
 
-  q->places = larger(PANEL / (d->inner * n + 1), least);
+  q->places = larger((fixed ? PANEL / 4 : PANEL) / (d->inner * n + 1), least);
   q->places = q->places < d->repeat ? q->places : d->repeat;
   width = q->places * n;
   clarke_sliced_room(&q->b, !back && q->map != NULL ? d->inner * width : 0, q->slices, CLARKE_GRADIENT_SLICE);
@@ -90,7 +95,8 @@ dense_room(dense *q, bool back)
   if (back && q->p->grad[q->s->out].fixed.limb != NULL) {
     q->fixed = (clarke_fixed){NULL, q->p->plan->limbs, q->p->plan->unit};
     q->fixed.limb = malloc((d->inner * width * q->fixed.limbs + 1) * sizeof *q->fixed.limb);
-    if (q->fixed.limb == NULL)
+    q->waiting.sum = malloc((d->inner * width + 1) * sizeof *q->waiting.sum);
+    if (q->fixed.limb == NULL || q->waiting.sum == NULL)
       return clarke_no_memory(q->p->err);
   }
   q->x_squares = calloc(of_weight > 0 ? d->inner * n + 1 : 1, sizeof *q->x_squares);
@@ -130,7 +136,7 @@ cut_whole(dense *q, const clarke_normed *v, size_t features)
       memset(low, 0, len * sizeof *low);
     clarke_sliced_cut(&q->whole, at, high, low, len);
   }
-  return CLARKE_OK;
+  return clarke_largest_norm(&q->tail, q->whole.digit + q->whole.slices * q->whole.plane, features, q->p->n, q->p->lanes, q->p->err);
 }
 
 /* Slices of numbers in fixed point end at their unit, and leave room for what is rounded. */
@@ -183,16 +189,12 @@ typedef struct {
 static void
 gather_row(double *to, const dense *q, const double *from, const rectangle *r, size_t i, const size_t *map)
 {
-  const size_t n = q->p->n;
+  const size_t first = (r->block * r->rows + i) * q->d->repeat + r->from;
 
-  for (size_t c = 0; c < r->places; c++) {
-    const size_t f = (r->block * r->rows + i) * q->d->repeat + r->from + c, e = map != NULL ? map[f] : f;
-
-    if (e == CLARKE_NONE)
-      memset(to + c * n, 0, n * sizeof *to);
-    else
-      memcpy(to + c * n, from + e * n, n * sizeof *to);
-  }
+  if (map == NULL)
+    memcpy(to, from + first * q->p->n, r->places * q->p->n * sizeof *to);
+  else
+    clarke_rows_gather(to, from, map + first, r->places, q->p->n);
 }
 
 /* Where a block's rows begin at a place. */
@@ -249,6 +251,8 @@ forward_panel(dense *q, size_t block, size_t from, size_t places, void *unused)
 
   (void)unused;
   clarke_sliced_multiply(&go, q->part);
+  for (size_t i = 0; i < d->outer && y->low != NULL && q->slices == 0; i++)
+    memset(go.low + i * go.stride, 0, go.cols * sizeof *go.low);
 }
 
 /* What a product takes: a part of the norm of what it is made of, and more. */
@@ -265,10 +269,11 @@ lost_in_fixed(const dense *q, double additions)
   return q->fixed.limb == NULL ? 0 : clarke_bound_up(ldexp(additions * sqrt(columns), q->fixed.unit));
 }
 
-/* Of a product with W, either way: `inner` products an entry. The tail is rounded when it is made, and its product; each sum of
- * slices when it is added, and these are no more than absolute slices and tails together; and what is left of W is not multiplied. */
+/* Of a product with W, either way: `inner` products an entry; root: by how much the norm of what is multiplied exceeds that of what was
+ * cut. The tail is rounded when it is made, and its product; each sum of slices when it is added, and these are no more than absolute
+ * slices and tails together; and what is left of W is not multiplied. */
 static taking
-taken_by_product(const dense *q, size_t inner)
+taken_by_product(const dense *q, size_t inner, double root)
 {
   const clarke_dense *d = q->d;
   const double count = (double)inner * (double)(d->blocks * d->repeat) * (double)(q->p->n / q->p->lanes);
@@ -276,15 +281,16 @@ taken_by_product(const dense *q, size_t inner)
   const double additions = clarke_sliced_additions(q->slices, inner);
   const double rounded = (clarke_rounded_gamma((double)inner) + 0x1p-51) * size;
   const double rest = clarke_sliced_weight_rest(&q->w) * sqrt(entries);
+  const double tail = fmin(clarke_sliced_tail(q->whole.top, q->slices, count), root * q->tail);
   const double pairs = clarke_bound_gamma(additions, CLARKE_PAIR_UNIT) * (size + clarke_sliced_norm(&q->w.cut, entries)) + rest;
 
   if (q->slices == 0)
     return (taking){clarke_bound_up(rounded), lost_in_fixed(q, 1)};
   if (q->fixed.limb != NULL)
-    return (taking){clarke_bound_up(rest), clarke_bound_up(rounded * clarke_sliced_tail(q->whole.top, q->slices, count) +
+    return (taking){clarke_bound_up(rest), clarke_bound_up(rounded * tail +
                                                            rest * clarke_sliced_norm(&q->whole, count)) +
                                              lost_in_fixed(q, additions + 1)};
-  return (taking){clarke_bound_up(pairs), clarke_bound_up(rounded * clarke_sliced_tail(q->whole.top, q->slices, count) +
+  return (taking){clarke_bound_up(pairs), clarke_bound_up(rounded * tail +
                                                           pairs * clarke_sliced_norm(&q->whole, count))};
 }
 
@@ -299,7 +305,7 @@ clarke_dense_forward(clarke_descent *p, const clarke_step *s)
   if (status == CLARKE_OK && !p->lost)
     each_panel(&q, forward_panel, NULL);
   x = &p->value[q.source];
-  taken = taken_by_product(&q, s->dense.inner);
+  taken = taken_by_product(&q, s->dense.inner, q.root);
   for (size_t j = 0; j < p->lanes && status == CLARKE_OK; j++)
     p->value[s->out].error[j] = clarke_bound_up(clarke_dense_growth(p, s) * x->error[j] +
                                                 taken.part * q.root * x->size[j] + taken.lost);
@@ -320,9 +326,7 @@ static void
 add_squares(double *squares, const double *v, size_t stride, size_t rows, size_t width, size_t n)
 {
   for (size_t i = 0; i < rows; i++)
-    for (size_t c = 0; c < width; c += n)
-      for (size_t j = 0; j < n; j++)
-        squares[i * n + j] += v[i * stride + c + j] * v[i * stride + c + j];
+    clarke_rows_add_squares(squares + i * n, v + i * stride, n, width / n, n);
 }
 
 /* A panel's share in the weight's gradient, as it is stored. */
@@ -346,13 +350,13 @@ weight_panel(dense *q, const backward *b, const rectangle *in, const rectangle *
   add_squares(q->g_squares, g, g_stride, d->outer, width, q->p->n);
 }
 
-/* A row of a panel's W^T g in fixed point. */
+/* Some numbers of a panel's W^T g in fixed point. */
 static void
-add_fixed(const dense *q, size_t to, size_t term)
+add_fixed(const dense *q, size_t to, size_t term, size_t n)
 {
   const clarke_fixed *x = &q->p->grad[q->source].fixed;
 
-  for (size_t j = 0; j < q->p->n && !q->p->lost; j++)
+  for (size_t j = 0; j < n && !q->p->lost; j++)
     q->p->lost = !clarke_fixed_add(clarke_fixed_at(x, to + j), clarke_fixed_at(&q->fixed, term + j), x->limbs, false);
 }
 
@@ -367,7 +371,7 @@ operand_panel(dense *q, size_t block, size_t from, size_t places)
   clarke_normed *x = &q->p->grad[q->source];
   const clarke_sliced_product back = {
     .cols = width, .a = &q->w, .b = &b, .first = weight_at(q, block), .high = q->high, .low = q->low, .stride = width,
-    .fixed = q->fixed.limb != NULL ? &q->fixed : NULL, .lost = &q->p->lost,
+    .fixed = q->fixed.limb != NULL ? &q->fixed : NULL, .waiting = &q->waiting, .lost = &q->p->lost,
   };
   const clarke_normed terms = {.at = q->high, .low = q->slices > 0 ? q->low : NULL};
 
@@ -375,14 +379,15 @@ operand_panel(dense *q, size_t block, size_t from, size_t places)
     memset(q->fixed.limb, 0, d->inner * width * q->fixed.limbs * sizeof *q->fixed.limb);
   clarke_sliced_multiply(&back, q->part);
   for (size_t i = 0; i < d->inner; i++)
-    for (size_t c = 0; c < places; c++) {
+    for (size_t c = 0, run; c < places; c += run) { /* places that are one behind another go together */
       const size_t f = (block * d->inner + i) * d->repeat + from + c, e = q->map != NULL ? q->map[f] : f;
       const size_t term = i * width + c * n;
 
+      run = q->map != NULL ? clarke_rows_run(q->map + f, places - c) : places - c;
       if (e != CLARKE_NONE && q->fixed.limb != NULL)
-        add_fixed(q, e * n, term);
+        add_fixed(q, e * n, term, run * n);
       else if (e != CLARKE_NONE)
-        clarke_normed_add_row(x, e * n, (clarke_pair){1, 0}, &terms, term, n);
+        clarke_normed_add_row(x, e * n, (clarke_pair){1, 0}, &terms, term, run * n);
     }
 }
 
@@ -455,7 +460,7 @@ note_operand(const dense *q)
 {
   clarke_descent *p = q->p;
   const double grow = clarke_dense_growth(p, q->s), norm = p->growths->growth[q->s - p->g->steps][0].norm;
-  const taking taken = taken_by_product(q, q->d->outer);
+  const taking taken = taken_by_product(q, q->d->outer, 1);
   size_t repeats = 1;
   clarke_status status = clarke_note_begin(p, q->source);
 

@@ -1,6 +1,7 @@
 /* The values of a minibatch by the pass in slices, where pairs of doubles are not near enough (docs/gradient.md): what is read on
  * the way back is taken out of it as pairs. */
 #include "network/gradient/gradient.h"
+#include "network/gradient/rows.h"
 
 #include "network/slices/pass.h"
 #include "network/slices/slices.h"
@@ -41,14 +42,20 @@ take_fixed(clarke_descent *p, const clarke_slicing *f, size_t value)
   const clarke_sliced *from = &f->value[value];
   const size_t count = p->g->values[value].count * p->n;
   const long top = from->low + f->plan->width * (long)from->planes + ROOM, limbs = (long)p->plan->limbs;
+  const size_t together = (size_t)(2 * CLARKE_FIXED_LIMB - 2) / (size_t)f->plan->width;
   const long unit = top - limbs * CLARKE_FIXED_LIMB > from->low ? top - limbs * CLARKE_FIXED_LIMB : from->low;
   clarke_normed *v = &p->value[value];
   clarke_status status = clarke_normed_fix(v, p->g->values[value].count, p->n, p->plan->limbs, (int)unit, p->err);
 
-  for (size_t k = 0; k < from->planes && status == CLARKE_OK; k++)
-    for (size_t e = 0; e < count && !p->lost; e++)
-      p->lost = !clarke_fixed_add_integer(clarke_fixed_at(&v->fixed, e), v->fixed.limbs, (int64_t)from->digit[k * count + e],
-                                          from->low + f->plan->width * (long)k - unit);
+  for (size_t k = 0; k < from->planes && status == CLARKE_OK; k += together)
+    for (size_t e = 0; e < count && !p->lost; e++) {
+      clarke_wide sum = 0; /* a digit is below 2^width: so many have room */
+
+      for (size_t i = k + together < from->planes ? k + together : from->planes; i-- > k;)
+        sum = sum * ((clarke_wide)1 << f->plan->width) + (int64_t)from->digit[i * count + e];
+      p->lost = !clarke_fixed_add_wide(clarke_fixed_at(&v->fixed, e), v->fixed.limbs, sum,
+                                       from->low + f->plan->width * (long)k - unit);
+    }
   if (status == CLARKE_OK)
     clarke_normed_measure(v, p->g->values[value].count, p->n, p->lanes);
   for (size_t j = 0; j < p->lanes && status == CLARKE_OK; j++)
@@ -67,12 +74,9 @@ take(clarke_descent *p, const clarke_slicing *f, size_t value)
 
   if (status == CLARKE_OK && is_taken_fixed(p, value))
     return take_fixed(p, f, value);
-  for (size_t k = from->planes; k-- > 0 && status == CLARKE_OK;) {
-    const double unit = ldexp(1, (int)(from->low + f->plan->width * (long)k));
-
-    for (size_t e = 0; e < rows * p->n; e++)
-      clarke_normed_put(v, e, clarke_pair_add_double(clarke_normed_get(v, e), unit * (double)from->digit[k * rows * p->n + e]));
-  }
+  for (size_t k = from->planes; k-- > 0 && status == CLARKE_OK;)
+    clarke_rows_add_digits(v->at, v->low, ldexp(1, (int)(from->low + f->plan->width * (long)k)), from->digit + k * rows * p->n,
+                           rows * p->n);
   if (status == CLARKE_OK)
     clarke_normed_measure(v, rows, p->n, p->lanes);
   for (size_t j = 0; j < p->lanes && status == CLARKE_OK; j++)
@@ -124,6 +128,8 @@ see(void *context, const clarke_slicing *f, size_t value)
     }
   if (read && !kept)
     clarke_normed_drop(&p->value[value]);
+  else if (kept)
+    clarke_value_settle(p, value);
 }
 
 /* What the pass did not follow is not there. */

@@ -1,6 +1,7 @@
 /* Numbers in fixed point: sums, multiples, and digits. */
 #include "network/gradient/fixed.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -10,37 +11,71 @@ is_negative(const mp_limb_t *entry, size_t limbs)
   return entry[limbs - 1] >> (CLARKE_FIXED_LIMB - 1) != 0;
 }
 
-/* v >> by, rounded down. */
-static int64_t
-shifted_down(int64_t v, long by)
+/* Numbers of one sign have a sum of that sign, or no room for it. Without a branch: signs cannot be predicted. */
+static bool
+has_room(bool before, bool minus, bool after)
 {
-  return by >= CLARKE_FIXED_LIMB ? (v < 0 ? -1 : 0) : v >> by;
+  return (before != minus) | (after == before);
+}
+
+/* a + b + *carry, which becomes that of the sum. */
+static inline mp_limb_t
+add_limbs(mp_limb_t a, mp_limb_t b, mp_limb_t *carry)
+{
+  const mp_limb_t sum = a + b, all = sum + *carry;
+
+  *carry = (mp_limb_t)(sum < a) | (mp_limb_t)(all < sum);
+  return all;
+}
+
+/* v >> by, rounded down. */
+static clarke_wide
+shifted_down(clarke_wide v, long by)
+{
+  return by >= 2 * CLARKE_FIXED_LIMB ? (v < 0 ? -1 : 0) : v >> by;
+}
+
+/* v 2^bits as limbs, in two's complement; bits < 64. */
+#define WORDS ((size_t)3)
+static void
+set_words(mp_limb_t *word, clarke_wide v, int bits)
+{
+  const int64_t high = (int64_t)(v >> CLARKE_FIXED_LIMB);
+  const mp_limb_t low = (mp_limb_t)v;
+
+  word[0] = low << bits;
+  word[1] = bits > 0 ? (mp_limb_t)high << bits | low >> (CLARKE_FIXED_LIMB - bits) : (mp_limb_t)high;
+  word[2] = (mp_limb_t)(bits > 0 ? high >> (CLARKE_FIXED_LIMB - bits) : high >> (CLARKE_FIXED_LIMB - 1));
 }
 
 bool
-clarke_fixed_add_integer(mp_limb_t *entry, size_t limbs, int64_t v, long shift)
+clarke_fixed_add_wide(mp_limb_t *entry, size_t limbs, clarke_wide v, long shift)
 {
-  const int64_t whole = shift < 0 ? shifted_down(v, -shift) : v;
+  const clarke_wide whole = shift < 0 ? shifted_down(v, -shift) : v;
   const size_t at = shift < 0 ? 0 : (size_t)shift / CLARKE_FIXED_LIMB;
-  const int bits = shift < 0 ? 0 : (int)(shift % CLARKE_FIXED_LIMB);
-  const int64_t high = bits > 0 ? whole >> (CLARKE_FIXED_LIMB - bits) : whole < 0 ? -1 : 0;
   const bool before = is_negative(entry, limbs), minus = whole < 0;
-  mp_limb_t term[CLARKE_FIXED_LIMBS + 1];
+  const mp_limb_t sign = minus ? ~(mp_limb_t)0 : 0;
+  mp_limb_t word[WORDS], carry = 0;
 
   if (whole == 0)
     return true;
   if (at >= limbs)
     return false;
-  term[0] = (mp_limb_t)((uint64_t)whole << bits);
-  term[1] = (mp_limb_t)high;
-  if (at + 1 == limbs && (high != 0 && high != -1))
-    return false;
-  if (at + 1 == limbs && (term[0] >> (CLARKE_FIXED_LIMB - 1) != 0) != minus)
-    return false;
-  for (size_t k = 2; k < limbs - at; k++)
-    term[k] = minus ? ~(mp_limb_t)0 : 0;
-  mpn_add_n(entry + at, entry + at, term, (mp_size_t)(limbs - at));
-  return before != minus || is_negative(entry, limbs) == before;
+  set_words(word, whole, shift < 0 ? 0 : (int)(shift % CLARKE_FIXED_LIMB));
+  for (size_t k = limbs - at; k < WORDS; k++)
+    if (word[k] != sign || (word[k - 1] >> (CLARKE_FIXED_LIMB - 1) != 0) != minus)
+      return false;
+  for (size_t k = 0; k < WORDS && at + k < limbs; k++)
+    entry[at + k] = add_limbs(entry[at + k], word[k], &carry);
+  for (size_t k = at + WORDS; k < limbs && carry != (mp_limb_t)minus; k++) /* else limbs of signs change nothing */
+    entry[k] = add_limbs(entry[k], sign, &carry);
+  return has_room(before, minus, is_negative(entry, limbs));
+}
+
+bool
+clarke_fixed_add_integer(mp_limb_t *entry, size_t limbs, int64_t v, long shift)
+{
+  return clarke_fixed_add_wide(entry, limbs, v, shift);
 }
 
 bool
@@ -58,23 +93,23 @@ bool
 clarke_fixed_add(mp_limb_t *entry, const mp_limb_t *term, size_t limbs, bool subtract)
 {
   const bool before = is_negative(entry, limbs), minus = is_negative(term, limbs) != subtract;
+  const mp_limb_t turned = subtract ? ~(mp_limb_t)0 : 0;
+  mp_limb_t carry = subtract;
 
-  if (subtract)
-    mpn_sub_n(entry, entry, term, (mp_size_t)limbs);
-  else
-    mpn_add_n(entry, entry, term, (mp_size_t)limbs);
-  return before != minus || is_negative(entry, limbs) == before;
+  for (size_t k = 0; k < limbs; k++)
+    entry[k] = add_limbs(entry[k], term[k] ^ turned, &carry);
+  return has_room(before, minus, is_negative(entry, limbs));
 }
 
 bool
 clarke_fixed_size(mp_limb_t *size, const mp_limb_t *entry, size_t limbs)
 {
   const bool negative = is_negative(entry, limbs);
+  const mp_limb_t turned = negative ? ~(mp_limb_t)0 : 0;
+  mp_limb_t carry = negative;
 
-  if (negative)
-    mpn_neg(size, entry, (mp_size_t)limbs);
-  else
-    memcpy(size, entry, limbs * sizeof *size);
+  for (size_t k = 0; k < limbs; k++)
+    size[k] = add_limbs(entry[k] ^ turned, 0, &carry);
   return negative;
 }
 
@@ -124,25 +159,47 @@ clarke_fixed_divide(mp_limb_t *entry, size_t limbs, size_t m)
     memcpy(entry, size, limbs * sizeof *size);
 }
 
-/* The sum of halves of the three highest limbs that are not 0, the highest first: what is left is below 2^-128 of it. */
+/* x 2^at */
+static double
+scaled(double x, int at)
+{
+  double power;
+  uint64_t bits;
+
+  if (at < DBL_MIN_EXP - 1 || at >= DBL_MAX_EXP)
+    return ldexp(x, at);
+  bits = (uint64_t)(at + DBL_MAX_EXP - 1) << (DBL_MANT_DIG - 1);
+  memcpy(&power, &bits, sizeof power);
+  return x * power;
+}
+
+/* Of the highest 128 bits from the first that is set the highest 106, as two doubles: what is left is below 2^-105 of it. */
 clarke_pair
 clarke_fixed_pair(const mp_limb_t *entry, size_t limbs, int unit)
 {
-  mp_limb_t size[CLARKE_FIXED_LIMBS];
+  const int of_low = 2 * DBL_MANT_DIG - CLARKE_FIXED_LIMB, left = 2 * CLARKE_FIXED_LIMB - 2 * DBL_MANT_DIG;
+  mp_limb_t size[CLARKE_FIXED_LIMBS], top, next, third;
   const bool negative = clarke_fixed_size(size, entry, limbs);
-  clarke_pair sum = {0, 0};
   size_t from = limbs;
-  double place = 0x1p64;
-  int at;
+  clarke_pair sum;
+  int zeros, at;
 
   while (from > 0 && size[from - 1] == 0)
     from--;
-  for (size_t k = from; k > 0 && k + 3 > from; k--, place *= 0x1p-64) {
-    sum = clarke_pair_add_double(sum, (double)(size[k - 1] >> 32) * 0x1p32 * place);
-    sum = clarke_pair_add_double(sum, (double)(size[k - 1] & UINT32_MAX) * place);
+  if (from == 0)
+    return (clarke_pair){0, 0};
+  top = size[from - 1];
+  next = from > 1 ? size[from - 2] : 0;
+  third = from > 2 ? size[from - 3] : 0;
+  zeros = __builtin_clzll(top);
+  if (zeros > 0) {
+    top = top << zeros | next >> (CLARKE_FIXED_LIMB - zeros);
+    next = next << zeros | third >> (CLARKE_FIXED_LIMB - zeros);
   }
-  at = CLARKE_FIXED_LIMB * ((int)from - 2) + unit;
-  sum = (clarke_pair){ldexp(sum.high, at), ldexp(sum.low, at)};
+  sum = clarke_two_sum_fast((double)(top >> (CLARKE_FIXED_LIMB - DBL_MANT_DIG)) * 0x1p53,
+                            (double)((top & (((mp_limb_t)1 << (CLARKE_FIXED_LIMB - DBL_MANT_DIG)) - 1)) << of_low | next >> left));
+  at = CLARKE_FIXED_LIMB * ((int)from - 2) - zeros + left + unit;
+  sum = (clarke_pair){scaled(sum.high, at), scaled(sum.low, at)};
   return negative ? (clarke_pair){-sum.high, -sum.low} : sum;
 }
 

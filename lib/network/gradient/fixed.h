@@ -34,7 +34,11 @@ clarke_fixed_at(const clarke_fixed *v, size_t e)
   return v->limb + e * v->limbs;
 }
 
+/* Integers that make a sum before it joins an entry. */
+__extension__ typedef __int128 clarke_wide;
+
 /* entry + v 2^shift, off by less than a unit, as all that follow; false: it has no room. */
+bool clarke_fixed_add_wide(mp_limb_t *entry, size_t limbs, clarke_wide v, long shift);
 bool clarke_fixed_add_integer(mp_limb_t *entry, size_t limbs, int64_t v, long shift);
 bool clarke_fixed_add_double(const clarke_fixed *v, size_t e, double x);
 /* Without error. */

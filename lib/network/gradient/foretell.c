@@ -29,7 +29,7 @@ forward_error(const clarke_planning *q, size_t i)
     const size_t x = clarke_planning_source(&root, q, i);
 
     return clarke_planning_growth(q, i, 0) * q->value[x] +
-           clarke_planning_taken(q, i, q->plan->slices[i], s->dense.inner, root * q->seen->value[x], q->seen->value_most[x]);
+           clarke_planning_taken(q, i, q->plan->slices[i], s->dense.inner, clarke_planning_value(q, x, root));
   }
   if (s->kind == CLARKE_NORMALIZE) /* its mean is rounded by a part of sizes, and its sizes are the root of so many */
     return clarke_planning_growth(q, i, 0) * (q->value[s->in[0].value] + rounding(true, 48) * q->seen->value[s->in[0].value]) +
@@ -76,7 +76,7 @@ send_back(const clarke_planning *q, size_t i)
 
     if (p->carries[x])
       q->grad[x] += clarke_planning_growth(q, i, 0) * error + clarke_planning_rounded(q, x, root * root + 1, mass * size) +
-                    root * clarke_planning_taken(q, i, q->plan->back_slices[i], s->dense.outer, size, q->seen->grad_most[s->out]);
+                    root * clarke_planning_taken(q, i, q->plan->back_slices[i], s->dense.outer, clarke_planning_grad(q, s->out));
     return;
   }
   for (size_t k = 0; k < s->n_in; k++) {
@@ -100,8 +100,7 @@ find_errors(clarke_planning *q)
     if (p->needed[g->steps[i].out] && p->deferred[g->steps[i].out] == NULL)
       q->value[g->steps[i].out] = forward_error(q, i);
   q->grad[g->output] = clarke_planning_rounded(q, g->output, 1, q->seen->grad[g->output]);
-  if (p->loss->kind != CLARKE_LOSS_SUM)
-    q->grad[g->output] += q->value[g->output] / (double)p->loss->samples;
+  q->grad[g->output] += q->turn * q->value[g->output];
   for (size_t i = g->n_steps; i-- > 0;)
     if (p->needed[g->steps[i].out] && p->deferred[g->steps[i].out] == NULL && p->carries[g->steps[i].out])
       send_back(q, i);

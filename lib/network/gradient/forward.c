@@ -1,6 +1,7 @@
 /* The values of a minibatch as pairs of doubles, each step at the places that the replay found (docs/gradient.md). */
 #include "network/gradient/analytic.h"
 #include "network/gradient/product.h"
+#include "network/gradient/rows.h"
 #include "network/gradient/softmax.h"
 
 #include "base/stop.h"
@@ -198,32 +199,78 @@ on_line(clarke_pair c, clarke_pair slope, clarke_pair x)
   return clarke_pair_add(c, clarke_pair_multiply(slope, x));
 }
 
-/* At a kink either line has the value: the left one is taken. */
-static clarke_status
-piecewise_forward(clarke_descent *p, const clarke_step *s)
+size_t
+clarke_line_taken(const clarke_lines *l, const clarke_step *s, bool slopes_alone)
 {
-  const clarke_lines l = clarke_lines_of(p->g, s);
-  const size_t rows = p->g->values[s->out].count;
+  size_t one = CLARKE_NONE;
+
+  if (s->pieces.slope != CLARKE_NONE)
+    return CLARKE_NONE;
+  for (size_t i = 0; i <= s->pieces.n_kinks; i++) {
+    const bool is_one = l->slope[i].high == 1 && l->slope[i].low == 0, is_zero = l->slope[i].high == 0;
+
+    if ((!is_one && !is_zero) || (is_one && one != CLARKE_NONE) || (!slopes_alone && l->constant[i].high != 0))
+      return CLARKE_NONE;
+    one = is_one ? i : one;
+  }
+  return one;
+}
+
+/* Of lines of which one is x, and others 0: at a kink the left one is taken. */
+static void
+take_line(const clarke_descent *p, const clarke_step *s, size_t one)
+{
+  const clarke_branch *piece = p->r->piece[s - p->g->steps], here = (clarke_branch)one, at = CLARKE_AT(one);
+  const clarke_normed *x = &p->value[s->in[0].value];
+  clarke_normed *y = &p->value[s->out];
+
+  for (size_t f = 0; f < p->g->values[s->out].count; f++) {
+    clarke_rows_take(y->at + f * p->n, x->at + f * p->n, piece + f * p->r->samples, here, at, p->n);
+    if (y->low != NULL && x->low != NULL)
+      clarke_rows_take(y->low + f * p->n, x->low + f * p->n, piece + f * p->r->samples, here, at, p->n);
+    else if (y->low != NULL)
+      memset(y->low + f * p->n, 0, p->n * sizeof *y->low);
+  }
+}
+
+/* The same of any lines. */
+static void
+follow_lines(const clarke_descent *p, const clarke_step *s, const clarke_lines *l)
+{
   const clarke_branch *piece = p->r->piece[s - p->g->steps];
   const clarke_normed *x = &p->value[s->in[0].value];
   clarke_normed *y = &p->value[s->out];
   const bool plain = x->low == NULL && y->low == NULL;
 
-  for (size_t f = 0; f < rows; f++) {
+  for (size_t f = 0; f < p->g->values[s->out].count; f++) {
     clarke_pair slope[CLARKE_MAX_KINKS + 1];
 
     for (size_t i = 0; i <= s->pieces.n_kinks; i++)
-      slope[i] = clarke_line_slope(&l, p->g, s, i, f);
+      slope[i] = clarke_line_slope(l, p->g, s, i, f);
     for (size_t j = 0, e = f * p->n; j < p->n; j++, e++) {
       const clarke_branch code = piece[f * p->r->samples + j];
       const size_t at = code >= 0 ? (size_t)code : CLARKE_KINK_OF(code);
 
       if (plain)
-        y->at[e] = l.constant[at].high + slope[at].high * x->at[e];
+        y->at[e] = l->constant[at].high + slope[at].high * x->at[e];
       else
-        clarke_normed_put(y, e, on_line(l.constant[at], slope[at], clarke_normed_get(x, e)));
+        clarke_normed_put(y, e, on_line(l->constant[at], slope[at], clarke_normed_get(x, e)));
     }
   }
+}
+
+static clarke_status
+piecewise_forward(clarke_descent *p, const clarke_step *s)
+{
+  const clarke_lines l = clarke_lines_of(p->g, s);
+  const size_t rows = p->g->values[s->out].count, one = clarke_line_taken(&l, s, false);
+  const clarke_normed *x = &p->value[s->in[0].value];
+  clarke_normed *y = &p->value[s->out];
+
+  if (one != CLARKE_NONE)
+    take_line(p, s, one);
+  else
+    follow_lines(p, s, &l);
   take_errors(p, y, x, l.steepest, 8 * clarke_unit_of(y) * l.steepest);
   for (size_t j = 0; j < p->lanes; j++)
     y->error[j] = clarke_bound_up(y->error[j] + 8 * clarke_unit_of(y) * sqrt((double)rows) * clarke_lane_root(p) * l.largest);
@@ -272,8 +319,9 @@ max_forward(clarke_descent *p, const clarke_step *s)
 static clarke_status
 step_forward(clarke_descent *p, const clarke_step *s)
 {
-  clarke_status status = clarke_normed_make(&p->value[s->out], p->g->values[s->out].count, p->n,
-                                            p->plan->fine[s->out], p->err);
+  const bool adds = s->kind == CLARKE_GATHER || s->kind == CLARKE_SUM || s->kind == CLARKE_SCALE || s->kind == CLARKE_PRODUCT;
+  clarke_status status = (adds ? clarke_normed_make : clarke_normed_room)(&p->value[s->out], p->g->values[s->out].count, p->n,
+                                                                        p->plan->fine[s->out], p->err);
 
   if (status != CLARKE_OK)
     return status;
@@ -318,6 +366,7 @@ clarke_descent_load_input(clarke_descent *p)
   if (p->seen != NULL && status == CLARKE_OK) {
     p->seen->value[p->g->input] = clarke_normed_size(p, v);
     p->seen->value_most[p->g->input] = v->largest;
+    p->seen->value_entries[p->g->input] = clarke_normed_entries(v, rows, p->n, p->lanes);
   }
   return status;
 }
@@ -331,20 +380,21 @@ clarke_descent_forward(clarke_descent *p)
     const clarke_step *s = &p->g->steps[i];
 
     clarke_work_done();
-    if (!p->needed[s->out] || p->deferred[s->out] != NULL)
+    if (!p->needed[s->out] || p->deferred[s->out] != NULL || p->lost)
       continue;
     status = clarke_work_check(p->err);
     if (status == CLARKE_OK)
       status = step_forward(p, s);
-    if (status == CLARKE_OK)
+    if (status == CLARKE_OK && !p->lost)
       clarke_normed_measure(&p->value[s->out], p->g->values[s->out].count, p->n, p->lanes);
     if (p->seen != NULL && status == CLARKE_OK) {
       p->seen->value[s->out] = clarke_normed_size(p, &p->value[s->out]);
       p->seen->value_most[s->out] = p->value[s->out].largest;
+      p->seen->value_entries[s->out] = clarke_normed_entries(&p->value[s->out], p->g->values[s->out].count, p->n, p->lanes);
     }
     for (size_t v = 0; v < p->g->n_values; v++)
-      if (p->last[v] == i && !p->kept[v] && v != p->g->output)
-        clarke_normed_drop(&p->value[v]);
+      if (p->last[v] == i)
+        clarke_value_settle(p, v);
   }
   return status;
 }

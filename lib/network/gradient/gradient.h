@@ -44,9 +44,11 @@ typedef struct {
 /* What a pass over a few samples has met: the largest norms of a lane. */
 typedef struct {
   double *value, *grad;             /* n_values */
-  double *value_most, *grad_most;   /* n_values: their largest entries */
+  double *value_most, *grad_most;   /* n_values: their largest entries; */
+  double *value_entries, *grad_entries; /* and the roots of how many in a lane are not 0 */
   double *by_value, *by_grad;       /* n_steps: of DENSE and SCALE, how an error of x, or g, moves the weight's gradient */
   double *steepest;                 /* n_steps: of NORMALIZE */
+  double turn;                      /* by how much, for each unit of the outputs' errors, the loss's gradient turns */
 } clarke_descent_sizes;
 
 typedef struct {
@@ -62,6 +64,7 @@ typedef struct {
   bool *needed, *carries;       /* n_values: is the output made of it; does it depend on a wrt parameter? */
   size_t *last;                 /* n_values: the last step that reads it on the way forward; */
   bool *kept;                   /* is it read on the way back, too? */
+  bool *whole;                  /* with its low parts? NULL: all are */
   const clarke_step **deferred; /* n_values: a GATHER that is left to the one product that reads it */
   const clarke_growths *growths;
   clarke_normed *value, *grad;  /* n_values */
@@ -150,6 +153,10 @@ clarke_pair clarke_pair_of(const mpq_t q);
 /* Room for so many features, zeros, with sizes and errors 0. What there is is dropped by the other, also when it failed. */
 clarke_status clarke_normed_make(clarke_normed *v, size_t features, size_t n, bool fine, clarke_error *err);
 void clarke_normed_drop(clarke_normed *v);
+/* The same of numbers that are all set before they are read. */
+clarke_status clarke_normed_room(clarke_normed *v, size_t features, size_t n, bool fine, clarke_error *err);
+/* A value is read on the way forward no more: what the way back does not read of it is dropped. */
+void clarke_value_settle(clarke_descent *p, size_t value);
 /* v->size and v->largest from its numbers. */
 void clarke_normed_measure(clarke_normed *v, size_t features, size_t n, size_t lanes);
 
@@ -158,8 +165,12 @@ clarke_status clarke_normed_fix(clarke_normed *v, size_t features, size_t n, siz
 
 /* The largest absolute value of n numbers; infinity or a NaN, where there is one. */
 double clarke_largest_double(const double *v, size_t n);
+/* At least the largest norm of a lane of features x n numbers. */
+clarke_status clarke_largest_norm(double *largest, const double *at, size_t features, size_t n, size_t lanes, clarke_error *err);
 /* The largest size of a lane. */
 double clarke_normed_size(const clarke_descent *p, const clarke_normed *v);
+/* The root of how many of a lane's entries are not 0, on average. */
+double clarke_normed_entries(const clarke_normed *v, size_t features, size_t n, size_t lanes);
 /* The largest entry of a parameter's gradient. */
 double clarke_gradient_largest(const clarke_gradient *gradient, const clarke_graph *g, size_t parameter);
 
@@ -181,6 +192,8 @@ typedef struct {
   double steepest, largest; /* at least every |slope|, and |constant| */
 } clarke_lines;
 clarke_lines clarke_lines_of(const clarke_graph *g, const clarke_step *s);
+/* The one line that is x, or in whose slope 1 is where slopes alone matter, if all others are 0; else CLARKE_NONE. */
+size_t clarke_line_taken(const clarke_lines *l, const clarke_step *s, bool slopes_alone);
 /* The slope of piece p at feature f: PRelu's left one has its own. */
 clarke_pair clarke_line_slope(const clarke_lines *l, const clarke_graph *g, const clarke_step *s, size_t p, size_t f);
 

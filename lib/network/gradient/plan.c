@@ -52,7 +52,8 @@ clarke_descent_plan_clear(clarke_descent_plan *plan)
 clarke_status
 clarke_descent_sizes_init(clarke_descent_sizes *seen, const clarke_graph *g, clarke_error *err)
 {
-  double **const of_values[] = {&seen->value, &seen->grad, &seen->value_most, &seen->grad_most};
+  double **const of_values[] = {&seen->value, &seen->grad, &seen->value_most, &seen->grad_most, &seen->value_entries,
+                                 &seen->grad_entries};
   double **const of_steps[] = {&seen->by_value, &seen->by_grad, &seen->steepest};
   bool all = true;
 
@@ -74,6 +75,8 @@ clarke_descent_sizes_clear(clarke_descent_sizes *seen)
   free(seen->grad);
   free(seen->value_most);
   free(seen->grad_most);
+  free(seen->value_entries);
+  free(seen->grad_entries);
   free(seen->by_value);
   free(seen->by_grad);
   free(seen->steepest);
@@ -88,8 +91,8 @@ lower(double *to, double v)
 
 /* --- a plan ------------------------------------------------------------------------------------ */
 
-/* Gradients bear what those behind them do, on the way back; values what those before them do. The loss's gradient turns by less
- * than an output's error over the number of samples; and a normalization's derivative by twice that of its output. */
+/* Gradients bear what those behind them do, on the way back; values what those before them do. The loss's gradient turns with
+ * an output's error; and a normalization's derivative by twice that of its output. */
 static void
 spread(clarke_planning *q)
 {
@@ -100,8 +103,8 @@ spread(clarke_planning *q)
     for (size_t k = 0; k < g->steps[i].n_in && p->needed[g->steps[i].out]; k++)
       if (p->carries[g->steps[i].in[k].value])
         lower(&q->grad[g->steps[i].out], q->grad[g->steps[i].in[k].value] / clarke_planning_growth(q, i, k));
-  if (p->loss->kind != CLARKE_LOSS_SUM)
-    lower(&q->value[g->output], q->grad[g->output] * (double)p->loss->samples);
+  if (q->turn > 0)
+    lower(&q->value[g->output], q->grad[g->output] / q->turn);
   for (size_t i = g->n_steps; i-- > 0;) {
     const clarke_step *s = &g->steps[i];
 
@@ -122,12 +125,12 @@ spread(clarke_planning *q)
   }
 }
 
-/* How many slices, of so many at most, a product of `inner` takes, of what has such a norm and such a largest entry. */
+/* How many slices, of so many at most, a product of `inner` takes. */
 static size_t
-slices_for(bool *enough, const clarke_planning *q, size_t i, size_t inner, double norm, double most, double borne, size_t limit)
+slices_for(bool *enough, const clarke_planning *q, size_t i, size_t inner, clarke_multiplied of, double borne, size_t limit)
 {
   for (size_t k = 0; k <= limit; k++)
-    if (clarke_planning_taken(q, i, k, inner, norm, most) <= borne / SHARE)
+    if (clarke_planning_taken(q, i, k, inner, of) <= borne / SHARE)
       return k;
   *enough = false;
   return limit;
@@ -148,12 +151,11 @@ plan_dense(clarke_planning *q, bool *in_pairs, bool *enough, size_t i)
   double root;
   const size_t x = clarke_planning_source(&root, q, i);
 
-  q->plan->slices[i] = slices_for(in_pairs, q, i, s->dense.inner, root * q->seen->value[x], q->seen->value_most[x],
-                                  q->value[s->out], CLARKE_GRADIENT_MOST);
+  q->plan->slices[i] = slices_for(in_pairs, q, i, s->dense.inner, clarke_planning_value(q, x, root), q->value[s->out],
+                                  CLARKE_GRADIENT_MOST);
   q->plan->back_slices[i] = 0;
   if (p->carries[x])
-    q->plan->back_slices[i] = slices_for(enough, q, i, s->dense.outer, q->seen->grad[s->out], q->seen->grad_most[s->out],
-                                         q->grad[s->in[0].value],
+    q->plan->back_slices[i] = slices_for(enough, q, i, s->dense.outer, clarke_planning_grad(q, s->out), q->grad[s->in[0].value],
                                          q->plan->fixed[x] ? CLARKE_GRADIENT_MOST_FIXED : CLARKE_GRADIENT_MOST);
 }
 

@@ -12,6 +12,9 @@
 /* Of the tensors: one that is smaller than this part of the largest entry of all is borne with as one of that size. */
 #define SMALLEST 0x1p-20
 
+/* Other samples' outputs are taken to turn the loss's gradient by no more than so many times what was seen. */
+#define TURNING 1.25
+
 /* Before it is divided by 2^bits, the error that an entry of a parameter's gradient bears; 0 where it is not in wrt, or all that
  * was seen of it is zero. */
 static void
@@ -20,13 +23,12 @@ find_borne(clarke_planning *q)
   const clarke_descent *p = q->few;
   double most = 0;
 
-  for (size_t i = 0; i < p->g->n_parameters; i++)
-    most = fmax(most, clarke_gradient_largest(p->gradient, p->g, i));
   for (size_t i = 0; i < p->g->n_parameters; i++) {
-    const double largest = clarke_gradient_largest(p->gradient, p->g, i);
-
-    q->borne[i] = largest > 0 ? fmax(largest, SMALLEST * most) / sqrt(q->more) : 0;
+    q->borne[i] = clarke_gradient_largest(p->gradient, p->g, i);
+    most = fmax(most, q->borne[i]);
   }
+  for (size_t i = 0; i < p->g->n_parameters; i++)
+    q->borne[i] = q->borne[i] > 0 ? fmax(q->borne[i], SMALLEST * most) / sqrt(q->more) : 0;
 }
 
 size_t
@@ -98,16 +100,32 @@ clarke_planning_growth(const clarke_planning *q, size_t i, size_t k)
   return s->kind == CLARKE_NORMALIZE ? q->seen->steepest[i] : q->few->growths->growth[i][k].norm;
 }
 
+clarke_multiplied
+clarke_planning_value(const clarke_planning *q, size_t value, double root)
+{
+  return (clarke_multiplied){root * q->seen->value[value], q->seen->value_most[value], root * q->seen->value_entries[value]};
+}
+
+clarke_multiplied
+clarke_planning_grad(const clarke_planning *q, size_t value)
+{
+  return (clarke_multiplied){q->seen->grad[value], q->seen->grad_most[value], q->seen->grad_entries[value]};
+}
+
+/* A tail's entries are taken to lie evenly between their bounds: their root mean square is that over the root of 3. */
 double
-clarke_planning_taken(const clarke_planning *q, size_t i, size_t slices, size_t inner, double norm, double most)
+clarke_planning_taken(const clarke_planning *q, size_t i, size_t slices, size_t inner, clarke_multiplied of)
 {
   const clarke_dense *d = &q->few->g->steps[i].dense;
   const double columns = (double)(d->blocks * d->repeat * (q->few->n / q->few->lanes));
+  double tail = of.norm;
   int top = 0;
 
-  frexp(most, &top);
-  return clarke_rounded_gamma((double)inner) * q->few->growths->size[i] *
-         (slices == 0 ? norm : fmin(norm, clarke_sliced_tail(top, slices, (double)inner * columns)));
+  frexp(of.most, &top);
+  if (slices > 0)
+    tail = fmin(tail, fmin(clarke_sliced_tail(top, slices, (double)inner * columns),
+                           clarke_sliced_tail(top, slices, of.entries * of.entries / 3)));
+  return clarke_rounded_gamma((double)inner) * q->few->growths->size[i] * tail;
 }
 
 static clarke_status
@@ -133,7 +151,8 @@ clarke_planning_init(clarke_planning *q, clarke_descent_plan *plan, const clarke
 {
   clarke_status status;
 
-  *q = (clarke_planning){.plan = plan, .few = few, .seen = few->seen, .more = (double)few->r->samples / (double)few->n};
+  *q = (clarke_planning){.plan = plan, .few = few, .seen = few->seen, .more = (double)few->r->samples / (double)few->n,
+                         .turn = TURNING * few->seen->turn};
   status = allocate(q);
   if (status == CLARKE_OK)
     find_borne(q);

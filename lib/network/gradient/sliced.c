@@ -1,6 +1,8 @@
 /* Pairs in slices and a tail, and their products with a weight. */
 #include "network/gradient/sliced.h"
 
+#include "network/gradient/rows.h"
+
 #include <cblas.h>
 #undef I
 #include <float.h>
@@ -11,8 +13,6 @@
 #define MOST_EXPONENT 300
 /* A slice of a weight, in slices of what it is multiplied by. */
 #define OF_WEIGHT ((size_t)CLARKE_GRADIENT_WEIGHT_SLICE / CLARKE_GRADIENT_SLICE)
-/* A slice with fewer numbers than one of so many is multiplied number by number. */
-#define SPARSE 40
 
 /* The exponent of a bound of absolute values, far below all others of zeros; false where it is too large or too small. */
 bool
@@ -27,38 +27,11 @@ clarke_sliced_top(int *top, double largest)
   return abs(*top) <= MOST_EXPONENT;
 }
 
-/* One slice of n pairs, which lose it. unit: its numbers are multiples of it. */
-static bool
-cut(double *slice, double *high, double *low, size_t n, double unit)
-{
-  const double by = 0x1.8p52 * unit;
-  uint64_t any = 0;
-
-  for (size_t i = 0; i < n; i++) {
-    const double digit = (high[i] + by) - by;
-    const clarke_pair rest = clarke_two_sum(high[i] - digit, low[i]); /* both without error */
-    uint64_t bits;
-
-    memcpy(&bits, &digit, sizeof bits);
-    any |= bits;
-    slice[i] = digit;
-    high[i] = rest.high;
-    low[i] = rest.low;
-  }
-  return any != 0;
-}
-
-static double
-unit_of(const clarke_sliced *m, size_t s)
-{
-  return ldexp(1, m->top + 1 - (int)(s + 1) * m->bits);
-}
-
 void
 clarke_sliced_cut(clarke_sliced *m, size_t at, double *high, double *low, size_t n)
 {
   for (size_t s = 0; s < m->slices; s++)
-    m->used[s] = cut(m->digit + s * m->plane + at, high, low, n, unit_of(m, s)) || m->used[s];
+    m->used[s] = clarke_rows_cut(m->digit + s * m->plane + at, high, low, clarke_sliced_unit(m, s), n) || m->used[s];
   for (size_t i = 0; i < n; i++)
     m->digit[m->slices * m->plane + at + i] = high[i] + low[i];
 }
@@ -86,185 +59,42 @@ clarke_sliced_room(clarke_sliced *m, size_t count, size_t slices, int bits)
   return m->digit;
 }
 
-/* --- weights --------------------------------------------------------------------------------- */
-
-/* One slice of n numbers, which lose it. How many numbers are left. */
-static size_t
-cut_numbers(double *slice, double *rest, size_t n, double unit)
-{
-  const double by = 0x1.8p52 * unit;
-  size_t left = 0;
-
-  for (size_t i = 0; i < n; i++) {
-    const double digit = (rest[i] + by) - by;
-
-    slice[i] = digit;
-    rest[i] -= digit; /* without error */
-    left += rest[i] != 0;
-  }
-  return left;
-}
-
-/* Lists the numbers of slice s, n of them. */
-static clarke_status
-list_few(clarke_sliced_weight *w, size_t s, size_t n, clarke_error *err)
-{
-  const double *digit = w->cut.digit + s * w->cut.plane;
-
-  w->few[s] = malloc(n * sizeof **w->few);
-  if (w->few[s] == NULL)
-    return clarke_no_memory(err);
-  for (size_t e = 0; e < w->cut.plane; e++)
-    if (digit[e] != 0)
-      w->few[s][w->n_few[s]++] = e;
-  return CLARKE_OK;
-}
-
-/* Rows' sums are looked at in pieces of so many numbers. */
-#define PIECE (CLARKE_GRADIENT_SUM / 2)
-
-/* The sizes of a block's numbers of slice s, in its units, by piece and row. */
-static void
-measure_pieces(double *piece, const clarke_sliced_weight *w, size_t s, size_t first, double per_unit)
-{
-  const clarke_sliced_layout *l = &w->layout;
-  const double *digit = w->cut.digit + s * w->cut.plane + first;
-
-  for (size_t k = 0; k < l->inner && l->transposed; k++)
-    for (size_t i = 0; i < l->rows; i++)
-      piece[k / PIECE * l->rows + i] += fabs(digit[k * l->rows + i]) * per_unit;
-  for (size_t i = 0; i < l->rows && !l->transposed; i++)
-    for (size_t k = 0; k < l->inner; k += PIECE) {
-      const size_t n = l->inner - k < PIECE ? l->inner - k : PIECE;
-      double sum[4] = {0}; /* side by side: additions wait for no other */
-
-      for (size_t e = 0; e < n; e++)
-        sum[e % 4] += fabs(digit[i * l->inner + k + e]);
-      piece[k / PIECE * l->rows + i] = ((sum[0] + sum[1]) + (sum[2] + sum[3])) * per_unit;
-    }
-}
-
-/* The most that a row has in `together` pieces, from a multiple of that on. */
-static double
-mass_of(const double *piece, size_t pieces, size_t rows, size_t together)
-{
-  double most = 0;
-
-  for (size_t from = 0; from < pieces; from += together)
-    for (size_t i = 0; i < rows; i++) {
-      double sum = 0;
-
-      for (size_t b = from; b < pieces && b < from + together; b++)
-        sum += piece[b * rows + i];
-      most = fmax(most, sum);
-    }
-  return most;
-}
-
-/* How long the sums of a slice may be: sizes are sums of integers below 2^53, without error. */
-static clarke_status
-find_reach(clarke_sliced_weight *w, size_t s, clarke_error *err)
-{
-  const clarke_sliced_layout *l = &w->layout;
-  const size_t block = l->rows * l->inner, pieces = (l->inner + PIECE - 1) / PIECE, blocks = w->cut.plane / block;
-  const double per_unit = ldexp(1, -(w->cut.top + 1 - (int)(s + 1) * w->cut.bits));
-  double *piece = calloc(blocks * pieces * l->rows + 1, sizeof *piece);
-  size_t together = pieces;
-
-  if (piece == NULL)
-    return clarke_no_memory(err);
-  for (size_t b = 0; b < blocks; b++)
-    measure_pieces(piece + b * pieces * l->rows, w, s, b * block, per_unit);
-  for (;; together--) {
-    w->mass[s] = 0;
-    for (size_t b = 0; b < blocks; b++)
-      w->mass[s] = fmax(w->mass[s], mass_of(piece + b * pieces * l->rows, pieces, l->rows, together));
-    if (w->mass[s] <= CLARKE_GRADIENT_MASS) /* as two pieces are at the latest */
-      break;
-  }
-  w->reach[s] = together * PIECE;
-  free(piece);
-  return CLARKE_OK;
-}
-
-/* A slice that is cut: how long its sums may be, and a list of its numbers where they are few. */
-static clarke_status
-look_at_slice(clarke_sliced_weight *w, size_t s, clarke_error *err)
-{
-  const double *digit = w->cut.digit + s * w->cut.plane;
-  size_t n = 0;
-  clarke_status status;
-
-  for (size_t e = 0; e < w->cut.plane; e++)
-    n += digit[e] != 0;
-  w->cut.used[s] = n > 0;
-  status = n > 0 ? find_reach(w, s, err) : CLARKE_OK;
-  if (status == CLARKE_OK && n > 0 && n <= w->cut.plane / SPARSE && w->reach[s] >= w->layout.inner)
-    status = list_few(w, s, n, err);
-  return status;
-}
-
-/* As many slices as it takes, and zeros for others; what is left is looked at, and dropped. */
-static clarke_status
-cut_weight(clarke_sliced_weight *w, clarke_error *err)
-{
-  const size_t count = w->cut.plane;
-  double *rest = malloc((count + 1) * sizeof *rest);
-  size_t left = count;
-  clarke_status status = CLARKE_OK;
-
-  w->cut.bits = CLARKE_GRADIENT_WEIGHT_SLICE;
-  w->cut.slices = CLARKE_GRADIENT_WEIGHT_MOST;
-  w->cut.digit = calloc(count * CLARKE_GRADIENT_WEIGHT_MOST + 1, sizeof *w->cut.digit);
-  if (rest == NULL || w->cut.digit == NULL)
-    status = clarke_no_memory(err);
-  else
-    memcpy(rest, w->all, count * sizeof *rest);
-  for (size_t s = 0; s < w->cut.slices && status == CLARKE_OK && left > 0; s++) {
-    left = cut_numbers(w->cut.digit + s * count, rest, count, unit_of(&w->cut, s));
-    status = look_at_slice(w, s, err);
-  }
-  w->whole = left == 0;
-  free(rest);
-  return status;
-}
-
-clarke_status
-clarke_sliced_weight_make(clarke_sliced_weight *w, bool *fits, const double *all, size_t count, clarke_sliced_layout layout,
-                          bool slices, clarke_error *err)
-{
-  *w = (clarke_sliced_weight){.all = all, .layout = layout,
-                              .cut = {.plane = count, .stride = layout.transposed ? layout.rows : layout.inner}};
-  *fits = clarke_sliced_top(&w->cut.top, clarke_largest_double(all, count));
-  return *fits && slices ? cut_weight(w, err) : CLARKE_OK;
-}
-
-void
-clarke_sliced_weight_clear(clarke_sliced_weight *w)
-{
-  for (size_t i = 0; i < CLARKE_GRADIENT_WEIGHT_MOST; i++)
-    free(w->few[i]);
-  free(w->cut.digit);
-}
-
-double
-clarke_sliced_weight_rest(const clarke_sliced_weight *w)
-{
-  return w->whole ? 0 : ldexp(1, w->cut.top - CLARKE_GRADIENT_WEIGHT_MOST * CLARKE_GRADIENT_WEIGHT_SLICE);
-}
-
 /* --- products -------------------------------------------------------------------------------- */
 
-/* The sum, of integers of the unit that its slices' numbers have, goes to the numbers in fixed point. */
+/* Sums of 2^53 at most wait together: so many of them, in units no more than 2^48 apart, stay below 2^(53 + 48 + 20). */
+#define WAITING_BITS 48
+#define WAITING_SUMS ((size_t)1 << 20)
+
+/* What waits goes to the numbers in fixed point. */
+static void
+end_waiting(const clarke_sliced_product *q)
+{
+  clarke_sliced_waiting *w = q->waiting;
+
+  for (size_t e = 0; e < q->a->layout.rows * q->cols && w->sums > 0 && !*q->lost; e++)
+    *q->lost = !clarke_fixed_add_wide(clarke_fixed_at(q->fixed, e), q->fixed->limbs, w->sum[e], (long)w->unit - q->fixed->unit);
+  w->sums = 0;
+}
+
+/* The sum, of integers of the unit that its slices' numbers have, joins those that wait: units grow from one to the next. */
 static void
 flush_fixed(const clarke_sliced_product *q, size_t sum, const double *part)
 {
   const int unit = q->a->cut.top + 1 - q->a->cut.bits + q->b->top + 1 - q->b->bits * (int)(sum + 1);
   const double per_unit = ldexp(1, -unit);
+  const size_t count = q->a->layout.rows * q->cols;
+  clarke_sliced_waiting *w = q->waiting;
+  clarke_wide one;
 
-  for (size_t e = 0; e < q->a->layout.rows * q->cols && !*q->lost; e++)
-    *q->lost = !clarke_fixed_add_integer(clarke_fixed_at(q->fixed, e), q->fixed->limbs, (int64_t)(part[e] * per_unit),
-                                         (long)unit - q->fixed->unit);
+  if (w->sums == WAITING_SUMS || unit - w->unit > WAITING_BITS)
+    end_waiting(q);
+  if (w->sums++ == 0) {
+    w->unit = unit;
+    memset(w->sum, 0, count * sizeof *w->sum);
+  }
+  one = (clarke_wide)1 << (unit - w->unit);
+  for (size_t e = 0; e < count; e++)
+    w->sum[e] += one * (int64_t)(part[e] * per_unit);
 }
 
 /* The sum goes to the pairs. */
@@ -275,16 +105,8 @@ flush(const clarke_sliced_product *q, size_t sum, const double *part)
     flush_fixed(q, sum, part);
     return;
   }
-  for (size_t i = 0; i < q->a->layout.rows; i++) {
-    double *high = q->high + i * q->stride, *low = q->low + i * q->stride;
-
-    for (size_t j = 0; j < q->cols; j++) {
-      const clarke_pair to = clarke_pair_add_double((clarke_pair){high[j], low[j]}, part[i * q->cols + j]);
-
-      high[j] = to.high;
-      low[j] = to.low;
-    }
-  }
+  for (size_t i = 0; i < q->a->layout.rows; i++)
+    clarke_rows_add_doubles(q->high + i * q->stride, q->low + i * q->stride, part + i * q->cols, q->cols);
 }
 
 /* Adds the products of a slice s of few numbers to the sum. */
@@ -304,8 +126,7 @@ add_few(const clarke_sliced_product *q, size_t s, size_t t, double *part)
       continue;
     to = part + (l->transposed ? e % a->stride : e / a->stride) * q->cols;
     from = b->digit + t * b->plane + (l->transposed ? e / a->stride : e % a->stride) * b->stride;
-    for (size_t j = 0; j < q->cols; j++)
-      to[j] += a->digit[s * a->plane + q->first + e] * from[j];
+    clarke_rows_add_multiple(to, q->a->few_digit[s][i], from, q->cols);
   }
 }
 
@@ -368,8 +189,7 @@ multiply_tail(const clarke_sliced_product *q, double *part)
 
     multiply_part(q, q->a->all, tail, k, n, false, k > 0 ? part : q->high, k > 0 ? q->cols : q->stride);
     for (size_t i = 0; k > 0 && i < q->a->layout.rows; i++)
-      for (size_t j = 0; j < q->cols; j++)
-        q->high[i * q->stride + j] += part[i * q->cols + j];
+      clarke_rows_add(q->high + i * q->stride, part + i * q->cols, q->cols);
   }
 }
 
@@ -395,6 +215,8 @@ clarke_sliced_multiply(const clarke_sliced_product *q, double *part)
     if (held > 0)
       flush(q, sum, part);
   }
+  if (q->fixed != NULL)
+    end_waiting(q);
 }
 
 void
@@ -405,8 +227,8 @@ clarke_rounded_multiply(const clarke_rounded_product *q, double *part)
 
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)q->rows, (int)q->cols, (int)n, 1, q->a + k, (int)q->a_stride,
                 q->b + k, (int)q->b_stride, 0, q->fresh && k == 0 ? q->to : part, (int)q->cols);
-    for (size_t e = 0; e < q->rows * q->cols && !(q->fresh && k == 0); e++)
-      q->to[e] += part[e];
+    if (!q->fresh || k > 0)
+      clarke_rows_add(q->to, part, q->rows * q->cols);
   }
 }
 

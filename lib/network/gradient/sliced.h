@@ -43,8 +43,16 @@ typedef struct {
   size_t reach[CLARKE_GRADIENT_WEIGHT_MOST]; /* of a slice: a row's sums are made in parts of so many products, of which */
   double mass[CLARKE_GRADIENT_WEIGHT_MOST];  /* none has numbers whose sizes add up to more units than these */
   size_t *few[CLARKE_GRADIENT_WEIGHT_MOST]; /* of a slice with few numbers, their places, in order; NULL: it has more */
+  double *few_digit[CLARKE_GRADIENT_WEIGHT_MOST]; /* and these numbers: they need not be among the digits */
   size_t n_few[CLARKE_GRADIENT_WEIGHT_MOST];
 } clarke_sliced_weight;
+
+/* Sums of a product in fixed point that wait: integers in a unit of their own, for each number of C. */
+typedef struct {
+  clarke_wide *sum;
+  size_t sums; /* how many were added; 0: there is nothing */
+  int unit;
+} clarke_sliced_waiting;
 
 /* C = A B, rows x cols by way of `inner`, A a block of the weight. Where there is a `fixed`, C is there, row by row without a stride,
  * and `high` holds the tail's product on the way. */
@@ -56,7 +64,8 @@ typedef struct {
   double *high, *low;
   size_t stride;
   const clarke_fixed *fixed;
-  bool *lost; /* of that: becomes true where a number has no room */
+  clarke_sliced_waiting *waiting; /* of that: room for as many sums, none of which is there; */
+  bool *lost;                     /* becomes true where a number has no room */
 } clarke_sliced_product;
 
 /* C += A B^T in doubles that round, in parts; fresh: C = A B^T. */
@@ -70,6 +79,13 @@ typedef struct {
 
 /* The exponent of a bound of absolute values, far below all others of zeros; false where it is too large or too small to cut. */
 bool clarke_sliced_top(int *top, double largest);
+/* What the numbers of slice s are multiples of. */
+static inline double
+clarke_sliced_unit(const clarke_sliced *m, size_t s)
+{
+  return ldexp(1, m->top + 1 - (int)(s + 1) * m->bits);
+}
+
 /* Room for so many pairs in slices; NULL: there is none. What was there is not freed. */
 double *clarke_sliced_room(clarke_sliced *m, size_t count, size_t slices, int bits);
 /* Cuts n pairs of at most 2^m->top, which are lost, at m->digit + at. m->used grows by the slices that have a number. */
