@@ -29,9 +29,13 @@ larger(double a, double b)
 static void
 count_uses(uint32_t *uses, const clarke_operand *o, size_t n)
 {
-  for (size_t i = 0; i < n; i++)
-    if (clarke_operand_entry(o, i) != CLARKE_NONE)
-      uses[clarke_operand_entry(o, i)]++;
+  for (size_t i = 0, run; i < n; i += run) {
+    const size_t from = clarke_operand_entry(o, i);
+
+    run = clarke_operand_run(o, i, n);
+    for (size_t e = 0; from != CLARKE_NONE && e < run; e++)
+      uses[from + e]++;
+  }
 }
 
 static double
@@ -70,7 +74,7 @@ grow_value(clarke_growth *growth, const clarke_graph *g, const clarke_step *s, s
   clarke_status status = uses != NULL ? CLARKE_OK : clarke_no_memory(err);
 
   for (size_t k = first; k < s->n_in && status == CLARKE_OK; k++) {
-    double root;
+    double root = 0;
 
     if (s->in[k].value != value)
       continue;
@@ -87,27 +91,31 @@ grow_value(clarke_growth *growth, const clarke_graph *g, const clarke_step *s, s
 }
 
 /* Does no entry take more than one activation? */
-static bool
-is_apart(const clarke_graph *g, const clarke_step *s)
+static clarke_status
+find_apart(bool *apart, const clarke_graph *g, const clarke_step *s, clarke_error *err)
 {
-  for (size_t i = 0; i < g->values[s->out].count; i++) {
-    size_t taken = 0;
+  const size_t n = g->values[s->out].count;
+  bool *taken = calloc(n + 1, sizeof *taken);
 
-    for (size_t k = 0; k < s->n_in; k++)
-      taken += !g->values[s->in[k].value].constant && clarke_operand_entry(&s->in[k], i) != CLARKE_NONE;
-    if (taken > 1)
-      return false;
-  }
-  return true;
+  *apart = taken != NULL;
+  for (size_t k = 0; k < s->n_in && *apart; k++)
+    for (size_t i = 0, run; i < n && !g->values[s->in[k].value].constant; i += run) {
+      run = clarke_operand_run(&s->in[k], i, n);
+      for (size_t e = i; e < i + run && clarke_operand_entry(&s->in[k], i) != CLARKE_NONE; e++) {
+        *apart = *apart && !taken[e];
+        taken[e] = true;
+      }
+    }
+  free(taken);
+  return taken != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
 static clarke_status
 grow_sum(clarke_growths *p, size_t i, clarke_error *err)
 {
   const clarke_step *s = &p->g->steps[i];
-  clarke_status status = CLARKE_OK;
+  clarke_status status = find_apart(&p->apart[i], p->g, s, err);
 
-  p->apart[i] = is_apart(p->g, s);
   for (size_t k = 0; k < s->n_in && status == CLARKE_OK; k++) {
     bool first = !p->g->values[s->in[k].value].constant;
 
