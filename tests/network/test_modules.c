@@ -10,6 +10,7 @@ MODULE(pairs);
 MODULE(passes);
 MODULE(replay_parts);
 MODULE(slice_digits);
+MODULE(slice_moments);
 MODULE(slice_products);
 MODULE(slice_steps);
 MODULE(unroll_parts);
@@ -19,5 +20,5 @@ int
 main(void)
 {
   RUN(batches_suite, descent_suite, filter_single_suite, filter_steps_suite, gradient_products_suite, pairs_suite, passes_suite,
-      replay_parts_suite, slice_digits_suite, slice_products_suite, slice_steps_suite, unroll_parts_suite, values_suite);
+      replay_parts_suite, slice_digits_suite, slice_moments_suite, slice_products_suite, slice_steps_suite, unroll_parts_suite, values_suite);
 }
