@@ -64,8 +64,8 @@ move(const joined *j, size_t step, long low)
   const clarke_step *s = &j->steps[step];
   clarke_sliced *y = &value[s->out];
 
-  OK(clarke_sliced_alloc(&f, y, ROWS[s->out], 8, low));
-  memset(y->digit, 0, 8 * y->rows * N * sizeof *y->digit);
+  OK(clarke_sliced_alloc(&f, y, ROWS[s->out], 4 + 3 * (step + 1), low)); /* at most 3 places below what is moved */
+  memset(y->digit, 0, y->planes * y->rows * N * sizeof *y->digit);
   for (size_t k = 0; k < 2; k++)
     for (size_t r = 0; r < y->rows; r++) {
       const clarke_sliced *x = &value[s->in[k].value];
