@@ -4,9 +4,8 @@
 #include "network/convolution_norm.h"
 #include "network/operator_norm.h"
 
-#include "base/wide.h"
-
 #include "base/verify.h"
+#include "base/wide.h"
 #include "exact/upward.h"
 
 #include <stdlib.h>
@@ -30,11 +29,9 @@ static void
 count_uses(uint32_t *uses, const clarke_operand *o, size_t n)
 {
   for (size_t i = 0, run; i < n; i += run) {
-    const size_t from = clarke_operand_entry(o, i);
-
     run = clarke_operand_run(o, i, n);
-    for (size_t e = 0; from != CLARKE_NONE && e < run; e++)
-      uses[from + e]++;
+    for (size_t e = 0; e < run && clarke_operand_entry(o, i) != CLARKE_NONE; e++)
+      uses[clarke_operand_entry(o, i) + e]++;
   }
 }
 
@@ -95,19 +92,16 @@ static clarke_status
 find_apart(bool *apart, const clarke_graph *g, const clarke_step *s, clarke_error *err)
 {
   const size_t n = g->values[s->out].count;
-  bool *taken = calloc(n + 1, sizeof *taken);
+  uint32_t *taken = calloc(n + 1, sizeof *taken);
 
-  *apart = taken != NULL;
-  for (size_t k = 0; k < s->n_in && *apart; k++)
-    for (size_t i = 0, run; i < n && !g->values[s->in[k].value].constant; i += run) {
-      run = clarke_operand_run(&s->in[k], i, n);
-      for (size_t e = i; e < i + run && clarke_operand_entry(&s->in[k], i) != CLARKE_NONE; e++) {
-        *apart = *apart && !taken[e];
-        taken[e] = true;
-      }
-    }
+  if (taken == NULL)
+    return clarke_no_memory(err);
+  for (size_t k = 0; k < s->n_in; k++)
+    for (size_t i = 0; i < n && !g->values[s->in[k].value].constant; i++)
+      taken[i] += clarke_operand_entry(&s->in[k], i) != CLARKE_NONE;
+  *apart = most_uses(taken, n) <= 1;
   free(taken);
-  return taken != NULL ? CLARKE_OK : clarke_no_memory(err);
+  return CLARKE_OK;
 }
 
 static clarke_status
