@@ -8,9 +8,14 @@
 
 #include "network/operator_norm.h"
 
+#include "base/wide.h"
+
+#include <cblas.h>
+#undef I
 #include <math.h>
 #include <mpfr.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Angles of an axis that are tried where the image is long: multiples of an eighth of a turn. */
 #define ANGLES ((size_t)8)
@@ -80,19 +85,34 @@ read_windows(clarke_convolution *c, const image *m, const size_t *map, size_t re
   return true;
 }
 
+/* Entries that are not those of the first channel, so many pixels on, or nowhere both. */
+CLARKE_WIDE static size_t
+count_moved(const size_t *map, const size_t *first, size_t pixels, size_t n)
+{
+  size_t moved = 0;
+
+  for (size_t e = 0; e < n; e++)
+    moved += map[e] != first[e] + (first[e] != CLARKE_NONE ? pixels : 0);
+  return moved;
+}
+
 /* Is every entry of the map where these windows have it? */
 static bool
 windows_hold(const clarke_convolution *c, const image *m, const size_t *map, const clarke_dense *d)
 {
-  for (size_t row = 0; row < d->blocks * d->inner; row++)
+  const size_t each = c->taps * d->repeat;
+
+  for (size_t t = 0; t < c->taps; t++)
     for (size_t p = 0; p < d->repeat; p++) {
-      const size_t t = row % c->taps, from = map[row * d->repeat + p];
       const long y = (long)p / m->out[1] * c->stride[0] + c->offset[0][t], x = (long)p % m->out[1] * c->stride[1] + c->offset[1][t];
       const bool inside = y >= 0 && y < m->in[0] && x >= 0 && x < m->in[1];
 
-      if (from != (inside ? (size_t)((long)(row / c->taps) * m->in[0] * m->in[1] + y * m->in[1] + x) : CLARKE_NONE))
+      if (map[t * d->repeat + p] != (inside ? (size_t)(y * m->in[1] + x) : CLARKE_NONE))
         return false;
     }
+  for (size_t k = 1; k < d->blocks * c->channels; k++)
+    if (count_moved(map + k * each, map, k * (size_t)(m->in[0] * m->in[1]), each) > 0)
+      return false;
   return true;
 }
 
@@ -222,46 +242,80 @@ between_angles(const clarke_convolution *c, size_t axis)
   return c->around[axis] <= MOST_AROUND ? 1 : all[c->degree[axis]];
 }
 
-/* What symbols of a convolution are made with. */
+/* Numbers of symbols that are made together, at most, if one alone has no more. */
+#define TOGETHER ((size_t)1 << 18)
+
+/* Symbols of a block, made together: those of some angles, of which one is taken of two that are opposite: there they are
+ * conjugate. */
 typedef struct {
   const clarke_convolution *c;
   size_t outer, angles[2];
   double *cosine, *sine; /* of the parts of a turn: as many as there are angles of both axes together */
-  double *room, *wave; /* of a symbol; two numbers a tap */
+  size_t n, most;        /* so many, of at most so many together */
+  size_t *angle;         /* most: first times angles[1], and second */
+  double *wave;          /* two rows a symbol, one number a tap */
+  double *part;          /* two matrices a symbol, the real part A and the imaginary B */
+  double *room;          /* of a symbol */
 } symbols;
 
-/* The symbol of a block at two of the angles as a real matrix of twice as many rows and columns, [A, -B; B, A]; where B is 0 as A
- * alone. */
-static void
-make_symbol(const symbols *q, const double *w, const size_t angle[2], bool real)
+static size_t
+opposite_of(const symbols *q, size_t angle)
+{
+  const size_t n0 = q->angles[0], n1 = q->angles[1];
+
+  return (n0 - angle / n1) % n0 * n1 + (n1 - angle % n1) % n1;
+}
+
+/* The next angles, from `angle` on; what follows them. */
+static size_t
+next_angles(symbols *q, size_t angle)
 {
   const clarke_convolution *c = q->c;
-  const size_t cols = (real ? 1 : 2) * c->channels, turn = q->angles[0] * q->angles[1], outer = q->outer;
-  double *symbol = q->room;
+  const size_t turn = q->angles[0] * q->angles[1];
 
-  for (size_t t = 0; t < c->taps; t++) {
-    const size_t k = angle[0] * q->angles[1] * (size_t)(c->offset[0][t] - c->least[0]) +
-                     angle[1] * q->angles[0] * (size_t)(c->offset[1][t] - c->least[1]);
+  for (q->n = 0; q->n < q->most && angle < turn; angle++) {
+    double *wave = q->wave + 2 * q->n * c->taps;
 
-    q->wave[2 * t] = q->cosine[k % turn];
-    q->wave[2 * t + 1] = q->sine[k % turn];
-  }
-  for (size_t o = 0; o < outer; o++)
-    for (size_t i = 0; i < c->channels; i++) {
-      const double *v = w + (o * c->channels + i) * c->taps;
-      double a = 0, b = 0;
+    if (opposite_of(q, angle) < angle)
+      continue;
+    q->angle[q->n++] = angle;
+    for (size_t t = 0; t < c->taps; t++) {
+      const size_t k = angle / q->angles[1] * q->angles[1] * (size_t)(c->offset[0][t] - c->least[0]) +
+                       angle % q->angles[1] * q->angles[0] * (size_t)(c->offset[1][t] - c->least[1]);
 
-      for (size_t t = 0; t < c->taps; t++) {
-        a += v[t] * q->wave[2 * t];
-        b += v[t] * q->wave[2 * t + 1];
-      }
-      symbol[o * cols + i] = a;
-      if (real)
-        continue;
-      symbol[o * cols + c->channels + i] = -b;
-      symbol[(outer + o) * cols + i] = b;
-      symbol[(outer + o) * cols + c->channels + i] = a;
+      wave[t] = q->cosine[k % turn];
+      wave[c->taps + t] = q->sine[k % turn];
     }
+  }
+  return angle;
+}
+
+/* The symbols of a block at these angles: products of waves and taps. */
+static void
+make_symbols(const symbols *q, const double *w)
+{
+  const int numbers = (int)(q->outer * q->c->channels), taps = (int)q->c->taps;
+
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)(2 * q->n), numbers, taps, 1, q->wave, taps, w, taps, 0, q->part, numbers);
+}
+
+/* Symbol k as a real matrix of twice as many rows and columns, [A, -B; B, A]; where B is 0 as A alone. */
+static const double *
+lay_symbol(const symbols *q, size_t k, bool real)
+{
+  const size_t channels = q->c->channels, outer = q->outer, n = outer * channels;
+  const double *a = q->part + 2 * k * n, *b = a + n;
+
+  for (size_t o = 0; o < outer && !real; o++) {
+    double *row = q->room + 2 * o * channels, *low = row + 2 * n;
+
+    memcpy(row, a + o * channels, channels * sizeof *row);
+    memcpy(low + channels, a + o * channels, channels * sizeof *row);
+    memcpy(low, b + o * channels, channels * sizeof *row);
+    for (size_t i = 0; i < channels; i++)
+      row[channels + i] = -b[o * channels + i];
+  }
+  return real ? a : q->room;
 }
 
 /* At least the norm of n numbers. */
@@ -289,32 +343,49 @@ symbol_norm(double *norm, const double *symbol, size_t outer, size_t channels, b
   return CLARKE_OK;
 }
 
-/* At least the norm of a block's largest symbol. Angles are taken once of two that are opposite: there symbols are conjugate. */
+/* At least the norm of a block's largest symbol. */
 static clarke_status
-block_norm(double *norm, const symbols *q, const double *w, clarke_error *err)
+block_norm(double *norm, symbols *q, const double *w, clarke_error *err)
 {
   const clarke_convolution *c = q->c;
-  const size_t n0 = q->angles[0], n1 = q->angles[1], outer = q->outer;
-  const double taps = (double)c->taps, size = euclidean(w, outer * c->channels * c->taps);
+  const double taps = (double)c->taps, size = euclidean(w, q->outer * c->channels * c->taps);
   /* each entry of a symbol is a sum of `taps` products with cosines, which are rounded: off by no more than (taps + 3) u of
    * the sum of sizes, at most sqrt(taps) times their norm; twice, for A and B, and twice in the matrix */
   const double off = 4 * (taps + 3) * sqrt(taps) * 0x1p-53 * size;
   clarke_status status = CLARKE_OK;
 
   *norm = size == 0 || size >= 0x1p-900 ? 0 : NAN; /* what underflows is below off */
-  for (size_t k = 0; k < n0 * n1 && status == CLARKE_OK; k++) {
-    const size_t angle[2] = {k / n1, k % n1}, opposite = (n0 - angle[0]) % n0 * n1 + (n1 - angle[1]) % n1;
-    const bool real = opposite == k;
-    double here = 0;
+  for (size_t at = next_angles(q, 0); q->n > 0 && status == CLARKE_OK; at = next_angles(q, at)) {
+    make_symbols(q, w);
+    for (size_t k = 0; k < q->n && status == CLARKE_OK; k++) {
+      const bool real = opposite_of(q, q->angle[k]) == q->angle[k];
+      double here = 0;
 
-    if (opposite < k)
-      continue;
-    make_symbol(q, w, angle, real);
-    status = symbol_norm(&here, q->room, outer, c->channels, real, err);
-    *norm = here <= *norm ? *norm : here; /* a NaN is kept */
+      status = symbol_norm(&here, lay_symbol(q, k, real), q->outer, c->channels, real, err);
+      *norm = here <= *norm ? *norm : here; /* a NaN is kept */
+    }
   }
   *norm = (*norm + off) * between_angles(c, 0) * between_angles(c, 1) * (1 + 0x1p-40);
   return status;
+}
+
+/* Room for symbols of these angles. */
+static clarke_status
+symbols_init(symbols *q, clarke_error *err)
+{
+  const size_t n = q->outer * q->c->channels, turn = q->angles[0] * q->angles[1];
+
+  q->most = TOGETHER / (2 * n + 1) + 1;
+  q->most = q->most < turn ? q->most : turn;
+  q->cosine = cosines(turn);
+  q->sine = q->cosine != NULL ? q->cosine + turn : NULL;
+  q->angle = malloc((q->most + 1) * sizeof *q->angle);
+  q->wave = malloc((2 * q->most * (q->c->taps + n) + 4 * n + 1) * sizeof *q->wave);
+  if (q->cosine == NULL || q->angle == NULL || q->wave == NULL)
+    return clarke_no_memory(err);
+  q->part = q->wave + 2 * q->most * q->c->taps;
+  q->room = q->part + 2 * q->most * n;
+  return CLARKE_OK;
 }
 
 clarke_status
@@ -327,12 +398,7 @@ clarke_convolution_norm(double *norm, const clarke_convolution *c, const clarke_
   *norm = INFINITY;
   if (!are_enough(c))
     return CLARKE_OK;
-  q.cosine = cosines(q.angles[0] * q.angles[1]);
-  q.sine = q.cosine != NULL ? q.cosine + q.angles[0] * q.angles[1] : NULL;
-  q.room = malloc((4 * d->outer * c->channels + 2 * c->taps + 1) * sizeof *q.room);
-  q.wave = q.room != NULL ? q.room + 4 * d->outer * c->channels : NULL;
-  if (q.room == NULL || q.cosine == NULL)
-    status = clarke_no_memory(err);
+  status = symbols_init(&q, err);
   *norm = status == CLARKE_OK ? 0 : INFINITY;
   for (size_t b = 0; b < (d->grouped ? d->blocks : 1) && status == CLARKE_OK; b++) {
     double here = 0;
@@ -341,7 +407,8 @@ clarke_convolution_norm(double *norm, const clarke_convolution *c, const clarke_
     *norm = here <= *norm ? *norm : here;
   }
   free(q.cosine);
-  free(q.room);
+  free(q.angle);
+  free(q.wave);
   if (!(*norm >= 0)) /* a NaN */
     *norm = INFINITY;
   return status;

@@ -4,9 +4,8 @@
 #include "network/convolution_norm.h"
 #include "network/operator_norm.h"
 
-#include "base/wide.h"
-
 #include "base/verify.h"
+#include "base/wide.h"
 #include "exact/upward.h"
 
 #include <stdlib.h>
@@ -22,9 +21,11 @@ up(double v)
 static void
 count_uses(uint32_t *uses, const clarke_operand *o, size_t n)
 {
-  for (size_t i = 0; i < n; i++)
-    if (clarke_operand_entry(o, i) != CLARKE_NONE)
-      uses[clarke_operand_entry(o, i)]++;
+  for (size_t i = 0, run; i < n; i += run) {
+    run = clarke_operand_run(o, i, n);
+    for (size_t e = 0; e < run && clarke_operand_entry(o, i) != CLARKE_NONE; e++)
+      uses[clarke_operand_entry(o, i) + e]++;
+  }
 }
 
 static double
@@ -63,7 +64,7 @@ grow_value(clarke_growth *growth, const clarke_graph *g, const clarke_step *s, s
   clarke_status status = uses != NULL ? CLARKE_OK : clarke_no_memory(err);
 
   for (size_t k = first; k < s->n_in && status == CLARKE_OK; k++) {
-    double root;
+    double root = 0;
 
     if (s->in[k].value != value)
       continue;
@@ -80,27 +81,28 @@ grow_value(clarke_growth *growth, const clarke_graph *g, const clarke_step *s, s
 }
 
 /* Does no entry take more than one activation? */
-static bool
-is_apart(const clarke_graph *g, const clarke_step *s)
+static clarke_status
+find_apart(bool *apart, const clarke_graph *g, const clarke_step *s, clarke_error *err)
 {
-  for (size_t i = 0; i < g->values[s->out].count; i++) {
-    size_t taken = 0;
+  const size_t n = g->values[s->out].count;
+  uint32_t *taken = calloc(n + 1, sizeof *taken);
 
-    for (size_t k = 0; k < s->n_in; k++)
-      taken += !g->values[s->in[k].value].constant && clarke_operand_entry(&s->in[k], i) != CLARKE_NONE;
-    if (taken > 1)
-      return false;
-  }
-  return true;
+  if (taken == NULL)
+    return clarke_no_memory(err);
+  for (size_t k = 0; k < s->n_in; k++)
+    for (size_t i = 0; i < n && !g->values[s->in[k].value].constant; i++)
+      taken[i] += clarke_operand_entry(&s->in[k], i) != CLARKE_NONE;
+  *apart = most_uses(taken, n) <= 1;
+  free(taken);
+  return CLARKE_OK;
 }
 
 static clarke_status
 grow_sum(clarke_growths *p, size_t i, clarke_error *err)
 {
   const clarke_step *s = &p->g->steps[i];
-  clarke_status status = CLARKE_OK;
+  clarke_status status = find_apart(&p->apart[i], p->g, s, err);
 
-  p->apart[i] = is_apart(p->g, s);
   for (size_t k = 0; k < s->n_in && status == CLARKE_OK; k++) {
     bool first = !p->g->values[s->in[k].value].constant;
 

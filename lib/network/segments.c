@@ -35,16 +35,17 @@ find_owners(size_t *owner, const clarke_segments *of, const clarke_step *s, size
   for (size_t k = 0; k < s->n_in; k++) {
     const clarke_segments *from = &of[s->in[k].value];
 
-    for (size_t r = 0, at = 0; r < rows; r++) {
+    for (size_t r = 0, run; r < rows; r += run) {
       const size_t entry = clarke_operand_entry(&s->in[k], r);
+      size_t at = entry != CLARKE_NONE ? clarke_segment_of(from, entry) : 0;
 
-      if (entry == CLARKE_NONE)
-        continue;
-      if (owner[r] != 0)
-        return false;
-      at = from->n > 0 && !(entry < from->end[at] && (at == 0 || entry >= from->end[at - 1])) ? clarke_segment_of(from, entry)
-                                                                                              : at;
-      owner[r] = first + at;
+      run = clarke_operand_run(&s->in[k], r, rows);
+      for (size_t e = 0; e < run && entry != CLARKE_NONE; e++) {
+        if (owner[r + e] != 0)
+          return false;
+        at += at + 1 < from->n && entry + e >= from->end[at];
+        owner[r + e] = first + at;
+      }
     }
     first += from->n > 0 ? from->n : 1;
   }

@@ -104,7 +104,7 @@ static clarke_status
 place(const concatenation *c, clarke_lowering *low, clarke_step *s, size_t i, size_t *start,
       clarke_error *err)
 {
-  size_t dims[CLARKE_MAX_WHOLE], inner = 1, count = low->graph->values[s->out].count;
+  size_t dims[CLARKE_MAX_WHOLE], inner = 1, count = low->graph->values[s->out].count, whole, own;
   size_t *map;
 
   clarke_axes_whole(low, i, dims);
@@ -115,12 +115,13 @@ place(const concatenation *c, clarke_lowering *low, clarke_step *s, size_t i, si
     return err != NULL ? err->code : CLARKE_ENOMEM;
   for (size_t a = c->axis + 1; a < c->rank; a++)
     inner *= c->dims[a];
-  for (size_t f = 0; f < count; f++) {
-    size_t at = f / inner % c->dims[c->axis], outer = f / inner / c->dims[c->axis];
-    bool inside = at >= *start && at - *start < dims[c->axis];
-
-    map[f] = inside ? (outer * dims[c->axis] + at - *start) * inner + f % inner : CLARKE_NONE;
-  }
+  whole = c->dims[c->axis] * inner;
+  own = dims[c->axis] * inner;
+  for (size_t f = 0; f < count; f++)
+    map[f] = CLARKE_NONE;
+  for (size_t f = *start * inner, from = 0; f < count; f += whole - own)
+    for (size_t e = 0; e < own; e++)
+      map[f++] = from++;
   *start += dims[c->axis];
   return CLARKE_OK;
 }

@@ -327,6 +327,7 @@ clarke_window_gather(const clarke_window *w, clarke_lowering *low, size_t *value
 {
   const size_t dims[3] = {w->planes, w->taps, w->positions};
   clarke_step *s;
+  const size_t each = w->taps * w->positions;
   size_t *map;
 
   *value = low->in[0];
@@ -337,12 +338,11 @@ clarke_window_gather(const clarke_window *w, clarke_lowering *low, size_t *value
   if (map == NULL)
     return err != NULL ? err->code : CLARKE_ENOMEM;
   *value = s->out;
-  for (size_t plane = 0; plane < w->planes; plane++)
-    for (size_t tap = 0; tap < w->taps; tap++)
-      for (size_t p = 0; p < w->positions; p++) {
-        size_t entry = clarke_window_entry(w, p, tap);
-
-        *map++ = entry != CLARKE_NONE ? plane * w->entries + entry : CLARKE_NONE;
-      }
+  for (size_t tap = 0; tap < w->taps; tap++)
+    for (size_t p = 0; p < w->positions; p++)
+      map[tap * w->positions + p] = clarke_window_entry(w, p, tap);
+  for (size_t plane = 1; plane < w->planes; plane++)
+    for (size_t e = 0; e < each; e++)
+      map[plane * each + e] = map[e] != CLARKE_NONE ? plane * w->entries + map[e] : CLARKE_NONE;
   return CLARKE_OK;
 }

@@ -67,6 +67,27 @@ typedef struct {
   size_t found, near;
 } tally;
 
+/* An entry of another channel than the first that is not as far from that's as channels are: then nothing is recognized. */
+static void
+check_moved_entry(const clarke_graph *g, const clarke_step *s, const clarke_convolution *known, uint64_t *state)
+{
+  const clarke_dense *d = &s->dense;
+  const size_t each = known->taps * d->repeat, entries = d->blocks * d->inner * d->repeat;
+  size_t *map = g->steps[g->values[s->in[0].value].producer].in[0].map, *entry, before;
+  clarke_convolution c;
+  bool found;
+
+  if (entries == each)
+    return;
+  entry = &map[each + draw_below(state, entries - each)];
+  before = *entry;
+  *entry = before == CLARKE_NONE || draw_below(state, 2) ? before + 1 : CLARKE_NONE;
+  OK(clarke_convolution_recognize(&c, &found, g, s, &error));
+  ck_assert(!found);
+  clarke_convolution_clear(&c);
+  *entry = before;
+}
+
 /* Of one convolution of a network: its weight is that of the file, or `flat`, numbers of one sign. */
 static void
 compare_convolution(tally *t, const clarke_graph *g, const clarke_step *s, bool flat, uint64_t *state)
@@ -86,6 +107,7 @@ compare_convolution(tally *t, const clarke_graph *g, const clarke_step *s, bool 
     ck_assert_msg(norm >= below * (1 - 1e-12), "%g below %g", norm, below);
     t->found++;
     t->near += norm <= 1.5 * below;
+    check_moved_entry(g, s, &c, state);
   }
   clarke_convolution_clear(&c);
   free(w);

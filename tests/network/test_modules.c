@@ -12,6 +12,7 @@ MODULE(replay_parts);
 MODULE(rows);
 MODULE(seed);
 MODULE(slice_digits);
+MODULE(slice_moments);
 MODULE(slice_products);
 MODULE(slice_steps);
 MODULE(unroll_parts);
@@ -21,5 +22,6 @@ int
 main(void)
 {
   RUN(batches_suite, descent_suite, filter_single_suite, filter_steps_suite, gradient_products_suite, pairs_suite, passes_suite,
-      replay_parts_suite, rows_suite, seed_suite, slice_digits_suite, slice_products_suite, slice_steps_suite, unroll_parts_suite, values_suite);
+      replay_parts_suite, rows_suite, seed_suite, slice_digits_suite, slice_moments_suite, slice_products_suite, slice_steps_suite,
+      unroll_parts_suite, values_suite);
 }

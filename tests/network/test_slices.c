@@ -4,6 +4,7 @@
 #include "compared.h"
 
 #include "network/slices/gauge.h"
+#include "network/slices/moments.h"
 #include "network/slices/pass.h"
 #include "network/slices/slices.h"
 
@@ -119,6 +120,27 @@ compare_segments(comparison *c, const clarke_slicing *f, size_t value)
   }
 }
 
+/* What moments are kept by: the value's lowest place; and where digits were moved, they are those of what the rows were taken from. */
+static void
+compare_origin(const clarke_slicing *f, size_t value)
+{
+  const clarke_sliced *y = &f->value[value];
+  const clarke_step *s = f->g->values[value].producer != CLARKE_NONE ? &f->g->steps[f->g->values[value].producer] : NULL;
+
+  ck_assert_int_eq(f->origin[value].low, y->low);
+  ck_assert(f->value[f->g->input].digit == NULL || f->origin[f->g->input].low == f->value[f->g->input].low);
+  for (size_t e = 0; f->origin[value].moved && e < y->rows * y->planes; e++)
+    for (size_t k = 0; k < s->n_in; k++) {
+      const clarke_sliced *x = &f->value[s->in[k].value];
+      const size_t from = clarke_operand_entry(&s->in[k], e % y->rows);
+      const long plane = (y->low - x->low) / f->plan->width + (long)(e / y->rows);
+
+      for (size_t j = 0; j < f->n && from != CLARKE_NONE; j++)
+        ck_assert(y->digit[e * f->n + j] ==
+                  (plane < 0 || plane >= (long)x->planes ? 0 : x->digit[((size_t)plane * x->rows + from) * f->n + j]));
+    }
+}
+
 static void
 compare_value(void *context, const clarke_slicing *f, size_t value)
 {
@@ -133,6 +155,7 @@ compare_value(void *context, const clarke_slicing *f, size_t value)
     return;
   ck_assert_uint_le(f->lanes, 16);
   compare_segments(c, f, value);
+  compare_origin(f, value);
   for (size_t i = 0; i < v->rows; i++)
     for (size_t j = 0; j < f->n; j++) {
       const size_t lane = f->lanes == 1 ? 0 : j;

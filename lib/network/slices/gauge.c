@@ -9,17 +9,43 @@
 /* Rows that count less than so small a part of the most do so by that: no normalization reads them. */
 #define LEAST_PART 0x1p-20
 
-/* Row r of the value counts at least so much. */
-static clarke_status
-raise_row(clarke_gauge *gauge, const clarke_graph *g, size_t value, size_t r, double by, clarke_error *err)
+/* The value's rows, none of which counts yet; NULL: there is no memory. */
+static double *
+rows_of(clarke_gauge *gauge, const clarke_graph *g, size_t value)
 {
   clarke_gauge *to = &gauge[value];
 
   if (to->row == NULL)
     to->row = calloc(g->values[value].count + 1, sizeof *to->row);
-  if (to->row == NULL)
-    return clarke_no_memory(err);
-  to->row[r] = by > to->row[r] ? by : to->row[r];
+  return to->row;
+}
+
+static double
+more(double a, double b)
+{
+  return b > a ? b : a;
+}
+
+/* What operand k of a SUM or GATHER counts. */
+static clarke_status
+hand_to_operand(clarke_gauge *gauge, const clarke_graph *g, const clarke_step *s, size_t k, clarke_error *err)
+{
+  const double *out = gauge[s->out].row, by = s->kind == CLARKE_SUM ? fabs(s->in[k].coef) : 1;
+  const size_t rows = g->values[s->out].count;
+  double *to = NULL;
+
+  for (size_t f = 0, run; f < rows; f += run) {
+    const size_t from = clarke_operand_entry(&s->in[k], f);
+
+    run = clarke_operand_run(&s->in[k], f, rows);
+    if (from == CLARKE_NONE)
+      continue;
+    to = to != NULL ? to : rows_of(gauge, g, s->in[k].value);
+    if (to == NULL)
+      return clarke_no_memory(err);
+    for (size_t e = 0; e < run; e++)
+      to[from + e] = more(to[from + e], out[f + e] * by);
+  }
   return CLARKE_OK;
 }
 
@@ -49,20 +75,20 @@ settle_gauge(clarke_gauge *gauge, size_t count)
 static clarke_status
 hand_back(clarke_gauge *gauge, const clarke_graph *g, const clarke_step *s, const clarke_sizes *z, clarke_error *err)
 {
-  const clarke_gauge *out = &gauge[s->out];
   const size_t i = (size_t)(s - g->steps), rows = g->values[s->out].count;
-  const bool moves = out->row != NULL && (s->kind == CLARKE_SUM || s->kind == CLARKE_GATHER);
+  const bool moves = gauge[s->out].row != NULL && (s->kind == CLARKE_SUM || s->kind == CLARKE_GATHER);
   clarke_status status = CLARKE_OK;
 
-  for (size_t f = 0; f < rows && s->kind == CLARKE_NORMALIZE && s->grouping.couples && status == CLARKE_OK; f++)
-    status = raise_row(gauge, g, s->in[0].value, f, 1 / z->deviation[i][clarke_step_group(s, f)], err);
-  for (size_t k = 0; k < s->n_in && moves; k++)
-    for (size_t f = 0; f < rows && !g->values[s->in[k].value].constant && status == CLARKE_OK; f++) {
-      const size_t from = clarke_operand_entry(&s->in[k], f);
+  if (s->kind == CLARKE_NORMALIZE && s->grouping.couples) {
+    double *to = rows_of(gauge, g, s->in[0].value);
 
-      if (from != CLARKE_NONE)
-        status = raise_row(gauge, g, s->in[k].value, from, out->row[f] * (s->kind == CLARKE_SUM ? fabs(s->in[k].coef) : 1), err);
-    }
+    for (size_t f = 0; f < rows && to != NULL; f++)
+      to[f] = more(to[f], 1 / z->deviation[i][clarke_step_group(s, f)]);
+    status = to != NULL ? CLARKE_OK : clarke_no_memory(err);
+  }
+  for (size_t k = 0; k < s->n_in && moves && status == CLARKE_OK; k++)
+    if (!g->values[s->in[k].value].constant)
+      status = hand_to_operand(gauge, g, s, k, err);
   return status;
 }
 
@@ -91,14 +117,15 @@ clarke_gauge_growth(const clarke_gauge *gauge, const clarke_graph *g, const clar
   const clarke_gauge *out = &gauge[s->out], *in = &gauge[s->in[k].value];
   double most = 0;
 
-  for (size_t f = 0; f < g->values[s->out].count; f++) {
+  for (size_t f = 0, run; f < g->values[s->out].count; f += run) {
     const size_t from = clarke_operand_entry(&s->in[k], f);
-    double ratio;
 
-    if (from == CLARKE_NONE)
-      continue;
-    ratio = (out->row != NULL ? out->row[f] : 1) / (in->row != NULL ? in->row[from] : 1);
-    most = ratio > most ? ratio : most;
+    run = clarke_operand_run(&s->in[k], f, g->values[s->out].count);
+    for (size_t e = 0; e < run && from != CLARKE_NONE; e++) {
+      const double ratio = (out->row != NULL ? out->row[f + e] : 1) / (in->row != NULL ? in->row[from + e] : 1);
+
+      most = ratio > most ? ratio : most;
+    }
   }
   return most * (1 + 0x1p-50);
 }

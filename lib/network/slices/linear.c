@@ -1,6 +1,6 @@
 /* Linear steps in slices: entries that are moved, sums, multiples. */
 #include "network/slices/gauge.h"
-#include "network/slices/slices.h"
+#include "network/slices/moments.h"
 
 #include "exact/upward.h"
 
@@ -327,6 +327,8 @@ clarke_slices_sum(clarke_slicing *f, const clarke_step *s)
     moved = is_moved(f, s, &low, &planes);
     status = clarke_sliced_alloc(f, y, f->g->values[s->out].count, planes, low);
   }
+  if (f->origin != NULL)
+    f->origin[s->out].moved = moved;
   if (status == CLARKE_OK && moved)
     memset(y->digit, 0, planes * y->rows * f->n * sizeof *y->digit);
   for (size_t k = 0; k < s->n_in && status == CLARKE_OK && moved; k++)

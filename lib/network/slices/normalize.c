@@ -1,19 +1,9 @@
 /* Normalizations over all samples in slices: y = k x + t, with k = 1 / deviation and t = -mean k of each group. Where a
  * multiple and a shift by group follow, as in most networks, k and t take these in, and the steps are done, too. */
-#include "network/slices/slices.h"
+#include "network/slices/moments.h"
 
-#include "base/wide.h"
-
-#include <cblas.h>
-#undef I
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* Entries whose digits are summed in doubles at a time: 2^12 products of at most 2^40. */
-#define SUMMED ((size_t)1 << 12)
-/* Sums that are begun side by side: additions wait for no other. */
-#define SIDE_BY_SIDE ((size_t)8)
 
 /* A group: k and t; a number that its deviation is not below; what multiplies and shifts it. */
 typedef struct {
@@ -97,158 +87,53 @@ follow(clarke_slicing *f, const clarke_step *s, sliced_group *group, double *num
   return out;
 }
 
-/* Sums over a group, by places: of digits, and of products of two. */
-typedef struct {
-  int64_t sum[CLARKE_PLANES], square[2 * CLARKE_PLANES];
-  double *block; /* planes x SUMMED */
-  double *gram;  /* planes x planes */
-} group_sums;
-
-/* Digits as doubles, and their sum. */
-CLARKE_WIDE static double
-widen_digits(double *to, const float *digit, size_t len)
-{
-  double part[SIDE_BY_SIDE] = {0}, sum = 0;
-  size_t e = 0;
-
-  for (; e + SIDE_BY_SIDE <= len; e += SIDE_BY_SIDE)
-    for (size_t l = 0; l < SIDE_BY_SIDE; l++) {
-      to[e + l] = (double)digit[e + l];
-      part[l] += to[e + l];
-    }
-  for (; e < len; e++) {
-    to[e] = (double)digit[e];
-    sum += to[e];
-  }
-  for (size_t l = 0; l < SIDE_BY_SIDE; l++)
-    sum += part[l];
-  return sum;
-}
-
-/* Sums of a place keep below the next place's unit: what is more is carried on. The number stays the same. */
-static void
-carry_on(int64_t *sum, size_t n, long width)
-{
-  for (size_t k = 0; k + 1 < n; k++) {
-    const int64_t carry = sum[k] >> width;
-
-    sum[k] -= carry * ((int64_t)1 << width);
-    sum[k + 1] += carry;
-  }
-}
-
-/* The entries of a run of the group, in digits, are added. A place of squares takes a product for each plane, each of at most
- * 2^52: 2^58 in all. */
-static void
-add_run(const clarke_slicing *f, const clarke_sliced *x, group_sums *sums, size_t at, size_t len)
-{
-  const size_t planes = x->planes;
-
-  for (size_t k = 0; k < planes; k++)
-    sums->sum[k] += (int64_t)widen_digits(sums->block + k * len, x->digit + k * x->rows * f->n + at, len);
-  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)planes, (int)planes, (int)len, 1, sums->block, (int)len,
-              sums->block, (int)len, 0, sums->gram, (int)planes);
-  for (size_t a = 0; a < planes; a++)
-    for (size_t b = 0; b < planes; b++)
-      sums->square[a + b] += (int64_t)sums->gram[a * planes + b];
-  carry_on(sums->square, 2 * planes, f->plan->width);
-}
-
-static void
-sum_group(const clarke_slicing *f, const clarke_step *s, const clarke_sliced *x, group_sums *sums, size_t group)
-{
-  const clarke_grouping *o = &s->grouping;
-
-  memset(sums->sum, 0, sizeof sums->sum);
-  memset(sums->square, 0, sizeof sums->square);
-  for (size_t b = 0; b < o->blocks; b++) {
-    const size_t first = (b * o->groups + group) * o->length * f->n, entries = o->length * f->n;
-
-    for (size_t e = 0; e < entries; e += SUMMED)
-      add_run(f, x, sums, first + e, entries - e < SUMMED ? entries - e : SUMMED);
-  }
-}
-
-/* sum over places of v[k] 2^(width k) */
-static void
-join_places(mpz_t to, const int64_t *v, size_t n, long width)
-{
-  mpz_set_ui(to, 0);
-  for (size_t k = n; k-- > 0;) {
-    mpz_mul_2exp(to, to, (mp_bitcnt_t)width);
-    if (v[k] >= 0)
-      mpz_add_ui(to, to, (unsigned long)v[k]);
-    else
-      mpz_sub_ui(to, to, (unsigned long)-v[k]);
-  }
-}
-
-/* deviation = sqrt((m square - sum^2) / m^2 2^(2 low) + epsilon), k its inverse, t = -sum / m 2^low k: times the scale, and
- * shifted. */
-static void
-solve_group(mpfr_t k, mpfr_t t, sliced_group *group, const clarke_step *s, const clarke_sliced *x, const group_sums *sums,
-            long width, size_t m)
-{
-  mpz_t sum, square;
-
-  mpz_inits(sum, square, NULL);
-  join_places(sum, sums->sum, x->planes, width);
-  join_places(square, sums->square, 2 * x->planes, width);
-  mpz_mul_ui(square, square, m);
-  mpz_submul(square, sum, sum);
-  mpfr_set_z(k, square, MPFR_RNDN);
-  mpfr_div_ui(k, k, m, MPFR_RNDN);
-  mpfr_div_ui(k, k, m, MPFR_RNDN);
-  mpfr_mul_2si(k, k, 2 * x->low, MPFR_RNDN);
-  mpfr_add_q(k, k, s->epsilon, MPFR_RNDN);
-  mpfr_sqrt(k, k, MPFR_RNDN);
-  group->least = mpfr_get_d(k, MPFR_RNDD) * (1 - 0x1p-50);
-  mpfr_ui_div(k, 1, k, MPFR_RNDN);
-  mpfr_mul_z(t, k, sum, MPFR_RNDN);
-  mpfr_div_ui(t, t, m, MPFR_RNDN);
-  mpfr_mul_2si(t, t, x->low, MPFR_RNDN);
-  mpfr_neg(t, t, MPFR_RNDN);
-  mpfr_mul_d(k, k, group->scale, MPFR_RNDN);
-  mpfr_mul_d(t, t, group->scale, MPFR_RNDN);
-  mpfr_add_d(t, t, group->shift, MPFR_RNDN);
-  mpz_clears(sum, square, NULL);
-}
-
 static long
 top_of(const mpfr_t v)
 {
   return mpfr_zero_p(v) ? 0 : (long)mpfr_get_exp(v);
 }
 
+/* A group's multiple and shift, times the scale, and shifted; *top: at least the exponent above k x and t. Both are off by less than
+ * 2^(4 - bits) of *top, which is to be a small part of a place. */
+static bool
+set_group(clarke_digits *k, clarke_digits *t, const clarke_slicing *f, const sliced_group *group, const clarke_moments *m, mpfr_t room,
+          long low, long end, long *top)
+{
+  long above, shifted;
+  bool fits;
+
+  mpfr_mul_d(room, m->inverse, group->scale, MPFR_RNDN);
+  above = end + top_of(room);
+  fits = clarke_digits_of_mpfr(k, room, low - end, f->plan->width);
+  mpfr_mul_d(room, m->shift, group->scale, MPFR_RNDN);
+  mpfr_add_d(room, room, group->shift, MPFR_RNDN);
+  shifted = top_of(room);
+  fits = fits && clarke_digits_of_mpfr(t, room, low - f->plan->width, f->plan->width);
+  above = above > shifted ? above : shifted;
+  *top = above > *top ? above : *top;
+  return fits && above - low + 8 <= (long)mpfr_get_prec(room);
+}
+
 /* Every group; *top: the exponent above k x and t of all. */
 static clarke_status
 measure_groups(clarke_slicing *f, const clarke_step *s, const clarke_sliced *x, sliced_group *group, long low, long *top)
 {
-  const size_t m = clarke_step_group_size(s, f->n);
-  const long width = f->plan->width, end = x->low + width * (long)x->planes;
-  const mpfr_prec_t bits = (mpfr_prec_t)(256 + width * (4 * (long)x->planes) + (end > low ? end - low : 0));
-  group_sums sums = {.block = malloc((x->planes * SUMMED + 1) * sizeof(double)),
-                     .gram = malloc((x->planes * x->planes + 1) * sizeof(double))};
-  clarke_status status = sums.block != NULL && sums.gram != NULL ? CLARKE_OK : clarke_no_memory(f->err);
-  mpfr_t k, t;
+  const long end = x->low + f->plan->width * (long)x->planes;
+  const mpfr_prec_t bits = (mpfr_prec_t)(256 + (end > low ? end - low : 0));
+  clarke_moments own = {0};
+  mpfr_t room;
 
-  mpfr_inits2(bits, k, t, (mpfr_ptr)NULL);
+  mpfr_init2(room, bits);
   *top = low;
-  for (size_t g = 0; g < s->grouping.groups && status == CLARKE_OK; g++) {
-    sum_group(f, s, x, &sums, g);
-    solve_group(k, t, &group[g], s, x, &sums, width, m);
-    if (!clarke_digits_of_mpfr(&group[g].k, k, low - end, width) ||
-        !clarke_digits_of_mpfr(&group[g].t, t, low - width, width)) {
-      f->lost = true;
-      status = CLARKE_EINPUT;
-    }
-    *top = end + top_of(k) > *top ? end + top_of(k) : *top;
-    *top = top_of(t) > *top ? top_of(t) : *top;
+  for (size_t g = 0; g < s->grouping.groups && !f->lost; g++) {
+    const clarke_moments *m = clarke_moments_find(f, s, g, bits, &own);
+
+    group[g].least = m->least;
+    f->lost = !set_group(&group[g].k, &group[g].t, f, &group[g], m, room, low, end, top);
   }
-  mpfr_clears(k, t, (mpfr_ptr)NULL);
-  free(sums.block);
-  free(sums.gram);
-  return status;
+  mpfr_clear(room);
+  clarke_moments_clear(&own);
+  return f->lost ? CLARKE_EINPUT : CLARKE_OK;
 }
 
 /* The errors' norm in group g, which lies in segment k of x, or in none that is known (CLARKE_NONE); *counts: the least that its

@@ -2,7 +2,7 @@
 #include "network/slices/pass.h"
 
 #include "base/stop.h"
-#include "network/slices/slices.h"
+#include "network/slices/moments.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -91,6 +91,7 @@ run_steps(clarke_slicing *f)
       status = run_step(f, s);
     if (status == CLARKE_OK)
       clarke_sliced_settle(f, s->out);
+    f->origin[s->out].low = f->value[s->out].low;
     if (status == CLARKE_OK && !f->lost && f->plan->seen != NULL && f->value[s->out].digit != NULL)
       f->plan->seen(f->plan->context, f, s->out);
     for (size_t k = 0; k < s->n_in; k++)
@@ -116,8 +117,9 @@ clarke_slices_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, 
   f.deferred = calloc(g->n_values + 1, sizeof *f.deferred);
   f.last = malloc((g->n_values + 1) * sizeof *f.last);
   f.made = calloc(g->n_values + 1, sizeof *f.made);
+  f.origin = calloc(g->n_values + 1, sizeof *f.origin);
   f.sum = malloc((CLARKE_PLANES + 2) * CLARKE_SLICE_BLOCK * sizeof *f.sum);
-  if (f.value == NULL || f.deferred == NULL || f.last == NULL || f.made == NULL || f.sum == NULL)
+  if (f.value == NULL || f.deferred == NULL || f.last == NULL || f.made == NULL || f.origin == NULL || f.sum == NULL)
     status = clarke_no_memory(err);
   if (status == CLARKE_OK) {
     clarke_graph_last_uses(f.last, g, p->needed);
@@ -125,6 +127,7 @@ clarke_slices_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, 
     status = load_input(&f, x);
     if (status == CLARKE_OK)
       clarke_sliced_settle(&f, g->input);
+    f.origin[g->input].low = f.value[g->input].low;
     status = status == CLARKE_EINPUT && f.lost ? CLARKE_OK : status;
   }
   if (status == CLARKE_OK)
@@ -135,6 +138,7 @@ clarke_slices_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, 
   free(f.value);
   free(f.deferred);
   free(f.last);
+  clarke_origins_free(f.origin, g->n_values);
   free(f.made);
   free(f.sum);
   return status;

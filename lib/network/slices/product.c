@@ -124,23 +124,6 @@ choose_cuts(clarke_slicing *f, const clarke_weight_bits *bits, const product_bou
 /* Doubles at most that taps may take, in planes of x and in what is made of them. */
 #define MOST_OF_TAPS ((size_t)1 << 22)
 
-/* Are entry after entry the taps of windows of `channels` images, one like the other? */
-static bool
-are_taps(const clarke_slice_product *p, size_t channels, size_t taps, size_t pixels)
-{
-  const size_t each = taps * p->d->repeat;
-
-  for (size_t e = 0; e < channels * each; e++) {
-    const size_t first = p->map[e % each];
-
-    if (first != CLARKE_NONE && first >= pixels)
-      return false;
-    if (p->map[e] != (first == CLARKE_NONE ? first : first + e / each * pixels))
-      return false;
-  }
-  return true;
-}
-
 /* Where a convolution has few outputs, its products with x as it is are fewer than its columns' entries. */
 static clarke_status
 choose_taps(clarke_slicing *f, const clarke_step *s, clarke_slice_product *p)
@@ -163,14 +146,16 @@ choose_taps(clarke_slicing *f, const clarke_step *s, clarke_slice_product *p)
       channels + taps > roundings(d->inner))
     return status;
   pixels = p->x->rows / channels;
-  if (pixels * channels != p->x->rows || pixels > 2 * d->repeat || !are_taps(p, channels, taps, pixels) ||
+  if (pixels * channels != p->x->rows || pixels > 2 * d->repeat ||
       ((p->x->planes + 1) * channels + taps * d->outer) * pixels * f->n > MOST_OF_TAPS)
     return status;
   p->turned = malloc((d->outer * d->inner + 1) * sizeof *p->turned);
   if (p->turned == NULL)
     return clarke_no_memory(f->err);
-  for (size_t e = 0; e < d->outer * d->inner; e++) /* outer, channels, taps */
-    p->turned[(e % taps * d->outer + e / d->inner) * channels + e % d->inner / taps] = w[e];
+  for (size_t o = 0; o < d->outer; o++)
+    for (size_t i = 0; i < channels; i++)
+      for (size_t t = 0; t < taps; t++)
+        p->turned[(t * d->outer + o) * channels + i] = w[(o * channels + i) * taps + t];
   p->taps = taps;
   p->done.outer = taps * d->outer;
   p->done.inner = channels;

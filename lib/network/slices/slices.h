@@ -31,6 +31,8 @@ typedef struct {
   double digit[CLARKE_PLANES];
 } clarke_digits;
 
+typedef struct clarke_origin clarke_origin; /* moments.h */
+
 struct clarke_slicing {
   const clarke_graph *g;
   const clarke_slice_plan *plan;
@@ -38,6 +40,7 @@ struct clarke_slicing {
   clarke_sliced *value;         /* n_values */
   const clarke_step **deferred; /* n_values: a GATHER that is left to the one product that reads it */
   size_t *last, step;           /* n_values: the last step that reads it; the step at work */
+  clarke_origin *origin;        /* n_values; NULL: nothing is kept of values that are dropped */
   bool *made;                   /* n_values: a step before the one that makes it has done that, or passed it over */
   double *sum;                  /* CLARKE_PLANES + 2 rows of a block: sums that are to become digits, from the guard's up */
   clarke_branch **piece;
