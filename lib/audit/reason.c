@@ -189,7 +189,7 @@ say_nothing_refuted(clarke_audit *a, const clarke_question *q)
     say(a, "; the system of %.60s has irrational entries, so that no refutation of it is proved, and", name);
   else
     say(a, "; no layer's own system refutes AD's sides, and");
-  say(a, " there are too many patterns to list them all: fewer samples may settle it");
+  say(a, " there are too many patterns, or parameters, to list all patterns: fewer samples, or --wrt, may settle it");
 }
 
 /* Where the list of patterns says what is missing. */
@@ -213,7 +213,7 @@ say_list_obstacle(clarke_audit *a, const clarke_question *q)
     break;
   case CLARKE_OBSTACLE_SMOOTH:
     say(a, "; behind them is a transcendental operator, so no layer's block was asked by itself, and there are too many "
-           "patterns to list them all: fewer samples may settle it");
+           "patterns to list them all: fewer samples, or --wrt, may settle it");
     break;
   default:
     say_nothing_refuted(a, q);

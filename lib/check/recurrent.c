@@ -19,6 +19,7 @@ typedef void cell(builder *b, const recurrence *r, size_t time, value *states);
 typedef struct {
   size_t i, from; /* of x, the first entry */
   const value *x;
+  size_t units; /* at hand: for each row of x so many entries of the sum */
   value *made;
 } times;
 
@@ -28,18 +29,18 @@ row_length(const recurrence *r, size_t i)
   return i == 1 ? r->inputs : r->hidden;
 }
 
-/* Of so many units from `first` on. */
+/* Of the units from `first` on. */
 static void
-make_products(builder *b, const recurrence *r, times *of, size_t first, size_t units)
+make_products(builder *b, const recurrence *r, times *of, size_t first)
 {
   size_t n = row_length(r, of->i), all = r->gates * r->hidden;
   if (of->x == NULL || b->in[of->i].constant != NULL)
     return;
-  step *s = add_step(b, PRODUCT, 2 * n, 2, (size_t[]){r->rows, units});
+  step *s = add_step(b, PRODUCT, 2 * n, 2, (size_t[]){r->rows, of->units});
   for (size_t f = 0; f < s->n; f++)
     for (size_t j = 0; j < n; j++) {
-      factor_source(b, s, f * s->width + 2 * j, &b->in[of->i], (r->direction * all + first + f % units) * n + j);
-      factor_source(b, s, f * s->width + 2 * j + 1, of->x, of->from + f / units * n + j);
+      factor_source(b, s, f * s->width + 2 * j, &b->in[of->i], (r->direction * all + first + f % of->units) * n + j);
+      factor_source(b, s, f * s->width + 2 * j + 1, of->x, of->from + f / of->units * n + j);
     }
   of->made = allocate(1, sizeof *of->made);
   *of->made = b->out;
@@ -52,9 +53,9 @@ n_terms(const builder *b, const recurrence *r, const times *of)
   return of->x == NULL ? 0 : (of->made != NULL ? 1 : row_length(r, of->i)) + (b->in[3].name != NULL);
 }
 
-/* Terms t on: row o of the direction's matrix times the row's entries of x, and entry o of its half of the bias. */
+/* Terms t on of entry f: row o of the direction's matrix times a row of x, and entry o of its half of the bias. */
 static size_t
-put_row(const builder *b, const recurrence *r, step *s, size_t t, size_t o, const times *of, size_t row, size_t f)
+put_row(const builder *b, const recurrence *r, step *s, size_t t, size_t o, const times *of, size_t f)
 {
   size_t i = of->i, n = row_length(r, i), all = r->gates * r->hidden;
   if (of->x == NULL)
@@ -62,7 +63,7 @@ put_row(const builder *b, const recurrence *r, step *s, size_t t, size_t o, cons
   if (of->made != NULL)
     operand(b, s, t++, of->made, f);
   for (size_t j = 0; j < n && of->made == NULL; j++, t++) {
-    operand(b, s, t, of->x, of->from + row * n + j);
+    operand(b, s, t, of->x, of->from + f / of->units * n + j);
     operand(b, s, t, &b->in[i], (r->direction * all + o) * n + j);
   }
   if (b->in[3].name != NULL)
@@ -75,15 +76,16 @@ static value
 put_sum(builder *b, const recurrence *r, size_t first, size_t n, size_t time, const value *h, const value *more)
 {
   size_t units = n * r->hidden;
-  times x = {1, time * r->rows * r->inputs, time != NONE ? &b->in[0] : NULL, NULL}, state = {2, 0, h, NULL};
-  make_products(b, r, &x, first * r->hidden, units);
-  make_products(b, r, &state, first * r->hidden, units);
+  times x = {1, time * r->rows * r->inputs, time != NONE ? &b->in[0] : NULL, units, NULL},
+        state = {2, 0, h, units, NULL};
+  make_products(b, r, &x, first * r->hidden);
+  make_products(b, r, &state, first * r->hidden);
   size_t width = n_terms(b, r, &x) + n_terms(b, r, &state) + (more != NULL);
   step *s = add_step(b, LINEAR, width, 2, (size_t[]){r->rows, units});
   for (size_t f = 0; f < s->n; f++) {
-    size_t row = f / units, o = first * r->hidden + f % units, t = f * width;
-    t = put_row(b, r, s, t, o, &x, row, f);
-    t = put_row(b, r, s, t, o, &state, row, f);
+    size_t o = first * r->hidden + f % units, t = f * width;
+    t = put_row(b, r, s, t, o, &x, f);
+    t = put_row(b, r, s, t, o, &state, f);
     if (more != NULL)
       operand(b, s, t, more, f);
   }
