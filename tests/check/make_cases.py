@@ -4587,6 +4587,7 @@ def sums_of_products():
             ("apart", 2, "the batch on different axes", [square, node("Einsum", ["y", "x"], ["s"], equation="bi,ci->bc")]),
             ("rows", 2, "more than one entry along the batch axis", [square, node("Einsum", ["y", "v"], ["s"], equation="bi,bj->bi")]),
             ("sizes", 2, "axes of one name differ in length", [square, node("Einsum", ["v", "u"], ["s0"], equation="ij,i->j"), node("Einsum", ["y", "s0"], ["s"], equation="bi,j->bi")]),
+            ("uneven", 2, "axes of one name differ in length", [square, node("Einsum", ["y", "v"], ["s"], equation="bi,jj->bi")]),
             ("three", 2, "more than two operands", [node("Einsum", ["x", "w", "w"], ["s"], equation="bi,i,i->bi")]),
             ("capitals", 2, "capitals have no one order", [node("Einsum", ["x", "w"], ["s"], equation="Bi,j")]),
             ("twice", 2, "the result has an axis twice", [node("Einsum", ["x", "w"], ["s"], equation="bi,i->bib")]),
