@@ -44,21 +44,9 @@ clarke_tensor_init(clarke_tensor *t)
   memset(t, 0, sizeof *t);
 }
 
-/* It is packed no more. */
-static void
-leave_packed(clarke_tensor *t)
-{
-  if (t->packed_owned)
-    free(t->packed);
-  t->packed = NULL;
-  t->packed_owned = false;
-  t->turned = 0;
-}
-
 void
 clarke_tensor_clear(clarke_tensor *t)
 {
-  leave_packed(t);
   free(t->name);
   free(t->real);
   free(t->integer);
@@ -343,14 +331,13 @@ finite_f32(const unsigned char *p, size_t n)
 }
 
 clarke_status
-clarke_tensor_pack(clarke_tensor *t, void *bytes, clarke_error *err)
+clarke_tensor_pack(clarke_tensor *t, const void *bytes, clarke_error *err)
 {
   if (t->dtype != CLARKE_F32 || !finite_f32(bytes, t->count)) { /* decoding says which is not */
     const clarke_status status = t->real == NULL && t->integer == NULL ? allocate(t, err) : CLARKE_OK;
 
     return status == CLARKE_OK ? clarke_tensor_decode(t, bytes, false, err) : status;
   }
-  leave_packed(t);
   free(t->real);
   t->real = NULL;
   t->packed = bytes;
@@ -361,18 +348,14 @@ clarke_status
 clarke_tensor_unpack(clarke_tensor *t, clarke_error *err)
 {
   const unsigned char *bytes = t->packed;
-  const size_t columns = t->turned, rows = columns > 0 ? t->count / columns : 0;
-  clarke_status status = CLARKE_OK;
+  clarke_status status;
 
   if (bytes == NULL)
     return CLARKE_OK;
   t->real = malloc((t->count + 1) * sizeof *t->real);
   if (t->real == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "tensor %s: no memory for its entries", printable(t));
-  for (size_t k = 0; columns > 0 && k < t->count; k++)
-    t->real[k] = (double)clarke_f32_at(bytes, k % rows * columns + k / rows);
-  if (columns == 0)
-    status = clarke_tensor_decode(t, bytes, false, err);
-  leave_packed(t);
+  status = clarke_tensor_decode(t, bytes, false, err);
+  t->packed = NULL;
   return status;
 }

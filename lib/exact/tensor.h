@@ -32,9 +32,7 @@ typedef struct {
   size_t dims[CLARKE_MAX_RANK];
   size_t count;     /* product of dims; 1 for rank 0 */
   double *real;     /* float dtypes */
-  unsigned char *packed; /* F32 that is not decoded yet: another's little-endian bytes, all finite; else NULL */
-  bool packed_owned;     /* they are the tensor's own (malloc) */
-  size_t turned;         /* 0: they are in the tensor's order; else they are as a matrix of so many columns, which are its rows */
+  const unsigned char *packed; /* F32 that is not decoded yet: another's little-endian bytes, all finite; else NULL */
   int64_t *integer; /* integer dtypes; a U64 above INT64_MAX is refused */
 } clarke_tensor;
 
@@ -62,10 +60,9 @@ clarke_status clarke_tensor_decode(clarke_tensor *t, const void *bytes, bool big
 clarke_status clarke_tensor_decode_any(clarke_tensor *t, const void *bytes, clarke_error *err);
 
 /* The same without decoding it: float32, little-endian bytes that outlive the tensor. Other types are decoded. The tensor has been
- * shaped or described. Whoever owns the tensor may put the bytes into another order (turned), and elsewhere: then what was there
- * is no longer read. */
-clarke_status clarke_tensor_pack(clarke_tensor *t, void *bytes, clarke_error *err);
-/* Decodes what is packed, in the tensor's order; does nothing else. */
+ * shaped or described. */
+clarke_status clarke_tensor_pack(clarke_tensor *t, const void *bytes, clarke_error *err);
+/* Decodes what is packed; does nothing else. */
 clarke_status clarke_tensor_unpack(clarke_tensor *t, clarke_error *err);
 
 /* The float32 at a place of such bytes. */

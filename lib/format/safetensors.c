@@ -204,7 +204,7 @@ check_tiling(layout *l, clarke_error *err)
 }
 
 static clarke_status
-decode(clarke_tensors *ts, const layout *l, unsigned char *packed, clarke_error *err)
+decode(clarke_tensors *ts, const layout *l, bool packed, clarke_error *err)
 {
   clarke_status status = clarke_tensors_alloc(ts, l->n, err);
 
@@ -212,11 +212,10 @@ decode(clarke_tensors *ts, const layout *l, unsigned char *packed, clarke_error 
     const entry *e = &l->entries[k];
     clarke_tensor *t = &ts->tensor[k];
 
-    status = packed != NULL ? clarke_tensor_describe(t, e->name, e->dtype, e->rank, e->dims, err)
-                            : clarke_tensor_shape(t, e->name, e->dtype, e->rank, e->dims, err);
+    status = packed ? clarke_tensor_describe(t, e->name, e->dtype, e->rank, e->dims, err)
+                    : clarke_tensor_shape(t, e->name, e->dtype, e->rank, e->dims, err);
     if (status == CLARKE_OK)
-      status = packed != NULL ? clarke_tensor_pack(t, packed + (l->data - (const unsigned char *)packed) + e->begin, err)
-                              : clarke_tensor_decode(t, l->data + e->begin, false, err);
+      status = packed ? clarke_tensor_pack(t, l->data + e->begin, err) : clarke_tensor_decode(t, l->data + e->begin, false, err);
   }
   return status == CLARKE_OK ? clarke_tensors_sort(ts, err) : status;
 }
@@ -261,7 +260,7 @@ load_header(json_t **header, const char *json, size_t length, clarke_error *err)
 }
 
 static clarke_status
-parse(clarke_tensors *ts, const void *data, size_t size, const char *file, void *packed, clarke_error *err)
+parse(clarke_tensors *ts, const void *data, size_t size, const char *file, bool packed, clarke_error *err)
 {
   layout l = { NULL, 0, 0, NULL };
   const char *json = NULL;
@@ -290,11 +289,11 @@ parse(clarke_tensors *ts, const void *data, size_t size, const char *file, void 
 clarke_status
 clarke_safetensors_parse(clarke_tensors *ts, const void *data, size_t size, const char *file, clarke_error *err)
 {
-  return parse(ts, data, size, file, NULL, err);
+  return parse(ts, data, size, file, false, err);
 }
 
 clarke_status
-clarke_safetensors_parse_packed(clarke_tensors *ts, void *data, size_t size, const char *file, clarke_error *err)
+clarke_safetensors_parse_packed(clarke_tensors *ts, const void *data, size_t size, const char *file, clarke_error *err)
 {
-  return parse(ts, data, size, file, data, err);
+  return parse(ts, data, size, file, true, err);
 }

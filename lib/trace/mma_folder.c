@@ -267,7 +267,7 @@ static clarke_status
 read_rows(clarke_mma_set *s, clarke_mma_rows *r, const clarke_mma_place *p, char letter, int format, clarke_error *err)
 {
   char *path = path_of(p, letter, format);
-  clarke_file f = {NULL, 0, ""};
+  clarke_file f = {0};
   clarke_status status = path != NULL ? clarke_file_read(&f, path, err) : clarke_no_memory(err);
 
   if (status == CLARKE_OK && letter <= 'b')
@@ -297,7 +297,7 @@ read_instructions(clarke_mma_set *s, const clarke_mma_place *p, clarke_error *er
 {
   char *path = joined(p->path, "/", "instruction.txt");
   clarke_status status = path != NULL ? CLARKE_OK : clarke_no_memory(err);
-  clarke_file f = {NULL, 0, ""};
+  clarke_file f = {0};
   struct stat st;
 
   if (status == CLARKE_OK && (stat(path, &st) == 0 || errno != ENOENT)) {

@@ -61,8 +61,21 @@ clarke_sieved_begin(clarke_sieve *s, clarke_sieved *v, size_t rows, size_t cols,
   return v->near != NULL;
 }
 
-static clarke_status
-begin(clarke_sieve *s, clarke_certify *c, clarke_error *err)
+static void
+count_reads(clarke_sieve *s)
+{
+  for (size_t i = 0; i < s->g->n_steps; i++) {
+    const clarke_step *step = &s->g->steps[i];
+
+    for (size_t k = 0; k < step->n_in; k++)
+      s->reads[step->in[k].value]++;
+    if (step->kind == CLARKE_DENSE)
+      s->reads[step->dense.weight]++;
+  }
+}
+
+clarke_status
+clarke_sieve_begin(clarke_sieve *s, clarke_certify *c, clarke_error *err)
 {
   const size_t values = c->g->n_values + 1;
 
@@ -70,15 +83,18 @@ begin(clarke_sieve *s, clarke_certify *c, clarke_error *err)
   s->value = calloc(values, sizeof *s->value);
   s->grad = calloc(values, sizeof *s->grad);
   s->carries = calloc(values, sizeof *s->carries);
+  s->reads = calloc(values, sizeof *s->reads);
+  s->settled = calloc(c->g->n_parameters + 1, sizeof *s->settled);
   s->winner = calloc(c->g->n_steps + 1, sizeof *s->winner);
-  if (s->value == NULL || s->grad == NULL || s->carries == NULL || s->winner == NULL)
+  if (s->value == NULL || s->grad == NULL || s->carries == NULL || s->reads == NULL || s->settled == NULL || s->winner == NULL)
     return clarke_no_memory(err);
+  count_reads(s);
   clarke_reverse_carriers(s->carries, c->g, CLARKE_NONE);
   return CLARKE_OK;
 }
 
-static void
-end(clarke_sieve *s)
+void
+clarke_sieve_end(clarke_sieve *s)
 {
   for (size_t v = 0; v < s->g->n_values; v++) {
     if (s->value != NULL)
@@ -89,6 +105,8 @@ end(clarke_sieve *s)
   free(s->value);
   free(s->grad);
   free(s->carries);
+  free(s->reads);
+  free(s->settled);
   free(s->winner); /* which are in rooms */
   clarke_sieve_leave_all(s);
 }
@@ -124,7 +142,7 @@ clarke_sieve_run(bool *decided, clarke_certify *c, clarke_error *err)
     return CLARKE_OK;
   status = clarke_certify_begin(c, err);
   if (status == CLARKE_OK)
-    status = begin(&s, c, err);
+    status = clarke_sieve_begin(&s, c, err);
   else
     return status;
   if (status == CLARKE_OK)
@@ -134,6 +152,6 @@ clarke_sieve_run(bool *decided, clarke_certify *c, clarke_error *err)
   if (status == CLARKE_OK && !s.open)
     status = clarke_sieve_backward(&s, err);
   *decided = status == CLARKE_OK && !s.open;
-  end(&s);
+  clarke_sieve_end(&s);
   return status;
 }

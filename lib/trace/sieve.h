@@ -17,7 +17,7 @@
 /* Numbers of an activation or its gradient, features x samples in row-major order; of a constant's gradient count x 1, or, with a
  * line, count / line x line. At most one of exact and near is set. */
 typedef struct {
-  float *exact;             /* what is known: as it was recorded, or copied from there */
+  const float *exact;       /* what is known: as it was recorded, or copied from there */
   double *near;             /* what was computed, in doubles */
   bool owned;               /* are they in a room of the sieve's? Else they are another's */
   double *slack;            /* by row: at least |near - what it should be|; with near */
@@ -31,12 +31,6 @@ typedef struct {
   const clarke_step *dense; /* the one step, a DENSE, whose products it is the sum of; NULL: none, or others too */
 } clarke_sieved;
 
-/* Bytes that nobody reads any more: a new page costs more than what is computed in it. */
-typedef struct {
-  unsigned char *at;
-  size_t size;
-} clarke_sieve_spared;
-
 typedef struct {
   clarke_certify *c;
   const clarke_graph *g;
@@ -44,22 +38,29 @@ typedef struct {
   clarke_sieved *value, *grad; /* by value */
   uint32_t **winner;    /* by step, of MAX: which rows win, of each window and sample (clarke_sieve_winners); else NULL */
   bool *carries;        /* by value: does a gradient go there? */
+  size_t *reads;        /* by value: operands and weights of steps that it is */
+  clarke_certificate *settled; /* by parameter: the answer, where its gradient is judged as soon as it is whole; else no entries */
   bool open;            /* something was left open */
   double *panel, *other; /* room for operands laid out, and for gradients beside them: of so many numbers */
   size_t panel_count, other_count;
   void **room; /* all that are taken */
   size_t rooms, room_capacity;
-  clarke_sieve_spared *spare;
-  size_t spares, spare_capacity;
 } clarke_sieve;
 
 /* Fills c's certificates if every tensor is decided; else *decided is false, and c is to be begun anew. */
 clarke_status clarke_sieve_run(bool *decided, clarke_certify *c, clarke_error *err);
 
+/* A sieve about what c asks, whose pass has begun. clarke_sieve_end is for what begin left, whatever it returned. */
+clarke_status clarke_sieve_begin(clarke_sieve *s, clarke_certify *c, clarke_error *err);
+void clarke_sieve_end(clarke_sieve *s);
+
 /* --- sieve_forward.c, sieve_backward.c --- */
 
 clarke_status clarke_sieve_forward(clarke_sieve *s, clarke_error *err);
 clarke_status clarke_sieve_backward(clarke_sieve *s, clarke_error *err);
+
+/* sieve_forward.c: the numbers of a recorded output, which may have been dropped. NULL: out of memory, or, and open, there are none. */
+const float *clarke_sieve_known(clarke_sieve *s, size_t value, clarke_error *err);
 
 /* sieve_back_step.c: step i's share in the gradients of what it reads, once that of its output is known. */
 clarke_status clarke_sieve_step_back(clarke_sieve *s, size_t i, clarke_error *err);
@@ -84,9 +85,9 @@ clarke_status clarke_sieve_judge(clarke_sieve *s, clarke_certificate *made, cons
 
 bool clarke_sieve_is_equal(const float *a, const float *b, size_t n);
 
-/* A float32 tensor, cols x rows (samples first), as rows x cols: its own bytes, turned, or a room. NULL: out of memory, or, and open,
- * if it is none. A packed tensor may lie elsewhere afterwards; where it lay is spare then, as clarke_tensor_pack allows. */
-float *clarke_sieve_turned(clarke_sieve *s, clarke_tensor *t, size_t rows, size_t cols, clarke_error *err);
+/* A float32 tensor, cols x rows (samples first), as rows x cols: a room, or its own bytes where they lie so. NULL: out of memory, or,
+ * and open, if it is none. */
+const float *clarke_sieve_turned(clarke_sieve *s, clarke_tensor *t, size_t rows, size_t cols, clarke_error *err);
 
 /* --- sieve_product.c --- */
 
@@ -149,9 +150,6 @@ double *clarke_sieve_take_doubles(clarke_sieve *s, size_t count);
 float *clarke_sieve_take_floats(clarke_sieve *s, size_t count);
 void clarke_sieve_leave(clarke_sieve *s, const void *at);
 void clarke_sieve_leave_all(clarke_sieve *s);
-/* Another's bytes that are read no more, while the sieve is at work; some of those, for good; NULL: so many are not spare. */
-void clarke_sieve_spare(clarke_sieve *s, void *at, size_t size);
-void *clarke_sieve_take_spare(clarke_sieve *s, size_t size);
 
 /* --- sieve.c --- */
 

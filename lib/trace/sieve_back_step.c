@@ -21,7 +21,7 @@ readers(const clarke_sieve *s, const clarke_operand *o, size_t count)
 
 /* Exact numbers, taken over, are a part of the value's gradient. */
 static clarke_status
-give(clarke_sieve *s, size_t value, float *part, double terms, clarke_error *err)
+give(clarke_sieve *s, size_t value, const float *part, double terms, clarke_error *err)
 {
   clarke_sieved *to = &s->grad[value];
   const size_t rows = s->g->values[value].count;
@@ -72,9 +72,8 @@ gather_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, b
   if (s->open)
     return CLARKE_OK;
   if (last && o->map == NULL && o->coef == 1) { /* nobody else reads it */
-    part = s->grad[step->out].exact;
     s->grad[step->out].owned = false;
-    return give(s, o->value, part, 1, err);
+    return give(s, o->value, g, 1, err);
   }
   part = zeros(s, rows * s->n);
   for (size_t f = 0; part != NULL && f < count; f++) {
@@ -190,7 +189,7 @@ piecewise_back(clarke_sieve *s, size_t i, clarke_error *err)
 {
   const clarke_step *step = &s->g->steps[i];
   const size_t value = step->in[0].value;
-  const float *g = s->grad[step->out].exact, *x = s->value[value].exact;
+  const float *g = s->grad[step->out].exact, *x;
   float *part;
   double kink[CLARKE_MAX_KINKS], proxy[CLARKE_MAX_KINKS], number[CLARKE_MAX_KINKS + 1];
   bool itself[CLARKE_MAX_KINKS + 1];
@@ -202,9 +201,14 @@ piecewise_back(clarke_sieve *s, size_t i, clarke_error *err)
   status = read_proxies(proxy, s, i, err);
   if (status != CLARKE_OK || s->open)
     return status;
+  x = clarke_sieve_known(s, value, err);
+  if (x == NULL)
+    return s->open ? CLARKE_OK : clarke_no_memory(err);
   part = clarke_sieve_take_floats(s, s->g->values[value].count * s->n);
   for (size_t f = 0; part != NULL && f < s->g->values[value].count; f++)
     s->open = !select_row_back(part + f * s->n, &step->pieces, kink, proxy, itself, x + f * s->n, g + f * s->n, s->n) || s->open;
+  if (s->reads[value] == 1 && value != s->g->output)
+    clarke_sieved_clear(s, &s->value[value]);
   return give(s, value, part, 7, err);
 }
 

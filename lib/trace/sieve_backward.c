@@ -61,6 +61,18 @@ line_of(const clarke_sieved *g)
   return g->line > 0 ? g->line : 1;
 }
 
+/* The gradient behind a DENSE step goes when nobody looks up its products any more: neither its weight's gradient nor its operand's is
+ * still to be judged. */
+static void
+drop_gradient(clarke_sieve *s, const clarke_step *dense)
+{
+  const clarke_sieved *w = &s->grad[dense->dense.weight];
+  const size_t source = clarke_sieve_source(s, dense);
+
+  if (w->near == NULL && w->exact == NULL && (source == CLARKE_NONE || s->grad[source].dense != dense))
+    clarke_sieved_clear(s, &s->grad[dense->out]);
+}
+
 /* A gradient is judged by the record of its name, which takes its place. */
 static clarke_status
 judge(clarke_sieve *s, size_t value, const char *op, clarke_terms_kind kind, clarke_error *err)
@@ -68,8 +80,9 @@ judge(clarke_sieve *s, size_t value, const char *op, clarke_terms_kind kind, cla
   const clarke_value *v = &s->g->values[value];
   clarke_tensor *t = clarke_certify_find(s->c, "gradient", v->name);
   clarke_sieved *g = &s->grad[value];
+  const clarke_step *dense = g->dense;
   const size_t own = line_of(g), rows = v->constant ? v->count / own : v->count, cols = v->constant ? own : s->n;
-  float *recorded;
+  const float *recorded;
   clarke_certificate *made;
   clarke_status status;
 
@@ -81,6 +94,8 @@ judge(clarke_sieve *s, size_t value, const char *op, clarke_terms_kind kind, cla
                         : CLARKE_ENOMEM;
   clarke_sieved_clear(s, g);
   *g = (clarke_sieved){.exact = recorded, .owned = true, .parts = 1, .terms = 1};
+  if (dense != NULL)
+    drop_gradient(s, dense);
   return status;
 }
 
@@ -132,23 +147,11 @@ seed(clarke_sieve *s, clarke_error *err)
   return s->grad[out].exact != NULL || s->open ? CLARKE_OK : CLARKE_ENOMEM;
 }
 
-static clarke_status
-visit(clarke_sieve *s, size_t i, clarke_error *err)
+/* Has the record the constant's gradient under a name of its own? */
+static bool
+has_own_record(const clarke_sieve *s, const clarke_value *v)
 {
-  const clarke_step *step = &s->g->steps[i];
-  const clarke_sieved *g = &s->grad[step->out];
-  clarke_status status = CLARKE_OK;
-
-  if (g->near == NULL && g->exact == NULL)
-    return CLARKE_OK;
-  if (step->out != s->g->output && s->g->values[step->out].name != NULL)
-    status = judge(s, step->out, step->op->name, CLARKE_TERMS_OF_INPUT, err);
-  s->open = s->open || g->exact == NULL;
-  if (status == CLARKE_OK && !s->open)
-    status = clarke_sieve_step_back(s, i, err);
-  if (step->kind != CLARKE_DENSE) /* whose products a parameter's entries are looked up among */
-    clarke_sieved_clear(s, &s->grad[step->out]);
-  return status;
+  return v->name != NULL && strcmp(v->name, s->g->parameters[v->parameter].name) != 0;
 }
 
 /* A rearranged constant's gradient, which the record has under its own name. */
@@ -157,7 +160,7 @@ judge_constant(clarke_sieve *s, size_t v, clarke_error *err)
 {
   const clarke_value *value = &s->g->values[v];
 
-  if (value->name == NULL || strcmp(value->name, s->g->parameters[value->parameter].name) == 0)
+  if (!has_own_record(s, value))
     return CLARKE_OK;
   s->open = s->open || value->negated;
   return s->open ? CLARKE_OK : judge(s, v, NULL, CLARKE_TERMS_OF_WEIGHT, err);
@@ -205,30 +208,96 @@ is_rearranged(const clarke_value *v, size_t count)
   return all;
 }
 
+/* The gradient of constant v, which stands for parameter q alone. */
 static clarke_status
-judge_parameter(clarke_sieve *s, size_t q, clarke_error *err)
+judge_entries(clarke_sieve *s, clarke_certificate *made, size_t q, size_t v, clarke_error *err)
 {
   const clarke_parameter *p = &s->g->parameters[q];
   const clarke_tensor *t = clarke_tensors_find(s->c->gradients, p->name);
-  const size_t v = constant_of(s, q);
-  clarke_certificate *made;
+  const size_t line = line_of(&s->grad[v]);
   clarke_status status;
   float *recorded;
-  size_t line;
 
   s->open = s->open || t == NULL || (t->real == NULL && t->packed == NULL) || t->dtype != CLARKE_F32 || t->rank != p->rank
-            || memcmp(t->dims, p->dims, p->rank * sizeof *p->dims) != 0 || v == CLARKE_NONE
-            || !is_rearranged(&s->g->values[v], p->count);
+            || memcmp(t->dims, p->dims, p->rank * sizeof *p->dims) != 0 || !is_rearranged(&s->g->values[v], p->count);
   if (s->open)
     return CLARKE_OK;
   recorded = in_entries(s, &s->g->values[v], t);
-  made = recorded != NULL ? clarke_certify_add(s->c, CLARKE_PARAMETER, p->name, NULL, err) : NULL;
-  line = line_of(&s->grad[v]);
-  status = made != NULL ? clarke_sieve_judge(s, made, &s->grad[v], p->count / line, line, recorded,
-                                             s->grad[v].terms + CLARKE_ROUNDBACK_SPARE_NORMALIZED, CLARKE_TERMS_OF_WEIGHT, err)
-                        : clarke_no_memory(err);
+  status = recorded != NULL ? clarke_sieve_judge(s, made, &s->grad[v], p->count / line, line, recorded,
+                                                 s->grad[v].terms + CLARKE_ROUNDBACK_SPARE_NORMALIZED, CLARKE_TERMS_OF_WEIGHT, err)
+                            : clarke_no_memory(err);
   clarke_sieve_leave(s, recorded);
   return status;
+}
+
+/* How many constants are made of the parameter? */
+static size_t
+constants_of(const clarke_graph *g, size_t q)
+{
+  size_t n = 0;
+
+  for (size_t v = 0; v < g->n_values; v++)
+    n += g->values[v].constant && g->values[v].parameter == q;
+  return n;
+}
+
+/* Behind the one step that reads a weight its gradient is whole: it is judged at once. */
+static clarke_status
+settle(clarke_sieve *s, const clarke_step *dense, clarke_error *err)
+{
+  const size_t v = dense->dense.weight;
+  const clarke_value *w = &s->g->values[v];
+  clarke_status status;
+
+  if (!clarke_value_is_wrt(s->g, v) || s->grad[v].near == NULL || s->reads[v] != 1 || has_own_record(s, w) || w->negated
+      || constants_of(s->g, w->parameter) != 1)
+    return CLARKE_OK;
+  status = judge_entries(s, &s->settled[w->parameter], w->parameter, v, err);
+  clarke_sieved_clear(s, &s->grad[v]);
+  drop_gradient(s, dense);
+  return status;
+}
+
+static clarke_status
+visit(clarke_sieve *s, size_t i, clarke_error *err)
+{
+  const clarke_step *step = &s->g->steps[i];
+  const clarke_sieved *g = &s->grad[step->out];
+  clarke_status status = CLARKE_OK;
+
+  if (g->near == NULL && g->exact == NULL)
+    return CLARKE_OK;
+  if (step->out != s->g->output && s->g->values[step->out].name != NULL)
+    status = judge(s, step->out, step->op->name, CLARKE_TERMS_OF_INPUT, err);
+  s->open = s->open || g->exact == NULL;
+  if (status == CLARKE_OK && !s->open)
+    status = clarke_sieve_step_back(s, i, err);
+  if (status == CLARKE_OK && !s->open && step->kind == CLARKE_DENSE)
+    status = settle(s, step, err);
+  if (step->kind != CLARKE_DENSE) /* whose products a parameter's entries are looked up among */
+    clarke_sieved_clear(s, &s->grad[step->out]);
+  return status;
+}
+
+static clarke_status
+judge_parameter(clarke_sieve *s, size_t q, clarke_error *err)
+{
+  const clarke_certificate *is = &s->settled[q];
+  const size_t v = constant_of(s, q);
+  clarke_certificate *made;
+
+  s->open = s->open || (v == CLARKE_NONE && is->entries == 0);
+  made = s->open ? NULL : clarke_certify_add(s->c, CLARKE_PARAMETER, s->g->parameters[q].name, NULL, err);
+  if (made == NULL)
+    return s->open ? CLARKE_OK : CLARKE_ENOMEM;
+  if (is->entries == 0)
+    return judge_entries(s, made, q, v, err);
+  made->certainty = is->certainty;
+  made->entries = is->entries;
+  made->exact = is->exact;
+  made->worst = is->worst;
+  made->at_most = is->at_most;
+  return CLARKE_OK;
 }
 
 clarke_status

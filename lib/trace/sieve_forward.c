@@ -237,10 +237,12 @@ make_exact(clarke_sieve *s, const exact_step *e, clarke_error *err)
 
   *y = (clarke_sieved){.owned = true, .parts = 1};
   if (v->name == NULL) {
-    y->exact = clarke_sieve_take_floats(s, v->count * s->n);
-    for (size_t f = 0; y->exact != NULL && f < v->count; f++)
-      make_row(y->exact + f * s->n, e, f);
-    return y->exact != NULL ? CLARKE_OK : clarke_no_memory(err);
+    float *own = clarke_sieve_take_floats(s, v->count * s->n);
+
+    for (size_t f = 0; own != NULL && f < v->count; f++)
+      make_row(own + f * s->n, e, f);
+    y->exact = own;
+    return own != NULL ? CLARKE_OK : clarke_no_memory(err);
   }
   y->exact = clarke_sieve_turned(s, clarke_certify_find(s->c, "output", v->name), v->count, s->n, err);
   if (y->exact == NULL)
@@ -303,7 +305,7 @@ judge(clarke_sieve *s, const clarke_step *step, clarke_error *err)
   const clarke_value *v = &s->g->values[step->out];
   clarke_sieved *y = &s->value[step->out];
   clarke_tensor *t;
-  float *recorded;
+  const float *recorded;
   clarke_certificate *made;
   clarke_status status;
 
@@ -322,6 +324,32 @@ judge(clarke_sieve *s, const clarke_step *step, clarke_error *err)
   y->owned = true;
   y->parts = 1;
   return status;
+}
+
+/* What the step alone read, and was recorded, is turned again when it is asked for (clarke_sieve_known): of a kink that is on its way
+ * back, of a window never. A page that is touched for the first time costs more than that. */
+static void
+drop_operand(clarke_sieve *s, const clarke_step *step)
+{
+  const size_t x = step->in[0].value;
+  clarke_sieved *v = &s->value[x];
+
+  if ((step->kind != CLARKE_PIECEWISE && step->kind != CLARKE_MAX) || s->reads[x] != 1 || x == s->g->output
+      || s->g->values[x].name == NULL || v->exact == NULL)
+    return;
+  clarke_sieved_clear(s, v);
+}
+
+const float *
+clarke_sieve_known(clarke_sieve *s, size_t value, clarke_error *err)
+{
+  const clarke_value *v = &s->g->values[value];
+  clarke_sieved *x = &s->value[value];
+
+  if (x->exact == NULL && v->name != NULL)
+    *x = (clarke_sieved){.exact = clarke_sieve_turned(s, clarke_certify_find(s->c, "output", v->name), v->count, s->n, err),
+                         .owned = true, .parts = 1};
+  return x->exact;
 }
 
 /* Of a matrix of float32s. */
@@ -350,6 +378,8 @@ clarke_sieve_forward(clarke_sieve *s, clarke_error *err)
     status = run_step(s, &s->g->steps[i], err);
     if (status == CLARKE_OK && !s->open)
       status = judge(s, &s->g->steps[i], err);
+    if (status == CLARKE_OK && !s->open)
+      drop_operand(s, &s->g->steps[i]);
   }
   return status;
 }

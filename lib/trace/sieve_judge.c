@@ -83,61 +83,51 @@ turn_square(float *restrict to, const unsigned char *from, size_t all, size_t n,
       to[(f + i) * n + j + k] = own[k][i];
 }
 
-/* Is the tensor packed so that floats may lie there, in its own order or turned already? */
+/* Is the tensor packed, and its bytes those of floats? */
 static bool
-stays_packed(const clarke_tensor *t, size_t cols)
+stays_packed(const clarke_tensor *t)
 {
-  return t->packed != NULL && htole32(1) == 1 && (t->turned == 0 || t->turned == cols);
+  return t->packed != NULL && htole32(1) == 1;
 }
 
-/* Packed numbers are turned into bytes that are spare, or the tensor's own from now on; and where they were is spare. A row or a
- * column is turned as it lies. */
-static float *
-turn_packed(clarke_sieve *s, clarke_tensor *t, size_t rows, size_t cols)
-{
-  const size_t size = t->count * sizeof(float);
-  unsigned char *from = t->packed, *to;
-  bool owned = false;
-
-  if (t->turned == cols || ((rows == 1 || cols == 1) && (uintptr_t)from % _Alignof(float) == 0)) {
-    t->turned = cols;
-    return (float *)(void *)from;
-  }
-  to = clarke_sieve_take_spare(s, size);
-  if (to == NULL) {
-    to = malloc(size + 1);
-    owned = to != NULL;
-  }
-  if (to == NULL)
-    return NULL;
-  for (size_t f = 0; f < rows; f += TILE)
-    for (size_t j = 0; j < cols; j += TILE)
-      turn_square((float *)(void *)to, from, rows, cols, f, j, rows - f < TILE ? rows - f : TILE, cols - j < TILE ? cols - j : TILE);
-  clarke_sieve_spare(s, from, size);
-  t->packed = to;
-  t->packed_owned = owned;
-  t->turned = cols;
-  return (float *)(void *)to;
-}
-
-float *
-clarke_sieve_turned(clarke_sieve *s, clarke_tensor *t, size_t rows, size_t cols, clarke_error *err)
+/* Packed numbers are turned into a room. A row or a column stays as it lies. */
+static const float *
+turn_packed(clarke_sieve *s, const unsigned char *from, size_t rows, size_t cols)
 {
   float *to;
-  bool packed;
+
+  if ((rows == 1 || cols == 1) && (uintptr_t)from % _Alignof(float) == 0)
+    return (const float *)(const void *)from;
+  to = clarke_sieve_take_floats(s, rows * cols);
+  for (size_t f = 0; to != NULL && f < rows; f += TILE)
+    for (size_t j = 0; j < cols; j += TILE)
+      turn_square(to, from, rows, cols, f, j, rows - f < TILE ? rows - f : TILE, cols - j < TILE ? cols - j : TILE);
+  return to;
+}
+
+/* Of numbers that are decoded. */
+static const float *
+turn_decoded(clarke_sieve *s, clarke_tensor *t, size_t rows, size_t cols, clarke_error *err)
+{
+  float *to = clarke_tensor_unpack(t, err) == CLARKE_OK ? clarke_sieve_take_floats(s, rows * cols) : NULL;
+
+  for (size_t e = 0; to != NULL && e < rows * cols; e++)
+    to[e] = (float)t->real[e % cols * rows + e / cols];
+  return to;
+}
+
+const float *
+clarke_sieve_turned(clarke_sieve *s, clarke_tensor *t, size_t rows, size_t cols, clarke_error *err)
+{
+  const float *to;
 
   if (t == NULL || (t->real == NULL && t->packed == NULL) || t->dtype != CLARKE_F32 || t->count != rows * cols) {
     s->open = true;
     return NULL;
   }
-  packed = stays_packed(t, cols);
-  to = packed ? turn_packed(s, t, rows, cols) : clarke_sieve_take_floats(s, rows * cols);
-  if (to == NULL || (!packed && clarke_tensor_unpack(t, err) != CLARKE_OK)) {
+  to = stays_packed(t) ? turn_packed(s, t->packed, rows, cols) : turn_decoded(s, t, rows, cols, err);
+  if (to == NULL)
     clarke_no_memory(err);
-    return NULL;
-  }
-  for (size_t e = 0; t->real != NULL && e < rows * cols; e++)
-    to[e] = (float)t->real[e % cols * rows + e / cols];
   return to;
 }
 

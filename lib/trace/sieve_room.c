@@ -3,9 +3,6 @@
 
 #include <stdlib.h>
 
-/* Of spare bytes floats are made. */
-#define UNIT _Alignof(float)
-
 void *
 clarke_sieve_take(clarke_sieve *s, size_t size)
 {
@@ -55,66 +52,6 @@ clarke_sieve_leave_all(clarke_sieve *s)
   for (size_t k = 0; k < s->rooms; k++)
     free(s->room[k]);
   free(s->room);
-  free(s->spare);
   s->room = NULL;
-  s->spare = NULL;
-  s->rooms = s->room_capacity = s->spares = s->spare_capacity = 0;
-}
-
-/* --- spare bytes --- */
-
-/* Those that begin or end where others do are one with them. */
-static void
-join(clarke_sieve *s, clarke_sieve_spared *all)
-{
-  for (size_t k = 0; k < s->spares;) {
-    const clarke_sieve_spared *other = &s->spare[k];
-
-    if (other->at + other->size != all->at && all->at + all->size != other->at) {
-      k++;
-      continue;
-    }
-    all->at = other->at < all->at ? other->at : all->at;
-    all->size += other->size;
-    s->spare[k] = s->spare[--s->spares];
-  }
-}
-
-void
-clarke_sieve_spare(clarke_sieve *s, void *at, size_t size)
-{
-  const size_t skipped = -(uintptr_t)at % UNIT;
-  clarke_sieve_spared all = {(unsigned char *)at + skipped, size - skipped};
-
-  if (size <= skipped)
-    return;
-  join(s, &all);
-  if (s->spares == s->spare_capacity) {
-    const size_t wanted = 2 * s->spare_capacity + 16;
-    clarke_sieve_spared *grown = realloc(s->spare, wanted * sizeof *grown);
-
-    if (grown == NULL)
-      return; /* they are not used, which is all */
-    s->spare = grown;
-    s->spare_capacity = wanted;
-  }
-  s->spare[s->spares++] = all;
-}
-
-void *
-clarke_sieve_take_spare(clarke_sieve *s, size_t size)
-{
-  const size_t taken = (size + UNIT - 1) / UNIT * UNIT;
-  clarke_sieve_spared *best = NULL;
-  void *at;
-
-  for (size_t k = 0; k < s->spares; k++)
-    if (s->spare[k].size >= taken && (best == NULL || s->spare[k].size < best->size))
-      best = &s->spare[k];
-  if (best == NULL)
-    return NULL;
-  at = best->at;
-  best->at += taken;
-  best->size -= taken;
-  return at;
+  s->rooms = s->room_capacity = 0;
 }

@@ -84,7 +84,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   size_t dims[CLARKE_MAX_RANK], rank = shape_of_input(dims, data, size), n = 0;
   buffer batch = batch_of(rank, dims);
   const checker_pair pair = {checker_file(0, data, size), checker_file(1, batch.data, batch.size)};
-  const clarke_file files[] = {{(unsigned char *)data, size, ""}, {batch.data, batch.size, ""}};
+  const clarke_file files[] = {{.data = (unsigned char *)data, .size = size}, {.data = batch.data, .size = batch.size}};
   clarke_error err = {CLARKE_OK, ""};
   char *text = NULL;
   FILE *out = open_memstream(&text, &n);

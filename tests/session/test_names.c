@@ -75,7 +75,7 @@ END_TEST
 
 START_TEST(named_files)
 {
-  const clarke_file file = {NULL, 0, "abc"};
+  const clarke_file file = {.sha256 = "abc"};
   clarke_named_file named = {0};
 
   OK(clarke_named_file_set(&named, "some/folder/net.onnx", &file, &error));
