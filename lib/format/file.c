@@ -70,8 +70,8 @@ read_all(clarke_file *f, int fd, size_t expected, const char *path, clarke_error
   }
 }
 
-static clarke_status
-digest(clarke_file *f, const char *path, clarke_error *err)
+clarke_status
+clarke_file_hash(clarke_file *f, const char *path, clarke_error *err)
 {
   static const char hex[] = "0123456789abcdef";
   unsigned char md[EVP_MAX_MD_SIZE];
@@ -101,17 +101,33 @@ read_file(clarke_file *f, const char *path, bool links, clarke_error *err)
   if (fd >= 0)
     close(fd);
   clarke_limit_input(f->size);
+  if (status != CLARKE_OK)
+    clarke_file_clear(f);
+  return status;
+}
+
+static clarke_status
+read_and_hash(clarke_file *f, const char *path, bool links, clarke_error *err)
+{
+  clarke_status status = read_file(f, path, links, err);
+
   if (status == CLARKE_OK)
-    status = digest(f, path, err);
+    status = clarke_file_hash(f, path, err);
   if (status != CLARKE_OK)
     clarke_file_clear(f);
   return status;
 }
 
 clarke_status
-clarke_file_read(clarke_file *f, const char *path, clarke_error *err)
+clarke_file_read_bytes(clarke_file *f, const char *path, clarke_error *err)
 {
   return read_file(f, path, true, err);
+}
+
+clarke_status
+clarke_file_read(clarke_file *f, const char *path, clarke_error *err)
+{
+  return read_and_hash(f, path, true, err);
 }
 
 clarke_status
@@ -126,7 +142,7 @@ clarke_file_read_beside(clarke_file *f, const char *path, const char *name, clar
     return clarke_no_memory(err);
   memcpy(whole, path, folder);
   memcpy(whole + folder, name, strlen(name) + 1);
-  status = read_file(f, whole, false, err);
+  status = read_and_hash(f, whole, false, err);
   free(whole);
   return status;
 }

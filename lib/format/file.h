@@ -7,15 +7,19 @@
 
 #include "base/status.h"
 
-/* A whole file in memory, with its SHA-256. */
+/* A whole file in memory. */
 typedef struct {
   unsigned char *data;
   size_t size;
-  char sha256[65]; /* lower-case hexadecimal */
+  char sha256[65]; /* of data, in lower-case hexadecimal; empty before it is hashed */
 } clarke_file;
 
+/* With its SHA-256. */
 clarke_status clarke_file_read(clarke_file *f, const char *path, clarke_error *err);
-/* The same of a file in the folder of `path`, but for symbolic links. name: one without a folder. */
+/* The bytes alone: a long file is read several times faster. clarke_file_hash hashes what was read. */
+clarke_status clarke_file_read_bytes(clarke_file *f, const char *path, clarke_error *err);
+clarke_status clarke_file_hash(clarke_file *f, const char *path, clarke_error *err);
+/* With its SHA-256, a file in the folder of `path`, but for symbolic links. name: one without a folder. */
 clarke_status clarke_file_read_beside(clarke_file *f, const char *path, const char *name, clarke_error *err);
 void clarke_file_clear(clarke_file *f);
 

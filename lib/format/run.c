@@ -107,19 +107,25 @@ is_plain(const char *name)
   return *name != '\0' && *name != '.' && strchr(name, '/') == NULL;
 }
 
-/* A file that `required` or not: {"file": NAME, "sha256": 64 digits}. */
-static clarke_status
-read_file(clarke_run_file *to, const json_t *object, const char *key, bool required, clarke_error *err)
+static bool
+is_digest(const char *text)
 {
-  const json_t *j = json_object_get(object, key);
-  const char *digest = json_string_value(json_object_get(j, "sha256"));
+  return text != NULL && strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
+}
+
+/* {"file": NAME, "sha256": 64 digits}; what is not `hashed` may be without the latter. */
+static clarke_status
+read_file(clarke_run_file *to, const json_t *object, const char *key, bool hashed, clarke_error *err)
+{
+  const json_t *j = json_object_get(object, key), *given = json_object_get(j, "sha256");
   clarke_status status;
 
-  if (j == NULL && !required)
-    return CLARKE_OK;
-  if (digest == NULL || strlen(digest) != 64 || strspn(digest, "0123456789abcdef") != 64)
+  if ((hashed || given != NULL) && !is_digest(json_string_value(given)))
     return fail_key(key, "a file with its sha256, 64 digits", err);
-  memcpy(to->sha256, digest, 65);
+  if (given != NULL)
+    memcpy(to->sha256, json_string_value(given), 65);
+  if (!json_is_object(j))
+    return fail_key(key, "a file", err);
   status = read_text(&to->name, j, "file", err);
   if (status == CLARKE_OK && !is_plain(to->name))
     return fail_key(key, "a plain name in the folder", err);
@@ -173,10 +179,10 @@ read_step(clarke_run_step *s, const json_t *j, clarke_error *err)
     status = read_file(&s->parameters, files, "parameters", true, err);
   if (status == CLARKE_OK)
     status = read_file(&s->gradients, files, "gradients", true, err);
-  if (status == CLARKE_OK)
+  if (status == CLARKE_OK && json_object_get(files, "trace") != NULL)
     status = read_file(&s->trace, files, "trace", false, err);
-  if (status == CLARKE_OK)
-    status = read_file(&s->trees, files, "trees", false, err);
+  if (status == CLARKE_OK && json_object_get(files, "trees") != NULL)
+    status = read_file(&s->trees, files, "trees", true, err);
   return status == CLARKE_OK ? read_statistics(s, json_object_get(j, "statistics"), err) : status;
 }
 

@@ -11,7 +11,7 @@
 
 typedef struct {
   char *name; /* NULL: there is none */
-  char sha256[65];
+  char sha256[65]; /* empty: none is given, which only the trace's may be */
 } clarke_run_file;
 
 /* A BatchNormalization's running statistics, which the step brought up to date: the names of the buffers, and what share of the batch's own

@@ -82,6 +82,7 @@ clarke_certified_run(clarke_certified *c, const clarke_certify_request *q, clark
   clarke_status status;
 
   c->sieved = c->record.packed = q->sieved;
+  c->record.hashed = q->provable;
   status = read_step(c, &ask, q, err);
   c->replayed = !q->nodes_only;
   if (status == CLARKE_OK)

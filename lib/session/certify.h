@@ -10,6 +10,7 @@ typedef struct {
   size_t step;     /* CLARKE_NONE: the first */
   bool nodes_only; /* no exact replay: neither pattern nor verdicts */
   bool sieved;     /* doubles may decide: certificates are all that is found */
+  bool provable;   /* a proof will be asked for: the trace is hashed as it is read */
 } clarke_certify_request;
 
 /* A verdict under one semantics, with a reason without its end. */
@@ -43,8 +44,8 @@ clarke_certainty clarke_certified_answer(const clarke_certified *c);
 /* certify_semantics.c: the exact replay, the pattern beside it, and both semantics. */
 clarke_status clarke_certified_semantics(clarke_certified *c, const clarke_audit_request *ask, clarke_error *err);
 
-/* certify_prove.c: writes the proof of what was certified, but refuted in nothing. A light record, or one in several types, has
- * none: an error. */
+/* certify_prove.c: writes the proof of what was certified as `provable`, but refuted in nothing. A light record, or one in
+ * several types, has none: an error. */
 clarke_status clarke_certified_prove(const clarke_certified *c, const char *path, clarke_error *err);
 
 /* certify_json.c: the answer as one object; NULL when out of memory. */

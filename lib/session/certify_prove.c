@@ -12,6 +12,9 @@ check_provable(const clarke_certified *c, clarke_error *err)
   if (!c->traced)
     return clarke_fail(err, CLARKE_EINPUT, "%s: a light record has no proof: outputs and gradients of nodes are not in it",
                        c->record.folder);
+  if (*c->record.trace_bytes.sha256 == '\0')
+    return clarke_fail(err, CLARKE_EINPUT, "%s: the trace was not hashed as it was read: a proof must be asked for before",
+                       c->record.folder);
   if (run->n_dtypes != 1 || run->reduced || run->half_products)
     return clarke_fail(err, CLARKE_EINPUT, "%s: a step that computed in several types (autocast, TF32) has no proof",
                        c->record.folder);
@@ -28,7 +31,7 @@ clarke_certified_prove(const clarke_certified *c, const char *path, clarke_error
     .model = {c->record.run.graph.name, c->record.run.graph.sha256},
     .params = {step->parameters.name, step->parameters.sha256},
     .batch = {step->batch.name, step->batch.sha256},
-    .trace = {step->trace.name, step->trace.sha256},
+    .trace = {step->trace.name, c->record.trace_bytes.sha256},
     .gradients = {step->gradients.name, step->gradients.sha256},
     .certify = &c->nodes,
     .pattern = c->compared ? &c->pattern : NULL,

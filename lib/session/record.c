@@ -54,45 +54,40 @@ path_in(const char *folder, const char *name)
   return path;
 }
 
-/* One of the folder's files: its bytes are those that were recorded. */
+/* One of the folder's files: its bytes are those that were recorded, where run.json has their hash. They are hashed before
+ * anybody else has them: what is packed changes. */
 static clarke_status
 read_named(clarke_file *file, char **path, const clarke_record *r, const clarke_run_file *named, clarke_error *err)
 {
+  const bool given = *named->sha256 != '\0';
   clarke_status status;
 
   *path = path_in(r->folder, named->name);
   if (*path == NULL)
     return clarke_no_memory(err);
-  status = clarke_file_read(file, *path, err);
-  if (status == CLARKE_OK && strcmp(file->sha256, named->sha256) != 0)
+  status = clarke_file_read_bytes(file, *path, err);
+  if (status == CLARKE_OK && (r->hashed || given))
+    status = clarke_file_hash(file, *path, err);
+  if (status == CLARKE_OK && given && strcmp(file->sha256, named->sha256) != 0)
     return clarke_fail(err, CLARKE_EINPUT, "%s: its SHA-256 is %s; run.json has %s", *path, file->sha256, named->sha256);
   return status;
 }
 
-/* The tensors of one that is a safetensors file. */
+/* The tensors of one that is a safetensors file. Its bytes are kept where they are packed, of others only the hash. */
 static clarke_status
-read_tensors(clarke_tensors *ts, const clarke_record *r, const clarke_run_file *named, clarke_error *err)
-{
-  clarke_file file = {0};
-  char *path = NULL;
-  clarke_status status = read_named(&file, &path, r, named, err);
-
-  if (status == CLARKE_OK)
-    status = clarke_safetensors_parse(ts, file.data, file.size, named->name, err);
-  clarke_file_clear(&file);
-  free(path);
-  return status;
-}
-
-/* The same, packed in the file's bytes, which are kept. */
-static clarke_status
-read_packed(clarke_tensors *ts, clarke_file *bytes, const clarke_record *r, const clarke_run_file *named, clarke_error *err)
+read_tensors(clarke_tensors *ts, clarke_file *bytes, const clarke_record *r, const clarke_run_file *named, clarke_error *err)
 {
   char *path = NULL;
   clarke_status status = read_named(bytes, &path, r, named, err);
 
   if (status == CLARKE_OK)
-    status = clarke_safetensors_parse_packed(ts, bytes->data, bytes->size, named->name, err);
+    status = r->packed ? clarke_safetensors_parse_packed(ts, bytes->data, bytes->size, named->name, err)
+                       : clarke_safetensors_parse(ts, bytes->data, bytes->size, named->name, err);
+  if (!r->packed) {
+    free(bytes->data);
+    bytes->data = NULL;
+    bytes->size = 0;
+  }
   free(path);
   return status;
 }
@@ -144,11 +139,9 @@ clarke_record_open(clarke_record *r, const char *folder, size_t step, clarke_err
   if (status == CLARKE_OK)
     status = read_named(&r->params, &r->params_path, r, &r->step->parameters, err);
   if (status == CLARKE_OK)
-    status = r->packed ? read_packed(&r->gradients, &r->gradients_bytes, r, &r->step->gradients, err)
-                       : read_tensors(&r->gradients, r, &r->step->gradients, err);
+    status = read_tensors(&r->gradients, &r->gradients_bytes, r, &r->step->gradients, err);
   if (status == CLARKE_OK && r->step->trace.name != NULL)
-    status = r->packed ? read_packed(&r->trace, &r->trace_bytes, r, &r->step->trace, err)
-                       : read_tensors(&r->trace, r, &r->step->trace, err);
+    status = read_tensors(&r->trace, &r->trace_bytes, r, &r->step->trace, err);
   if (status == CLARKE_OK && r->step->trees.name != NULL)
     status = read_trees(r, err);
   return status;

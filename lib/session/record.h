@@ -15,9 +15,10 @@ typedef struct {
   char *graph_path, *batch_path, *params_path; /* what the request speaks of, */
   clarke_file graph, batch, params;
   char *wrt;
+  bool hashed;             /* a proof will name the trace by its hash (set before opening) */
   bool packed;             /* float32 tensors of these two are not decoded until they are asked for (set before opening) */
   clarke_tensors gradients, trace;
-  clarke_file gradients_bytes, trace_bytes; /* what is packed */
+  clarke_file gradients_bytes, trace_bytes; /* what is packed; and the hash of what was read, where it was needed */
   clarke_summations trees; /* none, where the step has no such file */
   /* what was found */
   clarke_truth explained; /* CLARKE_UNKNOWN: the bound or AD's gradient is not known */
@@ -29,7 +30,7 @@ typedef struct {
 void clarke_record_init(clarke_record *r);
 void clarke_record_clear(clarke_record *r);
 
-/* Reads run.json and the files of a step, whose hashes must be its own. */
+/* Reads run.json and the files of a step, whose hashes must be its own. A trace may have none there. */
 clarke_status clarke_record_open(clarke_record *r, const char *folder, size_t step, clarke_error *err);
 
 /* The question about the step: files, parameters, profile and loss of the request. A profile or wrt that it has already must

@@ -184,6 +184,13 @@ START_TEST(files)
   ck_assert_int_eq(memcmp(f.data, "abc", 3), 0);
   ck_assert_str_eq(f.sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   clarke_file_clear(&f);
+  ck_assert_int_eq(clarke_file_read_bytes(&f, path, &err), CLARKE_OK); /* hashed later, as it was read */
+  ck_assert_str_eq(f.sha256, "");
+  write_new(path, "abd");
+  ck_assert(f.size == 3 && memcmp(f.data, "abc", 3) == 0);
+  ck_assert_int_eq(clarke_file_hash(&f, path, &err), CLARKE_OK);
+  ck_assert_str_eq(f.sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  clarke_file_clear(&f);
   unlink(path);
 }
 END_TEST

@@ -90,6 +90,36 @@ START_TEST(products)
 }
 END_TEST
 
+/* Of the trace alone a hash may be missing. */
+START_TEST(without_a_hash)
+{
+  static const struct {
+    const char *file, *says;
+  } one[] = {{"t.safetensors", NULL},
+             {"g.safetensors", "'gradients': expected a file with its sha256, 64 digits"},
+             {"p.safetensors", "'parameters': expected a file with its sha256, 64 digits"},
+             {"b.npz", "'batch': expected a file with its sha256, 64 digits"},
+             {"graph.onnx", "'graph': expected a file with its sha256, 64 digits"}};
+
+  for (size_t i = 0; i < sizeof one / sizeof one[0]; i++) {
+    char old[128], new[64], *text;
+    clarke_run_description r;
+
+    snprintf(old, sizeof old, "\"%s\", \"sha256\": \"" DIGEST "\"", one[i].file);
+    snprintf(new, sizeof new, "\"%s\"", one[i].file);
+    text = edited(old, new);
+    ck_assert_int_eq(parse(&r, text), one[i].says == NULL ? CLARKE_OK : CLARKE_EINPUT);
+    if (one[i].says == NULL) {
+      ck_assert_str_eq(r.step[0].trace.name, "t.safetensors");
+      ck_assert_str_eq(r.step[0].trace.sha256, "");
+    } else
+      ck_assert_msg(strstr(error.text, one[i].says) != NULL, "%s", error.text);
+    clarke_run_description_clear(&r);
+    free(text);
+  }
+}
+END_TEST
+
 START_TEST(refusals)
 {
   static const struct {
@@ -112,6 +142,12 @@ START_TEST(refusals)
     {"p.safetensors", ".p", "'parameters': expected a plain name"},
     {"g.safetensors", "", "'gradients': expected a plain name"},
     {"t.safetensors", "a/b", "'trace': expected a plain name"},
+    {"\"t.safetensors\", \"sha256\": \"01", "\"t.safetensors\", \"sha256\": \"1", "'trace': expected a file with its sha256, 64 digits"},
+    {"\"t.safetensors\", \"sha256\": \"" DIGEST "\"", "\"t.safetensors\", \"sha256\": null", "'trace': expected a file with its sha256"},
+    {"\"t.safetensors\", \"sha256\": \"" DIGEST "\"", "\"t.safetensors\", \"sha256\": \"\"", "'trace': expected a file with its sha256"},
+    {"\"trace\": " FILE_OF("t.safetensors"), "\"trace\": \"t.safetensors\"", "'trace': expected a file"},
+    {"\"trace\": " FILE_OF("t.safetensors"), "\"trace\": {}", "'file': expected a text"},
+    {"\"trace\": " FILE_OF("t.safetensors"), "\"trees\": {\"file\": \"t.json\"}", "'trees': expected a file with its sha256"},
     {"\"sha256\": \"01", "\"sha256\": \"0A", "expected a file with its sha256, 64 digits"},
     {"\"sha256\": \"01", "\"sha256\": \"1", "expected a file with its sha256, 64 digits"},
     {"\"gradients\"", "\"gradient\"", "'gradients': expected a file"},
@@ -143,6 +179,7 @@ main(void)
 
   tcase_add_test(tests, all_is_read);
   tcase_add_test(tests, products);
+  tcase_add_test(tests, without_a_hash);
   tcase_add_test(tests, refusals);
   return run_tests();
 }

@@ -242,6 +242,8 @@ def runs():
     run["device"]["type"], run["dtypes"], run["parameters"] = "cuda", ["bfloat16", "float32"], ["a.weight", "b.bias"]
     run["steps"].append(dict(run["steps"][0], step=1))
     yield "two-steps", json.dumps(run, indent=1).encode()
+    run["steps"][1]["files"] = dict(run["steps"][0]["files"], trace={"file": "t"}, trees=file("o"))
+    yield "unhashed", json.dumps(run, indent=1).encode()
 
 
 def trees():

@@ -145,6 +145,9 @@ def whole_files(folder):
     with open(path, "rb") as f:
         data = f.read()
     expect(data == b"".join(parts) and said == {"file": "file", "sha256": files.hashlib.sha256(data).hexdigest()}, "a file of parts")
+    expect(files.write_whole(path, parts, hashed=False) == {"file": "file"}, "a file of parts without a hash")
+    with open(path, "rb") as f:
+        expect(f.read() == data, "the same file without a hash")
 
     def failing():
         yield b"some"

@@ -30,7 +30,7 @@ static void
 run_record(clarke_certified *c, const char *name, bool nodes_only, bool sieved)
 {
   char folder[256];
-  const clarke_certify_request ask = {folder, CLARKE_NONE, nodes_only, sieved};
+  const clarke_certify_request ask = {folder, CLARKE_NONE, nodes_only, sieved, true};
 
   snprintf(folder, sizeof folder, CASES "/runs/%s", name);
   clarke_certified_init(c);
@@ -108,6 +108,44 @@ START_TEST(records_without_proofs)
 }
 END_TEST
 
+/* What a proof names is hashed as it is read, packed or not; where none is asked for the trace is not, unless run.json has its hash. */
+START_TEST(hashes)
+{
+  static const struct {
+    const char *name;
+    bool given;
+  } one[] = {{"parted", false}, {"small-plain", false}, {"small", true}, {"tied", true}};
+
+  for (size_t i = 0; i < sizeof one / sizeof one[0]; i++)
+    for (int way = 0; way < 4; way++) {
+      const bool sieved = way % 2 != 0, provable = way / 2 != 0;
+      char folder[256], trace[300], proof[128];
+      const clarke_certify_request ask = {folder, CLARKE_NONE, true, sieved, provable};
+      clarke_certified c;
+      clarke_file file;
+
+      snprintf(folder, sizeof folder, CASES "/runs/%s", one[i].name);
+      snprintf(trace, sizeof trace, "%s/step-000000.trace.safetensors", folder);
+      own_path(proof, "record.proof");
+      clarke_certified_init(&c);
+      OK(clarke_certified_run(&c, &ask, &error));
+      ck_assert_int_eq(*c.record.step->trace.sha256 != '\0', one[i].given);
+      if (!provable && !one[i].given) {
+        ck_assert_str_eq(c.record.trace_bytes.sha256, "");
+        FAILS(clarke_certified_prove(&c, proof, &error), "the trace was not hashed as it was read");
+      } else {
+        OK(clarke_file_read(&file, trace, &error));
+        ck_assert_str_eq(c.record.trace_bytes.sha256, file.sha256);
+        clarke_file_clear(&file);
+        OK(clarke_certified_prove(&c, proof, &error));
+        ck_assert_int_eq(checked(proof, folder), 0);
+        remove(proof);
+      }
+      clarke_certified_clear(&c);
+    }
+}
+END_TEST
+
 /* A certificate that claims more than the record gives is refuted by the checker. */
 START_TEST(proofs_that_lie)
 {
@@ -146,7 +184,7 @@ START_TEST(proofs_by_hand)
   r = (clarke_proof_record){.model = {c.record.run.graph.name, c.record.run.graph.sha256},
                             .params = {step->parameters.name, step->parameters.sha256},
                             .batch = {step->batch.name, step->batch.sha256},
-                            .trace = {step->trace.name, step->trace.sha256},
+                            .trace = {step->trace.name, c.record.trace_bytes.sha256},
                             .gradients = {step->gradients.name, step->gradients.sha256},
                             .certify = &c.nodes, .pattern = &c.pattern, .nodes = &m};
   OK(clarke_proof_write_record(proof, &r, &error));
@@ -157,7 +195,7 @@ START_TEST(proofs_by_hand)
   r.pattern = NULL;
   OK(clarke_proof_write_record(proof, &r, &error));
   ck_assert_int_eq(checked(proof, CASES "/runs/parted"), 0);
-  snprintf(other, sizeof other, "%s", step->trace.sha256);
+  snprintf(other, sizeof other, "%s", c.record.trace_bytes.sha256);
   other[0] = other[0] == '0' ? '1' : '0';
   r.trace.sha256 = other;
   OK(clarke_proof_write_record(proof, &r, &error));
@@ -355,6 +393,7 @@ MODULE(records)
   tcase_add_loop_test(tests, of_known_records, 0, sizeof known / sizeof known[0]);
   tcase_add_test(tests, records_without_proofs);
   tcase_add_test(tests, proofs_that_lie);
+  tcase_add_test(tests, hashes);
   tcase_add_test(tests, proofs_by_hand);
   tcase_add_test(tests, sieved);
   tcase_add_loop_test(tests, both_semantics, 0, 5);

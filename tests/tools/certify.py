@@ -299,6 +299,29 @@ def other_trees(folder):
     expect(status == 2 and "its SHA-256 is" in error, f"unsealed: {status} {error}")
 
 
+def unhashed(folder):
+    """A trace without a hash: longer, shorter, of another step or nothing at all. A hash that is there must be the file's."""
+    for options in ((), ("--nodes",), ("--nodes", "--proof", os.path.join(folder, "proof"))):
+        for change, why in ((lambda b: b + b"\0", "bytes"), (lambda b: b[:-1], "bytes"), (lambda b: b[:100], ""), (lambda b: b"", ""),
+                            (lambda b: bytes(len(b)), "")):
+            changed = records.Changed(folder, RUNS, "small-plain")
+            expect("sha256" not in changed.files["trace"], "small-plain has no hash of its trace")
+            changed.put("trace", change(changed.bytes_of("trace")))
+            status, out, error = certify(changed.run, *options)
+            expect(status == 2 and out == "" and "step-000000.trace.safetensors" in error and why in error, f"{why}: {status} {out[:100]} {error}")
+        for name in ("small", "small-plain"):  # two steps of one shape
+            changed = records.Changed(folder, RUNS, name)
+            changed.put("trace", records.Changed(folder, RUNS, "small-plain" if name == "small" else "small", to="other").bytes_of("trace"))
+            status, out, error = certify(changed.run, *options)
+            expect(status == 1 and out.startswith("refuted"), f"the trace of another step: {status} {out[:100]} {error}")
+    expect(not os.path.exists(os.path.join(folder, "proof")), "a proof of what is refuted")
+    changed = records.Changed(folder, RUNS, "small-plain")
+    changed.files["trace"]["sha256"] = "0" * 64
+    changed.write()
+    status, _, error = certify(changed.run)
+    expect(status == 2 and "its SHA-256 is" in error, f"another hash: {status} {error}")
+
+
 def missing_winners(folder):
     """A trace without a pool's indices: they are the first of the largest, along which the gradient before it goes. Without it, or what is
     pooled, nothing was checked of them."""
@@ -494,6 +517,7 @@ with tempfile.TemporaryDirectory() as scratch:
     missing_winners(scratch)
     statistics(scratch)
     missing_outputs(scratch)
+    unhashed(scratch)
     bad_input(scratch)
     coarse(scratch)
 finish()

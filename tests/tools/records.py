@@ -27,7 +27,7 @@ def index_of(shape, entry):
 
 
 class Changed:
-    """A copy of a record; with seal, the hashes in run.json are those of its files."""
+    """A copy of a record; with seal, the hashes in run.json are those of its files. (Of a trace there may be none.)"""
 
     def __init__(self, folder, runs, name, to="changed"):
         self.run = os.path.join(folder, to)
@@ -44,7 +44,7 @@ class Changed:
     def put(self, which, data, seal=True):
         with open(os.path.join(self.run, self.files[which]["file"]), "wb") as f:
             f.write(data)
-        if seal:
+        if seal and "sha256" in self.files[which]:
             self.files[which]["sha256"] = hashlib.sha256(data).hexdigest()
         self.write()
 

@@ -92,6 +92,17 @@ def files(folder):
         refused(changed, "its SHA-256 is ")
         os.unlink(os.path.join(changed.run, changed.files[which]["file"]))
         refused(changed, "cannot be opened")
+        changed = Changed(folder, "small")
+        del changed.files[which]["sha256"]  # a trace may be without
+        changed.write()
+        if which != "trace":
+            refused(changed, f"'{which}': expected a file with its sha256, 64 digits")
+            continue
+        status, text, _ = audit(changed.run)
+        expect(status == 0 and text.startswith(EXPLAINED), f"a trace without a hash: {text[:200]}")
+        changed.scale("trace", "output/3/convolution", 5, 1.01)
+        expect("sha256" not in changed.files["trace"], "still without")
+        refuted(changed, "the recorded output of 3/convolution is not the operator's")
     changed = Changed(folder, "small")
     changed.description["profile"] = "nowhere-1"
     changed.write()

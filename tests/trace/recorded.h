@@ -14,7 +14,7 @@ static inline void
 run_record(clarke_certified *c, const char *name, bool nodes_only)
 {
   char folder[256];
-  const clarke_certify_request ask = {folder, CLARKE_NONE, nodes_only, false};
+  const clarke_certify_request ask = {.folder = folder, .step = CLARKE_NONE, .nodes_only = nodes_only};
 
   snprintf(folder, sizeof folder, CASES "/runs/%s", name);
   clarke_certified_init(c);

@@ -74,6 +74,7 @@ parse(int key, char *arg, struct argp_state *state)
     return 0;
   case OPTION_PROOF:
     r->run.proof = arg;
+    r->run.ask.provable = true;
     return 0;
   case OPTION_NODES:
     r->run.ask.nodes_only = true;

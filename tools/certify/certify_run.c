@@ -137,7 +137,7 @@ static clarke_status
 run_other(clarke_difference *d, clarke_certified *other, const clarke_certified *c, const clarke_certify_command *command,
           clarke_error *err)
 {
-  const clarke_certify_request ask = {command->against, command->ask.step, true, false};
+  const clarke_certify_request ask = {.folder = command->against, .step = command->ask.step, .nodes_only = true};
   clarke_status status;
 
   if (command->against == NULL)

@@ -94,13 +94,14 @@ def pieces(parts):
     yield together
 
 
-def write_whole(path, parts):
-    """All of it under its name, or nothing. What a loss of power may tear is found by its hash, in run.json."""
-    temporary, digest = f"{path}.{os.getpid()}.tmp", hashlib.sha256()
+def write_whole(path, parts, hashed=True):
+    """All of it under its name, or nothing. What a loss of power may tear is found by its hash, in run.json; without one, by its numbers."""
+    temporary, digest = f"{path}.{os.getpid()}.tmp", hashlib.sha256() if hashed else None
     try:
         with open(temporary, "wb", buffering=0) as f:
             for piece in pieces(parts):
-                digest.update(piece)  # and what was just read is in the cache when it is written
+                if hashed:
+                    digest.update(piece)  # and what was just read is in the cache when it is written
                 rest = memoryview(piece)
                 while rest:
                     rest = rest[f.write(rest):]
@@ -109,4 +110,4 @@ def write_whole(path, parts):
         if os.path.exists(temporary):
             os.unlink(temporary)
         raise
-    return {"file": os.path.basename(path), "sha256": digest.hexdigest()}
+    return {"file": os.path.basename(path)} | ({"sha256": digest.hexdigest()} if hashed else {})

@@ -300,7 +300,7 @@ class record:
                  "parameters": write_whole(f"{base}.parameters.safetensors", safetensors(graph.initializers)),
                  "gradients": write_whole(f"{base}.gradients.safetensors", safetensors(self.wrt(graph)))}
         if not self.light:
-            files["trace"] = write_whole(f"{base}.trace.safetensors", safetensors(self.everything(graph)))
+            files["trace"] = write_whole(f"{base}.trace.safetensors", safetensors(self.everything(graph)), hashed=False)
         if self.trees:
             files["trees"] = write_whole(f"{base}.trees.json", [trees_of.find(self.trace, graph, self.parameters)])
         run["steps"][-1]["files"] = files
