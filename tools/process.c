@@ -259,6 +259,29 @@ open_standard_streams(void)
       _exit(EXIT_NOT_ASKED);
 }
 
+/* A byte of a mapped file is there no more. What else raises the signal ends the process as it always did. */
+static void
+file_is_gone(int number, siginfo_t *why, void *unused)
+{
+  (void)unused;
+  if (why->si_code != BUS_ADRERR) {
+    signal(number, SIG_DFL);
+    return;
+  }
+  clarke_output_abandon();
+  say("clarke: a file was cut short, or failed, while it was being read\n");
+  _exit(EXIT_NOT_ASKED);
+}
+
+static void
+watch_mapped_files(void)
+{
+  struct sigaction by = {.sa_sigaction = file_is_gone, .sa_flags = SA_SIGINFO};
+
+  sigemptyset(&by.sa_mask);
+  sigaction(SIGBUS, &by, NULL);
+}
+
 void
 clarke_process_begin(void)
 {
@@ -266,6 +289,7 @@ clarke_process_begin(void)
   print_printable();
   signal(SIGPIPE, SIG_IGN); /* a pipe that nobody reads is an error of writing, */
   signal(SIGXFSZ, SIG_IGN); /* and so is a file that may grow no more */
+  watch_mapped_files();
   mp_set_memory_functions(must_allocate, gmp_reallocate, gmp_free);
   __flint_set_memory_functions(must_allocate, must_allocate_zeros, must_reallocate, free);
   flint_set_abort(flint_gave_up);

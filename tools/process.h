@@ -5,6 +5,7 @@
 /* Call it first in main. From then on
  * - the descriptors 0, 1 and 2 are open, so that no file is opened as one of them; writing to one that was closed fails;
  * - standard output and error show printable ASCII alone (base/printable.h);
+ * - a file that others cut short while it is being read ends the process with status 2 and a message (format/file.h);
  * - at exit, output that could not be written ends the process with status 2 and a message;
  * - GMP, MPFR, FLINT, jansson and libcrypto, which return no error or crash, end it so when memory runs out (GLPK too, in
  *   this thread), and leave no temporary file behind. */

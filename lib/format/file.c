@@ -9,13 +9,17 @@
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 void
 clarke_file_clear(clarke_file *f)
 {
-  free(f->data);
+  if (f->mapped)
+    munmap(f->data, f->size);
+  else
+    free(f->data);
   memset(f, 0, sizeof *f);
 }
 
@@ -87,8 +91,22 @@ clarke_file_hash(clarke_file *f, const char *path, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* What cannot be mapped is to be read: a pipe, an empty file. */
+static bool
+map_all(clarke_file *f, int fd, size_t size)
+{
+  void *at = size > 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+
+  if (at == MAP_FAILED)
+    return false;
+  f->data = at;
+  f->size = size;
+  f->mapped = true;
+  return true;
+}
+
 static clarke_status
-read_file(clarke_file *f, const char *path, bool links, clarke_error *err)
+read_file(clarke_file *f, const char *path, bool links, bool mapped, clarke_error *err)
 {
   int fd;
   size_t expected = 0;
@@ -96,7 +114,7 @@ read_file(clarke_file *f, const char *path, bool links, clarke_error *err)
 
   memset(f, 0, sizeof *f);
   status = open_readable(&fd, &expected, path, links, err);
-  if (status == CLARKE_OK)
+  if (status == CLARKE_OK && !(mapped && map_all(f, fd, expected)))
     status = read_all(f, fd, expected, path, err);
   if (fd >= 0)
     close(fd);
@@ -109,7 +127,7 @@ read_file(clarke_file *f, const char *path, bool links, clarke_error *err)
 static clarke_status
 read_and_hash(clarke_file *f, const char *path, bool links, clarke_error *err)
 {
-  clarke_status status = read_file(f, path, links, err);
+  clarke_status status = read_file(f, path, links, false, err);
 
   if (status == CLARKE_OK)
     status = clarke_file_hash(f, path, err);
@@ -121,7 +139,13 @@ read_and_hash(clarke_file *f, const char *path, bool links, clarke_error *err)
 clarke_status
 clarke_file_read_bytes(clarke_file *f, const char *path, clarke_error *err)
 {
-  return read_file(f, path, true, err);
+  return read_file(f, path, true, false, err);
+}
+
+clarke_status
+clarke_file_map(clarke_file *f, const char *path, clarke_error *err)
+{
+  return read_file(f, path, true, true, err);
 }
 
 clarke_status

@@ -54,19 +54,19 @@ path_in(const char *folder, const char *name)
   return path;
 }
 
-/* One of the folder's files: its bytes are those that were recorded, where run.json has their hash. They are hashed before
- * anybody else has them: what is packed changes. */
+/* One of the folder's files: its bytes are those that were recorded, where run.json has their hash. What is hashed is copied first:
+ * others may write to the file. */
 static clarke_status
 read_named(clarke_file *file, char **path, const clarke_record *r, const clarke_run_file *named, clarke_error *err)
 {
-  const bool given = *named->sha256 != '\0';
+  const bool given = *named->sha256 != '\0', hashed = r->hashed || given;
   clarke_status status;
 
   *path = path_in(r->folder, named->name);
   if (*path == NULL)
     return clarke_no_memory(err);
-  status = clarke_file_read_bytes(file, *path, err);
-  if (status == CLARKE_OK && (r->hashed || given))
+  status = r->packed && !hashed ? clarke_file_map(file, *path, err) : clarke_file_read_bytes(file, *path, err);
+  if (status == CLARKE_OK && hashed)
     status = clarke_file_hash(file, *path, err);
   if (status == CLARKE_OK && given && strcmp(file->sha256, named->sha256) != 0)
     return clarke_fail(err, CLARKE_EINPUT, "%s: its SHA-256 is %s; run.json has %s", *path, file->sha256, named->sha256);

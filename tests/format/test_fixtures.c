@@ -191,6 +191,18 @@ START_TEST(files)
   ck_assert_int_eq(clarke_file_hash(&f, path, &err), CLARKE_OK);
   ck_assert_str_eq(f.sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   clarke_file_clear(&f);
+  ck_assert_int_eq(clarke_file_map(&f, path, &err), CLARKE_OK); /* not copied: what comes later is seen */
+  ck_assert(f.mapped && f.size == 3 && memcmp(f.data, "abd", 3) == 0 && *f.sha256 == '\0');
+  write_new(path, "abc");
+  ck_assert_int_eq(memcmp(f.data, "abc", 3), 0);
+  clarke_file_clear(&f);
+  ck_assert(f.data == NULL && !f.mapped);
+  ck_assert_int_eq(truncate(path, 0), 0);
+  ck_assert_int_eq(clarke_file_map(&f, path, &err), CLARKE_OK); /* of nothing there is no map */
+  ck_assert(!f.mapped && f.size == 0 && f.data != NULL);
+  clarke_file_clear(&f);
+  ck_assert_int_eq(clarke_file_map(&f, "/tmp", &err), CLARKE_EINPUT);
+  ck_assert_str_eq(err.text, "/tmp: cannot be read: Is a directory");
   unlink(path);
 }
 END_TEST
