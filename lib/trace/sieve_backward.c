@@ -17,16 +17,18 @@ count_winners(const clarke_sieve *s, const clarke_step *step, const clarke_tenso
   const uint32_t *winner = s->winner[step - s->g->steps];
   const clarke_value *y = &s->g->values[step->out], *x = &s->g->values[step->in[0].value];
   const size_t plane = x->count / y->dims[0], each = y->count / y->dims[0];
-  size_t right = 0;
+  size_t right = 0, begin[ROWS]; /* of the row's plane */
 
   for (size_t f = 0; f < y->count; f += ROWS) {
     const size_t rows = y->count - f < ROWS ? y->count - f : ROWS;
 
+    for (size_t r = 0; r < rows; r++)
+      begin[r] = (f + r) / each * plane;
     for (size_t j = 0; j < s->n; j++)
       for (size_t r = 0; r < rows; r++) {
-        const int64_t index = t->integer[j * y->count + f + r];
+        const size_t index = (size_t)t->integer[j * y->count + f + r]; /* of a negative one a large one */
 
-        right += index >= 0 && (size_t)index < plane && winner[(f + r) * s->n + j] == (f + r) / each * plane + (size_t)index;
+        right += (index < plane) & (winner[(f + r) * s->n + j] == begin[r] + index);
       }
   }
   return right;
@@ -181,16 +183,16 @@ constant_of(const clarke_sieve *s, size_t q)
 }
 
 /* The parameter's record in the constant's entries. */
-static float *
-in_entries(clarke_sieve *s, const clarke_value *v, const clarke_tensor *t)
+static const float *
+in_entries(clarke_sieve *s, const clarke_value *v, clarke_tensor *t, clarke_error *err)
 {
-  float *to = clarke_sieve_take_floats(s, v->count);
+  float *to;
 
-  for (size_t e = 0; to != NULL && e < v->count; e++) {
-    const size_t from = v->origin != NULL ? v->origin[e] : e;
-
-    to[e] = t->packed != NULL ? clarke_f32_at(t->packed, from) : (float)t->real[from];
-  }
+  if (v->origin == NULL)
+    return clarke_sieve_turned(s, t, v->count, 1, err);
+  to = clarke_sieve_take_floats(s, v->count);
+  for (size_t e = 0; to != NULL && e < v->count; e++)
+    to[e] = t->packed != NULL ? clarke_f32_at(t->packed, v->origin[e]) : (float)t->real[v->origin[e]];
   return to;
 }
 
@@ -198,9 +200,13 @@ in_entries(clarke_sieve *s, const clarke_value *v, const clarke_tensor *t)
 static bool
 is_rearranged(const clarke_value *v, size_t count)
 {
-  bool *met = calloc(count + 1, sizeof *met), all = met != NULL && v->count == count;
+  bool *met, all;
 
-  for (size_t e = 0; all && v->origin != NULL && e < count; e++) {
+  if (v->origin == NULL || v->count != count)
+    return v->count == count;
+  met = calloc(count + 1, sizeof *met);
+  all = met != NULL;
+  for (size_t e = 0; all && e < count; e++) {
     all = !met[v->origin[e]];
     met[v->origin[e]] = true;
   }
@@ -213,16 +219,16 @@ static clarke_status
 judge_entries(clarke_sieve *s, clarke_certificate *made, size_t q, size_t v, clarke_error *err)
 {
   const clarke_parameter *p = &s->g->parameters[q];
-  const clarke_tensor *t = clarke_tensors_find(s->c->gradients, p->name);
+  clarke_tensor *t = (clarke_tensor *)clarke_tensors_find(s->c->gradients, p->name); /* which are ours to decode */
   const size_t line = line_of(&s->grad[v]);
+  const float *recorded;
   clarke_status status;
-  float *recorded;
 
   s->open = s->open || t == NULL || (t->real == NULL && t->packed == NULL) || t->dtype != CLARKE_F32 || t->rank != p->rank
             || memcmp(t->dims, p->dims, p->rank * sizeof *p->dims) != 0 || !is_rearranged(&s->g->values[v], p->count);
   if (s->open)
     return CLARKE_OK;
-  recorded = in_entries(s, &s->g->values[v], t);
+  recorded = in_entries(s, &s->g->values[v], t, err);
   status = recorded != NULL ? clarke_sieve_judge(s, made, &s->grad[v], p->count / line, line, recorded,
                                                  s->grad[v].terms + CLARKE_ROUNDBACK_SPARE_NORMALIZED, CLARKE_TERMS_OF_WEIGHT, err)
                             : clarke_no_memory(err);

@@ -10,6 +10,8 @@
 /* Sides of the squares that are turned together: a line of the cache of 64 bytes holds a row of one. */
 #define TILE 16
 #define AHEAD 64
+/* Rows that are turned for all samples before the next: what was read beside a square, and what was written, is in the cache still. */
+#define BAND 256
 /* Entries of a row that are guessed at together. */
 #define CHUNK 256
 
@@ -99,9 +101,13 @@ turn_packed(clarke_sieve *s, const unsigned char *from, size_t rows, size_t cols
   if ((rows == 1 || cols == 1) && (uintptr_t)from % _Alignof(float) == 0)
     return (const float *)(const void *)from;
   to = clarke_sieve_take_floats(s, rows * cols);
-  for (size_t f = 0; to != NULL && f < rows; f += TILE)
+  for (size_t begin = 0; to != NULL && begin < rows; begin += BAND) {
+    const size_t end = rows - begin < BAND ? rows : begin + BAND;
+
     for (size_t j = 0; j < cols; j += TILE)
-      turn_square(to, from, rows, cols, f, j, rows - f < TILE ? rows - f : TILE, cols - j < TILE ? cols - j : TILE);
+      for (size_t f = begin; f < end; f += TILE)
+        turn_square(to, from, rows, cols, f, j, end - f < TILE ? end - f : TILE, cols - j < TILE ? cols - j : TILE);
+  }
   return to;
 }
 
@@ -257,15 +263,21 @@ all_within(const entries *t, double part)
   return beyond == 0;
 }
 
-/* The errors in parts of the bounds. */
-static void
-guess(double *restrict ratio, const entries *t, double by)
+/* Which are not? Each has a byte, which is not 0. */
+CLARKE_WIDE static void
+find_beyond(unsigned char *restrict beyond, const entries *t, double part)
 {
-  for (size_t e = 0; e < t->n; e++) {
-    const double off = off_at(t, e), mass = mass_at(t, e), part = off / (by * mass);
+  for (size_t e = 0; e < t->n; e++)
+    beyond[e] = !(off_at(t, e) <= part * mass_at(t, e));
+}
 
-    ratio[e] = off == 0 ? 0 : mass > 0 ? part : INFINITY;
-  }
+/* The error in parts of the bound. */
+static double
+guess(const entries *t, size_t e, double by)
+{
+  const double off = off_at(t, e), mass = mass_at(t, e);
+
+  return off == 0 ? 0 : mass > 0 ? off / (by * mass) : INFINITY;
 }
 
 /* How many are exact, and how many are no rounded sum? */
@@ -289,15 +301,21 @@ count(size_t *exact, size_t *wrong, const entries *t)
 static clarke_status
 judge_entries(judging *j, const entries *t, size_t row, size_t from, clarke_error *err)
 {
-  double ratio[CHUNK];
+  unsigned char beyond[CHUNK];
   clarke_status status = CLARKE_OK;
 
-  guess(ratio, t, j->by);
-  for (size_t e = 0; e < t->n && status == CLARKE_OK; e++)
-    if (!(ratio[e] <= DOUBTFUL))
+  find_beyond(beyond, t, fmin(j->made->worst, DOUBTFUL) * j->by);
+  for (size_t e = 0; e < t->n && status == CLARKE_OK; e++) {
+    double ratio;
+
+    if (!beyond[e])
+      continue;
+    ratio = guess(t, e, j->by);
+    if (!(ratio <= DOUBTFUL))
       status = judge_doubtful(j, row, from + e, err);
-    else if (ratio[e] > j->made->worst)
-      j->made->worst = ratio[e];
+    else if (ratio > j->made->worst)
+      j->made->worst = ratio;
+  }
   return status;
 }
 
