@@ -402,17 +402,49 @@ clarke_sieve_conv_weight(clarke_sieve *s, const clarke_sieve_conv *c, size_t out
 
 /* --- what it loses --- */
 
-/* The largest absolute sum of a row; of a column. */
+/* The absolute sum of point k's row. */
 static double
-sums(const double *l, size_t rows, size_t columns, size_t line, bool of_columns)
+row_sum(const double *l, size_t n)
+{
+  double sum = 0;
+
+  for (size_t i = 0; i < n; i++)
+    sum += fabs(l[i]);
+  return sum;
+}
+
+/* What a number 1 of each input can add up to in an output at most: sum of |At| |G| |Bt|, point by point. */
+static double
+loss_of_output(const algorithm *k)
 {
   double most = 0;
 
-  for (size_t i = 0; i < (of_columns ? columns : rows); i++) {
+  for (size_t i = 0; i < k->m; i++) {
     double sum = 0;
 
-    for (size_t j = 0; j < (of_columns ? rows : columns); j++)
-      sum += fabs(l[of_columns ? j * line + i : i * line + j]);
+    for (size_t point = 0; point < k->a; point++)
+      sum += fabs(k->at[i][point]) * row_sum(k->g[point], 3) * row_sum(k->bt[point], A);
+    most = fmax(most, sum);
+  }
+  return most;
+}
+
+/* The same of a kernel's gradient: G's column in the place of At's row, and At's columns in that of G's rows. */
+static double
+loss_of_weight(const algorithm *k)
+{
+  double most = 0;
+
+  for (size_t tap = 0; tap < 3; tap++) {
+    double sum = 0;
+
+    for (size_t point = 0; point < k->a; point++) {
+      double column = 0;
+
+      for (size_t i = 0; i < k->m; i++)
+        column += fabs(k->at[i][point]);
+      sum += fabs(k->g[point][tap]) * column * row_sum(k->bt[point], A);
+    }
     most = fmax(most, sum);
   }
   return most;
@@ -422,7 +454,7 @@ sums(const double *l, size_t rows, size_t columns, size_t line, bool of_columns)
 double
 clarke_sieve_conv_slack(size_t planes, double top)
 {
-  const double loss = sums(four.at[0], 4, 6, A, false) * sums(four.g[0], 6, 3, 3, false) * sums(four.bt[0], 6, 6, A, false);
+  const double loss = loss_of_output(&four);
 
   return clarke_sieve_slack((double)planes + TRANSFORMS, clarke_sieve_up(loss * loss) * top);
 }
@@ -430,8 +462,7 @@ clarke_sieve_conv_slack(size_t planes, double top)
 double
 clarke_sieve_conv_weight_slack(const clarke_sieve_conv *c, size_t n, double top)
 {
-  const double loss = sums(four.at[0], 4, 6, A, true) * sums(four.g[0], 6, 3, 3, true) * sums(four.bt[0], 6, 6, A, false);
-  const double tiles = (double)((c->oh + 1) / 2) * (double)((c->ow + 1) / 2);
+  const double loss = loss_of_weight(&four), tiles = (double)((c->oh + 1) / 2) * (double)((c->ow + 1) / 2);
 
   return clarke_sieve_slack(tiles * (double)(n + A * A) + TRANSFORMS, clarke_sieve_up(2 * loss * loss) * top);
 }

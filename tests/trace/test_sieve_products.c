@@ -214,8 +214,8 @@ compare(scene *c, const clarke_sieved *v, truth *t, size_t rows, size_t cols, cl
   return inexact;
 }
 
-/* Drawn sums come nowhere near the worst that Winograd's algorithm may lose: is the slack that much all the same? The matrices of
- * F(4 x 4, 3 x 3) have rows whose absolute sums are at most 19, 1 and 10, and each is used on both sides. */
+/* Drawn sums come nowhere near the worst that Winograd's algorithm may lose: is the slack that much all the same? An output of
+ * F(4 x 4, 3 x 3) may be made of 48 times the largest input in a row, as the matrices' absolute values say, and there are two sides. */
 static void
 expect_room_for_winograd(const scene *c, const clarke_sieved *v, const double *from, bool back)
 {
@@ -241,13 +241,13 @@ expect_room_for_winograd(const scene *c, const clarke_sieved *v, const double *f
         most = fmax(most, fabs(from[f * as->n + j]));
       for (size_t f = i * places; f < (i + 1) * places; f++)
         ck_assert(v->slack[f] * (v->scale != NULL ? v->scale[j] : 1)
-                  >= (double)(added + 64) * 0x1p-53 * 190 * 190 * (1 - 0x1p-30) * kernels * most);
+                  >= (double)(added + 64) * 0x1p-53 * 48 * 48 * (1 - 0x1p-30) * kernels * most);
     }
   }
 }
 
 /* Nor do they of what doubles lose of a weight's gradient: is its slack that of so many roundings, and of Winograd's algorithm that
- * of its largest sums of columns, by Cauchy and Schwarz? The operand's row is x, the gradient's g. */
+ * of 160/3 on each side, by Cauchy and Schwarz? The operand's row is x, the gradient's g. */
 static void
 expect_room_for_weight(const scene *c, const clarke_sieved *w)
 {
@@ -271,7 +271,7 @@ expect_room_for_weight(const scene *c, const clarke_sieved *w)
         whole += c->x[f] * c->x[f];
       least = (double)(places * as->n) * 0x1p-53 * sqrt(g * x);
       if (as->fast)
-        least += (double)(tiles * (as->n + 36) + 64) * 0x1p-53 * 2 * pow(15 * 10 * 5 / 3.0, 2) * sqrt(g * whole);
+        least += (double)(tiles * (as->n + 36) + 64) * 0x1p-53 * 2 * pow(160 / 3.0, 2) * sqrt(g * whole);
       ck_assert(w->slack[k / w->line] * (w->scale != NULL ? w->scale[k % w->line] : 1) >= least * (1 - 0x1p-30));
     }
 }
