@@ -323,7 +323,8 @@ convolve(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double
     to_panel(k.in, &k.t, x, in, h, width, k.t.k->bt, side_of(&k.t), back ? 2 - c->top : c->top, back ? 2 - c->left : c->left);
     for (size_t first = 0, rows; first < out; first += rows) {
       rows = out - first < k.rows ? out - first : k.rows;
-      kernels(k.matrix, &k, w, outer, c->planes, first, rows, back);
+      if (from == 0 || rows < out) /* else all are at hand */
+        kernels(k.matrix, &k, w, outer, c->planes, first, rows, back);
       for (size_t point = 0; point < k.t.k->a * k.t.k->a; point++)
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)k.t.columns, (int)in, 1,
                     k.matrix + point * rows * in, (int)in, in_panel(&k.t, k.in, in, point, 0, from), (int)k.t.columns, 0,

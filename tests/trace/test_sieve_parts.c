@@ -329,6 +329,39 @@ START_TEST(convolutions)
 }
 END_TEST
 
+/* More kernels than are kept at hand, and several panels: each sample comes out as it does alone, in one panel. */
+START_TEST(many_kernels)
+{
+  static const size_t samples[] = {0, 64, 129};
+  const size_t n = 130, outer = 170, places = 25, channels = 512;
+  const clarke_sieve_conv c = {channels, 5, 5, 5, 5, 1, 1};
+  clarke_sieve all = {.n = n}, alone = {.n = 1};
+  uint64_t state = 977;
+  float *x = drawn_floats(channels * places * n, &state), *one = calloc(channels * places, sizeof *one);
+  double *w = drawn(outer * channels * 9, &state), *y = calloc(channels * places * n, sizeof *y), *own = calloc(channels * places, sizeof *own);
+
+  for (int back = 0; back < 2; back++) { /* of as many planes as are read */
+    const size_t in = back ? outer : channels, out = back ? channels : outer;
+
+    ck_assert(back ? clarke_sieve_conv_back(&all, &c, outer, w, x, y, false) : clarke_sieve_conv_run(&all, &c, outer, w, x, y));
+    for (size_t k = 0; k < sizeof samples / sizeof *samples; k++) {
+      for (size_t f = 0; f < in * places; f++)
+        one[f] = x[f * n + samples[k]];
+      ck_assert(back ? clarke_sieve_conv_back(&alone, &c, outer, w, one, own, false) : clarke_sieve_conv_run(&alone, &c, outer, w, one, own));
+      for (size_t f = 0; f < out * places; f++)
+        ck_assert(fabs(y[f * n + samples[k]] - own[f]) <= 1e-9 * (double)in * 256);
+    }
+  }
+  free(x);
+  free(one);
+  free(w);
+  free(y);
+  free(own);
+  clarke_sieve_leave_all(&all);
+  clarke_sieve_leave_all(&alone);
+}
+END_TEST
+
 MODULE(sieve_parts)
 {
   TCase *tests = tests_of("sieve parts");
@@ -339,6 +372,7 @@ MODULE(sieve_parts)
   tcase_add_test(tests, turned_as_it_lies);
   tcase_add_test(tests, equal);
   tcase_add_loop_test(tests, judged, 0, sizeof judgements / sizeof judgements[0]);
+  tcase_add_test(tests, many_kernels);
   tcase_add_loop_test(tests, convolutions, 0, sizeof convs / sizeof convs[0]);
   return all_tests;
 }
