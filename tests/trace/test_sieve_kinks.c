@@ -215,6 +215,53 @@ START_TEST(tied)
 }
 END_TEST
 
+/* o = a + relu(a), a = x w, w = 1: who looks for a kink is not the only one that reads a. Doubles decide all the same. */
+START_TEST(read_twice)
+{
+  const long *column = SHAPE(SAMPLES, 1,);
+  double x[SAMPLES], most[SAMPLES], out[SAMPLES], y[SAMPLES], back[SAMPLES], in[SAMPLES], of_w = 0;
+  clarke_certify exact, doubles;
+  clarke_model m;
+  scene c;
+
+  for (int j = 0; j < SAMPLES; j++) {
+    x[j] = j % 2 == 0 ? j + 1 : -j;
+    most[j] = fmax(x[j], 0);
+    out[j] = x[j] + most[j];
+    back[j] = j - 3.5;
+    y[j] = out[j] - 4 * back[j]; /* 2 (o - y) / 8 */
+    in[j] = x[j] > 0 ? 2 * back[j] : back[j];
+    of_w += x[j] * in[j];
+  }
+  model_begin(&m, 17);
+  model_input(&m, "x", SHAPE(-1, 1,));
+  *model_floats(&m, "w", SHAPE(1, 1,)) = 1;
+  model_node(&m, "MatMul", "x,w", "a");
+  model_node(&m, "Relu", "a", "r");
+  model_node(&m, "Add", "a,r", "o");
+  model_output(&m, "o");
+  c.x = tensor_of("x", CLARKE_F32, column);
+  c.y = tensor_of("y", CLARKE_F32, column);
+  memcpy(c.x.real, x, sizeof x);
+  memcpy(c.y.real, y, sizeof y);
+  scene_build(&c, &m, (clarke_loss){CLARKE_LOSS_MSE, &c.y, SAMPLES}, "float32", 1);
+  put(&c.trace, "gradient/a", column, in);
+  put(&c.trace, "gradient/o", column, back);
+  put(&c.trace, "gradient/r", column, back);
+  put(&c.trace, "output/a", column, x);
+  put(&c.trace, "output/o", column, out);
+  put(&c.trace, "output/r", column, most);
+  put(&c.gradients, "w", SHAPE(1, 1,), &of_w);
+  scene_certify(&exact, &c, &c.trace, &c.gradients, false);
+  scene_certify(&doubles, &c, &c.trace, &c.gradients, true);
+  ck_assert(expect_never_better(&exact, &doubles));
+  ck_assert_int_eq(clarke_certify_answer(&exact), CLARKE_BIT_EXACT);
+  clarke_certify_clear(&exact);
+  clarke_certify_clear(&doubles);
+  scene_clear(&c);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -223,5 +270,6 @@ main(void)
   tcase_add_loop_test(tests, at_bounds, 0, (int)(sizeof clamps / sizeof *clamps));
   tcase_add_test(tests, largest);
   tcase_add_test(tests, tied);
+  tcase_add_test(tests, read_twice);
   return run_tests();
 }
