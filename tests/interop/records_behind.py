@@ -14,6 +14,7 @@ import time
 
 import torch
 from torch import nn
+from torch.library import Library
 from torch.nn import functional as F
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -21,6 +22,7 @@ PACKAGE = os.path.join(HERE, "..", "..", "tools", "python")
 sys.path.insert(0, PACKAGE)
 import clarke  # noqa: E402
 from clarke import model, recorder  # noqa: E402
+from clarke.trace import HANDED  # noqa: E402
 
 torch.set_num_threads(1)  # a forked process has none of OpenMP's threads, and would wait for them
 X, Y = torch.linspace(-2, 3, 24).reshape(6, 4), torch.arange(6) % 3
@@ -252,6 +254,88 @@ def other_graph(folder):
     refused("a graph that was changed with its hash", "not that of the folder", folder, net, folder, 1, light=True)
 
 
+class Changing(nn.Module):
+    """Activations that are changed in place: behind a normalization, a sum, a pool, and where somebody else has read them before."""
+
+    def __init__(self, kink):
+        super().__init__()
+        torch.manual_seed(0)
+        self.first, self.second, self.norm, self.last = nn.Conv2d(1, 4, 3, padding=1), nn.Conv2d(4, 4, 3, padding=1), nn.BatchNorm2d(4), nn.Linear(16, 3)
+        self.kink = kink
+
+    def forward(self, x):
+        h = self.norm(self.first(x))
+        h += torch.relu(h)
+        a = self.kink(h)
+        b = self.second(a)
+        b += a
+        a = b.neg().abs_() + a
+        pooled = F.max_pool2d(a, 2).relu_()
+        b = pooled.sum(1, keepdim=True) * 2
+        twice = b + b
+        b.relu_()
+        return self.last((pooled + twice.relu_() + b).flatten(1))
+
+
+IMAGES = torch.linspace(-1, 1, 6 * 16).reshape(6, 1, 4, 4).sin()
+
+
+def light_as_whole(folder):
+    """A light record, in which numbers that nobody asks for are not kept, has the whole one's graph, gradients and parameters."""
+    for number, kink in enumerate((F.relu_, lambda h: F.hardtanh(h, inplace=True), lambda h: F.leaky_relu_(h, 0.25), lambda h: h.abs_(), F.hardswish)):
+        nets, there = [Changing(kink) for _ in range(3)], []
+        for i, options in enumerate(({}, {"light": True}, {"light": True, "background": True})):
+            path = os.path.join(folder, f"{number}-{i}")
+            step(nets[i], path, x=IMAGES, **options).wait()
+            there.append({n: b for n, b in bytes_of(path).items() if "trace" not in n and n != "run.json"})
+        expect(there[0] == there[1] == there[2] and len(there[0]) == 4, f"a light record of kink {number} is the whole one's")
+
+
+class Scaled(nn.Module):
+    """An argument with a zero, if it is asked for one, that is changed in place or not."""
+
+    def __init__(self, inplace, zero):
+        super().__init__()
+        self.scale, self.inplace, self.zero = nn.Parameter(torch.ones(4)), inplace, zero
+
+    def forward(self, x):
+        h = x * self.scale + (0 if self.zero else 1e-3)
+        return (F.relu_(h) if self.inplace else F.relu(h))[:, :3]
+
+
+def light_kinks(folder):
+    """A derivative of its own at relu's kink is refused in every way where an entry lies on it, and only there."""
+    x = torch.tensor([[0.0, 1, -1, 2]]).repeat(6, 1)
+    overrides = Library("aten", "IMPL")
+    overrides.impl("threshold_backward", lambda g, y, t: g * (y >= t), "CPU")
+    try:
+        for inplace in (False, True):
+            for light in (False, True):
+                for background in (False, True):
+                    path, what = os.path.join(folder, f"{inplace}-{light}-{background}"), f"inplace {inplace}, light {light}, background {background}"
+                    options = {"light": light, "background": background}
+                    try:
+                        step(Scaled(inplace, True), path, x=x, **options).wait()
+                        expect(False, f"{what}: not refused")
+                    except clarke.Refused as why:
+                        expect("at its kink 0 the derivative that ran is not 0" in str(why), f"{what}: {why}")
+                    expect(not os.path.exists(path), f"{what}: nothing is written")
+                    step(Scaled(inplace, False), path, x=x, **options).wait()
+    finally:
+        overrides._destroy()
+
+
+def light_lets_go(folder):
+    """Where no entry lies on a kink nothing of its gradients is held, nor what it changes."""
+    for zero in (False, True):
+        recorded = clarke.record(os.path.join(folder, str(zero)), Scaled(True, zero), light=True)
+        with recorded:
+            recorded.model(torch.tensor([[0.0, 1, -1, 2]])).sum().backward()
+            node = next(n for n in recorded.trace.nodes if n.name == "relu_")
+            kept = [t is not HANDED for t in (*node.grad_outputs, *node.grad_inputs) if t is not None]
+            expect(node.untouched != zero and node.args[0].tensor.is_meta != zero and kept == [zero, zero], f"held beside a zero {zero}: {kept}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         for light in (False, True):
@@ -259,6 +343,8 @@ def main():
         let_go(folder)
         few_wait(folder)
         forked(folder)
+        for ask in (light_as_whole, light_kinks, light_lets_go):
+            ask(os.path.join(folder, ask.__name__))
         for number, ask in enumerate((one_text, by_another, other_steps, two_folders, other_graph)):
             ask(os.path.join(folder, str(number)))
     print(f"{failures} failed")

@@ -19,7 +19,7 @@ from . import trees as trees_of
 from .files import array, npz, raw, safetensors, write_whole
 from .hooks import Hooks
 from .refused import Refused
-from .trace import Dispatch, Functions, Trace, values_in
+from .trace import HANDED, Dispatch, Functions, Trace, values_in
 
 PROFILE = "pytorch-2.13"
 MOST_WAITING = 2  # steps in the background; each holds its activations
@@ -85,6 +85,8 @@ def own(trace, nodes, light, graph):
     others, made = {storage(v.of) for v in values if v.node is None}, {}
 
     def kept(t):
+        if t is HANDED:
+            return t
         if t is not None and id(t) not in made:  # t is held, too: identities stay its own
             made[id(t)] = t, t.detach().clone() if storage(t) in others else held(t)
         return t if t is None else made[id(t)][1]
@@ -183,7 +185,8 @@ class record:
     def __init__(self, path, model, *, light=False, optimizer=None, step=0, append=False, background=False, trees=False):
         self.path, self.model, self.light, self.optimizer, self.step = os.fspath(path), model, light, optimizer, step
         self.append, self.background, self.work, self.waited = append, background, None, False
-        self.trace = Trace(light, kinks.WATCHED)
+        self.trace = Trace(light, kinks.WATCHED, kinks.may_be_compared if background else kinks.compared,
+                           kinks.needless if light and not background else None)
         self.given, self.gradients, self.flags, self.hooked = None, None, None, None
         self.trees = trees
         if trees and (light or background):

@@ -27,6 +27,7 @@ class Value:
     stale: bool = False  # was the tensor changed in place later?
     of: torch.Tensor | None = None  # the tensor itself
     hidden: str = ""  # why its numbers depend on what is trained, though autograd knows nothing of it
+    readings: int = 0  # how often an operator read it
 
 
 class Operator:
@@ -77,6 +78,7 @@ class Node:
     backward: list = field(default_factory=list)  # names of the operators that autograd ran for it
     grad_outputs: tuple = ()  # by results; None where autograd had none
     grad_inputs: tuple = ()
+    untouched: bool = False  # it has changed its argument, of which no entry lay on a kink
 
     @property
     def grad_output(self):
@@ -128,6 +130,13 @@ def shown(filename):
     return SHOWN[filename]
 
 
+HANDED = "handed on"  # in the place of a gradient that nobody looks at
+
+
+def handed(gradients):
+    return tuple([g if g is None else HANDED for g in gradients])
+
+
 def written(known, args, kwargs):
     """The tensors that an operator is about to change, lists of tensors taken apart."""
     if not known.written:
@@ -170,9 +179,11 @@ def overlap(a, b):
 class Trace:
     """Fed by the modes below while the step runs."""
 
-    def __init__(self, light=False, watched=()):
-        """light: only what autograd hands to the operators that are watched is kept."""
-        self.light, self.watched = light, watched
+    def __init__(self, light=False, watched=(), compared=None, needless=None):
+        """light: only what autograd hands to the operators that are watched is kept; of those whose gradients are not to be compared
+        (a function of the node says so as the backward pass begins), only that there were some. needless: a function of an operator's
+        name and its arguments: does nobody ask for the numbers that it changes, if only it has read them?"""
+        self.light, self.watched, self.compared, self.needless = light, watched, compared, needless
         self.running = False  # the backward pass
         self.trained = set()  # the storages of numbers that depend on what is trained, autograd knowing
         self.parameters = set()  # the parameters' storages
@@ -235,15 +246,26 @@ class Trace:
             raise Refused(f"{source_line()}: a view of a tensor that was changed in place is read")
         return found
 
-    def change(self, t):
-        """The tensor is about to be changed: values that share entries with it keep their numbers."""
+    def spare(self, known, args, changed):
+        """The value that an operator is about to change, if nobody asks for its numbers: only this operator has read it, autograd knows
+        of it, and nobody checks the results of what made it. (No graph has its numbers then. Whoever reads the tensor later reads
+        another value, or is refused.)"""
+        value = args[0] if len(changed) == 1 and args else None
+        if self.needless is None or not isinstance(value, Value) or value.of is not changed[0] or value.node is None:
+            return None
+        alone = value.readings == 1 and value.requires_grad and torch.is_grad_enabled() and value.node.name.rstrip("_") not in self.watched
+        return value if alone and self.needless(known.name, args) else None
+
+    def change(self, t, spare=None):
+        """The tensor is about to be changed: values that share entries with it keep their numbers, but for the one to spare."""
         storage = t.untyped_storage().data_ptr()
         values = self.stored.get(storage)
         if not values:
             return
         shared = [overlap(value.tensor, t) for value in values]
         for value in itertools.compress(values, shared):
-            value.tensor, value.stale = value.tensor.detach().clone(), True
+            value.tensor = torch.empty_like(value.tensor, device="meta") if value is spare else value.tensor.detach().clone()
+            value.stale = True
         self.stored[storage] = [value for value, touched in zip(values, shared) if not touched]
 
     # ---- Operators
@@ -253,8 +275,10 @@ class Trace:
         if tree is None or type(tree) in PLAIN:
             return tree
         if isinstance(tree, torch.Tensor):
-            reads.append(self.value(tree))
-            return reads[-1]
+            value = self.value(tree)
+            value.readings += 1
+            reads.append(value)
+            return value
         if isinstance(tree, (list, tuple)):
             return type(tree)([self.read_in(item, reads) for item in tree])
         if isinstance(tree, dict):
@@ -265,8 +289,9 @@ class Trace:
         known, reads = Operator.of(op), []
         held = self.read_in(args, reads), self.read_in(kwargs, reads) if kwargs else {}
         changed = written(known, args, kwargs)
+        spare = self.spare(known, held[0], changed) if changed else None
         for t in changed:
-            self.change(t)
+            self.change(t, spare)
         out = op(*args, **kwargs)
         results = list(out) if isinstance(out, (list, tuple)) else [out]
         number = torch.autograd._get_sequence_nr() - 1
@@ -274,7 +299,7 @@ class Trace:
             number -= 1  # autograd has kept a copy of what is changed, and its node was made first
         enabled, trained = torch.is_grad_enabled(), any([v.requires_grad for v in reads])
         node = Node(op, known.name, known.aten, held[0], held[1], reads, results, self.modules[-1] if self.modules else "",
-                    source_line(), enabled, number)
+                    source_line(), enabled, number, untouched=spare is not None)
         marked = enabled and not known.detaches and trained
         node.results = [self.remember(t, node, marked and t.is_floating_point()) if isinstance(t, torch.Tensor) else t
                         for t in results]
@@ -324,8 +349,9 @@ class Trace:
             rest += [n for n, _ in node.next_functions]
             held = self.sequence.get(node._sequence_nr())
             if held is not None and (not self.light or held.name.rstrip("_") in self.watched):
-                node.register_prehook(self.keep_output(held))
-                node.register_hook(self.keep_inputs(held))
+                whole = not self.light or self.compared is None or self.compared(held)
+                node.register_prehook(self.keep_output(held, whole))
+                node.register_hook(self.keep_inputs(held, whole))
         self.walked = seen  # they live as long as their hooks
 
     def require_own(self, node):
@@ -365,15 +391,15 @@ class Trace:
             self.sums.append(self.held(op, args, out, self.sequence.get(autograd_node._sequence_nr())))
 
     @staticmethod
-    def keep_output(held):
+    def keep_output(held, whole):
         def hook(grads):
-            held.grad_outputs = grads  # held, so that autograd does not add to them in place
+            held.grad_outputs = grads if whole else handed(grads)  # held, so that autograd does not add to them in place
         return hook
 
     @staticmethod
-    def keep_inputs(held):
+    def keep_inputs(held, whole):
         def hook(grad_inputs, _):
-            held.grad_inputs = grad_inputs
+            held.grad_inputs = grad_inputs if whole else handed(grad_inputs)
         return hook
 
 
