@@ -241,6 +241,8 @@ hindrance(const clarke_certify *c, const running *r, const moments *const *m)
       return "it is called a mean and a variance";
     if (m[i]->s == NULL)
       return "the graph has no normalization of its node";
+    if (m[i]->n < 2)
+      return "its node normalizes single entries";
     if (m[i]->mean == NULL)
       return "what is normalized was not recorded";
     if (m[i]->channels / of->samples != r->count || m[i]->channels % of->samples != 0)

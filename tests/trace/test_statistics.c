@@ -400,6 +400,90 @@ START_TEST(several_samples)
 }
 END_TEST
 
+/* u(n, M) in float32. */
+static double
+rounding(double n, double mass)
+{
+  return n * 0x1p-24 / (1 - n * 0x1p-24) * mass + n * 0x1p-126;
+}
+
+/* A mean or variance of four entries, and its bound. */
+static void
+own_bound(double own[2], const float *x, bool variance)
+{
+  double mean = 0, size = 0, sum = 0, spread = 0;
+
+  for (size_t i = 0; i < 4; i++) {
+    mean += x[i] / 4;
+    size += fabs((double)x[i]) / 4;
+  }
+  for (size_t i = 0; i < 4; i++) {
+    sum += pow(x[i] - mean, 2) / 3;
+    spread += pow(fabs((double)x[i]) + size, 2) / 3;
+  }
+  own[0] = variance ? sum : mean;
+  own[1] = variance ? rounding(72, spread) : rounding(28, size);
+}
+
+/* The bound by its definition, of two updates with two shares, of one channel or of three samples of it. */
+START_TEST(bounds_by_definition)
+{
+  static const float x[24] = {1, 2, 3, 6, 5, -4, 3, 8, -1, -2, -3, 2, 1, 1, 1, 2, 9, -9, 9, 8, 0, 0, 0, -5};
+  static const double shares[] = {0.25, -0.5};
+  scene s;
+
+  scene_make(&s, 6, 4, x);
+  for (size_t samples = 1; samples <= 6; samples++)
+    for (size_t variance = 0; variance < 2 && 6 % samples == 0; variance++) {
+      const size_t count = 6 / samples;
+      double widest = 0;
+
+      s.c.n_statistics = 2;
+      for (size_t i = 0; i < 4; i++)
+        s.tensor[i].count = count;
+      for (size_t i = 0; i < 2; i++) {
+        s.update[i].samples = samples;
+        mpq_set_d(s.update[i].momentum, shares[i]);
+      }
+      for (size_t k = 0; k < count; k++) {
+        double r = s.tensor[0].real[k] = s.tensor[2].real[k] = (double)k - 7, off = 0;
+
+        for (size_t i = 0; i < 2; i++) {
+          double b = 0, of_b = 0, size = 0, own[2];
+
+          for (size_t j = 0; j < samples; j++) {
+            own_bound(own, x + 4 * (j * count + k), variance);
+            b += own[0] / (double)samples;
+            of_b += own[1] / (double)samples;
+            size += (fabs(own[0]) + own[1]) / (double)samples;
+          }
+          off = fabs(1 - shares[i]) * off + fabs(shares[i]) * of_b
+                + rounding(samples > 1 ? (double)samples + 10 : 8, (1 + fabs(shares[i])) * (fabs(r) + off) + fabs(shares[i]) * size);
+          r = brought_up(r, shares[i], b);
+        }
+        s.tensor[1 + 2 * variance].real[k] = (float)r;
+        widest = fmax(widest, off);
+      }
+      said(&s, 2);
+      ck_assert_int_le(s.c.certificate[variance].certainty, CLARKE_WITHIN_BOUND);
+      ck_assert_double_eq_tol(s.c.certificate[variance].widest / widest, 1, 1e-9);
+    }
+  scene_clear(&s);
+}
+END_TEST
+
+/* One entry has no variance. */
+START_TEST(single_entries)
+{
+  scene s;
+
+  scene_make(&s, 3, 1, entries);
+  expect_certainty(&s, 2, CLARKE_CANNOT_SAY);
+  ck_assert_str_eq(s.c.certificate[0].why, "its node normalizes single entries");
+  scene_clear(&s);
+}
+END_TEST
+
 /* Samples that are normalized together, or each by itself: then no statistic is of the batch. */
 START_TEST(samples_together)
 {
@@ -521,6 +605,8 @@ MODULE(statistics)
   tcase_add_test(tests, deviations);
   tcase_add_test(tests, several_updates);
   tcase_add_test(tests, several_samples);
+  tcase_add_test(tests, bounds_by_definition);
+  tcase_add_test(tests, single_entries);
   tcase_add_test(tests, samples_together);
   tcase_add_test(tests, what_does_not_fit);
   tcase_add_test(tests, counts);
