@@ -482,6 +482,26 @@ def at_the_limit_of_one(kind, entry, line, new, exact, reach, shares):
             record.ends(status, "an entry is farther" if status else "VERIFIED", "at the bound", new, entry, value)
 
 
+def near_the_bound():
+    """The writer claims nothing of a statistic at nine tenths of its bound, of which clarke itself says that it is within it."""
+    record = Record("fresh")
+    status, said = run(TOOLS / "clarke", "certify", record.folder, "--nodes", "--json")
+    row = next(n for n in json.loads(said)["nodes"] if n["name"] == "1.running_var")
+    values = record.tensors("trace")["after/1.running_var"][2]
+    bound_of = of_channel([Fraction(v) for e, v in enumerate(record.tensors("trace")["output/0/convolution"][2]) if e // 36 % 4 == 0], True)
+    exact, reach = brought_up(record.tensors("trace")["before/1.running_var"][2][0], [(TENTH, [bound_of])])
+    text = (record.folder / "run.json").read_text()
+    old = hashlib.sha256(record.path("trace.safetensors").read_bytes()).hexdigest()
+    record.changed("trace", "after/1.running_var", lambda _: [float(exact + reach * 9 / 10)] + values[1:])
+    (record.folder / "run.json").write_text(text.replace(old, hashlib.sha256(record.path("trace.safetensors").read_bytes()).hexdigest()))
+    status, said = run(TOOLS / "clarke", "certify", record.folder, "--proof", record.folder / "proof")
+    expect(status == 0 and row["worst"] < 0.5, "within the bound", status, said)
+    expect(VARIANCE.replace("within", "not-covered") in (record.folder / "proof").read_text(), "a statistic that is near its bound")
+    status, said = run(TOOLS / "clarke-check", record.folder / "proof")
+    expect(status == 0, "and its proof", said)
+    shutil.rmtree(record.folder)
+
+
 def torn():
     """A weight's view was recorded as a float16 record has it: no proof says anything of what read it."""
     record = Record("tied")
@@ -501,7 +521,7 @@ def torn():
     shutil.rmtree(record.folder)
 
 
-for test in [stored, torn, tampered, one_unit, forged, swapped, strangers, commands, second_reading, statistics]:
+for test in [stored, torn, tampered, one_unit, forged, swapped, strangers, commands, second_reading, statistics, near_the_bound]:
     test()
     print(test.__name__, "done")
 sys.exit(1 if failures else 0)

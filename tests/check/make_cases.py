@@ -4720,7 +4720,7 @@ def statistics_without_bounds(files):
             ("large", "variance", [[2.0 ** 61] * 2, [-2.0 ** 61] * 2], "F32", 2.0 ** 123, 0), ("larger", "variance", [[2.0 ** 62] * 2, [-2.0 ** 62] * 2], "F32", 2.0 ** 125, 1),
             ("largest", "variance", [[2.0 ** 80] * 2, [2.0 ** 80] * 2], "F32", 0, 1), ("alone", "mean", [[1, 1]], "F32", 1, 2)):
         batch(f"statistic-{name}.npz", x)
-        tensors_file(f"statistic-{name}.trace", {"before/r": floats([7, 7], dtype), "after/r": floats([value, value], dtype)})
+        tensors_file(f"statistic-{name}.trace", {"before/r": floats([value, value], dtype), "after/r": floats([value, value], dtype)})
         own = files | dict(data=f"statistic-{name}.npz", trace=f"statistic-{name}.trace")
         reason = {0: "VERIFIED", 1: "farther", 2: "no rule covers it"}[status]
         record(f"statistic-{name}", min(status, 1), reason, f"{SPARSE}statistic r {kind} 1 y 1 1 within", **own)
@@ -4749,12 +4749,37 @@ def statistics_of_single_runs(files, norm, total):
                 record(case_name, k, "farther" if k else "VERIFIED", f"{SPARSE}statistic r {kind} 1 y 1/4 {samples} within", trace=f"{case_name}.trace", **own)
     for k, samples in enumerate((1, 3, 4, 5)):
         record(f"statistic-samples-{k}", 1, "no rule covers it", f"{SPARSE}statistic r mean 1 y 1/4 {samples} within", trace="statistic-two-mean-0.trace", **own)
+    statistics_that_do_not_fit(own)
     layer = helper.make_node("LayerNormalization", ["x", "s", "b"], ["y"], "norm")
     save("statistic-layer.onnx", [layer, total], [1, 4, 3], [], dict(s=np.ones(3), b=np.zeros(3)))
     tensors_file("statistic-layer.parameters", {"s": floats(np.ones(3)), "b": floats(np.zeros(3))})
     tensors_file("statistic-layer.gradients", {"s": floats(np.zeros(3))})
     own |= dict(model="statistic-layer.onnx", gradients="statistic-layer.gradients", parameters="statistic-layer.parameters")
     record("statistic-layer", 1, "no rule covers it", f"{SPARSE}statistic r mean 1 y 1/4 1 within", trace="statistic-four-mean-0.trace", **own)
+
+
+def statistics_that_do_not_fit(own):
+    """Two runs, whose statistics are each one's own; samples that are no whole number of buffers; integers, and counts that are none."""
+    none, integers = "no rule covers it", lambda values: ("I64", [len(values)], np.asarray(values, "<i8").tobytes())
+    batch("statistic-runs.npz", [[np.full((4, 3), 1)], [np.full((4, 3), 3)]])
+    tensors_file("statistic-runs.trace", {"before/r": floats([2] * 4), "after/r": floats([2] * 4)})
+    norm = helper.make_node("BatchNormalization", ["x", "s", "b", "m", "v"], ["out"], "norm", training_mode=1)
+    save("statistic-runs.onnx", [norm], [1, 4, 3], None, dict(s=np.ones(4), b=np.zeros(4), m=np.zeros(4), v=np.ones(4)))
+    record("statistic-runs", 1, none, "output out not-covered\ngradient out not-covered\nparameter s not-covered\nstatistic r mean 1 out 1 1 within",
+           trace="statistic-runs.trace", **(own | dict(model="statistic-runs.onnx", data="statistic-runs.npz")))
+    batch("statistic-even.npz", [[np.full((4, 3), 2)]])
+    own = own | dict(data="statistic-even.npz")
+    for k, (made, line, status, reason) in enumerate([
+            (floats([2]), "mean 1 y 1 3", 1, none), (floats([2]), "mean 1 y 1 4", 0, "VERIFIED"), (integers([2] * 4), "mean 1 y 1 1", 1, none),
+            (floats([2] * 4), "mean 1 y 1 1", 0, "VERIFIED")]):
+        tensors_file(f"statistic-even-{k}.trace", {"before/r": made, "after/r": made})
+        record(f"statistic-even-{k}", status, reason, f"{SPARSE}statistic r {line} within", trace=f"statistic-even-{k}.trace", **own)
+    for k, (before, after, updates, status, reason) in enumerate([
+            (integers([4]), integers([6]), 2, 0, "VERIFIED"), (integers([4]), integers([6]), 1, 1, "farther"), (integers([6]), integers([4]), 2, 1, "farther"),
+            (floats([4]), floats([6]), 2, 1, none), (integers([4]), floats([6]), 2, 1, none), (floats([4]), integers([6]), 2, 1, none),
+            (integers([4, 4]), integers([6, 6]), 2, 1, none), (integers([-1]), integers([99]), 100, 0, "VERIFIED")]):
+        tensors_file(f"statistic-count-{k}.trace", {"before/r": before, "after/r": after})
+        record(f"statistic-count-{k}", status, reason, f"{SPARSE}statistic r count {updates} bit-exact", trace=f"statistic-count-{k}.trace", **own)
 
 
 def main():
