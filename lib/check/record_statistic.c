@@ -9,6 +9,10 @@
 #include <string.h>
 
 #define MOST_UPDATES 64
+/* A share's numerator and denominator have so many bits; and those of a line's, times its updates, times its entries: exact numbers
+ * grow with each. */
+#define MOST_SHARE_BITS 4096
+#define MOST_WORK ((size_t)1 << 31)
 /* Roundings of an update; of a mean and a variance over n entries. */
 #define OF_UPDATE 8
 #define OF_MEAN(n) (5 * (n) + 8)
@@ -194,6 +198,12 @@ state_update(const char *of, const update *u)
   fprintf(account, u->samples > 1 ? "; the mean of %zu samples' own\n" : "\n", u->samples);
 }
 
+static size_t
+share_bits(const update *u)
+{
+  return mpz_sizeinbase(mpq_numref(&u->share), 2) + mpz_sizeinbase(mpq_denref(&u->share), 2);
+}
+
 /* NODE SHARE SAMPLES; m is NULL when no rule covers it. */
 static update
 read_update(const record *r, bool variance)
@@ -203,6 +213,7 @@ read_update(const record *r, bool variance)
   size_t place = record_place(r, of);
   require(place != NONE, "the model has no node '%s'", of);
   next_rational(&u.share);
+  expect(share_bits(&u) <= MOST_SHARE_BITS, "a share of more than %d bits", MOST_SHARE_BITS);
   mpq_sub(&u.rest, &plus_one, &u.share);
   mpq_abs(&u.size, &u.share);
   mpq_add(&u.rest_and_size, &plus_one, &u.size);
@@ -243,6 +254,10 @@ judge(const tensor *before, const tensor *after, const update *u, size_t n)
 {
   bool covered = before != NULL && after != NULL && before->real && after->real && before->count == after->count;
   answer found = BOUNDED;
+  size_t bits = 0;
+  for (size_t i = 0; i < n; i++)
+    bits += share_bits(&u[i]);
+  expect(after == NULL || after->count <= MOST_WORK / bits / n, "too many entries, with updates of so many bits");
   for (size_t i = 0; i < n && covered; i++)
     covered = u[i].m != NULL && u[i].m->channels / u[i].samples == after->count;
   for (size_t k = 0; covered && k < after->count && found == BOUNDED; k++)

@@ -17,7 +17,10 @@
 
 /* Of the share, its complement, both products and their sum, and a cast of the share. */
 #define ROUNDINGS 8
-#define MOST_UPDATES 64 /* of a buffer: exact numbers grow with each */
+/* Exact numbers grow with each update: how many there may be of a buffer, bits of a share, and of all shares times updates times entries. */
+#define MOST_UPDATES 64
+#define MOST_SHARE_BITS ((size_t)4096)
+#define MOST_WORK ((size_t)1 << 31)
 #define OF_MEAN(n) (5 * (double)(n) + 8)
 #define OF_VARIANCE(n) (6 * ((double)(n) + 8))
 
@@ -224,11 +227,17 @@ names(const clarke_run_statistics *of, const char *buffer)
   return strcmp(of->mean, buffer) == 0 || strcmp(of->variance, buffer) == 0;
 }
 
+static size_t
+share_bits(const clarke_run_statistics *of)
+{
+  return mpz_sizeinbase(mpq_numref(of->momentum), 2) + mpz_sizeinbase(mpq_denref(of->momentum), 2);
+}
+
 /* Why nothing can be said of the buffer; NULL: it can. */
 static const char *
 hindrance(const clarke_certify *c, const running *r, const moments *const *m)
 {
-  size_t updates = 0;
+  size_t updates = 0, bits = 0;
 
   for (size_t i = 0; i < c->n_statistics; i++) {
     const clarke_run_statistics *of = &c->statistics[i];
@@ -237,6 +246,9 @@ hindrance(const clarke_certify *c, const running *r, const moments *const *m)
       continue;
     if (++updates > MOST_UPDATES)
       return "more than 64 normalizations bring it up to date";
+    bits += share_bits(of);
+    if (share_bits(of) > MOST_SHARE_BITS || r->count > MOST_WORK / bits / updates)
+      return "its updates have shares of too many digits";
     if (strcmp(r->is_variance ? of->mean : of->variance, r->name) == 0)
       return "it is called a mean and a variance";
     if (m[i]->s == NULL)

@@ -390,7 +390,8 @@ def statistics(folder):
                               ({"mean": "1.running_var"}, (3, "cannot say"), "it is called a mean and a variance"),
                               ({"samples": 4}, (3, "cannot say"), "it has another number of entries than its node has channels"),
                               ({"count": "1.num_batches_tracked"}, (0, "bit-exact"), None), ({"momentum": "2"}, (1, "refuted"), None),
-                              ({"momentum": "-1/10"}, (1, "refuted"), None), ({"momentum": "1" + 400 * "0"}, (3, "cannot say"), None)):
+                              ({"momentum": "-1/10"}, (1, "refuted"), None), ({"momentum": "1" + 400 * "0"}, (3, "cannot say"), None),
+                              ({"momentum": "1/1" + 1300 * "0"}, (3, "cannot say"), "its updates have shares of too many digits")):
         step["statistics"] = [one | change]
         changed.write()
         status, bad = rows(changed)
