@@ -244,17 +244,25 @@ record_begin(record *r, bytes trace, bytes gradients)
 
 /* ---- What the lines of the proof name */
 
-const tensor *
-record_find(record *r, const char *part, const char *name)
+size_t
+record_tensor(const record *r, const char *part, const char *name)
 {
   size_t n = strlen(part);
   for (size_t i = 0; i < r->n_trace; i++)
     if (strncmp(r->trace[i].name, part, n) == 0 && r->trace[i].name[n] == '/'
-        && strcmp(r->trace[i].name + n + 1, name) == 0) {
-      r->trace_read[i] = true;
-      return &r->trace[i];
-    }
-  return NULL;
+        && strcmp(r->trace[i].name + n + 1, name) == 0)
+      return i;
+  return NONE;
+}
+
+const tensor *
+record_find(record *r, const char *part, const char *name)
+{
+  size_t i = record_tensor(r, part, name);
+  if (i == NONE)
+    return NULL;
+  r->trace_read[i] = true;
+  return &r->trace[i];
 }
 
 /* ---- Steps */

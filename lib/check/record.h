@@ -29,6 +29,8 @@ typedef struct {
 /* r has p, m, scale and proxies; the files' tensors are brought to one unit. */
 void record_begin(record *r, bytes trace, bytes gradients);
 
+size_t record_tensor(const record *r, const char *part, const char *name); /* the trace's PART/NAME; NONE */
+
 /* The trace's tensor PART/NAME, marked as read; NULL when there is none. */
 const tensor *record_find(record *r, const char *part, const char *name);
 

@@ -6,6 +6,7 @@
 #include "network.h"
 #include "question.h"
 #include "record_pattern.h"
+#include "record_statistic.h"
 #include "statement.h"
 
 #include <stdlib.h>
@@ -115,6 +116,22 @@ read_parameters(void)
   }
 }
 
+/* Any number of lines: which buffers a step brings up to date the model does not say. Were there any? */
+static bool
+read_statistics(void)
+{
+  bool any = false;
+  while (line_is("statistic")) {
+    const tensor *after;
+    char *name = next_name();
+    answer found = record_statistic(&r, name, &after);
+    read_answer("statistic", name, after, found);
+    free(name);
+    any = true;
+  }
+  return any;
+}
+
 /* Every tensor of the record is named by a line; what is kept of buffers is no node's. */
 static void
 check_read(void)
@@ -184,6 +201,7 @@ check_record(const char *folder)
   read_part("indices", record_indices, true);
   read_part("gradient", record_gradient, false);
   read_parameters();
+  bool updated = read_statistics();
   check_read();
   session_set_bits(bits);
   read_pattern();
@@ -193,6 +211,7 @@ check_record(const char *folder)
          "recorded.\n"
          "Bit-exact: each entry is the exact number, rounded once to its type (a zero's sign is not looked at).\n"
          "Within the bound: each is as near to the exact number as rounding in its type may leave it, in any\n"
-         "order of summation. Which program, device or library computed them is not proved.\n",
-         account_text(), counts[EXACT], counts[BOUNDED], counts[NOT_COVERED] - missing, missing);
+         "order of summation. Which program, device or library computed them is not proved.\n%s",
+         account_text(), counts[EXACT], counts[BOUNDED], counts[NOT_COVERED] - missing, missing,
+         updated ? "A statistic is what the updates before it make of what the buffer was before the step.\n" : "");
 }

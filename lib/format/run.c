@@ -30,6 +30,7 @@ statistics_clear(clarke_run_step *s)
     free(s->statistics[i].node);
     free(s->statistics[i].mean);
     free(s->statistics[i].variance);
+    free(s->statistics[i].count);
     mpq_clear(s->statistics[i].momentum);
   }
   free(s->statistics);
@@ -133,6 +134,27 @@ read_file(clarke_run_file *to, const json_t *object, const char *key, bool hashe
 }
 
 static clarke_status
+read_update(clarke_run_statistics *one, const json_t *j, clarke_error *err)
+{
+  const json_t *samples = json_object_get(j, "samples");
+  const char *momentum = json_string_value(json_object_get(j, "momentum"));
+  clarke_status status = read_text(&one->node, j, "node", err);
+
+  one->samples = samples != NULL ? (size_t)json_integer_value(samples) : 1;
+  if (status == CLARKE_OK)
+    status = read_text(&one->mean, j, "mean", err);
+  if (status == CLARKE_OK)
+    status = read_text(&one->variance, j, "variance", err);
+  if (status == CLARKE_OK && json_object_get(j, "count") != NULL)
+    status = read_text(&one->count, j, "count", err);
+  if (status == CLARKE_OK && samples != NULL && (!json_is_integer(samples) || json_integer_value(samples) < 1))
+    status = fail_key("samples", "a number from 1", err);
+  if (status == CLARKE_OK && (momentum == NULL || !clarke_literal_parse(one->momentum, momentum)))
+    status = fail_key("momentum", "a text that is a number", err);
+  return status;
+}
+
+static clarke_status
 read_statistics(clarke_run_step *s, const json_t *list, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
@@ -145,19 +167,10 @@ read_statistics(clarke_run_step *s, const json_t *list, clarke_error *err)
   if (s->statistics == NULL)
     return clarke_no_memory(err);
   while (s->n_statistics < json_array_size(list) && status == CLARKE_OK) {
-    const json_t *j = json_array_get(list, s->n_statistics);
-    clarke_run_statistics *one = &s->statistics[s->n_statistics++];
-    const char *momentum;
+    clarke_run_statistics *one = &s->statistics[s->n_statistics];
 
     mpq_init(one->momentum);
-    status = read_text(&one->node, j, "node", err);
-    if (status == CLARKE_OK)
-      status = read_text(&one->mean, j, "mean", err);
-    if (status == CLARKE_OK)
-      status = read_text(&one->variance, j, "variance", err);
-    momentum = json_string_value(json_object_get(j, "momentum"));
-    if (status == CLARKE_OK && (momentum == NULL || !clarke_literal_parse(one->momentum, momentum)))
-      status = fail_key("momentum", "a text that is a number", err);
+    status = read_update(one, json_array_get(list, s->n_statistics++), err);
   }
   return status;
 }

@@ -14,10 +14,12 @@ typedef struct {
   char sha256[65]; /* empty: none is given, which only the trace's may be */
 } clarke_run_file;
 
-/* A BatchNormalization's running statistics, which the step brought up to date: the names of the buffers, and what share of the batch's own
- * they took. */
+/* An update of a BatchNormalization's running statistics: the names of the buffers, and what share of the batch's own they took. Of several
+ * `samples`, normalized by themselves, it is the share of the mean of their own. */
 typedef struct {
   char *node, *mean, *variance;
+  char *count; /* the buffer that counts updates; NULL: none */
+  size_t samples;
   mpq_t momentum;
 } clarke_run_statistics;
 

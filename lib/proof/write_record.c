@@ -390,6 +390,52 @@ put_parameters(writer *w)
       put_answer(w, CLARKE_PARAMETER, g->parameters[p].name, rule_of_readers(w, g->parameters[p].name));
 }
 
+/* Of the part of the buffer: mean, variance or count. Those who bring it up to date, in their order: how many; out NULL: counts. */
+static size_t
+put_updates(FILE *out, const clarke_certify *c, const char *buffer, const char *kind)
+{
+  size_t n = 0;
+
+  for (size_t i = 0; i < c->n_statistics; i++) {
+    const clarke_run_statistics *of = &c->statistics[i];
+    const char *own = *kind == 'm' ? of->mean : *kind == 'v' ? of->variance : of->count;
+
+    if (own == NULL || strcmp(own, buffer) != 0)
+      continue;
+    n++;
+    if (out == NULL)
+      continue;
+    fputc(' ', out);
+    clarke_proof_put_name(out, of->node);
+    fputc(' ', out);
+    mpq_out_str(out, 10, of->momentum);
+    fprintf(out, " %zu", of->samples);
+  }
+  return n;
+}
+
+/* A line for each buffer that was judged. What nothing can be said of has none: it may have more updates than a line, or none. */
+static void
+put_statistics(const writer *w)
+{
+  const clarke_certify *c = w->r->certify;
+
+  for (size_t i = 0; i < c->n; i++) {
+    const clarke_certificate *made = &c->certificate[i];
+    const char *kind = "mean";
+
+    if (made->part != CLARKE_STATISTIC || made->certainty > CLARKE_WITHIN_BOUND)
+      continue;
+    kind = put_updates(NULL, c, made->name, kind) > 0 ? kind : put_updates(NULL, c, made->name, "variance") > 0 ? "variance" : "count";
+    fputs("statistic ", w->out);
+    clarke_proof_put_name(w->out, made->name);
+    fprintf(w->out, " %s %zu", kind, put_updates(NULL, c, made->name, kind));
+    if (*kind != 'c')
+      put_updates(w->out, c, made->name, kind);
+    fputs(*kind == 'c' ? " bit-exact\n" : made->worst <= NEAR ? " within\n" : " not-covered\n", w->out);
+  }
+}
+
 /* The entries of a step where the branches part; of a window where a loser was taken. Returns how many; out NULL: counts. */
 static size_t
 put_parts(FILE *out, const writer *w, const char *name)
@@ -475,6 +521,7 @@ clarke_proof_write_record(const char *path, const clarke_proof_record *r, clarke
     put_tensors(&w, CLARKE_INDICES);
     put_tensors(&w, CLARKE_GRADIENT);
     put_parameters(&w);
+    put_statistics(&w);
     put_pattern(&w);
     status = clarke_proof_save(&text, status, path, err);
   }

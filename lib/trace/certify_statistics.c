@@ -1,13 +1,15 @@
-/* Running statistics of normalizations over the batch (certify.h): (1 - s) r + s b, r what was there before and b the batch's mean, or its
- * variance with one entry less in the divisor.
+/* Running statistics of normalizations over the batch (certify.h). One update makes (1 - s) r + s b of r, b being the batch's mean, or its
+ * variance with one entry less in the divisor. Where samples are normalized by themselves b is the mean of what is each one's. Several
+ * updates follow one another; what one is off by goes on to the next.
  *
- * Let A be the mean of |x| over the n entries of a channel. Their mean is added up in any order and divided: off by g(n + 2) A. The
- * variance may be that of differences from the computed mean, or of squares less the mean's square. In both all that is added up is at
- * most (|x| + A)^2, and each term meets at most n + 8 roundings, where the mean's own error comes in twice: off by
- * g(4 (n + 8)) W, W being the sum of (|x| + A)^2 over n - 1. (docs/certify.md) */
+ * Let A be the mean of |x| over the n entries of a channel. Their mean is off by g(5 n + 8) A, in any order and by any running mean, and
+ * their variance by g(6 (n + 8)) W, W being the sum of (|x| + A)^2 over n - 1: by two passes, by squares less the mean's square, by
+ * Welford's algorithm, by merges. (docs/rounding-bound.md, "A running statistic") */
 #include "trace/certify.h"
 
+#include "base/stop.h"
 #include "exact/number.h"
+#include "op/operator.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,30 +17,45 @@
 
 /* Of the share, its complement, both products and their sum, and a cast of the share. */
 #define ROUNDINGS 8
+/* Exact numbers grow with each update: how many there may be of a buffer, bits of a share, and of all shares times updates times entries. */
+#define MOST_UPDATES 64
+#define MOST_SHARE_BITS ((size_t)4096)
+#define MOST_WORK ((size_t)1 << 31)
+#define OF_MEAN(n) (5 * (double)(n) + 8)
+#define OF_VARIANCE(n) (6 * ((double)(n) + 8))
 
-/* The step of that node which normalizes over the batch, all samples together; NULL: there is none. */
+/* The BatchNormalization of that name, which normalizes over the batch: all samples together, or in a single run. NULL: there is none. */
 static const clarke_step *
 normalization(const clarke_certify *c, const char *node)
 {
   const clarke_step *found = NULL;
   size_t n = 0;
 
-  for (size_t i = 0; i < c->g->n_steps; i++)
-    if (c->g->steps[i].kind == CLARKE_NORMALIZE && (c->g->steps[i].grouping.couples || c->pass.n == 1) && strcmp(c->g->steps[i].name, node) == 0) {
-      found = &c->g->steps[i];
+  for (size_t i = 0; i < c->g->n_steps; i++) {
+    const clarke_step *s = &c->g->steps[i];
+
+    if (s->kind == CLARKE_NORMALIZE && strcmp(s->op->name, "BatchNormalization") == 0 && strcmp(s->name, node) == 0) {
+      found = s;
       n++;
     }
-  return n == 1 ? found : NULL;
+  }
+  return n == 1 && (found->grouping.couples || c->pass.n == 1) ? found : NULL;
 }
 
 typedef struct {
   const clarke_certify *c;
-  const clarke_step *s;
-  size_t channels;
-  mpq_t *mean, *variance; /* exactly; the latter's divisor is n - 1 */
-  double *size, *spread;  /* at least A and W */
-  size_t n;
+  const clarke_step *s; /* NULL: there is none */
+  size_t channels, n;
+  mpq_t *mean, *variance;         /* exactly, the latter's divisor being n - 1; NULL: what is normalized is not known */
+  double *size, *spread;          /* at least A and W */
+  double *mean_off, *variance_off; /* what they may be off by */
 } moments;
+
+/* Numbers of one kind, of each channel. */
+typedef struct {
+  mpq_t *exact;
+  const double *off;
+} batch_own;
 
 static void
 moments_clear(moments *m)
@@ -49,6 +66,8 @@ moments_clear(moments *m)
     clarke_rationals_free(m->variance, m->channels);
   free(m->size);
   free(m->spread);
+  free(m->mean_off);
+  free(m->variance_off);
 }
 
 /* Calls add of each entry, its channel and its number. */
@@ -93,17 +112,11 @@ add_to_variance(moments *m, size_t channel, const mpq_t x)
   mpq_clear(off);
 }
 
-static bool
-take_moments(moments *m)
+static void
+divide_moments(moments *m)
 {
   mpq_t n;
 
-  m->mean = clarke_rationals(m->channels);
-  m->variance = clarke_rationals(m->channels);
-  m->size = calloc(m->channels + 1, sizeof *m->size);
-  m->spread = calloc(m->channels + 1, sizeof *m->spread);
-  if (m->mean == NULL || m->variance == NULL || m->size == NULL || m->spread == NULL)
-    return false;
   mpq_init(n);
   mpq_set_ui(n, m->n, 1);
   each_entry(m, add_to_mean);
@@ -118,117 +131,263 @@ take_moments(moments *m)
     m->spread[k] = clarke_roundoff_sum(m->spread[k], 4 * m->n) / (double)(m->n - 1) * (1 + 0x1p-50);
   }
   mpq_clear(n);
-  return true;
 }
 
-/* The buffer's record behind the step, which is judged by what is made of the batch's own numbers, with their bounds, and of the one before. */
+/* Of the node: its channels, and their moments where what it normalizes is known. */
 static clarke_status
-judge(clarke_certify *c, clarke_certificate *made, const clarke_run_statistics *of, const clarke_tensor *before, const clarke_tensor *after,
-      mpq_t *batch, double *bound, clarke_error *err)
+moments_take(moments *m, const clarke_certify *c, const char *node, clarke_error *err)
 {
-  const size_t n = after->count;
-  mpq_t rest, old;
-  clarke_matrix m;
-  clarke_status status;
-
-  mpq_inits(rest, old, NULL);
-  mpq_set_ui(rest, 1, 1);
-  mpq_sub(rest, rest, of->momentum);
-  for (size_t k = 0; k < n; k++) {
-    const double share = clarke_roundoff_size_of(of->momentum), own = clarke_roundoff_sum(clarke_roundoff_size_of(batch[k]) + bound[k], 2);
-
-    mpq_set_d(old, before->real[k]);
-    mpq_mul(old, old, rest);
-    mpq_mul(batch[k], batch[k], of->momentum);
-    mpq_add(batch[k], batch[k], old);
-    bound[k] = clarke_roundoff_sum(share * bound[k], 2)
-               + clarke_roundoff_by(&c->by, ROUNDINGS, clarke_roundoff_sum((1 + share) * fabs(before->real[k]) + share * own, 4));
-    if (!(clarke_roundoff_size_of(batch[k]) + bound[k] <= c->by.largest))
-      bound[k] = INFINITY;
+  *m = (moments){.c = c, .s = normalization(c, node)};
+  if (m->s == NULL)
+    return CLARKE_OK;
+  m->n = clarke_step_group_size(m->s, c->pass.n);
+  m->channels = m->s->grouping.groups;
+  if (m->n < 2 || !clarke_certify_is_known(c, m->s->in[0].value))
+    return CLARKE_OK;
+  if (clarke_work_check(err) != CLARKE_OK)
+    return CLARKE_ESTOPPED;
+  m->mean = clarke_rationals(m->channels);
+  m->variance = clarke_rationals(m->channels);
+  m->size = calloc(m->channels + 1, sizeof *m->size);
+  m->spread = calloc(m->channels + 1, sizeof *m->spread);
+  m->mean_off = calloc(m->channels + 1, sizeof *m->mean_off);
+  m->variance_off = calloc(m->channels + 1, sizeof *m->variance_off);
+  if (m->mean == NULL || m->variance == NULL || m->size == NULL || m->spread == NULL || m->mean_off == NULL || m->variance_off == NULL)
+    return clarke_no_memory(err);
+  divide_moments(m);
+  for (size_t k = 0; k < m->channels; k++) {
+    m->mean_off[k] = clarke_roundoff_by(&c->by, OF_MEAN(m->n), m->size[k]);
+    m->variance_off[k] = clarke_roundoff_by(&c->by, OF_VARIANCE(m->n), m->spread[k]);
   }
-  clarke_matrix_init(&m);
-  status = clarke_matrix_set_rationals(&m, n, 1, batch, err);
+  return CLARKE_OK;
+}
+
+/* --- one buffer --- */
+
+typedef struct {
+  const char *name;
+  bool is_variance;
+  size_t count;
+  mpq_t *exact; /* what was made of what was there before, so far; and what is off by so much */
+  double *off;
+} running;
+
+/* b in channel k: of one sample, or the mean of all of them, whose channels follow one another. *size: the mean of their sizes. */
+static void
+batch_number(mpq_t b, double *off, double *size, const batch_own *own, size_t k, size_t count, size_t samples)
+{
+  double sum = 0, sizes = 0;
+  mpq_t n;
+
+  mpq_set_ui(b, 0, 1);
+  for (size_t j = 0; j < samples; j++) {
+    mpq_add(b, b, own->exact[j * count + k]);
+    sum += own->off[j * count + k];
+    sizes += clarke_roundoff_size_of(own->exact[j * count + k]) + own->off[j * count + k];
+  }
+  mpq_init(n);
+  mpq_set_ui(n, samples, 1);
+  mpq_div(b, b, n);
+  mpq_clear(n);
+  *off = clarke_roundoff_sum(sum, samples + 2) / (double)samples * (1 + 0x1p-50);
+  *size = clarke_roundoff_sum(sizes, samples + 2) / (double)samples * (1 + 0x1p-50);
+}
+
+/* r becomes (1 - s) r + s b in each entry. Of several samples each makes its own of r, and their mean is taken. */
+static void
+update(running *r, const clarke_certify *c, const clarke_run_statistics *of, const batch_own *own)
+{
+  const double share = clarke_roundoff_size_of(of->momentum), spare = ROUNDINGS + (of->samples > 1 ? (double)of->samples + 2 : 0);
+  double rest;
+  mpq_t b, complement;
+
+  mpq_inits(b, complement, NULL);
+  mpq_set_ui(complement, 1, 1);
+  mpq_sub(complement, complement, of->momentum);
+  rest = clarke_roundoff_size_of(complement);
+  for (size_t k = 0; k < r->count; k++) {
+    const double old = clarke_roundoff_size_of(r->exact[k]) + r->off[k];
+    double off, size, mass;
+
+    batch_number(b, &off, &size, own, k, r->count, of->samples);
+    mass = clarke_roundoff_sum((1 + share) * old + share * size, 4);
+    mpq_mul(r->exact[k], r->exact[k], complement);
+    mpq_mul(b, b, of->momentum);
+    mpq_add(r->exact[k], r->exact[k], b);
+    r->off[k] = clarke_roundoff_sum(rest * r->off[k] + share * off + clarke_roundoff_by(&c->by, spare, mass) + (1 + share) * c->by.tiny, 6);
+    if (!(clarke_roundoff_size_of(r->exact[k]) + r->off[k] <= c->by.largest))
+      r->off[k] = INFINITY;
+  }
+  mpq_clears(b, complement, NULL);
+}
+
+static bool
+names(const clarke_run_statistics *of, const char *buffer)
+{
+  return strcmp(of->mean, buffer) == 0 || strcmp(of->variance, buffer) == 0;
+}
+
+static size_t
+share_bits(const clarke_run_statistics *of)
+{
+  return mpz_sizeinbase(mpq_numref(of->momentum), 2) + mpz_sizeinbase(mpq_denref(of->momentum), 2);
+}
+
+/* Why nothing can be said of the buffer; NULL: it can. */
+static const char *
+hindrance(const clarke_certify *c, const running *r, const moments *const *m)
+{
+  size_t updates = 0, bits = 0;
+
+  for (size_t i = 0; i < c->n_statistics; i++) {
+    const clarke_run_statistics *of = &c->statistics[i];
+
+    if (!names(of, r->name))
+      continue;
+    if (++updates > MOST_UPDATES)
+      return "more than 64 normalizations bring it up to date";
+    bits += share_bits(of);
+    if (share_bits(of) > MOST_SHARE_BITS || r->count > MOST_WORK / bits / updates)
+      return "its updates have shares of too many digits";
+    if (strcmp(r->is_variance ? of->mean : of->variance, r->name) == 0)
+      return "it is called a mean and a variance";
+    if (m[i]->s == NULL)
+      return "the graph has no normalization of its node";
+    if (m[i]->n < 2)
+      return "its node normalizes single entries";
+    if (m[i]->mean == NULL)
+      return "what is normalized was not recorded";
+    if (m[i]->channels / of->samples != r->count || m[i]->channels % of->samples != 0)
+      return "it has another number of entries than its node has channels";
+  }
+  return NULL;
+}
+
+static clarke_status
+judge(clarke_certify *c, clarke_certificate *made, running *r, const clarke_tensor *before, const clarke_tensor *after,
+      const moments *const *m, clarke_error *err)
+{
+  clarke_status status;
+  clarke_matrix all;
+
+  for (size_t k = 0; k < r->count; k++)
+    mpq_set_d(r->exact[k], before->real[k]);
+  for (size_t i = 0; i < c->n_statistics; i++)
+    if (names(&c->statistics[i], r->name)) {
+      const batch_own own = {r->is_variance ? m[i]->variance : m[i]->mean, r->is_variance ? m[i]->variance_off : m[i]->mean_off};
+
+      update(r, c, &c->statistics[i], &own);
+    }
+  clarke_matrix_init(&all);
+  status = clarke_matrix_set_rationals(&all, r->count, 1, r->exact, err);
   if (status == CLARKE_OK)
-    status = clarke_certificate_judge(made, after, &m, bound, err);
-  clarke_matrix_clear(&m);
-  mpq_clears(rest, old, NULL);
+    status = clarke_certificate_judge(made, after, &all, r->off, err);
+  clarke_matrix_clear(&all);
   return status;
 }
 
-/* Is that buffer brought up to date once? */
-static bool
-is_alone(const clarke_certify *c, const char *buffer)
-{
-  size_t n = 0;
-
-  for (size_t i = 0; i < c->n_statistics; i++)
-    n += (strcmp(c->statistics[i].mean, buffer) == 0) + (strcmp(c->statistics[i].variance, buffer) == 0);
-  return n == 1;
-}
-
 static clarke_status
-certify_buffer(clarke_certify *c, const clarke_run_statistics *of, const char *buffer, moments *m, mpq_t *batch, double *bound,
-               clarke_error *err)
+certify_buffer(clarke_certify *c, const char *buffer, bool is_variance, const moments *const *m, clarke_error *err)
 {
   const clarke_tensor *before = clarke_certify_find(c, "before", buffer), *after = clarke_certify_find(c, "after", buffer);
   clarke_certificate *made = clarke_certify_add(c, CLARKE_STATISTIC, buffer, "BatchNormalization", err);
-  const char *why = NULL;
+  running r = {.name = buffer, .is_variance = is_variance, .count = after != NULL ? after->count : 0};
+  const char *why = "it was not recorded before and after the step";
+  clarke_status status;
 
   if (made == NULL)
     return CLARKE_ENOMEM;
-  if (before == NULL || after == NULL)
-    why = "it was not recorded before and after the step";
-  else if (!is_alone(c, buffer))
-    why = "several normalizations bring it up to date";
-  else if (m->s == NULL)
-    why = "the graph has no normalization of its node";
-  else if (m->n < 2 || m->mean == NULL)
-    why = "what is normalized was not recorded";
+  if (before != NULL && after != NULL && (before->real == NULL || after->real == NULL || before->count != r.count))
+    return clarke_fail(err, CLARKE_EINPUT, "%s: buffer '%s': expected as many floats before the step as after it", c->trace_file, buffer);
+  if (before != NULL && after != NULL)
+    why = hindrance(c, &r, m);
   if (why != NULL) {
-    made->entries = made->open = after != NULL ? after->count : 0;
+    made->entries = made->open = r.count;
     return clarke_certificate_say(made, CLARKE_CANNOT_SAY, err, "%s", why);
   }
-  if (before->real == NULL || after->real == NULL || before->count != m->channels || after->count != m->channels)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: buffer '%s': expected %zu floats before and after the step", c->trace_file, buffer, m->channels);
-  return judge(c, made, of, before, after, batch, bound, err);
+  r.exact = clarke_rationals(r.count);
+  r.off = calloc(r.count + 1, sizeof *r.off);
+  status = r.exact != NULL && r.off != NULL ? judge(c, made, &r, before, after, m, err) : clarke_no_memory(err);
+  if (r.exact != NULL)
+    clarke_rationals_free(r.exact, r.count);
+  free(r.off);
+  return status;
+}
+
+/* The buffer that counts updates: one more for each. */
+static clarke_status
+certify_count(clarke_certify *c, const char *buffer, clarke_error *err)
+{
+  const clarke_tensor *before = clarke_certify_find(c, "before", buffer), *after = clarke_certify_find(c, "after", buffer);
+  clarke_certificate *made = clarke_certify_add(c, CLARKE_STATISTIC, buffer, "BatchNormalization", err);
+  uint64_t updates = 0;
+
+  if (made == NULL)
+    return CLARKE_ENOMEM;
+  made->entries = 1;
+  if (before == NULL || after == NULL) {
+    made->open = 1;
+    return clarke_certificate_say(made, CLARKE_CANNOT_SAY, err, "it was not recorded before and after the step");
+  }
+  if (before->integer == NULL || after->integer == NULL || before->count != 1 || after->count != 1)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: buffer '%s': expected one integer before and after the step", c->trace_file, buffer);
+  for (size_t i = 0; i < c->n_statistics; i++)
+    updates += c->statistics[i].count != NULL && strcmp(c->statistics[i].count, buffer) == 0;
+  if (after->integer[0] > before->integer[0] && (uint64_t)after->integer[0] - (uint64_t)before->integer[0] == updates) {
+    made->exact = 1;
+    return CLARKE_OK;
+  }
+  made->beyond = 1;
+  return clarke_certificate_say(made, CLARKE_IS_REFUTED, err, "it went from %lld to %lld, in %llu updates", (long long)before->integer[0],
+                                (long long)after->integer[0], (unsigned long long)updates);
+}
+
+/* Do entries before this one name the buffer, as what is updated, or as what counts? */
+static bool
+was_named(const clarke_certify *c, size_t i, const char *buffer, bool counts)
+{
+  bool named = false;
+
+  for (size_t j = 0; j < i && !named; j++)
+    named = counts ? c->statistics[j].count != NULL && strcmp(c->statistics[j].count, buffer) == 0 : names(&c->statistics[j], buffer);
+  return named;
 }
 
 static clarke_status
-certify_one(clarke_certify *c, const clarke_run_statistics *of, clarke_error *err)
+certify_one(clarke_certify *c, size_t i, const moments *const *m, clarke_error *err)
 {
-  moments m = {.c = c, .s = normalization(c, of->node)};
-  double *mean = NULL, *variance = NULL;
+  const clarke_run_statistics *of = &c->statistics[i];
   clarke_status status = CLARKE_OK;
 
-  if (m.s != NULL) {
-    m.n = clarke_step_group_size(m.s, c->pass.n);
-    m.channels = m.s->grouping.groups;
-  }
-  if (m.n > 1 && clarke_certify_is_known(c, m.s->in[0].value)) {
-    mean = calloc(m.channels + 1, sizeof *mean);
-    variance = calloc(m.channels + 1, sizeof *variance);
-    status = take_moments(&m) && mean != NULL && variance != NULL ? CLARKE_OK : clarke_no_memory(err);
-  }
-  for (size_t k = 0; status == CLARKE_OK && m.mean != NULL && k < m.channels; k++) {
-    mean[k] = clarke_roundoff_by(&c->by, (double)m.n + 2, m.size[k]);
-    variance[k] = clarke_roundoff_by(&c->by, 4 * ((double)m.n + 8), m.spread[k]);
-  }
-  if (status == CLARKE_OK)
-    status = certify_buffer(c, of, of->mean, &m, m.mean, mean, err);
-  if (status == CLARKE_OK)
-    status = certify_buffer(c, of, of->variance, &m, m.variance, variance, err);
-  free(mean);
-  free(variance);
-  moments_clear(&m);
+  if (!was_named(c, i, of->mean, false))
+    status = certify_buffer(c, of->mean, false, m, err);
+  if (status == CLARKE_OK && !was_named(c, i, of->variance, false) && strcmp(of->mean, of->variance) != 0)
+    status = certify_buffer(c, of->variance, true, m, err);
+  if (status == CLARKE_OK && of->count != NULL && !was_named(c, i, of->count, true))
+    status = certify_count(c, of->count, err);
   return status;
 }
 
 clarke_status
 clarke_certify_statistics(clarke_certify *c, clarke_error *err)
 {
-  clarke_status status = CLARKE_OK;
+  moments *own = calloc(c->n_statistics + 1, sizeof *own);
+  const moments **m = calloc(c->n_statistics + 1, sizeof *m);
+  clarke_status status = own != NULL && m != NULL ? CLARKE_OK : clarke_no_memory(err);
 
+  for (size_t i = 0; i < c->n_statistics && status == CLARKE_OK; i++) {
+    for (size_t j = 0; j < i && m[i] == NULL; j++)
+      m[i] = strcmp(c->statistics[j].node, c->statistics[i].node) == 0 ? m[j] : NULL;
+    if (m[i] != NULL)
+      continue;
+    m[i] = &own[i];
+    status = moments_take(&own[i], c, c->statistics[i].node, err);
+  }
   for (size_t i = 0; i < c->n_statistics && status == CLARKE_OK; i++)
-    status = certify_one(c, &c->statistics[i], err);
+    status = certify_one(c, i, m, err);
+  for (size_t i = 0; own != NULL && i < c->n_statistics; i++)
+    moments_clear(&own[i]);
+  free(own);
+  free(m);
   return status;
 }

@@ -7,6 +7,7 @@ is kept by hand.
 """
 import hashlib
 import json
+import math
 import os
 import shutil
 import struct
@@ -4648,6 +4649,139 @@ def dropped():
         case(f"dropped-{name}", 2, reason, evidence=both, **{**base, **change})
 
 
+SPARSE = """output y not-covered
+    output out not-covered
+    gradient y not-covered
+    gradient out not-covered
+    parameter s not-covered
+    """
+TYPES = {"F16": (11, 15, 24), "BF16": (8, 127, 126), "F32": (24, 127, 126), "F64": (53, 1023, 1022)}  # bits, largest exponent, tiny
+
+
+def rounding(dtype, n, mass):
+    """u(n, M) of docs/proof-format.md."""
+    bits, _, tiny = TYPES[dtype]
+    return Fraction(n, 2 ** bits - n) * mass + Fraction(4 * n, 2 ** tiny)
+
+
+def channel(x, kind, dtype):
+    """The mean or variance of a channel's entries, and what it may be off by."""
+    n, mean, size = len(x), Fraction(sum(x)) / len(x), Fraction(sum(map(abs, x))) / len(x)
+    if kind == "mean":
+        return mean, rounding(dtype, 5 * n + 8, size)
+    return sum((v - mean) ** 2 for v in x) / (n - 1), rounding(dtype, 6 * (n + 8), sum((abs(v) + size) ** 2 for v in x) / (n - 1))
+
+
+def updated(old, share, own, dtype):
+    """(1 - s) r + s b, and its bound; own: of one channel of each sample."""
+    b, e, size = (sum(map(f, own)) / len(own) for f in (lambda m: m[0], lambda m: m[1], lambda m: abs(m[0]) + m[1]))
+    spare = 8 if len(own) == 1 else len(own) + 10
+    return (1 - share) * old + share * b, abs(share) * e + rounding(dtype, spare, (1 + abs(share)) * abs(old) + abs(share) * size)
+
+
+def nearest(value, dtype):
+    """A number of the type that is near."""
+    bits, tiny = TYPES[dtype][0], TYPES[dtype][2]
+    unit = 2 ** Fraction(max(math.frexp(float(value))[1] - bits, -tiny - (0 if dtype == "F16" else bits - 1)))
+    return round(value / unit) * unit, unit
+
+
+def statistics():
+    """What a BatchNormalization brings up to date, in every type: the last number within its bound, and the next."""
+    norm = helper.make_node("BatchNormalization", ["x", "s", "b", "m", "v"], ["y"], "norm", training_mode=1)
+    total = helper.make_node("ReduceSum", ["y"], ["out"], "out", keepdims=0)
+    x = [[1, 2], [3, -4], [8, 1]]
+    weights = dict(s=[1, 1], b=[0, 0], m=[0, 0], v=[1, 1])
+    save("statistic.onnx", [norm, total], ["N", 2], [], weights)
+    batch("statistic.npz", x)
+    tensors_file("statistic.parameters", {k: floats(v) for k, v in weights.items()})
+    tensors_file("statistic.gradients", {"s": floats([0, 0])})
+    files = dict(model="statistic.onnx", data="statistic.npz", gradients="statistic.gradients", parameters="statistic.parameters", wrt="s", proxies=())
+    share = Fraction(3, 8)
+    for dtype in TYPES:
+        for kind in ("mean", "variance"):
+            both = [updated(5, share, [channel(column, kind, dtype)], dtype) for column in zip(*x)]
+            base = [nearest(value, dtype) for value, _ in both]
+            (value, bound), (last, unit) = both[1], nearest(sum(both[1]), dtype)
+            last -= unit if last > value + bound else 0
+            for k, (number, status) in enumerate([(base[1][0], 0), (last, 0), (last + unit, 1), (2 * value - last - 2 * unit, 1)]):
+                name = f"statistic-{dtype.lower()}-{kind}-{k}"
+                tensors_file(f"{name}.trace", {"before/r": floats([5, 5], dtype), "after/r": floats([float(base[0][0]), float(nearest(number, dtype)[0])], dtype)})
+                record(name, status, "farther" if status else "VERIFIED", f"{SPARSE}statistic r {kind} 1 y {share} 1 within", trace=f"{name}.trace", **files)
+    statistics_without_bounds(files)
+    statistics_of_single_runs(files, norm, total)
+
+
+def statistics_without_bounds(files):
+    """Of more entries bfloat16 has no bound, nor any type of what is larger: then no answer but not covered is true. n is 1 where no variance is."""
+    for name, kind, x, dtype, value, status in (
+            ("mean-23", "mean", np.ones((23, 2)), "BF16", 1, 0), ("mean-24", "mean", np.ones((24, 2)), "BF16", 1, 1),
+            ("variance-13", "variance", np.ones((13, 2)), "BF16", 0, 0), ("variance-14", "variance", np.ones((14, 2)), "BF16", 0, 1),
+            ("large", "variance", [[2.0 ** 61] * 2, [-2.0 ** 61] * 2], "F32", 2.0 ** 123, 0), ("larger", "variance", [[2.0 ** 62] * 2, [-2.0 ** 62] * 2], "F32", 2.0 ** 125, 1),
+            ("largest", "variance", [[2.0 ** 80] * 2, [2.0 ** 80] * 2], "F32", 0, 1), ("alone", "mean", [[1, 1]], "F32", 1, 2)):
+        batch(f"statistic-{name}.npz", x)
+        tensors_file(f"statistic-{name}.trace", {"before/r": floats([value, value], dtype), "after/r": floats([value, value], dtype)})
+        own = files | dict(data=f"statistic-{name}.npz", trace=f"statistic-{name}.trace")
+        reason = {0: "VERIFIED", 1: "farther", 2: "no rule covers it"}[status]
+        record(f"statistic-{name}", min(status, 1), reason, f"{SPARSE}statistic r {kind} 1 y 1 1 within", **own)
+        record(f"statistic-{name}-not", 0, "VERIFIED", f"{SPARSE}statistic r {kind} 1 y 1 1 not-covered", **own)
+
+
+def statistics_of_single_runs(files, norm, total):
+    """Two samples of two channels, normalized as four channels of one: the mean of what is each sample's. A LayerNormalization has none."""
+    x = [[1, 2, 6], [2, -4, 5], [-1, 0, 3], [9, 9, 8]]
+    weights = dict(s=np.ones(4), b=np.zeros(4), m=np.zeros(4), v=np.ones(4))
+    save("statistic-single.onnx", [norm, total], [1, 4, 3], [], weights)
+    batch("statistic-single.npz", [[x]])
+    tensors_file("statistic-single.parameters", {k: floats(v) for k, v in weights.items()})
+    tensors_file("statistic-single.gradients", {"s": floats(np.zeros(4))})
+    own = files | dict(model="statistic-single.onnx", data="statistic-single.npz", gradients="statistic-single.gradients", parameters="statistic-single.parameters")
+    for kind in ("mean", "variance"):
+        made = [channel(row, kind, "F32") for row in x]
+        for name, samples, right in (("two", 2, [[made[0], made[2]], [made[1], made[3]]]), ("four", 1, [[m] for m in made]), ("all", 4, [made])):
+            both = [updated(5, Fraction(1, 4), m, "F32") for m in right]
+            (value, bound), (last, unit) = both[-1], nearest(sum(both[-1]), "F32")
+            last -= unit if last > value + bound else 0
+            for k, number in enumerate((last, last + unit)):
+                numbers = [float(nearest(v, "F32")[0]) for v, _ in both[:-1]] + [float(number)]
+                case_name = f"statistic-{name}-{kind}-{k}"
+                tensors_file(f"{case_name}.trace", {"before/r": floats([5] * len(both)), "after/r": floats(numbers)})
+                record(case_name, k, "farther" if k else "VERIFIED", f"{SPARSE}statistic r {kind} 1 y 1/4 {samples} within", trace=f"{case_name}.trace", **own)
+    for k, samples in enumerate((1, 3, 4, 5)):
+        record(f"statistic-samples-{k}", 1, "no rule covers it", f"{SPARSE}statistic r mean 1 y 1/4 {samples} within", trace="statistic-two-mean-0.trace", **own)
+    statistics_that_do_not_fit(own)
+    layer = helper.make_node("LayerNormalization", ["x", "s", "b"], ["y"], "norm")
+    save("statistic-layer.onnx", [layer, total], [1, 4, 3], [], dict(s=np.ones(3), b=np.zeros(3)))
+    tensors_file("statistic-layer.parameters", {"s": floats(np.ones(3)), "b": floats(np.zeros(3))})
+    tensors_file("statistic-layer.gradients", {"s": floats(np.zeros(3))})
+    own |= dict(model="statistic-layer.onnx", gradients="statistic-layer.gradients", parameters="statistic-layer.parameters")
+    record("statistic-layer", 1, "no rule covers it", f"{SPARSE}statistic r mean 1 y 1/4 1 within", trace="statistic-four-mean-0.trace", **own)
+
+
+def statistics_that_do_not_fit(own):
+    """Two runs, whose statistics are each one's own; samples that are no whole number of buffers; integers, and counts that are none."""
+    none, integers = "no rule covers it", lambda values: ("I64", [len(values)], np.asarray(values, "<i8").tobytes())
+    batch("statistic-runs.npz", [[np.full((4, 3), 1)], [np.full((4, 3), 3)]])
+    tensors_file("statistic-runs.trace", {"before/r": floats([2] * 4), "after/r": floats([2] * 4)})
+    norm = helper.make_node("BatchNormalization", ["x", "s", "b", "m", "v"], ["out"], "norm", training_mode=1)
+    save("statistic-runs.onnx", [norm], [1, 4, 3], None, dict(s=np.ones(4), b=np.zeros(4), m=np.zeros(4), v=np.ones(4)))
+    record("statistic-runs", 1, none, "output out not-covered\ngradient out not-covered\nparameter s not-covered\nstatistic r mean 1 out 1 1 within",
+           trace="statistic-runs.trace", **(own | dict(model="statistic-runs.onnx", data="statistic-runs.npz")))
+    batch("statistic-even.npz", [[np.full((4, 3), 2)]])
+    own = own | dict(data="statistic-even.npz")
+    for k, (made, line, status, reason) in enumerate([
+            (floats([2]), "mean 1 y 1 3", 1, none), (floats([2]), "mean 1 y 1 4", 0, "VERIFIED"), (integers([2] * 4), "mean 1 y 1 1", 1, none),
+            (floats([2] * 4), "mean 1 y 1 1", 0, "VERIFIED")]):
+        tensors_file(f"statistic-even-{k}.trace", {"before/r": made, "after/r": made})
+        record(f"statistic-even-{k}", status, reason, f"{SPARSE}statistic r {line} within", trace=f"statistic-even-{k}.trace", **own)
+    for k, (before, after, updates, status, reason) in enumerate([
+            (integers([4]), integers([6]), 2, 0, "VERIFIED"), (integers([4]), integers([6]), 1, 1, "farther"), (integers([6]), integers([4]), 2, 1, "farther"),
+            (floats([4]), floats([6]), 2, 1, none), (integers([4]), floats([6]), 2, 1, none), (floats([4]), integers([6]), 2, 1, none),
+            (integers([4, 4]), integers([6, 6]), 2, 1, none), (integers([-1]), integers([99]), 100, 0, "VERIFIED")]):
+        tensors_file(f"statistic-count-{k}.trace", {"before/r": before, "after/r": after})
+        record(f"statistic-count-{k}", status, reason, f"{SPARSE}statistic r count {updates} bit-exact", trace=f"statistic-count-{k}.trace", **own)
+
+
 def main():
     os.makedirs(DATA, exist_ok=True)
     for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
@@ -4658,7 +4792,8 @@ def main():
                  quotients_by_parameters, slopes_of_quotients, windows_of_products, identities, statements, roles, runs, lists,
                  long_lists, orders, bounds, simplices, layers, exact_layers, trained, wide, global_maxima, refusals, words, fan,
                  negated, own_losses, clamped, inputs, single_runs, records, extremes, sorts, expanded,
-                 recurrent, needs, chains, lifted_constants, masked, compared, padded, averaged, sums_of_products, dropped]:
+                 recurrent, needs, chains, lifted_constants, masked, compared, padded, averaged, sums_of_products, dropped,
+                 statistics]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

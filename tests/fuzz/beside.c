@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MOST 6 /* files */
+#define MOST 12 /* files */
 
 static char folder[] = "/tmp/clarke-fuzz-XXXXXX", written[MOST][64];
 

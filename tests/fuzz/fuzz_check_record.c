@@ -1,6 +1,7 @@
-/* Proofs about recorded steps: an input is a proof about the model record.onnx of tests/check/data, with the files beside it, then a
+/* Proofs about recorded steps: an input is a proof about record.onnx or statistic.onnx of tests/check/data, with the files beside it, then a
  * line "===", then the bytes of the trace (the file T). Hashes are put right first. A trace of which something is verified is one
  * that the library reads, too. */
+#define _GNU_SOURCE /* memmem */
 #include "beside.h"
 #include "mutate.h"
 #include "target.h"
@@ -27,11 +28,12 @@ mutate_one(buffer *b, chance *c)
 MUTATED_AS(mutate_one)
 
 static void
-put_beside(const char *name)
+put_beside(const char *model, const char *part)
 {
-  char path[512];
+  char path[512], name[64];
   clarke_file f = {0};
 
+  snprintf(name, sizeof name, "%s.%s", model, part);
   snprintf(path, sizeof path, "%s/%s", CASES, name);
   REQUIRE(clarke_file_read(&f, path, NULL) == CLARKE_OK);
   folder_write(name, f.data, f.size);
@@ -51,14 +53,14 @@ require_read(const uint8_t *data, size_t size)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+  static const char *const parts[] = {"onnx", "npz", "parameters", "gradients"};
   const size_t n = end_of_first(data, size), from = n < size ? n + 4 : n;
+  const bool statistics = memmem(data, n, "model statistic.onnx ", 21) != NULL;
   buffer proof = {0};
   checker_answer answer;
 
-  put_beside("record.onnx");
-  put_beside("record.npz");
-  put_beside("record.parameters");
-  put_beside("record.gradients");
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    put_beside(statistics ? "statistic" : "record", parts[i]);
   folder_write("T", data + from, size - from);
   buffer_put(&proof, "===\n", 4);
   buffer_put(&proof, data, n);

@@ -244,6 +244,9 @@ def runs():
     yield "two-steps", json.dumps(run, indent=1).encode()
     run["steps"][1]["files"] = dict(run["steps"][0]["files"], trace={"file": "t"}, trees=file("o"))
     yield "unhashed", json.dumps(run, indent=1).encode()
+    run["steps"][0]["statistics"] = [{"node": "n", "mean": "a", "variance": "b", "momentum": "1/10", "count": "c", "samples": 2}]
+    run["steps"][1]["statistics"] = [{"node": "n", "mean": "a", "variance": "b", "momentum": "-0.5"}] * 2
+    yield "statistics", json.dumps(run, indent=1).encode()
 
 
 def trees():
@@ -344,7 +347,8 @@ def formula_proofs():
 def record_proofs():
     """Proofs about record.onnx, each with a trace behind it."""
     folder = ROOT / "tests/check/data"
-    for name in ["record", "record-1", "record-kept", "record-less", "record-more", "record-shape"]:
+    for name in ["record", "record-1", "record-kept", "record-less", "record-more", "record-shape",
+                 "statistic-f32-variance-0"]:
         text = (folder / (name + ".proof")).read_bytes()
         trace = next(line.split(b" ")[1] for line in text.split(b"\n") if line.startswith(b"trace "))
         yield name, text.replace(b"trace " + trace, b"trace T") + b"===\n" + (folder / trace.decode()).read_bytes()
@@ -443,7 +447,7 @@ def dictionaries():
                                        "leaf ", "===\n"]
     yield "check-record", JSON + ["claim record", "trace T ", "gradients ", "scale ", "output ", "indices ", "gradient ", "parameter ", "pattern ",
                                   "part ", " bit-exact\n", " within\n", " not-covered\n", "recorded-at-kink", "exactly-at-kink", "other-side",
-                                  "loser", "===\n", "output/", "gradient/", "before/"]
+                                  "loser", "===\n", "output/", "gradient/", "before/", "after/", "statistic r ", " mean 1 a 1/2 1", " variance 1 a 1 1", " count 1"]
     yield "case", HEADERS + LANGUAGE + RULES
     yield "check-proof", PROOF + sorted(keywords)
     yield "check-program", PROOF + sorted(keywords) + LANGUAGE

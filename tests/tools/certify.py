@@ -429,18 +429,41 @@ def statistics(folder):
             expect(all(n["answer"] in ("within the bound", "bit-exact") for n in found.values()), f"statistics: {kind}, squares {squares}: {found}")
             worst[kind, squares] = [found[f"1.running_{name}"]["worst"] for name in ("mean", "var")]
     expect(worst["cancel", True][1] > 1e-3 > worst["cancel", False][1], f"what squares lose: {worst}")
-    expect(worst["drift", False][0] > 0.1 and worst["drift", True][1] > 0.02 and min(worst["before", False]) > 0.01, f"how near: {worst}")
+    expect(worst["drift", False][0] > 0.04 and worst["drift", True][1] > 0.015 and min(worst["before", False]) > 0.01, f"how near: {worst}")
     changed.put("trace", whole)
     step = changed.description["steps"][0]
     one = step["statistics"][0]
     for change, want, why in (({"momentum": "1/8"}, (1, "refuted"), None), ({"node": "5/addmm"}, (3, "cannot say"), "the graph has no normalization of its node"),
                               ({"mean": "1.running_men"}, (3, "cannot say"), "it was not recorded before and after the step"),
-                              ({"mean": "1.running_var"}, (3, "cannot say"), "several normalizations bring it up to date")):
+                              ({"mean": "1.running_var"}, (3, "cannot say"), "it is called a mean and a variance"),
+                              ({"samples": 4}, (3, "cannot say"), "it has another number of entries than its node has channels"),
+                              ({"count": "1.num_batches_tracked"}, (0, "bit-exact"), None), ({"momentum": "2"}, (1, "refuted"), None),
+                              ({"momentum": "-1/10"}, (1, "refuted"), None), ({"momentum": "1" + 400 * "0"}, (3, "cannot say"), None),
+                              ({"momentum": "1/1" + 1300 * "0"}, (3, "cannot say"), "its updates have shares of too many digits")):
         step["statistics"] = [one | change]
         changed.write()
         status, bad = rows(changed)
         expect(status == want[0] and any(n["answer"] == want[1] and (why is None or n["why"] == why) for n in bad.values()), f"{change}: {status} {bad}")
-    for change in ({"momentum": "a tenth"}, {"momentum": 0.1}, {"node": 1}, {"mean": None}):
+    step["statistics"] = [one, one]  # an update that was not made
+    changed.write()
+    status, bad = rows(changed)
+    expect(status == 1 and len(bad) == 2 and all(n["answer"] == "refuted" for n in bad.values()), f"twice: {status} {bad}")
+    step["statistics"] = [one | {"count": "1.num_batches_tracked"}] + [one | {"count": "1.num_batches_tracked", "mean": "1.running_men"}]
+    changed.write()
+    status, bad = rows(changed)
+    why = "it went from 0 to 1, in 2 updates"
+    expect(status == 1 and (bad["1.num_batches_tracked"]["answer"], bad["1.num_batches_tracked"]["why"]) == ("refuted", why), f"counted: {bad}")
+    for change in ({"samples": 0}, {"samples": "1"}, {"samples": -1}, {"samples": 1.5}):
+        step["statistics"] = [one | change]
+        changed.write()
+        status, _, error = certify(changed.run)
+        expect(status == 2 and "'samples': expected a number from 1" in error, f"{change}: {status} {error}")
+    for change, said in (({"count": "1.running_mean"}, "expected one integer"), ({"mean": "1.num_batches_tracked"}, "expected as many floats")):
+        step["statistics"] = [one | change]
+        changed.write()
+        status, _, error = certify(changed.run)
+        expect(status == 2 and said in error, f"{change}: {status} {error}")
+    for change in ({"momentum": "a tenth"}, {"momentum": 0.1}, {"node": 1}, {"mean": None}, {"count": 1}):
         step["statistics"] = [one | change]
         changed.write()
         status, _, error = certify(changed.run)

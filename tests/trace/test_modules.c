@@ -9,9 +9,10 @@ MODULE(operands);
 MODULE(rounding_parts);
 MODULE(sieve_parts);
 MODULE(stages);
+MODULE(statistics);
 
 int
 main(void)
 {
-  RUN(bounds_suite, branches_suite, folders_suite, follow_suite, operands_suite, rounding_parts_suite, sieve_parts_suite, stages_suite);
+  RUN(bounds_suite, branches_suite, folders_suite, follow_suite, operands_suite, rounding_parts_suite, sieve_parts_suite, stages_suite, statistics_suite);
 }

@@ -429,7 +429,7 @@ END_TEST
 /* Running statistics by their definition, in doubles: each is where it should be, but for rounding; with another share it is not. */
 START_TEST(running_statistics)
 {
-  clarke_run_statistics two[2] = {{.node = "1/native_batch_norm", .mean = "1.running_mean", .variance = "1.running_var"}};
+  clarke_run_statistics two[2] = {{.node = "1/native_batch_norm", .mean = "1.running_mean", .variance = "1.running_var", .samples = 1}};
   const clarke_tensor *x, *mean, *variance;
   clarke_certify again;
   clarke_certified c;
@@ -452,11 +452,11 @@ START_TEST(running_statistics)
     ck_assert_double_eq_tol(variance->real[k], 0.9 + 0.1 * squares / (n - 1), 1e-6);
   }
   for (int i = 0; i < 4; i++) { /* as it was; another share; twice; what is normalized is not known */
-    const clarke_certainty want = i == 0 ? CLARKE_WITHIN_BOUND : i == 1 ? CLARKE_IS_REFUTED : CLARKE_CANNOT_SAY;
+    const clarke_certainty want = i == 0 ? CLARKE_WITHIN_BOUND : i < 3 ? CLARKE_IS_REFUTED : CLARKE_CANNOT_SAY;
     const size_t before = c.nodes.n;
 
     mpq_init(two[0].momentum);
-    mpq_set_d(two[0].momentum, i == 1 ? 0.1 * (1 + 0x1p-16) : 0.1);
+    mpq_set_d(two[0].momentum, i == 1 ? 0.1 * (1 + 0x1p-8) : 0.1);
     two[1] = two[0];
     again = c.nodes;
     ck_assert(clarke_certify_is_known(&again, value_named(again.g, "0/convolution")));
@@ -467,7 +467,7 @@ START_TEST(running_statistics)
     again.statistics = two;
     again.n_statistics = i == 2 ? 2 : 1;
     OK(clarke_certify_statistics(&again, &error));
-    ck_assert_uint_eq(again.n, before + 2 * again.n_statistics);
+    ck_assert_uint_eq(again.n, before + 2);
     for (size_t k = before; k < again.n; k++)
       ck_assert_int_eq(again.certificate[k].certainty, want);
     if (i == 3)

@@ -5,7 +5,6 @@ input nor on a parameter (numbers, buffers, a mask that was drawn) is a Constant
 """
 import itertools
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 import torch
 from onnx import TensorProto, helper
@@ -56,7 +55,7 @@ class Graph:
     parameters: dict  # name: tensor, as the model has them
     buffers: dict
     nodes: list = field(default_factory=list)
-    updates: list = field(default_factory=list)  # of running statistics
+    updates: list = field(default_factory=list)  # nodes that may bring running statistics up to date, with the trace's
     initializers: dict = field(default_factory=dict)
     statistics: set = field(default_factory=set)
     recorded: dict = field(default_factory=dict)  # ONNX node name: the trace's node, and which of its results
@@ -166,12 +165,6 @@ class Graph:
             self.refuse("a running mean or variance that is no buffer of the model")
         self.statistics.add(name)
         return self.initializer(name, value.tensor)
-
-    def update(self, node, mean, variance, momentum):
-        """The running mean and variance that a normalization brings up to date, where they are the model's."""
-        names = [self.of_buffer(v) for v in (mean, variance)]
-        if None not in names:
-            self.updates.append({"node": node, "mean": names[0], "variance": names[1], "momentum": str(Fraction(momentum))})
 
     # ---- Leaves
 

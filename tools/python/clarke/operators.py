@@ -455,8 +455,8 @@ def write_batch_norm(g, node):
         inputs += [g.statistic(mean), g.statistic(variance)]
     made = g.add("BatchNormalization", inputs, outputs=3 if training else 1, epsilon=g.float32(eps, like, "eps"),
                  training_mode=1 if training else None)
-    if training and mean is not None and variance is not None:
-        g.update(made, mean, variance, node.args[6])
+    if training:
+        g.updates.append((made, node))
     return made
 
 
@@ -467,6 +467,7 @@ def normalize_channels(g, node, eps):
     name = g.of(x) if g.of(x) in g.active else g.lifted(g.of(x))
     units = [filled(g, like, n, 1), filled(g, like, n, 0)]
     name = g.add("BatchNormalization", [name, *units, units[1], units[0]], outputs=3, epsilon=g.float32(eps, like, "eps"), training_mode=1)
+    g.updates.append((name, node))
     for op, by in (("Mul", weight), ("Add", bias)):
         if by is not None:
             name = g.add(op, [name, g.add("Reshape", [g.of(by), g.integers([n] + [1] * (like.dim() - 2))])])

@@ -13,7 +13,7 @@ import torch
 from torch.nn.modules import module as hooks
 
 from . import graph as graphs
-from . import kinks, replay
+from . import kinks, replay, statistics
 from . import model as models
 from . import trees as trees_of
 from .files import array, npz, raw, safetensors, write_whole
@@ -412,7 +412,7 @@ class record:
             "nodes": [{"name": name, "aten": n.aten, "module": n.module, "source": n.source, "backward": n.backward}
                       for name, (n, _) in graph.recorded.items()],
             "steps": [{"step": self.step, "loss": loss.tensor.item().hex(), "loss_scale": self.factor(factors),
-                       "optimizer": optimizer_entry(self.optimizer), "statistics": graph.updates, "files": {}, "replay": None}]}
+                       "optimizer": optimizer_entry(self.optimizer), "statistics": statistics.found(self.trace, graph), "files": {}, "replay": None}]}
 
     @staticmethod
     def device(graph):

@@ -187,6 +187,7 @@ class Trace:
         self.running = False  # the backward pass
         self.trained = set()  # the storages of numbers that depend on what is trained, autograd knowing
         self.parameters = set()  # the parameters' storages
+        self.changed_later = set()  # the storages that were written to behind the forward pass
         self.refusals = []  # what was seen that no record can say, with the line
         self.functions = []  # the same of derivatives that are not PyTorch's own
         self.read = []  # (how many nodes there were, the value, the line) of numbers that Python read
@@ -288,6 +289,8 @@ class Trace:
     def forward(self, op, args, kwargs):
         known, reads = Operator.of(op), []
         held = self.read_in(args, reads), self.read_in(kwargs, reads) if kwargs else {}
+        if op in UNSAID and args[5]:  # in training the running statistics are brought up to date, and not read
+            reads = [v for i, item in enumerate(held[0]) if i not in known.places for v in values_in(item)]
         changed = written(known, args, kwargs)
         spare = self.spare(known, held[0], changed) if changed else None
         for t in changed:
@@ -323,6 +326,7 @@ class Trace:
         if autograd_node is not None and not self.running and not self.refusals:
             self.refuse("a backward pass that is not that of loss.backward(); a record is of one")
         for t in written(Operator.of(op), args, kwargs):
+            self.changed_later.add(t.untyped_storage().data_ptr())
             if self.running and t.untyped_storage().data_ptr() in self.parameters:
                 self.refuse("a parameter is changed while the backward pass runs")
             self.change(t)
