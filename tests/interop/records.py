@@ -526,6 +526,7 @@ def orders(folder):
     convolved(folder)
     batched_and_reduced(folder)
     turned(folder)
+    with_factors(folder)
     for kind in (torch.float32, torch.float64):
         model = nn.Sequential(nn.Linear(50, 40), nn.ReLU(), nn.Linear(40, 30), nn.Tanh(), nn.Linear(30, 10)).to(kind)
         run = os.path.join(folder, f"orders-{kind}")
@@ -572,6 +573,62 @@ def batched_and_reduced(folder):
         nodes = certify(run, "--nodes")["nodes"]
         with_trees = [n for n in nodes if n["tree"] is not None]
         expect(len(with_trees) >= 12 and all(n["tree"]["explains"] for n in with_trees), f"{kind}: {with_trees}")
+
+
+class Factors(nn.Module):
+    """Products with factors, in matrices and vectors, of activations and parameters; dot products, and entries that are multiplied."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.q, self.k = nn.Linear(5, 7), nn.Linear(5, 9), nn.Linear(5, 7), nn.Linear(5, 7)
+        shapes = {"w": (17, 7), "c": (17,), "d": (7, 9), "e": (9,), "f": (4,), "g": (7,)}
+        for name, shape in shapes.items():
+            setattr(self, name, nn.Parameter(torch.randn(shape)))
+
+    def forward(self, x):
+        u, v = self.a(x[0]), self.b(x[0])
+        y = torch.addmv(self.c, self.w, u.tanh(), alpha=0.3, beta=0.7)
+        z = torch.addmv(v.tanh(), self.d.t(), u.sigmoid(), alpha=0.3, beta=-0.7)
+        vectors = torch.dot(z, torch.addmv(self.e, self.d.t(), u.exp())) + torch.vdot(y[:9], v.sigmoid()) + torch.inner(u, u.relu())
+        scores = torch.baddbmm(self.f, self.q(x)[None], self.k(x).t()[None] * self.f, alpha=0.3, beta=0.7)[0]
+        whole = torch.addmm(self.g, scores, torch.outer(torch.tanh(self.f), self.g), alpha=-1.5, beta=0.7)
+        return vectors + torch.addmm(whole, whole.tanh(), self.d[:, :7], alpha=0.3, beta=0.1).square().sum()
+
+
+def with_factors(folder):
+    """Products by alpha, to which something by beta is added: where alpha is multiplied in is asked, too. A step of such, in two types."""
+    aten, asked, forms = torch.ops.aten, [], {}
+    for kind, (alpha, beta), transposed in itertools.product((torch.float32, torch.float64), ((0.3, 0.7), (-1.5, 1), (1, 0.1)), (True, False)):
+        def zeros(*shape):
+            return torch.zeros(*shape[:-2], shape[-1], shape[-2], dtype=kind).transpose(-1, -2) if transposed else torch.zeros(shape, dtype=kind)
+        for rows, inner, columns in ((4, 7, 5), (16, 17, 10), (3, 100, 1)):
+            c = torch.zeros(rows, dtype=kind)
+            asked += [(op, kernel(op, [kernels.Layout.of(t) for t in tensors], alpha, beta)) for op, kernel, tensors in (
+                (aten.addmm.default, kernels.Product, [c[:1], zeros(rows, inner), zeros(inner, columns)]),
+                (aten.addmv.default, kernels.Vector, [c, zeros(rows, inner), c.new_zeros(inner)]),
+                (aten.baddbmm.default, kernels.AddedBatches, [c[:, None], zeros(2, rows, inner), zeros(2, inner, columns)]))]
+            if alpha == 1 and transposed:
+                asked.append((aten.dot.default, kernels.Dot(aten.dot.default, [kernels.Layout.of(c.new_zeros(inner))] * 2)))
+    found = [(op, kernel, kernels.find(kernel)) for op, kernel in asked]
+    for op, kernel, f in found:
+        for form in f.forms:
+            forms.setdefault((op.__name__, form), []).append(kernel)
+        expect(all((form == "") == (kernel.alpha == 1) for form in f.forms), f"{op}: forms {f.forms}")
+    print(f"orders: {sum(not f.why for *_, f in found)} of {len(found)} products with factors, and dot products, have trees; of the others "
+          f"{({f.why.split(': ')[-1] for *_, f in found} - {''}) or 'none'}; forms: { {' '.join(k): len(v) for k, v in sorted(forms.items())} }")
+    expect(sum(not f.why for *_, f in found) > 0.9 * len(found), "most products with factors")
+    # a form that the operator has not explains nothing: as if alpha were multiplied in elsewhere
+    kernel = next(k for (name, form), ks in forms.items() if form == "sum" for k in ks if k.alpha == 0.3)
+    tree, fused = kernels.tree_at(kernel, 0, 0, [0])
+    expect([bool(kernels.explained(kernel, tree, fused, form)[0, 0]) for form in ("sum", "first", "second")] == [True, False, False], "other forms")
+    for kind in (torch.float32, torch.float64):
+        model, run = Factors().to(kind), os.path.join(folder, f"factors-{kind}")
+        with clarke.record(run, model, trees=True):
+            model(torch.randn(4, 5, dtype=kind)).backward()
+        nodes = certify(run, "--nodes")["nodes"]
+        with_trees = {(n["part"], n["operator"], n["name"]) for n in nodes if n["tree"] is not None}
+        expect(len(with_trees) > 24 and all(n["tree"]["explains"] for n in nodes if n["tree"] is not None),
+               f"factors: {kind}: {[n for n in nodes if n['tree'] and not n['tree']['explains']]} {len(with_trees)}")
 
 
 def convolved(folder):

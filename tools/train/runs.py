@@ -221,6 +221,21 @@ def main(folder):
     record(os.path.join(folder, "added"), Added(), lambda m: m(tokens).square().sum(), trees=True)
     record(os.path.join(folder, "own-side-float64"), steps["own-side"][0].double(), summed(nearly()[:, :, :, 4:5].double()))
 
+    record(os.path.join(folder, "factors"), Factors(), lambda m: m(tokens[0]), trees=True)
+
+
+class Factors(nn.Module):
+    """Products with factors, in a matrix (addmm) and a vector (addmv), a product of two vectors' entries, and their dot product."""
+
+    def __init__(self):
+        super().__init__()
+        self.w, self.c, self.a, self.b = (nn.Parameter(torch.randn(s)) for s in ((4, 6), (6,), (9, 6), (9,)))
+
+    def forward(self, x):
+        h = torch.relu(torch.addmm(self.c, x, self.w, alpha=0.3, beta=0.7))
+        left, right = torch.addmv(self.b, self.a, h[0], alpha=-1.5, beta=0.1), torch.mv(self.a, h[1])
+        return torch.dot(left, right) + torch.addmm(torch.outer(h[2], h[3]), h.t(), h, alpha=1.1).square().sum()
+
 
 if __name__ == "__main__":
     main(sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "..", "..", "cases", "runs"))

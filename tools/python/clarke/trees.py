@@ -15,12 +15,15 @@ from .kernels import Layout
 from .trace import Value
 
 ATEN = torch.ops.aten
-UNASKED = {"addmv", "dot", "cumsum", "linalg_vector_norm"}  # sums, too
+UNASKED = {"cumsum", "linalg_vector_norm"}  # sums, too
 CONVOLUTION, CONVOLUTION_BACK = ATEN.convolution.default, ATEN.convolution_backward.default
 PRODUCTS = (ATEN.mm.default, ATEN.addmm.default)
-BATCHES, ADDED_BATCHES, VECTOR = ATEN.bmm.default, ATEN.baddbmm.default, ATEN.mv.default
+BATCHES, ADDED_BATCHES, VECTOR, ADDED_VECTOR = ATEN.bmm.default, ATEN.baddbmm.default, ATEN.mv.default, ATEN.addmv.default
+DOTS = (ATEN.dot.default, ATEN.vdot.default)
+FACTORED = (ATEN.addmm.default, ADDED_BATCHES, ADDED_VECTOR)  # they take alpha and beta
+TIMES = (ATEN.mul.Tensor, ATEN.mul.Scalar)
 REDUCTIONS = (ATEN.sum.default, ATEN.sum.dim_IntList, ATEN.mean.default, ATEN.mean.dim)
-FORWARD = (*PRODUCTS, BATCHES, ADDED_BATCHES, VECTOR, CONVOLUTION, *REDUCTIONS)
+FORWARD = (*PRODUCTS, BATCHES, ADDED_BATCHES, VECTOR, ADDED_VECTOR, *DOTS, CONVOLUTION, *REDUCTIONS)
 
 
 @dataclass
@@ -32,25 +35,32 @@ class Held:
     result: torch.Tensor
     node: object = None  # the forward operator that it is the derivative of
     part: int = 0  # which of the operator's results
+    places: tuple = ()  # of the tensors that it was given
+    form: str = ""  # where a factor is multiplied in, by an operator of its own
 
 
 def is_sum(op):
-    return op in (*PRODUCTS, BATCHES, CONVOLUTION_BACK) or op is ATEN.sum.dim_IntList
+    return op in (*PRODUCTS, BATCHES, VECTOR, CONVOLUTION_BACK, *TIMES) or op is ATEN.sum.dim_IntList
 
 
 def held(op, args, result, node):
-    return Held(op, [Layout.of(a) if isinstance(a, torch.Tensor) else a for a in args], result, node)
+    return Held(op, [Layout.of(a) if isinstance(a, torch.Tensor) else a for a in args], result, node,
+                places=tuple(place(a) for a in args if isinstance(a, torch.Tensor)))
 
 
 def kernel(by, kwargs):
     """Who is asked about it; None: nobody is."""
     op, args = by.op, by.args
-    if op in PRODUCTS and not kwargs:
-        return kernels.Product(op, args)
+    if op in PRODUCTS and (op in FACTORED or not kwargs):
+        return kernels.Product(op, args, **kwargs)
     if op is BATCHES and not kwargs:
         return kernels.Batches(op, args)
-    if op in (ADDED_BATCHES, VECTOR) and not kwargs:
-        return (kernels.Vector if op is VECTOR else kernels.AddedBatches)(op, args)
+    if op is ADDED_BATCHES:
+        return kernels.AddedBatches(op, args, **kwargs)
+    if op in (VECTOR, ADDED_VECTOR):
+        return kernels.Vector(op, args, **kwargs)
+    if op in DOTS:
+        return kernels.Dot(op, args)
     if op is CONVOLUTION and not kwargs and len(args[1].shape) == 4:  # in the plane
         return (convolutions.Turned if args[6] else convolutions.Convolution)(op, args, tuple(by.result.shape))
     if op is CONVOLUTION_BACK and not kwargs and len(args[2].shape) == 4:
@@ -78,14 +88,31 @@ def forward(graph):
                    node.kwargs)
 
 
-def backward(trace, graph, parameters):
-    """The same of the gradients that sums in the backward pass became."""
-    made = {}
-    for one in trace.sums:
+def made_by(sums):
+    """The sums in the backward pass, by the places of their results. An operator with factors multiplies by them before a sum, or after."""
+    made, scaled = {}, {}
+    for one in sums:
+        if one.op in TIMES:
+            of = made.get(one.places[0])
+            if one.node is None or one.node.op not in FACTORED:
+                continue
+            if of is not None and of.node is one.node and not of.form:
+                made[place(one.result)] = replace(of, result=one.result, form="sum")
+            else:
+                scaled[place(one.result)] = one.node
+            continue
+        first = any(scaled.get(at, one) is one.node for at in one.places)
         for part, t in enumerate(one.result if isinstance(one.result, tuple) else [one.result]):
             if t is not None:
-                made[place(t)] = replace(one, result=t, part=part)
+                made[place(t)] = replace(one, result=t, part=part, form="first" if first else "")
+    return made
+
+
+def backward(trace, graph, parameters):
+    """The same of the gradients that sums in the backward pass became; without the operator, where a sum was one of several."""
+    made = made_by(trace.sums)
     names = {id(t): name for name, t in parameters.items()}
+    reads = Counter(id(v) for node in trace.nodes if any(t is not None for t in node.grad_inputs) for v in node.reads)
     seen = set()
     for node, _ in graph.recorded.values():
         if id(node) in seen:
@@ -95,6 +122,7 @@ def backward(trace, graph, parameters):
             by = made.get(place(gradient)) if gradient is not None else None
             if by is None or by.node is not node or by.result.numel() != gradient.numel():
                 continue
+            by = by if reads[id(value)] == 1 else None
             if id(value.tensor) in names:
                 yield "parameter", names[id(value.tensor)], gradient, by, {}
             elif id(value) in graph.names and value.node is not None:
@@ -109,17 +137,28 @@ def spread(which, result, t):
     return numbers.reshape(-1, t.shape[-1] if t.dim() else 1).numpy()
 
 
-def describe(part, name, t, by, asked, found):
-    """An entry of the file; if there is no tree, a text that says why."""
+def describe(part, name, t, by, asked, found, swapped):
+    """An entry of the file; if there is no tree, a text that says why. swapped: forms by others' names."""
     if found.why:
         return found.why
     which = spread(found.which, by.result, t)
-    parts = [{"tree": text, "rows": rows, "columns": columns}
-             for number, text in enumerate(found.texts) for rows, columns in kernels.rectangles(which, number)]
+    forms = [swapped.get(by.form or form, by.form or form) for form in found.forms]
+    parts = [{"tree": text, **({"form": form} if form else {}), "rows": rows, "columns": columns}
+             for number, (text, form) in enumerate(zip(found.texts, forms)) for rows, columns in kernels.rectangles(which, number)]
     if len(parts) > kernels.MOST_PARTS:
         return f"its {len(found.texts)} trees are of entries in more than {kernels.MOST_PARTS} rectangles"
     return {"part": part, "name": name, "leaves": asked.leaves, "type": "float64" if t.dtype == torch.float64 else "float32",
             "trees": parts}
+
+
+SWAPPED = {"first": "second", "second": "first"}
+
+
+def is_swapped(graph, name):
+    """Is it an activation that the first factor, a constant, is multiplied by? Activations come first in the file."""
+    node = graph.recorded[name][0]
+    first, second = (graph.names.get(id(v)) in graph.active for v in node.args[1:3]) if node.op in FACTORED else (True, False)
+    return second and not first
 
 
 def find(trace, graph, parameters):
@@ -129,6 +168,7 @@ def find(trace, graph, parameters):
                for name, (node, _) in graph.recorded.items() if node.name in UNASKED and name == graph.names.get(id(node.results[0]))]
     all_ = [*forward(graph), *backward(trace, graph, parameters)]
     several = {key for key, n in Counter((part, name) for part, name, *_ in all_).items() if n > 1}
+    several |= {(part, name) for part, name, _, by, _ in all_ if by is None}
     unknown += [{"part": part, "name": name, "why": "several sums are added up"} for part, name in sorted(several)]
     for part, name, t, by, kwargs in all_:
         if (part, name) in several:
@@ -138,10 +178,10 @@ def find(trace, graph, parameters):
             unknown.append({"part": part, "name": name, "why": f"nobody is asked about {by.op}"})
         if asked is None or t.numel() == 0:
             continue
-        key = (by.op, str(by.args), by.part)
+        key = (by.op, str(by.args), by.part, str(kwargs))
         if key not in known:
             known[key] = kernels.find(asked)
-        made = describe(part, name, t, by, asked, known[key])
+        made = describe(part, name, t, by, asked, known[key], SWAPPED if part == "output" and is_swapped(graph, name) else {})
         if isinstance(made, str):
             unknown.append({"part": part, "name": name, "why": made})
         else:
