@@ -11,7 +11,8 @@
  *              sum adds something to it, that is leaf K of the sum's output.
  *   gradient   in a and in c: the sum over j of g[b,i,j] c[b,k,j], and that over i of a[b,i,k] g[b,i,j].
  *   gradient   in what a sum reads several times, for it is smaller: the sum of those in the sum's entries.
- *   output     of a sum over axes of a product of entries that was not recorded, as a dot product is: of these products.
+ *   output     of a sum or mean over axes of products of entries that were not recorded, as a dot product is: of these products. So of
+ *              squares of differences, each rounded, and of likelihoods by their weights: losses.
  *   gradient   in a factor of such products that is read several times: the sum of g times the other factor.
  *   gradient   in the constant: the sum of g[b,o,r] x[b,k,r] over samples, then b, then r.
  *              Of a transposed convolution: of x[b,k,i] g[b,o,r] over samples, then b, then the places i of the input, r being the output
@@ -57,7 +58,8 @@ typedef struct {
   const double *gradient; /* of its output: (sample, feature) */
   size_t features;        /* of that */
   const double *weight;
-  double *own;            /* freed by clear */
+  double *own, *made;     /* freed by clear: of the network's input; of terms that follow from what was recorded, */
+  clarke_dtype type;      /* each rounded to this type, the tensor's */
   size_t taps;            /* of a gradient in a convolution's input: of its kernel; else 1 */
   size_t *start, *reader; /* and which entries of the patches are its entry f: reader[start[f]] .. reader[start[f + 1]]; freed by clear */
   size_t *entry, places;  /* of a transposed convolution: which entry of the weight as the graph has it is the parameter's, freed by clear;

@@ -8,6 +8,7 @@ void
 clarke_sum_operands_clear(clarke_sum_operands *o)
 {
   free(o->own);
+  free(o->made);
   free(o->start);
   free(o->reader);
   free(o->laid[0]);
@@ -98,7 +99,7 @@ divided(clarke_sum_operands *o, const clarke_step *s)
   const clarke_value *by = s != NULL && s->kind == CLARKE_SCALE ? &g->values[s->in[1].value] : NULL;
 
   if (by == NULL || !s->divide || s->root || s->in[0].map != NULL || s->in[0].coef != 1 || s->in[1].coef != 1 || by->count != 1
-      || by->parameter != CLARKE_NONE || by->real == NULL || g->values[s->in[0].value].name != NULL)
+      || by->parameter != CLARKE_NONE || by->real == NULL || o->c->recorded[s->in[0].value] != NULL)
     return s;
   o->divisor = by->real[0];
   return maker(g, s->in[0].value);
@@ -340,6 +341,15 @@ constant_of(const clarke_graph *g, const char *name)
   return n == 1 && (g->values[found].origin == NULL || (reader != NULL && is_turned(reader))) ? found : CLARKE_NONE;
 }
 
+/* Of an output; else one that no terms are rounded to. */
+static clarke_dtype
+type_of(clarke_certify *c, clarke_part part, const char *name)
+{
+  const clarke_tensor *t = part == CLARKE_OUTPUT && c->trace != NULL ? clarke_certify_find(c, "output", name) : NULL;
+
+  return t != NULL ? t->dtype : CLARKE_I64;
+}
+
 clarke_status
 clarke_sum_operands_find(clarke_sum_operands *o, const char **why, clarke_certify *c, clarke_part part, const char *name,
                          clarke_error *err)
@@ -353,6 +363,7 @@ clarke_sum_operands_find(clarke_sum_operands *o, const char **why, clarke_certif
   *why = "it is no sum of products of the graph";
   if (v == CLARKE_NONE || part == CLARKE_INDICES)
     return CLARKE_OK;
+  o->type = type_of(c, part, name);
   if (part == CLARKE_OUTPUT)
     status = find_product(o, why, v, err);
   else if (c->g->values[v].constant)

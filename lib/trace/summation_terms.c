@@ -1,7 +1,9 @@
-/* Sums of products of entries, of which the products were not recorded (summation.h): a dot product is written as Mul and ReduceSum. And
+/* Sums of products of entries, of which the products were not recorded (summation.h): a dot product is written as Mul and ReduceSum, the mean
+ * square of differences as Sub, Pow and ReduceMean. And
  * what goes back to the factor of such products that is read several times each: the sum of its gradients. */
 #include "trace/summation.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Does the step multiply entries: two activations, or one and a constant? */
@@ -14,14 +16,50 @@ multiplies(const clarke_graph *g, const clarke_step *s)
          && s->in[0].coef == 1 && s->in[1].coef == 1;
 }
 
-/* The numbers of one of its operands. */
+/* The sum or difference of two, each a constant or recorded, entry by entry, rounded once: features x samples. */
+static double *
+added_up(clarke_sum_operands *o, const clarke_step *s, size_t count)
+{
+  const size_t n = o->c->g->samples;
+  const clarke_value *v[2];
+  const double *from[2];
+  double *made;
+
+  if (s->kind != CLARKE_SUM || s->n_in != 2 || (o->type != CLARKE_F32 && o->type != CLARKE_F64))
+    return NULL;
+  for (size_t i = 0; i < 2; i++) {
+    v[i] = &o->c->g->values[s->in[i].value];
+    from[i] = v[i]->constant ? v[i]->negated ? NULL : v[i]->real : clarke_sum_numbers(o, s->in[i].value);
+    if (from[i] == NULL || fabs(s->in[i].coef) != 1)
+      return NULL;
+  }
+  made = malloc((count * n + 1) * sizeof *made);
+  for (size_t e = 0; made != NULL && e < count * n; e++) {
+    double term[2];
+
+    for (size_t i = 0; i < 2; i++) {
+      const size_t at = clarke_operand_entry(&s->in[i], e / n);
+
+      term[i] = at == CLARKE_NONE ? 0 : s->in[i].coef * from[i][v[i]->constant ? at : at * n + e % n];
+    }
+    made[e] = o->type == CLARKE_F32 ? (double)((float)term[0] + (float)term[1]) : term[0] + term[1];
+  }
+  return made;
+}
+
+/* The numbers of one of its operands. Of a sum or difference that was not recorded they follow. */
 static void
 set_term(clarke_sum_operands *o, size_t i, const clarke_operand *at)
 {
-  const clarke_value *v = &o->c->g->values[at->value];
+  const clarke_graph *g = o->c->g;
+  const clarke_value *v = &g->values[at->value];
 
   o->term[i] = at;
   o->numbers[i] = v->constant ? v->real : clarke_sum_numbers(o, at->value);
+  if (o->numbers[i] == NULL && i == 1 && o->term[0] != NULL && o->term[0]->value == at->value)
+    o->numbers[1] = o->numbers[0];
+  else if (o->numbers[i] == NULL && v->producer != CLARKE_NONE && o->made == NULL)
+    o->numbers[i] = o->made = added_up(o, &g->steps[v->producer], v->count);
 }
 
 static double

@@ -527,6 +527,7 @@ def orders(folder):
     batched_and_reduced(folder)
     turned(folder)
     with_factors(folder)
+    losses(folder)
     for kind in (torch.float32, torch.float64):
         model = nn.Sequential(nn.Linear(50, 40), nn.ReLU(), nn.Linear(40, 30), nn.Tanh(), nn.Linear(30, 10)).to(kind)
         run = os.path.join(folder, f"orders-{kind}")
@@ -629,6 +630,26 @@ def with_factors(folder):
         with_trees = {(n["part"], n["operator"], n["name"]) for n in nodes if n["tree"] is not None}
         expect(len(with_trees) > 24 and all(n["tree"]["explains"] for n in nodes if n["tree"] is not None),
                f"factors: {kind}: {[n for n in nodes if n['tree'] and not n['tree']['explains']]} {len(with_trees)}")
+
+
+def losses(folder):
+    """Sums and means of squares, and of likelihoods, in a single run: what the operator adds up follows from what was recorded."""
+    x, y, labels = torch.randn(37, 5), torch.randn(37, 4), torch.randint(0, 4, (37,))
+    some = torch.where(torch.arange(37) % 5 == 0, -100, labels)
+    explained = 0
+    for kind, (name, loss, wanted) in itertools.product((torch.float32, torch.float64), (
+            ("mean of squares", lambda z: F.mse_loss(z, y.to(z.dtype)), "mse_loss_3"),
+            ("sum of squares", lambda z: F.mse_loss(z, y.to(z.dtype), reduction="sum"), "mse_loss_3"),
+            ("mean", lambda z: F.cross_entropy(z, labels), "nll_loss_forward_3"), ("some", lambda z: F.cross_entropy(z, some), "nll_loss_forward_3"),
+            ("sum", lambda z: F.cross_entropy(z, labels, reduction="sum"), "nll_loss_forward_2"))):
+        model, run = nn.Sequential(nn.Linear(5, 6), nn.Tanh(), nn.Linear(6, 4)).to(kind), os.path.join(folder, f"loss-{kind}-{name}")
+        with clarke.record(run, model, trees=True):
+            (loss(model(x.to(kind))) + model[0].weight.square().sum()).backward()
+        node = next(n for n in certify(run, "--nodes")["nodes"] if (n["part"], n["name"]) == ("output", wanted))
+        expect(node["tree"] is not None and node["tree"]["explains"], f"losses: {kind} {name}: {node}")
+        explained += node["answer"] == "bit-exact (tree)"
+    print(f"orders: {explained} of 10 losses are no exact results rounded; their trees explain all")
+    expect(explained > 0, "losses: some need their trees")
 
 
 def convolved(folder):

@@ -51,7 +51,13 @@ nodes(clarke_model *m, form as)
   model_node(m, "Mul", "z,r", "zr");
   node = model_node(m, "ReduceSum", "zr,axis", "dot");
   attr_int(node, "keepdims", 1);
-  model_node(m, "Add", as == STEPS ? "uv,dot" : "uv,sh", "out");
+  model_node(m, "Sub", "z,r", "d");
+  model_node(m, "Mul", "d,d", "dd");
+  node = model_node(m, "ReduceMean", "dd", "squares");
+  attr_ints(node, "axes", SHAPE(1,));
+  attr_int(node, "keepdims", 1);
+  model_node(m, "Add", "dot,squares", "both");
+  model_node(m, "Add", as == STEPS ? "uv,both" : "uv,sh", "out");
 }
 
 static void
@@ -94,8 +100,10 @@ begin(record *r, form as)
   fill(r->v, M, 7, 0.5);
   fill(r->t, N * K, -2, 0.125);
   fill(r->sig, N, 5, 1);
-  fill(r->z, N * M, 20, 1);
-  fill(r->r, N * M, 40, 1);
+  for (size_t e = 0; e < N * M; e++) { /* whose differences are rounded */
+    r->z[e] = (double)(20.1F + (float)e);
+    r->r[e] = (double)(0.003F * (float)(e + 1));
+  }
   fill(r->u, N * M, 60, 1);
   fill(r->g, N * M, -30, 1);
   fill(r->gu, N * M, -60, 1);
@@ -115,6 +123,7 @@ begin(record *r, form as)
   r->s.x = tensor_of("x", CLARKE_F32, SHAPE(N, K,));
   scene_build(&r->s, &m, sum, "float32", 1);
   put(&r->s.trace, "gradient/z", SHAPE(N, M,), r->g);
+  put(&r->s.trace, "output/squares", SHAPE(N, 1,), r->g); /* any numbers */
   put(&r->s.trace, "gradient/u", SHAPE(N, M,), r->gu);
   put(&r->s.trace, "gradient/uv", SHAPE(N, M,), r->gu);
   put(&r->s.trace, "gradient/out", SHAPE(N, M,), r->gu);
@@ -149,6 +158,15 @@ find(clarke_sum_operands *o, record *r, clarke_part part, const char *name, cons
 
   ck_assert_int_eq(clarke_sum_operands_find(o, &why, &r->c, part, name, &err), CLARKE_OK);
   ck_assert_msg((why == NULL) == (expected == NULL) && (why == NULL || strcmp(why, expected) == 0), "%s: %s", name, why);
+}
+
+/* Of what was recorded of the squares. */
+static void
+traced_type(clarke_tensors *trace, clarke_dtype type)
+{
+  for (size_t t = 0; t < trace->n; t++)
+    if (strcmp(trace->tensor[t].name, "output/squares") == 0)
+      trace->tensor[t].dtype = type;
 }
 
 START_TEST(forward)
@@ -280,6 +298,39 @@ START_TEST(terms)
 }
 END_TEST
 
+/* The mean of the squares of differences, of which nothing was recorded: each difference is rounded to the result's type. */
+START_TEST(squares)
+{
+  clarke_sum_operands o;
+  double p[M], q[M];
+  size_t rounded = 0;
+  record r;
+
+  begin(&r, STEPS);
+  for (int is_float = 0; is_float < 2; is_float++) {
+    traced_type(&r.s.trace, is_float ? CLARKE_F32 : CLARKE_F64);
+    find(&o, &r, CLARKE_OUTPUT, "squares", NULL);
+    ck_assert(o.kind == CLARKE_SUM_OF_TERMS && o.leaves == M && o.divisor == M && o.made != NULL);
+    for (size_t n = 0; n < N; n++) {
+      clarke_sum_operands_take(p, q, &o, n);
+      for (size_t k = 0; k < M; k++) {
+        const double z = r.z[n * M + k], y = r.r[n * M + k];
+
+        ck_assert(p[k] == q[k] && p[k] == (is_float ? (double)((float)z - (float)y) : z - y));
+        rounded += p[k] != z - y;
+      }
+    }
+    clarke_sum_operands_clear(&o);
+    ck_assert_ptr_null(o.made);
+  }
+  ck_assert_uint_gt(rounded, 0);
+  traced_type(&r.s.trace, CLARKE_F16); /* in half precision nothing is said */
+  find(&o, &r, CLARKE_OUTPUT, "squares", "what it multiplies was not recorded");
+  clarke_sum_operands_clear(&o);
+  end(&r);
+}
+END_TEST
+
 /* What a factor leads to, and what it does not. */
 START_TEST(behind)
 {
@@ -379,6 +430,7 @@ main(void)
   tcase_add_loop_test(tests, back, STEPS, ALONE + 1);
   tcase_add_test(tests, addend);
   tcase_add_test(tests, terms);
+  tcase_add_test(tests, squares);
   tcase_add_test(tests, behind);
   tcase_add_test(tests, parts);
   tcase_add_test(tests, lifted);

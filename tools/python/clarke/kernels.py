@@ -85,6 +85,10 @@ class Sum:
         """[(row, column, leaves)]: entries of which each is a sum of some leaves, all others being zeros. The entry's tree adds them up."""
         return [(row, column, range(self.leaves))]
 
+    def completed(self, tree):
+        """With the leaves that are zeros always."""
+        return tree
+
     def sizes(self, column, rows, leaves):
         """How many of these leaves are below the node in which each pair meets."""
         type_, large, one, most, _ = TYPES[self.dtype]
@@ -334,6 +338,58 @@ class Reduction(Sum):
         return c, lambda k: x[:, k, None], lambda k: None
 
 
+class Squares(Reduction):
+    """mse_loss(a, b): the terms are (a - b)^2, each rounded. None is negative, so that the sum or mean is asked of numbers of that shape;
+    but the drawn sums are the loss's."""
+
+    def __init__(self, op, a, b, reduction=1):
+        sum_of = torch.ops.aten.mean.default if reduction == 1 else torch.ops.aten.sum.default
+        super().__init__(sum_of, a, None, [], reduction == 1)
+        self.loss, self.layouts, self.reduction = op, (a, b), reduction
+
+    def drawn(self, seed):
+        draw = torch.Generator().manual_seed(seed)
+        a, b = (torch.randn(t.shape, generator=draw, dtype=torch.float64).to(self.dtype) for t in self.layouts)
+        c = self.loss(*(t.filled(x.double().numpy()) for t, x in zip(self.layouts, (a, b))), self.reduction).double().cpu().numpy()
+        x = (a - b).reshape(-1).numpy().astype(TYPES[self.dtype][0])
+        return c.reshape(1, 1), lambda k: x[k] * x[k].reshape(1, 1), lambda k: None
+
+
+class Likelihood(Sum):
+    """nll_loss(x, labels): the leaves are all entries of x, times -1 at their labels and 0 elsewhere; these are added at the end."""
+
+    most_leaves = 4096
+
+    def __init__(self, op, layout, labels, reduction, ignored):
+        self.op, self.layout, self.labels, self.reduction, self.ignored = op, layout, torch.tensor(labels), reduction, ignored
+        super().__init__(math.prod(layout.shape), (1, 1), layout.dtype)
+        self.read = [n * layout.shape[1] + label for n, label in enumerate(labels) if label != ignored]
+        self.divisor = len(self.read) if reduction == 1 else 1
+
+    def parts(self, row, column):
+        return [(row, column, self.read)]
+
+    def completed(self, tree):
+        unread = sorted(set(range(self.leaves)) - set(self.read))
+        return summation.Chain(tree.first, tree.steps + [[k] for k in unread], self.leaves)
+
+    def run(self, x):
+        self.runs += 1
+        target = self.labels.to(self.layout.device)
+        return self.op(self.layout.filled(x), target, None, self.reduction, self.ignored)[0].double().cpu().numpy().reshape(1)
+
+    def ask(self, values, column, rows, factor=1.0):
+        one = TYPES[self.dtype][2]
+        found = -self.run(values[0]) * self.divisor
+        return found if self.divisor == 1 else np.round(found / one) * one
+
+    def drawn(self, seed):
+        x = torch.randn(self.leaves, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(self.dtype).double().numpy()
+        c, read = self.run(x).reshape(1, 1), set(self.read)
+        x = x.astype(TYPES[self.dtype][0])
+        return c, lambda k: (-x[k] if k in read else 0 * x[k]).reshape(1, 1), lambda k: None
+
+
 # ---- The trees of all entries
 
 
@@ -361,7 +417,7 @@ def tree_at(kernel, row, column, rows):
         trees.append(summation.build(kernel.sizes(at, beside, leaves), list(leaves)))
         fused |= kernel.fused(trees[-1], at, beside)
     kernel.asking = False
-    tree = summation.joined(trees)
+    tree = kernel.completed(summation.joined(trees))
     if tree.leaves != kernel.leaves:
         raise Unclear(f"{kernel.leaves - tree.leaves} products are none of any whole sum")
     return tree, fused

@@ -23,7 +23,8 @@ DOTS = (ATEN.dot.default, ATEN.vdot.default)
 FACTORED = (ATEN.addmm.default, ADDED_BATCHES, ADDED_VECTOR)  # they take alpha and beta
 TIMES = (ATEN.mul.Tensor, ATEN.mul.Scalar)
 REDUCTIONS = (ATEN.sum.default, ATEN.sum.dim_IntList, ATEN.mean.default, ATEN.mean.dim)
-FORWARD = (*PRODUCTS, BATCHES, ADDED_BATCHES, VECTOR, ADDED_VECTOR, *DOTS, CONVOLUTION, *REDUCTIONS)
+SQUARES, LIKELIHOOD = ATEN.mse_loss.default, ATEN.nll_loss_forward.default
+FORWARD = (*PRODUCTS, BATCHES, ADDED_BATCHES, VECTOR, ADDED_VECTOR, *DOTS, CONVOLUTION, *REDUCTIONS, SQUARES, LIKELIHOOD)
 
 
 @dataclass
@@ -72,7 +73,17 @@ def kernel(by, kwargs):
         mean = op in REDUCTIONS[2:]
         if not mean or args[0].dtype in (torch.float32, torch.float64):
             return kernels.Reduction(op, args[0], args[1] if len(args) > 1 else None, args[1:], mean)
+    if op is SQUARES and (args[2:] or [1])[0] != 0 and args[0].shape == args[1].shape:
+        return kernels.Squares(op, *args)
+    if op is LIKELIHOOD and args[2] is None and args[3] != 0:
+        return kernels.Likelihood(op, args[0], args[1], *args[3:])
     return None
+
+
+def given(node):
+    """The arguments, with layouts in place of tensors; of labels their numbers."""
+    return [v if not isinstance(v, Value) else tuple(v.tensor.reshape(-1).tolist()) if node.op is LIKELIHOOD and not v.tensor.is_floating_point()
+            else Layout.of(v.tensor) for v in node.args]
 
 
 def place(t):
@@ -84,8 +95,7 @@ def forward(graph):
     for name, (node, _) in graph.recorded.items():
         if node.op in FORWARD and name in {graph.names.get(id(v)) for v in node.results}:
             result = node.results[0].tensor
-            yield ("output", name, result, Held(node.op, [Layout.of(v.tensor) if isinstance(v, Value) else v for v in node.args], result),
-                   node.kwargs)
+            yield "output", name, result, Held(node.op, given(node), result), node.kwargs
 
 
 def made_by(sums):
