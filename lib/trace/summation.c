@@ -277,6 +277,8 @@ unfit(const replayed *r)
     return "sums in float32 are no float64 results";
   if (r->from.divisor != 1 && r->sum->type != r->t->dtype)
     return "a mean is of its sum's type";
+  if (f->kind == CLARKE_SUM_OF_PARTS && r->t->dtype != r->sum->type)
+    return "in half precision each part was rounded";
   if (f->alpha == 1 && f->beta == 1)
     return NULL;
   if (f->divisor != 1 || r->t->dtype != r->sum->type)
