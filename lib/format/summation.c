@@ -66,11 +66,29 @@ read_range(size_t range[2], const json_t *object, const char *key, clarke_error 
   return range[0] <= range[1] ? CLARKE_OK : fail_key(key, "the first and the last", err);
 }
 
+/* "form" may be missing. */
+static clarke_status
+read_form(clarke_summation_form *form, const json_t *object, clarke_error *err)
+{
+  static const char *const names[] = {"first", "second", "sum", "fused"};
+  const json_t *j = json_object_get(object, "form");
+
+  *form = CLARKE_FORM_NONE;
+  if (j == NULL)
+    return CLARKE_OK;
+  for (size_t i = 0; i < 4; i++)
+    if (json_is_string(j) && strcmp(json_string_value(j), names[i]) == 0)
+      *form = (clarke_summation_form)(CLARKE_FORM_FIRST + i);
+  return *form != CLARKE_FORM_NONE ? CLARKE_OK : fail_key("form", "\"first\", \"second\", \"sum\" or \"fused\"", err);
+}
+
 static clarke_status
 read_part(clarke_summation_part *p, const json_t *j, clarke_error *err)
 {
   clarke_status status = read_text(&p->tree, j, "tree", err);
 
+  if (status == CLARKE_OK)
+    status = read_form(&p->form, j, err);
   if (status == CLARKE_OK)
     status = read_range(p->row, j, "rows", err);
   return status == CLARKE_OK ? read_range(p->column, j, "columns", err) : status;

@@ -38,9 +38,19 @@ void clarke_summation_tree_clear(clarke_summation_tree *t);
 /* Reads a tree of so many leaves, at least one. Memory: in proportion to them. */
 clarke_status clarke_summation_tree_parse(clarke_summation_tree *t, const char *text, size_t leaves, clarke_error *err);
 
+/* Where a factor of products is multiplied in, each time with a rounding. */
+typedef enum {
+  CLARKE_FORM_NONE,   /* it is not said: there is no factor */
+  CLARKE_FORM_FIRST,  /* with the first factor of each product */
+  CLARKE_FORM_SECOND, /* with the second */
+  CLARKE_FORM_SUM,    /* with each whole sum of products, before something is added to it, or it to something */
+  CLARKE_FORM_FUSED,  /* the same, and fused with that addition */
+} clarke_summation_form;
+
 /* The entries that a tree is of: rows and columns of the tensor, whose last axis are its columns. */
 typedef struct {
   char *tree;
+  clarke_summation_form form;
   size_t row[2], column[2]; /* first and last */
 } clarke_summation_part;
 

@@ -13,60 +13,107 @@
 
 _Static_assert(FLT_EVAL_METHOD == 0, "float and double must be computed in their own types");
 
+/* Sum i is added to the one before it. *spine: which of the sums on the stack has the addend. */
+static void
+add_float(float *sum, size_t i, size_t *spine, const clarke_summation_factor *by)
+{
+  const float alpha = by != NULL ? (float)by->alpha : 1;
+
+  if (by == NULL || (*spine != i && *spine != i - 1)) {
+    sum[i - 1] = sum[i - 1] + sum[i];
+    return;
+  }
+  if (*spine == i) {
+    const float other = sum[i - 1];
+
+    sum[i - 1] = sum[i];
+    sum[i] = other;
+    *spine = i - 1;
+  }
+  sum[i - 1] = by->form == CLARKE_FORM_FUSED ? fmaf(alpha, sum[i], sum[i - 1]) : alpha * sum[i] + sum[i - 1];
+}
+
 static double
-replay_float(const clarke_summation_tree *t, const double *p, const double *q)
+replay_float(const clarke_summation_tree *t, const clarke_summation_factor *by, const double *p, const double *q)
 {
   float sum[CLARKE_SUMMATION_DEPTH + 2];
-  size_t top = 0;
+  size_t top = 0, spine = CLARKE_NONE;
 
   for (size_t i = 0; i < t->n; i++) {
     const size_t k = t->step[i].leaf;
 
     switch (t->step[i].act) {
     case CLARKE_SUMMATION_PUSH:
+      if (by != NULL && k == by->addend)
+        spine = top;
       sum[top++] = (float)p[k] * (float)q[k];
       break;
     case CLARKE_SUMMATION_FUSE:
+      if (by != NULL && (spine == top - 1 || k == by->addend))
+        return NAN;
       sum[top - 1] = fmaf((float)p[k], (float)q[k], sum[top - 1]);
       break;
     case CLARKE_SUMMATION_ADD:
-      top--;
-      sum[top - 1] = sum[top - 1] + sum[top];
+      add_float(sum, --top, &spine, by);
       break;
     }
   }
-  return sum[0];
+  return by != NULL && by->addend == CLARKE_NONE ? (float)by->alpha * sum[0] : sum[0];
+}
+
+/* Sum i is added to the one before it. *spine: which of the sums on the stack has the addend. */
+static void
+add_double(double *sum, size_t i, size_t *spine, const clarke_summation_factor *by)
+{
+  const double alpha = by != NULL ? (double)by->alpha : 1;
+
+  if (by == NULL || (*spine != i && *spine != i - 1)) {
+    sum[i - 1] = sum[i - 1] + sum[i];
+    return;
+  }
+  if (*spine == i) {
+    const double other = sum[i - 1];
+
+    sum[i - 1] = sum[i];
+    sum[i] = other;
+    *spine = i - 1;
+  }
+  sum[i - 1] = by->form == CLARKE_FORM_FUSED ? fma(alpha, sum[i], sum[i - 1]) : alpha * sum[i] + sum[i - 1];
 }
 
 static double
-replay_double(const clarke_summation_tree *t, const double *p, const double *q)
+replay_double(const clarke_summation_tree *t, const clarke_summation_factor *by, const double *p, const double *q)
 {
   double sum[CLARKE_SUMMATION_DEPTH + 2];
-  size_t top = 0;
+  size_t top = 0, spine = CLARKE_NONE;
 
   for (size_t i = 0; i < t->n; i++) {
     const size_t k = t->step[i].leaf;
 
     switch (t->step[i].act) {
     case CLARKE_SUMMATION_PUSH:
+      if (by != NULL && k == by->addend)
+        spine = top;
       sum[top++] = p[k] * q[k];
       break;
     case CLARKE_SUMMATION_FUSE:
+      if (by != NULL && (spine == top - 1 || k == by->addend))
+        return NAN;
       sum[top - 1] = fma(p[k], q[k], sum[top - 1]);
       break;
     case CLARKE_SUMMATION_ADD:
-      top--;
-      sum[top - 1] = sum[top - 1] + sum[top];
+      add_double(sum, --top, &spine, by);
       break;
     }
   }
-  return sum[0];
+  return by != NULL && by->addend == CLARKE_NONE ? (double)by->alpha * sum[0] : sum[0];
 }
 
 double
-clarke_summation_replay(const clarke_summation_tree *t, clarke_dtype type, const double *p, const double *q)
+clarke_summation_replay(const clarke_summation_tree *t, clarke_dtype type, const clarke_summation_factor *by, const double *p,
+                        const double *q)
 {
-  return type == CLARKE_F32 ? replay_float(t, p, q) : replay_double(t, p, q);
+  return type == CLARKE_F32 ? replay_float(t, by, p, q) : replay_double(t, by, p, q);
 }
 
 /* --- a tensor --- */
@@ -100,6 +147,26 @@ cast(replayed *r)
   }
 }
 
+static double
+times(const replayed *r, double a, double b)
+{
+  return r->sum->type == CLARKE_F32 ? (double)((float)a * (float)b) : a * b;
+}
+
+/* What is added is multiplied by beta, and each product, if the form says so, by alpha. */
+static void
+scale(replayed *r, clarke_summation_form form)
+{
+  const size_t products = r->from.leaves - (r->from.added != NULL);
+
+  for (size_t k = 0; form == CLARKE_FORM_FIRST && k < products; k++)
+    r->p[k] = times(r, r->from.alpha, r->p[k]);
+  for (size_t k = 0; form == CLARKE_FORM_SECOND && k < products; k++)
+    r->q[k] = times(r, r->from.alpha, r->q[k]);
+  if (r->from.added != NULL)
+    r->q[products] = r->from.beta; /* times 1 */
+}
+
 /* A mean's division is rounded, too. */
 static double
 divided(const replayed *r, double sum)
@@ -114,6 +181,8 @@ static bool
 follow(replayed *r, const clarke_summation_tree *tree, const clarke_summation_part *part, char *why, size_t size)
 {
   const size_t columns = r->t->rank > 0 ? r->t->dims[r->t->rank - 1] : 1;
+  const clarke_summation_factor by = {part->form, r->from.alpha, r->from.added != NULL ? r->from.leaves - 1 : CLARKE_NONE};
+  const bool whole = by.form == CLARKE_FORM_SUM || by.form == CLARKE_FORM_FUSED;
   char index[256];
 
   for (size_t i = part->row[0]; i <= part->row[1]; i++)
@@ -127,7 +196,8 @@ follow(replayed *r, const clarke_summation_tree *tree, const clarke_summation_pa
         snprintf(why, size, "its factors are no numbers of type %s", clarke_dtype_name(r->sum->type));
         return false;
       }
-      made = divided(r, clarke_summation_replay(tree, r->sum->type, r->p, r->q));
+      scale(r, by.form);
+      made = divided(r, clarke_summation_replay(tree, r->sum->type, whole ? &by : NULL, r->p, r->q));
       made = clarke_round_double(made, r->t->dtype);
       if (made == r->t->real[k])
         continue;
@@ -199,12 +269,25 @@ tensor_of(clarke_certify *c, clarke_part part, const char *name)
 static const char *
 unfit(const replayed *r)
 {
+  const clarke_sum_operands *f = &r->from;
+
   if (r->from.leaves == 0 || r->sum->leaves != r->from.leaves)
     return "the graph's sum has another number of products";
   if (r->sum->type == CLARKE_F32 && r->t->dtype == CLARKE_F64)
     return "sums in float32 are no float64 results";
   if (r->from.divisor != 1 && r->sum->type != r->t->dtype)
     return "a mean is of its sum's type";
+  if (f->kind == CLARKE_SUM_OF_PARTS && r->t->dtype != r->sum->type)
+    return "in half precision each part was rounded";
+  if (f->alpha == 1 && f->beta == 1)
+    return NULL;
+  if (f->divisor != 1 || r->t->dtype != r->sum->type)
+    return "of a mean, or in half precision, factors are not followed";
+  for (size_t i = 0; i < r->sum->n_parts; i++)
+    if (f->alpha != 1 && r->sum->at[i].form == CLARKE_FORM_NONE)
+      return "there is a factor, and no form says where it is multiplied in";
+  if (r->sum->type == CLARKE_F32 && ((float)f->alpha != f->alpha || (float)f->beta != f->beta))
+    return "a factor is no number of the sums' type";
   return NULL;
 }
 

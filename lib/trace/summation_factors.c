@@ -30,10 +30,7 @@ take_product(double *p, double *q, const clarke_sum_operands *o, size_t f, size_
     p[k] = input_at(o, (block * d->inner + k) * d->repeat + r, sample);
     q[k] = weight_at(o, block, out, k);
   }
-  if (o->bias == NULL)
-    return;
-  p[d->inner] = o->bias[clarke_operand_entry(&o->sum->in[1], f)];
-  q[d->inner] = 1;
+  clarke_sum_added_take(p, q, o, f, sample);
 }
 
 /* Of entry f of the operand, as it is laid out. */
@@ -84,7 +81,7 @@ take_of_copies(double *p, double *q, const clarke_sum_operands *o, size_t f, siz
 {
   for (size_t k = 0; k < o->leaves; k++) {
     p[k] = o->gradient[sample * o->features + o->reader[f * o->leaves + k]];
-    q[k] = 1;
+    q[k] = clarke_sum_copy_times(o, o->reader[f * o->leaves + k], sample);
   }
 }
 
@@ -97,7 +94,7 @@ take_of_bias(double *p, double *q, const clarke_sum_operands *o, size_t k)
     for (size_t f = 0; f < o->features; f++)
       if (clarke_operand_entry(&o->sum->in[1], f) == k && leaf < o->leaves) {
         p[leaf] = o->gradient[j * o->features + f];
-        q[leaf++] = 1;
+        q[leaf++] = clarke_sum_copy_times(o, f, j);
       }
 }
 
@@ -107,10 +104,11 @@ clarke_sum_operands_take(double *p, double *q, const clarke_sum_operands *o, siz
   const clarke_graph *g = o->c->g;
 
   switch (o->kind) {
-  case CLARKE_SUM_OF_PRODUCT: {
-    const size_t rows = g->values[(o->sum != NULL ? o->sum : o->product)->out].count;
+  case CLARKE_SUM_OF_PRODUCT:
+  case CLARKE_SUM_OF_TERMS: {
+    const size_t rows = g->values[o->product->out].count;
 
-    take_product(p, q, o, k % rows, k / rows);
+    (o->kind == CLARKE_SUM_OF_TERMS ? clarke_sum_terms_take : take_product)(p, q, o, k % rows, k / rows);
     break;
   }
   case CLARKE_SUM_OF_INPUT: {
@@ -134,6 +132,11 @@ clarke_sum_operands_take(double *p, double *q, const clarke_sum_operands *o, siz
     break;
   case CLARKE_SUM_OF_BIAS:
     take_of_bias(p, q, o, k);
+    break;
+  case CLARKE_SUM_OF_MOVED:
+  case CLARKE_SUM_OF_RELU:
+  case CLARKE_SUM_OF_PARTS:
+    clarke_sum_parts_take(p, q, o, k);
     break;
   }
 }

@@ -7,7 +7,11 @@
 void
 clarke_sum_operands_clear(clarke_sum_operands *o)
 {
+  for (size_t i = 0; i < o->n_parts; i++)
+    clarke_sum_operands_clear(&o->part[i]);
+  free(o->part);
   free(o->own);
+  free(o->made);
   free(o->start);
   free(o->reader);
   free(o->laid[0]);
@@ -29,39 +33,11 @@ value_named(const clarke_graph *g, const char *name)
   return CLARKE_NONE;
 }
 
-/* How many steps read a value, and the last of them; NULL: none does. */
-static size_t
-readers(const clarke_step **found, const clarke_graph *g, size_t value)
-{
-  size_t n = 0;
-
-  *found = NULL;
-  for (size_t i = 0; i < g->n_steps; i++) {
-    const clarke_step *s = &g->steps[i];
-    bool reads = (s->kind == CLARKE_DENSE && s->dense.weight == value) || (s->kind == CLARKE_PIECEWISE && s->pieces.slope == value);
-
-    for (size_t k = 0; k < s->n_in; k++)
-      reads = reads || s->in[k].value == value;
-    *found = reads ? s : *found;
-    n += reads;
-  }
-  return n;
-}
-
-/* The one step that reads a value; NULL: none does, or several do. */
-static const clarke_step *
-only_reader(const clarke_graph *g, size_t value)
-{
-  const clarke_step *found;
-
-  return readers(&found, g, value) == 1 ? found : NULL;
-}
-
 /* Does the step add a constant to what is before it, and nothing else? */
 static bool
 adds_bias(const clarke_graph *g, const clarke_step *s)
 {
-  return s->kind == CLARKE_SUM && s->n_in == 2 && s->in[0].coef == 1 && s->in[1].coef == 1 && s->in[0].map == NULL
+  return s->kind == CLARKE_SUM && s->n_in == 2 && s->in[0].map == NULL
          && !g->values[s->in[0].value].constant && g->values[s->in[1].value].constant && !g->values[s->in[1].value].negated
          && g->values[s->in[1].value].real != NULL;
 }
@@ -83,27 +59,9 @@ maker(const clarke_graph *g, size_t value)
 
 /* --- numbers --- */
 
-/* Of the network's input, features x samples. */
-static clarke_status
-turn_input(clarke_sum_operands *o, clarke_error *err)
-{
-  const clarke_tensor *x = o->c->x;
-  const size_t n = o->c->g->samples, rows = o->c->g->values[o->c->g->input].count;
-
-  if (x->real == NULL || x->count != n * rows)
-    return CLARKE_OK;
-  o->own = malloc((x->count + 1) * sizeof *o->own);
-  if (o->own == NULL)
-    return clarke_no_memory(err);
-  for (size_t k = 0; k < x->count; k++)
-    o->own[k % rows * n + k / rows] = x->real[k];
-  o->x = o->own;
-  return CLARKE_OK;
-}
-
-/* Of the product's input as they were recorded: x stays NULL when they were not. */
-static clarke_status
-find_input(clarke_sum_operands *o, clarke_error *err)
+/* Of the product's input as they were recorded: x stays NULL when they were not. The value that has them, behind patches. */
+static size_t
+find_input(clarke_sum_operands *o)
 {
   const clarke_graph *g = o->c->g;
   size_t v = o->product->in[0].value;
@@ -113,26 +71,23 @@ find_input(clarke_sum_operands *o, clarke_error *err)
     o->map = s->in[0].map;
     v = s->in[0].value;
   }
-  o->x = o->c->recorded[v];
-  return v == g->input ? turn_input(o, err) : CLARKE_OK;
+  o->x = clarke_sum_numbers(o, v);
+  return v;
 }
 
-/* Of the gradient in a value as it was recorded; of a product that was not recorded, and that something was added to, that of the sum. */
+/* Of the gradient in a value as it was recorded; where nothing was, of what it is added to or a factor of, the factor being alpha. */
 static void
 find_gradient(clarke_sum_operands *o, size_t value)
 {
   const clarke_graph *g = o->c->g;
-  const clarke_step *s = only_reader(g, value);
-  const clarke_tensor *t;
-  size_t side;
+  const clarke_tensor *t = NULL;
 
-  if (s != NULL && ((g->values[value].name == NULL && adds_bias(g, s))
-                    || (clarke_sum_contraction_added(&side, o->c, s) != NULL && s->in[side].value == value)))
-    value = s->out;
-  if (g->values[value].name == NULL)
-    return;
-  t = clarke_certify_find((clarke_certify *)o->c, "gradient", g->values[value].name);
-  o->features = g->values[value].count;
+  while (value != CLARKE_NONE && t == NULL) {
+    o->features = g->values[value].count;
+    if (g->values[value].name != NULL)
+      t = clarke_certify_find((clarke_certify *)o->c, "gradient", g->values[value].name);
+    value = clarke_sum_added_behind(&o->alpha, o->c, value);
+  }
   if (t != NULL && t->real != NULL && t->count == o->features * g->samples)
     o->gradient = t->real;
 }
@@ -147,7 +102,7 @@ divided(clarke_sum_operands *o, const clarke_step *s)
   const clarke_value *by = s != NULL && s->kind == CLARKE_SCALE ? &g->values[s->in[1].value] : NULL;
 
   if (by == NULL || !s->divide || s->root || s->in[0].map != NULL || s->in[0].coef != 1 || s->in[1].coef != 1 || by->count != 1
-      || by->parameter != CLARKE_NONE || by->real == NULL || g->values[s->in[0].value].name != NULL)
+      || by->parameter != CLARKE_NONE || by->real == NULL || o->c->recorded[s->in[0].value] != NULL)
     return s;
   o->divisor = by->real[0];
   return maker(g, s->in[0].value);
@@ -158,28 +113,32 @@ find_product(clarke_sum_operands *o, const char **why, size_t value, clarke_erro
 {
   const clarke_graph *g = o->c->g;
   const clarke_step *s = divided(o, maker(g, value));
-  size_t side;
+  const char *added = NULL;
+  clarke_added a;
+  clarke_status status = CLARKE_OK;
 
-  if (s != NULL && clarke_sum_contraction_added(&side, o->c, s) != NULL)
-    return clarke_sum_contraction_find_added(o, why, s, err);
-  if (s != NULL && s->kind == CLARKE_PRODUCT)
-    return clarke_sum_contraction_find(o, why, s, value, err);
+  if (s != NULL && clarke_sum_added(&a, o->c, s)) {
+    clarke_sum_added_set(o, &added, &a);
+    s = a.product;
+  }
   o->kind = CLARKE_SUM_OF_PRODUCT;
-  if (s != NULL && adds_bias(g, s)) {
-    o->sum = s;
-    o->bias = g->values[s->in[1].value].real;
-    s = g->values[s->in[0].value].name == NULL ? maker(g, s->in[0].value) : NULL;
+  *why = "it is no product with a constant";
+  if (s != NULL && s->kind == CLARKE_PRODUCT)
+    status = clarke_sum_contraction_find(o, why, s, s->out, err);
+  else if (s != NULL && is_product(g, s)) {
+    o->product = s;
+    o->weight = g->values[s->dense.weight].real;
+    o->leaves = s->dense.inner;
+    value = find_input(o);
+    if (o->x == NULL && !clarke_sum_terms_find(o, why, value))
+      *why = "what it multiplies was not recorded";
+    else if (o->x != NULL)
+      *why = NULL;
   }
-  if (s == NULL || !is_product(g, s)) {
-    *why = "it is no product with a constant";
-    return CLARKE_OK;
-  }
-  o->product = s;
-  o->weight = g->values[s->dense.weight].real;
-  o->leaves = s->dense.inner + (o->bias != NULL);
-  if (find_input(o, err) != CLARKE_OK)
-    return CLARKE_ENOMEM;
-  *why = o->x == NULL ? "what it multiplies was not recorded" : NULL;
+  if (status != CLARKE_OK || *why != NULL)
+    return status;
+  o->leaves += o->added != NULL;
+  *why = added;
   return CLARKE_OK;
 }
 
@@ -234,17 +193,17 @@ list_readers(clarke_sum_operands *o, const char **why, const size_t *map, size_t
   return CLARKE_OK;
 }
 
-/* Of the gradient in an activation whose entries a sum reads several times each: the sum of those in its own. */
+/* Of the gradient in an activation whose entries a sum reads several times each, or a product of entries: the sum of those in its own,
+ * or of these times the other factors. */
 static clarke_status
 find_of_copies(clarke_sum_operands *o, const char **why, size_t value, const clarke_step *s, clarke_error *err)
 {
   const size_t side = s->in[0].value == value ? 0 : 1, count = o->c->g->values[value].count, all = o->c->g->values[s->out].count;
-  const size_t *map = s->in[side].map;
 
   o->kind = CLARKE_SUM_OF_COPIES;
   o->count = count;
   *why = "not one product or sum reads it, and nothing else";
-  if (s->n_in != 2 || s->in[0].value == s->in[1].value || s->in[side].coef != 1 || map == NULL || count == 0 || all % count != 0)
+  if (s->n_in != 2 || s->in[0].value == s->in[1].value || count == 0 || all % count != 0)
     return CLARKE_OK;
   o->leaves = all / count;
   o->reader = malloc((all + 1) * sizeof *o->reader);
@@ -252,30 +211,55 @@ find_of_copies(clarke_sum_operands *o, const char **why, size_t value, const cla
   if (o->reader == NULL || o->start == NULL)
     return clarke_no_memory(err);
   for (size_t f = 0; f < all; f++) {
-    if (map[f] == CLARKE_NONE || o->start[map[f]] == o->leaves)
+    const size_t e = clarke_operand_entry(&s->in[side], f);
+
+    if (e == CLARKE_NONE || o->start[e] == o->leaves)
       return CLARKE_OK; /* not each as often */
-    o->reader[map[f] * o->leaves + o->start[map[f]]++] = f;
+    o->reader[e * o->leaves + o->start[e]++] = f;
   }
+  o->alpha *= s->in[side].coef;
   find_gradient(o, s->out);
   *why = o->gradient == NULL ? "the gradient behind it was not recorded" : NULL;
   return CLARKE_OK;
 }
 
+/* What is only multiplied by a number, alpha, and then added several times, is as it is then. */
+static size_t
+behind_factor(clarke_sum_operands *o, size_t value, const clarke_step *s)
+{
+  const clarke_step *next;
+  double factor = 1;
+  size_t behind;
+
+  if (s == NULL || s->kind != CLARKE_SCALE)
+    return value;
+  behind = clarke_sum_added_behind(&factor, o->c, value);
+  next = behind != CLARKE_NONE && o->c->recorded[behind] == NULL ? clarke_sum_only_reader(o->c->g, behind) : NULL;
+  if (next == NULL || next->kind != CLARKE_SUM)
+    return value;
+  o->alpha = factor;
+  return behind;
+}
+
+/* What the step, one of those that read an activation, adds to its gradient. */
 static clarke_status
-find_of_input(clarke_sum_operands *o, const char **why, size_t value, clarke_error *err)
+find_of_input(clarke_sum_operands *o, const char **why, size_t value, const clarke_step *reader, clarke_error *err)
 {
   const clarke_graph *g = o->c->g;
-  const clarke_step *first = only_reader(g, value), *s = first;
+  const size_t scaled = behind_factor(o, value, reader);
+  const clarke_step *first = scaled == value ? reader : clarke_sum_only_reader(g, scaled), *s = first;
   const bool patches = first != NULL && first->kind == CLARKE_GATHER && g->values[first->out].name == NULL && first->in[0].map != NULL;
 
   o->kind = CLARKE_SUM_OF_INPUT;
-  s = patches ? only_reader(g, first->out) : first;
+  s = patches ? clarke_sum_only_reader(g, first->out) : first;
+  if (s != NULL && s == first && value != g->output && clarke_sum_copies_factor(o, s, value))
+    return find_of_copies(o, why, value, s, err);
   if (s != NULL && s->kind == CLARKE_PRODUCT && value != g->output) {
     find_gradient(o, s->out);
     return clarke_sum_contraction_find(o, why, s, value, err);
   }
   if (s != NULL && s->kind == CLARKE_SUM && s == first && value != g->output)
-    return find_of_copies(o, why, value, s, err);
+    return find_of_copies(o, why, scaled, s, err);
   o->taps = !patches ? 1 : s != NULL && is_product(g, s) && first->in[0].coef == 1 ? taps_of(g, s) : 0;
   if (value == g->output || s == NULL || !is_product(g, s) || s->in[0].value != (patches ? first->out : value) || o->taps == 0) {
     *why = "not one product with a constant reads it, and nothing else";
@@ -296,23 +280,26 @@ is_turned(const clarke_step *s)
   return s->kind == CLARKE_DENSE && strcmp(s->op->name, "ConvTranspose") == 0;
 }
 
+/* The same of a constant. */
 static clarke_status
-find_of_constant(clarke_sum_operands *o, const char **why, size_t value, clarke_error *err)
+find_of_constant(clarke_sum_operands *o, const char **why, size_t value, const clarke_step *s, clarke_error *err)
 {
   const clarke_graph *g = o->c->g;
-  const clarke_step *s = only_reader(g, value);
   const bool weight = s != NULL && is_product(g, s) && s->dense.weight == value;
+  const bool factor = s != NULL && clarke_sum_copies_factor(o, s, value);
 
+  if (s != NULL && clarke_sum_lifted(g, s->out) == value)
+    return find_of_input(o, why, s->out, clarke_sum_only_reader(g, s->out), err);
   *why = "not one product or sum reads it, and nothing else";
-  if (s == NULL || g->values[value].negated || (!weight && !(adds_bias(g, s) && s->in[1].value == value)))
+  if (s == NULL || g->values[value].negated || (!weight && !factor && !(adds_bias(g, s) && s->in[1].value == value)))
     return CLARKE_OK;
+  o->alpha = weight ? 1 : s->in[1].coef;
   find_gradient(o, s->out);
   if (weight) {
     o->kind = CLARKE_SUM_OF_WEIGHT;
     o->product = s;
     o->leaves = (s->dense.grouped ? 1 : s->dense.blocks) * s->dense.repeat * g->samples;
-    if (find_input(o, err) != CLARKE_OK)
-      return CLARKE_ENOMEM;
+    find_input(o);
     if (is_turned(s))
       return clarke_sum_turned_find(o, why, err);
   } else {
@@ -326,6 +313,12 @@ find_of_constant(clarke_sum_operands *o, const char **why, size_t value, clarke_
   return CLARKE_OK;
 }
 
+clarke_status
+clarke_sum_of_reader(clarke_sum_operands *o, const char **why, size_t value, const clarke_step *s, clarke_error *err)
+{
+  return (o->c->g->values[value].constant ? find_of_constant : find_of_input)(o, why, value, s, err);
+}
+
 /* A parameter's gradient is its constant's, where there is one, in the same order, or a transposed convolution's. */
 static size_t
 constant_of(const clarke_graph *g, const char *name)
@@ -334,12 +327,21 @@ constant_of(const clarke_graph *g, const char *name)
   size_t found = CLARKE_NONE, n = 0;
 
   for (size_t v = 0; v < g->n_values; v++)
-    if (clarke_value_is_wrt(g, v) && strcmp(g->parameters[g->values[v].parameter].name, name) == 0 && readers(&reader, g, v) > 0) {
+    if (clarke_sum_is_parameter(g, v, name)) {
       found = v;
       n++;
     }
-  reader = n == 1 ? only_reader(g, found) : NULL;
+  reader = n == 1 ? clarke_sum_only_reader(g, found) : NULL;
   return n == 1 && (g->values[found].origin == NULL || (reader != NULL && is_turned(reader))) ? found : CLARKE_NONE;
+}
+
+/* Of an output; else one that no terms are rounded to. */
+static clarke_dtype
+type_of(clarke_certify *c, clarke_part part, const char *name)
+{
+  const clarke_tensor *t = part == CLARKE_OUTPUT && c->trace != NULL ? clarke_certify_find(c, "output", name) : NULL;
+
+  return t != NULL ? t->dtype : CLARKE_I64;
 }
 
 clarke_status
@@ -347,19 +349,21 @@ clarke_sum_operands_find(clarke_sum_operands *o, const char **why, clarke_certif
                          clarke_error *err)
 {
   const size_t v = part == CLARKE_PARAMETER ? constant_of(c->g, name) : value_named(c->g, name);
+  const clarke_step *reader = v != CLARKE_NONE && part != CLARKE_OUTPUT ? clarke_sum_only_reader(c->g, v) : NULL;
   clarke_status status = CLARKE_OK;
 
   memset(o, 0, sizeof *o);
   o->c = c;
-  o->divisor = 1;
+  o->divisor = o->alpha = o->beta = 1;
+  o->type = type_of(c, part, name);
   *why = "it is no sum of products of the graph";
-  if (v == CLARKE_NONE || part == CLARKE_INDICES)
+  if (part == CLARKE_INDICES || (v == CLARKE_NONE && part != CLARKE_PARAMETER))
     return CLARKE_OK;
   if (part == CLARKE_OUTPUT)
     status = find_product(o, why, v, err);
-  else if (c->g->values[v].constant)
-    status = find_of_constant(o, why, v, err);
+  else if (reader != NULL)
+    status = clarke_sum_of_reader(o, why, v, reader, err);
   else
-    status = find_of_input(o, why, v, err);
+    status = clarke_sum_parts_find(o, why, v, part == CLARKE_PARAMETER ? name : NULL, err);
   return status;
 }

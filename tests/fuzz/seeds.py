@@ -257,7 +257,8 @@ def trees():
     yield "none", json.dumps(file([])).encode()
     yield "all", json.dumps(file([
         {"part": "output", "name": "a/addmm", "leaves": n, "type": "float64" if n == 5 else "float32",
-         "trees": [{"tree": text, "rows": [0, 3], "columns": [4 * i, 4 * i + 3]} for i in range(1 + n % 3)]}
+         "trees": [{"tree": text, "rows": [0, 3], "columns": [4 * i, 4 * i + 3], **({"form": ("first", "sum", "fused")[i]} if n > 8 else {})}
+                   for i in range(1 + n % 3)]}
         for n, text in texts.items()]), indent=1).encode()
 
 

@@ -527,6 +527,9 @@ def orders(folder):
     convolved(folder)
     batched_and_reduced(folder)
     turned(folder)
+    with_factors(folder)
+    losses(folder)
+    added_up(folder)
     for kind in (torch.float32, torch.float64):
         model = nn.Sequential(nn.Linear(50, 40), nn.ReLU(), nn.Linear(40, 30), nn.Tanh(), nn.Linear(30, 10)).to(kind)
         run = os.path.join(folder, f"orders-{kind}")
@@ -573,6 +576,132 @@ def batched_and_reduced(folder):
         nodes = certify(run, "--nodes")["nodes"]
         with_trees = [n for n in nodes if n["tree"] is not None]
         expect(len(with_trees) >= 12 and all(n["tree"]["explains"] for n in with_trees), f"{kind}: {with_trees}")
+
+
+class Factors(nn.Module):
+    """Products with factors, in matrices and vectors, of activations and parameters; dot products, and entries that are multiplied."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.q, self.k = nn.Linear(5, 7), nn.Linear(5, 9), nn.Linear(5, 7), nn.Linear(5, 7)
+        shapes = {"w": (17, 7), "c": (17,), "d": (7, 9), "e": (9,), "f": (4,), "g": (7,)}
+        for name, shape in shapes.items():
+            setattr(self, name, nn.Parameter(torch.randn(shape)))
+
+    def forward(self, x):
+        u, v = self.a(x[0]), self.b(x[0])
+        y = torch.addmv(self.c, self.w, u.tanh(), alpha=0.3, beta=0.7)
+        z = torch.addmv(v.tanh(), self.d.t(), u.sigmoid(), alpha=0.3, beta=-0.7)
+        vectors = torch.dot(z, torch.addmv(self.e, self.d.t(), u.exp())) + torch.vdot(y[:9], v.sigmoid()) + torch.inner(u, u.relu())
+        scores = torch.baddbmm(self.f, self.q(x)[None], self.k(x).t()[None] * self.f, alpha=0.3, beta=0.7)[0]
+        whole = torch.addmm(self.g, scores, torch.outer(torch.tanh(self.f), self.g), alpha=-1.5, beta=0.7)
+        return vectors + torch.addmm(whole, whole.tanh(), self.d[:, :7], alpha=0.3, beta=0.1).square().sum()
+
+
+def with_factors(folder):
+    """Products by alpha, to which something by beta is added: where alpha is multiplied in is asked, too. A step of such, in two types."""
+    aten, asked, forms = torch.ops.aten, [], {}
+    for kind, (alpha, beta), transposed in itertools.product((torch.float32, torch.float64), ((0.3, 0.7), (-1.5, 1), (1, 0.1)), (True, False)):
+        def zeros(*shape):
+            return torch.zeros(*shape[:-2], shape[-1], shape[-2], dtype=kind).transpose(-1, -2) if transposed else torch.zeros(shape, dtype=kind)
+        for rows, inner, columns in ((4, 7, 5), (16, 17, 10), (3, 100, 1)):
+            c = torch.zeros(rows, dtype=kind)
+            asked += [(op, kernel(op, [kernels.Layout.of(t) for t in tensors], alpha, beta)) for op, kernel, tensors in (
+                (aten.addmm.default, kernels.Product, [c[:1], zeros(rows, inner), zeros(inner, columns)]),
+                (aten.addmv.default, kernels.Vector, [c, zeros(rows, inner), c.new_zeros(inner)]),
+                (aten.baddbmm.default, kernels.AddedBatches, [c[:, None], zeros(2, rows, inner), zeros(2, inner, columns)]))]
+            if alpha == 1 and transposed:
+                asked.append((aten.dot.default, kernels.Dot(aten.dot.default, [kernels.Layout.of(c.new_zeros(inner))] * 2)))
+    found = [(op, kernel, kernels.find(kernel)) for op, kernel in asked]
+    for op, kernel, f in found:
+        for form in f.forms:
+            forms.setdefault((op.__name__, form), []).append(kernel)
+        expect(all((form == "") == (kernel.alpha == 1) for form in f.forms), f"{op}: forms {f.forms}")
+    print(f"orders: {sum(not f.why for *_, f in found)} of {len(found)} products with factors, and dot products, have trees; of the others "
+          f"{({f.why.split(': ')[-1] for *_, f in found} - {''}) or 'none'}; forms: { {' '.join(k): len(v) for k, v in sorted(forms.items())} }")
+    expect(sum(not f.why for *_, f in found) > 0.9 * len(found), "most products with factors")
+    # a form that the operator has not explains nothing: as if alpha were multiplied in elsewhere
+    kernel = next(k for (name, form), ks in forms.items() if form == "sum" for k in ks if k.alpha == 0.3)
+    tree, fused = kernels.tree_at(kernel, 0, 0, [0])
+    expect([bool(kernels.explained(kernel, tree, fused, form)[0, 0]) for form in ("sum", "first", "second")] == [True, False, False], "other forms")
+    for kind in (torch.float32, torch.float64):
+        model, run = Factors().to(kind), os.path.join(folder, f"factors-{kind}")
+        with clarke.record(run, model, trees=True):
+            model(torch.randn(4, 5, dtype=kind)).backward()
+        nodes = certify(run, "--nodes")["nodes"]
+        with_trees = {(n["part"], n["operator"], n["name"]) for n in nodes if n["tree"] is not None}
+        expect(len(with_trees) > 24 and all(n["tree"]["explains"] for n in nodes if n["tree"] is not None),
+               f"factors: {kind}: {[n for n in nodes if n['tree'] and not n['tree']['explains']]} {len(with_trees)}")
+
+
+class Several(nn.Module):
+    """Residuals, a layer that is used three times, a branch that is subtracted, and pictures of both."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c, self.conv = nn.Linear(5, 6), nn.Linear(6, 6), nn.Linear(6, 6), nn.Conv2d(1, 1, 3, padding=1)
+
+    def forward(self, x):
+        h = self.a(x).tanh()
+        h = h + self.b(h.relu())
+        h = h - self.c(h) * self.b(h)
+        image = h.reshape(2, 1, 4, 6)
+        image = (image + self.conv(image)).relu()
+        image = image + self.conv(image) + image[:, :, :1]
+        return self.b(image.reshape(8, 6)) + h
+
+
+def added_up(folder):
+    """Gradients in what several nodes read. Another order of three parts is another sum."""
+    for kind in (torch.float32, torch.float64):
+        model, run = Several().to(kind), os.path.join(folder, f"several-{kind}")
+        with clarke.record(run, model, trees=True):
+            model(torch.randn(8, 5, dtype=kind)).square().sum().backward()
+        nodes = certify(run, "--nodes")["nodes"]
+        with_trees = {(n["part"], n["name"]): n for n in nodes if n["tree"] is not None}
+        expect(all(n["tree"]["explains"] for n in with_trees.values()), f"several: {[n for n in with_trees.values() if not n['tree']['explains']]}")
+        of_trees = os.path.join(run, "step-000000.trees.json")
+        with open(of_trees) as f:
+            before = f.read()
+        found = {(s["part"], s["name"]): s for s in json.loads(before)["sums"]}
+        wanted = {("parameter", "b.weight"), ("parameter", "b.bias"), ("gradient", "add"), ("gradient", "relu_2")}
+        expect(wanted <= set(found), f"several: {wanted - set(found)}: {json.loads(before)['unknown']}")
+        tree = found["parameter", "b.weight"]["trees"][0]["tree"]  # of three rearrangements
+        pair, last = tree[2:-1].split("] ")
+        for other, explains in ((f"[[{' '.join(pair.split()[::-1])}] {last}]", True), (f"[[{pair.split()[0]} {last}] {pair.split()[1]}]", False)):
+            changed = before.replace(f'"{tree}"', f'"{other}"')
+            expect(changed != before, "several: another order")
+            with open(of_trees, "w") as f:
+                f.write(changed)
+            with open(os.path.join(run, "run.json")) as f:
+                text = f.read()
+            description = json.loads(text)
+            description["steps"][0]["files"]["trees"]["sha256"] = hashlib.sha256(changed.encode()).hexdigest()
+            with open(os.path.join(run, "run.json"), "w") as f:
+                json.dump(description, f)
+            node = next(n for n in certify(run, "--nodes")["nodes"] if (n["part"], n["name"]) == ("parameter", "b.weight"))
+            expect(node["tree"]["explains"] == explains, f"several: {other}: {node}")
+    print(f"orders: of a step with residuals and shared layers {len(with_trees)} tensors have trees; unknown: {json.loads(before)['unknown']}")
+
+
+def losses(folder):
+    """Sums and means of squares, and of likelihoods, in a single run: what the operator adds up follows from what was recorded."""
+    x, y, labels = torch.randn(37, 5), torch.randn(37, 4), torch.randint(0, 4, (37,))
+    some = torch.where(torch.arange(37) % 5 == 0, -100, labels)
+    explained = 0
+    for kind, (name, loss, wanted) in itertools.product((torch.float32, torch.float64), (
+            ("mean of squares", lambda z: F.mse_loss(z, y.to(z.dtype)), "mse_loss_3"),
+            ("sum of squares", lambda z: F.mse_loss(z, y.to(z.dtype), reduction="sum"), "mse_loss_3"),
+            ("mean", lambda z: F.cross_entropy(z, labels), "nll_loss_forward_3"), ("some", lambda z: F.cross_entropy(z, some), "nll_loss_forward_3"),
+            ("sum", lambda z: F.cross_entropy(z, labels, reduction="sum"), "nll_loss_forward_2"))):
+        model, run = nn.Sequential(nn.Linear(5, 6), nn.Tanh(), nn.Linear(6, 4)).to(kind), os.path.join(folder, f"loss-{kind}-{name}")
+        with clarke.record(run, model, trees=True):
+            (loss(model(x.to(kind))) + model[0].weight.square().sum()).backward()
+        node = next(n for n in certify(run, "--nodes")["nodes"] if (n["part"], n["name"]) == ("output", wanted))
+        expect(node["tree"] is not None and node["tree"]["explains"], f"losses: {kind} {name}: {node}")
+        explained += node["answer"] == "bit-exact (tree)"
+    print(f"orders: {explained} of 10 losses are no exact results rounded; their trees explain all")
+    expect(explained > 0, "losses: some need their trees")
 
 
 def convolved(folder):

@@ -155,7 +155,7 @@ START_TEST(back)
     for (size_t sample = 0; sample < N; sample++) {
       clarke_sum_contraction_take(p, q, &o, f, sample);
       for (size_t i = 0; i < R; i++)
-        ck_assert(p[i] == x_at(&s, sample, f / (K * R), i, f / R % K) && q[i] == g_at(&s, sample, f / (K * R), i, f % R));
+        ck_assert(q[i] == x_at(&s, sample, f / (K * R), i, f / R % K) && p[i] == g_at(&s, sample, f / (K * R), i, f % R));
     }
   clarke_sum_operands_clear(&o);
   s.c.recorded[product->in[1].value] = s.turned;
@@ -210,8 +210,9 @@ START_TEST(added)
   clarke_error err = {CLARKE_OK, ""};
   clarke_sum_operands o = {0};
   const clarke_step *product, *sum;
+  clarke_added a;
   const char *why;
-  size_t side, c;
+  size_t c;
   scene s;
 
   build(&s, (form)_i);
@@ -221,21 +222,19 @@ START_TEST(added)
   s.c.recorded[product->in[1].value] = s.turned;
   for (size_t e = 0; e < B * R * N; e++)
     mean[e] = -(double)e;
-  ck_assert_ptr_eq(clarke_sum_contraction_added(&side, &s.c, sum), _i == TWICE ? NULL : product);
-  ck_assert_ptr_null(clarke_sum_contraction_added(&side, &s.c, product));
+  ck_assert(clarke_sum_added(&a, &s.c, sum) == (_i != TWICE));
+  ck_assert(!clarke_sum_added(&a, &s.c, product));
   if (_i != TWICE) {
-    ck_assert(clarke_sum_contraction_added(&side, &s.c, sum) != NULL && sum->in[side].value == product->out);
-    c = sum->in[1 - side].value;
-    o.c = &s.c;
+    ck_assert(clarke_sum_added(&a, &s.c, sum) && a.product == product && a.alpha == 1 && a.beta == 1 && a.between == NULL);
+    c = a.other->value;
     if (!constant) {
-      ck_assert_int_eq(clarke_sum_contraction_find_added(&o, &why, sum, &err), CLARKE_OK);
+      ck_assert_int_eq(clarke_sum_operands_find(&o, &why, &s.c, CLARKE_OUTPUT, "z", &err), CLARKE_OK);
       ck_assert_str_eq(why, "what is added was not recorded");
       clarke_sum_operands_clear(&o);
-      o.c = &s.c;
       s.c.recorded[c] = mean;
     }
-    ck_assert_int_eq(clarke_sum_contraction_find_added(&o, &why, sum, &err), CLARKE_OK);
-    ck_assert(why == NULL && o.leaves == K + 1 && o.side == 2 && o.count == B * R * R);
+    ck_assert_int_eq(clarke_sum_operands_find(&o, &why, &s.c, CLARKE_OUTPUT, "z", &err), CLARKE_OK);
+    ck_assert(why == NULL && o.leaves == K + 1 && o.side == 2 && o.count == B * R * R && o.alpha == 1 && o.beta == 1);
     for (size_t f = 0; f < B * R * R; f++)
       for (size_t sample = 0; sample < N; sample++) {
         clarke_sum_contraction_take(p, q, &o, f, sample);
@@ -244,7 +243,7 @@ START_TEST(added)
       }
     clarke_sum_operands_clear(&o);
     s.c.recorded[product->out] = mean;
-    ck_assert_ptr_null(clarke_sum_contraction_added(&side, &s.c, sum));
+    ck_assert(!clarke_sum_added(&a, &s.c, sum));
   }
   end(&s);
 }

@@ -65,12 +65,12 @@ START_TEST(along_trees)
     ck_assert_msg(clarke_summation_tree_parse(&t, known[i].tree, known[i].n, &err) == CLARKE_OK, "%s: %s", known[i].tree, err.text);
     for (size_t trial = 0; trial < 300; trial++) {
       draw_factors(p, q, a, b, known[i].n, true);
-      ck_assert(clarke_summation_replay(&t, CLARKE_F32, p, q) == (double)kernel_float(known[i].kind, a, b, known[i].n));
+      ck_assert(clarke_summation_replay(&t, CLARKE_F32, NULL, p, q) == (double)kernel_float(known[i].kind, a, b, known[i].n));
       for (int other = 0; other < N_KERNELS; other++) /* and in another order another sum */
         told[i] += (other != BLOCKS_FUSED || known[i].n >= 16) && known[i].n >= 32
                    && kernel_float(other, a, b, known[i].n) != kernel_float(known[i].kind, a, b, known[i].n);
       draw_factors(p, q, a, b, known[i].n, false);
-      ck_assert(clarke_summation_replay(&t, CLARKE_F64, p, q) == kernel_double(known[i].kind, p, q, known[i].n));
+      ck_assert(clarke_summation_replay(&t, CLARKE_F64, NULL, p, q) == kernel_double(known[i].kind, p, q, known[i].n));
     }
     ck_assert(known[i].n < 32 || told[i] > 300);
     clarke_summation_tree_clear(&t);
@@ -147,7 +147,7 @@ START_TEST(depth)
     q[i] = 1;
   }
   ck_assert(clarke_summation_tree_parse(&t, text, CLARKE_SUMMATION_DEPTH + 1, NULL) == CLARKE_OK);
-  ck_assert(clarke_summation_replay(&t, CLARKE_F32, p, q) == CLARKE_SUMMATION_DEPTH * (CLARKE_SUMMATION_DEPTH + 1) / 2);
+  ck_assert(clarke_summation_replay(&t, CLARKE_F32, NULL, p, q) == CLARKE_SUMMATION_DEPTH * (CLARKE_SUMMATION_DEPTH + 1) / 2);
   clarke_summation_tree_clear(&t);
 }
 END_TEST
@@ -169,6 +169,121 @@ START_TEST(rounding)
 }
 END_TEST
 
+/* --- factors --- */
+
+/* A tree, which leaf is the addend, and what it is in either form, written out. a: the numbers p q of leaves, each rounded. */
+typedef struct {
+  const char *tree;
+  size_t leaves, addend;
+} factored;
+
+static const factored forms[] = {{"[0 1 2]", 3, 2},       {"[2 0 1]", 3, 2},   {"[0 2 1]", 3, 2},  {"[[0 1] [2 3]]", 4, 3},
+                                 {"[[0 3] [1 2]]", 4, 3}, {"[3 [0 1] 2]", 4, 3}, {"[0 1]", 2, CLARKE_NONE}, {"0", 1, CLARKE_NONE}};
+
+/* alpha s + b, rounded twice or once, in the type. */
+#define FACTORED(type, fma)                                                                                                                \
+  static type type##_times(clarke_summation_form form, type alpha, type s, type b)                                                         \
+  {                                                                                                                                        \
+    return form == CLARKE_FORM_FUSED ? fma(alpha, s, b) : alpha * s + b;                                                                   \
+  }                                                                                                                                        \
+  static type type##_factored(size_t i, clarke_summation_form form, type alpha, const type *a)                                             \
+  {                                                                                                                                        \
+    type one, two;                                                                                                                         \
+                                                                                                                                           \
+    switch (i) {                                                                                                                           \
+    case 0: one = a[0] + a[1]; return type##_times(form, alpha, one, a[2]);                                                                \
+    case 1: one = type##_times(form, alpha, a[0], a[2]); return type##_times(form, alpha, a[1], one);                                      \
+    case 2: one = type##_times(form, alpha, a[0], a[2]); return type##_times(form, alpha, a[1], one);                                      \
+    case 3: one = a[0] + a[1]; two = type##_times(form, alpha, a[2], a[3]); return type##_times(form, alpha, one, two);                    \
+    case 4: one = a[1] + a[2]; two = type##_times(form, alpha, a[0], a[3]); return type##_times(form, alpha, one, two);                    \
+    case 5: one = a[0] + a[1]; two = type##_times(form, alpha, one, a[3]); return type##_times(form, alpha, a[2], two);                    \
+    case 6: one = a[0] + a[1]; return alpha * one;                                                                                         \
+    default: return alpha * a[0];                                                                                                          \
+    }                                                                                                                                      \
+  }
+FACTORED(float, fmaf)
+FACTORED(double, fma)
+
+START_TEST(factors)
+{
+  const factored *of = &forms[_i];
+  size_t apart = 0;
+
+  for (int trial = 0; trial < 2000; trial++)
+    for (clarke_summation_form form = CLARKE_FORM_SUM; form <= CLARKE_FORM_FUSED; form++)
+      for (int is_float = 0; is_float < 2; is_float++) {
+        clarke_summation_tree t = {0, 0, NULL};
+        clarke_summation_factor by = {form, 0.3, of->addend};
+        double p[4], q[4], a[4], made, wanted;
+        float af[4];
+
+        ck_assert(clarke_summation_tree_parse(&t, of->tree, of->leaves, NULL) == CLARKE_OK);
+        by.alpha = is_float ? (double)0.3f : 0.3;
+        for (size_t k = 0; k < of->leaves; k++) {
+          p[k] = is_float ? (double)(float)(unit() - 0.5) : unit() - 0.5;
+          q[k] = is_float ? (double)(float)(unit() - 0.5) : unit() - 0.5;
+          a[k] = p[k] * q[k];
+          af[k] = (float)p[k] * (float)q[k];
+        }
+        made = clarke_summation_replay(&t, is_float ? CLARKE_F32 : CLARKE_F64, &by, p, q);
+        wanted = is_float ? (double)float_factored((size_t)_i, form, (float)by.alpha, af) : double_factored((size_t)_i, form, by.alpha, a);
+        ck_assert(made == wanted);
+        apart += made != clarke_summation_replay(&t, is_float ? CLARKE_F32 : CLARKE_F64, NULL, p, q);
+        clarke_summation_tree_clear(&t);
+      }
+  ck_assert_uint_gt(apart, 7000); /* the factor is there */
+}
+END_TEST
+
+/* A product fused with a sum that the addend is in leaves no sum to multiply; one that is fused before does. */
+START_TEST(factors_fused)
+{
+  const double p[4] = {3, 5, 7, 11}, q[4] = {1, 1, 1, 1};
+  clarke_summation_factor by = {CLARKE_FORM_SUM, 2, 3};
+  clarke_summation_tree t = {0, 0, NULL};
+
+  for (int i = 0; i < 4; i++) {
+    static const char *const trees[] = {"[3 0* [1 2]]", "[0 3*  1 2]", "[0 1* 3 2]", "[0 1* 2* 3]"};
+
+    ck_assert(clarke_summation_tree_parse(&t, trees[i], 4, NULL) == CLARKE_OK);
+    for (int is_float = 0; is_float < 2; is_float++) {
+      const double made = clarke_summation_replay(&t, is_float ? CLARKE_F32 : CLARKE_F64, &by, p, q);
+
+      ck_assert(i < 2 ? isnan(made) : made == 2 * (3 + 5 + 7) + 11);
+    }
+    clarke_summation_tree_clear(&t);
+  }
+}
+END_TEST
+
+/* "form" may be missing, and is one of four. */
+START_TEST(form_of_a_tree)
+{
+  static const struct { const char *text; int form; } texts_of[] = {
+    {"", CLARKE_FORM_NONE}, {"\"form\": \"first\", ", CLARKE_FORM_FIRST}, {"\"form\": \"second\", ", CLARKE_FORM_SECOND},
+    {"\"form\": \"sum\", ", CLARKE_FORM_SUM}, {"\"form\": \"fused\", ", CLARKE_FORM_FUSED}, {"\"form\": \"\", ", -1},
+    {"\"form\": 1, ", -1}, {"\"form\": null, ", -1}, {"\"form\": \"sums\", ", -1}};
+
+  for (size_t i = 0; i < sizeof texts_of / sizeof texts_of[0]; i++) {
+    clarke_error err = {CLARKE_OK, ""};
+    clarke_summations s;
+    char text[512];
+
+    clarke_summations_init(&s);
+    snprintf(text, sizeof text, "{\"format\": \"clarke-trees\", \"version\": 1, \"sums\": [{\"part\": \"output\", \"name\": \"a\", "
+             "\"leaves\": 1, \"type\": \"float32\", \"trees\": [{\"tree\": \"0\", %s\"rows\": [0, 0], \"columns\": [0, 0]}]}]}", texts_of[i].text);
+    if (texts_of[i].form >= 0) {
+      ck_assert_msg(clarke_summations_parse(&s, text, strlen(text), "t", &err) == CLARKE_OK, "%s", err.text);
+      ck_assert_int_eq((int)s.sum[0].at[0].form, texts_of[i].form);
+    } else {
+      ck_assert_int_eq(clarke_summations_parse(&s, text, strlen(text), "t", &err), CLARKE_EINPUT);
+      ck_assert_ptr_nonnull(strstr(err.text, "'form': expected \"first\", \"second\", \"sum\" or \"fused\""));
+    }
+    clarke_summations_clear(&s);
+  }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -178,5 +293,8 @@ main(void)
   tcase_add_test(tests, texts);
   tcase_add_test(tests, depth);
   tcase_add_test(tests, rounding);
+  tcase_add_loop_test(tests, factors, 0, sizeof forms / sizeof forms[0]);
+  tcase_add_test(tests, factors_fused);
+  tcase_add_test(tests, form_of_a_tree);
   return run_tests();
 }

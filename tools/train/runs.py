@@ -221,6 +221,23 @@ def main(folder):
     record(os.path.join(folder, "added"), Added(), lambda m: m(tokens).square().sum(), trees=True)
     record(os.path.join(folder, "own-side-float64"), steps["own-side"][0].double(), summed(nearly()[:, :, :, 4:5].double()))
 
+    record(os.path.join(folder, "factors"), Factors(), lambda m: m(tokens[0]), trees=True)
+
+
+class Factors(nn.Module):
+    """Products with factors, of a matrix (addmm) and a vector (addmv); a residual; a dot product, and one of all entries of two vectors."""
+
+    def __init__(self):
+        super().__init__()
+        shapes = ((4, 6), (6,), (6, 6), (9, 6), (9,), (9, 6))
+        self.w, self.c, self.d, self.a, self.b, self.e = (nn.Parameter(torch.randn(s)) for s in shapes)
+
+    def forward(self, x):
+        h = torch.relu(torch.addmm(self.c, x, self.w, alpha=0.3, beta=0.7))
+        h = h + torch.mm(h, self.d)
+        left, right = torch.addmv(self.b, self.a, h[0], alpha=-1.5, beta=0.1), torch.mv(self.e, h[1])
+        return torch.dot(left, right) + torch.outer(h[2], h[3]).square().sum()
+
 
 if __name__ == "__main__":
     main(sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "..", "..", "cases", "runs"))

@@ -1,4 +1,6 @@
 """Sums along a tree, in the arithmetic of IEEE 754: each operation is rounded once, to nearest."""
+from dataclasses import dataclass
+
 import numpy as np
 
 
@@ -36,15 +38,47 @@ def fused_sum(a, b, c):
     return vh + to_odd(*two_sum(tl, vl))
 
 
-def follow(steps, p, q):
-    """What the actions give; p(k), q(k): arrays of the factors of product k (q(k) None: of the sum of p alone)."""
-    stack = []
+@dataclass(frozen=True)
+class Scale:
+    """alpha times sums of products, and beta times the leaf `addend` (None: there is none); form: where alpha is (docs/run-format.md)."""
+
+    form: str
+    alpha: float
+    beta: float
+    addend: int | None
+
+    def factors(self, k, p, q):
+        a, b = p(k), q(k)
+        if k == self.addend:
+            return a * a.dtype.type(self.beta), None
+        return a * a.dtype.type(self.alpha) if self.form == "first" else a, b * b.dtype.type(self.alpha) if self.form == "second" else b
+
+    def add(self, whole, products):
+        """To a sum that the addend is in, one that it is not in."""
+        alpha = products.dtype.type(self.alpha)
+        if self.form == "fused":
+            return fused_sum(*(np.ascontiguousarray(x) for x in np.broadcast_arrays(alpha, products, whole)))
+        return whole + (alpha * products if self.form == "sum" else products)
+
+
+PLAIN = Scale("", 1, 1, None)
+
+
+def follow(steps, p, q, scale=PLAIN):
+    """What the actions give; p(k), q(k): arrays of the factors of product k (q(k) None: of the sum of p alone). None: not in that form."""
+    stack = []  # of sums: is the addend in it?
     for act, k in steps:
         if act == "add":
-            last = stack.pop()
-            stack[-1] = stack[-1] + last
-        elif act == "fuse":
-            stack[-1] = fused_sum(p(k), q(k), stack[-1])
+            (last, added), (first, has) = stack.pop(), stack.pop()
+            both = scale.add(*(first, last) if has else (last, first)) if has != added else first + last
+            stack.append((both, has or added))
+            continue
+        a, b = scale.factors(k, p, q)
+        if act != "fuse":
+            stack.append((a if b is None else a * b, k == scale.addend))
+        elif stack[-1][1] and scale.form in ("sum", "fused"):
+            return None
         else:
-            stack.append(p(k) if q(k) is None else p(k) * q(k))
-    return stack[0]
+            stack[-1] = fused_sum(*(np.ascontiguousarray(x) for x in np.broadcast_arrays(a, b, stack[-1][0]))), stack[-1][1]
+    whole = stack[0][0]
+    return whole * whole.dtype.type(scale.alpha) if scale.form == "sum" and scale.addend is None else whole

@@ -3,7 +3,7 @@
 A sum is run with tensors of the very shapes, strides and types that it had when it was recorded, in the same process.
 """
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ TYPES = {torch.float32: (np.float32, 2.0**60, 2.0**-14, 2**24, 2.0**-13),
 MOST_WORK = 2**27  # products in one run of a sum whose tree is asked for
 MOST_TREES = 4  # of one tensor
 MOST_PARTS = 16  # rectangles of entries (lib/format/summation.h)
+FORMS = ["sum", "first", "second", "fused"]  # where a factor may be multiplied in
 DRAWS = 3  # a tree must give so many drawn sums at least,
 DRAWN, FOLLOWED = 2**24, 2**14  # and up to 32 while they have no more products, and an entry no more leaves, in all
 
@@ -84,6 +85,10 @@ class Sum:
         """[(row, column, leaves)]: entries of which each is a sum of some leaves, all others being zeros. The entry's tree adds them up."""
         return [(row, column, range(self.leaves))]
 
+    def completed(self, tree):
+        """With the leaves that are zeros always."""
+        return tree
+
     def sizes(self, column, rows, leaves):
         """How many of these leaves are below the node in which each pair meets."""
         type_, large, one, most, _ = TYPES[self.dtype]
@@ -124,12 +129,29 @@ class Sum:
     most_leaves = MOST_WORK
     products = 0  # how many of the leaves are products of two numbers
     divisor = 1  # what the sum is divided by, in its own type
+    alpha, beta = 1.0, 1.0  # what its products, and what is added to them as the last leaf, are multiplied by
+
+    def scales(self):
+        """What the operator is told of them. While it is asked these are powers of two, which round nothing, and undone() takes back."""
+        factors = self.alpha, self.beta
+        if self.asking:
+            factors = [1.0 if f == 1 else by for f, by in zip(factors, (2.0, 4.0))]
+        return {name: f for name, f in zip(("alpha", "beta"), factors) if f != 1}
+
+    asking = False
+
+    def undone(self, values):
+        """Values that are given in place of others, which have their factors already."""
+        factors = self.scales()
+        return np.concatenate([values[:, :self.products] / factors.get("alpha", 1.0), values[:, self.products:] / factors.get("beta", 1.0)],
+                              axis=1)
 
 
 class Product(Sum):
     """mm(a, b), or addmm(bias, a, b): leaf k is a[r, k] b[k, c], the last one the bias."""
 
-    def __init__(self, op, layouts):
+    def __init__(self, op, layouts, alpha=1, beta=1):
+        self.alpha, self.beta = float(alpha), float(beta)
         *bias, self.a, self.b = layouts
         self.op, self.bias = op, bias[0] if bias else None
         (rows, self.inner), columns = self.a.shape, self.b.shape[1]
@@ -139,10 +161,10 @@ class Product(Sum):
     def run(self, a, b, bias=None):
         self.runs += 1
         first = [self.bias.filled(np.broadcast_to(bias, self.bias.shape))] if self.bias else []
-        return self.op(*first, self.a.filled(a), self.b.filled(b)).double().cpu().numpy()
+        return self.op(*first, self.a.filled(a), self.b.filled(b), **self.scales()).double().cpu().numpy()
 
     def ask(self, values, column, rows, factor=1.0):
-        found = np.zeros(len(values))
+        found, values = np.zeros(len(values)), self.undone(values)
         biases = values[:, self.inner] if self.bias else np.zeros(len(values))
         for bias in np.unique(biases):
             a, chosen = np.zeros(self.a.shape), [i for i in range(len(values)) if biases[i] == bias]
@@ -201,8 +223,8 @@ class Batches(Sum):
 class AddedBatches(Batches):
     """baddbmm(c, a, b): the same, and the last leaf is c[n, r, c]."""
 
-    def __init__(self, op, layouts):
-        self.c = layouts[0]
+    def __init__(self, op, layouts, alpha=1, beta=1):
+        self.c, self.alpha, self.beta = layouts[0], float(alpha), float(beta)
         super().__init__(op, layouts[1:])
         self.leaves += 1
         self.added = np.zeros(())  # what a run adds
@@ -210,10 +232,10 @@ class AddedBatches(Batches):
     def run(self, a, b):
         self.runs += 1
         c = self.c.filled(np.broadcast_to(self.added, self.c.shape))
-        return self.op(c, self.a.filled(a), self.b.filled(b)).double().cpu().numpy().reshape(self.shape)
+        return self.op(c, self.a.filled(a), self.b.filled(b), **self.scales()).double().cpu().numpy().reshape(self.shape)
 
     def ask(self, values, column, rows, factor=1.0):
-        found = np.zeros(len(values))
+        found, values = np.zeros(len(values)), self.undone(values)
         for self.added in np.unique(values[:, self.products]):
             a, chosen = np.zeros((self.shape[0], self.products)), [i for i in range(len(values)) if values[i, self.products] == self.added]
             a[[rows[i] for i in chosen]] = values[chosen, :self.products]
@@ -230,15 +252,33 @@ class AddedBatches(Batches):
 
 
 class Vector(Product):
-    """mv(a, b): leaf k of row r is a[r, k] b[k]."""
+    """mv(a, b): leaf k of row r is a[r, k] b[k]; or addmv(c, a, b): the last leaf is c[r]."""
 
-    def __init__(self, op, layouts):
-        a, self.given = layouts
-        super().__init__(op, [a, replace(self.given, shape=(*self.given.shape, 1))])
+    def __init__(self, op, layouts, alpha=1, beta=1):
+        *added, a, self.given = layouts
+        added = [replace(c, shape=(*c.shape, 1), stride=(*c.stride, 1)) for c in added]
+        super().__init__(op, [*added, a, replace(self.given, shape=(*self.given.shape, 1), stride=(*self.given.stride, 1))], alpha, beta)
 
     def run(self, a, b, bias=None):
         self.runs += 1
-        return self.op(self.a.filled(a), self.given.filled(b.reshape(-1))).double().cpu().numpy()[:, None]
+        first = [self.bias.filled(np.broadcast_to(bias, self.bias.shape))[:, 0]] if self.bias else []
+        return self.op(*first, self.a.filled(a), self.given.filled(b.reshape(-1)), **self.scales()).double().cpu().numpy()[:, None]
+
+
+class Dot(Product):
+    """dot(a, b): leaf k is a[k] b[k]. An entry alone answers one question in a run."""
+
+    most_leaves = 4096
+
+    def __init__(self, op, layouts):
+        self.given = layouts
+        a, b = layouts
+        super().__init__(op, [replace(a, shape=(1, *a.shape), stride=(1, *a.stride)),
+                              replace(b, shape=(*b.shape, 1), stride=(*b.stride, 1))])
+
+    def run(self, a, b, bias=None):
+        self.runs += 1
+        return self.op(*(layout.filled(x.reshape(-1)) for layout, x in zip(self.given, (a, b)))).double().cpu().numpy().reshape(1, 1)
 
 
 class Columns(Sum):
@@ -298,6 +338,58 @@ class Reduction(Sum):
         return c, lambda k: x[:, k, None], lambda k: None
 
 
+class Squares(Reduction):
+    """mse_loss(a, b): the terms are (a - b)^2, each rounded. None is negative, so that the sum or mean is asked of numbers of that shape;
+    but the drawn sums are the loss's."""
+
+    def __init__(self, op, a, b, reduction=1):
+        sum_of = torch.ops.aten.mean.default if reduction == 1 else torch.ops.aten.sum.default
+        super().__init__(sum_of, a, None, [], reduction == 1)
+        self.loss, self.layouts, self.reduction = op, (a, b), reduction
+
+    def drawn(self, seed):
+        draw = torch.Generator().manual_seed(seed)
+        a, b = (torch.randn(t.shape, generator=draw, dtype=torch.float64).to(self.dtype) for t in self.layouts)
+        c = self.loss(*(t.filled(x.double().numpy()) for t, x in zip(self.layouts, (a, b))), self.reduction).double().cpu().numpy()
+        x = (a - b).reshape(-1).numpy().astype(TYPES[self.dtype][0])
+        return c.reshape(1, 1), lambda k: x[k] * x[k].reshape(1, 1), lambda k: None
+
+
+class Likelihood(Sum):
+    """nll_loss(x, labels): the leaves are all entries of x, times -1 at their labels and 0 elsewhere; these are added at the end."""
+
+    most_leaves = 4096
+
+    def __init__(self, op, layout, labels, reduction, ignored):
+        self.op, self.layout, self.labels, self.reduction, self.ignored = op, layout, torch.tensor(labels), reduction, ignored
+        super().__init__(math.prod(layout.shape), (1, 1), layout.dtype)
+        self.read = [n * layout.shape[1] + label for n, label in enumerate(labels) if label != ignored]
+        self.divisor = len(self.read) if reduction == 1 else 1
+
+    def parts(self, row, column):
+        return [(row, column, self.read)]
+
+    def completed(self, tree):
+        unread = sorted(set(range(self.leaves)) - set(self.read))
+        return summation.Chain(tree.first, tree.steps + [[k] for k in unread], self.leaves)
+
+    def run(self, x):
+        self.runs += 1
+        target = self.labels.to(self.layout.device)
+        return self.op(self.layout.filled(x), target, None, self.reduction, self.ignored)[0].double().cpu().numpy().reshape(1)
+
+    def ask(self, values, column, rows, factor=1.0):
+        one = TYPES[self.dtype][2]
+        found = -self.run(values[0]) * self.divisor
+        return found if self.divisor == 1 else np.round(found / one) * one
+
+    def drawn(self, seed):
+        x = torch.randn(self.leaves, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(self.dtype).double().numpy()
+        c, read = self.run(x).reshape(1, 1), set(self.read)
+        x = x.astype(TYPES[self.dtype][0])
+        return c, lambda k: (-x[k] if k in read else 0 * x[k]).reshape(1, 1), lambda k: None
+
+
 # ---- The trees of all entries
 
 
@@ -308,6 +400,7 @@ class Found:
     texts: list
     which: np.ndarray
     why: str = ""
+    forms: list = field(default_factory=list)  # by text: where a factor is multiplied in, or ""
 
 
 def rounded(numbers, dtype):
@@ -318,33 +411,47 @@ def rounded(numbers, dtype):
 def tree_at(kernel, row, column, rows):
     """(the tree, fused leaves) of an entry, from questions that these rows answer side by side."""
     trees, fused = [], set()
+    kernel.asking = True
     for own, at, leaves in kernel.parts(row, column):
         beside = [r - row + own for r in rows]
         trees.append(summation.build(kernel.sizes(at, beside, leaves), list(leaves)))
         fused |= kernel.fused(trees[-1], at, beside)
-    tree = summation.joined(trees)
+    kernel.asking = False
+    tree = kernel.completed(summation.joined(trees))
     if tree.leaves != kernel.leaves:
         raise Unclear(f"{kernel.leaves - tree.leaves} products are none of any whole sum")
     return tree, fused
 
 
-def explained(kernel, tree, fused):
+def explained(kernel, tree, fused, form=""):
     """Of which entries does the tree give every drawn result, bit for bit?"""
     steps, all_ = summation.actions(tree, fused), np.ones(kernel.shape, bool)
     draws = min(32, DRAWN // (math.prod(kernel.shape) * kernel.leaves), FOLLOWED // kernel.leaves)
+    scale = arithmetic.Scale(form, kernel.alpha, kernel.beta, kernel.products if kernel.products < kernel.leaves else None)
     for seed in range(1, max(DRAWS, draws) + 1):
         c, p, q = kernel.drawn(seed)
         with np.errstate(all="ignore"):
-            sums = np.broadcast_to(arithmetic.follow(steps, p, q), kernel.shape)
+            sums = arithmetic.follow(steps, p, q, scale if kernel.scales() else arithmetic.PLAIN)
+            if sums is None:
+                return np.zeros(kernel.shape, bool)
+            sums = np.broadcast_to(sums, kernel.shape)
             all_ &= rounded(sums if kernel.divisor == 1 else sums / sums.dtype.type(kernel.divisor), kernel.dtype) == c
     return all_
 
 
+def best_form(kernel, tree, fused, row, column):
+    """(the form that gives this entry, and of all such forms the most others; which entries it gives)"""
+    found = [(form, explained(kernel, tree, fused, form)) for form in (FORMS if kernel.alpha != 1 else [""])]
+    return max(found, key=lambda one: (one[1][row, column], one[1].sum()))
+
+
 def find(kernel):
     """Trees until every entry has one. Rows are taken to be alike at first; if they are not, one row is asked by itself."""
-    which, texts, why = np.full(kernel.shape, -1), [], ""
+    which, texts, forms, why = np.full(kernel.shape, -1), [], [], ""
     if kernel.dtype not in TYPES or not 1 <= kernel.leaves <= kernel.most_leaves or math.prod(kernel.shape) * kernel.leaves > MOST_WORK:
         return Found([], which, "it is too large, or of a type that is not asked for")
+    if kernel.scales() and (kernel.dtype not in (torch.float32, torch.float64) or kernel.beta == 0):
+        return Found([], which, "factors in half precision, or a factor 0, are not asked for")
     whole = kernel.whole()
     while (which < 0).any() and len(texts) < MOST_TREES:
         left = np.argwhere((which < 0) & whole)
@@ -355,9 +462,11 @@ def find(kernel):
         for rows in (alike, [row]):
             try:
                 tree, fused = tree_at(kernel, row, column, rows)
-                right = explained(kernel, tree, fused) & (which < 0)
+                form, right = best_form(kernel, tree, fused, row, column)
+                right = right & (which < 0)
                 why = "" if right[row, column] else f"[{row}, {column}]: the tree does not give the sum of random numbers"
             except Unclear as e:
+                kernel.asking = False
                 why = f"[{row}, {column}]: {e}"
             if not why:
                 break
@@ -365,9 +474,10 @@ def find(kernel):
             break
         which[right] = len(texts)
         texts.append(summation.text(tree, fused))
+        forms.append(form)
     if not why and (which < 0).any():
         why = f"there are more than {MOST_TREES} trees"
-    return Found(texts, which, why)
+    return Found(texts, which, why, forms)
 
 
 def ranges(flags):
