@@ -14,8 +14,11 @@ typedef struct {
   char sha256[65]; /* lower-case hexadecimal */
 } clarke_file;
 
+/* One that the user names: a pipe is read to its end, and one that nobody writes to is waited for. */
 clarke_status clarke_file_read(clarke_file *f, const char *path, clarke_error *err);
-/* The same of a file in the folder of `path`, but for symbolic links. name: one without a folder. */
+/* One that lies in a folder, or that a file names: a regular file alone. */
+clarke_status clarke_file_read_found(clarke_file *f, const char *path, clarke_error *err);
+/* The same of a file in the folder of `path`, and symbolic links are not followed. name: one without a folder. */
 clarke_status clarke_file_read_beside(clarke_file *f, const char *path, const char *name, clarke_error *err);
 void clarke_file_clear(clarke_file *f);
 
