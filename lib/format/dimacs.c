@@ -80,8 +80,11 @@ read_header(clarke_words *p, size_t *n_variables, size_t *n_clauses, clarke_erro
       return CLARKE_WORDS_REFUSE(p, err, "%s, expected the line 'p cnf VARIABLES CLAUSES'",
                                  k == 0 ? "no formula" : "the header is cut off");
     clarke_words_take(p, k < 2 ? word[k] : count[k - 2]);
+    if (k == 0 && strcmp(word[0], "p") != 0)
+      return CLARKE_WORDS_REFUSE(p, err, "the first word outside comments (lines that begin with c) is '%s', expected the line 'p cnf VARIABLES CLAUSES'",
+                                 word[0]);
   }
-  if (strcmp(word[0], "p") != 0 || strcmp(word[1], "cnf") != 0)
+  if (strcmp(word[1], "cnf") != 0)
     return CLARKE_WORDS_REFUSE(p, err, "'%s %s', expected the line 'p cnf VARIABLES CLAUSES'", word[0], word[1]);
   if (!clarke_words_number(count[0], 0, (long)CLARKE_CNF_VARIABLES, &variables))
     return CLARKE_WORDS_REFUSE(p, err, "'%s' variables, expected a number up to %zu", count[0], CLARKE_CNF_VARIABLES);

@@ -23,13 +23,21 @@ clarke_file_clear(clarke_file *f)
   memset(f, 0, sizeof *f);
 }
 
-/* Opens a regular file or a pipe; a device has no end. */
+/* Whose choice a file is. */
+typedef enum {
+  USERS,    /* a pipe is waited for */
+  FOUND,    /* in a folder, or named in a file: a pipe would be waited for that nobody writes to */
+  STRANGERS /* and it leads nowhere else */
+} chosen_by;
+
+/* Opens a regular file, or a user's pipe; a device has no end. */
 static clarke_status
-open_readable(int *fd, size_t *expected, const char *path, bool links, clarke_error *err)
+open_readable(int *fd, size_t *expected, const char *path, chosen_by who, clarke_error *err)
 {
+  const bool links = who != STRANGERS;
   struct stat st;
 
-  *fd = open(path, O_RDONLY | O_CLOEXEC | (links ? 0 : O_NOFOLLOW));
+  *fd = open(path, O_RDONLY | O_CLOEXEC | (links ? 0 : O_NOFOLLOW) | (who == USERS ? 0 : O_NONBLOCK));
   if (*fd < 0)
     return clarke_fail(err, CLARKE_EINPUT, "%s: cannot be opened: %s", path,
                        errno == ELOOP && !links ? "symbolic links are not followed" : strerror(errno));
@@ -39,6 +47,8 @@ open_readable(int *fd, size_t *expected, const char *path, bool links, clarke_er
     return clarke_fail(err, CLARKE_EINPUT, "%s: cannot be read: %s", path, strerror(EISDIR));
   if (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode))
     return clarke_fail(err, CLARKE_EINPUT, "%s: is a device; expected a file", path);
+  if (who != USERS && !S_ISREG(st.st_mode))
+    return clarke_fail(err, CLARKE_EINPUT, "%s: is no regular file", path);
   if (st.st_size > 0 && (size_t)st.st_size > clarke_limit_of(CLARKE_LIMIT_FILE))
     return clarke_limit_fail(err, CLARKE_LIMIT_FILE, "%s: %lld bytes", path, (long long)st.st_size);
   *expected = st.st_size > 0 ? (size_t)st.st_size : 0;
@@ -106,14 +116,14 @@ map_all(clarke_file *f, int fd, size_t size)
 }
 
 static clarke_status
-read_file(clarke_file *f, const char *path, bool links, bool mapped, clarke_error *err)
+read_file(clarke_file *f, const char *path, chosen_by who, bool mapped, clarke_error *err)
 {
   int fd;
   size_t expected = 0;
   clarke_status status;
 
   memset(f, 0, sizeof *f);
-  status = open_readable(&fd, &expected, path, links, err);
+  status = open_readable(&fd, &expected, path, who, err);
   if (status == CLARKE_OK && !(mapped && map_all(f, fd, expected)))
     status = read_all(f, fd, expected, path, err);
   if (fd >= 0)
@@ -125,9 +135,9 @@ read_file(clarke_file *f, const char *path, bool links, bool mapped, clarke_erro
 }
 
 static clarke_status
-read_and_hash(clarke_file *f, const char *path, bool links, clarke_error *err)
+read_and_hash(clarke_file *f, const char *path, chosen_by who, clarke_error *err)
 {
-  clarke_status status = read_file(f, path, links, false, err);
+  clarke_status status = read_file(f, path, who, false, err);
 
   if (status == CLARKE_OK)
     status = clarke_file_hash(f, path, err);
@@ -139,19 +149,25 @@ read_and_hash(clarke_file *f, const char *path, bool links, clarke_error *err)
 clarke_status
 clarke_file_read_bytes(clarke_file *f, const char *path, clarke_error *err)
 {
-  return read_file(f, path, true, false, err);
+  return read_file(f, path, FOUND, false, err);
 }
 
 clarke_status
 clarke_file_map(clarke_file *f, const char *path, clarke_error *err)
 {
-  return read_file(f, path, true, true, err);
+  return read_file(f, path, FOUND, true, err);
 }
 
 clarke_status
 clarke_file_read(clarke_file *f, const char *path, clarke_error *err)
 {
-  return read_and_hash(f, path, true, err);
+  return read_and_hash(f, path, USERS, err);
+}
+
+clarke_status
+clarke_file_read_found(clarke_file *f, const char *path, clarke_error *err)
+{
+  return read_and_hash(f, path, FOUND, err);
 }
 
 clarke_status
@@ -166,7 +182,7 @@ clarke_file_read_beside(clarke_file *f, const char *path, const char *name, clar
     return clarke_no_memory(err);
   memcpy(whole, path, folder);
   memcpy(whole + folder, name, strlen(name) + 1);
-  status = read_and_hash(f, whole, false, err);
+  status = read_and_hash(f, whole, STRANGERS, err);
   free(whole);
   return status;
 }

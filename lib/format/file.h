@@ -17,15 +17,17 @@ typedef struct {
   bool mapped;     /* data is the file itself, which nobody may write to */
 } clarke_file;
 
-/* With its SHA-256. */
+/* One that the user names, with its SHA-256: a pipe is read to its end, and one that nobody writes to is waited for. */
 clarke_status clarke_file_read(clarke_file *f, const char *path, clarke_error *err);
-/* The bytes alone: a long file is read several times faster. clarke_file_hash hashes what was read. */
+/* One that lies in a folder, or that a file names: a regular file alone. */
+clarke_status clarke_file_read_found(clarke_file *f, const char *path, clarke_error *err);
+/* Its bytes alone: a long file is read several times faster. clarke_file_hash hashes what was read. */
 clarke_status clarke_file_read_bytes(clarke_file *f, const char *path, clarke_error *err);
 clarke_status clarke_file_hash(clarke_file *f, const char *path, clarke_error *err);
-/* The same, but not copied, where it can be mapped. What others write to the file later on is seen: what is found of a byte does not
+/* Its bytes, not copied, where they can be mapped. What others write to the file later on is seen: what is found of a byte does not
  * hold of it when it is read again. A byte that they cut off raises SIGBUS where it is read. */
 clarke_status clarke_file_map(clarke_file *f, const char *path, clarke_error *err);
-/* With its SHA-256, a file in the folder of `path`, but for symbolic links. name: one without a folder. */
+/* One in the folder of `path`, with its SHA-256: symbolic links are not followed. name: one without a folder. */
 clarke_status clarke_file_read_beside(clarke_file *f, const char *path, const char *name, clarke_error *err);
 void clarke_file_clear(clarke_file *f);
 

@@ -82,8 +82,11 @@ product_dims(const clarke_lowering *low, size_t in[2][CLARKE_MAX_WHOLE], const s
              clarke_error *err)
 {
   *rank = ranks[0] > ranks[1] ? ranks[0] : ranks[1];
-  if (ranks[0] < 2 || ranks[1] < 2 || in[0][ranks[0] - 1] != in[1][ranks[1] - 2])
-    return clarke_lower_fail(low, err, "two activations that are no matrices, or whose axes do not fit");
+  for (size_t i = 0; i < 2; i++)
+    if (ranks[i] < 2)
+      return clarke_lower_fail(low, err, "input %zu has %zu axes and is no constant: unsqueeze it to a matrix, and squeeze the product", i, ranks[i]);
+  if (in[0][ranks[0] - 1] != in[1][ranks[1] - 2])
+    return clarke_lower_fail(low, err, "a matrix of %zu columns times one of %zu rows", in[0][ranks[0] - 1], in[1][ranks[1] - 2]);
   for (size_t a = 0; a + 2 < *rank; a++) {
     const size_t p = a + ranks[0] < *rank ? 1 : in[0][a + ranks[0] - *rank];
     const size_t q = a + ranks[1] < *rank ? 1 : in[1][a + ranks[1] - *rank];

@@ -65,9 +65,10 @@ read_named(clarke_file *file, char **path, const clarke_record *r, const clarke_
   *path = path_in(r->folder, named->name);
   if (*path == NULL)
     return clarke_no_memory(err);
-  status = r->packed && !hashed ? clarke_file_map(file, *path, err) : clarke_file_read_bytes(file, *path, err);
-  if (status == CLARKE_OK && hashed)
-    status = clarke_file_hash(file, *path, err);
+  if (hashed)
+    status = clarke_file_read_found(file, *path, err);
+  else
+    status = r->packed ? clarke_file_map(file, *path, err) : clarke_file_read_bytes(file, *path, err);
   if (status == CLARKE_OK && given && strcmp(file->sha256, named->sha256) != 0)
     return clarke_fail(err, CLARKE_EINPUT, "%s: its SHA-256 is %s; run.json has %s", *path, file->sha256, named->sha256);
   return status;
@@ -111,7 +112,7 @@ read_run(clarke_record *r, size_t step, clarke_error *err)
 {
   char *path = path_in(r->folder, "run.json");
   clarke_file file = {0};
-  clarke_status status = path != NULL ? clarke_file_read(&file, path, err) : clarke_no_memory(err);
+  clarke_status status = path != NULL ? clarke_file_read_found(&file, path, err) : clarke_no_memory(err);
 
   if (status == CLARKE_OK)
     status = clarke_run_description_parse(&r->run, file.data, file.size, path, err);

@@ -177,7 +177,10 @@ enter(clarke_mma_places *p, const listing *l, const char *name, int depth, clark
   clarke_status status = path != NULL && folder != NULL ? CLARKE_OK : clarke_no_memory(err);
   struct stat st;
 
-  if (status == CLARKE_OK && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+  const bool there = status == CLARKE_OK && stat(path, &st) == 0;
+  if (status == CLARKE_OK && !there && errno != ENOENT && errno != ELOOP)
+    status = clarke_fail(err, CLARKE_EINPUT, "%s: %s", path, strerror(errno));
+  if (there && S_ISDIR(st.st_mode))
     status = search(p, path, folder, depth + 1, err);
   free(path);
   free(folder);
@@ -268,7 +271,7 @@ read_rows(clarke_mma_set *s, clarke_mma_rows *r, const clarke_mma_place *p, char
 {
   char *path = path_of(p, letter, format);
   clarke_file f = {0};
-  clarke_status status = path != NULL ? clarke_file_read(&f, path, err) : clarke_no_memory(err);
+  clarke_status status = path != NULL ? clarke_file_read_found(&f, path, err) : clarke_no_memory(err);
 
   if (status == CLARKE_OK && letter <= 'b')
     status = clarke_mma_parse_factors(r, &clarke_mma_formats[format], f.data, f.size, path, err);
@@ -301,7 +304,7 @@ read_instructions(clarke_mma_set *s, const clarke_mma_place *p, clarke_error *er
   struct stat st;
 
   if (status == CLARKE_OK && (stat(path, &st) == 0 || errno != ENOENT)) {
-    status = clarke_file_read(&f, path, err);
+    status = clarke_file_read_found(&f, path, err);
     if (status == CLARKE_OK)
       status = clarke_mma_parse_instructions(&s->instruction, f.data, f.size, path, err);
     if (status == CLARKE_OK)

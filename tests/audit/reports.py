@@ -22,13 +22,14 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 KEPT = HERE / "reports.jsonl"
+LONGEST = "lenet-ternary"
 
 
 def shipped():
-    """Options of `clarke audit` by case."""
+    """Options of `clarke audit` by case; not of the longest, which tests/tools asks."""
     folder = ROOT / "cases/audit"
     for case in json.loads((folder / "cases.json").read_text())["cases"]:
-        if not case.get("slow"):
+        if not case.get("slow") and case["name"] != LONGEST:
             params = ["--params", folder / case["params"]] if case.get("params") else []
             yield case["name"], [folder / case["model"], "--batch", folder / case["batch"], "--loss", case["loss"], *params]
 

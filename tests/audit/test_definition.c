@@ -528,7 +528,7 @@ ad_gradient(const little *net, meeting *met)
 }
 
 #define CASES 6000
-#define PROOFS 150
+#define PROOFS 110
 
 /* What may be said instead of the truth: a mix of cells that happens to be a limit (Theorem 4 does
  * not look), and nothing where an argument is constant by cancellation, which no rule of

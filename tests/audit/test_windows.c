@@ -1111,7 +1111,7 @@ check_bound(const network *net, session *s, bounds *t)
 START_TEST(bounds_verify)
 {
   uint64_t state = seed + 3000;
-  size_t n = 3 * n_networks / 2;
+  size_t n = n_networks;
   bounds t = {0};
 
   make_folder("windows");
@@ -1470,7 +1470,7 @@ compare_normalized(normalized_tally *t, const network *net, session *s)
 START_TEST(normalized_networks_have_proofs)
 {
   uint64_t state = seed + 4000;
-  size_t n = 3 * n_networks / 2;
+  size_t n = 3 * n_networks / 4;
   normalized_tally t = {0};
 
   make_folder("windows");

@@ -247,7 +247,7 @@ START_TEST(changed_proofs_fail)
     bytes b = read_file(path);
     bool all = strstr(path, "lemma2.") != NULL || strstr(path, "abs.") != NULL || strstr(path, "lemma7.") != NULL
                || strstr(path, "/layer-outside.") != NULL || strstr(path, "/trained.") != NULL || strstr(path, "/global-mean.") != NULL;
-    for (size_t at = all ? 0 : any(60); at < b.size; at += all ? one_in() : 1 + any(100 * one_in())) {
+    for (size_t at = all ? 0 : any(60); at < b.size; at += all ? one_in() : 1 + any(150 * one_in())) {
       unsigned char old = b.data[at];
       b.data[at] ^= (unsigned char)(1 + any(255));
       write_file(changed, b);
@@ -255,7 +255,7 @@ START_TEST(changed_proofs_fail)
       ck_assert(strstr(said, "VERIFIED") == NULL);
       b.data[at] = old;
     }
-    for (size_t cut = 0; cut < 1 + 9 / one_in(); cut++) {
+    for (size_t cut = 0; cut < 1 + 3 / one_in(); cut++) {
       write_file(changed, (bytes){b.data, any(b.size)});
       ck_assert_int_eq(check_apart(changed, DATA, 1, said, sizeof said), 1);
     }
@@ -291,7 +291,7 @@ START_TEST(sealed_nonsense_does_no_harm)
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     snprintf(path, sizeof path, DATA "/%s.proof", names[i]);
     bytes b = read_file(path);
-    for (size_t round = 0; round < 150 / one_in(); round++) {
+    for (size_t round = 0; round < 75 / one_in(); round++) {
       size_t at = any(b.size - 69);
       unsigned char old = b.data[at];
       b.data[at] = (unsigned char)any(256);
@@ -329,7 +329,7 @@ START_TEST(broken_inputs_do_no_harm)
     snprintf(path, sizeof path, DATA "/%s.proof", name[0]);
     bytes proof = read_file(path);
     sha256(data, old);
-    for (size_t round = 0; round < 200 / one_in(); round++) {
+    for (size_t round = 0; round < 100 / one_in(); round++) {
       size_t at = any(data.size), size = any(4) == 0 ? at : data.size;
       unsigned char before = data.data[at];
       data.data[at] = (unsigned char)(any(3) == 0 ? 255 : any(256));

@@ -10,7 +10,7 @@ Three kinds of fault:
   error (strace); only runs in which one did are counted;
 * disks: no file grows past so many bytes, so that a write is cut short there and the next one fails.
 
-    faults.py --build DIR --inject LIB [--allocations N] [--calls N] [--disks N] [--least A C]
+    faults.py --build DIR --inject LIB [--allocations N] [--calls N] [--disks N] [--errors N] [--least A C]
 """
 import argparse
 import os
@@ -172,8 +172,9 @@ def counted(log):
     return loading, last
 
 
-def calls(name, command, out, right, most, rng, errors):
-    """Fails the k-th call of each kind, in the program and its children; the k-th of each. Not the loader's, before main."""
+def calls(name, command, out, right, most, rng, errors, each):
+    """Fails the k-th call of each kind, in the program and its children; the k-th of each. Not the loader's, before main. Of a call's
+    errors so many are drawn."""
     log = out + ".calls"
     done, bad = Counter(), []
     fresh(out)
@@ -182,7 +183,7 @@ def calls(name, command, out, right, most, rng, errors):
     for call in errors:
         for k in spread(last[call] - loading[call], most, rng):
             k += loading[call]
-            for error in errors[call]:
+            for error in rng.sample(errors[call], min(each, len(errors[call]))):
                 fresh(out)
                 run = Run(command, out, [*TRACED, "-o", log, "-e", "trace=" + call, "-e",
                                          "inject=%s:error=%s:when=%d" % (call, error, k)])
@@ -229,7 +230,8 @@ def main():
     p.add_argument("--build", required=True)
     p.add_argument("--inject", required=True)
     p.add_argument("--allocations", type=int, default=10, help="of each command, each failing alone and with all after it")
-    p.add_argument("--calls", type=int, default=2, help="of each command and kind, each with all its errors; 0: none")
+    p.add_argument("--calls", type=int, default=2, help="of each command and kind; 0: none")
+    p.add_argument("--errors", type=int, default=3, help="of each such call, drawn; 3: all")
     p.add_argument("--disks", type=int, default=2, help="of each command")
     p.add_argument("--least", type=int, nargs=2, metavar=("A", "C"), default=(1, 1),
                    help="fail unless there were so many failing allocations, and writes, renames, syncs and closes")
@@ -249,7 +251,7 @@ def main():
             made["disk"] += n
             bad += found
             if traced:
-                n, found = calls(name, command, out, right, a.calls, rng, {**MAKING, **OTHERS})
+                n, found = calls(name, command, out, right, a.calls, rng, {**MAKING, **OTHERS}, a.errors)
                 made += n
                 bad += found
             print("%s: %d wrong so far" % (name, len(bad)), flush=True)

@@ -11,6 +11,7 @@
 #include "../ok.h"
 
 #include <math.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* --- words ----------------------------------------------------------------------------------- */
@@ -216,6 +217,14 @@ START_TEST(files_beside_others)
   ck_assert_int_eq(symlink("/etc/passwd", link), 0);
   ck_assert_int_ne(clarke_file_read_beside(&f, path, "link", &error), CLARKE_OK);
   clarke_file_clear(&f);
+  OK(clarke_file_read_found(&f, link, &error));
+  clarke_file_clear(&f);
+  unlink(link);
+  ck_assert_int_eq(mkfifo(link, 0600), 0); /* nobody writes to it, and nobody waits */
+  ck_assert_int_eq(clarke_file_read_beside(&f, path, "link", &error), CLARKE_EINPUT);
+  ck_assert_ptr_nonnull(strstr(error.text, "is no regular file"));
+  ck_assert_int_eq(clarke_file_read_found(&f, link, &error), CLARKE_EINPUT);
+  ck_assert_ptr_nonnull(strstr(error.text, "is no regular file"));
   unlink(link);
   snprintf(link, sizeof link, "%s/data", folder);
   unlink(link);

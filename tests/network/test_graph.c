@@ -435,7 +435,12 @@ START_TEST(products)
   refused(SHAPE(5, 3,), "'/y' (MatMul): the output would have no entries");
   begin(16, SHAPE(-1, 3,));
   node("MatMul", "x,x");
-  refused(SHAPE(5, 3,), "two activations that are no matrices, or whose axes do not fit");
+  refused(SHAPE(5, 3,), "a matrix of 3 columns times one of 1 rows");
+  begin(16, SHAPE(-1, 3,));
+  floats("v", SHAPE(3,), 1);
+  model_node(&m, "Add", "v,v", "w");
+  node("MatMul", "x,w");
+  refused(SHAPE(5, 3,), "input 1 has 1 axes and is no constant: unsqueeze it to a matrix");
 }
 END_TEST
 
@@ -548,6 +553,11 @@ START_TEST(broadcasting)
     ck_assert(g.values[g.steps[1].out].batch.none && !g.values[g.output].batch.none); /* (2) for all samples */
     end();
   }
+}
+END_TEST
+
+START_TEST(what_is_negated)
+{
   begin(16, SHAPE(-1, 2, 3,));
   node("Neg", "x");
   gives(SHAPE(5, 2, 3,), SHAPE(2, 3,));
@@ -560,6 +570,12 @@ START_TEST(broadcasting)
   model_node(&m, "Neg", "c", "d");
   node("PRelu", "x,d");
   refused(SHAPE(5, 2,), "'/y' (PRelu): input 'd' is a negated constant");
+}
+END_TEST
+
+/* Of which either, or one, depends on the input. */
+START_TEST(operands_that_are_computed)
+{
   begin(16, SHAPE(-1, 2, 3,));
   model_node(&m, "Relu", "x", "z");
   node("Add", "x,z");
@@ -578,6 +594,11 @@ START_TEST(broadcasting)
   floats("c", SHAPE(2,), 1);
   node("Div", "c,x");
   gives(SHAPE(5, 2,), SHAPE(2,));
+}
+END_TEST
+
+START_TEST(squares_powers_and_divisors)
+{
   begin(16, SHAPE(-1, 2, 3,));
   attr_ints(node("ReduceL2", "x"), "axes", SHAPE(2,));
   gives(SHAPE(5, 2, 3,), SHAPE(2, 1,));
@@ -1173,6 +1194,9 @@ main(void)
   tcase_add_test(tcase, numbers_taken);
   tcase_add_test(tcase, gemms);
   tcase_add_test(tcase, broadcasting);
+  tcase_add_test(tcase, what_is_negated);
+  tcase_add_test(tcase, operands_that_are_computed);
+  tcase_add_test(tcase, squares_powers_and_divisors);
   tcase_add_test(tcase, prelu_slopes);
   tcase_add_test(tcase, a_bias_times_zero_is_a_parameter);
   tcase_add_test(tcase, reshapes);

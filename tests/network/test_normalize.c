@@ -167,7 +167,7 @@ START_TEST(filter_on_normalized_networks)
   for (size_t kind = 0; kind < 4; kind++) {
     size_t filtered = 0, total = 0;
 
-    for (size_t i = 0; i < draw_count(150); i++) {
+    for (size_t i = 0; i < draw_count(75); i++) {
       growing grown;
       clarke_tensor x;
 
@@ -342,7 +342,7 @@ START_TEST(filter_carries_errors)
   uint64_t state = 87;
   size_t filtered[2] = {0}, total[2] = {0};
 
-  for (size_t i = 0; i < draw_count(2000); i++) {
+  for (size_t i = 0; i < draw_count(1000); i++) {
     clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(1, 2,));
     long double z[CARRIED], y;
     clarke_model m;

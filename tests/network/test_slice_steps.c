@@ -275,30 +275,65 @@ START_TEST(steps_hold_what_is)
 }
 END_TEST
 
-/* A normalization of a minibatch: (x - mean) / root of what x truly is, over all samples, within the norms said. */
+enum { FEATURES = 4, SAMPLES = 5 }; /* of a normalization of a minibatch */
+
+static void
+normalizing_model(clarke_model *m)
+{
+  model_begin(m, 17);
+  model_input(m, "x", SHAPE(-1, FEATURES, ));
+  for (size_t k = 0; k < 4; k++) {
+    double *to = model_floats(m, (const char *[]){"scale", "bias", "mean", "var"}[k], SHAPE(FEATURES, ));
+
+    for (size_t i = 0; i < FEATURES && k == 0; i++)
+      to[i] = 1;
+  }
+  attr_int(model_node(m, "BatchNormalization", "x,scale,bias,mean,var", "n"), "training_mode", 1);
+  model_node(m, "Relu", "n", "y");
+  model_output(m, "y");
+}
+
+/* Each entry of y is (x - mean) / root of a row of what x truly is, over all samples, within the norms said. */
+static void
+compare_normalized(const scene *c, const clarke_step *s, const clarke_sliced *y)
+{
+  long double squares = 0;
+  mpq_t entry;
+
+  mpq_init(entry);
+  for (size_t i = 0; i < FEATURES; i++) {
+    mpq_t *truth = c->truth[s->in[0].value] + i * SAMPLES;
+    long double mean = 0, square = mpq_get_d(s->epsilon);
+
+    for (size_t j = 0; j < SAMPLES; j++)
+      mean += (long double)mpq_get_d(truth[j]) / SAMPLES;
+    for (size_t j = 0; j < SAMPLES; j++)
+      square += powl(mpq_get_d(truth[j]) - mean, 2) / SAMPLES;
+    for (size_t j = 0; j < SAMPLES; j++) {
+      long double off;
+
+      of_entry(entry, c, y, i * SAMPLES + j);
+      off = fabsl(mpq_get_d(entry) - (mpq_get_d(truth[j]) - mean) / sqrtl(square));
+      ck_assert_msg(off <= y->most[0] + 1e-14L, "entry (%zu, %zu): %Lg off, %g said", i, j, off, y->most[0]);
+      squares += off * off;
+    }
+  }
+  mpq_clear(entry);
+  ck_assert(sqrtl(squares) <= y->norm[0] + 2e-14L && y->most[0] < 0.1);
+}
+
 START_TEST(normalized)
 {
-  enum { ROWS = 4, COLUMNS = 5 };
   uint64_t state = 8;
   size_t followed = 0;
 
   for (int round = 0; round < 40; round++) {
-    clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(COLUMNS, ROWS, ));
+    clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(SAMPLES, FEATURES, ));
     clarke_model m;
     clarke_graph g;
     scene c;
 
-    model_begin(&m, 17);
-    model_input(&m, "x", SHAPE(-1, ROWS, ));
-    for (size_t k = 0; k < 4; k++) {
-      double *to = model_floats(&m, (const char *[]){"scale", "bias", "mean", "var"}[k], SHAPE(ROWS, ));
-
-      for (size_t i = 0; i < ROWS && k == 0; i++)
-        to[i] = 1;
-    }
-    attr_int(model_node(&m, "BatchNormalization", "x,scale,bias,mean,var", "n"), "training_mode", 1);
-    model_node(&m, "Relu", "n", "y");
-    model_output(&m, "y");
+    normalizing_model(&m);
     for (size_t e = 0; e < x.count; e++)
       x.real[e] = draw_number(&state);
     clarke_graph_init(&g);
@@ -307,9 +342,7 @@ START_TEST(normalized)
       for (size_t k = 0; k < g.n_steps; k++) {
         const clarke_step *s = &g.steps[k];
         const clarke_sliced *y;
-        long double squares = 0;
         size_t out = s->out;
-        mpq_t entry;
 
         if (s->kind != CLARKE_NORMALIZE || !c.plan.needed[s->out])
           continue;
@@ -320,28 +353,9 @@ START_TEST(normalized)
         for (size_t v = 0; v < g.n_values; v++) /* scale 1 and bias 0 are made at once */
           out = c.f.made[v] ? v : out;
         y = &c.f.value[out];
-        ck_assert(!c.f.lost && y->rows == ROWS);
+        ck_assert(!c.f.lost && y->rows == FEATURES);
         followed++;
-        mpq_init(entry);
-        for (size_t i = 0; i < ROWS; i++) {
-          mpq_t *truth = c.truth[s->in[0].value] + i * COLUMNS;
-          long double mean = 0, square = mpq_get_d(s->epsilon);
-
-          for (size_t j = 0; j < COLUMNS; j++)
-            mean += (long double)mpq_get_d(truth[j]) / COLUMNS;
-          for (size_t j = 0; j < COLUMNS; j++)
-            square += powl(mpq_get_d(truth[j]) - mean, 2) / COLUMNS;
-          for (size_t j = 0; j < COLUMNS; j++) {
-            long double off;
-
-            of_entry(entry, &c, y, i * COLUMNS + j);
-            off = fabsl(mpq_get_d(entry) - (mpq_get_d(truth[j]) - mean) / sqrtl(square));
-            ck_assert_msg(off <= y->most[0] + 1e-14L, "entry (%zu, %zu): %Lg off, %g said", i, j, off, y->most[0]);
-            squares += off * off;
-          }
-        }
-        mpq_clear(entry);
-        ck_assert(sqrtl(squares) <= y->norm[0] + 2e-14L && y->most[0] < 0.1);
+        compare_normalized(&c, s, y);
       }
     end(&c);
     clarke_graph_clear(&g);

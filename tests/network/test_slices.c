@@ -184,7 +184,28 @@ compare_value(void *context, const clarke_slicing *f, size_t value)
   c->rounded += all > 0;
 }
 
-/* All places open; the plan's made coarser by some digits here and there. */
+/* The plan, coarser by some digits here and there. */
+static void
+draw_coarser(clarke_slice_plan *plan, const clarke_graph *g, bool plain, uint64_t *state)
+{
+  const long coarser = (long)draw_below(state, 4);
+  long grid;
+
+  plan->width = draw_below(state, 2) ? plan->width : 8 + (long)draw_below(state, 6);
+  grid = (long)draw_below(state, (size_t)plan->width);
+  for (size_t v = 0; v < g->n_values; v++) {
+    plan->low[v] = clarke_slice_grid(plan->low[v] / 2 * (draw_below(state, 2) ? 1 : 2), plan->width) + grid +
+                  plan->width * (coarser > 0 ? (long)draw_below(state, (size_t)coarser) : 0);
+    if (plain) {
+      plan->width = 20;
+      plan->low[v] = -60;
+      plan->allowed[v] = INFINITY;
+    } else if (draw_below(state, 2)) /* tails as long as may be, or none, or of some bits */
+      plan->allowed[v] = (const double[]){INFINITY, 0, ldexp(1, (int)plan->low[v] - 50 + (int)draw_below(state, 80))}[draw_below(state, 3)];
+  }
+}
+
+/* All places open. */
 static void
 run_slices(comparison *c, size_t decided[2], const machine *k, const clarke_tensor *x, uint64_t *state)
 {
@@ -206,22 +227,8 @@ run_slices(comparison *c, size_t decided[2], const machine *k, const clarke_tens
     clarke_branches_leave(piece[i], n);
   }
   if (clarke_slices_serve(g, piece, k->pass.n)) {
-    const long coarser = (long)draw_below(state, 4);
-    long grid;
-
     OK(clarke_slice_plan_make(&plan, &growths, g, x, piece, k->pass.n, &error));
-    plan.width = draw_below(state, 2) ? plan.width : 8 + (long)draw_below(state, 6);
-    grid = (long)draw_below(state, (size_t)plan.width);
-    for (size_t v = 0; v < g->n_values; v++) {
-      plan.low[v] = clarke_slice_grid(plan.low[v] / 2 * (draw_below(state, 2) ? 1 : 2), plan.width) + grid +
-                    plan.width * (coarser > 0 ? (long)draw_below(state, (size_t)coarser) : 0);
-      if (c->plain) {
-        plan.width = 20;
-        plan.low[v] = -60;
-        plan.allowed[v] = INFINITY;
-      } else if (draw_below(state, 2)) /* tails as long as may be, or none, or of some bits */
-        plan.allowed[v] = (const double[]){INFINITY, 0, ldexp(1, (int)plan.low[v] - 50 + (int)draw_below(state, 80))}[draw_below(state, 3)];
-    }
+    draw_coarser(&plan, g, c->plain, state);
     plan.seen = compare_value;
     plan.context = c;
     OK(clarke_slices_run(piece, ties, NULL, &plan, x, &error));

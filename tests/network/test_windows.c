@@ -450,9 +450,10 @@ START_TEST(an_open_window_lies_among_its_candidates)
 }
 END_TEST
 
+static const double flat[6] = {2, 2, 2, 0, 0, 2}, steps[6] = {1, 2, 1, 2, 1, 2};
+
 START_TEST(what_must_be_identified)
 {
-  static const double flat[6] = {2, 2, 2, 0, 0, 2}, steps[6] = {1, 2, 1, 2, 1, 2};
   spot s;
 
   /* Flat patches; patches in the padding, and of zeros; one in half the padding. */
@@ -500,7 +501,14 @@ START_TEST(what_must_be_identified)
   spot_go(&s, "d", "w");
   spot_says(&s, "d", "abcdcdcea");
   spot_end(&s);
-  /* Copies: Concat, Pad, and the window's own entries; across them. */
+}
+END_TEST
+
+START_TEST(copies_are_identified)
+{
+  spot s;
+
+  /* Concat, Pad, and the window's own entries; across them. */
   spot_begin(&s, steps);
   attr_int(model_node(&s.m, "Concat", "c,c", "d"), "axis", 2);
   spot_go(&s, "d", NULL);
@@ -521,6 +529,13 @@ START_TEST(what_must_be_identified)
   spot_go(&s, "e", NULL);
   spot_says(&s, "e", "abaccdbadb");
   spot_end(&s);
+}
+END_TEST
+
+START_TEST(places_of_parameters_are_told_apart)
+{
+  spot s;
+
   /* Entries of two parameters in Concat, at the same places of both. */
   spot_begin(&s, flat);
   floats(&s.m, "p", SHAPE(1, 1, 2,), 1, 1);
@@ -601,6 +616,8 @@ main(void)
   tcase_add_test(tcase, enclosures_at_their_precision);
   tcase_add_test(tcase, identical_entries_are_one_function);
   tcase_add_test(tcase, what_must_be_identified);
+  tcase_add_test(tcase, copies_are_identified);
+  tcase_add_test(tcase, places_of_parameters_are_told_apart);
   tcase_add_test(tcase, an_open_window_lies_among_its_candidates);
   return run_tests();
 }

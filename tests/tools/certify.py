@@ -162,16 +162,17 @@ def tensors_of(changed):
 def changed_numbers(folder):
     """One entry, by a 32nd of the tensor's largest (of sums that cancel, by more): the first that is refuted is that one."""
     for name in TRACED:
-        for which, tensor, part, node in tensors_of(records.Changed(folder, RUNS, name)):
+        changed = records.Changed(folder, RUNS, name)
+        for which, tensor, part, node in tensors_of(changed):
             if part == "indices":
                 continue
             for _ in range(2 if len(name) < 6 else 1):
-                changed = records.Changed(folder, RUNS, name)
                 values = changed.values(which, tensor)
                 entry = draw.randrange(len(values))
                 by = max(max(map(abs, values)) / 32, 2 ** -15)
                 changed.put_value(which, tensor, entry, values[entry] + draw.choice([-by, by]))
                 status, answer = report(changed.run, "--nodes")
+                changed.put_value(which, tensor, entry, values[entry])
                 found = first_refuted(answer)
                 where = f"{name}: {tensor} entry {entry}"
                 expect(status == 1 and found is not None, f"{where}: {status} {answer['answer']}")

@@ -245,7 +245,7 @@ try_record(tally *t, const net *s, const way *how, bool overlaps)
     ck_assert_msg(exact.certificate[i].certainty != CLARKE_IS_REFUTED, "%s %s", clarke_part_name(exact.certificate[i].part),
                   exact.certificate[i].name);
   t->certified += clarke_certify_answer(&exact) <= CLARKE_WITHIN_BOUND;
-  if (expect_never_better(&exact, &doubles) && ++t->by_doubles <= 3)
+  if (expect_never_better(&exact, &doubles) && ++t->by_doubles <= 2)
     t->at_edges += try_edges(&c, &other, &exact, &r);
   ck_assert(!overlaps || t->by_doubles == 0); /* a gradient that several windows give is the exact pass's */
   clarke_certify_clear(&exact);
@@ -260,7 +260,7 @@ START_TEST(edges)
 {
   const size_t form = (size_t)_i / NUMBERS;
   const int numbers = _i % NUMBERS;
-  const size_t trials = form == 0 ? 200 : form == OVERLAP ? 10 : 40;
+  const size_t trials = form == 0 ? 80 : form == OVERLAP ? 10 : 20;
   tally t = {0};
 
   state = 7000 + (uint64_t)_i;

@@ -10,9 +10,10 @@ import torch
 from onnx import TensorProto, helper
 
 from . import images, losses, products, rearrangements, reductions  # noqa: F401  (their operators)
+from .activations import clamp
 from .files import raw
 from .kinks import sorting
-from .operators import LOSSES, OPERATORS, clamp
+from .operators import LOSSES, OPERATORS
 from .refused import Refused
 from .trace import Value, values_in
 

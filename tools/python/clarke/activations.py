@@ -1,0 +1,109 @@
+"""ATen's activations: what is done to each number alone, and softmax."""
+import torch
+
+from .operators import argument, operator, result
+from .trace import Value
+
+FUNCTIONS = {"relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh", "abs": "Abs", "hardswish": "HardSwish", "exp": "Exp", "erf": "Erf",
+             "reciprocal": "Reciprocal", "sqrt": "Sqrt", "log": "Log"}
+
+
+@operator(*FUNCTIONS)
+def write_function(g, node):
+    return g.add(FUNCTIONS[node.name.rstrip("_")], [g.of(node.args[0])])
+
+
+@operator("rsqrt")
+def write_inverse_root(g, node):
+    return g.add("Pow", [g.of(node.args[0]), g.scalar(-0.5, result(node))])
+
+
+@operator("log1p")
+def write_log1p(g, node):
+    return g.add("Log", [g.add("Add", [g.of(node.args[0]), g.scalar(1, result(node))])])
+
+
+@operator("gelu")
+def write_gelu(g, node):
+    return g.add("Gelu", [g.of(node.args[0])], approximate=argument(node, 1, "approximate", "none"))
+
+
+@operator("silu")
+def write_silu(g, node):
+    x = g.of(node.args[0])
+    return g.add("Mul", [x, g.add("Sigmoid", [x])])
+
+
+@operator("leaky_relu")
+def write_leaky(g, node):
+    slope = argument(node, 1, "negative_slope", 0.01)
+    if result(node).dtype == torch.float64 and float(torch.tensor(slope, dtype=torch.float32)) != slope:
+        return g.add("PRelu", [g.of(node.args[0]), g.scalar(slope, result(node))])  # the same, its slope a float64
+    return g.add("LeakyRelu", [g.of(node.args[0])], alpha=float(slope))
+
+
+@operator("elu", "selu", "celu")
+def write_elu(g, node):
+    """scale times x, or times alpha (exp(input_scale x) - 1) below 0; Celu's input_scale is 1 / alpha."""
+    like, celu = result(node), node.name == "celu"
+    alpha, scale, inner = (float(argument(node, i, name, 1.0)) for i, name in ((1, "alpha"), (2, "scale"), (3, "input_scale")))
+    if node.name == "selu":
+        alpha, scale, inner = 1.6732632423543772, 1.0507009873554805, 1.0
+    if celu or (inner != 1 and inner == 1 / alpha and scale == 1):
+        return g.add("Celu", [g.of(node.args[0])], alpha=g.float32(alpha, like, "alpha"))
+    if inner != 1 or alpha <= 0 or scale <= 0:
+        g.refuse("factors that are not those of elu, selu or celu")
+    alpha = g.float32(alpha, like, "alpha")
+    if scale == 1:
+        return g.add("Elu", [g.of(node.args[0])], alpha=alpha)
+    return g.add("Selu", [g.of(node.args[0])], alpha=alpha, gamma=g.float32(scale, like, "scale"))
+
+
+@operator("_prelu_kernel", "prelu")
+def write_prelu(g, node):
+    return g.add("PRelu", [g.of(v) for v in node.args[:2]])
+
+
+@operator("hardtanh")
+def write_hardtanh(g, node):
+    x, low, high = node.args[0], argument(node, 1, "min_val", -1), argument(node, 2, "max_val", 1)
+    return g.add("Clip", [g.of(x), g.scalar(low, result(node)), g.scalar(high, result(node))])
+
+
+def clamp(g, node, low, high):
+    """At its bounds torch.clamp has the derivative 1, hardtanh 0: another operator."""
+    if any(isinstance(b, Value) for b in (low, high)):
+        g.refuse("bounds that are tensors")
+    if low is not None and high is not None and low >= high:
+        g.refuse("bounds without a number between them")
+    ends = ["" if b is None else g.scalar(b, result(node)) for b in (low, high)]
+    return g.add("Clamp", [g.of(node.args[0])] + (ends if ends[1] else ends[:1]), domain="clarke")
+
+
+@operator("clamp")
+def write_clamp(g, node):
+    return clamp(g, node, argument(node, 1, "min"), argument(node, 2, "max"))
+
+
+@operator("clamp_min")
+def write_clamp_min(g, node):
+    return clamp(g, node, node.args[1], None)
+
+
+@operator("clamp_max")
+def write_clamp_max(g, node):
+    return clamp(g, node, None, node.args[1])
+
+
+@operator("hardsigmoid")
+def write_hardsigmoid(g, node):
+    if result(node).dtype == torch.float64:
+        g.refuse("PyTorch's slope is the float32 nearest to 1/6 here, in float64 too")
+    sixth = float(torch.tensor(1 / 6, dtype=torch.float32))
+    return g.add("HardSigmoid", [g.of(node.args[0])], alpha=sixth, beta=0.5)
+
+
+@operator("_softmax", "_safe_softmax", "_log_softmax")
+def write_softmax(g, node):
+    op = "LogSoftmax" if node.name == "_log_softmax" else "Softmax"
+    return g.add(op, [g.of(node.args[0])], axis=node.args[1])
