@@ -944,6 +944,8 @@ def ask(act, says, explained, extra):
             return None if any(s in str(why) for s in says) else f"not audited: {why}"
         if answer.gradient["explained"] not in {True: (True,), None: (True, None), False: (False,)}[explained]:
             return f"explained: {answer.gradient}"
+        if (answer.in_clarke and answer.gradient["explained"] is not True) or (answer.verdict == "not-explained") != (explained is False):
+            return f"not explained, and the answer is {answer.verdict}"
         done = subprocess.run([CLARKE, "certify", step.run], capture_output=True, text=True)
         if explained and not step.options.get("light") and done.returncode == 1:
             return f"certify: {done.stdout[:300]}"

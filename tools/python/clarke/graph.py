@@ -12,6 +12,7 @@ from onnx import TensorProto, helper
 
 from . import images, losses, products, rearrangements, reductions  # noqa: F401  (their operators)
 from .files import raw
+from .jumps import crossed, deciding, require_clear
 from .kinks import sorting
 from .operators import LOSSES, OPERATORS, clamp
 from .refused import Refused
@@ -134,6 +135,10 @@ class Graph:
         """A number as an operator on tensors of that type has it."""
         wide = torch.float64 if like.dtype == torch.float64 else torch.float32
         return self.constant(torch.tensor(float(number), dtype=torch.float64).to(wide))
+
+    def bound(self, number, like):
+        """A number that entries are set to, so that the kink is at it: rounded to their type."""
+        return self.scalar(torch.tensor(float(number), dtype=torch.float64).to(like.dtype).item(), like)
 
     def float32(self, number, like, what):
         """An attribute is a float32: a number that is none can be said only where it was rounded to one."""
@@ -266,17 +271,35 @@ def hidden_in(value):
 
 
 def require_unread(trace, loss):
-    """Numbers that Python read may be in all that came later. Floats that depend on what is trained are refused; the lines of others."""
-    last = max((i for i, n in enumerate(trace.nodes) if id(n) in ancestors(loss)), default=-1) if trace.read else -1
+    """Numbers that Python read may be in all that came later. Floats that depend on what is trained are refused; of others the lines are
+    told, and none may be at a jump (jumps.py)."""
+    read = [(at, v, line, None) for at, v, line in trace.read]
+    read += [(at, v, n.source, n) for at, n in enumerate(trace.nodes) for v in deciding(n)]  # shapes that depend on numbers
+    found = ancestors(loss) if read else {}
+    last = max((i for i, n in enumerate(trace.nodes) if id(n) in found), default=-1)
     branches = []
-    for at, value, line in trace.read:
-        if at > last or not (value.requires_grad or depends(value, ())):
+    for at, value, line, shape in read:
+        if at > last or not trained(value):
             continue
-        if value.tensor.is_floating_point():
+        if value.tensor.is_floating_point() and shape is None:
             raise Refused(f"{line}: Python reads a number that depends on what is trained, and more is computed after it: AD would not see "
                           "it; read it after the backward pass")
+        require_clear([shape] if value.tensor.is_floating_point() else crossed(value), trained, line)
         branches.append(line)
-    return branches
+    return list(dict.fromkeys(branches))
+
+
+def trained(value):
+    """Does it depend on what is trained, by more than shape and type?"""
+    seen, rest = {id(value)}, [value]
+    while rest:
+        value = rest.pop()
+        if value.requires_grad or value.hidden:
+            return True
+        more = value.node.reads if value.node is not None and value.node.name not in MAKERS else ()
+        rest += [v for v in more if id(v) not in seen]
+        seen.update(map(id, more))
+    return False
 
 
 def depends(value, given):

@@ -170,5 +170,5 @@ def check(nodes):
         if not (known or node.name == "max_pool2d_with_indices") or not node.args[0].requires_grad:
             continue
         if not node.backward or node.grad_output is None:
-            raise Refused(f"{node.where()}: autograd ran no derivative of it")
+            raise Refused(f"{node.where()}: autograd ran no derivative of it (is it in a function that is compiled?)")
         (check_pointwise if known else check_windows)(node)

@@ -196,7 +196,7 @@ class record:
     def __enter__(self):
         model = self.model
         for name, module in model.named_modules():
-            if type(module).__name__ == "OptimizedModule":
+            if type(module).__name__ == "OptimizedModule" or getattr(module, "_compiled_call_impl", None) is not None:
                 raise Refused(f"{name or 'the model'} is compiled (torch.compile): its operators cannot be seen; record the module itself")
         self.parameters, self.buffers = dict(model.named_parameters()), dict(model.named_buffers())
         self.all_names = {name: t for name, t in model.named_parameters(remove_duplicate=False)}
