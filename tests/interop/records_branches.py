@@ -157,6 +157,8 @@ def step_of(w, f):
         answer = clarke.audit(run)
         with open(os.path.join(run, "run.json")) as file:
             branches = json.load(file)["branches"]
+    if [n.split()[1] for n in answer.report.get("notes", [])] != branches:
+        return "other notes", branches
     return answer.verdict if answer.gradient["explained"] else f"explained: {answer.gradient}", branches
 
 
