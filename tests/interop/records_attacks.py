@@ -710,7 +710,7 @@ def in_parallel(step):
     plain(step, nn.DataParallel(Net()))
 
 
-@attack("this operator cannot be written")
+@attack()
 def weight_norm(step):
     model = Net()
     nn.utils.parametrizations.weight_norm(model.first)
@@ -722,6 +722,14 @@ def spectral_norm(step):
     model = Net()
     nn.utils.parametrizations.spectral_norm(model.first)
     plain(step, model)
+
+
+@attack()
+def spectral_norm_in_evaluation(step):
+    """Its two vectors are buffers, and stay."""
+    model = Net()
+    nn.utils.parametrizations.spectral_norm(model.first)
+    plain(step, model.eval())
 
 
 @attack()

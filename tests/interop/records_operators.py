@@ -30,6 +30,21 @@ def cube(h):
     return h.reshape(6, 5, 1) * torch.linspace(0.5, 2, 4)
 
 
+def image(h):
+    """Six images of 4 x 4, two planes each."""
+    return h[:, :4].reshape(6, 2, 2, 1) * torch.linspace(-1, 2, 4) + h[:, 4].reshape(6, 1, 1, 1) * torch.linspace(1, 2, 8).reshape(2, 1, 4).repeat(1, 2, 1)
+
+
+def solid(h):
+    """The same with an axis of three."""
+    return image(h).unsqueeze(2) * torch.tensor([0.5, -1, 2]).reshape(3, 1, 1)
+
+
+def normed(h):
+    """A computed weight, as weight_norm has it."""
+    return torch._weight_norm(cube(h), h[:, :1].reshape(6, 1, 1) + 2, 0)
+
+
 # What a layer's output (6, 5) becomes; the loss is the mean of squares.
 RIGHT = {
     "var": lambda h: h.var(1), "var-all": lambda h: h.var(), "var-biased": lambda h: h.var(1, unbiased=False, keepdim=True) * h,
@@ -69,6 +84,17 @@ RIGHT = {
     "batch-norm-scaled": lambda h: F.batch_norm(h, None, None, weight=h[0], bias=h[1], training=True),
     "attention": lambda h: F.scaled_dot_product_attention(cube(h), cube(h), cube(h), is_causal=False),
     "attention-causal": lambda h: F.scaled_dot_product_attention(cube(h), cube(h), cube(h), attn_mask=torch.zeros(5, 5)),
+    "reflect": lambda h: F.pad(cube(h), (1, 2), mode="reflect"), "reflect-2d": lambda h: F.pad(image(h), (1, 2, 0, 1), mode="reflect"),
+    "replicate": lambda h: F.pad(image(h), (0, 3, 1, 0), mode="replicate"), "replicate-3d": lambda h: F.pad(solid(h), (1, 0, 1, 0, 2, 1), mode="replicate"),
+    "border-nothing": lambda h: F.pad(cube(h), (0, 0), mode="reflect"), "border-one": lambda h: F.pad(h, (1, 2), value=0.5),
+    "border-samples": lambda h: F.pad(h, (0, 0, 1, 0), value=-2.0), "channel-shuffle": lambda h: F.channel_shuffle(cube(h).repeat(1, 2, 1), 2),
+    "unfold": lambda h: F.unfold(image(h), 2), "unfold-all": lambda h: F.unfold(image(h), (2, 1), dilation=(1, 2), padding=(1, 0), stride=(2, 1)),
+    "adaptive-max": lambda h: F.adaptive_max_pool2d(image(h), 2)[0], "adaptive-max-1d": lambda h: F.adaptive_max_pool1d(cube(h).relu(), 1),
+    "adaptive-max-3d": lambda h: F.adaptive_max_pool3d(solid(h), (1, 1, 2)), "max-3d": lambda h: F.max_pool3d(solid(h).relu(), 2, stride=1, padding=1),
+    "max-3d-over": lambda h: F.max_pool3d(solid(h), (2, 2, 3), stride=(2, 2, 1), ceil_mode=True), "average-3d": lambda h: F.avg_pool3d(solid(h), 2, padding=1),
+    "average-3d-own": lambda h: F.avg_pool3d(solid(h), (1, 2, 3), stride=2, padding=(0, 1, 1), count_include_pad=False, ceil_mode=True),
+    "vdot": lambda h: h * torch.vdot(h.flatten(), OTHER.flatten()), "weight-norm": normed,
+    "weight-norm-last": lambda h: torch._weight_norm(cube(h), h[:1, :4].reshape(1, 1, 4) + 2, 2),
 }
 # (what the refusal says, the function)
 REFUSED = {
@@ -89,6 +115,8 @@ REFUSED = {
     "sort-long": ("150 entries to be sorted: at most 126 are", lambda h: h.repeat(1, 30).sort(1)[0]),
     "conv-transposed-computed": ("a transposed convolution whose weight is computed", lambda h: F.conv_transpose1d(h.unsqueeze(1), h[:1, :3].reshape(1, 1, 3))),
     "topk-any": ("without an order; say sorted=True", lambda h: h.topk(2, sorted=False)[0]),
+    "adaptive-max-uneven": ("windows of several sizes", lambda h: F.adaptive_max_pool1d(cube(h), 3)),
+    "max-3d-gaps": ("or with gaps", lambda h: F.max_pool3d(solid(h), 2, dilation=(1, 1, 2))),
 }
 
 

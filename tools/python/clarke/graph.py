@@ -369,8 +369,7 @@ INSTEAD = {"mkldnn_rnn_layer": PARTS.format("mkldnn"), "_cudnn_rnn": PARTS.forma
            "_scaled_dot_product_flash_attention_for_cpu": MATH, "_scaled_dot_product_flash_attention": MATH,
            "_scaled_dot_product_efficient_attention": MATH, "_scaled_dot_product_cudnn_attention": MATH,
            "maximum": "write it as relu(a - b) + b, another program where they are equal",
-           "minimum": "write it as a - relu(a - b), another program where they are equal",
-           "_weight_norm_interface": "write the weight as g * v / v.norm(dim=1, keepdim=True), in a parametrization of your own"}
+           "minimum": "write it as a - relu(a - b), another program where they are equal"}
 
 
 def changes_nothing(node):

@@ -40,7 +40,7 @@ def write_added_product(g, node):
         g.add("Add", [times(g, g.operand(node.args[0], like), node.kwargs.get("beta", 1), like), product])
 
 
-@operator("dot")
+@operator("dot", "vdot")
 def write_dot(g, node):
     return g.add("ReduceSum", [g.add("Mul", [g.of(v) for v in node.args[:2]])], keepdims=0)
 

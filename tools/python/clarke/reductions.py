@@ -101,3 +101,12 @@ def write_softplus(g, node):
     if node.name == "softplus" and (argument(node, 1, "beta", 1), argument(node, 2, "threshold", 20)) != (1, 20):
         g.refuse("with another beta or threshold than 1 and 20; softplus(beta * x) / beta is the same function")
     return g.add(node.name.capitalize(), [g.of(node.args[0])])
+
+
+@operator("_weight_norm_interface")
+def write_weight_norm(g, node):
+    """v times g over v's norm, over all axes but one; the norm is a result, too."""
+    v, factor, kept = node.args[0], node.args[1], argument(node, 2, "dim", 0)
+    norm = g.add("ReduceL2", [g.of(v), g.integers(a for a in range(v.tensor.dim()) if a != kept % v.tensor.dim())], keepdims=1, result=1)
+    made = g.add("Mul", [g.of(v), g.add("Div", [g.of(factor), norm])])
+    return {0: made, 1: norm}
