@@ -296,6 +296,58 @@ def without_gradients(step):
     plain(step, Net(between))
 
 
+class Half(nn.Module):
+    """A part that runs without gradients, and a head."""
+
+    def __init__(self):
+        super().__init__()
+        self.part, self.last = nn.Sequential(nn.Linear(4, 4), nn.ReLU()), nn.Linear(4, 3)
+
+    def forward(self, x):
+        with torch.no_grad():
+            h = self.part(x)
+        return self.last(h)
+
+
+@attack()
+def frozen_part(step):
+    model = Half()
+    model.part.requires_grad_(False)
+    plain(step, model)
+
+
+@attack("what is not to be trained needs requires_grad_(False)")
+def part_that_is_not_frozen(step):
+    plain(step, Half())
+
+
+@attack()
+def not_called_itself(step):
+    """Two networks in a list, which has no forward."""
+    model = nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 3)])
+    with step.record(model):
+        F.cross_entropy(model[1](model[0](X).relu()), Y).backward()
+        step.end()
+
+
+@attack("the loss depends on no data")
+def without_data(step):
+    model = nn.Linear(4, 4)
+    with step.record(model):
+        (model.weight ** 2).sum().backward()
+        step.end()
+
+
+@attack()
+def variance_of_its_own(step):
+    """gaussian_nll_loss sets a bound on it without autograd's knowledge, which is not reached."""
+    model = Net()
+    with step.record(model):
+        out = model(X)
+        F.gaussian_nll_loss(out[:, :1], X[:, :1], out[:, 1:2].exp()).backward()
+        step.end()
+
+
 @attack("Python reads a number")
 def item(step):
     plain(step, Net(lambda h: h / (1 + h.abs().sum().item())))

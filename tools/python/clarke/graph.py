@@ -250,15 +250,22 @@ def find_target(graph, loss, given):
         raise Refused(f"{loss.node.where()}: the target is computed from the input or the parameters")
 
 
+def data_of(graph, nodes):
+    """Arrays that are no parameters or buffers, in the order in which they are read: the model was not called itself, or with none."""
+    read = [v for n in nodes for v in n.reads if v.node is None and not v.requires_grad and v.tensor.dim() > 0 and graph.of_buffer(v) is None]
+    return [v for v in read if all(v.of is not p for p in graph.parameters.values())]
+
+
 def find_input(graph, loss, nodes, given):
     """x: what the model was called with. Of several, in a graph without a batch axis, the first that holds floats."""
     last = None if graph.whole else loss.node
     read = {id(v) for n in nodes if n is not last for v in n.reads}
     read.update(id(v) for v in values_in(loss.node.args[:1]))  # the target may be the input, too
-    used = [v for v in given if id(v) in read]
+    used = [v for v in given if id(v) in read] or (data_of(graph, nodes) if graph.whole else [])
     if not used or (len(used) > 1 and not graph.whole):
         shapes = ", ".join(str(tuple(v.tensor.shape)) for v in used) or "none"
-        raise Refused(f"the loss depends on no one input that the model was called with, but on {len(used)} ({shapes})")
+        raise Refused(f"the loss depends on no one input that the model was called with, but on {len(used)} ({shapes})" if used else
+                      f"{loss.node.where()}: the loss depends on no data: neither on what the model was called with, nor on other arrays")
     graph.x = next((v for v in used if v.tensor.is_floating_point()), used[0])
     if any(v.requires_grad for v in used):
         raise Refused("an input requires a gradient; a record is of the gradient in parameters")
@@ -379,8 +386,9 @@ def changes_nothing(node):
 
 
 def bound_of(node):
-    """The number that clamp_min_ has; None of anything else."""
-    bound = node.args[1] if node.name == "clamp_min_" else None
+    """The number that clamp_min_ has, or clamp_ without another; None of anything else."""
+    lower = node.name == "clamp_min_" or (node.name == "clamp_" and len(node.args) == 2)
+    bound = node.args[1] if lower else None
     if not isinstance(bound, Value):
         return bound
     return bound.tensor.item() if bound.tensor.numel() == 1 and not bound.requires_grad else None
@@ -403,14 +411,16 @@ def write_node(graph, node):
     result = next((v for v in node.results if isinstance(v, Value) and id(v) in graph.moving), None)
     if result is None:
         return  # a constant: written where it is read, if it is
-    if not node.grad_enabled and any(v.requires_grad for v in node.reads) and not changes_nothing(node):
-        graph.refuse("without gradients here (no_grad, or a Function of its own): AD differentiates another function")
+    hidden = not node.grad_enabled and any(v.requires_grad for v in node.reads)
+    if hidden and not changes_nothing(node):
+        graph.refuse("without gradients here (no_grad, or a Function of its own): AD differentiates another function; what is not to be "
+                     "trained needs requires_grad_(False)")
     write = OPERATORS.get(node.name.rstrip("_")) if node.op.namespace == "aten" else None
     if write is not None and (node.op._overloadname == "dtype" or not result.tensor.is_floating_point()):
         graph.refuse("its result is no floating-point number, or its argument's bits: AD differentiates another function")
     if write is None:
         graph.refuse(f"this operator cannot be written into the graph; {INSTEAD.get(node.name, COMPOSE)}")
-    made = write(graph, node) if node.grad_enabled else clamp(graph, node, bound_of(node), None)
+    made = clamp(graph, node, bound_of(node), None) if hidden else write(graph, node)
     made = made if isinstance(made, dict) else {first_result(node): made}
     if not graph.whole and graph.active.intersection(made.values()) and not keeps_samples(graph, node, result):
         graph.refuse("the first axis is not that of samples")
