@@ -747,6 +747,43 @@ def sparse(step):
     plain(step, model, torch.arange(12).reshape(6, 2) % 7)
 
 
+class Bags(nn.Module):
+    def __init__(self, **options):
+        super().__init__()
+        self.bags, self.last = nn.EmbeddingBag(7, 4, **options), nn.Linear(4, 3)
+
+    def forward(self, places, starts, weights=None):
+        return self.last(self.bags(places, starts, per_sample_weights=weights))
+
+
+def bagged(step, *more, ends=(0, 3, 3, 4), **options):
+    model = Bags(**options)
+    with step.record(model):
+        F.cross_entropy(model(torch.tensor([0, 3, 3, 1, 5, 6, 2]), torch.tensor(ends), *more), torch.tensor([0, 1, 2, 0])).backward()
+        step.end()
+
+
+@attack()
+def bags(step):
+    """The mean of each; the second has nothing."""
+    bagged(step)
+
+
+@attack()
+def bags_with_padding(step):
+    bagged(step, padding_idx=3)
+
+
+@attack()
+def bags_with_weights(step):
+    bagged(step, torch.linspace(0.1, 2, 7), mode="sum", include_last_offset=True, ends=(0, 3, 3, 4, 7))
+
+
+@attack("the largest of a bag")
+def largest_of_bags(step):
+    bagged(step, mode="max")
+
+
 # ---- Wrappers
 
 

@@ -181,8 +181,24 @@ def derived(at, f):
     return found["verdict"], found["branches"]
 
 
+def appended():
+    """A branch of one step is noted of every step of the folder."""
+    model, first = Scaled(lambda h: 2 * h if first and h.sum() > 0.5 else 2 * h, 1.0), True
+    with tempfile.TemporaryDirectory() as folder:
+        for step in (0, 1):
+            model.zero_grad()
+            with clarke.record(os.path.join(folder, "run"), model, step=step, append=step > 0):
+                model(torch.ones(2)).sum().backward()
+            first = False
+        notes = [clarke.audit(os.path.join(folder, "run"), options=["--step", str(i)]).report.get("notes", []) for i in (0, 1)]
+    return 0 if len(notes[0]) == 1 and notes[0] == notes[1] else f"notes of steps: {notes}"
+
+
 def main():
     failed, asked = 0, 0
+    if said := appended():
+        failed += 1
+        print(f"FAILED: {said}")
     for kind, table, ask in (("step", STEPS, lambda w, f: step_of(w, f)), ("function", FUNCTIONS, derived)):
         for name, (at, f, says) in table.items():
             if sys.argv[2:] and name not in sys.argv[2:]:

@@ -224,3 +224,21 @@ def write_embedding(g, node):
     if padding >= 0 and bool((places.tensor == padding).any()):
         g.refuse(f"row {padding} is read, and as padding gets no gradient: AD differentiates another function")
     return g.add("Gather", [g.of(table), g.of(places)], axis=0)
+
+
+@operator("_embedding_bag", "_embedding_bag_forward_only")
+def write_bags(g, node):
+    """The rows that are read, times a matrix that says in which bag each is; of a mean divided by the bags' sizes."""
+    given = list(node.args) + [False, 0, False, None, False, -1][len(node.args) - 3:]
+    table, places, offsets, by_frequency, mode, _, weights, _, padding = given
+    if by_frequency or mode == 2:
+        g.refuse("the largest of a bag, or gradients divided by frequency; take embeddings, and of these what is needed")
+    read, starts, own = values(g, places, offsets, weights)
+    like, bags = result(node), result(node).shape[0]
+    ends = torch.cat([starts, torch.tensor([len(read)])])[1:bags + 1].to(torch.int64)
+    at = torch.arange(len(read))
+    inside = (at >= starts[:bags, None]) & (at < ends[:, None]) & (read != padding)
+    rows = g.add("Gather", [g.of(table), g.of(places)], axis=0)
+    total = g.add("MatMul", [g.data("bags", inside.to(like.dtype) if own is None else inside * own.to(like.dtype)), rows])
+    counts = inside.sum(1, keepdim=True).clamp(min=1).to(torch.float64 if like.dtype == torch.float64 else torch.float32)
+    return g.add("Div", [total, g.data("bag_sizes", counts)]) if mode == 1 else total

@@ -331,6 +331,7 @@ class record:
                 raise Refused(f"{key} is {run[key]}, and in {self.path} {before.get(key)}: another folder is needed")
         if any(step["step"] == self.step for step in before["steps"]):
             raise Refused(f"{self.path} has a step {self.step} already")
+        run["branches"] = list(dict.fromkeys(before.get("branches", []) + run["branches"]))  # of any step
         run["nodes"], run["graph"], run["steps"] = before["nodes"], before["graph"], before["steps"] + run["steps"]
         return there
 

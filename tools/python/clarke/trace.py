@@ -234,7 +234,8 @@ class Trace:
                 found.hidden = "numbers of what is trained are read behind autograd's back (.data)"
             return found
         if found.stale:
-            raise Refused(f"{source_line()}: a view of a tensor that was changed in place is read")
+            raise Refused(f"{self.modules[-1] if self.modules else 'the model'}, {source_line()}: a view of a tensor that was changed in place "
+                          "is read; write the change as an operator that makes a new tensor")
         return found
 
     def change(self, t):
