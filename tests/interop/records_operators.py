@@ -45,6 +45,22 @@ def normed(h):
     return torch._weight_norm(cube(h), h[:, :1].reshape(6, 1, 1) + 2, 0)
 
 
+LEAST = float("-inf")
+
+
+def pairs(h):
+    """Products of an axis with itself, as attention has them."""
+    return h.unsqueeze(2) * h.unsqueeze(1)
+
+
+def attend(h):
+    """Two heads, with a causal mask and one of padding."""
+    return ATTENTION(h[..., :4], h[..., :4], h[..., :4], attn_mask=~SQUARE, key_padding_mask=torch.arange(5).expand(6, 5) > 3)[0]
+
+
+torch.manual_seed(1)
+ATTENTION = nn.MultiheadAttention(4, 2, batch_first=True).requires_grad_(False)
+
 # What a layer's output (6, 5) becomes; the loss is the mean of squares.
 RIGHT = {
     "var": lambda h: h.var(1), "var-all": lambda h: h.var(), "var-biased": lambda h: h.var(1, unbiased=False, keepdim=True) * h,
@@ -95,6 +111,12 @@ RIGHT = {
     "average-3d-own": lambda h: F.avg_pool3d(solid(h), (1, 2, 3), stride=2, padding=(0, 1, 1), count_include_pad=False, ceil_mode=True),
     "vdot": lambda h: h * torch.vdot(h.flatten(), OTHER.flatten()), "weight-norm": normed,
     "weight-norm-last": lambda h: torch._weight_norm(cube(h), h[:1, :4].reshape(1, 1, 4) + 2, 2),
+    "masked": lambda h: pairs(h).masked_fill(~SQUARE, LEAST).softmax(-1), "masked-where": lambda h: torch.where(SQUARE, pairs(h), LEAST).softmax(-1) * h[:, :1, None],
+    "masked-added": lambda h: (100 * pairs(h) + torch.where(SQUARE, 0.5, LEAST)).softmax(-1), "masked-first": lambda h: torch.where(MASK, h, LEAST).softmax(0),
+    "masked-baddbmm": lambda h: torch.baddbmm(torch.where(SQUARE, 0.0, LEAST), pairs(h), pairs(h.tanh())).softmax(-1),
+    "attention-infinite": lambda h: F.scaled_dot_product_attention(pairs(h), pairs(h), pairs(h), is_causal=True),
+    "attention-masked": lambda h: F.scaled_dot_product_attention(pairs(h), pairs(h.tanh()), pairs(h), attn_mask=SQUARE, dropout_p=0.3),
+    "attention-module": lambda h: attend(pairs(h)),
 }
 # (what the refusal says, the function)
 REFUSED = {
@@ -102,7 +124,9 @@ REFUSED = {
     "minimum": ("write it as a - relu(a - b)", lambda h: torch.minimum(h, h.tanh())),
     "max-all-equal": ("several entries are the largest", lambda h: h.clamp(max=-100).amax(1)),
     "max-long": ("a window has at most 4096", lambda h: h.repeat(1, 1000).max(1)[0]),
-    "masked-infinite": ("becomes infinite; take a large number", lambda h: h.masked_fill(MASK, float("-inf")).softmax(1)),
+    "masked-infinite": ("it reads an entry that is infinite; take a large number", lambda h: h.masked_fill(MASK, LEAST).logsumexp(1)),
+    "masked-largest": ("an entry that becomes infinite", lambda h: (h + torch.where(MASK, -LEAST, 0.0)).softmax(1)),
+    "masked-all": ("of which no entry is left", lambda h: h.masked_fill(torch.ones(6, 5).bool(), LEAST).softmax(1)),
     "where-compared": ("this operator cannot be written into the graph", lambda h: torch.where(h > 0, h, 0.1 * h)),
     "norm-inf": ("a norm other than that of ord 1 or 2", lambda h: torch.linalg.vector_norm(h, float("inf"), dim=1)),
     "var-of-one": ("no more entries than the correction", lambda h: h[:, :1].var(1)),

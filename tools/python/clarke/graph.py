@@ -14,6 +14,7 @@ from . import images, losses, products, rearrangements, reductions  # noqa: F401
 from .files import raw
 from .jumps import crossed, deciding, require_clear
 from .kinks import sorting
+from .masks import require_softmax
 from .operators import LOSSES, OPERATORS, clamp
 from .refused import Refused
 from .trace import Value, values_in
@@ -73,6 +74,7 @@ class Graph:
     arguments: dict = field(default_factory=dict)  # by a value's identity: the name that the model's forward has for it
     given: dict = field(default_factory=dict)  # inputs beside x: name, tensor
     active: set = field(default_factory=set)  # names of activations; the others are constants
+    masked: set = field(default_factory=set)  # values of which some entries are minus infinity, by identity
     moving: set = field(default_factory=set)  # values that depend on x or a parameter, by identity
 
     # ---- Names
@@ -420,6 +422,7 @@ def write_node(graph, node):
         graph.refuse("its result is no floating-point number, or its argument's bits: AD differentiates another function")
     if write is None:
         graph.refuse(f"this operator cannot be written into the graph; {INSTEAD.get(node.name, COMPOSE)}")
+    require_softmax(graph, node)
     made = clamp(graph, node, bound_of(node), None) if hidden else write(graph, node)
     made = made if isinstance(made, dict) else {first_result(node): made}
     if not graph.whole and graph.active.intersection(made.values()) and not keeps_samples(graph, node, result):

@@ -4,6 +4,7 @@ An operator is here only if the nodes are the same function with the same deriva
 """
 import torch
 
+from . import masks
 from .trace import Value
 
 OPERATORS, LOSSES = {}, {}
@@ -188,7 +189,7 @@ def write_pad(g, node):
 @operator("add", "sub")
 def write_sum(g, node):
     op, alpha = {"a": "Add", "s": "Sub"}[node.name[0]], argument(node, 2, "alpha", 1)
-    a, b = (g.operand(v, result(node)) for v in node.args[:2])
+    a, b = ((masks.added(g, v, node) if op == "Add" and alpha == 1 else None) or g.operand(v, result(node)) for v in node.args[:2])
     return g.add(op, [a, b if alpha == 1 else g.add("Mul", [b, g.scalar(alpha, result(node))])])
 
 

@@ -378,7 +378,8 @@ class record:
         for name, (node, i) in graph.recorded.items():
             if graph.names.get(id(node.results[i])) != name:
                 continue
-            tensors[f"output/{name}"] = node.results[i].tensor
+            if id(node.results[i]) not in graph.masked:  # of those the record has no infinite entries
+                tensors[f"output/{name}"] = node.results[i].tensor
             if i < len(node.grad_outputs) and node.grad_outputs[i] is not None:
                 tensors[f"gradient/{name}"] = node.grad_outputs[i]
             if node.name == "max_pool2d_with_indices":
