@@ -117,11 +117,18 @@ RIGHT = {
     "attention-infinite": lambda h: F.scaled_dot_product_attention(pairs(h), pairs(h), pairs(h), is_causal=True),
     "attention-masked": lambda h: F.scaled_dot_product_attention(pairs(h), pairs(h.tanh()), pairs(h), attn_mask=SQUARE, dropout_p=0.3),
     "attention-module": lambda h: attend(pairs(h)),
+    "maximum": lambda h: torch.maximum(h, h.tanh()), "minimum": lambda h: torch.min(h, h.exp() * 0.1 + OTHER), "maximum-number": lambda h: torch.maximum(h, torch.tensor(0.1)),
+    "minimum-row": lambda h: torch.minimum(h, OTHER[0] + 0.01), "minimum-column": lambda h: torch.minimum(OTHER[:, :1], h), "maximum-outer": lambda h: torch.maximum(h[:, :1], h[:, 1:]),
+    "gather": lambda h: h.gather(1, MASK.long()), "gather-first": lambda h: cube(h).gather(0, torch.arange(16).reshape(2, 2, 4) % 6),
+    "index-two": lambda h: h[torch.arange(6), torch.arange(6) % 5], "index-apart": lambda h: cube(h)[torch.arange(6), :, torch.arange(6) % 4],
+    "index-mask": lambda h: h[MASK], "index-rows": lambda h: cube(h)[MASK[:, 0]], "index-none": lambda h: cube(h)[:, MASK[0]] * h.mean(),
+    "index-add": lambda h: h.index_add(0, torch.arange(4) % 3, h[1:5].tanh()), "index-add-zeros": lambda h: torch.zeros(4, 5, 4).index_add(0, torch.arange(6) % 4, cube(h)),
+    "index-add-numbers": lambda h: h * torch.zeros(3).index_add(0, torch.arange(6) % 3, h[:, 0]).sum(),
 }
 # (what the refusal says, the function)
 REFUSED = {
-    "maximum": ("aten.maximum.default: this operator cannot be written into the graph; write it as relu(a - b) + b", lambda h: torch.maximum(h, h.tanh())),
-    "minimum": ("write it as a - relu(a - b)", lambda h: torch.minimum(h, h.tanh())),
+    "maximum-equal": ("write it as relu(a - b) + b, another program there", lambda h: torch.maximum(h, h.clone())),
+    "minimum-equal": ("write it as a - relu(a - b)", lambda h: torch.minimum(h.relu(), torch.zeros(5))),
     "max-all-equal": ("several entries are the largest", lambda h: h.clamp(max=-100).amax(1)),
     "max-long": ("a window has at most 4096", lambda h: h.repeat(1, 1000).max(1)[0]),
     "masked-infinite": ("it reads an entry that is infinite; take a large number", lambda h: h.masked_fill(MASK, LEAST).logsumexp(1)),
@@ -135,12 +142,14 @@ REFUSED = {
     "softplus-beta": ("softplus(beta * x) / beta is the same function", lambda h: F.softplus(h, beta=2)),
     "cosine-of-zero": ("without gradients here", lambda h: F.cosine_similarity(0 * h, OTHER)),
     "topk-equal": ("of equal entries the first does not come first", lambda h: (0 * h).topk(5).values),
-    "topk-places": ("aten.gather.default: this operator cannot be written", lambda h: h.gather(1, h.topk(2).indices)),
+    "topk-places": ("places that are computed from what is trained", lambda h: h.gather(1, h.topk(2).indices)),
     "sort-long": ("150 entries to be sorted: at most 126 are", lambda h: h.repeat(1, 30).sort(1)[0]),
     "conv-transposed-computed": ("a transposed convolution whose weight is computed", lambda h: F.conv_transpose1d(h.unsqueeze(1), h[:1, :3].reshape(1, 1, 3))),
     "topk-any": ("without an order; say sorted=True", lambda h: h.topk(2, sorted=False)[0]),
     "adaptive-max-uneven": ("windows of several sizes", lambda h: F.adaptive_max_pool1d(cube(h), 3)),
     "max-3d-gaps": ("or with gaps", lambda h: F.max_pool3d(solid(h), 2, dilation=(1, 1, 2))),
+    "index-of-largest": ("aten.argmax.default: this operator cannot be written", lambda h: h[h.argmax(1)]),
+    "index-add-columns": ("of another axis than the first", lambda h: h.index_add(1, torch.arange(2), h[:, 2:4])),
 }
 
 

@@ -376,9 +376,7 @@ PARTS = "run the step under torch.backends.{}.flags(enabled=False): each step's 
 # What to do where PyTorch ran several operators as one.
 INSTEAD = {"mkldnn_rnn_layer": PARTS.format("mkldnn"), "_cudnn_rnn": PARTS.format("cudnn"),
            "_scaled_dot_product_flash_attention_for_cpu": MATH, "_scaled_dot_product_flash_attention": MATH,
-           "_scaled_dot_product_efficient_attention": MATH, "_scaled_dot_product_cudnn_attention": MATH,
-           "maximum": "write it as relu(a - b) + b, another program where they are equal",
-           "minimum": "write it as a - relu(a - b), another program where they are equal"}
+           "_scaled_dot_product_efficient_attention": MATH, "_scaled_dot_product_cudnn_attention": MATH}
 
 
 def changes_nothing(node):

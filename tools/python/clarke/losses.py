@@ -199,12 +199,42 @@ def write_power(g, node):
 
 @operator("index")
 def write_index(g, node):
-    """Rows of a table, by one list of places."""
+    """Rows of a table, by one list of places. By several, or a mask: entries of all axes as one."""
     x, places = node.args[:2]
     wanted = [(axis, v) for axis, v in enumerate(places) if v is not None]
     if len(wanted) != 1 or wanted[0][1].tensor.dtype not in (torch.int32, torch.int64):
-        g.refuse("places along several axes, or a mask; take entries along one axis after another, by integers")
+        return picked(g, node, [v for _, v in wanted], lambda grid: grid[tuple(slice(None) if v is None else v.tensor.cpu() for v in places)])
     return g.add("Gather", [g.of(x), g.of(wanted[0][1])], axis=wanted[0][0])
+
+
+def picked(g, node, places, pick):
+    """Entries of a tensor whose places are data; pick takes them of any."""
+    x, shape = node.args[0], list(result(node).shape)
+    if any(id(v) in g.moving or v.requires_grad for v in places):
+        g.refuse("places that are computed from what is trained")
+    taken = pick(torch.arange(x.tensor.numel()).reshape(x.tensor.shape))
+    flat = g.add("Reshape", [g.of(x), g.integers([x.tensor.numel()])])
+    return g.add("Reshape", [g.add("Gather", [flat, g.data("places", taken.reshape(-1))], axis=0), g.integers(shape)])
+
+
+@operator("gather")
+def write_gather(g, node):
+    axis, places = node.args[1:3]
+    return picked(g, node, [places], lambda grid: grid.gather(axis, places.tensor.cpu()))
+
+
+@operator("index_add")
+def write_index_add(g, node):
+    """What is added is a matrix of zeros and ones times the rows."""
+    x, axis, places, rows = node.args[:4]
+    if node.kwargs.get("alpha", 1) != 1 or axis % result(node).dim() != 0 or id(places) in g.moving:
+        g.refuse("rows of another axis than the first, a factor, or places that are computed from what is trained")
+    shape, like = list(result(node).shape), result(node)
+    to = torch.nn.functional.one_hot(places.tensor.cpu().to(torch.int64), shape[0]).t().to(like.dtype)
+    rows = g.add("Reshape", [g.of(rows), g.integers([to.shape[1], like[:1].numel()])]) if len(shape) != 2 else g.of(rows)
+    total = g.add("MatMul", [g.data("rows", to.contiguous()), rows])
+    total = g.add("Reshape", [total, g.integers(shape)]) if len(shape) != 2 else total
+    return g.add("Add", [g.operand(x, like), total])
 
 
 @operator("native_dropout")
