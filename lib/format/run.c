@@ -47,6 +47,7 @@ clarke_run_description_clear(clarke_run_description *r)
   free(r->graph.name);
   texts_clear(r->dtype, r->n_dtypes);
   texts_clear(r->parameter, r->n_parameters);
+  texts_clear(r->branch, r->n_branches);
   for (size_t i = 0; r->step != NULL && i < r->n_steps; i++) {
     clarke_run_step *s = &r->step[i];
 
@@ -83,15 +84,18 @@ read_text(char **to, const json_t *object, const char *key, clarke_error *err)
   return copy_string(to, json_object_get(object, key), key, err);
 }
 
+/* `least`: how many there must be; of 0 the key may be missing, too. */
 static clarke_status
-read_texts(char ***to, size_t *n, const json_t *object, const char *key, clarke_error *err)
+read_texts(char ***to, size_t *n, const json_t *object, const char *key, size_t least, clarke_error *err)
 {
   const json_t *list = json_object_get(object, key);
   clarke_status status = CLARKE_OK;
 
-  if (!json_is_array(list) || json_array_size(list) == 0)
-    return fail_key(key, "a list of one text or more", err);
-  *to = calloc(json_array_size(list), sizeof **to);
+  if (list == NULL && least == 0)
+    return CLARKE_OK;
+  if (!json_is_array(list) || json_array_size(list) < least)
+    return fail_key(key, least == 0 ? "a list of texts" : "a list of one text or more", err);
+  *to = calloc(json_array_size(list) + 1, sizeof **to);
   if (*to == NULL)
     return clarke_no_memory(err);
   while (*n < json_array_size(list) && status == CLARKE_OK) {
@@ -272,9 +276,11 @@ read_run(clarke_run_description *r, const json_t *j, clarke_error *err)
   if (status == CLARKE_OK)
     status = read_text(&r->loss, j, "loss", err);
   if (status == CLARKE_OK)
-    status = read_texts(&r->dtype, &r->n_dtypes, j, "dtypes", err);
+    status = read_texts(&r->dtype, &r->n_dtypes, j, "dtypes", 1, err);
   if (status == CLARKE_OK)
-    status = read_texts(&r->parameter, &r->n_parameters, j, "parameters", err);
+    status = read_texts(&r->parameter, &r->n_parameters, j, "parameters", 1, err);
+  if (status == CLARKE_OK)
+    status = read_texts(&r->branch, &r->n_branches, j, "branches", 0, err);
   if (status == CLARKE_OK)
     status = read_file(&r->graph, j, "graph", true, err);
   return status == CLARKE_OK ? read_steps(r, j, err) : status;

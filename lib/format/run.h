@@ -38,6 +38,8 @@ typedef struct {
   clarke_run_file graph;
   size_t n_dtypes, n_parameters, n_steps;
   char **dtype, **parameter; /* those that are trained */
+  size_t n_branches;
+  char **branch; /* lines where Python read what depends on them: only the side that was taken is in the graph */
   clarke_run_step *step;     /* at least one */
 } clarke_run_description;
 

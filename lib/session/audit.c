@@ -316,8 +316,8 @@ clarke_audit_session_ask(clarke_audit_session *s, const clarke_audit_request *r,
     status = clarke_audit_run(&s->audit, &s->question, r->ranks, &wrong);
   if (status == CLARKE_OK)
     status = find_nearest(s, r, &wrong);
-  if (status == CLARKE_OK && !r->recorded)
-    status = clarke_audit_notes(s, &wrong);
+  if (status == CLARKE_OK)
+    status = r->recorded ? clarke_audit_note_branches(s, r, &wrong) : clarke_audit_notes(s, &wrong);
   if (status == CLARKE_ESTOPPED)
     return keep_known(s, clarke_work_stopped());
   if (status == CLARKE_EVAGUE)

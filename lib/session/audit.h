@@ -26,7 +26,9 @@ typedef struct {
   bool touched;     /* all touches are to be listed: refuse more than the limit */
   bool provable;    /* refuse what no proof can speak of */
   size_t threads;   /* of the filter */
-  bool recorded;    /* the files of a recorded step: nothing is to be noted */
+  bool recorded;    /* the files of a recorded step: only its branches are to be noted */
+  size_t n_branches;
+  char *const *branch;
 } clarke_audit_request;
 
 /* Sets *n from a text, a whole number from 1 on; false when it is none. */

@@ -101,3 +101,18 @@ clarke_audit_notes(clarke_audit_session *s, clarke_error *err)
     status = note_clips(s, err);
   return status == CLARKE_OK ? note_loss(s, err) : status;
 }
+
+#define MOST_BRANCHES 8
+
+clarke_status
+clarke_audit_note_branches(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  for (size_t i = 0; i < r->n_branches && i < MOST_BRANCHES && status == CLARKE_OK; i++)
+    status = note(s, err, "at %s the program read what depends on the parameters, and only the branch that it took is in the graph",
+                  r->branch[i]);
+  if (status == CLARKE_OK && r->n_branches > MOST_BRANCHES)
+    status = note(s, err, "so it did at so many other lines: %zu", r->n_branches - MOST_BRANCHES);
+  return status;
+}

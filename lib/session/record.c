@@ -182,6 +182,8 @@ clarke_record_request(clarke_audit_request *q, clarke_record *r, clarke_error *e
   q->profile = r->run.profile;
   q->loss = r->run.loss;
   q->recorded = true;
+  q->n_branches = r->run.n_branches;
+  q->branch = r->run.branch;
   q->model_path = r->graph_path;
   q->model = &r->graph;
   q->batch_path = r->batch_path;

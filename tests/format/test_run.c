@@ -55,6 +55,7 @@ START_TEST(all_is_read)
   ck_assert_str_eq(r.loss, "ce");
   ck_assert(r.n_dtypes == 2 && strcmp(r.dtype[0], "bfloat16") == 0 && strcmp(r.dtype[1], "float32") == 0);
   ck_assert(r.n_parameters == 2 && strcmp(r.parameter[1], "0.bias") == 0);
+  ck_assert(r.n_branches == 0);
   ck_assert(!r.reduced && !r.half_products); /* on a CPU there is no TF32 */
   ck_assert_str_eq(r.graph.name, "graph.onnx");
   ck_assert_str_eq(r.graph.sha256, DIGEST);

@@ -296,6 +296,58 @@ def without_gradients(step):
     plain(step, Net(between))
 
 
+class Half(nn.Module):
+    """A part that runs without gradients, and a head."""
+
+    def __init__(self):
+        super().__init__()
+        self.part, self.last = nn.Sequential(nn.Linear(4, 4), nn.ReLU()), nn.Linear(4, 3)
+
+    def forward(self, x):
+        with torch.no_grad():
+            h = self.part(x)
+        return self.last(h)
+
+
+@attack()
+def frozen_part(step):
+    model = Half()
+    model.part.requires_grad_(False)
+    plain(step, model)
+
+
+@attack("what is not to be trained needs requires_grad_(False)")
+def part_that_is_not_frozen(step):
+    plain(step, Half())
+
+
+@attack()
+def not_called_itself(step):
+    """Two networks in a list, which has no forward."""
+    model = nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 3)])
+    with step.record(model):
+        F.cross_entropy(model[1](model[0](X).relu()), Y).backward()
+        step.end()
+
+
+@attack("the loss depends on no data")
+def without_data(step):
+    model = nn.Linear(4, 4)
+    with step.record(model):
+        (model.weight ** 2).sum().backward()
+        step.end()
+
+
+@attack()
+def variance_of_its_own(step):
+    """gaussian_nll_loss sets a bound on it without autograd's knowledge, which is not reached."""
+    model = Net()
+    with step.record(model):
+        out = model(X)
+        F.gaussian_nll_loss(out[:, :1], X[:, :1], out[:, 1:2].exp()).backward()
+        step.end()
+
+
 @attack("Python reads a number")
 def item(step):
     plain(step, Net(lambda h: h / (1 + h.abs().sum().item())))
@@ -695,6 +747,43 @@ def sparse(step):
     plain(step, model, torch.arange(12).reshape(6, 2) % 7)
 
 
+class Bags(nn.Module):
+    def __init__(self, **options):
+        super().__init__()
+        self.bags, self.last = nn.EmbeddingBag(7, 4, **options), nn.Linear(4, 3)
+
+    def forward(self, places, starts, weights=None):
+        return self.last(self.bags(places, starts, per_sample_weights=weights))
+
+
+def bagged(step, *more, ends=(0, 3, 3, 4), **options):
+    model = Bags(**options)
+    with step.record(model):
+        F.cross_entropy(model(torch.tensor([0, 3, 3, 1, 5, 6, 2]), torch.tensor(ends), *more), torch.tensor([0, 1, 2, 0])).backward()
+        step.end()
+
+
+@attack()
+def bags(step):
+    """The mean of each; the second has nothing."""
+    bagged(step)
+
+
+@attack()
+def bags_with_padding(step):
+    bagged(step, padding_idx=3)
+
+
+@attack()
+def bags_with_weights(step):
+    bagged(step, torch.linspace(0.1, 2, 7), mode="sum", include_last_offset=True, ends=(0, 3, 3, 4, 7))
+
+
+@attack("the largest of a bag")
+def largest_of_bags(step):
+    bagged(step, mode="max")
+
+
 # ---- Wrappers
 
 
@@ -710,7 +799,7 @@ def in_parallel(step):
     plain(step, nn.DataParallel(Net()))
 
 
-@attack("this operator cannot be written")
+@attack()
 def weight_norm(step):
     model = Net()
     nn.utils.parametrizations.weight_norm(model.first)
@@ -722,6 +811,14 @@ def spectral_norm(step):
     model = Net()
     nn.utils.parametrizations.spectral_norm(model.first)
     plain(step, model)
+
+
+@attack()
+def spectral_norm_in_evaluation(step):
+    """Its two vectors are buffers, and stay."""
+    model = Net()
+    nn.utils.parametrizations.spectral_norm(model.first)
+    plain(step, model.eval())
 
 
 @attack()
@@ -944,6 +1041,8 @@ def ask(act, says, explained, extra):
             return None if any(s in str(why) for s in says) else f"not audited: {why}"
         if answer.gradient["explained"] not in {True: (True,), None: (True, None), False: (False,)}[explained]:
             return f"explained: {answer.gradient}"
+        if (answer.in_clarke and answer.gradient["explained"] is not True) or (answer.verdict == "not-explained") != (explained is False):
+            return f"not explained, and the answer is {answer.verdict}"
         done = subprocess.run([CLARKE, "certify", step.run], capture_output=True, text=True)
         if explained and not step.options.get("light") and done.returncode == 1:
             return f"certify: {done.stdout[:300]}"

@@ -30,6 +30,37 @@ def cube(h):
     return h.reshape(6, 5, 1) * torch.linspace(0.5, 2, 4)
 
 
+def image(h):
+    """Six images of 4 x 4, two planes each."""
+    return h[:, :4].reshape(6, 2, 2, 1) * torch.linspace(-1, 2, 4) + h[:, 4].reshape(6, 1, 1, 1) * torch.linspace(1, 2, 8).reshape(2, 1, 4).repeat(1, 2, 1)
+
+
+def solid(h):
+    """The same with an axis of three."""
+    return image(h).unsqueeze(2) * torch.tensor([0.5, -1, 2]).reshape(3, 1, 1)
+
+
+def normed(h):
+    """A computed weight, as weight_norm has it."""
+    return torch._weight_norm(cube(h), h[:, :1].reshape(6, 1, 1) + 2, 0)
+
+
+LEAST = float("-inf")
+
+
+def pairs(h):
+    """Products of an axis with itself, as attention has them."""
+    return h.unsqueeze(2) * h.unsqueeze(1)
+
+
+def attend(h):
+    """Two heads, with a causal mask and one of padding."""
+    return ATTENTION(h[..., :4], h[..., :4], h[..., :4], attn_mask=~SQUARE, key_padding_mask=torch.arange(5).expand(6, 5) > 3)[0]
+
+
+torch.manual_seed(1)
+ATTENTION = nn.MultiheadAttention(4, 2, batch_first=True).requires_grad_(False)
+
 # What a layer's output (6, 5) becomes; the loss is the mean of squares.
 RIGHT = {
     "var": lambda h: h.var(1), "var-all": lambda h: h.var(), "var-biased": lambda h: h.var(1, unbiased=False, keepdim=True) * h,
@@ -69,14 +100,40 @@ RIGHT = {
     "batch-norm-scaled": lambda h: F.batch_norm(h, None, None, weight=h[0], bias=h[1], training=True),
     "attention": lambda h: F.scaled_dot_product_attention(cube(h), cube(h), cube(h), is_causal=False),
     "attention-causal": lambda h: F.scaled_dot_product_attention(cube(h), cube(h), cube(h), attn_mask=torch.zeros(5, 5)),
+    "reflect": lambda h: F.pad(cube(h), (1, 2), mode="reflect"), "reflect-2d": lambda h: F.pad(image(h), (1, 2, 0, 1), mode="reflect"),
+    "replicate": lambda h: F.pad(image(h), (0, 3, 1, 0), mode="replicate"), "replicate-3d": lambda h: F.pad(solid(h), (1, 0, 1, 0, 2, 1), mode="replicate"),
+    "border-nothing": lambda h: F.pad(cube(h), (0, 0), mode="reflect"), "border-one": lambda h: F.pad(h, (1, 2), value=0.5),
+    "border-samples": lambda h: F.pad(h, (0, 0, 1, 0), value=-2.0), "channel-shuffle": lambda h: F.channel_shuffle(cube(h).repeat(1, 2, 1), 2),
+    "unfold": lambda h: F.unfold(image(h), 2), "unfold-all": lambda h: F.unfold(image(h), (2, 1), dilation=(1, 2), padding=(1, 0), stride=(2, 1)),
+    "adaptive-max": lambda h: F.adaptive_max_pool2d(image(h), 2)[0], "adaptive-max-1d": lambda h: F.adaptive_max_pool1d(cube(h).relu(), 1),
+    "adaptive-max-3d": lambda h: F.adaptive_max_pool3d(solid(h), (1, 1, 2)), "max-3d": lambda h: F.max_pool3d(solid(h).relu(), 2, stride=1, padding=1),
+    "max-3d-over": lambda h: F.max_pool3d(solid(h), (2, 2, 3), stride=(2, 2, 1), ceil_mode=True), "average-3d": lambda h: F.avg_pool3d(solid(h), 2, padding=1),
+    "average-3d-own": lambda h: F.avg_pool3d(solid(h), (1, 2, 3), stride=2, padding=(0, 1, 1), count_include_pad=False, ceil_mode=True),
+    "vdot": lambda h: h * torch.vdot(h.flatten(), OTHER.flatten()), "weight-norm": normed,
+    "weight-norm-last": lambda h: torch._weight_norm(cube(h), h[:1, :4].reshape(1, 1, 4) + 2, 2),
+    "masked": lambda h: pairs(h).masked_fill(~SQUARE, LEAST).softmax(-1), "masked-where": lambda h: torch.where(SQUARE, pairs(h), LEAST).softmax(-1) * h[:, :1, None],
+    "masked-added": lambda h: (100 * pairs(h) + torch.where(SQUARE, 0.5, LEAST)).softmax(-1), "masked-first": lambda h: torch.where(MASK, h, LEAST).softmax(0),
+    "masked-baddbmm": lambda h: torch.baddbmm(torch.where(SQUARE, 0.0, LEAST), pairs(h), pairs(h.tanh())).softmax(-1),
+    "attention-infinite": lambda h: F.scaled_dot_product_attention(pairs(h), pairs(h), pairs(h), is_causal=True),
+    "attention-masked": lambda h: F.scaled_dot_product_attention(pairs(h), pairs(h.tanh()), pairs(h), attn_mask=SQUARE, dropout_p=0.3),
+    "attention-module": lambda h: attend(pairs(h)),
+    "maximum": lambda h: torch.maximum(h, h.tanh()), "minimum": lambda h: torch.min(h, h.exp() * 0.1 + OTHER), "maximum-number": lambda h: torch.maximum(h, torch.tensor(0.1)),
+    "minimum-row": lambda h: torch.minimum(h, OTHER[0] + 0.01), "minimum-column": lambda h: torch.minimum(OTHER[:, :1], h), "maximum-outer": lambda h: torch.maximum(h[:, :1], h[:, 1:]),
+    "gather": lambda h: h.gather(1, MASK.long()), "gather-first": lambda h: cube(h).gather(0, torch.arange(16).reshape(2, 2, 4) % 6),
+    "index-two": lambda h: h[torch.arange(6), torch.arange(6) % 5], "index-apart": lambda h: cube(h)[torch.arange(6), :, torch.arange(6) % 4],
+    "index-mask": lambda h: h[MASK], "index-rows": lambda h: cube(h)[MASK[:, 0]], "index-none": lambda h: cube(h)[:, MASK[0]] * h.mean(),
+    "index-add": lambda h: h.index_add(0, torch.arange(4) % 3, h[1:5].tanh()), "index-add-zeros": lambda h: torch.zeros(4, 5, 4).index_add(0, torch.arange(6) % 4, cube(h)),
+    "index-add-numbers": lambda h: h * torch.zeros(3).index_add(0, torch.arange(6) % 3, h[:, 0]).sum(),
 }
 # (what the refusal says, the function)
 REFUSED = {
-    "maximum": ("aten.maximum.default: this operator cannot be written into the graph; write it as relu(a - b) + b", lambda h: torch.maximum(h, h.tanh())),
-    "minimum": ("write it as a - relu(a - b)", lambda h: torch.minimum(h, h.tanh())),
+    "maximum-equal": ("write it as relu(a - b) + b, another program there", lambda h: torch.maximum(h, h.clone())),
+    "minimum-equal": ("write it as a - relu(a - b)", lambda h: torch.minimum(h.relu(), torch.zeros(5))),
     "max-all-equal": ("several entries are the largest", lambda h: h.clamp(max=-100).amax(1)),
     "max-long": ("a window has at most 4096", lambda h: h.repeat(1, 1000).max(1)[0]),
-    "masked-infinite": ("becomes infinite; take a large number", lambda h: h.masked_fill(MASK, float("-inf")).softmax(1)),
+    "masked-infinite": ("it reads an entry that is infinite; take a large number", lambda h: h.masked_fill(MASK, LEAST).logsumexp(1)),
+    "masked-largest": ("an entry that becomes infinite", lambda h: (h + torch.where(MASK, -LEAST, 0.0)).softmax(1)),
+    "masked-all": ("of which no entry is left", lambda h: h.masked_fill(torch.ones(6, 5).bool(), LEAST).softmax(1)),
     "where-compared": ("this operator cannot be written into the graph", lambda h: torch.where(h > 0, h, 0.1 * h)),
     "norm-inf": ("a norm other than that of ord 1 or 2", lambda h: torch.linalg.vector_norm(h, float("inf"), dim=1)),
     "var-of-one": ("no more entries than the correction", lambda h: h[:, :1].var(1)),
@@ -85,10 +142,14 @@ REFUSED = {
     "softplus-beta": ("softplus(beta * x) / beta is the same function", lambda h: F.softplus(h, beta=2)),
     "cosine-of-zero": ("without gradients here", lambda h: F.cosine_similarity(0 * h, OTHER)),
     "topk-equal": ("of equal entries the first does not come first", lambda h: (0 * h).topk(5).values),
-    "topk-places": ("aten.gather.default: this operator cannot be written", lambda h: h.gather(1, h.topk(2).indices)),
+    "topk-places": ("places that are computed from what is trained", lambda h: h.gather(1, h.topk(2).indices)),
     "sort-long": ("150 entries to be sorted: at most 126 are", lambda h: h.repeat(1, 30).sort(1)[0]),
     "conv-transposed-computed": ("a transposed convolution whose weight is computed", lambda h: F.conv_transpose1d(h.unsqueeze(1), h[:1, :3].reshape(1, 1, 3))),
     "topk-any": ("without an order; say sorted=True", lambda h: h.topk(2, sorted=False)[0]),
+    "adaptive-max-uneven": ("windows of several sizes", lambda h: F.adaptive_max_pool1d(cube(h), 3)),
+    "max-3d-gaps": ("or with gaps", lambda h: F.max_pool3d(solid(h), 2, dilation=(1, 1, 2))),
+    "index-of-largest": ("aten.argmax.default: this operator cannot be written", lambda h: h[h.argmax(1)]),
+    "index-add-columns": ("of another axis than the first", lambda h: h.index_add(1, torch.arange(2), h[:, 2:4])),
 }
 
 

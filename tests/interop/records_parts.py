@@ -159,11 +159,41 @@ def whole_files(folder):
     expect(os.listdir(folder) == ["file"], "a file that fails leaves nothing")
 
 
+def solid_windows(number):
+    """Pools of solids and adaptive ones, of few numbers, so that many are equal: PyTorch's winners pass, any other entry does not."""
+    def passes(node):
+        try:
+            kinks.check_any_windows(node)
+            return True
+        except refused.Refused:
+            return False
+
+    for _ in range(number):
+        x = torch.randint(-1, 2, (2, 2, *(random.choice([2, 4, 6]) for _ in range(3)))).to(random.choice(TYPES[:2]))
+        name = random.choice(["max_pool3d_with_indices", "adaptive_max_pool2d", "adaptive_max_pool3d"])
+        if name == "max_pool3d_with_indices":
+            given = [[random.choice([1, 2]) for _ in range(3)] for _ in range(2)]
+            given += [[random.randrange(k // 2 + 1) for k in given[0]], [1], random.random() < 0.5]
+        else:
+            x = x if name[-2] == "3" else x[:, :, 0]
+            given = [[random.choice([d for d in range(1, n + 1) if n % d == 0]) for n in x.shape[2:]]]
+        y, winner = getattr(torch.ops.aten, name)(x, *given)
+        node = Pool(x, y, winner, *given)
+        node.name = name
+        expect(passes(node), f"{name} {given} of {tuple(x.shape)}")
+        place = random.randrange(winner.numel())
+        other = winner.clone().reshape(-1)
+        other[place] = (other[place] + 1 + random.randrange(max(1, x[0, 0].numel() - 1))) % x[0, 0].numel()
+        node.results = [Held(y), Held(other.reshape(winner.shape))]
+        expect(torch.equal(other, winner.reshape(-1)) or not passes(node), f"{name} {given} of {tuple(x.shape)}, a winner changed")
+
+
 def main():
     random.seed(1)
     torch.manual_seed(1)
     asked = windows(600)
     large_windows()
+    solid_windows(300)
     touched(600)
     archives()
     with tempfile.TemporaryDirectory() as folder:

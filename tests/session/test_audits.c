@@ -352,6 +352,30 @@ START_TEST(notes)
 }
 END_TEST
 
+/* A recorded program's branches: at most eight lines, and how many more. */
+START_TEST(notes_of_branches)
+{
+  static char *const lines[] = {"a.py:1", "a.py:2", "a.py:3", "a.py:4", "a.py:5", "a.py:6", "a.py:7", "a.py:8", "a.py:9"};
+  clarke_audit_request r = {.branch = lines};
+  asked a;
+  size_t n;
+
+  answer_case(&a, "abs");
+  n = a.s.n_notes;
+  OK(clarke_audit_note_branches(&a.s, &r, &error));
+  ck_assert_uint_eq(a.s.n_notes, n);
+  r.n_branches = 8;
+  OK(clarke_audit_note_branches(&a.s, &r, &error));
+  ck_assert_uint_eq(a.s.n_notes, n + 8);
+  ck_assert_ptr_nonnull(strstr(a.s.notes[n + 7], "at a.py:8 the program read"));
+  r.n_branches = 9;
+  OK(clarke_audit_note_branches(&a.s, &r, &error));
+  ck_assert_uint_eq(a.s.n_notes, n + 17);
+  ck_assert_str_eq(a.s.notes[n + 16], "so it did at so many other lines: 1");
+  close_case(&a);
+}
+END_TEST
+
 /* An answer before anything was asked: nothing is in it, and it goes as it came. */
 START_TEST(an_answer_without_content)
 {
@@ -380,6 +404,7 @@ MODULE(audits)
   tcase_add_test(tests, checkpoints_that_do_not_fit);
   tcase_add_test(tests, names_of_checkpoints);
   tcase_add_test(tests, notes);
+  tcase_add_test(tests, notes_of_branches);
   tcase_add_test(tests, an_answer_without_content);
   return all_tests;
 }

@@ -127,6 +127,22 @@ def files(folder):
     refused(changed, "run.json: cannot be opened")
 
 
+def branches(folder):
+    """Where the program took a branch: noted, at most eight lines of them."""
+    changed = Changed(folder, "small")
+    for lines, others in ((["a.py:3"], ""), ([f"a.py:{i}" for i in range(1, 11)], "Note: so it did at so many other lines: 2.\n")):
+        changed.description["branches"] = lines
+        changed.write()
+        status, text, _ = audit(changed.run)
+        notes = [t for t in text.split("\n") if t.startswith("Note: at ")]
+        expect(status == 0 and len(notes) == min(len(lines), 8) and notes[0].startswith("Note: at a.py:") and others in text, text)
+        expect(json.loads(audit(changed.run, "--json")[1])["notes"][0].startswith("at a.py:"), "notes in JSON")
+    for wrong in ("a.py:3", [3]):
+        changed.description["branches"] = wrong
+        changed.write()
+        refused(changed, "'branches': expected a ")
+
+
 def options():
     run = os.path.join(RUNS, "small")
     for more, says in [(["--batch", "b.npz"], "is a run folder"), (["--loss", "ce"], "is a run folder"), (["--step", "x"], "is no number"),
@@ -154,6 +170,7 @@ with tempfile.TemporaryDirectory() as scratch:
     gradients(scratch)
     traces(scratch)
     files(scratch)
+    branches(scratch)
     options()
     coarse(scratch)
 finish()

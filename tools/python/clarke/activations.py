@@ -67,7 +67,7 @@ def write_prelu(g, node):
 @operator("hardtanh")
 def write_hardtanh(g, node):
     x, low, high = node.args[0], argument(node, 1, "min_val", -1), argument(node, 2, "max_val", 1)
-    return g.add("Clip", [g.of(x), g.scalar(low, result(node)), g.scalar(high, result(node))])
+    return g.add("Clip", [g.of(x), g.bound(low, result(node)), g.bound(high, result(node))])
 
 
 def clamp(g, node, low, high):
@@ -76,7 +76,7 @@ def clamp(g, node, low, high):
         g.refuse("bounds that are tensors")
     if low is not None and high is not None and low >= high:
         g.refuse("bounds without a number between them")
-    ends = ["" if b is None else g.scalar(b, result(node)) for b in (low, high)]
+    ends = ["" if b is None else g.bound(b, result(node)) for b in (low, high)]
     return g.add("Clamp", [g.of(node.args[0])] + (ends if ends[1] else ends[:1]), domain="clarke")
 
 

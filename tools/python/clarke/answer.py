@@ -15,7 +15,7 @@ class Failed(Exception):
 
 @dataclass
 class Answer:
-    verdict: str  # in-bouligand, in-clarke, not-in-clarke or undecided
+    verdict: str  # in-bouligand, in-clarke, not-in-clarke, undecided; not-explained: the gradient is not AD's of what was recorded
     reason: str
     touched: dict  # how many kinks each module touched
     gradient: dict  # is the recorded gradient AD's? "explained", and what the report says
@@ -24,7 +24,8 @@ class Answer:
 
     @property
     def in_clarke(self):
-        return self.verdict in ("in-bouligand", "in-clarke")
+        """Is the recorded gradient AD's, but for rounding, and AD's proved to be in the Clarke subdifferential?"""
+        return self.gradient["explained"] is True and self.verdict in ("in-bouligand", "in-clarke")
 
 
 def program():
@@ -55,7 +56,9 @@ def audit_run(run, options):
             raise Failed(done.stderr.strip())
         report = json.loads(done.stdout)
         text = open(proof, "rb").read() if os.path.exists(proof) else None
-    return Answer(report["verdict"], report["why"], touched_by_module(run, report), report["gradient"], text, report)
+    ran = report["gradient"]["explained"] is not False  # else the verdict is about a program that did not run
+    verdict, reason = (report["verdict"], report["why"]) if ran else ("not-explained", report["gradient"]["why"])
+    return Answer(verdict, reason, touched_by_module(run, report), report["gradient"], text, report)
 
 
 def audit(what, x=None, y=None, loss=None, *, options=()):

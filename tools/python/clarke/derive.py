@@ -2,18 +2,25 @@
 
 The function is run once, on the point, and its ATen operators are written down entry by entry. So a branch of Python's own
 (`if x > 0`) is not in the program: only the side that was taken. Numbers are those of the tensors, exactly.
+
+What PyTorch differentiates must be this program. So what autograd does not see is refused (detach, no_grad, numbers that Python reads,
+hooks, a Function's own derivative). Its backward pass runs, too: at kinks its numbers must be the profile's.
 """
 import json
 import os
 import subprocess
 import tempfile
+from fractions import Fraction
 
 import numpy as np
 import torch
 
+from . import kinks
 from .answer import Failed, program
+from .graph import ancestors, require_unread, trained
+from .hooks import Hooks
 from .refused import Refused
-from .trace import Dispatch, Trace, Value
+from .trace import Dispatch, Functions, Trace, Value
 
 WRITERS = {}
 
@@ -51,7 +58,7 @@ class Program:
             kind = like.dtype if like is not None and like.dtype == torch.float64 else torch.float32
             return np.array(literal(torch.tensor(float(value), dtype=torch.float64).to(kind).item()), dtype=object)
         if id(value) not in self.entries:
-            if value.node is not None or value.requires_grad:
+            if value.requires_grad or trained(value):
                 self.refuse("it reads what is no input, and requires a gradient")
             numbers = value.tensor.detach().to(torch.float64).numpy()
             self.entries[id(value)] = np.array([literal(n) for n in numbers.reshape(-1)], dtype=object).reshape(numbers.shape)
@@ -103,6 +110,8 @@ def write_with_constants(p, node):
     given += defaults[len(given):]
     if any(g is None or isinstance(g, Value) for g in given) or (name == "elu" and list(given[1:]) != [1, 1]):
         p.refuse("parameters that are not numbers, or that the language does not have")
+    if name in ("hardtanh", "clamp"):  # the kink is at what entries are set to
+        given = [torch.tensor(float(g), dtype=torch.float64).to(first(node).dtype).item() for g in given]
     constants = [str(p.of(g, first(node))) for g in given[:1 if name == "elu" else None]]
     return p.each(lambda s: f"{name}({', '.join([s, *constants])})", p.of(node.args[0]))
 
@@ -188,50 +197,99 @@ def write_joined(p, node):
     return join([p.of(v) for v in node.args[0]], axis=node.args[1] if len(node.args) > 1 else 0)
 
 
-def text_of(f, at):
-    """The program of f at these tensors, by name, and the point as `clarke derive` takes it."""
-    trace, p = Trace(), Program()
+def traced(f, at):
+    """The operators of f at these tensors: (the trace, its inputs by name, their values, the result's value)."""
+    trace = Trace()
     inputs = {name: t.detach().clone().requires_grad_(True) for name, t in at.items()}
+    trace.trained = {t.untyped_storage().data_ptr() for t in inputs.values()}
     values = {name: trace.value(t) for name, t in inputs.items()}
-    for name, t in inputs.items():
-        p.lines.append(f"input {name}" if t.dim() == 0 else f"input {name}[{t.numel()}]")
-        names = [name] if t.dim() == 0 else [f"{name}[{i}]" for i in range(t.numel())]
-        p.entries[id(values[name])] = np.array(names, dtype=object).reshape(t.shape)
-    with Dispatch(trace):
+    with Functions(trace, None, None), Dispatch(trace):
         out = f(*inputs.values())
     if not isinstance(out, torch.Tensor) or out.numel() != 1:
         raise Refused("the function's result is no tensor of one number")
-    result = trace.value(out)
+    return trace, inputs, values, trace.value(out)
+
+
+def text_of(trace, values, result):
+    """The program."""
+    p = Program()
+    for name, value in values.items():
+        t = value.tensor
+        p.lines.append(f"input {name}" if t.dim() == 0 else f"input {name}[{t.numel()}]")
+        names = [name] if t.dim() == 0 else [f"{name}[{i}]" for i in range(t.numel())]
+        p.entries[id(value)] = np.array(names, dtype=object).reshape(t.shape)
+    made = ancestors(result)
     for p.node in trace.nodes:
-        write_node(p)
-    p.lines.append(f"output {p.entries[id(result)].reshape(-1)[0]}")
-    point = [f"{n}={','.join(literal(v).strip('()') for v in t.detach().to(torch.float64).reshape(-1).tolist())}"
-             for n, t in inputs.items()]
-    return "\n".join(p.lines) + "\n", point
+        if id(p.node) in made:
+            write_node(p)
+    if not result.requires_grad and trained(result):
+        raise Refused("the function's result depends on its inputs, and autograd does not know it: AD differentiates another function")
+    p.lines.append(f"output {p.of(result).reshape(-1)[0]}")
+    return "\n".join(p.lines) + "\n"
 
 
 def write_node(p):
     node = p.node
     tensors = [v for v in node.results if isinstance(v, Value)]
     if not any(v.requires_grad for v in tensors):
-        for v in tensors:
-            v.node = None  # a constant: its numbers are what was computed
-        return
-    write = WRITERS.get(node.name.rstrip("_"))
+        return  # a constant, or behind autograd's back: whoever reads it looks
+    if any(trained(v) and not v.requires_grad for v in node.reads):
+        p.refuse("it reads what depends on the inputs, and autograd does not know it: AD differentiates another function")
+    write = WRITERS.get(node.name.rstrip("_")) if node.op.namespace == "aten" else None
     if write is None or not node.grad_enabled:
         p.refuse("this operator is not in the language of programs")
     p.entries[id(tensors[0])] = np.asarray(write(p, node), dtype=object)
 
 
+def differentiated(trace, inputs, result):
+    """PyTorch's own gradient, by the inputs' names; at kinks its derivatives must be the profile's."""
+    if result.of.grad_fn is None:
+        return {}
+    trace.watch(result.of, None)
+    hooked = Hooks(trace, {id(t): t for t in [*inputs.values(), *trace.kept]}.values())
+    trace.running = True
+    try:
+        with Dispatch(trace):
+            found = torch.autograd.grad(result.of, list(inputs.values()), allow_unused=True)
+    finally:
+        hooked.restore()
+    for why in trace.refusals + trace.functions:
+        raise Refused(why)
+    made = ancestors(result).values()
+    for node in (n for n in made if n.name.rstrip("_") in kinks.KINKS and n.grad_enabled and n.args[0].requires_grad):
+        if node.grad_output is None or bool(torch.isfinite(node.grad_output).all()):  # of others every derivative is NaN
+            kinks.check_pointwise(node)
+    return {name: torch.zeros_like(t) if g is None else g for (name, t), g in zip(inputs.items(), found)}
+
+
+def require_same(gradient, said):
+    """No answer rests on this: numbers far apart tell of something that the dispatcher did not see."""
+    if not gradient or any(v in ("nan", None) for v in said["ad"] or ["nan"]):
+        return
+    exact = [float(Fraction(v)) for v in said["ad"]]
+    eps = max(torch.finfo(t.dtype).eps for t in gradient.values())
+    ran = torch.cat([t.detach().reshape(-1).to(torch.float64) for t in gradient.values()]).tolist()
+    for a, b in zip(exact, ran):
+        if abs(a - b) > eps ** 0.5 * (1 + max(map(abs, exact))):
+            raise Refused(f"PyTorch's derivative of the function is {b!r} here, and AD's of the recorded operators, in exact arithmetic, "
+                          f"{a!r}: something else was differentiated, or floats took another branch")
+
+
 def derive(f, at, *, options=()):
     """All that `clarke derive --json` says of f at a tensor, a tuple of tensors (x0, x1, ...) or a dictionary of them.
 
-    The answer has the program's text under "program"."""
+    The answer has the program's text under "program", and under "branches" the lines of Python's branches that hang on the inputs."""
     if isinstance(at, torch.Tensor):
         at = {"x": at}
     elif not isinstance(at, dict):
         at = {f"x{i}": t for i, t in enumerate(at)}
-    text, point = text_of(f, at)
+    trace, inputs, values, result = traced(f, at)
+    for why in trace.refusals:
+        raise Refused(why)
+    text, branches = text_of(trace, values, result), require_unread(trace, result)
+    gradient = differentiated(trace, inputs, result)
+    point = [f"{n}={','.join(literal(v).strip('()') for v in t.detach().to(torch.float64).reshape(-1).tolist())}"
+             for n, t in inputs.items()]
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "traced.prog")
         with open(path, "w") as out:
@@ -240,4 +298,6 @@ def derive(f, at, *, options=()):
                               capture_output=True, text=True)
     if not done.stdout:
         raise Failed(done.stderr.strip())
-    return json.loads(done.stdout) | {"program": text}
+    said = json.loads(done.stdout) | {"program": text, "branches": branches}
+    require_same(gradient, said)
+    return said

@@ -12,7 +12,9 @@ from onnx import TensorProto, helper
 from . import images, losses, products, rearrangements, reductions  # noqa: F401  (their operators)
 from .activations import clamp
 from .files import raw
+from .jumps import crossed, deciding, require_clear
 from .kinks import sorting
+from .masks import require_softmax
 from .operators import LOSSES, OPERATORS
 from .refused import Refused
 from .trace import Value, values_in
@@ -72,6 +74,7 @@ class Graph:
     arguments: dict = field(default_factory=dict)  # by a value's identity: the name that the model's forward has for it
     given: dict = field(default_factory=dict)  # inputs beside x: name, tensor
     active: set = field(default_factory=set)  # names of activations; the others are constants
+    masked: set = field(default_factory=set)  # values of which some entries are minus infinity, by identity
     moving: set = field(default_factory=set)  # values that depend on x or a parameter, by identity
 
     # ---- Names
@@ -134,6 +137,10 @@ class Graph:
         """A number as an operator on tensors of that type has it."""
         wide = torch.float64 if like.dtype == torch.float64 else torch.float32
         return self.constant(torch.tensor(float(number), dtype=torch.float64).to(wide))
+
+    def bound(self, number, like):
+        """A number that entries are set to, so that the kink is at it: rounded to their type."""
+        return self.scalar(torch.tensor(float(number), dtype=torch.float64).to(like.dtype).item(), like)
 
     def float32(self, number, like, what):
         """An attribute is a float32: a number that is none can be said only where it was rounded to one."""
@@ -239,15 +246,22 @@ def find_target(graph, loss, given):
         raise Refused(f"{loss.node.where()}: the target is computed from the input or the parameters")
 
 
+def data_of(graph, nodes):
+    """Arrays that are no parameters or buffers, in the order in which they are read: the model was not called itself, or with none."""
+    read = [v for n in nodes for v in n.reads if v.node is None and not v.requires_grad and v.tensor.dim() > 0 and graph.of_buffer(v) is None]
+    return [v for v in read if all(v.of is not p for p in graph.parameters.values())]
+
+
 def find_input(graph, loss, nodes, given):
     """x: what the model was called with. Of several, in a graph without a batch axis, the first that holds floats."""
     last = None if graph.whole else loss.node
     read = {id(v) for n in nodes if n is not last for v in n.reads}
     read.update(id(v) for v in values_in(loss.node.args[:1]))  # the target may be the input, too
-    used = [v for v in given if id(v) in read]
+    used = [v for v in given if id(v) in read] or (data_of(graph, nodes) if graph.whole else [])
     if not used or (len(used) > 1 and not graph.whole):
         shapes = ", ".join(str(tuple(v.tensor.shape)) for v in used) or "none"
-        raise Refused(f"the loss depends on no one input that the model was called with, but on {len(used)} ({shapes})")
+        raise Refused(f"the loss depends on no one input that the model was called with, but on {len(used)} ({shapes})" if used else
+                      f"{loss.node.where()}: the loss depends on no data: neither on what the model was called with, nor on other arrays")
     graph.x = next((v for v in used if v.tensor.is_floating_point()), used[0])
     if any(v.requires_grad for v in used):
         raise Refused("an input requires a gradient; a record is of the gradient in parameters")
@@ -260,17 +274,35 @@ def hidden_in(value):
 
 
 def require_unread(trace, loss):
-    """Numbers that Python read may be in all that came later. Floats that depend on what is trained are refused; the lines of others."""
-    last = max((i for i, n in enumerate(trace.nodes) if id(n) in ancestors(loss)), default=-1) if trace.read else -1
+    """Numbers that Python read may be in all that came later. Floats that depend on what is trained are refused; of others the lines are
+    told, and none may be at a jump (jumps.py)."""
+    read = [(at, v, line, None) for at, v, line in trace.read]
+    read += [(at, v, n.source, n) for at, n in enumerate(trace.nodes) for v in deciding(n)]  # shapes that depend on numbers
+    found = ancestors(loss) if read else {}
+    last = max((i for i, n in enumerate(trace.nodes) if id(n) in found), default=-1)
     branches = []
-    for at, value, line in trace.read:
-        if at > last or not (value.requires_grad or depends(value, ())):
+    for at, value, line, shape in read:
+        if at > last or not trained(value):
             continue
-        if value.tensor.is_floating_point():
+        if value.tensor.is_floating_point() and shape is None:
             raise Refused(f"{line}: Python reads a number that depends on what is trained, and more is computed after it: AD would not see "
                           "it; read it after the backward pass")
+        require_clear([shape] if value.tensor.is_floating_point() else crossed(value), trained, line)
         branches.append(line)
-    return branches
+    return list(dict.fromkeys(branches))
+
+
+def trained(value):
+    """Does it depend on what is trained, by more than shape and type?"""
+    seen, rest = {id(value)}, [value]
+    while rest:
+        value = rest.pop()
+        if value.requires_grad or value.hidden:
+            return True
+        more = value.node.reads if value.node is not None and value.node.name not in MAKERS else ()
+        rest += [v for v in more if id(v) not in seen]
+        seen.update(map(id, more))
+    return False
 
 
 def depends(value, given):
@@ -338,10 +370,7 @@ PARTS = "run the step under torch.backends.{}.flags(enabled=False): each step's 
 # What to do where PyTorch ran several operators as one.
 INSTEAD = {"mkldnn_rnn_layer": PARTS.format("mkldnn"), "_cudnn_rnn": PARTS.format("cudnn"),
            "_scaled_dot_product_flash_attention_for_cpu": MATH, "_scaled_dot_product_flash_attention": MATH,
-           "_scaled_dot_product_efficient_attention": MATH, "_scaled_dot_product_cudnn_attention": MATH,
-           "maximum": "write it as relu(a - b) + b, another program where they are equal",
-           "minimum": "write it as a - relu(a - b), another program where they are equal",
-           "_weight_norm_interface": "write the weight as g * v / v.norm(dim=1, keepdim=True), in a parametrization of your own"}
+           "_scaled_dot_product_efficient_attention": MATH, "_scaled_dot_product_cudnn_attention": MATH}
 
 
 def changes_nothing(node):
@@ -351,8 +380,9 @@ def changes_nothing(node):
 
 
 def bound_of(node):
-    """The number that clamp_min_ has; None of anything else."""
-    bound = node.args[1] if node.name == "clamp_min_" else None
+    """The number that clamp_min_ has, or clamp_ without another; None of anything else."""
+    lower = node.name == "clamp_min_" or (node.name == "clamp_" and len(node.args) == 2)
+    bound = node.args[1] if lower else None
     if not isinstance(bound, Value):
         return bound
     return bound.tensor.item() if bound.tensor.numel() == 1 and not bound.requires_grad else None
@@ -375,14 +405,17 @@ def write_node(graph, node):
     result = next((v for v in node.results if isinstance(v, Value) and id(v) in graph.moving), None)
     if result is None:
         return  # a constant: written where it is read, if it is
-    if not node.grad_enabled and any(v.requires_grad for v in node.reads) and not changes_nothing(node):
-        graph.refuse("without gradients here (no_grad, or a Function of its own): AD differentiates another function")
+    hidden = not node.grad_enabled and any(v.requires_grad for v in node.reads)
+    if hidden and not changes_nothing(node):
+        graph.refuse("without gradients here (no_grad, or a Function of its own): AD differentiates another function; what is not to be "
+                     "trained needs requires_grad_(False)")
     write = OPERATORS.get(node.name.rstrip("_")) if node.op.namespace == "aten" else None
     if write is not None and (node.op._overloadname == "dtype" or not result.tensor.is_floating_point()):
         graph.refuse("its result is no floating-point number, or its argument's bits: AD differentiates another function")
     if write is None:
         graph.refuse(f"this operator cannot be written into the graph; {INSTEAD.get(node.name, COMPOSE)}")
-    made = write(graph, node) if node.grad_enabled else clamp(graph, node, bound_of(node), None)
+    require_softmax(graph, node)
+    made = clamp(graph, node, bound_of(node), None) if hidden else write(graph, node)
     made = made if isinstance(made, dict) else {first_result(node): made}
     if not graph.whole and graph.active.intersection(made.values()) and not keeps_samples(graph, node, result):
         graph.refuse("the first axis is not that of samples")

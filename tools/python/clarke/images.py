@@ -1,7 +1,8 @@
-"""ATen's operators that make images larger."""
+"""ATen's operators that make images larger, or take windows of them."""
 import torch
 
-from .operators import argument, operator, result
+from .kinks import windows
+from .operators import argument, operator, places_read, result
 
 
 @operator("upsample_nearest1d", "upsample_nearest2d", "_upsample_nearest_exact1d", "_upsample_nearest_exact2d")
@@ -44,4 +45,67 @@ def write_pixel_shuffle(g, node):
     n, c, h, w = x.shape
     name = g.add("Reshape", [g.of(node.args[0]), g.integers([n, c // by**2, by, by, h, w])])
     name = g.add("Transpose", [name], perm=[0, 1, 4, 2, 5, 3])
+    return g.add("Reshape", [name, g.integers(result(node).shape)])
+
+
+@operator("channel_shuffle")
+def write_channel_shuffle(g, node):
+    shape, groups = list(result(node).shape), node.args[1]
+    name = g.add("Reshape", [g.of(node.args[0]), g.integers([shape[0], groups, shape[1] // groups, *shape[2:]])])
+    name = g.add("Transpose", [name], perm=[0, 2, 1, *range(3, len(shape) + 1)])
+    return g.add("Reshape", [name, g.integers(shape)])
+
+
+# ---- Borders
+
+
+@operator("reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "replication_pad1d", "replication_pad2d", "replication_pad3d")
+def write_border(g, node):
+    """Along each axis the entries that PyTorch takes: they are asked of the operator itself, on an axis of places."""
+    x, pads, name = node.args[0].tensor, node.args[1], g.of(node.args[0])
+    op = torch.nn.functional.pad
+    for i in range(len(pads) // 2):
+        axis = x.dim() - 1 - i
+        if pads[2 * i] or pads[2 * i + 1]:
+            places = torch.arange(x.shape[axis], dtype=torch.float64).reshape(1, 1, -1)
+            taken = op(places, pads[2 * i:2 * i + 2], "reflect" if node.name[:3] == "ref" else "replicate")
+            name = g.add("Gather", [name, g.constant(taken.reshape(-1).to(torch.int64))], axis=axis)
+    return name if name != g.of(node.args[0]) else g.add("Identity", [name])
+
+
+# ---- Windows
+
+
+@operator("max_pool3d_with_indices", "adaptive_max_pool2d", "adaptive_max_pool3d")
+def write_largest_of_windows(g, node):
+    if node.args[0].tensor.dim() != len(node.args[1]) + 2 and node.name[:3] == "ada":
+        g.refuse("a pool of an array without a batch axis; give it one by unsqueeze(0)")
+    found = windows(node)
+    if found is None:
+        g.refuse("windows of several sizes, or with gaps")
+    kernel, stride, padding, ceil = found
+    return g.add("MaxPool", [g.of(node.args[0])], kernel_shape=kernel, strides=stride, pads=padding * 2, ceil_mode=ceil)
+
+
+@operator("avg_pool3d")
+def write_average_of_windows(g, node):
+    kernel = list(node.args[1]) * (3 // len(node.args[1]))
+    stride, padding = (list(v) * (3 // len(v)) for v in (argument(node, 2, "stride", []) or kernel, argument(node, 3, "padding", [0])))
+    if argument(node, 6, "divisor_override") is not None or node.args[0].tensor.dim() != 5:
+        g.refuse("a divisor of its own, or no batch axis")
+    return g.add("AveragePool", [g.of(node.args[0])], kernel_shape=kernel, strides=stride, pads=padding * 2,
+                 ceil_mode=int(argument(node, 4, "ceil_mode", False)), count_include_pad=int(argument(node, 5, "count_include_pad", True)))
+
+
+@operator("im2col")
+def write_columns(g, node):
+    """Of each window the entries: plane by plane, the taps of each."""
+    x, (kernel, dilation, padding, stride) = node.args[0].tensor, node.args[1:5]
+    if x.dim() != 4:
+        g.refuse("an image without a batch axis; give it one by unsqueeze(0)")
+    size, name = [n + 2 * p for n, p in zip(x.shape[2:], padding)], g.of(node.args[0])
+    name = g.add("Pad", [name, g.integers([0, 0, *padding] * 2)]) if any(padding) else name
+    out = [(n - d * (k - 1) - 1) // s + 1 for n, k, d, s in zip(size, kernel, dilation, stride)]
+    name = g.add("Reshape", [name, g.integers([*x.shape[:2], size[0] * size[1]])])
+    name = g.add("Gather", [name, g.constant(places_read(size, kernel, stride, dilation, out))], axis=2)
     return g.add("Reshape", [name, g.integers(result(node).shape)])

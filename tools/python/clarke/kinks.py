@@ -3,6 +3,8 @@
 At an entry that lies on a kink the recorded gradient of the input must be the profile's number times that of the output,
 bit for bit. Away from kinks nothing is asked here: the audit compares the whole gradient.
 """
+import math
+
 import numpy as np
 import torch
 
@@ -36,7 +38,8 @@ KINKS = {
 # What must be known of the backward pass to check them.
 LARGEST = {"max", "min", "amax", "amin"}
 SORTED = {"sort", "topk"}
-WATCHED = {*KINKS, "max_pool2d_with_indices", *LARGEST, *SORTED}
+POOLS = {"max_pool2d_with_indices", "max_pool3d_with_indices", "adaptive_max_pool2d", "adaptive_max_pool3d"}
+WATCHED = {*KINKS, *POOLS, *LARGEST, *SORTED}
 
 
 def names(backward):
@@ -150,6 +153,37 @@ def check_windows(node):
             raise Refused(f"{node.where()}: a window's winner is not its first largest entry, which the profile claims")
 
 
+def windows(node):
+    """Kernel, stride, padding, and whether the last windows reach over the end, of pools without gaps; of an adaptive one they must be of
+    one size. None: they are others."""
+    x, y = node.args[0].tensor, node.results[0].tensor
+    if node.name.startswith("adaptive"):
+        space, out = x.shape[2:], y.shape[2:]
+        kernel = [n // o for n, o in zip(space, out)]
+        return None if any(n % o for n, o in zip(space, out)) else (kernel, kernel, [0] * len(out), 0)
+    axes = x.dim() - 2
+    given = node.args[1], number(node.args, 2, None) or node.args[1], number(node.args, 3, [0]), number(node.args, 4, [1])
+    kernel, stride, padding, gaps = (list(v) * (axes // len(v)) for v in given)
+    return None if any(d != 1 for d in gaps) or x.dim() != 5 else (kernel, stride, padding, int(number(node.args, 5, False)))
+
+
+def check_any_windows(node):
+    """By definition: the windows laid out beside one another."""
+    x, y, winner = (t.tensor.detach() for t in (node.args[0], node.results[0], node.results[1]))
+    kernel, stride, padding, _ = windows(node)
+    space, out = list(x.shape[2:]), list(y.shape[2:])
+    places = torch.arange(math.prod(space), device=x.device).reshape(space).expand(x.shape)
+    for axis, (k, s, p, o, n) in enumerate(zip(kernel, stride, padding, out, space), 2):
+        after = max(0, (o - 1) * s + k - n - p)
+        ends = [0, 0] * (x.dim() - 1 - axis) + [p, after]  # the windows' own axes are the last
+        x = torch.nn.functional.pad(x, ends, value=float("-inf")).unfold(axis, k, s).narrow(axis, 0, o)
+        places = torch.nn.functional.pad(places, ends).unfold(axis, k, s).narrow(axis, 0, o)
+    x, places = x.flatten(y.dim()), places.flatten(y.dim())
+    first = (x == y.unsqueeze(-1)).to(torch.uint8).argmax(-1, keepdim=True)
+    if not torch.equal(places.gather(-1, first).squeeze(-1), winner):
+        raise Refused(f"{node.where()}: a window's winner is not its first largest entry, which the profile claims")
+
+
 def check_largest(node):
     """Of an axis: the winner is the first. Of others PyTorch divides the gradient among equals, which is no profile's: there are none."""
     x, y = node.args[0].tensor.detach(), node.results[0].tensor.detach()
@@ -196,8 +230,8 @@ def check(nodes):
         if node.name in SORTED and node.args[0].requires_grad:
             check_sorted(node)
         known = node.name.rstrip("_") in KINKS
-        if not (known or node.name == "max_pool2d_with_indices") or not node.args[0].requires_grad:
+        if not (known or node.name in POOLS) or not node.args[0].requires_grad:
             continue
         if not node.backward or node.grad_output is None:
-            raise Refused(f"{node.where()}: autograd ran no derivative of it")
-        (check_pointwise if known else check_windows)(node)
+            raise Refused(f"{node.where()}: autograd ran no derivative of it (is it in a function that is compiled?)")
+        (check_pointwise if known else check_windows if node.name == "max_pool2d_with_indices" else check_any_windows)(node)

@@ -199,12 +199,42 @@ def write_power(g, node):
 
 @operator("index")
 def write_index(g, node):
-    """Rows of a table, by one list of places."""
+    """Rows of a table, by one list of places. By several, or a mask: entries of all axes as one."""
     x, places = node.args[:2]
     wanted = [(axis, v) for axis, v in enumerate(places) if v is not None]
     if len(wanted) != 1 or wanted[0][1].tensor.dtype not in (torch.int32, torch.int64):
-        g.refuse("places along several axes, or a mask; take entries along one axis after another, by integers")
+        return picked(g, node, [v for _, v in wanted], lambda grid: grid[tuple(slice(None) if v is None else v.tensor.cpu() for v in places)])
     return g.add("Gather", [g.of(x), g.of(wanted[0][1])], axis=wanted[0][0])
+
+
+def picked(g, node, places, pick):
+    """Entries of a tensor whose places are data; pick takes them of any."""
+    x, shape = node.args[0], list(result(node).shape)
+    if any(id(v) in g.moving or v.requires_grad for v in places):
+        g.refuse("places that are computed from what is trained")
+    taken = pick(torch.arange(x.tensor.numel()).reshape(x.tensor.shape))
+    flat = g.add("Reshape", [g.of(x), g.integers([x.tensor.numel()])])
+    return g.add("Reshape", [g.add("Gather", [flat, g.data("places", taken.reshape(-1))], axis=0), g.integers(shape)])
+
+
+@operator("gather")
+def write_gather(g, node):
+    axis, places = node.args[1:3]
+    return picked(g, node, [places], lambda grid: grid.gather(axis, places.tensor.cpu()))
+
+
+@operator("index_add")
+def write_index_add(g, node):
+    """What is added is a matrix of zeros and ones times the rows."""
+    x, axis, places, rows = node.args[:4]
+    if node.kwargs.get("alpha", 1) != 1 or axis % result(node).dim() != 0 or id(places) in g.moving:
+        g.refuse("rows of another axis than the first, a factor, or places that are computed from what is trained")
+    shape, like = list(result(node).shape), result(node)
+    to = torch.nn.functional.one_hot(places.tensor.cpu().to(torch.int64), shape[0]).t().to(like.dtype)
+    rows = g.add("Reshape", [g.of(rows), g.integers([to.shape[1], like[:1].numel()])]) if len(shape) != 2 else g.of(rows)
+    total = g.add("MatMul", [g.data("rows", to.contiguous()), rows])
+    total = g.add("Reshape", [total, g.integers(shape)]) if len(shape) != 2 else total
+    return g.add("Add", [g.operand(x, like), total])
 
 
 @operator("native_dropout")
@@ -224,3 +254,21 @@ def write_embedding(g, node):
     if padding >= 0 and bool((places.tensor == padding).any()):
         g.refuse(f"row {padding} is read, and as padding gets no gradient: AD differentiates another function")
     return g.add("Gather", [g.of(table), g.of(places)], axis=0)
+
+
+@operator("_embedding_bag", "_embedding_bag_forward_only")
+def write_bags(g, node):
+    """The rows that are read, times a matrix that says in which bag each is; of a mean divided by the bags' sizes."""
+    given = list(node.args) + [False, 0, False, None, False, -1][len(node.args) - 3:]
+    table, places, offsets, by_frequency, mode, _, weights, _, padding = given
+    if by_frequency or mode == 2:
+        g.refuse("the largest of a bag, or gradients divided by frequency; take embeddings, and of these what is needed")
+    read, starts, own = values(g, places, offsets, weights)
+    like, bags = result(node), result(node).shape[0]
+    ends = torch.cat([starts, torch.tensor([len(read)])])[1:bags + 1].to(torch.int64)
+    at = torch.arange(len(read))
+    inside = (at >= starts[:bags, None]) & (at < ends[:, None]) & (read != padding)
+    rows = g.add("Gather", [g.of(table), g.of(places)], axis=0)
+    total = g.add("MatMul", [g.data("bags", inside.to(like.dtype) if own is None else inside * own.to(like.dtype)), rows])
+    counts = inside.sum(1, keepdim=True).clamp(min=1).to(torch.float64 if like.dtype == torch.float64 else torch.float32)
+    return g.add("Div", [total, g.data("bag_sizes", counts)]) if mode == 1 else total

@@ -5,6 +5,8 @@ Activations, products, reductions, rearrangements, images and further losses hav
 """
 import torch
 
+from . import masks
+
 OPERATORS, LOSSES = {}, {}
 
 
@@ -166,14 +168,19 @@ def write_roll(g, node):
 
 @operator("constant_pad_nd")
 def write_pad(g, node):
-    x, pads = node.args[:2]
-    if argument(node, 2, "value", 0) != 0:
-        g.refuse("padding that is not 0; pad with 0 and add a constant")
-    rank = x.tensor.dim()
+    """Of another number than 0: a 0, and it is added."""
+    x, pads, value = *node.args[:2], argument(node, 2, "value", 0)
+    rank, out = x.tensor.dim(), result(node)
     before, after = [0] * rank, [0] * rank
     for i in range(len(pads) // 2):
         before[rank - 1 - i], after[rank - 1 - i] = pads[2 * i], pads[2 * i + 1]
-    return g.add("Pad", [g.of(x), g.integers(before + after)])
+    name = g.add("Pad", [g.of(x), g.integers(before + after)])
+    if value == 0:
+        return name
+    border = torch.nn.functional.pad(torch.zeros(x.tensor.shape, dtype=out.dtype), pads, value=value)
+    if not g.whole and (before[0] or after[0]):
+        g.refuse("further samples")
+    return g.add("Add", [name, g.constant(border if g.whole else border[:1])])
 
 
 # ---- Arithmetic
@@ -182,7 +189,7 @@ def write_pad(g, node):
 @operator("add", "sub")
 def write_sum(g, node):
     op, alpha = {"a": "Add", "s": "Sub"}[node.name[0]], argument(node, 2, "alpha", 1)
-    a, b = (g.operand(v, result(node)) for v in node.args[:2])
+    a, b = ((masks.added(g, v, node) if op == "Add" and alpha == 1 else None) or g.operand(v, result(node)) for v in node.args[:2])
     return g.add(op, [a, b if alpha == 1 else g.add("Mul", [b, g.scalar(alpha, result(node))])])
 
 

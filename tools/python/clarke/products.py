@@ -1,4 +1,5 @@
 """ATen's products of matrices, alone and added to something, as MatMul and Gemm."""
+from . import masks
 from .operators import operator, result
 
 
@@ -36,8 +37,11 @@ def write_addmm(g, node):
 def write_added_product(g, node):
     like = result(node)
     product = times(g, g.add("MatMul", [factor(g, v) for v in node.args[1:3]]), node.kwargs.get("alpha", 1), like)
-    return product if node.kwargs.get("beta", 1) == 0 else \
-        g.add("Add", [times(g, g.operand(node.args[0], like), node.kwargs.get("beta", 1), like), product])
+    beta = node.kwargs.get("beta", 1)
+    if beta == 0:
+        return product
+    mask = masks.added(g, node.args[0], node) if beta == 1 else None
+    return g.add("Add", [mask or times(g, g.operand(node.args[0], like), beta, like), product])
 
 
 @operator("dot", "vdot")

@@ -1,6 +1,7 @@
 """ATen's operators that take, repeat and choose entries: Gather along one axis after another, and products with masks."""
 import torch
 
+from . import masks
 from .operators import argument, operator, result
 from .trace import Value
 
@@ -65,7 +66,7 @@ def share(g, value, chosen, like):
     numbers = value.tensor.detach().cpu() if isinstance(value, Value) else torch.tensor(value)
     table = torch.where(chosen, numbers.to(like.dtype), torch.zeros((), dtype=like.dtype))
     if not bool(torch.isfinite(table).all()):
-        g.refuse("an entry that becomes infinite; take a large number, as -1e4 before a softmax")
+        return masks.constant(g, table, g.current.results[0])
     return g.data("chosen", table) if bool((table != 0).any()) else None
 
 

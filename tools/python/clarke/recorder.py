@@ -199,7 +199,7 @@ class record:
     def __enter__(self):
         model = self.model
         for name, module in model.named_modules():
-            if type(module).__name__ == "OptimizedModule":
+            if type(module).__name__ == "OptimizedModule" or getattr(module, "_compiled_call_impl", None) is not None:
                 raise Refused(f"{name or 'the model'} is compiled (torch.compile): its operators cannot be seen; record the module itself")
         self.parameters, self.buffers = dict(model.named_parameters()), dict(model.named_buffers())
         self.all_names = {name: t for name, t in model.named_parameters(remove_duplicate=False)}
@@ -334,6 +334,7 @@ class record:
                 raise Refused(f"{key} is {run[key]}, and in {self.path} {before.get(key)}: another folder is needed")
         if any(step["step"] == self.step for step in before["steps"]):
             raise Refused(f"{self.path} has a step {self.step} already")
+        run["branches"] = list(dict.fromkeys(before.get("branches", []) + run["branches"]))  # of any step
         run["nodes"], run["graph"], run["steps"] = before["nodes"], before["graph"], before["steps"] + run["steps"]
         return there
 
@@ -380,7 +381,8 @@ class record:
         for name, (node, i) in graph.recorded.items():
             if graph.names.get(id(node.results[i])) != name:
                 continue
-            tensors[f"output/{name}"] = node.results[i].tensor
+            if id(node.results[i]) not in graph.masked:  # of those the record has no infinite entries
+                tensors[f"output/{name}"] = node.results[i].tensor
             if i < len(node.grad_outputs) and node.grad_outputs[i] is not None:
                 tensors[f"gradient/{name}"] = node.grad_outputs[i]
             if node.name == "max_pool2d_with_indices":

@@ -69,6 +69,39 @@ def write_largest(g, node):
     return {0: g.add("Reshape", [name, g.integers(result(node).shape)])}
 
 
+def spread(g, value, like):
+    """The name of a value, its entries copied to the shape of what it is computed with. (To add zeros would be a rounding.)"""
+    shape = list(like.shape)
+    if list(value.tensor.shape) == shape:
+        return g.operand(value, like)
+    if id(value) not in g.moving and not value.requires_grad:
+        t = value.tensor.detach().to(like.dtype).expand(shape)
+        return g.data("data", t.contiguous()) if g.whole else g.refuse("data of another shape")
+    own = [1] * (len(shape) - value.tensor.dim()) + list(value.tensor.shape)
+    name = g.add("Reshape", [g.of(value), g.integers(own)])
+    for axis, (n, many) in enumerate(zip(own, shape)):
+        name = g.add("Gather", [name, g.integers([0] * many)], axis=axis) if n != many else name
+    return name
+
+
+@operator("maximum", "minimum")
+def write_larger(g, node):
+    """A window of two. Where they are equal PyTorch divides the gradient, which is no profile's."""
+    a, b, shape = node.args[0].tensor, node.args[1].tensor, list(result(node).shape)
+    if bool((a == b).any()):
+        form = "relu(a - b) + b" if node.name == "maximum" else "a - relu(a - b)"
+        g.refuse(f"two entries are equal, and PyTorch divides the gradient between them; write it as {form}, another program there")
+    rows = result(node).numel() if g.whole or not shape else shape[0]
+    flat, both = g.integers([rows, max(1, result(node).numel() // max(rows, 1)), 1, 1]), []
+    for v in node.args[:2]:
+        both.append(g.add("Reshape", [spread(g, v, result(node)), flat]))
+    name = g.add("Concat", both, axis=3)
+    name = g.add("Neg", [name]) if node.name == "minimum" else name
+    name = g.add("MaxPool", [name], kernel_shape=[1, 2])
+    name = g.add("Neg", [name]) if node.name == "minimum" else name
+    return g.add("Reshape", [name, g.integers(shape)])
+
+
 @operator("sort", "topk")
 def write_sorted(g, node):
     """Where entries are equal, the first comes first: kinks.py looks."""
@@ -101,3 +134,12 @@ def write_softplus(g, node):
     if node.name == "softplus" and (argument(node, 1, "beta", 1), argument(node, 2, "threshold", 20)) != (1, 20):
         g.refuse("with another beta or threshold than 1 and 20; softplus(beta * x) / beta is the same function")
     return g.add(node.name.capitalize(), [g.of(node.args[0])])
+
+
+@operator("_weight_norm_interface")
+def write_weight_norm(g, node):
+    """v times g over v's norm, over all axes but one; the norm is a result, too."""
+    v, factor, kept = node.args[0], node.args[1], argument(node, 2, "dim", 0)
+    norm = g.add("ReduceL2", [g.of(v), g.integers(a for a in range(v.tensor.dim()) if a != kept % v.tensor.dim())], keepdims=1, result=1)
+    made = g.add("Mul", [g.of(v), g.add("Div", [g.of(factor), norm])])
+    return {0: made, 1: norm}

@@ -37,7 +37,7 @@ class Operator:
     known = {}  # by identity: each holds its operator
 
     def __init__(self, op):
-        """places, written: places and names of the arguments that it writes to; reads: its result is Python's."""
+        """places, written: places and names of the arguments that it writes to; reads: its result is a number of Python's."""
         self.op, self.name, self.aten = op, op._schema.name.split("::")[-1], str(op)
         arguments = op._schema.arguments
         marked = [a.alias_info is not None and a.alias_info.is_write for a in arguments]
@@ -45,7 +45,9 @@ class Operator:
         self.written = [a.name for i, a in enumerate(arguments) if marked[i]]
         if op in UNSAID:
             self.places, self.written = (3, 4), ("running_mean", "running_var")
-        self.reads, self.detaches = op in READS, op._schema.name == "aten::detach"
+        plain = {"TensorType", "ListType", "OptionalType"}
+        self.reads = self.name not in SHAPES_ALONE and any(r.type.kind() not in plain for r in op._schema.returns)
+        self.detaches = op._schema.name == "aten::detach"
 
     @staticmethod
     def of(op):
@@ -57,7 +59,7 @@ class Operator:
 
 # The running statistics: their schemas do not say that they write to them.
 UNSAID = {torch.ops.aten.native_batch_norm.default, torch.ops.aten.cudnn_batch_norm.default, torch.ops.aten.miopen_batch_norm.default}
-READS = {torch.ops.aten._local_scalar_dense.default, torch.ops.aten.equal.default}  # their results are Python's
+SHAPES_ALONE = {"is_same_size", "size", "sym_size", "stride", "sym_stride", "numel", "sym_numel", "storage_offset", "sym_storage_offset", "dim"}
 
 
 @dataclass(slots=True, eq=False)
@@ -244,7 +246,8 @@ class Trace:
                 found.hidden = "numbers of what is trained are read behind autograd's back (.data)"
             return found
         if found.stale:
-            raise Refused(f"{source_line()}: a view of a tensor that was changed in place is read")
+            raise Refused(f"{self.modules[-1] if self.modules else 'the model'}, {source_line()}: a view of a tensor that was changed in place "
+                          "is read; write the change as an operator that makes a new tensor")
         return found
 
     def spare(self, known, args, changed):
@@ -312,7 +315,7 @@ class Trace:
                 if any(v.requires_grad or v.hidden for v in reads):
                     leaf.hidden = f"what {op} wrote depends on what is trained"
         if known.reads:
-            self.read.append((len(self.nodes), reads[0], node.source))
+            self.read += [(len(self.nodes), v, node.source) for v in reads]
         self.nodes.append(node)
         if enabled and trained:
             self.sequence.setdefault(number, node)  # the first: others of that number made no node of their own
@@ -430,7 +433,17 @@ class Dispatch(TorchDispatchMode):
         return self.trace.forward(op, args, kwargs or {})
 
 
-ARRAYS = {torch.Tensor.numpy, torch.Tensor.tolist, torch.Tensor.__array__}
+# What hands numbers to somebody whom the dispatcher does not see.
+ARRAYS = {torch.Tensor.numpy, torch.Tensor.tolist, torch.Tensor.__array__, torch.Tensor.__dlpack__, torch.Tensor.storage, torch.Tensor.__repr__}
+MEMORY = {torch.Tensor.data_ptr, torch.Tensor.untyped_storage}
+
+
+def hands_out(function):
+    """Torch itself asks for memory, too, which hands nothing out, unless a tensor is pickled."""
+    if function in MEMORY:
+        code = sys._getframe(2).f_code
+        return shown(code.co_filename) is not None or code.co_name in ("_reduce_ex_internal", "_typed_storage")
+    return function in ARRAYS
 
 
 class Functions(TorchFunctionMode):
@@ -448,7 +461,7 @@ class Functions(TorchFunctionMode):
         if self.autocast is None and torch._C._is_any_autocast_enabled():
             kind = next((k for k in ("cuda", "cpu") if torch.is_autocast_enabled(k)), None)
             self.autocast = kind and str(torch.get_autocast_dtype(kind)).removeprefix("torch.")
-        if function in ARRAYS and self.trace.loss is None:
+        if self.trace.loss is None and hands_out(function):
             with _disable_current_modes():
                 self.trace.read.append((len(self.trace.nodes), self.trace.value(args[0]), source_line()))
         return function(*args, **kwargs)

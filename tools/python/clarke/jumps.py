@@ -1,0 +1,83 @@
+"""Where Python's own branches jump: comparisons, roundings, places of largest entries.
+
+`if h.sum() > 0` is no operator of the graph: the side that was taken is. That is the same function as long as h.sum() is not 0.
+So each jump that a number went through on its way to Python must lie aside; else the step is refused. A jump that is not known
+may lie anywhere, and is refused, too.
+"""
+import torch
+
+from .refused import Refused
+from .trace import Value, values_in
+
+COMPARED = {"gt", "ge", "lt", "le", "eq", "ne"}
+PLACES = {"argmax", "argmin", "max", "min", "topk", "sort", "argsort"}
+# Off a jump they are constants; these are functions that tell which entries lie on one, or perhaps do.
+ROUNDED = {"floor": lambda x: x == x.floor(), "ceil": lambda x: x == x.floor(), "trunc": lambda x: x == x.floor(),
+           "round": lambda x: x - 0.5 == (x - 0.5).floor(), "sign": lambda x: x == 0, "_to_copy": lambda x: x == x.floor(),
+           "nonzero": lambda x: x == 0, "any": lambda x: x == 0, "all": lambda x: x == 0, "logical_not": lambda x: x == 0}
+LEAPS = {"floor", "ceil", "trunc", "round", "sign"}  # from floats to floats
+# What has nothing of the numbers but shapes and types; or tells only whether they are numbers.
+EMPTY = {"empty_like", "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "new_empty", "isnan", "isinf"}
+# Whose result's shape depends on numbers, so that Python reads them without a word.
+SHAPES = {"nonzero", "_unique", "_unique2", "unique_dim", "unique_consecutive", "unique_dim_consecutive", "bincount", "repeat_interleave"}
+
+
+def deciding(node):
+    """The values that decide on the shape of the node's result, by their numbers."""
+    if node.name in SHAPES:
+        return node.reads
+    chosen = node.args[1] if node.name in ("index", "index_put", "masked_select") else ()
+    return [v for v in values_in(chosen) if v.tensor.dtype in (torch.bool, torch.uint8)]
+
+
+def equal_neighbours(node):
+    """Are two entries the same, along the axis whose places are told? (Also two that are not the largest: that is on the safe side.)"""
+    x, known = node.args[0].tensor.detach(), 2 if node.name == "topk" else 1
+    axis = node.args[known] if len(node.args) > known else node.kwargs.get("dim")
+    if not isinstance(axis, int) or isinstance(axis, bool):
+        axis = -1 if node.name in ("topk", "sort", "argsort") else None
+    x = (x.reshape(-1) if axis is None or x.dim() == 0 else x.movedim(axis, -1)).sort(-1).values
+    return bool((x[..., 1:] == x[..., :-1]).any())
+
+
+def on_jump(node):
+    """True or false; None: where it jumps is not known."""
+    if node.name in COMPARED:
+        a, b = node.args[:2]
+        if a is b:
+            return False  # x != x asks for NaN
+        a, b = (v.tensor.detach() if isinstance(v, Value) else v for v in (a, b))
+        return bool((a == b).any())
+    if node.name in PLACES:
+        return equal_neighbours(node)
+    if node.name in ROUNDED:
+        return bool(ROUNDED[node.name](node.args[0].tensor.detach()).any())
+    return None
+
+
+def crossed(value):
+    """The operators that make what changes by leaps, on the way from floats to the value."""
+    seen, rest = {id(value)}, [value]
+    while rest:
+        value = rest.pop()
+        node = value.node
+        if node is None or node.name in EMPTY:
+            continue
+        floats = any(v.tensor.is_floating_point() for v in node.reads)
+        if node.name in LEAPS or (floats and not value.tensor.is_floating_point()):
+            yield node
+        for v in node.reads:
+            if id(v) not in seen:
+                seen.add(id(v))
+                rest.append(v)
+
+
+def require_clear(nodes, trained, line):
+    """None of these operators, through which Python read what it has at that line, is at a jump of what is trained."""
+    for node in nodes:
+        if not any(v.tensor.is_floating_point() and trained(v) for v in node.reads):
+            continue
+        found = on_jump(node)
+        if found is not False:
+            why = "two are equal, or a number is where it jumps" if found else "where it jumps is not known"
+            raise Refused(f"{node.where()}: Python's branch at {line} hangs on it, and {why}: of the other side nothing is recorded")
