@@ -38,7 +38,7 @@ read_step(clarke_certified *c, clarke_audit_request *ask, const clarke_certify_r
     status = clarke_record_request(ask, &c->record, err);
   if (status == CLARKE_OK)
     status = clarke_audit_session_read(&c->audit, ask, err);
-  if (c->sieved && !c->record.hashed) /* nothing else is asked of it: others take its pages */
+  if (c->sieved && *c->record.trace_bytes.sha256 == '\0') /* no proof will ask for it: others take its pages */
     clarke_file_clear(&c->record.graph);
   if (status == CLARKE_OK)
     status = clarke_checkpoint_read(&c->audit, ask, err);
