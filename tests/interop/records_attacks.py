@@ -937,6 +937,12 @@ def under_autocast(step, model, whole):
 
 
 @attack(explained=None)
+def long_sums(step):
+    """Of bfloat16 numbers: no bound is known, so nobody is told that the gradient is one of Clarke's."""
+    plain(step, Net().bfloat16(), X.repeat(100, 1).bfloat16(), Y.repeat(100))
+
+
+@attack(explained=None)
 def autocast(step):
     model = Net(torch.tanh)
     model.between = lambda h: torch.tanh(model.first(h[:, :4])) + h  # its weights are cast once, and read twice

@@ -47,7 +47,7 @@ class Net(nn.Module):
 
     def forward(self, x):
         self.kept = torch.relu(self.norm(self.first(x * self.scale.relu())))
-        if self.asks and bool((self.kept > 0).any()):
+        if self.asks and bool((self.kept > -1).any()):
             self.asks = False
         return self.last(self.kept)
 

@@ -109,6 +109,7 @@ STEPS = {
     "how many there are": (1.0, lambda h: h / h.detach().unique().numel(), "where it jumps is not known"),
     "finite numbers": (1.0, lambda h: h if torch.isfinite(h.sum()) else 0 * h, None),
     "no NaN": (0.0, lambda h: h if not torch.isnan(h).any() else 0 * h, None),
+    "no number but NaN": (0.0, lambda h: h if (h == h).all() else 0 * h, None),
     "nearly equal": (1.0, lambda h: h if torch.allclose(h, 2 * h) else 2 * h, READ),
     "equal to a constant": (0.0, lambda h: h if torch.equal(torch.zeros(2), h) else 2 * h, READ),
     "dlpack": (1.0, lambda h: h * torch.from_numpy(np.from_dlpack(h.detach()) + 1), READ),
@@ -168,7 +169,7 @@ def wrong(name, says, ask):
     try:
         found, branches = ask()
     except clarke.Refused as why:
-        texts = says if isinstance(says, tuple) else (says or "nothing",)
+        texts = says if isinstance(says, tuple) else (says,) if says else ()
         return None if any(t in str(why) for t in texts) else f"refused: {why}"
     if found != (says or "in-bouligand"):
         return f"{found}, and not {says}"

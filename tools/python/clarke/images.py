@@ -2,7 +2,7 @@
 import torch
 
 from .kinks import windows
-from .operators import argument, operator, places_read, result
+from .operators import argument, operator, pair, places_read, result
 
 
 @operator("upsample_nearest1d", "upsample_nearest2d", "_upsample_nearest_exact1d", "_upsample_nearest_exact2d")
@@ -74,6 +74,52 @@ def write_border(g, node):
 
 
 # ---- Windows
+
+
+@operator("max_pool2d_with_indices")
+def write_max_pool(g, node):
+    x, kernel = node.args[0], pair(node.args[1])
+    stride = pair(argument(node, 2, "stride", []) or kernel)
+    padding, dilation = pair(argument(node, 3, "padding", [0])), pair(argument(node, 4, "dilation", [1]))
+    if x.tensor.dim() != 4:
+        g.refuse("a pool of an array without a batch axis")
+    return g.add("MaxPool", [g.of(x)], kernel_shape=kernel, strides=stride, pads=padding * 2, dilations=dilation,
+                 ceil_mode=int(argument(node, 5, "ceil_mode", False)))
+
+
+@operator("avg_pool2d")
+def write_average_pool(g, node):
+    kernel = pair(node.args[1])
+    stride, padding = pair(argument(node, 2, "stride", []) or kernel), pair(argument(node, 3, "padding", [0]))
+    if argument(node, 6, "divisor_override") is not None or node.args[0].tensor.dim() != 4:
+        g.refuse("a divisor of its own, or no batch axis")
+    return g.add("AveragePool", [g.of(node.args[0])], kernel_shape=kernel, strides=stride, pads=padding * 2,
+                 ceil_mode=int(argument(node, 4, "ceil_mode", False)),
+                 count_include_pad=int(argument(node, 5, "count_include_pad", True)))
+
+
+@operator("_adaptive_avg_pool2d")
+def write_adaptive_average(g, node):
+    """Windows of one size are a pool's. Others are sums along each axis, divided by the number of their entries."""
+    x, size, out = node.args[0], node.args[0].tensor.shape[-2:], result(node).shape[-2:]
+    if x.tensor.dim() != 4:
+        g.refuse("a pool of an array without a batch axis; give it one by unsqueeze(0)")
+    if not any(a % b for a, b in zip(size, out)):
+        kernel = [a // b for a, b in zip(size, out)]
+        return g.add("AveragePool", [g.of(x)], kernel_shape=kernel, strides=kernel)
+    rows, columns = (windows_of(a, b, x.tensor.dtype) for a, b in zip(size, out))
+    sums = g.add("MatMul", [g.constant(rows), g.add("MatMul", [g.of(x), g.constant(columns.t().contiguous())])])
+    counts = rows.sum(1, keepdim=True) * columns.sum(1)
+    return sums if bool((counts == 1).all()) else g.add("Div", [sums, g.constant(counts)])
+
+
+def windows_of(size, count, kind):
+    """For each of so many windows over an axis: 1 where an entry is in it."""
+    inside = torch.zeros(count, size, dtype=kind)
+    for i in range(count):
+        inside[i, i * size // count:-(-(i + 1) * size // count)] = 1
+    return inside
+
 
 
 @operator("max_pool3d_with_indices", "adaptive_max_pool2d", "adaptive_max_pool3d")
