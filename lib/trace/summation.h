@@ -18,6 +18,7 @@
  *              Of a transposed convolution: of x[b,k,i] g[b,o,r] over samples, then b, then the places i of the input, r being the output
  *              that the tap takes i to, if there is one.
  *   parameter  a bias, or a constant that is the parameter itself: the same of its gradient; of a bias the sum of g alone.
+ *   gradient   in what several steps read, activation or constant: the sums above, one after another.
  * Of a tensor of half precision the factors are cast to its type, and the sum is rounded to it at the end. */
 #ifndef CLARKE_TRACE_SUMMATION_H
 #define CLARKE_TRACE_SUMMATION_H
@@ -45,9 +46,10 @@ clarke_status clarke_summation_explain(clarke_certify *c, const clarke_summation
 /* --- summation_operands.c --- */
 
 /* Where a tensor's sums have their products from. */
-typedef struct {
+typedef struct clarke_sum_operands {
   enum { CLARKE_SUM_OF_PRODUCT, CLARKE_SUM_OF_INPUT, CLARKE_SUM_OF_WEIGHT, CLARKE_SUM_OF_TURNED_WEIGHT, CLARKE_SUM_OF_BIAS,
-         CLARKE_SUM_OF_CONTRACTION, CLARKE_SUM_OF_COPIES, CLARKE_SUM_OF_TERMS } kind;
+         CLARKE_SUM_OF_CONTRACTION, CLARKE_SUM_OF_COPIES, CLARKE_SUM_OF_TERMS, CLARKE_SUM_OF_MOVED, CLARKE_SUM_OF_RELU,
+         CLARKE_SUM_OF_PARTS } kind;
   const clarke_certify *c;
   const clarke_step *product, *sum; /* the DENSE step, or PRODUCT; of a bias's gradient the SUM step that adds it */
   size_t leaves;
@@ -74,6 +76,9 @@ typedef struct {
                              * entries */
   const clarke_operand *term[2]; /* of TERMS: the operands of what multiplies the entries; of COPIES the second, where their gradients
                                   * are multiplied, or NULL */
+  struct clarke_sum_operands *part; /* of PARTS: their leaves follow one another. Freed by clear, with what is in them */
+  size_t n_parts;
+  /* of MOVED: place[f] is the entry of the gradient that goes back to entry f, or CLARKE_NONE */
   size_t *laid[2], *place;  /* entry l as it is laid out is entry laid[side][l] of them, or 0; and back. Freed by clear */
 } clarke_sum_operands;
 
@@ -109,6 +114,21 @@ void clarke_sum_terms_take(double *p, double *q, const clarke_sum_operands *o, s
 /* Of a step that reads the value: does it multiply its entries by numbers that are known? And that for its entry f; 1: it does not. */
 bool clarke_sum_copies_factor(clarke_sum_operands *o, const clarke_step *s, size_t value);
 double clarke_sum_copy_times(const clarke_sum_operands *o, size_t f, size_t sample);
+
+/* --- summation_parts.c --- */
+
+/* Of the gradient in an activation that several steps read, in their order; or in a parameter, whose constant several read (their order),
+ * and then its rearrangements, each of whose gradients was recorded (one leaf each). Added up they are its sums. */
+clarke_status clarke_sum_parts_find(clarke_sum_operands *o, const char **why, size_t value, const char *parameter, clarke_error *err);
+void clarke_sum_parts_take(double *p, double *q, const clarke_sum_operands *o, size_t k);
+/* Is the value that parameter's constant, which a gradient is asked in, or a rearrangement of it, and is it read? */
+bool clarke_sum_is_parameter(const clarke_graph *g, size_t value, const char *name);
+
+/* How often a step reads a value. */
+size_t clarke_sum_reads(const clarke_step *s, size_t value);
+
+/* summation_operands.c: what one of the steps that read a value adds to its gradient. */
+clarke_status clarke_sum_of_reader(clarke_sum_operands *o, const char **why, size_t value, const clarke_step *s, clarke_error *err);
 
 /* --- summation_added.c --- */
 

@@ -11,6 +11,8 @@ clarke_sum_numbers(clarke_sum_operands *o, size_t value)
   const clarke_tensor *x = o->c->x;
   const size_t n = g->samples, rows = g->values[value].count;
 
+  if (value != g->input && o->c->recorded[value] == NULL && n == 1 && clarke_sum_lifted(g, value) != value)
+    return g->values[clarke_sum_lifted(g, value)].real;
   if (value != g->input)
     return o->c->recorded[value];
   if (o->own != NULL || x->real == NULL || x->count != n * rows)
@@ -34,15 +36,11 @@ clarke_sum_only_reader(const clarke_graph *g, size_t value)
   const clarke_step *found = NULL;
   size_t n = 0;
 
-  for (size_t i = 0; i < g->n_steps; i++) {
-    const clarke_step *s = &g->steps[i];
-    bool reads = (s->kind == CLARKE_DENSE && s->dense.weight == value) || (s->kind == CLARKE_PIECEWISE && s->pieces.slope == value);
-
-    for (size_t k = 0; k < s->n_in; k++)
-      reads = reads || s->in[k].value == value;
-    found = reads ? s : found;
-    n += reads;
-  }
+  for (size_t i = 0; i < g->n_steps; i++)
+    if (clarke_sum_reads(&g->steps[i], value) > 0) {
+      found = &g->steps[i];
+      n++;
+    }
   return n == 1 ? found : NULL;
 }
 

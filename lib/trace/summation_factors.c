@@ -133,5 +133,10 @@ clarke_sum_operands_take(double *p, double *q, const clarke_sum_operands *o, siz
   case CLARKE_SUM_OF_BIAS:
     take_of_bias(p, q, o, k);
     break;
+  case CLARKE_SUM_OF_MOVED:
+  case CLARKE_SUM_OF_RELU:
+  case CLARKE_SUM_OF_PARTS:
+    clarke_sum_parts_take(p, q, o, k);
+    break;
   }
 }

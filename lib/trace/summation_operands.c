@@ -7,6 +7,9 @@
 void
 clarke_sum_operands_clear(clarke_sum_operands *o)
 {
+  for (size_t i = 0; i < o->n_parts; i++)
+    clarke_sum_operands_clear(&o->part[i]);
+  free(o->part);
   free(o->own);
   free(o->made);
   free(o->start);
@@ -196,12 +199,11 @@ static clarke_status
 find_of_copies(clarke_sum_operands *o, const char **why, size_t value, const clarke_step *s, clarke_error *err)
 {
   const size_t side = s->in[0].value == value ? 0 : 1, count = o->c->g->values[value].count, all = o->c->g->values[s->out].count;
-  const size_t *map = s->in[side].map;
 
   o->kind = CLARKE_SUM_OF_COPIES;
   o->count = count;
   *why = "not one product or sum reads it, and nothing else";
-  if (s->n_in != 2 || s->in[0].value == s->in[1].value || count == 0 || all % count != 0 || (s->kind == CLARKE_SUM && map == NULL))
+  if (s->n_in != 2 || s->in[0].value == s->in[1].value || count == 0 || all % count != 0)
     return CLARKE_OK;
   o->leaves = all / count;
   o->reader = malloc((all + 1) * sizeof *o->reader);
@@ -223,9 +225,9 @@ find_of_copies(clarke_sum_operands *o, const char **why, size_t value, const cla
 
 /* What is only multiplied by a number, alpha, and then added several times, is as it is then. */
 static size_t
-behind_factor(clarke_sum_operands *o, size_t value)
+behind_factor(clarke_sum_operands *o, size_t value, const clarke_step *s)
 {
-  const clarke_step *s = clarke_sum_only_reader(o->c->g, value), *next;
+  const clarke_step *next;
   double factor = 1;
   size_t behind;
 
@@ -239,12 +241,13 @@ behind_factor(clarke_sum_operands *o, size_t value)
   return behind;
 }
 
+/* What the step, one of those that read an activation, adds to its gradient. */
 static clarke_status
-find_of_input(clarke_sum_operands *o, const char **why, size_t value, clarke_error *err)
+find_of_input(clarke_sum_operands *o, const char **why, size_t value, const clarke_step *reader, clarke_error *err)
 {
   const clarke_graph *g = o->c->g;
-  const size_t scaled = behind_factor(o, value);
-  const clarke_step *first = clarke_sum_only_reader(g, scaled), *s = first;
+  const size_t scaled = behind_factor(o, value, reader);
+  const clarke_step *first = scaled == value ? reader : clarke_sum_only_reader(g, scaled), *s = first;
   const bool patches = first != NULL && first->kind == CLARKE_GATHER && g->values[first->out].name == NULL && first->in[0].map != NULL;
 
   o->kind = CLARKE_SUM_OF_INPUT;
@@ -277,16 +280,16 @@ is_turned(const clarke_step *s)
   return s->kind == CLARKE_DENSE && strcmp(s->op->name, "ConvTranspose") == 0;
 }
 
+/* The same of a constant. */
 static clarke_status
-find_of_constant(clarke_sum_operands *o, const char **why, size_t value, clarke_error *err)
+find_of_constant(clarke_sum_operands *o, const char **why, size_t value, const clarke_step *s, clarke_error *err)
 {
   const clarke_graph *g = o->c->g;
-  const clarke_step *s = clarke_sum_only_reader(g, value);
   const bool weight = s != NULL && is_product(g, s) && s->dense.weight == value;
   const bool factor = s != NULL && clarke_sum_copies_factor(o, s, value);
 
   if (s != NULL && clarke_sum_lifted(g, s->out) == value)
-    return find_of_input(o, why, s->out, err);
+    return find_of_input(o, why, s->out, clarke_sum_only_reader(g, s->out), err);
   *why = "not one product or sum reads it, and nothing else";
   if (s == NULL || g->values[value].negated || (!weight && !factor && !(adds_bias(g, s) && s->in[1].value == value)))
     return CLARKE_OK;
@@ -310,30 +313,21 @@ find_of_constant(clarke_sum_operands *o, const char **why, size_t value, clarke_
   return CLARKE_OK;
 }
 
-static bool
-is_read(const clarke_graph *g, size_t value)
+clarke_status
+clarke_sum_of_reader(clarke_sum_operands *o, const char **why, size_t value, const clarke_step *s, clarke_error *err)
 {
-  for (size_t i = 0; i < g->n_steps; i++) {
-    const clarke_step *s = &g->steps[i];
-
-    if ((s->kind == CLARKE_DENSE && s->dense.weight == value) || (s->kind == CLARKE_PIECEWISE && s->pieces.slope == value))
-      return true;
-    for (size_t k = 0; k < s->n_in; k++)
-      if (s->in[k].value == value)
-        return true;
-  }
-  return false;
+  return (o->c->g->values[value].constant ? find_of_constant : find_of_input)(o, why, value, s, err);
 }
 
 /* A parameter's gradient is its constant's, where there is one, in the same order, or a transposed convolution's. */
 static size_t
 constant_of(const clarke_graph *g, const char *name)
 {
-  const clarke_step *reader = NULL;
+  const clarke_step *reader;
   size_t found = CLARKE_NONE, n = 0;
 
   for (size_t v = 0; v < g->n_values; v++)
-    if (clarke_value_is_wrt(g, v) && strcmp(g->parameters[g->values[v].parameter].name, name) == 0 && is_read(g, v)) {
+    if (clarke_sum_is_parameter(g, v, name)) {
       found = v;
       n++;
     }
@@ -355,20 +349,21 @@ clarke_sum_operands_find(clarke_sum_operands *o, const char **why, clarke_certif
                          clarke_error *err)
 {
   const size_t v = part == CLARKE_PARAMETER ? constant_of(c->g, name) : value_named(c->g, name);
+  const clarke_step *reader = v != CLARKE_NONE && part != CLARKE_OUTPUT ? clarke_sum_only_reader(c->g, v) : NULL;
   clarke_status status = CLARKE_OK;
 
   memset(o, 0, sizeof *o);
   o->c = c;
   o->divisor = o->alpha = o->beta = 1;
-  *why = "it is no sum of products of the graph";
-  if (v == CLARKE_NONE || part == CLARKE_INDICES)
-    return CLARKE_OK;
   o->type = type_of(c, part, name);
+  *why = "it is no sum of products of the graph";
+  if (part == CLARKE_INDICES || (v == CLARKE_NONE && part != CLARKE_PARAMETER))
+    return CLARKE_OK;
   if (part == CLARKE_OUTPUT)
     status = find_product(o, why, v, err);
-  else if (c->g->values[v].constant)
-    status = find_of_constant(o, why, v, err);
+  else if (reader != NULL)
+    status = clarke_sum_of_reader(o, why, v, reader, err);
   else
-    status = find_of_input(o, why, v, err);
+    status = clarke_sum_parts_find(o, why, v, part == CLARKE_PARAMETER ? name : NULL, err);
   return status;
 }

@@ -528,6 +528,7 @@ def orders(folder):
     turned(folder)
     with_factors(folder)
     losses(folder)
+    added_up(folder)
     for kind in (torch.float32, torch.float64):
         model = nn.Sequential(nn.Linear(50, 40), nn.ReLU(), nn.Linear(40, 30), nn.Tanh(), nn.Linear(30, 10)).to(kind)
         run = os.path.join(folder, f"orders-{kind}")
@@ -630,6 +631,56 @@ def with_factors(folder):
         with_trees = {(n["part"], n["operator"], n["name"]) for n in nodes if n["tree"] is not None}
         expect(len(with_trees) > 24 and all(n["tree"]["explains"] for n in nodes if n["tree"] is not None),
                f"factors: {kind}: {[n for n in nodes if n['tree'] and not n['tree']['explains']]} {len(with_trees)}")
+
+
+class Several(nn.Module):
+    """Residuals, a layer that is used three times, a branch that is subtracted, and pictures of both."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c, self.conv = nn.Linear(5, 6), nn.Linear(6, 6), nn.Linear(6, 6), nn.Conv2d(1, 1, 3, padding=1)
+
+    def forward(self, x):
+        h = self.a(x).tanh()
+        h = h + self.b(h.relu())
+        h = h - self.c(h) * self.b(h)
+        image = h.reshape(2, 1, 4, 6)
+        image = (image + self.conv(image)).relu()
+        image = image + self.conv(image) + image[:, :, :1]
+        return self.b(image.reshape(8, 6)) + h
+
+
+def added_up(folder):
+    """Gradients in what several nodes read. Another order of three parts is another sum."""
+    for kind in (torch.float32, torch.float64):
+        model, run = Several().to(kind), os.path.join(folder, f"several-{kind}")
+        with clarke.record(run, model, trees=True):
+            model(torch.randn(8, 5, dtype=kind)).square().sum().backward()
+        nodes = certify(run, "--nodes")["nodes"]
+        with_trees = {(n["part"], n["name"]): n for n in nodes if n["tree"] is not None}
+        expect(all(n["tree"]["explains"] for n in with_trees.values()), f"several: {[n for n in with_trees.values() if not n['tree']['explains']]}")
+        of_trees = os.path.join(run, "step-000000.trees.json")
+        with open(of_trees) as f:
+            before = f.read()
+        found = {(s["part"], s["name"]): s for s in json.loads(before)["sums"]}
+        wanted = {("parameter", "b.weight"), ("parameter", "b.bias"), ("gradient", "add"), ("gradient", "relu_2")}
+        expect(wanted <= set(found), f"several: {wanted - set(found)}: {json.loads(before)['unknown']}")
+        tree = found["parameter", "b.weight"]["trees"][0]["tree"]  # of three rearrangements
+        pair, last = tree[2:-1].split("] ")
+        for other, explains in ((f"[[{' '.join(pair.split()[::-1])}] {last}]", True), (f"[[{pair.split()[0]} {last}] {pair.split()[1]}]", False)):
+            changed = before.replace(f'"{tree}"', f'"{other}"')
+            expect(changed != before, "several: another order")
+            with open(of_trees, "w") as f:
+                f.write(changed)
+            with open(os.path.join(run, "run.json")) as f:
+                text = f.read()
+            description = json.loads(text)
+            description["steps"][0]["files"]["trees"]["sha256"] = hashlib.sha256(changed.encode()).hexdigest()
+            with open(os.path.join(run, "run.json"), "w") as f:
+                json.dump(description, f)
+            node = next(n for n in certify(run, "--nodes")["nodes"] if (n["part"], n["name"]) == ("parameter", "b.weight"))
+            expect(node["tree"]["explains"] == explains, f"several: {other}: {node}")
+    print(f"orders: of a step with residuals and shared layers {len(with_trees)} tensors have trees; unknown: {json.loads(before)['unknown']}")
 
 
 def losses(folder):

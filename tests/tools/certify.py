@@ -21,7 +21,7 @@ import records  # noqa: E402
 from expect import expect, finish, said  # noqa: E402
 
 CLARKE, RUNS = sys.argv[1:3]
-TRACED = ["added", "attention", "bounds", "fresh", "lemma2", "means", "own-side", "own-side-float64", "parted", "pooled", "small", "small-plain", "small-trees", "tied", "trees", "turned", "two-zeros", "words"]
+TRACED = ["added", "attention", "bounds", "factors", "fresh", "lemma2", "means", "own-side", "own-side-float64", "parted", "pooled", "small", "small-plain", "small-trees", "tied", "trees", "turned", "two-zeros", "words"]
 draw = random.Random(13)
 
 
@@ -47,7 +47,7 @@ def as_recorded():
         again = certify(os.path.join(RUNS, name), "--json", "--step", "0")[1]
         expect(json.loads(again) == answer, f"{name}: --step 0")
     # what PyTorch hands out no tensor of is followed, and nothing else
-    inner = {"added": ["baddbmm", "baddbmm_3"], "words": ["nll_loss_forward", "nll_loss_forward_2", "silu", "silu_3"]}
+    inner = {"added": ["baddbmm", "baddbmm_3"], "factors": ["addmv", "addmv_2", "addmv_4", "dot"], "words": ["nll_loss_forward", "nll_loss_forward_2", "silu", "silu_3"]}
     for name in TRACED:
         answer = report(os.path.join(RUNS, name), "--nodes")[1]
         followed = [n for n in answer["nodes"] if n["answer"] == "followed"]
@@ -228,11 +228,32 @@ def trees(folder):
                   [*(("output", f"{name}/addmm") for name in ("last", "q", "k", "v")), ("output", "baddbmm_2"), ("output", "baddbmm_4"), ("output", "mv"),
                    ("output", "sum"), ("gradient", "v/view_2"), ("gradient", "baddbmm_2"), ("gradient", "transpose"), ("gradient", "q/view_2"),
                    *(("gradient", f"{name}/t") for name in ("last", "q", "k", "v")), *(("parameter", f"{name}.bias") for name in ("last", "q", "k", "v"))])
+    least_changes(folder, "factors",  # products with factors, dot products, and what several nodes read
+                  [*(("output", name) for name in ("addmm", "mm", "addmv_5", "mv", "dot_2", "sum")), *(("parameter", name) for name in "wd"),
+                   *(("gradient", name) for name in ("view", "select", "select_2", "relu"))])
+    forms(folder)
     changed = records.Changed(folder, RUNS, "trees")
     # far from the sums, a tree saves nothing
     changed.put_value("gradients", "2.bias", 3, 7.0)
     status, after = answers(changed.run)
     expect(status == 1 and after["parameter", "2.bias"]["answer"] == "refuted", f"far: {status}")
+
+
+def forms(folder):
+    """A factor that is multiplied in elsewhere, or nowhere, is another sum; so are parts that are added in another order."""
+    for name, before, after, why in [
+            ("addmm", '"form": "first"', '"form": "second"', "it gives"), ("addmm", '"form": "first"', '"form": "sum"', "it gives"),
+            ("addmm", '"form": "first"', '"form": "fused"', "it gives"), ("addmm", '"form": "first", ', "", "there is a factor, and no form says"),
+            ("addmv_5", '"form": "sum"', '"form": "first"', "it gives"), ("w", '"form": "sum"', '"form": "first"', "it gives"),
+            ("select", '"form": "sum"', '"form": "second"', "it gives"), ("relu", '"tree": "[6 [0-5]]"', '"tree": "[0 6 1-5]"', "it gives")]:
+        changed = records.Changed(folder, RUNS, "factors")
+        text = changed.bytes_of("trees").decode()
+        lines = [line.replace(before, after) if f'"name": "{name}"' in line else line for line in text.splitlines(keepends=True)]
+        expect("".join(lines) != text, f"forms: {name} has no {before}")
+        changed.put("trees", "".join(lines).encode())
+        status, found = answers(changed.run)
+        node = next(n for (part, node), n in found.items() if node == name and n["tree"] is not None)
+        expect(status == 0 and not node["tree"]["explains"] and node["tree"]["why"].find(why) >= 0, f"forms: {name} {after}: {status} {node}")
 
 
 def least_changes(folder, run, by_tree):

@@ -246,7 +246,7 @@ START_TEST(addend)
   clarke_sum_operands_clear(&o);
   end(&r);
   begin(&r, STEPS); /* two read s: u, too */
-  find(&o, &r, CLARKE_GRADIENT, "s", "not one product with a constant reads it, and nothing else");
+  find(&o, &r, CLARKE_GRADIENT, "s", "the gradient behind it was not recorded");
   clarke_sum_operands_clear(&o);
   find(&o, &r, CLARKE_GRADIENT, "sh", NULL);
   ck_assert(o.kind == CLARKE_SUM_OF_COPIES && o.alpha == 1 && o.leaves == M);

@@ -225,16 +225,18 @@ def main(folder):
 
 
 class Factors(nn.Module):
-    """Products with factors, in a matrix (addmm) and a vector (addmv), a product of two vectors' entries, and their dot product."""
+    """Products with factors, of a matrix (addmm) and a vector (addmv); a residual; a dot product, and one of all entries of two vectors."""
 
     def __init__(self):
         super().__init__()
-        self.w, self.c, self.a, self.b = (nn.Parameter(torch.randn(s)) for s in ((4, 6), (6,), (9, 6), (9,)))
+        shapes = ((4, 6), (6,), (6, 6), (9, 6), (9,), (9, 6))
+        self.w, self.c, self.d, self.a, self.b, self.e = (nn.Parameter(torch.randn(s)) for s in shapes)
 
     def forward(self, x):
         h = torch.relu(torch.addmm(self.c, x, self.w, alpha=0.3, beta=0.7))
-        left, right = torch.addmv(self.b, self.a, h[0], alpha=-1.5, beta=0.1), torch.mv(self.a, h[1])
-        return torch.dot(left, right) + torch.addmm(torch.outer(h[2], h[3]), h.t(), h, alpha=1.1).square().sum()
+        h = h + torch.mm(h, self.d)
+        left, right = torch.addmv(self.b, self.a, h[0], alpha=-1.5, beta=0.1), torch.mv(self.e, h[1])
+        return torch.dot(left, right) + torch.outer(h[2], h[3]).square().sum()
 
 
 if __name__ == "__main__":

@@ -8,9 +8,10 @@ import json
 from collections import Counter
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 
-from . import convolutions, kernels
+from . import accumulations, convolutions, kernels
 from .kernels import Layout
 from .trace import Value
 
@@ -36,17 +37,19 @@ class Held:
     result: torch.Tensor
     node: object = None  # the forward operator that it is the derivative of
     part: int = 0  # which of the operator's results
-    places: tuple = ()  # of the tensors that it was given
+    places: tuple = ()  # of the tensors that it was given,
+    at: tuple = ()  # and where their entries begin
     form: str = ""  # where a factor is multiplied in, by an operator of its own
 
 
 def is_sum(op):
-    return op in (*PRODUCTS, BATCHES, VECTOR, CONVOLUTION_BACK, *TIMES) or op is ATEN.sum.dim_IntList
+    return op in (*PRODUCTS, BATCHES, VECTOR, CONVOLUTION_BACK, *TIMES, *accumulations.ADDITIONS) or op is ATEN.sum.dim_IntList
 
 
 def held(op, args, result, node):
     return Held(op, [Layout.of(a) if isinstance(a, torch.Tensor) else a for a in args], result, node,
-                places=tuple(place(a) for a in args if isinstance(a, torch.Tensor)))
+                places=tuple(place(a) for a in args if isinstance(a, torch.Tensor)),
+                at=tuple(a.data_ptr() for a in args if isinstance(a, torch.Tensor)))
 
 
 def kernel(by, kwargs):
@@ -82,8 +85,11 @@ def kernel(by, kwargs):
 
 def given(node):
     """The arguments, with layouts in place of tensors; of labels their numbers."""
-    return [v if not isinstance(v, Value) else tuple(v.tensor.reshape(-1).tolist()) if node.op is LIKELIHOOD and not v.tensor.is_floating_point()
-            else Layout.of(v.tensor) for v in node.args]
+    def one(v):
+        if not isinstance(v, Value):
+            return v
+        return tuple(v.tensor.reshape(-1).tolist()) if node.op is LIKELIHOOD and not v.tensor.is_floating_point() else Layout.of(v.tensor)
+    return [one(v) for v in node.args]
 
 
 def place(t):
@@ -102,6 +108,8 @@ def made_by(sums):
     """The sums in the backward pass, by the places of their results. An operator with factors multiplies by them before a sum, or after."""
     made, scaled = {}, {}
     for one in sums:
+        if one.op in accumulations.ADDITIONS:
+            continue
         if one.op in TIMES:
             of = made.get(one.places[0])
             if one.node is None or one.node.op not in FACTORED:
@@ -119,24 +127,19 @@ def made_by(sums):
 
 
 def backward(trace, graph, parameters):
-    """The same of the gradients that sums in the backward pass became; without the operator, where a sum was one of several."""
-    made = made_by(trace.sums)
+    """The same of the gradients that sums in the backward pass became; of several that are added up accumulations.Several in place of one
+    operator."""
     names = {id(t): name for name, t in parameters.items()}
     reads = Counter(id(v) for node in trace.nodes if any(t is not None for t in node.grad_inputs) for v in node.reads)
-    seen = set()
-    for node, _ in graph.recorded.values():
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        for value, gradient in zip([v for v in node.args if isinstance(v, Value)], node.grad_inputs):
-            by = made.get(place(gradient)) if gradient is not None else None
-            if by is None or by.node is not node or by.result.numel() != gradient.numel():
-                continue
-            by = by if reads[id(value)] == 1 else None
-            if id(value.tensor) in names:
-                yield "parameter", names[id(value.tensor)], gradient, by, {}
-            elif id(value) in graph.names and value.node is not None:
-                yield "gradient", graph.names[id(value)], gradient, by, {}
+    additions = [one for one in trace.sums if one.op in accumulations.ADDITIONS and len(one.at) == 2]
+    for value, parts in accumulations.partials(graph, made_by(trace.sums), place).values():
+        if len(parts) < 3 and all(part.by is None for part in parts):
+            continue  # no sum, or one of two numbers, whose exact result is rounded once
+        by = parts[0].by if reads[id(value)] == 1 else accumulations.several(parts, additions, id(value.tensor) in names, reads[id(value)])
+        if id(value.tensor) in names:
+            yield "parameter", names[id(value.tensor)], parts[0].gradient, by, {}
+        elif id(value) in graph.names and value.node is not None:
+            yield "gradient", graph.names[id(value)], parts[0].gradient, by, {}
 
 
 def spread(which, result, t):
@@ -147,18 +150,51 @@ def spread(which, result, t):
     return numbers.reshape(-1, t.shape[-1] if t.dim() else 1).numpy()
 
 
-def describe(part, name, t, by, asked, found, swapped):
-    """An entry of the file; if there is no tree, a text that says why. swapped: forms by others' names."""
-    if found.why:
-        return found.why
-    which = spread(found.which, by.result, t)
-    forms = [swapped.get(by.form or form, by.form or form) for form in found.forms]
+def entry(part, name, t, leaves, texts, forms, which):
+    """An entry of the file; if there is no tree, a text that says why."""
     parts = [{"tree": text, **({"form": form} if form else {}), "rows": rows, "columns": columns}
-             for number, (text, form) in enumerate(zip(found.texts, forms)) for rows, columns in kernels.rectangles(which, number)]
+             for number, (text, form) in enumerate(zip(texts, forms)) for rows, columns in kernels.rectangles(which, number)]
     if len(parts) > kernels.MOST_PARTS:
-        return f"its {len(found.texts)} trees are of entries in more than {kernels.MOST_PARTS} rectangles"
-    return {"part": part, "name": name, "leaves": asked.leaves, "type": "float64" if t.dtype == torch.float64 else "float32",
-            "trees": parts}
+        return f"its {len(texts)} trees are of entries in more than {kernels.MOST_PARTS} rectangles"
+    return {"part": part, "name": name, "leaves": leaves, "type": "float64" if t.dtype == torch.float64 else "float32", "trees": parts}
+
+
+def describe(part, name, t, by, kwargs, known, swapped):
+    """The same of one sum, whose tree is asked for. swapped: forms by others' names."""
+    asked, found = ask(by, kwargs, known)
+    if found is None or found.why:
+        return f"nobody is asked about {by.op}" if found is None else found.why
+    forms = [swapped.get(by.form or form, by.form or form) for form in found.forms]
+    return entry(part, name, t, asked.leaves, found.texts, forms, spread(found.which, by.result, t))
+
+
+def describe_several(part, name, t, of, known):
+    """Of several that are added up."""
+    parts = []
+    for one in of.parts if not of.why else []:
+        if one.by is None:
+            shape = one.gradient.shape
+            parts.append((1, ["0"], np.zeros((int(np.prod(shape[:-1])), shape[-1] if len(shape) else 1), int)))
+            continue
+        asked, found = ask(one.by, {}, known)
+        if found is None or found.why:
+            return f"several sums are added up; {f'nobody is asked about {one.by.op}' if found is None else found.why}"
+        parts.append((asked.leaves, found.texts, spread(found.which, one.by.result, one.gradient)))
+    if of.why:
+        return of.why
+    texts, which = accumulations.whole(of.order, parts)
+    return entry(part, name, t, sum(leaves for leaves, *_ in parts), texts, [""] * len(texts), which)
+
+
+def ask(by, kwargs, known):
+    """(the kernel, what was found); None, None: nobody is asked."""
+    asked = kernel(by, kwargs)
+    if asked is None:
+        return None, None
+    key = (by.op, str(by.args), by.part, str(kwargs))
+    if key not in known:
+        known[key] = kernels.find(asked)
+    return asked, known[key]
 
 
 SWAPPED = {"first": "second", "second": "first"}
@@ -177,21 +213,15 @@ def find(trace, graph, parameters):
     unknown = [{"part": "output", "name": name, "why": f"nobody is asked about {node.aten}"}
                for name, (node, _) in graph.recorded.items() if node.name in UNASKED and name == graph.names.get(id(node.results[0]))]
     all_ = [*forward(graph), *backward(trace, graph, parameters)]
-    several = {key for key, n in Counter((part, name) for part, name, *_ in all_).items() if n > 1}
-    several |= {(part, name) for part, name, _, by, _ in all_ if by is None}
-    unknown += [{"part": part, "name": name, "why": "several sums are added up"} for part, name in sorted(several)]
+    twice = {key for key, n in Counter((part, name) for part, name, *_ in all_).items() if n > 1}
+    unknown += [{"part": part, "name": name, "why": "several sums are added up"} for part, name in sorted(twice)]
     for part, name, t, by, kwargs in all_:
-        if (part, name) in several:
+        if (part, name) in twice or t.numel() == 0:
             continue
-        asked = kernel(by, kwargs)
-        if asked is None:
-            unknown.append({"part": part, "name": name, "why": f"nobody is asked about {by.op}"})
-        if asked is None or t.numel() == 0:
-            continue
-        key = (by.op, str(by.args), by.part, str(kwargs))
-        if key not in known:
-            known[key] = kernels.find(asked)
-        made = describe(part, name, t, by, asked, known[key], SWAPPED if part == "output" and is_swapped(graph, name) else {})
+        if isinstance(by, accumulations.Several):
+            made = describe_several(part, name, t, by, known)
+        else:
+            made = describe(part, name, t, by, kwargs, known, SWAPPED if part == "output" and is_swapped(graph, name) else {})
         if isinstance(made, str):
             unknown.append({"part": part, "name": name, "why": made})
         else:

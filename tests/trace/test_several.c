@@ -1,0 +1,238 @@
+/* The gradient in what several steps read: the parts that it is added up of, one after another, beside the definition. */
+#include "scene.h"
+#include "trace/summation.h"
+
+#include <stdio.h>
+
+enum { N = 3, K = 4, S = 2 };
+
+/* t = tanh(x); y = t w; r = relu(t); s = the last two entries of t; d = y - t; z = r w; u = x wt, wt being w transposed. And what else
+ * reads t: nothing; t^2; exp(t); 2 t. */
+typedef enum { PLAIN, SQUARE, EXP, FACTOR } form;
+
+typedef struct {
+  scene s;
+  clarke_certify c;
+  double w[K * K], t[N * K], gy[N * K], gr[N * K], gs[N * S], gd[N * K], gz[N * K], gt[K * K];
+} record;
+
+static size_t
+value_of(const clarke_graph *g, const char *name)
+{
+  size_t v = 0;
+
+  while (g->values[v].name == NULL || strcmp(g->values[v].name, name) != 0)
+    v++;
+  return v;
+}
+
+static void
+nodes(clarke_model *m, form as)
+{
+  clarke_model_node *node;
+
+  node = model_node(m, "Constant", "", "two");
+  attr_float(node, "value_float", 2);
+  model_node(m, "Tanh", "x", "t");
+  model_node(m, "MatMul", "t,w", "y");
+  model_node(m, "Relu", "t", "r");
+  model_node(m, "Slice", "t,begin,end,axis", "s");
+  model_node(m, "Sub", "y,t", "d");
+  model_node(m, "MatMul", "r,w", "z");
+  node = model_node(m, "Transpose", "w", "wt");
+  attr_ints(node, "perm", SHAPE(1, 0,));
+  model_node(m, "MatMul", "x,wt", "u");
+  model_node(m, "Mul", "d,z", "e");
+  model_node(m, "Add", "e,u", "f");
+  if (as == SQUARE)
+    model_node(m, "Mul", "t,t", "more");
+  else if (as == EXP)
+    model_node(m, "Exp", "t", "more");
+  else
+    model_node(m, "Mul", as == FACTOR ? "t,two" : "z,two", "more");
+  model_node(m, "Add", "f,more", "g");
+  model_node(m, "Gemm", "s,v", "h");
+  model_node(m, "Add", "g,h", "out");
+}
+
+static void
+fill(double *to, size_t n, double from, double by)
+{
+  for (size_t k = 0; k < n; k++)
+    to[k] = from + by * (double)k;
+}
+
+static void
+begin(record *r, form as)
+{
+  const clarke_loss sum = {.kind = CLARKE_LOSS_SUM};
+  const size_t at[3] = {2, 4, 1};
+  static const char *const places[] = {"begin", "end", "axis"};
+  clarke_model m;
+
+  memset(r, 0, sizeof *r);
+  fill(r->w, K * K, 1, 0.25);
+  fill(r->t, N * K, -2.5, 0.5); /* 0 among them */
+  fill(r->gy, N * K, 10, 1);
+  fill(r->gr, N * K, 30, 1);
+  fill(r->gs, N * S, 50, 1);
+  fill(r->gd, N * K, 70, 1);
+  fill(r->gz, N * K, 90, 1);
+  fill(r->gt, K * K, 110, 1);
+  model_begin(&m, 17);
+  model_input(&m, "x", SHAPE(-1, K,));
+  memcpy(model_floats(&m, "w", SHAPE(K, K,)), r->w, sizeof r->w);
+  fill(model_floats(&m, "v", SHAPE(S, K,)), S * K, 1, 1);
+  for (size_t i = 0; i < 3; i++)
+    model_integers(&m, places[i], SHAPE(1,))[0] = (int64_t)at[i];
+  nodes(&m, as);
+  model_output(&m, "out");
+  r->s.x = tensor_of("x", CLARKE_F32, SHAPE(N, K,));
+  scene_build(&r->s, &m, sum, "float32", 1);
+  put(&r->s.trace, "gradient/y", SHAPE(N, K,), r->gy);
+  put(&r->s.trace, "gradient/r", SHAPE(N, K,), r->gr);
+  put(&r->s.trace, "gradient/s", SHAPE(N, S,), r->gs);
+  put(&r->s.trace, "gradient/d", SHAPE(N, K,), r->gd);
+  put(&r->s.trace, "gradient/z", SHAPE(N, K,), r->gz);
+  put(&r->s.trace, "gradient/wt", SHAPE(K, K,), r->gt);
+  put(&r->s.trace, "gradient/more", SHAPE(N, K,), r->gy);
+  clarke_certify_init(&r->c);
+  r->c.g = &r->s.graph;
+  r->c.x = &r->s.x;
+  r->c.trace = &r->s.trace;
+  r->c.seen = calloc(r->s.trace.n, sizeof *r->c.seen);
+  r->c.recorded = calloc(r->s.graph.n_values + 1, sizeof *r->c.recorded);
+  for (int i = 0; i < 2; i++) { /* t, and r */
+    double *to = malloc(K * N * sizeof *to);
+
+    for (size_t e = 0; e < N * K; e++)
+      to[e % K * N + e / K] = i == 0 ? r->t[e] : fmax(r->t[e], 0);
+    r->c.recorded[value_of(r->c.g, i == 0 ? "t" : "r")] = to;
+  }
+}
+
+static void
+end(record *r)
+{
+  clarke_certify_clear(&r->c);
+  scene_clear(&r->s);
+}
+
+static void
+find(clarke_sum_operands *o, record *r, clarke_part part, const char *name, const char *expected)
+{
+  clarke_error err = {CLARKE_OK, ""};
+  const char *why = "";
+
+  ck_assert_int_eq(clarke_sum_operands_find(o, &why, &r->c, part, name, &err), CLARKE_OK);
+  ck_assert_msg((why == NULL) == (expected == NULL) && (why == NULL || strcmp(why, expected) == 0), "%s: %s", name, why);
+}
+
+/* In t: K products, then what relu lets through, what was taken, and what was subtracted. */
+START_TEST(activation)
+{
+  double p[K + 3], q[K + 3];
+  clarke_sum_operands o;
+  record r;
+
+  begin(&r, PLAIN);
+  find(&o, &r, CLARKE_GRADIENT, "t", NULL);
+  ck_assert(o.kind == CLARKE_SUM_OF_PARTS && o.n_parts == 4 && o.leaves == K + 3 && o.alpha == 1 && o.divisor == 1);
+  for (size_t e = 0; e < N * K; e++) {
+    const size_t n = e / K, f = e % K;
+
+    clarke_sum_operands_take(p, q, &o, e);
+    for (size_t k = 0; k < K; k++)
+      ck_assert(p[k] == r.gy[n * K + k] && q[k] == r.w[f * K + k]);
+    for (size_t k = K; k < K + 3; k++)
+      ck_assert(q[k] == 1);
+    ck_assert(p[K] == (r.t[e] > 0 ? r.gr[e] : 0));
+    ck_assert(p[K + 1] == (f < 2 ? 0 : r.gs[n * S + f - 2]));
+    ck_assert(p[K + 2] == -r.gd[e]);
+  }
+  clarke_sum_operands_clear(&o);
+  ck_assert(o.part == NULL && o.n_parts == 0);
+  end(&r);
+}
+END_TEST
+
+/* In w, which two products have, and a third transposed. */
+START_TEST(parameter)
+{
+  double p[2 * N + 1], q[2 * N + 1];
+  clarke_sum_operands o;
+  record r;
+
+  begin(&r, PLAIN);
+  ck_assert(clarke_sum_is_parameter(r.c.g, value_of(r.c.g, "w"), "w") && clarke_sum_is_parameter(r.c.g, value_of(r.c.g, "wt"), "w"));
+  ck_assert(!clarke_sum_is_parameter(r.c.g, value_of(r.c.g, "v"), "w") && !clarke_sum_is_parameter(r.c.g, value_of(r.c.g, "t"), "w"));
+  find(&o, &r, CLARKE_PARAMETER, "w", NULL);
+  ck_assert(o.kind == CLARKE_SUM_OF_PARTS && o.n_parts == 3 && o.leaves == 2 * N + 1);
+  for (size_t e = 0; e < K * K; e++) {
+    const size_t i = e / K, j = e % K;
+
+    clarke_sum_parts_take(p, q, &o, e);
+    for (size_t n = 0; n < N; n++) {
+      ck_assert(p[n] == r.gy[n * K + j] && q[n] == r.t[n * K + i]);
+      ck_assert(p[N + n] == r.gz[n * K + j] && q[N + n] == fmax(r.t[n * K + i], 0));
+    }
+    ck_assert(p[2 * N] == r.gt[j * K + i] && q[2 * N] == 1);
+  }
+  clarke_sum_operands_clear(&o);
+  end(&r);
+}
+END_TEST
+
+START_TEST(refusals)
+{
+  static const struct { form as; const char *lost, *why; } known[] = {
+    {SQUARE, NULL, "one step reads it twice"},
+    {EXP, NULL, "not one product with a constant reads it, and nothing else"},
+    {FACTOR, NULL, NULL}, /* 2 t, whose gradient was recorded: times 2 */
+    {PLAIN, "gradient/r", "a part of it is not known"},
+    {PLAIN, "gradient/s", "not one product with a constant reads it, and nothing else"},
+    {PLAIN, "gradient/d", "the gradient behind it was not recorded"},
+  };
+  clarke_error err = {CLARKE_OK, ""};
+  clarke_sum_operands o;
+  const char *why;
+  size_t y;
+  record r;
+
+  begin(&r, known[_i].as);
+  for (size_t t = 0; t < r.s.trace.n; t++)
+    if (known[_i].lost != NULL && strcmp(r.s.trace.tensor[t].name, known[_i].lost) == 0)
+      r.s.trace.tensor[t].name[0] = '-';
+  find(&o, &r, CLARKE_GRADIENT, "t", known[_i].why);
+  clarke_sum_operands_clear(&o);
+  o = (clarke_sum_operands){.c = &r.c};
+  ck_assert_int_eq(clarke_sum_parts_find(&o, &why, r.c.g->output, NULL, &err), CLARKE_OK);
+  ck_assert_str_eq(why, "the loss reads it");
+  clarke_sum_operands_clear(&o);
+  o = (clarke_sum_operands){.c = &r.c};
+  ck_assert_int_eq(clarke_sum_parts_find(&o, &why, value_of(r.c.g, "y"), NULL, &err), CLARKE_OK);
+  ck_assert(known[_i].lost != NULL || strcmp(why, "it is no sum of products of the graph") == 0); /* one step reads it */
+  clarke_sum_operands_clear(&o);
+  o = (clarke_sum_operands){.c = &r.c, .alpha = 1, .divisor = 1};
+  y = value_of(r.c.g, "y");
+  ck_assert_int_eq(clarke_sum_of_reader(&o, &why, y, clarke_sum_only_reader(r.c.g, y), &err), CLARKE_OK);
+  ck_assert(known[_i].lost != NULL || (why == NULL && o.leaves == 1));
+  clarke_sum_operands_clear(&o);
+  ck_assert_uint_eq(clarke_sum_reads(&r.c.g->steps[r.c.g->values[value_of(r.c.g, "d")].producer], value_of(r.c.g, "t")), 1);
+  ck_assert_uint_eq(clarke_sum_reads(&r.c.g->steps[r.c.g->values[value_of(r.c.g, "y")].producer], value_of(r.c.g, "w")), 1);
+  ck_assert(known[_i].as != SQUARE
+            || clarke_sum_reads(&r.c.g->steps[r.c.g->values[value_of(r.c.g, "more")].producer], value_of(r.c.g, "t")) == 2);
+  end(&r);
+}
+END_TEST
+
+int
+main(void)
+{
+  TCase *tests = tests_of("several");
+
+  tcase_add_test(tests, activation);
+  tcase_add_test(tests, parameter);
+  tcase_add_loop_test(tests, refusals, 0, 6);
+  return run_tests();
+}
