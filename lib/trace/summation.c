@@ -153,13 +153,13 @@ times(const replayed *r, double a, double b)
   return r->sum->type == CLARKE_F32 ? (double)((float)a * (float)b) : a * b;
 }
 
-/* What is added is multiplied by beta, and each product, if the form says so, by alpha. */
+/* What is added is multiplied by beta, and each product, if the form says so, by alpha. Without a form alpha is 1 or -1. */
 static void
 scale(replayed *r, clarke_summation_form form)
 {
   const size_t products = r->from.leaves - (r->from.added != NULL);
 
-  for (size_t k = 0; form == CLARKE_FORM_FIRST && k < products; k++)
+  for (size_t k = 0; (form == CLARKE_FORM_FIRST || form == CLARKE_FORM_NONE) && k < products; k++)
     r->p[k] = times(r, r->from.alpha, r->p[k]);
   for (size_t k = 0; form == CLARKE_FORM_SECOND && k < products; k++)
     r->q[k] = times(r, r->from.alpha, r->q[k]);
@@ -284,7 +284,7 @@ unfit(const replayed *r)
   if (f->divisor != 1 || r->t->dtype != r->sum->type)
     return "of a mean, or in half precision, factors are not followed";
   for (size_t i = 0; i < r->sum->n_parts; i++)
-    if (f->alpha != 1 && r->sum->at[i].form == CLARKE_FORM_NONE)
+    if (fabs(f->alpha) != 1 && r->sum->at[i].form == CLARKE_FORM_NONE) /* -1 rounds nothing, wherever it is */
       return "there is a factor, and no form says where it is multiplied in";
   if (r->sum->type == CLARKE_F32 && ((float)f->alpha != f->alpha || (float)f->beta != f->beta))
     return "a factor is no number of the sums' type";

@@ -1,6 +1,6 @@
-/* Sums of products of entries, of which the products were not recorded (summation.h): a dot product is written as Mul and ReduceSum, the mean
- * square of differences as Sub, Pow and ReduceMean. And
- * what goes back to the factor of such products that is read several times each: the sum of its gradients. */
+/* Sums of products of entries, of which the products were not recorded (summation.h): a dot product is written as Mul and ReduceSum, the
+ * mean square of differences as Sub, Pow and ReduceMean. And what goes back to the factor of such products that is read several times
+ * each: the sum of its gradients. */
 #include "trace/summation.h"
 
 #include <math.h>

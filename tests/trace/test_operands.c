@@ -30,7 +30,7 @@ START_TEST(operands)
 
       clarke_sum_operands_take(p, q, &o, k);
       for (size_t l = 0; l < o.leaves; l++) {
-        sum += p[l] * q[l];
+        sum += (o.added != NULL && l + 1 == o.leaves ? o.beta : o.alpha) * p[l] * q[l];
         mass += fabs(p[l] * q[l]);
       }
       ck_assert(fabs(sum / o.divisor - t->real[k]) <= ((double)o.leaves + 4) * 0x1p-24 * mass);

@@ -13,7 +13,8 @@ from .trace import Value
 
 ADDITIONS = (torch.ops.aten.add.Tensor, torch.ops.aten.add_.Tensor)
 # They hand back one number for each entry, or 0; and so do, of a parameter, those that make another constant of it in the graph.
-PLAIN = {"add", "sub", "mul", "view", "_unsafe_view", "transpose", "permute", "t", "slice", "select", "unsqueeze", "squeeze", "relu", "sum", "clone"}
+PLAIN = {"add", "sub", "mul", "view", "_unsafe_view", "transpose", "permute", "t", "slice", "select", "unsqueeze", "squeeze", "relu", "sum",
+         "clone"}
 REARRANGED = {"t", "transpose", "permute"}
 
 

@@ -85,8 +85,11 @@ def kernel(by, kwargs):
 
 def given(node):
     """The arguments, with layouts in place of tensors; of labels their numbers."""
-    return [v if not isinstance(v, Value) else tuple(v.tensor.reshape(-1).tolist()) if node.op is LIKELIHOOD and not v.tensor.is_floating_point()
-            else Layout.of(v.tensor) for v in node.args]
+    def one(v):
+        if not isinstance(v, Value):
+            return v
+        return tuple(v.tensor.reshape(-1).tolist()) if node.op is LIKELIHOOD and not v.tensor.is_floating_point() else Layout.of(v.tensor)
+    return [one(v) for v in node.args]
 
 
 def place(t):
