@@ -7,6 +7,7 @@ are timed in turns. Pictures are normal noise: no ties but of zeros, and every a
 """
 
 import argparse
+import copy
 import json
 import subprocess
 import sys
@@ -68,7 +69,7 @@ NETS = {
 
 def write(folder, model, x, y):
     train = model.training
-    state = {k: v.clone() for k, v in model.state_dict().items()}
+    state = copy.deepcopy(model.state_dict())  # with its metadata: MNASNet asks for its version when it is loaded
     names = {"input_names": ["x"], "output_names": ["out"]}
     mode = torch.onnx.TrainingMode.TRAINING if train else torch.onnx.TrainingMode.PRESERVE
     if not train:
