@@ -512,7 +512,7 @@ START_TEST(matrices_are_multiplied)
   steps_end(&run);
   give(4, false, 2, (const size_t[]){2, 2});
   ck_assert_int_eq(clarke_lower_contraction(&low, &error), CLARKE_EINPUT);
-  says(error.text, "whose axes do not fit");
+  says(error.text, "a matrix of 3 columns times one of 2 rows");
 }
 END_TEST
 

@@ -344,31 +344,6 @@ def unhashed(folder):
     expect(status == 2 and "its SHA-256 is" in error, f"another hash: {status} {error}")
 
 
-def cut_short(folder):
-    """A trace that somebody cuts short once it is open: one without a hash is mapped, and what is read of it then is no more. The trees
-    are read behind it, here from a pipe. What has a hash was copied."""
-    for hashed in (False, True):
-        for cut in (False, True):
-            changed = records.Changed(folder, RUNS, "small-trees")
-            trees, pipe, trace = changed.bytes_of("trees"), *(os.path.join(changed.run, changed.files[which]["file"]) for which in ("trees", "trace"))
-            if not hashed:
-                del changed.files["trace"]["sha256"]
-            changed.write()
-            os.remove(pipe)
-            os.mkfifo(pipe)
-            with subprocess.Popen([CLARKE, "certify", "--nodes", changed.run], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as asked:
-                with open(pipe, "wb") as to:
-                    if cut:
-                        os.truncate(trace, 0)
-                    to.write(trees)
-                out, error = asked.communicate()
-            if cut and not hashed:
-                expect((asked.returncode, out) == (2, "") and error == "clarke: a file was cut short, or failed, while it was being read\n",
-                       f"cut short: {asked.returncode} {out[:100]} {error}")
-            else:
-                expect((asked.returncode, out, error) == certify(os.path.join(RUNS, "small-trees"), "--nodes"), f"{hashed} {cut}: {out[:100]} {error}")
-
-
 def missing_winners(folder):
     """A trace without a pool's indices: they are the first of the largest, along which the gradient before it goes. Without it, or what is
     pooled, nothing was checked of them."""
@@ -588,7 +563,6 @@ with tempfile.TemporaryDirectory() as scratch:
     statistics(scratch)
     missing_outputs(scratch)
     unhashed(scratch)
-    cut_short(scratch)
     bad_input(scratch)
     coarse(scratch)
 finish()
