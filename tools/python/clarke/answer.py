@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 import subprocess
+import sysconfig
 import tempfile
 from dataclasses import dataclass, field
 
@@ -29,9 +30,10 @@ class Answer:
 
 
 def program():
-    found = os.environ.get("CLARKE") or shutil.which("clarke")
+    """The one that the environment names, or that was installed with the package, or that is on the PATH."""
+    found = os.environ.get("CLARKE") or shutil.which("clarke", path=sysconfig.get_path("scripts")) or shutil.which("clarke")
     if found is None:
-        raise Failed("the program clarke is not on the PATH; the environment variable CLARKE may name it")
+        raise Failed("the program clarke is not beside Python and not on the PATH; the environment variable CLARKE may name it")
     return found
 
 
