@@ -147,22 +147,17 @@ cast(replayed *r)
   }
 }
 
-static double
-times(const replayed *r, double a, double b)
-{
-  return r->sum->type == CLARKE_F32 ? (double)((float)a * (float)b) : a * b;
-}
-
-/* What is added is multiplied by beta, and each product, if the form says so, by alpha. Without a form alpha is 1 or -1. */
+/* What is added is multiplied by beta, and each product, if the form says so, by alpha. Without a form alpha is 1 or -1. The product
+ * of two floats is exact here, and rounded when it is read as one. */
 static void
 scale(replayed *r, clarke_summation_form form)
 {
   const size_t products = r->from.leaves - (r->from.added != NULL);
 
   for (size_t k = 0; (form == CLARKE_FORM_FIRST || form == CLARKE_FORM_NONE) && k < products; k++)
-    r->p[k] = times(r, r->from.alpha, r->p[k]);
+    r->p[k] *= r->from.alpha;
   for (size_t k = 0; form == CLARKE_FORM_SECOND && k < products; k++)
-    r->q[k] = times(r, r->from.alpha, r->q[k]);
+    r->q[k] *= r->from.alpha;
   if (r->from.added != NULL)
     r->q[products] = r->from.beta; /* times 1 */
 }
@@ -271,7 +266,7 @@ unfit(const replayed *r)
 {
   const clarke_sum_operands *f = &r->from;
 
-  if (r->from.leaves == 0 || r->sum->leaves != r->from.leaves)
+  if (r->sum->leaves != r->from.leaves)
     return "the graph's sum has another number of products";
   if (r->sum->type == CLARKE_F32 && r->t->dtype == CLARKE_F64)
     return "sums in float32 are no float64 results";

@@ -50,8 +50,7 @@ is_factor(double *factor, const clarke_graph *g, const clarke_step *s)
 {
   const clarke_value *by = s->kind == CLARKE_SCALE ? &g->values[s->in[1].value] : NULL;
 
-  if (by == NULL || s->divide || s->root || s->in[0].map != NULL || s->in[0].coef != 1 || s->in[1].coef != 1 || by->count != 1
-      || by->parameter != CLARKE_NONE || by->negated || by->real == NULL)
+  if (by == NULL || s->divide || s->root || s->in[0].map != NULL || by->count != 1 || by->parameter != CLARKE_NONE || by->negated || by->real == NULL)
     return false;
   *factor = by->real[0];
   return true;
@@ -75,7 +74,7 @@ product_inside(double *factor, const clarke_certify *c, size_t value)
     s = is_inside(c, s->in[0].value) ? maker(c->g, s->in[0].value) : NULL;
   if (s == NULL || s->kind == CLARKE_PRODUCT)
     return s;
-  return s->kind == CLARKE_DENSE && s->in[0].map == NULL && !c->g->values[s->dense.weight].negated
+  return s->kind == CLARKE_DENSE && !c->g->values[s->dense.weight].negated
            && c->g->values[s->dense.weight].real != NULL ? s : NULL;
 }
 

@@ -46,7 +46,7 @@ adds_bias(const clarke_graph *g, const clarke_step *s)
 static bool
 is_product(const clarke_graph *g, const clarke_step *s)
 {
-  return s->kind == CLARKE_DENSE && s->in[0].map == NULL && !g->values[s->dense.weight].negated
+  return s->kind == CLARKE_DENSE && !g->values[s->dense.weight].negated
          && g->values[s->dense.weight].real != NULL;
 }
 
@@ -101,8 +101,7 @@ divided(clarke_sum_operands *o, const clarke_step *s)
   const clarke_graph *g = o->c->g;
   const clarke_value *by = s != NULL && s->kind == CLARKE_SCALE ? &g->values[s->in[1].value] : NULL;
 
-  if (by == NULL || !s->divide || s->root || s->in[0].map != NULL || s->in[0].coef != 1 || s->in[1].coef != 1 || by->count != 1
-      || by->parameter != CLARKE_NONE || by->real == NULL || o->c->recorded[s->in[0].value] != NULL)
+  if (by == NULL || !s->divide || s->root || s->in[0].map != NULL || by->count != 1 || by->parameter != CLARKE_NONE || by->real == NULL || o->c->recorded[s->in[0].value] != NULL)
     return s;
   o->divisor = by->real[0];
   return maker(g, s->in[0].value);
@@ -260,7 +259,7 @@ find_of_input(clarke_sum_operands *o, const char **why, size_t value, const clar
   }
   if (s != NULL && s->kind == CLARKE_SUM && s == first && value != g->output)
     return find_of_copies(o, why, scaled, s, err);
-  o->taps = !patches ? 1 : s != NULL && is_product(g, s) && first->in[0].coef == 1 ? taps_of(g, s) : 0;
+  o->taps = !patches ? 1 : s != NULL && is_product(g, s) ? taps_of(g, s) : 0;
   if (value == g->output || s == NULL || !is_product(g, s) || s->in[0].value != (patches ? first->out : value) || o->taps == 0) {
     *why = "not one product with a constant reads it, and nothing else";
     return CLARKE_OK;

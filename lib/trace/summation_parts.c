@@ -68,7 +68,7 @@ find_places(clarke_sum_operands *o, const char **why, const size_t *map, size_t 
 
     if (f == CLARKE_NONE)
       continue;
-    if (f >= entries || o->place[f] != CLARKE_NONE)
+    if (o->place[f] != CLARKE_NONE)
       return CLARKE_OK;
     o->place[f] = e;
   }
@@ -76,7 +76,7 @@ find_places(clarke_sum_operands *o, const char **why, const size_t *map, size_t 
   return CLARKE_OK;
 }
 
-/* What moves entries, each to one place at most. */
+/* What moves entries, each to one place at most; the gradient behind it was recorded. */
 static clarke_status
 find_moved(clarke_sum_operands *o, const char **why, size_t value, const clarke_step *s, clarke_error *err)
 {
@@ -84,21 +84,19 @@ find_moved(clarke_sum_operands *o, const char **why, size_t value, const clarke_
   const clarke_tensor *t = gradient_in(o, s->out);
 
   *why = "a part of it is not known";
-  if (t == NULL || s->in[0].coef != 1)
-    return CLARKE_OK;
   o->gradient = t->real;
   o->features = g->values[s->out].count;
   o->count = g->values[value].count;
   return find_places(o, why, s->in[0].map, o->features, o->count, err);
 }
 
+/* Pieces 0 and x meet at 0. */
 static bool
 is_relu(const clarke_step *s)
 {
   const clarke_pieces *p = &s->pieces;
 
-  if (s->kind != CLARKE_PIECEWISE || p->slope != CLARKE_NONE || p->n_kinks != 1 || mpq_sgn(p->kink[0]) != 0 || s->in[0].map != NULL
-      || s->in[0].coef != 1)
+  if (s->kind != CLARKE_PIECEWISE || p->slope != CLARKE_NONE || p->n_kinks != 1)
     return false;
   for (int i = 0; i < 2; i++)
     if (mpq_cmp_si(p->coef[i][1], i, 1) != 0 || mpq_sgn(p->coef[i][0]) != 0 || mpq_sgn(p->coef[i][2]) != 0)
@@ -139,7 +137,7 @@ find_part(clarke_sum_operands *o, const char **why, size_t value, const clarke_s
     find_relu(part, why, value, s);
   else
     status = clarke_sum_of_reader(part, why, value, s, err);
-  if (status == CLARKE_OK && *why == NULL && (fabs(part->alpha) != 1 || part->divisor != 1 || part->added != NULL))
+  if (status == CLARKE_OK && *why == NULL && fabs(part->alpha) != 1)
     *why = "a part of it has a factor";
   o->leaves += part->leaves;
   return status;

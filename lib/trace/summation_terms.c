@@ -11,9 +11,8 @@ static bool
 multiplies(const clarke_graph *g, const clarke_step *s)
 {
   if (s->kind == CLARKE_SCALE)
-    return !s->divide && !s->root && !g->values[s->in[1].value].negated && s->in[0].coef == 1 && s->in[1].coef == 1;
-  return s->kind == CLARKE_PRODUCT && s->contraction.rows == 1 && s->contraction.inner == 1 && s->contraction.cols == 1
-         && s->in[0].coef == 1 && s->in[1].coef == 1;
+    return !s->divide && !s->root && !g->values[s->in[1].value].negated;
+  return s->kind == CLARKE_PRODUCT && s->contraction.rows == 1 && s->contraction.inner == 1 && s->contraction.cols == 1;
 }
 
 /* The sum or difference of two, each a constant or recorded, entry by entry, rounded once: features x samples. */

@@ -72,6 +72,25 @@ scene_certify(clarke_certify *c, const scene *s, const clarke_tensors *trace, co
   ck_assert_msg(clarke_certify_run(c, &err) == CLARKE_OK, "%s", err.text);
 }
 
+/* The value of that name. */
+static inline size_t
+scene_value(const clarke_graph *g, const char *name)
+{
+  size_t v = 0;
+
+  while (g->values[v].name == NULL || strcmp(g->values[v].name, name) != 0)
+    v++;
+  return v;
+}
+
+/* from, from + by, and so on. */
+static inline void
+scene_fill(double *to, size_t n, double from, double by)
+{
+  for (size_t k = 0; k < n; k++)
+    to[k] = from + by * (double)k;
+}
+
 /* One more tensor, of numbers that float32 has. */
 static inline void
 put(clarke_tensors *ts, const char *name, const long *shape, const double *numbers)

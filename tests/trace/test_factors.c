@@ -60,13 +60,6 @@ nodes(clarke_model *m, form as)
   model_node(m, "Add", as == STEPS ? "uv,both" : "uv,sh", "out");
 }
 
-static void
-fill(double *to, size_t n, double from, double by)
-{
-  for (size_t k = 0; k < n; k++)
-    to[k] = from + by * (double)k;
-}
-
 static double *
 turned(const double *of, size_t rows)
 {
@@ -78,16 +71,6 @@ turned(const double *of, size_t rows)
   return to;
 }
 
-static size_t
-value_of(const clarke_graph *g, const char *name)
-{
-  size_t v = 0;
-
-  while (g->values[v].name == NULL || strcmp(g->values[v].name, name) != 0)
-    v++;
-  return v;
-}
-
 static void
 begin(record *r, form as)
 {
@@ -96,17 +79,17 @@ begin(record *r, form as)
   clarke_model m;
 
   memset(r, 0, sizeof *r);
-  fill(r->w, K * M, 1, 0.25);
-  fill(r->v, M, 7, 0.5);
-  fill(r->t, N * K, -2, 0.125);
-  fill(r->sig, N, 5, 1);
+  scene_fill(r->w, K * M, 1, 0.25);
+  scene_fill(r->v, M, 7, 0.5);
+  scene_fill(r->t, N * K, -2, 0.125);
+  scene_fill(r->sig, N, 5, 1);
   for (size_t e = 0; e < N * M; e++) { /* whose differences are rounded */
     r->z[e] = (double)(20.1F + (float)e);
     r->r[e] = (double)(0.003F * (float)(e + 1));
   }
-  fill(r->u, N * M, 60, 1);
-  fill(r->g, N * M, -30, 1);
-  fill(r->gu, N * M, -60, 1);
+  scene_fill(r->u, N * M, 60, 1);
+  scene_fill(r->g, N * M, -30, 1);
+  scene_fill(r->gu, N * M, -60, 1);
   model_begin(&m, 17);
   model_input(&m, "x", SHAPE(-1, K,));
   memcpy(model_floats(&m, "w", SHAPE(K, M,)), r->w, sizeof r->w);
@@ -133,13 +116,13 @@ begin(record *r, form as)
   r->c.trace = &r->s.trace;
   r->c.seen = calloc(r->s.trace.n, sizeof *r->c.seen);
   r->c.recorded = calloc(r->s.graph.n_values + 1, sizeof *r->c.recorded);
-  r->c.recorded[value_of(r->c.g, "t")] = turned(r->t, K);
-  r->c.recorded[value_of(r->c.g, "s")] = turned(r->sig, 1);
-  r->c.recorded[value_of(r->c.g, "z")] = turned(r->z, M);
+  r->c.recorded[scene_value(r->c.g, "t")] = turned(r->t, K);
+  r->c.recorded[scene_value(r->c.g, "s")] = turned(r->sig, 1);
+  r->c.recorded[scene_value(r->c.g, "z")] = turned(r->z, M);
   if (as == GEMM)
     return;
-  r->c.recorded[value_of(r->c.g, "r")] = turned(r->r, M);
-  r->c.recorded[value_of(r->c.g, "u")] = turned(r->u, M);
+  r->c.recorded[scene_value(r->c.g, "r")] = turned(r->r, M);
+  r->c.recorded[scene_value(r->c.g, "u")] = turned(r->u, M);
 }
 
 static void
@@ -192,8 +175,8 @@ START_TEST(forward)
   }
   clarke_sum_operands_clear(&o);
   if (_i != ALONE) { /* what is added must be known, and the product not be recorded by itself */
-    free(r.c.recorded[value_of(r.c.g, "s")]);
-    r.c.recorded[value_of(r.c.g, "s")] = NULL;
+    free(r.c.recorded[scene_value(r.c.g, "s")]);
+    r.c.recorded[scene_value(r.c.g, "s")] = NULL;
     find(&o, &r, CLARKE_OUTPUT, "z", _i == GEMM ? NULL : "what is added was not recorded");
     clarke_sum_operands_clear(&o);
   }
@@ -285,13 +268,13 @@ START_TEST(terms)
   }
   clarke_sum_operands_clear(&o);
   o = (clarke_sum_operands){.c = &r.c};
-  ck_assert(clarke_sum_copies_factor(&o, clarke_sum_only_reader(r.c.g, value_of(r.c.g, "u")), value_of(r.c.g, "u")));
+  ck_assert(clarke_sum_copies_factor(&o, clarke_sum_only_reader(r.c.g, scene_value(r.c.g, "u")), scene_value(r.c.g, "u")));
   for (size_t e = 0; e < M * N; e++) /* times v */
     ck_assert(clarke_sum_copy_times(&o, e % M, e / M) == r.v[e % M]);
   o = (clarke_sum_operands){.c = &r.c};
-  ck_assert(!clarke_sum_copies_factor(&o, clarke_sum_only_reader(r.c.g, value_of(r.c.g, "t")), value_of(r.c.g, "t")));
-  free(r.c.recorded[value_of(r.c.g, "r")]);
-  r.c.recorded[value_of(r.c.g, "r")] = NULL;
+  ck_assert(!clarke_sum_copies_factor(&o, clarke_sum_only_reader(r.c.g, scene_value(r.c.g, "t")), scene_value(r.c.g, "t")));
+  free(r.c.recorded[scene_value(r.c.g, "r")]);
+  r.c.recorded[scene_value(r.c.g, "r")] = NULL;
   find(&o, &r, CLARKE_OUTPUT, "dot", "what it multiplies was not recorded");
   clarke_sum_operands_clear(&o);
   end(&r);
@@ -338,12 +321,12 @@ START_TEST(behind)
   record r;
 
   begin(&r, STEPS);
-  ck_assert_uint_eq(clarke_sum_added_behind(&factor, &r.c, value_of(r.c.g, "y")), value_of(r.c.g, "y3"));
+  ck_assert_uint_eq(clarke_sum_added_behind(&factor, &r.c, scene_value(r.c.g, "y")), scene_value(r.c.g, "y3"));
   ck_assert(factor == 3);
-  ck_assert_uint_eq(clarke_sum_added_behind(&factor, &r.c, value_of(r.c.g, "y3")), value_of(r.c.g, "z"));
-  ck_assert_uint_eq(clarke_sum_added_behind(&factor, &r.c, value_of(r.c.g, "sh")), CLARKE_NONE); /* it is added twice each */
-  ck_assert_uint_eq(clarke_sum_added_behind(&factor, &r.c, value_of(r.c.g, "z")), CLARKE_NONE);  /* several read it */
-  ck_assert_uint_eq(clarke_sum_added_behind(&factor, &r.c, value_of(r.c.g, "out")), CLARKE_NONE);
+  ck_assert_uint_eq(clarke_sum_added_behind(&factor, &r.c, scene_value(r.c.g, "y3")), scene_value(r.c.g, "z"));
+  ck_assert_uint_eq(clarke_sum_added_behind(&factor, &r.c, scene_value(r.c.g, "sh")), CLARKE_NONE); /* it is added twice each */
+  ck_assert_uint_eq(clarke_sum_added_behind(&factor, &r.c, scene_value(r.c.g, "z")), CLARKE_NONE);  /* several read it */
+  ck_assert_uint_eq(clarke_sum_added_behind(&factor, &r.c, scene_value(r.c.g, "out")), CLARKE_NONE);
   ck_assert(factor == 3);
   end(&r);
 }
@@ -360,13 +343,13 @@ START_TEST(parts)
 
   begin(&r, STEPS);
   o = (clarke_sum_operands){.c = &r.c, .leaves = K + 1};
-  ck_assert_ptr_eq(clarke_sum_numbers(&o, value_of(r.c.g, "z")), r.c.recorded[value_of(r.c.g, "z")]);
-  ck_assert_ptr_null(clarke_sum_numbers(&o, value_of(r.c.g, "y")));
+  ck_assert_ptr_eq(clarke_sum_numbers(&o, scene_value(r.c.g, "z")), r.c.recorded[scene_value(r.c.g, "z")]);
+  ck_assert_ptr_null(clarke_sum_numbers(&o, scene_value(r.c.g, "y")));
   ck_assert_ptr_null(o.own);
   ck_assert(clarke_sum_numbers(&o, r.c.g->input) == o.own && o.own != NULL);
-  ck_assert(clarke_sum_added(&a, &r.c, &r.c.g->steps[r.c.g->values[value_of(r.c.g, "z")].producer]));
+  ck_assert(clarke_sum_added(&a, &r.c, &r.c.g->steps[r.c.g->values[scene_value(r.c.g, "z")].producer]));
   clarke_sum_added_set(&o, &why, &a);
-  ck_assert(o.alpha == 3 && o.beta == 0.5 && o.addend == value_of(r.c.g, "s") && strcmp(why, "nothing") == 0);
+  ck_assert(o.alpha == 3 && o.beta == 0.5 && o.addend == scene_value(r.c.g, "s") && strcmp(why, "nothing") == 0);
   clarke_sum_added_take(p, q, &o, 1, 2);
   ck_assert(p[K] == r.sig[2] && q[K] == 1 && p[0] == 0 && q[0] == 0);
   o.added = NULL;
@@ -375,15 +358,15 @@ START_TEST(parts)
   ck_assert(p[K] == 17);
   clarke_sum_operands_clear(&o);
   /* the sum of z r, by its step of ones; not, if one of these were 2 */
-  o = (clarke_sum_operands){.c = &r.c, .product = &r.c.g->steps[r.c.g->values[value_of(r.c.g, "dot")].producer]};
+  o = (clarke_sum_operands){.c = &r.c, .product = &r.c.g->steps[r.c.g->values[scene_value(r.c.g, "dot")].producer]};
   o.weight = r.c.g->values[o.product->dense.weight].real;
   o.leaves = M;
-  ck_assert(o.product->kind == CLARKE_DENSE && clarke_sum_terms_find(&o, &why, value_of(r.c.g, "zr")) && why == NULL);
+  ck_assert(o.product->kind == CLARKE_DENSE && clarke_sum_terms_find(&o, &why, scene_value(r.c.g, "zr")) && why == NULL);
   clarke_sum_terms_take(p, q, &o, 0, 1);
   ck_assert(p[1] == r.z[M + 1] && q[1] == r.r[M + 1]);
-  ck_assert(!clarke_sum_terms_find(&o, &why, value_of(r.c.g, "z")));
+  ck_assert(!clarke_sum_terms_find(&o, &why, scene_value(r.c.g, "z")));
   ((double *)o.weight)[0] = 2;
-  ck_assert(!clarke_sum_terms_find(&o, &why, value_of(r.c.g, "zr")));
+  ck_assert(!clarke_sum_terms_find(&o, &why, scene_value(r.c.g, "zr")));
   ((double *)o.weight)[0] = 1;
   end(&r);
 }
@@ -410,10 +393,10 @@ START_TEST(lifted)
   model_output(&m, "z");
   clarke_graph_init(&g);
   ck_assert_msg(clarke_graph_build(&g, &m, &x, &err) == CLARKE_OK, "%s", err.text);
-  w = value_of(&g, "w");
-  ck_assert_uint_eq(clarke_sum_lifted(&g, value_of(&g, "lift")), w);
-  ck_assert_uint_eq(clarke_sum_lifted(&g, value_of(&g, "y")), value_of(&g, "y"));
-  ck_assert_uint_eq(clarke_sum_lifted(&g, value_of(&g, "z")), value_of(&g, "z"));
+  w = scene_value(&g, "w");
+  ck_assert_uint_eq(clarke_sum_lifted(&g, scene_value(&g, "lift")), w);
+  ck_assert_uint_eq(clarke_sum_lifted(&g, scene_value(&g, "y")), scene_value(&g, "y"));
+  ck_assert_uint_eq(clarke_sum_lifted(&g, scene_value(&g, "z")), scene_value(&g, "z"));
   ck_assert_uint_eq(clarke_sum_lifted(&g, g.input), g.input);
   clarke_graph_clear(&g);
   clarke_model_clear(&m);
