@@ -50,7 +50,8 @@ is_factor(double *factor, const clarke_graph *g, const clarke_step *s)
 {
   const clarke_value *by = s->kind == CLARKE_SCALE ? &g->values[s->in[1].value] : NULL;
 
-  if (by == NULL || s->divide || s->root || s->in[0].map != NULL || by->count != 1 || by->parameter != CLARKE_NONE || by->negated || by->real == NULL)
+  if (by == NULL || s->divide || s->root || s->in[0].map != NULL || by->count != 1
+      || by->parameter != CLARKE_NONE || by->negated || by->real == NULL)
     return false;
   *factor = by->real[0];
   return true;

@@ -101,7 +101,8 @@ divided(clarke_sum_operands *o, const clarke_step *s)
   const clarke_graph *g = o->c->g;
   const clarke_value *by = s != NULL && s->kind == CLARKE_SCALE ? &g->values[s->in[1].value] : NULL;
 
-  if (by == NULL || !s->divide || s->root || s->in[0].map != NULL || by->count != 1 || by->parameter != CLARKE_NONE || by->real == NULL || o->c->recorded[s->in[0].value] != NULL)
+  if (by == NULL || !s->divide || s->root || s->in[0].map != NULL || by->count != 1
+      || by->parameter != CLARKE_NONE || by->real == NULL || o->c->recorded[s->in[0].value] != NULL)
     return s;
   o->divisor = by->real[0];
   return maker(g, s->in[0].value);
