@@ -88,7 +88,7 @@ clarke_builder_value(clarke_builder *b, const char *name, clarke_error *err)
   }
   v = &g->values[g->n_values++];
   memset(v, 0, sizeof *v);
-  v->producer = v->parameter = CLARKE_NONE;
+  v->producer = v->parameter = v->made_of = CLARKE_NONE;
   v->count = 1;
   v->name = strdup(name);
   if (v->name != NULL && bind(b, name, g->n_values - 1, err) == CLARKE_OK)

@@ -124,6 +124,9 @@ value_is_valid(const clarke_graph *g, size_t value)
     return v->producer == CLARKE_NONE || (v->producer < g->n_steps && g->steps[v->producer].out == value);
   if (v->producer != CLARKE_NONE || (v->count > 0 && (v->real == NULL) == (v->integer == NULL)))
     return false;
+  if (v->made_of != CLARKE_NONE && (v->made_of >= value || !g->values[v->made_of].constant
+                                    || g->values[v->made_of].parameter != v->parameter))
+    return false;
   return v->parameter == CLARKE_NONE ||
          (v->parameter < g->n_parameters &&
           map_is_valid(v->origin, v->count, g->parameters[v->parameter].count, false));

@@ -166,6 +166,7 @@ clarke_lower_statistic(clarke_lowering *low, size_t i, clarke_error *err)
     return status;
   g->parameters[own].uses++;
   g->values[low->in[i]].parameter = own;
+  g->values[low->in[i]].made_of = CLARKE_NONE;
   g->values[low->in[i]].name = strdup(g->parameters[own].name);
   return g->values[low->in[i]].name != NULL ? CLARKE_OK : clarke_lower_no_memory(low, err);
 }
@@ -238,7 +239,7 @@ move(clarke_graph *g)
 static clarke_value *
 new_value(clarke_graph *g, bool *fits, size_t rank, const size_t *dims)
 {
-  clarke_value v = {.producer = CLARKE_NONE, .parameter = CLARKE_NONE};
+  clarke_value v = {.producer = CLARKE_NONE, .parameter = CLARKE_NONE, .made_of = CLARKE_NONE};
 
   *fits = set_shape(&v, rank, dims);
   if (!grow((void **)&g->values, &g->capacity_values, g->n_values, sizeof *g->values) || !move(g))
@@ -461,6 +462,7 @@ clarke_lower_rearranged_constant(clarke_lowering *low, size_t i, size_t rank, co
   x = clarke_lower_value(low, i);
   v->constant = true;
   v->parameter = x->parameter;
+  v->made_of = low->in[i];
   v->negated = x->negated;
   v->dtype = x->dtype;
   if (!fits || (map == NULL && v->count != x->count)) {

@@ -67,6 +67,7 @@ typedef struct {
   int64_t *integer;  /* integers; also of the input of a single run without a batch axis, when it holds such */
   size_t parameter;  /* CLARKE_NONE when it is none */
   size_t *origin;    /* entry i is the parameter's entry origin[i]; NULL: i */
+  size_t made_of;    /* the constant before this one that it was rearranged from; CLARKE_NONE: it is nobody's rearrangement */
   bool negated;      /* stands for minus its entries (Neg of a constant): an operator that takes one negates what it makes */
   bool initializer;  /* becomes a parameter when used as a weight */
   double *known;     /* of an activation of constants alone: its entries, exactly, where they are followed (op/decided.h) */

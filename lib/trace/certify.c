@@ -32,6 +32,7 @@ clarke_certify_clear(clarke_certify *c)
   free(c->certificate);
   free(c->recorded);
   free(c->seen);
+  free(c->partial);
   clarke_roundback_clear(&c->back);
   clarke_roundoff_clear(&c->rounded);
   if (c->grad != NULL)
@@ -200,15 +201,24 @@ clarke_certify_made_by_conv(const clarke_graph *g, size_t value)
   return producer != CLARKE_NONE && any_wide_conv(g, g->steps[producer].node);
 }
 
+/* Is it the value, or was it made of it? */
+static bool
+shows(const clarke_graph *g, size_t constant, size_t value)
+{
+  while (constant != value && g->values[constant].made_of != CLARKE_NONE)
+    constant = g->values[constant].made_of;
+  return constant == value;
+}
+
 bool
 clarke_certify_read_by_conv(const clarke_graph *g, size_t value)
 {
   for (size_t i = 0; i < g->n_steps; i++) {
     const clarke_step *s = &g->steps[i];
-    bool reads = s->kind == CLARKE_DENSE && s->dense.weight == value;
+    bool reads = s->kind == CLARKE_DENSE && shows(g, s->dense.weight, value);
 
     for (size_t k = 0; k < s->n_in; k++)
-      reads = reads || s->in[k].value == value;
+      reads = reads || shows(g, s->in[k].value, value);
     if (reads && any_wide_conv(g, s->node))
       return true;
   }
@@ -244,9 +254,10 @@ static clarke_status
 allocate(clarke_certify *c, clarke_error *err)
 {
   c->seen = calloc(c->trace->n + 1, sizeof *c->seen);
+  c->partial = calloc(c->g->n_values + 1, sizeof *c->partial);
   c->recorded = calloc(c->g->n_values + 1, sizeof *c->recorded);
   c->grad = clarke_matrices_new(c->g->n_values);
-  return c->seen != NULL && c->recorded != NULL && c->grad != NULL ? CLARKE_OK : clarke_no_memory(err);
+  return c->seen != NULL && c->partial != NULL && c->recorded != NULL && c->grad != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
 /* Nothing found, the same asked. */
@@ -279,7 +290,7 @@ sift(bool *decided, clarke_certify *c, clarke_error *err)
   clarke_status status;
 
   *decided = false;
-  if (!c->sieved || c->n_statistics > 0) /* normalizations are not the sieve's */
+  if (!c->sieved || c->n_statistics > 0 || clarke_certify_has_chain(c)) /* normalizations and chains are not the sieve's */
     return CLARKE_OK;
   status = clarke_sieve_run(decided, c, err);
   for (size_t i = 0; i < c->n; i++)

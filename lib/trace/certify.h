@@ -40,6 +40,7 @@ typedef struct {
   clarke_roundback back;
   clarke_matrix *grad;    /* by value; of constants in their own entries */
   bool *seen;             /* by tensor of the trace */
+  bool *partial;          /* by value: of a constant, does not all that was made of it join its gradient? */
 } clarke_certify;
 
 void clarke_certify_init(clarke_certify *c);
@@ -66,6 +67,12 @@ clarke_status clarke_certify_gradient(double **error, clarke_certify *c, size_t 
 clarke_status clarke_certify_forward(clarke_certify *c, clarke_error *err);
 /* certify_backward.c */
 clarke_status clarke_certify_backward(clarke_certify *c, clarke_error *err);
+/* certify_constants.c: gradients of constants that were moved or cast, those first that were made last, each by what was recorded
+ * behind it. Has the trace the gradient of one that another is made of? */
+clarke_status clarke_certify_constants_back(clarke_certify *c, clarke_error *err);
+bool clarke_certify_has_chain(const clarke_certify *c);
+/* A gradient joins the whole (no rows: it is 0) of `count` entries: its entry f is the whole's entry map[f] (NULL: f). */
+clarke_status clarke_certify_join(clarke_matrix *whole, size_t count, const clarke_matrix *part, const size_t *map, clarke_error *err);
 /* certify_loss.c: the log-softmax that the loss begins with, both ways. */
 clarke_status clarke_certify_log_softmax(clarke_certify *c, clarke_error *err);
 /* certify_statistics.c: running statistics of normalizations, behind the forward pass. */
@@ -111,7 +118,7 @@ clarke_status clarke_certify_leads_back(bool *leads, const clarke_certify *c, si
 clarke_status clarke_certify_follow(const clarke_certify *c, clarke_certificate *made, size_t v, const double *bound, size_t entries,
                                     clarke_error *err);
 
-/* Is the value made by a convolution whose kernel has several entries, or read by one? */
+/* Is the value made by a convolution whose kernel has several entries? Does one read it, or a constant that was made of it? */
 bool clarke_certify_made_by_conv(const clarke_graph *g, size_t value);
 bool clarke_certify_read_by_conv(const clarke_graph *g, size_t value);
 

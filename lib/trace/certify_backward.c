@@ -87,66 +87,6 @@ sink(void *context, const clarke_forward *f, const clarke_step *step, size_t ope
 }
 
 static clarke_status
-turn_sign(clarke_matrix *m, clarke_error *err)
-{
-  clarke_status status;
-  mpq_t minus;
-
-  mpq_init(minus);
-  mpq_set_si(minus, -1, 1);
-  status = clarke_matrix_scale(m, m, minus, err);
-  mpq_clear(minus);
-  return status;
-}
-
-/* A rearranged constant's gradient, which the record has under its own name. */
-static clarke_status
-certify_constant(clarke_certify *c, size_t v, clarke_error *err)
-{
-  const clarke_value *value = &c->g->values[v];
-  clarke_matrix *m = &c->grad[v];
-  clarke_rounding_sum *s = &c->back.sum[v];
-  double *error = NULL;
-  clarke_status status;
-
-  if (strcmp(value->name, c->g->parameters[value->parameter].name) == 0)
-    return CLARKE_OK; /* the parameter itself */
-  status = value->negated ? turn_sign(m, err) : CLARKE_OK;
-  if (status == CLARKE_OK)
-    status = clarke_certify_gradient(&error, c, v, NULL, m, err);
-  if (status == CLARKE_OK && value->negated)
-    status = turn_sign(m, err);
-  for (size_t e = 0; status == CLARKE_OK && error != NULL && e < value->count; e++) {
-    s->error[e] = error[e];
-    s->mass[e] = clarke_roundoff_sum(fabs(clarke_matrix_get_double(m, e, 0)), 1);
-  }
-  if (error != NULL)
-    s->terms = 1;
-  free(error);
-  return status;
-}
-
-/* A constant's gradient joins its parameter's. */
-static clarke_status
-join(clarke_matrix *whole, const clarke_certify *c, size_t v, clarke_error *err)
-{
-  const clarke_value *value = &c->g->values[v];
-  clarke_matrix back;
-  clarke_status status;
-
-  clarke_matrix_init(&back);
-  status = value->origin != NULL ? clarke_matrix_scatter_rows(&back, &c->grad[v], value->origin,
-                                                              c->g->parameters[value->parameter].count, err)
-                                 : clarke_matrix_copy(&back, &c->grad[v], err);
-  if (status == CLARKE_OK && whole->rows == 0)
-    clarke_matrix_swap(whole, &back);
-  else if (status == CLARKE_OK)
-    status = clarke_matrix_add(whole, whole, &back, err);
-  clarke_matrix_clear(&back);
-  return status;
-}
-
-static clarke_status
 judge_parameter(clarke_certify *c, size_t q, const clarke_matrix *m, const clarke_rounding_sum *s, bool conv, clarke_error *err)
 {
   const clarke_parameter *p = &c->g->parameters[q];
@@ -187,8 +127,8 @@ certify_parameter(clarke_certify *c, size_t q, clarke_error *err)
   for (size_t v = 0; v < g->n_values && status == CLARKE_OK; v++) {
     if (!g->values[v].constant || g->values[v].parameter != q || c->back.sum[v].error == NULL || c->grad[v].rows == 0)
       continue;
-    clarke_roundback_fold(&sum, &c->back, v);
-    status = join(&whole, c, v, err);
+    clarke_roundback_fold(&sum, g->parameters[q].count, &c->back, v, g->values[v].origin);
+    status = clarke_certify_join(&whole, g->parameters[q].count, &c->grad[v], g->values[v].origin, err);
     conv = conv || clarke_certify_read_by_conv(g, v);
   }
   if (status == CLARKE_OK && whole.rows == 0)
@@ -223,9 +163,8 @@ clarke_certify_backward(clarke_certify *c, clarke_error *err)
 
   if (status == CLARKE_OK)
     status = clarke_reverse_visited(c->grad, &c->pass, &c->slopes, visit, sink, c, err);
-  for (size_t v = 0; v < g->n_values && status == CLARKE_OK; v++)
-    if (clarke_value_is_wrt(g, v) && g->values[v].name != NULL && c->grad[v].rows > 0)
-      status = certify_constant(c, v, err);
+  if (status == CLARKE_OK)
+    status = clarke_certify_constants_back(c, err);
   for (size_t q = 0; q < g->n_parameters && status == CLARKE_OK; q++)
     if (g->parameters[q].wrt)
       status = certify_parameter(c, q, err);

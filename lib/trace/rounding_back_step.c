@@ -30,15 +30,7 @@ target(const clarke_roundback *p, size_t value)
 static double
 readers(const clarke_roundback *p, const clarke_operand *o, size_t count)
 {
-  size_t most = 1;
-
-  if (o->map == NULL)
-    return 1;
-  memset(p->reads, 0, p->g->values[o->value].count * sizeof *p->reads);
-  for (size_t i = 0; i < count; i++)
-    if (o->map[i] != CLARKE_NONE && ++p->reads[o->map[i]] > most)
-      most = p->reads[o->map[i]];
-  return (double)most;
+  return (double)clarke_roundback_meet(p, o->map, count, p->g->values[o->value].count);
 }
 
 static double

@@ -46,6 +46,8 @@ clarke_roundback_begin(clarke_roundback *b, clarke_roundoff *r, const clarke_mat
   *b = (clarke_roundback){.r = r, .g = g, .grad = grad, .scale = scale, .n = r->f->n};
   for (size_t v = 0; v < g->n_values; v++)
     most = g->values[v].count > most ? g->values[v].count : most;
+  for (size_t q = 0; q < g->n_parameters; q++)
+    most = g->parameters[q].count > most ? g->parameters[q].count : most;
   b->reads = malloc((most + 1) * sizeof *b->reads);
   b->sum = calloc(g->n_values + 1, sizeof *b->sum);
   well = b->sum != NULL && b->reads != NULL && carries != NULL;
@@ -104,19 +106,33 @@ clarke_roundback_step(clarke_roundback *b, size_t i, const double *known, clarke
   return status;
 }
 
+size_t
+clarke_roundback_meet(const clarke_roundback *b, const size_t *map, size_t n, size_t count)
+{
+  size_t most = 1;
+
+  if (map == NULL)
+    return 1;
+  memset(b->reads, 0, count * sizeof *b->reads);
+  for (size_t i = 0; i < n; i++)
+    if (map[i] != CLARKE_NONE && ++b->reads[map[i]] > most)
+      most = b->reads[map[i]];
+  return most;
+}
+
 void
-clarke_roundback_fold(clarke_rounding_sum *parameter, const clarke_roundback *b, size_t value)
+clarke_roundback_fold(clarke_rounding_sum *to, size_t count, const clarke_roundback *b, size_t value, const size_t *map)
 {
   const clarke_value *v = &b->g->values[value];
   const clarke_rounding_sum *s = &b->sum[value];
 
   for (size_t f = 0; f < v->count; f++) {
-    const size_t e = v->origin != NULL ? v->origin[f] : f;
+    const size_t e = map != NULL ? map[f] : f;
 
-    parameter->error[e] += s->error[f];
-    parameter->mass[e] += s->mass[f];
+    to->error[e] += s->error[f];
+    to->mass[e] += s->mass[f];
   }
-  parameter->terms += s->terms;
+  to->terms += (double)clarke_roundback_meet(b, map, v->count, count) * s->terms;
 }
 
 static clarke_status
@@ -131,7 +147,7 @@ finish_parameter(double **bound, const clarke_roundback *b, size_t q, clarke_err
     status = clarke_no_memory(err);
   for (size_t v = 0; v < b->g->n_values && status == CLARKE_OK; v++)
     if (b->g->values[v].constant && b->g->values[v].parameter == q && b->sum[v].error != NULL)
-      clarke_roundback_fold(&whole, b, v);
+      clarke_roundback_fold(&whole, count, b, v, b->g->values[v].origin);
   for (size_t e = 0; e < count && status == CLARKE_OK; e++)
     (*bound)[e] = clarke_roundback_bound(b, &whole, e, CLARKE_ROUNDBACK_SPARE_NORMALIZED);
   clarke_rounding_sum_clear(&whole);

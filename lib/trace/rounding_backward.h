@@ -42,8 +42,12 @@ double clarke_roundback_bound(const clarke_roundback *b, const clarke_rounding_s
  * place of the sum); NULL: what the sum says. */
 clarke_status clarke_roundback_step(clarke_roundback *b, size_t step, const double *known, clarke_error *err);
 
-/* A constant's sum joins its parameter's. */
-void clarke_roundback_fold(clarke_rounding_sum *parameter, const clarke_roundback *b, size_t value);
+/* How many of n entries go to one of `count` by the map, at most; NULL: each to its own. At least 1. */
+size_t clarke_roundback_meet(const clarke_roundback *b, const size_t *map, size_t n, size_t count);
+
+/* A constant's sum joins that of what it was made of, its parameter's at last: its entry f is the other's entry map[f] (NULL: f).
+ * Where several of its entries are one of the other's, so many sums are added up. */
+void clarke_roundback_fold(clarke_rounding_sum *to, size_t count, const clarke_roundback *b, size_t value, const size_t *map);
 
 /* Sums of n zeros; one that is there already stays. */
 bool clarke_rounding_sum_init(clarke_rounding_sum *s, size_t n);

@@ -211,6 +211,40 @@ def networks(folder):
             value = F.cross_entropy(model(flat), y)
         value.backward()
     ask(folder, "lenet-autocast", lenet(), autocast, explained=None)
+    mixed(folder)
+
+
+def mixed(folder):
+    """Weights that are cast, and then transposed, by autocast or by hand; long sums of coarse numbers, which their trees tell; a weight norm."""
+    x, y = torch.randn(4, 1, 8, 8), torch.arange(4)
+
+    def step(kind, data, enabled=True):
+        def run(model):
+            with torch.autocast("cpu", dtype=kind, enabled=enabled):
+                value = F.cross_entropy(model(data), y)
+            torch.amp.GradScaler("cpu", init_scale=1024.0, enabled=enabled).scale(value).backward()
+        return run
+
+    class Cloned(nn.Linear):
+        def forward(self, data):
+            return F.linear(data, self.weight.clone(), self.bias)
+
+    dense = nn.Sequential(nn.Flatten(), nn.Linear(64, 12), nn.ReLU(), nn.Linear(12, 4))
+    normed = nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Conv2d(1, 3, 3)), nn.ReLU(), nn.Flatten(), nn.Linear(108, 4))
+    cloned = nn.Sequential(nn.Flatten(), Cloned(64, 12), nn.ReLU(), nn.Linear(12, 4))
+    whole, coarse, half = step(torch.bfloat16, x, False), step(torch.bfloat16, x), step(torch.float16, x)
+    for name, model, act, trees in (
+            ("dense-bfloat16", dense, coarse, True), ("dense-float16", dense, half, False), ("lenet-trees", lenet(), coarse, True),
+            ("weight-norm", normed, whole, False), ("cloned", cloned, whole, False)):
+        run = os.path.join(folder, name)
+        model.zero_grad()
+        with clarke.record(run, model, trees=trees):
+            act(model)
+        for options in ((), ("--nodes",)):
+            answer = certify(run, *options)
+            expect(answer["answer"] == "within the bound", f"{name}: {answer['answer']} {[n for n in answer['nodes'] if n['answer'] == 'cannot say']}")
+        cast = [n for n in answer["nodes"] if n["part"] == "gradient" and n["name"] in ("1/_to_copy_2", "3/_to_copy_2", "1/clone")]
+        expect(bool(cast) == (name != "weight-norm") and all(n["answer"] == "bit-exact" for n in cast), f"{name}: {cast}")
 
 
 class Recurrent(nn.Module):

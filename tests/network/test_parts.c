@@ -157,7 +157,7 @@ END_TEST
 static clarke_identities *
 some_identities(clarke_graph *g, clarke_tensor *x)
 {
-  static clarke_value value = {.rank = 1, .dims = {2}, .count = 2, .producer = CLARKE_NONE, .parameter = CLARKE_NONE};
+  static clarke_value value = {.rank = 1, .dims = {2}, .count = 2, .producer = CLARKE_NONE, .parameter = CLARKE_NONE, .made_of = CLARKE_NONE};
   static double real[4] = {3, 0, 3, 4}; /* sample by sample */
   clarke_identities *ids;
 
@@ -220,8 +220,8 @@ START_TEST(a_parameter_is_told_by_its_entry)
 {
   size_t origin[2] = {1, 0};
   double real[2] = {5, 5};
-  clarke_value v[3] = {{.constant = true, .real = real, .count = 2, .parameter = 0},
-                       {.constant = true, .real = real, .count = 2, .parameter = 0, .origin = origin},
+  clarke_value v[3] = {{.constant = true, .real = real, .count = 2, .parameter = 0, .made_of = CLARKE_NONE},
+                       {.constant = true, .real = real, .count = 2, .parameter = 0, .made_of = 0, .origin = origin},
                        {.constant = true, .real = real, .count = 2, .parameter = CLARKE_NONE}};
   const clarke_graph g = {.values = v, .n_values = 3};
 

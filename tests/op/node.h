@@ -20,7 +20,7 @@ set_value(size_t v, bool constant, size_t rank, const size_t *dims)
 
   memset(x, 0, sizeof *x);
   x->constant = constant;
-  x->producer = x->parameter = CLARKE_NONE;
+  x->producer = x->parameter = x->made_of = CLARKE_NONE;
   x->rank = rank;
   x->count = 1;
   for (size_t a = 0; a < rank; a++)

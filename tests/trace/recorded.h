@@ -41,6 +41,7 @@ begin_again(clarke_certify *to, const clarke_certified *c)
   to->gradients_file = asked->gradients_file;
   to->log_softmax = asked->log_softmax;
   to->seen = calloc(to->trace->n + 1, sizeof *to->seen);
+  to->partial = calloc(to->g->n_values + 1, sizeof *to->partial);
   to->recorded = calloc(to->g->n_values + 1, sizeof *to->recorded);
   to->grad = clarke_matrices_new(to->g->n_values);
 }

@@ -139,7 +139,7 @@ step_back(bounds *b, double scale)
     ck_assert(clarke_rounding_sum_init(&whole, g->parameters[q].count));
     for (size_t v = 0; v < g->n_values; v++)
       if (g->values[v].constant && g->values[v].parameter == q && back.sum[v].error != NULL) {
-        clarke_roundback_fold(&whole, &back, v);
+        clarke_roundback_fold(&whole, g->parameters[q].count, &back, v, g->values[v].origin);
         terms += back.sum[v].terms;
       }
     ck_assert(whole.terms == terms);

@@ -3,6 +3,7 @@
 
 MODULE(bounds);
 MODULE(branches);
+MODULE(constants);
 MODULE(folders);
 MODULE(follow);
 MODULE(operands);
@@ -14,5 +15,5 @@ MODULE(statistics);
 int
 main(void)
 {
-  RUN(bounds_suite, branches_suite, folders_suite, follow_suite, operands_suite, rounding_parts_suite, sieve_parts_suite, stages_suite, statistics_suite);
+  RUN(bounds_suite, branches_suite, constants_suite, folders_suite, follow_suite, operands_suite, rounding_parts_suite, sieve_parts_suite, stages_suite, statistics_suite);
 }
