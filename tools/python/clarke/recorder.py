@@ -212,8 +212,8 @@ class record:
         self.hooks = [model.register_forward_pre_hook(self.enter_model, with_kwargs=True, prepend=True),
                       hooks.register_module_forward_pre_hook(self.enter_module),
                       hooks.register_module_forward_hook(self.leave_module, always_call=True)]
-        self.trace.held = [p.untyped_storage() for p in self.parameters.values() if p.requires_grad]  # so no other tensor has their addresses
-        self.trace.parameters = {storage.data_ptr() for storage in self.trace.held}
+        self.trace.owned = [p.untyped_storage() for p in self.parameters.values() if p.requires_grad]  # so no other tensor has their addresses
+        self.trace.parameters = {storage.data_ptr() for storage in self.trace.owned}
         self.trace.trained |= self.trace.parameters
         self.modes = [Functions(self.trace, self.before_backward, self.after_backward), Dispatch(self.trace)]
         for mode in self.modes:

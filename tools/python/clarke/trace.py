@@ -189,7 +189,7 @@ class Trace:
         self.running = False  # the backward pass
         self.trained = set()  # the storages of numbers that depend on what is trained, autograd knowing
         self.parameters = set()  # the addresses of the parameters' storages,
-        self.held = []  # which are kept as long
+        self.owned = []  # which are kept as long
         self.changed_later = set()  # the storages that were written to behind the forward pass
         self.refusals = []  # what was seen that no record can say, with the line
         self.functions = []  # the same of derivatives that are not PyTorch's own
