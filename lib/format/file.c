@@ -105,14 +105,31 @@ clarke_file_hash(clarke_file *f, const char *path, clarke_error *err)
 static bool
 map_all(clarke_file *f, int fd, size_t size)
 {
-  void *at = size > 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+  struct stat st;
+  void *at = size > 0 && fstat(fd, &st) == 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
 
   if (at == MAP_FAILED)
     return false;
   f->data = at;
   f->size = size;
   f->mapped = true;
+  f->changed = st.st_ctim;
   return true;
+}
+
+/* Whoever sets a file's times back changes its ctime by that. */
+clarke_status
+clarke_file_stayed(const clarke_file *f, const char *path, clarke_error *err)
+{
+  struct stat st;
+
+  if (!f->mapped)
+    return CLARKE_OK;
+  if (stat(path, &st) != 0)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: is no longer there: %s", path, strerror(errno));
+  if (st.st_ctim.tv_sec != f->changed.tv_sec || st.st_ctim.tv_nsec != f->changed.tv_nsec || (size_t)st.st_size != f->size)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: was changed while it was being read", path);
+  return CLARKE_OK;
 }
 
 static clarke_status

@@ -8,13 +8,15 @@
 #include "base/status.h"
 
 #include <stdbool.h>
+#include <time.h>
 
 /* A whole file in memory. */
 typedef struct {
   unsigned char *data;
   size_t size;
   char sha256[65]; /* of data, in lower-case hexadecimal; empty before it is hashed */
-  bool mapped;     /* data is the file itself, which nobody may write to */
+  bool mapped;     /* data is the file itself, which nobody may write to, */
+  struct timespec changed; /* and when somebody last did: its ctime */
 } clarke_file;
 
 /* One that the user names, with its SHA-256: a pipe is read to its end, and one that nobody writes to is waited for. */
@@ -25,8 +27,10 @@ clarke_status clarke_file_read_found(clarke_file *f, const char *path, clarke_er
 clarke_status clarke_file_read_bytes(clarke_file *f, const char *path, clarke_error *err);
 clarke_status clarke_file_hash(clarke_file *f, const char *path, clarke_error *err);
 /* Its bytes, not copied, where they can be mapped. What others write to the file later on is seen: what is found of a byte does not
- * hold of it when it is read again. A byte that they cut off raises SIGBUS where it is read. */
+ * hold of it when it is read again. A byte that they cut off raises SIGBUS where it is read. So what was found is worth nothing
+ * unless the file is, behind all, as it was: an error says that it is not. Of what was copied there is no question. */
 clarke_status clarke_file_map(clarke_file *f, const char *path, clarke_error *err);
+clarke_status clarke_file_stayed(const clarke_file *f, const char *path, clarke_error *err);
 /* One in the folder of `path`, with its SHA-256: symbolic links are not followed. name: one without a folder. */
 clarke_status clarke_file_read_beside(clarke_file *f, const char *path, const char *name, clarke_error *err);
 void clarke_file_clear(clarke_file *f);

@@ -95,6 +95,8 @@ clarke_certified_run(clarke_certified *c, const clarke_certify_request *q, clark
     status = clarke_tensors_unpack(&c->record.gradients, err);
   if (status == CLARKE_OK && c->replayed)
     status = clarke_certified_semantics(c, &ask, err);
+  if ((status == CLARKE_OK || status == CLARKE_ESTOPPED) && clarke_record_stayed(&c->record, err) != CLARKE_OK)
+    status = CLARKE_EINPUT;
   return status == CLARKE_OK || status == CLARKE_ESTOPPED ? status : clarke_fail_in(err, status, "%s", q->folder);
 }
 

@@ -148,6 +148,18 @@ clarke_record_open(clarke_record *r, const char *folder, size_t step, clarke_err
   return status;
 }
 
+clarke_status
+clarke_record_stayed(const clarke_record *r, clarke_error *err)
+{
+  char *path = r->trace_bytes.mapped ? path_in(r->folder, r->step->trace.name) : NULL;
+  clarke_status status = CLARKE_OK;
+
+  if (r->trace_bytes.mapped)
+    status = path != NULL ? clarke_file_stayed(&r->trace_bytes, path, err) : clarke_no_memory(err);
+  free(path);
+  return status;
+}
+
 /* The trained parameters with commas between. */
 static clarke_status
 join_parameters(clarke_record *r, clarke_error *err)

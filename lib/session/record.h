@@ -33,6 +33,9 @@ void clarke_record_clear(clarke_record *r);
 /* Reads run.json and the files of a step, whose hashes must be its own. A trace may have none there. */
 clarke_status clarke_record_open(clarke_record *r, const char *folder, size_t step, clarke_error *err);
 
+/* Is the trace, behind all that was found of it, what it was when it was opened? An error: it is not (clarke_file_stayed). */
+clarke_status clarke_record_stayed(const clarke_record *r, clarke_error *err);
+
 /* The question about the step: files, parameters, profile and loss of the request. A profile or wrt that it has already must
  * be the record's, or among its parameters. */
 clarke_status clarke_record_request(clarke_audit_request *q, clarke_record *r, clarke_error *err);

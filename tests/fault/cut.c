@@ -1,13 +1,34 @@
-/* Somebody who cuts a record's trace short, in a program that preloads this: as soon as the file is mapped nothing is left of it. */
+/* Somebody who changes a record's trace, in a program that preloads this, as soon as the file is mapped: nothing is left of it, or, where
+ * REWRITE is in the environment, its last byte is written anew. */
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* The same byte, until the file's times are others. */
+static bool
+rewrite(const char *path)
+{
+  struct stat before, now;
+  const int fd = open(path, O_RDWR | O_CLOEXEC);
+  char last;
+  bool done = fd >= 0 && fstat(fd, &before) == 0 && pread(fd, &last, 1, before.st_size - 1) == 1;
+
+  do
+    done = done && pwrite(fd, &last, 1, before.st_size - 1) == 1 && fstat(fd, &now) == 0;
+  while (done && now.st_ctim.tv_sec == before.st_ctim.tv_sec && now.st_ctim.tv_nsec == before.st_ctim.tv_nsec);
+  close(fd);
+  return done;
+}
+
 static void
-cut(int fd)
+change(int fd)
 {
   char link[64], path[4096];
   ssize_t length;
@@ -17,7 +38,7 @@ cut(int fd)
   if (length < 0)
     return;
   path[length] = '\0';
-  if (strstr(path, ".trace.") != NULL && truncate(path, 0) != 0)
+  if (strstr(path, ".trace.") != NULL && !(getenv("REWRITE") != NULL ? rewrite(path) : truncate(path, 0) == 0))
     _exit(99);
 }
 
@@ -28,6 +49,6 @@ mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
   void *mapped = (void *)syscall(SYS_mmap, at, size, protection, flags, fd, offset);
 
   if (mapped != MAP_FAILED && fd >= 0)
-    cut(fd);
+    change(fd);
   return mapped;
 }

@@ -193,8 +193,19 @@ START_TEST(files)
   clarke_file_clear(&f);
   ck_assert_int_eq(clarke_file_map(&f, path, &err), CLARKE_OK); /* not copied: what comes later is seen */
   ck_assert(f.mapped && f.size == 3 && memcmp(f.data, "abd", 3) == 0 && *f.sha256 == '\0');
-  write_new(path, "abc");
+  ck_assert_int_eq(clarke_file_stayed(&f, path, &err), CLARKE_OK);
+  do
+    write_new(path, "abc"); /* until the file's times are others */
+  while (clarke_file_stayed(&f, path, &err) == CLARKE_OK);
+  ck_assert_ptr_nonnull(strstr(err.text, ": was changed while it was being read"));
   ck_assert_int_eq(memcmp(f.data, "abc", 3), 0);
+  f.size = 4;
+  ck_assert_int_eq(clarke_file_stayed(&f, path, &err), CLARKE_EINPUT);
+  f.size = 3;
+  ck_assert_int_eq(clarke_file_stayed(&f, "/tmp/nowhere/to/be/seen", &err), CLARKE_EINPUT);
+  clarke_file_clear(&f);
+  ck_assert_int_eq(clarke_file_read(&f, path, &err), CLARKE_OK); /* what was copied is not asked for */
+  ck_assert_int_eq(clarke_file_stayed(&f, "/tmp/nowhere/to/be/seen", &err), CLARKE_OK);
   clarke_file_clear(&f);
   ck_assert(f.data == NULL && !f.mapped);
   ck_assert_int_eq(truncate(path, 0), 0);

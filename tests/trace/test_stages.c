@@ -250,6 +250,24 @@ START_TEST(packed_tensors)
 }
 END_TEST
 
+/* A trace without a hash is mapped where it stays packed, and only then it is asked whether it stayed what it was. */
+START_TEST(mapped_traces)
+{
+  for (int way = 0; way < 2; way++) {
+    clarke_record r;
+
+    clarke_record_init(&r);
+    r.packed = way == 1;
+    OK(clarke_record_open(&r, CASES "/runs/small-plain", CLARKE_NONE, &error));
+    ck_assert(r.trace_bytes.mapped == r.packed);
+    OK(clarke_record_stayed(&r, &error));
+    r.trace_bytes.changed.tv_nsec ^= 1;
+    ck_assert_int_eq(clarke_record_stayed(&r, &error), r.packed ? CLARKE_EINPUT : CLARKE_OK);
+    clarke_record_clear(&r);
+  }
+}
+END_TEST
+
 /* Convolutions of several taps: those of "small" alone. */
 START_TEST(convolutions)
 {
@@ -490,6 +508,7 @@ MODULE(stages)
   tcase_add_loop_test(tests, winners_moved, 0, 3);
   tcase_add_test(tests, certificates_and_tensors);
   tcase_add_test(tests, packed_tensors);
+  tcase_add_test(tests, mapped_traces);
   tcase_add_test(tests, convolutions);
   tcase_add_test(tests, passed_on);
   tcase_add_test(tests, the_division_of_a_mean);
