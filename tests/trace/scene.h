@@ -5,6 +5,7 @@
 #include "../network/models.h"
 #include "network/build.h"
 #include "trace/certify.h"
+#include "trace/summation.h"
 
 typedef struct {
   clarke_graph graph;
@@ -89,6 +90,17 @@ scene_fill(double *to, size_t n, double from, double by)
 {
   for (size_t k = 0; k < n; k++)
     to[k] = from + by * (double)k;
+}
+
+/* What is found of a tensor's sums; why not: NULL, if they are known. */
+static inline void
+scene_sum(clarke_sum_operands *o, clarke_certify *c, clarke_part part, const char *name, const char *expected)
+{
+  clarke_error err = {CLARKE_OK, ""};
+  const char *why = "";
+
+  ck_assert_int_eq(clarke_sum_operands_find(o, &why, c, part, name, &err), CLARKE_OK);
+  ck_assert_msg((why == NULL) == (expected == NULL) && (why == NULL || strcmp(why, expected) == 0), "%s: %s", name, why);
 }
 
 /* One more tensor, of numbers that float32 has. */

@@ -1,6 +1,5 @@
 /* What a recorded tree explains, by hand: where factors are multiplied in, what is not followed at all, and what a tree file gets wrong. */
 #include "scene.h"
-#include "trace/summation.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 /* Products with factors, which something is added to, and sums of products of entries: what their sums are made of, forward and back,
  * beside the definition. */
 #include "scene.h"
-#include "trace/summation.h"
 
 #include <stdio.h>
 
@@ -132,17 +131,6 @@ end(record *r)
   scene_clear(&r->s);
 }
 
-/* What is found of a tensor; why: NULL, if its sums are known. */
-static void
-find(clarke_sum_operands *o, record *r, clarke_part part, const char *name, const char *expected)
-{
-  clarke_error err = {CLARKE_OK, ""};
-  const char *why = "";
-
-  ck_assert_int_eq(clarke_sum_operands_find(o, &why, &r->c, part, name, &err), CLARKE_OK);
-  ck_assert_msg((why == NULL) == (expected == NULL) && (why == NULL || strcmp(why, expected) == 0), "%s: %s", name, why);
-}
-
 /* Of what was recorded of the squares. */
 static void
 traced_type(clarke_tensors *trace, clarke_dtype type)
@@ -160,12 +148,12 @@ START_TEST(forward)
 
   begin(&r, (form)_i);
   if (_i == TWICE) { /* which of two factors is multiplied in first? */
-    find(&o, &r, CLARKE_OUTPUT, "z", "it is no product with a constant");
+    scene_sum(&o, &r.c, CLARKE_OUTPUT, "z", "it is no product with a constant");
     clarke_sum_operands_clear(&o);
     end(&r);
     return;
   }
-  find(&o, &r, CLARKE_OUTPUT, "z", NULL);
+  scene_sum(&o, &r.c, CLARKE_OUTPUT, "z", NULL);
   ck_assert(o.alpha == 3 && o.beta == (_i == ALONE ? 1 : 0.5) && o.leaves == K + (_i != ALONE) && (o.added != NULL) == (_i != ALONE));
   for (size_t e = 0; e < N * M; e++) {
     clarke_sum_operands_take(p, q, &o, e);
@@ -177,7 +165,7 @@ START_TEST(forward)
   if (_i != ALONE) { /* what is added must be known, and the product not be recorded by itself */
     free(r.c.recorded[scene_value(r.c.g, "s")]);
     r.c.recorded[scene_value(r.c.g, "s")] = NULL;
-    find(&o, &r, CLARKE_OUTPUT, "z", _i == GEMM ? NULL : "what is added was not recorded");
+    scene_sum(&o, &r.c, CLARKE_OUTPUT, "z", _i == GEMM ? NULL : "what is added was not recorded");
     clarke_sum_operands_clear(&o);
   }
   end(&r);
@@ -191,7 +179,7 @@ START_TEST(back)
   record r;
 
   begin(&r, (form)_i);
-  find(&o, &r, CLARKE_GRADIENT, "t", _i == TWICE ? "the gradient behind it was not recorded" : NULL);
+  scene_sum(&o, &r.c, CLARKE_GRADIENT, "t", _i == TWICE ? "the gradient behind it was not recorded" : NULL);
   ck_assert(_i == TWICE || (o.alpha == 3 && o.leaves == M && o.added == NULL));
   for (size_t e = 0; _i != TWICE && e < N * K; e++) {
     clarke_sum_operands_take(p, q, &o, e);
@@ -199,7 +187,7 @@ START_TEST(back)
       ck_assert(p[k] == r.g[e / K * M + k] && q[k] == r.w[e % K * M + k]);
   }
   clarke_sum_operands_clear(&o);
-  find(&o, &r, CLARKE_PARAMETER, "w", _i == TWICE ? "what its gradient is made of was not recorded" : NULL);
+  scene_sum(&o, &r.c, CLARKE_PARAMETER, "w", _i == TWICE ? "what its gradient is made of was not recorded" : NULL);
   ck_assert(_i == TWICE || (o.alpha == 3 && o.leaves == N));
   for (size_t e = 0; _i != TWICE && e < K * M; e++) {
     clarke_sum_operands_take(p, q, &o, e);
@@ -219,7 +207,7 @@ START_TEST(addend)
   record r;
 
   begin(&r, GEMM);
-  find(&o, &r, CLARKE_PARAMETER, "v", NULL);
+  scene_sum(&o, &r.c, CLARKE_PARAMETER, "v", NULL);
   ck_assert(o.kind == CLARKE_SUM_OF_BIAS && o.alpha == 0.5 && o.leaves == N);
   for (size_t e = 0; e < M; e++) {
     clarke_sum_operands_take(p, q, &o, e);
@@ -229,9 +217,9 @@ START_TEST(addend)
   clarke_sum_operands_clear(&o);
   end(&r);
   begin(&r, STEPS); /* two read s: u, too */
-  find(&o, &r, CLARKE_GRADIENT, "s", "the gradient behind it was not recorded");
+  scene_sum(&o, &r.c, CLARKE_GRADIENT, "s", "the gradient behind it was not recorded");
   clarke_sum_operands_clear(&o);
-  find(&o, &r, CLARKE_GRADIENT, "sh", NULL);
+  scene_sum(&o, &r.c, CLARKE_GRADIENT, "sh", NULL);
   ck_assert(o.kind == CLARKE_SUM_OF_COPIES && o.alpha == 1 && o.leaves == M);
   for (size_t e = 0; e < N; e++) {
     clarke_sum_operands_take(p, q, &o, e);
@@ -251,7 +239,7 @@ START_TEST(terms)
   record r;
 
   begin(&r, STEPS);
-  find(&o, &r, CLARKE_OUTPUT, "dot", NULL);
+  scene_sum(&o, &r.c, CLARKE_OUTPUT, "dot", NULL);
   ck_assert(o.kind == CLARKE_SUM_OF_TERMS && o.leaves == M && o.alpha == 1 && o.divisor == 1);
   for (size_t n = 0; n < N; n++) {
     clarke_sum_operands_take(p, q, &o, n);
@@ -259,7 +247,7 @@ START_TEST(terms)
       ck_assert(p[k] == r.z[n * M + k] && q[k] == r.r[n * M + k]);
   }
   clarke_sum_operands_clear(&o);
-  find(&o, &r, CLARKE_PARAMETER, "v", NULL);
+  scene_sum(&o, &r.c, CLARKE_PARAMETER, "v", NULL);
   ck_assert(o.kind == CLARKE_SUM_OF_BIAS && o.leaves == N);
   for (size_t e = 0; e < M; e++) {
     clarke_sum_operands_take(p, q, &o, e);
@@ -275,7 +263,7 @@ START_TEST(terms)
   ck_assert(!clarke_sum_copies_factor(&o, clarke_sum_only_reader(r.c.g, scene_value(r.c.g, "t")), scene_value(r.c.g, "t")));
   free(r.c.recorded[scene_value(r.c.g, "r")]);
   r.c.recorded[scene_value(r.c.g, "r")] = NULL;
-  find(&o, &r, CLARKE_OUTPUT, "dot", "what it multiplies was not recorded");
+  scene_sum(&o, &r.c, CLARKE_OUTPUT, "dot", "what it multiplies was not recorded");
   clarke_sum_operands_clear(&o);
   end(&r);
 }
@@ -292,7 +280,7 @@ START_TEST(squares)
   begin(&r, STEPS);
   for (int is_float = 0; is_float < 2; is_float++) {
     traced_type(&r.s.trace, is_float ? CLARKE_F32 : CLARKE_F64);
-    find(&o, &r, CLARKE_OUTPUT, "squares", NULL);
+    scene_sum(&o, &r.c, CLARKE_OUTPUT, "squares", NULL);
     ck_assert(o.kind == CLARKE_SUM_OF_TERMS && o.leaves == M && o.divisor == M && o.made != NULL);
     for (size_t n = 0; n < N; n++) {
       clarke_sum_operands_take(p, q, &o, n);
@@ -308,7 +296,7 @@ START_TEST(squares)
   }
   ck_assert_uint_gt(rounded, 0);
   traced_type(&r.s.trace, CLARKE_F16); /* in half precision nothing is said */
-  find(&o, &r, CLARKE_OUTPUT, "squares", "what it multiplies was not recorded");
+  scene_sum(&o, &r.c, CLARKE_OUTPUT, "squares", "what it multiplies was not recorded");
   clarke_sum_operands_clear(&o);
   end(&r);
 }

@@ -1,6 +1,5 @@
 /* The gradient in what several steps read: the parts that it is added up of, one after another, beside the definition. */
 #include "scene.h"
-#include "trace/summation.h"
 
 #include <stdio.h>
 
@@ -113,16 +112,6 @@ end(record *r)
   scene_clear(&r->s);
 }
 
-static void
-find(clarke_sum_operands *o, record *r, clarke_part part, const char *name, const char *expected)
-{
-  clarke_error err = {CLARKE_OK, ""};
-  const char *why = "";
-
-  ck_assert_int_eq(clarke_sum_operands_find(o, &why, &r->c, part, name, &err), CLARKE_OK);
-  ck_assert_msg((why == NULL) == (expected == NULL) && (why == NULL || strcmp(why, expected) == 0), "%s: %s", name, why);
-}
-
 /* It is there under another name. */
 static void
 lose(record *r, const char *name)
@@ -140,7 +129,7 @@ START_TEST(activation)
   record r;
 
   begin(&r, PLAIN);
-  find(&o, &r, CLARKE_GRADIENT, "t", NULL);
+  scene_sum(&o, &r.c, CLARKE_GRADIENT, "t", NULL);
   ck_assert(o.kind == CLARKE_SUM_OF_PARTS && o.n_parts == 4 && o.leaves == K + 3 && o.alpha == 1 && o.divisor == 1);
   for (size_t e = 0; e < N * K; e++) {
     const size_t n = e / K, f = e % K;
@@ -170,7 +159,7 @@ START_TEST(parameter)
   begin(&r, PLAIN);
   ck_assert(clarke_sum_is_parameter(r.c.g, scene_value(r.c.g, "w"), "w") && clarke_sum_is_parameter(r.c.g, scene_value(r.c.g, "wt"), "w"));
   ck_assert(!clarke_sum_is_parameter(r.c.g, scene_value(r.c.g, "v"), "w") && !clarke_sum_is_parameter(r.c.g, scene_value(r.c.g, "t"), "w"));
-  find(&o, &r, CLARKE_PARAMETER, "w", NULL);
+  scene_sum(&o, &r.c, CLARKE_PARAMETER, "w", NULL);
   ck_assert(o.kind == CLARKE_SUM_OF_PARTS && o.n_parts == 3 && o.leaves == 2 * N + 1);
   for (size_t e = 0; e < K * K; e++) {
     const size_t i = e / K, j = e % K;
@@ -212,7 +201,7 @@ START_TEST(refusals)
   begin(&r, known[_i].as);
   if (known[_i].lost != NULL)
     lose(&r, known[_i].lost);
-  find(&o, &r, CLARKE_GRADIENT, "t", known[_i].why);
+  scene_sum(&o, &r.c, CLARKE_GRADIENT, "t", known[_i].why);
   clarke_sum_operands_clear(&o);
   o = (clarke_sum_operands){.c = &r.c};
   ck_assert_int_eq(clarke_sum_parts_find(&o, &why, r.c.g->output, NULL, &err), CLARKE_OK);
@@ -247,22 +236,22 @@ START_TEST(lost)
   v = scene_value(r.c.g, "t");
   free(r.c.recorded[v]);
   r.c.recorded[v] = NULL;
-  find(&o, &r, CLARKE_GRADIENT, "t", "a part of it is not known");
+  scene_sum(&o, &r.c, CLARKE_GRADIENT, "t", "a part of it is not known");
   clarke_sum_operands_clear(&o);
   end(&r);
   begin(&r, PLAIN);
   for (t = r.s.trace.tensor; strcmp(t->name, "gradient/r") != 0; t++)
     ;
   t->count--; /* of another shape */
-  find(&o, &r, CLARKE_GRADIENT, "t", "a part of it is not known");
+  scene_sum(&o, &r.c, CLARKE_GRADIENT, "t", "a part of it is not known");
   clarke_sum_operands_clear(&o);
   t->count++;
   lose(&r, "gradient/wt");
-  find(&o, &r, CLARKE_PARAMETER, "w", "a part of it is not known");
+  scene_sum(&o, &r.c, CLARKE_PARAMETER, "w", "a part of it is not known");
   clarke_sum_operands_clear(&o);
   end(&r);
   begin(&r, NEGATED);
-  find(&o, &r, CLARKE_PARAMETER, "w", "a part of it is not known");
+  scene_sum(&o, &r.c, CLARKE_PARAMETER, "w", "a part of it is not known");
   clarke_sum_operands_clear(&o);
   end(&r);
 }
@@ -276,7 +265,7 @@ START_TEST(shifted)
   record r;
 
   begin(&r, SHIFTED);
-  find(&o, &r, CLARKE_GRADIENT, "t", NULL);
+  scene_sum(&o, &r.c, CLARKE_GRADIENT, "t", NULL);
   ck_assert(o.n_parts == 5 && o.leaves == K + 4);
   for (size_t e = 0; e < N * K; e++) {
     clarke_sum_operands_take(p, q, &o, e);
@@ -299,11 +288,11 @@ START_TEST(no_relu)
   ck_assert(s->kind == CLARKE_PIECEWISE);
   for (int i = 0; i < 2; i++) {
     mpq_set_si(s->pieces.coef[i][2], 1, 1);
-    find(&o, &r, CLARKE_GRADIENT, "t", "not one product with a constant reads it, and nothing else");
+    scene_sum(&o, &r.c, CLARKE_GRADIENT, "t", "not one product with a constant reads it, and nothing else");
     clarke_sum_operands_clear(&o);
     mpq_set_si(s->pieces.coef[i][2], 0, 1);
   }
-  find(&o, &r, CLARKE_GRADIENT, "t", NULL);
+  scene_sum(&o, &r.c, CLARKE_GRADIENT, "t", NULL);
   clarke_sum_operands_clear(&o);
   end(&r);
 }
@@ -322,7 +311,7 @@ START_TEST(half)
   record r;
 
   begin(&r, PLAIN);
-  find(&o, &r, CLARKE_GRADIENT, "t", NULL);
+  scene_sum(&o, &r.c, CLARKE_GRADIENT, "t", NULL);
   for (size_t e = 0; e < N * K; e++) {
     clarke_sum_operands_take(p, q, &o, e);
     whole[e] = 0;
