@@ -25,6 +25,7 @@ from torch.nn import functional as F
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "python"))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "train"))
+sys.path.append(os.path.join(HERE, "..", "tools"))
 CLARKE, CHECK = (os.path.abspath(p) for p in sys.argv[1:3])
 os.environ["CLARKE"] = CLARKE
 import clarke  # noqa: E402
@@ -32,15 +33,9 @@ from clarke import kernels, trees  # noqa: E402
 from clarke.files import safetensors  # noqa: E402
 import runs  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
+from expect import expect, finish  # noqa: E402
 
-failures, ratios, certified, proved = 0, {}, {}, []
-
-
-def expect(condition, what):
-    global failures
-    if not condition:
-        failures += 1
-        print(f"FAILED: {what}")
+ratios, certified, proved = {}, {}, []
 
 
 def certify(run, *options):
@@ -810,9 +805,8 @@ def main():
         all_.sort()
         print(f"{kind}: {len(all_)} tensors, node by node: error / bound at most {all_[-1]:.2g}, median {all_[len(all_) // 2]:.2g}")
     print(f"{len(proved)} proofs about nodes verified, of {sum(proved)} tensors")
-    print(f"{failures} failed")
-    return failures > 0
+    finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -14,26 +14,19 @@ import time
 
 import torch
 from torch import nn
-from torch.library import Library
 from torch.nn import functional as F
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.join(HERE, "..", "..", "tools", "python")
 sys.path.insert(0, PACKAGE)
+sys.path.append(os.path.join(HERE, "..", "tools"))
 import clarke  # noqa: E402
 from clarke import model, recorder  # noqa: E402
 from clarke.trace import HANDED  # noqa: E402
+from expect import expect, finish  # noqa: E402
 
 torch.set_num_threads(1)  # a forked process has none of OpenMP's threads, and would wait for them
 X, Y = torch.linspace(-2, 3, 24).reshape(6, 4), torch.arange(6) % 3
-failures = 0
-
-
-def expect(condition, what):
-    global failures
-    if not condition:
-        failures += 1
-        print(f"FAILED: {what}")
 
 
 class Net(nn.Module):
@@ -306,7 +299,7 @@ class Scaled(nn.Module):
 def light_kinks(folder):
     """A derivative of its own at relu's kink is refused in every way where an entry lies on it, and only there."""
     x = torch.tensor([[0.0, 1, -1, 2]]).repeat(6, 1)
-    overrides = Library("aten", "IMPL")
+    overrides = torch.library.Library("aten", "IMPL")
     overrides.impl("threshold_backward", lambda g, y, t: g * (y >= t), "CPU")
     try:
         for inplace in (False, True):
@@ -347,9 +340,8 @@ def main():
             ask(os.path.join(folder, ask.__name__))
         for number, ask in enumerate((one_text, by_another, other_steps, two_folders, other_graph)):
             ask(os.path.join(folder, str(number)))
-    print(f"{failures} failed")
-    return failures > 0
+    finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -16,17 +16,11 @@ import torch
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "python"))
+sys.path.append(os.path.join(HERE, "..", "tools"))
 from clarke import files, kinks, refused  # noqa: E402
+from expect import expect, finish  # noqa: E402
 
-failures = 0
 TYPES = torch.float32, torch.float64, torch.bfloat16, torch.float16
-
-
-def expect(condition, what):
-    global failures
-    if not condition:
-        failures += 1
-        print(f"FAILED: {what}")
 
 
 class Held:
@@ -198,9 +192,9 @@ def main():
     archives()
     with tempfile.TemporaryDirectory() as folder:
         whole_files(folder)
-    print(f"{asked} pools; {failures} failed")
-    return failures > 0
+    print(f"{asked} pools")
+    finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -16,19 +16,14 @@ from torch.nn import functional as F
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "python"))
+sys.path.append(os.path.join(HERE, "..", "tools"))
 CLARKE, CHECK = (os.path.abspath(p) for p in sys.argv[1:3])
 os.environ["CLARKE"] = CLARKE
 import clarke  # noqa: E402
+from expect import expect, finish  # noqa: E402
 
 X, Y, TENTH = torch.randn(4, 2, 5, 5, generator=torch.Generator().manual_seed(1)), torch.tensor([0, 1, 2, 0]), str(0.1.as_integer_ratio()).strip("()").replace(", ", "/")
-failures, worst = 0, []
-
-
-def expect(condition, what):
-    global failures
-    if not condition:
-        failures += 1
-        print(f"FAILED: {what}")
+worst = []
 
 
 class Net(nn.Module):
@@ -131,9 +126,8 @@ def main():
         instances(folder)
         unclear(folder)
     print(f"{len(worst)} buffers, error / bound at most {max(worst):.2g}")
-    print(f"{failures} failed")
-    return failures > 0
+    finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

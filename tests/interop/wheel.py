@@ -13,6 +13,9 @@ import tempfile
 import venv
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+sys.path.append(os.path.join(ROOT, "tests", "tools"))
+from expect import expect, finish  # noqa: E402
+
 LEMMA2 = """
 import sys, torch, clarke
 
@@ -53,39 +56,40 @@ def run(folder, *command):
     return done.returncode, done.stdout + done.stderr
 
 
-def main():
-    failures = []
+def built(folder):
+    """The wheel's path; None: there is none."""
+    status, said = run(folder, sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", ".", ROOT)
+    wheels = [name for name in os.listdir(folder) if name.endswith(".whl")]
+    expect(status == 0 and len(wheels) == 1, f"pip builds a wheel: {said}")
+    return os.path.join(folder, wheels[0]) if wheels else None
 
-    def expect(condition, what):
-        if not condition:
-            failures.append(what)
-            print(f"FAILED: {what}")
 
-    with tempfile.TemporaryDirectory() as folder:
-        status, said = run(folder, sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", ".", ROOT)
-        wheels = [name for name in os.listdir(folder) if name.endswith(".whl")]
-        expect(status == 0 and len(wheels) == 1, f"pip builds a wheel: {said}")
-        if failures:
-            return failures
-        venv.create(os.path.join(folder, "venv"), with_pip=True)
-        python, scripts = (os.path.join(folder, "venv", "bin", *name) for name in (("python",), ()))
-        _, there = run(folder, python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
-        with open(os.path.join(there.strip(), "torch.pth"), "w") as others:  # PyTorch, NumPy, onnx and pytest are those that are here
-            others.write(sysconfig.get_path("purelib") + "\n")
-        status, said = run(folder, python, "-m", "pip", "install", "-q", "--no-deps", os.path.join(folder, wheels[0]))
-        expect(status == 0, f"pip installs it: {said}")
-        with open(os.path.join(folder, "test_lemma2.py"), "w") as out:
-            out.write(LEMMA2)
-        status, said = run(folder, python, "-W", "ignore", "test_lemma2.py")
-        expect((status, said.strip()) == (0, "True not-in-clarke"), f"lemma 2: {said}")
-        status, said = run(folder, os.path.join(scripts, "clarke-check"), "run/proof")
-        expect(status == 0 and said.startswith("VERIFIED"), f"clarke-check: {said}")
-        status, said = run(folder, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_lemma2.py")
-        expect(status == 1 and "1 failed, 1 passed" in said, f"pytest: {said}")
-    return failures
+def installed(folder, wheel):
+    """The folder of an environment's programs."""
+    venv.create(os.path.join(folder, "venv"), with_pip=True)
+    scripts = os.path.join(folder, "venv", "bin")
+    _, there = run(folder, os.path.join(scripts, "python"), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
+    with open(os.path.join(there.strip(), "torch.pth"), "w") as others:  # PyTorch, NumPy, onnx and pytest are those that are here
+        others.write(sysconfig.get_path("purelib") + "\n")
+    status, said = run(folder, os.path.join(scripts, "python"), "-m", "pip", "install", "-q", "--no-deps", wheel)
+    expect(status == 0, f"pip installs it: {said}")
+    return scripts
+
+
+def asked(folder, scripts):
+    with open(os.path.join(folder, "test_lemma2.py"), "w") as out:
+        out.write(LEMMA2)
+    status, said = run(folder, os.path.join(scripts, "python"), "-W", "ignore", "test_lemma2.py")
+    expect((status, said.strip()) == (0, "True not-in-clarke"), f"lemma 2: {said}")
+    status, said = run(folder, os.path.join(scripts, "clarke-check"), "run/proof")
+    expect(status == 0 and said.startswith("VERIFIED"), f"clarke-check: {said}")
+    status, said = run(folder, os.path.join(scripts, "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_lemma2.py")
+    expect(status == 1 and "1 failed, 1 passed" in said, f"pytest: {said}")
 
 
 if __name__ == "__main__":
-    failed = main()
-    print(f"the wheel: {len(failed)} failed")
-    sys.exit(len(failed) > 0)
+    with tempfile.TemporaryDirectory() as scratch:
+        made = built(scratch)
+        if made is not None:
+            asked(scratch, installed(scratch, made))
+    finish()
