@@ -3,12 +3,10 @@
 #include "proof/write_record.h"
 #include "proof/record_operators.h"
 #include "proof/text.h"
+#include "proof/write_statistics.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* The checker's bound is its own, and about as large as ours, or larger: what is nearer to ours is not claimed. */
-#define NEAR 0.8
 
 /* By node: has it a rule, of what was recorded, or of what is behind that? Were its numbers recorded, or are they a constant's? Can
  * they be told, where they were not? Has what it moves an entry twice, so that its own gradient has no rule? */
@@ -252,7 +250,7 @@ put_answer(const writer *w, clarke_part part, const char *name, rule by)
   const clarke_certificate *c = by != NO_RULE ? find(w, part, name) : NULL;
   const bool exact = by == OF_SUMS && c != NULL && c->certainty == CLARKE_BIT_EXACT;
   const bool bounded = c != NULL && c->certainty <= CLARKE_WITHIN_BOUND;
-  const bool within = bounded && c->open == 0 && c->worst <= NEAR;
+  const bool within = bounded && c->open == 0 && c->worst <= CLARKE_PROOF_NEAR;
 
   fprintf(w->out, "%s ", clarke_part_name(part));
   clarke_proof_put_name(w->out, name);
@@ -390,52 +388,6 @@ put_parameters(writer *w)
       put_answer(w, CLARKE_PARAMETER, g->parameters[p].name, rule_of_readers(w, g->parameters[p].name));
 }
 
-/* Of the part of the buffer: mean, variance or count. Those who bring it up to date, in their order: how many; out NULL: counts. */
-static size_t
-put_updates(FILE *out, const clarke_certify *c, const char *buffer, const char *kind)
-{
-  size_t n = 0;
-
-  for (size_t i = 0; i < c->n_statistics; i++) {
-    const clarke_run_statistics *of = &c->statistics[i];
-    const char *own = *kind == 'm' ? of->mean : *kind == 'v' ? of->variance : of->count;
-
-    if (own == NULL || strcmp(own, buffer) != 0)
-      continue;
-    n++;
-    if (out == NULL)
-      continue;
-    fputc(' ', out);
-    clarke_proof_put_name(out, of->node);
-    fputc(' ', out);
-    mpq_out_str(out, 10, of->momentum);
-    fprintf(out, " %zu", of->samples);
-  }
-  return n;
-}
-
-/* A line for each buffer that was judged. What nothing can be said of has none: it may have more updates than a line, or none. */
-static void
-put_statistics(const writer *w)
-{
-  const clarke_certify *c = w->r->certify;
-
-  for (size_t i = 0; i < c->n; i++) {
-    const clarke_certificate *made = &c->certificate[i];
-    const char *kind = "mean";
-
-    if (made->part != CLARKE_STATISTIC || made->certainty > CLARKE_WITHIN_BOUND)
-      continue;
-    kind = put_updates(NULL, c, made->name, kind) > 0 ? kind : put_updates(NULL, c, made->name, "variance") > 0 ? "variance" : "count";
-    fputs("statistic ", w->out);
-    clarke_proof_put_name(w->out, made->name);
-    fprintf(w->out, " %s %zu", kind, put_updates(NULL, c, made->name, kind));
-    if (*kind != 'c')
-      put_updates(w->out, c, made->name, kind);
-    fputs(*kind == 'c' ? " bit-exact\n" : made->worst <= NEAR ? " within\n" : " not-covered\n", w->out);
-  }
-}
-
 /* The entries of a step where the branches part; of a window where a loser was taken. Returns how many; out NULL: counts. */
 static size_t
 put_parts(FILE *out, const writer *w, const char *name)
@@ -521,7 +473,7 @@ clarke_proof_write_record(const char *path, const clarke_proof_record *r, clarke
     put_tensors(&w, CLARKE_INDICES);
     put_tensors(&w, CLARKE_GRADIENT);
     put_parameters(&w);
-    put_statistics(&w);
+    clarke_proof_put_statistics(w.out, r->certify);
     put_pattern(&w);
     status = clarke_proof_save(&text, status, path, err);
   }

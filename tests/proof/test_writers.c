@@ -10,6 +10,7 @@
 #include "proof/text.h"
 #include "proof/write_arrangement.h"
 #include "proof/write_segment.h"
+#include "proof/write_statistics.h"
 
 #include <openssl/evp.h>
 #include <stdio.h>
@@ -391,6 +392,36 @@ START_TEST(arrangements_as_they_are_walked)
 }
 END_TEST
 
+/* What is within, what is too near to its bound, what is counted, and what nothing can be said of. */
+START_TEST(lines_of_statistics)
+{
+  clarke_run_statistics update[2] = {{.node = "a node", .mean = "m", .variance = "v", .count = "c", .samples = 1},
+                                     {.node = "b", .mean = "m", .variance = "w", .samples = 3}};
+  clarke_certificate made[] = {
+    {.part = CLARKE_OUTPUT, .name = "m"},
+    {.part = CLARKE_STATISTIC, .name = "m", .certainty = CLARKE_WITHIN_BOUND, .worst = 0.8},
+    {.part = CLARKE_STATISTIC, .name = "v", .certainty = CLARKE_WITHIN_BOUND, .worst = 0.81},
+    {.part = CLARKE_STATISTIC, .name = "c", .certainty = CLARKE_BIT_EXACT},
+    {.part = CLARKE_STATISTIC, .name = "w", .certainty = CLARKE_CANNOT_SAY}};
+  const clarke_certify c = {.statistics = update, .n_statistics = 2, .certificate = made, .n = 5};
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+
+  for (int i = 0; i < 2; i++) {
+    mpq_init(update[i].momentum);
+    mpq_set_ui(update[i].momentum, 1, i == 0 ? 10 : 2);
+  }
+  clarke_proof_put_statistics(out, &c);
+  fclose(out);
+  ck_assert_str_eq(text, "statistic m mean 2 a%20node 1/10 1 b 1/2 3 within\nstatistic v variance 1 a%20node 1/10 1 not-covered\n"
+                         "statistic c count 1 bit-exact\n");
+  free(text);
+  for (int i = 0; i < 2; i++)
+    mpq_clear(update[i].momentum);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -404,6 +435,7 @@ main(void)
   tcase_add_test(tests, names_rows_and_files);
   tcase_add_test(tests, proxies_and_ties);
   tcase_add_test(tests, operators_have_rules);
+  tcase_add_test(tests, lines_of_statistics);
   tcase_add_test(tests, a_proof_is_sealed_or_not_written);
   tcase_add_test(tests, segments_by_their_definition);
   tcase_add_test(tests, arrangements_as_they_are_walked);
