@@ -373,16 +373,45 @@ def through_list(step):
 
 @attack()
 def numbers_after(step):
-    """What is read when all is computed is for the log."""
+    """What is read behind the backward pass is for the log."""
     model = Net()
     with step.record(model):
         loss = F.cross_entropy(model(X), Y)
-        loss.item()
-        loss.detach().numpy()
         loss.backward()
+        loss.detach().numpy()
         step.end()
         loss.item()
         model.first.weight.grad.norm().item()
+
+
+@attack("before the backward pass")
+def loss_chosen_by_its_number(step):
+    """Nothing is computed after the number is read, and yet it decides which of two is the loss."""
+    model = Net()
+    with step.record(model):
+        loss, other = F.cross_entropy(model(X), Y), model.first.weight.sum()
+        (loss if loss.item() >= other.item() else other).backward()
+        step.end()
+
+
+@attack("before the backward pass")
+def loss_read_by_numpy(step):
+    model = Net()
+    with step.record(model):
+        loss = F.cross_entropy(model(X), Y)
+        float(loss.detach().numpy())
+        loss.backward()
+        step.end()
+
+
+@attack("two are equal")
+def largest_of_two(step):
+    """max(a, b) of Python's, of two that are equal."""
+    model = Net()
+    with step.record(model):
+        out = model(X)
+        max(out.sum(), out.sum() * 1).backward()
+        step.end()
 
 
 @attack()

@@ -93,6 +93,13 @@ def penalty(t):
     return torch.autograd.grad((t ** 2).sum(), t, create_graph=True)[0].sum()
 
 
+def scripted(t: torch.Tensor):
+    s = t * 1
+    if bool(s >= 0):
+        return s
+    return -s
+
+
 # Of a function of (w, 2 w): name, w, the function, and what refuses it; None: nothing does. A verdict: it is that.
 STEPS = {
     "relu by a branch": (0.0, lambda h: side(h[0]) - side(-h[0]), JUMP),
@@ -126,6 +133,10 @@ STEPS = {
 }
 # Of clarke.derive: the point, the function, and what refuses it, or the verdict.
 FUNCTIONS = {
+    "the larger by Python": (torch.zeros(2), lambda t: max(t[0] * 1, t[1] * 1), JUMP),
+    "the larger by Python, aside": (torch.tensor([0.0, 1.0]), lambda t: max(t[0] * 1, t[1] * 1), "in-bouligand"),
+    "a scripted branch": (ZERO, torch.jit.script(scripted), JUMP),
+    "one of two by its number": (ZERO, lambda t: (lambda a, b: a if a.item() >= 0 else b)(t * 1, -t), READ),
     "detached": (ONE, lambda t: t.detach() * t, HIDDEN),
     "data": (ONE, lambda t: t.data * t, HIDDEN),
     "a number": (ONE, lambda t: t.item() * t, READ),

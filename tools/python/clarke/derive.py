@@ -286,7 +286,7 @@ def derive(f, at, *, options=()):
     trace, inputs, values, result = traced(f, at)
     for why in trace.refusals:
         raise Refused(why)
-    text, branches = text_of(trace, values, result), require_unread(trace, result)
+    text, branches = text_of(trace, values, result), require_unread(trace)
     gradient = differentiated(trace, inputs, result)
     point = [f"{n}={','.join(literal(v).strip('()') for v in t.detach().to(torch.float64).reshape(-1).tolist())}"
              for n, t in inputs.items()]

@@ -273,20 +273,18 @@ def hidden_in(value):
     return value.hidden or next(filter(None, behind), "")
 
 
-def require_unread(trace, loss):
-    """Numbers that Python read may be in all that came later. Floats that depend on what is trained are refused; of others the lines are
-    told, and none may be at a jump (jumps.py)."""
-    read = [(at, v, line, None) for at, v, line in trace.read]
-    read += [(at, v, n.source, n) for at, n in enumerate(trace.nodes) for v in deciding(n)]  # shapes that depend on numbers
-    found = ancestors(loss) if read else {}
-    last = max((i for i, n in enumerate(trace.nodes) if id(n) in found), default=-1)
+def require_unread(trace):
+    """Numbers that Python read before the backward pass may be in all that came later, and in the choice of the loss. Floats that depend
+    on what is trained are refused; of others the lines are told, and none may be at a jump (jumps.py)."""
+    read = [(v, line, None) for v, line in trace.read]
+    read += [(v, n.source, n) for n in trace.nodes for v in deciding(n)]  # shapes that depend on numbers
     branches = []
-    for at, value, line, shape in read:
-        if at > last or not trained(value):
+    for value, line, shape in read:
+        if not trained(value):
             continue
         if value.tensor.is_floating_point() and shape is None:
-            raise Refused(f"{line}: Python reads a number that depends on what is trained, and more is computed after it: AD would not see "
-                          "it; read it after the backward pass")
+            raise Refused(f"{line}: Python reads a number that depends on what is trained before the backward pass: what is computed of it, or "
+                          "chosen by it, AD does not see; read it after the backward pass")
         require_clear([shape] if value.tensor.is_floating_point() else crossed(value), trained, line)
         branches.append(line)
     return list(dict.fromkeys(branches))

@@ -275,7 +275,7 @@ class record:
         graph, loss, factors = graphs.write(self.trace, self.parameters, self.buffers, given, names)
         for why in self.trace.functions:
             raise Refused(why)
-        self.branches = graphs.require_unread(self.trace, self.trace.loss)
+        self.branches = graphs.require_unread(self.trace)
         self.require_inputs(given)
         found = graphs.ancestors(self.trace.loss, given)
         nodes = [n for n in self.trace.nodes if id(n) in found]

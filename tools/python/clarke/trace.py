@@ -193,7 +193,7 @@ class Trace:
         self.changed_later = set()  # the storages that were written to behind the forward pass
         self.refusals = []  # what was seen that no record can say, with the line
         self.functions = []  # the same of derivatives that are not PyTorch's own
-        self.read = []  # (how many nodes there were, the value, the line) of numbers that Python read
+        self.read = []  # (the value, the line) of numbers that Python read before the backward pass
         self.nodes = []
         self.modules = []  # the names of those that run
         self.loss = self.seed = None
@@ -316,7 +316,7 @@ class Trace:
                 if any(v.requires_grad or v.hidden for v in reads):
                     leaf.hidden = f"what {op} wrote depends on what is trained"
         if known.reads:
-            self.read += [(len(self.nodes), v, node.source) for v in reads]
+            self.read += [(v, node.source) for v in reads]
         self.nodes.append(node)
         if enabled and trained:
             self.sequence.setdefault(number, node)  # the first: others of that number made no node of their own
@@ -464,7 +464,7 @@ class Functions(TorchFunctionMode):
             self.autocast = kind and str(torch.get_autocast_dtype(kind)).removeprefix("torch.")
         if self.trace.loss is None and hands_out(function):
             with _disable_current_modes():
-                self.trace.read.append((len(self.trace.nodes), self.trace.value(args[0]), source_line()))
+                self.trace.read.append((self.trace.value(args[0]), source_line()))
         return function(*args, **kwargs)
 
     def backward(self, function, args, kwargs):
