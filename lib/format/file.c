@@ -113,7 +113,8 @@ map_all(clarke_file *f, int fd, size_t size)
   f->data = at;
   f->size = size;
   f->mapped = true;
-  f->changed = st.st_ctim;
+  f->changed[0] = st.st_ctim.tv_sec;
+  f->changed[1] = st.st_ctim.tv_nsec;
   return true;
 }
 
@@ -127,7 +128,7 @@ clarke_file_stayed(const clarke_file *f, const char *path, clarke_error *err)
     return CLARKE_OK;
   if (stat(path, &st) != 0)
     return clarke_fail(err, CLARKE_EINPUT, "%s: is no longer there: %s", path, strerror(errno));
-  if (st.st_ctim.tv_sec != f->changed.tv_sec || st.st_ctim.tv_nsec != f->changed.tv_nsec || (size_t)st.st_size != f->size)
+  if (st.st_ctim.tv_sec != f->changed[0] || st.st_ctim.tv_nsec != f->changed[1] || (size_t)st.st_size != f->size)
     return clarke_fail(err, CLARKE_EINPUT, "%s: was changed while it was being read", path);
   return CLARKE_OK;
 }

@@ -8,7 +8,7 @@
 #include "base/status.h"
 
 #include <stdbool.h>
-#include <time.h>
+#include <stdint.h>
 
 /* A whole file in memory. */
 typedef struct {
@@ -16,7 +16,7 @@ typedef struct {
   size_t size;
   char sha256[65]; /* of data, in lower-case hexadecimal; empty before it is hashed */
   bool mapped;     /* data is the file itself, which nobody may write to, */
-  struct timespec changed; /* and when somebody last did: its ctime */
+  int64_t changed[2]; /* and when somebody last did, by the file's own ctime: seconds, and their 10^-9 parts. No clock is asked */
 } clarke_file;
 
 /* One that the user names, with its SHA-256: a pipe is read to its end, and one that nobody writes to is waited for. */
