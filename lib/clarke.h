@@ -70,7 +70,7 @@ clarke_status clarke_network_open(clarke_network **network, const char *path, cl
 clarke_status clarke_network_load(clarke_network *network, const char *path, clarke_error *err);
 
 /* Options, by name; value NULL is the default:
- *   profile  AD's numbers at kinks: pytorch-2.13 (default), jax-0.10, tensorflow-2, or a profile file
+ *   profile  AD's numbers at kinks: pytorch-2.13 (default), pytorch-2.14, jax-0.10, tensorflow-2, or a profile file
  *   loss     ce, mse or sum; default: by the batch's y
  *   wrt      parameters to differentiate in, with commas between; default: all
  *   exact    yes: without the floating-point filter, slower; default: no

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "exact/literal.h"
+#include "op/profile.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -273,6 +274,8 @@ read_run(clarke_run_description *r, const json_t *j, clarke_error *err)
   status = read_device(r, j, err);
   if (status == CLARKE_OK)
     status = read_text(&r->profile, j, "profile", err);
+  if (status == CLARKE_OK && !clarke_profile_known(r->profile) && !is_plain(r->profile))
+    status = fail_key("profile", "a known profile, or a plain name in the folder", err);
   if (status == CLARKE_OK)
     status = read_text(&r->loss, j, "loss", err);
   if (status == CLARKE_OK)

@@ -97,8 +97,8 @@ const clarke_op clarke_ops_clip[] = {
                 {.name = "hardtanh", .constants = "-1 1", .n_optional = 2}},
    .pieces = pieces_clip},
   {.name = "Clamp", .domain = CLARKE_DOMAIN, .forms = {{7, 1, 3, 1, NULL}}, .lower = lower_clip, .batch = CLARKE_BATCH_KEPT, .n_kinks = 2,
-   .proxy = {[CLARKE_PYTORCH_2_13] = {"1", "1"}, [CLARKE_JAX_0_10] = {"1/2", "1/2"},
-             [CLARKE_TENSORFLOW_2] = {"1", "1"}},
+   .proxy = {[CLARKE_PYTORCH_2_13] = {"1", "1"}, [CLARKE_PYTORCH_2_14] = {"0", "0"},
+             [CLARKE_JAX_0_10] = {"1/2", "1/2"}, [CLARKE_TENSORFLOW_2] = {"1", "1"}},
    .spelling = {{.name = "clamp", .n_required = 2}}, .pieces = pieces_clip},
   {.name = NULL},
 };

@@ -174,8 +174,12 @@ const clarke_op clarke_ops_maximum[] = {
   {.name = "Min", .forms = OPERAND_FORMS, .lower = lower_operands, .batch = CLARKE_BATCH_ANY, .order = true,
    .tie = {[CLARKE_PYTORCH_2_13] = "mean", [CLARKE_JAX_0_10] = "mean", [CLARKE_TENSORFLOW_2] = "mean"}},
   {.name = "Maximum", .order = true,
-   .hint = "it is Max of a file; torch.maximum and jax.numpy.maximum have mean, torch.clamp with a tensor and tf.maximum first"},
+   .hint = "it is Max of a file; torch.maximum and jax.numpy.maximum have mean, torch.clamp with a tensor (mean from PyTorch 2.14 on) and "
+           "tf.maximum first",
+   .tie = {[CLARKE_PYTORCH_2_14] = "mean"}},
   {.name = "Minimum", .order = true,
-   .hint = "it is Min of a file; torch.minimum and jax.numpy.minimum have mean, torch.clamp with a tensor and tf.minimum first"},
+   .hint = "it is Min of a file; torch.minimum and jax.numpy.minimum have mean, torch.clamp with a tensor (mean from PyTorch 2.14 on) and "
+           "tf.minimum first",
+   .tie = {[CLARKE_PYTORCH_2_14] = "mean"}},
   {.name = NULL},
 };

@@ -48,9 +48,10 @@ typedef struct {
 
 #define CLARKE_MAX_SPELLINGS 4
 
-/* The profiles that are columns of the table. */
+/* The profiles that are columns of the table. What a newer version's column does not say is as in the version before it
+ * (profile.c). */
 typedef enum {
-  CLARKE_PYTORCH_2_13, CLARKE_JAX_0_10, CLARKE_TENSORFLOW_2,
+  CLARKE_PYTORCH_2_13, CLARKE_PYTORCH_2_14, CLARKE_JAX_0_10, CLARKE_TENSORFLOW_2,
   CLARKE_N_PROFILES,
 } clarke_known_profile;
 

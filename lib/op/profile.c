@@ -6,15 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KNOWN "pytorch-2.13 (also: pytorch), jax-0.10 (jax), tensorflow-2 (tensorflow)"
+#define KNOWN "pytorch-2.14 (also: pytorch), pytorch-2.13, jax-0.10 (jax), tensorflow-2 (tensorflow)"
 
+/* A bare name is the newest version's. `before`: the version whose column holds what its own does not say; itself: none. */
 static const struct {
   const char *name, *bare;
+  clarke_known_profile before;
   bool norm_nan;
 } known[CLARKE_N_PROFILES] = {
-  [CLARKE_PYTORCH_2_13] = {"pytorch-2.13", "pytorch", false},
-  [CLARKE_JAX_0_10] = {"jax-0.10", "jax", true},
-  [CLARKE_TENSORFLOW_2] = {"tensorflow-2", "tensorflow", true},
+  [CLARKE_PYTORCH_2_13] = {"pytorch-2.13", NULL, CLARKE_PYTORCH_2_13, false},
+  [CLARKE_PYTORCH_2_14] = {"pytorch-2.14", "pytorch", CLARKE_PYTORCH_2_13, false},
+  [CLARKE_JAX_0_10] = {"jax-0.10", "jax", CLARKE_JAX_0_10, true},
+  [CLARKE_TENSORFLOW_2] = {"tensorflow-2", "tensorflow", CLARKE_TENSORFLOW_2, true},
 };
 
 /* CLARKE_N_PROFILES when there is none. */
@@ -24,7 +27,7 @@ find_known(const char *name)
   clarke_known_profile i = 0;
 
   while (i < CLARKE_N_PROFILES && strcmp(name, known[i].name) != 0 &&
-         strcmp(name, known[i].bare) != 0)
+         (known[i].bare == NULL || strcmp(name, known[i].bare) != 0))
     i++;
   return i;
 }
@@ -82,10 +85,14 @@ parse_rational(mpq_t value, const char *text)
   return true;
 }
 
-/* A rational, left, or right. */
+/* A rational, left, or right; unknown: no rule. */
 static bool
 parse_proxy(clarke_proxy *proxy, const char *text)
 {
+  if (strcmp(text, "unknown") == 0) {
+    proxy->known = false;
+    return true;
+  }
   proxy->kind = strcmp(text, "left") == 0    ? CLARKE_PROXY_LEFT
                 : strcmp(text, "right") == 0 ? CLARKE_PROXY_RIGHT
                                              : CLARKE_PROXY_VALUE;
@@ -93,14 +100,16 @@ parse_proxy(clarke_proxy *proxy, const char *text)
   return proxy->known;
 }
 
-/* Sets *rule from "first", "last", "stable", "mean", or "hybrid" with beta ("1/2"; else NULL). False
- * when they are none of these. */
+/* Sets *rule from "first", "last", "stable", "mean", "unknown", or "hybrid" with beta ("1/2"; else NULL).
+ * False when they are none of these. */
 static bool
 tie_parse(clarke_tie_rule *rule, const char *name, const char *beta)
 {
   bool hybrid = strcmp(name, "hybrid") == 0, mean = strcmp(name, "mean") == 0;
 
   rule->known = false;
+  if (strcmp(name, "unknown") == 0)
+    return beta == NULL;
   rule->tie = strcmp(name, "last") == 0     ? CLARKE_TIE_LAST
               : strcmp(name, "stable") == 0 ? CLARKE_TIE_STABLE
                                             : CLARKE_TIE_FIRST;
@@ -149,17 +158,19 @@ new_tables(clarke_profile *p, const char *name, clarke_error *err)
 static clarke_status
 fill(clarke_profile *p, clarke_known_profile which, clarke_error *err)
 {
+  const clarke_known_profile before = known[which].before;
+
   p->norm_nan = known[which].norm_nan;
   for (size_t i = 0; i < p->n; i++)
     for (size_t k = 0; k < p->op[i]->n_kinks; k++) {
-      const char *text = p->op[i]->proxy[which][k];
+      const char *const *proxy = p->op[i]->proxy[which], *text = proxy[k] != NULL ? proxy[k] : p->op[i]->proxy[before][k];
 
       p->proxy[i][k].known = false;
       if (text != NULL && !parse_proxy(&p->proxy[i][k], text))
         return clarke_fail(err, CLARKE_EINTERNAL, "operator %s has a bad proxy", p->op[i]->name);
     }
   for (size_t i = 0; i < p->n_orders; i++) {
-    const char *text = p->order[i]->tie[which];
+    const char *const *tie = p->order[i]->tie, *text = tie[which] != NULL ? tie[which] : tie[before];
 
     p->rule[i].known = false;
     if (text != NULL && !tie_parse(&p->rule[i], text, NULL))
@@ -214,7 +225,7 @@ parse_tie(clarke_profile *p, const profile_line *l, clarke_error *err)
                        l->number, l->word[1]);
   if (!tie_parse(&p->rule[i], l->word[2], l->n == 4 ? l->word[3] : NULL))
     return clarke_fail(err, CLARKE_EINPUT, "%s:%zu: '%s%s%s': expected first, last, stable, mean, "
-                       "or hybrid and a rational such as 1/2", l->file, l->number, l->word[2],
+                       "unknown, or hybrid and a rational such as 1/2", l->file, l->number, l->word[2],
                        l->n == 4 ? " " : "", l->n == 4 ? l->word[3] : "");
   return CLARKE_OK;
 }
@@ -249,7 +260,7 @@ parse_kink(clarke_profile *p, const profile_line *l, clarke_error *err)
                        l->number, name, p->op[i]->n_kinks - 1, kink);
   if (!parse_proxy(&p->proxy[i][kink[0] - '0'], value))
     return clarke_fail(err, CLARKE_EINPUT,
-                       "%s:%zu: '%s': expected a rational such as 1/2, or left, or right", l->file,
+                       "%s:%zu: '%s': expected a rational such as 1/2, or left, right or unknown", l->file,
                        l->number, value);
   return CLARKE_OK;
 }
@@ -321,6 +332,12 @@ load_file(clarke_profile *p, const char *path, clarke_error *err)
     fclose(f);
   free(text);
   return status;
+}
+
+bool
+clarke_profile_known(const char *name)
+{
+  return find_known(name) != CLARKE_N_PROFILES;
 }
 
 clarke_status

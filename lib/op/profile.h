@@ -4,8 +4,8 @@
  * has one statement a line:
  *
  *   like NAME               a known profile; the first statement, pytorch-2.13 when left out
- *   OPERATOR KINK VALUE     VALUE a rational, `left` or `right`
- *   tie OPERATOR RULE       RULE first, last, stable, mean, or hybrid B, B a rational
+ *   OPERATOR KINK VALUE     VALUE a rational, `left`, `right`, or `unknown`
+ *   tie OPERATOR RULE       RULE first, last, stable, mean, hybrid B, B a rational, or `unknown`
  *   norm VALUE              VALUE 0 or nan: the derivative of a Euclidean norm of zeros
  *
  * `#` begins a comment; what the file does not name is as in the profile it is like. */
@@ -47,6 +47,8 @@ typedef struct {
 void clarke_profile_init(clarke_profile *p);
 void clarke_profile_clear(clarke_profile *p);
 
+/* Is it the name of a column of the table? */
+bool clarke_profile_known(const char *name);
 /* A known name (NULL: pytorch-2.13), or else the path of a profile file (one that holds a '/' or '.'). An unknown name
  * is an error that lists the known ones. */
 clarke_status clarke_profile_load(clarke_profile *p, const char *name, clarke_error *err);

@@ -37,6 +37,7 @@ clarke_record_clear(clarke_record *r)
   free(r->graph_path);
   free(r->batch_path);
   free(r->params_path);
+  free(r->profile_path);
   free(r->wrt);
   free(r->why);
   clarke_record_init(r);
@@ -191,7 +192,11 @@ clarke_record_request(clarke_audit_request *q, clarke_record *r, clarke_error *e
   if (q->profile != NULL && strcmp(q->profile, r->run.profile) != 0)
     return clarke_fail(err, CLARKE_EINPUT, "%s: the step was recorded under profile %s, not %s", r->folder, r->run.profile,
                        q->profile);
-  q->profile = r->run.profile;
+  if (status == CLARKE_OK && !clarke_profile_known(r->run.profile)) {
+    r->profile_path = path_in(r->folder, r->run.profile);
+    status = r->profile_path != NULL ? CLARKE_OK : clarke_no_memory(err);
+  }
+  q->profile = r->profile_path != NULL ? r->profile_path : r->run.profile;
   q->loss = r->run.loss;
   q->recorded = true;
   q->n_branches = r->run.n_branches;

@@ -12,7 +12,7 @@ typedef struct {
   char *folder;
   clarke_run_description run;
   const clarke_run_step *step;
-  char *graph_path, *batch_path, *params_path; /* what the request speaks of, */
+  char *graph_path, *batch_path, *params_path, *profile_path; /* what the request speaks of (the last NULL: a known profile), */
   clarke_file graph, batch, params;
   char *wrt;
   bool hashed;             /* a proof will name the trace by its hash (set before opening) */

@@ -839,7 +839,7 @@ static int n_random = 300;
 
 START_TEST(written_by_the_library)
 {
-  static const char *const profiles[] = {"pytorch-2.13", "jax-0.10", "tensorflow-2"};
+  static const char *const profiles[] = {"pytorch-2.13", "pytorch-2.14", "jax-0.10", "tensorflow-2"};
   tally t = {0};
   clarke_error err = {CLARKE_OK, ""};
 

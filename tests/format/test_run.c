@@ -133,6 +133,8 @@ START_TEST(refusals)
     {"\"version\": 1", "\"version\": \"1\"", "'version': expected 1"},
     {"\"torch\"", "7", "'name': expected a text"},
     {"\"pytorch-2.13\"", "null", "'profile': expected a text"},
+    {"\"pytorch-2.13\"", "\"/etc/own.profile\"", "'profile': expected a known profile, or a plain name in the folder"},
+    {"\"pytorch-2.13\"", "\"../own.profile\"", "'profile': expected a known profile, or a plain name in the folder"},
     {"[\"bfloat16\", \"float32\"]", "[]", "'dtypes': expected a list of one text or more"},
     {"\"bfloat16\"", "16", "'dtypes': expected a text"},
     {"\"tf32_cudnn\": true", "\"tf32_cudnn\": 1", "'flags': expected tf32_matmul"},

@@ -402,7 +402,7 @@ LANGUAGE = ["input ", "let ", "output ", "piece ", " if ", " then ", " else ", "
             "elu(", "sum(", "mean(", "max(", "min(", "maxpool(", "kth(", "median(", "norm1(", "norm2(", "norminf(", "normpool(",
             "dot(", "sort(", "{first}", "{last}", "{stable}", "{mean}", "{hybrid 1/2}", "{left}", "{right}", "{1/2}", "[0]",
             "[0:2]", "<=", ">=", "==", "!=", "0x1p-3", "0.1f", "0.1h", "0.1d", "1e-3"]
-RULES = ["like ", "pytorch-2.13", "jax-0.10", "tensorflow-2", "tie ", "first", "last", "stable", "mean", "hybrid ", "left",
+RULES = ["like ", "pytorch-2.13", "pytorch-2.14", "jax-0.10", "tensorflow-2", "unknown", "tie ", "first", "last", "stable", "mean", "hybrid ", "left",
          "right", "unknown"]
 HEADERS = ["#: claim ", "#: where ", "#: says ", "#: note ", "#: at ", "#: expect ", "#: claimed ", "#: profile ", "#: wrt ",
            "#: cannot-check "]

@@ -196,7 +196,7 @@ def main():
     clarke = options.clarke and Path(options.clarke).resolve()
     if clarke:
         report.check(clarke.is_file(), f"{options.clarke} is there", "no such file: build it first")
-    check_proxies(report)
+    check_proxies(report, clarke)
     with tempfile.TemporaryDirectory() as name:
         check_cases(report, clarke, Path(name))
         check_graphs(report, clarke, Path(name))

@@ -1,6 +1,6 @@
-"""What the frameworks return at the kinks and ties of docs/operators.md's section "Every profile".
+"""What JAX and TensorFlow return at the kinks and ties of docs/operators.md's section "Every profile" (PyTorch: tests/interop/proxies.py).
 
-    python measure_profiles.py [pytorch] [jax] [tensorflow]
+    python measure_profiles.py [jax] [tensorflow]
 
 Measures each framework named (all that are installed, when none is) and compares with the page's tables:
 an entry that is `unknown` there is not measured. Upstream gradient 1; a slope of 1/4 stands for those
@@ -20,38 +20,6 @@ KINKS = {"Relu": [0.0], "LeakyRelu": [0.0], "PRelu": [0.0], "Clip": [0.0, 6.0], 
 # Left and right slopes there.
 SIDES = {"LeakyRelu": [(SLOPE, 1)], "PRelu": [(SLOPE, 1)], "HardSwish": [(0, -0.5), (1.5, 1)],
          "Elu": [(SLOPE, 1)], "Selu": [(1.0507009873554805 * 1.6732632423543772, 1.0507009873554805)]}
-
-
-def pytorch():
-    import torch
-    import torch.nn.functional as F
-
-    def gradient(f, x):
-        t = torch.tensor(x, requires_grad=True)
-        f(t).sum().backward()
-        return t.grad.tolist()
-
-    def order(rank):
-        return lambda t: torch.sort(t, stable=True)[0][rank]
-
-    pool = lambda t: F.max_pool1d(t[None, None], t.numel())
-    return torch.__version__, gradient, {
-        "Relu": [F.relu], "LeakyRelu": [lambda t: F.leaky_relu(t, SLOPE)],
-        "PRelu": [lambda t: F.prelu(t, torch.tensor([SLOPE]))],
-        "Clip": [F.relu6, lambda t: F.hardtanh(t, 0.0, 6.0)],
-        "Clamp": [lambda t: torch.clamp(t, -1, 1)], "HardSigmoid": [F.hardsigmoid],
-        "HardSwish": [F.hardswish], "Abs": [torch.abs], "Elu": [lambda t: F.elu(t, SLOPE)],
-        "Selu": [F.selu],
-        "Max": [torch.amax, torch.max], "Min": [torch.amin, torch.min], "MaxPool": [pool],
-        "ReduceMax": [torch.amax, lambda t: torch.max(t, 0)[0], lambda t: F.adaptive_max_pool1d(t[None], 1)],
-        "ReduceMin": [torch.amin, lambda t: torch.min(t, 0)[0]], "GlobalMaxPool": [lambda t: F.adaptive_max_pool1d(t[None], 1)],
-        "Maximum": [two(torch.maximum), two(lambda a, b: torch.clamp(a, min=b))],
-        "Minimum": [two(torch.minimum), two(lambda a, b: torch.clamp(a, max=b))],
-        "Sort": order, "Kth": order, "Median": [lambda t: torch.median(t, 0)[0]],
-        "Sorted": lambda rank: [lambda t, d=d: torch.sort(t, stable=True, descending=d)[0][rank] for d in (False, True)],
-        "TopK": [lambda t: torch.sort(t, stable=True, descending=True)[0][0], lambda t: torch.topk(t, 8)[0][0]],
-        "Norm": [torch.norm, torch.linalg.norm, torch.linalg.vector_norm],
-    }
 
 
 def jax():
@@ -110,18 +78,18 @@ def tensorflow():
     }
 
 
-FRAMEWORKS = {"pytorch": ("torch", pytorch), "jax": ("jax", jax),
-              "tensorflow": ("tensorflow", tensorflow)}
+FRAMEWORKS = {"jax": ("jax", jax), "tensorflow": ("tensorflow", tensorflow)}
+COLUMNS = ["pytorch-2.13", "pytorch-2.14", "jax", "tensorflow"]
 
 
 def page_tables():
-    """{operator: {framework: [entries]}} of the section's two tables."""
+    """{operator: {column: [entries]}} of the section's tables."""
     section = PAGE.read_text().split("## Every profile")[1].split("\n## ")[0]
     found = {}
     for line in section.splitlines():
         cells = [c.strip() for c in line.strip("|").split("|")]
-        if len(cells) == 5 and cells[0] not in ("operator", "function") and not cells[0].startswith("-"):
-            found[cells[0]] = dict(zip(FRAMEWORKS, ([w.strip() for w in c.split(",")]
+        if len(cells) == 2 + len(COLUMNS) and cells[0] not in ("operator", "function") and not cells[0].startswith("-"):
+            found[cells[0]] = dict(zip(COLUMNS, ([w.strip() for w in c.split(",")]
                                                     for c in cells[2:])))
     return found
 
@@ -156,20 +124,6 @@ def kink_failures(gradient, functions, operator, words):
             yield f"{operator} at {at}: {got}, expected {expected}"
 
 
-def two(f):
-    """Of the first entry and the last."""
-    return lambda t: f(t[:1], t[-1:])
-
-
-def sorted_failures(gradient, functions, values, rank):
-    """Upwards and downwards: of equal entries the first comes first."""
-    for f, sign in zip(functions, (1, -1)):
-        at = sorted(range(len(values)), key=lambda i: (sign * values[i], i))[rank]
-        got = gradient(f, values)
-        if got != [float(i == at) for i in range(len(values))]:
-            yield f"Sorted of {values} at rank {rank}: {got}, expected that of entry {at}"
-
-
 def tie_failures(gradient, functions, operator, rule):
     if rule == "unknown":  # because the functions differ
         got = [gradient(f, [1.0] * (8 if operator == "TopK" else 2)) for f in functions]
@@ -181,11 +135,8 @@ def tie_failures(gradient, functions, operator, rule):
         for _ in range(4):
             values = [float(draw.randrange(n // 4 + 1)) for _ in range(n)]
             rank = {"Max": n - 1, "MaxPool": n - 1, "GlobalMaxPool": n - 1, "ReduceMax": n - 1, "Min": 0, "ReduceMin": 0}.get(operator, (n - 1) // 2)
-            if operator in ("Sort", "Kth", "Sorted"):
+            if operator in ("Sort", "Kth"):
                 rank = draw.randrange(n)
-            if operator == "Sorted":
-                yield from sorted_failures(gradient, functions(rank), values, rank)
-                continue
             for f in [functions(rank)] if callable(functions) else functions:
                 got, expected = gradient(f, values), tie_weights(rule, values, rank)
                 if any(abs(a - b) > 1e-6 for a, b in zip(got, expected)):

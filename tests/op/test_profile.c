@@ -36,7 +36,7 @@ proxy_is(const clarke_profile *p, const char *op, size_t kink, const char *expec
 }
 
 static const char *const profiles[][2] = {
-  {"pytorch-2.13", "pytorch"}, {"jax-0.10", "jax"}, {"tensorflow-2", "tensorflow"},
+  {"pytorch-2.13", "pytorch-2.13"}, {"pytorch-2.14", "pytorch"}, {"jax-0.10", "jax"}, {"tensorflow-2", "tensorflow"},
 };
 #define PROFILES (sizeof profiles / sizeof profiles[0])
 
@@ -46,38 +46,38 @@ static const struct {
   size_t kink;
   const char *proxy[PROFILES];
 } table[] = {
-  {"Relu", 0, {"0", "0", "0"}},
-  {"LeakyRelu", 0, {"left", "right", "left"}},
-  {"PRelu", 0, {"left", NULL, "0"}},
-  {"Clip", 0, {"0", NULL, NULL}},
-  {"Clip", 1, {"0", NULL, NULL}},
-  {"Clamp", 0, {"1", "1/2", "1"}},
-  {"Clamp", 1, {"1", "1/2", "1"}},
-  {"HardSigmoid", 0, {"0", "0", "0"}},
-  {"HardSigmoid", 1, {"0", "0", "0"}},
-  {"HardSwish", 0, {"left", "0", "0"}},
-  {"HardSwish", 1, {"right", "1", "1"}},
-  {"Abs", 0, {"0", "1", "0"}},
-  {"Elu", 0, {"left", "left", "left"}},
-  {"Selu", 0, {"left", "left", NULL}},
+  {"Relu", 0, {"0", "0", "0", "0"}},
+  {"LeakyRelu", 0, {"left", "left", "right", "left"}},
+  {"PRelu", 0, {"left", "left", NULL, "0"}},
+  {"Clip", 0, {"0", "0", NULL, NULL}},
+  {"Clip", 1, {"0", "0", NULL, NULL}},
+  {"Clamp", 0, {"1", "0", "1/2", "1"}},
+  {"Clamp", 1, {"1", "0", "1/2", "1"}},
+  {"HardSigmoid", 0, {"0", "0", "0", "0"}},
+  {"HardSigmoid", 1, {"0", "0", "0", "0"}},
+  {"HardSwish", 0, {"left", "left", "0", "0"}},
+  {"HardSwish", 1, {"right", "right", "1", "1"}},
+  {"Abs", 0, {"0", "0", "1", "0"}},
+  {"Elu", 0, {"left", "left", "left", "left"}},
+  {"Selu", 0, {"left", "left", "left", NULL}},
 };
 
 static const struct {
   const char *op, *rule[PROFILES];
 } ties[] = {
-  {"Max", {"mean", "mean", "mean"}},
-  {"Min", {"mean", "mean", "mean"}},
-  {"MaxPool", {"first", "first", "first"}},
-  {"GlobalMaxPool", {"first", NULL, NULL}},
-  {"Maximum", {NULL, NULL, NULL}},
-  {"Minimum", {NULL, NULL, NULL}},
-  {"ReduceMax", {NULL, "mean", "mean"}},
-  {"ReduceMin", {NULL, "mean", "mean"}},
-  {"TopK", {NULL, NULL, NULL}},
-  {"Sorted", {"first", NULL, NULL}},
-  {"Kth", {"stable", "stable", "stable"}},
-  {"Sort", {"stable", "stable", "stable"}},
-  {"Median", {"stable", "stable", NULL}},
+  {"Max", {"mean", "mean", "mean", "mean"}},
+  {"Min", {"mean", "mean", "mean", "mean"}},
+  {"MaxPool", {"first", "first", "first", "first"}},
+  {"GlobalMaxPool", {"first", "first", NULL, NULL}},
+  {"Maximum", {NULL, "mean", NULL, NULL}},
+  {"Minimum", {NULL, "mean", NULL, NULL}},
+  {"ReduceMax", {NULL, NULL, "mean", "mean"}},
+  {"ReduceMin", {NULL, NULL, "mean", "mean"}},
+  {"TopK", {NULL, NULL, NULL, NULL}},
+  {"Sorted", {"first", "first", NULL, NULL}},
+  {"Kth", {"stable", "stable", "stable", "stable"}},
+  {"Sort", {"stable", "stable", "stable", "stable"}},
+  {"Median", {"stable", "stable", "stable", NULL}},
 };
 
 /* The rule in words, as a profile file has it. */
@@ -234,6 +234,20 @@ START_TEST(files)
 }
 END_TEST
 
+/* A file takes a rule away, which the profile that it is like has. */
+START_TEST(taken_away)
+{
+  clarke_profile p;
+
+  ck_assert_msg(parse(&p, "like pytorch\nClamp 1 unknown\ntie Maximum unknown\n") == CLARKE_OK, "%s", error.text);
+  ck_assert_ptr_null(clarke_profile_find(&p, clarke_operator_find("Clamp"), 1));
+  proxy_is(&p, "Clamp", 0, "0");
+  ck_assert_ptr_null(clarke_profile_tie(&p, clarke_operator_find("Maximum")));
+  tie_is(&p, "Minimum", "mean");
+  clarke_profile_clear(&p);
+}
+END_TEST
+
 START_TEST(bad_lines)
 {
   static const struct {
@@ -248,7 +262,7 @@ START_TEST(bad_lines)
     {"Clip 2 0", "Clip has kinks 0 to 1, not '2'"},
     {"Clip -1 0", "not '-1'"},
     {"Clip 00 0", "not '00'"},
-    {"Relu 0 x", "own.profile:1: 'x': expected a rational such as 1/2, or left, or right"},
+    {"Relu 0 x", "own.profile:1: 'x': expected a rational such as 1/2, or left, right or unknown"},
     {"Relu 0 1/0", "'1/0'"}, {"Relu 0 1/-2", "'1/-2'"}, {"Relu 0 1e5", "'1e5'"},
     {"Relu 0 nan", "'nan'"}, {"Relu 0 1.", "'1.'"}, {"Relu 0 .", "'.'"}, {"Relu 0 -", "'-'"},
     {"Relu 0 1.5/2", "'1.5/2'"}, {"Relu 0 1/2/3", "'1/2/3'"}, {"Relu 0 /2", "'/2'"},
@@ -260,12 +274,13 @@ START_TEST(bad_lines)
     {"tie max mean", "no order statistic is called 'max'"},
     {"norm", "own.profile:1: expected: norm 0, or norm nan"}, {"norm 1", "norm 0, or norm nan"},
     {"norm nan 0", "norm 0, or norm nan"}, {"norm 0 0", "norm 0, or norm nan"},
-    {"tie Max middle", "'middle': expected first, last, stable, mean, or hybrid"},
+    {"tie Max middle", "'middle': expected first, last, stable, mean, unknown, or hybrid"},
+    {"tie Max unknown 1", "'unknown 1': expected"}, {"Relu 0 Unknown", "'Unknown'"},
     {"tie Max hybrid", "'hybrid': expected"}, {"tie Max mean 1", "'mean 1': expected"},
     {"tie Max hybrid x", "'hybrid x': expected"}, {"tie Max hybrid 1/0", "'hybrid 1/0'"},
     {"tie Max hybrid left", "'hybrid left': expected"},
     {"Max 0 mean", "no operator with kinks is called 'Max'"},
-    {"like", "own.profile:1: expected: like NAME|pytorch-2.13|jax-0.10|tensorflow-2"},
+    {"like", "own.profile:1: expected: like NAME|pytorch-2.13|pytorch-2.14|jax-0.10|tensorflow-2"},
     {"like jax numpy", "expected: like NAME"}, {"like jax-9", "expected: like NAME"},
     {"Relu 0 1\nlike jax", "own.profile:2: 'like' must be the first statement"},
     {"like jax\nlike jax", "own.profile:2: 'like' must be the first statement"},
@@ -297,6 +312,7 @@ START_TEST(names_and_paths)
   char path[] = "/tmp/clarke-profile-XXXXXX";
   int fd = mkstemp(path);
 
+  ck_assert(clarke_profile_known("pytorch-2.14") && clarke_profile_known("jax") && !clarke_profile_known("pytorch-2.15"));
   clarke_profile_init(&p);
   ck_assert_int_eq(clarke_profile_load(&p, "torch", &error), CLARKE_EINPUT);
   says(error.text, "no profile 'torch'|pytorch-2.13|jax-0.10|tensorflow-2");
@@ -326,6 +342,7 @@ main(void)
   tcase_add_test(tcase, tie_lines);
   tcase_add_test(tcase, norms);
   tcase_add_test(tcase, files);
+  tcase_add_test(tcase, taken_away);
   tcase_add_test(tcase, bad_lines);
   tcase_add_test(tcase, names_and_paths);
   return run_tests();

@@ -17,7 +17,7 @@ static const struct argp_option options[] = {
   {"batch", 'b', "FILE", 0, "the minibatch: .npz with x and y, or .npy with the inputs alone", 0},
   {"loss", 'l', "ce|mse|sum", 0,
    "default: ce for integer labels y, mse for other y, sum without y", 0},
-  {"profile", 'P', "NAME", 0, "proxies: pytorch-2.13 (default), jax-0.10, tensorflow-2, or a profile file", 0},
+  {"profile", 'P', "NAME", 0, "proxies: pytorch-2.13 (default), pytorch-2.14, jax-0.10, tensorflow-2, or a profile file", 0},
   {"params", OPTION_PARAMS, "FILE", 0,
    "a later checkpoint, which replaces all weights by name: .safetensors, a state dict of torch.save "
    "(.pt; FILE:KEY where it is under a key), .npz, or an index of shards (.index.json). Files that follow MODEL "

@@ -19,6 +19,7 @@ from . import kinks
 from .answer import Failed, program
 from .graph import ancestors, require_unread, trained
 from .hooks import Hooks
+from .profiles import installed
 from .refused import Refused
 from .trace import Dispatch, Functions, Trace, Value
 
@@ -258,7 +259,7 @@ def differentiated(trace, inputs, result):
     made = ancestors(result).values()
     for node in (n for n in made if n.name.rstrip("_") in kinks.KINKS and n.grad_enabled and n.args[0].requires_grad):
         if node.grad_output is None or bool(torch.isfinite(node.grad_output).all()):  # of others every derivative is NaN
-            kinks.check_pointwise(node)
+            kinks.check_pointwise(node, installed())
     return {name: torch.zeros_like(t) if g is None else g for (name, t), g in zip(inputs.items(), found)}
 
 
@@ -273,6 +274,15 @@ def require_same(gradient, said):
         if abs(a - b) > eps ** 0.5 * (1 + max(map(abs, exact))):
             raise Refused(f"PyTorch's derivative of the function is {b!r} here, and AD's of the recorded operators, in exact arithmetic, "
                           f"{a!r}: something else was differentiated, or floats took another branch")
+
+
+def profile_in(folder):
+    """That of the PyTorch that is installed, for the program: a name, or a file."""
+    profile = installed()
+    if not profile.known:
+        with open(os.path.join(folder, profile.name), "w") as out:
+            out.write(profile.text)
+    return "--profile", profile.name if profile.known else os.path.join(folder, profile.name)
 
 
 def derive(f, at, *, options=()):
@@ -294,7 +304,7 @@ def derive(f, at, *, options=()):
         path = os.path.join(folder, "traced.prog")
         with open(path, "w") as out:
             out.write(text)
-        done = subprocess.run([program(), "derive", path, "--json", *(w for v in point for w in ("--at", v)), *options],
+        done = subprocess.run([program(), "derive", path, "--json", *profile_in(folder), *(w for v in point for w in ("--at", v)), *options],
                               capture_output=True, text=True)
     if not done.stdout:
         raise Failed(done.stderr.strip())

@@ -16,22 +16,23 @@ def number(arguments, i, default):
     return arguments[i] if len(arguments) > i and arguments[i] is not None else default
 
 
-def hard(low, high, at_low, at_high):
-    return [(low, at_low), (high, at_high)]
+def cut(operator, low, high):
+    """Between two bounds, of which one may be missing, the identity."""
+    return [(at, operator, kink, kink, 1 - kink) for kink, at in enumerate((low, high)) if at is not None]
 
 
-# For each operator: its kinks, with AD's number at each, from its arguments; and the backward operators, of which one is
-# enough to know the formula.
+# For each operator: its kinks, from its arguments, each as (where, operator and number of the kink in profiles, the slopes on
+# its left and right); and the backward operators, of which one is enough to know the formula.
 KINKS = {
-    "relu": (lambda a: [(0, 0)], {"threshold_backward"}),
-    "leaky_relu": (lambda a: [(0, number(a, 1, 0.01))], {"leaky_relu_backward"}),
-    "hardtanh": (lambda a: hard(number(a, 1, -1), number(a, 2, 1), 0, 0), {"hardtanh_backward"}),
-    "clamp": (lambda a: [(b, 1) for b in a[1:3] if b is not None], {"where"}),
-    "clamp_min": (lambda a: [(a[1], 1)], {"where"}),
-    "clamp_max": (lambda a: [(a[1], 1)], {"where"}),
-    "hardsigmoid": (lambda a: hard(-3, 3, 0, 0), {"hardsigmoid_backward"}),
-    "hardswish": (lambda a: hard(-3, 3, 0, 1), {"hardswish_backward"}),
-    "abs": (lambda a: [(0, 0)], {"sgn"}),
+    "relu": (lambda a: [(0, "Relu", 0, 0, 1)], {"threshold_backward"}),
+    "leaky_relu": (lambda a: [(0, "LeakyRelu", 0, number(a, 1, 0.01), 1)], {"leaky_relu_backward"}),
+    "hardtanh": (lambda a: cut("Clip", number(a, 1, -1), number(a, 2, 1)), {"hardtanh_backward"}),
+    "clamp": (lambda a: cut("Clamp", number(a, 1, None), number(a, 2, None)), {"where"}),
+    "clamp_min": (lambda a: cut("Clamp", a[1], None), {"where"}),
+    "clamp_max": (lambda a: cut("Clamp", None, a[1]), {"where"}),
+    "hardsigmoid": (lambda a: [(-3, "HardSigmoid", 0, 0, 1 / 6), (3, "HardSigmoid", 1, 1 / 6, 0)], {"hardsigmoid_backward"}),
+    "hardswish": (lambda a: [(-3, "HardSwish", 0, 0, -1 / 2), (3, "HardSwish", 1, 3 / 2, 1)], {"hardswish_backward"}),
+    "abs": (lambda a: [(0, "Abs", 0, -1, 1)], {"sgn"}),
 }
 
 
@@ -68,7 +69,7 @@ def touches(x, at):
 def touched(name, arguments):
     """Of an operator with kinks: does an entry lie on one, or may it?"""
     try:
-        places = [at for at, _ in KINKS[name][0](arguments)]
+        places = [at for at, *_ in KINKS[name][0](arguments)]
     except IndexError:
         return True
     return not all(type(at) in (int, float) for at in places) or any(touches(arguments[0].tensor, at) for at in places)
@@ -91,7 +92,7 @@ def needless(name, arguments):
     return name == "add" or (name in KINKS and not touched(name, arguments))
 
 
-def check_pointwise(node):
+def check_pointwise(node, profile):
     kinks, formula = KINKS[node.name.rstrip("_")]
     x = node.args[0].tensor
     if not formula <= names(node.backward):
@@ -101,9 +102,10 @@ def check_pointwise(node):
         raise Refused(f"{node.where()}: autograd handed no gradient on")
     if node.grad_inputs[0] is HANDED:
         return  # no entry lies on a kink: touched() was asked before
-    for at, slope in kinks(node.args):
-        if touches(x, at) and bool(((x == at) & (node.grad_inputs[0] != node.grad_output * slope)).any()):
-            raise Refused(f"{node.where()}: at its kink {at} the derivative that ran is not {slope}")
+    for at, operator, kink, left, right in kinks(node.args):
+        slope = profile.slope(operator, kink, left, right) if touches(x, at) else None
+        if slope is not None and bool(((x == at) & (node.grad_inputs[0] != node.grad_output * slope)).any()):
+            raise Refused(f"{node.where()}: at its kink {at} the derivative that ran is not {slope:g}, as the profile {profile.name} has it")
 
 
 def pairs(node):
@@ -221,7 +223,7 @@ def check_sorted(node):
                       "torch.sort(x, stable=True) sorts so")
 
 
-def check(nodes):
+def check(nodes, profile):
     for node in nodes:
         if not node.grad_enabled:
             continue  # of a constant; or it changes nothing (graph.py)
@@ -234,4 +236,7 @@ def check(nodes):
             continue
         if not node.backward or node.grad_output is None:
             raise Refused(f"{node.where()}: autograd ran no derivative of it (is it in a function that is compiled?)")
-        (check_pointwise if known else check_windows if node.name == "max_pool2d_with_indices" else check_any_windows)(node)
+        if known:
+            check_pointwise(node, profile)
+        else:
+            (check_windows if node.name == "max_pool2d_with_indices" else check_any_windows)(node)

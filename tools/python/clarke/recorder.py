@@ -18,10 +18,10 @@ from . import model as models
 from . import trees as trees_of
 from .files import array, npz, raw, safetensors, write_whole
 from .hooks import Hooks
+from .profiles import installed
 from .refused import Refused
 from .trace import HANDED, Dispatch, Functions, Trace, values_in
 
-PROFILE = "pytorch-2.13"
 MOST_WAITING = 2  # steps in the background; each holds its activations
 
 
@@ -294,7 +294,7 @@ class record:
         self.work.add_done_callback(self.tell)
 
     def finish(self, run, graph, nodes, batch):
-        kinks.check(nodes)
+        kinks.check(nodes, installed())
         if not (self.light or self.background or self.append):
             run["steps"][-1]["replay"] = replay.compare(self.trace, nodes, self.parameters, self.gradients)
         before = self.follow(run, graph) if self.append else None
@@ -308,6 +308,8 @@ class record:
         if self.trees:
             files["trees"] = write_whole(f"{base}.trees.json", [trees_of.find(self.trace, graph, self.parameters)])
         run["steps"][-1]["files"] = files
+        if not installed().known:
+            write_whole(os.path.join(self.path, installed().name), [installed().text.encode()])
         if not self.append:
             model = models.model_bytes(graph, torch.__version__)
             run["graph"] = write_whole(os.path.join(self.path, "graph.onnx"), [model])
@@ -407,7 +409,7 @@ class record:
                 for n, t in self.all_names.items() if n not in self.parameters}
         return {
             "format": "clarke-run", "version": 1,
-            "framework": {"name": "torch", "version": torch.__version__}, "profile": PROFILE,
+            "framework": {"name": "torch", "version": torch.__version__}, "profile": installed().name,
             "device": {"type": graph.x.tensor.device.type, "name": self.device(graph)},
             "dtypes": sorted(graph.dtypes), "autocast": self.modes[0].autocast, "flags": self.flags,
             "graph": None, "batch_axis": not graph.whole, "loss": graph.loss, "parameters": sorted(self.wrt(graph)), "tied": tied,
