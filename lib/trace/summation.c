@@ -49,8 +49,12 @@ replay_float(const clarke_summation_tree *t, const clarke_summation_factor *by, 
       sum[top++] = (float)p[k] * (float)q[k];
       break;
     case CLARKE_SUMMATION_FUSE:
-      if (by != NULL && (spine == top - 1 || k == by->addend))
+      if (by != NULL && spine == top - 1)
         return NAN;
+      if (by != NULL && k == by->addend) {
+        sum[top - 1] = (float)by->alpha * sum[top - 1];
+        spine = top - 1;
+      }
       sum[top - 1] = fmaf((float)p[k], (float)q[k], sum[top - 1]);
       break;
     case CLARKE_SUMMATION_ADD:
@@ -97,8 +101,12 @@ replay_double(const clarke_summation_tree *t, const clarke_summation_factor *by,
       sum[top++] = p[k] * q[k];
       break;
     case CLARKE_SUMMATION_FUSE:
-      if (by != NULL && (spine == top - 1 || k == by->addend))
+      if (by != NULL && spine == top - 1)
         return NAN;
+      if (by != NULL && k == by->addend) {
+        sum[top - 1] = by->alpha * sum[top - 1];
+        spine = top - 1;
+      }
       sum[top - 1] = fma(p[k], q[k], sum[top - 1]);
       break;
     case CLARKE_SUMMATION_ADD:

@@ -35,7 +35,8 @@ typedef struct {
 
 /* The sum of p[k] q[k], in the tree's order, each operation rounded to nearest in the type. All are numbers of that type. With a factor
  * (else NULL) each sum that the addend is not in is multiplied by alpha when it is added to one that the addend is in; without an addend
- * the last sum is. NaN: a product is fused with a sum that the addend is in, so that there is none to multiply. */
+ * the last sum is. So is, rounded, one that the addend is fused with. NaN: a product is fused with a sum that the addend is in, so that there
+ * is none to multiply. */
 double clarke_summation_replay(const clarke_summation_tree *t, clarke_dtype type, const clarke_summation_factor *by, const double *p,
                                const double *q);
 

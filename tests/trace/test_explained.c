@@ -137,11 +137,11 @@ explain_whole(record *r, const char *tree, const char *form, size_t leaves, cons
   explain(r, text, leaves, type, CLARKE_WITHIN_BOUND, expected);
 }
 
-/* alpha (t w) + beta v in float32 and that form, products from left to right; and likewise in float64. */
+/* alpha (t w) + beta v in float32 and that form, products from left to right, beta v rounded or not; and likewise in float64. */
 #define MADE(type, fused)                                                                                                                  \
-  static double made_##type(const record *r, clarke_summation_form form, size_t n, size_t j)                                               \
+  static double made_##type(const record *r, clarke_summation_form form, bool rounds, size_t n, size_t j)                                  \
   {                                                                                                                                        \
-    const type alpha = (type)r->alpha, added = (type)r->beta * (type)r->v[j];                                                              \
+    const type alpha = (type)r->alpha, beta = (type)r->beta, v = (type)r->v[j];                                                            \
     type sum = 0;                                                                                                                          \
                                                                                                                                            \
     for (size_t k = 0; k < K; k++) {                                                                                                       \
@@ -149,17 +149,20 @@ explain_whole(record *r, const char *tree, const char *form, size_t leaves, cons
                                                                                                                                            \
       sum = sum + (form == CLARKE_FORM_FIRST ? (alpha * t) * w : form == CLARKE_FORM_SECOND ? t * (alpha * w) : t * w);                    \
     }                                                                                                                                      \
-    return (double)(form == CLARKE_FORM_SUM ? alpha * sum + added : form == CLARKE_FORM_FUSED ? fused(alpha, sum, added)                   \
-                    : sum + added);                                                                                                        \
+    if (form == CLARKE_FORM_FUSED && rounds)                                                                                               \
+      return (double)fused(alpha, sum, beta * v);                                                                                          \
+    if (form == CLARKE_FORM_SUM || form == CLARKE_FORM_FUSED)                                                                              \
+      sum = alpha * sum;                                                                                                                   \
+    return (double)(rounds ? sum + beta * v : fused(beta, v, sum));                                                                        \
   }
 MADE(float, fmaf)
 MADE(double, fma)
 
 static void
-make(record *r, clarke_summation_form form, bool is_float)
+make(record *r, clarke_summation_form form, bool rounds, bool is_float)
 {
   for (size_t e = 0; e < N * M; e++)
-    r->z->real[e] = (is_float ? made_float : made_double)(r, form, e / M, e % M);
+    r->z->real[e] = (is_float ? made_float : made_double)(r, form, rounds, e / M, e % M);
 }
 
 /* Numbers that float32 has not: of floats two factors are multiplied exactly in doubles. */
@@ -175,7 +178,8 @@ make_doubles(record *r)
   r->z->dtype = CLARKE_F64;
 }
 
-/* Each form explains what was made in it, and nothing that was made in another. */
+/* Each form explains what was made in it, and nothing that was made in another; so does an asterisk where beta v is not rounded. (Then
+ * alpha's product is: of a single sum `fused` is `sum`.) */
 START_TEST(forms)
 {
   static const char *const names[] = {[CLARKE_FORM_FIRST] = "first", [CLARKE_FORM_SECOND] = "second", [CLARKE_FORM_SUM] = "sum",
@@ -187,10 +191,13 @@ START_TEST(forms)
   if (_i == 0)
     make_doubles(&r);
   for (clarke_summation_form made = CLARKE_FORM_FIRST; made <= CLARKE_FORM_FUSED; made++)
-    for (clarke_summation_form form = CLARKE_FORM_FIRST; form <= CLARKE_FORM_FUSED; form++) {
-      make(&r, made, _i);
-      explain_whole(&r, "[0-3]", names[form], K + 1, type, made == form ? NULL : " it gives ");
-    }
+    for (clarke_summation_form form = CLARKE_FORM_FIRST; form <= CLARKE_FORM_FUSED; form++)
+      for (int rounds = 0; rounds < 4; rounds++) { /* when it was made; when it is explained */
+        const bool as_made = rounds / 2 == rounds % 2, same = made == form || (rounds == 0 && made + form == CLARKE_FORM_SUM + CLARKE_FORM_FUSED);
+
+        make(&r, made, rounds / 2, _i);
+        explain_whole(&r, rounds % 2 ? "[0-3]" : "[0-2 3*]", names[form], K + 1, type, as_made && same ? NULL : " it gives ");
+      }
   explain_whole(&r, "[0-3]", "", K + 1, type, "there is a factor, and no form says where it is multiplied in");
   explain(&r, "{\"tree\": \"[0-3]\", \"form\": \"sum\", \"rows\": [0, 0], \"columns\": [0, 1]},"
           "{\"tree\": \"[0-3]\", \"rows\": [1, 3], \"columns\": [0, 1]}", K + 1, type, CLARKE_WITHIN_BOUND,
@@ -205,12 +212,16 @@ START_TEST(without_a_form)
   record r;
 
   begin(&r, GEMM, -1, (double)1.7F);
-  make(&r, CLARKE_FORM_SUM, true);
+  make(&r, CLARKE_FORM_SUM, true, true);
   explain_whole(&r, "[0-3]", "", K + 1, "float32", NULL);
   end(&r);
   begin(&r, GEMM, 1, (double)1.7F);
-  make(&r, CLARKE_FORM_SUM, true);
+  make(&r, CLARKE_FORM_SUM, false, true);
+  explain_whole(&r, "[0-2 3*]", "", K + 1, "float32", NULL);
+  explain_whole(&r, "[0-3]", "", K + 1, "float32", " it gives ");
+  make(&r, CLARKE_FORM_SUM, true, true);
   explain_whole(&r, "[0-3]", "", K + 1, "float32", NULL);
+  explain_whole(&r, "[0-2 3*]", "", K + 1, "float32", " it gives ");
   r.z->real[3] = (double)nextafterf((float)r.z->real[3], 9);
   explain_whole(&r, "[0-3]", "", K + 1, "float32", "at [1, 1] it gives ");
   end(&r);
@@ -281,7 +292,7 @@ START_TEST(factors_fit)
   record r;
 
   begin(&r, GEMM, 1, 1);
-  make(&r, CLARKE_FORM_SUM, true);
+  make(&r, CLARKE_FORM_SUM, true, true);
   explain_whole(&r, "[0-3]", "", K + 1, "float32", NULL);
   r.s.graph.values[scene_value(&r.s.graph, "w")].real[0] = 0.1;
   explain_whole(&r, "[0-3]", "", K + 1, "float32", "its factors are no numbers of type float32");
@@ -305,7 +316,7 @@ START_TEST(places)
   record r;
 
   begin(&r, GEMM, 1, 1);
-  make(&r, CLARKE_FORM_SUM, true);
+  make(&r, CLARKE_FORM_SUM, true, true);
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
     size_t end_of = 0;
 

@@ -177,16 +177,18 @@ typedef struct {
   size_t leaves, addend;
 } factored;
 
-static const factored forms[] = {{"[0 1 2]", 3, 2},       {"[2 0 1]", 3, 2},   {"[0 2 1]", 3, 2},  {"[[0 1] [2 3]]", 4, 3},
-                                 {"[[0 3] [1 2]]", 4, 3}, {"[3 [0 1] 2]", 4, 3}, {"[0 1]", 2, CLARKE_NONE}, {"0", 1, CLARKE_NONE}};
+static const factored forms[] = {
+  {"[0 1 2]", 3, 2},       {"[2 0 1]", 3, 2},    {"[0 2 1]", 3, 2},    {"[[0 1] [2 3]]", 4, 3}, {"[[0 3] [1 2]]", 4, 3},  {"[3 [0 1] 2]", 4, 3},
+  {"[0 1 2*]", 3, 2},      {"[0 2* 1]", 3, 2},   {"[0 1* 2*]", 3, 2},  {"[0 [1 2*]]", 3, 2},    {"[[0 1] [2 3*]]", 4, 3}, {"[[0 1] 3* 2]", 4, 3},
+  {"[0 1]", 2, CLARKE_NONE}, {"0", 1, CLARKE_NONE}};
 
-/* alpha s + b, rounded twice or once, in the type. */
+/* alpha s + b, rounded twice or once, in the type; and alpha s + p q, of which p q is not rounded. */
 #define FACTORED(type, fma)                                                                                                                \
   static type type##_times(clarke_summation_form form, type alpha, type s, type b)                                                         \
   {                                                                                                                                        \
     return form == CLARKE_FORM_FUSED ? fma(alpha, s, b) : alpha * s + b;                                                                   \
   }                                                                                                                                        \
-  static type type##_factored(size_t i, clarke_summation_form form, type alpha, const type *a)                                             \
+  static type type##_factored(size_t i, clarke_summation_form form, type alpha, const type *a, const type *p, const type *q)               \
   {                                                                                                                                        \
     type one, two;                                                                                                                         \
                                                                                                                                            \
@@ -197,7 +199,13 @@ static const factored forms[] = {{"[0 1 2]", 3, 2},       {"[2 0 1]", 3, 2},   {
     case 3: one = a[0] + a[1]; two = type##_times(form, alpha, a[2], a[3]); return type##_times(form, alpha, one, two);                    \
     case 4: one = a[1] + a[2]; two = type##_times(form, alpha, a[0], a[3]); return type##_times(form, alpha, one, two);                    \
     case 5: one = a[0] + a[1]; two = type##_times(form, alpha, one, a[3]); return type##_times(form, alpha, a[2], two);                    \
-    case 6: one = a[0] + a[1]; return alpha * one;                                                                                         \
+    case 6: one = a[0] + a[1]; one = alpha * one; return fma(p[2], q[2], one);                                                             \
+    case 7: one = alpha * a[0]; one = fma(p[2], q[2], one); return type##_times(form, alpha, a[1], one);                                   \
+    case 8: one = fma(p[1], q[1], a[0]); one = alpha * one; return fma(p[2], q[2], one);                                                   \
+    case 9: one = alpha * a[1]; one = fma(p[2], q[2], one); return type##_times(form, alpha, a[0], one);                                   \
+    case 10: one = alpha * a[2]; one = fma(p[3], q[3], one); two = a[0] + a[1]; return type##_times(form, alpha, two, one);                \
+    case 11: one = a[0] + a[1]; one = alpha * one; one = fma(p[3], q[3], one); return type##_times(form, alpha, a[2], one);                \
+    case 12: one = a[0] + a[1]; return alpha * one;                                                                                        \
     default: return alpha * a[0];                                                                                                          \
     }                                                                                                                                      \
   }
@@ -215,7 +223,7 @@ START_TEST(factors)
         clarke_summation_tree t = {0, 0, NULL};
         clarke_summation_factor by = {form, 0.3, of->addend};
         double p[4], q[4], a[4], made, wanted;
-        float af[4];
+        float pf[4], qf[4], af[4];
 
         ck_assert(clarke_summation_tree_parse(&t, of->tree, of->leaves, NULL) == CLARKE_OK);
         by.alpha = is_float ? (double)0.3f : 0.3;
@@ -223,10 +231,13 @@ START_TEST(factors)
           p[k] = is_float ? (double)(float)(unit() - 0.5) : unit() - 0.5;
           q[k] = is_float ? (double)(float)(unit() - 0.5) : unit() - 0.5;
           a[k] = p[k] * q[k];
-          af[k] = (float)p[k] * (float)q[k];
+          pf[k] = (float)p[k];
+          qf[k] = (float)q[k];
+          af[k] = pf[k] * qf[k];
         }
         made = clarke_summation_replay(&t, is_float ? CLARKE_F32 : CLARKE_F64, &by, p, q);
-        wanted = is_float ? (double)float_factored((size_t)_i, form, (float)by.alpha, af) : double_factored((size_t)_i, form, by.alpha, a);
+        wanted = is_float ? (double)float_factored((size_t)_i, form, (float)by.alpha, af, pf, qf)
+                          : double_factored((size_t)_i, form, by.alpha, a, p, q);
         ck_assert(made == wanted);
         apart += made != clarke_summation_replay(&t, is_float ? CLARKE_F32 : CLARKE_F64, NULL, p, q);
         clarke_summation_tree_clear(&t);
@@ -235,21 +246,21 @@ START_TEST(factors)
 }
 END_TEST
 
-/* A product fused with a sum that the addend is in leaves no sum to multiply; one that is fused before does. */
+/* A product fused with a sum that the addend is in leaves no sum to multiply; one that is fused before does, and so does the addend. */
 START_TEST(factors_fused)
 {
   const double p[4] = {3, 5, 7, 11}, q[4] = {1, 1, 1, 1};
   clarke_summation_factor by = {CLARKE_FORM_SUM, 2, 3};
   clarke_summation_tree t = {0, 0, NULL};
 
-  for (int i = 0; i < 4; i++) {
-    static const char *const trees[] = {"[3 0* [1 2]]", "[0 3*  1 2]", "[0 1* 3 2]", "[0 1* 2* 3]"};
+  for (int i = 0; i < 7; i++) {
+    static const char *const trees[] = {"[3 0* [1 2]]", "[0 3* 1* 2]", "[[0 3*] 1 2*]", "[0 3* 1 2]", "[0 1* 3 2]", "[0 1* 2* 3]", "[0 1* 2* 3*]"};
 
     ck_assert(clarke_summation_tree_parse(&t, trees[i], 4, NULL) == CLARKE_OK);
     for (int is_float = 0; is_float < 2; is_float++) {
       const double made = clarke_summation_replay(&t, is_float ? CLARKE_F32 : CLARKE_F64, &by, p, q);
 
-      ck_assert(i < 2 ? isnan(made) : made == 2 * (3 + 5 + 7) + 11);
+      ck_assert(i < 3 ? isnan(made) : made == 2 * (3 + 5 + 7) + 11);
     }
     clarke_summation_tree_clear(&t);
   }

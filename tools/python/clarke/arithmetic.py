@@ -40,7 +40,8 @@ def fused_sum(a, b, c):
 
 @dataclass(frozen=True)
 class Scale:
-    """alpha times sums of products, and beta times the leaf `addend` (None: there is none); form: where alpha is (docs/run-format.md)."""
+    """alpha times sums of products, and beta times the leaf `addend` (None: there is none); form: where alpha is (docs/run-format.md). A
+    fused addend is added by a fused multiplication by beta, and addition."""
 
     form: str
     alpha: float
@@ -50,8 +51,12 @@ class Scale:
     def factors(self, k, p, q):
         a, b = p(k), q(k)
         if k == self.addend:
-            return a * a.dtype.type(self.beta), None
+            return a, a.dtype.type(self.beta)
         return a * a.dtype.type(self.alpha) if self.form == "first" else a, b * b.dtype.type(self.alpha) if self.form == "second" else b
+
+    def is_of_sums(self):
+        """Are whole sums of products multiplied by alpha?"""
+        return self.form in ("sum", "fused")
 
     def add(self, whole, products):
         """To a sum that the addend is in, one that it is not in."""
@@ -76,9 +81,12 @@ def follow(steps, p, q, scale=PLAIN):
         a, b = scale.factors(k, p, q)
         if act != "fuse":
             stack.append((a if b is None else a * b, k == scale.addend))
-        elif stack[-1][1] and scale.form in ("sum", "fused"):
-            return None
-        else:
-            stack[-1] = fused_sum(*(np.ascontiguousarray(x) for x in np.broadcast_arrays(a, b, stack[-1][0]))), stack[-1][1]
+            continue
+        whole, has = stack.pop()
+        if scale.is_of_sums() and has:
+            return None  # to multiply by alpha there is no sum of products alone
+        if scale.is_of_sums() and k == scale.addend:
+            whole = whole.dtype.type(scale.alpha) * whole
+        stack.append((fused_sum(*(np.ascontiguousarray(x) for x in np.broadcast_arrays(a, b, whole))), has or k == scale.addend))
     whole = stack[0][0]
     return whole * whole.dtype.type(scale.alpha) if scale.form == "sum" and scale.addend is None else whole

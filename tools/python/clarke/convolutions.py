@@ -72,7 +72,7 @@ class Convolution(Sum):
         w = torch.randn(self.w.shape, generator=draw, dtype=torch.float64)
         if seed % 2:  # a kernel whose taps nearly cancel
             w = w - w.mean((1, 2, 3), keepdim=True) * (1 - 2.0**-9)
-        bias = [2.0**-9 * torch.randn(self.bias.shape, generator=draw, dtype=torch.float64)] if self.bias is not None else []
+        bias = [self.addends(self.bias.shape, draw)] if self.bias is not None else []
         type_ = TYPES[self.dtype][0]
         x, w, *bias = (t.to(self.dtype).double().numpy() for t in (x, w, *bias))
         y = self.run(x, w, *bias).reshape(self.shape)
@@ -327,7 +327,7 @@ class Turned(Input):
     def drawn(self, seed):
         draw, type_ = torch.Generator().manual_seed(seed), TYPES[self.dtype][0]
         if self.bias is not None:
-            self.added = (2.0**-9 * torch.randn(self.bias.shape, generator=draw, dtype=torch.float64)).to(self.dtype).double().numpy()
+            self.added = self.addends(self.bias.shape, draw).to(self.dtype).double().numpy()
         y, p, q = super().drawn(seed)
         last = np.broadcast_to(self.added[..., None, None].astype(type_), self.x.shape).reshape(self.shape) if self.bias is not None else None
         return y, lambda k: p(k) if k < self.products else last, lambda k: q(k) if k < self.products else None

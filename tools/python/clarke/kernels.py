@@ -79,6 +79,10 @@ class Sum:
             numbers[pairs[1]] = -numbers[pairs[0]] * (1 + 2.0**-9 * numbers[pairs[1]])
         return numbers.movedim(0, axis), pairs
 
+    def addends(self, shape, draw):
+        """What is added to such sums, of their size: both then decide how the last addition rounds."""
+        return (2.0**-9 if draw.initial_seed() % 2 else 1.0) * torch.randn(shape, generator=draw, dtype=torch.float64)
+
     # ---- Questions
 
     def parts(self, row, column):
@@ -140,6 +144,10 @@ class Sum:
 
     asking = False
 
+    def addend(self):
+        """The leaf that is added to products; None: there is none."""
+        return self.products if 0 < self.products < self.leaves else None
+
     def undone(self, values):
         """Values that are given in place of others, which have their factors already."""
         factors = self.scales()
@@ -178,7 +186,7 @@ class Product(Sum):
         a, pairs = self.cancelling(self.a.shape, 1, draw)
         b = torch.randn(self.b.shape, generator=draw, dtype=torch.float64)
         b[pairs[1]] = b[pairs[0]]
-        bias = [2.0**-9 * torch.randn(self.bias.shape, generator=draw, dtype=torch.float64)] if self.bias else []
+        bias = [self.addends(self.bias.shape, draw)] if self.bias else []
         type_ = TYPES[self.dtype][0]
         a, b, *bias = (t.to(self.dtype).double().numpy() for t in (a, b, *bias))
         c = self.run(a, b, *bias)
@@ -244,7 +252,7 @@ class AddedBatches(Batches):
 
     def drawn(self, seed):
         draw = torch.Generator().manual_seed(seed)
-        self.added = (2.0**-9 * torch.randn(self.c.shape, generator=draw, dtype=torch.float64)).to(self.dtype).double().numpy()
+        self.added = self.addends(self.c.shape, draw).to(self.dtype).double().numpy()
         whole = (*self.a.shape[:2], self.b.shape[2])
         last = np.broadcast_to(self.added.astype(TYPES[self.dtype][0]), whole).reshape(self.shape)
         c, p, q = super().drawn(seed)
@@ -423,26 +431,46 @@ def tree_at(kernel, row, column, rows):
     return tree, fused
 
 
-def explained(kernel, tree, fused, form=""):
-    """Of which entries does the tree give every drawn result, bit for bit?"""
+def given(kernel, steps, form, seed):
+    """Which entries of drawn sums do the actions give, bit for bit?"""
+    scale = arithmetic.Scale(form, kernel.alpha, kernel.beta, kernel.addend()) if kernel.scales() else arithmetic.PLAIN
+    c, p, q = kernel.drawn(seed)
+    with np.errstate(all="ignore"):
+        sums = arithmetic.follow(steps, p, q, scale)
+        if sums is None:
+            return np.zeros(kernel.shape, bool)
+        sums = np.broadcast_to(sums, kernel.shape)
+        return rounded(sums if kernel.divisor == 1 else sums / sums.dtype.type(kernel.divisor), kernel.dtype) == c
+
+
+def explained(kernel, tree, fused, at, form=""):
+    """Of which entries does the tree give every drawn result? Where it does not give the entry `at`, no more is asked."""
     steps, all_ = summation.actions(tree, fused), np.ones(kernel.shape, bool)
     draws = min(32, DRAWN // (math.prod(kernel.shape) * kernel.leaves), FOLLOWED // kernel.leaves)
-    scale = arithmetic.Scale(form, kernel.alpha, kernel.beta, kernel.products if kernel.products < kernel.leaves else None)
     for seed in range(1, max(DRAWS, draws) + 1):
-        c, p, q = kernel.drawn(seed)
-        with np.errstate(all="ignore"):
-            sums = arithmetic.follow(steps, p, q, scale if kernel.scales() else arithmetic.PLAIN)
-            if sums is None:
-                return np.zeros(kernel.shape, bool)
-            sums = np.broadcast_to(sums, kernel.shape)
-            all_ &= rounded(sums if kernel.divisor == 1 else sums / sums.dtype.type(kernel.divisor), kernel.dtype) == c
+        all_ &= given(kernel, steps, form, seed)
+        if not all_[at]:
+            break
     return all_
 
 
+def fusions(kernel, tree, fused):
+    """The leaves that are fused. Of what is added, times beta, no question tells: so without it, and with it if the tree has room."""
+    if kernel.beta == 1 or kernel.addend() is None:
+        return [fused]
+    with_addend = fused | {kernel.addend()}
+    try:
+        summation.actions(tree, with_addend)
+    except Unclear:  # a fused product is added to it
+        return [fused]
+    return [fused, with_addend]
+
+
 def best_form(kernel, tree, fused, row, column):
-    """(the form that gives this entry, and of all such forms the most others; which entries it gives)"""
-    found = [(form, explained(kernel, tree, fused, form)) for form in (FORMS if kernel.alpha != 1 else [""])]
-    return max(found, key=lambda one: (one[1][row, column], one[1].sum()))
+    """(the form that gives this entry, and of all such forms the most others; the fused leaves; which entries it gives)"""
+    found = [(form, fusion, explained(kernel, tree, fusion, (row, column), form))
+             for form in (FORMS if kernel.alpha != 1 else [""]) for fusion in fusions(kernel, tree, fused)]
+    return max(found, key=lambda one: (one[2][row, column], one[2].sum()))
 
 
 def find(kernel):
@@ -462,7 +490,7 @@ def find(kernel):
         for rows in (alike, [row]):
             try:
                 tree, fused = tree_at(kernel, row, column, rows)
-                form, right = best_form(kernel, tree, fused, row, column)
+                form, fused, right = best_form(kernel, tree, fused, row, column)
                 right = right & (which < 0)
                 why = "" if right[row, column] else f"[{row}, {column}]: the tree does not give the sum of random numbers"
             except Unclear as e:
