@@ -21,7 +21,7 @@ import records  # noqa: E402
 from expect import expect, finish, said  # noqa: E402
 
 CLARKE, RUNS = sys.argv[1:3]
-TRACED = ["added", "attention", "bounds", "factors", "fresh", "lemma2", "means", "own-side", "own-side-float64", "parted", "pooled", "small", "small-plain", "small-trees", "tied", "trees", "turned", "two-zeros", "words"]
+TRACED = ["added", "attention", "bounds", "factors", "factors-fused", "fresh", "lemma2", "means", "own-side", "own-side-float64", "parted", "pooled", "small", "small-plain", "small-trees", "tied", "trees", "turned", "two-zeros", "words"]
 draw = random.Random(13)
 
 
@@ -232,6 +232,8 @@ def trees(folder):
     least_changes(folder, "factors",  # products with factors, dot products, and what several nodes read
                   [*(("output", name) for name in ("addmm", "mm", "addmv_5", "mv", "dot_2", "sum")), *(("parameter", name) for name in "wd"),
                    *(("gradient", name) for name in ("view", "select", "select_2", "relu"))])
+    least_changes(folder, "factors-fused",  # to which something is added, times beta, by one rounding
+                  [("output", "addmm"), ("output", "addmm_2"), ("gradient", "relu"), *(("parameter", name) for name in "wcb")])
     forms(folder)
     changed = records.Changed(folder, RUNS, "trees")
     # far from the sums, a tree saves nothing
@@ -241,20 +243,30 @@ def trees(folder):
 
 
 def forms(folder):
-    """A factor that is multiplied in elsewhere, or nowhere, is another sum; so are parts that are added in another order."""
-    for name, before, after, why in [
-            ("addmm", '"form": "first"', '"form": "second"', "it gives"), ("addmm", '"form": "first"', '"form": "sum"', "it gives"),
-            ("addmm", '"form": "first"', '"form": "fused"', "it gives"), ("addmm", '"form": "first", ', "", "there is a factor, and no form says"),
-            ("addmv_5", '"form": "sum"', '"form": "first"', "it gives"), ("w", '"form": "sum"', '"form": "first"', "it gives"),
-            ("select", '"form": "sum"', '"form": "second"', "it gives"), ("relu", '"tree": "[6 [0-5]]"', '"tree": "[0 6 1-5]"', "it gives")]:
-        changed = records.Changed(folder, RUNS, "factors")
+    """A factor that is multiplied in elsewhere, or nowhere, is another sum; so are parts that are added in another order, and what is added
+    times beta, rounded or not."""
+    for run, name, before, after, why in [
+            ("factors", "addmm", '"form": "first"', '"form": "second"', "it gives"), ("factors", "addmm", '"form": "first"', '"form": "sum"', "it gives"),
+            ("factors", "addmm", '"form": "first"', '"form": "fused"', "it gives"),
+            ("factors", "addmm", '"form": "first", ', "", "there is a factor, and no form says"),
+            ("factors", "addmv_5", '"form": "sum"', '"form": "first"', "it gives"), ("factors", "w", '"form": "sum"', '"form": "first"', "it gives"),
+            ("factors", "addmv_5", "[3 5] 6]", "[3 5] 6*]", "it gives"),
+            ("factors", "select", '"form": "sum"', '"form": "second"', "it gives"),
+            ("factors", "relu", '"tree": "[6 [0-5]]"', '"tree": "[0 6 1-5]"', "it gives"),
+            ("factors-fused", "addmm", "[0 1-7*]", "[0 1-6* 7]", "it gives"), ("factors-fused", "addmm", "[0 1-7*]", "[0 7* 1-6*]", "it gives nan"),
+            ("factors-fused", "addmm", "[0 1-7*]", "[0-6 7*]", "it gives"),
+            ("factors-fused", "addmm", '"form": "sum"', '"form": "second"', "it gives"),
+            ("factors-fused", "addmm", '"form": "sum", ', "", "there is a factor, and no form says"),
+            ("factors-fused", "addmm", '"form": "sum"', '"form": "fused"', None),  # one addition fuses one product: beta's
+            ("factors-fused", "addmm_2", "[0 1-5*]", "[0 1-4* 5]", "it gives")]:
+        changed = records.Changed(folder, RUNS, run)
         text = changed.bytes_of("trees").decode()
         lines = [line.replace(before, after) if f'"name": "{name}"' in line else line for line in text.splitlines(keepends=True)]
         expect("".join(lines) != text, f"forms: {name} has no {before}")
         changed.put("trees", "".join(lines).encode())
         status, found = answers(changed.run)
-        node = next(n for (part, node), n in found.items() if node == name and n["tree"] is not None)
-        expect(status == 0 and not node["tree"]["explains"] and node["tree"]["why"].find(why) >= 0, f"forms: {name} {after}: {status} {node}")
+        tree = next(n for (part, node), n in found.items() if node == name and n["tree"] is not None)["tree"]
+        expect(status == 0 and tree["explains"] is (why is None) and (why or "") in (tree["why"] or ""), f"forms: {run} {name} {after}: {status} {tree}")
 
 
 def least_changes(folder, run, by_tree):

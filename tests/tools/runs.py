@@ -23,7 +23,7 @@ VERDICTS = {"lemma2": (1, "not-in-clarke"), "two-zeros": (0, "in-bouligand"), "b
             "own-side": (0, "in-bouligand"), "own-side-float64": (0, "in-bouligand"), "small-plain": (0, "in-bouligand"), "pooled": (0, "in-bouligand"),
             "trees": (0, "in-bouligand"), "small-trees": (0, "in-bouligand"), "attention": (0, "in-bouligand"),
             "means": (0, "in-bouligand"), "words": (0, "in-bouligand"), "turned": (0, "in-bouligand"),
-            "added": (0, "in-bouligand"), "factors": (0, "in-bouligand")}
+            "added": (0, "in-bouligand"), "factors": (0, "in-bouligand"), "factors-fused": (0, "in-bouligand")}
 EXPLAINED = "The recorded gradient is AD's exact gradient within a bound on rounding: "
 REFUTED = "NOT the step that was recorded: "
 

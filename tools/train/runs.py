@@ -222,6 +222,20 @@ def main(folder):
     record(os.path.join(folder, "own-side-float64"), steps["own-side"][0].double(), summed(nearly()[:, :, :, 4:5].double()))
 
     record(os.path.join(folder, "factors"), Factors(), lambda m: m(tokens[0]), trees=True)
+    # on an Intel Xeon with AMX, whose MKL fuses beta: other processors have other trees
+    record(os.path.join(folder, "factors-fused"), Fused(), lambda m, a=torch.randn(4, 7): m(a).square().sum(), trees=True)
+
+
+class Fused(nn.Module):
+    """Two layers with factors."""
+
+    def __init__(self):
+        super().__init__()
+        self.w, self.c, self.v, self.b = (nn.Parameter(torch.randn(s)) for s in ((7, 5), (5,), (5, 3), (3,)))
+
+    def forward(self, x):
+        h = torch.relu(torch.addmm(self.c, x, self.w, alpha=0.3, beta=0.7))
+        return torch.addmm(self.b, h, self.v, beta=0.7)
 
 
 class Factors(nn.Module):
