@@ -4,8 +4,7 @@ import os
 
 from expect import expect
 
-SETTINGS = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "MKL_DEBUG_CPU_TYPE", "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA",
-            "OPENBLAS_CORETYPE")
+SETTINGS = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "MKL_DEBUG_CPU_TYPE", "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")
 MEASURED = (  # of /proc/cpuinfo
     {"vendor_id": "AuthenticAMD", "cpu family": "25", "flags": "avx512f"},  # EPYC of Zen 4
     {"vendor_id": "GenuineIntel", "cpu family": "6", "model": "207", "flags": "amx_tile"},  # Xeon of the fifth generation
