@@ -27,6 +27,7 @@ import clarke  # noqa: E402
 from clarke.files import safetensors  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
 from expect import expect, finish  # noqa: E402
+from processor import where_measured  # noqa: E402
 
 recorded = 0
 
@@ -82,7 +83,7 @@ def ask(folder, name, model, step, verdict="in-bouligand", touched=None, whole=T
     with open(os.path.join(run, "run.json")) as f:
         description = json.load(f)
     expect(description["batch_axis"] is not whole, f"{name}: batch axis {description['batch_axis']}")
-    expect(description["steps"][0]["replay"] == {"loss_ulps": 0, "gradient_ulps": 0}, f"{name}: {description['steps'][0]['replay']}")
+    where_measured(description["steps"][0]["replay"] == {"loss_ulps": 0, "gradient_ulps": 0}, f"{name}: {description['steps'][0]['replay']}")
     value = exact_loss(run, answer)
     expect(abs(value - loss.item()) <= 1e-5 * max(1, abs(value)), f"{name}: its loss is {value}, PyTorch's {loss.item()}")
     if again is not None:
