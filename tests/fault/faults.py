@@ -63,6 +63,7 @@ COMMANDS = [
     ("check, regions", "clarke-check", "{PROOFS}/regions/folds-around.proof --data {PAPERS}/../regions --threads 1"),
     ("check, an arrangement", "clarke-check", "{PROOFS}/arrangements/lines.proof --data {PAPERS}/../arrangements --threads 1"),
     ("check, a record", "clarke-check", "{PROOFS}/runs/parted.proof --data {PAPERS}/../runs/parted --threads 1"),
+    ("check, a long report", "clarke-check", "{PROOFS}/runs/words.proof --data {PAPERS}/../runs/words --threads 1"),
     ("encode", "clarke", "encode {FORMULAS}/example4.cnf -o {OUT}/f.prog --json"),
     ("encode --decide", "clarke", "encode {FORMULAS}/eight.cnf -o {OUT}/f.onnx --decide --proof {OUT}/p"),
     ("encode --drat", "clarke", "encode {FORMULAS}/eight.cnf -o {OUT}/f.onnx --drat {FORMULAS}/eight.drat --proof {OUT}/p"),

@@ -19,6 +19,11 @@ static const char *const commands[] = {
   CLARKE " reproduce P-L2 --cases " CASES "/papers",
   CLARKE " reproduce P-L2 --json --cases " CASES "/papers",
   CHECKER " " STORED "/lemma2.proof --data " CASES "/audit",
+  CHECKER " " STORED "/runs/words.proof --data " CASES "/runs/words", /* over 4,096 bytes: a stream's buffer is not all */
+  CHECKER " --show " CASES "/audit/lenet.onnx",
+  CHECKER " --help",
+  CHECKER " --version",
+  "echo no proof >wrong; " CHECKER " wrong",
 };
 
 #define N_COMMANDS (sizeof commands / sizeof commands[0])
