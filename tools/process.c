@@ -203,12 +203,23 @@ clarke_process_print_as_is(void)
 }
 #endif
 
+static clarke_process_stage now;
+
+void
+clarke_process_now(clarke_process_stage stage)
+{
+  now = stage;
+  errno = 0;
+}
+
 static void
 close_output(void)
 {
   bool failed = ferror(stdout) != 0;
   int why;
 
+  if (now == CLARKE_PROCESS_READS && errno == ENOMEM)
+    out_of_memory();
   errno = 0;
   failed = fclose(stdout) != 0 || failed;
   why = errno;
@@ -220,16 +231,25 @@ close_output(void)
   _exit(EXIT_NOT_ASKED);
 }
 
-#ifdef __GLIBC__
-/* Under a limit of its address space a process may have no room for OpenBLAS's threads; its destructor waits for them all
- * the same, for ever. So the process ends before the destructors, its output being closed. */
-static void
-end_at_once(int status, void *unused)
+static bool
+space_is_limited(void)
 {
   struct rlimit space;
 
+  return getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY;
+}
+
+#ifdef __GLIBC__
+/* Whoever ends the process in the middle of work has no answer, whatever the status says: OpenBLAS exits with 1 when it gets no
+ * memory. Under a limit of its address space a process may have no room for OpenBLAS's threads; its destructor waits for them
+ * all the same, for ever. So the process ends before the destructors, its output being closed. */
+static void
+end_at_once(int status, void *unused)
+{
   (void)unused;
-  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+  if (now == CLARKE_PROCESS_WORKS)
+    _exit(EXIT_NOT_ASKED);
+  if (space_is_limited())
     _exit(status);
 }
 #endif
@@ -240,13 +260,22 @@ static bool
 has_room(void)
 {
   size_t most = (size_t)openblas_get_num_threads() * BLAS_BUFFER;
-  struct rlimit space;
-  void *probe;
-
-  if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY)
-    return true;
-  probe = mmap(NULL, most, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *probe = mmap(NULL, most, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return probe != MAP_FAILED && munmap(probe, most) == 0;
+}
+
+/* The first product gets OpenBLAS its buffer, which it keeps: now, while there is room. */
+static void
+get_buffer(void)
+{
+  enum { N = 128 }; /* smaller ones need none on some processors */
+  double *a = calloc((size_t)N * N, sizeof *a), *product = calloc((size_t)N * N, sizeof *product);
+
+  if (a == NULL || product == NULL)
+    out_of_memory();
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, N, N, 1, a, N, a, N, 0, product, N);
+  free(product);
+  free(a);
 }
 
 static void
@@ -309,10 +338,14 @@ clarke_process_begin(void)
 void
 clarke_process_computes(void)
 {
-  if (!has_room()) {
+  const bool limited = space_is_limited();
+
+  if (limited && !has_room()) {
     say("clarke: out of memory: the limit of the address space is too low for the BLAS's buffers\n");
     _exit(EXIT_NOT_ASKED);
   }
   if (getenv("OPENBLAS_NUM_THREADS") == NULL) /* so that times can be repeated; results always can */
     openblas_set_num_threads(1);
+  if (limited)
+    get_buffer();
 }

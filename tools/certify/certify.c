@@ -282,9 +282,7 @@ clarke_command_certify(int argc, char **argv)
   clarke_status status;
   int answer = EXIT_NOT_ASKED;
 
-  argp_err_exit_status = EXIT_NOT_ASKED;
-  argv[0] = name;
-  argp_parse(&argp, argc, argv, 0, NULL, &q);
+  clarke_read_arguments(&q, &argp, name, argc, argv, 0);
   clarke_watch_begin(&q.run.watch);
   status = q.mma != NULL ? certify_mma(&answer, &q, &err) : clarke_certify_run_folder(&answer, &q.run, &err);
   clarke_watch_end();
