@@ -23,6 +23,15 @@ take(bytes *b, size_t n)
   return taken;
 }
 
+uint64_t
+little(bytes b, size_t at, size_t width)
+{
+  uint64_t x = 0;
+  for (size_t i = width; i-- > 0;)
+    x = x << 8 | slice(b, at, width).data[i];
+  return x;
+}
+
 /* Well-formed: no surrogate, and no point in more bytes than it takes (Unicode, table 3-7). */
 bool
 is_text(bytes b)

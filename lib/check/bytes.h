@@ -12,6 +12,7 @@ typedef struct {
 bytes read_file(const char *path);
 bytes slice(bytes b, size_t from, size_t n); /* that part, which must be inside */
 bytes take(bytes *b, size_t n);              /* its first n, which it then no longer has */
+uint64_t little(bytes b, size_t at, size_t width); /* that part, a number with its lowest byte first */
 bool is_text(bytes b);                       /* UTF-8 without control characters */
 
 #endif
