@@ -14,6 +14,7 @@ const char safe[] = "._/:-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQR
 
 static bytes rest;              /* the lines to come */
 static char *words, *words_end; /* what is left of this one; every word ends with a NUL */
+static bool links = true;       /* may a file's name be a symbolic link? */
 FILE *account;
 static char *told;
 static size_t n_told, told_room;
@@ -136,6 +137,12 @@ next_name(void)
   return name;
 }
 
+void
+refuse_links(void)
+{
+  links = false;
+}
+
 /* After the keyword, `NAME HASH`: the file, if it has the hash. */
 bytes
 next_file(const char *folder, const char *what)
@@ -145,7 +152,7 @@ next_file(const char *folder, const char *what)
   char *name = next_name(), *path = allocate(strlen(folder) + strlen(name) + 2, 1);
   require(strchr(name, '/') == NULL, "'%s' is not a base name", name);
   sprintf(path, "%s/%s", folder, name);
-  bytes b = read_file(path);
+  bytes b = (links ? read_file : read_no_link)(path);
   sha256(b, hex);
   require(strcmp(next_word(), hex) == 0, "the hash of %s is %s", path, hex);
   fprintf(account, "%s: %s\n  SHA-256 %s\n", what, word, hex);

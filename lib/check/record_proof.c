@@ -180,6 +180,7 @@ read_pattern(void)
 void
 check_record(const char *folder)
 {
+  refuse_links(); /* a run's folder holds its files */
   read_network(&p, &m, folder);
   next_line("trace");
   bytes trace = next_file(folder, "Trace");
