@@ -22,6 +22,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#define LEAST_STACK ((rlim_t)2 << 20)    /* bytes, of this thread; others begin with as much */
 #define BLAS_BUFFER ((size_t)129 << 20) /* bytes, for each of OpenBLAS's threads, with what malloc adds */
 
 static void
@@ -335,10 +336,27 @@ clarke_process_begin(void)
     out_of_memory();
 }
 
+/* What the deepest work takes, twice: regions behind regions (region/regions_inside.h). Less ends a process without a word. */
+static void
+require_stack(void)
+{
+  struct rlimit stack;
+  char message[128];
+
+  if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= LEAST_STACK)
+    return;
+  snprintf(message, sizeof message, "clarke: the stack is limited to %llu KiB; %llu KiB are needed (ulimit -s)\n",
+           (unsigned long long)stack.rlim_cur >> 10, (unsigned long long)LEAST_STACK >> 10);
+  say(message);
+  _exit(EXIT_NOT_ASKED);
+}
+
 void
 clarke_process_computes(void)
 {
   const bool limited = space_is_limited();
+
+  require_stack();
 
   if (limited && !has_room()) {
     say("clarke: out of memory: the limit of the address space is too low for the BLAS's buffers\n");

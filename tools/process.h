@@ -14,7 +14,8 @@ void clarke_process_begin(void);
 /* From here on standard output shows all bytes as they are: for a file's text that is asked for, to be a file again. */
 void clarke_process_print_as_is(void);
 
-/* Before a command computes: ends with status 2 where a limit of the address space leaves too little for the BLAS; where there
+/* Before a command computes: ends with status 2 where a limit of the stack is too low for the deepest work, or one of the address
+ * space leaves too little for the BLAS; where there
  * is one, the BLAS has its buffer from here on. It has one thread, unless the user's environment asks for more. */
 void clarke_process_computes(void);
 

@@ -193,6 +193,7 @@ main(int argc, char **argv)
     fputs(usage, stderr);
     return REFUSED;
   }
+  limit_require_stack();
   session_set_threads(r.threads < 1 ? 1 : (size_t)r.threads);
   if (r.shows)
     return show(argv + r.rest, (size_t)(argc - r.rest));

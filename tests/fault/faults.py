@@ -297,7 +297,10 @@ def main():
             made["disk"] += n
             bad += found
             if traced:
-                n, found = calls(name, command, out, right, a.calls, rng, {**MAKING, **OTHERS}, a.errors)
+                errors = {**MAKING, **OTHERS}
+                if "/" not in command[0]:  # OpenBLAS begins its threads as it is loaded, before main; where it cannot it raises SIGINT
+                    del errors["clone,clone3"]
+                n, found = calls(name, command, out, right, a.calls, rng, errors, a.errors)
                 made += n
                 bad += found
             print("%s: %d wrong so far" % (name, len(bad)), flush=True)

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES, RUNS = ROOT / "cases/audit", ROOT / "cases/runs"
@@ -132,6 +133,28 @@ class Stopped(unittest.TestCase):
         self.assertEqual(run(*mma), (3, f"undecided: {over}.\n", ""))
         status, out, _ = run(*mma, "--json")
         self.assertEqual((status, json.loads(out)), (3, {"verdict": "undecided", "stopped": over, "sets": []}))
+
+    def test_an_unfinished_picture_says_so(self):
+        regions, picture = ROOT / "cases/regions", self.path / "a.svg"
+        ask = ["patterns", regions / "bump.prog", "--box", regions / "square.txt", "--threads", 1, "--svg", picture]
+        whole = run(*ask), picture.read_text()
+        self.assertNotIn("unfinished", whole[1])
+        stops = 0
+        for n in range(1, 12):
+            status, out, _ = run(*ask, CLARKE_STOP_AFTER=n)
+            text = picture.read_text()
+            ElementTree.fromstring(text)
+            self.assertEqual("unfinished: regions are missing" in text and INTERRUPTED in text, status == 3)
+            self.assertTrue(status == 3 or (status, out, text) == (*whole[0][:2], whole[1]))
+            stops += status == 3
+        self.assertGreater(stops, 5)
+
+    def test_a_search_without_a_conflict_stops(self):
+        formula = self.path / "f.cnf"
+        formula.write_text("p cnf 300 100\n" + "".join("%d %d %d 0\n" % (i, i + 1, i + 2) for i in range(1, 300, 3)))
+        for n in (1, 3, 50):
+            status, out, _ = run("encode", formula, "--decide", CLARKE_STOP_AFTER=n)
+            self.assertEqual((status, out.splitlines()[-1]), (3, f"undecided: {INTERRUPTED}."))
 
     def test_no_files_are_left(self):
         proof, gradient = self.path / "p.proof", self.path / "g.safetensors"

@@ -119,6 +119,27 @@ START_TEST(little_address_space)
 }
 END_TEST
 
+/* Too little stack ends no process without a word. */
+START_TEST(little_stack)
+{
+  static const char *const kilobytes[] = {"64", "128", "1024", "2047"};
+
+  for (size_t i = 0; i < N_COMMANDS; i++) {
+    const bool computes = strstr(commands[i], "--help") == NULL && strstr(commands[i], "--version") == NULL;
+    const int right = run("%s", commands[i]);
+
+    for (size_t k = 0; k < sizeof kilobytes / sizeof kilobytes[0]; k++) {
+      int status = run("(ulimit -s %s; %s)", kilobytes[k], commands[i]);
+
+      ck_assert_msg(status == (computes ? 2 : right) || strstr(commands[i], "--help") != NULL, "%s, %s kB: %d", commands[i], kilobytes[k], status);
+      if (computes)
+        file_says("err", "2048 KiB are needed (ulimit -s)");
+    }
+    ck_assert_msg(run("(ulimit -s 2048; %s)", commands[i]) == right, "%s", commands[i]);
+  }
+}
+END_TEST
+
 START_TEST(empty_values_are_refused)
 {
   static const char *const options[] = {"--proof=", "--gradient=", "--wrt=", "--params=", "--loss=", "--profile=",
@@ -256,8 +277,10 @@ main(void)
   tcase_add_test(tests, nothing_is_written_on_errors);
 #ifndef SANITIZED /* it takes all the space there is */
   tcase_add_test(tests, little_address_space);
+  tcase_add_test(tests, little_stack);
 #else
   (void)little_address_space;
+  (void)little_stack;
 #endif
   tcase_add_test(tests, empty_values_are_refused);
   tcase_add_test(tests, names_of_files_steer_no_terminal);

@@ -423,6 +423,8 @@ draw(answer *a, clarke_error *err)
 {
   if (a->point != NULL)
     clarke_picture_mark(&a->picture, a->point[a->varies[0]], a->point[a->varies[1]]);
+  if (!a->found.complete)
+    clarke_picture_unfinished(&a->picture, clarke_patterns_why(a->found.undecided, a->found.stopped));
   return clarke_picture_save(&a->picture, a->command->svg, err);
 }
 
