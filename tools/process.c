@@ -22,7 +22,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define LEAST_STACK ((rlim_t)2 << 20)    /* bytes, of this thread; others begin with as much */
+#define LEAST_STACK ((rlim_t)4 << 20)    /* bytes, of this thread; others begin with as much */
 #define BLAS_BUFFER ((size_t)129 << 20) /* bytes, for each of OpenBLAS's threads, with what malloc adds */
 
 static void

@@ -35,7 +35,7 @@ const char *limit_name(size_t i);      /* NULL past the last */
 void limit_input(size_t n);            /* n bytes more are read */
 void limit_memory(void);               /* from now on, as LIMIT_MEMORY says, whatever is read */
 void limit_require_stack(void);        /* ends the check where the first thread may have less than LEAST_STACK */
-#define LEAST_STACK ((size_t)2 << 20)
+#define LEAST_STACK ((size_t)4 << 20)
 #define STACK_BYTES ((size_t)16 << 20) /* of each other thread */
 
 #endif

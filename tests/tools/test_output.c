@@ -122,7 +122,7 @@ END_TEST
 /* Too little stack ends no process without a word. */
 START_TEST(little_stack)
 {
-  static const char *const kilobytes[] = {"64", "128", "1024", "2047"};
+  static const char *const kilobytes[] = {"64", "128", "1024", "4095"};
 
   for (size_t i = 0; i < N_COMMANDS; i++) {
     const bool computes = strstr(commands[i], "--help") == NULL && strstr(commands[i], "--version") == NULL;
@@ -133,9 +133,9 @@ START_TEST(little_stack)
 
       ck_assert_msg(status == (computes ? 2 : right) || strstr(commands[i], "--help") != NULL, "%s, %s kB: %d", commands[i], kilobytes[k], status);
       if (computes)
-        file_says("err", "2048 KiB are needed (ulimit -s)");
+        file_says("err", "4096 KiB are needed (ulimit -s)");
     }
-    ck_assert_msg(run("(ulimit -s 2048; %s)", commands[i]) == right, "%s", commands[i]);
+    ck_assert_msg(run("(ulimit -s 4096; %s)", commands[i]) == right, "%s", commands[i]);
   }
 }
 END_TEST
