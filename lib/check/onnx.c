@@ -282,7 +282,8 @@ check_names(model *m, bool listed)
   for (size_t i = 0; i < m->n_tensors; i++) {
     char *name = m->tensors[i]->name;
     expect(name_add(&m->initializers, name), "the model has initializer '%s' twice", name);
-    expect(!listed || name_find(&m->ports, name) != NONE, "initializer '%s' is no input, as IR version 3 wants it", name);
+    expect(!listed || name_find(&m->ports, name) != NONE, "initializer '%s' is no input, as IR version 3 wants it",
+           name);
     name_add(&values, name);
   }
   for (size_t i = 0; i < m->n_inputs; i++)

@@ -37,7 +37,7 @@ printable(char c)
 bool
 output_arrived(void)
 {
-  bool failed = ferror(stdout) != 0; /* of what did not fit earlier the stream alone knows: flushing the rest may go well */
+  bool failed = ferror(stdout) != 0; /* what did not fit earlier: flushing the rest may go well */
   if (fflush(stdout) == 0 && !failed)
     return true;
   fputs("clarke-check: standard output cannot be written\n", stderr);

@@ -15,7 +15,7 @@ typedef struct {
   name_index names;
   const tensor *x, *y;
 } arrays;
-arrays batch_read(bytes file);                             /* an .npy or .npz */
+arrays batch_read(bytes file);                              /* an .npy or .npz */
 tensor *array_named(const arrays *batch, const char *name); /* or NULL */
 
 #endif
