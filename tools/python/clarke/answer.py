@@ -90,6 +90,8 @@ def touched_by_module(run, report):
 
 def audit_run(run, options):
     settle()
+    if not os.path.isfile(os.path.join(run, "run.json")):
+        raise Failed(f"{run} has no run.json: no step is recorded there")
     with tempfile.TemporaryDirectory() as folder:
         proof, text = os.path.join(folder, "proof"), None
         report = answered("audit", os.path.join(run, ""), "--json", "--proof", proof, *options)

@@ -156,7 +156,7 @@ class Folder:
         if self.lock is None:
             return
         LOCKS.add(self.lock)
-        self.wait()
+        self.wait(left)
         self.locked = self.holds()
         if not self.locked:
             self.lock.close()
@@ -164,10 +164,12 @@ class Folder:
         elif left:
             self.sweep()
 
-    def wait(self):
+    def wait(self, left):
         try:
             fcntl.flock(self.lock, fcntl.LOCK_EX)
         except OSError as why:
+            if not left:
+                discard(self.at(LOCK))
             raise OSError(why.errno, f"the folder cannot be locked ({why.strerror}), and without a lock two writers lose each other's steps; "
                           "record to a file system that has locks", self.path) from None
 
@@ -191,7 +193,8 @@ class Folder:
                     raise
 
     def sweep(self):
-        """Takes away what a killed writer had begun: temporary files, and those that it says it was about to name, if nobody names them."""
+        """Takes away what a killed writer had begun: temporary files, and those that it says it was about to name, or to remove, if nobody
+        names them."""
         begun = set(self.lock.read().decode(errors="replace").split("\n"))
         try:
             kept = named(self.read()[1])
@@ -223,9 +226,10 @@ class Folder:
         self.put(RUN, [text.encode()])
         files = [name for name in self.new if name != RUN]
         self.require_free(files, before)
-        self.lock.write("\n".join(files).encode())
+        old = [RUN, *self.ended()] if before is None else []
+        self.lock.write("\n".join(old + files).encode())
         self.moving = True
-        for name in ([] if before is not None else [RUN, *self.ended()]) + files:
+        for name in old + files:
             self.set_aside(name)
         for name, begun in self.new.items():
             os.replace(begun, self.at(name))
