@@ -399,7 +399,7 @@ class Trace:
 
     def forget(self):
         """Lets go of all tensors. Autograd's nodes hold hooks, which hold nodes of ours, which hold tensors, which hold autograd's:
-        else their memory comes back when Python looks for rings, and each step takes fresh pages."""
+        a ring through C++, which Python's search for rings does not follow: nothing else frees it."""
         for value in self.by_identity.values():
             value.tensor = value.of = value.node = None
         for node in self.nodes:
