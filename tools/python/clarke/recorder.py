@@ -245,6 +245,7 @@ class record:
             if kind is None:
                 self.write()
         except BaseException as why:
+            surely(self.leave)
             traceback.clear_frames(why.__traceback__)  # of this package's: who keeps the exception does not keep the step
             raise
         finally:
@@ -260,8 +261,9 @@ class record:
                 mode.__exit__(None, None, None)
         for hook in self.hooks:
             hook.remove()
-        if self.hooked is not None:
-            self.hooked.restore()
+        hooked = self.hooked  # the background may let go of it meanwhile
+        if hooked is not None:
+            hooked.restore()
 
     def forget(self):
         """Lets go of the step: whoever keeps the record, or the exception that refused it, keeps no tensor but the model's."""
