@@ -163,10 +163,10 @@ def graph_kept(net, folder, **options):
     try:
         with clarke.record(folder, net, **options):
             loss = F.cross_entropy(net(X), Y)
-            loss.backward(retain_graph=True, create_graph=True)
-            loss.backward(retain_graph=True, create_graph=True)
+            loss.backward(retain_graph=True)
+            loss.backward(retain_graph=True)
     finally:
-        torch.autograd.grad(loss, list(net.parameters()), create_graph=True)
+        torch.autograd.grad(loss, list(net.parameters()))
 
 
 def file_there(net, folder, **options):
