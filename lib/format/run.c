@@ -5,6 +5,7 @@
 #include "op/profile.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,6 +181,22 @@ read_statistics(clarke_run_step *s, const json_t *list, clarke_error *err)
   return status;
 }
 
+/* A text, as of float.hex; null: it was no finite number. */
+static clarke_status
+read_loss(clarke_run_step *s, const json_t *j, clarke_error *err)
+{
+  const char *text = json_string_value(j);
+  char *end = NULL;
+
+  if (j == NULL || json_is_null(j))
+    return CLARKE_OK;
+  s->loss = text != NULL ? strtod(text, &end) : 0;
+  if (text == NULL || *text == '\0' || *end != '\0')
+    return fail_key("loss", "a text that is a hexadecimal float", err);
+  s->has_loss = isfinite(s->loss);
+  return CLARKE_OK;
+}
+
 static clarke_status
 read_step(clarke_run_step *s, const json_t *j, clarke_error *err)
 {
@@ -190,6 +207,9 @@ read_step(clarke_run_step *s, const json_t *j, clarke_error *err)
   if (!json_is_integer(number) || json_integer_value(number) < 0)
     return fail_key("step", "a number", err);
   s->step = (size_t)json_integer_value(number);
+  status = read_loss(s, json_object_get(j, "loss"), err);
+  if (status != CLARKE_OK)
+    return status;
   if (scale == NULL || !clarke_literal_parse(s->scale, scale) || mpq_sgn(s->scale) == 0)
     return fail_key("loss_scale", "a text that is a number, and not 0", err);
   status = read_file(&s->batch, files, "batch", true, err);
@@ -224,6 +244,35 @@ read_steps(clarke_run_description *r, const json_t *object, clarke_error *err)
   return status;
 }
 
+static void
+read_precision(clarke_run_description *r, const char *text)
+{
+  const bool half = strcmp(text, "bf16") == 0 || strcmp(text, "BF16") == 0 || strcmp(text, "ANY") == 0;
+
+  r->half_products = r->half_products || half;
+  r->reduced = r->reduced || half || strcmp(text, "tf32") == 0 || strcmp(text, "TF32") == 0;
+}
+
+/* How float32 factors are rounded by the backends of the device; "environment": of oneDNN's variable. */
+static clarke_status
+read_precisions(clarke_run_description *r, const json_t *given, bool cpu, clarke_error *err)
+{
+  const char *backend;
+  const json_t *value;
+
+  if (!json_is_object(given))
+    return fail_key("fp32_precision", "an object", err);
+  json_object_foreach((json_t *)given, backend, value) {
+    const bool of_cpu = strncmp(backend, "mkldnn", 6) == 0 || strcmp(backend, "environment") == 0;
+
+    if (!json_is_string(value))
+      return fail_key("fp32_precision", "texts", err);
+    if (of_cpu == cpu)
+      read_precision(r, json_string_value(value));
+  }
+  return CLARKE_OK;
+}
+
 /* The flags that change how products are rounded: all must be told. */
 static clarke_status
 read_flags(clarke_run_description *r, const json_t *object, const char *device, clarke_error *err)
@@ -232,6 +281,8 @@ read_flags(clarke_run_description *r, const json_t *object, const char *device, 
   const json_t *cudnn = json_object_get(flags, "tf32_cudnn");
   const char *precision = json_string_value(json_object_get(flags, "float32_matmul_precision"));
 
+  if (json_object_get(flags, "fp32_precision") != NULL)
+    return read_precisions(r, json_object_get(flags, "fp32_precision"), strcmp(device, "cpu") == 0, err);
   if (!json_is_boolean(matmul) || !json_is_boolean(cudnn) || precision == NULL)
     return fail_key("flags", "tf32_matmul, tf32_cudnn (true or false) and float32_matmul_precision", err);
   r->half_products = strcmp(precision, "medium") == 0;

@@ -26,6 +26,8 @@ typedef struct {
 typedef struct {
   size_t step;
   mpq_t scale; /* what the loss was multiplied by, not 0 */
+  bool has_loss; /* is the loss told, */
+  double loss;   /* as a finite number? */
   clarke_run_file batch, parameters, gradients, trace, trees; /* the last two may be missing */
   size_t n_statistics;
   clarke_run_statistics *statistics;
@@ -34,7 +36,7 @@ typedef struct {
 typedef struct {
   char *framework, *version, *device, *profile, *loss;
   bool reduced;       /* products of float32 numbers may be computed with 11 bits of them (TF32), */
-  bool half_products; /* or with 8 */
+  bool half_products; /* or with 8, as the flags allow the device that is told */
   clarke_run_file graph;
   size_t n_dtypes, n_parameters, n_steps;
   char **dtype, **parameter; /* those that are trained */

@@ -78,29 +78,52 @@ certify_nodes(clarke_certified *c, clarke_error *err)
   return status == CLARKE_OK ? clarke_summation_explain(n, &c->record.trees, c->record.step->trees.name, err) : status;
 }
 
-clarke_status
-clarke_certified_run(clarke_certified *c, const clarke_certify_request *q, clarke_error *err)
+/* By the types that the record shows; by what run.json alone says where that does not explain all. */
+static clarke_status
+certify_by_types(clarke_certified *c, clarke_error *err)
 {
-  clarke_audit_request ask = {.threads = 1};
+  clarke_status status = clarke_record_rounding(&c->nodes.by, &c->record, false, err);
+
+  if (status == CLARKE_OK)
+    status = certify_nodes(c, err);
+  if (status != CLARKE_OK || !c->traced || !c->record.widened || clarke_certify_answer(&c->nodes) <= CLARKE_WITHIN_BOUND)
+    return status;
+  clarke_certify_clear(&c->nodes);
+  c->claimed = true;
+  status = clarke_record_rounding(&c->nodes.by, &c->record, true, err);
+  return status == CLARKE_OK ? certify_nodes(c, err) : status;
+}
+
+clarke_status
+clarke_certified_ask(clarke_certified *c, clarke_audit_request *ask, const clarke_certify_request *q, clarke_error *err)
+{
   clarke_status status;
 
   c->sieved = c->record.packed = q->sieved;
   c->record.hashed = q->provable;
-  status = read_step(c, &ask, q, err);
+  status = read_step(c, ask, q, err);
   c->replayed = !q->nodes_only;
   if (status == CLARKE_OK)
-    status = clarke_record_rounding(&c->nodes.by, &c->record, err);
+    status = clarke_record_claims(&c->record, &c->audit, err);
   if (status == CLARKE_OK)
-    status = certify_nodes(c, err);
+    status = certify_by_types(c, err);
   if (status == CLARKE_OK && c->replayed)
     status = clarke_tensors_unpack(&c->record.gradients, err);
   if (status == CLARKE_OK && c->replayed)
-    status = clarke_certified_semantics(c, &ask, err);
+    status = clarke_certified_semantics(c, ask, err);
   if ((status == CLARKE_OK || status == CLARKE_ESTOPPED) && clarke_record_stayed(&c->record, err) != CLARKE_OK)
     status = CLARKE_EINPUT;
   if (status == CLARKE_ESTOPPED)
     c->stopped = clarke_work_stopped();
   return status == CLARKE_OK || status == CLARKE_ESTOPPED ? status : clarke_fail_in(err, status, "%s", q->folder);
+}
+
+clarke_status
+clarke_certified_run(clarke_certified *c, const clarke_certify_request *q, clarke_error *err)
+{
+  clarke_audit_request ask = {.threads = 1};
+
+  return clarke_certified_ask(c, &ask, q, err);
 }
 
 clarke_certainty

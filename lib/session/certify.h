@@ -24,6 +24,7 @@ typedef struct {
   clarke_audit_session audit; /* of the record's graph, batch and parameters */
   clarke_constants constants;
   bool traced;                /* was more recorded than the gradient? */
+  bool claimed;               /* were roundings allowed that run.json alone tells? Without them something is worse than within its bound */
   clarke_certify nodes;
   bool sieved;                /* may doubles decide? */
   bool replayed;              /* was an exact replay asked for? */
@@ -39,6 +40,17 @@ void clarke_certified_clear(clarke_certified *c);
 
 /* CLARKE_ESTOPPED sets `stopped`, too. */
 clarke_status clarke_certified_run(clarke_certified *c, const clarke_certify_request *q, clarke_error *err);
+
+/* The same of a question about the step (its own options; the files become the record's), with all that is asked of its nodes. A record
+ * whose trace a proof will name was opened as `hashed`. */
+clarke_status clarke_certified_ask(clarke_certified *c, clarke_audit_request *ask, const clarke_certify_request *q, clarke_error *err);
+
+/* certify_gradient.c: the answer about the gradient that ran, in the record; of a certified step with the exact replay. A light record has
+ * the global bound alone. */
+clarke_status clarke_certified_gradient(clarke_certified *c, clarke_error *err);
+
+/* certify_json.c: where the record parted, and AD's gradient changed; that gradient's own verdict. */
+json_t *clarke_turned_json(const clarke_certified *c);
 
 /* The weakest answer of all; CLARKE_CANNOT_SAY where there is no trace, or the work was stopped. */
 clarke_certainty clarke_certified_answer(const clarke_certified *c);

@@ -99,6 +99,7 @@ pattern_json(const clarke_certified *c)
   clarke_json_set(&j, "asked", json_integer((json_int_t)p->asked));
   clarke_json_set(&j, "open", json_integer((json_int_t)p->open));
   clarke_json_set(&j, "unrecorded", json_integer((json_int_t)p->unrecorded));
+  clarke_json_set(&j, "doubtful", json_integer((json_int_t)p->doubtful));
   clarke_json_set(&j, "parted", json_integer((json_int_t)p->n));
   clarke_json_set(&j, "list", list);
   return j;
@@ -112,6 +113,38 @@ judged_json(const clarke_judged *judged)
   clarke_json_set(&j, "verdict", json_string(clarke_verdict_name(judged->verdict)));
   clarke_json_set(&j, "why", clarke_json_text(judged->why));
   return j;
+}
+
+json_t *
+clarke_turned_json(const clarke_certified *c)
+{
+  const size_t most = clarke_limit_of(CLARKE_LIMIT_LISTED);
+  json_t *j = json_object(), *list = json_array();
+
+  if (c->record.ran != CLARKE_RAN_TURNED) {
+    json_decref(list);
+    json_decref(j);
+    return json_null();
+  }
+  for (size_t i = 0, n = 0; i < c->pattern.n && n < most; i++)
+    if (!c->pattern.parted[i].alike) {
+      clarke_json_append(&list, parted_json(&c->pattern.parted[i], c));
+      n++;
+    }
+  clarke_json_set(&j, "kinks", list);
+  clarke_json_set(&j, "recorded", judged_json(&c->along));
+  return j;
+}
+
+/* What run.json says, and the record cannot show. */
+static json_t *
+claims_json(const clarke_record *r)
+{
+  json_t *list = json_array();
+
+  for (size_t i = 0; i < r->n_claims; i++)
+    clarke_json_append(&list, clarke_json_text(r->claim[i]));
+  return list;
 }
 
 static json_t *
@@ -142,6 +175,8 @@ clarke_certified_json(const clarke_certified *c)
   clarke_json_set(&j, "framework", clarke_json_text(c->record.run.framework));
   clarke_json_set(&j, "version", clarke_json_text(c->record.run.version));
   clarke_json_set(&j, "device", clarke_json_text(c->record.run.device));
+  clarke_json_set(&j, "types", json_string(c->record.types));
+  clarke_json_set(&j, "claims", claims_json(&c->record));
   clarke_json_set(&j, "nodes", list);
   clarke_json_set(&j, "pattern", pattern_json(c));
   clarke_json_set(&j, "semantics", semantics_json(c));

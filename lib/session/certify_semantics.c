@@ -82,9 +82,9 @@ judge_along(clarke_certified *c, clarke_error *err)
   clarke_status status = CLARKE_OK;
   clarke_branch *side;
 
-  if (c->pattern.open > 0 || c->pattern.unrecorded > 0 || s->replay.open > 0) {
+  if (c->pattern.doubtful > 0 || s->replay.open > 0) {
     say(&c->along, CLARKE_UNDECIDED, "of %zu kinks or windows it is not known where they lie, or where they were recorded",
-        c->pattern.open + c->pattern.unrecorded);
+        c->pattern.doubtful);
     return CLARKE_OK;
   }
   if (away > 0) {

@@ -3,9 +3,11 @@
 
 #include "base/text.h"
 #include "session/json.h"
+#include "session/names.h"
 #include "format/safetensors.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +20,6 @@ clarke_record_init(clarke_record *r)
   clarke_tensors_init(&r->gradients);
   clarke_tensors_init(&r->trace);
   clarke_summations_init(&r->trees);
-  r->explained = CLARKE_UNKNOWN;
 }
 
 void
@@ -40,6 +41,7 @@ clarke_record_clear(clarke_record *r)
   free(r->profile_path);
   free(r->wrt);
   free(r->why);
+  clarke_names_free(r->claim, r->n_claims);
   clarke_record_init(r);
 }
 
@@ -210,27 +212,57 @@ clarke_record_request(clarke_audit_request *q, clarke_record *r, clarke_error *e
   return status;
 }
 
-clarke_status
-clarke_record_rounding(clarke_rounding *by, const clarke_record *r, clarke_error *err)
+const char *
+clarke_ran_name(clarke_ran ran)
 {
-  const clarke_run_description *run = &r->run;
+  static const char *const name[] = {"not known", "explained", "turned", "refuted"};
 
-  memset(by, 0, sizeof *by);
-  for (size_t i = 0; i < run->n_dtypes; i++)
-    if (!clarke_rounding_add_type(by, run->dtype[i]))
-      return clarke_fail(err, CLARKE_EINPUT, "%s: run.json: numbers of type '%s' are not known", r->folder, run->dtype[i]);
-  if (run->reduced)
-    clarke_rounding_add_type(by, "tf32");
-  if (run->half_products)
-    clarke_rounding_add_type(by, "bfloat16");
-  return CLARKE_OK;
+  return name[ran];
+}
+
+clarke_status
+clarke_record_say(clarke_record *r, clarke_ran ran, clarke_error *err, const char *format, ...)
+{
+  va_list args;
+  char *why;
+
+  va_start(args, format);
+  why = clarke_text_vprint(format, args);
+  va_end(args);
+  free(r->why);
+  r->why = why;
+  r->ran = ran;
+  return why != NULL ? CLARKE_OK : clarke_no_memory(err);
+}
+
+/* The kink or window that is nearest, in parts of the error that its argument may have. */
+static json_t *
+near_json(const clarke_record *r, const clarke_audit_session *s)
+{
+  const clarke_step *step;
+  const clarke_value *v;
+  char index[256];
+
+  if (!r->near_known)
+    return json_null();
+  step = &s->graph.steps[r->near_step];
+  v = &s->graph.values[step->out];
+  clarke_put_index(index, sizeof index, v->dims, v->rank, r->near_entry / s->x->dims[0]);
+  return json_pack("{s:o, s:s, s:I, s:f}", "node", clarke_json_text(v->name != NULL ? v->name : step->name), "index", index, "sample",
+                   (json_int_t)(r->near_entry % s->x->dims[0]), "error_bounds", isfinite(r->near) ? r->near : -1.0);
 }
 
 json_t *
-clarke_record_json(const clarke_record *r)
+clarke_record_json(const clarke_record *r, const clarke_audit_session *s)
 {
-  return json_pack("{s:o, s:o, s:I, s:f, s:I, s:I, s:I}", "explained",
-                   r->explained == CLARKE_UNKNOWN ? json_null() : json_boolean(r->explained == CLARKE_YES), "why",
-                   clarke_json_text(r->why), "entries", (json_int_t)r->entries, "worst", isfinite(r->worst) ? r->worst : -1.0,
-                   "open", (json_int_t)r->open, "outputs", (json_int_t)r->checked, "step", (json_int_t)r->step->step);
+  json_t *claims = json_array(), *explained = r->ran == CLARKE_RAN_EXPLAINED ? json_true()
+                                              : r->ran == CLARKE_RAN_REFUTED ? json_false()
+                                                                             : json_null();
+
+  for (size_t i = 0; i < r->n_claims; i++)
+    clarke_json_append(&claims, clarke_json_text(r->claim[i]));
+  return json_pack("{s:s, s:o, s:o, s:I, s:f, s:I, s:I, s:I, s:s, s:o, s:o}", "answer", clarke_ran_name(r->ran), "explained", explained,
+                   "why", clarke_json_text(r->why), "entries", (json_int_t)r->entries, "worst", isfinite(r->worst) ? r->worst : -1.0,
+                   "open", (json_int_t)r->open, "outputs", (json_int_t)r->checked, "step", (json_int_t)r->step->step, "types", r->types,
+                   "claims", claims, "nearest", near_json(r, s));
 }

@@ -6,7 +6,17 @@
 #include "format/run.h"
 #include "format/summation.h"
 #include "session/audit.h"
-#include "trace/rounding.h"
+#include "trace/branches.h"
+
+/* What can be said of the gradient that ran. */
+typedef enum {
+  CLARKE_RAN_UNKNOWN,
+  CLARKE_RAN_EXPLAINED, /* AD's exact gradient, on the exact branches, within rounding; and a wrong one would not be */
+  CLARKE_RAN_TURNED,    /* rounding took other branches: it is AD's gradient along these */
+  CLARKE_RAN_REFUTED,   /* no rounding makes it of what was recorded */
+} clarke_ran;
+
+const char *clarke_ran_name(clarke_ran ran); /* "not known", "explained", "turned", "refuted" */
 
 typedef struct {
   char *folder;
@@ -20,11 +30,19 @@ typedef struct {
   clarke_tensors gradients, trace;
   clarke_file gradients_bytes, trace_bytes; /* what is packed; and the hash of what was read, where it was needed */
   clarke_summations trees; /* none, where the step has no such file */
+  /* what run.json alone says: */
+  size_t n_claims;
+  char **claim;           /* each a phrase, as "not trained: 3.weight" */
+  bool widened;           /* some of that lets more be rounding than the record's own types do */
+  char types[64];         /* floating-point types, as the record shows them; with commas between */
   /* what was found */
-  clarke_truth explained; /* CLARKE_UNKNOWN: the bound or AD's gradient is not known */
+  clarke_ran ran;
   char *why;              /* a sentence without its end */
   size_t entries, open, checked; /* gradient's entries; branches that rounding may have turned; recorded outputs within bounds */
   double worst;           /* the largest error, in parts of its bound */
+  bool near_known;        /* of all kinks and windows whose argument was not recorded, the nearest one: */
+  size_t near_step, near_entry;
+  double near;            /* its distance in parts of the bound on the argument's own error; about that */
 } clarke_record;
 
 void clarke_record_init(clarke_record *r);
@@ -40,13 +58,24 @@ clarke_status clarke_record_stayed(const clarke_record *r, clarke_error *err);
  * be the record's, or among its parameters. */
 clarke_status clarke_record_request(clarke_audit_request *q, clarke_record *r, clarke_error *err);
 
-/* What may have been rounded, by run.json. */
-clarke_status clarke_record_rounding(clarke_rounding *by, const clarke_record *r, clarke_error *err);
+/* record_claims.c: what run.json says, beside what the record shows. Of a trace the types of its tensors must be those that are told.
+ * Of a gradient that is not a parameter's, and of a parameter that has one and is not told, it is an error. */
+clarke_status clarke_record_claims(clarke_record *r, const clarke_audit_session *s, clarke_error *err);
 
-/* Of an answered session of that request. */
-clarke_status clarke_record_compare(clarke_record *r, clarke_audit_session *s, clarke_error *err);
+/* How may numbers have been rounded, by the types that the record shows; claimed: and by what run.json alone says. */
+clarke_status clarke_record_rounding(clarke_rounding *by, const clarke_record *r, bool claimed, clarke_error *err);
+
+/* Of an answered session of that request, with the global bound. nodes: each node is certified by itself (CLARKE_WITHIN_BOUND or
+ * better), so that the gradient must only be near AD's; NULL: the bound itself must be small. turned: AD's gradient is that along the
+ * branches that parted (NULL: the exact ones). */
+clarke_status clarke_record_compare(clarke_record *r, clarke_audit_session *s, const clarke_certify *nodes, const clarke_branches *turned,
+                                    clarke_error *err);
+
+/* An answer, and why. */
+clarke_status clarke_record_say(clarke_record *r, clarke_ran ran, clarke_error *err, const char *format, ...)
+  __attribute__((format(printf, 4, 5)));
 
 /* Of the comparison: an object. */
-json_t *clarke_record_json(const clarke_record *r);
+json_t *clarke_record_json(const clarke_record *r, const clarke_audit_session *s);
 
 #endif

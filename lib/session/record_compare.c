@@ -5,9 +5,10 @@
 #include "trace/certificate.h"
 #include "network/reverse.h"
 #include "network/sink.h"
+#include "network/piecewise.h"
+#include "trace/rounding_loss.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,9 @@
 typedef struct {
   clarke_record *r;
   clarke_audit_session *s;
+  const clarke_certify *nodes; /* NULL: not all are certified by themselves */
+  const clarke_branches *turned; /* NULL: none */
+  bool claimed;                /* roundings that run.json alone tells are allowed, too */
   clarke_forward pass;
   clarke_slopes slopes;
   clarke_matrix *grad, *gradient; /* by value, by parameter */
@@ -22,22 +26,6 @@ typedef struct {
   double **bound, **recorded; /* by parameter, by value */
   clarke_error *err;
 } work;
-
-static clarke_status
-say(clarke_record *r, clarke_truth explained, clarke_error *err, const char *format, ...) __attribute__((format(printf, 4, 5)));
-
-static clarke_status
-say(clarke_record *r, clarke_truth explained, clarke_error *err, const char *format, ...)
-{
-  va_list args;
-
-  free(r->why);
-  r->explained = explained;
-  va_start(args, format);
-  r->why = clarke_text_vprint(format, args);
-  va_end(args);
-  return r->why != NULL ? CLARKE_OK : clarke_no_memory(err);
-}
 
 /* --- what was recorded of activations --- */
 
@@ -87,11 +75,51 @@ run_back(work *w)
   return clarke_reverse_run(w->grad, &w->pass, &w->slopes, CLARKE_NONE, clarke_gradient_sink, w->gradient, w->err);
 }
 
+/* A slope takes the record's place of AD's at the exact argument. */
+static clarke_status
+turn_slope(work *w, const clarke_parted *p)
+{
+  clarke_matrix *to = &w->slopes.slope[p->step];
+  const clarke_matrix *from = &w->nodes->slopes.slope[p->step];
+  const size_t n = to->rows * to->cols;
+  mpq_t *slope = clarke_rationals(n);
+  clarke_status status = slope != NULL ? CLARKE_OK : clarke_no_memory(w->err);
+
+  for (size_t e = 0; slope != NULL && e < n; e++)
+    clarke_matrix_get(slope[e], e == p->feature * to->cols + p->sample ? from : to, e / to->cols, e % to->cols);
+  if (status == CLARKE_OK)
+    status = clarke_matrix_set_rationals(to, to->rows, to->cols, slope, w->err);
+  if (slope != NULL)
+    clarke_rationals_free(slope, n);
+  return status;
+}
+
+/* Where branches parted the gradient goes along the recorded ones. */
+static clarke_status
+turn_slopes(work *w)
+{
+  clarke_status status = CLARKE_OK;
+
+  for (size_t i = 0; i < w->turned->n && status == CLARKE_OK; i++) {
+    const clarke_parted *p = &w->turned->parted[i];
+    const size_t e = p->feature * w->pass.n + p->sample;
+    const clarke_route *to = &w->slopes.route[p->step], *from = &w->nodes->slopes.route[p->step];
+
+    if (p->alike)
+      continue;
+    if (w->s->graph.steps[p->step].kind != CLARKE_MAX)
+      status = turn_slope(w, p);
+    else if (to->n == 1 && from->n > 0)
+      to->from[0][e] = from->from[0][e];
+  }
+  return status;
+}
+
 static clarke_status
 run_bounds(work *w)
 {
   clarke_roundoff *b = &w->rounded;
-  clarke_status status = clarke_record_rounding(&b->by, w->r, w->err);
+  clarke_status status = clarke_record_rounding(&b->by, w->r, w->claimed, w->err);
 
   b->f = &w->pass;
   b->slopes = &w->slopes;
@@ -107,7 +135,10 @@ run_bounds(work *w)
   if (status != CLARKE_OK || b->offender != CLARKE_NONE)
     return status;
   clarke_roundoff_reroute(b);
-  status = run_back(w);
+  if (w->turned != NULL)
+    status = turn_slopes(w);
+  if (status == CLARKE_OK)
+    status = run_back(w);
   return status == CLARKE_OK ? clarke_roundoff_backward(w->bound, b, w->grad, clarke_roundoff_size_of(w->r->step->scale), w->err) : status;
 }
 
@@ -124,7 +155,7 @@ say_offender(work *w)
   char index[256];
 
   clarke_put_index(index, sizeof index, v->dims, v->rank, f);
-  return say(w->r, CLARKE_NO, w->err, "the recorded output of %s is not the operator's of its inputs within rounding: in sample "
+  return clarke_record_say(w->r, CLARKE_RAN_REFUTED, w->err, "the recorded output of %s is not the operator's of its inputs within rounding: in sample "
              "%zu entry %s is %.9g, exactly about %.9g, and rounding explains %.3g%s", v->name, j, index,
              w->recorded[b->offender][b->offender_entry], clarke_matrix_get_double(&w->pass.value[b->offender], f, j),
              b->error[b->offender][b->offender_entry],
@@ -177,9 +208,9 @@ say_entry(work *w, size_t p, size_t e, double recorded, clarke_truth within)
 
   clarke_put_index(index, sizeof index, q->dims, q->rank, e);
   if (within == CLARKE_UNKNOWN)
-    return say(w->r, within, w->err, "of %s%s no bound on rounding is known", q->name, index);
-  return say(w->r, within, w->err, "%s%s was recorded as %.9g, and is exactly about %.9g; rounding explains %.3g", q->name, index,
-             recorded, exact, w->bound[p][e]);
+    return clarke_record_say(w->r, CLARKE_RAN_UNKNOWN, w->err, "of %s%s no bound on rounding is known", q->name, index);
+  return clarke_record_say(w->r, CLARKE_RAN_REFUTED, w->err, "%s%s was recorded as %.9g, and is exactly about %.9g; rounding explains %.3g",
+                           q->name, index, recorded, exact, w->bound[p][e]);
 }
 
 static clarke_status
@@ -194,28 +225,229 @@ compare_parameter(work *w, size_t p)
                        w->r->step->gradients.name, q->name);
   for (size_t e = 0; e < t->count && status == CLARKE_OK; e++) {
     double ratio;
-    const clarke_truth within = compare_entry(w, p, e, t->real[e], &ratio);
+    clarke_truth within = compare_entry(w, p, e, t->real[e], &ratio);
 
     w->r->entries++;
     w->r->worst = fmax(w->r->worst, ratio);
-    if ((within == CLARKE_NO && w->r->explained != CLARKE_NO) || (within == CLARKE_UNKNOWN && w->r->explained == CLARKE_YES))
+    if (within == CLARKE_UNKNOWN && w->nodes != NULL) /* nodes that are certified need no such bound */
+      within = CLARKE_YES;
+    if ((within == CLARKE_NO && w->r->ran != CLARKE_RAN_REFUTED) || (within == CLARKE_UNKNOWN && w->r->ran == CLARKE_RAN_EXPLAINED))
       status = say_entry(w, p, e, t->real[e], within);
   }
   return status;
+}
+
+/* --- would a wrong gradient be explained, too? --- */
+
+/* Euclidean norms of a parameter's gradient: the exact one (at least; 0 where each enclosure holds 0), what was recorded, how far they
+ * are apart (at most), and what bounds allow. */
+typedef struct {
+  double exact, recorded, apart, bound;
+} norms;
+
+static norms
+measure(const work *w, size_t p)
+{
+  const clarke_matrix *g = &w->gradient[p];
+  const clarke_tensor *t = clarke_tensors_find(&w->r->gradients, w->s->graph.parameters[p].name);
+  const double scale = mpq_get_d(w->r->step->scale);
+  norms n = {0};
+
+  for (size_t e = 0; e < t->count; e++) {
+    const double exact = g->rows > 0 ? clarke_matrix_get_double(g, e, 0) * scale : 0;
+    const double radius = g->rows > 0 ? clarke_matrix_radius(g, e, 0) * fabs(scale) : 0;
+
+    n.exact = hypot(n.exact, fmax(fabs(exact) - radius, 0));
+    n.recorded = hypot(n.recorded, t->real[e]);
+    n.apart = hypot(n.apart, fabs(t->real[e] - exact) + radius);
+    n.bound = hypot(n.bound, w->bound[p][e]);
+  }
+  return n;
+}
+
+/* What the answer allows the gradient to be off by. Of a certified parameter: what it is off by, or the bound on its own last sum. */
+static double
+allowed(const work *w, size_t p, const norms *n)
+{
+  const char *name = w->s->graph.parameters[p].name;
+
+  for (size_t i = 0; w->nodes != NULL && i < w->nodes->n; i++) {
+    const clarke_certificate *c = &w->nodes->certificate[i];
+
+    if (c->part == CLARKE_PARAMETER && strcmp(c->name, name) == 0)
+      return fmax(n->apart, c->certainty == CLARKE_WITHIN_BOUND ? c->slack : 0);
+  }
+  return n->bound;
+}
+
+/* Where the exact gradient is 0, rounding's noise is measured by the whole gradient. */
+#define VAGUE_ZERO 0x1p-6
+
+static bool
+is_vague(const work *w, size_t p, const norms *n, double whole)
+{
+  if (n->exact == 0)
+    return n->recorded > 0 && !(allowed(w, p, n) * (1 + 0x1p-20) <= whole * VAGUE_ZERO);
+  return n->apart > 0 && !(allowed(w, p, n) * (1 + 0x1p-20) <= n->exact * CLARKE_VAGUE);
+}
+
+#define MOST_NAMED 3
+
+/* Names the parameters of which a wrong gradient would be explained as well. */
+static clarke_status
+doubt_vague(work *w)
+{
+  const clarke_graph *g = &w->s->graph;
+  char named[1024] = "";
+  double whole = 0;
+  size_t vague = 0;
+  norms n = {0};
+
+  for (size_t p = 0; p < g->n_parameters; p++)
+    if (g->parameters[p].wrt)
+      whole = hypot(whole, measure(w, p).exact);
+  for (size_t p = 0; p < g->n_parameters; p++) {
+    if (!g->parameters[p].wrt)
+      continue;
+    n = measure(w, p);
+    if (!is_vague(w, p, &n, whole) || vague++ >= MOST_NAMED)
+      continue;
+    snprintf(named + strlen(named), sizeof named - strlen(named), "%s%.200s (norm %.3g, %.3g %s)", vague > 1 ? ", " : "", g->parameters[p].name,
+             n.exact, allowed(w, p, &n), w->nodes != NULL ? "allowed" : "explained");
+  }
+  if (vague == 0)
+    return CLARKE_OK;
+  return clarke_record_say(w->r, CLARKE_RAN_UNKNOWN, w->err, "rounding would explain a wrong gradient, too, of %zu parameter%s: %s%s", vague,
+                           vague == 1 ? "" : "s", named, vague > MOST_NAMED ? ", ..." : "");
+}
+
+/* Which branches ran is not known: there is no record of the arguments. */
+static clarke_status
+doubt_branches(work *w)
+{
+  const clarke_roundoff *b = &w->rounded;
+  const clarke_step *s = &w->s->graph.steps[b->open_step];
+  const clarke_value *v = &w->s->graph.values[s->out];
+  char index[256];
+
+  clarke_put_index(index, sizeof index, v->dims, v->rank, b->open_entry / w->pass.n);
+  return clarke_record_say(w->r, CLARKE_RAN_UNKNOWN, w->err, "rounding may have turned %zu branch%s, the first %s%s of sample %zu; "
+                           "what they read was not recorded", b->open, b->open == 1 ? "" : "es", v->name != NULL ? v->name : s->name, index,
+                           b->open_entry % w->pass.n);
+}
+
+/* A rational, or a decimal. */
+static double
+loss_number(const char *text)
+{
+  double number = NAN;
+  mpq_t q;
+
+  if (strchr(text, '.') != NULL || strpbrk(text, "eE[") != NULL)
+    return strtod(text, NULL);
+  mpq_init(q);
+  if (mpq_set_str(q, text, 10) == 0)
+    number = mpq_get_d(q);
+  mpq_clear(q);
+  return number;
+}
+
+/* Is the loss that run.json tells the graph's own? */
+static clarke_status
+check_loss(work *w)
+{
+  const double bound = clarke_roundoff_loss(&w->rounded), exact = w->s->loss_value != NULL ? loss_number(w->s->loss_value) : NAN;
+
+  /* 2^-40 of it: the value is a decimal, or rounded */
+  if (!w->r->step->has_loss || !isfinite(bound) || !(fabs(w->r->step->loss - exact) > bound + 0x1p-40 * fabs(exact) + 0x1p-1000))
+    return CLARKE_OK;
+  return clarke_record_say(w->r, CLARKE_RAN_REFUTED, w->err, "run.json has a loss of %.9g; it is exactly about %.9g, and rounding explains %.3g",
+                           w->r->step->loss, exact, bound);
 }
 
 static clarke_status
 compare_all(work *w)
 {
   const clarke_graph *g = &w->s->graph;
-  clarke_status status = say(w->r, CLARKE_YES, w->err, "explained");
+  clarke_status status = clarke_record_say(w->r, CLARKE_RAN_EXPLAINED, w->err, "explained");
 
   for (size_t p = 0; p < g->n_parameters && status == CLARKE_OK; p++)
     if (g->parameters[p].wrt)
       status = compare_parameter(w, p);
-  if (status != CLARKE_OK || w->r->explained != CLARKE_YES)
+  if (status == CLARKE_OK && w->r->ran != CLARKE_RAN_REFUTED)
+    status = check_loss(w);
+  if (status == CLARKE_OK && w->r->ran == CLARKE_RAN_EXPLAINED)
+    status = doubt_vague(w);
+  if (status == CLARKE_OK && w->r->ran == CLARKE_RAN_EXPLAINED && w->nodes == NULL && w->rounded.open > 0)
+    status = doubt_branches(w);
+  if (status != CLARKE_OK || w->r->ran != CLARKE_RAN_EXPLAINED)
     return status;
-  return say(w->r, CLARKE_YES, w->err, "%zu entries; the largest error is %.2g of its bound", w->r->entries, w->r->worst);
+  if (w->nodes != NULL)
+    return clarke_record_say(w->r, CLARKE_RAN_EXPLAINED, w->err, "%zu entries; all %zu recorded tensors are certified, node by node",
+                             w->r->entries, w->nodes->n);
+  return clarke_record_say(w->r, CLARKE_RAN_EXPLAINED, w->err, "%zu entries; the largest error is %.2g of its bound", w->r->entries,
+                           w->r->worst);
+}
+
+/* --- kinks, in units of the error that their arguments may have --- */
+
+/* Of a window: its largest entry less another. */
+static double
+window_margin(const work *w, const clarke_step *s, size_t e)
+{
+  const clarke_operand *o = &s->in[0];
+  const clarke_matrix *m = &w->pass.value[o->value];
+  const size_t n = w->pass.n, best = w->slopes.route[s - w->s->graph.steps].n > 0 ? w->slopes.route[s - w->s->graph.steps].from[0][e] : CLARKE_NONE;
+  double least = INFINITY;
+
+  for (size_t i = 0; i < s->width && best != CLARKE_NONE; i++) {
+    const size_t f = o->map[e / n * s->width + i];
+    double off, gap;
+
+    if (f == CLARKE_NONE || f == best
+        || (w->pass.piece[s - w->s->graph.steps][e] >= 0 && clarke_matrix_compare_entries(m, best, f, e % n) == 0)) /* one function */
+      continue;
+    off = w->rounded.error[o->value][best * n + e % n] + w->rounded.error[o->value][f * n + e % n];
+    gap = fabs(clarke_matrix_get_double(m, best, e % n) - clarke_matrix_get_double(m, f, e % n));
+    least = off > 0 ? fmin(least, gap / off) : least;
+  }
+  return least;
+}
+
+static double
+margin(const work *w, const clarke_step *s, size_t e)
+{
+  const size_t x = s->in[0].value;
+  const double at = clarke_matrix_get_double(&w->pass.value[x], e / w->pass.n, e % w->pass.n), off = w->rounded.error[x][e];
+  double least = INFINITY;
+
+  for (size_t k = 0; k < s->pieces.n_kinks && off > 0; k++)
+    if (!clarke_pieces_joined(&s->pieces, k))
+      least = fmin(least, fabs(at - mpq_get_d(s->pieces.kink[k])) / off);
+  return least;
+}
+
+static void
+find_nearest(work *w)
+{
+  const clarke_graph *g = &w->s->graph;
+
+  w->r->near = INFINITY;
+  for (size_t i = 0; i < g->n_steps; i++) {
+    const clarke_step *s = &g->steps[i];
+    const size_t entries = clarke_step_has_kinks(s) ? g->values[s->out].count * w->pass.n : 0;
+
+    for (size_t e = 0; e < entries && w->recorded[s->in[0].value] == NULL; e++) {
+      const double at = s->kind == CLARKE_MAX ? window_margin(w, s, e) : margin(w, s, e);
+
+      if (!(at < w->r->near))
+        continue;
+      w->r->near = at;
+      w->r->near_known = true;
+      w->r->near_step = i;
+      w->r->near_entry = e;
+    }
+  }
 }
 
 static clarke_status
@@ -223,31 +455,38 @@ compare(work *w)
 {
   clarke_status status;
 
-  if (w->s->stopped != NULL)
-    return say(w->r, CLARKE_UNKNOWN, w->err, "it was not compared (%s)", w->s->stopped);
   status = clarke_audit_pass(&w->pass, w->s, w->err);
   if (status == CLARKE_EVAGUE)
-    return say(w->r, CLARKE_UNKNOWN, w->err, "at the highest precision an enclosure of AD's numbers has no bounds");
+    return clarke_record_say(w->r, CLARKE_RAN_UNKNOWN, w->err, "at the highest precision an enclosure of AD's numbers has no bounds");
   if (status != CLARKE_OK)
     return status;
   if (w->s->replay.open > 0 || w->pass.open > 0)
-    return say(w->r, CLARKE_UNKNOWN, w->err, "where some argument lies is open, and with it AD's gradient");
+    return clarke_record_say(w->r, CLARKE_RAN_UNKNOWN, w->err, "where some argument lies is open, and with it AD's gradient");
   status = run_bounds(w);
   w->r->open = w->rounded.open;
   w->r->checked = w->rounded.checked;
   if (status == CLARKE_EVAGUE)
-    return say(w->r, CLARKE_UNKNOWN, w->err, "at the highest precision an enclosure of AD's gradient has no bounds");
+    return clarke_record_say(w->r, CLARKE_RAN_UNKNOWN, w->err, "at the highest precision an enclosure of AD's gradient has no bounds");
   if (status != CLARKE_OK)
     return status;
-  return w->rounded.offender != CLARKE_NONE ? say_offender(w) : compare_all(w);
+  if (w->rounded.offender != CLARKE_NONE)
+    return say_offender(w);
+  find_nearest(w);
+  return compare_all(w);
 }
 
-clarke_status
-clarke_record_compare(clarke_record *r, clarke_audit_session *s, clarke_error *err)
+static clarke_status
+compare_by(const work *asked, bool claimed)
 {
-  work w = {.r = r, .s = s, .err = err};
+  clarke_record *r = asked->r;
+  clarke_audit_session *s = asked->s;
+  clarke_error *err = asked->err;
+  work w = *asked;
   clarke_status status;
 
+  w.claimed = claimed;
+  r->entries = 0;
+  r->worst = 0;
   clarke_forward_init(&w.pass);
   clarke_slopes_init(&w.slopes);
   clarke_roundoff_init(&w.rounded);
@@ -268,5 +507,28 @@ clarke_record_compare(clarke_record *r, clarke_audit_session *s, clarke_error *e
     clarke_matrices_free(w.gradient, s->graph.n_parameters);
   clarke_slopes_clear(&w.slopes);
   clarke_forward_clear(&w.pass);
+  return status;
+}
+
+clarke_status
+clarke_record_compare(clarke_record *r, clarke_audit_session *s, const clarke_certify *nodes, const clarke_branches *turned,
+                      clarke_error *err)
+{
+  const work asked = {.r = r, .s = s, .nodes = nodes, .turned = turned, .err = err};
+  clarke_status status;
+  char *why;
+
+  if (s->stopped != NULL)
+    return clarke_record_say(r, CLARKE_RAN_UNKNOWN, err, "it was not compared (%s)", s->stopped);
+  status = compare_by(&asked, false);
+  if (status != CLARKE_OK || r->ran == CLARKE_RAN_EXPLAINED || !r->widened)
+    return status;
+  status = compare_by(&asked, true); /* is it refuted even so? */
+  if (status != CLARKE_OK || r->ran != CLARKE_RAN_EXPLAINED)
+    return status;
+  why = r->why;
+  r->why = NULL;
+  status = clarke_record_say(r, CLARKE_RAN_UNKNOWN, err, "it is so only if rounding was as coarse as run.json alone says (%s)", why);
+  free(why);
   return status;
 }

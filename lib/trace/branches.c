@@ -161,6 +161,34 @@ compare_window(work *w, size_t step, size_t e, clarke_branch exact, clarke_branc
   return exact < 0 && recorded >= 0 ? add(w, CLARKE_AT_EXACTLY, step, e, winner == largest) : CLARKE_OK;
 }
 
+/* Of an argument that was not recorded, but follows from what was: is it farther from kinks, or other entries of its window, than
+ * rounding may have taken it? */
+static clarke_status
+follows(bool *known, const work *w, size_t step, size_t e)
+{
+  const clarke_step *s = &w->c->g->steps[step];
+  const clarke_operand *o = &s->in[0];
+  clarke_roundoff rounded = w->c->rounded;
+  const size_t n = w->c->pass.n;
+  clarke_reach reach;
+  clarke_status status;
+  size_t best;
+
+  if (s->kind != CLARKE_MAX) {
+    status = clarke_roundoff_reach(&reach, &rounded, step, e, w->err);
+    *known = status == CLARKE_OK && !reach.open;
+    return status;
+  }
+  best = w->c->slopes.route[step].n > 0 ? w->c->slopes.route[step].from[0][e] : CLARKE_NONE;
+  *known = best != CLARKE_NONE;
+  for (size_t i = 0; i < s->width && *known; i++) {
+    const size_t f = o->map[e / n * s->width + i];
+
+    *known = f == CLARKE_NONE || f == best || !clarke_roundoff_may_win(&rounded, o->value, best, f, e % n);
+  }
+  return CLARKE_OK;
+}
+
 static clarke_status
 compare_step(work *w, size_t step)
 {
@@ -168,17 +196,20 @@ compare_step(work *w, size_t step)
   const size_t entries = w->c->g->values[s->out].count * w->c->pass.n;
   clarke_status status = CLARKE_OK;
 
+  const bool unrecorded = w->c->recorded[s->in[0].value] == NULL && s->in[0].value != w->c->g->input;
+
   w->p->asked += entries;
-  if (w->c->recorded[s->in[0].value] == NULL && s->in[0].value != w->c->g->input) {
-    w->p->unrecorded += entries;
-    return CLARKE_OK;
-  }
+  w->p->unrecorded += unrecorded ? entries : 0;
   for (size_t e = 0; e < entries && status == CLARKE_OK; e++) {
     const clarke_branch exact = w->r->piece[step][e], recorded = w->c->pass.piece[step][e];
+    bool known = true;
 
-    if (exact == CLARKE_OPEN || recorded == CLARKE_OPEN)
-      w->p->open++;
-    else
+    if (unrecorded)
+      status = follows(&known, w, step, e);
+    w->p->open += !unrecorded && (exact == CLARKE_OPEN || recorded == CLARKE_OPEN);
+    if (!known || exact == CLARKE_OPEN || recorded == CLARKE_OPEN)
+      w->p->doubtful++;
+    else if (status == CLARKE_OK)
       status = s->kind == CLARKE_MAX ? compare_window(w, step, e, exact, recorded) : compare_kink(w, step, e, exact, recorded);
   }
   return status;

@@ -20,7 +20,8 @@ typedef struct {
 typedef struct {
   size_t asked;      /* arguments of kinks, and windows */
   size_t open;       /* of these, where exact arithmetic did not tell */
-  size_t unrecorded; /* whose argument was not recorded */
+  size_t unrecorded; /* whose argument was not recorded; */
+  size_t doubtful;   /* of these, where rounding may have turned the branch; and all that are open */
   size_t n, capacity;
   clarke_parted *parted; /* in order of step, feature, sample */
 } clarke_branches;

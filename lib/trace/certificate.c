@@ -231,11 +231,19 @@ count_entry(clarke_certificate *c, const entry *e, clarke_certainty judged)
   c->beyond += judged == CLARKE_IS_REFUTED;
   if (judged == CLARKE_IS_REFUTED)
     c->farthest = fmax(c->farthest, e->apart);
+  c->norm = hypot(c->norm, e->near);
+  c->slack = judged == CLARKE_BIT_EXACT ? c->slack : hypot(c->slack, e->bound);
   if (isfinite(e->bound)) {
     c->widest = fmax(c->widest, e->bound);
     if (e->apart > 0)
       c->worst = fmax(c->worst, e->apart / e->bound);
   }
+}
+
+bool
+clarke_certificate_is_vague(const clarke_certificate *c)
+{
+  return c->certainty == CLARKE_WITHIN_BOUND && !(c->slack * (1 + 0x1p-20) <= c->norm * CLARKE_VAGUE);
 }
 
 clarke_status

@@ -22,6 +22,10 @@ typedef enum { CLARKE_OUTPUT, CLARKE_GRADIENT, CLARKE_INDICES, CLARKE_PARAMETER,
 const char *clarke_certainty_name(clarke_certainty c); /* "bit-exact", "bit-exact (tree)", ... */
 const char *clarke_part_name(clarke_part p);           /* "output", "gradient", "indices", "parameter", "statistic" */
 
+/* So large a part of a tensor's norm may the norm of its bounds be. Within it all numbers are at less than 15 degrees to the tensor, and
+ * between 3/4 and 5/4 of it: neither 0 nor the tensor's negative, double or half is among them. */
+#define CLARKE_VAGUE 0.25
+
 /* Was a tree of its sums recorded, and does it give all entries? */
 typedef enum { CLARKE_NO_TREE, CLARKE_TREE_EXPLAINS, CLARKE_TREE_DOES_NOT } clarke_tree_answer;
 
@@ -44,6 +48,7 @@ typedef struct {
   double worst;          /* the largest error in parts of its bound, where that is finite */
   bool at_most;          /* doubles decided: the largest is at most `worst`, and at least `exact` entries are bit-exact */
   double farthest, widest; /* the largest error of the refuted entries; the largest finite bound */
+  double norm, slack;      /* Euclidean: about that of what it should be; at least that of all bounds */
   bool has_offender;
   clarke_offender offender;
   char *why; /* a sentence without its end, or NULL */
@@ -64,6 +69,10 @@ clarke_status clarke_certificate_say(clarke_certificate *c, clarke_certainty cer
  * m, row-major, how far rounding may take it; an infinite one says nothing. */
 clarke_status clarke_certificate_judge(clarke_certificate *c, const clarke_tensor *t, const clarke_matrix *m, const double *bound,
                                        clarke_error *err);
+
+/* Is the bound so large beside the tensor that one of 0, its negative or its double might lie within it? Then an answer that it is
+ * within the bound says little. A quarter of the norm is allowed. */
+bool clarke_certificate_is_vague(const clarke_certificate *c);
 
 /* The number of a type that is nearest to m(i,j), ties to even; infinite beyond its largest. m is exact. */
 double clarke_rounded(const clarke_matrix *m, size_t i, size_t j, clarke_dtype type);

@@ -250,6 +250,15 @@ add_unseen(clarke_certify *c, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* What no value and no update of the graph's is. */
+static clarke_status
+add_rest(clarke_certify *c, clarke_error *err)
+{
+  const clarke_status status = add_unseen(c, err);
+
+  return status == CLARKE_OK ? clarke_certify_untold(c, err) : status;
+}
+
 static clarke_status
 allocate(clarke_certify *c, clarke_error *err)
 {
@@ -296,7 +305,7 @@ sift(bool *decided, clarke_certify *c, clarke_error *err)
   for (size_t i = 0; i < c->n; i++)
     *decided = *decided && c->certificate[i].certainty <= CLARKE_WITHIN_BOUND;
   if (status == CLARKE_OK && *decided)
-    return add_unseen(c, err);
+    return add_rest(c, err);
   if (status == CLARKE_OK)
     forget(c);
   return status == CLARKE_OK ? allocate(c, err) : status;
@@ -327,7 +336,7 @@ clarke_certify_run(clarke_certify *c, clarke_error *err)
     status = clarke_certify_backward(c, err);
   if (status == CLARKE_OK)
     status = clarke_certify_statistics(c, err);
-  return status == CLARKE_OK ? add_unseen(c, err) : status;
+  return status == CLARKE_OK ? add_rest(c, err) : status;
 }
 
 clarke_certainty

@@ -391,3 +391,48 @@ clarke_certify_statistics(clarke_certify *c, clarke_error *err)
   free(m);
   return status;
 }
+
+/* Is the buffer's number one that an update tells? */
+static bool
+is_told(const clarke_certify *c, const char *buffer)
+{
+  return was_named(c, c->n_statistics, buffer, false) || was_named(c, c->n_statistics, buffer, true);
+}
+
+static bool
+same_entries(const clarke_tensor *a, const clarke_tensor *b)
+{
+  bool same = a->count == b->count && (a->real == NULL) == (b->real == NULL);
+
+  for (size_t e = 0; same && e < a->count; e++)
+    same = a->real != NULL ? a->real[e] == b->real[e] : a->integer == NULL || b->integer == NULL || a->integer[e] == b->integer[e];
+  return same;
+}
+
+clarke_status
+clarke_certify_untold(clarke_certify *c, clarke_error *err)
+{
+  static const char before[] = "before/";
+  clarke_status status = CLARKE_OK;
+
+  for (size_t t = 0; t < c->trace->n && status == CLARKE_OK; t++) {
+    const char *name = c->trace->tensor[t].name + sizeof before - 1;
+    clarke_certificate *made;
+    clarke_tensor *after;
+
+    if (strncmp(c->trace->tensor[t].name, before, sizeof before - 1) != 0 || is_told(c, name))
+      continue;
+    after = clarke_certify_find(c, "after", name);
+    status = after != NULL ? clarke_tensor_unpack(after, err) : CLARKE_OK;
+    if (status == CLARKE_OK)
+      status = clarke_tensor_unpack(&c->trace->tensor[t], err);
+    if (status != CLARKE_OK || (after != NULL && same_entries(&c->trace->tensor[t], after)))
+      continue;
+    made = clarke_certify_add(c, CLARKE_STATISTIC, name, NULL, err);
+    if (made == NULL)
+      return CLARKE_ENOMEM;
+    made->entries = made->open = c->trace->tensor[t].count;
+    status = clarke_certificate_say(made, CLARKE_CANNOT_SAY, err, "the step changed it, and run.json does not say how");
+  }
+  return status;
+}

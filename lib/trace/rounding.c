@@ -226,6 +226,19 @@ clarke_roundoff_reach(clarke_reach *reach, clarke_roundoff *r, size_t step, size
 
 /* --- windows --- */
 
+bool
+clarke_roundoff_may_win(const clarke_roundoff *r, size_t value, size_t best, size_t other, size_t j)
+{
+  const clarke_matrix *m = &r->f->value[value];
+  const size_t n = r->f->n;
+  const double gap = clarke_matrix_get_double(m, best, j) - clarke_matrix_get_double(m, other, j);
+  const double off = r->error[value][best * n + j] + r->error[value][other * n + j];
+  const double radius = clarke_matrix_radius(m, best, j) + clarke_matrix_radius(m, other, j)
+                        + (r->size[value][best * n + j] + r->size[value][other * n + j]) * 0x1p-50;
+
+  return off > 0 && gap <= off + radius;
+}
+
 size_t
 clarke_roundoff_winner(const clarke_roundoff *r, const clarke_step *s, size_t entry)
 {

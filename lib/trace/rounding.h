@@ -36,7 +36,8 @@ typedef struct {
   double **wide;  /* n_values: of NORMALIZE steps, at least (|x| + mean |x|) / root, which some formulas add up; else NULL */
   double **mass;  /* n_values: of DENSE steps, at least the sum of their products' absolute values; else NULL */
   double **passed; /* n_values: likewise, the errors of their factors, before any sum is rounded; else NULL */
-  size_t open;    /* entries where rounding may have turned the branch */
+  size_t open;    /* entries where rounding may have turned the branch, */
+  size_t open_step, open_entry; /* the first of these, in the graph's order */
   size_t checked; /* recorded entries that lie within the bound */
   /* the first recorded entry that does not: a value, or CLARKE_NONE */
   size_t offender, offender_entry;
@@ -107,6 +108,9 @@ clarke_roundoff_constant(const clarke_roundoff *r, double value)
 /* Windows of identical entries give their gradient to the recorded winner: any of them is AD's, for all are one function.
  * Before the exact pass back is made. */
 void clarke_roundoff_reroute(clarke_roundoff *r);
+
+/* Of what a window pools, may `other` have been computed as no smaller than `best` in sample j? */
+bool clarke_roundoff_may_win(const clarke_roundoff *r, size_t value, size_t best, size_t other, size_t j);
 
 /* The entry of a window that the recorded numbers make the winner, the first of the largest: a feature of the operand. */
 size_t clarke_roundoff_winner(const clarke_roundoff *r, const clarke_step *s, size_t entry);

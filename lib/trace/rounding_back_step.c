@@ -171,6 +171,18 @@ back_dense(const clarke_roundback *p, clarke_error *err)
   return well ? CLARKE_OK : clarke_no_memory(err);
 }
 
+/* Rounding may have turned the branch at an entry, and its gradient is not 0. */
+static void
+note_open(const clarke_roundback *p, size_t e)
+{
+  const size_t step = (size_t)(p->s - p->g->steps);
+
+  if (p->r->open++ > 0 && p->r->open_step == step)
+    return;
+  p->r->open_step = step; /* steps are met from the last to the first */
+  p->r->open_entry = e;
+}
+
 /* PRelu's slope: x, where the computed argument may be below 0. */
 static void
 back_slope(const clarke_roundback *p, size_t e, bool open)
@@ -217,7 +229,8 @@ back_piecewise(const clarke_roundback *p, clarke_error *err)
     clarke_reach reach;
 
     status = clarke_roundoff_reach(&reach, p->r, step, e, err);
-    p->r->open += status == CLARKE_OK && reach.open && p->size[e] > 0;
+    if (status == CLARKE_OK && reach.open && p->size[e] > 0)
+      note_open(p, e);
     if (status == CLARKE_OK && to != NULL)
       add(to, e, reach.steepest * p->error[e] + reach.apart * p->size[e],
           slope_mass(p, e, reach.steepest) * (p->size[e] + p->error[e]));
@@ -354,17 +367,12 @@ back_normalize(const clarke_roundback *p, clarke_error *err)
   return well ? CLARKE_OK : clarke_no_memory(err);
 }
 
-/* May an entry of a window have been the winner when it was computed? */
+/* Are two entries of a window that is not touched equal? Then they are one function of the parameters, whose gradient is the same. */
 static bool
-may_win(const clarke_roundback *p, size_t value, size_t best, size_t other, size_t j)
+same_function(const clarke_roundback *p, size_t value, size_t best, size_t other, size_t e)
 {
-  const clarke_matrix *m = &p->r->f->value[value];
-  const double gap = clarke_matrix_get_double(m, best, j) - clarke_matrix_get_double(m, other, j);
-  const double off = p->r->error[value][best * p->n + j] + p->r->error[value][other * p->n + j];
-  const double radius = clarke_matrix_radius(m, best, j) + clarke_matrix_radius(m, other, j)
-                        + (p->r->size[value][best * p->n + j] + p->r->size[value][other * p->n + j]) * 0x1p-50;
-
-  return off > 0 && gap <= off + radius;
+  return p->r->f->piece[p->s - p->g->steps][e] >= 0
+         && clarke_matrix_compare_entries(&p->r->f->value[value], best, other, e % p->n) == 0;
 }
 
 /* The window's gradient went elsewhere, or may have: to whom it may have gone, and from whom. */
@@ -374,19 +382,21 @@ back_losers(const clarke_roundback *p, clarke_rounding_sum *to, size_t e, size_t
   const clarke_operand *o = &p->s->in[0];
   const bool known = p->r->recorded != NULL && p->r->recorded[o->value] != NULL;
   const size_t winner = known ? clarke_roundoff_winner(p->r, p->s, e) : CLARKE_NONE;
-  bool open = false;
+  bool open = false, turned = false;
 
   for (size_t i = 0; i < p->s->width; i++) {
     const size_t f = o->map[e / p->n * p->s->width + i];
 
-    if (f == CLARKE_NONE || f == best || (known ? f != winner : !may_win(p, o->value, best, f, e % p->n)))
+    if (f == CLARKE_NONE || f == best || (known ? f != winner : !clarke_roundoff_may_win(p->r, o->value, best, f, e % p->n)))
       continue;
     add(to, f * p->n + e % p->n, p->size[e] + p->error[e], p->size[e] + p->error[e]);
     open = true;
+    turned = turned || !same_function(p, o->value, best, f, e);
   }
   if (open)
     add(to, best * p->n + e % p->n, p->size[e], 0);
-  p->r->open += open && !known && p->size[e] > 0;
+  if (turned && !known && p->size[e] > 0)
+    note_open(p, e);
 }
 
 static void

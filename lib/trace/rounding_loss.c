@@ -70,3 +70,47 @@ clarke_roundback_seed(clarke_roundback *p)
   }
   s->terms = CLARKE_ROUNDBACK_SPARE;
 }
+
+/* --- the loss's value --- */
+
+/* One sample's share: *error what its terms are off by, *mass what rounding is of. */
+static void
+measure_entropy(double *error, double *mass, const clarke_roundoff *r, size_t j)
+{
+  const clarke_matrix *out = &r->f->value[r->f->g->output];
+  double off = 0, size = 0;
+
+  for (size_t i = 0; i < out->rows; i++) {
+    off = fmax(off, r->error[r->f->g->output][i * r->f->n + j]);
+    size = fmax(size, r->size[r->f->g->output][i * r->f->n + j] + r->error[r->f->g->output][i * r->f->n + j]);
+  }
+  /* log-sum-exp moves by no more than its largest argument; its roundings are as in seed_cross_entropy */
+  *mass = 3 * size + log((double)out->rows + 1) + 2;
+  *error = 2 * off + clarke_roundoff_by(&r->by, (double)out->rows + 24, *mass);
+}
+
+double
+clarke_roundoff_loss(const clarke_roundoff *r)
+{
+  const size_t out = r->f->g->output, rows = r->f->value[out].rows, n = r->f->n;
+  const double parts = r->loss->kind == CLARKE_LOSS_SUM ? 1 : r->loss->kind == CLARKE_LOSS_MSE ? (double)rows * (double)n : (double)n;
+  double error = 0, mass = 0;
+
+  for (size_t j = 0; r->loss->kind == CLARKE_LOSS_CE && j < n; j++) {
+    double off, size;
+
+    measure_entropy(&off, &size, r, j);
+    error += off;
+    mass += size + off;
+  }
+  for (size_t e = 0; r->loss->kind != CLARKE_LOSS_CE && e < rows * n; e++) {
+    const bool squared = r->loss->kind == CLARKE_LOSS_MSE;
+    const double off = r->error[out][e];
+    const double top = r->size[out][e] + off + (squared ? target_size(r->loss, e % n * rows + e / n) : 0);
+
+    error += squared ? 2 * top * off + off * off : off;
+    mass += squared ? top * top : top;
+  }
+  error = clarke_roundoff_sum(error + clarke_roundoff_by(&r->by, (double)rows * (double)n + 16, mass), rows * n + 8);
+  return isnan(error) ? INFINITY : error / parts * (1 + 0x1p-50);
+}

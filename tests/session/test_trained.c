@@ -146,14 +146,14 @@ START_TEST(records_that_are_explained)
   json_t *j;
 
   open_step(&t, folder[_i], 0);
-  ck_assert_int_eq(t.r.explained, CLARKE_UNKNOWN);
-  OK(clarke_record_compare(&t.r, &t.s, &error));
-  ck_assert_int_eq(t.r.explained, CLARKE_YES);
+  ck_assert_int_eq(t.r.ran, CLARKE_RAN_UNKNOWN);
+  OK(clarke_record_compare(&t.r, &t.s, NULL, NULL, &error));
+  ck_assert_int_eq(t.r.ran, CLARKE_RAN_EXPLAINED);
   ck_assert(t.r.worst >= 0 && t.r.worst <= 1);
   ck_assert(t.r.open == 0 || t.r.step->trace.name == NULL); /* without a trace branches may have turned */
   ck_assert_uint_eq(t.r.entries, clarke_graph_wrt_count(&t.s.graph));
   ck_assert_int_eq(t.r.checked > 0, t.r.step->trace.name != NULL);
-  j = clarke_record_json(&t.r);
+  j = clarke_record_json(&t.r, &t.s);
   ck_assert(json_is_true(json_object_get(j, "explained")));
   ck_assert_int_eq(count_in(j, "entries"), (long)t.r.entries);
   ck_assert_int_eq(count_in(j, "step"), 0);
@@ -171,10 +171,10 @@ START_TEST(records_that_are_not)
 
   open_step(&t, CASES "/runs/small", 0);
   t.r.gradients.tensor[0].real[0] += 1;
-  OK(clarke_record_compare(&t.r, &t.s, &error));
-  ck_assert_int_eq(t.r.explained, CLARKE_NO);
+  OK(clarke_record_compare(&t.r, &t.s, NULL, NULL, &error));
+  ck_assert_int_eq(t.r.ran, CLARKE_RAN_REFUTED);
   ck_assert_ptr_nonnull(strstr(t.r.why, t.r.gradients.tensor[0].name));
-  j = clarke_record_json(&t.r);
+  j = clarke_record_json(&t.r, &t.s);
   ck_assert(json_is_false(json_object_get(j, "explained")));
   ck_assert_str_eq(text_in(j, "why"), t.r.why);
   json_decref(j);
@@ -182,8 +182,8 @@ START_TEST(records_that_are_not)
   for (size_t i = 0; i < t.r.trace.n; i++)
     if (strcmp(t.r.trace.tensor[i].name, "output/0/convolution") == 0)
       t.r.trace.tensor[i].real[3] += 1;
-  OK(clarke_record_compare(&t.r, &t.s, &error));
-  ck_assert_int_eq(t.r.explained, CLARKE_NO);
+  OK(clarke_record_compare(&t.r, &t.s, NULL, NULL, &error));
+  ck_assert_int_eq(t.r.ran, CLARKE_RAN_REFUTED);
   ck_assert_ptr_nonnull(strstr(t.r.why, "the recorded output of 0/convolution is not the operator's"));
   close_step(&t);
 }
@@ -209,21 +209,21 @@ START_TEST(what_a_record_asks)
   ck_assert_str_eq(ask.loss, "ce");
   ck_assert_str_eq(ask.model_path, CASES "/runs/small/graph.onnx");
   ck_assert(ask.recorded && ask.params == &r.params && ask.batch == &r.batch && ask.model == &r.graph);
-  OK(clarke_record_rounding(&by, &r, &error));
+  OK(clarke_record_rounding(&by, &r, true, &error));
   {
     clarke_rounding float32 = {0};
 
     ck_assert(clarke_rounding_add_type(&float32, "float32"));
     ck_assert_mem_eq(&by, &float32, sizeof by);
     r.run.reduced = true;
-    OK(clarke_record_rounding(&by, &r, &error));
+    OK(clarke_record_rounding(&by, &r, true, &error));
     ck_assert_int_ne(memcmp(&by, &float32, sizeof by), 0);
     ck_assert(clarke_rounding_add_type(&float32, "tf32"));
     ck_assert_mem_eq(&by, &float32, sizeof by);
   }
   free(r.run.dtype[0]);
   r.run.dtype[0] = strdup("decimal9");
-  FAILS(clarke_record_rounding(&by, &r, &error), "'decimal9' are not known");
+  FAILS(clarke_record_rounding(&by, &r, true, &error), "'decimal9' are not known");
   clarke_record_clear(&r);
   ck_assert(r.folder == NULL && r.wrt == NULL && r.step == NULL);
 }

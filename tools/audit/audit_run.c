@@ -1,82 +1,137 @@
 /* clarke audit RUN/: a recorded step, its gradient beside AD's exact one, and the verdict. */
 #include "audit_report.h"
 #include "command.h"
+#include "session/certify.h"
 #include "session/json.h"
-#include "session/record.h"
 
+#include <math.h>
 #include <stdio.h>
 
-/* The report's first line. */
+#define MOST_TURNED 10 /* lines; --json has all */
+
+static const char *
+name_of(const clarke_certified *c, size_t step)
+{
+  const clarke_step *s = &c->audit.graph.steps[step];
+
+  return c->audit.graph.values[s->out].name != NULL ? c->audit.graph.values[s->out].name : s->name;
+}
+
 static void
-print_gradient(const clarke_record *r)
+put_place(const clarke_certified *c, size_t step, size_t feature, size_t sample)
+{
+  const clarke_value *v = &c->audit.graph.values[c->audit.graph.steps[step].out];
+  char index[256];
+
+  clarke_put_index(index, sizeof index, v->dims, v->rank, feature);
+  printf("%s%s of sample %zu", name_of(c, step), index, sample);
+}
+
+static void
+print_turned(const clarke_certified *c)
+{
+  size_t n = 0;
+
+  for (size_t i = 0; i < c->pattern.n; i++) {
+    const clarke_parted *p = &c->pattern.parted[i];
+
+    if (p->alike || n++ >= MOST_TURNED)
+      continue;
+    fputs("  ", stdout);
+    put_place(c, p->step, p->feature, p->sample);
+    putchar('\n');
+  }
+  if (n > MOST_TURNED)
+    puts("  ...");
+  printf("It is the gradient along the recorded branches, within rounding: %s (%s).\n", clarke_verdict_name(c->along.verdict), c->along.why);
+}
+
+/* What the record does not show. */
+static void
+print_claims(const clarke_record *r)
+{
+  for (size_t i = 0; i < r->n_claims; i++)
+    printf("%s%s%s", i == 0 ? "Told by run.json alone: " : "; ", r->claim[i], i + 1 == r->n_claims ? ".\n" : "");
+}
+
+/* The report's first lines. */
+static void
+print_gradient(const clarke_certified *c)
 {
   static const char *const sentence[] = {
-    [CLARKE_YES] = "The recorded gradient is AD's exact gradient within a bound on rounding: ",
-    [CLARKE_NO] = "NOT the step that was recorded: ",
-    [CLARKE_UNKNOWN] = "Whether the recorded gradient is AD's exact gradient but for rounding is not known: ",
+    [CLARKE_RAN_EXPLAINED] = "The recorded gradient is AD's exact gradient within a bound on rounding: ",
+    [CLARKE_RAN_TURNED] = "TURNED: the recorded gradient is not AD's exact gradient: ",
+    [CLARKE_RAN_REFUTED] = "NOT the step that was recorded: ",
+    [CLARKE_RAN_UNKNOWN] = "Whether the recorded gradient is AD's exact gradient but for rounding is not known: ",
   };
+  const clarke_record *r = &c->record;
 
-  printf("%s%s.\n", sentence[r->explained], r->why);
-  if (r->explained == CLARKE_NO)
+  printf("%s%s.\n", sentence[r->ran], r->why);
+  if (r->ran == CLARKE_RAN_TURNED)
+    print_turned(c);
+  if (r->ran == CLARKE_RAN_REFUTED || r->ran == CLARKE_RAN_TURNED)
     puts("What follows is about the graph's exact gradient, not about what was recorded.");
-  if (r->open > 0)
-    printf("Rounding may have turned %zu branches; the bound holds for either.\n", r->open);
-  printf("Recorded with %s %s on %s, step %zu.\n\n", r->run.framework, r->run.version, r->run.device, r->step->step);
+  if (r->near_known && isfinite(r->near)) {
+    fputs("Nearest in units of the error that its argument may have: ", stdout);
+    put_place(c, r->near_step, r->near_entry / c->audit.x->dims[0], r->near_entry % c->audit.x->dims[0]);
+    printf(", %.3g.\n", r->near);
+  }
+  printf("Recorded with %s %s on %s, step %zu, in %s.\n", r->run.framework, r->run.version, r->run.device, r->step->step, r->types);
+  print_claims(r);
+  putchar('\n');
 }
 
 static clarke_status
-print(const clarke_record *r, const clarke_audit_session *s, bool json, clarke_error *err)
+print(const clarke_certified *c, bool json, clarke_error *err)
 {
-  json_t *answer;
+  json_t *answer, *gradient;
 
   if (!json) {
-    print_gradient(r);
-    return clarke_audit_print_text(s, err);
+    print_gradient(c);
+    return clarke_audit_print_text(&c->audit, err);
   }
-  answer = clarke_audit_json(s);
-  clarke_json_set(&answer, "gradient", clarke_record_json(r));
+  answer = clarke_audit_json(&c->audit);
+  gradient = clarke_record_json(&c->record, &c->audit);
+  clarke_json_set(&gradient, "turned", clarke_turned_json(c));
+  clarke_json_set(&answer, "gradient", gradient);
   return clarke_json_print(stdout, answer, JSON_INDENT(2), "\n", err);
 }
 
-static clarke_status
-answer(int *exit_status, clarke_record *r, clarke_audit_session *s, const clarke_audit_command *c, clarke_error *err)
+static int
+status_of(const clarke_certified *c)
 {
-  clarke_audit_command shown = *c;
-  clarke_status status = clarke_audit_session_read(s, &c->ask, err);
-
-  if (status == CLARKE_OK)
-    status = clarke_audit_session_ask(s, &c->ask, err);
-  if (status == CLARKE_OK)
-    status = clarke_record_compare(r, s, err);
-  if (status == CLARKE_OK && r->explained == CLARKE_NO)
-    shown.proof = NULL; /* it would be about another program */
-  if (status == CLARKE_OK)
-    status = clarke_audit_write(s, &shown, c->ask.params_path, err);
-  if (status == CLARKE_OK)
-    status = print(r, s, c->json, err);
-  *exit_status = r->explained == CLARKE_NO        ? EXIT_NOT_ASKED
-                 : r->explained == CLARKE_UNKNOWN ? EXIT_UNDECIDED
-                                                  : clarke_audit_status_of(s->audit.verdict);
-  return status;
+  switch (c->record.ran) {
+  case CLARKE_RAN_REFUTED:
+    return EXIT_NOT_ASKED;
+  case CLARKE_RAN_UNKNOWN:
+    return EXIT_UNDECIDED;
+  case CLARKE_RAN_TURNED:
+    return clarke_audit_status_of(c->along.verdict);
+  default:
+    return clarke_audit_status_of(c->audit.audit.verdict);
+  }
 }
 
 clarke_status
 clarke_audit_run_folder(int *exit_status, const clarke_audit_command *command, clarke_error *err)
 {
+  const clarke_certify_request q = {.folder = command->run, .step = command->step};
   clarke_audit_command c = *command;
-  clarke_audit_session s;
-  clarke_record r;
+  clarke_certified answer;
   clarke_status status;
 
-  clarke_record_init(&r);
-  clarke_audit_session_init(&s);
+  clarke_certified_init(&answer);
   c.ask.provable = c.proof != NULL;
-  status = clarke_record_open(&r, c.run, c.step, err);
+  status = clarke_certified_ask(&answer, &c.ask, &q, err);
   if (status == CLARKE_OK)
-    status = clarke_record_request(&c.ask, &r, err);
+    status = clarke_certified_gradient(&answer, err);
+  if (status == CLARKE_OK && answer.record.ran == CLARKE_RAN_REFUTED)
+    c.proof = NULL; /* it would be about another program */
   if (status == CLARKE_OK)
-    status = answer(exit_status, &r, &s, &c, err);
-  clarke_audit_session_clear(&s);
-  clarke_record_clear(&r);
+    status = clarke_audit_write(&answer.audit, &c, c.ask.params_path, err);
+  if (status == CLARKE_OK)
+    status = print(&answer, c.json, err);
+  *exit_status = status_of(&answer);
+  clarke_certified_clear(&answer);
   return status;
 }

@@ -28,12 +28,12 @@ print_pattern(const clarke_certified *c)
 
   if (!c->compared)
     return;
-  if (p->n == 0 && p->open == 0 && p->unrecorded == 0) {
+  if (p->n == 0 && p->doubtful == 0) {
     printf("\nPattern: all %zu kinks and windows were taken as exact arithmetic has them.\n", p->asked);
     return;
   }
   printf("\nPattern: %zu of %zu kinks and windows part from exact arithmetic; of %zu it is not known.\n", p->n, p->asked,
-         p->open + p->unrecorded);
+         p->doubtful);
   for (size_t i = 0; i < p->n && i < MOST_PARTED; i++)
     print_parted(&p->parted[i], c);
   if (p->n > MOST_PARTED)

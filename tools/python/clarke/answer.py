@@ -18,16 +18,28 @@ class Failed(Exception):
 @dataclass
 class Answer:
     verdict: str  # in-bouligand, in-clarke, not-in-clarke, undecided; not-explained: the gradient is not AD's of what was recorded
+    # turned: that of the gradient along the recorded branches
     reason: str
     touched: dict  # how many kinks each module touched
-    gradient: dict  # is the recorded gradient AD's? "explained", and what the report says
+    gradient: dict  # is the recorded gradient AD's? What the report says: "answer", "why", "claims", ...
     proof: bytes | None  # for clarke-check; None when undecided
     report: dict = field(repr=False)  # all of `clarke audit --json`
 
     @property
+    def answer(self):
+        """Of the gradient that ran: explained (AD's exact gradient within rounding), turned (rounding took other branches), refuted, not known."""
+        return self.gradient["answer"]
+
+    @property
+    def turned(self):
+        """The kinks and windows where rounding took another branch: node, module, index, sample."""
+        return self.gradient["turned"]["kinks"] if self.answer == "turned" else []
+
+    @property
     def in_clarke(self):
-        """Is the recorded gradient AD's, but for rounding, and AD's proved to be in the Clarke subdifferential?"""
-        return self.gradient["explained"] is True and self.verdict in ("in-bouligand", "in-clarke")
+        """Is the recorded gradient, but for rounding, shown to be in the Clarke subdifferential? AD's exact gradient, or, where rounding took
+        branches of its own, the one along them."""
+        return self.answer in ("explained", "turned") and self.verdict in ("in-bouligand", "in-clarke")
 
 
 def program():
@@ -74,12 +86,15 @@ def answered(question, *arguments):
     return said
 
 
-def touched_by_module(run, report):
+def modules_of(run):
     try:
         with open(os.path.join(run, "run.json"), encoding="utf-8") as f:
-            module = {node["name"]: node["module"] for node in json.load(f)["nodes"]}
+            return {node["name"]: node["module"] for node in json.load(f)["nodes"]}
     except (OSError, ValueError, KeyError, TypeError) as why:
         raise Failed(f"{run} was changed while it was asked about ({why!r}): ask again") from None
+
+
+def touched_by_module(module, report):
     counts = {}
     for layer in report["layers"]:
         if layer["touched"] > 0:
@@ -100,9 +115,15 @@ def audit_run(run, options):
                 text = f.read()
     if "gradient" not in report or "verdict" not in report:
         raise Failed(f"the answer is not about a run: {report.get('why', sorted(report))}")
-    ran = report["gradient"]["explained"] is not False  # else the verdict is about a program that did not run
-    verdict, reason = (report["verdict"], report["why"]) if ran else ("not-explained", report["gradient"]["why"])
-    return Answer(verdict, reason, touched_by_module(run, report), report["gradient"], text, report)
+    gradient, module = report["gradient"], modules_of(run)
+    verdict, reason = report["verdict"], report["why"]
+    if gradient["answer"] == "refuted":  # the verdict is about a program that did not run
+        verdict, reason = "not-explained", gradient["why"]
+    elif gradient["answer"] == "turned":  # and so it is where another branch ran
+        verdict, reason = (gradient["turned"]["recorded"][key] for key in ("verdict", "why"))
+        for kink in gradient["turned"]["kinks"]:
+            kink["module"] = module.get(kink["node"])
+    return Answer(verdict, reason, touched_by_module(module, report), gradient, text, report)
 
 
 def audit(what, x=None, y=None, loss=None, *, options=()):
@@ -117,7 +138,7 @@ def audit(what, x=None, y=None, loss=None, *, options=()):
         try:
             for p in kept:
                 p.grad = None
-            with record(run, what, light=True):
+            with record(run, what):
                 out = what(**x) if isinstance(x, dict) else what(*x) if isinstance(x, tuple) else what(x)
                 (out.sum() if loss is None else loss(out, y)).backward()
         finally:

@@ -1,0 +1,181 @@
+/* What run.json says of a step, beside what the record's own files show (record.h). */
+#include "session/record.h"
+
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+  clarke_dtype dtype;
+  const char *name;
+} type[] = {{CLARKE_BF16, "bfloat16"}, {CLARKE_F16, "float16"}, {CLARKE_F32, "float32"}, {CLARKE_F64, "float64"}};
+
+#define TYPES (sizeof type / sizeof *type)
+
+static clarke_status claim(clarke_record *r, clarke_error *err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static clarke_status
+claim(clarke_record *r, clarke_error *err, const char *format, ...)
+{
+  char **grown = realloc(r->claim, (r->n_claims + 1) * sizeof *grown);
+  va_list args;
+
+  if (grown == NULL)
+    return clarke_no_memory(err);
+  r->claim = grown;
+  va_start(args, format);
+  grown[r->n_claims] = clarke_text_vprint(format, args);
+  va_end(args);
+  if (grown[r->n_claims] == NULL)
+    return clarke_no_memory(err);
+  r->n_claims++;
+  return CLARKE_OK;
+}
+
+static bool
+starts(const char *text, const char *with)
+{
+  return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* --- types --- */
+
+/* Is a tensor of the type among what was computed? (Buffers are kept, not computed with.) */
+static bool
+shows(const clarke_record *r, clarke_dtype dtype)
+{
+  bool shown = false;
+
+  for (size_t t = 0; t < r->gradients.n; t++)
+    shown = shown || r->gradients.tensor[t].dtype == dtype;
+  for (size_t t = 0; t < r->trace.n; t++)
+    if (starts(r->trace.tensor[t].name, "output/") || starts(r->trace.tensor[t].name, "gradient/"))
+      shown = shown || r->trace.tensor[t].dtype == dtype;
+  return shown;
+}
+
+static bool
+is_told(const clarke_record *r, const char *name)
+{
+  for (size_t i = 0; i < r->run.n_dtypes; i++)
+    if (strcmp(r->run.dtype[i], name) == 0)
+      return true;
+  return false;
+}
+
+static clarke_status
+claim_types(clarke_record *r, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  *r->types = '\0';
+  for (size_t i = 0; i < TYPES && status == CLARKE_OK; i++) {
+    const bool shown = shows(r, type[i].dtype);
+
+    if (shown && *r->types != '\0')
+      strcat(r->types, ", ");
+    if (shown)
+      strcat(r->types, type[i].name);
+    if (shown || !is_told(r, type[i].name))
+      continue;
+    if (r->step->trace.name != NULL)
+      return clarke_fail(err, CLARKE_EINPUT, "%s: run.json says that numbers of type %s were computed; no tensor of the trace is of it",
+                         r->folder, type[i].name);
+    r->widened = true;
+    status = claim(r, err, "numbers of type %s", type[i].name);
+  }
+  if (status == CLARKE_OK && (r->run.reduced || r->run.half_products)) {
+    r->widened = true;
+    status = claim(r, err, "products of float32 numbers rounded to %s", r->run.half_products ? "bfloat16" : "TF32");
+  }
+  return status;
+}
+
+clarke_status
+clarke_record_rounding(clarke_rounding *by, const clarke_record *r, bool claimed, clarke_error *err)
+{
+  const clarke_run_description *run = &r->run;
+  clarke_rounding any = {0};
+
+  memset(by, 0, sizeof *by);
+  for (size_t i = 0; i < run->n_dtypes; i++)
+    if (!clarke_rounding_add_type(&any, run->dtype[i]))
+      return clarke_fail(err, CLARKE_EINPUT, "%s: run.json: numbers of type '%s' are not known", r->folder, run->dtype[i]);
+  for (size_t i = 0; i < TYPES; i++)
+    if (shows(r, type[i].dtype) || (claimed && is_told(r, type[i].name)))
+      clarke_rounding_add_type(by, type[i].name);
+  if (claimed && run->reduced)
+    clarke_rounding_add_type(by, "tf32");
+  if (claimed && run->half_products)
+    clarke_rounding_add_type(by, "bfloat16");
+  return CLARKE_OK;
+}
+
+/* --- parameters --- */
+
+static bool
+is_trained(const clarke_record *r, const char *name)
+{
+  for (size_t i = 0; i < r->run.n_parameters; i++)
+    if (strcmp(r->run.parameter[i], name) == 0)
+      return true;
+  return false;
+}
+
+/* A gradient that autograd made is of what is trained. */
+static clarke_status
+check_gradients(const clarke_record *r, const clarke_audit_session *s, clarke_error *err)
+{
+  const clarke_graph *g = &s->graph;
+
+  for (size_t t = 0; t < r->gradients.n; t++)
+    if (!is_trained(r, r->gradients.tensor[t].name))
+      return clarke_fail(err, CLARKE_EINPUT, "%s: %s has a gradient of '%s', which run.json does not count among the parameters", r->folder,
+                         r->step->gradients.name, r->gradients.tensor[t].name);
+  for (size_t v = 0; v < g->n_values; v++) {
+    const clarke_value *value = &g->values[v];
+    char name[4096];
+
+    if (!value->constant || value->name == NULL || value->parameter == CLARKE_NONE
+        || is_trained(r, g->parameters[value->parameter].name))
+      continue;
+    snprintf(name, sizeof name, "gradient/%.4000s", value->name);
+    if (clarke_tensors_find(&r->trace, name) != NULL)
+      return clarke_fail(err, CLARKE_EINPUT, "%s: the trace has a gradient in '%s', which is made of '%s'; run.json does not count that "
+                         "among the parameters", r->folder, value->name, g->parameters[value->parameter].name);
+  }
+  return CLARKE_OK;
+}
+
+static clarke_status
+claim_untrained(clarke_record *r, const clarke_audit_session *s, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  for (size_t p = 0; p < s->graph.n_parameters && status == CLARKE_OK; p++)
+    if (!is_trained(r, s->graph.parameters[p].name))
+      status = claim(r, err, "%s is not trained", s->graph.parameters[p].name);
+  return status;
+}
+
+clarke_status
+clarke_record_claims(clarke_record *r, const clarke_audit_session *s, clarke_error *err)
+{
+  clarke_status status = claim_types(r, err);
+
+  if (status == CLARKE_OK)
+    status = check_gradients(r, s, err);
+  if (status == CLARKE_OK)
+    status = claim_untrained(r, s, err);
+  if (status == CLARKE_OK && mpq_cmp_ui(r->step->scale, 1, 1) != 0) {
+    char *scale = mpq_get_str(NULL, 10, r->step->scale);
+    void (*freed)(void *, size_t);
+
+    status = claim(r, err, "a loss scale of %s", scale);
+    mp_get_memory_functions(NULL, NULL, &freed);
+    freed(scale, strlen(scale) + 1);
+  }
+  return status;
+}
