@@ -9,7 +9,7 @@
 static const char *
 difference_name(clarke_difference_kind k)
 {
-  static const char *const name[] = {"none", "rounding", "branches", "not explained"};
+  static const char *const name[] = {"none", "rounding", "branches", "numbers at kinks", "not explained"};
 
   return name[k];
 }
@@ -126,8 +126,8 @@ unlike(const clarke_certified *a, const clarke_certified *b)
   const clarke_graph *g = &a->audit.graph, *h = &b->audit.graph;
 
   if (g->n_values != h->n_values || g->n_steps != h->n_steps || g->n_parameters != h->n_parameters || g->output != h->output
-      || a->audit.loss.kind != b->audit.loss.kind || !mpq_equal(a->record.step->scale, b->record.step->scale))
-    return "graph or loss";
+      || a->audit.loss.kind != b->audit.loss.kind)
+    return "graph or loss"; /* a cast or a copy is a node */
   for (size_t q = 0; q < g->n_parameters; q++)
     if (!same_parameter(&g->parameters[q], &h->parameters[q]))
       return "parameters";
@@ -155,9 +155,29 @@ same_trace(const clarke_certified *a, const clarke_certified *b)
   return s->n == t->n;
 }
 
+/* Are they one number, but for the factors on the two losses? */
+static bool
+same_scaled(double one, mpq_srcptr by, double other, mpq_srcptr other_by)
+{
+  bool same;
+  mpq_t x, y;
+
+  if (mpq_equal(by, other_by))
+    return one == other;
+  mpq_inits(x, y, NULL);
+  mpq_set_d(x, one);
+  mpq_set_d(y, other);
+  mpq_mul(x, x, other_by);
+  mpq_mul(y, y, by);
+  same = mpq_equal(x, y);
+  mpq_clears(x, y, NULL);
+  return same;
+}
+
 static void
 compare_gradients(clarke_difference *d, const clarke_certified *a, const clarke_certified *b)
 {
+  const double scale[2] = {mpq_get_d(a->record.step->scale), mpq_get_d(b->record.step->scale)};
   double most = 0;
 
   for (size_t i = 0; i < a->record.gradients.n; i++) {
@@ -165,13 +185,15 @@ compare_gradients(clarke_difference *d, const clarke_certified *a, const clarke_
 
     for (size_t e = 0; t != NULL && s->real != NULL && t->real != NULL && e < s->count && e < t->count; e++) {
       d->entries++;
-      d->differing += s->real[e] != t->real[e];
-      if (!(fabs(s->real[e] - t->real[e]) > most))
+      const double one = s->real[e] / scale[0], other = t->real[e] / scale[1];
+
+      d->differing += !same_scaled(s->real[e], a->record.step->scale, t->real[e], b->record.step->scale);
+      if (!(fabs(one - other) > most))
         continue;
-      most = fabs(s->real[e] - t->real[e]);
+      most = fabs(one - other);
       d->parameter = s->name;
-      d->value[0] = s->real[e];
-      d->value[1] = t->real[e];
+      d->value[0] = one;
+      d->value[1] = other;
       clarke_put_index(d->index, sizeof d->index, s->dims, s->rank, e);
     }
   }
@@ -190,6 +212,38 @@ pattern_known(const clarke_certified *c)
       return false;
   }
   return true;
+}
+
+/* Does AD take another number at an entry that both recorded at a kink, or tied? */
+static bool
+other_number(const clarke_certified *a, const clarke_certified *b, size_t step, size_t e)
+{
+  const clarke_matrix *s = &a->nodes.slopes.slope[step], *t = &b->nodes.slopes.slope[step];
+  const clarke_step *of = &a->audit.graph.steps[step];
+  const size_t n = a->nodes.pass.n;
+
+  if (a->nodes.pass.piece[step][e] >= 0 || b->nodes.pass.piece[step][e] >= 0)
+    return false;
+  if (of->kind == CLARKE_MAX)
+    return a->nodes.slopes.route[step].n != b->nodes.slopes.route[step].n;
+  return clarke_matrix_get_double(s, e / n, e % n) != clarke_matrix_get_double(t, e / n, e % n);
+}
+
+static bool
+find_number(clarke_bifurcation *at, const clarke_certified *a, const clarke_certified *b)
+{
+  const clarke_graph *g = &a->audit.graph;
+
+  for (size_t i = 0; i < g->n_steps; i++) {
+    const size_t entries = clarke_step_has_kinks(&g->steps[i]) ? g->values[g->steps[i].out].count * a->nodes.pass.n : 0;
+
+    for (size_t e = 0; e < entries; e++)
+      if (other_number(a, b, i, e)) {
+        *at = (clarke_bifurcation){i, e / a->nodes.pass.n, e % a->nodes.pass.n};
+        return true;
+      }
+  }
+  return false;
 }
 
 static void
@@ -221,6 +275,10 @@ clarke_certified_against(clarke_difference *d, const clarke_certified *a, const 
   d->forked = clarke_branches_fork(&d->at, &a->nodes, &b->nodes);
   if (d->forked) {
     d->kind = CLARKE_BY_BRANCHES;
+    note_arguments(d, a, b);
+  } else if (find_number(&d->at, a, b)) {
+    d->kind = CLARKE_BY_NUMBERS;
+    d->forked = true;
     note_arguments(d, a, b);
   } else if (same_trace(a, b) && d->differing == 0) {
     d->kind = CLARKE_NO_DIFFERENCE;

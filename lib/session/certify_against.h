@@ -8,6 +8,7 @@ typedef enum {
   CLARKE_NO_DIFFERENCE,  /* all recorded numbers are equal */
   CLARKE_BY_ROUNDING,    /* compensation: one pattern, and each node of both follows from its own inputs within rounding */
   CLARKE_BY_BRANCHES,    /* bifurcation: at some kink or window the two took different branches */
+  CLARKE_BY_NUMBERS,     /* one pattern, and at a kink or tie of both AD's number is another, by the profiles */
   CLARKE_NOT_EXPLAINED,  /* one pattern, and a node of one record is not certified; or a pattern that is not known */
 } clarke_difference_kind;
 
@@ -19,7 +20,7 @@ typedef struct {
   size_t entries, differing; /* of the gradient in all parameters */
   const char *parameter;   /* where it differs most, in absolute value; NULL: nowhere */
   char index[256];
-  double value[2];
+  double value[2];         /* what was recorded, divided by the loss scale */
 } clarke_difference;
 
 /* Both were run. Another graph, batch or other parameters are an error. */

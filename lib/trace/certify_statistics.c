@@ -420,7 +420,8 @@ clarke_certify_untold(clarke_certify *c, clarke_error *err)
     clarke_certificate *made;
     clarke_tensor *after;
 
-    if (strncmp(c->trace->tensor[t].name, before, sizeof before - 1) != 0 || is_told(c, name))
+    if (strncmp(c->trace->tensor[t].name, before, sizeof before - 1) != 0 || is_told(c, name)
+        || c->trace->tensor[t].dtype > CLARKE_F64) /* what counts updates may be untold (docs/run-format.md) */
       continue;
     after = clarke_certify_find(c, "after", name);
     status = after != NULL ? clarke_tensor_unpack(after, err) : CLARKE_OK;

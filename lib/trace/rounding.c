@@ -180,6 +180,7 @@ static void
 find_ends(look *l, size_t entry)
 {
   const size_t x = l->s->in[0].value;
+  double off;
   mpq_t error;
 
   if (l->r->recorded != NULL && l->r->recorded[x] != NULL) {
@@ -190,8 +191,8 @@ find_ends(look *l, size_t entry)
     return;
   }
   mpq_init(error);
-  mpq_set_d(error, clarke_roundoff_sum(l->r->error[x][entry]
-                                         + clarke_matrix_radius(&l->r->f->value[x], l->feature, l->column), 2));
+  off = l->r->error[x][entry] + clarke_matrix_radius(&l->r->f->value[x], l->feature, l->column);
+  mpq_set_d(error, off > 0 ? clarke_roundoff_sum(off, 2) : 0); /* what is exact is at one number, be that a kink */
   clarke_matrix_get(l->low, &l->r->f->value[x], l->feature, l->column);
   mpq_add(l->high, l->low, error);
   mpq_sub(l->low, l->low, error);

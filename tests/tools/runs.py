@@ -19,11 +19,12 @@ from expect import expect, finish, said  # noqa: E402
 CLARKE, CHECK, RUNS = sys.argv[1:4]
 VERDICTS = {"lemma2": (1, "not-in-clarke"), "two-zeros": (0, "in-bouligand"), "bounds": (0, "in-clarke"),
             "tied": (0, "in-bouligand"), "fresh": (0, "in-bouligand"), "small": (0, "in-bouligand"),
-            "small-light": (0, "in-bouligand"), "small-float64": (0, "in-bouligand"), "parted": (0, "in-bouligand"),
-            "own-side": (0, "in-bouligand"), "own-side-float64": (0, "in-bouligand"), "small-plain": (0, "in-bouligand"), "pooled": (0, "in-bouligand"),
+            "small-light": (0, "in-bouligand"), "small-float64": (0, "in-bouligand"), "parted": (3, "in-bouligand"),
+            "own-side": (0, "in-bouligand"), "own-side-float64": (0, "in-bouligand"), "small-plain": (0, "in-bouligand"), "pooled": (3, "in-bouligand"),
             "trees": (0, "in-bouligand"), "small-trees": (0, "in-bouligand"), "attention": (0, "in-bouligand"),
             "means": (0, "in-bouligand"), "words": (0, "in-bouligand"), "turned": (0, "in-bouligand"),
             "added": (0, "in-bouligand"), "factors": (0, "in-bouligand"), "factors-fused": (0, "in-bouligand")}
+TURNED = {"parted": "undecided", "pooled": "undecided", "own-side": "in-bouligand"}  # along the recorded branches
 EXPLAINED = "The recorded gradient is AD's exact gradient within a bound on rounding: "
 REFUTED = "NOT the step that was recorded: "
 
@@ -37,12 +38,19 @@ def as_recorded(folder):
     for name, (status, verdict) in VERDICTS.items():
         run, proof = os.path.join(RUNS, name), os.path.join(folder, "proof")
         got, text, error = audit(run, "--proof", proof)
-        expect(got == status and text.startswith(EXPLAINED) and f"\n{verdict}: " in text, f"{name}: {got} {text[:200]}{error}")
+        first = "TURNED: " if name in TURNED else EXPLAINED
+        expect(got == status and text.startswith(first) and f"\n{verdict}: " in text, f"{name}: {got} {text[:200]}{error}")
         done = subprocess.run([CHECK, proof, "--data", run], capture_output=True, text=True)
         expect(done.stdout.startswith("VERIFIED"), f"{name}: {done.stdout[:200]}{done.stderr}")
         got, text, _ = audit(run, "--json")
         report = json.loads(text)
-        expect(got == status and report["verdict"] == verdict and report["gradient"]["explained"] is True, f"{name}: JSON")
+        gradient = report["gradient"]
+        expect(got == status and report["verdict"] == verdict and gradient["answer"] == ("turned" if name in TURNED else "explained")
+               and gradient["explained"] is (None if name in TURNED else True), f"{name}: JSON")
+        if name in TURNED:
+            expect(gradient["turned"]["recorded"]["verdict"] == TURNED[name] and gradient["turned"]["kinks"], f"{name}: {gradient}")
+        else:
+            expect(gradient["turned"] is None, f"{name}: {gradient}")
 
 
 def Changed(folder, name):
@@ -79,10 +87,10 @@ def gradients(folder):
 def traces(folder):
     changed = Changed(folder, "small")
     changed.scale("trace", "output/3/convolution", 5, 1.01)
-    refuted(changed, "the recorded output of 3/convolution is not the operator's")
+    refuted(changed, "output 3/convolution[0, 0, 1, 2] was recorded as ")
     changed = Changed(folder, "bounds")
     changed.scale("trace", "output/clamp", 0, 0.5)
-    refuted(changed, "the recorded output of clamp is not")
+    refuted(changed, "output clamp[0, 0] was recorded as ")
 
 
 def links(folder):
@@ -136,7 +144,7 @@ def files(folder):
         expect(status == 0 and text.startswith(EXPLAINED), f"a trace without a hash: {text[:200]}")
         changed.scale("trace", "output/3/convolution", 5, 1.01)
         expect("sha256" not in changed.files["trace"], "still without")
-        refuted(changed, "the recorded output of 3/convolution is not the operator's")
+        refuted(changed, "output 3/convolution[0, 0, 1, 2] was recorded as ")
     changed = Changed(folder, "small")
     changed.description["profile"] = "nowhere-1"
     changed.write()
@@ -189,14 +197,39 @@ def options():
     expect(status == 0 and text.startswith(EXPLAINED + "3 entries"), text[:200])
 
 
-def coarse(folder):
-    """Numbers of a type in which so long a sum has no bound: not known, which is no yes."""
+def claims(folder):
+    """What run.json alone says gives no yes, and what the record contradicts is refused."""
     changed = Changed(folder, "small")
-    changed.description["dtypes"] = ["bfloat16"]
+    changed.description["dtypes"].append("bfloat16")
+    changed.write()
+    refused(changed, "run.json says that numbers of type bfloat16 were computed; no tensor of the trace is of it")
+    changed = Changed(folder, "small-light")
+    changed.description["dtypes"].append("bfloat16")
     changed.write()
     status, text, _ = audit(changed.run)
-    expect(status == 3 and text.startswith("Whether the recorded gradient is AD's exact gradient but for rounding is not known: "),
-           f"{status} {text[:200]}")
+    expect(status == 0 and text.startswith(EXPLAINED) and "\nTold by run.json alone: numbers of type bfloat16" in text, f"a type: {status} {text[:400]}")
+    changed.scale("gradients", "0.weight", 4, 1 + 2 ** -6)
+    status, text, _ = audit(changed.run)
+    expect(status == 3 and "is not known: " in text.split("\n")[0], f"a type that explains: {status} {text[:400]}")
+    for name in ("small", "small-light"):
+        changed = Changed(folder, name)
+        changed.description["steps"][0]["loss"] = float(32).hex()
+        changed.write()
+        refuted(changed, "run.json has a loss of 32; it is exactly about ")
+        changed = Changed(folder, name)
+        changed.description["parameters"].remove("6.weight")
+        changed.write()
+        refused(changed, "has a gradient of '6.weight', which run.json does not count among the parameters")
+    changed.description["parameters"].append("6.weight")
+    for wrong in ("", "a lot", 3):
+        changed.description["steps"][0]["loss"] = wrong
+        changed.write()
+        refused(changed, "'loss': expected a text that is a hexadecimal float")
+    changed = Changed(folder, "small-light")
+    changed.description["flags"]["fp32_precision"] = {"mkldnn.matmul": "bf16", "cuda.matmul": "tf32", "mkldnn.conv": "none"}
+    changed.write()
+    status, text, _ = audit(changed.run)
+    expect(status == 0 and "Told by run.json alone: products of float32 numbers rounded to bfloat16" in text, f"precision: {status} {text[:400]}")
 
 
 with tempfile.TemporaryDirectory() as scratch:
@@ -207,5 +240,5 @@ with tempfile.TemporaryDirectory() as scratch:
     links(scratch)
     branches(scratch)
     options()
-    coarse(scratch)
+    claims(scratch)
 finish()

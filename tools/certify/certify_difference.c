@@ -26,6 +26,7 @@ clarke_certify_print_difference(const clarke_difference *d, const clarke_certifi
     "none: all recorded numbers are equal.",
     "rounding (compensation): one pattern, and all nodes of both are certified.",
     "branches (bifurcation): the records part at kinks or windows.",
+    "AD's numbers: one pattern, and at a kink the two profiles have another number.",
     "not explained: the pattern is not known, or it is one and some node is not certified.",
   };
 
