@@ -94,6 +94,18 @@ certify_by_types(clarke_certified *c, clarke_error *err)
   return status == CLARKE_OK ? certify_nodes(c, err) : status;
 }
 
+/* Buffers of which nothing can be said are told with what run.json claims. */
+static clarke_status
+claim_buffers(clarke_certified *c, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  for (size_t i = 0; i < c->nodes.n && status == CLARKE_OK; i++)
+    if (c->nodes.certificate[i].part == CLARKE_STATISTIC && c->nodes.certificate[i].certainty == CLARKE_CANNOT_SAY)
+      status = clarke_record_claim(&c->record, err, "nothing of the buffer %s, which the step changed", c->nodes.certificate[i].name);
+  return status;
+}
+
 clarke_status
 clarke_certified_ask(clarke_certified *c, clarke_audit_request *ask, const clarke_certify_request *q, clarke_error *err)
 {
@@ -107,6 +119,8 @@ clarke_certified_ask(clarke_certified *c, clarke_audit_request *ask, const clark
     status = clarke_record_claims(&c->record, &c->audit, err);
   if (status == CLARKE_OK)
     status = certify_by_types(c, err);
+  if (status == CLARKE_OK)
+    status = claim_buffers(c, err);
   if (status == CLARKE_OK && c->replayed)
     status = clarke_tensors_unpack(&c->record.gradients, err);
   if (status == CLARKE_OK && c->replayed)

@@ -177,7 +177,8 @@ same_scaled(double one, mpq_srcptr by, double other, mpq_srcptr other_by)
 static void
 compare_gradients(clarke_difference *d, const clarke_certified *a, const clarke_certified *b)
 {
-  const double scale[2] = {mpq_get_d(a->record.step->scale), mpq_get_d(b->record.step->scale)};
+  const bool scaled = !mpq_equal(a->record.step->scale, b->record.step->scale);
+  const double scale[2] = {scaled ? mpq_get_d(a->record.step->scale) : 1, scaled ? mpq_get_d(b->record.step->scale) : 1};
   double most = 0;
 
   for (size_t i = 0; i < a->record.gradients.n; i++) {

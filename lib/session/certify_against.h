@@ -20,7 +20,7 @@ typedef struct {
   size_t entries, differing; /* of the gradient in all parameters */
   const char *parameter;   /* where it differs most, in absolute value; NULL: nowhere */
   char index[256];
-  double value[2];         /* what was recorded, divided by the loss scale */
+  double value[2];         /* what was recorded, divided by the loss scales where they differ */
 } clarke_difference;
 
 /* Both were run. Another graph, batch or other parameters are an error. */

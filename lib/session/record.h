@@ -62,6 +62,9 @@ clarke_status clarke_record_request(clarke_audit_request *q, clarke_record *r, c
  * Of a gradient that is not a parameter's, and of a parameter that has one and is not told, it is an error. */
 clarke_status clarke_record_claims(clarke_record *r, const clarke_audit_session *s, clarke_error *err);
 
+/* One more of what run.json alone says. */
+clarke_status clarke_record_claim(clarke_record *r, clarke_error *err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
 /* How may numbers have been rounded, by the types that the record shows; claimed: and by what run.json alone says. */
 clarke_status clarke_record_rounding(clarke_rounding *by, const clarke_record *r, bool claimed, clarke_error *err);
 

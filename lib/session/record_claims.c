@@ -14,10 +14,8 @@ static const struct {
 
 #define TYPES (sizeof type / sizeof *type)
 
-static clarke_status claim(clarke_record *r, clarke_error *err, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-static clarke_status
-claim(clarke_record *r, clarke_error *err, const char *format, ...)
+clarke_status
+clarke_record_claim(clarke_record *r, clarke_error *err, const char *format, ...)
 {
   char **grown = realloc(r->claim, (r->n_claims + 1) * sizeof *grown);
   va_list args;
@@ -84,11 +82,11 @@ claim_types(clarke_record *r, clarke_error *err)
       return clarke_fail(err, CLARKE_EINPUT, "%s: run.json says that numbers of type %s were computed; no tensor of the trace is of it",
                          r->folder, type[i].name);
     r->widened = true;
-    status = claim(r, err, "numbers of type %s", type[i].name);
+    status = clarke_record_claim(r, err, "numbers of type %s", type[i].name);
   }
   if (status == CLARKE_OK && (r->run.reduced || r->run.half_products)) {
     r->widened = true;
-    status = claim(r, err, "products of float32 numbers rounded to %s", r->run.half_products ? "bfloat16" : "TF32");
+    status = clarke_record_claim(r, err, "products of float32 numbers rounded to %s", r->run.half_products ? "bfloat16" : "TF32");
   }
   return status;
 }
@@ -156,7 +154,7 @@ claim_untrained(clarke_record *r, const clarke_audit_session *s, clarke_error *e
 
   for (size_t p = 0; p < s->graph.n_parameters && status == CLARKE_OK; p++)
     if (!is_trained(r, s->graph.parameters[p].name))
-      status = claim(r, err, "%s is not trained", s->graph.parameters[p].name);
+      status = clarke_record_claim(r, err, "%s is not trained", s->graph.parameters[p].name);
   return status;
 }
 
@@ -173,7 +171,7 @@ clarke_record_claims(clarke_record *r, const clarke_audit_session *s, clarke_err
     char *scale = mpq_get_str(NULL, 10, r->step->scale);
     void (*freed)(void *, size_t);
 
-    status = claim(r, err, "a loss scale of %s", scale);
+    status = clarke_record_claim(r, err, "a loss scale of %s", scale);
     mp_get_memory_functions(NULL, NULL, &freed);
     freed(scale, strlen(scale) + 1);
   }

@@ -376,10 +376,10 @@ compare_all(work *w)
       status = compare_parameter(w, p);
   if (status == CLARKE_OK && w->r->ran != CLARKE_RAN_REFUTED)
     status = check_loss(w);
-  if (status == CLARKE_OK && w->r->ran == CLARKE_RAN_EXPLAINED)
-    status = doubt_vague(w);
   if (status == CLARKE_OK && w->r->ran == CLARKE_RAN_EXPLAINED && w->nodes == NULL && w->rounded.open > 0)
     status = doubt_branches(w);
+  if (status == CLARKE_OK && w->r->ran == CLARKE_RAN_EXPLAINED)
+    status = doubt_vague(w);
   if (status != CLARKE_OK || w->r->ran != CLARKE_RAN_EXPLAINED)
     return status;
   if (w->nodes != NULL)

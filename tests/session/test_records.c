@@ -386,9 +386,97 @@ START_TEST(two_steps)
 }
 END_TEST
 
+/* The answers about the gradient that ran, and what a wrong one is told. */
+START_TEST(the_gradient_that_ran)
+{
+  static const struct {
+    const char *name;
+    clarke_ran ran;
+    size_t turned;
+    const char *why;
+  } want[] = {{"small", CLARKE_RAN_EXPLAINED, 0, "certified, node by node"},
+              {"small-light", CLARKE_RAN_EXPLAINED, 0, "of its bound"},
+              {"parted", CLARKE_RAN_TURNED, 3, "at 3 of 9 kinks and windows rounding took a branch"},
+              {"own-side", CLARKE_RAN_TURNED, 1, "1/relu[0, 0, 0] of sample 0"}};
+  char folder[256];
+  const clarke_certify_request q = {.folder = folder, .step = CLARKE_NONE};
+  clarke_audit_request ask = {.threads = 1};
+  clarke_certified c;
+  json_t *turned, *j;
+
+  snprintf(folder, sizeof folder, CASES "/runs/%s", want[_i].name);
+  clarke_certified_init(&c);
+  OK(clarke_certified_ask(&c, &ask, &q, &error));
+  OK(clarke_certified_gradient(&c, &error));
+  ck_assert_int_eq(c.record.ran, want[_i].ran);
+  ck_assert_ptr_nonnull(strstr(c.record.why, want[_i].why));
+  turned = clarke_turned_json(&c);
+  j = clarke_record_json(&c.record, &c.audit);
+  ck_assert_uint_eq(json_array_size(json_object_get(turned, "kinks")), want[_i].turned);
+  ck_assert_int_eq(json_is_null(turned), want[_i].turned == 0);
+  ck_assert_str_eq(text_in(j, "answer"), clarke_ran_name(want[_i].ran));
+  ck_assert_str_eq(text_in(j, "types"), "float32");
+  json_decref(turned);
+  json_decref(j);
+  for (size_t e = 0; want[_i].turned == 0 && e < c.record.gradients.tensor[0].count; e++)
+    c.record.gradients.tensor[0].real[e] *= -1; /* certificates are of what was recorded before: it is far from AD's all the same */
+  OK(clarke_certified_gradient(&c, &error));
+  ck_assert(want[_i].turned > 0 || c.record.ran == CLARKE_RAN_REFUTED);
+  clarke_certified_clear(&c);
+}
+END_TEST
+
+/* Each certificate's bound beside what it bounds. */
+START_TEST(bounds_that_are_vague)
+{
+  clarke_certificate c = {.certainty = CLARKE_WITHIN_BOUND, .norm = 1, .slack = 0.2};
+
+  ck_assert(!clarke_certificate_is_vague(&c));
+  c.slack = 0.26;
+  ck_assert(clarke_certificate_is_vague(&c));
+  c.slack = INFINITY;
+  ck_assert(clarke_certificate_is_vague(&c));
+  c.certainty = CLARKE_BIT_EXACT; /* what is exact has no need of a bound */
+  ck_assert(!clarke_certificate_is_vague(&c));
+  c = (clarke_certificate){.certainty = CLARKE_WITHIN_BOUND};
+  ck_assert(!clarke_certificate_is_vague(&c));
+}
+END_TEST
+
+/* What run.json says, beside what the record shows. */
+START_TEST(claims)
+{
+  clarke_certified c;
+  size_t n;
+
+  run_record(&c, "small", true, false);
+  n = c.record.n_claims;
+  ck_assert_uint_eq(n, 1);
+  ck_assert_str_eq(c.record.claim[0], "a loss scale of 1024/3");
+  OK(clarke_record_claim(&c.record, &error, "that of %d", 7));
+  ck_assert_str_eq(c.record.claim[n], "that of 7");
+  OK(clarke_record_say(&c.record, CLARKE_RAN_TURNED, &error, "so %s", "it is"));
+  ck_assert(c.record.ran == CLARKE_RAN_TURNED && strcmp(c.record.why, "so it is") == 0);
+  ck_assert(!c.record.widened);
+  free(c.record.run.dtype[0]);
+  c.record.run.dtype[0] = strdup("bfloat16");
+  FAILS(clarke_record_claims(&c.record, &c.audit, &error), "numbers of type bfloat16 were computed; no tensor of the trace is of it");
+  free(c.record.run.dtype[0]);
+  c.record.run.dtype[0] = strdup("float32");
+  c.record.run.n_parameters--;
+  FAILS(clarke_record_claims(&c.record, &c.audit, &error), "has a gradient of '8.weight', which run.json does not count");
+  c.record.run.n_parameters++;
+  clarke_certified_clear(&c);
+}
+END_TEST
+
 MODULE(records)
 {
   TCase *tests = tests_of("records");
+
+  tcase_add_loop_test(tests, the_gradient_that_ran, 0, 4);
+  tcase_add_test(tests, bounds_that_are_vague);
+  tcase_add_test(tests, claims);
 
   tcase_add_loop_test(tests, of_known_records, 0, sizeof known / sizeof known[0]);
   tcase_add_test(tests, records_without_proofs);
