@@ -427,7 +427,7 @@ clarke_certify_untold(clarke_certify *c, clarke_error *err)
     status = after != NULL ? clarke_tensor_unpack(after, err) : CLARKE_OK;
     if (status == CLARKE_OK)
       status = clarke_tensor_unpack(&c->trace->tensor[t], err);
-    if (status != CLARKE_OK || (after != NULL && same_entries(&c->trace->tensor[t], after)))
+    if (status != CLARKE_OK || after == NULL || same_entries(&c->trace->tensor[t], after))
       continue;
     made = clarke_certify_add(c, CLARKE_STATISTIC, name, NULL, err);
     if (made == NULL)
