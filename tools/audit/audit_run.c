@@ -112,6 +112,19 @@ status_of(const clarke_certified *c)
   }
 }
 
+/* Stopped before all nodes were certified: what is known of the network. */
+static clarke_status
+keep_known(clarke_certified *c, const clarke_audit_request *ask, clarke_error *err)
+{
+  clarke_audit_request rest = *ask;
+  clarke_status status = CLARKE_OK;
+
+  rest.params = NULL; /* they were read */
+  if (c->audit.question.g == NULL)
+    status = clarke_audit_session_ask(&c->audit, &rest, err);
+  return status == CLARKE_OK ? clarke_record_say(&c->record, CLARKE_RAN_UNKNOWN, err, "it was not compared (%s)", c->stopped) : status;
+}
+
 clarke_status
 clarke_audit_run_folder(int *exit_status, const clarke_audit_command *command, clarke_error *err)
 {
@@ -123,7 +136,9 @@ clarke_audit_run_folder(int *exit_status, const clarke_audit_command *command, c
   clarke_certified_init(&answer);
   c.ask.provable = c.proof != NULL;
   status = clarke_certified_ask(&answer, &c.ask, &q, err);
-  if (status == CLARKE_OK)
+  if (status == CLARKE_ESTOPPED && *answer.record.types != '\0')
+    status = keep_known(&answer, &c.ask, err);
+  else if (status == CLARKE_OK)
     status = clarke_certified_gradient(&answer, err);
   if (status == CLARKE_OK && answer.record.ran == CLARKE_RAN_REFUTED)
     c.proof = NULL; /* it would be about another program */
