@@ -41,7 +41,7 @@ clarke_roundoff_by(const clarke_rounding *r, double n, double mass)
     return INFINITY;
   if (!(mass <= r->largest)) /* some order of summation may overflow */
     return INFINITY;
-  return clarke_roundoff_sum(nu / (1 - nu) * mass + n * r->tiny, 8);
+  return clarke_roundoff_sum(nu / (1 - nu) * mass + n * fmin(r->tiny, 2 * mass), 8); /* what underflows is off by itself at most */
 }
 
 void

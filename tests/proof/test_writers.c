@@ -412,9 +412,9 @@ START_TEST(lines_of_statistics)
     mpq_init(update[i].momentum);
     mpq_set_ui(update[i].momentum, 1, i == 0 ? 10 : 2);
   }
-  clarke_proof_put_statistics(out, &c);
+  clarke_proof_put_statistics(out, &c, true);
   fclose(out);
-  ck_assert_str_eq(text, "statistic m mean 2 a%20node 1/10 1 b 1/2 3 within\nstatistic v variance 1 a%20node 1/10 1 not-covered\n"
+  ck_assert_str_eq(text, "statistic m mean 2 a%20node 1/10 1 b 1/2 3 within\nstatistic v variance 1 a%20node 1/10 1 not-shown\n"
                          "statistic c count 1 bit-exact\n");
   free(text);
   for (int i = 0; i < 2; i++)

@@ -131,7 +131,7 @@ step_back(bounds *b, double scale)
     if (b->grad[g->steps[i].out].rows > 0)
       OK(clarke_roundback_step(&back, i, NULL, &error));
   for (size_t q = 0; q < g->n_parameters; q++) {
-    clarke_rounding_sum whole = {NULL, NULL, 0};
+    clarke_rounding_sum whole = {.error = NULL};
     double terms = 0;
 
     if (!g->parameters[q].wrt)
@@ -226,7 +226,7 @@ START_TEST(sums)
 {
   clarke_roundoff r;
   const clarke_roundback b = {.r = &r};
-  clarke_rounding_sum s = {NULL, NULL, 0};
+  clarke_rounding_sum s = {.error = NULL};
   double *there, before;
 
   clarke_roundoff_init(&r);
