@@ -84,9 +84,11 @@ state_answer(const char *part, const char *name, const tensor *t, answer claimed
   static const char *const say[] = {"bit-exact", "within the bound", "within the bound", "not shown", "not covered"};
   fprintf(account, "  %s ", part);
   state_name(name);
-  if (claimed != NOT_COVERED)
+  if (t != NULL && claimed != NOT_COVERED)
     fprintf(account, ", %zu of %s", t->count, dtypes[t->type].name[1]);
-  fprintf(account, ": %s", t == NULL ? "not recorded" : say[claimed]);
+  fprintf(account, ": %s", t != NULL || claimed != NOT_COVERED ? say[claimed] : "not recorded");
+  if (t == NULL && claimed != NOT_COVERED)
+    fputs(", not recorded", account);
   if (claimed == NO_BOUND)
     fprintf(account, ", but for %zu without a bound", r.boundless);
   fputc('\n', account);
@@ -105,8 +107,7 @@ read_answer(const char *part, const char *name, const tensor *t, answer found)
           part, name);
   require(claimed >= NO_BOUND || found != NO_BOUND, "%s %s: of %zu entries no bound is known", part, name, r.boundless);
   require(claimed >= found || claimed == REFUTED, "%s %s: not every entry is the exact number rounded once", part, name);
-  claimed = found == NOT_COVERED ? NOT_COVERED : claimed == NO_BOUND && found < NO_BOUND ? BOUNDED : claimed;
-  counts[claimed]++;
+  counts[claimed == NO_BOUND && found < NO_BOUND ? BOUNDED : claimed]++;
   missing += t == NULL;
   boundless += claimed == NO_BOUND ? r.boundless : 0;
   state_answer(part, name, t, claimed);
