@@ -89,7 +89,7 @@ clarke_certified_run(clarke_certified *c, const clarke_certify_request *q, clark
   status = read_step(c, &ask, q, err);
   c->replayed = !q->nodes_only;
   if (status == CLARKE_OK)
-    status = clarke_record_rounding(&c->nodes.by, &c->record, err);
+    status = clarke_record_rounding(&c->nodes.by, &c->record, &c->audit.graph, err);
   if (status == CLARKE_OK)
     status = certify_nodes(c, err);
   if (status == CLARKE_OK && c->replayed)

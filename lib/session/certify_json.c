@@ -142,6 +142,8 @@ clarke_certified_json(const clarke_certified *c)
   clarke_json_set(&j, "framework", clarke_json_text(c->record.run.framework));
   clarke_json_set(&j, "version", clarke_json_text(c->record.run.version));
   clarke_json_set(&j, "device", clarke_json_text(c->record.run.device));
+  clarke_json_set(&j, "matmul_factors", clarke_json_text(clarke_record_factors(&c->record, false)));
+  clarke_json_set(&j, "conv_factors", clarke_json_text(clarke_record_factors(&c->record, true)));
   clarke_json_set(&j, "nodes", list);
   clarke_json_set(&j, "pattern", pattern_json(c));
   clarke_json_set(&j, "semantics", semantics_json(c));

@@ -210,20 +210,62 @@ clarke_record_request(clarke_audit_request *q, clarke_record *r, clarke_error *e
   return status;
 }
 
+/* Is some step a convolution, or any other sum of products? */
+static bool
+has_products(const clarke_graph *g, bool conv)
+{
+  for (size_t i = 0; i < g->n_steps; i++) {
+    const clarke_step *s = &g->steps[i];
+
+    if ((s->kind == CLARKE_DENSE || s->kind == CLARKE_PRODUCT) && (strncmp(s->op->name, "Conv", 4) == 0) == conv)
+      return true;
+  }
+  return false;
+}
+
+/* oneDNN adds up in float32 what it multiplies of narrower factors. What a tensor core keeps of its sums is not told: there all is
+ * bounded as if it was computed in the narrow type. So it is of float16, whose range is smaller. */
+static void
+add_factors(clarke_rounding *by, unsigned to, bool cpu)
+{
+  if (to & CLARKE_TO_TF32 && cpu)
+    by->factor = fmax(by->factor, 0x1p-11);
+  else if (to & CLARKE_TO_TF32)
+    clarke_rounding_add_type(by, "tf32");
+  if (to & CLARKE_TO_BF16 && cpu)
+    by->factor = fmax(by->factor, 0x1p-8);
+  else if (to & CLARKE_TO_BF16)
+    clarke_rounding_add_type(by, "bfloat16");
+  if (to & CLARKE_TO_F16)
+    clarke_rounding_add_type(by, "float16");
+}
+
 clarke_status
-clarke_record_rounding(clarke_rounding *by, const clarke_record *r, clarke_error *err)
+clarke_record_rounding(clarke_rounding *by, const clarke_record *r, const clarke_graph *g, clarke_error *err)
 {
   const clarke_run_description *run = &r->run;
+  bool single = false;
 
   memset(by, 0, sizeof *by);
-  for (size_t i = 0; i < run->n_dtypes; i++)
+  for (size_t i = 0; i < run->n_dtypes; i++) {
     if (!clarke_rounding_add_type(by, run->dtype[i]))
       return clarke_fail(err, CLARKE_EINPUT, "%s: run.json: numbers of type '%s' are not known", r->folder, run->dtype[i]);
-  if (run->reduced)
-    clarke_rounding_add_type(by, "tf32");
-  if (run->half_products)
-    clarke_rounding_add_type(by, "bfloat16");
+    single = single || strcmp(run->dtype[i], "float32") == 0;
+  }
+  if (single && has_products(g, false))
+    add_factors(by, run->matmul, run->cpu);
+  if (single && has_products(g, true))
+    add_factors(by, run->conv, run->cpu);
   return CLARKE_OK;
+}
+
+const char *
+clarke_record_factors(const clarke_record *r, bool conv)
+{
+  static const char *const name[] = {NULL, "TF32", "bfloat16", "TF32 or bfloat16", "float16", "TF32 or float16", "bfloat16 or float16",
+                                     "TF32, bfloat16 or float16"};
+
+  return name[conv ? r->run.conv : r->run.matmul];
 }
 
 json_t *

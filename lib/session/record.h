@@ -40,8 +40,11 @@ clarke_status clarke_record_stayed(const clarke_record *r, clarke_error *err);
  * be the record's, or among its parameters. */
 clarke_status clarke_record_request(clarke_audit_request *q, clarke_record *r, clarke_error *err);
 
-/* What may have been rounded, by run.json. */
-clarke_status clarke_record_rounding(clarke_rounding *by, const clarke_record *r, clarke_error *err);
+/* What may have been rounded, by run.json, in a step of that graph: a setting counts where the graph has such an operator. */
+clarke_status clarke_record_rounding(clarke_rounding *by, const clarke_record *r, const clarke_graph *g, clarke_error *err);
+
+/* Those settings in words; NULL: float32 factors are not rounded. conv: of convolutions, else of matrix products. */
+const char *clarke_record_factors(const clarke_record *r, bool conv);
 
 /* Of an answered session of that request. */
 clarke_status clarke_record_compare(clarke_record *r, clarke_audit_session *s, clarke_error *err);

@@ -92,9 +92,9 @@ START_TEST(records_without_proofs)
 
   own_path(proof, "record.proof");
   run_record(&c, "own-side", true, false);
-  c.record.run.reduced = true;
+  c.nodes.by.casts = true;
   FAILS(clarke_certified_prove(&c, proof, &error), "in several types");
-  c.record.run.reduced = false;
+  c.nodes.by.casts = false;
   c.audit.batch_stored = false;
   FAILS(clarke_certified_prove(&c, proof, &error), "uncompressed .npz");
   c.audit.batch_stored = true;

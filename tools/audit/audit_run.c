@@ -21,7 +21,11 @@ print_gradient(const clarke_record *r)
     puts("What follows is about the graph's exact gradient, not about what was recorded.");
   if (r->open > 0)
     printf("Rounding may have turned %zu branches; the bound holds for either.\n", r->open);
-  printf("Recorded with %s %s on %s, step %zu.\n\n", r->run.framework, r->run.version, r->run.device, r->step->step);
+  printf("Recorded with %s %s on %s, step %zu.\n", r->run.framework, r->run.version, r->run.device, r->step->step);
+  for (int conv = 0; conv < 2; conv++)
+    if (clarke_record_factors(r, conv) != NULL)
+      printf("Its settings round float32 factors of %s to %s.\n", conv ? "convolutions" : "matrix products", clarke_record_factors(r, conv));
+  puts("");
 }
 
 static clarke_status

@@ -112,6 +112,9 @@ print_text(const clarke_certified *c)
   print_answer(c);
   printf("Recorded with %s %s on %s, step %zu.\n", c->record.run.framework, c->record.run.version, c->record.run.device,
          c->record.step->step);
+  for (int conv = 0; conv < 2; conv++)
+    if (clarke_record_factors(&c->record, conv) != NULL)
+      printf("Its settings round float32 factors of %s to %s.\n", conv ? "convolutions" : "matrix products", clarke_record_factors(&c->record, conv));
   print_followed(n);
   for (size_t i = 0; i < n->n; i++)
     if (n->certificate[i].certainty >= CLARKE_CANNOT_SAY)

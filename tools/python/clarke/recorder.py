@@ -22,6 +22,7 @@ from . import trees as trees_of
 from .files import array, npz, raw, safetensors
 from .folder import Folder, surely
 from .hooks import Hooks
+from .precision import precision
 from .profiles import installed
 from .refused import Refused
 from .trace import HANDED, Dispatch, Functions, Trace, values_in
@@ -73,7 +74,7 @@ def flags():
             "tf32_cudnn": setting(lambda: torch.backends.cudnn.allow_tf32, True),
             "cudnn_benchmark": torch.backends.cudnn.benchmark, "mkldnn": torch.backends.mkldnn.enabled,
             "nnpack": torch._C._get_nnpack_enabled(),
-            "threads": torch.get_num_threads()}
+            "threads": torch.get_num_threads(), "precision": precision()}
 
 
 def held(t):
