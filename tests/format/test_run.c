@@ -144,7 +144,7 @@ START_TEST(refusals)
     {"\"tf32_cudnn\": true", "\"tf32_cudnn\": 1", "'flags': expected precision, or tf32_matmul"},
     {"\"tf32_matmul\"", "\"precision\": {\"cpu\": {\"matmul\": \"ieee\", \"conv\": \"bf17\"}}, \"tf32_matmul\"", "'flags': expected precision, with matmul"},
     {"\"tf32_matmul\"", "\"precision\": {\"cuda\": {\"matmul\": \"ieee\", \"conv\": \"ieee\"}}, \"tf32_matmul\"", "'flags': expected precision, with matmul"},
-    {"\"highest\"", "3", "'flags': expected tf32_matmul"},
+    {"\"highest\"", "3", "'flags': expected precision, or tf32_matmul"},
     {"\"graph\": {", "\"graphs\": {", "'graph': expected a file with its sha256"},
     {"graph.onnx", "../graph.onnx", "'graph': expected a plain name in the folder"},
     {"b.npz", "/b.npz", "'batch': expected a plain name"},
