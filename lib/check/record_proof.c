@@ -59,7 +59,7 @@ note_unsaid(const char *part, const char *name)
   if (unsaid == NULL)
     unsaid = open_memstream(&unsaid_text, &size);
   expect(unsaid != NULL, "out of memory");
-  fprintf(unsaid, "  %s ", part);
+  fprintf(unsaid, "    %s ", part);
   account = unsaid;
   state_name(name);
   account = stated;

@@ -203,7 +203,7 @@ def edit(folder, name):
     well, words = verify(forge(folder, other, file), other)
     line = ("parameter " + tensor) if part == "gradients" else tensor.replace("/", " ", 1)
     unsaid = words.split("whose numbers may be any:\n")[-1].split("\nBit-exact")[0].split("\n")
-    expect(not well or status != 1 or "  " + line in unsaid or "without a bound" in words, name, tensor, how, "is refuted, and verified:", words[:300])
+    expect(not well or status != 1 or "    " + line in unsaid or "without a bound" in words, name, tensor, how, "is refuted, and verified:", words[:300])
     shutil.rmtree(other)
 
 
