@@ -74,7 +74,8 @@ size_t record_winner(const record *r, const step *st, size_t f, size_t b);
 typedef enum { EXACT, BOUNDED, NO_BOUND, REFUTED, NOT_COVERED, N_ANSWERS } answer;
 
 answer answer_of(answer so_far, nearness n); /* the weaker */
-answer answer_note(record *r, answer so_far, answer now); /* likewise, of one entry more; those without a bound are counted */
+answer answer_note(record *r, answer so_far,
+                   answer now); /* likewise, of one entry more; those without a bound are counted */
 
 /* Of the recorded tensor t: of the output of a node (record_forward.c) */
 answer record_output(record *r, const char *name, const tensor *t);

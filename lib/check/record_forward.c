@@ -7,7 +7,8 @@
 answer
 answer_of(answer so_far, nearness n)
 {
-  static const answer answers[] = {[BIT_EXACT] = EXACT, [WITHIN_BOUND] = BOUNDED, [BOUNDLESS] = NO_BOUND, [BEYOND] = REFUTED};
+  static const answer answers[] = {
+      [BIT_EXACT] = EXACT, [WITHIN_BOUND] = BOUNDED, [BOUNDLESS] = NO_BOUND, [BEYOND] = REFUTED};
   return answers[n] > so_far ? answers[n] : so_far;
 }
 

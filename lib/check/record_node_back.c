@@ -69,7 +69,8 @@ hand_product(const node_pass *p, handed *to, const number *g, const number *y, c
 
 /* Times a slope d that is computed, and off by `apart`; it is added up from numbers of the size `made`. */
 static void
-hand_slope(const node_pass *p, handed *to, const number *g, const interval *d, const rational *apart, const rational *made)
+hand_slope(const node_pass *p, handed *to, const number *g, const interval *d, const rational *apart,
+           const rational *made)
 {
   number y = {*d, *apart, rational_zero(), false};
   size_of(&y.wide, &y);

@@ -106,7 +106,8 @@ read_answer(const char *part, const char *name, const tensor *t, answer found)
   require(claimed == REFUTED || found != REFUTED, "%s %s: an entry is farther from the exact number than its bound",
           part, name);
   require(claimed >= NO_BOUND || found != NO_BOUND, "%s %s: of %zu entries no bound is known", part, name, r.boundless);
-  require(claimed >= found || claimed == REFUTED, "%s %s: not every entry is the exact number rounded once", part, name);
+  require(claimed >= found || claimed == REFUTED, "%s %s: not every entry is the exact number rounded once", part,
+          name);
   counts[claimed == NO_BOUND && found < NO_BOUND ? BOUNDED : claimed]++;
   missing += t == NULL;
   boundless += claimed == NO_BOUND ? r.boundless : 0;
