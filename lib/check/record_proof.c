@@ -47,24 +47,35 @@ read_slopes(void)
 }
 
 /* Recorded tensors of which the proof says nothing, by name; they could be any. */
-static FILE *unsaid;
-static char *unsaid_text;
+static struct {
+  const char *part;
+  char *name;
+} * unsaid;
 static size_t n_unsaid;
 
 static void
 note_unsaid(const char *part, const char *name)
 {
-  static size_t size;
-  FILE *stated = account;
   if (unsaid == NULL)
-    unsaid = open_memstream(&unsaid_text, &size);
-  expect(unsaid != NULL, "out of memory");
-  fprintf(unsaid, "    %s ", part);
-  account = unsaid;
-  state_name(name);
-  account = stated;
-  fputc('\n', unsaid);
+    unsaid = allocate(r.n_trace + r.n_gradients, sizeof *unsaid);
+  unsaid[n_unsaid].part = part;
+  unsaid[n_unsaid].name = strdup(name);
+  expect(unsaid[n_unsaid].name != NULL, "out of memory");
   n_unsaid++;
+}
+
+static void
+state_unsaid(void)
+{
+  if (n_unsaid > 0)
+    fputs("Nothing is said of these, whose numbers may be any:\n", account);
+  for (size_t i = 0; i < n_unsaid; i++) {
+    fprintf(account, "    %s ", unsaid[i].part);
+    state_name(unsaid[i].name);
+    fputc('\n', account);
+    free(unsaid[i].name);
+  }
+  free(unsaid);
 }
 
 static answer
@@ -227,6 +238,7 @@ read_pattern(void)
 static void
 state_verdict(bool updated)
 {
+  state_unsaid();
   printf("VERIFIED\n%sVerdict: %zu of these tensors are bit-exact, %zu within the bound; of %zu nothing is said; %zu "
          "were not\n"
          "recorded.\n",
@@ -234,11 +246,6 @@ state_verdict(bool updated)
   if (counts[NO_BOUND] > 0)
     printf("Of %zu more there is no bound for some entries, %zu in all; the others are within it.\n", counts[NO_BOUND],
            boundless);
-  if (unsaid != NULL) {
-    fclose(unsaid);
-    printf("Nothing is said of these, whose numbers may be any:\n%s", unsaid_text);
-    free(unsaid_text);
-  }
   printf("Bit-exact: each entry is the exact number, rounded once to its type (a zero's sign is not looked at).\n"
          "Within the bound: each is as near to the exact number as rounding in its type may leave it, in any\n"
          "order of summation. Which program, device or library computed them is not proved.\n%s",

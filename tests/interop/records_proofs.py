@@ -202,7 +202,7 @@ def edit(folder, name):
     expect(well, name, tensor, how, "is", status, "by certify, and", words[:200])
     well, words = verify(forge(folder, other, file), other)
     line = ("parameter " + tensor) if part == "gradients" else tensor.replace("/", " ", 1)
-    unsaid = words.split("whose numbers may be any:\n")[-1].split("\nBit-exact")[0].split("\n")
+    unsaid = words.split("whose numbers may be any:\n")[-1].split("\nVerdict")[0].split("\n")
     expect(not well or status != 1 or "    " + line in unsaid or "without a bound" in words, name, tensor, how, "is refuted, and verified:", words[:300])
     shutil.rmtree(other)
 
