@@ -236,7 +236,7 @@ decide_exactly(clarke_cross_kind *kind, clarke_witness *to, size_t *n, clarke_cr
   for (size_t k = 0; k < members; k++)
     for (size_t j = 0; j < c->rows->dim; j++)
       fmpz_mul_si(fmpz_mat_entry(a, (slong)k, (slong)j), fmpz_mat_entry(c->rows->exact, (slong)c->member[k], (slong)j), c->turn[k]);
-  status = clarke_cone_solve(&cone, a, CLARKE_CONE_LITTLE_WORK, err);
+  status = clarke_cone_solve_few(&cone, a, (slong)members - 1, CLARKE_CONE_LITTLE_WORK, err); /* the row to be crossed is last */
   *kind = CLARKE_CROSS_UNKNOWN;
   if (status == CLARKE_OK && cone.answer == CLARKE_CONE_FEASIBLE) {
     *kind = CLARKE_CROSS_POINT;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOUGHT 1e-13  /* |x|^2 below it: x is near 0 */
+#define NOUGHT 1e-15 /* |x|^2 below it: x is near 0. Weights are known to some 1e-16, and so are products with x */
 #define ENOUGH 0.7    /* of |x|^2: margins so wide need no widening */
 #define LEAST 1e-12   /* weights, and pivots, that count */
 
