@@ -106,6 +106,7 @@ worst_row(const few *f, const fmpz_mat_t d)
   fmpz_t product;
 
   fmpz_init(product);
+  clarke_work_spend((size_t)(fmpz_mat_nrows(f->a) * (fmpz_mat_ncols(f->a) + 2)));
   for (slong i = 0; i < fmpz_mat_nrows(f->a); i++) {
     bool behind;
     const scaled depth = depth_behind(&behind, f, i, d, product);

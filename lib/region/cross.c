@@ -1,5 +1,6 @@
 /* Steps and programs to the other side of a hyperplane (cross.h). */
 #include "region/cross.h"
+#include "base/stop.h"
 #include "exact/cone.h"
 #include "exact/mdm.h"
 
@@ -90,6 +91,7 @@ round_to(clarke_witness *to, const clarke_rows *rows, const double *y, const cla
     most = fabs(y[j]) > most ? fabs(y[j]) : most;
   to->large = false;
   for (double scale = safe / 8; scale < 64 * safe && scale * most < 0x1p52; scale *= 2) {
+    clarke_work_spend((t->n + 2) * (rows->dim + 2) / 16);
     for (size_t j = 0; j < rows->dim; j++)
       to->x[j] = rint(scale * y[j]) + 0.0;
     if (stands(rows, to, t, row, sign))
@@ -159,6 +161,7 @@ clarke_cross_step(clarke_crossing *c, clarke_witness *to, const clarke_trail *t,
 
     if (!(rate > 1e-9))
       return false;
+    clarke_work_spend((t->n + 2) * (dim + 2) / 16);
     most = first_hit(&blocker, c->rows, t, product, c->direction);
     if (most > need * (1 + 1e-9)) {
       part = most > 2 * need + 1 ? need + (need > 1 ? need : 1) / 2 : (need + most) / 2;

@@ -1,5 +1,6 @@
 /* Wolfe's algorithm in floats (widest.h). */
 #include "region/widest.h"
+#include "base/stop.h"
 #include "exact/mdm.h"
 
 #include <math.h>
@@ -149,6 +150,7 @@ clarke_widest_find(clarke_widest *w, const double *const *point, size_t n)
     double least = INFINITY;
     size_t worst = 0;
 
+    clarke_work_spend(n * (w->dim + 2) / 16 + w->n_corral * w->n_corral * (w->n_corral + 2) / 48);
     for (size_t i = 0; i < n; i++) {
       const double product = clarke_dot(w->x, point[i], w->dim);
 
