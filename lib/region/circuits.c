@@ -289,7 +289,7 @@ clarke_circuits_visit(clarke_circuits *c, clarke_trail *t, size_t row, clarke_er
   clarke_watch *w = &c->watch[seen];
   clarke_status status = CLARKE_OK;
 
-  clarke_work_spend(w->n / 2 + 1);
+  clarke_work_spend(2 * w->n + 1);
   for (size_t i = 0; i < w->n && status == CLARKE_OK;) {
     bool moved;
 
