@@ -1,0 +1,130 @@
+"""ONNX's own node tests: both programs read each as ONNX says, or refuse it for a reason that is known.
+
+Usage: python tests/interop/node_tests.py --build build [--only NAME] [--refusals]
+
+Package onnx has some 1,900 models of one node each, with inputs and outputs. For each float input and each float output there are
+two variants: the input is the network's, of a single run, or with its first axis the batch; the other inputs are initializers. And
+there is one with constants alone. What `clarke-check --values` and `reads --values` print has the test's shapes and values.
+"""
+
+import argparse
+import tempfile
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from onnx.backend.test.case.node import collect_testcases
+
+from readings import Programs, unlike
+
+FLOATS = {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16}
+
+
+def kind_of(p):
+    return p.type.tensor_type.elem_type if p.type.WhichOneof("value") == "tensor_type" else None
+
+
+def variants(case):
+    """(what varies, model, batch, {name: the values expected})"""
+    graph = case.model.graph
+    inputs, outputs = case.data_sets[0]
+    given = dict(zip([p.name for p in graph.input], inputs))
+    expected = {p.name: a for p, a in zip(graph.output, outputs) if isinstance(a, np.ndarray)}
+    for i in graph.input:
+        if kind_of(i) not in FLOATS or not isinstance(given[i.name], np.ndarray):
+            continue
+        for o in graph.output:
+            if kind_of(o) not in FLOATS or o.name not in expected:
+                continue
+            for way in ["single", "batch"]:
+                if way == "batch" and given[i.name].ndim == 0:
+                    continue
+                yield f"{i.name} to {o.name}, {way}", model(case, given, i, o, way), batch(given[i.name], way), {
+                    o.name: expected[o.name]}
+    if all(isinstance(a, np.ndarray) for a in given.values()):
+        yield "constants", constants(case, given), np.ones((1, 1), np.float32), expected
+
+
+def batch(array, way):
+    array = array if array.dtype.name in ("float16", "float32", "float64") else array.astype(np.float32)
+    return array[None] if way == "single" else array
+
+
+def dims_of(array, way):
+    return [None if way == "batch" and a == 0 else n for a, n in enumerate(array.shape)]
+
+
+def tensor(array, name, kind):
+    return numpy_helper.from_array(array, name) if kind is None else helper.make_tensor(
+        name, kind, array.shape, numpy_helper.from_array(array).raw_data, raw=True)
+
+
+def model(case, given, i, o, way):
+    m = onnx.ModelProto()
+    m.CopyFrom(case.model)
+    del m.graph.input[:], m.graph.output[:]
+    m.graph.input.append(helper.make_tensor_value_info(i.name, kind_of(i), dims_of(given[i.name], way)))
+    m.graph.output.append(helper.make_tensor_value_info(o.name, kind_of(o), None))
+    for name, array in given.items():
+        if name != i.name and isinstance(array, np.ndarray):
+            m.graph.initializer.append(numpy_helper.from_array(array, name))
+    return m
+
+
+def constants(case, given):
+    """Beside a network that does not read it: the node, of Constant nodes."""
+    m = onnx.ModelProto()
+    m.CopyFrom(case.model)
+    own = [helper.make_node("Constant", [], [name], value=numpy_helper.from_array(array, name)) for name, array in given.items()]
+    nodes = [*own, *m.graph.node, helper.make_node("Relu", ["network_x"], ["network_y"])]
+    del m.graph.node[:], m.graph.input[:], m.graph.output[:]
+    m.graph.node.extend(nodes)
+    m.graph.input.append(helper.make_tensor_value_info("network_x", TensorProto.FLOAT, [None, 1]))
+    m.graph.output.append(helper.make_tensor_value_info("network_y", TensorProto.FLOAT, [None, 1]))
+    return m
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--build", default="build")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--refusals", action="store_true")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    programs, said, refused, wrong = Programs(options.build), Counter(), Counter(), 0
+    asked = [(c.name, *v) for c in collect_testcases() if options.only in c.name for v in variants(c)]
+    with tempfile.TemporaryDirectory() as folder:
+        for first in range(0, len(asked), 100):
+            pairs = []
+            for k, (name, what, m, x, _) in enumerate(asked[first:first + 100]):
+                pairs.append((Path(folder) / f"{k}.onnx", Path(folder) / f"{k}.npy"))
+                onnx.save(m, pairs[-1][0])
+                np.save(pairs[-1][1], x)
+            for (name, what, m, x, expected), answer in zip(asked[first:first + 100], programs.read(pairs)):
+                said["variants"] += 1
+                kinds = [isinstance(v, str) for v in answer.values()]
+                said["read by both"] += not any(kinds)
+                said["read by one alone"] += any(kinds) and not all(kinds)
+                if any(kinds) and not all(kinds):
+                    print("one-sided", name, what, [v for v in answer.values() if isinstance(v, str)])
+                for program, values in answer.items():
+                    if isinstance(values, str):
+                        if program == "library":
+                            refused[values.split(": ", 2)[-1][:150]] += 1
+                        continue
+                    for o, array in expected.items():
+                        why = unlike(values[o], [array]) if o in values else "no such value"
+                        if why:
+                            wrong += 1
+                            print(f"failed: {name}, {what}: {program}: {why}", flush=True)
+    for reason, n in (refused if options.refusals else Counter()).most_common(1000):
+        print(f"  {n:6} {reason}")
+    print(", ".join(f"{n} {what}" for what, n in said.items()) + f", {wrong} read otherwise")
+    return wrong > 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
