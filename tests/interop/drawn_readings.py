@@ -36,8 +36,13 @@ ELSEWHERE = {
     "before operator set 14 the reference takes the minibatch's mean and variance, whatever the file's":
         lambda n, opset: n.op_type == "BatchNormalization" and opset < 14,
     "the reference takes a maximum over two spatial axes, however many there are": lambda n, opset: n.op_type == "GlobalMaxPool",
-    "the reference divides by s in - 1, and not by out - 1, where s in is no whole number":
-        lambda n, opset: n.op_type == "Resize" and attribute(n, "coordinate_transformation_mode") == b"align_corners",
+    "the reference leaves out windows where pads differ, and fails with one axis":
+        lambda n, opset: n.op_type == "MaxPool",
+    "the reference counts entries of a window past the padding otherwise":
+        lambda n, opset: n.op_type == "AveragePool" and attribute(n, "ceil_mode"),
+    "the reference takes s in for the length of the output, where it is no whole number":
+        lambda n, opset: n.op_type == "Resize" and attribute(n, "coordinate_transformation_mode") in (
+            b"align_corners", b"pytorch_half_pixel"),
 }
 
 
