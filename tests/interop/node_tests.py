@@ -26,19 +26,23 @@ REASONS = {
     "an operator without steps": "^operator [\\w.]+ is not supported",
     "a graph in a graph": "holds a graph of its own",
     "operator sets before 7, or of another domain alone": "7 to 25|no operator set is imported",
-    "types": "input 0 must hold floats|element type|is infinite; it must be finite|of another type; expected|type .* is not supported",
-    "an activation where the network must know a constant, or the reverse": "must be an activation|must be a constant|must be one constant|"
+    "types": "input 0 must hold floats|element type|is infinite; it must be finite|of another type; expected|"
+        "type .* is not supported",
+    "an activation where the network must know a constant, or the reverse": "must be an activation|must be a constant|"
+        "must be one constant|"
         "no constants of|no list of integers|be constants? |arithmetic between constants|takes a negated|is a negated constant",
     "the batch, where it would be mixed": "the batch|each sample|samples|of constants, of|along the batch axis|mixed",
     "outputs but the first": "only the first output|is computed by no node",
-    "what is computed of constants": "become floats of any type|constants are joined|are computed|no integer of the type|no number, or too large|"
+    "what is computed of constants": "become floats of any type|constants are joined|are computed|no integer of the type|"
+        "no number, or too large|"
         "value is no 64-bit|must be integers",
     "entries that are minus infinity": "minus infinity",
     "an input that is missing, a sequence or an optional": "is not defined before this node|is missing",
     "no entries": "no entries|a dimension is 0",
     "attributes and modes": "input_forget and layout|mode is|coordinate_transformation_mode is|aspect ratio|auto_pad and output_shape|"
         "transA = 0|batch_dims|are supported$|peephole",
-    "shapes of a single run that a batch of this size does not fit": "do not broadcast|in \\d+ equal parts|the parts do not fit|out of range|"
+    "shapes of a single run that a batch of this size does not fit": "do not broadcast|"
+        "in \\d+ equal parts|the parts do not fit|out of range|"
         "different numbers of entries|has no such axis|entries for \\d+ outputs",
 }
 # What one program reads and the other does not, by what is said.
