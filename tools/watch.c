@@ -1,5 +1,6 @@
 #include "watch.h"
 
+#include "base/limit.h"
 #include "base/stop.h"
 
 #include <math.h>
@@ -108,8 +109,8 @@ look(void)
 
   if (l->timeout != NULL && now() - watch.begun >= l->seconds)
     stop("the time is over", "--timeout", l->timeout);
-  if (l->memory != NULL && memory_used() > l->bytes)
-    stop("the memory is used up", "--memory", l->memory);
+  if (memory_used() > (l->memory != NULL ? l->bytes : clarke_limit_of(CLARKE_LIMIT_MEMORY)))
+    stop("the memory is used up", "--memory", l->memory != NULL ? l->memory : "SIZE allows more");
 }
 
 /* --- the bar ---------------------------------------------------------------------------------- */
@@ -228,11 +229,10 @@ clarke_watch_begin(const clarke_watch_limits *limits)
   watch.terminal = isatty(STDERR_FILENO) == 1;
   watch.begun = now();
   watch.over = false;
+  clarke_work_count_from((clarke_work_count){.limited = true});
   catch_signals();
   obey_environment();
   look(); /* what is over already */
-  if (limits->timeout == NULL && limits->memory == NULL && !watch.terminal)
-    return;
   pthread_cond_init(&watch.end, NULL);
   watch.running = pthread_create(&watch.thread, NULL, keep_watch, NULL) == 0;
   if (!watch.running && (limits->timeout != NULL || limits->memory != NULL))

@@ -2,6 +2,7 @@
  * the weights of a softmax, which sharpens. */
 #include "audit/ascent.h"
 
+#include "base/stop.h"
 #include "exact/mdm.h"
 
 #include <math.h>
@@ -87,6 +88,7 @@ climb(ascent *k, size_t *best, double *value)
   memset(k->momentum, 0, n * sizeof *k->momentum);
   normalize(k->d, n);
   for (size_t step = 0; step < STEPS; step++) {
+    clarke_work_spend(k->c->n * (n + 16) / 4);
     memset(k->gradient, 0, n * sizeof *k->gradient);
     for (size_t i = 0; i < k->c->n; i++)
       add_class(k, i, 2 + (double)step / 2);

@@ -1,6 +1,7 @@
 #include "audit/pool.h"
 
 #include "audit/ascent.h"
+#include "base/stop.h"
 #include "exact/mdm.h"
 
 #include <float.h>
@@ -69,6 +70,7 @@ clarke_pool_add(clarke_pool *p, const double *direction, const size_t *chosen)
 
   if (p->n == p->most)
     return;
+  clarke_work_spend(p->c->n * (columns + 4) / 4);
   for (size_t i = 0; i < p->c->n; i++) {
     option[i] = option_along(&p->c->class[i], direction, columns);
     if (chosen[i] != CLARKE_UNCHOSEN && chosen[i] != option[i])
@@ -124,6 +126,7 @@ hit_and_run(double *x, double *along, const double *row, size_t n, size_t column
 {
   double least, most, t;
 
+  clarke_work_spend(n * (columns + 2) / 4 + columns);
   for (size_t j = 0; j < columns; j++)
     along[j] = clarke_draw(state);
   clip_to_ball(&least, &most, x, along, columns);
@@ -252,6 +255,7 @@ improvement(choice *s, size_t class, size_t option)
   double sum = 0;
   bool any = false;
 
+  clarke_work_spend(classes * (s->p->n + 4) / 4);
   for (size_t i = 0; i < classes; i++)
     s->part[i] = -INFINITY;
   for (size_t at = 0; at < s->p->n; at++) {

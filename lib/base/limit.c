@@ -30,6 +30,8 @@ static const struct {
   [CLARKE_LIMIT_REGIONS] = { "regions", (size_t)1 << 40, 0, (size_t)1 << 60 },
   [CLARKE_LIMIT_ROWS] = { "rows", 100000, 0, (size_t)1 << 40 },
   [CLARKE_LIMIT_TREE] = { "tree-nodes", 8192, 0, (size_t)1 << 24 },
+  [CLARKE_LIMIT_WORK] = { "work", 2000000000, (size_t)1 << 14, (size_t)1 << 60 },
+  [CLARKE_LIMIT_MEMORY] = { "memory", (size_t)7 << 27, 1024, (size_t)1 << 60 },
   [CLARKE_LIMIT_LISTED] = { "listed", 100000, 0, (size_t)1 << 40 },
 };
 

@@ -26,6 +26,8 @@ typedef enum {
   CLARKE_LIMIT_ROWS,         /* of a table over a sweep */
   CLARKE_LIMIT_REGIONS,      /* of an arrangement, or a function, that are looked for */
   CLARKE_LIMIT_TREE,         /* nodes of a tree of sides, before an audit gives up */
+  CLARKE_LIMIT_WORK,         /* operations on numbers, of a command in all (base/stop.h) */
+  CLARKE_LIMIT_MEMORY,       /* bytes of the process, where a command is given no --memory */
   CLARKE_LIMIT_LISTED,       /* touched kinks, or nearest ones of a layer, in a list */
   CLARKE_N_LIMITS
 } clarke_limit;

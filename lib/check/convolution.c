@@ -48,6 +48,10 @@ place_windows(const builder *b, windows *g, size_t i, const char *how, bool ceil
   long in = (long)g->in[i], reach = (long)((g->width[i] - 1) * g->dilation[i] + 1), by = (long)g->stride[i];
   if (strncmp(how, "SAME_", 5) == 0) {
     long total = (in + by - 1) / by * by - by + reach - in;
+    bool conv = strcmp(b->op, "Conv") == 0;
+    need(conv || g->dilation[i] == 1, "auto_pad with dilations of a pool, which readers of ONNX take differently");
+    need(total >= (conv ? -1 : 0),
+         "auto_pad pads an axis by less than nothing, which readers of ONNX take differently");
     total = total > 0 ? total : 0;
     g->out[i] = (size_t)((in + by - 1) / by);
     g->pad[i] = (size_t)(total + (how[5] == 'L')) / 2;

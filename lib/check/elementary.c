@@ -62,31 +62,68 @@ exp_end(rational *end, const rational *t, bool up)
   unfixed(end, &u, p);
 }
 
-/* One end of log z, z > 0. Up to 1, 1 - 1/z <= log z <= z - 1; above, by bisection, keeping
- * exp(-lo) >= 1/z >= exp(-hi). */
+/* Near log z, z > 1, p bits after the point, by Newton's method: c + z exp(-c) - 1 is off by about half the square of what c is off by.
+ * Nothing relies on it. */
+static void
+log_guess(integer *c, const rational *z, unsigned long p)
+{
+  INTEGER(t);
+  INTEGER(one);
+  mpz_setbit(&one, p);
+  mpz_set_ui(c, 45426 * (mpz_sizeinbase(mpq_numref(z), 2) - mpz_sizeinbase(mpq_denref(z), 2))); /* 2^16 log 2 */
+  mpz_mul_2exp(c, c, p - 16);
+  for (int i = 0; i < 64; i++) {
+    exp_fixed(&t, c, p, false);
+    mpz_mul(&t, &t, mpq_numref(z));
+    mpz_fdiv_q(&t, &t, mpq_denref(z));
+    mpz_sub(&t, &t, &one);
+    mpz_add(c, c, &t);
+    if (mpz_sgn(c) < 0)
+      mpz_set_ui(c, 0);
+    if (2 * mpz_sizeinbase(&t, 2) <= p)
+      return;
+  }
+}
+
+/* Between a little less and a little more than the guess; do exponentials prove it, exp(-lo) >= 1 / z >= exp(-hi)? */
+static bool
+log_around(interval *y, const rational *z)
+{
+  unsigned long p = session_bits + 64 + mpz_sizeinbase(mpq_numref(z), 2) - mpz_sizeinbase(mpq_denref(z), 2);
+  INTEGER(c);
+  INTEGER(e);
+  INTEGER(share);
+  INTEGER(apart);
+  log_guess(&c, z, p);
+  mpz_setbit(&apart, p - session_bits - 32);
+  mpz_mul_2exp(&share, mpq_denref(z), p);
+  mpz_cdiv_q(&share, &share, mpq_numref(z));
+  mpz_sub(&c, &c, &apart);
+  if (mpz_sgn(&c) < 0)
+    mpz_set_ui(&c, 0);
+  unfixed(&y->lo, &c, p);
+  exp_fixed(&e, &c, p, false);
+  if (mpz_cmp(&e, &share) < 0)
+    return false;
+  mpz_addmul_ui(&c, &apart, 2);
+  mpz_sub_ui(&share, &share, 1); /* at most 1 / z */
+  unfixed(&y->hi, &c, p);
+  exp_fixed(&e, &c, p, true);
+  return mpz_cmp(&e, &share) <= 0;
+}
+
+/* One end of log z, z > 0. Up to 1, 1 - 1/z <= log z <= z - 1. */
 void
 log_end(rational *end, const rational *z, bool up)
 {
   RATIONAL(inverse);
-  RATIONAL(e);
-  RATIONAL(middle);
   INTERVAL(y);
   mpq_inv(&inverse, z);
   if (mpq_cmp(z, &plus_one) <= 0) {
     mpq_sub(&y.lo, &plus_one, &inverse);
     mpq_sub(&y.hi, z, &plus_one);
-  } else {
-    mpq_set_ui(&y.hi, mpz_sizeinbase(mpq_numref(z), 2), 1); /* log z < log2 z */
-    for (unsigned long i = 0; i < session_bits + 32; i++) {
-      mpq_add(&middle, &y.lo, &y.hi);
-      mpq_div_2exp(&middle, &middle, 1);
-      exp_end(&e, &middle, true);
-      bool above = mpq_cmp(&e, &inverse) <= 0;
-      exp_end(&e, &middle, false);
-      if (!above && mpq_cmp(&e, &inverse) < 0)
-        break;
-      mpq_set(above ? &y.hi : &y.lo, &middle);
-    }
+  } else if (!log_around(&y, z)) {
+    leave(UNDECIDED, "a logarithm is not where it was guessed to be");
   }
   mpq_set(end, up ? &y.hi : &y.lo);
 }

@@ -38,15 +38,17 @@ exponential(rational *end, const rational *t, bool up)
   unfixed(end, &z, p);
 }
 
-/* One end of 1 / (1 + exp(-t)). */
+/* One end of 1 / (1 + exp(-t)); below 0 as exp(t) / (1 + exp(t)): neither exponential is above 1. */
 static void
 logistic(rational *end, const rational *t, bool up)
 {
   RATIONAL(e);
+  RATIONAL(all);
+  bool below = mpq_sgn(t) < 0;
   mpq_neg(&e, t);
-  exponential(&e, &e, !up);
-  mpq_add(&e, &e, &plus_one);
-  mpq_inv(end, &e);
+  exponential(&e, below ? t : &e, below == up);
+  mpq_add(&all, &e, &plus_one);
+  mpq_div(end, below ? &e : &plus_one, &all);
 }
 
 /* One end of log(1 + exp(t)), as t + log(1 + exp(-t)) above 0. */

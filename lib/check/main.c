@@ -24,10 +24,12 @@
 static const char usage[] =
     "Usage: clarke-check PROOF [--data DIR] [--threads N]\n"
     "       clarke-check --show MODEL [BATCH [MODEL BATCH]...]\n"
+    "       clarke-check --values MODEL BATCH [MODEL BATCH]...\n"
     "Verifies a proof about what automatic differentiation computes at a network's weights or in a program.\n\n"
     "  --data DIR   look in DIR for the files that the proof names, not in the proof's folder\n"
     "  --threads N  at most N threads (default: as many as processors); the answer is the same\n"
     "  --show       print what is read of the model and the batch, exactly, and check nothing\n"
+    "  --values     the same, and the value of each node's output, all samples in one tensor\n"
     "  --limit NAME=N\n"
     "               take inputs that ask for more, or less: docs/formats.md has the names\n"
     "  --help       show this help and exit\n"
@@ -107,12 +109,12 @@ is_option(const char *name, char **argv, int argc, int *i, const char **value)
 
 /* Shows models, each with the batch after it, and says which are refused. */
 static int
-show(char **paths, size_t n)
+show(char **paths, size_t n, bool values)
 {
   int worst = VERIFIED;
   for (size_t i = 0; i < n; i += 2) {
     const char *batch = i + 1 < n ? paths[i + 1] : NULL;
-    int result = check(clarke_show, paths[i], batch);
+    int result = check(values ? clarke_show_values : clarke_show, paths[i], batch);
     if (result != VERIFIED) {
       printf("refused");
       print_path(paths[i]);
@@ -129,7 +131,7 @@ show(char **paths, size_t n)
 /* What the command line asks for. */
 typedef struct {
   const char *proof, *data;
-  bool shows, wrong;
+  bool shows, values, wrong;
   int rest; /* of argv, what to show */
   long threads;
 } request;
@@ -166,8 +168,9 @@ read_arguments(int argc, char **argv)
       read_limit(&r, value);
     else if (is_option("--threads", argv, argc, &i, &value))
       r.wrong = r.wrong || (r.threads = atol(value)) < 1;
-    else if (strcmp(argv[i], "--show") == 0 && i + 1 < argc) {
+    else if ((strcmp(argv[i], "--show") == 0 || strcmp(argv[i], "--values") == 0) && i + 1 < argc) {
       r.shows = true;
+      r.values = strcmp(argv[i], "--values") == 0;
       r.rest = i + 1;
     } else if (argv[i][0] != '-' && r.proof == NULL)
       r.proof = argv[i];
@@ -196,7 +199,7 @@ main(int argc, char **argv)
   limit_require_stack();
   session_set_threads(r.threads < 1 ? 1 : (size_t)r.threads);
   if (r.shows)
-    return show(argv + r.rest, (size_t)(argc - r.rest));
+    return show(argv + r.rest, (size_t)(argc - r.rest), r.values);
   int result = UNDECIDED;
   for (; result == UNDECIDED; session_set_bits(2 * session_bits))
     result = check(clarke_check_proof, r.proof, r.data);

@@ -12,8 +12,9 @@
 static void
 note_bits(unit *u, const tensor *t)
 {
-  for (size_t i = 0; t->real && i < t->count; i++) {
-    unsigned long n = mpz_sizeinbase(mpq_denref(&t->value[i]), 2) - 1; /* a power of two */
+  for (size_t i = 0; t->value != NULL && i < t->count; i++) {
+    unsigned long n = mpz_sizeinbase(mpq_denref(&t->value[i]), 2) - 1;
+    expect(mpz_scan1(mpq_denref(&t->value[i]), 0) == n, "a constant's entry is no integer times a power of two");
     u->bits = n > u->bits ? n : u->bits;
   }
 }
@@ -41,13 +42,26 @@ note_step(unit *u, const step *st)
 static void
 make_whole(const unit *u, tensor *t)
 {
-  if (!t->real || t->whole != NULL)
+  if (t->value == NULL || t->whole != NULL)
     return;
   t->whole = allocate(t->count, sizeof *t->whole);
   for (size_t i = 0; i < t->count; i++) {
     t->whole[i] = integer_zero();
     mpz_mul_2exp(&t->whole[i], mpq_numref(&t->value[i]), u->bits - (mpz_sizeinbase(mpq_denref(&t->value[i]), 2) - 1));
   }
+}
+
+/* The weights of steps: no value need have them, for a node makes some anew (a mask without its infinite entries). */
+static void
+for_each_weight(record *r, void (*work)(unit *u, tensor *t))
+{
+  const network *net = r->p->net;
+  for (size_t s = 1; s < net->n_steps; s++)
+    for (size_t i = 0; i < net->steps[s].n_factors; i++) {
+      const factor *w = &net->steps[s].factors[i];
+      if (w->w != NULL && (i == 0 || w->w != w[-1].w))
+        work(&r->unit, w->w);
+    }
 }
 
 /* All tensors that hold the record's numbers, and the weights of steps, one after another. */
@@ -64,6 +78,7 @@ for_each_tensor(record *r, void (*work)(unit *u, tensor *t))
   for (size_t v = 0; v < r->p->net->n_values; v++)
     for (tensor *t = r->p->net->values[v].constant; t != NULL; t = t->still)
       work(&r->unit, t);
+  for_each_weight(r, work);
 }
 
 static void

@@ -26,6 +26,7 @@ typedef struct {
   unit unit;
   integer one;            /* in that unit */
   bool *torn;             /* by step: a node that only moves its entries was recorded with others */
+  size_t boundless;       /* entries of the tensor at hand of which no bound is known */
   const integer ***entry; /* [step][feature * batch + sample]: as recorded, of the input as given; NULL: not recorded */
 } record;
 
@@ -69,9 +70,12 @@ size_t record_winner(const record *r, const step *st, size_t f, size_t b);
 
 /* ---- Answers */
 
-typedef enum { EXACT, BOUNDED, REFUTED, NOT_COVERED } answer;
+/* NO_BOUND: of some entries none is known, all others are within theirs. */
+typedef enum { EXACT, BOUNDED, NO_BOUND, REFUTED, NOT_COVERED, N_ANSWERS } answer;
 
 answer answer_of(answer so_far, nearness n); /* the weaker */
+answer answer_note(record *r, answer so_far,
+                   answer now); /* likewise, of one entry more; those without a bound are counted */
 
 /* Of the recorded tensor t: of the output of a node (record_forward.c) */
 answer record_output(record *r, const char *name, const tensor *t);

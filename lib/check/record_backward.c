@@ -260,7 +260,6 @@ back_cross_entropy(gather *g)
     for (size_t i = 0; i < v->count; i++)
       to[i] = &g->composed[i * batch + b];
     loss_back(&p, v, b, to);
-    g->unbounded = g->unbounded || p.open;
   }
   free(to);
 }
@@ -322,18 +321,21 @@ judge_composed(const gather *g, size_t i, size_t roundings, const integer *recor
   const unit *u = &g->r->unit;
   const sum *s = &g->sums[i];
   const handed *h = &g->composed[i];
-  INTERVAL(x);
+  number *y = number_new(1);
   RATIONAL(q);
-  RATIONAL(bound);
   RATIONAL(mass);
   sum_part(&q, u, &s->exact);
-  interval_add(&x, &h->x, &plus_one);
-  interval_add(&x, &exactly_one, &q);
-  sum_part(&bound, u, &s->lost);
-  mpq_add(&bound, &bound, &h->off);
+  interval_add(&y->x, &h->x, &plus_one);
+  interval_add(&y->x, &exactly_one, &q);
+  sum_part(&y->off, u, &s->lost);
+  mpq_add(&y->off, &y->off, &h->off);
   sum_part(&mass, u, &s->mass);
   mpq_add(&mass, &mass, &h->mass);
-  return add_rounding(&bound, g->type, roundings, &mass) ? node_judge(g->r, &x, &bound, recorded) : REFUTED;
+  bool bounded = number_is_nothing(y, &mass) || add_rounding(&y->off, g->type, roundings, &mass);
+  y->open = h->open || !bounded;
+  answer found = node_judge(g->r, y, recorded);
+  number_free(y, 1);
+  return found;
 }
 
 static answer
@@ -347,10 +349,14 @@ judge_all(const gather *g, const tensor *t)
   }
   for (size_t i = 0; i < n && all < REFUTED; i++) {
     const integer *recorded = record_entry(g->v, t, i / samples, i % samples);
-    if (g->composed != NULL)
-      all = judge_composed(g, i, most + SPARE_COMPOSED * (g->readers + 1), recorded);
+    answer one;
+    if (g->unbounded)
+      one = NO_BOUND;
+    else if (g->composed != NULL)
+      one = judge_composed(g, i, most + SPARE_COMPOSED * (g->readers + 1), recorded);
     else
-      all = answer_of(all, sum_judge(&g->sums[i], &g->r->unit, t->type, most + SPARE * (g->readers + 1), recorded));
+      one = answer_of(EXACT, sum_judge(&g->sums[i], &g->r->unit, t->type, most + SPARE * (g->readers + 1), recorded));
+    all = answer_note(g->r, all, one);
   }
   return all;
 }
@@ -391,7 +397,7 @@ judge_gradient(record *r, const graph_value *v, const tensor *t)
     back_nodes(&g);
   if (strcmp(v->name, r->p->net->own.of) == 0)
     back_loss(&g);
-  answer found = g.unknown ? NOT_COVERED : g.unbounded ? REFUTED : judge_all(&g, t);
+  answer found = g.unknown ? NOT_COVERED : judge_all(&g, t);
   handed_free(g.composed, v->count * record_samples(r, v));
   sums_free(g.sums, v->count * record_samples(r, v));
   free(g.place);

@@ -7,7 +7,15 @@
 answer
 answer_of(answer so_far, nearness n)
 {
-  answer now = n == BIT_EXACT ? EXACT : n == WITHIN_BOUND ? BOUNDED : REFUTED;
+  static const answer answers[] = {
+      [BIT_EXACT] = EXACT, [WITHIN_BOUND] = BOUNDED, [BOUNDLESS] = NO_BOUND, [BEYOND] = REFUTED};
+  return answers[n] > so_far ? answers[n] : so_far;
+}
+
+answer
+answer_note(record *r, answer so_far, answer now)
+{
+  r->boundless += now == NO_BOUND;
   return now > so_far ? now : so_far;
 }
 
@@ -85,7 +93,8 @@ judge_step(record *r, const step *st, const graph_value *v, const tensor *t)
     for (size_t b = 0; b < r->p->net->batch && all < REFUTED; b++) {
       sum *s = sums(1);
       add_entry(s, r, st, f, b, t->type);
-      all = answer_of(all, sum_judge(s, &r->unit, t->type, st->width + SPARE, record_entry(v, t, f, b)));
+      answer one = answer_of(EXACT, sum_judge(s, &r->unit, t->type, st->width + SPARE, record_entry(v, t, f, b)));
+      all = answer_note(r, all, one);
       sums_free(s, 1);
     }
   return all;
@@ -121,13 +130,12 @@ judge_composed(record *r, const graph_value *v, const tensor *t)
   chain_begin(&c, r);
   chain_add(&c, r, v->step);
   chain_close(&c, r);
-  for (size_t b = 0; b < r->p->net->batch && all == BOUNDED && c.covers; b += c.samples) {
+  for (size_t b = 0; b < r->p->net->batch && all < REFUTED && c.covers; b += c.samples) {
     node_pass p;
     node_begin(&p, r, &c, b, t->type);
-    all = p.open ? REFUTED : BOUNDED;
-    for (size_t e = 0; e < v->count * p.n && all == BOUNDED; e++) {
-      const number *y = &p.y[v->step][e];
-      all = node_judge(r, &y->x, &y->off, record_entry(v, t, e / p.n, b + e % p.n));
+    for (size_t e = 0; e < v->count * p.n && all < REFUTED; e++) {
+      const number *y = p.ended ? NULL : &p.y[v->step][e];
+      all = answer_note(r, all, y == NULL ? NO_BOUND : node_judge(r, y, record_entry(v, t, e / p.n, b + e % p.n)));
     }
     node_end(&p);
   }

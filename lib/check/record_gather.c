@@ -95,7 +95,7 @@ static void
 take_back(node_pass *p, const gather *g, const chain *c, const ends *e)
 {
   size_t first = g->v->constant == NULL ? g->v->step + 1 : 0;
-  for (size_t s = c->high; s-- > c->low && s >= first && !p->open;) {
+  for (size_t s = c->high; s-- > c->low && s >= first;) {
     if (!c->has[s] || (e->given[s] == NULL && !e->asked[s]))
       continue;
     number *h = e->given[s] != NULL ? recorded_gradients(p, g, e->given[s]) : node_settle(p, s);
@@ -121,6 +121,7 @@ add_composed(const gather *g, const node_pass *p)
     add_times(&to->off, &from[e].off, &plus_one);
     add_times(&to->mass, &from[e].mass, &plus_one);
     to->terms += from[e].terms;
+    to->open = to->open || from[e].open;
   }
 }
 
@@ -136,11 +137,11 @@ run_chain(gather *g, const chain *c, const ends *e)
     p.asked = e->asked;
     p.weight = g->v->constant;
     p.of_weight = handed_new(constants);
-    if (!p.open)
+    g->unbounded = p.ended;
+    if (!p.ended) {
       take_back(&p, g, c, e);
-    g->unbounded = p.open;
-    if (!p.open)
       add_composed(g, &p);
+    }
     handed_free(p.of_weight, constants);
     node_end(&p);
   }

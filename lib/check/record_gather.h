@@ -13,7 +13,7 @@ typedef struct {
   handed *composed;      /* likewise: what composed nodes hand back; NULL: none does */
   size_t readers;        /* nodes */
   bool unknown;          /* something that reads it is not covered */
-  bool unbounded;        /* of something that reads it there is no bound */
+  bool unbounded;        /* something that reads it is not known as a number: of no entry there is a bound */
   const tensor *winners; /* of the step at work, a WINDOW; or NULL */
   const graph_value *pooled;
   const graph_value **via;       /* v; then values behind it whose gradients were not recorded */

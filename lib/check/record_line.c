@@ -112,6 +112,8 @@ soften(node_pass *p, number *const *y, const number *const *a, size_t n, bool lo
       softmax_off(p, log, n, y[i], &shift);
     size_of(&y[i]->wide, y[i]);
   }
+  for (size_t i = 0; i < n; i++)
+    y[i]->open = p->open;
   intervals_free(x, n);
 }
 
@@ -232,6 +234,8 @@ normalize_line(node_pass *p, size_t s, size_t first)
     interval_round(&y->x);
     normalize_off(p, y, line_argument(p, st, first + i * apart), &t);
   }
+  for (size_t i = 0; i < m; i++)
+    p->y[s][first + i * apart].open = p->open;
   root_clear(&t);
   intervals_free(c, m);
 }
@@ -240,9 +244,12 @@ void
 line_compute(node_pass *p, size_t s)
 {
   const step *st = &p->r->p->net->steps[s];
-  for (size_t e = 0; e < st->n * p->n && !p->open; e++)
-    if (line_first(p, st, e) == e)
-      (st->kind == SOFTMAX ? softmax_line : normalize_line)(p, s, e);
+  for (size_t e = 0; e < st->n * p->n; e++) {
+    if (line_first(p, st, e) != e)
+      continue;
+    p->open = false;
+    (st->kind == SOFTMAX ? softmax_line : normalize_line)(p, s, e);
+  }
 }
 
 /* ---- Back */
@@ -261,7 +268,7 @@ sums_clear(sums_back *t)
 }
 
 static void
-sums_make(sums_back *t, const node_pass *p, size_t s, const number *h, size_t first)
+sums_make(sums_back *t, node_pass *p, size_t s, const number *h, size_t first)
 {
   const step *st = &p->r->p->net->steps[s];
   RATIONAL(size);
@@ -271,6 +278,7 @@ sums_make(sums_back *t, const node_pass *p, size_t s, const number *h, size_t fi
   for (size_t i = 0; i < line_members(p, st); i++) {
     size_t e = first + i * line_step(p, st);
     const number *y = &p->y[s][e], *g = &h[e];
+    p->open = p->open || y->open || g->open;
     size_of(&size, g);
     size_of(&top, y);
     least_size(&least, &g->x);
@@ -308,7 +316,7 @@ log_entry(node_pass *p, const number *y, const number *g, const sums_back *t, co
   add_times(&off, &q, &t->size);
   size_of(&mass, g);
   add_times(&mass, &top, &t->size);
-  node_hand(to, &x, &off, &mass);
+  node_hand(p, to, &x, &off, &mass);
 }
 
 static void
@@ -354,7 +362,7 @@ share_entry(node_pass *p, const step *st, const number *y, const number *g, cons
   add_times(&off, &top, &apart);
   add_times(&off, &y->off, &mass);
   mpq_mul(&mass, &mass, &top);
-  node_hand(to, &x, &off, &mass);
+  node_hand(p, to, &x, &off, &mass);
 }
 
 static void
@@ -405,7 +413,7 @@ pair_back(node_pass *p, size_t s, const number *h, size_t first, sums_back *t)
   add_times(&off, &apart, &mass);
   mpq_add(&mass, &mass, &g->off);
   mpq_mul(&mass, &mass, &slope);
-  node_hand(to, &x, &off, &mass);
+  node_hand(p, to, &x, &off, &mass);
 }
 
 /* r (m g - S g - y S(y g)), S being a sum over the line. What is rounded is of the size of what some formulas add up. */
@@ -432,7 +440,7 @@ normalize_entry(node_pass *p, const number *y, const number *g, const sums_back 
   mpq_mul(&off, &off, &by->inverse);
   mpq_mul(&mass, &mass, &by->inverse);
   mpq_add(&mass, &mass, &off);
-  node_hand(to, x, &off, &mass);
+  node_hand(p, to, x, &off, &mass);
 }
 
 static void
@@ -484,6 +492,7 @@ line_back(node_pass *p, size_t s, const number *h)
     sums_back t;
     if (line_first(p, st, e) != e)
       continue;
+    p->open = false;
     sums_make(&t, p, s, h, e);
     back(p, s, h, e, &t);
     sums_clear(&t);

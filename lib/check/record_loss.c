@@ -75,7 +75,7 @@ loss_entry(node_pass *p, const interval *share, bool label, const rational *shif
   mpq_mul(&off, &off, &size);
   least_size(&mass, &x);
   mpq_add(&mass, &mass, &off);
-  node_hand(to, &x, &off, &mass);
+  node_hand(p, to, &x, &off, &mass);
 }
 
 void
@@ -120,12 +120,12 @@ loss_log_output(record *r, const tensor *t)
 {
   const graph_value *v = read_by_log(r, t);
   answer all = BOUNDED;
-  for (size_t b = 0; v != NULL && b < r->p->net->batch && all == BOUNDED; b++) {
+  for (size_t b = 0; v != NULL && b < r->p->net->batch && all < REFUTED; b++) {
     node_pass p = {.r = r, .n = 1, .first = b, .type = t->type};
     number *a = recall_outputs(&p, v, b), *y = number_new(v->count);
     line_log_softmax(&p, y, a, v->count);
-    for (size_t i = 0; i < v->count && all == BOUNDED; i++)
-      all = p.open ? REFUTED : node_judge(r, &y[i].x, &y[i].off, &t->whole[b * v->count + i]);
+    for (size_t i = 0; i < v->count && all < REFUTED; i++)
+      all = answer_note(r, all, node_judge(r, &y[i], &t->whole[b * v->count + i]));
     number_free(a, v->count);
     number_free(y, v->count);
   }
@@ -147,7 +147,7 @@ loss_log_gradient(record *r, const tensor *t)
       if (i == label_of(r, b))
         sum_add_number(s, &r->unit, &q);
       s->rounds = i == label_of(r, b);
-      all = answer_of(all, sum_judge(s, &r->unit, t->type, SPARE, &t->whole[b * v->count + i]));
+      all = answer_note(r, all, answer_of(EXACT, sum_judge(s, &r->unit, t->type, SPARE, &t->whole[b * v->count + i])));
       sums_free(s, 1);
     }
   return v != NULL ? all : NOT_COVERED;

@@ -9,11 +9,15 @@
 /* ---- Bounds */
 
 answer
-node_judge(const record *r, const interval *x, const rational *bound, const integer *recorded)
+node_judge(const record *r, const number *y, const integer *recorded)
 {
+  const interval *x = &y->x;
+  const rational *bound = &y->off;
   RATIONAL(q);
   INTERVAL(apart);
   RATIONAL(most);
+  if (y->open)
+    return NO_BOUND;
   unfixed(&q, recorded, r->unit.bits);
   mpq_sub(&apart.lo, &x->lo, &q);
   mpq_sub(&apart.hi, &x->hi, &q);
@@ -80,14 +84,16 @@ node_read(node_pass *p, source x, size_t j)
   static number one;
   static bool made;
   if (x.step == NONE && !made) {
-    one = (number){interval_nought(), rational_zero(), rational_zero()};
+    one = (number){interval_nought(), rational_zero(), rational_zero(), false};
     interval_set(&one.x, &plus_one, &plus_one);
     mpq_set(&one.wide, &plus_one);
     made = true;
   }
   if (x.step == NONE)
     return &one;
-  return p->r->entry[x.step] != NULL ? recall(p, x, j) : &p->y[x.step][x.from * p->n + j];
+  const number *y = p->r->entry[x.step] != NULL ? recall(p, x, j) : &p->y[x.step][x.from * p->n + j];
+  p->open = p->open || y->open;
+  return y;
 }
 
 void
@@ -131,7 +137,7 @@ compute_linear(node_pass *p, const step *st, size_t f, size_t j, number *y)
     add_times(&mass, &q, &size);
     terms++;
   }
-  if (!is_unrounded(st, w))
+  if (!is_unrounded(st, w) && !number_is_nothing(y, &mass))
     node_round(p, &y->off, terms + SPARE_COMPOSED, &mass);
 }
 
@@ -156,7 +162,8 @@ compute_product(node_pass *p, const step *st, size_t f, size_t j, number *y)
     add_times(&mass, &one, &other);
     terms++;
   }
-  node_round(p, &y->off, terms + SPARE_COMPOSED, &mass);
+  if (!number_is_nothing(y, &mass))
+    node_round(p, &y->off, terms + SPARE_COMPOSED, &mass);
 }
 
 size_t
@@ -223,8 +230,8 @@ compute_piece(node_pass *p, const step *st, size_t f, size_t j, number *y)
   RATIONAL(size);
   INTERVAL(square);
   size_t piece = node_piece(st, &a->x);
-  p->open = p->open || piece == NONE;
-  if (p->open)
+  p->ended = piece == NONE;
+  if (p->ended)
     return;
   node_coefficients(c, st, w, piece);
   interval_mul(&square, &a->x, &a->x);
@@ -262,8 +269,8 @@ compute_function(node_pass *p, const step *st, size_t f, size_t j, number *y)
   bool whole =
       st->of == F_NORMAL || st->of == F_NORMAL_TANH || st->of == F_ELU; /* of the size of 1, where they cancel */
   RATIONAL(mass);
-  p->open = p->open || (function_has_domain(st->of) && !function_inside(st->of, &a->x));
-  if (p->open)
+  p->ended = function_has_domain(st->of) && !function_inside(st->of, &a->x);
+  if (p->ended)
     return;
   function_value(&y->x, st->of, &a->x);
   least_size(&mass, &y->x);
@@ -344,6 +351,7 @@ static void
 compute_entry(node_pass *p, const step *st, size_t e, number *y)
 {
   size_t f = e / p->n, j = e % p->n;
+  p->open = false;
   if (is_tanh(st))
     compute_tanh(p, st, f, j, y);
   else if (st->kind == LINEAR)
@@ -358,6 +366,7 @@ compute_entry(node_pass *p, const step *st, size_t e, number *y)
     compute_over_root(p, st, f, j, y);
   number_round(&y->x);
   size_of(&y->wide, y);
+  y->open = p->open;
 }
 
 static void
@@ -370,7 +379,7 @@ compute_step(node_pass *p, size_t s)
   node_note(s);
   if (st->kind == SOFTMAX || st->kind == NORMALIZE)
     line_compute(p, s);
-  for (size_t e = 0; e < st->n * p->n && st->length == 0 && !p->open; e++)
+  for (size_t e = 0; e < st->n * p->n && st->length == 0 && !p->ended; e++)
     compute_entry(p, st, e, &p->y[s][e]);
 }
 
@@ -387,7 +396,7 @@ node_begin(node_pass *p, const record *r, const chain *c, size_t first, size_t t
   *p = (node_pass){.r = r, .first = first, .n = c->samples, .type = type};
   p->y = tables.y;
   p->back = tables.back;
-  for (size_t s = c->low; s < c->high && !p->open; s++)
+  for (size_t s = c->low; s < c->high && !p->ended; s++)
     if (c->has[s])
       compute_step(p, s);
 }

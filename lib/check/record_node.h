@@ -18,7 +18,8 @@ typedef struct {
   const bool *asked;    /* by step: whether gradients are gathered there */
   const tensor *weight; /* a constant, in its own entries */
   handed *of_weight;
-  bool open; /* of some number there is no bound */
+  bool open;  /* of the number at work, or of one that it is made of, no bound is known */
+  bool ended; /* a number is not known at all: nothing behind it is computed */
 } node_pass;
 
 void node_note(size_t s); /* y or back of step s was filled */
@@ -28,8 +29,8 @@ void node_end(node_pass *p);
 /* A recorded number: off by itself where it is subnormal. */
 void node_recall(number *y, const node_pass *p, const integer *z);
 const number *node_read(node_pass *p, source x, size_t j); /* NONE: 1 */
-/* Is a recorded number within a bound of an exact one, which x holds? With more bits of x, where that is not told. */
-answer node_judge(const record *r, const interval *x, const rational *bound, const integer *recorded);
+/* Is a recorded number within the bound of y, which is exact but for y->off? With more bits of it, where that is not told. */
+answer node_judge(const record *r, const number *y, const integer *recorded);
 void node_round(node_pass *p, rational *off, size_t n, const rational *mass);
 
 /* What multiplies the x of a LINEAR step's term; *lost: a weight in it is subnormal. */
@@ -62,7 +63,7 @@ answer loss_log_gradient(record *r, const tensor *t);
 /* What gathers the gradient in x for sample first + j; NULL: it is not asked for. */
 handed *node_target(node_pass *p, source x, size_t j);
 /* One term more, which is x, off by so much, and made of numbers of that size. */
-void node_hand(handed *to, const interval *x, const rational *off, const rational *mass);
+void node_hand(const node_pass *p, handed *to, const interval *x, const rational *off, const rational *mass);
 /* What was gathered at a step, as numbers: what they are off by holds the rounding of their sums. */
 number *node_settle(node_pass *p, size_t s);
 /* Takes gradients h of the step's output, n for each feature, back through it; what is asked for is gathered in back[step], or in

@@ -18,19 +18,20 @@ node_target(node_pass *p, source x, size_t j)
 }
 
 void
-node_hand(handed *to, const interval *x, const rational *off, const rational *mass)
+node_hand(const node_pass *p, handed *to, const interval *x, const rational *off, const rational *mass)
 {
   interval_add(&to->x, x, &plus_one);
   number_round(&to->x);
   add_times(&to->off, off, &plus_one);
   add_times(&to->mass, mass, &plus_one);
   to->terms++;
+  to->open = to->open || p->open;
 }
 
 /* ---- Terms: of the gradient g, times an exact number, or times a computed one */
 
 static void
-hand_times(handed *to, const number *g, const rational *q, bool lost)
+hand_times(const node_pass *p, handed *to, const number *g, const rational *q, bool lost)
 {
   INTERVAL(x);
   RATIONAL(size);
@@ -41,14 +42,14 @@ hand_times(handed *to, const number *g, const rational *q, bool lost)
   add_times(&off, &size, &g->off);
   size_of(&mass, g);
   mpq_mul(&mass, &mass, &size);
-  node_hand(to, &x, &off, &mass);
+  node_hand(p, to, &x, &off, &mass);
   if (lost)
     add_times(&to->off, &mass, &plus_one);
 }
 
 /* y's wide size is that of what is added up. sign: 1 or -1. */
 static void
-hand_product(handed *to, const number *g, const number *y, const rational *sign)
+hand_product(const node_pass *p, handed *to, const number *g, const number *y, const rational *sign)
 {
   INTERVAL(x);
   INTERVAL(turned);
@@ -63,18 +64,19 @@ hand_product(handed *to, const number *g, const number *y, const rational *sign)
   add_times(&off, &y->off, &mass);
   size_of(&mass, g);
   mpq_mul(&mass, &mass, &y->wide);
-  node_hand(to, &turned, &off, &mass);
+  node_hand(p, to, &turned, &off, &mass);
 }
 
 /* Times a slope d that is computed, and off by `apart`; it is added up from numbers of the size `made`. */
 static void
-hand_slope(handed *to, const number *g, const interval *d, const rational *apart, const rational *made)
+hand_slope(const node_pass *p, handed *to, const number *g, const interval *d, const rational *apart,
+           const rational *made)
 {
-  number y = {*d, *apart, rational_zero()};
+  number y = {*d, *apart, rational_zero(), false};
   size_of(&y.wide, &y);
   if (mpq_cmp(made, &y.wide) > 0)
     mpq_set(&y.wide, made);
-  hand_product(to, g, &y, &plus_one);
+  hand_product(p, to, g, &y, &plus_one);
   mpq_clear(&y.wide);
 }
 
@@ -88,14 +90,15 @@ back_linear(node_pass *p, const step *st, size_t e, const number *g)
   RATIONAL(q);
   for (size_t i = 0; i < st->width; i++) {
     bool lost;
+    p->open = g->open; /* of this term alone */
     if (x[i].step == PADDING)
       continue;
     handed *to = node_target(p, x[i], e % p->n);
     node_factor(&q, &lost, p, st, &w[i]);
     if (to != NULL)
-      hand_times(to, g, &q, lost);
+      hand_times(p, to, g, &q, lost);
     if (p->weight != NULL && w[i].w == p->weight) /* its coefficient is 1 or -1, or there is no rule */
-      hand_product(&p->of_weight[w[i].at], g, node_read(p, x[i], e % p->n), w[i].coef);
+      hand_product(p, &p->of_weight[w[i].at], g, node_read(p, x[i], e % p->n), w[i].coef);
   }
 }
 
@@ -104,9 +107,10 @@ back_product(node_pass *p, const step *st, size_t e, const number *g)
 {
   const source *x = &st->sources[st->source_row[e / p->n] * st->width];
   for (size_t i = 0; i < st->width; i++) {
+    p->open = g->open;
     handed *to = x[i ^ 1].step != PADDING ? node_target(p, x[i], e % p->n) : NULL;
     if (to != NULL)
-      hand_product(to, g, node_read(p, x[i ^ 1], e % p->n), &plus_one);
+      hand_product(p, to, g, node_read(p, x[i ^ 1], e % p->n), &plus_one);
   }
 }
 
@@ -160,9 +164,9 @@ back_piece(node_pass *p, const step *st, size_t e, const number *g)
   size_of(&size, a);
   node_steepest(&made, st, w, &size);
   if (to != NULL)
-    hand_slope(to, g, &slope, &zero, &made);
+    hand_slope(p, to, g, &slope, &zero, &made);
   if (p->weight != NULL && w->w == p->weight && piece == 0 && mpq_sgn(&a->x.hi) < 0)
-    hand_product(&p->of_weight[w->at], g, a, w->coef);
+    hand_product(p, &p->of_weight[w->at], g, a, w->coef);
 }
 
 /* What a slope of 1 / x or a root is off by, made of the argument or of the value, which may be computed anew. */
@@ -198,6 +202,7 @@ back_function(node_pass *p, const step *st, size_t e, const number *g)
 {
   source x = st->sources[st->source_row[e / p->n]];
   const number *a = node_read(p, x, e % p->n), *y = &p->y[st - p->r->p->net->steps][e];
+  p->open = p->open || y->open;
   handed *to = node_target(p, x, e % p->n);
   INTERVAL(slope);
   RATIONAL(size);
@@ -218,7 +223,7 @@ back_function(node_pass *p, const step *st, size_t e, const number *g)
     mpq_set_ui(&size, 1, 1ul << 28);
     mpq_add(&apart, &apart, &size);
   }
-  hand_slope(to, g, &slope, &apart, &zero);
+  hand_slope(p, to, g, &slope, &apart, &zero);
 }
 
 static void
@@ -231,7 +236,7 @@ back_over_root(node_pass *p, const step *st, size_t e, const number *g)
   least_size(&size, root);
   node_round(p, &apart, SPARE_COMPOSED, &size);
   if (to != NULL)
-    hand_slope(to, g, root, &apart, &zero);
+    hand_slope(p, to, g, root, &apart, &zero);
 }
 
 /* ---- A step */
@@ -243,10 +248,12 @@ node_settle(node_pass *p, size_t s)
   number *h = number_new(n);
   for (size_t e = 0; e < n && p->back[s] != NULL; e++) {
     const handed *from = &p->back[s][e];
+    p->open = from->open;
     interval_add(&h[e].x, &from->x, &plus_one);
     mpq_set(&h[e].off, &from->off);
-    if (from->terms > 0)
+    if (from->terms > 0 && !number_is_nothing(&h[e], &from->mass))
       node_round(p, &h[e].off, from->terms + SPARE_COMPOSED, &from->mass);
+    h[e].open = p->open;
   }
   return h;
 }
@@ -257,10 +264,12 @@ node_back(node_pass *p, size_t s, const number *h)
   const step *st = &p->r->p->net->steps[s];
   if (st->length > 0)
     line_back(p, s, h);
-  for (size_t e = 0; e < st->n * p->n && st->length == 0; e++)
+  for (size_t e = 0; e < st->n * p->n && st->length == 0; e++) {
+    p->open = h[e].open;
     (st->kind == LINEAR      ? back_linear
      : st->kind == PRODUCT   ? back_product
      : st->kind == PIECEWISE ? back_piece
      : st->kind == FUNCTION  ? back_function
                              : back_over_root)(p, st, e, &h[e]);
+  }
 }

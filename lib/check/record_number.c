@@ -13,7 +13,7 @@ number_new(size_t n)
 {
   number *y = allocate(n, sizeof *y);
   for (size_t i = 0; i < n; i++)
-    y[i] = (number){interval_nought(), rational_zero(), rational_zero()};
+    y[i] = (number){interval_nought(), rational_zero(), rational_zero(), false};
   return y;
 }
 
@@ -32,7 +32,7 @@ handed_new(size_t n)
 {
   handed *h = allocate(n, sizeof *h);
   for (size_t i = 0; i < n; i++)
-    h[i] = (handed){interval_nought(), rational_zero(), rational_zero(), 0};
+    h[i] = (handed){interval_nought(), rational_zero(), rational_zero(), 0, false};
   return h;
 }
 
@@ -122,6 +122,12 @@ add_times(rational *y, const rational *a, const rational *b)
   mpq_mul(&t, a, b);
   mpq_add(y, y, &t);
   shorten(y);
+}
+
+bool
+number_is_nothing(const number *y, const rational *mass)
+{
+  return interval_zero(&y->x) && mpq_sgn(&y->off) == 0 && mpq_sgn(mass) == 0;
 }
 
 bool

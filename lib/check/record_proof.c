@@ -16,10 +16,12 @@ static network net;
 static point p = {.net = &net};
 static model m;
 static record r = {.p = &p, .m = &m};
-static size_t counts[4]; /* of each answer */
-static size_t missing;   /* of those not covered: there is no such tensor in the record */
+static size_t counts[N_ANSWERS]; /* of each answer */
+static size_t missing;           /* of those not covered: there is no such tensor in the record */
+static size_t boundless;         /* entries without a bound, of tensors that have others */
 
-static const char *const answers[] = {"bit-exact", "within", "refuted", "not-covered"};
+/* What may be claimed, from the strongest down. In the place of what is refuted stands that it is not shown. */
+static const char *const words[] = {"bit-exact", "within", "where-bounded", "not-shown", "not-covered"};
 
 /* The slopes of every operator in the model, at each of its kinks. */
 static void
@@ -44,31 +46,84 @@ read_slopes(void)
     }
 }
 
-/* The answer that stands at the line's end: the one found, or a weaker one that is true as well. */
+/* Recorded tensors of which the proof says nothing, by name; they could be any. */
+static struct {
+  const char *part;
+  char *name;
+} * unsaid;
+static size_t n_unsaid;
+
 static void
-read_answer(const char *part, const char *name, const tensor *t, answer found)
+note_unsaid(const char *part, const char *name)
+{
+  if (unsaid == NULL)
+    unsaid = allocate(r.n_trace + r.n_gradients, sizeof *unsaid);
+  unsaid[n_unsaid].part = part;
+  unsaid[n_unsaid].name = strdup(name);
+  expect(unsaid[n_unsaid].name != NULL, "out of memory");
+  n_unsaid++;
+}
+
+static void
+state_unsaid(void)
+{
+  if (n_unsaid > 0)
+    fputs("Nothing is said of these, whose numbers may be any:\n", account);
+  for (size_t i = 0; i < n_unsaid; i++) {
+    fprintf(account, "    %s ", unsaid[i].part);
+    state_name(unsaid[i].name);
+    fputc('\n', account);
+    free(unsaid[i].name);
+  }
+  free(unsaid);
+}
+
+static answer
+next_answer(void)
 {
   const char *word = next_word();
   answer claimed = EXACT;
-  while (claimed < NOT_COVERED && strcmp(word, answers[claimed]) != 0)
+  while (claimed < NOT_COVERED && strcmp(word, words[claimed]) != 0)
     claimed++;
-  require(strcmp(word, answers[claimed]) == 0 && claimed != REFUTED, "bit-exact, within or not-covered is expected");
-  require(claimed == NOT_COVERED || found != NOT_COVERED, "%s %s: no rule covers it, or it was not recorded", part,
-          name);
-  require(claimed == NOT_COVERED || found != REFUTED, "%s %s: an entry is farther from the exact number than its bound",
-          part, name);
-  require(claimed >= found, "%s %s: not every entry is the exact number rounded once", part, name);
-  counts[claimed]++;
+  require(strcmp(word, words[claimed]) == 0, "bit-exact, within, where-bounded, not-shown or not-covered is expected");
+  return claimed;
+}
+
+static void
+state_answer(const char *part, const char *name, const tensor *t, answer claimed)
+{
+  static const char *const say[] = {"bit-exact", "within the bound", "within the bound", "not shown", "not covered"};
   fprintf(account, "  %s ", part);
   state_name(name);
-  if (claimed != NOT_COVERED)
+  if (t != NULL && claimed != NOT_COVERED)
     fprintf(account, ", %zu of %s", t->count, dtypes[t->type].name[1]);
-  fprintf(account, ": %s\n",
-          claimed == BOUNDED ? "within the bound"
-          : claimed == EXACT ? "bit-exact"
-          : t == NULL        ? "not recorded"
-                             : "not covered");
+  fprintf(account, ": %s", t != NULL || claimed != NOT_COVERED ? say[claimed] : "not recorded");
+  if (t == NULL && claimed != NOT_COVERED)
+    fputs(", not recorded", account);
+  if (claimed == NO_BOUND)
+    fprintf(account, ", but for %zu without a bound", r.boundless);
+  fputc('\n', account);
+  if (t != NULL && claimed >= REFUTED)
+    note_unsaid(part, name);
+}
+
+/* The answer that stands at the line's end: the one found, or a weaker one that is true as well. What is farther away than its bound
+ * is not passed over: the line says that it is not shown. */
+static void
+read_answer(const char *part, const char *name, const tensor *t, answer found)
+{
+  answer claimed = next_answer();
+  require(claimed >= REFUTED || found != NOT_COVERED, "%s %s: no rule covers it, or it was not recorded", part, name);
+  require(claimed == REFUTED || found != REFUTED, "%s %s: an entry is farther from the exact number than its bound",
+          part, name);
+  require(claimed >= NO_BOUND || found != NO_BOUND, "%s %s: of %zu entries no bound is known", part, name, r.boundless);
+  require(claimed >= found || claimed == REFUTED, "%s %s: not every entry is the exact number rounded once", part,
+          name);
+  counts[claimed == NO_BOUND && found < NO_BOUND ? BOUNDED : claimed]++;
   missing += t == NULL;
+  boundless += claimed == NO_BOUND ? r.boundless : 0;
+  state_answer(part, name, t, claimed);
+  r.boundless = 0;
 }
 
 /* A line PART NAME ANSWER for every output of every node but Constant, in the file's order. */
@@ -137,8 +192,10 @@ check_read(void)
 {
   for (size_t i = 0; i < r.n_trace; i++) {
     const char *name = r.trace[i].name;
-    bool kept = strncmp(name, "before/", 7) == 0 || strncmp(name, "after/", 6) == 0;
-    require(r.trace_read[i] || kept, "the trace's tensor '%s' is of no node, and no line speaks of it", name);
+    const char *of = strncmp(name, "before/", 7) == 0 ? "before" : strncmp(name, "after/", 6) == 0 ? "after" : NULL;
+    require(r.trace_read[i] || of != NULL, "the trace's tensor '%s' is of no node, and no line speaks of it", name);
+    if (!r.trace_read[i])
+      note_unsaid(of, strchr(name, '/') + 1);
   }
   for (size_t i = 0; i < r.n_gradients; i++)
     require(r.gradient_read[i], "'%s' has a recorded gradient, and no line speaks of it", r.gradients[i].name);
@@ -177,6 +234,24 @@ read_pattern(void)
   fprintf(account, "  of %zu kinks and windows; nodes not covered: %zu\n", asked, open);
 }
 
+/* Of what nothing is said there are tensors that were recorded: they are in the files, and could be others. */
+static void
+state_verdict(bool updated)
+{
+  state_unsaid();
+  printf("VERIFIED\n%sVerdict: %zu of these tensors are bit-exact, %zu within the bound; of %zu nothing is said; %zu "
+         "were not\n"
+         "recorded.\n",
+         account_text(), counts[EXACT], counts[BOUNDED], n_unsaid, missing);
+  if (counts[NO_BOUND] > 0)
+    printf("Of %zu more there is no bound for some entries, %zu in all; the others are within it.\n", counts[NO_BOUND],
+           boundless);
+  printf("Bit-exact: each entry is the exact number, rounded once to its type (a zero's sign is not looked at).\n"
+         "Within the bound: each is as near to the exact number as rounding in its type may leave it, in any\n"
+         "order of summation. Which program, device or library computed them is not proved.\n%s",
+         updated ? "A statistic is what the updates before it make of what the buffer was before the step.\n" : "");
+}
+
 void
 check_record(const char *folder)
 {
@@ -206,12 +281,5 @@ check_record(const char *folder)
   session_set_bits(bits);
   read_pattern();
   last_line();
-  printf("VERIFIED\n%sVerdict: %zu of these tensors are bit-exact, %zu within the bound; of %zu nothing is said; %zu "
-         "were not\n"
-         "recorded.\n"
-         "Bit-exact: each entry is the exact number, rounded once to its type (a zero's sign is not looked at).\n"
-         "Within the bound: each is as near to the exact number as rounding in its type may leave it, in any\n"
-         "order of summation. Which program, device or library computed them is not proved.\n%s",
-         account_text(), counts[EXACT], counts[BOUNDED], counts[NOT_COVERED] - missing, missing,
-         updated ? "A statistic is what the updates before it make of what the buffer was before the step.\n" : "");
+  state_verdict(updated);
 }

@@ -236,7 +236,7 @@ updates_free(update *u, size_t n)
 }
 
 static answer
-judge_entry(const tensor *before, const tensor *after, const update *u, size_t n, size_t k)
+judge_update(const tensor *before, const tensor *after, const update *u, size_t n, size_t k)
 {
   RATIONAL(x);
   RATIONAL(off);
@@ -246,11 +246,11 @@ judge_entry(const tensor *before, const tensor *after, const update *u, size_t n
     bounded = bring_up(&x, &off, &u[i], after->count, k, after->type);
   mpq_sub(&x, &x, &after->value[k]);
   mpq_abs(&x, &x);
-  return bounded && mpq_cmp(&x, &off) <= 0 ? BOUNDED : REFUTED;
+  return !bounded ? NO_BOUND : mpq_cmp(&x, &off) <= 0 ? BOUNDED : REFUTED;
 }
 
 static answer
-judge(const tensor *before, const tensor *after, const update *u, size_t n)
+judge(record *r, const tensor *before, const tensor *after, const update *u, size_t n)
 {
   bool covered = before != NULL && after != NULL && before->real && after->real && before->count == after->count;
   answer found = BOUNDED;
@@ -260,8 +260,8 @@ judge(const tensor *before, const tensor *after, const update *u, size_t n)
   expect(after == NULL || after->count <= MOST_WORK / bits / n, "too many entries, with updates of so many bits");
   for (size_t i = 0; i < n && covered; i++)
     covered = u[i].m != NULL && u[i].m->channels / u[i].samples == after->count;
-  for (size_t k = 0; covered && k < after->count && found == BOUNDED; k++)
-    found = judge_entry(before, after, u, n, k);
+  for (size_t k = 0; covered && k < after->count && found < REFUTED; k++)
+    found = answer_note(r, found, judge_update(before, after, u, n, k));
   return covered ? found : NOT_COVERED;
 }
 
@@ -292,7 +292,7 @@ record_statistic(record *r, const char *name, const tensor **after)
   update *u = allocate(n, sizeof *u);
   for (size_t i = 0; i < n; i++)
     u[i] = read_update(r, variance);
-  answer found = judge(before, *after, u, n);
+  answer found = judge(r, before, *after, u, n);
   updates_free(u, n);
   return found;
 }

@@ -148,8 +148,8 @@ may_overflow(const sum *s, const unit *u, size_t type)
 }
 
 /* |apart| <= lost + n / (2^k - n) mass + 4 n tiny, the last times the steepest coefficient. */
-static bool
-is_within(const integer *apart, const sum *s, const unit *u, size_t type, size_t n)
+static nearness
+judge_bound(const integer *apart, const sum *s, const unit *u, size_t type, size_t n)
 {
   unsigned long k = dtypes[type].fraction + 1;
   long by = (long)type_tiny(type) - 2 * (long)u->bits;
@@ -159,11 +159,11 @@ is_within(const integer *apart, const sum *s, const unit *u, size_t type, size_t
   mpz_abs(&left, apart);
   mpz_sub(&left, &left, &s->lost);
   if (mpz_sgn(&left) <= 0)
-    return true;
-  if ((s->terms == 1 && !s->rounds) || s->terms == 0)
-    return false;
+    return WITHIN_BOUND;
+  if ((s->terms == 1 && !s->rounds) || mpz_sgn(&s->mass) == 0) /* nothing is rounded */
+    return BEYOND;
   if (n >= 1ul << (k - 1) || may_overflow(s, u, type))
-    return false;
+    return BOUNDLESS;
   mpz_mul_ui(&right, &s->mass, n);
   mpz_mul_ui(&left, &left, (1ul << k) - n);
   mpz_mul_ui(&tiny, mpz_sgn(&s->steepest) > 0 ? &s->steepest : &u->common, 4 * n);
@@ -175,7 +175,7 @@ is_within(const integer *apart, const sum *s, const unit *u, size_t type, size_t
     mpz_mul_2exp(&tiny, &tiny, (mp_bitcnt_t)-by);
   }
   mpz_add(&right, &right, &tiny);
-  return mpz_cmp(&left, &right) <= 0;
+  return mpz_cmp(&left, &right) <= 0 ? WITHIN_BOUND : BEYOND;
 }
 
 nearness
@@ -187,5 +187,5 @@ sum_judge(const sum *s, const unit *u, size_t type, size_t roundings, const inte
   mpz_sub(&apart, &s->exact, &apart);
   if (is_rounded(&apart, u, type, recorded))
     return BIT_EXACT;
-  return is_within(&apart, s, u, type, roundings) ? WITHIN_BOUND : BEYOND;
+  return judge_bound(&apart, s, u, type, roundings);
 }

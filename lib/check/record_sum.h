@@ -47,7 +47,7 @@ void sum_part(rational *q, const unit *u,
 void sum_add_number(sum *s, const unit *u, const rational *q);
 
 /* A recorded number of that type beside the sum, of which so many roundings may be made: how near? */
-typedef enum { BIT_EXACT, WITHIN_BOUND, BEYOND } nearness;
+typedef enum { BIT_EXACT, WITHIN_BOUND, BOUNDLESS, BEYOND } nearness;
 nearness sum_judge(const sum *s, const unit *u, size_t type, size_t roundings, const integer *recorded);
 
 #endif

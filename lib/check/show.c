@@ -1,6 +1,9 @@
 /* clarke-check --show: what was read of a model and a batch, in one text that a test compares with what the reference
- * libraries read. */
+ * libraries read. With --values also what each node gives, as they compute it. */
 #include "show.h"
+#include "builder.h"
+#include "evaluate.h"
+#include "near.h"
 #include "network.h"
 
 #include <stdlib.h>
@@ -121,8 +124,98 @@ show_model(const model *m)
   }
 }
 
-void
-clarke_show(const char *model_path, const char *batch_path)
+/* Where entry f of a whole run's tensor is: its sample, and the entry of that sample. */
+typedef struct {
+  size_t sample, entry;
+} placed;
+
+static placed
+place_in_run(const network *net, const graph_value *v, bool batched, size_t f)
+{
+  placed at = {0, 0};
+  size_t stride = 1;
+  for (size_t i = v->rank; i-- > 0; stride *= v->dims[i]) {
+    size_t rows = batched && i == v->at ? net->together : 1, length = rows * v->dims[i], c = f % length,
+           inner = v->inner > 0 ? v->inner : 1;
+    f /= length;
+    if (rows > 1) {
+      at.sample = c / inner % rows;
+      c = c / inner / rows * inner + c % inner;
+    }
+    at.entry += c * stride;
+  }
+  return at;
+}
+
+/* An exact number; of an enclosed one a float near it. */
+static void
+show_number(const interval *x)
+{
+  RATIONAL(middle);
+  if (interval_exact(x)) {
+    putchar(' ');
+    mpq_out_str(stdout, 10, &x->lo);
+    return;
+  }
+  mpq_add(&middle, &x->lo, &x->hi);
+  mpq_div(&middle, &middle, &two);
+  printf(" ~%.17g", mpq_get_d(&middle));
+}
+
+static void
+show_entry(const point *p, const graph_value *v, placed at)
+{
+  if (v->constant != NULL) {
+    RATIONAL(q);
+    mpq_set(&q, &v->constant->value[v->map[at.entry]]);
+    if (v->negated)
+      mpq_neg(&q, &q);
+    char odd = odd_entry(v, at.entry);
+    if (odd != 0)
+      printf(odd == '-' ? " -inf" : " ?");
+    else
+      gmp_printf(" %Qd", &q);
+  } else if (v->excluded != NULL && v->excluded[at.entry]) {
+    printf(" -inf");
+  } else {
+    show_number(value_at(p, v->step, v->map[at.entry] * p->net->batch + at.sample));
+  }
+}
+
+/* A node's output, whole: all samples of a run on the axis where they are, and so one run after another. */
+static void
+show_value(const point *p, const graph_value *v)
+{
+  const network *net = p->net;
+  bool batched = net->batched && v->constant == NULL && !v->shared;
+  size_t rows = batched ? net->together : 1, runs = v->constant != NULL ? 1 : net->batch / net->together;
+  printf("value");
+  show_name(v->name);
+  printf(" [");
+  for (size_t i = 0; i < v->rank; i++)
+    printf("%s%zu", i > 0 ? "," : "", v->dims[i] * (batched && i == v->at ? rows : 1));
+  putchar(']');
+  for (size_t r = 0; r < runs; r++)
+    for (size_t f = 0; f < v->count * rows; f++) {
+      placed at = place_in_run(net, v, batched, f);
+      at.sample += r * net->together;
+      show_entry(p, v, at);
+    }
+  putchar('\n');
+}
+
+static void
+show_all_values(network *net, const arrays *given)
+{
+  point p = {.net = net, .x = given->x, .target = given->y};
+  point_evaluate(&p);
+  for (size_t i = 0; i < net->n_values; i++)
+    if (net->values[i].constant == NULL || !net->values[i].constant->initializer || i >= net->n_tensors)
+      show_value(&p, &net->values[i]);
+}
+
+static void
+show_pair(const char *model_path, const char *batch_path, bool values)
 {
   static model m;
   static network net;
@@ -144,4 +237,18 @@ clarke_show(const char *model_path, const char *batch_path)
   printf("samples %zu", net.batch);
   show_shape(x->type, net.rank - net.batched, net.dims + net.batched, false);
   putchar('\n');
+  if (values)
+    show_all_values(&net, &given);
+}
+
+void
+clarke_show(const char *model_path, const char *batch_path)
+{
+  show_pair(model_path, batch_path, false);
+}
+
+void
+clarke_show_values(const char *model_path, const char *batch_path)
+{
+  show_pair(model_path, batch_path, true);
 }

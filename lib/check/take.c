@@ -124,11 +124,12 @@ lower_slice(builder *b)
   long from[MAX_RANK], to[MAX_RANK], axes[MAX_RANK], by[MAX_RANK];
   range taken[MAX_RANK];
   bool seen[MAX_RANK] = {false};
-  size_t n = whole_list(b, 1, "starts", from), least = NONE, most = 0;
+  size_t n = whole_list(b, 1, "starts", from), least = NONE, most = 0, whole[MAX_RANK];
   bool named = b->in[3].name != NULL || find_attribute(b, "axes") != NULL, stepped = b->in[4].name != NULL;
   need(whole_list(b, 2, "ends", to) == n && n <= x->rank && (!named || whole_list(b, 3, "axes", axes) == n)
            && (!stepped || whole_list(b, 4, "", by) == n),
        "starts, ends, axes and steps are not of one length");
+  whole_run(b, x, whole);
   for (size_t i = 0; i < x->rank; i++)
     taken[i] = (range){0, 1, x->dims[i]};
   for (size_t i = 0; i < n; i++) {
@@ -136,11 +137,10 @@ lower_slice(builder *b)
     long each = stepped ? by[i] : 1;
     need(each != 0 && !seen[axis], "a step of 0, or an axis twice");
     seen[axis] = true;
-    if (on_batch(b, x, axis) && from[i] == 0 && each == 1 && to[i] >= (long)b->net->together)
+    range r = range_of(from[i], to[i], each, (long)whole[axis]);
+    if (r.first == 0 && each == 1 && r.n == whole[axis])
       continue;
-    range r = range_of(from[i], to[i], each, (long)x->dims[axis]);
-    if (!on_batch(b, x, axis) && each == 1 && r.n == x->dims[axis])
-      continue;
+    need(!on_batch(b, x, axis), "the batch axis would be mixed");
     taken[axis] = r;
     least = least > axis ? axis : least;
     most = most < axis ? axis : most;

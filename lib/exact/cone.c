@@ -364,6 +364,7 @@ clarke_cone_solve(clarke_cone *cone, const fmpz_mat_t a, uint64_t work, clarke_e
   fmpz_mat_clear(cone->u);
   fmpz_mat_init(cone->d, fmpz_mat_ncols(a), 1);
   fmpz_mat_init(cone->u, fmpz_mat_nrows(a), 1);
+  clarke_work_spend((size_t)(fmpz_mat_nrows(a) * (fmpz_mat_ncols(a) + 4)) * 16);
   status = system_init(&system, a, err);
   if (status == CLARKE_OK)
     status = solve_system(cone, &system, work, err);

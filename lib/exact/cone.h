@@ -42,6 +42,10 @@ void clarke_cone_clear(clarke_cone *cone);
 clarke_status clarke_cone_solve(clarke_cone *cone, const fmpz_mat_t a, uint64_t work,
                                 clarke_error *err);
 
+/* The same for many rows of few columns: of those few decide, and they are looked for one by one, beginning with row `first`. The
+ * whole system is solved where that comes to nothing, and where there are no more rows than would be looked for. */
+clarke_status clarke_cone_solve_few(clarke_cone *cone, const fmpz_mat_t a, slong first, uint64_t work, clarke_error *err);
+
 /* Frees what the linear solver keeps for the calling thread, which is to end. */
 void clarke_cone_end_thread(void);
 

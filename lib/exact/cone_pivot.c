@@ -8,6 +8,7 @@
  * from pivot to pivot, so each pivot is charged with its entries and their length. */
 #include "exact/cone_pivot.h"
 
+#include "base/stop.h"
 #include "exact/cone_block.h"
 
 #include <flint/fmpz.h>
@@ -161,6 +162,7 @@ optimize(tableau *s, uint64_t work)
     if (p < 0 || each > work) /* no row: cannot be, phase one is bounded */
       return false;
     work -= each;
+    clarke_work_spend(each);
     stalled = fmpz_is_zero(fmpz_mat_entry(s->t, p, s->cols + s->rows)) ? stalled + 1 : 0;
     pivot(s, p, q);
   }

@@ -1,6 +1,8 @@
 /* The float simplex that guesses (cone_block.h): GLPK, kept from printing and from aborting. */
 #include "exact/cone_simplex.h"
 
+#include "base/stop.h"
+
 #include <glpk.h>
 #include <limits.h>
 #include <math.h>
@@ -105,11 +107,18 @@ read_guess(clarke_cone_guess *g, glp_prob *lp, const clarke_cone_floats *f)
 
 /* An iteration prices the entries, updates a few numbers a row, and solves with the factors of the basis,
  * which may fill in where columns that are no slacks meet. At least one is made. */
+static uint64_t
+iteration_work(const clarke_cone_floats *f, const triplets *t)
+{
+  const uint64_t inner = (f->rows < f->cols ? f->rows : f->cols) + 1;
+
+  return (uint64_t)t->count + 16 * f->rows + inner * inner;
+}
+
 static int
 iteration_limit(const clarke_cone_floats *f, const triplets *t, uint64_t work)
 {
-  const uint64_t inner = (f->rows < f->cols ? f->rows : f->cols) + 1;
-  const uint64_t each = (uint64_t)t->count + 16 * f->rows + inner * inner, most = work / each;
+  const uint64_t most = work / iteration_work(f, t);
 
   return most < 1 ? 1 : most > INT_MAX ? INT_MAX : (int)most;
 }
@@ -128,6 +137,7 @@ run_simplex(clarke_cone_guess *g, glp_prob *lp, const clarke_cone_floats *f, con
   options.it_lim = iteration_limit(f, t, work);
   /* A failure leaves some basis, and reading it costs nothing. */
   (void)glp_simplex(lp, &options);
+  clarke_work_spend((size_t)glp_get_it_cnt(lp) * (size_t)iteration_work(f, t) / 4 + (size_t)t->count * 4);
   read_guess(g, lp, f);
 }
 

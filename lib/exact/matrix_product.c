@@ -341,6 +341,7 @@ multiply_all(clarke_product *p, clarke_error *err)
   if (rows > INT32_MAX || inner > INT32_MAX || cols > INT32_MAX)
     return clarke_fail(err, CLARKE_ENOMEM, "a product of %zu x %zu by %zu x %zu is too large",
                        rows, inner, inner, cols);
+  clarke_work_spend(rows * cols / 8 * (inner / 8 + 4));
   status = clarke_work_check(err);
   if (status == CLARKE_OK)
     status = clarke_matrix_resize(p->c, rows, cols, 1, err);

@@ -2,6 +2,8 @@
  * the current one, to the least. */
 #include "exact/mdm.h"
 
+#include "base/stop.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +60,7 @@ clarke_nearest(bool *outside, double *x, const double *point, size_t n, size_t d
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j < n; j++)
       gram[i * n + j] = clarke_dot(point + i * dim, point + j * dim, dim);
+  clarke_work_spend(n * n * (dim + 4) / 8);
   weight[0] = 1;
   memcpy(along, gram, n * sizeof *along);
   for (size_t i = 0; n > 0 && i < ROUNDS && move(weight, along, gram, n); i++)

@@ -244,32 +244,39 @@ read_steps(clarke_run_description *r, const json_t *object, clarke_error *err)
   return status;
 }
 
-static void
-read_precision(clarke_run_description *r, const char *text)
+/* Of one backend: {"matmul": "ieee", "conv": "bf16"}. */
+static bool
+read_factors(unsigned *to, const json_t *backend, const char *key)
 {
-  const bool half = strcmp(text, "bf16") == 0 || strcmp(text, "BF16") == 0 || strcmp(text, "ANY") == 0;
+  static const struct {
+    const char *word;
+    unsigned to;
+  } known[] = {{"ieee", 0}, {"tf32", CLARKE_TO_TF32}, {"bf16", CLARKE_TO_BF16}, {"fp16", CLARKE_TO_F16},
+               {"any", CLARKE_TO_TF32 | CLARKE_TO_BF16 | CLARKE_TO_F16}};
+  const char *word = json_string_value(json_object_get(backend, key));
 
-  r->half_products = r->half_products || half;
-  r->reduced = r->reduced || half || strcmp(text, "tf32") == 0 || strcmp(text, "TF32") == 0;
+  for (size_t i = 0; word != NULL && i < sizeof known / sizeof *known; i++)
+    if (strcmp(word, known[i].word) == 0) {
+      *to = known[i].to;
+      return true;
+    }
+  return false;
 }
 
-/* How float32 factors are rounded by the backends of the device; "environment": of oneDNN's variable. */
+/* Records that do not say it by backend and operator: a flag of one counts for all. */
 static clarke_status
-read_precisions(clarke_run_description *r, const json_t *given, bool cpu, clarke_error *err)
+read_common_flags(clarke_run_description *r, const json_t *flags, clarke_error *err)
 {
-  const char *backend;
-  const json_t *value;
+  const json_t *matmul = json_object_get(flags, "tf32_matmul"), *cudnn = json_object_get(flags, "tf32_cudnn");
+  const char *precision = json_string_value(json_object_get(flags, "float32_matmul_precision"));
 
-  if (!json_is_object(given))
-    return fail_key("fp32_precision", "an object", err);
-  json_object_foreach((json_t *)given, backend, value) {
-    const bool of_cpu = strncmp(backend, "mkldnn", 6) == 0 || strcmp(backend, "environment") == 0;
-
-    if (!json_is_string(value))
-      return fail_key("fp32_precision", "texts", err);
-    if (of_cpu == cpu)
-      read_precision(r, json_string_value(value));
-  }
+  if (!json_is_boolean(matmul) || !json_is_boolean(cudnn) || precision == NULL)
+    return fail_key("flags", "precision, or tf32_matmul, tf32_cudnn (true or false) and float32_matmul_precision", err);
+  r->matmul = strcmp(precision, "highest") != 0 ? CLARKE_TO_TF32 : 0;
+  r->matmul |= strcmp(precision, "medium") == 0 ? CLARKE_TO_BF16 : 0;
+  if (!r->cpu && (json_is_true(matmul) || json_is_true(cudnn)))
+    r->matmul |= CLARKE_TO_TF32;
+  r->conv = r->matmul;
   return CLARKE_OK;
 }
 
@@ -277,18 +284,15 @@ read_precisions(clarke_run_description *r, const json_t *given, bool cpu, clarke
 static clarke_status
 read_flags(clarke_run_description *r, const json_t *object, const char *device, clarke_error *err)
 {
-  const json_t *flags = json_object_get(object, "flags"), *matmul = json_object_get(flags, "tf32_matmul");
-  const json_t *cudnn = json_object_get(flags, "tf32_cudnn");
-  const char *precision = json_string_value(json_object_get(flags, "float32_matmul_precision"));
+  const json_t *flags = json_object_get(object, "flags"), *precision = json_object_get(flags, "precision");
+  const json_t *backend;
 
-  if (json_object_get(flags, "fp32_precision") != NULL)
-    return read_precisions(r, json_object_get(flags, "fp32_precision"), strcmp(device, "cpu") == 0, err);
-  if (!json_is_boolean(matmul) || !json_is_boolean(cudnn) || precision == NULL)
-    return fail_key("flags", "tf32_matmul, tf32_cudnn (true or false) and float32_matmul_precision", err);
-  r->half_products = strcmp(precision, "medium") == 0;
-  r->reduced = strcmp(precision, "highest") != 0;
-  if (strcmp(device, "cpu") != 0)
-    r->reduced = r->reduced || json_is_true(matmul) || json_is_true(cudnn);
+  r->cpu = strcmp(device, "cpu") == 0;
+  backend = json_object_get(precision, r->cpu ? "cpu" : "cuda");
+  if (precision == NULL)
+    return read_common_flags(r, flags, err);
+  if (!read_factors(&r->matmul, backend, "matmul") || !read_factors(&r->conv, backend, "conv"))
+    return fail_key("flags", "precision, with matmul and conv of the device's backend: ieee, tf32, bf16, fp16 or any", err);
   return CLARKE_OK;
 }
 

@@ -33,10 +33,13 @@ typedef struct {
   clarke_run_statistics *statistics;
 } clarke_run_step;
 
+/* To what factors may have been rounded: none of these, or some. */
+typedef enum { CLARKE_TO_TF32 = 1, CLARKE_TO_BF16 = 2, CLARKE_TO_F16 = 4 } clarke_factors;
+
 typedef struct {
   char *framework, *version, *device, *profile, *loss;
-  bool reduced;       /* products of float32 numbers may be computed with 11 bits of them (TF32), */
-  bool half_products; /* or with 8, as the flags allow the device that is told */
+  unsigned matmul, conv; /* to what float32 factors of matrix products and of convolutions may have been rounded */
+  bool cpu;              /* then their products were added up in float32 */
   clarke_run_file graph;
   size_t n_dtypes, n_parameters, n_steps;
   char **dtype, **parameter; /* those that are trained */

@@ -22,6 +22,9 @@ clarke_status clarke_graph_wrt(clarke_graph *g, char *const *names, size_t n, cl
 /* Entries of all wrt parameters. */
 size_t clarke_graph_wrt_count(const clarke_graph *g);
 
+/* Fails where there are none: nothing can be asked about no parameters. The message names what may be weights. */
+clarke_status clarke_graph_check_wrt(const clarke_graph *g, clarke_error *err);
+
 /* Is value a parameter in wrt? */
 bool clarke_value_is_wrt(const clarke_graph *g, size_t value);
 

@@ -101,13 +101,19 @@ clarke_lower_broadcast_all(clarke_lowering *low, size_t n, size_t *rank, size_t 
 {
   size_t in[CLARKE_MAX_WHOLE], out[CLARKE_MAX_WHOLE], r = 0, count = 1;
   bool failed = false;
-  clarke_status status = broadcast_dims(low, n, &r, out, err);
+  clarke_status status = CLARKE_OK;
 
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = 0; i < n; i++) {
+    const size_t own = clarke_axes_whole(low, i, in);
+
+    r = own > r ? own : r;
     map[i] = NULL;
+  }
   *batch = (clarke_batch_axis){.inner = 1};
-  if (status == CLARKE_OK && low->graph->batched)
+  if (low->graph->batched) /* before the shape is read: along the batch a constant has one entry then */
     status = share_constants(low, n, r, err);
+  if (status == CLARKE_OK)
+    status = broadcast_dims(low, n, &r, out, err);
   if (status == CLARKE_OK && low->graph->batched)
     status = clarke_axes_agree(low, n, r, batch, err);
   if (status != CLARKE_OK)

@@ -117,10 +117,11 @@ typedef struct {
   bool given;
 } integers;
 
-/* starts, ends, axes and steps, and what they cut: one range of each axis of input 0, from the first that is cut to the last. */
+/* starts, ends, axes and steps, and what they cut: one range of each axis of input 0, from the first that is cut to the last.
+ * whole: the axes with all samples of a run, of which starts and ends speak. */
 typedef struct {
   integers in[4];
-  size_t rank, dims[CLARKE_MAX_WHOLE], first, last;
+  size_t rank, dims[CLARKE_MAX_WHOLE], whole[CLARKE_MAX_WHOLE], first, last;
   cut cut[CLARKE_MAX_WHOLE];
 } slice;
 
@@ -138,12 +139,11 @@ read_slice(slice *s, const clarke_lowering *low, clarke_error *err)
   return status;
 }
 
-/* What entry i of the lists cuts; nothing, where it takes all samples or a whole axis. */
+/* What entry i of the lists cuts; nothing, where it takes a whole axis, which alone the samples' may be. */
 static clarke_status
 read_cut(slice *s, const clarke_lowering *low, size_t i, clarke_error *err)
 {
   const int64_t start = s->in[0].list[i], end = s->in[1].list[i], step = s->in[3].given ? s->in[3].list[i] : 1;
-  const size_t batch = clarke_axes_batch(low, 0);
   size_t axis;
   cut c;
   clarke_status status = clarke_axes_resolve(low, s->in[2].given ? s->in[2].list[i] : (int64_t)i, s->rank, &axis, err);
@@ -153,11 +153,14 @@ read_cut(slice *s, const clarke_lowering *low, size_t i, clarke_error *err)
   for (size_t j = 0; status == CLARKE_OK && s->in[2].given && j < i; j++)
     if (s->in[2].list[j] == (int64_t)axis || s->in[2].list[j] + (int64_t)s->rank == (int64_t)axis)
       status = clarke_lower_fail(low, err, "axis %zu is given twice", axis);
-  if (status != CLARKE_OK || (axis == batch && start == 0 && step == 1 && end >= (int64_t)low->graph->together))
+  if (status != CLARKE_OK)
     return status;
-  c = cut_axis(start, end, step, s->dims[axis]);
-  if (c.start == 0 && c.n == s->dims[axis] && step == 1 && axis != batch)
+  c = cut_axis(start, end, step, s->whole[axis]);
+  if (c.start == 0 && c.step == 1 && c.n == s->whole[axis])
     return CLARKE_OK;
+  status = clarke_axes_apart(low, 0, axis, err);
+  if (status != CLARKE_OK)
+    return status;
   s->cut[axis] = c;
   s->first = s->first > axis ? axis : s->first;
   s->last = s->last == CLARKE_NONE || s->last < axis ? axis : s->last;
@@ -201,6 +204,7 @@ lower_slice(clarke_lowering *low, clarke_error *err)
   if (!clarke_lower_has(low, 0))
     return clarke_lower_fail(low, err, "input 0 is missing");
   s.rank = clarke_axes_whole(low, 0, s.dims);
+  clarke_axes_of_run(low, 0, s.whole);
   for (size_t a = 0; a < s.rank; a++)
     s.cut[a] = (cut){0, 1, s.dims[a]};
   status = read_slice(&s, low, err);

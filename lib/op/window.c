@@ -96,17 +96,26 @@ places(const clarke_window *w, size_t a, bool up)
   return up && (n - 1) * w->stride[a] >= w->in[a] + w->before[a] ? n - 1 : n;
 }
 
-/* auto_pad SAME: in / stride positions, rounded up; an odd one of padding goes after, or before. */
-static void
-pad_same(clarke_window *w, size_t a, bool upper)
+/* auto_pad SAME: in / stride positions, rounded up; an odd one of padding goes after, or before. ONNX's formula can give less than
+ * none. What that means readers do not agree on, but of a convolution that leaves out one entry at the end (stride 2, kernel 1). Nor on
+ * dilations of a pool. */
+static clarke_status
+pad_same(clarke_window *w, const clarke_lowering *low, size_t a, bool upper, clarke_error *err)
 {
-  size_t n = (w->in[a] + w->stride[a] - 1) / w->stride[a];
-  size_t reach = (n - 1) * w->stride[a] + extent(w, a);
-  size_t total = reach > w->in[a] ? reach - w->in[a] : 0;
+  const bool conv = strcmp(low->node->op_type, "Conv") == 0;
+  const size_t n = (w->in[a] + w->stride[a] - 1) / w->stride[a], reach = (n - 1) * w->stride[a] + extent(w, a);
+  const size_t total = reach > w->in[a] ? reach - w->in[a] : 0;
 
+  if (!conv && w->dilation[a] > 1)
+    return clarke_lower_fail(low, err, "auto_pad SAME_%s with dilations, of which ONNX's readers make outputs of different shapes: give pads in "
+                                       "its place", upper ? "UPPER" : "LOWER");
+  if (w->in[a] > reach + (conv ? 1 : 0))
+    return clarke_lower_fail(low, err, "by ONNX's formula auto_pad SAME_%s pads axis %zu by %zu entries less than nothing, which its "
+                                       "readers take differently: give pads in its place", upper ? "UPPER" : "LOWER", a + 2, w->in[a] - reach);
   w->before[a] = upper ? total / 2 : total - total / 2;
   w->after[a] = total - w->before[a];
   w->out[a] = n;
+  return CLARKE_OK;
 }
 
 static clarke_status
@@ -132,9 +141,11 @@ read_padding(clarke_window *w, const clarke_lowering *low, clarke_error *err)
     w->before[a] = pads[a];
     w->after[a] = pads[a + w->axes];
     if (same)
-      pad_same(w, a, upper);
+      status = pad_same(w, low, a, upper, err);
     else
       w->out[a] = places(w, a, up);
+    if (status != CLARKE_OK)
+      return status;
     if (w->out[a] == 0)
       return clarke_lower_fail(low, err, "a kernel that reaches over %zu entries does not fit into "
                                          "the %zu of axis %zu, padding counted: the output would "

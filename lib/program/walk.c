@@ -106,6 +106,7 @@ clarke_walk_gradient_addmul(clarke_walk *w, size_t at, const clarke_number *d, s
     w->gradient[at] = clarke_numbers(w->width);
   if (w->gradient[at] == NULL)
     return clarke_no_memory(err);
+  clarke_work_spend(16 * w->width);
   for (size_t k = 0; k < w->width; k++)
     clarke_number_addmul(&w->gradient[at][k], d, &w->gradient[from][k], w->e->precision);
   for (size_t k = 0; k < w->width; k++)

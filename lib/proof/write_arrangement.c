@@ -2,6 +2,7 @@
 #include <stdio.h> /* before flint.h, for its printing */
 
 #include "proof/write_arrangement.h"
+#include "base/stop.h"
 #include "proof/text.h"
 
 #include <flint/fmpz.h>
@@ -49,6 +50,7 @@ clarke_arrangement_proof_circuit(void *proof, const clarke_circuit *c, clarke_er
   const clarke_arrangement *a = p->arrangement;
 
   (void)err;
+  clarke_work_keep(12 * c->n);
   fputs("circuit", p->tree.to);
   for (size_t i, from = 0; (i = next_member(a, c, from)) < c->n; from = a->first[c->row[i]] + 1) {
     const size_t column = a->first[c->row[i]];
@@ -87,6 +89,7 @@ clarke_arrangement_proof_leaf(clarke_arrangement_proof *p, const clarke_witness 
   const clarke_arrangement *a = p->arrangement;
 
   clarke_arrangement_point(p->point, a, w);
+  clarke_work_keep(12 * (a->n + 1));
   fputs("leaf", p->tree.to);
   for (size_t i = 0; i < a->n + a->affine; i++) {
     fputc(' ', p->tree.to);

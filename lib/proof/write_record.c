@@ -1,6 +1,7 @@
 #include <stdio.h> /* before gmp.h, for its printing */
 
 #include "proof/write_record.h"
+#include "proof/record_claim.h"
 #include "proof/record_operators.h"
 #include "proof/text.h"
 #include "proof/write_statistics.h"
@@ -23,6 +24,7 @@ typedef struct {
   size_t n_torn;
   const char **via;   /* a value, and those behind it whose gradients were not recorded */
   size_t n_via;
+  bool moderate; /* clarke_record_is_moderate */
 } writer;
 
 /* The node that makes a value; NULL: it is the input, or an initializer. */
@@ -247,19 +249,14 @@ look_at_nodes(writer *w, clarke_error *err)
   return status;
 }
 
-typedef enum { NO_RULE, OF_ENCLOSED, OF_SUMS } rule;
-
 static void
-put_answer(const writer *w, clarke_part part, const char *name, rule by)
+put_answer(const writer *w, clarke_part part, const char *name, clarke_record_rule by)
 {
-  const clarke_certificate *c = by != NO_RULE ? find(w, part, name) : NULL;
-  const bool exact = by == OF_SUMS && c != NULL && c->certainty == CLARKE_BIT_EXACT;
-  const bool bounded = c != NULL && c->certainty <= CLARKE_WITHIN_BOUND;
-  const bool within = bounded && c->open == 0 && c->worst <= CLARKE_PROOF_NEAR;
+  const bool recorded = part == CLARKE_PARAMETER || was_recorded(w, clarke_part_name(part), name);
 
   fprintf(w->out, "%s ", clarke_part_name(part));
   clarke_proof_put_name(w->out, name);
-  fputs(exact ? " bit-exact\n" : within ? " within\n" : " not-covered\n", w->out);
+  fprintf(w->out, " %s\n", clarke_record_claim(recorded ? find(w, part, name) : NULL, by, w->moderate));
 }
 
 /* Does a node read another value of the origin of one in `via`, which is not there? */
@@ -290,71 +287,73 @@ add_via(writer *w, const char *name)
 }
 
 /* Does a node hand back a gradient to this value? Where none of its own was recorded, those behind it do. */
-static rule
+static clarke_record_rule
 rule_of_reader(writer *w, const clarke_model_node *node, const char *name)
 {
   const clarke_model_node *from = maker(w, origin(w, name));
   const bool constant = from == NULL && strcmp(origin(w, name), w->r->certify->g->values[w->r->certify->g->input].name) != 0;
   const standing *at = standing_of(w, node);
   const bool given = was_recorded(w, "gradient", node->out[0]);
+  bool recorded;
 
   if (!at->rule)
-    return NO_RULE;
+    return CLARKE_NO_RULE;
   if (!given)
     add_via(w, node->out[0]);
   if (is_move(w, node))
-    return given && strcmp(origin(w, name), origin(w, w->via[0])) != 0 ? NO_RULE : OF_SUMS;
+    return given && strcmp(origin(w, name), origin(w, w->via[0])) != 0 ? CLARKE_NO_RULE : CLARKE_OF_SUMS;
+  recorded = given && inputs_known(w, node, false);
   if (at->op.plain)
-    return given && inputs_known(w, node, false) ? OF_SUMS : at->op.pools ? NO_RULE : OF_ENCLOSED;
-  return !constant || at->op.weighs ? OF_ENCLOSED : NO_RULE;
+    return recorded ? CLARKE_OF_SUMS : at->op.pools ? CLARKE_NO_RULE : CLARKE_OF_UNRECORDED;
+  return constant && !at->op.weighs ? CLARKE_NO_RULE : recorded ? CLARKE_OF_ENCLOSED : CLARKE_OF_UNRECORDED;
 }
 
 /* The weakest of the rules for all nodes that read a value in `via`. */
-static rule
+static clarke_record_rule
 rule_of_via(writer *w)
 {
   const clarke_model *m = w->r->nodes;
   const char *output = w->r->certify->g->values[w->r->certify->g->output].name;
-  rule all = OF_SUMS;
+  clarke_record_rule all = CLARKE_OF_SUMS;
 
-  for (size_t k = 0; k < w->n_via && all != NO_RULE; k++)
+  for (size_t k = 0; k < w->n_via && all != CLARKE_NO_RULE; k++)
     for (size_t i = 0; i < m->n_nodes; i++)
       for (size_t j = 0; j < m->nodes[i].n_in; j++)
         if (strcmp(m->nodes[i].in[j], w->via[k]) == 0) {
-          const rule one = rule_of_reader(w, &m->nodes[i], w->via[k]);
+          const clarke_record_rule one = rule_of_reader(w, &m->nodes[i], w->via[k]);
 
           all = one < all ? one : all;
         }
-  for (size_t k = 0; k < w->n_via && all != NO_RULE; k++) {
+  for (size_t k = 0; k < w->n_via && all != CLARKE_NO_RULE; k++) {
     if (output != NULL && strcmp(w->via[k], output) == 0)
-      return NO_RULE;
+      return CLARKE_NO_RULE;
     for (size_t i = 0; i < m->n_nodes; i++)
       for (size_t j = 0; j < m->nodes[i].n_in; j++)
         if (strcmp(m->nodes[i].in[j], w->via[k]) == 0 && reads_beside(w, &m->nodes[i]))
-          return NO_RULE;
+          return CLARKE_NO_RULE;
   }
   return all;
 }
 
-static rule
+static clarke_record_rule
 rule_of_readers(writer *w, const char *name)
 {
   const clarke_certify *c = w->r->certify;
   const char *output = c->g->values[c->g->output].name;
 
   if (c->log_softmax != NULL && strcmp(name, c->log_softmax) == 0)
-    return OF_SUMS;
+    return CLARKE_OF_SUMS;
   if (output != NULL && strcmp(name, output) == 0)
-    return c->loss->kind == CLARKE_LOSS_SUM     ? OF_SUMS
-           : !value_known(w, name, false)       ? NO_RULE
-           : c->loss->kind == CLARKE_LOSS_CE    ? OF_ENCLOSED
-                                                : OF_SUMS;
+    return c->loss->kind == CLARKE_LOSS_SUM     ? CLARKE_OF_SUMS
+           : !value_known(w, name, false)       ? CLARKE_NO_RULE
+           : c->loss->kind == CLARKE_LOSS_CE    ? CLARKE_OF_ENCLOSED
+                                                : CLARKE_OF_SUMS;
   w->n_via = 0;
   add_via(w, name);
   return rule_of_via(w);
 }
 
-static rule
+static clarke_record_rule
 rule_of(writer *w, clarke_part part, size_t node, const char *name)
 {
   const clarke_model_node *of = &w->r->nodes->nodes[node];
@@ -362,10 +361,10 @@ rule_of(writer *w, clarke_part part, size_t node, const char *name)
   const bool known = inputs_known(w, of, false);
 
   if (part == CLARKE_GRADIENT)
-    return at->repeats ? NO_RULE : rule_of_readers(w, name);
+    return at->repeats ? CLARKE_NO_RULE : rule_of_readers(w, name);
   if (!at->rule || (!known && (is_move(w, of) || at->op.pools)))
-    return NO_RULE;
-  return at->op.composed || !known ? OF_ENCLOSED : OF_SUMS;
+    return CLARKE_NO_RULE;
+  return !known ? CLARKE_OF_UNRECORDED : at->op.composed ? CLARKE_OF_ENCLOSED : CLARKE_OF_SUMS;
 }
 
 static void
@@ -461,7 +460,7 @@ put_statement(const writer *w, clarke_error *err)
 clarke_status
 clarke_proof_write_record(const char *path, const clarke_proof_record *r, clarke_error *err)
 {
-  writer w = {.r = r, .node = calloc(r->nodes->n_nodes + 1, sizeof(standing))};
+  writer w = {.r = r, .moderate = clarke_record_is_moderate(r->certify), .node = calloc(r->nodes->n_nodes + 1, sizeof(standing))};
   clarke_text text;
   clarke_status status = w.node != NULL ? clarke_text_open(&text, err) : clarke_no_memory(err);
 
@@ -479,7 +478,7 @@ clarke_proof_write_record(const char *path, const clarke_proof_record *r, clarke
       put_tensors(&w, CLARKE_INDICES);
       put_tensors(&w, CLARKE_GRADIENT);
       put_parameters(&w);
-      clarke_proof_put_statistics(w.out, r->certify);
+      clarke_proof_put_statistics(w.out, r->certify, w.moderate);
       put_pattern(&w);
     }
     status = clarke_proof_save(&text, status, path, err);

@@ -2,6 +2,7 @@
 #include <stdio.h> /* before flint.h, for its printing */
 
 #include "proof/write_regions.h"
+#include "base/stop.h"
 #include "proof/text.h"
 #include "proof/write_held.h"
 
@@ -138,6 +139,7 @@ set_members(size_t (*member)[2], fmpz *value, const clarke_regions_proof *p, con
   }
   _fmpz_vec_content(content, value, (slong)c->n);
   _fmpz_vec_scalar_divexact_fmpz(value, value, (slong)c->n, content);
+  clarke_work_keep(12 * c->n);
   qsort(member, c->n, sizeof *member, compare_members);
   fmpz_clear(content);
 }
@@ -221,6 +223,7 @@ keep_gradient(clarke_regions_proof *p, clarke_error *err)
   const size_t dim = p->forms->dim, size = gradient_size(p);
   clarke_status status = make_room(p, err);
 
+  clarke_work_keep(64 * size);
   for (size_t k = 0; k < size && status == CLARKE_OK; k++) {
     const size_t at = p->forms->p->output[k / dim];
     mpq_t *q = p->gradient + p->n_gradients * size + k;
@@ -239,6 +242,7 @@ clarke_regions_proof_leaf(clarke_regions_proof *p, const clarke_region *region, 
   fmpz_t x;
 
   fmpz_init(x);
+  clarke_work_keep(12 * (p->forms->dim + 1));
   fputs("leaf", p->tree.to);
   for (size_t k = 0; k < p->forms->dim + !p->local; k++) {
     clarke_witness_get(x, region->point, k);

@@ -1,6 +1,7 @@
 #include <stdio.h> /* before gmp.h, for its printing */
 
 #include "proof/write_statistics.h"
+#include "proof/record_claim.h"
 #include "proof/text.h"
 
 #include <string.h>
@@ -30,7 +31,7 @@ put_updates(FILE *out, const clarke_certify *c, const char *buffer, const char *
 }
 
 void
-clarke_proof_put_statistics(FILE *out, const clarke_certify *c)
+clarke_proof_put_statistics(FILE *out, const clarke_certify *c, bool moderate)
 {
   for (size_t i = 0; i < c->n; i++) {
     const clarke_certificate *made = &c->certificate[i];
@@ -44,6 +45,6 @@ clarke_proof_put_statistics(FILE *out, const clarke_certify *c)
     fprintf(out, " %s %zu", kind, put_updates(NULL, c, made->name, kind));
     if (*kind != 'c')
       put_updates(out, c, made->name, kind);
-    fputs(*kind == 'c' ? " bit-exact\n" : made->worst <= CLARKE_PROOF_NEAR ? " within\n" : " not-covered\n", out);
+    fprintf(out, " %s\n", clarke_record_claim(made, *kind == 'c' ? CLARKE_OF_SUMS : CLARKE_OF_ENCLOSED, moderate));
   }
 }

@@ -186,6 +186,7 @@ clarke_affine_pieces_add(clarke_affine_pieces *s, const clarke_region *region, s
 
   if (status != CLARKE_OK)
     return status;
+  clarke_work_keep(rows * sizeof *r->side + 2 * sizeof *r);
   r = &s->region[s->n];
   *r = (clarke_piece_region){function, s->n, 0, malloc((rows + 1) * sizeof *r->side), place_of(s, region->point)};
   if (r->side == NULL)

@@ -1,5 +1,6 @@
 /* Circuits, clauses and their watches (circuits.h). */
 #include "region/circuits.h"
+#include "base/stop.h"
 #include "base/verify.h"
 
 #include <flint/fmpz.h>
@@ -26,6 +27,7 @@ clarke_circuit_of(fmpz *value, const clarke_rows *rows, const size_t *row, const
   fmpz_mat_t columns, null;
   bool found = false;
 
+  clarke_work_spend(n * n * rows->dim + 16);
   fmpz_mat_init(columns, (slong)rows->dim, (slong)n);
   fmpz_mat_init(null, (slong)n, (slong)n);
   for (size_t i = 0; i < n; i++)
@@ -287,6 +289,7 @@ clarke_circuits_visit(clarke_circuits *c, clarke_trail *t, size_t row, clarke_er
   clarke_watch *w = &c->watch[seen];
   clarke_status status = CLARKE_OK;
 
+  clarke_work_spend(2 * w->n + 1);
   for (size_t i = 0; i < w->n && status == CLARKE_OK;) {
     bool moved;
 
@@ -307,6 +310,7 @@ clarke_circuits_review(clarke_circuits *c, clarke_trail *t, size_t number, clark
   size_t left = 0;
   clarke_status status = CLARKE_OK;
 
+  clarke_work_spend(clause->n / 4 + 1);
   for (size_t i = 0; i < clause->n && left < 2; i++) {
     if (state(t->sign, place[i]) < 0)
       return CLARKE_OK;

@@ -4,6 +4,7 @@
  * a thread whose job has many of them waits, unless its job is the one being told. That one is always begun before the others. So
  * somebody can always go on. */
 #include "region/crew.h"
+#include "base/stop.h"
 #include "exact/cone.h"
 
 #include <flint/fmpz_vec.h>
@@ -20,6 +21,7 @@ typedef struct found {
   clarke_witness point;
   fmpz *outputs;         /* their forms */
   unsigned char *choice; /* of live instructions */
+  size_t spent;          /* work in its job before it was found */
 } found;
 
 typedef struct {
@@ -27,6 +29,7 @@ typedef struct {
   clarke_witness at;
   found *first, **last; /* not told yet */
   size_t waiting;
+  size_t before, spent; /* work of the caller until it was put; its own */
   bool done;
   clarke_regions result;
   clarke_status status;
@@ -41,12 +44,14 @@ typedef struct {
   clarke_forms forms;
   clarke_region_search search;
   job *job;
+  size_t before; /* what its count began with */
 } member;
 
 typedef struct crew {
   clarke_region_level *level;
   pthread_mutex_t lock;
   pthread_cond_t change;
+  clarke_work_count spent; /* in jobs that were told: in all, where one thread would have followed them before what comes */
   size_t room, told, taken, put; /* jobs, counted from the first; told <= taken <= put <= told + room */
   job *job;                      /* a ring */
   bool quit, all_put;
@@ -110,6 +115,7 @@ keep(void *context, bool *go_on, const clarke_region *region, clarke_error *err)
   if (status != CLARKE_OK)
     return status;
   pthread_mutex_lock(&c->lock);
+  f->spent = clarke_work_counted().spent - m->before;
   *m->job->last = f;
   m->job->last = &f->next;
   m->job->waiting++;
@@ -123,11 +129,15 @@ keep(void *context, bool *go_on, const clarke_region *region, clarke_error *err)
 
 /* --- members --------------------------------------------------------------------------------- */
 
+/* Its work is limited by what is left when it begins, or more: jobs before it may go on. What is told of it is cut off later. */
 static void
-work(member *m, job *j)
+work(member *m, job *j, size_t before)
 {
   clarke_region_level level = *m->crew->level;
   bool go_on;
+
+  m->before = before;
+  clarke_work_count_from((clarke_work_count){m->crew->spent.limited, before});
 
   level.s = &m->search;
   m->job = j;
@@ -135,6 +145,7 @@ work(member *m, job *j)
   memset(&j->result, 0, sizeof j->result);
   m->search.result = &j->result;
   j->status = clarke_region_search_follow(&level, &go_on, j->sign, &j->at, &j->err);
+  j->spent = clarke_work_counted().spent - before;
 }
 
 static void *
@@ -146,14 +157,16 @@ take_jobs(void *of)
   pthread_mutex_lock(&c->lock);
   while (!c->quit && (c->taken < c->put || !c->all_put)) {
     job *j = &c->job[c->taken % c->room];
+    size_t before;
 
     if (c->taken == c->put) {
       pthread_cond_wait(&c->change, &c->lock);
       continue;
     }
     c->taken++;
+    before = j->before + c->spent.spent;
     pthread_mutex_unlock(&c->lock);
-    work(m, j);
+    work(m, j, before);
     pthread_mutex_lock(&c->lock);
     j->done = true;
     pthread_cond_broadcast(&c->change);
@@ -229,19 +242,54 @@ next_found(crew *c, job *j)
   return f;
 }
 
+/* Would one thread, which follows a job when it is put, have been stopped by now? So much of the job is done. */
+static bool
+is_beyond(const crew *c, const job *j, size_t spent)
+{
+  return clarke_work_beyond((clarke_work_count){c->spent.limited, j->before + c->spent.spent + spent});
+}
+
+/* What the visitor does is counted with what was told, for the caller may be ahead. */
+static clarke_status
+show_apart(crew *c, const found *f, clarke_error *err)
+{
+  const clarke_work_count own = clarke_work_counted();
+  const clarke_status status = show(c, f, err);
+
+  pthread_mutex_lock(&c->lock);
+  c->spent.spent += clarke_work_counted().spent - own.spent;
+  pthread_mutex_unlock(&c->lock);
+  clarke_work_count_from(own);
+  return status;
+}
+
+/* Its regions, one after another. */
+static clarke_status
+tell_found(crew *c, job *j, clarke_error *err)
+{
+  clarke_region_search *s = c->level->s;
+  clarke_status status = CLARKE_OK;
+  found *f;
+
+  while (status == CLARKE_OK && !s->ended && (f = next_found(c, j)) != NULL) {
+    if (is_beyond(c, j, f->spent)) {
+      s->result->stopped = s->ended = true;
+      c->spent.spent += f->spent;
+    } else
+      status = show_apart(c, f, err);
+    found_free(f, s->forms);
+  }
+  return status;
+}
+
 /* All of the oldest job. */
 static clarke_status
 tell_job(crew *c, clarke_error *err)
 {
   clarke_region_search *s = c->level->s;
   job *j = &c->job[c->told % c->room];
-  clarke_status status = CLARKE_OK;
-  found *f;
+  clarke_status status = tell_found(c, j, err);
 
-  while (status == CLARKE_OK && !s->ended && (f = next_found(c, j)) != NULL) {
-    status = show(c, f, err);
-    found_free(f, s->forms);
-  }
   if (status != CLARKE_OK || s->ended)
     return status;
   if (j->status != CLARKE_OK) {
@@ -252,9 +300,12 @@ tell_job(crew *c, clarke_error *err)
   s->result->programs += j->result.programs;
   s->result->circuits += j->result.circuits;
   s->result->undecided = s->result->undecided || j->result.undecided;
-  s->result->stopped = s->result->stopped || j->result.stopped;
+  s->result->stopped = s->result->stopped || j->result.stopped || is_beyond(c, j, j->spent);
   s->result->deep = s->result->deep || j->result.deep;
-  s->ended = j->result.undecided || j->result.stopped || j->result.deep;
+  s->ended = j->result.undecided || s->result->stopped || j->result.deep;
+  pthread_mutex_lock(&c->lock);
+  c->spent.spent += j->spent;
+  pthread_mutex_unlock(&c->lock);
   c->told++;
   return CLARKE_OK;
 }
@@ -275,6 +326,7 @@ put_job(void *context, bool *go_on, const signed char *sign, const clarke_witnes
     return status;
   memcpy(j->sign, sign, rows->n);
   clarke_witness_set(&j->at, w, rows->dim);
+  j->before = clarke_work_counted().spent;
   j->last = &j->first;
   j->waiting = 0;
   j->done = false;
@@ -354,7 +406,7 @@ crew_clear(crew *c)
 clarke_status
 clarke_crew_enumerate(clarke_sign_tree *tree, clarke_region_level *l, const clarke_witness *start, clarke_error *err)
 {
-  crew c = {.n = 0};
+  crew c = {.spent.limited = clarke_work_counted().limited};
   const clarke_sign_visitor alone = {.context = l, .leaf = clarke_region_search_follow}, together = {.context = &c, .leaf = put_job};
   clarke_status status = crew_init(&c, l, err);
 
@@ -367,6 +419,7 @@ clarke_crew_enumerate(clarke_sign_tree *tree, clarke_region_level *l, const clar
   while (status == CLARKE_OK && !l->s->ended && c.told < c.put)
     status = tell_job(&c, err);
   crew_end(&c);
+  clarke_work_spend(c.spent.spent);
   crew_clear(&c);
   return status;
 }

@@ -1,5 +1,6 @@
 /* Steps and programs to the other side of a hyperplane (cross.h). */
 #include "region/cross.h"
+#include "base/stop.h"
 #include "exact/cone.h"
 #include "exact/mdm.h"
 
@@ -90,6 +91,7 @@ round_to(clarke_witness *to, const clarke_rows *rows, const double *y, const cla
     most = fabs(y[j]) > most ? fabs(y[j]) : most;
   to->large = false;
   for (double scale = safe / 8; scale < 64 * safe && scale * most < 0x1p52; scale *= 2) {
+    clarke_work_spend((t->n + 2) * (rows->dim + 2) / 16);
     for (size_t j = 0; j < rows->dim; j++)
       to->x[j] = rint(scale * y[j]) + 0.0;
     if (stands(rows, to, t, row, sign))
@@ -159,6 +161,7 @@ clarke_cross_step(clarke_crossing *c, clarke_witness *to, const clarke_trail *t,
 
     if (!(rate > 1e-9))
       return false;
+    clarke_work_spend((t->n + 2) * (dim + 2) / 16);
     most = first_hit(&blocker, c->rows, t, product, c->direction);
     if (most > need * (1 + 1e-9)) {
       part = most > 2 * need + 1 ? need + (need > 1 ? need : 1) / 2 : (need + most) / 2;
@@ -236,7 +239,7 @@ decide_exactly(clarke_cross_kind *kind, clarke_witness *to, size_t *n, clarke_cr
   for (size_t k = 0; k < members; k++)
     for (size_t j = 0; j < c->rows->dim; j++)
       fmpz_mul_si(fmpz_mat_entry(a, (slong)k, (slong)j), fmpz_mat_entry(c->rows->exact, (slong)c->member[k], (slong)j), c->turn[k]);
-  status = clarke_cone_solve(&cone, a, CLARKE_CONE_LITTLE_WORK, err);
+  status = clarke_cone_solve_few(&cone, a, (slong)members - 1, CLARKE_CONE_LITTLE_WORK, err); /* the row to be crossed is last */
   *kind = CLARKE_CROSS_UNKNOWN;
   if (status == CLARKE_OK && cone.answer == CLARKE_CONE_FEASIBLE) {
     *kind = CLARKE_CROSS_POINT;

@@ -1,6 +1,7 @@
 /* Regions, arrangement by arrangement (regions.h). */
 #include "region/regions.h"
 
+#include "base/stop.h"
 #include "region/crew.h"
 #include "region/sweep.h"
 
@@ -26,6 +27,7 @@ cut_rays(clarke_rays *rays, const clarke_region_level *l, const signed char *sig
   for (size_t i = l->above; from->n > 0 && i < l->rows->n && status == CLARKE_OK; i++) {
     clarke_rays cut = {0};
 
+    clarke_work_spend(4 * from->n * from->width + 16);
     status = clarke_rays_clip(&cut, from, fmpz_mat_entry(l->rows->exact, (slong)i, 0), sign[i], err);
     clarke_rays_clear(rays);
     *rays = cut;
@@ -41,6 +43,7 @@ set_cone(fmpz_mat_t to, const clarke_rows *rows, const signed char *sign, const 
   fmpz_mat_t all;
   slong n = 0;
 
+  clarke_work_spend(rows->n * (rows->dim + 2) / 2 + rows->n * rays->n * rays->width);
   fmpz_mat_init(all, (slong)rows->n, (slong)rows->dim);
   for (size_t i = 0; i < rows->n; i++) {
     const fmpz *row = fmpz_mat_entry(rows->exact, (slong)i, 0);
@@ -218,6 +221,11 @@ tell(clarke_region_search *s, const fmpz_mat_t cone, const clarke_witness *point
 {
   const clarke_region region = {s->forms, cone, point, s->choice};
 
+  clarke_work_spend((size_t)(fmpz_mat_nrows(cone) + 2) * s->width / 2 + 4 * s->forms->p->n_outputs * s->width + s->forms->n_live);
+  if (clarke_work_beyond(clarke_work_counted())) { /* asked here, too, so that a crew can tell the same ones */
+    s->result->stopped = s->ended = true;
+    return CLARKE_OK;
+  }
   return clarke_region_search_tell(s, &region, err);
 }
 
@@ -337,6 +345,8 @@ find(clarke_regions *r, clarke_forms *f, const fmpz_mat_struct *cone, size_t thr
   status = clarke_region_search_init(&s, err);
   if (status == CLARKE_OK)
     status = begin(&s, local ? none : cone, err);
+  if (status == CLARKE_OK && clarke_work_beyond(clarke_work_counted()))
+    r->stopped = s.ended = true;
   r->complete = status == CLARKE_OK && !s.ended;
   clarke_region_search_clear(&s);
   fmpz_mat_clear(none);

@@ -117,6 +117,7 @@ set_products(const tree *t, frame *f)
   const size_t dim = t->rows->dim;
   double size = 0;
 
+  clarke_work_spend(t->rows->n * (dim + 2) / 16 + dim);
   for (size_t j = 0; j < dim; j++)
     size += f->here.x[j] * f->here.x[j];
   size = sqrt(size);
@@ -185,6 +186,7 @@ take(tree *t, bool *forced, size_t depth, size_t row, clarke_error *err)
   clarke_status status = CLARKE_OK;
 
   *forced = false;
+  clarke_work_spend(t->rows->n / 8 + 16);
   if (sign == 0) { /* the point lies on the hyperplane: it is moved off */
     status = cross(t, &kind, &n, &f->other, f, row, 1, err);
     sign = 1;

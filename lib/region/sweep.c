@@ -75,6 +75,10 @@ arguments_known(const clarke_region_search *s, size_t i)
 void
 clarke_region_settle(clarke_region_search *s, size_t i, size_t piece)
 {
+  const clarke_sum *sum = &s->forms->sum[i];
+
+  /* what a sum takes depends on what it was before, and so on threads; what counts does not */
+  clarke_work_spend((sum->in != NULL ? sum->n : s->forms->p->instruction[i].n_in) / 4 + s->width + 4);
   clarke_forms_compute(s->forms, i, piece);
   mark(s, s->known, i);
 }
@@ -109,6 +113,7 @@ ask_piecewise(clarke_region_search *s, clarke_region_level *l, size_t i)
 
     if (clarke_forms_is_smooth(at, k))
       continue;
+    clarke_work_spend(s->width + 4);
     clarke_forms_kink(s->row, s->forms, i, k);
     sign = place_row(s);
     if (sign == MUST_SPLIT)
@@ -131,6 +136,7 @@ clarke_region_may_win(const clarke_region_search *s, size_t i, size_t a)
   for (size_t b = 0; b < at->n_in; b++) {
     int sign = 1;
 
+    clarke_work_spend(s->width + 4);
     if (b != a) {
       clarke_forms_difference(s->row, s->forms, i, a, b);
       sign = place_row(s);

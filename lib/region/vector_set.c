@@ -1,5 +1,6 @@
 /* A hash table of integer vectors (vector_set.h). */
 #include "region/vector_set.h"
+#include "base/stop.h"
 
 #include <flint/fmpz_vec.h>
 #include <stdint.h>
@@ -80,6 +81,7 @@ clarke_vector_set_add(size_t *number, clarke_vector_set *s, const fmpz *vector, 
     return status;
   at = slot_of(s, vector);
   if (s->slot[at] == 0) {
+    clarke_work_keep(16 * (s->width + 1));
     for (size_t j = 0; j < s->width; j++)
       fmpz_init_set(s->vector + s->n * s->width + j, vector + j);
     s->slot[at] = ++s->n;

@@ -1,12 +1,13 @@
 /* Wolfe's algorithm in floats (widest.h). */
 #include "region/widest.h"
+#include "base/stop.h"
 #include "exact/mdm.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NOUGHT 1e-13  /* |x|^2 below it: x is near 0 */
+#define NOUGHT 1e-15 /* |x|^2 below it: x is near 0. Weights are known to some 1e-16, and so are products with x */
 #define ENOUGH 0.7    /* of |x|^2: margins so wide need no widening */
 #define LEAST 1e-12   /* weights, and pivots, that count */
 
@@ -149,6 +150,7 @@ clarke_widest_find(clarke_widest *w, const double *const *point, size_t n)
     double least = INFINITY;
     size_t worst = 0;
 
+    clarke_work_spend(n * (w->dim + 2) / 16 + w->n_corral * w->n_corral * (w->n_corral + 2) / 48);
     for (size_t i = 0; i < n; i++) {
       const double product = clarke_dot(w->x, point[i], w->dim);
 

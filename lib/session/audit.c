@@ -211,6 +211,8 @@ clarke_audit_session_read(clarke_audit_session *s, const clarke_audit_request *r
   if (status == CLARKE_OK)
     status = clarke_graph_wrt(&s->graph, s->wrt, s->n_wrt, err);
   if (status == CLARKE_OK)
+    status = clarke_graph_check_wrt(&s->graph, err);
+  if (status == CLARKE_OK)
     status = choose_loss(s, r->loss, err);
   return status == CLARKE_OK && r->provable ? clarke_audit_session_provable(s, err) : status;
 }

@@ -82,7 +82,7 @@ certify_nodes(clarke_certified *c, clarke_error *err)
 static clarke_status
 certify_by_types(clarke_certified *c, clarke_error *err)
 {
-  clarke_status status = clarke_record_rounding(&c->nodes.by, &c->record, false, err);
+  clarke_status status = clarke_record_rounding(&c->nodes.by, &c->record, &c->audit.graph, false, err);
 
   if (status == CLARKE_OK)
     status = certify_nodes(c, err);
@@ -90,7 +90,7 @@ certify_by_types(clarke_certified *c, clarke_error *err)
     return status;
   clarke_certify_clear(&c->nodes);
   c->claimed = true;
-  status = clarke_record_rounding(&c->nodes.by, &c->record, true, err);
+  status = clarke_record_rounding(&c->nodes.by, &c->record, &c->audit.graph, true, err);
   return status == CLARKE_OK ? certify_nodes(c, err) : status;
 }
 
@@ -102,7 +102,7 @@ claim_buffers(clarke_certified *c, clarke_error *err)
 
   for (size_t i = 0; i < c->nodes.n && status == CLARKE_OK; i++)
     if (c->nodes.certificate[i].part == CLARKE_STATISTIC && c->nodes.certificate[i].certainty == CLARKE_CANNOT_SAY)
-      status = clarke_record_claim(&c->record, err, "nothing of the buffer %s, which the step changed", c->nodes.certificate[i].name);
+      status = clarke_record_tell(&c->record, err, "nothing of the buffer %s, which the step changed", c->nodes.certificate[i].name);
   return status;
 }
 

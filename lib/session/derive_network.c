@@ -96,7 +96,7 @@ mark_parameters(clarke_derive_session *s, const char *input_name, clarke_error *
   else if (n > 0) /* none would mean all */
     status = clarke_graph_wrt(&s->graph, names, n, err);
   free(names);
-  return status;
+  return status == CLARKE_OK && (s->all_parameters || n > 0) ? clarke_graph_check_wrt(&s->graph, err) : status;
 }
 
 /* Of the graph as marked. Unrolling marks its parameters, or else the input. */

@@ -62,11 +62,15 @@ clarke_status clarke_record_request(clarke_audit_request *q, clarke_record *r, c
  * Of a gradient that is not a parameter's, and of a parameter that has one and is not told, it is an error. */
 clarke_status clarke_record_claims(clarke_record *r, const clarke_audit_session *s, clarke_error *err);
 
-/* One more of what run.json alone says. */
-clarke_status clarke_record_claim(clarke_record *r, clarke_error *err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* To what the settings may round float32 factors, in words; NULL: not at all. conv: of convolutions, else of matrix products. */
+const char *clarke_record_factors(const clarke_record *r, bool conv);
 
-/* How may numbers have been rounded, by the types that the record shows; claimed: and by what run.json alone says. */
-clarke_status clarke_record_rounding(clarke_rounding *by, const clarke_record *r, bool claimed, clarke_error *err);
+/* One more of what run.json alone says. */
+clarke_status clarke_record_tell(clarke_record *r, clarke_error *err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* How may numbers have been rounded in a step of that graph, by the types that the record shows; claimed: and by what run.json alone
+ * says. A setting counts where the graph has such an operator. */
+clarke_status clarke_record_rounding(clarke_rounding *by, const clarke_record *r, const clarke_graph *g, bool claimed, clarke_error *err);
 
 /* Of an answered session of that request, with the global bound. nodes: each node is certified by itself (CLARKE_WITHIN_BOUND or
  * better), so that the gradient must only be near AD's; NULL: the bound itself must be small. turned: AD's gradient is that along the

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@ static const struct {
 #define TYPES (sizeof type / sizeof *type)
 
 clarke_status
-clarke_record_claim(clarke_record *r, clarke_error *err, const char *format, ...)
+clarke_record_tell(clarke_record *r, clarke_error *err, const char *format, ...)
 {
   char **grown = realloc(r->claim, (r->n_claims + 1) * sizeof *grown);
   va_list args;
@@ -63,8 +64,41 @@ is_told(const clarke_record *r, const char *name)
   return false;
 }
 
+/* Is some step a convolution, or any other sum of products? */
+static bool
+has_products(const clarke_graph *g, bool conv)
+{
+  for (size_t i = 0; i < g->n_steps; i++) {
+    const clarke_step *s = &g->steps[i];
+
+    if ((s->kind == CLARKE_DENSE || s->kind == CLARKE_PRODUCT) && (strncmp(s->op->name, "Conv", 4) == 0) == conv)
+      return true;
+  }
+  return false;
+}
+
+const char *
+clarke_record_factors(const clarke_record *r, bool conv)
+{
+  static const char *const name[] = {NULL, "TF32", "bfloat16", "TF32 or bfloat16", "float16", "TF32 or float16", "bfloat16 or float16",
+                                     "TF32, bfloat16 or float16"};
+
+  return name[conv ? r->run.conv : r->run.matmul];
+}
+
 static clarke_status
-claim_types(clarke_record *r, clarke_error *err)
+claim_factors(clarke_record *r, const clarke_graph *g, bool conv, clarke_error *err)
+{
+  const char *factors = clarke_record_factors(r, conv);
+
+  if (factors == NULL || !is_told(r, "float32") || !has_products(g, conv))
+    return CLARKE_OK;
+  r->widened = true;
+  return clarke_record_tell(r, err, "settings that round float32 factors of %s to %s", conv ? "convolutions" : "matrix products", factors);
+}
+
+static clarke_status
+claim_types(clarke_record *r, const clarke_graph *g, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
 
@@ -82,19 +116,35 @@ claim_types(clarke_record *r, clarke_error *err)
       return clarke_fail(err, CLARKE_EINPUT, "%s: run.json says that numbers of type %s were computed; no tensor of the trace is of it",
                          r->folder, type[i].name);
     r->widened = true;
-    status = clarke_record_claim(r, err, "numbers of type %s", type[i].name);
+    status = clarke_record_tell(r, err, "numbers of type %s", type[i].name);
   }
-  if (status == CLARKE_OK && (r->run.reduced || r->run.half_products)) {
-    r->widened = true;
-    status = clarke_record_claim(r, err, "products of float32 numbers rounded to %s", r->run.half_products ? "bfloat16" : "TF32");
-  }
-  return status;
+  if (status == CLARKE_OK)
+    status = claim_factors(r, g, false, err);
+  return status == CLARKE_OK ? claim_factors(r, g, true, err) : status;
+}
+
+/* oneDNN adds up in float32 what it multiplies of narrower factors. What a tensor core keeps of its sums is not told: there all is
+ * bounded as if it was computed in the narrow type. So it is of float16, whose range is smaller. */
+static void
+add_factors(clarke_rounding *by, unsigned to, bool cpu)
+{
+  if (to & CLARKE_TO_TF32 && cpu)
+    by->factor = fmax(by->factor, 0x1p-11);
+  else if (to & CLARKE_TO_TF32)
+    clarke_rounding_add_type(by, "tf32");
+  if (to & CLARKE_TO_BF16 && cpu)
+    by->factor = fmax(by->factor, 0x1p-8);
+  else if (to & CLARKE_TO_BF16)
+    clarke_rounding_add_type(by, "bfloat16");
+  if (to & CLARKE_TO_F16)
+    clarke_rounding_add_type(by, "float16");
 }
 
 clarke_status
-clarke_record_rounding(clarke_rounding *by, const clarke_record *r, bool claimed, clarke_error *err)
+clarke_record_rounding(clarke_rounding *by, const clarke_record *r, const clarke_graph *g, bool claimed, clarke_error *err)
 {
   const clarke_run_description *run = &r->run;
+  const bool single = claimed && is_told(r, "float32");
   clarke_rounding any = {0};
 
   memset(by, 0, sizeof *by);
@@ -104,10 +154,10 @@ clarke_record_rounding(clarke_rounding *by, const clarke_record *r, bool claimed
   for (size_t i = 0; i < TYPES; i++)
     if (shows(r, type[i].dtype) || (claimed && is_told(r, type[i].name)))
       clarke_rounding_add_type(by, type[i].name);
-  if (claimed && run->reduced)
-    clarke_rounding_add_type(by, "tf32");
-  if (claimed && run->half_products)
-    clarke_rounding_add_type(by, "bfloat16");
+  if (single && has_products(g, false))
+    add_factors(by, run->matmul, run->cpu);
+  if (single && has_products(g, true))
+    add_factors(by, run->conv, run->cpu);
   return CLARKE_OK;
 }
 
@@ -154,14 +204,14 @@ claim_untrained(clarke_record *r, const clarke_audit_session *s, clarke_error *e
 
   for (size_t p = 0; p < s->graph.n_parameters && status == CLARKE_OK; p++)
     if (!is_trained(r, s->graph.parameters[p].name))
-      status = clarke_record_claim(r, err, "%s is not trained", s->graph.parameters[p].name);
+      status = clarke_record_tell(r, err, "%s is not trained", s->graph.parameters[p].name);
   return status;
 }
 
 clarke_status
 clarke_record_claims(clarke_record *r, const clarke_audit_session *s, clarke_error *err)
 {
-  clarke_status status = claim_types(r, err);
+  clarke_status status = claim_types(r, &s->graph, err);
 
   if (status == CLARKE_OK)
     status = check_gradients(r, s, err);
@@ -171,7 +221,7 @@ clarke_record_claims(clarke_record *r, const clarke_audit_session *s, clarke_err
     char *scale = mpq_get_str(NULL, 10, r->step->scale);
     void (*freed)(void *, size_t);
 
-    status = clarke_record_claim(r, err, "a loss scale of %s", scale);
+    status = clarke_record_tell(r, err, "a loss scale of %s", scale);
     mp_get_memory_functions(NULL, NULL, &freed);
     freed(scale, strlen(scale) + 1);
   }

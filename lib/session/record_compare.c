@@ -119,7 +119,7 @@ static clarke_status
 run_bounds(work *w)
 {
   clarke_roundoff *b = &w->rounded;
-  clarke_status status = clarke_record_rounding(&b->by, w->r, w->claimed, w->err);
+  clarke_status status = clarke_record_rounding(&b->by, w->r, &w->s->graph, w->claimed, w->err);
 
   b->f = &w->pass;
   b->slopes = &w->slopes;

@@ -50,6 +50,8 @@ mark_parameters(clarke_region_function *f, clarke_error *err)
 
   if (status == CLARKE_OK)
     status = clarke_graph_wrt(&f->graph, names, n, err);
+  if (status == CLARKE_OK)
+    status = clarke_graph_check_wrt(&f->graph, err);
   clarke_names_free(names, n);
   return status;
 }

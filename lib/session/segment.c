@@ -1,5 +1,7 @@
 /* Pieces along a segment, and the integral over them (segment.h). */
 #include "session/segment.h"
+
+#include "base/stop.h"
 #include "base/text.h"
 #include "program/execute.h"
 #include "proof/text.h"
@@ -79,6 +81,7 @@ take_region(void *context, bool *go_on, const clarke_region *region, clarke_erro
   if (piece->slope == NULL)
     return clarke_no_memory(err);
   mpq_inits(piece->from, piece->to, NULL);
+  clarke_work_keep(4 * sizeof *s->piece);
   s->n++;
   set_interval(piece->from, piece->to, region->cone);
   for (size_t o = 0; o < s->n_outputs; o++) {

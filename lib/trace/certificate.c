@@ -141,6 +141,9 @@ clarke_round_double(double d, clarke_dtype type)
 
 /* --- one entry --- */
 
+/* Of doubles that are added up: a bound below it may be nothing but what they are rounded by. */
+#define SLACK 0x1p-1040
+
 typedef struct {
   const clarke_matrix *m;
   size_t i, j;
@@ -186,7 +189,7 @@ judge_entry(entry *e, clarke_dtype type)
   /* near is the nearest double, and the difference is rounded once */
   slack = 0x1p-51 * (fabs(e->near) + fabs(e->recorded)) + e->radius + 0x1p-1060;
   if (e->apart + slack <= e->bound * (1 - 0x1p-50))
-    return CLARKE_WITHIN_BOUND;
+    return e->bound < SLACK ? CLARKE_CANNOT_SAY : CLARKE_WITHIN_BOUND;
   if (e->apart - slack > e->bound * (1 + 0x1p-50))
     return CLARKE_IS_REFUTED;
   return judge_exactly(e);

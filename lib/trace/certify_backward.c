@@ -117,7 +117,7 @@ static clarke_status
 certify_parameter(clarke_certify *c, size_t q, clarke_error *err)
 {
   const clarke_graph *g = c->g;
-  clarke_rounding_sum sum = {NULL, NULL, 0};
+  clarke_rounding_sum sum = {.error = NULL};
   clarke_matrix whole;
   bool conv = false;
   clarke_status status;

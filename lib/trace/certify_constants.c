@@ -78,8 +78,10 @@ judge(clarke_certify *c, size_t v, clarke_error *err)
     s->error[e] = error[e];
     s->mass[e] = clarke_roundoff_sum(fabs(clarke_matrix_get_double(m, e, 0)), 1);
   }
-  if (error != NULL)
+  if (error != NULL) {
     s->terms = 1;
+    s->given = s->moved = 1;
+  }
   free(error);
   return status;
 }

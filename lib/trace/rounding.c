@@ -35,13 +35,13 @@ clarke_rounding_add_type(clarke_rounding *r, const char *name)
 double
 clarke_roundoff_by(const clarke_rounding *r, double n, double mass)
 {
-  const double nu = n * r->unit;
+  const double nu = n * r->unit, two = r->factor * (2 + r->factor);
 
   if (nu >= 0.5)
     return INFINITY;
   if (!(mass <= r->largest)) /* some order of summation may overflow */
     return INFINITY;
-  return clarke_roundoff_sum(nu / (1 - nu) * mass + n * r->tiny, 8);
+  return clarke_roundoff_sum((nu / (1 - nu) * (1 + two) + two) * mass + n * fmin(r->tiny, 2 * mass), 8); /* what underflows is off by itself at most */
 }
 
 void

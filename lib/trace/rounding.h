@@ -15,6 +15,7 @@ typedef struct {
   double unit;    /* half the distance from 1 to the next number */
   double tiny;    /* what underflow, subnormals flushed, takes at most */
   double largest; /* beyond it a result is infinite */
+  double factor;  /* a factor may be rounded by so much of itself before it is multiplied, and products be added up as above; 0: it is not */
   bool casts;     /* parameters and inputs are rounded to the type before they are used */
 } clarke_rounding;
 

@@ -23,7 +23,10 @@ add(clarke_rounding_sum *s, size_t e, double error, double mass)
 static clarke_rounding_sum *
 target(const clarke_roundback *p, size_t value)
 {
-  return p->sum[value].error != NULL ? &p->sum[value] : NULL;
+  if (p->sum[value].error == NULL)
+    return NULL;
+  p->sum[value].given++;
+  return &p->sum[value];
 }
 
 /* How many features read one entry of an operand, at most. */
@@ -51,10 +54,13 @@ back_gather(const clarke_roundback *p)
   for (size_t e = 0; e < p->count * p->n; e++) {
     const size_t f = clarke_operand_entry(o, e / p->n);
 
-    if (f != CLARKE_NONE)
+    if (f != CLARKE_NONE && p->known)
+      add(to, f * p->n + e % p->n, p->error[e], p->size[e] + p->error[e]);
+    else if (f != CLARKE_NONE)
       add(to, f * p->n + e % p->n, from->error[e], from->mass[e]);
   }
-  to->terms += readers(p, o, p->count) * (from->terms + 1);
+  to->terms += readers(p, o, p->count) * (p->known ? 1 : from->terms + 1);
+  to->moved += p->known && readers(p, o, p->count) == 1;
 }
 
 static void
@@ -73,8 +79,10 @@ back_sum(const clarke_roundback *p)
         add(to, constant ? f : f * p->n + e % p->n, coef * p->error[e],
             coef * (p->size[e] + p->error[e]));
     }
-    if (to != NULL)
-      to->terms += readers(p, o, p->count) * (constant ? (double)p->n : 1) + spare(p->s);
+    if (to == NULL)
+      continue;
+    to->terms += readers(p, o, p->count) * (constant ? (double)p->n : 1) + spare(p->s);
+    to->moved += p->known && coef == 1 && readers(p, o, p->count) == 1 && (!constant || p->n == 1);
   }
 }
 
@@ -218,6 +226,18 @@ slope_mass(const clarke_roundback *p, size_t e, double steepest)
   return steepest;
 }
 
+/* Is every slope 0, 1 or -1? */
+static bool
+turns(const clarke_pieces *q)
+{
+  bool only = q->slope == CLARKE_NONE;
+
+  for (size_t i = 0; i <= q->n_kinks; i++)
+    only = only && mpq_sgn(q->coef[i][2]) == 0 && mpz_cmpabs_ui(mpq_numref(q->coef[i][1]), 1) <= 0
+           && mpz_cmp_ui(mpq_denref(q->coef[i][1]), 1) == 0;
+  return only;
+}
+
 static clarke_status
 back_piecewise(const clarke_roundback *p, clarke_error *err)
 {
@@ -237,8 +257,10 @@ back_piecewise(const clarke_roundback *p, clarke_error *err)
     if (status == CLARKE_OK && slope != NULL)
       back_slope(p, e, reach.apart > 0);
   }
-  if (to != NULL)
+  if (to != NULL) {
     to->terms += 1 + 6;
+    to->moved += p->known && turns(&p->s->pieces);
+  }
   if (slope != NULL)
     slope->terms += (double)p->n * (double)p->count;
   return status;
@@ -418,8 +440,10 @@ back_max(const clarke_roundback *p)
       if (weight > 0)
         back_losers(p, to, e, f);
     }
-  if (to != NULL)
-    to->terms += readers(p, &p->s->in[0], p->count * p->s->width) + CLARKE_ROUNDBACK_SPARE;
+  if (to == NULL)
+    return;
+  to->terms += readers(p, &p->s->in[0], p->count * p->s->width) + CLARKE_ROUNDBACK_SPARE;
+  to->moved += p->known && route->n == 1 && route->weight[0].rows == 0 && readers(p, &p->s->in[0], p->count * p->s->width) == 1;
 }
 
 /* To each factor the gradient times the other. */

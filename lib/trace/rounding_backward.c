@@ -24,15 +24,18 @@ clarke_rounding_sum_clear(clarke_rounding_sum *s)
 {
   free(s->error);
   free(s->mass);
-  *s = (clarke_rounding_sum){NULL, NULL, 0};
+  *s = (clarke_rounding_sum){.error = NULL};
 }
 
 double
 clarke_roundback_bound(const clarke_roundback *b, const clarke_rounding_sum *s, size_t e, double spare)
 {
   const double mass = clarke_roundoff_sum(s->mass[e], (size_t)s->terms);
-  const double error = s->error[e] + clarke_roundoff_by(&b->r->by, s->terms + spare, mass);
+  double error;
 
+  if (s->given == 1 && s->moved == 1 && !b->r->by.casts) /* moved, and nothing else: it is not rounded */
+    return s->error[e];
+  error = s->error[e] + clarke_roundoff_by(&b->r->by, s->terms + spare, mass);
   return isnan(error) ? INFINITY : clarke_roundoff_sum(error, (size_t)s->terms);
 }
 
@@ -97,6 +100,7 @@ clarke_roundback_step(clarke_roundback *b, size_t i, const double *known, clarke
   if (b->size == NULL || b->error == NULL) {
     status = clarke_no_memory(err);
   } else {
+    b->known = known != NULL;
     measure(b, &b->sum[out], known);
     status = clarke_roundback_rule(b, err);
   }
@@ -125,6 +129,7 @@ clarke_roundback_fold(clarke_rounding_sum *to, size_t count, const clarke_roundb
 {
   const clarke_value *v = &b->g->values[value];
   const clarke_rounding_sum *s = &b->sum[value];
+  const size_t meet = clarke_roundback_meet(b, map, v->count, count);
 
   for (size_t f = 0; f < v->count; f++) {
     const size_t e = map != NULL ? map[f] : f;
@@ -132,14 +137,16 @@ clarke_roundback_fold(clarke_rounding_sum *to, size_t count, const clarke_roundb
     to->error[e] += s->error[f];
     to->mass[e] += s->mass[f];
   }
-  to->terms += (double)clarke_roundback_meet(b, map, v->count, count) * s->terms;
+  to->terms += (double)meet * s->terms;
+  to->given += s->given;
+  to->moved += meet == 1 ? s->moved : 0;
 }
 
 static clarke_status
 finish_parameter(double **bound, const clarke_roundback *b, size_t q, clarke_error *err)
 {
   const size_t count = b->g->parameters[q].count;
-  clarke_rounding_sum whole = {NULL, NULL, 0};
+  clarke_rounding_sum whole = {.error = NULL};
   clarke_status status = CLARKE_OK;
 
   *bound = malloc((count + 1) * sizeof **bound);

@@ -15,6 +15,7 @@
 typedef struct {
   double *error, *mass;
   double terms;
+  size_t given, moved; /* how often something joined it; how often by moving recorded entries, or turning their signs, each to its own */
 } clarke_rounding_sum;
 
 typedef struct {
@@ -27,7 +28,8 @@ typedef struct {
   clarke_rounding_sum *sum;  /* by value: of activations, and of constants in wrt in their own entries */
   const clarke_step *s;      /* the step at work, */
   size_t count;              /* its features, */
-  double *size, *error;      /* its output's gradient */
+  double *size, *error;      /* its output's gradient, */
+  bool known;                /* which was recorded */
 } clarke_roundback;
 
 /* Sums of zeros. clarke_roundback_clear is for what begin left, whatever it returned. */

@@ -149,7 +149,7 @@ scale_errors(const pass *p, clarke_error *err)
   return status;
 }
 
-/* Is every piece 0 or x, or another number, which a comparison gives unrounded? */
+/* Is every piece 0, x or -x, or another number, which a comparison gives unrounded? */
 static bool
 selects(const clarke_step *s)
 {
@@ -157,7 +157,8 @@ selects(const clarke_step *s)
 
   for (size_t i = 0; i <= p->n_kinks; i++) {
     const bool constant = mpq_sgn(p->coef[i][1]) == 0;
-    const bool itself = mpq_cmp_si(p->coef[i][1], 1, 1) == 0 && mpq_sgn(p->coef[i][0]) == 0;
+    const bool itself = mpz_cmpabs_ui(mpq_numref(p->coef[i][1]), 1) == 0 && mpz_cmp_ui(mpq_denref(p->coef[i][1]), 1) == 0
+                        && mpq_sgn(p->coef[i][0]) == 0;
 
     if (mpq_sgn(p->coef[i][2]) != 0 || (!constant && !itself))
       return false;

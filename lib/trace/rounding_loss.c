@@ -69,6 +69,8 @@ clarke_roundback_seed(clarke_roundback *p)
     s->mass[e] = clarke_roundoff_sum(size + s->error[e], 4);
   }
   s->terms = CLARKE_ROUNDBACK_SPARE;
+  s->given = 1;
+  s->moved = p->r->loss->kind == CLARKE_LOSS_SUM; /* it is the scale */
 }
 
 /* --- the loss's value --- */

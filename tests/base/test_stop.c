@@ -1,6 +1,7 @@
 /* Long work: told to stop, and how far it is. */
 #include "../ok.h"
 #include "base/stop.h"
+#include "base/limit.h"
 
 #include <string.h>
 #include <sys/wait.h>
@@ -40,6 +41,32 @@ told(void)
 START_TEST(goes_on_until_told)
 {
   ck_assert_int_eq(apart(told), 0);
+}
+END_TEST
+
+/* Beyond the limit of work, which stands until another count is begun; where none is limited, never. */
+static void
+spent(void)
+{
+  HOLDS(clarke_limit_set("work=5000", &error) == CLARKE_OK);
+  clarke_work_spend(100000);
+  HOLDS(clarke_work_check(&error) == CLARKE_OK && !clarke_work_beyond(clarke_work_counted()));
+  clarke_work_count_from((clarke_work_count){.limited = true});
+  clarke_work_spend(3000);
+  HOLDS(clarke_work_check(&error) == CLARKE_OK && clarke_work_stopped() == NULL);
+  clarke_work_keep(1000);
+  HOLDS(clarke_work_check(&error) == CLARKE_ESTOPPED && strstr(error.text, "--limit work=N") != NULL);
+  HOLDS(strstr(clarke_work_stopped(), "--limit work=N") != NULL);
+  clarke_work_count_from((clarke_work_count){.limited = true, .spent = SIZE_MAX - 1});
+  clarke_work_spend(10);
+  HOLDS(clarke_work_counted().spent == SIZE_MAX && clarke_work_beyond(clarke_work_counted()));
+  clarke_work_count_from((clarke_work_count){.limited = false});
+  HOLDS(clarke_work_check(&error) == CLARKE_OK);
+}
+
+START_TEST(is_counted)
+{
+  ck_assert_int_eq(apart(spent), 0);
 }
 END_TEST
 
@@ -92,6 +119,7 @@ main(void)
   TCase *tests = tests_of("stop");
 
   tcase_add_test(tests, goes_on_until_told);
+  tcase_add_test(tests, is_counted);
   tcase_add_test(tests, after_so_many_checks);
   tcase_add_test(tests, stages);
   return run_tests();

@@ -3388,7 +3388,7 @@ def records():
     for i, (status, reason, old, new) in enumerate([
             (1, "the line of 'a' is expected", "output a bit-exact\n", ""), (1, "'gradient' is expected", "    gradient out not-covered\n", ""),
             (1, "the line of 'r' is expected", "output r", "output a"), (1, "no rule covers it", "output out not-covered", "output out within"),
-            (1, "bit-exact, within or not-covered is expected", "output a bit-exact", "output a refuted"),
+            (1, "bit-exact, within, where-bounded, not-shown or not-covered is expected", "output a bit-exact", "output a refuted"),
             (1, "'parameter' is expected", "    parameter w bit-exact\n", ""), (1, "'pattern' is expected", "\n    pattern r 0", ""),
             (1, "only 0 entries part", "pattern r 0", "pattern r 1"), (1, "'end' is expected", "pattern r 0", "pattern r 0\n    part 0 0 loser"),
             (1, "is more than was expected", "output a bit-exact", "output a bit-exact 1")]):
@@ -3412,7 +3412,7 @@ def records():
     record("record-rank", 1, "does not have the shape", right, **(files | dict(trace="record-rank.trace")))
     record("record-parameter", 1, "the line of 'w' is expected", right.replace("parameter w", "parameter v"), **files)
     tensors_file("record-part.trace", whole | {"output/a": floats([[3], [0]])})  # where it is -1, exactly
-    parts = right.replace("output a bit-exact", "output a not-covered").replace("pattern r 0", "pattern r 1\npart %s")
+    parts = right.replace("output a bit-exact", "output a not-shown").replace("pattern r 0", "pattern r 1\npart %s")
     for k, (part, status, reason) in enumerate([
             ("0 1 recorded-at-kink", 0, "VERIFIED"), ("0 1 exactly-at-kink", 1, "is the next that parts"), ("0 1 other-side", 1, "is the next that parts"),
             ("0 0 recorded-at-kink", 1, "is the next that parts"), ("1 1 recorded-at-kink", 1, "is the next that parts")]):
@@ -3470,7 +3470,7 @@ def records_of_copies(files):
     gradient i not-covered
     gradient r bit-exact
     gradient out not-covered
-    parameter w not-covered"""
+    parameter w not-shown"""
     own = files | dict(model="record-copy.onnx", trace="record-copy.trace")
     record("record-copy", 0, "VERIFIED", lines, proxies=(), **own)
     for name in "ai":
@@ -3497,8 +3497,8 @@ def records_of_moves(files):
     for name, given, first, answers in [
             ("", made, "bit-exact", [("bit-exact", "bit-exact", "0", 0, "VERIFIED")]),
             ("torn-", made | {"output/i": floats([[5], [-1]])}, "not-covered",
-             [("not-covered", "not-covered", "not-covered", 0, "VERIFIED"), ("not-covered", "bit-exact", "not-covered", 1, "output r: no rule covers it"),
-              ("not-covered", "not-covered", "0", 1, "no rule covers this node's branches"), ("within", "not-covered", "not-covered", 1, "output i: an entry is farther")]),
+             [("not-shown", "not-covered", "not-covered", 0, "VERIFIED"), ("not-shown", "bit-exact", "not-covered", 1, "output r: no rule covers it"),
+              ("not-shown", "not-covered", "0", 1, "no rule covers this node's branches"), ("within", "not-covered", "not-covered", 1, "output i: an entry is farther")]),
             ("alone-", {k: v for k, v in made.items() if k != "output/a"}, "not-covered",
              [("not-covered", "bit-exact", "not-covered", 1, "output r: no rule covers it")])]:
         tensors_file(f"record-view-{name}.trace", given)
@@ -3513,7 +3513,7 @@ def records_of_moves(files):
     two = lines.replace("output r", "output j not-covered\n    output r").replace("gradient r", "gradient j not-covered\n    gradient r")
     for k, view in enumerate([[[3], [-1]], [[5], [-1]]]):
         tensors_file(f"record-views-{k}.trace", made | {"output/i": floats(view), "output/j": floats([[3], [-1]])})
-        record(f"record-views-{k}", k, "output r: no rule covers it" if k else "VERIFIED", two % ("not-covered", "bit-exact", "not-covered"),
+        record(f"record-views-{k}", k, "output r: no rule covers it" if k else "VERIFIED", two % ("not-shown", "bit-exact", "not-covered"),
                **(own | dict(model="record-views.onnx", trace=f"record-views-{k}.trace")))
     # of two views of one node what the first hands back is not all
     save("record-split.onnx", [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), helper.make_node("Split", ["a"], ["i", "j"], "i", axis=1),
@@ -3532,7 +3532,7 @@ def records_of_moves(files):
     gradient j not-covered
     gradient r not-covered
     gradient out not-covered
-    parameter w not-covered"""
+    parameter w not-shown"""
     for k, (gradient, reason) in enumerate([("not-covered", "VERIFIED"), ("bit-exact", "gradient a: no rule covers it")]):
         record(f"record-split-{k}", k, reason, lines % gradient, proxies=(), **(files | dict(
             model="record-split.onnx", trace="record-split.trace", parameters="record-split.parameters", gradients="record-split.gradients")))
@@ -3562,7 +3562,7 @@ def records_of_moves(files):
             gradients="record-across.gradients")))
     own = files | dict(model="record-turned.onnx", parameters="record-turned.parameters", trace="record-turned-output.trace",
                        gradients="record-turned.gradients")
-    lines = "output v not-covered\n" + (ONLY % "bit-exact").replace("gradient a", "gradient v not-covered\ngradient a")
+    lines = "output v not-shown\n" + (ONLY % "bit-exact").replace("gradient a", "gradient v not-covered\ngradient a")
     record("record-turned-torn", 1, "output a: no rule covers it", lines, **own)
     record("record-turned-still", 0, "VERIFIED", lines.replace("bit-exact", "not-covered"), **own)
 
@@ -3660,7 +3660,7 @@ def records_of_pools(files):
     pattern r 0"""
     for k, (index, handed, first, second, status, reason) in enumerate([
             (0, [1, 0], "bit-exact", "bit-exact", 0, "VERIFIED"), (1, [0, 1], "bit-exact", "bit-exact", 1, "indices r: an entry is farther"),
-            (1, [0, 1], "not-covered", "bit-exact", 0, "VERIFIED"), (1, [1, 0], "not-covered", "bit-exact", 1, "gradient a: an entry is farther"),
+            (1, [0, 1], "not-shown", "bit-exact", 0, "VERIFIED"), (1, [1, 0], "not-shown", "bit-exact", 1, "gradient a: an entry is farther"),
             (None, [1, 0], "not-covered", "bit-exact", 0, "VERIFIED"), (None, [0, 1], "not-covered", "bit-exact", 1, "gradient a: an entry is farther")]):
         given = {"output/a": floats([[[2, 2]]]), "output/r": floats([[[2]]]), "gradient/a": floats([[handed]]), "gradient/r": floats([[[1]]])}
         if index is not None:
@@ -3763,14 +3763,14 @@ def records_of_composed_nodes(files):
                               helper.make_node("Exp", ["i"], ["r"], "r"), helper.make_node("ReduceSum", ["r"], ["out"], "out", keepdims=0)],
          ["N", 2], [], dict(w=[[1], [1]]))
     lines = """output a bit-exact
-    output i not-covered
+    output i not-shown
     output r within
     output out not-covered
     gradient a not-covered
     gradient i not-covered
     gradient r within
     gradient out not-covered
-    parameter w not-covered"""
+    parameter w not-shown"""
     made = {"output/a": floats([[3], [-1]]), "output/r": floats(np.float32(np.exp([[3], [-1]])).tolist()), "gradient/r": floats([[1], [1]])}
     for k, (view, status, reason) in enumerate([([[3], [-1]], 0, "VERIFIED"), ([[3], [-2]], 1, "output r: no rule covers it")]):
         tensors_file(f"record-exps-{k}.trace", made | {"output/i": floats(view)})
@@ -3848,7 +3848,7 @@ def records_of_means():
     gradient a {2}
     gradient out {3}
     parameter w {2}"""
-    exact, none = "bit-exact", "not-covered"
+    exact, none = "bit-exact", "not-shown"
     for k, (changed, said, reason) in enumerate([
             ({}, (exact, exact, exact, exact), "VERIFIED"), ({"gradient/out": [[1], [-1]]}, (exact, exact, none, exact), "gradient out: an entry is farther"),
             ({"output/out": [[3], [0]]}, (exact, none, none, exact), "gradient out: no rule covers it"),
@@ -3899,8 +3899,12 @@ def records_in_types(files):
             ("F32", [1, 2.0 ** -130], 1, 0, "VERIFIED", "bit-exact"), ("F32", [0, 2.0 ** -130], 0, 0, "VERIFIED", "within"),
             ("F32", [0, 2.0 ** -130], 0, 1, "rounded once", "bit-exact"), ("F32", [0, 2.0 ** -130], 2.0 ** -130, 0, "VERIFIED", "bit-exact"),
             ("F32", [0, 2.0 ** -130], 2.0 ** -120, 1, "farther", "within"), ("F16", [0, 2.0 ** -20], 0, 0, "VERIFIED", "within"),
-            ("F16", [0, 2.0 ** -18], 0, 1, "farther", "within"), ("F32", [2.0 ** 127, 0], 2.0 ** 127 * (1 - 2.0 ** -24), 1, "farther", "within"),
-            ("F32", [2.0 ** 126, 0], 2.0 ** 126 * (1 - 2.0 ** -24), 0, "VERIFIED", "within")]):
+            ("F16", [0, 2.0 ** -18], 0, 1, "farther", "within"), ("F32", [2.0 ** 127, 0], 2.0 ** 127 * (1 - 2.0 ** -24), 1, "of 1 entries no bound is known", "within"),
+            ("F32", [2.0 ** 126, 0], 2.0 ** 126 * (1 - 2.0 ** -24), 0, "VERIFIED", "within"),
+            ("F32", [2.0 ** 127, 0], 2.0 ** 127 * (1 - 2.0 ** -24), 0, "but for 1 without a bound", "where-bounded"),
+            ("F32", [0, 2.0 ** -130], 2.0 ** -120, 1, "farther", "where-bounded"), ("F32", [0, 2.0 ** -130], 2.0 ** -120, 1, "farther", "not-covered"),
+            ("F32", [0, 2.0 ** -130], 2.0 ** -120, 0, "output a, 1 of F32: not shown", "not-shown"), ("F32", [0, 2.0 ** -130], 0, 0, "within the bound", "where-bounded"),
+            ("F32", [0, 0], 2.0 ** -149, 1, "farther", "within")]):
         name = f"record-small-{k}"
         batch(name + ".npz", [x])
         tensors_file(name + ".trace", {"output/a": floats([[value]], dtype)})
@@ -3919,7 +3923,7 @@ def records_of_long_sums(files):
         own = files | dict(model=name + ".onnx", data=name + ".npz", parameters=name + ".parameters", gradients=name + ".gradients")
         for k, (value, answer, result) in enumerate([(n, "bit-exact", 0), (n + 1, "within", status)]):
             tensors_file(f"{name}-{k}.trace", {"output/a": floats([[value]], "BF16")})
-            record(f"{name}-{k}", result, "farther" if result else "VERIFIED", ONLY % answer, **(own | dict(trace=f"{name}-{k}.trace")))
+            record(f"{name}-{k}", result, "no bound is known" if result else "VERIFIED", ONLY % answer, **(own | dict(trace=f"{name}-{k}.trace")))
 
 
 def extremes():
@@ -4192,7 +4196,7 @@ def needs():
 def chained(name, status, reason, model, trace, answers, nodes, proxies=(), **files):
     """A proof about a record of few tensors: by PART NODE what is said; of all else nothing is."""
     tensors_file(f"{name}.trace", {key: floats(np.float32(value)) for key, value in trace.items()})
-    tell = lambda part, node: f"{part} {node} " + answers.get(f"{part} {node}", "not-covered")
+    tell = lambda part, node: f"{part} {node} " + answers.get(f"{part} {node}", "not-shown")
     lines = [tell(part, node) for part in ["output", "gradient"] for node in nodes] + [tell("parameter", "w")]
     record(name, status, reason, "\n".join(lines + [f"pattern {node} not-covered" for node in answers.get("patterns", ())]), proxies=proxies,
            **(dict(model=model, data="record.npz", trace=f"{name}.trace", gradients="record.gradients", parameters="record.parameters") | files))
@@ -4314,7 +4318,7 @@ def windows_between(ask, first, total):
         ask(f"pieces-{k}", reason, {"output/a": at, "output/p": np.where(n < 0, n / 4, n), "gradient/p": [[1], [1]],
                                     "gradient/a": np.exp(at) * np.where(n < 0, slope, 1)}, said, **own)
     own |= dict(model="chain-nought.onnx", nodes=["a", "e", "l", "n", "p", "r", "out"], parameters="record.parameters")
-    ask("nought", "output p: an entry is farther", {"output/a": a, "output/p": [[0], [0]]}, {"output p": "within", "patterns": ["p"]}, **own)
+    ask("nought", "output p: of 2 entries no bound is known", {"output/a": a, "output/p": [[0], [0]]}, {"output p": "within", "patterns": ["p"]}, **own)
 
 
 def lifted():
@@ -4330,10 +4334,10 @@ def lifted():
     tensors_file("chain-lift.gradients", {"w": floats([2.5, 1.75])})
     for k, (more, said, status, reason) in enumerate([
             ({}, ("not-covered", "bit-exact", "bit-exact"), 0, "VERIFIED"), ({}, ("within", "bit-exact", "bit-exact"), 1, "output l: no rule covers it"),
-            ({"output/p": floats([2.5, 2]), "output/m": floats([5, 6])}, ("not-covered", "bit-exact", "not-covered"), 1, "output p: an entry is farther"),
+            ({"output/p": floats([2.5, 2]), "output/m": floats([5, 6])}, ("not-shown", "bit-exact", "not-shown"), 1, "output p: an entry is farther"),
             ({"output/l": floats([1, 0.25]), "output/p": floats([5, 1.75]), "output/m": floats([10, 5.25])},
-             ("not-covered", "bit-exact", "not-covered"), 0, "VERIFIED"),
-            ({"output/l": floats([1, 0.25])}, ("not-covered", "bit-exact", "not-covered"), 1, "output p: an entry is farther")]):
+             ("not-shown", "bit-exact", "not-shown"), 0, "VERIFIED"),
+            ({"output/l": floats([1, 0.25])}, ("not-shown", "bit-exact", "not-shown"), 1, "output p: an entry is farther")]):
         tensors_file(f"chain-lift-{k}.trace", whole | more)
         record(f"chain-lift-{k}", status, reason, lines.format(*said), proxies=(), model="chain-lift.onnx", data="chain-lift.npz",
                trace=f"chain-lift-{k}.trace", gradients="chain-lift.gradients", parameters="chain-lift.parameters")
@@ -4349,7 +4353,7 @@ def weights_beside():
     names = ["t", "l", "p", "m", "loss"]
     for k, (view, reason) in enumerate([([2, 3], "VERIFIED"), ([2, 4], "output p: no rule covers it")]):
         tensors_file(f"chain-torn-{k}.trace", {"output/t": floats(view), "output/p": floats([10, 21])})
-        record(f"chain-torn-{k}", k, reason, "\n".join([f"output {of} " + ("bit-exact" if of == "p" else "not-covered") for of in names]
+        record(f"chain-torn-{k}", k, reason, "\n".join([f"output {of} " + ("bit-exact" if of == "p" else "not-shown") for of in names]
                + [f"gradient {of} not-covered" for of in names] + ["parameter w not-covered"]), proxies=(), model="chain-torn.onnx",
                data="chain-torn.npz", trace=f"chain-torn-{k}.trace", gradients="chain-torn.gradients", parameters="chain-lift.parameters")
     save("chain-divisor.onnx", [node("MatMul", ["x", "w"], ["a"], "a"), node("Exp", ["a"], ["e"], "e"), node("Div", ["e", "s"], ["m"], "m"),
@@ -4361,7 +4365,7 @@ def weights_beside():
         tensors_file(f"chain-divisor-{k}.gradients", {"w": floats([[0], [0]]), "s": floats(np.float32([by]))})
         record(f"chain-divisor-{k}", 1, "parameter s: no rule covers it", "\n".join(
             ["output a bit-exact", "output e not-covered", "output m within", "output r not-covered", "output out not-covered",
-             *(f"gradient {of} not-covered" for of in names), "parameter w not-covered", "parameter s within"]), wrt="w s", proxies=(),
+             *(f"gradient {of} not-covered" for of in names), "parameter w not-shown", "parameter s within"]), wrt="w s", proxies=(),
                model="chain-divisor.onnx", data="record.npz", trace="chain-divisor.trace", gradients=f"chain-divisor-{k}.gradients",
                parameters="chain-divisor.parameters")
 
@@ -4722,9 +4726,11 @@ def statistics_without_bounds(files):
         batch(f"statistic-{name}.npz", x)
         tensors_file(f"statistic-{name}.trace", {"before/r": floats([value, value], dtype), "after/r": floats([value, value], dtype)})
         own = files | dict(data=f"statistic-{name}.npz", trace=f"statistic-{name}.trace")
-        reason = {0: "VERIFIED", 1: "farther", 2: "no rule covers it"}[status]
+        reason = {0: "VERIFIED", 1: "of 2 entries no bound is known", 2: "no rule covers it"}[status]
         record(f"statistic-{name}", min(status, 1), reason, f"{SPARSE}statistic r {kind} 1 y 1 1 within", **own)
         record(f"statistic-{name}-not", 0, "VERIFIED", f"{SPARSE}statistic r {kind} 1 y 1 1 not-covered", **own)
+        record(f"statistic-{name}-where", int(status == 2), {0: "statistic r, 2 of", 1: "but for 2 without a bound", 2: reason}[status],
+               f"{SPARSE}statistic r {kind} 1 y 1 1 where-bounded", **own)
 
 
 def statistics_of_single_runs(files, norm, total):

@@ -313,6 +313,52 @@ START_TEST(a_way_out)
 }
 END_TEST
 
+/* Many rows of few columns, turned by a direction: lines of slopes 2^shift + i, which floats cannot tell apart from some shift on. One
+ * row is turned over, or none. */
+static void
+make_fan(fmpz_mat_t a, int shift, slong over, uint64_t *state)
+{
+  const slong between = (slong)draw_below(state, (size_t)fmpz_mat_nrows(a));
+
+  for (slong i = 0; i < fmpz_mat_nrows(a); i++) {
+    const slong turn = (i <= between) == (i == over) ? -1 : 1;
+
+    fmpz_one(fmpz_mat_entry(a, i, 0));
+    fmpz_mul_2exp(fmpz_mat_entry(a, i, 0), fmpz_mat_entry(a, i, 0), (ulong)shift);
+    fmpz_add_si(fmpz_mat_entry(a, i, 0), fmpz_mat_entry(a, i, 0), i);
+    fmpz_mul_si(fmpz_mat_entry(a, i, 0), fmpz_mat_entry(a, i, 0), turn);
+    fmpz_set_si(fmpz_mat_entry(a, i, 1), turn);
+    fmpz_mul_2exp(fmpz_mat_entry(a, i, 1), fmpz_mat_entry(a, i, 1), (ulong)shift);
+  }
+}
+
+START_TEST(few_rows)
+{
+  uint64_t state = 8;
+  size_t answers[3] = {0};
+
+  for (int round = 0; round < 60; round++) {
+    const slong rows = round % 2 == 0 ? 200 : 40, over = round % 3 == 0 ? -1 : (slong)draw_below(&state, (size_t)rows);
+    clarke_cone all, some;
+    fmpz_mat_t a;
+
+    clarke_cone_init(&all);
+    clarke_cone_init(&some);
+    fmpz_mat_init(a, rows, 2);
+    make_fan(a, 10 * (round % 9), over, &state);
+    OK(clarke_cone_solve(&all, a, CLARKE_CONE_WORK, NULL));
+    OK(clarke_cone_solve_few(&some, a, (slong)draw_below(&state, (size_t)rows), CLARKE_CONE_WORK, NULL));
+    ck_assert_int_eq(some.answer, all.answer);
+    ck_assert(clarke_cone_verify(&some, a));
+    answers[some.answer]++;
+    clarke_cone_clear(&all);
+    clarke_cone_clear(&some);
+    fmpz_mat_clear(a);
+  }
+  ck_assert(answers[CLARKE_CONE_FEASIBLE] >= 15 && answers[CLARKE_CONE_EMPTY] >= 15);
+}
+END_TEST
+
 /* What every answer is verified by. */
 START_TEST(verification_is_strict)
 {
@@ -492,6 +538,7 @@ main(void)
   tcase_add_test(tests, larger_systems);
   tcase_add_test(tests, thin_systems);
   tcase_add_test(tests, a_way_out);
+  tcase_add_test(tests, few_rows);
   tcase_add_test(tests, verification_is_strict);
   tcase_add_test(tests, blocks);
   tcase_add_test(tests, degenerate_systems);

@@ -56,7 +56,7 @@ START_TEST(all_is_read)
   ck_assert(r.n_dtypes == 2 && strcmp(r.dtype[0], "bfloat16") == 0 && strcmp(r.dtype[1], "float32") == 0);
   ck_assert(r.n_parameters == 2 && strcmp(r.parameter[1], "0.bias") == 0);
   ck_assert(r.n_branches == 0);
-  ck_assert(!r.reduced && !r.half_products); /* on a CPU there is no TF32 */
+  ck_assert(r.matmul == 0 && r.conv == 0); /* on a CPU there is no TF32 */
   ck_assert_str_eq(r.graph.name, "graph.onnx");
   ck_assert_str_eq(r.graph.sha256, DIGEST);
   ck_assert(r.n_steps == 1 && r.step[0].step == 7 && mpq_cmp_ui(r.step[0].scale, 1024, 3) == 0);
@@ -73,18 +73,22 @@ START_TEST(products)
 {
   static const struct {
     const char *old, *new;
-    bool reduced, half;
-  } one[] = {{"\"cpu\"", "\"cuda\"", true, false},
-             {"\"tf32_matmul\": false", "\"tf32_matmul\": true", false, false},
-             {"highest", "high", true, false},
-             {"highest", "medium", true, true}};
+    unsigned matmul, conv;
+  } one[] = {{"\"cpu\"", "\"cuda\"", CLARKE_TO_TF32, CLARKE_TO_TF32},
+             {"\"tf32_matmul\": false", "\"tf32_matmul\": true", 0, 0},
+             {"highest", "high", CLARKE_TO_TF32, CLARKE_TO_TF32},
+             {"highest", "medium", CLARKE_TO_TF32 | CLARKE_TO_BF16, CLARKE_TO_TF32 | CLARKE_TO_BF16},
+             /* by backend and operator: that of the device alone counts, whatever the other flags say */
+             {"\"tf32_matmul\"", "\"precision\": {\"cpu\": {\"matmul\": \"ieee\", \"conv\": \"bf16\"}}, \"tf32_matmul\"", 0, CLARKE_TO_BF16},
+             {"\"tf32_matmul\"", "\"precision\": {\"cpu\": {\"matmul\": \"any\", \"conv\": \"fp16\"}}, \"tf32_matmul\"", 7, CLARKE_TO_F16},
+             {"\"tf32_matmul\"", "\"precision\": {\"cuda\": {\"matmul\": \"bf16\", \"conv\": \"bf16\"}, \"cpu\": {\"matmul\": \"tf32\", \"conv\": \"ieee\"}}, \"tf32_matmul\"", CLARKE_TO_TF32, 0}};
 
   for (size_t i = 0; i < sizeof one / sizeof one[0]; i++) {
     clarke_run_description r;
     char *text = edited(one[i].old, one[i].new);
 
     ck_assert_int_eq(parse(&r, text), CLARKE_OK);
-    ck_assert(r.reduced == one[i].reduced && r.half_products == one[i].half);
+    ck_assert(r.matmul == one[i].matmul && r.conv == one[i].conv);
     clarke_run_description_clear(&r);
     free(text);
   }
@@ -137,8 +141,10 @@ START_TEST(refusals)
     {"\"pytorch-2.13\"", "\"../own.profile\"", "'profile': expected a known profile, or a plain name in the folder"},
     {"[\"bfloat16\", \"float32\"]", "[]", "'dtypes': expected a list of one text or more"},
     {"\"bfloat16\"", "16", "'dtypes': expected a text"},
-    {"\"tf32_cudnn\": true", "\"tf32_cudnn\": 1", "'flags': expected tf32_matmul"},
-    {"\"highest\"", "3", "'flags': expected tf32_matmul"},
+    {"\"tf32_cudnn\": true", "\"tf32_cudnn\": 1", "'flags': expected precision, or tf32_matmul"},
+    {"\"tf32_matmul\"", "\"precision\": {\"cpu\": {\"matmul\": \"ieee\", \"conv\": \"bf17\"}}, \"tf32_matmul\"", "'flags': expected precision, with matmul"},
+    {"\"tf32_matmul\"", "\"precision\": {\"cuda\": {\"matmul\": \"ieee\", \"conv\": \"ieee\"}}, \"tf32_matmul\"", "'flags': expected precision, with matmul"},
+    {"\"highest\"", "3", "'flags': expected precision, or tf32_matmul"},
     {"\"graph\": {", "\"graphs\": {", "'graph': expected a file with its sha256"},
     {"graph.onnx", "../graph.onnx", "'graph': expected a plain name in the folder"},
     {"b.npz", "/b.npz", "'batch': expected a plain name"},

@@ -92,7 +92,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   clarke_status status;
 
   REQUIRE(out != NULL);
-  status = reading_show(out, &files[0], "x.onnx", &files[1], "x.npy", &err);
+  status = reading_show(out, &files[0], "x.onnx", &files[1], "x.npy", false, &err);
   REQUIRE(fclose(out) == 0);
   answer = checker_run(checker_show, &pair);
   if (answer.status == 0 ? status != CLARKE_OK || strcmp(text, answer.said) != 0

@@ -171,3 +171,37 @@ program("wrt of 100000 names", "input t\noutput relu(t)\n",
         runs=[run("clarke derive program.prog --at t=0 --wrt " + ",".join("a%d" % i for i in range(18000)), (2,))])
 program("wrt of 60000 times the same", "input t\noutput relu(t)\n",
         runs=[run("clarke derive program.prog --at t=0 --wrt " + ",".join(["t"] * 60000))])
+
+# ---- patterns: a limit that was met is named, and what was found is a lower bound
+
+
+def patterns(name, text, options, files=lambda: {}, statuses=(3,), says="--limit work=N", quick=True):
+    def made():
+        return {"program.prog": (text() if callable(text) else text).encode(), **files()}
+    INPUTS.append(Hostile("patterns: " + name, made, [run("clarke patterns " + options, statuses, says)], quick))
+
+
+def zeros(n):
+    return ",".join(["0"] * n)
+
+
+SIXTY = "input x[60]\noutput sum(relu(x))\n"
+patterns("2^60 around a point", SIXTY, "program.prog --at %s --count" % zeros(60))
+patterns("2^60 around a point, with a proof", SIXTY, "program.prog --at %s --count --proof own.proof" % zeros(60), quick=False)
+patterns("2^60 around a point, in pieces", SIXTY, "program.prog --at %s --count --pieces" % zeros(60), quick=False)
+patterns("2^60 in a box", SIXTY, "program.prog --box box --count", lambda: {"box": b"-1 1\n" * 60}, quick=False)
+patterns("2^400 around a point", "input x[400]\noutput sum(relu(x))\n", "program.prog --at %s --count" % zeros(400), quick=False)
+patterns("2^40 pieces of a segment", lambda: "input x\nlet a0 = x\n" + "".join(
+    "let a%d = abs(2 * a%d - 1)\n" % (i + 1, i) for i in range(40)) + "output a40\n", "program.prog --line 0 1 --count", quick=False)
+patterns("several layers at 0", lambda: "input w[30], v[30]\noutput %s\n" % " + ".join("v[%d] * relu(w[%d])" % (i, i) for i in range(30)),
+         "program.prog --at %s --wrt w,v --count" % zeros(60), says="undecided", quick=False)
+patterns("lines, 1400", lambda: "input v[2]\noutput " + " + ".join("relu(v[0]*%d + v[1])" % i for i in range(1400)),
+         "program.prog --at 0,0 --count", statuses=(0,), says="2800")
+patterns("lines that floats cannot tell apart, 600", lambda: "input v[2]\noutput " + " + ".join(
+    "relu(v[0]*%d + v[1]*1%s)" % (10 ** 20 + i, "0" * 20) for i in range(600)), "program.prog --at 0,0 --count", statuses=(0,), says="1200")
+ARRANGEMENT = lambda: {"v": "\n".join(  # noqa: E731
+    " ".join(str((i * 40 + j + 3) ** 5 % 10007 % 7 - 3) for j in range(40)) for i in range(8)).encode() + b"\n"}
+patterns("an arrangement of 40 hyperplanes", "", "--arrangement v --count", ARRANGEMENT, quick=False)
+patterns("an arrangement of 40 hyperplanes, with a proof", "", "--arrangement v --count --proof own.proof", ARRANGEMENT, quick=False)
+program("sweep of 90000 rows, each with 60 kinks", lambda: "input t\noutput " + " + ".join("relu(%d*t)" % (i + 1) for i in range(60)) + "\n",
+        runs=[run("clarke derive program.prog --sweep t=-1:1:1/45000", (0, 1, 3))], quick=False)

@@ -2,8 +2,11 @@
 #include <stdio.h> /* before gmp.h, for its printing */
 
 #include "reading.h"
+#include "op/axes.h"
 #include "network/build.h"
+#include "network/forward.h"
 #include "network/inputs.h"
+#include "network/replay/replay.h"
 #include "network/tail.h"
 #include "format/file.h"
 #include "format/npy.h"
@@ -160,6 +163,148 @@ show_model(const clarke_model *m)
   }
 }
 
+static void
+show_rational(const mpq_t q)
+{
+  putc(' ', to);
+  mpq_out_str(to, 10, q);
+}
+
+static void
+show_constant_entry(const clarke_value *v, size_t e)
+{
+  mpq_t q;
+
+  if (v->real != NULL && isfinite(v->real[e])) {
+    mpq_init(q);
+    mpq_set_d(q, v->negated ? -v->real[e] : v->real[e]);
+    show_rational(q);
+    mpq_clear(q);
+  } else if (v->real != NULL) {
+    show_double(v->real[e]);
+  } else {
+    fprintf(to, " %lld", (long long)v->integer[e]);
+  }
+}
+
+/* An exact number; of an enclosed one a float near it. */
+static void
+show_matrix_entry(const clarke_matrix *m, size_t feature, size_t sample)
+{
+  mpq_t q;
+
+  if (clarke_matrix_radius(m, feature, sample) > 0) {
+    fprintf(to, " ~%.17g", clarke_matrix_get_double(m, feature, sample));
+    return;
+  }
+  mpq_init(q);
+  clarke_matrix_get(q, m, feature, sample);
+  show_rational(q);
+  mpq_clear(q);
+}
+
+/* A tensor as the file has it: that of a run, and where its batch is among the axes (CLARKE_NONE: nowhere). Entries before the
+ * samples on that axis, samples, entries behind them. */
+typedef struct {
+  size_t rank, dims[CLARKE_MAX_WHOLE], count, samples, behind;
+} whole;
+
+static whole
+whole_of(const clarke_graph *g, const clarke_value *v)
+{
+  const bool batched = g->batched && !v->constant && !v->batch.none;
+  whole w = {.rank = v->rank, .count = 1, .samples = batched ? g->together : 1, .behind = 1};
+
+  memcpy(w.dims, v->dims, v->rank * sizeof *w.dims);
+  if (batched && !v->batch.merged) {
+    memmove(w.dims + v->batch.axis + 1, w.dims + v->batch.axis, (v->rank - v->batch.axis) * sizeof *w.dims);
+    w.dims[v->batch.axis] = 1;
+    w.rank++;
+  }
+  for (size_t a = batched ? v->batch.axis + 1 : w.rank; a < w.rank; a++)
+    w.behind *= w.dims[a];
+  if (batched && v->batch.merged)
+    w.behind *= v->batch.inner;
+  if (batched)
+    w.dims[v->batch.axis] *= w.samples;
+  for (size_t a = 0; a < w.rank; a++)
+    w.count *= w.dims[a];
+  return w;
+}
+
+static void
+show_value(const clarke_graph *g, const clarke_value *v, const clarke_matrix *m)
+{
+  const whole w = whole_of(g, v);
+  const size_t runs = v->constant ? 1 : g->samples / g->together;
+
+  fprintf(to, "value");
+  show_name(v->name);
+  fprintf(to, " [");
+  for (size_t a = 0; a < w.rank; a++)
+    fprintf(to, "%s%zu", a > 0 ? "," : "", w.dims[a]);
+  putc(']', to);
+  for (size_t i = 0; i < runs * w.count; i++) {
+    const size_t f = i % w.count, sample = i / w.count * g->together + f / w.behind % w.samples;
+    const size_t entry = f / w.behind / w.samples * w.behind + f % w.behind;
+
+    if (v->constant)
+      show_constant_entry(v, entry);
+    else if (v->excluded != NULL && v->excluded[entry])
+      fputs(" -inf", to);
+    else
+      show_matrix_entry(m, entry, sample);
+  }
+  putc('\n', to);
+}
+
+/* Is it an initializer, or no node's output? */
+static bool
+is_internal(const clarke_model *m, const clarke_value *v)
+{
+  bool made = false;
+
+  for (size_t i = 0; i < m->n_inputs; i++)
+    made = made || strcmp(m->inputs[i].name, v->name) == 0;
+  for (size_t i = 0; i < m->n_nodes; i++)
+    for (size_t k = 0; k < m->nodes[i].n_out; k++)
+      made = made || strcmp(m->nodes[i].out[k], v->name) == 0;
+  return !made;
+}
+
+#define BITS 256
+
+static clarke_status
+show_values(const clarke_model *m, const clarke_graph *g, const clarke_tensor *x, clarke_error *err)
+{
+  clarke_constants constants;
+  clarke_forward f;
+  clarke_matrix input;
+  size_t *sample = calloc(g->samples + 1, sizeof *sample);
+  bool *needed = calloc(g->n_values + 1, sizeof *needed);
+  clarke_status status = clarke_constants_init(&constants, g, err);
+
+  clarke_forward_init(&f);
+  clarke_matrix_init(&input);
+  for (size_t i = 0; i < g->samples; i++)
+    sample[i] = i;
+  for (size_t i = 0; i < g->n_values; i++)
+    needed[i] = true;
+  if (status == CLARKE_OK)
+    status = clarke_samples_matrix(&input, x, sample, g->samples, err);
+  if (status == CLARKE_OK)
+    status = clarke_forward_run(&f, &constants, &input, needed, BITS, err);
+  for (size_t i = 0; i < g->n_values && status == CLARKE_OK; i++)
+    if (g->values[i].name != NULL && !is_internal(m, &g->values[i]))
+      show_value(g, &g->values[i], &f.value[i]);
+  clarke_forward_clear(&f);
+  clarke_matrix_clear(&input);
+  clarke_constants_clear(&constants);
+  free(needed);
+  free(sample);
+  return status;
+}
+
 /* An .npy as one array called x, or an .npz, which must hold x and may hold y besides. */
 clarke_status
 reading_batch(clarke_tensors *ts, const clarke_file *f, const char *path, clarke_error *err)
@@ -187,7 +332,7 @@ reading_batch(clarke_tensors *ts, const clarke_file *f, const char *path, clarke
 /* Prints nothing unless all is accepted. */
 clarke_status
 reading_show(FILE *out, const clarke_file *model, const char *model_path, const clarke_file *batch,
-             const char *batch_path, clarke_error *err)
+             const char *batch_path, bool values, clarke_error *err)
 {
   clarke_model m, cut; /* as it is; without its loss */
   clarke_tensors ts;
@@ -225,6 +370,8 @@ reading_show(FILE *out, const clarke_file *model, const char *model_path, const 
     fprintf(to, "samples %zu", g.samples);
     show_shape(x->dtype, g.values[g.output].rank, g.values[g.output].dims);
     putc('\n', to);
+    if (values)
+      status = show_values(&m, &g, x, err);
   }
   clarke_graph_clear(&g);
   clarke_tensors_clear(&ts);

@@ -8,9 +8,9 @@
 #include "format/file.h"
 #include "format/tensors.h"
 
-/* Prints nothing unless all is accepted. */
+/* Prints nothing unless all is accepted; with values also what each node gives, as `clarke-check --values`. */
 clarke_status reading_show(FILE *out, const clarke_file *model, const char *model_path, const clarke_file *batch,
-                           const char *batch_path, clarke_error *err);
+                           const char *batch_path, bool values, clarke_error *err);
 
 /* An .npy as one array called x, or a stored .npz, which must hold x and may hold y besides. ts must be initialized. */
 clarke_status reading_batch(clarke_tensors *ts, const clarke_file *f, const char *path, clarke_error *err);

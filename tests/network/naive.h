@@ -423,6 +423,7 @@ naive_attr(const clarke_model_node *node, const char *name)
 typedef struct {
   size_t axes;
   long in[2], kernel[2], stride[2], dilation[2], before[2], after[2], out[2];
+  bool cropped; /* auto_pad pads by less than nothing, or a pool with dilations: it is refused */
 } naive_window;
 
 static inline long
@@ -438,9 +439,10 @@ naive_window_set(naive_window *w, const clarke_model_node *node, const naive *x,
   const clarke_attr *strides = naive_attr(node, "strides");
   const clarke_attr *dilations = naive_attr(node, "dilations");
   const clarke_attr *automatic = naive_attr(node, "auto_pad");
-  bool ceil_mode = naive_int(node, "ceil_mode", 0) != 0;
+  bool ceil_mode = naive_int(node, "ceil_mode", 0) != 0, conv = strcmp(node->op_type, "Conv") == 0;
 
   w->axes = x->rank - 2;
+  w->cropped = false;
   for (size_t a = 0; a < 2; a++) {
     bool here = a < w->axes;
     long reach, room;
@@ -457,6 +459,7 @@ naive_window_set(naive_window *w, const clarke_model_node *node, const naive *x,
 
       w->out[a] = naive_ceil(w->in[a], w->stride[a]);
       total = (w->out[a] - 1) * w->stride[a] + reach - w->in[a];
+      w->cropped = w->cropped || (conv ? total < -1 : total < 0 || w->dilation[a] > 1);
       total = total > 0 ? total : 0;
       w->before[a] = strcmp(automatic->s, "SAME_LOWER") == 0 ? naive_ceil(total, 2) : total / 2;
       w->after[a] = total - w->before[a];

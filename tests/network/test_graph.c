@@ -1022,6 +1022,7 @@ START_TEST(tied_parameters)
   ck_assert_uint_eq(g.parameters[1].uses, 2);
   ck_assert_int_eq(clarke_graph_wrt(&g, NULL, 0, &error), CLARKE_OK);
   ck_assert_uint_eq(clarke_graph_wrt_count(&g), 6);
+  ck_assert_int_eq(clarke_graph_check_wrt(&g, &error), CLARKE_OK);
   ck_assert_int_eq(clarke_graph_wrt(&g, names, 1, &error), CLARKE_OK);
   ck_assert_uint_eq(clarke_graph_wrt_count(&g), 4);
   ck_assert_int_eq(clarke_graph_wrt(&g, stranger, 1, &error), CLARKE_EINPUT);
@@ -1032,6 +1033,30 @@ START_TEST(tied_parameters)
       v = g.values[i].real;
       ck_assert_double_eq(v[0], 3);
     }
+  end();
+}
+END_TEST
+
+/* Weights that are Constant nodes are numbers: nothing is asked of no parameters, and the nodes are named. */
+START_TEST(no_parameters)
+{
+  static const double list[] = {1, 2};
+
+  begin(12, SHAPE(-1, 2,));
+  attr_floats(model_node(&m, "Constant", "", "k"), "value_floats", 2, list);
+  model_node(&m, "Mul", "x,k", "s");
+  node("Relu", "s");
+  ck_assert_msg(build(SHAPE(3, 2,)) == CLARKE_OK, "%s", error.text);
+  ck_assert_int_eq(clarke_graph_wrt(&g, NULL, 0, &error), CLARKE_OK);
+  ck_assert_int_eq(clarke_graph_check_wrt(&g, &error), CLARKE_EINPUT);
+  says(error.text, "net.onnx has no parameters|It has 1 Constant nodes of several floats, which may be its weights: 'k'. Make these");
+  end();
+  begin(12, SHAPE(-1, 2,));
+  node("Relu", "x");
+  ck_assert_msg(build(SHAPE(3, 2,)) == CLARKE_OK, "%s", error.text);
+  ck_assert_int_eq(clarke_graph_wrt(&g, NULL, 0, &error), CLARKE_OK);
+  ck_assert_int_eq(clarke_graph_check_wrt(&g, &error), CLARKE_EINPUT);
+  says(error.text, "net.onnx has no parameters|nothing can be asked about it");
   end();
 }
 END_TEST
@@ -1207,6 +1232,7 @@ main(void)
   tcase_add_test(tcase, softmaxes);
   tcase_add_test(tcase, constant_nodes);
   tcase_add_test(tcase, tied_parameters);
+  tcase_add_test(tcase, no_parameters);
   tcase_add_test(tcase, batchless);
   tcase_add_test(tcase, compared_parameters_stay);
   tcase_add_test(tcase, replaced_parameters);

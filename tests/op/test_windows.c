@@ -215,7 +215,7 @@ fits(const clarke_model_node *node, const drawn_input *in, const long *kernel, b
     weight.dims[a + 2] = (size_t)kernel[a];
   }
   naive_window_set(&w, node, &fake, &weight);
-  if (w.out[0] <= 0 || w.out[1] <= 0)
+  if (w.out[0] <= 0 || w.out[1] <= 0 || w.cropped)
     return false;
   for (long p = 0; p < w.out[0] * w.out[1]; p++) {
     bool entry = !pool;
@@ -264,7 +264,7 @@ one_convolution(void)
   draw_geometry(node, in.axes, 3, false);
   fine = fits(node, &in, kernel, false);
   if (!fine) {
-    refused(in.batch, "(Conv): a kernel|no entries");
+    refused(in.batch, "(Conv): |entries");
     return false;
   }
   check(in.batch);
@@ -305,7 +305,7 @@ one_pooling(bool max)
     attr_int(node, "count_include_pad", (int64_t)draw_below(&state, 2));
   fine = fits(node, &in, kernel, true);
   if (!fine) {
-    refused(in.batch, max ? "(MaxPool): |entr" : "(AveragePool): |entr");
+    refused(in.batch, max ? "(MaxPool): " : "(AveragePool): ");
     return false;
   }
   check(in.batch);
@@ -1171,6 +1171,9 @@ START_TEST(bad_convolutions)
   attr_string(conv("x,W"), "auto_pad", "SAME_UPPER");
   attr_ints(&m.nodes[0], "pads", SHAPE(1, 1, 1, 1,));
   refused(BATCH, "pads with auto_pad SAME_UPPER; expected one of them");
+  attr_string(conv("x,W"), "auto_pad", "SAME_LOWER"); /* 1 place of 2 entries in 4: 2 less than nothing */
+  attr_ints(&m.nodes[0], "strides", SHAPE(4, 1,));
+  refused(BATCH, "by ONNX's formula auto_pad SAME_LOWER pads axis 2 by 2 entries less than nothing");
   conv("x,W")->attr[0].i = 3;
   refused(BATCH, "group is 3; expected a divisor of 2 channels and of 4 outputs");
   conv("x,W")->attr[0].i = -1;
@@ -1207,6 +1210,12 @@ START_TEST(bad_poolings)
     attr_int(pool(ops[i], SHAPE(2, 2,)), "ceil_mode", 1);
     attr_string(&m.nodes[0], "auto_pad", "VALID");
     refused(BATCH, "ceil_mode with auto_pad VALID; expected pads");
+    attr_string(pool(ops[i], SHAPE(2, 1,)), "auto_pad", "SAME_UPPER");
+    attr_ints(&m.nodes[0], "strides", SHAPE(2, 2,));
+    refused(BATCH, "auto_pad SAME_UPPER pads axis 3 by 1 entries less than nothing");
+    attr_string(pool(ops[i], SHAPE(2, 2,)), "auto_pad", "SAME_LOWER");
+    attr_ints(&m.nodes[0], "dilations", SHAPE(1, 2,));
+    refused(BATCH, "auto_pad SAME_LOWER with dilations, of which ONNX's readers make outputs of different shapes");
     attr_ints(pool(ops[i], SHAPE(1L << 31, 1L << 31,)), "pads",
               SHAPE(1L << 31, 1L << 31, 1L << 31, 1L << 31,));
     refused(BATCH, "a kernel or an output of over 2147483648 entries");
@@ -1494,6 +1503,79 @@ START_TEST(slices_of_axes)
 }
 END_TEST
 
+/* An axis that the samples are merged with is (samples, 2) of x: what is taken of it must be all, whatever the numbers that say so. */
+START_TEST(slices_of_samples)
+{
+  static const struct {
+    int64_t axis, from, to, by;
+    bool whole;
+  } slices[] = {
+    {0, 0, 1, 1, false}, {0, 0, 3, 1, false}, {-2, 0, 3, 1, false}, {0, 0, 5, 1, false}, {0, 0, -1, 1, false}, {0, 1, 6, 1, false},
+    {0, 0, 6, 2, false}, {0, -1, INT64_MIN, -1, false}, {0, 0, 6, 1, true}, {-2, 0, INT64_MAX, 1, true}, {0, -6, 6, 1, true},
+  };
+
+  for (size_t k = 0; k < sizeof slices / sizeof *slices; k++)
+    for (size_t form = 0; form < 4; form++) { /* axes and steps; axes; neither; attributes */
+      const bool fits = form == 0 || (slices[k].by == 1 && (form != 2 || slices[k].axis == 0));
+
+      if (!fits)
+        continue;
+      begin(form == 3 ? 9 : 15, SHAPE(-1, 2, 4,));
+      memcpy(model_integers(&m, "merged", SHAPE(2,)), (const int64_t[]){-1, 4}, 2 * sizeof(int64_t));
+      memcpy(model_integers(&m, "apart", SHAPE(3,)), (const int64_t[]){3, -1, 4}, 3 * sizeof(int64_t));
+      integers("from", SHAPE(slices[k].from,));
+      integers("to", SHAPE(slices[k].to,));
+      integers("axis", SHAPE(slices[k].axis,));
+      integers("by", SHAPE(slices[k].by,));
+      model_node(&m, "Reshape", "x,merged", "t");
+      model_node(&m, "Slice", form == 0 ? "t,from,to,axis,by" : form == 1 ? "t,from,to,axis" : form == 2 ? "t,from,to" : "t", "s");
+      if (form == 3) {
+        attr_ints(&m.nodes[1], "starts", (const long[]){(long)slices[k].from, SHAPE_END});
+        attr_ints(&m.nodes[1], "ends", (const long[]){(long)slices[k].to, SHAPE_END});
+        if (slices[k].axis >= 0)
+          attr_ints(&m.nodes[1], "axes", (const long[]){(long)slices[k].axis, SHAPE_END});
+        else
+          continue;
+      }
+      model_node(&m, "Reshape", "s,apart", "y");
+      if (slices[k].whole) {
+        ck_assert_msg(build(SHAPE(3, 2, 4,)) == CLARKE_OK, "%zu, %zu: %s", k, form, error.text);
+        end();
+      } else {
+        refused(SHAPE(3, 2, 4,), "axis 0 is the batch, or merged with it: samples would be mixed");
+      }
+    }
+}
+END_TEST
+
+/* A constant of one sample's entries for each, the samples on its last axis: its own three entries are added to each sample's. By
+ * Expand of an initializer, which is a parameter, and by an Add and a Where. */
+START_TEST(constants_of_samples_behind)
+{
+  static const char *const ops[] = {"Add", "Where"};
+
+  for (size_t k = 0; k < 2; k++) {
+    begin(15, SHAPE(-1, 3,));
+    attr_ints(model_node(&m, "Transpose", "x", "t"), "perm", SHAPE(1, 0,));
+    drawn("w", SHAPE(3, 1,));
+    memcpy(model_integers(&m, "shape", SHAPE(2,)), (const int64_t[]){3, 2}, 2 * sizeof(int64_t));
+    model_node(&m, "Expand", "w,shape", "c");
+    memcpy(model_integers(&m, "zeros", SHAPE(3, 1,)), (const int64_t[]){0, 1, 0}, 3 * sizeof(int64_t));
+    attr_int(model_node(&m, "Cast", "zeros", "mask"), "to", 9);
+    model_node(&m, ops[k], k == 0 ? "t,c" : "mask,c,t", "s");
+    attr_ints(model_node(&m, "Transpose", "s", "y"), "perm", SHAPE(1, 0,));
+    ck_assert_msg(build(SHAPE(2, 3,)) == CLARKE_OK, "%s: %s", ops[k], error.text);
+    ck_assert_uint_eq(g.values[g.output].count, 3);
+    for (size_t i = 0; i < g.n_steps; i++)
+      for (size_t f = 0; f < 3 && g.steps[i].kind == CLARKE_SUM; f++)
+        for (size_t o = 0; o < 2; o++)
+          if (k == 0 || clarke_operand_entry(&g.steps[i].in[o], f) != CLARKE_NONE)
+            ck_assert_uint_eq(clarke_operand_entry(&g.steps[i].in[o], f), f);
+    end();
+  }
+}
+END_TEST
+
 START_TEST(bad_computed_shapes)
 {
   static const struct {
@@ -1604,6 +1686,8 @@ main(void)
   tcase_add_test(tcase, computed_shapes);
   tcase_add_test(tcase, computed_places);
   tcase_add_test(tcase, slices_of_axes);
+  tcase_add_test(tcase, slices_of_samples);
+  tcase_add_test(tcase, constants_of_samples_behind);
   tcase_add_test(tcase, bad_computed_shapes);
   tcase_add_test(tcase, dropout);
   return run_tests();

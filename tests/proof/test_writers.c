@@ -10,6 +10,7 @@
 #include "proof/text.h"
 #include "proof/write_arrangement.h"
 #include "proof/write_segment.h"
+#include "proof/record_claim.h"
 #include "proof/write_statistics.h"
 
 #include <openssl/evp.h>
@@ -392,6 +393,53 @@ START_TEST(arrangements_as_they_are_walked)
 }
 END_TEST
 
+/* What a line claims of a tensor, by the checker's rule, and of a record with numbers that may overflow. */
+START_TEST(claims_of_records)
+{
+  static const struct {
+    clarke_certificate of;
+    clarke_record_rule by;
+    bool moderate;
+    const char *says;
+  } one[] = {
+    {{.certainty = CLARKE_BIT_EXACT}, CLARKE_NO_RULE, true, "not-covered"},
+    {{.certainty = CLARKE_FOLLOWED}, CLARKE_OF_SUMS, true, "not-covered"},
+    {{.certainty = CLARKE_BIT_EXACT}, CLARKE_OF_SUMS, false, "bit-exact"},
+    {{.certainty = CLARKE_BIT_EXACT}, CLARKE_OF_ENCLOSED, true, "within"},
+    {{.certainty = CLARKE_WITHIN_BOUND, .worst = 0.8}, CLARKE_OF_SUMS, true, "within"},
+    {{.certainty = CLARKE_WITHIN_BOUND, .worst = 0.81}, CLARKE_OF_SUMS, true, "not-shown"},
+    {{.certainty = CLARKE_WITHIN_BOUND}, CLARKE_OF_SUMS, false, "where-bounded"},
+    {{.certainty = CLARKE_WITHIN_BOUND}, CLARKE_OF_UNRECORDED, true, "where-bounded"},
+    {{.certainty = CLARKE_CANNOT_SAY, .open = 1}, CLARKE_OF_SUMS, true, "where-bounded"},
+    {{.certainty = CLARKE_CANNOT_SAY}, CLARKE_OF_SUMS, true, "not-covered"},
+    {{.certainty = CLARKE_NOT_CERTIFIED, .beyond = 3}, CLARKE_OF_SUMS, true, "not-shown"},
+  };
+  double numbers[] = {1, -1e12};
+  clarke_tensor t = {.dtype = CLARKE_F32, .count = 2, .real = numbers};
+  clarke_tensors some = {.tensor = &t, .n = 1}, none = {.n = 0};
+  clarke_certificate open = {.certainty = CLARKE_CANNOT_SAY, .open = 1};
+  mpq_t scale;
+  clarke_certify c = {.trace = &some, .gradients = &none, .scale = scale};
+
+  ck_assert_str_eq(clarke_record_claim(NULL, CLARKE_OF_SUMS, true), "not-covered");
+  for (size_t i = 0; i < sizeof one / sizeof *one; i++)
+    ck_assert_str_eq(clarke_record_claim(&one[i].of, one[i].by, one[i].moderate), one[i].says);
+  mpq_init(scale);
+  ck_assert(clarke_record_is_moderate(&c));
+  numbers[1] = 2e12;
+  ck_assert(!clarke_record_is_moderate(&c));
+  numbers[1] = 0;
+  t.dtype = CLARKE_BF16;
+  ck_assert(!clarke_record_is_moderate(&c));
+  t.dtype = CLARKE_F64;
+  ck_assert(clarke_record_is_moderate(&c));
+  c.certificate = &open;
+  c.n = 1;
+  ck_assert(!clarke_record_is_moderate(&c));
+  mpq_clear(scale);
+}
+END_TEST
+
 /* What is within, what is too near to its bound, what is counted, and what nothing can be said of. */
 START_TEST(lines_of_statistics)
 {
@@ -412,9 +460,9 @@ START_TEST(lines_of_statistics)
     mpq_init(update[i].momentum);
     mpq_set_ui(update[i].momentum, 1, i == 0 ? 10 : 2);
   }
-  clarke_proof_put_statistics(out, &c);
+  clarke_proof_put_statistics(out, &c, true);
   fclose(out);
-  ck_assert_str_eq(text, "statistic m mean 2 a%20node 1/10 1 b 1/2 3 within\nstatistic v variance 1 a%20node 1/10 1 not-covered\n"
+  ck_assert_str_eq(text, "statistic m mean 2 a%20node 1/10 1 b 1/2 3 within\nstatistic v variance 1 a%20node 1/10 1 not-shown\n"
                          "statistic c count 1 bit-exact\n");
   free(text);
   for (int i = 0; i < 2; i++)
@@ -435,6 +483,7 @@ main(void)
   tcase_add_test(tests, names_rows_and_files);
   tcase_add_test(tests, proxies_and_ties);
   tcase_add_test(tests, operators_have_rules);
+  tcase_add_test(tests, claims_of_records);
   tcase_add_test(tests, lines_of_statistics);
   tcase_add_test(tests, a_proof_is_sealed_or_not_written);
   tcase_add_test(tests, segments_by_their_definition);

@@ -200,7 +200,7 @@ def threads(folder):
             before = ["a%d_%d" % (k, j) for j in range(width)]
         (folder / "f.prog").write_text("\n".join(lines + ["output " + " + ".join(before) + ", max(%s, 0)" % ", ".join(before[:3])]) + "\n")
         (folder / "box").write_text("-%d %d\n" % (box, box) * n)
-        for words in ["--pieces", "--json"], ["--limit", "regions=70"], ["--json", "--limit", "regions=3"]:
+        for words in ["--pieces", "--json"], ["--limit", "regions=70"], ["--json", "--limit", "regions=3"], ["--limit", "work=200000"], ["--json", "--limit", "work=30000"]:
             one, *others = [patterns(folder / "f.prog", "--box", folder / "box", *words, "--threads", t) for t in (1, 2, 5)]
             expect("threads", one.stdout != "" and all((o.stdout, o.returncode) == (one.stdout, one.returncode) for o in others), words, one)
         expect("many", int(patterns(folder / "f.prog", "--box", folder / "box", "--count").stdout) > 20)

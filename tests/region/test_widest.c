@@ -150,11 +150,29 @@ START_TEST(least_support)
 }
 END_TEST
 
+/* Two lines that nearly are one: of all narrow cones the one between them is seen. */
+START_TEST(narrow)
+{
+  for (int bits = 1; bits <= 23; bits++) {
+    const double t = ldexp(1, -bits), size = sqrt(1 + t * t);
+    const double below[2] = {-t / size, 1 / size}, above[2] = {2 * t / sqrt(1 + 4 * t * t), -1 / sqrt(1 + 4 * t * t)};
+    const double *const lines[] = {below, above};
+    clarke_widest w;
+
+    OK(clarke_widest_init(&w, 2, &error));
+    clarke_widest_find(&w, lines, 2);
+    ck_assert(w.apart && dot(w.x, below, 2) > 0 && dot(w.x, above, 2) > 0);
+    clarke_widest_clear(&w);
+  }
+}
+END_TEST
+
 MODULE(widest)
 {
   TCase *tests = tests_of("widest");
 
   tcase_add_test(tests, of_hulls);
   tcase_add_test(tests, least_support);
+  tcase_add_test(tests, narrow);
   return all_tests;
 }

@@ -92,9 +92,9 @@ START_TEST(records_without_proofs)
 
   own_path(proof, "record.proof");
   run_record(&c, "own-side", true, false);
-  c.record.run.reduced = true;
+  c.nodes.by.casts = true;
   FAILS(clarke_certified_prove(&c, proof, &error), "in several types");
-  c.record.run.reduced = false;
+  c.nodes.by.casts = false;
   c.audit.batch_stored = false;
   FAILS(clarke_certified_prove(&c, proof, &error), "uncompressed .npz");
   c.audit.batch_stored = true;
@@ -453,7 +453,7 @@ START_TEST(claims)
   n = c.record.n_claims;
   ck_assert_uint_eq(n, 1);
   ck_assert_str_eq(c.record.claim[0], "a loss scale of 1024/3");
-  OK(clarke_record_claim(&c.record, &error, "that of %d", 7));
+  OK(clarke_record_tell(&c.record, &error, "that of %d", 7));
   ck_assert_str_eq(c.record.claim[n], "that of 7");
   OK(clarke_record_say(&c.record, CLARKE_RAN_TURNED, &error, "so %s", "it is"));
   ck_assert(c.record.ran == CLARKE_RAN_TURNED && strcmp(c.record.why, "so it is") == 0);

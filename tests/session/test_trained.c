@@ -193,6 +193,7 @@ START_TEST(what_a_record_asks)
 {
   clarke_audit_request ask = {.profile = "numpy"};
   clarke_rounding by;
+  clarke_graph g;
   clarke_record r;
 
   clarke_record_init(&r);
@@ -209,21 +210,31 @@ START_TEST(what_a_record_asks)
   ck_assert_str_eq(ask.loss, "ce");
   ck_assert_str_eq(ask.model_path, CASES "/runs/small/graph.onnx");
   ck_assert(ask.recorded && ask.params == &r.params && ask.batch == &r.batch && ask.model == &r.graph);
-  OK(clarke_record_rounding(&by, &r, true, &error));
+  clarke_graph_init(&g);
+  OK(clarke_record_rounding(&by, &r, &g, true, &error));
   {
+    clarke_step step = {.kind = CLARKE_DENSE, .op = &(const clarke_op){.name = "Gemm"}};
     clarke_rounding float32 = {0};
 
     ck_assert(clarke_rounding_add_type(&float32, "float32"));
     ck_assert_mem_eq(&by, &float32, sizeof by);
-    r.run.reduced = true;
-    OK(clarke_record_rounding(&by, &r, true, &error));
-    ck_assert_int_ne(memcmp(&by, &float32, sizeof by), 0);
+    g.steps = &step;
+    g.n_steps = 1;
+    r.run.conv = CLARKE_TO_BF16; /* of which the graph has none */
+    r.run.matmul = CLARKE_TO_TF32;
+    ck_assert(clarke_record_factors(&r, true) != NULL && strcmp(clarke_record_factors(&r, false), "TF32") == 0);
+    OK(clarke_record_rounding(&by, &r, &g, true, &error));
+    float32.factor = 0x1p-11; /* on a CPU products are added up in float32 */
+    ck_assert_mem_eq(&by, &float32, sizeof by);
+    r.run.cpu = false;
+    OK(clarke_record_rounding(&by, &r, &g, true, &error));
+    float32.factor = 0;
     ck_assert(clarke_rounding_add_type(&float32, "tf32"));
     ck_assert_mem_eq(&by, &float32, sizeof by);
   }
   free(r.run.dtype[0]);
   r.run.dtype[0] = strdup("decimal9");
-  FAILS(clarke_record_rounding(&by, &r, true, &error), "'decimal9' are not known");
+  FAILS(clarke_record_rounding(&by, &r, &g, true, &error), "'decimal9' are not known");
   clarke_record_clear(&r);
   ck_assert(r.folder == NULL && r.wrt == NULL && r.step == NULL);
 }

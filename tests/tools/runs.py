@@ -226,10 +226,10 @@ def claims(folder):
         changed.write()
         refused(changed, "'loss': expected a text that is a hexadecimal float")
     changed = Changed(folder, "small-light")
-    changed.description["flags"]["fp32_precision"] = {"mkldnn.matmul": "bf16", "cuda.matmul": "tf32", "mkldnn.conv": "none"}
+    changed.description["flags"]["precision"] = {"cpu": {"matmul": "bf16", "conv": "tf32"}, "cuda": {"matmul": "tf32", "conv": "ieee"}}
     changed.write()
     status, text, _ = audit(changed.run)
-    expect(status == 0 and "Told by run.json alone: products of float32 numbers rounded to bfloat16" in text, f"precision: {status} {text[:400]}")
+    expect(status == 0 and "Told by run.json alone: settings that round float32 factors of matrix products to bfloat16" in text, f"precision: {status} {text[:400]}")
 
 
 with tempfile.TemporaryDirectory() as scratch:

@@ -131,7 +131,7 @@ step_back(bounds *b, double scale)
     if (b->grad[g->steps[i].out].rows > 0)
       OK(clarke_roundback_step(&back, i, NULL, &error));
   for (size_t q = 0; q < g->n_parameters; q++) {
-    clarke_rounding_sum whole = {NULL, NULL, 0};
+    clarke_rounding_sum whole = {.error = NULL};
     double terms = 0;
 
     if (!g->parameters[q].wrt)
@@ -226,7 +226,7 @@ START_TEST(sums)
 {
   clarke_roundoff r;
   const clarke_roundback b = {.r = &r};
-  clarke_rounding_sum s = {NULL, NULL, 0};
+  clarke_rounding_sum s = {.error = NULL};
   double *there, before;
 
   clarke_roundoff_init(&r);
@@ -249,6 +249,27 @@ START_TEST(sums)
 END_TEST
 
 /* Which slopes of a relu a computed argument may have met. */
+/* A moved gradient is not rounded, where one type is computed in; what another joins is. */
+START_TEST(moved_gradients)
+{
+  clarke_roundoff r = {.by = {.unit = 0x1p-24, .tiny = 0x1p-126, .largest = 0x1p127}};
+  const clarke_roundback b = {.r = &r};
+  clarke_rounding_sum s = {.terms = 1, .given = 1, .moved = 1};
+
+  ck_assert(clarke_rounding_sum_init(&s, 1));
+  s.mass[0] = 1;
+  ck_assert(clarke_roundback_bound(&b, &s, 0, 4) == 0);
+  r.by.casts = true;
+  ck_assert(clarke_roundback_bound(&b, &s, 0, 4) > 0);
+  r.by.casts = false;
+  s.given = 2;
+  ck_assert(clarke_roundback_bound(&b, &s, 0, 4) > 0);
+  s.moved = 2;
+  ck_assert(clarke_roundback_bound(&b, &s, 0, 4) > 0);
+  clarke_rounding_sum_clear(&s);
+}
+END_TEST
+
 START_TEST(reaches)
 {
   clarke_reach reach;
@@ -335,6 +356,7 @@ MODULE(bounds)
   tcase_add_loop_test(tests, bounds_of_gradients, 0, RECORDS);
   tcase_add_test(tests, the_rule_of_a_relu);
   tcase_add_test(tests, sums);
+  tcase_add_test(tests, moved_gradients);
   tcase_add_test(tests, reaches);
   tcase_add_test(tests, winners);
   return all_tests;

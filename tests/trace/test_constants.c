@@ -79,7 +79,7 @@ static const struct {
   {0, NAN, 1, "e-r", false},
   {NAN, NAN, 0, "--e", false},
   {NAN, NAN, 1, "--r", false},
-  {0, 0x1p-21, 0x1p-21, "ewe", false}, /* 1.6 units */
+  {0, 0x1p-21, 0x1p-21, "ere", false}, /* 1.6 units: what is moved in one type is not rounded */
   {0, 0x1p-19, 0x1p-19, "ere", false}, /* 6.4 */
   {0, 5 * U8, 5 * U8, "ewe", true},    /* a cast may round */
   {0, 40 * U8, 40 * U8, "ere", true},

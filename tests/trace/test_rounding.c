@@ -40,6 +40,15 @@ START_TEST(nothing_is_said)
   clarke_rounding r = {0};
 
   clarke_rounding_add_type(&r, "bfloat16");
+  /* what underflows is off by itself at most: nothing, where all terms are 0 */
+  ck_assert(clarke_roundoff_by(&r, 100, 0) < 0x1p-1040 && clarke_roundoff_by(&r, 100, 0x1p-200) < 0x1p-190);
+  ck_assert(clarke_roundoff_by(&r, 100, 1) - clarke_roundoff_by(&r, 100, 1 - 0x1p-40) >= 0);
+  {
+    clarke_rounding narrow = r;
+
+    narrow.factor = 0x1p-8; /* both factors of a product are rounded, to a number 1 + f of the exact one */
+    ck_assert(clarke_roundoff_by(&narrow, 2, 1) >= (1 + 0x1p-8) * (1 + 0x1p-8) - 1 + clarke_roundoff_by(&r, 2, 1));
+  }
   ck_assert(isfinite(clarke_roundoff_by(&r, 100, 1)));
   ck_assert(isinf(clarke_roundoff_by(&r, 128, 1)));
   ck_assert(isinf(clarke_roundoff_by(&r, 2, 0x1.ffp127)));

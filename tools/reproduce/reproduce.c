@@ -1,9 +1,11 @@
 /* clarke reproduce: runs the papers' examples; what is claimed, what is computed, do they agree? */
 #include "command.h"
+#include "base/stop.h"
 #include "proof/write.h"
 #include "reproduce_compare.h"
 #include "reproduce_keys.h"
 #include "reproduce_report.h"
+#include "watch.h"
 
 #include <argp.h>
 #include <dirent.h>
@@ -16,6 +18,7 @@
 typedef struct {
   const char *pattern, *cases, *proofs;
   bool json;
+  clarke_watch_limits watch;
 } request;
 
 typedef struct {
@@ -28,6 +31,7 @@ static const struct argp_option options[] = {
   {"cases", 'c', "DIR", 0, "the cases, *.prog (default: cases/papers)", 0},
   {"proofs", 'p', "DIR", 0, "write CLAIM[-n].proof there for each check with a decided verdict", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
+  CLARKE_OPTIONS_OF_WATCH,
   CLARKE_OPTION_OF_LIMIT,
   {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -38,7 +42,7 @@ static char doc[] =
   "\vExample:\n"
   "  clarke reproduce 'P-L*' --proofs proofs\n\n"
   "Exit status: 0 when all is as the cases say is true (a paper may be wrong). 1 when something is "
-  "not, 2 when a case could not be read.";
+  "not, 2 when a case could not be read, 3 when a limit or a stop came before the end.";
 
 static error_t
 parse(int key, char *arg, struct argp_state *state)
@@ -46,7 +50,7 @@ parse(int key, char *arg, struct argp_state *state)
   request *r = state->input;
   const clarke_shared_options shared = {.proof = &r->proofs, .json = &r->json};
 
-  if (clarke_take_shared(key, arg, state, &shared))
+  if (clarke_take_shared(key, arg, state, &shared) || clarke_watch_take(key, arg, state, &r->watch))
     return 0;
   switch (key) {
   case 'c':
@@ -304,6 +308,8 @@ run_case(clarke_table *rows, const library *l, clarke_case *c, const request *q,
   for (size_t i = 0; i < c->n_checks && status == CLARKE_OK; i++)
     if (wanted(q, &c->claim[c->check[i].claim]))
       status = run_check(rows, l, c, &c->check[i], q, err);
+  if (status == CLARKE_OK) /* what was cut short agrees with nothing */
+    status = clarke_work_check(err);
   for (size_t i = 0; i < c->n_claims && status == CLARKE_OK; i++)
     if (c->claim[i].cannot != NULL && wanted(q, &c->claim[i])) {
       clarke_table_row *row = new_row(rows, c, &c->claim[i]);
@@ -374,10 +380,13 @@ clarke_command_reproduce(int argc, char **argv)
   int answer;
 
   clarke_read_arguments(&q, &argp, name, argc, argv, 0);
+  clarke_watch_begin(&q.watch);
   status = reproduce(&rows, &l, &q, &err);
+  clarke_watch_end();
   if (status != CLARKE_OK)
     complain(&err);
-  answer = status != CLARKE_OK || l.unread > 0         ? EXIT_NOT_ASKED
+  answer = status == CLARKE_ESTOPPED                     ? EXIT_UNDECIDED
+           : status != CLARKE_OK || l.unread > 0         ? EXIT_NOT_ASKED
            : rows.count[CLARKE_ROW_DISAGREES] > 0 ? EXIT_FAILS
                                                   : EXIT_HOLDS;
   rows_clear(&rows);

@@ -22,6 +22,7 @@ from . import trees as trees_of
 from .files import array, npz, raw, safetensors
 from .folder import Folder, surely
 from .hooks import Hooks
+from .precision import precision
 from .profiles import installed
 from .refused import Refused
 from .trace import HANDED, Dispatch, Functions, Trace, values_in
@@ -58,21 +59,6 @@ def settle():
     LATER.submit(lambda: None).result()
 
 
-BACKENDS = ("mkldnn.matmul", "mkldnn.conv", "mkldnn.rnn", "cuda.matmul", "cudnn.conv", "cudnn.rnn")
-
-
-def fp32_precision():
-    """To what each backend may round float32 factors; "environment" is oneDNN's own variable. "none" is full precision."""
-    def of(name):
-        module = torch.backends
-        for part in name.split("."):
-            module = getattr(module, part, None)
-        return getattr(module, "fp32_precision", None)
-
-    told = {name: of(name) for name in BACKENDS} | {"environment": os.environ.get("ONEDNN_DEFAULT_FPMATH_MODE")}
-    return {name: value for name, value in told.items() if value is not None}
-
-
 def setting(read, widest):
     """One of PyTorch's. Where its newer names for precisions are in use the older ones may raise: then the one with the widest bounds."""
     try:
@@ -82,13 +68,13 @@ def setting(read, widest):
 
 
 def flags():
-    return {"deterministic": torch.are_deterministic_algorithms_enabled(), "fp32_precision": fp32_precision(),
+    return {"deterministic": torch.are_deterministic_algorithms_enabled(),
             "float32_matmul_precision": setting(torch.get_float32_matmul_precision, "medium"),
             "tf32_matmul": setting(lambda: torch.backends.cuda.matmul.allow_tf32, True),
             "tf32_cudnn": setting(lambda: torch.backends.cudnn.allow_tf32, True),
             "cudnn_benchmark": torch.backends.cudnn.benchmark, "mkldnn": torch.backends.mkldnn.enabled,
             "nnpack": torch._C._get_nnpack_enabled(),
-            "threads": torch.get_num_threads()}
+            "threads": torch.get_num_threads(), "precision": precision()}
 
 
 def held(t):

@@ -1,0 +1,522 @@
+"""Nodes that a drawn model may have: those that move entries, and all other operators. Each gives a name of the drawing."""
+
+import numpy as np
+from onnx import numpy_helper
+
+from drawing import Undrawn, Wrong
+
+
+def factors(rng, n, most=5):
+    dims = []
+    while n > 1 and len(dims) < most and rng.random() < 0.85:
+        f = rng.choice([k for k in range(2, n + 1) if n % k == 0])
+        dims.append(f)
+        n //= f
+    dims.append(n) if n > 1 or not dims else None
+    while len(dims) < most and rng.random() < 0.25:
+        dims.insert(rng.randrange(len(dims) + 1), 1)
+    rng.shuffle(dims)
+    return dims
+
+
+def merge_or_split(shape, rng):
+    """The shape with neighbours merged, and an axis split: what the batch is likely to survive."""
+    dims = list(shape)
+    for _ in range(rng.choice([1, 1, 2])):
+        if len(dims) > 1 and rng.random() < 0.6:
+            a = rng.randrange(len(dims) - 1)
+            dims[a:a + 2] = [dims[a] * dims[a + 1]]
+        elif dims:
+            a = rng.randrange(len(dims))
+            k = rng.choice([k for k in range(1, dims[a] + 1) if dims[a] % k == 0])
+            dims[a:a + 1] = [k, dims[a] // k]
+    return dims
+
+
+def reshape(d):
+    shape = d.shape()
+    dims = merge_or_split(shape, d.rng) if d.rng.random() < 0.7 else factors(d.rng, int(np.prod(shape)))
+    for a in range(len(dims)):
+        if a < len(shape) and dims[a] == shape[a] and d.rng.random() < 0.2:
+            dims[a] = 0
+    if dims and d.rng.random() < 0.5:
+        dims[d.rng.randrange(len(dims))] = -1
+    return d.node("Reshape", [d.now, d.constant(np.array(dims, np.int64))])
+
+
+def transpose(d):
+    perm = list(range(len(d.shape())))
+    d.rng.shuffle(perm)
+    return d.node("Transpose", [d.now], perm=None if d.rng.random() < 0.1 else perm)
+
+
+def flatten(d):
+    n = len(d.shape())
+    return d.node("Flatten", [d.now], axis=d.rng.randrange(-n if d.opset >= 11 else 0, n + 1))
+
+
+def unsqueeze(d):
+    n = len(d.shape()) + 1
+    axes = [d.rng.randrange(-n if d.opset >= 11 else 0, n)]
+    return d.listed("Unsqueeze", [d.now], "axes", axes, 13)
+
+
+def squeeze(d):
+    shape = d.shape()
+    ones = [a for a, n in enumerate(shape) if n == 1]
+    if not ones:
+        raise Undrawn
+    axes = d.rng.sample(ones, d.rng.randrange(1, len(ones) + 1))
+    return d.listed("Squeeze", [d.now], "axes", [a - len(shape) if d.opset >= 11 and d.rng.random() < 0.3 else a for a in axes], 13)
+
+
+def cut(d, n):
+    """A start and an end of an axis of n entries, as files have them."""
+    start, end = d.rng.choice([0, 0, 0, 1, -1, -n, n // 2, d.rng.randrange(-n - 2, n + 3)]), \
+        d.rng.choice([n, n, n + 1, 2**31 - 1, 2**63 - 1, 1, -1, n // 2, d.rows, d.rng.randrange(-n - 2, n + 3)])
+    return start, end
+
+
+def slice_(d):
+    shape = d.shape()
+    if not shape:
+        raise Undrawn
+    axes = d.rng.sample(range(len(shape)), d.rng.choice([1, 1, 1, min(2, len(shape))]))
+    named = d.rng.random() < 0.7
+    if not named:
+        axes = list(range(len(axes)))
+    cuts = [cut(d, shape[a]) for a in axes]
+    starts, ends = map(list, zip(*cuts))
+    given = [a - len(shape) if d.opset >= 10 and d.rng.random() < 0.3 else a for a in axes]
+    if d.opset < 10:
+        return d.node("Slice", [d.now], starts=starts, ends=ends, axes=given if named else None)
+    steps = [d.rng.choice([1, 1, 1, 2, -1, -2]) for _ in axes] if d.rng.random() < 0.4 else None
+    inputs = [d.now, d.constant(np.array(starts, np.int64)), d.constant(np.array(ends, np.int64))]
+    if named or steps:
+        inputs.append(d.constant(np.array(given, np.int64)) if named else "")
+    if steps:
+        inputs.append(d.constant(np.array(steps, np.int64)))
+    return d.node("Slice", inputs)
+
+
+def split(d):
+    shape = d.shape()
+    a, axis = d.axis(shape)
+    n = shape[a]
+    parts = d.rng.randrange(1, min(n, 3) + 1)
+    if d.rng.random() < 0.5:
+        where = sorted(d.rng.sample(range(1, n), parts - 1))
+        lengths = [q - p for p, q in zip([0, *where], [*where, n])]
+        return d.rng.choice(d.listed("Split", [d.now], "split", lengths, 13, outputs=parts, axis=axis) if parts > 1
+                            else [d.listed("Split", [d.now], "split", lengths, 13, axis=axis)])
+    if d.opset < 18 and n % parts:
+        raise Undrawn
+    names = d.node("Split", [d.now], parts, axis=axis, num_outputs=parts if d.opset >= 18 else None)
+    return d.rng.choice(names if parts > 1 else [names])
+
+
+def gather(d):
+    shape = d.shape()
+    a, axis = d.axis(shape)
+    n = shape[a]
+    low = -n if d.opset >= 11 else 0
+    if d.rng.random() < 0.4 and n % d.rows == 0 and n > d.rows:  # each sample's own, where the axis holds it
+        inner = d.rng.choice([k for k in range(1, n // d.rows + 1) if n // d.rows % k == 0])
+        own = [d.rng.randrange(n // d.rows) for _ in range(d.rng.choice([1, 2, 3]))]
+        places = np.array([[e // inner * inner * d.rows + r * inner + e % inner for e in own] for r in range(d.rows)])
+    else:
+        dims = [d.rng.choice([1, 2, 3, d.rows]) for _ in range(d.rng.choice([0, 1, 1, 2]))]
+        places = np.array([d.rng.randrange(low, n) for _ in range(int(np.prod(dims)))]).reshape(dims)
+    return d.node("Gather", [d.now, d.constant(places.astype(np.int64))], axis=axis)
+
+
+def gather_nd(d):
+    d.since(11)
+    shape = d.shape()
+    if not shape:
+        raise Undrawn
+    span = d.rng.randrange(1, len(shape) + 1)
+    dims = [d.rng.choice([1, 2, 3]) for _ in range(d.rng.choice([0, 1, 2]))]
+    places = np.array([[d.rng.randrange(n) for n in shape[:span]] for _ in range(int(np.prod(dims)))]).reshape([*dims, span])
+    return d.node("GatherND", [d.now, d.constant(places.astype(np.int64))])
+
+
+def gather_elements(d):
+    d.since(11)
+    shape = d.shape()
+    a, axis = d.axis(shape)
+    dims = [n if k != a else d.rng.choice([1, 2, 3]) for k, n in enumerate(shape)]
+    places = np.array([d.rng.randrange(-shape[a], shape[a]) for _ in range(int(np.prod(dims)))]).reshape(dims)
+    return d.node("GatherElements", [d.now, d.constant(places.astype(np.int64))], axis=axis)
+
+
+def pad(d):
+    shape = d.shape()
+    n = len(shape)
+    if not n:
+        raise Undrawn
+    axes = list(range(n))
+    inputs = [d.now]
+    if d.opset >= 18 and d.rng.random() < 0.5:
+        axes = d.rng.sample(axes, d.rng.randrange(1, n + 1))
+    pads = [d.rng.choice([0, 0, 1, 2, -1]) if d.rng.random() < 0.6 else 0 for _ in range(2 * len(axes))]
+    if d.opset < 11:
+        return d.node("Pad", inputs, pads=pads, mode=d.rng.choice([None, "constant"]))
+    inputs.append(d.constant(np.array(pads, np.int64)))
+    if len(axes) < n or (d.opset >= 18 and d.rng.random() < 0.2):
+        inputs += ["", d.constant(np.array(axes, np.int64))]
+    elif d.rng.random() < 0.3:
+        inputs.append(d.constant(np.array(0, np.float32), weight=False))
+    return d.node("Pad", inputs)
+
+
+def expand(d):
+    d.since(8)
+    shape = d.shape()
+    dims = [d.rng.choice([1, 2, 3]) if n == 1 else d.rng.choice([1, n]) for n in shape]
+    while dims and d.rng.random() < 0.2:
+        dims.pop(0)
+    if d.rng.random() < 0.3:
+        dims.insert(0, d.rng.choice([1, 2]))
+    if len(dims) > len(shape) + 1 or not dims:
+        raise Undrawn
+    return d.node("Expand", [d.now, d.constant(np.array(dims, np.int64))])
+
+
+def tile(d):
+    repeats = [d.rng.choice([1, 1, 2, 3]) for _ in d.shape()]
+    if not repeats:
+        raise Undrawn
+    return d.node("Tile", [d.now, d.constant(np.array(repeats, np.int64))])
+
+
+def another(d, shape=None):
+    """Another activation, of the same shape where one is asked for."""
+    names = [n for n in d.value if d.moves([n]) and d.value[n][0][0].dtype == np.float32
+             and (shape is None or list(d.value[n][0][0].shape) == shape)]
+    return d.rng.choice(names)
+
+
+def concat(d):
+    shape = d.shape()
+    a, axis = d.axis(shape)
+    parts = [d.now]
+    for _ in range(d.rng.choice([0, 1, 1, 2])):
+        dims = [d.rng.choice([1, 2, n]) if k == a else n for k, n in enumerate(shape)]
+        kind = d.rng.random()
+        if kind < 0.4:
+            parts.append(another(d, shape))
+        elif kind < 0.6 and d.opset >= 8:
+            one = [1 if n == d.rows and k != a else n for k, n in enumerate(dims)]
+            parts.append(d.node("Expand", [d.constant(d.floats(one)), d.constant(np.array(dims, np.int64))]))
+        else:
+            parts.append(d.weights(dims))
+    d.rng.shuffle(parts)
+    return d.node("Concat", parts, axis=axis)
+
+
+def identity(d):
+    return d.node(d.rng.choice(["Identity", "Dropout"]) if d.opset >= 7 else "Identity", [d.now])
+
+
+def where(d):
+    d.since(9)
+    shape = d.shape()
+    mask = d.broadcastable(shape)
+    mask = np.array([d.rng.random() < 0.5 for _ in range(int(np.prod(mask)))]).reshape(mask)
+    other = another(d, shape) if d.rng.random() < 0.3 else d.weights(d.broadcastable(shape))
+    pair = [d.now, other]
+    d.rng.shuffle(pair)
+    return d.node("Where", [d.constant(mask), *pair])
+
+
+MOVES = [*[reshape] * 6, *[transpose] * 5, flatten, flatten, unsqueeze, squeeze, slice_, slice_, slice_, split, split, gather,
+         gather, gather_nd, gather_elements, pad, pad, expand, tile, concat, concat, where, identity]
+
+# ---- Operators
+
+
+def pointwise(d):
+    op, since, attributes = d.rng.choice([
+        ("Relu", 7, {}), ("LeakyRelu", 7, {"alpha": [None, 0.5, -0.25]}), ("Abs", 7, {}), ("Neg", 7, {}),
+        ("HardSigmoid", 7, {"alpha": [None, 0.25], "beta": [None, 0.25]}), ("HardSwish", 14, {}), ("Elu", 7, {"alpha": [None, 0.5]}),
+        ("Selu", 7, {"alpha": [None, 1.5], "gamma": [None, 2.]}), ("Celu", 12, {"alpha": [None, 0.5]}), ("Sigmoid", 7, {}),
+        ("Tanh", 7, {}), ("Exp", 7, {}), ("Erf", 9, {}), ("Softplus", 7, {}), ("Gelu", 20, {"approximate": [None, "none", "tanh"]}),
+        ("Mish", 18, {}), ("Swish", 24, {})])
+    d.since(since)
+    return d.node(op, [d.now], **{k: d.rng.choice(v) for k, v in attributes.items()})
+
+
+def clip(d):
+    low, high = d.rng.choice([None, -1.]), d.rng.choice([None, 2.])
+    if d.opset < 11:
+        return d.node("Clip", [d.now], min=low, max=high)
+    bound = [d.constant(np.array(v, np.float32), weight=False) if v is not None else "" for v in (low, high)]
+    while bound and not bound[-1]:
+        bound.pop()
+    return d.node("Clip", [d.now, *bound])
+
+
+def prelu(d):
+    shape = d.shape()
+    return d.node("PRelu", [d.now, d.constant(d.floats([1 if d.rng.random() < 0.5 else n for n in shape[d.rng.choice([0, 1]):]]))])
+
+
+def arithmetic(d):
+    op = d.rng.choice(["Add", "Sub", "Mul", "Div"])
+    other = another(d) if d.rng.random() < 0.3 else d.weights(d.broadcastable(d.shape()))
+    if op == "Div":
+        other = d.constant(d.floats(d.broadcastable(d.shape())) + 5)
+    pair = [d.now, other]
+    if op != "Div":
+        d.rng.shuffle(pair)
+    try:
+        return d.node(op, pair)
+    except Wrong as e:
+        raise Undrawn from e
+
+
+def extremes(d):
+    d.since(8)
+    others = [another(d, d.shape()) if d.rng.random() < 0.3 else d.weights(d.broadcastable(d.shape()))
+              for _ in range(d.rng.choice([0, 1, 1, 2]))]
+    inputs = [d.now, *others]
+    d.rng.shuffle(inputs)
+    return d.node(d.rng.choice(["Max", "Min"]), inputs)
+
+
+def power(d):
+    base = d.node("Add", [d.node("Abs", [d.now]), d.constant(np.array(1, np.float32), weight=False)])
+    return d.rng.choice([
+        lambda: d.node("Pow", [base, d.constant(np.array(d.rng.choice([1, 2, 3, 0.5, -1, -0.5]), np.float32), weight=False)]),
+        lambda: d.node("Sqrt", [base]), lambda: d.node("Log", [base]), lambda: d.node("Reciprocal", [base])])()
+
+
+def matmul(d):
+    shape = d.shape()
+    if not shape:
+        raise Undrawn
+    if d.rng.random() < 0.25:
+        other = another(d)
+        pair = [d.now, other] if d.rng.random() < 0.5 else [other, d.now]
+    elif d.rng.random() < 0.6:
+        dims = [shape[-1], d.rng.choice([1, 2, 3])] if d.rng.random() < 0.9 else [shape[-1]]
+        pair = [d.now, d.weights(dims)]
+    else:
+        dims = [d.rng.choice([1, 2, 3]), shape[-2] if len(shape) > 1 else shape[0]]
+        pair = [d.weights(dims if d.rng.random() < 0.9 else dims[1:]), d.now]
+    try:
+        return d.node("MatMul", pair)
+    except Wrong as e:
+        raise Undrawn from e
+
+
+def gemm(d):
+    shape = d.shape()
+    if len(shape) != 2:
+        raise Undrawn
+    out, turn = d.rng.choice([1, 2, 3]), d.rng.choice([None, 0, 1])
+    inputs = [d.now, d.constant(d.floats([out, shape[1]] if turn else [shape[1], out]))]
+    if d.opset < 11 or d.rng.random() < 0.7:
+        inputs.append(d.constant(d.floats(d.rng.choice([[out], [1, out], [1], [shape[0], out], [shape[0], 1]]))))
+    return d.node("Gemm", inputs, transB=turn, alpha=d.rng.choice([None, 0.5]), beta=d.rng.choice([None, 2.]))
+
+
+def window_attributes(d, spatial, kernel, conv):
+    rng = d.rng
+    attributes = {"strides": [rng.choice([1, 1, 2, 3]) for _ in spatial] if rng.random() < 0.6 else None}
+    if conv or d.opset >= 19:
+        attributes["dilations"] = [rng.choice([1, 1, 2]) for _ in spatial] if rng.random() < 0.3 else None
+    if rng.random() < 0.4:
+        attributes["auto_pad"] = rng.choice(["SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"])
+    if attributes.get("auto_pad", "NOTSET") == "NOTSET" and rng.random() < 0.6:
+        attributes["pads"] = [rng.choice([0, min(1, k - 1)]) for k in 2 * kernel]
+    return attributes
+
+
+def convolution(d):
+    shape = d.shape()
+    if len(shape) < 3:
+        raise Undrawn
+    group = d.rng.choice([g for g in range(1, shape[1] + 1) if shape[1] % g == 0])
+    kernel = [d.rng.choice([1, 1, 2, 3]) for _ in shape[2:]]
+    out = group * d.rng.choice([1, 2])
+    w = d.constant(d.floats([out, shape[1] // group, *kernel]))
+    bias = [d.constant(d.floats([out]))] if d.rng.random() < 0.5 else []
+    return d.node("Conv", [d.now, w, *bias], group=group if group > 1 else None, **window_attributes(d, shape[2:], kernel, True),
+                  kernel_shape=d.rng.choice([None, kernel]))
+
+
+def transposed(d):
+    shape = d.shape()
+    if len(shape) < 3:
+        raise Undrawn
+    group = d.rng.choice([g for g in range(1, shape[1] + 1) if shape[1] % g == 0])
+    kernel = [d.rng.choice([1, 2, 3]) for _ in shape[2:]]
+    w = d.constant(d.floats([shape[1], d.rng.choice([1, 2]), *kernel]))
+    strides = [d.rng.choice([1, 2]) for _ in kernel]
+    more = [d.rng.randrange(s) for s in strides] if d.rng.random() < 0.3 else None
+    return d.node("ConvTranspose", [d.now, w], group=group if group > 1 else None, strides=strides, output_padding=more,
+                  pads=[d.rng.choice([0, min(1, k - 1)]) for k in 2 * kernel] if d.rng.random() < 0.4 else None,
+                  dilations=[d.rng.choice([1, 2]) for _ in kernel] if d.rng.random() < 0.2 else None)
+
+
+def pool(d):
+    shape = d.shape()
+    if len(shape) < 3:
+        raise Undrawn
+    op = d.rng.choice(["MaxPool", "AveragePool", "GlobalMaxPool", "GlobalAveragePool"])
+    if op.startswith("Global"):
+        return d.node(op, [d.now])
+    kernel = [d.rng.choice([1, 1, 2, 3]) for _ in shape[2:]]
+    attributes = window_attributes(d, shape[2:], kernel, op == "MaxPool" and d.opset >= 10)
+    if d.opset >= 10 and attributes.get("auto_pad", "NOTSET") == "NOTSET" and d.rng.random() < 0.3:
+        attributes["ceil_mode"] = 1
+    if op == "AveragePool" and d.rng.random() < 0.3:
+        attributes["count_include_pad"] = 1
+    return d.node(op, [d.now], kernel_shape=kernel, **attributes)
+
+
+def reduction(d):
+    op = d.rng.choice(["ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceSumSquare", "ReduceL2"])
+    shape = d.shape()
+    axes = d.rng.sample(range(len(shape)), d.rng.randrange(1, len(shape) + 1)) if shape and d.rng.random() < 0.9 else None
+    if axes and d.opset >= 11:
+        axes = [a - len(shape) if d.rng.random() < 0.3 else a for a in axes]
+    since = 13 if op == "ReduceSum" else 18
+    quiet = d.rng.choice([None, None, 0, 1]) if d.opset >= since else None
+    return d.listed(op, [d.now], "axes", axes, since, keepdims=d.rng.choice([None, 0, 1]), noop_with_empty_axes=quiet)
+
+
+def softmax(d):
+    shape = d.shape()
+    a, axis = d.axis(shape)
+    given = d.rng.choice([axis, axis, None if len(shape) > 1 else axis])
+    return d.node(d.rng.choice(["Softmax", "LogSoftmax"]), [d.now], axis=given)
+
+
+def normalization(d):
+    shape = d.shape()
+    op = d.rng.choice(["BatchNormalization", "LayerNormalization", "InstanceNormalization", "GroupNormalization"])
+    if op == "LayerNormalization":
+        d.since(17)
+        a, axis = d.axis(shape)
+        own = shape[a:] if d.rng.random() < 0.6 else [n if d.rng.random() < 0.5 else 1 for n in shape[a:]]
+        return d.node(op, [d.now, d.constant(d.floats(own)), *([d.constant(d.floats(own))] if d.rng.random() < 0.5 else [])],
+                      axis=axis, epsilon=d.rng.choice([None, 0.125]))
+    if len(shape) < (2 if op == "BatchNormalization" else 3):
+        raise Undrawn
+    c = shape[1]
+    if op == "BatchNormalization":
+        parts = [d.floats([c]), d.floats([c]), d.floats([c]), np.abs(d.floats([c])) + 1]
+        return d.node(op, [d.now, *map(d.constant, parts)], epsilon=d.rng.choice([None, 0.125]))
+    if op == "InstanceNormalization":
+        return d.node(op, [d.now, d.constant(d.floats([c])), d.constant(d.floats([c]))], epsilon=d.rng.choice([None, 0.125]))
+    d.since(21)
+    groups = d.rng.choice([g for g in range(1, c + 1) if c % g == 0])
+    return d.node(op, [d.now, d.constant(d.floats([c])), d.constant(d.floats([c]))], num_groups=groups,
+                  epsilon=d.rng.choice([None, 0.125]))
+
+
+def einsum(d):
+    d.since(12)
+    shape = d.shape()
+    letters = "abcdefgh"[:len(shape)]
+    rest = [x for x in letters if d.rng.random() < 0.8]
+    if d.rng.random() < 0.3 or not shape:
+        d.rng.shuffle(rest)
+        return d.node("Einsum", [d.now], equation=f"{letters}->{''.join(rest)}")
+    own = d.rng.sample(list(letters), d.rng.randrange(1, len(letters) + 1)) + (["z"] if d.rng.random() < 0.5 else [])
+    d.rng.shuffle(own)
+    other = another(d, shape) if d.rng.random() < 0.2 else None
+    if other is not None:
+        own = list(letters)
+    else:
+        other = d.weights([shape[letters.index(x)] if x != "z" else 2 for x in own])
+    out = [x for x in dict.fromkeys([*letters, *own]) if d.rng.random() < 0.8]
+    d.rng.shuffle(out)
+    pair = [(letters, d.now), ("".join(own), other)]
+    d.rng.shuffle(pair)
+    arrow = f"->{''.join(out)}" if d.rng.random() < 0.85 else ""
+    return d.node("Einsum", [pair[0][1], pair[1][1]], equation=f"{pair[0][0]},{pair[1][0]}{arrow}")
+
+
+def sorted_(d):
+    shape = d.shape()
+    a, axis = d.axis(shape)
+    k = d.rng.randrange(1, shape[a] + 1)
+    if d.opset < 10:
+        return d.node("TopK", [d.now], 2, axis=axis, k=k)[0]
+    return d.node("TopK", [d.now, d.constant(np.array([k], np.int64))], 2, axis=axis,
+                  largest=d.rng.choice([None, 0, 1]) if d.opset >= 11 else None)[0]
+
+
+def resize(d):
+    d.since(11)
+    shape = d.shape()
+    if len(shape) < 2:
+        raise Undrawn
+    mode = d.rng.choice(["nearest", "linear"])
+    attributes = {"mode": mode, "coordinate_transformation_mode": d.rng.choice(
+        ["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"])}
+    if mode == "nearest":
+        attributes["nearest_mode"] = d.rng.choice(["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
+    scales = [d.rng.choice([1, 1, 1, 2, 0.5, 1.5, 3]) if d.rng.random() < 0.6 else 1 for _ in shape]
+    roi = d.constant(np.array([], np.float32), weight=True) if d.opset < 13 else ""
+    if d.rng.random() < 0.5:
+        return d.node("Resize", [d.now, roi, d.constant(np.array(scales, np.float32))], **attributes)
+    sizes = [max(1, int(n * s)) for n, s in zip(shape, scales)]
+    none = d.constant(np.array([], np.float32), weight=True) if d.opset < 13 else ""
+    return d.node("Resize", [d.now, roi, none, d.constant(np.array(sizes, np.int64))], **attributes)
+
+
+def recurrent(d):
+    shape = d.shape()
+    if len(shape) != 3:
+        raise Undrawn
+    op, gates, outputs = d.rng.choice([("LSTM", 4, 3), ("GRU", 3, 2), ("RNN", 1, 2)])
+    units, directions = d.rng.choice([1, 2]), d.rng.choice([1, 1, 2])
+    direction = "bidirectional" if directions == 2 else d.rng.choice([None, "forward", "reverse"])
+    small = lambda dims: d.constant(d.floats(dims) / 4)
+    inputs = [d.now, small([directions, gates * units, shape[2]]), small([directions, gates * units, units])]
+    if d.rng.random() < 0.5:
+        inputs.append(small([directions, 2 * gates * units]))
+    names = d.node(op, inputs, outputs, hidden_size=units, direction=direction,
+                   linear_before_reset=d.rng.choice([None, 1]) if op == "GRU" else None)
+    return d.rng.choice(names)
+
+
+def cumulative(d):
+    d.since(11)
+    shape = d.shape()
+    a, axis = d.axis(shape)
+    return d.node("CumSum", [d.now, d.constant(np.array(axis, np.int64))])
+
+
+def triangle(d):
+    d.since(14)
+    if len(d.shape()) < 2:
+        raise Undrawn
+    return d.node("Trilu", [d.now], upper=d.rng.choice([None, 0, 1]))
+
+
+def by_shape(d):
+    """A shape that is computed, of an activation, and used."""
+    shape = d.node("Shape", [d.now])
+    n = len(d.shape())
+    if n < 1:
+        raise Undrawn
+    if d.rng.random() < 0.5:
+        parts = [d.node("Gather", [shape, d.constant(np.array([a], np.int64))], axis=0) for a in range(n)]
+        d.rng.shuffle(parts)
+        if d.rng.random() < 0.5:
+            parts[d.rng.randrange(n)] = d.constant(np.array([-1], np.int64))
+        return d.node("Reshape", [d.now, d.node("Concat", parts, axis=0)])
+    d.since(9)
+    fill = numpy_helper.from_array(np.array([d.rng.choice([0, 1.5])], np.float32))
+    return d.node("Add", [d.now, d.node("ConstantOfShape", [shape], value=fill)])
+
+
+OPERATORS = [pointwise, pointwise, clip, prelu, arithmetic, arithmetic, arithmetic, extremes, power, matmul, matmul, gemm,
+             convolution, convolution, transposed, pool, pool, reduction, reduction, softmax, normalization, normalization,
+             einsum, einsum, sorted_, resize, recurrent, cumulative, triangle, by_shape]

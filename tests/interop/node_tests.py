@@ -1,0 +1,190 @@
+"""ONNX's own node tests: both programs read each as ONNX says, or refuse it for a reason that is known.
+
+Usage: python tests/interop/node_tests.py --build build [--only NAME] [--one-in N]
+
+Package onnx has some 1,900 models of one node each, with inputs and outputs. For each float input and each float output there are
+two variants: the input is the network's, of a single run, or with its first axis the batch; the other inputs are initializers. And
+there is one with constants alone. What `clarke-check --values` and `reads --values` print has the test's shapes and values.
+"""
+
+import argparse
+import re
+import tempfile
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from onnx.backend.test.case.node import collect_testcases
+
+from readings import Programs, unlike
+
+# Why a variant is refused, by what the library says of it. What no pattern fits fails.
+REASONS = {
+    "an operator without steps": "^operator [\\w.]+ is not supported",
+    "a graph in a graph": "holds a graph of its own",
+    "operator sets before 7, or of another domain alone": "7 to 25|no operator set is imported",
+    "types": "input 0 must hold floats|element type|is infinite; it must be finite|of another type; expected|"
+        "type .* is not supported",
+    "an activation where the network must know a constant, or the reverse": "must be an activation|must be a constant|"
+        "must be one constant|"
+        "no constants of|no list of integers|be constants? |arithmetic between constants|takes a negated|is a negated constant",
+    "the batch, where it would be mixed": "the batch|each sample|samples|of constants, of|along the batch axis|mixed",
+    "outputs but the first": "only the first output|is computed by no node",
+    "what is computed of constants": "become floats of any type|constants are joined|are computed|no integer of the type|"
+        "no number, or too large|"
+        "value is no 64-bit|must be integers",
+    "entries that are minus infinity": "minus infinity",
+    "an input that is missing, a sequence or an optional": "is not defined before this node|is missing",
+    "no entries": "no entries|a dimension is 0",
+    "attributes and modes": "input_forget and layout|alpha must be 1|mode is|coordinate_transformation_mode is|"
+        "aspect ratio|auto_pad and output_shape|"
+        "transA = 0|batch_dims|are supported$|peephole",
+    "shapes of a single run that a batch of this size does not fit": "do not broadcast|"
+        "in \\d+ equal parts|the parts do not fit|out of range|"
+        "different numbers of entries|has no such axis|entries for \\d+ outputs",
+}
+# What one program reads and the other does not, by what is said.
+ONE_SIDED = {"a bias of more rows than one, in Gemm": "entries for \\d+ outputs"}
+
+READ = 1300  # variants that are read, at least: so many are of operators that clarke has
+NEWEST = 25  # operator set: nodes of later ones that are as they were then are read by that number
+
+FLOATS = {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16}
+
+
+def kind_of(p):
+    return p.type.tensor_type.elem_type if p.type.WhichOneof("value") == "tensor_type" else None
+
+
+def variants(case):
+    """(what varies, model, batch, {name: the values expected})"""
+    graph = case.model.graph
+    inputs, outputs = case.data_sets[0]
+    given = dict(zip([p.name for p in graph.input], inputs))
+    expected = {p.name: a for p, a in zip(graph.output, outputs) if isinstance(a, np.ndarray)}
+    for i in graph.input:
+        if kind_of(i) not in FLOATS or not isinstance(given[i.name], np.ndarray):
+            continue
+        for o in graph.output:
+            if kind_of(o) not in FLOATS or o.name not in expected:
+                continue
+            for way in ["single", "batch"]:
+                if way == "batch" and given[i.name].ndim == 0:
+                    continue
+                yield f"{i.name} to {o.name}, {way}", model(case, given, i, o, way), batch(given[i.name], way), {
+                    o.name: expected[o.name]}
+    if all(isinstance(a, np.ndarray) for a in given.values()):
+        yield "constants", constants(case, given), np.ones((1, 1), np.float32), expected
+
+
+def copied(case):
+    m = onnx.ModelProto()
+    m.CopyFrom(case.model)
+    for used in m.opset_import:
+        if used.domain == "" and used.version > NEWEST and all(as_before(n) for n in m.graph.node):
+            used.version = NEWEST
+    return m
+
+
+def as_before(node):
+    try:
+        return onnx.defs.get_schema(node.op_type, node.domain).since_version <= NEWEST
+    except onnx.defs.SchemaError:
+        return False
+
+
+def batch(array, way):
+    array = array if array.dtype.name in ("float16", "float32", "float64") else array.astype(np.float32)
+    return array[None] if way == "single" else array
+
+
+def dims_of(array, way):
+    return [None if way == "batch" and a == 0 else n for a, n in enumerate(array.shape)]
+
+
+def model(case, given, i, o, way):
+    m = copied(case)
+    del m.graph.input[:], m.graph.output[:]
+    m.graph.input.append(helper.make_tensor_value_info(i.name, kind_of(i), dims_of(given[i.name], way)))
+    m.graph.output.append(helper.make_tensor_value_info(o.name, kind_of(o), None))
+    for name, array in given.items():
+        if name != i.name and isinstance(array, np.ndarray):
+            m.graph.initializer.append(numpy_helper.from_array(array, name))
+    return m
+
+
+def constants(case, given):
+    """Beside a network that does not read it: the node, of Constant nodes."""
+    m = copied(case)
+    own = [helper.make_node("Constant", [], [name], value=numpy_helper.from_array(array, name)) for name, array in given.items()]
+    nodes = [*own, *m.graph.node, helper.make_node("Relu", ["network_x"], ["network_y"])]
+    del m.graph.node[:], m.graph.input[:], m.graph.output[:]
+    m.graph.node.extend(nodes)
+    m.graph.input.append(helper.make_tensor_value_info("network_x", TensorProto.FLOAT, [None, 1]))
+    m.graph.output.append(helper.make_tensor_value_info("network_y", TensorProto.FLOAT, [None, 1]))
+    return m
+
+
+# What ONNX's tests expect and ONNX Runtime, PyTorch and both programs compute otherwise.
+DIFFERENCES = {"test_resize_downsample_scales_linear_align_corners": "out - 1 for s in - 1, where s in is no whole number"}
+
+
+def reason_of(said):
+    return next((reason for reason, pattern in REASONS.items() if re.search(pattern, said)), None)
+
+
+def judge(name, expected, answer, count):
+    """What is wrong with the answers: lines. The library's reason for a refusal is counted."""
+    refusals = {p: v for p, v in answer.items() if isinstance(v, str)}
+    for program, values in answer.items():
+        if program in refusals:
+            continue
+        for place, (output, array) in enumerate(expected.items()):
+            if output not in values and place > 0:
+                continue  # of several outputs only the first is made, where nothing reads the others
+            why = unlike(values[output], [array]) if output in values else "no such value"
+            if why and name not in DIFFERENCES:
+                yield f"{program}: {why}"
+    count["read by both"] += not refusals
+    if "library" in refusals:
+        reason = reason_of(refusals["library"].split(": ", 2)[-1])
+        if reason is None:
+            yield f"refused for no known reason: {refusals['library']}"
+        count[f"refused: {reason}"] += 1
+    if len(refusals) == 1 and not any(re.search(p, v) for p in ONE_SIDED.values() for v in refusals.values()):
+        yield f"refused by one alone: {refusals}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--build", default="build")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--one-in", type=int, default=1, help="ask for one variant in so many")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    programs, count, wrong = Programs(options.build), Counter(), 0
+    asked = [(c.name, *v) for c in collect_testcases() if options.only in c.name for v in variants(c)][::options.one_in]
+    with tempfile.TemporaryDirectory() as folder:
+        for first in range(0, len(asked), 100):
+            pairs = []
+            for k, (_, _, m, x, _) in enumerate(asked[first:first + 100]):
+                pairs.append((Path(folder) / f"{k}.onnx", Path(folder) / f"{k}.npy"))
+                onnx.save(m, pairs[-1][0])
+                np.save(pairs[-1][1], x)
+            for (name, what, _, _, expected), answer in zip(asked[first:first + 100], programs.read(pairs)):
+                for fault in judge(name, expected, answer, count):
+                    wrong += 1
+                    print(f"failed: {name}, {what}: {fault}", flush=True)
+    if not options.only and count["read by both"] * options.one_in < READ:
+        wrong += 1
+        print(f"failed: {count['read by both']} variants are read, expected {READ // options.one_in} at least")
+    print("\n".join(f"{n:6} {what}" for what, n in sorted(count.items(), key=lambda c: -c[1])))
+    print(f"{len(asked)} variants, {wrong} read otherwise")
+    return wrong > 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+"""What clarke writes of recorded steps, clarke-check reads: drawn steps of all types, with losses scaled far up and down.
+
+    records_proofs.py CLARKE CLARKE-CHECK [--number N] [--edits N] [--seed N]
+
+None is refuted, and each proof of `certify` is verified. Then single numbers are changed: by a unit of the last place, a 0 to the
+smallest numbers, or by a power of two. If certify still writes a proof it is verified, too. Of what it refutes, the proof of before, its
+hashes made anew, is verified for no tensor of which it says something. And oneDNN's narrow factors are explained, as they are told.
+"""
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "python"))
+PARSER = argparse.ArgumentParser()
+PARSER.add_argument("clarke", type=os.path.abspath)
+PARSER.add_argument("check", type=os.path.abspath)
+PARSER.add_argument("--number", type=int, default=40)
+PARSER.add_argument("--edits", type=int, default=1)
+PARSER.add_argument("--seed", type=int, default=1)
+ASKED = PARSER.parse_args()
+os.environ["CLARKE"] = ASKED.clarke
+import clarke  # noqa: E402
+
+DRAW = random.Random(ASKED.seed)
+WIDTH = {"F16": 2, "BF16": 2, "F32": 4, "F64": 8}  # bytes
+FRACTION = {"F16": 10, "BF16": 7, "F32": 23, "F64": 52}  # bits
+HALF = (torch.float16, torch.bfloat16)
+ASKED_NOTHING = ("infinite", "argument of a root is 0", "in several types")  # of which there is no question, or no proof
+failed = []
+
+
+def expect(holds, *what):
+    if not holds:
+        failed.append(what)
+        print("FAILED:", *what, flush=True)
+
+
+def run(*command):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+# ---- Steps
+
+
+class Of(nn.Module):
+    """A function of its input."""
+
+    def __init__(self, f):
+        super().__init__()
+        self.f = f
+
+    def forward(self, x):
+        return self.f(x)
+
+
+class Attention(nn.Module):
+    """Of an axis made for it, with a causal mask that holds this number."""
+
+    def __init__(self, n, mask):
+        super().__init__()
+        self.q, self.mask = nn.Linear(n, n), mask
+
+    def forward(self, x):
+        h = self.q(x)[:, None] * torch.linspace(0.5, 2, 3).to(x.dtype)[:, None]
+        return ((h @ h.mT + torch.full((3, 3), self.mask, dtype=x.dtype).triu(1)).softmax(-1) @ h).mean(1)
+
+
+def between(n, least):
+    return DRAW.choice([
+        nn.ReLU(), nn.Tanh(), nn.GELU(), nn.GELU("tanh"), nn.SiLU(), nn.Mish(), nn.Softplus(), nn.ELU(), nn.Sigmoid(), nn.LayerNorm(n), nn.BatchNorm1d(n),
+        nn.Dropout(0.5), nn.PReLU(), nn.Hardtanh(), nn.LogSoftmax(-1), nn.Softmax(-1), nn.RMSNorm(n), Of(lambda h: h.abs() + 1), Of(lambda h: h * h),
+        Of(lambda h: h / (1 + h * h)), Of(lambda h: (h * h + 1e-3).sqrt()), Of(lambda h: (h * h + 1).log()), Of(lambda h: h.logsumexp(-1, keepdim=True) - h),
+        Of(lambda h: F.normalize(h, dim=1)), Attention(n, -1e4), Attention(n, least), Attention(n, float("-inf"))])
+
+
+def draw():
+    """(model, input, target, loss, scale, what it is)"""
+    dtype = DRAW.choice([torch.float32] * 3 + [torch.float16, torch.bfloat16, torch.float64])
+    n, images, loss = DRAW.choice([4, 6]), DRAW.random() < 0.35, DRAW.choice(["sum", "mse", "ce"])
+    if images:
+        layers = [nn.Conv2d(2, n, 3, padding=DRAW.choice([0, 1])), DRAW.choice([nn.BatchNorm2d(n), nn.GroupNorm(2, n), nn.InstanceNorm2d(n, affine=True), nn.Identity()]),
+                  DRAW.choice([nn.ReLU(), nn.SiLU(), nn.Hardswish(), nn.MaxPool2d(2), nn.GELU(), nn.LeakyReLU(0.1)]), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
+    else:
+        layers = [nn.Linear(5, n)]
+    for _ in range(DRAW.choice([1, 1, 2, 3])):
+        layers += [between(n, -6e4 if dtype == torch.float16 else -3e38), nn.Linear(n, n)]
+    scale = DRAW.choice([1, 256.0, 1e-3] if dtype == torch.float16 else [1, 1e-30, 1e30, 65536.0])
+    times = DRAW.choice([1, 10] if dtype == torch.float16 else [1, 1, 100, 1e4, 1e-20, 0])
+    x = (torch.randn(*((3, 2, 6, 6) if images else (4, 5))) * times).to(dtype)
+    y = torch.randint(0, 3, (len(x),)) if loss == "ce" else torch.randn(len(x), 3).to(dtype)
+    return nn.Sequential(*layers, nn.Linear(n, 3)).to(dtype), x, y, loss, scale, f"{dtype} {loss} x {scale}, inputs x {times}, {[type(m).__name__ for m in layers]}"
+
+
+def record(folder, model, x, y, loss, scale):
+    """Why the step was refused; None: it was recorded."""
+    of = {"sum": lambda o: o.sum(), "mse": lambda o: F.mse_loss(o, y), "ce": lambda o: F.cross_entropy(o, y)}[loss]
+    try:
+        with clarke.record(folder, model):
+            (of(model(x)) * scale).backward()
+    except clarke.Refused as why:
+        return str(why)
+    return None
+
+
+# ---- Proofs
+
+
+def prove(folder):
+    """(certify's status, its first line, the proof's path or None)"""
+    path = os.path.join(folder, "proof")
+    status, said, error = run(ASKED.clarke, "certify", folder, "--proof", path)
+    return status, (error or said).split("\n", maxsplit=1)[0], path if os.path.exists(path) else None
+
+
+def verify(path, folder):
+    status, said, error = run(ASKED.check, path, "--data", folder)
+    return status == 0 and said.startswith("VERIFIED\n"), said + error
+
+
+def tensors(path):
+    """By name of those of floats: (type, where its bytes begin, how many entries)."""
+    with open(path, "rb") as f:
+        data = f.read()
+    size = struct.unpack("<Q", data[:8])[0]
+    found = {name: (t["dtype"], 8 + size + t["data_offsets"][0], (t["data_offsets"][1] - t["data_offsets"][0]) // WIDTH[t["dtype"]])
+             for name, t in json.loads(data[8:8 + size]).items() if name != "__metadata__" and t["dtype"] in WIDTH}
+    return bytearray(data), {name: t for name, t in found.items() if t[2] > 0 and not name.startswith(("before/", "after/"))}
+
+
+def change(data, tensor):
+    """One entry: what was done. None: it would be no number."""
+    dtype, at, count = tensor
+    width, sign = WIDTH[dtype], 1 << (8 * WIDTH[dtype] - 1)
+    words = [int.from_bytes(data[at + width * k:at + width * (k + 1)], "little") for k in range(count)]
+    zeros = [k for k, word in enumerate(words) if word % sign == 0]
+    how = DRAW.choice(["unit", "tiny", "power"] if zeros else ["unit", "power"])
+    k = DRAW.choice(zeros) if how == "tiny" else DRAW.randrange(count)
+    word = words[k] % sign
+    if how == "tiny":
+        word = DRAW.choice([1, 2, 5, 1000, 1 << FRACTION[dtype]])
+    else:
+        word += 1 << FRACTION[dtype] - DRAW.choice([0, 1, 2]) if how == "power" else -1 if word > 0 and DRAW.random() < 0.5 else 1
+    if word >= sign - (1 << FRACTION[dtype]):
+        return None
+    data[at + width * k:at + width * (k + 1)] = (words[k] - words[k] % sign + word).to_bytes(width, "little")
+    return f"{how} at {k}"
+
+
+def digest(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def forge(folder, other, file):
+    """The proof of `folder`, as one of `other`, where that file is another."""
+    with open(os.path.join(folder, "proof"), encoding="utf-8") as f:
+        text = f.read()
+    for where, by in ((folder, str.upper), (other, str.lower)):
+        with open(os.path.join(where, file), "rb") as f:
+            text = text.replace(digest(f.read()), "THE OTHER'S") if by is str.upper else text.replace("THE OTHER'S", digest(f.read()))
+    body = text[:text.rindex("end ")]
+    path = os.path.join(other, "forged")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(body + "end " + digest(body.encode()) + "\n")
+    return path
+
+
+def edit(folder, name):
+    other, part = folder + "-other", DRAW.choice(["trace", "trace", "gradients"])
+    file = f"step-000000.{part}.safetensors"
+    data, found = tensors(os.path.join(folder, file))
+    tensor = DRAW.choice(sorted(found))
+    how = change(data, found[tensor])
+    if how is None:
+        return
+    shutil.copytree(folder, other)
+    os.remove(os.path.join(other, "proof"))
+    with open(os.path.join(folder, "run.json"), encoding="utf-8") as f:
+        text = f.read()
+    with open(os.path.join(folder, file), "rb") as f:
+        text = text.replace(digest(f.read()), digest(data))
+    with open(os.path.join(other, "run.json"), "w", encoding="utf-8") as f:
+        f.write(text)
+    with open(os.path.join(other, file), "wb") as f:
+        f.write(data)
+    status, said, proof = prove(other)
+    well, words = verify(proof, other) if proof else (True, "")
+    expect(well, name, tensor, how, "is", status, "by certify, and", words[:200])
+    well, words = verify(forge(folder, other, file), other)
+    line = ("parameter " + tensor) if part == "gradients" else tensor.replace("/", " ", 1)
+    unsaid = words.split("whose numbers may be any:\n")[-1].split("\nVerdict")[0].split("\n")
+    expect(not well or status != 1 or "    " + line in unsaid or "without a bound" in words, name, tensor, how, "is refuted, and verified:", words[:300])
+    shutil.rmtree(other)
+
+
+def drawn(folder):
+    counts = {}
+    for i in range(ASKED.number):
+        torch.manual_seed(1000 * ASKED.seed + i)
+        *step, name = draw()
+        path = os.path.join(folder, str(i))
+        refused = record(path, *step)
+        if refused:
+            counts["refused"] = counts.get("refused", 0) + 1
+            continue
+        status, said, proof = prove(path)
+        expect(status in (0, 3) or any(why in said for why in ASKED_NOTHING), i, name, said)
+        counts[status] = counts.get(status, 0) + 1
+        if proof is None:
+            continue
+        well, words = verify(proof, path)
+        expect(well, i, name, "the proof:", words[:300])
+        for _ in range(ASKED.edits if well else 0):
+            edit(path, name)
+        shutil.rmtree(path)
+    print(counts)
+    expect(counts.get(0, 0) + counts.get(3, 0) > ASKED.number // 2, "most are recorded and certified", counts)
+
+
+# ---- Settings
+
+
+@contextlib.contextmanager
+def narrow(operator, to):
+    of, before = getattr(torch.backends.mkldnn, operator), getattr(torch.backends.mkldnn, operator).fp32_precision
+    of.fp32_precision = to
+    try:
+        yield
+    finally:
+        of.fp32_precision = before
+
+
+def factors(folder):
+    """Convolutions of bfloat16 factors are no others' fault; and where nothing is narrow, nothing is said to be."""
+    made = {}
+    for to in ("bf16", "ieee"):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Conv2d(16, 16, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 3))
+        path = os.path.join(folder, to)
+        with narrow("conv", to):
+            expect(record(path, model, torch.randn(2, 16, 8, 8), torch.tensor([0, 2]), "ce", 1) is None, to, "is recorded")
+        for command in ("certify", "audit"):
+            status, said, _ = run(ASKED.clarke, command, path)
+            expect(status in (0, 3) and "NOT the step" not in said and "refuted" not in said.split("\n")[0], to, command, said[:200])
+            expect(("factors of convolutions to bfloat16" in said) == (to == "bf16"), to, command, "names the factors", said[:300])
+        made[to] = prove(path)
+    expect("in several types" in made["bf16"][1] and made["bf16"][2] is None and made["ieee"][2] is not None, "narrow factors have no proof", made)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        drawn(folder)
+        factors(folder)
+    print(f"{len(failed)} failed")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""To what a backend may round float32 factors: settings of PyTorch and of oneDNN, by backend and operator."""
+import os
+import platform
+
+import torch
+
+OF_MODE = {"BF16": "bf16", "F16": "fp16", "TF32": "tf32", "ANY": "any"}  # of oneDNN's ONEDNN_DEFAULT_FPMATH_MODE
+OF_WORD = {"highest": "ieee", "high": "tf32", "medium": "bf16"}  # of torch.set_float32_matmul_precision
+
+
+def setting(backend, operator, before):
+    """Of torch.backends.BACKEND.OPERATOR.fp32_precision; of versions that do not have it, what was there before."""
+    of = getattr(getattr(torch.backends, backend), operator, None)
+    chosen = getattr(of, "fp32_precision", None)
+    return before() if chosen is None else "ieee" if chosen == "none" else chosen
+
+
+def allowed(backend):
+    return "tf32" if backend.allow_tf32 else "ieee"
+
+
+def multiplies_eleven_bits():
+    """May oneDNN multiply numbers of 11 bits, tf32 or float16, here? On x86 by AMX-FP16 alone."""
+    known = getattr(torch.cpu, "_is_amx_fp16_supported", None)
+    return platform.machine() not in ("x86_64", "AMD64") or known is None or known()
+
+
+def on_a_cpu():
+    if not torch.backends.mkldnn.enabled:
+        return {"matmul": "ieee", "conv": "ieee"}
+    found = {"matmul": setting("mkldnn", "matmul", lambda: OF_WORD[torch.get_float32_matmul_precision()]), "conv": setting("mkldnn", "conv", lambda: "ieee")}
+    mode = os.environ.get("ONEDNN_DEFAULT_FPMATH_MODE") or os.environ.get("DNNL_DEFAULT_FPMATH_MODE") or ""
+    if mode.upper() in OF_MODE:
+        for name in ["conv"] if torch.backends.mkl.is_available() else ["conv", "matmul"]:  # oneDNN's
+            found[name] = OF_MODE[mode.upper()] if found[name] in ("ieee", OF_MODE[mode.upper()]) else "any"
+    if not multiplies_eleven_bits():
+        found = {name: {"tf32": "ieee", "fp16": "ieee", "any": "bf16"}.get(word, word) for name, word in found.items()}
+    return found
+
+
+def precision():
+    """{backend: {operator: "ieee", "tf32", "bf16", "fp16" or "any"}}"""
+    return {"cpu": on_a_cpu(), "cuda": {"matmul": setting("cuda", "matmul", lambda: allowed(torch.backends.cuda.matmul)),
+                                        "conv": setting("cudnn", "conv", lambda: allowed(torch.backends.cudnn))}}
