@@ -504,7 +504,7 @@ def near_the_bound():
 
 
 def torn():
-    """A weight's view was recorded as a float16 record has it: no proof says anything of what read it."""
+    """A weight's view was recorded as a float16 record has it: the types are those of the tensors, and of several there is no proof."""
     record = Record("tied")
     run_json = (record.folder / "run.json").read_text()
     old = hashlib.sha256(record.path("trace.safetensors").read_bytes()).hexdigest()
@@ -514,11 +514,7 @@ def torn():
     expect(old in run_json, "run.json has the trace's hash")
     (record.folder / "run.json").write_text(run_json.replace(old, hashlib.sha256(record.path("trace.safetensors").read_bytes()).hexdigest()))
     status, said = run(TOOLS / "clarke", "certify", record.folder, "--proof", record.folder / "proof")
-    expect(status == 0, "the float16 view is certified", status, said)
-    lines = (record.folder / "proof").read_text().split("\n")
-    expect("output encoder/mm not-covered" in lines and "output relu bit-exact" in lines, "what the proof says of the view's readers")
-    status, said = run(TOOLS / "clarke-check", record.folder / "proof")
-    expect(status == 0, "the writer claims nothing of a torn view", said)
+    expect(status == 2 and "several types" in said and not (record.folder / "proof").exists(), "no proof of a float16 view", status, said)
     shutil.rmtree(record.folder)
 
 
