@@ -66,7 +66,7 @@ class Step:
         return self.recorded
 
     def keep(self, name, out):
-        if isinstance(out, torch.Tensor):
+        if isinstance(out, torch.Tensor) and not self.gradients:  # behind it the model is run again
             with torch.utils._python_dispatch._disable_current_modes():
                 self.outputs[name] = out.detach().clone()
 
@@ -191,7 +191,7 @@ def data_before(step):
         plain_step(step, model)
 
 
-@attack("was changed in the block")
+@attack("the memory of a tensor was replaced")
 def data_replaced(step):
     model = Net()
     with step.record(model):

@@ -17,7 +17,7 @@ from .kinks import sorting
 from .masks import require_softmax
 from .operators import LOSSES, OPERATORS
 from .refused import Refused
-from .trace import Value, values_in
+from .trace import MAKERS, Value, trained, values_in
 
 DOMAIN = "clarke"  # of the operators that ONNX does not have: docs/operators.md
 
@@ -290,19 +290,6 @@ def require_unread(trace):
     return list(dict.fromkeys(branches))
 
 
-def trained(value):
-    """Does it depend on what is trained, by more than shape and type?"""
-    seen, rest = {id(value)}, [value]
-    while rest:
-        value = rest.pop()
-        if value.requires_grad or value.hidden:
-            return True
-        more = value.node.reads if value.node is not None and value.node.name not in MAKERS else ()
-        rest += [v for v in more if id(v) not in seen]
-        seen.update(map(id, more))
-    return False
-
-
 def depends(value, given):
     """Is the value computed from the input or something that requires a gradient?"""
     nodes = ancestors(value).values()
@@ -317,11 +304,6 @@ def varying(nodes, x):
         if n.name not in MAKERS and any(id(v) in out or v.requires_grad for v in inputs):
             out.update(id(v) for v in n.results if isinstance(v, Value))
     return out
-
-
-# Their results have nothing of their arguments but shape and type.
-MAKERS = {"empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "new_zeros", "new_ones", "new_full",
-          "new_empty"}
 
 
 # What stays a constant when its input is one; what makes an activation of a constant.
