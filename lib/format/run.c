@@ -180,6 +180,26 @@ read_statistics(clarke_run_step *s, const json_t *list, clarke_error *err)
   return status;
 }
 
+/* "calls", "loss" or null; may be missing. */
+static clarke_status
+read_again(clarke_run_again *again, const json_t *object, clarke_error *err)
+{
+  const json_t *j = json_object_get(object, "again");
+  const char *text = json_string_value(j);
+
+  if (j == NULL)
+    *again = CLARKE_AGAIN_NOT_SAID;
+  else if (json_is_null(j))
+    *again = CLARKE_AGAIN_NOTHING;
+  else if (text != NULL && strcmp(text, "calls") == 0)
+    *again = CLARKE_AGAIN_CALLS;
+  else if (text != NULL && strcmp(text, "loss") == 0)
+    *again = CLARKE_AGAIN_LOSS;
+  else
+    return fail_key("again", "\"calls\", \"loss\" or null", err);
+  return CLARKE_OK;
+}
+
 static clarke_status
 read_step(clarke_run_step *s, const json_t *j, clarke_error *err)
 {
@@ -192,7 +212,9 @@ read_step(clarke_run_step *s, const json_t *j, clarke_error *err)
   s->step = (size_t)json_integer_value(number);
   if (scale == NULL || !clarke_literal_parse(s->scale, scale) || mpq_sgn(s->scale) == 0)
     return fail_key("loss_scale", "a text that is a number, and not 0", err);
-  status = read_file(&s->batch, files, "batch", true, err);
+  status = read_again(&s->again, j, err);
+  if (status == CLARKE_OK)
+    status = read_file(&s->batch, files, "batch", true, err);
   if (status == CLARKE_OK)
     status = read_file(&s->parameters, files, "parameters", true, err);
   if (status == CLARKE_OK)

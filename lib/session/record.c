@@ -229,8 +229,11 @@ clarke_record_rounding(clarke_rounding *by, const clarke_record *r, clarke_error
 json_t *
 clarke_record_json(const clarke_record *r)
 {
-  return json_pack("{s:o, s:o, s:I, s:f, s:I, s:I, s:I}", "explained",
+  static const char *const again[] = {[CLARKE_AGAIN_NOTHING] = "nothing", [CLARKE_AGAIN_CALLS] = "calls", [CLARKE_AGAIN_LOSS] = "loss"};
+
+  return json_pack("{s:o, s:o, s:I, s:f, s:I, s:I, s:I, s:s?}", "explained",
                    r->explained == CLARKE_UNKNOWN ? json_null() : json_boolean(r->explained == CLARKE_YES), "why",
                    clarke_json_text(r->why), "entries", (json_int_t)r->entries, "worst", isfinite(r->worst) ? r->worst : -1.0,
-                   "open", (json_int_t)r->open, "outputs", (json_int_t)r->checked, "step", (json_int_t)r->step->step);
+                   "open", (json_int_t)r->open, "outputs", (json_int_t)r->checked, "step", (json_int_t)r->step->step,
+                   "again", again[r->step->again]);
 }

@@ -21,6 +21,8 @@ print_gradient(const clarke_record *r)
     puts("What follows is about the graph's exact gradient, not about what was recorded.");
   if (r->open > 0)
     printf("Rounding may have turned %zu branches; the bound holds for either.\n", r->open);
+  if (r->step->again == CLARKE_AGAIN_NOTHING)
+    puts("The step was NOT run again: what PyTorch's dispatcher does not show (.data =, numpy, C++) may be missing in the record.");
   printf("Recorded with %s %s on %s, step %zu.\n\n", r->run.framework, r->run.version, r->run.device, r->step->step);
 }
 
