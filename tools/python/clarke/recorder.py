@@ -425,10 +425,13 @@ class record:
         product = Fraction(1)
         for number, divides in factors:
             if not math.isfinite(number) or number == 0:
-                raise Refused(f"the loss is scaled by {number}")
+                raise Refused(f"{self.trace.loss.node.where()}: the loss is scaled by {number}; take a factor that is finite and not 0")
             product = product / Fraction(number) if divides else product * Fraction(number)
         if self.trace.seed is not None:
             product *= Fraction(float(self.trace.seed))
+        if product == 0:
+            raise Refused(f"{self.trace.loss.node.where()}: loss.backward(gradient) has a factor 0, so every gradient is 0: take another, or no "
+                          "argument")
         return str(product)
 
     def description(self, graph, loss, factors):
