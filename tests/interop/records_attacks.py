@@ -698,6 +698,20 @@ def share_of_several(step):
         step.end()
 
 
+@attack("has a factor 0")
+def pass_with_weight_0(step):
+    model = Net()
+    with step.record(model):
+        F.cross_entropy(model(X), Y).backward(torch.tensor(0.0))
+
+
+@attack("the loss is scaled by 0.0")
+def loss_times_0(step):
+    model = Net()
+    with step.record(model):
+        (0 * F.cross_entropy(model(X), Y)).backward()
+
+
 @attack()
 def weighted_pass(step):
     model = Net()
