@@ -15,7 +15,7 @@ import sys
 import torch
 from torch.nn.modules import module as modules
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import replay
 from .graph import ancestors
@@ -57,15 +57,16 @@ def thin(t):
     return t
 
 
-def moves(p, by, generator):
-    """What is added to a parameter: so large a part of each entry, and of a zero that of their mean. Two parameters have moves of their
-    own: one may be computed from the other behind autograd's back."""
-    x, draws = p.detach().abs(), torch.rand(2, DRAWN, generator=generator, dtype=torch.float64)
-    by = max(abs(by), FEWEST * torch.finfo(p.dtype).eps) * (1 if by > 0 else -1)
-    mean = x[x.isfinite()].to(torch.float64).mean().item() if x.numel() else 0.0
-    scale = torch.where(x == 0, mean if 0 < mean < float("inf") else 1.0, x)
-    factors = torch.where(draws[0] < 0.5, -by, by) * (1 + draws[1]) / 2
-    return scale * factors.to(p.dtype).to(p.device).repeat(x.numel() // DRAWN + 1)[:x.numel()].reshape(x.shape)
+def moves(p, size, generator):
+    """What is added to a parameter, or taken from it: so large a part of each entry, and of a zero that of their mean. Two parameters have
+    moves of their own: one may be computed from the other behind autograd's back."""
+    draws = torch.rand(DRAWN, generator=generator, dtype=torch.float64) * 2 - 1
+    factors = ((draws + draws.sign()) * (max(size, FEWEST * torch.finfo(p.dtype).eps) / 2)).to(p.dtype).to(p.device)
+    scale, zeros = p.detach().abs(), p.detach() == 0
+    if bool(zeros.any()):
+        mean = scale[scale.isfinite()].to(torch.float64).mean().item()
+        scale = torch.where(zeros, mean if 0 < mean < float("inf") else 1.0, scale)
+    return factors.repeat(p.numel() // DRAWN + 1)[:p.numel()].reshape(p.shape).mul_(scale)
 
 
 def difference(a, b):
@@ -81,6 +82,10 @@ def difference(a, b):
 
 class Written(TorchDispatchMode):
     """Keeps the numbers of what is written to in these storages, so that they can be put back. What else is made meanwhile is nobody's."""
+
+    @classmethod
+    def _should_skip_dynamo(cls):
+        return False  # as of trace.py's
 
     def __init__(self, storages, homes):
         super().__init__()
@@ -162,10 +167,10 @@ class Again:
     def known(self, t):
         return self.trace.by_identity.get(id(t))
 
-    def output(self, name, out):
-        """A module's call has ended."""
+    def output(self, name, out, depth=0):
+        """A module's call has ended, in so many others."""
         if self.open is not None and self.trace.loss is None:
-            self.outputs.append((name, [(t, self.known(t)) for t in tensors(out)]))
+            self.outputs.append((name, depth, [(t, self.known(t)) for t in tensors(out)]))
 
     # ---- Once more
 
@@ -176,7 +181,7 @@ class Again:
         found = ancestors(loss)
         self.nodes = [n for n in self.trace.nodes if id(n) in found]
         self.used = {id(v) for n in self.nodes for v in itertools.chain(n.reads, n.results)} | {id(loss)}
-        self.trained, self.others = trained, others
+        self.trained, self.others, self.moved = trained, others, (None, [])
         self.find_leaves()
         after = Held([item for call in self.calls for item, _ in call.held.contents.values()]), Surroundings()
         own = [*trained, *others, *after[0].tensors()]
@@ -209,33 +214,40 @@ class Again:
                     break
             else:
                 return None
-        return next(iter(found.values()))[1]
+        return next(iter((self.run(by, every=True) or found).values()))[1]  # the first module that differs
 
     def beyond_noise(self, found):
         """Is what differs more than what differs without a move, too, as where a card adds in another order each time?"""
         noise = {} if any(off == float("inf") for off, _ in found.values()) else self.run(0)
         return any(off > 8 * noise.get(at, (0,))[0] for at, (off, _) in found.items())
 
-    def run(self, by):
-        """What differs from the recorded operators where the parameters are moved by so much: by an output's number, how much, and the words."""
+    def run(self, by, every=False):
+        """What differs from the recorded operators where the parameters are moved by so much: by an output's number, how much, and the words.
+        every: each module's output is looked at."""
         undo = Written(self.storages, [*self.trained, *self.others])
-        generator = torch.Generator().manual_seed(1)
         try:
             for value in self.leaves.values():
                 if value.stale:  # an optimizer has changed it since
                     undo.write(value.of, value.tensor)
-            for p in self.trained if by else ():
+            for p, move in zip(self.trained, self.moves(abs(by))) if by else ():
                 undo.keep(p)
                 with torch.no_grad():
-                    thin(p).add_(moves(thin(p), by, generator))
+                    thin(p).add_(move, alpha=1 if by > 0 else -1)
             made = self.constants | {key: v.of.detach() for key, v in self.leaves.items()}
             with without_autocast(), torch.no_grad():
                 replay.follow(self.nodes, made)
-            return self.run_calls(made, undo)
+            return self.run_calls(made, undo, every)
         finally:
             undo.put_back()
 
-    def run_calls(self, made, undo):
+    def moves(self, size):
+        """The same for both directions."""
+        if self.moved[0] != size:
+            generator = torch.Generator().manual_seed(1)
+            self.moved = size, [moves(thin(p), size, generator) for p in self.trained]
+        return self.moved[1]
+
+    def run_calls(self, made, undo, every):
         found, last = {}, None
         for generator, state in self.trace.drawn.values():
             generator.set_state(state)
@@ -243,7 +255,7 @@ class Again:
             call.held.put_back(since=last)
             for value in reversed(list(self.entering(call, made))):
                 undo.write(value.of, made.get(id(value), value.tensor))
-            compare = Comparison(self, call, made, found)
+            compare = Comparison(self, call, made, found, every)
             try:
                 compare.run(undo)
             except Exception as why:  # the program's own
@@ -270,10 +282,12 @@ class Again:
 
 
 class Comparison:
-    """One call, run again: each module's output beside that of the recorded operators."""
+    """One call, run again: what it gives beside what the recorded operators give."""
 
-    def __init__(self, again, call, made, found):
-        self.again, self.call, self.made, self.found, self.at = again, call, made, found, call.outputs[0]
+    def __init__(self, again, call, made, found, every):
+        self.again, self.call, self.made, self.found, self.at, self.every = again, call, made, found, call.outputs[0], every
+        inside = {id(n) for n in again.trace.nodes[slice(*call.nodes)]}
+        self.given_out = {id(v) for n in again.nodes if id(n) not in inside for v in n.reads}
 
     def run(self, undo):
         """No autograd's memory is kept, as nobody goes back."""
@@ -293,11 +307,12 @@ class Comparison:
             self.note(float("inf"), self.call.name, "other modules are called than before")
 
     def left(self, module, args, out):
-        with _disable_current_modes():
+        with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():
             if self.at >= self.call.outputs[1]:
                 return self.note(float("inf"), self.call.name, "other modules are called than before")
-            name, results = self.again.outputs[self.at]
-            self.compare(name, out, results)
+            name, depth, results = self.again.outputs[self.at]
+            if self.every or depth == 0 or any(id(value) in self.given_out for _, value in results):
+                self.compare(name, out, results)
             self.at += 1
 
     def note(self, off, name, why):

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 
 # Their contents are kept. What else an object holds is its own: it may belong to other threads.
-CONTAINERS = (dict, OrderedDict, defaultdict, list, set, deque)
+CONTAINERS = {dict, OrderedDict, defaultdict, list, set, deque}
+PLAIN = {int, float, bool, str, bytes, type(None), torch.Tensor, torch.nn.Parameter, torch.dtype, torch.device, torch.Size}  # hold nothing
 MOST, LONGEST = 20000, 4096  # containers, and entries of one: a list of a whole data set is not the model's
 STATES = {torch.Generator: (torch.Generator.get_state, torch.Generator.set_state),
           np.random.Generator: (lambda g: g.bit_generator.state, lambda g, state: setattr(g.bit_generator, "state", state)),
@@ -63,7 +64,7 @@ class Held:
         while rest and len(self.contents) < MOST:
             item, whole = rest.pop()
             if id(item) not in self.contents:
-                rest += [(found, whole) for found in self.enter(item, whole)]
+                rest += [(found, whole) for found in self.enter(item, whole) if type(found) not in PLAIN]
 
     def enter(self, item, whole):
         kind = type(item)

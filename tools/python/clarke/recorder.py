@@ -246,7 +246,7 @@ class record:
     def leave_module(self, module, args, out):
         name = self.trace.modules.pop()
         if self.again is not None:
-            self.again.output(name, out)
+            self.again.output(name, out, len(self.trace.modules))
             if not self.trace.modules and self.loss_again is None:
                 self.again.end()
 
