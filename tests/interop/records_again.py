@@ -10,6 +10,7 @@ import contextlib
 import copy
 import ctypes
 import io
+import itertools
 import json
 import os
 import pickle
@@ -359,6 +360,57 @@ def refused(ask):
     return ""
 
 
+def negative_part(h):
+    """min(h, 0), by C."""
+    k = torch.zeros(h.shape)
+    C.negative_part(ctypes.c_void_p(address(k)), ctypes.c_void_p(address(h)))
+    return k
+
+
+def outside_of_modules():
+    """A loss that is computed past PyTorch's operators: found where all that gives it is run again, or where a module does it."""
+    class Loss(nn.Module):
+        def forward(self, out):
+            return lemma2(out, negative_part(out)).sum()
+
+    for loss, found_by_calls in ((lambda out: lemma2(out, negative_part(out)).sum(), False), (Loss(), True)):
+        for whole in (False, True):
+            model = Model(lambda m, x: x @ m.w, 0.0)
+            with tempfile.TemporaryDirectory() as folder:
+                def record():
+                    with clarke.record(os.path.join(folder, "run"), model, again=(lambda: loss(model(ONE))) if whole else True):
+                        loss(model(ONE)).backward()
+                why = refused(record)
+            expect((AGAIN in why) == (whole or found_by_calls), f"a loss past PyTorch, {found_by_calls} {whole}: {why}")
+        expect(AGAIN in refused(lambda: clarke.audit(model, ONE, None, lambda out, _: loss(out))), "audit of a loss past PyTorch")
+
+
+def what_is_said():
+    """In run.json, and first in the report where nothing was run again."""
+    for again, held, of_report in ((True, "calls", "calls"), (False, None, "nothing"), (lambda: model(X).sum(), "loss", "loss")):
+        model = Net()
+        with tempfile.TemporaryDirectory() as folder:
+            run = os.path.join(folder, "run")
+            with clarke.record(run, model, again=again):
+                model(X).sum().backward()
+            with open(os.path.join(run, "run.json")) as f:
+                expect(json.load(f)["steps"][0]["again"] == held, f"run.json of {of_report}")
+            report = subprocess.run([CLARKE, "audit", os.path.join(run, "")], capture_output=True, text=True).stdout
+            expect(("NOT run again" in "".join(report.split("\n")[:3])) == (held is None), f"the report of {of_report}: {report[:200]}")
+            expect(clarke.audit(run).gradient["again"] == of_report, f"JSON of {of_report}")
+    for ask in (lambda f: clarke.audit(Model(lambda m, x: f(x @ m.w), 0.0), ONE, again=False).verdict,
+                lambda f: clarke.derive(lambda t: f(t).sum(), torch.zeros(1, 1), again=False)["verdict"]):
+        expect(ask(lambda h: lemma2(h, negative_part(h))) == "in-bouligand", "unasked, nothing is found")
+    name = refused(lambda: clarke.audit(nn.Sequential(nn.Linear(1, 1), Model(of_c, 0.0), nn.Tanh()), ONE))
+    expect(name.startswith("1, " + AGAIN), f"the module is named: {name}")
+    model = Net(lambda h: h.relu() * next(numbers))
+    numbers = iter(range(1, 100))
+    expect("by operators; again=False" in refused(lambda: clarke.audit(model, X)), "a number of an iterator's")
+    model = Net(lambda h: h.relu() * {1: 2.0}[next(numbers)])
+    numbers = iter(range(1, 100))
+    expect("it ended in KeyError" in refused(lambda: clarke.audit(model, X)), "an error of the program's own")
+
+
 # ---- Honest steps
 
 
@@ -585,6 +637,14 @@ def zeros_alone(record):
 
 
 @honest
+def rounded_otherwise(record):
+    """Each time by another order, as it were: nothing but rounding differs."""
+    times = itertools.count()
+    with record(Net(lambda h: h.relu() * (1 + next(times) * 2.0 ** -23))) as model:
+        entropy(model)
+
+
+@honest
 def retained(record):
     """A second backward pass finds what autograd has kept."""
     model = nn.Sequential(nn.Linear(4, 5), nn.BatchNorm1d(5), nn.ReLU(), nn.Linear(5, 3))
@@ -645,6 +705,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         C = compiled(folder)
         attacks()
+        outside_of_modules()
+        what_is_said()
     honest_steps()
     finish()
 

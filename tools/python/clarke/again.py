@@ -26,6 +26,7 @@ from .trace import Operator, place, version, written
 # By which part of itself an entry is moved. The next smaller is tried where a branch of Python's may lie between: of the last one, two
 # bits of a float32 are left. Where a type has fewer, moves are of FEWEST of its units.
 SIZES, FEWEST = (2.0 ** -7, 2.0 ** -13, 2.0 ** -19), 8
+UNITS = 1024  # in the last place: what differs more is no rounding
 DRAWN = 4099  # so many numbers are drawn, and taken in turn: a prime, so that no two rows of a matrix have the same
 
 
@@ -78,6 +79,13 @@ def difference(a, b):
     a, b = (t.detach().to(torch.complex128 if t.is_complex() else torch.float64) for t in (a, b))
     off = torch.where((a == b) | (a.isnan() & b.isnan()), 0.0, (a - b).abs())
     return off.nan_to_num(nan=float("inf"), posinf=float("inf")).max().item()
+
+
+def units(t):
+    """UNITS in the last place of the largest entry."""
+    if not t.is_floating_point() or t.numel() == 0:
+        return 0.0
+    return UNITS * torch.finfo(t.dtype).eps * t.abs().max().item()
 
 
 class Written(TorchDispatchMode):
@@ -214,12 +222,12 @@ class Again:
                     break
             else:
                 return None
-        return next(iter((self.run(by, every=True) or found).values()))[1]  # the first module that differs
+        return next(iter((self.run(by, every=True) or found).values()))[2]  # the first module that differs
 
     def beyond_noise(self, found):
-        """Is what differs more than what differs without a move, too, as where a card adds in another order each time?"""
-        noise = {} if any(off == float("inf") for off, _ in found.values()) else self.run(0)
-        return any(off > 8 * noise.get(at, (0,))[0] for at, (off, _) in found.items())
+        """Is what differs more than rounding, as it differs without a move, too, where a card adds in another order each time?"""
+        noise = self.run(0) if all(off <= most for off, most, _ in found.values()) else {}
+        return any(off > 8 * noise.get(at, (0,))[0] for at, (off, _, _) in found.items())
 
     def run(self, by, every=False):
         """What differs from the recorded operators where the parameters are moved by so much: by an output's number, how much, and the words.
@@ -259,7 +267,7 @@ class Again:
             try:
                 compare.run(undo)
             except Exception as why:  # the program's own
-                found[compare.at] = float("inf"), self.said(call.name, f"it ended in {type(why).__name__}: {why}")
+                found[compare.at] = float("inf"), 0.0, self.said(call.name, f"it ended in {type(why).__name__}: {why}")
             if found:
                 break
             last = call.left
@@ -315,8 +323,10 @@ class Comparison:
                 self.compare(name, out, results)
             self.at += 1
 
-    def note(self, off, name, why):
-        self.found.setdefault(self.at, (off, self.again.said(name, why)))
+    def note(self, off, name, why, most=0.0):
+        """most: what rounding may be."""
+        if off > self.found.get(self.at, (0.0,))[0]:
+            self.found[self.at] = off, most, self.again.said(name, why)
 
     def compare(self, name, out, results):
         now = list(tensors(out))
@@ -326,6 +336,8 @@ class Comparison:
             value = value or self.again.known(was)
             if value is None or id(value) not in self.again.used or value.tensor.is_meta and id(value) not in self.made:
                 continue  # it is not in the loss
-            off = difference(t.detach(), self.made.get(id(value), value.tensor).detach())
+            expected = self.made.get(id(value), value.tensor).detach()
+            off = difference(t.detach(), expected)
             if off > 0:
-                self.note(off, name, f"its output differs from that of the recorded operators, by {off:.2g}" + (f" ({value.node.where()})" if value.node else ""))
+                most = units(expected)
+                self.note(off, name, f"its output differs from that of the recorded operators, by {off:.2g}" + (f" ({value.node.where()})" if value.node else ""), most)
