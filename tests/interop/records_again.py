@@ -312,7 +312,8 @@ def compiled(folder):
 def blind():
     """Nothing watches for setters of tensors, nor for who reads their numbers."""
     patches = [(trace, "place", lambda t: ()), (trace, "version", lambda t: None), (trace, "hands_out", lambda f: False),
-               (trace.Trace, "require_home", lambda self, t: None), (graph, "hidden_in", lambda value: ""), (graph, "require_unread", lambda trace: [])]
+               (trace.Trace, "require_home", lambda self, t: None), (graph, "hidden_in", lambda value: ""),
+               (graph, "require_unread", lambda trace: [])]
     kept = [(where, name, getattr(where, name)) for where, name, _ in patches]
     for where, name, new in patches:
         setattr(where, name, new)
@@ -349,7 +350,8 @@ def attacks():
         expect(refused(lambda: clarke.audit(Model(f, w), ONE)), f"audit of {name}")
         if f is not filled:  # what is no input of the function is data
             stand = {"v": torch.tensor([[2 * w]]), "seen": None, "kept": None}
-            expect(refused(lambda: clarke.derive(lambda t: f(types.SimpleNamespace(w=t, **stand), ONE).sum(), torch.tensor([[w]]))), f"derive of {name}")
+            as_function = lambda t: f(types.SimpleNamespace(w=t, **stand), ONE).sum()  # noqa: E731
+            expect(refused(lambda: clarke.derive(as_function, torch.tensor([[w]]))), f"derive of {name}")
 
 
 def refused(ask):

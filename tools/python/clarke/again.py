@@ -280,7 +280,8 @@ class Again:
         for value in read:
             if id(value.of) not in seen and (value.node is None or id(value.node) not in inside):
                 seen.add(id(value.of))
-                if id(value) not in self.leaves and id(value) not in self.constants and (id(value) in made or (value.stale and not value.tensor.is_meta)):
+                other = id(value) in made or (value.stale and not value.tensor.is_meta)
+                if other and id(value) not in self.leaves and id(value) not in self.constants:
                     yield value
 
     def said(self, name, why):
@@ -339,5 +340,5 @@ class Comparison:
             expected = self.made.get(id(value), value.tensor).detach()
             off = difference(t.detach(), expected)
             if off > 0:
-                most = units(expected)
-                self.note(off, name, f"its output differs from that of the recorded operators, by {off:.2g}" + (f" ({value.node.where()})" if value.node else ""), most)
+                where = f" ({value.node.where()})" if value.node else ""
+                self.note(off, name, f"its output differs from that of the recorded operators, by {off:.2g}{where}", units(expected))

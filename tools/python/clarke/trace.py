@@ -319,8 +319,8 @@ class Trace:
         if home != place(t):
             raise self.here(REPLACED)
         if home[0] in self.overwritten:
-            raise self.here("a parameter was changed in the block, before it was read: AD differentiates another function; compute what is to be read "
-                            "by an operator, and change parameters before the block")
+            raise self.here("a parameter was changed in the block, before it was read: AD differentiates another function; compute what is to be "
+                            "read by an operator, and change parameters before the block")
 
     def spare(self, known, args, changed):
         """The value that an operator is about to change, if nobody asks for its numbers: only this operator has read it, autograd knows
