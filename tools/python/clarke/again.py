@@ -202,8 +202,14 @@ class Again:
             after[1].set()
             for generator, state in drawn:
                 generator.set_state(state)
+            self.forget()
         if why:
             raise Refused(why)
+
+    def forget(self):
+        """Lets go of all tensors."""
+        self.calls, self.open, self.outputs, self.nodes, self.leaves, self.constants = [], None, [], [], {}, {}
+        self.trained, self.others, self.moved = [], [], (None, [])
 
     def find_leaves(self):
         """The values that are moved; and of others in the same memory what they were, for they are constants of the record."""

@@ -192,7 +192,7 @@ class record:
                            kinks.needless if light and not background else None)
         self.given, self.gradients, self.flags, self.hooked = None, None, None, None
         self.again, self.loss_again = Again(self.trace) if again else None, again if callable(again) else None
-        self.trees = trees
+        self.trees, self.ran = trees, None
         if trees and (light or background):
             raise ValueError("trees are of the nodes' numbers (no light record), and asked for in the step's own thread")
         if trees:
@@ -296,7 +296,7 @@ class record:
         self.require_gradients(graph)
         if not self.background:
             kinks.check(nodes, installed())
-        self.run_again()
+        self.ran = self.run_again()
         run = self.description(graph, loss, factors)
         self.whole = graph.whole  # a single run, without a batch axis
         self.after = {n: t.detach().clone() if self.background else t for n, t in self.buffers.items()}
@@ -366,15 +366,12 @@ class record:
         return begun
 
     def run_again(self):
-        if self.again is not None and self.again.calls:
-            trained = [self.parameters[name] for name in sorted(self.trained)]
-            self.again.check(self.trace.loss, trained, list(self.buffers.values()), self.branches)
-
-    def ran_again(self):
-        """What was run again: the function that gives the loss, the modules' calls, or nothing."""
-        if self.again is None or self.again.missed or not self.again.calls:
+        """What was: the function that gives the loss, the modules' calls, or nothing."""
+        if self.again is None or not self.again.calls:
             return None
-        return "loss" if self.loss_again is not None else "calls"
+        trained = [self.parameters[name] for name in sorted(self.trained)]
+        self.again.check(self.trace.loss, trained, list(self.buffers.values()), self.branches)
+        return None if self.again.missed else "loss" if self.loss_again is not None else "calls"
 
     def require_inputs(self, given):
         own = [v for n in graphs.ancestors(self.trace.loss, given).values() for v in n.reads]
@@ -448,7 +445,7 @@ class record:
             "nodes": [{"name": name, "aten": n.aten, "module": n.module, "source": n.source, "backward": n.backward}
                       for name, (n, _) in graph.recorded.items()],
             "steps": [{"step": self.step, "loss": loss.tensor.item().hex(), "loss_scale": self.factor(factors),
-                       "optimizer": optimizer_entry(self.optimizer), "statistics": statistics.found(self.trace, graph), "again": self.ran_again(), "files": {}, "replay": None}]}
+                       "optimizer": optimizer_entry(self.optimizer), "statistics": statistics.found(self.trace, graph), "again": self.ran, "files": {}, "replay": None}]}
 
     @staticmethod
     def device(graph):
