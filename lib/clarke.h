@@ -6,7 +6,9 @@
  * them. An answer owns all that it needs, and outlives what it was asked of.
  *
  * Errors are values: any status but CLARKE_OK leaves a message in *err (which may be NULL), *out NULL, and what a handle
- * held unchanged. When GMP or FLINT run out of memory the process ends, as these libraries do.
+ * held unchanged. Where memory runs out that is CLARKE_ENOMEM, but in libraries that return no error: then GMP, MPFR, FLINT and
+ * GLPK abort the process, OpenBLAS exits, or waits for room where the address space is limited. A host that must go on sets what
+ * GMP and FLINT call then (mp_set_memory_functions, flint_set_abort), or asks in a process of its own, as the commands do.
  *
  * Threads. A handle is used by one thread at a time; different handles may be used in different threads, but files are
  * written by one at a time. A host that computes with OpenBLAS keeps its number of BLAS threads; answers do not depend on
@@ -48,7 +50,7 @@ typedef enum {
   CLARKE_UNDECIDED,
 } clarke_verdict;
 
-const char *clarke_verdict_name(clarke_verdict v); /* "in-bouligand", ... */
+const char *clarke_verdict_name(clarke_verdict v); /* "in-bouligand", ...; "unknown" of what is none */
 
 typedef struct clarke_batch clarke_batch;
 typedef struct clarke_network clarke_network;

@@ -4,6 +4,8 @@
 #include "process.h"
 #include "session/audit.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +60,33 @@ holds_line_end(int argc, char **argv)
       return true;
     }
   return false;
+}
+
+/* argp's help asserts what it allocates. */
+static void
+abandoned(int number)
+{
+  (void)number;
+  _exit(EXIT_NOT_ASKED);
+}
+
+void
+clarke_read_arguments(void *to, const struct argp *argp, char *name, int argc, char **argv, unsigned flags)
+{
+  error_t why;
+
+  argp_err_exit_status = EXIT_NOT_ASKED;
+  argv[0] = name;
+  signal(SIGABRT, abandoned);
+  clarke_process_now(CLARKE_PROCESS_READS);
+  why = argp_parse(argp, argc, argv, flags, NULL, to);
+  signal(SIGABRT, SIG_DFL);
+  clarke_process_now(CLARKE_PROCESS_WORKS);
+  if (why == 0)
+    return;
+  clarke_process_now(CLARKE_PROCESS_ENDS);
+  fprintf(stderr, "%s: the command line cannot be read: %s\n", name, why == ENOMEM ? "out of memory" : strerror(why));
+  exit(EXIT_NOT_ASKED);
 }
 
 static void
@@ -137,8 +166,12 @@ main(int argc, char **argv)
   }
   for (size_t i = 0; argc >= 2 && i < N_COMMANDS; i++)
     if (strcmp(argv[1], commands[i].name) == 0) {
+      int answer;
+
       clarke_process_computes();
-      return commands[i].run(argc - 1, argv + 1);
+      answer = commands[i].run(argc - 1, argv + 1);
+      clarke_process_now(CLARKE_PROCESS_ENDS);
+      return answer;
     }
   if (argc >= 2)
     fprintf(stderr, "clarke: no command '%s'\n", argv[1]);

@@ -15,6 +15,9 @@ enum {
   EXIT_UNDECIDED = 3,
 };
 
+/* Reads the command line into `to`, by the name that its messages have; where it is wrong, or memory is short, the command ends. */
+void clarke_read_arguments(void *to, const struct argp *argp, char *name, int argc, char **argv, unsigned flags);
+
 /* Options that commands share: where a command keeps what they say; NULL: it has no such option. */
 typedef struct {
   const char **profile, **wrt, **proof;

@@ -22,6 +22,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#define LEAST_STACK ((rlim_t)4 << 20)    /* bytes, of this thread; others begin with as much */
 #define BLAS_BUFFER ((size_t)129 << 20) /* bytes, for each of OpenBLAS's threads, with what malloc adds */
 
 static void
@@ -203,12 +204,23 @@ clarke_process_print_as_is(void)
 }
 #endif
 
+static clarke_process_stage now;
+
+void
+clarke_process_now(clarke_process_stage stage)
+{
+  now = stage;
+  errno = 0;
+}
+
 static void
 close_output(void)
 {
   bool failed = ferror(stdout) != 0;
   int why;
 
+  if (now == CLARKE_PROCESS_READS && errno == ENOMEM)
+    out_of_memory();
   errno = 0;
   failed = fclose(stdout) != 0 || failed;
   why = errno;
@@ -220,16 +232,25 @@ close_output(void)
   _exit(EXIT_NOT_ASKED);
 }
 
-#ifdef __GLIBC__
-/* Under a limit of its address space a process may have no room for OpenBLAS's threads; its destructor waits for them all
- * the same, for ever. So the process ends before the destructors, its output being closed. */
-static void
-end_at_once(int status, void *unused)
+static bool
+space_is_limited(void)
 {
   struct rlimit space;
 
+  return getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY;
+}
+
+#ifdef __GLIBC__
+/* Whoever ends the process in the middle of work has no answer, whatever the status says: OpenBLAS exits with 1 when it gets no
+ * memory. Under a limit of its address space a process may have no room for OpenBLAS's threads; its destructor waits for them
+ * all the same, for ever. So the process ends before the destructors, its output being closed. */
+static void
+end_at_once(int status, void *unused)
+{
   (void)unused;
-  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+  if (now == CLARKE_PROCESS_WORKS)
+    _exit(EXIT_NOT_ASKED);
+  if (space_is_limited())
     _exit(status);
 }
 #endif
@@ -240,13 +261,22 @@ static bool
 has_room(void)
 {
   size_t most = (size_t)openblas_get_num_threads() * BLAS_BUFFER;
-  struct rlimit space;
-  void *probe;
-
-  if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY)
-    return true;
-  probe = mmap(NULL, most, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *probe = mmap(NULL, most, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return probe != MAP_FAILED && munmap(probe, most) == 0;
+}
+
+/* The first product gets OpenBLAS its buffer, which it keeps: now, while there is room. */
+static void
+get_buffer(void)
+{
+  enum { N = 128 }; /* smaller ones need none on some processors */
+  double *a = calloc((size_t)N * N, sizeof *a), *product = calloc((size_t)N * N, sizeof *product);
+
+  if (a == NULL || product == NULL)
+    out_of_memory();
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, N, N, 1, a, N, a, N, 0, product, N);
+  free(product);
+  free(a);
 }
 
 static void
@@ -306,13 +336,34 @@ clarke_process_begin(void)
     out_of_memory();
 }
 
+/* What the deepest work takes, twice: regions behind regions (region/regions_inside.h). Less ends a process without a word. */
+static void
+require_stack(void)
+{
+  struct rlimit stack;
+  char message[128];
+
+  if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= LEAST_STACK)
+    return;
+  snprintf(message, sizeof message, "clarke: the stack is limited to %llu KiB; %llu KiB are needed (ulimit -s)\n",
+           (unsigned long long)stack.rlim_cur >> 10, (unsigned long long)LEAST_STACK >> 10);
+  say(message);
+  _exit(EXIT_NOT_ASKED);
+}
+
 void
 clarke_process_computes(void)
 {
-  if (!has_room()) {
+  const bool limited = space_is_limited();
+
+  require_stack();
+
+  if (limited && !has_room()) {
     say("clarke: out of memory: the limit of the address space is too low for the BLAS's buffers\n");
     _exit(EXIT_NOT_ASKED);
   }
   if (getenv("OPENBLAS_NUM_THREADS") == NULL) /* so that times can be repeated; results always can */
     openblas_set_num_threads(1);
+  if (limited)
+    get_buffer();
 }

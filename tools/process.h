@@ -14,8 +14,14 @@ void clarke_process_begin(void);
 /* From here on standard output shows all bytes as they are: for a file's text that is asked for, to be a file again. */
 void clarke_process_print_as_is(void);
 
-/* Before a command computes: ends with status 2 where a limit of the address space leaves too little for the BLAS. The BLAS
- * has one thread from here on, unless the user's environment asks for more. */
+/* Before a command computes: ends with status 2 where a limit of the stack is too low for the deepest work, or one of the address
+ * space leaves too little for the BLAS; where there
+ * is one, the BLAS has its buffer from here on. It has one thread, unless the user's environment asks for more. */
 void clarke_process_computes(void);
+
+/* What a command does from here on. While it works, a library that ends the process gives no answer: status 2. While it reads the
+ * command line, argp may end it with a help from which texts are missing, for which there was no memory: so that is status 2, too. */
+typedef enum { CLARKE_PROCESS_ENDS, CLARKE_PROCESS_READS, CLARKE_PROCESS_WORKS } clarke_process_stage;
+void clarke_process_now(clarke_process_stage stage);
 
 #endif

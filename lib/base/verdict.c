@@ -5,5 +5,5 @@ clarke_verdict_name(clarke_verdict v)
 {
   static const char *const name[] = {"in-bouligand", "in-clarke", "not-in-clarke", "undecided"};
 
-  return name[v];
+  return (size_t)v < sizeof name / sizeof *name ? name[v] : "unknown";
 }

@@ -17,10 +17,8 @@ product(const size_t *dims, size_t n)
 const graph_value *
 network_value(const network *net, const char *name)
 {
-  size_t i = 0;
-  while (i < net->n_values && strcmp(net->values[i].name, name) != 0)
-    i++;
-  return i < net->n_values ? &net->values[i] : NULL;
+  size_t i = name_find(&net->named, name);
+  return i != NONE ? &net->values[i] : NULL;
 }
 
 /* Counts n times `each` entries of activations or tables, before there is room for them. */
@@ -131,7 +129,7 @@ void
 define(builder *b, const char *name)
 {
   network *net = b->net;
-  expect(find(b, name) == NULL, "two values are named '%s'", name);
+  expect(name_add(&net->named, name), "two values are named '%s'", name);
   net->values = grow(net->values, net->n_values, sizeof *net->values);
   b->out.name = name;
   net->values[net->n_values++] = b->out;

@@ -8,6 +8,7 @@
 #define CLARKE_KERNEL_BUILDER_H
 
 #include "steps.h"
+#include "tensor_files.h"
 
 typedef graph_value value;
 

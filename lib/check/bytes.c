@@ -3,6 +3,7 @@
 #include "allocate.h"
 #include "limit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,6 +22,15 @@ take(bytes *b, size_t n)
   bytes taken = slice(*b, 0, n);
   *b = slice(*b, n, b->size - n);
   return taken;
+}
+
+uint64_t
+little(bytes b, size_t at, size_t width)
+{
+  uint64_t x = 0;
+  for (size_t i = width; i-- > 0;)
+    x = x << 8 | slice(b, at, width).data[i];
+  return x;
 }
 
 /* Well-formed: no surrogate, and no point in more bytes than it takes (Unicode, table 3-7). */
@@ -46,12 +56,14 @@ is_text(bytes b)
 }
 
 /* A pipe may wait for ever and a device has no end: neither is read. */
-bytes
-read_file(const char *path)
+static bytes
+read_by(const char *path, int flags)
 {
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
   struct stat st;
   bytes b = {NULL, 0};
+  expect(fd >= 0 || errno != ELOOP || flags == 0,
+         "%s is a symbolic link: what a record's proof names lies in the folder itself", path);
   expect(fd >= 0, "%s cannot be opened", path);
   expect(fstat(fd, &st) == 0 && S_ISREG(st.st_mode), "%s is no regular file", path);
   within(LIMIT_FILE, (size_t)st.st_size, "%s has %zu bytes", path, (size_t)st.st_size);
@@ -63,4 +75,16 @@ read_file(const char *path)
   }
   close(fd);
   return b;
+}
+
+bytes
+read_file(const char *path)
+{
+  return read_by(path, 0);
+}
+
+bytes
+read_no_link(const char *path)
+{
+  return read_by(path, O_NOFOLLOW);
 }

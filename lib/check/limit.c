@@ -110,3 +110,12 @@ limit_name(size_t i)
 {
   return i < N_LIMITS ? limits[i].name : NULL;
 }
+
+void
+limit_require_stack(void)
+{
+  struct rlimit stack;
+  refuse_if(getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < LEAST_STACK,
+            "the stack is limited to %ju KiB; %zu KiB are needed (ulimit -s)", (uintmax_t)stack.rlim_cur >> 10,
+            LEAST_STACK >> 10);
+}

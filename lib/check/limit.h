@@ -30,10 +30,12 @@ _Noreturn void leave_past(quantity which, const char *format, ...) __attribute__
     if ((amount) > limit_of(which))                                                                                    \
       leave_past(which, __VA_ARGS__);                                                                                  \
   } while (0)
-bool limit_set(const char *setting);   /* NAME=N; false when it is none */
-const char *limit_name(size_t i);      /* NULL past the last */
-void limit_input(size_t n);            /* n bytes more are read */
-void limit_memory(void);               /* from now on, as LIMIT_MEMORY says, whatever is read */
-#define STACK_BYTES ((size_t)16 << 20) /* of each thread */
+bool limit_set(const char *setting); /* NAME=N; false when it is none */
+const char *limit_name(size_t i);    /* NULL past the last */
+void limit_input(size_t n);          /* n bytes more are read */
+void limit_memory(void);             /* from now on, as LIMIT_MEMORY says, whatever is read */
+void limit_require_stack(void);      /* ends the check where the first thread may have less than LEAST_STACK */
+#define LEAST_STACK ((size_t)4 << 20)
+#define STACK_BYTES ((size_t)16 << 20) /* of each other thread */
 
 #endif

@@ -1,4 +1,7 @@
 /* The lines of a proof, word by word; and the account of what they say. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* fopencookie */
+#endif
 #include "lines.h"
 #include "allocate.h"
 #include "limit.h"
@@ -11,9 +14,10 @@ const char safe[] = "._/:-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQR
 
 static bytes rest;              /* the lines to come */
 static char *words, *words_end; /* what is left of this one; every word ends with a NUL */
+static bool links = true;       /* may a file's name be a symbolic link? */
 FILE *account;
 static char *told;
-static size_t n_told;
+static size_t n_told, told_room;
 
 const char *
 next_word(void)
@@ -133,6 +137,12 @@ next_name(void)
   return name;
 }
 
+void
+refuse_links(void)
+{
+  links = false;
+}
+
 /* After the keyword, `NAME HASH`: the file, if it has the hash. */
 bytes
 next_file(const char *folder, const char *what)
@@ -142,7 +152,7 @@ next_file(const char *folder, const char *what)
   char *name = next_name(), *path = allocate(strlen(folder) + strlen(name) + 2, 1);
   require(strchr(name, '/') == NULL, "'%s' is not a base name", name);
   sprintf(path, "%s/%s", folder, name);
-  bytes b = read_file(path);
+  bytes b = (links ? read_file : read_no_link)(path);
   sha256(b, hex);
   require(strcmp(next_word(), hex) == 0, "the hash of %s is %s", path, hex);
   fprintf(account, "%s: %s\n  SHA-256 %s\n", what, word, hex);
@@ -174,16 +184,36 @@ lines_begin(bytes proof)
 
 /* ---- The account */
 
+/* The account's writer. (open_memstream forgets what it had no memory for.) */
+static ssize_t
+tell(void *unused, const char *text, size_t n)
+{
+  (void)unused;
+  if (n >= told_room - n_told) {
+    char *larger = allocate(2 * (n_told + n) + 1, 1);
+    if (n_told > 0)
+      memcpy(larger, told, n_told);
+    free(told);
+    told = larger;
+    told_room = 2 * (n_told + n) + 1;
+  }
+  memcpy(told + n_told, text, n);
+  n_told += n;
+  told[n_told] = '\0';
+  return (ssize_t)n;
+}
+
 void
 account_begin(void)
 {
-  account = open_memstream(&told, &n_told);
-  expect(account != NULL, "out of memory");
+  account = fopencookie(NULL, "w", (cookie_io_functions_t){.write = tell});
+  if (account == NULL)
+    leave_past(LIMIT_MEMORY, "out of memory");
 }
 
 const char *
 account_text(void)
 {
   fflush(account);
-  return told;
+  return told != NULL ? told : "";
 }

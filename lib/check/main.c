@@ -10,6 +10,7 @@
 #include "value.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -70,10 +71,7 @@ check(void (*work)(const char *, const char *), const char *path, const char *ot
 #endif
     mp_set_memory_functions(allocate_number, reallocate_number, free_number);
     work(path, other);
-    if (fflush(stdout) == 0)
-      _exit(VERIFIED);
-    fprintf(stderr, "clarke-check: standard output cannot be written\n");
-    _exit(REFUSED);
+    _exit(output_arrived() ? VERIFIED : REFUSED);
   }
   if (child < 0 || waitpid(child, &status, 0) != child) {
     perror("clarke-check: cannot run the check");
@@ -122,7 +120,7 @@ show(char **paths, size_t n)
         print_path(batch);
       putchar('\n');
     }
-    if (fflush(stdout) != 0 || result != VERIFIED) /* flushed in any case: the next child has a copy */
+    if (!output_arrived() || result != VERIFIED) /* flushed in any case: the next child has a copy */
       worst = REFUSED;
   }
   return worst;
@@ -139,7 +137,8 @@ typedef struct {
 static int
 print_and_end(const char *text)
 {
-  return fputs(text, stdout) == EOF || fflush(stdout) != 0 ? REFUSED : VERIFIED;
+  fputs(text, stdout);
+  return output_arrived() ? VERIFIED : REFUSED;
 }
 
 static void
@@ -194,6 +193,7 @@ main(int argc, char **argv)
     fputs(usage, stderr);
     return REFUSED;
   }
+  limit_require_stack();
   session_set_threads(r.threads < 1 ? 1 : (size_t)r.threads);
   if (r.shows)
     return show(argv + r.rest, (size_t)(argc - r.rest));

@@ -28,11 +28,8 @@ tensor *
 next_parameter(void)
 {
   char *name = next_name();
-  size_t i = 0;
-  while (i < about->net->n_tensors
-         && (!about->net->tensors[i]->weight || strcmp(about->net->tensors[i]->name, name) != 0))
-    i++;
-  require(i < about->net->n_tensors, "the model has no parameter '%s'", name);
+  size_t i = name_find(&about->net->named, name); /* initializers are its first values */
+  require(i < about->net->n_tensors && about->net->tensors[i]->weight, "the model has no parameter '%s'", name);
   free(name);
   return about->net->tensors[i];
 }

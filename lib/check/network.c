@@ -399,10 +399,7 @@ const char *const readings[N_READINGS] = {
 static void
 read_constant(builder *b, const port *p, const arrays *given)
 {
-  tensor *t = NULL;
-  for (size_t i = 0; i < given->n; i++)
-    if (strcmp(given->array[i].name, p->name) == 0)
-      t = &given->array[i];
+  tensor *t = array_named(given, p->name);
   expect(!b->net->batched && b->net->batch == 1,
          "the model has more than one input, and a batch axis or several samples");
   expect(t != NULL && p->shaped && p->rank == t->rank, "the batch has no array for input '%s'", p->name);
@@ -432,8 +429,8 @@ read_inputs(builder *b, const arrays *given)
   for (size_t i = 0; i < given->n; i++) {
     const char *name = given->array[i].name;
     bool known = strcmp(name, "x") == 0 || strcmp(name, "y") == 0;
-    for (size_t j = 0; j < m->n_inputs && !known; j++)
-      known = strcmp(name, m->inputs[j].name) == 0 && &m->inputs[j] != input && !is_initializer(m, name);
+    size_t k = name_find(&m->ports, name);
+    known = known || (k != NONE && &m->inputs[k] != input && !is_initializer(m, name));
     for (size_t j = 0; j < m->n_nodes && !known; j++)
       known = m->nodes[j].n_out > 0 && strcmp(m->nodes[j].op, "Dropout") == 0 && !m->nodes[j].own
               && strcmp(name, m->nodes[j].out[0]) == 0;

@@ -3,6 +3,7 @@
 #define CLARKE_KERNEL_NETWORK_H
 
 #include "steps.h"
+#include "tensor_files.h"
 
 void network_build(network *net, const model *m, const arrays *given);
 /* Operator i of the table, sorted by name, and its number of kinks; NULL past the end. */

@@ -215,10 +215,11 @@ read_node(void *item, bytes b)
   n->own = strcmp(domain, "clarke") == 0;
   refuse_if((*domain != '\0' && !n->own) || *text(b, 8) != '\0', "node '%s' (%s) is overloaded, or of domain '%s'",
             n->name, n->op, domain);
+  name_index attributes = {0};
   for (size_t i = 0; i < n->n_attributes; i++)
-    for (size_t j = 0; j < i; j++)
-      refuse_if(strcmp(n->attributes[i].name, n->attributes[j].name) == 0, "node '%s' (%s) has attribute '%s' twice",
-                n->name, n->op, n->attributes[i].name);
+    expect(name_add(&attributes, n->attributes[i].name), "node '%s' (%s) has attribute '%s' twice", n->name, n->op,
+           n->attributes[i].name);
+  name_index_free(&attributes);
 }
 
 /* dim_value 1, dim_param 2 */
@@ -271,45 +272,27 @@ check_once(bytes *all, size_t n, const char *what)
     refuse_if(by_bytes(&all[i - 1], &all[i]) == 0, "%s '%.*s' twice", what, (int)all[i].size, (char *)all[i].data);
 }
 
-static void
-add(bytes **all, size_t *n, char *name)
-{
-  if (*name == '\0')
-    return;
-  *all = grow(*all, *n, sizeof **all);
-  (*all)[(*n)++] = (bytes){(unsigned char *)name, strlen(name)};
-}
-
-static bool
-among(const bytes *sorted, size_t n, const bytes *name)
-{
-  return n > 0 && bsearch(name, sorted, n, sizeof *name, by_bytes) != NULL;
-}
-
 /* Each name has one value: an initializer's, which may also be listed among the inputs, an input's, or a node's. */
 static void
-check_names(const model *m, bool listed)
+check_names(model *m, bool listed)
 {
-  bytes *inputs = NULL, *tensors = NULL, *values = NULL;
-  size_t n_inputs = 0, n_tensors = 0, n = 0;
+  name_index values = {0};
   for (size_t i = 0; i < m->n_inputs; i++)
-    add(&inputs, &n_inputs, m->inputs[i].name);
-  check_once(inputs, n_inputs, "the model has input");
-  for (size_t i = 0; i < m->n_tensors; i++)
-    add(&tensors, &n_tensors, m->tensors[i]->name);
-  check_once(tensors, n_tensors, "the model has initializer");
-  for (size_t i = 0; i < n_tensors; i++) {
-    refuse_if(listed && !among(inputs, n_inputs, &tensors[i]), "initializer '%s' is no input, as IR version 3 wants it",
-              (char *)tensors[i].data);
-    add(&values, &n, (char *)tensors[i].data);
+    expect(name_add(&m->ports, m->inputs[i].name), "the model has input '%s' twice", m->inputs[i].name);
+  for (size_t i = 0; i < m->n_tensors; i++) {
+    char *name = m->tensors[i]->name;
+    expect(name_add(&m->initializers, name), "the model has initializer '%s' twice", name);
+    expect(!listed || name_find(&m->ports, name) != NONE, "initializer '%s' is no input, as IR version 3 wants it",
+           name);
+    name_add(&values, name);
   }
-  for (size_t i = 0; i < n_inputs; i++)
-    if (!among(tensors, n_tensors, &inputs[i]))
-      add(&values, &n, (char *)inputs[i].data);
+  for (size_t i = 0; i < m->n_inputs; i++)
+    name_add(&values, m->inputs[i].name);
   for (size_t i = 0; i < m->n_nodes; i++)
     for (size_t j = 0; j < m->nodes[i].n_out; j++)
-      add(&values, &n, m->nodes[i].out[j]);
-  check_once(values, n, "the model defines");
+      if (*m->nodes[i].out[j] != '\0')
+        expect(name_add(&values, m->nodes[i].out[j]), "the model defines '%s' twice", m->nodes[i].out[j]);
+  name_index_free(&values);
 }
 
 /* OperatorSetIdProto: domain 1, version 2. Of the operators' own domain there is one; others do not matter. */
@@ -331,10 +314,7 @@ read_opset(bytes file)
 bool
 is_initializer(const model *m, const char *name)
 {
-  for (size_t i = 0; i < m->n_tensors; i++)
-    if (strcmp(m->tensors[i]->name, name) == 0)
-      return true;
-  return false;
+  return name_find(&m->initializers, name) != NONE;
 }
 
 /* ModelProto: ir_version 1, graph 7, opset_import 8, metadata_props 14. GraphProto: node 1, name 2,
@@ -343,7 +323,7 @@ static void
 read_model(model *m, bytes file, void (*initializer)(void *item, bytes b))
 {
   size_t n;
-  *m = (model){0, 0, 0, 0, 0, NULL, NULL, NULL, NULL};
+  *m = (model){0};
   protobuf_check(file);
   uint64_t version = whole(file, 1);
   refuse_if(version < 3 || version > 14, "IR version %ju; supported are 3 to 14", (uintmax_t)version);

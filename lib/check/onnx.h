@@ -2,6 +2,7 @@
 #ifndef CLARKE_KERNEL_ONNX_H
 #define CLARKE_KERNEL_ONNX_H
 
+#include "name_index.h"
 #include "tensors.h"
 
 typedef struct {
@@ -23,6 +24,7 @@ typedef struct {
   node *nodes;
   tensor **tensors; /* initializers */
   port *inputs, *outputs;
+  name_index initializers, ports; /* the names of tensors; of inputs */
 } model;
 
 bool is_initializer(const model *m, const char *name); /* has the model a tensor of that name? */

@@ -2,6 +2,7 @@
 #include "program.h"
 #include "allocate.h"
 #include "limit.h"
+#include "name_index.h"
 #include "program_text.h"
 
 #include <stdlib.h>
@@ -11,36 +12,8 @@
 
 static program *prog;
 
-static struct {
-  char *name;
-  operand value;
-} * names;
-static size_t n_names, *name_table, n_table; /* open addressing: the number of a name and 1, or 0 */
-
-/* Where a name stands in the table, or would. */
-static size_t *
-find_name(const char *name)
-{
-  size_t h = 14695981039346656037u; /* Fowler, Noll, Vo */
-  for (const char *c = name; *c != '\0'; c++)
-    h = (h ^ (unsigned char)*c) * 1099511628211u;
-  for (h %= n_table; name_table[h] != 0 && strcmp(names[name_table[h] - 1].name, name) != 0;)
-    h = (h + 1) % n_table;
-  return &name_table[h];
-}
-
-/* A table twice as large when it is half full. */
-static void
-make_room_for_name(void)
-{
-  if (2 * (n_names + 1) <= n_table)
-    return;
-  free(name_table);
-  n_table = n_table == 0 ? 64 : 2 * n_table;
-  name_table = allocate(n_table, sizeof *name_table);
-  for (size_t i = 0; i < n_names; i++)
-    *find_name(names[i].name) = i + 1;
-}
+static name_index names;
+static operand *named; /* by a name's number */
 
 /* ---- Expressions */
 
@@ -171,10 +144,10 @@ primary(size_t depth)
     v = list(depth, "]", each, &n);
   } else {
     const callable *f = find_function(token_text);
-    n = n_names > 0 ? *find_name(token_text) : 0;
-    expect(token == 'a' && (f != NULL || n > 0), "program, line %zu: what is '%.40s'?", text_line, token_text);
+    n = name_find(&names, token_text);
+    expect(token == 'a' && (f != NULL || n != NONE), "program, line %zu: what is '%.40s'?", text_line, token_text);
     advance();
-    v = f != NULL ? call(f, depth) : names[n - 1].value;
+    v = f != NULL ? call(f, depth) : named[n];
   }
   while (is("[")) {
     want(v.vector, "an entry of what is no vector");
@@ -257,14 +230,10 @@ bind(operand v, char *name)
   bool good = find_function(name) == NULL;
   for (size_t i = 0; i < 8; i++)
     good = good && strcmp(taken[i], name) != 0;
-  make_room_for_name();
-  good = good && *find_name(name) == 0;
+  named = grow(named, names.n, sizeof *named);
+  good = good && name_add(&names, name);
   want(good, "a name that is taken");
-  names = grow(names, n_names, sizeof *names);
-  names[n_names].name = name;
-  names[n_names].value = v;
-  *find_name(name) = n_names + 1;
-  n_names++;
+  named[names.n - 1] = v;
 }
 
 static char *

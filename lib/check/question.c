@@ -13,11 +13,9 @@ static void
 replace_parameters(model *m, bytes file, bool *replaced)
 {
   size_t n;
-  tensor *t = tensors_read(file, &n);
+  tensor *t = tensors_read(file, &n, NULL);
   for (size_t i = 0; i < n; i++) {
-    size_t j = 0, size = t[i].rank * sizeof *t[i].dims;
-    while (j < m->n_tensors && strcmp(m->tensors[j]->name, t[i].name) != 0)
-      j++;
+    size_t j = name_find(&m->initializers, t[i].name), size = t[i].rank * sizeof *t[i].dims;
     if (!t[i].real)
       continue;
     require(j < m->n_tensors && m->tensors[j]->real && m->tensors[j]->rank == t[i].rank

@@ -2,7 +2,9 @@
 #include "record.h"
 #include "allocate.h"
 #include "network.h"
+#include "tensor_files.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- One unit for all numbers */
@@ -231,11 +233,23 @@ place_all(record *r)
   memset(r->trace_read, 0, r->n_trace * sizeof *r->trace_read); /* no line has spoken of it yet */
 }
 
+static void
+index_outputs(record *r)
+{
+  for (size_t i = 0; i < r->m->n_nodes; i++)
+    for (size_t j = 0; j < r->m->nodes[i].n_out; j++)
+      if (*r->m->nodes[i].out[j] != '\0' && name_add(&r->outputs, r->m->nodes[i].out[j])) {
+        r->maker = grow(r->maker, r->outputs.n - 1, sizeof *r->maker);
+        r->maker[r->outputs.n - 1] = i;
+      }
+}
+
 void
 record_begin(record *r, bytes trace, bytes gradients)
 {
-  r->trace = tensors_read(trace, &r->n_trace);
-  r->gradients = tensors_read(gradients, &r->n_gradients);
+  index_outputs(r);
+  r->trace = tensors_read(trace, &r->n_trace, &r->trace_names);
+  r->gradients = tensors_read(gradients, &r->n_gradients, &r->gradient_names);
   r->trace_read = allocate(r->n_trace, sizeof *r->trace_read);
   r->gradient_read = allocate(r->n_gradients, sizeof *r->gradient_read);
   choose_unit(r);
@@ -247,12 +261,14 @@ record_begin(record *r, bytes trace, bytes gradients)
 size_t
 record_tensor(const record *r, const char *part, const char *name)
 {
-  size_t n = strlen(part);
-  for (size_t i = 0; i < r->n_trace; i++)
-    if (strncmp(r->trace[i].name, part, n) == 0 && r->trace[i].name[n] == '/'
-        && strcmp(r->trace[i].name + n + 1, name) == 0)
-      return i;
-  return NONE;
+  size_t n = strlen(part), length = strlen(name);
+  char *full = allocate(n + length + 2, 1);
+  memcpy(full, part, n);
+  full[n] = '/';
+  memcpy(full + n + 1, name, length);
+  size_t found = name_find(&r->trace_names, full);
+  free(full);
+  return found;
 }
 
 const tensor *
@@ -270,11 +286,8 @@ record_find(record *r, const char *part, const char *name)
 size_t
 record_place(const record *r, const char *name)
 {
-  for (size_t i = 0; i < r->m->n_nodes; i++)
-    for (size_t j = 0; j < r->m->nodes[i].n_out; j++)
-      if (strcmp(r->m->nodes[i].out[j], name) == 0)
-        return i;
-  return NONE;
+  size_t i = name_find(&r->outputs, name);
+  return i != NONE ? r->maker[i] : NONE;
 }
 
 bool

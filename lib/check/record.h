@@ -17,6 +17,9 @@ typedef struct {
   const model *m;
   tensor *trace, *gradients;
   size_t n_trace, n_gradients;
+  name_index trace_names, gradient_names;
+  name_index outputs; /* of the model's nodes: names; and by their numbers the nodes */
+  size_t *maker;
   bool *trace_read, *gradient_read; /* a line of the proof speaks of it */
   rational scale;                   /* of the loss */
   ad_slope (*proxies)[2];           /* by operator */

@@ -92,12 +92,11 @@ read_part(const char *part, answer (*find)(record *r, const char *name, const te
 static const tensor *
 find_gradient(const char *name)
 {
-  for (size_t i = 0; i < r.n_gradients; i++)
-    if (strcmp(r.gradients[i].name, name) == 0) {
-      r.gradient_read[i] = true;
-      return &r.gradients[i];
-    }
-  return NULL;
+  size_t i = name_find(&r.gradient_names, name);
+  if (i == NONE)
+    return NULL;
+  r.gradient_read[i] = true;
+  return &r.gradients[i];
 }
 
 static void
@@ -181,6 +180,7 @@ read_pattern(void)
 void
 check_record(const char *folder)
 {
+  refuse_links(); /* a run's folder holds its files */
   read_network(&p, &m, folder);
   next_line("trace");
   bytes trace = next_file(folder, "Trace");

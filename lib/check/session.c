@@ -34,6 +34,16 @@ printable(char c)
   return c < ' ' || c > '~' ? '?' : c;
 }
 
+bool
+output_arrived(void)
+{
+  bool failed = ferror(stdout) != 0; /* what did not fit earlier: flushing the rest may go well */
+  if (fflush(stdout) == 0 && !failed)
+    return true;
+  fputs("clarke-check: standard output cannot be written\n", stderr);
+  return false;
+}
+
 _Noreturn void
 leave(outcome result, const char *format, ...)
 {
@@ -53,6 +63,5 @@ leave(outcome result, const char *format, ...)
   else
     fprintf(result == REFUSED ? stderr : stdout, "%s line %zu: %s\n",
             result == REFUSED ? "clarke-check: cannot check" : "FAILED", session_line, why);
-  fflush(NULL);
-  _exit(result == REFUSED ? REFUSED : FAILED);
+  _exit(output_arrived() && result != REFUSED ? FAILED : REFUSED);
 }

@@ -32,6 +32,7 @@ _Noreturn void leave(outcome result, const char *format, ...) __attribute__((for
 /* What of another's text may go to a terminal: printable ASCII; '?' for the rest, be it a control character or one that turns
  * the direction of writing. */
 char printable(char c);
+bool output_arrived(void);                       /* all that was printed; false: says so on standard error */
 extern size_t session_line;                      /* of the proof, for messages */
 extern _Thread_local unsigned long session_bits; /* of intervals; other threads begin with the first one's */
 extern size_t session_threads;                   /* at most MAX_THREADS */

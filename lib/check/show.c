@@ -126,7 +126,7 @@ clarke_show(const char *model_path, const char *batch_path)
 {
   static model m;
   static network net;
-  arrays given = {NULL, 0, NULL, NULL};
+  arrays given = {0};
   onnx_read(&m, read_file(model_path));
   if (batch_path != NULL) {
     given = batch_read(read_file(batch_path));

@@ -59,17 +59,16 @@ state_samples(const network *net, const tensor *x)
 static void
 state_given(const network *net, const model *m, const arrays *given)
 {
-  for (size_t i = 0; i < m->n_inputs && net->n_given > 0; i++)
-    for (size_t j = 0; j < given->n; j++) {
-      const tensor *t = &given->array[j];
-      if (&m->inputs[i] == net->input || strcmp(m->inputs[i].name, t->name) != 0)
-        continue;
-      fputs("  constant input ", account);
-      state_name(t->name);
-      fputs(": the batch's array of that name, ", account);
-      put_shape(t->dims, t->rank);
-      fputc('\n', account);
-    }
+  for (size_t i = 0; i < m->n_inputs && net->n_given > 0; i++) {
+    const tensor *t = array_named(given, m->inputs[i].name);
+    if (&m->inputs[i] == net->input || t == NULL)
+      continue;
+    fputs("  constant input ", account);
+    state_name(t->name);
+    fputs(": the batch's array of that name, ", account);
+    put_shape(t->dims, t->rank);
+    fputc('\n', account);
+  }
 }
 
 /* What it has of masks. */

@@ -3,6 +3,7 @@
 #define CLARKE_KERNEL_STATEMENT_H
 
 #include "point.h"
+#include "tensor_files.h"
 
 /* ---- These write on `account` */
 

@@ -107,6 +107,7 @@ typedef struct {
   tensor **tensors; /* the model's */
   size_t n_values;
   graph_value *values; /* initializers, inputs, then each node's in turn */
+  name_index named;    /* the values' names */
   size_t n_wrt;        /* the parameters in wrt, end to end */
   rational *move, *gradient;
   size_t output, n_outputs, *map; /* a step; its feature for each of the output's */

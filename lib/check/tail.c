@@ -46,10 +46,8 @@ readers(const model *m, const char *name)
 static const port *
 input_named(const model *m, const char *name)
 {
-  for (size_t i = 0; i < m->n_inputs; i++)
-    if (strcmp(m->inputs[i].name, name) == 0)
-      return &m->inputs[i];
-  return NULL;
+  size_t i = name_find(&m->ports, name);
+  return i != NONE ? &m->inputs[i] : NULL;
 }
 
 /* `to` reads what `from` makes, in all its inputs, and nothing else does. */

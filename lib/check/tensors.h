@@ -1,4 +1,4 @@
-/* Files of numbers. */
+/* Tensors, as files store them. */
 #ifndef CLARKE_KERNEL_TENSORS_H
 #define CLARKE_KERNEL_TENSORS_H
 
@@ -41,14 +41,5 @@ extern const dtype dtypes[N_DTYPES];
 void tensor_hold(tensor *t, size_t type, bytes data);
 void tensor_fill(tensor *t, size_t type, bytes data);
 void tensor_entry(rational *q, const tensor *t, size_t i); /* of a packed one; it must be finite */
-/* Reads an .npy (one tensor, named x), a stored .npz or a safetensors file. */
-tensor *tensors_read(bytes file, size_t *n);
-/* A batch: x, y (the target) or NULL, and arrays by the names of further inputs, all of them among the array. */
-typedef struct {
-  tensor *array;
-  size_t n;
-  const tensor *x, *y;
-} arrays;
-arrays batch_read(bytes file); /* an .npy or .npz */
 
 #endif

@@ -26,8 +26,8 @@ clarke_file_clear(clarke_file *f)
 /* Whose choice a file is. */
 typedef enum {
   USERS,    /* a pipe is waited for */
-  FOUND,    /* in a folder, or named in a file: a pipe would be waited for that nobody writes to */
-  STRANGERS /* and it leads nowhere else */
+  FOUND,    /* in a folder: a pipe would be waited for that nobody writes to */
+  STRANGERS /* named in a file: nor may it lead anywhere else */
 } chosen_by;
 
 /* Opens a regular file, or a user's pipe; a device has no end. */
@@ -167,13 +167,13 @@ read_and_hash(clarke_file *f, const char *path, chosen_by who, clarke_error *err
 clarke_status
 clarke_file_read_bytes(clarke_file *f, const char *path, clarke_error *err)
 {
-  return read_file(f, path, FOUND, false, err);
+  return read_file(f, path, STRANGERS, false, err);
 }
 
 clarke_status
 clarke_file_map(clarke_file *f, const char *path, clarke_error *err)
 {
-  return read_file(f, path, FOUND, true, err);
+  return read_file(f, path, STRANGERS, true, err);
 }
 
 clarke_status

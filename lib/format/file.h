@@ -21,12 +21,13 @@ typedef struct {
 
 /* One that the user names, with its SHA-256: a pipe is read to its end, and one that nobody writes to is waited for. */
 clarke_status clarke_file_read(clarke_file *f, const char *path, clarke_error *err);
-/* One that lies in a folder, or that a file names: a regular file alone. */
+/* One that lies in a folder: a regular file alone. */
 clarke_status clarke_file_read_found(clarke_file *f, const char *path, clarke_error *err);
-/* Its bytes alone: a long file is read several times faster. clarke_file_hash hashes what was read. */
+/* One that a file names: symbolic links are not followed. Its bytes alone: a long file is read several times faster.
+ * clarke_file_hash hashes what was read. */
 clarke_status clarke_file_read_bytes(clarke_file *f, const char *path, clarke_error *err);
 clarke_status clarke_file_hash(clarke_file *f, const char *path, clarke_error *err);
-/* Its bytes, not copied, where they can be mapped. What others write to the file later on is seen: what is found of a byte does not
+/* The same, not copied, where it can be mapped. What others write to the file later on is seen: what is found of a byte does not
  * hold of it when it is read again. A byte that they cut off raises SIGBUS where it is read. So what was found is worth nothing
  * unless the file is, behind all, as it was: an error says that it is not. Of what was copied there is no question. */
 clarke_status clarke_file_map(clarke_file *f, const char *path, clarke_error *err);

@@ -121,28 +121,31 @@ inputs_known(const writer *w, const clarke_model_node *node, bool told)
 }
 
 /* In the value of a node that moves entries. */
-static bool
-repeats_entries(const writer *w, const clarke_model_node *node)
+static clarke_status
+repeats_entries(bool *twice, const writer *w, const clarke_model_node *node, clarke_error *err)
 {
   const clarke_value *v = value_of(w, node->out[0]), *in = value_of(w, node->in[0]);
   const size_t *map = v != NULL ? moved_by(w, v) : NULL, *end = map != NULL ? map + v->count : NULL;
   const size_t n = v != NULL && v->constant ? w->r->certify->g->parameters[v->parameter].count : in != NULL ? in->count : 0;
-  bool *seen = calloc(n + 1, sizeof *seen), twice = seen == NULL;
+  bool *seen = calloc(n + 1, sizeof *seen);
 
-  for (; map != end && !twice; map++) {
-    twice = *map >= n || seen[*map];
+  if (seen == NULL)
+    return clarke_no_memory(err);
+  for (*twice = false; map != end && !*twice; map++) {
+    *twice = *map >= n || seen[*map];
     seen[*map < n ? *map : n] = true;
   }
   free(seen);
-  return twice;
+  return CLARKE_OK;
 }
 
-static bool
-may_repeat(const writer *w, const clarke_model_node *node)
+static clarke_status
+may_repeat(bool *may, const writer *w, const clarke_model_node *node, clarke_error *err)
 {
   const clarke_model_node *from = is_move(w, node) ? maker(w, node->in[0]) : NULL;
 
-  return is_move(w, node) && ((from != NULL && standing_of(w, from)->repeats) || repeats_entries(w, node));
+  *may = from != NULL && standing_of(w, from)->repeats;
+  return is_move(w, node) && !*may ? repeats_entries(may, w, node, err) : CLARKE_OK;
 }
 
 static const clarke_certificate *
@@ -223,23 +226,25 @@ find_torn(writer *w, clarke_error *err)
   return CLARKE_OK;
 }
 
-static void
-look_at_nodes(writer *w)
+static clarke_status
+look_at_nodes(writer *w, clarke_error *err)
 {
   const clarke_model *m = w->r->nodes;
+  clarke_status status = CLARKE_OK;
 
-  for (size_t i = 0; i < m->n_nodes; i++) {
+  for (size_t i = 0; i < m->n_nodes && status == CLARKE_OK; i++) {
     const clarke_model_node *node = &m->nodes[i];
     const bool inputs = inputs_known(w, node, false), told = inputs_known(w, node, true);
     const bool recorded = was_recorded(w, "output", node->out[0]), lift = strcmp(node->op_type, "Lift") == 0;
     standing *at = &w->node[i];
 
     at->rule = (at->op.plain || at->op.composed) && told;
-    at->repeats = may_repeat(w, node);
+    status = may_repeat(&at->repeats, w, node, err);
     at->known = strcmp(node->op_type, "Constant") == 0
                 || (recorded ? inputs || !is_move(w, node) : inputs && (lift || is_move(w, node)));
     at->told = !recorded && at->rule && !at->op.pools;
   }
+  return status;
 }
 
 typedef enum { NO_RULE, OF_ENCLOSED, OF_SUMS } rule;
@@ -465,16 +470,18 @@ clarke_proof_write_record(const char *path, const clarke_proof_record *r, clarke
   if (status == CLARKE_OK) {
     w.out = text.to;
     status = find_torn(&w, err);
-    if (status == CLARKE_OK) {
-      look_at_nodes(&w);
+    if (status == CLARKE_OK)
+      status = look_at_nodes(&w, err);
+    if (status == CLARKE_OK)
       status = put_statement(&w, err);
+    if (status == CLARKE_OK) {
+      put_tensors(&w, CLARKE_OUTPUT);
+      put_tensors(&w, CLARKE_INDICES);
+      put_tensors(&w, CLARKE_GRADIENT);
+      put_parameters(&w);
+      clarke_proof_put_statistics(w.out, r->certify);
+      put_pattern(&w);
     }
-    put_tensors(&w, CLARKE_OUTPUT);
-    put_tensors(&w, CLARKE_INDICES);
-    put_tensors(&w, CLARKE_GRADIENT);
-    put_parameters(&w);
-    clarke_proof_put_statistics(w.out, r->certify);
-    put_pattern(&w);
     status = clarke_proof_save(&text, status, path, err);
   }
   free(w.node);

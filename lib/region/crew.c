@@ -253,7 +253,8 @@ tell_job(crew *c, clarke_error *err)
   s->result->circuits += j->result.circuits;
   s->result->undecided = s->result->undecided || j->result.undecided;
   s->result->stopped = s->result->stopped || j->result.stopped;
-  s->ended = j->result.undecided || j->result.stopped;
+  s->result->deep = s->result->deep || j->result.deep;
+  s->ended = j->result.undecided || j->result.stopped || j->result.deep;
   c->told++;
   return CLARKE_OK;
 }

@@ -247,8 +247,11 @@ explore(clarke_region_search *s, const fmpz_mat_t cone, const clarke_rays *rays,
   if (l.question == NULL)
     return clarke_no_memory(err);
   status = clarke_region_sweep(s, &l, &fork, err);
+  s->layers++;
   if (status != CLARKE_OK)
     fork = CLARKE_NONE;
+  else if (s->layers > CLARKE_MOST_LAYERS && (l.n > 0 || fork != CLARKE_NONE))
+    s->ended = s->result->deep = true;
   else if (l.n > 0)
     status = split(s, &l, cone, start, err);
   else if (fork != CLARKE_NONE)
@@ -256,6 +259,7 @@ explore(clarke_region_search *s, const fmpz_mat_t cone, const clarke_rays *rays,
   else
     status = tell(s, cone, start, err);
   clarke_region_take_back(s, before);
+  s->layers--;
   s->rays = above;
   free(l.question);
   return status;

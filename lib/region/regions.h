@@ -25,12 +25,16 @@ typedef struct {
 
 typedef clarke_status (*clarke_region_visitor)(void *context, bool *go_on, const clarke_region *region, clarke_error *err);
 
+/* Each takes a few KB of the stack. */
+#define CLARKE_MOST_LAYERS 1024
+
 typedef struct {
   size_t regions;
   size_t programs, circuits; /* of all arrangements */
   bool complete;  /* all regions were told */
   bool undecided; /* ended, for integers could not decide a system */
   bool stopped;   /* ended, for the work was told to stop (base/stop.h) */
+  bool deep;      /* ended, for more than CLARKE_MOST_LAYERS arrangements lie in each other */
 } clarke_regions;
 
 /* What a proof hears of the search, in preorder. Arrangements lie inside one another, each inside a sign vector of the one

@@ -26,6 +26,7 @@ typedef struct {
   double *unit;         /* dim + 1 */
   const clarke_rays *rays; /* of the cone; none of more than two variables */
   size_t threads;       /* at most, from the first arrangement of kinks on */
+  size_t layers;        /* arrangements in each other, at this place */
   bool ended;
 } clarke_region_search;
 

@@ -76,13 +76,14 @@ search(clarke_solver *s, size_t work)
       next = s->conflicts + RESTART * luby(++round);
       continue;
     }
+    /* Looked at behind each propagation: a search may go on for long without a conflict. Below the first decision it ends by itself. */
+    if (s->n_levels > 0 && (s->work >= work || clarke_work_check(NULL) != CLARKE_OK))
+      return CLARKE_FORMULA_GIVEN_UP;
     if (conflict == NO_CLAUSE) {
       if (!decide(s))
         return CLARKE_FORMULA_SATISFIED;
       continue;
     }
-    if ((s->work >= work || clarke_work_check(NULL) != CLARKE_OK) && s->n_levels > 0)
-      return CLARKE_FORMULA_GIVEN_UP;
     clarke_work_done();
     if (!clarke_solver_learn(s, conflict))
       return CLARKE_FORMULA_REFUTED;

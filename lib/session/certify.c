@@ -1,5 +1,6 @@
 #include "session/certify.h"
 
+#include "base/stop.h"
 #include "session/checkpoint.h"
 #include "trace/summation.h"
 
@@ -97,11 +98,13 @@ clarke_certified_run(clarke_certified *c, const clarke_certify_request *q, clark
     status = clarke_certified_semantics(c, &ask, err);
   if ((status == CLARKE_OK || status == CLARKE_ESTOPPED) && clarke_record_stayed(&c->record, err) != CLARKE_OK)
     status = CLARKE_EINPUT;
+  if (status == CLARKE_ESTOPPED)
+    c->stopped = clarke_work_stopped();
   return status == CLARKE_OK || status == CLARKE_ESTOPPED ? status : clarke_fail_in(err, status, "%s", q->folder);
 }
 
 clarke_certainty
 clarke_certified_answer(const clarke_certified *c)
 {
-  return c->traced ? clarke_certify_answer(&c->nodes) : CLARKE_CANNOT_SAY;
+  return c->traced && c->stopped == NULL ? clarke_certify_answer(&c->nodes) : CLARKE_CANNOT_SAY;
 }

@@ -31,14 +31,16 @@ typedef struct {
   clarke_branches pattern;
   clarke_judged real;         /* AD's exact gradient of the real function */
   clarke_judged along;        /* AD's exact gradient along the recorded branches */
+  const char *stopped;        /* why the work was stopped: what was found by then is no answer; or NULL */
 } clarke_certified;
 
 void clarke_certified_init(clarke_certified *c);
 void clarke_certified_clear(clarke_certified *c);
 
+/* CLARKE_ESTOPPED sets `stopped`, too. */
 clarke_status clarke_certified_run(clarke_certified *c, const clarke_certify_request *q, clarke_error *err);
 
-/* The weakest answer of all; CLARKE_CANNOT_SAY where there is no trace. */
+/* The weakest answer of all; CLARKE_CANNOT_SAY where there is no trace, or the work was stopped. */
 clarke_certainty clarke_certified_answer(const clarke_certified *c);
 
 /* certify_semantics.c: the exact replay, the pattern beside it, and both semantics. */

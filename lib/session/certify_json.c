@@ -89,7 +89,7 @@ pattern_json(const clarke_certified *c)
   const size_t most = clarke_limit_of(CLARKE_LIMIT_LISTED);
   json_t *j = json_object(), *list = json_array();
 
-  if (!c->compared) {
+  if (!c->compared || c->stopped != NULL) {
     json_decref(list);
     json_decref(j);
     return json_null();
@@ -119,7 +119,7 @@ semantics_json(const clarke_certified *c)
 {
   json_t *j = json_object();
 
-  if (!c->replayed) {
+  if (!c->replayed || c->stopped != NULL) {
     json_decref(j);
     return json_null();
   }
@@ -133,10 +133,12 @@ clarke_certified_json(const clarke_certified *c)
 {
   json_t *j = json_object(), *list = json_array();
 
-  for (size_t i = 0; i < c->nodes.n; i++)
+  for (size_t i = 0; i < c->nodes.n && c->stopped == NULL; i++)
     clarke_json_append(&list, certificate_json(&c->nodes.certificate[i]));
   clarke_json_set(&j, "answer", json_string(clarke_certainty_name(clarke_certified_answer(c))));
-  clarke_json_set(&j, "step", json_integer((json_int_t)c->record.step->step));
+  if (c->stopped != NULL)
+    clarke_json_set(&j, "stopped", clarke_json_text(c->stopped));
+  clarke_json_set(&j, "step", c->record.step != NULL ? json_integer((json_int_t)c->record.step->step) : json_null());
   clarke_json_set(&j, "framework", clarke_json_text(c->record.run.framework));
   clarke_json_set(&j, "version", clarke_json_text(c->record.run.version));
   clarke_json_set(&j, "device", clarke_json_text(c->record.run.device));

@@ -55,7 +55,7 @@ path_in(const char *folder, const char *name)
   return path;
 }
 
-/* One of the folder's files: its bytes are those that were recorded, where run.json has their hash. What is hashed is copied first:
+/* One of the folder's files, which is no link to another: its bytes are those that were recorded, where run.json has their hash. What is hashed is copied first:
  * others may write to the file. */
 static clarke_status
 read_named(clarke_file *file, char **path, const clarke_record *r, const clarke_run_file *named, clarke_error *err)
@@ -67,7 +67,7 @@ read_named(clarke_file *file, char **path, const clarke_record *r, const clarke_
   if (*path == NULL)
     return clarke_no_memory(err);
   if (hashed)
-    status = clarke_file_read_found(file, *path, err);
+    status = clarke_file_read_beside(file, *path, named->name, err);
   else
     status = r->packed ? clarke_file_map(file, *path, err) : clarke_file_read_bytes(file, *path, err);
   if (status == CLARKE_OK && given && strcmp(file->sha256, named->sha256) != 0)
@@ -113,7 +113,7 @@ read_run(clarke_record *r, size_t step, clarke_error *err)
 {
   char *path = path_in(r->folder, "run.json");
   clarke_file file = {0};
-  clarke_status status = path != NULL ? clarke_file_read_found(&file, path, err) : clarke_no_memory(err);
+  clarke_status status = path != NULL ? clarke_file_read_beside(&file, path, "run.json", err) : clarke_no_memory(err);
 
   if (status == CLARKE_OK)
     status = clarke_run_description_parse(&r->run, file.data, file.size, path, err);

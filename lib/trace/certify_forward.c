@@ -69,6 +69,10 @@ clarke_certify_begin(clarke_certify *c, clarke_error *err)
     status = clarke_samples_matrix(&input, c->x, sample, samples, err);
   if (status == CLARKE_OK)
     status = clarke_forward_begin(&c->pass, c->constants, &input, PRECISION, err);
+  clarke_matrix_clear(&input);
+  free(sample);
+  if (status != CLARKE_OK)
+    return status;
   c->pass.replaced = true;
   c->rounded.f = &c->pass;
   c->rounded.slopes = &c->slopes;
@@ -76,9 +80,7 @@ clarke_certify_begin(clarke_certify *c, clarke_error *err)
   c->rounded.loss = c->loss;
   c->rounded.by = c->by;
   c->rounded.recorded = c->recorded;
-  clarke_matrix_clear(&input);
-  free(sample);
-  return status == CLARKE_OK ? clarke_roundoff_begin(&c->rounded, err) : status;
+  return clarke_roundoff_begin(&c->rounded, err);
 }
 
 /* Nothing was recorded of a node: its bound goes on. Of what is enclosed nothing is said where such a place is behind it: whether an

@@ -1,5 +1,6 @@
 #include "trace/mma_certify.h"
 
+#include "base/stop.h"
 #include "trace/mma_folder.h"
 #include "trace/mma_gpu.h"
 
@@ -139,8 +140,11 @@ clarke_mma_certify(clarke_mma_report *r, const char *directory, clarke_error *er
   clarke_mma_places p = {0, NULL};
   clarke_status status = clarke_mma_places_find(&p, directory, err);
 
-  for (size_t i = 0; i < p.n && status == CLARKE_OK; i++)
-    status = certify_set(r, &p.place[i], err);
+  for (size_t i = 0; i < p.n && status == CLARKE_OK; i++) {
+    status = clarke_work_check(err);
+    if (status == CLARKE_OK)
+      status = certify_set(r, &p.place[i], err);
+  }
   clarke_mma_places_clear(&p);
   return status;
 }

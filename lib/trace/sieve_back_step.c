@@ -6,17 +6,19 @@
 #include <string.h>
 
 /* How many entries of the step read one entry of the operand, at most. */
-static size_t
-readers(const clarke_sieve *s, const clarke_operand *o, size_t count)
+static clarke_status
+count_readers(size_t *most, const clarke_sieve *s, const clarke_operand *o, size_t count, clarke_error *err)
 {
-  size_t *reads = calloc(s->g->values[o->value].count + 1, sizeof *reads), most = 1;
+  size_t *reads = calloc(s->g->values[o->value].count + 1, sizeof *reads);
 
-  for (size_t f = 0; reads != NULL && o->map != NULL && f < count; f++)
-    if (o->map[f] != CLARKE_NONE && ++reads[o->map[f]] > most)
-      most = reads[o->map[f]];
-  most = reads != NULL ? most : 0;
+  *most = 1;
+  if (reads == NULL)
+    return clarke_no_memory(err);
+  for (size_t f = 0; o->map != NULL && f < count; f++)
+    if (o->map[f] != CLARKE_NONE && ++reads[o->map[f]] > *most)
+      *most = reads[o->map[f]];
   free(reads);
-  return most;
+  return CLARKE_OK;
 }
 
 /* Exact numbers, taken over, are a part of the value's gradient. */
@@ -64,11 +66,14 @@ gather_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, b
 {
   const size_t count = s->g->values[step->out].count, rows = s->g->values[o->value].count;
   const float *g = s->grad[step->out].exact, coef = (float)o->coef;
+  size_t readers;
   float *part;
 
   if (!s->carries[o->value])
     return CLARKE_OK;
-  s->open = s->open || fabs(o->coef) != 1 || readers(s, o, count) != 1;
+  if (count_readers(&readers, s, o, count, err) != CLARKE_OK)
+    return CLARKE_ENOMEM;
+  s->open = s->open || fabs(o->coef) != 1 || readers != 1;
   if (s->open)
     return CLARKE_OK;
   if (last && o->map == NULL && o->coef == 1) { /* nobody else reads it */
@@ -90,14 +95,17 @@ static clarke_status
 bias_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, clarke_error *err)
 {
   clarke_sieved *to = &s->grad[o->value];
-  const size_t count = s->g->values[step->out].count, size = s->g->values[o->value].count, each = readers(s, o, count);
+  const size_t count = s->g->values[step->out].count, size = s->g->values[o->value].count;
   const float *g = s->grad[step->out].exact;
+  size_t each;
 
   s->open = s->open || fabs(o->coef) != 1 || to->parts > 0;
   if (s->open)
     return CLARKE_OK;
+  if (count_readers(&each, s, o, count, err) != CLARKE_OK)
+    return CLARKE_ENOMEM;
   to->floor = calloc(size + 1, sizeof *to->floor);
-  if (each == 0 || to->floor == NULL || !clarke_sieved_begin(s, to, size, 1, false))
+  if (to->floor == NULL || !clarke_sieved_begin(s, to, size, 1, false))
     return clarke_no_memory(err);
   to->terms = (double)each * (double)s->n;
   to->parts = 1;
@@ -229,11 +237,13 @@ maximum_back(clarke_sieve *s, const clarke_step *step, clarke_error *err)
   const uint32_t *winner = s->winner[step - s->g->steps];
   const float *g = s->grad[step->out].exact;
   float *part;
-  size_t read = 0;
+  size_t read = 0, readers;
 
   if (!s->carries[o->value])
     return CLARKE_OK;
-  s->open = s->open || o->map == NULL || readers(s, o, count * width) != 1;
+  if (count_readers(&readers, s, o, count * width, err) != CLARKE_OK)
+    return CLARKE_ENOMEM;
+  s->open = s->open || o->map == NULL || readers != 1;
   if (s->open)
     return CLARKE_OK;
   for (size_t e = 0; e < count * width; e++)

@@ -134,9 +134,13 @@ norms_of_operand(const clarke_sieve_product_back *k)
     if (k->p.map == NULL || k->p.map[f] != CLARKE_NONE)
       norm[f / d->repeat] += own[k->p.map != NULL ? k->p.map[f] : f];
   for (size_t i = 0; norm != NULL && i < d->blocks * d->inner; i++)
-    norm[i] = own != NULL ? clarke_sieve_up(sqrt(norm[i])) : INFINITY;
-  free(own);
-  return norm;
+    norm[i] = clarke_sieve_up(sqrt(norm[i]));
+  if (own != NULL) {
+    free(own);
+    return norm;
+  }
+  free(norm);
+  return NULL;
 }
 
 /* What is lost of an entry of the weight's gradient, in parts of the norm of its gradient's row: of each of the operand's rows.

@@ -80,8 +80,10 @@ list_readers(clarke_sieve_terms *p, const size_t *map)
   const clarke_dense *d = &p->v->dense->dense;
   const size_t laid = d->blocks * d->inner * d->repeat, count = p->s->g->values[clarke_sieve_source(p->s, p->v->dense)].count;
 
-  if (p->start != NULL)
+  if (p->start != NULL && p->reader != NULL)
     return true;
+  free(p->start);
+  free(p->reader);
   p->start = calloc(count + 2, sizeof *p->start);
   p->reader = malloc((laid + 1) * sizeof *p->reader);
   if (p->start == NULL || p->reader == NULL)

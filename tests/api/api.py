@@ -86,6 +86,9 @@ main(void)
 
   if (strcmp(clarke_version(), CLARKE_VERSION) != 0 || ask_in_threads())
     return 1;
+  if (strcmp(clarke_verdict_name(CLARKE_UNDECIDED), "undecided") != 0 || strcmp(clarke_verdict_name((clarke_verdict)99), "unknown") != 0
+      || strcmp(clarke_verdict_name((clarke_verdict)-1), "unknown") != 0)
+    return 1;
   FAILS(clarke_network_open(&n, "nowhere.onnx", &err), "nowhere.onnx");
   if (n != NULL)
     return 1;

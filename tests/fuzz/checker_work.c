@@ -1,7 +1,7 @@
 #include "allocate.h"
 #include "proof.h"
 #include "show.h"
-#include "tensors.h"
+#include "tensor_files.h"
 
 #include "checker.h"
 
@@ -36,7 +36,7 @@ void
 checker_tensors(const void *of)
 {
   size_t n;
-  const tensor *t = tensors_read(copy_of(of), &n);
+  const tensor *t = tensors_read(copy_of(of), &n, NULL);
 
   for (size_t i = 0; i < n; i++)
     print_tensor(&t[i]);

@@ -92,6 +92,8 @@ def tensors():
     yield "metadata", safetensors('{"__metadata__":{"format":"pt","k":"v"},'
                                   '"i":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}}', bytes(8))
     yield "none", safetensors("{}", b"")
+    yield "blanks", safetensors('{"__metadata__": {"format": "pt"},\n "w" : {"shape": [1, 2], "dtype": "F32",\t"data_offsets": [0, 8]}}\r\n',
+                                floats(1, -2))
     yield "types", safetensors('{"a":{"dtype":"F16","shape":[2],"data_offsets":[0,4]},"b":{"dtype":"BOOL","shape":[2],'
                                '"data_offsets":[4,6]},"c":{"dtype":"U8","shape":[0],"data_offsets":[6,6]},'
                                '"d":{"dtype":"F64","shape":[1],"data_offsets":[6,14]}}', b"\0\x3c\0\0\0\1" + bytes(8))

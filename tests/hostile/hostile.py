@@ -77,7 +77,7 @@ def wrong(run, ended):
         return "ended by signal %d" % ended.signal
     if ended.status not in run.statuses:
         return "status %d, not one of %s" % (ended.status, sorted(run.statuses))
-    if ended.seconds > SECONDS or ended.bytes > GIB:
+    if ended.seconds > run.seconds or ended.bytes > GIB:
         return "took %.1f s and %d MiB" % (ended.seconds, ended.bytes >> 20)
     if ended.status == 2 and not ended.err.strip():
         return "status 2 without a message"

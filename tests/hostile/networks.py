@@ -61,8 +61,10 @@ def doublings(n, op="Add"):
 
 
 network("sums doubled 4000 times", lambda: model(doublings(4000), ["N", 1]), quick=False)
+# As many names as fit: they take the time of a few, for none is searched for among all.
+SOON = [run("audit", seconds=4), run("show", (0,), seconds=2), run("check", seconds=2), run("own", (0, 2), seconds=2)]
 network("initializers, 30000", lambda: model([node("Relu", ["x"], ["out"])], ["N", 1],
-                                             [tensor("w%d" % i, [0], b"") for i in range(30000)]), proxies=RELU)
+                                             [tensor("w%d" % i, [0], b"") for i in range(30000)]), proxies=RELU, runs=SOON)
 network("initializers used, 4000", lambda: model(
     [node("Add", ["x" if i == 0 else "a%d" % i, "w%d" % i], ["a%d" % (i + 1) if i < 3999 else "out"])
      for i in range(4000)], ["N", 1], [tensor("w%d" % i, [1]) for i in range(4000)]), quick=False)
@@ -237,6 +239,14 @@ network("Transpose, 30000 axes", lambda: model([node("Transpose", ["x"], ["out"]
 for dims in ([1 << 62], [1 << 32, 1 << 32], [1 << 31, 2], [(1 << 64) - 1], [1] * 9, [1] * 100000, [0, 1 << 62], [1 << 20, 1 << 20]):
     network("initializer [%s]" % ",".join("%x" % d for d in dims[:3]), lambda d=dims: model(
         [node("Add", ["x", "w"], ["out"])], ["N", 1], [tensor("w", d, b"\0\0\0\0")]), runs=REFUSED)
+PRODUCT = [node("MatMul", ["x", "w"], ["a"]), node("Relu", ["a"], ["out"])]
+network("30,000 constants that nodes read", lambda: model(
+    PRODUCT[:1] + [node("Add", ["a", "i1"], ["b"])] + [node("Add", ["b" if i == 0 else "b%d" % (i - 1), "i%d" % (17 * i)],
+                                                            ["out" if i == 1799 else "b%d" % i]) for i in range(1800)], ["N", 1],
+    [tensor("w", [1, 1])] + [tensor("i%d" % i, [1]) for i in range(30600)]), runs=SOON)
+network("a node with 40,000 attributes", lambda: model(
+    PRODUCT[:1] + [node("Relu", ["a"], ["out"], **{"i%d" % i: 0 for i in range(40000)})], ["N", 1], [tensor("w", [1, 1])]),
+        runs=[refused("audit"), run("show", (2,), seconds=2)])
 network("initializer of 2^30 in no bytes", lambda: model([node("Add", ["x", "w"], ["out"])], ["N", 1],
                                                           [tensor("w", [1 << 30], b"")]), runs=REFUSED)
 network("initializer outside, 2^40 bytes", lambda: model([node("Add", ["x", "w"], ["out"])], ["N", 1], [

@@ -21,6 +21,7 @@ PACKAGE = os.path.join(HERE, "..", "..", "tools", "python")
 sys.path.insert(0, PACKAGE)
 sys.path.append(os.path.join(HERE, "..", "tools"))
 import clarke  # noqa: E402
+from clarke import folder as clarke_folder  # noqa: E402
 from clarke import model, recorder  # noqa: E402
 from clarke.trace import HANDED  # noqa: E402
 from expect import expect, finish  # noqa: E402
@@ -167,14 +168,14 @@ def one_text(folder):
     for number in range(5):
         net.asks = number == 2
         if number == 3:
-            recorder.FOLDERS.held.clear()
+            clarke_folder.DESCRIPTIONS.held.clear()
         if number == 4:
             with open(os.path.join(folder, "run.json"), "w") as f:
                 json.dump(json.loads(said), f, indent=3)
         step(net, folder, number, light=True)
         said = described(folder)
         run = json.loads(said)
-        expect(said == recorder.text_of(run), f"run.json with step {number}")
+        expect(said == clarke_folder.text_of(run), f"run.json with step {number}")
         expect(len(run["branches"]) == (number >= 2), f"the branches of step {number}: {run['branches']}")
         expect([s["step"] for s in run["steps"]] == list(range(number + 1)), f"the steps up to {number}")
         for entry in [run["graph"], *(e for s in run["steps"] for e in s["files"].values())]:

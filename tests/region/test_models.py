@@ -92,6 +92,19 @@ def segments():
         expect("several", len(pieces) > 5 and found["count"] == str(len(pieces)), pieces)
 
 
+def layers(folder):
+    """A list that would go deeper than the stack says so, and derive asks its tree."""
+    for n, status, says in (1000, 0, "2\n"), (3000, 3, "kinks lie behind each other in more than 1024 layers"):
+        lines = "".join("let a%d = relu(a%d)\n" % (i + 1, i) for i in range(n))
+        (folder / "deep.prog").write_text("input t\nlet a0 = t\n%soutput a%d\n" % (lines, n))
+        said = patterns(folder / "deep.prog", "--at", "0", "--count", "--proof", folder / "deep.proof")
+        expect("layers", (said.returncode, said.stdout.endswith("\n"), says in said.stdout) == (status, True, True), said)
+        expect("a proof of a whole list alone", (folder / "deep.proof").exists() == (status == 0), said)
+        (folder / "deep.proof").unlink(missing_ok=True)
+        done = subprocess.run([CLARKE, "derive", folder / "deep.prog", "--at", "t=0"], capture_output=True, text=True)
+        expect("derived", done.returncode == 0 and "\nin-bouligand: " in done.stdout, done)
+
+
 def pictures(folder):
     """The polygons cover the square once."""
     said = patterns(BUMP, "--box", SQUARE, "--svg", folder / "svg", "--at", "1/2,1", "--count")
@@ -293,6 +306,7 @@ def main():
         points(folder)
         segments()
         pictures(folder)
+        layers(folder)
         refusals(folder)
         limits(folder)
         threads(folder)

@@ -85,6 +85,40 @@ def traces(folder):
     refuted(changed, "the recorded output of clamp is not")
 
 
+def links(folder):
+    """What run.json names lies in the folder, as itself: no program follows a link from there, out of it or inside."""
+    whole = os.path.join(folder, "small.proof")
+    said(CLARKE, "certify", os.path.join(RUNS, "small"), "--proof", whole)
+    for which in ("graph", "batch", "parameters", "gradients", "trace", "run.json"):
+        changed = Changed(folder, "small")
+        if which == "trace":
+            del changed.files[which]["sha256"]
+            changed.write()
+        name = which if which == "run.json" else changed.description["graph"]["file"] if which == "graph" else changed.files[which]["file"]
+        path = os.path.join(changed.run, name)
+        for target in (os.path.join(folder, "elsewhere"), os.path.join(changed.run, "inside")):
+            os.rename(path, target)
+            os.symlink(os.path.relpath(target, changed.run), path)
+            refused(changed, f"{name}: cannot be opened: symbolic links are not followed")
+            for options in ([], ["--nodes"]):
+                status, text, error = said(CLARKE, "certify", changed.run, *options)
+                expect((status, text) == (2, "") and "symbolic links are not followed" in error, f"certify {which}: {status} {error}")
+            if which != "run.json":  # of which no proof speaks
+                status, _, error = said(CHECK, whole, "--data", changed.run)
+                expect(status == 2 and "is a symbolic link" in error, f"check {which}: {status} {error}")
+            os.unlink(path)
+            os.rename(target, path)
+        if which == "run.json":
+            continue
+        for outside in ("../elsewhere", "a/b", ".hidden", ""):
+            (changed.description["graph"] if which == "graph" else changed.files[which])["file"] = outside
+            changed.write()
+            refused(changed, "expected a plain name in the folder")
+    run = os.path.join(folder, "a-link-to-a-run")  # the folder itself is the user's choice
+    os.symlink(os.path.abspath(os.path.join(RUNS, "small")), run)
+    expect(audit(run)[0] == 0 and said(CHECK, whole, "--data", run)[0] == 0, "a run by a link")
+
+
 def files(folder):
     for which in ("batch", "parameters", "gradients", "trace"):
         changed = Changed(folder, "small")
@@ -188,6 +222,7 @@ with tempfile.TemporaryDirectory() as scratch:
     traces(scratch)
     files(scratch)
     again(scratch)
+    links(scratch)
     branches(scratch)
     options()
     coarse(scratch)

@@ -15,9 +15,10 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[2]
-CASES = ROOT / "cases/audit"
+CASES, RUNS = ROOT / "cases/audit", ROOT / "cases/runs"
 PROGRAM = "input t, u\nlet a = relu(t) + relu(-u)\noutput max(a, u) - relu(t + u)\n"
 INTERRUPTED = "interrupted"
 
@@ -94,6 +95,66 @@ class Stopped(unittest.TestCase):
             self.assertIsNone(report["differentiable"])
 
         self.every_stop(lambda **e: run("derive", program, "--at", "t=0", "--at", "u=0", "--json", **e), lambda n: 1, partial)
+
+    def certified(self, *options):
+        """Stopped anywhere: an object that says so, and no part of an answer."""
+        wanted, stops, n = run("certify", *options, "--json"), 0, 1
+        while True:
+            status, out, err = run("certify", *options, "--json", CLARKE_STOP_AFTER=n)
+            if (status, out, err) == wanted:
+                break
+            report, whole = json.loads(out), json.loads(wanted[1])
+            self.assertEqual(err, "")
+            if "stopped" in report:
+                self.assertEqual((status, report["answer"], report["stopped"]), (3, "cannot say", INTERRUPTED))
+                self.assertEqual((report["nodes"], report["pattern"], report["semantics"]), ([], None, None))
+                self.assertNotIn("against", report)
+                stops += 1
+            else:  # the certificates are all there; of the sets nothing is said
+                real = report["semantics"].pop("real")
+                self.assertEqual((real["verdict"], real["why"]), ("undecided", INTERRUPTED))
+                self.assertEqual((status, report["nodes"]), (wanted[0], whole["nodes"]))
+                self.assertIn(report["semantics"]["recorded"]["verdict"], ("undecided", whole["semantics"]["recorded"]["verdict"]))
+            n += 1 + n // 8
+        self.assertGreater(stops, 5)
+
+    def test_certificates_at_every_check(self):
+        self.certified(RUNS / "small")
+        self.certified(RUNS / "words")
+        self.certified(RUNS / "small", "--against", RUNS / "small-plain")
+
+    def test_certificates_for_which_no_time_is_left(self):
+        proof, over = self.path / "p", "the time is over (--timeout 0)"
+        status, out, err = run("certify", RUNS / "small", "--timeout", 0, "--proof", proof)
+        self.assertEqual((status, out), (3, f"cannot say: {over}.\n"))
+        self.assertIn("no proof was written", err)
+        self.assertFalse(proof.exists())
+        mma = ["certify", "--mma", ROOT / "proofs-data/gpu/published/V100", "--timeout", 0]
+        self.assertEqual(run(*mma), (3, f"undecided: {over}.\n", ""))
+        status, out, _ = run(*mma, "--json")
+        self.assertEqual((status, json.loads(out)), (3, {"verdict": "undecided", "stopped": over, "sets": []}))
+
+    def test_an_unfinished_picture_says_so(self):
+        regions, picture = ROOT / "cases/regions", self.path / "a.svg"
+        ask = ["patterns", regions / "bump.prog", "--box", regions / "square.txt", "--threads", 1, "--svg", picture]
+        whole = run(*ask), picture.read_text()
+        self.assertNotIn("unfinished", whole[1])
+        stops = 0
+        for n in range(1, 12):
+            status, out, _ = run(*ask, CLARKE_STOP_AFTER=n)
+            text = picture.read_text()
+            ElementTree.fromstring(text)
+            self.assertEqual("unfinished: regions are missing" in text and INTERRUPTED in text, status == 3)
+            self.assertTrue(status == 3 or (status, out, text) == (*whole[0][:2], whole[1]))
+            stops += status == 3
+        self.assertGreater(stops, 5)
+
+    def test_a_search_without_a_conflict_stops(self):
+        formula = self.path / "f.cnf"
+        formula.write_text("p cnf 300 100\n" + "".join("%d %d %d 0\n" % (i, i + 1, i + 2) for i in range(1, 300, 3)))
+        for n in (1, 3, 50):
+            status, out, _ = run("encode", formula, "--decide", CLARKE_STOP_AFTER=n)
+            self.assertEqual((status, out.splitlines()[-1]), (3, f"undecided: {INTERRUPTED}."))
 
     def test_no_files_are_left(self):
         proof, gradient = self.path / "p.proof", self.path / "g.safetensors"

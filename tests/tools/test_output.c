@@ -19,6 +19,11 @@ static const char *const commands[] = {
   CLARKE " reproduce P-L2 --cases " CASES "/papers",
   CLARKE " reproduce P-L2 --json --cases " CASES "/papers",
   CHECKER " " STORED "/lemma2.proof --data " CASES "/audit",
+  CHECKER " " STORED "/runs/words.proof --data " CASES "/runs/words", /* over 4,096 bytes: a stream's buffer is not all */
+  CHECKER " --show " CASES "/audit/lenet.onnx",
+  CHECKER " --help",
+  CHECKER " --version",
+  "echo no proof >wrong; " CHECKER " wrong",
 };
 
 #define N_COMMANDS (sizeof commands / sizeof commands[0])
@@ -110,6 +115,27 @@ START_TEST(little_address_space)
 
     ck_assert_msg(status == 1 || (status == 2 && !is_empty("err")), "%s kB: %d", kilobytes[i], status);
     ck_assert_int_eq(run("(ulimit -v %s; timeout 20 %s --version)", kilobytes[i], CLARKE), 0);
+  }
+}
+END_TEST
+
+/* Too little stack ends no process without a word. */
+START_TEST(little_stack)
+{
+  static const char *const kilobytes[] = {"64", "128", "1024", "4095"};
+
+  for (size_t i = 0; i < N_COMMANDS; i++) {
+    const bool computes = strstr(commands[i], "--help") == NULL && strstr(commands[i], "--version") == NULL;
+    const int right = run("%s", commands[i]);
+
+    for (size_t k = 0; k < sizeof kilobytes / sizeof kilobytes[0]; k++) {
+      int status = run("(ulimit -s %s; %s)", kilobytes[k], commands[i]);
+
+      ck_assert_msg(status == (computes ? 2 : right) || strstr(commands[i], "--help") != NULL, "%s, %s kB: %d", commands[i], kilobytes[k], status);
+      if (computes)
+        file_says("err", "4096 KiB are needed (ulimit -s)");
+    }
+    ck_assert_msg(run("(ulimit -s 4096; %s)", commands[i]) == right, "%s", commands[i]);
   }
 }
 END_TEST
@@ -251,8 +277,10 @@ main(void)
   tcase_add_test(tests, nothing_is_written_on_errors);
 #ifndef SANITIZED /* it takes all the space there is */
   tcase_add_test(tests, little_address_space);
+  tcase_add_test(tests, little_stack);
 #else
   (void)little_address_space;
+  (void)little_stack;
 #endif
   tcase_add_test(tests, empty_values_are_refused);
   tcase_add_test(tests, names_of_files_steer_no_terminal);

@@ -164,15 +164,13 @@ clarke_command_audit(int argc, char **argv)
   int exit_status = EXIT_NOT_ASKED;
   clarke_status status;
 
-  argp_err_exit_status = EXIT_NOT_ASKED;
-  argv[0] = name;
   line.command.params = calloc((size_t)argc, sizeof *line.command.params);
   if (line.command.params == NULL) {
     fprintf(stderr, "clarke audit: out of memory\n");
     return EXIT_NOT_ASKED;
   }
   /* In order: checkpoints are listed as they are given, whatever stands between them. */
-  argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &line);
+  clarke_read_arguments(&line, &argp, name, argc, argv, ARGP_IN_ORDER);
   clarke_watch_begin(&line.command.watch);
   status = clarke_audit_answer(&exit_status, &line.command, &err);
   clarke_watch_end();

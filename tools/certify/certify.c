@@ -1,5 +1,6 @@
 /* clarke certify: is what was recorded what exact arithmetic, or the hardware's rule, allows? */
 #include "certify_report.h"
+#include "base/stop.h"
 #include "command.h"
 #include "session/json.h"
 #include "trace/mma_certify.h"
@@ -42,7 +43,8 @@ static char doc[] =
   "  clarke certify cases/runs/small --against cases/runs/small-plain\n"
   "  clarke certify --mma proofs-data/gpu\n\n"
   "Exit status: 0 all that was recorded is certified, and what was not is followed, 1 something is refuted (the first is shown), "
-  "2 the question could not be asked, 3 of something nothing can be said, or no rule is known.";
+  "2 the question could not be asked, 3 of something nothing can be said, or no rule is known. SIGINT and SIGTERM, as "
+  "--timeout and --memory, end in 3, with the reason; a second signal ends at once.";
 
 static void
 check_arguments(const request *r, struct argp_state *state)
@@ -241,13 +243,15 @@ result_json(const clarke_mma_result *r)
 }
 
 static json_t *
-report_json(const clarke_mma_report *report)
+report_json(const clarke_mma_report *report, const char *stopped)
 {
   json_t *j = json_object(), *list = json_array();
 
   for (size_t i = 0; i < report->n; i++)
     clarke_json_append(&list, result_json(&report->result[i]));
-  clarke_json_set(&j, "verdict", json_string(outcome_name[clarke_mma_report_outcome(report)]));
+  clarke_json_set(&j, "verdict", json_string(stopped != NULL ? "undecided" : outcome_name[clarke_mma_report_outcome(report)]));
+  if (stopped != NULL)
+    clarke_json_set(&j, "stopped", clarke_json_text(stopped));
   clarke_json_set(&j, "sets", list);
   return j;
 }
@@ -260,13 +264,18 @@ certify_mma(int *answer, const request *q, clarke_error *err)
   static const int answers[] = {EXIT_HOLDS, EXIT_FAILS, EXIT_UNDECIDED};
   clarke_mma_report report = {0, NULL};
   clarke_status status = clarke_mma_certify(&report, q->mma, err);
+  const char *stopped = status == CLARKE_ESTOPPED ? clarke_work_stopped() : NULL;
 
+  if (stopped != NULL)
+    status = CLARKE_OK;
+  if (status == CLARKE_OK)
+    *answer = stopped != NULL ? EXIT_UNDECIDED : answers[clarke_mma_report_outcome(&report)];
   if (status == CLARKE_OK && q->run.json)
-    status = clarke_json_print(stdout, report_json(&report), JSON_INDENT(2), "\n", err);
+    status = clarke_json_print(stdout, report_json(&report, stopped), JSON_INDENT(2), "\n", err);
+  else if (stopped != NULL)
+    printf("undecided: %s.\n", stopped);
   else if (status == CLARKE_OK)
     print_text(&report);
-  if (status == CLARKE_OK)
-    *answer = answers[clarke_mma_report_outcome(&report)];
   clarke_mma_report_clear(&report);
   return status;
 }
@@ -282,9 +291,7 @@ clarke_command_certify(int argc, char **argv)
   clarke_status status;
   int answer = EXIT_NOT_ASKED;
 
-  argp_err_exit_status = EXIT_NOT_ASKED;
-  argv[0] = name;
-  argp_parse(&argp, argc, argv, 0, NULL, &q);
+  clarke_read_arguments(&q, &argp, name, argc, argv, 0);
   clarke_watch_begin(&q.run.watch);
   status = q.mma != NULL ? certify_mma(&answer, &q, &err) : clarke_certify_run_folder(&answer, &q.run, &err);
   clarke_watch_end();

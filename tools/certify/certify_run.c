@@ -150,16 +150,19 @@ static clarke_status
 print(const clarke_certified *c, const clarke_certified *other, const clarke_difference *d, const clarke_certify_command *command,
       clarke_error *err)
 {
+  const bool stopped = c->stopped != NULL;
   json_t *answer;
 
-  if (!command->json) {
-    if (command->against != NULL)
-      clarke_certify_print_difference(d, c, other);
+  if (!command->json && stopped)
+    printf("cannot say: %s.\n", c->stopped);
+  else if (!command->json && command->against != NULL)
+    clarke_certify_print_difference(d, c, other);
+  if (!command->json && !stopped)
     print_text(c);
+  if (!command->json)
     return CLARKE_OK;
-  }
   answer = clarke_certified_json(c);
-  if (command->against != NULL)
+  if (command->against != NULL && !stopped)
     clarke_json_set(&answer, "against", clarke_difference_json(d, c, other));
   return clarke_json_print(stdout, answer, JSON_INDENT(2), "\n", err);
 }
@@ -175,6 +178,29 @@ prove(const clarke_certified *c, const char *path, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* Nothing that was found by then is an answer. */
+static clarke_status
+tell_stop(int *exit_status, clarke_certified *c, const clarke_certified *other, const clarke_certify_command *command,
+          clarke_error *err)
+{
+  if (c->stopped == NULL)
+    c->stopped = other->stopped;
+  *exit_status = EXIT_UNDECIDED;
+  if (command->proof != NULL)
+    fputs("clarke certify: stopped: no proof was written\n", stderr);
+  return print(c, other, NULL, command, err);
+}
+
+static int
+worse(const clarke_certified *c, const clarke_certified *other, const clarke_difference *d)
+{
+  const int one = exit_status_of(clarke_certified_answer(c)), two = exit_status_of(clarke_certified_answer(other));
+
+  return one == EXIT_FAILS || two == EXIT_FAILS                              ? EXIT_FAILS
+         : one == EXIT_UNDECIDED || d->kind == CLARKE_NOT_EXPLAINED ? EXIT_UNDECIDED
+                                                                    : two;
+}
+
 clarke_status
 clarke_certify_run_folder(int *exit_status, const clarke_certify_command *command, clarke_error *err)
 {
@@ -187,18 +213,13 @@ clarke_certify_run_folder(int *exit_status, const clarke_certify_command *comman
   status = clarke_certified_run(&c, &command->ask, err);
   if (status == CLARKE_OK)
     status = run_other(&d, &other, &c, command, err);
-  if (status == CLARKE_OK)
-    status = print(&c, &other, &d, command, err);
-  if (status == CLARKE_OK && command->proof != NULL)
-    status = prove(&c, command->proof, err);
-  if (status == CLARKE_OK && command->against != NULL) {
-    const int one = exit_status_of(clarke_certified_answer(&c)), two = exit_status_of(clarke_certified_answer(&other));
-
-    *exit_status = one == EXIT_FAILS || two == EXIT_FAILS ? EXIT_FAILS
-                   : one == EXIT_UNDECIDED || d.kind == CLARKE_NOT_EXPLAINED ? EXIT_UNDECIDED
-                                                                             : two;
+  if (status == CLARKE_ESTOPPED) {
+    status = tell_stop(exit_status, &c, &other, command, err);
   } else if (status == CLARKE_OK) {
-    *exit_status = exit_status_of(clarke_certified_answer(&c));
+    *exit_status = command->against != NULL ? worse(&c, &other, &d) : exit_status_of(clarke_certified_answer(&c));
+    status = print(&c, &other, &d, command, err);
+    if (status == CLARKE_OK && command->proof != NULL)
+      status = prove(&c, command->proof, err);
   }
   clarke_certified_clear(&other);
   clarke_certified_clear(&c);

@@ -123,9 +123,7 @@ clarke_command_derive(int argc, char **argv)
   bool asked = false;
   clarke_status status;
 
-  argp_err_exit_status = EXIT_NOT_ASKED;
-  argv[0] = name;
-  argp_parse(&argp, argc, argv, 0, NULL, &request);
+  clarke_read_arguments(&request, &argp, name, argc, argv, 0);
   clarke_watch_begin(&request.watch);
   status = clarke_derive_answer(&verdict, &asked, &request, &err);
   clarke_watch_end();

@@ -396,9 +396,7 @@ clarke_command_encode(int argc, char **argv)
   clarke_status status;
   int result = EXIT_NOT_ASKED;
 
-  argp_err_exit_status = EXIT_NOT_ASKED;
-  argv[0] = name;
-  argp_parse(&argp, argc, argv, 0, NULL, &q);
+  clarke_read_arguments(&q, &argp, name, argc, argv, 0);
   report_init(&report);
   clarke_watch_begin(&q.watch);
   status = answer(&report, &q, &err);

@@ -158,11 +158,12 @@ protect_end(int argc, char **argv)
     if (strcmp(argv[i], "--line") == 0 && argv[i + 2][0] == '-' && strchr("0123456789.", argv[i + 2][1]) != NULL) {
       char *with_space = malloc(strlen(argv[i + 2]) + 2);
 
-      if (with_space != NULL) {
-        sprintf(with_space, " %s", argv[i + 2]);
-        argv[i + 2] = with_space;
+      if (with_space == NULL) {
+        fputs("clarke patterns: out of memory\n", stderr);
+        exit(EXIT_NOT_ASKED);
       }
-      return with_space;
+      sprintf(with_space, " %s", argv[i + 2]);
+      return argv[i + 2] = with_space;
     }
   return NULL;
 }
@@ -178,9 +179,7 @@ clarke_command_patterns(int argc, char **argv)
   clarke_status status;
   char *end = protect_end(argc, argv);
 
-  argp_err_exit_status = EXIT_NOT_ASKED;
-  argv[0] = name;
-  argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &r);
+  clarke_read_arguments(&r, &argp, name, argc, argv, ARGP_IN_ORDER);
   r.arrangement.json = r.regions.json;
   clarke_watch_begin(&r.watch);
   clarke_watch_hide(!r.regions.count && isatty(STDOUT_FILENO) == 1); /* the list shows how far it is */

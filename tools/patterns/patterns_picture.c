@@ -133,6 +133,19 @@ clarke_picture_mark(clarke_picture *p, const mpq_t x, const mpq_t y)
   fprintf(p->svg.to, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"4\" fill=\"#000\"/>\n", across(p, mpq_get_d(x)), down(p, mpq_get_d(y)));
 }
 
+void
+clarke_picture_unfinished(clarke_picture *p, const char *why)
+{
+  fprintf(p->svg.to, "<rect x=\"3\" y=\"3\" width=\"%g\" height=\"%g\" fill=\"none\" stroke=\"#c00\" stroke-width=\"6\" stroke-dasharray=\"18 9\"/>\n"
+                     "<text x=\"18\" y=\"36\" fill=\"#c00\" stroke=\"none\" font-size=\"20\" font-family=\"sans-serif\">"
+                     "unfinished: regions are missing</text>\n"
+                     "<text x=\"18\" y=\"60\" fill=\"#c00\" stroke=\"none\" font-size=\"14\" font-family=\"sans-serif\">",
+          SIZE - 6, SIZE - 6);
+  for (; *why != '\0'; why++)
+    fputs(*why == '<' ? "&lt;" : *why == '&' ? "&amp;" : (char[]){*why, '\0'}, p->svg.to);
+  fputs("</text>\n", p->svg.to);
+}
+
 clarke_status
 clarke_picture_save(clarke_picture *p, const char *path, clarke_error *err)
 {

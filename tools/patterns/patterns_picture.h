@@ -19,6 +19,8 @@ void clarke_picture_clear(clarke_picture *p); /* of one that is zeroed, too */
 /* A region, coloured by the number of its affine function: regions of one function look alike. */
 clarke_status clarke_picture_add(clarke_picture *p, const clarke_region *region, size_t function, clarke_error *err);
 void clarke_picture_mark(clarke_picture *p, const mpq_t x, const mpq_t y);
+/* Regions are missing: a frame and a text say so, and why. */
+void clarke_picture_unfinished(clarke_picture *p, const char *why);
 clarke_status clarke_picture_save(clarke_picture *p, const char *path, clarke_error *err);
 
 #endif

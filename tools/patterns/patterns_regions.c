@@ -50,6 +50,12 @@ clarke_patterns_why(bool undecided, bool stopped)
   return stopped ? clarke_work_stopped() : "the limit of regions was reached (--limit regions=N raises it)";
 }
 
+const char *
+clarke_regions_why(const clarke_regions *r)
+{
+  return r->deep ? "kinks lie behind each other in more than 1024 layers" : clarke_patterns_why(r->undecided, r->stopped);
+}
+
 /* The reason is our own text and a number of --timeout or --memory. */
 void
 clarke_patterns_end_json(bool stopped)
@@ -360,7 +366,7 @@ print_summary(const answer *a)
 
   if (!a->found.complete)
     printf("at least %zu patterns, %zu affine functions; undecided: %s\n", patterns, functions,
-           clarke_patterns_why(a->found.undecided, a->found.stopped));
+           clarke_regions_why(&a->found));
   else if (a->command->count && a->no_pieces == NULL)
     printf("%zu\n", a->command->pieces ? a->n_pieces : patterns);
   else {
@@ -423,6 +429,8 @@ draw(answer *a, clarke_error *err)
 {
   if (a->point != NULL)
     clarke_picture_mark(&a->picture, a->point[a->varies[0]], a->point[a->varies[1]]);
+  if (!a->found.complete)
+    clarke_picture_unfinished(&a->picture, clarke_regions_why(&a->found));
   return clarke_picture_save(&a->picture, a->command->svg, err);
 }
 

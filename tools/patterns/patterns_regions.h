@@ -2,7 +2,7 @@
 #ifndef CLARKE_TOOLS_PATTERNS_REGIONS_H
 #define CLARKE_TOOLS_PATTERNS_REGIONS_H
 
-#include "base/status.h"
+#include "region/regions.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,6 +29,7 @@ clarke_status clarke_segment_answer(bool *complete, bool *holds, const clarke_re
 bool clarke_patterns_below_limit(size_t found);
 /* Why an answer is not complete: a system was undecided, work was told to stop, or else the limit. */
 const char *clarke_patterns_why(bool undecided, bool stopped);
+const char *clarke_regions_why(const clarke_regions *r);
 /* The end of the object, with the reason of a stop. */
 void clarke_patterns_end_json(bool stopped);
 

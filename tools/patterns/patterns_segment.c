@@ -39,7 +39,7 @@ print_text(const clarke_segment *s, bool count)
   }
   if (s->integral == NULL) {
     printf("%s%zu piece%s; undecided: %s\n", s->regions.complete ? "" : "at least ", s->n, s->n == 1 ? "" : "s",
-           clarke_patterns_why(s->regions.undecided, s->regions.stopped));
+           clarke_regions_why(&s->regions));
     return;
   }
   if (count) {

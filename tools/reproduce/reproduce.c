@@ -373,9 +373,7 @@ clarke_command_reproduce(int argc, char **argv)
   clarke_status status;
   int answer;
 
-  argp_err_exit_status = EXIT_NOT_ASKED;
-  argv[0] = name;
-  argp_parse(&argp, argc, argv, 0, NULL, &q);
+  clarke_read_arguments(&q, &argp, name, argc, argv, 0);
   status = reproduce(&rows, &l, &q, &err);
   if (status != CLARKE_OK)
     complain(&err);

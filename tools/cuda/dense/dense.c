@@ -119,7 +119,10 @@ main(int argc, char **argv)
   clarke_status status;
 
   argp_err_exit_status = 2;
-  argp_parse(&argp, argc, argv, 0, NULL, &r);
+  if (argp_parse(&argp, argc, argv, 0, NULL, &r) != 0) {
+    fprintf(stderr, "dense: the command line cannot be read: out of memory\n");
+    return 2;
+  }
   if (device_name() == NULL)
     return 2;
   printf("device: %s\n", device_name());

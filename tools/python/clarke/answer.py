@@ -2,6 +2,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sysconfig
 import tempfile
@@ -11,7 +12,7 @@ from .recorder import record, settle
 
 
 class Failed(Exception):
-    """The question could not be asked; the message is the program's."""
+    """The question could not be asked, or has no answer: the message is the program's, or says how it ended."""
 
 
 @dataclass
@@ -37,9 +38,48 @@ def program():
     return found
 
 
+# What may have sent a signal, and what to do.
+SENT = {"SIGKILL": "the system does that where memory ends: options=('--memory', '4G') ends it before, with an answer",
+        "SIGXCPU": "its processor time is limited (ulimit -t): options=('--timeout', '60') ends it before",
+        "SIGXFSZ": "the size of files is limited (ulimit -f)",
+        **dict.fromkeys(("SIGINT", "SIGTERM", "SIGHUP"), "somebody ended it: ask again"),
+        **dict.fromkeys(("SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE"), "an error of the program's own: please report it, with what it was asked")}
+
+
+def ended(status):
+    """How the program ended, in words."""
+    if status >= 0:
+        return f"status {status}"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = f"signal {-status}"
+    return f"{name}; {SENT.get(name, 'ask again')}"
+
+
+def answered(question, *arguments):
+    """What `clarke QUESTION --json` says; where it says nothing, why."""
+    command = [program(), question, *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace")
+    except OSError as why:
+        raise Failed(f"the program {command[0]} cannot be run ({why.strerror}); the environment variable CLARKE may name another") from None
+    try:
+        said = json.loads(done.stdout) if done.returncode >= 0 else None
+    except ValueError:
+        said = None
+    if not isinstance(said, dict):
+        heard = done.stderr.strip() or ("it printed no answer" if not done.stdout else "what it printed is no single JSON object")
+        raise Failed(f"{heard} (clarke {question} ended with {ended(done.returncode)})")
+    return said
+
+
 def touched_by_module(run, report):
-    with open(os.path.join(run, "run.json")) as f:
-        module = {node["name"]: node["module"] for node in json.load(f)["nodes"]}
+    try:
+        with open(os.path.join(run, "run.json"), encoding="utf-8") as f:
+            module = {node["name"]: node["module"] for node in json.load(f)["nodes"]}
+    except (OSError, ValueError, KeyError, TypeError) as why:
+        raise Failed(f"{run} was changed while it was asked about ({why!r}): ask again") from None
     counts = {}
     for layer in report["layers"]:
         if layer["touched"] > 0:
@@ -50,14 +90,16 @@ def touched_by_module(run, report):
 
 def audit_run(run, options):
     settle()
+    if not os.path.isfile(os.path.join(run, "run.json")):
+        raise Failed(f"{run} has no run.json: no step is recorded there")
     with tempfile.TemporaryDirectory() as folder:
-        proof = os.path.join(folder, "proof")
-        done = subprocess.run([program(), "audit", os.path.join(run, ""), "--json", "--proof", proof, *options],
-                              capture_output=True, text=True)
-        if not done.stdout:
-            raise Failed(done.stderr.strip())
-        report = json.loads(done.stdout)
-        text = open(proof, "rb").read() if os.path.exists(proof) else None
+        proof, text = os.path.join(folder, "proof"), None
+        report = answered("audit", os.path.join(run, ""), "--json", "--proof", proof, *options)
+        if os.path.exists(proof):
+            with open(proof, "rb") as f:
+                text = f.read()
+    if "gradient" not in report or "verdict" not in report:
+        raise Failed(f"the answer is not about a run: {report.get('why', sorted(report))}")
     ran = report["gradient"]["explained"] is not False  # else the verdict is about a program that did not run
     verdict, reason = (report["verdict"], report["why"]) if ran else ("not-explained", report["gradient"]["why"])
     return Answer(verdict, reason, touched_by_module(run, report), report["gradient"], text, report)

@@ -6,9 +6,8 @@ The function is run once, on the point, and its ATen operators are written down 
 What PyTorch differentiates must be this program. So what autograd does not see is refused (detach, no_grad, numbers that Python reads,
 hooks, a Function's own derivative). Its backward pass runs, too: at kinks its numbers must be the profile's.
 """
-import json
+import math
 import os
-import subprocess
 import tempfile
 from fractions import Fraction
 
@@ -18,7 +17,8 @@ from torch.nn.modules import module as modules
 
 from . import kinks
 from .again import Again
-from .answer import Failed, program
+from .answer import answered
+from .folder import surely
 from .graph import ancestors, require_unread, trained
 from .hooks import Hooks
 from .profiles import installed
@@ -200,9 +200,8 @@ def write_joined(p, node):
     return join([p.of(v) for v in node.args[0]], axis=node.args[1] if len(node.args) > 1 else 0)
 
 
-def traced(f, at):
-    """The operators of f at these tensors: (the trace, its inputs by name, their values, the result's value, what can be run again)."""
-    trace = Trace()
+def traced(trace, f, at):
+    """The operators of f at these tensors: (its inputs by name, their values, the result's value, what can be run again)."""
     inputs = {name: t.detach().clone().requires_grad_(True) for name, t in at.items()}
     trace.trained = {t.untyped_storage().data_ptr() for t in inputs.values()}
     values = {name: trace.value(t) for name, t in inputs.items()}
@@ -216,7 +215,7 @@ def traced(f, at):
         hook.remove()
     if not isinstance(out, torch.Tensor) or out.numel() != 1:
         raise Refused("the function's result is no tensor of one number")
-    return trace, inputs, values, trace.value(out), again
+    return inputs, values, trace.value(out), again
 
 
 def text_of(trace, values, result):
@@ -275,11 +274,12 @@ def require_same(gradient, said):
     """No answer rests on this: numbers far apart tell of something that the dispatcher did not see."""
     if not gradient or any(v in ("nan", None) for v in said["ad"] or ["nan"]):
         return
-    exact = [float(Fraction(v)) for v in said["ad"]]
+    exact = [float(v) if v.endswith("inf") else float(Fraction(v)) for v in said["ad"]]
     eps = max(torch.finfo(t.dtype).eps for t in gradient.values())
     ran = torch.cat([t.detach().reshape(-1).to(torch.float64) for t in gradient.values()]).tolist()
+    largest = 1 + max((abs(a) for a in exact if math.isfinite(a)), default=0)
     for a, b in zip(exact, ran):
-        if abs(a - b) > eps ** 0.5 * (1 + max(map(abs, exact))):
+        if a != b and not abs(a - b) <= eps ** 0.5 * largest:
             raise Refused(f"PyTorch's derivative of the function is {b!r} here, and AD's of the recorded operators, in exact arithmetic, "
                           f"{a!r}: something else was differentiated, or floats took another branch")
 
@@ -293,16 +293,9 @@ def profile_in(folder):
     return "--profile", profile.name if profile.known else os.path.join(folder, profile.name)
 
 
-def derive(f, at, *, options=(), again=True):
-    """All that `clarke derive --json` says of f at a tensor, a tuple of tensors (x0, x1, ...) or a dictionary of them.
-
-    The function is run again, near the point, and compared with what was recorded (again.py), unless again=False.
-    The answer has the program's text under "program", and under "branches" the lines of Python's branches that hang on the inputs."""
-    if isinstance(at, torch.Tensor):
-        at = {"x": at}
-    elif not isinstance(at, dict):
-        at = {f"x{i}": t for i, t in enumerate(at)}
-    trace, inputs, values, result, rerun = traced(f, at)
+def asked(trace, f, at, options, again):
+    """The answer about f, whose operators the trace holds afterwards."""
+    inputs, values, result, rerun = traced(trace, f, at)
     for why in trace.refusals:
         raise Refused(why)
     text, branches = text_of(trace, values, result), require_unread(trace)
@@ -315,10 +308,23 @@ def derive(f, at, *, options=(), again=True):
         path = os.path.join(folder, "traced.prog")
         with open(path, "w") as out:
             out.write(text)
-        done = subprocess.run([program(), "derive", path, "--json", *profile_in(folder), *(w for v in point for w in ("--at", v)), *options],
-                              capture_output=True, text=True)
-    if not done.stdout:
-        raise Failed(done.stderr.strip())
-    said = json.loads(done.stdout) | {"program": text, "branches": branches}
+        said = answered("derive", path, "--json", *profile_in(folder), *(w for v in point for w in ("--at", v)), *options)
+    said |= {"program": text, "branches": branches}
     require_same(gradient, said)
     return said
+
+
+def derive(f, at, *, options=(), again=True):
+    """All that `clarke derive --json` says of f at a tensor, a tuple of tensors (x0, x1, ...) or a dictionary of them.
+
+    The function is run again, near the point, and compared with what was recorded (again.py), unless again=False.
+    The answer has the program's text under "program", and under "branches" the lines of Python's branches that hang on the inputs."""
+    if isinstance(at, torch.Tensor):
+        at = {"x": at}
+    elif not isinstance(at, dict):
+        at = {f"x{i}": t for i, t in enumerate(at)}
+    trace = Trace()
+    try:
+        return asked(trace, f, at, options, again)
+    finally:
+        surely(trace.forget)

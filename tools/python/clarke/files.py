@@ -1,14 +1,18 @@
-"""Files of a run folder: safetensors, .npz, written whole or not at all."""
+"""Files of a run folder: safetensors, .npz."""
+import contextlib
 import functools
 import hashlib
 import io
 import json
 import os
+import secrets
 import struct
 import zlib
 
 import numpy as np
 import torch
+
+from .refused import Refused
 
 SAFETENSORS = {torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16", torch.int64: "I64",
                torch.int32: "I32", torch.int16: "I16", torch.int8: "I8", torch.uint8: "U8", torch.bool: "BOOL"}
@@ -30,6 +34,8 @@ def safetensors(tensors):
     for name in names:
         t = tensors[name]
         begin, end = end, end + t.numel() * t.element_size()
+        if t.dtype not in SAFETENSORS:
+            raise Refused(f"{name}: a tensor of type {t.dtype}")
         header[name] = {"dtype": SAFETENSORS[t.dtype], "shape": list(t.shape), "data_offsets": [begin, end]}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
@@ -94,20 +100,38 @@ def pieces(parts):
     yield together
 
 
-def write_whole(path, parts, hashed=True):
-    """All of it under its name, or nothing. What a loss of power may tear is found by its hash, in run.json; without one, by its numbers."""
-    temporary, digest = f"{path}.{os.getpid()}.tmp", hashlib.sha256() if hashed else None
-    try:
-        with open(temporary, "wb", buffering=0) as f:
-            for piece in pieces(parts):
-                if hashed:
-                    digest.update(piece)  # and what was just read is in the cache when it is written
-                rest = memoryview(piece)
-                while rest:
+def write(path, parts, hashed=True):
+    """A file that is not there yet. (Its SHA-256.) What a loss of power may tear is found by its hash, in run.json; without one, by its numbers."""
+    digest = hashlib.sha256() if hashed else None
+    with open(path, "xb", buffering=0) as f:
+        for piece in pieces(parts):
+            if hashed:
+                digest.update(piece)  # and what was just read is in the cache when it is written
+            rest = memoryview(piece)
+            while rest:
+                try:
                     rest = rest[f.write(rest):]
-        os.replace(temporary, path)
+                except OSError as why:
+                    raise OSError(why.errno, why.strerror, path) from None
+    return digest.hexdigest() if hashed else None
+
+
+def temporary(path):
+    """A name beside it that nobody has, nor draws."""
+    return f"{path}.{secrets.token_hex(8)}.tmp"
+
+
+def discard(path):
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def write_whole(path, parts):
+    """All of it under its name, or nothing."""
+    begun = temporary(path)
+    try:
+        write(begun, parts)
+        os.replace(begun, path)
     except BaseException:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
+        discard(begun)
         raise
-    return {"file": os.path.basename(path)} | ({"sha256": digest.hexdigest()} if hashed else {})

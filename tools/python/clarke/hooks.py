@@ -17,20 +17,26 @@ class Hooks:
 
     def __init__(self, trace, tensors):
         self.trace, self.held = trace, []
-        for t in tensors:
-            self.wrap(t._backward_hooks, self.of_gradient)
-            if t.is_leaf:
-                self.wrap(t._post_accumulate_grad_hooks, self.of_parameter)
+        try:
+            for t in tensors:
+                self.wrap(t._backward_hooks, self.of_gradient)
+                if t.is_leaf:
+                    self.wrap(t._post_accumulate_grad_hooks, self.of_parameter)
+        except BaseException:
+            self.restore()
+            raise
 
     def wrap(self, hooks, around):
         for key, hook in (hooks or {}).items():
-            hooks[key] = wrapped = around(hook)
+            wrapped = around(hook)
             self.held.append((hooks, key, hook, wrapped))
+            hooks[key] = wrapped
 
     def restore(self):
         for hooks, key, hook, wrapped in self.held:
             if hooks.get(key) is wrapped:
                 hooks[key] = hook
+        self.held = []
 
     def note(self, hook):
         self.trace.refusals.append(f"{line_of(hook)}: a hook changes a gradient, or a parameter: AD differentiates another function")

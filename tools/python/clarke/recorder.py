@@ -1,23 +1,27 @@
 """clarke.record: a training step, written as a run folder (docs/run-format.md)."""
 import inspect
-import json
 import math
 import os
 import platform
 import sys
-from concurrent.futures import ThreadPoolExecutor
+import threading
+import traceback
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from fractions import Fraction
 
 import numpy as np
 import torch
 from torch.nn.modules import module as hooks
+from torch.overrides import _get_current_function_mode_stack
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 from . import graph as graphs
 from . import kinks, replay, statistics
 from . import model as models
 from . import trees as trees_of
 from .again import Again, keywords
-from .files import array, npz, raw, safetensors, write_whole
+from .files import array, npz, raw, safetensors
+from .folder import Folder, surely
 from .hooks import Hooks
 from .profiles import installed
 from .refused import Refused
@@ -28,8 +32,8 @@ MOST_WAITING = 2  # steps in the background; each holds its activations
 
 def begin_thread():
     """Of the steps in the background: one, so that they are written in order. A process that was forked has none of its parent's threads."""
-    global LATER, WAITING
-    LATER, WAITING = ThreadPoolExecutor(max_workers=1, thread_name_prefix="clarke.record"), []
+    global LATER, WAITING, QUEUE
+    LATER, WAITING, QUEUE = ThreadPoolExecutor(max_workers=1, thread_name_prefix="clarke.record"), [], threading.Lock()
 
 
 begin_thread()
@@ -39,11 +43,15 @@ if hasattr(os, "register_at_fork"):
 
 def later(work, *args):
     """In the background, as soon as no more than MOST_WAITING others wait."""
-    WAITING[:] = [w for w in WAITING if not w.done()]
-    while len(WAITING) >= MOST_WAITING:
-        WAITING.pop(0).exception()
-    WAITING.append(LATER.submit(work, *args))
-    return WAITING[-1]
+    with QUEUE:
+        while len(unwritten()) >= MOST_WAITING:
+            wait(unwritten(), return_when=FIRST_COMPLETED)
+        WAITING[:] = [*unwritten(), LATER.submit(work, *args)]
+        return WAITING[-1]
+
+
+def unwritten():
+    return [w for w in WAITING if not w.done()]
 
 
 def settle():
@@ -51,10 +59,19 @@ def settle():
     LATER.submit(lambda: None).result()
 
 
+def setting(read, widest):
+    """One of PyTorch's. Where its newer names for precisions are in use the older ones may raise: then the one with the widest bounds."""
+    try:
+        return read()
+    except RuntimeError:
+        return widest
+
+
 def flags():
     return {"deterministic": torch.are_deterministic_algorithms_enabled(),
-            "float32_matmul_precision": torch.get_float32_matmul_precision(),
-            "tf32_matmul": torch.backends.cuda.matmul.allow_tf32, "tf32_cudnn": torch.backends.cudnn.allow_tf32,
+            "float32_matmul_precision": setting(torch.get_float32_matmul_precision, "medium"),
+            "tf32_matmul": setting(lambda: torch.backends.cuda.matmul.allow_tf32, True),
+            "tf32_cudnn": setting(lambda: torch.backends.cudnn.allow_tf32, True),
             "cudnn_benchmark": torch.backends.cudnn.benchmark, "mkldnn": torch.backends.mkldnn.enabled,
             "nnpack": torch._C._get_nnpack_enabled(),
             "threads": torch.get_num_threads()}
@@ -112,47 +129,6 @@ def same_bits(a, b):
     return a.numel() == 0 or torch.equal(a.contiguous().reshape(-1).view(torch.uint8), b.contiguous().reshape(-1).view(torch.uint8))
 
 
-END = "\n ]\n}\n"  # of run.json, whose last entry is the list of steps
-
-
-def text_of(run):
-    """run.json: a line for each entry of its lists. (Python's own indented form takes as long as a small step.)"""
-    def item(value):
-        if not isinstance(value, list) or not value:
-            return json.dumps(value)
-        return "[\n  " + ",\n  ".join(json.dumps(v) for v in value) + "\n ]"
-    return "{\n " + ",\n ".join(f"{json.dumps(key)}: {item(value)}" for key, value in run.items()) + "\n}\n"
-
-
-class Folders:
-    """The descriptions that were written last. A long one takes as long to read as a step, and is the same file most of the time."""
-
-    def __init__(self):
-        self.held = {}  # by the folder: run.json, and what it says
-
-    def read(self, path):
-        with open(os.path.join(path, "run.json"), encoding="utf-8") as f:
-            text = f.read()
-        held = self.held.get(os.path.abspath(path))
-        return held if held is not None and held[0] == text else (text, json.loads(text))
-
-    def write(self, path, before, run):
-        """before: what is there, as read; or None. Of the same run, but for a step, the text is the same, and a line."""
-        text, last = None, list(run)[-1]
-        if before is not None and before[0].endswith(END) and last == "steps" and list(before[1]) == list(run):
-            old = before[1]
-            if all(run[key] == old[key] for key in run if key != last) and run[last][:-1] == old[last] != []:
-                text = before[0].removesuffix(END) + ",\n  " + json.dumps(run[last][-1]) + END
-        text = text_of(run) if text is None else text
-        write_whole(os.path.join(path, "run.json"), [text.encode()])
-        if len(self.held) == 4:
-            self.held.clear()
-        self.held[os.path.abspath(path)] = text, run
-
-
-FOLDERS = Folders()
-
-
 def optimizer_entry(optimizer):
     if optimizer is None:
         return None
@@ -192,7 +168,7 @@ class record:
                            kinks.needless if light and not background else None)
         self.given, self.gradients, self.flags, self.hooked = None, None, None, None
         self.again, self.loss_again = Again(self.trace) if again else None, again if callable(again) else None
-        self.trees, self.ran = trees, None
+        self.hooks, self.modes, self.thread, self.trees, self.ran = [], [], None, trees, None
         if trees and (light or background):
             raise ValueError("trees are of the nodes' numbers (no light record), and asked for in the step's own thread")
         if trees:
@@ -201,31 +177,42 @@ class record:
     # ---- While the step runs
 
     def __enter__(self):
-        model = self.model
-        for name, module in model.named_modules():
+        self.require_ready()
+        try:
+            self.begin()
+        except BaseException:
+            surely(self.leave)
+            surely(self.forget)
+            raise
+        return self
+
+    def require_ready(self):
+        for name, module in self.model.named_modules():
             if type(module).__name__ == "OptimizedModule" or getattr(module, "_compiled_call_impl", None) is not None:
                 raise Refused(f"{name or 'the model'} is compiled (torch.compile): its operators cannot be seen; record the module itself")
-        self.parameters, self.buffers = dict(model.named_parameters()), dict(model.named_buffers())
-        self.all_names = {name: t for name, t in model.named_parameters(remove_duplicate=False)}
-        for name, p in self.parameters.items():
+        for name, p in self.model.named_parameters():
             if p.grad is not None and bool((p.grad != 0).any()):
                 raise Refused(f"{name} has a gradient already; a record is of one backward pass: zero_grad first")
+
+    def begin(self):
+        model, self.thread = self.model, threading.get_ident()
+        self.parameters, self.buffers = dict(model.named_parameters()), dict(model.named_buffers())
+        self.all_names = {name: t for name, t in model.named_parameters(remove_duplicate=False)}
         self.before = {name: b.detach().clone() for name, b in self.buffers.items()}
         self.start = {name: p.detach().clone() for name, p in self.parameters.items()}
         self.names = {id(m): name for name, m in model.named_modules()}
-        self.hooks = [model.register_forward_pre_hook(self.enter_model, with_kwargs=True, prepend=True),
-                      hooks.register_module_forward_pre_hook(self.enter_module),
-                      hooks.register_module_forward_hook(self.leave_module, always_call=True)]
         self.trace.owned = [p.untyped_storage() for p in self.parameters.values() if p.requires_grad]  # so no other tensor has their addresses
         self.trace.parameters = {storage.data_ptr() for storage in self.trace.owned}
         self.trace.trained |= self.trace.parameters
         self.trace.homes = {id(p): place(p) for p in self.parameters.values()}
+        self.hooks.append(model.register_forward_pre_hook(self.enter_model, with_kwargs=True, prepend=True))
+        self.hooks.append(hooks.register_module_forward_pre_hook(self.enter_module))
+        self.hooks.append(hooks.register_module_forward_hook(self.leave_module, always_call=True))
         self.modes = [Functions(self.trace, self.before_backward, self.after_backward), Dispatch(self.trace)]
         if self.loss_again is not None:
             self.again.begin(self.loss_again, "the step", roots=[self.loss_again, model])
         for mode in self.modes:
             mode.__enter__()
-        return self
 
     def enter_model(self, model, args, kwargs):
         """What the model is called with, the first time, by the names that its forward has."""
@@ -239,11 +226,15 @@ class record:
         self.flags = flags()
 
     def enter_module(self, module, args):
+        if threading.get_ident() != self.thread:  # another may record a step of its own
+            return
         if self.again is not None and not self.trace.modules and self.trace.loss is None and self.loss_again is None:
             self.again.begin(module, self.names.get(id(module), type(module).__name__), args, keywords(), [module])
         self.trace.modules.append(self.names.get(id(module), type(module).__name__))
 
     def leave_module(self, module, args, out):
+        if threading.get_ident() != self.thread:
+            return
         name = self.trace.modules.pop()
         if self.again is not None:
             self.again.output(name, out, len(self.trace.modules))
@@ -264,15 +255,39 @@ class record:
         self.gradients = {n: p.grad.detach().clone() for n, p in self.parameters.items() if p.grad is not None}
 
     def __exit__(self, kind, error, _):
+        try:
+            surely(self.leave)
+            if kind is None:
+                self.write()
+        except BaseException as why:
+            surely(self.leave)
+            traceback.clear_frames(why.__traceback__)  # of this package's: who keeps the exception does not keep the step
+            raise
+        finally:
+            if self.work is None:
+                surely(self.forget)
+        return False
+
+    def leave(self):
+        """Nothing sees operators or modules any longer."""
+        entered = [*_get_current_dispatch_mode_stack(), *_get_current_function_mode_stack()]
         for mode in reversed(self.modes):
-            mode.__exit__(kind, error, None)
+            if any(mode is m for m in entered):
+                mode.__exit__(None, None, None)
         for hook in self.hooks:
             hook.remove()
-        if self.hooked is not None:
-            self.hooked.restore()
-        if kind is None:
-            self.write()
-        return False
+        hooked = self.hooked  # the background may let go of it meanwhile
+        if hooked is not None:
+            hooked.restore()
+
+    def forget(self):
+        """Lets go of the step: whoever keeps the record, or the exception that refused it, keeps no tensor but the model's."""
+        self.trace.forget()
+        if self.again is not None:
+            self.again.forget()
+        self.given = self.gradients = self.hooked = None
+        self.hooks, self.modes = [], []
+        self.parameters = self.buffers = self.all_names = self.before = self.start = self.after = {}
 
     # ---- Afterwards
 
@@ -304,34 +319,40 @@ class record:
         if self.background:
             own(self.trace, nodes, self.light, graph)
         if not self.background:
+            if unwritten():  # they may be of this folder, and come before
+                settle()
             self.finish(run, graph, nodes, batch)
             return
-        self.work = later(self.finish, run, graph, nodes, batch)
+        self.work = later(self.behind, run, graph, nodes, batch)
         self.work.add_done_callback(self.tell)
+
+    def behind(self, *step):
+        try:
+            self.finish(*step)
+        finally:
+            self.forget()
 
     def finish(self, run, graph, nodes, batch):
         if self.background:
             kinks.check(nodes, installed())
         if not (self.light or self.background or self.append):
             run["steps"][-1]["replay"] = replay.compare(self.trace, nodes, self.parameters, self.gradients)
-        before = self.follow(run, graph) if self.append else None
-        os.makedirs(self.path, exist_ok=True)
-        base = os.path.join(self.path, f"step-{self.step:06}")
-        files = {"batch": write_whole(f"{base}.batch.npz", npz(batch)),
-                 "parameters": write_whole(f"{base}.parameters.safetensors", safetensors(graph.initializers)),
-                 "gradients": write_whole(f"{base}.gradients.safetensors", safetensors(self.wrt(graph)))}
-        if not self.light:
-            files["trace"] = write_whole(f"{base}.trace.safetensors", safetensors(self.everything(graph)), hashed=False)
-        if self.trees:
-            files["trees"] = write_whole(f"{base}.trees.json", [trees_of.find(self.trace, graph, self.parameters)])
-        run["steps"][-1]["files"] = files
-        if not installed().known:
-            write_whole(os.path.join(self.path, installed().name), [installed().text.encode()])
-        if not self.append:
-            model = models.model_bytes(graph, torch.__version__)
-            run["graph"] = write_whole(os.path.join(self.path, "graph.onnx"), [model])
-        FOLDERS.write(self.path, before, run)
-        self.trace.forget()
+        with Folder(self.path) as folder:
+            before = self.follow(folder, run, graph) if self.append else None
+            files, base = {}, f"step-{self.step:06}"
+            files["batch"] = folder.put(f"{base}.batch.npz", npz(batch))
+            files["parameters"] = folder.put(f"{base}.parameters.safetensors", safetensors(graph.initializers))
+            files["gradients"] = folder.put(f"{base}.gradients.safetensors", safetensors(self.wrt(graph)))
+            if not self.light:
+                files["trace"] = folder.put(f"{base}.trace.safetensors", safetensors(self.everything(graph)), hashed=False)
+            if self.trees:
+                files["trees"] = folder.put(f"{base}.trees.json", [trees_of.find(self.trace, graph, self.parameters)])
+            run["steps"][-1]["files"] = files
+            if not self.append:
+                run["graph"] = folder.put("graph.onnx", [models.model_bytes(graph, torch.__version__)])
+                if not installed().known:
+                    folder.put(installed().name, [installed().text.encode()])
+            folder.commit(run, before)
 
     def wait(self):
         """Until what was recorded in the background is written; a step that is refused is refused here."""
@@ -341,12 +362,16 @@ class record:
 
     def tell(self, work):
         """Nobody may have waited for it: a step that was not written is not passed over in silence."""
-        if work.exception() is not None and not self.waited:
-            print(f"clarke.record: {self.path}, step {self.step}: nothing was written: {work.exception()}", file=sys.stderr)
+        error = work.exception()
+        if error is None:
+            return
+        traceback.clear_frames(error.__traceback__)
+        if not self.waited:
+            print(f"clarke.record: {self.path}, step {self.step}: nothing was written: {error}", file=sys.stderr)
 
-    def follow(self, run, graph):
+    def follow(self, folder, run, graph):
         """Puts the step behind those of the folder, which must be of the same graph, made in the same way. (What was there.)"""
-        there = FOLDERS.read(self.path)
+        there = folder.read()
         before = there[1]
         models.require_same(os.path.join(self.path, before["graph"]["file"]), before["graph"]["sha256"], graph)
         for key in run.keys() - {"graph", "steps", "nodes", "branches"}:

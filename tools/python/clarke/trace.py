@@ -152,6 +152,12 @@ def shown(filename):
     return SHOWN[filename]
 
 
+class Unfollowed(Exception):
+    """A tensor that is no array in memory: of what shares its entries nothing can be said."""
+
+
+DENSE = "of tensors that are sparse, nested, opaque or wrapped (torch.func, forward-mode) nothing is recorded: write it with dense ones"
+
 HANDED = "handed on"  # in the place of a gradient that nobody looks at
 
 
@@ -221,6 +227,7 @@ class Trace:
         name and its arguments: does nobody ask for the numbers that it changes, if only it has read them?"""
         self.light, self.watched, self.compared, self.needless = light, watched, compared, needless
         self.running = False  # the backward pass
+        self.calling = None  # the operator that PyTorch runs: what is raised meanwhile is not of here
         self.trained = set()  # the storages of numbers that depend on what is trained, autograd knowing
         self.parameters = set()  # the addresses of the parameters' storages,
         self.owned = []  # which are kept as long
@@ -233,6 +240,7 @@ class Trace:
         self.loss = self.seed = None
         self.sums, self.is_sum, self.held = None, None, None  # a list: of sums in the backward pass
         self.sequence = {}  # forward nodes by autograd's numbers
+        self.hooks = []  # on autograd's nodes
         self.kept = []  # tensors that must live: identities and addresses are looked up
         self.memory = []
         self.by_identity = {}
@@ -273,7 +281,7 @@ class Trace:
 
     def value(self, t):
         if t.layout != torch.strided:
-            raise self.here(f"a tensor of layout {t.layout}")
+            raise Unfollowed(f"a tensor of layout {t.layout}")
         found = self.by_identity.get(id(t))
         if found is not None and found.place != place(t):
             self.require_unmoved(t)
@@ -292,22 +300,22 @@ class Trace:
                 found.hidden = "numbers of what is trained are read behind autograd's back (.data)"
             return found
         if found.stale:
-            raise self.here("a view of a tensor that was changed in place is read; write the change as an operator that makes a new tensor")
+            raise self.refused("a view of a tensor that was changed in place is read; write the change as an operator that makes a new tensor")
         return found
 
-    def here(self, why):
-        return Refused(f"{(self.modules[-1] if self.modules else '') or 'the model'}, {source_line()}: {why}")
+    def refused(self, why):
+        return Refused(f"{self.here()}: {why}")
 
     def require_unmoved(self, t):
         """A tensor that has other memory than before: of data it is another value, of what is trained no record can say it."""
         if t.requires_grad:
-            raise self.here(REPLACED)
+            raise self.refused(REPLACED)
 
     def require_version(self, value, t):
         """It was changed by nobody whom the dispatcher does not show."""
         now = version(t)
         if value.version is not None and value.version != now:
-            raise self.here("a tensor was changed by what PyTorch's dispatcher does not show here (another thread, C++): compute it in the "
+            raise self.refused("a tensor was changed by what PyTorch's dispatcher does not show here (another thread, C++): compute it in the "
                             "step's own thread, by operators")
         value.version = now
 
@@ -317,9 +325,9 @@ class Trace:
         if home is None:
             return
         if home != place(t):
-            raise self.here(REPLACED)
+            raise self.refused(REPLACED)
         if home[0] in self.overwritten:
-            raise self.here("a parameter was changed in the block, before it was read: AD differentiates another function; compute what is to be "
+            raise self.refused("a parameter was changed in the block, before it was read: AD differentiates another function; compute what is to be "
                             "read by an operator, and change parameters before the block")
 
     def spare(self, known, args, changed):
@@ -376,7 +384,9 @@ class Trace:
         spare = self.spare(known, held[0], changed) if changed else None
         for t in changed:
             self.change(t, spare)
+        self.calling = op
         out = op(*args, **kwargs)
+        self.calling = None
         results = list(out) if isinstance(out, (list, tuple)) else [out]
         number = torch.autograd._get_sequence_nr() - 1
         if changed and self.nodes and self.nodes[-1].name == "clone" and self.nodes[-1].sequence == number:
@@ -398,6 +408,22 @@ class Trace:
         if enabled and differentiated:
             self.sequence.setdefault(number, node)  # the first: others of that number made no node of their own
         return out
+
+    def followed(self, what, see, *args):
+        """see(*args); what it cannot follow is refused, by the name of the operator or function."""
+        try:
+            return see(*args)
+        except Refused:
+            raise
+        except Exception as why:
+            if self.calling is not None:
+                self.calling = None
+                raise
+            said = str(why).strip().partition("\n")[0].partition(". ")[0].removesuffix(".")
+            raise Refused(f"{self.here()}: {what}: {said}; {DENSE}") from None
+
+    def here(self):
+        return f"{self.modules and self.modules[-1] or 'the model'}, {source_line()}"
 
     def refuse(self, why):
         """Told when the block ends."""
@@ -436,8 +462,7 @@ class Trace:
             held = self.sequence.get(node._sequence_nr())
             if held is not None and (not self.light or held.name.rstrip("_") in self.watched):
                 whole = not self.light or self.compared is None or self.compared(held)
-                node.register_prehook(self.keep_output(held, whole))
-                node.register_hook(self.keep_inputs(held, whole))
+                self.hooks += node.register_prehook(self.keep_output(held, whole)), node.register_hook(self.keep_inputs(held, whole))
         self.walked = seen  # they live as long as their hooks
 
     def require_own(self, node):
@@ -452,7 +477,7 @@ class Trace:
 
     def forget(self):
         """Lets go of all tensors. Autograd's nodes hold hooks, which hold nodes of ours, which hold tensors, which hold autograd's:
-        else their memory comes back when Python looks for rings, and each step takes fresh pages."""
+        a ring through C++, which Python's search for rings does not follow: nothing else frees it."""
         for value in self.by_identity.values():
             value.tensor = value.of = value.node = None
         for node in self.nodes:
@@ -460,11 +485,14 @@ class Trace:
         self.nodes.clear()
         self.by_identity.clear()
         self.loss = self.seed = self.sums = None
+        self.owned = []
         self.let_go()
 
     def let_go(self):
         """Of what is looked up while the step runs."""
-        self.walked = set()
+        for hook in self.hooks:
+            hook.remove()
+        self.walked, self.hooks = set(), []
         for held in (self.kept, self.memory, self.read, self.places, self.stored, self.sequence):
             held.clear()
 
@@ -505,11 +533,11 @@ class Dispatch(TorchDispatchMode):
         if node is not None:
             self.trace.backward(node, op)
         if node is not None or self.trace.loss is not None:
-            self.trace.behind(op, args, kwargs or {}, node)
+            self.trace.followed(op, self.trace.behind, op, args, kwargs or {}, node)
             out = op(*args, **(kwargs or {}))
             self.trace.keep_sum(op, args, kwargs, out, node)
             return out
-        return self.trace.forward(op, args, kwargs or {})
+        return self.trace.followed(op, self.trace.forward, op, args, kwargs or {})
 
 
 # What hands numbers to somebody whom the dispatcher does not see.
@@ -537,18 +565,22 @@ class Functions(TorchFunctionMode):
         kwargs = kwargs or {}
         if function is torch.Tensor.backward:
             return self.backward(function, args, kwargs)
+        if isinstance(function, torch._ops.HigherOrderOperator):
+            raise Refused(f"{self.trace.here()}: {function}: what it is handed are functions, whose operators cannot be seen; call these "
+                          "themselves, with Python's own if, for and while")
         if self.autocast is None and torch._C._is_any_autocast_enabled():
             kind = next((k for k in ("cuda", "cpu") if torch.is_autocast_enabled(k)), None)
             self.autocast = kind and str(torch.get_autocast_dtype(kind)).removeprefix("torch.")
         if self.trace.loss is None and hands_out(function):
             with _disable_current_modes():
-                self.trace.read.append((self.trace.value(args[0]), source_line()))
+                value = self.trace.followed(torch.overrides.resolve_name(function), self.trace.value, args[0])
+                self.trace.read.append((value, source_line()))
         return function(*args, **kwargs)
 
     def backward(self, function, args, kwargs):
         with _disable_current_modes():
             self.before()
-            self.trace.watch(args[0], kwargs.get("gradient", args[1] if len(args) > 1 else None))
+            self.trace.followed("backward", self.trace.watch, args[0], kwargs.get("gradient", args[1] if len(args) > 1 else None))
         self.trace.running = True
         try:
             out = function(*args, **kwargs)
