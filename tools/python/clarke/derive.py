@@ -9,6 +9,7 @@ hooks, a Function's own derivative). Its backward pass runs, too: at kinks its n
 import math
 import os
 import tempfile
+import threading
 from fractions import Fraction
 
 import numpy as np
@@ -206,7 +207,9 @@ def traced(trace, f, at):
     trace.trained = {t.untyped_storage().data_ptr() for t in inputs.values()}
     values = {name: trace.value(t) for name, t in inputs.items()}
     again = Again(trace)
-    hook = modules.register_module_forward_hook(lambda module, args, out: again.output(type(module).__name__, out))
+    own = threading.get_ident()
+    hook = modules.register_module_forward_hook(
+        lambda module, args, out: again.output(type(module).__name__, out) if threading.get_ident() == own else None)
     again.begin(f, "the function", tuple(inputs.values()), roots=[f])
     try:
         with Functions(trace, None, None), Dispatch(trace):
