@@ -181,19 +181,39 @@ read_statistics(clarke_run_step *s, const json_t *list, clarke_error *err)
   return status;
 }
 
-/* A text, as of float.hex; null: it was no finite number. */
+/* A text, as of float.hex. (inf, nan and null: it was no finite number, and nothing is told.) */
 static clarke_status
 read_loss(clarke_run_step *s, const json_t *j, clarke_error *err)
 {
   const char *text = json_string_value(j);
-  char *end = NULL;
+  mpq_t loss;
 
-  if (j == NULL || json_is_null(j))
+  if (j == NULL || json_is_null(j) || (text != NULL && (strcmp(text, "inf") == 0 || strcmp(text, "-inf") == 0 || strcmp(text, "nan") == 0)))
     return CLARKE_OK;
-  s->loss = text != NULL ? strtod(text, &end) : 0;
-  if (text == NULL || *text == '\0' || *end != '\0')
-    return fail_key("loss", "a text that is a hexadecimal float", err);
-  s->has_loss = isfinite(s->loss);
+  mpq_init(loss);
+  s->has_loss = text != NULL && clarke_literal_parse(loss, text);
+  s->loss = s->has_loss ? mpq_get_d(loss) : 0;
+  mpq_clear(loss);
+  return s->has_loss ? CLARKE_OK : fail_key("loss", "a text that is a hexadecimal float", err);
+}
+
+/* "calls", "loss" or null; may be missing. */
+static clarke_status
+read_again(clarke_run_again *again, const json_t *object, clarke_error *err)
+{
+  const json_t *j = json_object_get(object, "again");
+  const char *text = json_string_value(j);
+
+  if (j == NULL)
+    *again = CLARKE_AGAIN_NOT_SAID;
+  else if (json_is_null(j))
+    *again = CLARKE_AGAIN_NOTHING;
+  else if (text != NULL && strcmp(text, "calls") == 0)
+    *again = CLARKE_AGAIN_CALLS;
+  else if (text != NULL && strcmp(text, "loss") == 0)
+    *again = CLARKE_AGAIN_LOSS;
+  else
+    return fail_key("again", "\"calls\", \"loss\" or null", err);
   return CLARKE_OK;
 }
 
@@ -212,7 +232,9 @@ read_step(clarke_run_step *s, const json_t *j, clarke_error *err)
     return status;
   if (scale == NULL || !clarke_literal_parse(s->scale, scale) || mpq_sgn(s->scale) == 0)
     return fail_key("loss_scale", "a text that is a number, and not 0", err);
-  status = read_file(&s->batch, files, "batch", true, err);
+  status = read_again(&s->again, j, err);
+  if (status == CLARKE_OK)
+    status = read_file(&s->batch, files, "batch", true, err);
   if (status == CLARKE_OK)
     status = read_file(&s->parameters, files, "parameters", true, err);
   if (status == CLARKE_OK)

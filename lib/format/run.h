@@ -23,11 +23,20 @@ typedef struct {
   mpq_t momentum;
 } clarke_run_statistics;
 
+/* What the recorder ran once more, at moved parameters, to see that nothing had escaped it. */
+typedef enum {
+  CLARKE_AGAIN_NOT_SAID,
+  CLARKE_AGAIN_NOTHING,
+  CLARKE_AGAIN_CALLS, /* the modules' */
+  CLARKE_AGAIN_LOSS   /* all that computes it */
+} clarke_run_again;
+
 typedef struct {
   size_t step;
   mpq_t scale; /* what the loss was multiplied by, not 0 */
   bool has_loss; /* is the loss told, */
   double loss;   /* as a finite number? */
+  clarke_run_again again;
   clarke_run_file batch, parameters, gradients, trace, trees; /* the last two may be missing */
   size_t n_statistics;
   clarke_run_statistics *statistics;

@@ -4,7 +4,7 @@
     recording.py [NAME...]        lenet-16, lenet, lenet-512, vgg, vgg11
 
 Time is the processor's, of the whole process; of steps recorded in the background that of the training's own thread.
-The smallest of twelve. Each step but the first is put behind others in one folder, and is not run again.
+The smallest of twelve. Each step but the first is put behind others in one folder, and its operators are not replayed.
 """
 import os
 import sys
@@ -20,6 +20,8 @@ import clarke  # noqa: E402
 from clarke.recorder import settle  # noqa: E402
 
 WAYS = [("all", {}, time.process_time), ("light", {"light": True}, time.process_time),
+        ("all, not run again", {"again": False}, time.process_time),
+        ("light, not run again", {"light": True, "again": False}, time.process_time),
         ("all, in the background", {"background": True}, time.thread_time),
         ("light, in the background", {"light": True, "background": True}, time.thread_time)]
 

@@ -125,6 +125,29 @@ START_TEST(without_a_hash)
 }
 END_TEST
 
+/* What was run again: of each step, if it is said. */
+START_TEST(run_again)
+{
+  static const struct {
+    const char *new;
+    clarke_run_again again;
+  } one[] = {{"\"step\": 7", CLARKE_AGAIN_NOT_SAID},
+             {"\"step\": 7, \"again\": null", CLARKE_AGAIN_NOTHING},
+             {"\"step\": 7, \"again\": \"calls\"", CLARKE_AGAIN_CALLS},
+             {"\"step\": 7, \"again\": \"loss\"", CLARKE_AGAIN_LOSS}};
+
+  for (size_t i = 0; i < sizeof one / sizeof one[0]; i++) {
+    clarke_run_description r;
+    char *text = edited("\"step\": 7", one[i].new);
+
+    ck_assert_int_eq(parse(&r, text), CLARKE_OK);
+    ck_assert_int_eq(r.step[0].again, one[i].again);
+    clarke_run_description_clear(&r);
+    free(text);
+  }
+}
+END_TEST
+
 START_TEST(refusals)
 {
   static const struct {
@@ -161,6 +184,8 @@ START_TEST(refusals)
     {"\"sha256\": \"01", "\"sha256\": \"1", "expected a file with its sha256, 64 digits"},
     {"\"gradients\"", "\"gradient\"", "'gradients': expected a file"},
     {"\"step\": 7", "\"step\": -1", "'step': expected a number"},
+    {"\"step\": 7", "\"step\": 7, \"again\": true", "'again': expected \"calls\", \"loss\" or null"},
+    {"\"step\": 7", "\"step\": 7, \"again\": \"all\"", "'again': expected"},
     {"1024/3", "0", "'loss_scale': expected a text that is a number, and not 0"},
     {"1024/3", "many", "'loss_scale': expected"},
     {"\"1024/3\"", "1024", "'loss_scale': expected"},
@@ -189,6 +214,7 @@ main(void)
   tcase_add_test(tests, all_is_read);
   tcase_add_test(tests, products);
   tcase_add_test(tests, without_a_hash);
+  tcase_add_test(tests, run_again);
   tcase_add_test(tests, refusals);
   return run_tests();
 }

@@ -247,6 +247,7 @@ def runs():
     run["steps"][1]["files"] = dict(run["steps"][0]["files"], trace={"file": "t"}, trees=file("o"))
     yield "unhashed", json.dumps(run, indent=1).encode()
     run["steps"][0]["statistics"] = [{"node": "n", "mean": "a", "variance": "b", "momentum": "1/10", "count": "c", "samples": 2}]
+    run["steps"][0]["again"], run["steps"][1]["again"] = None, "calls"
     run["steps"][1]["statistics"] = [{"node": "n", "mean": "a", "variance": "b", "momentum": "-0.5"}] * 2
     yield "statistics", json.dumps(run, indent=1).encode()
 

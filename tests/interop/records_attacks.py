@@ -66,7 +66,7 @@ class Step:
         return self.recorded
 
     def keep(self, name, out):
-        if isinstance(out, torch.Tensor):
+        if isinstance(out, torch.Tensor) and not self.gradients:  # behind it the model is run again
             with torch.utils._python_dispatch._disable_current_modes():
                 self.outputs[name] = out.detach().clone()
 
@@ -191,7 +191,7 @@ def data_before(step):
         plain_step(step, model)
 
 
-@attack("was changed in the block")
+@attack("the memory of a tensor was replaced")
 def data_replaced(step):
     model = Net()
     with step.record(model):
@@ -696,6 +696,20 @@ def share_of_several(step):
     with step.record(model):
         (F.cross_entropy(model(X), Y) / 3).backward()
         step.end()
+
+
+@attack("has a factor 0")
+def pass_with_weight_0(step):
+    model = Net()
+    with step.record(model):
+        F.cross_entropy(model(X), Y).backward(torch.tensor(0.0))
+
+
+@attack("the loss is scaled by 0.0")
+def loss_times_0(step):
+    model = Net()
+    with step.record(model):
+        (0 * F.cross_entropy(model(X), Y)).backward()
 
 
 @attack()

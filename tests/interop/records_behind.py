@@ -122,6 +122,7 @@ def let_go(folder):
     recorded = step(net, os.path.join(folder, "let-go"), light=True, background=True)
     held = {id(t) for v in recorded.trace.by_identity.values() for t in [v.tensor] if t is not None}
     expect(0 < len(held) <= 8 and not recorded.trace.kept, f"{len(held)} tensors are held")
+    expect(not recorded.again.outputs and not recorded.again.calls, "what was run again is let go")
     go.set()
     recorded.wait()
 

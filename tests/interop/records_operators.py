@@ -152,6 +152,52 @@ REFUSED = {
     "index-add-columns": ("of another axis than the first", lambda h: h.index_add(1, torch.arange(2), h[:, 2:4])),
 }
 
+# As many samples as columns: which axis is which no shape tells.
+X, LINES = torch.linspace(-1, 2, 9).reshape(3, 3).sin(), torch.linspace(-1, 2, 36).reshape(3, 2, 6).sin()
+
+
+def minus_transposed(*axes):
+    return lambda x, w: (lambda h: (h - h.transpose(*axes)).relu())(x @ w)
+
+
+# Parameters of a shape, and a function of the input and them.
+OWN = {
+    "rows-of-a-weight": (X, (5, 4), lambda x, w: x @ w[1:4]),
+    "part-of-a-vector": (X, (5,), lambda x, w: x @ w[0:3]),
+    "parts-of-a-vector": (X, (6,), lambda x, w: (x @ w[0:3]).relu() * torch.addmv(X[0], x.tanh(), w[3:])),
+    "lines-by-a-vector": (LINES, (8,), lambda x, w: x @ w[1:7]),
+    "negated-convolution": (LINES, (4, 2, 3), lambda x, w: F.conv1d(x, -w, w[:, 0, 0]).relu()),
+    "negated-convolution-2d": (LINES[..., None], (4, 2, 3, 1), lambda x, w: F.conv2d(x, -w, padding=1).relu()),
+    "negated-bias": (LINES, (4,), lambda x, w: F.conv1d(x, torch.ones(4, 2, 3), -w).relu()),
+    "negated-bias-transposed": (LINES, (4,), lambda x, w: F.conv_transpose1d(x, torch.ones(2, 4, 3), -w).relu()),
+    "negated-twice": (LINES, (4, 2, 3), lambda x, w: F.conv1d(x, -(-w)).relu()),
+    "part-of-a-negated": (LINES, (5, 2, 3), lambda x, w: F.conv1d(x, -w[1:], -w[1:, 0, 0]).relu()),
+    "stack-of-negated": (X, (3, 3), lambda x, w: (x @ torch.stack([w, -w])).relu().sum(0)),
+    "stack-of-negated-last": (X, (3, 3), lambda x, w: x @ torch.stack([w, -w], -1)[..., 1]),
+    "cat-of-negated": (X, (3, 3), lambda x, w: (x @ torch.cat([w, -w], 1)).relu()),
+    "pad-of-negated": (X, (3, 3), lambda x, w: x @ F.pad(-w, (0, 1))),
+    "negated-linear": (X, (3, 3), lambda x, w: F.linear(x, -w, -w[0])),
+    "rows-of-negated": (torch.tensor([[0, 1], [2, 1]]), (3, 4), lambda x, w: F.embedding(x, -w).relu()),
+    "minus-transposed": (X, (3, 3), lambda x, w: (lambda h: (h - h.T).relu())(x @ w)),
+    "minus-transposed-0-1": (X, (3, 3), minus_transposed(0, 1)),
+    "minus-transposed-1-0": (X, (3, 3), minus_transposed(1, 0)),
+    "minus-transposed-last": (X, (3, 3), minus_transposed(-1, -2)),
+    "minus-transposed-back": (X, (3, 3), minus_transposed(-2, -1)),
+    "transposed-blocks": (torch.linspace(-1, 2, 27).reshape(3, 3, 3).sin(), (3, 3), minus_transposed(2, 0)),
+    "tril": (X, (3, 3), lambda x, w: (x @ w).tril().relu()),
+    "triu": (X, (3, 3), lambda x, w: (x @ w).triu(1).relu()),
+    "tril-of-blocks": (torch.linspace(-1, 2, 27).reshape(3, 3, 3).sin(), (3, 3), lambda x, w: (x @ w).tril().relu()),
+    "outer-of-columns": (X, (3, 3), lambda x, w: (lambda h: h[:, :1] * h[:, 1])(x @ w)),
+    "sum-of-column-and-row": (X, (3, 3), lambda x, w: (lambda h: (h[:, :1] - h[:, 1]).relu())(x @ w)),
+    "larger-of-column-and-row": (X, (3, 3), lambda x, w: (lambda h: torch.maximum(h[:, :1], 1.5 * h[:, 1] + 1))(x @ w)),
+}
+OWN_REFUSED = {
+    "negated-transposed": ("of a negated one, negate what is computed with it", LINES, (2, 4, 3), lambda x, w: F.conv_transpose1d(x, -w)),
+    "negated-scale": ("negate what is computed with it", X, (3,), lambda x, w: F.layer_norm(x, (3,), -w)),
+    "negated-batch-norm": ("negate what is computed with it", X, (3,), lambda x, w: F.batch_norm(x, None, None, -w, w, True)),
+    "negated-slope": ("negate what is computed with it", X, (3,), lambda x, w: F.prelu(x, -w)),
+}
+
 
 class Net(nn.Module):
     def __init__(self, f):
@@ -162,9 +208,21 @@ class Net(nn.Module):
         return self.f(self.first(x))
 
 
+class Own(nn.Module):
+    def __init__(self, shape, f):
+        super().__init__()
+        self.w, self.f = nn.Parameter(torch.randn(shape)), f
+
+    def forward(self, x):
+        return self.f(x, self.w)
+
+
 def step(run, f, kind):
     torch.manual_seed(0)
-    model, x = Net(f).to(kind), torch.linspace(-2, 3, 24).reshape(6, 4).sin().to(kind)
+    if isinstance(f, tuple):
+        x, model = f[0], Own(*f[1:]).to(kind)
+    else:
+        model, x = Net(f).to(kind), torch.linspace(-2, 3, 24).reshape(6, 4).sin().to(kind)
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH), clarke.record(run, model):
         model(x).square().mean().backward()
 
@@ -204,7 +262,9 @@ def refused(folder, says, f):
 def main():
     failed, wanted = 0, sys.argv[3:]
     cases = [(n, lambda folder, f=f: right(folder, f)) for n, f in RIGHT.items()]
+    cases += [(n, lambda folder, f=f: right(folder, f)) for n, f in OWN.items()]
     cases += [(n, lambda folder, says=says, f=f: refused(folder, says, f)) for n, (says, f) in REFUSED.items()]
+    cases += [(n, lambda folder, says=says, f=tuple(f): refused(folder, says, f)) for n, (says, *f) in OWN_REFUSED.items()]
     for name, ask in cases:
         if wanted and name not in wanted:
             continue
@@ -213,7 +273,7 @@ def main():
         if said:
             failed += 1
             print(f"FAILED: {name}: {said}", flush=True)
-    print(f"{len(RIGHT)} operators are recorded, {len(REFUSED)} refused; {failed} failed")
+    print(f"{len(RIGHT) + len(OWN)} operators are recorded, {len(REFUSED) + len(OWN_REFUSED)} refused; {failed} failed")
     return failed > 0
 
 

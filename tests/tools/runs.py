@@ -169,6 +169,23 @@ def files(folder):
     refused(changed, "run.json: cannot be opened")
 
 
+def again(folder):
+    """Whether the step was run again is said where it was not."""
+    changed, words = Changed(folder, "small"), "The step was NOT run again: "
+    for held, said_ in ((None, "nothing"), ("calls", "calls"), ("loss", "loss")):
+        changed.description["steps"][0]["again"] = held
+        changed.write()
+        status, text, _ = audit(changed.run)
+        expect(status == 0 and (words in "\n".join(text.split("\n")[:3])) == (held is None), f"again {held}: {text[:300]}")
+        expect(json.loads(audit(changed.run, "--json")[1])["gradient"]["again"] == said_, f"again {held} in JSON")
+    del changed.description["steps"][0]["again"]
+    changed.write()
+    expect(words not in audit(changed.run)[1] and json.loads(audit(changed.run, "--json")[1])["gradient"]["again"] is None, "again is not said")
+    changed.description["steps"][0]["again"] = False
+    changed.write()
+    refused(changed, "'again': expected ")
+
+
 def branches(folder):
     """Where the program took a branch: noted, at most eight lines of them."""
     changed = Changed(folder, "small")
@@ -237,6 +254,7 @@ with tempfile.TemporaryDirectory() as scratch:
     gradients(scratch)
     traces(scratch)
     files(scratch)
+    again(scratch)
     links(scratch)
     branches(scratch)
     options()

@@ -78,6 +78,8 @@ print_gradient(const clarke_certified *c)
   }
   printf("Recorded with %s %s on %s, step %zu, in %s.\n", r->run.framework, r->run.version, r->run.device, r->step->step, r->types);
   print_claims(r);
+  if (r->step->again == CLARKE_AGAIN_NOTHING)
+    puts("The step was NOT run again: what PyTorch's dispatcher does not show (.data =, numpy, C++) may be missing in the record.");
   putchar('\n');
 }
 

@@ -126,21 +126,24 @@ def audit_run(run, options):
     return Answer(verdict, reason, touched_by_module(module, report), gradient, text, report)
 
 
-def audit(what, x=None, y=None, loss=None, *, options=()):
+def audit(what, x=None, y=None, loss=None, *, options=(), again=True):
     """Of a run folder; or of a step of a model, recorded here: audit(model, x, y, loss_fn), or audit(model, x), with the sum.
-    A tuple x is the model's arguments, a dictionary its named ones.
+    A tuple x is the model's arguments, a dictionary its named ones. The step is run again, at moved parameters (record), unless again=False.
 
     Parameters keep their gradients; buffers get what the step gives them."""
     if isinstance(what, (str, os.PathLike)):
         return audit_run(os.fspath(what), options)
+    def value():
+        out = what(**x) if isinstance(x, dict) else what(*x) if isinstance(x, tuple) else what(x)
+        return out.sum() if loss is None else loss(out, y)
+
     kept = {p: p.grad for p in what.parameters()}
     with tempfile.TemporaryDirectory() as run:
         try:
             for p in kept:
                 p.grad = None
-            with record(run, what):
-                out = what(**x) if isinstance(x, dict) else what(*x) if isinstance(x, tuple) else what(x)
-                (out.sum() if loss is None else loss(out, y)).backward()
+            with record(run, what, again=again and value):
+                value().backward()
         finally:
             for p, g in kept.items():
                 p.grad = g

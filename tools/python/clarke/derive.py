@@ -9,12 +9,15 @@ hooks, a Function's own derivative). Its backward pass runs, too: at kinks its n
 import math
 import os
 import tempfile
+import threading
 from fractions import Fraction
 
 import numpy as np
 import torch
+from torch.nn.modules import module as modules
 
 from . import kinks
+from .again import Again
 from .answer import answered
 from .folder import surely
 from .graph import ancestors, require_unread, trained
@@ -199,15 +202,23 @@ def write_joined(p, node):
 
 
 def traced(trace, f, at):
-    """The operators of f at these tensors: (its inputs by name, their values, the result's value)."""
+    """The operators of f at these tensors: (its inputs by name, their values, the result's value, what can be run again)."""
     inputs = {name: t.detach().clone().requires_grad_(True) for name, t in at.items()}
     trace.trained = {t.untyped_storage().data_ptr() for t in inputs.values()}
     values = {name: trace.value(t) for name, t in inputs.items()}
-    with Functions(trace, None, None), Dispatch(trace):
-        out = f(*inputs.values())
+    again = Again(trace)
+    own = threading.get_ident()
+    hook = modules.register_module_forward_hook(
+        lambda module, args, out: again.output(type(module).__name__, out) if threading.get_ident() == own else None)
+    again.begin(f, "the function", tuple(inputs.values()), roots=[f])
+    try:
+        with Functions(trace, None, None), Dispatch(trace):
+            out = f(*inputs.values())
+    finally:
+        hook.remove()
     if not isinstance(out, torch.Tensor) or out.numel() != 1:
         raise Refused("the function's result is no tensor of one number")
-    return inputs, values, trace.value(out)
+    return inputs, values, trace.value(out), again
 
 
 def text_of(trace, values, result):
@@ -285,13 +296,15 @@ def profile_in(folder):
     return "--profile", profile.name if profile.known else os.path.join(folder, profile.name)
 
 
-def asked(trace, f, at, options):
+def asked(trace, f, at, options, again):
     """The answer about f, whose operators the trace holds afterwards."""
-    inputs, values, result = traced(trace, f, at)
+    inputs, values, result, rerun = traced(trace, f, at)
     for why in trace.refusals:
         raise Refused(why)
     text, branches = text_of(trace, values, result), require_unread(trace)
     gradient = differentiated(trace, inputs, result)
+    if again:
+        rerun.check(result, list(inputs.values()), [], branches)
     point = [f"{n}={','.join(literal(v).strip('()') for v in t.detach().to(torch.float64).reshape(-1).tolist())}"
              for n, t in inputs.items()]
     with tempfile.TemporaryDirectory() as folder:
@@ -304,9 +317,10 @@ def asked(trace, f, at, options):
     return said
 
 
-def derive(f, at, *, options=()):
+def derive(f, at, *, options=(), again=True):
     """All that `clarke derive --json` says of f at a tensor, a tuple of tensors (x0, x1, ...) or a dictionary of them.
 
+    The function is run again, near the point, and compared with what was recorded (again.py), unless again=False.
     The answer has the program's text under "program", and under "branches" the lines of Python's branches that hang on the inputs."""
     if isinstance(at, torch.Tensor):
         at = {"x": at}
@@ -314,6 +328,6 @@ def derive(f, at, *, options=()):
         at = {f"x{i}": t for i, t in enumerate(at)}
     trace = Trace()
     try:
-        return asked(trace, f, at, options)
+        return asked(trace, f, at, options, again)
     finally:
         surely(trace.forget)

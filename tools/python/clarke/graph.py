@@ -17,7 +17,7 @@ from .kinks import sorting
 from .masks import require_softmax
 from .operators import LOSSES, OPERATORS
 from .refused import Refused
-from .trace import Value, values_in
+from .trace import MAKERS, Value, trained, values_in
 
 DOMAIN = "clarke"  # of the operators that ONNX does not have: docs/operators.md
 
@@ -74,6 +74,7 @@ class Graph:
     arguments: dict = field(default_factory=dict)  # by a value's identity: the name that the model's forward has for it
     given: dict = field(default_factory=dict)  # inputs beside x: name, tensor
     active: set = field(default_factory=set)  # names of activations; the others are constants
+    negated: set = field(default_factory=set)  # names of constants times -1
     masked: set = field(default_factory=set)  # values of which some entries are minus infinity, by identity
     moving: set = field(default_factory=set)  # values that depend on x or a parameter, by identity
 
@@ -97,6 +98,8 @@ class Graph:
     def add(self, op, inputs, domain="", outputs=1, result=0, **attributes):
         """A node; the name of its first output is the node's. It makes that result of PyTorch's operator, or goes before."""
         node = self.current
+        if op not in NEGATED:
+            inputs = [self.upright(op, i, name) for i, name in enumerate(inputs)]
         if op not in MOVES and not self.active.intersection(inputs):
             inputs = [self.lifted(inputs[0])] + inputs[1:]
         if op == "Gather" and not self.whole and inputs[0] not in self.active:
@@ -106,10 +109,20 @@ class Graph:
         name = self.fresh(f"{node.module}/{node.name}" if node.module else node.name)
         if op in ("Gather", "Lift") or self.active.intersection(inputs):
             self.active.add(name)
+        elif op in MOVES and (op == "Neg") != (inputs[:1] != [] and inputs[0] in self.negated):
+            self.negated.add(name)
         texts = node.aten, node.module, node.source, " ".join(node.backward)
         self.nodes.append(node_proto(op, inputs, name, outputs, domain, {k: v for k, v in attributes.items() if v is not None}, texts))
         self.recorded[name] = (node, result)
         return name
+
+    def upright(self, op, i, name):
+        """A constant that an operator reads which takes none that is negated."""
+        if name not in self.negated:
+            return name
+        if op in WEIGHTED and i > 0:
+            self.refuse("its weight is a negated parameter; negate what is computed with it")
+        return self.lifted(name)
 
     def lifted(self, name):
         """A constant as an activation: of a parameter alone something is computed."""
@@ -290,19 +303,6 @@ def require_unread(trace):
     return list(dict.fromkeys(branches))
 
 
-def trained(value):
-    """Does it depend on what is trained, by more than shape and type?"""
-    seen, rest = {id(value)}, [value]
-    while rest:
-        value = rest.pop()
-        if value.requires_grad or value.hidden:
-            return True
-        more = value.node.reads if value.node is not None and value.node.name not in MAKERS else ()
-        rest += [v for v in more if id(v) not in seen]
-        seen.update(map(id, more))
-    return False
-
-
 def depends(value, given):
     """Is the value computed from the input or something that requires a gradient?"""
     nodes = ancestors(value).values()
@@ -319,17 +319,19 @@ def varying(nodes, x):
     return out
 
 
-# Their results have nothing of their arguments but shape and type.
-MAKERS = {"empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "new_zeros", "new_ones", "new_full",
-          "new_empty"}
-
-
 # What stays a constant when its input is one; what makes an activation of a constant.
 MOVES = {"Constant", "Identity", "Neg", "Reshape", "Squeeze", "Transpose", "Unsqueeze", "Gather", "Lift"}
+# What reads a constant times -1 as such; and whose weights are constants.
+NEGATED = {"MatMul", "Gemm", "Lift", "Gather", "Identity", "Mul", "Div", "Add", "Sub", "Neg", "Reshape", "Squeeze", "Transpose"}
+WEIGHTED = {"Conv", "ConvTranspose", "BatchNormalization", "LayerNormalization", "GroupNormalization", "PRelu"}
 # ATen's operators that work along an axis: the argument's place, with the result's shape telling nothing.
-ALONG = {name: place for place, names in {1: "select slice unbind stack cat _softmax _safe_softmax _log_softmax mean sum var std var_mean std_mean logsumexp max min amax amin cumsum flip index_select glu transpose permute",
+ALONG = {name: place for place, names in {1: "select slice unbind stack cat _softmax _safe_softmax _log_softmax mean sum var std var_mean std_mean logsumexp max min amax amin cumsum flip index_select glu permute",
                                             2: "split split_with_sizes unsafe_split unsafe_split_with_sizes linalg_vector_norm norm roll"}.items()
          for name in names.split()}
+
+
+# ATen's operators of several tensors entry by entry.
+BESIDE = {"add", "sub", "rsub", "mul", "div", "addcmul", "addcdiv", "maximum", "minimum", "where"}
 
 
 def keeps_samples(graph, node, result):
@@ -342,6 +344,13 @@ def keeps_samples(graph, node, result):
         return False
     if name == "t" or (name in ("mm", "matmul", "mv") and (not any(node.args[0] is v for v in active) or len(active) > 1)):
         return False
+    if name == "transpose":
+        rank = active[0].tensor.dim()
+        return 0 not in (node.args[1] % rank, node.args[2] % rank)
+    if name in ("tril", "triu") and len(shape) == 2:
+        return False
+    if name in BESIDE and any(v.tensor.dim() != len(shape) for v in active):
+        return False  # a missing axis is the first
     if name == "native_layer_norm" and len(node.args[1]) >= len(shape):
         return False
     if name == "constant_pad_nd" and len(node.args[1]) == 2 * len(shape):

@@ -221,12 +221,18 @@ def write_convolution(g, node):
         g.refuse("a convolution that bypasses aten.convolution")
     x, w, bias, stride, padding, dilation, transposed, more, groups = node.args[:9]
     axes = w.tensor.dim() - 2
-    if g.of(w) in g.active:
+    if g.of(w) in g.active or g.of(w) in g.negated:
         return convolution_by(g, node)
     stride, padding, dilation, more = (list(v) * (axes if len(v) == 1 else 1) for v in (stride, padding, dilation, more))
-    inputs = [g.of(x), g.of(w)] + ([g.of(bias)] if bias is not None else [])
+    added = bias is not None and g.of(bias) in g.negated  # which no Conv takes
+    inputs = [g.of(x), g.of(w)] + ([g.of(bias)] if bias is not None and not added else [])
     windows = {"kernel_shape": list(w.tensor.shape[2:]), "strides": stride, "pads": padding * 2, "dilations": dilation, "group": groups}
-    return g.add("ConvTranspose", inputs, output_padding=more, **windows) if transposed else g.add("Conv", inputs, **windows)
+    made = g.add("ConvTranspose", inputs, output_padding=more, **windows) if transposed else g.add("Conv", inputs, **windows)
+    return with_bias(g, made, bias, axes) if added else made
+
+
+def with_bias(g, name, bias, axes):
+    return g.add("Add", [name, g.add("Reshape", [g.of(bias), g.integers([bias.tensor.shape[0]] + [1] * axes)])])
 
 
 def places_read(size, kernel, stride, dilation, out):
@@ -245,7 +251,7 @@ def convolution_by(g, node):
     axes = len(kernel)
     stride, padding, dilation = (list(v) * (axes if len(v) == 1 else 1) for v in (stride, padding, dilation))
     if transposed:
-        g.refuse("a transposed convolution whose weight is computed")
+        g.refuse("a transposed convolution whose weight is computed; of a negated one, negate what is computed with it")
     name = g.of(x) if g.of(x) in g.active else g.lifted(g.of(x))
     if any(padding):
         name = g.add("Pad", [name, g.integers([0, 0, *padding] * 2)])
@@ -254,10 +260,10 @@ def convolution_by(g, node):
     taps, places, each = at.shape[0], at.shape[1], image[1] // groups
     name = g.add("Reshape", [name, g.integers([image[0], image[1], image[2:][0] * (image[3] if axes > 1 else 1)])])
     name = g.add("Reshape", [g.add("Gather", [name, g.constant(at)], axis=2), g.integers([image[0], groups, each * taps, places])])
-    weight = g.add("Reshape", [g.of(w), g.integers([1, groups, out[1] // groups, each * taps])])
+    weight = g.of(w) if g.of(w) in g.active else g.lifted(g.of(w))
+    weight = g.add("Reshape", [weight, g.integers([1, groups, out[1] // groups, each * taps])])
     name = g.add("Reshape", [g.add("MatMul", [weight, name]), g.integers(out)])
-    return name if bias is None else g.add("Add", [name, g.add("Reshape", [g.of(bias), g.integers([out[1]] + [1] * axes)])])
-
+    return name if bias is None else with_bias(g, name, bias, axes)
 
 
 # ---- Means

@@ -13,9 +13,18 @@ def factor(g, value):
     return g.lifted(name)
 
 
+def product(g, a, b):
+    """A vector that is computed, times an activation, is a matrix of one column."""
+    names = [factor(g, v) for v in (a, b)]
+    if b.tensor.dim() != 1 or not g.active.issuperset(names):
+        return g.add("MatMul", names)
+    column = g.add("Unsqueeze", [names[1], g.integers([1])])
+    return g.add("Reshape", [g.add("MatMul", [names[0], column]), g.integers(a.tensor.shape[:-1])])
+
+
 @operator("mm", "matmul", "mv", "bmm")
 def write_matmul(g, node):
-    return g.add("MatMul", [factor(g, v) for v in node.args[:2]])
+    return product(g, *node.args[:2])
 
 
 def times(g, name, number, like):
@@ -27,8 +36,8 @@ def write_addmm(g, node):
     scales = [float(node.kwargs.get(k, 1)) for k in ("alpha", "beta")]
     bias, x, w = (g.of(v) for v in node.args[:3])
     if len(g.active.intersection((x, w))) == 2 or node.args[0].tensor.numel() > result(node).shape[-1]:  # no Gemm
-        product, like = g.add("MatMul", [x, w]), result(node)
-        return g.add("Add", [times(g, product, scales[0], like), times(g, bias, scales[1], like)])
+        made, like = g.add("MatMul", [x, w]), result(node)
+        return g.add("Add", [times(g, made, scales[0], like), times(g, bias, scales[1], like)])
     return g.add("Gemm", [x, w, bias], alpha=g.float32(scales[0], result(node), "alpha"),
                  beta=g.float32(scales[1], result(node), "beta"))
 
@@ -36,12 +45,12 @@ def write_addmm(g, node):
 @operator("baddbmm", "addmv")
 def write_added_product(g, node):
     like = result(node)
-    product = times(g, g.add("MatMul", [factor(g, v) for v in node.args[1:3]]), node.kwargs.get("alpha", 1), like)
+    made = times(g, product(g, *node.args[1:3]), node.kwargs.get("alpha", 1), like)
     beta = node.kwargs.get("beta", 1)
     if beta == 0:
-        return product
+        return made
     mask = masks.added(g, node.args[0], node) if beta == 1 else None
-    return g.add("Add", [mask or times(g, g.operand(node.args[0], like), beta, like), product])
+    return g.add("Add", [mask or times(g, g.operand(node.args[0], like), beta, like), made])
 
 
 @operator("dot", "vdot")

@@ -19,13 +19,14 @@ from . import graph as graphs
 from . import kinks, replay, statistics
 from . import model as models
 from . import trees as trees_of
+from .again import Again, keywords
 from .files import array, npz, raw, safetensors
 from .folder import Folder, surely
 from .hooks import Hooks
 from .precision import precision
 from .profiles import installed
 from .refused import Refused
-from .trace import HANDED, Dispatch, Functions, Trace, values_in
+from .trace import HANDED, Dispatch, Functions, Trace, place, values_in
 
 MOST_WAITING = 2  # steps in the background; each holds its activations
 
@@ -157,15 +158,18 @@ class record:
     `append`: the folder has steps of this graph already, to which this one is added. `background`: a thread checks and
     writes while the training goes on, and wait() refuses; until then no tensor of the step but parameters, their gradients,
     buffers and the batch may be changed through numpy. `trees`: the orders of summation are asked for, too, and written.
+    `again`: at the end the modules' calls are run once more, at moved parameters, and compared with what was recorded (again.py);
+    or a function that gives the loss again, which is run in their place; False: nothing is, and the report says so.
     """
 
-    def __init__(self, path, model, *, light=False, optimizer=None, step=0, append=False, background=False, trees=False):
+    def __init__(self, path, model, *, light=False, optimizer=None, step=0, append=False, background=False, trees=False, again=True):
         self.path, self.model, self.light, self.optimizer, self.step = os.fspath(path), model, light, optimizer, step
         self.append, self.background, self.work, self.waited = append, background, None, False
         self.trace = Trace(light, kinks.WATCHED, kinks.may_be_compared if background else kinks.compared,
                            kinks.needless if light and not background else None)
         self.given, self.gradients, self.flags, self.hooked = None, None, None, None
-        self.hooks, self.modes, self.thread, self.trees = [], [], None, trees
+        self.again, self.loss_again = Again(self.trace) if again else None, again if callable(again) else None
+        self.hooks, self.modes, self.thread, self.trees, self.ran = [], [], None, trees, None
         if trees and (light or background):
             raise ValueError("trees are of the nodes' numbers (no light record), and asked for in the step's own thread")
         if trees:
@@ -201,10 +205,13 @@ class record:
         self.trace.owned = [p.untyped_storage() for p in self.parameters.values() if p.requires_grad]  # so no other tensor has their addresses
         self.trace.parameters = {storage.data_ptr() for storage in self.trace.owned}
         self.trace.trained |= self.trace.parameters
+        self.trace.homes = {id(p): place(p) for p in self.parameters.values()}
         self.hooks.append(model.register_forward_pre_hook(self.enter_model, with_kwargs=True, prepend=True))
         self.hooks.append(hooks.register_module_forward_pre_hook(self.enter_module))
         self.hooks.append(hooks.register_module_forward_hook(self.leave_module, always_call=True))
         self.modes = [Functions(self.trace, self.before_backward, self.after_backward), Dispatch(self.trace)]
+        if self.loss_again is not None:
+            self.again.begin(self.loss_again, "the step", roots=[self.loss_again, model])
         for mode in self.modes:
             mode.__enter__()
 
@@ -220,12 +227,20 @@ class record:
         self.flags = flags()
 
     def enter_module(self, module, args):
-        if threading.get_ident() == self.thread:  # another may record a step of its own
-            self.trace.modules.append(self.names.get(id(module), type(module).__name__))
+        if threading.get_ident() != self.thread:  # another may record a step of its own
+            return
+        if self.again is not None and not self.trace.modules and self.trace.loss is None and self.loss_again is None:
+            self.again.begin(module, self.names.get(id(module), type(module).__name__), args, keywords(), [module])
+        self.trace.modules.append(self.names.get(id(module), type(module).__name__))
 
-    def leave_module(self, *_):
-        if threading.get_ident() == self.thread:
-            self.trace.modules.pop()
+    def leave_module(self, module, args, out):
+        if threading.get_ident() != self.thread:
+            return
+        name = self.trace.modules.pop()
+        if self.again is not None:
+            self.again.output(name, out, len(self.trace.modules))
+            if not self.trace.modules and self.loss_again is None:
+                self.again.end()
 
     def before_backward(self):
         now = flags()
@@ -269,6 +284,8 @@ class record:
     def forget(self):
         """Lets go of the step: whoever keeps the record, or the exception that refused it, keeps no tensor but the model's."""
         self.trace.forget()
+        if self.again is not None:
+            self.again.forget()
         self.given = self.gradients = self.hooked = None
         self.hooks, self.modes = [], []
         self.parameters = self.buffers = self.all_names = self.before = self.start = self.after = {}
@@ -293,6 +310,9 @@ class record:
         nodes = [n for n in self.trace.nodes if id(n) in found]
         graph.initializers = {n: self.begun(n, t) for n, t in graph.initializers.items()}
         self.require_gradients(graph)
+        if not self.background:
+            kinks.check(nodes, installed())
+        self.ran = self.run_again()
         run = self.description(graph, loss, factors)
         self.whole = graph.whole  # a single run, without a batch axis
         self.after = {n: t.detach().clone() if self.background else t for n, t in self.buffers.items()}
@@ -314,7 +334,8 @@ class record:
             self.forget()
 
     def finish(self, run, graph, nodes, batch):
-        kinks.check(nodes, installed())
+        if self.background:
+            kinks.check(nodes, installed())
         if not (self.light or self.background or self.append):
             run["steps"][-1]["replay"] = replay.compare(self.trace, nodes, self.parameters, self.gradients)
         with Folder(self.path) as folder:
@@ -370,6 +391,14 @@ class record:
             raise Refused(f"{name} was changed in the block, before it was read: record the step alone")
         return begun
 
+    def run_again(self):
+        """What was: the function that gives the loss, the modules' calls, or nothing."""
+        if self.again is None or not self.again.calls:
+            return None
+        trained = [self.parameters[name] for name in sorted(self.trained)]
+        self.again.check(self.trace.loss, trained, list(self.buffers.values()), self.branches)
+        return None if self.again.missed else "loss" if self.loss_again is not None else "calls"
+
     def require_inputs(self, given):
         own = [v for n in graphs.ancestors(self.trace.loss, given).values() for v in n.reads]
         for value in given:
@@ -419,10 +448,13 @@ class record:
         product = Fraction(1)
         for number, divides in factors:
             if not math.isfinite(number) or number == 0:
-                raise Refused(f"the loss is scaled by {number}")
+                raise Refused(f"{self.trace.loss.node.where()}: the loss is scaled by {number}; take a factor that is finite and not 0")
             product = product / Fraction(number) if divides else product * Fraction(number)
         if self.trace.seed is not None:
             product *= Fraction(float(self.trace.seed))
+        if product == 0:
+            raise Refused(f"{self.trace.loss.node.where()}: loss.backward(gradient) has a factor 0, so every gradient is 0: take another, or no "
+                          "argument")
         return str(product)
 
     def description(self, graph, loss, factors):
@@ -439,7 +471,7 @@ class record:
             "nodes": [{"name": name, "aten": n.aten, "module": n.module, "source": n.source, "backward": n.backward}
                       for name, (n, _) in graph.recorded.items()],
             "steps": [{"step": self.step, "loss": loss.tensor.item().hex(), "loss_scale": self.factor(factors),
-                       "optimizer": optimizer_entry(self.optimizer), "statistics": statistics.found(self.trace, graph), "files": {}, "replay": None}]}
+                       "optimizer": optimizer_entry(self.optimizer), "statistics": statistics.found(self.trace, graph), "again": self.ran, "files": {}, "replay": None}]}
 
     @staticmethod
     def device(graph):

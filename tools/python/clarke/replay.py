@@ -1,35 +1,41 @@
 """The traced operators once more: do they give the step's loss and gradients, bit for bit?"""
 import torch
 
-from .trace import Value, replace, values_in
-
-RANDOM = ("bernoulli", "rand", "normal", "uniform", "exponential", "multinomial", "dropout")
+from .trace import MAKERS, Operator, Value, replace, values_in
 
 
-def run(trace, nodes, leaves, seed):
-    """(loss, gradients by the leaves' order) of the nodes, from copies of what they began with."""
-    made = {}
-    for value in leaves:
-        made[id(value)] = value.tensor.detach().clone().requires_grad_(True)
+def copied(known, args, kwargs):
+    """The arguments, with copies of the tensors that the operator writes to."""
+    args = [t.clone() if i in known.places and isinstance(t, torch.Tensor) else t for i, t in enumerate(args)]
+    return args, {name: t.clone() if name in known.written and isinstance(t, torch.Tensor) else t for name, t in kwargs.items()}
 
-    def tensor(value):
-        if id(value) not in made:
-            made[id(value)] = value.tensor.detach().clone()
-        return made[id(value)]
 
+def follow(nodes, made):
+    """Runs the nodes that read what is in `made` (tensors by the values' identities), and puts their results there. All others are as
+    they were recorded, and so is what was drawn."""
     for node in nodes:
-        if any(word in node.name for word in RANDOM):
-            continue  # what was drawn is a constant
+        if node.name in MAKERS or not any(id(v) in made for v in node.reads):
+            continue
+        args, kwargs = replace((node.args, node.kwargs), Value, lambda v: made[id(v)] if id(v) in made else v.tensor.detach())
+        if node.name == "native_dropout":
+            made[id(node.results[0])] = torch.ops.aten.native_dropout_backward(args[0], node.results[1].tensor, 1 / (1 - args[1]) if args[1] < 1 else 0.0)
+            continue
+        if torch.Tag.nondeterministic_seeded in node.op.tags:
+            continue
+        args, kwargs = copied(Operator.of(node.op), args, kwargs)
         with torch.set_grad_enabled(node.grad_enabled):
-            args, kwargs = replace((node.args, node.kwargs), Value, tensor)
-            args = [t.clone() if s.alias_info is not None and s.alias_info.is_write and isinstance(t, torch.Tensor) else t
-                    for t, s in zip(args, node.op._schema.arguments)]
             out = node.op(*args, **kwargs)
         for value, t in zip(node.results, out if isinstance(out, (list, tuple)) else [out]):
             if isinstance(value, Value):
                 made[id(value)] = t
+
+
+def run(trace, nodes, leaves, seed):
+    """(loss, gradients by the leaves' order) of the nodes, from copies of what they began with."""
+    made = {id(value): value.tensor.detach().clone().requires_grad_(True) for value in leaves}
+    wanted = list(made.values())
+    follow(nodes, made)
     loss = made[id(trace.loss)]
-    wanted = [made[id(v)] for v in leaves]
     return loss.detach(), torch.autograd.grad(loss, wanted, grad_outputs=seed, allow_unused=True)
 
 

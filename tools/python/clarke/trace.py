@@ -28,6 +28,8 @@ class Value:
     of: torch.Tensor | None = None  # the tensor itself
     hidden: str = ""  # why its numbers depend on what is trained, though autograd knows nothing of it
     readings: int = 0  # how often an operator read it
+    place: tuple = ()  # where the tensor's numbers lay
+    version: int | None = None  # autograd's count of changes; None: it is told as the tensor is looked up next
 
 
 class Operator:
@@ -107,6 +109,24 @@ def values_in(tree):
             yield from values_in(item)
 
 
+# Their results have nothing of their arguments but shape and type.
+MAKERS = {"empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "new_zeros", "new_ones", "new_full",
+          "new_empty"}
+
+
+def trained(value):
+    """Does it depend on what is trained, by more than shape and type?"""
+    seen, rest = {id(value)}, [value]
+    while rest:
+        value = rest.pop()
+        if value.requires_grad or value.hidden:
+            return True
+        more = value.node.reads if value.node is not None and value.node.name not in MAKERS else ()
+        rest += [v for v in more if id(v) not in seen]
+        seen.update(map(id, more))
+    return False
+
+
 def replace(tree, leaf, new):
     """The arguments with new(x) for each x of type leaf."""
     if tree is None or type(tree) in PLAIN:
@@ -165,6 +185,20 @@ def source_line():
     return "no source"
 
 
+def place(t):
+    """Where its numbers lie."""
+    return t.untyped_storage().data_ptr(), t.storage_offset(), t.shape, t.stride()
+
+
+def version(t):
+    """How often it was changed, as autograd counts."""
+    return None if t.is_inference() else t._version
+
+
+REPLACED = ("the memory of a tensor was replaced behind autograd's back (.data =, set_, swap_tensors): AD differentiates another function; "
+            "compute it by an operator, and before the block where it is to be no part of the step")
+
+
 def extent(t):
     """The first entry of its storage that a tensor has, and one past the last."""
     last = t.storage_offset() + sum((n - 1) * step for n, step in zip(t.shape, t.stride()))
@@ -208,9 +242,13 @@ class Trace:
         self.sequence = {}  # forward nodes by autograd's numbers
         self.hooks = []  # on autograd's nodes
         self.kept = []  # tensors that must live: identities and addresses are looked up
+        self.memory = []
         self.by_identity = {}
         self.stored = {}  # the values in each storage that are not stale,
         self.places = {}  # and all
+        self.drawn = {}  # generators that operators were given, by identity, each with its state before
+        self.homes = {}  # by a parameter's identity: its place when the block began
+        self.overwritten = set()  # the parameters' storages that were written to before the backward pass
 
     # ---- Values
 
@@ -224,12 +262,14 @@ class Trace:
 
     def remember(self, t, node, requires_grad=None):
         """requires_grad: of a result, which autograd has not marked yet."""
-        storage = t.untyped_storage().data_ptr()
+        memory = t.untyped_storage()
+        storage = memory.data_ptr()
         marked = t.requires_grad if requires_grad is None else requires_grad
-        value = Value(t, node, marked, of=t)
+        value = Value(t, node, marked, of=t, place=place(t), version=version(t) if node is None else None)
         if marked:
             self.trained.add(storage)
         self.kept.append(t)
+        self.memory.append(memory)  # which the tensor may let go of, and another have its address
         self.by_identity[id(t)] = value
         here = value, marked, t.storage_offset(), t.shape, t.stride(), t.dtype
         if storage in self.places:
@@ -243,21 +283,52 @@ class Trace:
         if t.layout != torch.strided:
             raise Unfollowed(f"a tensor of layout {t.layout}")
         found = self.by_identity.get(id(t))
+        if found is not None and found.place != place(t):
+            self.require_unmoved(t)
+            found = None
         if found is not None:
+            self.require_version(found, t)
             if found.node is None and found.requires_grad != t.requires_grad:
                 self.refuse("whether a tensor requires a gradient was changed after it was read")
             found.requires_grad = t.requires_grad
         elif not (t.requires_grad and t.is_leaf):  # autograd makes another tensor of a view that was made
             found = self.at_place(t, t.untyped_storage().data_ptr())
         if found is None:
+            self.require_home(t)
             found = self.remember(t, None)
             if not t.requires_grad and t.untyped_storage().data_ptr() in self.trained:
                 found.hidden = "numbers of what is trained are read behind autograd's back (.data)"
             return found
         if found.stale:
-            raise Refused(f"{self.here()}: a view of a tensor that was changed in place "
-                          "is read; write the change as an operator that makes a new tensor")
+            raise self.refused("a view of a tensor that was changed in place is read; write the change as an operator that makes a new tensor")
         return found
+
+    def refused(self, why):
+        return Refused(f"{self.here()}: {why}")
+
+    def require_unmoved(self, t):
+        """A tensor that has other memory than before: of data it is another value, of what is trained no record can say it."""
+        if t.requires_grad:
+            raise self.refused(REPLACED)
+
+    def require_version(self, value, t):
+        """It was changed by nobody whom the dispatcher does not show."""
+        now = version(t)
+        if value.version is not None and value.version != now:
+            raise self.refused("a tensor was changed by what PyTorch's dispatcher does not show here (another thread, C++): compute it in the "
+                            "step's own thread, by operators")
+        value.version = now
+
+    def require_home(self, t):
+        """A parameter that is read first is what it was as the block began."""
+        home = self.homes.get(id(t))
+        if home is None:
+            return
+        if home != place(t):
+            raise self.refused(REPLACED)
+        if home[0] in self.overwritten:
+            raise self.refused("a parameter was changed in the block, before it was read: AD differentiates another function; compute what is to be "
+                            "read by an operator, and change parameters before the block")
 
     def spare(self, known, args, changed):
         """The value that an operator is about to change, if nobody asks for its numbers: only this operator has read it, autograd knows
@@ -272,9 +343,13 @@ class Trace:
     def change(self, t, spare=None):
         """The tensor is about to be changed: values that share entries with it keep their numbers, but for the one to spare."""
         storage = t.untyped_storage().data_ptr()
+        if storage in self.parameters and self.loss is None:
+            self.overwritten.add(storage)
         values = self.stored.get(storage)
         if not values:
             return
+        for value, *_ in self.places[storage]:
+            value.version = None  # views count together
         shared = [overlap(value.tensor, t) for value in values]
         for value in itertools.compress(values, shared):
             value.tensor = torch.empty_like(value.tensor, device="meta") if value is spare else value.tensor.detach().clone()
@@ -304,6 +379,8 @@ class Trace:
         if op in UNSAID and args[5]:  # in training the running statistics are brought up to date, and not read
             reads = [v for i, item in enumerate(held[0]) if i not in known.places for v in values_in(item)]
         changed = written(known, args, kwargs)
+        if isinstance(generator := kwargs.get("generator"), torch.Generator):
+            self.drawn.setdefault(id(generator), (generator, generator.get_state()))
         spare = self.spare(known, held[0], changed) if changed else None
         for t in changed:
             self.change(t, spare)
@@ -314,21 +391,21 @@ class Trace:
         number = torch.autograd._get_sequence_nr() - 1
         if changed and self.nodes and self.nodes[-1].name == "clone" and self.nodes[-1].sequence == number:
             number -= 1  # autograd has kept a copy of what is changed, and its node was made first
-        enabled, trained = torch.is_grad_enabled(), any([v.requires_grad for v in reads])
+        enabled, differentiated = torch.is_grad_enabled(), any([v.requires_grad for v in reads])
         node = Node(op, known.name, known.aten, held[0], held[1], reads, results, self.modules[-1] if self.modules else "",
                     source_line(), enabled, number, untouched=spare is not None)
-        marked = enabled and not known.detaches and trained
+        marked = enabled and not known.detaches and differentiated
         node.results = [self.remember(t, node, marked and t.is_floating_point()) if isinstance(t, torch.Tensor) else t
                         for t in results]
         for t in changed:
             if all(t is not r for r in results):
                 leaf = self.remember(t, None)  # a buffer with new numbers: a leaf again, for whoever reads it
-                if any(v.requires_grad or v.hidden for v in reads):
+                if any(map(trained, reads)):
                     leaf.hidden = f"what {op} wrote depends on what is trained"
         if known.reads:
             self.read += [(v, node.source) for v in reads]
         self.nodes.append(node)
-        if enabled and trained:
+        if enabled and differentiated:
             self.sequence.setdefault(number, node)  # the first: others of that number made no node of their own
         return out
 
@@ -349,6 +426,7 @@ class Trace:
         return f"{self.modules and self.modules[-1] or 'the model'}, {source_line()}"
 
     def refuse(self, why):
+        """Told when the block ends."""
         self.refusals.append(f"{self.modules[-1] + ', ' if self.modules else ''}{source_line()}: {why}")
 
     def behind(self, op, args, kwargs, autograd_node):
@@ -415,7 +493,7 @@ class Trace:
         for hook in self.hooks:
             hook.remove()
         self.walked, self.hooks = set(), []
-        for held in (self.kept, self.read, self.places, self.stored, self.sequence):
+        for held in (self.kept, self.memory, self.read, self.places, self.stored, self.sequence):
             held.clear()
 
     def keep_sums(self, is_sum, held):
