@@ -1,6 +1,8 @@
 /* The recorded gradient beside AD's exact one, entry by entry, with the bound on rounding (docs/rounding-bound.md). */
 #include "session/gradient.h"
 #include "session/record.h"
+
+#include "exact/literal.h"
 #include "base/text.h"
 #include "trace/certificate.h"
 #include "network/reverse.h"
@@ -336,19 +338,20 @@ doubt_branches(work *w)
                            b->open_entry % w->pass.n);
 }
 
-/* A rational, or a decimal. */
+/* A rational, or a decimal, behind which its error may stand; NaN: it is none. */
 static double
 loss_number(const char *text)
 {
   double number = NAN;
+  const size_t n = strspn(text, "0123456789+-.eE/");
+  char *digits = strndup(text, n);
   mpq_t q;
 
-  if (strchr(text, '.') != NULL || strpbrk(text, "eE[") != NULL)
-    return strtod(text, NULL);
   mpq_init(q);
-  if (mpq_set_str(q, text, 10) == 0)
+  if (digits != NULL && clarke_literal_parse(q, digits))
     number = mpq_get_d(q);
   mpq_clear(q);
+  free(digits);
   return number;
 }
 

@@ -176,7 +176,7 @@ def again(folder):
         changed.description["steps"][0]["again"] = held
         changed.write()
         status, text, _ = audit(changed.run)
-        expect(status == 0 and (words in "\n".join(text.split("\n")[:3])) == (held is None), f"again {held}: {text[:300]}")
+        expect(status == 0 and (words in "\n".join(text.split("\n")[:4])) == (held is None), f"again {held}: {text[:300]}")
         expect(json.loads(audit(changed.run, "--json")[1])["gradient"]["again"] == said_, f"again {held} in JSON")
     del changed.description["steps"][0]["again"]
     changed.write()
