@@ -208,11 +208,30 @@ claim_untrained(clarke_record *r, const clarke_audit_session *s, clarke_error *e
   return status;
 }
 
+/* AD's numbers at kinks are those of the version that ran, or were measured of it. */
+static clarke_status
+claim_profile(clarke_record *r, clarke_error *err)
+{
+  static const char name[] = "pytorch-";
+  const clarke_run_description *run = &r->run;
+  const char *of = starts(run->profile, name) ? run->profile + strlen(name) : "";
+  const size_t n = strlen(of);
+
+  if (!clarke_profile_known(run->profile))
+    return clarke_record_tell(r, err, "the profile %s: of %s %s none is known, and it was measured when the step was recorded", run->profile,
+                              run->framework, run->version);
+  if (strcmp(run->framework, "torch") == 0 && (!starts(run->version, of) || (run->version[n] != '.' && run->version[n] != '\0')))
+    return clarke_record_tell(r, err, "the profile %s, which is not that of %s %s", run->profile, run->framework, run->version);
+  return CLARKE_OK;
+}
+
 clarke_status
 clarke_record_claims(clarke_record *r, const clarke_audit_session *s, clarke_error *err)
 {
   clarke_status status = claim_types(r, &s->graph, err);
 
+  if (status == CLARKE_OK)
+    status = claim_profile(r, err);
   if (status == CLARKE_OK)
     status = check_gradients(r, s, err);
   if (status == CLARKE_OK)

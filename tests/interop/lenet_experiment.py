@@ -121,7 +121,7 @@ class Step:
         self.audit = ask("audit", *(question or [run]), "--gradient", path)
         self.exact = flat(load_file(path))
         self.nodes = ask("certify", run)
-        self.explained = not question and self.audit["gradient"]["explained"]
+        self.answered = not question and self.audit["gradient"]["answer"] in ("explained", "turned")
 
 
 def minimal_step(folder, native, kind, state, x, y):
@@ -173,7 +173,7 @@ def main():
                     found.setdefault((start, name), []).append((classify(steps[a], steps[b]), apart(steps[a], steps[b])))
                 for (p, k), of in steps.items():
                     verdicts.setdefault((start, p), []).append(of.audit["verdict"])
-                    if not of.explained and p != "minimal pool":
+                    if not of.answered and p != "minimal pool":
                         failures += 1
                         print(f"FAILED: {start}, {seed}, {p}, {k}: {of.audit['gradient']['why']}")
     classes = ("none", "rounding", "false kink", "kink", "not explained")

@@ -73,6 +73,8 @@ def known_and_unknown(folder, version):
         known, other = (clarke.audit(run) for run in runs)
         expect(known.in_clarke and other.in_clarke and known.verdict == other.verdict, f"{name}: one verdict: {known.verdict}, {other.verdict}")
         expect(verified(folder, runs[1], other), f"{name}: its proof")
+        told = [a.gradient["claims"] for a in (known, other)]
+        expect(told[0] == [] and len(told[1]) == 1 and "the profile pytorch-2.99.profile: of torch" in told[1][0], f"{name}: told {told}")
     expect(refused(lambda: recorded(runs[0], f, step=1, append=True)), "a later step under another profile is refused")
     said = clarke.derive(lambda x: torch.clamp(x, -1, 1).sum(), torch.ones(1))
     as_version(version)
