@@ -55,7 +55,7 @@ def pairs(name, command, out, right, times):
     bad, environment = [], dict(os.environ, OPENBLAS_NUM_THREADS="1", LC_ALL="C")
     for k in range(times):
         fresh(out)
-        both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) for _ in "ab"]
+        both = [subprocess.Popen(["env", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) for _ in "ab"]
         for one in both:
             output, said = one.communicate(timeout=300)
             if (one.returncode, output) != (right.status, right.output):
