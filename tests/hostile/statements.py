@@ -97,7 +97,8 @@ def unrecorded(n, op="Tanh", inputs=1):
     graph = model([node("MatMul", ["x", "w"], names[:1])] + [node(op, [a] * inputs, [b]) for a, b in zip(names, names[1:])]
                   + [node("ReduceSum", names[-1:], ["out"], keepdims=0)], ["N", 1], [tensor("w", [1, 1], floats(1 + 2 ** -20))], out_shape=[])
     trace, parameters, gradients = (equal(of, 1 + 2 ** -20) for of in (["gradient/" + name for name in names], ["w"], ["w"]))
-    lines = ["%s %s not-covered" % (part, name) for part in ("output", "gradient") for name in names + ["out"]] + ["parameter w not-covered"]
+    lines = ["output %s not-covered" % name for name in names + ["out"]] + ["gradient %s not-shown" % name for name in names]
+    lines += ["gradient out not-covered", "parameter w not-shown"]
     proof = sealed("clarke-proof 1", "claim record", *("%s %s %s" % (what, file, hashed(made)) for what, file, made in (
         ("model", "model.onnx", graph), ("params", "p", parameters), ("batch", "batch.npz", BATCH), ("trace", "t", trace), ("gradients", "g", gradients))),
                    "loss sum", "scale 1", "wrt w", "profile pytorch-2.13", *lines)
