@@ -101,7 +101,7 @@ def layers(folder):
         expect("layers", (said.returncode, said.stdout.endswith("\n"), says in said.stdout) == (status, True, True), said)
         expect("a proof of a whole list alone", (folder / "deep.proof").exists() == (status == 0), said)
         (folder / "deep.proof").unlink(missing_ok=True)
-        done = subprocess.run([CLARKE, "derive", folder / "deep.prog", "--at", "t=0"], capture_output=True, text=True)
+        done = subprocess.run([CLARKE, "derive", folder / "deep.prog", "--at", "t=0", "--memory", "8G"], capture_output=True, text=True)
         expect("derived", done.returncode == 0 and "\nin-bouligand: " in done.stdout, done)
 
 
