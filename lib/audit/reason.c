@@ -123,12 +123,16 @@ say_sides(clarke_audit *a, const clarke_question *q)
     say(a, " (%zu other%s %s a direction to AD's)", others, others == 1 ? "" : "s", others == 1 ? "has" : "have");
 }
 
+/* A layer's blocks share no parameters. Those of two layers may: a pool's and those of the ReLU that it takes. */
 static void
 say_blocks(clarke_audit *a)
 {
   const clarke_obstacle *o = &a->obstacle;
 
-  say(a, "; they fall into %zu block%s without common parameters, and ", o->blocks, o->blocks == 1 ? "" : "s");
+  if (o->blocks == 1)
+    say(a, "; they fall into 1 block, and ");
+  else
+    say(a, "; layer by layer they fall into %zu blocks (those of one layer share no parameters), and ", o->blocks);
   if (o->separated == 0)
     say(a, "in none a vector separates AD's output, as far as floats tell");
   else
@@ -163,8 +167,9 @@ say_block_obstacle(clarke_audit *a)
            "these cells: sides for what lies behind the blocks would settle it");
     break;
   default:
-    say(a, "; in one, of %zu of them, AD's output seems to lie between cells, but no simplex of cells was proved: more cells "
-           "would settle it", o->touches);
+    say(a, "; in one, of %zu of them, floats found no vector in its own parameters that separates AD's output, and no simplex of "
+           "cells around it was proved: more cells, or a vector in the parameters of several blocks, would settle it",
+        o->touches);
   }
 }
 

@@ -310,7 +310,13 @@ START_TEST(neurons_without_a_side)
   clarke_obstacle_meet(&open.obstacle, CLARKE_OBSTACLE_CURVED, 2);
   open.obstacle.blocks = 1;
   clarke_reason_write(&open, &a.question);
-  says(open.why, "2 kinks in /z (neurons 0, 1) leave sides open|1 block without common parameters|not affine");
+  says(open.why, "2 kinks in /z (neurons 0, 1) leave sides open|they fall into 1 block, and|not affine");
+  open.obstacle.blocks = 6; /* of three layers, it may be, which share what they depend on */
+  clarke_reason_write(&open, &a.question);
+  says(open.why, "layer by layer they fall into 6 blocks (those of one layer share no parameters)");
+  open.obstacle.kind = CLARKE_OBSTACLE_SIMPLEX; /* which tells of the block's parameters alone */
+  clarke_reason_write(&open, &a.question);
+  says(open.why, "in one, of 2 of them, floats found no vector in its own parameters|in the parameters of several blocks");
   open.obstacle.sideless = calloc(2, sizeof *open.obstacle.sideless);
   open.obstacle.sideless[1] = true; /* the block's own word counts */
   ck_assert_uint_eq(clarke_count_sides(&open, &a.question, 0).sideless, 1);
