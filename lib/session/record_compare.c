@@ -372,6 +372,7 @@ static clarke_status
 compare_all(work *w)
 {
   const clarke_graph *g = &w->s->graph;
+  char share[CLARKE_SHARE_SIZE];
   clarke_status status = clarke_record_say(w->r, CLARKE_RAN_EXPLAINED, w->err, "explained");
 
   for (size_t p = 0; p < g->n_parameters && status == CLARKE_OK; p++)
@@ -385,11 +386,12 @@ compare_all(work *w)
     status = doubt_vague(w);
   if (status != CLARKE_OK || w->r->ran != CLARKE_RAN_EXPLAINED)
     return status;
+  clarke_share_write(share, w->r->worst, false);
   if (w->nodes != NULL)
     return clarke_record_say(w->r, CLARKE_RAN_EXPLAINED, w->err, "%zu entries; all %zu recorded tensors are certified, node by node",
                              w->r->entries, w->nodes->n);
-  return clarke_record_say(w->r, CLARKE_RAN_EXPLAINED, w->err, "%zu entries; the largest error is %.2g of its bound", w->r->entries,
-                           w->r->worst);
+  return clarke_record_say(w->r, CLARKE_RAN_EXPLAINED, w->err, "%zu entries; the largest error is %s of its bound", w->r->entries,
+                           share);
 }
 
 /* --- kinks, in units of the error that their arguments may have --- */

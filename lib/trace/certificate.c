@@ -21,6 +21,23 @@ clarke_certainty_name(clarke_certainty c)
   return name[c];
 }
 
+void
+clarke_share_write(char text[CLARKE_SHARE_SIZE], double share, bool at_most)
+{
+  int digits = 2, percent = 101;
+
+  if (!isfinite(share))
+    snprintf(text, CLARKE_SHARE_SIZE, "inf");
+  else if (at_most && share > 0)
+    do
+      snprintf(text, CLARKE_SHARE_SIZE, "< %.2g", share * percent++ / 100);
+    while (!(strtod(text + 2, NULL) > share) && percent < 200);
+  else
+    do
+      snprintf(text, CLARKE_SHARE_SIZE, "%.*g", digits++, share);
+    while (digits <= 17 && share != 1 && (strtod(text, NULL) == 1 || (strtod(text, NULL) < 1) != (share < 1)));
+}
+
 const char *
 clarke_part_name(clarke_part p)
 {

@@ -65,6 +65,11 @@ void clarke_certificate_clear(clarke_certificate *c);
 clarke_status clarke_certificate_say(clarke_certificate *c, clarke_certainty certainty, clarke_error *err, const char *format, ...)
   __attribute__((format(printf, 4, 5)));
 
+/* An error in parts of its bound, in two digits, or in as many as tell it from 1: 0.9999 is no 1, and is within the bound. at_most:
+ * "< 0.5", rounded up. */
+enum { CLARKE_SHARE_SIZE = 32 };
+void clarke_share_write(char text[CLARKE_SHARE_SIZE], double share, bool at_most);
+
 /* Judges floats t. m is what they should be, features x samples: entry k of t is m(k % rows, k / rows). bound: of each entry of
  * m, row-major, how far rounding may take it; an infinite one says nothing. */
 clarke_status clarke_certificate_judge(clarke_certificate *c, const clarke_tensor *t, const clarke_matrix *m, const double *bound,

@@ -489,6 +489,25 @@ START_TEST(selecting_pieces)
 }
 END_TEST
 
+/* What is printed of an error in parts of its bound is on the error's side of 1; of one that is at most so large, above it. */
+START_TEST(shares_in_words)
+{
+  static const struct {
+    double share;
+    bool at_most;
+    const char *text;
+  } want[] = {{0.9999, false, "0.9999"},  {1.00001, false, "1.00001"}, {1, false, "1"},           {0, false, "0"},
+              {0.123, false, "0.12"},     {0x1.fffffffffffffp-1, false, "0.9999999999999999"},   {INFINITY, false, "inf"},
+              {0.5, true, "< 0.51"},      {0.0103, true, "< 0.011"},   {1.035, true, "< 1.1"},    {0, true, "0"}};
+  char text[CLARKE_SHARE_SIZE];
+
+  for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+    clarke_share_write(text, want[i].share, want[i].at_most);
+    ck_assert_str_eq(text, want[i].text);
+  }
+}
+END_TEST
+
 /* Of a window the first of its largest entries, padding apart. */
 START_TEST(winners_of_windows)
 {
@@ -541,5 +560,6 @@ main(void)
   tcase_add_test(tests, beyond);
   tcase_add_test(tests, selecting_pieces);
   tcase_add_test(tests, winners_of_windows);
+  tcase_add_test(tests, shares_in_words);
   return run_tests();
 }

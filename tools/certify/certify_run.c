@@ -19,10 +19,10 @@ longest_name(const clarke_certify *c)
 static void
 print_row(const clarke_certificate *c, int width)
 {
-  char ratio[32] = "-";
+  char ratio[CLARKE_SHARE_SIZE] = "-";
 
   if (c->certainty == CLARKE_WITHIN_BOUND || c->certainty == CLARKE_IS_REFUTED || c->certainty == CLARKE_NOT_CERTIFIED)
-    snprintf(ratio, sizeof ratio, !isfinite(c->worst) ? "inf" : c->at_most ? "< %.2g" : "%.2g", c->at_most ? 1.01 * c->worst : c->worst);
+    clarke_share_write(ratio, c->worst, c->at_most);
   if (c->part == CLARKE_INDICES)
     snprintf(ratio, sizeof ratio, "-");
   printf("%-9s  %-*s  %-18s  %8zu  %-16s  %s\n", clarke_part_name(c->part), width, c->name, c->op != NULL ? c->op : "-", c->entries,
