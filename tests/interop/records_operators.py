@@ -76,7 +76,7 @@ RIGHT = {
     "sort-equal": lambda h: (0 * h).sort(stable=True, descending=True)[0] * OTHER, "topk": lambda h: h.topk(2).values,
     "topk-least": lambda h: cube(h).topk(3, dim=1, largest=False)[0], "topk-one": lambda h: h - h.topk(1, 1)[0], "msort": lambda h: torch.msort(h),
     "norm": lambda h: h.norm(dim=1), "norm-1": lambda h: torch.linalg.vector_norm(h, 1, dim=1), "norm-all": lambda h: h.norm(),
-    "cosine-similarity": lambda h: F.cosine_similarity(h, OTHER, dim=1), "normalize": lambda h: F.normalize(h, dim=1),
+    "cosine-similarity": lambda h: F.cosine_similarity(h, OTHER, dim=1), "normalize": lambda h: F.normalize(h, dim=1) * OTHER,
     "einsum-product": lambda h: torch.einsum("bi,ij->bj", h, OTHER[:5]), "einsum-outer": lambda h: torch.einsum("bi,bj->bij", h, h),
     "einsum-inner": lambda h: torch.einsum("bi,bi->b", h, OTHER), "einsum-batched": lambda h: torch.einsum("bij,bkj->bik", cube(h), cube(h)),
     "einsum-trace": lambda h: torch.einsum("bij->bi", cube(h)),

@@ -261,10 +261,35 @@ def factors(folder):
     expect("in several types" in made["bf16"][1] and made["bf16"][2] is None and made["ieee"][2] is not None, "narrow factors have no proof", made)
 
 
+class Causal(nn.Module):
+    """Attention to what came before: the mask is a buffer, minus infinity above the diagonal."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(4, 4)
+        self.register_buffer("mask", torch.full((3, 3), float("-inf")).triu(1))
+
+    def forward(self, x):
+        h = torch.relu(self.first(x))
+        return torch.softmax(h @ h.mT + self.mask, -1) @ h
+
+
+def masked(folder):
+    path, model = os.path.join(folder, "masked"), Causal()
+    with clarke.record(path, model):
+        model(torch.randn(2, 3, 4)).sum().backward()
+    status, said, _ = run(ASKED.clarke, "audit", path)
+    expect(status == 0 and said.startswith("The recorded gradient is AD's exact gradient"), "a mask that is a buffer", said[:300])
+    status, said, proof = prove(path)
+    expect(status == 0 and proof is not None, "a mask that is a buffer is certified", said)
+    expect(verify(proof, path)[0], "a mask that is a buffer has a proof")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         drawn(folder)
         factors(folder)
+        masked(folder)
     print(f"{len(failed)} failed")
     sys.exit(bool(failed))
 

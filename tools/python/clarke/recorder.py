@@ -430,8 +430,9 @@ class record:
         return {name: a.copy() for name, a in arrays.items()} if copied else arrays
 
     def everything(self, graph):
-        tensors = {f"before/{n}": t for n, t in self.before.items()}
-        tensors |= {f"after/{n}": t for n, t in self.after.items()}
+        masks = {n for n, t in self.before.items() if not bool(torch.isfinite(t).all()) and same_bits(t, self.after[n].detach())}
+        tensors = {f"before/{n}": t for n, t in self.before.items() if n not in masks}
+        tensors |= {f"after/{n}": t for n, t in self.after.items() if n not in masks}
         for name, (node, i) in graph.recorded.items():
             if graph.names.get(id(node.results[i])) != name:
                 continue
