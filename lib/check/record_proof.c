@@ -59,8 +59,7 @@ note_unsaid(const char *part, const char *name)
   if (unsaid == NULL)
     unsaid = allocate(r.n_trace + r.n_gradients, sizeof *unsaid);
   unsaid[n_unsaid].part = part;
-  unsaid[n_unsaid].name = strdup(name);
-  expect(unsaid[n_unsaid].name != NULL, "out of memory");
+  unsaid[n_unsaid].name = copy_text(name, strlen(name));
   n_unsaid++;
 }
 
