@@ -372,7 +372,8 @@ def told(folder):
             failing(("cannot be run", "No such file"), ask, f"{name}, no program")
     finally:
         os.environ["CLARKE"] = CLARKE
-    failing(("the time is over", "status 3"), lambda: clarke.audit(AGAIN, options=("--timeout", "0")), "no time")
+    said = clarke.audit(AGAIN, options=("--timeout", "0"))
+    expect(said.verdict == "undecided" and said.answer == "not known" and "time is over" in said.reason, f"audit without time: {said}")
     failing(("status 0", "no single JSON"), lambda: clarke.audit(there, options=("--help",)), "another question")
     failing(("nowhere", "no run.json"), lambda: clarke.audit(os.path.join(folder, "nowhere")), "no folder")
     said = clarke.derive(lambda x: x.relu().sum(), torch.zeros(2), options=("--timeout", "0"))
