@@ -353,7 +353,7 @@ START_TEST(an_undecided_verdict_names_what_would_settle_it)
                  "patterns were shown to occur: whether the others do would settle it", "not-shown-to-occur", 2, "abs");
   check_obstacle(ternary,
                  "3476 kinks in /relu1 (312 neurons) and 599 windows in /pool1 (86 neurons) leave sides open (233 others have a "
-                 "direction to AD's); they fall into 6 blocks|reached its limit of 160 nodes: --limit tree-nodes=1280 may "
+                 "direction to AD's); layer by layer they fall into 6 blocks|reached its limit of 160 nodes: --limit tree-nodes=1280 may "
                  "settle it", "tree-nodes", 4075, "/relu1");
   check_obstacle("lenet-overlap-q.onnx --batch " CASES "/images.npz --loss ce",
                  "13 kinks in /relu1|in none a vector separates AD's output|sides for what lies behind the blocks would "
