@@ -372,12 +372,15 @@ def told(folder):
             failing(("cannot be run", "No such file"), ask, f"{name}, no program")
     finally:
         os.environ["CLARKE"] = CLARKE
-    said = clarke.audit(AGAIN, options=("--timeout", "0"))
-    expect(said.answer == "explained" or "time is over" in said.gradient["why"], f"audit without time: {said}")  # or it was soon enough
     failing(("status 0", "no single JSON"), lambda: clarke.audit(there, options=("--help",)), "another question")
     failing(("nowhere", "no run.json"), lambda: clarke.audit(os.path.join(folder, "nowhere")), "no folder")
-    said = clarke.derive(lambda x: x.relu().sum(), torch.zeros(2), options=("--timeout", "0"))
-    expect(said["verdict"] != "undecided" or "time is over" in said["why"], f"derive without time: {said['why']}")
+    os.environ["CLARKE_STOP_AFTER"] = "1"  # at the first look at its limits
+    try:
+        audited, derived = clarke.audit(AGAIN), clarke.derive(lambda x: x.relu().sum(), torch.zeros(2))
+    finally:
+        del os.environ["CLARKE_STOP_AFTER"]
+    expect(audited.answer == "not known" and not audited.in_clarke and "interrupted" in audited.gradient["why"], f"an audit that is stopped: {audited}")
+    expect(derived["verdict"] == "undecided" and "interrupted" in derived["why"], f"a function that is stopped: {derived['why']}")
     fixture(folder)
 
 
