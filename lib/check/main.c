@@ -3,11 +3,11 @@
  * evaluate the network (docs/operators.md) or the program (docs/programs.md), and check each claim where it stands. Values
  * are rationals or, behind a transcendental operator, intervals of rationals, computed when they are asked for; most of the
  * pieces on which they lie are decided without, by integers near them (near.h). */
-#include "allocate.h"
-#include "limit.h"
-#include "proof.h"
-#include "show.h"
-#include "value.h"
+#include "check/base/allocate.h"
+#include "check/base/limit.h"
+#include "check/proof.h"
+#include "check/show.h"
+#include "check/base/value.h"
 
 #include <signal.h>
 #include <stdio.h>

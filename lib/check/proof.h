@@ -2,7 +2,7 @@
 #ifndef CLARKE_KERNEL_PROOF_H
 #define CLARKE_KERNEL_PROOF_H
 
-#include "session.h"
+#include "check/base/session.h"
 
 /* Checks the proof with its inputs in folder data (NULL: the proof's own), and writes the statement when it holds. */
 void clarke_check_proof(const char *path, const char *data);

@@ -1,10 +1,10 @@
 /* clarke-check --show: what was read of a model and a batch, in one text that a test compares with what the reference
  * libraries read. With --values also what each node gives, as they compute it. */
-#include "show.h"
-#include "builder.h"
-#include "evaluate.h"
-#include "near.h"
-#include "network.h"
+#include "check/show.h"
+#include "check/onnx/builder.h"
+#include "check/kernel/evaluate.h"
+#include "check/kernel/near.h"
+#include "check/onnx/network.h"
 
 #include <stdlib.h>
 #include <string.h>

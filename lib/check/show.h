@@ -2,7 +2,7 @@
 #ifndef CLARKE_KERNEL_SHOW_H
 #define CLARKE_KERNEL_SHOW_H
 
-#include "session.h"
+#include "check/base/session.h"
 
 /* Prints what was read of the model and the batch (NULL: none), which must fit it. */
 void clarke_show(const char *model_path, const char *batch_path);

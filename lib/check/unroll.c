@@ -1,13 +1,13 @@
 /* Networks as programs: sums, pointwise functions and maxima, entry by entry, in the order of the steps. */
-#include "unroll.h"
-#include "allocate.h"
-#include "limit.h"
-#include "lines.h"
-#include "names.h"
-#include "network.h"
-#include "point.h"
-#include "question.h"
-#include "statement.h"
+#include "check/unroll.h"
+#include "check/base/allocate.h"
+#include "check/base/limit.h"
+#include "check/base/lines.h"
+#include "check/kernel/names.h"
+#include "check/onnx/network.h"
+#include "check/kernel/point.h"
+#include "check/onnx/question.h"
+#include "check/onnx/statement.h"
 
 #include <stdlib.h>
 #include <string.h>

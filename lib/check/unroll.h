@@ -2,8 +2,8 @@
 #ifndef CLARKE_KERNEL_UNROLL_H
 #define CLARKE_KERNEL_UNROLL_H
 
-#include "onnx.h"
-#include "program.h"
+#include "check/files/onnx.h"
+#include "check/program/program.h"
 
 /* The program's first input has the name of the model's, as proofs write it. What is no sum, piecewise function or maximum is
  * refused. Says on the account what is read of the model.

@@ -47,34 +47,37 @@ def without_comments(text):
 def order_complaints(folder, order):
     """Includes of the checker that its order does not allow, and what the order says of files that are not so."""
     found = []
-    for path in sorted(folder.glob("*.[ch]")):
-        if path.stem not in order:
-            found.append(f"check/{path.name}: not in checker.txt")
+    for path in sorted(folder.rglob("*.[ch]")):
+        own = str(path.relative_to(folder).with_suffix(""))
+        if own not in order:
+            found.append(f"check/{own}{path.suffix}: not in checker.txt")
             continue
         for mark, name in INCLUDE.findall(path.read_text()):
-            header = Path(name).stem
-            if mark == '"' and header in order and order.index(header) > order.index(path.stem):
-                found.append(f"check/{path.name}: {name} points back: checker.txt has it after {path.stem}")
+            header = name.removeprefix("check/").removesuffix(".h")
+            if mark == '"' and header in order and order.index(header) > order.index(own):
+                found.append(f"check/{own}{path.suffix}: {name} points back: checker.txt has it after {own}")
     return found + [f"checker.txt: no file check/{name}.c or .h" for name in order if not list(folder.glob(f"{name}.[ch]"))]
 
 
-def headers_of(path, seen=()):
-    """The headers of its folder that a file includes, by itself or through others."""
+def headers_of(path, lib, seen=()):
+    """The headers of lib that a file includes, by itself or through others."""
     for mark, name in INCLUDE.findall(path.read_text()):
-        if mark == '"' and name not in seen and (path.parent / name).is_file():
-            seen = headers_of(path.parent / name, (*seen, name))
+        if mark == '"' and name not in seen and (lib / name).is_file():
+            seen = headers_of(lib / name, lib, (*seen, name))
     return seen
 
 
 def set_complaints(folder):
     """Variables of the checker that are set by a file other than the one whose header declares them."""
     found = []
-    for header in sorted(folder.glob("*.h")):
+    for header in sorted(folder.rglob("*.h")):
         for line in re.findall(r"^extern (?!const)([^;(]*);", without_comments(header.read_text()), re.M):
             for name in re.findall(r"(\w+)(?=,|$)", line):
                 sets_it = re.compile(rf"(?<![\w.>]){name}(\s*([-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)|(\+\+|--){name}\b")
-                found += [f"check/{path.name}: sets {name}, which is {header.stem}.c's" for path in sorted(folder.glob("*.c"))
-                          if path.stem != header.stem and header.name in headers_of(path)
+                found += [f"{path.relative_to(folder.parent)}: sets {name}, which is {header.stem}.c's"
+                          for path in sorted(folder.rglob("*.c"))
+                          if path.with_suffix(".h") != header
+                          and str(header.relative_to(folder.parent)) in headers_of(path, folder.parent)
                           and sets_it.search(without_comments(path.read_text()))]
     return found
 
@@ -87,7 +90,7 @@ def complaint(path, mark, name, lib, rooms):
     """What is wrong with an include, or None."""
     room = room_of(path, lib)
     if room == "check":
-        outside = "/" in name or not (lib / "check" / name).is_file()
+        outside = not name.startswith("check/") or not (lib / name).is_file()
         if mark == '"' and outside or mark == "<" and name not in CHECKER and not C_LIBRARY.fullmatch(name):
             return "is not the checker's own, the C library's or GMP's"
         return None
@@ -155,8 +158,8 @@ def table(rooms):
 def planted(rooms):
     """Arrows that point back, each in a small copy: is each one seen?"""
     lines = {"exact/number.h": '#include "op/profile.h"', "program/walk.h": '#  include "network/graph.h"',
-             "network/graph.h": '#include "program/code.h"', "check/value.h": '#include "../base/status.h"',
-             "check/value.c": "#include <jansson.h>", "base/status.h": '#include "number.h"'}
+             "network/graph.h": '#include "program/code.h"', "check/base/value.h": '#include "base/status.h"',
+             "check/base/value.c": "#include <jansson.h>", "base/status.h": '#include "number.h"'}
     for name, line in lines.items():
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
@@ -187,16 +190,19 @@ def planted_front():
 
 def planted_in_checker():
     """The same of the checker's order, and of what its files share."""
-    files = {"a.h": "extern size_t one, none;", "a.c": '#include "a.h"', "b.h": '#include "a.h"', "b.c": "bool f = one == 1;"}
-    for name, line in {"a.c": '#include "b.h"', "b.c": '#include "b.h"\nvoid f(void) { one++; }', "c.c": "int i;"}.items():
+    files = {"base/a.h": "extern size_t one, none;", "base/a.c": '#include "check/base/a.h"', "b.h": '#include "check/base/a.h"',
+             "b.c": "bool f = one == 1;"}
+    lines = {"base/a.c": '#include "check/b.h"', "b.c": '#include "check/b.h"\nvoid f(void) { one++; }', "c.c": "int i;"}
+    for name, line in lines.items():
         with tempfile.TemporaryDirectory() as at:
-            folder = Path(at)
+            folder = Path(at) / "check"
             for file, text in files.items():
+                (folder / file).parent.mkdir(parents=True, exist_ok=True)
                 (folder / file).write_text(text + "\n")
-            if order_complaints(folder, ["a", "b"]) + set_complaints(folder):
+            if order_complaints(folder, ["base/a", "b"]) + set_complaints(folder):
                 return "complains of nothing in the checker"
             (folder / name).write_text(line + "\n")
-            if len(order_complaints(folder, ["a", "b"]) + set_complaints(folder)) != 1:
+            if len(order_complaints(folder, ["base/a", "b"]) + set_complaints(folder)) != 1:
                 return f"{line} in lib/check/{name} is not seen"
     return None
 

@@ -1,6 +1,6 @@
 #include "apart.h"
 #include "heard.h"
-#include "proof.h"
+#include "check/proof.h"
 
 static int
 check_once(const char *proof, const char *data, unsigned long bits, size_t threads, char *said, size_t size)

@@ -1,7 +1,7 @@
 /* every_byte N DATA PROOF...: every byte of every proof, or one of some N, changed in one drawn way, and spaces made tabs
  * besides: none may be verified. With N 1 each is first verified as it is. Prints the counts. */
-#include "proof.h"
-#include "session.h"
+#include "check/proof.h"
+#include "check/base/session.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
  *   forge_program [PROOFS-OF-EACH-KIND [SEED]] */
 #include "forge_program_oracle.h"
 #include "program/prog.h"
-#include "proof.h"
-#include "sha256.h"
+#include "check/proof.h"
+#include "check/base/sha256.h"
 #include "program/derive.h"
 #include "../suite.h"
 

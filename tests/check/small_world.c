@@ -1,7 +1,7 @@
 /* Worlds. Numbers are small, powers of two, thirds, all ones; kinks lie at arguments, or a unit beside them. */
 #include "small_world.h"
-#include "line.h"
-#include "near.h"
+#include "check/kernel/line.h"
+#include "check/kernel/near.h"
 
 #include <mpfr.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #include "../draw.h"
 #include "apart.h"
 #include "heard.h"
-#include "proof.h"
-#include "sha256.h"
+#include "check/proof.h"
+#include "check/base/sha256.h"
 
 #include <dirent.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* Where arguments lie, which entries are one function, and what words say: of drawn small networks, beside naive values. */
-#include "evaluate.h"
-#include "identity.h"
-#include "near.h"
+#include "check/kernel/evaluate.h"
+#include "check/kernel/identity.h"
+#include "check/kernel/near.h"
 #include "small_world.h"
-#include "word.h"
+#include "check/kernel/word.h"
 #include "heard.h"
 
 #include <stdlib.h>

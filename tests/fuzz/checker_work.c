@@ -1,7 +1,7 @@
-#include "allocate.h"
-#include "proof.h"
-#include "show.h"
-#include "tensor_files.h"
+#include "check/base/allocate.h"
+#include "check/proof.h"
+#include "check/show.h"
+#include "check/files/tensor_files.h"
 
 #include "checker.h"
 

@@ -1,0 +1,37 @@
+/* The lines of a proof, and the account of what is verified. */
+#ifndef CLARKE_KERNEL_LINES_H
+#define CLARKE_KERNEL_LINES_H
+
+#include "check/base/bytes.h"
+#include "check/base/value.h"
+
+void lines_begin(bytes proof); /* which must end with its hash */
+
+/* ---- A line of that keyword, if it is the next, or else a failure */
+
+bool line_is(const char *keyword);
+void next_line(const char *keyword);
+void known_line(const char *keyword, const char *word); /* `KEYWORD WORD` with a word that is known */
+void last_line(void);
+
+extern const char safe[]; /* the characters that stand for themselves in names */
+
+/* ---- Words of the line: any, a rational, a number, a decoded name; a file by `NAME HASH` */
+
+const char *next_word(void);
+bool more_words(void);
+bool word_is(const char *word);     /* is it the next one? */
+void unread_word(const char *word); /* the last one is the next again */
+void next_rational(rational *q);
+size_t next_number(void);
+char *next_name(void);
+bytes next_file(const char *folder, const char *what);
+void refuse_links(void); /* from here on no file may be a symbolic link */
+
+/* ---- The account: the statement in words */
+
+extern FILE *account;
+void account_begin(void);
+const char *account_text(void); /* what was written on it */
+
+#endif

@@ -1,0 +1,247 @@
+/* Intervals of rationals. An interval holds the true value; when its ends are equal it is that.
+ * Sums and products with exact numbers keep exactness: what is exact before a transcendental
+ * operator, or multiplied by an exact zero after it, stays so. */
+#include "check/base/value.h"
+#include "check/base/allocate.h"
+
+#include <stdlib.h>
+
+static mp_limb_t limb[] = {1, 2};
+const rational zero = {{0, 0, limb}, {0, 1, limb}}, plus_one = {{0, 1, limb}, {0, 1, limb}},
+               minus_one = {{0, -1, limb}, {0, 1, limb}}, two = {{0, 1, limb + 1}, {0, 1, limb}};
+const interval exactly_zero = {{{0, 0, limb}, {0, 1, limb}}, {{0, 0, limb}, {0, 1, limb}}};
+const interval exactly_one = {{{0, 1, limb}, {0, 1, limb}}, {{0, 1, limb}, {0, 1, limb}}};
+
+rational
+rational_zero(void)
+{
+  rational q;
+  mpq_init(&q);
+  return q;
+}
+
+integer
+integer_zero(void)
+{
+  integer z;
+  mpz_init(&z);
+  return z;
+}
+
+interval
+interval_nought(void)
+{
+  return (interval){rational_zero(), rational_zero()};
+}
+
+void
+interval_clear(interval *x)
+{
+  mpq_clears(&x->lo, &x->hi, NULL);
+}
+
+rational *
+rationals(size_t n)
+{
+  rational *q = allocate(n, sizeof *q);
+  for (size_t i = 0; i < n; i++)
+    q[i] = rational_zero();
+  return q;
+}
+
+void
+rationals_begin(rational *q, size_t n)
+{
+  if (n > 0 && mpz_sgn(mpq_denref(q)) == 0)
+    for (size_t i = 0; i < n; i++)
+      q[i] = rational_zero();
+}
+
+void
+rationals_free(rational *q, size_t n)
+{
+  for (size_t i = 0; q != NULL && i < n; i++)
+    mpq_clear(&q[i]);
+  free(q);
+}
+
+interval *
+intervals(size_t n)
+{
+  return (interval *)rationals(2 * n); /* its ends, in turn */
+}
+
+void
+intervals_free(interval *x, size_t n)
+{
+  rationals_free((rational *)x, 2 * n);
+}
+
+bool
+interval_exact(const interval *x)
+{
+  return mpq_equal(&x->lo, &x->hi) != 0;
+}
+
+bool
+interval_zero(const interval *x)
+{
+  return mpq_sgn(&x->lo) == 0 && mpq_sgn(&x->hi) == 0;
+}
+
+bool
+zeros(const rational *x, size_t n)
+{
+  size_t i = 0;
+  while (i < n && mpq_sgn(&x[i]) == 0)
+    i++;
+  return i == n;
+}
+
+bool
+all_zero(const interval *x, size_t n)
+{
+  size_t i = 0;
+  while (i < n && interval_zero(&x[i]))
+    i++;
+  return i == n;
+}
+
+void
+add_multiple(rational *y, const rational *a, const rational *x)
+{
+  INTEGER(t);
+  INTEGER(den);
+  if (mpq_sgn(a) == 0 || mpq_sgn(x) == 0)
+    return;
+  mpz_mul(&den, mpq_denref(a), mpq_denref(x));
+  if (!mpz_divisible_p(mpq_denref(y), &den)) {
+    mpz_lcm(&t, mpq_denref(y), &den);
+    mpz_swap(mpq_denref(y), &t);
+    mpz_divexact(&t, mpq_denref(y), &t);
+    mpz_mul(mpq_numref(y), mpq_numref(y), &t);
+  }
+  mpz_divexact(&t, mpq_denref(y), &den);
+  mpz_mul(&t, &t, mpq_numref(x));
+  mpz_addmul(mpq_numref(y), &t, mpq_numref(a));
+}
+
+void
+interval_set(interval *y, const rational *lo, const rational *hi)
+{
+  mpq_set(&y->lo, lo);
+  mpq_set(&y->hi, hi);
+}
+
+void
+interval_add(interval *y, const interval *x, const rational *c)
+{
+  bool exact = interval_exact(x) && interval_exact(y), down = mpq_sgn(c) < 0;
+  RATIONAL(t);
+  if (mpq_sgn(c) == 0 || interval_zero(x))
+    return;
+  mpq_mul(&t, down ? &x->hi : &x->lo, c);
+  mpq_add(&y->lo, &y->lo, &t);
+  if (!exact)
+    mpq_mul(&t, down ? &x->lo : &x->hi, c);
+  if (!exact)
+    mpq_add(&y->hi, &y->hi, &t);
+  else
+    mpq_set(&y->hi, &y->lo);
+}
+
+void
+interval_mul(interval *y, const interval *a, const interval *b)
+{
+  INTERVAL(t);
+  RATIONAL(q);
+  for (int i = 0; i < 4; i++) {
+    mpq_mul(&q, i & 1 ? &a->hi : &a->lo, i & 2 ? &b->hi : &b->lo);
+    if (i == 0 || mpq_cmp(&q, &t.lo) < 0)
+      mpq_set(&t.lo, &q);
+    if (i == 0 || mpq_cmp(&q, &t.hi) > 0)
+      mpq_set(&t.hi, &q);
+  }
+  interval_set(y, &t.lo, &t.hi);
+}
+
+void
+multiply_add(interval *y, const interval *a, const interval *b)
+{
+  INTERVAL(t);
+  if (interval_zero(a) || interval_zero(b))
+    return;
+  interval_mul(&t, a, b);
+  interval_add(y, &t, &plus_one);
+}
+
+/* z = q 2^p, rounded down or up; q = z / 2^p. */
+void
+fixed(integer *z, const rational *q, unsigned long p, bool up)
+{
+  unsigned long n = mpz_sizeinbase(mpq_denref(q), 2) - 1;
+  bool dyadic = mpz_scan1(mpq_denref(q), 0) == n; /* 2^n */
+  if (dyadic && n <= p)
+    mpz_mul_2exp(z, mpq_numref(q), p - n);
+  else if (dyadic)
+    (up ? mpz_cdiv_q_2exp : mpz_fdiv_q_2exp)(z, mpq_numref(q), n - p);
+  else {
+    mpz_mul_2exp(z, mpq_numref(q), p);
+    (up ? mpz_cdiv_q : mpz_fdiv_q)(z, z, mpq_denref(q));
+  }
+}
+
+void
+unfixed(rational *q, const integer *z, unsigned long p)
+{
+  mpq_set_z(q, z);
+  mpq_div_2exp(q, q, p);
+}
+
+void
+interval_join(interval *y, const interval *x)
+{
+  if (mpq_cmp(&x->lo, &y->lo) < 0)
+    mpq_set(&y->lo, &x->lo);
+  if (mpq_cmp(&x->hi, &y->hi) > 0)
+    mpq_set(&y->hi, &x->hi);
+}
+
+void
+interval_round(interval *y)
+{
+  INTEGER(z);
+  if (interval_exact(y))
+    return;
+  for (int up = 0; up < 2; up++) {
+    fixed(&z, up ? &y->hi : &y->lo, session_bits, up);
+    unfixed(up ? &y->hi : &y->lo, &z, session_bits);
+  }
+}
+
+int
+interval_sign(const interval *x, const char *what)
+{
+  if (mpq_sgn(&x->lo) > 0 || mpq_sgn(&x->hi) < 0 || interval_zero(x))
+    return mpq_sgn(&x->lo);
+  leave(UNDECIDED, "cannot decide %s with intervals of %d bits", what, MAX_BITS);
+}
+
+int
+interval_compare(const interval *a, const interval *b)
+{
+  if (interval_exact(a) && interval_exact(b) && mpq_equal(&a->lo, &b->lo))
+    return 0;
+  return mpq_cmp(&a->hi, &b->lo) < 0 ? -1 : mpq_cmp(&a->lo, &b->hi) > 0 ? 1 : 2;
+}
+
+void
+interval_addmul(interval *y, const interval *a, const interval *b)
+{
+  INTERVAL(t);
+  if (interval_zero(a) || interval_zero(b))
+    return;
+  interval_mul(&t, a, b);
+  interval_add(y, &t, &plus_one);
+  interval_round(y);
+}

@@ -1,9 +1,0 @@
-/* Dropout: nothing, or by a mask of the batch's (docs/operators.md). */
-#ifndef CLARKE_KERNEL_DROPOUT_H
-#define CLARKE_KERNEL_DROPOUT_H
-
-#include "builder.h"
-
-void lower_dropout(builder *b);
-
-#endif

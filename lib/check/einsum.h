@@ -1,9 +1,0 @@
-/* Einsum: sums of products, as an equation names the axes (docs/operators.md). */
-#ifndef CLARKE_KERNEL_EINSUM_H
-#define CLARKE_KERNEL_EINSUM_H
-
-#include "builder.h"
-
-void lower_einsum(builder *b);
-
-#endif

@@ -1,0 +1,11 @@
+/* Proofs about networks of formulas. */
+#ifndef CLARKE_KERNEL_FORMULA_PROOF_H
+#define CLARKE_KERNEL_FORMULA_PROOF_H
+
+#include "check/base/session.h"
+
+bool formula_verdict_known(const char *verdict);
+/* The lines of the statement from `formula` on, which has begun; the evidence; and the statement written. */
+void check_formula(const char *folder, const char *verdict);
+
+#endif

@@ -1,0 +1,189 @@
+/* Adjoints of touched kinks' outputs: the derivative of the loss by each, under some slopes, or in intervals that hold
+ * it under the slopes of all cells at once. */
+#include "check/kernel/adjoint.h"
+#include "check/base/allocate.h"
+#include "check/kernel/gradient.h"
+#include "check/kernel/near.h"
+#include "check/base/parallel.h"
+
+#include <stdlib.h>
+
+#define UNIT (session_bits + 128) /* of adjoints: 2^-UNIT */
+
+static const point *p;
+static const rational *under; /* slopes; NULL: those of every cell */
+static const bool *needed;    /* of each sample */
+static interval *adjoint;
+
+typedef struct {
+  integer *lo, *hi;
+} ends; /* of each feature's adjoint */
+
+/* x[f] += [m, m + slack] / 2^shift * [lo, hi], rounded outward. */
+static void
+add_product(ends *x, size_t f, const integer *m, const integer *slack, unsigned long shift, const integer *lo,
+            const integer *hi)
+{
+  INTEGER(t);
+  for (int up = 0; up < 2; up++) {
+    const integer *end = up ? hi : lo;
+    mpz_mul(&t, m, (mpz_sgn(m) < 0) == up ? lo : hi);
+    if (mpz_sgn(slack) != 0 && (up ? mpz_sgn(end) > 0 : mpz_sgn(end) < 0))
+      mpz_addmul(&t, slack, end);
+    (up ? mpz_cdiv_q_2exp : mpz_fdiv_q_2exp)(&t, &t, shift);
+    mpz_add(up ? &x->hi[f] : &x->lo[f], up ? &x->hi[f] : &x->lo[f], &t);
+  }
+}
+
+/* x[f] += slope * [lo, hi], rounded outward. */
+static void
+add_share(ends *x, size_t f, const interval *slope, const integer *lo, const integer *hi)
+{
+  INTERVAL(y);
+  INTEGER(z);
+  if (interval_zero(slope))
+    return;
+  unfixed(&y.lo, lo, UNIT);
+  unfixed(&y.hi, hi, UNIT);
+  interval_mul(&y, &y, slope);
+  fixed(&z, &y.lo, UNIT, false);
+  mpz_add(&x->lo[f], &x->lo[f], &z);
+  fixed(&z, &y.hi, UNIT, true);
+  mpz_add(&x->hi[f], &x->hi[f], &z);
+}
+
+/* Through a PIECEWISE entry: its slope, or any between those of a touched kink's sides. */
+static void
+piece_back(size_t s, size_t e, ends *x, size_t f, const integer *lo, const integer *hi)
+{
+  size_t place = p->place[s][e];
+  const touch *t = place >= TOUCHED && under == NULL ? &p->touched[place - TOUCHED] : NULL;
+  INTERVAL(slope);
+  if (t == NULL)
+    slope_at(p, s, e, under, &slope);
+  else if (mpq_cmp(&t->left, &t->right) < 0)
+    interval_set(&slope, &t->left, &t->right);
+  else
+    interval_set(&slope, &t->right, &t->left);
+  add_share(x, f, &slope, lo, hi);
+}
+
+/* Through a WINDOW's entry: to the largest; of a touched window to its options, each with any share when there are no
+ * slopes. */
+static void
+window_back(size_t s, size_t e, ends *x, const integer *lo, const integer *hi)
+{
+  size_t place = p->place[s][e], batch = p->net->batch;
+  INTERVAL(share);
+  mpq_set(&share.hi, &plus_one);
+  if (place < TOUCHED) {
+    source to = term_at(p, &p->net->steps[s], e, place).x;
+    add_share(&x[to.step], to.from, &exactly_one, lo, hi);
+    return;
+  }
+  const touch *t = &p->touched[place - TOUCHED];
+  for (size_t o = 0; o < t->n; o++) {
+    if (under != NULL)
+      interval_set(&share, &under[t->slope + o], &under[t->slope + o]);
+    add_share(&x[t->from], t->at[o] / batch, &share, lo, hi);
+  }
+}
+
+/* The adjoint of entry e, which is complete, to what step s reads. */
+static void
+entry_back(size_t s, size_t e, ends *x)
+{
+  const step *st = &p->net->steps[s];
+  size_t f = e / p->net->batch, place = p->place[s] != NULL ? p->place[s][e] : 0;
+  const integer *lo = &x[s].lo[f], *hi = &x[s].hi[f];
+  const touch *t = place >= TOUCHED ? &p->touched[place - TOUCHED] : NULL;
+  if (t != NULL) {
+    unfixed(&adjoint[place - TOUCHED].lo, lo, UNIT);
+    unfixed(&adjoint[place - TOUCHED].hi, hi, UNIT);
+  }
+  expect(st->kind != SOFTMAX && st->kind != FUNCTION, "adjoints behind a transcendental operator");
+  if (st->kind == WINDOW) {
+    window_back(s, e, x, lo, hi);
+    return;
+  }
+  for (size_t i = 0; i < st->width; i++) {
+    source to = term_at(p, st, e, i).x;
+    if (to.step >= PADDING || !p->net->steps[to.step].varies)
+      continue;
+    if (st->kind == PIECEWISE)
+      piece_back(s, e, &x[to.step], to.from, lo, hi);
+    else if (st->kind == PRODUCT) {
+      source by = term_at(p, st, e, i ^ 1).x;
+      add_share(&x[to.step], to.from, value_at(p, by.step, entry_of(p, by, e)), lo, hi);
+    } else
+      add_product(&x[to.step], to.from, &st->m[st->factor_row[f] * st->width + i], &st->slack, st->shift, lo, hi);
+  }
+}
+
+static void
+sample_back(void *loss, size_t sample)
+{
+  const network *net = p->net;
+  const interval *by = loss;
+  if (!needed[sample])
+    return;
+  ends *x = allocate(net->n_steps, sizeof *x);
+  for (size_t s = 0; s < net->n_steps; s++) {
+    x[s].lo = allocate(net->steps[s].n, sizeof(integer));
+    x[s].hi = allocate(net->steps[s].n, sizeof(integer));
+    for (size_t f = 0; f < net->steps[s].n; f++) {
+      x[s].lo[f] = integer_zero();
+      x[s].hi[f] = integer_zero();
+    }
+  }
+  for (size_t i = 0; i < net->n_outputs; i++) {
+    INTEGER(z);
+    fixed(&z, &by[sample * net->n_outputs + i].lo, UNIT, false);
+    mpz_add(&x[net->output].lo[net->map[i]], &x[net->output].lo[net->map[i]], &z);
+    fixed(&z, &by[sample * net->n_outputs + i].hi, UNIT, true);
+    mpz_add(&x[net->output].hi[net->map[i]], &x[net->output].hi[net->map[i]], &z);
+  }
+  for (size_t s = net->n_steps; s-- > 0;) {
+    for (size_t f = 0; f < net->steps[s].n; f++) {
+      bool any = mpz_sgn(&x[s].lo[f]) != 0 || mpz_sgn(&x[s].hi[f]) != 0;
+      if (any && net->steps[s].varies)
+        entry_back(s, f * net->batch + sample, x);
+    }
+    for (size_t f = 0; f < net->steps[s].n; f++)
+      mpz_clears(&x[s].lo[f], &x[s].hi[f], NULL);
+    free(x[s].lo);
+    free(x[s].hi);
+  }
+  free(x);
+}
+
+/* The loss's derivatives by its outputs, times the number that its mean is divided by: of adjoints only signs and
+ * ratios are asked, and so what cancels is exactly zero. */
+static interval *
+whole_loss_slopes(void)
+{
+  size_t n = p->net->batch * p->net->n_outputs;
+  interval *loss = loss_slopes(p);
+  INTERVAL(by);
+  mpq_set_ui(&by.lo, p->loss == LOSS_MSE ? n : p->loss == LOSS_CE ? p->net->batch : 1, 1);
+  mpq_set(&by.hi, &by.lo);
+  for (size_t i = 0; i < n; i++)
+    interval_mul(&loss[i], &loss[i], &by);
+  return loss;
+}
+
+interval *
+adjoints(const point *of, const rational *slope, const bool *samples)
+{
+  p = of;
+  under = slope;
+  needed = samples;
+  adjoint = intervals(p->n_touched);
+  near_prepare(p->net);
+  for (size_t s = 0; s < p->net->n_steps; s++)
+    expect(p->net->steps[s].kind != NORMALIZE || !p->net->steps[s].varies, "adjoints in a network that normalizes");
+  interval *loss = whole_loss_slopes();
+  for_each_sample(p->net->batch, sample_back, loss);
+  intervals_free(loss, p->net->batch * p->net->n_outputs);
+  return adjoint;
+}

@@ -1,0 +1,11 @@
+/* Which touched kinks lie behind others. */
+#ifndef CLARKE_KERNEL_BEHIND_H
+#define CLARKE_KERNEL_BEHIND_H
+
+#include "check/kernel/point.h"
+
+/* Does the argument of one of these touched kinks, or an entry of one of these windows, depend on the output of another? Slopes are
+ * not asked: an entry depends on all that its step reads for it. */
+bool one_behind_another(const point *p, const bool *among);
+
+#endif

@@ -1,0 +1,179 @@
+/* Bounds: AD's slopes are replaced by those of a cell one touched kink at a time, the last first. That adds to the
+ * loss's derivative along v the sum of u (t - a): u the loss's derivative by the kink's output under the cell, t and a
+ * its output's derivatives along v by its side in the cell and as AD has it, all before it having AD's slopes. Intervals
+ * hold u for all cells at once. */
+#include "check/kernel/bound.h"
+#include "check/kernel/adjoint.h"
+#include "check/base/allocate.h"
+#include "check/kernel/cell.h"
+#include "check/kernel/factor.h"
+#include "check/kernel/gradient.h"
+#include "check/base/lines.h"
+#include "check/kernel/names.h"
+#include "check/kernel/window.h"
+
+#include <stdlib.h>
+
+static const point *p;
+static size_t *as; /* of each touched kink: the one whose side it takes; itself, when it has its own */
+static size_t *at; /* where its gains are, one a side or option */
+static interval *gain;
+static bool *needed; /* of each sample: does some t differ from a? */
+static cell unsided; /* settled with no sides */
+
+static size_t
+sides(const touch *t)
+{
+  return is_window(t) ? t->n : 2;
+}
+
+/* ---- t - a */
+
+static void
+find_differences(const rational *ad)
+{
+  motion d = tangents(p, ad);
+  for (size_t k = 0; k < p->n_touched; k++) {
+    const touch *t = &p->touched[k];
+    for (size_t o = 0; o < sides(t); o++) {
+      interval *x = &gain[at[k] + o];
+      interval_add(x, tangent_at(&d, t->from, t->at[is_window(t) ? o : 0]),
+                   is_window(t) ? &plus_one
+                   : o == 0     ? &t->left
+                                : &t->right);
+      interval_add(x, tangent_at(&d, t->step, t->entry), &minus_one);
+      needed[t->entry % p->net->batch] |= !interval_zero(x);
+    }
+  }
+  tangents_free(&d);
+}
+
+/* ---- Parallel touched kinks */
+
+/* Of several options each must be affine: factors of their own would not keep their proportion. */
+static bool
+affine(const cell *c, const touch *t)
+{
+  bool all = true;
+  for (size_t o = 0; o < t->n; o++)
+    all = all && c->degree[t->from][t->at[o]] < 2;
+  return all || (t->n <= 2 && affine_but_for_a_factor(p, c, t, 0, t->n - 1));
+}
+
+/* Are row k's numbers `by` times those of j, by > 0 being found from the first row of each? */
+static bool
+multiple(const rational *k, const rational *j, size_t n, rational *by)
+{
+  RATIONAL(q);
+  for (size_t i = 0; i < n; i++) {
+    bool first = mpq_sgn(by) == 0 && mpq_sgn(&j[i]) != 0;
+    if (first)
+      mpq_div(by, &k[i], &j[i]);
+    mpq_mul(&q, &j[i], by);
+    if ((first && mpq_sgn(by) <= 0) || !mpq_equal(&q, &k[i]))
+      return false;
+  }
+  return true;
+}
+
+/* Option o's row, beside the first; of a kink the row. Where there are several of a window, they must keep their proportion:
+ * no root is left out. */
+static void
+option_row(const cell *c, size_t k, size_t o)
+{
+  const touch *t = &p->touched[k];
+  if (t->n > 2)
+    whole_row(p, c, k, o + 1, 0);
+  else
+    kink_row(p, c, k, is_window(t) ? o + 1 : 0, 0);
+}
+
+/* `parallel J K ...`: near w, K's options compare as J's do, so they take their sides together. */
+static void
+read_parallel(const cell *c, size_t j)
+{
+  const touch *t = &p->touched[j];
+  size_t rows = sides(t) - 1, n = p->net->n_wrt, last = j;
+  rational **row = allocate(rows, sizeof *row);
+  require(affine(c, t), "%s: its argument is not affine", kink(j));
+  for (size_t o = 0; o < rows; o++) {
+    option_row(c, j, o);
+    require(!zeros(p->net->gradient, n), "%s: its argument has derivative zero", kink(j));
+    row[o] = rationals(n);
+    for (size_t i = 0; i < n; i++)
+      mpq_set(&row[o][i], &p->net->gradient[i]);
+  }
+  do {
+    size_t k = next_number();
+    RATIONAL(by);
+    require(k > last && k < p->n_touched && as[k] == k, "touched kinks in increasing order, each once, are expected");
+    require(t->n == p->touched[k].n && affine(c, &p->touched[k]), "%s is of another kind than %zu", kink(k), j);
+    for (size_t o = 0; o < rows; o++) {
+      option_row(c, k, o);
+      require(multiple(p->net->gradient, row[o], n, &by), "%s is not parallel to %zu", kink(k), j);
+    }
+    as[k] = j;
+    last = k;
+  } while (more_words());
+  for (size_t o = 0; o < rows; o++)
+    rationals_free(row[o], n);
+  free(row);
+}
+
+/* ---- The tree */
+
+void
+bound_begin(const point *of, cell *c, const rational *ad)
+{
+  size_t n = of->n_touched, all = 0;
+  p = of;
+  as = allocate(n, sizeof *as);
+  at = allocate(n, sizeof *at);
+  needed = allocate(p->net->batch, sizeof *needed);
+  for (size_t k = 0; k < n; k++) {
+    as[k] = k;
+    at[k] = all;
+    all += sides(&p->touched[k]);
+  }
+  gain = intervals(all);
+  find_differences(ad);
+  interval *adjoint = adjoints(p, NULL, needed);
+  for (size_t k = 0; k < n; k++)
+    for (size_t o = 0; o < sides(&p->touched[k]); o++)
+      interval_mul(&gain[at[k] + o], &gain[at[k] + o], &adjoint[k]);
+  cell_settle(c, p, false);
+  unsided = (cell){allocate(n, sizeof *unsided.side), c->flat, c->slope, c->degree};
+  for (size_t j, least = 0; line_is("parallel"); least = j + 1) {
+    j = next_number();
+    require(j >= least && j < n && as[j] == j, "touched kinks in increasing order are expected");
+    read_parallel(&unsided, j);
+  }
+}
+
+const cell *
+bound_open(void)
+{
+  return &unsided;
+}
+
+bool
+bound_branches(const cell *c, size_t k)
+{
+  return as[k] == k && c->side[k] == 0;
+}
+
+void
+bound_leaf(const cell *c)
+{
+  INTERVAL(sum);
+  for (size_t k = 0; k < p->n_touched; k++) {
+    int side = c->side[as[k]];
+    const interval *x = &gain[at[k]], *most = &x[side == 0 ? 0 : is_window(&p->touched[k]) ? side - 1 : side > 0];
+    for (size_t o = 1; side == 0 && o < sides(&p->touched[k]); o++)
+      if (mpq_cmp(&x[o].hi, &most->hi) > 0)
+        most = &x[o];
+    interval_add(&sum, most, &plus_one);
+  }
+  require(interval_sign(&sum, "whether AD's output is separated from these cells") < 0,
+          "AD's output is not separated from these cells");
+}

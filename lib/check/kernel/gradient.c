@@ -1,0 +1,459 @@
+/* The loss, its derivative along a direction, and gradients in reverse mode. */
+#include "check/kernel/gradient.h"
+#include "check/base/allocate.h"
+#include "check/base/elementary.h"
+#include "check/kernel/line.h"
+
+#include <stdlib.h>
+
+/* The output's entry i, of feature i % n_outputs in sample i / n_outputs. */
+static size_t
+output_entry(const point *p, size_t i)
+{
+  return p->net->map[i % p->net->n_outputs] * p->net->batch + i / p->net->n_outputs;
+}
+
+/* The derivative of the loss by the output's entries. */
+interval *
+loss_slopes(const point *p)
+{
+  size_t n = p->net->n_outputs, all = n * p->net->batch;
+  interval *d = intervals(all);
+  INTERVAL(scale);
+  mpq_set_ui(&scale.lo, p->loss == LOSS_MSE ? 2 : 1, p->loss == LOSS_MSE ? all : p->net->batch);
+  mpq_canonicalize(&scale.lo);
+  mpq_set(&scale.hi, &scale.lo);
+  for (size_t i = 0; i < all; i++)
+    interval_add(&d[i], p->loss == LOSS_SUM ? &exactly_one : value_at(p, p->net->output, output_entry(p, i)),
+                 &plus_one);
+  for (size_t b = 0; p->loss == LOSS_CE && b < p->net->batch; b++) {
+    interval_softmax(&d[b * n], &d[b * n], n, 1, false);
+    interval_add(&d[b * n + mpz_get_ui(mpq_numref(&p->target->value[b]))], &exactly_one, &minus_one);
+  }
+  for (size_t i = 0; p->loss != LOSS_SUM && i < all; i++) {
+    RATIONAL(q);
+    if (p->loss == LOSS_MSE)
+      mpq_neg(&q, &p->target->value[i]);
+    interval_add(&d[i], &exactly_one, &q);
+    interval_mul(&d[i], &d[i], &scale);
+  }
+  return d;
+}
+
+void
+tangent_loss(interval *sum, const motion *d)
+{
+  const point *p = d->p;
+  size_t n = p->net->n_outputs * p->net->batch;
+  interval *by = loss_slopes(p);
+  interval_set(sum, &zero, &zero);
+  for (size_t i = 0; i < n; i++)
+    multiply_add(sum, &by[i], tangent_at(d, p->net->output, output_entry(p, i)));
+  intervals_free(by, n);
+}
+
+static const char irrational[] = "a gradient is not rational behind a transcendental operator";
+
+/* Adjoints on their way back to wrt's entries. What an irrational number came into is not known, but that it may not be zero:
+ * such an entry is marked. */
+typedef struct {
+  const point *p;
+  const rational *slope;
+  const cell *c;      /* or NULL */
+  rational **adjoint; /* [step][entry / apart], of what is computed together */
+  bool **unknown;     /* likewise */
+  bool *lost;         /* of each entry of the network's gradient */
+  interval **part;    /* of an entry that is lost for its value alone: an enclosure; else NULL */
+  bool up_to_a_root;  /* a common irrational factor may be left out */
+} passage;
+
+static bool
+is_nothing(const passage *b, size_t s, size_t at)
+{
+  return mpq_sgn(&b->adjoint[s][at]) == 0 && !b->unknown[s][at];
+}
+
+/* The adjoint of what entry `reader` of step s has from x grows by `by` times that of entry e. */
+static void
+hand(const passage *b, size_t s, size_t e, size_t reader, source x, const interval *by)
+{
+  size_t apart = b->p->net->apart, from = e / apart;
+  if (x.step >= PADDING || interval_zero(by))
+    return;
+  size_t to = entry_of(b->p, x, reader) / apart;
+  if (b->unknown[s][from] || !interval_exact(by))
+    b->unknown[x.step][to] = true;
+  else
+    add_multiple(&b->adjoint[x.step][to], &by->lo, &b->adjoint[s][from]);
+}
+
+/* Entry i of the network's gradient is lost: it grows by q times x, or for NULL by nobody knows what. */
+static void
+lose(const passage *b, size_t i, const interval *x, const rational *q)
+{
+  if (!b->lost[i])
+    b->part[i] = intervals(1);
+  b->lost[i] = true;
+  if (b->part[i] != NULL && x != NULL) {
+    interval_add(b->part[i], x, q);
+    return;
+  }
+  intervals_free(b->part[i], 1);
+  b->part[i] = NULL;
+}
+
+/* The same of a parameter's entry: by q times the value. */
+static void
+hand_parameter(const passage *b, size_t s, size_t e, const term *t, rational *q)
+{
+  const interval *x = t->x.step != NONE ? value_at(b->p, t->x.step, entry_of(b->p, t->x, e)) : &exactly_one;
+  size_t from = e / b->p->net->apart;
+  rational *to = &t->by.w->gradient[t->by.at];
+  if (interval_zero(x) || mpq_sgn(q) == 0)
+    return;
+  if (!b->unknown[s][from])
+    mpq_mul(q, q, &b->adjoint[s][from]);
+  if (b->unknown[s][from] || !interval_exact(x)) {
+    lose(b, (size_t)(to - b->p->net->gradient), b->unknown[s][from] ? NULL : x, q);
+    return;
+  }
+  add_multiple(to, &x->lo, q);
+}
+
+/* ---- Roots */
+
+static bool
+same_root(const point *p, size_t s, size_t e, size_t e2)
+{
+  const step *st = &p->net->steps[s];
+  if (st->kind == NORMALIZE)
+    return line_entry(p, st, e, 0) == line_entry(p, st, e2, 0);
+  return term_at(p, st, e, 0).by.at == term_at(p, st, e2, 0).by.at;
+}
+
+static bool
+rational_root(const point *p, size_t s, size_t e)
+{
+  const step *st = &p->net->steps[s];
+  if (st->kind == OVER_ROOT)
+    return interval_exact(&st->root[term_at(p, st, e, 0).by.at]);
+  size_t m = line_length(p, st);
+  interval *c = centred(p, st, e);
+  INTERVAL(r);
+  inverse_root(&r, c, m, &st->at[0], 0);
+  intervals_free(c, m);
+  return interval_exact(&r);
+}
+
+/* Is all that is on its way at entries of step s which are multiplied by one irrational root? Then it is a factor of the
+ * gradient. (A rational one is no obstacle.) */
+static bool
+one_root(const passage *b, size_t s, size_t sample)
+{
+  const point *p = b->p;
+  size_t first = NONE;
+  if (!b->up_to_a_root || !zeros(p->net->gradient, p->net->n_wrt))
+    return false;
+  for (size_t i = 0; i < p->net->n_wrt; i++)
+    if (b->lost[i])
+      return false;
+  for (size_t t = 0; t <= s; t++)
+    for (size_t e = sample; e < entries(p, t); e += p->net->apart) {
+      if (is_nothing(b, t, e / p->net->apart))
+        continue;
+      if (t < s || (first != NONE && !same_root(p, s, first, e)))
+        return false;
+      first = e;
+    }
+  return first != NONE && !rational_root(p, s, first);
+}
+
+/* q / sqrt(...), q alone where the root is left out. */
+static void
+root_back(const passage *b, size_t s, size_t e, bool leave_out)
+{
+  const term t = term_at(b->p, &b->p->net->steps[s], e, 0);
+  hand(b, s, e, e, t.x, leave_out ? &exactly_one : &b->p->net->steps[s].root[t.by.at]);
+}
+
+/* The column of the derivative at e times e's adjoint: r (m [i = e] - 1 - y[i] y[e]). With c = m (x - mean) the product
+ * y[i] y[e] is c[i] c[e] r^2, which is rational where c is. */
+static void
+normalize_back(const passage *b, size_t s, size_t e, bool leave_out)
+{
+  const point *p = b->p;
+  const step *st = &p->net->steps[s];
+  size_t m = line_length(p, st), own = 0;
+  interval *c = centred(p, st, e);
+  INTERVAL(r);
+  INTERVAL(square);
+  RATIONAL(all);
+  while (line_entry(p, st, e, own) != e)
+    own++;
+  inverse_square(&square, c, m, &st->at[0]);
+  if (leave_out)
+    interval_set(&r, &plus_one, &plus_one);
+  else
+    inverse_root(&r, c, m, &st->at[0], 0);
+  mpq_set_ui(&all, m, 1);
+  for (size_t i = 0; i < m; i++) {
+    size_t at = line_entry(p, st, e, i);
+    INTERVAL(by);
+    INTERVAL(t);
+    if (i == own)
+      interval_add(&by, &exactly_one, &all);
+    interval_add(&by, &exactly_one, &minus_one);
+    interval_mul(&t, &c[i], &c[own]);
+    interval_mul(&t, &t, &square);
+    interval_add(&by, &t, &minus_one);
+    interval_mul(&by, &by, &r);
+    hand(b, s, e, at, read_by(p, st, at), &by);
+  }
+  intervals_free(c, m);
+}
+
+/* ---- Other steps */
+
+/* The slope of a quotient, a root or a logarithm may be rational; that of no other function counts as such. */
+static void
+function_back(const passage *b, size_t s, size_t e)
+{
+  const step *st = &b->p->net->steps[s];
+  INTERVAL(by);
+  mpq_set_ui(&by.hi, 1, 1);
+  if (function_has_domain(st->of))
+    function_slope(&by, st->of, argument(b->p, st, e));
+  hand(b, s, e, e, read_by(b->p, st, e), &by);
+}
+
+/* Of an entry that is alone in its line nothing comes: it is always 1, its logarithm 0. */
+static void
+softmax_back(const passage *b, size_t s, size_t e)
+{
+  const step *st = &b->p->net->steps[s];
+  INTERVAL(any);
+  mpq_set_ui(&any.hi, 1, 1);
+  for (size_t i = 0; st->length > 1 && i < st->length; i++) {
+    size_t at = line_entry(b->p, st, e, i);
+    hand(b, s, e, at, read_by(b->p, st, at), &any);
+  }
+}
+
+/* To each factor what the other is. */
+static void
+product_back(const passage *b, size_t s, size_t e)
+{
+  const step *st = &b->p->net->steps[s];
+  for (size_t i = 0; i < st->width; i++) {
+    source x = term_at(b->p, st, e, i).x, by = term_at(b->p, st, e, i ^ 1).x;
+    if (b->p->net->steps[x.step].varies)
+      hand(b, s, e, e, x, value_at(b->p, by.step, entry_of(b->p, by, e)));
+  }
+}
+
+static void
+window_back(const passage *b, size_t s, size_t e)
+{
+  const point *p = b->p;
+  size_t from = read_step(&p->net->steps[s]), alone;
+  const size_t *at;
+  const rational *by;
+  for (size_t n = options(p, s, e, b->slope, &at, &by, &alone), o = 0; o < n; o++) {
+    INTERVAL(share);
+    interval_set(&share, &by[o], &by[o]);
+    hand(b, s, e, e, (source){from, at[o] / p->net->batch}, &share);
+  }
+}
+
+static void
+terms_back(const passage *b, size_t s, size_t e)
+{
+  const point *p = b->p;
+  const step *st = &p->net->steps[s];
+  RATIONAL(q);
+  INTERVAL(by);
+  for (size_t i = 0; i < st->width; i++) {
+    const term t = term_at(p, st, e, i);
+    bool weighs = t.by.w != NULL && t.by.w->wrt && (st->kind != PIECEWISE || p->place[s][e] == 0);
+    if (t.x.step == PADDING)
+      continue;
+    if (st->kind == PIECEWISE) {
+      slope_at(p, s, e, b->slope, &by);
+    } else {
+      weigh(st, &t.by, false, &q);
+      interval_set(&by, &q, &q);
+    }
+    if (t.x.step != NONE && p->net->steps[t.x.step].varies)
+      hand(b, s, e, e, t.x, &by);
+    if (!weighs)
+      continue;
+    weigh(st, &t.by, true, &q);
+    hand_parameter(b, s, e, &t, &q);
+  }
+}
+
+/* Takes the adjoints of the step's entries, of one sample or of all that are coupled, to what they are made of. */
+static void
+step_back(const passage *b, size_t s, size_t sample)
+{
+  const step *st = &b->p->net->steps[s];
+  size_t apart = b->p->net->apart;
+  bool root = st->varies && (st->kind == OVER_ROOT || st->kind == NORMALIZE),
+       leave_out = root && one_root(b, s, sample);
+  for (size_t e = sample; e < entries(b->p, s); e += apart) {
+    if (is_nothing(b, s, e / apart))
+      continue;
+    mpq_canonicalize(&b->adjoint[s][e / apart]);
+    const bool smooth = st->kind == SOFTMAX || st->kind == FUNCTION;
+    if (!st->varies || (smooth && b->c != NULL && b->c->degree[s][e] == 0))
+      ; /* constant */
+    else if (st->kind == OVER_ROOT)
+      root_back(b, s, e, leave_out);
+    else if (st->kind == NORMALIZE)
+      normalize_back(b, s, e, leave_out);
+    else if (st->kind == FUNCTION)
+      function_back(b, s, e);
+    else if (st->kind == SOFTMAX)
+      softmax_back(b, s, e);
+    else if (st->kind == PRODUCT)
+      product_back(b, s, e);
+    else if (st->kind == WINDOW)
+      window_back(b, s, e);
+    else
+      terms_back(b, s, e);
+    mpq_set(&b->adjoint[s][e / apart], &zero);
+    b->unknown[s][e / apart] = false;
+  }
+}
+
+/* Is a kink touched in the sample (or in any, when they are coupled)? */
+static bool
+touches(const point *p, size_t sample)
+{
+  size_t k = 0;
+  while (k < p->n_touched && p->touched[k].entry % p->net->apart != sample)
+    k++;
+  return k < p->n_touched;
+}
+
+static passage
+passage_new(const point *p, const rational *slope, const cell *c, bool up_to_a_root)
+{
+  size_t n = p->net->n_steps;
+  passage b = {p,
+               slope,
+               c,
+               allocate(n, sizeof(rational *)),
+               allocate(n, sizeof(bool *)),
+               allocate(p->net->n_wrt, sizeof(bool)),
+               allocate(p->net->n_wrt, sizeof(interval *)),
+               up_to_a_root};
+  for (size_t s = 0; s < n; s++) {
+    b.adjoint[s] = rationals(entries(p, s) / p->net->apart);
+    b.unknown[s] = allocate(entries(p, s) / p->net->apart, sizeof(bool));
+  }
+  rationals_begin(p->net->gradient, p->net->n_wrt);
+  for (size_t i = 0; i < p->net->n_wrt; i++)
+    mpq_set(&p->net->gradient[i], &zero);
+  return b;
+}
+
+/* Where one entry alone is not zero, its sign is all that counts up to a factor. */
+static void
+find_sign(const passage *b)
+{
+  const network *net = b->p->net;
+  size_t only = NONE;
+  for (size_t i = 0; i < net->n_wrt; i++) {
+    if (!b->lost[i] && mpq_sgn(&net->gradient[i]) == 0)
+      continue;
+    if (only != NONE)
+      return;
+    only = i;
+  }
+  if (only == NONE || b->part[only] == NULL)
+    return;
+  mpq_canonicalize(&net->gradient[only]);
+  interval_add(b->part[only], &exactly_one, &net->gradient[only]);
+  bool plus = mpq_sgn(&b->part[only]->lo) > 0;
+  if (plus || mpq_sgn(&b->part[only]->hi) < 0) {
+    mpq_set(&net->gradient[only], plus ? &plus_one : &minus_one);
+    b->lost[only] = false;
+  }
+}
+
+/* The gradient is complete. Is it known? */
+static bool
+passage_end(passage *b)
+{
+  const network *net = b->p->net;
+  bool known = true;
+  if (b->up_to_a_root)
+    find_sign(b);
+  for (size_t i = 0; i < net->n_wrt; i++) {
+    known = known && !b->lost[i];
+    mpq_canonicalize(&net->gradient[i]);
+    intervals_free(b->part[i], 1);
+  }
+  for (size_t s = 0; s < net->n_steps; s++) {
+    rationals_free(b->adjoint[s], entries(b->p, s) / net->apart);
+    free(b->unknown[s]);
+  }
+  free(b->adjoint);
+  free(b->unknown);
+  free(b->lost);
+  free(b->part);
+  return known;
+}
+
+void
+loss_gradient(const point *p, const rational *slope, const cell *c, bool of_touched)
+{
+  const network *net = p->net;
+  size_t n = net->n_outputs * net->batch, apart = net->apart;
+  passage b = passage_new(p, slope, c, false);
+  interval *by = loss_slopes(p);
+  for (size_t sample = 0; sample < apart; sample++) {
+    if (of_touched && !touches(p, sample))
+      continue;
+    for (size_t i = 0, e; i < n; i++) {
+      if ((e = output_entry(p, i)) % apart != sample)
+        continue;
+      if (interval_exact(&by[i]))
+        add_multiple(&b.adjoint[net->output][e / apart], &by[i].lo, &plus_one);
+      else
+        b.unknown[net->output][e / apart] = true;
+    }
+    for (size_t s = net->n_steps; s-- > 0;)
+      step_back(&b, s, sample);
+  }
+  intervals_free(by, n);
+  require(passage_end(&b), irrational);
+}
+
+bool
+kink_gradient(const point *p, const rational *slope, const cell *c, size_t k, size_t option, size_t over,
+              bool up_to_a_root)
+{
+  const touch *t = &p->touched[k];
+  size_t apart = p->net->apart;
+  passage b = passage_new(p, slope, c, up_to_a_root);
+  add_multiple(&b.adjoint[t->from][t->at[option] / apart], &plus_one, &plus_one);
+  if (t->n > 1)
+    add_multiple(&b.adjoint[t->from][t->at[over] / apart], &plus_one, &minus_one);
+  for (size_t s = p->net->n_steps; s-- > 0;)
+    step_back(&b, s, t->entry % apart);
+  return passage_end(&b);
+}
+
+void
+kink_row(const point *p, const cell *c, size_t k, size_t option, size_t over)
+{
+  require(kink_gradient(p, c->slope, c, k, option, over, true), irrational);
+}
+
+void
+whole_row(const point *p, const cell *c, size_t k, size_t option, size_t over)
+{
+  require(kink_gradient(p, c->slope, c, k, option, over, false), irrational);
+}

@@ -1,0 +1,20 @@
+/* The loss, and gradients. */
+#ifndef CLARKE_KERNEL_GRADIENT_H
+#define CLARKE_KERNEL_GRADIENT_H
+
+#include "check/kernel/evaluate.h"
+
+interval *loss_slopes(const point *p); /* [sample * n_outputs + output]: the loss's derivative by it */
+void tangent_loss(interval *sum, const motion *d);
+/* Gradients, into the network's, under a cell (or NULL), settled, of those slopes: then nothing comes from what is constant.
+ * Of the loss, or without that of samples in which no kink is touched; one that is not rational is a failure. */
+void loss_gradient(const point *p, const rational *slope, const cell *c, bool of_touched);
+/* Of the argument of touched kink k, or of an option of touched window k less another; false: it is not rational.
+ * up_to_a_root: divided by a positive number, where a root is a factor of all of it. */
+bool kink_gradient(const point *p, const rational *slope, const cell *c, size_t k, size_t option, size_t over,
+                   bool up_to_a_root);
+/* The same under the cell, up to a root; one that is not rational is a failure. */
+void kink_row(const point *p, const cell *c, size_t k, size_t option, size_t over);
+void whole_row(const point *p, const cell *c, size_t k, size_t option, size_t over); /* not up to anything */
+
+#endif

@@ -1,0 +1,23 @@
+/* Steps whose entries depend on those of a whole line: softmax; and normalizations (docs/operators.md,
+ * "Normalizations"). */
+#ifndef CLARKE_KERNEL_LINE_H
+#define CLARKE_KERNEL_LINE_H
+
+#include "check/kernel/point.h"
+
+size_t line_length(const point *p, const step *st);
+size_t line_entry(const point *p, const step *st, size_t e, size_t j); /* entry j of the line that has entry e */
+source read_by(const point *p, const step *st, size_t e);              /* what entry e reads */
+
+/* ---- Of an OVER_ROOT step */
+
+void root_prepare(step *st); /* what multiplies x */
+
+/* ---- Of a NORMALIZE step, whose m entries are x */
+
+void centre(interval *x, size_t m);                                                     /* x becomes m (x - mean) */
+void inverse_square(interval *r, const interval *c, size_t m, const rational *epsilon); /* r^2 of c */
+/* r of c, whose root has `more` bits beyond the session's: it is that of 4^more times the number, divided by 2^more. */
+void inverse_root(interval *r, const interval *c, size_t m, const rational *epsilon, unsigned long more);
+
+#endif

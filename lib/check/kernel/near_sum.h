@@ -1,0 +1,11 @@
+/* Sums of near values: of a LINEAR step, of OVER_ROOT, and of products. */
+#ifndef CLARKE_KERNEL_NEAR_SUM_H
+#define CLARKE_KERNEL_NEAR_SUM_H
+
+#include "check/kernel/near_step.h"
+
+/* Of a step whose sources are known, fills v[s]. A sample, or all that are coupled. */
+void near_sums(const point *p, near *v, size_t s, size_t sample);
+void near_products(const point *p, near *v, size_t s, size_t sample);
+
+#endif

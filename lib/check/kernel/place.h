@@ -1,0 +1,12 @@
+/* On which piece an argument lies. */
+#ifndef CLARKE_KERNEL_PLACE_H
+#define CLARKE_KERNEL_PLACE_H
+
+#include "check/kernel/point.h"
+
+/* The place of entry e of a PIECEWISE step: its piece; or TOUCHED + that left of the kink, which is then noted. */
+size_t locate(point *p, size_t s, size_t e);
+/* The value of what entry e reads from x is c / 2^digits: it is kept, unless there is one. */
+void note_value(const point *p, source x, size_t e, const integer *c, unsigned long digits);
+
+#endif

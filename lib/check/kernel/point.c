@@ -1,0 +1,57 @@
+/* Where entries are, and what is read for them. */
+#include "check/kernel/point.h"
+
+size_t
+rows_of_factors(const step *st)
+{
+  return st->width > 0 ? st->n_factors / st->width : st->n;
+}
+
+size_t
+rows_of_sources(const step *st)
+{
+  return st->width > 0 ? st->n_sources / st->width : st->n;
+}
+
+void
+weigh(const step *st, const factor *t, bool derivative, rational *q)
+{
+  const rational *w = t->w != NULL ? &t->w->value[t->at] : NULL;
+  mpq_set(q, t->coef == &plus_one && w != NULL && !derivative && !st->divide ? w : t->coef);
+  if (w == NULL || derivative > st->divide || (t->coef == &plus_one && !st->divide))
+    return;
+  (st->divide ? mpq_div : mpq_mul)(q, q, w);
+  if (derivative) {
+    mpq_div(q, q, w);
+    mpq_neg(q, q);
+  }
+}
+
+/* ---- Windows */
+
+size_t
+options(const point *p, size_t s, size_t e, const rational *slope, const size_t **at, const rational **by,
+        size_t *alone)
+{
+  const step *st = &p->net->steps[s];
+  size_t place = p->place[s][e];
+  if (place < TOUCHED) {
+    *alone = entry_of(p, term_at(p, st, e, place).x, e);
+    *at = alone;
+    *by = &plus_one;
+    return 1;
+  }
+  const touch *t = &p->touched[place - TOUCHED];
+  *at = t->at;
+  *by = slope + t->slope;
+  return t->n;
+}
+
+size_t
+read_step(const step *st)
+{
+  const source *x = st->sources;
+  while (x->step == PADDING)
+    x++;
+  return x->step;
+}

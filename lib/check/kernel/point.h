@@ -1,0 +1,85 @@
+/* A network at the stored weights: what its entries are, and what is known of them; [step][feature * batch + sample] in all
+ * arrays. Values and tangents are computed when they are asked for, and what they need with them. */
+#ifndef CLARKE_KERNEL_POINT_H
+#define CLARKE_KERNEL_POINT_H
+
+#include "check/base/sequences.h"
+#include "check/kernel/steps.h"
+
+#define GUARD 128 /* bits of near values beyond those of intervals */
+
+/* An entry of a step that is at a kink, or a window with n > 1 options. at: of a kink, its
+ * argument's entry in step `from`; of a window, the first entry of each option; tied: how many entries
+ * each option has; last: the option of the last. An array of slopes has for a kink its slope, for a
+ * window what multiplies each option's derivative, from [slope]. */
+typedef struct {
+  size_t step, entry, kink, from, n, *at, *tied, last, slope;
+  rational left, right; /* of a kink: the slopes on its sides */
+} touch;
+
+static inline bool
+is_window(const touch *t)
+{
+  return t->n > 1;
+}
+
+#define TOUCHED ((size_t)1 << 32)
+
+/* The network at the stored weights. */
+typedef struct {
+  network *net;
+  loss_kind loss;
+  const tensor *x, *target;
+  const interval ***y; /* outputs; NULL: not computed. Read by value_at */
+  size_t **place;      /* of a PIECEWISE argument: its piece; of a window: the place of its first tied
+                          entry; or TOUCHED + the touched kink's number (until all are known, + the piece left
+                          of the kink, or that place) */
+  size_t n_touched, n_slopes;
+  touch *touched;
+  size_t last_window;   /* of the WINDOW steps; 0: none, and these are not computed */
+  uint8_t **degree;     /* with no sides given, as in cell */
+  size_t ***same;       /* [step][sample][entry / apart]; NULL: not known. Read by same_as */
+  size_t *n_same;       /* of each sample (or all, coupled): how many numbers there are for what is no constant */
+  sequences *constants; /* likewise: the values of constants */
+} point;
+
+/* A choice of sides and what follows from it. */
+typedef struct {
+  int *side;        /* of each touched kink: -1, 1, or 0 when none is given; an option + 1 */
+  bool *flat;       /* its argument is constant: the side does not matter */
+  rational *slope;  /* of all touched kinks and windows */
+  uint8_t **degree; /* of each output in the parameters: 0 constant, 1 affine, 2 anything */
+} cell;
+
+/* Of step s. */
+static inline size_t
+entries(const point *p, size_t s)
+{
+  return p->net->steps[s].n * p->net->batch;
+}
+
+/* For entry e of the step that reads x. */
+static inline size_t
+entry_of(const point *p, source x, size_t e)
+{
+  return x.from * p->net->batch + e % p->net->batch;
+}
+
+/* Term i of entry e. */
+static inline term
+term_at(const point *p, const step *st, size_t e, size_t i)
+{
+  size_t f = e / p->net->batch;
+  return (term){st->factors[st->factor_row[f] * st->width + i], st->sources[st->source_row[f] * st->width + i]};
+}
+
+size_t rows_of_factors(const step *st); /* of a step that reads nothing, as many as there can be */
+size_t rows_of_sources(const step *st);
+/* For each option of a window's entry that counts: where it is, and what multiplies its derivative. How many these are;
+ * alone: room for one place. */
+size_t options(const point *p, size_t s, size_t e, const rational *slope, const size_t **at, const rational **by,
+               size_t *alone);
+size_t read_step(const step *st); /* the step whose entries the windows of a step have */
+void weigh(const step *st, const factor *t, bool derivative, rational *q); /* its number; or that's by the weight */
+
+#endif

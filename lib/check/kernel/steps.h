@@ -1,0 +1,117 @@
+/* The network as steps: what network_build makes of a model, and all else reads. */
+#ifndef CLARKE_KERNEL_STEPS_H
+#define CLARKE_KERNEL_STEPS_H
+
+#include "check/kernel/function.h"
+#include "check/onnx/tail.h"
+
+/* A factor, coef * weight: weight is entry `at` of w, or 1 when w is NULL. A source, x: feature `from`
+ * of an earlier step's output; 1 when step is NONE; nothing, the whole term being left out, when
+ * it is PADDING. A term is their product. */
+typedef struct {
+  const rational *coef;
+  tensor *w;
+  size_t at;
+} factor;
+typedef struct {
+  size_t step, from;
+} source;
+typedef struct {
+  factor by;
+  source x;
+} term;
+#define PADDING (NONE - 1)
+
+/* What a step computes, for each sample, feature f from its terms: term i < width has factor i of row
+ * factor_row[f] and source i of row source_row[f]. The filters of a convolution are rows of
+ * factors, the places where it is applied rows of sources.
+ *   INPUT
+ *   LINEAR     the sum of width terms; with `divide` by their weights
+ *   PIECEWISE  piece[p][0] + piece[p][1] x + piece[p][2] x^2 on piece p, between at[p-1] and at[p],
+ *              x being the term's; when it has a weight, that times x on piece 0
+ *   SOFTMAX    of the lines of `length` features, `stride` apart; or its logarithm
+ *   OVER_ROOT  the term's x divided by the square root of its weight + at[0]
+ *   WINDOW     the largest x of width terms
+ *   FUNCTION   such a function of the term's x
+ *   PRODUCT    the sum of products of two x, those of terms 2 i and 2 i + 1
+ *   NORMALIZE  in such a line, which has all samples' if it `couples` (stride is then 1): the term's x less their mean,
+ *              divided by the root of their variance + at[0] */
+typedef enum { INPUT, LINEAR, PIECEWISE, SOFTMAX, OVER_ROOT, WINDOW, NORMALIZE, PRODUCT, FUNCTION } kind;
+
+/* What near values in words need of a step (word.c). from: what it reads, each step once, NONE too. m, slope: factors and slopes
+ * in units of 2^-shift, rounded down; norm: the largest sum of a row's |m|; lost: of how much a row's are too small. */
+typedef struct {
+  bool fits;
+  unsigned shift;
+  size_t n_from, *from;
+  int64_t *m, slope[3];
+  uint64_t norm, lost;
+} step_words;
+
+typedef struct {
+  kind kind;
+  const node *node;                                      /* NULL: the input */
+  size_t place;                                          /* of the node */
+  size_t turn;                                           /* of an RNN's Relu: its time from 1, all directions; else 0 */
+  size_t n, width;                                       /* features; terms for each */
+  size_t n_factors, n_sources, *factor_row, *source_row; /* how many of all rows; of each feature */
+  factor *factors;
+  source *sources;
+  bool divide, log, copy, varies, couples; /* copy: of entries and zeros; varies: with the parameters in wrt */
+  bool turned;                             /* each feature is an entry, or minus one */
+  bool asked;                              /* does a kink, a window or a domain depend on it? */
+  /* alike: all rows of factors have their parameters in wrt at the same places; uniform: all rows are one; telling: of each
+   * place, have different rows surely different factors there? */
+  bool alike, uniform, *telling;
+  size_t length, stride;     /* of lines, or 0 */
+  const tensor *given;       /* INPUT: the batch's array that it reads, in place of x: a mask; else NULL */
+  function of;               /* FUNCTION */
+  size_t n_kinks, number[2]; /* number: of the kink in docs/operators.md */
+  rational at[2], piece[3][3];
+  interval *root;          /* of OVER_ROOT: what multiplies x, for each entry of the weight's tensor */
+  integer *m, norm, slack; /* of near values, in near_step.c */
+  unsigned long shift;
+  bool prepared;
+  step_words in_words;
+} step;
+
+/* Entry i: entry map[i] of a constant, or minus it, or feature map[i] of a step's output. */
+typedef struct {
+  const char *name; /* NULL: omitted */
+  bool negated;     /* of a constant */
+  tensor *constant;
+  size_t step, *map, rank, dims[MAX_RANK], count;
+  size_t at, inner; /* of the batch; inner is 0 where it is an axis of its own */
+  rational *known;  /* of an activation of constants alone: its entries, where they are followed; NULL */
+  bool *excluded; /* of an activation: entries that are minus infinity, which only a Softmax may read; NULL: none are */
+  bool shared;    /* of an activation of constants alone: it has no batch axis, all samples have the same entries */
+} graph_value;
+
+/* Where what is computed is more, or less, than ONNX and the stored numbers say. */
+typedef enum { SIXTH, DEFAULTS, UNBOUNDED, MINIBATCH, APART, ROUNDED, DECIDED, N_READINGS } reading;
+
+typedef struct {
+  bool read[N_READINGS];
+  const port *input;
+  tail own;       /* the model's own loss */
+  size_t n_given; /* inputs beside that one: constants that the batch has by name */
+  size_t n_masks; /* of Dropout nodes, which the batch has by their outputs' names */
+  bool batched;   /* the model's tensors carry the batch as their first axis */
+  /* together: samples in one run of the model, the length of that axis: batch; or 1, where the input declares 1 (or no
+   * such axis) and each sample is a run of its own. */
+  size_t batch, together, n_steps, n_tensors;
+  size_t entries, products; /* what it has of LIMIT_ENTRIES, LIMIT_PRODUCTS */
+  size_t apart; /* of entries [feature * batch + sample] that depend on each other, and are computed together:
+                   batch, those of a sample; or 1, all, if a step couples the samples */
+  step *steps;
+  tensor **tensors; /* the model's */
+  size_t n_values;
+  graph_value *values; /* initializers, inputs, then each node's in turn */
+  name_index named;    /* the values' names */
+  size_t n_wrt;        /* the parameters in wrt, end to end */
+  rational *move, *gradient;
+  size_t output, n_outputs, *map; /* a step; its feature for each of the output's */
+  size_t rank, dims[MAX_RANK];    /* of the output for a batch of one */
+} network;
+
+#endif

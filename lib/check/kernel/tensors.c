@@ -1,0 +1,86 @@
+/* Numbers as files store them, each decoded exactly. */
+#include "check/kernel/tensors.h"
+#include "check/base/allocate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define UNSUPPORTED                                                                                                    \
+  {                                                                                                                    \
+    {"", ""}, 0, 0, 0, false, 0                                                                                        \
+  }
+const dtype dtypes[N_DTYPES] = {
+    UNSUPPORTED,
+    {{"<f4", "F32"}, 4, 8, 23, true, 4},
+    {{"|u1", "U8"}, 1, 0, 0, false, 5},
+    {{"|i1", "I8"}, 1, 0, 0, true, 5},
+    {{"<u2", "U16"}, 2, 0, 0, false, 5},
+    {{"<i2", "I16"}, 2, 0, 0, true, 5},
+    {{"<i4", "I32"}, 4, 0, 0, true, 5},
+    {{"<i8", "I64"}, 8, 0, 0, true, 7},
+    UNSUPPORTED, /* strings */
+    {{"|b1", "BOOL"}, 1, 0, 0, false, 5},
+    {{"<f2", "F16"}, 2, 5, 10, true, 5},
+    {{"<f8", "F64"}, 8, 11, 52, true, 10},
+    {{"<u4", "U32"}, 4, 0, 0, false, 11},
+    {{"<u8", "U64"}, 8, 0, 0, false, 11},
+    UNSUPPORTED,
+    UNSUPPORTED, /* complex numbers */
+    {{"", "BF16"}, 2, 8, 7, true, 5},
+};
+
+/* False for what is no number, or none that is read. */
+static bool
+decode(rational *q, const dtype *d, uint64_t x)
+{
+  uint64_t sign = (uint64_t)1 << (8 * d->width - 1);
+  bool negative = d->negative && (x & sign) != 0;
+  long e = 0, top = (1L << d->exponent) - 1;
+  if (d->exponent > 0) { /* IEEE 754: an exponent of 0 is read as 1, without the hidden bit */
+    e = (long)(x >> d->fraction) & top;
+    if (e == top)
+      return false;
+    x &= ((uint64_t)1 << d->fraction) - 1;
+    x |= (uint64_t)(e > 0) << d->fraction;
+    e = (e > 0 ? e : 1) - top / 2 - (long)d->fraction;
+  } else if (negative) {
+    x = sign - (x & (sign - 1));
+  }
+  mpq_set_ui(q, x, 1);
+  (e < 0 ? mpq_div_2exp : mpq_mul_2exp)(q, q, (unsigned long)labs(e));
+  if (negative)
+    mpq_neg(q, q);
+  return d == &dtypes[BOOL] ? x <= 1 : d != &dtypes[UINT64] || x <= INT64_MAX;
+}
+
+void
+tensor_hold(tensor *t, size_t type, bytes data)
+{
+  const dtype *d = &dtypes[type];
+  t->count = 1;
+  t->type = type;
+  t->real = d->exponent > 0;
+  refuse_if(d->width == 0, "tensor '%s' is of an unsupported type", t->name);
+  for (size_t i = 0; i < t->rank; i++)
+    refuse_if(__builtin_mul_overflow(t->count, t->dims[i], &t->count), "tensor '%s' is too large", t->name);
+  refuse_if(t->count > data.size / d->width || t->count * d->width != data.size,
+            "tensor '%s': its %zu bytes of data do not fit its shape", t->name, data.size);
+  t->packed = data;
+}
+
+void
+tensor_entry(rational *q, const tensor *t, size_t i)
+{
+  const dtype *d = &dtypes[t->type];
+  expect(decode(q, d, little(t->packed, i * d->width, d->width)),
+         "tensor '%s', entry %zu: not a finite number of its type, or over 2^63 - 1", t->name, i);
+}
+
+void
+tensor_fill(tensor *t, size_t type, bytes data)
+{
+  tensor_hold(t, type, data);
+  t->value = rationals(t->count);
+  for (size_t i = 0; i < t->count; i++)
+    tensor_entry(&t->value[i], t, i);
+}

@@ -1,0 +1,129 @@
+/* The largest or smallest of several entries. Minima are minus the largest of what is negated. */
+#include "check/onnx/extremum.h"
+
+#include "check/base/allocate.h"
+#include "check/onnx/integers.h"
+
+#include <string.h>
+
+#define MAX_WINDOW 4096 /* entries */
+#define MAX_INPUTS 126
+
+static bool
+is_least(const builder *b)
+{
+  return strstr(b->op, "Min") != NULL;
+}
+
+/* The node's output becomes minus it, of minima. */
+static void
+turn(builder *b)
+{
+  value x = b->out;
+  if (!is_least(b))
+    return;
+  step *s = add_function(b, LINEAR, &x);
+  for (size_t f = 0; f < s->n; f++)
+    s->factors[f].coef = &minus_one;
+  s->turned = true;
+  b->out.at = x.at;
+  b->out.inner = x.inner;
+}
+
+/* ReduceMax, ReduceMin, over the axes that are named, or all. */
+void
+lower_extremum(builder *b)
+{
+  const value *x = &b->in[0];
+  bool over[MAX_RANK] = {false}, named = b->in[1].name != NULL || find_attribute(b, "axes") != NULL;
+  size_t kept[MAX_RANK], gone[MAX_RANK], stride[MAX_RANK], dims[MAX_RANK], n = 0, next = 1;
+  long axes[MAX_RANK], keep = whole_attribute(b, "keepdims", 1);
+  size_t count = named ? whole_list(b, 1, "axes", axes) : 0;
+  need(x->constant == NULL, "its input must be an activation");
+  if (count == 0 && (x->rank == 0 || whole_attribute(b, "noop_with_empty_axes", 0) != 0)) {
+    put(b, NULL, x->step, x->map, x->rank, x->dims);
+    return;
+  }
+  for (size_t i = 0; i < count; i++) {
+    size_t axis = axis_of(b, axes[i], x->rank);
+    need(!over[axis], "an axis twice");
+    over[axis] = true;
+  }
+  for (size_t i = x->rank; i-- > 0; next *= x->dims[i]) {
+    over[i] = over[i] || count == 0;
+    stride[i] = next;
+    kept[i] = over[i] ? 1 : x->dims[i];
+    gone[i] = over[i] ? x->dims[i] : 1;
+  }
+  for (size_t i = 0; i < x->rank; i++)
+    if (!over[i] || keep != 0)
+      dims[n++] = kept[i];
+  need(!is_batch(b, x) || !over[0], "the batch axis would be mixed");
+  need(product(gone, x->rank) <= MAX_WINDOW, "the largest of more than 4096 entries");
+  size_t *from = index_map(b, x->rank, kept, stride, NULL), *at = index_map(b, x->rank, gone, stride, NULL);
+  put(b, NULL, x->step, x->map, x->rank, x->dims);
+  turn(b);
+  value turned = b->out;
+  step *s = add_step(b, WINDOW, product(gone, x->rank), n, dims);
+  for (size_t i = 0; i < s->n * s->width; i++)
+    factor_source(b, s, i, &turned, from[i / s->width] + at[i % s->width]);
+  turn(b);
+}
+
+/* The shape that all inputs broadcast to, as a value that has their batch. */
+static value
+broadcast_all(const builder *b, size_t n)
+{
+  value all = b->in[0];
+  for (size_t i = 1; i < n; i++) {
+    const value *x = &b->in[i], *of = is_batch(b, &all) ? &all : x;
+    size_t dims[MAX_RANK], rank = broadcast(b, &all, x, dims);
+    bool batch = is_batch(b, of), given = all.constant == NULL || x->constant == NULL;
+    all.at = batch ? of->at + rank - of->rank : 0;
+    all.inner = batch ? of->inner : 0;
+    all.shared = b->net->batched && given && !batch;
+    all.constant = all.constant != NULL ? x->constant : NULL;
+    all.rank = rank;
+    memcpy(all.dims, dims, rank * sizeof *dims);
+  }
+  return all;
+}
+
+/* Max, Min of n, which are laid beside one another: entries f of all are n f, n f + 1, ... Of one it is that. */
+void
+lower_larger(builder *b)
+{
+  size_t n = b->node->n_in;
+  if (n == 2 && of_integers(b)) {
+    lower_whole(b);
+    return;
+  }
+  need(n <= MAX_INPUTS, "more than 126 inputs");
+  share_constants(b);
+  value all = broadcast_all(b, n), v[MAX_INPUTS];
+  need(all.constant == NULL, "its input must be an activation");
+  if (n == 1) {
+    put(b, NULL, all.step, all.map, all.rank, all.dims);
+    b->out.at = all.at;
+    b->out.inner = all.inner;
+    return;
+  }
+  for (size_t i = 0; i < n; i++)
+    v[i] = spread(b, &b->in[i], all.rank, all.dims);
+  size_t many = n * product(all.dims, all.rank);
+  step *s = add_step(b, LINEAR, 1, 1, &many);
+  for (size_t f = 0; f < many; f++) {
+    factor *t = operand(b, s, f, &v[f % n], f / n);
+    if (is_least(b))
+      t->coef = &minus_one;
+  }
+  s->copy = !is_least(b);
+  s->turned = is_least(b);
+  value rows = b->out;
+  s = add_step(b, WINDOW, n, all.rank, all.dims);
+  for (size_t f = 0; f < many; f++)
+    factor_source(b, s, f, &rows, f);
+  b->out.at = all.at;
+  b->out.inner = all.inner;
+  turn(b);
+}

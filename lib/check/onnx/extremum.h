@@ -1,0 +1,10 @@
+/* ReduceMax, ReduceMin, Max, Min, made into steps (docs/operators.md). */
+#ifndef CLARKE_KERNEL_EXTREMUM_H
+#define CLARKE_KERNEL_EXTREMUM_H
+
+#include "check/onnx/builder.h"
+
+void lower_extremum(builder *b);
+void lower_larger(builder *b);
+
+#endif

@@ -1,0 +1,495 @@
+/* Arithmetic of constants: an exporter's nodes that compute a shape, places, a mask or a scale. */
+#include "check/onnx/integers.h"
+#include "check/base/allocate.h"
+
+#include <string.h>
+
+/* The integers or truth values that v has: of a constant, or of the input of a single run. NULL: it has none. */
+static const tensor *
+numbers_of(const builder *b, const value *v)
+{
+  bool input = v->constant == NULL && v->step == 0 && !b->net->batched && b->net->batch == 1;
+  const tensor *t = v->constant != NULL ? v->constant : input ? b->x : NULL;
+  return v->name != NULL && t != NULL && !t->real ? t : NULL;
+}
+
+static bool
+is_whole(const builder *b, const value *v, size_t type)
+{
+  const tensor *t = numbers_of(b, v);
+  return t != NULL && t->type == type;
+}
+
+/* Are the inputs from the first on of that type? */
+static bool
+are_whole(const builder *b, size_t first, size_t type)
+{
+  bool all = b->node->n_in > first;
+  for (size_t i = first; i < b->node->n_in; i++)
+    all = all && is_whole(b, &b->in[i], type);
+  return all;
+}
+
+bool
+of_integers(const builder *b)
+{
+  return are_whole(b, 0, INT64) || are_whole(b, 0, INT32);
+}
+
+static void
+need_integers(const builder *b, size_t i)
+{
+  need(is_whole(b, &b->in[i], INT64) || is_whole(b, &b->in[i], INT32), "an input is no constant of integers");
+}
+
+static void
+need_fit(const builder *b, const integer *n, size_t type)
+{
+  need(type == INT32 ? mpz_cmp_si(n, INT32_MIN) >= 0 && mpz_cmp_si(n, INT32_MAX) <= 0 : mpz_fits_slong_p(n),
+       "the result is no integer of the type");
+}
+
+/* Constants of float32 that are no parameters: of Constant nodes, or computed. */
+bool
+is_float(const value *v)
+{
+  const tensor *t = v->constant;
+  return v->name != NULL && t != NULL && t->real && t->type == FLOAT && !t->initializer && !v->negated;
+}
+
+/* A whole number that float32 holds, as it does all below it. */
+static bool
+is_small(const rational *q)
+{
+  return mpz_cmp_ui(mpq_denref(q), 1) == 0 && mpz_cmpabs_ui(mpq_numref(q), 1 << 24) <= 0;
+}
+
+static bool
+are_floats(const builder *b, size_t first)
+{
+  bool all = b->node->n_in > first;
+  for (size_t i = first; i < b->node->n_in; i++)
+    all = all && is_float(&b->in[i]);
+  return all;
+}
+
+bool
+of_floats(const builder *b)
+{
+  return are_floats(b, 0);
+}
+
+/* The node's output, a constant of zeros. */
+rational *
+put_whole(builder *b, size_t type, size_t rank, const size_t *dims)
+{
+  tensor *t = allocate(1, sizeof *t);
+  *t = (tensor){.name = "", .type = type, .rank = rank, .count = product(dims, rank)};
+  need(t->count > 0 && t->count <= 65536, "no integers, or more than are computed");
+  memcpy(t->dims, dims, rank * sizeof *dims);
+  t->value = rationals(t->count);
+  put(b, t, 0, NULL, rank, dims);
+  return t->value;
+}
+
+/* to = x op y; x, y are whole. */
+static void
+compute(const builder *b, integer *to, const integer *x, const integer *y)
+{
+  const char *op = b->op;
+  bool divided = strcmp(op, "Div") == 0 || strcmp(op, "Mod") == 0, equal = strstr(op, "Equal") != NULL;
+  int order = mpz_cmp(x, y);
+  need(!divided || (mpz_sgn(x) >= 0 && mpz_sgn(y) > 0), "a negative number is divided, or by none above 0");
+  if (strcmp(op, "And") == 0 || strcmp(op, "Or") == 0)
+    mpz_set_ui(to, (mpz_sgn(x) != 0) + (mpz_sgn(y) != 0) > (op[0] == 'A'));
+  else if (strcmp(op, "Max") == 0 || strcmp(op, "Min") == 0)
+    mpz_set(to, (order > 0) == (op[1] == 'a') ? x : y);
+  else if (op[0] == 'N')
+    mpz_set_ui(to, mpz_sgn(x) == 0);
+  else if (op[0] == 'E')
+    mpz_set_ui(to, order == 0);
+  else if (op[0] == 'L')
+    mpz_set_ui(to, order < 0 || (equal && order == 0));
+  else if (op[0] == 'G')
+    mpz_set_ui(to, order > 0 || (equal && order == 0));
+  else if (op[0] == 'A')
+    mpz_add(to, x, y);
+  else if (op[0] == 'S')
+    mpz_sub(to, x, y);
+  else if (op[0] == 'D')
+    mpz_tdiv_q(to, x, y);
+  else if (divided)
+    mpz_tdiv_r(to, x, y);
+  else
+    mpz_mul(to, x, y);
+}
+
+/* And, Equal, Greater, GreaterOrEqual, Less, LessOrEqual, Mod, Not, Or; Add, Sub, Mul, Div, Max and Min of integers. */
+void
+lower_whole(builder *b)
+{
+  const char *op = b->op;
+  bool logic = strcmp(op, "And") == 0 || op[0] == 'O' || op[0] == 'N', truths = logic || strchr("EGL", op[0]) != NULL;
+  value *x = &b->in[0], *y = &b->in[b->node->n_in - 1];
+  size_t dims[MAX_RANK], rank = broadcast(b, x, y, dims);
+  const rational *known[2] = {known_entries(x), known_entries(y)};
+  bool floats = !logic && truths && known[0] != NULL && known[1] != NULL, moved = floats && !of_floats(b);
+  need(floats || logic ? floats || are_whole(b, 0, BOOL) : of_integers(b) || (op[0] == 'E' && are_whole(b, 0, BOOL)),
+       "an input is no constant of integers, or of truth values");
+  const tensor *left = floats ? NULL : numbers_of(b, x), *right = floats ? NULL : numbers_of(b, y);
+  value all[2] = {*x, *y};
+  for (size_t i = 0; i < 2 && floats; i++)
+    all[i].map = index_map(b, 1, &all[i].count, &(size_t){1}, NULL); /* of what is known */
+  value p = spread(b, &all[0], rank, dims), q = spread(b, &all[1], rank, dims);
+  rational *out = put_whole(b, truths ? BOOL : left->type, rank, dims);
+  INTEGER(order);
+  b->net->read[DECIDED] = b->net->read[DECIDED] || moved;
+  for (size_t f = 0; f < b->out.count; f++) {
+    const rational *l = floats ? &known[0][p.map[f]] : &left->value[p.map[f]];
+    const rational *r = floats ? &known[1][q.map[f]] : &right->value[q.map[f]];
+    need(!moved || !mpq_equal(l, r), "both sides are equal, and a parameter moves them");
+    mpz_set_si(&order, floats ? (mpq_cmp(l, r) > 0) - (mpq_cmp(l, r) < 0) : 0); /* which compares with 0 as they do */
+    compute(b, mpq_numref(&out[f]), floats ? &order : mpq_numref(l), floats ? mpq_numref(&zero) : mpq_numref(r));
+    need_fit(b, mpq_numref(&out[f]), b->out.constant->type);
+  }
+}
+
+/* Sums along an axis, of all entries up to each. */
+void
+lower_running(builder *b)
+{
+  const value *x = &b->in[0], *by = &b->in[1];
+  need(by->constant != NULL && by->count == 1 && whole_attribute(b, "exclusive", 0) == 0
+           && whole_attribute(b, "reverse", 0) == 0,
+       "not one axis, or exclusive or reverse");
+  size_t axis = axis_of(b, whole_entry(b, by->constant, by->map[0]), x->rank);
+  size_t apart = product(x->dims + axis + 1, x->rank - axis - 1);
+  bool floats = x->constant != NULL && is_float(x);
+  if (!floats)
+    need_integers(b, 0);
+  const tensor *t = floats ? x->constant : numbers_of(b, x);
+  rational *out = put_whole(b, t->type, x->rank, x->dims);
+  b->out.constant->real = floats;
+  for (size_t f = 0; f < b->out.count; f++) {
+    mpq_set(&out[f], &t->value[x->map[f]]);
+    if (f / apart % x->dims[axis] > 0)
+      mpq_add(&out[f], &out[f], &out[f - apart]);
+    need(!floats || is_small(&out[f]), "a sum of floats that is no whole number up to 2^24");
+    need_fit(b, mpq_numref(&out[f]), floats ? INT64 : t->type);
+  }
+}
+
+/* Of a mask and two constants, or of what activations there are: entries and nothing else. */
+void
+lower_where(builder *b)
+{
+  value *x = &b->in[1], *y = &b->in[2], all;
+  const tensor *mask = numbers_of(b, &b->in[0]), *t;
+  bool whole = are_whole(b, 1, INT64) || are_whole(b, 1, INT32) || are_whole(b, 1, BOOL);
+  if (!whole && !are_floats(b, 1))
+    share_constants(b);
+  size_t dims[MAX_RANK], rank = broadcast(b, x, y, dims);
+  need(mask != NULL && mask->type == BOOL, "its mask is no constant of truth values");
+  if (!whole && are_floats(b, 1)) {
+    lower_floats(b);
+    return;
+  }
+  all = is_batch(b, x) || (x->constant == NULL && !is_batch(b, y)) ? *x : *y;
+  all.at += rank - all.rank;
+  all.rank = rank;
+  memcpy(all.dims, dims, rank * sizeof *dims);
+  rank = broadcast(b, &all, &b->in[0], dims);
+  value p = spread(b, x, rank, dims), q = spread(b, y, rank, dims), r = spread(b, &b->in[0], rank, dims);
+  if (whole) {
+    t = numbers_of(b, x);
+    const tensor *other = numbers_of(b, y);
+    rational *out = put_whole(b, t->type, rank, dims);
+    for (size_t f = 0; f < b->out.count; f++) {
+      bool first = mpq_sgn(&mask->value[r.map[f]]) != 0;
+      mpq_set(&out[f], first ? &t->value[p.map[f]] : &other->value[q.map[f]]);
+    }
+    return;
+  }
+  need(x->constant == NULL || y->constant == NULL, "only constants");
+  value left = without_odd(b, &p), right = without_odd(b, &q);
+  step *s = add_step(b, LINEAR, 1, rank, dims);
+  put_batch(b, &p, &q, rank);
+  s->copy = true;
+  for (size_t f = 0; f < s->n; f++) {
+    bool first = mpq_sgn(&mask->value[r.map[f]]) != 0;
+    if (!exclude(b, s, f, first ? &p : &q))
+      operand(b, s, f, first ? &left : &right, f);
+  }
+}
+
+void
+lower_listed(builder *b)
+{
+  size_t n = 0, at = 0;
+  long axis = whole_attribute(b, "axis", 1);
+  need(axis == 0 || axis == -1, "no axis, or not that of lists");
+  for (size_t i = 0; i < b->node->n_in; i++) {
+    need(b->in[i].rank == 1, "not lists");
+    n += b->in[i].count;
+  }
+  bool whole = of_integers(b);
+  rational *out = put_whole(b, whole ? numbers_of(b, &b->in[0])->type : FLOAT, 1, &n);
+  b->out.constant->real = !whole;
+  for (size_t i = 0; i < b->node->n_in; i++) {
+    const tensor *t = whole ? numbers_of(b, &b->in[i]) : b->in[i].constant;
+    for (size_t j = 0; j < b->in[i].count; j++)
+      mpq_set(&out[at++], &t->value[b->in[i].map[j]]);
+  }
+}
+
+void
+lower_shape(builder *b)
+{
+  const value *x = &b->in[0];
+  size_t whole[MAX_RANK];
+  long rank = (long)x->rank, end[2] = {whole_attribute(b, "start", 0), whole_attribute(b, "end", rank)};
+  for (size_t i = 0; i < 2; i++) {
+    end[i] += end[i] < 0 ? rank : 0;
+    end[i] = end[i] < 0 ? 0 : end[i] > rank ? rank : end[i];
+  }
+  need(end[0] < end[1], "no axes");
+  size_t n = (size_t)(end[1] - end[0]);
+  rational *out = put_whole(b, INT64, 1, &n);
+  whole_run(b, x, whole);
+  for (size_t i = 0; i < n; i++)
+    mpq_set_ui(&out[i], whole[i + (size_t)end[0]], 1);
+}
+
+void
+lower_size(builder *b)
+{
+  size_t whole[MAX_RANK], none = 0;
+  whole_run(b, &b->in[0], whole);
+  rational *out = put_whole(b, INT64, 0, &none);
+  mpq_set_ui(out, 1, 1);
+  for (size_t i = 0; i < b->in[0].rank; i++)
+    mpz_mul_ui(mpq_numref(out), mpq_numref(out), whole[i]);
+  need_fit(b, mpq_numref(out), INT64);
+}
+
+/* From the first integer on, `by` apart, below the second; above it where `by` is below 0. */
+void
+lower_range(builder *b)
+{
+  INTEGER(n);
+  need(of_integers(b), "an input is no constant of integers, or they are of two types");
+  const integer *end[3];
+  for (size_t i = 0; i < 3; i++) {
+    need(b->in[i].count == 1, "an end that is not one integer");
+    end[i] = mpq_numref(&numbers_of(b, &b->in[i])->value[b->in[i].map[0]]);
+  }
+  need(mpz_sgn(end[2]) != 0, "a step of 0");
+  mpz_sub(&n, end[1], end[0]);
+  mpz_cdiv_q(&n, &n, end[2]);
+  need(mpz_sgn(&n) > 0 && mpz_cmp_ui(&n, 65536) <= 0, "no integers, or more than are computed");
+  size_t count = mpz_get_ui(&n);
+  rational *out = put_whole(b, numbers_of(b, &b->in[0])->type, 1, &count);
+  for (size_t i = 0; i < count; i++) {
+    mpz_set(mpq_numref(&out[i]), end[0]);
+    mpz_addmul_ui(mpq_numref(&out[i]), end[2], i);
+  }
+}
+
+/* ReduceProd: of a list's integers. */
+void
+lower_whole_product(builder *b)
+{
+  const value *x = &b->in[0];
+  bool named = b->in[1].name != NULL || find_attribute(b, "axes") != NULL;
+  long axes[MAX_RANK];
+  size_t n = named ? whole_list(b, 1, "axes", axes) : 0, one = 1;
+  need_integers(b, 0);
+  const tensor *t = numbers_of(b, x);
+  need(x->rank == 1 && n <= 1 && (n == 0 || axis_of(b, axes[0], 1) == 0), "not of a list, along its axis");
+  need(n > 0 || whole_attribute(b, "noop_with_empty_axes", 0) == 0, "noop_with_empty_axes");
+  rational *out = put_whole(b, t->type, whole_attribute(b, "keepdims", 1) != 0, &one);
+  mpq_set_ui(out, 1, 1);
+  for (size_t i = 0; i < x->count; i++) {
+    mpq_mul(out, out, &t->value[x->map[i]]);
+    need_fit(b, mpq_numref(out), t->type);
+  }
+}
+
+void
+lower_filled(builder *b)
+{
+  const tensor *with = find_attribute(b, "value");
+  long list[MAX_RANK];
+  size_t dims[MAX_RANK];
+  need_integers(b, 0);
+  size_t rank = whole_list(b, 0, "", list);
+  bool floats = with == NULL || (with->real && with->type == FLOAT);
+  need(with == NULL || (with->count == 1 && with->odd == NULL && (floats || with->type == INT64)),
+       "its value is no 64-bit integer, and no float32");
+  for (size_t i = 0; i < rank; i++) {
+    need(list[i] > 0 && list[i] <= INT32_MAX, "not a shape");
+    dims[i] = (size_t)list[i];
+  }
+  rational *out = put_whole(b, floats ? FLOAT : INT64, rank, dims);
+  b->out.constant->real = floats;
+  for (size_t i = 0; i < b->out.count && with != NULL; i++)
+    mpq_set(&out[i], with->value);
+}
+
+/* q becomes the float32 nearest to it, of two the even one: 0, or a normal number. */
+static void
+round_float(const builder *b, rational *q)
+{
+  INTEGER(rest);
+  INTEGER(n);
+  long sign = mpq_sgn(q), size = 0;
+  if (sign == 0)
+    return;
+  mpq_abs(q, q);
+  size = (long)mpz_sizeinbase(mpq_numref(q), 2) - (long)mpz_sizeinbase(mpq_denref(q), 2) - 24;
+  for (;; size++) { /* q / 2^size is below 2^25; until it is below 2^24 */
+    mpz_set(&n, mpq_numref(q));
+    mpz_set(&rest, mpq_denref(q));
+    mpz_mul_2exp(size < 0 ? &n : &rest, size < 0 ? &n : &rest, (mp_bitcnt_t)(size < 0 ? -size : size));
+    mpz_mul_2exp(&rest, &rest, 24);
+    if (mpz_cmp(&n, &rest) < 0)
+      break;
+  }
+  mpz_fdiv_q_2exp(&rest, &rest, 24); /* n / rest = q / 2^size, from 2^23 on */
+  mpz_mul_2exp(&n, &n, 1);
+  INTEGER(twice);
+  mpz_fdiv_qr(&twice, &n, &n, &rest); /* twice that, and what is left */
+  bool half = mpz_odd_p(&twice), more = mpz_sgn(&n) != 0;
+  mpz_fdiv_q_2exp(&twice, &twice, 1);
+  if (half && (more || mpz_odd_p(&twice)))
+    mpz_add_ui(&twice, &twice, 1);
+  need(mpz_sizeinbase(&twice, 2) >= 24 && size >= -149 && size + (long)mpz_sizeinbase(&twice, 2) <= 128,
+       "no number of float32, or one below its normal numbers");
+  mpq_set_z(q, &twice);
+  if (size < 0)
+    mpq_div_2exp(q, q, (mp_bitcnt_t)-size);
+  else
+    mpq_mul_2exp(q, q, (mp_bitcnt_t)size);
+  if (sign < 0)
+    mpq_neg(q, q);
+}
+
+/* The root of q, or a number that is rounded to the same float32: between the root's neighbours of 64 digits. */
+static void
+near_root(const builder *b, rational *q)
+{
+  INTEGER(root);
+  INTEGER(rest);
+  need(mpq_sgn(q) >= 0, "the root of a negative number");
+  mp_bitcnt_t by = 64 + mpz_sizeinbase(mpq_denref(q), 2);
+  mpz_mul_2exp(&root, mpq_numref(q), 2 * by);
+  mpz_fdiv_qr(&root, &rest, &root, mpq_denref(q));
+  bool exact = mpz_sgn(&rest) == 0;
+  mpz_sqrtrem(&root, &rest, &root);
+  exact = exact && mpz_sgn(&rest) == 0;
+  mpz_mul_2exp(&root, &root, 1);
+  if (!exact)
+    mpz_add_ui(&root, &root, 1);
+  mpq_set_z(q, &root);
+  mpq_div_2exp(q, q, by + 1);
+}
+
+/* x becomes x op y. */
+static void
+compute_float(const builder *b, rational *x, const rational *y)
+{
+  switch (b->op[0]) {
+  case 'A': mpq_add(x, x, y); break;
+  case 'M': mpq_mul(x, x, y); break;
+  case 'D':
+    need(mpq_sgn(y) != 0, "division by zero");
+    mpq_div(x, x, y);
+    break;
+  case 'P':
+    need(mpq_cmp_si(y, 1, 2) == 0 || (mpq_cmp_si(y, -1, 2) == 0 && mpq_sgn(x) > 0),
+         "a power of a constant, not 1/2 or -1/2");
+    if (mpq_sgn(y) < 0)
+      mpq_inv(x, x);
+    near_root(b, x);
+    break;
+  case 'S':
+    if (b->op[1] == 'u')
+      mpq_sub(x, x, y);
+    else
+      near_root(b, x);
+    break;
+  default: /* Cast, Where */ break;
+  }
+}
+
+/* Add, Sub, Mul, Div, Sqrt, Cast to float32, Where: each rounded to float32. */
+void
+lower_floats(builder *b)
+{
+  bool chosen = b->op[0] == 'W', copied = chosen || b->op[0] == 'C';
+  value *x = &b->in[chosen], *y = &b->in[b->node->n_in - 1], all = *x;
+  size_t dims[MAX_RANK], rank = broadcast(b, x, y, dims);
+  if (chosen) {
+    all.rank = rank;
+    memcpy(all.dims, dims, rank * sizeof *dims);
+    rank = broadcast(b, &all, &b->in[0], dims);
+  }
+  value p = spread(b, x, rank, dims), q = spread(b, y, rank, dims), r = spread(b, &b->in[0], rank, dims);
+  const tensor *left = x->constant != NULL ? x->constant : numbers_of(b, x), *mask = numbers_of(b, &b->in[0]);
+  rational *out = put_whole(b, FLOAT, rank, dims);
+  b->out.constant->real = true;
+  b->net->read[ROUNDED] = true;
+  for (size_t f = 0; f < b->out.count; f++) {
+    bool second = chosen && mpq_sgn(&mask->value[r.map[f]]) == 0;
+    char odd = odd_entry(second ? &q : &p, f);
+    need(odd == 0 || copied, "arithmetic with an infinite number or NaN");
+    if (odd != 0) {
+      b->out.constant->odd = b->out.constant->odd == NULL ? allocate(b->out.count, 1) : b->out.constant->odd;
+      b->out.constant->odd[f] = odd;
+      continue;
+    }
+    need(copied || odd_entry(&q, f) == 0, "arithmetic with an infinite number or NaN");
+    mpq_set(&out[f], second ? &y->constant->value[q.map[f]] : &left->value[p.map[f]]);
+    compute_float(b, &out[f], chosen || y->constant == NULL ? NULL : &y->constant->value[q.map[f]]);
+    round_float(b, &out[f]);
+  }
+}
+
+static bool
+is_float_type(long type)
+{
+  return type == FLOAT || type == 10 || type == DOUBLE || type == 16;
+}
+
+/* Activations and parameters are what they are in any type of floats. Constants become integers, truth values, or float32. */
+void
+lower_cast(builder *b)
+{
+  const value *x = &b->in[0];
+  const tensor *t = numbers_of(b, x);
+  long to = whole_attribute(b, "to", 0);
+  if (t == NULL && is_float_type(to) && (x->constant == NULL || x->constant->initializer)) {
+    put(b, x->constant, x->step, x->map, x->rank, x->dims);
+    b->out.at = x->at;
+    b->out.inner = x->inner;
+    return;
+  }
+  bool known = t != NULL && (t->type == INT64 || t->type == INT32 || t->type == BOOL);
+  if (to == FLOAT && (of_floats(b) || known)) {
+    lower_floats(b);
+    return;
+  }
+  need((known || of_floats(b)) && (to == INT64 || to == INT32 || to == BOOL),
+       "not of constants that become such a type");
+  need(!is_odd(x), "an infinite number or NaN becomes another type");
+  t = known ? t : x->constant;
+  rational *out = put_whole(b, (size_t)to, x->rank, x->dims);
+  for (size_t i = 0; i < x->count; i++) {
+    const rational *q = &t->value[x->map[i]];
+    need(known || is_small(q), "a float that is no whole number up to 2^24");
+    mpq_set(&out[i], q);
+    if (to == BOOL)
+      mpq_set_ui(&out[i], mpq_sgn(q) != 0, 1);
+    need_fit(b, mpq_numref(&out[i]), (size_t)to);
+  }
+}

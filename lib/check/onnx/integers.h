@@ -1,0 +1,26 @@
+/* Constants that are computed when the network is built: of integers and truth values, shapes, places and masks; of float32,
+ * scales. The integers of a single run's input are such. */
+#ifndef CLARKE_KERNEL_INTEGERS_H
+#define CLARKE_KERNEL_INTEGERS_H
+
+#include "check/onnx/builder.h"
+
+bool of_integers(const builder *b); /* are all inputs such integers, of one type? */
+void lower_whole(builder *b);       /* arithmetic, comparisons and logic of them */
+void lower_running(builder *b);     /* CumSum */
+void lower_where(builder *b);       /* of all: constants and activations */
+void lower_listed(builder *b);      /* Concat of lists of them */
+void lower_shape(builder *b);
+void lower_size(builder *b);
+void lower_range(builder *b);
+void lower_whole_product(builder *b); /* ReduceProd */
+void lower_filled(builder *b);        /* ConstantOfShape */
+void lower_cast(builder *b);
+
+/* The node's output, a constant of zeros of that type. */
+rational *put_whole(builder *b, size_t type, size_t rank, const size_t *dims);
+bool is_float(const value *v);    /* a constant of float32 that is no parameter? */
+bool of_floats(const builder *b); /* are all inputs constants of float32 that are no parameters? */
+void lower_floats(builder *b);    /* arithmetic, Sqrt, Where of them; Cast to float32 */
+
+#endif

@@ -1,0 +1,14 @@
+/* Operators that are linear in activations: products with matrices, arithmetic, means. */
+#ifndef CLARKE_KERNEL_LINEAR_H
+#define CLARKE_KERNEL_LINEAR_H
+
+#include "check/onnx/builder.h"
+
+void lower_product(builder *b);    /* Gemm, MatMul */
+void lower_arithmetic(builder *b); /* Add, Div, Mul, Sub */
+void lower_negation(builder *b);   /* Neg */
+void lower_mean(builder *b);       /* GlobalAveragePool, ReduceMean, ReduceSum */
+void lower_lift(builder *b);
+void lower_rows(builder *b); /* Gather of a constant, in a single run */
+
+#endif

@@ -1,0 +1,70 @@
+/* Entries that are minus infinity, before a Softmax; and Trilu, by which exporters make them. */
+#include "check/onnx/masked.h"
+#include "check/base/allocate.h"
+#include "check/onnx/integers.h"
+
+#include <string.h>
+
+/* Line i of those that are `stride` apart: its entry k. */
+static size_t
+entry_of(size_t i, size_t k, size_t length, size_t stride)
+{
+  return (i / stride * length + k) * stride + i % stride;
+}
+
+void
+put_masked(builder *b, const value *x, size_t length, size_t stride)
+{
+  size_t n = x->count / length, *left = allocate(n, sizeof *left);
+  source *at = allocate(x->count, sizeof *at);
+  need(strcmp(b->op, "Softmax") == 0, "a logarithm of entries that are minus infinity");
+  for (size_t i = 0; i < n; i++) {
+    for (size_t k = 0; k < length; k++)
+      left[i] += !x->excluded[entry_of(i, k, length, stride)];
+    need(left[i] > 0, "all of a line is minus infinity");
+  }
+  for (size_t many = 1; many <= length; many++) { /* the lines that have so many */
+    size_t dims[2] = {0, many}, f = 0;
+    for (size_t i = 0; i < n; i++)
+      dims[0] += left[i] == many;
+    if (dims[0] == 0)
+      continue;
+    step *s = add_step(b, SOFTMAX, 1, 2, dims);
+    s->length = many;
+    s->stride = 1;
+    for (size_t i = 0; i < n; i++)
+      for (size_t k = 0; k < length && left[i] == many; k++) {
+        size_t e = entry_of(i, k, length, stride);
+        if (x->excluded[e])
+          continue;
+        at[e] = (source){b->out.step, f};
+        s->sources[f++] = (source){x->step, x->map[e]};
+      }
+  }
+  step *s = add_step(b, LINEAR, 1, x->rank, x->dims);
+  s->copy = true;
+  for (size_t e = 0; e < s->n; e++)
+    s->sources[e] = x->excluded[e] ? (source){PADDING, 0} : at[e];
+}
+
+/* Of a constant, of numbers or integers. */
+void
+lower_trilu(builder *b)
+{
+  const value *x = &b->in[0];
+  long k[MAX_RANK] = {0};
+  bool upper = whole_attribute(b, "upper", 1) != 0;
+  const tensor *t = x->constant;
+  need(t != NULL && x->rank >= 2 && (!t->real || is_float(x)) && !is_odd(x),
+       "not of a constant that no parameter is, of two axes or more");
+  need(b->in[1].name == NULL || whole_list(b, 1, "", k) == 1, "a diagonal that is not one number");
+  need(k[0] <= INT32_MAX && k[0] >= INT32_MIN, "a diagonal too far away");
+  long rows = (long)x->dims[x->rank - 2], columns = (long)x->dims[x->rank - 1];
+  rational *out = put_whole(b, t->type, x->rank, x->dims);
+  b->out.constant->real = t->real;
+  for (size_t i = 0; i < x->count; i++) {
+    long above = (long)i % columns - (long)i / columns % rows;
+    if (upper ? above >= k[0] : above <= k[0])
+      mpq_set(&out[i], &t->value[x->map[i]]);
+  }
+}

@@ -1,0 +1,484 @@
+/* The table of operators, and the network of their steps. */
+#include "check/onnx/network.h"
+#include "check/base/allocate.h"
+#include "check/onnx/convolution.h"
+#include "check/onnx/dropout.h"
+#include "check/onnx/einsum.h"
+#include "check/onnx/extremum.h"
+#include "check/onnx/integers.h"
+#include "check/base/limit.h"
+#include "check/onnx/linear.h"
+#include "check/onnx/masked.h"
+#include "check/onnx/normalization.h"
+#include "check/onnx/pointwise.h"
+#include "check/onnx/recurrent.h"
+#include "check/onnx/shape.h"
+#include "check/onnx/sorted.h"
+#include "check/onnx/take.h"
+
+#include <string.h>
+
+/* A form of an operator: what a node of it may have from operator set `since` on, until the next form's. An attribute is
+ * NAME:T, T its type: an integer i, integers I, a float f, floats F, a string s, words S, a tensor t. */
+static const struct {
+  const char *name;
+  void (*lower)(builder *b);
+  uint64_t since;
+  size_t least, most, outputs, kinks; /* inputs; outputs at most; kinks */
+  const char *attributes;
+} operators[] = {
+    /* sorted */
+    {"Abs", lower_relu, 7, 1, 1, 1, 1, ""},
+    {"Add", lower_arithmetic, 7, 2, 2, 1, 0, ""},
+    {"And", lower_whole, 7, 2, 2, 1, 0, ""},
+    {"AveragePool", lower_pool, 7, 1, 1, 1, 0, "auto_pad:s count_include_pad:i kernel_shape:I pads:I strides:I"},
+    {"AveragePool", lower_pool, 10, 1, 1, 1, 0,
+     "auto_pad:s ceil_mode:i count_include_pad:i kernel_shape:I pads:I strides:I"},
+    {"AveragePool", lower_pool, 19, 1, 1, 1, 0,
+     "auto_pad:s ceil_mode:i count_include_pad:i dilations:I kernel_shape:I pads:I strides:I"},
+    {"BatchNormalization", lower_batch, 7, 5, 5, 5, 0, "epsilon:f momentum:f spatial:i"},
+    {"BatchNormalization", lower_batch, 9, 5, 5, 5, 0, "epsilon:f momentum:f"},
+    {"BatchNormalization", lower_batch, 14, 5, 5, 3, 0, "epsilon:f momentum:f training_mode:i"},
+    {"Cast", lower_cast, 7, 1, 1, 1, 0, "to:i"},
+    {"Cast", lower_cast, 19, 1, 1, 1, 0, "saturate:i to:i"},
+    {"Cast", lower_cast, 24, 1, 1, 1, 0, "round_mode:s saturate:i to:i"},
+    {"Celu", lower_elu, 12, 1, 1, 1, 0, "alpha:f"},
+    {"Clamp", lower_clip, 7, 1, 3, 1, 2, ""},
+    {"Clip", lower_clip, 7, 1, 1, 1, 2, "max:f min:f"},
+    {"Clip", lower_clip, 11, 1, 3, 1, 2, ""},
+    {"Concat", lower_concat, 7, 1, 1024, 1, 0, "axis:i"},
+    {"Constant", lower_constant, 7, 0, 0, 1, 0, "value:t"},
+    {"Constant", lower_constant, 12, 0, 0, 1, 0, "value:t value_float:f value_floats:F value_int:i value_ints:I"},
+    {"ConstantOfShape", lower_filled, 9, 1, 1, 1, 0, "value:t"},
+    {"Conv", lower_convolution, 7, 2, 3, 1, 0, "auto_pad:s dilations:I group:i kernel_shape:I pads:I strides:I"},
+    {"ConvTranspose", lower_convolution, 7, 2, 3, 1, 0,
+     "auto_pad:s dilations:I group:i kernel_shape:I output_padding:I output_shape:I pads:I strides:I"},
+    {"CumSum", lower_running, 11, 2, 2, 1, 0, "exclusive:i reverse:i"},
+    {"Div", lower_arithmetic, 7, 2, 2, 1, 0, ""},
+    {"Dropout", lower_dropout, 7, 1, 1, 2, 0, "ratio:f"},
+    {"Dropout", lower_dropout, 12, 1, 3, 2, 0, "seed:i"},
+    {"Einsum", lower_einsum, 12, 1, 1024, 1, 0, "equation:s"},
+    {"Elu", lower_elu, 7, 1, 1, 1, 1, "alpha:f"},
+    {"Equal", lower_whole, 7, 2, 2, 1, 0, ""},
+    {"Erf", lower_function, 9, 1, 1, 1, 0, ""},
+    {"Exp", lower_function, 7, 1, 1, 1, 0, ""},
+    {"Expand", lower_repeat, 8, 2, 2, 1, 0, ""},
+    {"Flatten", lower_flatten, 7, 1, 1, 1, 0, "axis:i"},
+    {"GRU", lower_gru, 7, 3, 6, 2, 0,
+     "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i linear_before_reset:i"},
+    {"GRU", lower_gru, 14, 3, 6, 2, 0,
+     "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i layout:i "
+     "linear_before_reset:i"},
+    {"Gather", lower_gather, 7, 2, 2, 1, 0, "axis:i"},
+    {"GatherElements", lower_gather_elements, 11, 2, 2, 1, 0, "axis:i"},
+    {"GatherND", lower_gather_rows, 11, 2, 2, 1, 0, ""},
+    {"GatherND", lower_gather_rows, 12, 2, 2, 1, 0, "batch_dims:i"},
+    {"Gelu", lower_gate, 20, 1, 1, 1, 0, "approximate:s"},
+    {"Gemm", lower_product, 7, 3, 3, 1, 0, "alpha:f beta:f transA:i transB:i"},
+    {"Gemm", lower_product, 11, 2, 3, 1, 0, "alpha:f beta:f transA:i transB:i"},
+    {"GlobalAveragePool", lower_mean, 7, 1, 1, 1, 0, ""},
+    {"GlobalMaxPool", lower_global_maximum, 7, 1, 1, 1, 0, ""},
+    {"Greater", lower_whole, 7, 2, 2, 1, 0, ""},
+    {"GreaterOrEqual", lower_whole, 12, 2, 2, 1, 0, ""},
+    {"GroupNormalization", lower_groups, 18, 3, 3, 1, 0, "epsilon:f num_groups:i"},
+    {"GroupNormalization", lower_groups, 21, 3, 3, 1, 0, "epsilon:f num_groups:i stash_type:i"},
+    {"HardSigmoid", lower_hard, 7, 1, 1, 1, 2, "alpha:f beta:f"},
+    {"HardSwish", lower_hard, 14, 1, 1, 1, 2, ""},
+    {"Huber", lower_huber, 7, 2, 2, 1, 0, ""},
+    {"Identity", lower_identity, 7, 1, 1, 1, 0, ""},
+    {"InstanceNormalization", lower_groups, 7, 3, 3, 1, 0, "epsilon:f"},
+    {"LSTM", lower_lstm, 7, 3, 8, 3, 0,
+     "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i input_forget:i"},
+    {"LSTM", lower_lstm, 14, 3, 8, 3, 0,
+     "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i input_forget:i layout:i"},
+    {"LayerNormalization", lower_layer, 17, 2, 3, 3, 0, "axis:i epsilon:f stash_type:i"},
+    {"LeakyRelu", lower_relu, 7, 1, 1, 1, 1, "alpha:f"},
+    {"Less", lower_whole, 7, 2, 2, 1, 0, ""},
+    {"LessOrEqual", lower_whole, 12, 2, 2, 1, 0, ""},
+    {"Lift", lower_lift, 7, 1, 1, 1, 0, ""},
+    {"Log", lower_function, 7, 1, 1, 1, 0, ""},
+    {"LogSoftmax", lower_softmax, 7, 1, 1, 1, 0, "axis:i"},
+    {"MatMul", lower_product, 7, 2, 2, 1, 0, ""},
+    {"Max", lower_larger, 8, 1, 1024, 1, 0, ""},
+    {"MaxPool", lower_pool, 7, 1, 1, 1, 0, "auto_pad:s kernel_shape:I pads:I strides:I"},
+    {"MaxPool", lower_pool, 8, 1, 1, 1, 0, "auto_pad:s kernel_shape:I pads:I storage_order:i strides:I"},
+    {"MaxPool", lower_pool, 10, 1, 1, 1, 0,
+     "auto_pad:s ceil_mode:i dilations:I kernel_shape:I pads:I storage_order:i strides:I"},
+    {"Min", lower_larger, 8, 1, 1024, 1, 0, ""},
+    {"Mish", lower_gate, 18, 1, 1, 1, 0, ""},
+    {"Mod", lower_whole, 10, 2, 2, 1, 0, "fmod:i"},
+    {"Mul", lower_arithmetic, 7, 2, 2, 1, 0, ""},
+    {"Neg", lower_negation, 7, 1, 1, 1, 0, ""},
+    {"Not", lower_whole, 7, 1, 1, 1, 0, ""},
+    {"Or", lower_whole, 7, 2, 2, 1, 0, ""},
+    {"PRelu", lower_relu, 7, 2, 2, 1, 1, ""},
+    {"Pad", lower_pad, 7, 1, 1, 1, 0, "mode:s pads:I value:f"},
+    {"Pad", lower_pad, 11, 2, 3, 1, 0, "mode:s"},
+    {"Pad", lower_pad, 18, 2, 4, 1, 0, "mode:s"},
+    {"Pow", lower_power, 7, 2, 2, 1, 0, ""},
+    {"RNN", lower_rnn, 7, 3, 6, 2, 0,
+     "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i"},
+    {"RNN", lower_rnn, 14, 3, 6, 2, 0,
+     "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i layout:i"},
+    {"Range", lower_range, 11, 3, 3, 1, 0, ""},
+    {"Reciprocal", lower_function, 7, 1, 1, 1, 0, ""},
+    {"ReduceL2", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
+    {"ReduceL2", lower_mean, 18, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
+    {"ReduceMax", lower_extremum, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
+    {"ReduceMax", lower_extremum, 18, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
+    {"ReduceMean", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
+    {"ReduceMean", lower_mean, 18, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
+    {"ReduceMin", lower_extremum, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
+    {"ReduceMin", lower_extremum, 18, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
+    {"ReduceProd", lower_whole_product, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
+    {"ReduceProd", lower_whole_product, 18, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
+    {"ReduceSum", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
+    {"ReduceSum", lower_mean, 13, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
+    {"ReduceSumSquare", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
+    {"ReduceSumSquare", lower_mean, 18, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
+    {"Relu", lower_relu, 7, 1, 1, 1, 1, ""},
+    {"Reshape", lower_reshape, 7, 2, 2, 1, 0, ""},
+    {"Reshape", lower_reshape, 14, 2, 2, 1, 0, "allowzero:i"},
+    {"Resize", lower_resize, 11, 3, 4, 1, 0,
+     "coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:i extrapolation_value:f mode:s nearest_mode:s"},
+    {"Resize", lower_resize, 13, 1, 4, 1, 0,
+     "coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:i extrapolation_value:f mode:s nearest_mode:s"},
+    {"Resize", lower_resize, 18, 1, 4, 1, 0,
+     "antialias:i coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:i extrapolation_value:f "
+     "keep_aspect_ratio_policy:s mode:s nearest_mode:s"},
+    {"Selu", lower_elu, 7, 1, 1, 1, 1, "alpha:f gamma:f"},
+    {"Shape", lower_shape, 7, 1, 1, 1, 0, ""},
+    {"Shape", lower_shape, 15, 1, 1, 1, 0, "end:i start:i"},
+    {"Sigmoid", lower_sigmoid, 7, 1, 1, 1, 0, ""},
+    {"Size", lower_size, 7, 1, 1, 1, 0, ""},
+    {"Slice", lower_slice, 7, 1, 1, 1, 0, "axes:I ends:I starts:I"},
+    {"Slice", lower_slice, 10, 3, 5, 1, 0, ""},
+    {"Softmax", lower_softmax, 7, 1, 1, 1, 0, "axis:i"},
+    {"Softplus", lower_function, 7, 1, 1, 1, 0, ""},
+    {"Sorted", lower_sorted, 7, 2, 2, 1, 0, "axis:i largest:i"},
+    {"Split", lower_split, 7, 1, 1, 1024, 0, "axis:i split:I"},
+    {"Split", lower_split, 13, 1, 2, 1024, 0, "axis:i"},
+    {"Split", lower_split, 18, 1, 2, 1024, 0, "axis:i num_outputs:i"},
+    {"Sqrt", lower_function, 7, 1, 1, 1, 0, ""},
+    {"Squeeze", lower_squeeze, 7, 1, 1, 1, 0, "axes:I"},
+    {"Squeeze", lower_squeeze, 13, 1, 2, 1, 0, ""},
+    {"Sub", lower_arithmetic, 7, 2, 2, 1, 0, ""},
+    {"Swish", lower_gate, 24, 1, 1, 1, 0, "alpha:f"},
+    {"Tanh", lower_sigmoid, 7, 1, 1, 1, 0, ""},
+    {"Tile", lower_repeat, 7, 2, 2, 1, 0, ""},
+    {"TopK", lower_sorted, 7, 1, 1, 2, 0, "axis:i k:i"},
+    {"TopK", lower_sorted, 10, 2, 2, 2, 0, "axis:i"},
+    {"TopK", lower_sorted, 11, 2, 2, 2, 0, "axis:i largest:i sorted:i"},
+    {"Transpose", lower_transpose, 7, 1, 1, 1, 0, "perm:I"},
+    {"Trilu", lower_trilu, 14, 1, 2, 1, 0, "upper:i"},
+    {"Unsqueeze", lower_squeeze, 7, 1, 1, 1, 0, "axes:I"},
+    {"Unsqueeze", lower_squeeze, 13, 2, 2, 1, 0, ""},
+    {"Where", lower_where, 9, 3, 3, 1, 0, ""},
+};
+#define N_FORMS (sizeof operators / sizeof *operators)
+
+const char *
+network_operator(size_t i, size_t *kinks)
+{
+  for (size_t f = 0; f < N_FORMS; f++) {
+    bool next = f > 0 && strcmp(operators[f].name, operators[f - 1].name) == 0;
+    if (!next && i-- == 0) {
+      *kinks = operators[f].kinks;
+      return operators[f].name;
+    }
+  }
+  return NULL;
+}
+
+const char *
+step_operator(const step *st)
+{
+  return st->kind == PIECEWISE && strcmp(st->node->op, "RNN") == 0 ? "Relu" : st->node->op;
+}
+
+const char *
+network_rule(const char *op)
+{
+  return strcmp(op, "Max") == 0 ? "Maximum" : strcmp(op, "Min") == 0 ? "Minimum" : op;
+}
+
+static const char *const own_operators[] = {"Clamp", "Huber", "Lift", "Sorted"};
+
+/* The node's form: of its operator's the last that is not newer than the model. */
+static size_t
+find_form(const builder *b)
+{
+  size_t found = NONE;
+  for (size_t f = 0; f < N_FORMS; f++)
+    if (strcmp(operators[f].name, b->node->op) == 0 && operators[f].since <= b->m->opset)
+      found = f;
+  need(found != NONE, "the operator is not supported, or newer than the model's operator set");
+  bool own = false;
+  for (size_t i = 0; i < sizeof own_operators / sizeof *own_operators; i++)
+    own = own || strcmp(b->node->op, own_operators[i]) == 0;
+  need(b->node->own == own, "the operator is of another domain");
+  return found;
+}
+
+static void
+check_attributes(const builder *b, const char *known)
+{
+  for (size_t i = 0; i < b->node->n_attributes; i++) {
+    const tensor *t = &b->node->attributes[i];
+    char type = t->text != NULL ? 's' : t->of_tensor ? 't' : t->real ? 'f' : 'i';
+    size_t length = strlen(t->name);
+    const char *at = known;
+    type = (char)(!t->of_tensor && t->rank > 0 ? type - 'a' + 'A' : type);
+    while (at != NULL && (strncmp(at, t->name, length) != 0 || at[length] != ':' || at[length + 1] != type)) {
+      at = strchr(at, ' ');
+      at = at != NULL ? at + 1 : NULL;
+    }
+    need(at != NULL && length > 0,
+         "an attribute is not supported in the model's operator set, or not of the right type");
+  }
+}
+
+typedef void (*lowering)(builder *b);
+
+static bool
+is_among(lowering lower, const lowering *list, size_t n)
+{
+  bool known = false;
+  for (size_t i = 0; i < n; i++)
+    known = known || lower == list[i];
+  return known;
+}
+
+#define AMONG(lower, ...)                                                                                              \
+  is_among(lower, (const lowering[]){__VA_ARGS__}, sizeof((lowering[]){__VA_ARGS__}) / sizeof(lowering))
+
+/* Negated constants are for these operators alone. */
+static void
+check_signs(const builder *b, lowering lower)
+{
+  bool known =
+      AMONG(lower, lower_arithmetic, lower_product, lower_negation, lower_identity, lower_flatten, lower_reshape,
+            lower_squeeze, lower_transpose, lower_lift, lower_gather, lower_repeat, lower_einsum);
+  for (size_t i = 0; i < b->node->n_in; i++)
+    need(known || !b->in[i].negated, "an input is a negated constant, which this operator does not take");
+}
+
+/* What is infinite or NaN is for what moves entries, Where, and an Add of a mask, whose entries are for a Softmax. */
+static void
+check_masks(const builder *b, lowering lower)
+{
+  bool known = AMONG(lower, lower_identity, lower_flatten, lower_reshape, lower_squeeze, lower_transpose, lower_repeat,
+                     lower_where, lower_cast)
+               || strcmp(b->op, "Add") == 0;
+  for (size_t i = 0; i < b->node->n_in; i++) {
+    need(known || !is_odd(&b->in[i]), "an input holds an infinite number or NaN, which this operator does not take");
+    need(b->in[i].excluded == NULL || strcmp(b->op, "Softmax") == 0, "an input has entries that are minus infinity");
+  }
+}
+
+/* The batch may be on any axis of what these operators take, whose output has the same axes. */
+static bool
+keeps_batch(const builder *b, lowering lower)
+{
+  return AMONG(lower, lower_clip, lower_hard, lower_sigmoid, lower_function, lower_gate, lower_elu, lower_power,
+               lower_softmax, lower_identity, lower_dropout, lower_negation, lower_pool, lower_convolution)
+         || (lower == lower_relu && b->op[0] != 'P');
+}
+
+/* Or of these, which say where it is then. Others have it first. */
+static void
+check_batch(const builder *b, lowering lower)
+{
+  bool any = keeps_batch(b, lower)
+             || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze,
+                      lower_transpose, lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows,
+                      lower_larger, lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_lstm,
+                      lower_gru, lower_rnn, lower_sorted, lower_einsum);
+  for (size_t i = 0; i < b->node->n_in; i++)
+    need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
+         "an input has the batch on another axis than the first, or merged with others");
+}
+
+/* Of constants alone these make an activation, but for what is computed of integers, or of floats that are no parameters. Some
+ * take one in any case, and their others may be computed. */
+static bool
+lifts(const builder *b, lowering lower)
+{
+  bool alone = true, first = AMONG(lower, lower_batch, lower_layer, lower_groups) || strcmp(b->op, "Gemm") == 0;
+  for (size_t i = 0; i < b->node->n_in; i++)
+    alone = alone && b->in[i].name != NULL && b->in[i].constant != NULL;
+  bool computes =
+      lower == lower_arithmetic || lower == lower_power || lower == lower_concat || strcmp(b->op, "Sqrt") == 0;
+  bool computed = computes && (of_integers(b) || of_floats(b));
+  return (first || (alone && !computed))
+         && AMONG(lower, lower_arithmetic, lower_product, lower_function, lower_sigmoid, lower_power, lower_mean,
+                  lower_extremum, lower_batch, lower_layer, lower_groups, lower_einsum, lower_concat);
+}
+
+#define MOST_OMITTED 8 /* inputs that may be left out at the end, and are looked at */
+
+static void
+lower_node(builder *b)
+{
+  const node *n = b->node;
+  b->op = n->op;
+  size_t f = find_form(b);
+  need(n->n_in >= operators[f].least && n->n_in <= operators[f].most && n->n_out > 0 && n->n_out <= operators[f].outputs
+           && *n->out[0] != '\0',
+       "an unsupported number of inputs or outputs");
+  check_attributes(b, operators[f].attributes);
+  b->in = allocate(n->n_in + MOST_OMITTED, sizeof *b->in);
+  for (size_t i = 0; i < n->n_in; i++) {
+    const value *v = *n->in[i] != '\0' ? find(b, n->in[i]) : NULL;
+    need(v != NULL || (*n->in[i] == '\0' && i >= operators[f].least), "an input is not computed before it");
+    if (v != NULL)
+      b->in[i] = *v;
+  }
+  check_signs(b, operators[f].lower);
+  check_masks(b, operators[f].lower);
+  note_shared(b);
+  if (lifts(b, operators[f].lower))
+    lift_constant(b);
+  check_batch(b, operators[f].lower);
+  operators[f].lower(b);
+  if (keeps_batch(b, operators[f].lower)) {
+    b->out.at = b->in[0].at;
+    b->out.inner = b->in[0].inner;
+  }
+  b->shared = false;
+  need(!is_batch(b, &b->out) || (b->out.rank > b->out.at && (b->out.inner > 0 || b->out.dims[b->out.at] == 1)),
+       "samples would be mixed");
+  define(b, n->out[0]);
+}
+
+/* The batch axis rule of docs/operators.md. */
+static void
+read_input(builder *b, const port *p, const tensor *x)
+{
+  size_t dims[MAX_RANK], from = x->rank == p->rank + 1;
+  bool flat = x->rank == 2 && p->rank > 2, fits = from == 1 || x->rank == p->rank || flat;
+  expect(p->shaped && x->rank > 0 && x->count > 0, "the input's shape is not declared, or the batch is empty");
+  b->net->input = p;
+  b->net->batch = b->net->apart = x->dims[0];
+  b->net->batched = from == 0;
+  b->net->together = from == 0 && p->rank > 0 && p->dims[0] != 1 ? x->dims[0] : 1;
+  for (size_t i = 0; i < p->rank && fits; i++) {
+    bool first = i == 0 && from == 0;
+    dims[i] = first ? 1 : flat ? p->dims[i] : x->dims[i + from];
+    fits = p->dims[i] == 0 || p->dims[i] == dims[i] || (first && p->dims[i] == x->dims[0]);
+  }
+  expect(fits && product(dims, p->rank) * x->dims[0] == x->count,
+         "the batch does not have the shape that input '%s' declares", p->name);
+  add_step(b, INPUT, 0, p->rank, dims);
+  define(b, p->name);
+}
+
+/* Does the output have the shape that is declared, if one is? */
+static void
+check_output(const network *net, const port *p, const value *v)
+{
+  bool fits = !p->shaped || p->rank == v->rank;
+  for (size_t i = 0; i < p->rank && fits; i++) {
+    bool batch = i == 0 && net->batched && p->dims[0] == net->batch;
+    fits = p->dims[i] == 0 || p->dims[i] == v->dims[i] || batch;
+  }
+  expect(fits, "output '%s' does not have the shape that is declared", p->name);
+}
+
+const char *const readings[N_READINGS] = {
+    [SIXTH] = "HardSigmoid's alpha, stored as the float32 nearest to 1/6, is 1/6",
+    [DEFAULTS] = "an attribute that is not in the file is the float32 nearest to ONNX's default",
+    [UNBOUNDED] = "a Clip without a bound has none, not its type's largest number",
+    [MINIBATCH] = "BatchNormalization in training mode takes mean and variance of all samples of a run, not the file's",
+    [APART] = "an initializer that is a weight and a mean or variance is two: the mean or variance does not move",
+    [ROUNDED] =
+        "a float32 that nodes compute of constants alone is rounded to float32 at each node, as IEEE 754 has it",
+    [DECIDED] = "a comparison of initializers is decided by their numbers, which differ: near them it is the same"};
+
+/* An input beside the network's: a constant of a single run, which the batch has by its name. */
+static void
+read_constant(builder *b, const port *p, const arrays *given)
+{
+  tensor *t = array_named(given, p->name);
+  expect(!b->net->batched && b->net->batch == 1,
+         "the model has more than one input, and a batch axis or several samples");
+  expect(t != NULL && p->shaped && p->rank == t->rank, "the batch has no array for input '%s'", p->name);
+  for (size_t i = 0; i < t->rank; i++)
+    expect(p->dims[i] == 0 || p->dims[i] == t->dims[i], "input '%s' has another shape than the batch's array", p->name);
+  put(b, t, 0, NULL, t->rank, t->dims);
+  define(b, p->name);
+  b->net->n_given++;
+}
+
+/* The inputs that are no initializers and not the loss's: the first is the network's. */
+static void
+read_inputs(builder *b, const arrays *given)
+{
+  const model *m = b->m;
+  const port *input = NULL;
+  for (size_t i = 0; i < m->n_inputs; i++) {
+    const port *p = &m->inputs[i];
+    if (p == b->net->own.y || is_initializer(m, p->name))
+      continue;
+    if (input != NULL)
+      read_constant(b, p, given);
+    else
+      read_input(b, input = p, given->x);
+  }
+  expect(input != NULL, "the model has no input");
+  for (size_t i = 0; i < given->n; i++) {
+    const char *name = given->array[i].name;
+    bool known = strcmp(name, "x") == 0 || strcmp(name, "y") == 0;
+    size_t k = name_find(&m->ports, name);
+    known = known || (k != NONE && &m->inputs[k] != input && !is_initializer(m, name));
+    for (size_t j = 0; j < m->n_nodes && !known; j++)
+      known = m->nodes[j].n_out > 0 && strcmp(m->nodes[j].op, "Dropout") == 0 && !m->nodes[j].own
+              && strcmp(name, m->nodes[j].out[0]) == 0;
+    expect(known, "the batch holds '%s', which no further input is named by, nor a Dropout's output", name);
+  }
+}
+
+void
+network_build(network *net, const model *m, const arrays *given)
+{
+  builder b = {.net = net, .m = m, .x = given->x, .given = given};
+  within(LIMIT_NODES, m->n_nodes, "a network of %zu nodes", m->n_nodes);
+  *net = (network){.tensors = m->tensors, .n_tensors = m->n_tensors};
+  for (size_t i = 0; i < m->n_tensors; i++) {
+    put(&b, m->tensors[i], 0, NULL, m->tensors[i]->rank, m->tensors[i]->dims);
+    define(&b, m->tensors[i]->name);
+  }
+  expect(m->n_outputs == 1, "the model does not have one output");
+  net->own = tail_of(m);
+  read_inputs(&b, given);
+  expect(net->own.kind == LOSS_NONE
+             || (net->batched ? net->together == net->batch : net->batch == 1 && net->own.kind == LOSS_SUM),
+         "the model's own loss is of all samples of one run");
+  for (b.place = 0; b.place < net->own.from; b.place++) {
+    b.node = &m->nodes[b.place];
+    lower_node(&b);
+  }
+  const value *v = find(&b, net->own.of);
+  expect(v != NULL && v->constant == NULL && !v->shared, "output '%s' is not computed from the input", net->own.of);
+  expect(v->excluded == NULL, "output '%s' has entries that are minus infinity", net->own.of);
+  expect(!net->batched || (v->at == 0 && v->inner == 0), "output '%s' has not the batch on its first axis",
+         net->own.of);
+  if (net->own.kind == LOSS_NONE)
+    check_output(net, &m->outputs[0], v);
+  else
+    expect(!m->outputs[0].shaped || m->outputs[0].rank == 0, "output '%s' is a loss, and no scalar",
+           m->outputs[0].name);
+  net->output = v->step;
+  net->map = v->map;
+  net->n_outputs = v->count;
+  net->rank = v->rank;
+  memcpy(net->dims, v->dims, sizeof net->dims);
+  for (size_t i = 0; i < m->n_tensors; i++) {
+    const tensor *t = m->tensors[i];
+    expect(
+        !t->number || (!t->weight && !t->statistic),
+        "'%s' is used in two ways: as a number (a bound of Clip, the value of Pad) and as a weight, mean or variance",
+        t->name);
+    net->read[APART] = net->read[APART] || (t->weight && t->statistic);
+  }
+}

@@ -1,0 +1,295 @@
+/* Activation functions: with kinks, and of exponentials. */
+#include "check/onnx/pointwise.h"
+#include "check/onnx/integers.h"
+#include "check/onnx/masked.h"
+
+#include <float.h>
+#include <string.h>
+
+/* Bound i of Clip into q; false when there is none. */
+static bool
+clip_bound(builder *b, size_t i, rational *q)
+{
+  const value *v = &b->in[1 + i];
+  if (b->m->opset < 11 && !b->node->own) {
+    RATIONAL(most); /* the defaults, which are the largest floats, are no bounds, given or not */
+    bool given = real_attribute(b, i == 0 ? "min" : "max", q, 0);
+    mpq_set_d(&most, (double)FLT_MAX);
+    bool below = mpq_cmp(q, &most) < 0;
+    mpq_neg(&most, &most);
+    return given && below && mpq_cmp(q, &most) > 0;
+  }
+  if (v->name == NULL)
+    return false;
+  need(v->constant != NULL && v->constant->real && v->count == 1, "a bound must be a constant number");
+  v->constant->number = true;
+  mpq_set(q, &v->constant->value[v->map[0]]);
+  return true;
+}
+
+/* Clip, and Clamp, which is the same function. */
+void
+lower_clip(builder *b)
+{
+  step *s = add_function(b, PIECEWISE, &b->in[0]);
+  INTERVAL(q);
+  bool lo = clip_bound(b, 0, &q.lo), hi = clip_bound(b, 1, &q.hi);
+  b->net->read[UNBOUNDED] = b->net->read[UNBOUNDED] || !lo || !hi;
+  need(!lo || !hi || mpq_cmp(&q.lo, &q.hi) < 0, "the lower bound must be less than the upper");
+  s->n_kinks = lo + hi;
+  s->number[0] = !lo;
+  s->number[1] = 1;
+  mpq_set(&s->at[0], lo ? &q.lo : &q.hi);
+  mpq_set(&s->at[1], &q.hi);
+  mpq_set(&s->piece[0][0], &q.lo);
+  mpq_set(&s->piece[lo + 1][0], &q.hi);
+  mpq_set(&s->piece[lo][1], &plus_one);
+}
+
+/* alpha x + beta between 0 and 1; the float32 nearest to 1/6 is read as 1/6. HardSwish is x times
+ * that with 1/6 and 1/2. */
+void
+lower_hard(builder *b)
+{
+  step *s = add_function(b, PIECEWISE, &b->in[0]);
+  rational *alpha = &s->piece[1][1], *beta = &s->piece[1][0];
+  RATIONAL(q);
+  real_attribute(b, "alpha", alpha, b->op[5] == 'w' ? 0 : 0.2f);
+  real_attribute(b, "beta", beta, 0.5f);
+  mpq_set_d(&q, 1.0f / 6.0f);
+  bool swish = b->op[5] == 'w', sixth = !swish && mpq_equal(alpha, &q);
+  b->net->read[SIXTH] = b->net->read[SIXTH] || sixth;
+  if (sixth || swish)
+    mpq_set_ui(alpha, 1, 6);
+  need(mpq_sgn(alpha) > 0, "alpha must be positive");
+  mpq_neg(&q, beta);
+  mpq_div(&s->at[0], &q, alpha);
+  mpq_sub(&q, &plus_one, beta);
+  mpq_div(&s->at[1], &q, alpha);
+  mpq_set(&s->piece[2][0], &plus_one);
+  s->n_kinks = 2;
+  s->number[1] = 1;
+  for (size_t i = 0; i < 6 && swish; i++)
+    mpq_swap(&s->piece[2 - i / 2][2 - i % 2], &s->piece[2 - i / 2][1 - i % 2]);
+}
+
+step *
+put_relu(builder *b, const value *x)
+{
+  step *s = add_function(b, PIECEWISE, x);
+  s->n_kinks = 1;
+  mpq_set(&s->piece[1][1], &plus_one);
+  return s;
+}
+
+/* Abs, LeakyRelu, PRelu, Relu. */
+void
+lower_relu(builder *b)
+{
+  const value *x = &b->in[0];
+  step *s = put_relu(b, x);
+  if (b->op[0] == 'A')
+    mpq_set(&s->piece[0][1], &minus_one);
+  if (b->op[0] == 'L')
+    real_attribute(b, "alpha", &s->piece[0][1], 0.01f);
+  if (b->op[0] != 'P')
+    return;
+  need(b->in[1].constant != NULL, "the slope is no constant");
+  value slope = spread_over(b, 1, x);
+  for (size_t f = 0; f < s->n; f++)
+    operand(b, s, f, &slope, f);
+}
+
+/* x^2 / 2 between -delta and delta, delta |x| - delta^2 / 2 beyond. */
+void
+lower_huber(builder *b)
+{
+  const value *v = &b->in[1];
+  step *s = add_function(b, PIECEWISE, &b->in[0]);
+  need(v->constant != NULL && v->constant->real && v->count == 1, "its second input must be a constant number");
+  v->constant->number = true;
+  const rational *q = &v->constant->value[v->map[0]];
+  need(mpq_sgn(q) > 0, "a delta that is not positive");
+  mpq_set_ui(&s->piece[1][2], 1, 2);
+  s->n_kinks = 2; /* no kinks: the slopes agree there */
+  mpq_neg(&s->at[0], q);
+  mpq_set(&s->at[1], q);
+  for (size_t i = 0; i < 2; i++) {
+    mpq_set(&s->piece[2 * i][1], &s->at[i]);
+    mpq_mul(&s->piece[2 * i][0], q, q);
+    mpq_mul(&s->piece[2 * i][0], &s->piece[2 * i][0], &s->piece[1][2]);
+    mpq_neg(&s->piece[2 * i][0], &s->piece[2 * i][0]);
+  }
+}
+
+/* Softmax, LogSoftmax. */
+void
+lower_softmax(builder *b)
+{
+  const value *x = &b->in[0];
+  bool flat = b->m->opset < 13;
+  size_t axis = axis_of(b, whole_attribute(b, "axis", flat ? 1 : -1), x->rank);
+  need(!is_batch(b, x) || x->at < axis || (!flat && x->at != axis), "the batch axis would be mixed");
+  size_t stride = flat ? 1 : product(x->dims + axis + 1, x->rank - axis - 1);
+  size_t length = flat ? product(x->dims + axis, x->rank - axis) : x->dims[axis];
+  if (x->excluded != NULL) {
+    put_masked(b, x, length, stride);
+    return;
+  }
+  step *s = add_function(b, SOFTMAX, x);
+  s->stride = stride;
+  s->length = length;
+  s->log = b->op[0] == 'L';
+}
+
+/* The first of softmax(x, 0); 2 sigmoid(2 x) - 1. */
+void
+put_logistic(builder *b, const value *x, bool hyperbolic)
+{
+  const rational *coef = hyperbolic ? &two : &plus_one;
+  step *s = add_step(b, LINEAR, 1, 3, (size_t[]){1, x->count, 2});
+  need(x->constant == NULL, "its input must be an activation");
+  for (size_t f = 0; f < s->n; f++)
+    operand(b, s, f, x, f / 2)->coef = f % 2 == 0 ? coef : &zero;
+  value pairs = b->out;
+  s = add_function(b, SOFTMAX, &pairs);
+  s->length = 2;
+  s->stride = 1;
+  value shares = b->out;
+  s = add_step(b, LINEAR, 1 + hyperbolic, x->rank, x->dims);
+  for (size_t f = 0; f < s->n; f++) {
+    operand(b, s, f * s->width, &shares, 2 * f)->coef = coef;
+    if (hyperbolic)
+      s->factors[f * 2 + 1].coef = &minus_one;
+  }
+}
+
+/* Sigmoid, Tanh. */
+void
+lower_sigmoid(builder *b)
+{
+  put_logistic(b, &b->in[0], b->op[0] == 'T');
+}
+
+/* Erf, Exp, Log, Reciprocal, Softplus, Sqrt. */
+void
+lower_function(builder *b)
+{
+  static const struct {
+    const char *name;
+    function of;
+  } all[] = {{"Erf", F_ERF},           {"Exp", F_EXP},  {"Log", F_LOG}, {"Reciprocal", F_RECIPROCAL},
+             {"Softplus", F_SOFTPLUS}, {"Sqrt", F_ROOT}};
+  size_t i = 0;
+  if (strcmp(b->op, "Sqrt") == 0 && of_floats(b)) {
+    lower_floats(b);
+    return;
+  }
+  while (strcmp(all[i].name, b->op) != 0)
+    i++;
+  put_function(b, all[i].of, &b->in[0]);
+}
+
+/* x times the last step's output. */
+static void
+multiply_argument(builder *b)
+{
+  value by = b->out;
+  put_products(b, &b->in[0], &by, b->in[0].rank, b->in[0].dims);
+}
+
+/* Gelu, x NORMAL(x) or x NORMAL_TANH(x); Mish, x tanh(softplus(x)); Swish, x sigmoid(x). */
+void
+lower_gate(builder *b)
+{
+  const char *approximate = text_attribute(b, "approximate", "none");
+  bool tanh = strcmp(approximate, "tanh") == 0;
+  RATIONAL(alpha);
+  real_attribute(b, "alpha", &alpha, 1);
+  need(tanh || strcmp(approximate, "none") == 0, "approximate is neither none nor tanh");
+  need(mpq_equal(&alpha, &plus_one), "alpha is not 1");
+  if (b->op[0] == 'S') {
+    put_logistic(b, &b->in[0], false);
+  } else {
+    step *s = add_function(b, FUNCTION, &b->in[0]);
+    s->of = b->op[0] == 'M' ? F_SOFTPLUS : tanh ? F_NORMAL_TANH : F_NORMAL;
+  }
+  if (b->op[0] == 'M') {
+    value softplus = b->out;
+    put_logistic(b, &softplus, true);
+  }
+  multiply_argument(b);
+}
+
+/* The node's output times a number, which is kept. */
+static void
+put_scaled(builder *b, const rational *by)
+{
+  value x = b->out;
+  if (mpq_equal(by, &plus_one))
+    return;
+  step *s = add_function(b, LINEAR, &x);
+  rational *coef = rationals(1);
+  mpq_set(coef, by);
+  for (size_t f = 0; f < s->n; f++)
+    s->factors[f].coef = coef;
+}
+
+/* Celu, alpha ELU(x / alpha); Elu, that of x, or alpha x below 0; Selu, gamma times Elu. */
+void
+lower_elu(builder *b)
+{
+  const value *x = &b->in[0];
+  bool scaled = b->op[0] == 'S';
+  RATIONAL(alpha);
+  RATIONAL(gamma);
+  RATIONAL(inverse);
+  real_attribute(b, "alpha", &alpha, scaled ? 0x1.ac5afap+0f : 1);
+  if (scaled)
+    real_attribute(b, "gamma", &gamma, 0x1.0cfabep+0f);
+  else
+    mpq_set(&gamma, &plus_one);
+  need(mpq_sgn(&alpha) > 0 && mpq_sgn(&gamma) > 0, "alpha and gamma must be positive");
+  need(x->constant == NULL, "its input must be an activation");
+  put(b, NULL, x->step, x->map, x->rank, x->dims);
+  if (b->op[0] != 'C') {
+    step *s = add_function(b, PIECEWISE, x);
+    s->n_kinks = 1;
+    mpq_set(&s->piece[0][1], &alpha);
+    mpq_set(&s->piece[1][1], &plus_one);
+  }
+  mpq_inv(&inverse, &alpha);
+  put_scaled(b, &inverse);
+  value argument = b->out;
+  put_function(b, F_ELU, &argument);
+  put_scaled(b, &alpha);
+  put_scaled(b, &gamma);
+}
+
+/* Pow with a whole exponent from 1 to 8, or 1/2; or minus that. */
+void
+lower_power(builder *b)
+{
+  const value *x = &b->in[0], *e = &b->in[1];
+  if (of_floats(b)) {
+    lower_floats(b);
+    return;
+  }
+  need(e->constant != NULL && e->count == 1 && e->rank <= 1, "the exponent is not one constant number");
+  const rational *q = &e->constant->value[e->map[0]];
+  RATIONAL(size);
+  mpq_abs(&size, q);
+  bool root = mpq_cmp_ui(&size, 1, 2) == 0;
+  need(root || (mpz_cmp_ui(mpq_denref(q), 1) == 0 && mpq_cmp_ui(&size, 1, 1) >= 0 && mpq_cmp_ui(&size, 8, 1) <= 0),
+       "the exponent is no whole number from 1 to 8, not 1/2, and not minus one of these");
+  need(x->constant == NULL, "its input must be an activation");
+  e->constant->number = true;
+  put(b, NULL, x->step, x->map, x->rank, x->dims);
+  for (unsigned long k = root ? 1 : mpz_get_ui(mpq_numref(&size)); k > 1; k--)
+    multiply_argument(b);
+  if (root)
+    put_function(b, F_ROOT, x);
+  value power = b->out;
+  if (mpq_sgn(q) < 0)
+    put_function(b, F_RECIPROCAL, &power);
+}

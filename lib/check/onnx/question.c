@@ -1,0 +1,148 @@
+/* What a proof asks about a network: files, loss, parameters (docs/proof-format.md). */
+#include "check/onnx/question.h"
+#include "check/base/allocate.h"
+#include "check/base/lines.h"
+#include "check/kernel/names.h"
+#include "check/onnx/network.h"
+#include "check/onnx/statement.h"
+
+#include <string.h>
+
+/* Puts the file's tensors in the place of the model's of the same names and shapes. */
+static void
+replace_parameters(model *m, bytes file, bool *replaced)
+{
+  size_t n;
+  tensor *t = tensors_read(file, &n, NULL);
+  for (size_t i = 0; i < n; i++) {
+    size_t j = name_find(&m->initializers, t[i].name), size = t[i].rank * sizeof *t[i].dims;
+    if (!t[i].real)
+      continue;
+    require(j < m->n_tensors && m->tensors[j]->real && m->tensors[j]->rank == t[i].rank
+                && memcmp(m->tensors[j]->dims, t[i].dims, size) == 0,
+            "tensor '%s' is no parameter of the model, or has another shape", t[i].name);
+    m->tensors[j]->value = t[i].value;
+    replaced[j] = true;
+  }
+}
+
+/* The lines `model`, `params` (perhaps) and `batch`. */
+void
+read_network(point *p, model *m, const char *folder)
+{
+  next_line("model");
+  onnx_read(m, next_file(folder, "Model"));
+  bool *replaced = allocate(m->n_tensors, sizeof *replaced), params = line_is("params");
+  if (params)
+    replace_parameters(m, next_file(folder, "Parameters replaced by"), replaced);
+  next_line("batch");
+  const arrays given = batch_read(next_file(folder, "Batch"));
+  p->x = given.x;
+  p->target = given.y;
+  network_build(p->net, m, &given);
+  names_begin(p);
+  for (size_t i = 0; i < m->n_tensors && params; i++) {
+    const tensor *t = m->tensors[i];
+    require(replaced[i] == (t->weight || t->statistic), "'%s' is a parameter and not replaced, or the reverse",
+            t->name);
+    require(!t->weight || !t->statistic, "'%s' is a weight and a mean or variance, which one tensor cannot replace",
+            t->name);
+  }
+  state_network(p->net, m, &given);
+}
+
+static bool
+port_fits(const port *declared, const tensor *t)
+{
+  bool fits = !declared->shaped || declared->rank == t->rank;
+  for (size_t i = 0; i < t->rank && fits && declared->shaped; i++)
+    fits = declared->dims[i] == 0 || declared->dims[i] == t->dims[i];
+  return fits;
+}
+
+void
+read_loss(point *p)
+{
+  const network *net = p->net;
+  const tensor *y = p->target;
+  const size_t *dims = net->dims + net->batched, rank = net->rank - net->batched;
+  next_line("loss");
+  const char *word = next_word();
+  p->loss = strcmp(word, "mse") == 0 ? LOSS_MSE : strcmp(word, "ce") == 0 ? LOSS_CE : LOSS_SUM;
+  require(p->loss != LOSS_SUM || strcmp(word, "sum") == 0, "unknown loss '%s'", word);
+  require(net->own.kind == LOSS_NONE || net->own.kind == p->loss, "the model's own loss is another");
+  state_loss(p);
+  if (p->loss == LOSS_SUM)
+    return;
+  require(y != NULL && y->rank > 0 && y->dims[0] == net->batch, "there is no y for each sample");
+  require(net->own.y == NULL || port_fits(net->own.y, y), "y does not have the shape that the model declares");
+  bool same = y->rank == rank + 1 && memcmp(y->dims + 1, dims, rank * sizeof *dims) == 0;
+  require(p->loss == LOSS_CE || same, "y does not have the output's shape");
+  require(p->loss == LOSS_MSE || (rank == 1 && y->rank == 1 && !y->real),
+          "cross entropy is of outputs (batch, classes) and an integer label for each sample");
+  for (size_t b = 0; b < net->batch && p->loss == LOSS_CE; b++)
+    require(mpq_sgn(&y->value[b]) >= 0 && mpq_cmp_ui(&y->value[b], dims[0], 1) < 0, "label %zu is no class", b);
+}
+
+/* Puts a parameter after those in wrt already. */
+static void
+add_parameter(network *net, tensor *t)
+{
+  require(!t->wrt, "parameter '%s' is named twice", t->name);
+  t->wrt = true;
+  t->move = net->move + net->n_wrt;
+  t->gradient = net->gradient + net->n_wrt;
+  net->n_wrt += t->count;
+}
+
+void
+read_wrt_names(network *net)
+{
+  size_t most = 0;
+  for (size_t i = 0; i < net->n_tensors; i++)
+    most += net->tensors[i]->count;
+  net->move = allocate(most, sizeof *net->move); /* numbers once they are needed: most proofs need none */
+  net->gradient = allocate(most, sizeof *net->gradient);
+  bool all = word_is("*");
+  for (size_t i = 0; all && i < net->n_tensors; i++)
+    if (net->tensors[i]->weight)
+      add_parameter(net, net->tensors[i]);
+  if (all)
+    next_word();
+  while (!all && more_words())
+    add_parameter(net, next_parameter());
+  require(net->n_wrt > 0, "no parameter is named, or the model has none");
+  state_parameters(net);
+}
+
+void
+read_wrt(network *net)
+{
+  next_line("wrt");
+  read_wrt_names(net);
+}
+
+bool
+network_has(const network *net, const char *op)
+{
+  bool used = false;
+  for (size_t s = 1; s < net->n_steps; s++)
+    used = used || strcmp(step_operator(&net->steps[s]), op) == 0;
+  return used;
+}
+
+proxy_side
+read_proxy(const char *op, size_t kink, rational *value)
+{
+  next_line("proxy");
+  require(strcmp(next_word(), op) == 0 && next_number() == kink, "the proxy of kink %zu of %s is expected", kink, op);
+  const char *word = next_word();
+  fprintf(account, "  %s, kink %zu: %s\n", op, kink, word);
+  if (strcmp(word, "left") == 0)
+    return PROXY_LEFT;
+  if (strcmp(word, "right") == 0)
+    return PROXY_RIGHT;
+  unread_word(word);
+  next_rational(value);
+  return PROXY_VALUE;
+}

@@ -1,0 +1,19 @@
+/* What a verified proof of a network says, in words: all that its truth depends on. */
+#ifndef CLARKE_KERNEL_STATEMENT_H
+#define CLARKE_KERNEL_STATEMENT_H
+
+#include "check/kernel/point.h"
+#include "check/files/tensor_files.h"
+
+/* ---- These write on `account` */
+
+void state_name(const char *name);
+void state_network(const network *net, const model *m, const arrays *given); /* inputs, output, reading rules */
+void state_profile(char *name);                                              /* frees it */
+void state_loss(const point *p);
+void state_parameters(const network *net); /* those in wrt */
+/* What the verdict says of AD's output, to standard output. */
+void print_verdict(const network *net, const char *verdict);
+bool verdict_known(const char *verdict);
+
+#endif

@@ -1,0 +1,289 @@
+#include "check/program/instruction.h"
+#include "check/base/allocate.h"
+#include "check/base/limit.h"
+#include "check/program/program_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static program *prog;
+static size_t n_arguments, n_entries, n_words;
+
+static kinked kink_table[] = {{.name = "Abs", .n_kinks = 1},
+                              {.name = "Clamp", .n_kinks = 2},
+                              {.name = "Clip", .n_kinks = 2},
+                              {.name = "Elu", .n_kinks = 1},
+                              {.name = "GlobalMaxPool"},
+                              {.name = "HardSigmoid", .n_kinks = 2},
+                              {.name = "HardSwish", .n_kinks = 2},
+                              {.name = "Kth"},
+                              {.name = "LeakyRelu", .n_kinks = 1},
+                              {.name = "Max"},
+                              {.name = "MaxPool"},
+                              {.name = "Maximum"},
+                              {.name = "Median"},
+                              {.name = "Min"},
+                              {.name = "Minimum"},
+                              {.name = "PRelu", .n_kinks = 1},
+                              {.name = "ReduceMax"},
+                              {.name = "ReduceMin"},
+                              {.name = "Relu", .n_kinks = 1},
+                              {.name = "Sort"},
+                              {.name = "Sorted", .first_alone = true},
+                              {.name = "TopK", .first_alone = true},
+                              {.name = NULL}};
+
+/* Of the pointwise: the numbers a and b that a call gives or may leave out, then its kinks, then three
+ * coefficients a piece. */
+static const callable functions[] = {
+    {"exp", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
+    {"log", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
+    {"sqrt", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
+    {"sin", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
+    {"cos", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
+    {"tanh", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
+    {"sigmoid", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
+    {"relu", "Relu", A_POINTWISE, 0, 0, {0}, "0 0 0 0 0 1 0"},
+    {"leaky_relu", "LeakyRelu", A_POINTWISE, 0, 1, {"1/100"}, "0 0 a 0 0 1 0"},
+    {"relu6", "Clip", A_POINTWISE, 0, 0, {"0", "6"}, "a b a 0 0 0 1 0 b 0 0"},
+    {"hardtanh", "Clip", A_POINTWISE, 0, 2, {"-1", "1"}, "a b a 0 0 0 1 0 b 0 0"},
+    {"clamp", "Clamp", A_POINTWISE, 2, 2, {"0", "0"}, "a b a 0 0 0 1 0 b 0 0"},
+    {"hardsigmoid", "HardSigmoid", A_POINTWISE, 0, 0, {0}, "-3 3 0 0 0 1/2 1/6 0 1 0 0"},
+    {"hardswish", "HardSwish", A_POINTWISE, 0, 0, {0}, "-3 3 0 0 0 0 1/2 1/6 0 1 0"},
+    {"abs", "Abs", A_POINTWISE, 0, 0, {0}, "0 0 -1 0 0 1 0"},
+    {"elu", "Elu", A_POINTWISE, 0, 1, {"1"}, "0 0 a 0 0 1 0"},
+    {"max", "Max", AN_ORDER, 0, 0, {0}, NULL},
+    {"maxpool", "MaxPool", AN_ORDER, 0, 0, {0}, NULL},
+    {"min", "Min", AN_ORDER, 0, 0, {0}, NULL},
+    {"kth", "Kth", AN_ORDER, 0, 0, {0}, NULL},
+    {"median", "Median", AN_ORDER, 0, 0, {0}, NULL},
+    {"sort", "Sort", AN_ORDER, 0, 0, {0}, NULL},
+    {"norminf", "Max", AN_ORDER, 0, 0, {0}, NULL},
+    {"norm1", NULL, A_SUM, 0, 0, {0}, NULL},
+    {"sum", NULL, A_SUM, 0, 0, {0}, NULL},
+    {"mean", NULL, A_SUM, 0, 0, {0}, NULL},
+    {"norm2", NULL, A_NORM, 0, 0, {0}, NULL},
+    {"normpool", NULL, A_NORM, 0, 0, {0}, NULL},
+    {"dot", NULL, A_SUM, 2, 2, {0}, NULL}};
+#define N_FUNCTIONS (sizeof functions / sizeof *functions)
+
+const kinked *
+kink_operator(size_t i)
+{
+  return kink_table[i].name != NULL ? &kink_table[i] : NULL;
+}
+
+rational *
+input_numbers(void)
+{
+  rational *c = rationals(2);
+  mpq_set(&c[1], &plus_one);
+  return c;
+}
+
+void
+kink_use(const char *name)
+{
+  size_t o = 0;
+  while (kink_table[o].name != NULL && strcmp(kink_table[o].name, name) != 0)
+    o++;
+  expect(kink_table[o].name != NULL, "operator %s is not one of a program's", name);
+  kink_table[o].used = true;
+}
+
+void
+kink_take(size_t i, size_t k, const proxy *p)
+{
+  kink_table[i].proxy[k] = *p;
+}
+
+const callable *
+find_function(const char *name)
+{
+  for (size_t f = 0; f < N_FUNCTIONS; f++)
+    if (strcmp(functions[f].name, name) == 0)
+      return &functions[f];
+  return NULL;
+}
+
+/* ---- Instructions */
+
+void
+instructions_begin(program *p)
+{
+  prog = p;
+}
+
+void
+count_entries(size_t n)
+{
+  n_entries += n;
+  within(LIMIT_VECTORS, n > n_entries ? n : n_entries, "program, line %zu: more entries of vectors", text_line);
+}
+
+void
+limit_size(const rational *q)
+{
+  size_t above = mpz_sizeinbase(mpq_numref(q), 2), below = mpz_sizeinbase(mpq_denref(q), 2);
+  within(LIMIT_BITS, above > below ? above : below, "a number of more bits");
+}
+
+/* Appends one; returns its number. */
+size_t
+add_instruction(instruction i)
+{
+  n_arguments += i.n;
+  size_t most = prog->n + 1 > n_arguments ? prog->n + 1 : n_arguments;
+  within(LIMIT_INSTRUCTIONS, most, "program, line %zu: more instructions, or arguments of them", text_line);
+  prog->instructions = grow(prog->instructions, prog->n, sizeof i);
+  i.line = text_line;
+  prog->instructions[prog->n] = i;
+  return prog->n++;
+}
+
+operand
+operand_new(size_t n, bool vector)
+{
+  count_entries(n);
+  return (operand){n, allocate(n, sizeof(size_t)), vector};
+}
+
+/* One instruction for each entry of the arguments; scalars stand for as many copies. */
+operand
+operand_apply(instruction i, size_t n, const operand *v)
+{
+  size_t length = 1;
+  bool vector = false;
+  for (size_t k = 0; k < n; k++) {
+    want(!v[k].vector || !vector || v[k].n == length, "vectors of two lengths");
+    length = v[k].vector ? v[k].n : length;
+    vector = vector || v[k].vector;
+  }
+  operand y = operand_new(length, vector);
+  for (size_t e = 0; e < length; e++) {
+    i.n = n;
+    i.in = allocate(n, sizeof *i.in);
+    for (size_t k = 0; k < n; k++)
+      i.in[k] = v[k].at[v[k].vector ? e : 0];
+    y.at[e] = add_instruction(i);
+  }
+  return y;
+}
+
+operand
+operand_constant(const rational *q)
+{
+  instruction i = {.kind = A_CONSTANT, .c = rationals(1)};
+  size_t n = mpz_size(mpq_numref(q)) + mpz_size(mpq_denref(q));
+  n_words += n > 2 ? n : 0;
+  within(LIMIT_WORDS, n_words, "program, line %zu: constants of more words", text_line);
+  limit_size(q);
+  mpq_set(i.c, q);
+  return operand_apply(i, 0, NULL);
+}
+
+/* The number that a literal, or arithmetic on them, is; NULL when v is none. */
+const rational *
+operand_number(operand v)
+{
+  return !v.vector && prog->instructions[v.at[0]].kind == A_CONSTANT ? prog->instructions[v.at[0]].c : NULL;
+}
+
+/* v0 + v1, v0 - v1 (- v1 when v0 has no entries), v0 v1, v0 / v1. */
+operand
+operand_arithmetic(char operation, const operand *v)
+{
+  bool unary = v[0].n == 0;
+  const rational *b = operand_number(v[1]), *a = unary ? &zero : operand_number(v[0]);
+  instruction i = {.kind = operation == '*' ? A_PRODUCT : operation == '/' ? A_QUOTIENT : A_SUM};
+  RATIONAL(q);
+  if (a != NULL && b != NULL) {
+    want(operation != '/' || mpq_sgn(b) != 0, "a division by zero");
+    (operation == '*' ? mpq_mul : operation == '/' ? mpq_div : operation == '+' ? mpq_add : mpq_sub)(&q, a, b);
+    return operand_constant(&q);
+  }
+  i.c = rationals(2);
+  mpq_set(&i.c[0], &plus_one);
+  mpq_set(&i.c[unary ? 0 : 1], operation == '-' ? &minus_one : &plus_one);
+  return operand_apply(i, unary ? 1 : 2, unary ? v + 1 : v);
+}
+
+/* c times the sum of the entries. */
+operand
+operand_sum(operand v, const rational *c)
+{
+  instruction i = {.kind = A_SUM, .n = v.n, .in = v.at, .c = rationals(v.n)};
+  operand y = operand_new(1, false);
+  for (size_t k = 0; k < v.n; k++)
+    mpq_set(&i.c[k], c);
+  y.at[0] = add_instruction(i);
+  return y;
+}
+
+/* ---- Functions */
+
+static kinked *
+kinks_of(const callable *f)
+{
+  size_t o = 0;
+  while (strcmp(kink_table[o].name, f->operator) != 0)
+    o++;
+  return &kink_table[o];
+}
+
+/* The pieces of function f with the numbers a and b of its call. */
+static pieces *
+make_pieces(const callable *f, operand *arguments, size_t n)
+{
+  pieces *p = allocate(1, sizeof *p);
+  rational given[2] = {rational_zero(), rational_zero()};
+  const char *s = f->pieces;
+  for (size_t k = 0; k < 2; k++) {
+    const rational *q = k < n ? operand_number(arguments[k]) : NULL;
+    want(k >= n || q != NULL, "a parameter that is no number");
+    if (q != NULL)
+      mpq_set(&given[k], q);
+    else if (f->preset[k] != NULL)
+      mpq_set_str(&given[k], f->preset[k], 10);
+  }
+  for (size_t k = 0; k < 11; k++)
+    mpq_init(k < 2 ? &p->at[k] : &p->piece[(k - 2) / 3][(k - 2) % 3]);
+  p->elu = strcmp(f->name, "elu") == 0;
+  p->n_kinks = kinks_of(f)->n_kinks;
+  for (size_t k = 0; *s != '\0'; k++, s += strcspn(s, " "), s += *s == ' ') {
+    size_t c = k - p->n_kinks;
+    rational *to = k < p->n_kinks ? &p->at[k] : &p->piece[c / 3][c % 3];
+    char word[8] = "";
+    memcpy(word, s, strcspn(s, " "));
+    if (*word == 'a' || *word == 'b')
+      mpq_set(to, &given[*word - 'a']);
+    else
+      mpq_set_str(to, word, 10);
+  }
+  want(p->n_kinks < 2 || mpq_cmp(&p->at[0], &p->at[1]) < 0, "a lower bound that is not below the upper");
+  return p;
+}
+
+operand
+operand_pointwise(const callable *f, proxy how, operand x, operand *arguments, size_t n)
+{
+  instruction i = {.kind = A_POINTWISE, .name = f->operator, .proxy = how };
+  i.pieces = make_pieces(f, arguments, n);
+  kinks_of(f)->used |= !how.given;
+  return operand_apply(i, 1, &x);
+}
+
+/* The k-th largest of the entries, for one k or, ascending, for all. */
+operand
+operand_order(const callable *f, proxy how, operand v, size_t k)
+{
+  bool sort = strcmp(f->name, "sort") == 0;
+  instruction i = {.kind = AN_ORDER, .name = f->operator, .proxy = how, .n = v.n, .in = v.at};
+  operand y = operand_new(sort ? v.n : 1, sort);
+  kinks_of(f)->used |= !how.given;
+  for (size_t e = 0; e < y.n; e++) {
+    i.rank = sort ? v.n - e : k;
+    y.at[e] = add_instruction(i);
+  }
+  return y;
+}

@@ -1,0 +1,101 @@
+/* A program's instructions, each applied to earlier ones: how one is added, and the functions that make them. */
+#ifndef CLARKE_KERNEL_INSTRUCTION_H
+#define CLARKE_KERNEL_INSTRUCTION_H
+
+#include "check/base/value.h"
+
+/* What an instruction does. SUM: coefficients c; CONSTANT: c[0]; INPUT: c[0], and c[1] what its variable is multiplied by (forms.h);
+ * ANALYTIC: of that name. */
+typedef enum {
+  AN_INPUT,
+  A_CONSTANT,
+  A_SUM,
+  A_PRODUCT,
+  A_QUOTIENT,
+  AN_ANALYTIC,
+  A_POINTWISE,
+  AN_ORDER,
+  A_BRANCH,
+  A_NORM
+} deed;
+/* The value at a kink, or beta of a tie, and which side or entry. */
+typedef struct {
+  bool given;
+  enum { VALUE, LEFT, RIGHT, FIRST, LAST, STABLE, UNKNOWN } kind;
+  rational value;
+} proxy;
+/* Between kinks polynomials, as of a step; ELU: on the left piece[0][1] (exp(x) - 1). */
+typedef struct {
+  bool elu;
+  size_t n_kinks, first; /* first: the number of the first one among its operator's kinks */
+  rational at[2], piece[3][3];
+} pieces;
+typedef struct {
+  deed kind;
+  size_t n, *in, line;
+  rational *c;
+  const char *name; /* ANALYTIC: the function; POINTWISE, ORDER: the operator */
+  pieces *pieces;
+  size_t rank, entry;   /* ORDER: 1 is the largest; INPUT: its place in wrt, or NONE */
+  const char *relation; /* BRANCH */
+  proxy proxy;
+} instruction;
+typedef struct {
+  char *name;
+  size_t first, n;
+  bool vector;
+} program_input;
+typedef struct {
+  size_t n, n_inputs, n_outputs, *outputs;
+  instruction *instructions;
+  program_input *inputs;
+} program;
+typedef struct {
+  const char *name;
+  size_t n_kinks;
+  bool used, first_alone; /* first_alone: of a sort by comparisons, whose derivative no other rule for ties makes */
+  proxy proxy[2];
+} kinked;
+/* Operators with kinks, sorted by name, those of order (no kinks) too; NULL past the end. */
+const kinked *kink_operator(size_t i);
+void kink_use(const char *name);                    /* an instruction takes its proxies from that operator's lines */
+void kink_take(size_t i, size_t k, const proxy *p); /* the proxy at its kink k */
+
+rational *input_numbers(void); /* an INPUT's c: 0 and 1 */
+
+#define BOTH_ARMS 2 /* of a branch: beside 1, the first, and -1 */
+
+void limit_size(const rational *q); /* fails beyond that */
+
+/* What an expression stands for: a scalar, or a vector: the instructions of its entries. */
+typedef struct {
+  size_t n, *at;
+  bool vector;
+} operand;
+
+void instructions_begin(program *p);   /* the functions below add to p */
+size_t add_instruction(instruction i); /* its number */
+void count_entries(size_t n);          /* fails where vectors have more entries together than may be */
+operand operand_new(size_t n, bool vector);
+
+/* One instruction for each entry of the operands; scalars stand for as many copies. */
+operand operand_apply(instruction i, size_t n, const operand *v);
+operand operand_constant(const rational *q);
+const rational *operand_number(operand v); /* a literal, or arithmetic on them; NULL when v is none */
+/* v0 + v1, v0 - v1 (- v1 when v0 has no entries), v0 v1, v0 / v1. */
+operand operand_arithmetic(char operation, const operand *v);
+operand operand_sum(operand v, const rational *c); /* c times the sum of the entries */
+
+/* The language's functions. Of the pointwise: a call gives `least` to `most` numbers after its argument. */
+typedef struct {
+  const char *name, *operator;
+  deed kind;
+  size_t least, most;
+  const char *preset[2], *pieces;
+} callable;
+const callable *find_function(const char *name); /* NULL: none has the name */
+operand operand_pointwise(const callable *f, proxy how, operand x, operand *arguments, size_t n);
+/* The k-th largest of the entries, for one k or, ascending, for all. */
+operand operand_order(const callable *f, proxy how, operand v, size_t k);
+
+#endif

@@ -1,0 +1,147 @@
+/* Proofs about the patterns around a point, where what varies is multiplied (docs/proof-format.md, "Patterns of products"): the
+ * function is polynomial on pieces. The program is followed down a tree; each leaf has an arc that follows its pattern. */
+#include "check/program/pattern_proof.h"
+#include "check/base/allocate.h"
+#include "check/program/forms.h"
+#include "check/program/gradient_list.h"
+#include "check/base/lines.h"
+#include "check/program/program_evidence.h"
+#include "check/program/program_follow.h"
+#include "check/program/program_fork.h"
+#include "check/program/program_tree.h"
+#include "check/program/region_function.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static rational *here,
+    *open_one; /* the gradients of all outputs, end to end: of a leaf; of the first one with an open cone */
+static bool any_open, two_open; /* is there one; another one with other gradients? */
+
+/* ---- The function */
+
+/* Sums, products, pieces of degree 1 that meet, maxima and minima: what an output depends on. */
+static void
+check_instructions(const program *p)
+{
+  bool *needed = allocate(p->n, sizeof *needed);
+  for (size_t o = 0; o < p->n_outputs; o++)
+    needed[p->outputs[o]] = true;
+  for (size_t at = p->n; at-- > 0;) {
+    if (!needed[at])
+      continue;
+    refuse_if(!is_piecewise_polynomial(p, at), "instruction %zu of the program is not polynomial on pieces", at);
+    for (size_t k = 0; k < p->instructions[at].n; k++)
+      needed[p->instructions[at].in[k]] = true;
+  }
+  free(needed);
+}
+
+/* A pattern does not depend on what AD takes at kinks: all of it is unknown. */
+static void
+take_no_proxies(void)
+{
+  const kinked *o;
+  for (size_t i = 0; (o = kink_operator(i)) != NULL; i++)
+    for (size_t k = 0; k < (o->n_kinks > 0 ? o->n_kinks : 1); k++)
+      kink_take(i, k, &(proxy){.kind = UNKNOWN, .value = rational_zero()});
+}
+
+/* ---- Leaves */
+
+/* The leaf's gradients, which are in the list. */
+static void
+meet_leaf(void)
+{
+  for (size_t k = 0; k < prog.n_outputs * n_wrt; k++) {
+    require(interval_exact(output_gradient(k)), "a gradient is not rational");
+    mpq_set(&here[k], &output_gradient(k)->lo);
+  }
+  gradient_list_meet(here);
+}
+
+/* Along d every decision of the leaf at hand has a positive derivative, and so it has in an open cone. */
+static bool
+is_open_along(const rational *d)
+{
+  bool positive = true;
+  for (size_t i = 0; i < n_decisions && positive; i++) {
+    INTERVAL(slope);
+    for (size_t e = 0; e < n_wrt; e++)
+      interval_add(&slope, &decisions[i].gradient[e], &d[e]);
+    positive = mpq_sgn(&slope.lo) > 0;
+  }
+  return positive;
+}
+
+/* Of two patterns in open cones with different gradients. */
+static void
+keep_open(void)
+{
+  for (size_t k = 0; k < prog.n_outputs * n_wrt; k++) {
+    two_open = two_open || (any_open && !mpq_equal(&open_one[k], &here[k]));
+    if (!any_open)
+      mpq_set(&open_one[k], &here[k]);
+  }
+  any_open = true;
+}
+
+/* The arc's own choices are the leaf's. Where decisions increase along it, they are. */
+static void
+check_leaf(const size_t *choices, size_t depth)
+{
+  const rational *arc;
+  meet_leaf();
+  size_t n_steps = read_arc(&arc);
+  if ((n_steps == 0 && n_decisions == 0) || (n_steps == 1 && is_open_along(arc))) {
+    keep_open();
+    return;
+  }
+  follow_arc(arc, n_steps, n_steps > 0 ? MAX_ORDER + 1 : 1);
+  require(n_used == depth && (depth == 0 || memcmp(arc_choices, choices, depth * sizeof *choices) == 0),
+          "the arc does not follow the leaf");
+}
+
+/* ---- The statement */
+
+static void
+state_patterns(size_t patterns, size_t gradients)
+{
+  fprintf(
+      account,
+      "Around w exactly %zu activation pattern%s: so many choices of a side for each kink, and of the entry\n"
+      "that each maximum or minimum takes, that F depends on, are followed on open sets as near to w as one likes.\n"
+      "The Bouligand subdifferential of F at w, with respect to what varies, has exactly %zu element%s%s:\n",
+      patterns, patterns == 1 ? " occurs" : "s occur", gradients, gradients == 1 ? "" : "s",
+      prog.n_outputs == 1 ? "" : " (Jacobians, row by row)");
+  gradient_list_state();
+  if (gradients == 1 || two_open)
+    fprintf(account, "F is %sdifferentiable at w.\n", gradients == 1 ? "" : "not ");
+}
+
+void
+check_patterns(const char *folder)
+{
+  program p = {0};
+  what_varies varies;
+  known_line("semantics", "real");
+  region_function_read(&p, folder, &varies);
+  next_line("at");
+  size_t n = region_function_read_point(&p, varies);
+  next_line("patterns");
+  size_t patterns = next_number(), gradients = gradient_list_read(p.n_outputs, n);
+  check_instructions(&p);
+  take_no_proxies();
+  walk_program(&p);
+  for (size_t e = 0; e < n; e++)
+    walk_vary((size_t)(region_function_entry(&p, e) - p.instructions));
+  here = rationals(p.n_outputs * n);
+  open_one = rationals(p.n_outputs * n);
+  follow_point(false);
+  size_t leaves = check_tree(false, check_leaf);
+  require(leaves == patterns, "the tree has %zu leaves", leaves);
+  gradient_list_end();
+  last_line();
+  state_patterns(patterns, gradients);
+  printf("VERIFIED\n%sSemantics: real arithmetic, every number taken exactly.\n", account_text());
+}

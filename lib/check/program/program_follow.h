@@ -1,0 +1,16 @@
+/* A program followed near the point in demand order, from the beginning. */
+#ifndef CLARKE_KERNEL_PROGRAM_FOLLOW_H
+#define CLARKE_KERNEL_PROGRAM_FOLLOW_H
+
+#include "check/program/program_walk.h"
+
+/* At the point; all: with both arms of branches whose comparands are equal. */
+void follow_point(bool all);
+/* Along the arc of n steps, with series of that many terms. */
+void follow_arc(const rational *steps, size_t n, size_t terms);
+void follow_choices(void);   /* as forks_choose() said */
+size_t follow_touched(void); /* touched instructions */
+bool follow_open(void);      /* is something left open, so that gradients enclose what occurs? */
+bool follow_moved(void);     /* does a branch take not the arm that it takes at the point? */
+
+#endif

@@ -1,0 +1,276 @@
+/* Is a program locally Lipschitz near the point (docs/proof-format.md, section 3)? All elementary functions are, well
+ * inside their domains, which the values say; a branch is where its arms meet whenever its comparands do. Here that is
+ * proved, by polynomials of *atoms*: instructions taken as variables, whatever they are. */
+#include "check/program/program_lipschitz.h"
+#include "check/base/allocate.h"
+#include "check/base/limit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_TERMS 300
+#define MOST_FACTORS 32
+#define SEVERAL (NONE - 1)
+
+typedef struct {
+  rational c;
+  size_t n, atoms[MOST_FACTORS]; /* decreasing */
+} monomial;
+typedef struct {
+  bool large; /* past a limit: not known */
+  size_t n;
+  monomial *terms;
+} form;
+
+static const program *prog;
+static const near_value *near;
+static size_t *varies, held; /* by instruction: the one entry of wrt that it varies with, NONE or SEVERAL */
+static form *forms;          /* by instruction; of those in use */
+static bool *wanted;
+
+static void
+form_clear(form *y)
+{
+  while (y->n > 0)
+    mpq_clear(&y->terms[--y->n].c);
+  free(y->terms);
+  *y = (form){0};
+}
+
+/* Lexicographic: the sign of x - y. */
+static int
+compare(const monomial *x, const monomial *y)
+{
+  size_t k = 0;
+  while (k < x->n && k < y->n && x->atoms[k] == y->atoms[k])
+    k++;
+  if (k < x->n && k < y->n)
+    return x->atoms[k] > y->atoms[k] ? 1 : -1;
+  return x->n > y->n ? 1 : x->n < y->n ? -1 : 0;
+}
+
+/* y += c times the monomial x. */
+static void
+add_monomial(form *y, const rational *c, const monomial *x)
+{
+  size_t k = 0;
+  while (k < y->n && compare(&y->terms[k], x) != 0)
+    k++;
+  y->large = y->large || k == MOST_TERMS;
+  if (y->large || mpq_sgn(c) == 0)
+    return;
+  if (k == y->n) {
+    y->terms = grow(y->terms, k, sizeof *y->terms);
+    y->terms[k] = *x;
+    y->terms[k].c = rational_zero();
+    y->n++;
+  }
+  mpq_add(&y->terms[k].c, &y->terms[k].c, c);
+  limit_size(&y->terms[k].c);
+  if (mpq_sgn(&y->terms[k].c) != 0)
+    return;
+  mpq_clear(&y->terms[k].c);
+  y->terms[k] = y->terms[--y->n];
+}
+
+static void
+add_form(form *y, const rational *c, const form *x)
+{
+  RATIONAL(t);
+  y->large = y->large || x->large;
+  for (size_t k = 0; k < x->n && !y->large; k++) {
+    mpq_mul(&t, c, &x->terms[k].c);
+    add_monomial(y, &t, &x->terms[k]);
+  }
+}
+
+/* y += c times the monomial x times the form a. */
+static void
+add_multiple_of(form *y, const rational *c, const monomial *x, const form *a)
+{
+  RATIONAL(t);
+  y->large = y->large || a->large;
+  for (size_t k = 0; k < a->n && !y->large; k++) {
+    const monomial *b = &a->terms[k];
+    monomial m = {.n = 0};
+    y->large = x->n + b->n > MOST_FACTORS;
+    for (size_t i = 0, j = 0; !y->large && m.n < x->n + b->n;) {
+      bool first = j == b->n || (i < x->n && x->atoms[i] >= b->atoms[j]);
+      m.atoms[m.n++] = first ? x->atoms[i++] : b->atoms[j++];
+    }
+    mpq_mul(&t, c, &b->c);
+    if (!y->large)
+      add_monomial(y, &t, &m);
+  }
+}
+
+static void
+set_constant(form *y, const rational *c)
+{
+  add_monomial(y, c, &(monomial){.n = 0});
+}
+
+/* Makes what a form is, an instruction's, where the entry `held` is as at the point. */
+static void
+make_form(size_t at)
+{
+  const instruction *i = &prog->instructions[at];
+  const interval *value = near[at].value;
+  form *y = &forms[at];
+  bool fixed = varies[at] == NONE || varies[at] == held;
+  const form *b = i->kind == A_QUOTIENT ? &forms[i->in[1]] : NULL;
+  RATIONAL(q);
+  if (fixed && interval_exact(value)) {
+    set_constant(y, &value->lo);
+    return;
+  }
+  if (!fixed && i->kind == A_SUM)
+    for (size_t k = 0; k < i->n; k++)
+      add_form(y, &i->c[k], &forms[i->in[k]]);
+  else if (!fixed && i->kind == A_PRODUCT && !forms[i->in[1]].large)
+    for (size_t k = 0; k < forms[i->in[0]].n; k++)
+      add_multiple_of(y, &forms[i->in[0]].terms[k].c, &forms[i->in[0]].terms[k], &forms[i->in[1]]);
+  else if (!fixed && b != NULL && b->n == 1 && b->terms->n == 0) {
+    mpq_inv(&q, &b->terms->c);
+    add_form(y, &q, &forms[i->in[0]]);
+  } else if (!fixed && i->kind == A_BRANCH && near[at].arm != BOTH_ARMS)
+    add_form(y, &plus_one, &forms[i->in[near[at].arm == 1 ? 2 : 3]]);
+  else
+    y->large = true;
+  if (!y->large)
+    return;
+  form_clear(y);
+  add_monomial(y, &plus_one, &(monomial){.n = 1, .atoms = {at}});
+}
+
+/* Is it taken apart, in a form? Then its arguments' are needed. */
+static bool
+is_open(size_t at)
+{
+  const instruction *i = &prog->instructions[at];
+  return varies[at] != NONE && varies[at] != held
+         && (i->kind == A_SUM || i->kind == A_PRODUCT || i->kind == A_QUOTIENT
+             || (i->kind == A_BRANCH && near[at].arm != BOTH_ARMS));
+}
+
+/* The form of a less b. */
+static form
+difference(size_t a, size_t b)
+{
+  static size_t work;
+  size_t top = (a > b ? a : b) + 1;
+  form y = {0};
+  work += top;
+  within(LIMIT_BRANCHES, work, "too many branches with equal comparands");
+  wanted[a] = wanted[b] = true;
+  for (size_t at = top; at-- > 0;)
+    for (size_t k = 0; k < prog->instructions[at].n && wanted[at] && is_open(at); k++)
+      wanted[prog->instructions[at].in[k]] =
+          near[prog->instructions[at].in[k]].value != NULL || wanted[prog->instructions[at].in[k]];
+  for (size_t at = 0; at < top; at++)
+    if (wanted[at] && near[at].value != NULL)
+      make_form(at);
+  add_form(&y, &plus_one, &forms[a]);
+  add_form(&y, &minus_one, &forms[b]);
+  for (size_t at = 0; at < top; at++) {
+    form_clear(&forms[at]);
+    wanted[at] = false;
+  }
+  return y;
+}
+
+static const monomial *
+leading_term(const form *y)
+{
+  const monomial *most = y->terms;
+  for (size_t k = 1; k < y->n; k++)
+    most = compare(&y->terms[k], most) > 0 ? &y->terms[k] : most;
+  return most;
+}
+
+/* m = x / y, without coefficients; false when y does not divide x. */
+static bool
+divide(monomial *m, const monomial *x, const monomial *y)
+{
+  size_t j = 0;
+  m->n = 0;
+  for (size_t i = 0; i < x->n; i++)
+    if (j < y->n && x->atoms[i] == y->atoms[j])
+      j++;
+    else
+      m->atoms[m->n++] = x->atoms[i];
+  return j == y->n;
+}
+
+/* Is x a multiple of y? Division by one polynomial leaves 0 if so. x is used up. */
+static bool
+is_multiple(form *x, const form *y)
+{
+  monomial m;
+  RATIONAL(c);
+  if (y->n == 0 || y->large)
+    return false;
+  for (size_t steps = 0; x->n > 0 && !x->large && steps < 16 * MOST_TERMS; steps++) {
+    const monomial *top = leading_term(x), *by = leading_term(y);
+    if (!divide(&m, top, by))
+      return false;
+    mpq_div(&c, &top->c, &by->c);
+    mpq_neg(&c, &c);
+    add_multiple_of(x, &c, &m, y);
+  }
+  return x->n == 0 && !x->large;
+}
+
+/* Are the arms of a branch equal wherever its comparands are, near the point? Comparands that vary with one entry are
+ * so where it is as at the point, or all along on a side of that, where then one arm is taken. */
+static void
+check_branch(size_t at, size_t with)
+{
+  const size_t *in = prog->instructions[at].in;
+  bool swapped = in[0] == in[3] && in[1] == in[2];
+  if (in[2] == in[3] || swapped || (in[0] == in[2] && in[1] == in[3]))
+    return;
+  held = with == SEVERAL ? NONE : with;
+  form arms = difference(in[2], in[3]), gap = {0};
+  if (with == SEVERAL)
+    gap = difference(in[0], in[1]);
+  bool same = !gap.large && gap.n == 0 && with == SEVERAL; /* the comparands: one arm is taken all around */
+  bool zero_arms = !arms.large && arms.n == 0;
+  require(same || zero_arms || is_multiple(&arms, &gap),
+          "program line %zu: the arms of this branch do not meet where its comparands do, or cannot be told to:\n"
+          "F may jump, and have no generalized derivative",
+          prog->instructions[at].line);
+  form_clear(&arms);
+  form_clear(&gap);
+}
+
+static size_t
+join_entries(size_t a, size_t b)
+{
+  return a == NONE || a == b ? b : b == NONE ? a : SEVERAL;
+}
+
+void
+check_lipschitz(const program *p, const near_value *values)
+{
+  prog = p;
+  near = values;
+  varies = allocate(p->n, sizeof *varies);
+  forms = allocate(p->n, sizeof *forms);
+  wanted = allocate(p->n, sizeof *wanted);
+  for (size_t at = 0; at < p->n; at++) {
+    const instruction *i = &p->instructions[at];
+    varies[at] = i->kind == AN_INPUT ? i->entry : NONE;
+    if (near[at].value == NULL)
+      continue;
+    bool fixed = i->kind == A_BRANCH && near[at].arm != BOTH_ARMS;
+    if (i->kind == A_BRANCH && !fixed)
+      check_branch(at, join_entries(varies[i->in[0]], varies[i->in[1]]));
+    for (size_t k = 0; k < i->n; k++)
+      if (!fixed || k == (near[at].arm == 1 ? 2 : 3))
+        varies[at] = join_entries(varies[at], varies[i->in[k]]);
+  }
+  free(varies);
+  free(forms);
+  free(wanted);
+}

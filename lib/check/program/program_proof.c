@@ -1,0 +1,190 @@
+/* Proofs about programs (docs/proof-format.md, section 3): the statement. */
+#include "check/program/program_proof.h"
+#include "check/base/allocate.h"
+#include "check/base/lines.h"
+#include "check/program/program_evidence.h"
+#include "check/program/program_follow.h"
+#include "check/program/program_lipschitz.h"
+#include "check/onnx/statement.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static interval *ad, *values; /* AD's output, row by row; the outputs' values */
+
+void
+state_program(bytes b)
+{
+  for (size_t i = 0; i < b.size; i++) {
+    char c = (char)b.data[i], before = i > 0 ? (char)b.data[i - 1] : '\n';
+    if (before == '\n' && c == '#') {
+      while (i + 1 < b.size && b.data[i] != '\n')
+        i++;
+      continue;
+    }
+    if (c == '\r' && i + 1 < b.size && b.data[i + 1] == '\n')
+      continue;
+    if (before == '\n')
+      fputs("  ", account);
+    fputc(c == '\n' || c == '\t' ? c : printable(c), account);
+    if (i + 1 == b.size && c != '\n')
+      fputc('\n', account);
+  }
+}
+
+/* Of a network's parameters no line speaks: they are as stored. */
+static void
+read_point(bool parameters)
+{
+  fputs("Point w:", account);
+  for (size_t k = 0; k < (parameters ? 1 : prog.n_inputs); k++) {
+    const program_input *in = &prog.inputs[k];
+    next_line("at");
+    require(strcmp(next_word(), in->name) == 0, "the values of input '%s' are expected", in->name);
+    fprintf(account, "%s %s = %s", k > 0 ? "," : "", in->name, in->vector ? "(" : "");
+    for (size_t e = 0; e < in->n; e++) {
+      next_rational(prog.instructions[in->first + e].c);
+      gmp_fprintf(account, "%s%Qd", e > 0 ? ", " : "", prog.instructions[in->first + e].c);
+    }
+    fputs(in->vector ? ")" : "", account);
+  }
+  fputs(parameters ? ", which is fixed, and the parameters as stored\n" : "\n", account);
+}
+
+/* A network's parameters are its inputs but the first; `wrt` named them before. */
+static void
+vary_parameters(void)
+{
+  for (size_t k = 1; k < prog.n_inputs; k++)
+    for (size_t e = 0; e < prog.inputs[k].n; e++)
+      walk_vary(prog.inputs[k].first + e);
+}
+
+static void
+read_wrt(void)
+{
+  next_line("wrt");
+  bool all = word_is("*");
+  fputs("F is a function of:", account);
+  if (all)
+    next_word();
+  for (size_t k = 0; k < prog.n_inputs; k++) {
+    const program_input *in = &prog.inputs[k];
+    if (!all && !word_is(in->name))
+      continue;
+    fprintf(account, " %s", all ? in->name : next_word());
+    for (size_t e = 0; e < in->n; e++)
+      walk_vary(in->first + e);
+  }
+  require(!more_words() && n_wrt > 0, "'%s' is no input, or not in their order", more_words() ? next_word() : "");
+  fputs(all ? "\n" : "; the other inputs are fixed\n", account);
+}
+
+/* `left`, `right`, `unknown` or a rational; of ties `first`, `last`, `stable`, `mean`, `unknown` or
+ * `hybrid B`. */
+static void
+next_proxy(proxy *p, bool ties)
+{
+  static const char *const names[] = {"left",   "right",   "unknown", "first", "last",
+                                      "stable", "unknown", "mean",    "hybrid"};
+  static const int kinds[] = {LEFT, RIGHT, UNKNOWN, FIRST, LAST, STABLE, UNKNOWN, FIRST, FIRST};
+  size_t k = ties ? 3 : 0, end = ties ? 9 : 3;
+  const char *word = next_word();
+  fprintf(account, " %s", word);
+  while (k < end && strcmp(word, names[k]) != 0)
+    k++;
+  require(k < 9, "'%s' is no rule for ties", word);
+  if (k == 3 && !ties)
+    unread_word(word);
+  p->kind = k == 3 && !ties ? VALUE : kinds[k];
+  p->value = rational_zero();
+  if (k == 7)
+    mpq_set(&p->value, &plus_one);
+  if (p->kind == VALUE || k == 8)
+    next_rational(&p->value);
+  if (k == 8)
+    gmp_fprintf(account, " %Qd", &p->value);
+  fputs("\n", account);
+}
+
+/* `proxy` lines, then `tie` lines, of the operators that take theirs from here. */
+static void
+read_proxies(bool ties)
+{
+  const kinked *o;
+  for (size_t i = 0; (o = kink_operator(i)) != NULL; i++)
+    for (size_t k = 0; k < (ties ? o->n_kinks == 0 : o->n_kinks) && o->used; k++) {
+      proxy p = {0};
+      next_line(ties ? "tie" : "proxy");
+      require(strcmp(next_word(), o->name) == 0 && (ties || next_number() == k), "kink %zu of %s is expected", k,
+              o->name);
+      fprintf(account, ties ? "  %s, ties:" : "  %s, kink %zu:", o->name, k);
+      next_proxy(&p, ties);
+      require(!o->first_alone || p.kind == UNKNOWN || (p.kind == FIRST && mpq_sgn(&p.value) == 0),
+              "ties of %s have no other rule than 'first': it is made of many comparisons", o->name);
+      kink_take(i, k, &p);
+    }
+}
+
+static void
+keep_results(void)
+{
+  ad = intervals(prog.n_outputs * n_wrt);
+  values = intervals(prog.n_outputs);
+  for (size_t k = 0; k < prog.n_outputs * n_wrt; k++)
+    interval_add(&ad[k], output_gradient(k), &plus_one);
+  for (size_t o = 0; o < prog.n_outputs; o++)
+    interval_add(&values[o], states[prog.outputs[o]].s, &plus_one);
+}
+
+/* F is locally Lipschitz near the point: without that it has no generalized derivative to be a member of. */
+static void
+check_neighbourhood(void)
+{
+  near_value *near = allocate(prog.n, sizeof *near);
+  follow_point(true);
+  for (size_t i = 0; i < prog.n; i++)
+    near[i] = (near_value){states[i].done ? states[i].s : NULL, states[i].arm};
+  check_lipschitz(&prog, near);
+  free(near);
+}
+
+static const char *const meanings[][2] = {
+    {"in-bouligand", "an element of the Bouligand subdifferential of F at w: a limit of gradients of F,\n"
+                     "taken at points near w where F is differentiable"},
+    {"in-clarke", "an element of the Clarke subdifferential of F at w: a convex combination of limits\n"
+                  "of gradients of F, taken at points near w where F is differentiable"},
+    {"not-in-clarke", "NOT an element of the Clarke subdifferential of F at w: neither a limit of\n"
+                      "gradients of F, taken at points near w where F is differentiable, nor a convex\n"
+                      "combination of such limits"}};
+
+void
+check_program(const char *folder, const char *verdict, bool of_network)
+{
+  size_t m = 0;
+  while (strcmp(meanings[m][0], verdict) != 0)
+    m++;
+  bytes file = next_file(folder, of_network ? "Model, whose output is F" : "Program, whose output is F");
+  if (!of_network)
+    state_program(file);
+  bool parameters = walk_read(file, of_network);
+  read_point(parameters);
+  (parameters ? vary_parameters : read_wrt)();
+  next_line("profile");
+  state_profile(next_name());
+  read_proxies(false);
+  read_proxies(true);
+  follow_point(false);
+  for (size_t o = 0; o < prog.n_outputs; o++)
+    require(states[prog.outputs[o]].same,
+            "AD's output needs a proxy that is unknown, or a derivative that is infinite");
+  keep_results();
+  next_line("touched");
+  require(next_number() == follow_touched(), "the number of touched instructions is %zu", follow_touched());
+  fprintf(account, "Touched instructions: %zu\nAD returns ", follow_touched());
+  check_neighbourhood();
+  put_rows(ad);
+  fprintf(account, ". It is\n%s.\n", meanings[m][1]);
+  check_program_evidence(verdict, ad, values);
+  fflush(account);
+}

@@ -1,0 +1,278 @@
+/* The program that is followed; polynomials of the displacement from the point. */
+#include "check/program/program_walk.h"
+#include "check/base/allocate.h"
+#include "check/unroll.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+program prog;
+state *states;
+size_t n_wrt, n_terms;
+way mode;
+
+bool
+walk_read(bytes file, bool of_network)
+{
+  bool parameters = of_network && unroll_network(&prog, file);
+  if (!of_network)
+    program_read(&prog, file);
+  states = allocate(prog.n, sizeof *states);
+  return parameters;
+}
+
+void
+walk_program(const program *p)
+{
+  prog = *p;
+  states = allocate(prog.n, sizeof *states);
+}
+
+void
+walk_vary(size_t at)
+{
+  prog.instructions[at].entry = n_wrt++;
+}
+
+const char *
+place(size_t at)
+{
+  static char where[64];
+  snprintf(where, sizeof where, "program line %zu", prog.instructions[at].line);
+  return where;
+}
+
+void
+add_gradient(state *y, const interval *c, const state *x)
+{
+  if (interval_zero(c))
+    return;
+  y->same = y->same && x->same;
+  for (size_t k = 0; k < n_wrt; k++)
+    interval_addmul(&y->g[k], c, &x->g[k]);
+}
+
+void
+limit_interval(const interval *x)
+{
+  limit_size(&x->lo);
+  limit_size(&x->hi);
+}
+
+/* Of many terms it may be the product of their sizes. */
+void
+add_limited(interval *y, const interval *x, const rational *c)
+{
+  interval_add(y, x, c);
+  limit_interval(y);
+}
+
+/* ---- Polynomials */
+
+void
+polynomial_clear(polynomial *y)
+{
+  while (y->n > 0)
+    mpq_clear(&y->c[--y->n]);
+  free(y->c);
+  free(y->e);
+  *y = (polynomial){0};
+}
+
+/* y += c times that monomial. */
+void
+add_term(polynomial *y, const rational *c, const unsigned char *e)
+{
+  size_t k = 0;
+  while (k < y->n && memcmp(y->e + k * n_wrt, e, n_wrt) != 0)
+    k++;
+  if (k == y->n) {
+    y->c = grow(y->c, k, sizeof *y->c);
+    y->e = grow(y->e, k, n_wrt);
+    y->c[k] = rational_zero();
+    memcpy(y->e + k * n_wrt, e, n_wrt);
+    y->n++;
+  }
+  mpq_add(&y->c[k], &y->c[k], c);
+  limit_size(&y->c[k]);
+  if (mpq_sgn(&y->c[k]) != 0)
+    return;
+  mpq_swap(&y->c[k], &y->c[--y->n]);
+  mpq_clear(&y->c[y->n]);
+  memmove(y->e + k * n_wrt, y->e + y->n * n_wrt, n_wrt);
+}
+
+/* The largest sum of powers; forgets what is too large. */
+static size_t
+polynomial_degree(polynomial *y)
+{
+  size_t most = 0;
+  for (size_t k = 0; k < y->n; k++) {
+    size_t sum = 0;
+    for (size_t j = 0; j < n_wrt; j++)
+      sum += y->e[k * n_wrt + j];
+    most = sum > most ? sum : most;
+  }
+  y->known = y->known && y->n <= 300 && most <= 32;
+  return y->known ? most : 2;
+}
+
+/* y += q times instruction at, as a polynomial. */
+void
+add_polynomial(polynomial *y, const rational *q, size_t at)
+{
+  const state *x = &states[at];
+  unsigned char e[32] = {0};
+  RATIONAL(t);
+  if (mpq_sgn(q) == 0)
+    return;
+  y->known = y->known && n_wrt <= 32 && (x->degree < 2 || x->p.known);
+  for (size_t k = 0; k < x->p.n && y->known && x->degree == 2; k++) {
+    mpq_mul(&t, q, &x->p.c[k]);
+    add_term(y, &t, x->p.e + k * n_wrt);
+  }
+  for (size_t k = 0; k <= n_wrt && y->known && x->degree < 2; k++) {
+    const interval *c = k < n_wrt ? &x->g[k] : x->s;
+    y->known = interval_exact(c);
+    mpq_mul(&t, q, &c->lo);
+    if (k < n_wrt)
+      e[k] = 1;
+    if (mpq_sgn(&t) != 0)
+      add_term(y, &t, e);
+    if (k < n_wrt)
+      e[k] = 0;
+  }
+  polynomial_degree(y);
+}
+
+/* y += q times the product of two instructions. */
+static void
+add_product(polynomial *y, const rational *q, size_t a, size_t b)
+{
+  polynomial f[3] = {{.known = true}, {.known = true}, {.known = true}};
+  unsigned char e[32];
+  RATIONAL(t);
+  if (mpq_sgn(q) == 0)
+    return;
+  add_polynomial(&f[0], &plus_one, a);
+  add_polynomial(&f[1], &plus_one, b);
+  f[2].known = f[0].known && f[1].known && f[0].n * f[1].n <= 16 * 300;
+  for (size_t k = 0; f[2].known && k < f[0].n * f[1].n; k++) {
+    size_t i = k % f[0].n, j = k / f[0].n;
+    for (size_t l = 0; l < n_wrt; l++)
+      e[l] = (unsigned char)(f[0].e[i * n_wrt + l] + f[1].e[j * n_wrt + l]);
+    mpq_mul(&t, &f[0].c[i], &f[1].c[j]);
+    mpq_mul(&t, &t, q);
+    add_term(&f[2], &t, e);
+  }
+  polynomial_degree(&f[2]);
+  y->known = y->known && f[2].known;
+  for (size_t k = 0; k < f[2].n && y->known; k++)
+    add_term(y, &f[2].c[k], f[2].e + k * n_wrt);
+  polynomial_degree(y);
+  for (size_t k = 0; k < 3; k++)
+    polynomial_clear(&f[k]);
+}
+
+/* A term with the highest power of entry k, which is above 0; y->n: there is none. */
+static size_t
+leading_term(const polynomial *y, size_t k)
+{
+  size_t most = y->n;
+  for (size_t m = 0; m < y->n; m++)
+    if (y->e[m * n_wrt + k] > (most == y->n ? 0 : y->e[most * n_wrt + k]))
+      most = m;
+  return most;
+}
+
+/* Long division in an entry of which the gradient is not 0: each step takes a term away, and adds such of a lower power. Of more than
+ * that many terms it is given up. */
+#define MAX_REST 1200
+
+bool
+has_linear_factor(const polynomial *y, const interval *gradient)
+{
+  polynomial rest = {.known = true};
+  size_t k = 0;
+  RATIONAL(t);
+  for (size_t e = 0; e < n_wrt; e++)
+    if (!interval_exact(&gradient[e]))
+      return false;
+  while (k < n_wrt && interval_zero(&gradient[k]))
+    k++;
+  if (k == n_wrt || !y->known)
+    return false;
+  for (size_t m = 0; m < y->n; m++)
+    add_term(&rest, &y->c[m], y->e + m * n_wrt);
+  for (size_t m; rest.n <= MAX_REST && (m = leading_term(&rest, k)) < rest.n;) {
+    unsigned char power[32] = {0};
+    RATIONAL(c);
+    memcpy(power, rest.e + m * n_wrt, n_wrt);
+    power[k]--;
+    mpq_div(&c, &rest.c[m], &gradient[k].lo);
+    mpq_neg(&c, &c);
+    for (size_t e = 0; e < n_wrt; e++) {
+      power[e]++;
+      mpq_mul(&t, &c, &gradient[e].lo);
+      if (mpq_sgn(&t) != 0)
+        add_term(&rest, &t, power);
+      power[e]--;
+    }
+  }
+  bool divides = rest.n == 0;
+  polynomial_clear(&rest);
+  return divides;
+}
+
+/* What an instruction of degree 2 is as a polynomial, which may tell a lower degree. */
+void
+refine(size_t at)
+{
+  const instruction *i = &prog.instructions[at];
+  state *y = &states[at];
+  polynomial *p = &y->p;
+  RATIONAL(q);
+  p->known = n_wrt <= 32 && i->kind != AN_ANALYTIC && i->kind != A_NORM && !y->open;
+  if (i->kind == A_SUM)
+    for (size_t k = 0; k < i->n; k++)
+      add_polynomial(p, &i->c[k], i->in[k]);
+  if (i->kind == A_PRODUCT)
+    add_product(p, &plus_one, i->in[0], i->in[1]);
+  if (i->kind == A_QUOTIENT) {
+    const state *b = &states[i->in[1]];
+    p->known = p->known && b->degree == 0 && interval_exact(b->s);
+    if (p->known)
+      mpq_inv(&q, &b->s->lo);
+    add_polynomial(p, &q, i->in[0]);
+  }
+  if (i->kind == A_POINTWISE) {
+    const rational *c = i->pieces->piece[y->part];
+    unsigned char e[32] = {0};
+    p->known = p->known && (!i->pieces->elu || y->part == 1);
+    add_product(p, &c[2], *i->in, *i->in);
+    add_polynomial(p, &c[1], *i->in);
+    if (mpq_sgn(&c[0]) != 0 && p->known)
+      add_term(p, &c[0], e);
+  }
+  if (i->kind == AN_ORDER)
+    add_polynomial(p, &plus_one, y->part);
+  if (i->kind == A_BRANCH)
+    add_polynomial(p, &plus_one, i->in[y->arm == 1 ? 2 : 3]);
+  size_t degree = polynomial_degree(p);
+  y->degree = degree < 2 ? (uint8_t)degree : 2;
+  if (!p->known || degree < 2)
+    polynomial_clear(p);
+}
+
+void
+walk_clear(way how, size_t terms)
+{
+  for (size_t i = 0; i < prog.n; i++) {
+    intervals_free(states[i].s, states[i].done ? n_terms : 0);
+    intervals_free(states[i].g, states[i].done ? n_wrt : 0);
+    polynomial_clear(&states[i].p);
+    states[i] = (state){0};
+  }
+  mode = how;
+  n_terms = terms;
+}

@@ -1,0 +1,55 @@
+/* A program as it is followed near the point, instruction by instruction; and polynomials of the displacement from the
+ * point. */
+#ifndef CLARKE_KERNEL_PROGRAM_WALK_H
+#define CLARKE_KERNEL_PROGRAM_WALK_H
+
+#include "check/program/program.h"
+
+/* c[k] times its entries to the powers at e + k n_wrt. One of more
+ * than 32 entries, or over 300 terms, or of a degree over 32 is not known. */
+typedef struct {
+  bool known;
+  size_t n;
+  rational *c;
+  unsigned char *e;
+} polynomial;
+
+/* An instruction as it was followed. */
+typedef struct {
+  bool done, same; /* same: AD's derivative of it is surely g (at the point: is known) */
+  int8_t arm;      /* BRANCH: 1 then, -1 else, 0 not chosen, BOTH_ARMS */
+  uint8_t degree;  /* near the point: 0 constant, 1 affine, 2 anything */
+  size_t part;     /* POINTWISE: its piece; ORDER: the instruction it is */
+  interval *s, *g; /* its series in t, from the value; its gradient in wrt */
+  polynomial p;    /* of degree 2: known, or not */
+  bool open;       /* by choices: its side is open, g encloses the gradients of all; no polynomial */
+} state;
+
+/* How the program is followed: at the point itself with AD's derivatives; or, with those of a pattern,
+ * along an arc point + t arc[0] + t^2 arc[1] + ..., or by choices, in a dead branch no further. */
+typedef enum { AT_POINT, ALONG_ARC, BY_CHOICES } way;
+
+extern program prog;
+extern state *states; /* of its instructions */
+extern size_t n_wrt;  /* entries of wrt */
+extern way mode;
+extern size_t n_terms; /* of series */
+
+bool walk_read(bytes file, bool of_network); /* the program, or the network as one. Do its parameters vary? */
+void walk_program(const program *p);         /* a program that was read, whose instructions are kept */
+void walk_vary(size_t at);                   /* an input's entry is the next in wrt */
+void walk_clear(way how, size_t terms);      /* nothing is followed yet */
+const char *place(size_t at);                /* of an instruction, for messages; valid until the next call */
+
+void add_gradient(state *y, const interval *c, const state *x); /* y's += c times x's, in AD's way where y is AD's */
+
+void limit_interval(const interval *x);
+void add_limited(interval *y, const interval *x, const rational *c); /* y += c x, the size being looked at */
+
+void polynomial_clear(polynomial *y);
+void add_term(polynomial *y, const rational *c, const unsigned char *e); /* y += c times that monomial */
+void add_polynomial(polynomial *y, const rational *q, size_t at);        /* y += q times an instruction */
+bool has_linear_factor(const polynomial *y, const interval *gradient);   /* is it <gradient, h> times a polynomial? */
+void refine(size_t at); /* what an instruction of degree 2 is as a polynomial, which may tell a lower degree */
+
+#endif

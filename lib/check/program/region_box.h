@@ -1,0 +1,15 @@
+/* The box of a proof about regions: which forms have one sign inside (docs/proof-format.md, "Regions"). */
+#ifndef CLARKE_KERNEL_REGION_BOX_H
+#define CLARKE_KERNEL_REGION_BOX_H
+
+#include "check/base/value.h"
+
+/* In n variables. bound: of each variable the rows a z + b > 0 of its lower and of its upper bound, n + 1 integers. */
+void region_box_set(size_t n, const integer *const *bound);
+
+#define REGION_BOX_OPEN 2
+
+/* Of a form that varies, n + 1 integers: -1 or 1, its sign inside the box; or REGION_BOX_OPEN. */
+int region_box_sign(const integer *form);
+
+#endif

@@ -1,0 +1,211 @@
+/* Recorded outputs, and winners of windows (record.h). */
+#include "check/record/record_node.h"
+#include "check/onnx/builder.h"
+
+#include <string.h>
+
+answer
+answer_of(answer so_far, nearness n)
+{
+  static const answer answers[] = {
+      [BIT_EXACT] = EXACT, [WITHIN_BOUND] = BOUNDED, [BOUNDLESS] = NO_BOUND, [BEYOND] = REFUTED};
+  return answers[n] > so_far ? answers[n] : so_far;
+}
+
+answer
+answer_note(record *r, answer so_far, answer now)
+{
+  r->boundless += now == NO_BOUND;
+  return now > so_far ? now : so_far;
+}
+
+/* ---- One entry of a step's output, for sample b */
+
+static void
+add_linear(sum *s, record *r, const step *st, size_t f, size_t b, size_t type)
+{
+  static coefficient c;
+  const factor *w = &st->factors[st->factor_row[f] * st->width];
+  const source *x = &st->sources[st->source_row[f] * st->width];
+  for (size_t i = 0; i < st->width; i++) {
+    if (x[i].step == PADDING)
+      continue;
+    const integer *one = x[i].step == NONE ? NULL : record_read(r, x[i], b);
+    const integer *other = w[i].w != NULL ? &w[i].w->whole[w[i].at] : NULL;
+    coefficient_set(&c, &r->unit, w[i].coef);
+    sum_add(s, &r->unit, type, &c, one != NULL ? one : other != NULL ? other : &r->one, one != NULL ? other : NULL);
+  }
+}
+
+static void
+add_product(sum *s, record *r, const step *st, size_t f, size_t b, size_t type)
+{
+  static coefficient c;
+  const source *x = &st->sources[st->source_row[f] * st->width];
+  coefficient_set(&c, &r->unit, &plus_one);
+  for (size_t i = 0; i + 1 < st->width; i += 2)
+    if (x[i].step != PADDING && x[i + 1].step != PADDING)
+      sum_add(s, &r->unit, type, &c, record_read(r, x[i], b), record_read(r, x[i + 1], b));
+}
+
+/* A number or a multiple: at a kink both pieces agree. */
+static void
+add_piece(sum *s, record *r, const step *st, size_t f, size_t b, size_t type)
+{
+  static coefficient c;
+  const integer *x = record_read(r, st->sources[st->source_row[f]], b);
+  const rational *piece = st->piece[record_piece(r, st, x) % AT_KINK];
+  if (mpq_sgn(&piece[0]) != 0) {
+    sum_add_number(s, &r->unit, &piece[0]);
+    return;
+  }
+  coefficient_set(&c, &r->unit, &piece[1]);
+  sum_add(s, &r->unit, type, &c, x, NULL);
+}
+
+static void
+add_largest(sum *s, record *r, const step *st, size_t f, size_t b, size_t type)
+{
+  static coefficient c;
+  const source *x = &st->sources[st->source_row[f] * st->width];
+  coefficient_set(&c, &r->unit, &plus_one);
+  sum_add(s, &r->unit, type, &c, record_read(r, x[record_winner(r, st, f, b)], b), NULL);
+}
+
+static void
+add_entry(sum *s, record *r, const step *st, size_t f, size_t b, size_t type)
+{
+  if (st->kind == LINEAR)
+    add_linear(s, r, st, f, b, type);
+  else if (st->kind == PRODUCT)
+    add_product(s, r, st, f, b, type);
+  else if (st->kind == PIECEWISE)
+    add_piece(s, r, st, f, b, type);
+  else
+    add_largest(s, r, st, f, b, type);
+}
+
+static answer
+judge_step(record *r, const step *st, const graph_value *v, const tensor *t)
+{
+  answer all = EXACT;
+  for (size_t f = 0; f < st->n && all < REFUTED; f++)
+    for (size_t b = 0; b < r->p->net->batch && all < REFUTED; b++) {
+      sum *s = sums(1);
+      add_entry(s, r, st, f, b, t->type);
+      answer one = answer_of(EXACT, sum_judge(s, &r->unit, t->type, st->width + SPARE, record_entry(v, t, f, b)));
+      all = answer_note(r, all, one);
+      sums_free(s, 1);
+    }
+  return all;
+}
+
+/* Entries that are moved: a parameter's, perhaps negated, or those of a step. */
+static answer
+judge_copy(record *r, const graph_value *v, const tensor *t)
+{
+  static coefficient c;
+  answer all = EXACT;
+  if (v->constant == NULL ? r->entry[v->step] == NULL : !v->constant->initializer || !v->constant->real)
+    return NOT_COVERED;
+  coefficient_set(&c, &r->unit, v->negated ? &minus_one : &plus_one);
+  for (size_t i = 0; i < v->count && all < REFUTED; i++)
+    for (size_t b = 0; b < record_samples(r, v) && all < REFUTED; b++) {
+      sum *s = sums(1);
+      const integer *from =
+          v->constant != NULL ? &v->constant->whole[v->map[i]] : record_read(r, (source){v->step, v->map[i]}, b);
+      sum_add(s, &r->unit, t->type, &c, from, NULL);
+      all = answer_of(all, sum_judge(s, &r->unit, t->type, 0, record_entry(v, t, i, b)));
+      sums_free(s, 1);
+    }
+  return all;
+}
+
+/* Of a composed node, or of one that reads what was not recorded. */
+static answer
+judge_composed(record *r, const graph_value *v, const tensor *t)
+{
+  answer all = BOUNDED;
+  chain c;
+  chain_begin(&c, r);
+  chain_add(&c, r, v->step);
+  chain_close(&c, r);
+  for (size_t b = 0; b < r->p->net->batch && all < REFUTED && c.covers; b += c.samples) {
+    node_pass p;
+    node_begin(&p, r, &c, b, t->type);
+    for (size_t e = 0; e < v->count * p.n && all < REFUTED; e++) {
+      const number *y = p.ended ? NULL : &p.y[v->step][e];
+      all = answer_note(r, all, y == NULL ? NO_BOUND : node_judge(r, y, record_entry(v, t, e / p.n, b + e % p.n)));
+    }
+    node_end(&p);
+  }
+  bool covers = c.covers;
+  chain_end(&c);
+  return covers ? all : NOT_COVERED;
+}
+
+answer
+record_output(record *r, const char *name, const tensor *t)
+{
+  const graph_value *v = network_value(r->p->net, name);
+  if (v == NULL && loss_is_log(r, name))
+    return loss_log_output(r, t);
+  if (v == NULL || !record_plain(r, v))
+    return NOT_COVERED;
+  record_fits(r, v, t);
+  if (v->constant != NULL || !record_makes(r, v))
+    return judge_copy(r, v, t);
+  const step *st = record_step(r, record_place(r, name));
+  return st != NULL && record_reads(r, st) ? judge_step(r, st, v, t) : judge_composed(r, v, t);
+}
+
+/* ---- Winners */
+
+size_t
+record_named(const record *r, const step *st, const graph_value *in, const tensor *t, size_t f, size_t b)
+{
+  size_t plane = 1, places = 1, k = b * st->n + f;
+  const graph_value *out = network_value(r->p->net, st->node->out[0]);
+  for (size_t i = 2; i < in->rank; i++) {
+    plane *= in->dims[i];
+    places *= out->dims[i];
+  }
+  const rational *index = &t->value[k];
+  if (mpq_sgn(index) < 0 || mpq_cmp_ui(index, plane, 1) >= 0)
+    return NONE;
+  size_t from = in->map[f / places * plane + mpz_get_ui(mpq_numref(index))];
+  const source *x = &st->sources[st->source_row[f] * st->width];
+  for (size_t i = 0; i < st->width; i++)
+    if (x[i].step < PADDING && x[i].from == from)
+      return i;
+  return NONE;
+}
+
+const tensor *
+record_winners(record *r, const step *st, const graph_value **in)
+{
+  const graph_value *out = network_value(r->p->net, st->node->out[0]);
+  const tensor *t = strcmp(st->node->op, "MaxPool") == 0 ? record_find(r, "indices", out->name) : NULL;
+  *in = network_value(r->p->net, st->node->in[0]);
+  if (t == NULL || !record_plain(r, *in) || !record_plain(r, out))
+    return NULL;
+  bool fits = !t->real && t->rank == out->rank && t->count == out->count * r->p->net->batch;
+  for (size_t i = 1; i < out->rank && fits; i++)
+    fits = t->dims[i] == out->dims[i];
+  require(fits, "tensor '%s' is not of integers, or does not have the shape of its node's output", t->name);
+  return t;
+}
+
+answer
+record_indices(record *r, const char *name, const tensor *t)
+{
+  const step *st = record_step(r, record_place(r, name));
+  const graph_value *in;
+  if (st == NULL || st->kind != WINDOW || record_winners(r, st, &in) != t || !record_reads(r, st))
+    return NOT_COVERED;
+  for (size_t f = 0; f < st->n; f++)
+    for (size_t b = 0; b < r->p->net->batch; b++)
+      if (record_named(r, st, in, t, f, b) != record_winner(r, st, f, b))
+        return REFUTED;
+  return EXACT;
+}

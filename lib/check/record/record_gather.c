@@ -1,0 +1,167 @@
+/* What composed nodes hand back, and what was not recorded behind a value (record_gather.h). */
+#include "check/record/record_gather.h"
+#include "check/base/allocate.h"
+#include "check/onnx/builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool
+gather_shares(const graph_value *v, const graph_value *w)
+{
+  return w->constant == v->constant && (w->constant != NULL || w->step == v->step);
+}
+
+const tensor *
+gather_given(record *r, const graph_value *w)
+{
+  const tensor *t = w != NULL && record_plain(r, w) ? record_find(r, "gradient", w->name) : NULL;
+  if (t != NULL)
+    record_fits(r, w, t);
+  return t;
+}
+
+/* By step: the value that it makes, whose gradient was recorded, or NULL; and whether one is gathered there. */
+typedef struct {
+  const graph_value **given;
+  bool *asked;
+} ends;
+
+/* The node's steps: at its output, or one before. */
+static void
+mark_node(const gather *g, ends *e, size_t place, const graph_value *w)
+{
+  const network *net = g->r->p->net;
+  for (size_t s = 1; s < net->n_steps; s++)
+    e->asked[s] = e->asked[s] || net->steps[s].place == place;
+  if (record_find(g->r, "gradient", w->name) == NULL)
+    return;
+  e->asked[w->step] = false;
+  e->given[w->step] = w;
+}
+
+/* Does the node read the value itself, or a view of its entries? */
+static bool
+reads_directly(const gather *g, const node *n)
+{
+  bool reads = false;
+  for (size_t i = 0; i < n->n_in && !reads; i++) {
+    const graph_value *w = network_value(g->r->p->net, n->in[i]);
+    reads = w != NULL && gather_shares(g->v, w);
+  }
+  return reads;
+}
+
+static void
+mark_nodes(gather *g, chain *c, ends *e, const size_t *nodes, size_t n)
+{
+  for (size_t i = 0; i < n && !g->unknown; i++) {
+    const graph_value *w = network_value(g->r->p->net, g->r->m->nodes[nodes[i]].out[0]);
+    g->unknown = !record_makes(g->r, w) || !record_plain(g->r, w);
+    if (g->unknown)
+      return;
+    chain_add_node(c, g->r, nodes[i], reads_directly(g, &g->r->m->nodes[nodes[i]]));
+    mark_node(g, e, nodes[i], w);
+  }
+  if (g->v->constant == NULL)
+    e->asked[g->v->step] = true;
+}
+
+/* A constant's gradient has a rule where it multiplies, or is added, as it is. */
+static bool
+weighs_plainly(const gather *g, const step *st)
+{
+  bool plain = true;
+  for (size_t i = 0; i < st->n_factors && g->v->constant != NULL && plain; i++)
+    plain = st->factors[i].w != g->v->constant
+            || (!st->divide && st->kind != OVER_ROOT
+                && mpz_cmpabs(mpq_numref(st->factors[i].coef), mpq_denref(st->factors[i].coef)) == 0);
+  return plain;
+}
+
+/* The recorded gradients of w, for the samples of a pass. */
+static number *
+recorded_gradients(node_pass *p, const gather *g, const graph_value *w)
+{
+  const tensor *t = gather_given(g->r, w);
+  number *h = number_new(w->count * p->n);
+  for (size_t e = 0; e < w->count * p->n; e++)
+    node_recall(&h[e], p, record_entry(w, t, e / p->n, p->first + e % p->n));
+  return h;
+}
+
+/* From the last step to the first behind the value. */
+static void
+take_back(node_pass *p, const gather *g, const chain *c, const ends *e)
+{
+  size_t first = g->v->constant == NULL ? g->v->step + 1 : 0;
+  for (size_t s = c->high; s-- > c->low && s >= first;) {
+    if (!c->has[s] || (e->given[s] == NULL && !e->asked[s]))
+      continue;
+    number *h = e->given[s] != NULL ? recorded_gradients(p, g, e->given[s]) : node_settle(p, s);
+    node_back(p, s, h);
+    number_free(h, p->r->p->net->steps[s].n * p->n);
+  }
+}
+
+/* What the pass gathered is added to what the value has. */
+static void
+add_composed(const gather *g, const node_pass *p)
+{
+  size_t n = g->v->constant != NULL ? g->v->constant->count : g->r->p->net->steps[g->v->step].n;
+  const handed *from = g->v->constant != NULL ? p->of_weight : p->back[g->v->step];
+  size_t samples = record_samples(g->r, g->v), own = g->v->constant != NULL ? 1 : p->n;
+  for (size_t e = 0; e < n * own && from != NULL; e++) {
+    if (from[e].terms == 0)
+      continue;
+    require(g->place[e / own] != NONE, "a node reads an entry that its input does not hold");
+    handed *to = &g->composed[g->place[e / own] * samples + (samples > 1 ? p->first + e % own : 0)];
+    interval_add(&to->x, &from[e].x, g->v->negated ? &minus_one : &plus_one);
+    number_round(&to->x);
+    add_times(&to->off, &from[e].off, &plus_one);
+    add_times(&to->mass, &from[e].mass, &plus_one);
+    to->terms += from[e].terms;
+    to->open = to->open || from[e].open;
+  }
+}
+
+static void
+run_chain(gather *g, const chain *c, const ends *e)
+{
+  size_t constants = g->v->constant != NULL ? g->v->constant->count : 0;
+  if (g->composed == NULL)
+    g->composed = handed_new(g->v->count * record_samples(g->r, g->v));
+  for (size_t b = 0; b < g->r->p->net->batch && !g->unbounded; b += c->samples) {
+    node_pass p;
+    node_begin(&p, g->r, c, b, g->type);
+    p.asked = e->asked;
+    p.weight = g->v->constant;
+    p.of_weight = handed_new(constants);
+    g->unbounded = p.ended;
+    if (!p.ended) {
+      take_back(&p, g, c, e);
+      add_composed(g, &p);
+    }
+    handed_free(p.of_weight, constants);
+    node_end(&p);
+  }
+}
+
+void
+gather_chain(gather *g, const size_t *nodes, size_t n)
+{
+  const network *net = g->r->p->net;
+  chain c;
+  ends e = {allocate(net->n_steps, sizeof *e.given), allocate(net->n_steps, sizeof *e.asked)};
+  chain_begin(&c, g->r);
+  mark_nodes(g, &c, &e, nodes, n);
+  chain_close(&c, g->r);
+  for (size_t s = c.low; s < c.high && c.covers; s++)
+    c.covers = (e.given[s] == NULL && !e.asked[s]) || weighs_plainly(g, &net->steps[s]);
+  g->unknown = g->unknown || !c.covers;
+  if (!g->unknown)
+    run_chain(g, &c, &e);
+  chain_end(&c);
+  free(e.given);
+  free(e.asked);
+}

@@ -1,0 +1,154 @@
+/* Cross entropy beside what was recorded (record_node.h). */
+#include "check/record/record_node.h"
+#include "check/onnx/builder.h"
+
+#include <string.h>
+
+static number *
+recall_outputs(node_pass *p, const graph_value *v, size_t b)
+{
+  number *a = number_new(v->count);
+  for (size_t i = 0; i < v->count; i++)
+    node_recall(&a[i], p, record_read(p->r, (source){v->step, v->map[i]}, b));
+  return a;
+}
+
+static size_t
+label_of(const record *r, size_t b)
+{
+  return mpz_get_ui(mpq_numref(&r->p->target->value[b]));
+}
+
+/* The scale divided by the number of samples. */
+static void
+share_of_loss(rational *q, const record *r)
+{
+  RATIONAL(n);
+  mpq_set_ui(&n, r->p->net->batch, 1);
+  mpq_div(q, &r->scale, &n);
+}
+
+/* What the exponential is of: a difference, less a logarithm of n terms. */
+static void
+loss_shift(rational *shift, node_pass *p, const number *a, size_t n)
+{
+  RATIONAL(size);
+  RATIONAL(most);
+  size_t bits = 0;
+  for (size_t i = 0; i < n; i++) {
+    size_of(&size, &a[i]);
+    if (mpq_cmp(&size, &most) > 0)
+      mpq_set(&most, &size);
+    if (mpq_cmp(&a[i].off, shift) > 0)
+      mpq_set(shift, &a[i].off);
+  }
+  while (n >> bits > 0)
+    bits++;
+  mpq_mul_2exp(shift, shift, 1);
+  mpq_set_ui(&size, 3, 1);
+  mpq_mul(&most, &most, &size);
+  mpq_set_ui(&size, bits + 2, 1);
+  mpq_add(&most, &most, &size);
+  node_round(p, shift, n + 2 * SPARE_COMPOSED, &most);
+}
+
+/* (share - 1 at the label) q: the share is off by a factor of exp(shift), which is at least 1 + shift. */
+static void
+loss_entry(node_pass *p, const interval *share, bool label, const rational *shift, const rational *q, handed *to)
+{
+  INTERVAL(x);
+  RATIONAL(off);
+  RATIONAL(mass);
+  RATIONAL(size);
+  interval_add(&x, share, q);
+  if (label) {
+    mpq_neg(&size, q);
+    interval_add(&x, &exactly_one, &size);
+  }
+  least_size(&size, share);
+  add_times(&off, &size, shift);
+  mpq_add(&mass, &size, &off);
+  if (label)
+    mpq_add(&mass, &mass, &plus_one);
+  node_round(p, &off, SPARE_COMPOSED, &mass);
+  mpq_abs(&size, q);
+  mpq_mul(&off, &off, &size);
+  least_size(&mass, &x);
+  mpq_add(&mass, &mass, &off);
+  node_hand(p, to, &x, &off, &mass);
+}
+
+void
+loss_back(node_pass *p, const graph_value *v, size_t b, handed *const *to)
+{
+  number *a = recall_outputs(p, v, b);
+  interval *share = intervals(v->count);
+  RATIONAL(shift);
+  RATIONAL(q);
+  share_of_loss(&q, p->r);
+  loss_shift(&shift, p, a, v->count);
+  for (size_t i = 0; i < v->count; i++)
+    interval_add(&share[i], &a[i].x, &plus_one);
+  interval_softmax(share, share, v->count, 1, false);
+  for (size_t i = 0; i < v->count; i++)
+    loss_entry(p, &share[i], i == label_of(p->r, b), &shift, &q, to[i]);
+  number_free(a, v->count);
+  intervals_free(share, v->count);
+}
+
+/* ---- The model's own LogSoftmax */
+
+bool
+loss_is_log(const record *r, const char *name)
+{
+  const tail *own = &r->p->net->own;
+  return own->kind == LOSS_CE && r->p->loss == LOSS_CE && strcmp(r->m->nodes[own->from].out[0], name) == 0;
+}
+
+/* The value that it reads. NULL: it was not recorded. */
+static const graph_value *
+read_by_log(const record *r, const tensor *t)
+{
+  const graph_value *v = network_value(r->p->net, r->p->net->own.of);
+  bool fits = t->real && t->rank == 2 && t->dims[0] == r->p->net->batch && t->dims[1] == v->count;
+  require(fits, "tensor '%s' is not of floats, or does not have the shape of its node's output", t->name);
+  return record_plain(r, v) && record_known(r, v->step) ? v : NULL;
+}
+
+answer
+loss_log_output(record *r, const tensor *t)
+{
+  const graph_value *v = read_by_log(r, t);
+  answer all = BOUNDED;
+  for (size_t b = 0; v != NULL && b < r->p->net->batch && all < REFUTED; b++) {
+    node_pass p = {.r = r, .n = 1, .first = b, .type = t->type};
+    number *a = recall_outputs(&p, v, b), *y = number_new(v->count);
+    line_log_softmax(&p, y, a, v->count);
+    for (size_t i = 0; i < v->count && all < REFUTED; i++)
+      all = answer_note(r, all, node_judge(r, &y[i], &t->whole[b * v->count + i]));
+    number_free(a, v->count);
+    number_free(y, v->count);
+  }
+  return v != NULL ? all : NOT_COVERED;
+}
+
+/* Less the scale / N at the label, and nothing elsewhere. */
+answer
+loss_log_gradient(record *r, const tensor *t)
+{
+  const graph_value *v = read_by_log(r, t);
+  answer all = EXACT;
+  RATIONAL(q);
+  share_of_loss(&q, r);
+  mpq_neg(&q, &q);
+  for (size_t b = 0; v != NULL && b < r->p->net->batch; b++)
+    for (size_t i = 0; i < v->count && all < REFUTED; i++) {
+      sum *s = sums(1);
+      if (i == label_of(r, b))
+        sum_add_number(s, &r->unit, &q);
+      s->rounds = i == label_of(r, b);
+      all = answer_note(r, all, answer_of(EXACT, sum_judge(s, &r->unit, t->type, SPARE, &t->whole[b * v->count + i])));
+      sums_free(s, 1);
+    }
+  return v != NULL ? all : NOT_COVERED;
+}

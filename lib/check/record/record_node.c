@@ -1,0 +1,416 @@
+/* The numbers that a node goes through (record_node.h). */
+#include "check/record/record_node.h"
+#include "check/base/allocate.h"
+#include "check/kernel/line.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Bounds */
+
+answer
+node_judge(const record *r, const number *y, const integer *recorded)
+{
+  const interval *x = &y->x;
+  const rational *bound = &y->off;
+  RATIONAL(q);
+  INTERVAL(apart);
+  RATIONAL(most);
+  if (y->open)
+    return NO_BOUND;
+  unfixed(&q, recorded, r->unit.bits);
+  mpq_sub(&apart.lo, &x->lo, &q);
+  mpq_sub(&apart.hi, &x->hi, &q);
+  most_size(&most, &apart);
+  if (mpq_cmp(&most, bound) <= 0)
+    return BOUNDED;
+  mpq_sub(&q, &x->hi, &x->lo);
+  mpq_mul_2exp(&q, &q, 4);
+  if (mpq_cmp(&q, bound) > 0)
+    leave(UNDECIDED, "cannot decide whether an entry is within its bound with intervals of %d bits", MAX_BITS);
+  return REFUTED;
+}
+
+/* ---- What is read */
+
+void
+node_round(node_pass *p, rational *off, size_t n, const rational *mass)
+{
+  p->open = !add_rounding(off, p->type, n, mass) || p->open;
+}
+
+void
+node_recall(number *y, const node_pass *p, const integer *z)
+{
+  unfixed(&y->x.lo, z, p->r->unit.bits);
+  mpq_set(&y->x.hi, &y->x.lo);
+  mpq_abs(&y->wide, &y->x.lo);
+  if (is_subnormal(&p->r->unit, p->type, z))
+    mpq_set(&y->off, &y->wide);
+  mpq_add(&y->wide, &y->wide, &y->off);
+}
+
+/* Tables by step are made once: a chain fills a few places of them, and empties these. */
+static struct {
+  number **y, **recorded;
+  handed **back;
+  size_t *filled, n;
+} tables;
+
+void
+node_note(size_t s)
+{
+  tables.filled[tables.n++] = s;
+}
+
+/* What was recorded of a step, for those that read it; the step itself may be of the chain. */
+static const number *
+recall(node_pass *p, source x, size_t j)
+{
+  size_t n = p->r->p->net->steps[x.step].n * p->n;
+  number **y = &tables.recorded[x.step];
+  if (*y == NULL) {
+    *y = number_new(n);
+    node_note(x.step);
+    for (size_t e = 0; e < n; e++)
+      node_recall(&(*y)[e], p, record_read(p->r, (source){x.step, e / p->n}, p->first + e % p->n));
+  }
+  return &(*y)[x.from * p->n + j];
+}
+
+const number *
+node_read(node_pass *p, source x, size_t j)
+{
+  static number one;
+  static bool made;
+  if (x.step == NONE && !made) {
+    one = (number){interval_nought(), rational_zero(), rational_zero(), false};
+    interval_set(&one.x, &plus_one, &plus_one);
+    mpq_set(&one.wide, &plus_one);
+    made = true;
+  }
+  if (x.step == NONE)
+    return &one;
+  const number *y = p->r->entry[x.step] != NULL ? recall(p, x, j) : &p->y[x.step][x.from * p->n + j];
+  p->open = p->open || y->open;
+  return y;
+}
+
+void
+node_factor(rational *q, bool *lost, const node_pass *p, const step *st, const factor *w)
+{
+  mpq_set(q, w->coef);
+  *lost = w->w != NULL && is_subnormal(&p->r->unit, p->type, &w->w->whole[w->at]);
+  if (w->w != NULL)
+    (st->divide ? mpq_div : mpq_mul)(q, q, &w->w->value[w->at]);
+}
+
+/* ---- Kinds of steps */
+
+/* One term, itself or twice that, which no arithmetic rounds; or nothing. */
+static bool
+is_unrounded(const step *st, const factor *w)
+{
+  return st->width == 1 && w->w == NULL && mpz_cmp_ui(mpq_denref(w->coef), 1) == 0
+         && mpz_cmpabs_ui(mpq_numref(w->coef), 2) <= 0;
+}
+
+static void
+compute_linear(node_pass *p, const step *st, size_t f, size_t j, number *y)
+{
+  const factor *w = &st->factors[st->factor_row[f] * st->width];
+  const source *x = &st->sources[st->source_row[f] * st->width];
+  size_t terms = 0;
+  RATIONAL(q);
+  RATIONAL(size);
+  RATIONAL(mass);
+  for (size_t i = 0; i < st->width; i++) {
+    bool lost;
+    if (x[i].step == PADDING)
+      continue;
+    const number *a = node_read(p, x[i], j);
+    node_factor(&q, &lost, p, st, &w[i]);
+    interval_add(&y->x, &a->x, &q);
+    mpq_abs(&q, &q);
+    size_of(&size, a);
+    add_times(&y->off, &q, lost ? &size : &a->off);
+    add_times(&mass, &q, &size);
+    terms++;
+  }
+  if (!is_unrounded(st, w) && !number_is_nothing(y, &mass))
+    node_round(p, &y->off, terms + SPARE_COMPOSED, &mass);
+}
+
+static void
+compute_product(node_pass *p, const step *st, size_t f, size_t j, number *y)
+{
+  const source *x = &st->sources[st->source_row[f] * st->width];
+  size_t terms = 0;
+  RATIONAL(one);
+  RATIONAL(other);
+  RATIONAL(mass);
+  for (size_t i = 0; i + 1 < st->width; i += 2) {
+    if (x[i].step == PADDING || x[i + 1].step == PADDING)
+      continue;
+    const number *a = node_read(p, x[i], j), *b = node_read(p, x[i + 1], j);
+    multiply_add(&y->x, &a->x, &b->x);
+    least_size(&one, &a->x);
+    size_of(&other, b);
+    add_times(&y->off, &one, &b->off);
+    add_times(&y->off, &a->off, &other);
+    size_of(&one, a);
+    add_times(&mass, &one, &other);
+    terms++;
+  }
+  if (!number_is_nothing(y, &mass))
+    node_round(p, &y->off, terms + SPARE_COMPOSED, &mass);
+}
+
+size_t
+node_piece(const step *st, const interval *x)
+{
+  size_t k = 0;
+  while (k < st->n_kinks && mpq_cmp(&x->lo, &st->at[k]) > 0)
+    k++;
+  return interval_exact(x) || k == st->n_kinks || mpq_cmp(&x->hi, &st->at[k]) < 0 ? k : NONE;
+}
+
+void
+node_coefficients(const rational *c[3], const step *st, const factor *w, size_t piece)
+{
+  for (size_t i = 0; i < 3; i++)
+    c[i] = &st->piece[piece][i];
+  if (piece == 0 && w->w != NULL)
+    c[1] = &w->w->value[w->at];
+}
+
+void
+node_steepest(rational *q, const step *st, const factor *w, const rational *size)
+{
+  RATIONAL(slope);
+  RATIONAL(bend);
+  mpq_set(q, &zero);
+  for (size_t i = 0; i <= st->n_kinks; i++) {
+    const rational *c[3];
+    node_coefficients(c, st, w, i);
+    mpq_abs(&slope, c[1]);
+    mpq_abs(&bend, c[2]);
+    mpq_mul_2exp(&bend, &bend, 1);
+    add_times(&slope, &bend, size);
+    if (mpq_cmp(&slope, q) > 0)
+      mpq_set(q, &slope);
+  }
+}
+
+/* What its formulas add up: the sum of all |c_k| size^k. */
+static void
+add_formulas(rational *mass, const step *st, const factor *w, const rational *size)
+{
+  RATIONAL(power);
+  RATIONAL(q);
+  for (size_t i = 0; i <= st->n_kinks; i++) {
+    const rational *c[3];
+    node_coefficients(c, st, w, i);
+    mpq_set(&power, &plus_one);
+    for (size_t k = 0; k < 3; k++) {
+      mpq_abs(&q, c[k]);
+      add_times(mass, &q, &power);
+      mpq_mul(&power, &power, size);
+    }
+  }
+}
+
+static void
+compute_piece(node_pass *p, const step *st, size_t f, size_t j, number *y)
+{
+  const factor *w = &st->factors[st->factor_row[f]];
+  const number *a = node_read(p, st->sources[st->source_row[f]], j);
+  const rational *c[3];
+  RATIONAL(mass);
+  RATIONAL(size);
+  INTERVAL(square);
+  size_t piece = node_piece(st, &a->x);
+  p->ended = piece == NONE;
+  if (p->ended)
+    return;
+  node_coefficients(c, st, w, piece);
+  interval_mul(&square, &a->x, &a->x);
+  interval_add(&y->x, &exactly_one, c[0]);
+  interval_add(&y->x, &a->x, c[1]);
+  interval_add(&y->x, &square, c[2]);
+  size_of(&size, a);
+  node_steepest(&mass, st, w, &size);
+  add_times(&y->off, &mass, &a->off);
+  mpq_set(&mass, &zero);
+  add_formulas(&mass, st, w, &size);
+  node_round(p, &y->off, SPARE_COMPOSED, &mass);
+}
+
+/* What an error of the argument makes of 1 / x, a root or a logarithm: at least a / (|x| - a), of the value or as it is. */
+static void
+add_inside(node_pass *p, rational *off, function of, const number *a, const rational *size)
+{
+  RATIONAL(rest);
+  if (mpq_sgn(&a->off) == 0)
+    return;
+  most_size(&rest, &a->x);
+  mpq_sub(&rest, &rest, &a->off);
+  p->open = p->open || mpq_sgn(&rest) <= 0;
+  if (mpq_sgn(&rest) <= 0)
+    return;
+  mpq_div(&rest, &a->off, &rest);
+  add_times(off, &rest, of == F_LOG ? &plus_one : size);
+}
+
+static void
+compute_function(node_pass *p, const step *st, size_t f, size_t j, number *y)
+{
+  const number *a = node_read(p, st->sources[st->source_row[f]], j);
+  bool whole =
+      st->of == F_NORMAL || st->of == F_NORMAL_TANH || st->of == F_ELU; /* of the size of 1, where they cancel */
+  RATIONAL(mass);
+  p->ended = function_has_domain(st->of) && !function_inside(st->of, &a->x);
+  if (p->ended)
+    return;
+  function_value(&y->x, st->of, &a->x);
+  least_size(&mass, &y->x);
+  if (function_has_domain(st->of))
+    add_inside(p, &y->off, st->of, a, &mass);
+  else
+    add_times(&y->off, st->of == F_EXP ? &mass : &plus_one, &a->off);
+  mpq_add(&mass, &mass, &y->off);
+  if (whole && mpq_cmp(&mass, &plus_one) < 0)
+    mpq_set(&mass, &plus_one);
+  if (st->of == F_SOFTPLUS) { /* some compute x where exp(-x) is small */
+    RATIONAL(left);
+    mpq_set_ui(&left, 1, 1ul << 28);
+    mpq_add(&y->off, &y->off, &left);
+  }
+  node_round(p, &y->off, SPARE_COMPOSED, &mass);
+}
+
+static void
+compute_over_root(node_pass *p, const step *st, size_t f, size_t j, number *y)
+{
+  const interval *root = &st->root[st->factors[st->factor_row[f]].at];
+  const number *a = node_read(p, st->sources[st->source_row[f]], j);
+  RATIONAL(least);
+  RATIONAL(mass);
+  RATIONAL(size);
+  least_size(&least, root);
+  interval_mul(&y->x, &a->x, root);
+  size_of(&size, a);
+  add_times(&y->off, &least, &a->off);
+  add_times(&mass, &least, &size);
+  node_round(p, &y->off, SPARE_COMPOSED, &mass);
+}
+
+/* ---- Sigmoid and tanh, whose exponentials are no numbers that an implementation goes through */
+
+static bool
+is_among(const step *st, const char *const *ops, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    if (strcmp(st->node->op, ops[i]) == 0)
+      return true;
+  return false;
+}
+
+bool
+node_is_pair(const step *st)
+{
+  static const char *const ops[] = {"Mish", "Sigmoid", "Swish", "Tanh"};
+  return st->kind == SOFTMAX && is_among(st, ops, sizeof ops / sizeof *ops);
+}
+
+/* What makes a tanh of it? */
+static bool
+is_tanh(const step *st)
+{
+  static const char *const ops[] = {"Mish", "Tanh"};
+  return st->kind == LINEAR && st->width == 2 && is_among(st, ops, sizeof ops / sizeof *ops);
+}
+
+/* 2 s - 1, the tanh of half of what s is the sigmoid of: as a function of that. */
+static void
+compute_tanh(node_pass *p, const step *st, size_t f, size_t j, number *y)
+{
+  source share = st->sources[st->source_row[f] * 2], pair = (source){share.step - 1, share.from};
+  const number *s = node_read(p, share, j), *a = node_read(p, pair, j);
+  RATIONAL(mass);
+  interval_add(&y->x, &s->x, &two);
+  interval_add(&y->x, &exactly_one, &minus_one);
+  least_size(&mass, &y->x);
+  mpq_add(&y->off, &y->off, &a->off);
+  node_round(p, &y->off, SPARE_COMPOSED, &mass);
+}
+
+/* ---- A node */
+
+static void
+compute_entry(node_pass *p, const step *st, size_t e, number *y)
+{
+  size_t f = e / p->n, j = e % p->n;
+  p->open = false;
+  if (is_tanh(st))
+    compute_tanh(p, st, f, j, y);
+  else if (st->kind == LINEAR)
+    compute_linear(p, st, f, j, y);
+  else if (st->kind == PRODUCT)
+    compute_product(p, st, f, j, y);
+  else if (st->kind == PIECEWISE)
+    compute_piece(p, st, f, j, y);
+  else if (st->kind == FUNCTION)
+    compute_function(p, st, f, j, y);
+  else
+    compute_over_root(p, st, f, j, y);
+  number_round(&y->x);
+  size_of(&y->wide, y);
+  y->open = p->open;
+}
+
+static void
+compute_step(node_pass *p, size_t s)
+{
+  step *st = &p->r->p->net->steps[s];
+  if (st->kind == OVER_ROOT && st->root == NULL)
+    root_prepare(st);
+  p->y[s] = number_new(st->n * p->n);
+  node_note(s);
+  if (st->kind == SOFTMAX || st->kind == NORMALIZE)
+    line_compute(p, s);
+  for (size_t e = 0; e < st->n * p->n && st->length == 0 && !p->ended; e++)
+    compute_entry(p, st, e, &p->y[s][e]);
+}
+
+void
+node_begin(node_pass *p, const record *r, const chain *c, size_t first, size_t type)
+{
+  size_t n = r->p->net->n_steps;
+  if (tables.y == NULL) {
+    tables.y = allocate(n, sizeof *tables.y);
+    tables.recorded = allocate(n, sizeof *tables.recorded);
+    tables.back = allocate(n, sizeof *tables.back);
+    tables.filled = allocate(3 * n, sizeof *tables.filled);
+  }
+  *p = (node_pass){.r = r, .first = first, .n = c->samples, .type = type};
+  p->y = tables.y;
+  p->back = tables.back;
+  for (size_t s = c->low; s < c->high && !p->ended; s++)
+    if (c->has[s])
+      compute_step(p, s);
+}
+
+void
+node_end(node_pass *p)
+{
+  for (; tables.n > 0; tables.n--) {
+    size_t s = tables.filled[tables.n - 1], n = p->r->p->net->steps[s].n * p->n;
+    number_free(p->y[s], n);
+    number_free(tables.recorded[s], n);
+    handed_free(p->back[s], n);
+    p->y[s] = NULL;
+    tables.recorded[s] = NULL;
+    p->back[s] = NULL;
+  }
+}

@@ -1,0 +1,284 @@
+/* Proofs about recorded training steps: the statement, line by line. */
+#include "check/record/record_proof.h"
+#include "check/base/allocate.h"
+#include "check/base/lines.h"
+#include "check/kernel/near.h"
+#include "check/onnx/network.h"
+#include "check/onnx/question.h"
+#include "check/record/record_pattern.h"
+#include "check/record/record_statistic.h"
+#include "check/onnx/statement.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static network net;
+static point p = {.net = &net};
+static model m;
+static record r = {.p = &p, .m = &m};
+static size_t counts[N_ANSWERS]; /* of each answer */
+static size_t missing;           /* of those not covered: there is no such tensor in the record */
+static size_t boundless;         /* entries without a bound, of tensors that have others */
+
+/* What may be claimed, from the strongest down. In the place of what is refuted stands that it is not shown. */
+static const char *const words[] = {"bit-exact", "within", "where-bounded", "not-shown", "not-covered"};
+
+/* The slopes of every operator in the model, at each of its kinks. */
+static void
+read_slopes(void)
+{
+  const char *op;
+  size_t n = 0, kinks;
+  while (network_operator(n, &kinks) != NULL)
+    n++;
+  r.proxies = allocate(n, sizeof *r.proxies);
+  next_line("profile");
+  state_profile(next_name());
+  for (size_t i = 0; (op = network_operator(i, &kinks)) != NULL; i++)
+    for (size_t k = 0; k < 2; k++) {
+      ad_slope *s = &r.proxies[i][k];
+      s->value = rational_zero();
+      if (k >= kinks || !network_has(&net, op))
+        continue;
+      proxy_side side = read_proxy(op, k, &s->value);
+      s->left = side == PROXY_LEFT;
+      s->right = side == PROXY_RIGHT;
+    }
+}
+
+/* Recorded tensors of which the proof says nothing, by name; they could be any. */
+static struct {
+  const char *part;
+  char *name;
+} * unsaid;
+static size_t n_unsaid;
+
+static void
+note_unsaid(const char *part, const char *name)
+{
+  if (unsaid == NULL)
+    unsaid = allocate(r.n_trace + r.n_gradients, sizeof *unsaid);
+  unsaid[n_unsaid].part = part;
+  unsaid[n_unsaid].name = copy_text(name, strlen(name));
+  n_unsaid++;
+}
+
+static void
+state_unsaid(void)
+{
+  if (n_unsaid > 0)
+    fputs("Nothing is said of these, whose numbers may be any:\n", account);
+  for (size_t i = 0; i < n_unsaid; i++) {
+    fprintf(account, "    %s ", unsaid[i].part);
+    state_name(unsaid[i].name);
+    fputc('\n', account);
+    free(unsaid[i].name);
+  }
+  free(unsaid);
+}
+
+static answer
+next_answer(void)
+{
+  const char *word = next_word();
+  answer claimed = EXACT;
+  while (claimed < NOT_COVERED && strcmp(word, words[claimed]) != 0)
+    claimed++;
+  require(strcmp(word, words[claimed]) == 0, "bit-exact, within, where-bounded, not-shown or not-covered is expected");
+  return claimed;
+}
+
+static void
+state_answer(const char *part, const char *name, const tensor *t, answer claimed)
+{
+  static const char *const say[] = {"bit-exact", "within the bound", "within the bound", "not shown", "not covered"};
+  fprintf(account, "  %s ", part);
+  state_name(name);
+  if (t != NULL && claimed != NOT_COVERED)
+    fprintf(account, ", %zu of %s", t->count, dtypes[t->type].name[1]);
+  fprintf(account, ": %s", t != NULL || claimed != NOT_COVERED ? say[claimed] : "not recorded");
+  if (t == NULL && claimed != NOT_COVERED)
+    fputs(", not recorded", account);
+  if (claimed == NO_BOUND)
+    fprintf(account, ", but for %zu without a bound", r.boundless);
+  fputc('\n', account);
+  if (t != NULL && claimed >= REFUTED)
+    note_unsaid(part, name);
+}
+
+/* The answer that stands at the line's end: the one found, or a weaker one that is true as well. What is farther away than its bound
+ * is not passed over: the line says that it is not shown. */
+static void
+read_answer(const char *part, const char *name, const tensor *t, answer found)
+{
+  answer claimed = next_answer();
+  require(claimed >= REFUTED || found != NOT_COVERED, "%s %s: no rule covers it, or it was not recorded", part, name);
+  require(claimed == REFUTED || found != REFUTED, "%s %s: an entry is farther from the exact number than its bound",
+          part, name);
+  require(claimed >= NO_BOUND || found != NO_BOUND, "%s %s: of %zu entries no bound is known", part, name, r.boundless);
+  require(claimed >= found || claimed == REFUTED, "%s %s: not every entry is the exact number rounded once", part,
+          name);
+  counts[claimed == NO_BOUND && found < NO_BOUND ? BOUNDED : claimed]++;
+  missing += t == NULL;
+  boundless += claimed == NO_BOUND ? r.boundless : 0;
+  state_answer(part, name, t, claimed);
+  r.boundless = 0;
+}
+
+/* A line PART NAME ANSWER for every output of every node but Constant, in the file's order. */
+static void
+read_part(const char *part, answer (*find)(record *r, const char *name, const tensor *t), bool pools)
+{
+  for (size_t i = 0; i < m.n_nodes; i++)
+    for (size_t j = 0; j < m.nodes[i].n_out; j++) {
+      const node *n = &m.nodes[i];
+      if (*n->out[j] == '\0' || strcmp(n->op, "Constant") == 0 || (pools && (strcmp(n->op, "MaxPool") != 0 || j > 0)))
+        continue;
+      next_line(part);
+      char *name = next_name();
+      require(strcmp(name, n->out[j]) == 0, "the line of '%s' is expected", n->out[j]);
+      const tensor *t = record_find(&r, part, name);
+      read_answer(part, name, t, t != NULL ? find(&r, name, t) : NOT_COVERED);
+      free(name);
+    }
+}
+
+static const tensor *
+find_gradient(const char *name)
+{
+  size_t i = name_find(&r.gradient_names, name);
+  if (i == NONE)
+    return NULL;
+  r.gradient_read[i] = true;
+  return &r.gradients[i];
+}
+
+static void
+read_parameters(void)
+{
+  for (size_t i = 0; i < net.n_values; i++) {
+    const graph_value *v = &net.values[i];
+    if (v->constant == NULL || !v->constant->wrt || v->constant->name != v->name)
+      continue;
+    next_line("parameter");
+    char *name = next_name();
+    require(strcmp(name, v->name) == 0, "the line of '%s' is expected", v->name);
+    const tensor *t = find_gradient(name);
+    read_answer("parameter", name, t, t != NULL ? record_parameter(&r, v, t) : NOT_COVERED);
+    free(name);
+  }
+}
+
+/* Any number of lines: which buffers a step brings up to date the model does not say. Were there any? */
+static bool
+read_statistics(void)
+{
+  bool any = false;
+  while (line_is("statistic")) {
+    const tensor *after;
+    char *name = next_name();
+    answer found = record_statistic(&r, name, &after);
+    read_answer("statistic", name, after, found);
+    free(name);
+    any = true;
+  }
+  return any;
+}
+
+/* Every tensor of the record is named by a line; what is kept of buffers is no node's. */
+static void
+check_read(void)
+{
+  for (size_t i = 0; i < r.n_trace; i++) {
+    const char *name = r.trace[i].name;
+    const char *of = strncmp(name, "before/", 7) == 0 ? "before" : strncmp(name, "after/", 6) == 0 ? "after" : NULL;
+    require(r.trace_read[i] || of != NULL, "the trace's tensor '%s' is of no node, and no line speaks of it", name);
+    if (!r.trace_read[i])
+      note_unsaid(of, strchr(name, '/') + 1);
+  }
+  for (size_t i = 0; i < r.n_gradients; i++)
+    require(r.gradient_read[i], "'%s' has a recorded gradient, and no line speaks of it", r.gradients[i].name);
+}
+
+static void
+read_pattern(void)
+{
+  size_t asked = 0, open = 0;
+  bool evaluated = false;
+  fputs("Branches, beside those of exact arithmetic at these parameters:\n", account);
+  for (size_t i = 0; i < m.n_nodes; i++) {
+    if (!pattern_has(&m.nodes[i]))
+      continue;
+    next_line("pattern");
+    char *name = next_name();
+    require(strcmp(name, m.nodes[i].out[0]) == 0, "the line of '%s' is expected", m.nodes[i].out[0]);
+    fputs("  ", account);
+    state_name(name);
+    free(name);
+    if (word_is("not-covered")) {
+      next_word();
+      fputs(": not covered\n", account);
+      open++;
+      continue;
+    }
+    const step *st = record_step(&r, i);
+    size_t n = next_number();
+    require(pattern_covers(&r, st), "no rule covers this node's branches, or what it reads was not recorded");
+    fprintf(account, n == 1 ? ": 1 part\n" : ": %zu parts\n", n);
+    if (!evaluated)
+      point_evaluate(&p);
+    evaluated = true;
+    asked += pattern_check(&r, st, n);
+  }
+  fprintf(account, "  of %zu kinks and windows; nodes not covered: %zu\n", asked, open);
+}
+
+/* Of what nothing is said there are tensors that were recorded: they are in the files, and could be others. */
+static void
+state_verdict(bool updated)
+{
+  state_unsaid();
+  printf("VERIFIED\n%sVerdict: %zu of these tensors are bit-exact, %zu within the bound; of %zu nothing is said; %zu "
+         "were not\n"
+         "recorded.\n",
+         account_text(), counts[EXACT], counts[BOUNDED], n_unsaid, missing);
+  if (counts[NO_BOUND] > 0)
+    printf("Of %zu more there is no bound for some entries, %zu in all; the others are within it.\n", counts[NO_BOUND],
+           boundless);
+  printf("Bit-exact: each entry is the exact number, rounded once to its type (a zero's sign is not looked at).\n"
+         "Within the bound: each is as near to the exact number as rounding in its type may leave it, in any\n"
+         "order of summation. Which program, device or library computed them is not proved.\n%s",
+         updated ? "A statistic is what the updates before it make of what the buffer was before the step.\n" : "");
+}
+
+void
+check_record(const char *folder)
+{
+  refuse_links(); /* a run's folder holds its files */
+  read_network(&p, &m, folder);
+  next_line("trace");
+  bytes trace = next_file(folder, "Trace");
+  next_line("gradients");
+  bytes gradients = next_file(folder, "Gradients");
+  read_loss(&p);
+  next_line("scale");
+  r.scale = rational_zero();
+  next_rational(&r.scale);
+  gmp_fprintf(account, "  multiplied by %Qd\n", &r.scale);
+  read_wrt(&net);
+  read_slopes();
+  record_begin(&r, trace, gradients);
+  unsigned long bits = session_bits;
+  session_set_bits(3 * bits); /* so that they tell numbers near the smallest apart, mostly */
+  fputs("Recorded tensors, beside the exact operators of what was recorded of their inputs:\n", account);
+  read_part("output", record_output, false);
+  read_part("indices", record_indices, true);
+  read_part("gradient", record_gradient, false);
+  read_parameters();
+  bool updated = read_statistics();
+  check_read();
+  session_set_bits(bits);
+  read_pattern();
+  last_line();
+  state_verdict(updated);
+}

@@ -1,0 +1,11 @@
+/* Running statistics of normalizations, beside what was recorded of the minibatch (docs/proof-format.md, section 7, "Statistics"). */
+#ifndef CLARKE_KERNEL_RECORD_STATISTIC_H
+#define CLARKE_KERNEL_RECORD_STATISTIC_H
+
+#include "check/record/record.h"
+
+/* Of a line `statistic NAME ...`, whose rest but for the answer is read here: what was recorded of the buffer behind the step. *after:
+ * that; NULL when there is none. */
+answer record_statistic(record *r, const char *name, const tensor **after);
+
+#endif

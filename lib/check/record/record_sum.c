@@ -1,0 +1,191 @@
+/* Exact sums, and the bound on rounding. */
+#include "check/record/record_sum.h"
+#include "check/base/allocate.h"
+
+#include <stdlib.h>
+
+/* Of a type with e bits of exponent: the smallest normal number is 2^-least, and everything is below 2^most. */
+unsigned long
+type_most(size_t type)
+{
+  return 1ul << (dtypes[type].exponent - 1);
+}
+
+static unsigned long
+least_of(size_t type)
+{
+  return type_most(type) - 2;
+}
+
+/* 2^-this: underflow takes at most so much. Numbers of five bits of exponent keep their subnormals. */
+unsigned long
+type_tiny(size_t type)
+{
+  return least_of(type) + (dtypes[type].exponent == 5 ? dtypes[type].fraction : 0);
+}
+
+sum *
+sums(size_t n)
+{
+  sum *s = allocate(n, sizeof *s);
+  for (size_t i = 0; i < n; i++)
+    s[i] = (sum){integer_zero(), integer_zero(), integer_zero(), integer_zero(), 0, false};
+  return s;
+}
+
+void
+sums_free(sum *s, size_t n)
+{
+  for (size_t i = 0; i < n; i++) {
+    mpz_clear(&s[i].exact);
+    mpz_clear(&s[i].mass);
+    mpz_clear(&s[i].lost);
+    mpz_clear(&s[i].steepest);
+  }
+  free(s);
+}
+
+void
+coefficient_set(coefficient *c, const unit *u, const rational *q)
+{
+  if (c->q == q)
+    return;
+  if (c->q == NULL)
+    c->times = integer_zero();
+  c->q = q;
+  c->plain = mpz_cmpabs_ui(mpq_numref(q), 1) == 0 && mpz_cmp_ui(mpq_denref(q), 1) == 0;
+  mpz_divexact(&c->times, &u->common, mpq_denref(q));
+  mpz_mul(&c->times, &c->times, mpq_numref(q));
+}
+
+bool
+is_subnormal(const unit *u, size_t type, const integer *a)
+{
+  return u->bits > type_tiny(type) && mpz_sgn(a) != 0 && mpz_sizeinbase(a, 2) <= u->bits - type_tiny(type);
+}
+
+void
+sum_add(sum *s, const unit *u, size_t type, const coefficient *c, const integer *a, const integer *b)
+{
+  s->terms++;
+  s->rounds = s->rounds || !c->plain || b != NULL;
+  if (mpz_sgn(a) == 0 || (b != NULL && mpz_sgn(b) == 0) || mpz_sgn(&c->times) == 0)
+    return;
+  INTEGER(t);
+  if (b != NULL)
+    mpz_mul(&t, a, b);
+  else
+    mpz_mul_2exp(&t, a, u->bits);
+  if (mpz_cmp_ui(&c->times, 1) != 0)
+    mpz_mul(&t, &t, &c->times);
+  mpz_add(&s->exact, &s->exact, &t);
+  if (!c->plain && mpz_cmpabs(&c->times, &s->steepest) > 0 && mpz_cmpabs(&c->times, &u->common) > 0)
+    mpz_abs(&s->steepest, &c->times);
+  mpz_abs(&t, &t);
+  mpz_add(&s->mass, &s->mass, &t);
+  if (is_subnormal(u, type, a) || (b != NULL && is_subnormal(u, type, b)))
+    mpz_add(&s->lost, &s->lost, &t);
+}
+
+void
+sum_add_number(sum *s, const unit *u, const rational *q)
+{
+  INTEGER(t);
+  s->terms++;
+  mpz_divexact(&t, &u->common, mpq_denref(q));
+  mpz_mul(&t, &t, mpq_numref(q));
+  mpz_mul_2exp(&t, &t, 2 * u->bits);
+  mpz_add(&s->exact, &s->exact, &t);
+  mpz_abs(&t, &t);
+  mpz_add(&s->mass, &s->mass, &t);
+}
+
+void
+sum_part(rational *q, const unit *u, const integer *of)
+{
+  RATIONAL(common);
+  unfixed(q, of, 2 * u->bits);
+  mpq_set_z(&common, &u->common);
+  mpq_div(q, q, &common);
+}
+
+/* Is 2 |apart| at most the gap 2^place (as a number) between neighbours; where it is all of it, the recorded one must be even. */
+static bool
+is_nearest(const integer *apart, const unit *u, long place, bool even)
+{
+  INTEGER(gap);
+  INTEGER(twice);
+  long by = place + 2 * (long)u->bits;
+  mpz_set(&gap, &u->common);
+  mpz_mul_2exp(&twice, apart, 1);
+  integer *finer = by < 0 ? &twice : &gap;
+  mpz_mul_2exp(finer, finer, (mp_bitcnt_t)labs(by));
+  int order = mpz_cmpabs(&twice, &gap);
+  return order < 0 || (order == 0 && even);
+}
+
+/* Is the recorded number the exact one, rounded to nearest, ties to even? apart: the exact one less it. */
+static bool
+is_rounded(const integer *apart, const unit *u, size_t type, const integer *recorded)
+{
+  long fraction = (long)dtypes[type].fraction, low = -(long)least_of(type), bits = (long)u->bits;
+  long top = mpz_sgn(recorded) != 0 ? (long)mpz_sizeinbase(recorded, 2) - 1 - bits : low;
+  long place = (top > low ? top : low) - fraction;
+  bool even = place + bits < 0 || mpz_sgn(recorded) == 0 || mpz_scan1(recorded, 0) > (mp_bitcnt_t)(place + bits);
+  bool power = mpz_sgn(recorded) != 0 && (long)mpz_scan1(recorded, 0) == top + bits;
+  if (power && top > low && mpz_sgn(apart) * mpz_sgn(recorded) < 0)
+    place--; /* towards 0 the neighbour is nearer */
+  return is_nearest(apart, u, place, even);
+}
+
+/* Could some partial sum pass the type's largest number? */
+static bool
+may_overflow(const sum *s, const unit *u, size_t type)
+{
+  INTEGER(most);
+  mpz_mul_2exp(&most, &u->common, 2 * u->bits + type_most(type) - 2);
+  return mpz_cmp(&s->mass, &most) > 0;
+}
+
+/* |apart| <= lost + n / (2^k - n) mass + 4 n tiny, the last times the steepest coefficient. */
+static nearness
+judge_bound(const integer *apart, const sum *s, const unit *u, size_t type, size_t n)
+{
+  unsigned long k = dtypes[type].fraction + 1;
+  long by = (long)type_tiny(type) - 2 * (long)u->bits;
+  INTEGER(left);
+  INTEGER(right);
+  INTEGER(tiny);
+  mpz_abs(&left, apart);
+  mpz_sub(&left, &left, &s->lost);
+  if (mpz_sgn(&left) <= 0)
+    return WITHIN_BOUND;
+  if ((s->terms == 1 && !s->rounds) || mpz_sgn(&s->mass) == 0) /* nothing is rounded */
+    return BEYOND;
+  if (n >= 1ul << (k - 1) || may_overflow(s, u, type))
+    return BOUNDLESS;
+  mpz_mul_ui(&right, &s->mass, n);
+  mpz_mul_ui(&left, &left, (1ul << k) - n);
+  mpz_mul_ui(&tiny, mpz_sgn(&s->steepest) > 0 ? &s->steepest : &u->common, 4 * n);
+  mpz_mul_ui(&tiny, &tiny, (1ul << k) - n);
+  if (by > 0) {
+    mpz_mul_2exp(&left, &left, (mp_bitcnt_t)by);
+    mpz_mul_2exp(&right, &right, (mp_bitcnt_t)by);
+  } else {
+    mpz_mul_2exp(&tiny, &tiny, (mp_bitcnt_t)-by);
+  }
+  mpz_add(&right, &right, &tiny);
+  return mpz_cmp(&left, &right) <= 0 ? WITHIN_BOUND : BEYOND;
+}
+
+nearness
+sum_judge(const sum *s, const unit *u, size_t type, size_t roundings, const integer *recorded)
+{
+  INTEGER(apart);
+  mpz_mul_2exp(&apart, recorded, u->bits);
+  mpz_mul(&apart, &apart, &u->common);
+  mpz_sub(&apart, &s->exact, &apart);
+  if (is_rounded(&apart, u, type, recorded))
+    return BIT_EXACT;
+  return judge_bound(&apart, s, u, type, roundings);
+}

@@ -1,0 +1,53 @@
+/* Sums of products of recorded numbers, exactly, and how far rounding may take what was computed of them
+ * (docs/proof-format.md, "The bound"). */
+#ifndef CLARKE_KERNEL_RECORD_SUM_H
+#define CLARKE_KERNEL_RECORD_SUM_H
+
+#include "check/kernel/tensors.h"
+
+/* Every recorded number is an integer times 2^-bits; every coefficient an integer over `common`; a sum is so an integer
+ * times 2^(-2 bits) / common. */
+typedef struct {
+  unsigned long bits;
+  integer common;
+} unit;
+
+/* What is computed by additions, in any order, of terms. A term is coefficient times one number or two. */
+typedef struct {
+  integer exact, mass; /* the sum; that of the absolute values */
+  integer lost;        /* of the absolute values of terms in which a number is subnormal, and may be read as 0 */
+  integer steepest;    /* the largest absolute value of a coefficient, if it is more than 1; times `common` */
+  size_t terms;
+  bool rounds; /* a term is a product other than by 1 or -1 */
+} sum;
+
+/* A coefficient: q * common, or minus that; plain: q is 1 or -1. */
+typedef struct {
+  const rational *q; /* which it is of; NULL: none yet */
+  integer times;
+  bool plain;
+} coefficient;
+
+/* Of a type: all its numbers are below 2^most; underflow takes at most 2^-tiny. */
+unsigned long type_most(size_t type);
+unsigned long type_tiny(size_t type);
+/* Is it below the smallest normal number, where subnormals may be lost, and not 0? */
+bool is_subnormal(const unit *u, size_t type, const integer *a);
+
+sum *sums(size_t n);
+void sums_free(sum *s, size_t n);
+void coefficient_set(coefficient *c, const unit *u, const rational *q); /* nothing to do where it is q's already */
+/* One term more, c a b; b NULL: c a. type: what is computed in. */
+void sum_add(sum *s, const unit *u, size_t type, const coefficient *c, const integer *a, const integer *b);
+
+void sum_part(rational *q, const unit *u,
+              const integer *of); /* a number of a sum: its exact one, mass, or what is lost */
+
+/* One more that is a stored number. */
+void sum_add_number(sum *s, const unit *u, const rational *q);
+
+/* A recorded number of that type beside the sum, of which so many roundings may be made: how near? */
+typedef enum { BIT_EXACT, WITHIN_BOUND, BOUNDLESS, BEYOND } nearness;
+nearness sum_judge(const sum *s, const unit *u, size_t type, size_t roundings, const integer *recorded);
+
+#endif

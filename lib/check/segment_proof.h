@@ -1,9 +1,0 @@
-/* Proofs about a function along a segment. */
-#ifndef CLARKE_KERNEL_SEGMENT_PROOF_H
-#define CLARKE_KERNEL_SEGMENT_PROOF_H
-
-#include "session.h"
-
-void check_segment(const char *folder); /* after `claim segment`: the rest, and the statement written */
-
-#endif

@@ -1,9 +1,0 @@
-/* TopK, Sorted, made into steps (docs/operators.md). */
-#ifndef CLARKE_KERNEL_SORTED_H
-#define CLARKE_KERNEL_SORTED_H
-
-#include "builder.h"
-
-void lower_sorted(builder *b);
-
-#endif
