@@ -4,10 +4,11 @@
 #include "check/base/limit.h"
 #include "check/base/lines.h"
 #include "check/kernel/names.h"
-#include "check/onnx/network.h"
 #include "check/kernel/point.h"
-#include "check/onnx/question.h"
-#include "check/onnx/statement.h"
+#include "check/kernel/question.h"
+#include "check/onnx/inputs.h"
+#include "check/onnx/network.h"
+#include "check/program/program_proof.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -141,7 +142,7 @@ static size_t
 add_varying(unrolling *u, const step *st, const term *t)
 {
   size_t w = u->first + (size_t)(t->by.w->move - u->net->move) + t->by.at;
-  refuse_if(st->divide, "node %zu (%s) divides by a parameter that varies", st->place, st->node->op);
+  refuse_if(st->divide, "node %zu (%s) divides by a parameter that varies", st->place, st->op);
   return t->x.step == NONE ? w : add_product(u, w, argument_of(u, t->x));
 }
 
@@ -203,9 +204,9 @@ static size_t
 add_pieces(unrolling *u, const step *st, size_t f, pieces **shared)
 {
   term t = term_of(st, f, 0);
-  instruction i = {.kind = A_POINTWISE, .n = 1, .in = allocate(1, sizeof *i.in), .name = st->node->op};
+  instruction i = {.kind = A_POINTWISE, .n = 1, .in = allocate(1, sizeof *i.in), .name = st->op};
   *i.in = argument_of(u, t.x);
-  refuse_if(t.by.w != NULL && t.by.w->wrt, "node %zu (%s): its slope varies", st->place, st->node->op);
+  refuse_if(t.by.w != NULL && t.by.w->wrt, "node %zu (%s): its slope varies", st->place, st->op);
   kink_use(i.name);
   if (*shared == NULL || t.by.w != NULL)
     *shared = pieces_of(st, &t.by);
@@ -254,7 +255,7 @@ add_features(unrolling *u, size_t s)
   pieces *shared = NULL;
   expect(st->kind == LINEAR || st->kind == PIECEWISE || st->kind == WINDOW || st->kind == OVER_ROOT
              || (st->kind == PRODUCT && u->varies),
-         "node %zu (%s) is no sum, no piecewise function and no maximum", st->place, st->node->op);
+         "node %zu (%s) is no sum, no piecewise function and no maximum", st->place, st->op);
   for (size_t f = 0; f < st->n; f++)
     u->at[s][f] = st->kind == LINEAR      ? add_sum(u, st, f)
                   : st->kind == PIECEWISE ? add_pieces(u, st, f, &shared)
@@ -290,8 +291,7 @@ unroll_steps(program *p, const network *net, bool varies)
 static bool
 names_parameters(network *net)
 {
-  static point of;
-  of.net = net;
+  point of = {.net = net};
   names_begin(&of);
   bool named = line_is("wrt");
   if (named)
@@ -299,11 +299,11 @@ names_parameters(network *net)
   return named;
 }
 
-bool
-unroll_network(program *p, bytes file)
+static bool
+read_unrolled(program *p, bytes file)
 {
-  static model m;
-  static network net;
+  model m;
+  network net;
   onnx_read(&m, file);
   tensor x = sample_of(&m);
   const arrays given = {.x = &x};
@@ -314,4 +314,15 @@ unroll_network(program *p, bytes file)
   bool varies = names_parameters(&net);
   unroll_steps(p, &net, varies);
   return varies;
+}
+
+bool
+read_function(program *p, const char *folder, bool of_network)
+{
+  if (of_network)
+    return read_unrolled(p, next_file(folder, "Model, whose output is F"));
+  bytes text = next_file(folder, "Program, whose output is F");
+  state_program(text);
+  program_read(p, text);
+  return false;
 }

@@ -1,5 +1,5 @@
 """Does data flow one way through lib? Each include is held to rooms.txt, and CONTRIBUTING.md's table to the same list. In the
-checker it is held to checker.txt, an order of files; and what its files share is set by one file. Outside of it a header fronts
+checker it is held to checker.txt, rooms and an order of files; and what its files share is set by one file. Outside of it a header fronts
 the file of its name: what it declares is defined there.
 
     python3 tests/arrows/arrows.py [--table]
@@ -29,23 +29,33 @@ def read_rooms(path):
     for line in path.read_text().splitlines():
         if line.startswith("  may include:"):
             rooms[name] = rooms[name][0], line.split(":")[1].split()
-        elif line and not line.startswith("#"):
+        elif line and not line.startswith(("#", " ")):
             name, _, holds = line.partition(":")
             rooms[name] = holds.strip(), []
     return rooms
 
 
-def read_order(path):
-    """The checker's files, in order."""
-    return [name for line in path.read_text().splitlines() if not line.startswith("#") for name in line.split()]
+def read_checker(path):
+    """The checker's rooms as read_rooms gives them, "top" being its own folder; and its files, ROOM/NAME, in order."""
+    rooms, order = read_rooms(path), []
+    for line in path.read_text().splitlines():
+        if line.startswith("  ") and not line.startswith("  may include:"):
+            order += [name if room == "top" else f"{room}/{name}" for name in line.split()]
+        elif line and not line.startswith(("#", " ")):
+            room = line.partition(":")[0]
+    return rooms, order
 
 
 def without_comments(text):
     return re.sub(r"/\*.*?\*/", "", text, flags=re.S)
 
 
-def order_complaints(folder, order):
-    """Includes of the checker that its order does not allow, and what the order says of files that are not so."""
+def checker_room(name):
+    return name.rpartition("/")[0] or "top"
+
+
+def order_complaints(folder, rooms, order):
+    """Includes of the checker that its rooms or their order do not allow, and what the order says of files that are not so."""
     found = []
     for path in sorted(folder.rglob("*.[ch]")):
         own = str(path.relative_to(folder).with_suffix(""))
@@ -54,8 +64,12 @@ def order_complaints(folder, order):
             continue
         for mark, name in INCLUDE.findall(path.read_text()):
             header = name.removeprefix("check/").removesuffix(".h")
-            if mark == '"' and header in order and order.index(header) > order.index(own):
+            if mark != '"' or header not in order:
+                continue
+            if order.index(header) > order.index(own):
                 found.append(f"check/{own}{path.suffix}: {name} points back: checker.txt has it after {own}")
+            elif checker_room(header) not in [checker_room(own), *rooms[checker_room(own)][1]]:
+                found.append(f"check/{own}{path.suffix}: {name} is of a room that {checker_room(own)} may not include")
     return found + [f"checker.txt: no file check/{name}.c or .h" for name in order if not list(folder.glob(f"{name}.[ch]"))]
 
 
@@ -70,15 +84,15 @@ def headers_of(path, lib, seen=()):
 def set_complaints(folder):
     """Variables of the checker that are set by a file other than the one whose header declares them."""
     found = []
+    files = {path: (headers_of(path, folder.parent), without_comments(path.read_text())) for path in sorted(folder.rglob("*.c"))}
     for header in sorted(folder.rglob("*.h")):
         for line in re.findall(r"^extern (?!const)([^;(]*);", without_comments(header.read_text()), re.M):
             for name in re.findall(r"(\w+)(?=,|$)", line):
                 sets_it = re.compile(rf"(?<![\w.>]){name}(\s*([-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)|(\+\+|--){name}\b")
                 found += [f"{path.relative_to(folder.parent)}: sets {name}, which is {header.stem}.c's"
-                          for path in sorted(folder.rglob("*.c"))
-                          if path.with_suffix(".h") != header
-                          and str(header.relative_to(folder.parent)) in headers_of(path, folder.parent)
-                          and sets_it.search(without_comments(path.read_text()))]
+                          for path, (headers, text) in files.items()
+                          if path.with_suffix(".h") != header and str(header.relative_to(folder.parent)) in headers
+                          and sets_it.search(text)]
     return found
 
 
@@ -191,18 +205,21 @@ def planted_front():
 def planted_in_checker():
     """The same of the checker's order, and of what its files share."""
     files = {"base/a.h": "extern size_t one, none;", "base/a.c": '#include "check/base/a.h"', "b.h": '#include "check/base/a.h"',
-             "b.c": "bool f = one == 1;"}
-    lines = {"base/a.c": '#include "check/b.h"', "b.c": '#include "check/b.h"\nvoid f(void) { one++; }', "c.c": "int i;"}
+             "b.c": "bool f = one == 1;", "left/l.h": "int l;", "right/r.c": '#include "check/base/a.h"'}
+    lines = {"base/a.c": '#include "check/b.h"', "b.c": '#include "check/b.h"\nvoid f(void) { one++; }', "c.c": "int i;",
+             "right/r.c": '#include "check/left/l.h"'}
+    rooms = {"base": ("", []), "left": ("", ["base"]), "right": ("", ["base"]), "top": ("", ["base", "left", "right"])}
+    order = ["base/a", "left/l", "right/r", "b"]
     for name, line in lines.items():
         with tempfile.TemporaryDirectory() as at:
             folder = Path(at) / "check"
             for file, text in files.items():
                 (folder / file).parent.mkdir(parents=True, exist_ok=True)
                 (folder / file).write_text(text + "\n")
-            if order_complaints(folder, ["base/a", "b"]) + set_complaints(folder):
+            if order_complaints(folder, rooms, order) + set_complaints(folder):
                 return "complains of nothing in the checker"
             (folder / name).write_text(line + "\n")
-            if len(order_complaints(folder, ["base/a", "b"]) + set_complaints(folder)) != 1:
+            if len(order_complaints(folder, rooms, order) + set_complaints(folder)) != 1:
                 return f"{line} in lib/check/{name} is not seen"
     return None
 
@@ -218,7 +235,7 @@ def main():
     if table(rooms) not in (ROOT / "CONTRIBUTING.md").read_text():
         found.append("CONTRIBUTING.md: its table of rooms is not what --table prints")
     checker = ROOT / "lib" / "check"
-    found += order_complaints(checker, read_order(HERE / "checker.txt")) + set_complaints(checker)
+    found += order_complaints(checker, *read_checker(HERE / "checker.txt")) + set_complaints(checker)
     found += front_complaints(ROOT / "lib")
     for unseen in (planted(rooms), planted_front(), planted_in_checker()):
         found += [unseen] if unseen else []

@@ -263,7 +263,7 @@ static step *
 put_step(world *w, kind k, size_t n)
 {
   step *st = &w->net.steps[w->net.n_steps];
-  *st = (step){.kind = k, .node = &w->node, .n = n};
+  *st = (step){.kind = k, .node = &w->node, .op = w->node.op, .name = w->node.name, .n = n};
   for (size_t i = 0; i < 2; i++)
     st->at[i] = rational_zero();
   for (size_t i = 0; i < 9; i++)

@@ -2,6 +2,7 @@
 #ifndef CLARKE_TESTS_CHECK_SMALL_WORLD_H
 #define CLARKE_TESTS_CHECK_SMALL_WORLD_H
 
+#include "check/files/onnx.h"
 #include "check/kernel/point.h"
 
 enum { MOST_STEPS = 13, MOST_DRAWN = 9, MOST_ENTRIES = 24, MOST_WEIGHTS = 6 };

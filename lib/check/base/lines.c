@@ -217,3 +217,22 @@ account_text(void)
   fflush(account);
   return told != NULL ? told : "";
 }
+
+/* In the one way proofs write it: no two names alike, and nothing but ASCII. */
+void
+state_name(const char *name)
+{
+  if (*name == '\0')
+    fputs("(no name)", account); /* brackets stand for nothing else */
+  for (; *name != '\0'; name++)
+    fprintf(account, strchr(safe, *name) != NULL ? "%c" : "%%%02X", (unsigned char)*name);
+}
+
+void
+state_profile(char *name)
+{
+  fputs("Proxies (profile ", account);
+  state_name(name);
+  fputs("):\n", account);
+  free(name);
+}

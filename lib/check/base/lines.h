@@ -32,6 +32,8 @@ void refuse_links(void); /* from here on no file may be a symbolic link */
 
 extern FILE *account;
 void account_begin(void);
-const char *account_text(void); /* what was written on it */
+const char *account_text(void);    /* what was written on it */
+void state_name(const char *name); /* in the one way that proofs write it */
+void state_profile(char *name);    /* frees it */
 
 #endif

@@ -5,18 +5,12 @@
 #include "check/base/name_index.h"
 #include "check/kernel/tensors.h"
 
-typedef struct {
+typedef struct node {
   char *op, *name, **in, **out;
   bool own; /* of the domain `clarke`, not ONNX's */
   size_t n_in, n_out, n_attributes;
   tensor *attributes; /* without values: a string, text */
 } node;
-
-typedef struct {
-  char *name;
-  bool shaped;
-  size_t type, rank, *dims; /* 0: symbolic */
-} port;
 
 typedef struct {
   uint64_t opset;

@@ -19,8 +19,8 @@ kink(size_t k)
   static char text[512];
   const touch *t = &about->touched[k];
   const step *st = &about->net->steps[t->step];
-  snprintf(text, sizeof text, "touched kink %zu (node %zu '%.200s', feature %zu, sample %zu)", k, st->place,
-           st->node->name, t->entry / about->net->batch, t->entry % about->net->batch);
+  snprintf(text, sizeof text, "touched kink %zu (node %zu '%.200s', feature %zu, sample %zu)", k, st->place, st->name,
+           t->entry / about->net->batch, t->entry % about->net->batch);
   return text;
 }
 

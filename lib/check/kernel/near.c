@@ -253,8 +253,7 @@ expect_inside(const pass *a, size_t s, bool known, const integer *r)
     if (known && put_off(a, r))
       return;
     expect(function_inside(st->of, argument(a->p, st, e)),
-           "node %zu '%s' (%s): an argument is 0, or below, where it is not smooth", st->place, st->node->name,
-           st->node->op);
+           "node %zu '%s' (%s): an argument is 0, or below, where it is not smooth", st->place, st->name, st->op);
   }
 }
 

@@ -1,9 +1,10 @@
-/* The network as steps: what network_build makes of a model, and all else reads. */
+/* The network as steps: what a reader makes of files, and all else reads. */
 #ifndef CLARKE_KERNEL_STEPS_H
 #define CLARKE_KERNEL_STEPS_H
 
 #include "check/kernel/function.h"
-#include "check/onnx/tail.h"
+#include "check/base/name_index.h"
+#include "check/kernel/tensors.h"
 
 /* A factor, coef * weight: weight is entry `at` of w, or 1 when w is NULL. A source, x: feature `from`
  * of an earlier step's output; 1 when step is NONE; nothing, the whole term being left out, when
@@ -50,7 +51,8 @@ typedef struct {
 
 typedef struct {
   kind kind;
-  const node *node;                                      /* NULL: the input */
+  const struct node *node;                               /* what it was made of; NULL: the input */
+  const char *op, *name;                                 /* of the node: its operator, and what it is called */
   size_t place;                                          /* of the node */
   size_t turn;                                           /* of an RNN's Relu: its time from 1, all directions; else 0 */
   size_t n, width;                                       /* features; terms for each */
@@ -87,10 +89,29 @@ typedef struct {
   bool shared;    /* of an activation of constants alone: it has no batch axis, all samples have the same entries */
 } graph_value;
 
+typedef enum { LOSS_SUM, LOSS_MSE, LOSS_CE, LOSS_NONE } loss_kind;
+
+/* The nodes from `from` on are the loss, of the value `of`; y: the input that it takes, or NULL. Of LOSS_NONE the network has
+ * all nodes, and `of` is the model's output. */
+typedef struct {
+  loss_kind kind;
+  size_t from;
+  const char *of;
+  const port *y;
+} tail;
+
 /* Where what is computed is more, or less, than ONNX and the stored numbers say. */
 typedef enum { SIXTH, DEFAULTS, UNBOUNDED, MINIBATCH, APART, ROUNDED, DECIDED, N_READINGS } reading;
 
+/* An operator whose kinks have slopes of AD's: how many kinks. */
 typedef struct {
+  const char *name;
+  size_t kinks;
+} kinked_operator;
+
+typedef struct {
+  const kinked_operator *operators; /* all that there are, sorted by name */
+  size_t n_operators;
   bool read[N_READINGS];
   const port *input;
   tail own;       /* the model's own loss */
@@ -113,5 +134,11 @@ typedef struct {
   size_t output, n_outputs, *map; /* a step; its feature for each of the output's */
   size_t rank, dims[MAX_RANK];    /* of the output for a batch of one */
 } network;
+
+const graph_value *network_value(const network *net, const char *name); /* or NULL */
+bool network_has(const network *net, const char *op);                   /* a step with kinks of the operator */
+const char *step_operator(const step *st); /* whose kinks the step has: its node's, but Relu's in an RNN */
+/* The name that profiles have for an operator of the model: of Max and Min, which are others in programs, Maximum and Minimum. */
+const char *network_rule(const char *op);
 
 #endif

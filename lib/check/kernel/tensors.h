@@ -27,6 +27,13 @@ typedef struct tensor {
   bool torn;          /* of a record: a node that moves its entries was recorded with others */
 } tensor;
 
+/* A tensor that is declared: an input or an output of a network. */
+typedef struct {
+  char *name;
+  bool shaped;
+  size_t type, rank, *dims; /* 0: symbolic */
+} port;
+
 /* Types of numbers, by their number in ONNX. */
 enum { FLOAT = 1, INT32 = 6, INT64 = 7, BOOL = 9, DOUBLE = 11, UINT64 = 13, N_DTYPES = 17 };
 typedef struct {

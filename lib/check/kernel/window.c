@@ -6,7 +6,6 @@
 #include "check/kernel/identity.h"
 #include "check/base/lines.h"
 #include "check/kernel/names.h"
-#include "check/onnx/network.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -65,7 +64,7 @@ static size_t
 rule_of(const point *p, size_t s)
 {
   size_t i = 0;
-  while (i + 1 < N_RULES && strcmp(rules[i].op, network_rule(p->net->steps[s].node->op)) != 0)
+  while (i + 1 < N_RULES && strcmp(rules[i].op, network_rule(p->net->steps[s].op)) != 0)
     i++;
   return i;
 }

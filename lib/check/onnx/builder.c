@@ -14,13 +14,6 @@ product(const size_t *dims, size_t n)
   return p;
 }
 
-const graph_value *
-network_value(const network *net, const char *name)
-{
-  size_t i = name_find(&net->named, name);
-  return i != NONE ? &net->values[i] : NULL;
-}
-
 /* Counts n times `each` entries of activations or tables, before there is room for them. */
 static void
 count_entries(const builder *b, size_t n, size_t each)
@@ -171,6 +164,10 @@ add_step(builder *b, kind k, size_t width, size_t rank, const size_t *dims)
   expect(b->out.count > 0, "an activation without entries");
   step *s = &net->steps[net->n_steps++];
   *s = (step){.kind = k, .node = b->node, .place = b->place, .n = b->out.count};
+  if (b->node != NULL) {
+    s->op = b->node->op;
+    s->name = b->node->name;
+  }
   add_rows(b, s, width, s->n, s->n);
   for (size_t i = 0; i < 2; i++)
     s->at[i] = rational_zero();

@@ -7,6 +7,7 @@
 #ifndef CLARKE_KERNEL_BUILDER_H
 #define CLARKE_KERNEL_BUILDER_H
 
+#include "check/files/onnx.h"
 #include "check/kernel/steps.h"
 #include "check/files/tensor_files.h"
 
@@ -37,9 +38,8 @@ bool on_batch(const builder *b, const value *v, size_t axis);   /* the axis is t
 void whole_run(const builder *b, const value *v, size_t *dims); /* its axes, all samples together on the batch's */
 /* The node's output: the entries of a constant or step, map NULL: all of them, in some shape. */
 void put(builder *b, tensor *t, size_t s, size_t *map, size_t rank, const size_t *dims);
-const graph_value *network_value(const network *net, const char *name); /* or NULL */
-const value *find(const builder *b, const char *name);                  /* likewise */
-void define(builder *b, const char *name); /* the node's output has that name, which is new */
+const value *find(const builder *b, const char *name); /* or NULL */
+void define(builder *b, const char *name);             /* the node's output has that name, which is new */
 /* The node's output has the batch of one of the two, spread to `rank` axes; both must have it in one place, a constant 1 there. */
 void put_batch(builder *b, const value *v, const value *w, size_t rank);
 /* The node's output is x in a shape of the entries of a whole run: its batch is where so many of a sample lie behind it. */

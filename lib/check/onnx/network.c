@@ -14,6 +14,7 @@
 #include "check/onnx/recurrent.h"
 #include "check/onnx/shape.h"
 #include "check/onnx/sorted.h"
+#include "check/onnx/tail.h"
 #include "check/onnx/take.h"
 
 #include <string.h>
@@ -177,29 +178,20 @@ static const struct {
 };
 #define N_FORMS (sizeof operators / sizeof *operators)
 
-const char *
-network_operator(size_t i, size_t *kinks)
+/* Of the table's operators those with kinks. */
+static const kinked_operator *
+kinked_operators(size_t *n)
 {
+  kinked_operator *all = NULL;
+  *n = 0;
   for (size_t f = 0; f < N_FORMS; f++) {
-    bool next = f > 0 && strcmp(operators[f].name, operators[f - 1].name) == 0;
-    if (!next && i-- == 0) {
-      *kinks = operators[f].kinks;
-      return operators[f].name;
-    }
+    bool again = f > 0 && strcmp(operators[f].name, operators[f - 1].name) == 0;
+    if (again || operators[f].kinks == 0)
+      continue;
+    all = grow(all, *n, sizeof *all);
+    all[(*n)++] = (kinked_operator){operators[f].name, operators[f].kinks};
   }
-  return NULL;
-}
-
-const char *
-step_operator(const step *st)
-{
-  return st->kind == PIECEWISE && strcmp(st->node->op, "RNN") == 0 ? "Relu" : st->node->op;
-}
-
-const char *
-network_rule(const char *op)
-{
-  return strcmp(op, "Max") == 0 ? "Maximum" : strcmp(op, "Min") == 0 ? "Minimum" : op;
+  return all;
 }
 
 static const char *const own_operators[] = {"Clamp", "Huber", "Lift", "Sorted"};
@@ -444,6 +436,7 @@ network_build(network *net, const model *m, const arrays *given)
   builder b = {.net = net, .m = m, .x = given->x, .given = given};
   within(LIMIT_NODES, m->n_nodes, "a network of %zu nodes", m->n_nodes);
   *net = (network){.tensors = m->tensors, .n_tensors = m->n_tensors};
+  net->operators = kinked_operators(&net->n_operators);
   for (size_t i = 0; i < m->n_tensors; i++) {
     put(&b, m->tensors[i], 0, NULL, m->tensors[i]->rank, m->tensors[i]->dims);
     define(&b, m->tensors[i]->name);

@@ -120,23 +120,21 @@ state_patterns(size_t patterns, size_t gradients)
 }
 
 void
-check_patterns(const char *folder)
+check_patterns(program *of, bool parameters)
 {
-  program p = {0};
   what_varies varies;
-  known_line("semantics", "real");
-  region_function_read(&p, folder, &varies);
+  region_function_read(of, parameters, &varies);
   next_line("at");
-  size_t n = region_function_read_point(&p, varies);
+  size_t n = region_function_read_point(of, varies);
   next_line("patterns");
-  size_t patterns = next_number(), gradients = gradient_list_read(p.n_outputs, n);
-  check_instructions(&p);
+  size_t patterns = next_number(), gradients = gradient_list_read(of->n_outputs, n);
+  check_instructions(of);
   take_no_proxies();
-  walk_program(&p);
+  walk_program(of);
   for (size_t e = 0; e < n; e++)
-    walk_vary((size_t)(region_function_entry(&p, e) - p.instructions));
-  here = rationals(p.n_outputs * n);
-  open_one = rationals(p.n_outputs * n);
+    walk_vary((size_t)(region_function_entry(of, e) - of->instructions));
+  here = rationals(of->n_outputs * n);
+  open_one = rationals(of->n_outputs * n);
   follow_point(false);
   size_t leaves = check_tree(false, check_leaf);
   require(leaves == patterns, "the tree has %zu leaves", leaves);

@@ -2,7 +2,9 @@
 #ifndef CLARKE_KERNEL_PATTERN_PROOF_H
 #define CLARKE_KERNEL_PATTERN_PROOF_H
 
-/* Reads the proof from the line after `claim patterns` on, checks it and says what is verified. */
-void check_patterns(const char *folder);
+#include "check/program/program.h"
+
+/* Of a program as region_function_read takes it: the lines behind its file, and the statement written. */
+void check_patterns(program *of, bool parameters);
 
 #endif

@@ -5,7 +5,6 @@
 #include "check/program/program_evidence.h"
 #include "check/program/program_follow.h"
 #include "check/program/program_lipschitz.h"
-#include "check/onnx/statement.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -159,15 +158,12 @@ static const char *const meanings[][2] = {
                       "combination of such limits"}};
 
 void
-check_program(const char *folder, const char *verdict, bool of_network)
+check_program(const program *of, bool parameters, const char *verdict)
 {
   size_t m = 0;
   while (strcmp(meanings[m][0], verdict) != 0)
     m++;
-  bytes file = next_file(folder, of_network ? "Model, whose output is F" : "Program, whose output is F");
-  if (!of_network)
-    state_program(file);
-  bool parameters = walk_read(file, of_network);
+  walk_program(of);
   read_point(parameters);
   (parameters ? vary_parameters : read_wrt)();
   next_line("profile");

@@ -1,7 +1,6 @@
 /* The program that is followed; polynomials of the displacement from the point. */
 #include "check/program/program_walk.h"
 #include "check/base/allocate.h"
-#include "check/unroll.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,16 +9,6 @@ program prog;
 state *states;
 size_t n_wrt, n_terms;
 way mode;
-
-bool
-walk_read(bytes file, bool of_network)
-{
-  bool parameters = of_network && unroll_network(&prog, file);
-  if (!of_network)
-    program_read(&prog, file);
-  states = allocate(prog.n, sizeof *states);
-  return parameters;
-}
 
 void
 walk_program(const program *p)

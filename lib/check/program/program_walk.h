@@ -35,11 +35,10 @@ extern size_t n_wrt;  /* entries of wrt */
 extern way mode;
 extern size_t n_terms; /* of series */
 
-bool walk_read(bytes file, bool of_network); /* the program, or the network as one. Do its parameters vary? */
-void walk_program(const program *p);         /* a program that was read, whose instructions are kept */
-void walk_vary(size_t at);                   /* an input's entry is the next in wrt */
-void walk_clear(way how, size_t terms);      /* nothing is followed yet */
-const char *place(size_t at);                /* of an instruction, for messages; valid until the next call */
+void walk_program(const program *p);    /* a program that was read, whose instructions are kept */
+void walk_vary(size_t at);              /* an input's entry is the next in wrt */
+void walk_clear(way how, size_t terms); /* nothing is followed yet */
+const char *place(size_t at);           /* of an instruction, for messages; valid until the next call */
 
 void add_gradient(state *y, const interval *c, const state *x); /* y's += c times x's, in AD's way where y is AD's */
 

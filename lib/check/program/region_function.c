@@ -2,8 +2,6 @@
 #include "check/program/region_function.h"
 #include "check/program/hold.h"
 #include "check/base/lines.h"
-#include "check/program/program_proof.h"
-#include "check/unroll.h"
 
 #include <string.h>
 
@@ -81,22 +79,9 @@ drop_held(program *p)
 
 /* ---- The function */
 
-static bool
-read_function(program *p, const char *folder)
-{
-  if (line_is("model"))
-    return unroll_network(p, next_file(folder, "Model, whose output is F"));
-  next_line("program");
-  bytes text = next_file(folder, "Program, whose output is F");
-  state_program(text);
-  program_read(p, text);
-  return false;
-}
-
 size_t
-region_function_read(program *p, const char *folder, what_varies *varies)
+region_function_read(program *p, bool parameters, what_varies *varies)
 {
-  bool parameters = read_function(p, folder);
   *varies = parameters ? VARIES_PARAMETERS : line_is("wrt") ? VARIES_NAMED : VARIES_INPUT;
   if (*varies == VARIES_INPUT)
     return count_entries_of(p);

@@ -133,10 +133,10 @@ state_point(size_t regions, size_t gradients)
 }
 
 void
-check_regions(const char *folder)
+check_regions(program *of, bool parameters, const char *folder)
 {
-  known_line("semantics", "real");
-  n_entries = region_function_read(&prog, folder, &varies);
+  n_entries = region_function_read(of, parameters, &varies);
+  prog = *of;
   bool local = line_is("at");
   if (local)
     n_variables = region_function_read_point(&prog, varies);

@@ -2,8 +2,10 @@
 #ifndef CLARKE_KERNEL_REGION_PROOF_H
 #define CLARKE_KERNEL_REGION_PROOF_H
 
-#include "check/base/session.h"
+#include "check/program/program.h"
 
-void check_regions(const char *folder); /* after `claim regions`: the rest, and the statement written */
+/* Of a program as region_function_read takes it: the lines behind its file, and the statement written. A box is a file in that
+ * folder. */
+void check_regions(program *of, bool parameters, const char *folder);
 
 #endif

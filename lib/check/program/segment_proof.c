@@ -228,14 +228,15 @@ check_pieces(size_t n, const rational *integral)
 }
 
 static void
-begin(const char *folder)
+begin(program *of, bool parameters)
 {
   from = rational_zero();
   to = rational_zero();
   row[0] = integer_zero();
   row[1] = integer_zero();
   what_varies varies;
-  n_entries = region_function_read(&prog, folder, &varies);
+  n_entries = region_function_read(of, parameters, &varies);
+  prog = *of;
   fputs("Segment: x(t) = A + t (B - A), for t from 0 to 1\n", account);
   read_ends();
   forms_begin(&prog, 1);
@@ -244,10 +245,9 @@ begin(const char *folder)
 }
 
 void
-check_segment(const char *folder)
+check_segment(program *of, bool parameters)
 {
-  known_line("semantics", "real");
-  begin(folder);
+  begin(of, parameters);
   next_line("pieces");
   size_t n = next_number();
   require(n >= 1, "a segment has at least one piece");

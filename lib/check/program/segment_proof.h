@@ -2,8 +2,9 @@
 #ifndef CLARKE_KERNEL_SEGMENT_PROOF_H
 #define CLARKE_KERNEL_SEGMENT_PROOF_H
 
-#include "check/base/session.h"
+#include "check/program/program.h"
 
-void check_segment(const char *folder); /* after `claim segment`: the rest, and the statement written */
+/* Of a program as region_function_read takes it: the lines behind its file, and the statement written. */
+void check_segment(program *of, bool parameters);
 
 #endif

@@ -1,7 +1,6 @@
 /* The record's tensors, and where they stand in the network (record.h). */
 #include "check/record/record.h"
 #include "check/base/allocate.h"
-#include "check/onnx/network.h"
 #include "check/files/tensor_files.h"
 
 #include <stdlib.h>
@@ -97,15 +96,15 @@ static void
 choose_unit(record *r)
 {
   const network *net = r->p->net;
-  size_t kinks, all = net->batch * net->n_outputs;
+  size_t all = net->batch * net->n_outputs;
   RATIONAL(share);
   r->unit = (unit){0, integer_zero()};
   mpz_set_ui(&r->unit.common, 1);
   for_each_tensor(r, note_tensor);
   for (size_t s = 1; s < net->n_steps; s++)
     note_step(&r->unit, &net->steps[s]);
-  for (size_t i = 0; network_operator(i, &kinks) != NULL; i++)
-    for (size_t k = 0; k < kinks; k++)
+  for (size_t i = 0; i < net->n_operators; i++)
+    for (size_t k = 0; k < net->operators[i].kinks; k++)
       note_coefficient(&r->unit, &r->proxies[i][k].value);
   mpq_set_ui(&share, 2, all);
   mpq_canonicalize(&share);
@@ -395,8 +394,8 @@ record_piece(const record *r, const step *st, const integer *x)
 const ad_slope *
 record_proxy(const record *r, const step *st, size_t k)
 {
-  size_t i = 0, kinks;
-  while (strcmp(network_operator(i, &kinks), step_operator(st)) != 0)
+  size_t i = 0;
+  while (strcmp(r->p->net->operators[i].name, step_operator(st)) != 0)
     i++;
   return &r->proxies[i][st->number[k]];
 }

@@ -3,10 +3,11 @@
 #ifndef CLARKE_KERNEL_RECORD_H
 #define CLARKE_KERNEL_RECORD_H
 
+#include "check/files/onnx.h"
 #include "check/kernel/point.h"
 #include "check/record/record_sum.h"
 
-/* The slope at a kink, by operator (network_operator) and kink. */
+/* The slope at a kink, by operator (of the network's list) and kink. */
 typedef struct {
   bool left, right;
   rational value;

@@ -1,7 +1,6 @@
 /* Recorded gradients (record.h): of a value, the sum of what all that read it hand back. */
 #include "check/record/record_gather.h"
 #include "check/base/allocate.h"
-#include "check/onnx/builder.h"
 
 #include <stdlib.h>
 #include <string.h>

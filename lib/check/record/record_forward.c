@@ -1,6 +1,5 @@
 /* Recorded outputs, and winners of windows (record.h). */
 #include "check/record/record_node.h"
-#include "check/onnx/builder.h"
 
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* What composed nodes hand back, and what was not recorded behind a value (record_gather.h). */
 #include "check/record/record_gather.h"
 #include "check/base/allocate.h"
-#include "check/onnx/builder.h"
 
 #include <stdlib.h>
 #include <string.h>

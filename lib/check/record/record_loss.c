@@ -1,6 +1,5 @@
 /* Cross entropy beside what was recorded (record_node.h). */
 #include "check/record/record_node.h"
-#include "check/onnx/builder.h"
 
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* Gradients taken back through a node (record_node.h). */
 #include "check/record/record_node.h"
-#include "check/onnx/network.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* Where the record's branches part from those of exact arithmetic (record_pattern.h). */
 #include "check/record/record_pattern.h"
-#include "check/onnx/builder.h"
 #include "check/base/lines.h"
 
 #include <string.h>

@@ -3,19 +3,14 @@
 #include "check/base/allocate.h"
 #include "check/base/lines.h"
 #include "check/kernel/near.h"
-#include "check/onnx/network.h"
-#include "check/onnx/question.h"
+#include "check/kernel/question.h"
 #include "check/record/record_pattern.h"
 #include "check/record/record_statistic.h"
-#include "check/onnx/statement.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static network net;
-static point p = {.net = &net};
-static model m;
-static record r = {.p = &p, .m = &m};
+static record r;
 static size_t counts[N_ANSWERS]; /* of each answer */
 static size_t missing;           /* of those not covered: there is no such tensor in the record */
 static size_t boundless;         /* entries without a bound, of tensors that have others */
@@ -27,18 +22,16 @@ static const char *const words[] = {"bit-exact", "within", "where-bounded", "not
 static void
 read_slopes(void)
 {
-  const char *op;
-  size_t n = 0, kinks;
-  while (network_operator(n, &kinks) != NULL)
-    n++;
-  r.proxies = allocate(n, sizeof *r.proxies);
+  const network *net = r.p->net;
+  r.proxies = allocate(net->n_operators, sizeof *r.proxies);
   next_line("profile");
   state_profile(next_name());
-  for (size_t i = 0; (op = network_operator(i, &kinks)) != NULL; i++)
+  for (size_t i = 0; i < net->n_operators; i++)
     for (size_t k = 0; k < 2; k++) {
+      const char *op = net->operators[i].name;
       ad_slope *s = &r.proxies[i][k];
       s->value = rational_zero();
-      if (k >= kinks || !network_has(&net, op))
+      if (k >= net->operators[i].kinks || !network_has(net, op))
         continue;
       proxy_side side = read_proxy(op, k, &s->value);
       s->left = side == PROXY_LEFT;
@@ -129,9 +122,9 @@ read_answer(const char *part, const char *name, const tensor *t, answer found)
 static void
 read_part(const char *part, answer (*find)(record *r, const char *name, const tensor *t), bool pools)
 {
-  for (size_t i = 0; i < m.n_nodes; i++)
-    for (size_t j = 0; j < m.nodes[i].n_out; j++) {
-      const node *n = &m.nodes[i];
+  for (size_t i = 0; i < r.m->n_nodes; i++)
+    for (size_t j = 0; j < r.m->nodes[i].n_out; j++) {
+      const node *n = &r.m->nodes[i];
       if (*n->out[j] == '\0' || strcmp(n->op, "Constant") == 0 || (pools && (strcmp(n->op, "MaxPool") != 0 || j > 0)))
         continue;
       next_line(part);
@@ -156,8 +149,8 @@ find_gradient(const char *name)
 static void
 read_parameters(void)
 {
-  for (size_t i = 0; i < net.n_values; i++) {
-    const graph_value *v = &net.values[i];
+  for (size_t i = 0; i < r.p->net->n_values; i++) {
+    const graph_value *v = &r.p->net->values[i];
     if (v->constant == NULL || !v->constant->wrt || v->constant->name != v->name)
       continue;
     next_line("parameter");
@@ -201,17 +194,17 @@ check_read(void)
 }
 
 static void
-read_pattern(void)
+read_pattern(point *p)
 {
   size_t asked = 0, open = 0;
   bool evaluated = false;
   fputs("Branches, beside those of exact arithmetic at these parameters:\n", account);
-  for (size_t i = 0; i < m.n_nodes; i++) {
-    if (!pattern_has(&m.nodes[i]))
+  for (size_t i = 0; i < r.m->n_nodes; i++) {
+    if (!pattern_has(&r.m->nodes[i]))
       continue;
     next_line("pattern");
     char *name = next_name();
-    require(strcmp(name, m.nodes[i].out[0]) == 0, "the line of '%s' is expected", m.nodes[i].out[0]);
+    require(strcmp(name, r.m->nodes[i].out[0]) == 0, "the line of '%s' is expected", r.m->nodes[i].out[0]);
     fputs("  ", account);
     state_name(name);
     free(name);
@@ -226,7 +219,7 @@ read_pattern(void)
     require(pattern_covers(&r, st), "no rule covers this node's branches, or what it reads was not recorded");
     fprintf(account, n == 1 ? ": 1 part\n" : ": %zu parts\n", n);
     if (!evaluated)
-      point_evaluate(&p);
+      point_evaluate(p);
     evaluated = true;
     asked += pattern_check(&r, st, n);
   }
@@ -252,20 +245,19 @@ state_verdict(bool updated)
 }
 
 void
-check_record(const char *folder)
+check_record(point *p, const model *m, const char *folder)
 {
-  refuse_links(); /* a run's folder holds its files */
-  read_network(&p, &m, folder);
+  r = (record){.p = p, .m = m};
   next_line("trace");
   bytes trace = next_file(folder, "Trace");
   next_line("gradients");
   bytes gradients = next_file(folder, "Gradients");
-  read_loss(&p);
+  read_loss(p);
   next_line("scale");
   r.scale = rational_zero();
   next_rational(&r.scale);
   gmp_fprintf(account, "  multiplied by %Qd\n", &r.scale);
-  read_wrt(&net);
+  read_wrt(p->net);
   read_slopes();
   record_begin(&r, trace, gradients);
   unsigned long bits = session_bits;
@@ -278,7 +270,7 @@ check_record(const char *folder)
   bool updated = read_statistics();
   check_read();
   session_set_bits(bits);
-  read_pattern();
+  read_pattern(p);
   last_line();
   state_verdict(updated);
 }

@@ -2,6 +2,10 @@
 #ifndef CLARKE_KERNEL_RECORD_PROOF_H
 #define CLARKE_KERNEL_RECORD_PROOF_H
 
-void check_record(const char *folder); /* after the line `claim record` */
+#include "check/files/onnx.h"
+#include "check/kernel/point.h"
+
+/* After `claim record` and the lines of the network, the model, its batch: the rest, of files in that folder. */
+void check_record(point *p, const model *m, const char *folder);
 
 #endif

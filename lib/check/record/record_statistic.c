@@ -3,7 +3,6 @@
 #include "check/base/allocate.h"
 #include "check/base/lines.h"
 #include "check/record/record_number.h"
-#include "check/onnx/statement.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,13 +3,10 @@
 #define CLARKE_KERNEL_STATEMENT_H
 
 #include "check/kernel/point.h"
-#include "check/files/tensor_files.h"
 
 /* ---- These write on `account` */
 
-void state_name(const char *name);
-void state_network(const network *net, const model *m, const arrays *given); /* inputs, output, reading rules */
-void state_profile(char *name);                                              /* frees it */
+void state_shape(const size_t *dims, size_t rank); /* (2, 3); an axis of 0 is one that is not declared */
 void state_loss(const point *p);
 void state_parameters(const network *net); /* those in wrt */
 /* What the verdict says of AD's output, to standard output. */

@@ -1,55 +1,11 @@
-/* What a proof asks about a network: files, loss, parameters (docs/proof-format.md). */
-#include "check/onnx/question.h"
+/* What a proof asks about a network: loss, parameters, proxies (docs/proof-format.md). */
+#include "check/kernel/question.h"
 #include "check/base/allocate.h"
 #include "check/base/lines.h"
 #include "check/kernel/names.h"
-#include "check/onnx/network.h"
-#include "check/onnx/statement.h"
+#include "check/kernel/statement.h"
 
 #include <string.h>
-
-/* Puts the file's tensors in the place of the model's of the same names and shapes. */
-static void
-replace_parameters(model *m, bytes file, bool *replaced)
-{
-  size_t n;
-  tensor *t = tensors_read(file, &n, NULL);
-  for (size_t i = 0; i < n; i++) {
-    size_t j = name_find(&m->initializers, t[i].name), size = t[i].rank * sizeof *t[i].dims;
-    if (!t[i].real)
-      continue;
-    require(j < m->n_tensors && m->tensors[j]->real && m->tensors[j]->rank == t[i].rank
-                && memcmp(m->tensors[j]->dims, t[i].dims, size) == 0,
-            "tensor '%s' is no parameter of the model, or has another shape", t[i].name);
-    m->tensors[j]->value = t[i].value;
-    replaced[j] = true;
-  }
-}
-
-/* The lines `model`, `params` (perhaps) and `batch`. */
-void
-read_network(point *p, model *m, const char *folder)
-{
-  next_line("model");
-  onnx_read(m, next_file(folder, "Model"));
-  bool *replaced = allocate(m->n_tensors, sizeof *replaced), params = line_is("params");
-  if (params)
-    replace_parameters(m, next_file(folder, "Parameters replaced by"), replaced);
-  next_line("batch");
-  const arrays given = batch_read(next_file(folder, "Batch"));
-  p->x = given.x;
-  p->target = given.y;
-  network_build(p->net, m, &given);
-  names_begin(p);
-  for (size_t i = 0; i < m->n_tensors && params; i++) {
-    const tensor *t = m->tensors[i];
-    require(replaced[i] == (t->weight || t->statistic), "'%s' is a parameter and not replaced, or the reverse",
-            t->name);
-    require(!t->weight || !t->statistic, "'%s' is a weight and a mean or variance, which one tensor cannot replace",
-            t->name);
-  }
-  state_network(p->net, m, &given);
-}
 
 static bool
 port_fits(const port *declared, const tensor *t)
@@ -120,15 +76,6 @@ read_wrt(network *net)
 {
   next_line("wrt");
   read_wrt_names(net);
-}
-
-bool
-network_has(const network *net, const char *op)
-{
-  bool used = false;
-  for (size_t s = 1; s < net->n_steps; s++)
-    used = used || strcmp(step_operator(&net->steps[s]), op) == 0;
-  return used;
 }
 
 proxy_side

@@ -4,14 +4,11 @@
 
 #include "check/kernel/point.h"
 
-/* Model, parameters, batch: p's network (there is room for it), x and target. The files are in that folder. */
-void read_network(point *p, model *m, const char *folder);
 void read_loss(point *p);          /* which must be the model's own, if it ends in one, and fit the target */
 void read_wrt(network *net);       /* and makes room for their directions and gradients */
 void read_wrt_names(network *net); /* the same, of a line that is begun */
 
 /* Proxies, by operator and kink. */
-bool network_has(const network *net, const char *op); /* a node of the operator */
 typedef enum { PROXY_VALUE, PROXY_LEFT, PROXY_RIGHT } proxy_side;
 proxy_side read_proxy(const char *op, size_t kink,
                       rational *value); /* the next line; a slope on a side, or the value */

@@ -1,0 +1,10 @@
+/* Proofs about AD's output of a network. */
+#ifndef CLARKE_KERNEL_EVIDENCE_H
+#define CLARKE_KERNEL_EVIDENCE_H
+
+#include "check/kernel/point.h"
+
+/* Of a network at its weights, with its batch: the lines behind its files, from `loss` on, and the evidence for that verdict. */
+void check_output(point *p, const char *verdict);
+
+#endif

@@ -1,0 +1,83 @@
+/* What a verified proof of a network says. Two statements that differ in anything have different words: files by their
+ * hashes, names as proofs write them. */
+#include "check/kernel/statement.h"
+#include "check/base/lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+state_shape(const size_t *dims, size_t rank)
+{
+  fputc('(', account);
+  for (size_t i = 0; i < rank; i++)
+    if (dims[i] == 0)
+      fprintf(account, "%s?", i > 0 ? ", " : "");
+    else
+      fprintf(account, "%s%zu", i > 0 ? ", " : "", dims[i]);
+  fputc(')', account);
+}
+
+void
+state_loss(const point *p)
+{
+  if (p->loss == LOSS_SUM)
+    fputs("Loss: sum, of all entries of the output in all samples\n", account);
+  if (p->loss == LOSS_MSE)
+    fputs("Loss: mse, the mean over all entries of the output in all samples of (output - y)^2\n", account);
+  if (p->loss == LOSS_CE)
+    fputs("Loss: ce, the mean over all samples of log(sum over classes c of exp(output[c])) - output[y]\n", account);
+  if (p->net->own.kind != LOSS_NONE)
+    fputs("  as the model's own last nodes have it\n", account);
+}
+
+void
+state_parameters(const network *net)
+{
+  fprintf(account, "Parameters: %zu numbers, in\n", net->n_wrt);
+  for (size_t i = 0; i < net->n_tensors; i++) {
+    if (!net->tensors[i]->wrt)
+      continue;
+    fputs("  ", account);
+    state_name(net->tensors[i]->name);
+    fputc(' ', account);
+    state_shape(net->tensors[i]->dims, net->tensors[i]->rank);
+    fputc('\n', account);
+  }
+}
+
+static const char *const meanings[][2] = {
+    {"in-bouligand", "an element of the Bouligand subdifferential: a limit of true gradients, taken\n"
+                     "at points near the weights where the loss is differentiable"},
+    {"in-clarke", "an element of the Clarke subdifferential: a convex combination of limits of true\n"
+                  "gradients, taken at points near the weights where the loss is differentiable"},
+    {"not-in-clarke", "NOT an element of the Clarke subdifferential: neither a limit of true\n"
+                      "gradients, taken near the weights, nor a convex combination of such limits"}};
+
+static const char *
+meaning_of(const char *verdict)
+{
+  for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+    if (strcmp(meanings[i][0], verdict) == 0)
+      return meanings[i][1];
+  return NULL;
+}
+
+bool
+verdict_known(const char *verdict)
+{
+  return meaning_of(verdict) != NULL;
+}
+
+void
+print_verdict(const network *net, const char *verdict)
+{
+  bool rules = false;
+  for (size_t i = 0; i < N_READINGS; i++)
+    rules = rules || net->read[i];
+  printf("Verdict: %s. At the stored weights, what reverse-mode automatic\n"
+         "differentiation computes with these proxies is\n%s.\n"
+         "Semantics: real arithmetic, every stored number taken exactly%s; what a GPU followed\n"
+         "in floating point may differ.\n",
+         verdict, meaning_of(verdict), rules ? ", but for the reading rules above" : "");
+}

@@ -1,0 +1,32 @@
+/* Steps and values, looked up by names. */
+#include "check/kernel/steps.h"
+
+#include <string.h>
+
+const graph_value *
+network_value(const network *net, const char *name)
+{
+  size_t i = name_find(&net->named, name);
+  return i != NONE ? &net->values[i] : NULL;
+}
+
+bool
+network_has(const network *net, const char *op)
+{
+  bool used = false;
+  for (size_t s = 1; s < net->n_steps; s++)
+    used = used || strcmp(step_operator(&net->steps[s]), op) == 0;
+  return used;
+}
+
+const char *
+step_operator(const step *st)
+{
+  return st->kind == PIECEWISE && strcmp(st->op, "RNN") == 0 ? "Relu" : st->op;
+}
+
+const char *
+network_rule(const char *op)
+{
+  return strcmp(op, "Max") == 0 ? "Maximum" : strcmp(op, "Min") == 0 ? "Minimum" : op;
+}

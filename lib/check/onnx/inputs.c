@@ -1,0 +1,128 @@
+/* The files of a question about a network, and what is read of them, in words. */
+#include "check/onnx/inputs.h"
+#include "check/base/allocate.h"
+#include "check/base/lines.h"
+#include "check/kernel/names.h"
+#include "check/kernel/statement.h"
+#include "check/onnx/network.h"
+
+#include <string.h>
+
+/* ---- In words */
+
+/* How a batch is read that is not of the input's declared shape. */
+static void
+state_samples(const network *net, const tensor *x)
+{
+  const port *in = net->input;
+  if (!net->batched)
+    fputs("  no batch axis: each sample is a run of the model of its own\n", account);
+  else if (net->together < net->batch)
+    fputs("  one sample declared: each sample is a run of the model of its own\n", account);
+  if (net->batched && x->rank < in->rank) {
+    fputs("  each sample's entries, in row-major order, are read as ", account);
+    state_shape(in->dims + 1, in->rank - 1);
+    fputc('\n', account);
+  }
+}
+
+/* What the batch has of further inputs. */
+static void
+state_given(const network *net, const model *m, const arrays *given)
+{
+  for (size_t i = 0; i < m->n_inputs && net->n_given > 0; i++) {
+    const tensor *t = array_named(given, m->inputs[i].name);
+    if (&m->inputs[i] == net->input || t == NULL)
+      continue;
+    fputs("  constant input ", account);
+    state_name(t->name);
+    fputs(": the batch's array of that name, ", account);
+    state_shape(t->dims, t->rank);
+    fputc('\n', account);
+  }
+}
+
+/* What it has of masks. */
+static void
+state_masks(const network *net)
+{
+  for (size_t s = 0; s < net->n_steps && net->n_masks > 0; s++) {
+    const tensor *t = net->steps[s].given;
+    if (t == NULL)
+      continue;
+    fputs("  mask of the Dropout that computes ", account);
+    state_name(t->name);
+    fputs(": the batch's array of that name, ", account);
+    state_shape(t->dims, t->rank);
+    fputc('\n', account);
+  }
+}
+
+void
+state_network(const network *net, const model *m, const arrays *given)
+{
+  const tensor *x = given->x;
+  fprintf(account, "Operators: ONNX, version %ju\nInput: ", (uintmax_t)m->opset);
+  state_name(net->input->name);
+  fputs(", declared ", account);
+  state_shape(net->input->dims, net->input->rank);
+  fprintf(account, "; %zu sample%s of ", net->batch, net->batch == 1 ? "" : "s");
+  state_shape(x->dims + 1, x->rank - 1);
+  fputc('\n', account);
+  state_samples(net, x);
+  state_given(net, m, given);
+  state_masks(net);
+  fputs("Output: ", account);
+  state_name(net->own.of);
+  fputs(", of each sample ", account);
+  state_shape(net->dims + net->batched, net->rank - net->batched);
+  fputc('\n', account);
+  for (size_t i = 0; i < N_READINGS; i++)
+    if (net->read[i])
+      fprintf(account, "Reading rule: %s\n", readings[i]);
+}
+
+/* ---- The files */
+
+/* Puts the file's tensors in the place of the model's of the same names and shapes. */
+static void
+replace_parameters(model *m, bytes file, bool *replaced)
+{
+  size_t n;
+  tensor *t = tensors_read(file, &n, NULL);
+  for (size_t i = 0; i < n; i++) {
+    size_t j = name_find(&m->initializers, t[i].name), size = t[i].rank * sizeof *t[i].dims;
+    if (!t[i].real)
+      continue;
+    require(j < m->n_tensors && m->tensors[j]->real && m->tensors[j]->rank == t[i].rank
+                && memcmp(m->tensors[j]->dims, t[i].dims, size) == 0,
+            "tensor '%s' is no parameter of the model, or has another shape", t[i].name);
+    m->tensors[j]->value = t[i].value;
+    replaced[j] = true;
+  }
+}
+
+/* The lines `model`, `params` (perhaps) and `batch`. */
+void
+read_network(point *p, model *m, const char *folder)
+{
+  next_line("model");
+  onnx_read(m, next_file(folder, "Model"));
+  bool *replaced = allocate(m->n_tensors, sizeof *replaced), params = line_is("params");
+  if (params)
+    replace_parameters(m, next_file(folder, "Parameters replaced by"), replaced);
+  next_line("batch");
+  const arrays given = batch_read(next_file(folder, "Batch"));
+  p->x = given.x;
+  p->target = given.y;
+  network_build(p->net, m, &given);
+  names_begin(p);
+  for (size_t i = 0; i < m->n_tensors && params; i++) {
+    const tensor *t = m->tensors[i];
+    require(replaced[i] == (t->weight || t->statistic), "'%s' is a parameter and not replaced, or the reverse",
+            t->name);
+    require(!t->weight || !t->statistic, "'%s' is a weight and a mean or variance, which one tensor cannot replace",
+            t->name);
+  }
+  state_network(p->net, m, &given);
+}

@@ -1,0 +1,15 @@
+/* The files of a question about a network: model, parameters, batch. */
+#ifndef CLARKE_KERNEL_INPUTS_H
+#define CLARKE_KERNEL_INPUTS_H
+
+#include "check/files/onnx.h"
+#include "check/files/tensor_files.h"
+#include "check/kernel/point.h"
+
+/* Reads their lines, and the files in that folder: p's network (there is room for it), x and target. Writes on `account` what they
+ * say. */
+void read_network(point *p, model *m, const char *folder);
+void state_network(const network *net, const model *m,
+                   const arrays *given); /* inputs, output, reading rules, on `account` */
+
+#endif
