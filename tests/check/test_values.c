@@ -2,7 +2,7 @@
  * by ONNX's reference evaluator (stored), gradients by tangents and tangents by differences. */
 #include "check/kernel/cell.h"
 #include "check/base/elementary.h"
-#include "check/kernel/function.h"
+#include "check/base/function.h"
 #include "check/kernel/gradient.h"
 #include "check/kernel/identity.h"
 #include "check/kernel/line.h"

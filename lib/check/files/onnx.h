@@ -3,7 +3,7 @@
 #define CLARKE_KERNEL_ONNX_H
 
 #include "check/base/name_index.h"
-#include "check/kernel/tensors.h"
+#include "check/files/tensors.h"
 
 typedef struct node {
   char *op, *name, **in, **out;

@@ -3,7 +3,7 @@
 #define CLARKE_KERNEL_TENSOR_FILES_H
 
 #include "check/base/name_index.h"
-#include "check/kernel/tensors.h"
+#include "check/files/tensors.h"
 
 /* Reads an .npy (one tensor, named x), a stored .npz or a safetensors file. Their names are put into an empty index, by their
  * numbers, or none is (NULL). */

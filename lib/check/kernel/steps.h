@@ -2,9 +2,9 @@
 #ifndef CLARKE_KERNEL_STEPS_H
 #define CLARKE_KERNEL_STEPS_H
 
-#include "check/kernel/function.h"
+#include "check/base/function.h"
 #include "check/base/name_index.h"
-#include "check/kernel/tensors.h"
+#include "check/kernel/tensor.h"
 
 /* A factor, coef * weight: weight is entry `at` of w, or 1 when w is NULL. A source, x: feature `from`
  * of an earlier step's output; 1 when step is NONE; nothing, the whole term being left out, when

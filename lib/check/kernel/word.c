@@ -7,7 +7,7 @@
  * slopes are at most norm + lost: on whichever piece c lies, what it has there is at most (norm + lost) r off from what x has. */
 #include "check/kernel/word.h"
 #include "check/base/allocate.h"
-#include "check/kernel/function.h"
+#include "check/base/function.h"
 #include "check/kernel/identity.h"
 #include "check/kernel/place.h"
 #include "check/kernel/window.h"

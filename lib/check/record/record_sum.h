@@ -3,7 +3,7 @@
 #ifndef CLARKE_KERNEL_RECORD_SUM_H
 #define CLARKE_KERNEL_RECORD_SUM_H
 
-#include "check/kernel/tensors.h"
+#include "check/files/tensors.h"
 
 /* Every recorded number is an integer times 2^-bits; every coefficient an integer over `common`; a sum is so an integer
  * times 2^(-2 bits) / common. */

@@ -1,6 +1,6 @@
 /* Every function but 1 / x and the derivatives is increasing: an end of the result comes from the same end of the argument. Fixed
  * point has p = session_bits + 64 bits after the point. */
-#include "check/kernel/function.h"
+#include "check/base/function.h"
 
 #define MOST_EXPONENT 65536
 

@@ -1,5 +1,5 @@
 /* Numbers as files store them, each decoded exactly. */
-#include "check/kernel/tensors.h"
+#include "check/files/tensors.h"
 #include "check/base/allocate.h"
 
 #include <stdlib.h>

@@ -1,0 +1,22 @@
+/* The numbers of tensors, as files store them. */
+#ifndef CLARKE_KERNEL_TENSORS_H
+#define CLARKE_KERNEL_TENSORS_H
+
+#include "check/kernel/tensor.h"
+
+/* Types of numbers, by their number in ONNX. */
+enum { FLOAT = 1, INT32 = 6, INT64 = 7, BOOL = 9, DOUBLE = 11, UINT64 = 13, N_DTYPES = 17 };
+typedef struct {
+  const char *name[2];              /* in .npy; in safetensors */
+  size_t width, exponent, fraction; /* in bytes, 0: not supported; bits, of a floating-point type */
+  bool negative;                    /* has negative numbers */
+  unsigned field;                   /* of TensorProto, beside raw_data */
+} dtype;
+extern const dtype dtypes[N_DTYPES];
+
+/* Raw little-endian data that must fit t's shape. It stays packed; or is decoded, and every number must be finite. */
+void tensor_hold(tensor *t, size_t type, bytes data);
+void tensor_fill(tensor *t, size_t type, bytes data);
+void tensor_entry(rational *q, const tensor *t, size_t i); /* of a packed one; it must be finite */
+
+#endif
