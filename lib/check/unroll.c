@@ -3,7 +3,6 @@
 #include "check/base/allocate.h"
 #include "check/base/limit.h"
 #include "check/base/lines.h"
-#include "check/kernel/names.h"
 #include "check/kernel/point.h"
 #include "check/kernel/question.h"
 #include "check/onnx/inputs.h"
@@ -291,8 +290,6 @@ unroll_steps(program *p, const network *net, bool varies)
 static bool
 names_parameters(network *net)
 {
-  point of = {.net = net};
-  names_begin(&of);
   bool named = line_is("wrt");
   if (named)
     read_wrt_names(net);

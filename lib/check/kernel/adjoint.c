@@ -8,12 +8,15 @@
 
 #include <stdlib.h>
 
-#define UNIT (session_bits + 128) /* of adjoints: 2^-UNIT */
+typedef struct {
+  const point *p;
+  const rational *under; /* slopes; NULL: those of every cell */
+  const bool *needed;    /* of each sample */
+  interval *adjoint;
+  interval *loss; /* its derivatives by its outputs */
+} reverse;
 
-static const point *p;
-static const rational *under; /* slopes; NULL: those of every cell */
-static const bool *needed;    /* of each sample */
-static interval *adjoint;
+#define UNIT (session_bits + 128) /* of adjoints: 2^-UNIT */
 
 typedef struct {
   integer *lo, *hi;
@@ -54,13 +57,13 @@ add_share(ends *x, size_t f, const interval *slope, const integer *lo, const int
 
 /* Through a PIECEWISE entry: its slope, or any between those of a touched kink's sides. */
 static void
-piece_back(size_t s, size_t e, ends *x, size_t f, const integer *lo, const integer *hi)
+piece_back(reverse *r, size_t s, size_t e, ends *x, size_t f, const integer *lo, const integer *hi)
 {
-  size_t place = p->place[s][e];
-  const touch *t = place >= TOUCHED && under == NULL ? &p->touched[place - TOUCHED] : NULL;
+  size_t place = r->p->place[s][e];
+  const touch *t = place >= TOUCHED && r->under == NULL ? &r->p->touched[place - TOUCHED] : NULL;
   INTERVAL(slope);
   if (t == NULL)
-    slope_at(p, s, e, under, &slope);
+    slope_at(r->p, s, e, r->under, &slope);
   else if (mpq_cmp(&t->left, &t->right) < 0)
     interval_set(&slope, &t->left, &t->right);
   else
@@ -71,61 +74,62 @@ piece_back(size_t s, size_t e, ends *x, size_t f, const integer *lo, const integ
 /* Through a WINDOW's entry: to the largest; of a touched window to its options, each with any share when there are no
  * slopes. */
 static void
-window_back(size_t s, size_t e, ends *x, const integer *lo, const integer *hi)
+window_back(reverse *r, size_t s, size_t e, ends *x, const integer *lo, const integer *hi)
 {
-  size_t place = p->place[s][e], batch = p->net->batch;
+  size_t place = r->p->place[s][e], batch = r->p->net->batch;
   INTERVAL(share);
   mpq_set(&share.hi, &plus_one);
   if (place < TOUCHED) {
-    source to = term_at(p, &p->net->steps[s], e, place).x;
+    source to = term_at(r->p, &r->p->net->steps[s], e, place).x;
     add_share(&x[to.step], to.from, &exactly_one, lo, hi);
     return;
   }
-  const touch *t = &p->touched[place - TOUCHED];
+  const touch *t = &r->p->touched[place - TOUCHED];
   for (size_t o = 0; o < t->n; o++) {
-    if (under != NULL)
-      interval_set(&share, &under[t->slope + o], &under[t->slope + o]);
+    if (r->under != NULL)
+      interval_set(&share, &r->under[t->slope + o], &r->under[t->slope + o]);
     add_share(&x[t->from], t->at[o] / batch, &share, lo, hi);
   }
 }
 
 /* The adjoint of entry e, which is complete, to what step s reads. */
 static void
-entry_back(size_t s, size_t e, ends *x)
+entry_back(reverse *r, size_t s, size_t e, ends *x)
 {
-  const step *st = &p->net->steps[s];
-  size_t f = e / p->net->batch, place = p->place[s] != NULL ? p->place[s][e] : 0;
+  const step *st = &r->p->net->steps[s];
+  size_t f = e / r->p->net->batch, place = r->p->place[s] != NULL ? r->p->place[s][e] : 0;
   const integer *lo = &x[s].lo[f], *hi = &x[s].hi[f];
-  const touch *t = place >= TOUCHED ? &p->touched[place - TOUCHED] : NULL;
+  const touch *t = place >= TOUCHED ? &r->p->touched[place - TOUCHED] : NULL;
   if (t != NULL) {
-    unfixed(&adjoint[place - TOUCHED].lo, lo, UNIT);
-    unfixed(&adjoint[place - TOUCHED].hi, hi, UNIT);
+    unfixed(&r->adjoint[place - TOUCHED].lo, lo, UNIT);
+    unfixed(&r->adjoint[place - TOUCHED].hi, hi, UNIT);
   }
   expect(st->kind != SOFTMAX && st->kind != FUNCTION, "adjoints behind a transcendental operator");
   if (st->kind == WINDOW) {
-    window_back(s, e, x, lo, hi);
+    window_back(r, s, e, x, lo, hi);
     return;
   }
   for (size_t i = 0; i < st->width; i++) {
-    source to = term_at(p, st, e, i).x;
-    if (to.step >= PADDING || !p->net->steps[to.step].varies)
+    source to = term_at(r->p, st, e, i).x;
+    if (to.step >= PADDING || !r->p->net->steps[to.step].varies)
       continue;
     if (st->kind == PIECEWISE)
-      piece_back(s, e, &x[to.step], to.from, lo, hi);
+      piece_back(r, s, e, &x[to.step], to.from, lo, hi);
     else if (st->kind == PRODUCT) {
-      source by = term_at(p, st, e, i ^ 1).x;
-      add_share(&x[to.step], to.from, value_at(p, by.step, entry_of(p, by, e)), lo, hi);
+      source by = term_at(r->p, st, e, i ^ 1).x;
+      add_share(&x[to.step], to.from, value_at(r->p, by.step, entry_of(r->p, by, e)), lo, hi);
     } else
       add_product(&x[to.step], to.from, &st->m[st->factor_row[f] * st->width + i], &st->slack, st->shift, lo, hi);
   }
 }
 
 static void
-sample_back(void *loss, size_t sample)
+sample_back(void *of, size_t sample)
 {
-  const network *net = p->net;
-  const interval *by = loss;
-  if (!needed[sample])
+  reverse *r = of;
+  const network *net = r->p->net;
+  const interval *by = r->loss;
+  if (!r->needed[sample])
     return;
   ends *x = allocate(net->n_steps, sizeof *x);
   for (size_t s = 0; s < net->n_steps; s++) {
@@ -147,7 +151,7 @@ sample_back(void *loss, size_t sample)
     for (size_t f = 0; f < net->steps[s].n; f++) {
       bool any = mpz_sgn(&x[s].lo[f]) != 0 || mpz_sgn(&x[s].hi[f]) != 0;
       if (any && net->steps[s].varies)
-        entry_back(s, f * net->batch + sample, x);
+        entry_back(r, s, f * net->batch + sample, x);
     }
     for (size_t f = 0; f < net->steps[s].n; f++)
       mpz_clears(&x[s].lo[f], &x[s].hi[f], NULL);
@@ -160,30 +164,28 @@ sample_back(void *loss, size_t sample)
 /* The loss's derivatives by its outputs, times the number that its mean is divided by: of adjoints only signs and
  * ratios are asked, and so what cancels is exactly zero. */
 static interval *
-whole_loss_slopes(void)
+whole_loss_slopes(const point *of)
 {
-  size_t n = p->net->batch * p->net->n_outputs;
-  interval *loss = loss_slopes(p);
+  size_t n = of->net->batch * of->net->n_outputs;
+  interval *slopes = loss_slopes(of);
   INTERVAL(by);
-  mpq_set_ui(&by.lo, p->loss == LOSS_MSE ? n : p->loss == LOSS_CE ? p->net->batch : 1, 1);
+  mpq_set_ui(&by.lo, of->loss == LOSS_MSE ? n : of->loss == LOSS_CE ? of->net->batch : 1, 1);
   mpq_set(&by.hi, &by.lo);
   for (size_t i = 0; i < n; i++)
-    interval_mul(&loss[i], &loss[i], &by);
-  return loss;
+    interval_mul(&slopes[i], &slopes[i], &by);
+  return slopes;
 }
 
 interval *
 adjoints(const point *of, const rational *slope, const bool *samples)
 {
-  p = of;
-  under = slope;
-  needed = samples;
-  adjoint = intervals(p->n_touched);
-  near_prepare(p->net);
-  for (size_t s = 0; s < p->net->n_steps; s++)
-    expect(p->net->steps[s].kind != NORMALIZE || !p->net->steps[s].varies, "adjoints in a network that normalizes");
-  interval *loss = whole_loss_slopes();
-  for_each_sample(p->net->batch, sample_back, loss);
-  intervals_free(loss, p->net->batch * p->net->n_outputs);
-  return adjoint;
+  reverse all = {of, slope, samples, intervals(of->n_touched), NULL}, *r = &all;
+  near_prepare(r->p->net);
+  for (size_t s = 0; s < r->p->net->n_steps; s++)
+    expect(r->p->net->steps[s].kind != NORMALIZE || !r->p->net->steps[s].varies,
+           "adjoints in a network that normalizes");
+  r->loss = whole_loss_slopes(r->p);
+  for_each_sample(r->p->net->batch, sample_back, &all);
+  intervals_free(r->loss, r->p->net->batch * r->p->net->n_outputs);
+  return r->adjoint;
 }

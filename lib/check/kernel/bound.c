@@ -14,12 +14,14 @@
 
 #include <stdlib.h>
 
-static const point *p;
-static size_t *as; /* of each touched kink: the one whose side it takes; itself, when it has its own */
-static size_t *at; /* where its gains are, one a side or option */
-static interval *gain;
-static bool *needed; /* of each sample: does some t differ from a? */
-static cell unsided; /* settled with no sides */
+struct bounds {
+  const point *p;
+  size_t *as; /* of each touched kink: the one whose side it takes; itself, when it has its own */
+  size_t *at; /* where its gains are, one a side or option */
+  interval *gain;
+  bool *needed; /* of each sample: does some t differ from a? */
+  cell unsided; /* settled with no sides */
+};
 
 static size_t
 sides(const touch *t)
@@ -30,19 +32,19 @@ sides(const touch *t)
 /* ---- t - a */
 
 static void
-find_differences(const rational *ad)
+find_differences(bounds *b, const rational *ad)
 {
-  motion d = tangents(p, ad);
-  for (size_t k = 0; k < p->n_touched; k++) {
-    const touch *t = &p->touched[k];
+  motion d = tangents(b->p, ad);
+  for (size_t k = 0; k < b->p->n_touched; k++) {
+    const touch *t = &b->p->touched[k];
     for (size_t o = 0; o < sides(t); o++) {
-      interval *x = &gain[at[k] + o];
+      interval *x = &b->gain[b->at[k] + o];
       interval_add(x, tangent_at(&d, t->from, t->at[is_window(t) ? o : 0]),
                    is_window(t) ? &plus_one
                    : o == 0     ? &t->left
                                 : &t->right);
       interval_add(x, tangent_at(&d, t->step, t->entry), &minus_one);
-      needed[t->entry % p->net->batch] |= !interval_zero(x);
+      b->needed[t->entry % b->p->net->batch] |= !interval_zero(x);
     }
   }
   tangents_free(&d);
@@ -52,12 +54,12 @@ find_differences(const rational *ad)
 
 /* Of several options each must be affine: factors of their own would not keep their proportion. */
 static bool
-affine(const cell *c, const touch *t)
+affine(bounds *b, const cell *c, const touch *t)
 {
   bool all = true;
   for (size_t o = 0; o < t->n; o++)
     all = all && c->degree[t->from][t->at[o]] < 2;
-  return all || (t->n <= 2 && affine_but_for_a_factor(p, c, t, 0, t->n - 1));
+  return all || (t->n <= 2 && affine_but_for_a_factor(b->p, c, t, 0, t->n - 1));
 }
 
 /* Are row k's numbers `by` times those of j, by > 0 being found from the first row of each? */
@@ -79,40 +81,42 @@ multiple(const rational *k, const rational *j, size_t n, rational *by)
 /* Option o's row, beside the first; of a kink the row. Where there are several of a window, they must keep their proportion:
  * no root is left out. */
 static void
-option_row(const cell *c, size_t k, size_t o)
+option_row(bounds *b, const cell *c, size_t k, size_t o)
 {
-  const touch *t = &p->touched[k];
+  const touch *t = &b->p->touched[k];
   if (t->n > 2)
-    whole_row(p, c, k, o + 1, 0);
+    whole_row(b->p, c, k, o + 1, 0);
   else
-    kink_row(p, c, k, is_window(t) ? o + 1 : 0, 0);
+    kink_row(b->p, c, k, is_window(t) ? o + 1 : 0, 0);
 }
 
 /* `parallel J K ...`: near w, K's options compare as J's do, so they take their sides together. */
 static void
-read_parallel(const cell *c, size_t j)
+read_parallel(bounds *b, const cell *c, size_t j)
 {
-  const touch *t = &p->touched[j];
-  size_t rows = sides(t) - 1, n = p->net->n_wrt, last = j;
+  const touch *t = &b->p->touched[j];
+  size_t rows = sides(t) - 1, n = b->p->net->n_wrt, last = j;
   rational **row = allocate(rows, sizeof *row);
-  require(affine(c, t), "%s: its argument is not affine", kink(j));
+  require(affine(b, c, t), "%s: its argument is not affine", kink(b->p, j).text);
   for (size_t o = 0; o < rows; o++) {
-    option_row(c, j, o);
-    require(!zeros(p->net->gradient, n), "%s: its argument has derivative zero", kink(j));
+    option_row(b, c, j, o);
+    require(!zeros(b->p->net->gradient, n), "%s: its argument has derivative zero", kink(b->p, j).text);
     row[o] = rationals(n);
     for (size_t i = 0; i < n; i++)
-      mpq_set(&row[o][i], &p->net->gradient[i]);
+      mpq_set(&row[o][i], &b->p->net->gradient[i]);
   }
   do {
     size_t k = next_number();
     RATIONAL(by);
-    require(k > last && k < p->n_touched && as[k] == k, "touched kinks in increasing order, each once, are expected");
-    require(t->n == p->touched[k].n && affine(c, &p->touched[k]), "%s is of another kind than %zu", kink(k), j);
+    require(k > last && k < b->p->n_touched && b->as[k] == k,
+            "touched kinks in increasing order, each once, are expected");
+    require(t->n == b->p->touched[k].n && affine(b, c, &b->p->touched[k]), "%s is of another kind than %zu",
+            kink(b->p, k).text, j);
     for (size_t o = 0; o < rows; o++) {
-      option_row(c, k, o);
-      require(multiple(p->net->gradient, row[o], n, &by), "%s is not parallel to %zu", kink(k), j);
+      option_row(b, c, k, o);
+      require(multiple(b->p->net->gradient, row[o], n, &by), "%s is not parallel to %zu", kink(b->p, k).text, j);
     }
-    as[k] = j;
+    b->as[k] = j;
     last = k;
   } while (more_words());
   for (size_t o = 0; o < rows; o++)
@@ -122,54 +126,58 @@ read_parallel(const cell *c, size_t j)
 
 /* ---- The tree */
 
-void
+bounds *
 bound_begin(const point *of, cell *c, const rational *ad)
 {
   size_t n = of->n_touched, all = 0;
-  p = of;
-  as = allocate(n, sizeof *as);
-  at = allocate(n, sizeof *at);
-  needed = allocate(p->net->batch, sizeof *needed);
+  bounds *b = allocate(1, sizeof *b);
+  b->p = of;
+  b->as = allocate(n, sizeof *b->as);
+  b->at = allocate(n, sizeof *b->at);
+  b->needed = allocate(b->p->net->batch, sizeof *b->needed);
   for (size_t k = 0; k < n; k++) {
-    as[k] = k;
-    at[k] = all;
-    all += sides(&p->touched[k]);
+    b->as[k] = k;
+    b->at[k] = all;
+    all += sides(&b->p->touched[k]);
   }
-  gain = intervals(all);
-  find_differences(ad);
-  interval *adjoint = adjoints(p, NULL, needed);
+  b->gain = intervals(all);
+  find_differences(b, ad);
+  interval *adjoint = adjoints(b->p, NULL, b->needed);
   for (size_t k = 0; k < n; k++)
-    for (size_t o = 0; o < sides(&p->touched[k]); o++)
-      interval_mul(&gain[at[k] + o], &gain[at[k] + o], &adjoint[k]);
-  cell_settle(c, p, false);
-  unsided = (cell){allocate(n, sizeof *unsided.side), c->flat, c->slope, c->degree};
+    for (size_t o = 0; o < sides(&b->p->touched[k]); o++)
+      interval_mul(&b->gain[b->at[k] + o], &b->gain[b->at[k] + o], &adjoint[k]);
+  cell_settle(c, b->p, false);
+  b->unsided = (cell){allocate(n, sizeof *b->unsided.side), c->flat, c->slope, c->degree};
   for (size_t j, least = 0; line_is("parallel"); least = j + 1) {
     j = next_number();
-    require(j >= least && j < n && as[j] == j, "touched kinks in increasing order are expected");
-    read_parallel(&unsided, j);
+    require(j >= least && j < n && b->as[j] == j, "touched kinks in increasing order are expected");
+    read_parallel(b, &b->unsided, j);
   }
+  return b;
 }
 
 const cell *
-bound_open(void)
+bound_open(const bounds *b)
 {
-  return &unsided;
+  return &b->unsided;
 }
 
 bool
-bound_branches(const cell *c, size_t k)
+bound_branches(const bounds *b, const cell *c, size_t k)
 {
-  return as[k] == k && c->side[k] == 0;
+  return b->as[k] == k && c->side[k] == 0;
 }
 
 void
-bound_leaf(const cell *c)
+bound_leaf(const bounds *b, const cell *c)
 {
   INTERVAL(sum);
-  for (size_t k = 0; k < p->n_touched; k++) {
-    int side = c->side[as[k]];
-    const interval *x = &gain[at[k]], *most = &x[side == 0 ? 0 : is_window(&p->touched[k]) ? side - 1 : side > 0];
-    for (size_t o = 1; side == 0 && o < sides(&p->touched[k]); o++)
+  for (size_t k = 0; k < b->p->n_touched; k++) {
+    int side = c->side[b->as[k]];
+    const interval *x = &b->gain[b->at[k]], *most = &x[side == 0                      ? 0
+                                                       : is_window(&b->p->touched[k]) ? side - 1
+                                                                                      : side > 0];
+    for (size_t o = 1; side == 0 && o < sides(&b->p->touched[k]); o++)
       if (mpq_cmp(&x[o].hi, &most->hi) > 0)
         most = &x[o];
     interval_add(&sum, most, &plus_one);

@@ -35,7 +35,7 @@ check_cell(claim *q)
   next_line("directions");
   size_t n = next_number();
   for (size_t i = 0; i < n; i++) {
-    read_direction();
+    read_direction(q->net);
     motion d = tangents(q->p, q->c.slope);
     note_moves(q->p, &q->c, &d, found);
     tangents_free(&d);
@@ -204,19 +204,19 @@ check_dead(claim *q, const cell *given)
     require(k < q->p->n_touched, "there is no touched kink %zu", k);
     const touch *t = &q->p->touched[k];
     const uint8_t *degree = given->degree[t->from];
-    require(q->c.side[k] != 0, "%s has not been branched on", kink(k));
+    require(q->c.side[k] != 0, "%s has not been branched on", kink(q->p, k).text);
     size_t a = is_window(t) ? (size_t)q->c.side[k] - 1 : 0, b = next_option(q->p, &q->c, k);
     next_rational(&value);
     require(t->slope + b >= next, "touched kinks in increasing order are expected");
     require(mpq_sgn(&value) > 0, "positive values are expected");
     require((degree[t->at[a]] < 2 && degree[t->at[b]] < 2) || affine_but_for_a_factor(q->p, given, t, a, b),
-            "%s: its argument is not affine, nor is it but for a factor", kink(k));
+            "%s: its argument is not affine, nor is it but for a factor", kink(q->p, k).text);
     if (q->c.side[k] < 0)
       mpq_neg(&value, &value);
     kink_row(q->p, given, k, a, b);
     add_gradient(q, &value);
     next = t->slope + b + 1;
-    require(!zeros(q->net->gradient, q->net->n_wrt), "%s: its argument has derivative zero", kink(k));
+    require(!zeros(q->net->gradient, q->net->n_wrt), "%s: its argument has derivative zero", kink(q->p, k).text);
   }
   require(zeros(q->sum, q->net->n_wrt), "the combination of the derivatives is not zero");
 }
@@ -255,7 +255,7 @@ check_separator(claim *q, bool bound)
   rationals_begin(q->net->move, q->net->n_wrt);
   next_line("v");
   do {
-    const tensor *t = next_parameter();
+    const tensor *t = next_parameter(q->net);
     size_t index = next_number(), at = (size_t)(t->move - q->net->move) + index;
     next_rational(&value);
     require(t->wrt && index < t->count && at >= next && mpq_sgn(&value) != 0,
@@ -263,23 +263,25 @@ check_separator(claim *q, bool bound)
     mpq_set(&q->net->move[at], &value);
     next = at + 1;
   } while (line_is("v"));
-  bound ? bound_begin(q->p, &q->c, q->ad) : add_tangent(q, &output, q->ad, &plus_one, false);
+  bounds *open = bound ? bound_begin(q->p, &q->c, q->ad) : NULL;
+  if (!bound)
+    add_tangent(q, &output, q->ad, &plus_one, false);
   next_line("tree");
   do {
     if (line_is("branch")) {
       size_t k = next_number();
-      require(k < q->p->n_touched && (bound ? bound_branches(&q->c, k) : depth == 0 || k > path[depth - 1]),
+      require(k < q->p->n_touched && (bound ? bound_branches(open, &q->c, k) : depth == 0 || k > path[depth - 1]),
               "a branch on a touched kink after those above is expected");
       path[depth++] = k;
       next_side(q->p, &q->c, k);
       continue;
     }
     if (line_is("dead"))
-      check_dead(q, bound ? bound_open() : &q->c);
+      check_dead(q, bound ? bound_open(open) : &q->c);
     else {
       next_line("leaf");
       leaves++;
-      bound ? bound_leaf(&q->c) : check_leaf(q, &output);
+      bound ? bound_leaf(open, &q->c) : check_leaf(q, &output);
     }
     while (depth > 0 && !next_side(q->p, &q->c, path[depth - 1]))
       depth--;

@@ -5,48 +5,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const point *about;
-
-void
-names_begin(const point *p)
+kink_name
+kink(const point *p, size_t k)
 {
-  about = p;
-}
-
-const char *
-kink(size_t k)
-{
-  static char text[512];
-  const touch *t = &about->touched[k];
-  const step *st = &about->net->steps[t->step];
-  snprintf(text, sizeof text, "touched kink %zu (node %zu '%.200s', feature %zu, sample %zu)", k, st->place, st->name,
-           t->entry / about->net->batch, t->entry % about->net->batch);
-  return text;
+  kink_name name;
+  const touch *t = &p->touched[k];
+  const step *st = &p->net->steps[t->step];
+  snprintf(name.text, sizeof name.text, "touched kink %zu (node %zu '%.200s', feature %zu, sample %zu)", k, st->place,
+           st->name, t->entry / p->net->batch, t->entry % p->net->batch);
+  return name;
 }
 
 tensor *
-next_parameter(void)
+next_parameter(network *net)
 {
   char *name = next_name();
-  size_t i = name_find(&about->net->named, name); /* initializers are its first values */
-  require(i < about->net->n_tensors && about->net->tensors[i]->weight, "the model has no parameter '%s'", name);
+  size_t i = name_find(&net->named, name); /* initializers are its first values */
+  require(i < net->n_tensors && net->tensors[i]->weight, "the model has no parameter '%s'", name);
   free(name);
-  return about->net->tensors[i];
+  return net->tensors[i];
 }
 
 /* `direction` and its moves, into the tensors. */
 void
-read_direction(void)
+read_direction(network *net)
 {
   RATIONAL(coef);
   RATIONAL(t);
-  rationals_begin(about->net->move, about->net->n_wrt);
-  for (size_t i = 0; i < about->net->n_wrt; i++)
-    mpq_set(&about->net->move[i], &zero);
+  rationals_begin(net->move, net->n_wrt);
+  for (size_t i = 0; i < net->n_wrt; i++)
+    mpq_set(&net->move[i], &zero);
   next_line("direction");
   next_line("move");
   do {
-    tensor *w = next_parameter();
+    tensor *w = next_parameter(net);
     const char *how = next_word();
     bool copy = strcmp(how, "copy") == 0, one = strcmp(how, "at") == 0;
     size_t from = one ? next_number() : 0, to = one ? from + 1 : w->count;

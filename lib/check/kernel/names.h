@@ -4,9 +4,11 @@
 
 #include "check/kernel/point.h"
 
-void names_begin(const point *p); /* of that point and its network, from now on */
-const char *kink(size_t k);       /* touched kink k, for messages; valid until the next call */
-tensor *next_parameter(void);     /* by the next word */
-void read_direction(void);        /* `direction` and its moves, into the network's */
+typedef struct {
+  char text[512];
+} kink_name;
+kink_name kink(const point *p, size_t k); /* touched kink k, for messages */
+tensor *next_parameter(network *net);     /* by the next word */
+void read_direction(network *net);        /* `direction` and its moves, into the network's */
 
 #endif

@@ -6,6 +6,8 @@
 #include "check/base/sequences.h"
 #include "check/kernel/steps.h"
 
+#include <pthread.h>
+
 #define GUARD 128 /* bits of near values beyond those of intervals */
 
 /* An entry of a step that is at a kink, or a window with n > 1 options. at: of a kink, its
@@ -25,6 +27,14 @@ is_window(const touch *t)
 
 #define TOUCHED ((size_t)1 << 32)
 
+/* What AD does at ties of an operator's windows. last: the last tied entry has what the first has otherwise; shared: B of
+ * `hybrid B`: 0 for first and last, 1 for mean. */
+typedef struct {
+  bool used, last;
+  rational shared;
+} tie_rule;
+#define N_TIE_RULES 8 /* operators that have windows (window.c) */
+
 /* The network at the stored weights. */
 typedef struct {
   network *net;
@@ -36,6 +46,8 @@ typedef struct {
                           of the kink, or that place) */
   size_t n_touched, n_slopes;
   touch *touched;
+  pthread_mutex_t touching; /* held by who adds one */
+  tie_rule ties[N_TIE_RULES];
   size_t last_window;   /* of the WINDOW steps; 0: none, and these are not computed */
   uint8_t **degree;     /* with no sides given, as in cell */
   size_t ***same;       /* [step][sample][entry / apart]; NULL: not known. Read by same_as */

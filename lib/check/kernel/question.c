@@ -66,7 +66,7 @@ read_wrt_names(network *net)
   if (all)
     next_word();
   while (!all && more_words())
-    add_parameter(net, next_parameter());
+    add_parameter(net, next_parameter(net));
   require(net->n_wrt > 0, "no parameter is named, or the model has none");
   state_parameters(net);
 }

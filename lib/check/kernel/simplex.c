@@ -22,10 +22,14 @@ typedef struct {
   rational **basis;          /* of the span: basis[i], by column, is 1 at pivot[i] and 0 at those before */
 } block;
 
-static const point *p;
-static const rational *ad;
-static size_t *block_of; /* of each touched kink: 1 + its block's number; 0: it is in none */
-static interval *adjoint;
+typedef struct {
+  const point *p;
+  const rational *ad;
+  size_t *block_of; /* of each touched kink: 1 + its block's number; 0: it is in none */
+  interval *adjoint;
+  bool *in_row;     /* of each entry of the parameters */
+  interval *change; /* [cell * rank + pivot]: what it adds to AD's gradient there */
+} simplices;
 
 int
 own_side(const point *at, const rational *slopes, size_t k)
@@ -40,31 +44,31 @@ own_side(const point *at, const rational *slopes, size_t k)
 
 /* `block N K K ...`. open: settled with no sides. */
 static void
-read_block(block *b, size_t number, const cell *open, bool bouligand)
+read_block(simplices *q, block *b, size_t number, const cell *open, bool bouligand)
 {
   next_line("block");
   b->n_cells = next_number();
   require(b->n_cells == 1 || !bouligand, "blocks of one cell each are expected for this verdict");
   do {
     size_t k = next_number();
-    require(k < p->n_touched && block_of[k] == 0 && (b->n == 0 || k > b->of[b->n - 1]),
+    require(k < q->p->n_touched && q->block_of[k] == 0 && (b->n == 0 || k > b->of[b->n - 1]),
             "touched kinks in increasing order, each in one block, are expected");
-    const touch *t = &p->touched[k];
+    const touch *t = &q->p->touched[k];
     for (size_t o = 0; o < t->n; o++)
-      require(open->degree[t->from][t->at[o]] < 2, "%s: its argument is not affine", kink(k));
+      require(open->degree[t->from][t->at[o]] < 2, "%s: its argument is not affine", kink(q->p, k).text);
     b->of = grow(b->of, b->n, sizeof *b->of);
     b->of[b->n++] = k;
-    block_of[k] = number + 1;
+    q->block_of[k] = number + 1;
   } while (more_words());
 }
 
 /* Under moves with tangents d: which option of touched kink k is the largest. */
 static int
-side_taken(const motion *d, size_t k)
+side_taken(simplices *q, const motion *d, size_t k)
 {
-  const touch *t = &p->touched[k];
+  const touch *t = &q->p->touched[k];
   size_t best = 0;
-  int sign = interval_sign(tangent_at(d, t->from, t->at[0]), kink(k));
+  int sign = interval_sign(tangent_at(d, t->from, t->at[0]), kink(q->p, k).text);
   if (!is_window(t))
     return sign;
   sign = 1;
@@ -72,7 +76,7 @@ side_taken(const motion *d, size_t k)
     INTERVAL(x);
     interval_add(&x, tangent_at(d, t->from, t->at[o]), &plus_one);
     interval_add(&x, tangent_at(d, t->from, t->at[best]), &minus_one);
-    int more = interval_sign(&x, kink(k));
+    int more = interval_sign(&x, kink(q->p, k).text);
     if (more >= 0) {
       sign = more;
       best = more > 0 ? o : best;
@@ -83,33 +87,33 @@ side_taken(const motion *d, size_t k)
 
 /* Of the block's touched kink k nothing is decided: its argument does not move, or a window's options move as one. */
 static void
-stand_still(const motion *d, size_t k)
+stand_still(simplices *q, const motion *d, size_t k)
 {
-  const touch *t = &p->touched[k];
+  const touch *t = &q->p->touched[k];
   for (size_t o = is_window(t); o < t->n; o++) {
     INTERVAL(x);
     interval_add(&x, tangent_at(d, t->from, t->at[o]), &plus_one);
     if (is_window(t))
       interval_add(&x, tangent_at(d, t->from, t->at[0]), &minus_one);
-    require(interval_zero(&x), "%s moves, as it must not", kink(k));
+    require(interval_zero(&x), "%s moves, as it must not", kink(q->p, k).text);
   }
 }
 
 /* One direction a cell. */
 static void
-read_cells(block *b, size_t number)
+read_cells(simplices *q, block *b, size_t number)
 {
   for (size_t i = 0; i < b->n_cells; i++) {
-    read_direction();
+    read_direction(q->p->net);
     b->side = grow(b->side, i, sizeof *b->side);
     b->side[i] = allocate(b->n, sizeof **b->side);
-    motion d = tangents(p, ad);
-    for (size_t k = 0; k < p->n_touched; k++)
-      if (block_of[k] != 0 && block_of[k] != number + 1)
-        stand_still(&d, k);
+    motion d = tangents(q->p, q->ad);
+    for (size_t k = 0; k < q->p->n_touched; k++)
+      if (q->block_of[k] != 0 && q->block_of[k] != number + 1)
+        stand_still(q, &d, k);
     for (size_t j = 0; j < b->n; j++) {
-      b->side[i][j] = side_taken(&d, b->of[j]);
-      require(b->side[i][j] != 0, "this direction does not move %s", kink(b->of[j]));
+      b->side[i][j] = side_taken(q, &d, b->of[j]);
+      require(b->side[i][j] != 0, "this direction does not move %s", kink(q->p, b->of[j]).text);
     }
     tangents_free(&d);
   }
@@ -117,28 +121,28 @@ read_cells(block *b, size_t number)
 
 /* `directions` that bring the touched kinks outside of all blocks to the sides AD has; those inside do not move. */
 static void
-check_others(cell *c)
+check_others(simplices *q, cell *c)
 {
-  bool *found = allocate(p->n_slopes, sizeof *found);
-  for (size_t k = 0; k < p->n_touched; k++)
-    c->side[k] = block_of[k] != 0 ? 0 : own_side(p, ad, k);
-  cell_settle(c, p, false);
-  for (size_t k = 0; k < p->n_touched; k++) {
-    require(block_of[k] != 0 || c->flat[k] || c->side[k] != 0, "%s is in no block, and what AD does gives it no side",
-            kink(k));
-    c->flat[k] = c->flat[k] || block_of[k] != 0;
+  bool *found = allocate(q->p->n_slopes, sizeof *found);
+  for (size_t k = 0; k < q->p->n_touched; k++)
+    c->side[k] = q->block_of[k] != 0 ? 0 : own_side(q->p, q->ad, k);
+  cell_settle(c, q->p, false);
+  for (size_t k = 0; k < q->p->n_touched; k++) {
+    require(q->block_of[k] != 0 || c->flat[k] || c->side[k] != 0,
+            "%s is in no block, and what AD does gives it no side", kink(q->p, k).text);
+    c->flat[k] = c->flat[k] || q->block_of[k] != 0;
   }
   next_line("directions");
   for (size_t n = next_number(); n > 0; n--) {
-    read_direction();
-    motion d = tangents(p, c->slope);
-    for (size_t k = 0; k < p->n_touched; k++)
-      if (block_of[k] != 0)
-        stand_still(&d, k);
-    note_moves(p, c, &d, found);
+    read_direction(q->p->net);
+    motion d = tangents(q->p, c->slope);
+    for (size_t k = 0; k < q->p->n_touched; k++)
+      if (q->block_of[k] != 0)
+        stand_still(q, &d, k);
+    note_moves(q->p, c, &d, found);
     tangents_free(&d);
   }
-  must_move(p, c, found);
+  must_move(q->p, c, found);
   free(found);
 }
 
@@ -146,55 +150,53 @@ check_others(cell *c)
 
 /* Does AD, or a cell, take option o of the block's kink j? (A kink with one slope in all cells and in AD: no.) */
 static bool
-in_play(const block *b, size_t j, size_t o)
+in_play(simplices *q, const block *b, size_t j, size_t o)
 {
-  const touch *t = &p->touched[b->of[j]];
-  bool any = is_window(t) && mpq_sgn(&ad[t->slope + o]) != 0;
+  const touch *t = &q->p->touched[b->of[j]];
+  bool any = is_window(t) && mpq_sgn(&q->ad[t->slope + o]) != 0;
   for (size_t i = 0; i < b->n_cells && !any; i++)
     any = is_window(t) ? (size_t)b->side[i][j] == o + 1
-                       : !mpq_equal(b->side[i][j] < 0 ? &t->left : &t->right, &ad[t->slope]);
+                       : !mpq_equal(b->side[i][j] < 0 ? &t->left : &t->right, &q->ad[t->slope]);
   return any;
 }
 
 /* Of the block's kink j: its argument's gradient; of a window, what each option in play has over the first that is.
  * Row o goes to work. */
 static void
-for_each_row(block *b, size_t j, void (*work)(block *b, size_t j, size_t o))
+for_each_row(simplices *q, block *b, size_t j, void (*work)(simplices *q, block *b, size_t j, size_t o))
 {
-  const touch *t = &p->touched[b->of[j]];
+  const touch *t = &q->p->touched[b->of[j]];
   size_t first = 0;
-  if (interval_zero(&adjoint[b->of[j]]))
+  if (interval_zero(&q->adjoint[b->of[j]]))
     return;
-  while (first < t->n && !in_play(b, j, first))
+  while (first < t->n && !in_play(q, b, j, first))
     first++;
   for (size_t o = first + is_window(t); o < t->n; o++) {
-    if (!in_play(b, j, o))
+    if (!in_play(q, b, j, o))
       continue;
-    require(kink_gradient(p, ad, NULL, b->of[j], o, first, false),
+    require(kink_gradient(q->p, q->ad, NULL, b->of[j], o, first, false),
             "a gradient is not rational behind a transcendental operator");
-    work(b, j, o);
+    work(q, b, j, o);
   }
 }
 
-static bool *in_row; /* of each entry of the parameters */
-
 static void
-note_columns(block *b, size_t j, size_t o)
+note_columns(simplices *q, block *b, size_t j, size_t o)
 {
   (void)j;
   (void)o;
-  for (size_t i = 0; i < p->net->n_wrt; i++) {
-    if (in_row[i] || mpq_sgn(&p->net->gradient[i]) == 0)
+  for (size_t i = 0; i < q->p->net->n_wrt; i++) {
+    if (q->in_row[i] || mpq_sgn(&q->p->net->gradient[i]) == 0)
       continue;
     b->column = grow(b->column, b->n_columns, sizeof *b->column);
     b->column[b->n_columns++] = i;
-    in_row[i] = true;
+    q->in_row[i] = true;
   }
 }
 
 /* Adds the row to the basis unless it is in the span already. */
 static void
-extend(block *b, size_t j, size_t o)
+extend(simplices *q, block *b, size_t j, size_t o)
 {
   rational *x = rationals(b->n_columns);
   size_t first = 0;
@@ -202,7 +204,7 @@ extend(block *b, size_t j, size_t o)
   (void)j;
   (void)o;
   for (size_t i = 0; i < b->n_columns; i++)
-    mpq_set(&x[i], &p->net->gradient[b->column[i]]);
+    mpq_set(&x[i], &q->p->net->gradient[b->column[i]]);
   for (size_t r = 0; r < b->rank; r++) {
     mpq_neg(&by, &x[b->pivot[r]]);
     for (size_t i = 0; i < b->n_columns && mpq_sgn(&by) != 0; i++) {
@@ -226,23 +228,21 @@ extend(block *b, size_t j, size_t o)
   b->pivot[b->rank++] = first;
 }
 
-static interval *change; /* [cell * rank + pivot]: what it adds to AD's gradient there */
-
 static void
-add_change(block *b, size_t j, size_t o)
+add_change(simplices *q, block *b, size_t j, size_t o)
 {
-  const touch *t = &p->touched[b->of[j]];
+  const touch *t = &q->p->touched[b->of[j]];
   RATIONAL(by);
   RATIONAL(x);
   for (size_t i = 0; i < b->n_cells; i++) {
     int side = b->side[i][j];
     if (!is_window(t))
-      mpq_sub(&by, side < 0 ? &t->left : &t->right, &ad[t->slope]);
+      mpq_sub(&by, side < 0 ? &t->left : &t->right, &q->ad[t->slope]);
     else
-      mpq_sub(&by, (size_t)side == o + 1 ? &plus_one : &zero, &ad[t->slope + o]);
+      mpq_sub(&by, (size_t)side == o + 1 ? &plus_one : &zero, &q->ad[t->slope + o]);
     for (size_t r = 0; r < b->rank; r++) {
-      mpq_mul(&x, &by, &p->net->gradient[b->column[b->pivot[r]]]);
-      interval_add(&change[i * b->rank + r], &adjoint[b->of[j]], &x);
+      mpq_mul(&x, &by, &q->p->net->gradient[b->column[b->pivot[r]]]);
+      interval_add(&q->change[i * b->rank + r], &q->adjoint[b->of[j]], &x);
     }
   }
 }
@@ -273,11 +273,11 @@ subtract_product(interval *y, const interval *a, const interval *b)
 /* Some weights of the cells, that of cell 0 being 1 and all positive, make their changes cancel: Gauss's elimination, in
  * intervals, of the n equations in n unknowns. Column i of the equations is cell i + 1, column -1 cell 0. */
 static void
-solve_weights(size_t n)
+solve_weights(simplices *q, size_t n)
 {
   interval **column = allocate(n + 1, sizeof *column);
   for (size_t i = 0; i <= n; i++)
-    column[i] = &change[i * n];
+    column[i] = &q->change[i * n];
   for (size_t i = 0; i < n; i++) {
     size_t from = i;
     while (from < n && mpq_sgn(&column[i + 1][from].lo) <= 0 && mpq_sgn(&column[i + 1][from].hi) >= 0)
@@ -308,43 +308,41 @@ solve_weights(size_t n)
 }
 
 static void
-check_block(block *b)
+check_block(simplices *q, block *b)
 {
-  in_row = allocate(p->net->n_wrt, sizeof *in_row);
+  q->in_row = allocate(q->p->net->n_wrt, sizeof *q->in_row);
   for (size_t j = 0; j < b->n; j++)
-    for_each_row(b, j, note_columns);
+    for_each_row(q, b, j, note_columns);
   for (size_t j = 0; j < b->n; j++)
-    for_each_row(b, j, extend);
+    for_each_row(q, b, j, extend);
   require(b->n_cells == b->rank + 1, "a block of %zu cells, for changes of dimension %zu", b->n_cells, b->rank);
-  change = intervals(b->n_cells * b->rank);
+  q->change = intervals(b->n_cells * b->rank);
   for (size_t j = 0; j < b->n; j++)
-    for_each_row(b, j, add_change);
+    for_each_row(q, b, j, add_change);
   for (size_t i = 0; i < b->n_cells * b->rank; i++)
-    interval_round(&change[i]);
-  solve_weights(b->rank);
-  intervals_free(change, b->n_cells * b->rank);
-  free(in_row);
+    interval_round(&q->change[i]);
+  solve_weights(q, b->rank);
+  intervals_free(q->change, b->n_cells * b->rank);
+  free(q->in_row);
 }
 
 void
 check_simplices(const point *of, cell *c, const rational *slopes, bool bouligand)
 {
   size_t n = next_number();
-  p = of;
-  ad = slopes;
-  block_of = allocate(p->n_touched, sizeof *block_of);
-  require(n >= 1 && n <= p->n_touched, "one block or more is expected, none of them empty");
+  simplices all = {.p = of, .ad = slopes, .block_of = allocate(of->n_touched, sizeof *all.block_of)}, *q = &all;
+  require(n >= 1 && n <= q->p->n_touched, "one block or more is expected, none of them empty");
   block *b = allocate(n, sizeof *b);
-  bool *needed = allocate(p->net->batch, sizeof *needed);
-  cell_settle(c, p, false);
+  bool *needed = allocate(q->p->net->batch, sizeof *needed);
+  cell_settle(c, q->p, false);
   for (size_t i = 0; i < n; i++)
-    read_block(&b[i], i, c, bouligand);
+    read_block(q, &b[i], i, c, bouligand);
   for (size_t i = 0; i < n; i++)
-    read_cells(&b[i], i);
-  check_others(c);
-  for (size_t k = 0; k < p->n_touched; k++)
-    needed[p->touched[k].entry % p->net->batch] |= block_of[k] != 0;
-  adjoint = adjoints(p, ad, needed);
+    read_cells(q, &b[i], i);
+  check_others(q, c);
+  for (size_t k = 0; k < q->p->n_touched; k++)
+    needed[q->p->touched[k].entry % q->p->net->batch] |= q->block_of[k] != 0;
+  q->adjoint = adjoints(q->p, q->ad, needed);
   for (size_t i = 0; i < n; i++)
-    check_block(&b[i]);
+    check_block(q, &b[i]);
 }

@@ -7,21 +7,18 @@
 #include "check/base/lines.h"
 #include "check/kernel/names.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- Touched kinks and windows */
 
-static pthread_mutex_t touching = PTHREAD_MUTEX_INITIALIZER;
-
 void
 touch_add(point *p, touch t)
 {
-  pthread_mutex_lock(&touching);
+  pthread_mutex_lock(&p->touching);
   p->touched = grow(p->touched, p->n_touched, sizeof t);
   p->touched[p->n_touched++] = t;
-  pthread_mutex_unlock(&touching);
+  pthread_mutex_unlock(&p->touching);
 }
 
 static int
@@ -47,24 +44,17 @@ touches_number(point *p)
 
 /* ---- Values and ties */
 
-/* What AD does at ties, of the operators with windows by the names that profiles have for them. last: the last tied entry has
- * what the first has otherwise; shared: B of `hybrid B`: 0 for first and last, 1 for mean. */
-static struct {
-  const char *op;
-  bool used, last;
-  rational shared;
-} rules[] = {/* sorted */
-             {.op = "GlobalMaxPool"}, {.op = "MaxPool"},   {.op = "Maximum"}, {.op = "Minimum"},
-             {.op = "ReduceMax"},     {.op = "ReduceMin"}, {.op = "Sorted"},  {.op = "TopK"}};
+/* The operators with windows, by the names that profiles have for them, sorted. */
+static const char *const operators[N_TIE_RULES] = {"GlobalMaxPool", "MaxPool",   "Maximum", "Minimum",
+                                                   "ReduceMax",     "ReduceMin", "Sorted",  "TopK"};
 #define LETTERS 26
-#define N_RULES (sizeof rules / sizeof *rules)
 
 /* Of a step that has windows. */
 static size_t
 rule_of(const point *p, size_t s)
 {
   size_t i = 0;
-  while (i + 1 < N_RULES && strcmp(rules[i].op, network_rule(p->net->steps[s].op)) != 0)
+  while (i + 1 < N_TIE_RULES && strcmp(operators[i], network_rule(p->net->steps[s].op)) != 0)
     i++;
   return i;
 }
@@ -73,12 +63,13 @@ void
 window_begin(point *p)
 {
   const network *net = p->net;
+  expect(pthread_mutex_init(&p->touching, NULL) == 0, "no threads");
   p->same = allocate(net->n_steps, sizeof *p->same);
   p->degree = allocate(net->n_steps, sizeof *p->degree);
   for (size_t s = 0; s < net->n_steps; s++)
     if (net->steps[s].kind == WINDOW) {
       p->last_window = s;
-      rules[rule_of(p, s)].used = true;
+      p->ties[rule_of(p, s)].used = true;
     }
   p->n_same = allocate(net->apart, sizeof *p->n_same);
   p->constants = allocate(net->apart, sizeof *p->constants);
@@ -164,15 +155,15 @@ window_place(point *p, size_t s, size_t e, const bool *among)
 /* ---- Lines of a proof */
 
 static void
-read_rule(size_t i)
+read_rule(point *p, size_t i)
 {
-  const char *op = rules[i].op;
+  const char *op = operators[i];
   next_line("tie");
   require(strcmp(next_word(), op) == 0, "the tie rule of %s is expected", op);
   const char *name = next_word(), *word = name;
   bool hybrid = strcmp(word, "hybrid") == 0, mean = strcmp(word, "mean") == 0, last = strcmp(word, "last") == 0;
-  rational *shared = &rules[i].shared;
-  rules[i].last = last;
+  rational *shared = &p->ties[i].shared;
+  p->ties[i].last = last;
   *shared = rational_zero();
   bool sorts = strcmp(op, "Sorted") == 0 || strcmp(op, "TopK") == 0;
   require((!sorts && (hybrid || mean || last)) || strcmp(word, "first") == 0, "unknown tie rule '%s'", word);
@@ -190,19 +181,19 @@ read_rule(size_t i)
 }
 
 size_t
-read_ties(const point *p, rational *ad)
+read_ties(point *p, rational *ad)
 {
   size_t windows = 0;
-  for (size_t i = 0; i < N_RULES; i++)
-    if (rules[i].used)
-      read_rule(i);
+  for (size_t i = 0; i < N_TIE_RULES; i++)
+    if (p->ties[i].used)
+      read_rule(p, i);
   for (size_t k = 0; k < p->n_touched; k++) {
     const touch *t = &p->touched[k];
     if (!is_window(t))
       continue;
     size_t all = 0, i = rule_of(p, t->step);
-    const rational *shared = &rules[i].shared;
-    rational *weight = &ad[t->slope], *whole = &weight[rules[i].last ? t->last : 0];
+    const rational *shared = &p->ties[i].shared;
+    rational *weight = &ad[t->slope], *whole = &weight[p->ties[i].last ? t->last : 0];
     for (size_t o = 0; o < t->n; o++)
       all += t->tied[o];
     for (size_t o = 0; o < t->n; o++) {
@@ -221,14 +212,14 @@ int
 tie_side(const point *p, const touch *t)
 {
   size_t i = rule_of(p, t->step);
-  return mpq_sgn(&rules[i].shared) != 0 ? 0 : rules[i].last ? (int)t->last + 1 : 1;
+  return mpq_sgn(&p->ties[i].shared) != 0 ? 0 : p->ties[i].last ? (int)t->last + 1 : 1;
 }
 
 bool
 next_side(const point *p, cell *c, size_t k)
 {
   int last = (int)p->touched[k].n, *side = &c->side[k];
-  require(last <= LETTERS, "%s has more than 26 options", kink(k));
+  require(last <= LETTERS, "%s has more than 26 options", kink(p, k).text);
   if (is_window(&p->touched[k]))
     *side = *side < last ? *side + 1 : 0;
   else
@@ -252,7 +243,8 @@ side_named(const point *p, size_t k, const char **text)
   char c = **text;
   bool window = is_window(&p->touched[k]);
   size_t option = c >= 'a' && c <= 'z' ? (size_t)(c - 'a') + 1 : c == '{' ? option_numbered(text) : 0;
-  require(window ? option > 0 && option <= p->touched[k].n : c == '-' || c == '+', "%s has no side '%c'", kink(k), c);
+  require(window ? option > 0 && option <= p->touched[k].n : c == '-' || c == '+', "%s has no side '%c'",
+          kink(p, k).text, c);
   ++*text;
   return window ? (int)option : c == '+' ? 1 : -1;
 }
@@ -289,7 +281,7 @@ side_sign(const point *p, const cell *c, const motion *d, size_t k, size_t o)
     interval_add(&x, tangent_at(d, t->from, t->at[o]), &minus_one);
   if (!interval_exact(&x) && mpq_sgn(&x.lo) <= 0 && mpq_sgn(&x.hi) >= 0 && rests(p, c, k, o))
     return 0;
-  return interval_sign(&x, kink(k));
+  return interval_sign(&x, kink(p, k).text);
 }
 
 /* Of touched kink k a flat argument asks nothing, of a window's options the side itself. */
@@ -308,7 +300,7 @@ note_moves(const point *p, const cell *c, const motion *d, bool *moved)
       if (*done || asks_nothing(p, c, k, o) || c->side[k] == 0)
         continue;
       int sign = side_sign(p, c, d, k, o);
-      require(sign >= 0, "%s moves to the wrong side", kink(k));
+      require(sign >= 0, "%s moves to the wrong side", kink(p, k).text);
       *done = sign > 0;
     }
 }
@@ -318,7 +310,7 @@ must_move(const point *p, const cell *c, const bool *moved)
 {
   for (size_t k = 0; k < p->n_touched; k++)
     for (size_t o = 0; o < p->touched[k].n; o++)
-      require(moved[p->touched[k].slope + o] || asks_nothing(p, c, k, o), "no direction moves %s", kink(k));
+      require(moved[p->touched[k].slope + o] || asks_nothing(p, c, k, o), "no direction moves %s", kink(p, k).text);
 }
 
 void
@@ -328,8 +320,8 @@ must_move_or_rest(const point *p, const cell *c, const bool *moved)
     for (size_t o = 0; o < p->touched[k].n; o++) {
       if (moved[p->touched[k].slope + o] || asks_nothing(p, c, k, o) || rests(p, c, k, o))
         continue;
-      require(c->side[k] != 0, "%s does not rest, and what AD does gives it no side", kink(k));
-      require(false, "no direction moves %s", kink(k));
+      require(c->side[k] != 0, "%s does not rest, and what AD does gives it no side", kink(p, k).text);
+      require(false, "no direction moves %s", kink(p, k).text);
     }
 }
 
@@ -339,5 +331,5 @@ must_be_still(const point *p, const cell *c, const motion *d)
   for (size_t k = 0; k < p->n_touched; k++)
     for (size_t o = 0; o < p->touched[k].n && c->side[k] == 0 && !c->flat[k]; o++)
       require(interval_zero(tangent_at(d, p->touched[k].from, p->touched[k].at[o])),
-              "%s has not been branched on, and moves along v", kink(k));
+              "%s has not been branched on, and moves along v", kink(p, k).text);
 }

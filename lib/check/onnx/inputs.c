@@ -2,7 +2,6 @@
 #include "check/onnx/inputs.h"
 #include "check/base/allocate.h"
 #include "check/base/lines.h"
-#include "check/kernel/names.h"
 #include "check/kernel/statement.h"
 #include "check/onnx/network.h"
 
@@ -116,7 +115,6 @@ read_network(point *p, model *m, const char *folder)
   p->x = given.x;
   p->target = given.y;
   network_build(p->net, m, &given);
-  names_begin(p);
   for (size_t i = 0; i < m->n_tensors && params; i++) {
     const tensor *t = m->tensors[i];
     require(replaced[i] == (t->weight || t->statistic), "'%s' is a parameter and not replaced, or the reverse",
