@@ -3,7 +3,7 @@
 #include "audit/degree.h"
 #include "audit/touch_row.h"
 #include "base/verify.h"
-#include "network/tangent.h"
+#include "network/derive/tangent.h"
 
 #include <stdlib.h>
 #include <string.h>

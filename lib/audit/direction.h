@@ -3,7 +3,7 @@
 #define CLARKE_AUDIT_DIRECTION_H
 
 #include "exact/matrix.h"
-#include "network/graph.h"
+#include "network/graph/graph.h"
 
 typedef enum {
   CLARKE_MOVE_COPY, /* coef * the parameter's value */

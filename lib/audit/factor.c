@@ -1,6 +1,6 @@
 #include "audit/factor.h"
 
-#include "network/combination.h"
+#include "network/pass/combination.h"
 
 clarke_status
 clarke_affine_but_for_a_factor(bool *is, const clarke_marking *m, size_t k, clarke_branch side, size_t condition,

@@ -1,7 +1,7 @@
 /* Layers as the papers have them, read off the graph: Condition 1's f_l, u_l and b_l. */
 #include "audit/layers.h"
 
-#include "network/reverse.h"
+#include "network/derive/reverse.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #include "audit/enumerate.h"
 #include "base/verify.h"
 #include "exact/number.h"
-#include "network/reverse.h"
-#include "network/sink.h"
+#include "network/derive/reverse.h"
+#include "network/derive/sink.h"
 
 #include <stdlib.h>
 #include <string.h>

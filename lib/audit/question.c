@@ -1,7 +1,7 @@
 #include "audit/question.h"
 
 #include "base/verify.h"
-#include "network/window.h"
+#include "network/pass/window.h"
 
 #include <stdlib.h>
 #include <string.h>

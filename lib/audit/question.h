@@ -4,8 +4,8 @@
 #define CLARKE_AUDIT_QUESTION_H
 
 #include "exact/ball.h"
-#include "network/loss.h"
-#include "network/slopes.h"
+#include "network/derive/loss.h"
+#include "network/derive/slopes.h"
 
 /* A touch as AD and the loss have it; goes with replay->touch[k]. */
 typedef struct {

@@ -1,7 +1,7 @@
 #include "audit/ray.h"
 
 #include "audit/ascent.h"
-#include "network/tangent.h"
+#include "network/derive/tangent.h"
 
 #include <stdlib.h>
 

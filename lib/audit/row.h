@@ -2,7 +2,7 @@
 #ifndef CLARKE_AUDIT_ROW_H
 #define CLARKE_AUDIT_ROW_H
 
-#include "network/graph.h"
+#include "network/graph/graph.h"
 
 typedef struct {
   size_t n, capacity;

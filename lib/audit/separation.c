@@ -1,7 +1,7 @@
 #include "audit/separation.h"
 
-#include "network/reverse.h"
-#include "network/tangent.h"
+#include "network/derive/reverse.h"
+#include "network/derive/tangent.h"
 
 #include <stdlib.h>
 

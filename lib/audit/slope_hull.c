@@ -3,7 +3,7 @@
 #include "audit/ray.h"
 #include "base/verify.h"
 #include "exact/number.h"
-#include "network/window.h"
+#include "network/pass/window.h"
 
 #include <stdlib.h>
 

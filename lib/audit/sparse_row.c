@@ -1,12 +1,12 @@
 /* Reverse mode of a single condition: of a layer's entries it meets few, so gradients are rows of
  * (feature, value) instead of matrices. It gives up where it meets many, or steps whose derivative
- * is enclosed; the pass in matrices (network/reverse.c) then answers the same. */
+ * is enclosed; the pass in matrices (network/derive/reverse.c) then answers the same. */
 
 #include "audit/sparse_row.h"
 
-#include "network/linear.h"
-#include "network/product.h"
-#include "network/reverse.h"
+#include "network/pass/linear.h"
+#include "network/graph/product.h"
+#include "network/derive/reverse.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #define CLARKE_AUDIT_SPARSE_ROW_H
 
 #include "audit/row.h"
-#include "network/sink.h"
+#include "network/derive/sink.h"
 
 /* What reverse mode over few entries keeps from one row to the next. */
 typedef struct {

@@ -2,7 +2,7 @@
 
 #include "base/verify.h"
 #include "audit/sparse_row.h"
-#include "network/reverse.h"
+#include "network/derive/reverse.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -44,7 +44,7 @@ typedef struct {
   int64_t opset; /* of the default domain */
   bool external; /* are there entries that come from other files? */
   size_t n_nodes, n_tensors, n_inputs, n_outputs;
-  size_t added;               /* of the nodes, those that are not in the file: the first (network/inputs.h) */
+  size_t added;               /* of the nodes, those that are not in the file: the first (network/graph/inputs.h) */
   clarke_model_node *nodes;   /* in the file's (topological) order */
   clarke_tensor *tensors;     /* initializers; names unique */
   clarke_model_port *inputs;  /* those that are no initializer */

@@ -33,7 +33,7 @@
 #define CLARKE_MAX_WIDTH 4096 /* entries of a MAX window */
 #define CLARKE_MAX_SORTED 126 /* entries that are sorted, or inputs of Max: one window each */
 
-/* What an entry follows: a piece, a window's entry, a side (network/forward.h, network/slopes.h). */
+/* What an entry follows: a piece, a window's entry, a side (network/pass/forward.h, network/derive/slopes.h). */
 typedef int16_t clarke_branch;
 
 typedef struct {

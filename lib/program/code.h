@@ -1,6 +1,6 @@
 /* A program, the papers' own object (Bolte and Pauwels, section 4; thesis, 2.3): inputs, a memory
  * of instructions each of which applies one elementary function to earlier entries, outputs. A
- * network's graph, whose steps work on whole layers, unrolls to one (network/unroll.h).
+ * network's graph, whose steps work on whole layers, unrolls to one (program/unroll/unroll.h).
  *
  * Instructions are executed on demand: an output asks for what it needs, a branch for its two
  * comparands and then for the arm it takes. What is not asked for is not executed, and touches

@@ -4,7 +4,7 @@
 #define CLARKE_SESSION_AUDIT_H
 
 #include "exact/decimal.h"
-#include "network/nearest.h"
+#include "network/replay/nearest.h"
 #include "proof/write.h"
 #include "format/file.h"
 #include "format/tensors.h"

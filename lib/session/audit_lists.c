@@ -1,7 +1,7 @@
 /* Touched kinks, and the nearest that are not touched, in words (audit.h). */
 #include "session/audit.h"
 
-#include "network/piecewise.h"
+#include "network/pass/piecewise.h"
 
 #include <stdio.h>
 #include <stdlib.h>

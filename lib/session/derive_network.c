@@ -5,8 +5,8 @@
 #include "exact/literal.h"
 #include "format/npz.h"
 #include "format/onnx.h"
-#include "network/build.h"
-#include "network/unroll.h"
+#include "network/graph/build.h"
+#include "program/unroll/unroll.h"
 #include "session/regions.h"
 #include "session/sample.h"
 

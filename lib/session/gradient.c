@@ -2,8 +2,8 @@
 #include "session/gradient.h"
 
 #include "exact/upward.h"
-#include "network/reverse.h"
-#include "network/sink.h"
+#include "network/derive/reverse.h"
+#include "network/derive/sink.h"
 #include "format/safetensors_write.h"
 #include "session/json.h"
 

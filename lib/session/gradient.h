@@ -2,14 +2,14 @@
 #ifndef CLARKE_SESSION_GRADIENT_H
 #define CLARKE_SESSION_GRADIENT_H
 
-#include "network/gradient.h"
+#include "network/derive/gradient.h"
 #include "session/audit.h"
 
 /* The exact pass over all samples, at growing precision while entries are open, and the loss's value in s. */
 clarke_status clarke_audit_pass(clarke_forward *pass, clarke_audit_session *s, clarke_error *err);
 
 /* AD's gradient of the whole loss, and the loss's value in s. gradient is initialized here, and cleared by the caller, also
- * when it failed. Of a large network that lib/network/gradient.h serves it is computed in pairs of doubles, unless the question was
+ * when it failed. Of a large network that lib/network/derive/gradient.h serves it is computed in pairs of doubles, unless the question was
  * asked with `exact`: s->bounded says so, and s->within how far an entry may be from the exact one. Otherwise entries are the
  * exact ones, rounded, or the middles of enclosures. *known is false when an argument cannot be told from its kink: AD's slope
  * there is not known. */

@@ -5,9 +5,9 @@
 #include "exact/literal.h"
 #include "base/text.h"
 #include "trace/certificate.h"
-#include "network/reverse.h"
-#include "network/sink.h"
-#include "network/piecewise.h"
+#include "network/derive/reverse.h"
+#include "network/derive/sink.h"
+#include "network/pass/piecewise.h"
 #include "trace/rounding_loss.h"
 
 #include <math.h>

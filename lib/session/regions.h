@@ -2,7 +2,7 @@
 #ifndef CLARKE_SESSION_REGIONS_H
 #define CLARKE_SESSION_REGIONS_H
 
-#include "network/graph.h"
+#include "network/graph/graph.h"
 #include "program/prog.h"
 #include "region/regions.h"
 

@@ -1,7 +1,7 @@
 #include "session/sample.h"
 
 #include "base/limit.h"
-#include "network/build.h"
+#include "network/graph/build.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 
 #include "trace/certificate.h"
 #include "trace/rounding_backward.h"
-#include "network/slopes.h"
+#include "network/derive/slopes.h"
 #include "format/run.h"
 #include "format/tensors.h"
 

@@ -1,8 +1,8 @@
 /* Recorded gradients (certify.h). */
 #include "trace/certify.h"
 #include "trace/rounding_loss.h"
-#include "network/reverse.h"
-#include "network/sink.h"
+#include "network/derive/reverse.h"
+#include "network/derive/sink.h"
 
 #include <math.h>
 #include <stdlib.h>

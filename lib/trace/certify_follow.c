@@ -1,7 +1,7 @@
 /* What was not recorded, and is followed to the records around it (certify.h). */
 #include "trace/certify.h"
 
-#include "network/reverse.h"
+#include "network/derive/reverse.h"
 
 #include <math.h>
 #include <stdlib.h>

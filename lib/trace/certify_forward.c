@@ -1,7 +1,7 @@
 /* Recorded outputs (certify.h). */
 #include "trace/certify.h"
 
-#include "network/replay/replay.h"
+#include "network/replay/replay_inside.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Roundings of a type, sizes of exact numbers, and the branches that rounding may take (rounding.h). */
 #include "trace/rounding.h"
 
-#include "network/piecewise.h"
+#include "network/pass/piecewise.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 #ifndef CLARKE_TRACE_ROUNDING_H
 #define CLARKE_TRACE_ROUNDING_H
 
-#include "network/loss.h"
-#include "network/slopes.h"
+#include "network/derive/loss.h"
+#include "network/derive/slopes.h"
 
 typedef struct {
   double unit;    /* half the distance from 1 to the next number */

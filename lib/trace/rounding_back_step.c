@@ -1,8 +1,8 @@
 /* Bounds of gradients: what each kind of step hands on (docs/rounding-bound.md has the rules). */
 #include "trace/rounding_back_step.h"
 
-#include "network/analytic.h"
-#include "network/linear.h"
+#include "network/pass/analytic.h"
+#include "network/pass/linear.h"
 #include "trace/rounding_dense.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 
 #include "trace/rounding_back_step.h"
 #include "trace/rounding_loss.h"
-#include "network/reverse.h"
+#include "network/derive/reverse.h"
 
 #include <math.h>
 #include <stdlib.h>

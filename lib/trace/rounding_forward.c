@@ -1,9 +1,9 @@
 /* Bounds of activations, step by step (rounding.h; docs/rounding-bound.md has the rules). */
 #include "trace/rounding_dense.h"
 
-#include "network/analytic.h"
-#include "network/linear.h"
-#include "network/piecewise.h"
+#include "network/pass/analytic.h"
+#include "network/pass/linear.h"
+#include "network/pass/piecewise.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "trace/sieve.h"
 
-#include "network/reverse.h"
+#include "network/derive/reverse.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -96,13 +96,15 @@ def set_complaints(folder):
     return found
 
 
-def room_of(path, lib):
-    return path.relative_to(lib).parts[0]
+def room_of(name, rooms):
+    """The room of a file, named from lib on: the innermost folder that is one. Of a stranger its first folder."""
+    folders = [str(folder) for folder in Path(name).parents]
+    return next((folder for folder in folders if folder in rooms), Path(name).parts[0])
 
 
 def complaint(path, mark, name, lib, rooms):
     """What is wrong with an include, or None."""
-    room = room_of(path, lib)
+    room = room_of(path.relative_to(lib), rooms)
     if room == "check":
         outside = not name.startswith("check/") or not (lib / name).is_file()
         if mark == '"' and outside or mark == "<" and name not in CHECKER and not C_LIBRARY.fullmatch(name):
@@ -112,11 +114,9 @@ def complaint(path, mark, name, lib, rooms):
         return None
     if not (lib / name).is_file() and name != "clarke.h":
         return "is no header of lib (write ROOM/FILE.h)"
-    into = name.split("/")[0]
-    own = path.relative_to(lib).with_suffix("")
-    alone = [name for file in (own, own.parent) if "/" in str(file) for name in rooms.get(str(file), ("", []))[1]]
-    if into != room and into not in rooms[room][1] + alone:
-        return f"points back: {room} may include {', '.join(rooms[room][1] + alone) or 'nothing else'}"
+    into, may = room_of(name, rooms), rooms[room][1]
+    if into != room and into not in may and into.split("/")[0] not in may:
+        return f"points back: {room} may include {', '.join(may) or 'nothing else'}"
     return None
 
 
@@ -125,7 +125,7 @@ def complaints(root, rooms):
     for path in sorted(lib.rglob("*.[ch]")):
         if path.parent == lib:  # the door
             continue
-        if room_of(path, lib) not in rooms:
+        if room_of(path.relative_to(lib), rooms) not in rooms:
             found.append(f"{path.relative_to(root)}: in no room of rooms.txt")
             continue
         for mark, name in INCLUDE.findall(path.read_text()):
@@ -150,7 +150,7 @@ def fronts(header, source):
 def front_complaints(lib):
     """Functions that are declared in a header other than their file's."""
     defined, found = {}, []
-    files = [path for path in sorted(lib.rglob("*.[ch]")) if path.parent != lib and room_of(path, lib) != "check"]
+    files = [path for path in sorted(lib.rglob("*.[ch]")) if path.parent != lib and path.relative_to(lib).parts[0] != "check"]
     for path in files:
         if path.suffix == ".c":
             defined |= dict.fromkeys(re.findall(r"^(clarke_\w+)\(", path.read_text(), re.M), path)
@@ -171,14 +171,15 @@ def table(rooms):
 
 def planted(rooms):
     """Arrows that point back, each in a small copy: is each one seen?"""
-    lines = {"exact/number.h": '#include "op/profile.h"', "program/walk.h": '#  include "network/graph.h"',
-             "network/graph.h": '#include "program/code.h"', "check/base/value.h": '#include "base/status.h"',
+    lines = {"exact/number.h": '#include "op/profile.h"', "program/walk.h": '#  include "network/graph/graph.h"',
+             "network/pass/forward.h": '#include "network/derive/slopes.h"', "program/code.h": '#include "program/unroll/unroll.h"',
+             "network/graph/graph.h": '#include "program/code.h"', "check/base/value.h": '#include "base/status.h"',
              "check/base/value.c": "#include <jansson.h>", "base/status.h": '#include "number.h"'}
     for name, line in lines.items():
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
             (root / "tools").mkdir()
-            for header in {*lines, "op/profile.h", "program/code.h"}:
+            for header in {*lines, "op/profile.h", "network/derive/slopes.h", "program/unroll/unroll.h"}:
                 (root / "lib" / header).parent.mkdir(parents=True, exist_ok=True)
                 (root / "lib" / header).write_text("#include <stdio.h>\n")
             if complaints(root, rooms):

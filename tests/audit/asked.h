@@ -6,7 +6,7 @@
 #include "../ok.h"
 
 #include "audit/audit.h"
-#include "network/build.h"
+#include "network/graph/build.h"
 
 /* To be filled: model, x, profile; perhaps y with its loss, and wrt (comma-separated; NULL: all). */
 typedef struct {

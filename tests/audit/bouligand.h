@@ -9,7 +9,7 @@
 
 #include "fraction.h"
 #include "op/profile.h"
-#include "network/loss.h"
+#include "network/derive/loss.h"
 
 enum { LIMITS_DIM = 12, LIMITS_CELLS = 600, LIMITS_ROWS = 400, LIMITS_DEPTH = 400, LIMITS_WAYS = 12 };
 

@@ -7,7 +7,7 @@
 #include "../ok.h"
 
 #include "audit/separation.h"
-#include "network/build.h"
+#include "network/graph/build.h"
 
 typedef struct {
   growing grown;

@@ -7,7 +7,7 @@
 #include "../network/models.h"
 #include "../ok.h"
 
-#include "network/unroll.h"
+#include "program/unroll/unroll.h"
 
 typedef struct {
   clarke_code p;

@@ -6,7 +6,7 @@
 #include "audit/membership.h"
 #include "exact/mdm.h"
 #include "exact/number.h"
-#include "network/tangent.h"
+#include "network/derive/tangent.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
 
 #include "audit/degree.h"
 #include "audit/touch_row.h"
-#include "network/tangent.h"
+#include "network/derive/tangent.h"
 
 #define MOST_TOUCHES 12
 

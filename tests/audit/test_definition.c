@@ -8,7 +8,7 @@
 
 #include "exact/cone.h"
 #include "proof/write.h"
-#include "network/build.h"
+#include "network/graph/build.h"
 
 #include <stdio.h>
 

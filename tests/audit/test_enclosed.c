@@ -5,7 +5,7 @@
 #include "audit/cell.h"
 #include "audit/enumerate.h"
 #include "audit/membership.h"
-#include "network/build.h"
+#include "network/graph/build.h"
 
 static const char profile[] = "Relu 0 right\nClip 0 left\n";
 

@@ -3,7 +3,7 @@
 #include "asked.h"
 
 #include "audit/touch_row.h"
-#include "network/build.h"
+#include "network/graph/build.h"
 
 #include <math.h>
 

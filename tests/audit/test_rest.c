@@ -4,8 +4,8 @@
 
 #include "audit/cell.h"
 #include "audit/touch_row.h"
-#include "network/build.h"
-#include "network/tangent.h"
+#include "network/graph/build.h"
+#include "network/derive/tangent.h"
 
 #include <math.h>
 #include <stdio.h>

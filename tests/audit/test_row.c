@@ -3,9 +3,9 @@
 
 #include "audit/system.h"
 #include "audit/touch_row.h"
-#include "network/build.h"
-#include "network/reverse.h"
-#include "network/sink.h"
+#include "network/graph/build.h"
+#include "network/derive/reverse.h"
+#include "network/derive/sink.h"
 #include "format/file.h"
 #include "format/npz.h"
 #include "format/onnx.h"

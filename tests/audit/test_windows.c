@@ -13,9 +13,9 @@
 
 #include "proof/write.h"
 #include "program/derive.h"
-#include "network/build.h"
-#include "network/reverse.h"
-#include "network/sink.h"
+#include "network/graph/build.h"
+#include "network/derive/reverse.h"
+#include "network/derive/sink.h"
 #include "audit/layer_system.h"
 
 #include <openssl/evp.h>

@@ -18,7 +18,7 @@
 #include "format/file.h"
 #include "format/npz.h"
 #include "format/onnx.h"
-#include "network/build.h"
+#include "network/graph/build.h"
 
 #include <cblas.h>
 #undef I

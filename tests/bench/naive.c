@@ -1,5 +1,5 @@
 #include "naive.h"
-#include "network/forward.h"
+#include "network/pass/forward.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #ifndef CLARKE_BENCH_NAIVE_H
 #define CLARKE_BENCH_NAIVE_H
 
-#include "network/replay.h"
+#include "network/replay/replay.h"
 
 /* Runs samples 0..samples-1 one by one. *differing counts the entries whose piece is another than
  * the replay's, of *compared. Fully connected networks of ReLU-like steps only: CLARKE_EINPUT for

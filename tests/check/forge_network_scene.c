@@ -5,7 +5,7 @@
 
 #include "proof/write.h"
 #include "format/onnx.h"
-#include "network/build.h"
+#include "network/graph/build.h"
 
 #include <fcntl.h>
 #include <openssl/evp.h>

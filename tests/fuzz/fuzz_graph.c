@@ -1,6 +1,6 @@
 /* ONNX files all the way to a typed graph, for a few shapes of minibatch. */
 #include "base/limit.h"
-#include "network/build.h"
+#include "network/graph/build.h"
 #include "mutate.h"
 #include "target.h"
 #include "format/onnx.h"

@@ -4,7 +4,7 @@
 
 #include <stdio.h> /* before gmp.h, for its printing */
 
-#include "network/graph.h"
+#include "network/graph/graph.h"
 #include "format/file.h"
 #include "format/tensors.h"
 

@@ -5,7 +5,7 @@
 
 #include "distances.h"
 #include "machine.h"
-#include "network/build.h"
+#include "network/graph/build.h"
 
 #include <float.h>
 #include <math.h>

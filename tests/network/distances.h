@@ -2,7 +2,7 @@
 #ifndef CLARKE_TESTS_NETWORK_DISTANCES_H
 #define CLARKE_TESTS_NETWORK_DISTANCES_H
 
-#include "network/nearest.h"
+#include "network/replay/nearest.h"
 #include "../ok.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "networks.h"
 #include "convolutional.h"
 #include "compared.h"
-#include "network/tangent.h"
+#include "network/derive/tangent.h"
 
 static const char profile_text[] =
   "Relu 0 1/3\nLeakyRelu 0 right\nPRelu 0 left\nAbs 0 -1/2\nClip 0 left\nClip 1 2/7\nHardSigmoid 0 1/12\nHardSigmoid 1 right\n"

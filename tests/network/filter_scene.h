@@ -5,7 +5,7 @@
 #include "../draw.h"
 #include "../ok.h"
 
-#include "network/filter/filter.h"
+#include "network/pass/filter/filter.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef CLARKE_TESTS_NETWORK_MODELS_H
 #define CLARKE_TESTS_NETWORK_MODELS_H
 
-#include "network/graph.h"
+#include "network/graph/graph.h"
 #include "../draw.h"
 #include "../suite.h"
 

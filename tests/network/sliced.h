@@ -2,7 +2,7 @@
 #ifndef CLARKE_TESTS_NETWORK_SLICED_H
 #define CLARKE_TESTS_NETWORK_SLICED_H
 
-#include "network/slices/slices.h"
+#include "network/pass/slices/slices.h"
 #include "../draw.h"
 #include "../ok.h"
 

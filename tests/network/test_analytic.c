@@ -2,8 +2,8 @@
 #include "../draw.h"
 #include "../ok.h"
 
-#include "network/analytic.h"
-#include "network/softmax.h"
+#include "network/pass/analytic.h"
+#include "network/pass/softmax.h"
 
 #include <math.h>
 #include <stdlib.h>

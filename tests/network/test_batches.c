@@ -4,9 +4,9 @@
 #include "../suites.h"
 #include "networks.h"
 
-#include "network/build.h"
-#include "network/margin.h"
-#include "network/replay/replay.h"
+#include "network/graph/build.h"
+#include "network/pass/margin.h"
+#include "network/replay/replay_inside.h"
 
 #include <math.h>
 

@@ -2,11 +2,11 @@
 #include "../ok.h"
 #include "models.h"
 
-#include "network/build.h"
-#include "network/combination.h"
-#include "network/combination/combination.h"
-#include "network/product.h"
-#include "network/replay.h"
+#include "network/graph/build.h"
+#include "network/pass/combination.h"
+#include "network/pass/combination/combination.h"
+#include "network/graph/product.h"
+#include "network/replay/replay.h"
 
 /* A model that holds linear steps and an InstanceNormalization over three entries, and a kink that keeps the pass. */
 typedef struct {

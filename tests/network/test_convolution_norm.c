@@ -3,7 +3,7 @@
 #include "convolutional.h"
 #include "compared.h"
 
-#include "network/convolution_norm.h"
+#include "network/norms/convolution_norm.h"
 
 /* y = W of the rows of x that the map takes, or x the other way round; one sample. */
 static void

@@ -4,13 +4,13 @@
 #include "../suites.h"
 #include "networks.h"
 
-#include "network/build.h"
-#include "network/gradient/analytic.h"
-#include "network/gradient/constants.h"
-#include "network/gradient/plan.h"
-#include "network/gradient/softmax.h"
-#include "network/replay/replay.h"
-#include "network/softmax.h"
+#include "network/graph/build.h"
+#include "network/derive/gradient/analytic.h"
+#include "network/derive/gradient/constants.h"
+#include "network/derive/gradient/plan.h"
+#include "network/derive/gradient/softmax.h"
+#include "network/replay/replay_inside.h"
+#include "network/pass/softmax.h"
 
 #include <math.h>
 

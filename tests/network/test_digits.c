@@ -1,5 +1,5 @@
 /* Numbers cut into digits: added up again in rationals they are the number, or no farther off than said. */
-#include "network/slices/slices.h"
+#include "network/pass/slices/slices.h"
 #include "../draw.h"
 #include "../suite.h"
 

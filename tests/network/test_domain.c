@@ -3,8 +3,8 @@
 #include "machine.h"
 #include "networks.h"
 #include "compared.h"
-#include "network/build.h"
-#include "network/tangent.h"
+#include "network/graph/build.h"
+#include "network/derive/tangent.h"
 
 static double
 quarter(uint64_t *state)

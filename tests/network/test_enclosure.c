@@ -3,11 +3,11 @@
 #include "models.h"
 #include "../ok.h"
 
-#include "network/build.h"
-#include "network/loss.h"
-#include "network/reverse.h"
-#include "network/sink.h"
-#include "network/tangent.h"
+#include "network/graph/build.h"
+#include "network/derive/loss.h"
+#include "network/derive/reverse.h"
+#include "network/derive/sink.h"
+#include "network/derive/tangent.h"
 
 #include <math.h>
 

@@ -3,9 +3,9 @@
 #include "filter_scene.h"
 #include "models.h"
 
-#include "network/build.h"
-#include "network/filter/measure.h"
-#include "network/filter/norms.h"
+#include "network/graph/build.h"
+#include "network/pass/filter/measure.h"
+#include "network/pass/filter/norms.h"
 
 typedef struct {
   clarke_graph g;

@@ -6,9 +6,9 @@
 #include "filter_scene.h"
 #include "networks.h"
 
-#include "network/build.h"
-#include "network/filter/filter.h"
-#include "network/filter/norms.h"
+#include "network/graph/build.h"
+#include "network/pass/filter/filter.h"
+#include "network/pass/filter/norms.h"
 
 #include <math.h>
 

@@ -3,8 +3,8 @@
 #include "normalized.h"
 #include "compared.h"
 
-#include "network/gradient/fixed.h"
-#include "network/gradient/sliced.h"
+#include "network/derive/gradient/fixed.h"
+#include "network/derive/gradient/sliced.h"
 
 /* An integer of a few bits, or of nearly as many as there is room for, or of more. */
 static void

@@ -4,10 +4,10 @@
 #include "normalized.h"
 #include "compared.h"
 
-#include "network/gradient.h"
-#include "network/gradient/analytic.h"
-#include "network/gradient/product.h"
-#include "network/gradient/softmax.h"
+#include "network/derive/gradient.h"
+#include "network/derive/gradient/analytic.h"
+#include "network/derive/gradient/product.h"
+#include "network/derive/gradient/softmax.h"
 
 typedef struct {
   size_t asked, served, found, touched, compared;

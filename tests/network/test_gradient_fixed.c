@@ -3,9 +3,9 @@
 #include "normalized.h"
 #include "compared.h"
 
-#include "network/gradient.h"
-#include "network/gradient/back_fixed.h"
-#include "network/reverse.h"
+#include "network/derive/gradient.h"
+#include "network/derive/gradient/back_fixed.h"
+#include "network/derive/reverse.h"
 
 /* The way back over a network, all values of which are there. */
 typedef struct {

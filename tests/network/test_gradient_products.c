@@ -3,8 +3,8 @@
 #include "../suites.h"
 #include "models.h"
 
-#include "network/build.h"
-#include "network/gradient/gradient.h"
+#include "network/graph/build.h"
+#include "network/derive/gradient/gradient.h"
 
 #include <math.h>
 

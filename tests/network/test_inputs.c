@@ -2,9 +2,9 @@
 #include "models.h"
 #include "../ok.h"
 
-#include "network/build.h"
-#include "network/forward.h"
-#include "network/inputs.h"
+#include "network/graph/build.h"
+#include "network/pass/forward.h"
+#include "network/graph/inputs.h"
 
 #include <flint/flint.h>
 

@@ -1,8 +1,8 @@
 /* Linear steps on matrices of small integers, against sums as step.h writes them; and each way back against the way there:
  * <g, A x> = <A^T g, x>. */
-#include "network/contraction.h"
-#include "network/linear.h"
-#include "network/softmax.h"
+#include "network/graph/contraction.h"
+#include "network/pass/linear.h"
+#include "network/pass/softmax.h"
 #include "../draw.h"
 #include "../ok.h"
 

@@ -1,5 +1,5 @@
 /* Distances to kinks: the bounds in doubles hold the exact ones, of exact arguments and of enclosures. */
-#include "network/margin.h"
+#include "network/pass/margin.h"
 #include "../draw.h"
 #include "../ok.h"
 

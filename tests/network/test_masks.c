@@ -2,9 +2,9 @@
 #include "../ok.h"
 #include "../op/steps.h"
 
-#include "network/build.h"
-#include "network/inputs.h"
-#include "network/masks.h"
+#include "network/graph/build.h"
+#include "network/graph/inputs.h"
+#include "network/graph/masks.h"
 
 static clarke_model m;
 static clarke_graph g;

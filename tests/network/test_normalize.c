@@ -4,7 +4,7 @@
 #include "machine.h"
 #include "normalized.h"
 #include "compared.h"
-#include "network/tangent.h"
+#include "network/derive/tangent.h"
 
 /* --- exactly ------------------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 #include "normalized.h"
 #include "compared.h"
 
-#include "network/filter/enclosure.h"
+#include "network/pass/filter/enclosure.h"
 
 /* What was compared, beside what is exact. */
 typedef struct {

@@ -3,8 +3,8 @@
 #include "normalized.h"
 #include "compared.h"
 
-#include "network/growth.h"
-#include "network/operator_norm.h"
+#include "network/norms/growth.h"
+#include "network/norms/operator_norm.h"
 
 /* At most the norm, but for rounding: |W v| / |v| after some products with W^T W. */
 static double

@@ -1,7 +1,7 @@
 /* Pairs of doubles beside rationals, and weights' products with them in slices beside exact ones, within the bounds that are
  * told. */
-#include "network/gradient/gradient.h"
-#include "network/gradient/sliced.h"
+#include "network/derive/gradient/gradient.h"
+#include "network/derive/gradient/sliced.h"
 #include "../draw.h"
 #include "../ok.h"
 #include "../suites.h"

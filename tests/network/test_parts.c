@@ -1,9 +1,9 @@
 /* Parts that the passes share: linear steps on matrices, losses by name, keys of identities. */
 #include "../ok.h"
 
-#include "network/identity/key.h"
-#include "network/linear.h"
-#include "network/loss.h"
+#include "network/pass/identity/key.h"
+#include "network/pass/linear.h"
+#include "network/derive/loss.h"
 
 #include <stdlib.h>
 #include <string.h>

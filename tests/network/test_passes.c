@@ -5,10 +5,10 @@
 #include "compared.h"
 #include "../suites.h"
 
-#include "network/gradient/foretell.h"
-#include "network/gradient/plan_fixed.h"
-#include "network/gradient/sliced.h"
-#include "network/slices/plan.h"
+#include "network/derive/gradient/foretell.h"
+#include "network/derive/gradient/plan_fixed.h"
+#include "network/derive/gradient/sliced.h"
+#include "network/pass/slices/plan.h"
 
 typedef struct {
   machine k;

@@ -3,9 +3,9 @@
 #include "models.h"
 #include "../ok.h"
 
-#include "network/build.h"
-#include "network/piecewise.h"
-#include "network/sign.h"
+#include "network/graph/build.h"
+#include "network/pass/piecewise.h"
+#include "network/pass/sign.h"
 
 #include <flint/flint.h>
 #include <math.h>

@@ -3,9 +3,9 @@
 #include "machine.h"
 #include "networks.h"
 #include "compared.h"
-#include "network/reverse.h"
-#include "network/sink.h"
-#include "network/tangent.h"
+#include "network/derive/reverse.h"
+#include "network/derive/sink.h"
+#include "network/derive/tangent.h"
 
 static const char profile_text[] =
   "Relu 0 1/3\nLeakyRelu 0 right\nPRelu 0 left\nAbs 0 -1/2\nClip 0 left\nClip 1 2/7\n"

@@ -5,10 +5,10 @@
 #include "networks.h"
 #include "normalized.h"
 
-#include "network/build.h"
-#include "network/replay/replay.h"
-#include "network/slices/plan.h"
-#include "network/window.h"
+#include "network/graph/build.h"
+#include "network/replay/replay_inside.h"
+#include "network/pass/slices/plan.h"
+#include "network/pass/window.h"
 
 #include <math.h>
 

@@ -2,9 +2,9 @@
  * a root out gives a positive multiple of the gradient. */
 #include "normalized.h"
 #include "compared.h"
-#include "network/normalize.h"
-#include "network/reverse.h"
-#include "network/sink.h"
+#include "network/pass/normalize.h"
+#include "network/derive/reverse.h"
+#include "network/derive/sink.h"
 
 #include <math.h>
 #include <stdio.h>

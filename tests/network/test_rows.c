@@ -3,8 +3,8 @@
 #include "../ok.h"
 #include "../suites.h"
 
-#include "network/gradient/gradient.h"
-#include "network/gradient/rows.h"
+#include "network/derive/gradient/gradient.h"
+#include "network/derive/gradient/rows.h"
 
 #include <math.h>
 #include <string.h>

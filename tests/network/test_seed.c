@@ -4,7 +4,7 @@
 #include "../suites.h"
 #include "networks.h"
 
-#include "network/gradient/gradient.h"
+#include "network/derive/gradient/gradient.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* The slopes that derivatives are made of: columns of constants, the sides of touched kinks, the options of tied windows. On drawn
  * networks, by the headers' words. */
 #include "drawn_pass.h"
-#include "network/linear.h"
-#include "network/piecewise.h"
-#include "network/window.h"
+#include "network/pass/linear.h"
+#include "network/pass/piecewise.h"
+#include "network/pass/window.h"
 
 /* --- columns of constants --- */
 

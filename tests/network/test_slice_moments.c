@@ -2,7 +2,7 @@
 #include "../suites.h"
 #include "sliced.h"
 
-#include "network/slices/moments.h"
+#include "network/pass/slices/moments.h"
 
 enum { A, B, AB, BAB, VALUES };
 

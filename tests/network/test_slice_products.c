@@ -3,7 +3,7 @@
 #include "../suites.h"
 
 #include "exact/number.h"
-#include "network/slices/multiply.h"
+#include "network/pass/slices/multiply.h"
 
 /* --- weights --------------------------------------------------------------------------------- */
 

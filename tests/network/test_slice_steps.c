@@ -5,8 +5,8 @@
 #include "../suites.h"
 #include "networks.h"
 
-#include "network/build.h"
-#include "network/slices/slices.h"
+#include "network/graph/build.h"
+#include "network/pass/slices/slices.h"
 
 #include <math.h>
 

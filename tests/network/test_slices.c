@@ -3,10 +3,10 @@
 #include "normalized.h"
 #include "compared.h"
 
-#include "network/slices/gauge.h"
-#include "network/slices/moments.h"
-#include "network/slices/pass.h"
-#include "network/slices/slices.h"
+#include "network/pass/slices/gauge.h"
+#include "network/pass/slices/moments.h"
+#include "network/pass/slices/pass.h"
+#include "network/pass/slices/slices.h"
 
 /* --- bounds ----------------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* The loss that a model's own last nodes are: taken off in the one form that is known, else left. */
 #include "models.h"
 
-#include "network/tail.h"
+#include "network/derive/tail.h"
 
 static clarke_error error;
 static clarke_model m;

@@ -6,12 +6,12 @@
 #include "../ok.h"
 
 #include "exact/matrix.h"
-#include "network/build.h"
-#include "network/reverse.h"
-#include "network/sink.h"
-#include "network/unroll.h"
+#include "network/graph/build.h"
+#include "network/derive/reverse.h"
+#include "network/derive/sink.h"
+#include "program/unroll/unroll.h"
 #include "program/execute.h"
-#include "network/loss.h"
+#include "network/derive/loss.h"
 
 #include <math.h>
 

@@ -4,9 +4,9 @@
 #include "networks.h"
 #include "normalized.h"
 
-#include "network/build.h"
-#include "network/replay.h"
-#include "network/unroll/unroll.h"
+#include "network/graph/build.h"
+#include "network/replay/replay.h"
+#include "program/unroll/unroll_inside.h"
 #include "program/execute.h"
 
 #include <math.h>

@@ -4,12 +4,12 @@
 #include "../ok.h"
 
 #include "exact/ball.h"
-#include "network/build.h"
-#include "network/loss.h"
-#include "network/replay.h"
-#include "network/reverse.h"
-#include "network/sink.h"
-#include "network/slopes.h"
+#include "network/graph/build.h"
+#include "network/derive/loss.h"
+#include "network/replay/replay.h"
+#include "network/derive/reverse.h"
+#include "network/derive/sink.h"
+#include "network/derive/slopes.h"
 
 #include <math.h>
 

@@ -6,11 +6,11 @@
 #include "networks.h"
 #include "normalized.h"
 
-#include "network/build.h"
-#include "network/domain.h"
-#include "network/identity/steps.h"
-#include "network/normalize.h"
-#include "network/replay.h"
+#include "network/graph/build.h"
+#include "network/pass/domain.h"
+#include "network/pass/identity/steps.h"
+#include "network/pass/normalize.h"
+#include "network/replay/replay.h"
 
 #include <math.h>
 #include <search.h>

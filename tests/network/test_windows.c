@@ -4,8 +4,8 @@
 #include "machine.h"
 #include "convolutional.h"
 #include "compared.h"
-#include "network/tangent.h"
-#include "network/window.h"
+#include "network/derive/tangent.h"
+#include "network/pass/window.h"
 
 /* Reverse mode of the outputs' sum along the direction is the outputs' tangents' sum. */
 static void

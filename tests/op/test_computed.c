@@ -2,7 +2,7 @@
 #include "steps.h"
 #include "node.h"
 
-#include "network/build.h"
+#include "network/graph/build.h"
 #include "op/computed.h"
 #include "op/lower.h"
 

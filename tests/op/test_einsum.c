@@ -2,7 +2,7 @@
  * result summed entry by entry over whole arrays; how an equation is read; and what is refused. */
 #include "steps.h"
 
-#include "network/build.h"
+#include "network/graph/build.h"
 #include "op/equation.h"
 
 #include "../ok.h"

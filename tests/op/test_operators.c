@@ -3,7 +3,7 @@
 #include "../network/models.h"
 
 #include "op/operator.h"
-#include "network/build.h"
+#include "network/graph/build.h"
 
 static clarke_error error;
 

@@ -5,7 +5,7 @@
 #include "steps.h"
 
 #include "op/operator.h"
-#include "network/build.h"
+#include "network/graph/build.h"
 
 #include <math.h>
 

@@ -6,8 +6,8 @@
 
 #include "format/file.h"
 #include "format/onnx_write.h"
-#include "network/build.h"
-#include "network/unroll.h"
+#include "network/graph/build.h"
+#include "program/unroll/unroll.h"
 #include "program/prog.h"
 #include "proof/text.h"
 #include "proof/write.h"

@@ -4,8 +4,8 @@
 
 #include "../network/networks.h"
 #include "exact/cone.h"
-#include "network/build.h"
-#include "network/unroll.h"
+#include "network/graph/build.h"
+#include "program/unroll/unroll.h"
 #include "program/prog.h"
 #include "region/regions.h"
 

@@ -4,8 +4,8 @@
 
 #include "../network/networks.h"
 #include "../region/drawn_program.h"
-#include "network/build.h"
-#include "network/unroll.h"
+#include "network/graph/build.h"
+#include "program/unroll/unroll.h"
 #include "program/hold.h"
 #include "session/derive.h"
 

@@ -3,7 +3,7 @@
 #define CLARKE_TESTS_TRACE_SCENE_H
 
 #include "../network/models.h"
-#include "network/build.h"
+#include "network/graph/build.h"
 #include "trace/certify.h"
 #include "trace/summation.h"
 

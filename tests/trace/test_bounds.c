@@ -2,8 +2,8 @@
 #include "recorded.h"
 
 #include "session/gradient.h"
-#include "network/reverse.h"
-#include "network/sink.h"
+#include "network/derive/reverse.h"
+#include "network/derive/sink.h"
 #include "trace/rounding_back_step.h"
 #include "trace/rounding_loss.h"
 

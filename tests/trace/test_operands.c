@@ -1,7 +1,7 @@
 /* The products that entries are sums of, the trees of these sums, and the sieve, which adds them up in doubles. */
 #include "recorded.h"
 
-#include "network/reverse.h"
+#include "network/derive/reverse.h"
 #include "trace/sieve.h"
 #include "trace/summation.h"
 

@@ -1,7 +1,7 @@
 /* Convolutions in doubles, by panels and by Winograd's algorithm (sieve.h), and their ways back: every entry is as near to the sum of
  * its products, in more bits, as the slack says; the products that are looked up one by one add up to it. */
 #include "../network/models.h"
-#include "network/build.h"
+#include "network/graph/build.h"
 #include "trace/sieve_bounds.h"
 #include "trace/sieve_terms.h"
 

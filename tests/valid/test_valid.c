@@ -7,7 +7,7 @@
 #include "audit/classes.h"
 #include "audit/audit.h"
 #include "base/verify.h"
-#include "network/build.h"
+#include "network/graph/build.h"
 
 #include <fcntl.h>
 #include <signal.h>

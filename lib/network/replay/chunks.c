@@ -1,9 +1,9 @@
 /* The filter over the batch: chunk by chunk of its samples, on threads; the few left open once more, finely. */
-#include "network/replay/replay.h"
+#include "network/replay/replay_inside.h"
 
 #include "base/stop.h"
-#include "network/filter.h"
-#include "network/slices/plan.h"
+#include "network/pass/filter.h"
+#include "network/pass/slices/plan.h"
 
 #include <pthread.h>
 #include <stdlib.h>

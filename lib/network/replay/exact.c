@@ -1,6 +1,6 @@
 /* The exact pass over samples that are still open, and the touches that it finds. */
-#include "network/replay/replay.h"
-#include "network/window.h"
+#include "network/replay/replay_inside.h"
+#include "network/pass/window.h"
 
 #include "base/stop.h"
 

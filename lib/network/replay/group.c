@@ -1,5 +1,5 @@
 /* Samples with open places: their places as a pass over them alone wants them, and back. */
-#include "network/replay/replay.h"
+#include "network/replay/replay_inside.h"
 
 #include <stdlib.h>
 

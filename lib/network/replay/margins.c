@@ -1,5 +1,5 @@
 /* Margins behind the filter's: of what enclosures decide, and of exact passes. */
-#include "network/replay/replay.h"
+#include "network/replay/replay_inside.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Between filter and exact pass: open places in rounded enclosures, group by group of samples. */
-#include "network/replay/replay.h"
+#include "network/replay/replay_inside.h"
 
 #include "base/stop.h"
 

@@ -1,5 +1,5 @@
 /* Samples of the batch: picked, as matrices, and which of them have an entry left open. */
-#include "network/replay/replay.h"
+#include "network/replay/replay_inside.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Between filter and enclosures: open places in slices, group by group of samples. */
-#include "network/replay/replay.h"
+#include "network/replay/replay_inside.h"
 
 #include "base/stop.h"
-#include "network/slices/pass.h"
+#include "network/pass/slices/pass.h"
 
 #include <stdlib.h>
 

@@ -1,0 +1,123 @@
+/* Functions that are not pieces of polynomials, in a gradient: each value and slope from a ball around it (docs/gradient.md). */
+#include "network/derive/gradient/analytic.h"
+
+#include "network/pass/analytic.h"
+
+/* Bits of the balls; and what a slope's may be off by. */
+#define PRECISION 128
+#define SLOPE_OFF 0x1p-100
+
+bool
+clarke_analytic_is_followed(const clarke_step *s)
+{
+  if (s->in != NULL && (s->in[0].map != NULL || s->in[0].coef != 1))
+    return false;
+  switch (s->function) {
+  case CLARKE_SIGMOID:
+  case CLARKE_TANH:
+  case CLARKE_ERF:
+  case CLARKE_SOFTPLUS:
+  case CLARKE_NORMAL:
+  case CLARKE_NORMAL_TANH:
+  case CLARKE_ELU:
+    return true;
+  default: /* their slopes have no bound */
+    return false;
+  }
+}
+
+clarke_pair
+clarke_pair_of_ball(double *off, const arb_t ball)
+{
+  clarke_pair x = {arf_get_d(arb_midref(ball), ARF_RND_NEAR), 0};
+  arf_t rest;
+
+  *off = INFINITY;
+  if (!arb_is_finite(ball) || !isfinite(x.high))
+    return x;
+  arf_init(rest);
+  arf_set_d(rest, x.high);
+  arf_sub(rest, arb_midref(ball), rest, ARF_PREC_EXACT, ARF_RND_DOWN);
+  x.low = arf_get_d(rest, ARF_RND_NEAR);
+  *off = clarke_bound_up(mag_get_d(arb_radref(ball)) + 0x1p-104 * fabs(x.high));
+  arf_clear(rest);
+  return x;
+}
+
+void
+clarke_ball_of_pair(arb_t ball, clarke_pair x)
+{
+  arf_t low;
+
+  arf_init(low);
+  arf_set_d(low, x.low);
+  arf_set_d(arb_midref(ball), x.high);
+  mag_zero(arb_radref(ball));
+  arf_add(arb_midref(ball), arb_midref(ball), low, ARF_PREC_EXACT, ARF_RND_DOWN);
+  arf_clear(low);
+}
+
+/* A function of x, which balls give. */
+static clarke_pair
+apply(double *off, arb_t room, clarke_pair x, const clarke_step *s, bool slope)
+{
+  clarke_ball_of_pair(room, x);
+  if (slope)
+    clarke_analytic_slope(room, room, s->function, PRECISION);
+  else
+    clarke_analytic_value(room, room, s->function, PRECISION);
+  return clarke_pair_of_ball(off, room);
+}
+
+clarke_status
+clarke_analytic_forward(clarke_descent *p, const clarke_step *s)
+{
+  const clarke_normed *x = &p->value[s->in[0].value];
+  const double steepest = clarke_analytic_steepest(s->function);
+  clarke_normed *y = &p->value[s->out];
+  arb_t room;
+
+  arb_init(room);
+  for (size_t e = 0; e < p->g->values[s->out].count * p->n; e++) {
+    double off;
+    const clarke_pair v = apply(&off, room, clarke_normed_get(x, e), s, false);
+
+    p->lost = p->lost || !isfinite(off);
+    clarke_normed_put(y, e, v);
+    off = clarke_bound_up(off + (y->low == NULL ? fabs(v.low) : 0));
+    y->error[clarke_lane_of(p, e % p->n)] += off * off;
+  }
+  for (size_t j = 0; j < p->lanes; j++)
+    y->error[j] = clarke_bound_up(steepest * x->error[j] + sqrt(clarke_bound_up(y->error[j])));
+  arb_clear(room);
+  return CLARKE_OK;
+}
+
+/* The slope at x is off by that of the ball, and by x's error times the largest bend. */
+clarke_status
+clarke_analytic_back(clarke_descent *p, const clarke_step *s)
+{
+  const clarke_normed *x = &p->value[s->in[0].value], *g = &p->grad[s->out];
+  const double steepest = clarke_analytic_steepest(s->function);
+  clarke_normed *to = &p->grad[s->in[0].value];
+  double most = 0;
+  arb_t room;
+  clarke_status status;
+
+  if (!p->carries[s->in[0].value])
+    return CLARKE_OK;
+  for (size_t j = 0; j < p->lanes; j++)
+    most = fmax(most, x->error[j]);
+  status = clarke_note_operand(p, s, g, steepest, clarke_bound_up(clarke_analytic_bend(s->function) * most + SLOPE_OFF +
+                                                                  8 * CLARKE_PAIR_UNIT * steepest), 0);
+  arb_init(room);
+  for (size_t e = 0; e < p->g->values[s->out].count * p->n && status == CLARKE_OK; e++) {
+    double off;
+    const clarke_pair slope = apply(&off, room, clarke_normed_get(x, e), s, true);
+
+    p->lost = p->lost || !(off <= SLOPE_OFF);
+    clarke_normed_add(to, e, clarke_pair_multiply(slope, clarke_normed_get(g, e)));
+  }
+  arb_clear(room);
+  return status;
+}

@@ -1,0 +1,39 @@
+/* Losses: the sum of all outputs; the mean squared error over all entries; cross-entropy, the mean
+ * over the batch of logsumexp(output) - output[label]. As PyTorch's defaults. */
+#ifndef CLARKE_NETWORK_DERIVE_LOSS_H
+#define CLARKE_NETWORK_DERIVE_LOSS_H
+
+#include "exact/ball.h"
+#include "network/replay/replay.h"
+
+typedef enum { CLARKE_LOSS_SUM, CLARKE_LOSS_MSE, CLARKE_LOSS_CE } clarke_loss_kind;
+
+typedef struct {
+  clarke_loss_kind kind;
+  const clarke_tensor *y; /* NULL for sum */
+  size_t samples;         /* of the whole batch */
+} clarke_loss;
+
+const char *clarke_loss_name(clarke_loss_kind kind);
+clarke_status clarke_loss_parse(clarke_loss_kind *kind, const char *name, clarke_error *err);
+
+/* Do the labels or targets fit the network's output? */
+clarke_status clarke_loss_check(const clarke_loss *loss, const clarke_graph *g,
+                                clarke_error *err);
+
+/* Is the gradient rational when the outputs are? */
+bool clarke_loss_is_rational(const clarke_loss *loss);
+
+/* The gradient of the loss in the outputs of a pass whose column j is sample[j] (NULL: j). */
+clarke_status clarke_loss_seed(clarke_matrix *seed, const clarke_loss *loss,
+                               const clarke_forward *f, const size_t *sample, clarke_error *err);
+
+/* The loss over a pass of all samples. */
+clarke_status clarke_loss_value(arb_t value, const clarke_loss *loss, const clarke_forward *f,
+                                clarke_error *err);
+
+/* When pass and loss are rational: exactly. */
+clarke_status clarke_loss_exact(mpq_t value, const clarke_loss *loss, const clarke_forward *f,
+                                clarke_error *err);
+
+#endif

@@ -1,0 +1,53 @@
+/* Operators that are not supported: what to do instead. */
+#include "network/graph/build.h"
+
+#include "op/operator.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What to do instead of a node that is not supported. */
+static const char *
+way_out(const char *op)
+{
+  static const char record[] = "Record the training step instead (clarke.record): there it is the framework's own operators";
+  static const struct {
+    const char *ops, *way;
+  } ways[] = {
+    {" NonZero ",
+     "It computes a shape: export with torch.onnx.export(dynamo=True) and a batch of fixed size, which folds shapes; or record the "
+     "training step (clarke.record)"},
+    {" QuantizeLinear DequantizeLinear QLinearConv QLinearMatMul DynamicQuantizeLinear Round Floor Ceil Sign ",
+     "It jumps, and where it does not its derivative is 0: what AD passes through it is no derivative. Export without "
+     "quantization: what is rounded may be weights that are stored so"},
+    {" Cos Sin ",
+     "Of constants alone torch.onnx.export(dynamo=True) folds it; or record the training step (clarke.record)"},
+    {" RandomNormal RandomUniform RandomNormalLike RandomUniformLike Bernoulli Multinomial ",
+     "It draws numbers, which the file does not have. Export in evaluation mode, or record the training step (clarke.record), with "
+     "what was drawn"},
+  };
+  char name[66];
+
+  snprintf(name, sizeof name, " %.63s ", op);
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+    if (strstr(ways[i].ops, name) != NULL)
+      return ways[i].way;
+  return record;
+}
+
+clarke_status
+clarke_builder_unsupported(const clarke_builder *b, const clarke_model_node *node, size_t place, clarke_error *err)
+{
+  char list[2048] = "Constant";
+  const clarke_op *op;
+
+  for (size_t i = 0; (op = clarke_operator_at(i)) != NULL; i++) {
+    if (op->lower == NULL)
+      continue;
+    strncat(list, op->domain != NULL ? " " CLARKE_DOMAIN "." : " ", sizeof list - strlen(list) - 1);
+    strncat(list, op->name, sizeof list - strlen(list) - 1);
+  }
+  return clarke_fail(err, CLARKE_EINPUT, "%s: node %zu '%s': operator %s%s%s is not supported. %s. "
+                     "Supported: %s", b->m->file, place, node->name, node->domain,
+                     node->domain[0] != '\0' ? "." : "", node->op_type, way_out(node->op_type), list);
+}

@@ -1,0 +1,22 @@
+/* Inputs of a model beside the one that the network has: of a single run they are constants, which the batch has by name. */
+#ifndef CLARKE_NETWORK_GRAPH_INPUTS_H
+#define CLARKE_NETWORK_GRAPH_INPUTS_H
+
+#include "op/model.h"
+
+/* Is x a whole input of the port's shape, and no minibatch? */
+bool clarke_inputs_are_one_run(const clarke_model_port *port, const clarke_tensor *x);
+
+/* Before the model's nodes: one of one output, all its names but the operator's and its own NULL yet (NULL when it fails); a Constant
+ * of that name, with a copy of the tensor. */
+clarke_model_node *clarke_inputs_add_node(clarke_model *m, const char *op, const char *name, size_t n_in, clarke_error *err);
+clarke_status clarke_inputs_add_constant(clarke_model *m, const char *name, const clarke_tensor *t, clarke_error *err);
+
+/* The first input stays the network's; of each other its array in `batch` (n of them, in `file`), which must have its declared
+ * shape, becomes a Constant node of its name. Only where x, the network's own array, is one input of a model without a batch
+ * axis. Arrays but x and y that no input is named by are refused. The target of the model's own loss is to be taken off
+ * before. */
+clarke_status clarke_inputs_take(clarke_model *m, const clarke_tensor *x, const clarke_tensor *batch, size_t n,
+                                 const char *file, clarke_error *err);
+
+#endif

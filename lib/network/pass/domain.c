@@ -1,0 +1,135 @@
+/* Functions with a domain: rational where they can be, refused outside. */
+#include "network/pass/domain.h"
+
+#include "exact/number.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Rational results with numerators and denominators of more bits than this are enclosed. */
+#define MOST_BITS 1024
+
+/* q, in the domain: the function's value, or slope, if that is rational. */
+static bool
+apply_rational(mpq_t q, clarke_function function, bool slope)
+{
+  const bool one = mpq_cmp_ui(q, 1, 1) == 0;
+
+  if (function == CLARKE_LOG && !slope) {
+    mpq_set_ui(q, 0, 1);
+    return one;
+  }
+  if (function == CLARKE_SQRT) {
+    if (!mpz_perfect_square_p(mpq_numref(q)) || !mpz_perfect_square_p(mpq_denref(q)))
+      return false;
+    mpz_sqrt(mpq_numref(q), mpq_numref(q));
+    mpz_sqrt(mpq_denref(q), mpq_denref(q));
+    if (slope)
+      mpq_mul_2exp(q, q, 1);
+  }
+  if (function != CLARKE_SQRT || slope)
+    mpq_inv(q, q);
+  if (function == CLARKE_RECIPROCAL && slope) {
+    mpq_mul(q, q, q);
+    mpq_neg(q, q);
+  }
+  return true;
+}
+
+/* Are all entries exact, and all results rational? Then y; else *done is false. */
+static clarke_status
+rationals_if_few(clarke_matrix *y, bool *done, const clarke_step *s, const clarke_matrix *x, bool slope, clarke_error *err)
+{
+  const size_t n = x->rows * x->cols;
+  mpq_t *q = x->radius == NULL ? clarke_rationals(n) : NULL;
+  clarke_status status = CLARKE_OK;
+  mpz_t all;
+
+  *done = false;
+  if (q == NULL)
+    return x->radius == NULL ? clarke_no_memory(err) : CLARKE_OK;
+  mpz_init_set_ui(all, 1);
+  *done = true;
+  for (size_t e = 0; e < n && *done; e++) {
+    clarke_matrix_get(q[e], x, e / x->cols, e % x->cols);
+    *done = apply_rational(q[e], s->function, slope);
+    mpz_lcm(all, all, mpq_denref(q[e]));
+    *done = *done && mpz_sizeinbase(all, 2) <= MOST_BITS && mpz_sizeinbase(mpq_numref(q[e]), 2) <= MOST_BITS;
+  }
+  if (*done)
+    status = clarke_matrix_set_rationals(y, x->rows, x->cols, q, err);
+  mpz_clear(all);
+  clarke_rationals_free(q, n);
+  return status;
+}
+
+static clarke_status
+outside(bool *vague, const clarke_step *s, const clarke_matrix *x, size_t e, clarke_error *err)
+{
+  const bool root = s->function == CLARKE_SQRT;
+  const char *where = s->function == CLARKE_RECIPROCAL ? "other than 0" : "above 0";
+  const char *what = s->function == CLARKE_RECIPROCAL ? "a division" : root ? "a root" : "a logarithm";
+  const double number = clarke_matrix_get_double(x, e / x->cols, e % x->cols);
+
+  *vague = clarke_matrix_radius(x, e / x->cols, e % x->cols) != 0;
+  if (*vague)
+    return clarke_fail(err, CLARKE_EINPUT, "entry %zu of the argument of %s is near %g: it cannot be told whether it is %s, "
+                       "where the function is smooth", e / x->cols, what, number, where);
+  return clarke_fail(err, CLARKE_EINPUT, "entry %zu of the argument of %s is %g; expected a number %s, where the function is "
+                     "smooth; elsewhere AD computes infinity, NaN or a number by convention", e / x->cols, what, number, where);
+}
+
+/* How many bits more than an absolute precision asks for: large arguments have small reciprocals. */
+static long
+spare_bits(const clarke_matrix *x)
+{
+  int most = 0, exponent;
+
+  for (size_t e = 0; e < x->rows * x->cols; e++) {
+    const double size = clarke_matrix_get_double(x, e / x->cols, e % x->cols);
+
+    if (isfinite(size))
+      frexp(size, &exponent);
+    else
+      exponent = 1024;
+    most = exponent > most ? exponent : most;
+  }
+  return 2 * (long)most;
+}
+
+clarke_status
+clarke_domain_apply(clarke_matrix *y, bool *vague, const clarke_step *s, const clarke_matrix *x, bool slope, long precision,
+                    clarke_error *err)
+{
+  const size_t n = x->rows * x->cols;
+  arb_ptr ball;
+  clarke_status status = CLARKE_OK;
+  bool done;
+  mpq_t zero;
+
+  *vague = false;
+  mpq_init(zero);
+  for (size_t e = 0; e < n && status == CLARKE_OK; e++) {
+    const int sign = clarke_matrix_compare(x, e / x->cols, e % x->cols, zero);
+
+    if (sign != 1 && !(sign == -1 && s->function == CLARKE_RECIPROCAL))
+      status = outside(vague, s, x, e, err);
+  }
+  mpq_clear(zero);
+  if (status == CLARKE_OK)
+    status = rationals_if_few(y, &done, s, x, slope, err);
+  if (status != CLARKE_OK || done)
+    return status;
+  precision += spare_bits(x);
+  ball = _arb_vec_init((long)n);
+  for (size_t e = 0; e < n && status == CLARKE_OK; e++) {
+    clarke_matrix_get_ball(ball + e, x, e / x->cols, e % x->cols, 2 * precision);
+    (slope ? clarke_analytic_slope : clarke_analytic_value)(ball + e, ball + e, s->function, precision + 10);
+    if (!arb_is_finite(ball + e))
+      status = outside(vague, s, x, e, err);
+  }
+  if (status == CLARKE_OK)
+    status = clarke_matrix_set_balls(y, x->rows, x->cols, ball, precision, err);
+  _arb_vec_clear(ball, (long)n);
+  return status;
+}

@@ -1,0 +1,12 @@
+/* Steps of functions that are not defined everywhere. */
+#ifndef CLARKE_NETWORK_PASS_DOMAIN_H
+#define CLARKE_NETWORK_PASS_DOMAIN_H
+
+#include "network/pass/analytic.h"
+
+/* Of a step whose function has a domain: its value, or slope, at every entry of x; rational where all are, of few digits, else
+ * balls. Fails where an argument does not lie in the domain, *vague being set when its enclosure does not tell. */
+clarke_status clarke_domain_apply(clarke_matrix *y, bool *vague, const clarke_step *s, const clarke_matrix *x, bool slope,
+                                  long precision, clarke_error *err);
+
+#endif

@@ -1,0 +1,158 @@
+/* Identities of entries: each is found when asked for, behind what only moves entries, and remembered. */
+
+#include "network/pass/identity.h"
+
+#include "network/pass/identity/steps.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Deeper than this an entry is only identical to itself: recursion must end. */
+#define MAX_DEPTH 4000
+
+clarke_identities *
+clarke_identities_new(const clarke_graph *g, size_t n, clarke_branch *const *piece,
+                      const clarke_matrix *value, const clarke_tensor *x)
+{
+  clarke_identities *ids = calloc(1, sizeof *ids);
+
+  if (ids == NULL)
+    return NULL;
+  ids->g = g;
+  ids->n = n;
+  ids->piece = piece;
+  ids->value = value;
+  ids->x = x;
+  ids->known = calloc(g->n_values + 1, sizeof *ids->known);
+  ids->patch = calloc(g->n_steps + 1, sizeof *ids->patch);
+  if (ids->known != NULL && ids->patch != NULL)
+    return ids;
+  clarke_identities_free(ids);
+  return NULL;
+}
+
+void
+clarke_identities_free(clarke_identities *ids)
+{
+  if (ids == NULL)
+    return;
+  for (size_t v = 0; ids->known != NULL && v < ids->g->n_values; v++)
+    free(ids->known[v]);
+  for (size_t i = 0; ids->patch != NULL && i < ids->g->n_steps; i++)
+    free(ids->patch[i]);
+  free(ids->known);
+  free(ids->patch);
+  free(ids->start);
+  free(ids->words);
+  free(ids->slot);
+  free(ids);
+}
+
+bool
+clarke_identities_failed(const clarke_identities *ids)
+{
+  return ids->failed;
+}
+
+/* How many patches, or groups, of one sample a step's outputs are made of. */
+static size_t
+patches(const clarke_step *s)
+{
+  return s == NULL                     ? 0
+         : s->kind == CLARKE_DENSE     ? s->dense.blocks * s->dense.repeat
+         : s->kind == CLARKE_NORMALIZE ? s->grouping.groups
+                                       : 0;
+}
+
+clarke_identity *
+clarke_identities_known(clarke_identities *ids, size_t value)
+{
+  const clarke_value *v = &ids->g->values[value];
+  const clarke_step *s = v->producer != CLARKE_NONE ? &ids->g->steps[v->producer] : NULL;
+  size_t n = patches(s);
+
+  if (ids->known[value] == NULL)
+    ids->known[value] = calloc(v->count * ids->n + 1, sizeof **ids->known);
+  if (n > 0 && ids->patch[v->producer] == NULL)
+    ids->patch[v->producer] = calloc(n * ids->n + 1, sizeof **ids->patch);
+  if (ids->known[value] == NULL || (n > 0 && ids->patch[v->producer] == NULL)) {
+    ids->failed = true;
+    return NULL;
+  }
+  return ids->known[value];
+}
+
+/* What an entry is a copy of, of the step's operand `*operand`: *feature is moved there, to CLARKE_NONE in
+ * padding. Entries are moved by GATHER, and by SUM where the others are not there (Concat); a window's
+ * output is its largest entry, of which the first stands for tied ones of one identity. A SUM may turn the sign. */
+static bool
+copies(const clarke_identities *ids, const clarke_step *s, size_t *operand, size_t *feature,
+       size_t column, bool *turned)
+{
+  size_t there = 0;
+  clarke_branch code;
+
+  *operand = 0;
+  switch (s->kind) {
+  case CLARKE_GATHER:
+    *feature = clarke_operand_entry(&s->in[0], *feature);
+    return true;
+  case CLARKE_MAX:
+    code = ids->piece[s - ids->g->steps][*feature * ids->n + column];
+    if (code >= 0)
+      *feature = s->in[0].map[*feature * s->width + (size_t)code];
+    return code >= 0;
+  case CLARKE_SUM:
+    for (size_t i = 0; i < s->n_in; i++)
+      if (clarke_operand_entry(&s->in[i], *feature) != CLARKE_NONE) {
+        *operand = i;
+        there++;
+      }
+    if (there != 1 || fabs(s->in[*operand].coef) != 1 || ids->g->values[s->in[*operand].value].constant)
+      return false;
+    *turned = *turned != (s->in[*operand].coef < 0);
+    *feature = clarke_operand_entry(&s->in[*operand], *feature);
+    return true;
+  default:
+    return false;
+  }
+}
+
+/* Of an entry that is minus one with this identity. */
+static clarke_identity
+turned_identity(clarke_identities *ids, clarke_identity id, size_t value, size_t entry)
+{
+  clarke_key k = clarke_key_begin(ids, TURNED, 0);
+
+  clarke_key_put(&k, id);
+  return clarke_key_settle(&k, clarke_identity_is_constant(id), value, entry);
+}
+
+clarke_identity
+clarke_identity_of(clarke_identities *ids, size_t value, size_t feature, size_t column)
+{
+  const clarke_step *s = clarke_identities_producer(ids, value);
+  const size_t asked = value, entry = feature * ids->n + column;
+  clarke_identity *known;
+  bool turned = false;
+
+  for (size_t i; s != NULL && copies(ids, s, &i, &feature, column, &turned); s = clarke_identities_producer(ids, value)) {
+    value = s->in[i].value;
+    if (feature == CLARKE_NONE)
+      return CLARKE_IDENTITY_ZERO;
+  }
+  known = ids->failed ? NULL : clarke_identities_known(ids, value);
+  if (known == NULL)
+    return 0;
+  known += feature * ids->n + column;
+  if (*known == 0) {
+    ids->depth++;
+    *known = s == NULL                ? clarke_identity_by_number(ids, value, feature * ids->n + column)
+             : ids->depth > MAX_DEPTH ? clarke_identity_alone(ids, value, feature * ids->n + column)
+                                      : clarke_identity_of_step(ids, s, value, feature, column);
+    ids->depth--;
+  }
+  if (ids->failed)
+    return 0;
+  return turned && *known != CLARKE_IDENTITY_ZERO ? turned_identity(ids, *known, asked, entry) : *known;
+}

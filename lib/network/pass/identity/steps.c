@@ -1,0 +1,274 @@
+/* The identity of an entry that a step makes, by those of the entries that it is made of. */
+#include "network/pass/identity/steps.h"
+
+#include "network/pass/piecewise.h"
+
+#include <stdlib.h>
+
+/* No coefficient: no entry has this index, no number these bits. */
+#define LEFT_OUT UINT64_MAX
+
+static clarke_identity
+of_scale(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
+{
+  size_t from = clarke_operand_entry(&s->in[0], f);
+  clarke_identity x = from == CLARKE_NONE ? CLARKE_IDENTITY_ZERO
+                                          : clarke_identity_of(ids, s->in[0].value, from, j);
+  clarke_key k = {.ids = ids};
+
+  if (x == CLARKE_IDENTITY_ZERO)
+    return x;
+  k = clarke_key_begin(ids, BY_STRUCTURE, s->out);
+  clarke_key_put(&k, x);
+  clarke_key_put(&k, clarke_coefficient(ids->g, s->in[1].value, clarke_operand_entry(&s->in[1], f)));
+  return clarke_key_settle(&k, clarke_identity_is_constant(x) && !clarke_value_is_wrt(ids->g, s->in[1].value), s->out,
+                           f * ids->n + j);
+}
+
+/* The column of a product: what its places are. */
+static clarke_identity
+patch_of(clarke_identities *ids, const clarke_step *s, size_t b, size_t r, size_t j)
+{
+  const clarke_dense *d = &s->dense;
+  clarke_identity *known = &ids->patch[s - ids->g->steps][(b * d->repeat + r) * ids->n + j];
+  bool constant = !clarke_value_is_wrt(ids->g, d->weight), zero = true;
+  clarke_key k = {.ids = ids};
+
+  if (*known != 0)
+    return *known;
+  k = clarke_key_begin(ids, BY_PLACE, s->out);
+  clarke_key_put(&k, d->grouped ? b : 0);
+  for (size_t i = 0; i < d->inner; i++) {
+    clarke_identity id =
+      clarke_identity_of(ids, s->in[0].value, (b * d->inner + i) * d->repeat + r, j);
+
+    clarke_key_put(&k, id);
+    constant = constant && clarke_identity_is_constant(id);
+    zero = zero && id == CLARKE_IDENTITY_ZERO;
+  }
+  if (zero) {
+    free(k.word);
+    return *known = CLARKE_IDENTITY_ZERO;
+  }
+  return *known = clarke_key_intern(&k, constant);
+}
+
+/* The key of a product's entry: its column, and which output of it. */
+static clarke_key
+product_key(clarke_identities *ids, const clarke_step *s, size_t f, clarke_identity patch)
+{
+  clarke_key k = clarke_key_begin(ids, BY_STRUCTURE, s->out);
+
+  clarke_key_put(&k, patch);
+  clarke_key_put(&k, f / s->dense.repeat % s->dense.outer);
+  return k;
+}
+
+static clarke_identity
+of_dense(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
+{
+  const clarke_dense *d = &s->dense;
+  clarke_identity patch = patch_of(ids, s, f / d->repeat / d->outer, f % d->repeat, j);
+  clarke_key k = {.ids = ids};
+
+  if (patch == CLARKE_IDENTITY_ZERO)
+    return patch;
+  k = product_key(ids, s, f, patch);
+  return clarke_key_settle(&k, clarke_identity_is_constant(patch), s->out, f * ids->n + j);
+}
+
+/* An operand of a sum. A product that the same node of the file makes is known by its places alone: node
+ * and bias are one linear node. */
+static clarke_identity
+of_operand(clarke_identities *ids, const clarke_step *s, size_t value, size_t f, size_t j)
+{
+  size_t step = ids->g->values[value].producer;
+  const clarke_step *p = step != CLARKE_NONE ? &ids->g->steps[step] : NULL;
+  clarke_identity patch;
+  clarke_key k = {.ids = ids};
+
+  if (p == NULL || p->kind != CLARKE_DENSE || p->node != s->node)
+    return clarke_identity_of(ids, value, f, j);
+  clarke_identities_known(ids, value);
+  patch = ids->failed ? CLARKE_IDENTITY_ZERO
+                      : patch_of(ids, p, f / p->dense.repeat / p->dense.outer, f % p->dense.repeat, j);
+  if (patch == CLARKE_IDENTITY_ZERO)
+    return patch;
+  k = product_key(ids, p, f, patch);
+  return clarke_key_intern(&k, clarke_identity_is_constant(patch));
+}
+
+static clarke_identity
+of_sum(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
+{
+  clarke_key k = clarke_key_begin(ids, BY_STRUCTURE, s->out);
+  bool constant = true, zero = true;
+
+  for (size_t i = 0; i < s->n_in; i++) {
+    const clarke_operand *o = &s->in[i];
+    size_t from = clarke_operand_entry(o, f);
+    bool there = from != CLARKE_NONE;
+
+    if (ids->g->values[o->value].constant) {
+      clarke_key_put(&k, there ? clarke_coefficient(ids->g, o->value, from) : LEFT_OUT);
+      constant = constant && !(there && clarke_value_is_wrt(ids->g, o->value));
+      zero = zero && !there;
+    } else {
+      clarke_identity id = there ? of_operand(ids, s, o->value, from, j) : CLARKE_IDENTITY_ZERO;
+
+      clarke_key_put(&k, id);
+      constant = constant && clarke_identity_is_constant(id);
+      zero = zero && id == CLARKE_IDENTITY_ZERO;
+    }
+  }
+  if (zero) {
+    free(k.word);
+    return CLARKE_IDENTITY_ZERO;
+  }
+  return clarke_key_settle(&k, constant, s->out, f * ids->n + j);
+}
+
+/* Strictly inside a piece that is a number near w? PRelu's left one is when its slope is 0 for good. */
+static bool
+on_constant_piece(const clarke_graph *g, const clarke_pieces *p, clarke_branch code, size_t slope)
+{
+  if (code == 0 && p->slope != CLARKE_NONE)
+    return !clarke_value_is_wrt(g, p->slope) && g->values[p->slope].real[slope] == 0;
+  return clarke_piece_is_number(p, code);
+}
+
+static clarke_identity
+of_piecewise(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
+{
+  const clarke_pieces *p = &s->pieces;
+  size_t slope = p->slope == CLARKE_NONE ? 0 : p->slope_map != NULL ? p->slope_map[f] : f;
+  clarke_branch code = ids->piece[s - ids->g->steps][f * ids->n + j];
+  bool number = on_constant_piece(ids->g, p, code, slope), moves, constant;
+  clarke_identity x;
+  clarke_key k = {.ids = ids};
+
+  if (number && mpq_sgn(p->coef[code][0]) == 0)
+    return CLARKE_IDENTITY_ZERO;
+  x = number ? (clarke_identity)code : clarke_identity_of(ids, s->in[0].value, f, j);
+  moves = code <= 0 && x != CLARKE_IDENTITY_ZERO && p->slope != CLARKE_NONE &&
+          clarke_value_is_wrt(ids->g, p->slope);
+  constant = number || (clarke_identity_is_constant(x) && !moves);
+  k = clarke_key_begin(ids, BY_STRUCTURE, s->out);
+  clarke_key_put(&k, x);
+  clarke_key_put(&k, number);
+  if (p->slope != CLARKE_NONE)
+    clarke_key_put(&k, clarke_coefficient(ids->g, p->slope, slope));
+  return clarke_key_settle(&k, constant, s->out, f * ids->n + j);
+}
+
+/* A group of a NORMALIZE step: zero when all of its entries are one function, which is then its own mean;
+ * constant when they all are. */
+static clarke_identity
+group_of(clarke_identities *ids, const clarke_step *s, size_t group, size_t j)
+{
+  const clarke_grouping *o = &s->grouping;
+  size_t from = o->couples ? 0 : j, to = o->couples ? ids->n : j + 1;
+  size_t count = ids->g->values[s->out].count;
+  clarke_identity *known = &ids->patch[s - ids->g->steps][group * ids->n + from], first = 0;
+  bool one = true, constant = true;
+  clarke_key k = {.ids = ids};
+
+  for (size_t f = 0; f < count && *known == 0 && (one || constant); f++)
+    for (size_t c = from; c < to && clarke_step_group(s, f) == group && (one || constant); c++) {
+      clarke_identity id = clarke_identity_of(ids, s->in[0].value, f, c);
+
+      first = first == 0 ? id : first;
+      one = one && id == first && id != 0;
+      constant = constant && clarke_identity_is_constant(id);
+    }
+  if (*known != 0)
+    return *known;
+  if (one)
+    return *known = CLARKE_IDENTITY_ZERO;
+  k = clarke_key_begin(ids, BY_PLACE, s->out);
+  clarke_key_put(&k, group);
+  clarke_key_put(&k, from);
+  return *known = clarke_key_intern(&k, constant);
+}
+
+/* Entries of one group whose arguments are identical are: they lose one mean, and are divided by one
+ * deviation. */
+static clarke_identity
+of_normalize(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
+{
+  clarke_identity group = group_of(ids, s, clarke_step_group(s, f), j);
+  clarke_key k = {.ids = ids};
+
+  if (group == CLARKE_IDENTITY_ZERO)
+    return group;
+  k = clarke_key_begin(ids, BY_STRUCTURE, s->out);
+  clarke_key_put(&k, group);
+  clarke_key_put(&k, clarke_identity_of(ids, s->in[0].value, f, j));
+  return clarke_key_settle(&k, clarke_identity_is_constant(group), s->out, f * ids->n + j);
+}
+
+/* By its pairs of factors, of which those with a zero are left out. */
+static clarke_identity
+of_product(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
+{
+  clarke_key k = clarke_key_begin(ids, BY_STRUCTURE, s->out);
+  bool constant = true, zero = true;
+
+  for (size_t i = 0; i < s->contraction.inner; i++) {
+    const clarke_identity a = clarke_identity_of(ids, s->in[0].value, clarke_step_factor(s, 0, f, i), j);
+    const clarke_identity c = clarke_identity_of(ids, s->in[1].value, clarke_step_factor(s, 1, f, i), j);
+    const bool nothing = a == CLARKE_IDENTITY_ZERO || c == CLARKE_IDENTITY_ZERO;
+
+    clarke_key_put(&k, nothing ? CLARKE_IDENTITY_ZERO : a);
+    clarke_key_put(&k, nothing ? CLARKE_IDENTITY_ZERO : c);
+    constant = constant && (nothing || (clarke_identity_is_constant(a) && clarke_identity_is_constant(c)));
+    zero = zero && nothing;
+  }
+  if (zero) {
+    free(k.word);
+    return CLARKE_IDENTITY_ZERO;
+  }
+  return clarke_key_settle(&k, constant, s->out, f * ids->n + j);
+}
+
+/* Of ANALYTIC and SOFTMAX: its number where its arguments are constant and that is rational; else itself only. */
+static clarke_identity
+of_analytic(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
+{
+  size_t line = s->kind == CLARKE_SOFTMAX ? s->length : 1, stride = s->kind == CLARKE_SOFTMAX ? s->stride : 1;
+  size_t first = line == 1 ? f : f - f / stride % line * stride;
+  bool constant = true;
+  clarke_key k = {.ids = ids};
+
+  for (size_t l = 0; l < line && constant; l++)
+    constant = clarke_identity_is_constant(clarke_identity_of(ids, s->in[0].value, first + l * stride, j));
+  k = clarke_key_begin(ids, BY_PLACE, s->out);
+  clarke_key_put(&k, f * ids->n + j);
+  return clarke_key_settle(&k, constant, s->out, f * ids->n + j);
+}
+
+clarke_identity
+clarke_identity_of_step(clarke_identities *ids, const clarke_step *s, size_t value, size_t f, size_t j)
+{
+  switch (s->kind) {
+  case CLARKE_SUM:
+    return of_sum(ids, s, f, j);
+  case CLARKE_SCALE:
+    return of_scale(ids, s, f, j);
+  case CLARKE_DENSE:
+    return of_dense(ids, s, f, j);
+  case CLARKE_PIECEWISE:
+    return of_piecewise(ids, s, f, j);
+  case CLARKE_NORMALIZE:
+    return of_normalize(ids, s, f, j);
+  case CLARKE_ANALYTIC:
+  case CLARKE_SOFTMAX:
+    return of_analytic(ids, s, f, j);
+  case CLARKE_PRODUCT:
+    return of_product(ids, s, f, j);
+  case CLARKE_MAX: /* touched */
+  case CLARKE_GATHER:
+    break;
+  }
+  return clarke_identity_alone(ids, value, f * ids->n + j);
+}

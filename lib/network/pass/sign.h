@@ -1,0 +1,13 @@
+/* The one place that decides on which side of its kinks an exact or enclosed argument lies. */
+#ifndef CLARKE_NETWORK_PASS_SIGN_H
+#define CLARKE_NETWORK_PASS_SIGN_H
+
+#include "network/pass/forward.h"
+
+/* Writes piece[feature * n + column] for every entry of x, the argument of the PIECEWISE step, and
+ * counts those left open. */
+clarke_status clarke_sign_decide(clarke_branch *piece, size_t *open, const clarke_constants *constants,
+                                 const clarke_step *step, const clarke_matrix *x,
+                                 clarke_error *err);
+
+#endif

@@ -1,0 +1,188 @@
+/* Networks unrolled to programs. Every activation's entry becomes the number of an instruction; the
+ * steps' kinds become LINEAR, PRODUCT, QUOTIENT, ANALYTIC, PIECEWISE and ORDER instructions, and what
+ * only moves entries becomes nothing. Padding is the constant 0, and no term of a sum. */
+#include "program/unroll/unroll.h"
+
+#include "program/unroll/unroll_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static clarke_status
+unroll_step(clarke_unrolling *u, const clarke_step *s)
+{
+  clarke_status status = clarke_unroll_hold(u, s->out);
+
+  if (status != CLARKE_OK)
+    return status;
+  clarke_code_new_group(u->p);
+  switch (s->kind) {
+  case CLARKE_GATHER:
+    return clarke_unroll_gather(u, s);
+  case CLARKE_SUM:
+    return clarke_unroll_sum(u, s);
+  case CLARKE_SCALE:
+    return clarke_unroll_scale(u, s);
+  case CLARKE_DENSE:
+    return clarke_unroll_dense(u, s);
+  case CLARKE_PIECEWISE:
+    return clarke_unroll_piecewise(u, s);
+  case CLARKE_ANALYTIC:
+    return clarke_unroll_analytic(u, s);
+  case CLARKE_SOFTMAX:
+    return clarke_unroll_softmax(u, s);
+  case CLARKE_NORMALIZE:
+    return clarke_unroll_normalize(u, s);
+  case CLARKE_MAX:
+    return clarke_unroll_max(u, s);
+  case CLARKE_PRODUCT:
+    return clarke_unroll_product(u, s);
+  }
+  return clarke_fail(u->err, CLARKE_EINTERNAL, "step of an unknown kind");
+}
+
+/* The values that the output depends on. */
+static void
+mark_needed(clarke_unrolling *u)
+{
+  u->needed[u->g->output] = true;
+  for (size_t i = u->g->n_steps; i-- > 0;) {
+    const clarke_step *s = &u->g->steps[i];
+
+    for (size_t k = 0; u->needed[s->out] && k < s->n_in; k++)
+      u->needed[s->in[k].value] = true;
+  }
+}
+
+static clarke_status
+add_inputs(clarke_unrolling *u, const char *name)
+{
+  const clarke_graph *g = u->g;
+  size_t first;
+  clarke_status status = clarke_unroll_hold(u, g->input);
+
+  if (status == CLARKE_OK)
+    status = clarke_code_add_input(u->p, &first, name, g->values[g->input].count, true, u->err);
+  for (size_t e = 0; status == CLARKE_OK && e < g->values[g->input].count; e++)
+    u->at[g->input][e] = first + e;
+  for (size_t i = 0; status == CLARKE_OK && i < g->n_parameters; i++) {
+    const clarke_parameter *w = &g->parameters[i];
+
+    if (!w->wrt)
+      continue;
+    if (strcmp(w->name, name) == 0)
+      return clarke_fail(u->err, CLARKE_EINPUT, "%s: '%s' is a parameter's name; the program's "
+                         "input needs another", g->file, name);
+    clarke_code_new_group(u->p);
+    status = clarke_code_add_input(u->p, &u->first[i], w->name, w->count, true, u->err);
+  }
+  return status;
+}
+
+/* Parameters are what the question is about; without any, the input. */
+static void
+mark_wrt(clarke_code *p)
+{
+  for (size_t i = 0; i < p->n_inputs; i++)
+    p->input[i].wrt = i > 0 || p->n_inputs == 1;
+}
+
+static clarke_status
+unroll_graph(clarke_unrolling *u, const char *input_name)
+{
+  const clarke_graph *g = u->g;
+  clarke_status status = add_inputs(u, input_name);
+
+  mark_needed(u);
+  for (size_t i = 0; status == CLARKE_OK && i < g->n_steps; i++) {
+    if (!u->needed[g->steps[i].out])
+      continue;
+    status = unroll_step(u, &g->steps[i]);
+    if (status == CLARKE_ENOMEM)
+      clarke_fail_in(u->err, status, "node '%s'", g->steps[i].name);
+  }
+  for (size_t e = 0; status == CLARKE_OK && e < g->values[g->output].count; e++)
+    status = clarke_code_add_output(u->p, clarke_unroll_entry(u, g->output, e), u->err);
+  mark_wrt(u->p);
+  u->p->output_vector = true;
+  return status;
+}
+
+/* Sample 0 of x, then the parameters. */
+static clarke_status
+make_point(mpq_t **point, size_t *n, const clarke_unrolling *u, const clarke_tensor *x)
+{
+  const clarke_graph *g = u->g;
+  size_t count = g->values[g->input].count, at = 0;
+
+  if (x->count < count || (x->real == NULL && x->integer == NULL))
+    return clarke_fail(u->err, CLARKE_EINPUT, "%s: a sample has %zu entries; x has %zu in all",
+                       g->file, count, x->count);
+  *n = clarke_code_entries(u->p);
+  *point = malloc((*n + 1) * sizeof **point);
+  if (*point == NULL)
+    return clarke_unroll_no_memory(u);
+  for (size_t i = 0; i < *n; i++)
+    mpq_init((*point)[i]);
+  for (; at < count; at++)
+    if (x->real != NULL)
+      mpq_set_d((*point)[at], x->real[at]);
+    else
+      mpq_set_si((*point)[at], (long)x->integer[at], 1);
+  for (size_t i = 0; i < g->n_parameters; i++)
+    for (size_t e = 0; g->parameters[i].wrt && e < g->parameters[i].count; e++)
+      mpq_set_d((*point)[at++], g->parameters[i].real[e]);
+  return CLARKE_OK;
+}
+
+static bool
+begin(clarke_unrolling *u)
+{
+  const clarke_graph *g = u->g;
+
+  u->at = calloc(g->n_values + 1, sizeof *u->at);
+  u->first = calloc(g->n_parameters + 1, sizeof *u->first);
+  u->needed = calloc(g->n_values + 1, sizeof *u->needed);
+  u->coef = malloc(sizeof *u->coef);
+  u->zero = CLARKE_NONE;
+  mpq_inits(u->constant, u->factor, NULL);
+  if (u->coef != NULL)
+    mpq_init(u->coef[0]);
+  u->p->file = strdup(g->file);
+  return u->at != NULL && u->first != NULL && u->needed != NULL && u->coef != NULL &&
+         u->p->file != NULL;
+}
+
+static void
+end(clarke_unrolling *u)
+{
+  for (size_t v = 0; u->at != NULL && v < u->g->n_values; v++)
+    free(u->at[v]);
+  for (size_t i = 0; u->coef != NULL && i <= u->room; i++)
+    mpq_clear(u->coef[i]);
+  mpq_clears(u->constant, u->factor, NULL);
+  free(u->at);
+  free(u->first);
+  free(u->needed);
+  free(u->in);
+  free(u->coef);
+}
+
+clarke_status
+clarke_unroll(clarke_code *p, mpq_t **point, size_t *n, const clarke_graph *g,
+              const clarke_tensor *x, const char *input_name, clarke_error *err)
+{
+  clarke_unrolling u = {.p = p, .g = g, .err = err};
+  clarke_status status = begin(&u) ? CLARKE_OK : clarke_unroll_no_memory(&u);
+
+  *point = NULL;
+  *n = 0;
+  if (g->decided)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: a comparison of initializers was decided by their entries, which a program may move", g->file);
+  if (status == CLARKE_OK)
+    status = unroll_graph(&u, input_name != NULL ? input_name : "input");
+  if (status == CLARKE_OK)
+    status = make_point(point, n, &u, x);
+  end(&u);
+  return status;
+}
