@@ -139,7 +139,7 @@ read_packed(void *item, bytes b)
 static void
 read_numbers(tensor *t, bytes b, unsigned number, size_t type, bool several)
 {
-  static unsigned char nought[8];
+  unsigned char nought[8] = {0};
   bytes data = numbers(b, number, type);
   if (!several && data.size == 0)
     data = (bytes){nought, dtypes[type].width};

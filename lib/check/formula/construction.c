@@ -5,6 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What the forms before a matrix are: literals; entries of relu; of three entries r, s, t the form r + s - t. */
+typedef enum { LITERALS, ENTRIES, MAXIMA } shape;
+
+/* The matrices, as they are made, and what they are for. */
+typedef struct {
+  const three *formula;
+  shape forms;
+  size_t n_forms;
+  int turned; /* -1 when all forms are multiplied by it, else 1 */
+  int *row;
+  const model *compared; /* whose matrices they must be */
+  rational *values;      /* before the matrix at hand */
+  size_t n_values;
+} construction;
+
 /* ---- Clauses of three literals */
 
 static void
@@ -61,20 +76,11 @@ three_make(three *t, const cnf *f)
 
 /* ---- Forms: what they add to a row */
 
-/* What the forms before a matrix are: literals; entries of relu; of three entries r, s, t the form r + s - t. */
-typedef enum { LITERALS, ENTRIES, MAXIMA } shape;
-
-static const three *formula;
-static shape forms;
-static size_t n_forms;
-static int turned; /* -1 when all forms are multiplied by it, else 1 */
-static int *row;
-
 /* The literal that stands for form i. */
 static int
-literal_form(size_t i)
+literal_form(construction *net, size_t i)
 {
-  const int *l = formula->clause[i / 4];
+  const int *l = net->formula->clause[i / 4];
   size_t apart = l[0] != -l[1] ? 0 : l[0] != -l[2] ? 1 : 2;
   static const size_t order[3][4] = {{0, 1, 2, 2}, {0, 2, 1, 1}, {1, 2, 0, 0}};
   return l[order[apart][i % 4]];
@@ -82,18 +88,18 @@ literal_form(size_t i)
 
 /* row += sign * form i */
 static void
-add_form(size_t i, int sign)
+add_form(construction *net, size_t i, int sign)
 {
-  sign *= turned;
-  if (forms == LITERALS) {
-    int l = literal_form(i);
-    row[abs(l) - 1] += l > 0 ? sign : -sign;
-  } else if (forms == ENTRIES) {
-    row[i] += sign;
+  sign *= net->turned;
+  if (net->forms == LITERALS) {
+    int l = literal_form(net, i);
+    net->row[abs(l) - 1] += l > 0 ? sign : -sign;
+  } else if (net->forms == ENTRIES) {
+    net->row[i] += sign;
   } else {
-    row[3 * i] += sign;
-    row[3 * i + 1] += sign;
-    row[3 * i + 2] -= sign;
+    net->row[3 * i] += sign;
+    net->row[3 * i + 1] += sign;
+    net->row[3 * i + 2] -= sign;
   }
 }
 
@@ -111,101 +117,96 @@ n_matrices(const three *t)
 
 /* Of two forms f, g the rows f - g, g, -g. */
 static void
-add_maxima_row(size_t r)
+add_maxima_row(construction *net, size_t r)
 {
   size_t f = r / 3 * 2, g = f + 1;
   if (r % 3 == 0)
-    add_form(f, 1);
-  add_form(g, r % 3 == 1 ? 1 : -1);
+    add_form(net, f, 1);
+  add_form(net, g, r % 3 == 1 ? 1 : -1);
 }
 
 static void
-set_row(bool maxima, size_t r)
+set_row(construction *net, bool maxima, size_t r)
 {
-  maxima ? add_maxima_row(r) : add_form(r, 1);
+  maxima ? add_maxima_row(net, r) : add_form(net, r, 1);
 }
 
 /* The matrix is number k, with those rows, of maxima or of the forms. */
-typedef void visitor(size_t k, bool maxima, size_t rows, size_t columns);
+typedef void visitor(construction *net, size_t k, bool maxima, size_t rows, size_t columns);
 
 /* Calls it for each matrix in turn, with a row of zeros, which it leaves so. */
 static void
-each_matrix(const three *t, visitor *visit)
+each_matrix(construction *net, visitor *visit)
 {
-  size_t matrices = n_matrices(t), columns = t->n_variables, n = t->n;
-  formula = t;
-  forms = LITERALS;
-  turned = 1;
-  n_forms = 4 * n;
+  const three *t = net->formula;
+  size_t matrices = n_matrices(t), columns = t->n_variables;
+  net->forms = LITERALS;
+  net->turned = 1;
+  net->n_forms = 4 * t->n;
   for (size_t k = 0; k < matrices; k++) {
-    bool maxima = k != 2 && n_forms > 1;
-    size_t rows = maxima ? 3 * (n_forms / 2) : n_forms;
-    row = allocate(columns, sizeof *row);
-    visit(k, maxima, rows, columns);
-    free(row);
-    forms = maxima ? MAXIMA : ENTRIES;
-    n_forms = maxima ? n_forms / 2 : n_forms;
+    bool maxima = k != 2 && net->n_forms > 1;
+    size_t rows = maxima ? 3 * (net->n_forms / 2) : net->n_forms;
+    net->row = allocate(columns, sizeof *net->row);
+    visit(net, k, maxima, rows, columns);
+    free(net->row);
+    net->forms = maxima ? MAXIMA : ENTRIES;
+    net->n_forms = maxima ? net->n_forms / 2 : net->n_forms;
     columns = rows;
-    turned = (k == 2) != (k + 2 == matrices) ? -1 : 1;
+    net->turned = (k == 2) != (k + 2 == matrices) ? -1 : 1;
   }
 }
 
 /* ---- The model's matrices */
 
-static const model *compared;
-
 static void
-compare_matrix(size_t k, bool maxima, size_t rows, size_t columns)
+compare_matrix(construction *net, size_t k, bool maxima, size_t rows, size_t columns)
 {
-  const tensor *t = compared->tensors[k];
+  const tensor *t = net->compared->tensors[k];
   RATIONAL(entry);
   require(t->type == FLOAT && t->rank == 2 && t->dims[0] == rows && t->dims[1] == columns,
           "initializer '%s' is not float32 of shape (%zu, %zu)", t->name, rows, columns);
   for (size_t r = 0; r < rows; r++) {
-    set_row(maxima, r);
+    set_row(net, maxima, r);
     for (size_t c = 0; c < columns; c++) {
       tensor_entry(&entry, t, r * columns + c);
-      require(mpq_cmp_si(&entry, row[c], 1) == 0, "entry (%zu, %zu) of '%s' is not %d", r, c, t->name, row[c]);
-      row[c] = 0;
+      require(mpq_cmp_si(&entry, net->row[c], 1) == 0, "entry (%zu, %zu) of '%s' is not %d", r, c, t->name,
+              net->row[c]);
+      net->row[c] = 0;
     }
   }
 }
 
 /* ---- Its value at a point */
 
-static rational *values; /* before the matrix at hand */
-static size_t n_values;
-
 /* The values become those of the matrix's rows, with relu; of the last matrix without. */
 static void
-apply_matrix(size_t k, bool maxima, size_t rows, size_t columns)
+apply_matrix(construction *net, size_t k, bool maxima, size_t rows, size_t columns)
 {
   rational *new = rationals(rows);
   for (size_t r = 0; r < rows; r++) {
-    set_row(maxima, r);
+    set_row(net, maxima, r);
     for (size_t c = 0; c < columns; c++) {
-      if (row[c] != 0)
-        (row[c] > 0 ? mpq_add : mpq_sub)(&new[r], &new[r], &values[c]);
-      row[c] = 0;
+      if (net->row[c] != 0)
+        (net->row[c] > 0 ? mpq_add : mpq_sub)(&new[r], &new[r], &net->values[c]);
+      net->row[c] = 0;
     }
-    if (k + 1 < n_matrices(formula) && mpq_sgn(&new[r]) < 0)
+    if (k + 1 < n_matrices(net->formula) && mpq_sgn(&new[r]) < 0)
       mpq_set(&new[r], &zero);
   }
-  rationals_free(values, n_values);
-  values = new;
-  n_values = rows;
+  rationals_free(net->values, net->n_values);
+  net->values = new;
+  net->n_values = rows;
 }
 
 void
 construction_value(rational *f, const three *t, const rational *x)
 {
-  n_values = t->n_variables;
-  values = rationals(n_values);
-  for (size_t v = 0; v < n_values; v++)
-    mpq_set(&values[v], &x[v]);
-  each_matrix(t, apply_matrix);
-  mpq_set(f, values);
-  rationals_free(values, n_values);
+  construction all = {.formula = t, .values = rationals(t->n_variables), .n_values = t->n_variables}, *net = &all;
+  for (size_t v = 0; v < net->n_values; v++)
+    mpq_set(&net->values[v], &x[v]);
+  each_matrix(net, apply_matrix);
+  mpq_set(f, net->values);
+  rationals_free(net->values, net->n_values);
 }
 
 /* ---- Nodes */
@@ -253,7 +254,7 @@ construction_compare(const three *t, const model *m)
   compare_port(&m->inputs[0], t->n_variables);
   compare_port(&m->outputs[0], 1);
   compare_nodes(m);
-  compared = m;
-  each_matrix(t, compare_matrix);
+  construction all = {.formula = t, .compared = m}, *net = &all;
+  each_matrix(net, compare_matrix);
   return matrices - 1;
 }
