@@ -7,34 +7,30 @@
 
 /* What an instruction's form is made of: of an input a constant and a multiple of its variable; of a sum a multiple of each argument's form; of a pointwise function for each piece
  * a constant and a multiple of the argument's; of a maximum or minimum a multiple of each argument's. */
-typedef struct {
+struct gate {
   bool needed;
   integer denominator, *by, *form;
-} gate;
-
-static const program *prog;
-static gate *gates;
-static size_t n_variables;
+};
 
 static const instruction *
-instruction_at(size_t at)
+instruction_at(forms *f, size_t at)
 {
-  return &prog->instructions[at];
+  return &f->prog->instructions[at];
 }
 
 /* ---- What is refused */
 
 static bool
-is_constant(size_t at)
+is_constant(forms *f, size_t at)
 {
-  return instruction_at(at)->kind == A_CONSTANT;
+  return instruction_at(f, at)->kind == A_CONSTANT;
 }
 
 /* Of a product the factor that is not a number; NONE when neither is one. */
 static size_t
-varying_factor(const instruction *i)
+varying_factor(forms *f, const instruction *i)
 {
-  return is_constant(i->in[1]) ? i->in[0] : is_constant(i->in[0]) ? i->in[1] : NONE;
+  return is_constant(f, i->in[1]) ? i->in[0] : is_constant(f, i->in[0]) ? i->in[1] : NONE;
 }
 
 static void
@@ -78,10 +74,10 @@ is_piecewise_polynomial(const program *p, size_t at)
 }
 
 static bool
-is_piecewise_linear(size_t at)
+is_piecewise_linear(forms *f, size_t at)
 {
-  const instruction *i = instruction_at(at);
-  return is_piecewise_polynomial(prog, at) && (i->kind != A_PRODUCT || varying_factor(i) != NONE);
+  const instruction *i = instruction_at(f, at);
+  return is_piecewise_polynomial(f->prog, at) && (i->kind != A_PRODUCT || varying_factor(f, i) != NONE);
 }
 
 /* ---- Denominators and multiples */
@@ -95,9 +91,9 @@ n_multiples(const instruction *i)
 }
 
 static const integer *
-denominator_of(size_t at)
+denominator_of(forms *f, size_t at)
 {
-  return &gates[at].denominator;
+  return &f->gates[at].denominator;
 }
 
 /* The common denominator takes in that of q / d. */
@@ -122,9 +118,9 @@ scale(integer *y, const rational *q, const integer *common, const integer *d)
 
 /* The numbers by which the gate's parts are multiplied, of part k over the denominator *d. */
 static void
-part_of(rational *q, const integer **d, const instruction *i, size_t k)
+part_of(forms *f, rational *q, const integer **d, const instruction *i, size_t k)
 {
-  *d = i->n > 0 ? denominator_of(i->in[i->kind == A_POINTWISE ? 0 : k]) : mpq_denref(&plus_one);
+  *d = i->n > 0 ? denominator_of(f, i->in[i->kind == A_POINTWISE ? 0 : k]) : mpq_denref(&plus_one);
   mpq_set(q, &plus_one);
   if (i->kind == A_SUM || i->kind == AN_INPUT || i->kind == A_CONSTANT)
     mpq_set(q, &i->c[k]);
@@ -136,13 +132,13 @@ part_of(rational *q, const integer **d, const instruction *i, size_t k)
 
 /* Of a product or quotient: one part, the argument that varies, and its multiple. */
 static void
-part_of_multiple(rational *q, const integer **d, const instruction *i)
+part_of_multiple(forms *f, rational *q, const integer **d, const instruction *i)
 {
-  size_t x = i->kind == A_QUOTIENT ? i->in[0] : varying_factor(i), c = x == i->in[0] ? i->in[1] : i->in[0];
-  mpq_set(q, instruction_at(c)->c);
+  size_t x = i->kind == A_QUOTIENT ? i->in[0] : varying_factor(f, i), c = x == i->in[0] ? i->in[1] : i->in[0];
+  mpq_set(q, instruction_at(f, c)->c);
   if (i->kind == A_QUOTIENT)
     mpq_inv(q, q);
-  *d = denominator_of(x);
+  *d = denominator_of(f, x);
 }
 
 static bool
@@ -152,10 +148,10 @@ is_multiple(const instruction *i)
 }
 
 static void
-prepare(size_t at)
+prepare(forms *f, size_t at)
 {
-  const instruction *i = instruction_at(at);
-  gate *g = &gates[at];
+  const instruction *i = instruction_at(f, at);
+  gate *g = &f->gates[at];
   size_t n = is_multiple(i) ? 1 : n_multiples(i);
   const integer *d;
   RATIONAL(q);
@@ -164,135 +160,135 @@ prepare(size_t at)
   for (size_t pass = 0; pass < 2; pass++)
     for (size_t k = 0; k < n && (i->kind != A_SUM || i->n > 0); k++) {
       if (is_multiple(i))
-        part_of_multiple(&q, &d, i);
+        part_of_multiple(f, &q, &d, i);
       else
-        part_of(&q, &d, i, k);
+        part_of(f, &q, &d, i, k);
       if (pass == 0) {
         g->by[k] = integer_zero();
         widen(&g->denominator, &q, d);
       } else
         scale(&g->by[k], &q, &g->denominator, d);
     }
-  g->form = allocate(n_variables + 1, sizeof *g->form);
-  for (size_t k = 0; k <= n_variables; k++)
+  g->form = allocate(f->n_variables + 1, sizeof *g->form);
+  for (size_t k = 0; k <= f->n_variables; k++)
     g->form[k] = integer_zero();
 }
 
 /* An output needs what it is made of. */
 static void
-mark_needed(void)
+mark_needed(forms *f)
 {
-  for (size_t o = 0; o < prog->n_outputs; o++)
-    gates[prog->outputs[o]].needed = true;
-  for (size_t at = prog->n; at-- > 0;)
-    for (size_t k = 0; gates[at].needed && k < instruction_at(at)->n; k++)
-      gates[instruction_at(at)->in[k]].needed = true;
+  for (size_t o = 0; o < f->prog->n_outputs; o++)
+    f->gates[f->prog->outputs[o]].needed = true;
+  for (size_t at = f->prog->n; at-- > 0;)
+    for (size_t k = 0; f->gates[at].needed && k < instruction_at(f, at)->n; k++)
+      f->gates[instruction_at(f, at)->in[k]].needed = true;
 }
 
 void
-forms_begin(const program *p, size_t n)
+forms_begin(forms *f, const program *p, size_t n)
 {
   size_t needed = 0;
-  prog = p;
-  n_variables = n;
-  gates = allocate(p->n, sizeof *gates);
-  mark_needed();
+  f->prog = p;
+  f->n_variables = n;
+  f->gates = allocate(p->n, sizeof *f->gates);
+  mark_needed(f);
   for (size_t at = 0; at < p->n; at++) {
-    gates[at].denominator = integer_zero();
-    if (!gates[at].needed)
+    f->gates[at].denominator = integer_zero();
+    if (!f->gates[at].needed)
       continue;
-    refuse_if(!is_piecewise_linear(at), "instruction %zu of the program is not piecewise linear", at);
-    if (instruction_at(at)->kind == AN_ORDER)
-      within(LIMIT_TIES, instruction_at(at)->n, "a maximum of more entries");
+    refuse_if(!is_piecewise_linear(f, at), "instruction %zu of the program is not piecewise linear", at);
+    if (instruction_at(f, at)->kind == AN_ORDER)
+      within(LIMIT_TIES, instruction_at(f, at)->n, "a maximum of more entries");
     needed++;
     within(LIMIT_GRADIENTS, needed > limit_of(LIMIT_GRADIENTS) / (n + 1) ? NONE : needed * (n + 1),
            "more entries of affine forms");
-    prepare(at);
+    prepare(f, at);
   }
 }
 
 bool
-form_needed(size_t at)
+form_needed(forms *f, size_t at)
 {
-  return gates[at].needed;
+  return f->gates[at].needed;
 }
 
 bool
-form_is_kink(size_t at, size_t k)
+form_is_kink(forms *f, size_t at, size_t k)
 {
-  const pieces *p = instruction_at(at)->pieces;
+  const pieces *p = instruction_at(f, at)->pieces;
   return !mpq_equal(&p->piece[k][0], &p->piece[k + 1][0]) || !mpq_equal(&p->piece[k][1], &p->piece[k + 1][1]);
 }
 
 /* ---- Forms */
 
 const integer *
-form_of(size_t at)
+form_of(forms *f, size_t at)
 {
-  return gates[at].form;
+  return f->gates[at].form;
 }
 
 const integer *
-form_denominator(size_t at)
+form_denominator(forms *f, size_t at)
 {
-  return denominator_of(at);
+  return denominator_of(f, at);
 }
 
 /* y += c x, entry by entry. */
 static void
-add_form(integer *y, const integer *c, size_t x)
+add_form(forms *f, integer *y, const integer *c, size_t x)
 {
-  const integer *form = gates[x].form;
-  for (size_t k = 0; k <= n_variables && mpz_sgn(c) != 0; k++)
+  const integer *form = f->gates[x].form;
+  for (size_t k = 0; k <= f->n_variables && mpz_sgn(c) != 0; k++)
     if (mpz_sgn(&form[k]) != 0)
       mpz_addmul(&y[k], c, &form[k]);
 }
 
 void
-form_set(size_t at, size_t choice)
+form_set(forms *f, size_t at, size_t choice)
 {
-  const instruction *i = instruction_at(at);
-  gate *g = &gates[at];
-  for (size_t k = 0; k <= n_variables; k++)
+  const instruction *i = instruction_at(f, at);
+  gate *g = &f->gates[at];
+  for (size_t k = 0; k <= f->n_variables; k++)
     mpz_set_ui(&g->form[k], 0);
   if (i->kind == AN_INPUT || i->kind == A_CONSTANT)
-    mpz_set(&g->form[n_variables], &g->by[0]);
+    mpz_set(&g->form[f->n_variables], &g->by[0]);
   if (i->kind == AN_INPUT && i->entry != NONE)
     mpz_set(&g->form[i->entry], &g->by[1]);
   for (size_t k = 0; k < i->n && i->kind == A_SUM; k++)
-    add_form(g->form, &g->by[k], i->in[k]);
+    add_form(f, g->form, &g->by[k], i->in[k]);
   if (i->kind == A_POINTWISE) {
-    add_form(g->form, &g->by[2 * choice + 1], *i->in);
-    mpz_add(&g->form[n_variables], &g->form[n_variables], &g->by[2 * choice]);
+    add_form(f, g->form, &g->by[2 * choice + 1], *i->in);
+    mpz_add(&g->form[f->n_variables], &g->form[f->n_variables], &g->by[2 * choice]);
   }
   if (i->kind == AN_ORDER)
-    add_form(g->form, &g->by[choice], i->in[choice]);
+    add_form(f, g->form, &g->by[choice], i->in[choice]);
   if (is_multiple(i))
-    add_form(g->form, &g->by[0], i->kind == A_QUOTIENT ? i->in[0] : varying_factor(i));
-  for (size_t k = 0; k <= n_variables; k++)
+    add_form(f, g->form, &g->by[0], i->kind == A_QUOTIENT ? i->in[0] : varying_factor(f, i));
+  for (size_t k = 0; k <= f->n_variables; k++)
     within(LIMIT_BITS, mpz_sizeinbase(&g->form[k], 2), "a number of more bits");
 }
 
 void
-form_less_kink(integer *row, size_t at, size_t k)
+form_less_kink(forms *f, integer *row, size_t at, size_t k)
 {
-  const instruction *i = instruction_at(at);
+  const instruction *i = instruction_at(f, at);
   const rational *kink = &i->pieces->at[k];
-  const integer *form = form_of(*i->in);
-  for (size_t j = 0; j <= n_variables; j++)
+  const integer *form = form_of(f, *i->in);
+  for (size_t j = 0; j <= f->n_variables; j++)
     mpz_mul(&row[j], &form[j], mpq_denref(kink));
-  mpz_submul(&row[n_variables], mpq_numref(kink), denominator_of(*i->in));
+  mpz_submul(&row[f->n_variables], mpq_numref(kink), denominator_of(f, *i->in));
 }
 
 void
-form_difference(integer *row, size_t at, size_t a, size_t b)
+form_difference(forms *f, integer *row, size_t at, size_t a, size_t b)
 {
-  const instruction *i = instruction_at(at);
+  const instruction *i = instruction_at(f, at);
   INTEGER(minus);
-  for (size_t j = 0; j <= n_variables; j++)
+  for (size_t j = 0; j <= f->n_variables; j++)
     mpz_set_ui(&row[j], 0);
   size_t more = i->rank == 1 ? a : b, less = i->rank == 1 ? b : a;
-  mpz_neg(&minus, &gates[at].by[less]);
-  add_form(row, &gates[at].by[more], i->in[more]);
-  add_form(row, &minus, i->in[less]);
+  mpz_neg(&minus, &f->gates[at].by[less]);
+  add_form(f, row, &f->gates[at].by[more], i->in[more]);
+  add_form(f, row, &minus, i->in[less]);
 }

@@ -7,23 +7,30 @@
 
 #include "check/program/program.h"
 
+typedef struct gate gate;
+typedef struct {
+  const program *prog;
+  gate *gates; /* of its instructions */
+  size_t n_variables;
+} forms;
+
 /* Is the instruction a sum, a product, a quotient by a number, pieces of degree 1 that meet, a maximum or minimum? */
 bool is_piecewise_polynomial(const program *p, size_t at);
 
-/* From now on of that program, in n variables. What is not piecewise linear and continuous is refused: see
+/* Of that program, in n variables. What is not piecewise linear and continuous is refused: see
  * docs/proof-format.md, "Regions". */
-void forms_begin(const program *p, size_t n);
+void forms_begin(forms *f, const program *p, size_t n);
 
-bool form_needed(size_t at);            /* does an output depend on the instruction? */
-bool form_is_kink(size_t at, size_t k); /* of a pointwise one: do the pieces differ there? */
+bool form_needed(forms *f, size_t at);            /* does an output depend on the instruction? */
+bool form_is_kink(forms *f, size_t at, size_t k); /* of a pointwise one: do the pieces differ there? */
 
 /* Sets the form of an instruction whose arguments' are set. choice: its piece, or the argument that is the largest; of others
  * it does not matter. */
-void form_set(size_t at, size_t choice);
-const integer *form_of(size_t at); /* n + 1 integers: of the variables, then the constant */
-const integer *form_denominator(size_t at);
+void form_set(forms *f, size_t at, size_t choice);
+const integer *form_of(forms *f, size_t at); /* n + 1 integers: of the variables, then the constant */
+const integer *form_denominator(forms *f, size_t at);
 /* A positive multiple of a pointwise instruction's argument less its kink k; of argument a of a maximum less argument b, of a minimum b less a. */
-void form_less_kink(integer *row, size_t at, size_t k);
-void form_difference(integer *row, size_t at, size_t a, size_t b);
+void form_less_kink(forms *f, integer *row, size_t at, size_t k);
+void form_difference(forms *f, integer *row, size_t at, size_t a, size_t b);
 
 #endif

@@ -5,14 +5,10 @@
 
 #include <string.h>
 
-static size_t n_gradients, size, width; /* of entries of one: of all outputs, of one output */
-static rational *gradients;
-static bool *met;
-
 static int
-compare_gradients(const rational *a, const rational *b)
+compare_gradients(gradient_list *l, const rational *a, const rational *b)
 {
-  for (size_t k = 0; k < size; k++) {
+  for (size_t k = 0; k < l->size; k++) {
     int order = mpq_cmp(&a[k], &b[k]);
     if (order != 0)
       return order;
@@ -21,57 +17,57 @@ compare_gradients(const rational *a, const rational *b)
 }
 
 size_t
-gradient_list_read(size_t outputs, size_t variables)
+gradient_list_read(gradient_list *l, size_t outputs, size_t variables)
 {
   next_line("gradients");
-  n_gradients = next_number();
-  width = variables;
-  size = outputs * variables;
-  for (size_t g = 0; g < n_gradients; g++) {
+  l->n_gradients = next_number();
+  l->width = variables;
+  l->size = outputs * variables;
+  for (size_t g = 0; g < l->n_gradients; g++) {
     next_line("gradient");
-    for (size_t k = 0; k < size; k++) {
-      gradients = grow(gradients, g * size + k, sizeof *gradients);
-      gradients[g * size + k] = rational_zero();
-      next_rational(&gradients[g * size + k]);
+    for (size_t k = 0; k < l->size; k++) {
+      l->gradients = grow(l->gradients, g * l->size + k, sizeof *l->gradients);
+      l->gradients[g * l->size + k] = rational_zero();
+      next_rational(&l->gradients[g * l->size + k]);
     }
-    require(g == 0 || compare_gradients(&gradients[(g - 1) * size], &gradients[g * size]) < 0,
+    require(g == 0 || compare_gradients(l, &l->gradients[(g - 1) * l->size], &l->gradients[g * l->size]) < 0,
             "gradients in increasing order are expected");
   }
-  met = allocate(n_gradients, sizeof *met);
-  return n_gradients;
+  l->met = allocate(l->n_gradients, sizeof *l->met);
+  return l->n_gradients;
 }
 
 void
-gradient_list_meet(const rational *gradient)
+gradient_list_meet(gradient_list *l, const rational *gradient)
 {
-  size_t from = 0, to = n_gradients;
+  size_t from = 0, to = l->n_gradients;
   while (from < to) {
     size_t middle = from + (to - from) / 2;
-    if (compare_gradients(&gradients[middle * size], gradient) < 0)
+    if (compare_gradients(l, &l->gradients[middle * l->size], gradient) < 0)
       from = middle + 1;
     else
       to = middle;
   }
-  require(from < n_gradients && compare_gradients(&gradients[from * size], gradient) == 0,
+  require(from < l->n_gradients && compare_gradients(l, &l->gradients[from * l->size], gradient) == 0,
           "the region's gradient is not in the list");
-  met[from] = true;
+  l->met[from] = true;
 }
 
 void
-gradient_list_end(void)
+gradient_list_end(gradient_list *l)
 {
-  for (size_t g = 0; g < n_gradients; g++)
-    require(met[g], "gradient %zu is that of no region", g);
+  for (size_t g = 0; g < l->n_gradients; g++)
+    require(l->met[g], "gradient %zu is that of no region", g);
 }
 
 void
-gradient_list_state(void)
+gradient_list_state(gradient_list *l)
 {
-  for (size_t g = 0; g < n_gradients; g++)
-    for (size_t k = 0; k < size; k++)
+  for (size_t g = 0; g < l->n_gradients; g++)
+    for (size_t k = 0; k < l->size; k++)
       gmp_fprintf(account, "%s%Qd%s",
-                  k == 0           ? "  "
-                  : k % width == 0 ? "; "
-                                   : " ",
-                  &gradients[g * size + k], k + 1 == size ? "\n" : "");
+                  k == 0              ? "  "
+                  : k % l->width == 0 ? "; "
+                                      : " ",
+                  &l->gradients[g * l->size + k], k + 1 == l->size ? "\n" : "");
 }

@@ -11,43 +11,50 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const interval *ad, *values; /* AD's output, row by row; the outputs' values */
-static bool enclosed;               /* at some leaf: a norm of zeros, or what was left open */
+/* Of AD's output what is claimed, as far as it was read. */
+typedef struct {
+  walk *w;
+  const interval *ad, *values; /* AD's output, row by row; the outputs' values */
+  bool enclosed;               /* at some leaf: a norm of zeros, or what was left open */
+  /* Of a separator: the vector, its product with AD's output, and the largest with the gradient of a leaf or cone so far. */
+  const interval *separator, *ours;
+  interval *most;
+  bool first;
+  forms form; /* of cones */
+  region_tree tree;
+} claimed;
 
 /* Of a separator: the vector, its product with AD's output, and the largest with the gradient of a leaf or cone so far. */
-static const interval *separator, *ours;
-static interval *most;
-static bool first;
 
 const interval *
-output_gradient(size_t k)
+output_gradient(const walk *w, size_t k)
 {
-  return &states[prog.outputs[k / n_wrt]].g[k % n_wrt];
+  return &w->states[w->prog.outputs[k / w->n_wrt]].g[k % w->n_wrt];
 }
 
 /* The output tends to its value at the point. */
 static void
-check_limit(void)
+check_limit(claimed *q)
 {
-  for (size_t o = 0; o < prog.n_outputs && follow_moved(); o++)
-    require(interval_compare(states[prog.outputs[o]].s, &values[o]) == 0,
+  for (size_t o = 0; o < q->w->prog.n_outputs && follow_moved(q->w); o++)
+    require(interval_compare(q->w->states[q->w->prog.outputs[o]].s, &q->values[o]) == 0,
             "output %zu jumps at the point, or cannot be told not to", o);
 }
 
 /* `arc R` and its steps: the pattern they follow. */
 static void
-check_arc(void)
+check_arc(claimed *q)
 {
-  const rational *arc;
-  size_t n_steps = read_arc(&arc);
-  follow_arc(arc, n_steps, n_steps > 0 ? MAX_ORDER + 1 : 1);
-  check_limit();
+  const rational *steps;
+  size_t order = read_arc(q->w, &steps);
+  follow_arc(q->w, steps, order, order > 0 ? MAX_ORDER + 1 : 1);
+  check_limit(q);
 }
 
 static void
-check_hull(size_t cells, bool whole)
+check_hull(claimed *q, size_t cells, bool whole)
 {
-  size_t n = prog.n_outputs * n_wrt;
+  size_t n = q->w->prog.n_outputs * q->w->n_wrt;
   interval *sum = intervals(n);
   RATIONAL(weight);
   RATIONAL(total);
@@ -59,16 +66,16 @@ check_hull(size_t cells, bool whole)
       next_rational(&weight);
     }
     require(mpq_sgn(&weight) > 0, "a weight is not positive");
-    check_arc();
+    check_arc(q);
     mpq_add(&total, &total, &weight);
     for (size_t k = 0; k < n; k++)
-      interval_add(&sum[k], output_gradient(k), &weight);
+      interval_add(&sum[k], output_gradient(q->w, k), &weight);
   }
   require(mpq_equal(&total, &plus_one), "the weights do not sum to 1");
   for (size_t k = 0; k < n; k++) {
-    bool rational_both = interval_exact(&sum[k]) && interval_exact(&ad[k]);
-    bool same = whole && !follow_moved() && states[prog.outputs[k / n_wrt]].same;
-    require((same && !rational_both) || interval_compare(&sum[k], &ad[k]) == 0,
+    bool rational_both = interval_exact(&sum[k]) && interval_exact(&q->ad[k]);
+    bool same = whole && !follow_moved(q->w) && q->w->states[q->w->prog.outputs[k / q->w->n_wrt]].same;
+    require((same && !rational_both) || interval_compare(&sum[k], &q->ad[k]) == 0,
             "entry %zu of AD's output is not that of the gradients", k);
   }
   intervals_free(sum, n);
@@ -98,95 +105,98 @@ put_most(const interval *x)
 }
 
 void
-put_rows(const interval *x)
+put_rows(const walk *w, const interval *x)
 {
-  fputs(prog.n_outputs > 1 ? "((" : "(", account);
-  for (size_t k = 0; k < prog.n_outputs * n_wrt; k++) {
+  fputs(w->prog.n_outputs > 1 ? "((" : "(", account);
+  for (size_t k = 0; k < w->prog.n_outputs * w->n_wrt; k++) {
     if (k > 0)
-      fputs(k % n_wrt == 0 ? "), (" : ", ", account);
+      fputs(k % w->n_wrt == 0 ? "), (" : ", ", account);
     put_number(&x[k]);
   }
-  fputs(prog.n_outputs > 1 ? "))" : ")", account);
+  fputs(w->prog.n_outputs > 1 ? "))" : ")", account);
 }
 
 static void
-dot(interval *y, const interval *v, bool output)
+dot(claimed *q, interval *y, const interval *v, bool output)
 {
   interval_set(y, &zero, &zero);
-  for (size_t k = 0; k < prog.n_outputs * n_wrt; k++)
-    interval_addmul(y, &v[k], output ? &ad[k] : output_gradient(k));
+  for (size_t k = 0; k < q->w->prog.n_outputs * q->w->n_wrt; k++)
+    interval_addmul(y, &v[k], output ? &q->ad[k] : output_gradient(q->w, k));
 }
 
 /* The leaf at hand has AD's output as its gradient. */
 static void
-check_equal(void)
+check_equal(claimed *q)
 {
-  for (size_t k = 0; k < prog.n_outputs * n_wrt; k++)
-    require(interval_compare(output_gradient(k), &ad[k]) == 0, "entry %zu of AD's output is not this leaf's", k);
+  for (size_t k = 0; k < q->w->prog.n_outputs * q->w->n_wrt; k++)
+    require(interval_compare(output_gradient(q->w, k), &q->ad[k]) == 0, "entry %zu of AD's output is not this leaf's",
+            k);
 }
 
 /* <v, gradient> is certainly below AD's; the largest is kept. */
 static void
-check_below(const interval *theirs)
+check_below(claimed *q, const interval *theirs)
 {
-  int order = interval_compare(ours, theirs);
+  int order = interval_compare(q->ours, theirs);
   if (order == 2)
     leave(UNDECIDED, "whether AD's output is separated from this leaf is not decided by %d bits", MAX_BITS);
   require(order == 1, "AD's output is not separated from this leaf");
-  if (first || mpq_cmp(&theirs->hi, &most->hi) > 0)
-    interval_set(most, &theirs->lo, &theirs->hi);
-  first = false;
+  if (q->first || mpq_cmp(&theirs->hi, &q->most->hi) > 0)
+    interval_set(q->most, &theirs->lo, &theirs->hi);
+  q->first = false;
 }
 
 /* Of a tree's leaf: without a separator its gradient is AD's output, else it is below. */
 static void
-check_leaf(const size_t *choices, size_t depth)
+check_leaf(void *of, const size_t *choices, size_t depth)
 {
+  claimed *q = of;
   INTERVAL(theirs);
   (void)choices;
   (void)depth;
-  check_limit();
-  enclosed = enclosed || follow_open();
-  if (separator == NULL) {
-    check_equal();
+  check_limit(q);
+  q->enclosed = q->enclosed || follow_open(q->w);
+  if (q->separator == NULL) {
+    check_equal(q);
     return;
   }
-  dot(&theirs, separator, false);
-  check_below(&theirs);
+  dot(q, &theirs, q->separator, false);
+  check_below(q, &theirs);
 }
 
 /* The cone's gradient is below AD's output. */
 static void
-check_cone(void)
+check_cone(void *of)
 {
+  claimed *q = of;
   INTERVAL(theirs);
   RATIONAL(t);
-  for (size_t k = 0; k < prog.n_outputs * n_wrt; k++) {
-    size_t at = prog.outputs[k / n_wrt];
-    mpz_set(mpq_numref(&t), &form_of(at)[k % n_wrt]);
-    mpz_set(mpq_denref(&t), form_denominator(at));
+  for (size_t k = 0; k < q->w->prog.n_outputs * q->w->n_wrt; k++) {
+    size_t at = q->w->prog.outputs[k / q->w->n_wrt];
+    mpz_set(mpq_numref(&t), &form_of(&q->form, at)[k % q->w->n_wrt]);
+    mpz_set(mpq_denref(&t), form_denominator(&q->form, at));
     mpq_canonicalize(&t);
-    interval_add(&theirs, &separator[k], &t);
+    interval_add(&theirs, &q->separator[k], &t);
   }
-  check_below(&theirs);
+  check_below(q, &theirs);
 }
 
 /* `cones`: the tree of a program that is piecewise linear in what varies, around the point (section 5). Returns the number of
  * leaves. */
 static size_t
-check_cones(void)
+check_cones(claimed *q)
 {
-  hold_constants(&prog);
-  forms_begin(&prog, n_wrt);
-  region_tree_begin(&prog, n_wrt, true);
-  return region_tree_check(check_cone);
+  hold_constants(&q->w->prog);
+  forms_begin(&q->form, &q->w->prog, q->w->n_wrt);
+  region_tree_begin(&q->tree, &q->form, q->w->n_wrt, true);
+  return region_tree_check(&q->tree, check_cone, q);
 }
 
 /* Writes the vector and the two numbers it keeps apart. */
 static void
-check_separator(void)
+check_separator(claimed *q)
 {
-  size_t n = prog.n_outputs * n_wrt;
+  size_t n = q->w->prog.n_outputs * q->w->n_wrt;
   interval *v = intervals(n);
   INTERVAL(of_ad);
   INTERVAL(of_leaf);
@@ -195,44 +205,43 @@ check_separator(void)
     next_rational(&v[k].lo);
     mpq_set(&v[k].hi, &v[k].lo);
   }
-  dot(&of_ad, v, true);
-  separator = v;
-  ours = &of_ad;
-  most = &of_leaf;
-  first = true;
-  size_t leaves = line_is("cones") ? check_cones() : check_tree(true, check_leaf);
+  dot(q, &of_ad, v, true);
+  q->separator = v;
+  q->ours = &of_ad;
+  q->most = &of_leaf;
+  q->first = true;
+  size_t leaves = line_is("cones") ? check_cones(q) : check_tree(q->w, true, check_leaf, q);
   require(leaves > 0, "a tree without a leaf");
   fputs("It is separated by v = ", account);
-  put_rows(v);
+  put_rows(q->w, v);
   fputs(": <v, AD> = ", account);
   put_number(&of_ad);
   fputs(", but <v, gradient> is at most ", account);
   put_most(&of_leaf);
   fprintf(account,
-          enclosed ? "\nat every limit of gradients; they are in %zu enclosures.\n"
-                   : "\nat every limit of gradients; there are %zu or fewer.\n",
+          q->enclosed ? "\nat every limit of gradients; they are in %zu enclosures.\n"
+                      : "\nat every limit of gradients; there are %zu or fewer.\n",
           leaves);
 }
 
 void
-check_program_evidence(const char *verdict, const interval *output, const interval *at_point)
+check_program_evidence(walk *of, const char *verdict, const interval *ad, const interval *at_point)
 {
-  ad = output;
-  values = at_point;
+  claimed all = {.w = of, .ad = ad, .values = at_point}, *q = &all;
   bool bouligand = strcmp(verdict, "in-bouligand") == 0, outside = *verdict == 'n';
   next_line("evidence");
   const char *word = next_word();
   if (strcmp(word, "ad") == 0 && bouligand) {
-    check_hull(1, true);
+    check_hull(q, 1, true);
   } else if (strcmp(word, "hull") == 0 && !outside) {
     size_t n = next_number();
     require(n >= 1 && (n == 1 || !bouligand), "a hull has one cell or more; one for this verdict");
-    check_hull(n, false);
+    check_hull(q, n, false);
   } else if (strcmp(word, "unanimous") == 0 && bouligand) {
-    check_tree(true, check_leaf);
+    check_tree(q->w, true, check_leaf, q);
   } else {
     require(strcmp(word, "separator") == 0 && outside, "'%s' does not prove %s", word, verdict);
-    check_separator();
+    check_separator(q);
   }
   last_line();
 }

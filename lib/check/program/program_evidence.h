@@ -2,15 +2,15 @@
 #ifndef CLARKE_KERNEL_PROGRAM_EVIDENCE_H
 #define CLARKE_KERNEL_PROGRAM_EVIDENCE_H
 
-#include "check/base/value.h"
+#include "check/program/program_walk.h"
 
 /* The lines of the evidence, to the last. verdict is a word of the three; output: AD's, row by row; at_point: the outputs' values. */
-void check_program_evidence(const char *verdict, const interval *output, const interval *at_point);
+void check_program_evidence(walk *w, const char *verdict, const interval *output, const interval *at_point);
 
 /* The gradient of the output that entry k of AD's output is of: its entry. In the pattern followed last. */
-const interval *output_gradient(size_t k);
+const interval *output_gradient(const walk *w, size_t k);
 
 /* On the account, AD's output or a vector of its size: (a, b), or for several outputs ((a, b), (c, d)). */
-void put_rows(const interval *x);
+void put_rows(const walk *w, const interval *x);
 
 #endif

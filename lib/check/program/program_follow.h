@@ -5,12 +5,12 @@
 #include "check/program/program_walk.h"
 
 /* At the point; all: with both arms of branches whose comparands are equal. */
-void follow_point(bool all);
+void follow_point(walk *w, bool all);
 /* Along the arc of n steps, with series of that many terms. */
-void follow_arc(const rational *steps, size_t n, size_t terms);
-void follow_choices(void);   /* as forks_choose() said */
-size_t follow_touched(void); /* touched instructions */
-bool follow_open(void);      /* is something left open, so that gradients enclose what occurs? */
-bool follow_moved(void);     /* does a branch take not the arm that it takes at the point? */
+void follow_arc(walk *w, const rational *steps, size_t n, size_t terms);
+void follow_choices(walk *w);   /* as forks_choose() said */
+size_t follow_touched(walk *w); /* touched instructions */
+bool follow_open(walk *w);      /* is something left open, so that gradients enclose what occurs? */
+bool follow_moved(walk *w);     /* does a branch take not the arm that it takes at the point? */
 
 #endif

@@ -2,66 +2,60 @@
 #include "check/program/program_fork.h"
 #include "check/base/allocate.h"
 
-size_t n_used, n_decisions, *arc_choices;
-decision *decisions;
-bool stopped;
-static const size_t *choices, *among;
-static size_t n_choices;
-static bool dead;
-
 void
-forks_clear(void)
+forks_clear(walk *w)
 {
-  for (size_t i = 0; i < n_decisions; i++) {
-    intervals_free(decisions[i].gradient, n_wrt);
-    polynomial_clear(&decisions[i].q);
+  for (size_t i = 0; i < w->fork.n_decisions; i++) {
+    intervals_free(w->fork.decisions[i].gradient, w->n_wrt);
+    polynomial_clear(&w->fork.decisions[i].q);
   }
-  n_used = n_decisions = 0;
-  stopped = false;
+  w->fork.n_used = w->fork.n_decisions = 0;
+  w->fork.stopped = false;
 }
 
 void
-forks_choose(const size_t *at, const size_t *of, size_t n, bool ends)
+forks_choose(walk *w, const size_t *at, const size_t *of, size_t n, bool ends)
 {
-  choices = at;
-  among = of;
-  n_choices = n;
-  dead = ends;
+  w->fork.choices = at;
+  w->fork.among = of;
+  w->fork.n_choices = n;
+  w->fork.dead = ends;
 }
 
 /* Is a less b (b == NONE: less a kink), zero at the point, identically zero near it? */
 bool
-identical(size_t a, size_t b)
+identical(walk *w, size_t a, size_t b)
 {
   bool equal = true;
   if (a == b)
     return true;
-  if (states[a].degree > 1 || (b != NONE && states[b].degree > 1)) {
+  if (w->states[a].degree > 1 || (b != NONE && w->states[b].degree > 1)) {
     polynomial t = {.known = b != NONE};
     if (b != NONE) {
-      add_polynomial(&t, &plus_one, a);
-      add_polynomial(&t, &minus_one, b);
+      add_polynomial(w, &t, &plus_one, a);
+      add_polynomial(w, &t, &minus_one, b);
     }
     equal = t.known && t.n == 0;
     polynomial_clear(&t);
     return equal;
   }
-  for (size_t k = 0; k < n_wrt && equal; k++)
-    equal = b == NONE ? interval_zero(&states[a].g[k]) : interval_compare(&states[a].g[k], &states[b].g[k]) == 0;
+  for (size_t k = 0; k < w->n_wrt && equal; k++)
+    equal =
+        b == NONE ? interval_zero(&w->states[a].g[k]) : interval_compare(&w->states[a].g[k], &w->states[b].g[k]) == 0;
   return equal;
 }
 
 /* The sign of the first nonzero coefficient of a less b along the arc; 0 when none is found. */
 int
-leading(size_t a, size_t b)
+leading(walk *w, size_t a, size_t b)
 {
   int sign = 0;
-  for (size_t k = 1; k < n_terms && sign == 0; k++) {
+  for (size_t k = 1; k < w->n_terms && sign == 0; k++) {
     INTERVAL(t);
     if (a != NONE)
-      interval_add(&t, &states[a].s[k], &plus_one);
+      interval_add(&t, &w->states[a].s[k], &plus_one);
     if (b != NONE)
-      interval_add(&t, &states[b].s[k], &minus_one);
+      interval_add(&t, &w->states[b].s[k], &minus_one);
     sign = interval_sign(&t, "the sign of a decision along the arc");
   }
   return sign;
@@ -69,80 +63,81 @@ leading(size_t a, size_t b)
 
 /* The decision that `above` less `below` is positive; it is zero at the point. */
 static void
-decide(size_t above, size_t below)
+decide(walk *w, size_t above, size_t below)
 {
-  decision d = {intervals(n_wrt), 0, {.known = true}};
+  decision d = {intervals(w->n_wrt), 0, {.known = true}};
   for (int i = 0; i < 2; i++) {
     size_t y = i == 0 ? above : below;
     if (y == NONE)
       continue;
-    add_polynomial(&d.q, i == 0 ? &plus_one : &minus_one, y);
-    d.degree = states[y].degree > d.degree ? states[y].degree : d.degree;
-    for (size_t k = 0; k < n_wrt; k++)
-      interval_add(&d.gradient[k], &states[y].g[k], i == 0 ? &plus_one : &minus_one);
+    add_polynomial(w, &d.q, i == 0 ? &plus_one : &minus_one, y);
+    d.degree = w->states[y].degree > d.degree ? w->states[y].degree : d.degree;
+    for (size_t k = 0; k < w->n_wrt; k++)
+      interval_add(&d.gradient[k], &w->states[y].g[k], i == 0 ? &plus_one : &minus_one);
   }
   if (d.q.known && (above == NONE || below == NONE)) { /* less the kink */
     static const unsigned char e[32];
     RATIONAL(kink);
-    (above == NONE ? mpq_set : mpq_neg)(&kink, &states[above == NONE ? below : above].s->lo);
+    (above == NONE ? mpq_set : mpq_neg)(&kink, &w->states[above == NONE ? below : above].s->lo);
     if (mpq_sgn(&kink) != 0)
-      add_term(&d.q, &kink, e);
+      add_term(w, &d.q, &kink, e);
   }
-  decisions = grow(decisions, n_decisions, sizeof d);
-  decisions[n_decisions++] = d;
+  w->fork.decisions = grow(w->fork.decisions, w->fork.n_decisions, sizeof d);
+  w->fork.decisions[w->fork.n_decisions++] = d;
 }
 
 /* By choices: what is chosen, and its decisions. */
 static size_t
-choose(size_t at, size_t n, const size_t *y, bool up)
+choose(walk *w, size_t at, size_t n, const size_t *y, bool up)
 {
-  require(n_used < n_choices, "%s: the leaf is before a fork of %zu choices", place(at), n);
-  require(among[n_used] == n || among[n_used] == 1, "%s: this fork has %zu choices", place(at), n);
-  size_t c = among[n_used] == 1 ? NONE : choices[n_used];
-  n_used++;
+  require(w->fork.n_used < w->fork.n_choices, "%s: the leaf is before a fork of %zu choices", place(w, at).text, n);
+  require(w->fork.among[w->fork.n_used] == n || w->fork.among[w->fork.n_used] == 1, "%s: this fork has %zu choices",
+          place(w, at).text, n);
+  size_t c = w->fork.among[w->fork.n_used] == 1 ? NONE : w->fork.choices[w->fork.n_used];
+  w->fork.n_used++;
   for (size_t j = 0; j < n && c != NONE; j++)
     if (j != c)
-      decide(up ? y[j] : y[c], up ? y[c] : y[j]);
-  stopped = dead && n_used == n_choices;
+      decide(w, up ? y[j] : y[c], up ? y[c] : y[j]);
+  w->fork.stopped = w->fork.dead && w->fork.n_used == w->fork.n_choices;
   return c;
 }
 
 /* A fork at an instruction: which of n numbers is the largest near the point (up: the least)? */
 size_t
-fork_at(size_t at, size_t n, const size_t *y, bool up)
+fork_at(walk *w, size_t at, size_t n, const size_t *y, bool up)
 {
   size_t c = 0;
-  if (stopped)
+  if (w->fork.stopped)
     return 0;
-  if (mode == BY_CHOICES)
-    return choose(at, n, y, up);
+  if (w->mode == BY_CHOICES)
+    return choose(w, at, n, y, up);
   for (bool first = false; !first && c < n; c += !first) {
     first = true;
     for (size_t j = 0; j < n && first; j++)
-      first = j == c || leading(y[c], y[j]) == (up ? -1 : 1);
+      first = j == c || leading(w, y[c], y[j]) == (up ? -1 : 1);
   }
-  require(c < n, "%s: the arc does not tell what is larger", place(at));
-  arc_choices = grow(arc_choices, n_used, sizeof *arc_choices);
-  arc_choices[n_used++] = c;
+  require(c < n, "%s: the arc does not tell what is larger", place(w, at).text);
+  w->fork.arc_choices = grow(w->fork.arc_choices, w->fork.n_used, sizeof *w->fork.arc_choices);
+  w->fork.arc_choices[w->fork.n_used++] = c;
   return c;
 }
 
 /* What is left of an instruction that is zero at the point when factors that are not are left out;
  * *negative: their product is. */
 static size_t
-without_factors(size_t a, bool *negative)
+without_factors(walk *w, size_t a, bool *negative)
 {
   const interval nought = {zero, zero};
-  for (*negative = false; interval_zero(states[a].s);) {
-    const instruction *i = &prog.instructions[a];
+  for (*negative = false; interval_zero(w->states[a].s);) {
+    const instruction *i = &w->prog.instructions[a];
     size_t kept = 0, terms = 0;
     int sign = 0;
     if (i->kind == A_PRODUCT || i->kind == A_QUOTIENT) {
-      kept = interval_zero(states[i->in[0]].s) ? 0 : 1;
-      sign = interval_compare(states[i->in[1 - kept]].s, &nought);
+      kept = interval_zero(w->states[i->in[0]].s) ? 0 : 1;
+      sign = interval_compare(w->states[i->in[1 - kept]].s, &nought);
     }
     for (size_t k = 0; i->kind == A_SUM && k < i->n; k++) { /* one term, beside constants 0 */
-      const instruction *x = &prog.instructions[i->in[k]];
+      const instruction *x = &w->prog.instructions[i->in[k]];
       if (x->kind == A_CONSTANT && mpq_sgn(x->c) == 0)
         continue;
       kept = k;
@@ -159,20 +154,20 @@ without_factors(size_t a, bool *negative)
 
 /* The sign near the point of a less b, zero there. */
 int
-sign_near(size_t at, size_t a, size_t b)
+sign_near(walk *w, size_t at, size_t a, size_t b)
 {
   bool negative = false;
-  size_t y[2] = {b == NONE ? without_factors(a, &negative) : a, b};
-  size_t c = identical(y[0], b) ? NONE : fork_at(at, 2, y, !negative);
-  return identical(y[0], b) ? 0 : c == NONE ? ANY_SIDE : c == 1 ? 1 : -1;
+  size_t y[2] = {b == NONE ? without_factors(w, a, &negative) : a, b};
+  size_t c = identical(w, y[0], b) ? NONE : fork_at(w, at, 2, y, !negative);
+  return identical(w, y[0], b) ? 0 : c == NONE ? ANY_SIDE : c == 1 ? 1 : -1;
 }
 
 /* Is it known not to be identically zero? */
 bool
-is_not_zero(const decision *d)
+is_not_zero(walk *w, const decision *d)
 {
   bool sure = d->q.known && d->q.n > 0;
-  for (size_t k = 0; k < n_wrt && !sure; k++)
+  for (size_t k = 0; k < w->n_wrt && !sure; k++)
     sure = mpq_sgn(&d->gradient[k].lo) > 0 || mpq_sgn(&d->gradient[k].hi) < 0;
   return sure;
 }

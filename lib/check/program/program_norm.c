@@ -6,51 +6,51 @@
 /* The norm's series from its arguments', their terms from t^first on; and what these terms' norms give to the gradient: the
  * vector at t^first, which is not zero, over its norm. */
 static void
-norm_from(size_t at, size_t first)
+norm_from(walk *w, size_t at, size_t first)
 {
-  const instruction *i = &prog.instructions[at];
-  size_t n = n_terms - first;
-  interval *square = intervals(n), *sum = intervals(n), *w = intervals(n), *y = states[at].s + first;
+  const instruction *i = &w->prog.instructions[at];
+  size_t n = w->n_terms - first;
+  interval *square = intervals(n), *sum = intervals(n), *by = intervals(n), *y = w->states[at].s + first;
   INTERVAL(c);
   for (size_t k = 0; k < i->n; k++) {
-    const interval *x = states[i->in[k]].s + first;
+    const interval *x = w->states[i->in[k]].s + first;
     series_mul(square, x, x, n);
     for (size_t t = 0; t < n; t++)
       add_limited(&sum[t], &square[t], &plus_one);
   }
-  series_analytic(y, w, "sqrt", sum, n);
+  series_analytic(y, by, "sqrt", sum, n);
   for (size_t k = 0; k < i->n; k++) {
-    series_div(&c, states[i->in[k]].s + first, y, 1);
-    add_gradient(&states[at], &c, &states[i->in[k]]);
+    series_div(&c, w->states[i->in[k]].s + first, y, 1);
+    add_gradient(w, &w->states[at], &c, &w->states[i->in[k]]);
   }
   intervals_free(square, n);
   intervals_free(sum, n);
-  intervals_free(w, n);
+  intervals_free(by, n);
 }
 
 static bool
-zeros_at(size_t at, size_t term)
+zeros_at(walk *w, size_t at, size_t term)
 {
-  const instruction *i = &prog.instructions[at];
+  const instruction *i = &w->prog.instructions[at];
   bool all = true;
   for (size_t k = 0; k < i->n; k++)
-    all = all && interval_zero(&states[i->in[k]].s[term]);
+    all = all && interval_zero(&w->states[i->in[k]].s[term]);
   return all;
 }
 
 /* By choices nothing is known of the unit vector that the norm's derivative is, but that it is one (or, where the vector
  * stays zero, zero): in each entry of wrt the derivative is at most the norm of the arguments' derivatives. */
 static void
-enclose(size_t at)
+enclose(walk *w, size_t at)
 {
-  const instruction *i = &prog.instructions[at];
+  const instruction *i = &w->prog.instructions[at];
   RATIONAL(largest);
   RATIONAL(square);
-  for (size_t e = 0; e < n_wrt; e++) {
-    interval *y = &states[at].g[e];
+  for (size_t e = 0; e < w->n_wrt; e++) {
+    interval *y = &w->states[at].g[e];
     RATIONAL(sum);
     for (size_t k = 0; k < i->n; k++) {
-      const interval *x = &states[i->in[k]].g[e];
+      const interval *x = &w->states[i->in[k]].g[e];
       mpq_neg(&largest, &x->lo);
       if (mpq_cmp(&largest, &x->hi) < 0)
         mpq_set(&largest, &x->hi);
@@ -61,24 +61,24 @@ enclose(size_t at)
     sqrt_end(&y->hi, &sum, true);
     mpq_neg(&y->lo, &y->hi);
   }
-  states[at].open = true;
+  w->states[at].open = true;
 }
 
 bool
-follow_norm(size_t at, uint8_t top)
+follow_norm(walk *w, size_t at, uint8_t top)
 {
-  bool touched = zeros_at(at, 0);
-  state *y = &states[at];
+  bool touched = zeros_at(w, at, 0);
+  state *y = &w->states[at];
   size_t first = 0;
   y->degree = top > 0 ? 2 : 0;
-  while (touched && top > 0 && mode == ALONG_ARC && first < n_terms && zeros_at(at, first))
+  while (touched && top > 0 && w->mode == ALONG_ARC && first < w->n_terms && zeros_at(w, at, first))
     first++;
-  require(first < n_terms, "%s: the arc does not move a norm of zeros", place(at));
+  require(first < w->n_terms, "%s: the arc does not move a norm of zeros", place(w, at).text);
   if (!touched || first > 0)
-    norm_from(at, first);
+    norm_from(w, at, first);
   if (first > 0)
-    y->same = all_zero(y->g, n_wrt); /* AD takes zero */
-  if (touched && top > 0 && mode == BY_CHOICES)
-    enclose(at);
+    y->same = all_zero(y->g, w->n_wrt); /* AD takes zero */
+  if (touched && top > 0 && w->mode == BY_CHOICES)
+    enclose(w, at);
   return touched;
 }

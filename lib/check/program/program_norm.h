@@ -6,6 +6,6 @@
 
 /* Series, gradient, degree and same of an instruction A_NORM whose arguments are done; top: their largest degree. Is it
  * touched, that is, at a vector of zeros? */
-bool follow_norm(size_t at, uint8_t top);
+bool follow_norm(walk *w, size_t at, uint8_t top);
 
 #endif

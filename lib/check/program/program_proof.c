@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static interval *ad, *values; /* AD's output, row by row; the outputs' values */
-
 void
 state_program(bytes b)
 {
@@ -33,17 +31,17 @@ state_program(bytes b)
 
 /* Of a network's parameters no line speaks: they are as stored. */
 static void
-read_point(bool parameters)
+read_point(walk *w, bool parameters)
 {
   fputs("Point w:", account);
-  for (size_t k = 0; k < (parameters ? 1 : prog.n_inputs); k++) {
-    const program_input *in = &prog.inputs[k];
+  for (size_t k = 0; k < (parameters ? 1 : w->prog.n_inputs); k++) {
+    const program_input *in = &w->prog.inputs[k];
     next_line("at");
     require(strcmp(next_word(), in->name) == 0, "the values of input '%s' are expected", in->name);
     fprintf(account, "%s %s = %s", k > 0 ? "," : "", in->name, in->vector ? "(" : "");
     for (size_t e = 0; e < in->n; e++) {
-      next_rational(prog.instructions[in->first + e].c);
-      gmp_fprintf(account, "%s%Qd", e > 0 ? ", " : "", prog.instructions[in->first + e].c);
+      next_rational(w->prog.instructions[in->first + e].c);
+      gmp_fprintf(account, "%s%Qd", e > 0 ? ", " : "", w->prog.instructions[in->first + e].c);
     }
     fputs(in->vector ? ")" : "", account);
   }
@@ -52,30 +50,30 @@ read_point(bool parameters)
 
 /* A network's parameters are its inputs but the first; `wrt` named them before. */
 static void
-vary_parameters(void)
+vary_parameters(walk *w)
 {
-  for (size_t k = 1; k < prog.n_inputs; k++)
-    for (size_t e = 0; e < prog.inputs[k].n; e++)
-      walk_vary(prog.inputs[k].first + e);
+  for (size_t k = 1; k < w->prog.n_inputs; k++)
+    for (size_t e = 0; e < w->prog.inputs[k].n; e++)
+      walk_vary(w, w->prog.inputs[k].first + e);
 }
 
 static void
-read_wrt(void)
+read_wrt(walk *w)
 {
   next_line("wrt");
   bool all = word_is("*");
   fputs("F is a function of:", account);
   if (all)
     next_word();
-  for (size_t k = 0; k < prog.n_inputs; k++) {
-    const program_input *in = &prog.inputs[k];
+  for (size_t k = 0; k < w->prog.n_inputs; k++) {
+    const program_input *in = &w->prog.inputs[k];
     if (!all && !word_is(in->name))
       continue;
     fprintf(account, " %s", all ? in->name : next_word());
     for (size_t e = 0; e < in->n; e++)
-      walk_vary(in->first + e);
+      walk_vary(w, in->first + e);
   }
-  require(!more_words() && n_wrt > 0, "'%s' is no input, or not in their order", more_words() ? next_word() : "");
+  require(!more_words() && w->n_wrt > 0, "'%s' is no input, or not in their order", more_words() ? next_word() : "");
   fputs(all ? "\n" : "; the other inputs are fixed\n", account);
 }
 
@@ -125,26 +123,33 @@ read_proxies(bool ties)
     }
 }
 
-static void
-keep_results(void)
+/* AD's output, row by row; the outputs' values. */
+typedef struct {
+  interval *ad, *values;
+} results;
+
+static results
+keep_results(walk *w)
 {
-  ad = intervals(prog.n_outputs * n_wrt);
-  values = intervals(prog.n_outputs);
-  for (size_t k = 0; k < prog.n_outputs * n_wrt; k++)
-    interval_add(&ad[k], output_gradient(k), &plus_one);
-  for (size_t o = 0; o < prog.n_outputs; o++)
-    interval_add(&values[o], states[prog.outputs[o]].s, &plus_one);
+  results r;
+  r.ad = intervals(w->prog.n_outputs * w->n_wrt);
+  r.values = intervals(w->prog.n_outputs);
+  for (size_t k = 0; k < w->prog.n_outputs * w->n_wrt; k++)
+    interval_add(&r.ad[k], output_gradient(w, k), &plus_one);
+  for (size_t o = 0; o < w->prog.n_outputs; o++)
+    interval_add(&r.values[o], w->states[w->prog.outputs[o]].s, &plus_one);
+  return r;
 }
 
 /* F is locally Lipschitz near the point: without that it has no generalized derivative to be a member of. */
 static void
-check_neighbourhood(void)
+check_neighbourhood(walk *w)
 {
-  near_value *near = allocate(prog.n, sizeof *near);
-  follow_point(true);
-  for (size_t i = 0; i < prog.n; i++)
-    near[i] = (near_value){states[i].done ? states[i].s : NULL, states[i].arm};
-  check_lipschitz(&prog, near);
+  near_value *near = allocate(w->prog.n, sizeof *near);
+  follow_point(w, true);
+  for (size_t i = 0; i < w->prog.n; i++)
+    near[i] = (near_value){w->states[i].done ? w->states[i].s : NULL, w->states[i].arm};
+  check_lipschitz(&w->prog, near);
   free(near);
 }
 
@@ -160,27 +165,28 @@ static const char *const meanings[][2] = {
 void
 check_program(const program *of, bool parameters, const char *verdict)
 {
+  walk all = {0}, *w = &all;
   size_t m = 0;
   while (strcmp(meanings[m][0], verdict) != 0)
     m++;
-  walk_program(of);
-  read_point(parameters);
-  (parameters ? vary_parameters : read_wrt)();
+  walk_program(w, of);
+  read_point(w, parameters);
+  (parameters ? vary_parameters : read_wrt)(w);
   next_line("profile");
   state_profile(next_name());
   read_proxies(false);
   read_proxies(true);
-  follow_point(false);
-  for (size_t o = 0; o < prog.n_outputs; o++)
-    require(states[prog.outputs[o]].same,
+  follow_point(w, false);
+  for (size_t o = 0; o < w->prog.n_outputs; o++)
+    require(w->states[w->prog.outputs[o]].same,
             "AD's output needs a proxy that is unknown, or a derivative that is infinite");
-  keep_results();
+  results r = keep_results(w);
   next_line("touched");
-  require(next_number() == follow_touched(), "the number of touched instructions is %zu", follow_touched());
-  fprintf(account, "Touched instructions: %zu\nAD returns ", follow_touched());
-  check_neighbourhood();
-  put_rows(ad);
+  require(next_number() == follow_touched(w), "the number of touched instructions is %zu", follow_touched(w));
+  fprintf(account, "Touched instructions: %zu\nAD returns ", follow_touched(w));
+  check_neighbourhood(w);
+  put_rows(w, r.ad);
   fprintf(account, ". It is\n%s.\n", meanings[m][1]);
-  check_program_evidence(verdict, ad, values);
+  check_program_evidence(w, verdict, r.ad, r.values);
   fflush(account);
 }

@@ -5,39 +5,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-program prog;
-state *states;
-size_t n_wrt, n_terms;
-way mode;
-
 void
-walk_program(const program *p)
+walk_program(walk *w, const program *p)
 {
-  prog = *p;
-  states = allocate(prog.n, sizeof *states);
+  w->prog = *p;
+  w->states = allocate(w->prog.n, sizeof *w->states);
 }
 
 void
-walk_vary(size_t at)
+walk_vary(walk *w, size_t at)
 {
-  prog.instructions[at].entry = n_wrt++;
+  w->prog.instructions[at].entry = w->n_wrt++;
 }
 
-const char *
-place(size_t at)
+place_name
+place(walk *w, size_t at)
 {
-  static char where[64];
-  snprintf(where, sizeof where, "program line %zu", prog.instructions[at].line);
+  place_name where;
+  snprintf(where.text, sizeof where.text, "program line %zu", w->prog.instructions[at].line);
   return where;
 }
 
 void
-add_gradient(state *y, const interval *c, const state *x)
+add_gradient(walk *w, state *y, const interval *c, const state *x)
 {
   if (interval_zero(c))
     return;
   y->same = y->same && x->same;
-  for (size_t k = 0; k < n_wrt; k++)
+  for (size_t k = 0; k < w->n_wrt; k++)
     interval_addmul(&y->g[k], c, &x->g[k]);
 }
 
@@ -70,16 +65,16 @@ polynomial_clear(polynomial *y)
 
 /* y += c times that monomial. */
 void
-add_term(polynomial *y, const rational *c, const unsigned char *e)
+add_term(walk *w, polynomial *y, const rational *c, const unsigned char *e)
 {
   size_t k = 0;
-  while (k < y->n && memcmp(y->e + k * n_wrt, e, n_wrt) != 0)
+  while (k < y->n && memcmp(y->e + k * w->n_wrt, e, w->n_wrt) != 0)
     k++;
   if (k == y->n) {
     y->c = grow(y->c, k, sizeof *y->c);
-    y->e = grow(y->e, k, n_wrt);
+    y->e = grow(y->e, k, w->n_wrt);
     y->c[k] = rational_zero();
-    memcpy(y->e + k * n_wrt, e, n_wrt);
+    memcpy(y->e + k * w->n_wrt, e, w->n_wrt);
     y->n++;
   }
   mpq_add(&y->c[k], &y->c[k], c);
@@ -88,18 +83,18 @@ add_term(polynomial *y, const rational *c, const unsigned char *e)
     return;
   mpq_swap(&y->c[k], &y->c[--y->n]);
   mpq_clear(&y->c[y->n]);
-  memmove(y->e + k * n_wrt, y->e + y->n * n_wrt, n_wrt);
+  memmove(y->e + k * w->n_wrt, y->e + y->n * w->n_wrt, w->n_wrt);
 }
 
 /* The largest sum of powers; forgets what is too large. */
 static size_t
-polynomial_degree(polynomial *y)
+polynomial_degree(walk *w, polynomial *y)
 {
   size_t most = 0;
   for (size_t k = 0; k < y->n; k++) {
     size_t sum = 0;
-    for (size_t j = 0; j < n_wrt; j++)
-      sum += y->e[k * n_wrt + j];
+    for (size_t j = 0; j < w->n_wrt; j++)
+      sum += y->e[k * w->n_wrt + j];
     most = sum > most ? sum : most;
   }
   y->known = y->known && y->n <= 300 && most <= 32;
@@ -108,68 +103,68 @@ polynomial_degree(polynomial *y)
 
 /* y += q times instruction at, as a polynomial. */
 void
-add_polynomial(polynomial *y, const rational *q, size_t at)
+add_polynomial(walk *w, polynomial *y, const rational *q, size_t at)
 {
-  const state *x = &states[at];
+  const state *x = &w->states[at];
   unsigned char e[32] = {0};
   RATIONAL(t);
   if (mpq_sgn(q) == 0)
     return;
-  y->known = y->known && n_wrt <= 32 && (x->degree < 2 || x->p.known);
+  y->known = y->known && w->n_wrt <= 32 && (x->degree < 2 || x->p.known);
   for (size_t k = 0; k < x->p.n && y->known && x->degree == 2; k++) {
     mpq_mul(&t, q, &x->p.c[k]);
-    add_term(y, &t, x->p.e + k * n_wrt);
+    add_term(w, y, &t, x->p.e + k * w->n_wrt);
   }
-  for (size_t k = 0; k <= n_wrt && y->known && x->degree < 2; k++) {
-    const interval *c = k < n_wrt ? &x->g[k] : x->s;
+  for (size_t k = 0; k <= w->n_wrt && y->known && x->degree < 2; k++) {
+    const interval *c = k < w->n_wrt ? &x->g[k] : x->s;
     y->known = interval_exact(c);
     mpq_mul(&t, q, &c->lo);
-    if (k < n_wrt)
+    if (k < w->n_wrt)
       e[k] = 1;
     if (mpq_sgn(&t) != 0)
-      add_term(y, &t, e);
-    if (k < n_wrt)
+      add_term(w, y, &t, e);
+    if (k < w->n_wrt)
       e[k] = 0;
   }
-  polynomial_degree(y);
+  polynomial_degree(w, y);
 }
 
 /* y += q times the product of two instructions. */
 static void
-add_product(polynomial *y, const rational *q, size_t a, size_t b)
+add_product(walk *w, polynomial *y, const rational *q, size_t a, size_t b)
 {
   polynomial f[3] = {{.known = true}, {.known = true}, {.known = true}};
   unsigned char e[32];
   RATIONAL(t);
   if (mpq_sgn(q) == 0)
     return;
-  add_polynomial(&f[0], &plus_one, a);
-  add_polynomial(&f[1], &plus_one, b);
+  add_polynomial(w, &f[0], &plus_one, a);
+  add_polynomial(w, &f[1], &plus_one, b);
   f[2].known = f[0].known && f[1].known && f[0].n * f[1].n <= 16 * 300;
   for (size_t k = 0; f[2].known && k < f[0].n * f[1].n; k++) {
     size_t i = k % f[0].n, j = k / f[0].n;
-    for (size_t l = 0; l < n_wrt; l++)
-      e[l] = (unsigned char)(f[0].e[i * n_wrt + l] + f[1].e[j * n_wrt + l]);
+    for (size_t l = 0; l < w->n_wrt; l++)
+      e[l] = (unsigned char)(f[0].e[i * w->n_wrt + l] + f[1].e[j * w->n_wrt + l]);
     mpq_mul(&t, &f[0].c[i], &f[1].c[j]);
     mpq_mul(&t, &t, q);
-    add_term(&f[2], &t, e);
+    add_term(w, &f[2], &t, e);
   }
-  polynomial_degree(&f[2]);
+  polynomial_degree(w, &f[2]);
   y->known = y->known && f[2].known;
   for (size_t k = 0; k < f[2].n && y->known; k++)
-    add_term(y, &f[2].c[k], f[2].e + k * n_wrt);
-  polynomial_degree(y);
+    add_term(w, y, &f[2].c[k], f[2].e + k * w->n_wrt);
+  polynomial_degree(w, y);
   for (size_t k = 0; k < 3; k++)
     polynomial_clear(&f[k]);
 }
 
 /* A term with the highest power of entry k, which is above 0; y->n: there is none. */
 static size_t
-leading_term(const polynomial *y, size_t k)
+leading_term(walk *w, const polynomial *y, size_t k)
 {
   size_t most = y->n;
   for (size_t m = 0; m < y->n; m++)
-    if (y->e[m * n_wrt + k] > (most == y->n ? 0 : y->e[most * n_wrt + k]))
+    if (y->e[m * w->n_wrt + k] > (most == y->n ? 0 : y->e[most * w->n_wrt + k]))
       most = m;
   return most;
 }
@@ -179,32 +174,32 @@ leading_term(const polynomial *y, size_t k)
 #define MAX_REST 1200
 
 bool
-has_linear_factor(const polynomial *y, const interval *gradient)
+has_linear_factor(walk *w, const polynomial *y, const interval *gradient)
 {
   polynomial rest = {.known = true};
   size_t k = 0;
   RATIONAL(t);
-  for (size_t e = 0; e < n_wrt; e++)
+  for (size_t e = 0; e < w->n_wrt; e++)
     if (!interval_exact(&gradient[e]))
       return false;
-  while (k < n_wrt && interval_zero(&gradient[k]))
+  while (k < w->n_wrt && interval_zero(&gradient[k]))
     k++;
-  if (k == n_wrt || !y->known)
+  if (k == w->n_wrt || !y->known)
     return false;
   for (size_t m = 0; m < y->n; m++)
-    add_term(&rest, &y->c[m], y->e + m * n_wrt);
-  for (size_t m; rest.n <= MAX_REST && (m = leading_term(&rest, k)) < rest.n;) {
+    add_term(w, &rest, &y->c[m], y->e + m * w->n_wrt);
+  for (size_t m; rest.n <= MAX_REST && (m = leading_term(w, &rest, k)) < rest.n;) {
     unsigned char power[32] = {0};
     RATIONAL(c);
-    memcpy(power, rest.e + m * n_wrt, n_wrt);
+    memcpy(power, rest.e + m * w->n_wrt, w->n_wrt);
     power[k]--;
     mpq_div(&c, &rest.c[m], &gradient[k].lo);
     mpq_neg(&c, &c);
-    for (size_t e = 0; e < n_wrt; e++) {
+    for (size_t e = 0; e < w->n_wrt; e++) {
       power[e]++;
       mpq_mul(&t, &c, &gradient[e].lo);
       if (mpq_sgn(&t) != 0)
-        add_term(&rest, &t, power);
+        add_term(w, &rest, &t, power);
       power[e]--;
     }
   }
@@ -215,53 +210,53 @@ has_linear_factor(const polynomial *y, const interval *gradient)
 
 /* What an instruction of degree 2 is as a polynomial, which may tell a lower degree. */
 void
-refine(size_t at)
+refine(walk *w, size_t at)
 {
-  const instruction *i = &prog.instructions[at];
-  state *y = &states[at];
+  const instruction *i = &w->prog.instructions[at];
+  state *y = &w->states[at];
   polynomial *p = &y->p;
   RATIONAL(q);
-  p->known = n_wrt <= 32 && i->kind != AN_ANALYTIC && i->kind != A_NORM && !y->open;
+  p->known = w->n_wrt <= 32 && i->kind != AN_ANALYTIC && i->kind != A_NORM && !y->open;
   if (i->kind == A_SUM)
     for (size_t k = 0; k < i->n; k++)
-      add_polynomial(p, &i->c[k], i->in[k]);
+      add_polynomial(w, p, &i->c[k], i->in[k]);
   if (i->kind == A_PRODUCT)
-    add_product(p, &plus_one, i->in[0], i->in[1]);
+    add_product(w, p, &plus_one, i->in[0], i->in[1]);
   if (i->kind == A_QUOTIENT) {
-    const state *b = &states[i->in[1]];
+    const state *b = &w->states[i->in[1]];
     p->known = p->known && b->degree == 0 && interval_exact(b->s);
     if (p->known)
       mpq_inv(&q, &b->s->lo);
-    add_polynomial(p, &q, i->in[0]);
+    add_polynomial(w, p, &q, i->in[0]);
   }
   if (i->kind == A_POINTWISE) {
     const rational *c = i->pieces->piece[y->part];
     unsigned char e[32] = {0};
     p->known = p->known && (!i->pieces->elu || y->part == 1);
-    add_product(p, &c[2], *i->in, *i->in);
-    add_polynomial(p, &c[1], *i->in);
+    add_product(w, p, &c[2], *i->in, *i->in);
+    add_polynomial(w, p, &c[1], *i->in);
     if (mpq_sgn(&c[0]) != 0 && p->known)
-      add_term(p, &c[0], e);
+      add_term(w, p, &c[0], e);
   }
   if (i->kind == AN_ORDER)
-    add_polynomial(p, &plus_one, y->part);
+    add_polynomial(w, p, &plus_one, y->part);
   if (i->kind == A_BRANCH)
-    add_polynomial(p, &plus_one, i->in[y->arm == 1 ? 2 : 3]);
-  size_t degree = polynomial_degree(p);
+    add_polynomial(w, p, &plus_one, i->in[y->arm == 1 ? 2 : 3]);
+  size_t degree = polynomial_degree(w, p);
   y->degree = degree < 2 ? (uint8_t)degree : 2;
   if (!p->known || degree < 2)
     polynomial_clear(p);
 }
 
 void
-walk_clear(way how, size_t terms)
+walk_clear(walk *w, way how, size_t terms)
 {
-  for (size_t i = 0; i < prog.n; i++) {
-    intervals_free(states[i].s, states[i].done ? n_terms : 0);
-    intervals_free(states[i].g, states[i].done ? n_wrt : 0);
-    polynomial_clear(&states[i].p);
-    states[i] = (state){0};
+  for (size_t i = 0; i < w->prog.n; i++) {
+    intervals_free(w->states[i].s, w->states[i].done ? w->n_terms : 0);
+    intervals_free(w->states[i].g, w->states[i].done ? w->n_wrt : 0);
+    polynomial_clear(&w->states[i].p);
+    w->states[i] = (state){0};
   }
-  mode = how;
-  n_terms = terms;
+  w->mode = how;
+  w->n_terms = terms;
 }

@@ -29,26 +29,61 @@ typedef struct {
  * along an arc point + t arc[0] + t^2 arc[1] + ..., or by choices, in a dead branch no further. */
 typedef enum { AT_POINT, ALONG_ARC, BY_CHOICES } way;
 
-extern program prog;
-extern state *states; /* of its instructions */
-extern size_t n_wrt;  /* entries of wrt */
-extern way mode;
-extern size_t n_terms; /* of series */
+/* That a difference of two numbers, zero at the point, is positive near it. */
+typedef struct {
+  interval *gradient;
+  uint8_t degree;
+  polynomial q;
+} decision;
 
-void walk_program(const program *p);    /* a program that was read, whose instructions are kept */
-void walk_vary(size_t at);              /* an input's entry is the next in wrt */
-void walk_clear(way how, size_t terms); /* nothing is followed yet */
-const char *place(size_t at);           /* of an instruction, for messages; valid until the next call */
+/* Where touched instructions part the ways of the program near the point (program_fork.h). */
+typedef struct {
+  size_t n_used;       /* forks by choices so far, or along an arc */
+  size_t *arc_choices; /* along an arc: the choice at each of them */
+  size_t n_decisions;  /* what the choices so far decided */
+  decision *decisions;
+  bool stopped; /* by choices, in a dead branch: at its end */
+  const size_t *choices, *among;
+  size_t n_choices;
+  bool dead;
+} forks;
 
-void add_gradient(state *y, const interval *c, const state *x); /* y's += c times x's, in AD's way where y is AD's */
+/* A program that is followed. */
+typedef struct {
+  program prog;
+  state *states; /* of its instructions */
+  size_t n_wrt;  /* entries of wrt */
+  way mode;
+  size_t n_terms; /* of series */
+  forks fork;
+  size_t n_touched, n_followed, *waiting, *next;
+  bool every_arm; /* at the point: with both arms of branches whose comparands are equal */
+  size_t n_steps;
+  const rational *arc;
+  rational *steps; /* of the arc that was read last: so many numbers */
+  size_t n_numbers;
+  bool moved; /* a branch takes not the arm that it takes at the point */
+} walk;
+
+void walk_program(walk *w, const program *p);    /* a program that was read, whose instructions are kept */
+void walk_vary(walk *w, size_t at);              /* an input's entry is the next in wrt */
+void walk_clear(walk *w, way how, size_t terms); /* nothing is followed yet */
+typedef struct {
+  char text[64];
+} place_name;
+place_name place(walk *w, size_t at); /* of an instruction, for messages */
+
+void add_gradient(walk *w, state *y, const interval *c,
+                  const state *x); /* y's += c times x's, in AD's way where y is AD's */
 
 void limit_interval(const interval *x);
 void add_limited(interval *y, const interval *x, const rational *c); /* y += c x, the size being looked at */
 
 void polynomial_clear(polynomial *y);
-void add_term(polynomial *y, const rational *c, const unsigned char *e); /* y += c times that monomial */
-void add_polynomial(polynomial *y, const rational *q, size_t at);        /* y += q times an instruction */
-bool has_linear_factor(const polynomial *y, const interval *gradient);   /* is it <gradient, h> times a polynomial? */
-void refine(size_t at); /* what an instruction of degree 2 is as a polynomial, which may tell a lower degree */
+void add_term(walk *w, polynomial *y, const rational *c, const unsigned char *e); /* y += c times that monomial */
+void add_polynomial(walk *w, polynomial *y, const rational *q, size_t at);        /* y += q times an instruction */
+bool has_linear_factor(walk *w, const polynomial *y,
+                       const interval *gradient); /* is it <gradient, h> times a polynomial? */
+void refine(walk *w, size_t at); /* what an instruction of degree 2 is as a polynomial, which may tell a lower degree */
 
 #endif

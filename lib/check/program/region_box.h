@@ -4,12 +4,17 @@
 
 #include "check/base/value.h"
 
+typedef struct {
+  size_t n;
+  integer *bounds; /* of each variable the lower and the upper one, times the number that comes last */
+} region_box;
+
 /* In n variables. bound: of each variable the rows a z + b > 0 of its lower and of its upper bound, n + 1 integers. */
-void region_box_set(size_t n, const integer *const *bound);
+void region_box_set(region_box *box, size_t n, const integer *const *bound);
 
 #define REGION_BOX_OPEN 2
 
 /* Of a form that varies, n + 1 integers: -1 or 1, its sign inside the box; or REGION_BOX_OPEN. */
-int region_box_sign(const integer *form);
+int region_box_sign(region_box *box, const integer *form);
 
 #endif

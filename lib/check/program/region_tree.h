@@ -3,13 +3,34 @@
 #ifndef CLARKE_KERNEL_REGION_TREE_H
 #define CLARKE_KERNEL_REGION_TREE_H
 
-#include "check/program/program.h"
+#include "check/program/forms.h"
+#include "check/program/region_box.h"
 
-/* Of that program in n variables. local: around z = 0; else in a box. */
-void region_tree_begin(const program *p, size_t n, bool local);
+typedef struct {
+  forms *form;
+  const program *prog;
+  size_t width; /* of rows */
+  bool local;
+  region_box box; /* not local */
+  struct row *rows;
+  size_t n_rows, room;
+  size_t *order, n_signs; /* rows that were given signs, in that order */
+  size_t *done, n_done;   /* instructions that became known, or asked */
+  bool *known, *asked;    /* by instruction: its form is set; its kinks have rows */
+  signed char (*side)[2]; /* by instruction and kink */
+  struct circuit *circuits;
+  size_t n_circuits;
+  size_t *first_circuit, n_rounds; /* of each round under way */
+  struct parting *path;
+  size_t n_path;
+  integer *scratch; /* a row */
+} region_tree;
+
+/* Of the forms' program in n variables; an empty tree. local: around z = 0; else in a box. */
+void region_tree_begin(region_tree *t, forms *f, size_t n, bool local);
 /* A row that is positive in the box: n + 1 integers, copied. */
-void region_tree_bound(const integer *row);
+void region_tree_bound(region_tree *t, const integer *row);
 /* Reads the tree; how many leaves it has. At each the forms are the region's, and `leaf` is called. */
-size_t region_tree_check(void (*leaf)(void));
+size_t region_tree_check(region_tree *t, void (*leaf)(void *what), void *what);
 
 #endif
