@@ -206,7 +206,7 @@ add_pieces(unrolling *u, const step *st, size_t f, pieces **shared)
   instruction i = {.kind = A_POINTWISE, .n = 1, .in = allocate(1, sizeof *i.in), .name = st->op};
   *i.in = argument_of(u, t.x);
   refuse_if(t.by.w != NULL && t.by.w->wrt, "node %zu (%s): its slope varies", st->place, st->op);
-  kink_use(i.name);
+  kink_use(u->p, i.name);
   if (*shared == NULL || t.by.w != NULL)
     *shared = pieces_of(st, &t.by);
   i.pieces = *shared;
@@ -227,7 +227,7 @@ add_window(unrolling *u, const step *st, size_t f)
   expect(i.n > 0, "a window without entries");
   if (i.n == 1)
     return i.in[0];
-  kink_use(i.name);
+  kink_use(u->p, i.name);
   return add(u, i);
 }
 
@@ -316,6 +316,7 @@ read_unrolled(program *p, bytes file)
 bool
 read_function(program *p, const char *folder, bool of_network)
 {
+  kinks_begin(p);
   if (of_network)
     return read_unrolled(p, next_file(folder, "Model, whose output is F"));
   bytes text = next_file(folder, "Program, whose output is F");

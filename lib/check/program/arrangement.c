@@ -15,19 +15,22 @@ typedef struct {
   signed char *sign; /* of the coefficients */
 } circuit;
 
-static size_t n, p;       /* the matrix: n rows, p columns */
-static bool affine;       /* then vectors have an entry more, and column p is (0, 1), which is positive */
-static integer *vector;   /* p + 1 of n + affine entries: primitive, in the direction of its column */
-static bool *hyperplane;  /* p: neither 0 nor said to be parallel to one before */
-static signed char *sign; /* p + 1: given so far, or 0 */
-static size_t *trail, n_trail;
-static circuit *circuits;
-static size_t n_circuits;
+typedef struct {
+  size_t n, p;       /* the matrix: n rows, p columns */
+  bool affine;       /* then vectors have an entry more, and column p is (0, 1), which is positive */
+  integer *vector;   /* p + 1 of n + affine entries: primitive, in the direction of its column */
+  bool *hyperplane;  /* p: neither 0 nor said to be parallel to one before */
+  signed char *sign; /* p + 1: given so far, or 0 */
+  size_t *trail, n_trail;
+  circuit *circuits;
+  size_t n_circuits;
+  integer *point; /* of the leaf at hand */
+} arrangement;
 
 static integer *
-vector_of(size_t j)
+vector_of(arrangement *a, size_t j)
 {
-  return vector + j * (n + affine);
+  return a->vector + j * (a->n + a->affine);
 }
 
 /* ---- The arrangement */
@@ -52,79 +55,79 @@ make_primitive(integer *to, rational **x, size_t size)
 }
 
 static void
-set_vectors(const table *v, const table *offsets)
+set_vectors(arrangement *a, const table *v, const table *offsets)
 {
-  size_t size = n + affine;
+  size_t size = a->n + a->affine;
   rational **x = allocate(size, sizeof *x);
-  vector = allocate((p + 1) * size, sizeof *vector);
-  hyperplane = allocate(p, sizeof *hyperplane);
-  sign = allocate(p + 1, sizeof *sign);
-  trail = allocate(p + 1, sizeof *trail);
-  for (size_t i = 0; i < (p + 1) * size; i++)
-    vector[i] = integer_zero();
-  for (size_t j = 0; j < p; j++) {
-    for (size_t i = 0; i < n; i++) {
-      x[i] = &v->value[i * p + j];
-      hyperplane[j] = hyperplane[j] || mpq_sgn(x[i]) != 0;
+  a->vector = allocate((a->p + 1) * size, sizeof *a->vector);
+  a->hyperplane = allocate(a->p, sizeof *a->hyperplane);
+  a->sign = allocate(a->p + 1, sizeof *a->sign);
+  a->trail = allocate(a->p + 1, sizeof *a->trail);
+  for (size_t i = 0; i < (a->p + 1) * size; i++)
+    a->vector[i] = integer_zero();
+  for (size_t j = 0; j < a->p; j++) {
+    for (size_t i = 0; i < a->n; i++) {
+      x[i] = &v->value[i * a->p + j];
+      a->hyperplane[j] = a->hyperplane[j] || mpq_sgn(x[i]) != 0;
     }
-    if (affine)
-      x[n] = &offsets->value[j];
-    make_primitive(vector_of(j), x, size);
-    if (affine)
-      mpz_neg(&vector_of(j)[n], &vector_of(j)[n]);
+    if (a->affine)
+      x[a->n] = &offsets->value[j];
+    make_primitive(vector_of(a, j), x, size);
+    if (a->affine)
+      mpz_neg(&vector_of(a, j)[a->n], &vector_of(a, j)[a->n]);
   }
-  if (affine)
-    mpz_set_ui(&vector_of(p)[n], 1);
-  sign[p] = affine;
+  if (a->affine)
+    mpz_set_ui(&vector_of(a, a->p)[a->n], 1);
+  a->sign[a->p] = a->affine;
   free(x);
 }
 
 static void
-read_arrangement(const char *folder)
+read_arrangement(arrangement *a, const char *folder)
 {
   next_line("arrangement");
   table v = table_read(next_file(folder, "Hyperplanes"), "the hyperplanes"), t = {0, 0, NULL};
-  n = v.rows;
-  p = v.columns;
-  affine = line_is("offsets");
-  if (affine)
+  a->n = v.rows;
+  a->p = v.columns;
+  a->affine = line_is("offsets");
+  if (a->affine)
     t = table_read(next_file(folder, "Offsets"), "the offsets");
-  expect(!affine || (t.rows == 1 && t.columns == p) || (t.columns == 1 && t.rows == p),
+  expect(!a->affine || (t.rows == 1 && t.columns == a->p) || (t.columns == 1 && t.rows == a->p),
          "there is not one offset for each column");
-  set_vectors(&v, &t);
+  set_vectors(a, &v, &t);
   rationals_free(v.value, v.rows * v.columns);
   rationals_free(t.value, t.rows * t.columns);
 }
 
 /* Equal, or opposite. */
 static bool
-parallel(const integer *a, const integer *b)
+parallel(const arrangement *a, const integer *x, const integer *y)
 {
   bool same = true, opposite = true;
-  for (size_t i = 0; i < n + affine; i++) {
-    same = same && mpz_cmp(&a[i], &b[i]) == 0;
-    opposite = opposite && mpz_cmpabs(&a[i], &b[i]) == 0 && mpz_sgn(&a[i]) == -mpz_sgn(&b[i]);
+  for (size_t i = 0; i < a->n + a->affine; i++) {
+    same = same && mpz_cmp(&x[i], &y[i]) == 0;
+    opposite = opposite && mpz_cmpabs(&x[i], &y[i]) == 0 && mpz_sgn(&x[i]) == -mpz_sgn(&y[i]);
   }
   return same || opposite;
 }
 
 /* A column that is a hyperplane of its own. */
 static size_t
-next_hyperplane(void)
+next_hyperplane(arrangement *a)
 {
   size_t j = next_number();
-  require(j < p && hyperplane[j], "column %zu is no hyperplane, or was said to be another's", j);
+  require(j < a->p && a->hyperplane[j], "column %zu is no hyperplane, or was said to be another's", j);
   return j;
 }
 
 static void
-read_parallel(void)
+read_parallel(arrangement *a)
 {
   for (size_t least = 0; line_is("parallel");) {
-    size_t j = next_hyperplane(), k = next_hyperplane();
+    size_t j = next_hyperplane(a), k = next_hyperplane(a);
     require(j >= least && k < j, "parallel columns in order, each with one before it, are expected");
-    require(parallel(vector_of(j), vector_of(k)), "columns %zu and %zu are not parallel", j, k);
-    hyperplane[j] = false;
+    require(parallel(a, vector_of(a, j), vector_of(a, k)), "columns %zu and %zu are not parallel", j, k);
+    a->hyperplane[j] = false;
     least = j + 1;
   }
 }
@@ -132,69 +135,69 @@ read_parallel(void)
 /* ---- The tree */
 
 static void
-give(size_t j, signed char s)
+give(arrangement *a, size_t j, signed char s)
 {
-  sign[j] = s;
-  trail[n_trail++] = j;
+  a->sign[j] = s;
+  a->trail[a->n_trail++] = j;
 }
 
 static void
-take_back(size_t to)
+take_back(arrangement *a, size_t to)
 {
-  while (n_trail > to)
-    sign[trail[--n_trail]] = 0;
+  while (a->n_trail > to)
+    a->sign[a->trail[--a->n_trail]] = 0;
 }
 
 static size_t
-next_open(void)
+next_open(arrangement *a)
 {
-  size_t j = next_hyperplane();
-  require(sign[j] == 0, "column %zu has its sign already", j);
+  size_t j = next_hyperplane(a);
+  require(a->sign[j] == 0, "column %zu has its sign already", j);
   return j;
 }
 
 /* `circuit J VALUE J VALUE ...`: the combination of these vectors is zero. */
 static void
-read_circuit(void)
+read_circuit(arrangement *a)
 {
   circuit c = {0, NULL, NULL};
-  integer *sum = allocate(n + affine, sizeof *sum);
+  integer *sum = allocate(a->n + a->affine, sizeof *sum);
   RATIONAL(value);
-  for (size_t i = 0; i < n + affine; i++)
+  for (size_t i = 0; i < a->n + a->affine; i++)
     sum[i] = integer_zero();
   while (more_words()) {
     size_t j = next_number();
     next_rational(&value);
-    require((j < p && hyperplane[j]) || (affine && j == p), "column %zu is no hyperplane", j);
+    require((j < a->p && a->hyperplane[j]) || (a->affine && j == a->p), "column %zu is no hyperplane", j);
     require(c.n == 0 || j > c.column[c.n - 1], "columns in increasing order are expected");
     require(mpq_sgn(&value) != 0 && mpz_cmp_ui(mpq_denref(&value), 1) == 0, "integers that are not 0 are expected");
-    for (size_t i = 0; i < n + affine; i++)
-      mpz_addmul(&sum[i], mpq_numref(&value), &vector_of(j)[i]);
+    for (size_t i = 0; i < a->n + a->affine; i++)
+      mpz_addmul(&sum[i], mpq_numref(&value), &vector_of(a, j)[i]);
     c.column = grow(c.column, c.n, sizeof *c.column);
     c.sign = grow(c.sign, c.n, sizeof *c.sign);
     c.column[c.n] = j;
     c.sign[c.n++] = (signed char)mpq_sgn(&value);
   }
-  for (size_t i = 0; i < n + affine; i++) {
+  for (size_t i = 0; i < a->n + a->affine; i++) {
     require(mpz_sgn(&sum[i]) == 0, "the combination of the columns is not 0");
     mpz_clear(&sum[i]);
   }
   free(sum);
-  circuits = grow(circuits, n_circuits, sizeof *circuits);
-  circuits[n_circuits++] = c;
+  a->circuits = grow(a->circuits, a->n_circuits, sizeof *a->circuits);
+  a->circuits[a->n_circuits++] = c;
 }
 
 /* `forced J C`: all other columns of circuit C have the signs of its coefficients, or all the opposite ones; so column J has
  * not. */
 static void
-take_forced(void)
+take_forced(arrangement *a)
 {
-  size_t j = next_open(), k = next_number(), members = 0;
-  require(k < n_circuits, "there is no circuit %zu yet", k);
-  const circuit *c = &circuits[k];
+  size_t j = next_open(a), k = next_number(), members = 0;
+  require(k < a->n_circuits, "there is no circuit %zu yet", k);
+  const circuit *c = &a->circuits[k];
   signed char turn = 0, own = 0;
   for (size_t i = 0; i < c->n; i++) {
-    signed char s = (signed char)(sign[c->column[i]] * c->sign[i]);
+    signed char s = (signed char)(a->sign[c->column[i]] * c->sign[i]);
     if (c->column[i] == j) {
       own = c->sign[i];
       continue;
@@ -205,35 +208,35 @@ take_forced(void)
     members++;
   }
   require(own != 0 && members > 0, "circuit %zu has no column %zu, or no other", k, j);
-  give(j, (signed char)-(turn * own));
+  give(a, j, (signed char)-(turn * own));
 }
 
 /* `leaf X ...`: a point that has all signs. */
 static void
-check_leaf(void)
+check_leaf(arrangement *a)
 {
-  static integer *x;
   RATIONAL(value);
   INTEGER(product);
-  if (x == NULL) {
-    x = allocate(n + affine, sizeof *x);
-    for (size_t i = 0; i < n + affine; i++)
-      x[i] = integer_zero();
+  if (a->point == NULL) {
+    a->point = allocate(a->n + a->affine, sizeof *a->point);
+    for (size_t i = 0; i < a->n + a->affine; i++)
+      a->point[i] = integer_zero();
   }
-  for (size_t i = 0; i < n + affine; i++) {
+  integer *x = a->point;
+  for (size_t i = 0; i < a->n + a->affine; i++) {
     next_rational(&value);
     require(mpz_cmp_ui(mpq_denref(&value), 1) == 0, "integers are expected");
     mpz_set(&x[i], mpq_numref(&value));
   }
-  require(!affine || mpz_sgn(&x[n]) > 0, "the last entry must be above 0");
-  for (size_t j = 0; j < p; j++) {
-    if (!hyperplane[j])
+  require(!a->affine || mpz_sgn(&x[a->n]) > 0, "the last entry must be above 0");
+  for (size_t j = 0; j < a->p; j++) {
+    if (!a->hyperplane[j])
       continue;
-    require(sign[j] != 0, "column %zu has no sign here", j);
+    require(a->sign[j] != 0, "column %zu has no sign here", j);
     mpz_set_ui(&product, 0);
-    for (size_t i = 0; i < n + affine; i++)
-      mpz_addmul(&product, &x[i], &vector_of(j)[i]);
-    require(mpz_sgn(&product) == sign[j], "the point does not have the sign given to column %zu", j);
+    for (size_t i = 0; i < a->n + a->affine; i++)
+      mpz_addmul(&product, &x[i], &vector_of(a, j)[i]);
+    require(mpz_sgn(&product) == a->sign[j], "the point does not have the sign given to column %zu", j);
   }
 }
 
@@ -244,26 +247,26 @@ typedef struct {
 
 /* The tree in preorder; how many leaves it has. */
 static size_t
-check_tree(void)
+check_tree(arrangement *a)
 {
   size_t leaves = 0, depth = 0;
-  parting *path = allocate(p + 1, sizeof *path);
+  parting *path = allocate(a->p + 1, sizeof *path);
   for (;;) {
     if (line_is("circuit")) {
-      read_circuit();
+      read_circuit(a);
     } else if (line_is("forced")) {
-      take_forced();
+      take_forced(a);
     } else if (line_is("split")) {
-      path[depth++] = (parting){next_open(), n_trail};
-      give(path[depth - 1].column, -1);
+      path[depth++] = (parting){next_open(a), a->n_trail};
+      give(a, path[depth - 1].column, -1);
     } else {
       next_line("leaf");
-      check_leaf();
+      check_leaf(a);
       leaves++;
       if (depth == 0)
         break;
-      take_back(path[--depth].given);
-      give(path[depth].column, 1);
+      take_back(a, path[--depth].given);
+      give(a, path[depth].column, 1);
     }
   }
   free(path);
@@ -273,37 +276,38 @@ check_tree(void)
 /* ---- The proof */
 
 static void
-print_statement(size_t vectors, size_t planes)
+print_statement(arrangement *a, size_t vectors, size_t planes)
 {
   printf("VERIFIED\n%s", account_text());
   printf("The columns of the matrix are %zu normals in dimension %zu; %zu of them are not 0 and no multiple of one "
          "before.\n",
-         p, n, planes);
+         a->p, a->n, planes);
   printf("%s arrangement of these hyperplanes has exactly %zu region%s: so many sign vectors\n",
-         affine ? "The affine" : "The central", vectors, vectors == 1 ? "" : "s");
+         a->affine ? "The affine" : "The central", vectors, vectors == 1 ? "" : "s");
   printf("occur at points that lie on no hyperplane. The proof has a point for %s.\n",
-         affine || planes == 0 ? "each" : "one of each two opposite ones");
+         a->affine || planes == 0 ? "each" : "one of each two opposite ones");
 }
 
 void
 check_arrangement(const char *folder)
 {
+  arrangement all = {0}, *a = &all;
   size_t planes = 0;
   known_line("semantics", "real");
-  read_arrangement(folder);
+  read_arrangement(a, folder);
   next_line("regions");
   size_t regions = next_number();
-  read_parallel();
-  for (size_t j = 0; j < p; j++)
-    planes += hyperplane[j];
-  bool half = !affine && planes > 0;
+  read_parallel(a);
+  for (size_t j = 0; j < a->p; j++)
+    planes += a->hyperplane[j];
+  bool half = !a->affine && planes > 0;
   if (half) {
     next_line("half");
-    give(next_open(), 1);
+    give(a, next_open(a), 1);
   }
   next_line("tree");
-  size_t leaves = check_tree();
+  size_t leaves = check_tree(a);
   require(regions == (half ? 2 : 1) * leaves, "the tree has %zu leaves", leaves);
   last_line();
-  print_statement(regions, planes);
+  print_statement(a, regions, planes);
 }

@@ -7,39 +7,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const program *prog;
-
 /* The number that an instruction is; NULL when it is none. */
 static const rational *
-number(size_t at)
+number(const program *in, size_t at)
 {
-  const instruction *i = &prog->instructions[at];
+  const instruction *i = &in->instructions[at];
   return i->kind == A_CONSTANT ? i->c : NULL;
 }
 
 static const rational *
-argument(const instruction *i, size_t k)
+argument(const program *in, const instruction *i, size_t k)
 {
-  return number(i->in[k]);
+  return number(in, i->in[k]);
 }
 
 /* ---- Values, which are found or not */
 
 static bool
-sum_value(rational *y, const instruction *i)
+sum_value(const program *in, rational *y, const instruction *i)
 {
   for (size_t k = 0; k < i->n; k++)
-    add_multiple(y, &i->c[k], argument(i, k));
+    add_multiple(y, &i->c[k], argument(in, i, k));
   mpq_canonicalize(y);
   return true;
 }
 
 static bool
-quotient_value(rational *y, const instruction *i)
+quotient_value(const program *in, rational *y, const instruction *i)
 {
-  bool defined = mpq_sgn(argument(i, 1)) != 0;
+  bool defined = mpq_sgn(argument(in, i, 1)) != 0;
   if (defined)
-    mpq_div(y, argument(i, 0), argument(i, 1));
+    mpq_div(y, argument(in, i, 0), argument(in, i, 1));
   return defined;
 }
 
@@ -54,10 +52,10 @@ piece_value(rational *y, const pieces *p, size_t k, const rational *x)
 
 /* At a kink the pieces on both sides must have one value. */
 static bool
-pointwise_value(rational *y, const instruction *i)
+pointwise_value(const program *in, rational *y, const instruction *i)
 {
   const pieces *p = i->pieces;
-  const rational *x = argument(i, 0);
+  const rational *x = argument(in, i, 0);
   size_t k = 0;
   RATIONAL(right);
   if (p->n_kinks == 2 && mpq_cmp(&p->at[0], &p->at[1]) >= 0)
@@ -80,11 +78,11 @@ compare_downward(const void *a, const void *b)
 }
 
 static bool
-order_value(rational *y, const instruction *i)
+order_value(const program *in, rational *y, const instruction *i)
 {
   const rational **x = allocate(i->n, sizeof *x);
   for (size_t k = 0; k < i->n; k++)
-    x[k] = argument(i, k);
+    x[k] = argument(in, i, k);
   qsort(x, i->n, sizeof *x, compare_downward);
   mpq_set(y, x[i->rank - 1]);
   free(x);
@@ -93,10 +91,10 @@ order_value(rational *y, const instruction *i)
 
 /* The arm not taken need be no number. */
 static bool
-branch_value(rational *y, const instruction *i)
+branch_value(const program *in, rational *y, const instruction *i)
 {
-  int order = mpq_cmp(argument(i, 0), argument(i, 1));
-  const rational *arm = argument(i, relation_holds(i->relation, (order > 0) - (order < 0)) ? 2 : 3);
+  int order = mpq_cmp(argument(in, i, 0), argument(in, i, 1));
+  const rational *arm = argument(in, i, relation_holds(i->relation, (order > 0) - (order < 0)) ? 2 : 3);
   if (arm != NULL)
     mpq_set(y, arm);
   return arm != NULL;
@@ -104,9 +102,9 @@ branch_value(rational *y, const instruction *i)
 
 /* Where it is rational: an interval that is one number. */
 static bool
-analytic_value(rational *y, const instruction *i)
+analytic_value(const program *in, rational *y, const instruction *i)
 {
-  interval x = {*argument(i, 0), *argument(i, 0)};
+  interval x = {*argument(in, i, 0), *argument(in, i, 0)};
   int sign = mpq_sgn(&x.lo);
   INTERVAL(value);
   if ((strcmp(i->name, "log") == 0 && sign <= 0) || (strcmp(i->name, "sqrt") == 0 && sign < 0))
@@ -117,12 +115,12 @@ analytic_value(rational *y, const instruction *i)
 }
 
 static bool
-norm_value(rational *y, const instruction *i)
+norm_value(const program *in, rational *y, const instruction *i)
 {
   RATIONAL(squares);
   RATIONAL(up);
   for (size_t k = 0; k < i->n; k++)
-    add_multiple(&squares, argument(i, k), argument(i, k));
+    add_multiple(&squares, argument(in, i, k), argument(in, i, k));
   mpq_canonicalize(&squares);
   sqrt_end(y, &squares, false);
   sqrt_end(&up, &squares, true);
@@ -130,18 +128,18 @@ norm_value(rational *y, const instruction *i)
 }
 
 static bool
-value(rational *y, const instruction *i)
+value(const program *in, rational *y, const instruction *i)
 {
   switch (i->kind) {
   case AN_INPUT: mpq_set(y, i->c); return true;
-  case A_SUM: return sum_value(y, i);
-  case A_PRODUCT: mpq_mul(y, argument(i, 0), argument(i, 1)); return true;
-  case A_QUOTIENT: return quotient_value(y, i);
-  case AN_ANALYTIC: return analytic_value(y, i);
-  case A_POINTWISE: return pointwise_value(y, i);
-  case AN_ORDER: return order_value(y, i);
-  case A_BRANCH: return branch_value(y, i);
-  case A_NORM: return norm_value(y, i);
+  case A_SUM: return sum_value(in, y, i);
+  case A_PRODUCT: mpq_mul(y, argument(in, i, 0), argument(in, i, 1)); return true;
+  case A_QUOTIENT: return quotient_value(in, y, i);
+  case AN_ANALYTIC: return analytic_value(in, y, i);
+  case A_POINTWISE: return pointwise_value(in, y, i);
+  case AN_ORDER: return order_value(in, y, i);
+  case A_BRANCH: return branch_value(in, y, i);
+  case A_NORM: return norm_value(in, y, i);
   default: return false;
   }
 }
@@ -149,23 +147,22 @@ value(rational *y, const instruction *i)
 /* ---- */
 
 static bool
-is_held(const instruction *i)
+is_held(const program *in, const instruction *i)
 {
   size_t n = i->kind == A_BRANCH ? 2 : i->n;
   bool held = i->kind != AN_INPUT || i->entry == NONE;
   for (size_t k = 0; k < n && held; k++)
-    held = argument(i, k) != NULL;
+    held = argument(in, i, k) != NULL;
   return held;
 }
 
 void
 hold_constants(program *p)
 {
-  prog = p;
   for (size_t at = 0; at < p->n; at++) {
     instruction *i = &p->instructions[at];
     RATIONAL(y);
-    if (!is_held(i) || !value(&y, i))
+    if (!is_held(p, i) || !value(p, &y, i))
       continue;
     limit_size(&y);
     *i = (instruction){.kind = A_CONSTANT, .c = rationals(1), .line = i->line, .entry = NONE};

@@ -6,32 +6,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-static program *prog;
-static size_t n_arguments, n_entries, n_words;
-
-static kinked kink_table[] = {{.name = "Abs", .n_kinks = 1},
-                              {.name = "Clamp", .n_kinks = 2},
-                              {.name = "Clip", .n_kinks = 2},
-                              {.name = "Elu", .n_kinks = 1},
-                              {.name = "GlobalMaxPool"},
-                              {.name = "HardSigmoid", .n_kinks = 2},
-                              {.name = "HardSwish", .n_kinks = 2},
-                              {.name = "Kth"},
-                              {.name = "LeakyRelu", .n_kinks = 1},
-                              {.name = "Max"},
-                              {.name = "MaxPool"},
-                              {.name = "Maximum"},
-                              {.name = "Median"},
-                              {.name = "Min"},
-                              {.name = "Minimum"},
-                              {.name = "PRelu", .n_kinks = 1},
-                              {.name = "ReduceMax"},
-                              {.name = "ReduceMin"},
-                              {.name = "Relu", .n_kinks = 1},
-                              {.name = "Sort"},
-                              {.name = "Sorted", .first_alone = true},
-                              {.name = "TopK", .first_alone = true},
-                              {.name = NULL}};
+static const kinked kink_table[N_KINKED] = {{.name = "Abs", .n_kinks = 1},
+                                            {.name = "Clamp", .n_kinks = 2},
+                                            {.name = "Clip", .n_kinks = 2},
+                                            {.name = "Elu", .n_kinks = 1},
+                                            {.name = "GlobalMaxPool"},
+                                            {.name = "HardSigmoid", .n_kinks = 2},
+                                            {.name = "HardSwish", .n_kinks = 2},
+                                            {.name = "Kth"},
+                                            {.name = "LeakyRelu", .n_kinks = 1},
+                                            {.name = "Max"},
+                                            {.name = "MaxPool"},
+                                            {.name = "Maximum"},
+                                            {.name = "Median"},
+                                            {.name = "Min"},
+                                            {.name = "Minimum"},
+                                            {.name = "PRelu", .n_kinks = 1},
+                                            {.name = "ReduceMax"},
+                                            {.name = "ReduceMin"},
+                                            {.name = "Relu", .n_kinks = 1},
+                                            {.name = "Sort"},
+                                            {.name = "Sorted", .first_alone = true},
+                                            {.name = "TopK", .first_alone = true}};
 
 /* Of the pointwise: the numbers a and b that a call gives or may leave out, then its kinks, then three
  * coefficients a piece. */
@@ -67,10 +63,16 @@ static const callable functions[] = {
     {"dot", NULL, A_SUM, 2, 2, {0}, NULL}};
 #define N_FUNCTIONS (sizeof functions / sizeof *functions)
 
-const kinked *
-kink_operator(size_t i)
+void
+kinks_begin(program *p)
 {
-  return kink_table[i].name != NULL ? &kink_table[i] : NULL;
+  memcpy(p->kinks, kink_table, sizeof p->kinks);
+}
+
+const kinked *
+kink_operator(const program *p, size_t i)
+{
+  return i < N_KINKED ? &p->kinks[i] : NULL;
 }
 
 rational *
@@ -82,19 +84,19 @@ input_numbers(void)
 }
 
 void
-kink_use(const char *name)
+kink_use(program *p, const char *name)
 {
   size_t o = 0;
-  while (kink_table[o].name != NULL && strcmp(kink_table[o].name, name) != 0)
+  while (o < N_KINKED && strcmp(p->kinks[o].name, name) != 0)
     o++;
-  expect(kink_table[o].name != NULL, "operator %s is not one of a program's", name);
-  kink_table[o].used = true;
+  expect(o < N_KINKED, "operator %s is not one of a program's", name);
+  p->kinks[o].used = true;
 }
 
 void
-kink_take(size_t i, size_t k, const proxy *p)
+kink_take(program *p, size_t i, size_t k, const proxy *how)
 {
-  kink_table[i].proxy[k] = *p;
+  p->kinks[i].proxy[k] = *how;
 }
 
 const callable *
@@ -109,16 +111,10 @@ find_function(const char *name)
 /* ---- Instructions */
 
 void
-instructions_begin(program *p)
+count_entries(reader *r, size_t n)
 {
-  prog = p;
-}
-
-void
-count_entries(size_t n)
-{
-  n_entries += n;
-  within(LIMIT_VECTORS, n > n_entries ? n : n_entries, "program, line %zu: more entries of vectors", text_line);
+  r->n_entries += n;
+  within(LIMIT_VECTORS, n > r->n_entries ? n : r->n_entries, "program, line %zu: more entries of vectors", r->line);
 }
 
 void
@@ -130,27 +126,27 @@ limit_size(const rational *q)
 
 /* Appends one; returns its number. */
 size_t
-add_instruction(instruction i)
+add_instruction(reader *r, instruction i)
 {
-  n_arguments += i.n;
-  size_t most = prog->n + 1 > n_arguments ? prog->n + 1 : n_arguments;
-  within(LIMIT_INSTRUCTIONS, most, "program, line %zu: more instructions, or arguments of them", text_line);
-  prog->instructions = grow(prog->instructions, prog->n, sizeof i);
-  i.line = text_line;
-  prog->instructions[prog->n] = i;
-  return prog->n++;
+  r->n_arguments += i.n;
+  size_t most = r->prog->n + 1 > r->n_arguments ? r->prog->n + 1 : r->n_arguments;
+  within(LIMIT_INSTRUCTIONS, most, "program, line %zu: more instructions, or arguments of them", r->line);
+  r->prog->instructions = grow(r->prog->instructions, r->prog->n, sizeof i);
+  i.line = r->line;
+  r->prog->instructions[r->prog->n] = i;
+  return r->prog->n++;
 }
 
 operand
-operand_new(size_t n, bool vector)
+operand_new(reader *r, size_t n, bool vector)
 {
-  count_entries(n);
+  count_entries(r, n);
   return (operand){n, allocate(n, sizeof(size_t)), vector};
 }
 
 /* One instruction for each entry of the arguments; scalars stand for as many copies. */
 operand
-operand_apply(instruction i, size_t n, const operand *v)
+operand_apply(reader *r, instruction i, size_t n, const operand *v)
 {
   size_t length = 1;
   bool vector = false;
@@ -159,87 +155,87 @@ operand_apply(instruction i, size_t n, const operand *v)
     length = v[k].vector ? v[k].n : length;
     vector = vector || v[k].vector;
   }
-  operand y = operand_new(length, vector);
+  operand y = operand_new(r, length, vector);
   for (size_t e = 0; e < length; e++) {
     i.n = n;
     i.in = allocate(n, sizeof *i.in);
     for (size_t k = 0; k < n; k++)
       i.in[k] = v[k].at[v[k].vector ? e : 0];
-    y.at[e] = add_instruction(i);
+    y.at[e] = add_instruction(r, i);
   }
   return y;
 }
 
 operand
-operand_constant(const rational *q)
+operand_constant(reader *r, const rational *q)
 {
   instruction i = {.kind = A_CONSTANT, .c = rationals(1)};
   size_t n = mpz_size(mpq_numref(q)) + mpz_size(mpq_denref(q));
-  n_words += n > 2 ? n : 0;
-  within(LIMIT_WORDS, n_words, "program, line %zu: constants of more words", text_line);
+  r->n_words += n > 2 ? n : 0;
+  within(LIMIT_WORDS, r->n_words, "program, line %zu: constants of more words", r->line);
   limit_size(q);
   mpq_set(i.c, q);
-  return operand_apply(i, 0, NULL);
+  return operand_apply(r, i, 0, NULL);
 }
 
 /* The number that a literal, or arithmetic on them, is; NULL when v is none. */
 const rational *
-operand_number(operand v)
+operand_number(reader *r, operand v)
 {
-  return !v.vector && prog->instructions[v.at[0]].kind == A_CONSTANT ? prog->instructions[v.at[0]].c : NULL;
+  return !v.vector && r->prog->instructions[v.at[0]].kind == A_CONSTANT ? r->prog->instructions[v.at[0]].c : NULL;
 }
 
 /* v0 + v1, v0 - v1 (- v1 when v0 has no entries), v0 v1, v0 / v1. */
 operand
-operand_arithmetic(char operation, const operand *v)
+operand_arithmetic(reader *r, char operation, const operand *v)
 {
   bool unary = v[0].n == 0;
-  const rational *b = operand_number(v[1]), *a = unary ? &zero : operand_number(v[0]);
+  const rational *b = operand_number(r, v[1]), *a = unary ? &zero : operand_number(r, v[0]);
   instruction i = {.kind = operation == '*' ? A_PRODUCT : operation == '/' ? A_QUOTIENT : A_SUM};
   RATIONAL(q);
   if (a != NULL && b != NULL) {
     want(operation != '/' || mpq_sgn(b) != 0, "a division by zero");
     (operation == '*' ? mpq_mul : operation == '/' ? mpq_div : operation == '+' ? mpq_add : mpq_sub)(&q, a, b);
-    return operand_constant(&q);
+    return operand_constant(r, &q);
   }
   i.c = rationals(2);
   mpq_set(&i.c[0], &plus_one);
   mpq_set(&i.c[unary ? 0 : 1], operation == '-' ? &minus_one : &plus_one);
-  return operand_apply(i, unary ? 1 : 2, unary ? v + 1 : v);
+  return operand_apply(r, i, unary ? 1 : 2, unary ? v + 1 : v);
 }
 
 /* c times the sum of the entries. */
 operand
-operand_sum(operand v, const rational *c)
+operand_sum(reader *r, operand v, const rational *c)
 {
   instruction i = {.kind = A_SUM, .n = v.n, .in = v.at, .c = rationals(v.n)};
-  operand y = operand_new(1, false);
+  operand y = operand_new(r, 1, false);
   for (size_t k = 0; k < v.n; k++)
     mpq_set(&i.c[k], c);
-  y.at[0] = add_instruction(i);
+  y.at[0] = add_instruction(r, i);
   return y;
 }
 
 /* ---- Functions */
 
 static kinked *
-kinks_of(const callable *f)
+kinks_of(reader *r, const callable *f)
 {
   size_t o = 0;
-  while (strcmp(kink_table[o].name, f->operator) != 0)
+  while (strcmp(r->prog->kinks[o].name, f->operator) != 0)
     o++;
-  return &kink_table[o];
+  return &r->prog->kinks[o];
 }
 
 /* The pieces of function f with the numbers a and b of its call. */
 static pieces *
-make_pieces(const callable *f, operand *arguments, size_t n)
+make_pieces(reader *r, const callable *f, operand *arguments, size_t n)
 {
   pieces *p = allocate(1, sizeof *p);
   rational given[2] = {rational_zero(), rational_zero()};
   const char *s = f->pieces;
   for (size_t k = 0; k < 2; k++) {
-    const rational *q = k < n ? operand_number(arguments[k]) : NULL;
+    const rational *q = k < n ? operand_number(r, arguments[k]) : NULL;
     want(k >= n || q != NULL, "a parameter that is no number");
     if (q != NULL)
       mpq_set(&given[k], q);
@@ -249,7 +245,7 @@ make_pieces(const callable *f, operand *arguments, size_t n)
   for (size_t k = 0; k < 11; k++)
     mpq_init(k < 2 ? &p->at[k] : &p->piece[(k - 2) / 3][(k - 2) % 3]);
   p->elu = strcmp(f->name, "elu") == 0;
-  p->n_kinks = kinks_of(f)->n_kinks;
+  p->n_kinks = kinks_of(r, f)->n_kinks;
   for (size_t k = 0; *s != '\0'; k++, s += strcspn(s, " "), s += *s == ' ') {
     size_t c = k - p->n_kinks;
     rational *to = k < p->n_kinks ? &p->at[k] : &p->piece[c / 3][c % 3];
@@ -265,25 +261,25 @@ make_pieces(const callable *f, operand *arguments, size_t n)
 }
 
 operand
-operand_pointwise(const callable *f, proxy how, operand x, operand *arguments, size_t n)
+operand_pointwise(reader *r, const callable *f, proxy how, operand x, operand *arguments, size_t n)
 {
   instruction i = {.kind = A_POINTWISE, .name = f->operator, .proxy = how };
-  i.pieces = make_pieces(f, arguments, n);
-  kinks_of(f)->used |= !how.given;
-  return operand_apply(i, 1, &x);
+  i.pieces = make_pieces(r, f, arguments, n);
+  kinks_of(r, f)->used |= !how.given;
+  return operand_apply(r, i, 1, &x);
 }
 
 /* The k-th largest of the entries, for one k or, ascending, for all. */
 operand
-operand_order(const callable *f, proxy how, operand v, size_t k)
+operand_order(reader *r, const callable *f, proxy how, operand v, size_t k)
 {
   bool sort = strcmp(f->name, "sort") == 0;
   instruction i = {.kind = AN_ORDER, .name = f->operator, .proxy = how, .n = v.n, .in = v.at};
-  operand y = operand_new(sort ? v.n : 1, sort);
-  kinks_of(f)->used |= !how.given;
+  operand y = operand_new(r, sort ? v.n : 1, sort);
+  kinks_of(r, f)->used |= !how.given;
   for (size_t e = 0; e < y.n; e++) {
     i.rank = sort ? v.n - e : k;
-    y.at[e] = add_instruction(i);
+    y.at[e] = add_instruction(r, i);
   }
   return y;
 }

@@ -3,6 +3,7 @@
 #define CLARKE_KERNEL_INSTRUCTION_H
 
 #include "check/base/value.h"
+#include "check/program/program_text.h"
 
 /* What an instruction does. SUM: coefficients c; CONSTANT: c[0]; INPUT: c[0], and c[1] what its variable is multiplied by (forms.h);
  * ANALYTIC: of that name. */
@@ -46,20 +47,23 @@ typedef struct {
   bool vector;
 } program_input;
 typedef struct {
-  size_t n, n_inputs, n_outputs, *outputs;
-  instruction *instructions;
-  program_input *inputs;
-} program;
-typedef struct {
   const char *name;
   size_t n_kinks;
   bool used, first_alone; /* first_alone: of a sort by comparisons, whose derivative no other rule for ties makes */
   proxy proxy[2];
 } kinked;
+#define N_KINKED 22
+typedef struct program {
+  size_t n, n_inputs, n_outputs, *outputs;
+  instruction *instructions;
+  program_input *inputs;
+  kinked kinks[N_KINKED]; /* what instructions take their proxies from */
+} program;
+void kinks_begin(program *p); /* of an empty program: before anything is added */
 /* Operators with kinks, sorted by name, those of order (no kinks) too; NULL past the end. */
-const kinked *kink_operator(size_t i);
-void kink_use(const char *name);                    /* an instruction takes its proxies from that operator's lines */
-void kink_take(size_t i, size_t k, const proxy *p); /* the proxy at its kink k */
+const kinked *kink_operator(const program *p, size_t i);
+void kink_use(program *p, const char *name); /* an instruction takes its proxies from that operator's lines */
+void kink_take(program *p, size_t i, size_t k, const proxy *how); /* the proxy at its kink k */
 
 rational *input_numbers(void); /* an INPUT's c: 0 and 1 */
 
@@ -68,23 +72,22 @@ rational *input_numbers(void); /* an INPUT's c: 0 and 1 */
 void limit_size(const rational *q); /* fails beyond that */
 
 /* What an expression stands for: a scalar, or a vector: the instructions of its entries. */
-typedef struct {
+typedef struct operand {
   size_t n, *at;
   bool vector;
 } operand;
 
-void instructions_begin(program *p);   /* the functions below add to p */
-size_t add_instruction(instruction i); /* its number */
-void count_entries(size_t n);          /* fails where vectors have more entries together than may be */
-operand operand_new(size_t n, bool vector);
+size_t add_instruction(reader *r, instruction i); /* its number */
+void count_entries(reader *r, size_t n);          /* fails where vectors have more entries together than may be */
+operand operand_new(reader *r, size_t n, bool vector);
 
 /* One instruction for each entry of the operands; scalars stand for as many copies. */
-operand operand_apply(instruction i, size_t n, const operand *v);
-operand operand_constant(const rational *q);
-const rational *operand_number(operand v); /* a literal, or arithmetic on them; NULL when v is none */
+operand operand_apply(reader *r, instruction i, size_t n, const operand *v);
+operand operand_constant(reader *r, const rational *q);
+const rational *operand_number(reader *r, operand v); /* a literal, or arithmetic on them; NULL when v is none */
 /* v0 + v1, v0 - v1 (- v1 when v0 has no entries), v0 v1, v0 / v1. */
-operand operand_arithmetic(char operation, const operand *v);
-operand operand_sum(operand v, const rational *c); /* c times the sum of the entries */
+operand operand_arithmetic(reader *r, char operation, const operand *v);
+operand operand_sum(reader *r, operand v, const rational *c); /* c times the sum of the entries */
 
 /* The language's functions. Of the pointwise: a call gives `least` to `most` numbers after its argument. */
 typedef struct {
@@ -94,8 +97,8 @@ typedef struct {
   const char *preset[2], *pieces;
 } callable;
 const callable *find_function(const char *name); /* NULL: none has the name */
-operand operand_pointwise(const callable *f, proxy how, operand x, operand *arguments, size_t n);
+operand operand_pointwise(reader *r, const callable *f, proxy how, operand x, operand *arguments, size_t n);
 /* The k-th largest of the entries, for one k or, ascending, for all. */
-operand operand_order(const callable *f, proxy how, operand v, size_t k);
+operand operand_order(reader *r, const callable *f, proxy how, operand v, size_t k);
 
 #endif

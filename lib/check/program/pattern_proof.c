@@ -43,12 +43,12 @@ check_instructions(const program *p)
 
 /* A pattern does not depend on what AD takes at kinks: all of it is unknown. */
 static void
-take_no_proxies(void)
+take_no_proxies(program *p)
 {
   const kinked *o;
-  for (size_t i = 0; (o = kink_operator(i)) != NULL; i++)
+  for (size_t i = 0; (o = kink_operator(p, i)) != NULL; i++)
     for (size_t k = 0; k < (o->n_kinks > 0 ? o->n_kinks : 1); k++)
-      kink_take(i, k, &(proxy){.kind = UNKNOWN, .value = rational_zero()});
+      kink_take(p, i, k, &(proxy){.kind = UNKNOWN, .value = rational_zero()});
 }
 
 /* ---- Leaves */
@@ -136,7 +136,7 @@ check_patterns(program *of, bool parameters)
   next_line("patterns");
   size_t n_patterns = next_number(), gradients = gradient_list_read(&q->list, of->n_outputs, n);
   check_instructions(of);
-  take_no_proxies();
+  take_no_proxies(of);
   walk_program(&q->w, of);
   for (size_t e = 0; e < n; e++)
     walk_vary(&q->w, (size_t)(region_function_entry(of, e) - of->instructions));

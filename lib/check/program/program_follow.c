@@ -23,12 +23,13 @@ be_like(walk *w, state *y, const state *x)
 
 /* Of a touched instruction. */
 static const proxy *
-proxy_of(const instruction *i, size_t k)
+proxy_of(const walk *w, const instruction *i, size_t k)
 {
   size_t o = 0;
-  while (strcmp(kink_operator(o)->name, i->name) != 0)
+  while (strcmp(kink_operator(&w->prog, o)->name, i->name) != 0)
     o++;
-  return i->proxy.given ? &i->proxy : &kink_operator(o)->proxy[k + (i->pieces != NULL ? i->pieces->first : 0)];
+  return i->proxy.given ? &i->proxy
+                        : &kink_operator(&w->prog, o)->proxy[k + (i->pieces != NULL ? i->pieces->first : 0)];
 }
 
 /* c1 + 2 c2 x on piece k. */
@@ -98,7 +99,7 @@ follow_pointwise(walk *w, size_t at)
     slope_on(&right, p, k + 1, &p->at[k]);
   }
   bool touched = kink && !mpq_equal(&left, &right), agree = true, up = kink && mpq_cmp(&left, &right) < 0;
-  const proxy *ours = touched ? proxy_of(i, k) : NULL;
+  const proxy *ours = touched ? proxy_of(w, i, k) : NULL;
   const rational *value = !touched ? NULL : ours->kind == LEFT ? &left : ours->kind == RIGHT ? &right : &ours->value;
   bool known = !touched || ours->kind != UNKNOWN;
   w->n_touched += touched;
@@ -198,7 +199,7 @@ follow_order(walk *w, size_t at)
   state *y = &w->states[at];
   size_t *tied = allocate(i->n, sizeof *tied), *left = allocate(i->n, sizeof *left), rank,
          n = find_tied(w, at, tied, &rank);
-  const proxy *p = n > 1 ? proxy_of(i, 0) : &only;
+  const proxy *p = n > 1 ? proxy_of(w, i, 0) : &only;
   size_t j = p->kind == FIRST ? 0 : p->kind == LAST ? n - 1 : n - rank, taken = tied[0];
   INTERVAL(share);
   w->n_touched += n > 1;

@@ -22,11 +22,14 @@ typedef struct {
   monomial *terms;
 } form;
 
-static const program *prog;
-static const near_value *near;
-static size_t *varies, held; /* by instruction: the one entry of wrt that it varies with, NONE or SEVERAL */
-static form *forms;          /* by instruction; of those in use */
-static bool *wanted;
+typedef struct {
+  const program *prog;
+  const near_value *near;
+  size_t *varies, held; /* by instruction: the one entry of wrt that it varies with, NONE or SEVERAL */
+  form *forms;          /* by instruction; of those in use */
+  bool *wanted;
+  size_t work; /* that was done */
+} lipschitz;
 
 static void
 form_clear(form *y)
@@ -112,13 +115,13 @@ set_constant(form *y, const rational *c)
 
 /* Makes what a form is, an instruction's, where the entry `held` is as at the point. */
 static void
-make_form(size_t at)
+make_form(lipschitz *l, size_t at)
 {
-  const instruction *i = &prog->instructions[at];
-  const interval *value = near[at].value;
-  form *y = &forms[at];
-  bool fixed = varies[at] == NONE || varies[at] == held;
-  const form *b = i->kind == A_QUOTIENT ? &forms[i->in[1]] : NULL;
+  const instruction *i = &l->prog->instructions[at];
+  const interval *value = l->near[at].value;
+  form *y = &l->forms[at];
+  bool fixed = l->varies[at] == NONE || l->varies[at] == l->held;
+  const form *b = i->kind == A_QUOTIENT ? &l->forms[i->in[1]] : NULL;
   RATIONAL(q);
   if (fixed && interval_exact(value)) {
     set_constant(y, &value->lo);
@@ -126,15 +129,15 @@ make_form(size_t at)
   }
   if (!fixed && i->kind == A_SUM)
     for (size_t k = 0; k < i->n; k++)
-      add_form(y, &i->c[k], &forms[i->in[k]]);
-  else if (!fixed && i->kind == A_PRODUCT && !forms[i->in[1]].large)
-    for (size_t k = 0; k < forms[i->in[0]].n; k++)
-      add_multiple_of(y, &forms[i->in[0]].terms[k].c, &forms[i->in[0]].terms[k], &forms[i->in[1]]);
+      add_form(y, &i->c[k], &l->forms[i->in[k]]);
+  else if (!fixed && i->kind == A_PRODUCT && !l->forms[i->in[1]].large)
+    for (size_t k = 0; k < l->forms[i->in[0]].n; k++)
+      add_multiple_of(y, &l->forms[i->in[0]].terms[k].c, &l->forms[i->in[0]].terms[k], &l->forms[i->in[1]]);
   else if (!fixed && b != NULL && b->n == 1 && b->terms->n == 0) {
     mpq_inv(&q, &b->terms->c);
-    add_form(y, &q, &forms[i->in[0]]);
-  } else if (!fixed && i->kind == A_BRANCH && near[at].arm != BOTH_ARMS)
-    add_form(y, &plus_one, &forms[i->in[near[at].arm == 1 ? 2 : 3]]);
+    add_form(y, &q, &l->forms[i->in[0]]);
+  } else if (!fixed && i->kind == A_BRANCH && l->near[at].arm != BOTH_ARMS)
+    add_form(y, &plus_one, &l->forms[i->in[l->near[at].arm == 1 ? 2 : 3]]);
   else
     y->large = true;
   if (!y->large)
@@ -145,36 +148,35 @@ make_form(size_t at)
 
 /* Is it taken apart, in a form? Then its arguments' are needed. */
 static bool
-is_open(size_t at)
+is_open(lipschitz *l, size_t at)
 {
-  const instruction *i = &prog->instructions[at];
-  return varies[at] != NONE && varies[at] != held
+  const instruction *i = &l->prog->instructions[at];
+  return l->varies[at] != NONE && l->varies[at] != l->held
          && (i->kind == A_SUM || i->kind == A_PRODUCT || i->kind == A_QUOTIENT
-             || (i->kind == A_BRANCH && near[at].arm != BOTH_ARMS));
+             || (i->kind == A_BRANCH && l->near[at].arm != BOTH_ARMS));
 }
 
 /* The form of a less b. */
 static form
-difference(size_t a, size_t b)
+difference(lipschitz *l, size_t a, size_t b)
 {
-  static size_t work;
   size_t top = (a > b ? a : b) + 1;
   form y = {0};
-  work += top;
-  within(LIMIT_BRANCHES, work, "too many branches with equal comparands");
-  wanted[a] = wanted[b] = true;
+  l->work += top;
+  within(LIMIT_BRANCHES, l->work, "too many branches with equal comparands");
+  l->wanted[a] = l->wanted[b] = true;
   for (size_t at = top; at-- > 0;)
-    for (size_t k = 0; k < prog->instructions[at].n && wanted[at] && is_open(at); k++)
-      wanted[prog->instructions[at].in[k]] =
-          near[prog->instructions[at].in[k]].value != NULL || wanted[prog->instructions[at].in[k]];
+    for (size_t k = 0; k < l->prog->instructions[at].n && l->wanted[at] && is_open(l, at); k++)
+      l->wanted[l->prog->instructions[at].in[k]] =
+          l->near[l->prog->instructions[at].in[k]].value != NULL || l->wanted[l->prog->instructions[at].in[k]];
   for (size_t at = 0; at < top; at++)
-    if (wanted[at] && near[at].value != NULL)
-      make_form(at);
-  add_form(&y, &plus_one, &forms[a]);
-  add_form(&y, &minus_one, &forms[b]);
+    if (l->wanted[at] && l->near[at].value != NULL)
+      make_form(l, at);
+  add_form(&y, &plus_one, &l->forms[a]);
+  add_form(&y, &minus_one, &l->forms[b]);
   for (size_t at = 0; at < top; at++) {
-    form_clear(&forms[at]);
-    wanted[at] = false;
+    form_clear(&l->forms[at]);
+    l->wanted[at] = false;
   }
   return y;
 }
@@ -224,22 +226,22 @@ is_multiple(form *x, const form *y)
 /* Are the arms of a branch equal wherever its comparands are, near the point? Comparands that vary with one entry are
  * so where it is as at the point, or all along on a side of that, where then one arm is taken. */
 static void
-check_branch(size_t at, size_t with)
+check_branch(lipschitz *l, size_t at, size_t with)
 {
-  const size_t *in = prog->instructions[at].in;
+  const size_t *in = l->prog->instructions[at].in;
   bool swapped = in[0] == in[3] && in[1] == in[2];
   if (in[2] == in[3] || swapped || (in[0] == in[2] && in[1] == in[3]))
     return;
-  held = with == SEVERAL ? NONE : with;
-  form arms = difference(in[2], in[3]), gap = {0};
+  l->held = with == SEVERAL ? NONE : with;
+  form arms = difference(l, in[2], in[3]), gap = {0};
   if (with == SEVERAL)
-    gap = difference(in[0], in[1]);
+    gap = difference(l, in[0], in[1]);
   bool same = !gap.large && gap.n == 0 && with == SEVERAL; /* the comparands: one arm is taken all around */
   bool zero_arms = !arms.large && arms.n == 0;
   require(same || zero_arms || is_multiple(&arms, &gap),
           "program line %zu: the arms of this branch do not meet where its comparands do, or cannot be told to:\n"
           "F may jump, and have no generalized derivative",
-          prog->instructions[at].line);
+          l->prog->instructions[at].line);
   form_clear(&arms);
   form_clear(&gap);
 }
@@ -253,24 +255,23 @@ join_entries(size_t a, size_t b)
 void
 check_lipschitz(const program *p, const near_value *values)
 {
-  prog = p;
-  near = values;
-  varies = allocate(p->n, sizeof *varies);
-  forms = allocate(p->n, sizeof *forms);
-  wanted = allocate(p->n, sizeof *wanted);
+  lipschitz all = {.prog = p, .near = values}, *l = &all;
+  l->varies = allocate(p->n, sizeof *l->varies);
+  l->forms = allocate(p->n, sizeof *l->forms);
+  l->wanted = allocate(p->n, sizeof *l->wanted);
   for (size_t at = 0; at < p->n; at++) {
     const instruction *i = &p->instructions[at];
-    varies[at] = i->kind == AN_INPUT ? i->entry : NONE;
-    if (near[at].value == NULL)
+    l->varies[at] = i->kind == AN_INPUT ? i->entry : NONE;
+    if (l->near[at].value == NULL)
       continue;
-    bool fixed = i->kind == A_BRANCH && near[at].arm != BOTH_ARMS;
+    bool fixed = i->kind == A_BRANCH && l->near[at].arm != BOTH_ARMS;
     if (i->kind == A_BRANCH && !fixed)
-      check_branch(at, join_entries(varies[i->in[0]], varies[i->in[1]]));
+      check_branch(l, at, join_entries(l->varies[i->in[0]], l->varies[i->in[1]]));
     for (size_t k = 0; k < i->n; k++)
-      if (!fixed || k == (near[at].arm == 1 ? 2 : 3))
-        varies[at] = join_entries(varies[at], varies[i->in[k]]);
+      if (!fixed || k == (l->near[at].arm == 1 ? 2 : 3))
+        l->varies[at] = join_entries(l->varies[at], l->varies[i->in[k]]);
   }
-  free(varies);
-  free(forms);
-  free(wanted);
+  free(l->varies);
+  free(l->forms);
+  free(l->wanted);
 }

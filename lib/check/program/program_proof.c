@@ -106,10 +106,10 @@ next_proxy(proxy *p, bool ties)
 
 /* `proxy` lines, then `tie` lines, of the operators that take theirs from here. */
 static void
-read_proxies(bool ties)
+read_proxies(walk *w, bool ties)
 {
   const kinked *o;
-  for (size_t i = 0; (o = kink_operator(i)) != NULL; i++)
+  for (size_t i = 0; (o = kink_operator(&w->prog, i)) != NULL; i++)
     for (size_t k = 0; k < (ties ? o->n_kinks == 0 : o->n_kinks) && o->used; k++) {
       proxy p = {0};
       next_line(ties ? "tie" : "proxy");
@@ -119,7 +119,7 @@ read_proxies(bool ties)
       next_proxy(&p, ties);
       require(!o->first_alone || p.kind == UNKNOWN || (p.kind == FIRST && mpq_sgn(&p.value) == 0),
               "ties of %s have no other rule than 'first': it is made of many comparisons", o->name);
-      kink_take(i, k, &p);
+      kink_take(&w->prog, i, k, &p);
     }
 }
 
@@ -174,8 +174,8 @@ check_program(const program *of, bool parameters, const char *verdict)
   (parameters ? vary_parameters : read_wrt)(w);
   next_line("profile");
   state_profile(next_name());
-  read_proxies(false);
-  read_proxies(true);
+  read_proxies(w, false);
+  read_proxies(w, true);
   follow_point(w, false);
   for (size_t o = 0; o < w->prog.n_outputs; o++)
     require(w->states[w->prog.outputs[o]].same,

@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *cursor, *limit;
-static size_t brackets;
-size_t text_line;
-char token, *token_text;
-
 static bool
 digit(char c)
 {
@@ -25,92 +20,92 @@ letter(char c)
 
 /* The character i places on, or 0. */
 static char
-ahead(size_t i)
+ahead(reader *r, size_t i)
 {
-  return (size_t)(limit - cursor) > i ? cursor[i] : '\0';
+  return (size_t)(r->limit - r->cursor) > i ? r->cursor[i] : '\0';
 }
 
 /* To the end of its line. It is UTF-8 text and tabs, and perhaps the carriage return of that end. */
 static void
-pass_comment(void)
+pass_comment(reader *r)
 {
-  const char *end = memchr(cursor, '\n', (size_t)(limit - cursor));
-  size_t n = (size_t)((end != NULL ? end : limit) - cursor);
-  n -= end != NULL && cursor[n - 1] == '\r';
+  const char *end = memchr(r->cursor, '\n', (size_t)(r->limit - r->cursor));
+  size_t n = (size_t)((end != NULL ? end : r->limit) - r->cursor);
+  n -= end != NULL && r->cursor[n - 1] == '\r';
   for (size_t i = 0, from = 0; i <= n; i++) {
-    if (i < n && cursor[i] != '\t')
+    if (i < n && r->cursor[i] != '\t')
       continue;
-    want(is_text((bytes){(unsigned char *)cursor + from, i - from}), "a comment that is no text");
+    want(is_text((bytes){(unsigned char *)r->cursor + from, i - from}), "a comment that is no text");
     from = i + 1;
   }
-  cursor += n - 1; /* its last character */
+  r->cursor += n - 1; /* its last character */
 }
 
 static void
-pass_blanks(void)
+pass_blanks(reader *r)
 {
-  for (; cursor < limit; cursor++) {
-    if (*cursor == '#')
-      pass_comment();
-    else if (*cursor == '\n' && brackets > 0)
-      text_line++;
-    else if (*cursor != ' ' && *cursor != '\t' && (*cursor != '\r' || ahead(1) != '\n'))
+  for (; r->cursor < r->limit; r->cursor++) {
+    if (*r->cursor == '#')
+      pass_comment(r);
+    else if (*r->cursor == '\n' && r->brackets > 0)
+      r->line++;
+    else if (*r->cursor != ' ' && *r->cursor != '\t' && (*r->cursor != '\r' || ahead(r, 1) != '\n'))
       return;
   }
 }
 
 void
-advance(void)
+advance(reader *r)
 {
   size_t n = 1;
-  if (token == '\n')
-    text_line++;
-  pass_blanks();
-  free(token_text);
-  char c = ahead(0), mark = ahead(0) == '0' && (ahead(1) | 32) == 'x' ? 'p' : 'e';
-  token = c;
+  if (r->token == '\n')
+    r->line++;
+  pass_blanks(r);
+  free(r->token_text);
+  char c = ahead(r, 0), mark = ahead(r, 0) == '0' && (ahead(r, 1) | 32) == 'x' ? 'p' : 'e';
+  r->token = c;
   if (letter(c)) {
-    for (token = 'a'; letter(ahead(n)) || digit(ahead(n));)
+    for (r->token = 'a'; letter(ahead(r, n)) || digit(ahead(r, n));)
       n++;
-  } else if (digit(c) || (c == '.' && digit(ahead(1)))) {
-    token = '0';
-    while (letter(ahead(n)) || digit(ahead(n)) || ahead(n) == '.'
-           || ((ahead(n) == '+' || ahead(n) == '-') && (ahead(n - 1) | 32) == mark))
+  } else if (digit(c) || (c == '.' && digit(ahead(r, 1)))) {
+    r->token = '0';
+    while (letter(ahead(r, n)) || digit(ahead(r, n)) || ahead(r, n) == '.'
+           || ((ahead(r, n) == '+' || ahead(r, n) == '-') && (ahead(r, n - 1) | 32) == mark))
       n++;
-  } else if (c != '\0' && strchr("<>=!", c) != NULL && (ahead(1) == '=' || c == '<' || c == '>')) {
-    token = 'r';
-    n += ahead(1) == '=';
+  } else if (c != '\0' && strchr("<>=!", c) != NULL && (ahead(r, 1) == '=' || c == '<' || c == '>')) {
+    r->token = 'r';
+    n += ahead(r, 1) == '=';
   } else {
-    want(cursor == limit || (c != '\0' && strchr("\n,=+-*/()[]{}:", c) != NULL), "an unknown character");
+    want(r->cursor == r->limit || (c != '\0' && strchr("\n,=+-*/()[]{}:", c) != NULL), "an unknown character");
   }
-  n = cursor == limit ? 0 : n;
-  token_text = copy_text(cursor, n);
-  cursor += n;
+  n = r->cursor == r->limit ? 0 : n;
+  r->token_text = copy_text(r->cursor, n);
+  r->cursor += n;
   if (n == 1) {
-    brackets += strchr("([{", c) != NULL;
-    brackets -= brackets > 0 && strchr(")]}", c) != NULL;
+    r->brackets += strchr("([{", c) != NULL;
+    r->brackets -= r->brackets > 0 && strchr(")]}", c) != NULL;
   }
 }
 
 /* Is the token this one? Then the next is read. */
 bool
-is(const char *what)
+is(reader *r, const char *what)
 {
-  bool yes = token != '\0' && strcmp(token_text, what) == 0;
+  bool yes = r->token != '\0' && strcmp(r->token_text, what) == 0;
   if (yes)
-    advance();
+    advance(r);
   return yes;
 }
 
 void
-must(const char *what)
+must(reader *r, const char *what)
 {
-  expect(is(what), "program, line %zu: '%s' is expected, not '%.40s'", text_line, what, token_text);
+  expect(is(r, what), "program, line %zu: '%s' is expected, not '%.40s'", r->line, what, r->token_text);
 }
 
 /* q >= 0 becomes the nearest m 2^e, m < 2^bits, e >= lowest; of two the one with m even. */
 static void
-nearest(rational *q, long bits, long lowest, unsigned long top)
+nearest(reader *r, rational *q, long bits, long lowest, unsigned long top)
 {
   RATIONAL(t);
   INTEGER(rest);
@@ -144,9 +139,9 @@ nearest(rational *q, long bits, long lowest, unsigned long top)
 
 /* The token, a number: digits, a point, an exponent, a format. */
 void
-literal(rational *q)
+literal(reader *r, rational *q)
 {
-  const char *s = token_text;
+  const char *s = r->token_text;
   unsigned long base = s[0] == '0' && (s[1] | 32) == 'x' ? 16 : 10, power = 0;
   size_t n = 0;
   bool fraction = false, less = false;
@@ -177,21 +172,21 @@ literal(rational *q)
   mpz_mul(exponent < 0 ? mpq_denref(q) : mpq_numref(q), exponent < 0 ? mpq_denref(q) : mpq_numref(q), &z);
   mpq_canonicalize(q);
   if (*s == 'f')
-    nearest(q, 24, -149, 128);
+    nearest(r, q, 24, -149, 128);
   if (*s == 'h')
-    nearest(q, 11, -24, 16);
+    nearest(r, q, 11, -24, 16);
   if (*s == 'd')
-    nearest(q, 53, -1074, 1024);
+    nearest(r, q, 53, -1074, 1024);
   want(n > 0 && (*s == '\0' || (strchr("fhd", *s) != NULL && s[1] == '\0')), "not a number");
-  advance();
+  advance(r);
 }
 
 void
-text_begin(bytes b)
+text_begin(reader *r, bytes b)
 {
   within(LIMIT_TEXT, b.size, "a program of %zu bytes", b.size);
-  cursor = (const char *)b.data;
-  limit = cursor + b.size;
-  text_line = 1;
-  advance();
+  r->cursor = (const char *)b.data;
+  r->limit = r->cursor + b.size;
+  r->line = 1;
+  advance(r);
 }
