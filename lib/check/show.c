@@ -217,8 +217,8 @@ show_all_values(network *net, const arrays *given)
 static void
 show_pair(const char *model_path, const char *batch_path, bool values)
 {
-  static model m;
-  static network net;
+  model m;
+  network net = {0};
   arrays given = {0};
   onnx_read(&m, read_file(model_path));
   if (batch_path != NULL) {

@@ -12,37 +12,39 @@
 /* Of input, for which the standard limits are; each byte more may claim as much more as stands under growth. */
 #define FIRST_BYTES ((size_t)1 << 20)
 
-static struct {
+static const struct {
   const char *name;
   size_t standard, growth;
-  size_t most;   /* what the code can do, whatever the memory */
-  size_t chosen; /* by an option, or 0 */
+  size_t most; /* what the code can do, whatever the memory */
 } limits[N_LIMITS] = {
-    [LIMIT_FILE] = {"file", (size_t)1 << 33, 0, (size_t)1 << 40, 0},
-    [LIMIT_MEMORY] = {"memory", (size_t)640 << 20, 1024, (size_t)1 << 46, 0},
-    [LIMIT_NODES] = {"nodes", 2048, 0, 16384, 0},
-    [LIMIT_ENTRIES] = {"entries", (size_t)1 << 24, 1024, (size_t)1 << 36, 0},
-    [LIMIT_PRODUCTS] = {"products", (size_t)1 << 28, (size_t)1 << 13, (size_t)1 << 50, 0},
-    [LIMIT_TEXT] = {"text", (size_t)1 << 24, 0, (size_t)1 << 30, 0},
-    [LIMIT_INSTRUCTIONS] = {"instructions", (size_t)1 << 21, 0, (size_t)1 << 28, 0},
-    [LIMIT_VECTORS] = {"vectors", (size_t)1 << 24, 0, (size_t)1 << 36, 0},
-    [LIMIT_WORDS] = {"words", (size_t)1 << 24, 0, (size_t)1 << 40, 0},
-    [LIMIT_BITS] = {"bits", (size_t)1 << 17, 0, (size_t)1 << 30, 0},
-    [LIMIT_TIES] = {"ties", 4096, 0, (size_t)1 << 20, 0},
-    [LIMIT_GRADIENTS] = {"gradients", (size_t)1 << 25, 0, (size_t)1 << 36, 0},
-    [LIMIT_BRANCHES] = {"branches", (size_t)1 << 28, 0, (size_t)1 << 40, 0},
-    [LIMIT_UNRECORDED] = {"unrecorded", (size_t)1 << 20, 8, (size_t)1 << 40, 0},
-    [LIMIT_LINE] = {"line", (size_t)1 << 20, 0, (size_t)1 << 30, 0},
+    [LIMIT_FILE] = {"file", (size_t)1 << 33, 0, (size_t)1 << 40},
+    [LIMIT_MEMORY] = {"memory", (size_t)640 << 20, 1024, (size_t)1 << 46},
+    [LIMIT_NODES] = {"nodes", 2048, 0, 16384},
+    [LIMIT_ENTRIES] = {"entries", (size_t)1 << 24, 1024, (size_t)1 << 36},
+    [LIMIT_PRODUCTS] = {"products", (size_t)1 << 28, (size_t)1 << 13, (size_t)1 << 50},
+    [LIMIT_TEXT] = {"text", (size_t)1 << 24, 0, (size_t)1 << 30},
+    [LIMIT_INSTRUCTIONS] = {"instructions", (size_t)1 << 21, 0, (size_t)1 << 28},
+    [LIMIT_VECTORS] = {"vectors", (size_t)1 << 24, 0, (size_t)1 << 36},
+    [LIMIT_WORDS] = {"words", (size_t)1 << 24, 0, (size_t)1 << 40},
+    [LIMIT_BITS] = {"bits", (size_t)1 << 17, 0, (size_t)1 << 30},
+    [LIMIT_TIES] = {"ties", 4096, 0, (size_t)1 << 20},
+    [LIMIT_GRADIENTS] = {"gradients", (size_t)1 << 25, 0, (size_t)1 << 36},
+    [LIMIT_BRANCHES] = {"branches", (size_t)1 << 28, 0, (size_t)1 << 40},
+    [LIMIT_UNRECORDED] = {"unrecorded", (size_t)1 << 20, 8, (size_t)1 << 40},
+    [LIMIT_LINE] = {"line", (size_t)1 << 20, 0, (size_t)1 << 30},
 };
-static size_t input;
-static bool bounded;
+/* What the command line chose (0: nothing), and what was read so far. */
+static struct {
+  size_t chosen[N_LIMITS], input;
+  bool bounded;
+} asked;
 
 size_t
 limit_of(quantity which)
 {
-  size_t more = input > FIRST_BYTES ? input - FIRST_BYTES : 0, grown = limits[which].most;
-  if (limits[which].chosen != 0)
-    return limits[which].chosen;
+  size_t more = asked.input > FIRST_BYTES ? asked.input - FIRST_BYTES : 0, grown = limits[which].most;
+  if (asked.chosen[which] != 0)
+    return asked.chosen[which];
   if (__builtin_mul_overflow(limits[which].growth, more, &grown)
       || __builtin_add_overflow(limits[which].standard, grown, &grown))
     return limits[which].most;
@@ -75,15 +77,15 @@ bound(void)
 void
 limit_memory(void)
 {
-  bounded = true;
+  asked.bounded = true;
   bound();
 }
 
 void
 limit_input(size_t n)
 {
-  input += n;
-  if (bounded)
+  asked.input += n;
+  if (asked.bounded)
     bound();
 }
 
@@ -101,7 +103,7 @@ limit_set(const char *setting)
   unsigned long long value = strtoull(equals + 1, &end, 10);
   if (errno != 0 || *end != '\0' || value == 0 || value > limits[i].most)
     return false;
-  limits[i].chosen = (size_t)value;
+  asked.chosen[i] = (size_t)value;
   return true;
 }
 

@@ -12,38 +12,41 @@
 
 const char safe[] = "._/:-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-static bytes rest;              /* the lines to come */
-static char *words, *words_end; /* what is left of this one; every word ends with a NUL */
-static bool links = true;       /* may a file's name be a symbolic link? */
+/* The proof that is read, and what it says. */
+static struct {
+  bytes rest;              /* the lines to come */
+  char *words, *words_end; /* what is left of this one; every word ends with a NUL */
+  bool no_links;           /* may no file's name be a symbolic link? */
+  char *told;
+  size_t n_told, told_room;
+} proof;
 FILE *account;
-static char *told;
-static size_t n_told, told_room;
 
 const char *
 next_word(void)
 {
-  const char *word = words;
-  require(words < words_end, "the line ends too early");
-  words += strlen(word) + 1;
+  const char *word = proof.words;
+  require(proof.words < proof.words_end, "the line ends too early");
+  proof.words += strlen(word) + 1;
   return word;
 }
 
 bool
 more_words(void)
 {
-  return words < words_end;
+  return proof.words < proof.words_end;
 }
 
 bool
 word_is(const char *word)
 {
-  return words < words_end && strcmp(words, word) == 0;
+  return proof.words < proof.words_end && strcmp(proof.words, word) == 0;
 }
 
 void
 unread_word(const char *word)
 {
-  words -= strlen(word) + 1;
+  proof.words -= strlen(word) + 1;
 }
 
 /* Begins the next line, if it begins with the keyword; all words of this one must be read. */
@@ -51,23 +54,23 @@ bool
 line_is(const char *keyword)
 {
   size_t length = strlen(keyword);
-  if (rest.size <= length || memcmp(rest.data, keyword, length) != 0 || rest.data[length] > ' ')
+  if (proof.rest.size <= length || memcmp(proof.rest.data, keyword, length) != 0 || proof.rest.data[length] > ' ')
     return false;
-  require(words == words_end, "'%s' is more than was expected", words);
-  const unsigned char *end = memchr(rest.data, '\n', rest.size);
-  size_t n = end != NULL ? (size_t)(end - rest.data) : 0;
+  require(proof.words == proof.words_end, "'%s' is more than was expected", proof.words);
+  const unsigned char *end = memchr(proof.rest.data, '\n', proof.rest.size);
+  size_t n = end != NULL ? (size_t)(end - proof.rest.data) : 0;
   session_set_line(session_line + 1);
   require(end != NULL, "the line is not ended");
   within(LIMIT_LINE, n, "a line of %zu bytes", n);
-  words = (char *)rest.data;
-  words_end = words + n + 1;
+  proof.words = (char *)proof.rest.data;
+  proof.words_end = proof.words + n + 1;
   for (size_t i = 0; i <= n; i++) {
-    unsigned char *at = &rest.data[i];
+    unsigned char *at = &proof.rest.data[i];
     bool space = *at == ' ' && i > 0 && i + 1 < n && at[-1] != '\0';
     require(space || i == n || (*at > ' ' && *at < 127), "not words of ASCII one space apart");
     *at = space || i == n ? '\0' : *at;
   }
-  take(&rest, n + 1);
+  take(&proof.rest, n + 1);
   next_word();
   return true;
 }
@@ -84,7 +87,7 @@ void
 last_line(void)
 {
   next_line("end");
-  require(rest.size == 0, "lines after the evidence");
+  require(proof.rest.size == 0, "lines after the evidence");
 }
 
 void
@@ -140,7 +143,7 @@ next_name(void)
 void
 refuse_links(void)
 {
-  links = false;
+  proof.no_links = true;
 }
 
 /* After the keyword, `NAME HASH`: the file, if it has the hash. */
@@ -148,11 +151,11 @@ bytes
 next_file(const char *folder, const char *what)
 {
   char hex[65];
-  const char *word = words;
+  const char *word = proof.words;
   char *name = next_name(), *path = allocate(strlen(folder) + strlen(name) + 2, 1);
   require(strchr(name, '/') == NULL, "'%s' is not a base name", name);
   sprintf(path, "%s/%s", folder, name);
-  bytes b = (links ? read_file : read_no_link)(path);
+  bytes b = (proof.no_links ? read_no_link : read_file)(path);
   sha256(b, hex);
   require(strcmp(next_word(), hex) == 0, "the hash of %s is %s", path, hex);
   fprintf(account, "%s: %s\n  SHA-256 %s\n", what, word, hex);
@@ -165,20 +168,21 @@ check_end(void)
 {
   char hex[65];
   size_t lines = 0;
-  for (size_t i = 0; i < rest.size; i++)
-    lines += rest.data[i] == '\n';
+  for (size_t i = 0; i < proof.rest.size; i++)
+    lines += proof.rest.data[i] == '\n';
   session_set_line(lines);
-  require(rest.size > 69 && memcmp(rest.data + rest.size - 69, "end ", 4) == 0 && rest.data[rest.size - 1] == '\n',
+  require(proof.rest.size > 69 && memcmp(proof.rest.data + proof.rest.size - 69, "end ", 4) == 0
+              && proof.rest.data[proof.rest.size - 1] == '\n',
           "the last line is not 'end HASH'");
-  sha256((bytes){rest.data, rest.size - 69}, hex);
-  require(memcmp(rest.data + rest.size - 65, hex, 64) == 0, "the proof was changed");
+  sha256((bytes){proof.rest.data, proof.rest.size - 69}, hex);
+  require(memcmp(proof.rest.data + proof.rest.size - 65, hex, 64) == 0, "the proof was changed");
   session_set_line(0);
 }
 
 void
-lines_begin(bytes proof)
+lines_begin(bytes text)
 {
-  rest = proof;
+  proof.rest = text;
   check_end();
 }
 
@@ -189,17 +193,17 @@ static ssize_t
 tell(void *unused, const char *text, size_t n)
 {
   (void)unused;
-  if (n >= told_room - n_told) {
-    char *larger = allocate(2 * (n_told + n) + 1, 1);
-    if (n_told > 0)
-      memcpy(larger, told, n_told);
-    free(told);
-    told = larger;
-    told_room = 2 * (n_told + n) + 1;
+  if (n >= proof.told_room - proof.n_told) {
+    char *larger = allocate(2 * (proof.n_told + n) + 1, 1);
+    if (proof.n_told > 0)
+      memcpy(larger, proof.told, proof.n_told);
+    free(proof.told);
+    proof.told = larger;
+    proof.told_room = 2 * (proof.n_told + n) + 1;
   }
-  memcpy(told + n_told, text, n);
-  n_told += n;
-  told[n_told] = '\0';
+  memcpy(proof.told + proof.n_told, text, n);
+  proof.n_told += n;
+  proof.told[proof.n_told] = '\0';
   return (ssize_t)n;
 }
 
@@ -215,7 +219,7 @@ const char *
 account_text(void)
 {
   fflush(account);
-  return told != NULL ? told : "";
+  return proof.told != NULL ? proof.told : "";
 }
 
 /* In the one way proofs write it: no two names alike, and nothing but ASCII. */

@@ -6,7 +6,8 @@
 
 #include <stdlib.h>
 
-static mp_limb_t limb[] = {1, 2};
+static const mp_limb_t limbs[] = {1, 2};
+#define limb ((mp_limb_t *)limbs) /* GMP writes none of what it is handed as const */
 const rational zero = {{0, 0, limb}, {0, 1, limb}}, plus_one = {{0, 1, limb}, {0, 1, limb}},
                minus_one = {{0, -1, limb}, {0, 1, limb}}, two = {{0, 1, limb + 1}, {0, 1, limb}};
 const interval exactly_zero = {{{0, 0, limb}, {0, 1, limb}}, {{0, 0, limb}, {0, 1, limb}}};

@@ -13,7 +13,16 @@ typedef struct {
   rational value;
 } ad_slope;
 
+/* What is kept while a record is judged, so that it is made once. */
 typedef struct {
+  coefficient last[2][FUNCTION + 1]; /* forwards, backwards; by kind of step, INPUT: of copies */
+  struct node_tables *tables;        /* record_node.c */
+  struct moments **moments;          /* record_statistic.c: by step */
+  size_t unrecorded;                 /* entries of steps that were computed, for they were not recorded */
+} record_kept;
+
+typedef struct {
+  record_kept *kept;
   const point *p;
   const model *m;
   tensor *trace, *gradients;
@@ -31,7 +40,7 @@ typedef struct {
   const integer ***entry; /* [step][feature * batch + sample]: as recorded, of the input as given; NULL: not recorded */
 } record;
 
-/* r has p, m, scale and proxies; the files' tensors are brought to one unit. */
+/* r has kept (zeros), p, m, scale and proxies; the files' tensors are brought to one unit. */
 void record_begin(record *r, bytes trace, bytes gradients);
 
 size_t record_tensor(const record *r, const char *part, const char *name); /* the trace's PART/NAME; NONE */

@@ -31,7 +31,7 @@ reads_it(const gather *g, source x)
 static void
 back_linear(const gather *g, const step *st, size_t f, size_t b, const integer *h)
 {
-  static coefficient c;
+  coefficient *c = &g->r->kept->last[1][LINEAR];
   const factor *w = &st->factors[st->factor_row[f] * st->width];
   const source *x = &st->sources[st->source_row[f] * st->width];
   for (size_t i = 0; i < st->width; i++) {
@@ -39,23 +39,23 @@ back_linear(const gather *g, const step *st, size_t f, size_t b, const integer *
     if (x[i].step == PADDING || !(reads_it(g, x[i]) || (g->v->constant != NULL && w[i].w == g->v->constant)))
       continue;
     bool turned = g->v->negated != (mpq_sgn(w[i].coef) < 0); /* of a constant, whose coefficient is 1 or -1 */
-    coefficient_set(&c, &g->r->unit, g->v->constant == NULL ? w[i].coef : turned ? &minus_one : &plus_one);
+    coefficient_set(c, &g->r->unit, g->v->constant == NULL ? w[i].coef : turned ? &minus_one : &plus_one);
     if (g->v->constant == NULL)
-      add_one(g, x[i].from, b, &c, h, w[i].w != NULL ? &w[i].w->whole[w[i].at] : NULL);
+      add_one(g, x[i].from, b, c, h, w[i].w != NULL ? &w[i].w->whole[w[i].at] : NULL);
     else
-      add_one(g, w[i].at, b, &c, h, other ? record_read(g->r, x[i], b) : NULL);
+      add_one(g, w[i].at, b, c, h, other ? record_read(g->r, x[i], b) : NULL);
   }
 }
 
 static void
 back_product(const gather *g, const step *st, size_t f, size_t b, const integer *h)
 {
-  static coefficient c;
+  coefficient *c = &g->r->kept->last[1][PRODUCT];
   const source *x = &st->sources[st->source_row[f] * st->width];
-  coefficient_set(&c, &g->r->unit, &plus_one);
+  coefficient_set(c, &g->r->unit, &plus_one);
   for (size_t i = 0; i < st->width; i++)
     if (reads_it(g, x[i]) && x[i ^ 1].step != PADDING)
-      add_one(g, x[i].from, b, &c, h, record_read(g->r, x[i ^ 1], b));
+      add_one(g, x[i].from, b, c, h, record_read(g->r, x[i ^ 1], b));
 }
 
 /* AD's slope at the recorded argument. */
@@ -73,28 +73,28 @@ slope_of(const record *r, const step *st, const integer *x)
 static void
 back_piece(const gather *g, const step *st, size_t f, size_t b, const integer *h)
 {
-  static coefficient c;
+  coefficient *c = &g->r->kept->last[1][PIECEWISE];
   source x = st->sources[st->source_row[f]];
   if (!reads_it(g, x))
     return;
   const rational *slope = slope_of(g->r, st, record_read(g->r, x, b));
-  coefficient_set(&c, &g->r->unit, slope);
+  coefficient_set(c, &g->r->unit, slope);
   if (mpq_sgn(slope) == 0)
-    c.plain = true;
-  add_one(g, x.from, b, &c, h, NULL);
+    c->plain = true;
+  add_one(g, x.from, b, c, h, NULL);
 }
 
 /* To the recorded winner; where none was recorded, to the first of the largest. */
 static void
 back_window(const gather *g, const step *st, size_t f, size_t b, const integer *h)
 {
-  static coefficient c;
+  coefficient *c = &g->r->kept->last[1][WINDOW];
   size_t i = g->winners != NULL ? record_named(g->r, st, g->pooled, g->winners, f, b) : record_winner(g->r, st, f, b);
   require(i != NONE, "an index of '%s' is of no entry of its window", st->node->out[0]);
   source x = st->sources[st->source_row[f] * st->width + i];
-  coefficient_set(&c, &g->r->unit, &plus_one);
+  coefficient_set(c, &g->r->unit, &plus_one);
   if (reads_it(g, x))
-    add_one(g, x.from, b, &c, h, NULL);
+    add_one(g, x.from, b, c, h, NULL);
 }
 
 static void
@@ -116,16 +116,16 @@ back_step(gather *g, const step *st)
 static void
 back_copy(gather *g, const graph_value *w)
 {
-  static coefficient c;
+  coefficient *c = &g->r->kept->last[1][INPUT];
   const tensor *t = gather_given(g->r, w);
   if (t == NULL) {
     g->unknown = true;
     return;
   }
-  coefficient_set(&c, &g->r->unit, w->negated != g->v->negated ? &minus_one : &plus_one);
+  coefficient_set(c, &g->r->unit, w->negated != g->v->negated ? &minus_one : &plus_one);
   for (size_t i = 0; i < w->count; i++)
     for (size_t b = 0; b < record_samples(g->r, w); b++)
-      add_one(g, w->map[i], b, &c, record_entry(w, t, i, b), NULL);
+      add_one(g, w->map[i], b, c, record_entry(w, t, i, b), NULL);
 }
 
 /* ---- What reads a value */

@@ -69,15 +69,14 @@ add_sources(chain *c, const record *r, const step *st)
 void
 chain_close(chain *c, const record *r)
 {
-  static size_t entries;
   const network *net = r->p->net;
   c->covers = c->covers && c->low < c->high;
   for (size_t s = c->high; c->covers && s-- > c->low;) {
     if (!c->has[s])
       continue;
     add_sources(c, r, &net->steps[s]);
-    entries += c->own[net->steps[s].place] ? 0 : net->steps[s].n * net->batch;
-    within(LIMIT_UNRECORDED, entries, "more entries have to be computed, of what was not recorded");
+    r->kept->unrecorded += c->own[net->steps[s].place] ? 0 : net->steps[s].n * net->batch;
+    within(LIMIT_UNRECORDED, r->kept->unrecorded, "more entries have to be computed, of what was not recorded");
     c->samples = net->steps[s].couples ? net->batch : c->samples;
   }
 }

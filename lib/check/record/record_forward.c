@@ -23,7 +23,7 @@ answer_note(record *r, answer so_far, answer now)
 static void
 add_linear(sum *s, record *r, const step *st, size_t f, size_t b, size_t type)
 {
-  static coefficient c;
+  coefficient *c = &r->kept->last[0][LINEAR];
   const factor *w = &st->factors[st->factor_row[f] * st->width];
   const source *x = &st->sources[st->source_row[f] * st->width];
   for (size_t i = 0; i < st->width; i++) {
@@ -31,44 +31,44 @@ add_linear(sum *s, record *r, const step *st, size_t f, size_t b, size_t type)
       continue;
     const integer *one = x[i].step == NONE ? NULL : record_read(r, x[i], b);
     const integer *other = w[i].w != NULL ? &w[i].w->whole[w[i].at] : NULL;
-    coefficient_set(&c, &r->unit, w[i].coef);
-    sum_add(s, &r->unit, type, &c, one != NULL ? one : other != NULL ? other : &r->one, one != NULL ? other : NULL);
+    coefficient_set(c, &r->unit, w[i].coef);
+    sum_add(s, &r->unit, type, c, one != NULL ? one : other != NULL ? other : &r->one, one != NULL ? other : NULL);
   }
 }
 
 static void
 add_product(sum *s, record *r, const step *st, size_t f, size_t b, size_t type)
 {
-  static coefficient c;
+  coefficient *c = &r->kept->last[0][PRODUCT];
   const source *x = &st->sources[st->source_row[f] * st->width];
-  coefficient_set(&c, &r->unit, &plus_one);
+  coefficient_set(c, &r->unit, &plus_one);
   for (size_t i = 0; i + 1 < st->width; i += 2)
     if (x[i].step != PADDING && x[i + 1].step != PADDING)
-      sum_add(s, &r->unit, type, &c, record_read(r, x[i], b), record_read(r, x[i + 1], b));
+      sum_add(s, &r->unit, type, c, record_read(r, x[i], b), record_read(r, x[i + 1], b));
 }
 
 /* A number or a multiple: at a kink both pieces agree. */
 static void
 add_piece(sum *s, record *r, const step *st, size_t f, size_t b, size_t type)
 {
-  static coefficient c;
+  coefficient *c = &r->kept->last[0][PIECEWISE];
   const integer *x = record_read(r, st->sources[st->source_row[f]], b);
   const rational *piece = st->piece[record_piece(r, st, x) % AT_KINK];
   if (mpq_sgn(&piece[0]) != 0) {
     sum_add_number(s, &r->unit, &piece[0]);
     return;
   }
-  coefficient_set(&c, &r->unit, &piece[1]);
-  sum_add(s, &r->unit, type, &c, x, NULL);
+  coefficient_set(c, &r->unit, &piece[1]);
+  sum_add(s, &r->unit, type, c, x, NULL);
 }
 
 static void
 add_largest(sum *s, record *r, const step *st, size_t f, size_t b, size_t type)
 {
-  static coefficient c;
+  coefficient *c = &r->kept->last[0][WINDOW];
   const source *x = &st->sources[st->source_row[f] * st->width];
-  coefficient_set(&c, &r->unit, &plus_one);
-  sum_add(s, &r->unit, type, &c, record_read(r, x[record_winner(r, st, f, b)], b), NULL);
+  coefficient_set(c, &r->unit, &plus_one);
+  sum_add(s, &r->unit, type, c, record_read(r, x[record_winner(r, st, f, b)], b), NULL);
 }
 
 static void
@@ -103,17 +103,17 @@ judge_step(record *r, const step *st, const graph_value *v, const tensor *t)
 static answer
 judge_copy(record *r, const graph_value *v, const tensor *t)
 {
-  static coefficient c;
+  coefficient *c = &r->kept->last[0][INPUT];
   answer all = EXACT;
   if (v->constant == NULL ? r->entry[v->step] == NULL : !v->constant->initializer || !v->constant->real)
     return NOT_COVERED;
-  coefficient_set(&c, &r->unit, v->negated ? &minus_one : &plus_one);
+  coefficient_set(c, &r->unit, v->negated ? &minus_one : &plus_one);
   for (size_t i = 0; i < v->count && all < REFUTED; i++)
     for (size_t b = 0; b < record_samples(r, v) && all < REFUTED; b++) {
       sum *s = sums(1);
       const integer *from =
           v->constant != NULL ? &v->constant->whole[v->map[i]] : record_read(r, (source){v->step, v->map[i]}, b);
-      sum_add(s, &r->unit, t->type, &c, from, NULL);
+      sum_add(s, &r->unit, t->type, c, from, NULL);
       all = answer_of(all, sum_judge(s, &r->unit, t->type, 0, record_entry(v, t, i, b)));
       sums_free(s, 1);
     }

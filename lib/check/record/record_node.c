@@ -51,16 +51,18 @@ node_recall(number *y, const node_pass *p, const integer *z)
 }
 
 /* Tables by step are made once: a chain fills a few places of them, and empties these. */
-static struct {
+typedef struct node_tables {
   number **y, **recorded;
   handed **back;
   size_t *filled, n;
-} tables;
+  number one;
+} node_tables;
 
 void
-node_note(size_t s)
+node_note(const node_pass *p, size_t s)
 {
-  tables.filled[tables.n++] = s;
+  node_tables *all = p->r->kept->tables;
+  all->filled[all->n++] = s;
 }
 
 /* What was recorded of a step, for those that read it; the step itself may be of the chain. */
@@ -68,10 +70,10 @@ static const number *
 recall(node_pass *p, source x, size_t j)
 {
   size_t n = p->r->p->net->steps[x.step].n * p->n;
-  number **y = &tables.recorded[x.step];
+  number **y = &p->r->kept->tables->recorded[x.step];
   if (*y == NULL) {
     *y = number_new(n);
-    node_note(x.step);
+    node_note(p, x.step);
     for (size_t e = 0; e < n; e++)
       node_recall(&(*y)[e], p, record_read(p->r, (source){x.step, e / p->n}, p->first + e % p->n));
   }
@@ -81,16 +83,8 @@ recall(node_pass *p, source x, size_t j)
 const number *
 node_read(node_pass *p, source x, size_t j)
 {
-  static number one;
-  static bool made;
-  if (x.step == NONE && !made) {
-    one = (number){interval_nought(), rational_zero(), rational_zero(), false};
-    interval_set(&one.x, &plus_one, &plus_one);
-    mpq_set(&one.wide, &plus_one);
-    made = true;
-  }
   if (x.step == NONE)
-    return &one;
+    return &p->r->kept->tables->one;
   const number *y = p->r->entry[x.step] != NULL ? recall(p, x, j) : &p->y[x.step][x.from * p->n + j];
   p->open = p->open || y->open;
   return y;
@@ -376,26 +370,35 @@ compute_step(node_pass *p, size_t s)
   if (st->kind == OVER_ROOT && st->root == NULL)
     root_prepare(st);
   p->y[s] = number_new(st->n * p->n);
-  node_note(s);
+  node_note(p, s);
   if (st->kind == SOFTMAX || st->kind == NORMALIZE)
     line_compute(p, s);
   for (size_t e = 0; e < st->n * p->n && st->length == 0 && !p->ended; e++)
     compute_entry(p, st, e, &p->y[s][e]);
 }
 
+static node_tables *
+tables_new(size_t n)
+{
+  node_tables *all = allocate(1, sizeof *all);
+  all->y = allocate(n, sizeof *all->y);
+  all->recorded = allocate(n, sizeof *all->recorded);
+  all->back = allocate(n, sizeof *all->back);
+  all->filled = allocate(3 * n, sizeof *all->filled);
+  all->one = (number){interval_nought(), rational_zero(), rational_zero(), false};
+  interval_set(&all->one.x, &plus_one, &plus_one);
+  mpq_set(&all->one.wide, &plus_one);
+  return all;
+}
+
 void
 node_begin(node_pass *p, const record *r, const chain *c, size_t first, size_t type)
 {
-  size_t n = r->p->net->n_steps;
-  if (tables.y == NULL) {
-    tables.y = allocate(n, sizeof *tables.y);
-    tables.recorded = allocate(n, sizeof *tables.recorded);
-    tables.back = allocate(n, sizeof *tables.back);
-    tables.filled = allocate(3 * n, sizeof *tables.filled);
-  }
+  if (r->kept->tables == NULL)
+    r->kept->tables = tables_new(r->p->net->n_steps);
   *p = (node_pass){.r = r, .first = first, .n = c->samples, .type = type};
-  p->y = tables.y;
-  p->back = tables.back;
+  p->y = r->kept->tables->y;
+  p->back = r->kept->tables->back;
   for (size_t s = c->low; s < c->high && !p->ended; s++)
     if (c->has[s])
       compute_step(p, s);
@@ -404,13 +407,14 @@ node_begin(node_pass *p, const record *r, const chain *c, size_t first, size_t t
 void
 node_end(node_pass *p)
 {
-  for (; tables.n > 0; tables.n--) {
-    size_t s = tables.filled[tables.n - 1], n = p->r->p->net->steps[s].n * p->n;
+  node_tables *all = p->r->kept->tables;
+  for (; all->n > 0; all->n--) {
+    size_t s = all->filled[all->n - 1], n = p->r->p->net->steps[s].n * p->n;
     number_free(p->y[s], n);
-    number_free(tables.recorded[s], n);
+    number_free(all->recorded[s], n);
     handed_free(p->back[s], n);
     p->y[s] = NULL;
-    tables.recorded[s] = NULL;
+    all->recorded[s] = NULL;
     p->back[s] = NULL;
   }
 }

@@ -22,7 +22,7 @@ typedef struct {
   bool ended; /* a number is not known at all: nothing behind it is computed */
 } node_pass;
 
-void node_note(size_t s); /* y or back of step s was filled */
+void node_note(const node_pass *p, size_t s); /* y or back of step s was filled */
 /* One chain at a time, until node_end. Computes its numbers in arithmetic of that type. */
 void node_begin(node_pass *p, const record *r, const chain *c, size_t first, size_t type);
 void node_end(node_pass *p);

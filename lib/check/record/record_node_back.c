@@ -11,7 +11,7 @@ node_target(node_pass *p, source x, size_t j)
     return NULL;
   if (p->back[x.step] == NULL) {
     p->back[x.step] = handed_new(p->r->p->net->steps[x.step].n * p->n);
-    node_note(x.step);
+    node_note(p, x.step);
   }
   return &p->back[x.step][x.from * p->n + j];
 }

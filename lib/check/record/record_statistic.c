@@ -21,13 +21,10 @@
 
 /* By channel, of n entries x: their mean and variance, the latter's divisor being n - 1; A, the mean of |x|; and the sum of
  * (|x| + A)^2 over n - 1. */
-typedef struct {
+typedef struct moments {
   size_t n, channels;
   rational *mean, *variance, *size, *spread;
 } moments;
-
-/* By step; they are kept. */
-static moments **known;
 
 /* The BatchNormalization at that place whose statistics are the minibatch's; NULL: there is none, or it is not known what it reads. */
 static const step *
@@ -103,11 +100,12 @@ moments_of(const record *r, const step *st)
 {
   const network *net = r->p->net;
   size_t at = (size_t)(st - net->steps), n = st->n / st->length;
-  if (known == NULL)
-    known = allocate(net->n_steps, sizeof *known);
-  if (known[at] != NULL)
-    return known[at];
-  moments *m = known[at] = allocate(1, sizeof *m);
+  moments ***known = &r->kept->moments;
+  if (*known == NULL)
+    *known = allocate(net->n_steps, sizeof **known);
+  if ((*known)[at] != NULL)
+    return (*known)[at];
+  moments *m = (*known)[at] = allocate(1, sizeof *m);
   *m = (moments){st->length * net->batch, n, rationals(n), rationals(n), rationals(n), rationals(n)};
   for (size_t k = 0; k < n; k++)
     fill_channel(m, r, st, k);
