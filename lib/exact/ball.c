@@ -1,5 +1,7 @@
 #include "exact/ball.h"
 
+#include "exact/upward.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -59,7 +61,7 @@ round_ball(mpz_t word, const arb_t ball, long precision)
     mag_clear(half);
   }
   if (!mag_is_zero(radius))
-    bound = nextafter(mag_get_d(radius), INFINITY);
+    bound = clarke_above(mag_get_d(radius));
   arf_clear(scaled);
   arf_clear(rounded);
   fmpz_clear(integer);

@@ -112,8 +112,6 @@ clarke_status clarke_matrix_set_scale(clarke_matrix *m, long exp, const mpz_t de
 clarke_scale_bound clarke_matrix_scale_bound(const clarke_matrix *m);
 /* At least |midpoint| of the entry with this index. */
 double clarke_matrix_magnitude(const clarke_matrix *m, clarke_scale_bound bound, size_t index);
-/* At least |q|. */
-double clarke_up_rational(const mpq_t q);
 
 /* An integer as GMP's, and the other way (limbs words, which must hold it). */
 void clarke_word_get(mpz_t value, const uint64_t *word, size_t limbs);

@@ -41,14 +41,13 @@ add_bound(double *radius, const clarke_product *p, double *sum, const double *a,
 {
   const size_t rows = p->c->rows, cols = p->c->cols;
   const size_t inner = p->a_transposed ? p->a->rows : p->a->cols;
-  const double factor = 1 + (double)(inner + 8) * 0x1p-52;
   const double tiny = (double)(inner + 8) * CLARKE_TINY;
 
   cblas_dgemm(CblasRowMajor, p->a_transposed ? CblasTrans : CblasNoTrans,
               p->b_transposed ? CblasTrans : CblasNoTrans, (int)rows, (int)cols, (int)inner, 1.0,
               a, (int)p->a->cols, b, (int)p->b->cols, 0.0, sum, (int)cols);
   for (size_t k = 0; k < rows * cols; k++) {
-    const double r = sum[k] * factor + tiny;
+    const double r = clarke_up_over(sum[k], (double)(inner + 8), tiny);
 
     /* A sum of zeros, not of products that underflowed, leaves the entry exact. */
     if (sum[k] == 0 && all_products_zero(p, a, b, k / cols, k % cols, inner))

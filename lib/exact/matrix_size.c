@@ -236,7 +236,7 @@ clarke_matrix_scale_bound(const clarke_matrix *m)
     /* truncated: low * 2^e <= den, low in [1/2, 1) */
     const double low = mpz_get_d_2exp(&e, m->den);
 
-    bound.mant = 1 / low * (1 + 0x1p-52);
+    bound.mant = clarke_up_by(1 / low, 1);
     bound.exp = m->exp - e;
   }
   return bound;
@@ -255,31 +255,12 @@ clarke_matrix_magnitude(const clarke_matrix *m, clarke_scale_bound bound, size_t
   x = (double)(word[top] ^ fill);
   if (top > 0) {
     /* |w| <= (w_top 2^64 + w_(top-1) + 1) 2^(64 (top-1)), and every sum rounds by 2^-53 at most. */
-    x = (x * 0x1p64 + (double)(word[top - 1] ^ fill) + 1) * (1 + 0x1p-50);
+    x = clarke_up_by(x * 0x1p64 + (double)(word[top - 1] ^ fill) + 1, 4);
     bound.exp += 64 * (long)(top - 1);
   } else if (x >= 0x1p53) {
-    x = (x + 1) * (1 + 0x1p-51);
+    x = clarke_up_by(x + 1, 2);
   } else {
     x += fill & 1;
   }
   return clarke_up_ldexp(bound.mant == 1 ? x : clarke_up_mul(x, bound.mant), bound.exp);
-}
-
-double
-clarke_up_rational(const mpq_t q)
-{
-  signed long top, bottom;
-  double n, d;
-
-  if (mpq_sgn(q) == 0)
-    return 0;
-  /* both truncated toward zero, exact for 53 bits or fewer */
-  n = fabs(mpz_get_d_2exp(&top, mpq_numref(q)));
-  d = mpz_get_d_2exp(&bottom, mpq_denref(q));
-  if (mpz_sizeinbase(mpq_numref(q), 2) > 53)
-    n *= 1 + 0x1p-51;
-  n /= d;
-  if (mpz_popcount(mpq_denref(q)) != 1)
-    n *= 1 + 0x1p-51;
-  return clarke_up_ldexp(n, top - bottom);
 }

@@ -2,6 +2,7 @@
 #include "region/rays.h"
 #include "region/rows.h"
 #include "base/verify.h"
+#include "exact/upward.h"
 
 #include <flint/fmpq.h>
 #include <flint/fmpz.h>
@@ -84,7 +85,7 @@ clarke_bounds_sign(const clarke_rays *r, const fmpz *row, double *unit)
     high += a < b ? b : a;
     size += fabs(a) + fabs(b);
   }
-  error = ((double)r->width + 10) * 0x1p-50 * size + 0x1p-700;
+  error = clarke_taken(4 * ((double)r->width + 10), size) + 0x1p-700;
   return low > error ? 1 : high < -error ? -1 : 0;
 }
 
@@ -185,7 +186,7 @@ set_bounds(clarke_rays *r, const fmpz_mat_t cone, clarke_error *err)
   for (size_t i = 0; i < n; i++) { /* a z + b > 0: z = -b / a is the bound */
     fmpq_set_fmpz_frac(q, fmpz_mat_entry(cone, (slong)i, (slong)dim), fmpz_mat_entry(cone, (slong)i, (slong)(i / 2)));
     fmpq_neg(q, q);
-    r->bounds[i] = nextafter(fmpq_get_d(q), i % 2 == 0 ? -INFINITY : INFINITY);
+    r->bounds[i] = i % 2 == 0 ? clarke_below(fmpq_get_d(q)) : clarke_above(fmpq_get_d(q));
     if (!(fabs(r->bounds[i]) < 0x1p100)) {
       free(r->bounds);
       r->bounds = NULL;

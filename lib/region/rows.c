@@ -1,6 +1,7 @@
 /* Rows, points and the signs of their products (rows.h). */
 #include "region/rows.h"
 #include "base/verify.h"
+#include "exact/upward.h"
 
 #include <flint/fmpz.h>
 #include <math.h>
@@ -148,7 +149,7 @@ clarke_rows_sign(const clarke_rows *rows, size_t i, const clarke_witness *w)
     sum += term;
     size += fabs(term);
   }
-  bound = 2 * ((double)rows->dim + 10) * 0x1p-52 * size + 0x1p-700;
+  bound = clarke_taken(2 * ((double)rows->dim + 10), size) + 0x1p-700;
   if (fabs(sum) > bound)
     return sum > 0 ? 1 : -1;
   return exact_sign(rows, i, w);

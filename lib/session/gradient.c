@@ -176,7 +176,7 @@ round_matrices(clarke_gradient *gradient, const clarke_matrix *exact, const clar
     for (size_t e = 0; e < g->parameters[p].count; e++) {
       to[e] = clarke_matrix_get_double(&exact[p], e, 0);
       gradient->within[p] = fmax(gradient->within[p], clarke_up_add(clarke_matrix_radius(&exact[p], e, 0),
-                                                                    clarke_up_add(0x1p-53 * fabs(to[e]), CLARKE_TINY)));
+                                                                    clarke_up_add(CLARKE_UNIT * fabs(to[e]), CLARKE_TINY)));
     }
   }
   return CLARKE_OK;

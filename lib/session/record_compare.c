@@ -3,6 +3,7 @@
 #include "session/record.h"
 
 #include "exact/literal.h"
+#include "exact/upward.h"
 #include "base/text.h"
 #include "trace/certificate.h"
 #include "network/derive/reverse.h"
@@ -141,7 +142,7 @@ run_bounds(work *w)
     status = turn_slopes(w);
   if (status == CLARKE_OK)
     status = run_back(w);
-  return status == CLARKE_OK ? clarke_roundoff_backward(w->bound, b, w->grad, clarke_roundoff_size_of(w->r->step->scale), w->err) : status;
+  return status == CLARKE_OK ? clarke_roundoff_backward(w->bound, b, w->grad, clarke_up_rational(w->r->step->scale), w->err) : status;
 }
 
 /* --- the comparison --- */
@@ -180,7 +181,7 @@ compare_entry(work *w, size_t p, size_t e, double recorded, double *ratio)
   mpq_inits(exact, apart, limit, NULL);
   if (g->rows > 0) {
     clarke_matrix_get(exact, g, e, 0);
-    radius = clarke_roundoff_sum(clarke_matrix_radius(g, e, 0) * clarke_roundoff_size_of(w->r->step->scale), 4);
+    radius = clarke_roundoff_sum(clarke_matrix_radius(g, e, 0) * clarke_up_rational(w->r->step->scale), 4);
   }
   if (!isfinite(radius)) {
     mpq_clears(exact, apart, limit, NULL);
@@ -289,8 +290,8 @@ static bool
 is_vague(const work *w, size_t p, const norms *n, double whole)
 {
   if (n->exact == 0)
-    return n->recorded > 0 && !(allowed(w, p, n) * (1 + 0x1p-20) <= whole * VAGUE_ZERO);
-  return n->apart > 0 && !(allowed(w, p, n) * (1 + 0x1p-20) <= n->exact * CLARKE_VAGUE);
+    return n->recorded > 0 && !(clarke_up_by(allowed(w, p, n), 0x1p32) <= whole * VAGUE_ZERO);
+  return n->apart > 0 && !(clarke_up_by(allowed(w, p, n), 0x1p32) <= n->exact * CLARKE_VAGUE);
 }
 
 #define MOST_NAMED 3

@@ -204,10 +204,10 @@ judge_entry(entry *e, clarke_dtype type)
   if (!isfinite(e->bound))
     return CLARKE_CANNOT_SAY;
   /* near is the nearest double, and the difference is rounded once */
-  slack = 0x1p-51 * (fabs(e->near) + fabs(e->recorded)) + e->radius + 0x1p-1060;
-  if (e->apart + slack <= e->bound * (1 - 0x1p-50))
+  slack = clarke_taken(2, fabs(e->near) + fabs(e->recorded)) + e->radius + 0x1p-1060;
+  if (e->apart + slack <= clarke_down_by(e->bound, 4))
     return e->bound < SLACK ? CLARKE_CANNOT_SAY : CLARKE_WITHIN_BOUND;
-  if (e->apart - slack > e->bound * (1 + 0x1p-50))
+  if (e->apart - slack > clarke_up_by(e->bound, 4))
     return CLARKE_IS_REFUTED;
   return judge_exactly(e);
 }
@@ -263,7 +263,7 @@ count_entry(clarke_certificate *c, const entry *e, clarke_certainty judged)
 bool
 clarke_certificate_is_vague(const clarke_certificate *c)
 {
-  return c->certainty == CLARKE_WITHIN_BOUND && !(c->slack * (1 + 0x1p-20) <= c->norm * CLARKE_VAGUE);
+  return c->certainty == CLARKE_WITHIN_BOUND && !(clarke_up_by(c->slack, 0x1p32) <= c->norm * CLARKE_VAGUE);
 }
 
 clarke_status

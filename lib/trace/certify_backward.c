@@ -147,7 +147,7 @@ clarke_certify_seed(clarke_certify *c, clarke_error *err)
   clarke_status status = clarke_loss_seed(out, c->loss, &c->pass, NULL, err);
 
   if (status == CLARKE_OK)
-    status = clarke_roundback_begin(&c->back, &c->rounded, c->grad, clarke_roundoff_size_of(c->scale), err);
+    status = clarke_roundback_begin(&c->back, &c->rounded, c->grad, clarke_up_rational(c->scale), err);
   if (status != CLARKE_OK)
     return status;
   clarke_roundback_seed(&c->back);

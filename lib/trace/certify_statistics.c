@@ -95,13 +95,13 @@ static void
 add_to_mean(moments *m, size_t channel, const mpq_t x)
 {
   mpq_add(m->mean[channel], m->mean[channel], x);
-  m->size[channel] += clarke_roundoff_size_of(x);
+  m->size[channel] += clarke_up_rational(x);
 }
 
 static void
 add_to_variance(moments *m, size_t channel, const mpq_t x)
 {
-  const double size = clarke_roundoff_size_of(x) + m->size[channel];
+  const double size = clarke_up_rational(x) + m->size[channel];
   mpq_t off;
 
   mpq_init(off);
@@ -122,13 +122,13 @@ divide_moments(moments *m)
   each_entry(m, add_to_mean);
   for (size_t k = 0; k < m->channels; k++) {
     mpq_div(m->mean[k], m->mean[k], n);
-    m->size[k] = clarke_roundoff_sum(m->size[k], m->n) / (double)m->n * (1 + 0x1p-50);
+    m->size[k] = clarke_up_by(clarke_roundoff_sum(m->size[k], m->n) / (double)m->n, 4);
   }
   each_entry(m, add_to_variance);
   mpq_set_ui(n, m->n - 1, 1);
   for (size_t k = 0; k < m->channels; k++) {
     mpq_div(m->variance[k], m->variance[k], n);
-    m->spread[k] = clarke_roundoff_sum(m->spread[k], 4 * m->n) / (double)(m->n - 1) * (1 + 0x1p-50);
+    m->spread[k] = clarke_up_by(clarke_roundoff_sum(m->spread[k], 4 * m->n) / (double)(m->n - 1), 4);
   }
   mpq_clear(n);
 }
@@ -183,30 +183,30 @@ batch_number(mpq_t b, double *off, double *size, const batch_own *own, size_t k,
   for (size_t j = 0; j < samples; j++) {
     mpq_add(b, b, own->exact[j * count + k]);
     sum += own->off[j * count + k];
-    sizes += clarke_roundoff_size_of(own->exact[j * count + k]) + own->off[j * count + k];
+    sizes += clarke_up_rational(own->exact[j * count + k]) + own->off[j * count + k];
   }
   mpq_init(n);
   mpq_set_ui(n, samples, 1);
   mpq_div(b, b, n);
   mpq_clear(n);
-  *off = clarke_roundoff_sum(sum, samples + 2) / (double)samples * (1 + 0x1p-50);
-  *size = clarke_roundoff_sum(sizes, samples + 2) / (double)samples * (1 + 0x1p-50);
+  *off = clarke_up_by(clarke_roundoff_sum(sum, samples + 2) / (double)samples, 4);
+  *size = clarke_up_by(clarke_roundoff_sum(sizes, samples + 2) / (double)samples, 4);
 }
 
 /* r becomes (1 - s) r + s b in each entry. Of several samples each makes its own of r, and their mean is taken. */
 static void
 update(running *r, const clarke_certify *c, const clarke_run_statistics *of, const batch_own *own)
 {
-  const double share = clarke_roundoff_size_of(of->momentum), spare = ROUNDINGS + (of->samples > 1 ? (double)of->samples + 2 : 0);
+  const double share = clarke_up_rational(of->momentum), spare = ROUNDINGS + (of->samples > 1 ? (double)of->samples + 2 : 0);
   double rest;
   mpq_t b, complement;
 
   mpq_inits(b, complement, NULL);
   mpq_set_ui(complement, 1, 1);
   mpq_sub(complement, complement, of->momentum);
-  rest = clarke_roundoff_size_of(complement);
+  rest = clarke_up_rational(complement);
   for (size_t k = 0; k < r->count; k++) {
-    const double old = clarke_roundoff_size_of(r->exact[k]) + r->off[k];
+    const double old = clarke_up_rational(r->exact[k]) + r->off[k];
     double off, size, mass;
 
     batch_number(b, &off, &size, own, k, r->count, of->samples);
@@ -215,7 +215,7 @@ update(running *r, const clarke_certify *c, const clarke_run_statistics *of, con
     mpq_mul(b, b, of->momentum);
     mpq_add(r->exact[k], r->exact[k], b);
     r->off[k] = clarke_roundoff_sum(rest * r->off[k] + share * off + clarke_roundoff_by(&c->by, spare, mass) + (1 + share) * c->by.tiny, 6);
-    if (!(clarke_roundoff_size_of(r->exact[k]) + r->off[k] <= c->by.largest))
+    if (!(clarke_up_rational(r->exact[k]) + r->off[k] <= c->by.largest))
       r->off[k] = INFINITY;
   }
   mpq_clears(b, complement, NULL);

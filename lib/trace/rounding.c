@@ -78,12 +78,6 @@ clarke_roundoff_clear(clarke_roundoff *r)
   r->size = r->error = NULL;
 }
 
-double
-clarke_roundoff_size_of(mpq_srcptr q)
-{
-  return fabs(mpq_get_d(q)) * (1 + 0x1p-50) + (mpq_sgn(q) != 0 ? 0x1p-1074 : 0); /* below all doubles, too */
-}
-
 double *
 clarke_roundoff_sizes(const clarke_matrix *m)
 {
@@ -235,7 +229,7 @@ clarke_roundoff_may_win(const clarke_roundoff *r, size_t value, size_t best, siz
   const double gap = clarke_matrix_get_double(m, best, j) - clarke_matrix_get_double(m, other, j);
   const double off = r->error[value][best * n + j] + r->error[value][other * n + j];
   const double radius = clarke_matrix_radius(m, best, j) + clarke_matrix_radius(m, other, j)
-                        + (r->size[value][best * n + j] + r->size[value][other * n + j]) * 0x1p-50;
+                        + clarke_taken(4, r->size[value][best * n + j] + r->size[value][other * n + j]);
 
   return off > 0 && gap <= off + radius;
 }

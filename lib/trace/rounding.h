@@ -8,6 +8,7 @@
 #ifndef CLARKE_TRACE_ROUNDING_H
 #define CLARKE_TRACE_ROUNDING_H
 
+#include "exact/upward.h"
 #include "network/derive/loss.h"
 #include "network/derive/slopes.h"
 
@@ -66,14 +67,11 @@ clarke_status clarke_roundoff_backward(double **bound, clarke_roundoff *r, const
 static inline double
 clarke_roundoff_sum(double sum, size_t n)
 {
-  return sum * (1 + (double)(n + 8) * 0x1p-51) + (double)(n + 8) * 0x1p-1060;
+  return clarke_up_over(sum, 2 * (double)(n + 8), (double)(n + 8) * 0x1p-1060);
 }
 
 /* At least what n roundings in a row take of numbers whose absolute values sum up to mass. */
 double clarke_roundoff_by(const clarke_rounding *r, double n, double mass);
-
-/* At least |q|. */
-double clarke_roundoff_size_of(mpq_srcptr q);
 
 /* At least |exact|, of every entry: malloc; NULL when out of memory. */
 double *clarke_roundoff_sizes(const clarke_matrix *m);

@@ -291,7 +291,7 @@ back_analytic(const clarke_roundback *p)
   for (size_t e = 0; to != NULL && e < p->count * p->n; e++) {
     /* the value may be computed anew */
     const double off = p->r->error[y][e] + clarke_roundoff_by(&p->r->by, FUNCTION, p->r->size[y][e]), top = p->r->size[y][e] + off;
-    const double size = fabs(clarke_matrix_get_double(slope, e / p->n, e % p->n)) * (1 + 0x1p-50)
+    const double size = clarke_up_by(fabs(clarke_matrix_get_double(slope, e / p->n, e % p->n)), 4)
                         + clarke_matrix_radius(slope, e / p->n, e % p->n);
     const double apart = clarke_step_has_domain(p->s) ? clarke_roundoff_inside_slope(p->r, p->s, e, size)
                                                       : slope_apart(p, p->r->error[p->s->in[0].value][e], off, top);
@@ -311,7 +311,7 @@ share_of(const clarke_roundback *p, size_t e)
   const clarke_matrix *y = &p->r->f->value[p->s->out];
   const double log = clarke_matrix_get_double(y, e / p->n, e % p->n);
 
-  return fmin(1, exp(log + clarke_matrix_radius(y, e / p->n, e % p->n)) * (1 + 0x1p-40));
+  return fmin(1, clarke_up_by(exp(log + clarke_matrix_radius(y, e / p->n, e % p->n)), 0x1p12));
 }
 
 /* Of the logarithm g - y S, with y the softmax and S the sum of the line's g; y is made as exp of the computed value, and is
@@ -319,7 +319,7 @@ share_of(const clarke_roundback *p, size_t e)
 static void
 log_entry(const clarke_roundback *p, clarke_rounding_sum *to, size_t e, size_t first)
 {
-  const double share = share_of(p, e), off = expm1(p->r->error[p->s->out][e]) * (1 + 0x1p-40);
+  const double share = share_of(p, e), off = clarke_up_by(expm1(p->r->error[p->s->out][e]), 0x1p12);
   const double top = share * (1 + off) + clarke_roundoff_by(&p->r->by, CLARKE_ROUNDBACK_SPARE + FUNCTION, share * (1 + off));
   double mass = 0, apart = 0, sum_size = 0;
 
@@ -435,7 +435,7 @@ back_max(const clarke_roundback *p)
       if (f == CLARKE_NONE)
         continue;
       if (route->weight[r].rows > 0)
-        weight = fabs(clarke_matrix_get_double(&route->weight[r], e / p->n, e % p->n)) * (1 + 0x1p-50);
+        weight = clarke_up_by(fabs(clarke_matrix_get_double(&route->weight[r], e / p->n, e % p->n)), 4);
       add(to, f * p->n + e % p->n, weight * p->error[e], weight * (p->size[e] + p->error[e]));
       if (weight > 0)
         back_losers(p, to, e, f);
@@ -462,8 +462,8 @@ back_contraction(const clarke_roundback *p)
         const size_t from = clarke_step_factor(s, 1 - i, e / p->n, k) * p->n + e % p->n;
         const double size = p->r->size[other][from], off = p->r->error[other][from];
 
-        add(to, at, ((size + off) * p->error[e] + off * p->size[e]) * (1 + 0x1p-40),
-            (size + off) * (p->size[e] + p->error[e]) * (1 + 0x1p-40));
+        add(to, at, clarke_up_by((size + off) * p->error[e] + off * p->size[e], 0x1p12),
+            clarke_up_by((size + off) * (p->size[e] + p->error[e]), 0x1p12));
       }
     if (to != NULL)
       to->terms += readers(p, &s->in[i], s->contraction.blocks * s->contraction.inner

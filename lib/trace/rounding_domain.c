@@ -12,16 +12,16 @@ least(const clarke_roundoff *r, size_t value, size_t e)
   const clarke_matrix *m = &r->f->value[value];
   const size_t i = e / m->cols, j = e % m->cols;
 
-  return fmax(0, fabs(clarke_matrix_get_double(m, i, j)) * (1 - 0x1p-50) - clarke_matrix_radius(m, i, j) - 0x1p-1060);
+  return fmax(0, clarke_down_by(fabs(clarke_matrix_get_double(m, i, j)), 4) - clarke_matrix_radius(m, i, j) - 0x1p-1060);
 }
 
 /* At least |x / x' - 1|, x' being off by `off`: infinite where that reaches the domain's border. */
 static double
 relative(double off, double size)
 {
-  const double rest = (size - off) * (1 - 0x1p-50);
+  const double rest = clarke_down_by(size - off, 4);
 
-  return off == 0 ? 0 : rest > 0 ? off / rest * (1 + 0x1p-50) : INFINITY;
+  return off == 0 ? 0 : rest > 0 ? clarke_up_by(off / rest, 4) : INFINITY;
 }
 
 double

@@ -175,7 +175,7 @@ formula_mass(const pass *p, size_t f, double x)
 
   for (size_t i = 0; i <= q->n_kinks; i++)
     for (size_t k = 0; k < 3; k++)
-      mass += fabs(mpq_get_d(q->coef[i][k])) * pow(x, (double)k) * (1 + 0x1p-40);
+      mass += clarke_up_by(fabs(mpq_get_d(q->coef[i][k])) * pow(x, (double)k), 0x1p12);
   if (q->slope != CLARKE_NONE)
     mass += fabs(p->g->values[q->slope].real[q->slope_map != NULL ? q->slope_map[f] : f]) * x;
   return clarke_roundoff_sum(mass, 12);
@@ -215,7 +215,7 @@ analytic_errors(const pass *p)
   for (size_t e = 0; e < p->count * p->n; e++) {
     const double off = p->r->error[x][e], size = p->r->size[y][e];
     const double grown = clarke_step_has_domain(p->s)  ? clarke_roundoff_inside(p->r, p->s, e)
-                         : function == CLARKE_EXP      ? size * expm1(off) * (1 + 0x1p-40)
+                         : function == CLARKE_EXP      ? clarke_up_by(size * expm1(off), 0x1p12)
                                                        : steepest * off;
     const double top = function == CLARKE_EXP || clarke_step_has_domain(p->s) ? size + grown : whole ? fmax(1, size) : size;
 
@@ -253,8 +253,8 @@ softmax_errors(const pass *p)
       const double y = p->r->size[s->out][e];
 
       p->error[e] = s->log ? clarke_roundoff_sum(2 * shift, 2) + clarke_roundoff_by(&p->r->by, n, 1 + y + shift)
-                           : clarke_roundoff_sum(y * expm1(2 * shift) * (1 + 0x1p-40), 4)
-                               + clarke_roundoff_by(&p->r->by, n, y * exp(2 * shift) * (1 + 0x1p-40));
+                           : clarke_roundoff_sum(clarke_up_by(y * expm1(2 * shift), 0x1p12), 4)
+                               + clarke_roundoff_by(&p->r->by, n, clarke_up_by(y * exp(2 * shift), 0x1p12));
     }
 }
 
@@ -305,7 +305,7 @@ compare_recorded(clarke_roundoff *r, size_t v)
     mpq_set_d(rec, r->recorded[v][e]);
     mpq_sub(rec, rec, exact);
     apart = fabs(mpq_get_d(rec));
-    if (apart * (1 - 0x1p-50) > clarke_roundoff_sum(r->error[v][e] + radius, 2)) {
+    if (clarke_down_by(apart, 4) > clarke_roundoff_sum(r->error[v][e] + radius, 2)) {
       if (r->offender == CLARKE_NONE) {
         r->offender = v;
         r->offender_entry = e;

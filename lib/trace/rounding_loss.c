@@ -6,7 +6,7 @@
 static double
 target_size(const clarke_loss *loss, size_t e)
 {
-  return loss->y->real != NULL ? fabs(loss->y->real[e]) : fabs((double)loss->y->integer[e]) * (1 + 0x1p-50);
+  return loss->y->real != NULL ? fabs(loss->y->real[e]) : clarke_up_by(fabs((double)loss->y->integer[e]), 4);
 }
 
 /* The gradient 2 (out - y) / N. */
@@ -14,7 +14,7 @@ static void
 seed_squares(const clarke_roundback *p, clarke_rounding_sum *s, size_t rows)
 {
   const size_t out = p->g->output;
-  const double by = 2 * p->scale / ((double)rows * (double)p->n) * (1 + 0x1p-50);
+  const double by = clarke_up_by(2 * p->scale / ((double)rows * (double)p->n), 4);
 
   for (size_t e = 0; e < rows * p->n; e++) {
     const double off = p->r->error[out][e];
@@ -29,7 +29,7 @@ static void
 seed_cross_entropy(const clarke_roundback *p, clarke_rounding_sum *s, size_t rows)
 {
   const size_t out = p->g->output;
-  const double by = p->scale / (double)p->n * (1 + 0x1p-50);
+  const double by = clarke_up_by(p->scale / (double)p->n, 4);
 
   for (size_t j = 0; j < p->n; j++) {
     double shift = 0, size = 0;
@@ -43,11 +43,11 @@ seed_cross_entropy(const clarke_roundback *p, clarke_rounding_sum *s, size_t row
     for (size_t i = 0; i < rows; i++) {
       const double g = clarke_matrix_get_double(&p->grad[out], i, j) * (double)p->n;
       const bool label = (size_t)p->r->loss->y->integer[j] == i;
-      const double share = fmin(1, fabs(label ? g + 1 : g) + 0x1p-40);
+      const double share = fmin(1, fabs(label ? g + 1 : g) + clarke_taken(0x1p12, 1));
 
       const double rounding = clarke_roundoff_by(&p->r->by, CLARKE_ROUNDBACK_SPARE + 8, share * exp(shift) + label);
 
-      s->error[i * p->n + j] = clarke_roundoff_sum(by * (share * expm1(shift) * (1 + 0x1p-40) + rounding), 8);
+      s->error[i * p->n + j] = clarke_roundoff_sum(by * (clarke_up_by(share * expm1(shift), 0x1p12) + rounding), 8);
     }
   }
 }
@@ -63,7 +63,7 @@ clarke_roundback_seed(clarke_roundback *p)
   else if (p->r->loss->kind == CLARKE_LOSS_MSE)
     seed_squares(p, s, rows);
   for (size_t e = 0; e < rows * p->n; e++) {
-    const double size = p->scale * (fabs(clarke_matrix_get_double(&p->grad[out], e / p->n, e % p->n)) * (1 + 0x1p-50)
+    const double size = p->scale * (clarke_up_by(fabs(clarke_matrix_get_double(&p->grad[out], e / p->n, e % p->n)), 4)
                                     + clarke_matrix_radius(&p->grad[out], e / p->n, e % p->n));
 
     s->mass[e] = clarke_roundoff_sum(size + s->error[e], 4);
@@ -114,5 +114,5 @@ clarke_roundoff_loss(const clarke_roundoff *r)
     mass += squared ? top * top : top;
   }
   error = clarke_roundoff_sum(error + clarke_roundoff_by(&r->by, (double)rows * (double)n + 16, mass), rows * n + 8);
-  return isnan(error) ? INFINITY : error / parts * (1 + 0x1p-50);
+  return isnan(error) ? INFINITY : clarke_up_by(error / parts, 4);
 }

@@ -49,7 +49,7 @@ begin(pass *p, const clarke_roundoff *r, const clarke_step *s)
 static double
 mean_of(const pass *p, double sum)
 {
-  return clarke_roundoff_sum(sum, 2 * p->members) / (double)p->members * (1 + 0x1p-50);
+  return clarke_up_by(clarke_roundoff_sum(sum, 2 * p->members) / (double)p->members, 4);
 }
 
 static void
@@ -112,13 +112,13 @@ roots(const pass *p)
     radius = fmax(radius, x->radius[e]);
   for (size_t i = 0; deviation != NULL && i < p->n_groups; i++) {
     group *g = &p->groups[i];
-    const double off = sqrt(g->square) * (n + 16) * 0x1p-51 + radius;
-    const double slack = (n + 16) * 0x1p-51, low = fmax(0, sqrt(deviation[i]) * (1 - slack) - off);
-    const double high = sqrt(deviation[i]) * (1 + slack) + off;
-    const double moved = sqrt(g->error_square) * (1 + 0x1p-50), square = (low * low + epsilon) * (1 - 0x1p-40);
+    const double roundings = 2 * (n + 16), off = clarke_taken(roundings, sqrt(g->square)) + radius;
+    const double low = fmax(0, clarke_down_by(sqrt(deviation[i]), roundings) - off);
+    const double high = clarke_up_over(sqrt(deviation[i]), roundings, off);
+    const double moved = clarke_up_by(sqrt(g->error_square), 4), square = clarke_down_by(low * low + epsilon, 0x1p12);
     const double variance = moved * (2 * high + moved) + clarke_roundoff_by(&p->r->by, 2 * n + SPARE, 2 * g->square);
 
-    g->low = sqrt(square) * (1 - 0x1p-50);
+    g->low = clarke_down_by(sqrt(square), 4);
     g->share = clarke_roundoff_sum(variance / square + SPARE * p->r->by.unit, 8);
     g->middle = clarke_roundoff_sum(g->error + clarke_roundoff_by(&p->r->by, n + SPARE, g->size), 4);
     if (!(g->share < 0.5))

@@ -12,6 +12,7 @@
 #define CLARKE_TRACE_SIEVE_H
 
 #include "base/wide.h"
+#include "exact/upward.h"
 #include "trace/certify.h"
 
 /* Numbers of an activation or its gradient, features x samples in row-major order; of a constant's gradient count x 1, or, with a
@@ -163,12 +164,12 @@ void clarke_sieved_clear(clarke_sieve *s, clarke_sieved *v);
 static inline double
 clarke_sieve_up(double sum)
 {
-  return sum * (1 + 0x1p-18);
+  return clarke_up_by(sum, 0x1p34);
 }
 static inline double
 clarke_sieve_slack(double roundings, double top)
 {
-  return clarke_sieve_up((roundings + 2) * 0x1p-53 * top);
+  return clarke_sieve_up((roundings + 2) * CLARKE_UNIT * top);
 }
 
 #endif

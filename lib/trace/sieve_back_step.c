@@ -119,7 +119,7 @@ bias_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, cla
     to->near[e] *= o->coef;
     to->top[e] = clarke_sieve_up(to->floor[e]);
     to->slack[e] = clarke_sieve_slack(to->terms, to->top[e]);
-    to->floor[e] *= 1 - 0x1p-18;
+    to->floor[e] = clarke_down_by(to->floor[e], 0x1p34);
   }
   return CLARKE_OK;
 }
@@ -162,16 +162,7 @@ read_proxies(double *proxy, clarke_sieve *s, size_t i, clarke_error *err)
   return status;
 }
 
-/* The smallest float32 that is no smaller: a float32 is beyond a number that is none, where it is that or beyond. */
-static float
-float_above(double number)
-{
-  const float near = (float)number;
-
-  return (double)near >= number ? near : nextafterf(near, INFINITY);
-}
-
-/* g times the slopes at x. False: some product is no float32. */
+/* g times the slopes at x: a float32 is beyond a number that is none, where it is the next float32 or beyond. False: some product is no float32. */
 static bool
 select_row_back(float *part, const clarke_pieces *p, const double *kinks, const double *proxies, const bool *itself, const float *x,
                 const float *g, size_t n)
@@ -182,7 +173,7 @@ select_row_back(float *part, const clarke_pieces *p, const double *kinks, const 
     part[j] = itself[0] ? g[j] : 0;
   for (size_t k = 0; k < p->n_kinks; k++) {
     const double kink = kinks[k], proxy = proxies[k];
-    const float first = float_above(kink), slope = itself[k + 1] ? 1 : 0;
+    const float first = clarke_least_float(kink), slope = itself[k + 1] ? 1 : 0;
 
     clarke_sieve_beyond(part, x, g, first, (double)first == kink ? (float)proxy : slope, slope, n);
     if (proxy != 0 && proxy != 1)

@@ -170,7 +170,7 @@ slack_at(const clarke_sieved *v, size_t row, size_t col, double near)
 {
   const double slack = v->slack != NULL ? v->slack[row] * (v->scale != NULL ? v->scale[col] : 1) : 0;
 
-  return slack > 0 ? slack + fabs(near) * 0x1p-51 : 0;
+  return slack > 0 ? slack + clarke_taken(2, fabs(near)) : 0;
 }
 
 /* Where the entry's products are looked up. */
@@ -192,14 +192,14 @@ judge_doubtful(judging *j, size_t row, size_t col, clarke_error *err)
 {
   const clarke_sieved *v = j->p.v;
   const double sum = near_at(j, row, col), near = sum + shift_at(v, row), recorded = j->recorded[row * j->cols + col];
-  double off = fabs(recorded - near) * (1 + 0x1p-50) + slack_at(v, row, col, near), bound;
+  double off = clarke_up_by(fabs(recorded - near), 4) + slack_at(v, row, col, near), bound;
 
   if (v->dense != NULL) {
-    if (!clarke_sieve_add_up(&j->p, off / (DOUBTFUL * j->by) * (1 + 0x1p-17), row_of_terms(j, row, col), col_of_terms(j, col)))
+    if (!clarke_sieve_add_up(&j->p, clarke_up_by(off / (DOUBTFUL * j->by), 0x1p35), row_of_terms(j, row, col), col_of_terms(j, col)))
       return clarke_no_memory(err);
-    bound = j->by * j->p.mass * (1 - 0x1p-18); /* some products' absolute values are no more than all */
+    bound = clarke_down_by(j->by * j->p.mass, 0x1p34); /* some products' absolute values are no more than all */
     if (!j->p.stopped) {
-      off = fabs(recorded - j->p.sum) * (1 + 0x1p-50);
+      off = clarke_up_by(fabs(recorded - j->p.sum), 4);
       off += j->p.mass > 0 ? clarke_sieve_slack((double)j->p.n, j->p.mass) : 0;
     }
   } else if (v->floor != NULL) {
@@ -230,7 +230,7 @@ typedef struct {
   const double *sum;
   const float *recorded;
   const double *scale;
-  double shift, wide, floor, more; /* of the row */
+  double shift, wide, floor, roundings; /* of the row */
 } entries;
 
 static inline double
@@ -243,13 +243,13 @@ sum_at(const entries *t, size_t e)
 static inline double
 off_at(const entries *t, size_t e)
 {
-  return fabs((double)t->recorded[e] - sum_at(t, e)) * (1 + 0x1p-50) + (t->wide * t->scale[e] + fabs(sum_at(t, e)) * t->more);
+  return clarke_up_by(fabs((double)t->recorded[e] - sum_at(t, e)), 4) + (t->wide * t->scale[e] + clarke_taken(t->roundings, fabs(sum_at(t, e))));
 }
 
 static inline double
 mass_at(const entries *t, size_t e)
 {
-  return fabs(t->sum[e]) * (1 - 0x1p-50) + t->floor;
+  return clarke_down_by(fabs(t->sum[e]), 4) + t->floor;
 }
 
 /* Is each within that part of its bound, as it is guessed from the sum? No branch, no call, so that compilers make vectors of it. */
@@ -287,7 +287,7 @@ count(size_t *exact, size_t *wrong, const entries *t)
   size_t same = 0, other = 0;
 
   for (size_t e = 0; e < t->n; e++) {
-    const double near = sum_at(t, e), own = t->wide * t->scale[e] + fabs(near) * t->more;
+    const double near = sum_at(t, e), own = t->wide * t->scale[e] + clarke_taken(t->roundings, fabs(near));
     const float low = (float)(near - own), high = (float)(near + own);
 
     same += (low == t->recorded[e]) & (high == t->recorded[e]);
@@ -340,7 +340,7 @@ judge_row(judging *j, size_t row, const double *ones, clarke_error *err)
                        .shift = shift,
                        .wide = wide,
                        .floor = fabs(shift) - wide,
-                       .more = wide > 0 ? 0x1p-51 : 0};
+                       .roundings = wide > 0 ? 2 : 0};
 
     for (size_t e = 0; v->near == NULL && e < t.n; e++)
       sums[e] = v->exact[row * j->cols + from + e];
@@ -388,7 +388,7 @@ clarke_sieve_judge(clarke_sieve *s, clarke_certificate *made, const clarke_sieve
 
   for (size_t e = 0; e < CHUNK; e++)
     ones[e] = 1;
-  j.by = nu / (1 - nu) * (1 - 0x1p-40);
+  j.by = clarke_down_by(nu / (1 - nu), 0x1p12);
   s->open = s->open || nu >= 0.5;
   for (size_t row = 0; v->top != NULL && row < rows; row++)
     s->open = s->open || !(v->top[row] <= s->c->by.largest); /* a sum may have overflown on its way */

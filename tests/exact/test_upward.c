@@ -183,6 +183,210 @@ START_TEST(magnitudes)
 }
 END_TEST
 
+/* --- several roundings --- */
+
+/* x becomes what the operation makes of it exactly. */
+static void
+operate_exactly(mpq_t x, size_t operation, double by)
+{
+  mpq_t b;
+
+  mpq_init(b);
+  mpq_set_d(b, by);
+  if (operation == 0)
+    mpq_add(x, x, b);
+  else if (operation == 1)
+    mpq_mul(x, x, b);
+  else
+    mpq_div(x, x, b);
+  mpq_clear(b);
+}
+
+static double
+operate(size_t operation, double v, double by)
+{
+  return operation == 0 ? v + by : operation == 1 ? v * by : v / by;
+}
+
+/* By how much of itself the operation is rounded down. */
+static double
+lost(size_t operation, double v, double by)
+{
+  mpq_t x, y;
+  double part;
+
+  mpq_inits(x, y, NULL);
+  mpq_set_d(x, v);
+  operate_exactly(x, operation, by);
+  mpq_set_d(y, operate(operation, v, by));
+  mpq_sub(y, x, y);
+  mpq_div(y, y, x);
+  part = mpq_get_d(y);
+  mpq_clears(x, y, NULL);
+  return part;
+}
+
+/* One more rounding: of some that are drawn the one that goes farthest down, or up. */
+static double
+step_away(mpq_t exact, double v, bool down)
+{
+  double by = 1, farthest = -1;
+  size_t operation = 1;
+
+  for (size_t k = 0; k < 8; k++) {
+    const double other = ldexp(1 + (double)(draw(&state) >> 12) * 0x1p-52, (int)draw_below(&state, 3) - 1);
+    const size_t how = draw_below(&state, 3);
+    const double part = (down ? 1 : -1) * lost(how, v, other);
+
+    if (part > farthest) {
+      farthest = part;
+      by = other;
+      operation = how;
+    }
+  }
+  operate_exactly(exact, operation, by);
+  return operate(operation, v, by);
+}
+
+static bool
+is_at_least(double bound, const mpq_t exact)
+{
+  bool is;
+  mpq_t b;
+
+  if (isinf(bound))
+    return bound > 0;
+  mpq_init(b);
+  mpq_set_d(b, bound);
+  is = mpq_cmp(b, exact) >= 0;
+  mpq_clear(b);
+  return is;
+}
+
+/* Roundings that all go one way, and factors that make up for them: no less than half of one is taken by them. */
+START_TEST(several_roundings)
+{
+  double worst = 0;
+  mpq_t exact, v;
+
+  state = 5;
+  mpq_inits(exact, v, NULL);
+  for (int round = 0; round < 600; round++) {
+    const bool down = round % 2 == 0;
+    const size_t n = 1 + draw_below(&state, round % 3 == 0 ? 3 : 30);
+    double x = 1 + (double)(draw(&state) >> 12) * 0x1p-52;
+
+    mpq_set_d(exact, x);
+    for (size_t k = 0; k < n; k++)
+      x = step_away(exact, x, down);
+    ck_assert(is_at_least(clarke_up_by(x, (double)n), exact) && is_at_least(clarke_up_over(x, (double)n, 0x1p-900), exact));
+    mpq_set_d(v, x);
+    mpq_sub(v, exact, v);
+    mpq_div(v, v, exact);
+    if (n > 3)
+      worst = fmax(worst, mpq_get_d(v) / ((double)n * CLARKE_UNIT));
+    mpq_neg(exact, exact);
+    ck_assert(is_at_least(-clarke_down_by(x, (double)n), exact));
+  }
+  ck_assert(worst > 0.5);
+  mpq_clears(exact, v, NULL);
+}
+END_TEST
+
+/* Sums of numbers of both signs, and of squares that may underflow. */
+START_TEST(sums_of_many)
+{
+  mpq_t exact, term, mass;
+
+  state = 6;
+  mpq_inits(exact, term, mass, NULL);
+  for (int round = 0; round < 2000; round++) {
+    const size_t n = 1 + draw_below(&state, 20);
+    double sum = 0, size = 0, squares = 0;
+
+    mpq_set_ui(exact, 0, 1);
+    mpq_set_ui(mass, 0, 1);
+    for (size_t k = 0; k < n; k++) {
+      const double x = ldexp((double)(draw(&state) >> 11) - 0x1p52, (int)draw_below(&state, 40) - (round % 2 == 0 ? 60 : 580));
+
+      sum += x;
+      size += fabs(x);
+      squares += x * x;
+      mpq_set_d(term, x);
+      mpq_add(exact, exact, term);
+      mpq_mul(term, term, term);
+      mpq_add(mass, mass, term);
+    }
+    mpq_set_d(term, sum);
+    mpq_sub(exact, exact, term);
+    mpq_abs(exact, exact);
+    ck_assert(is_at_least(clarke_taken((double)n, size), exact));
+    mpq_set_d(term, clarke_up_root(squares, n));
+    mpq_mul(term, term, term);
+    ck_assert(mpq_cmp(term, mass) >= 0);
+  }
+  mpq_clears(exact, term, mass, NULL);
+}
+END_TEST
+
+/* n unit / (1 - n unit) in rationals. */
+static void
+gamma_of(mpq_t gamma, size_t n, double unit)
+{
+  mpq_t x;
+
+  mpq_init(x);
+  mpq_set_d(x, unit);
+  mpq_set_ui(gamma, n, 1);
+  mpq_mul(gamma, gamma, x);
+  mpq_set_ui(x, 1, 1);
+  mpq_sub(x, x, gamma);
+  mpq_div(gamma, gamma, x);
+  mpq_clear(x);
+}
+
+START_TEST(what_operations_take)
+{
+  mpq_t gamma;
+
+  state = 7;
+  mpq_init(gamma);
+  for (int round = 0; round < 2000; round++) {
+    const size_t n = 1 + draw_below(&state, (size_t)1 << (1 + draw_below(&state, 31))), few = 1 + draw_below(&state, (size_t)1 << 20);
+
+    gamma_of(gamma, n, CLARKE_UNIT);
+    ck_assert(is_at_least(clarke_gamma((double)n, CLARKE_UNIT), gamma));
+    gamma_of(gamma, few, 0x1p-24);
+    ck_assert(is_at_least(clarke_gamma_of_many((double)few + 4, 0x1p-24), gamma));
+  }
+  gamma_of(gamma, (size_t)1 << 32, CLARKE_UNIT);
+  ck_assert(is_at_least(clarke_gamma(0x1p32, CLARKE_UNIT), gamma));
+  mpq_clear(gamma);
+}
+END_TEST
+
+START_TEST(conversions)
+{
+  mpq_t q;
+
+  state = 8;
+  mpq_init(q);
+  for (int round = 0; round < 4000; round++) {
+    double v;
+
+    draw_rational(q, 130);
+    mpq_abs(q, q);
+    v = mpq_get_d(q);
+    ck_assert(is_at_least(clarke_above(v), q) && clarke_below(clarke_above(v)) == v && (v == 0 || is_at_least(clarke_up_by(v, 2), q)));
+    ck_assert(is_at_least((double)clarke_up_float(v), q));
+    ck_assert((double)clarke_least_float(v) >= v && (double)nextafterf(clarke_least_float(v), -INFINITY) < v);
+    ck_assert((double)clarke_least_float(-v) >= -v);
+  }
+  ck_assert(isinf(clarke_up_float(NAN)) && isinf(clarke_up_float(0x1p128)) && clarke_up_factor(3) == 1 + 0x1p-51 + 0x1p-52);
+  mpq_clear(q);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -193,5 +397,9 @@ main(void)
   tcase_add_test(tests, powers_of_two);
   tcase_add_test(tests, rationals);
   tcase_add_test(tests, magnitudes);
+  tcase_add_test(tests, several_roundings);
+  tcase_add_test(tests, sums_of_many);
+  tcase_add_test(tests, what_operations_take);
+  tcase_add_test(tests, conversions);
   return run_tests();
 }

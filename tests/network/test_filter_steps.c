@@ -279,7 +279,7 @@ START_TEST(numbers)
     ck_assert((double)clarke_up_float(v) >= v && (double)clarke_up_float(v) <= v * (1 + 0x1p-20) + 0x1p-139);
   }
   clarke_round_sizes(size, 4, 10);
-  ck_assert(size[0] > 0 && size[1] >= 10 * U && size[1] < 11 * U && size[2] >= 30 * U && isinf(size[3]));
+  ck_assert(size[0] > 0 && size[1] >= 10 * CLARKE_UNIT && size[1] < 11 * CLARKE_UNIT && size[2] >= 30 * CLARKE_UNIT && isinf(size[3]));
   ck_assert_uint_eq(clarke_store_places(piece, code, 6), 2);
   for (size_t k = 0; k < 6; k++)
     ck_assert_int_eq(piece[k], (int)code[k]);

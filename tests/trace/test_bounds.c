@@ -161,7 +161,7 @@ START_TEST(bounds_of_gradients)
 
   begin_bounds(&b, records[_i]);
   g = b.pass.g;
-  scale = clarke_roundoff_size_of(b.c.record.step->scale);
+  scale = clarke_up_rational(b.c.record.step->scale);
   b.r.recorded = b.c.nodes.recorded;
   OK(clarke_roundoff_forward(&b.r, &error));
   ck_assert_uint_eq(b.r.offender, CLARKE_NONE);

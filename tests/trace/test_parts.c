@@ -261,7 +261,7 @@ START_TEST(sizes_of_rationals)
     mpq_canonicalize(q);
     mpq_mul_2exp(q, q, draw_below(&state, 300));
     mpq_div_2exp(q, q, draw_below(&state, 300));
-    up = clarke_roundoff_size_of(q);
+    up = clarke_up_rational(q);
     mpq_abs(q, q);
     mpq_set_d(size, up);
     ck_assert(mpq_cmp(size, q) >= 0);
@@ -269,9 +269,9 @@ START_TEST(sizes_of_rationals)
   }
   mpq_set_si(q, 1, 3);
   mpq_div_2exp(q, q, 1080); /* below all doubles */
-  ck_assert(clarke_roundoff_size_of(q) > 0);
+  ck_assert(clarke_up_rational(q) > 0);
   mpq_set_ui(q, 0, 1);
-  ck_assert(clarke_roundoff_size_of(q) == 0);
+  ck_assert(clarke_up_rational(q) == 0);
   mpq_clears(q, size, NULL);
 }
 END_TEST

@@ -1,6 +1,7 @@
 #include "network/derive/slopes.h"
 
 #include "exact/ball.h"
+#include "exact/upward.h"
 #include "network/pass/domain.h"
 #include "network/pass/piecewise.h"
 #include "network/pass/window.h"
@@ -375,7 +376,7 @@ set_radius(clarke_matrix *m, size_t i, size_t j, const mpq_t radius, clarke_erro
     m->radius = calloc(m->rows * m->cols + 1, sizeof *m->radius);
   if (m->radius == NULL)
     return clarke_no_memory(err);
-  m->radius[i * m->cols + j] = nextafter(mpq_get_d(radius), INFINITY);
+  m->radius[i * m->cols + j] = clarke_above(mpq_get_d(radius));
   return CLARKE_OK;
 }
 

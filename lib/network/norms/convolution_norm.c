@@ -9,6 +9,7 @@
 #include "network/norms/operator_norm.h"
 
 #include "base/wide.h"
+#include "exact/upward.h"
 
 #include <cblas.h>
 #undef I
@@ -328,7 +329,7 @@ euclidean(const double *v, size_t n)
     most = fmax(most, fabs(v[e]));
   for (size_t e = 0; e < n && most > 0; e++)
     square += v[e] / most * (v[e] / most);
-  return most * sqrt(square) * (1 + (double)(n + 8) * 0x1p-52);
+  return clarke_up_by(most * sqrt(square), (double)(n + 8));
 }
 
 /* At least the norm of the matrix of one row or column of complex numbers, or of any. */
@@ -339,7 +340,7 @@ symbol_norm(double *norm, const double *symbol, size_t outer, size_t channels, b
 
   if (outer > 1 && channels > 1)
     return clarke_operator_norm(norm, symbol, rows, cols, err);
-  *norm = euclidean(symbol, rows * cols) * (real ? 1 : sqrt(0.5) * (1 + 0x1p-50)); /* each number is there twice */
+  *norm = euclidean(symbol, rows * cols) * (real ? 1 : clarke_up_by(sqrt(0.5), 4)); /* each number is there twice */
   return CLARKE_OK;
 }
 
@@ -351,7 +352,7 @@ block_norm(double *norm, symbols *q, const double *w, clarke_error *err)
   const double taps = (double)c->taps, size = euclidean(w, q->outer * c->channels * c->taps);
   /* each entry of a symbol is a sum of `taps` products with cosines, which are rounded: off by no more than (taps + 3) u of
    * the sum of sizes, at most sqrt(taps) times their norm; twice, for A and B, and twice in the matrix */
-  const double off = 4 * (taps + 3) * sqrt(taps) * 0x1p-53 * size;
+  const double off = clarke_taken(2 * (taps + 3), sqrt(taps) * size);
   clarke_status status = CLARKE_OK;
 
   *norm = size == 0 || size >= 0x1p-900 ? 0 : NAN; /* what underflows is below off */
@@ -365,7 +366,7 @@ block_norm(double *norm, symbols *q, const double *w, clarke_error *err)
       *norm = here <= *norm ? *norm : here; /* a NaN is kept */
     }
   }
-  *norm = (*norm + off) * between_angles(c, 0) * between_angles(c, 1) * (1 + 0x1p-40);
+  *norm = clarke_up_by((*norm + off) * between_angles(c, 0) * between_angles(c, 1), 0x1p12);
   return status;
 }
 

@@ -14,7 +14,7 @@
 static double
 up(double v)
 {
-  return v * (1 + 0x1p-40);
+  return clarke_up_by(v, 0x1p12);
 }
 
 /* uses[e] grows by the times that the operand takes entry e. */
@@ -126,7 +126,7 @@ grow_scale(clarke_growths *p, size_t i, clarke_error *err)
     double k = fabs(c[clarke_operand_entry(&s->in[1], e)]);
 
     if (s->root) /* the sum may cancel: a statistic below 0 by less than epsilon */
-      k = sqrt(c[clarke_operand_entry(&s->in[1], e)] + epsilon) * (1 - 0x1p-20);
+      k = clarke_down_by(sqrt(c[clarke_operand_entry(&s->in[1], e)] + epsilon), 0x1p32);
     k = s->divide || s->root ? up(1 / k) : k;
     most = k > most ? k : most;
   }
@@ -190,7 +190,7 @@ add_row(double *square, double *absolute, const double *w, size_t stride, size_t
 static void
 measure_rows(double *norm, double *sum, double *size, const clarke_dense *d, const double *w, size_t blocks)
 {
-  const double more = 1 + (double)(2 * d->inner + 32) * 0x1p-53; /* what sums of so many round */
+  const double more = clarke_up_factor((double)(d->inner + 16)); /* what sums of so many round */
   double block = 0;
 
   *norm = *sum = *size = 0;

@@ -4,6 +4,7 @@
 #include "network/norms/operator_norm.h"
 
 #include "base/wide.h"
+#include "exact/upward.h"
 
 #include <cblas.h>
 #undef I
@@ -40,7 +41,7 @@ frobenius(const float *v, size_t n)
     sum += (double)v[e] * (double)v[e];
   for (size_t l = 0; l < SIDE_BY_SIDE; l++)
     sum += part[l];
-  return sqrt(sum) * (1 + 0x1p-20);
+  return clarke_up_by(sqrt(sum), 0x1p32);
 }
 
 /* g = a a^T, a being m x n, both halves. */
@@ -78,7 +79,7 @@ normalize_floats(float *v, size_t n)
 static double
 rounding(size_t n)
 {
-  return (double)(n + 4) * 0x1p-24 / (1 - (double)(n + 4) * 0x1p-24);
+  return clarke_gamma_of_many((double)(n + 4), 0x1p-24);
 }
 
 /* At least the norm of the symmetric m x m matrix g, which is lost: norm(g)^2 = norm(g^2) <= norm(fl(g^2)) + what that is
@@ -93,7 +94,7 @@ symmetric_norm(float *g, float *room, size_t m, size_t squarings)
   if (squarings > 0) {
     gram(room, g, m, m);
     norm = symmetric_norm(room, g, m, squarings - 1) + rounding(m) * size * size;
-    norm = sqrt(norm * (1 + 0x1p-40)) * (1 + 0x1p-40);
+    norm = clarke_up_by(sqrt(clarke_up_by(norm, 0x1p12)), 0x1p12);
     norm = norm < size ? norm : size;
   }
   return ldexp(norm, exponent);
@@ -164,7 +165,7 @@ left_by_factor(const float *l, const float *g, float *product, double s, size_t 
 
       square += (i == j ? 1 : 2) * d * d;
     }
-  return sqrt(square) * (1 + 0x1p-20) + rounding(m) * size * size * (1 + 0x1p-20) + s * 0x1p-40;
+  return clarke_up_by(sqrt(square), 0x1p32) + clarke_up_by(rounding(m) * size * size, 0x1p32) + clarke_taken(0x1p12, s);
 }
 
 /* At least the largest eigenvalue of the symmetric g, whose largest entry is in [1/2, 1); infinity where no factor is found.
@@ -195,7 +196,7 @@ gram_norm(float *g, float *room, float *a, size_t m)
     norm = norm_by_factor(g, room, a, m);
   if (!(norm <= DBL_MAX))
     norm = symmetric_norm(g, room, m, m > 1 ? SQUARINGS : 0);
-  return ldexp(norm * (1 + 0x1p-40), exponent);
+  return ldexp(clarke_up_by(norm, 0x1p12), exponent);
 }
 
 CLARKE_WIDE static double
@@ -254,7 +255,7 @@ set_floats(float *a, double *off, const double *w, size_t rows, size_t cols)
   by = most >= 0x1p-900 ? ldexp(1, -exponent) : most > 0 ? NAN : 0; /* so small a one has no bound */
   for (size_t i = 0; i < rows; i++)
     square += set_row(a + i * down, along, w + i * cols, by, cols);
-  *off = sqrt(square) * (1 + 0x1p-20);
+  *off = clarke_up_by(sqrt(square), 0x1p32);
   return exponent;
 }
 
@@ -282,8 +283,8 @@ clarke_operator_norm(double *norm, const double *w, size_t rows, size_t cols, cl
   size = frobenius(a, m * n);
   gram(g, a, m, n);
   *norm = gram_norm(g, room, a, m) + rounding(n) * size * size;
-  *norm = fmin(sqrt(*norm) * (1 + 0x1p-40), size) + off;
-  *norm = ldexp(*norm * (1 + 0x1p-40), exponent);
+  *norm = fmin(clarke_up_by(sqrt(*norm), 0x1p12), size) + off;
+  *norm = ldexp(clarke_up_by(*norm, 0x1p12), exponent);
   if (!(*norm <= DBL_MAX))
     *norm = INFINITY;
   free(a);

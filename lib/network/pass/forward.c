@@ -151,7 +151,7 @@ widen(clarke_matrix *y, const clarke_matrix *x, const clarke_step *s, size_t fea
     clarke_matrix_get(there, x, from, column);
     mpq_sub(there, there, here);
     mpq_abs(there, there);
-    y->radius[e] = fmax(y->radius[e], clarke_up_add(mpq_get_d(there) * (1 + 0x1p-50) + CLARKE_TINY,
+    y->radius[e] = fmax(y->radius[e], clarke_up_add(clarke_up_rational(there),
                                                     x->radius[from * x->cols + column]));
   }
   mpq_clears(here, there, NULL);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An argument and a kink as doubles are off by less than this part of them. */
-#define SLACK 0x1p-50
+/* Roundings of which an argument and a kink as doubles are off by less. */
+#define ROUNDED 4
 
 void
 clarke_margins_init(clarke_margins *m)
@@ -91,7 +91,7 @@ next_smaller(const clarke_step *s, const clarke_matrix *x, clarke_branch place, 
 static void
 take_difference(double *least, double *most, double a, double b, double radius)
 {
-  const double d = fabs(a - b), slack = (SLACK * (fabs(a) + fabs(b)) + radius) * (1 + SLACK) + CLARKE_TINY;
+  const double d = fabs(a - b), slack = clarke_up_over(clarke_taken(ROUNDED, fabs(a) + fabs(b)) + radius, ROUNDED, CLARKE_TINY);
 
   *least = fmin(*least, fmax(d - slack, 0));
   *most = fmin(*most, d + 2 * slack);
@@ -180,7 +180,7 @@ clarke_margin_exactly(mpq_t distance, bool *exact, size_t *kink, const clarke_st
 double
 clarke_margin_size(const clarke_matrix *x, size_t i, size_t j)
 {
-  return fabs(clarke_matrix_get_double(x, i, j)) * (1 + SLACK) + clarke_matrix_radius(x, i, j) * (1 + SLACK);
+  return clarke_up_by(fabs(clarke_matrix_get_double(x, i, j)), ROUNDED) + clarke_up_by(clarke_matrix_radius(x, i, j), ROUNDED);
 }
 
 void
@@ -190,7 +190,7 @@ clarke_margin_sizes(clarke_margin *m, const clarke_graph *g, const clarke_step *
     if (clarke_margin_row(s, c) != CLARKE_NONE)
       clarke_margin_hold(m, clarke_margin_size(x, clarke_margin_row(s, c), j));
   for (size_t k = 0; s->kind == CLARKE_PIECEWISE && k < s->pieces.n_kinks; k++)
-    clarke_margin_hold(m, fabs(mpq_get_d(s->pieces.kink[k])) * (1 + SLACK));
+    clarke_margin_hold(m, clarke_up_by(fabs(mpq_get_d(s->pieces.kink[k])), ROUNDED));
 }
 
 void

@@ -49,17 +49,11 @@ clarke_piecewise_slope(mpq_t slope, const clarke_graph *g, const clarke_step *st
     clarke_pieces_slope(slope, &step->pieces, piece, x);
 }
 
-static double
-upper_abs(const mpq_t q)
-{
-  return fabs(mpq_get_d(q)) * (1 + 0x1p-50) + CLARKE_TINY;
-}
-
 double
 clarke_piecewise_lipschitz(const clarke_graph *g, const clarke_step *step)
 {
   const clarke_pieces *p = &step->pieces;
-  double bound = upper_abs(p->coef[0][1]);
+  double bound = clarke_up_rational(p->coef[0][1]);
   mpq_t slope;
 
   /* Slopes are affine in each piece. Where they are constant in the outer ones kinks hold the extremes. */
@@ -69,7 +63,7 @@ clarke_piecewise_lipschitz(const clarke_graph *g, const clarke_step *step)
   for (size_t k = 0; k < p->n_kinks; k++)
     for (size_t side = 0; side < 2; side++) {
       clarke_pieces_slope(slope, p, k + side, p->kink[k]);
-      bound = fmax(bound, upper_abs(slope));
+      bound = fmax(bound, clarke_up_rational(slope));
     }
   mpq_clear(slope);
   for (size_t e = 0; p->slope != CLARKE_NONE && e < g->values[p->slope].count; e++)
@@ -86,7 +80,7 @@ clarke_piecewise_steepest(const clarke_step *step, double everywhere, double siz
   if (isfinite(everywhere))
     return everywhere;
   for (size_t i = 0; i <= p->n_kinks; i++)
-    bound = fmax(bound, clarke_up_add(upper_abs(p->coef[i][1]), clarke_up_mul(2 * upper_abs(p->coef[i][2]), size)));
+    bound = fmax(bound, clarke_up_add(clarke_up_rational(p->coef[i][1]), clarke_up_mul(2 * clarke_up_rational(p->coef[i][2]), size)));
   return bound;
 }
 
@@ -172,7 +166,7 @@ clarke_piece_is_number(const clarke_pieces *p, clarke_branch piece)
 static double
 size_of(const clarke_matrix *x, size_t e)
 {
-  const double middle = fabs(clarke_matrix_get_double(x, e / x->cols, e % x->cols)) * (1 + 0x1p-50) + CLARKE_TINY;
+  const double middle = clarke_up_over(fabs(clarke_matrix_get_double(x, e / x->cols, e % x->cols)), 4, CLARKE_TINY);
 
   return clarke_up_add(middle, clarke_matrix_radius(x, e / x->cols, e % x->cols));
 }
@@ -384,7 +378,7 @@ clarke_piecewise_slopes(clarke_matrix *s, const clarke_constants *constants,
     double steepest = 0;
 
     for (size_t p = 0; p <= step->pieces.n_kinks; p++)
-      steepest = fmax(steepest, upper_abs(derivative.pieces.coef[p][1]));
+      steepest = fmax(steepest, clarke_up_rational(derivative.pieces.coef[p][1]));
     status = widen_radius(s, step, x, piece, steepest, err);
   }
   for (size_t i = 0; i <= CLARKE_MAX_KINKS; i++)

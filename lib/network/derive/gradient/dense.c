@@ -279,7 +279,7 @@ taken_by_product(const dense *q, size_t inner, double root)
   const double count = (double)inner * (double)(d->blocks * d->repeat) * (double)(q->p->n / q->p->lanes);
   const double size = q->p->growths->size[q->s - q->p->g->steps], entries = (double)d->outer * (double)d->inner;
   const double additions = clarke_sliced_additions(q->slices, inner);
-  const double rounded = (clarke_rounded_gamma((double)inner) + 0x1p-51) * size;
+  const double rounded = (clarke_rounded_gamma((double)inner) + clarke_taken(2, 1)) * size;
   const double rest = clarke_sliced_weight_rest(&q->w) * sqrt(entries);
   const double tail = fmin(clarke_sliced_tail(q->whole.top, q->slices, count), root * q->tail);
   const double pairs = clarke_bound_gamma(additions, CLARKE_PAIR_UNIT) * (size + clarke_sliced_norm(&q->w.cut, entries)) + rest;
@@ -424,7 +424,7 @@ weight_bound(const dense *q)
 {
   const clarke_descent *p = q->p;
   const double columns = (double)(q->d->blocks * q->d->repeat * p->n), panels = columns / (double)(q->places * p->n) + 1;
-  const double gamma = clarke_rounded_gamma(columns) + ((double)q->d->blocks + 2 * panels) * 0x1p-52;
+  const double gamma = clarke_rounded_gamma(columns) + clarke_taken((double)q->d->blocks + 2 * panels, 1);
   double bound = 0;
 
   for (size_t j = 0; j < p->lanes; j++) {

@@ -3,6 +3,7 @@
 #ifndef CLARKE_NETWORK_DERIVE_GRADIENT_GRADIENT_H
 #define CLARKE_NETWORK_DERIVE_GRADIENT_GRADIENT_H
 
+#include "exact/upward.h"
 #include "network/derive/gradient.h"
 #include "network/derive/gradient/fixed.h"
 #include "network/norms/growth.h"
@@ -11,7 +12,7 @@
 
 /* What an operation takes at most, relatively: on pairs; on pairs, or doubles, that ends in a double. */
 #define CLARKE_PAIR_UNIT 0x1p-103
-#define CLARKE_DOUBLE_UNIT 0x1p-52
+#define CLARKE_DOUBLE_UNIT (2 * CLARKE_UNIT)
 
 /* Features x n samples, and for each lane (a sample; all of them, where they are coupled) at least the Euclidean norm of its
  * numbers, and of their errors. */
@@ -78,7 +79,7 @@ typedef struct {
 static inline double
 clarke_bound_up(double v)
 {
-  return v * (1 + 0x1p-20) + 0x1p-900;
+  return clarke_up_over(v, 0x1p32, 0x1p-900);
 }
 
 /* At least by how much the norm of a lane exceeds that of a sample, of samples alike. */
@@ -104,7 +105,7 @@ clarke_lane_of(const clarke_descent *p, size_t sample)
 static inline double
 clarke_bound_gamma(double n, double unit)
 {
-  return (n + 4) * unit * (1 + 0x1p-20);
+  return clarke_gamma(n + 4, unit);
 }
 
 static inline double

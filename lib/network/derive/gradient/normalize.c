@@ -57,7 +57,7 @@ gamma_of_mean(double m)
 {
   const double n = 2 * m + 3 * SIDE_BY_SIDE;
 
-  return (16 * CLARKE_PAIR_UNIT + n * n * n * 0x1p-157) * (1 + 0x1p-20);
+  return clarke_up_by(16 * CLARKE_PAIR_UNIT + n * n * n * 0x1p-157, 0x1p32);
 }
 
 static normalizing
@@ -275,8 +275,8 @@ static group_bounds
 bounds_of(const normalizing *q, const moments *of, double d, double e)
 {
   const double root = sqrt(q->m), mean = q->gamma * absolute_of(of) / q->m, off = mean + 2 * q->gamma * d;
-  const double epsilon = sqrt(mpq_get_d(q->s->epsilon)) * (1 - 0x1p-40);
-  const double least = fmax(d * (1 - 0x1p-40) - off - e / root, epsilon), least_here = fmax(d * (1 - 0x1p-40) - off, epsilon);
+  const double epsilon = clarke_down_by(sqrt(mpq_get_d(q->s->epsilon)), 0x1p12);
+  const double least = fmax(clarke_down_by(d, 0x1p12) - off - e / root, epsilon), least_here = fmax(clarke_down_by(d, 0x1p12) - off, epsilon);
   group_bounds b = {.steepest = clarke_bound_up(1 / least)};
 
   b.rounded = clarke_bound_up(root * ((mean + 2 * q->unit * d * 2 + off) / least_here + 8 * q->unit * 2));

@@ -116,7 +116,7 @@ bound_group(clarke_normalized *to, double *relative, const normalizing *q, doubl
 {
   const clarke_normed *x = &q->p->value[q->s->in[0].value], *y = &q->p->value[q->s->out];
   const double root = sqrt(q->m), off = ldexp(1, x->fixed.unit), e = x->error[q->p->lanes == 1 ? 0 : q->column];
-  const double epsilon = sqrt(mpq_get_d(q->s->epsilon)) * (1 - 0x1p-40), low = d * (1 - 0x1p-40) - off;
+  const double epsilon = clarke_down_by(sqrt(mpq_get_d(q->s->epsilon)), 0x1p12), low = clarke_down_by(d, 0x1p12) - off;
   const double least = fmax(low - e / root, epsilon), least_here = fmax(low, epsilon);
 
   to->steepest = fmax(to->steepest, clarke_bound_up(1 / least));

@@ -238,7 +238,7 @@ clarke_rounded_multiply(const clarke_rounded_product *q, double *part)
 double
 clarke_rounded_gamma(double inner)
 {
-  return (fmin(inner, (double)CLARKE_GRADIENT_PART) + inner / (double)CLARKE_GRADIENT_PART + 8) * 0x1p-53 * (1 + 0x1p-20);
+  return clarke_gamma(fmin(inner, (double)CLARKE_GRADIENT_PART) + inner / (double)CLARKE_GRADIENT_PART + 8, CLARKE_UNIT);
 }
 
 double

@@ -10,7 +10,7 @@ static void
 product_row(const clarke_filter *f, const clarke_step *s, size_t i, double *y, double *error)
 {
   const clarke_enclosure *a = &f->value[s->in[0].value], *c = &f->value[s->in[1].value];
-  const double n = (double)s->contraction.inner, unit = (2 * n + 8) * U;
+  const double n = (double)s->contraction.inner, roundings = n + 4;
 
   for (size_t j = 0; j < f->n; j++) {
     double sum = 0, size = 0, off = 0;
@@ -25,7 +25,7 @@ product_row(const clarke_filter *f, const clarke_step *s, size_t i, double *y, d
       off += fabs(x) * q + p * (fabs(z) + q);
     }
     y[j] = sum;
-    error[j] = (off + unit * size + n * CLARKE_TINY) * (1 + (4 * n + 16) * U) + 8 * CLARKE_TINY;
+    error[j] = clarke_up_over(off + clarke_taken(roundings, size) + n * CLARKE_TINY, 2 * n + 8, 8 * CLARKE_TINY);
   }
 }
 

@@ -69,7 +69,7 @@ clarke_enclosure_row_bounds(const clarke_filter *f, const clarke_enclosure *e, s
       bound[j] = (double)e->each[i * f->n + j];
   else
     for (size_t j = 0; j < f->n; j++)
-      bound[j] = e->row[i] * e->col[j] * (1 + 8 * U) + 8 * CLARKE_TINY;
+      bound[j] = clarke_up_over(e->row[i] * e->col[j], 4, 8 * CLARKE_TINY);
   for (size_t j = 0; e->most != NULL && j < f->n; j++)
     bound[j] = e->most[j] < bound[j] ? e->most[j] : bound[j];
 }
@@ -96,7 +96,7 @@ clarke_enclosure_add_rounding(clarke_filter *f, clarke_enclosure *y, const doubl
     return;
   }
   for (size_t j = 0; j < f->n; j++) {
-    double q = error[j] == 0 ? 0 : error[j] / y->col[j] * (1 + 4 * U);
+    double q = error[j] == 0 ? 0 : clarke_up_by(error[j] / y->col[j], 2);
 
     ratio = clarke_larger(ratio, q);
   }
@@ -116,7 +116,7 @@ void
 clarke_round_sizes(double *size, size_t n, double operations)
 {
   for (size_t j = 0; j < n; j++)
-    size[j] = clarke_up_mul(operations * U * (1 + 0x1p-20), size[j]) + 2 * CLARKE_TINY;
+    size[j] = clarke_up_mul(clarke_gamma(operations, CLARKE_UNIT), size[j]) + 2 * CLARKE_TINY;
 }
 
 CLARKE_WIDE static void

@@ -6,8 +6,6 @@
 #include "exact/upward.h"
 #include "network/pass/filter.h"
 
-/* Half the distance from 1 to the next double: what one rounding takes at most, relatively. */
-#define U 0x1p-53
 /* Where |w| |x| is larger a sum of products may have overflowed: then it has no bound. */
 #define CLARKE_FILTER_FAR 0x1p1000
 
@@ -42,15 +40,6 @@ struct clarke_filter {
   clarke_error *err;
 };
 
-/* At least v >= 0; infinity for a NaN: bounds that are floats are none. */
-static inline float
-clarke_up_float(double v)
-{
-  double up = v * (1 + 0x1p-22) + 0x1p-140;
-
-  return (float)(v <= 0x1p127 ? up : (double)INFINITY);
-}
-
 /* The bound of feature i, sample j. A NaN of rows and columns stays. */
 static inline double
 clarke_enclosure_bound_at(const clarke_filter *f, const clarke_enclosure *e, size_t i, size_t j)
@@ -59,7 +48,7 @@ clarke_enclosure_bound_at(const clarke_filter *f, const clarke_enclosure *e, siz
 
   if (f->fine)
     return (double)e->each[i * f->n + j];
-  bound = e->row[i] * e->col[j] * (1 + 8 * U) + 8 * CLARKE_TINY;
+  bound = clarke_up_over(e->row[i] * e->col[j], 4, 8 * CLARKE_TINY);
   return e->most != NULL && e->most[j] < bound ? e->most[j] : bound;
 }
 

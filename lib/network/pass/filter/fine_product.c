@@ -101,7 +101,7 @@ split_weight(const fine_product *p, size_t w_bits, double gamma)
       p->w_high[i] = p->w[i] + by - by;
       p->w_low[i] = p->w[i] - p->w_high[i];
     }
-    p->row[r] = 2 * gamma * (double)d->inner * ldexp(largest, -(int)w_bits) * (1 + 16 * U);
+    p->row[r] = clarke_up_by(2 * gamma * (double)d->inner * ldexp(largest, -(int)w_bits), 8);
   }
 }
 
@@ -135,7 +135,7 @@ fine_product_split(fine_product *p, clarke_filter *f, const clarke_enclosure *x,
   const clarke_dense *d = p->d;
   size_t count = (d->grouped ? d->blocks : 1) * d->outer * d->inner, entries = x->rows * f->n;
   size_t bits = 53, w_bits, x_bits;
-  double gamma = (double)(2 * d->inner + 8) * U * (1 + 0x1p-20);
+  double gamma = clarke_gamma((double)(2 * d->inner + 8), CLARKE_UNIT);
 
   p->w_high = malloc((count + 1) * sizeof *p->w_high);
   p->w_low = malloc((count + 1) * sizeof *p->w_low);
@@ -157,7 +157,7 @@ fine_product_split(fine_product *p, clarke_filter *f, const clarke_enclosure *x,
   for (size_t i = 0; i < entries; i += f->n)
     for (size_t j = 0; j < f->n; j++)
       p->size[i + j] = clarke_up_float((double)x->each[i + j] +
-                                       gamma * ldexp(p->largest[j], -(int)x_bits) * (1 + 16 * U));
+                                       clarke_up_by(gamma * ldexp(p->largest[j], -(int)x_bits), 8));
   return CLARKE_OK;
 }
 
@@ -182,8 +182,8 @@ fine_product_init(fine_product *p, clarke_filter *f, const clarke_step *s)
   const clarke_step *gather = f->deferred[s->in[0].value];
   const clarke_enclosure *x = &f->value[gather != NULL ? gather->in[0].value : s->in[0].value];
   size_t count = f->g->values[d->weight].count, entries = x->rows * f->n, places, room;
-  double gamma = (double)(d->inner + 4) * U * (1 + 0x1p-20);
-  double up = 1 + 1.01 * (double)(d->inner + 8) * 0x1p-24;
+  double gamma = clarke_gamma((double)(d->inner + 4), CLARKE_UNIT);
+  double up = clarke_up_factor(1.01 * (double)(d->inner + 8) * 0x1p28); /* of floats, whose roundings are 2^29 times as large */
 
   *p = (fine_product){.d = d, .w = f->g->values[d->weight].real, .x = x->y,
                       .map = gather != NULL ? gather->in[0].map : NULL,
@@ -204,7 +204,7 @@ fine_product_init(fine_product *p, clarke_filter *f, const clarke_step *s)
   for (size_t e = 0; e < entries; e++) {
     double size = (double)x->each[e] + gamma * fabs(x->y[e]);
 
-    p->size[e] = (float)(size * (1 + 0x1p-22) + (size > 0 ? 0x1p-140 : 0)); /* as up_float, or 0 */
+    p->size[e] = size == 0 ? 0 : clarke_up_float(size);
   }
   return CLARKE_OK;
 }
@@ -268,7 +268,7 @@ add_low_products(const clarke_filter *f, const fine_product *p, size_t b, size_t
       for (size_t j = 0; j < f->n; j++) {
         value[c + j] += sum[c + j];
         each[c + j] = clarke_up_float((double)each[c + j] + row[o] * p->largest[j] +
-                                      U * (1 + 8 * U) * fabs(value[c + j]));
+                                      clarke_up_by(CLARKE_UNIT, 4) * fabs(value[c + j]));
       }
   }
 }

@@ -4,14 +4,14 @@
 static double
 slack(double bound, double a, double b)
 {
-  return bound * (1 + 16 * U) + 4 * U * (fabs(a) + fabs(b)) + 4 * CLARKE_TINY;
+  return clarke_up_by(bound, 8) + clarke_taken(2, fabs(a) + fabs(b)) + 4 * CLARKE_TINY;
 }
 
 /* The distance d, which is off by no more than `off`. */
 static void
 take(clarke_margin *m, double d, double off, size_t i)
 {
-  clarke_margin_take(m, (d - off) * (1 - 4 * U) - CLARKE_TINY, (d + off) * (1 + 4 * U) + CLARKE_TINY, i);
+  clarke_margin_take(m, clarke_down_by(d - off, 2) - CLARKE_TINY, clarke_up_over(d + off, 2, CLARKE_TINY), i);
 }
 
 void
@@ -26,8 +26,8 @@ clarke_measure_arguments(clarke_filter *f, const clarke_step *s, const double *x
     for (size_t j = 0; j < f->n; j++) {
       const double d = fabs(x[j] - kink), off = slack(f->bound[j], x[j], kink);
 
-      clarke_margin_hold(&m[j], (fabs(x[j]) + off) * (1 + 4 * U));
-      clarke_margin_hold(&m[j], fabs(kink) * (1 + 4 * U));
+      clarke_margin_hold(&m[j], clarke_up_by(fabs(x[j]) + off, 2));
+      clarke_margin_hold(&m[j], clarke_up_by(fabs(kink), 2));
       if (kinked && (piece != NULL ? piece[j] != CLARKE_OPEN : d > f->bound[j]))
         take(&m[j], d, off, i);
     }
@@ -41,8 +41,8 @@ measure_entry(clarke_filter *f, clarke_margin *m, const double *y, const double 
   for (size_t j = 0; j < f->n; j++) {
     const double d = y[j] - in[j], off = slack(f->bound[j], y[j], in[j]);
 
-    clarke_margin_hold(&m[j], (fabs(in[j]) + off) * (1 + 4 * U));
-    if (piece[j] != CLARKE_OPEN && d > f->bound[j] + 2 * U * d)
+    clarke_margin_hold(&m[j], clarke_up_by(fabs(in[j]) + off, 2));
+    if (piece[j] != CLARKE_OPEN && d > f->bound[j] + clarke_taken(1, d))
       take(&m[j], d, off, i);
   }
 }

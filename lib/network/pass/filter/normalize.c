@@ -71,15 +71,15 @@ measure_group(const clarke_filter *f, const clarke_step *s, const clarke_enclosu
   const clarke_grouping *o = &s->grouping;
   group_sums sums = sum_group(f, o, x, group, from, to);
   double m = (double)clarke_step_group_size(s, f->n), epsilon = mpq_get_d(s->epsilon);
-  double gamma = (m + 8) * U * (1 + 0x1p-20), up = (1 + gamma) * (1 + 0x1p-40), moved;
+  double gamma = clarke_gamma(m + 8, CLARKE_UNIT), up = clarke_up_by(1 + gamma, 0x1p12), moved;
   float_group g = {.mean = sums.x / m};
 
   g.deviation = sqrt(sum_squares(f, o, x, group, g.mean, from, to) / m + epsilon);
   g.shift = gamma * up * (sums.size / m) + CLARKE_TINY;
-  moved = sqrt((sums.square + m * CLARKE_TINY) * up / m) * up + g.shift + 2 * U * g.deviation;
+  moved = sqrt((sums.square + m * CLARKE_TINY) * up / m) * up + g.shift + clarke_taken(1, g.deviation);
   g.shift = (g.shift + sums.bound / m * up) * up;
   g.off = (moved + 2 * gamma * g.deviation) * up;
-  g.least = fmax((g.deviation - g.off) * (1 - 8 * U), sqrt(epsilon) * (1 - 8 * U));
+  g.least = fmax(clarke_down_by(g.deviation - g.off, 4), clarke_down_by(sqrt(epsilon), 4));
   if (!(g.deviation <= DBL_MAX) || !(epsilon >= 0x1p-500) || !(m <= 0x1p30))
     g.off = NAN;
   return g;
@@ -97,11 +97,11 @@ normalize_group(const clarke_filter *f, const clarke_step *s, const clarke_enclo
     for (size_t j = from; j < to; j++) {
       size_t feature = group_feature(o, group, i), e = feature * f->n + j;
       double c = x->y[e] - g.mean, q = c / g.deviation;
-      double own = clarke_enclosure_bound_at(f, x, feature, j) + g.shift + 2 * U * fabs(c);
+      double own = clarke_enclosure_bound_at(f, x, feature, j) + g.shift + clarke_taken(1, fabs(c));
 
       y[e] = q;
-      bound[e] = (own + (fabs(q) * (1 + 8 * U) + 0x1p-500) * g.off) / g.least * (1 + 0x1p-40) +
-                 2 * U * fabs(q) + 0x1p-500;
+      bound[e] = clarke_up_by((own + clarke_up_over(fabs(q), 4, 0x1p-500) * g.off) / g.least, 0x1p12) +
+                 clarke_taken(1, fabs(q)) + 0x1p-500;
     }
 }
 
@@ -120,7 +120,7 @@ fit_bounds(const clarke_filter *f, clarke_enclosure *y, const double *bound)
     y->col[e % f->n] = clarke_larger(y->col[e % f->n], bound[e]);
   for (size_t e = 0; e < y->rows * f->n; e++)
     y->row[e / f->n] =
-      clarke_larger(y->row[e / f->n], bound[e] / y->col[e % f->n] * (1 + 4 * U) + 0x1p-500);
+      clarke_larger(y->row[e / f->n], clarke_up_over(bound[e] / y->col[e % f->n], 2, 0x1p-500));
 }
 
 clarke_status

@@ -7,7 +7,7 @@
 static double
 above(double v)
 {
-  return v * (1 + 0x1p-40) + 0x1p-500;
+  return clarke_up_over(v, 0x1p12, 0x1p-500);
 }
 
 /* What rows and columns say of all entries, where it is less. */

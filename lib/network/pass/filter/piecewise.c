@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A PIECEWISE step's numbers as doubles, each within a factor 1 + U of the rational. */
+/* A PIECEWISE step's numbers as doubles, each truncated. */
 typedef struct {
   size_t n_kinks;
   double kink[CLARKE_MAX_KINKS], error[CLARKE_MAX_KINKS];
@@ -23,8 +23,8 @@ float_pieces_set(float_pieces *p, const clarke_pieces *exact)
 {
   p->n_kinks = exact->n_kinks;
   for (size_t k = 0; k < exact->n_kinks; k++) {
-    p->kink[k] = mpq_get_d(exact->kink[k]); /* truncates: within 2U */
-    p->error[k] = 2 * U * fabs(p->kink[k]) + CLARKE_TINY;
+    p->kink[k] = mpq_get_d(exact->kink[k]); /* truncates */
+    p->error[k] = clarke_taken(1, fabs(p->kink[k])) + CLARKE_TINY;
   }
   for (size_t i = 0; i <= exact->n_kinks; i++)
     for (size_t c = 0; c < 3; c++)
@@ -41,12 +41,12 @@ decide(const float_pieces *p, double x, double bound)
   size_t piece = 0;
 
   for (size_t k = 0; k < p->n_kinks; k++) {
-    double away = (bound + p->error[k]) * (1 + 8 * U) + 4 * U * fabs(p->kink[k]);
+    double away = clarke_up_by(bound + p->error[k], 4) + clarke_taken(2, fabs(p->kink[k]));
     double distance = x - p->kink[k];
 
-    if (distance > away + 2 * U * fabs(distance))
+    if (distance > away + clarke_taken(1, fabs(distance)))
       piece = k + 1;
-    else if (!(-distance > away + 2 * U * fabs(distance)))
+    else if (!(-distance > away + clarke_taken(1, fabs(distance))))
       return CLARKE_OPEN;
     else
       break;

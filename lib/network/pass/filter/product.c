@@ -32,15 +32,7 @@ norm_up(const double *v, size_t n, size_t stride)
 
   for (size_t i = 0; i < n; i++)
     sum += v[i * stride] * v[i * stride];
-  /* n products and sums, each within 1 + U, and what underflow took. */
-  return sqrt((sum + (double)n * CLARKE_TINY) * (1 + (double)(2 * n + 8) * U)) * (1 + 4 * U);
-}
-
-/* At least sqrt(sum), a computed sum of that many squares. */
-static double
-root_up(double sum, size_t squares)
-{
-  return sqrt((sum + (double)squares * CLARKE_TINY) * (1 + (double)(2 * squares + 8) * U)) * (1 + 4 * U);
+  return clarke_up_root(sum, n);
 }
 
 CLARKE_WIDE static void
@@ -66,8 +58,8 @@ static void
 end_columns(const clarke_filter *f, const clarke_dense *d, double *norm, double *all)
 {
   for (size_t j = 0; j < f->n; j++) {
-    norm[j] = isnan(all[j]) ? NAN : root_up(norm[j], d->inner);
-    all[j] = root_up(all[j], d->inner * d->repeat * d->blocks);
+    norm[j] = isnan(all[j]) ? NAN : clarke_up_root(norm[j], d->inner);
+    all[j] = clarke_up_root(all[j], d->inner * d->repeat * d->blocks);
   }
 }
 
@@ -97,7 +89,7 @@ patch_norms(clarke_filter *f, const clarke_dense *d, const clarke_enclosure *x, 
 static void
 spread_rows(const clarke_dense *d, const double *w, const clarke_enclosure *x, clarke_enclosure *y)
 {
-  double up = (1 + 0x1p-20) * (1 + (double)(d->inner + 8) * U);
+  double up = clarke_up_factor(0x1p32) * clarke_up_factor((double)(d->inner + 8) / 2);
 
   for (size_t b = 0; b < d->blocks; b++)
     cblas_dgemm(CblasRowMajor, d->transposed ? CblasTrans : CblasNoTrans, CblasNoTrans,
@@ -127,7 +119,7 @@ dense_bounds(clarke_filter *f, const clarke_step *s, const clarke_enclosure *x, 
   const clarke_dense *d = &s->dense;
   const double *w = f->g->values[d->weight].real;
   size_t count = f->g->values[d->weight].count, rows = d->blocks * d->outer;
-  double gamma = (double)(roundings(f, d) + 4) * U * (1 + 0x1p-20), spread, most;
+  double gamma = clarke_gamma((double)(roundings(f, d) + 4), CLARKE_UNIT), spread, most;
   double *norm = malloc((rows + count + 1) * sizeof *norm), *absolute = norm + rows;
 
   if (norm == NULL)
@@ -144,7 +136,7 @@ dense_bounds(clarke_filter *f, const clarke_step *s, const clarke_enclosure *x, 
     double by_row = spread > 0 ? y->row[i] / spread : 0;
     double by_norm = most > 0 ? norm[i / d->repeat] / most : 0;
 
-    y->row[i] = clarke_larger(by_row, by_norm) * (1 + 4 * U) + 0x1p-500;
+    y->row[i] = clarke_up_over(clarke_larger(by_row, by_norm), 2, 0x1p-500);
   }
   /* The added 2^-500 pairs cover underflow in products: inner * 2^-1074 < 2^-500 * 2^-500. */
   for (size_t j = 0; j < f->n; j++) {

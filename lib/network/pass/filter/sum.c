@@ -70,7 +70,7 @@ add_operand(const clarke_filter *f, const clarke_operand *o, size_t i, double *y
 static void
 sum_fine(const clarke_filter *f, const clarke_step *s, clarke_enclosure *y, size_t begun, double operations)
 {
-  double *error = f->bound, *size = error + f->n, unit = operations * U * (1 + 0x1p-20);
+  double *error = f->bound, *size = error + f->n, unit = clarke_gamma(operations, CLARKE_UNIT);
 
   for (size_t i = 0; i < y->rows; i++) {
     double *out = y->y + i * f->n;
@@ -105,7 +105,7 @@ clarke_filter_sum(clarke_filter *f, const clarke_step *s)
 {
   clarke_enclosure *y = &f->value[s->out];
   double *largest = calloc(f->n + 1, sizeof *largest);
-  /* A sum's rounding is at most U times itself, and |coef * operand| <= |partial sum before| +
+  /* A sum's rounding is at most a unit of itself, and |coef * operand| <= |partial sum before| +
    * |after| <= 2 largest (and a rounding). */
   double operations = plain_coefficients(s) ? (double)s->n_in : (double)(16 * s->n_in);
   bool begun = f->fine && begins_sum(f, s);
@@ -145,8 +145,7 @@ column_sizes(const clarke_enclosure *e, size_t n, double *largest, double *norm)
       norm[j] += y * y;
     }
   for (size_t j = 0; j < n; j++)
-    norm[j] = sqrt((norm[j] + (double)e->rows * CLARKE_TINY) *
-                   (1 + (double)(2 * e->rows + 8) * U)) * (1 + 4 * U);
+    norm[j] = clarke_up_root(norm[j], e->rows);
 }
 
 clarke_status
@@ -157,7 +156,7 @@ clarke_filter_scale(clarke_filter *f, const clarke_step *s)
   clarke_enclosure *y = &f->value[s->out];
   double *largest = calloc(2 * f->n + 1, sizeof *largest);
   double epsilon = s->root ? mpq_get_d(s->epsilon) : 0, operations = s->root ? 16 : 2;
-  double unit = operations * U * (1 + 0x1p-20);
+  double unit = clarke_gamma(operations, CLARKE_UNIT);
   clarke_status status = clarke_enclosure_alloc(f, y, f->g->values[s->out].count);
 
   if (largest == NULL)
@@ -166,12 +165,12 @@ clarke_filter_scale(clarke_filter *f, const clarke_step *s)
     size_t from = s->in[0].map != NULL ? s->in[0].map[i] : i;
     double k = c->real[s->in[1].map != NULL ? s->in[1].map[i] : i];
 
-    if (s->root) /* within 4 U of sqrt(c + epsilon): two roundings before the root, which halves them */
+    if (s->root) /* within four units of sqrt(c + epsilon): two roundings before the root, which halves them */
       k = sqrt(k + epsilon);
     for (size_t j = 0; j < f->n; j++)
       y->y[i * f->n + j] =
         s->divide || s->root ? x->y[from * f->n + j] / k : x->y[from * f->n + j] * k;
-    k = s->divide || s->root ? 1 / fabs(k) * (1 + 8 * U) : fabs(k);
+    k = s->divide || s->root ? clarke_up_by(1 / fabs(k), 4) : fabs(k);
     if (f->fine)
       for (size_t j = 0; j < f->n; j++)
         y->each[i * f->n + j] = clarke_up_float(k * (double)x->each[from * f->n + j] +

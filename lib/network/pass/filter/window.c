@@ -57,7 +57,7 @@ decide_windows(clarke_filter *f, const clarke_enclosure *x, const size_t *entry,
     begun++;
   }
   for (size_t j = 0; j < f->n; j++) {
-    away[j] = 2 * away[j] * (1 + 16 * U) + 8 * CLARKE_TINY;
+    away[j] = clarke_up_over(2 * away[j], 8, 8 * CLARKE_TINY);
     near[j] = 0;
   }
   for (size_t i = 0; i < width; i++) {
@@ -66,7 +66,7 @@ decide_windows(clarke_filter *f, const clarke_enclosure *x, const size_t *entry,
     for (size_t j = 0; in != NULL && j < f->n; j++) {
       double distance = y[j] - in[j];
 
-      near[j] += distance > away[j] + 2 * U * distance ? 0 : 1;
+      near[j] += distance > away[j] + clarke_taken(1, distance) ? 0 : 1;
     }
   }
   for (size_t j = 0; j < f->n; j++) /* the largest is near itself */
@@ -123,7 +123,7 @@ identical_entries(clarke_filter *f, const clarke_step *s, const clarke_enclosure
 {
   size_t x = s->in[0].value;
   const size_t *entry = s->in[0].map + i * s->width;
-  double away = 2 * clarke_enclosure_bound_at(f, y, i, j) * (1 + 16 * U) + 8 * CLARKE_TINY;
+  double away = clarke_up_over(2 * clarke_enclosure_bound_at(f, y, i, j), 8, 8 * CLARKE_TINY);
   clarke_identity first = 0;
 
   for (size_t p = 0; p < s->width; p++) {
@@ -133,7 +133,7 @@ identical_entries(clarke_filter *f, const clarke_step *s, const clarke_enclosure
     if (entry[p] == CLARKE_NONE)
       continue;
     distance = y->y[i * f->n + j] - f->value[x].y[entry[p] * f->n + j];
-    if (distance > away + 2 * U * distance)
+    if (distance > away + clarke_taken(1, distance))
       continue;
     id = clarke_identity_of(f->ids, x, entry[p], j);
     if (first == 0) {
@@ -155,7 +155,7 @@ mark_near(uint64_t *mark, const double *largest, const double *entry, const doub
   for (size_t j = 0; j < n; j++) {
     double distance = largest[j] - entry[j];
 
-    mark[j] = distance > away[j] + 2 * U * distance ? 0 : ~(uint64_t)0;
+    mark[j] = distance > away[j] + clarke_taken(1, distance) ? 0 : ~(uint64_t)0;
   }
 }
 
@@ -230,7 +230,7 @@ find_alike(clarke_filter *f, const clarke_enclosure *x, const size_t *entry, siz
     for (size_t j = 0; j < f->n; j++) {
       const double distance = y[j] - in[j];
 
-      f->other[j] &= distance > f->bound[j] + 2 * U * distance || distance <= ALIKE * fabs(y[j]);
+      f->other[j] &= distance > f->bound[j] + clarke_taken(1, distance) || distance <= ALIKE * fabs(y[j]);
     }
   }
   for (size_t j = 0; j < f->n; j++)

@@ -131,7 +131,7 @@ clarke_plane_measure(const clarke_slicing *f, const clarke_sliced *x, size_t pla
     square += measure_block(digit + e, left < CLARKE_SLICE_BLOCK ? left : CLARKE_SLICE_BLOCK, &most);
   }
   *largest = (double)most;
-  *norm = sqrt(square) * (1 + 0x1p-40 + (double)(x->rows * f->n) * 0x1p-53);
+  *norm = clarke_up_by(sqrt(square), 0x1p12 + (double)(x->rows * f->n) / 2);
 }
 
 clarke_tail_bound

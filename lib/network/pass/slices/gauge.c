@@ -64,7 +64,7 @@ settle_gauge(clarke_gauge *gauge, size_t count)
     gauge->least = gauge->row[r] < gauge->least ? gauge->row[r] : gauge->least;
     square += gauge->row[r] * gauge->row[r];
   }
-  gauge->size = sqrt(square) * (1 + (double)(count + 16) * 0x1p-52);
+  gauge->size = clarke_up_by(sqrt(square), (double)(count + 16));
   if (gauge->least >= 0x1p-300 && gauge->most <= 0x1p300)
     return;
   free(gauge->row);
@@ -127,5 +127,5 @@ clarke_gauge_growth(const clarke_gauge *gauge, const clarke_graph *g, const clar
       most = ratio > most ? ratio : most;
     }
   }
-  return most * (1 + 0x1p-50);
+  return clarke_up_by(most, 4);
 }

@@ -8,8 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a distance from sliced_difference may be off by, relatively, and more. */
-#define SLACK 0x1p-40
+/* Roundings of which a value, which is off by a factor 1 + 2^-48 at most, and a kink as doubles are off by less. */
+#define ROUGH 0x1p8
+
+/* At most a distance that is off as those of sliced_difference are. */
+static inline double
+less(double distance)
+{
+  return clarke_down_by(distance, 0x1p12);
+}
 
 static size_t
 lane_of(const clarke_slicing *f, size_t entry)
@@ -22,8 +29,8 @@ static void
 measure(const clarke_slicing *f, size_t column, double distance, double off, size_t feature)
 {
   if (f->margin != NULL)
-    clarke_margin_take(&f->margin[f->step][column], (distance - off) * (1 - SLACK) * (1 - SLACK),
-                       (distance + off) * (1 + SLACK) * (1 + SLACK), feature);
+    clarke_margin_take(&f->margin[f->step][column], less(less(distance - off)),
+                       clarke_slice_up(clarke_slice_up(distance + off)), feature);
 }
 
 /* --- pieces ----------------------------------------------------------------------------------- */
@@ -64,11 +71,11 @@ pieces_set(const clarke_slicing *f, sliced_pieces *p, const clarke_pieces *exact
 static double
 distance_of(const clarke_slicing *f, const clarke_sliced *x, const sliced_pieces *p, size_t k, size_t e, double v, double off)
 {
-  const double rough = v - p->near[k], slack = 0x1p-44 * (fabs(v) + fabs(p->near[k]));
+  const double rough = v - p->near[k], slack = clarke_taken(ROUGH, fabs(v) + fabs(p->near[k]));
 
   if (p->at_zero[k])
     return v;
-  return (fabs(rough) - slack) * (1 - SLACK) > off ? rough : clarke_sliced_difference(f, x, e, CLARKE_NONE, &p->kink[k]);
+  return less(fabs(rough) - slack) > off ? rough : clarke_sliced_difference(f, x, e, CLARKE_NONE, &p->kink[k]);
 }
 
 /* The same where doubles tell: the entry is farther from every kink than errors and their own rounding. */
@@ -80,9 +87,9 @@ is_plain(const sliced_pieces *p, double v, double bound, size_t *piece)
   *piece = 0;
   for (size_t k = 0; k < p->n_kinks; k++) {
     const double off = p->at_zero[k] ? bound : clarke_slice_up(bound + p->unit), distance = v - p->near[k];
-    const double slack = p->at_zero[k] ? 0 : 0x1p-44 * (fabs(v) + fabs(p->near[k]));
+    const double slack = p->at_zero[k] ? 0 : clarke_taken(ROUGH, fabs(v) + fabs(p->near[k]));
 
-    plain = plain && (fabs(distance) - slack) * (1 - SLACK) > off;
+    plain = plain && less(fabs(distance) - slack) > off;
     *piece = distance > 0 ? k + 1 : *piece;
   }
   return plain;
@@ -100,7 +107,7 @@ find_piece(const clarke_slicing *f, const clarke_sliced *x, const sliced_pieces 
     const double off = p->at_zero[k] ? bound : clarke_slice_up(bound + p->unit);
     const double distance = distance_of(f, x, p, k, e, v, off);
 
-    *known = *known && fabs(distance) * (1 - SLACK) > off;
+    *known = *known && less(fabs(distance)) > off;
     piece = distance > 0 ? k + 1 : piece;
   }
   return piece;
@@ -115,22 +122,22 @@ measure_entry(const clarke_slicing *f, const clarke_sliced *x, const sliced_piec
   for (size_t k = 0; k < p->n_kinks && f->margin != NULL; k++) {
     const clarke_margin *nearest = &f->margin[f->step][column];
     const double off = p->at_zero[k] ? bound : clarke_slice_up(bound + p->unit);
-    const double rough = fabs(v - p->near[k]) - 0x1p-44 * (fabs(v) + fabs(p->near[k]));
+    const double rough = fabs(v - p->near[k]) - clarke_taken(ROUGH, fabs(v) + fabs(p->near[k]));
 
-    if ((rough - off) * (1 - 4 * SLACK) > fmax(nearest->least, nearest->most))
+    if (clarke_down_by(rough - off, 0x1p14) > fmax(nearest->least, nearest->most))
       continue;
     measure(f, column, fabs(p->at_zero[k] ? v : clarke_sliced_difference(f, x, e, CLARKE_NONE, &p->kink[k])), off, e / f->n);
   }
 }
 
-/* Entries that are not farther from the kink than `off`, as doubles tell; slack: of their own rounding. */
+/* Entries that are not farther from the kink than `off`, as doubles tell, of so many roundings. */
 CLARKE_WIDE static size_t
-count_near(const double *v, double kink, double off, double slack, size_t len)
+count_near(const double *v, double kink, double off, double roundings, size_t len)
 {
   size_t near = 0;
 
   for (size_t e = 0; e < len; e++)
-    near += !((fabs(v[e] - kink) - slack * (fabs(v[e]) + fabs(kink))) * (1 - SLACK) > off);
+    near += !(less(fabs(v[e] - kink) - clarke_taken(roundings, fabs(v[e]) + fabs(kink))) > off);
   return near;
 }
 
@@ -149,7 +156,7 @@ decide_plainly(const sliced_pieces *p, const double *v, clarke_branch *piece, cl
     if (taken[e] != CLARKE_OPEN)
       return false;
   for (size_t k = 0; k < p->n_kinks; k++)
-    if (count_near(v, p->near[k], p->at_zero[k] ? p->worst : clarke_slice_up(p->worst + p->unit), p->at_zero[k] ? 0 : 0x1p-44, len) > 0)
+    if (count_near(v, p->near[k], p->at_zero[k] ? p->worst : clarke_slice_up(p->worst + p->unit), p->at_zero[k] ? 0 : ROUGH, len) > 0)
       return false;
   memset(taken, 0, len * sizeof *taken);
   for (size_t k = 0; k < p->n_kinks; k++)
@@ -329,7 +336,7 @@ settle(clarke_slicing *f, const clarke_step *s, const sliced_window *w, size_t b
   size_t near = 0;
 
   for (size_t p = 0; p < w->width; p++) {
-    if (w->rows[p] == CLARKE_NONE || (p != best && above(f, w, best, p) * (1 - SLACK) > bound))
+    if (w->rows[p] == CLARKE_NONE || (p != best && less(above(f, w, best, p)) > bound))
       continue;
     near++;
     if (place == CLARKE_OPEN)
@@ -339,7 +346,7 @@ settle(clarke_slicing *f, const clarke_step *s, const sliced_window *w, size_t b
   for (size_t p = 0; p < w->width && near > 1; p++) {
     clarke_identity id;
 
-    if (w->rows[p] == CLARKE_NONE || (p != best && above(f, w, best, p) * (1 - SLACK) > bound))
+    if (w->rows[p] == CLARKE_NONE || (p != best && less(above(f, w, best, p)) > bound))
       continue;
     id = clarke_identity_of(f->ids, s->in[0].value, w->rows[p], w->column);
     first = first == 0 ? id : first;
@@ -358,7 +365,7 @@ measure_window(const clarke_slicing *f, const sliced_window *w, size_t best)
     if (w->rows[p] != CLARKE_NONE && p != best) {
       const double distance = above(f, w, best, p);
 
-      if (distance * (1 - SLACK) > bound)
+      if (less(distance) > bound)
         measure(f, w->column, distance, bound, w->feature);
     }
 }
@@ -380,7 +387,7 @@ largest_roughly(const clarke_slicing *f, const sliced_window *w, const double *r
   for (size_t p = 0; p < w->width && best != CLARKE_NONE; p++) {
     const double v = p == best || w->rows[p] == CLARKE_NONE ? -INFINITY : rough[w->rows[p] * f->n + w->column];
 
-    if (v > -INFINITY && !((most - v - 0x1p-44 * (fabs(most) + fabs(v))) * (1 - SLACK) > bound))
+    if (v > -INFINITY && !(less(most - v - clarke_taken(ROUGH, fabs(most) + fabs(v))) > bound))
       return CLARKE_NONE;
   }
   return best;

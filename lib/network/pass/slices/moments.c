@@ -128,7 +128,7 @@ solve_group(clarke_moments *to, const clarke_step *s, const clarke_sliced *x, co
   mpfr_mul_2si(to->inverse, to->inverse, 2 * x->low, MPFR_RNDN);
   mpfr_add_q(to->inverse, to->inverse, s->epsilon, MPFR_RNDN);
   mpfr_sqrt(to->inverse, to->inverse, MPFR_RNDN);
-  to->least = mpfr_get_d(to->inverse, MPFR_RNDD) * (1 - 0x1p-50);
+  to->least = clarke_down_by(mpfr_get_d(to->inverse, MPFR_RNDD), 4);
   mpfr_ui_div(to->inverse, 1, to->inverse, MPFR_RNDN);
   mpfr_mul_z(to->shift, to->inverse, sum, MPFR_RNDN);
   mpfr_div_ui(to->shift, to->shift, m, MPFR_RNDN);

@@ -162,7 +162,7 @@ norm_of_groups(const clarke_slicing *f, const clarke_step *s, const clarke_slice
 {
   const clarke_segments *segments = by_segment != NULL ? clarke_segments_in(f, s->in[0].value) : NULL;
   const bool has_gauge = clarke_gauge_of(f, s->in[0].value) != NULL;
-  const double m = (double)clarke_step_group_size(s, f->n), floor = sqrt(mpq_get_d(s->epsilon)) * (1 - 0x1p-50);
+  const double m = (double)clarke_step_group_size(s, f->n), floor = clarke_down_by(sqrt(mpq_get_d(s->epsilon)), 4);
   double plain = 0, gauged = 0, square = 0;
 
   for (size_t g = 0; g < s->grouping.groups; g++) {
@@ -170,7 +170,7 @@ norm_of_groups(const clarke_slicing *f, const clarke_step *s, const clarke_slice
     double counts, least, growth;
 
     least = clarke_slice_up(norm_in_group(f, s, x, g, k, &counts) / sqrt(m));
-    least = fmax((group[g].least - least) * (1 - 0x1p-40), floor);
+    least = fmax(clarke_down_by(group[g].least - least, 0x1p12), floor);
     growth = clarke_slice_up(fabs(group[g].scale) / least);
     plain = fmax(plain, growth);
     gauged = fmax(gauged, clarke_slice_up(growth / counts));

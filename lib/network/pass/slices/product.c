@@ -9,8 +9,6 @@
 /* Doubles of the columns gathered at a time; their number at least, twice W's rows if these are more: W is packed for each panel. */
 #define PANEL ((size_t)1 << 17)
 #define PANEL_COLUMNS ((size_t)128)
-/* Half the distance from 1 to the next double. */
-#define U 0x1p-53
 
 static void
 product_clear(clarke_slice_product *p)
@@ -47,7 +45,7 @@ typedef struct {
 static bool
 tail_fits(const product_bounds *b, size_t joined, const clarke_tail_bound *tail, double *off, double *off_norm)
 {
-  const double gamma = (double)(roundings(b->inner) + joined + 7) * U * (1 + 0x1p-20);
+  const double gamma = clarke_gamma((double)(roundings(b->inner) + joined + 7), CLARKE_UNIT);
   const double product = clarke_slice_up(clarke_slice_up(b->most * tail->size) * b->unit);
   const double here = clarke_slice_up(gamma * product);
   const double all = clarke_slice_up(fmin(here * b->root, gamma * clarke_slice_up(clarke_slice_up(b->all * tail->norm) * b->unit)));

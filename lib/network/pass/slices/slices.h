@@ -8,6 +8,7 @@
 #ifndef CLARKE_NETWORK_PASS_SLICES_SLICES_H
 #define CLARKE_NETWORK_PASS_SLICES_SLICES_H
 
+#include "exact/upward.h"
 #include "network/pass/forward.h"
 #include "network/pass/slices/plan.h"
 
@@ -56,7 +57,7 @@ struct clarke_slicing {
 static inline double
 clarke_slice_up(double v)
 {
-  return v * (1 + 0x1p-40);
+  return clarke_up_by(v, 0x1p12);
 }
 
 /* The multiple of width at or below v. */
