@@ -29,7 +29,7 @@ def read_rooms(path):
     for line in path.read_text().splitlines():
         if line.startswith("  may include:"):
             rooms[name] = rooms[name][0], line.split(":")[1].split()
-        elif line and not line.startswith(("#", " ")):
+        elif line and not line.startswith(("#", " ", "links ")):
             name, _, holds = line.partition(":")
             rooms[name] = holds.strip(), []
     return rooms
@@ -41,7 +41,7 @@ def read_checker(path):
     for line in path.read_text().splitlines():
         if line.startswith("  ") and not line.startswith("  may include:"):
             order += [name if room == "top" else f"{room}/{name}" for name in line.split()]
-        elif line and not line.startswith(("#", " ")):
+        elif line and not line.startswith(("#", " ", "links ")):
             room = line.partition(":")[0]
     return rooms, order
 
@@ -93,6 +93,40 @@ def set_complaints(folder):
                           for path, (headers, text) in files.items()
                           if path.with_suffix(".h") != header and str(header.relative_to(folder.parent)) in headers
                           and sets_it.search(text)]
+    return found
+
+
+def read_links(path):
+    """Of each kind of verdict: the files that check it, and the most lines that these and all that they use may have."""
+    lines = re.findall(r"^links ([\w ]+): at most (\d+) lines from (.+)$", path.read_text(), re.M)
+    return {kind: (files.split(), int(most)) for kind, most, files in lines}
+
+
+def closure(folder, files):
+    """The checker's files that these use, and how many lines they have: each, its headers, and the files that define what these
+    headers declare."""
+    texts = {path: path.read_text() for path in sorted(folder.rglob("*.[ch]"))}
+    defined = {name: path for path, text in texts.items() if path.suffix == ".c"
+               for name in re.findall(r"^(?!static|typedef|#)\w[\w *]*\n(\w+)\(", text, re.M)}
+    todo, seen = [folder / f"{file}.c" for file in files], set()
+    while todo:
+        path = todo.pop()
+        if path in seen or path not in texts:
+            continue
+        seen.add(path)
+        todo += [folder.parent / name for mark, name in INCLUDE.findall(texts[path]) if mark == '"']
+        if path.suffix == ".h":
+            todo += [defined[name] for name in re.findall(r"\b(\w+)\(", without_comments(texts[path])) if name in defined]
+    return {path: texts[path].count("\n") for path in seen}
+
+
+def link_complaints(folder, links):
+    """Kinds of verdict that use more lines than is said of them; or so many fewer that it should be said anew."""
+    found = []
+    for kind, (files, most) in links.items():
+        lines = sum(closure(folder, files).values())
+        if lines > most or lines <= most - 600:
+            found.append(f"checker.txt: {kind} links {lines} lines: say at most {-(-lines // 100) * 100}, if it must be more")
     return found
 
 
@@ -217,8 +251,10 @@ def planted_in_checker():
             for file, text in files.items():
                 (folder / file).parent.mkdir(parents=True, exist_ok=True)
                 (folder / file).write_text(text + "\n")
-            if order_complaints(folder, rooms, order) + set_complaints(folder):
+            if order_complaints(folder, rooms, order) + set_complaints(folder) + link_complaints(folder, {"kind": (["b"], 1)}):
                 return "complains of nothing in the checker"
+            if len(link_complaints(folder, {"kind": (["b"], 0)})) != 1:
+                return "a closure that is too large is not seen"
             (folder / name).write_text(line + "\n")
             if len(order_complaints(folder, rooms, order) + set_complaints(folder)) != 1:
                 return f"{line} in lib/check/{name} is not seen"
@@ -237,7 +273,7 @@ def main():
         found.append("CONTRIBUTING.md: its table of rooms is not what --table prints")
     checker = ROOT / "lib" / "check"
     found += order_complaints(checker, *read_checker(HERE / "checker.txt")) + set_complaints(checker)
-    found += front_complaints(ROOT / "lib")
+    found += link_complaints(checker, read_links(HERE / "checker.txt")) + front_complaints(ROOT / "lib")
     for unseen in (planted(rooms), planted_front(), planted_in_checker()):
         found += [unseen] if unseen else []
     print("\n".join(found) or "every arrow points one way")
