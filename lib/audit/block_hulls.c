@@ -1,6 +1,5 @@
 #include "audit/block_hulls.h"
 
-#include "audit/approach.h"
 #include "audit/realize.h"
 
 #include <stdlib.h>
@@ -50,21 +49,6 @@ is_complete(const clarke_block_hulls *s, const bool *among, const clarke_classes
   return all == 0;
 }
 
-/* With cells near AD's own pattern, beside those of a new sample. */
-static clarke_status
-find_near_ad(bool *found, clarke_simplex *x, const clarke_question *q, const bool *among, clarke_error *err)
-{
-  clarke_sample sample;
-  clarke_status status = clarke_sample_init(&sample, q, among, err);
-
-  if (status == CLARKE_OK)
-    status = clarke_approach(&sample, q, err);
-  if (status == CLARKE_OK)
-    status = clarke_simplex_find(found, x, &sample, q, err);
-  clarke_sample_clear(&sample);
-  return status;
-}
-
 clarke_status
 clarke_block_hulls_add(bool *surrounded, clarke_block_hulls *s, clarke_audit *a, const bool *among,
                        clarke_sample *sample, clarke_error *err)
@@ -84,8 +68,6 @@ clarke_block_hulls_add(bool *surrounded, clarke_block_hulls *s, clarke_audit *a,
   a->simplex = grown;
   clarke_simplex_init(&grown[a->n_simplices++]);
   status = clarke_simplex_find(&s->whole, &grown[a->n_simplices - 1], sample, s->q, err);
-  if (status == CLARKE_OK && !s->whole)
-    status = find_near_ad(&s->whole, &grown[a->n_simplices - 1], s->q, among, err);
   *surrounded = s->whole;
   return status;
 }

@@ -70,7 +70,7 @@ add_dead(clarke_tree *t, const clarke_path *p, mpq_t *u, clarke_error *err)
   return CLARKE_OK;
 }
 
-/* The path's system. u: a multiplier for each constraint; NULL: not asked for. */
+/* The path's system. u: a multiplier for each constraint. */
 static clarke_status
 solve(clarke_cone_answer *answer, clarke_direction *d, mpq_t *u, const clarke_path *p, const clarke_graph *g,
       clarke_error *err)
@@ -84,13 +84,6 @@ solve(clarke_cone_answer *answer, clarke_direction *d, mpq_t *u, const clarke_pa
   status = row != NULL ? clarke_system_solve(answer, d, u, row, p->n, g, err) : clarke_no_memory(err);
   free(row);
   return status;
-}
-
-clarke_status
-clarke_path_direction(clarke_cone_answer *answer, clarke_direction *d, const clarke_path *p, const clarke_graph *g,
-                      clarke_error *err)
-{
-  return solve(answer, d, NULL, p, g, err);
 }
 
 clarke_status

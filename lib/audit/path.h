@@ -27,8 +27,5 @@ void clarke_path_drop(clarke_path *p, size_t n);
 /* FEASIBLE: d, unless it is NULL, gets the moves of a direction that follows the path. EMPTY: the tree gets a DEAD node. */
 clarke_status clarke_path_solve(clarke_cone_answer *answer, clarke_direction *d, clarke_tree *t,
                                 const clarke_path *p, const clarke_graph *g, clarke_error *err);
-/* The same without a tree. */
-clarke_status clarke_path_direction(clarke_cone_answer *answer, clarke_direction *d, const clarke_path *p,
-                                    const clarke_graph *g, clarke_error *err);
 
 #endif

@@ -37,7 +37,7 @@ void clarke_cone_clear(clarke_cone *cone);
 /* A: m x n integers (scale each rational row to integers first: the sign of a row's product is
  * all that matters). m == 0 is feasible (d = 0). Cheap certificates come first: a zero row, an
  * opposite pair; one row or independent rows; then the linear program, block by block, on distinct
- * primitive rows; last the element of least norm of the rows' hull. work bounds each float solve, the exact pivots, and
+ * primitive rows; last the element of least norm of the rows' hull. work bounds each float solve, and
  * the search for that element. */
 clarke_status clarke_cone_solve(clarke_cone *cone, const fmpz_mat_t a, uint64_t work,
                                 clarke_error *err);

@@ -4,7 +4,6 @@
 
 #include "base/stop.h"
 #include "exact/cone_norm.h"
-#include "exact/cone_pivot.h"
 #include "exact/cone_simplex.h"
 #include "exact/rank.h"
 #include "exact/rank_inside.h"
@@ -329,7 +328,7 @@ attempt(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u, const fmpz_mat_t
   return CLARKE_OK;
 }
 
-/* B of full column rank: floats at two tolerances, exact pivots, then the least norm. */
+/* B of full column rank: floats at two tolerances, then the least norm. */
 static clarke_status
 solve_program(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u, const fmpz_mat_t b,
               uint64_t work, clarke_error *err)
@@ -346,8 +345,6 @@ solve_program(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u, const fmpz
   if (status == CLARKE_OK) {
     for (int k = 0; k < 2 && *answer == CLARKE_CONE_UNKNOWN && status == CLARKE_OK; k++)
       status = attempt(answer, d, u, b, &f, &g, tolerances[k], work, err);
-    if (*answer == CLARKE_CONE_UNKNOWN && status == CLARKE_OK)
-      status = clarke_cone_pivot(answer, d, u, b, work, err);
     if (*answer == CLARKE_CONE_UNKNOWN && status == CLARKE_OK)
       status = clarke_cone_norm(answer, d, u, b, work, err);
     clarke_cone_guess_clear(&g);

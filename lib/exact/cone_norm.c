@@ -1,5 +1,5 @@
 /* The strict cone by the element of least norm of the rows' hull (cone_block.h): 0, and its weights are a Gordan vector, or a
- * direction itself. The way out for systems too large for exact pivots. */
+ * direction itself. The way out where floats cannot see the margin. */
 #include "exact/cone_norm.h"
 
 #include "exact/cone_block.h"

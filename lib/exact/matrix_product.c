@@ -24,7 +24,7 @@
 
 /* word += sum 2^bit for two words an entry, modulo 2^128. */
 static void
-add_to_two(const clarke_product *p, size_t bit)
+add_to_two(const clarke_matrix_product *p, size_t bit)
 {
   for (size_t i = 0; i < p->rows; i++) {
     uint64_t *word = clarke_entry(p->c, (p->i0 + i) * p->c->cols + p->j0);
@@ -41,7 +41,7 @@ add_to_two(const clarke_product *p, size_t bit)
 }
 
 static void
-add_to_one(const clarke_product *p, size_t bit)
+add_to_one(const clarke_matrix_product *p, size_t bit)
 {
   for (size_t i = 0; i < p->rows; i++) {
     uint64_t *word = clarke_entry(p->c, (p->i0 + i) * p->c->cols + p->j0);
@@ -55,7 +55,7 @@ add_to_one(const clarke_product *p, size_t bit)
 /* Takes the sums, of weight 2^bit, to the words of C, or if these are many to the carries. Doubles
  * below 2^53 in magnitude convert exactly. */
 static void
-absorb(clarke_product *p, size_t bit)
+absorb(clarke_matrix_product *p, size_t bit)
 {
   if (p->c->limbs > 2) {
     for (size_t e = 0; e < p->rows * p->cols; e++)
@@ -68,7 +68,7 @@ absorb(clarke_product *p, size_t bit)
 /* Moves the low `width` bits of each carry to the bits from `bit` up of its words; what falls beyond
  * the words is sign. width < 64. */
 static void
-emit(clarke_product *p, size_t bit, size_t width)
+emit(clarke_matrix_product *p, size_t bit, size_t width)
 {
   const size_t q = bit / 64, limbs = p->c->limbs;
   const unsigned r = bit % 64;
@@ -94,7 +94,7 @@ emit(clarke_product *p, size_t bit, size_t width)
 
 /* The rest of the carries, with their signs, to the bits from `bit` up. */
 static void
-emit_last(clarke_product *p, size_t bit)
+emit_last(clarke_matrix_product *p, size_t bit)
 {
   const size_t q = bit / 64, limbs = p->c->limbs;
   const unsigned r = bit % 64;
@@ -117,7 +117,7 @@ emit_last(clarke_product *p, size_t bit)
 
 /* sum (+)= A_s B_t over the inner indices k, k + n. */
 static void
-multiply(clarke_product *p, size_t s, size_t t, size_t k, size_t n, bool add)
+multiply(clarke_matrix_product *p, size_t s, size_t t, size_t k, size_t n, bool add)
 {
   const clarke_panel *pa = &p->pa, *pb = &p->pb;
   const double *a = pa->digit + s * pa->rows * pa->cols + (p->a_transposed ? k * pa->cols : k);
@@ -131,7 +131,7 @@ multiply(clarke_product *p, size_t s, size_t t, size_t k, size_t n, bool add)
 /* Adds the products of slices s and t, of weight 2^bit, to the sums, which hold `used` products so
  * far; when they are full they are absorbed first. Returns how many they hold then. */
 static size_t
-add_pair(clarke_product *p, size_t s, size_t t, size_t bit, size_t used)
+add_pair(clarke_matrix_product *p, size_t s, size_t t, size_t bit, size_t used)
 {
   const size_t inner = p->k1 - p->k0;
 
@@ -150,7 +150,7 @@ add_pair(clarke_product *p, size_t s, size_t t, size_t bit, size_t used)
 
 /* Absorbs all products of the weight 2^bit. */
 static void
-sum_weight(clarke_product *p, size_t bit)
+sum_weight(clarke_matrix_product *p, size_t bit)
 {
   size_t used = 0;
 
@@ -166,7 +166,7 @@ sum_weight(clarke_product *p, size_t bit)
 
 /* The smallest weight u s + v t above bit; SIZE_MAX when there is none. */
 static size_t
-next_weight(const clarke_product *p, size_t bit)
+next_weight(const clarke_matrix_product *p, size_t bit)
 {
   size_t best = SIZE_MAX;
 
@@ -183,7 +183,7 @@ next_weight(const clarke_product *p, size_t bit)
 /* Zeros again the zeros of the block at work: writing first spares a page fault for each page that
  * calloc has not backed yet, since a read would map the page of zeros. */
 static void
-touch_block(clarke_product *p)
+touch_block(clarke_matrix_product *p)
 {
   const size_t bytes = p->cols * p->c->limbs * sizeof *p->c->word;
 
@@ -193,7 +193,7 @@ touch_block(clarke_product *p)
 
 /* The block of C at (i0, j0) from the panels as they are. */
 static void
-multiply_panels(clarke_product *p, size_t i0, size_t j0)
+multiply_panels(clarke_matrix_product *p, size_t i0, size_t j0)
 {
   size_t bit = 0, next;
 
@@ -216,7 +216,7 @@ multiply_panels(clarke_product *p, size_t i0, size_t j0)
 }
 
 static void
-cut_a(clarke_product *p, size_t i0, size_t n)
+cut_a(clarke_matrix_product *p, size_t i0, size_t n)
 {
   const size_t inner = p->k1 - p->k0;
 
@@ -226,7 +226,7 @@ cut_a(clarke_product *p, size_t i0, size_t n)
 }
 
 static void
-cut_b(clarke_product *p, size_t j0, size_t n)
+cut_b(clarke_matrix_product *p, size_t j0, size_t n)
 {
   const size_t inner = p->k1 - p->k0;
 
@@ -247,7 +247,7 @@ panel_side(size_t side, size_t inner, size_t slices)
 
 /* C = (range k0..k1 of) A B into zeroed words wide enough; p has its operands and slice counts. */
 static clarke_status
-multiply_range(clarke_product *p, clarke_error *err)
+multiply_range(clarke_matrix_product *p, clarke_error *err)
 {
   const size_t rows = p->c->rows, cols = p->c->cols, inner = p->k1 - p->k0;
   const size_t high = panel_side(rows, inner, p->pa.slices);
@@ -280,7 +280,7 @@ multiply_range(clarke_product *p, clarke_error *err)
 
 /* p->c += p's range, by way of another matrix of the same shape. */
 static clarke_status
-add_range(clarke_product *p, clarke_error *err)
+add_range(clarke_matrix_product *p, clarke_error *err)
 {
   clarke_matrix *whole = p->c, part;
   clarke_status status;
@@ -299,7 +299,7 @@ add_range(clarke_product *p, clarke_error *err)
 }
 
 static clarke_status
-multiply_words(clarke_product *p, size_t inner, clarke_error *err)
+multiply_words(clarke_matrix_product *p, size_t inner, clarke_error *err)
 {
   const size_t a_bits = clarke_matrix_bits(p->a), b_bits = clarke_matrix_bits(p->b);
   clarke_matrix *c = p->c;
@@ -325,7 +325,7 @@ multiply_words(clarke_product *p, size_t inner, clarke_error *err)
 }
 
 static clarke_status
-multiply_all(clarke_product *p, clarke_error *err)
+multiply_all(clarke_matrix_product *p, clarke_error *err)
 {
   const size_t rows = p->a_transposed ? p->a->cols : p->a->rows;
   const size_t inner = p->a_transposed ? p->a->rows : p->a->cols;
@@ -363,7 +363,7 @@ clarke_status
 clarke_matrix_mul(clarke_matrix *c, const clarke_matrix *a, const clarke_matrix *b,
                   clarke_error *err)
 {
-  clarke_product p = { .c = c, .a = a, .b = b };
+  clarke_matrix_product p = { .c = c, .a = a, .b = b };
 
   return multiply_all(&p, err);
 }
@@ -372,7 +372,7 @@ clarke_status
 clarke_matrix_mul_tn(clarke_matrix *c, const clarke_matrix *a, const clarke_matrix *b,
                      clarke_error *err)
 {
-  clarke_product p = { .c = c, .a = a, .b = b, .a_transposed = true };
+  clarke_matrix_product p = { .c = c, .a = a, .b = b, .a_transposed = true };
 
   return multiply_all(&p, err);
 }
@@ -381,7 +381,7 @@ clarke_status
 clarke_matrix_mul_nt(clarke_matrix *c, const clarke_matrix *a, const clarke_matrix *b,
                      clarke_error *err)
 {
-  clarke_product p = { .c = c, .a = a, .b = b, .b_transposed = true };
+  clarke_matrix_product p = { .c = c, .a = a, .b = b, .b_transposed = true };
 
   return multiply_all(&p, err);
 }

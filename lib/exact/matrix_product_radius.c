@@ -23,7 +23,7 @@ magnitudes(double *to, const clarke_matrix *m, bool with_radius)
 
 /* Has every product of row i of A by column j of B a zero factor? */
 static bool
-all_products_zero(const clarke_product *p, const double *a, const double *b, size_t i, size_t j,
+all_products_zero(const clarke_matrix_product *p, const double *a, const double *b, size_t i, size_t j,
                   size_t inner)
 {
   for (size_t k = 0; k < inner; k++)
@@ -37,7 +37,7 @@ all_products_zero(const clarke_product *p, const double *a, const double *b, siz
  * below the exact one by a factor of at most (1 - 2^-53)^(n + 1), in any order, fused or not, and
  * by n underflows of at most 2^-1075. */
 static void
-add_bound(double *radius, const clarke_product *p, double *sum, const double *a, const double *b)
+add_bound(double *radius, const clarke_matrix_product *p, double *sum, const double *a, const double *b)
 {
   const size_t rows = p->c->rows, cols = p->c->cols;
   const size_t inner = p->a_transposed ? p->a->rows : p->a->cols;
@@ -67,7 +67,7 @@ has_radii(const clarke_matrix *m)
 }
 
 clarke_status
-clarke_product_bound_radius(clarke_product *p, clarke_error *err)
+clarke_product_bound_radius(clarke_matrix_product *p, clarke_error *err)
 {
   const size_t count = p->c->rows * p->c->cols;
   double *a = malloc((p->a->rows * p->a->cols + 1) * sizeof *a);

@@ -5,6 +5,6 @@
 #include "exact/matrix_slices.h"
 
 /* C's radii, added to those it has: rad(C) = |A| rad(B) + rad(A) (|B| + rad(B)). */
-clarke_status clarke_product_bound_radius(clarke_product *p, clarke_error *err);
+clarke_status clarke_product_bound_radius(clarke_matrix_product *p, clarke_error *err);
 
 #endif

@@ -34,7 +34,7 @@ clarke_product_carry_limit(size_t u, size_t v, size_t pairs)
 /* Nanoseconds, roughly, that an n x inner by inner x m product takes with digits of u and v bits;
  * only the choice of widths depends on it. HUGE_VAL when the widths do not serve. */
 static double
-cost(const clarke_product *p, size_t u, size_t v)
+cost(const clarke_matrix_product *p, size_t u, size_t v)
 {
   const double n = (double)p->c->rows, m = (double)p->c->cols, inner = (double)p->k1;
   const size_t s = slices_for(p->pa.bits, u), t = slices_for(p->pb.bits, v);
@@ -50,7 +50,7 @@ cost(const clarke_product *p, size_t u, size_t v)
 }
 
 void
-clarke_product_choose_widths(clarke_product *p, size_t inner)
+clarke_product_choose_widths(clarke_matrix_product *p, size_t inner)
 {
   size_t u = DEFAULT_WIDTH, v = DEFAULT_WIDTH;
   double best;

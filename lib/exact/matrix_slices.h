@@ -28,10 +28,10 @@ typedef struct {
   size_t i0, j0, rows, cols; /* the block of C at work */
   double *sum;               /* rows * cols */
   int64_t *carry;            /* rows * cols; unused for one or two words */
-} clarke_product;
+} clarke_matrix_product;
 
 /* Sets widths, slices and limit from the bits of both panels, of C's shape and the inner size; k1 is the inner size then. */
-void clarke_product_choose_widths(clarke_product *p, size_t inner);
+void clarke_product_choose_widths(clarke_matrix_product *p, size_t inner);
 
 /* The inner size up to which all sums of one weight, from `pairs` pairs, stay below 2^61. The carry
  * loses a bit or more between weights, so it stays below 2^61 + 1, and the two fit in 63 bits. */

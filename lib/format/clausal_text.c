@@ -6,14 +6,14 @@
 #include <string.h>
 
 static clarke_status
-refuse_end(const clarke_words *p, size_t begun, const char *what, clarke_error *err)
+refuse_end(const clarke_dimacs_words *p, size_t begun, const char *what, clarke_error *err)
 {
   return CLARKE_WORDS_REFUSE(p, err, "the text ends in the step of line %zu: %s and 0 are expected", begun, what);
 }
 
 /* Literals up to the 0. */
 static clarke_status
-read_literals(clarke_clausal *p, clarke_words *w, char word[CLARKE_WORD], clarke_error *err)
+read_literals(clarke_clausal *p, clarke_dimacs_words *w, char word[CLARKE_WORD], clarke_error *err)
 {
   const long most = (long)CLARKE_CNF_VARIABLES;
   const size_t begun = w->line;
@@ -32,7 +32,7 @@ read_literals(clarke_clausal *p, clarke_words *w, char word[CLARKE_WORD], clarke
 }
 
 static clarke_status
-refuse_hint(const clarke_words *w, const char *word, bool deletion, clarke_error *err)
+refuse_hint(const clarke_dimacs_words *w, const char *word, bool deletion, clarke_error *err)
 {
   long number;
 
@@ -44,7 +44,7 @@ refuse_hint(const clarke_words *w, const char *word, bool deletion, clarke_error
 
 /* Numbers of clauses up to the 0. */
 static clarke_status
-read_hints(clarke_clausal *p, clarke_words *w, bool deletion, clarke_error *err)
+read_hints(clarke_clausal *p, clarke_dimacs_words *w, bool deletion, clarke_error *err)
 {
   const size_t begun = w->line;
   char word[CLARKE_WORD];
@@ -66,7 +66,7 @@ read_hints(clarke_clausal *p, clarke_words *w, bool deletion, clarke_error *err)
 
 /* The step's own number was read; numbers of clauses grow. Does a deletion follow? */
 static clarke_status
-read_number(clarke_clausal *p, clarke_words *w, char word[CLARKE_WORD], int64_t *last, bool *deletion, clarke_error *err)
+read_number(clarke_clausal *p, clarke_dimacs_words *w, char word[CLARKE_WORD], int64_t *last, bool *deletion, clarke_error *err)
 {
   const size_t begun = w->line;
   long number;
@@ -84,7 +84,7 @@ read_number(clarke_clausal *p, clarke_words *w, char word[CLARKE_WORD], int64_t 
 }
 
 static clarke_status
-read_lrat(clarke_clausal *p, clarke_words *w, char word[CLARKE_WORD], int64_t *last, clarke_error *err)
+read_lrat(clarke_clausal *p, clarke_dimacs_words *w, char word[CLARKE_WORD], int64_t *last, clarke_error *err)
 {
   bool deletion = false;
   clarke_status status = read_number(p, w, word, last, &deletion, err);
@@ -95,7 +95,7 @@ read_lrat(clarke_clausal *p, clarke_words *w, char word[CLARKE_WORD], int64_t *l
 }
 
 static clarke_status
-read_drat(clarke_clausal *p, clarke_words *w, char word[CLARKE_WORD], clarke_error *err)
+read_drat(clarke_clausal *p, clarke_dimacs_words *w, char word[CLARKE_WORD], clarke_error *err)
 {
   const size_t begun = w->line;
   const bool deletion = strcmp(word, "d") == 0;
@@ -111,7 +111,7 @@ read_drat(clarke_clausal *p, clarke_words *w, char word[CLARKE_WORD], clarke_err
 clarke_status
 clarke_clausal_text(clarke_clausal *p, const unsigned char *data, size_t size, const char *file, clarke_error *err)
 {
-  clarke_words w = {file, data, size > 0 ? data + size : data, 1, true};
+  clarke_dimacs_words w = {file, data, size > 0 ? data + size : data, 1, true};
   clarke_status status = CLARKE_OK;
   char word[CLARKE_WORD];
   int64_t last = 0;

@@ -70,7 +70,7 @@ clarke_cnf_holds(const clarke_cnf *f, const bool *value, size_t *clause)
 /* --- the text ------------------------------------------------------------------------------------ */
 
 static clarke_status
-read_header(clarke_words *p, size_t *n_variables, size_t *n_clauses, clarke_error *err)
+read_header(clarke_dimacs_words *p, size_t *n_variables, size_t *n_clauses, clarke_error *err)
 {
   char word[2][32], count[2][32];
   long variables, clauses;
@@ -100,7 +100,7 @@ read_header(clarke_words *p, size_t *n_variables, size_t *n_clauses, clarke_erro
 }
 
 static clarke_status
-refuse_word(const clarke_words *p, const char *word, size_t n_variables, clarke_error *err)
+refuse_word(const clarke_dimacs_words *p, const char *word, size_t n_variables, clarke_error *err)
 {
   if (*word == '%')
     return CLARKE_WORDS_REFUSE(
@@ -111,7 +111,7 @@ refuse_word(const clarke_words *p, const char *word, size_t n_variables, clarke_
 }
 
 static clarke_status
-read_clauses(clarke_cnf *f, clarke_words *p, size_t n_clauses, clarke_error *err)
+read_clauses(clarke_cnf *f, clarke_dimacs_words *p, size_t n_clauses, clarke_error *err)
 {
   const long most = (long)f->n_variables;
   clarke_status status = CLARKE_OK;
@@ -138,7 +138,7 @@ read_clauses(clarke_cnf *f, clarke_words *p, size_t n_clauses, clarke_error *err
 clarke_status
 clarke_dimacs_parse(clarke_cnf *f, const void *data, size_t size, const char *file, clarke_error *err)
 {
-  clarke_words p = {file, data, (const unsigned char *)data + size, 1, true};
+  clarke_dimacs_words p = {file, data, (const unsigned char *)data + size, 1, true};
   size_t n_clauses = 0;
   clarke_status status = read_header(&p, &f->n_variables, &n_clauses, err);
 

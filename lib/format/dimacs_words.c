@@ -11,7 +11,7 @@ is_blank(unsigned char c)
 }
 
 bool
-clarke_words_more(clarke_words *p, bool lines)
+clarke_words_more(clarke_dimacs_words *p, bool lines)
 {
   while (p->at < p->end) {
     if (is_blank(*p->at)) {
@@ -31,7 +31,7 @@ clarke_words_more(clarke_words *p, bool lines)
 }
 
 void
-clarke_words_take(clarke_words *p, char word[CLARKE_WORD])
+clarke_words_take(clarke_dimacs_words *p, char word[CLARKE_WORD])
 {
   size_t n = 0;
 

@@ -12,14 +12,14 @@ finish(clarke_recurrence *c, size_t sum, size_t gates, size_t *states)
   const size_t n = clarke_recurrence_function(c, CLARKE_TANH, sum), rest = clarke_recurrence_difference(c, states[0], n);
   const size_t kept = clarke_recurrence_product(c, clarke_recurrence_gate(c, gates, NEW, UPDATE), clarke_recurrence_all(c, rest));
 
-  states[0] = clarke_recurrence_sum(c, (clarke_part[]){clarke_recurrence_all(c, n), clarke_recurrence_all(c, kept)}, 2, 1);
+  states[0] = clarke_recurrence_sum(c, (clarke_recurrent_part[]){clarke_recurrence_all(c, n), clarke_recurrence_all(c, kept)}, 2, 1);
 }
 
 /* z and r, given R h: of the gates that `r` has, the first two. */
 static size_t
 open_gates(clarke_recurrence *c, size_t time, size_t r, size_t n)
 {
-  const clarke_part part[] = {clarke_recurrence_x(c, time, UPDATE), clarke_recurrence_gate(c, r, n, UPDATE),
+  const clarke_recurrent_part part[] = {clarke_recurrence_x(c, time, UPDATE), clarke_recurrence_gate(c, r, n, UPDATE),
                               clarke_recurrence_b(c, 0, UPDATE), clarke_recurrence_b(c, 1, UPDATE)};
 
   return clarke_recurrence_function(c, CLARKE_SIGMOID, clarke_recurrence_sum(c, part, 4, NEW));
@@ -29,10 +29,10 @@ static void
 cell_linear_first(clarke_recurrence *c, size_t time, size_t *states)
 {
   const size_t r = clarke_recurrence_dense(c, c->r[0], states[0]), gates = open_gates(c, time, r, N_GATES);
-  const clarke_part own[] = {clarke_recurrence_gate(c, r, N_GATES, NEW), clarke_recurrence_b(c, 1, NEW)};
+  const clarke_recurrent_part own[] = {clarke_recurrence_gate(c, r, N_GATES, NEW), clarke_recurrence_b(c, 1, NEW)};
   const size_t linear = clarke_recurrence_sum(c, own, 2, 1);
   const size_t reset = clarke_recurrence_product(c, clarke_recurrence_gate(c, gates, NEW, RESET), clarke_recurrence_all(c, linear));
-  const clarke_part part[] = {clarke_recurrence_x(c, time, NEW), clarke_recurrence_all(c, reset), clarke_recurrence_b(c, 0, NEW)};
+  const clarke_recurrent_part part[] = {clarke_recurrence_x(c, time, NEW), clarke_recurrence_all(c, reset), clarke_recurrence_b(c, 0, NEW)};
 
   finish(c, clarke_recurrence_sum(c, part, 3, 1), gates, states);
 }
@@ -42,7 +42,7 @@ cell_reset_first(clarke_recurrence *c, size_t time, size_t *states)
 {
   const size_t gates = open_gates(c, time, clarke_recurrence_dense(c, c->r[0], states[0]), NEW);
   const size_t reset = clarke_recurrence_product(c, clarke_recurrence_gate(c, gates, NEW, RESET), clarke_recurrence_all(c, states[0]));
-  const clarke_part part[] = {clarke_recurrence_x(c, time, NEW),
+  const clarke_recurrent_part part[] = {clarke_recurrence_x(c, time, NEW),
                               clarke_recurrence_all(c, clarke_recurrence_dense(c, c->r[1], reset)),
                               clarke_recurrence_b(c, 0, NEW), clarke_recurrence_b(c, 1, NEW)};
 

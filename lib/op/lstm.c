@@ -11,7 +11,7 @@ cell(clarke_recurrence *c, size_t time, size_t *states)
 
   for (size_t k = 0; k < 2; k++) { /* i, o, f; g */
     const size_t gate = k == 0 ? INPUT : CELL;
-    const clarke_part parts[] = {clarke_recurrence_x(c, time, gate), clarke_recurrence_gate(c, r, N_GATES, gate),
+    const clarke_recurrent_part parts[] = {clarke_recurrence_x(c, time, gate), clarke_recurrence_gate(c, r, N_GATES, gate),
                                  clarke_recurrence_b(c, 0, gate), clarke_recurrence_b(c, 1, gate)};
 
     sum[k] = clarke_recurrence_sum(c, parts, 4, k == 0 ? CELL : 1);
@@ -20,7 +20,7 @@ cell(clarke_recurrence *c, size_t time, size_t *states)
   g = clarke_recurrence_function(c, CLARKE_TANH, sum[1]);
   part[0] = clarke_recurrence_product(c, clarke_recurrence_gate(c, gates, CELL, FORGET), clarke_recurrence_all(c, states[1]));
   part[1] = clarke_recurrence_product(c, clarke_recurrence_gate(c, gates, CELL, INPUT), clarke_recurrence_all(c, g));
-  states[1] = clarke_recurrence_sum(c, (clarke_part[]){clarke_recurrence_all(c, part[0]), clarke_recurrence_all(c, part[1])}, 2, 1);
+  states[1] = clarke_recurrence_sum(c, (clarke_recurrent_part[]){clarke_recurrence_all(c, part[0]), clarke_recurrence_all(c, part[1])}, 2, 1);
   states[0] = clarke_recurrence_product(c, clarke_recurrence_gate(c, gates, CELL, OUTPUT),
                                         clarke_recurrence_all(c, clarke_recurrence_function(c, CLARKE_TANH, states[1])));
 }

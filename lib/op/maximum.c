@@ -60,7 +60,7 @@ finish(clarke_lowering *low, clarke_error *err)
 static clarke_status
 lower_reduced(clarke_lowering *low, clarke_error *err)
 {
-  clarke_reduction r;
+  clarke_reduced_axes r;
   size_t dims[CLARKE_MAX_WHOLE], rank, width = 1, value, *map;
   clarke_status status = clarke_reduction_read(&r, low, is_minimum(low) ? "minimum" : "maximum", err);
 

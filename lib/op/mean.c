@@ -108,14 +108,14 @@ lower_average(clarke_lowering *low, clarke_error *err)
 
 /* What is summed over the axes, and what is made of the sums. */
 typedef struct {
-  clarke_reduction over;
+  clarke_reduced_axes over;
   bool sum;          /* and no mean */
   bool square, root; /* of squares; and of that the root */
 } reduction;
 
 /* Blocks are the axes before the first reduced one (returned), repeated the others that are kept. */
 static size_t
-reduction_layout(const clarke_reduction *r, layout *l)
+reduction_layout(const clarke_reduced_axes *r, layout *l)
 {
   size_t first = 0;
 
@@ -132,7 +132,7 @@ static clarke_status
 gather_reduced(const reduction *r, clarke_lowering *low, layout *l, size_t *value,
                clarke_error *err)
 {
-  const clarke_reduction *o = &r->over;
+  const clarke_reduced_axes *o = &r->over;
   size_t first = reduction_layout(o, l), last = o->rank - 1, size = l->inner * l->repeat;
   const size_t dims[3] = {l->blocks, l->inner, l->repeat};
   bool apart = false;
@@ -196,7 +196,7 @@ static clarke_status
 lower_global(clarke_lowering *low, clarke_error *err)
 {
   reduction r = {.over = {.keep = true}};
-  clarke_reduction *o = &r.over;
+  clarke_reduced_axes *o = &r.over;
   clarke_status status = clarke_lower_lift(low, err);
 
   if (status == CLARKE_OK)

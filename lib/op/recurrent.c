@@ -11,31 +11,31 @@
 
 /* ---- Parts and steps */
 
-clarke_part
+clarke_recurrent_part
 clarke_recurrence_gate(const clarke_recurrence *c, size_t value, size_t gates, size_t gate)
 {
-  return (clarke_part){value, 0, gates * c->hidden, gate * c->hidden};
+  return (clarke_recurrent_part){value, 0, gates * c->hidden, gate * c->hidden};
 }
 
-clarke_part
+clarke_recurrent_part
 clarke_recurrence_all(const clarke_recurrence *c, size_t value)
 {
   return clarke_recurrence_gate(c, value, 1, 0);
 }
 
-clarke_part
+clarke_recurrent_part
 clarke_recurrence_x(const clarke_recurrence *c, size_t time, size_t gate)
 {
-  clarke_part p = clarke_recurrence_gate(c, c->x, c->gates, gate);
+  clarke_recurrent_part p = clarke_recurrence_gate(c, c->x, c->gates, gate);
 
   p.base = time * c->rows * p.width;
   return p;
 }
 
-clarke_part
+clarke_recurrent_part
 clarke_recurrence_b(const clarke_recurrence *c, size_t b, size_t gate)
 {
-  return (clarke_part){c->b[b], 0, 0, gate * c->hidden};
+  return (clarke_recurrent_part){c->b[b], 0, 0, gate * c->hidden};
 }
 
 static void
@@ -59,7 +59,7 @@ new_step(clarke_recurrence *c, clarke_step_kind kind, size_t n_in, size_t units)
 
 /* Operand i of the step is a part, of `units` a row; a constant's is read once more. */
 static void
-set_operand(clarke_recurrence *c, clarke_step *s, size_t i, clarke_part part, size_t units)
+set_operand(clarke_recurrence *c, clarke_step *s, size_t i, clarke_recurrent_part part, size_t units)
 {
   const clarke_value *v = &c->low->graph->values[part.value];
   const size_t n = c->rows * units;
@@ -78,7 +78,7 @@ set_operand(clarke_recurrence *c, clarke_step *s, size_t i, clarke_part part, si
 }
 
 size_t
-clarke_recurrence_sum(clarke_recurrence *c, const clarke_part *part, size_t n, size_t gates)
+clarke_recurrence_sum(clarke_recurrence *c, const clarke_recurrent_part *part, size_t n, size_t gates)
 {
   size_t given = 0, at = 0;
   clarke_step *s;
@@ -93,7 +93,7 @@ clarke_recurrence_sum(clarke_recurrence *c, const clarke_part *part, size_t n, s
 }
 
 size_t
-clarke_recurrence_product(clarke_recurrence *c, clarke_part a, clarke_part b)
+clarke_recurrence_product(clarke_recurrence *c, clarke_recurrent_part a, clarke_recurrent_part b)
 {
   clarke_step *s = new_step(c, CLARKE_PRODUCT, 2, c->hidden);
 
@@ -318,7 +318,7 @@ static size_t
 initial_state(clarke_recurrence *c, size_t k)
 {
   const size_t i = 5 + k, n = c->rows * c->hidden;
-  clarke_part part[2] = {{.value = 0}};
+  clarke_recurrent_part part[2] = {{.value = 0}};
 
   if (c->status == CLARKE_OK && clarke_lower_has(c->low, i))
     c->status = check_state(c, i, c->err);
@@ -326,7 +326,7 @@ initial_state(clarke_recurrence *c, size_t k)
     return 0;
   if (!clarke_lower_has(c->low, i))
     return zero_state(c);
-  part[1] = (clarke_part){c->low->in[i], c->direction * n, c->hidden, 0};
+  part[1] = (clarke_recurrent_part){c->low->in[i], c->direction * n, c->hidden, 0};
   if (!clarke_lower_value(c->low, i)->constant)
     return clarke_recurrence_sum(c, &part[1], 1, 1);
   part[0] = clarke_recurrence_all(c, zero_state(c));

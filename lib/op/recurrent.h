@@ -8,7 +8,7 @@
  * width is 0. */
 typedef struct {
   size_t value, base, width, offset;
-} clarke_part;
+} clarke_recurrent_part;
 
 /* One direction of a node. A row is a sample; or, where the batch is no axis of the graph's or is merged with others, one of
  * the node's own. What a function below makes is a step, and it returns the value. After a failure, which `status` keeps, none
@@ -33,16 +33,16 @@ typedef struct {
 } clarke_recurrence_kind;
 
 /* The gates from `gate` on of W x at that time; of a bias; of what has as many gates. */
-clarke_part clarke_recurrence_x(const clarke_recurrence *c, size_t time, size_t gate);
-clarke_part clarke_recurrence_b(const clarke_recurrence *c, size_t b, size_t gate);
-clarke_part clarke_recurrence_gate(const clarke_recurrence *c, size_t value, size_t gates, size_t gate);
+clarke_recurrent_part clarke_recurrence_x(const clarke_recurrence *c, size_t time, size_t gate);
+clarke_recurrent_part clarke_recurrence_b(const clarke_recurrence *c, size_t b, size_t gate);
+clarke_recurrent_part clarke_recurrence_gate(const clarke_recurrence *c, size_t value, size_t gates, size_t gate);
 /* A value of `hidden` units a row. */
-clarke_part clarke_recurrence_all(const clarke_recurrence *c, size_t value);
+clarke_recurrent_part clarke_recurrence_all(const clarke_recurrence *c, size_t value);
 
 /* The sum of n parts, each of so many gates; biases that there are none of are left out. */
-size_t clarke_recurrence_sum(clarke_recurrence *c, const clarke_part *part, size_t n, size_t gates);
+size_t clarke_recurrence_sum(clarke_recurrence *c, const clarke_recurrent_part *part, size_t n, size_t gates);
 /* The products of two parts' entries; the difference a - b. */
-size_t clarke_recurrence_product(clarke_recurrence *c, clarke_part a, clarke_part b);
+size_t clarke_recurrence_product(clarke_recurrence *c, clarke_recurrent_part a, clarke_recurrent_part b);
 size_t clarke_recurrence_difference(clarke_recurrence *c, size_t a, size_t b);
 /* A weight times each row. */
 size_t clarke_recurrence_dense(clarke_recurrence *c, size_t weight, size_t value);

@@ -2,7 +2,7 @@
 #include "op/lower.h"
 
 clarke_status
-clarke_reduction_read(clarke_reduction *r, clarke_lowering *low, const char *what, clarke_error *err)
+clarke_reduction_read(clarke_reduced_axes *r, clarke_lowering *low, const char *what, clarke_error *err)
 {
   const int64_t *list;
   size_t n;
@@ -31,7 +31,7 @@ clarke_reduction_read(clarke_reduction *r, clarke_lowering *low, const char *wha
 }
 
 size_t
-clarke_reduction_offset(const clarke_reduction *r, size_t first, bool reduced, size_t index)
+clarke_reduction_offset(const clarke_reduced_axes *r, size_t first, bool reduced, size_t index)
 {
   size_t entry = 0, step = 1;
 
@@ -44,7 +44,7 @@ clarke_reduction_offset(const clarke_reduction *r, size_t first, bool reduced, s
 }
 
 size_t
-clarke_reduction_shape(const clarke_reduction *r, size_t *dims)
+clarke_reduction_shape(const clarke_reduced_axes *r, size_t *dims)
 {
   size_t rank = 0;
 

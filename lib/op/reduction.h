@@ -9,17 +9,17 @@ typedef struct {
   bool reduced[CLARKE_MAX_WHOLE];
   bool keep; /* an axis of one entry where one is reduced? */
   bool none; /* the node asks for no axis at all: the output is the input */
-} clarke_reduction;
+} clarke_reduced_axes;
 
 /* Input 0, an activation. The axes are an attribute before opset 18 (ReduceSum: 13), an input from it; none are all, or, with
  * noop_with_empty_axes, none at all. Fails where the batch is among them; `what` is, in that message, what is made of it. */
-clarke_status clarke_reduction_read(clarke_reduction *r, clarke_lowering *low, const char *what, clarke_error *err);
+clarke_status clarke_reduction_read(clarke_reduced_axes *r, clarke_lowering *low, const char *what, clarke_error *err);
 
 /* The entry of the input, but for those of axes before `first`, that is the index-th in row-major order over the axes from
  * `first` on that are reduced, or over those that are not. */
-size_t clarke_reduction_offset(const clarke_reduction *r, size_t first, bool reduced, size_t index);
+size_t clarke_reduction_offset(const clarke_reduced_axes *r, size_t first, bool reduced, size_t index);
 
 /* The per-sample shape of the output; its rank. */
-size_t clarke_reduction_shape(const clarke_reduction *r, size_t *dims);
+size_t clarke_reduction_shape(const clarke_reduced_axes *r, size_t *dims);
 
 #endif

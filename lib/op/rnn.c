@@ -5,7 +5,7 @@
 static size_t
 argument(clarke_recurrence *c, size_t time, const size_t *states)
 {
-  const clarke_part part[] = {clarke_recurrence_x(c, time, 0),
+  const clarke_recurrent_part part[] = {clarke_recurrence_x(c, time, 0),
                               clarke_recurrence_all(c, clarke_recurrence_dense(c, c->r[0], states[0])),
                               clarke_recurrence_b(c, 0, 0), clarke_recurrence_b(c, 1, 0)};
 

@@ -65,16 +65,16 @@ branch_clear(clarke_search_branch *b, size_t width)
 }
 
 static clarke_status
-search_init(clarke_search *s, clarke_patterns *t, const clarke_execution *e, clarke_error *err)
+search_init(clarke_pattern_search *s, clarke_patterns *t, const clarke_execution *e, clarke_error *err)
 {
-  *s = (clarke_search){.t = t, .e = e, .width = clarke_code_wrt_count(e->p)};
+  *s = (clarke_pattern_search){.t = t, .e = e, .width = clarke_code_wrt_count(e->p)};
   t->width = s->width;
   t->dim = e->p->n_outputs * s->width;
   return clarke_walk_init(&s->walk, e, NULL, 0, err);
 }
 
 static void
-search_clear(clarke_search *s)
+search_clear(clarke_pattern_search *s)
 {
   clarke_search_drop(s, 0);
   for (size_t i = 0; i < s->n_waiting; i++)
@@ -89,7 +89,7 @@ search_clear(clarke_search *s)
 /* --- the tree ---------------------------------------------------------------------------------- */
 
 static clarke_fork *
-add_fork(clarke_search *s, clarke_fork_kind kind, size_t depth, clarke_error *err)
+add_fork(clarke_pattern_search *s, clarke_fork_kind kind, size_t depth, clarke_error *err)
 {
   clarke_patterns *t = s->t;
 
@@ -100,7 +100,7 @@ add_fork(clarke_search *s, clarke_fork_kind kind, size_t depth, clarke_error *er
 }
 
 static clarke_status
-add_refuted(clarke_search *s, clarke_search_branch *b, clarke_error *err)
+add_refuted(clarke_pattern_search *s, clarke_search_branch *b, clarke_error *err)
 {
   clarke_fork *f = add_fork(s, CLARKE_REFUTED, b->depth, err);
 
@@ -116,7 +116,7 @@ add_refuted(clarke_search *s, clarke_search_branch *b, clarke_error *err)
 }
 
 clarke_status
-clarke_search_path_append(clarke_search *s, size_t choice, clarke_error *err)
+clarke_search_path_append(clarke_pattern_search *s, size_t choice, clarke_error *err)
 {
   clarke_status status =
     clarke_search_room((void **)&s->path, s->n_path, &s->capacity_path, sizeof *s->path, err);
@@ -128,7 +128,7 @@ clarke_search_path_append(clarke_search *s, size_t choice, clarke_error *err)
 
 /* The path goes on by b, whose choice is the last of b->choice. */
 static clarke_status
-follow(clarke_search *s, clarke_search_branch *b, clarke_error *err)
+follow(clarke_pattern_search *s, clarke_search_branch *b, clarke_error *err)
 {
   size_t choice = b->choice[b->n_choices - 1];
   clarke_status status = clarke_search_decide(s, choice, err);
@@ -142,7 +142,7 @@ follow(clarke_search *s, clarke_search_branch *b, clarke_error *err)
 
 /* Is the search too large? Then the tree is not complete. */
 static bool
-is_used_up(clarke_search *s)
+is_used_up(clarke_pattern_search *s)
 {
   if (s->t->n_forks <= CLARKE_PATTERNS_LIMIT && s->work <= CLARKE_PATTERNS_WORK)
     return false;
@@ -153,7 +153,7 @@ is_used_up(clarke_search *s)
 /* At a fork: its branches judged; the first that is not refuted is followed, *on; those after it
  * wait. None is when the search is used up. */
 static clarke_status
-part(clarke_search *s, bool *on, clarke_error *err)
+part(clarke_pattern_search *s, bool *on, clarke_error *err)
 {
   size_t n = s->walk.fork.n_choices;
   clarke_fork *f = add_fork(s, CLARKE_PARTING, s->n_rows, err);
@@ -209,7 +209,7 @@ part(clarke_search *s, bool *on, clarke_error *err)
 
 /* Walks from the beginning along b's choices, up to and with its last. */
 static clarke_status
-take_up(clarke_search *s, clarke_search_branch *b, clarke_error *err)
+take_up(clarke_pattern_search *s, clarke_search_branch *b, clarke_error *err)
 {
   clarke_walk_state state = CLARKE_WALK_FORK;
   clarke_status status = CLARKE_OK;
@@ -257,7 +257,7 @@ clarke_search_outputs(clarke_pattern *p, const clarke_walk *w, clarke_patterns *
 }
 
 static clarke_status
-add_pattern(clarke_search *s, clarke_error *err)
+add_pattern(clarke_pattern_search *s, clarke_error *err)
 {
   clarke_patterns *t = s->t;
   clarke_fork *f = add_fork(s, CLARKE_PATTERN, s->n_rows, err);
@@ -284,7 +284,7 @@ add_pattern(clarke_search *s, clarke_error *err)
 
 /* Follows the path at hand to its end; false in *whole when the tree cannot be completed. */
 static clarke_status
-follow_on(clarke_search *s, bool *whole, clarke_error *err)
+follow_on(clarke_pattern_search *s, bool *whole, clarke_error *err)
 {
   bool on = true;
   clarke_status status = CLARKE_OK;
@@ -309,7 +309,7 @@ follow_on(clarke_search *s, bool *whole, clarke_error *err)
 }
 
 static clarke_status
-grow_tree(clarke_search *s, clarke_error *err)
+grow_tree(clarke_pattern_search *s, clarke_error *err)
 {
   bool whole = true;
   clarke_status status = follow_on(s, &whole, err);
@@ -346,7 +346,7 @@ clarke_patterns_along(clarke_patterns *t, size_t *found, const clarke_execution 
                       clarke_chooser choose, void *context, clarke_error *err)
 {
   clarke_walk_state state = CLARKE_WALK_FORK;
-  clarke_search s;
+  clarke_pattern_search s;
   clarke_status status;
 
   *found = CLARKE_NONE;
@@ -379,7 +379,7 @@ clarke_patterns_along(clarke_patterns *t, size_t *found, const clarke_execution 
 clarke_status
 clarke_patterns_find(clarke_patterns *t, const clarke_execution *e, clarke_error *err)
 {
-  clarke_search s;
+  clarke_pattern_search s;
   size_t width = clarke_code_wrt_count(e->p);
   clarke_status status;
 

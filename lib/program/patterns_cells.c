@@ -28,7 +28,7 @@ is_new(const clarke_pattern *p, const clarke_patterns *t)
 
 /* Appends where the walk along the arc has come to its end, if its gradient is rational and new. */
 static clarke_status
-append(clarke_search *s, const clarke_walk *w, mpq_t **arc, clarke_error *err)
+append(clarke_pattern_search *s, const clarke_walk *w, mpq_t **arc, clarke_error *err)
 {
   clarke_patterns *t = s->t;
   clarke_pattern p = {.n_choices = s->n_path};
@@ -55,7 +55,7 @@ append(clarke_search *s, const clarke_walk *w, mpq_t **arc, clarke_error *err)
 }
 
 static clarke_status
-follow_arc(clarke_search *s, clarke_walk *w, mpq_t **arc, clarke_error *err)
+follow_arc(clarke_pattern_search *s, clarke_walk *w, mpq_t **arc, clarke_error *err)
 {
   bool ended;
   clarke_status status = clarke_search_along(&ended, s, w, arc, err);
@@ -73,7 +73,7 @@ clear_steps(mpq_t **arc, size_t width)
 
 /* Along the axes, both ways. */
 static clarke_status
-follow_axes(clarke_search *s, clarke_walk *w, mpq_t **arc, clarke_error *err)
+follow_axes(clarke_pattern_search *s, clarke_walk *w, mpq_t **arc, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
 
@@ -88,7 +88,7 @@ follow_axes(clarke_search *s, clarke_walk *w, mpq_t **arc, clarke_error *err)
 /* Directions (3, 4) and (4, 3) in two entries, with all signs; those of a draw in a fixed order in others, every second time
  * with a second step. */
 static clarke_status
-follow_drawn(clarke_search *s, clarke_walk *w, mpq_t **arc, clarke_error *err)
+follow_drawn(clarke_pattern_search *s, clarke_walk *w, mpq_t **arc, clarke_error *err)
 {
   uint64_t random = 1;
   clarke_status status = CLARKE_OK;
@@ -110,7 +110,7 @@ follow_drawn(clarke_search *s, clarke_walk *w, mpq_t **arc, clarke_error *err)
 }
 
 clarke_status
-clarke_search_cells(clarke_search *s, clarke_error *err)
+clarke_search_cells(clarke_pattern_search *s, clarke_error *err)
 {
   mpq_t *arc[CELL_STEPS];
   clarke_walk w;

@@ -12,7 +12,7 @@ polynomial_free(clarke_polynomial *q, const clarke_walk *w)
 }
 
 void
-clarke_search_drop(clarke_search *s, size_t from)
+clarke_search_drop(clarke_pattern_search *s, size_t from)
 {
   while (s->n_rows > from) {
     clarke_decision *row = &s->row[--s->n_rows];
@@ -40,13 +40,13 @@ decision_polynomial(const clarke_walk *w, size_t choice, size_t k)
 }
 
 static bool
-is_linear(const clarke_search *s, const clarke_decision *row)
+is_linear(const clarke_pattern_search *s, const clarke_decision *row)
 {
   return row->affine || (row->q != NULL && clarke_polynomial_has_linear_factor(row->q, row->gradient, s->width, s->walk.ring));
 }
 
 clarke_status
-clarke_search_decide(clarke_search *s, size_t choice, clarke_error *err)
+clarke_search_decide(clarke_pattern_search *s, size_t choice, clarke_error *err)
 {
   for (size_t k = 0; k < clarke_walk_decisions(&s->walk); k++) {
     clarke_number *g = clarke_numbers(s->width);
@@ -71,7 +71,7 @@ clarke_search_decide(clarke_search *s, size_t choice, clarke_error *err)
 
 /* The sign of <gradient, d>, 2 when a ball does not tell. */
 static int
-along(const clarke_search *s, const clarke_decision *row, mpq_t *d)
+along(const clarke_pattern_search *s, const clarke_decision *row, mpq_t *d)
 {
   clarke_number sum;
   int sign;
@@ -85,7 +85,7 @@ along(const clarke_search *s, const clarke_decision *row, mpq_t *d)
 }
 
 bool
-clarke_search_positive(const clarke_search *s, mpq_t *d, size_t from, bool linear_only)
+clarke_search_positive(const clarke_pattern_search *s, mpq_t *d, size_t from, bool linear_only)
 {
   for (size_t i = from; i < s->n_rows; i++)
     if ((!linear_only || s->row[i].linear) && along(s, &s->row[i], d) != 1)

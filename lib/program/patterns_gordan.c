@@ -69,7 +69,7 @@ read_feasible(clarke_search_cone *r, const clarke_cone *cone, size_t width, clar
 }
 
 clarke_status
-clarke_search_solve(clarke_search_cone *r, clarke_search *s, bool linear_only, clarke_error *err)
+clarke_search_solve(clarke_search_cone *r, clarke_pattern_search *s, bool linear_only, clarke_error *err)
 {
   size_t n = 0, *name = malloc((s->n_rows + 1) * sizeof *name);
   mpz_t *denominator = malloc((s->n_rows + 1) * sizeof *denominator);
@@ -132,7 +132,7 @@ name_multipliers(clarke_search_branch *b, mpq_t *u, const size_t *name, size_t n
 
 /* A refutation of the path by an identity between polynomials, where some decision is one. */
 static clarke_status
-refute_polynomials(clarke_search_branch *b, clarke_search *s, clarke_error *err)
+refute_polynomials(clarke_search_branch *b, clarke_pattern_search *s, clarke_error *err)
 {
   clarke_polynomial **q = calloc(s->n_rows + 1, sizeof *q);
   clarke_polynomial *made = calloc(s->n_rows + 1, sizeof *made);
@@ -170,7 +170,7 @@ refute_polynomials(clarke_search_branch *b, clarke_search *s, clarke_error *err)
 }
 
 clarke_status
-clarke_search_judge(clarke_search_branch *b, clarke_search *s, size_t choice, clarke_error *err)
+clarke_search_judge(clarke_search_branch *b, clarke_pattern_search *s, size_t choice, clarke_error *err)
 {
   size_t before = s->n_rows;
   bool linear = false;

@@ -28,7 +28,7 @@ clarke_search_give(clarke_pattern *p, mpq_t **steps, size_t n, size_t width, cla
 }
 
 clarke_status
-clarke_search_realize(clarke_pattern *p, clarke_search *s, clarke_error *err)
+clarke_search_realize(clarke_pattern *p, clarke_pattern_search *s, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
   clarke_search_cone r;
@@ -117,7 +117,7 @@ find_pattern(const clarke_patterns *t, const size_t *path, size_t n)
 
 /* Which pattern does the arc follow? It is realized then. */
 clarke_status
-clarke_search_along(bool *ended, clarke_search *s, clarke_walk *w, mpq_t **arc, clarke_error *err)
+clarke_search_along(bool *ended, clarke_pattern_search *s, clarke_walk *w, mpq_t **arc, clarke_error *err)
 {
   clarke_walk_state state = CLARKE_WALK_FORK;
   clarke_status status = clarke_work_check(err);
@@ -142,7 +142,7 @@ clarke_search_along(bool *ended, clarke_search *s, clarke_walk *w, mpq_t **arc, 
 }
 
 static clarke_status
-try_arc(clarke_search *s, clarke_walk *w, mpq_t **arc, clarke_error *err)
+try_arc(clarke_pattern_search *s, clarke_walk *w, mpq_t **arc, clarke_error *err)
 {
   bool ended;
   clarke_status status = clarke_search_along(&ended, s, w, arc, err);
@@ -161,7 +161,7 @@ clarke_search_small(uint64_t *state)
 }
 
 clarke_status
-clarke_search_arcs(clarke_search *s, clarke_error *err)
+clarke_search_arcs(clarke_pattern_search *s, clarke_error *err)
 {
   mpq_t *arc[ARC_STEPS];
   clarke_walk w;

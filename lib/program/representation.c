@@ -47,7 +47,7 @@ typedef struct {
 } search;
 
 static void
-conclude(search *v, int answer, const clarke_words *w)
+conclude(search *v, int answer, const clarke_sentence *w)
 {
   v->r->answer = answer;
   snprintf(v->r->why, sizeof v->r->why, "%s", w->text);
@@ -58,7 +58,7 @@ conclude(search *v, int answer, const clarke_words *w)
 static void
 not_known(search *v, clarke_affine_kind kind)
 {
-  clarke_words w = {.n = 0};
+  clarke_sentence w = {.n = 0};
 
   if (v->r->why[0] != '\0')
     return;
@@ -133,7 +133,7 @@ say_difference(search *v, size_t piece, mpq_t *difference)
 {
   size_t dim = v->a.dim;
   mpq_t value, *point = clarke_rationals(dim);
-  clarke_words w = {.n = 0};
+  clarke_sentence w = {.n = 0};
   clarke_status status = CLARKE_OK;
 
   if (point == NULL)
@@ -194,7 +194,7 @@ visit_face(search *v)
 {
   clarke_affine_kind kind = CLARKE_AFFINE;
   size_t first, second;
-  clarke_words w = {.n = 0};
+  clarke_sentence w = {.n = 0};
   clarke_status status;
 
   clarke_affine_restart(&v->a);

@@ -154,7 +154,7 @@ refute_at(clarke_representation *r, const clarke_code *p, mpq_t *at, size_t firs
           bool decided, clarke_error *err)
 {
   mpq_t *point = clarke_rationals(r->selection.dim);
-  clarke_words w = {.n = 0};
+  clarke_sentence w = {.n = 0};
   int sign = 0;
   clarke_status status = CLARKE_OK;
 

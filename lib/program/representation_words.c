@@ -7,7 +7,7 @@
 #include <string.h>
 
 void
-clarke_say(clarke_words *w, const char *format, ...)
+clarke_say(clarke_sentence *w, const char *format, ...)
 {
   va_list list;
   int n;
@@ -20,7 +20,7 @@ clarke_say(clarke_words *w, const char *format, ...)
 }
 
 void
-clarke_say_number(clarke_words *w, const mpq_t q)
+clarke_say_number(clarke_sentence *w, const mpq_t q)
 {
   char text[80];
 
@@ -31,7 +31,7 @@ clarke_say_number(clarke_words *w, const mpq_t q)
 }
 
 void
-clarke_say_piece(clarke_words *w, const clarke_code *p, size_t piece)
+clarke_say_piece(clarke_sentence *w, const clarke_code *p, size_t piece)
 {
   clarke_say(w, "piece %zu", piece + 1);
   if (p->piece[piece].line > 0)
@@ -39,7 +39,7 @@ clarke_say_piece(clarke_words *w, const clarke_code *p, size_t piece)
 }
 
 void
-clarke_say_point(clarke_words *w, const clarke_code *p, mpq_t *at, mpq_t *point)
+clarke_say_point(clarke_sentence *w, const clarke_code *p, mpq_t *at, mpq_t *point)
 {
   clarke_say(w, " at");
   for (size_t i = 0; i < p->n_inputs; i++) {
@@ -59,7 +59,7 @@ clarke_say_point(clarke_words *w, const clarke_code *p, mpq_t *at, mpq_t *point)
 }
 
 void
-clarke_say_instruction(clarke_words *w, const clarke_code *p, size_t at)
+clarke_say_instruction(clarke_sentence *w, const clarke_code *p, size_t at)
 {
   const clarke_instruction *i = &p->instruction[at];
 
@@ -70,7 +70,7 @@ clarke_say_instruction(clarke_words *w, const clarke_code *p, size_t at)
 }
 
 void
-clarke_say_holding(clarke_words *w, const clarke_code *p, size_t first, size_t second)
+clarke_say_holding(clarke_sentence *w, const clarke_code *p, size_t first, size_t second)
 {
   if (first == CLARKE_NONE) {
     clarke_say(w, "no piece holds");

@@ -7,18 +7,18 @@
 typedef struct {
   char text[512];
   size_t n;
-} clarke_words;
+} clarke_sentence;
 
-void clarke_say(clarke_words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void clarke_say(clarke_sentence *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A rational; in digits when it is long. */
-void clarke_say_number(clarke_words *w, const mpq_t q);
+void clarke_say_number(clarke_sentence *w, const mpq_t q);
 /* "piece 2 (line 7)" */
-void clarke_say_piece(clarke_words *w, const clarke_code *p, size_t piece);
+void clarke_say_piece(clarke_sentence *w, const clarke_code *p, size_t piece);
 /* "at x=0,1 y=2": all inputs, those in wrt from the point. */
-void clarke_say_point(clarke_words *w, const clarke_code *p, mpq_t *at, mpq_t *point);
+void clarke_say_point(clarke_sentence *w, const clarke_code *p, mpq_t *at, mpq_t *point);
 /* Where an instruction is in the text. */
-void clarke_say_instruction(clarke_words *w, const clarke_code *p, size_t at);
+void clarke_say_instruction(clarke_sentence *w, const clarke_code *p, size_t at);
 /* That no piece holds (first: CLARKE_NONE), or that these two do. */
-void clarke_say_holding(clarke_words *w, const clarke_code *p, size_t first, size_t second);
+void clarke_say_holding(clarke_sentence *w, const clarke_code *p, size_t first, size_t second);
 
 #endif

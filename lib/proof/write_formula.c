@@ -16,7 +16,7 @@ put_direction(FILE *out, const clarke_three *t, const clarke_solution *s)
 }
 
 static void
-put_step(FILE *out, const clarke_refutation *r, size_t k)
+put_step(FILE *out, const clarke_sat_refutation *r, size_t k)
 {
   fprintf(out, "learn %zu", r->n_given + k + 1);
   for (size_t i = r->first_literal[k]; i < r->first_literal[k + 1]; i++)
@@ -29,7 +29,7 @@ put_step(FILE *out, const clarke_refutation *r, size_t k)
 
 /* last[h] == k: step k is the last that names step h. */
 static size_t *
-last_uses(const clarke_refutation *r)
+last_uses(const clarke_sat_refutation *r)
 {
   size_t *last = malloc((r->n + 1) * sizeof *last);
 
@@ -44,7 +44,7 @@ last_uses(const clarke_refutation *r)
 
 /* The learned clauses that step k was the last to name. A step may name one twice. */
 static void
-put_deletions(FILE *out, const clarke_refutation *r, size_t *last, size_t k)
+put_deletions(FILE *out, const clarke_sat_refutation *r, size_t *last, size_t k)
 {
   bool any = false;
 
@@ -61,7 +61,7 @@ put_deletions(FILE *out, const clarke_refutation *r, size_t *last, size_t k)
 }
 
 static clarke_status
-put_refutation(FILE *out, const clarke_refutation *r, clarke_error *err)
+put_refutation(FILE *out, const clarke_sat_refutation *r, clarke_error *err)
 {
   size_t *last = last_uses(r);
 

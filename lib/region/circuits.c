@@ -98,7 +98,7 @@ make_room(void **array, size_t *room, size_t n, size_t more, size_t size, clarke
 static clarke_status
 put_watch(clarke_circuits *c, uint32_t place, size_t clause, clarke_error *err)
 {
-  clarke_watch *w = &c->watch[place];
+  clarke_watch_list *w = &c->watch[place];
   clarke_status status = make_room((void **)&w->clause, &w->room, w->n, 1, sizeof *w->clause, err);
 
   if (status == CLARKE_OK)
@@ -109,7 +109,7 @@ put_watch(clarke_circuits *c, uint32_t place, size_t clause, clarke_error *err)
 static void
 take_watch(clarke_circuits *c, uint32_t place, size_t clause)
 {
-  clarke_watch *w = &c->watch[place];
+  clarke_watch_list *w = &c->watch[place];
 
   for (size_t i = 0; i < w->n; i++)
     if (w->clause[i] == clause) {
@@ -286,7 +286,7 @@ clarke_status
 clarke_circuits_visit(clarke_circuits *c, clarke_trail *t, size_t row, clarke_error *err)
 {
   const uint32_t seen = (uint32_t)(2 * row + (t->sign[row] < 0));
-  clarke_watch *w = &c->watch[seen];
+  clarke_watch_list *w = &c->watch[seen];
   clarke_status status = CLARKE_OK;
 
   clarke_work_spend(2 * w->n + 1);

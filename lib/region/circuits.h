@@ -27,7 +27,7 @@ typedef struct {
 typedef struct {
   size_t n, room;
   size_t *clause;
-} clarke_watch;
+} clarke_watch_list;
 
 typedef struct {
   const clarke_rows *rows;
@@ -38,7 +38,7 @@ typedef struct {
   clarke_clause *clause;
   size_t n_places, place_room;
   uint32_t *place;     /* 2 * row + (1 when the sign is negative) */
-  clarke_watch *watch; /* by place */
+  clarke_watch_list *watch; /* by place */
 } clarke_circuits;
 
 clarke_status clarke_circuits_init(clarke_circuits *c, const clarke_rows *rows, size_t fixed, clarke_error *err);

@@ -142,7 +142,7 @@ put_hint(lrat *l, uint32_t number)
 static uint32_t
 state_step(lrat *l)
 {
-  clarke_refutation *r = &l->g->to->refutation;
+  clarke_sat_refutation *r = &l->g->to->refutation;
   bool good = true;
 
   for (size_t i = 0; good && i < l->n_own; i++)

@@ -5,13 +5,13 @@
 #include <string.h>
 
 void
-clarke_refutation_init(clarke_refutation *r)
+clarke_refutation_init(clarke_sat_refutation *r)
 {
   memset(r, 0, sizeof *r);
 }
 
 void
-clarke_refutation_clear(clarke_refutation *r)
+clarke_refutation_clear(clarke_sat_refutation *r)
 {
   free(r->first_literal);
   free(r->first_hint);
@@ -38,7 +38,7 @@ has_room(void **array, size_t n, size_t *capacity, size_t size)
 }
 
 bool
-clarke_refutation_literal(clarke_refutation *r, int32_t literal)
+clarke_refutation_literal(clarke_sat_refutation *r, int32_t literal)
 {
   void *array = r->literal;
 
@@ -50,7 +50,7 @@ clarke_refutation_literal(clarke_refutation *r, int32_t literal)
 }
 
 bool
-clarke_refutation_hint(clarke_refutation *r, size_t number)
+clarke_refutation_hint(clarke_sat_refutation *r, size_t number)
 {
   void *array = r->hint;
 
@@ -62,7 +62,7 @@ clarke_refutation_hint(clarke_refutation *r, size_t number)
 }
 
 uint32_t
-clarke_refutation_end(clarke_refutation *r)
+clarke_refutation_end(clarke_sat_refutation *r)
 {
   size_t capacity = r->capacity == 0 ? 256 : 2 * r->capacity;
 
@@ -95,7 +95,7 @@ typedef struct {
 
 /* That step moves to place `to`, its own or one before it; its hints get their new numbers. */
 static void
-move_step(clarke_refutation *r, const span *from, size_t to, const uint32_t *number)
+move_step(clarke_sat_refutation *r, const span *from, size_t to, const uint32_t *number)
 {
   const size_t literals = from->literal_end - from->literal, hints = from->hint_end - from->hint;
   const size_t literal = r->first_literal[to], hint = r->first_hint[to];
@@ -113,7 +113,7 @@ move_step(clarke_refutation *r, const span *from, size_t to, const uint32_t *num
 
 /* number[k] becomes 1 for the steps that the last one rests on. */
 static void
-mark_needed(const clarke_refutation *r, uint32_t *number)
+mark_needed(const clarke_sat_refutation *r, uint32_t *number)
 {
   number[r->n - 1] = 1;
   for (size_t k = r->n; k-- > 0;)
@@ -123,7 +123,7 @@ mark_needed(const clarke_refutation *r, uint32_t *number)
 }
 
 clarke_status
-clarke_refutation_trim(clarke_refutation *r, clarke_error *err)
+clarke_refutation_trim(clarke_sat_refutation *r, clarke_error *err)
 {
   uint32_t *number = calloc(r->n + 1, sizeof *number); /* of each step; 0: not needed */
   size_t kept = 0;

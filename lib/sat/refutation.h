@@ -20,21 +20,21 @@ typedef struct {
   int32_t *literal;
   uint32_t *hint;
   size_t capacity, n_literals, literal_capacity, n_hints, hint_capacity; /* private */
-} clarke_refutation;
+} clarke_sat_refutation;
 
 /* Parts end to end, in order; hints of a step name clauses before it; the last step, and no other, is the empty clause. */
-bool clarke_refutation_is_valid(const clarke_refutation *r);
+bool clarke_refutation_is_valid(const clarke_sat_refutation *r);
 
-void clarke_refutation_init(clarke_refutation *r);
-void clarke_refutation_clear(clarke_refutation *r);
+void clarke_refutation_init(clarke_sat_refutation *r);
+void clarke_refutation_clear(clarke_sat_refutation *r);
 
 /* Appends to the step at hand. False when out of memory. */
-bool clarke_refutation_literal(clarke_refutation *r, int32_t literal);
-bool clarke_refutation_hint(clarke_refutation *r, size_t number);
+bool clarke_refutation_literal(clarke_sat_refutation *r, int32_t literal);
+bool clarke_refutation_hint(clarke_sat_refutation *r, size_t number);
 /* Ends that step. Its number, or 0 when out of memory or past 2^32 - 1. */
-uint32_t clarke_refutation_end(clarke_refutation *r);
+uint32_t clarke_refutation_end(clarke_sat_refutation *r);
 
 /* Leaves out every step that the last one does not rest on, and numbers the others anew. */
-clarke_status clarke_refutation_trim(clarke_refutation *r, clarke_error *err);
+clarke_status clarke_refutation_trim(clarke_sat_refutation *r, clarke_error *err);
 
 #endif

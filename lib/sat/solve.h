@@ -14,7 +14,7 @@ typedef struct {
   const char *stopped;          /* GIVEN_UP, for the work was told to stop (base/stop.h): why; NULL else */
   size_t conflicts, work;
   bool *value;                  /* SATISFIED: by variable, from 0 */
-  clarke_refutation refutation; /* REFUTED; its given clauses are the formula's, in order */
+  clarke_sat_refutation refutation; /* REFUTED; its given clauses are the formula's, in order */
 } clarke_solution;
 
 void clarke_solution_init(clarke_solution *s);

@@ -45,14 +45,14 @@ typedef struct {
   uint32_t *fixed, n_fixed;              /* and those of level 0 */
   uint32_t *joined;                      /* by level: the conflict that counted it */
   size_t conflicts, work; /* visits of clauses, and hints of steps */
-  clarke_refutation *steps;
+  clarke_sat_refutation *steps;
   bool failed; /* out of memory: nothing that follows counts */
 } clarke_solver;
 
 /* --- solver_state.c */
 
 /* For n variables; steps become those of *steps. False when out of memory. Cleared in either case. */
-bool clarke_solver_init(clarke_solver *s, size_t n, clarke_refutation *steps);
+bool clarke_solver_init(clarke_solver *s, size_t n, clarke_sat_refutation *steps);
 void clarke_solver_clear(clarke_solver *s);
 /* Adds the formula's clauses. Is it contradictory already? Then the empty clause is a step. */
 bool clarke_solver_load(clarke_solver *s, const clarke_three *f);

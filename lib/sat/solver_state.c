@@ -32,7 +32,7 @@ clarke_solver_clear(clarke_solver *s)
 }
 
 bool
-clarke_solver_init(clarke_solver *s, size_t n, clarke_refutation *steps)
+clarke_solver_init(clarke_solver *s, size_t n, clarke_sat_refutation *steps)
 {
   memset(s, 0, sizeof *s);
   s->n = n;

@@ -39,7 +39,7 @@ clarke_sign_network_is_valid(const clarke_sign_network *net)
 }
 
 bool
-clarke_refutation_is_valid(const clarke_refutation *r)
+clarke_refutation_is_valid(const clarke_sat_refutation *r)
 {
   bool valid = r->n > 0 && r->first_literal[0] == 0 && r->first_hint[0] == 0 && r->first_literal[r->n] == r->n_literals &&
                r->first_hint[r->n] == r->n_hints;

@@ -51,20 +51,24 @@ check_path(const asked *a)
   clarke_cone_answer answer;
   clarke_direction d;
   clarke_path p;
+  clarke_tree t;
   mpq_t minus;
 
+  clarke_tree_init(&t);
   mpq_init(minus);
   mpq_set_si(minus, -1, 1);
   clarke_direction_init(&d);
   OK(clarke_path_init(&p, 2, &error));
   OK(clarke_row_add(clarke_path_add(&p, 0, 0), 0, minus, &error));
-  OK(clarke_path_direction(&answer, &d, &p, &a->graph, &error));
+  OK(clarke_path_solve(&answer, &d, &t, &p, &a->graph, &error));
   ck_assert_int_eq(answer, CLARKE_CONE_FEASIBLE);
   ck_assert(d.n == 1 && mpq_sgn(d.move[0].coef) < 0);
   mpq_neg(minus, minus);
   OK(clarke_row_add(clarke_path_add(&p, 1, 0), 0, minus, &error));
-  OK(clarke_path_direction(&answer, NULL, &p, &a->graph, &error));
+  OK(clarke_path_solve(&answer, NULL, &t, &p, &a->graph, &error));
   ck_assert_int_eq(answer, CLARKE_CONE_EMPTY);
+  ck_assert_uint_eq(t.n, 1);
+  clarke_tree_clear(&t);
   clarke_path_clear(&p);
   clarke_direction_clear(&d);
   mpq_clear(minus);

@@ -1,7 +1,7 @@
 /* No clock decides: on a clock that jumps by an hour whenever it is read, cones have the answers that they have on
  * one that stands still. Work is counted instead, and what it does not suffice for is unknown. */
 #include "exact/cone.h"
-#include "exact/cone_pivot.h"
+#include "exact/cone_norm.h"
 #include "exact/cone_simplex.h"
 #include "samples.h"
 #include "../suite.h"
@@ -166,9 +166,9 @@ START_TEST(steps_count_their_work)
   for (size_t j = 0; j < f.cols; j++)
     same = same && enough.x[j] == jumping.x[j];
   ck_assert(same);
-  OK(clarke_cone_pivot(&answer, d, u, a, 1, NULL));
+  OK(clarke_cone_norm(&answer, d, u, a, 1, NULL));
   ck_assert_int_eq(answer, CLARKE_CONE_UNKNOWN);
-  OK(clarke_cone_pivot(&answer, d, u, a, CLARKE_CONE_WORK, NULL));
+  OK(clarke_cone_norm(&answer, d, u, a, CLARKE_CONE_WORK, NULL));
   ck_assert_int_eq(answer, CLARKE_CONE_FEASIBLE);
   clarke_cone_guess_clear(&little);
   clarke_cone_guess_clear(&enough);

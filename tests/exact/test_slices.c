@@ -247,7 +247,7 @@ START_TEST(sums_stay_exact)
   clarke_matrix_init(&c);
   for (int round = 0; round < 600; round++) {
     const size_t inner = 1 + draw_below(&state, round % 2 == 0 ? 40 : 100000);
-    clarke_product p = { .c = &c, .a = &a, .b = &b };
+    clarke_matrix_product p = { .c = &c, .a = &a, .b = &b };
     clarke_uint128 each;
     size_t pairs;
 
@@ -321,7 +321,7 @@ START_TEST(radii_of_products)
   for (int round = 0; round < 200; round++) {
     const size_t rows = 1 + draw_below(&state, 4), inner = 1 + draw_below(&state, 5);
     const size_t cols = 1 + draw_below(&state, 4);
-    clarke_product p = { .c = &c, .a = &a, .b = &b, .k1 = inner };
+    clarke_matrix_product p = { .c = &c, .a = &a, .b = &b, .k1 = inner };
 
     draw_matrix(&a, rows, inner, 70);
     draw_matrix(&b, inner, cols, 40);

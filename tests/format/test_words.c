@@ -16,10 +16,10 @@
 
 /* --- words ----------------------------------------------------------------------------------- */
 
-static clarke_words
+static clarke_dimacs_words
 words_in(const char *text)
 {
-  return (clarke_words){"f.cnf", (const unsigned char *)text, (const unsigned char *)text + strlen(text), 1, true};
+  return (clarke_dimacs_words){"f.cnf", (const unsigned char *)text, (const unsigned char *)text + strlen(text), 1, true};
 }
 
 START_TEST(words_and_lines)
@@ -28,7 +28,7 @@ START_TEST(words_and_lines)
     const char *word;
     size_t line;
   } expected[] = {{"p", 2}, {"cnf", 2}, {"-3", 3}, {"c", 3}, {"0", 3}, {"a?b", 6}};
-  clarke_words p = words_in("c a comment 1 2\np \tcnf\n -3 c 0\r\n\nc 9\na\x01" "b");
+  clarke_dimacs_words p = words_in("c a comment 1 2\np \tcnf\n -3 c 0\r\n\nc 9\na\x01" "b");
   char word[CLARKE_WORD];
 
   for (size_t k = 0; k < 6; k++) {

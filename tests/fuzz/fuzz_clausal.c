@@ -27,7 +27,7 @@ require_read(const clarke_clausal *p)
 
 /* The literals of clause `number`. */
 static size_t
-clause_of(const int32_t **at, const clarke_three *t, const clarke_refutation *r, size_t number)
+clause_of(const int32_t **at, const clarke_three *t, const clarke_sat_refutation *r, size_t number)
 {
   if (number <= t->n_clauses) {
     *at = t->clause[number - 1];
@@ -40,7 +40,7 @@ clause_of(const int32_t **at, const clarke_three *t, const clarke_refutation *r,
 
 /* Propagates as docs/proof-format.md, section 4, has it. */
 static void
-require_step(const clarke_three *t, const clarke_refutation *r, size_t k)
+require_step(const clarke_three *t, const clarke_sat_refutation *r, size_t k)
 {
   signed char value[64] = {0};
   bool refuted = false;

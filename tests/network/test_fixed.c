@@ -321,7 +321,7 @@ END_TEST
 static void
 check_sliced(const clarke_fixed *v, const double *digit, double rest, size_t slices, int top)
 {
-  clarke_sliced m = {.top = top};
+  clarke_cut_matrix m = {.top = top};
   mp_limb_t size[CLARKE_FIXED_LIMBS] = {0};
 
   memcpy(clarke_fixed_at(v, 1), size, v->limbs * sizeof *size);

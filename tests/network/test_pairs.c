@@ -363,7 +363,7 @@ END_TEST
 enum { MOST = 40 };
 
 typedef struct {
-  clarke_sliced m;
+  clarke_cut_matrix m;
   clarke_pair pair[MOST * MOST]; /* as it is stored */
   size_t count;
 } cut_matrix;
@@ -396,7 +396,7 @@ draw_cut(cut_matrix *c, size_t stored_rows, size_t stride, size_t slices, uint64
 
 /* What is left of a number, by its slices: multiples of their units; *absolute: these together, signs apart. */
 static void
-left_of(mpq_t left, mpq_t absolute, const clarke_sliced *m, size_t e)
+left_of(mpq_t left, mpq_t absolute, const clarke_cut_matrix *m, size_t e)
 {
   mpq_t term;
 
@@ -548,7 +548,7 @@ check_weight(const cut_weight *c, size_t count, bool *left_out)
 
 /* What an entry of a product may be off by: a row of A has norm a, a column of B norm b. */
 static double
-allowed_of(const clarke_sliced_weight *w, const clarke_sliced *x, size_t inner, double a, double b)
+allowed_of(const clarke_sliced_weight *w, const clarke_cut_matrix *x, size_t inner, double a, double b)
 {
   const double rounded = clarke_rounded_gamma((double)inner) + 0x1p-51, n = (double)inner;
   double pairs;
@@ -633,7 +633,7 @@ START_TEST(exact_products)
 {
   double a[128] = {0}, b_high[128], b_low[128] = {0}, part, high = 7, low = 7, sum = 0;
   clarke_sliced_weight w;
-  clarke_sliced b = {0};
+  clarke_cut_matrix b = {0};
   clarke_sliced_product q = {.cols = 1, .a = &w, .b = &b, .high = &high, .low = &low, .stride = 1};
   bool fits;
 
@@ -671,7 +671,7 @@ START_TEST(full_rows_of_few)
   for (size_t full = IN / 2 - 2; full <= IN; full += IN / 2 + 2) {
     double part[ROWS], high[ROWS], low[ROWS], sum = 0, rest = 0;
     clarke_sliced_weight w;
-    clarke_sliced b = {0};
+    clarke_cut_matrix b = {0};
     clarke_sliced_product q = {.cols = 1, .a = &w, .b = &b, .high = high, .low = low, .stride = 1};
     bool fits;
 
@@ -707,7 +707,7 @@ check_product_in_fixed_point(const double *a, const clarke_fixed *v, int top, si
   clarke_fixed to = {calloc(rows * cols * CLARKE_FIXED_LIMBS, sizeof *to.limb), CLARKE_FIXED_LIMBS, v->unit - 60};
   clarke_wide wide[9];
   clarke_sliced_waiting waiting = {.sum = wide};
-  clarke_sliced b = {.top = top, .stride = cols};
+  clarke_cut_matrix b = {.top = top, .stride = cols};
   clarke_sliced_weight w;
   double high[9], part[9];
   bool fits, lost = false;
@@ -794,7 +794,7 @@ static void
 check_long(const clarke_sliced_weight *w, const double *a, double *b, size_t inner, int top)
 {
   double *b_low = calloc(inner, sizeof *b_low), part[MOST], high[MOST] = {0}, low[MOST] = {0};
-  clarke_sliced cut = {.stride = 1};
+  clarke_cut_matrix cut = {.stride = 1};
   const clarke_sliced_product q = {.cols = 1, .a = w, .b = &cut, .high = high, .low = low, .stride = 1};
   mpq_t sum, term, got;
 

@@ -224,7 +224,7 @@ draw_plan(scene *c, uint64_t *state)
 static double
 tail_of(const clarke_normed *v, size_t e, size_t slices)
 {
-  clarke_sliced m = {0};
+  clarke_cut_matrix m = {0};
   double high = v->at[e], low = v->low != NULL ? v->low[e] : 0, tail;
 
   ck_assert(clarke_sliced_top(&m.top, v->largest));

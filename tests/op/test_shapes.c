@@ -214,7 +214,7 @@ END_TEST
 START_TEST(reduced_axes)
 {
   for (int round = 0; round < 500; round++) {
-    clarke_reduction r = {.lead = 1, .rank = 2 + draw_below(&state, 4), .keep = draw(&state) & 1};
+    clarke_reduced_axes r = {.lead = 1, .rank = 2 + draw_below(&state, 4), .keep = draw(&state) & 1};
     size_t over = 1, kept = 1, dims[CLARKE_MAX_WHOLE], rank, out = 0, first = draw_below(&state, 2);
     bool met[243] = {false};
 
@@ -243,7 +243,7 @@ END_TEST
 
 START_TEST(reductions_of_nodes)
 {
-  clarke_reduction r;
+  clarke_reduced_axes r;
 
   low.n_in = 1;
   attr_ints(&m.nodes[0], "axes", SHAPE(-1, 1, ));

@@ -82,7 +82,7 @@ recurrence(void)
 START_TEST(parts_are_entries_of_rows_and_units)
 {
   clarke_recurrence c = recurrence();
-  clarke_part part[4];
+  clarke_recurrent_part part[4];
   size_t sum, product, difference, scaled;
 
   part[0] = clarke_recurrence_x(&c, 1, 2);
@@ -115,7 +115,7 @@ END_TEST
 START_TEST(gates_lie_side_by_side)
 {
   clarke_recurrence c = recurrence();
-  clarke_part gate = clarke_recurrence_gate(&c, 4, GATES, 1);
+  clarke_recurrent_part gate = clarke_recurrence_gate(&c, 4, GATES, 1);
   size_t sum = clarke_recurrence_sum(&c, &gate, 1, 2);
 
   evaluate();
@@ -168,7 +168,7 @@ END_TEST
 static void
 linear_cell(clarke_recurrence *c, size_t time, size_t *states)
 {
-  const clarke_part part[] = {clarke_recurrence_x(c, time, 0),
+  const clarke_recurrent_part part[] = {clarke_recurrence_x(c, time, 0),
                               clarke_recurrence_all(c, clarke_recurrence_dense(c, c->r[0], states[0])),
                               clarke_recurrence_b(c, 0, 0), clarke_recurrence_b(c, 1, 0)};
 

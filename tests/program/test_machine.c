@@ -120,7 +120,7 @@ static const char pieces[] = "input x, y\noutput abs(x)\npiece x if x >= 0\npiec
 START_TEST(words_name_pieces_points_and_places)
 {
   mpq_t *point = clarke_rationals(2), q;
-  clarke_words w = {.n = 0};
+  clarke_sentence w = {.n = 0};
   executed x;
 
   mpq_init(q);

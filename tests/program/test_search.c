@@ -10,7 +10,7 @@
 typedef struct {
   executed x;
   clarke_patterns t;
-  clarke_search s;
+  clarke_pattern_search s;
 } scene;
 
 static void
@@ -18,7 +18,7 @@ open_scene(scene *c, const char *text, long a, long b)
 {
   begin(&c->x, text, a, b);
   clarke_patterns_init(&c->t);
-  c->s = (clarke_search){.t = &c->t, .e = &c->x.e, .width = 2};
+  c->s = (clarke_pattern_search){.t = &c->t, .e = &c->x.e, .width = 2};
   c->t.width = 2;
   c->t.dim = 2 * c->x.p.n_outputs;
   OK(clarke_walk_init(&c->s.walk, &c->x.e, NULL, 0, &error));

@@ -7,7 +7,7 @@
 
 typedef struct {
   const clarke_three *t;
-  const clarke_refutation *r;
+  const clarke_sat_refutation *r;
 } steps;
 
 /* The literals of clause `number` one after another; 0 at the end. */

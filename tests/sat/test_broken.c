@@ -54,7 +54,7 @@ END_TEST
 START_TEST(refutations)
 {
   clarke_solution s;
-  clarke_refutation *r = &s.refutation;
+  clarke_sat_refutation *r = &s.refutation;
 
   clarke_solution_init(&s);
   OK(clarke_solve(&s, &t, SIZE_MAX, &error));

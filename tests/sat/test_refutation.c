@@ -4,7 +4,7 @@
 
 /* A step of literals and hints, each list ended by 0: its number. */
 static uint32_t
-step(clarke_refutation *r, const int *literal, const int *hint)
+step(clarke_sat_refutation *r, const int *literal, const int *hint)
 {
   for (; *literal != 0; literal++)
     ck_assert(clarke_refutation_literal(r, *literal));
@@ -15,7 +15,7 @@ step(clarke_refutation *r, const int *literal, const int *hint)
 #define LIST(...) ((const int[]){__VA_ARGS__ 0})
 
 static void
-require_step(const clarke_refutation *r, size_t k, const int *literal, const int *hint)
+require_step(const clarke_sat_refutation *r, size_t k, const int *literal, const int *hint)
 {
   size_t i = r->first_literal[k], j = r->first_hint[k];
 
@@ -29,7 +29,7 @@ require_step(const clarke_refutation *r, size_t k, const int *literal, const int
 
 START_TEST(kept_in_order)
 {
-  clarke_refutation r;
+  clarke_sat_refutation r;
 
   clarke_refutation_init(&r);
   r.n_given = 4;
@@ -47,7 +47,7 @@ END_TEST
 /* Steps 4, 6 and 7 lead to nothing. */
 START_TEST(trimmed)
 {
-  clarke_refutation r;
+  clarke_sat_refutation r;
 
   clarke_refutation_init(&r);
   r.n_given = 3;
@@ -72,7 +72,7 @@ END_TEST
 /* Past every array's first room; a chain, of which every other step is needed. */
 START_TEST(many)
 {
-  clarke_refutation r;
+  clarke_sat_refutation r;
   const int n = 2000;
 
   clarke_refutation_init(&r);
@@ -93,7 +93,7 @@ END_TEST
 
 START_TEST(numbers_end)
 {
-  clarke_refutation r;
+  clarke_sat_refutation r;
 
   clarke_refutation_init(&r);
   r.n_given = UINT32_MAX - 2;
@@ -105,7 +105,7 @@ END_TEST
 
 START_TEST(nothing_to_trim)
 {
-  clarke_refutation r;
+  clarke_sat_refutation r;
 
   clarke_refutation_init(&r);
   OK(clarke_refutation_trim(&r, &error));

@@ -5,7 +5,7 @@
 
 /* Every step but the last is some step's hint. */
 static void
-require_trimmed(const clarke_refutation *r)
+require_trimmed(const clarke_sat_refutation *r)
 {
   bool *used = calloc(r->n, sizeof *used);
 
@@ -19,7 +19,7 @@ require_trimmed(const clarke_refutation *r)
 }
 
 static void
-require_refutation(const clarke_three *t, const clarke_refutation *r)
+require_refutation(const clarke_three *t, const clarke_sat_refutation *r)
 {
   const steps s = {t, r};
 

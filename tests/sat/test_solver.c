@@ -45,7 +45,7 @@ follows(const clarke_three *t, const int32_t *literal, size_t n)
 
 /* Each follows from the formula, and by its hints. */
 static void
-check_steps(const clarke_three *t, const clarke_refutation *r)
+check_steps(const clarke_three *t, const clarke_sat_refutation *r)
 {
   const steps s = {t, r};
 
@@ -61,7 +61,7 @@ check_steps(const clarke_three *t, const clarke_refutation *r)
 
 typedef struct {
   clarke_three t;
-  clarke_refutation steps;
+  clarke_sat_refutation steps;
   clarke_solver s;
   bool refuted; /* when it was loaded */
 } scene;
@@ -281,7 +281,7 @@ END_TEST
 /* A clause that is dropped gives nothing more; the others do. */
 START_TEST(dropped_clauses)
 {
-  clarke_refutation r;
+  clarke_sat_refutation r;
   clarke_solver s;
   uint32_t first, second;
 

@@ -247,35 +247,6 @@ draw_size(uint64_t *state)
   return draw_below(state, 5) == 0 ? 0 : ldexp((double)(draw(state) >> 11), (int)draw_between(state, -190, 20));
 }
 
-/* At least |q|, and no more than the next double. */
-START_TEST(sizes_of_rationals)
-{
-  uint64_t state = 11;
-  mpq_t q, size;
-
-  mpq_inits(q, size, NULL);
-  for (int round = 0; round < 3000; round++) {
-    double up;
-
-    mpq_set_si(q, draw_between(&state, -1000000, 1000000), 1 + draw_below(&state, 1000000));
-    mpq_canonicalize(q);
-    mpq_mul_2exp(q, q, draw_below(&state, 300));
-    mpq_div_2exp(q, q, draw_below(&state, 300));
-    up = clarke_up_rational(q);
-    mpq_abs(q, q);
-    mpq_set_d(size, up);
-    ck_assert(mpq_cmp(size, q) >= 0);
-    ck_assert(up <= mpq_get_d(q) * (1 + 0x1p-50));
-  }
-  mpq_set_si(q, 1, 3);
-  mpq_div_2exp(q, q, 1080); /* below all doubles */
-  ck_assert(clarke_up_rational(q) > 0);
-  mpq_set_ui(q, 0, 1);
-  ck_assert(clarke_up_rational(q) == 0);
-  mpq_clears(q, size, NULL);
-}
-END_TEST
-
 /* At least midpoint and radius of every entry. */
 START_TEST(sizes_of_matrices)
 {
@@ -551,7 +522,6 @@ main(void)
   tcase_add_test(tests, an_enclosure_may_leave_it_open);
   tcase_add_test(tests, dense_sums_both_ways);
   tcase_add_test(tests, numbers_are_rounded_as_said);
-  tcase_add_test(tests, sizes_of_rationals);
   tcase_add_test(tests, sizes_of_matrices);
   tcase_add_test(tests, cast_constants);
   tcase_add_test(tests, sizes_of_factors);

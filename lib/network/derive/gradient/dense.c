@@ -24,10 +24,10 @@ typedef struct {
   size_t places;     /* of a panel, at most */
   double root;       /* at least by how much the norm of what is gathered exceeds that of its source */
   clarke_sliced_weight w;
-  clarke_sliced whole;   /* all of x, or of g */
+  clarke_cut_matrix whole;   /* all of x, or of g */
   double tail;           /* at least the norm of its tail in any lane */
   double *planes;        /* its digits, where they are not the doubles themselves */
-  clarke_sliced b;       /* a panel of x that is gathered */
+  clarke_cut_matrix b;       /* a panel of x that is gathered */
   double *x;             /* a panel of x on the way back, in doubles */
   double *part;          /* a sum of doubles */
   double *high, *low;    /* W^T g of a panel */
@@ -205,11 +205,11 @@ begin_of(const dense *q, const rectangle *r)
 }
 
 /* A rectangle of all that was cut: where it is, or gathered. */
-static clarke_sliced
+static clarke_cut_matrix
 panel_of(const dense *q, const rectangle *r, const size_t *map)
 {
   const size_t width = r->places * q->p->n;
-  clarke_sliced b = q->whole;
+  clarke_cut_matrix b = q->whole;
 
   if (map == NULL) {
     b.digit += begin_of(q, r);
@@ -242,7 +242,7 @@ forward_panel(dense *q, size_t block, size_t from, size_t places, void *unused)
   const clarke_dense *d = q->d;
   const rectangle in = {block, d->inner, from, places}, out = {block, d->outer, from, places};
   clarke_normed *y = &q->p->value[q->s->out];
-  const clarke_sliced b = panel_of(q, &in, q->map);
+  const clarke_cut_matrix b = panel_of(q, &in, q->map);
   const clarke_sliced_product go = {
     .cols = places * q->p->n, .a = &q->w, .b = &b,
     .first = weight_at(q, block), .high = y->at + begin_of(q, &out), .low = y->low != NULL ? y->low + begin_of(q, &out) : NULL,
@@ -367,7 +367,7 @@ operand_panel(dense *q, size_t block, size_t from, size_t places)
   const clarke_dense *d = q->d;
   const size_t n = q->p->n, width = places * n;
   const rectangle out = {block, d->outer, from, places};
-  const clarke_sliced b = panel_of(q, &out, NULL);
+  const clarke_cut_matrix b = panel_of(q, &out, NULL);
   clarke_normed *x = &q->p->grad[q->source];
   const clarke_sliced_product back = {
     .cols = width, .a = &q->w, .b = &b, .first = weight_at(q, block), .high = q->high, .low = q->low, .stride = width,

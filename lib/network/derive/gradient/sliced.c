@@ -28,7 +28,7 @@ clarke_sliced_top(int *top, double largest)
 }
 
 void
-clarke_sliced_cut(clarke_sliced *m, size_t at, double *high, double *low, size_t n)
+clarke_sliced_cut(clarke_cut_matrix *m, size_t at, double *high, double *low, size_t n)
 {
   for (size_t s = 0; s < m->slices; s++)
     m->used[s] = clarke_rows_cut(m->digit + s * m->plane + at, high, low, clarke_sliced_unit(m, s), n) || m->used[s];
@@ -37,7 +37,7 @@ clarke_sliced_cut(clarke_sliced *m, size_t at, double *high, double *low, size_t
 }
 
 void
-clarke_sliced_cut_fixed(clarke_sliced *m, size_t at, const clarke_fixed *v, size_t from, size_t n)
+clarke_sliced_cut_fixed(clarke_cut_matrix *m, size_t at, const clarke_fixed *v, size_t from, size_t n)
 {
   for (size_t i = at; i < at + n; i++) {
     double *digit = m->digit + i;
@@ -50,7 +50,7 @@ clarke_sliced_cut_fixed(clarke_sliced *m, size_t at, const clarke_fixed *v, size
 }
 
 double *
-clarke_sliced_room(clarke_sliced *m, size_t count, size_t slices, int bits)
+clarke_sliced_room(clarke_cut_matrix *m, size_t count, size_t slices, int bits)
 {
   m->bits = bits;
   m->plane = count;
@@ -113,7 +113,7 @@ flush(const clarke_sliced_product *q, size_t sum, const double *part)
 static void
 add_few(const clarke_sliced_product *q, size_t s, size_t t, double *part)
 {
-  const clarke_sliced *a = &q->a->cut, *b = q->b;
+  const clarke_cut_matrix *a = &q->a->cut, *b = q->b;
   const clarke_sliced_layout *l = &q->a->layout;
   const size_t block = l->rows * l->inner;
 
@@ -254,7 +254,7 @@ clarke_sliced_tail(int top, size_t slices, double count)
 }
 
 double
-clarke_sliced_norm(const clarke_sliced *m, double count)
+clarke_sliced_norm(const clarke_cut_matrix *m, double count)
 {
   return sqrt(count) * ldexp(1, m->top - m->bits + 2);
 }

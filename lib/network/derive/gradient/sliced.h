@@ -26,7 +26,7 @@ typedef struct {
   size_t plane, stride, slices;
   int top, bits;
   bool used[CLARKE_GRADIENT_MOST_FIXED]; /* slices that are not all zero */
-} clarke_sliced;
+} clarke_cut_matrix;
 
 /* How blocks of a weight are stored, rows x inner; transposed: inner x rows. */
 typedef struct {
@@ -38,7 +38,7 @@ typedef struct {
 typedef struct {
   const double *all;
   clarke_sliced_layout layout;
-  clarke_sliced cut;
+  clarke_cut_matrix cut;
   bool whole; /* nothing is left of it */
   size_t reach[CLARKE_GRADIENT_WEIGHT_MOST]; /* of a slice: a row's sums are made in parts of so many products, of which */
   double mass[CLARKE_GRADIENT_WEIGHT_MOST];  /* none has numbers whose sizes add up to more units than these */
@@ -59,7 +59,7 @@ typedef struct {
 typedef struct {
   size_t cols;
   const clarke_sliced_weight *a;
-  const clarke_sliced *b;
+  const clarke_cut_matrix *b;
   size_t first; /* where A begins in the weight */
   double *high, *low;
   size_t stride;
@@ -81,17 +81,17 @@ typedef struct {
 bool clarke_sliced_top(int *top, double largest);
 /* What the numbers of slice s are multiples of. */
 static inline double
-clarke_sliced_unit(const clarke_sliced *m, size_t s)
+clarke_sliced_unit(const clarke_cut_matrix *m, size_t s)
 {
   return ldexp(1, m->top + 1 - (int)(s + 1) * m->bits);
 }
 
 /* Room for so many pairs in slices; NULL: there is none. What was there is not freed. */
-double *clarke_sliced_room(clarke_sliced *m, size_t count, size_t slices, int bits);
+double *clarke_sliced_room(clarke_cut_matrix *m, size_t count, size_t slices, int bits);
 /* Cuts n pairs of at most 2^m->top, which are lost, at m->digit + at. m->used grows by the slices that have a number. */
-void clarke_sliced_cut(clarke_sliced *m, size_t at, double *high, double *low, size_t n);
+void clarke_sliced_cut(clarke_cut_matrix *m, size_t at, double *high, double *low, size_t n);
 /* Cuts n numbers in fixed point, of at most 2^m->top, from the from-th on. */
-void clarke_sliced_cut_fixed(clarke_sliced *m, size_t at, const clarke_fixed *v, size_t from, size_t n);
+void clarke_sliced_cut_fixed(clarke_cut_matrix *m, size_t at, const clarke_fixed *v, size_t from, size_t n);
 /* A weight of so many numbers, whole blocks; in slices where these are asked for. *fits is false where it cannot be cut. */
 clarke_status clarke_sliced_weight_make(clarke_sliced_weight *w, bool *fits, const double *all, size_t count,
                                         clarke_sliced_layout layout, bool slices, clarke_error *err);
@@ -108,7 +108,7 @@ double clarke_sliced_additions(size_t slices, size_t inner);
 /* At least the norm of the tails of so many numbers. */
 double clarke_sliced_tail(int top, size_t slices, double count);
 /* At least by how much the norm of the sum of absolute slices and tails of so many numbers exceeds that of the numbers. */
-double clarke_sliced_norm(const clarke_sliced *m, double count);
+double clarke_sliced_norm(const clarke_cut_matrix *m, double count);
 /* What is left of an entry of a weight, at most. */
 double clarke_sliced_weight_rest(const clarke_sliced_weight *w);
 
