@@ -1,0 +1,169 @@
+/* clarke cost: what a program, a network, and their derivatives cost. */
+#include "cost_report.h"
+
+#include "base/text.h"
+#include "command.h"
+#include "session/audit.h"
+#include "watch.h"
+
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPTION_MODE = 256, OPTION_NONLINEAR, OPTION_SIGN, OPTION_PLUS, OPTION_TIMES, OPTION_PADDING, OPTION_TOKENS, OPTION_STEP, OPTION_AGAINST };
+
+typedef struct {
+  clarke_cost_request ask;
+  const char *against, *mode, *price[CLARKE_N_OPERATIONS], *tokens;
+  bool json;
+  clarke_watch_limits watch;
+} request;
+
+static const struct argp_option options[] = {
+  {"mode", OPTION_MODE, "MODE", 0, "backward (the default) or forward: of which mode the text speaks", 0},
+  {"cnl", OPTION_NONLINEAR, "Q", 0, "what a smooth nonlinear operation costs (exp, log, 1/x, ...)", 0},
+  {"cr", OPTION_SIGN, "Q", 0, "what it costs to evaluate a sign, or to compare two numbers", 0},
+  {"cplus", OPTION_PLUS, "Q", 0, "what an addition costs (1)", 0},
+  {"ctimes", OPTION_TIMES, "Q", 0, "what a multiplication costs (1)", 0},
+  {"padding", OPTION_PADDING, NULL, 0, "of a network: products with padding's zeros are operations, too", 0},
+  {"wrt", 'w', "NAMES", 0, "the quantities: inputs of a program, parameters of a network (all); others are constants", 0},
+  {"against", OPTION_AGAINST, "FILE", 0, "of a network: explain another counter's number, term by term (JSON; docs/cost.md)", 0},
+  {"tokens", OPTION_TOKENS, "D", 0, "D of 6 N D (the number of samples)", 0},
+  {"step", OPTION_STEP, "N", 0, "of a run folder, the step with that number (the first)", 0},
+  {"json", 'j', NULL, 0, "print one JSON object", 0},
+  CLARKE_OPTIONS_OF_WATCH,
+  CLARKE_OPTION_OF_LIMIT,
+  {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static char doc[] =
+  "What do a program and its derivatives cost? Counts operations as the thesis' chapter 2 does, exactly: cost(P), the cost of "
+  "backward and of forward mode, their ratios, and the bounds of Theorem 3. Of a network, an ONNX file or a run folder, also what "
+  "counters of frameworks count: multiply-adds, floating-point operations, layer by layer."
+  "\vExamples:\n"
+  "  clarke cost cases/papers/thesis-lemma1.prog\n"
+  "  clarke cost cases/audit/lenet.onnx --cr 0\n"
+  "  clarke cost cases/runs/small --json\n"
+  "  clarke cost net.onnx --against torch.json\n\n"
+  "Exit status: 0 counted (--against: and explained to the unit), 1 with --against, a number is not explained, 2 the question could not be asked.";
+
+static void
+take_mode(request *q, const char *arg, const struct argp_state *state)
+{
+  if (strcmp(arg, "backward") != 0 && strcmp(arg, "forward") != 0)
+    argp_error(state, "--mode: '%s' is no mode; expected backward or forward", arg);
+  q->mode = arg;
+}
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+  request *q = state->input;
+  const clarke_shared_options shared = {.wrt = &q->ask.wrt, .json = &q->json};
+
+  if (clarke_take_shared(key, arg, state, &shared) || clarke_watch_take(key, arg, state, &q->watch))
+    return 0;
+  switch (key) {
+  case OPTION_MODE:
+    take_mode(q, arg, state);
+    return 0;
+  case OPTION_NONLINEAR:
+    q->price[CLARKE_NONLINEAR] = arg;
+    return 0;
+  case OPTION_SIGN:
+    q->price[CLARKE_SIGN] = arg;
+    return 0;
+  case OPTION_PLUS:
+    q->price[CLARKE_ADDITION] = arg;
+    return 0;
+  case OPTION_TIMES:
+    q->price[CLARKE_MULTIPLICATION] = arg;
+    return 0;
+  case OPTION_PADDING:
+    q->ask.padding = true;
+    return 0;
+  case OPTION_AGAINST:
+    q->against = arg;
+    return 0;
+  case OPTION_TOKENS:
+    q->tokens = arg;
+    return 0;
+  case OPTION_STEP:
+    q->ask.step = clarke_read_step(arg, state);
+    return 0;
+  case ARGP_KEY_ARG:
+    if (q->ask.path != NULL)
+      argp_error(state, "one file is expected");
+    q->ask.path = arg;
+    return 0;
+  case ARGP_KEY_END:
+    if (q->ask.path == NULL)
+      argp_error(state, "a file is needed: FILE.prog, FILE.onnx, or a run folder");
+    return 0;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static clarke_status
+set_prices(clarke_prices *p, const request *q, clarke_error *err)
+{
+  static const char *const option[CLARKE_N_OPERATIONS] = {"--cplus", "--ctimes", "--cnl", "--cr"};
+  clarke_status status = CLARKE_OK;
+
+  for (int k = 0; k < CLARKE_N_OPERATIONS && status == CLARKE_OK; k++)
+    if (q->price[k] != NULL)
+      status = clarke_prices_set(p, k, q->price[k], option[k], err);
+  return status;
+}
+
+static clarke_status
+answer(clarke_cost_report *r, const request *q, clarke_error *err)
+{
+  clarke_status status = set_prices(&r->prices, q, err);
+
+  r->forward = q->mode != NULL && strcmp(q->mode, "forward") == 0;
+  r->padding = q->ask.padding;
+  if (status == CLARKE_OK && q->tokens != NULL && !clarke_count_parse(&r->tokens, q->tokens))
+    return clarke_fail(err, CLARKE_EINPUT, "--tokens: '%s' is no number from 1 on", q->tokens);
+  if (status == CLARKE_OK)
+    status = clarke_cost_session_read(&r->session, &q->ask, err);
+  if (status == CLARKE_OK && q->against != NULL && !r->session.network)
+    status = clarke_fail(err, CLARKE_EINPUT, "--against: %s is a program; counters of frameworks speak of networks", r->session.name);
+  if (status == CLARKE_OK && q->against != NULL)
+    status = clarke_against_read(&r->against, q->against, err);
+  if (status == CLARKE_OK && q->against != NULL)
+    clarke_against_explain(&r->against, &r->session.cost.total);
+  clarke_watch_hide(true);
+  if (status != CLARKE_OK)
+    return status;
+  return q->json ? clarke_cost_json(r, err) : clarke_cost_text(r, err);
+}
+
+int
+clarke_command_cost(int argc, char **argv)
+{
+  static char name[] = "clarke cost";
+  struct argp argp = {options, parse, "FILE", doc, NULL, NULL, NULL};
+  request q = {.ask = {.step = CLARKE_NONE}};
+  clarke_error err = {CLARKE_OK, ""};
+  clarke_cost_report report;
+  clarke_status status;
+  int result;
+
+  clarke_read_arguments(&q, &argp, name, argc, argv, 0);
+  memset(&report, 0, sizeof report);
+  clarke_prices_init(&report.prices);
+  clarke_cost_session_init(&report.session);
+  clarke_watch_begin(&q.watch);
+  status = answer(&report, &q, &err);
+  clarke_watch_end();
+  if (status != CLARKE_OK)
+    fprintf(stderr, "clarke cost: %s\n", err.text);
+  result = status != CLARKE_OK ? status == CLARKE_ESTOPPED ? EXIT_UNDECIDED : EXIT_NOT_ASKED
+           : report.against.n > 0 && !report.against.explained ? EXIT_FAILS : EXIT_HOLDS;
+  clarke_against_clear(&report.against);
+  clarke_cost_session_clear(&report.session);
+  clarke_prices_clear(&report.prices);
+  return result;
+}
