@@ -9,6 +9,7 @@ typedef struct {
   clarke_count *c;
   const clarke_code *p;
   bool *varies, *zero; /* by instruction: is it a quantity; or the number 0, as padding is? */
+  bool *pieces;        /* is it needed by a declared piece, and by no output? */
   clarke_error *err;
 } counting;
 
@@ -128,10 +129,42 @@ is_zero(const counting *w, const clarke_instruction *i)
   return is;
 }
 
+static void
+mark(bool *needed, const clarke_code *p)
+{
+  for (size_t k = p->n; k-- > 0;)
+    for (size_t i = 0; needed[k] && i < p->instruction[k].n_in; i++)
+      needed[p->instruction[k].in[i]] = true;
+}
+
+/* A representation says something of the program; it is no part of it. */
+static clarke_status
+leave_pieces_out(counting *w)
+{
+  const clarke_code *p = w->p;
+  bool *program = calloc(p->n + 1, sizeof *program);
+
+  if (program == NULL)
+    return clarke_no_memory(w->err);
+  for (size_t i = 0; i < p->n_outputs; i++)
+    program[p->output[i]] = true;
+  for (size_t i = 0; i < p->n_pieces; i++) {
+    w->pieces[p->piece[i].value] = true;
+    for (size_t k = 0; k < p->piece[i].n_conditions; k++)
+      w->pieces[p->piece[i].condition[k].left] = w->pieces[p->piece[i].condition[k].right] = true;
+  }
+  mark(program, p);
+  mark(w->pieces, p);
+  for (size_t k = 0; k < p->n; k++)
+    w->pieces[k] = w->pieces[k] && !program[k];
+  free(program);
+  return CLARKE_OK;
+}
+
 static clarke_status
 count_all(counting *w)
 {
-  clarke_status status = CLARKE_OK;
+  clarke_status status = leave_pieces_out(w);
 
   for (size_t k = 0; k < w->p->n_inputs; k++)
     memset(w->varies + w->p->input[k].first, w->p->input[k].wrt, w->p->input[k].n * sizeof *w->varies);
@@ -141,7 +174,7 @@ count_all(counting *w)
 
     w->varies[k] = w->varies[k] || n > 0;
     w->zero[k] = is_zero(w, i);
-    if (n > 0)
+    if (n > 0 && !w->pieces[k])
       status = add_instruction(w, i, n);
     if (status == CLARKE_OK)
       status = clarke_work_check(w->err);
@@ -152,11 +185,13 @@ count_all(counting *w)
 clarke_status
 clarke_count_program(clarke_count *c, const clarke_code *p, clarke_error *err)
 {
-  counting w = {.c = c, .p = p, .varies = calloc(p->n + 1, sizeof *w.varies), .zero = calloc(p->n + 1, sizeof *w.zero), .err = err};
-  clarke_status status = w.varies != NULL && w.zero != NULL ? count_all(&w) : clarke_no_memory(err);
+  counting w = {.c = c, .p = p, .varies = calloc(p->n + 1, sizeof *w.varies), .zero = calloc(p->n + 1, sizeof *w.zero),
+                .pieces = calloc(p->n + 1, sizeof *w.pieces), .err = err};
+  clarke_status status = w.varies != NULL && w.zero != NULL && w.pieces != NULL ? count_all(&w) : clarke_no_memory(err);
 
   free(w.varies);
   free(w.zero);
+  free(w.pieces);
   return status;
 }
 

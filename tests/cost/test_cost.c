@@ -4,8 +4,10 @@
 #include "../ok.h"
 
 #include "cost/convention.h"
+#include "cost/directions.h"
 #include "cost/network.h"
 #include "cost/program.h"
+#include "cost/table.h"
 #include "network/build.h"
 #include "network/unroll.h"
 #include "program/prog.h"
@@ -258,6 +260,7 @@ START_TEST(programs)
   expect_program("input a[3]\noutput median(a)", NULL, "1 order/3");
   expect_program("input a, b\noutput if a > b then a else b", NULL, "1 if/4");
   expect_program("input a, b\noutput a * b + exp(b)", "a", "1 xc/1, 1 +c/1");
+  expect_program("input a, b\noutput a * b\npiece b * a + a", NULL, "1 x/2");
   expect_program("input a, b\nlet unused = a * b\noutput a", NULL, "1 x/2");
 }
 END_TEST
@@ -400,6 +403,114 @@ START_TEST(unrolled_networks)
 }
 END_TEST
 
+/* --- tables and Theorem 4 ------------------------------------------------------------------------------------- */
+
+/* The suprema over c_nl >= 1, c_R >= 0; by the printed costs of the infinity norm, too. */
+START_TEST(suprema)
+{
+  const clarke_elementary relu = {.name = "relu", .arguments = 1, .cost = {{0, 0, 0, 1}}, .joint = {{0, 0, 0, 1}}};
+  const struct {
+    clarke_elementary e;
+    const char *most; /* NULL: there is none */
+  } all[] = {
+    {clarke_elementary_addition(), "5"}, {clarke_elementary_inverse(), "5"}, {clarke_elementary_times_relu(), "5"},
+    {clarke_elementary_elu(), "5/3"}, {clarke_elementary_pooled(), "19/17"}, {clarke_elementary_one_norm(1), "3"},
+    {clarke_elementary_one_norm(2), "7/3"}, {clarke_elementary_one_norm(3), "11/5"}, {clarke_elementary_infinity_norm(1), "3"},
+    {clarke_elementary_infinity_norm(77), "3"}, {clarke_elementary_linear_maximum(2, 1), "3"},
+    {clarke_elementary_linear_maximum(2, 3), "11/5"}, {relu, NULL},
+  };
+  clarke_table_row_of_costs row[CLARKE_COST_ROWS];
+  mpq_t q, want;
+
+  mpq_inits(q, want, NULL);
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+    ck_assert(clarke_elementary_supremum(q, &all[k].e) == (all[k].most != NULL));
+    if (all[k].most != NULL)
+      mpq_set_str(want, all[k].most, 10);
+    ck_assert_msg(all[k].most == NULL || mpq_equal(q, want), "%s", all[k].e.name);
+  }
+  ck_assert_uint_eq(clarke_cost_table(row, "2.1"), 6);
+  ck_assert_uint_eq(clarke_cost_table(row, "2.2"), 6);
+  ck_assert_uint_eq(clarke_cost_table(row, "2.3"), 11);
+  ck_assert_uint_eq(clarke_cost_table(row, "2.4"), 0);
+  mpq_clears(q, want, NULL);
+}
+END_TEST
+
+static bool
+orthogonal(const int *u, size_t p)
+{
+  for (size_t i = 0; i < p; i++)
+    for (size_t k = 0; k < i; k++) {
+      int sum = 0;
+
+      for (size_t j = 0; j < p; j++)
+        sum += u[i * p + j] * u[k * p + j];
+      if (sum != 0)
+        return false;
+    }
+  return true;
+}
+
+/* Sylvester's matrices are orthogonal; of 3 x 3 none of all 512 is. */
+START_TEST(signs)
+{
+  int u[256];
+
+  for (size_t p = 1; p <= 16; p *= 2) {
+    for (size_t e = 0; e < p * p; e++)
+      u[e] = clarke_sylvester(e / p, e % p);
+    ck_assert(orthogonal(u, p));
+    ck_assert_int_eq(clarke_orthogonal_signs(p), CLARKE_SIGNS_SYLVESTER);
+  }
+  for (unsigned bits = 0; bits < 512; bits++) {
+    for (size_t e = 0; e < 9; e++)
+      u[e] = bits >> e & 1 ? 1 : -1;
+    ck_assert(!orthogonal(u, 3));
+  }
+  ck_assert_int_eq(clarke_orthogonal_signs(3), CLARKE_SIGNS_NONE);
+  ck_assert_int_eq(clarke_orthogonal_signs(6), CLARKE_SIGNS_NONE);
+  ck_assert_int_eq(clarke_orthogonal_signs(12), CLARKE_SIGNS_NOT_SAID);
+}
+END_TEST
+
+START_TEST(products)
+{
+  const struct {
+    size_t p, additions, cutoff;
+    const char *cost;
+  } all[] = {{1024, 18, 1, "1971035287"}, {512, 15, 1, "240810922"}, {16, 18, 8, "7872"}, {14, 15, 7, "5194"},
+             {1024, 18, 8, "1100550336"}, {1024, 15, 8, "1048892160"}, {2, 18, 1, "25"}, {5, 18, 1, "225"}};
+  const struct {
+    size_t p;
+    unsigned long cost;
+    const char *ratio, *stated;
+  } theorem[] = {{1, 8, "-1/10", "-1/10"}, {2, 28, "1/70", "1/80"}, {4, 104, "23/130", "23/160"}, {8, 400, "23/50", "23/64"}};
+  mpz_t c, want;
+  mpq_t ratio, stated, q;
+
+  mpz_inits(c, want, NULL);
+  mpq_inits(ratio, stated, q, NULL);
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+    mpz_set_str(want, all[k].cost, 10);
+    clarke_product_by_seven(c, all[k].p, all[k].additions, all[k].cutoff);
+    ck_assert_msg(mpz_cmp(c, want) == 0, "p = %zu", all[k].p);
+  }
+  for (size_t k = 0; k < sizeof theorem / sizeof *theorem; k++) {
+    clarke_directions_cost(c, theorem[k].p);
+    ck_assert_int_eq(mpz_cmp_ui(c, theorem[k].cost), 0);
+    clarke_product_naive(c, theorem[k].p);
+    clarke_directions_ratio(ratio, stated, c, theorem[k].p);
+    mpq_set_str(q, theorem[k].ratio, 10);
+    ck_assert(mpq_equal(q, ratio));
+    mpq_set_str(q, theorem[k].stated, 10);
+    ck_assert(mpq_equal(q, stated));
+  }
+  mpz_clears(c, want, NULL);
+  mpq_clears(ratio, stated, q, NULL);
+}
+END_TEST
+
 /* --- conventions ------------------------------------------------------------------------------------------- */
 
 /* Each counter's modes are of those that are read, its own baseline is there, and no convention is another's. */
@@ -472,6 +583,9 @@ main(void)
   tcase_add_test(tests, programs);
   tcase_add_test(tests, linear_relu);
   tcase_add_test(tests, unrolled_networks);
+  tcase_add_test(tests, suprema);
+  tcase_add_test(tests, signs);
+  tcase_add_test(tests, products);
   tcase_add_test(tests, conventions);
   tcase_add_test(tests, session);
   return run_tests();

@@ -178,6 +178,28 @@ def folders(_):
     expect("a run folder", found["samples"] == 4 and found["mac"] > 0 and found["layers"][0]["op"] == "Conv", found["mac"])
 
 
+# --- tables and Theorem 4 --------------------------------------------------------------------------------------
+
+def tables(folder):
+    wrong = {"2.1": 0, "2.2": 2, "2.3": 8}
+    for table, n in wrong.items():
+        rows = answer(folder, "--table", table)["rows"]
+        expect(f"table {table}", sum(r["outcome"] == "paper wrong" for r in rows) == n, rows)
+        expect(f"text of table {table}", cost(folder, "--table", table).stdout.count("paper wrong") == n)
+        for r in rows:
+            expect(f"{table}: {r['function']}", Fraction(r["at_most"]) <= 5, r)
+    norms = {r["function"]: r for r in answer(folder, "--table", "2.3")["rows"]}
+    expect("the infinity norm", norms["infinity norm, n = 2"]["cost"] == "2 + 3 c_R" and norms["infinity norm, n = 2"]["printed"]["at_most"] == "5")
+    expect("one number", norms["infinity norm, n = 1"]["printed"]["at_most"] == "unbounded", norms["infinity norm, n = 1"])
+    expect("the pool", norms["3x3 max-pool"]["at_most"] == "19/17")
+    priced = {r["function"]: r["omega"] for r in answer(folder, "--table", "2.3", "--cr", "1/4")["rows"]}
+    expect("a price", priced["1-norm, n = 2"] == "15/7", priced)
+    found = answer(folder, "--matrices", "1024")
+    expect("Theorem 4", found["cost"] == 6 * 1024**2 + 2 * 1024 and [p["cost"] for p in found["products"]] ==
+           [2146435072, 1971035287, 1689608614, 1100550336, 1048892160], found)
+    expect("no signs", "none" in answer(folder, "--matrices", "3")["signs"] and "23/130" in cost(folder, "--matrices", "4").stdout)
+
+
 # --- what is refused ------------------------------------------------------------------------------------------
 
 def refusals(folder):
@@ -185,7 +207,8 @@ def refusals(folder):
                           ("minus.json", '{"total": -1}'), ("mode.json", '{"total": 1, "mode": "sideways"}'),
                           ("who.json", '{"counter": "nobody", "total": 1}'), ("float.json", '{"torch": {"forward": 1.5}}')):
         (folder / name).write_text(content)
-    wrong = [((), "a file is needed"), (("list.prog", "list.prog"), "one file"), (("none.prog",), "none.prog"),
+    wrong = [((), "a file is needed"), (("list.prog", "list.prog"), "one file"), (("--table", "2.4"), "no table '2.4'"),
+             (("--table", "2.1", "list.prog"), "a file is needed"), (("--matrices", "0"), "--matrices"), (("--matrices", "1048577"), "--matrices"), (("none.prog",), "none.prog"),
              (("list.txt",), "expected FILE.prog, FILE.onnx or a run folder"), (("bad.prog",), "bad.prog:1"),
              (("list.prog", "--cr", "-1"), "--cr: -1 is below 0"), (("list.prog", "--cnl", "much"), "--cnl: 'much' is no number"),
              (("list.prog", "--mode", "sideways"), "'sideways' is no mode"), (("list.prog", "--wrt", "nobody"), "nobody"),
@@ -201,7 +224,7 @@ def refusals(folder):
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for test in (lists, letters, networks, against, picture, folders, refusals):
+        for test in (lists, letters, networks, against, picture, folders, tables, refusals):
             test(folder)
     print(f"{LISTS} lists, {len(models.NETWORKS)} networks: {len(failures)} failures")
     return len(failures) > 0

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "command.h"
+#include "cost/table.h"
 #include "session/audit.h"
 #include "watch.h"
 
@@ -10,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_MODE = 256, OPTION_NONLINEAR, OPTION_SIGN, OPTION_PLUS, OPTION_TIMES, OPTION_PADDING, OPTION_TOKENS, OPTION_STEP, OPTION_AGAINST };
+enum { OPTION_MODE = 256, OPTION_NONLINEAR, OPTION_SIGN, OPTION_PLUS, OPTION_TIMES, OPTION_PADDING, OPTION_TOKENS, OPTION_STEP, OPTION_AGAINST, OPTION_TABLE, OPTION_MATRICES };
 
 typedef struct {
   clarke_cost_request ask;
-  const char *against, *mode, *price[CLARKE_N_OPERATIONS], *tokens;
+  const char *against, *table, *matrices, *mode, *price[CLARKE_N_OPERATIONS], *tokens;
   bool json;
   clarke_watch_limits watch;
 } request;
@@ -28,6 +29,8 @@ static const struct argp_option options[] = {
   {"padding", OPTION_PADDING, NULL, 0, "of a network: products with padding's zeros are operations, too", 0},
   {"wrt", 'w', "NAMES", 0, "the quantities: inputs of a program, parameters of a network (all); others are constants", 0},
   {"against", OPTION_AGAINST, "FILE", 0, "of a network: explain another counter's number, term by term (JSON; docs/cost.md)", 0},
+  {"table", OPTION_TABLE, "N", 0, "instead of a file: the thesis' table 2.1, 2.2 or 2.3, computed", 0},
+  {"matrices", OPTION_MATRICES, "P", 0, "instead of a file: Theorem 4 for matrices of P x P", 0},
   {"tokens", OPTION_TOKENS, "D", 0, "D of 6 N D (the number of samples)", 0},
   {"step", OPTION_STEP, "N", 0, "of a run folder, the step with that number (the first)", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
@@ -44,7 +47,8 @@ static char doc[] =
   "  clarke cost cases/papers/thesis-lemma1.prog\n"
   "  clarke cost cases/audit/lenet.onnx --cr 0\n"
   "  clarke cost cases/runs/small --json\n"
-  "  clarke cost net.onnx --against torch.json\n\n"
+  "  clarke cost net.onnx --against torch.json\n"
+  "  clarke cost --table 2.3\n\n"
   "Exit status: 0 counted (--against: and explained to the unit), 1 with --against, a number is not explained, 2 the question could not be asked.";
 
 static void
@@ -53,6 +57,16 @@ take_mode(request *q, const char *arg, const struct argp_state *state)
   if (strcmp(arg, "backward") != 0 && strcmp(arg, "forward") != 0)
     argp_error(state, "--mode: '%s' is no mode; expected backward or forward", arg);
   q->mode = arg;
+}
+
+static void
+take_table(request *q, const char *arg, const struct argp_state *state)
+{
+  clarke_table_row_of_costs row[CLARKE_COST_ROWS];
+
+  if (clarke_cost_table(row, arg) == 0)
+    argp_error(state, "--table: there is no table '%s'; expected 2.1, 2.2 or 2.3", arg);
+  q->table = arg;
 }
 
 static error_t
@@ -85,6 +99,12 @@ parse(int key, char *arg, struct argp_state *state)
   case OPTION_AGAINST:
     q->against = arg;
     return 0;
+  case OPTION_TABLE:
+    take_table(q, arg, state);
+    return 0;
+  case OPTION_MATRICES:
+    q->matrices = arg;
+    return 0;
   case OPTION_TOKENS:
     q->tokens = arg;
     return 0;
@@ -97,8 +117,8 @@ parse(int key, char *arg, struct argp_state *state)
     q->ask.path = arg;
     return 0;
   case ARGP_KEY_END:
-    if (q->ask.path == NULL)
-      argp_error(state, "a file is needed: FILE.prog, FILE.onnx, or a run folder");
+    if ((q->ask.path != NULL) + (q->table != NULL) + (q->matrices != NULL) != 1)
+      argp_error(state, "a file is needed: FILE.prog, FILE.onnx, or a run folder; or --table N, or --matrices P");
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -117,6 +137,18 @@ set_prices(clarke_prices *p, const request *q, clarke_error *err)
   return status;
 }
 
+#define MOST_MATRICES ((size_t)1 << 20)
+
+static clarke_status
+print_matrices(const request *q, clarke_error *err)
+{
+  size_t p = 0;
+
+  if (!clarke_count_parse(&p, q->matrices) || p > MOST_MATRICES)
+    return clarke_fail(err, CLARKE_EINPUT, "--matrices: '%s' is no number from 1 to 2^20", q->matrices);
+  return clarke_cost_matrices_print(p, q->json, err);
+}
+
 static clarke_status
 answer(clarke_cost_report *r, const request *q, clarke_error *err)
 {
@@ -126,6 +158,12 @@ answer(clarke_cost_report *r, const request *q, clarke_error *err)
   r->padding = q->ask.padding;
   if (status == CLARKE_OK && q->tokens != NULL && !clarke_count_parse(&r->tokens, q->tokens))
     return clarke_fail(err, CLARKE_EINPUT, "--tokens: '%s' is no number from 1 on", q->tokens);
+  if (status == CLARKE_OK)
+    status = q->table != NULL      ? clarke_cost_table_print(q->table, &r->prices, q->json, err)
+             : q->matrices != NULL ? print_matrices(q, err)
+                                   : CLARKE_OK;
+  if (q->ask.path == NULL)
+    return status;
   if (status == CLARKE_OK)
     status = clarke_cost_session_read(&r->session, &q->ask, err);
   if (status == CLARKE_OK && q->against != NULL && !r->session.network)
@@ -144,7 +182,7 @@ int
 clarke_command_cost(int argc, char **argv)
 {
   static char name[] = "clarke cost";
-  struct argp argp = {options, parse, "FILE", doc, NULL, NULL, NULL};
+  struct argp argp = {options, parse, "FILE\n--table N\n--matrices P", doc, NULL, NULL, NULL};
   request q = {.ask = {.step = CLARKE_NONE}};
   clarke_error err = {CLARKE_OK, ""};
   clarke_cost_report report;

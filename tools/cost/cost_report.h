@@ -51,6 +51,10 @@ clarke_status clarke_cost_numbers_find(clarke_cost_numbers *n, const clarke_coun
                                        bool letters, clarke_error *err);
 void clarke_cost_numbers_clear(clarke_cost_numbers *n);
 
+/* --table and --matrices, which ask of no file. */
+clarke_status clarke_cost_table_print(const char *table, clarke_prices *prices, bool json, clarke_error *err);
+clarke_status clarke_cost_matrices_print(size_t p, bool json, clarke_error *err);
+
 clarke_status clarke_cost_text(const clarke_cost_report *r, clarke_error *err);
 clarke_status clarke_cost_json(const clarke_cost_report *r, clarke_error *err);
 
