@@ -106,7 +106,7 @@ def letters(folder):
     expect("letters of omega", found["symbolic"]["omega"] == "max(5, (2 + 2 c_nl) / c_nl, (2 + c_R) / c_R)", found["symbolic"])
     found = answer(folder, "letters.prog", "--cr", "0")
     expect("free relu", found["omega"] == "unbounded" and found["symbolic"]["cost"] == "2 + c_nl", found)
-    expect("text", "2 + c_nl + c_R, or 4 at 1" in cost(folder, "letters.prog").stdout)
+    expect("text", "2 + c_nl + c_R; 4 at c_nl = c_R = 1" in cost(folder, "letters.prog").stdout)
     expect("forward", "(2.11)" in cost(folder, "letters.prog", "--mode", "forward").stdout)
     found = answer(folder, "letters.prog", "--wrt", "a")
     expect("a constant", (found["cost"], found["entries"]) == ("3", 1), found)
@@ -192,6 +192,8 @@ def tables(folder):
     expect("the infinity norm", norms["infinity norm, n = 2"]["cost"] == "2 + 3 c_R" and norms["infinity norm, n = 2"]["printed"]["at_most"] == "5")
     expect("one number", norms["infinity norm, n = 1"]["printed"]["at_most"] == "unbounded", norms["infinity norm, n = 1"])
     expect("the pool", norms["3x3 max-pool"]["at_most"] == "19/17")
+    both = answer(folder, "letters.prog", "--table", "2.1")
+    expect("a file and a table", both["cost"] == "4" and len(both["rows"]) == 6)
     priced = {r["function"]: r["omega"] for r in answer(folder, "--table", "2.3", "--cr", "1/4")["rows"]}
     expect("a price", priced["1-norm, n = 2"] == "15/7", priced)
     found = answer(folder, "--matrices", "1024")
@@ -208,7 +210,7 @@ def refusals(folder):
                           ("who.json", '{"counter": "nobody", "total": 1}'), ("float.json", '{"torch": {"forward": 1.5}}')):
         (folder / name).write_text(content)
     wrong = [((), "a file is needed"), (("list.prog", "list.prog"), "one file"), (("--table", "2.4"), "no table '2.4'"),
-             (("--table", "2.1", "list.prog"), "a file is needed"), (("--matrices", "0"), "--matrices"), (("--matrices", "1048577"), "--matrices"), (("none.prog",), "none.prog"),
+             (("--table", "2.1", "--matrices", "2"), "a file is needed"), (("--matrices", "0"), "--matrices"), (("--matrices", "1048577"), "--matrices"), (("none.prog",), "none.prog"),
              (("list.txt",), "expected FILE.prog, FILE.onnx or a run folder"), (("bad.prog",), "bad.prog:1"),
              (("list.prog", "--cr", "-1"), "--cr: -1 is below 0"), (("list.prog", "--cnl", "much"), "--cnl: 'much' is no number"),
              (("list.prog", "--mode", "sideways"), "'sideways' is no mode"), (("list.prog", "--wrt", "nobody"), "nobody"),

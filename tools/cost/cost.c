@@ -5,17 +5,18 @@
 #include "command.h"
 #include "cost/table.h"
 #include "session/audit.h"
+#include "session/json.h"
 #include "watch.h"
 
 #include <argp.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_MODE = 256, OPTION_NONLINEAR, OPTION_SIGN, OPTION_PLUS, OPTION_TIMES, OPTION_PADDING, OPTION_TOKENS, OPTION_STEP, OPTION_AGAINST, OPTION_TABLE, OPTION_MATRICES };
+enum { OPTION_MODE = 256, OPTION_NONLINEAR, OPTION_SIGN, OPTION_PLUS, OPTION_TIMES, OPTION_PADDING, OPTION_TOKENS, OPTION_STEP, OPTION_AGAINST, OPTION_TABLE, OPTION_MATRICES, OPTION_SVG };
 
 typedef struct {
   clarke_cost_request ask;
-  const char *against, *table, *matrices, *mode, *price[CLARKE_N_OPERATIONS], *tokens;
+  const char *against, *table, *matrices, *svg, *mode, *price[CLARKE_N_OPERATIONS], *tokens;
   bool json;
   clarke_watch_limits watch;
 } request;
@@ -29,10 +30,11 @@ static const struct argp_option options[] = {
   {"padding", OPTION_PADDING, NULL, 0, "of a network: products with padding's zeros are operations, too", 0},
   {"wrt", 'w', "NAMES", 0, "the quantities: inputs of a program, parameters of a network (all); others are constants", 0},
   {"against", OPTION_AGAINST, "FILE", 0, "of a network: explain another counter's number, term by term (JSON; docs/cost.md)", 0},
-  {"table", OPTION_TABLE, "N", 0, "instead of a file: the thesis' table 2.1, 2.2 or 2.3, computed", 0},
+  {"table", OPTION_TABLE, "N", 0, "the thesis' table 2.1, 2.2 or 2.3, computed, beside a file or alone", 0},
   {"matrices", OPTION_MATRICES, "P", 0, "instead of a file: Theorem 4 for matrices of P x P", 0},
   {"tokens", OPTION_TOKENS, "D", 0, "D of 6 N D (the number of samples)", 0},
   {"step", OPTION_STEP, "N", 0, "of a run folder, the step with that number (the first)", 0},
+  {"svg", OPTION_SVG, "FILE", 0, "draw what each layer or function costs, forward and backward", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
   CLARKE_OPTIONS_OF_WATCH,
   CLARKE_OPTION_OF_LIMIT,
@@ -102,6 +104,9 @@ parse(int key, char *arg, struct argp_state *state)
   case OPTION_TABLE:
     take_table(q, arg, state);
     return 0;
+  case OPTION_SVG:
+    q->svg = arg;
+    return 0;
   case OPTION_MATRICES:
     q->matrices = arg;
     return 0;
@@ -117,8 +122,10 @@ parse(int key, char *arg, struct argp_state *state)
     q->ask.path = arg;
     return 0;
   case ARGP_KEY_END:
-    if ((q->ask.path != NULL) + (q->table != NULL) + (q->matrices != NULL) != 1)
+    if ((q->ask.path != NULL || q->table != NULL) + (q->matrices != NULL) != 1)
       argp_error(state, "a file is needed: FILE.prog, FILE.onnx, or a run folder; or --table N, or --matrices P");
+    if (q->svg != NULL && q->ask.path == NULL)
+      argp_error(state, "--svg goes with a file");
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -150,18 +157,45 @@ print_matrices(const request *q, clarke_error *err)
 }
 
 static clarke_status
+print_table(const clarke_cost_report *r, const request *q, clarke_error *err)
+{
+  json_t *j = json_object();
+  clarke_status status;
+
+  if (!q->json) {
+    json_decref(j);
+    return clarke_cost_table_print(q->table, &r->prices, err);
+  }
+  status = clarke_cost_table_json(&j, q->table, &r->prices, err);
+  if (status == CLARKE_OK)
+    return clarke_json_print(stdout, j, JSON_INDENT(2), "\n", err);
+  json_decref(j);
+  return status;
+}
+
+static clarke_status
+print_file(const clarke_cost_report *r, clarke_error *err)
+{
+  clarke_status status = clarke_cost_text(r, err);
+
+  if (status != CLARKE_OK || r->table == NULL)
+    return status;
+  puts("");
+  return clarke_cost_table_print(r->table, &r->prices, err);
+}
+
+static clarke_status
 answer(clarke_cost_report *r, const request *q, clarke_error *err)
 {
   clarke_status status = set_prices(&r->prices, q, err);
 
   r->forward = q->mode != NULL && strcmp(q->mode, "forward") == 0;
   r->padding = q->ask.padding;
+  r->table = q->table;
   if (status == CLARKE_OK && q->tokens != NULL && !clarke_count_parse(&r->tokens, q->tokens))
     return clarke_fail(err, CLARKE_EINPUT, "--tokens: '%s' is no number from 1 on", q->tokens);
   if (status == CLARKE_OK)
-    status = q->table != NULL      ? clarke_cost_table_print(q->table, &r->prices, q->json, err)
-             : q->matrices != NULL ? print_matrices(q, err)
-                                   : CLARKE_OK;
+    status = q->matrices != NULL ? print_matrices(q, err) : q->ask.path == NULL ? print_table(r, q, err) : CLARKE_OK;
   if (q->ask.path == NULL)
     return status;
   if (status == CLARKE_OK)
@@ -172,10 +206,12 @@ answer(clarke_cost_report *r, const request *q, clarke_error *err)
     status = clarke_against_read(&r->against, q->against, err);
   if (status == CLARKE_OK && q->against != NULL)
     clarke_against_explain(&r->against, &r->session.cost.total);
+  if (status == CLARKE_OK && q->svg != NULL)
+    status = clarke_cost_svg(r, q->svg, err);
   clarke_watch_hide(true);
   if (status != CLARKE_OK)
     return status;
-  return q->json ? clarke_cost_json(r, err) : clarke_cost_text(r, err);
+  return q->json ? clarke_cost_json(r, err) : print_file(r, err);
 }
 
 int

@@ -253,6 +253,8 @@ clarke_cost_json(const clarke_cost_report *r, clarke_error *err)
   }
   if (status == CLARKE_OK && r->against.n > 0)
     clarke_json_set(&j, "against", clarke_against_json(&r->against, &r->session.cost.total));
+  if (status == CLARKE_OK && r->table != NULL)
+    status = clarke_cost_table_json(&j, r->table, &r->prices, err);
   if (status == CLARKE_OK)
     return clarke_json_print(stdout, j, JSON_INDENT(2), "\n", err);
   json_decref(j);

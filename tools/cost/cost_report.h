@@ -36,6 +36,7 @@ typedef struct {
   bool padding;
   size_t tokens;       /* D of 6 N D; 0: the samples */
   clarke_against against;
+  const char *table;   /* NULL: none is asked for */
 } clarke_cost_report;
 
 /* A whole number; as a text where it has more than 63 bits. */
@@ -51,9 +52,13 @@ clarke_status clarke_cost_numbers_find(clarke_cost_numbers *n, const clarke_coun
                                        bool letters, clarke_error *err);
 void clarke_cost_numbers_clear(clarke_cost_numbers *n);
 
-/* --table and --matrices, which ask of no file. */
-clarke_status clarke_cost_table_print(const char *table, clarke_prices *prices, bool json, clarke_error *err);
+/* --table, which may be asked beside a file, and --matrices. */
+clarke_status clarke_cost_table_print(const char *table, const clarke_prices *prices, clarke_error *err);
+clarke_status clarke_cost_table_json(json_t **j, const char *table, const clarke_prices *prices, clarke_error *err);
 clarke_status clarke_cost_matrices_print(size_t p, bool json, clarke_error *err);
+
+/* A picture, whole or not at all. */
+clarke_status clarke_cost_svg(const clarke_cost_report *r, const char *path, clarke_error *err);
 
 clarke_status clarke_cost_text(const clarke_cost_report *r, clarke_error *err);
 clarke_status clarke_cost_json(const clarke_cost_report *r, clarke_error *err);

@@ -119,44 +119,58 @@ row_json(const clarke_table_row_of_costs *row, const texts *t)
   return j;
 }
 
-static clarke_status
-set_unit(clarke_prices *p, bool unit, clarke_error *err)
+/* The prices that are given; all 1 where the table has no letters. */
+static void
+set_prices(clarke_prices *to, const clarke_prices *from, bool unit)
 {
-  clarke_status status = CLARKE_OK;
-
-  for (int k = CLARKE_NONLINEAR; k < CLARKE_N_OPERATIONS && unit && status == CLARKE_OK; k++)
-    if (!p->given[k])
-      status = clarke_prices_set(p, k, "1", "", err);
-  return status;
+  clarke_prices_init(to);
+  for (int k = 0; k < CLARKE_N_OPERATIONS; k++) {
+    mpq_set(to->of[k], from->of[k]);
+    to->given[k] = from->given[k] || unit;
+  }
 }
 
-clarke_status
-clarke_cost_table_print(const char *table, clarke_prices *prices, bool json, clarke_error *err)
+static clarke_status
+take_rows(const clarke_table_row_of_costs *row, size_t n, const clarke_prices *given, json_t **list, clarke_error *err)
 {
-  clarke_table_row_of_costs row[CLARKE_COST_ROWS];
-  const size_t n = clarke_cost_table(row, table);
-  json_t *j = json_object(), *list = json_array();
-  clarke_status status = set_unit(prices, n > 0 && row[0].is_unit, err);
+  clarke_prices prices;
+  clarke_status status = CLARKE_OK;
 
-  if (!json)
-    printf("Table %s%s\n\n  %-21s %-18s %4s  %-18s %-17s %-22s %-34s %s\n", table,
-           row[0].is_unit ? "" : ", c_nl >= 1, c_R >= 0", "g", "cost(g)", "|pr|", "cost(gd)", "cost(gd)/cost(g)", "cx |pr| / cost(g)",
-           "omega = (cost(gd)+2cx|pr|)/cost(g)", "at most");
+  set_prices(&prices, given, n > 0 && row[0].is_unit);
   for (size_t i = 0; i < n && status == CLARKE_OK; i++) {
     texts t = {NULL};
 
-    status = find_texts(&t, &row[i], prices, err);
-    if (status == CLARKE_OK && json)
-      clarke_json_append(&list, row_json(&row[i], &t));
+    status = find_texts(&t, &row[i], &prices, err);
+    if (status == CLARKE_OK && list != NULL)
+      clarke_json_append(list, row_json(&row[i], &t));
     else if (status == CLARKE_OK)
       print_row(&row[i], &t);
     texts_clear(&t);
   }
-  clarke_json_set(&j, "table", json_string(table));
-  clarke_json_set(&j, "rows", list);
-  if (status == CLARKE_OK && json)
-    return clarke_json_print(stdout, j, JSON_INDENT(2), "\n", err);
-  json_decref(j);
+  clarke_prices_clear(&prices);
+  return status;
+}
+
+clarke_status
+clarke_cost_table_print(const char *table, const clarke_prices *prices, clarke_error *err)
+{
+  clarke_table_row_of_costs row[CLARKE_COST_ROWS];
+  const size_t n = clarke_cost_table(row, table);
+
+  printf("Table %s%s\n\n  %-21s %-18s %4s  %-18s %-17s %-22s %-34s %s\n", table, row[0].is_unit ? "" : ", c_nl >= 1, c_R >= 0", "g",
+         "cost(g)", "|pr|", "cost(gd)", "cost(gd)/cost(g)", "cx |pr| / cost(g)", "omega = (cost(gd)+2cx|pr|)/cost(g)", "at most");
+  return take_rows(row, n, prices, NULL, err);
+}
+
+clarke_status
+clarke_cost_table_json(json_t **j, const char *table, const clarke_prices *prices, clarke_error *err)
+{
+  clarke_table_row_of_costs row[CLARKE_COST_ROWS];
+  json_t *list = json_array();
+  clarke_status status = take_rows(row, clarke_cost_table(row, table), prices, &list, err);
+
+  clarke_json_set(j, "table", json_string(table));
+  clarke_json_set(j, "rows", list);
   return status;
 }
 

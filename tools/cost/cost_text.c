@@ -43,7 +43,7 @@ print_line(const char *name, const char *letters, const char *number, bool asked
   if (!asked)
     return;
   if (letters != NULL && strcmp(letters, number) != 0)
-    printf("  %-34s %s, or %s at 1\n", name, letters, number);
+    printf("  %-34s %s; %s at c_nl = c_R = 1\n", name, letters, number);
   else
     printf("  %-34s %s\n", name, number);
 }
