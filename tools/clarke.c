@@ -28,6 +28,8 @@ static const struct {
    "a piecewise linear network: all its regions; an arrangement of hyperplanes: all sign vectors"},
   {"certify", clarke_command_certify,
    "a recorded step, node by node: is it exact but for rounding? Tensor cores' results, bit for bit"},
+  {"cost", clarke_command_cost,
+   "a program, a network, a step: how many operations, and how many more their derivatives take"},
   {"encode", clarke_command_encode,
    "a formula as a network: is it differentiable at 0, can the formula be satisfied?"},
   {"reproduce", clarke_command_reproduce,

@@ -42,6 +42,7 @@ size_t clarke_read_step(const char *text, const struct argp_state *state);
 
 int clarke_command_audit(int argc, char **argv);
 int clarke_command_certify(int argc, char **argv);
+int clarke_command_cost(int argc, char **argv);
 int clarke_command_derive(int argc, char **argv);
 int clarke_command_patterns(int argc, char **argv);
 int clarke_command_encode(int argc, char **argv);

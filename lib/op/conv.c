@@ -211,9 +211,9 @@ lower_transposed(clarke_lowering *low, clarke_error *err)
 const clarke_op clarke_ops_conv[] = {
   {.name = "Conv",
    .forms = {{7, 2, 3, 1, CLARKE_WINDOW_ATTRIBUTES " dilations:I group:i"}},
-   .lower = lower_conv, .batch = CLARKE_BATCH_KEPT},
+   .lower = lower_conv, .batch = CLARKE_BATCH_KEPT, .multiplies = true},
   {.name = "ConvTranspose",
    .forms = {{7, 2, 3, 1, CLARKE_WINDOW_ATTRIBUTES " dilations:I group:i output_padding:I output_shape:I"}},
-   .lower = lower_transposed, .batch = CLARKE_BATCH_KEPT},
+   .lower = lower_transposed, .batch = CLARKE_BATCH_KEPT, .multiplies = true},
   {.name = NULL},
 };

@@ -437,6 +437,7 @@ lower_einsum(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_einsum[] = {
-  {.name = "Einsum", .forms = {{12, 1, 1024, 1, "equation:s"}}, .lower = lower_einsum, .batch = CLARKE_BATCH_ANY, .takes_negated = true},
+  {.name = "Einsum", .forms = {{12, 1, 1024, 1, "equation:s"}}, .lower = lower_einsum, .batch = CLARKE_BATCH_ANY, .takes_negated = true,
+   .multiplies = true},
   {.name = NULL},
 };

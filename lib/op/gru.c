@@ -67,6 +67,6 @@ const clarke_op clarke_ops_gru[] = {
               "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i linear_before_reset:i"},
              {14, 3, 6, 2,
               "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i layout:i linear_before_reset:i"}},
-   .lower = lower_gru, .batch = CLARKE_BATCH_ANY},
+   .lower = lower_gru, .batch = CLARKE_BATCH_ANY, .multiplies = true},
   {.name = NULL},
 };

@@ -40,6 +40,6 @@ const clarke_op clarke_ops_lstm[] = {
    .forms = {{7, 3, 8, 3, "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i input_forget:i"},
              {14, 3, 8, 3,
               "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i input_forget:i layout:i"}},
-   .lower = lower_lstm, .batch = CLARKE_BATCH_ANY},
+   .lower = lower_lstm, .batch = CLARKE_BATCH_ANY, .multiplies = true},
   {.name = NULL},
 };

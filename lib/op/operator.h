@@ -65,6 +65,7 @@ struct clarke_op {
   clarke_batch_rule batch;
   bool takes_negated; /* may an input be a negated constant? */
   bool takes_odd;     /* may a constant among the inputs hold infinite numbers, or NaN? */
+  bool multiplies;    /* is it a convolution or a matrix product, whose multiply-adds are what counters of them count (lib/cost)? */
   const char *domain; /* of the name; NULL: ONNX's own */
   size_t n_kinks;
   /* By profile: a rational, "left" or "right"; NULL where no rule is known. */

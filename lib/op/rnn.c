@@ -38,6 +38,6 @@ const clarke_op clarke_ops_rnn[] = {
   {.name = "RNN",
    .forms = {{7, 3, 6, 2, "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i"},
              {14, 3, 6, 2, "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i layout:i"}},
-   .lower = lower_rnn, .batch = CLARKE_BATCH_ANY},
+   .lower = lower_rnn, .batch = CLARKE_BATCH_ANY, .multiplies = true},
   {.name = NULL},
 };

@@ -15,7 +15,7 @@
 /* What header lines set for the checks after them; a claim begins anew. */
 typedef struct {
   clarke_case *c;
-  char *profile, *wrt;
+  char *profile, *wrt, *prices;
   bool group_open; /* the last line was an `at`: the next one shares its facts */
   size_t line;
   clarke_error *err;
@@ -56,6 +56,7 @@ clarke_case_clear(clarke_case *c)
     free(c->check[i].at);
     free(c->check[i].profile);
     free(c->check[i].wrt);
+    free(c->check[i].prices);
   }
   free(c->claim);
   free(c->facts);
@@ -140,7 +141,8 @@ begin_claim(reading *r, const char *name)
     return no_memory(r);
   claim->line = r->line;
   free(r->wrt);
-  r->wrt = NULL;
+  free(r->prices);
+  r->wrt = r->prices = NULL;
   clarke_status status = set(r, &claim->name, name);
   return status == CLARKE_OK ? set(r, &r->profile, "like pytorch-2.13\n") : status;
 }
@@ -208,6 +210,8 @@ begin_check(reading *r, const char *at)
     status = set(r, &check->profile, r->profile);
   if (status == CLARKE_OK && r->wrt != NULL)
     status = set(r, &check->wrt, r->wrt);
+  if (status == CLARKE_OK && r->prices != NULL)
+    status = set(r, &check->prices, r->prices);
   return status;
 }
 
@@ -271,7 +275,7 @@ claim_line(reading *r, const char *key, const char *value)
     return append(r, &claim->cannot, " ", value);
   return clarke_fail(r->err, CLARKE_EINPUT,
                      "%s:%zu: '%s': expected claim, where, says, note, cannot-check, profile, "
-                     "proxy, wrt, at, claimed or expect", r->c->name, r->line, key);
+                     "proxy, wrt, prices, at, claimed or expect", r->c->name, r->line, key);
 }
 
 /* One header line KEY VALUE; it may be written to. */
@@ -293,7 +297,7 @@ header_line(reading *r, char *text)
     return wrong(r, "the first header line is a claim");
   if (*value == '\0')
     return wrong(r, "expected a value");
-  if ((strcmp(text, "profile") == 0 || strcmp(text, "wrt") == 0) && strlen(value) > MOST_SETTING)
+  if ((strcmp(text, "profile") == 0 || strcmp(text, "wrt") == 0 || strcmp(text, "prices") == 0) && strlen(value) > MOST_SETTING)
     return wrong(r, "too long");
   if (strcmp(text, "profile") == 0)
     return set_profile(r, value);
@@ -301,6 +305,8 @@ header_line(reading *r, char *text)
     return set_proxy(r, value);
   if (strcmp(text, "wrt") == 0)
     return set(r, &r->wrt, value);
+  if (strcmp(text, "prices") == 0)
+    return set(r, &r->prices, value);
   if (strcmp(text, "expect") == 0 || strcmp(text, "claimed") == 0)
     return add_fact(r, *text == 'c', value);
   if (strcmp(text, "at") != 0)
@@ -387,5 +393,6 @@ clarke_case_read(clarke_case *c, const char *path, clarke_error *err)
     status = clarke_prog_lower(&c->program, &c->source, err);
   free(r.profile);
   free(r.wrt);
+  free(r.prices);
   return status;
 }

@@ -30,6 +30,7 @@ typedef struct {
   char *at;
   char *profile; /* a profile's text: `like NAME`, then its own proxies */
   char *wrt;     /* names between commas; NULL: all inputs */
+  char *prices;  /* of operations, c_nl=Q c_R=Q c+=Q cx=Q; NULL: all are 1 */
 } clarke_check;
 
 typedef struct {

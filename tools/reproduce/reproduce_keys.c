@@ -267,6 +267,165 @@ find_ascent(clarke_result *result, const clarke_run *r, clarke_error *err)
   return status;
 }
 
+/* --- costs ----------------------------------------------------------------------------------- */
+
+static clarke_status
+one_rational(clarke_result *result, mpq_t q, clarke_error *err)
+{
+  clarke_number *x = clarke_numbers(1);
+
+  if (x != NULL)
+    clarke_number_set_q(x, q);
+  return clarke_result_numbers(result, x, 1, 0, err);
+}
+
+typedef enum { OF_COST, OF_BACKWARD, OF_FORWARD } amount_kind;
+
+static void
+set_amount(clarke_amount *a, const clarke_run *r, amount_kind kind)
+{
+  mpz_t p;
+
+  mpz_init_set_ui(p, clarke_code_wrt_count(r->p));
+  if (kind == OF_FORWARD)
+    clarke_count_forward(a, &r->count, p);
+  else
+    (kind == OF_COST ? clarke_count_cost : clarke_count_backward)(a, &r->count);
+  mpz_clear(p);
+}
+
+/* Of one amount its price; of two, or a cost and so many products more, their ratio. */
+static clarke_status
+find_price(clarke_result *result, const clarke_run *r, amount_kind above, bool over_cost, size_t products, clarke_error *err)
+{
+  clarke_amount a, b;
+  clarke_status status;
+  bool is = true;
+  mpq_t q;
+
+  mpq_init(q);
+  clarke_amount_init(&a);
+  clarke_amount_init(&b);
+  set_amount(&a, r, above);
+  set_amount(&b, r, OF_COST);
+  mpz_add_ui(a.of[CLARKE_MULTIPLICATION], a.of[CLARKE_MULTIPLICATION], products);
+  if (over_cost)
+    is = clarke_amount_ratio(q, &a, &b, &r->prices);
+  else
+    clarke_amount_price(q, &a, &r->prices);
+  status = is ? one_rational(result, q, err) : clarke_result_word(result, "unbounded", err);
+  clarke_amount_clear(&a);
+  clarke_amount_clear(&b);
+  mpq_clear(q);
+  return status;
+}
+
+static clarke_status
+find_cost(clarke_result *result, const clarke_run *r, clarke_error *err)
+{
+  return find_price(result, r, OF_COST, false, 0, err);
+}
+
+static clarke_status
+find_backward(clarke_result *result, const clarke_run *r, clarke_error *err)
+{
+  return find_price(result, r, OF_BACKWARD, false, 0, err);
+}
+
+static clarke_status
+find_forward(clarke_result *result, const clarke_run *r, clarke_error *err)
+{
+  return find_price(result, r, OF_FORWARD, false, 0, err);
+}
+
+static clarke_status
+find_ratio(clarke_result *result, const clarke_run *r, clarke_error *err)
+{
+  return find_price(result, r, OF_BACKWARD, true, 0, err);
+}
+
+/* The program taken for one elementary function g with cost(gd) = cost(g), as the thesis takes norms and pooling (2.7.3). */
+static clarke_status
+find_as_one(clarke_result *result, const clarke_run *r, clarke_error *err)
+{
+  return find_price(result, r, OF_COST, true, 2 * clarke_code_wrt_count(r->p), err);
+}
+
+/* Of it cx |pr| / cost(g). */
+static clarke_status
+find_share(clarke_result *result, const clarke_run *r, clarke_error *err)
+{
+  clarke_amount a, b;
+  clarke_status status;
+  mpq_t q;
+
+  mpq_init(q);
+  clarke_amount_init(&a);
+  clarke_amount_init(&b);
+  mpz_set_ui(a.of[CLARKE_MULTIPLICATION], clarke_code_wrt_count(r->p));
+  set_amount(&b, r, OF_COST);
+  status = clarke_amount_ratio(q, &a, &b, &r->prices) ? one_rational(result, q, err) : clarke_result_word(result, "unbounded", err);
+  clarke_amount_clear(&a);
+  clarke_amount_clear(&b);
+  mpq_clear(q);
+  return status;
+}
+
+static clarke_status
+find_bound(clarke_result *result, const clarke_run *r, bool forward, clarke_error *err)
+{
+  clarke_status status;
+  bool is;
+  mpz_t p;
+  mpq_t q;
+
+  mpz_init_set_ui(p, clarke_code_wrt_count(r->p));
+  mpq_init(q);
+  is = forward ? clarke_count_omega_forward(q, &r->count, p, &r->prices) : clarke_count_omega(q, &r->count, &r->prices);
+  status = is ? one_rational(result, q, err) : clarke_result_word(result, "unbounded", err);
+  mpq_clear(q);
+  mpz_clear(p);
+  return status;
+}
+
+static clarke_status
+find_omega(clarke_result *result, const clarke_run *r, clarke_error *err)
+{
+  return find_bound(result, r, false, err);
+}
+
+static clarke_status
+find_omega_forward(clarke_result *result, const clarke_run *r, clarke_error *err)
+{
+  return find_bound(result, r, true, err);
+}
+
+/* The network of (2.13): m, and its size. */
+static clarke_status
+find_linear_relu(clarke_result *result, const clarke_run *r, bool size, clarke_error *err)
+{
+  clarke_linear_relu net;
+  clarke_status status;
+
+  clarke_linear_relu_init(&net);
+  clarke_linear_relu_find(&net, &r->count, clarke_code_wrt_count(r->p));
+  status = net.is ? count(result, size ? mpz_get_ui(net.size) : net.memory, err) : clarke_result_word(result, "none", err);
+  clarke_linear_relu_clear(&net);
+  return status;
+}
+
+static clarke_status
+find_memory(clarke_result *result, const clarke_run *r, clarke_error *err)
+{
+  return find_linear_relu(result, r, false, err);
+}
+
+static clarke_status
+find_size(clarke_result *result, const clarke_run *r, clarke_error *err)
+{
+  return find_linear_relu(result, r, true, err);
+}
+
 /* derived: it takes more than an execution and AD. */
 static const struct {
   const char *key;
@@ -291,6 +450,16 @@ static const struct {
   {"widths", false, find_widths},
   {"coefficients", false, find_coefficients},
   {"ascent", false, find_ascent},
+  {"cost", false, find_cost},
+  {"backward", false, find_backward},
+  {"forward-mode", false, find_forward},
+  {"ratio", false, find_ratio},
+  {"omega", false, find_omega},
+  {"omega-forward", false, find_omega_forward},
+  {"omega-as-one", false, find_as_one},
+  {"share-as-one", false, find_share},
+  {"memory", false, find_memory},
+  {"linear-relu-size", false, find_size},
 };
 
 #define N_KEYS (sizeof keys / sizeof keys[0])

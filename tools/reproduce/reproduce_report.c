@@ -50,6 +50,8 @@ put_point(const clarke_check *check, int width)
 
   if (check->wrt != NULL)
     n += printf(" [wrt %s]", check->wrt);
+  if (check->prices != NULL)
+    n += printf(" [%s]", check->prices);
   for (const char *line = check->profile; *line != '\0'; line += strcspn(line, "\n") + 1) {
     int length = (int)strcspn(line, "\n");
 
@@ -191,6 +193,8 @@ row_json(const clarke_table_row *row)
   }
   json_object_set_new(j, "at", clarke_json_text(check->at));
   json_object_set_new(j, "wrt", clarke_json_text(check->wrt));
+  if (check->prices != NULL)
+    json_object_set_new(j, "prices", clarke_json_text(check->prices));
   json_object_set_new(j, "profile", clarke_json_text(check->profile));
   json_object_set_new(j, "facts", facts_json(row));
   json_object_set_new(j, "proof", clarke_json_text(row->proof));

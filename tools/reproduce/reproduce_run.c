@@ -11,12 +11,16 @@ clarke_run_init(clarke_run *r)
   memset(r, 0, sizeof *r);
   clarke_profile_init(&r->profile);
   clarke_derivation_init(&r->d);
+  clarke_count_init(&r->count);
+  clarke_prices_init(&r->prices);
 }
 
 void
 clarke_run_clear(clarke_run *r)
 {
   clarke_derivation_clear(&r->d);
+  clarke_count_clear(&r->count);
+  clarke_prices_clear(&r->prices);
   clarke_profile_clear(&r->profile);
   for (size_t i = 0; i < r->n_at; i++)
     mpq_clear(r->at[i]);
@@ -107,6 +111,19 @@ mark_wrt(clarke_code *p, const char *names, clarke_error *err)
   return status;
 }
 
+/* c_nl=2 or the like. */
+static clarke_status
+price_word(void *closure, char *word, clarke_error *err)
+{
+  static const char *const names[CLARKE_N_OPERATIONS] = {"c+=", "cx=", "c_nl=", "c_R="};
+  clarke_run *r = closure;
+
+  for (int k = 0; k < CLARKE_N_OPERATIONS; k++)
+    if (strncmp(word, names[k], strlen(names[k])) == 0)
+      return clarke_prices_set(&r->prices, k, word + strlen(names[k]), "prices", err);
+  return clarke_fail(err, CLARKE_EINPUT, "prices: '%s' is none of c+=Q, cx=Q, c_nl=Q, c_R=Q", word);
+}
+
 static bool
 needs_derivation(const clarke_facts *f)
 {
@@ -147,6 +164,10 @@ clarke_run_check(clarke_run *r, clarke_case *c, const clarke_check *check, clark
   status = mark_wrt(r->p, check->wrt, err);
   if (status == CLARKE_OK)
     status = clarke_profile_parse(&r->profile, check->profile, strlen(check->profile), "case", err);
+  if (status == CLARKE_OK && check->prices != NULL)
+    status = each_word(check->prices, " \t", price_word, r, err);
+  if (status == CLARKE_OK)
+    status = clarke_count_program(&r->count, r->p, err);
   if (status == CLARKE_OK)
     status = read_point(r, check->at, err);
   if (status == CLARKE_OK)

@@ -3,6 +3,7 @@
 #define CLARKE_TOOLS_REPRODUCE_RUN_H
 
 #include "reproduce_case.h"
+#include "cost/program.h"
 #include "program/derive.h"
 
 typedef struct {
@@ -13,6 +14,8 @@ typedef struct {
   size_t n_at;
   clarke_profile profile;
   clarke_derivation d;
+  clarke_count count; /* the program's functions */
+  clarke_prices prices;
 } clarke_run;
 
 void clarke_run_init(clarke_run *r);

@@ -1,0 +1,40 @@
+/* What a program, a network or a recorded step costs: read, then counted. */
+#ifndef CLARKE_SESSION_COST_H
+#define CLARKE_SESSION_COST_H
+
+#include "cost/network.h"
+#include "cost/program.h"
+#include "program/prog.h"
+#include "session/record.h"
+
+typedef struct {
+  const char *path; /* FILE.prog, FILE.onnx, or a run folder */
+  const char *wrt;  /* names with commas between; NULL: all inputs of a program, all parameters of a network */
+  size_t step;      /* of a run folder; CLARKE_NONE: the first */
+  bool padding;     /* count padding's products as operations */
+} clarke_cost_request;
+
+typedef struct {
+  bool network;
+  const char *name;          /* of the file, or folder */
+  clarke_prog prog;          /* a program */
+  clarke_code program;
+  clarke_count count;        /* its functions */
+  clarke_graph graph;        /* a network of a file */
+  clarke_record record;      /* a recorded step's, in audit */
+  clarke_audit_session audit;
+  bool loss;                 /* its last nodes are a loss, which is not counted */
+  clarke_network_cost cost;  /* of either */
+} clarke_cost_session;
+
+void clarke_cost_session_init(clarke_cost_session *s);
+void clarke_cost_session_clear(clarke_cost_session *s);
+/* Reads and counts. A network's batch is one sample where the file leaves its size open, or as many as it says; a run folder's is the
+ * recorded one. */
+clarke_status clarke_cost_session_read(clarke_cost_session *s, const clarke_cost_request *r, clarke_error *err);
+
+/* The functions, and the entries of (2.11). Of a program all quantities are one. */
+const clarke_count *clarke_cost_session_count(const clarke_cost_session *s, clarke_quantities q);
+void clarke_cost_session_entries(mpz_t p, const clarke_cost_session *s, clarke_quantities q);
+
+#endif

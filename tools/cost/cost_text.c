@@ -1,0 +1,197 @@
+/* What clarke cost prints. */
+#include "cost_report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void
+print_functions(const clarke_count *c, const clarke_prices *prices)
+{
+  printf("  %-16s %12s %5s  %-22s %-22s %s\n", "function", "times", "|pr|", "cost(g)", "cost(gd)", "omega");
+  for (size_t i = 0; i < c->n; i++) {
+    const clarke_elementary *e = &c->row[i].what;
+    clarke_count one;
+    clarke_amount cost, joint;
+    char *texts[3];
+    mpz_t once;
+
+    clarke_count_init(&one);
+    clarke_amount_init(&cost);
+    clarke_amount_init(&joint);
+    mpz_init_set_ui(once, 1);
+    clarke_amount_add(&cost, &e->cost, once);
+    clarke_amount_add(&joint, &e->joint, once);
+    texts[0] = clarke_amount_text(&cost, prices);
+    texts[1] = clarke_amount_text(&joint, prices);
+    texts[2] = clarke_count_add(&one, e, 1, NULL) == CLARKE_OK ? clarke_count_omega_text(&one, prices) : NULL;
+    gmp_printf("  %-16s %12Zd %5zu  %-22s %-22s %s\n", e->name, c->row[i].times, e->arguments, texts[0] != NULL ? texts[0] : "?",
+               texts[1] != NULL ? texts[1] : "?", texts[2] != NULL ? texts[2] : "?");
+    for (int k = 0; k < 3; k++)
+      free(texts[k]);
+    mpz_clear(once);
+    clarke_amount_clear(&cost);
+    clarke_amount_clear(&joint);
+    clarke_count_clear(&one);
+  }
+}
+
+/* A number with its letters; and what it is where these are 1. */
+static void
+print_line(const char *name, const char *letters, const char *number, bool asked)
+{
+  if (!asked)
+    return;
+  if (letters != NULL && strcmp(letters, number) != 0)
+    printf("  %-34s %s; %s at c_nl = c_R = 1\n", name, letters, number);
+  else
+    printf("  %-34s %s\n", name, number);
+}
+
+static clarke_status
+print_numbers(const clarke_count *c, const mpz_t p, const clarke_cost_report *r, clarke_error *err)
+{
+  clarke_cost_numbers n = {0}, letters = {0};
+  clarke_status status = clarke_cost_numbers_find(&n, c, p, &r->prices, false, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_cost_numbers_find(&letters, c, p, &r->prices, true, err);
+  if (status == CLARKE_OK) {
+    print_line("cost(P)", letters.cost, n.cost, true);
+    print_line("cost(backprop(P))        (2.10)", letters.backward, n.backward, !r->forward);
+    print_line("ratio", letters.ratio, n.ratio, !r->forward);
+    print_line("omega_b, no ratio is more (2.5)", letters.omega, n.omega, !r->forward);
+    gmp_printf(r->forward ? "  %-34s %Zd\n" : "", "p, entries differentiated in", p);
+    print_line("cost(forprop(P))         (2.11)", letters.forward_mode, n.forward_mode, r->forward);
+    print_line("ratio", letters.forward_ratio, n.forward_ratio, r->forward);
+    print_line("omega_f, no ratio is more", NULL, n.omega_forward, r->forward);
+  }
+  clarke_cost_numbers_clear(&n);
+  clarke_cost_numbers_clear(&letters);
+  return status;
+}
+
+/* --- networks ------------------------------------------------------------------------------------------ */
+
+static void
+print_columns(const char *name, const char *op, const clarke_layer_cost *l)
+{
+  mpz_t n[5];
+
+  for (int k = 0; k < 5; k++)
+    mpz_init(n[k]);
+  clarke_layer_products(n[0], l);
+  clarke_layer_flop(n[1], l, true);
+  clarke_layer_flop(n[2], l, false);
+  clarke_layer_flop_backward(n[3], l, CLARKE_PARAMETERS_ALONE, true);
+  clarke_layer_flop_backward(n[4], l, CLARKE_WITH_INPUT, true);
+  gmp_printf("  %-24.24s %-18.18s %12Zd %13Zd %13Zd %13Zd %13Zd\n", name, op, n[0], n[1], n[2], n[3], n[4]);
+  for (int k = 0; k < 5; k++)
+    mpz_clear(n[k]);
+}
+
+/* The layers of an operator, added up: once for each. */
+static void
+print_operators(const clarke_network_cost *c)
+{
+  for (size_t i = 0; i < c->n; i++) {
+    clarke_layer_cost sum = {.name = NULL};
+    bool before = false;
+    size_t n = 0;
+    char name[32];
+
+    for (size_t k = 0; k < i; k++)
+      before = before || c->layer[k].op == c->layer[i].op;
+    for (int t = 0; t < CLARKE_N_TERMS; t++)
+      mpz_init(sum.term[t]);
+    for (size_t k = i; k < c->n && !before; k++)
+      if (c->layer[k].op == c->layer[i].op) {
+        n++;
+        for (int t = 0; t < CLARKE_N_TERMS; t++)
+          mpz_add(sum.term[t], sum.term[t], c->layer[k].term[t]);
+      }
+    snprintf(name, sizeof name, "all %zu", n);
+    if (!before && n > 1)
+      print_columns(name, c->layer[i].op->name, &sum);
+    for (int t = 0; t < CLARKE_N_TERMS; t++)
+      mpz_clear(sum.term[t]);
+  }
+}
+
+static void
+print_layers(const clarke_cost_report *r)
+{
+  const clarke_network_cost *c = &r->session.cost;
+  mpz_t n;
+
+  printf("\n  %-24s %-18s %12s %13s %13s %13s %13s\n", "layer", "operator", "MAC", "FLOP", "no padding", "backward", "+ input's");
+  for (size_t i = 0; i < c->n; i++)
+    print_columns(c->layer[i].name, c->layer[i].op->name, &c->layer[i]);
+  print_operators(c);
+  print_columns("in all", "", &c->total);
+  mpz_init(n);
+  mpz_mul_ui(n, c->parameters, 6);
+  mpz_mul_ui(n, n, r->tokens > 0 ? r->tokens : c->samples);
+  gmp_printf("\n  6 N D: %Zd (N = %Zd parameters, D = %zu %s)\n", n, c->parameters, r->tokens > 0 ? r->tokens : c->samples,
+             r->tokens > 0 ? "tokens" : c->samples == 1 ? "sample" : "samples");
+  mpz_clear(n);
+  printf("  Beside products:");
+  for (int t = CLARKE_TERM_PADDING; t <= CLARKE_TERM_OUTPUTS; t++)
+    if (mpz_sgn(c->total.term[t]) != 0)
+      gmp_printf("\n    %-40s %Zd", clarke_term_name((clarke_term)t), c->total.term[t]);
+  puts("");
+}
+
+static clarke_status
+print_quantities(const clarke_cost_report *r, clarke_quantities q, const char *title, clarke_error *err)
+{
+  const clarke_count *c = clarke_cost_session_count(&r->session, q);
+  clarke_status status;
+  mpz_t p;
+
+  mpz_init(p);
+  clarke_cost_session_entries(p, &r->session, q);
+  printf("\n%s\n", title);
+  print_functions(c, &r->prices);
+  status = print_numbers(c, p, r, err);
+  mpz_clear(p);
+  return status;
+}
+
+static void
+print_linear_relu(const clarke_cost_report *r)
+{
+  clarke_linear_relu net;
+
+  clarke_linear_relu_init(&net);
+  clarke_linear_relu_find(&net, &r->session.count, clarke_code_entries(&r->session.program));
+  if (net.is)
+    gmp_printf("  As a linear ReLU network (2.13): %zu layers of %zu, size %Zd; at most 18 cost^3 = %Zd\n", net.layers, net.memory, net.size,
+               net.bound);
+  clarke_linear_relu_clear(&net);
+}
+
+clarke_status
+clarke_cost_text(const clarke_cost_report *r, clarke_error *err)
+{
+  const clarke_cost_session *s = &r->session;
+  clarke_status status;
+
+  if (!s->network) {
+    printf("%s: %zu %s\n", s->name, clarke_code_entries(&s->program), clarke_code_entries(&s->program) == 1 ? "input" : "inputs");
+    status = print_quantities(r, CLARKE_WITH_INPUT, "Elementary functions", err);
+    if (status == CLARKE_OK)
+      print_linear_relu(r);
+    return status;
+  }
+  printf("%s: %zu %s%s\n", s->name, s->cost.samples, s->cost.samples == 1 ? "sample" : "samples",
+         s->loss ? ", the loss not counted" : "");
+  status = print_quantities(r, CLARKE_WITH_INPUT, "Parameters and the network's input are quantities", err);
+  if (status == CLARKE_OK)
+    status = print_quantities(r, CLARKE_PARAMETERS_ALONE, "The network's input is constant", err);
+  if (status == CLARKE_OK) {
+    print_layers(r);
+    clarke_against_print(&r->against, &s->cost.total);
+  }
+  return status;
+}
