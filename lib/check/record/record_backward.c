@@ -354,7 +354,7 @@ judge_all(const gather *g, const tensor *t)
     else if (g->composed != NULL)
       one = judge_composed(g, i, most + SPARE_COMPOSED * (g->readers + 1), recorded);
     else
-      one = answer_of(EXACT, sum_judge(&g->sums[i], &g->r->unit, t->type, most + SPARE * (g->readers + 1), recorded));
+      one = answer_of(EXACT, sum_judge(&g->sums[i], &g->r->unit, t->type, most + SPARE_COMPOSED * (g->readers + 1), recorded));
     all = answer_note(g->r, all, one);
   }
   return all;
