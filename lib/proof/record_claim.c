@@ -41,7 +41,7 @@ clarke_record_claim(const clarke_certificate *made, clarke_record_rule by, bool 
     return "bit-exact";
   if (made->certainty == CLARKE_CANNOT_SAY && made->open == 0)
     return "not-covered";
-  if (made->certainty > CLARKE_CANNOT_SAY || made->worst > CLARKE_PROOF_NEAR)
+  if (made->certainty > CLARKE_CANNOT_SAY || made->unsure > 0 || made->worst > CLARKE_PROOF_NEAR)
     return "not-shown";
   return made->open == 0 && moderate && by != CLARKE_OF_UNRECORDED ? "within" : "where-bounded";
 }

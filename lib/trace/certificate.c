@@ -248,6 +248,7 @@ count_entry(clarke_certificate *c, const entry *e, clarke_certainty judged)
 {
   c->exact += judged == CLARKE_BIT_EXACT;
   c->open += judged == CLARKE_CANNOT_SAY;
+  c->unsure += judged == CLARKE_CANNOT_SAY && isfinite(e->bound);
   c->beyond += judged == CLARKE_IS_REFUTED;
   if (judged == CLARKE_IS_REFUTED)
     c->farthest = fmax(c->farthest, e->apart);

@@ -44,7 +44,8 @@ typedef struct {
   const char *op; /* the operator's name; NULL: none */
   clarke_certainty certainty;
   size_t entries, exact; /* all; those that are bit-exact */
-  size_t beyond, open;   /* refuted; those of which nothing can be said */
+  size_t beyond, open;   /* refuted; those of which nothing can be said, */
+  size_t unsure;         /* although there is a bound: it is too near to it, for what is known of the exact number */
   double worst;          /* the largest error in parts of its bound, where that is finite */
   bool at_most;          /* doubles decided: the largest is at most `worst`, and at least `exact` entries are bit-exact */
   double farthest, widest; /* the largest error of the refuted entries; the largest finite bound */

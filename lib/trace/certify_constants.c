@@ -77,11 +77,10 @@ judge(clarke_certify *c, size_t v, clarke_error *err)
   for (size_t e = 0; status == CLARKE_OK && error != NULL && e < value->count; e++) {
     s->error[e] = error[e];
     s->mass[e] = clarke_roundoff_sum(fabs(clarke_matrix_get_double(m, e, 0)), 1);
+    s->parts[e] = 1;
   }
-  if (error != NULL) {
+  if (error != NULL)
     s->terms = 1;
-    s->given = s->moved = 1;
-  }
   free(error);
   return status;
 }

@@ -78,14 +78,29 @@ clarke_roundoff_clear(clarke_roundoff *r)
   r->size = r->error = NULL;
 }
 
+bool
+clarke_roundoff_is_sign(const clarke_matrix *column, size_t f)
+{
+  bool sign;
+  mpq_t c;
+
+  mpq_init(c);
+  clarke_matrix_get(c, column, f, 0);
+  sign = clarke_matrix_radius(column, f, 0) == 0 && mpz_cmpabs_ui(mpq_numref(c), 1) == 0 && mpz_cmp_ui(mpq_denref(c), 1) == 0;
+  mpq_clear(c);
+  return sign;
+}
+
 double *
 clarke_roundoff_sizes(const clarke_matrix *m)
 {
   double *size = malloc((m->rows * m->cols + 1) * sizeof *size);
 
   for (size_t e = 0; size != NULL && e < m->rows * m->cols; e++)
-    size[e] = clarke_roundoff_sum(fabs(clarke_matrix_get_double(m, e / m->cols, e % m->cols))
-                                 + clarke_matrix_radius(m, e / m->cols, e % m->cols), 2);
+    size[e] = clarke_matrix_entry_is_zero(m, e / m->cols, e % m->cols)
+                ? 0
+                : clarke_roundoff_sum(fabs(clarke_matrix_get_double(m, e / m->cols, e % m->cols))
+                                      + clarke_matrix_radius(m, e / m->cols, e % m->cols), 2);
   return size;
 }
 
@@ -108,6 +123,7 @@ meet(look *l, const mpq_t slope)
   mpq_t apart;
 
   mpq_init(apart);
+  l->reach->selects = l->reach->selects && mpz_cmpabs_ui(mpq_numref(slope), 1) <= 0 && mpz_cmp_ui(mpq_denref(slope), 1) == 0;
   mpq_sub(apart, slope, l->own);
   l->reach->steepest = fmax(l->reach->steepest, clarke_roundoff_sum(fabs(mpq_get_d(slope)), 2));
   if (mpq_sgn(apart) != 0 || l->off > 0)
@@ -193,6 +209,18 @@ find_ends(look *l, size_t entry)
   mpq_clear(error);
 }
 
+/* Is each piece a number, or a multiple of x by at most 1? */
+static bool
+multiplies(const clarke_pieces *p)
+{
+  bool plain = p->slope == CLARKE_NONE;
+
+  for (size_t i = 0; i <= p->n_kinks; i++)
+    plain = plain && mpq_sgn(p->coef[i][2]) == 0 && (mpq_sgn(p->coef[i][0]) == 0 || mpq_sgn(p->coef[i][1]) == 0)
+            && mpz_cmpabs(mpq_numref(p->coef[i][1]), mpq_denref(p->coef[i][1])) <= 0;
+  return plain;
+}
+
 clarke_status
 clarke_roundoff_reach(clarke_reach *reach, clarke_roundoff *r, size_t step, size_t entry, clarke_error *err)
 {
@@ -201,9 +229,9 @@ clarke_roundoff_reach(clarke_reach *reach, clarke_roundoff *r, size_t step, size
   look l = {.r = r, .s = s, .feature = entry / r->f->n, .column = entry % r->f->n, .reach = reach};
   clarke_status status;
 
-  *reach = (clarke_reach){0, 0, false};
+  *reach = (clarke_reach){.multiplies = multiplies(&s->pieces), .selects = multiplies(&s->pieces)};
   if (!isfinite(r->error[s->in[0].value][entry])) {
-    *reach = (clarke_reach){INFINITY, INFINITY, true};
+    *reach = (clarke_reach){.steepest = INFINITY, .apart = INFINITY, .open = true};
     return CLARKE_OK;
   }
   mpq_inits(l.own, l.low, l.high, NULL);

@@ -73,6 +73,9 @@ clarke_roundoff_sum(double sum, size_t n)
 /* At least what n roundings in a row take of numbers whose absolute values sum up to mass. */
 double clarke_roundoff_by(const clarke_rounding *r, double n, double mass);
 
+/* Is entry f of a column 1 or -1, exactly? What it multiplies is not rounded. */
+bool clarke_roundoff_is_sign(const clarke_matrix *column, size_t f);
+
 /* At least |exact|, of every entry: malloc; NULL when out of memory. */
 double *clarke_roundoff_sizes(const clarke_matrix *m);
 
@@ -81,6 +84,8 @@ double *clarke_roundoff_sizes(const clarke_matrix *m);
 typedef struct {
   double steepest, apart;
   bool open; /* could it be on several sides? */
+  bool multiplies; /* each piece is a number, or a multiple of x by at most 1 */
+  bool selects;    /* it does, and here by 0, 1 or -1: nothing is rounded */
 } clarke_reach;
 clarke_status clarke_roundoff_reach(clarke_reach *reach, clarke_roundoff *r, size_t step, size_t entry, clarke_error *err);
 

@@ -13,20 +13,31 @@
 #define FUNCTION 8
 
 static void
-add(clarke_rounding_sum *s, size_t e, double error, double mass)
+add_part(clarke_rounding_sum *s, size_t e, double error, double mass, unsigned parts)
 {
   s->error[e] += error;
   s->mass[e] += mass;
+  s->parts[e] = (unsigned char)(s->parts[e] + parts > 2 ? 2 : s->parts[e] + parts);
+}
+
+static void
+add(clarke_rounding_sum *s, size_t e, double error, double mass)
+{
+  add_part(s, e, error, mass, 2);
+}
+
+/* Likewise of a number that is not computed: recorded, and alone, it is not rounded. */
+static void
+add_moved(const clarke_roundback *p, clarke_rounding_sum *s, size_t e, double error, double mass)
+{
+  add_part(s, e, error, mass, p->known ? 1 : 2);
 }
 
 /* The sum of an operand that the gradient goes on to; NULL when it stops there. */
 static clarke_rounding_sum *
 target(const clarke_roundback *p, size_t value)
 {
-  if (p->sum[value].error == NULL)
-    return NULL;
-  p->sum[value].given++;
-  return &p->sum[value];
+  return p->sum[value].error != NULL ? &p->sum[value] : NULL;
 }
 
 /* How many features read one entry of an operand, at most. */
@@ -55,12 +66,53 @@ back_gather(const clarke_roundback *p)
     const size_t f = clarke_operand_entry(o, e / p->n);
 
     if (f != CLARKE_NONE && p->known)
-      add(to, f * p->n + e % p->n, p->error[e], p->size[e] + p->error[e]);
+      add_moved(p, to, f * p->n + e % p->n, p->error[e], p->size[e] + p->error[e]);
     else if (f != CLARKE_NONE)
-      add(to, f * p->n + e % p->n, from->error[e], from->mass[e]);
+      add_part(to, f * p->n + e % p->n, from->error[e], from->mass[e], from->parts[e]);
   }
   to->terms += readers(p, o, p->count) * (p->known ? 1 : from->terms + 1);
-  to->moved += p->known && readers(p, o, p->count) == 1;
+}
+
+/* To entry e of one operand. */
+static void
+back_operand(const clarke_roundback *p, clarke_rounding_sum *to, const clarke_operand *o, size_t e)
+{
+  const size_t f = clarke_operand_entry(o, e / p->n), at = p->g->values[o->value].constant ? f : f * p->n + e % p->n;
+  const double coef = fabs(o->coef);
+
+  if (f == CLARKE_NONE)
+    return;
+  if (coef == 1)
+    add_moved(p, to, at, p->error[e], p->size[e] + p->error[e]);
+  else
+    add(to, at, coef * p->error[e], coef * (p->size[e] + p->error[e]));
+}
+
+/* How many features read one entry of the value, by any operand, at most. */
+static double
+all_readers(const clarke_roundback *p, size_t value)
+{
+  size_t most = 1;
+
+  memset(p->reads, 0, p->g->values[value].count * sizeof *p->reads);
+  for (size_t k = 0; k < p->s->n_in; k++)
+    for (size_t f = 0; p->s->in[k].value == value && f < p->count; f++) {
+      const size_t from = clarke_operand_entry(&p->s->in[k], f);
+
+      if (from != CLARKE_NONE && ++p->reads[from] > most)
+        most = p->reads[from];
+    }
+  return (double)most;
+}
+
+static bool
+met_before(const clarke_step *s, size_t k)
+{
+  size_t i = 0;
+
+  while (s->in[i].value != s->in[k].value)
+    i++;
+  return i < k;
 }
 
 static void
@@ -68,21 +120,12 @@ back_sum(const clarke_roundback *p)
 {
   for (size_t k = 0; k < p->s->n_in; k++) {
     const clarke_operand *o = &p->s->in[k];
-    const bool constant = p->g->values[o->value].constant;
-    const double coef = fabs(o->coef);
     clarke_rounding_sum *to = target(p, o->value);
 
-    for (size_t e = 0; to != NULL && e < p->count * p->n; e++) {
-      const size_t f = clarke_operand_entry(o, e / p->n);
-
-      if (f != CLARKE_NONE)
-        add(to, constant ? f : f * p->n + e % p->n, coef * p->error[e],
-            coef * (p->size[e] + p->error[e]));
-    }
-    if (to == NULL)
-      continue;
-    to->terms += readers(p, o, p->count) * (constant ? (double)p->n : 1) + spare(p->s);
-    to->moved += p->known && coef == 1 && readers(p, o, p->count) == 1 && (!constant || p->n == 1);
+    for (size_t e = 0; to != NULL && e < p->count * p->n; e++)
+      back_operand(p, to, o, e);
+    if (to != NULL && !met_before(p->s, k))
+      to->terms += all_readers(p, o->value) * (p->g->values[o->value].constant ? (double)p->n : 1) + spare(p->s);
   }
 }
 
@@ -121,11 +164,13 @@ back_scale(const clarke_roundback *p, clarke_error *err)
   if (status == CLARKE_OK && (size = clarke_roundoff_sizes(&column)) == NULL)
     status = clarke_no_memory(err);
   for (size_t e = 0; status == CLARKE_OK && to != NULL && e < p->count * p->n; e++) {
-    const double c = size[e / p->n];
+    const size_t at = clarke_operand_entry(x, e / p->n) * p->n + e % p->n;
+    const double c = size[e / p->n], mass = c * (p->size[e] + p->error[e]);
 
-    add(to, clarke_operand_entry(x, e / p->n) * p->n + e % p->n,
-        c * p->error[e] + clarke_roundoff_by(&p->r->by, spare(p->s), c * (p->size[e] + p->error[e])),
-        c * (p->size[e] + p->error[e]));
+    if (clarke_roundoff_is_sign(&column, e / p->n))
+      add_moved(p, to, at, p->error[e], mass);
+    else
+      add(to, at, c * p->error[e] + clarke_roundoff_by(&p->r->by, spare(p->s), mass), mass);
   }
   if (to != NULL)
     to->terms += readers(p, x, p->count);
@@ -168,14 +213,21 @@ back_dense(const clarke_roundback *p, clarke_error *err)
     all[e] = p->size[e] + p->error[e];
   if (well)
     back_products(p, x, w, &sizes, all);
+  if (x != NULL) {
+    const bool moves = well && d->outer == 1 && p->known && clarke_roundoff_turns(sizes.weight, p->g->values[d->weight].count);
+
+    for (size_t e = 0; e < p->g->values[p->s->in[0].value].count * p->n; e++)
+      add_part(x, e, 0, 0, moves ? 1 : 2);
+    x->terms += (double)d->outer;
+  }
+  if (w != NULL) {
+    memset(w->parts, 2, p->g->values[d->weight].count);
+    w->terms += (double)p->n * (double)d->repeat * (double)(d->grouped ? 1 : d->blocks);
+  }
   free(sizes.weight);
   free(sizes.cast);
   free(sizes.top);
   free(all);
-  if (x != NULL)
-    x->terms += (double)d->outer;
-  if (w != NULL)
-    w->terms += (double)p->n * (double)d->repeat * (double)(d->grouped ? 1 : d->blocks);
   return well ? CLARKE_OK : clarke_no_memory(err);
 }
 
@@ -226,16 +278,16 @@ slope_mass(const clarke_roundback *p, size_t e, double steepest)
   return steepest;
 }
 
-/* Is every slope 0, 1 or -1? */
-static bool
-turns(const clarke_pieces *q)
+static void
+back_piece(const clarke_roundback *p, clarke_rounding_sum *to, const clarke_reach *reach, size_t e)
 {
-  bool only = q->slope == CLARKE_NONE;
+  const double error = reach->steepest * p->error[e] + reach->apart * p->size[e];
+  const double mass = slope_mass(p, e, reach->steepest) * (p->size[e] + p->error[e]);
 
-  for (size_t i = 0; i <= q->n_kinks; i++)
-    only = only && mpq_sgn(q->coef[i][2]) == 0 && mpz_cmpabs_ui(mpq_numref(q->coef[i][1]), 1) <= 0
-           && mpz_cmp_ui(mpq_denref(q->coef[i][1]), 1) == 0;
-  return only;
+  if (reach->selects)
+    add_moved(p, to, e, error, mass);
+  else
+    add(to, e, error, mass);
 }
 
 static clarke_status
@@ -252,15 +304,12 @@ back_piecewise(const clarke_roundback *p, clarke_error *err)
     if (status == CLARKE_OK && reach.open && p->size[e] > 0)
       note_open(p, e);
     if (status == CLARKE_OK && to != NULL)
-      add(to, e, reach.steepest * p->error[e] + reach.apart * p->size[e],
-          slope_mass(p, e, reach.steepest) * (p->size[e] + p->error[e]));
+      back_piece(p, to, &reach, e);
     if (status == CLARKE_OK && slope != NULL)
       back_slope(p, e, reach.apart > 0);
   }
-  if (to != NULL) {
+  if (to != NULL)
     to->terms += 1 + 6;
-    to->moved += p->known && turns(&p->s->pieces);
-  }
   if (slope != NULL)
     slope->terms += (double)p->n * (double)p->count;
   return status;
@@ -436,14 +485,15 @@ back_max(const clarke_roundback *p)
         continue;
       if (route->weight[r].rows > 0)
         weight = clarke_up_by(fabs(clarke_matrix_get_double(&route->weight[r], e / p->n, e % p->n)), 4);
-      add(to, f * p->n + e % p->n, weight * p->error[e], weight * (p->size[e] + p->error[e]));
+      if (route->weight[r].rows > 0)
+        add(to, f * p->n + e % p->n, weight * p->error[e], weight * (p->size[e] + p->error[e]));
+      else
+        add_moved(p, to, f * p->n + e % p->n, p->error[e], p->size[e] + p->error[e]);
       if (weight > 0)
         back_losers(p, to, e, f);
     }
-  if (to == NULL)
-    return;
-  to->terms += readers(p, &p->s->in[0], p->count * p->s->width) + CLARKE_ROUNDBACK_SPARE;
-  to->moved += p->known && route->n == 1 && route->weight[0].rows == 0 && readers(p, &p->s->in[0], p->count * p->s->width) == 1;
+  if (to != NULL)
+    to->terms += readers(p, &p->s->in[0], p->count * p->s->width) + CLARKE_ROUNDBACK_SPARE;
 }
 
 /* To each factor the gradient times the other. */

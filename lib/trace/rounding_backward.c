@@ -16,7 +16,8 @@ clarke_rounding_sum_init(clarke_rounding_sum *s, size_t n)
     return true;
   s->error = calloc(n + 1, sizeof *s->error);
   s->mass = calloc(n + 1, sizeof *s->mass);
-  return s->error != NULL && s->mass != NULL;
+  s->parts = calloc(n + 1, sizeof *s->parts);
+  return s->error != NULL && s->mass != NULL && s->parts != NULL;
 }
 
 void
@@ -24,6 +25,7 @@ clarke_rounding_sum_clear(clarke_rounding_sum *s)
 {
   free(s->error);
   free(s->mass);
+  free(s->parts);
   *s = (clarke_rounding_sum){.error = NULL};
 }
 
@@ -33,7 +35,7 @@ clarke_roundback_bound(const clarke_roundback *b, const clarke_rounding_sum *s, 
   const double mass = clarke_roundoff_sum(s->mass[e], (size_t)s->terms);
   double error;
 
-  if (s->given == 1 && s->moved == 1 && !b->r->by.casts) /* moved, and nothing else: it is not rounded */
+  if (s->parts[e] == 1 && !b->r->by.casts) /* moved, and nothing else: it is not rounded */
     return s->error[e];
   error = s->error[e] + clarke_roundoff_by(&b->r->by, s->terms + spare, mass);
   return isnan(error) ? INFINITY : clarke_roundoff_sum(error, (size_t)s->terms);
@@ -80,7 +82,7 @@ static void
 measure(clarke_roundback *b, const clarke_rounding_sum *s, const double *known)
 {
   for (size_t e = 0; e < b->count * b->n; e++) {
-    b->size[e] = clarke_roundoff_sum(b->size[e] * b->scale, 2);
+    b->size[e] = b->size[e] != 0 ? clarke_roundoff_sum(b->size[e] * b->scale, 2) : 0; /* what is 0 stays 0 */
     b->error[e] = known != NULL ? known[e] : clarke_roundback_bound(b, s, e, CLARKE_ROUNDBACK_SPARE);
     if (!(b->size[e] + b->error[e] <= b->r->by.largest))
       b->error[e] = INFINITY;
@@ -136,10 +138,9 @@ clarke_roundback_fold(clarke_rounding_sum *to, size_t count, const clarke_roundb
 
     to->error[e] += s->error[f];
     to->mass[e] += s->mass[f];
+    to->parts[e] = (unsigned char)(to->parts[e] + s->parts[f] > 2 ? 2 : to->parts[e] + s->parts[f]);
   }
   to->terms += (double)meet * s->terms;
-  to->given += s->given;
-  to->moved += meet == 1 ? s->moved : 0;
 }
 
 static clarke_status

@@ -15,7 +15,7 @@
 typedef struct {
   double *error, *mass;
   double terms;
-  size_t given, moved; /* how often something joined it; how often by moving recorded entries, or turning their signs, each to its own */
+  unsigned char *parts; /* 0: nothing joined it; 1: one recorded number, moved or turned in sign; 2: more, or products */
 } clarke_rounding_sum;
 
 typedef struct {

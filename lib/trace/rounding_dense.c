@@ -26,6 +26,16 @@ clarke_roundoff_tops(const clarke_roundoff *r, size_t value)
   return top;
 }
 
+bool
+clarke_roundoff_turns(const double *size, size_t n)
+{
+  size_t e = 0;
+
+  while (e < n && size[e] == 1)
+    e++;
+  return e == n;
+}
+
 static bool
 all_zero(const double *x, size_t n)
 {

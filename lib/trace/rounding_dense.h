@@ -14,6 +14,8 @@ typedef struct {
 
 /* The absolute values of a constant; or what casting takes of them. */
 double *clarke_roundoff_weights(const clarke_roundoff *r, size_t value, bool cast);
+/* Is each of n weights' sizes 1, so that a product is a number itself, or turned in sign? Of sums over axes all are. */
+bool clarke_roundoff_turns(const double *size, size_t n);
 /* size + error of an activation. */
 double *clarke_roundoff_tops(const clarke_roundoff *r, size_t value);
 

@@ -41,12 +41,14 @@ dense_errors(const pass *p, clarke_error *err)
 {
   const clarke_dense *d = &p->s->dense;
   const size_t x = p->s->in[0].value, inner = d->inner;
+  bool turns = false;
   const clarke_dense_sizes sizes = {clarke_roundoff_weights(p->r, d->weight, false), clarke_roundoff_weights(p->r, d->weight, true),
                                     clarke_roundoff_tops(p->r, x)};
   double *mass = calloc(p->count * p->n + 1, sizeof *mass), *passed = malloc((p->count * p->n + 1) * sizeof *passed);
   const bool well = sizes.weight != NULL && sizes.cast != NULL && sizes.top != NULL && mass != NULL && passed != NULL;
 
   if (well) {
+    turns = inner == 1 && !p->r->by.casts && clarke_roundoff_turns(sizes.weight, p->g->values[d->weight].count);
     clarke_roundoff_dense(p->error, p->s, sizes.weight, p->r->error[x], p->n);
     clarke_roundoff_dense(p->error, p->s, sizes.cast, sizes.top, p->n);
     clarke_roundoff_dense(mass, p->s, sizes.weight, sizes.top, p->n);
@@ -55,7 +57,8 @@ dense_errors(const pass *p, clarke_error *err)
   for (size_t e = 0; well && e < p->count * p->n; e++) {
     mass[e] = clarke_roundoff_sum(mass[e], 2 * inner);
     passed[e] = clarke_roundoff_sum(p->error[e], 2 * inner);
-    p->error[e] = passed[e] + clarke_roundoff_by(&p->r->by, (double)inner + SPARE, mass[e]);
+    if (!turns)
+      p->error[e] = passed[e] + clarke_roundoff_by(&p->r->by, (double)inner + SPARE, mass[e]);
   }
   free(sizes.weight);
   free(sizes.cast);
@@ -137,11 +140,15 @@ scale_errors(const pass *p, clarke_error *err)
   for (size_t f = 0; f < p->count && status == CLARKE_OK; f++) {
     const double radius = clarke_matrix_radius(&column, f, 0);
     const double c = clarke_roundoff_sum(fabs(clarke_matrix_get_double(&column, f, 0)) + radius, 2);
+    const bool turns = clarke_roundoff_is_sign(&column, f) && !p->r->by.casts;
 
     for (size_t j = 0; j < p->n; j++) {
       const size_t from = clarke_operand_entry(o, f) * p->n + j;
 
-      p->error[f * p->n + j] = clarke_roundoff_sum(c * p->r->error[o->value][from], 2)
+      if (turns)
+        p->error[f * p->n + j] = p->r->error[o->value][from];
+      else
+        p->error[f * p->n + j] = clarke_roundoff_sum(c * p->r->error[o->value][from], 2)
                                + clarke_roundoff_by(&p->r->by, roundings, clarke_roundoff_sum(c * top(p, o->value, from), 2));
     }
   }
@@ -189,15 +196,17 @@ piecewise_errors(const pass *p, clarke_error *err)
   clarke_status status = CLARKE_OK;
 
   for (size_t e = 0; e < p->count * p->n && status == CLARKE_OK; e++) {
-    clarke_reach reach = {0, 0, false};
+    clarke_reach reach = {.selects = exact};
+    double mass;
 
     if (p->r->error[x][e] > 0 || !exact)
       status = clarke_roundoff_reach(&reach, p->r, step, e, err);
+    mass = reach.multiplies ? clarke_roundoff_sum(reach.steepest * top(p, x, e), 4) : formula_mass(p, e / p->n, top(p, x, e));
     if (p->r->recorded != NULL && p->r->recorded[x] != NULL && p->r->error[x][e] > 0) /* between the two numbers: any slope */
       reach.steepest = fmax(reach.steepest, clarke_piecewise_steepest(p->s, p->r->steepest[step], top(p, x, e)));
     p->error[e] = p->r->error[x][e] > 0 ? clarke_roundoff_sum(reach.steepest * p->r->error[x][e], 2) : 0;
-    if (!exact)
-      p->error[e] += clarke_roundoff_by(&p->r->by, SPARE + 4, formula_mass(p, e / p->n, top(p, x, e)));
+    if (!reach.selects && !exact)
+      p->error[e] += clarke_roundoff_by(&p->r->by, SPARE + 4, mass);
   }
   return status;
 }

@@ -67,10 +67,9 @@ clarke_roundback_seed(clarke_roundback *p)
                                     + clarke_matrix_radius(&p->grad[out], e / p->n, e % p->n));
 
     s->mass[e] = clarke_roundoff_sum(size + s->error[e], 4);
+    s->parts[e] = p->r->loss->kind == CLARKE_LOSS_SUM ? 1 : 2; /* it is the scale, or is computed */
   }
   s->terms = CLARKE_ROUNDBACK_SPARE;
-  s->given = 1;
-  s->moved = p->r->loss->kind == CLARKE_LOSS_SUM; /* it is the scale */
 }
 
 /* --- the loss's value --- */

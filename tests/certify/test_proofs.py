@@ -376,11 +376,11 @@ def second_reading():
         at_the_bound("tied", "trace", "output/decoder/mm", 4 * i + j, "output decoder/mm",
                      [(relu[4 * i + k], weight[4 * j + k]) for k in range(4)], 4 + 4)
         at_the_bound("tied", "trace", "gradient/relu", 4 * i + j, "gradient relu",
-                     [(mm[4 * i + k], weight[4 * k + j]) for k in range(4)], 4 + 4 * 2)
+                     [(mm[4 * i + k], weight[4 * k + j]) for k in range(4)], 4 + 16 * 2)
         at_the_bound("tied", "trace", "gradient/decoder/t", 4 * i + j, "gradient decoder/t",
-                     [(mm[4 * b + j], relu[4 * b + i]) for b in range(3)], 3 + 4 * 2)
+                     [(mm[4 * b + j], relu[4 * b + i]) for b in range(3)], 3 + 16 * 2)
     one, two = trace["gradient/encoder/t"][2], trace["gradient/decoder/t"][2]
-    at_the_bound("tied", "gradients", "encoder.weight", 6, "parameter encoder.weight", [(one[4 * 2 + 1],), (two[4 * 2 + 1],)], 2 + 4 * 3)
+    at_the_bound("tied", "gradients", "encoder.weight", 6, "parameter encoder.weight", [(one[4 * 2 + 1],), (two[4 * 2 + 1],)], 2 + 16 * 3)
     shutil.rmtree(run_.folder)
 
 

@@ -9,6 +9,7 @@
 #include "check/kernel/near.h"
 #include "check/onnx/network.h"
 #include "check/program/program_series.h"
+#include "check/record/record_bound.h"
 #include "check/base/sequences.h"
 #include "check/base/sha256.h"
 #include "check/kernel/word.h"
@@ -38,6 +39,88 @@ draw_rational(rational *q, unsigned size)
   mpq_set_si(q, (long)draw(2 * size + 1) - (long)size, 1 + draw(64));
   mpq_canonicalize(q);
 }
+
+/* ---- Bounds of 64 bits, beside rationals */
+
+/* A dyadic number of up to 200 bits, or a quotient. */
+static void
+draw_size(rational *q)
+{
+  INTEGER(z);
+  mpz_set_ui(&z, draw(8) == 0 ? 0 : 1 + draw(1 << 30));
+  for (unsigned i = draw(6); i > 0; i--) {
+    mpz_mul_2exp(&z, &z, 29);
+    mpz_add_ui(&z, &z, draw(1 << 29));
+  }
+  mpq_set_z(q, &z);
+  if (draw(2) == 0) {
+    mpq_set_ui(q, 1 + draw(1000), 1 + draw(1000));
+    mpq_canonicalize(q);
+  }
+  if (draw(2) == 0)
+    mpq_mul_2exp(q, q, draw(300));
+  else
+    mpq_div_2exp(q, q, draw(300));
+}
+
+/* Is it at most the exact number, and by 2^-62 of that less at the most? Of what is rounded up the other way round. */
+static void
+expect_bound(bound made, const rational *exact, bool up)
+{
+  RATIONAL(is);
+  RATIONAL(apart);
+  RATIONAL(most);
+  bound_get(&is, made);
+  ck_assert(made.m == 0 || made.m >> 63 == 1);
+  mpq_sub(&apart, up ? &is : exact, up ? exact : &is);
+  mpq_div_2exp(&most, exact, 62);
+  ck_assert(mpq_sgn(&apart) >= 0 && mpq_cmp(&apart, &most) <= 0);
+}
+
+START_TEST(bounds)
+{
+  for (int i = 0; i < 4000; i++) {
+    RATIONAL(p);
+    RATIONAL(q);
+    RATIONAL(exact);
+    draw_size(&p);
+    draw_size(&q);
+    expect_bound(bound_of(&p), &p, false);
+    expect_bound(bound_above(&p), &p, true);
+    mpq_neg(&exact, &p);
+    expect_bound(bound_of(&exact), &p, false);
+    bound a = bound_of(&p), b = bound_of(&q); /* and from here on these are the numbers */
+    bound_get(&p, a);
+    bound_get(&q, b);
+    ck_assert(bound_below(a, b) == (mpq_cmp(&p, &q) < 0));
+    bound most = bound_most(a, b);
+    ck_assert(most.m == (bound_below(a, b) ? b.m : a.m));
+    mpq_add(&exact, &p, &q);
+    expect_bound(bound_add(a, b), &exact, false);
+    mpq_mul(&exact, &p, &q);
+    expect_bound(bound_times(a, b), &exact, false);
+    mpq_add(&exact, &exact, &p);
+    expect_bound(bound_add_times(a, a, b), &exact, false);
+    mpq_mul_2exp(&exact, &p, 7);
+    expect_bound(bound_scale(a, 7), &exact, false);
+    mpq_sub(&exact, &p, &q);
+    bound left = bound_less(a, b);
+    bound_get(&p, left);
+    ck_assert(left.m == 0 ? mpq_sgn(&exact) <= 0 : mpq_cmp(&p, &exact) >= 0);
+    bound_get(&p, a);
+    if (b.m > 0) {
+      mpq_div(&exact, &p, &q);
+      expect_bound(bound_over(a, b), &exact, false);
+    }
+    uint64_t n = draw(1 << 20), d = 1 + draw(1 << 20);
+    mpq_set_ui(&exact, n, 1);
+    expect_bound(bound_natural(n), &exact, false);
+    mpq_set_ui(&exact, n, d);
+    mpq_canonicalize(&exact);
+    expect_bound(bound_quotient(n, d), &exact, false);
+  }
+}
+END_TEST
 
 START_TEST(hashes_agree_with_libcrypto)
 {
@@ -1268,6 +1351,7 @@ main(void)
   tcase_add_loop_test(t, smooth_functions_enclose, 0, 2);
   tcase_add_loop_test(t, series_are_taylors, 0, 7);
   tcase_add_test(t, what_is_exact_stays_exact);
+  tcase_add_test(t, bounds);
   read_list();
   tcase_add_loop_test(t, values_are_those_of_onnx, 0, n_listed);
   tcase_add_loop_test(t, gradients_agree_with_tangents, 0, rational_nets);

@@ -5,6 +5,7 @@
 #include "network/derive/reverse.h"
 #include "network/derive/sink.h"
 #include "trace/rounding_back_step.h"
+#include "trace/rounding_dense.h"
 #include "trace/rounding_loss.h"
 
 #include <math.h>
@@ -236,6 +237,7 @@ START_TEST(sums)
   s.error[2] = 0.5;
   s.mass[2] = 8;
   s.terms = 4;
+  s.parts[0] = s.parts[2] = 2;
   ck_assert(clarke_rounding_sum_init(&s, 100) && s.error == there && s.error[2] == 0.5);
   before = clarke_roundback_bound(&b, &s, 2, 4);
   ck_assert(before >= 0.5 + 8 * 8 * 0x1p-24 && before <= 0.5 + 8.1 * 8 * 0x1p-24);
@@ -254,19 +256,35 @@ START_TEST(moved_gradients)
 {
   clarke_roundoff r = {.by = {.unit = 0x1p-24, .tiny = 0x1p-126, .largest = 0x1p127}};
   const clarke_roundback b = {.r = &r};
-  clarke_rounding_sum s = {.terms = 1, .given = 1, .moved = 1};
+  clarke_rounding_sum s = {.terms = 1};
 
-  ck_assert(clarke_rounding_sum_init(&s, 1));
-  s.mass[0] = 1;
+  ck_assert(clarke_rounding_sum_init(&s, 2));
+  s.mass[0] = s.mass[1] = 1;
+  s.parts[0] = 1;
+  s.parts[1] = 2; /* of another entry two are added up */
+  ck_assert(clarke_roundback_bound(&b, &s, 1, 4) > 0);
   ck_assert(clarke_roundback_bound(&b, &s, 0, 4) == 0);
   r.by.casts = true;
   ck_assert(clarke_roundback_bound(&b, &s, 0, 4) > 0);
   r.by.casts = false;
-  s.given = 2;
-  ck_assert(clarke_roundback_bound(&b, &s, 0, 4) > 0);
-  s.moved = 2;
+  s.parts[0] = 2;
   ck_assert(clarke_roundback_bound(&b, &s, 0, 4) > 0);
   clarke_rounding_sum_clear(&s);
+}
+END_TEST
+
+/* 1 and -1 alone leave what they multiply as it is. */
+START_TEST(signs)
+{
+  static const double column[] = {1, -1, 0, 2, 0x1.0000000000001p0};
+  clarke_matrix m;
+
+  clarke_matrix_init(&m);
+  OK(clarke_matrix_set_doubles(&m, 5, 1, column, &error));
+  for (size_t f = 0; f < 5; f++)
+    ck_assert(clarke_roundoff_is_sign(&m, f) == (f < 2));
+  clarke_matrix_clear(&m);
+  ck_assert(clarke_roundoff_turns((const double[]){1, 1, 2}, 2) && !clarke_roundoff_turns((const double[]){1, 1, 2}, 3));
 }
 END_TEST
 
@@ -357,6 +375,7 @@ MODULE(bounds)
   tcase_add_test(tests, the_rule_of_a_relu);
   tcase_add_test(tests, sums);
   tcase_add_test(tests, moved_gradients);
+  tcase_add_test(tests, signs);
   tcase_add_test(tests, reaches);
   tcase_add_test(tests, winners);
   return all_tests;

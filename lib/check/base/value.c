@@ -134,19 +134,77 @@ interval_set(interval *y, const rational *lo, const rational *hi)
   mpq_set(&y->hi, hi);
 }
 
+/* Is it z / 2^n? Such numbers are added and multiplied by shifts, without common divisors: of the lowest terms one has an odd z. */
+static bool
+is_dyadic(size_t *n, const rational *q)
+{
+  *n = mpz_sizeinbase(mpq_denref(q), 2) - 1;
+  return mpz_scan1(mpq_denref(q), 0) == *n;
+}
+
+/* y's numerator over 2^n, in lowest terms. */
+static void
+over_power(rational *y, size_t n)
+{
+  size_t even = mpz_sgn(mpq_numref(y)) != 0 ? mpz_scan1(mpq_numref(y), 0) : n;
+  even = even < n ? even : n;
+  if (even > 0)
+    mpz_tdiv_q_2exp(mpq_numref(y), mpq_numref(y), even);
+  mpz_set_ui(mpq_denref(y), 1);
+  mpz_mul_2exp(mpq_denref(y), mpq_denref(y), n - even);
+}
+
+/* y = a b */
+static void
+multiply(rational *y, const rational *a, const rational *b)
+{
+  size_t m, n;
+  if (!is_dyadic(&m, a) || !is_dyadic(&n, b)) {
+    mpq_mul(y, a, b);
+    return;
+  }
+  mpz_mul(mpq_numref(y), mpq_numref(a), mpq_numref(b));
+  over_power(y, m + n);
+}
+
+/* y += x, or y -= x */
+static void
+accumulate(rational *y, const rational *x, bool minus)
+{
+  size_t m, n;
+  INTEGER(t);
+  if (!is_dyadic(&m, y) || !is_dyadic(&n, x)) {
+    (minus ? mpq_sub : mpq_add)(y, y, x);
+    return;
+  }
+  if (m < n)
+    mpz_mul_2exp(mpq_numref(y), mpq_numref(y), n - m);
+  if (m > n)
+    mpz_mul_2exp(&t, mpq_numref(x), m - n);
+  (minus ? mpz_sub : mpz_add)(mpq_numref(y), mpq_numref(y), m > n ? &t : mpq_numref(x));
+  over_power(y, m > n ? m : n);
+}
+
+/* y += x c */
+static void
+add_product(rational *y, const rational *x, const rational *c)
+{
+  RATIONAL(t);
+  bool sign = mpz_cmpabs_ui(mpq_numref(c), 1) == 0 && mpz_cmp_ui(mpq_denref(c), 1) == 0;
+  if (!sign)
+    multiply(&t, x, c);
+  accumulate(y, sign ? x : &t, sign && mpq_sgn(c) < 0);
+}
+
 void
 interval_add(interval *y, const interval *x, const rational *c)
 {
   bool exact = interval_exact(x) && interval_exact(y), down = mpq_sgn(c) < 0;
-  RATIONAL(t);
   if (mpq_sgn(c) == 0 || interval_zero(x))
     return;
-  mpq_mul(&t, down ? &x->hi : &x->lo, c);
-  mpq_add(&y->lo, &y->lo, &t);
+  add_product(&y->lo, down ? &x->hi : &x->lo, c);
   if (!exact)
-    mpq_mul(&t, down ? &x->lo : &x->hi, c);
-  if (!exact)
-    mpq_add(&y->hi, &y->hi, &t);
+    add_product(&y->hi, down ? &x->lo : &x->hi, c);
   else
     mpq_set(&y->hi, &y->lo);
 }
@@ -156,8 +214,15 @@ interval_mul(interval *y, const interval *a, const interval *b)
 {
   INTERVAL(t);
   RATIONAL(q);
+  if (interval_exact(a) && interval_exact(b)) {
+    multiply(&y->lo, &a->lo, &b->lo);
+    mpq_set(&y->hi, &y->lo);
+    return;
+  }
   for (int i = 0; i < 4; i++) {
-    mpq_mul(&q, i & 1 ? &a->hi : &a->lo, i & 2 ? &b->hi : &b->lo);
+    if ((i & 1 && interval_exact(a)) || (i & 2 && interval_exact(b)))
+      continue; /* it was there already */
+    multiply(&q, i & 1 ? &a->hi : &a->lo, i & 2 ? &b->hi : &b->lo);
     if (i == 0 || mpq_cmp(&q, &t.lo) < 0)
       mpq_set(&t.lo, &q);
     if (i == 0 || mpq_cmp(&q, &t.hi) > 0)

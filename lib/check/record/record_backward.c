@@ -322,15 +322,14 @@ judge_composed(const gather *g, size_t i, size_t roundings, const integer *recor
   const handed *h = &g->composed[i];
   number *y = number_new(1);
   RATIONAL(q);
-  RATIONAL(mass);
   sum_part(&q, u, &s->exact);
   interval_add(&y->x, &h->x, &plus_one);
   interval_add(&y->x, &exactly_one, &q);
-  sum_part(&y->off, u, &s->lost);
-  mpq_add(&y->off, &y->off, &h->off);
-  sum_part(&mass, u, &s->mass);
-  mpq_add(&mass, &mass, &h->mass);
-  bool bounded = number_is_nothing(y, &mass) || add_rounding(&y->off, g->type, roundings, &mass);
+  sum_part(&q, u, &s->lost);
+  y->off = bound_add(bound_of(&q), h->off);
+  sum_part(&q, u, &s->mass);
+  bound mass = bound_add(bound_of(&q), h->mass);
+  bool bounded = number_is_nothing(y, mass) || add_rounding(&y->off, g->type, roundings, mass);
   y->open = h->open || !bounded;
   answer found = node_judge(g->r, y, recorded);
   number_free(y, 1);
@@ -354,7 +353,8 @@ judge_all(const gather *g, const tensor *t)
     else if (g->composed != NULL)
       one = judge_composed(g, i, most + SPARE_COMPOSED * (g->readers + 1), recorded);
     else
-      one = answer_of(EXACT, sum_judge(&g->sums[i], &g->r->unit, t->type, most + SPARE * (g->readers + 1), recorded));
+      one = answer_of(EXACT,
+                      sum_judge(&g->sums[i], &g->r->unit, t->type, most + SPARE_COMPOSED * (g->readers + 1), recorded));
     all = answer_note(g->r, all, one);
   }
   return all;

@@ -131,7 +131,7 @@ judge_composed(record *r, const graph_value *v, const tensor *t)
   chain_close(&c, r);
   for (size_t b = 0; b < r->p->net->batch && all < REFUTED && c.covers; b += c.samples) {
     node_pass p;
-    node_begin(&p, r, &c, b, t->type);
+    node_begin(&p, r, &c, c.has, b, t->type);
     for (size_t e = 0; e < v->count * p.n && all < REFUTED; e++) {
       const number *y = p.ended ? NULL : &p.y[v->step][e];
       all = answer_note(r, all, y == NULL ? NO_BOUND : node_judge(r, y, record_entry(v, t, e / p.n, b + e % p.n)));

@@ -24,6 +24,7 @@ gather_given(record *r, const graph_value *w)
 typedef struct {
   const graph_value **given;
   bool *asked;
+  size_t first; /* nothing is handed to the value before this step */
 } ends;
 
 /* The node's steps: at its output, or one before. */
@@ -89,13 +90,60 @@ recorded_gradients(node_pass *p, const gather *g, const graph_value *w)
   return h;
 }
 
+/* Does the step multiply by it, or add it? */
+static bool
+weighs(const step *st, const tensor *w)
+{
+  bool does = false;
+  for (size_t i = 0; i < st->n_factors && !does; i++)
+    does = st->factors[i].w == w;
+  return does;
+}
+
+/* The first step that hands anything to the value. */
+static size_t
+first_behind(const gather *g, const chain *c)
+{
+  size_t s = c->low;
+  if (g->v->constant == NULL)
+    return g->v->step + 1;
+  while (s < c->high && !(c->has[s] && weighs(&g->r->p->net->steps[s], g->v->constant)))
+    s++;
+  return s;
+}
+
+/* Is the gradient taken back through the step? */
+static bool
+is_passed(const chain *c, const ends *e, size_t s)
+{
+  return c->has[s] && s >= e->first && (e->given[s] != NULL || e->asked[s]);
+}
+
+/* By step of the chain: is what it computes read on the way back, or by what is? Through a sum with numbers nothing of it is. */
+static bool *
+find_needed(const gather *g, const chain *c, const ends *e)
+{
+  const network *net = g->r->p->net;
+  bool *needed = allocate(net->n_steps, sizeof *needed);
+  for (size_t s = c->high; s-- > c->low;) {
+    const step *st = &net->steps[s];
+    bool passed = is_passed(c, e, s), plain = st->kind == LINEAR && !weighs(st, g->v->constant);
+    needed[s] = needed[s] || (passed && (st->kind == FUNCTION || st->kind == OVER_ROOT || st->length > 0));
+    for (size_t i = 0; i < st->n_sources && (needed[s] || (passed && !plain)); i++) {
+      size_t from = st->sources[i].step;
+      if (from < PADDING && c->has[from] && g->r->entry[from] == NULL)
+        needed[from] = true;
+    }
+  }
+  return needed;
+}
+
 /* From the last step to the first behind the value. */
 static void
 take_back(node_pass *p, const gather *g, const chain *c, const ends *e)
 {
-  size_t first = g->v->constant == NULL ? g->v->step + 1 : 0;
-  for (size_t s = c->high; s-- > c->low && s >= first;) {
-    if (!c->has[s] || (e->given[s] == NULL && !e->asked[s]))
+  for (size_t s = c->high; s-- > c->low;) {
+    if (!is_passed(c, e, s))
       continue;
     number *h = e->given[s] != NULL ? recorded_gradients(p, g, e->given[s]) : node_settle(p, s);
     node_back(p, s, h);
@@ -117,8 +165,8 @@ add_composed(const gather *g, const node_pass *p)
     handed *to = &g->composed[g->place[e / own] * samples + (samples > 1 ? p->first + e % own : 0)];
     interval_add(&to->x, &from[e].x, g->v->negated ? &minus_one : &plus_one);
     number_round(&to->x);
-    add_times(&to->off, &from[e].off, &plus_one);
-    add_times(&to->mass, &from[e].mass, &plus_one);
+    to->off = bound_add(to->off, from[e].off);
+    to->mass = bound_add(to->mass, from[e].mass);
     to->terms += from[e].terms;
     to->open = to->open || from[e].open;
   }
@@ -128,11 +176,12 @@ static void
 run_chain(gather *g, const chain *c, const ends *e)
 {
   size_t constants = g->v->constant != NULL ? g->v->constant->count : 0;
+  bool *needed = find_needed(g, c, e);
   if (g->composed == NULL)
     g->composed = handed_new(g->v->count * record_samples(g->r, g->v));
   for (size_t b = 0; b < g->r->p->net->batch && !g->unbounded; b += c->samples) {
     node_pass p;
-    node_begin(&p, g->r, c, b, g->type);
+    node_begin(&p, g->r, c, needed, b, g->type);
     p.asked = e->asked;
     p.weight = g->v->constant;
     p.of_weight = handed_new(constants);
@@ -144,6 +193,7 @@ run_chain(gather *g, const chain *c, const ends *e)
     handed_free(p.of_weight, constants);
     node_end(&p);
   }
+  free(needed);
 }
 
 void
@@ -151,13 +201,14 @@ gather_chain(gather *g, const size_t *nodes, size_t n)
 {
   const network *net = g->r->p->net;
   chain c;
-  ends e = {allocate(net->n_steps, sizeof *e.given), allocate(net->n_steps, sizeof *e.asked)};
+  ends e = {allocate(net->n_steps, sizeof *e.given), allocate(net->n_steps, sizeof *e.asked), 0};
   chain_begin(&c, g->r);
   mark_nodes(g, &c, &e, nodes, n);
   chain_close(&c, g->r);
   for (size_t s = c.low; s < c.high && c.covers; s++)
     c.covers = (e.given[s] == NULL && !e.asked[s]) || weighs_plainly(g, &net->steps[s]);
   g->unknown = g->unknown || !c.covers;
+  e.first = first_behind(g, &c);
   if (!g->unknown)
     run_chain(g, &c, &e);
   chain_end(&c);

@@ -35,82 +35,66 @@ line_argument(node_pass *p, const step *st, size_t e)
   return node_read(p, st->sources[st->source_row[e / p->n]], e % p->n);
 }
 
-static void
-mean(rational *q, size_t members)
+static bound
+mean(bound total, size_t members)
 {
-  RATIONAL(n);
-  mpq_set_ui(&n, members, 1);
-  mpq_div(q, q, &n);
+  return bound_over(total, bound_natural(members));
 }
 
 /* ---- Softmax */
 
 /* What an exponential's argument may be off by: what it is less the largest. */
-static void
-softmax_shift(rational *shift, node_pass *p, const number *const *a, size_t n)
+static bound
+softmax_shift(node_pass *p, const number *const *a, size_t n)
 {
-  RATIONAL(size);
-  RATIONAL(most);
+  bound most = {0, 0}, shift = {0, 0};
   for (size_t i = 0; i < n; i++) {
-    if (mpq_cmp(&a[i]->off, shift) > 0)
-      mpq_set(shift, &a[i]->off);
-    size_of(&size, a[i]);
-    if (mpq_cmp(&size, &most) > 0)
-      mpq_set(&most, &size);
+    shift = bound_most(shift, a[i]->off);
+    most = bound_most(most, size_of(a[i]));
   }
-  mpq_mul_2exp(&most, &most, 1);
-  node_round(p, shift, 2, &most);
+  node_round(p, &shift, 2, bound_scale(most, 1));
+  return shift;
 }
 
 /* Of a logarithm two shifts; of a share y, the factor exp(2 shift), which is at least 1 + 2 shift + 2 shift^2. */
 static void
-softmax_off(node_pass *p, bool log, size_t n, number *y, const rational *shift)
+softmax_off(node_pass *p, bool log, size_t n, number *y, bound shift)
 {
-  RATIONAL(mass);
-  RATIONAL(grown);
-  least_size(&mass, &y->x);
-  mpq_mul_2exp(&grown, shift, 1);
+  bound mass = least_size(&y->x), grown = bound_scale(shift, 1);
   if (log) {
-    mpq_add(&y->off, &y->off, &grown);
-    mpq_add(&mass, &mass, &plus_one);
-    mpq_add(&mass, &mass, shift);
+    y->off = bound_add(y->off, grown);
+    mass = bound_add(bound_add(mass, bound_natural(1)), shift);
   } else {
-    add_times(&grown, &grown, shift);
-    add_times(&y->off, &mass, &grown);
-    mpq_add(&mass, &mass, &y->off);
+    y->off = bound_add_times(y->off, mass, bound_add_times(grown, grown, shift));
+    mass = bound_add(mass, y->off);
   }
-  node_round(p, &y->off, n + SPARE_COMPOSED, &mass);
+  node_round(p, &y->off, n + SPARE_COMPOSED, mass);
 }
 
 /* The share exp(x) / (exp(x) + 1): what x is off by, and a few roundings. */
 static void
-pair_off(node_pass *p, number *y, const rational *shift)
+pair_off(node_pass *p, number *y, bound shift)
 {
-  RATIONAL(mass);
-  least_size(&mass, &y->x);
-  add_times(&y->off, &mass, shift);
-  node_round(p, &y->off, SPARE_COMPOSED, &mass);
+  bound mass = least_size(&y->x);
+  y->off = bound_add_times(y->off, mass, shift);
+  node_round(p, &y->off, SPARE_COMPOSED, mass);
 }
 
 static void
 soften(node_pass *p, number *const *y, const number *const *a, size_t n, bool log, bool pair)
 {
   interval *x = intervals(n);
-  RATIONAL(shift);
   for (size_t i = 0; i < n; i++)
     interval_add(&x[i], &a[i]->x, &plus_one);
   interval_softmax(x, x, n, 1, log);
-  if (pair)
-    mpq_set(&shift, &a[0]->off);
-  else
-    softmax_shift(&shift, p, a, n);
+  bound shift = pair ? a[0]->off : softmax_shift(p, a, n);
   for (size_t i = 0; i < n; i++) {
     interval_add(&y[i]->x, &x[i], &plus_one);
     if (pair)
-      pair_off(p, y[i], &shift);
+      pair_off(p, y[i], shift);
     else
-      softmax_off(p, log, n, y[i], &shift);
-    size_of(&y[i]->wide, y[i]);
+      softmax_off(p, log, n, y[i], shift);
+    y[i]->wide = size_of(y[i]);
   }
   for (size_t i = 0; i < n; i++)
     y[i]->open = p->open;
@@ -153,15 +137,21 @@ line_log_softmax(node_pass *p, number *y, const number *x, size_t n)
  * of it; what the mean is; how many entries. */
 typedef struct {
   interval r;
-  rational inverse, size, square, off, share, middle;
+  bound inverse, size, square, off, share, middle;
   size_t members;
 } root;
 
+/* Both ends become multiples of a power of two, by as many digits as the session's; the number may be large or small. */
 static void
-root_clear(root *t)
+over_powers(interval *r)
 {
-  interval_clear(&t->r);
-  mpq_clears(&t->inverse, &t->size, &t->square, &t->off, &t->share, &t->middle, NULL);
+  size_t top = mpz_sizeinbase(mpq_numref(&r->lo), 2), bottom = mpz_sizeinbase(mpq_denref(&r->lo), 2);
+  unsigned long bits = session_bits + (bottom > top ? bottom - top : 0);
+  INTEGER(z);
+  fixed(&z, &r->lo, bits, false);
+  unfixed(&r->lo, &z, bits);
+  fixed(&z, &r->hi, bits, true);
+  unfixed(&r->hi, &z, bits);
 }
 
 /* c: the line's arguments, centred; t->r is times m, m being the number of its members. */
@@ -169,55 +159,41 @@ static void
 root_make(root *t, interval *c, node_pass *p, const step *st, size_t first)
 {
   size_t m = line_members(p, st);
-  RATIONAL(q);
-  *t = (root){interval_nought(), rational_zero(), rational_zero(), rational_zero(),
-              rational_zero(),   rational_zero(), rational_zero(), m};
+  *t = (root){.r = interval_nought(), .members = m};
   for (size_t i = 0; i < m; i++) {
     const number *a = line_argument(p, st, first + i * line_step(p, st));
+    bound size = size_of(a);
     interval_add(&c[i], &a->x, &plus_one);
-    size_of(&q, a);
-    add_times(&t->size, &q, &plus_one);
-    add_times(&t->square, &q, &q);
-    add_times(&t->off, &a->off, &plus_one);
+    t->size = bound_add(t->size, size);
+    t->square = bound_add_times(t->square, size, size);
+    t->off = bound_add(t->off, a->off);
   }
-  mean(&t->size, m);
-  mean(&t->square, m);
-  mean(&t->off, m);
+  t->size = mean(t->size, m);
+  t->off = mean(t->off, m);
   centre(c, m);
   inverse_root(&t->r, c, m, &st->at[0], 0);
-  mpq_set_ui(&q, m, 1);
-  least_size(&t->inverse, &t->r);
-  mpq_mul(&t->inverse, &t->inverse, &q);
-  mpq_set(&t->middle, &t->off);
-  node_round(p, &t->middle, m + SPARE_COMPOSED, &t->size);
-  mpq_mul_2exp(&t->square, &t->square, 1);
-  mpq_set(&q, &zero);
-  node_round(p, &q, 2 * m + SPARE_COMPOSED, &t->square); /* the variance's */
-  mpq_mul(&q, &q, &t->inverse);
-  add_times(&t->share, &q, &t->inverse);
-  node_round(p, &t->share, SPARE_COMPOSED, &plus_one);
+  over_powers(&t->r);
+  t->inverse = bound_times(least_size(&t->r), bound_natural(m));
+  t->middle = t->off;
+  node_round(p, &t->middle, m + SPARE_COMPOSED, t->size);
+  bound variance = {0, 0};
+  node_round(p, &variance, 2 * m + SPARE_COMPOSED, bound_scale(mean(t->square, m), 1));
+  t->share = bound_times(bound_times(variance, t->inverse), t->inverse);
+  node_round(p, &t->share, SPARE_COMPOSED, bound_natural(1));
 }
 
 /* What the computed (x - mean) / root is off by. */
 static void
 normalize_off(node_pass *p, number *y, const number *a, const root *t)
 {
-  RATIONAL(added); /* |x| + mean |x| */
-  RATIONAL(apart);
-  RATIONAL(by);
-  RATIONAL(mass);
-  size_of(&added, a);
-  mpq_add(&added, &added, &t->size);
-  mpq_add(&apart, &a->off, &t->middle);
-  node_round(p, &apart, SPARE_COMPOSED, &added);
-  mpq_add(&by, &plus_one, &t->share);
-  mpq_mul(&by, &by, &t->inverse);
-  add_times(&y->off, &apart, &by);
-  least_size(&mass, &y->x);
-  add_times(&y->off, &mass, &t->share);
-  add_times(&mass, &added, &t->inverse);
-  node_round(p, &y->off, SPARE_COMPOSED, &mass);
-  mpq_add(&y->wide, &mass, &y->off);
+  bound added = bound_add(size_of(a), t->size), mass = least_size(&y->x); /* |x| + mean |x| */
+  bound apart = bound_add(a->off, t->middle);
+  node_round(p, &apart, SPARE_COMPOSED, added);
+  y->off = bound_add_times(y->off, apart, bound_times(bound_add(bound_natural(1), t->share), t->inverse));
+  y->off = bound_add_times(y->off, mass, t->share);
+  mass = bound_add_times(mass, added, t->inverse);
+  node_round(p, &y->off, SPARE_COMPOSED, mass);
+  y->wide = bound_add(mass, y->off);
 }
 
 static void
@@ -236,7 +212,7 @@ normalize_line(node_pass *p, size_t s, size_t first)
   }
   for (size_t i = 0; i < m; i++)
     p->y[s][first + i * apart].open = p->open;
-  root_clear(&t);
+  interval_clear(&t.r);
   intervals_free(c, m);
 }
 
@@ -256,38 +232,27 @@ line_compute(node_pass *p, size_t s)
 
 /* Of g, and of what the line's numbers y make of it: sums over the line. */
 typedef struct {
-  rational size, off;      /* of |g| + off, of off */
-  rational product, apart; /* of (|y| + off of y) (|g| + off), of what the products y g are off by */
-  rational added;          /* of wide y (|g| + off) */
+  bound size, off;      /* of |g| + off, of off */
+  bound product, apart; /* of (|y| + off of y) (|g| + off), of what the products y g are off by */
+  bound added;          /* of wide y (|g| + off) */
 } sums_back;
-
-static void
-sums_clear(sums_back *t)
-{
-  mpq_clears(&t->size, &t->off, &t->product, &t->apart, &t->added, NULL);
-}
 
 static void
 sums_make(sums_back *t, node_pass *p, size_t s, const number *h, size_t first)
 {
   const step *st = &p->r->p->net->steps[s];
-  RATIONAL(size);
-  RATIONAL(least);
-  RATIONAL(top);
-  *t = (sums_back){rational_zero(), rational_zero(), rational_zero(), rational_zero(), rational_zero()};
+  *t = (sums_back){0};
   for (size_t i = 0; i < line_members(p, st); i++) {
     size_t e = first + i * line_step(p, st);
     const number *y = &p->y[s][e], *g = &h[e];
+    bound size = size_of(g), top = size_of(y);
     p->open = p->open || y->open || g->open;
-    size_of(&size, g);
-    size_of(&top, y);
-    least_size(&least, &g->x);
-    add_times(&t->size, &size, &plus_one);
-    add_times(&t->off, &g->off, &plus_one);
-    add_times(&t->product, &top, &size);
-    add_times(&t->apart, &top, &g->off);
-    add_times(&t->apart, &y->off, &least);
-    add_times(&t->added, &y->wide, &size);
+    t->size = bound_add(t->size, size);
+    t->off = bound_add(t->off, g->off);
+    t->product = bound_add_times(t->product, top, size);
+    t->apart = bound_add_times(t->apart, top, g->off);
+    t->apart = bound_add_times(t->apart, y->off, least_size(&g->x));
+    t->added = bound_add_times(t->added, y->wide, size);
   }
 }
 
@@ -297,26 +262,16 @@ log_entry(node_pass *p, const number *y, const number *g, const sums_back *t, co
           const interval *total, handed *to)
 {
   INTERVAL(x);
-  RATIONAL(q);
-  RATIONAL(top); /* the computed softmax */
-  RATIONAL(off);
-  RATIONAL(mass);
+  bound least = least_size(share), grown = bound_times(least, y->off);
   interval_mul(&x, share, total);
   mpq_neg(&x.lo, &x.lo);
   mpq_neg(&x.hi, &x.hi);
   mpq_swap(&x.lo, &x.hi);
   interval_add(&x, &g->x, &plus_one);
-  least_size(&q, share);
-  mpq_set(&top, &q);
-  add_times(&top, &q, &y->off);
-  node_round(p, &top, SPARE_COMPOSED, &q);
-  mpq_set(&off, &g->off);
-  add_times(&off, &top, &t->off);
-  mpq_sub(&q, &top, &q);
-  add_times(&off, &q, &t->size);
-  size_of(&mass, g);
-  add_times(&mass, &top, &t->size);
-  node_hand(p, to, &x, &off, &mass);
+  node_round(p, &grown, SPARE_COMPOSED, least);
+  bound top = bound_add(least, grown); /* the computed softmax */
+  bound off = bound_add_times(bound_add_times(g->off, top, t->off), grown, t->size);
+  node_hand(p, to, &x, off, bound_add_times(size_of(g), top, t->size));
 }
 
 static void
@@ -326,7 +281,7 @@ log_back(node_pass *p, size_t s, const number *h, size_t first, sums_back *t)
   size_t apart = line_step(p, st);
   interval *share = intervals(st->length);
   INTERVAL(total);
-  node_round(p, &t->off, st->length + SPARE_COMPOSED, &t->size);
+  node_round(p, &t->off, st->length + SPARE_COMPOSED, t->size);
   for (size_t i = 0; i < st->length; i++) {
     interval_add(&total, &h[first + i * apart].x, &plus_one);
     interval_add(&share[i], &line_argument(p, st, first + i * apart)->x, &plus_one);
@@ -347,22 +302,12 @@ share_entry(node_pass *p, const step *st, const number *y, const number *g, cons
             handed *to)
 {
   INTERVAL(x);
-  RATIONAL(top);
-  RATIONAL(off);
-  RATIONAL(apart);
-  RATIONAL(mass);
+  bound mass = bound_add(size_of(g), t->product), apart = bound_add(g->off, t->apart), top = size_of(y);
   interval_add(&x, &g->x, &plus_one);
   interval_add(&x, total, &minus_one);
   interval_mul(&x, &x, &y->x);
-  size_of(&mass, g);
-  mpq_add(&mass, &mass, &t->product);
-  mpq_add(&apart, &g->off, &t->apart);
-  node_round(p, &apart, st->length + SPARE_COMPOSED, &mass);
-  size_of(&top, y);
-  add_times(&off, &top, &apart);
-  add_times(&off, &y->off, &mass);
-  mpq_mul(&mass, &mass, &top);
-  node_hand(p, to, &x, &off, &mass);
+  node_round(p, &apart, st->length + SPARE_COMPOSED, mass);
+  node_hand(p, to, &x, bound_add_times(bound_times(top, apart), y->off, mass), bound_times(mass, top));
 }
 
 static void
@@ -390,30 +335,17 @@ pair_back(node_pass *p, size_t s, const number *h, size_t first, sums_back *t)
   const number *y = &p->y[s][first], *g = &h[first];
   handed *to = node_target(p, st->sources[st->source_row[first / p->n]], first % p->n);
   INTERVAL(x);
-  RATIONAL(slope);
-  RATIONAL(apart);
-  RATIONAL(mass);
-  RATIONAL(off);
   interval_mul(&x, &y->x, &p->y[s][first + line_step(p, st)].x);
-  least_size(&slope, &x);
+  bound slope = least_size(&x), apart = bound_scale(y->off, 1), top = size_of(y);
   interval_mul(&x, &x, &g->x);
   (void)t;
   if (to == NULL)
     return;
-  size_of(&off, y);
-  mpq_mul(&mass, &off, &off);
-  mpq_add(&mass, &mass, &plus_one);
-  mpq_set(&off, &zero);
-  mpq_add(&apart, &y->off, &y->off);
-  add_times(&apart, &apart, &y->off);
-  node_round(p, &apart, SPARE_COMPOSED, &mass);
-  mpq_add(&slope, &slope, &apart);
-  add_times(&off, &slope, &g->off);
-  least_size(&mass, &g->x);
-  add_times(&off, &apart, &mass);
-  mpq_add(&mass, &mass, &g->off);
-  mpq_mul(&mass, &mass, &slope);
-  node_hand(p, to, &x, &off, &mass);
+  apart = bound_add_times(apart, apart, y->off);
+  node_round(p, &apart, SPARE_COMPOSED, bound_add_times(bound_natural(1), top, top));
+  slope = bound_add(slope, apart);
+  node_hand(p, to, &x, bound_add_times(bound_times(slope, g->off), apart, least_size(&g->x)),
+            bound_times(size_of(g), slope));
 }
 
 /* r (m g - S g - y S(y g)), S being a sum over the line. What is rounded is of the size of what some formulas add up. */
@@ -421,26 +353,14 @@ static void
 normalize_entry(node_pass *p, const number *y, const number *g, const sums_back *t, const root *by, const interval *x,
                 handed *to)
 {
-  RATIONAL(top);
-  RATIONAL(mass);
-  RATIONAL(added);
-  RATIONAL(off);
-  size_of(&top, y);
-  size_of(&mass, g);
-  mpq_add(&mass, &mass, &t->size);
-  add_times(&mass, &top, &t->product);
-  mpq_set(&added, &mass);
-  add_times(&added, &y->wide, &t->added);
-  mpq_add(&off, &g->off, &t->off);
-  add_times(&off, &top, &t->apart);
-  add_times(&off, &y->off, &t->product);
-  node_round(p, &off, 2 * by->members + SPARE_COMPOSED, &added);
-  add_times(&off, &off, &by->share);
-  add_times(&off, &mass, &by->share);
-  mpq_mul(&off, &off, &by->inverse);
-  mpq_mul(&mass, &mass, &by->inverse);
-  mpq_add(&mass, &mass, &off);
-  node_hand(p, to, x, &off, &mass);
+  bound top = size_of(y), mass = bound_add_times(bound_add(size_of(g), t->size), top, t->product);
+  bound added = bound_add_times(mass, y->wide, t->added);
+  bound off = bound_add_times(bound_add(g->off, t->off), top, t->apart);
+  off = bound_add_times(off, y->off, t->product);
+  node_round(p, &off, 2 * by->members + SPARE_COMPOSED, added);
+  off = bound_add_times(off, off, by->share);
+  off = bound_times(bound_add_times(off, mass, by->share), by->inverse);
+  node_hand(p, to, x, off, bound_add_times(off, mass, by->inverse));
 }
 
 static void
@@ -452,11 +372,11 @@ normalize_back(node_pass *p, size_t s, const number *h, size_t first, sums_back 
   INTERVAL(total);
   root by;
   root_make(&by, c, p, st, first);
-  mean(&t->size, m);
-  mean(&t->off, m);
-  mean(&t->product, m);
-  mean(&t->apart, m);
-  mean(&t->added, m);
+  t->size = mean(t->size, m);
+  t->off = mean(t->off, m);
+  t->product = mean(t->product, m);
+  t->apart = mean(t->apart, m);
+  t->added = mean(t->added, m);
   for (size_t i = 0; i < m; i++) {
     size_t e = first + i * apart;
     interval_add(&g[i], &h[e].x, &plus_one);
@@ -474,7 +394,7 @@ normalize_back(node_pass *p, size_t s, const number *h, size_t first, sums_back 
     if (to != NULL)
       normalize_entry(p, &p->y[s][e], &h[e], t, &by, &g[i], to);
   }
-  root_clear(&by);
+  interval_clear(&by.r);
   intervals_free(c, m);
   intervals_free(g, m);
 }
@@ -495,6 +415,5 @@ line_back(node_pass *p, size_t s, const number *h)
     p->open = false;
     sums_make(&t, p, s, h, e);
     back(p, s, h, e, &t);
-    sums_clear(&t);
   }
 }

@@ -28,53 +28,39 @@ share_of_loss(rational *q, const record *r)
 }
 
 /* What the exponential is of: a difference, less a logarithm of n terms. */
-static void
-loss_shift(rational *shift, node_pass *p, const number *a, size_t n)
+static bound
+loss_shift(node_pass *p, const number *a, size_t n)
 {
-  RATIONAL(size);
-  RATIONAL(most);
+  bound most = {0, 0}, shift = {0, 0};
   size_t bits = 0;
   for (size_t i = 0; i < n; i++) {
-    size_of(&size, &a[i]);
-    if (mpq_cmp(&size, &most) > 0)
-      mpq_set(&most, &size);
-    if (mpq_cmp(&a[i].off, shift) > 0)
-      mpq_set(shift, &a[i].off);
+    most = bound_most(most, size_of(&a[i]));
+    shift = bound_most(shift, a[i].off);
   }
   while (n >> bits > 0)
     bits++;
-  mpq_mul_2exp(shift, shift, 1);
-  mpq_set_ui(&size, 3, 1);
-  mpq_mul(&most, &most, &size);
-  mpq_set_ui(&size, bits + 2, 1);
-  mpq_add(&most, &most, &size);
-  node_round(p, shift, n + 2 * SPARE_COMPOSED, &most);
+  shift = bound_scale(shift, 1);
+  most = bound_add_times(bound_natural(bits + 2), most, bound_natural(3));
+  node_round(p, &shift, n + 2 * SPARE_COMPOSED, most);
+  return shift;
 }
 
 /* (share - 1 at the label) q: the share is off by a factor of exp(shift), which is at least 1 + shift. */
 static void
-loss_entry(node_pass *p, const interval *share, bool label, const rational *shift, const rational *q, handed *to)
+loss_entry(node_pass *p, const interval *share, bool label, bound shift, const rational *q, handed *to)
 {
   INTERVAL(x);
-  RATIONAL(off);
-  RATIONAL(mass);
-  RATIONAL(size);
+  RATIONAL(minus);
+  bound size = least_size(share), off = bound_times(size, shift), mass = bound_add(size, off);
+  mpq_neg(&minus, q);
   interval_add(&x, share, q);
   if (label) {
-    mpq_neg(&size, q);
-    interval_add(&x, &exactly_one, &size);
+    interval_add(&x, &exactly_one, &minus);
+    mass = bound_add(mass, bound_natural(1));
   }
-  least_size(&size, share);
-  add_times(&off, &size, shift);
-  mpq_add(&mass, &size, &off);
-  if (label)
-    mpq_add(&mass, &mass, &plus_one);
-  node_round(p, &off, SPARE_COMPOSED, &mass);
-  mpq_abs(&size, q);
-  mpq_mul(&off, &off, &size);
-  least_size(&mass, &x);
-  mpq_add(&mass, &mass, &off);
-  node_hand(p, to, &x, &off, &mass);
+  node_round(p, &off, SPARE_COMPOSED, mass);
+  off = bound_times(off, bound_of(q));
+  node_hand(p, to, &x, off, bound_add(least_size(&x), off));
 }
 
 void
@@ -82,15 +68,14 @@ loss_back(node_pass *p, const graph_value *v, size_t b, handed *const *to)
 {
   number *a = recall_outputs(p, v, b);
   interval *share = intervals(v->count);
-  RATIONAL(shift);
   RATIONAL(q);
   share_of_loss(&q, p->r);
-  loss_shift(&shift, p, a, v->count);
+  bound shift = loss_shift(p, a, v->count);
   for (size_t i = 0; i < v->count; i++)
     interval_add(&share[i], &a[i].x, &plus_one);
   interval_softmax(share, share, v->count, 1, false);
   for (size_t i = 0; i < v->count; i++)
-    loss_entry(p, &share[i], i == label_of(p->r, b), &shift, &q, to[i]);
+    loss_entry(p, &share[i], i == label_of(p->r, b), shift, &q, to[i]);
   number_free(a, v->count);
   intervals_free(share, v->count);
 }

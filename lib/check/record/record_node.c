@@ -12,21 +12,22 @@ answer
 node_judge(const record *r, const number *y, const integer *recorded)
 {
   const interval *x = &y->x;
-  const rational *bound = &y->off;
   RATIONAL(q);
+  RATIONAL(off);
   INTERVAL(apart);
   RATIONAL(most);
   if (y->open)
     return NO_BOUND;
+  bound_get(&off, y->off);
   unfixed(&q, recorded, r->unit.bits);
   mpq_sub(&apart.lo, &x->lo, &q);
   mpq_sub(&apart.hi, &x->hi, &q);
   most_size(&most, &apart);
-  if (mpq_cmp(&most, bound) <= 0)
+  if (mpq_cmp(&most, &off) <= 0)
     return BOUNDED;
   mpq_sub(&q, &x->hi, &x->lo);
   mpq_mul_2exp(&q, &q, 4);
-  if (mpq_cmp(&q, bound) > 0)
+  if (mpq_cmp(&q, &off) > 0)
     leave(UNDECIDED, "cannot decide whether an entry is within its bound with intervals of %d bits", MAX_BITS);
   return REFUTED;
 }
@@ -34,7 +35,7 @@ node_judge(const record *r, const number *y, const integer *recorded)
 /* ---- What is read */
 
 void
-node_round(node_pass *p, rational *off, size_t n, const rational *mass)
+node_round(node_pass *p, bound *off, size_t n, bound mass)
 {
   p->open = !add_rounding(off, p->type, n, mass) || p->open;
 }
@@ -44,10 +45,10 @@ node_recall(number *y, const node_pass *p, const integer *z)
 {
   unfixed(&y->x.lo, z, p->r->unit.bits);
   mpq_set(&y->x.hi, &y->x.lo);
-  mpq_abs(&y->wide, &y->x.lo);
+  y->wide = least_size(&y->x);
   if (is_subnormal(&p->r->unit, p->type, z))
-    mpq_set(&y->off, &y->wide);
-  mpq_add(&y->wide, &y->wide, &y->off);
+    y->off = y->wide;
+  y->wide = bound_add(y->wide, y->off);
 }
 
 /* Tables by step are made once: a chain fills a few places of them, and empties these. */
@@ -115,9 +116,8 @@ compute_linear(node_pass *p, const step *st, size_t f, size_t j, number *y)
   const factor *w = &st->factors[st->factor_row[f] * st->width];
   const source *x = &st->sources[st->source_row[f] * st->width];
   size_t terms = 0;
+  bound mass = {0, 0};
   RATIONAL(q);
-  RATIONAL(size);
-  RATIONAL(mass);
   for (size_t i = 0; i < st->width; i++) {
     bool lost;
     if (x[i].step == PADDING)
@@ -125,14 +125,13 @@ compute_linear(node_pass *p, const step *st, size_t f, size_t j, number *y)
     const number *a = node_read(p, x[i], j);
     node_factor(&q, &lost, p, st, &w[i]);
     interval_add(&y->x, &a->x, &q);
-    mpq_abs(&q, &q);
-    size_of(&size, a);
-    add_times(&y->off, &q, lost ? &size : &a->off);
-    add_times(&mass, &q, &size);
+    bound c = bound_of(&q), size = size_of(a);
+    y->off = bound_add_times(y->off, c, lost ? size : a->off);
+    mass = bound_add_times(mass, c, size);
     terms++;
   }
-  if (!is_unrounded(st, w) && !number_is_nothing(y, &mass))
-    node_round(p, &y->off, terms + SPARE_COMPOSED, &mass);
+  if (!is_unrounded(st, w) && !number_is_nothing(y, mass))
+    node_round(p, &y->off, terms + SPARE_COMPOSED, mass);
 }
 
 static void
@@ -140,24 +139,19 @@ compute_product(node_pass *p, const step *st, size_t f, size_t j, number *y)
 {
   const source *x = &st->sources[st->source_row[f] * st->width];
   size_t terms = 0;
-  RATIONAL(one);
-  RATIONAL(other);
-  RATIONAL(mass);
+  bound mass = {0, 0};
   for (size_t i = 0; i + 1 < st->width; i += 2) {
     if (x[i].step == PADDING || x[i + 1].step == PADDING)
       continue;
     const number *a = node_read(p, x[i], j), *b = node_read(p, x[i + 1], j);
     multiply_add(&y->x, &a->x, &b->x);
-    least_size(&one, &a->x);
-    size_of(&other, b);
-    add_times(&y->off, &one, &b->off);
-    add_times(&y->off, &a->off, &other);
-    size_of(&one, a);
-    add_times(&mass, &one, &other);
+    y->off = bound_add_times(y->off, least_size(&a->x), b->off);
+    y->off = bound_add_times(y->off, a->off, size_of(b));
+    mass = bound_add_times(mass, size_of(a), size_of(b));
     terms++;
   }
-  if (!number_is_nothing(y, &mass))
-    node_round(p, &y->off, terms + SPARE_COMPOSED, &mass);
+  if (!number_is_nothing(y, mass))
+    node_round(p, &y->off, terms + SPARE_COMPOSED, mass);
 }
 
 size_t
@@ -178,40 +172,33 @@ node_coefficients(const rational *c[3], const step *st, const factor *w, size_t 
     c[1] = &w->w->value[w->at];
 }
 
-void
-node_steepest(rational *q, const step *st, const factor *w, const rational *size)
+bound
+node_steepest(const step *st, const factor *w, bound size)
 {
-  RATIONAL(slope);
-  RATIONAL(bend);
-  mpq_set(q, &zero);
+  bound most = {0, 0};
   for (size_t i = 0; i <= st->n_kinks; i++) {
     const rational *c[3];
     node_coefficients(c, st, w, i);
-    mpq_abs(&slope, c[1]);
-    mpq_abs(&bend, c[2]);
-    mpq_mul_2exp(&bend, &bend, 1);
-    add_times(&slope, &bend, size);
-    if (mpq_cmp(&slope, q) > 0)
-      mpq_set(q, &slope);
+    most = bound_most(most, bound_add_times(bound_of(c[1]), bound_scale(bound_of(c[2]), 1), size));
   }
+  return most;
 }
 
 /* What its formulas add up: the sum of all |c_k| size^k. */
-static void
-add_formulas(rational *mass, const step *st, const factor *w, const rational *size)
+static bound
+formulas(const step *st, const factor *w, bound size)
 {
-  RATIONAL(power);
-  RATIONAL(q);
+  bound mass = {0, 0};
   for (size_t i = 0; i <= st->n_kinks; i++) {
     const rational *c[3];
+    bound power = bound_natural(1);
     node_coefficients(c, st, w, i);
-    mpq_set(&power, &plus_one);
     for (size_t k = 0; k < 3; k++) {
-      mpq_abs(&q, c[k]);
-      add_times(mass, &q, &power);
-      mpq_mul(&power, &power, size);
+      mass = bound_add_times(mass, bound_of(c[k]), power);
+      power = bound_times(power, size);
     }
   }
+  return mass;
 }
 
 static void
@@ -220,8 +207,6 @@ compute_piece(node_pass *p, const step *st, size_t f, size_t j, number *y)
   const factor *w = &st->factors[st->factor_row[f]];
   const number *a = node_read(p, st->sources[st->source_row[f]], j);
   const rational *c[3];
-  RATIONAL(mass);
-  RATIONAL(size);
   INTERVAL(square);
   size_t piece = node_piece(st, &a->x);
   p->ended = piece == NONE;
@@ -232,28 +217,22 @@ compute_piece(node_pass *p, const step *st, size_t f, size_t j, number *y)
   interval_add(&y->x, &exactly_one, c[0]);
   interval_add(&y->x, &a->x, c[1]);
   interval_add(&y->x, &square, c[2]);
-  size_of(&size, a);
-  node_steepest(&mass, st, w, &size);
-  add_times(&y->off, &mass, &a->off);
-  mpq_set(&mass, &zero);
-  add_formulas(&mass, st, w, &size);
-  node_round(p, &y->off, SPARE_COMPOSED, &mass);
+  bound size = size_of(a);
+  y->off = bound_add_times(y->off, node_steepest(st, w, size), a->off);
+  node_round(p, &y->off, SPARE_COMPOSED, formulas(st, w, size));
 }
 
 /* What an error of the argument makes of 1 / x, a root or a logarithm: at least a / (|x| - a), of the value or as it is. */
 static void
-add_inside(node_pass *p, rational *off, function of, const number *a, const rational *size)
+add_inside(node_pass *p, bound *off, function of, const number *a, bound size)
 {
-  RATIONAL(rest);
-  if (mpq_sgn(&a->off) == 0)
+  bound rest = number_rest(&a->x, a->off);
+  if (a->off.m == 0)
     return;
-  most_size(&rest, &a->x);
-  mpq_sub(&rest, &rest, &a->off);
-  p->open = p->open || mpq_sgn(&rest) <= 0;
-  if (mpq_sgn(&rest) <= 0)
+  p->open = p->open || rest.m == 0;
+  if (rest.m == 0)
     return;
-  mpq_div(&rest, &a->off, &rest);
-  add_times(off, &rest, of == F_LOG ? &plus_one : size);
+  *off = bound_add_times(*off, bound_over(a->off, rest), of == F_LOG ? bound_natural(1) : size);
 }
 
 static void
@@ -262,25 +241,21 @@ compute_function(node_pass *p, const step *st, size_t f, size_t j, number *y)
   const number *a = node_read(p, st->sources[st->source_row[f]], j);
   bool whole =
       st->of == F_NORMAL || st->of == F_NORMAL_TANH || st->of == F_ELU; /* of the size of 1, where they cancel */
-  RATIONAL(mass);
   p->ended = function_has_domain(st->of) && !function_inside(st->of, &a->x);
   if (p->ended)
     return;
   function_value(&y->x, st->of, &a->x);
-  least_size(&mass, &y->x);
+  bound mass = least_size(&y->x);
   if (function_has_domain(st->of))
-    add_inside(p, &y->off, st->of, a, &mass);
+    add_inside(p, &y->off, st->of, a, mass);
   else
-    add_times(&y->off, st->of == F_EXP ? &mass : &plus_one, &a->off);
-  mpq_add(&mass, &mass, &y->off);
-  if (whole && mpq_cmp(&mass, &plus_one) < 0)
-    mpq_set(&mass, &plus_one);
-  if (st->of == F_SOFTPLUS) { /* some compute x where exp(-x) is small */
-    RATIONAL(left);
-    mpq_set_ui(&left, 1, 1ul << 28);
-    mpq_add(&y->off, &y->off, &left);
-  }
-  node_round(p, &y->off, SPARE_COMPOSED, &mass);
+    y->off = bound_add_times(y->off, st->of == F_EXP ? mass : bound_natural(1), a->off);
+  mass = bound_add(mass, y->off);
+  if (whole)
+    mass = bound_most(mass, bound_natural(1));
+  if (st->of == F_SOFTPLUS) /* some compute x where exp(-x) is small */
+    y->off = bound_add(y->off, SOFTPLUS_LEFT);
+  node_round(p, &y->off, SPARE_COMPOSED, mass);
 }
 
 static void
@@ -288,15 +263,10 @@ compute_over_root(node_pass *p, const step *st, size_t f, size_t j, number *y)
 {
   const interval *root = &st->root[st->factors[st->factor_row[f]].at];
   const number *a = node_read(p, st->sources[st->source_row[f]], j);
-  RATIONAL(least);
-  RATIONAL(mass);
-  RATIONAL(size);
-  least_size(&least, root);
+  bound least = least_size(root);
   interval_mul(&y->x, &a->x, root);
-  size_of(&size, a);
-  add_times(&y->off, &least, &a->off);
-  add_times(&mass, &least, &size);
-  node_round(p, &y->off, SPARE_COMPOSED, &mass);
+  y->off = bound_add_times(y->off, least, a->off);
+  node_round(p, &y->off, SPARE_COMPOSED, bound_times(least, size_of(a)));
 }
 
 /* ---- Sigmoid and tanh, whose exponentials are no numbers that an implementation goes through */
@@ -331,12 +301,10 @@ compute_tanh(node_pass *p, const step *st, size_t f, size_t j, number *y)
 {
   source share = st->sources[st->source_row[f] * 2], pair = (source){share.step - 1, share.from};
   const number *s = node_read(p, share, j), *a = node_read(p, pair, j);
-  RATIONAL(mass);
   interval_add(&y->x, &s->x, &two);
   interval_add(&y->x, &exactly_one, &minus_one);
-  least_size(&mass, &y->x);
-  mpq_add(&y->off, &y->off, &a->off);
-  node_round(p, &y->off, SPARE_COMPOSED, &mass);
+  y->off = bound_add(y->off, a->off);
+  node_round(p, &y->off, SPARE_COMPOSED, least_size(&y->x));
 }
 
 /* ---- A node */
@@ -359,7 +327,7 @@ compute_entry(node_pass *p, const step *st, size_t e, number *y)
   else
     compute_over_root(p, st, f, j, y);
   number_round(&y->x);
-  size_of(&y->wide, y);
+  y->wide = size_of(y);
   y->open = p->open;
 }
 
@@ -385,14 +353,14 @@ tables_new(size_t n)
   all->recorded = allocate(n, sizeof *all->recorded);
   all->back = allocate(n, sizeof *all->back);
   all->filled = allocate(3 * n, sizeof *all->filled);
-  all->one = (number){interval_nought(), rational_zero(), rational_zero(), false};
+  all->one = (number){.x = interval_nought()};
   interval_set(&all->one.x, &plus_one, &plus_one);
-  mpq_set(&all->one.wide, &plus_one);
+  all->one.wide = bound_natural(1);
   return all;
 }
 
 void
-node_begin(node_pass *p, const record *r, const chain *c, size_t first, size_t type)
+node_begin(node_pass *p, const record *r, const chain *c, const bool *needed, size_t first, size_t type)
 {
   if (r->kept->tables == NULL)
     r->kept->tables = tables_new(r->p->net->n_steps);
@@ -400,7 +368,7 @@ node_begin(node_pass *p, const record *r, const chain *c, size_t first, size_t t
   p->y = r->kept->tables->y;
   p->back = r->kept->tables->back;
   for (size_t s = c->low; s < c->high && !p->ended; s++)
-    if (c->has[s])
+    if (c->has[s] && needed[s])
       compute_step(p, s);
 }
 

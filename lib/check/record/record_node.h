@@ -8,6 +8,8 @@
 
 /* Roundings that may be made beyond one for each term. */
 #define SPARE_COMPOSED 16
+/* What a softplus may leave out: 2^-28. */
+#define SOFTPLUS_LEFT bound_scale(bound_natural(1), -28)
 
 /* The steps of a chain, for n samples from `first` on; entry f * n + j is feature f of sample first + j. */
 typedef struct {
@@ -23,15 +25,15 @@ typedef struct {
 } node_pass;
 
 void node_note(const node_pass *p, size_t s); /* y or back of step s was filled */
-/* One chain at a time, until node_end. Computes its numbers in arithmetic of that type. */
-void node_begin(node_pass *p, const record *r, const chain *c, size_t first, size_t type);
+/* One chain at a time, until node_end. Computes its numbers in arithmetic of that type, those of the steps that are needed. */
+void node_begin(node_pass *p, const record *r, const chain *c, const bool *needed, size_t first, size_t type);
 void node_end(node_pass *p);
 /* A recorded number: off by itself where it is subnormal. */
 void node_recall(number *y, const node_pass *p, const integer *z);
 const number *node_read(node_pass *p, source x, size_t j); /* NONE: 1 */
 /* Is a recorded number within the bound of y, which is exact but for y->off? With more bits of it, where that is not told. */
 answer node_judge(const record *r, const number *y, const integer *recorded);
-void node_round(node_pass *p, rational *off, size_t n, const rational *mass);
+void node_round(node_pass *p, bound *off, size_t n, bound mass);
 
 /* What multiplies the x of a LINEAR step's term; *lost: a weight in it is subnormal. */
 void node_factor(rational *q, bool *lost, const node_pass *p, const step *st, const factor *w);
@@ -39,7 +41,7 @@ void node_factor(rational *q, bool *lost, const node_pass *p, const step *st, co
 size_t node_piece(const step *st, const interval *x);
 void node_coefficients(const rational *c[3], const step *st, const factor *w, size_t piece);
 /* At least what its slopes are made of, where |x| has that size: the largest sum of a piece's |c1| + 2 |c2| |x|. */
-void node_steepest(rational *q, const step *st, const factor *w, const rational *size);
+bound node_steepest(const step *st, const factor *w, bound size);
 /* Is it the pair of shares, exp(x) and 1, that a sigmoid or a tanh is made of? */
 bool node_is_pair(const step *st);
 
@@ -63,7 +65,7 @@ answer loss_log_gradient(record *r, const tensor *t);
 /* What gathers the gradient in x for sample first + j; NULL: it is not asked for. */
 handed *node_target(node_pass *p, source x, size_t j);
 /* One term more, which is x, off by so much, and made of numbers of that size. */
-void node_hand(const node_pass *p, handed *to, const interval *x, const rational *off, const rational *mass);
+void node_hand(const node_pass *p, handed *to, const interval *x, bound off, bound mass);
 /* What was gathered at a step, as numbers: what they are off by holds the rounding of their sums. */
 number *node_settle(node_pass *p, size_t s);
 /* Takes gradients h of the step's output, n for each feature, back through it; what is asked for is gathered in back[step], or in

@@ -17,12 +17,12 @@ node_target(node_pass *p, source x, size_t j)
 }
 
 void
-node_hand(const node_pass *p, handed *to, const interval *x, const rational *off, const rational *mass)
+node_hand(const node_pass *p, handed *to, const interval *x, bound off, bound mass)
 {
   interval_add(&to->x, x, &plus_one);
   number_round(&to->x);
-  add_times(&to->off, off, &plus_one);
-  add_times(&to->mass, mass, &plus_one);
+  to->off = bound_add(to->off, off);
+  to->mass = bound_add(to->mass, mass);
   to->terms++;
   to->open = to->open || p->open;
 }
@@ -33,17 +33,11 @@ static void
 hand_times(const node_pass *p, handed *to, const number *g, const rational *q, bool lost)
 {
   INTERVAL(x);
-  RATIONAL(size);
-  RATIONAL(off);
-  RATIONAL(mass);
+  bound size = bound_of(q), mass = bound_times(size, size_of(g));
   interval_add(&x, &g->x, q);
-  mpq_abs(&size, q);
-  add_times(&off, &size, &g->off);
-  size_of(&mass, g);
-  mpq_mul(&mass, &mass, &size);
-  node_hand(p, to, &x, &off, &mass);
+  node_hand(p, to, &x, bound_times(size, g->off), mass);
   if (lost)
-    add_times(&to->off, &mass, &plus_one);
+    to->off = bound_add(to->off, mass);
 }
 
 /* y's wide size is that of what is added up. sign: 1 or -1. */
@@ -52,31 +46,19 @@ hand_product(const node_pass *p, handed *to, const number *g, const number *y, c
 {
   INTERVAL(x);
   INTERVAL(turned);
-  RATIONAL(size);
-  RATIONAL(off);
-  RATIONAL(mass);
   interval_mul(&x, &g->x, &y->x);
   interval_add(&turned, &x, sign);
-  size_of(&size, y);
-  add_times(&off, &size, &g->off);
-  least_size(&mass, &g->x);
-  add_times(&off, &y->off, &mass);
-  size_of(&mass, g);
-  mpq_mul(&mass, &mass, &y->wide);
-  node_hand(p, to, &turned, &off, &mass);
+  bound off = bound_add_times(bound_times(size_of(y), g->off), y->off, least_size(&g->x));
+  node_hand(p, to, &turned, off, bound_times(size_of(g), y->wide));
 }
 
 /* Times a slope d that is computed, and off by `apart`; it is added up from numbers of the size `made`. */
 static void
-hand_slope(const node_pass *p, handed *to, const number *g, const interval *d, const rational *apart,
-           const rational *made)
+hand_slope(const node_pass *p, handed *to, const number *g, const interval *d, bound apart, bound made)
 {
-  number y = {*d, *apart, rational_zero(), false};
-  size_of(&y.wide, &y);
-  if (mpq_cmp(made, &y.wide) > 0)
-    mpq_set(&y.wide, made);
+  number y = {*d, apart, {0, 0}, false};
+  y.wide = bound_most(size_of(&y), made);
   hand_product(p, to, g, &y, &plus_one);
-  mpq_clear(&y.wide);
 }
 
 /* ---- Kinds of steps; g: the gradient of entry e */
@@ -156,44 +138,29 @@ back_piece(node_pass *p, const step *st, size_t e, const number *g)
   const number *a = node_read(p, x, e % p->n);
   size_t piece = node_piece(st, &a->x);
   handed *to = node_target(p, x, e % p->n);
-  RATIONAL(size);
-  RATIONAL(made);
   INTERVAL(slope);
   slope_at(&slope, p, st, w, piece, &a->x);
-  size_of(&size, a);
-  node_steepest(&made, st, w, &size);
   if (to != NULL)
-    hand_slope(p, to, g, &slope, &zero, &made);
+    hand_slope(p, to, g, &slope, (bound){0, 0}, node_steepest(st, w, size_of(a)));
   if (p->weight != NULL && w->w == p->weight && piece == 0 && mpq_sgn(&a->x.hi) < 0)
     hand_product(p, &p->of_weight[w->at], g, a, w->coef);
 }
 
 /* What a slope of 1 / x or a root is off by, made of the argument or of the value, which may be computed anew. */
-static void
-domain_apart(rational *apart, node_pass *p, const step *st, const number *a, const number *y, const rational *size)
+static bound
+domain_apart(node_pass *p, const step *st, const number *a, const number *y, bound size)
 {
-  RATIONAL(off);
-  RATIONAL(rest);
-  RATIONAL(part);
+  bound part = {0, 0}, rest = number_rest(&a->x, a->off);
   if (st->of != F_LOG) {
-    least_size(&part, &y->x);
-    mpq_set(&off, &y->off);
-    node_round(p, &off, SPARE_COMPOSED, &part);
-    most_size(&rest, &y->x);
-    mpq_sub(&rest, &rest, &off);
-    p->open = p->open || mpq_sgn(&rest) <= 0;
-    if (mpq_sgn(&rest) > 0)
-      mpq_div(&part, &off, &rest);
+    bound off = y->off;
+    node_round(p, &off, SPARE_COMPOSED, least_size(&y->x));
+    bound left = number_rest(&y->x, off);
+    p->open = p->open || left.m == 0;
+    part = left.m > 0 ? bound_over(off, left) : part;
   }
-  most_size(&rest, &a->x);
-  mpq_sub(&rest, &rest, &a->off);
-  if (mpq_sgn(&rest) > 0)
-    mpq_div(&rest, &a->off, &rest);
-  if (mpq_cmp(&rest, &part) > 0 && mpq_sgn(&a->off) > 0)
-    mpq_set(&part, &rest);
-  if (st->of == F_RECIPROCAL)
-    mpq_mul_2exp(&part, &part, 1);
-  add_times(apart, size, &part);
+  if (rest.m > 0)
+    part = bound_most(part, bound_over(a->off, rest));
+  return bound_times(size, bound_scale(part, st->of == F_RECIPROCAL));
 }
 
 static void
@@ -201,28 +168,21 @@ back_function(node_pass *p, const step *st, size_t e, const number *g)
 {
   source x = st->sources[st->source_row[e / p->n]];
   const number *a = node_read(p, x, e % p->n), *y = &p->y[st - p->r->p->net->steps][e];
+  bool domain = function_has_domain(st->of);
   p->open = p->open || y->open;
   handed *to = node_target(p, x, e % p->n);
   INTERVAL(slope);
-  RATIONAL(size);
-  RATIONAL(apart);
   if (to == NULL)
     return;
   function_slope(&slope, st->of, &a->x);
-  least_size(&size, &slope);
-  if (function_has_domain(st->of))
-    domain_apart(&apart, p, st, a, y, &size);
-  else
-    mpq_set(&apart, st->of == F_EXP ? &y->off : &a->off);
-  mpq_add(&size, &size, &apart);
-  if (!function_has_domain(st->of) && st->of != F_EXP)
-    mpq_set(&size, &two); /* of 1 + erf, 1 - y and the like */
-  node_round(p, &apart, SPARE_COMPOSED, &size);
-  if (st->of == F_SOFTPLUS) {
-    mpq_set_ui(&size, 1, 1ul << 28);
-    mpq_add(&apart, &apart, &size);
-  }
-  hand_slope(p, to, g, &slope, &apart, &zero);
+  bound size = least_size(&slope), apart = st->of == F_EXP ? y->off : a->off;
+  if (domain)
+    apart = domain_apart(p, st, a, y, size);
+  size = domain || st->of == F_EXP ? bound_add(size, apart) : bound_natural(2); /* of 1 + erf, 1 - y and the like */
+  node_round(p, &apart, SPARE_COMPOSED, size);
+  if (st->of == F_SOFTPLUS)
+    apart = bound_add(apart, SOFTPLUS_LEFT);
+  hand_slope(p, to, g, &slope, apart, (bound){0, 0});
 }
 
 static void
@@ -230,12 +190,10 @@ back_over_root(node_pass *p, const step *st, size_t e, const number *g)
 {
   const interval *root = &st->root[st->factors[st->factor_row[e / p->n]].at];
   handed *to = node_target(p, st->sources[st->source_row[e / p->n]], e % p->n);
-  RATIONAL(size);
-  RATIONAL(apart);
-  least_size(&size, root);
-  node_round(p, &apart, SPARE_COMPOSED, &size);
+  bound apart = {0, 0};
+  node_round(p, &apart, SPARE_COMPOSED, least_size(root));
   if (to != NULL)
-    hand_slope(p, to, g, root, &apart, &zero);
+    hand_slope(p, to, g, root, apart, (bound){0, 0});
 }
 
 /* ---- A step */
@@ -249,9 +207,9 @@ node_settle(node_pass *p, size_t s)
     const handed *from = &p->back[s][e];
     p->open = from->open;
     interval_add(&h[e].x, &from->x, &plus_one);
-    mpq_set(&h[e].off, &from->off);
-    if (from->terms > 0 && !number_is_nothing(&h[e], &from->mass))
-      node_round(p, &h[e].off, from->terms + SPARE_COMPOSED, &from->mass);
+    h[e].off = from->off;
+    if (from->terms > 0 && !number_is_nothing(&h[e], from->mass))
+      node_round(p, &h[e].off, from->terms + SPARE_COMPOSED, from->mass);
     h[e].open = p->open;
   }
   return h;

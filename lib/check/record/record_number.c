@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#define KEPT 64 /* bits of a bound */
 #define MOST                                                                                                           \
   16384 /* bits of an exact number: those of float64 have 2100, products of three of them three times as many */
 
@@ -13,17 +12,15 @@ number_new(size_t n)
 {
   number *y = allocate(n, sizeof *y);
   for (size_t i = 0; i < n; i++)
-    y[i] = (number){interval_nought(), rational_zero(), rational_zero(), false};
+    y[i] = (number){.x = interval_nought()};
   return y;
 }
 
 void
 number_free(number *y, size_t n)
 {
-  for (size_t i = 0; y != NULL && i < n; i++) {
+  for (size_t i = 0; y != NULL && i < n; i++)
     interval_clear(&y[i].x);
-    mpq_clears(&y[i].off, &y[i].wide, NULL);
-  }
   free(y);
 }
 
@@ -32,17 +29,15 @@ handed_new(size_t n)
 {
   handed *h = allocate(n, sizeof *h);
   for (size_t i = 0; i < n; i++)
-    h[i] = (handed){interval_nought(), rational_zero(), rational_zero(), 0, false};
+    h[i] = (handed){.x = interval_nought()};
   return h;
 }
 
 void
 handed_free(handed *h, size_t n)
 {
-  for (size_t i = 0; h != NULL && i < n; i++) {
+  for (size_t i = 0; h != NULL && i < n; i++)
     interval_clear(&h[i].x);
-    mpq_clears(&h[i].off, &h[i].mass, NULL);
-  }
   free(h);
 }
 
@@ -64,36 +59,12 @@ number_round(interval *x)
 
 /* ---- Bounds */
 
-/* q >= 0, rounded down to so many bits. */
-static void
-shorten(rational *q)
-{
-  long top = (long)mpz_sizeinbase(mpq_numref(q), 2), bottom = (long)mpz_sizeinbase(mpq_denref(q), 2);
-  long by = KEPT - (top - bottom);
-  INTEGER(z);
-  if (top + bottom <= 2 * KEPT || mpq_sgn(q) == 0)
-    return;
-  if (by >= 0) {
-    fixed(&z, q, (unsigned long)by, false);
-    unfixed(q, &z, (unsigned long)by);
-  } else {
-    mpz_fdiv_q(mpq_numref(q), mpq_numref(q), mpq_denref(q));
-    mpz_fdiv_q_2exp(mpq_numref(q), mpq_numref(q), (mp_bitcnt_t)-by);
-    mpz_mul_2exp(mpq_numref(q), mpq_numref(q), (mp_bitcnt_t)-by);
-    mpz_set_ui(mpq_denref(q), 1);
-  }
-}
-
-void
-least_size(rational *q, const interval *x)
+bound
+least_size(const interval *x)
 {
   if (mpq_sgn(&x->lo) > 0)
-    mpq_set(q, &x->lo);
-  else if (mpq_sgn(&x->hi) < 0)
-    mpq_neg(q, &x->hi);
-  else
-    mpq_set(q, &zero);
-  shorten(q);
+    return bound_of(&x->lo);
+  return mpq_sgn(&x->hi) < 0 ? bound_of(&x->hi) : (bound){0, 0};
 }
 
 void
@@ -106,48 +77,34 @@ most_size(rational *q, const interval *x)
     mpq_set(q, &low);
 }
 
-void
-size_of(rational *q, const number *y)
+bound
+number_rest(const interval *x, bound off)
 {
-  least_size(q, &y->x);
-  mpq_add(q, q, &y->off);
+  RATIONAL(most);
+  most_size(&most, x);
+  return bound_less(bound_above(&most), off);
 }
 
-void
-add_times(rational *y, const rational *a, const rational *b)
+bound
+size_of(const number *y)
 {
-  RATIONAL(t);
-  if (mpq_sgn(a) == 0 || mpq_sgn(b) == 0)
-    return;
-  mpq_mul(&t, a, b);
-  mpq_add(y, y, &t);
-  shorten(y);
+  return bound_add(least_size(&y->x), y->off);
 }
 
 bool
-number_is_nothing(const number *y, const rational *mass)
+number_is_nothing(const number *y, bound mass)
 {
-  return interval_zero(&y->x) && mpq_sgn(&y->off) == 0 && mpq_sgn(mass) == 0;
+  return interval_zero(&y->x) && y->off.m == 0 && mass.m == 0;
 }
 
 bool
-add_rounding(rational *off, size_t type, size_t n, const rational *mass)
+add_rounding(bound *off, size_t type, size_t n, bound mass)
 {
   unsigned long k = dtypes[type].fraction + 1;
-  RATIONAL(t);
-  RATIONAL(most);
-  if (n >= 1ul << (k - 1))
+  bound most = bound_scale(bound_natural(1), (long)type_most(type) - 2);
+  if (n >= 1ul << (k - 1) || bound_below(most, mass))
     return false;
-  mpq_set_ui(&most, 1, 1);
-  mpq_mul_2exp(&most, &most, type_most(type) - 2);
-  if (mpq_cmp(mass, &most) > 0)
-    return false;
-  mpq_set_ui(&t, n, (1ul << k) - n);
-  mpq_canonicalize(&t);
-  add_times(off, &t, mass);
-  mpq_set_ui(&t, 4 * n, 1);
-  mpq_div_2exp(&t, &t, type_tiny(type));
-  mpq_add(off, off, &t);
-  shorten(off);
+  *off = bound_add_times(*off, bound_quotient(n, (1ul << k) - n), mass);
+  *off = bound_add(*off, bound_scale(bound_natural(4 * n), -(long)type_tiny(type)));
   return true;
 }

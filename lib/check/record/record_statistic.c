@@ -125,55 +125,41 @@ typedef struct {
 
 /* What it is made of in an entry: b, what that is off by, and the mean of sizes. False: there is no bound. */
 static bool
-minibatch(rational *b, rational *off, rational *mass, const update *u, size_t entries, size_t k, size_t type)
+minibatch(rational *b, bound *off, bound *mass, const update *u, size_t entries, size_t k, size_t type)
 {
-  RATIONAL(own);
   RATIONAL(all);
-  mpq_set_ui(&all, u->samples, 1);
   for (size_t j = 0; j < u->samples; j++) {
     size_t at = j * entries + k;
     const rational *x = u->variance ? &u->m->variance[at] : &u->m->mean[at];
-    mpq_set(&own, &zero);
-    if (!add_rounding(&own, type, u->variance ? OF_VARIANCE(u->m->n) : OF_MEAN(u->m->n),
-                      u->variance ? &u->m->spread[at] : &u->m->size[at]))
+    bound own = {0, 0}, size = bound_of(u->variance ? &u->m->spread[at] : &u->m->size[at]);
+    if (!add_rounding(&own, type, u->variance ? OF_VARIANCE(u->m->n) : OF_MEAN(u->m->n), size))
       return false;
     mpq_add(b, b, x);
-    mpq_add(off, off, &own);
-    mpq_abs(&own, x);
-    mpq_add(mass, mass, &own);
+    *off = bound_add(*off, own);
+    *mass = bound_add(*mass, bound_of(x));
   }
-  mpq_add(mass, mass, off);
+  mpq_set_ui(&all, u->samples, 1);
   mpq_div(b, b, &all);
-  mpq_div(off, off, &all);
-  mpq_div(mass, mass, &all);
+  *mass = bound_over(bound_add(*mass, *off), bound_natural(u->samples));
+  *off = bound_over(*off, bound_natural(u->samples));
   return true;
 }
 
 /* r becomes (1 - s) r + s b, and off what it is off by. */
 static bool
-bring_up(rational *r, rational *off, const update *u, size_t entries, size_t k, size_t type)
+bring_up(rational *r, bound *off, const update *u, size_t entries, size_t k, size_t type)
 {
   size_t spare = OF_UPDATE + (u->samples > 1 ? u->samples + 2 : 0);
+  bound own = {0, 0}, mass = {0, 0}, old = bound_add(bound_of(r), *off);
   RATIONAL(b);
-  RATIONAL(own);
-  RATIONAL(mass);
-  RATIONAL(old);
-  RATIONAL(all);
   if (!minibatch(&b, &own, &mass, u, entries, k, type))
     return false;
-  mpq_abs(&old, r);
-  mpq_add(&old, &old, off);
-  mpq_mul(&mass, &mass, &u->size);
-  mpq_mul(&old, &old, &u->rest_and_size);
-  mpq_add(&mass, &mass, &old);
-  mpq_abs(&old, &u->rest);
-  add_times(&all, &old, off);
-  add_times(&all, &u->size, &own);
-  mpq_set(off, &all);
+  mass = bound_add_times(bound_times(mass, bound_of(&u->size)), old, bound_of(&u->rest_and_size));
+  *off = bound_add_times(bound_times(bound_of(&u->rest), *off), bound_of(&u->size), own);
   mpq_mul(r, r, &u->rest);
   mpq_mul(&b, &b, &u->share);
   mpq_add(r, r, &b);
-  return add_rounding(off, type, spare, &mass);
+  return add_rounding(off, type, spare, mass);
 }
 
 /* ---- A line */
@@ -236,14 +222,16 @@ static answer
 judge_update(const tensor *before, const tensor *after, const update *u, size_t n, size_t k)
 {
   RATIONAL(x);
-  RATIONAL(off);
+  RATIONAL(most);
+  bound off = {0, 0};
   bool bounded = true;
   mpq_set(&x, &before->value[k]);
   for (size_t i = 0; i < n && bounded; i++)
     bounded = bring_up(&x, &off, &u[i], after->count, k, after->type);
   mpq_sub(&x, &x, &after->value[k]);
   mpq_abs(&x, &x);
-  return !bounded ? NO_BOUND : mpq_cmp(&x, &off) <= 0 ? BOUNDED : REFUTED;
+  bound_get(&most, off);
+  return !bounded ? NO_BOUND : mpq_cmp(&x, &most) <= 0 ? BOUNDED : REFUTED;
 }
 
 static answer
