@@ -28,7 +28,7 @@ Fixpoint choose c D : option (entry * list poly) := match c with Done x => Some 
   | Or ds c o => if forallb rising ds then choose c (D ++ ds) else choose o D end.
 Fixpoint follow (P : program) D E : option (list entry) := match P with [] => Some E
   | (g, o) :: P' => if skipped g E then follow P' D (E ++ [None])
-    else match choose (decide (known g D) E o) D with Some (x, D') => follow P' D' (E ++ [x]) | None => None end end.
+    else match choose (decide g D E o) D with Some (x, D') => follow P' D' (E ++ [x]) | None => None end end.
 End Follow.
 
 Definition start n (w : list Q) : list entry := map (fun k => Some (padd (term (nth k w 0%Q) []) [(1%Q, [k])])) (seq 0 n).
@@ -104,10 +104,10 @@ Proof.
   - destruct (skipped g E).
     + apply (IH D (E ++ [None]) (fun y => env y ++ [stepR (env y) o]) E' F). apply (ev_imp _ _ B). intros y [Y1 Y2].
       split; auto. apply Forall2_app; [exact Y1|]. constructor; [exact I|constructor].
-    + destruct (choose rising (decide (known g D) E o) D) as [[x D']|] eqn:C; try discriminate.
+    + destruct (choose rising (decide g D E o) D) as [[x D']|] eqn:C; try discriminate.
       apply (IH D' (E ++ [x]) (fun y => env y ++ [stepR (env y) o]) E' F).
-      destruct (decide_valid n w (known g D) E o env (fun y => agree n w E (env y) y /\ positive n w D y)) as [e [E1 E2]];
-        [intros y [Y1 Y2]; auto|intros y [Y1 Y2]; unfold known; destruct (snd g); [auto|constructor]|].
+      destruct (decide_valid n w g D E o env (fun y => agree n w E (env y) y /\ positive n w D y)) as [e [E1 E2]];
+        try (intros y [Y1 Y2]; auto).
       assert (K := choose_sound _ _ _ _ _ _ E2 C).
       assert (K' := ev_and _ _ B (ev_near e E1)).
       apply (ev_imp _ _ (ev_and _ _ B (K ltac:(apply (ev_imp _ _ K'); intros y [[Y1 Y2] Y3]; repeat split; auto)))).

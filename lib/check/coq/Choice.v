@@ -22,15 +22,25 @@ Definition mem z D := existsb (same z) D.
 (* z < 0 or z > 0; one of the two, if it was decided before. *)
 Definition fork D z lo hi := if mem z D then Done hi else if mem (pscale (-1) z) D then Done lo
   else ors [([pscale (-1) z], Done lo); ([z], Done hi)].
-Definition by_sign D z lo zero hi := match qsgn (pconst z) with
+(* z is zero at w, and d has its sign near w; or z has a sign at w. *)
+Definition by_sign D z d lo zero hi := match qsgn (pconst z) with
   | Lt => Done lo | Gt => Done hi
-  | Eq => match z with [] => Done zero | _ => fork D z lo hi end end.
+  | Eq => match z with [] => Done zero | _ => fork D d lo hi end end.
 Definition slot (E : list entry) k := nth k E None.
-Definition kink D E i a b := match slot E i with None => Done None
+Fixpoint polys (l : list nat) (E : list entry) : option (list poly) := match l with [] => Some []
+  | k :: l' => match slot E k, polys l' E with Some p, Some ps => Some (p :: ps) | _, _ => None end end.
+(* z without factors that are not 0 at w, if the hint has them. *)
+Definition reduced (g : hint) (E : list entry) z : poly := match factored g with
+  | Some (c, fs, s) => match slot E s, polys fs E with
+    | Some p, Some ps => let f := fold_right pmul [(c, [])] ps in
+        if same z (pmul f p) then match qsgn (pconst f) with Gt => p | Lt => pscale (-1) p | Eq => z end else z
+    | _, _ => z end
+  | None => z end.
+Definition kink g D E i a b := match slot E i with None => Done None
   | Some z => if Qeq_bool a b then Done (Some (pscale a z))
-              else by_sign D z (Some (pscale a z)) (Some []) (Some (pscale b z)) end.
+              else by_sign D z (reduced g E z) (Some (pscale a z)) (Some []) (Some (pscale b z)) end.
 Definition test D E t i j := match slot E i, slot E j with
-  | Some x, Some y => by_sign D (psub x y) (constant (holds t Lt)) (constant (holds t Eq)) (constant (holds t Gt))
+  | Some x, Some y => by_sign D (psub x y) (psub x y) (constant (holds t Lt)) (constant (holds t Eq)) (constant (holds t Gt))
   | _, _ => Done None end.
 Definition select E t k l := match slot E t with
   | Some [] => Done (slot E l)
@@ -58,8 +68,6 @@ Fixpoint take fuel (top : bool) r (cl : list class) : choices := match cl, fuel 
        if top then if Nat.leb r k then Done (Some p) else take fuel' top (r - k)%nat others
        else if Nat.ltb (count others) r then Done (Some p) else take fuel' top r others)) (splits cl)) end.
 
-Fixpoint polys (l : list nat) (E : list entry) : option (list poly) := match l with [] => Some []
-  | k :: l' => match slot E k, polys l' E with Some p, Some ps => Some (p :: ps) | _, _ => None end end.
 Definition sign_to v p := (pconst p ?= v)%Q.
 Definition highest v (ps : list poly) := filter (fun p => match sign_to v p with Gt => true | _ => false end) ps.
 Definition tied v (ps : list poly) := filter (fun p => match sign_to v p with Eq => true | _ => false end) ps.
@@ -73,19 +81,19 @@ Fixpoint linear c (l : list (Q * nat)) (E : list entry) : entry := match l with 
   | (q, k) :: l' => match slot E k, linear c l' E with Some p, Some s => Some (padd (pscale q p) s) | _, _ => None end end.
 Definition product (x y : entry) : entry := match x, y with Some p, Some q => Some (pmul p q) | _, _ => None end.
 
-Definition decide D (E : list entry) o : choices := match o with
+(* The decisions that an instruction may use. *)
+Definition known (g : hint) (D : list poly) := if again g then D else [].
+Definition decide (g : hint) D (E : list entry) o : choices := match o with
   | Lin c l => Done (linear c l E)
   | Mul i j => Done (product (slot E i) (slot E j))
-  | Kink i a b _ => kink D E i a b
+  | Kink i a b _ => kink g (known g D) E i a b
   | Kth r l _ _ => kth E r l
-  | Test t i j => test D E t i j
+  | Test t i j => test (known g D) E t i j
   | Sel t k l => select E t k l end.
 
 (* Does no path that is followed need the instruction? *)
 Definition skipped (g : hint) (E : list entry) := existsb (fun t => match slot E (fst t) with
-  | Some [] => snd t | Some [(_, [])] => negb (snd t) | _ => false end) (fst g).
-(* The decisions that it may use. *)
-Definition known (g : hint) (D : list poly) := if snd g then D else [].
+  | Some [] => snd t | Some [(_, [])] => negb (snd t) | _ => false end) (guards g).
 
 Section Choice.
 Variable n : nat.
@@ -174,10 +182,10 @@ Proof. rewrite <- !(pconst_val n), psub_val. reflexivity. Qed.
 (* {1 Signs} *)
 
 Section Signs.
-Variables (D : list poly) (z : poly) (lo zero hi : entry) (g : pt -> R).
+Variables (D : list poly) (lo zero hi : entry) (g : pt -> R).
 Definition near e (H : pt -> Prop) y := N (sub y w) < e /\ H y.
 
-Lemma fork_valid (H : pt -> Prop) : (forall y, H y -> positive D y) ->
+Lemma fork_valid z (H : pt -> Prop) : (forall y, H y -> positive D y) ->
   (forall y, H y -> at_ z y < 0 -> is_at lo (g y) y) -> (forall y, H y -> 0 < at_ z y -> is_at hi (g y) y) ->
   valid H g (fork D z lo hi).
 Proof.
@@ -188,36 +196,56 @@ Proof.
     rewrite neg_at in *. lra.
 Qed.
 
-Lemma fork_covers y : nonzero (decisions (fork D z lo hi)) y -> covers (fork D z lo hi) y.
+Lemma fork_covers z y : nonzero (decisions (fork D z lo hi)) y -> covers (fork D z lo hi) y.
 Proof.
   unfold fork. destruct (mem z D); [simpl; auto|]. destruct (mem _ D); [simpl; auto|]. simpl. intro Z.
   inversion Z as [|? ? A _]; subst. rewrite neg_at in A.
   destruct (Rlt_dec (at_ z y) 0); [left|right; left]; split; auto; constructor; auto; try rewrite neg_at; lra.
 Qed.
 
-Lemma by_sign_valid (H : pt -> Prop) : (forall y, H y -> positive D y) ->
+Lemma by_sign_valid z d (H : pt -> Prop) : (forall y, H y -> positive D y) ->
+  (exists e, 0 < e /\ forall y, N (sub y w) < e -> (at_ d y < 0 -> at_ z y < 0) /\ (0 < at_ d y -> 0 < at_ z y)) ->
   (forall y, H y -> at_ z y < 0 -> is_at lo (g y) y) -> (forall y, H y -> at_ z y = 0 -> is_at zero (g y) y) ->
   (forall y, H y -> 0 < at_ z y -> is_at hi (g y) y) ->
-  exists e, 0 < e /\ valid (near e H) g (by_sign D z lo zero hi).
+  exists e, 0 < e /\ valid (near e H) g (by_sign D z d lo zero hi).
 Proof.
-  intros HD L Z U. unfold by_sign. pose proof (qsgn_spec (pconst z)) as S. destruct (qsgn (pconst z)).
-  - exists 1. split; [lra|]. destruct z as [|t z'] eqn:Ez.
+  intros HD [e [E1 E2]] L Z U. unfold by_sign. pose proof (qsgn_spec (pconst z)) as S. destruct (qsgn (pconst z)).
+  - exists e. split; auto. destruct z as [|t z'] eqn:Ez.
     + simpl. intros y [_ Y]. apply Z; auto.
-    + rewrite <- Ez in *. apply (valid_imp _ _ H); [intros y [_ Y]; auto|]. apply fork_valid; auto.
-  - destruct (near_positive [pscale (-1) z]) as [e [E1 E2]].
+    + rewrite <- Ez in *. apply fork_valid; intros y [Y1 Y2]; auto; intro S'; destruct (E2 y Y1); auto.
+  - destruct (near_positive [pscale (-1) z]) as [e' [E1' E2']].
     { repeat constructor. rewrite <- (pconst_val n), pscale_val, pconst_val, Q2R_m1. lra. }
-    exists e. split; auto. simpl. intros y [Y1 Y2]. apply L; auto. specialize (E2 y Y1). inversion E2; subst.
+    exists e'. split; auto. simpl. intros y [Y1 Y2]. apply L; auto. specialize (E2' y Y1). inversion E2'; subst.
     rewrite neg_at in *. lra.
-  - destruct (near_positive [z]) as [e [E1 E2]]; [repeat constructor; auto|].
-    exists e. split; auto. simpl. intros y [Y1 Y2]. apply U; auto. specialize (E2 y Y1). inversion E2; subst. auto.
+  - destruct (near_positive [z]) as [e' [E1' E2']]; [repeat constructor; auto|].
+    exists e'. split; auto. simpl. intros y [Y1 Y2]. apply U; auto. specialize (E2' y Y1). inversion E2'; subst. auto.
 Qed.
 
-Lemma by_sign_covers y : nonzero (decisions (by_sign D z lo zero hi)) y -> covers (by_sign D z lo zero hi) y.
+Lemma by_sign_covers z d y : nonzero (decisions (by_sign D z d lo zero hi)) y -> covers (by_sign D z d lo zero hi) y.
 Proof.
   unfold by_sign. destruct (qsgn (pconst z)); [|simpl; auto|simpl; auto].
-  destruct z as [|t z'] eqn:Ez; [simpl; auto|]. rewrite <- Ez. apply fork_covers.
+  destruct z; [simpl; auto|apply fork_covers].
 Qed.
 End Signs.
+
+Lemma same_sign z : exists e, 0 < e /\ forall y, N (sub y w) < e -> (at_ z y < 0 -> at_ z y < 0) /\ (0 < at_ z y -> 0 < at_ z y).
+Proof. exists 1. split; [lra|auto]. Qed.
+
+(* What is left without the factors has the sign of z near w. *)
+Lemma reduced_sign g E z : exists e, 0 < e /\ forall y, N (sub y w) < e ->
+  (at_ (reduced g E z) y < 0 -> at_ z y < 0) /\ (0 < at_ (reduced g E z) y -> 0 < at_ z y).
+Proof.
+  unfold reduced. destruct (factored g) as [[[c fs] s]|]; [|apply same_sign]. destruct (slot E s) as [p|]; [|apply same_sign].
+  destruct (polys fs E) as [ps|]; [|apply same_sign]. set (f := fold_right pmul [(c, [])] ps).
+  destruct (same z (pmul f p)) eqn:S; [|apply same_sign]. pose proof (qsgn_spec (pconst f)) as Sf.
+  assert (Z : forall y, at_ z y = at_ f y * at_ p y) by (intro y; rewrite (same_at _ _ y S); apply pmul_val).
+  destruct (qsgn (pconst f)); [apply same_sign| |].
+  - destruct (near_positive [pscale (-1) f]) as [e [E1 E2]].
+    { repeat constructor. rewrite <- (pconst_val n), pscale_val, pconst_val, Q2R_m1. lra. }
+    exists e. split; auto. intros y Hy. specialize (E2 y Hy). inversion E2; subst. rewrite neg_at in *. rewrite Z. split; intro; nra.
+  - destruct (near_positive [f]) as [e [E1 E2]]; [repeat constructor; auto|].
+    exists e. split; auto. intros y Hy. specialize (E2 y Hy). inversion E2; subst. rewrite Z. split; intro; nra.
+Qed.
 
 (* {1 Order} *)
 
@@ -451,10 +479,12 @@ Proof. destruct b; simpl; [rewrite Q2R_1|]; ring. Qed.
 Lemma kinkR_slope a b z : Q2R a = Q2R b -> kinkR a b z = Q2R a * z.
 Proof. intro E. unfold kinkR. rewrite E. destruct (Rlt_dec z 0); auto. Qed.
 
-Theorem decide_valid D E o env (H : pt -> Prop) : (forall y, H y -> agree E (env y) y) -> (forall y, H y -> positive D y) ->
-  exists e, 0 < e /\ valid (near e H) (fun y => stepR (env y) o) (decide D E o).
+Theorem decide_valid g D E o env (H : pt -> Prop) : (forall y, H y -> agree E (env y) y) -> (forall y, H y -> positive D y) ->
+  exists e, 0 < e /\ valid (near e H) (fun y => stepR (env y) o) (decide g D E o).
 Proof.
-  intros HA HD. destruct o as [c l|i j|i a b p|r l u beta|t i j|t k l]; simpl decide.
+  intros HA HD0. assert (HD : forall y, H y -> positive (known g D) y).
+  { intros y Y. unfold known. destruct (again g); [auto|constructor]. }
+  destruct o as [c l|i j|i a b p|r l u beta|t i j|t k l]; simpl decide.
   - exists 1. split; [lra|]. simpl. intros y [_ Y]. apply linear_at; auto.
   - exists 1. split; [lra|]. simpl. intros y [_ Y]. apply product_at; auto.
   - unfold kink. destruct (slot E i) as [z|] eqn:Si; [|exists 1; split; [lra|simpl; auto]].
@@ -462,14 +492,14 @@ Proof.
     destruct (Qeq_bool a b) eqn:Q.
     + exists 1. split; [lra|]. simpl. intros y [_ Y]. rewrite Z by auto. rewrite kinkR_slope by (apply Qeq_bool_R, Q).
       rewrite pscale_val. auto.
-    + apply by_sign_valid; auto; intros y Y S; simpl; rewrite Z by auto; rewrite ?pscale_val; unfold kinkR;
+    + apply by_sign_valid; auto using reduced_sign; intros y Y S; simpl; rewrite Z by auto; rewrite ?pscale_val; unfold kinkR;
         destruct (Rlt_dec _ 0); try lra; auto. rewrite S. simpl. ring.
   - apply kth_valid; auto.
   - unfold test. destruct (slot E i) as [x|] eqn:Si; [|exists 1; split; [lra|simpl; auto]].
     destruct (slot E j) as [z|] eqn:Sj; [|exists 1; split; [lra|simpl; auto]].
     assert (X : forall y, H y -> nth i (env y) 0 = at_ x y) by (intros y Y; apply (agree_some E); auto).
     assert (Z : forall y, H y -> nth j (env y) 0 = at_ z y) by (intros y Y; apply (agree_some E); auto).
-    apply by_sign_valid; auto; intros y Y S; rewrite psub_val in S; cbn [stepR]; rewrite X, Z by auto;
+    apply by_sign_valid; auto using same_sign; intros y Y S; rewrite psub_val in S; cbn [stepR]; rewrite X, Z by auto;
       unfold compareR; destruct (Rlt_dec (at_ x y) (at_ z y)); try lra; try apply constant_at;
       destruct (Rlt_dec (at_ z y) (at_ x y)); try lra; apply constant_at.
   - exists 1. split; [lra|]. unfold select. destruct (slot E t) as [p|] eqn:St; [|simpl; auto].
@@ -481,7 +511,7 @@ Proof.
       destruct (Req_EM_T _ 0); [lra|]. apply agree_slot; auto.
 Qed.
 
-Theorem decide_covers D E o y : nonzero (decisions (decide D E o)) y -> covers (decide D E o) y.
+Theorem decide_covers g D E o y : nonzero (decisions (decide g D E o)) y -> covers (decide g D E o) y.
 Proof.
   destruct o; simpl decide; try (simpl; auto; fail).
   - unfold kink. destruct (slot E i); [|simpl; auto]. destruct (Qeq_bool a b); [simpl; auto|apply by_sign_covers].

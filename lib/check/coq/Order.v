@@ -36,7 +36,7 @@ Definition same_instr (o o' : instr) : bool := match o, o' with
 Fixpoint forward k (S : program) := match S with [] => true
   | (_, o) :: S' => forallb (fun a => Nat.ltb a k) (args o) && forward (k + 1)%nat S' end.
 (* The slots so far are labelled with those of the text. *)
-Definition nop : hint * instr := (([], false), Lin 0 []).
+Definition nop : hint * instr := (no_hint, Lin 0 []).
 Fixpoint relabels n (S : program) (labels : list nat) (P : program) (new : list nat) : bool := match P, new with
   | [], [] => true
   | (_, o) :: P', v :: new' => forallb (fun a => Nat.ltb a (length labels)) (args o) &&

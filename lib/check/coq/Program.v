@@ -18,9 +18,11 @@ Inductive instr :=
 | Test (t : relation) (i j : nat)                     (* 1 if x_i t x_j, else 0 *)
 | Sel (t k l : nat).                                  (* x_l if x_t is 0, else x_k *)
 
-(* Hints, which do not change what a program means. Guards: where x_t is another number than 1 (true) or 0 (false),
-   nothing needs the instruction. Again: it was met before, behind other guards, and may be decided by what was. *)
-Definition hint := (list (nat * bool) * bool)%type.
+(* Hints, which do not change what a program means. Where x_t is another number than 1 (true) or 0 (false), t in guards,
+   nothing needs the instruction. Again: it was met before, behind other guards, and may be decided by what was. The
+   argument of a kink may be c times the factors, which are not 0 at w, times the slot s, which tells its side. *)
+Record hint := { guards : list (nat * bool); again : bool; factored : option (Q * list nat * nat) }.
+Definition no_hint := {| guards := []; again := false; factored := None |}.
 Definition program := list (hint * instr).
 
 Definition holds (t : relation) (c : comparison) : bool := match t, c with

@@ -338,5 +338,5 @@ Definition parse (r : rules) (p : point) (text : list ascii) : option source :=
   x <- statements r fuel fuel {| now := {| left := ws; written := []; next := n |}; bound := []; inputs_left := p; first_free := 0; found := None |} ;;
   match found x, inputs_left x with
   | Some l, [] => let (outs, s) := slots_of l (now x) in
-      Some {| size := n; place := entries p; body := map (fun o => (([], false), o)) (rev (written s)); results := outs |}
+      Some {| size := n; place := entries p; body := map (fun o => (no_hint, o)) (rev (written s)); results := outs |}
   | _, _ => None end.

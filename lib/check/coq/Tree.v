@@ -35,8 +35,8 @@ Fixpoint walk (P : program) (T : tree) (D : list poly) (E : list entry) : bool :
   | _ => match P with
     | [] => match T, polys outs E with Leaf, Some ps => leaf ps | _, _ => false end
     | (g, o) :: P' => if skipped g E then walk P' T D (E ++ [None])
-      else forallb somewhere (decisions (decide (known g D) E o)) &&
-           resolve (decide (known g D) E o) T D (fun x T' D' => walk P' T' D' (E ++ [x])) end end.
+      else forallb somewhere (decisions (decide g D E o)) &&
+           resolve (decide g D E o) T D (fun x T' D' => walk P' T' D' (E ++ [x])) end end.
 
 Variable w : pt.
 Notation N := (N n).
@@ -151,8 +151,8 @@ Proof.
     { intros l ET; subst T. exists [], 1. split; auto. split; [lra|]. intros c r Hr B. exfalso.
       destruct (B c ltac:(rewrite N_self; auto)) as [_ [_ Q]]. exact (dead_sound D l c W Q). }
     assert (W' : (exists l, T = Dead l) \/ (if skipped g E then walk P T D (E ++ [None])
-      else forallb somewhere (decisions (decide (known g D) E o)) &&
-           resolve (decide (known g D) E o) T D (fun x T' D' => walk P T' D' (E ++ [x]))) = true) by (destruct T; eauto).
+      else forallb somewhere (decisions (decide g D E o)) &&
+           resolve (decide g D E o) T D (fun x T' D' => walk P T' D' (E ++ [x]))) = true) by (destruct T; eauto).
     clear W. destruct W' as [[l W]|W]; [eauto|clear Dd].
     destruct (skipped g E).
     + destruct (IH T D (E ++ [None]) (fun y => env y ++ [stepR (env y) o]) W) as [L [e [L1 [L2 L3]]]].
@@ -160,17 +160,17 @@ Proof.
       destruct (B y Hy) as [B1 [B2 B3]]. repeat split; auto. apply Forall2_app; [exact B2|].
       constructor; [exact I|constructor].
     + apply andb_true_iff in W as [Th R].
-      destruct (decide_valid n w (known g D) E o env (fun y => agree n w E (env y) y /\ positive n w D y)) as [e0 [E0 V]];
-        [intros y [Y1 Y2]; auto|intros y [Y1 Y2]; unfold known; destruct (snd g); [auto|constructor]|].
-      destruct (resolve_good env P E _ (fun y => stepR (env y) o) (decide (known g D) E o)
+      destruct (decide_valid n w g D E o env (fun y => agree n w E (env y) y /\ positive n w D y)) as [e0 [E0 V]];
+        try (intros y [Y1 Y2]; auto).
+      destruct (resolve_good env P E _ (fun y => stepR (env y) o) (decide g D E o)
         (fun x T' D' Hk => IH T' D' (E ++ [x]) (fun y => env y ++ [stepR (env y) o]) Hk) _ T D V R) as [L [e [L1 [L2 L3]]]].
       exists L, (Rmin e0 e). split; auto. split; [apply Rmin_glb_lt; auto|]. intros c r Hr B.
       pose proof (Rmin_l e0 e). pose proof (Rmin_r e0 e).
-      destruct (thin_all n (map (fun d y => at_ d y) (decisions (decide (known g D) E o)))) with (c := c) (r := r) as [c1 [r1 [R1 B1]]]; auto.
+      destruct (thin_all n (map (fun d y => at_ d y) (decisions (decide g D E o)))) with (c := c) (r := r) as [c1 [r1 [R1 B1]]]; auto.
       { apply Forall_forall. intros q Hq. apply in_map_iff in Hq as [d [Hd1 Hd2]]. subst q.
         rewrite forallb_forall in Th. specialize (Th d Hd2). apply existsb_exists in Th as [t [_ Ht]].
         apply (poly_thin n w d (real t)). apply negb_true_iff in Ht. apply qz_false in Ht. rewrite pvalQ_val in Ht. exact Ht. }
-      assert (Nz : nonzero n w (decisions (decide (known g D) E o)) c1).
+      assert (Nz : nonzero n w (decisions (decide g D E o)) c1).
       { destruct (B1 c1 ltac:(rewrite N_self; auto)) as [_ Z]. apply Forall_forall. intros d Hd.
         rewrite Forall_forall in Z. apply (Z (fun y => at_ d y)). apply in_map_iff. exists d; auto. }
       destruct (nonzero_signs _ _ Nz) as [r2 [R2 S]].

@@ -6,8 +6,22 @@ module Slots = Map.Make (Int)
 let hints (s : source) =
   let body = Array.of_list (List.map snd s.body) and n = s.size in
   let code = ref [] and labels = ref [] and next = ref n and met = Hashtbl.create 97 in
+  let done_ = Hashtbl.create 97 and values = Array.of_list (List.map fst (runD (inputs n s.place) s.body)) in
+  let value slot = values.(match Hashtbl.find_opt done_ slot with Some (v, _) -> v | None -> slot) in
+  (* what is 0 at the point, without factors that are not: c times the factors times the slot *)
+  let without_factors slot =
+    let rec go c factors slot = match Hashtbl.find_opt done_ slot with
+      | _ when Q.sign (value slot) <> 0 -> (c, factors, slot)
+      | Some (_, Lin (b, [(q, k)])) when Q.sign b = 0 && Q.sign q <> 0 -> go (Q.mul c q) factors k
+      | Some (_, Mul (i, j)) when Q.sign (value i) = 0 && Q.sign (value j) <> 0 -> go c (j :: factors) i
+      | Some (_, Mul (i, j)) when Q.sign (value j) = 0 && Q.sign (value i) <> 0 -> go c (i :: factors) j
+      | _ -> (c, factors, slot) in
+    match go Q.one [] slot with _, _, k when k = slot -> None | c, factors, k -> Some ((c, factors), k) in
   let emit guards v o =
-    code := ((guards, Hashtbl.mem met v), o) :: !code; Hashtbl.replace met v (); labels := v :: !labels; incr next; !next - 1 in
+    let factored = match o with Kink (i, _, _, _) -> without_factors i | _ -> None in
+    code := ({ guards; again = Hashtbl.mem met v; factored }, o) :: !code;
+    Hashtbl.replace met v ();
+    Hashtbl.replace done_ !next (v, o); labels := v :: !labels; incr next; !next - 1 in
   (* what was computed under the guards so far is known by its new slot *)
   let rec demand guards known v =
     if v < n then (v, known) else match Slots.find_opt v known with
