@@ -3,13 +3,8 @@
     python3 tests/verified/tampered.py CLARKE-CHECK CLARKE-CHECK-VERIFIED [--number N] [--seed N] [--show]
 
 Each is a stored proof in which one to three lines changed: a number, a verdict, a rule, a line of a tree. It is sealed
-again, and both are asked. They must give one answer, but for these, which are counted:
-
-- a rule that the program does not use (`proxy`, `tie`), a line's form that clarke-check wants, the profile's name: the kernel
-  does not look at them;
-- evidence that clarke-check understands and the kernel does not, as of a fork that is left open.
-
-With --show the differences are printed.
+again, and both are asked. They must give one answer; but evidence that clarke-check understands may be outside of the
+kernel's reach, as a fork that is left open is. With --show the proofs on which they differ are printed.
 """
 
 import argparse

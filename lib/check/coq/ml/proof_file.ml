@@ -77,21 +77,42 @@ let read_point r =
     | _ -> wrong r in
   List.map (fun (v, l) -> (v, (varies v, l))) values
 
-let rec read_kinks r = match peek r with
-  | ["proxy"; op; k; s] -> let k = count r k in
-    let side = match s with "left" -> Some AtLeft | "right" -> Some AtRight | "unknown" -> None | _ -> Some (At (rational r s)) in
-    ignore (take r);
-    let rest = read_kinks r in (match side with Some p -> ((op, k), p) :: rest | None -> rest)
-  | _ -> []
+(* The operators that a text uses without braces somewhere, sorted, with their kinks; then those with ties. *)
+let operators text =
+  let code = String.concat "\n" (List.map (fun l -> List.hd (String.split_on_char '#' l)) (String.split_on_char '\n' text)) in
+  let n = String.length code and kinks = ref [] and ties = ref [] in
+  let kink op count = for k = 0 to count - 1 do kinks := (op, k) :: !kinks done and tie op = ties := op :: !ties in
+  let use f brace = match f with
+    | "norminf" -> kink "Abs" 1; if not brace then tie "Max"
+    | _ when brace -> ()
+    | "relu" -> kink "Relu" 1 | "leaky_relu" -> kink "LeakyRelu" 1 | "abs" | "norm1" -> kink "Abs" 1
+    | "relu6" | "hardtanh" -> kink "Clip" 2 | "clamp" -> kink "Clamp" 2 | "hardsigmoid" -> kink "HardSigmoid" 2
+    | "hardswish" -> kink "HardSwish" 2 | "elu" -> kink "Elu" 1
+    | "max" -> tie "Max" | "maxpool" -> tie "MaxPool" | "min" -> tie "Min" | "kth" -> tie "Kth" | "median" -> tie "Median"
+    | "sort" -> tie "Sort" | _ -> () in
+  let name c = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c = '_' in
+  let rec past p i = if i < n && p code.[i] then past p (i + 1) else i in
+  let rec go i = if i < n then
+    let j = past name i in
+    if j = i then go (i + 1)
+    else begin
+      let k = past (fun c -> c = ' ' || c = '\t' || c = '\r' || c = '\n') j in
+      use (String.sub code i (j - i)) (k < n && code.[k] = '{'); go j
+    end in
+  go 0; (List.sort_uniq compare !kinks, List.sort_uniq compare !ties)
 
-let rec read_ties r = match peek r with
-  | "tie" :: op :: l ->
-    let rule = match l with
-      | ["first"] -> Some (First, Q.zero) | ["last"] -> Some (Last, Q.zero) | ["stable"] -> Some (Stable, Q.zero)
-      | ["mean"] -> Some (First, Q.one) | ["hybrid"; q] -> Some (First, rational r q) | ["unknown"] -> None | _ -> wrong r in
-    ignore (take r);
-    let rest = read_ties r in (match rule with Some t -> (op, t) :: rest | None -> rest)
-  | _ -> []
+(* A line for each of these, in their order. What is unknown is left out: nothing may need it. *)
+let read_kink r (op, k) = match take r with
+  | ["proxy"; o; i; s] when o = op && count r i = k -> (match s with
+    | "unknown" -> [] | "left" -> [((op, k), AtLeft)] | "right" -> [((op, k), AtRight)] | _ -> [((op, k), At (rational r s))])
+  | _ -> bad "line %d: kink %d of %s is expected" (r.at - 1) k op
+
+let read_tie r op = match take r with
+  | "tie" :: o :: l when o = op -> (match l with
+    | ["first"] -> [(op, (First, Q.zero))] | ["last"] -> [(op, (Last, Q.zero))] | ["stable"] -> [(op, (Stable, Q.zero))]
+    | ["mean"] -> [(op, (First, Q.one))] | ["hybrid"; q] -> [(op, (First, rational r q))] | ["unknown"] -> []
+    | _ -> bad "line %d: a rule for ties is expected" (r.at - 1))
+  | _ -> bad "line %d: the ties of %s are expected" (r.at - 1) op
 
 let read_statement r folder =
   if take r <> ["clarke-proof"; "1"] then bad "no proof of version 1";
@@ -100,8 +121,9 @@ let read_statement r folder =
   let text = read_text r folder in
   let point = read_point r in
   (match take r with ["profile"; _] -> () | _ -> bad "line %d: the profile is expected" (r.at - 1));
-  let kinks = read_kinks r in
-  let ties = read_ties r in
+  let kinks, ties = operators text in
+  let kinks = List.concat_map (read_kink r) kinks in
+  let ties = List.concat_map (read_tie r) ties in
   let touched = match take r with ["touched"; n] -> count r n | _ -> bad "line %d: 'touched N' is expected" (r.at - 1) in
   { verdict; text; point; rules = { kinks; ties }; touched }
 
