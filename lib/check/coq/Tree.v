@@ -11,8 +11,23 @@ Fixpoint combination (D : list poly) (l : list (nat * Q)) : option poly := match
   | (k, c) :: l' => match nth_error D k, combination D l' with
     | Some d, Some h => if qpos c then Some (padd (pscale c d) h) else None
     | _, _ => None end end.
-Definition dead D l := match l with [] => false | _ => match combination D l with
+Definition closes D l := match l with [] => false | _ => match combination D l with
   | Some h => nowhere_positive h | None => false end end.
+
+(* A decision that is its linear part times f, f > 0 at w, has the sign of its linear part near w. f is found by long
+   division in the variable k, whose coefficient is c. What is found is checked. *)
+Definition power k (m : mono) := length (filter (Nat.eqb k) m).
+Fixpoint without k (m : mono) : mono := match m with [] => [] | i :: m' => if Nat.eqb k i then m' else i :: without k m' end.
+Definition leading k (p : poly) : option (Q * mono) := fold_left (fun best t =>
+  if Nat.ltb (match best with Some b => power k (snd b) | None => 0%nat end) (power k (snd t)) then Some t else best) p None.
+Fixpoint quotient fuel (p l : poly) k c : poly := match fuel with O => [] | S fuel' => match leading k p with
+  | Some (a, m) => let b := qmul a (Qinv c) in
+      padd [(b, without k m)] (quotient fuel' (psub p (mtimes b (without k m) l)) l k c)
+  | None => [] end end.
+Definition straight (d : poly) : poly := let l := filter (fun t => Nat.eqb (length (snd t)) 1) d in match l with
+  | (c, [k]) :: _ => let f := quotient (10 * length d + 40) d l k c in if same d (pmul f l) && qpos (pconst f) then l else d
+  | _ => d end.
+Definition dead D l := closes D l || closes (map straight D) l.
 
 Section Walk.
 Variable n : nat.
@@ -52,13 +67,34 @@ Proof.
   apply qpos_true in C. rewrite padd_val, pscale_val. split; [|intros _]; nra.
 Qed.
 
-(* No point has all decisions of a dead branch positive. *)
-Lemma dead_sound D l y : dead D l = true -> ~ positive n w D y.
+Lemma closes_sound D l y : closes D l = true -> ~ positive n w D y.
 Proof.
-  unfold dead. intros H P. destruct l as [|p l]; try discriminate.
+  unfold closes. intros H P. destruct l as [|p l]; try discriminate.
   destruct (combination D (p :: l)) as [h|] eqn:G; try discriminate.
   destruct (combination_at D y P _ _ G) as [_ A]. pose proof (nowhere_positive_val n h (sub y w) H).
   assert (0 < at_ h y) by (apply A; congruence). lra.
+Qed.
+
+Lemma straight_positive d : exists e, 0 < e /\ forall y, N (sub y w) < e -> 0 < at_ d y -> 0 < at_ (straight d) y.
+Proof.
+  assert (Same : exists e, 0 < e /\ forall y, N (sub y w) < e -> 0 < at_ d y -> 0 < at_ d y) by (exists 1; split; [lra|auto]).
+  unfold straight. destruct (filter (fun t => Nat.eqb (length (snd t)) 1) d) as [|[c [|k [|j m]]] l'] eqn:El; auto. set (l := (c, [k]) :: l') in *.
+  set (f := quotient _ d l k c). destruct (same d (pmul f l)) eqn:S; auto. destruct (qpos (pconst f)) eqn:Pf; auto. cbn [andb].
+  apply qpos_true in Pf. destruct (near_positive n w [f]) as [e [E1 E2]]; [repeat constructor; auto|].
+  exists e. split; auto. intros y Hy Hd. rewrite (same_at n w _ _ y S), pmul_val in Hd.
+  specialize (E2 y Hy). inversion E2; subst. nra.
+Qed.
+
+(* No point near w has all decisions of a dead branch positive. *)
+Lemma dead_sound D l : dead D l = true -> exists e, 0 < e /\ forall y, N (sub y w) < e -> ~ positive n w D y.
+Proof.
+  unfold dead. intro H. apply orb_true_iff in H as [H|H]; [exists 1; split; [lra|intros; apply (closes_sound D l); auto]|].
+  assert (K : exists e, 0 < e /\ forall y, N (sub y w) < e -> positive n w D y -> positive n w (map straight D) y).
+  { clear H. induction D as [|d D [e [E1 E2]]]; [exists 1; split; [lra|intros; constructor]|].
+    destruct (straight_positive d) as [e' [E1' E2']]. exists (Rmin e e'). split; [apply Rmin_glb_lt; auto|].
+    intros y Hy P. pose proof (Rmin_l e e'). pose proof (Rmin_r e e'). inversion P; subst.
+    constructor; [apply E2'; auto; lra|apply E2; auto; lra]. }
+  destruct K as [e [E1 E2]]. exists e. split; auto. intros y Hy P. exact (closes_sound _ l y H (E2 y Hy P)).
 Qed.
 
 (* In every ball near w on which what is known is right there is a ball on which F is one of finitely many leaves. *)
@@ -107,8 +143,8 @@ Proof.
     apply L3; auto. intros y Hy. destruct (B y Hy) as [B1 [[B2 B3] B4]]. repeat split; auto.
     apply Forall2_app; [exact B2|]. constructor; [exact (V y B4)|constructor].
   - destruct T as [|l|[|t ts]]; try discriminate R.
-    + exists [], 1. split; auto. split; [lra|]. intros z r Hr B _ _. exfalso.
-      destruct (B z ltac:(rewrite N_self; auto)) as [_ [[_ Q] _]]. exact (dead_sound D l z R Q).
+    + destruct (dead_sound D l R) as [e [E1 E2]]. exists [], e. split; auto. split; auto. intros z r Hr B _ _. exfalso.
+      destruct (B z ltac:(rewrite N_self; auto)) as [B1 [[_ Q] _]]. exact (E2 z B1 Q).
     + cbn [resolve] in R. apply andb_true_iff in R as [R1 R2]. destruct V as [V1 V2].
       destruct (IHc _ t (D ++ ds) V1 R1) as [L [e [L1 [L2 L3]]]].
       assert (Next : exists L e, Forall (fun ps => leaf ps = true /\ length ps = length outs) L /\ 0 < e /\
@@ -145,11 +181,11 @@ Proof.
       exists [ps], 1. split; [constructor; auto; split; auto; apply (polys_length _ _ _ HP)|]. split; [lra|].
       intros c r Hr B. exists c, r, ps. split; auto. split; [left; auto|]. split; auto.
       intros y Hy j Hj. destruct (B y Hy) as [_ [A _]]. apply (proj2 (polys_at n w outs E (env y) y ps HP A) j Hj).
-    + exists [], 1. split; auto. split; [lra|]. intros c r Hr B. exfalso.
-      destruct (B c ltac:(rewrite N_self; auto)) as [_ [_ Q]]. exact (dead_sound D l c W Q).
+    + destruct (dead_sound D l W) as [e [E1 E2]]. exists [], e. split; auto. split; auto. intros c r Hr B. exfalso.
+      destruct (B c ltac:(rewrite N_self; auto)) as [B1 [_ Q]]. exact (E2 c B1 Q).
   - assert (Dd : forall l, T = Dead l -> good env ((g, o) :: P) D E).
-    { intros l ET; subst T. exists [], 1. split; auto. split; [lra|]. intros c r Hr B. exfalso.
-      destruct (B c ltac:(rewrite N_self; auto)) as [_ [_ Q]]. exact (dead_sound D l c W Q). }
+    { intros l ET; subst T. destruct (dead_sound D l W) as [e [E1 E2]]. exists [], e. split; auto. split; auto.
+      intros c r Hr B. exfalso. destruct (B c ltac:(rewrite N_self; auto)) as [B1 [_ Q]]. exact (E2 c B1 Q). }
     assert (W' : (exists l, T = Dead l) \/ (if skipped g E then walk P T D (E ++ [None])
       else forallb somewhere (decisions (decide g D E o)) &&
            resolve (decide g D E o) T D (fun x T' D' => walk P T' D' (E ++ [x]))) = true) by (destruct T; eauto).
