@@ -1,0 +1,18 @@
+(* The program: OCaml, numbers by Zarith. What is trusted besides Coq is in these lines. *)
+From Coq Require Import QArith Extraction ExtrOcamlBasic ExtrOcamlNatInt ExtrOcamlZBigInt ExtrOcamlNativeString.
+From Clarke Require Import Numbers Program Text Verdict.
+
+(* Zarith's rationals are in lowest terms, as Qred leaves them. *)
+Extract Inductive Q => "Q.t" [ "(fun (n, d) -> Q.make n d)" ] "(fun f q -> f (Q.num q) (Q.den q))".
+Extract Constant qadd => "Q.add".
+Extract Constant qmul => "Q.mul".
+Extract Constant qsgn => "(fun x -> let s = Q.sign x in if s < 0 then Lt else if s > 0 then Gt else Eq)".
+Extract Constant Qcompare => "(fun x y -> let s = Q.compare x y in if s < 0 then Lt else if s > 0 then Gt else Eq)".
+Extract Constant Qeq_bool => "Q.equal".
+Extract Constant Qle_bool => "Q.leq".
+Extract Constant Qinv => "Q.inv".
+Extract Constant Qred => "(fun x -> x)".
+Extract Constant Pos.of_nat => "(fun n -> Big_int_Z.big_int_of_int (max n 1))".
+Extract Constant Z.of_nat => "Big_int_Z.big_int_of_int".
+
+Extraction "verified_kernel.ml" check parse.

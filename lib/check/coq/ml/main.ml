@@ -1,0 +1,40 @@
+(* clarke-check-verified PROOF [--data FOLDER]: a proof about a program, checked by the kernel that is proved (docs/verified.md).
+   VERIFIED and status 0; REJECTED and 1; no proof, or one that cannot be read, 2; OUTSIDE of what is verified here, 3. *)
+open Verified_kernel
+
+let usage = "Usage: clarke-check-verified PROOF [--data FOLDER]\n"
+
+let characters s = List.init (String.length s) (String.get s)
+
+(* Why the kernel does not read a text: the first word that is not its. *)
+let why text =
+  let others = ["exp"; "log"; "sqrt"; "sin"; "cos"; "tanh"; "sigmoid"; "elu"; "hardswish"; "norm2"; "normpool"] in
+  let letter c = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c = '_' in
+  let lines = List.map (fun l -> List.hd (String.split_on_char '#' l)) (String.split_on_char '\n' text) in
+  let words = String.split_on_char ' ' (String.map (fun c -> if letter c then c else ' ') (String.concat " " lines)) in
+  match List.find_opt (fun w -> List.mem w others) words with
+  | Some w -> "the function " ^ w | None -> "the program's text, or a rule that is unknown"
+
+let verdict_name = function InBouligand -> "in-bouligand" | InClarke -> "in-clarke" | NotInClarke -> "not-in-clarke"
+
+let checked file folder =
+  let r = Proof_file.reader (Proof_file.read_file file) in
+  let s = Proof_file.read_statement r folder in
+  let text = characters s.text in
+  let source = match parse s.rules s.point text with Some p -> p | None -> Proof_file.outside "%s" (why s.text) in
+  let evidence = Proof_file.read_evidence r source.size (List.length source.results) in
+  (s, check s.rules s.point text s.touched s.verdict evidence (Demand.hints source))
+
+let run file folder =
+  match checked file folder with
+  | s, true -> Printf.printf "VERIFIED\n%s\n" (verdict_name s.verdict); 0
+  | _, false -> print_string "REJECTED: the kernel does not accept the evidence\n"; 1
+  | exception Proof_file.Outside why -> Printf.printf "OUTSIDE: %s\n" why; 3
+  | exception Proof_file.Bad why -> Printf.printf "REJECTED: %s\n" why; 2
+
+let () =
+  exit (match Array.to_list Sys.argv with
+    | [_; "--help"] -> print_string usage; 0
+    | [_; file] -> run file (Filename.dirname file)
+    | [_; file; "--data"; folder] -> run file folder
+    | _ -> prerr_string usage; 2)

@@ -1,0 +1,37 @@
+"""Stored proofs about programs, as two checkers see them: clarke-check, and clarke-check-verified, whose kernel is proved."""
+
+import hashlib
+import re
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def stored():
+    """(proof, folder of its inputs) of every proof that is stored."""
+    for proof in sorted(path for part in ("proofs-data", "cases", "tests/check/data") for path in (ROOT / part).rglob("*.proof")):
+        folder = proof.parent.relative_to(ROOT)
+        if folder.parts[0] == "proofs-data":
+            folder = Path("cases", *(folder.parts[1:] or ("audit",)))
+            folder = folder / proof.stem if folder.name == "runs" else folder
+        yield proof, ROOT / folder
+
+
+def about(text):
+    """What a proof speaks of: its first line that names a file."""
+    found = re.search(rb"^(program|network|model|arrangement|cnf|formula|run|segment) ", text, re.M)
+    return found[1].decode() if found else "other"
+
+
+def sealed(lines):
+    """The proof of these lines, with its last one."""
+    body = "".join(line + "\n" for line in lines).encode()
+    return body + b"end " + hashlib.sha256(body).hexdigest().encode() + b"\n"
+
+
+def says(checker, proof, folder):
+    """(the first word, the first line) of its answer."""
+    said = subprocess.run([checker, proof, "--data", folder], capture_output=True, text=True, errors="replace", timeout=60)
+    line = said.stdout.partition("\n")[0]
+    return line.partition(" ")[0].rstrip(":") or f"status {said.returncode}", line or said.stderr.partition("\n")[0]
