@@ -80,6 +80,10 @@ print_gradient(const clarke_certified *c)
   print_claims(r);
   if (r->step->again == CLARKE_AGAIN_NOTHING)
     puts("The step was NOT run again: what PyTorch's dispatcher does not show (.data =, numpy, C++) may be missing in the record.");
+  if (r->step->again == CLARKE_AGAIN_NOT_SAID)
+    puts("run.json does not say whether the step was run again.");
+  if (!r->run.says_branches)
+    puts("run.json does not say at which lines the program read what depends on the parameters.");
   putchar('\n');
 }
 
