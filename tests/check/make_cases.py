@@ -4302,8 +4302,23 @@ def windows_between(ask, first, total):
     own = dict(model="chain-relu.onnx", nodes=["a", "n", "p", "m", "r", "out"], proxies=("Relu 0 1/2",), parameters="chain-relu.parameters")
     tensors_file("chain-relu.parameters", {"w": floats([[1], [1]]), "three": floats([3])})
     said = {"output m": "within", "gradient a": "within", "patterns": ["p"]}
-    for k, (slope, reason) in enumerate([(0.5, "VERIFIED"), (0, "gradient a: an entry is farther"), (1, "gradient a: an entry is farther")]):
+    # a less 3 may have been computed at either side of 0
+    farther = "gradient a: an entry is farther"
+    for k, (slope, reason) in enumerate([(0.5, "VERIFIED"), (0, "VERIFIED"), (1, "VERIFIED"), (1.25, farther), (-0.25, farther)]):
         ask(f"relu-{k}", reason, {"output/a": a, "output/m": [[1], [1]], "gradient/m": [[2], [2]], "gradient/a": [[2 * slope], [0]]}, said, **own)
+    # Of a + 1024 - 1025 float32 keeps 13 places of the fraction: HardSwish's slope is that of another place, and of a kink's other side.
+    moved = [node("Add", ["a", "less"], ["s"], "s"), node("Sub", ["s", "more"], ["n"], "n"), node("HardSwish", ["n"], ["p"], "p")]
+    for at in (0, 3):
+        save(f"chain-swish-{at}.onnx", [first, *moved, node("Neg", ["p"], ["r"], "r"), total], ["N", 2], [], dict(w=[[1], [1]], less=[1024], more=[1025 - at]))
+        tensors_file(f"chain-swish-{at}.parameters", {"w": floats([[1], [1]]), "less": floats([1024]), "more": floats([1025 - at])})
+        own = dict(model=f"chain-swish-{at}.onnx", nodes=["a", "s", "n", "p", "r", "out"], parameters=f"chain-swish-{at}.parameters",
+                   proxies=("HardSwish 0 0", "HardSwish 1 1"))
+        back = [(0.5, "VERIFIED"), (0.5 + 2 ** -8, farther)] if at == 0 else [(1.5, "VERIFIED"), (1, "VERIFIED"), (0.25, farther), (1.75, farther)]
+        for k, (slope, reason) in enumerate(back):
+            ask(f"swish-{at}-{k}", reason, {"output/a": [[1 + 2 ** -15], [1]], "gradient/p": [[2], [0]], "gradient/a": [[2 * slope], [0]]},
+                {"gradient a": "within", "patterns": ["p"]}, **own)
+    own = dict(nodes=["a", "n", "p", "m", "r", "out"], proxies=("Relu 0 1/2",), parameters="chain-relu.parameters")
+    slope_beside(first, total)
     # exp(a) - 1: at a = 0 it is at the kink, exactly. log(exp(a)) - a is 0, too, but an interval does not tell.
     tail = [node("LeakyRelu", ["n"], ["p"], "p", alpha=0.25), node("Neg", ["p"], ["r"], "r"), total]
     save("chain-pieces.onnx", [first, node("Exp", ["a"], ["e"], "e"), node("Sub", ["e", "one"], ["n"], "n"), *tail], ["N", 2], [],
@@ -4319,6 +4334,22 @@ def windows_between(ask, first, total):
                                     "gradient/a": np.exp(at) * np.where(n < 0, slope, 1)}, said, **own)
     own |= dict(model="chain-nought.onnx", nodes=["a", "e", "l", "n", "p", "r", "out"], parameters="record.parameters")
     ask("nought", "output p: of 2 entries no bound is known", {"output/a": a, "output/p": [[0], [0]]}, {"output p": "within", "patterns": ["p"]}, **own)
+
+
+def slope_beside(first, total):
+    """PRelu's slope where a less 3 is 0, and may have been computed below it: its gradient is 0, or that little."""
+    node, names = helper.make_node, ["a", "n", "p", "r", "out"]
+    save("chain-prelu.onnx", [first, node("Sub", ["a", "three"], ["n"], "n"), node("PRelu", ["n", "s"], ["p"], "p"), node("Neg", ["p"], ["r"], "r"), total],
+         ["N", 2], [], dict(w=[[1], [1]], three=[3], s=[0.25]))
+    tensors_file("chain-prelu.parameters", {"w": floats([[1], [1]]), "three": floats([3]), "s": floats([0.25])})
+    tensors_file("chain-prelu.trace", {"output/a": floats([[3], [3]]), "gradient/p": floats([[1], [1]])})
+    for k, by in enumerate([0, -2.0 ** -22, -2.0 ** -12, 2.0 ** -12]):
+        tensors_file(f"chain-prelu-{k}.gradients", {"w": floats([[0], [0]]), "s": floats(np.float32([by]))})
+        record(f"chain-prelu-{k}", int(k > 1), "parameter s: an entry is farther" if k > 1 else "VERIFIED", "\n".join(
+            [f"output {of} " + ("not-shown" if of == "a" else "not-covered") for of in names]
+            + [f"gradient {of} " + ("not-shown" if of == "p" else "not-covered") for of in names]
+            + ["parameter w not-shown", "parameter s within", "pattern p not-covered"]), wrt="w s", proxies=("PRelu 0 left",), model="chain-prelu.onnx",
+               data="record.npz", trace="chain-prelu.trace", gradients=f"chain-prelu-{k}.gradients", parameters="chain-prelu.parameters")
 
 
 def lifted():

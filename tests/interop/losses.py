@@ -224,8 +224,8 @@ def at_kinks(folder):
     target = torch.tensor([1.0, -0.5, 0]).expand(6, 3).contiguous()
     ask(folder, "l1-at", flat(), lambda m: F.l1_loss(m(X), target, reduction="sum"), "in-clarke", 12)
     # at the ends of a parabola, which an argument that is not recorded may have passed: the slopes there are one
-    ask(folder, "huber-at", flat(), lambda m: F.huber_loss(m(X), target, delta=2, reduction="sum"), "in-bouligand", 0, known=False)
-    ask(folder, "smooth-at", flat(), lambda m: F.smooth_l1_loss(m(X), target, beta=2.0), "in-bouligand", 0, known=False)
+    ask(folder, "huber-at", flat(), lambda m: F.huber_loss(m(X), target, delta=2, reduction="sum"), "in-bouligand", 0)
+    ask(folder, "smooth-at", flat(), lambda m: F.smooth_l1_loss(m(X), target, beta=2.0), "in-bouligand", 0)
     ask(folder, "hinge-at", flat(), lambda m: F.relu(1 - m(X)).sum(), "in-bouligand", 6, whole=False)
 
 
