@@ -65,8 +65,8 @@ def tampered(run):
     return clarke.audit(run).gradient["explained"] is False
 
 
-def ask(folder, name, model, step, verdict="in-bouligand", touched=None, whole=True, again=None, known=True):
-    """again: the same step with other data, put behind the first. known: is it known which branches ran?"""
+def ask(folder, name, model, step, verdict="in-bouligand", touched=None, whole=True, again=None):
+    """again: the same step with other data, put behind the first."""
     global recorded
     run = os.path.join(folder, name)
     model.zero_grad()
@@ -76,7 +76,7 @@ def ask(folder, name, model, step, verdict="in-bouligand", touched=None, whole=T
         loss.backward()
     recorded += 1
     answer = clarke.audit(run)
-    expect(answer.answer == ("explained" if known else "not known"), f"{name}: {answer.gradient}")
+    expect(answer.answer == "explained", f"{name}: {answer.gradient}")
     expect(answer.verdict == verdict, f"{name}: {answer.verdict}")
     expect(touched is None or sum(answer.touched.values()) == touched, f"{name}: touched {answer.touched}")
     expect(answer.proof is not None and verified(run, answer), f"{name}: its proof")

@@ -60,6 +60,39 @@ START_TEST(branches_of_kinks)
 }
 END_TEST
 
+/* Pieces that join without a kink are one branch: no entry parts at their place. */
+START_TEST(branches_of_joined_pieces)
+{
+  clarke_branches p;
+  clarke_certified c;
+  size_t parted[2] = {0, 0};
+
+  for (int joined = 0; joined < 2; joined++) {
+    run_record(&c, "parted", false);
+    for (size_t i = 0; i < c.nodes.g->n_steps; i++) {
+      clarke_step *s = &c.audit.graph.steps[i];
+
+      if (s->kind != CLARKE_PIECEWISE || s->pieces.n_kinks == 0)
+        continue;
+      for (size_t e = 0; e < c.nodes.g->values[s->out].count * c.nodes.pass.n; e++) /* recorded on the other side of 0 */
+        if (c.audit.replay.piece[i][e] >= 0)
+          c.nodes.pass.piece[i][e] = (clarke_branch)(1 - c.audit.replay.piece[i][e]);
+      if (!joined)
+        continue;
+      mpq_set_ui(s->pieces.coef[0][2], 1, 2); /* x^2 / 2 below 0, and 0 from there on */
+      mpq_set_ui(s->pieces.coef[1][1], 0, 1);
+    }
+    clarke_branches_init(&p);
+    OK(clarke_branches_compare(&p, &c.nodes, &c.audit.replay, &error));
+    for (size_t i = 0; i < p.n; i++)
+      parted[joined] += c.nodes.g->steps[p.parted[i].step].kind == CLARKE_PIECEWISE && p.parted[i].kind == CLARKE_OTHER_SIDE;
+    clarke_branches_clear(&p);
+    clarke_certified_clear(&c);
+  }
+  ck_assert(parted[0] > 0 && parted[1] == 0);
+}
+END_TEST
+
 START_TEST(branches_of_windows)
 {
   static const struct {
@@ -185,6 +218,7 @@ MODULE(branches)
   TCase *tests = tests_of("branches");
 
   tcase_add_loop_test(tests, branches_of_kinks, 0, RECORDS);
+  tcase_add_test(tests, branches_of_joined_pieces);
   tcase_add_test(tests, branches_of_windows);
   tcase_add_test(tests, sides);
   tcase_add_test(tests, forks);
