@@ -289,14 +289,16 @@ clarke_branches_side(bool *known, const clarke_certify *c, const clarke_replay *
 /* --- two records --- */
 
 bool
-clarke_branches_fork(clarke_bifurcation *fork, const clarke_certify *a, const clarke_certify *b)
+clarke_branches_fork(clarke_bifurcation *fork, const clarke_certify *a, const clarke_certify *b, const size_t *twin)
 {
   for (size_t i = 0; i < a->g->n_steps; i++) {
     const clarke_step *s = &a->g->steps[i];
     const size_t entries = clarke_step_has_kinks(s) ? a->g->values[s->out].count * a->pass.n : 0;
 
     for (size_t e = 0; e < entries; e++) {
-      if (s->kind == CLARKE_MAX ? recorded_winner(a, i, e) == recorded_winner(b, i, e) : a->pass.piece[i][e] == b->pass.piece[i][e])
+      if (s->kind == CLARKE_MAX ? recorded_winner(a, i, e) == recorded_winner(b, twin[i], e)
+                                : a->pass.piece[i][e] == b->pass.piece[twin[i]][e]
+                                    || one_branch(&s->pieces, a->pass.piece[i][e], b->pass.piece[twin[i]][e]))
         continue;
       *fork = (clarke_bifurcation){i, e / a->pass.n, e % a->pass.n};
       return true;

@@ -193,20 +193,23 @@ START_TEST(forks)
 {
   clarke_certified a, b;
   clarke_bifurcation at;
-  size_t pool, relu;
+  size_t pool, relu, twin[64];
 
   run_record(&a, "small", true);
   run_record(&b, "small", true);
+  ck_assert_uint_le(a.nodes.g->n_steps, 64);
+  for (size_t i = 0; i < a.nodes.g->n_steps; i++)
+    twin[i] = i;
   pool = a.nodes.g->values[value_named(a.nodes.g, "2/max_pool2d_with_indices")].producer;
   relu = a.nodes.g->values[value_named(a.nodes.g, "4/relu")].producer;
-  ck_assert(!clarke_branches_fork(&at, &a.nodes, &b.nodes));
+  ck_assert(!clarke_branches_fork(&at, &a.nodes, &b.nodes, twin));
   b.nodes.pass.piece[relu][6] = (clarke_branch)!b.nodes.pass.piece[relu][6];
-  ck_assert(clarke_branches_fork(&at, &a.nodes, &b.nodes));
+  ck_assert(clarke_branches_fork(&at, &a.nodes, &b.nodes, twin));
   ck_assert(at.step == relu && at.feature == 6 / b.nodes.pass.n && at.sample == 6 % b.nodes.pass.n);
   b.nodes.pass.piece[pool][9] = 3; /* of a window the winner counts, not how it came to be */
-  ck_assert(clarke_branches_fork(&at, &b.nodes, &a.nodes) && at.step == relu);
+  ck_assert(clarke_branches_fork(&at, &b.nodes, &a.nodes, twin) && at.step == relu);
   b.nodes.slopes.route[pool].from[0][9]++;
-  ck_assert(clarke_branches_fork(&at, &a.nodes, &b.nodes));
+  ck_assert(clarke_branches_fork(&at, &a.nodes, &b.nodes, twin));
   ck_assert(at.step == pool && at.feature == 9 / b.nodes.pass.n && at.sample == 9 % b.nodes.pass.n);
   clarke_certified_clear(&a);
   clarke_certified_clear(&b);
