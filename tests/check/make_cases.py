@@ -2174,12 +2174,12 @@ def simplices_of_windows(base, evidence):
         case("simplices-windows" + name, status, reason, evidence=evidence(["3 0 1"], directions), **{**base, "tie": tie})
 
 
-def save_step(name, nodes, shape, parameters, y=None, opset=21):
-    """A model that ends in its loss, the scalar `loss`; y: the type and shape of its target."""
+def save_step(name, nodes, shape, parameters, y=None, opset=21, loss=()):
+    """A model that ends in its loss, the scalar `loss` (or of another shape); y: the type and shape of its target."""
     inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)]
     if y is not None:
         inputs.append(helper.make_tensor_value_info("y", *y))
-    graph = helper.make_graph(nodes, "g", inputs, [helper.make_tensor_value_info("loss", TensorProto.FLOAT, [])],
+    graph = helper.make_graph(nodes, "g", inputs, [helper.make_tensor_value_info("loss", TensorProto.FLOAT, loss)],
                               [numpy_helper.from_array(np.asarray(v, np.float32), k) for k, v in parameters.items()])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid("clarke", 1)])
     model.ir_version = 10
@@ -2250,6 +2250,9 @@ def own_losses():
          loss="mse", **base)
     save("softmax-last.onnx", [soft[0], node("Softmax", ["o"], ["out"], "soft", axis=1)], ["N", 1], ["N", 2], w)
     case("softmax-last", 0, "VERIFIED", model="softmax-last.onnx", data="step-labels.npz", loss="ce", **base)
+    for name, status, reason, shape in [("unsaid", 0, "VERIFIED", None), ("one", 2, "is a loss, and no scalar", [1]), ("two", 2, "is a loss, and no scalar", [2])]:
+        save_step(f"step-{name}.onnx", [*soft, nll], ["N", 1], w, labels, loss=shape)
+        case("step-" + name, status, reason, model=f"step-{name}.onnx", data="step-labels.npz", loss="ce", **base)
     again = node("Relu", ["l"], ["more"], "more")
     for name, reason, nodes, y in [
             ("reduction", "more than one input", [*soft, node("NegativeLogLikelihoodLoss", ["l", "y"], ["loss"], reduction="sum")], labels),
@@ -3136,6 +3139,9 @@ def inputs():
     leaf 1 3 4""" % model("input-most.onnx")
     written("input-most", 0, "VERIFIED", most)
     written("input-most-once", 1, "'wins' is expected", most.replace("\n    wins 1\n    leaf 1 3 4", ""))
+    # nothing is refuted by no rows at all, nor a row's sign by others alone
+    written("input-regions-none", 1, "circuit 0 has no other row", regions.replace("circuit 0 1 1 1", "circuit"))
+    written("input-most-none", 1, "circuit 0 has no other row", most.replace("wins 0\n    leaf 9 7 10", "circuit\n    loses 0 0").replace("regions 2", "regions 1"))
     written("input-most-lost", 1, "there is no circuit 0", most.replace("wins 1\n    leaf 1 3 4", "loses 1 0"))
     with open(path("input-least.prog"), "w") as f:
         f.write("input x[2]\noutput min(x[0], x[1])\n")
@@ -3757,6 +3763,7 @@ def records_of_composed_nodes(files):
              forged=[("gradient/a", np.where(a < 0, 0.3, -1)), ("s", [a[a > 0].sum()]), ("s", [a[a < 0].sum() * (1 + 2.0 ** -12)])])
     composed("record-over", helper.make_node("Reciprocal", ["a"], ["r"], "r"), {}, x, w,
              lambda a: 1 / a, lambda a: [-1 / a ** 2], forged=[("output/r", -1 / a), ("gradient/a", 1 / a ** 2)])
+    slopes_that_are_enclosed(files)
     records_at_their_bound(files)
     # a view that was recorded as others: nobody knows what the node read
     save("record-exps.onnx", [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), helper.make_node("Identity", ["a"], ["i"], "i"),
@@ -4399,6 +4406,21 @@ def weights_beside():
              *(f"gradient {of} not-covered" for of in names), "parameter w not-shown", "parameter s within"]), wrt="w s", proxies=(),
                model="chain-divisor.onnx", data="record.npz", trace="chain-divisor.trace", gradients=f"chain-divisor-{k}.gradients",
                parameters="chain-divisor.parameters")
+
+
+def slopes_that_are_enclosed(files):
+    """Softplus in float64: its slope may be off by 2^-28, which is far more than rounding takes."""
+    save("record-softplus.onnx", [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), helper.make_node("Softplus", ["a"], ["r"], "r"),
+                                  helper.make_node("ReduceSum", ["r"], ["out"], "out", keepdims=0)], ["N", 2], [], dict(w=[[1], [1]]))
+    lines = "\n".join(["output a bit-exact", "output r not-covered", "output out not-covered", "gradient a within", "gradient r not-shown",
+                       "gradient out not-covered", "parameter w not-shown"])
+    slope = 1 / (1 + np.exp(-np.float64([[3], [-1]])))
+    for k, (by, reason) in enumerate([(0, "VERIFIED"), (0.99, "VERIFIED"), (-0.99, "VERIFIED"), (1.01, "gradient a: an entry is farther"),
+                                      (-1.01, "gradient a: an entry is farther")]):
+        tensors_file(f"record-softplus-{k}.trace", {"output/a": floats([[3], [-1]], "F64"), "gradient/r": floats([[1], [1]], "F64"),
+                                                    "gradient/a": floats(slope + by * 2.0 ** -28, "F64")})
+        record(f"record-softplus-{k}", int(reason != "VERIFIED"), reason, lines, proxies=(),
+               **(files | dict(model="record-softplus.onnx", trace=f"record-softplus-{k}.trace")))
 
 
 def chain_at_its_bound():
