@@ -361,6 +361,7 @@ read_run(clarke_run_description *r, const json_t *j, clarke_error *err)
     status = read_texts(&r->parameter, &r->n_parameters, j, "parameters", 1, err);
   if (status == CLARKE_OK)
     status = read_texts(&r->branch, &r->n_branches, j, "branches", 0, err);
+  r->says_branches = json_object_get(j, "branches") != NULL;
   if (status == CLARKE_OK)
     status = read_file(&r->graph, j, "graph", true, err);
   return status == CLARKE_OK ? read_steps(r, j, err) : status;

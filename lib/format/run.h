@@ -52,6 +52,7 @@ typedef struct {
   clarke_run_file graph;
   size_t n_dtypes, n_parameters, n_steps;
   char **dtype, **parameter; /* those that are trained */
+  bool says_branches; /* is there such a list? */
   size_t n_branches;
   char **branch; /* lines where Python read what depends on them: only the side that was taken is in the graph */
   clarke_run_step *step;     /* at least one */

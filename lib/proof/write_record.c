@@ -286,6 +286,17 @@ add_via(writer *w, const char *name)
   w->via[w->n_via++] = name;
 }
 
+/* Does a node hand back to a value behind the first in `via`, of which no gradient was recorded? Then its terms are no plain ones. */
+static bool
+hands_behind(const writer *w, const clarke_model_node *node)
+{
+  for (size_t k = 1; k < w->n_via; k++)
+    for (size_t j = 0; j < node->n_in; j++)
+      if (strcmp(w->via[k], node->in[j]) == 0 && strcmp(origin(w, w->via[k]), origin(w, w->via[0])) != 0)
+        return true;
+  return false;
+}
+
 /* Does a node hand back a gradient to this value? Where none of its own was recorded, those behind it do. */
 static clarke_record_rule
 rule_of_reader(writer *w, const clarke_model_node *node, const char *name)
@@ -302,7 +313,7 @@ rule_of_reader(writer *w, const clarke_model_node *node, const char *name)
     add_via(w, node->out[0]);
   if (is_move(w, node))
     return given && strcmp(origin(w, name), origin(w, w->via[0])) != 0 ? CLARKE_NO_RULE : CLARKE_OF_SUMS;
-  recorded = given && inputs_known(w, node, false);
+  recorded = given && inputs_known(w, node, false) && !(at->op.plain && hands_behind(w, node));
   if (at->op.plain)
     return recorded ? CLARKE_OF_SUMS : at->op.pools ? CLARKE_NO_RULE : CLARKE_OF_UNRECORDED;
   return constant && !at->op.weighs ? CLARKE_NO_RULE : recorded ? CLARKE_OF_ENCLOSED : CLARKE_OF_UNRECORDED;
@@ -335,14 +346,23 @@ rule_of_via(writer *w)
   return all;
 }
 
+/* Is it the logarithm that the loss begins with? */
+static bool
+is_loss(const writer *w, const char *name)
+{
+  const char *log = w->r->certify->log_softmax;
+
+  return log != NULL && strcmp(name, log) == 0;
+}
+
 static clarke_record_rule
 rule_of_readers(writer *w, const char *name)
 {
   const clarke_certify *c = w->r->certify;
   const char *output = c->g->values[c->g->output].name;
 
-  if (c->log_softmax != NULL && strcmp(name, c->log_softmax) == 0)
-    return CLARKE_OF_SUMS;
+  if (is_loss(w, name))
+    return inputs_known(w, maker(w, name), false) ? CLARKE_OF_SUMS : CLARKE_NO_RULE;
   if (output != NULL && strcmp(name, output) == 0)
     return c->loss->kind == CLARKE_LOSS_SUM     ? CLARKE_OF_SUMS
            : !value_known(w, name, false)       ? CLARKE_NO_RULE
@@ -362,7 +382,7 @@ rule_of(writer *w, clarke_part part, size_t node, const char *name)
 
   if (part == CLARKE_GRADIENT)
     return at->repeats ? CLARKE_NO_RULE : rule_of_readers(w, name);
-  if (!at->rule || (!known && (is_move(w, of) || at->op.pools)))
+  if (!at->rule || (!known && (is_move(w, of) || at->op.pools || is_loss(w, name))))
     return CLARKE_NO_RULE;
   return !known ? CLARKE_OF_UNRECORDED : at->op.composed ? CLARKE_OF_ENCLOSED : CLARKE_OF_SUMS;
 }
@@ -390,6 +410,24 @@ put_parameters(writer *w)
   for (size_t p = 0; p < g->n_parameters; p++)
     if (g->parameters[p].wrt)
       put_answer(w, CLARKE_PARAMETER, g->parameters[p].name, rule_of_readers(w, g->parameters[p].name));
+}
+
+/* By update: is it known what its node read? */
+static clarke_status
+put_statistics(const writer *w, clarke_error *err)
+{
+  const clarke_certify *c = w->r->certify;
+  const clarke_model *m = w->r->nodes;
+  bool *known = calloc(c->n_statistics + 1, sizeof *known);
+
+  if (known == NULL)
+    return clarke_no_memory(err);
+  for (size_t i = 0; i < c->n_statistics; i++)
+    for (size_t k = 0; k < m->n_nodes; k++)
+      known[i] = known[i] || (strcmp(m->nodes[k].out[0], c->statistics[i].node) == 0 && inputs_known(w, &m->nodes[k], false));
+  clarke_proof_put_statistics(w->out, c, known, w->moderate);
+  free(known);
+  return CLARKE_OK;
 }
 
 /* The entries of a step where the branches part; of a window where a loser was taken. Returns how many; out NULL: counts. */
@@ -478,7 +516,7 @@ clarke_proof_write_record(const char *path, const clarke_proof_record *r, clarke
       put_tensors(&w, CLARKE_INDICES);
       put_tensors(&w, CLARKE_GRADIENT);
       put_parameters(&w);
-      clarke_proof_put_statistics(w.out, r->certify, w.moderate);
+      status = put_statistics(&w, err);
       put_pattern(&w);
     }
     status = clarke_proof_save(&text, status, path, err);

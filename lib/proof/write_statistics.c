@@ -30,8 +30,18 @@ put_updates(FILE *out, const clarke_certify *c, const char *buffer, const char *
   return n;
 }
 
+/* Is it known what each node read that brings the buffer up to date? */
+static bool
+reads_known(const clarke_certify *c, const char *buffer, const bool *known)
+{
+  for (size_t i = 0; i < c->n_statistics; i++)
+    if ((strcmp(c->statistics[i].mean, buffer) == 0 || strcmp(c->statistics[i].variance, buffer) == 0) && !known[i])
+      return false;
+  return true;
+}
+
 void
-clarke_proof_put_statistics(FILE *out, const clarke_certify *c, bool moderate)
+clarke_proof_put_statistics(FILE *out, const clarke_certify *c, const bool *known, bool moderate)
 {
   for (size_t i = 0; i < c->n; i++) {
     const clarke_certificate *made = &c->certificate[i];
@@ -45,6 +55,8 @@ clarke_proof_put_statistics(FILE *out, const clarke_certify *c, bool moderate)
     fprintf(out, " %s %zu", kind, put_updates(NULL, c, made->name, kind));
     if (*kind != 'c')
       put_updates(out, c, made->name, kind);
-    fprintf(out, " %s\n", clarke_record_claim(made, *kind == 'c' ? CLARKE_OF_SUMS : CLARKE_OF_ENCLOSED, moderate));
+    fprintf(out, " %s\n", clarke_record_claim(made, *kind == 'c'                         ? CLARKE_OF_SUMS
+                                                  : reads_known(c, made->name, known) ? CLARKE_OF_ENCLOSED
+                                                                                      : CLARKE_NO_RULE, moderate));
   }
 }

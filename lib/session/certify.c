@@ -94,6 +94,57 @@ certify_by_types(clarke_certified *c, clarke_error *err)
   return status == CLARKE_OK ? certify_nodes(c, err) : status;
 }
 
+static bool
+is_changed(const clarke_tensor *a, const clarke_tensor *b)
+{
+  return a->integer != NULL && b->integer != NULL
+         && (a->count != b->count || memcmp(a->integer, b->integer, a->count * sizeof *a->integer) != 0);
+}
+
+/* Integers that changed and count no update that is told. */
+static clarke_status
+claim_counts(clarke_certified *c, clarke_error *err)
+{
+  static const char before[] = "before/";
+  clarke_status status = CLARKE_OK;
+
+  for (size_t t = 0; t < c->record.trace.n && status == CLARKE_OK; t++) {
+    const clarke_tensor *tensor = &c->record.trace.tensor[t], *after;
+    const char *name = tensor->name + strlen(before);
+
+    if (strncmp(tensor->name, before, strlen(before)) != 0 || clarke_certify_is_told(&c->nodes, name))
+      continue;
+    after = clarke_certify_find(&c->nodes, "after", name);
+    if (after != NULL && is_changed(tensor, after))
+      status = clarke_record_tell(&c->record, err, "nothing of the buffer %s: the step changed it, and run.json does not say how", name);
+  }
+  return status;
+}
+
+/* Normalizations by the minibatch whose running statistics nobody tells: there may be none. */
+static clarke_status
+claim_normalizations(clarke_certified *c, clarke_error *err)
+{
+  const clarke_run_step *of = c->record.step;
+  clarke_status status = CLARKE_OK;
+
+  for (size_t i = 0; i < c->audit.graph.n_steps && status == CLARKE_OK; i++) {
+    const char *name = c->audit.graph.steps[i].name;
+    bool told = false, counted = false;
+
+    if (clarke_certify_normalization(&c->nodes, name) != &c->audit.graph.steps[i])
+      continue;
+    for (size_t k = 0; k < of->n_statistics; k++)
+      if (strcmp(of->statistics[k].node, name) == 0) {
+        told = true;
+        counted = counted || of->statistics[k].count != NULL;
+      }
+    if (!counted)
+      status = clarke_record_tell(&c->record, err, "no %s of %s", told ? "count of updates" : "running statistics", name);
+  }
+  return status;
+}
+
 /* Buffers of which nothing can be said are told with what run.json claims. */
 static clarke_status
 claim_buffers(clarke_certified *c, clarke_error *err)
@@ -102,8 +153,10 @@ claim_buffers(clarke_certified *c, clarke_error *err)
 
   for (size_t i = 0; i < c->nodes.n && status == CLARKE_OK; i++)
     if (c->nodes.certificate[i].part == CLARKE_STATISTIC && c->nodes.certificate[i].certainty == CLARKE_CANNOT_SAY)
-      status = clarke_record_tell(&c->record, err, "nothing of the buffer %s, which the step changed", c->nodes.certificate[i].name);
-  return status;
+      status = clarke_record_tell(&c->record, err, "nothing of the buffer %s: %s", c->nodes.certificate[i].name, c->nodes.certificate[i].why);
+  if (status == CLARKE_OK && c->traced)
+    status = claim_counts(c, err);
+  return status == CLARKE_OK && c->traced ? claim_normalizations(c, err) : status;
 }
 
 clarke_status

@@ -1,4 +1,5 @@
 #include "session/certify_against.h"
+#include "session/twins.h"
 
 #include "session/json.h"
 
@@ -17,96 +18,9 @@ difference_name(clarke_difference_kind k)
 /* --- one step? --- */
 
 static bool
-same_numbers(const double *a, const double *b, size_t n)
-{
-  if (a == NULL || b == NULL)
-    return a == b;
-  for (size_t e = 0; e < n; e++)
-    if (a[e] != b[e])
-      return false;
-  return true;
-}
-
-static bool
-same_map(const size_t *a, const size_t *b, size_t n)
-{
-  return a == NULL || b == NULL ? a == b : memcmp(a, b, n * sizeof *a) == 0;
-}
-
-static bool
-same_operands(const clarke_graph *g, const clarke_graph *h, const clarke_step *s, const clarke_step *t)
-{
-  const size_t count = g->values[s->out].count * (s->kind == CLARKE_MAX ? s->width : 1);
-
-  if (s->n_in != t->n_in || s->width != t->width || count != h->values[t->out].count * (t->kind == CLARKE_MAX ? t->width : 1))
-    return false;
-  for (size_t k = 0; k < s->n_in; k++)
-    if (s->in[k].value != t->in[k].value || s->in[k].coef != t->in[k].coef || !same_map(s->in[k].map, t->in[k].map, count))
-      return false;
-  return true;
-}
-
-static bool
-same_pieces(const clarke_pieces *p, const clarke_pieces *q)
-{
-  if (p->n_kinks != q->n_kinks || p->slope != q->slope)
-    return false;
-  for (size_t i = 0; i < p->n_kinks; i++)
-    if (!mpq_equal(p->kink[i], q->kink[i]))
-      return false;
-  for (size_t i = 0; i <= p->n_kinks; i++)
-    for (size_t k = 0; k < 3; k++)
-      if (!mpq_equal(p->coef[i][k], q->coef[i][k]))
-        return false;
-  return true;
-}
-
-static bool
-same_dense(const clarke_dense *d, const clarke_dense *e)
-{
-  return d->weight == e->weight && d->transposed == e->transposed && d->grouped == e->grouped && d->blocks == e->blocks
-         && d->inner == e->inner && d->outer == e->outer && d->repeat == e->repeat;
-}
-
-static bool
-same_rest(const clarke_step *s, const clarke_step *t)
-{
-  if (s->kind == CLARKE_SCALE && (s->divide != t->divide || s->root != t->root))
-    return false;
-  if (((s->kind == CLARKE_SCALE && s->root) || s->kind == CLARKE_NORMALIZE) && !mpq_equal(s->epsilon, t->epsilon))
-    return false;
-  if (s->kind == CLARKE_SOFTMAX && (s->log != t->log || s->groups != t->groups || s->length != t->length || s->stride != t->stride))
-    return false;
-  return s->kind != CLARKE_NORMALIZE || (s->grouping.blocks == t->grouping.blocks && s->grouping.groups == t->grouping.groups
-                                         && s->grouping.length == t->grouping.length && s->grouping.couples == t->grouping.couples);
-}
-
-static bool
-same_step(const clarke_graph *g, const clarke_graph *h, size_t i)
-{
-  const clarke_step *s = &g->steps[i], *t = &h->steps[i];
-
-  return s->kind == t->kind && s->out == t->out && strcmp(s->op->name, t->op->name) == 0 && same_operands(g, h, s, t)
-         && (s->kind != CLARKE_DENSE || same_dense(&s->dense, &t->dense))
-         && (s->kind != CLARKE_PIECEWISE || same_pieces(&s->pieces, &t->pieces))
-         && (s->kind != CLARKE_ANALYTIC || s->function == t->function) && same_rest(s, t);
-}
-
-/* The same name, or none; constants: the same numbers. */
-static bool
-same_value(const clarke_value *v, const clarke_value *w)
-{
-  const bool named = v->name != NULL && w->name != NULL;
-
-  return v->constant == w->constant && v->count == w->count && v->parameter == w->parameter && v->negated == w->negated
-         && (named ? strcmp(v->name, w->name) == 0 : v->name == w->name)
-         && (!v->constant || same_numbers(v->real, w->real, v->count));
-}
-
-static bool
 same_parameter(const clarke_parameter *p, const clarke_parameter *q)
 {
-  return strcmp(p->name, q->name) == 0 && p->count == q->count && p->wrt == q->wrt && same_numbers(p->real, q->real, p->count);
+  return p->count == q->count && p->wrt == q->wrt && clarke_twins_numbers(p->real, q->real, p->count);
 }
 
 static bool
@@ -114,32 +28,49 @@ same_tensor(const clarke_tensor *a, const clarke_tensor *b)
 {
   if (a == NULL || b == NULL)
     return a == b;
-  return a->count == b->count && same_numbers(a->real, b->real, a->count)
+  return a->count == b->count && clarke_twins_numbers(a->real, b->real, a->count)
          && (a->integer == NULL || b->integer == NULL ? a->integer == b->integer
                                                       : memcmp(a->integer, b->integer, a->count * sizeof *a->integer) == 0);
 }
 
-/* What the records are not one step in; NULL: nothing. */
-static const char *
-unlike(const clarke_certified *a, const clarke_certified *b)
+/* They stand in the order in which the steps read them. */
+static bool
+same_parameters(const clarke_graph *g, const clarke_graph *h)
+{
+  bool all = g->n_parameters == h->n_parameters;
+
+  for (size_t p = 0; p < g->n_parameters && all; p++) {
+    bool found = false;
+
+    for (size_t q = 0; q < h->n_parameters && !found; q++)
+      found = strcmp(g->parameters[p].name, h->parameters[q].name) == 0 && same_parameter(&g->parameters[p], &h->parameters[q]);
+    all = found;
+  }
+  return all;
+}
+
+/* What the records are not one step in; NULL: nothing, and twins are made. */
+static clarke_status
+unlike(const char **what, clarke_twins *twins, const clarke_certified *a, const clarke_certified *b, clarke_error *err)
 {
   const clarke_graph *g = &a->audit.graph, *h = &b->audit.graph;
+  bool same = g->n_parameters == h->n_parameters && a->audit.loss.kind == b->audit.loss.kind;
+  clarke_status status = CLARKE_OK;
 
-  if (g->n_values != h->n_values || g->n_steps != h->n_steps || g->n_parameters != h->n_parameters || g->output != h->output
-      || a->audit.loss.kind != b->audit.loss.kind)
-    return "graph or loss"; /* a cast or a copy is a node */
-  for (size_t q = 0; q < g->n_parameters; q++)
-    if (!same_parameter(&g->parameters[q], &h->parameters[q]))
-      return "parameters";
-  if (!same_tensor(a->audit.x, b->audit.x) || !same_tensor(a->audit.y, b->audit.y))
-    return "batch";
-  for (size_t v = 0; v < g->n_values; v++)
-    if (!same_value(&g->values[v], &h->values[v]))
-      return "graph";
-  for (size_t i = 0; i < g->n_steps; i++)
-    if (!same_step(g, h, i))
-      return "graph";
-  return NULL;
+  *what = "graph or loss";
+  if (!same)
+    return CLARKE_OK;
+  if (!same_parameters(g, h)) {
+    *what = "parameters";
+    return CLARKE_OK;
+  }
+  if (!same_tensor(a->audit.x, b->audit.x) || !same_tensor(a->audit.y, b->audit.y)) {
+    *what = "batch";
+    return CLARKE_OK;
+  }
+  status = clarke_twins_find(twins, &same, g, h, err);
+  *what = same ? NULL : *what;
+  return status;
 }
 
 /* --- the difference --- */
@@ -217,21 +148,21 @@ pattern_known(const clarke_certified *c)
 
 /* Does AD take another number at an entry that both recorded at a kink, or tied? */
 static bool
-other_number(const clarke_certified *a, const clarke_certified *b, size_t step, size_t e)
+other_number(const clarke_certified *a, const clarke_certified *b, size_t step, size_t twin, size_t e)
 {
-  const clarke_matrix *s = &a->nodes.slopes.slope[step], *t = &b->nodes.slopes.slope[step];
+  const clarke_matrix *s = &a->nodes.slopes.slope[step], *t = &b->nodes.slopes.slope[twin];
   const clarke_step *of = &a->audit.graph.steps[step];
   const size_t n = a->nodes.pass.n;
 
-  if (a->nodes.pass.piece[step][e] >= 0 || b->nodes.pass.piece[step][e] >= 0)
+  if (a->nodes.pass.piece[step][e] >= 0 || b->nodes.pass.piece[twin][e] >= 0)
     return false;
   if (of->kind == CLARKE_MAX)
-    return a->nodes.slopes.route[step].n != b->nodes.slopes.route[step].n;
+    return a->nodes.slopes.route[step].n != b->nodes.slopes.route[twin].n;
   return clarke_matrix_get_double(s, e / n, e % n) != clarke_matrix_get_double(t, e / n, e % n);
 }
 
 static bool
-find_number(clarke_bifurcation *at, const clarke_certified *a, const clarke_certified *b)
+find_number(clarke_bifurcation *at, const clarke_certified *a, const clarke_certified *b, const size_t *twin)
 {
   const clarke_graph *g = &a->audit.graph;
 
@@ -239,7 +170,7 @@ find_number(clarke_bifurcation *at, const clarke_certified *a, const clarke_cert
     const size_t entries = clarke_step_has_kinks(&g->steps[i]) ? g->values[g->steps[i].out].count * a->nodes.pass.n : 0;
 
     for (size_t e = 0; e < entries; e++)
-      if (other_number(a, b, i, e)) {
+      if (other_number(a, b, i, twin[i], e)) {
         *at = (clarke_bifurcation){i, e / a->nodes.pass.n, e % a->nodes.pass.n};
         return true;
       }
@@ -248,45 +179,58 @@ find_number(clarke_bifurcation *at, const clarke_certified *a, const clarke_cert
 }
 
 static void
-note_arguments(clarke_difference *d, const clarke_certified *a, const clarke_certified *b)
+note_arguments(clarke_difference *d, const clarke_certified *a, const clarke_certified *b, const size_t *twin)
 {
-  const clarke_step *s = &a->audit.graph.steps[d->at.step];
-  const size_t x = s->in[0].value, e = d->at.feature * a->nodes.pass.n + d->at.sample;
+  const clarke_step *const s[] = {&a->audit.graph.steps[d->at.step], &b->audit.graph.steps[twin[d->at.step]]};
+  const size_t e = d->at.feature * a->nodes.pass.n + d->at.sample;
   const clarke_certified *const both[] = {a, b};
 
-  for (size_t k = 0; k < 2 && s->kind == CLARKE_PIECEWISE; k++)
+  for (size_t k = 0; k < 2 && s[k]->kind == CLARKE_PIECEWISE; k++) {
+    const size_t x = s[k]->in[0].value;
+
     d->argument[k] = both[k]->nodes.recorded[x] != NULL
                        ? both[k]->nodes.recorded[x][e]
                        : clarke_matrix_get_double(&both[k]->nodes.pass.value[x], d->at.feature, d->at.sample);
+  }
 }
 
-clarke_status
-clarke_certified_against(clarke_difference *d, const clarke_certified *a, const clarke_certified *b, clarke_error *err)
+static void
+find_kind(clarke_difference *d, const clarke_certified *a, const clarke_certified *b, const size_t *twin)
 {
-  const char *what = unlike(a, b);
-
-  memset(d, 0, sizeof *d);
-  if (what != NULL)
-    return clarke_fail(err, CLARKE_EINPUT, "%s and %s are no records of one step: %s %s not the same", a->record.folder,
-                       b->record.folder, what, strcmp(what, "parameters") == 0 ? "are" : "is");
   compare_gradients(d, a, b);
   d->kind = CLARKE_NOT_EXPLAINED;
   if (!a->traced || !b->traced || !pattern_known(a) || !pattern_known(b))
-    return CLARKE_OK;
-  d->forked = clarke_branches_fork(&d->at, &a->nodes, &b->nodes);
+    return;
+  d->forked = clarke_branches_fork(&d->at, &a->nodes, &b->nodes, twin);
   if (d->forked) {
     d->kind = CLARKE_BY_BRANCHES;
-    note_arguments(d, a, b);
-  } else if (find_number(&d->at, a, b)) {
+    note_arguments(d, a, b, twin);
+  } else if (find_number(&d->at, a, b, twin)) {
     d->kind = CLARKE_BY_NUMBERS;
     d->forked = true;
-    note_arguments(d, a, b);
+    note_arguments(d, a, b, twin);
   } else if (same_trace(a, b) && d->differing == 0) {
     d->kind = CLARKE_NO_DIFFERENCE;
   } else if (clarke_certified_answer(a) <= CLARKE_WITHIN_BOUND && clarke_certified_answer(b) <= CLARKE_WITHIN_BOUND) {
     d->kind = CLARKE_BY_ROUNDING;
   }
-  return CLARKE_OK;
+}
+
+clarke_status
+clarke_certified_against(clarke_difference *d, const clarke_certified *a, const clarke_certified *b, clarke_error *err)
+{
+  clarke_twins twins = {NULL};
+  const char *what;
+  clarke_status status = unlike(&what, &twins, a, b, err);
+
+  memset(d, 0, sizeof *d);
+  if (status == CLARKE_OK && what != NULL)
+    status = clarke_fail(err, CLARKE_EINPUT, "%s and %s are no records of one step: %s %s not the same", a->record.folder,
+                         b->record.folder, what, strcmp(what, "parameters") == 0 ? "are" : "is");
+  if (status == CLARKE_OK)
+    find_kind(d, a, b, twins.step);
+  clarke_twins_clear(&twins);
+  return status;
 }
 
 /* --- JSON --- */

@@ -30,3 +30,12 @@ clarke_names_free(char **names, size_t n)
     free(names[i]);
   free(names);
 }
+
+bool
+clarke_names_have(char *const *names, size_t n, const char *name)
+{
+  for (size_t i = 0; i < n; i++)
+    if (strcmp(names[i], name) == 0)
+      return true;
+  return false;
+}

@@ -2,6 +2,7 @@
 #include "session/record.h"
 
 #include "base/text.h"
+#include "session/names.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -56,12 +57,9 @@ shows(const clarke_record *r, clarke_dtype dtype)
 }
 
 static bool
-is_told(const clarke_record *r, const char *name)
+is_told(const clarke_record *r, const char *type_name)
 {
-  for (size_t i = 0; i < r->run.n_dtypes; i++)
-    if (strcmp(r->run.dtype[i], name) == 0)
-      return true;
-  return false;
+  return clarke_names_have(r->run.dtype, r->run.n_dtypes, type_name);
 }
 
 /* Is some step a convolution, or any other sum of products? */
@@ -166,10 +164,7 @@ clarke_record_rounding(clarke_rounding *by, const clarke_record *r, const clarke
 static bool
 is_trained(const clarke_record *r, const char *name)
 {
-  for (size_t i = 0; i < r->run.n_parameters; i++)
-    if (strcmp(r->run.parameter[i], name) == 0)
-      return true;
-  return false;
+  return clarke_names_have(r->run.parameter, r->run.n_parameters, name);
 }
 
 /* A gradient that autograd made is of what is trained. */

@@ -1,5 +1,7 @@
 #include "trace/branches.h"
 
+#include "network/piecewise.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +71,18 @@ takes_slope(bool *takes, const work *w, size_t step, size_t e, size_t kink, size
   return status;
 }
 
+/* Do all places between two pieces join them, so that there is no kink? Then AD's slope at the one argument and at the other differ by
+ * no more than the function's curvature makes of what rounding moved it by, as bounds have it. */
+static bool
+one_branch(const clarke_pieces *p, clarke_branch a, clarke_branch b)
+{
+  bool joined = a >= 0 && b >= 0;
+
+  for (clarke_branch k = a < b ? a : b; joined && k < (a < b ? b : a); k++)
+    joined = clarke_pieces_joined(p, (size_t)k);
+  return joined;
+}
+
 static clarke_status
 compare_kink(work *w, size_t step, size_t e, clarke_branch exact, clarke_branch recorded)
 {
@@ -76,7 +90,7 @@ compare_kink(work *w, size_t step, size_t e, clarke_branch exact, clarke_branch 
   bool alike = false;
   clarke_status status = CLARKE_OK;
 
-  if (exact == recorded)
+  if (exact == recorded || one_branch(&w->c->g->steps[step].pieces, exact, recorded))
     return CLARKE_OK;
   if (touched != at)
     status = takes_slope(&alike, w, step, e, CLARKE_KINK_OF(touched ? exact : recorded), (size_t)(touched ? recorded : exact));
@@ -275,14 +289,16 @@ clarke_branches_side(bool *known, const clarke_certify *c, const clarke_replay *
 /* --- two records --- */
 
 bool
-clarke_branches_fork(clarke_bifurcation *fork, const clarke_certify *a, const clarke_certify *b)
+clarke_branches_fork(clarke_bifurcation *fork, const clarke_certify *a, const clarke_certify *b, const size_t *twin)
 {
   for (size_t i = 0; i < a->g->n_steps; i++) {
     const clarke_step *s = &a->g->steps[i];
     const size_t entries = clarke_step_has_kinks(s) ? a->g->values[s->out].count * a->pass.n : 0;
 
     for (size_t e = 0; e < entries; e++) {
-      if (s->kind == CLARKE_MAX ? recorded_winner(a, i, e) == recorded_winner(b, i, e) : a->pass.piece[i][e] == b->pass.piece[i][e])
+      if (s->kind == CLARKE_MAX ? recorded_winner(a, i, e) == recorded_winner(b, twin[i], e)
+                                : a->pass.piece[i][e] == b->pass.piece[twin[i]][e]
+                                    || one_branch(&s->pieces, a->pass.piece[i][e], b->pass.piece[twin[i]][e]))
         continue;
       *fork = (clarke_bifurcation){i, e / a->pass.n, e % a->pass.n};
       return true;

@@ -37,10 +37,11 @@ clarke_status clarke_branches_compare(clarke_branches *p, const clarke_certify *
  * record touches it, too. *known is false where it took none of them. */
 clarke_branch clarke_branches_side(bool *known, const clarke_certify *c, const clarke_replay *r, size_t k);
 
-/* Of two records of one step: the first kink or window, in the graph's order, at which they part; false: they follow one pattern. */
+/* Of two records of one step: the first kink or window, in a's order, at which they part; false: they follow one pattern. twin: by step of
+ * a's graph that of b's; a step with kinks has one. */
 typedef struct {
   size_t step, feature, sample;
 } clarke_bifurcation;
-bool clarke_branches_fork(clarke_bifurcation *fork, const clarke_certify *a, const clarke_certify *b);
+bool clarke_branches_fork(clarke_bifurcation *fork, const clarke_certify *a, const clarke_certify *b, const size_t *twin);
 
 #endif

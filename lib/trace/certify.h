@@ -77,8 +77,13 @@ clarke_status clarke_certify_join(clarke_matrix *whole, size_t count, const clar
 clarke_status clarke_certify_log_softmax(clarke_certify *c, clarke_error *err);
 /* certify_statistics.c: running statistics of normalizations, behind the forward pass. */
 clarke_status clarke_certify_statistics(clarke_certify *c, clarke_error *err);
-/* Buffers that the step changed, and that no update tells. */
+/* Buffers that the step changed, or of which it has one number alone, and that no update tells. */
 clarke_status clarke_certify_untold(clarke_certify *c, clarke_error *err);
+/* Is the buffer a mean, a variance or a count of some update? */
+bool clarke_certify_is_told(const clarke_certify *c, const char *buffer);
+/* The BatchNormalization of that name, which normalizes over the batch: all samples together, or in a single run. NULL: there is none,
+ * or there are several. */
+const clarke_step *clarke_certify_normalization(const clarke_certify *c, const char *node);
 /* certify_windows.c: is each entry of the value known, without any error? */
 bool clarke_certify_is_known(const clarke_certify *c, size_t v);
 /* certify_windows.c: recorded winners. Slopes go along them where they are in their windows. */

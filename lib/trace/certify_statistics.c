@@ -24,9 +24,8 @@
 #define OF_MEAN(n) (5 * (double)(n) + 8)
 #define OF_VARIANCE(n) (6 * ((double)(n) + 8))
 
-/* The BatchNormalization of that name, which normalizes over the batch: all samples together, or in a single run. NULL: there is none. */
-static const clarke_step *
-normalization(const clarke_certify *c, const char *node)
+const clarke_step *
+clarke_certify_normalization(const clarke_certify *c, const char *node)
 {
   const clarke_step *found = NULL;
   size_t n = 0;
@@ -137,7 +136,7 @@ divide_moments(moments *m)
 static clarke_status
 moments_take(moments *m, const clarke_certify *c, const char *node, clarke_error *err)
 {
-  *m = (moments){.c = c, .s = normalization(c, node)};
+  *m = (moments){.c = c, .s = clarke_certify_normalization(c, node)};
   if (m->s == NULL)
     return CLARKE_OK;
   m->n = clarke_step_group_size(m->s, c->pass.n);
@@ -392,9 +391,8 @@ clarke_certify_statistics(clarke_certify *c, clarke_error *err)
   return status;
 }
 
-/* Is the buffer's number one that an update tells? */
-static bool
-is_told(const clarke_certify *c, const char *buffer)
+bool
+clarke_certify_is_told(const clarke_certify *c, const char *buffer)
 {
   return was_named(c, c->n_statistics, buffer, false) || was_named(c, c->n_statistics, buffer, true);
 }
@@ -409,31 +407,51 @@ same_entries(const clarke_tensor *a, const clarke_tensor *b)
   return same;
 }
 
+/* What nobody tells of the buffer that the tensor is of, before or after the step; NULL: nothing is amiss. */
+static clarke_status
+find_untold(const char **why, clarke_certify *c, clarke_tensor *t, const char *name, bool is_before, clarke_error *err)
+{
+  clarke_tensor *other = clarke_certify_find(c, is_before ? "after" : "before", name);
+  clarke_status status;
+
+  *why = NULL;
+  if (clarke_certify_is_told(c, name) || (other != NULL && !is_before)) /* a pair is asked once */
+    return CLARKE_OK;
+  if (other == NULL) {
+    *why = is_before ? "it was recorded before the step alone" : "it was recorded after the step alone";
+    return CLARKE_OK;
+  }
+  if (t->dtype > CLARKE_F64) /* what counts updates may be untold (docs/run-format.md) */
+    return CLARKE_OK;
+  status = clarke_tensor_unpack(other, err);
+  if (status == CLARKE_OK)
+    status = clarke_tensor_unpack(t, err);
+  if (status == CLARKE_OK && !same_entries(t, other))
+    *why = "the step changed it, and run.json does not say how";
+  return status;
+}
+
 clarke_status
 clarke_certify_untold(clarke_certify *c, clarke_error *err)
 {
-  static const char before[] = "before/";
   clarke_status status = CLARKE_OK;
 
   for (size_t t = 0; t < c->trace->n && status == CLARKE_OK; t++) {
-    const char *name = c->trace->tensor[t].name + sizeof before - 1;
+    clarke_tensor *tensor = &c->trace->tensor[t];
+    const bool is_before = strncmp(tensor->name, "before/", strlen("before/")) == 0;
+    const char *name = strchr(tensor->name, '/'), *why = NULL;
     clarke_certificate *made;
-    clarke_tensor *after;
 
-    if (strncmp(c->trace->tensor[t].name, before, sizeof before - 1) != 0 || is_told(c, name)
-        || c->trace->tensor[t].dtype > CLARKE_F64) /* what counts updates may be untold (docs/run-format.md) */
+    if (!is_before && strncmp(tensor->name, "after/", strlen("after/")) != 0)
       continue;
-    after = clarke_certify_find(c, "after", name);
-    status = after != NULL ? clarke_tensor_unpack(after, err) : CLARKE_OK;
-    if (status == CLARKE_OK)
-      status = clarke_tensor_unpack(&c->trace->tensor[t], err);
-    if (status != CLARKE_OK || after == NULL || same_entries(&c->trace->tensor[t], after))
+    status = find_untold(&why, c, tensor, ++name, is_before, err);
+    if (status != CLARKE_OK || why == NULL)
       continue;
     made = clarke_certify_add(c, CLARKE_STATISTIC, name, NULL, err);
     if (made == NULL)
       return CLARKE_ENOMEM;
-    made->entries = made->open = c->trace->tensor[t].count;
-    status = clarke_certificate_say(made, CLARKE_CANNOT_SAY, err, "the step changed it, and run.json does not say how");
+    made->entries = made->open = tensor->count;
+    status = clarke_certificate_say(made, CLARKE_CANNOT_SAY, err, "%s", why);
   }
   return status;
 }

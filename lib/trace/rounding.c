@@ -113,7 +113,7 @@ typedef struct {
   mpq_t own;              /* AD's slope, enclosed within `off` */
   double off;
   mpq_t low, high;        /* where the computed argument is */
-  size_t met;             /* pieces and kinks */
+  size_t met;             /* branches: pieces that join without a kink are one; and kinks */
   clarke_reach *reach;
 } look;
 
@@ -131,7 +131,8 @@ meet(look *l, const mpq_t slope)
   mpq_clear(apart);
 }
 
-/* The slopes of a piece at both ends of what is met of it: it is linear between them. */
+/* The slopes of a piece at both ends of what is met of it: it is linear between them. Where it joins the one before, of which something
+ * is met, too, AD's slope goes on without a step: no branch was turned there, and the slopes' difference is in `apart`. */
 static void
 meet_piece(look *l, size_t piece, const mpq_t from, const mpq_t to)
 {
@@ -143,7 +144,7 @@ meet_piece(look *l, size_t piece, const mpq_t from, const mpq_t to)
   meet(l, slope);
   clarke_piecewise_slope(slope, g, l->s, l->feature, piece, to);
   meet(l, slope);
-  l->met++;
+  l->met += !(piece > 0 && mpq_cmp(l->low, l->s->pieces.kink[piece - 1]) < 0 && clarke_pieces_joined(&l->s->pieces, piece - 1));
   mpq_clear(slope);
 }
 

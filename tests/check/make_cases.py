@@ -2174,12 +2174,12 @@ def simplices_of_windows(base, evidence):
         case("simplices-windows" + name, status, reason, evidence=evidence(["3 0 1"], directions), **{**base, "tie": tie})
 
 
-def save_step(name, nodes, shape, parameters, y=None, opset=21):
-    """A model that ends in its loss, the scalar `loss`; y: the type and shape of its target."""
+def save_step(name, nodes, shape, parameters, y=None, opset=21, loss=()):
+    """A model that ends in its loss, the scalar `loss` (or of another shape); y: the type and shape of its target."""
     inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)]
     if y is not None:
         inputs.append(helper.make_tensor_value_info("y", *y))
-    graph = helper.make_graph(nodes, "g", inputs, [helper.make_tensor_value_info("loss", TensorProto.FLOAT, [])],
+    graph = helper.make_graph(nodes, "g", inputs, [helper.make_tensor_value_info("loss", TensorProto.FLOAT, loss)],
                               [numpy_helper.from_array(np.asarray(v, np.float32), k) for k, v in parameters.items()])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid("clarke", 1)])
     model.ir_version = 10
@@ -2250,6 +2250,9 @@ def own_losses():
          loss="mse", **base)
     save("softmax-last.onnx", [soft[0], node("Softmax", ["o"], ["out"], "soft", axis=1)], ["N", 1], ["N", 2], w)
     case("softmax-last", 0, "VERIFIED", model="softmax-last.onnx", data="step-labels.npz", loss="ce", **base)
+    for name, status, reason, shape in [("unsaid", 0, "VERIFIED", None), ("one", 2, "is a loss, and no scalar", [1]), ("two", 2, "is a loss, and no scalar", [2])]:
+        save_step(f"step-{name}.onnx", [*soft, nll], ["N", 1], w, labels, loss=shape)
+        case("step-" + name, status, reason, model=f"step-{name}.onnx", data="step-labels.npz", loss="ce", **base)
     again = node("Relu", ["l"], ["more"], "more")
     for name, reason, nodes, y in [
             ("reduction", "more than one input", [*soft, node("NegativeLogLikelihoodLoss", ["l", "y"], ["loss"], reduction="sum")], labels),
@@ -3136,6 +3139,9 @@ def inputs():
     leaf 1 3 4""" % model("input-most.onnx")
     written("input-most", 0, "VERIFIED", most)
     written("input-most-once", 1, "'wins' is expected", most.replace("\n    wins 1\n    leaf 1 3 4", ""))
+    # nothing is refuted by no rows at all, nor a row's sign by others alone
+    written("input-regions-none", 1, "circuit 0 has no other row", regions.replace("circuit 0 1 1 1", "circuit"))
+    written("input-most-none", 1, "circuit 0 has no other row", most.replace("wins 0\n    leaf 9 7 10", "circuit\n    loses 0 0").replace("regions 2", "regions 1"))
     written("input-most-lost", 1, "there is no circuit 0", most.replace("wins 1\n    leaf 1 3 4", "loses 1 0"))
     with open(path("input-least.prog"), "w") as f:
         f.write("input x[2]\noutput min(x[0], x[1])\n")
@@ -3757,6 +3763,7 @@ def records_of_composed_nodes(files):
              forged=[("gradient/a", np.where(a < 0, 0.3, -1)), ("s", [a[a > 0].sum()]), ("s", [a[a < 0].sum() * (1 + 2.0 ** -12)])])
     composed("record-over", helper.make_node("Reciprocal", ["a"], ["r"], "r"), {}, x, w,
              lambda a: 1 / a, lambda a: [-1 / a ** 2], forged=[("output/r", -1 / a), ("gradient/a", 1 / a ** 2)])
+    slopes_that_are_enclosed(files)
     records_at_their_bound(files)
     # a view that was recorded as others: nobody knows what the node read
     save("record-exps.onnx", [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), helper.make_node("Identity", ["a"], ["i"], "i"),
@@ -4302,8 +4309,23 @@ def windows_between(ask, first, total):
     own = dict(model="chain-relu.onnx", nodes=["a", "n", "p", "m", "r", "out"], proxies=("Relu 0 1/2",), parameters="chain-relu.parameters")
     tensors_file("chain-relu.parameters", {"w": floats([[1], [1]]), "three": floats([3])})
     said = {"output m": "within", "gradient a": "within", "patterns": ["p"]}
-    for k, (slope, reason) in enumerate([(0.5, "VERIFIED"), (0, "gradient a: an entry is farther"), (1, "gradient a: an entry is farther")]):
+    # a less 3 may have been computed at either side of 0
+    farther = "gradient a: an entry is farther"
+    for k, (slope, reason) in enumerate([(0.5, "VERIFIED"), (0, "VERIFIED"), (1, "VERIFIED"), (1.25, farther), (-0.25, farther)]):
         ask(f"relu-{k}", reason, {"output/a": a, "output/m": [[1], [1]], "gradient/m": [[2], [2]], "gradient/a": [[2 * slope], [0]]}, said, **own)
+    # Of a + 1024 - 1025 float32 keeps 13 places of the fraction: HardSwish's slope is that of another place, and of a kink's other side.
+    moved = [node("Add", ["a", "less"], ["s"], "s"), node("Sub", ["s", "more"], ["n"], "n"), node("HardSwish", ["n"], ["p"], "p")]
+    for at in (0, 3):
+        save(f"chain-swish-{at}.onnx", [first, *moved, node("Neg", ["p"], ["r"], "r"), total], ["N", 2], [], dict(w=[[1], [1]], less=[1024], more=[1025 - at]))
+        tensors_file(f"chain-swish-{at}.parameters", {"w": floats([[1], [1]]), "less": floats([1024]), "more": floats([1025 - at])})
+        own = dict(model=f"chain-swish-{at}.onnx", nodes=["a", "s", "n", "p", "r", "out"], parameters=f"chain-swish-{at}.parameters",
+                   proxies=("HardSwish 0 0", "HardSwish 1 1"))
+        back = [(0.5, "VERIFIED"), (0.5 + 2 ** -8, farther)] if at == 0 else [(1.5, "VERIFIED"), (1, "VERIFIED"), (0.25, farther), (1.75, farther)]
+        for k, (slope, reason) in enumerate(back):
+            ask(f"swish-{at}-{k}", reason, {"output/a": [[1 + 2 ** -15], [1]], "gradient/p": [[2], [0]], "gradient/a": [[2 * slope], [0]]},
+                {"gradient a": "within", "patterns": ["p"]}, **own)
+    own = dict(nodes=["a", "n", "p", "m", "r", "out"], proxies=("Relu 0 1/2",), parameters="chain-relu.parameters")
+    slope_beside(first, total)
     # exp(a) - 1: at a = 0 it is at the kink, exactly. log(exp(a)) - a is 0, too, but an interval does not tell.
     tail = [node("LeakyRelu", ["n"], ["p"], "p", alpha=0.25), node("Neg", ["p"], ["r"], "r"), total]
     save("chain-pieces.onnx", [first, node("Exp", ["a"], ["e"], "e"), node("Sub", ["e", "one"], ["n"], "n"), *tail], ["N", 2], [],
@@ -4319,6 +4341,22 @@ def windows_between(ask, first, total):
                                     "gradient/a": np.exp(at) * np.where(n < 0, slope, 1)}, said, **own)
     own |= dict(model="chain-nought.onnx", nodes=["a", "e", "l", "n", "p", "r", "out"], parameters="record.parameters")
     ask("nought", "output p: of 2 entries no bound is known", {"output/a": a, "output/p": [[0], [0]]}, {"output p": "within", "patterns": ["p"]}, **own)
+
+
+def slope_beside(first, total):
+    """PRelu's slope where a less 3 is 0, and may have been computed below it: its gradient is 0, or that little."""
+    node, names = helper.make_node, ["a", "n", "p", "r", "out"]
+    save("chain-prelu.onnx", [first, node("Sub", ["a", "three"], ["n"], "n"), node("PRelu", ["n", "s"], ["p"], "p"), node("Neg", ["p"], ["r"], "r"), total],
+         ["N", 2], [], dict(w=[[1], [1]], three=[3], s=[0.25]))
+    tensors_file("chain-prelu.parameters", {"w": floats([[1], [1]]), "three": floats([3]), "s": floats([0.25])})
+    tensors_file("chain-prelu.trace", {"output/a": floats([[3], [3]]), "gradient/p": floats([[1], [1]])})
+    for k, by in enumerate([0, -2.0 ** -22, -2.0 ** -12, 2.0 ** -12]):
+        tensors_file(f"chain-prelu-{k}.gradients", {"w": floats([[0], [0]]), "s": floats(np.float32([by]))})
+        record(f"chain-prelu-{k}", int(k > 1), "parameter s: an entry is farther" if k > 1 else "VERIFIED", "\n".join(
+            [f"output {of} " + ("not-shown" if of == "a" else "not-covered") for of in names]
+            + [f"gradient {of} " + ("not-shown" if of == "p" else "not-covered") for of in names]
+            + ["parameter w not-shown", "parameter s within", "pattern p not-covered"]), wrt="w s", proxies=("PRelu 0 left",), model="chain-prelu.onnx",
+               data="record.npz", trace="chain-prelu.trace", gradients=f"chain-prelu-{k}.gradients", parameters="chain-prelu.parameters")
 
 
 def lifted():
@@ -4368,6 +4406,21 @@ def weights_beside():
              *(f"gradient {of} not-covered" for of in names), "parameter w not-shown", "parameter s within"]), wrt="w s", proxies=(),
                model="chain-divisor.onnx", data="record.npz", trace="chain-divisor.trace", gradients=f"chain-divisor-{k}.gradients",
                parameters="chain-divisor.parameters")
+
+
+def slopes_that_are_enclosed(files):
+    """Softplus in float64: its slope may be off by 2^-28, which is far more than rounding takes."""
+    save("record-softplus.onnx", [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), helper.make_node("Softplus", ["a"], ["r"], "r"),
+                                  helper.make_node("ReduceSum", ["r"], ["out"], "out", keepdims=0)], ["N", 2], [], dict(w=[[1], [1]]))
+    lines = "\n".join(["output a bit-exact", "output r not-covered", "output out not-covered", "gradient a within", "gradient r not-shown",
+                       "gradient out not-covered", "parameter w not-shown"])
+    slope = 1 / (1 + np.exp(-np.float64([[3], [-1]])))
+    for k, (by, reason) in enumerate([(0, "VERIFIED"), (0.99, "VERIFIED"), (-0.99, "VERIFIED"), (1.01, "gradient a: an entry is farther"),
+                                      (-1.01, "gradient a: an entry is farther")]):
+        tensors_file(f"record-softplus-{k}.trace", {"output/a": floats([[3], [-1]], "F64"), "gradient/r": floats([[1], [1]], "F64"),
+                                                    "gradient/a": floats(slope + by * 2.0 ** -28, "F64")})
+        record(f"record-softplus-{k}", int(reason != "VERIFIED"), reason, lines, proxies=(),
+               **(files | dict(model="record-softplus.onnx", trace=f"record-softplus-{k}.trace")))
 
 
 def chain_at_its_bound():

@@ -65,8 +65,8 @@ def tampered(run):
     return clarke.audit(run).gradient["explained"] is False
 
 
-def ask(folder, name, model, step, verdict="in-bouligand", touched=None, whole=True, again=None, known=True):
-    """again: the same step with other data, put behind the first. known: is it known which branches ran?"""
+def ask(folder, name, model, step, verdict="in-bouligand", touched=None, whole=True, again=None):
+    """again: the same step with other data, put behind the first."""
     global recorded
     run = os.path.join(folder, name)
     model.zero_grad()
@@ -76,7 +76,7 @@ def ask(folder, name, model, step, verdict="in-bouligand", touched=None, whole=T
         loss.backward()
     recorded += 1
     answer = clarke.audit(run)
-    expect(answer.answer == ("explained" if known else "not known"), f"{name}: {answer.gradient}")
+    expect(answer.answer == "explained", f"{name}: {answer.gradient}")
     expect(answer.verdict == verdict, f"{name}: {answer.verdict}")
     expect(touched is None or sum(answer.touched.values()) == touched, f"{name}: touched {answer.touched}")
     expect(answer.proof is not None and verified(run, answer), f"{name}: its proof")
@@ -224,8 +224,8 @@ def at_kinks(folder):
     target = torch.tensor([1.0, -0.5, 0]).expand(6, 3).contiguous()
     ask(folder, "l1-at", flat(), lambda m: F.l1_loss(m(X), target, reduction="sum"), "in-clarke", 12)
     # at the ends of a parabola, which an argument that is not recorded may have passed: the slopes there are one
-    ask(folder, "huber-at", flat(), lambda m: F.huber_loss(m(X), target, delta=2, reduction="sum"), "in-bouligand", 0, known=False)
-    ask(folder, "smooth-at", flat(), lambda m: F.smooth_l1_loss(m(X), target, beta=2.0), "in-bouligand", 0, known=False)
+    ask(folder, "huber-at", flat(), lambda m: F.huber_loss(m(X), target, delta=2, reduction="sum"), "in-bouligand", 0)
+    ask(folder, "smooth-at", flat(), lambda m: F.smooth_l1_loss(m(X), target, beta=2.0), "in-bouligand", 0)
     ask(folder, "hinge-at", flat(), lambda m: F.relu(1 - m(X)).sum(), "in-bouligand", 6, whole=False)
 
 

@@ -34,6 +34,7 @@ os.environ["CLARKE"] = CLARKE
 import clarke  # noqa: E402
 from clarke import kernels, trees  # noqa: E402
 from clarke.files import safetensors  # noqa: E402
+from attacked import Wrong  # noqa: E402
 import runs  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
 from expect import expect, finish  # noqa: E402
@@ -365,21 +366,11 @@ class Through(nn.Module):
         return self.f(self.inner(x))
 
 
-class Own(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x * 2
-
-    @staticmethod
-    def backward(ctx, g):
-        return g
-
-
 def refusals(folder):
     x = torch.randn(2, 4)
     for says, f in [("aten.cumprod.default: this operator cannot be written", lambda h: h.cumprod(0)), ("records.py", torch.erfinv),
                     ("detached: AD differentiates another function", lambda h: h + h.detach()),
-                    ("without gradients here", Own.apply), ("bounds that are tensors", lambda h: h.clamp(torch.zeros(4), torch.ones(4)))]:
+                    ("without gradients here", Wrong.apply), ("bounds that are tensors", lambda h: h.clamp(torch.zeros(4), torch.ones(4)))]:
         refused(folder, says, Through(f), summed(x))
     linear = nn.Linear(4, 4)
     refused(folder, "no loss.backward() ran", linear, lambda m: m(x).sum())
@@ -543,7 +534,7 @@ def derivations(_):
     for says, f in [("aten.gelu.default: this operator is not in the language", lambda x: F.gelu(x).sum()),
                     ("no tensor of one number", lambda x: x), ("along an axis", lambda x: x.amax(0).sum()),
                     ("not Euclidean", lambda x: torch.linalg.vector_norm(x, ord=3)),
-                    ("not in the language", lambda x: Own.apply(x).sum())]:
+                    ("not in the language", lambda x: Wrong.apply(x).sum())]:
         try:
             clarke.derive(f, torch.ones(2, 2))
             expect(False, f"not refused: {says}")

@@ -34,6 +34,7 @@ CLARKE, CHECK = (os.path.abspath(p) for p in sys.argv[1:3])
 os.environ["CLARKE"] = CLARKE
 import clarke  # noqa: E402
 from clarke import graph, trace  # noqa: E402
+from attacked import Net  # noqa: E402
 from expect import expect, finish  # noqa: E402
 
 ATTACKS, relu, AGAIN = [], torch.relu, "run again at moved parameters"
@@ -423,17 +424,6 @@ HONEST = []
 def honest(step):
     HONEST.append(step)
     return step
-
-
-class Net(nn.Module):
-    """Two layers, and something between them."""
-
-    def __init__(self, between=torch.relu):
-        super().__init__()
-        self.first, self.last, self.between = nn.Linear(4, 5), nn.Linear(5, 3), between
-
-    def forward(self, x):
-        return self.last(self.between(self.first(x)))
 
 
 def entropy(model, x=X):

@@ -25,6 +25,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "python"))
 CLARKE, CHECK = (os.path.abspath(p) for p in sys.argv[1:3])
 os.environ["CLARKE"] = CLARKE
 import clarke  # noqa: E402
+from attacked import Net, Wrong  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
 
 X, Y = torch.linspace(-2, 3, 24).reshape(6, 4), torch.arange(6) % 3
@@ -37,17 +38,6 @@ def attack(*says, explained=True):
         ATTACKS.append((step.__name__.replace("_", "-"), step, says, explained))
         return step
     return note
-
-
-class Net(nn.Module):
-    """Two layers, and something between them."""
-
-    def __init__(self, between=torch.relu):
-        super().__init__()
-        self.first, self.last, self.between = nn.Linear(4, 5), nn.Linear(5, 3), between
-
-    def forward(self, x):
-        return self.last(self.between(self.first(x)))
 
 
 class Step:
@@ -488,16 +478,6 @@ def weight_that_thaws(step):
 
 
 # ---- Derivatives of somebody's own
-
-
-class Wrong(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x * 2
-
-    @staticmethod
-    def backward(ctx, g):
-        return g
 
 
 class Reversed(Wrong):

@@ -452,6 +452,7 @@ START_TEST(lines_of_statistics)
     {.part = CLARKE_STATISTIC, .name = "c", .certainty = CLARKE_BIT_EXACT},
     {.part = CLARKE_STATISTIC, .name = "w", .certainty = CLARKE_CANNOT_SAY}};
   const clarke_certify c = {.statistics = update, .n_statistics = 2, .certificate = made, .n = 5};
+  const bool all[2] = {true, true}, first[2] = {true, false};
   char *text = NULL;
   size_t size = 0;
   FILE *out = open_memstream(&text, &size);
@@ -460,9 +461,12 @@ START_TEST(lines_of_statistics)
     mpq_init(update[i].momentum);
     mpq_set_ui(update[i].momentum, 1, i == 0 ? 10 : 2);
   }
-  clarke_proof_put_statistics(out, &c, true);
+  clarke_proof_put_statistics(out, &c, all, true);
+  clarke_proof_put_statistics(out, &c, first, true); /* the checker has no rule where it is not recorded what b read */
   fclose(out);
   ck_assert_str_eq(text, "statistic m mean 2 a%20node 1/10 1 b 1/2 3 within\nstatistic v variance 1 a%20node 1/10 1 not-shown\n"
+                         "statistic c count 1 bit-exact\n"
+                         "statistic m mean 2 a%20node 1/10 1 b 1/2 3 not-covered\nstatistic v variance 1 a%20node 1/10 1 not-shown\n"
                          "statistic c count 1 bit-exact\n");
   free(text);
   for (int i = 0; i < 2; i++)

@@ -30,6 +30,7 @@ START_TEST(every_little_list)
         ck_assert_uint_eq(n, commas + 1);
         for (size_t i = 0; i < n; i++) {
           ck_assert_ptr_null(strchr(names[i], ','));
+          ck_assert(clarke_names_have(names, n, names[i]) && !clarke_names_have(names, i, "c") && !clarke_names_have(names, 0, names[i]));
           strcat(strcat(joined, i > 0 ? "," : ""), names[i]);
         }
         ck_assert_str_eq(joined, list);

@@ -7,6 +7,7 @@
 #include "format/onnx.h"
 #include "proof/write_record.h"
 #include "session/certify_against.h"
+#include "session/twins.h"
 
 #include <math.h>
 
@@ -386,6 +387,117 @@ START_TEST(two_steps)
 }
 END_TEST
 
+/* A graph is its own twin. With a step that hands on its input it is, too, on either side; with one that does anything else it is not. */
+START_TEST(twins)
+{
+  clarke_certified a, b;
+  clarke_twins t = {NULL};
+  clarke_graph *h = &b.audit.graph;
+  clarke_step *steps, *own;
+  size_t count, hole[4096];
+  bool same;
+
+  run_record(&a, "attention", true, false);
+  run_record(&b, "attention", true, false);
+  OK(clarke_twins_find(&t, &same, &a.audit.graph, h, &error));
+  for (size_t i = 0; i < h->n_steps; i++)
+    ck_assert(same && (t.step[i] == i || (t.step[i] == CLARKE_NONE && h->steps[i].kind == CLARKE_GATHER)));
+  clarke_twins_clear(&t);
+
+  own = h->steps;
+  steps = calloc(h->n_steps + 1, sizeof *steps);
+  memcpy(steps + 1, own, h->n_steps * sizeof *steps);
+  h->values = realloc(h->values, (h->n_values + 1) * sizeof *h->values);
+  h->values[h->n_values] = h->values[h->input];
+  h->values[h->n_values].producer = 0;
+  steps[0] = (clarke_step){.kind = CLARKE_GATHER, .op = own[0].op, .name = "cast", .out = h->n_values, .n_in = 1,
+                           .in = &(clarke_operand){.value = h->input, .coef = 1}};
+  count = h->values[h->input].count;
+  ck_assert_uint_le(count, 4096);
+  for (size_t i = 0; i < h->n_steps; i++)
+    for (size_t k = 0; k < own[i].n_in; k++)
+      own[i].in[k].value = own[i].in[k].value == h->input ? h->n_values : own[i].in[k].value;
+  for (size_t v = 0; v < h->n_values; v++)
+    h->values[v].producer += h->values[v].producer != CLARKE_NONE;
+  h->steps = steps;
+  h->n_steps++;
+  h->n_values++;
+  OK(clarke_twins_find(&t, &same, &a.audit.graph, h, &error));
+  for (size_t i = 0; i < a.audit.graph.n_steps; i++)
+    ck_assert(same && (t.step[i] == i + 1 || own[i].kind == CLARKE_GATHER));
+  clarke_twins_clear(&t);
+  OK(clarke_twins_find(&t, &same, h, &a.audit.graph, &error));
+  ck_assert(same && t.step[0] == CLARKE_NONE);
+  clarke_twins_clear(&t);
+  for (size_t f = 0; f < count; f++)
+    hole[f] = f;
+  steps[0].in[0].map = hole;
+  OK(clarke_twins_find(&t, &same, &a.audit.graph, h, &error)); /* entry by entry, as well */
+  ck_assert(same);
+  clarke_twins_clear(&t);
+  hole[count - 1] = 0;
+  OK(clarke_twins_find(&t, &same, &a.audit.graph, h, &error));
+  ck_assert(!same);
+  clarke_twins_clear(&t);
+  hole[count - 1] = CLARKE_NONE;
+  OK(clarke_twins_find(&t, &same, h, &a.audit.graph, &error));
+  ck_assert(!same);
+  clarke_twins_clear(&t);
+  ck_assert(clarke_twins_numbers(NULL, NULL, 3) && !clarke_twins_numbers(NULL, h->parameters[0].real, 1));
+  h->n_steps--;
+  h->n_values--;
+  for (size_t v = 0; v < h->n_values; v++)
+    h->values[v].producer -= h->values[v].producer != CLARKE_NONE;
+  memcpy(own, steps + 1, h->n_steps * sizeof *steps);
+  h->steps = own;
+  free(steps);
+  clarke_certified_clear(&a);
+  clarke_certified_clear(&b);
+}
+END_TEST
+
+/* What makes a step another one: each of these alone. */
+START_TEST(no_twins)
+{
+  clarke_certified a, b;
+  size_t changed = 0;
+
+  run_record(&a, "attention", true, false);
+  run_record(&b, "attention", true, false);
+  for (size_t i = 0; i < a.audit.graph.n_steps; i++)
+    for (int k = 0; k < 7; k++) {
+      clarke_step *s = &b.audit.graph.steps[i], was = *s;
+      const double coef = s->in[0].coef;
+      const size_t from = s->in[0].value;
+      clarke_twins t = {NULL};
+      bool same, what[7] = {true, true, s->n_in > 1, s->kind == CLARKE_PRODUCT && s->contraction.rows != s->contraction.cols,
+                            s->kind == CLARKE_SOFTMAX, s->kind == CLARKE_ANALYTIC, s->kind == CLARKE_DENSE};
+
+      if (!what[k])
+        continue;
+      switch (k) {
+      case 0: s->kind = s->kind == CLARKE_SUM ? CLARKE_SCALE : CLARKE_SUM; break;
+      case 1: s->in[0].coef = coef + 1; break;
+      case 2: s->in[0].value = s->in[1].value; break;
+      case 3: s->contraction.rows = was.contraction.cols; break;
+      case 4: s->log = !s->log; break;
+      case 5: s->function = s->function == CLARKE_TANH ? CLARKE_EXP : CLARKE_TANH; break;
+      default: s->dense.transposed = !s->dense.transposed; break;
+      }
+      OK(clarke_twins_find(&t, &same, &a.audit.graph, &b.audit.graph, &error));
+      ck_assert_msg(!same || (k == 2 && from == was.in[1].value) || (k < 3 && was.kind == CLARKE_GATHER), "step %zu, change %d", i, k);
+      changed += !same;
+      clarke_twins_clear(&t);
+      *s = was;
+      s->in[0].coef = coef;
+      s->in[0].value = from;
+    }
+  ck_assert_uint_gt(changed, 20);
+  clarke_certified_clear(&a);
+  clarke_certified_clear(&b);
+}
+END_TEST
+
 /* The answers about the gradient that ran, and what a wrong one is told. */
 START_TEST(the_gradient_that_ran)
 {
@@ -477,6 +589,8 @@ MODULE(records)
   tcase_add_loop_test(tests, the_gradient_that_ran, 0, 4);
   tcase_add_test(tests, bounds_that_are_vague);
   tcase_add_test(tests, claims);
+  tcase_add_test(tests, twins);
+  tcase_add_test(tests, no_twins);
 
   tcase_add_loop_test(tests, of_known_records, 0, sizeof known / sizeof known[0]);
   tcase_add_test(tests, records_without_proofs);

@@ -249,6 +249,60 @@ def claims(folder):
     expect(status == 0 and "Told by run.json alone: settings that round float32 factors of matrix products to bfloat16" in text, f"precision: {status} {text[:400]}")
 
 
+def dropped(folder):
+    """What is taken out of run.json and the trace together is missed, by each command and by the checker."""
+    mean, node, proof = "1.running_mean", "1/native_batch_norm", os.path.join(folder, "proof")
+    told = "Told by run.json alone: "
+    stated = f"No running mean, or no variance, is stated of these, which normalize by the minibatch's own:\n    {node}\n"
+
+    def answers(changed):
+        status, text, error = said(CLARKE, "certify", changed.run, "--proof", proof)
+        report = audit(changed.run)[1]
+        checked = said(CHECK, proof, "--data", changed.run)
+        expect(checked[0] == 0, f"the proof of what was dropped: {checked}")
+        return status, text + error, report, checked[1]
+    changed = Changed(folder, "fresh")
+    _, text, report, checked = answers(changed)
+    told += f"nothing of the buffer 1.num_batches_tracked: the step changed it, and run.json does not say how; no count of updates of {node}.\n"
+    expect(told in text and told in report and stated not in checked,
+           f"no count: {text} {report[:400]} {checked}")
+    for left, status, says in ((("after",), 3, "it was recorded after the step alone"), (("before",), 3, "it was recorded before the step alone"),
+                               ((), 0, "")):
+        changed = Changed(folder, "fresh")
+        changed.description["steps"][0]["statistics"] = []
+        changed.drop("trace", *(f"{part}/1.running_{of}" for part in ("before", "after") for of in ("mean", "var") if part not in left))
+        got, text, report, checked = answers(changed)
+        expect(got == status, f"{left} alone: {got} {text}")
+        for one in (text, report):
+            expect(f"no running statistics of {node}.\n" in one and (not left or f"nothing of the buffer {mean}: {says}" in one), f"{left} alone: {one[:600]}")
+        expect(stated in checked and (not left or f"    {left[0]} {mean}\n" in checked), f"{left} alone: {checked}")
+    # of one pair alone nothing is told: the mean's line is there, and the node is named all the same
+    changed = Changed(folder, "fresh")
+    changed.drop("trace", "before/1.running_var", "after/1.running_var")
+    got, text, report, checked = answers(changed)
+    expect(got == 3 and "nothing of the buffer 1.running_var: it was not recorded before and after the step" in report and stated in checked,
+           f"the variance alone: {got} {text} {checked}")
+    for key, says in (("again", "run.json does not say whether the step was run again.\n"),
+                      ("branches", "run.json does not say at which lines the program read what depends on the parameters.\n")):
+        changed = Changed(folder, "turned")
+        expect(key in changed.description or key == "again", f"turned has {key}")
+        (changed.description["steps"][0] if key == "again" else changed.description).pop(key, None)
+        changed.write()
+        report = audit(changed.run)[1]
+        expect(says in report.split("\n\n")[0] + "\n", f"{key} is missing: {report[:600]}")
+    changed.description["branches"] = []
+    changed.description["steps"][0]["again"] = "calls"
+    changed.write()
+    expect("run.json does not say" not in audit(changed.run)[1], "both are said")
+    # a parameter and its gradient, which no tensor of the trace belies
+    changed = Changed(folder, "small")
+    changed.description["parameters"].remove("0.bias")
+    changed.drop("gradients", "0.bias")
+    got, text, report, checked = answers(changed)
+    expect(all("0.bias is not trained" in one for one in (text, report)) and "Not among the parameters, so that nothing is said of a gradient in them:\n"
+           "    0.bias\n" in checked, f"a parameter: {got} {text[:500]} {checked[:900]}")
+
+
 with tempfile.TemporaryDirectory() as scratch:
     as_recorded(scratch)
     gradients(scratch)
@@ -259,4 +313,5 @@ with tempfile.TemporaryDirectory() as scratch:
     branches(scratch)
     options()
     claims(scratch)
+    dropped(scratch)
 finish()

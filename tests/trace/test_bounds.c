@@ -320,6 +320,44 @@ START_TEST(reaches)
 }
 END_TEST
 
+/* Where a parabola joins a line there is no branch to turn: x^2 / 2 up to 1, and x - 1 / 2 behind it. With 2 x there is. */
+START_TEST(reaches_of_joined_pieces)
+{
+  clarke_reach reach;
+  bounds b;
+  size_t step, x;
+  clarke_pieces *p;
+
+  begin_bounds(&b, "small");
+  OK(clarke_roundoff_forward(&b.r, &error));
+  step = b.pass.g->values[value_named(b.pass.g, "4/relu")].producer;
+  x = b.pass.g->steps[step].in[0].value;
+  p = &b.c.audit.graph.steps[step].pieces;
+  mpq_set_ui(p->kink[0], 1, 1);
+  mpq_set_ui(p->coef[0][2], 1, 2);
+  mpq_set_ui(p->coef[1][1], 1, 1);
+  mpq_set_si(p->coef[1][0], -1, 2);
+  for (size_t e = 0; e < b.pass.g->values[x].count * b.pass.n; e++) {
+    const double argument = clarke_matrix_get_double(&b.pass.value[x], e / b.pass.n, e % b.pass.n), off = fabs(argument - 1) + 0.5;
+    const double own = argument > 0; /* AD's, as the pass found it */
+
+    b.r.error[x][e] = off;
+    mpq_set_ui(p->coef[1][1], 1, 1);
+    OK(clarke_roundoff_reach(&reach, &b.r, step, e, &error));
+    ck_assert(!reach.open);
+    ck_assert_double_eq_tol(reach.apart, fmax(1 - own, fabs(argument - off - own)), 1e-9);
+    mpq_set_ui(p->coef[1][1], 2, 1);
+    OK(clarke_roundoff_reach(&reach, &b.r, step, e, &error));
+    ck_assert(reach.open && reach.apart >= 2 - own);
+  }
+  mpq_set_ui(p->coef[1][1], 1, 1);
+  mpq_set_ui(p->kink[0], 0, 1);
+  mpq_set_ui(p->coef[0][2], 0, 1);
+  mpq_set_ui(p->coef[1][0], 0, 1);
+  end_bounds(&b);
+}
+END_TEST
+
 /* The first largest of a window's recorded numbers; and a gradient that goes to it where the window's entries are one function. */
 START_TEST(winners)
 {
@@ -377,6 +415,7 @@ MODULE(bounds)
   tcase_add_test(tests, moved_gradients);
   tcase_add_test(tests, signs);
   tcase_add_test(tests, reaches);
+  tcase_add_test(tests, reaches_of_joined_pieces);
   tcase_add_test(tests, winners);
   return all_tests;
 }

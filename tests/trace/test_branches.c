@@ -60,6 +60,39 @@ START_TEST(branches_of_kinks)
 }
 END_TEST
 
+/* Pieces that join without a kink are one branch: no entry parts at their place. */
+START_TEST(branches_of_joined_pieces)
+{
+  clarke_branches p;
+  clarke_certified c;
+  size_t parted[2] = {0, 0};
+
+  for (int joined = 0; joined < 2; joined++) {
+    run_record(&c, "parted", false);
+    for (size_t i = 0; i < c.nodes.g->n_steps; i++) {
+      clarke_step *s = &c.audit.graph.steps[i];
+
+      if (s->kind != CLARKE_PIECEWISE || s->pieces.n_kinks == 0)
+        continue;
+      for (size_t e = 0; e < c.nodes.g->values[s->out].count * c.nodes.pass.n; e++) /* recorded on the other side of 0 */
+        if (c.audit.replay.piece[i][e] >= 0)
+          c.nodes.pass.piece[i][e] = (clarke_branch)(1 - c.audit.replay.piece[i][e]);
+      if (!joined)
+        continue;
+      mpq_set_ui(s->pieces.coef[0][2], 1, 2); /* x^2 / 2 below 0, and 0 from there on */
+      mpq_set_ui(s->pieces.coef[1][1], 0, 1);
+    }
+    clarke_branches_init(&p);
+    OK(clarke_branches_compare(&p, &c.nodes, &c.audit.replay, &error));
+    for (size_t i = 0; i < p.n; i++)
+      parted[joined] += c.nodes.g->steps[p.parted[i].step].kind == CLARKE_PIECEWISE && p.parted[i].kind == CLARKE_OTHER_SIDE;
+    clarke_branches_clear(&p);
+    clarke_certified_clear(&c);
+  }
+  ck_assert(parted[0] > 0 && parted[1] == 0);
+}
+END_TEST
+
 START_TEST(branches_of_windows)
 {
   static const struct {
@@ -160,20 +193,23 @@ START_TEST(forks)
 {
   clarke_certified a, b;
   clarke_bifurcation at;
-  size_t pool, relu;
+  size_t pool, relu, twin[64];
 
   run_record(&a, "small", true);
   run_record(&b, "small", true);
+  ck_assert_uint_le(a.nodes.g->n_steps, 64);
+  for (size_t i = 0; i < a.nodes.g->n_steps; i++)
+    twin[i] = i;
   pool = a.nodes.g->values[value_named(a.nodes.g, "2/max_pool2d_with_indices")].producer;
   relu = a.nodes.g->values[value_named(a.nodes.g, "4/relu")].producer;
-  ck_assert(!clarke_branches_fork(&at, &a.nodes, &b.nodes));
+  ck_assert(!clarke_branches_fork(&at, &a.nodes, &b.nodes, twin));
   b.nodes.pass.piece[relu][6] = (clarke_branch)!b.nodes.pass.piece[relu][6];
-  ck_assert(clarke_branches_fork(&at, &a.nodes, &b.nodes));
+  ck_assert(clarke_branches_fork(&at, &a.nodes, &b.nodes, twin));
   ck_assert(at.step == relu && at.feature == 6 / b.nodes.pass.n && at.sample == 6 % b.nodes.pass.n);
   b.nodes.pass.piece[pool][9] = 3; /* of a window the winner counts, not how it came to be */
-  ck_assert(clarke_branches_fork(&at, &b.nodes, &a.nodes) && at.step == relu);
+  ck_assert(clarke_branches_fork(&at, &b.nodes, &a.nodes, twin) && at.step == relu);
   b.nodes.slopes.route[pool].from[0][9]++;
-  ck_assert(clarke_branches_fork(&at, &a.nodes, &b.nodes));
+  ck_assert(clarke_branches_fork(&at, &a.nodes, &b.nodes, twin));
   ck_assert(at.step == pool && at.feature == 9 / b.nodes.pass.n && at.sample == 9 % b.nodes.pass.n);
   clarke_certified_clear(&a);
   clarke_certified_clear(&b);
@@ -185,6 +221,7 @@ MODULE(branches)
   TCase *tests = tests_of("branches");
 
   tcase_add_loop_test(tests, branches_of_kinks, 0, RECORDS);
+  tcase_add_test(tests, branches_of_joined_pieces);
   tcase_add_test(tests, branches_of_windows);
   tcase_add_test(tests, sides);
   tcase_add_test(tests, forks);

@@ -597,6 +597,44 @@ START_TEST(counts)
 }
 END_TEST
 
+/* Buffers that no update tells: changed floats, and those of which one number alone was recorded. */
+START_TEST(untold)
+{
+  const float x[4] = {1, 2, 3, 4};
+  scene s;
+
+  scene_make(&s, 1, 4, x);
+  ck_assert(clarke_certify_normalization(&s.c, "norm") == &s.step && clarke_certify_normalization(&s.c, "other") == NULL);
+  ck_assert(clarke_certify_is_told(&s.c, "mean") && clarke_certify_is_told(&s.c, "var") && !clarke_certify_is_told(&s.c, "count"));
+  s.tensor[5].integer[0] = 1; /* what counts may be untold */
+  OK(clarke_certify_untold(&s.c, &error));
+  ck_assert_uint_eq(s.c.n, 0);
+  s.c.n_statistics = 0;
+  OK(clarke_certify_untold(&s.c, &error)); /* none changed */
+  ck_assert_uint_eq(s.c.n, 0);
+  s.tensor[3].real[0] = 1;
+  OK(clarke_certify_untold(&s.c, &error));
+  ck_assert_uint_eq(s.c.n, 1);
+  ck_assert_str_eq(s.c.certificate[0].name, "var");
+  ck_assert(s.c.certificate[0].certainty == CLARKE_CANNOT_SAY && strstr(s.c.certificate[0].why, "does not say how") != NULL);
+  for (size_t gone = 0; gone < 6; gone++) {
+    char *name = s.tensor[gone].name;
+
+    scene_forget(&s);
+    s.tensor[3].real[0] = 0;
+    s.tensor[gone].name = "output/other";
+    OK(clarke_certify_untold(&s.c, &error));
+    s.tensor[gone].name = name;
+    ck_assert_uint_eq(s.c.n, 1);
+    ck_assert_str_eq(s.c.certificate[0].name, gone < 2 ? "mean" : gone < 4 ? "var" : "count");
+    ck_assert_str_eq(s.c.certificate[0].why, gone % 2 == 0 ? "it was recorded after the step alone" : "it was recorded before the step alone");
+  }
+  s.g.n_steps = 0;
+  ck_assert(clarke_certify_normalization(&s.c, "norm") == NULL);
+  scene_clear(&s);
+}
+END_TEST
+
 MODULE(statistics)
 {
   TCase *tests = tests_of("statistics");
@@ -610,5 +648,6 @@ MODULE(statistics)
   tcase_add_test(tests, samples_together);
   tcase_add_test(tests, what_does_not_fit);
   tcase_add_test(tests, counts);
+  tcase_add_test(tests, untold);
   return all_tests;
 }

@@ -1,6 +1,7 @@
 /* clarke audit RUN/: a recorded step, its gradient beside AD's exact one, and the verdict. */
 #include "audit_report.h"
 #include "command.h"
+#include "recorded.h"
 #include "session/certify.h"
 #include "session/json.h"
 
@@ -46,14 +47,6 @@ print_turned(const clarke_certified *c)
   printf("It is the gradient along the recorded branches, within rounding: %s (%s).\n", clarke_verdict_name(c->along.verdict), c->along.why);
 }
 
-/* What the record does not show. */
-static void
-print_claims(const clarke_record *r)
-{
-  for (size_t i = 0; i < r->n_claims; i++)
-    printf("%s%s%s", i == 0 ? "Told by run.json alone: " : "; ", r->claim[i], i + 1 == r->n_claims ? ".\n" : "");
-}
-
 /* The report's first lines. */
 static void
 print_gradient(const clarke_certified *c)
@@ -76,10 +69,13 @@ print_gradient(const clarke_certified *c)
     put_place(c, r->near_step, r->near_entry / c->audit.x->dims[0], r->near_entry % c->audit.x->dims[0]);
     printf(", %.3g.\n", r->near);
   }
-  printf("Recorded with %s %s on %s, step %zu, in %s.\n", r->run.framework, r->run.version, r->run.device, r->step->step, r->types);
-  print_claims(r);
+  clarke_print_record(r);
   if (r->step->again == CLARKE_AGAIN_NOTHING)
     puts("The step was NOT run again: what PyTorch's dispatcher does not show (.data =, numpy, C++) may be missing in the record.");
+  if (r->step->again == CLARKE_AGAIN_NOT_SAID)
+    puts("run.json does not say whether the step was run again.");
+  if (!r->run.says_branches)
+    puts("run.json does not say at which lines the program read what depends on the parameters.");
   putchar('\n');
 }
 

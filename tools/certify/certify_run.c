@@ -1,5 +1,6 @@
 #include "certify_report.h"
 #include "command.h"
+#include "recorded.h"
 #include "session/json.h"
 
 #include <math.h>
@@ -103,14 +104,6 @@ print_answer(const clarke_certified *c)
   puts(".");
 }
 
-/* What the record does not show. */
-static void
-print_claims(const clarke_record *r)
-{
-  for (size_t i = 0; i < r->n_claims; i++)
-    printf("%s%s%s", i == 0 ? "Told by run.json alone: " : "; ", r->claim[i], i + 1 == r->n_claims ? ".\n" : "");
-}
-
 static void
 print_text(const clarke_certified *c)
 {
@@ -118,9 +111,7 @@ print_text(const clarke_certified *c)
   const int width = longest_name(n);
 
   print_answer(c);
-  printf("Recorded with %s %s on %s, step %zu, in %s.\n", c->record.run.framework, c->record.run.version, c->record.run.device,
-         c->record.step->step, c->record.types);
-  print_claims(&c->record);
+  clarke_print_record(&c->record);
   print_followed(n);
   for (size_t i = 0; i < n->n; i++)
     if (n->certificate[i].certainty >= CLARKE_CANNOT_SAY)

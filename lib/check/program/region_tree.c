@@ -310,7 +310,8 @@ refuted_sign(region_tree *t, size_t r)
     turn = s;
     others++;
   }
-  require(others > 0 && (r == NONE || own != 0), "circuit %zu has no row %zu, or no other", k, r);
+  require(others > 0, "circuit %zu has no other row", k);
+  require(r == NONE || own != 0, "circuit %zu has no row %zu", k, r);
   return (signed char)(turn * own);
 }
 

@@ -130,6 +130,66 @@ slope_at(interval *slope, const node_pass *p, const step *st, const factor *w, s
     mpq_swap(&slope->lo, &slope->hi);
 }
 
+/* The farthest that a slope is from any in the interval. */
+static void
+note_apart(rational *apart, const interval *slope, const rational *other)
+{
+  RATIONAL(q);
+  mpq_sub(&q, other, &slope->lo);
+  if (mpq_cmp(&q, apart) > 0)
+    mpq_set(apart, &q);
+  mpq_sub(&q, &slope->hi, other);
+  if (mpq_cmp(&q, apart) > 0)
+    mpq_set(apart, &q);
+}
+
+/* How far from these may the slope be that was computed? Its argument was anywhere within its error: on any piece there, whose slope is
+ * linear, or at a kink. */
+static bound
+piece_apart(const node_pass *p, const step *st, const factor *w, const number *a, const interval *slope)
+{
+  RATIONAL(apart);
+  RATIONAL(lo);
+  RATIONAL(hi);
+  RATIONAL(left);
+  RATIONAL(right);
+  if (a->off.m == 0)
+    return (bound){0, 0};
+  bound_get(&hi, a->off);
+  mpq_sub(&lo, &a->x.lo, &hi);
+  mpq_add(&hi, &a->x.hi, &hi);
+  for (size_t i = 0; i <= st->n_kinks; i++) {
+    const rational *from = i > 0 && mpq_cmp(&st->at[i - 1], &lo) > 0 ? &st->at[i - 1] : &lo;
+    const rational *to = i < st->n_kinks && mpq_cmp(&st->at[i], &hi) < 0 ? &st->at[i] : &hi;
+    if (mpq_cmp(from, to) > 0)
+      continue;
+    piece_slope_at(&left, st, w, i, from);
+    note_apart(&apart, slope, &left);
+    piece_slope_at(&left, st, w, i, to);
+    note_apart(&apart, slope, &left);
+    if (to == &hi)
+      continue;
+    piece_slope_at(&right, st, w, i + 1, to);
+    note_apart(&apart, slope, kink_slope(p, st, i, &left, &right));
+  }
+  return bound_of(&apart);
+}
+
+/* PRelu's own slope: what its argument has where it is below 0, or what it may have had where it was computed there. */
+static void
+hand_own_slope(node_pass *p, const factor *w, size_t piece, const number *g, const number *a)
+{
+  INTERVAL(none);
+  RATIONAL(off);
+  handed *to = &p->of_weight[w->at];
+  bound most = bound_times(size_of(g), a->off);
+  bound_get(&off, a->off);
+  if (piece == 0 && mpq_sgn(&a->x.hi) < 0)
+    hand_product(p, to, g, a, w->coef);
+  else if (mpq_cmp(&a->x.lo, &off) < 0)
+    node_hand(p, to, &none, most, most);
+}
+
 static void
 back_piece(node_pass *p, const step *st, size_t e, const number *g)
 {
@@ -141,9 +201,9 @@ back_piece(node_pass *p, const step *st, size_t e, const number *g)
   INTERVAL(slope);
   slope_at(&slope, p, st, w, piece, &a->x);
   if (to != NULL)
-    hand_slope(p, to, g, &slope, (bound){0, 0}, node_steepest(st, w, size_of(a)));
-  if (p->weight != NULL && w->w == p->weight && piece == 0 && mpq_sgn(&a->x.hi) < 0)
-    hand_product(p, &p->of_weight[w->at], g, a, w->coef);
+    hand_slope(p, to, g, &slope, piece_apart(p, st, w, a, &slope), node_steepest(st, w, size_of(a)));
+  if (p->weight != NULL && w->w == p->weight)
+    hand_own_slope(p, w, piece, g, a);
 }
 
 /* What a slope of 1 / x or a root is off by, made of the argument or of the value, which may be computed anew. */

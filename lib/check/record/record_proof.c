@@ -49,6 +49,22 @@ read_slopes(judged *q)
     }
 }
 
+/* A number of the model that is no parameter here has no gradient. */
+static void
+state_untrained(const network *net)
+{
+  size_t n = 0;
+  for (size_t i = 0; i < net->n_tensors; i++) {
+    if (net->tensors[i]->wrt || !net->tensors[i]->weight)
+      continue;
+    if (n++ == 0)
+      fputs("Not among the parameters, so that nothing is said of a gradient in them:\n", account);
+    fputs("    ", account);
+    state_name(net->tensors[i]->name);
+    fputc('\n', account);
+  }
+}
+
 static void
 note_unsaid(judged *q, const char *part, const char *name)
 {
@@ -263,6 +279,7 @@ check_record(point *p, const model *m, const char *folder)
   next_rational(&q->r.scale);
   gmp_fprintf(account, "  multiplied by %Qd\n", &q->r.scale);
   read_wrt(p->net);
+  state_untrained(p->net);
   read_slopes(q);
   record_begin(&q->r, trace, gradients);
   unsigned long bits = session_bits;
@@ -273,6 +290,7 @@ check_record(point *p, const model *m, const char *folder)
   read_part(q, "gradient", record_gradient, false);
   read_parameters(q);
   bool updated = read_statistics(q);
+  record_untold_statistics(&q->r);
   check_read(q);
   session_set_bits(bits);
   read_pattern(q, p);

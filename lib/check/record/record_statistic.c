@@ -26,16 +26,30 @@ typedef struct moments {
   rational *mean, *variance, *size, *spread;
 } moments;
 
-/* The BatchNormalization at that place whose statistics are the minibatch's; NULL: there is none, or it is not known what it reads. */
+/* Of a node: is a mean of its own among the updates, and a variance? */
+typedef struct told_statistics {
+  bool mean, variance;
+} told_statistics;
+
+/* The BatchNormalization at that place whose statistics are the minibatch's; NULL: there is none. */
 static const step *
-find_step(const record *r, size_t place)
+find_normalization(const network *net, size_t place)
 {
-  const network *net = r->p->net;
   const step *found = NULL;
   for (size_t s = 1; s < net->n_steps; s++)
     if (net->steps[s].place == place && net->steps[s].kind == NORMALIZE)
       found = &net->steps[s];
-  if (found == NULL || strcmp(found->node->op, "BatchNormalization") != 0 || !(found->couples || net->batch == 1))
+  bool own = found != NULL && strcmp(found->node->op, "BatchNormalization") == 0 && (found->couples || net->batch == 1);
+  return own ? found : NULL;
+}
+
+/* NULL also where it is not known what it reads. */
+static const step *
+find_step(const record *r, size_t place)
+{
+  const network *net = r->p->net;
+  const step *found = find_normalization(net, place);
+  if (found == NULL)
     return NULL;
   bool reads = record_reads(r, found);
   for (size_t i = 0; i < found->n_sources && reads; i++)
@@ -187,6 +201,15 @@ share_bits(const update *u)
   return mpz_sizeinbase(mpq_numref(&u->share), 2) + mpz_sizeinbase(mpq_denref(&u->share), 2);
 }
 
+static void
+note_told(const record *r, size_t place, bool variance)
+{
+  told_statistics **told = &r->kept->told;
+  if (*told == NULL)
+    *told = allocate(r->m->n_nodes, sizeof **told);
+  *(variance ? &(*told)[place].variance : &(*told)[place].mean) = true;
+}
+
 /* NODE SHARE SAMPLES; m is NULL when no rule covers it. */
 static update
 read_update(const record *r, bool variance)
@@ -204,6 +227,7 @@ read_update(const record *r, bool variance)
   require(u.samples > 0, "an update is of one sample or more");
   state_update(of, &u);
   free(of);
+  note_told(r, place, variance);
   const step *st = find_step(r, place);
   if (st != NULL && st->n / st->length % u.samples == 0)
     u.m = moments_of(r, st);
@@ -280,4 +304,20 @@ record_statistic(record *r, const char *name, const tensor **after)
   answer found = judge(r, before, *after, u, n);
   updates_free(u, n);
   return found;
+}
+
+void
+record_untold_statistics(const record *r)
+{
+  const told_statistics *told = r->kept->told;
+  size_t n = 0;
+  for (size_t i = 0; i < r->m->n_nodes; i++) {
+    if (find_normalization(r->p->net, i) == NULL || (told != NULL && told[i].mean && told[i].variance))
+      continue;
+    if (n++ == 0)
+      fputs("No running mean, or no variance, is stated of these, which normalize by the minibatch's own:\n", account);
+    fputs("    ", account);
+    state_name(r->m->nodes[i].out[0]);
+    fputc('\n', account);
+  }
 }

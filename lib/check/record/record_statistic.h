@@ -8,4 +8,7 @@
  * that; NULL when there is none. */
 answer record_statistic(record *r, const char *name, const tensor **after);
 
+/* States the nodes that normalize by the minibatch's own statistics, and of which no line brings a mean and a variance up to date. */
+void record_untold_statistics(const record *r);
+
 #endif
