@@ -1,5 +1,6 @@
 /* Recorded outputs (certify.h). */
 #include "trace/certify.h"
+#include "trace/rounding_line.h"
 
 #include "network/replay/replay_inside.h"
 
@@ -191,6 +192,8 @@ clarke_certify_forward(clarke_certify *c, clarke_error *err)
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
     clarke_certify_doubt_sides(c, i);
     status = clarke_forward_next(&c->pass, i, err);
+    if (status == CLARKE_OK)
+      status = clarke_roundoff_shrink(&c->pass.value[g->steps[i].out], &c->rounded, i, err);
     if (status == CLARKE_OK)
       status = clarke_roundoff_step(&c->rounded, i, err);
     if (status == CLARKE_OK)

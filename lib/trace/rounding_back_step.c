@@ -353,14 +353,15 @@ back_analytic(const clarke_roundback *p)
     to->terms += 1 + CLARKE_ROUNDBACK_SPARE;
 }
 
-/* The softmax at an entry of a LogSoftmax, exp of its value. */
+/* At least the softmax at an entry of a LogSoftmax, exp of its value, which may be off by so much. Less than what underflow takes is not
+ * told apart. */
 static double
-share_of(const clarke_roundback *p, size_t e)
+share_of(const clarke_roundback *p, size_t e, double off)
 {
   const clarke_matrix *y = &p->r->f->value[p->s->out];
   const double log = clarke_matrix_get_double(y, e / p->n, e % p->n);
 
-  return fmin(1, clarke_up_by(exp(log + clarke_matrix_radius(y, e / p->n, e % p->n)), 0x1p12));
+  return fmax(p->r->by.tiny, clarke_up_by(exp(fmin(0, log + clarke_matrix_radius(y, e / p->n, e % p->n)) + off), 0x1p12));
 }
 
 /* Of the logarithm g - y S, with y the softmax and S the sum of the line's g; y is made as exp of the computed value, and is
@@ -368,8 +369,8 @@ share_of(const clarke_roundback *p, size_t e)
 static void
 log_entry(const clarke_roundback *p, clarke_rounding_sum *to, size_t e, size_t first)
 {
-  const double share = share_of(p, e), off = clarke_up_by(expm1(p->r->error[p->s->out][e]), 0x1p12);
-  const double top = share * (1 + off) + clarke_roundoff_by(&p->r->by, CLARKE_ROUNDBACK_SPARE + FUNCTION, share * (1 + off));
+  const double share = share_of(p, e, 0), computed = share_of(p, e, p->r->error[p->s->out][e]);
+  const double top = computed + clarke_roundoff_by(&p->r->by, CLARKE_ROUNDBACK_SPARE + FUNCTION, computed);
   double mass = 0, apart = 0, sum_size = 0;
 
   for (size_t i = 0; i < p->s->length; i++) {

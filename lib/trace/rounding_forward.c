@@ -1,5 +1,6 @@
 /* Bounds of activations, step by step (rounding.h; docs/rounding-bound.md has the rules). */
 #include "trace/rounding_dense.h"
+#include "trace/rounding_line.h"
 
 #include "network/pass/analytic.h"
 #include "network/pass/linear.h"
@@ -232,38 +233,38 @@ analytic_errors(const pass *p)
   }
 }
 
-/* The largest error in a softmax's line, and what the difference from its maximum rounds: of entries x, stride apart. */
+/* Each exponential is off by a factor of exp(shift) at most, and so is their sum. */
 static double
-line_shift(const pass *p, size_t first, size_t j)
+softmax_error(const pass *p, const clarke_rounding_line *l, size_t e)
 {
-  const size_t x = p->s->in[0].value;
-  double error = 0, size = 0;
+  const clarke_step *s = p->s;
+  const size_t x = s->in[0].value;
+  const bool far = clarke_roundoff_is_far(l, p->r, x, e);
+  const double n = (double)s->length + 2 * FUNCTION, y = p->r->size[s->out][e], shift = l->error + l->lost + clarke_roundoff_by(&p->r->by, 2, 2 * l->size);
+  double own = shift;
 
-  for (size_t i = 0; i < p->s->length; i++) {
-    const size_t e = (first + i * p->s->stride) * p->n + j;
-
-    error = fmax(error, p->r->error[x][e]);
-    size = fmax(size, top(p, x, e));
-  }
-  return error + clarke_roundoff_by(&p->r->by, 2, 2 * size);
+  if (far && !s->log)
+    return clarke_roundoff_far(p->r) + clarke_roundoff_by(&p->r->by, n, y + clarke_roundoff_far(p->r));
+  if (far)
+    own = shift + p->r->error[x][e] + clarke_roundoff_by(&p->r->by, 2, 2 * top(p, x, e));
+  if (s->log)
+    return clarke_roundoff_sum(own + shift, 2) + clarke_roundoff_by(&p->r->by, n, 1 + y + own);
+  return clarke_roundoff_sum(clarke_up_by(y * expm1(2 * shift), 0x1p12), 4)
+         + clarke_roundoff_by(&p->r->by, n, clarke_up_by(y * exp(2 * shift), 0x1p12));
 }
 
-/* Each exponential is off by a factor of exp(shift) at most, and so is their sum. */
 static void
 softmax_errors(const pass *p)
 {
   const clarke_step *s = p->s;
-  const double n = (double)s->length + 2 * FUNCTION;
 
   for (size_t f = 0; f < p->count; f++)
     for (size_t j = 0; j < p->n; j++) {
-      const size_t e = f * p->n + j, first = f / (s->length * s->stride) * s->length * s->stride + f % s->stride;
-      const double shift = line_shift(p, first, j);
-      const double y = p->r->size[s->out][e];
+      const size_t first = f / (s->length * s->stride) * s->length * s->stride + f % s->stride;
+      clarke_rounding_line l;
 
-      p->error[e] = s->log ? clarke_roundoff_sum(2 * shift, 2) + clarke_roundoff_by(&p->r->by, n, 1 + y + shift)
-                           : clarke_roundoff_sum(clarke_up_by(y * expm1(2 * shift), 0x1p12), 4)
-                               + clarke_roundoff_by(&p->r->by, n, clarke_up_by(y * exp(2 * shift), 0x1p12));
+      clarke_roundoff_line(&l, p->r, s->in[0].value, first * p->n + j, s->stride * p->n, s->length);
+      p->error[f * p->n + j] = softmax_error(p, &l, f * p->n + j);
     }
 }
 

@@ -349,11 +349,60 @@ def masked(folder):
     expect(verify(proof, path)[0], "a mask that is a buffer has a proof")
 
 
+def far_down(folder):
+    """Masks of the least number, or of -1e30: what they leave of a softmax and of its logarithm has a bound, forward and back. A share of
+    such an entry that is not 0 is refuted, by both programs."""
+    for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
+        for mask in (-1e30 if dtype != torch.float16 else -1e4, torch.finfo(dtype).min):
+            for log in (False, True):
+                torch.manual_seed(3)
+                path, model = os.path.join(folder, f"far{dtype}{mask}{log}"), nn.Sequential(nn.Linear(4, 4), Masked(mask, log)).to(dtype)
+                with clarke.record(path, model):
+                    model(torch.randn(2, 4).to(dtype)).sum().backward()
+                status, said, proof = prove(path)
+                whole = not log or (dtype == torch.float32 and mask == -1e30)  # logarithms near the largest number have no bound
+                expect(status == 0 or not whole, "masked by", mask, dtype, log, said)
+                well, words = verify(proof, path)
+                told = [line for line in words.split("\n") if "softmax" in line]
+                bounded = not any("not shown" in line or ("but for" in line and "but for 0" not in line) for line in told)
+                expect(well and len(told) > 1 and (bounded or not whole), "masked by", mask, dtype, log, words[:300], told)
+                if not log:
+                    unmask(path, dtype, mask)
+
+
+class Masked(nn.Module):
+    """The second and the last entry of each line are masked; then there is a sum whose gradient is not 0."""
+
+    def __init__(self, mask, log):
+        super().__init__()
+        self.mask, self.log = mask, log
+
+    def forward(self, x):
+        h = x + torch.tensor([0, self.mask, 0, self.mask], dtype=x.dtype)
+        return (torch.log_softmax(h, -1)[:, ::2] if self.log else torch.softmax(h, -1)) * torch.linspace(0.5, 2, 2 if self.log else 4).to(x.dtype)
+
+
+def unmask(folder, dtype, mask):
+    """The smallest normal number in the place of a masked share, with all hashes: the proof of before is no longer one."""
+    other, file = folder + "-other", "step-000000.trace.safetensors"
+    data, found = tensors(os.path.join(folder, file))
+    name = next(n for n in sorted(found) if n.startswith("output/") and "softmax" in n)
+    before = [digest(data)]
+    expect(number(data, found[name], 1) == 0, "the share is 0", dtype, mask)
+    put(data, found[name], 1, Fraction(torch.finfo(dtype).smallest_normal) * 1000)
+    shutil.copytree(folder, other)
+    rows = certified(other, {file: (before, data)})
+    expect(rows is not None and rows[("output", name[7:])]["answer"] == "refuted", "a masked share that is not 0", dtype, mask, rows and rows[("output", name[7:])])
+    well, words = verify(forge(folder, other, file), other)
+    expect(not well and "FAILED" in words, "a masked share that is not 0 is verified", dtype, mask, words[:200])
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         drawn(folder)
         factors(folder)
         masked(folder)
+        far_down(folder)
     print(f"{len(failed)} failed")
     sys.exit(bool(failed))
 

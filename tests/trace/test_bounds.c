@@ -6,6 +6,7 @@
 #include "network/derive/sink.h"
 #include "trace/rounding_back_step.h"
 #include "trace/rounding_dense.h"
+#include "trace/rounding_line.h"
 #include "trace/rounding_loss.h"
 
 #include <math.h>
@@ -288,6 +289,63 @@ START_TEST(signs)
 }
 END_TEST
 
+/* Of a line 1, 0, -1e30: the last is far, alone; it is not when the largest may be there, too. Its enclosed share becomes 0. */
+START_TEST(masked_lines)
+{
+  static const double line[] = {1, 0, -1e30}, shares[] = {0.75, 0.25, 0x1p-130};
+  double off[3] = {0x1p-20, 0, 0}, size[3] = {1, 0, 1e30}, *errors[] = {off}, *sizes[] = {size};
+  clarke_operand in = {.value = 0};
+  clarke_step step = {.kind = CLARKE_SOFTMAX, .in = &in, .n_in = 1, .length = 3, .stride = 1};
+  const clarke_graph g = {.steps = &step, .n_steps = 1};
+  clarke_matrix x, y;
+  clarke_forward f = {.g = &g, .n = 1, .value = &x};
+  const clarke_roundoff r = {.f = &f, .error = errors, .size = sizes, .by = {.unit = 0x1p-24, .tiny = 0x1p-126, .largest = 0x1p127}};
+  clarke_rounding_line l;
+
+  clarke_matrix_init(&x);
+  clarke_matrix_init(&y);
+  OK(clarke_matrix_set_doubles(&x, 3, 1, line, &error));
+  OK(clarke_matrix_set_doubles(&y, 3, 1, shares, &error));
+  y.radius = malloc(3 * sizeof *y.radius);
+  for (size_t e = 0; e < 3; e++)
+    y.radius[e] = 0x1p-128 * (e == 2 ? 1 : 0x1p20);
+  clarke_roundoff_line(&l, &r, 0, 0, 1, 3);
+  ck_assert(l.error == 0x1p-20 && l.size >= 1 && l.size < 1.001 && l.lost == 0x1p-126 && clarke_roundoff_far(&r) == 0x1p-125);
+  ck_assert(!clarke_roundoff_is_far(&l, &r, 0, 0) && !clarke_roundoff_is_far(&l, &r, 0, 1) && clarke_roundoff_is_far(&l, &r, 0, 2));
+  y.radius[2] = 0x1p-100;
+  OK(clarke_roundoff_shrink(&y, &r, 0, &error));
+  ck_assert(clarke_matrix_get_double(&y, 2, 0) == 0 && y.radius[2] == 0x1p-126 && clarke_matrix_get_double(&y, 0, 0) == 0.75);
+  off[2] = 2e30;
+  clarke_roundoff_line(&l, &r, 0, 0, 1, 3);
+  ck_assert(!clarke_roundoff_is_far(&l, &r, 0, 2) && l.error == 2e30);
+  off[2] = 0;
+  off[0] = INFINITY;
+  clarke_roundoff_line(&l, &r, 0, 0, 1, 3);
+  ck_assert(!clarke_roundoff_is_far(&l, &r, 0, 2) && isinf(l.error));
+  clarke_matrix_clear(&x);
+  clarke_matrix_clear(&y);
+}
+END_TEST
+
+/* At 256 and a little below the largest number an exponential in float32 is less than what underflow takes. */
+START_TEST(just_far)
+{
+  double off[2] = {0}, size[2] = {0}, *errors[] = {off}, *sizes[] = {size};
+  clarke_matrix x;
+  clarke_forward f = {.n = 1, .value = &x};
+  const clarke_roundoff r = {.f = &f, .error = errors, .size = sizes, .by = {.unit = 0x1p-24, .tiny = 0x1p-126, .largest = 0x1p127}};
+  clarke_rounding_line l;
+
+  clarke_matrix_init(&x);
+  for (int apart = 255; apart <= 257; apart += 2) {
+    OK(clarke_matrix_set_doubles(&x, 2, 1, (const double[]){0, -apart}, &error));
+    clarke_roundoff_line(&l, &r, 0, 0, 1, 2);
+    ck_assert(clarke_roundoff_is_far(&l, &r, 0, 1) == (apart == 257));
+  }
+  clarke_matrix_clear(&x);
+}
+END_TEST
+
 START_TEST(reaches)
 {
   clarke_reach reach;
@@ -414,6 +472,8 @@ MODULE(bounds)
   tcase_add_test(tests, sums);
   tcase_add_test(tests, moved_gradients);
   tcase_add_test(tests, signs);
+  tcase_add_test(tests, masked_lines);
+  tcase_add_test(tests, just_far);
   tcase_add_test(tests, reaches);
   tcase_add_test(tests, reaches_of_joined_pieces);
   tcase_add_test(tests, winners);

@@ -43,17 +43,88 @@ mean(bound total, size_t members)
 
 /* ---- Softmax */
 
-/* What an exponential's argument may be off by: what it is less the largest. */
+/* Of a type: underflow takes at most so much. */
 static bound
-softmax_shift(node_pass *p, const number *const *a, size_t n)
+underflow(size_t type)
+{
+  return bound_scale(bound_natural(1), -(long)type_tiny(type));
+}
+
+/* What the largest argument is at least, as it is computed, less what an entry must be below it so that its exponential is less than
+ * what underflow takes, whatever is rounded. False: there is no such number. */
+static bool
+least_near(rational *least, const node_pass *p, const number *const *a, size_t n)
+{
+  bound gap = {0, 0}, top = {0, 0};
+  RATIONAL(q);
+  RATIONAL(off);
+  for (size_t i = 0; i < n; i++) {
+    bound_get(&off, a[i]->off);
+    mpq_sub(&q, &a[i]->x.lo, &off);
+    if (i == 0 || mpq_cmp(&q, least) > 0)
+      mpq_set(least, &q);
+  }
+  for (size_t i = 0; i < n; i++) /* the sizes of those that may be the largest */
+    top = bound_most(top, mpq_cmp(&a[i]->x.hi, least) >= 0 || a[i]->off.m > 0 ? size_of(a[i]) : top);
+  if (!add_rounding(&gap, p->type, 4, bound_add(top, bound_natural(n))))
+    return false;
+  gap = bound_add(gap, bound_natural(2 * (type_tiny(p->type) + 2)));
+  bound_get(&q, gap);
+  mpq_sub(least, least, &q);
+  return true;
+}
+
+/* The entries that are so far below the largest. */
+static bool *
+find_far(const node_pass *p, const number *const *a, size_t n)
+{
+  bool *far = allocate(n, sizeof *far);
+  bound most = {0, 0};
+  RATIONAL(least);
+  RATIONAL(q);
+  for (size_t i = 0; i < n; i++)
+    most = bound_most(most, size_of(a[i]));
+  if (bound_below(most, bound_natural(type_tiny(p->type))) || !least_near(&least, p, a, n))
+    return far;
+  for (size_t i = 0; i < n; i++) {
+    bound_get(&q, a[i]->off);
+    mpq_add(&q, &q, &a[i]->x.hi);
+    far[i] = mpq_cmp(&q, &least) < 0;
+  }
+  return far;
+}
+
+/* What an exponential's argument may be off by: what it is less the largest. Those that are far make the sum that much larger. */
+static bound
+softmax_shift(node_pass *p, const number *const *a, size_t n, const bool *far)
 {
   bound most = {0, 0}, shift = {0, 0};
+  size_t lost = 0;
   for (size_t i = 0; i < n; i++) {
-    shift = bound_most(shift, a[i]->off);
-    most = bound_most(most, size_of(a[i]));
+    lost += far[i];
+    shift = far[i] ? shift : bound_most(shift, a[i]->off);
+    most = far[i] ? most : bound_most(most, size_of(a[i]));
   }
+  shift = bound_add_times(shift, bound_natural(lost), underflow(p->type));
   node_round(p, &shift, 2, bound_scale(most, 1));
   return shift;
+}
+
+/* Of an entry that is far: of a share, twice what underflow takes; of a logarithm, what its own argument is off by, besides. */
+static void
+far_off(node_pass *p, bool log, size_t n, number *y, const number *a, bound shift)
+{
+  bound mass = least_size(&y->x), tiny = bound_scale(underflow(p->type), 1);
+  if (log) {
+    bound own = bound_add(shift, a->off);
+    node_round(p, &own, 2, bound_scale(size_of(a), 1));
+    y->off = bound_add(y->off, bound_add(own, shift));
+    mass = bound_add(bound_add(mass, bound_natural(1)), own);
+  } else {
+    y->off = bound_add(y->off, tiny);
+    mass = bound_add(mass, tiny);
+  }
+  node_round(p, &y->off, n + SPARE_COMPOSED, mass);
 }
 
 /* Of a logarithm two shifts; of a share y, the factor exp(2 shift), which is at least 1 + 2 shift + 2 shift^2. */
@@ -87,11 +158,14 @@ soften(node_pass *p, number *const *y, const number *const *a, size_t n, bool lo
   for (size_t i = 0; i < n; i++)
     interval_add(&x[i], &a[i]->x, &plus_one);
   interval_softmax(x, x, n, 1, log);
-  bound shift = pair ? a[0]->off : softmax_shift(p, a, n);
+  bool *far = pair ? NULL : find_far(p, a, n);
+  bound shift = pair ? a[0]->off : softmax_shift(p, a, n, far);
   for (size_t i = 0; i < n; i++) {
     interval_add(&y[i]->x, &x[i], &plus_one);
     if (pair)
       pair_off(p, y[i], shift);
+    else if (far[i])
+      far_off(p, log, n, y[i], a[i], shift);
     else
       softmax_off(p, log, n, y[i], shift);
     y[i]->wide = size_of(y[i]);
@@ -99,6 +173,7 @@ soften(node_pass *p, number *const *y, const number *const *a, size_t n, bool lo
   for (size_t i = 0; i < n; i++)
     y[i]->open = p->open;
   intervals_free(x, n);
+  free(far);
 }
 
 static void
