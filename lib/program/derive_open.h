@@ -4,7 +4,7 @@
 
 #include "program/derive.h"
 
-/* d->opened, and d->n_open: with every fork left open (docs/proof-format.md, section 3) the outputs' gradients are AD's
+/* d->opened, and d->n_open: with every fork left open (docs/proof-format.md, "Programs") the outputs' gradients are AD's
  * output alone, which is rational. */
 clarke_status clarke_derive_open(clarke_derivation *d, clarke_error *err);
 

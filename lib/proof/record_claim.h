@@ -1,5 +1,5 @@
-/* What a line of a record's proof claims of a tensor (docs/proof-format.md, section 7): no more than the checker, whose bounds are its
- * own, can find. */
+/* What a line of a record's proof claims of a tensor (docs/proof-format.md, "Recorded steps"): no more than the
+ * checker, whose bounds are its own, can find. */
 #ifndef CLARKE_PROOF_RECORD_CLAIM_H
 #define CLARKE_PROOF_RECORD_CLAIM_H
 

@@ -1,9 +1,9 @@
-/* Which rules of section 7 a node falls under (record_operators.h). */
+/* Which rules of "Recorded steps" a node falls under (record_operators.h). */
 #include "proof/record_operators.h"
 
 #include <string.h>
 
-/* Operators that section 7 has rules for: of plain sums, windows and selections. */
+/* Operators that "Recorded steps" has rules for: of plain sums, windows and selections. */
 static const char *const covered[] = {
   "Abs", "Add", "AveragePool", "Clamp", "Clip", "Concat", "Conv", "ConvTranspose", "Expand", "Flatten", "Gather", "Gemm",
   "GlobalAveragePool", "GlobalMaxPool", "Identity", "LeakyRelu", "Lift", "MatMul", "MaxPool", "Mul", "Neg", "Pad", "ReduceMean",

@@ -1,4 +1,4 @@
-/* What docs/proof-format.md, section 7, has a rule for, by operator and attributes. */
+/* What docs/proof-format.md, "Recorded steps", has a rule for, by operator and attributes. */
 #ifndef CLARKE_PROOF_RECORD_OPERATORS_H
 #define CLARKE_PROOF_RECORD_OPERATORS_H
 

@@ -1,4 +1,4 @@
-/* Writing proofs about networks of formulas: docs/proof-format.md, section 4. */
+/* Writing proofs about networks of formulas: docs/proof-format.md, "Networks of formulas". */
 #include "proof/write_formula.h"
 #include "base/verify.h"
 #include "proof/text.h"

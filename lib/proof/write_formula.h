@@ -1,4 +1,4 @@
-/* Proofs about networks of formulas: docs/proof-format.md, section 4. */
+/* Proofs about networks of formulas: docs/proof-format.md, "Networks of formulas". */
 #ifndef CLARKE_PROOF_WRITE_FORMULA_H
 #define CLARKE_PROOF_WRITE_FORMULA_H
 

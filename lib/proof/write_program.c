@@ -1,4 +1,4 @@
-/* Writing proofs about programs: docs/proof-format.md, section 3. */
+/* Writing proofs about programs: docs/proof-format.md, "Programs". */
 #include <stdio.h> /* before gmp.h, for mpq_out_str */
 
 #include "base/verify.h"

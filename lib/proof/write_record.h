@@ -1,5 +1,5 @@
-/* Writing proofs about recorded training steps (docs/proof-format.md, section 7): which tensors are bit-exact, and which within
- * their bounds; which branches the record took. */
+/* Writing proofs about recorded training steps (docs/proof-format.md, "Recorded steps"): which tensors are bit-exact,
+ * and which within their bounds; which branches the record took. */
 #ifndef CLARKE_PROOF_WRITE_RECORD_H
 #define CLARKE_PROOF_WRITE_RECORD_H
 

@@ -1,4 +1,4 @@
-/* The lines of a record's proof about running statistics (docs/proof-format.md, section 7). */
+/* The lines of a record's proof about running statistics (docs/proof-format.md, "Recorded steps"). */
 #ifndef CLARKE_PROOF_WRITE_STATISTICS_H
 #define CLARKE_PROOF_WRITE_STATISTICS_H
 

@@ -1,4 +1,4 @@
-/* Trees of choices and arcs, in proofs about programs (docs/proof-format.md, section 3). */
+/* Trees of choices and arcs, in proofs about programs (docs/proof-format.md, "Programs"). */
 #ifndef CLARKE_PROOF_WRITE_TREE_H
 #define CLARKE_PROOF_WRITE_TREE_H
 

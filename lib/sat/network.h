@@ -6,7 +6,7 @@
  * With n clauses (a power of two) there are log2 n + 3 layers of relu. Two take the maxima of four numbers, a literal
  * repeated (Lemma 3: max(a, b) = relu(a - b) + relu(b) - relu(-b)); one is relu of each clause; log2 n take minima two by
  * two. Their widths are 6n, 3n, n, 3n/2, 3n/4, ..., 3. The literals of a clause are paired so that none are complementary: a
- * pair x, -x would make an entry 2 (docs/proof-format.md, section 4). */
+ * pair x, -x would make an entry 2 (docs/proof-format.md, "Networks of formulas"). */
 #ifndef CLARKE_SAT_NETWORK_H
 #define CLARKE_SAT_NETWORK_H
 

@@ -1,5 +1,5 @@
 /* A formula as clauses of three literals, as many as a power of two: what the construction of Theorem 6 wants (thesis,
- * section 2.9.3; docs/proof-format.md, section 4, has the rules, which the checker repeats on its own).
+ * section 2.9.3; docs/proof-format.md, "Networks of formulas", has the rules, which the checker repeats on its own).
  *
  * It can be satisfied if and only if the formula can: an assignment that satisfies it satisfies the formula, and one of
  * the formula extends to the variables that are added. */

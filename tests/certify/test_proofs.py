@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Proofs about recorded steps (docs/proof-format.md, section 7): test_proofs.py TOOLS-FOLDER
+"""Proofs about recorded steps (docs/proof-format.md, "Recorded steps"): test_proofs.py TOOLS-FOLDER
 
 The stored proofs are what `clarke certify --proof` writes now, and clarke-check verifies them. Forged ones, and records that
-were changed with all hashes put right, must fail for the reason given. At the bound itself a second reading of section 7, in
+were changed with all hashes put right, must fail for the reason given. At the bound itself a second reading of
+"Recorded steps", in
 fractions, says which float32 is the last to be within it.
 """
 import hashlib

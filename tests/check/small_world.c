@@ -263,7 +263,7 @@ static step *
 put_step(world *w, kind k, size_t n)
 {
   step *st = &w->net.steps[w->net.n_steps];
-  *st = (step){.kind = k, .node = &w->node, .op = w->node.op, .name = w->node.name, .n = n};
+  *st = (step){.kind = k, .op = "MaxPool", .name = "n", .n = n};
   for (size_t i = 0; i < 2; i++)
     st->at[i] = rational_zero();
   for (size_t i = 0; i < 9; i++)
@@ -535,7 +535,7 @@ world_move(world *w)
 static void
 begin(world *w, uint64_t seed)
 {
-  *w = (world){.state = seed, .node = {.op = (char *)"MaxPool", .name = (char *)"n"}};
+  *w = (world){.state = seed};
   w->net = (network){.batch = 1, .apart = 1, .n_tensors = 3, .tensors = w->all};
   w->net.steps = calloc(MOST_STEPS, sizeof *w->net.steps);
   w->p = (point){.net = &w->net, .x = &w->x};

@@ -2,7 +2,6 @@
 #ifndef CLARKE_TESTS_CHECK_SMALL_WORLD_H
 #define CLARKE_TESTS_CHECK_SMALL_WORLD_H
 
-#include "check/files/onnx.h"
 #include "check/kernel/point.h"
 
 enum { MOST_STEPS = 13, MOST_DRAWN = 9, MOST_ENTRIES = 24, MOST_WEIGHTS = 6 };
@@ -10,7 +9,6 @@ enum { MOST_STEPS = 13, MOST_DRAWN = 9, MOST_ENTRIES = 24, MOST_WEIGHTS = 6 };
 typedef struct {
   network net;
   point p;
-  node node;
   tensor x, w[3], *all[3]; /* a parameter in wrt; a parameter that is not; no parameter */
   rational y[MOST_STEPS][MOST_ENTRIES];
   bool rounded[MOST_STEPS]; /* are the values of a step within 2^-1000 of y, relatively? Else they are y */

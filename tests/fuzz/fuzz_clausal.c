@@ -38,7 +38,7 @@ clause_of(const int32_t **at, const clarke_three *t, const clarke_sat_refutation
   return r->first_literal[number + 1] - r->first_literal[number];
 }
 
-/* Propagates as docs/proof-format.md, section 4, has it. */
+/* Propagates as docs/proof-format.md, "Networks of formulas", has it. */
 static void
 require_step(const clarke_three *t, const clarke_sat_refutation *r, size_t k)
 {

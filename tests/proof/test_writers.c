@@ -102,7 +102,7 @@ START_TEST(proxies_and_ties)
 }
 END_TEST
 
-/* Which rule section 7 has for a node. A number other than 1 before a matrix, or steeper pieces, make it composed. */
+/* Which rule "Recorded steps" has for a node. A number other than 1 before a matrix, or steeper pieces, make it composed. */
 START_TEST(operators_have_rules)
 {
   static const struct {

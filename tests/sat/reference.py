@@ -1,4 +1,5 @@
-"""What docs/proof-format.md, section 4, says of formulas and proofs, a second time, plainly: for tests to compare with."""
+"""What docs/proof-format.md, "Networks of formulas", says of formulas and proofs, a second time, plainly: for tests to compare
+with."""
 
 from fractions import Fraction
 

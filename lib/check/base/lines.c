@@ -240,3 +240,15 @@ state_profile(char *name)
   fputs("):\n", account);
   free(name);
 }
+
+void
+state_shape(const size_t *dims, size_t rank)
+{
+  fputc('(', account);
+  for (size_t i = 0; i < rank; i++)
+    if (dims[i] == 0)
+      fprintf(account, "%s?", i > 0 ? ", " : "");
+    else
+      fprintf(account, "%s%zu", i > 0 ? ", " : "", dims[i]);
+  fputc(')', account);
+}

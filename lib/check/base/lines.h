@@ -32,8 +32,9 @@ void refuse_links(void); /* from here on no file may be a symbolic link */
 
 extern FILE *account;
 void account_begin(void);
-const char *account_text(void);    /* what was written on it */
-void state_name(const char *name); /* in the one way that proofs write it */
-void state_profile(char *name);    /* frees it */
+const char *account_text(void);                    /* what was written on it */
+void state_name(const char *name);                 /* in the one way that proofs write it */
+void state_shape(const size_t *dims, size_t rank); /* (2, 3); an axis of 0 is one that is not declared */
+void state_profile(char *name);                    /* frees it */
 
 #endif

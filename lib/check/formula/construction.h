@@ -1,4 +1,4 @@
-/* The network of a formula (docs/proof-format.md, section 4), rebuilt. */
+/* The network of a formula (docs/proof-format.md, "Networks of formulas"), rebuilt. */
 #ifndef CLARKE_KERNEL_CONSTRUCTION_H
 #define CLARKE_KERNEL_CONSTRUCTION_H
 

@@ -1,4 +1,5 @@
-/* Proofs about networks of formulas (docs/proof-format.md, section 4): the statement, and its two kinds of evidence. */
+/* Proofs about networks of formulas (docs/proof-format.md, "Networks of formulas"): the statement, and its two kinds of
+ * evidence. */
 #include "check/formula/formula_proof.h"
 #include "check/formula/construction.h"
 #include "check/base/lines.h"

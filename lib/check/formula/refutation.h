@@ -1,4 +1,4 @@
-/* Refutations: clauses learned one after another, with hints (docs/proof-format.md, section 4). */
+/* Refutations: clauses learned one after another, with hints (docs/proof-format.md, "Networks of formulas"). */
 #ifndef CLARKE_KERNEL_REFUTATION_H
 #define CLARKE_KERNEL_REFUTATION_H
 

@@ -7,18 +7,6 @@
 #include <string.h>
 
 void
-state_shape(const size_t *dims, size_t rank)
-{
-  fputc('(', account);
-  for (size_t i = 0; i < rank; i++)
-    if (dims[i] == 0)
-      fprintf(account, "%s?", i > 0 ? ", " : "");
-    else
-      fprintf(account, "%s%zu", i > 0 ? ", " : "", dims[i]);
-  fputc(')', account);
-}
-
-void
 state_loss(const point *p)
 {
   if (p->loss == LOSS_SUM)

@@ -6,7 +6,6 @@
 
 /* ---- These write on `account` */
 
-void state_shape(const size_t *dims, size_t rank); /* (2, 3); an axis of 0 is one that is not declared */
 void state_loss(const point *p);
 void state_parameters(const network *net); /* those in wrt */
 /* What the verdict says of AD's output, to standard output. */

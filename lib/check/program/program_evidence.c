@@ -1,4 +1,4 @@
-/* The evidence of proofs about programs: followed along an arc, or down a tree (docs/proof-format.md, section 3). */
+/* The evidence of proofs about programs: followed along an arc, or down a tree (docs/proof-format.md, "Programs"). */
 #include "check/program/program_evidence.h"
 #include "check/base/allocate.h"
 #include "check/program/forms.h"
@@ -181,7 +181,7 @@ check_cone(void *of)
   check_below(q, &theirs);
 }
 
-/* `cones`: the tree of a program that is piecewise linear in what varies, around the point (section 5). Returns the number of
+/* `cones`: the tree of a program that is piecewise linear in what varies, around the point ("Regions"). Returns the number of
  * leaves. */
 static size_t
 check_cones(claimed *q)

@@ -1,4 +1,4 @@
-/* Is a program locally Lipschitz near the point (docs/proof-format.md, section 3)? All elementary functions are, well
+/* Is a program locally Lipschitz near the point (docs/proof-format.md, "Programs")? All elementary functions are, well
  * inside their domains, which the values say; a branch is where its arms meet whenever its comparands do. Here that is
  * proved, by polynomials of *atoms*: instructions taken as variables, whatever they are. */
 #include "check/program/program_lipschitz.h"

@@ -1,4 +1,4 @@
-/* A Euclidean norm near the point (docs/proof-format.md, section 3, "Norms of zeros"). */
+/* A Euclidean norm near the point (docs/proof-format.md, "Norms of zeros"). */
 #include "check/program/program_norm.h"
 #include "check/base/elementary.h"
 #include "check/program/program_series.h"

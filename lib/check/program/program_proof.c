@@ -1,4 +1,4 @@
-/* Proofs about programs (docs/proof-format.md, section 3): the statement. */
+/* Proofs about programs (docs/proof-format.md, "Programs"): the statement. */
 #include "check/program/program_proof.h"
 #include "check/base/allocate.h"
 #include "check/base/lines.h"

@@ -1,4 +1,4 @@
-/* The lines of trees and arcs, in proofs about programs that are followed (docs/proof-format.md, section 3). */
+/* The lines of trees and arcs, in proofs about programs that are followed (docs/proof-format.md, "Programs"). */
 #ifndef CLARKE_KERNEL_PROGRAM_TREE_H
 #define CLARKE_KERNEL_PROGRAM_TREE_H
 

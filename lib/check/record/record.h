@@ -1,5 +1,5 @@
-/* A recorded training step: its tensors beside the network that it was recorded of (docs/proof-format.md, section 7). What nodes
- * read are the recorded entries of the steps that made them. */
+/* A recorded training step: its tensors beside the network that it was recorded of (docs/proof-format.md, "Recorded
+ * steps"). What nodes read are the recorded entries of the steps that made them. */
 #ifndef CLARKE_KERNEL_RECORD_H
 #define CLARKE_KERNEL_RECORD_H
 
@@ -59,7 +59,7 @@ size_t record_samples(const record *r, const graph_value *v); /* 1 of a constant
 bool record_makes(const record *r, const graph_value *v);     /* is it the output of its step, as the step made it? */
 
 size_t record_place(const record *r, const char *name); /* of the node with that output; NONE */
-/* The one step of the node there, when it is of a kind whose rules section 7 has; else NULL. */
+/* The one step of the node there, when it is of a kind whose rules "Recorded steps" has; else NULL. */
 const step *record_step(const record *r, size_t place);
 bool record_known(const record *r, size_t s); /* was the step's output recorded, and by all its names as one? */
 /* Is that so of all that it reads? */

@@ -1,4 +1,4 @@
-/* Upper bounds on what is off, as numbers of 64 bits that are rounded down each time (docs/proof-format.md, section 7, "Composed
+/* Upper bounds on what is off, as numbers of 64 bits that are rounded down each time (docs/proof-format.md, "Composed
  * nodes"): what is made of them is at most what the formula says, so that no entry is called within what it is not. */
 #ifndef CLARKE_CHECK_RECORD_BOUND_H
 #define CLARKE_CHECK_RECORD_BOUND_H

@@ -1,5 +1,5 @@
 /* Steps that are computed together from what was recorded before them: those of some nodes, and of all before these whose outputs
- * were not recorded (docs/proof-format.md, section 7, "What was not recorded"). */
+ * were not recorded (docs/proof-format.md, "What was not recorded"). */
 #ifndef CLARKE_KERNEL_RECORD_CHAIN_H
 #define CLARKE_KERNEL_RECORD_CHAIN_H
 

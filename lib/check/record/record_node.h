@@ -1,5 +1,5 @@
 /* A node of several steps, or of one that no plain sum is, beside what was recorded of its inputs: every number it goes through, with
- * a bound (docs/proof-format.md, section 7, "Composed nodes"). */
+ * a bound (docs/proof-format.md, "Composed nodes"). */
 #ifndef CLARKE_KERNEL_RECORD_NODE_H
 #define CLARKE_KERNEL_RECORD_NODE_H
 

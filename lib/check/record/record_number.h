@@ -1,4 +1,4 @@
-/* Running error analysis (docs/proof-format.md, section 7, "Composed nodes"): numbers with what they may be off by. Bounds
+/* Running error analysis (docs/proof-format.md, "Composed nodes"): numbers with what they may be off by. Bounds
  * are record_bound.h's. */
 #ifndef CLARKE_KERNEL_RECORD_NUMBER_H
 #define CLARKE_KERNEL_RECORD_NUMBER_H

@@ -1,4 +1,4 @@
-/* Proofs about recorded training steps (docs/proof-format.md, section 7). */
+/* Proofs about recorded training steps (docs/proof-format.md, "Recorded steps"). */
 #ifndef CLARKE_KERNEL_RECORD_PROOF_H
 #define CLARKE_KERNEL_RECORD_PROOF_H
 

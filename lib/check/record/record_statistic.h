@@ -1,4 +1,4 @@
-/* Running statistics of normalizations, beside what was recorded of the minibatch (docs/proof-format.md, section 7, "Statistics"). */
+/* Running statistics of normalizations, beside what was recorded of the minibatch (docs/proof-format.md, "Statistics"). */
 #ifndef CLARKE_KERNEL_RECORD_STATISTIC_H
 #define CLARKE_KERNEL_RECORD_STATISTIC_H
 
