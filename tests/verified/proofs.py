@@ -10,7 +10,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def stored():
     """(proof, folder of its inputs) of every proof that is stored."""
-    for proof in sorted(path for part in ("proofs-data", "cases", "tests/check/data") for path in (ROOT / part).rglob("*.proof")):
+    parts = ROOT / "proofs-data", ROOT / "cases", ROOT / "tests/check/data"
+    for proof in sorted(path for part in parts for path in part.rglob("*.proof")):
         folder = proof.parent.relative_to(ROOT)
         if folder.parts[0] == "proofs-data":
             folder = Path("cases", *(folder.parts[1:] or ("audit",)))

@@ -58,7 +58,8 @@ Definition check (r : rules) (p : point) (text : list ascii) count v e h : bool 
 
 (* {1 Soundness} *)
 
-Lemma Bouligand_same n m F F' w G : (forall x j, (j < m)%nat -> F x j = F' x j) -> Bouligand n m F w G -> Bouligand n m F' w G.
+Lemma Bouligand_same n m F F' w G : (forall x j, (j < m)%nat -> F x j = F' x j) -> Bouligand n m F w G ->
+  Bouligand n m F' w G.
 Proof.
   intros E H e He. destruct (H e He) as (x & J & A & B & C). exists x, J. split; auto. split; auto.
   intros j Hj d Hd. destruct (B j Hj d Hd) as [r [R1 R2]]. exists r. split; auto. intros y Hy. rewrite <- !E; auto.
@@ -100,7 +101,8 @@ Qed.
 (* {1 For other developments} *)
 
 Lemma equal_diff n m F w G H : (forall j i, (j < m)%nat -> (i < n)%nat -> G j i = H j i) ->
-  (forall j, (j < m)%nat -> diff_at n (fun y => F y j) w (G j)) -> forall j, (j < m)%nat -> diff_at n (fun y => F y j) w (H j).
+  (forall j, (j < m)%nat -> diff_at n (fun y => F y j) w (G j)) -> forall j, (j < m)%nat -> diff_at n (fun y =>
+    F y j) w (H j).
 Proof. intros E D j Hj. apply (diff_ext_g n _ _ (G j)); auto. Qed.
 
 Section AtPoint.

@@ -1,4 +1,5 @@
-(* clarke-check-verified PROOF [--data FOLDER]: a proof about a program, checked by the kernel that is proved (docs/verified.md).
+(* clarke-check-verified PROOF [--data FOLDER]: a proof about a program,
+  checked by the kernel that is proved (docs/verified.md).
    VERIFIED and status 0; REJECTED and 1; no proof, or one that cannot be read, 2; OUTSIDE of what is verified here, 3. *)
 open Verified_kernel
 
