@@ -103,7 +103,8 @@ def ask(task):
     at = [f"--at={name}=" + ",".join(str(draw.choice([0, 0, 0, 1, -1, 2])) for _ in range(n or 1))
           for name, n in program.inputs.items()]
     proof = folder / "proof"
-    said = subprocess.run([asked.clarke, "derive", folder / "drawn.prog", *at, "--proof", proof], capture_output=True, timeout=60)
+    command = [asked.clarke, "derive", folder / "drawn.prog", *at, "--proof", proof]
+    said = subprocess.run(command, capture_output=True, timeout=60)
     if not proof.exists():
         return said.returncode, None, text, at
     return said.returncode, [proofs.says(checker, proof, folder) for checker in (asked.check, asked.verified)], text, at
@@ -129,7 +130,8 @@ def main():
             counts[f"clarke-check {theirs}, the kernel {our_line if ours == 'OUTSIDE' else ours}"] += 1
             if ours not in ("VERIFIED", "OUTSIDE"):
                 rejected += 1
-                print(f"{' '.join(at)}: clarke-check says '{line}', the kernel '{our_line}'\n{text}" if asked.show else our_line)
+                if asked.show:
+                    print(f"{' '.join(at)}: clarke-check says '{line}', the kernel '{our_line}'\n{text}")
             if theirs != "VERIFIED" and ours == "VERIFIED":
                 failed.append(f"{' '.join(at)}: clarke-check says '{line}', the kernel '{our_line}'\n{text}")
     for what, n in sorted(counts.items()):

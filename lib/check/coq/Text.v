@@ -60,8 +60,9 @@ Definition closes c := Ascii.eqb c ")" || Ascii.eqb c "]" || Ascii.eqb c "}".
 Definition signs := list_ascii_of_string ",=+-*/()[]{}:".
 
 (* What a comment may hold: tabs, and UTF-8 without control characters, in the shortest form. *)
-Definition tail_of (t : list ascii) (k : nat) (v : Z) : option Z := fold_left (fun v c => v <- v ;;
-  if between 128 191 c then Some (64 * v + (code c - 128))%Z else None) (firstn k t) (if Nat.ltb (length t) k then None else Some v).
+Definition tail_of (t : list ascii) (k : nat) (v : Z) : option Z :=
+  let more v c := v <- v ;; if between 128 191 c then Some (64 * v + (code c - 128))%Z else None in
+  fold_left more (firstn k t) (if Nat.ltb (length t) k then None else Some v).
 Fixpoint is_text fuel (t : list ascii) : bool := match fuel, t with
   | _, [] => true | O, _ => false
   | S fuel', c :: r =>
@@ -329,9 +330,10 @@ Record reader := { now : state; bound : list (string * operand); inputs_left : p
 Definition with_state s x := {| now := s; bound := bound x; inputs_left := inputs_left x; first_free := first_free x;
   found := found x |}.
 (* Words of the language, and functions' names, which no input and no `let` may have. *)
-Definition reserved := ["input"; "let"; "output"; "piece"; "if"; "then"; "else"; "and"; "exp"; "log"; "sqrt"; "sin"; "cos"; "tanh";
-  "sigmoid"; "relu"; "leaky_relu"; "relu6"; "hardtanh"; "clamp"; "hardsigmoid"; "hardswish"; "abs"; "elu"; "max"; "maxpool"; "min";
-  "kth"; "median"; "sort"; "norminf"; "norm1"; "sum"; "mean"; "norm2"; "normpool"; "dot"].
+Definition reserved := ["input"; "let"; "output"; "piece"; "if"; "then"; "else"; "and";
+  "exp"; "log"; "sqrt"; "sin"; "cos"; "tanh"; "sigmoid"; "relu"; "leaky_relu"; "relu6"; "hardtanh"; "clamp"; "hardsigmoid";
+  "hardswish"; "abs"; "elu"; "max"; "maxpool"; "min"; "kth"; "median"; "sort"; "norminf"; "norm1"; "sum"; "mean"; "norm2";
+  "normpool"; "dot"].
 Definition free x n := negb (existsb (String.eqb n) reserved) && match find n (bound x) with Some _ => false | None => true end.
 
 (* An input is the next of the point; it has as many entries. *)
