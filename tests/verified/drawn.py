@@ -126,7 +126,7 @@ def main():
             if answers is None:
                 counts[f"no proof: status {status}"] += 1
                 continue
-            (theirs, line), (ours, our_line) = answers
+            (theirs, line, _), (ours, our_line, _) = answers
             counts[f"clarke-check {theirs}, the kernel {our_line if ours == 'OUTSIDE' else ours}"] += 1
             if ours not in ("VERIFIED", "OUTSIDE"):
                 rejected += 1

@@ -32,7 +32,8 @@ def sealed(lines):
 
 
 def says(checker, proof, folder):
-    """(the first word, the first line) of its answer."""
+    """(the first word, the first line, the last line) of its answer."""
     said = subprocess.run([checker, proof, "--data", folder], capture_output=True, text=True, errors="replace", timeout=60)
-    line = said.stdout.partition("\n")[0]
-    return line.partition(" ")[0].rstrip(":") or f"status {said.returncode}", line or said.stderr.partition("\n")[0]
+    lines = said.stdout.splitlines() or said.stderr.splitlines() or [""]
+    word = said.stdout.split(" ")[0].split("\n")[0].rstrip(":")
+    return word or f"status {said.returncode}", lines[0], lines[-1]

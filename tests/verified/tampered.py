@@ -144,7 +144,7 @@ def main():
             if answer is None:
                 counts["no change"] += 1
                 continue
-            seed, proof, ((theirs, line), (ours, our_line)), text = answer
+            seed, proof, ((theirs, line, _), (ours, our_line, _)), text = answer
             theirs = "VERIFIED" if theirs == "VERIFIED" else "refused"
             counts[f"clarke-check {theirs}, the kernel {our_line if (ours, theirs) == ('OUTSIDE', 'VERIFIED') else ours}"] += 1
             if (ours == "VERIFIED") != (theirs == "VERIFIED") and ours != "OUTSIDE":

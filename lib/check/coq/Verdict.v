@@ -1,7 +1,7 @@
 (* What clarke-check-verified asks, and what a yes proves: `verify_sound`. And the hypothesis that theorems on training
    with automatic differentiation leave to their users, at a given point: `no_kink` and `ad_in_clarke`. *)
 From Coq Require Import QArith Qreals Reals Lra Lia List Bool Ascii.
-From Clarke Require Import Space Calculus Numbers Program Poly Choice Arc Tree Sound Order Text.
+From Clarke Require Import Space Calculus Numbers Program Poly Choice Arc Tree Sound Order Text Lipschitz.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -96,6 +96,19 @@ Theorem check_sound r p text count v e h : check r p text count v e h = true ->
 Proof.
   unfold check. destruct (parse r p text) as [s|]; try discriminate. intro H. exists s. split; auto.
   apply (verify_sound _ _ _ _ _ H).
+Qed.
+
+(* If no comparison is executed, F is Lipschitz near w: the Clarke subdifferential is what Clarke defines. *)
+Theorem verify_lipschitz s count v e h : verify s count v e h = true -> without_comparisons (ordered h) = true ->
+  forall j, (j < length (results s))%nat -> lipschitz (size s) (real (place s)) (fun y => F_of s y j).
+Proof.
+  unfold verify. rewrite !andb_true_iff. intros [[R _] _] W j Hj.
+  assert (Len : length (ends h) = length (results s)).
+  { unfold reorders in R. rewrite !andb_true_iff in R. destruct R as [_ R]. apply same_slots_eq in R.
+    rewrite <- R, map_length. auto. }
+  apply (lipschitz_ext _ _ (fun y => value (size s) (ordered h) (ends h) y j)).
+  - intro y. apply (reorders_value _ _ _ _ _ _ y R). lia.
+  - apply value_lipschitz, W.
 Qed.
 
 (* {1 For other developments} *)
