@@ -39,7 +39,8 @@ class Program:
         """A proxy, or a rule of ties."""
         if self.draw.random() < 0.5:
             return ""
-        return "{" + self.draw.choice(["first", "last", "stable", "mean", "hybrid 1/2"] if order else ["0", "1", "1/2", "left", "right"]) + "}"
+        rules = ["first", "last", "stable", "mean", "hybrid 1/2"] if order else ["0", "1", "1/2", "left", "right"]
+        return "{" + self.draw.choice(rules) + "}"
 
     def arguments(self, depth, least=2):
         """Of a function of many numbers."""
@@ -71,7 +72,8 @@ class Program:
             return f"{name}{brace}({'2, ' if name == 'kth' else ''}{self.arguments(depth)})"
         if kind == 10:
             a, b = self.scalar(depth - 2), self.scalar(depth - 2)
-            arms = d.choice([(a, b), (a, b), (f"relu({a})", f"{a} + 0 * {b}"), (self.scalar(depth - 1), self.scalar(depth - 1))])
+            others = self.scalar(depth - 1), self.scalar(depth - 1)
+            arms = d.choice([(a, b), (a, b), (f"relu({a})", f"{a} + 0 * {b}"), others])
             return f"(if {a} {d.choice(['<', '<=', '>', '>=', '==', '!='])} {b} then {arms[0]} else {arms[1]})"
         return f"dot([{self.scalar(depth - 1)}, 1], [1, {self.scalar(depth - 1)}])"
 
@@ -98,11 +100,14 @@ def ask(task):
     folder.mkdir()
     text = program.text()
     (folder / "drawn.prog").write_text(text)
-    at = [f"--at={name}=" + ",".join(str(draw.choice([0, 0, 0, 1, -1, 2])) for _ in range(n or 1)) for name, n in program.inputs.items()]
-    said = subprocess.run([asked.clarke, "derive", folder / "drawn.prog", *at, "--proof", folder / "proof"], capture_output=True, text=True, timeout=60)
-    if not (folder / "proof").exists():
+    at = [f"--at={name}=" + ",".join(str(draw.choice([0, 0, 0, 1, -1, 2])) for _ in range(n or 1))
+          for name, n in program.inputs.items()]
+    proof = folder / "proof"
+    command = [asked.clarke, "derive", folder / "drawn.prog", *at, "--proof", proof]
+    said = subprocess.run(command, capture_output=True, timeout=60)
+    if not proof.exists():
         return said.returncode, None, text, at
-    return said.returncode, [proofs.says(checker, folder / "proof", folder) for checker in (asked.check, asked.verified)], text, at
+    return said.returncode, [proofs.says(checker, proof, folder) for checker in (asked.check, asked.verified)], text, at
 
 
 def main():
@@ -116,15 +121,17 @@ def main():
     asked = arguments.parse_args()
     counts, failed, rejected = collections.Counter(), [], 0
     with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for status, answers, text, at in pool.map(ask, ((asked, asked.seed * 1000003 + i, work) for i in range(asked.number))):
+        tasks = ((asked, asked.seed * 1000003 + i, work) for i in range(asked.number))
+        for status, answers, text, at in pool.map(ask, tasks):
             if answers is None:
                 counts[f"no proof: status {status}"] += 1
                 continue
-            (theirs, line), (ours, our_line) = answers
+            (theirs, line, _), (ours, our_line, _) = answers
             counts[f"clarke-check {theirs}, the kernel {our_line if ours == 'OUTSIDE' else ours}"] += 1
             if ours not in ("VERIFIED", "OUTSIDE"):
                 rejected += 1
-                print(f"{' '.join(at)}: clarke-check says '{line}', the kernel '{our_line}'\n{text}" if asked.show else our_line)
+                if asked.show:
+                    print(f"{' '.join(at)}: clarke-check says '{line}', the kernel '{our_line}'\n{text}")
             if theirs != "VERIFIED" and ours == "VERIFIED":
                 failed.append(f"{' '.join(at)}: clarke-check says '{line}', the kernel '{our_line}'\n{text}")
     for what, n in sorted(counts.items()):

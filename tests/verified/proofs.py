@@ -10,7 +10,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def stored():
     """(proof, folder of its inputs) of every proof that is stored."""
-    for proof in sorted(path for part in ("proofs-data", "cases", "tests/check/data") for path in (ROOT / part).rglob("*.proof")):
+    parts = ROOT / "proofs-data", ROOT / "cases", ROOT / "tests/check/data"
+    for proof in sorted(path for part in parts for path in part.rglob("*.proof")):
         folder = proof.parent.relative_to(ROOT)
         if folder.parts[0] == "proofs-data":
             folder = Path("cases", *(folder.parts[1:] or ("audit",)))
@@ -31,7 +32,8 @@ def sealed(lines):
 
 
 def says(checker, proof, folder):
-    """(the first word, the first line) of its answer."""
+    """(the first word, the first line, the last line) of its answer."""
     said = subprocess.run([checker, proof, "--data", folder], capture_output=True, text=True, errors="replace", timeout=60)
-    line = said.stdout.partition("\n")[0]
-    return line.partition(" ")[0].rstrip(":") or f"status {said.returncode}", line or said.stderr.partition("\n")[0]
+    lines = said.stdout.splitlines() or said.stderr.splitlines() or [""]
+    word = said.stdout.split(" ")[0].split("\n")[0].rstrip(":")
+    return word or f"status {said.returncode}", lines[0], lines[-1]

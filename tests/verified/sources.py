@@ -13,8 +13,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SOURCES = HERE.parents[1] / "lib/check/coq"
 # What states without a proof, or switches a check of Coq off.
-GAPS = re.compile(r"\b(Admitted|admit|give_up|Axioms?|Parameters?|Conjecture|Abort|Unset|Admit|bypass_check|native_cast_no_check|vm_cast_no_check|"
-                  r"Declare|Variables?|Hypothesis|Hypotheses|Context)\b")
+GAPS = re.compile(r"\b(Admitted|admit|give_up|Axioms?|Parameters?|Conjecture|Abort|Unset|Admit|bypass_check|"
+                  r"native_cast_no_check|vm_cast_no_check|Declare|Variables?|Hypothesis|Hypotheses|Context)\b")
 IN_SECTIONS = {"Variable", "Variables", "Hypothesis", "Hypotheses", "Context"}
 
 

@@ -2,16 +2,19 @@
 
     python3 tests/verified/tampered.py CLARKE-CHECK CLARKE-CHECK-VERIFIED [--number N] [--seed N] [--show]
 
-Each is a stored proof in which one to three lines changed: a number, a verdict, a rule, a line of a tree. It is sealed
-again, and both are asked. They must give one answer; but evidence that clarke-check understands may be outside of the
-kernel's reach, as a fork that is left open is. With --show the proofs on which they differ are printed.
+Each is a stored proof in which one to three lines changed: a number, a verdict, a rule, a line of a tree. Of one in four it is
+the program's text that changed, in a few characters or words. The proof is sealed again, and both are asked. They must give
+one answer; but what clarke-check understands may be outside of the kernel's reach, as a fork that is left open is. With --show
+the proofs on which they differ are printed.
 """
 
 import argparse
 import collections
 import concurrent.futures
+import hashlib
 import os
 import random
+import re
 import sys
 import tempfile
 from fractions import Fraction
@@ -26,7 +29,8 @@ RULES = ["first", "last", "stable", "mean", "hybrid 1/2", "hybrid -1"]
 def another(draw, word):
     """A rational near to this one."""
     q = Fraction(word)
-    return str(draw.choice([-q, q + 1, q - 1, 2 * q, q / 2, Fraction(0), q + Fraction(1, 7), Fraction(draw.randint(-9, 9), draw.randint(1, 5))]))
+    any_one = Fraction(draw.randint(-9, 9), draw.randint(1, 5))
+    return str(draw.choice([-q, q + 1, q - 1, 2 * q, q / 2, Fraction(0), q + Fraction(1, 7), any_one]))
 
 
 def is_rational(word):
@@ -53,7 +57,8 @@ def edit(draw, lines):
     elif words[0] == "proxy" and kind < 0.5:
         words[3] = draw.choice(["left", "right", "1", "0", "1/2", "-1"])
     elif words[0] in ("leaf", "dead", "branch") and kind < 0.6:
-        lines[at:at + 1] = draw.choice([["leaf"], ["dead 1", "u 0 1"], ["dead 2", "u 0 1", "u 1 1"], ["branch 2", "leaf", "leaf"], ["open"], []])
+        others = [["leaf"], ["dead 1", "u 0 1"], ["dead 2", "u 0 1", "u 1 1"], ["branch 2", "leaf", "leaf"], ["open"], []]
+        lines[at:at + 1] = draw.choice(others)
         return
     elif kind < 0.75 and numbers:
         i = draw.choice(numbers)
@@ -71,12 +76,38 @@ def edit(draw, lines):
     lines[at] = " ".join(words)
 
 
-def drawn(seed, known):
+def edit_text(draw, text):
+    """One change to a program's text."""
+    at = draw.randrange(len(text) + 1)
+    words = list(re.finditer(r"[A-Za-z_]\w*|[\d.]+|\S", text))
+    word = draw.choice(words)
+    other = draw.choice(words)[0]
+    return draw.choice([
+        text[:at] + draw.choice("()[]{},:+-*/<>=!.0123456789abxy_# \n\t\re") + text[at:],
+        text[:at] + text[at + 1:],
+        text[:word.start()] + other + text[word.end():],
+        text[:word.start()] + text[word.end():],
+        text[:word.end()] + " " + other + text[word.end():],
+    ])
+
+
+def drawn(seed, known, work):
     """A proof with edits: (its bytes, the folder of its inputs, the proof that it was)."""
     draw = random.Random(seed)
     proof, folder, text = draw.choice(known)
     lines = text.decode().splitlines()[:-1]
     before = list(lines)
+    if draw.random() < 0.25:
+        at = next(i for i, line in enumerate(lines) if line.startswith("program "))
+        name = lines[at].split(" ")[1]
+        program = (folder / name).read_text()
+        for _ in range(draw.randint(1, 2)):
+            program = edit_text(draw, program)
+        folder = Path(work) / f"{seed}"
+        folder.mkdir()
+        (folder / name).write_bytes(program.encode())
+        lines[at] = f"program {name} {hashlib.sha256(program.encode()).hexdigest()}"
+        return proofs.sealed(lines), folder, proof
     for _ in range(draw.randint(1, 3)):
         edit(draw, lines)
         if len(lines) < 6:
@@ -87,7 +118,7 @@ def drawn(seed, known):
 def ask(task):
     """Both answers to the seed's proof."""
     asked, seed, known, work = task
-    text, folder, proof = drawn(seed, known)
+    text, folder, proof = drawn(seed, known, work)
     if text is None:
         return None
     path = Path(work) / f"{seed}.proof"
@@ -113,9 +144,9 @@ def main():
             if answer is None:
                 counts["no change"] += 1
                 continue
-            seed, proof, ((theirs, line), (ours, our_line)), text = answer
+            seed, proof, ((theirs, line, _), (ours, our_line, _)), text = answer
             theirs = "VERIFIED" if theirs == "VERIFIED" else "refused"
-            counts[f"clarke-check {theirs}, the kernel {ours}"] += 1
+            counts[f"clarke-check {theirs}, the kernel {our_line if (ours, theirs) == ('OUTSIDE', 'VERIFIED') else ours}"] += 1
             if (ours == "VERIFIED") != (theirs == "VERIFIED") and ours != "OUTSIDE":
                 more.append((seed, proof.name, line, our_line, text))
     for what, n in sorted(counts.items()):

@@ -8,7 +8,8 @@ Open Scope R_scope.
 (* {1 Polynomials in t, by their coefficients} *)
 
 Definition series := list Q.
-Fixpoint uadd (u v : series) : series := match u, v with [], _ => v | _, [] => u | a :: u', b :: v' => qadd a b :: uadd u' v' end.
+Fixpoint uadd (u v : series) : series := match u, v with [], _ => v | _, [] => u | a :: u', b :: v' =>
+  qadd a b :: uadd u' v' end.
 Definition uscale c (u : series) : series := map (qmul c) u.
 Fixpoint umul (u v : series) : series := match u with [] => [] | a :: u' => uadd (uscale a v) (0%Q :: umul u' v) end.
 (* The first coefficient that is not 0 is positive. *)
@@ -213,15 +214,18 @@ Proof.
     rewrite (map_nth (fun p => map (plinear p) (seq 0 n))).
     rewrite (nth_indep _ 0%Q (plinear (nth j ps []) 0%nat)) by (rewrite map_length, seq_length; auto).
     rewrite map_nth, seq_nth by auto. reflexivity.
-  - rewrite (nth_overflow (map _ ps)) by (rewrite map_length; auto). rewrite (nth_overflow ps) by auto. destruct i; reflexivity.
+  - rewrite (nth_overflow (map _ ps)) by (rewrite map_length; auto). rewrite (nth_overflow ps) by auto. destruct i;
+    reflexivity.
 Qed.
 
 (* Gradients of finitely many polynomials near w are near those at w. *)
 Lemma grads_near n w (ps : list poly) e : 0 < e -> exists d, 0 < d /\ forall y, N n (sub y w) < d ->
-  forall j i, (j < length ps)%nat -> (i < n)%nat -> Rabs (pgrad n (nth j ps []) (sub y w) i - pgrad n (nth j ps []) origin i) < e.
+  forall j i, (j < length ps)%nat -> (i < n)%nat -> Rabs (pgrad n (nth j ps []) (sub y w) i - pgrad n (nth j ps []) origin
+    i) < e.
 Proof.
   intro He. induction ps as [|p ps [d [D1 D2]]]; [exists 1; split; [lra|simpl; intros; lia]|].
-  destruct (cont_all n (fun y => pgrad n p (sub y w)) w (fun i Hi => c1_cont _ _ _ (poly_C1 n w p) i Hi w) e He) as [d' [D1' D2']].
+  destruct (cont_all n (fun y => pgrad n p (sub y w)) w (fun i Hi =>
+    c1_cont _ _ _ (poly_C1 n w p) i Hi w) e He) as [d' [D1' D2']].
   assert (O : forall i, (i < n)%nat -> pgrad n p (sub w w) i = pgrad n p origin i).
   { intros i _. replace (sub w w) with origin; auto. apply FunctionalExtensionality.functional_extensionality.
     intro k. unfold sub, origin. ring. }
@@ -277,7 +281,8 @@ Qed.
 Lemma start_at n w y : agree n (real w) (start n w) (map y (seq 0 n)) y.
 Proof.
   unfold start, agree. assert (G : forall l, (forall k, In k l -> (k < n)%nat) ->
-    Forall2 (fun x v => is_at n (real w) x v y) (map (fun k => Some (padd (term (nth k w 0%Q) []) [(1%Q, [k])])) l) (map y l)).
+    Forall2 (fun x v => is_at n (real w) x v y) (map (fun k => Some (padd (term (nth k w 0%Q) []) [(1%Q,
+      [k])])) l) (map y l)).
   { induction l as [|k l IH]; simpl; intros H; constructor.
     - unfold is_at. rewrite padd_val, term_val. simpl. unfold co. specialize (H k (or_introl eq_refl)).
       destruct (Nat.ltb_spec k n); [|lia]. unfold sub, real. rewrite Q2R_1. ring.
@@ -298,7 +303,8 @@ Proof.
   unfold cell. destruct (follow _ _ _ _) as [E|] eqn:F; try discriminate. intro HP.
   assert (From : forall i, (i < n)%nat -> exists u, nth i (arc n steps) [] = 0%Q :: u).
   { intros i Hi. unfold arc. eexists.
-    rewrite (nth_indep _ [] ((fun i => 0%Q :: map (fun d => nth i d 0%Q) steps) 0%nat)) by (rewrite map_length, seq_length; auto).
+    rewrite (nth_indep _ [] ((fun i => 0%Q :: map (fun d => nth i d 0%Q) steps) 0%nat)) by (rewrite map_length, seq_length;
+      auto).
     rewrite (map_nth (fun i => 0%Q :: map (fun d => nth i d 0%Q) steps)). reflexivity. }
   pose proof (follow_beside n (real w) (arc n steps) From P [] (start n w) (fun y => map y (seq 0 n)) E F) as B.
   assert (B' : beside n (real w) (arc n steps) (fun y => agree n (real w) E (runR (map y (seq 0 n)) P) y)).
@@ -308,6 +314,7 @@ Proof.
   - intros e He. destruct B' as [T [T1 T2]]. destruct (arc_near n (real w) _ From e He) as [T' [T1' T2']].
     assert (M : 0 < Rmin T T') by (apply Rmin_glb_lt; auto). pose proof (Rmin_l T T'). pose proof (Rmin_r T T').
     destruct (T2 (Rmin T T' / 2) ltac:(lra)) as [r [R1 R2]].
-    exists (arc_at (real w) (arc n steps) (Rmin T T' / 2)), r, ps. split; [apply T2'; lra|]. split; auto. split; [left; auto|].
+    exists (arc_at (real w) (arc n steps) (Rmin T T' / 2)), r, ps. split; [apply T2'; lra|]. split; auto. split; [left;
+      auto|].
     intros y Hy j Hj. apply (proj2 (polys_at n (real w) outs E _ y ps HP (R2 y Hy)) j Hj).
 Qed.

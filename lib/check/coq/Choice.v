@@ -228,7 +228,8 @@ Proof.
 Qed.
 End Signs.
 
-Lemma same_sign z : exists e, 0 < e /\ forall y, N (sub y w) < e -> (at_ z y < 0 -> at_ z y < 0) /\ (0 < at_ z y -> 0 < at_ z y).
+Lemma same_sign z : exists e, 0 < e /\ forall y, N (sub y w) < e ->
+  (at_ z y < 0 -> at_ z y < 0) /\ (0 < at_ z y -> 0 < at_ z y).
 Proof. exists 1. split; [lra|auto]. Qed.
 
 (* What is left without the factors has the sign of z near w. *)
@@ -242,7 +243,8 @@ Proof.
   destruct (qsgn (pconst f)); [apply same_sign| |].
   - destruct (near_positive [pscale (-1) f]) as [e [E1 E2]].
     { repeat constructor. rewrite <- (pconst_val n), pscale_val, pconst_val, Q2R_m1. lra. }
-    exists e. split; auto. intros y Hy. specialize (E2 y Hy). inversion E2; subst. rewrite neg_at in *. rewrite Z. split; intro; nra.
+    exists e. split; auto. intros y Hy. specialize (E2 y Hy). inversion E2; subst. rewrite neg_at in *. rewrite Z. split;
+      intro; nra.
   - destruct (near_positive [f]) as [e [E1 E2]]; [repeat constructor; auto|].
     exists e. split; auto. intros y Hy. specialize (E2 y Hy). inversion E2; subst. rewrite Z. split; intro; nra.
 Qed.
@@ -319,7 +321,8 @@ Proof.
   - simpl. intros y Y. apply (V y); auto. simpl. apply kth_first; [simpl in Hr; lia|intros z []].
   - exact I.
   - simpl. intros y Y. apply (V y); auto. simpl. apply kth_first; [simpl in Hr; lia|intros z []].
-  - cbn [take]. cbn [count fold_right snd] in Hr. fold (count cl) in Hr. set (cl' := (p, k) :: c2 :: cl) in *. apply valid_ors. intros ds c Hin.
+  - cbn [take]. cbn [count fold_right snd] in Hr. fold (count cl) in Hr. set (cl' := (p, k) :: c2 :: cl) in *.
+    apply valid_ors. intros ds c Hin.
     apply in_map_iff in Hin as [[[q m] others] [E1 E2]]. inversion E1; subst; clear E1.
     pose proof (splits_perm _ _ _ E2) as Pm. pose proof (count_perm _ _ Pm) as Ct. simpl in Ct.
     assert (Kth : forall y x r', is_kth r' (repeat (at_ q y) m ++ values others y) x -> is_kth r' (values cl' y) x).
@@ -328,7 +331,8 @@ Proof.
     + assert (Top : forall y, positive (map (fun d : class => psub q (fst d)) others) y ->
         forall z, In z (values others y) -> z <= at_ q y).
       { intros y P. apply values_bound. intros d Hd. unfold positive in P. rewrite Forall_forall in P.
-        specialize (P _ (in_map _ _ _ Hd)). cbv beta in P. cbn [fst] in P. rewrite psub_val in P. left. apply Rminus_gt_0_lt, P. }
+        specialize (P _ (in_map _ _ _ Hd)). cbv beta in P. cbn [fst] in P. rewrite psub_val in P. left.
+          apply Rminus_gt_0_lt, P. }
       destruct (Nat.leb_spec r m).
       * simpl. intros y [Y P]. apply (V y); auto. apply Kth, kth_first; [lia|]. exact (Top y P).
       * apply IH; [lia|]. intros y x [Y P] K. apply (V y); auto. apply Kth.
@@ -337,7 +341,8 @@ Proof.
     + assert (Bottom : forall y, positive (map (fun d : class => psub (fst d) q) others) y ->
         forall z, In z (values others y) -> at_ q y <= z).
       { intros y P. apply values_bound. intros d Hd. unfold positive in P. rewrite Forall_forall in P.
-        specialize (P _ (in_map _ _ _ Hd)). cbv beta in P. cbn [fst] in P. rewrite psub_val in P. left. apply Rminus_gt_0_lt, P. }
+        specialize (P _ (in_map _ _ _ Hd)). cbv beta in P. cbn [fst] in P. rewrite psub_val in P. left.
+          apply Rminus_gt_0_lt, P. }
       destruct (Nat.ltb_spec (count others) r).
       * simpl. intros y [Y P]. apply (V y); auto. apply Kth, kth_last; [rewrite count_values; lia|]. exact (Bottom y P).
       * apply IH; [lia|]. intros y x [Y P] K. apply (V y); auto. apply Kth.
@@ -390,7 +395,8 @@ Proof.
   - apply Forall_forall. intros d Hd. apply in_flat_map in Hd as [a [Ha Hd]]. apply in_map_iff in Hd as [b [Hd Hb]].
     subst d. rewrite pconst_sub. specialize (H a b Ha Hb). lra.
   - exists e. split; auto. intros y Hy a b Ha Hb. specialize (E2 y Hy). unfold positive in E2. rewrite Forall_forall in E2.
-    assert (K : In (psub a b) (flat_map (fun a => map (psub a) B) A)) by (apply in_flat_map; exists a; split; auto; apply in_map; auto).
+    assert (K : In (psub a b) (flat_map (fun a => map (psub a) B) A)) by (apply in_flat_map; exists a; split; auto;
+      apply in_map; auto).
     specialize (E2 _ K). rewrite psub_val in E2. lra.
 Qed.
 
@@ -413,7 +419,8 @@ Proof.
   assert (Hl : forall p, In p ls -> Q2R (pconst p) < Q2R v).
   { intros p Hp. apply filter_In in Hp as [_ Hp]. specialize (Cmp p). destruct (sign_to v p); try discriminate; auto. }
   destruct (pair_near hs (ls ++ ts)) as [e1 [E1 F1]].
-  { intros a b Ha Hb. specialize (Hh a Ha). apply in_app_or in Hb as [Hb|Hb]; [specialize (Hl b Hb)|specialize (Ht b Hb)]; lra. }
+  { intros a b Ha Hb. specialize (Hh a Ha). apply in_app_or in Hb as [Hb|Hb]; [specialize (Hl b Hb)|specialize (Ht b Hb)];
+    lra. }
   destruct (pair_near ts ls) as [e2 [E2 F2]]; [intros a b Ha Hb; rewrite (Ht a Ha); auto|].
   exists (Rmin e1 e2). split; [apply Rmin_glb_lt; auto|]. apply take_valid.
   - assert (C : count (group ts) = length ts).
@@ -426,9 +433,11 @@ Proof.
     + rewrite <- !map_app. apply Permutation_map, Permutation_sym. apply (three_parts (sign_to v)).
     + replace r with (length (map (fun p => at_ p y) hs) + (r - length hs))%nat by (rewrite map_length; lia).
       apply kth_top.
-      * intros a z Ha Hz. rewrite <- map_app in Hz. apply in_map_iff in Ha as [a' [Ha1 Ha2]]. apply in_map_iff in Hz as [z' [Hz1 Hz2]].
+      * intros a z Ha Hz. rewrite <- map_app in Hz. apply in_map_iff in Ha as [a' [Ha1 Ha2]].
+        apply in_map_iff in Hz as [z' [Hz1 Hz2]].
         subst. left. apply F1; auto; lra.
-      * apply kth_bottom; auto. intros a z Ha Hz. apply in_map_iff in Ha as [a' [Ha1 Ha2]]. apply in_map_iff in Hz as [z' [Hz1 Hz2]].
+      * apply kth_bottom; auto. intros a z Ha Hz. apply in_map_iff in Ha as [a' [Ha1 Ha2]].
+        apply in_map_iff in Hz as [z' [Hz1 Hz2]].
         subst. left. apply F2; auto; lra.
 Qed.
 
@@ -437,7 +446,8 @@ Proof. induction cl as [|[q k] cl IH]; simpl; [lia|]. destruct (same p q); simpl
 
 Lemma group_length l : l <> [] -> group l <> [] /\ (length (group l) <= length l)%nat.
 Proof.
-  unfold group. intro H. assert (G : forall cl, (length (fold_left (fun cl p => join p cl) l cl) <= length l + length cl)%nat /\
+  unfold group. intro H. assert (G : forall cl, (length (fold_left (fun cl p =>
+    join p cl) l cl) <= length l + length cl)%nat /\
     (1 <= length (fold_left (fun cl p => join p cl) l cl) \/ (l = [] /\ cl = []))%nat).
   { clear H. induction l as [|p l IH]; intros cl; simpl.
     - split; [lia|]. destruct cl; simpl; [auto|left; lia].

@@ -7,7 +7,8 @@ Import ListNotations.
 Open Scope R_scope.
 
 Definition args (o : instr) : list nat := match o with
-  | Lin _ l => map snd l | Mul i j | Test _ i j => [i; j] | Kink i _ _ _ => [i] | Kth _ l _ _ => l | Sel t k l => [t; k; l] end.
+  | Lin _ l => map snd l | Mul i j | Test _ i j => [i; j] | Kink i _ _ _ => [i] | Kth _ l _ _ => l | Sel t k l => [t; k; l]
+    end.
 Definition rename (f : nat -> nat) (o : instr) : instr := match o with
   | Lin c l => Lin c (map (fun x => (fst x, f (snd x))) l)
   | Mul i j => Mul (f i) (f j)
@@ -58,7 +59,8 @@ Qed.
 Lemma same_instr_step o o' env : same_instr o o' = true -> stepR env o = stepR env o'.
 Proof.
   destruct o, o'; simpl; try discriminate; rewrite ?andb_true_iff; intros H.
-  - destruct H as [H1 H2]. apply Qeq_bool_R in H1. revert l0 H2. induction l as [|[p i] l IH]; intros [|[q j] l'] H2; simpl in *;
+  - destruct H as [H1 H2]. apply Qeq_bool_R in H1. revert l0 H2. induction l as [|[p i] l IH]; intros [|[q j] l'] H2;
+    simpl in *;
       try discriminate; auto. apply andb_true_iff in H2 as [H2 H3]. apply andb_true_iff in H2 as [H2 H4].
     apply Qeq_bool_R in H2. apply Nat.eqb_eq in H4. subst. rewrite H2, (IH l' H3). auto.
   - destruct H as [H1 H2]. apply Nat.eqb_eq in H1, H2. subst; auto.
@@ -142,7 +144,8 @@ Proof.
   { intros k Hk. rewrite <- Le at 1. unfold E. apply run_fixed; auto. rewrite Le; auto. }
   assert (He : env = map (fun v => nth v E 0) (seq 0 n)).
   { destruct (run_prefix S env) as [rest [R1 _]]. unfold E. rewrite R1. unfold env at 1. apply map_ext_in. intros k Hk.
-    apply in_seq in Hk. rewrite app_nth1 by lia. unfold env. rewrite (nth_indep _ 0 (x 0%nat)) by (rewrite map_length, seq_length; lia).
+    apply in_seq in Hk. rewrite app_nth1 by lia. unfold env. rewrite (nth_indep _ 0 (x 0%nat)) by (rewrite map_length,
+      seq_length; lia).
     rewrite map_nth, seq_nth by lia. auto. }
   pose proof (relabels_run n S E HE P (seq 0 n) new env R He) as Run.
   pose proof (relabels_length _ _ _ _ _ R) as Len.

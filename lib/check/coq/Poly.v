@@ -13,7 +13,8 @@ Fixpoint lex (a b : mono) : comparison := match a, b with
   | i :: a', j :: b' => match Nat.compare i j with Eq => lex a' b' | c => c end
   | [], [] => Eq | [], _ => Lt | _, [] => Gt end.
 Definition mcmp (a b : mono) := match Nat.compare (length a) (length b) with Eq => lex a b | c => c end.
-Fixpoint minsert i (m : mono) : mono := match m with [] => [i] | j :: m' => if Nat.leb i j then i :: m else j :: minsert i m' end.
+Fixpoint minsert i (m : mono) : mono := match m with [] => [i] | j :: m' => if Nat.leb i j then
+  i :: m else j :: minsert i m' end.
 Definition mmul (a b : mono) : mono := fold_right minsert b a.
 
 Definition term c m : poly := if qz c then [] else [(c, m)].

@@ -56,8 +56,8 @@ Definition value n (P : program) (outs : list nat) : map_ :=
 
 (* {1 AD} *)
 
-(* Exact arithmetic, forward: each slot has its value at w and its derivative, a number for every input. Of an
-   instruction that chooses AD takes a linear form: at a kink the slope p, at a tie the entries with their shares. *)
+(* Exact arithmetic, forward: each slot has its value at w and its derivative, a number for every input. Of a
+   kink it takes a slope, p at 0; of a tie the entries' derivatives, with their shares. *)
 Definition dual := (Q * list Q)%type.
 Definition dual0 : dual := (0%Q, []).
 Fixpoint gadd (a b : list Q) := match a, b with [], _ => b | _, [] => a | p :: a', q :: b' => qadd p q :: gadd a' b' end.
@@ -67,7 +67,8 @@ Fixpoint linD c (l : list (Q * nat)) (G : list dual) : dual := match l with
   | (q, k) :: l' => let x := nth k G dual0 in let y := linD c l' G in
                     (qadd (qmul q (fst x)) (fst y), gadd (gscale q (snd x)) (snd y)) end.
 
-Fixpoint insertQ x l := match l with [] => [x] | y :: l' => match (x ?= y)%Q with Lt => y :: insertQ x l' | _ => x :: l end end.
+Fixpoint insertQ x l := match l with [] => [x] | y :: l' => match (x ?= y)%Q with Lt => y :: insertQ x l' | _ =>
+  x :: l end end.
 Fixpoint sortQ l := match l with [] => [] | x :: l' => insertQ x (sortQ l') end.
 Definition kthQ r l := nth (pred r) (sortQ l) 0%Q.
 
@@ -86,8 +87,9 @@ Definition stepD (G : list dual) o : dual := match o with
   | Lin c l => linD c l G
   | Mul i j => let x := nth i G dual0 in let y := nth j G dual0 in
                (qmul (fst x) (fst y), gadd (gscale (fst y) (snd x)) (gscale (fst x) (snd y)))
-  | Kink i a b p => linD 0 [(slope a b p (val G i), i)] G
-  | Kth r l u beta => linD 0 (tie_form u beta r l G) G
+  | Kink i a b p => let x := nth i G dual0 in
+                    (qmul (slope a b b (fst x)) (fst x), gscale (slope a b p (fst x)) (snd x))
+  | Kth r l u beta => (kthQ r (map (val G) l), snd (linD 0 (tie_form u beta r l G) G))
   | Test t i j => (if holds t (val G i ?= val G j)%Q then 1%Q else 0%Q, [])
   | Sel t k l => nth (if qz (val G t) then l else k) G dual0 end.
 Fixpoint runD (G : list dual) (P : program) := match P with [] => G | (_, o) :: P' => runD (G ++ [stepD G o]) P' end.

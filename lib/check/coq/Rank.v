@@ -92,7 +92,8 @@ Proof.
   rewrite Forall_forall in Ha.
   change (a :: l) with ([a] ++ l) in H1, H2. rewrite above_app in H1. rewrite from_app in H2.
   destruct r as [|[|r]]; [lia| |].
-  - simpl. assert (a <= x). { apply Rnot_lt_le. intro K. unfold above in H1. simpl in H1. destruct (Rlt_dec x a); simpl in H1; [lia|lra]. }
+  - simpl. assert (a <= x). { apply Rnot_lt_le. intro K. unfold above in H1. simpl in H1. destruct (Rlt_dec x a);
+    simpl in H1; [lia|lra]. }
     assert (x <= a); [|lra]. apply Rnot_lt_le. intro K.
     assert (E : from x [a] = 0%nat) by (unfold from; simpl; destruct (Rlt_dec a x); [auto|lra]).
     destruct (from_some x l) as [z [Z1 Z2]]; [lia|]. specialize (Ha z Z1). lra.
@@ -127,7 +128,8 @@ Qed.
 (* Copies on top of all others that are r at least. *)
 Lemma kth_first k l r x : (1 <= r <= k)%nat -> (forall z, In z l -> z <= x) -> is_kth r (repeat x k ++ l) x.
 Proof.
-  intros Hr H. unfold is_kth. rewrite above_app, from_app, (above_none x l H), above_none, from_every, repeat_length; [lia| |];
+  intros Hr H. unfold is_kth. rewrite above_app, from_app, (above_none x l H), above_none, from_every, repeat_length;
+    [lia| |];
     intros z Hz; apply repeat_spec in Hz; subst; lra.
 Qed.
 

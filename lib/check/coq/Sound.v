@@ -11,10 +11,12 @@ Fixpoint equal_row n (a b : list Q) := match n with O => true
   | S m => Qeq_bool (hd 0%Q a) (hd 0%Q b) && equal_row m (tl a) (tl b) end.
 Fixpoint equal n m (A B : list (list Q)) := match m with O => true
   | S k => equal_row n (hd [] A) (hd [] B) && equal n k (tl A) (tl B) end.
-Fixpoint madd (A B : list (list Q)) := match A, B with [], _ => B | _, [] => A | a :: A', b :: B' => gadd a b :: madd A' B' end.
+Fixpoint madd (A B : list (list Q)) := match A, B with [], _ => B | _, [] => A | a :: A', b :: B' =>
+  gadd a b :: madd A' B' end.
 Definition mscale k (A : list (list Q)) := map (gscale k) A.
 Fixpoint qdot (a b : list Q) : Q := match a, b with p :: a', q :: b' => qadd (qmul p q) (qdot a' b') | _, _ => 0%Q end.
-Fixpoint qinner (A B : list (list Q)) : Q := match A, B with a :: A', b :: B' => qadd (qdot a b) (qinner A' B') | _, _ => 0%Q end.
+Fixpoint qinner (A B : list (list Q)) : Q := match A, B with a :: A', b :: B' => qadd (qdot a b) (qinner A' B') | _, _ =>
+  0%Q end.
 
 (* The limit of F's values along a path is F's value at w. *)
 Fixpoint same_values (ps : list poly) (ds : list dual) := match ps, ds with [], [] => true
@@ -177,14 +179,17 @@ Proof.
   assert (G : forall k, (k <= m)%nat -> Rabs (sum k (fun j => dot n (V j) (A j)) - sum k (fun j => dot n (V j) (B j))) <=
     sum k (fun j => N n (V j)) * e).
   { induction k; simpl; intros; [rewrite Rminus_0_r, Rabs_R0; lra|].
-    replace (sum k (fun j => dot n (V j) (A j)) + dot n (V k) (A k) - (sum k (fun j => dot n (V j) (B j)) + dot n (V k) (B k)))
-      with ((sum k (fun j => dot n (V j) (A j)) - sum k (fun j => dot n (V j) (B j))) + (dot n (V k) (A k) - dot n (V k) (B k))) by ring.
+    replace (sum k (fun j => dot n (V j) (A j)) + dot n (V k) (A k) - (sum k (fun j =>
+      dot n (V j) (B j)) + dot n (V k) (B k)))
+      with ((sum k (fun j => dot n (V j) (A j)) - sum k (fun j =>
+        dot n (V j) (B j))) + (dot n (V k) (A k) - dot n (V k) (B k))) by ring.
     eapply Rle_trans; [apply Rabs_triang|]. rewrite Rmult_plus_distr_r. apply Rplus_le_compat; [apply IHk; lia|].
     apply Row. intros; apply H; auto; lia. }
   apply G; auto.
 Qed.
 
-Lemma inner_combine n m V (L : list (R * jacobian)) : inner n m V (combine L) = fold_right (fun c s => fst c * inner n m V (snd c) + s) 0 L.
+Lemma inner_combine n m V (L : list (R * jacobian)) : inner n m V (combine L) = fold_right (fun c s =>
+  fst c * inner n m V (snd c) + s) 0 L.
 Proof.
   induction L as [|[k G] L IH]; simpl.
   - unfold inner. rewrite <- (sum_zero m). apply sum_ext. intros j _. rewrite dot_comm. apply dot_zero_l.
@@ -215,7 +220,8 @@ Proof.
   set (k := (inner n m V G - c) / (2 * (s + 1))). assert (Hk : 0 < k) by (apply Rdiv_lt_0_compat; lra).
   destruct (B (Rmin e k)) as (x & J & X1 & X2 & X3); [apply Rmin_glb_lt; auto|].
   pose proof (Rmin_l e k). pose proof (Rmin_r e k). specialize (H x J ltac:(lra) X2).
-  assert (D : Rabs (inner n m V J - inner n m V G) <= s * k) by (apply inner_close; intros j i Hj Hi; specialize (X3 j i Hj Hi); lra).
+  assert (D : Rabs (inner n m V J - inner n m V G) <= s * k) by (apply inner_close; intros j i Hj Hi;
+    specialize (X3 j i Hj Hi); lra).
   pose proof (Rle_abs (- (inner n m V J - inner n m V G))) as RA. rewrite Rabs_Ropp in RA.
   assert (k * (s + 1) = (inner n m V G - c) / 2) by (unfold k; field; lra). nra.
 Qed.
@@ -234,7 +240,8 @@ Lemma some_leaf n w m F V (L : list (list poly)) e x G :
   exists ps, In ps L /\ inner n m V G <= inner n m V (fun j => pgrad n (nth j ps []) (sub x w)).
 Proof.
   intros Balls Hx D. set (J := fun ps j => pgrad n (nth j ps []) (sub x w)).
-  assert (Dec : (exists ps, In ps L /\ inner n m V G <= inner n m V (J ps)) \/ Forall (fun ps => inner n m V (J ps) < inner n m V G) L).
+  assert (Dec : (exists ps, In ps L /\ inner n m V G <= inner n m V (J ps)) \/ Forall (fun ps =>
+    inner n m V (J ps) < inner n m V G) L).
   { clear Balls. induction L as [|ps L [[q [Q1 Q2]]|IH]]; [right; auto|left; exists q; split; [right; auto|auto]|].
     destruct (Rlt_dec (inner n m V (J ps)) (inner n m V G)); [right; auto|left; exists ps; split; [left; auto|lra]]. }
   destruct Dec as [Dec|Dec]; [exact Dec|exfalso].
@@ -249,7 +256,8 @@ Proof.
     exists ((j, sub (G j) (J ps j)) :: rows). constructor; auto. simpl. repeat split; auto. rewrite dot_comm. lra. }
   destruct Rows as [rows Rows].
   (* one direction is not orthogonal to any of them *)
-  destruct (thin_all n (map (fun r : nat * pt => dot n (snd r)) rows)) with (c := fun _ : nat => 0) (r := 1) as [u [p0 [P0 U]]]; [|lra|].
+  destruct (thin_all n (map (fun r : nat * pt => dot n (snd r)) rows)) with (c := fun _ : nat => 0) (r :=
+    1) as [u [p0 [P0 U]]]; [|lra|].
   { apply Forall_forall. intros q Hq. apply in_map_iff in Hq as [r [R1 R2]]. subst q.
     clear -Rows R2. induction Rows as [|ps r' L rows [_ [_ A]] Rows IH]; [destruct R2|].
     destruct R2 as [R2|R2]; [subst; apply (thin_linear n _ _ A)|auto]. }
@@ -258,7 +266,8 @@ Proof.
   { destruct (U u ltac:(rewrite N_self; auto)) as [_ Un]. clear Balls U Dec.
     induction Rows as [|ps r L rows [R1 [R2 _]] Rows IH]; [exists 1, 1; repeat split; try lra; intros ? []|].
     inversion Un as [|? ? Un1 Un2]; subst. destruct (IH Un2) as [T [p [T1 [P1 H]]]].
-    destruct (depart n (fun y => F y (fst r) + -1 * pval n (nth (fst r) ps []) (sub y w)) x (snd r) u) as [T' [p' [T1' [P1' H']]]].
+    destruct (depart n (fun y => F y (fst r) + -1 * pval n (nth (fst r) ps []) (sub y w)) x (snd r) u) as [T' [p' [T1' [P1'
+      H']]]].
     - rewrite R2. apply (diff_ext_g n _ _ (fun i => G (fst r) i + -1 * J ps (fst r) i)); [intros; unfold sub; ring|].
       apply diff_add; [auto|]. apply (c1_diff _ _ _ (C1_scale n (-1) _ _ (poly_C1 n w (nth (fst r) ps [])))).
     - auto.
@@ -278,7 +287,8 @@ Proof.
   - intros y Hy. pose proof (N_tri n w x y). pose proof (N_tri n x (line x t u) y).
     rewrite N_line, Rabs_right in H2 by lra. unfold M in Ek. nra.
   - set (v := fun i => (c' i - x i) / t).
-    assert (Ev : line x t v = c') by (apply FunctionalExtensionality.functional_extensionality; intro i; unfold line, v; field; lra).
+    assert (Ev : line x t v = c') by (apply FunctionalExtensionality.functional_extensionality; intro i; unfold line, v;
+      field; lra).
     assert (Nv : N n (sub v u) < p).
     { specialize (R4 c' ltac:(rewrite N_self; auto)). rewrite <- Ev, N_line2, Rabs_right in R4 by lra. nra. }
     destruct (Cone ps R2 t v (proj1 Ht) Nv) as [j [J1 J2]]. apply J2. rewrite Ev.
@@ -292,7 +302,8 @@ Lemma walk_balls n P outs w tests leaf T : walk n outs tests leaf P T [] (start 
     exists c' r' ps, 0 < r' /\ In ps L /\ is_on n (real w) (length outs) (value n P outs) ps c' r' /\
       forall y, N n (sub y c') < r' -> N n (sub y c) < r.
 Proof.
-  intro H. destruct (walk_good n outs tests leaf (real w) P T [] (start n w) (fun y => map y (seq 0 n)) H) as [L [e [L1 [L2 L3]]]].
+  intro H. destruct (walk_good n outs tests leaf (real w) P T [] (start n w) (fun y =>
+    map y (seq 0 n)) H) as [L [e [L1 [L2 L3]]]].
   exists L, e. split; auto. split; auto. intros c r Hr B. apply (L3 c r Hr). intros y Hy.
   split; [auto|]. split; [apply start_at|constructor].
 Qed.
@@ -301,12 +312,14 @@ Qed.
 Theorem separator_sound n P outs w ad tests v T : check_separator n P outs w ad tests v T = true ->
   ~ Clarke n (length outs) (value n P outs) (real w) (reals (map snd ad)).
 Proof.
-  unfold check_separator. intro H. apply andb_true_iff in H as [H W]. apply andb_true_iff in H as [V1 V2]. apply Nat.leb_le in V1.
+  unfold check_separator. intro H. apply andb_true_iff in H as [H W]. apply andb_true_iff in H as [V1 V2].
+    apply Nat.leb_le in V1.
   set (a := map snd ad) in *. set (m := length outs) in *. set (V := reals v).
   destruct (walk_balls _ _ _ _ _ _ _ W) as [L [e [L1 [L2 L3]]]].
   assert (M : exists c d, c < inner n m V (reals a) /\ 0 < d /\ forall x, N n (sub x (real w)) < d -> forall ps, In ps L ->
     inner n m V (fun j => pgrad n (nth j ps []) (sub x (real w))) <= c).
-  { clear L3. induction L1 as [|ps L [B Len] L1 IH]; [exists (inner n m V (reals a) - 1), 1; repeat split; try lra; intros ? ? ? []|].
+  { clear L3. induction L1 as [|ps L [B Len] L1 IH]; [exists (inner n m V (reals a) - 1), 1; repeat split; try lra;
+    intros ? ? ? []|].
     destruct IH as [c [d [I1 [I2 I3]]]]. unfold beyond in B. apply andb_true_iff in B as [_ B].
     destruct (qinner v (grads n ps) ?= qinner v (map snd ad))%Q eqn:Cq; try discriminate.
     apply Qlt_alt, Qlt_Rlt in Cq. rewrite !(qinner_at n v m) in Cq by auto. fold a V in Cq.
@@ -320,7 +333,8 @@ Proof.
     exists (Rmax c ((q + b) / 2)), (Rmin d d'). split; [apply Rmax_lub_lt; auto; lra|]. split; [apply Rmin_glb_lt; auto|].
     intros x Hx qs [Hq|Hq]; pose proof (Rmin_l d d'); pose proof (Rmin_r d d').
     - subst qs. pose proof (Rmax_r c ((q + b) / 2)).
-      pose proof (inner_close n m V (fun j => pgrad n (nth j ps []) (sub x (real w))) (fun j => pgrad n (nth j ps []) origin) k) as IC.
+      pose proof (inner_close n m V (fun j => pgrad n (nth j ps []) (sub x (real w))) (fun j =>
+        pgrad n (nth j ps []) origin) k) as IC.
       fold s b in IC. specialize (IC ltac:(intros j i Hj Hi; apply D2; auto; [lra|lia])).
       pose proof (Rle_abs (inner n m V (fun j => pgrad n (nth j ps []) (sub x (real w))) - b)). nra.
     - pose proof (Rmax_l c ((q + b) / 2)). specialize (I3 x ltac:(lra) qs Hq). lra. }

@@ -15,17 +15,19 @@ Notation "' p <- a ;; b" := (match a with Some p => b | None => None end)
 
 Inductive word := Name (s : string) | Number (q : Q) | Relation (r : relation) | Sign (c : ascii) | Stop.
 
-Definition code c := nat_of_ascii c.
-Definition between lo hi c := Nat.leb lo (code c) && Nat.leb (code c) hi.
+Definition code c : Z := Z.of_N (N_of_ascii c).
+Definition between lo hi c := (lo <=? code c)%Z && (code c <=? hi)%Z.
 Definition digit := between 48 57.
 Definition letter c := between 65 90 c || between 97 122 c || Ascii.eqb c "_".
-Definition newline := ascii_of_nat 10.
-Definition blank c := Ascii.eqb c " " || Ascii.eqb c (ascii_of_nat 9) || Ascii.eqb c (ascii_of_nat 13).
+Definition newline : ascii := "010".
+Definition tab : ascii := "009".
+Definition return_ : ascii := "013".
+Definition ends_line t := match t with c :: _ => Ascii.eqb c newline | [] => false end.
 
 Fixpoint span (p : ascii -> bool) (t : list ascii) : list ascii * list ascii := match t with
   | c :: t' => if p c then let (a, b) := span p t' in (c :: a, b) else ([], t)
   | [] => ([], []) end.
-Definition digits_value (l : list ascii) : Z := fold_left (fun z c => (10 * z + Z.of_nat (code c - 48))%Z) l 0%Z.
+Definition digits_value (l : list ascii) : Z := fold_left (fun z c => (10 * z + (code c - 48))%Z) l 0%Z.
 Fixpoint ten_to (k : nat) : Z := match k with O => 1%Z | S k' => (10 * ten_to k')%Z end.
 (* m times 10^(e - f). *)
 Definition decimal (m : Z) (e : Z) (f : nat) : Q := let k := (e - Z.of_nat f)%Z in
@@ -57,14 +59,34 @@ Definition opens c := Ascii.eqb c "(" || Ascii.eqb c "[" || Ascii.eqb c "{".
 Definition closes c := Ascii.eqb c ")" || Ascii.eqb c "]" || Ascii.eqb c "}".
 Definition signs := list_ascii_of_string ",=+-*/()[]{}:".
 
+(* What a comment may hold: tabs, and UTF-8 without control characters, in the shortest form. *)
+Definition tail_of (t : list ascii) (k : nat) (v : Z) : option Z :=
+  let more v c := v <- v ;; if between 128 191 c then Some (64 * v + (code c - 128))%Z else None in
+  fold_left more (firstn k t) (if Nat.ltb (length t) k then None else Some v).
+Fixpoint is_text fuel (t : list ascii) : bool := match fuel, t with
+  | _, [] => true | O, _ => false
+  | S fuel', c :: r =>
+    if Ascii.eqb c tab || between 32 126 c then is_text fuel' r
+    else if between 192 223 c then match tail_of r 1 (code c - 192) with
+      | Some v => (160 <=? v)%Z && is_text fuel' (skipn 1 r) | None => false end
+    else if between 224 239 c then match tail_of r 2 (code c - 224) with
+      | Some v => (2048 <=? v)%Z && negb ((55296 <=? v)%Z && (v <? 57344)%Z) && is_text fuel' (skipn 2 r) | None => false end
+    else if between 240 247 c then match tail_of r 3 (code c - 240) with
+      | Some v => (65536 <=? v)%Z && (v <=? 1114111)%Z && is_text fuel' (skipn 3 r) | None => false end
+    else false end.
+(* Without the carriage return of its end. *)
+Definition comment (t r : list ascii) := match rev t with
+  | c :: t' => if Ascii.eqb c return_ && ends_line r then rev t' else t | [] => t end.
+
 (* Inside of brackets (depth of them) a statement goes on over lines. *)
 Fixpoint words fuel depth (t : list ascii) : option (list word) := match fuel, t with
   | _, [] => Some []
   | O, _ => None
   | S fuel', c :: r =>
-    if blank c then words fuel' depth r
+    if Ascii.eqb c " " || Ascii.eqb c tab || (Ascii.eqb c return_ && ends_line r) then words fuel' depth r
     else if Ascii.eqb c newline then l <- words fuel' depth r ;; Some (if Nat.eqb depth 0 then Stop :: l else l)
-    else if Ascii.eqb c "#" then words fuel' depth (snd (span (fun c => negb (Ascii.eqb c newline)) r))
+    else if Ascii.eqb c "#" then let (a, b) := span (fun c => negb (Ascii.eqb c newline)) r in
+      if is_text (length a) (comment a b) then words fuel' depth b else None
     else if letter c then let (a, b) := span (fun c => letter c || digit c) t in
       l <- words fuel' depth b ;; Some (Name (string_of_list_ascii a) :: l)
     else if digit c || (Ascii.eqb c "." && match r with d :: _ => digit d | [] => false end) then
@@ -108,7 +130,8 @@ Definition times x y s : num * state := match x, y with
 Definition over x y s : option (num * state) := match y with
   | Const q => if qz q then None else Some (scale (Qinv q) x s) | _ => None end.
 Definition arithmetic (c : ascii) x y s : option (num * state) := match c with
-  | "+" => Some (plus 1 x y s) | "-" => Some (plus (-1) x y s) | "*" => Some (times x y s) | "/" => over x y s | _ => None end.
+  | "+" => Some (plus 1 x y s) | "-" => Some (plus (-1) x y s) | "*" => Some (times x y s) | "/" => over x y s | _ =>
+    None end.
 
 (* Entry by entry; a scalar stands for as many copies. *)
 Fixpoint entrywise (f : num -> num -> state -> option (num * state)) (l : list (num * num)) s : option (list num * state) :=
@@ -125,7 +148,8 @@ Fixpoint each (f : num -> state -> num * state) l s := match l with [] => ([], s
   | x :: l' => let (y, s1) := f x s in let (ys, s2) := each f l' s1 in (y :: ys, s2) end.
 Definition constant_of (a : operand) : option Q := match a with (false, [Const q]) => Some q | _ => None end.
 Definition whole (a : operand) : option nat := match constant_of a with
-  | Some q => if Pos.eqb (Qden q) 1 && (0 <=? Qnum q)%Z && (Qnum q <=? 100000)%Z then Some (Z.to_nat (Qnum q)) else None | None => None end.
+  | Some q => if Pos.eqb (Qden q) 1 && (0 <=? Qnum q)%Z && (Qnum q <=? 100000)%Z then
+    Some (Z.to_nat (Qnum q)) else None | None => None end.
 
 (* {1 Functions} *)
 
@@ -137,7 +161,8 @@ Inductive brace := NoBrace | Side (p : side) | Tie (u : pick) (b : Q).
 
 Fixpoint find {A} (n : string) (l : list (string * A)) : option A := match l with [] => None
   | (m, a) :: l' => if String.eqb n m then Some a else find n l' end.
-Definition kink_rule (r : rules) op k := option_map snd (List.find (fun x => String.eqb op (fst (fst x)) && Nat.eqb k (snd (fst x))) (kinks r)).
+Definition kink_rule (r : rules) op k := option_map snd (List.find (fun x => String.eqb op (fst (fst x)) &&
+  Nat.eqb k (snd (fst x))) (kinks r)).
 Definition slope_at (r : rules) b op k (lo hi : Q) : option Q :=
   p <- (match b with NoBrace => kink_rule r op k | Side p => Some p | Tie _ _ => None end) ;;
   Some (match p with AtLeft => lo | AtRight => hi | At q => q end).
@@ -155,13 +180,15 @@ Definition clip r b op (a c lo hi : Q) x s : option (num * state) :=
   let (l, s5) := emit (Kink z 0 (qmul (-1) c) (qsub q c)) s4 in
   let (o, s6) := emit (Lin a [(1%Q, k); (1%Q, l)]) s5 in Some (Slot o, s6).
 
-Fixpoint pointwise (f : num -> state -> option (num * state)) l s : option (list num * state) := match l with [] => Some ([], s)
+Fixpoint pointwise (f : num -> state -> option (num * state)) l s : option (list num * state) := match l with [] =>
+  Some ([], s)
   | x :: l' => '(y, s1) <- f x s ;; '(ys, s2) <- pointwise f l' s1 ;; Some (y :: ys, s2) end.
 Definition on (a : operand) f s : option (operand * state) := '(ys, s') <- pointwise f (snd a) s ;; Some ((fst a, ys), s').
 Definition joined (l : list operand) : list num := flat_map snd l.
 Definition scalar (xs : num * state) : option (operand * state) := Some ((false, [fst xs]), snd xs).
 
-Definition tie_rule r b op : option (pick * Q) := match b with NoBrace => find op (ties r) | Tie u q => Some (u, q) | Side _ => None end.
+Definition tie_rule r b op : option (pick * Q) := match b with NoBrace => find op (ties r) | Tie u q => Some (u,
+  q) | Side _ => None end.
 Definition order r b op rank (l : list num) s : option (operand * state) :=
   '(u, beta) <- tie_rule r b op ;;
   if Nat.eqb rank 0 || Nat.ltb (length l) rank then None else
@@ -208,8 +235,10 @@ Definition is_sign c s := match left s with Sign d :: _ => Ascii.eqb c d | _ => 
 Definition is_name n s := match left s with Name m :: _ => String.eqb n m | _ => false end.
 Definition expect c s := if is_sign c s then Some (pass s) else None.
 Definition expect_name n s := if is_name n s then Some (pass s) else None.
-Definition one (x : option (operand * state)) : option (list operand * brace * state) := '(v, s) <- x ;; Some ([v], NoBrace, s).
-Definition single (x : list operand * brace * state) : option (operand * state) := match x with ([v], _, s) => Some (v, s) | _ => None end.
+Definition one (x : option (operand * state)) : option (list operand * brace * state) := '(v, s) <- x ;; Some ([v],
+  NoBrace, s).
+Definition single (x : list operand * brace * state) : option (operand * state) := match x with ([v], _, s) => Some (v,
+  s) | _ => None end.
 
 Definition branch rel (a b : num) : num -> num -> state -> option (num * state) := fun x y s =>
   let (i, s1) := slot_of a s in let (j, s2) := slot_of b s1 in let (t, s3) := emit (Test rel i j) s2 in
@@ -217,9 +246,11 @@ Definition branch rel (a b : num) : num -> num -> state -> option (num * state) 
 Definition entry_of (x : operand) (i : nat) : option operand := match x with
   | (true, l) => match nth_error l i with Some e => Some (false, [e]) | None => None end | _ => None end.
 Definition part_of (x : operand) (i j : nat) : option operand := match x with
-  | (true, l) => if Nat.ltb i j && Nat.leb j (length l) then Some (true, firstn (j - i) (skipn i l)) else None | _ => None end.
+  | (true, l) => if Nat.ltb i j && Nat.leb j (length l) then Some (true, firstn (j - i) (skipn i l)) else None | _ =>
+    None end.
 Definition tie_word (n : string) : option (pick * Q) := match n with
-  | "first" => Some (First, 0%Q) | "last" => Some (Last, 0%Q) | "stable" => Some (Stable, 0%Q) | "mean" => Some (First, 1%Q) | _ => None end.
+  | "first" => Some (First, 0%Q) | "last" => Some (Last, 0%Q) | "stable" => Some (Stable, 0%Q) | "mean" => Some (First,
+    1%Q) | _ => None end.
 
 Section Read.
 Variable r : rules.
@@ -242,7 +273,8 @@ Fixpoint read fuel (p : phrase) (s : state) : option (list operand * brace * sta
       | Relation rel :: _ => '(y, s2) <- expression (pass s1) ;;
           Some ([x; y], NoBrace, {| left := Relation rel :: left s2; written := written s2; next := next s2 |})
       | _ => None end
-  | Terms product => x <- read fuel' (if product then Unary else Terms true) s ;; '(x, s1) <- single x ;; read fuel' (More product x) s1
+  | Terms product => x <- read fuel' (if product then Unary else Terms true) s ;; '(x, s1) <- single x ;;
+    read fuel' (More product x) s1
   | More product x => match left s with
       | Sign c :: _ => if (if product then Ascii.eqb c "*" || Ascii.eqb c "/" else Ascii.eqb c "+" || Ascii.eqb c "-") then
           y <- read fuel' (if product then Unary else Terms true) (pass s) ;; '(y, s1) <- single y ;;
@@ -255,7 +287,8 @@ Fixpoint read fuel (p : phrase) (s : state) : option (list operand * brace * sta
   | Primary => match left s with
       | Number q :: _ => read fuel' (Entries (false, [Const q])) (pass s)
       | Sign "(" :: _ => '(x, s1) <- expression (pass s) ;; s2 <- expect ")" s1 ;; read fuel' (Entries x) s2
-      | Sign "[" :: _ => '(l, _, s1) <- read fuel' Series (pass s) ;; s2 <- expect "]" s1 ;; read fuel' (Entries (true, joined l)) s2
+      | Sign "[" :: _ => '(l, _, s1) <- read fuel' Series (pass s) ;; s2 <- expect "]" s1 ;; read fuel' (Entries (true,
+        joined l)) s2
       | Name n :: _ => match find n names with
         | Some x => read fuel' (Entries x) (pass s)
         | None => '(_, b, s1) <- read fuel' Braces (pass s) ;; s2 <- expect "(" s1 ;; '(l, _, s3) <- read fuel' Series s2 ;;
@@ -286,21 +319,29 @@ End Read.
 
 (* The point: of each input its entries, and whether F is a function of it. Else it is a constant. *)
 Definition point := list (string * (bool * list Q)).
-Definition entries (p : point) : list Q := flat_map (fun x : string * (bool * list Q) => if fst (snd x) then snd (snd x) else []) p.
+Definition entries (p : point) : list Q := flat_map (fun x : string * (bool * list Q) => if fst (snd x) then
+  snd (snd x) else []) p.
 
 (* n entries vary, at w; the instructions, and the outputs' slots. *)
 Record source := { size : nat; place : list Q; body : program; results : list nat }.
 
-Record reader := { now : state; bound : list (string * operand); inputs_left : point; first_free : nat; found : option (list num) }.
-Definition with_state s x := {| now := s; bound := bound x; inputs_left := inputs_left x; first_free := first_free x; found := found x |}.
-Definition to_stop (s : state) := {| left := snd ((fix go l := match l with Stop :: _ | [] => (tt, l) | _ :: l' => go l' end) (left s));
-  written := written s; next := next s |}.
+Record reader := { now : state; bound : list (string * operand); inputs_left : point; first_free : nat;
+  found : option (list num) }.
+Definition with_state s x := {| now := s; bound := bound x; inputs_left := inputs_left x; first_free := first_free x;
+  found := found x |}.
+(* Words of the language, and functions' names, which no input and no `let` may have. *)
+Definition reserved := ["input"; "let"; "output"; "piece"; "if"; "then"; "else"; "and";
+  "exp"; "log"; "sqrt"; "sin"; "cos"; "tanh"; "sigmoid"; "relu"; "leaky_relu"; "relu6"; "hardtanh"; "clamp"; "hardsigmoid";
+  "hardswish"; "abs"; "elu"; "max"; "maxpool"; "min"; "kth"; "median"; "sort"; "norminf"; "norm1"; "sum"; "mean"; "norm2";
+  "normpool"; "dot"].
+Definition free x n := negb (existsb (String.eqb n) reserved) && match find n (bound x) with Some _ => false | None => true end.
 
 (* An input is the next of the point; it has as many entries. *)
 Definition take_input x name (vector : bool) (n : nat) s : option reader := match inputs_left x with
-  | (m, (varies, qs)) :: rest => if String.eqb m name && Nat.eqb n (length qs) then
-      Some {| now := s; bound := (name, (vector, if varies then map Slot (seq (first_free x) n) else map Const qs)) :: bound x;
-              inputs_left := rest; first_free := (if varies then first_free x + n else first_free x)%nat; found := found x |} else None
+  | (m, (varies, qs)) :: rest => if String.eqb m name && Nat.eqb n (length qs) && negb (Nat.eqb n 0) && free x name then
+      let entries := if varies then map Slot (seq (first_free x) n) else map Const qs in
+      Some {| now := s; bound := (name, (vector, entries)) :: bound x; inputs_left := rest;
+              first_free := (if varies then first_free x + n else first_free x)%nat; found := found x |} else None
   | [] => None end.
 
 Section Statements.
@@ -315,16 +356,24 @@ Fixpoint inputs_read m x : option reader := match m with O => None | S m' => let
   | Name n :: _ => y <- take_input x n false 1 (pass s) ;;
       if is_sign "," (now y) then inputs_read m' (with_state (pass (now y)) y) else Some y
   | _ => None end end.
+(* Of a piece: they say nothing about F. *)
+Fixpoint conditions m x s : option state := match m with O => None | S m' =>
+  '(ab, _, s1) <- read r (bound x) fuel Condition s ;;
+  match ab with
+  | [(false, _); (false, _)] => if is_name "and" (pass s1) then conditions m' x (pass (pass s1)) else Some (pass s1)
+  | _ => None end end.
 Definition statement x : option reader := let s := now x in match left s with
   | Name "input" :: _ => inputs_read fuel (with_state (pass s) x)
   | Name "let" :: Name n :: Sign "=" :: _ => '(v, s1) <- evaluate (with_state (pass (pass (pass s))) x) ;;
-      match find n (bound x) with
-      | Some _ => None
-      | None => Some {| now := s1; bound := (n, v) :: bound x; inputs_left := inputs_left x; first_free := first_free x; found := found x |} end
+      if free x n then Some {| now := s1; bound := (n, v) :: bound x; inputs_left := inputs_left x;
+                               first_free := first_free x; found := found x |} else None
   | Name "output" :: _ => '(l, _, s1) <- read r (bound x) fuel Series (pass s) ;;
-      match found x with Some _ => None
-      | None => Some {| now := s1; bound := bound x; inputs_left := inputs_left x; first_free := first_free x; found := Some (joined l) |} end
-  | Name "piece" :: _ => Some (with_state (to_stop s) x)
+      match found x with
+      | Some _ => None
+      | None => Some {| now := s1; bound := bound x; inputs_left := inputs_left x; first_free := first_free x;
+                        found := Some (joined l) |} end
+  | Name "piece" :: _ => '(_, _, s1) <- read r (bound x) fuel Expression (pass s) ;;
+      if is_name "if" s1 then s2 <- conditions fuel x (pass s1) ;; Some (with_state s2 x) else Some (with_state s1 x)
   | _ => None end.
 Fixpoint statements m x : option reader := match m with O => None | S m' => match left (now x) with
   | [] => Some x
@@ -335,7 +384,8 @@ End Statements.
 Definition parse (r : rules) (p : point) (text : list ascii) : option source :=
   let fuel := (10 * length text + 100)%nat in let n := length (entries p) in
   ws <- words fuel 0 text ;;
-  x <- statements r fuel fuel {| now := {| left := ws; written := []; next := n |}; bound := []; inputs_left := p; first_free := 0; found := None |} ;;
+  x <- statements r fuel fuel {| now := {| left := ws; written := []; next := n |}; bound := []; inputs_left := p;
+    first_free := 0; found := None |} ;;
   match found x, inputs_left x with
   | Some l, [] => let (outs, s) := slots_of l (now x) in
       Some {| size := n; place := entries p; body := map (fun o => (no_hint, o)) (rev (written s)); results := outs |}

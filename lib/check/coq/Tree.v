@@ -78,8 +78,10 @@ Qed.
 Lemma straight_positive d : exists e, 0 < e /\ forall y, N (sub y w) < e -> 0 < at_ d y -> 0 < at_ (straight d) y.
 Proof.
   assert (Same : exists e, 0 < e /\ forall y, N (sub y w) < e -> 0 < at_ d y -> 0 < at_ d y) by (exists 1; split; [lra|auto]).
-  unfold straight. destruct (filter (fun t => Nat.eqb (length (snd t)) 1) d) as [|[c [|k [|j m]]] l'] eqn:El; auto. set (l := (c, [k]) :: l') in *.
-  set (f := quotient _ d l k c). destruct (same d (pmul f l)) eqn:S; auto. destruct (qpos (pconst f)) eqn:Pf; auto. cbn [andb].
+  unfold straight. destruct (filter (fun t => Nat.eqb (length (snd t)) 1) d) as [|[c [|k [|j m]]] l'] eqn:El; auto.
+    set (l := (c, [k]) :: l') in *.
+  set (f := quotient _ d l k c). destruct (same d (pmul f l)) eqn:S; auto. destruct (qpos (pconst f)) eqn:Pf; auto.
+    cbn [andb].
   apply qpos_true in Pf. destruct (near_positive n w [f]) as [e [E1 E2]]; [repeat constructor; auto|].
   exists e. split; auto. intros y Hy Hd. rewrite (same_at n w _ _ y S), pmul_val in Hd.
   specialize (E2 y Hy). inversion E2; subst. nra.
@@ -98,7 +100,8 @@ Proof.
 Qed.
 
 (* In every ball near w on which what is known is right there is a ball on which F is one of finitely many leaves. *)
-Definition balls (ok : pt -> Prop) (F : map_) := exists L e, Forall (fun ps => leaf ps = true /\ length ps = length outs) L /\ 0 < e /\
+Definition balls (ok : pt -> Prop) (F : map_) := exists L e, Forall (fun ps => leaf ps = true /\
+  length ps = length outs) L /\ 0 < e /\
   forall c r, 0 < r -> (forall y, N (sub y c) < r -> N (sub y w) < e /\ ok y) ->
   exists c' r' ps, 0 < r' /\ In ps L /\ is_on n w (length outs) F ps c' r' /\ forall y, N (sub y c') < r' -> N (sub y c) < r.
 
@@ -133,7 +136,8 @@ Qed.
 Lemma resolve_good env P E k g c : (forall x T D, k x T D = true -> good (fun y => env y ++ [g y]) P D (E ++ [x])) ->
   forall (H : pt -> Prop) T D, valid n w H g c -> resolve c T D k = true ->
   exists L e, Forall (fun ps => leaf ps = true /\ length ps = length outs) L /\ 0 < e /\
-    forall z r, 0 < r -> (forall y, N (sub y z) < r -> N (sub y w) < e /\ (agree n w E (env y) y /\ positive n w D y) /\ H y) ->
+    forall z r, 0 < r -> (forall y, N (sub y z) < r -> N (sub y w) < e /\ (agree n w E (env y) y /\ positive n w D y) /\
+      H y) ->
     signs z r (decisions c) -> covers n w c z ->
     exists c' r' ps, 0 < r' /\ In ps L /\ is_on n w (length outs) (outputs (fun y => env y ++ [g y]) P) ps c' r' /\
       forall y, N (sub y c') < r' -> N (sub y z) < r.
@@ -148,7 +152,8 @@ Proof.
     + cbn [resolve] in R. apply andb_true_iff in R as [R1 R2]. destruct V as [V1 V2].
       destruct (IHc _ t (D ++ ds) V1 R1) as [L [e [L1 [L2 L3]]]].
       assert (Next : exists L e, Forall (fun ps => leaf ps = true /\ length ps = length outs) L /\ 0 < e /\
-        forall z r, 0 < r -> (forall y, N (sub y z) < r -> N (sub y w) < e /\ (agree n w E (env y) y /\ positive n w D y) /\ H y) ->
+        forall z r, 0 < r -> (forall y, N (sub y z) < r -> N (sub y w) < e /\ (agree n w E (env y) y /\
+          positive n w D y) /\ H y) ->
         signs z r (decisions o) -> covers n w o z ->
         exists c' r' ps, 0 < r' /\ In ps L /\ is_on n w (length outs) (outputs (fun y => env y ++ [g y]) P) ps c' r' /\
           forall y, N (sub y c') < r' -> N (sub y z) < r).
@@ -202,10 +207,12 @@ Proof.
         (fun x T' D' Hk => IH T' D' (E ++ [x]) (fun y => env y ++ [stepR (env y) o]) Hk) _ T D V R) as [L [e [L1 [L2 L3]]]].
       exists L, (Rmin e0 e). split; auto. split; [apply Rmin_glb_lt; auto|]. intros c r Hr B.
       pose proof (Rmin_l e0 e). pose proof (Rmin_r e0 e).
-      destruct (thin_all n (map (fun d y => at_ d y) (decisions (decide g D E o)))) with (c := c) (r := r) as [c1 [r1 [R1 B1]]]; auto.
+      destruct (thin_all n (map (fun d y => at_ d y) (decisions (decide g D E o)))) with (c := c) (r :=
+        r) as [c1 [r1 [R1 B1]]]; auto.
       { apply Forall_forall. intros q Hq. apply in_map_iff in Hq as [d [Hd1 Hd2]]. subst q.
         rewrite forallb_forall in Th. specialize (Th d Hd2). apply existsb_exists in Th as [t [_ Ht]].
-        apply (poly_thin n w d (real t)). apply negb_true_iff in Ht. apply qz_false in Ht. rewrite pvalQ_val in Ht. exact Ht. }
+        apply (poly_thin n w d (real t)). apply negb_true_iff in Ht. apply qz_false in Ht. rewrite pvalQ_val in Ht.
+          exact Ht. }
       assert (Nz : nonzero n w (decisions (decide g D E o)) c1).
       { destruct (B1 c1 ltac:(rewrite N_self; auto)) as [_ Z]. apply Forall_forall. intros d Hd.
         rewrite Forall_forall in Z. apply (Z (fun y => at_ d y)). apply in_map_iff. exists d; auto. }
@@ -213,7 +220,8 @@ Proof.
       pose proof (Rmin_l r1 r2). pose proof (Rmin_r r1 r2).
       destruct (L3 c1 (Rmin r1 r2)) as [c' [r' [ps [Q1 [Q2 [Q3 Q4]]]]]].
       * apply Rmin_glb_lt; auto.
-      * intros y Hy. destruct (B1 y ltac:(lra)) as [Y1 _]. destruct (B y Y1) as [Y2 Y3]. unfold near. repeat split; try lra; apply Y3.
+      * intros y Hy. destruct (B1 y ltac:(lra)) as [Y1 _]. destruct (B y Y1) as [Y2 Y3]. unfold near. repeat split;
+        try lra; apply Y3.
       * intros d Hd. destruct (S d Hd) as [A|A]; [left|right]; intros y Hy; apply A; lra.
       * apply decide_covers, Nz.
       * exists c', r', ps. split; auto. split; auto. split; [exact Q3|]. intros y Hy. specialize (Q4 y Hy).

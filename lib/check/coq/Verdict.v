@@ -1,7 +1,7 @@
 (* What clarke-check-verified asks, and what a yes proves: `verify_sound`. And the hypothesis that theorems on training
    with automatic differentiation leave to their users, at a given point: `no_kink` and `ad_in_clarke`. *)
 From Coq Require Import QArith Qreals Reals Lra Lia List Bool Ascii.
-From Clarke Require Import Space Calculus Numbers Program Poly Choice Arc Tree Sound Order Text.
+From Clarke Require Import Space Calculus Numbers Program Poly Choice Arc Tree Sound Order Text Lipschitz.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -58,7 +58,8 @@ Definition check (r : rules) (p : point) (text : list ascii) count v e h : bool 
 
 (* {1 Soundness} *)
 
-Lemma Bouligand_same n m F F' w G : (forall x j, (j < m)%nat -> F x j = F' x j) -> Bouligand n m F w G -> Bouligand n m F' w G.
+Lemma Bouligand_same n m F F' w G : (forall x j, (j < m)%nat -> F x j = F' x j) -> Bouligand n m F w G ->
+  Bouligand n m F' w G.
 Proof.
   intros E H e He. destruct (H e He) as (x & J & A & B & C). exists x, J. split; auto. split; auto.
   intros j Hj d Hd. destruct (B j Hj d Hd) as [r [R1 R2]]. exists r. split; auto. intros y Hy. rewrite <- !E; auto.
@@ -97,10 +98,24 @@ Proof.
   apply (verify_sound _ _ _ _ _ H).
 Qed.
 
+(* If no comparison is executed, F is Lipschitz near w: the Clarke subdifferential is what Clarke defines. *)
+Theorem verify_lipschitz s count v e h : verify s count v e h = true -> without_comparisons (ordered h) = true ->
+  forall j, (j < length (results s))%nat -> lipschitz (size s) (real (place s)) (fun y => F_of s y j).
+Proof.
+  unfold verify. rewrite !andb_true_iff. intros [[R _] _] W j Hj.
+  assert (Len : length (ends h) = length (results s)).
+  { unfold reorders in R. rewrite !andb_true_iff in R. destruct R as [_ R]. apply same_slots_eq in R.
+    rewrite <- R, map_length. auto. }
+  apply (lipschitz_ext _ _ (fun y => value (size s) (ordered h) (ends h) y j)).
+  - intro y. apply (reorders_value _ _ _ _ _ _ y R). lia.
+  - apply value_lipschitz, W.
+Qed.
+
 (* {1 For other developments} *)
 
 Lemma equal_diff n m F w G H : (forall j i, (j < m)%nat -> (i < n)%nat -> G j i = H j i) ->
-  (forall j, (j < m)%nat -> diff_at n (fun y => F y j) w (G j)) -> forall j, (j < m)%nat -> diff_at n (fun y => F y j) w (H j).
+  (forall j, (j < m)%nat -> diff_at n (fun y => F y j) w (G j)) -> forall j, (j < m)%nat -> diff_at n (fun y =>
+    F y j) w (H j).
 Proof. intros E D j Hj. apply (diff_ext_g n _ _ (G j)); auto. Qed.
 
 Section AtPoint.

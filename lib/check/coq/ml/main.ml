@@ -1,4 +1,5 @@
-(* clarke-check-verified PROOF [--data FOLDER]: a proof about a program, checked by the kernel that is proved (docs/verified.md).
+(* clarke-check-verified PROOF [--data FOLDER]: a proof about a program,
+  checked by the kernel that is proved (docs/verified.md).
    VERIFIED and status 0; REJECTED and 1; no proof, or one that cannot be read, 2; OUTSIDE of what is verified here, 3. *)
 open Verified_kernel
 
@@ -23,11 +24,15 @@ let checked file folder =
   let text = characters s.text in
   let source = match parse s.rules s.point text with Some p -> p | None -> Proof_file.outside "%s" (why s.text) in
   let evidence = Proof_file.read_evidence r source.size (List.length source.results) in
-  (s, check s.rules s.point text s.touched s.verdict evidence (Demand.hints source))
+  let hints = Demand.hints source in
+  ((s.verdict, without_comparisons hints.ordered), check s.rules s.point text s.touched s.verdict evidence hints)
 
 let run file folder =
   match checked file folder with
-  | s, true -> Printf.printf "VERIFIED\n%s\n" (verdict_name s.verdict); 0
+  | (v, lipschitz), true ->
+    Printf.printf "VERIFIED\n%s\n%s\n" (verdict_name v)
+      (if lipschitz then "F is Lipschitz near w." else "That F is Lipschitz near w is not proved here.");
+    0
   | _, false -> print_string "REJECTED: the kernel does not accept the evidence\n"; 1
   | exception Proof_file.Outside why -> Printf.printf "OUTSIDE: %s\n" why; 3
   | exception Proof_file.Bad why -> Printf.printf "REJECTED: %s\n" why; 2

@@ -23,7 +23,8 @@ let reader bytes =
   if n < 70 || bytes.[n - 1] <> '\n' then bad "no line 'end HASH'";
   let last = match String.rindex_from_opt bytes (n - 2) '\n' with Some i -> i + 1 | None -> 0 in
   let body = String.sub bytes 0 last in
-  if String.sub bytes last (n - last) <> "end " ^ Sha256.hex body ^ "\n" then bad "the last line is not 'end' and the hash of all before it";
+  if String.sub bytes last (n - last) <> "end " ^ Sha256.hex body ^ "\n" then
+    bad "the last line is not 'end' and the hash of all before it";
   { lines = List.map (String.split_on_char ' ') (String.split_on_char '\n' (String.sub body 0 (max 0 (last - 1)))); at = 1 }
 
 let peek r = match r.lines with l :: _ -> l | [] -> []
@@ -72,7 +73,8 @@ let read_point r =
   let varies = match take r with
     | ["wrt"; "*"] -> fun _ -> true
     | "wrt" :: l -> let l = List.map (name r) l in
-      if List.filter (fun v -> List.mem v l) (List.map fst values) <> l then bad "line %d: inputs that are not there, or in another order" r.at;
+      if List.filter (fun v -> List.mem v l) (List.map fst values) <> l then
+        bad "line %d: inputs that are not there, or in another order" r.at;
       fun v -> List.mem v l
     | _ -> wrong r in
   List.map (fun (v, l) -> (v, (varies v, l))) values
@@ -160,9 +162,11 @@ let read_evidence r n outputs =
   let evidence = match take r with
     | ["evidence"; "ad"] -> Ad (read_arc r n)
     | ["evidence"; "hull"; k] -> Hull (List.init (count r k) (fun _ -> match take r with
-        | ["cell"; q] -> let q = rational r q in (q, read_arc r n) | _ -> bad "line %d: 'cell WEIGHT' is expected" (r.at - 1)))
+        | ["cell"; q] -> let q = rational r q in (q, read_arc r n) | _ ->
+          bad "line %d: 'cell WEIGHT' is expected" (r.at - 1)))
     | ["evidence"; "separator"] -> read_separator r n outputs
-    | ["evidence"; "unanimous"] -> if take r <> ["tree"] then bad "line %d: a tree is expected" (r.at - 1); Unanimous (read_tree r)
+    | ["evidence"; "unanimous"] -> if take r <> ["tree"] then bad "line %d: a tree is expected" (r.at - 1);
+      Unanimous (read_tree r)
     | l -> bad "line %d: '%s' is no evidence about a program" (r.at - 1) (String.concat " " l) in
   if r.lines <> [] then wrong r;
   evidence
