@@ -1,6 +1,6 @@
 #include "trace/branches.h"
 
-#include "network/piecewise.h"
+#include "network/pass/piecewise.h"
 
 #include <stdlib.h>
 #include <string.h>
