@@ -375,33 +375,35 @@ grow_dense(clarke_growths *p, size_t i, const clarke_gauge *gauge, double before
   return status;
 }
 
+/* Of a GATHER or a MAX. */
+static clarke_status
+grow_moved(clarke_growths *p, size_t i, clarke_error *err)
+{
+  const clarke_step *s = &p->g->steps[i];
+  const size_t taken = p->g->values[s->out].count * (s->kind == CLARKE_MAX ? s->width : 1);
+
+  p->growth[i][0].most = 1;
+  return repeated(&p->growth[i][0].norm, p->g, &s->in[0], taken, err);
+}
+
+/* But for a DENSE. Others grow by 1. */
+static clarke_status (*const of_kind[CLARKE_STEP_KINDS])(clarke_growths *p, size_t i, clarke_error *err) = {
+  [CLARKE_SUM] = grow_sum, [CLARKE_SCALE] = grow_scale, [CLARKE_GATHER] = grow_moved, [CLARKE_MAX] = grow_moved,
+};
+
 /* The growth of step i. */
 static clarke_status
 grow_step(clarke_growths *p, size_t i, const clarke_gauge *gauge, double before, clarke_error *err)
 {
   const clarke_step *s = &p->g->steps[i];
-  const size_t taken = p->g->values[s->out].count * (s->kind == CLARKE_MAX ? s->width : 1);
-  clarke_status status = CLARKE_OK;
 
   p->growth[i] = calloc(s->n_in + 1, sizeof **p->growth);
   if (p->growth[i] == NULL)
     return clarke_no_memory(err);
-  switch (s->kind) {
-  case CLARKE_SUM:
-    return grow_sum(p, i, err);
-  case CLARKE_SCALE:
-    return grow_scale(p, i, err);
-  case CLARKE_DENSE:
+  if (s->kind == CLARKE_DENSE)
     return grow_dense(p, i, gauge != NULL ? &gauge[s->out] : NULL, before, err);
-  case CLARKE_GATHER:
-  case CLARKE_MAX:
-    status = repeated(&p->growth[i][0].norm, p->g, &s->in[0], taken, err);
-    p->growth[i][0].most = 1;
-    return status;
-  default:
-    p->growth[i][0] = (clarke_growth){.norm = 1, .most = 1};
-    return CLARKE_OK;
-  }
+  p->growth[i][0] = (clarke_growth){.norm = 1, .most = 1};
+  return of_kind[s->kind] != NULL ? of_kind[s->kind](p, i, err) : CLARKE_OK;
 }
 
 static clarke_status

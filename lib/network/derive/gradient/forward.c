@@ -316,6 +316,13 @@ max_forward(clarke_descent *p, const clarke_step *s)
   return CLARKE_OK;
 }
 
+static clarke_status (*const of_kind[CLARKE_STEP_KINDS])(clarke_descent *p, const clarke_step *s) = {
+  [CLARKE_GATHER] = sum_forward, [CLARKE_SUM] = sum_forward, [CLARKE_SCALE] = scale_forward,
+  [CLARKE_DENSE] = clarke_dense_forward, [CLARKE_PIECEWISE] = piecewise_forward, [CLARKE_MAX] = max_forward,
+  [CLARKE_NORMALIZE] = clarke_normalized_forward, [CLARKE_ANALYTIC] = clarke_analytic_forward,
+  [CLARKE_PRODUCT] = clarke_product_forward, [CLARKE_SOFTMAX] = clarke_softmax_forward,
+};
+
 static clarke_status
 step_forward(clarke_descent *p, const clarke_step *s)
 {
@@ -325,29 +332,7 @@ step_forward(clarke_descent *p, const clarke_step *s)
 
   if (status != CLARKE_OK)
     return status;
-  switch (s->kind) {
-  case CLARKE_GATHER:
-  case CLARKE_SUM:
-    return sum_forward(p, s);
-  case CLARKE_SCALE:
-    return scale_forward(p, s);
-  case CLARKE_DENSE:
-    return clarke_dense_forward(p, s);
-  case CLARKE_PIECEWISE:
-    return piecewise_forward(p, s);
-  case CLARKE_MAX:
-    return max_forward(p, s);
-  case CLARKE_NORMALIZE:
-    return clarke_normalized_forward(p, s);
-  case CLARKE_ANALYTIC:
-    return clarke_analytic_forward(p, s);
-  case CLARKE_PRODUCT:
-    return clarke_product_forward(p, s);
-  case CLARKE_SOFTMAX:
-    return clarke_softmax_forward(p, s);
-  default:
-    return clarke_fail(p->err, CLARKE_EINTERNAL, "a gradient past a step that it does not follow");
-  }
+  return of_kind[s->kind](p, s);
 }
 
 clarke_status

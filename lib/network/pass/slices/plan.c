@@ -1,5 +1,6 @@
 /* Places chosen before a pass in slices: by norms, back from the steps with kinks. */
 #include "network/pass/slices/gauge.h"
+#include "network/pass/slices/pass.h"
 #include "network/pass/slices/sizes.h"
 #include "network/pass/slices/slices.h"
 
@@ -44,20 +45,9 @@ pieces_serve(const clarke_pieces *p)
 static bool
 step_serves(const clarke_step *s)
 {
-  switch (s->kind) {
-  case CLARKE_GATHER:
-  case CLARKE_SUM:
-  case CLARKE_SCALE:
-  case CLARKE_DENSE:
-  case CLARKE_MAX:
-    return true;
-  case CLARKE_PIECEWISE:
-    return pieces_serve(&s->pieces);
-  case CLARKE_NORMALIZE:
-    return s->grouping.couples;
-  default:
-    return false;
-  }
+  return s->kind == CLARKE_PIECEWISE   ? pieces_serve(&s->pieces)
+         : s->kind == CLARKE_NORMALIZE ? s->grouping.couples
+                                       : clarke_slices_has(s->kind);
 }
 
 static void
