@@ -14,7 +14,7 @@
 #include <string.h>
 
 clarke_status
-clarke_note_begin(clarke_descent *p, size_t value)
+clarke_note_begin(clarke_gradient_pass *p, size_t value)
 {
   clarke_normed *g = &p->grad[value];
   const size_t rows = p->g->values[value].count;
@@ -29,7 +29,7 @@ clarke_note_begin(clarke_descent *p, size_t value)
 }
 
 void
-clarke_note_term(clarke_descent *p, size_t value, const clarke_normed *from, double grow, double mass, double round,
+clarke_note_term(clarke_gradient_pass *p, size_t value, const clarke_normed *from, double grow, double mass, double round,
                  double lost, size_t repeats)
 {
   clarke_normed *to = &p->grad[value];
@@ -57,7 +57,7 @@ is_first_of_value(const clarke_step *s, size_t k)
 
 /* An operand's rows of gradients, times its coefficient, back to where it took them. */
 static void
-sum_operand(clarke_descent *p, const clarke_step *s, size_t k, const clarke_normed *g)
+sum_operand(clarke_gradient_pass *p, const clarke_step *s, size_t k, const clarke_normed *g)
 {
   const clarke_operand *o = &s->in[k];
   clarke_normed *x = &p->grad[o->value];
@@ -72,7 +72,7 @@ sum_operand(clarke_descent *p, const clarke_step *s, size_t k, const clarke_norm
 
 /* The bounds of what a value gets from all operands that are it. */
 static void
-note_sum(clarke_descent *p, const clarke_step *s, size_t k, const clarke_normed *g, size_t repeats)
+note_sum(clarke_gradient_pass *p, const clarke_step *s, size_t k, const clarke_normed *g, size_t repeats)
 {
   const double grow = p->growths->growth[s - p->g->steps][k].norm;
 
@@ -84,7 +84,7 @@ note_sum(clarke_descent *p, const clarke_step *s, size_t k, const clarke_normed 
 }
 
 static clarke_status
-sum_back(clarke_descent *p, const clarke_step *s)
+sum_back(clarke_gradient_pass *p, const clarke_step *s)
 {
   const clarke_normed *g = &p->grad[s->out];
   clarke_status status = CLARKE_OK;
@@ -115,7 +115,7 @@ sum_back(clarke_descent *p, const clarke_step *s)
 /* --- others ---------------------------------------------------------------------------------- */
 
 clarke_status
-clarke_note_operand(clarke_descent *p, const clarke_step *s, const clarke_normed *g, double grow, double round,
+clarke_note_operand(clarke_gradient_pass *p, const clarke_step *s, const clarke_normed *g, double grow, double round,
                     double lost)
 {
   const size_t value = s->in[0].value;
@@ -130,7 +130,7 @@ clarke_note_operand(clarke_descent *p, const clarke_step *s, const clarke_normed
 }
 
 static clarke_status
-scale_back(clarke_descent *p, const clarke_step *s)
+scale_back(clarke_gradient_pass *p, const clarke_step *s)
 {
   const clarke_normed *g = &p->grad[s->out];
   const double grow = p->growths->growth[s - p->g->steps][0].norm;
@@ -154,7 +154,7 @@ scale_back(clarke_descent *p, const clarke_step *s)
 
 /* The profile's number at each touched kink of a step; *steepest grows to theirs. proxy: n_touches places. */
 static clarke_status
-find_proxies(clarke_pair *proxy, double *steepest, const clarke_descent *p, size_t step)
+find_proxies(clarke_pair *proxy, double *steepest, const clarke_gradient_pass *p, size_t step)
 {
   clarke_status status = CLARKE_OK;
   mpq_t q;
@@ -173,7 +173,7 @@ find_proxies(clarke_pair *proxy, double *steepest, const clarke_descent *p, size
 
 /* Back through a step with one slope of 1 and others of 0, but for its kinks. */
 static void
-add_line_taken(const clarke_descent *p, const clarke_step *s, const clarke_normed *g, clarke_branch one)
+add_line_taken(const clarke_gradient_pass *p, const clarke_step *s, const clarke_normed *g, clarke_branch one)
 {
   const clarke_branch *piece = p->r->piece[s - p->g->steps];
   const clarke_normed *x = &p->grad[s->in[0].value];
@@ -190,7 +190,7 @@ add_line_taken(const clarke_descent *p, const clarke_step *s, const clarke_norme
 
 /* The same of any slopes. */
 static void
-add_slopes(const clarke_descent *p, const clarke_step *s, const clarke_normed *g, const clarke_lines *l)
+add_slopes(const clarke_gradient_pass *p, const clarke_step *s, const clarke_normed *g, const clarke_lines *l)
 {
   const clarke_branch *piece = p->r->piece[s - p->g->steps];
   clarke_normed *x = &p->grad[s->in[0].value];
@@ -215,7 +215,7 @@ add_slopes(const clarke_descent *p, const clarke_step *s, const clarke_normed *g
 }
 
 static clarke_status
-piecewise_back(clarke_descent *p, const clarke_step *s)
+piecewise_back(clarke_gradient_pass *p, const clarke_step *s)
 {
   const clarke_normed *g = &p->grad[s->out];
   clarke_lines l = clarke_lines_of(p->g, s);
@@ -249,7 +249,7 @@ piecewise_back(clarke_descent *p, const clarke_step *s)
 }
 
 static clarke_status
-max_back(clarke_descent *p, const clarke_step *s)
+max_back(clarke_gradient_pass *p, const clarke_step *s)
 {
   const clarke_normed *g = &p->grad[s->out];
   const size_t step = (size_t)(s - p->g->steps);
@@ -270,14 +270,14 @@ max_back(clarke_descent *p, const clarke_step *s)
   return status;
 }
 
-static clarke_status (*const of_kind[CLARKE_STEP_KINDS])(clarke_descent *p, const clarke_step *s) = {
+static clarke_status (*const of_kind[CLARKE_STEP_KINDS])(clarke_gradient_pass *p, const clarke_step *s) = {
   [CLARKE_GATHER] = sum_back, [CLARKE_SUM] = sum_back, [CLARKE_SCALE] = scale_back, [CLARKE_DENSE] = clarke_dense_back,
   [CLARKE_PIECEWISE] = piecewise_back, [CLARKE_MAX] = max_back, [CLARKE_NORMALIZE] = clarke_normalized_back,
   [CLARKE_ANALYTIC] = clarke_analytic_back, [CLARKE_PRODUCT] = clarke_product_back, [CLARKE_SOFTMAX] = clarke_softmax_back,
 };
 
 clarke_status
-clarke_descent_back(clarke_descent *p)
+clarke_gradient_pass_back(clarke_gradient_pass *p)
 {
   clarke_status status = CLARKE_OK;
 
