@@ -6,7 +6,7 @@
 #define CLARKE_COST_NETWORK_H
 
 #include "cost/count.h"
-#include "network/graph.h"
+#include "network/graph/graph.h"
 
 /* Which quantities are inputs of the program: the parameters in wrt and the network's input, or the parameters alone. */
 typedef enum { CLARKE_WITH_INPUT, CLARKE_PARAMETERS_ALONE, CLARKE_N_QUANTITIES } clarke_quantities;

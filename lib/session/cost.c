@@ -2,8 +2,8 @@
 
 #include "base/text.h"
 #include "format/onnx.h"
-#include "network/build.h"
-#include "network/tail.h"
+#include "network/graph/build.h"
+#include "network/derive/tail.h"
 #include "session/names.h"
 #include "session/sample.h"
 

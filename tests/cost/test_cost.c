@@ -8,7 +8,7 @@
 #include "cost/network.h"
 #include "cost/program.h"
 #include "cost/table.h"
-#include "network/build.h"
+#include "network/graph/build.h"
 #include "network/unroll.h"
 #include "program/prog.h"
 #include "session/cost.h"
