@@ -145,9 +145,9 @@ side_of(const clarke_marking *m, size_t k)
 }
 
 static uint8_t
-piecewise_degree(const clarke_marking *m, size_t step, size_t f, size_t j)
+piecewise_degree(const clarke_marking *m, const clarke_step *s, size_t f, size_t j)
 {
-  const clarke_step *s = &m->q->g->steps[step];
+  const size_t step = (size_t)(s - m->q->g->steps);
   size_t e = f * m->f->n + j, k = m->index[step][e];
   uint8_t degree = m->mark[s->in[0].value][e];
   clarke_branch code = m->f->piece[step][e];
@@ -165,9 +165,9 @@ piecewise_degree(const clarke_marking *m, size_t step, size_t f, size_t j)
 
 /* A window's output is its largest entry, or the option that is chosen. */
 static uint8_t
-max_degree(const clarke_marking *m, size_t step, size_t f, size_t j)
+max_degree(const clarke_marking *m, const clarke_step *s, size_t f, size_t j)
 {
-  const clarke_step *s = &m->q->g->steps[step];
+  const size_t step = (size_t)(s - m->q->g->steps);
   const uint8_t *x = m->mark[s->in[0].value];
   clarke_branch code = m->f->piece[step][f * m->f->n + j];
   size_t k = m->index[step][f * m->f->n + j];
@@ -208,37 +208,28 @@ contraction_degree(const clarke_marking *m, const clarke_step *s, size_t f, size
 }
 
 static uint8_t
-entry_degree(const clarke_marking *m, size_t step, size_t f, size_t j)
+analytic_degree(const clarke_marking *m, const clarke_step *s, size_t f, size_t j)
 {
-  const clarke_step *s = &m->q->g->steps[step];
-
-  switch (s->kind) {
-  case CLARKE_GATHER:
-  case CLARKE_SUM:
-    return sum_degree(m, s, f, j);
-  case CLARKE_SCALE:
-    return scale_degree(m, s, f, j);
-  case CLARKE_DENSE:
-    return dense_degree(m, s, f, j);
-  case CLARKE_PIECEWISE:
-    return piecewise_degree(m, step, f, j);
-  case CLARKE_ANALYTIC:
-    return m->mark[s->in[0].value][f * m->f->n + j] == 0 ? 0 : 2;
-  case CLARKE_MAX:
-    return max_degree(m, step, f, j);
-  case CLARKE_SOFTMAX:
-    for (size_t l = 0; l < s->length; l++)
-      if (m->mark[s->in[0].value][((f / (s->length * s->stride) * s->length + l) * s->stride +
-                                   f % s->stride) * m->f->n + j] != 0)
-        return 2;
-    return 0;
-  case CLARKE_PRODUCT:
-    return contraction_degree(m, s, f, j);
-  case CLARKE_NORMALIZE: /* mark_groups */
-    break;
-  }
-  return 2;
+  return m->mark[s->in[0].value][f * m->f->n + j] == 0 ? 0 : 2;
 }
+
+static uint8_t
+softmax_degree(const clarke_marking *m, const clarke_step *s, size_t f, size_t j)
+{
+  const size_t first = f / (s->length * s->stride) * s->length * s->stride + f % s->stride;
+
+  for (size_t l = 0; l < s->length; l++)
+    if (m->mark[s->in[0].value][(first + l * s->stride) * m->f->n + j] != 0)
+      return 2;
+  return 0;
+}
+
+/* Of a NORMALIZE: mark_groups. */
+static uint8_t (*const of_kind[CLARKE_STEP_KINDS])(const clarke_marking *m, const clarke_step *s, size_t f, size_t j) = {
+  [CLARKE_GATHER] = sum_degree, [CLARKE_SUM] = sum_degree, [CLARKE_SCALE] = scale_degree, [CLARKE_DENSE] = dense_degree,
+  [CLARKE_PIECEWISE] = piecewise_degree, [CLARKE_ANALYTIC] = analytic_degree, [CLARKE_SOFTMAX] = softmax_degree,
+  [CLARKE_MAX] = max_degree, [CLARKE_PRODUCT] = contraction_degree,
+};
 
 /* The first entry, of n columns, of the group that entry e is in. */
 static size_t
@@ -280,7 +271,7 @@ mark_step(clarke_marking *m, size_t step)
       continue;
     }
     for (size_t j = 0; j < n; j++)
-      mark[f * n + j] = entry_degree(m, step, f, j);
+      mark[f * n + j] = of_kind[s->kind](m, s, f, j);
   }
 }
 

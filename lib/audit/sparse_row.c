@@ -76,6 +76,7 @@ typedef struct {
   const clarke_slopes *slopes;
   const clarke_emitter *emitter;
   size_t terms;
+  bool known; /* is this a pass for each step so far? */
   mpq_t product, factor; /* scratch */
   clarke_error *err;
 } pass;
@@ -174,19 +175,18 @@ through_products(pass *p, const clarke_step *s, const clarke_row *g)
 
 /* y = x c, c being what the step makes of its constant. */
 static clarke_status
-through_scale(bool *known, pass *p, size_t step, const clarke_row *g)
+through_scale(pass *p, const clarke_step *s, const clarke_row *g)
 {
-  const clarke_step *s = &p->w->g->steps[step];
   const size_t x = s->in[0].value;
-  clarke_matrix *scale = &p->w->scale[step];
+  clarke_matrix *scale = &p->w->scale[s - p->w->g->steps];
   clarke_status status = CLARKE_OK;
 
-  *known = !(clarke_value_is_wrt(p->w->g, s->in[1].value) && s->divide);
+  p->known = !(clarke_value_is_wrt(p->w->g, s->in[1].value) && s->divide);
   if (!s->divide && !s->root)
     return through_products(p, s, g);
-  if (*known && scale->rows == 0)
+  if (p->known && scale->rows == 0)
     status = clarke_scale_column(scale, p->f, s, p->err);
-  for (size_t e = 0; e < g->n && status == CLARKE_OK && *known && p->w->carries[x]; e++) {
+  for (size_t e = 0; e < g->n && status == CLARKE_OK && p->known && p->w->carries[x]; e++) {
     clarke_matrix_get(p->factor, scale, g->column[e], 0);
     mpq_mul(p->product, p->factor, g->value[e]);
     p->w->vague = p->w->vague || (mpq_sgn(p->product) != 0 && clarke_matrix_radius(scale, g->column[e], 0) != 0);
@@ -196,24 +196,24 @@ through_scale(bool *known, pass *p, size_t step, const clarke_row *g)
 }
 
 static clarke_status
-through_piecewise(pass *p, size_t step, const clarke_row *g)
+through_piecewise(pass *p, const clarke_step *s, const clarke_row *g)
 {
-  const clarke_matrix *slope = &p->slopes->slope[step];
+  const clarke_matrix *slope = &p->slopes->slope[s - p->w->g->steps];
   clarke_status status = CLARKE_OK;
 
   for (size_t e = 0; e < g->n && status == CLARKE_OK; e++) {
     clarke_matrix_get(p->factor, slope, g->column[e], 0);
     mpq_mul(p->product, p->factor, g->value[e]);
     p->w->vague = p->w->vague || clarke_matrix_radius(slope, g->column[e], 0) != 0;
-    status = add(p, p->w->g->steps[step].in[0].value, g->column[e], p->product);
+    status = add(p, s->in[0].value, g->column[e], p->product);
   }
   return status;
 }
 
 static clarke_status
-through_max(pass *p, size_t step, const clarke_row *g)
+through_max(pass *p, const clarke_step *s, const clarke_row *g)
 {
-  const clarke_route *route = &p->slopes->route[step];
+  const clarke_route *route = &p->slopes->route[s - p->w->g->steps];
   clarke_status status = CLARKE_OK;
 
   for (size_t r = 0; r < route->n; r++)
@@ -227,7 +227,7 @@ through_max(pass *p, size_t step, const clarke_row *g)
         clarke_matrix_get(p->factor, &route->weight[r], g->column[e], 0);
         mpq_mul(p->product, p->product, p->factor);
       }
-      status = add(p, p->w->g->steps[step].in[0].value, from, p->product);
+      status = add(p, s->in[0].value, from, p->product);
     }
   return status;
 }
@@ -249,9 +249,8 @@ through_factor(pass *p, const clarke_step *s, size_t operand, size_t f, size_t k
 
 /* Sums of products of activations. */
 static clarke_status
-through_contraction(pass *p, size_t step, const clarke_row *g)
+through_contraction(pass *p, const clarke_step *s, const clarke_row *g)
 {
-  const clarke_step *s = &p->w->g->steps[step];
   clarke_status status = CLARKE_OK;
 
   for (size_t e = 0; e < g->n && p->terms <= MOST_TERMS; e++)
@@ -263,36 +262,21 @@ through_contraction(pass *p, size_t step, const clarke_row *g)
   return status;
 }
 
-/* *known: false when this is no pass for the step. */
+/* This is no pass for steps of other kinds. */
+static clarke_status (*const of_kind[CLARKE_STEP_KINDS])(pass *p, const clarke_step *s, const clarke_row *g) = {
+  [CLARKE_GATHER] = through_products, [CLARKE_SUM] = through_products, [CLARKE_DENSE] = through_products,
+  [CLARKE_SCALE] = through_scale, [CLARKE_MAX] = through_max, [CLARKE_PIECEWISE] = through_piecewise,
+  [CLARKE_PRODUCT] = through_contraction,
+};
+
 static clarke_status
-through_step(bool *known, pass *p, size_t i)
+through_step(pass *p, const clarke_step *s)
 {
-  const clarke_step *s = &p->w->g->steps[i];
   clarke_row *g = &p->w->grad[s->out];
 
   clarke_row_finish(g);
-  switch (s->kind) {
-  case CLARKE_GATHER:
-  case CLARKE_SUM:
-  case CLARKE_DENSE:
-    return through_products(p, s, g);
-  case CLARKE_MAX:
-    return through_max(p, i, g);
-  case CLARKE_PIECEWISE:
-    if (s->pieces.slope == CLARKE_NONE)
-      return through_piecewise(p, i, g);
-    break;
-  case CLARKE_SCALE:
-    return through_scale(known, p, i, g);
-  case CLARKE_PRODUCT:
-    return through_contraction(p, i, g);
-  case CLARKE_ANALYTIC:
-  case CLARKE_SOFTMAX:
-  case CLARKE_NORMALIZE:
-    break;
-  }
-  *known = false;
-  return CLARKE_OK;
+  p->known = of_kind[s->kind] != NULL && (s->kind != CLARKE_PIECEWISE || s->pieces.slope == CLARKE_NONE);
+  return p->known ? of_kind[s->kind](p, s, g) : CLARKE_OK;
 }
 
 clarke_status
@@ -300,23 +284,23 @@ clarke_sparse_run(bool *known, clarke_sparse *w, const clarke_sparse_seed *seed,
                   const clarke_forward *f, const clarke_slopes *s, const clarke_emitter *emitter,
                   clarke_error *err)
 {
-  pass p = {.w = w, .f = f, .slopes = s, .emitter = emitter, .err = err};
+  pass p = {.w = w, .f = f, .slopes = s, .emitter = emitter, .known = true, .err = err};
   const clarke_graph *g = f->g;
   clarke_status status = prepare(w, g, seed->segment, err);
 
-  *known = true;
   mpq_inits(p.product, p.factor, NULL);
   for (size_t k = 0; k < seed->n && status == CLARKE_OK; k++) {
     mpq_set_si(p.factor, seed->sign[k], 1);
     status = clarke_row_add(&w->grad[seed->value], seed->entry[k], p.factor, err);
   }
-  for (size_t i = g->n_steps; i-- > 0 && status == CLARKE_OK && *known;) {
+  for (size_t i = g->n_steps; i-- > 0 && status == CLARKE_OK && p.known;) {
     const size_t out = g->steps[i].out;
 
     if (w->grad[out].n > 0 && w->carries[out])
-      status = through_step(known, &p, i);
-    *known = *known && p.terms <= MOST_TERMS;
+      status = through_step(&p, &g->steps[i]);
+    p.known = p.known && p.terms <= MOST_TERMS;
   }
+  *known = p.known;
   mpq_clears(p.product, p.factor, NULL);
   return status;
 }

@@ -150,6 +150,9 @@ typedef enum {
   CLARKE_PRODUCT,
 } clarke_step_kind;
 
+/* Of a pass there is a table by kind: what it does at a step. */
+#define CLARKE_STEP_KINDS (CLARKE_PRODUCT + 1)
+
 /* NORMAL: (1 + erf(x / sqrt(2))) / 2. NORMAL_TANH: sigmoid(sqrt(8 / pi) (x + 0.044715 x^3)), which is near it. ELU: x, or exp(x) - 1
  * below 0, whose slopes agree at 0. The last three have a domain: x is not 0 (RECIPROCAL: 1 / x), x is above 0 (SQRT, LOG).
  * They are smooth inside of it. */

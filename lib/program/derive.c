@@ -64,7 +64,7 @@ equality_is_thin(const clarke_derivation *d)
   if (clarke_code_wrt_count(d->p) <= 1 || (d->conservative.known && d->conservative.singleton))
     return true;
   for (size_t i = 0; i < t->n_forks; i++)
-    if (t->fork[i].kind == CLARKE_PARTING &&
+    if (t->fork[i].kind == CLARKE_BRANCHING &&
         d->p->instruction[t->fork[i].instruction].kind == CLARKE_DO_BRANCH)
       return false;
   return true;

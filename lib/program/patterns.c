@@ -156,7 +156,7 @@ static clarke_status
 part(clarke_pattern_search *s, bool *on, clarke_error *err)
 {
   size_t n = s->walk.fork.n_choices;
-  clarke_fork *f = add_fork(s, CLARKE_PARTING, s->n_rows, err);
+  clarke_fork *f = add_fork(s, CLARKE_BRANCHING, s->n_rows, err);
   clarke_search_branch *b = calloc(n, sizeof *b);
   size_t first = n;
   clarke_status status = f != NULL && b != NULL ? CLARKE_OK : clarke_no_memory(err);

@@ -30,14 +30,14 @@
 
 #include "program/walk.h"
 
-typedef enum { CLARKE_PARTING, CLARKE_REFUTED, CLARKE_PATTERN } clarke_fork_kind;
+typedef enum { CLARKE_BRANCHING, CLARKE_REFUTED, CLARKE_PATTERN } clarke_fork_kind;
 
 /* The tree in preorder, branches in the order of choices. */
 typedef struct {
   clarke_fork_kind kind;
   size_t depth;       /* decisions above it on its path */
-  size_t instruction; /* PARTING: where */
-  size_t n_choices;   /* PARTING */
+  size_t instruction; /* BRANCHING: where */
+  size_t n_choices;   /* BRANCHING */
   size_t n_u;         /* REFUTED: */
   size_t *decision;   /* n_u of the decisions above, increasing */
   mpq_t *u;           /* n_u positive multipliers: see above */

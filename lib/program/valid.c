@@ -184,9 +184,9 @@ forks_are_valid(const clarke_patterns *t)
 
     if (t->complete && open == 0)
       return false;
-    open -= f->kind != CLARKE_PARTING;
-    open += f->kind == CLARKE_PARTING ? f->n_choices - 1 : 0;
-    if ((f->kind == CLARKE_PARTING && f->n_choices < 2) || (f->kind == CLARKE_REFUTED && !refutation_is_valid(f)) ||
+    open -= f->kind != CLARKE_BRANCHING;
+    open += f->kind == CLARKE_BRANCHING ? f->n_choices - 1 : 0;
+    if ((f->kind == CLARKE_BRANCHING && f->n_choices < 2) || (f->kind == CLARKE_REFUTED && !refutation_is_valid(f)) ||
         (f->kind == CLARKE_PATTERN && f->pattern != next++))
       return false;
   }

@@ -15,7 +15,7 @@ clarke_proof_put_arc(FILE *out, const clarke_pattern *p, size_t width)
 void
 clarke_proof_put_fork(FILE *out, const clarke_fork *f)
 {
-  if (f->kind == CLARKE_PARTING)
+  if (f->kind == CLARKE_BRANCHING)
     fprintf(out, "branch %zu\n", f->n_choices);
   else if (f->kind == CLARKE_PATTERN)
     fputs("leaf\n", out);

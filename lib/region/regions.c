@@ -2,7 +2,7 @@
 #include "region/regions.h"
 
 #include "base/stop.h"
-#include "region/crew.h"
+#include "region/workers.h"
 #include "region/sweep.h"
 
 #include <flint/fmpz_vec.h>
@@ -123,7 +123,7 @@ enumerate(clarke_region_level *l, const fmpz_mat_t integers, const clarke_witnes
   if (status == CLARKE_OK && to != NULL)
     status = to->begin(to->context, &rows, l->above, l->fixed, l->winner, err);
   if (status == CLARKE_OK)
-    status = l->threads > 1 ? clarke_crew_enumerate(&tree, l, start, err)
+    status = l->threads > 1 ? clarke_workers_enumerate(&tree, l, start, err)
                             : clarke_sign_vectors(&tree, &rows, l->fixed, start, to != NULL ? &told : &untold, err);
   r->programs += tree.programs;
   r->circuits += tree.circuits;
@@ -222,7 +222,7 @@ tell(clarke_region_search *s, const fmpz_mat_t cone, const clarke_witness *point
   const clarke_region region = {s->forms, cone, point, s->choice};
 
   clarke_work_spend((size_t)(fmpz_mat_nrows(cone) + 2) * s->width / 2 + 4 * s->forms->p->n_outputs * s->width + s->forms->n_live);
-  if (clarke_work_beyond(clarke_work_counted())) { /* asked here, too, so that a crew can tell the same ones */
+  if (clarke_work_beyond(clarke_work_counted())) { /* asked here, too, so that workers can tell the same ones */
     s->result->stopped = s->ended = true;
     return CLARKE_OK;
   }

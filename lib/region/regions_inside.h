@@ -40,7 +40,7 @@ typedef struct {
   size_t n;
   clarke_region_question *question;
   size_t winner;           /* the entry that is to be the largest, or CLARKE_NONE */
-  size_t threads;          /* more than 1: a crew follows its sign vectors */
+  size_t threads;          /* more than 1: workers follow its sign vectors */
 } clarke_region_level;
 
 /* s->result, s->forms, s->local, s->visit and the rest of its kind are set; the arrays are made. */

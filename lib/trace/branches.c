@@ -30,7 +30,7 @@ typedef struct {
 } work;
 
 static clarke_status
-add(work *w, clarke_parting kind, size_t step, size_t e, bool alike)
+add(work *w, clarke_divergence kind, size_t step, size_t e, bool alike)
 {
   clarke_branches *p = w->p;
   const size_t n = w->c->pass.n;

@@ -9,10 +9,10 @@ typedef enum {
   CLARKE_AT_RECORDED, /* recorded at the kink, or tied, and exactly not */
   CLARKE_AT_EXACTLY,  /* exactly at the kink, or tied, and recorded at a side, or with one winner */
   CLARKE_OTHER_SIDE,  /* on two sides of a kink; of a window: a loser was taken as winner */
-} clarke_parting;
+} clarke_divergence;
 
 typedef struct {
-  clarke_parting kind;
+  clarke_divergence kind;
   size_t step, feature, sample;
   bool alike; /* AD's slope at the recorded number is the exact one's own: the gradient is the same */
 } clarke_parted;

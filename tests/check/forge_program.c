@@ -192,7 +192,7 @@ put_tree(paper *w, const subject *s)
     const clarke_fork *f = &t->fork[i];
     bool changed = i == change;
 
-    if (f->kind == CLARKE_PARTING)
+    if (f->kind == CLARKE_BRANCHING)
       put(w, "branch %zu\n", f->n_choices + (changed ? 1 : 0));
     else if ((f->kind == CLARKE_PATTERN) != changed)
       put(w, "leaf\n");

@@ -31,6 +31,8 @@ begin(scene *c, const clarke_graph *g, const clarke_tensor *x, bool fine, bool n
   memset(c, 0, sizeof *c);
   c->f = (clarke_filter){.g = g, .n = g->samples, .fine = fine, .x = x, .err = &error};
   c->f.value = calloc(g->n_values + 1, sizeof *c->f.value);
+  c->f.piece = calloc(g->n_steps + 1, sizeof *c->f.piece);
+  c->f.ties = calloc(g->n_steps + 1, sizeof *c->f.ties);
   c->f.deferred = calloc(g->n_values + 1, sizeof *c->f.deferred);
   c->f.last = calloc(g->n_values + 1, sizeof *c->f.last);
   c->f.bound = malloc((5 * c->f.n + 1) * sizeof *c->f.bound);
@@ -60,6 +62,8 @@ end(scene *c)
   clarke_identities_free(c->f.ids);
   clarke_growths_clear(&c->growths);
   free(c->f.value);
+  free(c->f.piece); /* what is in it is the test's */
+  free(c->f.ties);
   free(c->f.deferred);
   free(c->f.last);
   free(c->f.bound);

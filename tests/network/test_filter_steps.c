@@ -15,6 +15,9 @@
 static clarke_status
 go(scene *c, const clarke_step *s, clarke_branch *piece, size_t *ties, size_t *open)
 {
+  c->f.piece[s - c->f.g->steps] = piece;
+  c->f.ties[s - c->f.g->steps] = ties;
+  c->f.open = open;
   switch (s->kind) {
   case CLARKE_GATHER:
     return clarke_filter_gather(&c->f, s);
@@ -30,9 +33,9 @@ go(scene *c, const clarke_step *s, clarke_branch *piece, size_t *ties, size_t *o
   case CLARKE_PRODUCT:
     return clarke_filter_product(&c->f, s);
   case CLARKE_PIECEWISE:
-    return clarke_filter_piecewise(&c->f, s, piece, open);
+    return clarke_filter_piecewise(&c->f, s);
   default:
-    return clarke_filter_max(&c->f, s, piece, ties, open);
+    return clarke_filter_max(&c->f, s);
   }
 }
 

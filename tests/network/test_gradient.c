@@ -304,7 +304,7 @@ normalized_naively(const clarke_step *s, const long double *x, const long double
 
 /* *most grows to the largest distance, as a part of its lane's bound. */
 static void
-compare_naively(double *most, const clarke_descent *p, const clarke_step *s, const clarke_normed *v, const long double *x,
+compare_naively(double *most, const clarke_gradient_pass *p, const clarke_step *s, const clarke_normed *v, const long double *x,
                 const long double *g)
 {
   const size_t rows = p->g->values[s->out].count;
@@ -323,7 +323,7 @@ compare_naively(double *most, const clarke_descent *p, const clarke_step *s, con
 
 /* The doubles in fixed point, without error. */
 static void
-fix_numbers(clarke_normed *v, size_t count, const clarke_descent_plan *plan)
+fix_numbers(clarke_normed *v, size_t count, const clarke_gradient_plan *plan)
 {
   OK(clarke_normed_fix(v, count, 1, plan->limbs, plan->unit, &error));
   for (size_t e = 0; e < count; e++)
@@ -336,9 +336,9 @@ check_off(double *forward, double *back, machine *k, const clarke_step *s, bool 
 {
   const size_t n = k->replay.samples, values = k->g.n_values, in = s->in[0].value, rows = k->g.values[s->out].count;
   bool *fine = malloc(values * sizeof *fine);
-  const clarke_descent_plan plan = {.fine = fine, .fine_back = fine, .fixed = fixed ? fine : NULL, .limbs = 3,
+  const clarke_gradient_plan plan = {.fine = fine, .fine_back = fine, .fixed = fixed ? fine : NULL, .limbs = 3,
                                     .unit = -(int)draw_between(state, 20, 50)};
-  clarke_descent p = {.r = &k->replay, .g = &k->g, .n = n, .lanes = clarke_graph_couples(&k->g) ? 1 : n, .plan = &plan,
+  clarke_gradient_pass p = {.r = &k->replay, .g = &k->g, .n = n, .lanes = clarke_graph_couples(&k->g) ? 1 : n, .plan = &plan,
                       .carries = fine, .err = &error, .value = calloc(values, sizeof *p.value),
                       .deferred = calloc(values, sizeof *p.deferred),
                       .grad = calloc(values, sizeof *p.grad), .normalized = calloc(k->g.n_steps, sizeof *p.normalized)};
@@ -430,8 +430,8 @@ END_TEST
 
 /* A step whose operands are off by as much as is said; numbers are features x n. */
 typedef struct {
-  clarke_descent p;
-  clarke_descent_plan plan;
+  clarke_gradient_pass p;
+  clarke_gradient_plan plan;
   clarke_growths growths;
   clarke_gradient gradient;
   const clarke_step *s;
@@ -443,7 +443,7 @@ typedef struct {
 
 /* Numbers of pairs, and what they are off by: *meant has the sum. */
 static long double *
-draw_off(clarke_normed *v, size_t features, const clarke_descent *p, double scale, uint64_t *state)
+draw_off(clarke_normed *v, size_t features, const clarke_gradient_pass *p, double scale, uint64_t *state)
 {
   long double *meant = malloc((features * p->n + 1) * sizeof *meant);
 
@@ -472,11 +472,11 @@ off_begin(off_scene *c, machine *k, const clarke_step *s, uint64_t *state)
   memset(all, true, values * sizeof *all);
   OK(clarke_growths_add(&c->growths, &k->g, all, &error));
   OK(clarke_gradient_init(&c->gradient, k->g.n_parameters, &error));
-  c->plan = (clarke_descent_plan){.fine = all, .fine_back = all, .slices = calloc(k->g.n_steps, sizeof *c->plan.slices),
+  c->plan = (clarke_gradient_plan){.fine = all, .fine_back = all, .slices = calloc(k->g.n_steps, sizeof *c->plan.slices),
                                   .back_slices = calloc(k->g.n_steps, sizeof *c->plan.slices)};
   c->plan.slices[s - k->g.steps] = 1 + draw_below(state, 2);
   c->plan.back_slices[s - k->g.steps] = draw_below(state, 3);
-  c->p = (clarke_descent){.r = &k->replay, .g = &k->g, .n = n, .lanes = n, .carries = all, .err = &error, .growths = &c->growths,
+  c->p = (clarke_gradient_pass){.r = &k->replay, .g = &k->g, .n = n, .lanes = n, .carries = all, .err = &error, .growths = &c->growths,
                           .deferred = calloc(values, sizeof *c->p.deferred), .value = calloc(values, sizeof *c->p.value),
                           .grad = calloc(values, sizeof *c->p.grad), .low = calloc(k->g.n_parameters + 1, sizeof *c->p.low),
                           .gradient = &c->gradient};
@@ -743,7 +743,7 @@ check_bias_off(uint64_t *state)
   x = grow_batch(&grown, 1);
   machine_begin(&k, &grown.m, &x, profile_with("first"), true);
   off_begin(&c, &k, &k.g.steps[k.g.n_steps - 1], state);
-  OK(clarke_descent_back(&c.p));
+  OK(clarke_gradient_pass_back(&c.p));
   for (size_t e = 0; e < dims[0]; e++)
     off += c.g[e];
   off = fabsl(off - c.gradient.entry[parameter][0] - c.p.low[parameter][0]);
@@ -798,7 +798,7 @@ START_TEST(sizes_of_what_is_added_up)
   off_begin(&c, &k, s, &state);
   clarke_growths_clear(&c.growths);
   memset(needed, true, sizeof needed);
-  OK(clarke_growths_add_gauged(&c.growths, &k.g, needed, NULL, (size_t)1 << 20, &error));
+  OK(clarke_growths_add_scaled(&c.growths, &k.g, needed, NULL, (size_t)1 << 20, &error));
   ck_assert(clarke_dense_growth(&c.p, s) == c.growths.growth[s - k.g.steps][0].norm);
   c.p.deferred[s->in[0].value] = gather;
   ck_assert(clarke_dense_growth(&c.p, s) == c.growths.joined[s - k.g.steps] && c.growths.joined[s - k.g.steps] < 2.7);

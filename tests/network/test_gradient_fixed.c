@@ -9,8 +9,8 @@
 
 /* The way back over a network, all values of which are there. */
 typedef struct {
-  clarke_descent p;
-  clarke_descent_plan plan;
+  clarke_gradient_pass p;
+  clarke_gradient_plan plan;
   clarke_growths growths;
   clarke_gradient gradient;
 } way;
@@ -27,7 +27,7 @@ begin_way(way *w, machine *k)
   memset(all, true, n);
   OK(clarke_growths_add(&w->growths, g, all, &error));
   OK(clarke_gradient_init(&w->gradient, g->n_parameters, &error));
-  w->p = (clarke_descent){.r = &k->replay, .g = g, .profile = &k->profile, .n = k->replay.samples, .needed = all, .kept = all,
+  w->p = (clarke_gradient_pass){.r = &k->replay, .g = g, .profile = &k->profile, .n = k->replay.samples, .needed = all, .kept = all,
                           .lanes = clarke_graph_couples(g) ? 1 : k->replay.samples, .growths = &w->growths,
                           .gradient = &w->gradient, .err = &error, .carries = malloc(n), .last = malloc(n * sizeof(size_t)),
                           .deferred = calloc(n, sizeof *w->p.deferred), .value = calloc(n, sizeof *w->p.value),
@@ -45,7 +45,7 @@ begin_way(way *w, machine *k)
 static void
 end_way(way *w)
 {
-  clarke_descent *p = &w->p;
+  clarke_gradient_pass *p = &w->p;
 
   for (size_t v = 0; v < p->g->n_values; v++) {
     clarke_normed_drop(&p->value[v]);
@@ -97,7 +97,7 @@ choose_fixed(way *w, uint64_t *state)
 static void
 normalize_fixed(way *w, size_t i, int unit)
 {
-  clarke_descent *p = &w->p;
+  clarke_gradient_pass *p = &w->p;
   const clarke_step *s = &p->g->steps[i];
   clarke_normed *x = &p->value[s->in[0].value];
   const size_t rows = p->g->values[s->out].count;
@@ -120,7 +120,7 @@ normalize_fixed(way *w, size_t i, int unit)
 
 /* Of a step in fixed point what goes to its operands, and not to its constants; others as they are. */
 static clarke_status
-step_directly(clarke_descent *p, const clarke_step *s)
+step_directly(clarke_gradient_pass *p, const clarke_step *s)
 {
   switch (s->kind) {
   case CLARKE_SCALE:
@@ -146,9 +146,9 @@ step_directly(clarke_descent *p, const clarke_step *s)
   }
 }
 
-/* As clarke_descent_back, of steps in fixed point alone. */
+/* As clarke_gradient_pass_back, of steps in fixed point alone. */
 static void
-back_directly(clarke_descent *p)
+back_directly(clarke_gradient_pass *p)
 {
   for (size_t i = p->g->n_steps; i-- > 0;) {
     const clarke_step *s = &p->g->steps[i];
@@ -176,12 +176,12 @@ is_throughout(const way *w)
 static void
 go(way *w, bool directly, uint64_t seed)
 {
-  clarke_descent *p = &w->p;
+  clarke_gradient_pass *p = &w->p;
   const size_t out = p->g->output, count = p->g->values[out].count * p->n;
   uint64_t state = seed, of_units = seed + 1;
 
   p->plan = &w->plan;
-  OK(clarke_descent_forward(p));
+  OK(clarke_gradient_pass_forward(p));
   for (size_t i = 0; i < p->g->n_steps; i++)
     if (p->g->steps[i].kind == CLARKE_NORMALIZE && w->plan.fixed[p->g->steps[i].in[0].value])
       normalize_fixed(w, i, draw_below(&of_units, 2) ? -110 : -(int)draw_between(&of_units, 20, 30));
@@ -194,7 +194,7 @@ go(way *w, bool directly, uint64_t seed)
   if (directly)
     back_directly(p);
   else
-    OK(clarke_descent_back(p));
+    OK(clarke_gradient_pass_back(p));
 }
 
 typedef struct {
@@ -323,10 +323,10 @@ START_TEST(multiples_in_sums)
     bool all[2] = {true, true};
     clarke_growth growth[3] = {{.norm = 9}}, *by_step[1] = {growth};
     clarke_growths growths = {.g = &g, .growth = by_step};
-    clarke_descent_plan plan = {.fine_back = all, .fixed = all, .limbs = 3, .unit = -24};
+    clarke_gradient_plan plan = {.fine_back = all, .fixed = all, .limbs = 3, .unit = -24};
     const clarke_step *deferred[2] = {NULL, NULL};
     clarke_normed grad[2] = {{0}}, value[2] = {{0}};
-    clarke_descent p = {.g = &g, .n = 1, .lanes = 1, .plan = &plan, .grad = grad, .value = value, .carries = all, .deferred = deferred,
+    clarke_gradient_pass p = {.g = &g, .n = 1, .lanes = 1, .plan = &plan, .grad = grad, .value = value, .carries = all, .deferred = deferred,
                         .growths = &growths, .err = &error};
     long double meant[3] = {0}, off = 0;
 
@@ -341,7 +341,7 @@ START_TEST(multiples_in_sums)
         if (map[k][f] != CLARKE_NONE)
           meant[map[k][f]] += (long double)in[k].coef * v;
     }
-    OK(clarke_descent_back(&p));
+    OK(clarke_gradient_pass_back(&p));
     ck_assert(!p.lost && grad[0].fixed.limb != NULL);
     clarke_normed_measure(&grad[0], 3, 1, 1);
     ck_assert(clarke_fixed_units(&p, 0) >= sqrt(3) * 0x1p-24 && clarke_fixed_units(&p, 0) < 1.74 * 0x1p-24);
@@ -381,7 +381,7 @@ START_TEST(errors_settled)
   clarke_graph g = {.n_steps = 1, .steps = &s};
   clarke_normed value[2] = {{.error = error_of[0]}, {.error = error_of[1]}};
   clarke_normalized normalized = {.steepest = 2};
-  clarke_descent p = {.g = &g, .n = 8, .lanes = 1, .value = value, .normalized = &normalized};
+  clarke_gradient_pass p = {.g = &g, .n = 8, .lanes = 1, .value = value, .normalized = &normalized};
 
   clarke_normalized_settle(&p, &s, 0.5);
   ck_assert_double_ge(error_of[1][0], 2 * 3 + 2);
@@ -407,13 +407,13 @@ compare_seeds(way *a, way *b, const clarke_loss *loss)
     clarke_forward_init(&of[i]);
     w->p.plan = &w->plan;
     w->p.loss = loss;
-    OK(clarke_descent_forward(&w->p));
+    OK(clarke_gradient_pass_forward(&w->p));
     x = &w->p.value[out];
     OK(i == 1 ? clarke_normed_fix(x, rows, w->p.n, 4, -200, &error) : CLARKE_OK);
     for (size_t e = 0; e < rows * w->p.n && i == 1; e++)
       ck_assert(clarke_fixed_add_double(&x->fixed, e, x->at[e]) && (x->low == NULL || clarke_fixed_add_double(&x->fixed, e, x->low[e])));
-    OK(clarke_descent_enclose(&of[i], &w->p));
-    OK(clarke_descent_seed(&w->p, &of[i]));
+    OK(clarke_gradient_pass_enclose(&of[i], &w->p));
+    OK(clarke_gradient_pass_seed(&w->p, &of[i]));
     clarke_normed_measure(&w->p.grad[out], rows, w->p.n, w->p.lanes);
   }
   ck_assert(of[1].precision > of[0].precision && b->p.grad[out].fixed.limb != NULL && !b->p.lost);

@@ -69,9 +69,9 @@ START_TEST(dense_products)
   size_t step = 0, *cut;
   clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(SAMPLES, INNER, ));
   clarke_growths growths = {0};
-  clarke_descent_plan plan = {0};
+  clarke_gradient_plan plan = {0};
   clarke_gradient gradient;
-  clarke_descent p;
+  clarke_gradient_pass p;
   clarke_model m;
   clarke_graph g;
   clarke_normed *in, *out;
@@ -101,10 +101,10 @@ START_TEST(dense_products)
   OK(clarke_gradient_init(&gradient, g.n_parameters, &error));
   cut = calloc(g.n_steps + 1, sizeof *cut);
   cut[step] = slices;
-  plan = (clarke_descent_plan){.slices = cut, .back_slices = cut, .fine = calloc(g.n_values + 1, 1), .fine_back = calloc(g.n_values + 1, 1)};
+  plan = (clarke_gradient_plan){.slices = cut, .back_slices = cut, .fine = calloc(g.n_values + 1, 1), .fine_back = calloc(g.n_values + 1, 1)};
   memset(plan.fine, fine, g.n_values);
   memset(plan.fine_back, fine, g.n_values);
-  p = (clarke_descent){.g = &g, .n = SAMPLES, .lanes = SAMPLES, .plan = &plan, .carries = all, .growths = &growths, .gradient = &gradient,
+  p = (clarke_gradient_pass){.g = &g, .n = SAMPLES, .lanes = SAMPLES, .plan = &plan, .carries = all, .growths = &growths, .gradient = &gradient,
                        .deferred = calloc(g.n_values + 1, sizeof *p.deferred), .value = calloc(g.n_values + 1, sizeof *p.value),
                        .grad = calloc(g.n_values + 1, sizeof *p.grad), .low = calloc(g.n_parameters + 1, sizeof *p.low), .err = &error};
   in = &p.value[g.input];

@@ -2,7 +2,7 @@
 #include "../suites.h"
 
 MODULE(batches);
-MODULE(descent);
+MODULE(gradient_pass);
 MODULE(filter_single);
 MODULE(filter_steps);
 MODULE(gradient_products);
@@ -21,7 +21,7 @@ MODULE(values);
 int
 main(void)
 {
-  RUN(batches_suite, descent_suite, filter_single_suite, filter_steps_suite, gradient_products_suite, pairs_suite, passes_suite,
+  RUN(batches_suite, gradient_pass_suite, filter_single_suite, filter_steps_suite, gradient_products_suite, pairs_suite, passes_suite,
       replay_parts_suite, rows_suite, seed_suite, slice_digits_suite, slice_moments_suite, slice_products_suite, slice_steps_suite,
       unroll_parts_suite, values_suite);
 }

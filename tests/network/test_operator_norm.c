@@ -181,7 +181,7 @@ START_TEST(growths_are_of_all_rows)
     clarke_tensor x;
     clarke_graph g;
     clarke_growths growths = {0};
-    clarke_gauge *gauge;
+    clarke_scaling *scaling;
     double row[20];
     bool *needed;
     size_t i;
@@ -193,20 +193,20 @@ START_TEST(growths_are_of_all_rows)
     clarke_graph_init(&g);
     OK(clarke_graph_build(&g, &grown[k].m, &x, &error));
     needed = malloc((g.n_values + 1) * sizeof *needed);
-    gauge = calloc(g.n_values + 1, sizeof *gauge);
+    scaling = calloc(g.n_values + 1, sizeof *scaling);
     clarke_graph_needed(&g, false, needed);
     i = product_of(&g, k == 0 ? 128 : 5);
     for (size_t r = 0; r < 20; r++)
       row[r] = r == 4 ? 8 : 1; /* the second channel's first entry */
     if (k == 1)
-      gauge[g.steps[i].out] = (clarke_gauge){.row = row, .least = 1, .most = 8, .size = 10};
-    OK(clarke_growths_add_gauged(&growths, &g, needed, gauge, 3, &error));
+      scaling[g.steps[i].out] = (clarke_scaling){.row = row, .least = 1, .most = 8, .size = 10};
+    OK(clarke_growths_add_scaled(&growths, &g, needed, scaling, 3, &error));
     if (k == 0)
       ck_assert(growths.growth[i][0].norm >= 256 * (1 - 1e-9) && growths.growth[i][0].norm <= 256 * 1.2);
     else
       ck_assert(growths.joined[i] >= sqrt(2 * (64 + 4)) * (1 - 1e-9) && growths.joined[i] <= sqrt(2 * (64 + 4)) * 1.2);
     clarke_growths_clear(&growths);
-    free(gauge);
+    free(scaling);
     free(needed);
     clarke_graph_clear(&g);
     clarke_tensor_clear(&x);

@@ -235,7 +235,7 @@ START_TEST(norms)
   for (int round = 0; round < 400; round++) {
     const size_t features = 1 + draw_below(&state, 5), n = 1 + draw_below(&state, 4), lanes = draw_below(&state, 2) ? n : 1;
     const bool fine = round % 2 == 0;
-    const clarke_descent p = {.n = n, .lanes = lanes};
+    const clarke_gradient_pass p = {.n = n, .lanes = lanes};
     clarke_normed v;
     mpq_t sum, size;
     double largest = 0, most = 0;
@@ -347,7 +347,7 @@ START_TEST(bounds)
   ck_assert(clarke_bound_up(0) > 0);
   for (int round = 0; round < 1000; round++) {
     const double v = fabs(draw_double(&state, 400)), n = (double)(1 + draw_below(&state, 1000));
-    const clarke_descent p = {.n = (size_t)n * 7, .lanes = 7}, own = {.n = (size_t)n, .lanes = (size_t)n};
+    const clarke_gradient_pass p = {.n = (size_t)n * 7, .lanes = 7}, own = {.n = (size_t)n, .lanes = (size_t)n};
 
     ck_assert(clarke_bound_up(v) > v * (1 + 0x1p-21) && clarke_bound_up(v) <= v * (1 + 0x1p-19) + 0x1p-899);
     for (size_t u = 0; u < 2; u++)

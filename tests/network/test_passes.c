@@ -14,10 +14,10 @@ typedef struct {
   machine k;
   bool *all;
   clarke_growths growths;
-  clarke_descent_plan plan;
-  clarke_descent_sizes seen;
+  clarke_gradient_plan plan;
+  clarke_gradient_sizes seen;
   clarke_gradient gradient;
-  clarke_descent p;
+  clarke_gradient_pass p;
 } scene;
 
 /* A pass over the replay's samples; every value that is made stays. */
@@ -26,9 +26,9 @@ begin(scene *c, bool defer)
 {
   const clarke_graph *g = &c->k.g;
   const size_t n = c->k.replay.samples;
-  clarke_descent *p = &c->p;
+  clarke_gradient_pass *p = &c->p;
 
-  *p = (clarke_descent){.r = &c->k.replay, .g = g, .profile = &c->k.profile, .n = n, .lanes = clarke_graph_couples(g) ? 1 : n,
+  *p = (clarke_gradient_pass){.r = &c->k.replay, .g = g, .profile = &c->k.profile, .n = n, .lanes = clarke_graph_couples(g) ? 1 : n,
                         .plan = &c->plan, .growths = &c->growths, .gradient = &c->gradient, .err = &error};
   p->needed = calloc(g->n_values + 1, sizeof *p->needed);
   p->carries = calloc(g->n_values + 1, sizeof *p->carries);
@@ -55,7 +55,7 @@ begin(scene *c, bool defer)
 static void
 end(scene *c)
 {
-  clarke_descent *p = &c->p;
+  clarke_gradient_pass *p = &c->p;
 
   for (size_t v = 0; v < c->k.g.n_values; v++) {
     clarke_normed_drop(&p->value[v]);
@@ -103,7 +103,7 @@ find_distance(mpq_t off, clarke_pair x, const clarke_matrix *exact, size_t row, 
 static size_t
 check_values_near(const scene *c)
 {
-  const clarke_descent *p = &c->p;
+  const clarke_gradient_pass *p = &c->p;
   size_t checked = 0;
   mpq_t sum, off;
 
@@ -135,13 +135,13 @@ check_values_near(const scene *c)
 static void
 go_back(scene *c)
 {
-  clarke_descent *p = &c->p;
+  clarke_gradient_pass *p = &c->p;
   const size_t out = p->g->output, rows = p->g->values[out].count;
 
   OK(clarke_normed_make(&p->grad[out], rows, p->n, p->plan->fine_back[out], &error));
   for (size_t e = 0; e < rows * p->n; e++)
     p->grad[out].at[e] = 1;
-  OK(clarke_descent_back(p));
+  OK(clarke_gradient_pass_back(p));
 }
 
 /* Every entry is within its parameter's bound. */
@@ -184,8 +184,8 @@ grow(scene *c, growing *grown, clarke_tensor *x, bool normalized, uint64_t *stat
     return false;
   OK(clarke_loss_seed(&c->k.grad[c->k.g.output], &sum, &c->k.pass, NULL, &error));
   OK(clarke_reverse_run(c->k.grad, &c->k.pass, &c->k.slopes, CLARKE_NONE, clarke_gradient_sink, c->k.gradient, &error));
-  OK(clarke_descent_plan_init(&c->plan, &c->k.g, &error));
-  OK(clarke_descent_sizes_init(&c->seen, &c->k.g, &error));
+  OK(clarke_gradient_plan_init(&c->plan, &c->k.g, &error));
+  OK(clarke_gradient_sizes_init(&c->seen, &c->k.g, &error));
   c->all = malloc(c->k.g.n_values + 1);
   memset(c->all, true, c->k.g.n_values + 1);
   OK(clarke_growths_add(&c->growths, &c->k.g, c->all, &error));
@@ -197,8 +197,8 @@ ungrow(scene *c, growing *grown, clarke_tensor *x)
 {
   if (c->growths.g != NULL)
     clarke_growths_clear(&c->growths);
-  clarke_descent_plan_clear(&c->plan);
-  clarke_descent_sizes_clear(&c->seen);
+  clarke_gradient_plan_clear(&c->plan);
+  clarke_gradient_sizes_clear(&c->seen);
   free(c->all);
   machine_end(&c->k);
   clarke_tensor_clear(x);
@@ -239,7 +239,7 @@ tail_of(const clarke_normed *v, size_t e, size_t slices)
 static size_t
 check_tails(const scene *c)
 {
-  const clarke_descent *p = &c->p;
+  const clarke_gradient_pass *p = &c->p;
   size_t checked = 0;
 
   for (size_t i = 0; i < p->g->n_steps; i++) {
@@ -280,11 +280,11 @@ START_TEST(drawn_plans)
       for (size_t i = 0; i < 4; i++) {
         draw_plan(&c, &state);
         if (i == 3)
-          clarke_descent_plan_finest(&c.plan, &c.k.g);
+          clarke_gradient_plan_finest(&c.plan, &c.k.g);
         for (size_t v = 0; v < c.k.g.n_values && i == 3; v++)
           ck_assert(c.plan.fine[v] && c.plan.fine_back[v]);
         begin(&c, draw_below(&state, 2));
-        OK(clarke_descent_forward(&c.p));
+        OK(clarke_gradient_pass_forward(&c.p));
         if (!c.p.lost) {
           checked += check_values_near(&c);
           tails += check_tails(&c);
@@ -335,10 +335,10 @@ START_TEST(values_in_digits)
 
         OK(clarke_slice_plan_for(&own, &c.growths, &c.k.g, c.k.replay.x, c.p.needed, c.plan.borne, &error));
         for (size_t v = 0; v < c.k.g.n_values; v++)
-          ck_assert(own.needed[v] == c.p.needed[v] && own.allowed[v] <= c.plan.borne[v] && own.gauge[v].row == NULL &&
+          ck_assert(own.needed[v] == c.p.needed[v] && own.allowed[v] <= c.plan.borne[v] && own.scaling[v].row == NULL &&
                     (own.low[v] - own.low[0]) % own.width == 0);
         clarke_slice_plan_clear(&own);
-        OK(clarke_descent_forward_in_digits(&c.p));
+        OK(clarke_gradient_pass_forward_in_digits(&c.p));
         checked += check_values_near(&c);
         passes += !c.p.lost;
       } else
@@ -399,13 +399,13 @@ check_fixed(clarke_planning *q, const scene *c)
 /* A plan of many slices is foretold to be nearer than one of none, and nearer than fewer bits ask for; growths and products are those
  * of the steps. */
 static void
-check_foretold(const scene *c, clarke_descent_plan *plan, bool has_products)
+check_foretold(const scene *c, clarke_gradient_plan *plan, bool has_products)
 {
   clarke_planning q;
   double root;
 
   OK(clarke_planning_init(&q, plan, &c->p));
-  clarke_descent_plan_finest(plan, &c->k.g);
+  clarke_gradient_plan_finest(plan, &c->k.g);
   ck_assert(clarke_plan_foretell(&q, 10) && (!has_products || !clarke_plan_foretell(&q, 300)));
   for (size_t i = 0; i < c->k.g.n_steps; i++) {
     const clarke_step *s = &c->k.g.steps[i];
@@ -447,14 +447,14 @@ START_TEST(chosen_plans)
     scene c, of;
 
     if (grow(&c, &grown, &x, false, &state)) {
-      clarke_descent_plan chosen = {0};
+      clarke_gradient_plan chosen = {0};
       size_t before = 0;
       double most = 0;
 
-      OK(clarke_descent_plan_init(&chosen, &c.k.g, &error));
+      OK(clarke_gradient_plan_init(&chosen, &c.k.g, &error));
       begin(&c, true);
       c.p.seen = &c.seen;
-      OK(clarke_descent_forward(&c.p));
+      OK(clarke_gradient_pass_forward(&c.p));
       go_back(&c);
       for (size_t i = 0; i < c.k.g.n_parameters; i++)
         most = fmax(most, clarke_gradient_largest(&c.gradient, &c.k.g, i));
@@ -463,7 +463,7 @@ START_TEST(chosen_plans)
         size_t slices = 0;
         bool enough = false, fits = true;
 
-        OK(clarke_descent_plan_choose(&chosen, &enough, &c.p, bits[b]));
+        OK(clarke_gradient_plan_choose(&chosen, &enough, &c.p, bits[b]));
         for (size_t i = 0; i < c.k.g.n_steps; i++)
           slices += chosen.slices[i] + chosen.back_slices[i];
         for (size_t v = 0; v < c.k.g.n_values && b == 0; v++)
@@ -475,7 +475,7 @@ START_TEST(chosen_plans)
         of = c;
         of.plan = chosen;
         begin(&of, true);
-        OK(clarke_descent_forward(&of.p));
+        OK(clarke_gradient_pass_forward(&of.p));
         check_values_near(&of);
         go_back(&of);
         check_gradient(&of);
@@ -488,7 +488,7 @@ START_TEST(chosen_plans)
       }
       if (!c.p.lost && most > 0)
         check_foretold(&c, &chosen, has_dense(&c.k.g) && c.p.seen->value[c.k.g.output] > 0);
-      clarke_descent_plan_clear(&chosen);
+      clarke_gradient_plan_clear(&chosen);
       end(&c);
     }
     ungrow(&c, &grown, &x);

@@ -16,11 +16,11 @@ typedef struct {
   clarke_graph g;
   clarke_replay r;
   bool fine[1];
-  clarke_descent_plan plan;
+  clarke_gradient_plan plan;
   clarke_loss loss;
   clarke_normed value[1], grad[1];
-  clarke_descent_sizes seen;
-  clarke_descent p;
+  clarke_gradient_sizes seen;
+  clarke_gradient_pass p;
 } scene;
 
 static void
@@ -30,9 +30,9 @@ begin(scene *c, clarke_loss_kind kind, const clarke_tensor *y, size_t rows, size
   c->values[0] = (clarke_value){.count = rows};
   c->g = (clarke_graph){.n_values = 1, .values = c->values, .input = 0, .output = 0};
   c->fine[0] = true;
-  c->plan = (clarke_descent_plan){.fine_back = c->fine};
+  c->plan = (clarke_gradient_plan){.fine_back = c->fine};
   c->loss = (clarke_loss){kind, y, n + 1};
-  c->p = (clarke_descent){.r = &c->r, .g = &c->g, .loss = &c->loss, .n = n, .lanes = lanes, .plan = &c->plan, .value = c->value,
+  c->p = (clarke_gradient_pass){.r = &c->r, .g = &c->g, .loss = &c->loss, .n = n, .lanes = lanes, .plan = &c->plan, .value = c->value,
                           .grad = c->grad, .err = &error};
   OK(clarke_normed_make(&c->value[0], rows, n, true, &error));
 }
@@ -43,8 +43,8 @@ seed(scene *c)
   clarke_forward outputs;
 
   clarke_forward_init(&outputs);
-  OK(clarke_descent_enclose(&outputs, &c->p));
-  OK(clarke_descent_seed(&c->p, &outputs));
+  OK(clarke_gradient_pass_enclose(&outputs, &c->p));
+  OK(clarke_gradient_pass_seed(&c->p, &outputs));
   clarke_forward_clear(&outputs);
 }
 

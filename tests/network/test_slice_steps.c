@@ -348,7 +348,7 @@ START_TEST(normalized)
           continue;
         draw_operand(&c, s->in[0].value, &state);
         c.f.step = k;
-        c.f.value[s->in[0].value].gauged = INFINITY; /* its norm alone is known */
+        c.f.value[s->in[0].value].scaled = INFINITY; /* its norm alone is known */
         OK(clarke_slices_normalize(&c.f, s));
         for (size_t v = 0; v < g.n_values; v++) /* scale 1 and bias 0 are made at once */
           out = c.f.made[v] ? v : out;

@@ -3,7 +3,7 @@
 #include "normalized.h"
 #include "compared.h"
 
-#include "network/pass/slices/gauge.h"
+#include "network/pass/slices/scaling.h"
 #include "network/pass/slices/moments.h"
 #include "network/pass/slices/pass.h"
 #include "network/pass/slices/slices.h"
@@ -17,7 +17,7 @@ typedef struct {
   bool plain;             /* products are all of doubles, as finely as these allow */
   bool **near;            /* n_steps: of entries of steps with kinks, may their errors reach one? */
   size_t values, rounded; /* compared; with some entry off */
-  size_t gauged;          /* with a gauge */
+  size_t scaled;          /* with a scaling */
   size_t segments;        /* whose errors are bounded by themselves */
   double nearest;         /* the largest error, as a part of its bound */
   size_t last, lost;      /* the value seen last; passes that did not come to their end */
@@ -95,12 +95,12 @@ mark_near(comparison *c, const clarke_slicing *f, size_t value)
   }
 }
 
-/* The norm of the errors of each segment, in the value's gauge. */
+/* The norm of the errors of each segment, in the value's scaling. */
 static void
 compare_segments(comparison *c, const clarke_slicing *f, size_t value)
 {
   const clarke_sliced *v = &f->value[value];
-  const clarke_gauge *gauge = clarke_gauge_of(f, value);
+  const clarke_scaling *scaling = clarke_scaling_of(f, value);
   const clarke_segments *segments = clarke_segments_in(f, value);
 
   if (v->segment == NULL)
@@ -111,12 +111,12 @@ compare_segments(comparison *c, const clarke_slicing *f, size_t value)
 
     for (; i < segments->end[k]; i++)
       for (size_t j = 0; j < f->n; j++)
-        square += pow((gauge != NULL ? gauge->row[i] : 1) * entry_error(c, f, value, i, j), 2);
+        square += pow((scaling != NULL ? scaling->row[i] : 1) * entry_error(c, f, value, i, j), 2);
     if (sqrt(square) * (1 - 1e-12) > v->segment[k]) {
       print_model(c->m);
       ck_abort_msg("step %zu: a norm of %g in segment %zu, said to be %g", f->step, sqrt(square), k, v->segment[k]);
     }
-    c->segments += v->segment[k] < 0.9 * (gauge != NULL ? v->gauged : v->norm[0]);
+    c->segments += v->segment[k] < 0.9 * (scaling != NULL ? v->scaled : v->norm[0]);
   }
 }
 
@@ -146,8 +146,8 @@ compare_value(void *context, const clarke_slicing *f, size_t value)
 {
   comparison *c = context;
   const clarke_sliced *v = &f->value[value];
-  const clarke_gauge *gauge = clarke_gauge_of(f, value);
-  double square[16] = {0}, all = 0, gauged = 0;
+  const clarke_scaling *scaling = clarke_scaling_of(f, value);
+  double square[16] = {0}, all = 0, scaled = 0;
 
   c->last = value;
   mark_near(c, f, value);
@@ -167,14 +167,14 @@ compare_value(void *context, const clarke_slicing *f, size_t value)
       }
       c->nearest = off > 0 && off / v->most[lane] > c->nearest ? off / v->most[lane] : c->nearest;
       square[lane] += off * off;
-      gauged += gauge != NULL ? gauge->row[i] * off * (gauge->row[i] * off) : 0;
+      scaled += scaling != NULL ? scaling->row[i] * off * (scaling->row[i] * off) : 0;
       all += off;
     }
-  if (sqrt(gauged) * (1 - 1e-12) > v->gauged) {
+  if (sqrt(scaled) * (1 - 1e-12) > v->scaled) {
     print_model(c->m);
-    ck_abort_msg("step %zu: a norm of %g in its gauge, said to be %g", f->step, sqrt(gauged), v->gauged);
+    ck_abort_msg("step %zu: a norm of %g in its scaling, said to be %g", f->step, sqrt(scaled), v->scaled);
   }
-  c->gauged += gauge != NULL;
+  c->scaled += scaling != NULL;
   for (size_t lane = 0; lane < f->lanes; lane++)
     if (sqrt(square[lane]) * (1 - 1e-12) > v->norm[lane]) {
       print_model(c->m);
@@ -352,7 +352,7 @@ spread(uint64_t *state)
 
 /* Convolutions, often of single channels, and concatenations with what was there before, each normalized. */
 static void
-grow_gauged(growing *g, uint64_t *state, double (*number)(uint64_t *state))
+grow_scaled(growing *g, uint64_t *state, double (*number)(uint64_t *state))
 {
   size_t dims[3] = {1 + draw_below(state, 2), 3, 3};
   char beside[16];
@@ -375,13 +375,13 @@ grow_gauged(growing *g, uint64_t *state, double (*number)(uint64_t *state))
   model_output(&g->m, g->at);
 }
 
-START_TEST(bounds_hold_in_gauges)
+START_TEST(bounds_hold_in_scalings)
 {
-  const comparison c = compare_networks(grow_gauged, spread, 51, 300, false);
+  const comparison c = compare_networks(grow_scaled, spread, 51, 300, false);
 
-  ck_assert_uint_gt(c.gauged, 300);
-  compare_networks(grow_gauged, aligned, 53, 100, false);
-  compare_networks(grow_gauged, spread, 55, 100, true);
+  ck_assert_uint_gt(c.scaled, 300);
+  compare_networks(grow_scaled, aligned, 53, 100, false);
+  compare_networks(grow_scaled, spread, 55, 100, true);
 }
 END_TEST
 
@@ -630,7 +630,7 @@ an_eighth_first(uint64_t *state)
   return (*state)++ == 0 ? 0.125 : 1;
 }
 
-/* Two normalizations in a row: what is between them has a gauge, and no segments. The first one's argument has two: the first, large
+/* Two normalizations in a row: what is between them has a scaling, and no segments. The first one's argument has two: the first, large
  * and exact, and multiplied by 1/8, says nothing of the second's deviation. */
 START_TEST(bounds_hold_where_segments_end)
 {
@@ -784,7 +784,7 @@ START_TEST(bounds_hold_where_columns_repeat_entries)
 END_TEST
 
 /* What a normalization reads counts by its deviations; what is added to make it, as much. */
-START_TEST(gauges_are_of_deviations)
+START_TEST(scalings_are_of_deviations)
 {
   uint64_t state = 35;
   growing grown;
@@ -793,46 +793,46 @@ START_TEST(gauges_are_of_deviations)
   clarke_growths growths = {0};
   clarke_sizes sizes;
   bool *needed;
-  clarke_gauge *gauge;
+  clarke_scaling *scaling;
 
-  grow_gauged(&grown, &state, full_double);
+  grow_scaled(&grown, &state, full_double);
   x = grow_batch(&grown, 3);
   clarke_graph_init(&g);
   OK(clarke_graph_build(&g, &grown.m, &x, &error));
   needed = malloc((g.n_values + 1) * sizeof *needed);
-  gauge = calloc(g.n_values + 1, sizeof *gauge);
+  scaling = calloc(g.n_values + 1, sizeof *scaling);
   clarke_graph_needed(&g, false, needed);
   OK(clarke_sizes_measure(&sizes, &g, &x, 3, needed, &error));
-  OK(clarke_gauges_choose(gauge, &g, needed, &sizes, &error));
-  OK(clarke_growths_add_gauged(&growths, &g, needed, gauge, 3, &error));
+  OK(clarke_scalings_choose(scaling, &g, needed, &sizes, &error));
+  OK(clarke_growths_add_scaled(&growths, &g, needed, scaling, 3, &error));
   for (size_t i = 0; i < g.n_steps; i++) {
     const clarke_step *s = &g.steps[i];
-    const clarke_gauge *of = &gauge[s->in[0].value];
+    const clarke_scaling *of = &scaling[s->in[0].value];
 
     for (size_t r = 0; needed[s->out] && s->kind == CLARKE_NORMALIZE && r < g.values[s->out].count; r++)
       ck_assert(of->row[r] >= 1 / sizes.deviation[i][clarke_step_group(s, r)]);
-    if (needed[s->out] && s->kind == CLARKE_SUM && gauge[s->out].row != NULL && s->in[0].coef == 1 && !g.values[s->in[0].value].constant)
-      ck_assert(clarke_gauge_growth(gauge, &g, s, 0) <= 1 + 0x1p-40);
+    if (needed[s->out] && s->kind == CLARKE_SUM && scaling[s->out].row != NULL && s->in[0].coef == 1 && !g.values[s->in[0].value].constant)
+      ck_assert(clarke_scaling_growth(scaling, &g, s, 0) <= 1 + 0x1p-40);
   }
   for (size_t v = 0; v < g.n_values; v++)
-    if (gauge[v].row != NULL) {
-      clarke_slice_plan plan = {.gauge = gauge};
+    if (scaling[v].row != NULL) {
+      clarke_slice_plan plan = {.scaling = scaling};
       float digit = 0;
       double norm = 1, most = 1, square = 0;
       clarke_sliced *value = calloc(g.n_values + 1, sizeof *value);
       clarke_slicing f = {.g = &g, .plan = &plan, .value = value};
 
-      value[v] = (clarke_sliced){.digit = &digit, .norm = &norm, .most = &most, .gauged = INFINITY};
+      value[v] = (clarke_sliced){.digit = &digit, .norm = &norm, .most = &most, .scaled = INFINITY};
       for (size_t r = 0; r < g.values[v].count; r++)
-        square += gauge[v].row[r] * gauge[v].row[r];
-      ck_assert(gauge[v].size >= sqrt(square) * (1 - 0x1p-40));
+        square += scaling[v].row[r] * scaling[v].row[r];
+      ck_assert(scaling[v].size >= sqrt(square) * (1 - 0x1p-40));
       clarke_sliced_settle(&f, v);
-      ck_assert(norm == 1 && value[v].gauged >= gauge[v].most && value[v].gauged < gauge[v].most * 1.001);
+      ck_assert(norm == 1 && value[v].scaled >= scaling[v].most && value[v].scaled < scaling[v].most * 1.001);
       free(value);
     }
   for (size_t v = 0; v < g.n_values; v++)
-    free(gauge[v].row);
-  free(gauge);
+    free(scaling[v].row);
+  free(scaling);
   free(needed);
   clarke_growths_clear(&growths);
   clarke_sizes_clear(&sizes, &g);
@@ -888,7 +888,7 @@ main(void)
   tcase_add_test(tcase, bounds_hold_in_convolutional_networks);
   tcase_add_test(tcase, bounds_hold_where_outputs_are_few);
   tcase_add_test(tcase, bounds_hold_behind_normalizations);
-  tcase_add_test(tcase, bounds_hold_in_gauges);
+  tcase_add_test(tcase, bounds_hold_in_scalings);
   tcase_add_test(tcase, bounds_hold_in_segments);
   tcase_add_test(tcase, bounds_hold_where_segments_add_up);
   tcase_add_test(tcase, bounds_hold_where_segments_end);
@@ -900,7 +900,7 @@ main(void)
   tcase_add_test(tcase, bounds_hold_where_shifts_are_large);
   tcase_add_test(tcase, bounds_hold_where_errors_move_deviations);
   tcase_add_test(tcase, bounds_hold_where_columns_repeat_entries);
-  tcase_add_test(tcase, gauges_are_of_deviations);
+  tcase_add_test(tcase, scalings_are_of_deviations);
   tcase_add_test(tcase, deep_networks_are_decided);
   return run_tests();
 }

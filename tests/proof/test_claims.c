@@ -119,7 +119,7 @@ START_TEST(forks_and_arcs)
 {
   mpq_t *u = clarke_rationals(2), *step[2] = {clarke_rationals(2), clarke_rationals(2)};
   size_t decision[2] = {1, 4};
-  const clarke_fork dead = {.kind = CLARKE_REFUTED, .n_u = 2, .decision = decision, .u = u}, parting = {.kind = CLARKE_PARTING, .n_choices = 3},
+  const clarke_fork dead = {.kind = CLARKE_REFUTED, .n_u = 2, .decision = decision, .u = u}, parting = {.kind = CLARKE_BRANCHING, .n_choices = 3},
                     leaf = {.kind = CLARKE_PATTERN};
   const clarke_pattern arc = {.n_directions = 2, .direction = step}, none = {.n_directions = 0};
   clarke_text t;

@@ -4,7 +4,7 @@
 #include "../suites.h"
 #include "program/prog.h"
 #include "region/functions.h"
-#include "region/crew.h"
+#include "region/workers.h"
 #include "region/sweep.h"
 
 #include <flint/fmpz_vec.h>
@@ -318,7 +318,7 @@ list_region(void *context, bool *go_on, const clarke_region *region, clarke_erro
   return CLARKE_OK;
 }
 
-/* The first arrangement inside a box, made by hand; followed by one thread as a visitor of sign vectors, or by a crew. */
+/* The first arrangement inside a box, made by hand; followed by one thread as a visitor of sign vectors, or by workers. */
 static void
 follow(told_list *list, clarke_regions *result, clarke_forms *f, const fmpz_mat_t box, size_t threads)
 {
@@ -344,7 +344,7 @@ follow(told_list *list, clarke_regions *result, clarke_forms *f, const fmpz_mat_
   OK(clarke_rows_init(&rows, all, &error));
   l.rows = &rows;
   if (threads > 1)
-    OK(clarke_crew_enumerate(&tree, &l, NULL, &error));
+    OK(clarke_workers_enumerate(&tree, &l, NULL, &error));
   else
     OK(clarke_sign_vectors(&tree, &rows, l.fixed, NULL, &visitor, &error));
   ck_assert_int_eq(s.ended, list->most > 0);
@@ -353,9 +353,9 @@ follow(told_list *list, clarke_regions *result, clarke_forms *f, const fmpz_mat_
   fmpz_mat_clear(all);
 }
 
-/* Four planes in general position inside a box part it into 15; behind each there is another kink. A crew tells the same, in the same
+/* Four planes in general position inside a box part it into 15; behind each there is another kink. Workers tell the same, in the same
  * order, as one thread and as the search itself. */
-START_TEST(crews)
+START_TEST(workers)
 {
   static const char text[] = "input x\ninput y\ninput z\nlet a = relu(x)\nlet b = relu(y)\nlet c = relu(z)\n"
                              "let d = relu(x + y + z - 1/2)\noutput a + b + c + relu(d - 1)\n";
@@ -427,7 +427,7 @@ MODULE(affine_pieces)
   tcase_add_test(tests, hyperplanes_of_kinks);
   tcase_add_test(tests, listeners);
   tcase_add_test(tests, sweeps);
-  tcase_add_test(tests, crews);
+  tcase_add_test(tests, workers);
   tcase_add_test(tests, one_region);
   return all_tests;
 }

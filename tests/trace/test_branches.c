@@ -96,7 +96,7 @@ END_TEST
 START_TEST(branches_of_windows)
 {
   static const struct {
-    clarke_parting kind;
+    clarke_divergence kind;
     size_t feature;
     bool alike;
   } want[] = {{CLARKE_AT_RECORDED, 2, false}, {CLARKE_AT_EXACTLY, 4, false}, {CLARKE_OTHER_SIDE, 0, false}, {CLARKE_AT_RECORDED, 1, true},

@@ -150,7 +150,7 @@ clarke_gradient_serves(bool *serves, const clarke_replay *r, const clarke_profil
 /* --- the pass -------------------------------------------------------------------------------- */
 
 static void
-descent_clear(clarke_descent *p)
+pass_clear(clarke_gradient_pass *p)
 {
   for (size_t v = 0; v < p->g->n_values; v++) {
     if (p->value != NULL)
@@ -186,7 +186,7 @@ reads_operands(const clarke_step *s)
 /* Which values are read on the way back: factors of what is in wrt, or of activations, what a slope is at, and normalized ones. Of factors
  * of a product's weight doubles are enough. */
 static void
-find_kept(clarke_descent *p)
+find_kept(clarke_gradient_pass *p)
 {
   for (size_t i = 0; i < p->g->n_steps; i++) {
     const clarke_step *s = &p->g->steps[i];
@@ -207,7 +207,7 @@ find_kept(clarke_descent *p)
 }
 
 static clarke_status
-descent_init(clarke_descent *p, clarke_error *err)
+pass_init(clarke_gradient_pass *p, clarke_error *err)
 {
   const size_t n = p->g->n_values + 1;
 
@@ -246,7 +246,7 @@ all_finite(const double *v, size_t n)
 
 /* Rounds the parameters' pairs to doubles. */
 static void
-round_entries(const clarke_descent *p)
+round_entries(const clarke_gradient_pass *p)
 {
   clarke_gradient *to = p->gradient;
 
@@ -280,21 +280,21 @@ is_near(bool *near, const clarke_gradient *gradient, const clarke_graph *g, int 
 }
 
 static clarke_status
-run(clarke_descent *p, bool *found, clarke_forward *outputs)
+run(clarke_gradient_pass *p, bool *found, clarke_forward *outputs)
 {
   const size_t out = p->g->output;
-  clarke_status status = p->plan->in_digits ? clarke_descent_forward_in_digits(p) : clarke_descent_forward(p);
+  clarke_status status = p->plan->in_digits ? clarke_gradient_pass_forward_in_digits(p) : clarke_gradient_pass_forward(p);
 
   if (status != CLARKE_OK || p->lost || !all_finite(p->value[out].at, p->g->values[out].count * p->n) ||
       (p->seen == NULL && !all_finite(p->value[out].error, p->lanes)))
     return status;
-  status = clarke_descent_enclose(outputs, p);
+  status = clarke_gradient_pass_enclose(outputs, p);
   if (status == CLARKE_OK)
-    status = clarke_descent_seed(p, outputs);
+    status = clarke_gradient_pass_seed(p, outputs);
   if (status == CLARKE_EVAGUE) /* errors are too large for the loss to have a gradient that is known */
     return CLARKE_OK;
   if (status == CLARKE_OK)
-    status = clarke_descent_back(p);
+    status = clarke_gradient_pass_back(p);
   if (status == CLARKE_OK)
     round_entries(p);
   *found = status == CLARKE_OK && !p->lost;
@@ -309,21 +309,21 @@ typedef struct {
   const clarke_growths *growths;
   int bits;
   clarke_error *err;
-} descents;
+} passes;
 
-static clarke_descent
-descent_of(const descents *all, size_t n, const clarke_descent_plan *plan, clarke_descent_sizes *seen, clarke_gradient *gradient)
+static clarke_gradient_pass
+pass_of(const passes *all, size_t n, const clarke_gradient_plan *plan, clarke_gradient_sizes *seen, clarke_gradient *gradient)
 {
-  return (clarke_descent){.r = all->r, .g = all->r->g, .profile = all->profile, .loss = all->loss, .n = n,
+  return (clarke_gradient_pass){.r = all->r, .g = all->r->g, .profile = all->profile, .loss = all->loss, .n = n,
                           .lanes = clarke_graph_couples(all->r->g) ? 1 : n, .plan = plan, .seen = seen,
                           .growths = all->growths, .gradient = gradient, .err = all->err};
 }
 
 /* A pass over all samples into a gradient that is empty. */
 static clarke_status
-descend(clarke_gradient *gradient, bool *found, clarke_forward *outputs, const descents *all, const clarke_descent_plan *plan)
+run_planned(clarke_gradient *gradient, bool *found, clarke_forward *outputs, const passes *all, const clarke_gradient_plan *plan)
 {
-  clarke_descent p = descent_of(all, all->r->samples, plan, NULL, gradient);
+  clarke_gradient_pass p = pass_of(all, all->r->samples, plan, NULL, gradient);
   const size_t n = gradient->n;
   clarke_status status;
 
@@ -333,19 +333,19 @@ descend(clarke_gradient *gradient, bool *found, clarke_forward *outputs, const d
   clarke_work_begin("gradient", 2 * p.g->n_steps);
   status = clarke_gradient_init(gradient, n, all->err);
   if (status == CLARKE_OK)
-    status = descent_init(&p, all->err);
+    status = pass_init(&p, all->err);
   if (status == CLARKE_OK)
     status = run(&p, found, outputs);
-  descent_clear(&p);
+  pass_clear(&p);
   return status;
 }
 
 /* A pass over a few samples, in doubles. */
 static clarke_status
-look(clarke_descent *few, bool *found)
+look(clarke_gradient_pass *few, bool *found)
 {
   clarke_forward outputs;
-  clarke_status status = descent_init(few, few->err);
+  clarke_status status = pass_init(few, few->err);
 
   clarke_forward_init(&outputs);
   if (status == CLARKE_OK)
@@ -356,7 +356,7 @@ look(clarke_descent *few, bool *found)
 
 /* Near enough, or as near as pairs get? Where it is not, *found becomes false. */
 static clarke_status
-find_useful(bool *found, const clarke_gradient *gradient, const descents *all, bool enough)
+find_useful(bool *found, const clarke_gradient *gradient, const passes *all, bool enough)
 {
   return *found ? is_near(found, gradient, all->r->g, enough || all->bits < LEAST_BITS ? all->bits : LEAST_BITS, all->err)
                 : CLARKE_OK;
@@ -365,26 +365,26 @@ find_useful(bool *found, const clarke_gradient *gradient, const descents *all, b
 /* A pass as near as it takes; where the plan was not near enough one more, and then the finest in pairs. few: a pass that has been
  * looked at. */
 static clarke_status
-descend_until_near(clarke_gradient *gradient, bool *found, clarke_forward *outputs, const descents *all,
-                   const clarke_descent *few, clarke_descent_plan *plan)
+run_until_near(clarke_gradient *gradient, bool *found, clarke_forward *outputs, const passes *all,
+                   const clarke_gradient_pass *few, clarke_gradient_plan *plan)
 {
   const int bits[] = {all->bits + SPARE_BITS, all->bits + SPARE_BITS + MORE_BITS};
   bool enough = true;
-  clarke_status status = clarke_descent_plan_choose(plan, &enough, few, LEAST_BITS);
+  clarke_status status = clarke_gradient_plan_choose(plan, &enough, few, LEAST_BITS);
 
   *found = false;
   if (status != CLARKE_OK || !enough)
     return status;
   for (size_t i = 0; i < sizeof bits / sizeof *bits && status == CLARKE_OK && !*found && enough; i++) {
-    status = clarke_descent_plan_choose(plan, &enough, few, bits[i]);
+    status = clarke_gradient_plan_choose(plan, &enough, few, bits[i]);
     if (status == CLARKE_OK)
-      status = descend(gradient, found, outputs, all, plan);
+      status = run_planned(gradient, found, outputs, all, plan);
     if (status == CLARKE_OK)
       status = find_useful(found, gradient, all, enough);
   }
   if (status == CLARKE_OK && !*found) {
-    clarke_descent_plan_finest(plan, all->r->g);
-    status = descend(gradient, found, outputs, all, plan);
+    clarke_gradient_plan_finest(plan, all->r->g);
+    status = run_planned(gradient, found, outputs, all, plan);
     if (status == CLARKE_OK)
       status = find_useful(found, gradient, all, false);
   }
@@ -392,32 +392,32 @@ descend_until_near(clarke_gradient *gradient, bool *found, clarke_forward *outpu
 }
 
 static clarke_status
-plan_and_descend(clarke_gradient *gradient, bool *found, clarke_forward *outputs, const descents *all)
+plan_and_run(clarke_gradient *gradient, bool *found, clarke_forward *outputs, const passes *all)
 {
   const clarke_graph *g = all->r->g;
   const size_t n = all->r->samples < LOOKED_AT ? all->r->samples : LOOKED_AT;
-  clarke_descent_sizes seen = {0};
-  clarke_descent_plan plain = {0}, plan = {0};
+  clarke_gradient_sizes seen = {0};
+  clarke_gradient_plan plain = {0}, plan = {0};
   clarke_gradient looked = {0};
-  clarke_descent few = descent_of(all, n, &plain, &seen, &looked);
+  clarke_gradient_pass few = pass_of(all, n, &plain, &seen, &looked);
   clarke_status status = clarke_gradient_init(&looked, g->n_parameters, all->err);
 
   few.g = g;
   if (status == CLARKE_OK)
-    status = clarke_descent_sizes_init(&seen, g, all->err);
+    status = clarke_gradient_sizes_init(&seen, g, all->err);
   if (status == CLARKE_OK)
-    status = clarke_descent_plan_init(&plain, g, all->err);
+    status = clarke_gradient_plan_init(&plain, g, all->err);
   if (status == CLARKE_OK)
-    status = clarke_descent_plan_init(&plan, g, all->err);
+    status = clarke_gradient_plan_init(&plan, g, all->err);
   if (status == CLARKE_OK)
     status = look(&few, found);
   if (status == CLARKE_OK && *found)
-    status = descend_until_near(gradient, found, outputs, all, &few, &plan);
-  descent_clear(&few);
+    status = run_until_near(gradient, found, outputs, all, &few, &plan);
+  pass_clear(&few);
   clarke_gradient_clear(&looked);
-  clarke_descent_sizes_clear(&seen);
-  clarke_descent_plan_clear(&plain);
-  clarke_descent_plan_clear(&plan);
+  clarke_gradient_sizes_clear(&seen);
+  clarke_gradient_plan_clear(&plain);
+  clarke_gradient_plan_clear(&plan);
   return status;
 }
 
@@ -432,10 +432,10 @@ clarke_gradient_run(clarke_gradient *gradient, bool *found, clarke_forward *outp
   *found = false;
   if (status == CLARKE_OK) {
     find_needed(needed, r->g);
-    status = clarke_growths_add_gauged(&growths, r->g, needed, NULL, r->samples, err);
+    status = clarke_growths_add_scaled(&growths, r->g, needed, NULL, r->samples, err);
   }
   if (status == CLARKE_OK)
-    status = plan_and_descend(gradient, found, outputs, &(descents){r, profile, loss, &growths, bits, err});
+    status = plan_and_run(gradient, found, outputs, &(passes){r, profile, loss, &growths, bits, err});
   if (growths.g != NULL)
     clarke_growths_clear(&growths);
   free(needed);

@@ -162,9 +162,9 @@ leaves_out_root(const pass *p, size_t i)
 }
 
 static clarke_status
-scale_reverse(pass *p, size_t i, const clarke_matrix *g)
+scale_reverse(pass *p, const clarke_step *s, const clarke_matrix *g)
 {
-  const clarke_step *s = &p->f->g->steps[i];
+  const size_t i = (size_t)(s - p->f->g->steps);
 
   clarke_matrix c, term;
   clarke_status status = CLARKE_OK;
@@ -213,9 +213,9 @@ dense_reverse(pass *p, const clarke_step *s, const clarke_matrix *g)
 
 /* Each output's gradient goes to the entries it was taken from. */
 static clarke_status
-max_reverse(pass *p, size_t i, const clarke_matrix *g)
+max_reverse(pass *p, const clarke_step *s, const clarke_matrix *g)
 {
-  const clarke_step *s = &p->f->g->steps[i];
+  const size_t i = (size_t)(s - p->f->g->steps);
   const clarke_route *route = &p->slopes->route[i];
   size_t x = s->in[0].value;
   clarke_matrix term, share;
@@ -257,9 +257,9 @@ doubt(const pass *p, const clarke_step *s, clarke_matrix *term)
 }
 
 static clarke_status
-pointwise_reverse(pass *p, size_t i, const clarke_matrix *g)
+pointwise_reverse(pass *p, const clarke_step *s, const clarke_matrix *g)
 {
-  const clarke_step *s = &p->f->g->steps[i];
+  const size_t i = (size_t)(s - p->f->g->steps);
   clarke_matrix term;
   clarke_status status = CLARKE_OK;
 
@@ -311,9 +311,9 @@ softmax_reverse(pass *p, const clarke_step *s, const clarke_matrix *g)
 }
 
 static clarke_status
-normalize_reverse(pass *p, size_t i, const clarke_matrix *g)
+normalize_reverse(pass *p, const clarke_step *s, const clarke_matrix *g)
 {
-  const clarke_step *s = &p->f->g->steps[i];
+  const size_t i = (size_t)(s - p->f->g->steps);
   clarke_matrix term;
   clarke_status status;
 
@@ -349,34 +349,11 @@ product_reverse(pass *p, const clarke_step *s, const clarke_matrix *g)
   return status;
 }
 
-static clarke_status
-step_reverse(pass *p, size_t i)
-{
-  const clarke_step *s = &p->f->g->steps[i];
-  const clarke_matrix *g = &p->grad[s->out];
-
-  switch (s->kind) {
-  case CLARKE_GATHER:
-  case CLARKE_SUM:
-    return sum_reverse(p, s, g);
-  case CLARKE_SCALE:
-    return scale_reverse(p, i, g);
-  case CLARKE_DENSE:
-    return dense_reverse(p, s, g);
-  case CLARKE_PIECEWISE:
-  case CLARKE_ANALYTIC:
-    return pointwise_reverse(p, i, g);
-  case CLARKE_SOFTMAX:
-    return softmax_reverse(p, s, g);
-  case CLARKE_NORMALIZE:
-    return normalize_reverse(p, i, g);
-  case CLARKE_MAX:
-    return max_reverse(p, i, g);
-  case CLARKE_PRODUCT:
-    return product_reverse(p, s, g);
-  }
-  return CLARKE_OK;
-}
+static clarke_status (*const of_kind[CLARKE_STEP_KINDS])(pass *p, const clarke_step *s, const clarke_matrix *g) = {
+  [CLARKE_GATHER] = sum_reverse, [CLARKE_SUM] = sum_reverse, [CLARKE_SCALE] = scale_reverse, [CLARKE_DENSE] = dense_reverse,
+  [CLARKE_PIECEWISE] = pointwise_reverse, [CLARKE_ANALYTIC] = pointwise_reverse, [CLARKE_SOFTMAX] = softmax_reverse,
+  [CLARKE_NORMALIZE] = normalize_reverse, [CLARKE_MAX] = max_reverse, [CLARKE_PRODUCT] = product_reverse,
+};
 
 /* keep: NULL, or the values whose gradients stay. bits: 0, or what enclosed gradients are rounded to: else each step's factors
  * would make them longer. */
@@ -400,7 +377,7 @@ run(pass *p, const bool *keep, size_t bits)
     if (status == CLARKE_OK && p->visit != NULL)
       status = p->visit(p->context, &p->grad[out], i, p->err);
     if (status == CLARKE_OK)
-      status = step_reverse(p, i);
+      status = of_kind[g->steps[i].kind](p, &g->steps[i], &p->grad[out]);
     if (keep != NULL && !keep[out]) {
       clarke_matrix_clear(&p->grad[out]);
       clarke_matrix_init(&p->grad[out]);

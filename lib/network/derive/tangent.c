@@ -163,9 +163,9 @@ prelu_left(clarke_matrix *left, const pass *p, size_t i)
 }
 
 static clarke_status
-pointwise_tangent(const pass *p, size_t i)
+pointwise_tangent(const pass *p, const clarke_step *s)
 {
-  const clarke_step *s = &p->f->g->steps[i];
+  const size_t i = (size_t)(s - p->f->g->steps);
   size_t x = s->in[0].value;
   clarke_matrix column, left, slope;
   clarke_status status = CLARKE_OK;
@@ -232,9 +232,9 @@ normalize_tangent(const pass *p, const clarke_step *s)
 
 /* The tangent of the entries that outputs are taken from. */
 static clarke_status
-max_tangent(const pass *p, size_t i)
+max_tangent(const pass *p, const clarke_step *s)
 {
-  const clarke_step *s = &p->f->g->steps[i];
+  const size_t i = (size_t)(s - p->f->g->steps);
   const clarke_matrix *dx = &p->t[s->in[0].value];
   const clarke_route *route = &p->slopes->route[i];
   clarke_matrix term;
@@ -272,33 +272,11 @@ product_tangent(const pass *p, const clarke_step *s)
   return status;
 }
 
-static clarke_status
-step_tangent(const pass *p, size_t i)
-{
-  const clarke_step *s = &p->f->g->steps[i];
-
-  switch (s->kind) {
-  case CLARKE_GATHER:
-  case CLARKE_SUM:
-    return sum_tangent(p, s);
-  case CLARKE_SCALE:
-    return scale_tangent(p, s);
-  case CLARKE_DENSE:
-    return dense_tangent(p, s);
-  case CLARKE_PIECEWISE:
-  case CLARKE_ANALYTIC:
-    return pointwise_tangent(p, i);
-  case CLARKE_SOFTMAX:
-    return softmax_tangent(p, s);
-  case CLARKE_NORMALIZE:
-    return normalize_tangent(p, s);
-  case CLARKE_MAX:
-    return max_tangent(p, i);
-  case CLARKE_PRODUCT:
-    return product_tangent(p, s);
-  }
-  return CLARKE_OK;
-}
+static clarke_status (*const of_kind[CLARKE_STEP_KINDS])(const pass *p, const clarke_step *s) = {
+  [CLARKE_GATHER] = sum_tangent, [CLARKE_SUM] = sum_tangent, [CLARKE_SCALE] = scale_tangent, [CLARKE_DENSE] = dense_tangent,
+  [CLARKE_PIECEWISE] = pointwise_tangent, [CLARKE_ANALYTIC] = pointwise_tangent, [CLARKE_SOFTMAX] = softmax_tangent,
+  [CLARKE_NORMALIZE] = normalize_tangent, [CLARKE_MAX] = max_tangent, [CLARKE_PRODUCT] = product_tangent,
+};
 
 static void
 drop(clarke_matrix *m)
@@ -319,7 +297,7 @@ run_steps(clarke_matrix *tangent, size_t n, const clarke_forward *f, const clark
     drop(&tangent[v]);
   for (size_t i = 0; i < n && status == CLARKE_OK; i++)
     if (f->value[f->g->steps[i].out].rows > 0)
-      status = step_tangent(&p, i);
+      status = of_kind[f->g->steps[i].kind](&p, &f->g->steps[i]);
   return status;
 }
 
@@ -370,7 +348,7 @@ clarke_tangent_enclose(clarke_matrix *tangent, const bool *keep, const clarke_fo
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
     if (f->value[g->steps[i].out].rows == 0)
       continue;
-    status = step_tangent(&p, i);
+    status = of_kind[f->g->steps[i].kind](&p, &f->g->steps[i]);
     if (status == CLARKE_OK)
       status = shorten(&tangent[g->steps[i].out], bits, err);
     for (size_t k = 0; k < g->steps[i].n_in; k++) {

@@ -318,7 +318,7 @@ clarke_value_is_wrt(const clarke_graph *g, size_t value)
 
 /* The activation that a step hands on, moved or with constants added that are not in wrt: its value, or CLARKE_NONE. */
 static size_t
-handed_on(const clarke_graph *g, const clarke_step *s)
+passed_through(const clarke_graph *g, const clarke_step *s)
 {
   size_t from = CLARKE_NONE;
 
@@ -343,7 +343,7 @@ clarke_graph_inner(const clarke_graph *g, size_t step)
   if (g->steps[step].kind != CLARKE_MAX)
     return CLARKE_NONE;
   while (before != CLARKE_NONE && g->steps[before].kind != CLARKE_PIECEWISE) {
-    const size_t from = handed_on(g, &g->steps[before]);
+    const size_t from = passed_through(g, &g->steps[before]);
 
     before = from != CLARKE_NONE ? g->values[from].producer : CLARKE_NONE;
   }

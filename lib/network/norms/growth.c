@@ -208,9 +208,9 @@ measure_rows(double *norm, double *sum, double *size, const clarke_dense *d, con
   }
 }
 
-/* W, row after row, each as often as it counts in the output's gauge: the most of what its entries do. */
+/* W, row after row, each as often as it counts in the output's scaling: the most of what its entries do. */
 static double *
-gauged_weight(const clarke_graph *g, const clarke_dense *d, const clarke_gauge *gauge)
+scaled_weight(const clarke_graph *g, const clarke_dense *d, const clarke_scaling *scaling)
 {
   const double *w = g->values[d->weight].real;
   const size_t blocks = d->grouped ? d->blocks : 1, rows = blocks * d->outer;
@@ -221,7 +221,7 @@ gauged_weight(const clarke_graph *g, const clarke_dense *d, const clarke_gauge *
 
     for (size_t b = d->grouped ? r / d->outer : 0; b < (d->grouped ? r / d->outer + 1 : d->blocks); b++)
       for (size_t e = 0; e < d->repeat; e++)
-        by = clarke_larger(by, gauge->row[(b * d->outer + r % d->outer) * d->repeat + e]);
+        by = clarke_larger(by, scaling->row[(b * d->outer + r % d->outer) * d->repeat + e]);
     for (size_t i = 0; i < d->inner; i++)
       to[r * d->inner + i] = by * w[d->transposed ? i * d->outer + r : r * d->inner + i];
   }
@@ -334,40 +334,40 @@ grow_segments(clarke_growths *p, size_t i, const clarke_dense *d, const double *
     return clarke_no_memory(err);
   for (size_t k = 0; k < from->n && status == CLARKE_OK; k++) {
     status = norm_of_columns(&p->by_segment[i][k], d, w, k > 0 ? from->end[k - 1] / d->repeat : 0, from->end[k] / d->repeat, err);
-    p->by_segment[i][k] = up(p->by_segment[i][k]); /* entries in a gauge were rounded */
+    p->by_segment[i][k] = up(p->by_segment[i][k]); /* entries in a scaling were rounded */
   }
   return status;
 }
 
 /* before: products of the steps before, or 0: norms of convolutions are not looked for. */
 static clarke_status
-grow_dense(clarke_growths *p, size_t i, const clarke_gauge *gauge, double before, clarke_error *err)
+grow_dense(clarke_growths *p, size_t i, const clarke_scaling *scaling, double before, clarke_error *err)
 {
   const clarke_step *s = &p->g->steps[i];
   const size_t producer = p->g->values[s->in[0].value].producer;
   const clarke_step *gather = producer != CLARKE_NONE ? &p->g->steps[producer] : NULL;
-  const bool gauged = gauge != NULL && gauge->row != NULL, gathers = gather != NULL && gather->kind == CLARKE_GATHER;
+  const bool scaled = scaling != NULL && scaling->row != NULL, gathers = gather != NULL && gather->kind == CLARKE_GATHER;
   clarke_dense d = s->dense;
-  double *own = gauged ? gauged_weight(p->g, &d, gauge) : NULL, sum, most = 0, row, ignored[2];
-  const double *w = gauged ? own : p->g->values[d.weight].real;
-  clarke_status status = gauged && own == NULL ? clarke_no_memory(err) : CLARKE_OK;
+  double *own = scaled ? scaled_weight(p->g, &d, scaling) : NULL, sum, most = 0, row, ignored[2];
+  const double *w = scaled ? own : p->g->values[d.weight].real;
+  clarke_status status = scaled && own == NULL ? clarke_no_memory(err) : CLARKE_OK;
 
   measure_rows(&p->row[i], &sum, &p->size[i], &d, p->g->values[d.weight].real, d.grouped ? d.blocks : 1);
   row = p->row[i];
-  d.transposed = d.transposed && !gauged;
-  if (gauged && status == CLARKE_OK)
+  d.transposed = d.transposed && !scaled;
+  if (scaled && status == CLARKE_OK)
     measure_rows(&row, &ignored[0], &ignored[1], &d, w, d.grouped ? d.blocks : 1);
   if (status == CLARKE_OK)
     status = largest_block(&most, &d, w, row, before, err);
-  most = gauged ? up(most) : most; /* its entries were rounded */
-  p->growth[i][0] = (clarke_growth){.norm = gauged ? up(most / gauge->least) : most, .most = sum};
+  most = scaled ? up(most) : most; /* its entries were rounded */
+  p->growth[i][0] = (clarke_growth){.norm = scaled ? up(most / scaling->least) : most, .most = sum};
   p->joined[i] = gathers && p->growth[producer] != NULL ? up(most * p->growth[producer][0].norm) : gathers ? INFINITY : most;
   p->column[i] = 1;
   if (status == CLARKE_OK && gathers)
     status = repeated_in_columns(&p->column[i], p, s, gather, err);
   if (status == CLARKE_OK && before > 0 && gathers)
     status = join_convolution(&p->joined[i], p->g, s, w, before, err);
-  if (gauged)
+  if (scaled)
     p->joined[i] = up(p->joined[i]);
   if (status == CLARKE_OK && p->segments != NULL)
     status = grow_segments(p, i, &d, w, err);
@@ -375,33 +375,35 @@ grow_dense(clarke_growths *p, size_t i, const clarke_gauge *gauge, double before
   return status;
 }
 
-/* The growth of step i. */
+/* Of a GATHER or a MAX. */
 static clarke_status
-grow_step(clarke_growths *p, size_t i, const clarke_gauge *gauge, double before, clarke_error *err)
+grow_moved(clarke_growths *p, size_t i, clarke_error *err)
 {
   const clarke_step *s = &p->g->steps[i];
   const size_t taken = p->g->values[s->out].count * (s->kind == CLARKE_MAX ? s->width : 1);
-  clarke_status status = CLARKE_OK;
+
+  p->growth[i][0].most = 1;
+  return repeated(&p->growth[i][0].norm, p->g, &s->in[0], taken, err);
+}
+
+/* But for a DENSE. Others grow by 1. */
+static clarke_status (*const of_kind[CLARKE_STEP_KINDS])(clarke_growths *p, size_t i, clarke_error *err) = {
+  [CLARKE_SUM] = grow_sum, [CLARKE_SCALE] = grow_scale, [CLARKE_GATHER] = grow_moved, [CLARKE_MAX] = grow_moved,
+};
+
+/* The growth of step i. */
+static clarke_status
+grow_step(clarke_growths *p, size_t i, const clarke_scaling *scaling, double before, clarke_error *err)
+{
+  const clarke_step *s = &p->g->steps[i];
 
   p->growth[i] = calloc(s->n_in + 1, sizeof **p->growth);
   if (p->growth[i] == NULL)
     return clarke_no_memory(err);
-  switch (s->kind) {
-  case CLARKE_SUM:
-    return grow_sum(p, i, err);
-  case CLARKE_SCALE:
-    return grow_scale(p, i, err);
-  case CLARKE_DENSE:
-    return grow_dense(p, i, gauge != NULL ? &gauge[s->out] : NULL, before, err);
-  case CLARKE_GATHER:
-  case CLARKE_MAX:
-    status = repeated(&p->growth[i][0].norm, p->g, &s->in[0], taken, err);
-    p->growth[i][0].most = 1;
-    return status;
-  default:
-    p->growth[i][0] = (clarke_growth){.norm = 1, .most = 1};
-    return CLARKE_OK;
-  }
+  if (s->kind == CLARKE_DENSE)
+    return grow_dense(p, i, scaling != NULL ? &scaling[s->out] : NULL, before, err);
+  p->growth[i][0] = (clarke_growth){.norm = 1, .most = 1};
+  return of_kind[s->kind] != NULL ? of_kind[s->kind](p, i, err) : CLARKE_OK;
 }
 
 static clarke_status
@@ -429,21 +431,21 @@ find_segments(clarke_growths *p, const bool *needed, clarke_error *err)
 }
 
 clarke_status
-clarke_growths_add_gauged(clarke_growths *p, const clarke_graph *g, const bool *needed, const clarke_gauge *gauge, size_t samples,
+clarke_growths_add_scaled(clarke_growths *p, const clarke_graph *g, const bool *needed, const clarke_scaling *scaling, size_t samples,
                           clarke_error *err)
 {
   double before = 0;
   clarke_status status;
 
-  CLARKE_ASSERT(p->g == NULL || gauge == NULL); /* a growth that is known is that of no gauge */
+  CLARKE_ASSERT(p->g == NULL || scaling == NULL); /* a growth that is known is that of no scaling */
   status = p->g == NULL ? allocate(p, g, err) : CLARKE_OK;
-  if (status == CLARKE_OK && gauge != NULL)
+  if (status == CLARKE_OK && scaling != NULL)
     status = find_segments(p, needed, err);
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
     const clarke_dense *d = &g->steps[i].dense;
 
     if (needed[g->steps[i].out] && p->growth[i] == NULL)
-      status = grow_step(p, i, gauge, before, err);
+      status = grow_step(p, i, scaling, before, err);
     if (needed[g->steps[i].out] && g->steps[i].kind == CLARKE_DENSE)
       before += (double)(d->blocks * d->repeat * samples) * (double)(d->outer * d->inner);
   }
@@ -453,7 +455,7 @@ clarke_growths_add_gauged(clarke_growths *p, const clarke_graph *g, const bool *
 clarke_status
 clarke_growths_add(clarke_growths *p, const clarke_graph *g, const bool *needed, clarke_error *err)
 {
-  return clarke_growths_add_gauged(p, g, needed, NULL, 0, err);
+  return clarke_growths_add_scaled(p, g, needed, NULL, 0, err);
 }
 
 void

@@ -16,7 +16,7 @@ typedef struct {
   double *row;        /* NULL: there is none, all count once */
   double least, most; /* of them, above 0 */
   double size;        /* at least the root of the sum of their squares */
-} clarke_gauge;
+} clarke_scaling;
 
 /* Of a DENSE step row is the largest norm of a row of W, by which one entry's error exceeds the norm of its column's, and
  * column that by which a column's may exceed the norm of all (1 where no column takes an entry twice). */
@@ -26,18 +26,18 @@ typedef struct {
   double *row, *column;   /* n_steps: of DENSE */
   double *size;           /* n_steps: of DENSE, the largest Frobenius norm of a block of W */
   double *joined;         /* n_steps: of DENSE, the norm of W behind the GATHER before it, if there is one, from what that gathers to
-                           * W's output in its gauge */
+                           * W's output in its scaling */
   bool *apart;            /* n_steps: of SUM, no entry takes more than one activation: squares of norms add */
-  clarke_segments *segments; /* n_values; NULL: where values have no gauges */
+  clarke_segments *segments; /* n_values; NULL: where values have no scalings */
   double **by_segment;       /* n_steps: of DENSE, the norms of W's columns for each segment of its argument, to its output in its
-                              * gauge; NULL: it has no segments, or a GATHER stands before it */
+                              * scaling; NULL: it has no segments, or a GATHER stands before it */
 } clarke_growths;
 
 /* Those of the steps whose outputs are needed and that are not known yet. p: zero, or of the same graph. */
 clarke_status clarke_growths_add(clarke_growths *p, const clarke_graph *g, const bool *needed, clarke_error *err);
-/* The same, where values have gauges (n_values), and norms of convolutions are looked for where they are worth it for so many
+/* The same, where values have scalings (n_values), and norms of convolutions are looked for where they are worth it for so many
  * samples. */
-clarke_status clarke_growths_add_gauged(clarke_growths *p, const clarke_graph *g, const bool *needed, const clarke_gauge *gauge,
+clarke_status clarke_growths_add_scaled(clarke_growths *p, const clarke_graph *g, const bool *needed, const clarke_scaling *scaling,
                                         size_t samples, clarke_error *err);
 void clarke_growths_clear(clarke_growths *p);
 

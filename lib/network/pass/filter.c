@@ -29,14 +29,20 @@ load_input(clarke_filter *f, const clarke_tensor *x)
   return CLARKE_OK;
 }
 
-/* Does the filter follow this step's inputs? */
+static clarke_status (*const of_kind[CLARKE_STEP_KINDS])(clarke_filter *f, const clarke_step *s) = {
+  [CLARKE_GATHER] = clarke_filter_gather, [CLARKE_SUM] = clarke_filter_sum, [CLARKE_SCALE] = clarke_filter_scale,
+  [CLARKE_DENSE] = clarke_filter_dense, [CLARKE_PIECEWISE] = clarke_filter_piecewise, [CLARKE_MAX] = clarke_filter_max,
+  [CLARKE_NORMALIZE] = clarke_filter_normalize, [CLARKE_PRODUCT] = clarke_filter_product,
+};
+
+/* Does the filter follow this step, and its inputs? */
 static bool
 inputs_known(const clarke_filter *f, const clarke_step *s)
 {
   for (size_t i = 0; i < s->n_in; i++)
     if (!f->g->values[s->in[i].value].constant && !f->value[s->in[i].value].known)
       return false;
-  return s->kind != CLARKE_ANALYTIC && s->kind != CLARKE_SOFTMAX;
+  return of_kind[s->kind] != NULL;
 }
 
 /* Every place open, no tie, to begin with. */
@@ -56,7 +62,7 @@ allocate_places(clarke_filter *f, size_t i)
 }
 
 static clarke_status
-filter_step(clarke_filter *f, size_t i, size_t *open, size_t *transcendental)
+filter_step(clarke_filter *f, size_t i, size_t *transcendental)
 {
   const clarke_step *s = &f->g->steps[i];
   clarke_status status = clarke_step_has_kinks(s) ? allocate_places(f, i) : CLARKE_OK;
@@ -68,28 +74,7 @@ filter_step(clarke_filter *f, size_t i, size_t *open, size_t *transcendental)
     *transcendental += clarke_step_has_kinks(s) ? f->g->values[s->out].count * f->n : 0;
     return CLARKE_OK;
   }
-  switch (s->kind) {
-  case CLARKE_GATHER:
-    return clarke_filter_gather(f, s);
-  case CLARKE_SUM:
-    return clarke_filter_sum(f, s);
-  case CLARKE_SCALE:
-    return clarke_filter_scale(f, s);
-  case CLARKE_DENSE:
-    return clarke_filter_dense(f, s);
-  case CLARKE_PIECEWISE:
-    return clarke_filter_piecewise(f, s, f->piece[i], open);
-  case CLARKE_NORMALIZE:
-    return clarke_filter_normalize(f, s);
-  case CLARKE_MAX:
-    return clarke_filter_max(f, s, f->piece[i], f->ties[i], open);
-  case CLARKE_PRODUCT:
-    return clarke_filter_product(f, s);
-  case CLARKE_ANALYTIC:
-  case CLARKE_SOFTMAX:
-    break;
-  }
-  return CLARKE_OK;
+  return of_kind[s->kind](f, s);
 }
 
 clarke_status
@@ -98,7 +83,7 @@ clarke_filter_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, 
                   const clarke_filter_way *way, clarke_error *err)
 {
   clarke_filter f = {.g = g, .n = x->dims[0], .fine = way->fine, .growths = way->fine ? NULL : way->growths,
-                     .piece = piece, .ties = ties, .margin = margin, .x = x, .err = err};
+                     .piece = piece, .ties = ties, .margin = margin, .open = open, .x = x, .err = err};
   bool *needed;
   size_t *last;
   clarke_status status;
@@ -132,7 +117,7 @@ clarke_filter_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, 
   status = load_input(&f, x);
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK && *open <= way->limit; i++) {
     if (needed[g->steps[i].out] || clarke_step_has_kinks(&g->steps[i]))
-      status = clarke_work_check(err) == CLARKE_OK ? filter_step(&f, i, open, transcendental) : CLARKE_ESTOPPED;
+      status = clarke_work_check(err) == CLARKE_OK ? filter_step(&f, i, transcendental) : CLARKE_ESTOPPED;
     clarke_work_done();
     if (status == CLARKE_OK && way->seen != NULL && f.value[g->steps[i].out].y != NULL)
       way->seen(way->context, &f, g->steps[i].out);

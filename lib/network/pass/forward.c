@@ -159,9 +159,9 @@ widen(clarke_matrix *y, const clarke_matrix *x, const clarke_step *s, size_t fea
 
 /* Each window's output is a copy of one of its largest entries: of the first, where it is tied. */
 static clarke_status
-run_max(clarke_forward *f, size_t i, clarke_error *err)
+run_max(clarke_forward *f, const clarke_step *s, clarke_error *err)
 {
-  const clarke_step *s = &f->g->steps[i];
+  const size_t i = (size_t)(s - f->g->steps);
   size_t entries = f->g->values[s->out].count * f->n;
   size_t *from = malloc((entries + 1) * sizeof *from), tied[CLARKE_MAX_WIDTH];
   clarke_status status = from != NULL ? clarke_window_decide(f, i, err)
@@ -247,9 +247,9 @@ find_zeros(clarke_forward *f, size_t i)
 }
 
 static clarke_status
-run_piecewise(clarke_forward *f, size_t i, clarke_error *err)
+run_piecewise(clarke_forward *f, const clarke_step *s, clarke_error *err)
 {
-  const clarke_step *s = &f->g->steps[i];
+  const size_t i = (size_t)(s - f->g->steps);
   const clarke_matrix *x = &f->value[s->in[0].value];
   clarke_status status;
 
@@ -269,39 +269,51 @@ run_piecewise(clarke_forward *f, size_t i, clarke_error *err)
 }
 
 static clarke_status
-run_step(clarke_forward *f, size_t i, long precision, clarke_error *err)
+run_gather(clarke_forward *f, const clarke_step *s, clarke_error *err)
 {
-  const clarke_step *s = &f->g->steps[i];
-  clarke_matrix *y = &f->value[s->out];
-
-  switch (s->kind) {
-  case CLARKE_GATHER:
-    return clarke_operand_apply(y, &s->in[0], &f->value[s->in[0].value],
-                                f->g->values[s->out].count, err);
-  case CLARKE_SUM:
-    return run_sum(f, s, err);
-  case CLARKE_SCALE:
-    return run_scale(f, s, err);
-  case CLARKE_DENSE:
-    return clarke_dense_apply(y, s, &f->constants->constant[s->dense.weight],
-                              &f->value[s->in[0].value], false, err);
-  case CLARKE_PIECEWISE:
-    return run_piecewise(f, i, err);
-  case CLARKE_ANALYTIC:
-    return clarke_step_has_domain(s)
-             ? clarke_domain_apply(y, &f->vague, s, &f->value[s->in[0].value], false, precision, err)
-             : clarke_analytic_apply(y, s, &f->value[s->in[0].value], precision, err);
-  case CLARKE_SOFTMAX:
-    return clarke_softmax_apply(y, s, &f->value[s->in[0].value], precision, err);
-  case CLARKE_NORMALIZE:
-    return clarke_normalize_apply(y, s, &f->value[s->in[0].value], precision, err);
-  case CLARKE_MAX:
-    return run_max(f, i, err);
-  case CLARKE_PRODUCT:
-    return clarke_contract(y, s, &f->value[s->in[0].value], &f->value[s->in[1].value], err);
-  }
-  return clarke_fail(err, CLARKE_EINTERNAL, "step of an unknown kind");
+  return clarke_operand_apply(&f->value[s->out], &s->in[0], &f->value[s->in[0].value], f->g->values[s->out].count, err);
 }
+
+static clarke_status
+run_dense(clarke_forward *f, const clarke_step *s, clarke_error *err)
+{
+  const clarke_matrix *w = &f->constants->constant[s->dense.weight];
+
+  return clarke_dense_apply(&f->value[s->out], s, w, &f->value[s->in[0].value], false, err);
+}
+
+static clarke_status
+run_analytic(clarke_forward *f, const clarke_step *s, clarke_error *err)
+{
+  const clarke_matrix *x = &f->value[s->in[0].value];
+
+  return clarke_step_has_domain(s) ? clarke_domain_apply(&f->value[s->out], &f->vague, s, x, false, f->precision, err)
+                                   : clarke_analytic_apply(&f->value[s->out], s, x, f->precision, err);
+}
+
+static clarke_status
+run_softmax(clarke_forward *f, const clarke_step *s, clarke_error *err)
+{
+  return clarke_softmax_apply(&f->value[s->out], s, &f->value[s->in[0].value], f->precision, err);
+}
+
+static clarke_status
+run_normalize(clarke_forward *f, const clarke_step *s, clarke_error *err)
+{
+  return clarke_normalize_apply(&f->value[s->out], s, &f->value[s->in[0].value], f->precision, err);
+}
+
+static clarke_status
+run_product(clarke_forward *f, const clarke_step *s, clarke_error *err)
+{
+  return clarke_contract(&f->value[s->out], s, &f->value[s->in[0].value], &f->value[s->in[1].value], err);
+}
+
+static clarke_status (*const of_kind[CLARKE_STEP_KINDS])(clarke_forward *f, const clarke_step *s, clarke_error *err) = {
+  [CLARKE_GATHER] = run_gather, [CLARKE_SUM] = run_sum, [CLARKE_SCALE] = run_scale, [CLARKE_DENSE] = run_dense,
+  [CLARKE_PIECEWISE] = run_piecewise, [CLARKE_ANALYTIC] = run_analytic, [CLARKE_SOFTMAX] = run_softmax,
+  [CLARKE_NORMALIZE] = run_normalize, [CLARKE_MAX] = run_max, [CLARKE_PRODUCT] = run_product,
+};
 
 clarke_status
 clarke_forward_begin(clarke_forward *f, const clarke_constants *constants, const clarke_matrix *input, long precision,
@@ -339,7 +351,7 @@ clarke_forward_next(clarke_forward *f, size_t i, clarke_error *err)
   clarke_work_done();
   status = clarke_work_check(err);
   if (status == CLARKE_OK)
-    status = run_step(f, i, f->precision, err);
+    status = of_kind[f->g->steps[i].kind](f, &f->g->steps[i], err);
   if (status == CLARKE_OK)
     status = round_value(&f->value[s->out], f->precision, err);
   return status == CLARKE_OK ? status : clarke_fail_in(err, status, "%s: node '%s'", f->g->file, s->name);
@@ -393,7 +405,7 @@ refine_steps(clarke_forward *f, const bool *needed, const size_t *last, size_t b
       continue;
     status = clarke_work_check(err);
     if (status == CLARKE_OK)
-      status = run_step(f, i, f->precision, err);
+      status = of_kind[f->g->steps[i].kind](f, &f->g->steps[i], err);
     if (status == CLARKE_OK)
       status = clarke_matrix_round(&f->value[s->out], bits, err);
     if (status == CLARKE_OK)

@@ -86,6 +86,30 @@ operands_are_valid(const clarke_graph *g, const clarke_step *s, const size_t ste
 }
 
 static bool
+scale_is_valid(const clarke_graph *g, const clarke_step *s)
+{
+  return s->n_in == 2 && g->values[s->in[1].value].constant;
+}
+
+static bool
+softmax_is_valid(const clarke_graph *g, const clarke_step *s)
+{
+  return g->values[s->out].count == s->groups * s->length * s->stride;
+}
+
+static bool
+grouping_is_valid(const clarke_graph *g, const clarke_step *s)
+{
+  return g->values[s->out].count == s->grouping.blocks * s->grouping.groups * s->grouping.length && mpq_sgn(s->epsilon) > 0;
+}
+
+static bool (*const of_kind[CLARKE_STEP_KINDS])(const clarke_graph *g, const clarke_step *s) = {
+  [CLARKE_SCALE] = scale_is_valid, [CLARKE_DENSE] = dense_is_valid, [CLARKE_PIECEWISE] = pieces_are_valid,
+  [CLARKE_MAX] = window_is_valid, [CLARKE_PRODUCT] = product_is_valid, [CLARKE_SOFTMAX] = softmax_is_valid,
+  [CLARKE_NORMALIZE] = grouping_is_valid,
+};
+
+static bool
 step_is_valid(const clarke_graph *g, size_t step)
 {
   const clarke_step *s = &g->steps[step];
@@ -93,25 +117,7 @@ step_is_valid(const clarke_graph *g, size_t step)
   if (s->out >= g->n_values || g->values[s->out].constant || g->values[s->out].producer != step ||
       !operands_are_valid(g, s, step))
     return false;
-  switch (s->kind) {
-  case CLARKE_SCALE:
-    return s->n_in == 2 && g->values[s->in[1].value].constant;
-  case CLARKE_DENSE:
-    return dense_is_valid(g, s);
-  case CLARKE_PIECEWISE:
-    return s->n_in == 1 && pieces_are_valid(g, s);
-  case CLARKE_MAX:
-    return window_is_valid(g, s);
-  case CLARKE_PRODUCT:
-    return product_is_valid(g, s);
-  case CLARKE_SOFTMAX:
-    return g->values[s->out].count == s->groups * s->length * s->stride;
-  case CLARKE_NORMALIZE:
-    return g->values[s->out].count == s->grouping.blocks * s->grouping.groups * s->grouping.length &&
-           mpq_sgn(s->epsilon) > 0;
-  default:
-    return true;
-  }
+  return of_kind[s->kind] == NULL || of_kind[s->kind](g, s);
 }
 
 /* A constant's own entries, or those that it shows of its parameter. */

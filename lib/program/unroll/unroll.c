@@ -8,37 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+static clarke_status (*const of_kind[CLARKE_STEP_KINDS])(clarke_unrolling *u, const clarke_step *s) = {
+  [CLARKE_GATHER] = clarke_unroll_gather, [CLARKE_SUM] = clarke_unroll_sum, [CLARKE_SCALE] = clarke_unroll_scale,
+  [CLARKE_DENSE] = clarke_unroll_dense, [CLARKE_PIECEWISE] = clarke_unroll_piecewise, [CLARKE_ANALYTIC] = clarke_unroll_analytic,
+  [CLARKE_SOFTMAX] = clarke_unroll_softmax, [CLARKE_NORMALIZE] = clarke_unroll_normalize, [CLARKE_MAX] = clarke_unroll_max,
+  [CLARKE_PRODUCT] = clarke_unroll_product,
+};
+
 static clarke_status
 unroll_step(clarke_unrolling *u, const clarke_step *s)
 {
   clarke_status status = clarke_unroll_hold(u, s->out);
 
-  if (status != CLARKE_OK)
-    return status;
-  clarke_code_new_group(u->p);
-  switch (s->kind) {
-  case CLARKE_GATHER:
-    return clarke_unroll_gather(u, s);
-  case CLARKE_SUM:
-    return clarke_unroll_sum(u, s);
-  case CLARKE_SCALE:
-    return clarke_unroll_scale(u, s);
-  case CLARKE_DENSE:
-    return clarke_unroll_dense(u, s);
-  case CLARKE_PIECEWISE:
-    return clarke_unroll_piecewise(u, s);
-  case CLARKE_ANALYTIC:
-    return clarke_unroll_analytic(u, s);
-  case CLARKE_SOFTMAX:
-    return clarke_unroll_softmax(u, s);
-  case CLARKE_NORMALIZE:
-    return clarke_unroll_normalize(u, s);
-  case CLARKE_MAX:
-    return clarke_unroll_max(u, s);
-  case CLARKE_PRODUCT:
-    return clarke_unroll_product(u, s);
-  }
-  return clarke_fail(u->err, CLARKE_EINTERNAL, "step of an unknown kind");
+  if (status == CLARKE_OK)
+    clarke_code_new_group(u->p);
+  return status == CLARKE_OK ? of_kind[s->kind](u, s) : status;
 }
 
 /* The values that the output depends on. */

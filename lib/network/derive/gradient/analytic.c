@@ -70,7 +70,7 @@ apply(double *off, arb_t room, clarke_pair x, const clarke_step *s, bool slope)
 }
 
 clarke_status
-clarke_analytic_forward(clarke_descent *p, const clarke_step *s)
+clarke_analytic_forward(clarke_gradient_pass *p, const clarke_step *s)
 {
   const clarke_normed *x = &p->value[s->in[0].value];
   const double steepest = clarke_analytic_steepest(s->function);
@@ -95,7 +95,7 @@ clarke_analytic_forward(clarke_descent *p, const clarke_step *s)
 
 /* The slope at x is off by that of the ball, and by x's error times the largest bend. */
 clarke_status
-clarke_analytic_back(clarke_descent *p, const clarke_step *s)
+clarke_analytic_back(clarke_gradient_pass *p, const clarke_step *s)
 {
   const clarke_normed *x = &p->value[s->in[0].value], *g = &p->grad[s->out];
   const double steepest = clarke_analytic_steepest(s->function);

@@ -14,7 +14,7 @@
 #include <string.h>
 
 clarke_status
-clarke_note_begin(clarke_descent *p, size_t value)
+clarke_note_begin(clarke_gradient_pass *p, size_t value)
 {
   clarke_normed *g = &p->grad[value];
   const size_t rows = p->g->values[value].count;
@@ -29,7 +29,7 @@ clarke_note_begin(clarke_descent *p, size_t value)
 }
 
 void
-clarke_note_term(clarke_descent *p, size_t value, const clarke_normed *from, double grow, double mass, double round,
+clarke_note_term(clarke_gradient_pass *p, size_t value, const clarke_normed *from, double grow, double mass, double round,
                  double lost, size_t repeats)
 {
   clarke_normed *to = &p->grad[value];
@@ -57,7 +57,7 @@ is_first_of_value(const clarke_step *s, size_t k)
 
 /* An operand's rows of gradients, times its coefficient, back to where it took them. */
 static void
-sum_operand(clarke_descent *p, const clarke_step *s, size_t k, const clarke_normed *g)
+sum_operand(clarke_gradient_pass *p, const clarke_step *s, size_t k, const clarke_normed *g)
 {
   const clarke_operand *o = &s->in[k];
   clarke_normed *x = &p->grad[o->value];
@@ -72,7 +72,7 @@ sum_operand(clarke_descent *p, const clarke_step *s, size_t k, const clarke_norm
 
 /* The bounds of what a value gets from all operands that are it. */
 static void
-note_sum(clarke_descent *p, const clarke_step *s, size_t k, const clarke_normed *g, size_t repeats)
+note_sum(clarke_gradient_pass *p, const clarke_step *s, size_t k, const clarke_normed *g, size_t repeats)
 {
   const double grow = p->growths->growth[s - p->g->steps][k].norm;
 
@@ -84,8 +84,9 @@ note_sum(clarke_descent *p, const clarke_step *s, size_t k, const clarke_normed 
 }
 
 static clarke_status
-sum_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
+sum_back(clarke_gradient_pass *p, const clarke_step *s)
 {
+  const clarke_normed *g = &p->grad[s->out];
   clarke_status status = CLARKE_OK;
 
   for (size_t k = 0; k < s->n_in && status == CLARKE_OK; k++) {
@@ -114,7 +115,7 @@ sum_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
 /* --- others ---------------------------------------------------------------------------------- */
 
 clarke_status
-clarke_note_operand(clarke_descent *p, const clarke_step *s, const clarke_normed *g, double grow, double round,
+clarke_note_operand(clarke_gradient_pass *p, const clarke_step *s, const clarke_normed *g, double grow, double round,
                     double lost)
 {
   const size_t value = s->in[0].value;
@@ -129,8 +130,9 @@ clarke_note_operand(clarke_descent *p, const clarke_step *s, const clarke_normed
 }
 
 static clarke_status
-scale_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
+scale_back(clarke_gradient_pass *p, const clarke_step *s)
 {
+  const clarke_normed *g = &p->grad[s->out];
   const double grow = p->growths->growth[s - p->g->steps][0].norm;
   clarke_normed *x = &p->grad[s->in[0].value];
   clarke_pair *factor;
@@ -152,7 +154,7 @@ scale_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
 
 /* The profile's number at each touched kink of a step; *steepest grows to theirs. proxy: n_touches places. */
 static clarke_status
-find_proxies(clarke_pair *proxy, double *steepest, const clarke_descent *p, size_t step)
+find_proxies(clarke_pair *proxy, double *steepest, const clarke_gradient_pass *p, size_t step)
 {
   clarke_status status = CLARKE_OK;
   mpq_t q;
@@ -171,7 +173,7 @@ find_proxies(clarke_pair *proxy, double *steepest, const clarke_descent *p, size
 
 /* Back through a step with one slope of 1 and others of 0, but for its kinks. */
 static void
-add_line_taken(const clarke_descent *p, const clarke_step *s, const clarke_normed *g, clarke_branch one)
+add_line_taken(const clarke_gradient_pass *p, const clarke_step *s, const clarke_normed *g, clarke_branch one)
 {
   const clarke_branch *piece = p->r->piece[s - p->g->steps];
   const clarke_normed *x = &p->grad[s->in[0].value];
@@ -188,7 +190,7 @@ add_line_taken(const clarke_descent *p, const clarke_step *s, const clarke_norme
 
 /* The same of any slopes. */
 static void
-add_slopes(const clarke_descent *p, const clarke_step *s, const clarke_normed *g, const clarke_lines *l)
+add_slopes(const clarke_gradient_pass *p, const clarke_step *s, const clarke_normed *g, const clarke_lines *l)
 {
   const clarke_branch *piece = p->r->piece[s - p->g->steps];
   clarke_normed *x = &p->grad[s->in[0].value];
@@ -213,8 +215,9 @@ add_slopes(const clarke_descent *p, const clarke_step *s, const clarke_normed *g
 }
 
 static clarke_status
-piecewise_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
+piecewise_back(clarke_gradient_pass *p, const clarke_step *s)
 {
+  const clarke_normed *g = &p->grad[s->out];
   clarke_lines l = clarke_lines_of(p->g, s);
   const size_t step = (size_t)(s - p->g->steps);
   clarke_normed *x = &p->grad[s->in[0].value];
@@ -246,8 +249,9 @@ piecewise_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
 }
 
 static clarke_status
-max_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
+max_back(clarke_gradient_pass *p, const clarke_step *s)
 {
+  const clarke_normed *g = &p->grad[s->out];
   const size_t step = (size_t)(s - p->g->steps);
   clarke_normed *x = &p->grad[s->in[0].value];
   size_t *from;
@@ -266,38 +270,14 @@ max_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
   return status;
 }
 
-static clarke_status
-step_back(clarke_descent *p, const clarke_step *s)
-{
-  const clarke_normed *g = &p->grad[s->out];
-
-  switch (s->kind) {
-  case CLARKE_GATHER:
-  case CLARKE_SUM:
-    return sum_back(p, s, g);
-  case CLARKE_SCALE:
-    return scale_back(p, s, g);
-  case CLARKE_DENSE:
-    return clarke_dense_back(p, s);
-  case CLARKE_PIECEWISE:
-    return piecewise_back(p, s, g);
-  case CLARKE_MAX:
-    return max_back(p, s, g);
-  case CLARKE_NORMALIZE:
-    return clarke_normalized_back(p, s);
-  case CLARKE_ANALYTIC:
-    return clarke_analytic_back(p, s);
-  case CLARKE_PRODUCT:
-    return clarke_product_back(p, s);
-  case CLARKE_SOFTMAX:
-    return clarke_softmax_back(p, s);
-  default:
-    return clarke_fail(p->err, CLARKE_EINTERNAL, "a gradient past a step that it does not follow");
-  }
-}
+static clarke_status (*const of_kind[CLARKE_STEP_KINDS])(clarke_gradient_pass *p, const clarke_step *s) = {
+  [CLARKE_GATHER] = sum_back, [CLARKE_SUM] = sum_back, [CLARKE_SCALE] = scale_back, [CLARKE_DENSE] = clarke_dense_back,
+  [CLARKE_PIECEWISE] = piecewise_back, [CLARKE_MAX] = max_back, [CLARKE_NORMALIZE] = clarke_normalized_back,
+  [CLARKE_ANALYTIC] = clarke_analytic_back, [CLARKE_PRODUCT] = clarke_product_back, [CLARKE_SOFTMAX] = clarke_softmax_back,
+};
 
 clarke_status
-clarke_descent_back(clarke_descent *p)
+clarke_gradient_pass_back(clarke_gradient_pass *p)
 {
   clarke_status status = CLARKE_OK;
 
@@ -317,7 +297,7 @@ clarke_descent_back(clarke_descent *p)
     if (status == CLARKE_OK)
       status = clarke_fix_gradient(p, s);
     if (status == CLARKE_OK && !p->lost)
-      status = step_back(p, s);
+      status = of_kind[s->kind](p, s);
     clarke_normed_drop(&p->grad[s->out]);
     clarke_normed_drop(&p->value[s->out]);
   }

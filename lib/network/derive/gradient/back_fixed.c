@@ -8,13 +8,13 @@
 #include <string.h>
 
 double
-clarke_fixed_units(const clarke_descent *p, size_t value)
+clarke_fixed_units(const clarke_gradient_pass *p, size_t value)
 {
   return clarke_bound_up(ldexp(sqrt((double)p->g->values[value].count) * clarke_lane_root(p), p->plan->unit));
 }
 
 bool
-clarke_step_is_fixed(const clarke_descent *p, const clarke_step *s)
+clarke_step_is_fixed(const clarke_gradient_pass *p, const clarke_step *s)
 {
   for (size_t k = 0; k < s->n_in; k++) {
     const clarke_step *gather = p->deferred[s->in[k].value];
@@ -28,7 +28,7 @@ clarke_step_is_fixed(const clarke_descent *p, const clarke_step *s)
 
 /* Pairs in fixed point: each part is off by less than a unit. */
 static clarke_status
-to_fixed(clarke_descent *p, size_t value)
+to_fixed(clarke_gradient_pass *p, size_t value)
 {
   clarke_normed *g = &p->grad[value];
   const size_t rows = p->g->values[value].count;
@@ -43,7 +43,7 @@ to_fixed(clarke_descent *p, size_t value)
 }
 
 clarke_status
-clarke_fix_gradient(clarke_descent *p, const clarke_step *s)
+clarke_fix_gradient(clarke_gradient_pass *p, const clarke_step *s)
 {
   const bool fixed = clarke_step_is_fixed(p, s);
   clarke_normed *g = &p->grad[s->out];
@@ -60,14 +60,14 @@ clarke_fix_gradient(clarke_descent *p, const clarke_step *s)
 }
 
 clarke_status
-clarke_note_operand_fixed(clarke_descent *p, const clarke_step *s, double grow, double round, double units)
+clarke_note_operand_fixed(clarke_gradient_pass *p, const clarke_step *s, double grow, double round, double units)
 {
   return clarke_note_operand(p, s, &p->grad[s->out], grow, clarke_bound_up(round), clarke_bound_up(units * clarke_fixed_units(p, s->out)));
 }
 
 /* A row of n numbers of g, times the factor, joins one of an operand's gradient. */
 static void
-add_row(clarke_descent *p, clarke_normed *x, size_t to, const clarke_normed *g, size_t from, const clarke_fixed_factor *c)
+add_row(clarke_gradient_pass *p, clarke_normed *x, size_t to, const clarke_normed *g, size_t from, const clarke_fixed_factor *c)
 {
   for (size_t j = 0; j < p->n && !p->lost; j++)
     p->lost = !clarke_fixed_add_multiple(clarke_fixed_at(&x->fixed, to + j), clarke_fixed_at(&g->fixed, from + j), p->plan->limbs,
@@ -76,7 +76,7 @@ add_row(clarke_descent *p, clarke_normed *x, size_t to, const clarke_normed *g, 
 
 /* The same of a sign. */
 static void
-add_row_plainly(clarke_descent *p, clarke_normed *x, size_t to, const clarke_normed *g, size_t from, bool subtract)
+add_row_plainly(clarke_gradient_pass *p, clarke_normed *x, size_t to, const clarke_normed *g, size_t from, bool subtract)
 {
   for (size_t j = 0; j < p->n && !p->lost; j++)
     p->lost = !clarke_fixed_add(clarke_fixed_at(&x->fixed, to + j), clarke_fixed_at(&g->fixed, from + j), p->plan->limbs,
@@ -84,7 +84,7 @@ add_row_plainly(clarke_descent *p, clarke_normed *x, size_t to, const clarke_nor
 }
 
 void
-clarke_sum_operand_fixed(clarke_descent *p, const clarke_step *s, size_t k)
+clarke_sum_operand_fixed(clarke_gradient_pass *p, const clarke_step *s, size_t k)
 {
   const clarke_operand *o = &s->in[k];
   const clarke_normed *g = &p->grad[s->out];
@@ -120,7 +120,7 @@ factor_of(clarke_fixed_factor *to, const clarke_step *s, double c, size_t limbs)
 }
 
 clarke_status
-clarke_scale_back_fixed(clarke_descent *p, const clarke_step *s)
+clarke_scale_back_fixed(clarke_gradient_pass *p, const clarke_step *s)
 {
   const double grow = p->growths->growth[s - p->g->steps][0].norm;
   const double *c = p->g->values[s->in[1].value].real;
@@ -151,7 +151,7 @@ factor_of_rational(clarke_fixed_factor *to, const mpq_t q, size_t limbs)
 
 /* What touched entries get: the profile's number. *steepest grows to theirs. */
 static clarke_status
-add_touched(clarke_descent *p, double *steepest, const clarke_step *s, bool add)
+add_touched(clarke_gradient_pass *p, double *steepest, const clarke_step *s, bool add)
 {
   const size_t step = (size_t)(s - p->g->steps);
   clarke_fixed_factor c;
@@ -192,7 +192,7 @@ find_slopes(clarke_fixed_factor *slope, bool *plain, const clarke_graph *g, cons
 }
 
 clarke_status
-clarke_piecewise_back_fixed(clarke_descent *p, const clarke_step *s)
+clarke_piecewise_back_fixed(clarke_gradient_pass *p, const clarke_step *s)
 {
   const clarke_branch *piece = p->r->piece[s - p->g->steps];
   const clarke_normed *g = &p->grad[s->out];
@@ -222,7 +222,7 @@ clarke_piecewise_back_fixed(clarke_descent *p, const clarke_step *s)
 }
 
 clarke_status
-clarke_max_back_fixed(clarke_descent *p, const clarke_step *s)
+clarke_max_back_fixed(clarke_gradient_pass *p, const clarke_step *s)
 {
   const size_t step = (size_t)(s - p->g->steps);
   size_t *from = clarke_winners(p, step);

@@ -11,7 +11,7 @@
 
 /* Room for a parameter's sum. */
 static clarke_status
-begin_parameter(clarke_descent *p, size_t parameter)
+begin_parameter(clarke_gradient_pass *p, size_t parameter)
 {
   const size_t count = p->g->parameters[parameter].count;
 
@@ -24,7 +24,7 @@ begin_parameter(clarke_descent *p, size_t parameter)
 
 /* A parameter's only share, so far, entry for entry: it is taken, and freed with the gradient. */
 static bool
-adopt(clarke_descent *p, const clarke_value *v, double *entries, double within)
+adopt(clarke_gradient_pass *p, const clarke_value *v, double *entries, double within)
 {
   if (v->origin != NULL || p->gradient->entry[v->parameter] != NULL)
     return false;
@@ -34,7 +34,7 @@ adopt(clarke_descent *p, const clarke_value *v, double *entries, double within)
 }
 
 clarke_status
-clarke_note_doubles(clarke_descent *p, size_t value, double *entries, double within)
+clarke_note_doubles(clarke_gradient_pass *p, size_t value, double *entries, double within)
 {
   const clarke_value *v = &p->g->values[value];
   clarke_pair *pairs;
@@ -52,7 +52,7 @@ clarke_note_doubles(clarke_descent *p, size_t value, double *entries, double wit
 }
 
 clarke_status
-clarke_note_constant(clarke_descent *p, size_t value, const clarke_pair *entries, double within)
+clarke_note_constant(clarke_gradient_pass *p, size_t value, const clarke_pair *entries, double within)
 {
   const clarke_value *v = &p->g->values[value];
   const size_t count = p->g->parameters[v->parameter].count;
@@ -152,7 +152,7 @@ end_rows(row_sum *r, clarke_pair *sum, double coef)
 /* Adds rows of g, times those of what the operand `by` takes where there is one, to the entries of the constant that they meet.
  * Each number goes through one addition for each row of its entry, and those of end_rows. */
 static clarke_status
-add_up_rows(clarke_pair *sum, const clarke_descent *p, const clarke_operand *o, size_t rows, const clarke_normed *g,
+add_up_rows(clarke_pair *sum, const clarke_gradient_pass *p, const clarke_operand *o, size_t rows, const clarke_normed *g,
             const clarke_operand *by)
 {
   const size_t n = p->n;
@@ -191,7 +191,7 @@ add_up_rows(clarke_pair *sum, const clarke_descent *p, const clarke_operand *o, 
 
 /* A constant's: the sum over samples, and over what meets the entry. */
 clarke_status
-clarke_sum_constant(clarke_descent *p, const clarke_step *s, size_t k, const clarke_normed *g)
+clarke_sum_constant(clarke_gradient_pass *p, const clarke_step *s, size_t k, const clarke_normed *g)
 {
   const clarke_operand *o = &s->in[k];
   const size_t count = p->g->values[o->value].count, rows = p->g->values[s->out].count;
@@ -216,7 +216,7 @@ clarke_sum_constant(clarke_descent *p, const clarke_step *s, size_t k, const cla
 
 /* y = x c: the sum over samples and features of g x. */
 clarke_status
-clarke_scale_constant(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
+clarke_scale_constant(clarke_gradient_pass *p, const clarke_step *s, const clarke_normed *g)
 {
   const clarke_operand *c = &s->in[1];
   const clarke_normed *x = &p->value[s->in[0].value];

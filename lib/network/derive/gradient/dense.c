@@ -15,7 +15,7 @@
 
 /* A DENSE step at work; x is gathered through a map, or is the operand. */
 typedef struct {
-  clarke_descent *p;
+  clarke_gradient_pass *p;
   const clarke_step *s;
   const clarke_dense *d;
   size_t slices;     /* of x on the way forward, of g back */
@@ -150,7 +150,7 @@ cut_within(dense *q, const clarke_fixed *v)
 }
 
 static clarke_status
-dense_init(dense *q, clarke_descent *p, const clarke_step *s, bool back)
+dense_init(dense *q, clarke_gradient_pass *p, const clarke_step *s, bool back)
 {
   const clarke_value *w = &p->g->values[s->dense.weight];
   const clarke_sliced_layout forth = {s->dense.transposed, s->dense.outer, s->dense.inner};
@@ -295,7 +295,7 @@ taken_by_product(const dense *q, size_t inner, double root)
 }
 
 clarke_status
-clarke_dense_forward(clarke_descent *p, const clarke_step *s)
+clarke_dense_forward(clarke_gradient_pass *p, const clarke_step *s)
 {
   const clarke_normed *x;
   dense q;
@@ -393,7 +393,7 @@ operand_panel(dense *q, size_t block, size_t from, size_t places)
 
 /* The norm of W behind the GATHER that is left to it, if there is one. */
 double
-clarke_dense_growth(const clarke_descent *p, const clarke_step *s)
+clarke_dense_growth(const clarke_gradient_pass *p, const clarke_step *s)
 {
   const size_t i = (size_t)(s - p->g->steps);
 
@@ -422,7 +422,7 @@ largest_row(const double *squares, const dense *q, size_t rows, size_t j)
 static double
 weight_bound(const dense *q)
 {
-  const clarke_descent *p = q->p;
+  const clarke_gradient_pass *p = q->p;
   const double columns = (double)(q->d->blocks * q->d->repeat * p->n), panels = columns / (double)(q->places * p->n) + 1;
   const double gamma = clarke_rounded_gamma(columns) + clarke_taken((double)q->d->blocks + 2 * panels, 1);
   double bound = 0;
@@ -458,7 +458,7 @@ back_panel(dense *q, size_t block, size_t from, size_t places, void *context)
 static clarke_status
 note_operand(const dense *q)
 {
-  clarke_descent *p = q->p;
+  clarke_gradient_pass *p = q->p;
   const double grow = clarke_dense_growth(p, q->s), norm = p->growths->growth[q->s - p->g->steps][0].norm;
   const taking taken = taken_by_product(q, q->d->outer, 1);
   size_t repeats = 1;
@@ -473,7 +473,7 @@ note_operand(const dense *q)
 }
 
 clarke_status
-clarke_dense_back(clarke_descent *p, const clarke_step *s)
+clarke_dense_back(clarke_gradient_pass *p, const clarke_step *s)
 {
   const bool of_weight = clarke_value_is_wrt(p->g, s->dense.weight);
   backward b = {0};

@@ -10,20 +10,20 @@
 
 /* The pass at work, and how it goes. */
 typedef struct {
-  clarke_descent *p;
+  clarke_gradient_pass *p;
   clarke_status status;
 } taking;
 
 /* Is it a NORMALIZE step that reads the value? */
 static bool
-normalizes(const clarke_descent *p, const clarke_step *s, size_t value)
+normalizes(const clarke_gradient_pass *p, const clarke_step *s, size_t value)
 {
   return s->kind == CLARKE_NORMALIZE && p->needed[s->out] && s->in[0].value == value;
 }
 
 /* The gradient of what a NORMALIZE step reads is in fixed point, or that of the output: so the value is. */
 static bool
-is_taken_fixed(const clarke_descent *p, size_t value)
+is_taken_fixed(const clarke_gradient_pass *p, size_t value)
 {
   bool read = value == p->g->output;
 
@@ -37,7 +37,7 @@ is_taken_fixed(const clarke_descent *p, size_t value)
 
 /* Digits to fixed point: without error, where its limbs reach down to the lowest. */
 static clarke_status
-take_fixed(clarke_descent *p, const clarke_slicing *f, size_t value)
+take_fixed(clarke_gradient_pass *p, const clarke_slicing *f, size_t value)
 {
   const clarke_sliced *from = &f->value[value];
   const size_t count = p->g->values[value].count * p->n;
@@ -65,7 +65,7 @@ take_fixed(clarke_descent *p, const clarke_slicing *f, size_t value)
 
 /* Digits to pairs: each plane is added without error but for the pairs'. */
 static clarke_status
-take(clarke_descent *p, const clarke_slicing *f, size_t value)
+take(clarke_gradient_pass *p, const clarke_slicing *f, size_t value)
 {
   const clarke_sliced *from = &f->value[value];
   const size_t rows = p->g->values[value].count;
@@ -86,7 +86,7 @@ take(clarke_descent *p, const clarke_slicing *f, size_t value)
 
 /* A normalization whose operand is there: what it makes is kept for the way back. */
 static clarke_status
-normalize(clarke_descent *p, const clarke_step *s)
+normalize(clarke_gradient_pass *p, const clarke_step *s)
 {
   const size_t rows = p->g->values[s->out].count;
   clarke_normed *x = &p->value[s->in[0].value];
@@ -110,7 +110,7 @@ static void
 see(void *context, const clarke_slicing *f, size_t value)
 {
   taking *to = context;
-  clarke_descent *p = to->p;
+  clarke_gradient_pass *p = to->p;
   bool kept = (p->kept[value] || value == p->g->output) && p->value[value].at == NULL, read = false;
 
   for (size_t i = 0; i < p->g->n_steps; i++)
@@ -134,7 +134,7 @@ see(void *context, const clarke_slicing *f, size_t value)
 
 /* What the pass did not follow is not there. */
 static bool
-is_all_there(const clarke_descent *p)
+is_all_there(const clarke_gradient_pass *p)
 {
   for (size_t v = 0; v < p->g->n_values; v++)
     if ((v == p->g->output || (p->kept[v] && p->needed[v] && !p->g->values[v].constant)) && p->value[v].at == NULL)
@@ -143,7 +143,7 @@ is_all_there(const clarke_descent *p)
 }
 
 clarke_status
-clarke_descent_forward_in_digits(clarke_descent *p)
+clarke_gradient_pass_forward_in_digits(clarke_gradient_pass *p)
 {
   clarke_slice_plan plan = {0};
   taking to = {p, CLARKE_OK};
@@ -152,7 +152,7 @@ clarke_descent_forward_in_digits(clarke_descent *p)
   plan.seen = see;
   plan.context = &to;
   if (status == CLARKE_OK)
-    status = clarke_descent_load_input(p);
+    status = clarke_gradient_pass_load_input(p);
   if (status == CLARKE_OK)
     status = clarke_slices_run(p->r->piece, p->r->ties, NULL, &plan, p->r->x, p->err);
   if (plan.g != NULL)

@@ -20,7 +20,7 @@ rounding(bool fine, double operations)
 static double
 forward_error(const clarke_planning *q, size_t i)
 {
-  const clarke_descent *p = q->few;
+  const clarke_gradient_pass *p = q->few;
   const clarke_step *s = &p->g->steps[i];
   const bool fine = q->plan->fine[s->out];
   double error = 0, root;
@@ -45,7 +45,7 @@ forward_error(const clarke_planning *q, size_t i)
 static double
 turned_by(const clarke_planning *q, size_t i)
 {
-  const clarke_descent *p = q->few;
+  const clarke_gradient_pass *p = q->few;
   const clarke_step *s = &p->g->steps[i];
   const double steep = q->seen->steepest[i], m = s->kind == CLARKE_NORMALIZE ? (double)clarke_step_group_size(s, p->n) : 1;
 
@@ -65,7 +65,7 @@ turned_by(const clarke_planning *q, size_t i)
 static void
 send_back(const clarke_planning *q, size_t i)
 {
-  const clarke_descent *p = q->few;
+  const clarke_gradient_pass *p = q->few;
   const clarke_step *s = &p->g->steps[i];
   const double size = q->seen->grad[s->out], error = q->grad[s->out];
   double root;
@@ -90,7 +90,7 @@ send_back(const clarke_planning *q, size_t i)
 static void
 find_errors(clarke_planning *q)
 {
-  const clarke_descent *p = q->few;
+  const clarke_gradient_pass *p = q->few;
   const clarke_graph *g = p->g;
 
   memset(q->grad, 0, g->n_values * sizeof *q->grad);
@@ -119,7 +119,7 @@ added_up(const clarke_planning *q, const clarke_share *c)
 double
 clarke_plan_farthest(clarke_planning *q)
 {
-  const clarke_descent *p = q->few;
+  const clarke_gradient_pass *p = q->few;
   double farthest = 0;
 
   find_errors(q);

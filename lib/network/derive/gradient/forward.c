@@ -14,7 +14,7 @@
 
 /* y's errors grow by those of x. */
 static void
-take_errors(const clarke_descent *p, clarke_normed *y, const clarke_normed *x, double grow, double round)
+take_errors(const clarke_gradient_pass *p, clarke_normed *y, const clarke_normed *x, double grow, double round)
 {
   for (size_t j = 0; j < p->lanes; j++)
     y->error[j] = clarke_bound_up(y->error[j] + grow * x->error[j] + round * x->size[j]);
@@ -49,7 +49,7 @@ size_of_constants(const clarke_graph *g, const clarke_step *s)
 }
 
 static clarke_status
-sum_forward(clarke_descent *p, const clarke_step *s)
+sum_forward(clarke_gradient_pass *p, const clarke_step *s)
 {
   const clarke_growth *growth = p->growths->growth[s - p->g->steps];
   clarke_normed *y = &p->value[s->out];
@@ -149,7 +149,7 @@ clarke_scale_factors(const clarke_graph *g, const clarke_step *s)
 }
 
 static clarke_status
-scale_forward(clarke_descent *p, const clarke_step *s)
+scale_forward(clarke_gradient_pass *p, const clarke_step *s)
 {
   const double grow = p->growths->growth[s - p->g->steps][0].norm;
   const clarke_normed *x = &p->value[s->in[0].value];
@@ -218,7 +218,7 @@ clarke_line_taken(const clarke_lines *l, const clarke_step *s, bool slopes_alone
 
 /* Of lines of which one is x, and others 0: at a kink the left one is taken. */
 static void
-take_line(const clarke_descent *p, const clarke_step *s, size_t one)
+take_line(const clarke_gradient_pass *p, const clarke_step *s, size_t one)
 {
   const clarke_branch *piece = p->r->piece[s - p->g->steps], here = (clarke_branch)one, at = CLARKE_AT(one);
   const clarke_normed *x = &p->value[s->in[0].value];
@@ -235,7 +235,7 @@ take_line(const clarke_descent *p, const clarke_step *s, size_t one)
 
 /* The same of any lines. */
 static void
-follow_lines(const clarke_descent *p, const clarke_step *s, const clarke_lines *l)
+follow_lines(const clarke_gradient_pass *p, const clarke_step *s, const clarke_lines *l)
 {
   const clarke_branch *piece = p->r->piece[s - p->g->steps];
   const clarke_normed *x = &p->value[s->in[0].value];
@@ -260,7 +260,7 @@ follow_lines(const clarke_descent *p, const clarke_step *s, const clarke_lines *
 }
 
 static clarke_status
-piecewise_forward(clarke_descent *p, const clarke_step *s)
+piecewise_forward(clarke_gradient_pass *p, const clarke_step *s)
 {
   const clarke_lines l = clarke_lines_of(p->g, s);
   const size_t rows = p->g->values[s->out].count, one = clarke_line_taken(&l, s, false);
@@ -278,7 +278,7 @@ piecewise_forward(clarke_descent *p, const clarke_step *s)
 }
 
 size_t *
-clarke_winners(const clarke_descent *p, size_t step)
+clarke_winners(const clarke_gradient_pass *p, size_t step)
 {
   const clarke_replay *r = p->r;
   const clarke_step *s = &r->g->steps[step];
@@ -298,7 +298,7 @@ clarke_winners(const clarke_descent *p, size_t step)
 }
 
 static clarke_status
-max_forward(clarke_descent *p, const clarke_step *s)
+max_forward(clarke_gradient_pass *p, const clarke_step *s)
 {
   const double grow = p->growths->growth[s - p->g->steps][0].norm;
   size_t *from = clarke_winners(p, (size_t)(s - p->g->steps));
@@ -316,8 +316,15 @@ max_forward(clarke_descent *p, const clarke_step *s)
   return CLARKE_OK;
 }
 
+static clarke_status (*const of_kind[CLARKE_STEP_KINDS])(clarke_gradient_pass *p, const clarke_step *s) = {
+  [CLARKE_GATHER] = sum_forward, [CLARKE_SUM] = sum_forward, [CLARKE_SCALE] = scale_forward,
+  [CLARKE_DENSE] = clarke_dense_forward, [CLARKE_PIECEWISE] = piecewise_forward, [CLARKE_MAX] = max_forward,
+  [CLARKE_NORMALIZE] = clarke_normalized_forward, [CLARKE_ANALYTIC] = clarke_analytic_forward,
+  [CLARKE_PRODUCT] = clarke_product_forward, [CLARKE_SOFTMAX] = clarke_softmax_forward,
+};
+
 static clarke_status
-step_forward(clarke_descent *p, const clarke_step *s)
+step_forward(clarke_gradient_pass *p, const clarke_step *s)
 {
   const bool adds = s->kind == CLARKE_GATHER || s->kind == CLARKE_SUM || s->kind == CLARKE_SCALE || s->kind == CLARKE_PRODUCT;
   clarke_status status = (adds ? clarke_normed_make : clarke_normed_room)(&p->value[s->out], p->g->values[s->out].count, p->n,
@@ -325,33 +332,11 @@ step_forward(clarke_descent *p, const clarke_step *s)
 
   if (status != CLARKE_OK)
     return status;
-  switch (s->kind) {
-  case CLARKE_GATHER:
-  case CLARKE_SUM:
-    return sum_forward(p, s);
-  case CLARKE_SCALE:
-    return scale_forward(p, s);
-  case CLARKE_DENSE:
-    return clarke_dense_forward(p, s);
-  case CLARKE_PIECEWISE:
-    return piecewise_forward(p, s);
-  case CLARKE_MAX:
-    return max_forward(p, s);
-  case CLARKE_NORMALIZE:
-    return clarke_normalized_forward(p, s);
-  case CLARKE_ANALYTIC:
-    return clarke_analytic_forward(p, s);
-  case CLARKE_PRODUCT:
-    return clarke_product_forward(p, s);
-  case CLARKE_SOFTMAX:
-    return clarke_softmax_forward(p, s);
-  default:
-    return clarke_fail(p->err, CLARKE_EINTERNAL, "a gradient past a step that it does not follow");
-  }
+  return of_kind[s->kind](p, s);
 }
 
 clarke_status
-clarke_descent_load_input(clarke_descent *p)
+clarke_gradient_pass_load_input(clarke_gradient_pass *p)
 {
   const clarke_tensor *x = p->r->x;
   const size_t rows = p->g->values[p->g->input].count;
@@ -372,9 +357,9 @@ clarke_descent_load_input(clarke_descent *p)
 }
 
 clarke_status
-clarke_descent_forward(clarke_descent *p)
+clarke_gradient_pass_forward(clarke_gradient_pass *p)
 {
-  clarke_status status = clarke_descent_load_input(p);
+  clarke_status status = clarke_gradient_pass_load_input(p);
 
   for (size_t i = 0; i < p->g->n_steps && status == CLARKE_OK; i++) {
     const clarke_step *s = &p->g->steps[i];

@@ -40,7 +40,7 @@ typedef struct {
   int unit;
   bool in_digits;               /* values come from a pass in slices, */
   double *borne;                /* n_values: the norms of whose errors are to be at most these */
-} clarke_descent_plan;
+} clarke_gradient_plan;
 
 /* What a pass over a few samples has met: the largest norms of a lane. */
 typedef struct {
@@ -50,7 +50,7 @@ typedef struct {
   double *by_value, *by_grad;       /* n_steps: of DENSE and SCALE, how an error of x, or g, moves the weight's gradient */
   double *steepest;                 /* n_steps: of NORMALIZE */
   double turn;                      /* by how much, for each unit of the outputs' errors, the loss's gradient turns */
-} clarke_descent_sizes;
+} clarke_gradient_sizes;
 
 typedef struct {
   const clarke_replay *r;
@@ -59,8 +59,8 @@ typedef struct {
   const clarke_loss *loss;
   size_t n; /* samples */
   size_t lanes; /* 1, where they are coupled; else n */
-  const clarke_descent_plan *plan;
-  clarke_descent_sizes *seen;   /* NULL, or filled */
+  const clarke_gradient_plan *plan;
+  clarke_gradient_sizes *seen;   /* NULL, or filled */
   bool lost;                    /* a number is too large, or too small, to be cut into slices */
   bool *needed, *carries;       /* n_values: is the output made of it; does it depend on a wrt parameter? */
   size_t *last;                 /* n_values: the last step that reads it on the way forward; */
@@ -73,7 +73,7 @@ typedef struct {
   double **low;                 /* by parameter: what is to be added to the gradient's entries */
   clarke_gradient *gradient;
   clarke_error *err;
-} clarke_descent;
+} clarke_gradient_pass;
 
 /* At least a bound >= 0 that was computed in fewer than 2^30 operations, underflow included. */
 static inline double
@@ -84,19 +84,19 @@ clarke_bound_up(double v)
 
 /* At least by how much the norm of a lane exceeds that of a sample, of samples alike. */
 static inline double
-clarke_lane_root(const clarke_descent *p)
+clarke_lane_root(const clarke_gradient_pass *p)
 {
   return clarke_bound_up(sqrt((double)(p->n / p->lanes)));
 }
 
 static inline bool
-clarke_is_fixed(const clarke_descent *p, size_t value)
+clarke_is_fixed(const clarke_gradient_pass *p, size_t value)
 {
   return p->plan->fixed != NULL && p->plan->fixed[value];
 }
 
 static inline size_t
-clarke_lane_of(const clarke_descent *p, size_t sample)
+clarke_lane_of(const clarke_gradient_pass *p, size_t sample)
 {
   return p->lanes == 1 ? 0 : sample;
 }
@@ -157,7 +157,7 @@ void clarke_normed_drop(clarke_normed *v);
 /* The same of numbers that are all set before they are read. */
 clarke_status clarke_normed_room(clarke_normed *v, size_t features, size_t n, bool fine, clarke_error *err);
 /* A value is read on the way forward no more: what the way back does not read of it is dropped. */
-void clarke_value_settle(clarke_descent *p, size_t value);
+void clarke_value_settle(clarke_gradient_pass *p, size_t value);
 /* v->size and v->largest from its numbers. */
 void clarke_normed_measure(clarke_normed *v, size_t features, size_t n, size_t lanes);
 
@@ -169,7 +169,7 @@ double clarke_largest_double(const double *v, size_t n);
 /* At least the largest norm of a lane of features x n numbers. */
 clarke_status clarke_largest_norm(double *largest, const double *at, size_t features, size_t n, size_t lanes, clarke_error *err);
 /* The largest size of a lane. */
-double clarke_normed_size(const clarke_descent *p, const clarke_normed *v);
+double clarke_normed_size(const clarke_gradient_pass *p, const clarke_normed *v);
 /* The root of how many of a lane's entries are not 0, on average. */
 double clarke_normed_entries(const clarke_normed *v, size_t features, size_t n, size_t lanes);
 /* The largest entry of a parameter's gradient. */
@@ -179,7 +179,7 @@ double clarke_gradient_largest(const clarke_gradient *gradient, const clarke_gra
 clarke_status clarke_most_taken(size_t *most, const clarke_graph *g, const clarke_step *s, size_t value, clarke_error *err);
 
 /* Of a MAX step, by entry: the feature that the largest entry of the window is. malloc; NULL without memory. */
-size_t *clarke_winners(const clarke_descent *p, size_t step);
+size_t *clarke_winners(const clarke_gradient_pass *p, size_t step);
 
 /* 1 / sqrt(q), q > 0, off by the pairs' unit. */
 clarke_pair clarke_pair_of_root(const mpq_t q);
@@ -199,53 +199,53 @@ size_t clarke_line_taken(const clarke_lines *l, const clarke_step *s, bool slope
 clarke_pair clarke_line_slope(const clarke_lines *l, const clarke_graph *g, const clarke_step *s, size_t p, size_t f);
 
 /* Of a NORMALIZE step: its output's numbers, whose room is there, and their errors. */
-clarke_status clarke_normalized_forward(clarke_descent *p, const clarke_step *s);
+clarke_status clarke_normalized_forward(clarke_gradient_pass *p, const clarke_step *s);
 /* The operand's gradient; of a step in fixed point. */
-clarke_status clarke_normalized_back(clarke_descent *p, const clarke_step *s);
-clarke_status clarke_normalized_back_fixed(clarke_descent *p, const clarke_step *s);
+clarke_status clarke_normalized_back(clarke_gradient_pass *p, const clarke_step *s);
+clarke_status clarke_normalized_back_fixed(clarke_gradient_pass *p, const clarke_step *s);
 
 /* The values of all steps that the output is made of. */
-clarke_status clarke_descent_forward(clarke_descent *p);
+clarke_status clarke_gradient_pass_forward(clarke_gradient_pass *p);
 /* The same in as many digits as the plan says. */
-clarke_status clarke_descent_forward_in_digits(clarke_descent *p);
-clarke_status clarke_descent_load_input(clarke_descent *p);
+clarke_status clarke_gradient_pass_forward_in_digits(clarke_gradient_pass *p);
+clarke_status clarke_gradient_pass_load_input(clarke_gradient_pass *p);
 /* Of a NORMALIZE step whose operand is there in fixed point, which becomes what is left of its mean. */
-clarke_status clarke_normalized_forward_fixed(clarke_descent *p, const clarke_step *s);
+clarke_status clarke_normalized_forward_fixed(clarke_gradient_pass *p, const clarke_step *s);
 /* y's errors grow by those of x, and what rounding takes from each group is in them, squared. relative: by how much 1 / d of a group
  * is off, at most. */
-void clarke_normalized_settle(clarke_descent *p, const clarke_step *s, double relative);
+void clarke_normalized_settle(clarke_gradient_pass *p, const clarke_step *s, double relative);
 /* The outputs as matrices with their errors, which the loss is asked of; its gradient in them, from its enclosure. */
-clarke_status clarke_descent_enclose(clarke_forward *outputs, const clarke_descent *p);
-clarke_status clarke_descent_seed(clarke_descent *p, const clarke_forward *outputs);
+clarke_status clarke_gradient_pass_enclose(clarke_forward *outputs, const clarke_gradient_pass *p);
+clarke_status clarke_gradient_pass_seed(clarke_gradient_pass *p, const clarke_forward *outputs);
 /* From the output's gradient, which is there, to all parameters. */
-clarke_status clarke_descent_back(clarke_descent *p);
+clarke_status clarke_gradient_pass_back(clarke_gradient_pass *p);
 
 /* Of a DENSE step: by how much errors of what it reads grow, of the source where a GATHER is left to it. */
-double clarke_dense_growth(const clarke_descent *p, const clarke_step *s);
+double clarke_dense_growth(const clarke_gradient_pass *p, const clarke_step *s);
 /* Its output's numbers, whose room is there, and their errors. */
-clarke_status clarke_dense_forward(clarke_descent *p, const clarke_step *s);
+clarke_status clarke_dense_forward(clarke_gradient_pass *p, const clarke_step *s);
 /* The operand's gradient and the weight's, whichever are asked for. */
-clarke_status clarke_dense_back(clarke_descent *p, const clarke_step *s);
+clarke_status clarke_dense_back(clarke_gradient_pass *p, const clarke_step *s);
 
 /* A term joins the gradient of a value, whose room is there: before it is added, its bounds. from: the gradient that it is made of;
  * grow: the norm of what it is made by, mass: that of absolute values, round: what an entry is rounded by, relative to the norm
  * of `from`, and lost: besides; repeats: how many times an entry is added to. */
-void clarke_note_term(clarke_descent *p, size_t value, const clarke_normed *from, double grow, double mass, double round,
+void clarke_note_term(clarke_gradient_pass *p, size_t value, const clarke_normed *from, double grow, double mass, double round,
                       double lost, size_t repeats);
 /* Of a step with one operand: room for its gradient, and the bounds of what the step adds to it. lost: the norm of what all entries of
  * g lose besides, each once. */
-clarke_status clarke_note_operand(clarke_descent *p, const clarke_step *s, const clarke_normed *g, double grow, double round,
+clarke_status clarke_note_operand(clarke_gradient_pass *p, const clarke_step *s, const clarke_normed *g, double grow, double round,
                                   double lost);
 /* Room for the gradient of a value. */
-clarke_status clarke_note_begin(clarke_descent *p, size_t value);
+clarke_status clarke_note_begin(clarke_gradient_pass *p, size_t value);
 
 /* Is operand k a constant, of a SUM, that moves whole groups of all normalizations that read the sum, and nothing else does? These
  * take their means off: its gradient is 0 there, exactly. */
 clarke_status clarke_operand_cancels(bool *cancels, const clarke_graph *g, const clarke_step *s, size_t k, clarke_error *err);
 
 /* A constant's gradient, off by at most `within`, joins its parameter's. */
-clarke_status clarke_note_constant(clarke_descent *p, size_t value, const clarke_pair *entries, double within);
+clarke_status clarke_note_constant(clarke_gradient_pass *p, size_t value, const clarke_pair *entries, double within);
 /* The same of doubles, malloc'ed: they become the gradient's, or are freed. */
-clarke_status clarke_note_doubles(clarke_descent *p, size_t value, double *entries, double within);
+clarke_status clarke_note_doubles(clarke_gradient_pass *p, size_t value, double *entries, double within);
 
 #endif

@@ -9,7 +9,7 @@
 
 /* A NORMALIZE step at work. Groups are (group, column): one column for all samples where they are coupled. */
 typedef struct {
-  clarke_descent *p;
+  clarke_gradient_pass *p;
   const clarke_step *s;
   size_t columns, width; /* a column's samples: width of them */
   double m;              /* entries of a group */
@@ -61,7 +61,7 @@ gamma_of_mean(double m)
 }
 
 static normalizing
-normalizing_of(clarke_descent *p, const clarke_step *s)
+normalizing_of(clarke_gradient_pass *p, const clarke_step *s)
 {
   const double unit = clarke_unit_of(&p->value[s->out]);
   const size_t columns = s->grouping.couples ? 1 : p->n, m = clarke_step_group_size(s, p->n);
@@ -295,7 +295,7 @@ allocate(clarke_normalized *to, const normalizing *q)
 static void
 forward_group(const normalizing *q, size_t g, size_t c, double *relative)
 {
-  clarke_descent *p = q->p;
+  clarke_gradient_pass *p = q->p;
   clarke_normalized *to = &p->normalized[q->s - p->g->steps];
   const size_t lane = p->lanes == 1 ? 0 : c;
   moments of = {.absolute = {0}};
@@ -319,7 +319,7 @@ forward_group(const normalizing *q, size_t g, size_t c, double *relative)
 }
 
 clarke_status
-clarke_normalized_forward(clarke_descent *p, const clarke_step *s)
+clarke_normalized_forward(clarke_gradient_pass *p, const clarke_step *s)
 {
   normalizing q = normalizing_of(p, s);
   double relative = 0;
@@ -337,7 +337,7 @@ clarke_normalized_forward(clarke_descent *p, const clarke_step *s)
 }
 
 void
-clarke_normalized_settle(clarke_descent *p, const clarke_step *s, double relative)
+clarke_normalized_settle(clarke_gradient_pass *p, const clarke_step *s, double relative)
 {
   const clarke_normed *x = &p->value[s->in[0].value];
   clarke_normalized *to = &p->normalized[s - p->g->steps];
@@ -429,7 +429,7 @@ turn_back(const normalizing *q, size_t at, void *context)
 
 /* Each of the two means, times 1 or y, has a norm of at most that of g, and is off by gamma of it, y having a norm of sqrt(m). */
 clarke_status
-clarke_normalized_back(clarke_descent *p, const clarke_step *s)
+clarke_normalized_back(clarke_gradient_pass *p, const clarke_step *s)
 {
   normalizing q = normalizing_of(p, s);
   const clarke_normalized *of = &p->normalized[s - p->g->steps];

@@ -11,14 +11,14 @@
 
 /* A NORMALIZE step's group at work: of a column, `width` samples. */
 typedef struct {
-  clarke_descent *p;
+  clarke_gradient_pass *p;
   const clarke_step *s;
   size_t group, column, width, limbs;
   double m;
 } normalizing;
 
 static normalizing
-normalizing_of(clarke_descent *p, const clarke_step *s, size_t group, size_t column)
+normalizing_of(clarke_gradient_pass *p, const clarke_step *s, size_t group, size_t column)
 {
   return (normalizing){p, s, group, column, s->grouping.couples ? p->n : 1, p->plan->limbs,
                        (double)clarke_step_group_size(s, p->n)};
@@ -125,7 +125,7 @@ bound_group(clarke_normalized *to, double *relative, const normalizing *q, doubl
 }
 
 static clarke_status
-forward_room(clarke_descent *p, const clarke_step *s)
+forward_room(clarke_gradient_pass *p, const clarke_step *s)
 {
   const size_t rows = p->g->values[s->out].count, limbs = p->plan->limbs;
   clarke_normalized *to = &p->normalized[s - p->g->steps];
@@ -139,7 +139,7 @@ forward_room(clarke_descent *p, const clarke_step *s)
 }
 
 clarke_status
-clarke_normalized_forward_fixed(clarke_descent *p, const clarke_step *s)
+clarke_normalized_forward_fixed(clarke_gradient_pass *p, const clarke_step *s)
 {
   const size_t columns = s->grouping.couples ? 1 : p->n;
   clarke_normalized *to = &p->normalized[s - p->g->steps];
@@ -208,7 +208,7 @@ turn_back(const normalizing *q, size_t e, void *context)
 /* A product is off by a unit, a mean of such by two; so is what is in brackets by 2 |y| + 2 units, y's entries of a group having a
  * norm of sqrt(m), or less than twice that: by 6 in the mean over entries. That is divided by d, and loses one unit more. */
 clarke_status
-clarke_normalized_back_fixed(clarke_descent *p, const clarke_step *s)
+clarke_normalized_back_fixed(clarke_gradient_pass *p, const clarke_step *s)
 {
   const size_t columns = s->grouping.couples ? 1 : p->n;
   const clarke_normalized *of = &p->normalized[s - p->g->steps];

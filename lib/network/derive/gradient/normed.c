@@ -50,7 +50,7 @@ clarke_normed_drop(clarke_normed *v)
 }
 
 void
-clarke_value_settle(clarke_descent *p, size_t value)
+clarke_value_settle(clarke_gradient_pass *p, size_t value)
 {
   if (!p->kept[value] && value != p->g->output)
     clarke_normed_drop(&p->value[value]);
@@ -129,7 +129,7 @@ clarke_largest_norm(double *largest, const double *at, size_t features, size_t n
 }
 
 double
-clarke_normed_size(const clarke_descent *p, const clarke_normed *v)
+clarke_normed_size(const clarke_gradient_pass *p, const clarke_normed *v)
 {
   double most = 0;
 

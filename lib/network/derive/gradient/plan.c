@@ -24,7 +24,7 @@
 #define AS_NEAR 1.25
 
 clarke_status
-clarke_descent_plan_init(clarke_descent_plan *plan, const clarke_graph *g, clarke_error *err)
+clarke_gradient_plan_init(clarke_gradient_plan *plan, const clarke_graph *g, clarke_error *err)
 {
   plan->slices = calloc(g->n_steps + 1, sizeof *plan->slices);
   plan->back_slices = calloc(g->n_steps + 1, sizeof *plan->back_slices);
@@ -39,7 +39,7 @@ clarke_descent_plan_init(clarke_descent_plan *plan, const clarke_graph *g, clark
 }
 
 void
-clarke_descent_plan_clear(clarke_descent_plan *plan)
+clarke_gradient_plan_clear(clarke_gradient_plan *plan)
 {
   free(plan->slices);
   free(plan->back_slices);
@@ -50,7 +50,7 @@ clarke_descent_plan_clear(clarke_descent_plan *plan)
 }
 
 clarke_status
-clarke_descent_sizes_init(clarke_descent_sizes *seen, const clarke_graph *g, clarke_error *err)
+clarke_gradient_sizes_init(clarke_gradient_sizes *seen, const clarke_graph *g, clarke_error *err)
 {
   double **const of_values[] = {&seen->value, &seen->grad, &seen->value_most, &seen->grad_most, &seen->value_entries,
                                  &seen->grad_entries};
@@ -69,7 +69,7 @@ clarke_descent_sizes_init(clarke_descent_sizes *seen, const clarke_graph *g, cla
 }
 
 void
-clarke_descent_sizes_clear(clarke_descent_sizes *seen)
+clarke_gradient_sizes_clear(clarke_gradient_sizes *seen)
 {
   free(seen->value);
   free(seen->grad);
@@ -96,7 +96,7 @@ lower(double *to, double v)
 static void
 spread(clarke_planning *q)
 {
-  const clarke_descent *p = q->few;
+  const clarke_gradient_pass *p = q->few;
   const clarke_graph *g = p->g;
 
   for (size_t i = 0; i < g->n_steps; i++)
@@ -146,7 +146,7 @@ is_fine(double size, double borne)
 static void
 plan_dense(clarke_planning *q, bool *in_pairs, bool *enough, size_t i)
 {
-  const clarke_descent *p = q->few;
+  const clarke_gradient_pass *p = q->few;
   const clarke_step *s = &p->g->steps[i];
   double root;
   const size_t x = clarke_planning_source(&root, q, i);
@@ -179,7 +179,7 @@ plan_pairs(clarke_planning *q)
 static void
 choose(clarke_planning *q, bool *enough, int bits, bool in_digits)
 {
-  const clarke_descent *p = q->few;
+  const clarke_gradient_pass *p = q->few;
   bool in_pairs = true;
 
   for (size_t v = 0; v < p->g->n_values; v++)
@@ -288,7 +288,7 @@ choose_coarsest(clarke_planning *q, bool *found, bool *enough, int bits, bool in
 }
 
 void
-clarke_descent_plan_finest(clarke_descent_plan *plan, const clarke_graph *g)
+clarke_gradient_plan_finest(clarke_gradient_plan *plan, const clarke_graph *g)
 {
   plan->in_digits = false;
   for (size_t i = 0; i < g->n_steps; i++)
@@ -302,7 +302,7 @@ clarke_descent_plan_finest(clarke_descent_plan *plan, const clarke_graph *g)
 static bool
 is_hopeless(clarke_planning *q, int bits)
 {
-  clarke_descent_plan_finest(q->plan, q->few->g);
+  clarke_gradient_plan_finest(q->plan, q->few->g);
   return !clarke_plan_foretell(q, bits - ERRING);
 }
 
@@ -344,7 +344,7 @@ choose_near(clarke_planning *q, bool *enough, int bits)
 }
 
 clarke_status
-clarke_descent_plan_choose(clarke_descent_plan *plan, bool *enough, const clarke_descent *few, int bits)
+clarke_gradient_plan_choose(clarke_gradient_plan *plan, bool *enough, const clarke_gradient_pass *few, int bits)
 {
   clarke_planning q;
   clarke_status status = clarke_planning_init(&q, plan, few);

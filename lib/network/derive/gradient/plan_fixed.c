@@ -23,7 +23,7 @@ root_of(const clarke_planning *q, size_t value)
 static void
 spread(clarke_planning *q)
 {
-  const clarke_descent *p = q->few;
+  const clarke_gradient_pass *p = q->few;
   bool any = true;
 
   while (any) {
@@ -76,7 +76,7 @@ find_unit(const clarke_planning *q)
 static bool
 holds_normalized(const clarke_planning *q)
 {
-  const clarke_descent *p = q->few;
+  const clarke_gradient_pass *p = q->few;
 
   for (size_t i = 0; i < p->g->n_steps; i++) {
     const clarke_step *s = &p->g->steps[i];
@@ -91,7 +91,7 @@ holds_normalized(const clarke_planning *q)
 void
 clarke_plan_fixed(clarke_planning *q, bool *enough, bool asked)
 {
-  const clarke_descent *p = q->few;
+  const clarke_gradient_pass *p = q->few;
   bool any = false;
   int top;
 

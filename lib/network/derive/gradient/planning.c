@@ -20,7 +20,7 @@
 static void
 find_borne(clarke_planning *q)
 {
-  const clarke_descent *p = q->few;
+  const clarke_gradient_pass *p = q->few;
   double most = 0;
 
   for (size_t i = 0; i < p->g->n_parameters; i++) {
@@ -34,7 +34,7 @@ find_borne(clarke_planning *q)
 size_t
 clarke_planning_source(double *root, const clarke_planning *q, size_t i)
 {
-  const clarke_descent *p = q->few;
+  const clarke_gradient_pass *p = q->few;
   const size_t x = p->g->steps[i].in[0].value;
   const clarke_step *gather = p->deferred[x];
 
@@ -53,7 +53,7 @@ add_share(clarke_planning *q, clarke_share c)
 static clarke_status
 find_shares(clarke_planning *q, size_t i)
 {
-  const clarke_descent *p = q->few;
+  const clarke_gradient_pass *p = q->few;
   const clarke_step *s = &p->g->steps[i];
   const size_t constant = s->kind == CLARKE_DENSE ? s->dense.weight : s->kind == CLARKE_SCALE ? s->in[1].value : CLARKE_NONE;
   clarke_status status = CLARKE_OK;
@@ -147,7 +147,7 @@ allocate(clarke_planning *q)
 }
 
 clarke_status
-clarke_planning_init(clarke_planning *q, clarke_descent_plan *plan, const clarke_descent *few)
+clarke_planning_init(clarke_planning *q, clarke_gradient_plan *plan, const clarke_gradient_pass *few)
 {
   clarke_status status;
 

@@ -14,9 +14,9 @@ typedef struct {
 
 /* A plan that is being made. */
 typedef struct {
-  clarke_descent_plan *plan;
-  const clarke_descent *few;
-  const clarke_descent_sizes *seen;
+  clarke_gradient_plan *plan;
+  const clarke_gradient_pass *few;
+  const clarke_gradient_sizes *seen;
   double more;   /* samples there are for each that was seen */
   double turn;   /* by how much errors of the outputs turn the loss's gradient, at most, as far as was seen */
   double *value; /* n_values: the norms of errors that these bear, by lane */
@@ -29,7 +29,7 @@ typedef struct {
 
 /* few: a pass over some samples that has seen them, and its gradient; both outlive the planning. What there is is cleared, also
  * when it failed. */
-clarke_status clarke_planning_init(clarke_planning *q, clarke_descent_plan *plan, const clarke_descent *few);
+clarke_status clarke_planning_init(clarke_planning *q, clarke_gradient_plan *plan, const clarke_gradient_pass *few);
 void clarke_planning_clear(clarke_planning *q);
 
 /* By how much errors of operand k of step i grow. */

@@ -5,7 +5,7 @@
 
 /* A PRODUCT step at work, and of each operand: */
 typedef struct {
-  clarke_descent *p;
+  clarke_gradient_pass *p;
   const clarke_step *s;
   struct {
     size_t value, entries;
@@ -35,7 +35,7 @@ count_taken(size_t *most, const multiplying *q, size_t k)
 }
 
 static clarke_status
-multiplying_init(multiplying *q, clarke_descent *p, const clarke_step *s)
+multiplying_init(multiplying *q, clarke_gradient_pass *p, const clarke_step *s)
 {
   const clarke_contraction *c = &s->contraction;
   const size_t block[] = {c->rows * c->inner, c->inner * c->cols};
@@ -68,7 +68,7 @@ entry_of(const multiplying *q, size_t k, size_t f, size_t j)
 
 /* a c is off by |da| |c| + |a| |dc|, block by block, and by what its sums round. */
 clarke_status
-clarke_product_forward(clarke_descent *p, const clarke_step *s)
+clarke_product_forward(clarke_gradient_pass *p, const clarke_step *s)
 {
   const clarke_contraction *c = &s->contraction;
   clarke_normed *y = &p->value[s->out];
@@ -101,7 +101,7 @@ clarke_product_forward(clarke_descent *p, const clarke_step *s)
 static clarke_status
 operand_back(const multiplying *q, size_t k)
 {
-  clarke_descent *p = q->p;
+  clarke_gradient_pass *p = q->p;
   const clarke_contraction *c = &q->s->contraction;
   const clarke_normed *g = &p->grad[q->s->out];
   const size_t other = 1 - k, over = k == 0 ? c->cols : c->rows;
@@ -134,7 +134,7 @@ operand_back(const multiplying *q, size_t k)
 }
 
 clarke_status
-clarke_product_back(clarke_descent *p, const clarke_step *s)
+clarke_product_back(clarke_gradient_pass *p, const clarke_step *s)
 {
   multiplying q;
   clarke_status status = multiplying_init(&q, p, s);

@@ -5,7 +5,7 @@
 #include "network/derive/gradient/gradient.h"
 
 /* Its output's numbers and their errors; its operands' gradients. */
-clarke_status clarke_product_forward(clarke_descent *p, const clarke_step *s);
-clarke_status clarke_product_back(clarke_descent *p, const clarke_step *s);
+clarke_status clarke_product_forward(clarke_gradient_pass *p, const clarke_step *s);
+clarke_status clarke_product_back(clarke_gradient_pass *p, const clarke_step *s);
 
 #endif

@@ -28,7 +28,7 @@ set_pairs(clarke_matrix *m, const clarke_normed *v, size_t rows, size_t n, clark
 
 /* The numbers themselves, without error. */
 static clarke_status
-set_outputs(clarke_matrix *m, const clarke_normed *v, size_t rows, const clarke_descent *p)
+set_outputs(clarke_matrix *m, const clarke_normed *v, size_t rows, const clarke_gradient_pass *p)
 {
   mpq_t *q;
   clarke_status status;
@@ -46,7 +46,7 @@ set_outputs(clarke_matrix *m, const clarke_normed *v, size_t rows, const clarke_
 }
 
 clarke_status
-clarke_descent_enclose(clarke_forward *outputs, const clarke_descent *p)
+clarke_gradient_pass_enclose(clarke_forward *outputs, const clarke_gradient_pass *p)
 {
   const clarke_normed *out = &p->value[p->g->output];
   const size_t rows = p->g->values[p->g->output].count;
@@ -78,7 +78,7 @@ clarke_descent_enclose(clarke_forward *outputs, const clarke_descent *p)
  * outputs are within `error`, p is at most exp(2 error) times as large, and so is 1 - p, a sum of others. The gradient is p, less 1 at
  * the label, where it is negative, or 0 to so many digits. */
 static double
-turn_of_sample(const clarke_descent *p, const double *seed, size_t j, double error)
+turn_of_sample(const clarke_gradient_pass *p, const double *seed, size_t j, double error)
 {
   const double samples = (double)p->loss->samples, more = exp(2 * error);
   double most = 0, around = 0;
@@ -96,7 +96,7 @@ turn_of_sample(const clarke_descent *p, const double *seed, size_t j, double err
 
 /* At least the norm of the loss's second derivative in the outputs of a lane, wherever these are within `error`. */
 static double
-turn_of(const clarke_descent *p, const double *seed, size_t lane, double error)
+turn_of(const clarke_gradient_pass *p, const double *seed, size_t lane, double error)
 {
   const double samples = (double)p->loss->samples;
   double most = 0;
@@ -113,7 +113,7 @@ turn_of(const clarke_descent *p, const double *seed, size_t lane, double error)
 
 /* The gradient at the outputs as they are kept; errors of these turn it. seed: room for its doubles. */
 static clarke_status
-set_seed(clarke_descent *p, const clarke_matrix *m, double *seed)
+set_seed(clarke_gradient_pass *p, const clarke_matrix *m, double *seed)
 {
   const size_t out = p->g->output;
   clarke_normed *to = &p->grad[out];
@@ -144,7 +144,7 @@ set_seed(clarke_descent *p, const clarke_matrix *m, double *seed)
 }
 
 clarke_status
-clarke_descent_seed(clarke_descent *p, const clarke_forward *outputs)
+clarke_gradient_pass_seed(clarke_gradient_pass *p, const clarke_forward *outputs)
 {
   const size_t out = p->g->output;
   clarke_matrix *at = &outputs->value[out], m;

@@ -30,7 +30,7 @@ typedef struct {
 
 /* Calls `go` for each group, of each sample. */
 static void
-each_group(clarke_descent *p, const clarke_step *s, void (*go)(clarke_descent *, const clarke_step *, const softmax_group *, arb_ptr))
+each_group(clarke_gradient_pass *p, const clarke_step *s, void (*go)(clarke_gradient_pass *, const clarke_step *, const softmax_group *, arb_ptr))
 {
   arb_ptr room = _arb_vec_init((long)s->length);
 
@@ -43,7 +43,7 @@ each_group(clarke_descent *p, const clarke_step *s, void (*go)(clarke_descent *,
 
 /* The balls of a group. */
 static void
-group_balls(arb_ptr ball, const clarke_descent *p, const clarke_step *s, const softmax_group *of, bool logarithm)
+group_balls(arb_ptr ball, const clarke_gradient_pass *p, const clarke_step *s, const softmax_group *of, bool logarithm)
 {
   for (size_t i = 0; i < of->length; i++)
     clarke_ball_of_pair(ball + i, clarke_normed_get(&p->value[s->in[0].value], of->first + i * of->apart));
@@ -51,7 +51,7 @@ group_balls(arb_ptr ball, const clarke_descent *p, const clarke_step *s, const s
 }
 
 static void
-group_forward(clarke_descent *p, const clarke_step *s, const softmax_group *of, arb_ptr ball)
+group_forward(clarke_gradient_pass *p, const clarke_step *s, const softmax_group *of, arb_ptr ball)
 {
   clarke_normed *y = &p->value[s->out];
 
@@ -69,7 +69,7 @@ group_forward(clarke_descent *p, const clarke_step *s, const softmax_group *of, 
 }
 
 clarke_status
-clarke_softmax_forward(clarke_descent *p, const clarke_step *s)
+clarke_softmax_forward(clarke_gradient_pass *p, const clarke_step *s)
 {
   const clarke_normed *x = &p->value[s->in[0].value];
   clarke_normed *y = &p->value[s->out];
@@ -82,7 +82,7 @@ clarke_softmax_forward(clarke_descent *p, const clarke_step *s)
 
 /* p (g - <p, g>), or g - p <1, g>. */
 static void
-group_back(clarke_descent *p, const clarke_step *s, const softmax_group *of, arb_ptr ball)
+group_back(clarke_gradient_pass *p, const clarke_step *s, const softmax_group *of, arb_ptr ball)
 {
   const clarke_normed *g = &p->grad[s->out];
   clarke_normed *to = &p->grad[s->in[0].value];
@@ -109,7 +109,7 @@ group_back(clarke_descent *p, const clarke_step *s, const softmax_group *of, arb
 
 /* Sums over a group have at most the norm of g times sqrt(length), and are rounded; each probability is off by OFF. */
 clarke_status
-clarke_softmax_back(clarke_descent *p, const clarke_step *s)
+clarke_softmax_back(clarke_gradient_pass *p, const clarke_step *s)
 {
   const double length = (double)s->length, growth = clarke_softmax_growth(s);
   const double rounded = (clarke_bound_gamma(length + 8, CLARKE_PAIR_UNIT) + 4 * OFF) * (length + 2);

@@ -33,7 +33,7 @@ struct clarke_filter {
   size_t *last;     /* n_values: the last step that reads it; layers are dropped behind it */
   size_t step;      /* the one at work */
   clarke_branch **piece;
-  size_t **ties;
+  size_t **ties, *open;
   clarke_margin **margin; /* NULL: not asked for */
   clarke_identities *ids; /* made when windows are open */
   const clarke_tensor *x;

@@ -13,9 +13,9 @@ clarke_status clarke_filter_dense(clarke_filter *f, const clarke_step *s);
 clarke_status clarke_filter_dense_fine(clarke_filter *f, const clarke_step *s, clarke_enclosure *y);
 clarke_status clarke_filter_product(clarke_filter *f, const clarke_step *s);
 clarke_status clarke_filter_normalize(clarke_filter *f, const clarke_step *s);
-/* With kinks: piece (entries, feature-major) is filled, *open grows by the entries left open; ties[j] by the windows of
- * sample j that are decided because their largest entries are identical. */
-clarke_status clarke_filter_piecewise(clarke_filter *f, const clarke_step *s, clarke_branch *piece, size_t *open);
-clarke_status clarke_filter_max(clarke_filter *f, const clarke_step *s, clarke_branch *piece, size_t *ties, size_t *open);
+/* With kinks: the step's places (entries, feature-major), which are all open, are filled, and *f->open grows by the entries left
+ * open; its ties, of each sample, by the windows that are decided because their largest entries are identical. */
+clarke_status clarke_filter_piecewise(clarke_filter *f, const clarke_step *s);
+clarke_status clarke_filter_max(clarke_filter *f, const clarke_step *s);
 
 #endif

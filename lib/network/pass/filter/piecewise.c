@@ -211,8 +211,9 @@ decide_all(clarke_filter *f, const clarke_step *s, const float_pieces *p, const 
 }
 
 clarke_status
-clarke_filter_piecewise(clarke_filter *f, const clarke_step *s, clarke_branch *piece, size_t *open)
+clarke_filter_piecewise(clarke_filter *f, const clarke_step *s)
 {
+  clarke_branch *piece = f->piece[s - f->g->steps];
   const clarke_enclosure *x = &f->value[s->in[0].value];
   clarke_enclosure *y = &f->value[s->out];
   float_pieces p = {0};
@@ -225,10 +226,10 @@ clarke_filter_piecewise(clarke_filter *f, const clarke_step *s, clarke_branch *p
     return status;
   if (p.relu && f->fine) {
     measure_relu(f, s, y);
-    *open += relu_fine(f, y, piece);
+    *f->open += relu_fine(f, y, piece);
     return CLARKE_OK;
   }
-  *open += decide_all(f, s, &p, x, piece);
+  *f->open += decide_all(f, s, &p, x, piece);
   if (p.relu) {
     relu_values(f, x, y);
     clarke_norms_of_pieces(f, s, y, 1, NULL);

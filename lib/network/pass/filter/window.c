@@ -263,8 +263,10 @@ settle_windows(clarke_filter *f, const clarke_step *s, const clarke_enclosure *y
 }
 
 clarke_status
-clarke_filter_max(clarke_filter *f, const clarke_step *s, clarke_branch *piece, size_t *ties, size_t *open)
+clarke_filter_max(clarke_filter *f, const clarke_step *s)
 {
+  clarke_branch *piece = f->piece[s - f->g->steps];
+  size_t *ties = f->ties[s - f->g->steps];
   const clarke_enclosure *x = &f->value[s->in[0].value];
   const clarke_branch *zero = places_of_zeros(f, s);
   clarke_enclosure *y = &f->value[s->out];
@@ -286,7 +288,7 @@ clarke_filter_max(clarke_filter *f, const clarke_step *s, clarke_branch *piece, 
     if (left > 0)
       status = settle_windows(f, s, y, i, piece, ties, &left);
     clarke_measure_windows(f, s, y->y + i * f->n, piece, i);
-    *open += left;
+    *f->open += left;
   }
   return status;
 }

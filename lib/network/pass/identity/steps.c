@@ -247,28 +247,15 @@ of_analytic(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
   return clarke_key_settle(&k, constant, s->out, f * ids->n + j);
 }
 
+/* Entries of a GATHER are copies, and those of a MAX that is none are touched. */
+static clarke_identity (*const of_kind[CLARKE_STEP_KINDS])(clarke_identities *ids, const clarke_step *s, size_t f, size_t j) = {
+  [CLARKE_SUM] = of_sum, [CLARKE_SCALE] = of_scale, [CLARKE_DENSE] = of_dense, [CLARKE_PIECEWISE] = of_piecewise,
+  [CLARKE_NORMALIZE] = of_normalize, [CLARKE_ANALYTIC] = of_analytic, [CLARKE_SOFTMAX] = of_analytic,
+  [CLARKE_PRODUCT] = of_product,
+};
+
 clarke_identity
 clarke_identity_of_step(clarke_identities *ids, const clarke_step *s, size_t value, size_t f, size_t j)
 {
-  switch (s->kind) {
-  case CLARKE_SUM:
-    return of_sum(ids, s, f, j);
-  case CLARKE_SCALE:
-    return of_scale(ids, s, f, j);
-  case CLARKE_DENSE:
-    return of_dense(ids, s, f, j);
-  case CLARKE_PIECEWISE:
-    return of_piecewise(ids, s, f, j);
-  case CLARKE_NORMALIZE:
-    return of_normalize(ids, s, f, j);
-  case CLARKE_ANALYTIC:
-  case CLARKE_SOFTMAX:
-    return of_analytic(ids, s, f, j);
-  case CLARKE_PRODUCT:
-    return of_product(ids, s, f, j);
-  case CLARKE_MAX: /* touched */
-  case CLARKE_GATHER:
-    break;
-  }
-  return clarke_identity_alone(ids, value, f * ids->n + j);
+  return of_kind[s->kind] != NULL ? of_kind[s->kind](ids, s, f, j) : clarke_identity_alone(ids, value, f * ids->n + j);
 }

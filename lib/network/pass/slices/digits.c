@@ -24,7 +24,7 @@ clarke_sliced_drop(clarke_sliced *v)
 clarke_status
 clarke_sliced_alloc(clarke_slicing *f, clarke_sliced *v, size_t rows, size_t planes, long low)
 {
-  *v = (clarke_sliced){.rows = rows, .planes = planes, .low = low, .gauged = INFINITY};
+  *v = (clarke_sliced){.rows = rows, .planes = planes, .low = low, .scaled = INFINITY};
   if (planes > CLARKE_PLANES || labs(low) > FAR || labs(low + f->plan->width * (long)planes) > FAR) {
     f->lost = true;
     return CLARKE_EINPUT;
@@ -43,7 +43,7 @@ clarke_sliced_inherit(clarke_slicing *f, clarke_sliced *y, size_t value)
 
   if (f->last[value] == f->step) {
     *y = *x;
-    y->gauged = INFINITY;
+    y->scaled = INFINITY;
     *x = (clarke_sliced){0};
     return CLARKE_OK;
   }
@@ -98,10 +98,10 @@ clarke_sliced_bound(const clarke_slicing *f, clarke_sliced *y, const clarke_slic
   }
 }
 
-const clarke_gauge *
-clarke_gauge_of(const clarke_slicing *f, size_t value)
+const clarke_scaling *
+clarke_scaling_of(const clarke_slicing *f, size_t value)
 {
-  return f->plan->gauge != NULL && f->plan->gauge[value].row != NULL ? &f->plan->gauge[value] : NULL;
+  return f->plan->scaling != NULL && f->plan->scaling[value].row != NULL ? &f->plan->scaling[value] : NULL;
 }
 
 const clarke_segments *
@@ -130,18 +130,18 @@ clarke_sliced_segment(clarke_slicing *f, size_t value)
 void
 clarke_sliced_settle(const clarke_slicing *f, size_t value)
 {
-  const clarke_gauge *gauge = clarke_gauge_of(f, value);
+  const clarke_scaling *scaling = clarke_scaling_of(f, value);
   clarke_sliced *v = &f->value[value];
 
   if (v->digit == NULL)
     return;
-  if (gauge != NULL) {
-    v->norm[0] = fmin(v->norm[0], clarke_slice_up(v->gauged / gauge->least));
+  if (scaling != NULL) {
+    v->norm[0] = fmin(v->norm[0], clarke_slice_up(v->scaled / scaling->least));
     v->most[0] = fmin(v->most[0], v->norm[0]);
-    v->gauged = fmin(v->gauged, clarke_slice_up(v->norm[0] * gauge->most));
+    v->scaled = fmin(v->scaled, clarke_slice_up(v->norm[0] * scaling->most));
   }
   for (size_t k = 0; v->segment != NULL && k < f->plan->growths->segments[value].n; k++)
-    v->segment[k] = fmin(v->segment[k], gauge != NULL ? v->gauged : v->norm[0]);
+    v->segment[k] = fmin(v->segment[k], scaling != NULL ? v->scaled : v->norm[0]);
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */

@@ -248,19 +248,19 @@ widen(clarke_slicing *f, clarke_sliced *y, const sliced_pieces *p)
   return CLARKE_OK;
 }
 
-/* Slopes are 1 or 0: errors of each segment are those of the argument's, and `off` an entry. In gauges not even that is said. */
+/* Slopes are 1 or 0: errors of each segment are those of the argument's, and `off` an entry. In scalings not even that is said. */
 static void
 keep_segments(const clarke_slicing *f, const clarke_step *s, clarke_sliced *y, double off)
 {
   const clarke_segments *from = clarke_segments_in(f, s->in[0].value), *to = clarke_segments_in(f, s->out);
   const bool kept = from != NULL && to != NULL && from->n == to->n;
-  const bool gauged = clarke_gauge_of(f, s->in[0].value) != NULL || clarke_gauge_of(f, s->out) != NULL;
+  const bool scaled = clarke_scaling_of(f, s->in[0].value) != NULL || clarke_scaling_of(f, s->out) != NULL;
 
   if (y->segment == NULL)
     return;
   for (size_t k = 0; kept && k < to->n; k++)
     y->segment[k] = clarke_slice_up(y->segment[k] + clarke_slice_up(off * sqrt((double)y->rows * (double)f->n)));
-  if (kept && !gauged)
+  if (kept && !scaled)
     return;
   free(y->segment);
   y->segment = NULL;

@@ -1,5 +1,5 @@
 /* Linear steps in slices: entries that are moved, sums, multiples. */
-#include "network/pass/slices/gauge.h"
+#include "network/pass/slices/scaling.h"
 #include "network/pass/slices/moments.h"
 
 #include "exact/upward.h"
@@ -12,14 +12,14 @@
 /* Products of digits, of at most 2^40, in one sum. */
 #define MOST_PRODUCTS 4000
 
-/* The norm of operand k of a SUM or GATHER in its own gauge, times what its entries count for more in that of the output. */
+/* The norm of operand k of a SUM or GATHER in its own scaling, times what its entries count for more in that of the output. */
 static double
-gauged_operand(const clarke_slicing *f, const clarke_step *s, size_t k)
+scaled_operand(const clarke_slicing *f, const clarke_step *s, size_t k)
 {
   const size_t value = s->in[k].value;
-  const double norm = clarke_gauge_of(f, value) != NULL ? f->value[value].gauged : f->value[value].norm[0];
+  const double norm = clarke_scaling_of(f, value) != NULL ? f->value[value].scaled : f->value[value].norm[0];
 
-  return clarke_slice_up(clarke_gauge_growth(f->plan->gauge, f->g, s, k) * norm);
+  return clarke_slice_up(clarke_scaling_growth(f->plan->scaling, f->g, s, k) * norm);
 }
 
 clarke_status
@@ -45,8 +45,8 @@ clarke_slices_gather(clarke_slicing *f, const clarke_step *s)
     }
   if (status == CLARKE_OK) {
     clarke_sliced_bound(f, y, x, g->norm, g->most, 0);
-    if (clarke_gauge_of(f, s->out) != NULL)
-      y->gauged = clarke_slice_up(gauged_operand(f, s, 0) * g->norm);
+    if (clarke_scaling_of(f, s->out) != NULL)
+      y->scaled = clarke_slice_up(scaled_operand(f, s, 0) * g->norm);
   }
   return status;
 }
@@ -179,9 +179,9 @@ prepare_sum(const clarke_slicing *f, const clarke_step *s, clarke_digits *coef, 
   return true;
 }
 
-/* The same in the output's gauge: by operand, each with its coefficient as often as it takes an entry. */
+/* The same in the output's scaling: by operand, each with its coefficient as often as it takes an entry. */
 static void
-bound_gauged_sum(const clarke_slicing *f, const clarke_step *s, clarke_sliced *y, double own)
+bound_scaled_sum(const clarke_slicing *f, const clarke_step *s, clarke_sliced *y, double own)
 {
   const clarke_growths *growths = f->plan->growths;
   double norm = 0, square = 0;
@@ -191,12 +191,12 @@ bound_gauged_sum(const clarke_slicing *f, const clarke_step *s, clarke_sliced *y
 
     if (f->g->values[s->in[k].value].constant)
       continue;
-    here = clarke_slice_up(growths->growth[s - f->g->steps][k].alone * gauged_operand(f, s, k));
+    here = clarke_slice_up(growths->growth[s - f->g->steps][k].alone * scaled_operand(f, s, k));
     norm += here;
     square += here * here;
   }
   norm = growths->apart[s - f->g->steps] ? fmin(norm, sqrt(square)) : norm;
-  y->gauged = clarke_slice_up(clarke_slice_up(norm) + own * clarke_gauge_of(f, s->out)->size * sqrt((double)f->n));
+  y->scaled = clarke_slice_up(clarke_slice_up(norm) + own * clarke_scaling_of(f, s->out)->size * sqrt((double)f->n));
 }
 
 /* Segments that are rows of one operand each: their errors are at most that one's, or one of its segments', and `own` an entry. */
@@ -204,8 +204,8 @@ static clarke_status
 bound_joined(clarke_slicing *f, const clarke_step *s, double own)
 {
   const clarke_segments *of = f->plan->growths->segments, *to = clarke_segments_in(f, s->out);
-  const clarke_gauge *gauge = clarke_gauge_of(f, s->out);
-  const double most = own * (gauge != NULL ? gauge->size * sqrt((double)f->n) : sqrt((double)f->value[s->out].rows * (double)f->n));
+  const clarke_scaling *scaling = clarke_scaling_of(f, s->out);
+  const double most = own * (scaling != NULL ? scaling->size * sqrt((double)f->n) : sqrt((double)f->value[s->out].rows * (double)f->n));
   size_t last = CLARKE_NONE, from;
   double by = 0;
   clarke_status status;
@@ -216,10 +216,10 @@ bound_joined(clarke_slicing *f, const clarke_step *s, double own)
   for (size_t k = 0; k < to->n && status == CLARKE_OK; k++) {
     const size_t o = clarke_segment_source(of, s, k, &from), value = s->in[o].value;
     const clarke_sliced *x = &f->value[value];
-    const double norm = x->segment != NULL ? x->segment[from] : clarke_gauge_of(f, value) != NULL ? x->gauged : x->norm[0];
+    const double norm = x->segment != NULL ? x->segment[from] : clarke_scaling_of(f, value) != NULL ? x->scaled : x->norm[0];
 
     if (o != last)
-      by = clarke_slice_up(clarke_gauge_growth(f->plan->gauge, f->g, s, o) * f->plan->growths->growth[s - f->g->steps][o].alone);
+      by = clarke_slice_up(clarke_scaling_growth(f->plan->scaling, f->g, s, o) * f->plan->growths->growth[s - f->g->steps][o].alone);
     last = o;
     f->value[s->out].segment[k] = clarke_slice_up(clarke_slice_up(by * norm) + clarke_slice_up(most));
   }
@@ -270,8 +270,8 @@ bound_sum(clarke_slicing *f, const clarke_step *s, clarke_sliced *y, const clark
     y->norm[j] = clarke_slice_up(clarke_slice_up(norm) + own * sqrt(entries));
     y->most[j] = fmin(clarke_slice_up(clarke_slice_up(most) + own), y->norm[j]);
   }
-  if (clarke_gauge_of(f, s->out) != NULL)
-    bound_gauged_sum(f, s, y, own);
+  if (clarke_scaling_of(f, s->out) != NULL)
+    bound_scaled_sum(f, s, y, own);
   return bound_joined(f, s, own);
 }
 

@@ -137,33 +137,33 @@ measure_groups(clarke_slicing *f, const clarke_step *s, const clarke_sliced *x, 
 }
 
 /* The errors' norm in group g, which lies in segment k of x, or in none that is known (CLARKE_NONE); *counts: the least that its
- * entries count in its gauge, or 1. */
+ * entries count in its scaling, or 1. */
 static double
 norm_in_group(const clarke_slicing *f, const clarke_step *s, const clarke_sliced *x, size_t g, size_t k, double *counts)
 {
   const clarke_grouping *o = &s->grouping;
-  const clarke_gauge *gauge = clarke_gauge_of(f, s->in[0].value);
+  const clarke_scaling *scaling = clarke_scaling_of(f, s->in[0].value);
   double norm = x->norm[0];
 
-  *counts = gauge != NULL ? INFINITY : 1;
-  for (size_t e = 0; e < o->blocks * o->length && gauge != NULL; e++)
-    *counts = fmin(*counts, gauge->row[(e / o->length * o->groups + g) * o->length + e % o->length]);
-  if (gauge != NULL)
-    norm = fmin(norm, clarke_slice_up(x->gauged / *counts));
+  *counts = scaling != NULL ? INFINITY : 1;
+  for (size_t e = 0; e < o->blocks * o->length && scaling != NULL; e++)
+    *counts = fmin(*counts, scaling->row[(e / o->length * o->groups + g) * o->length + e % o->length]);
+  if (scaling != NULL)
+    norm = fmin(norm, clarke_slice_up(x->scaled / *counts));
   return k != CLARKE_NONE ? fmin(norm, clarke_slice_up(x->segment[k] / *counts)) : norm;
 }
 
 /* The derivative of a group's normalization is a projection, and something less along the argument, over the deviation,
- * which is 1 / sqrt(m) Lipschitz and at least sqrt(epsilon); times the scale. In a gauge, the group's errors are at most their
+ * which is 1 / sqrt(m) Lipschitz and at least sqrt(epsilon); times the scale. In a scaling, the group's errors are at most their
  * norm there over the least that its entries count. The norm of y's errors, without those of its own; by_segment: in each, where
  * x's are known. */
 static double
 norm_of_groups(const clarke_slicing *f, const clarke_step *s, const clarke_sliced *x, const sliced_group *group, double *by_segment)
 {
   const clarke_segments *segments = by_segment != NULL ? clarke_segments_in(f, s->in[0].value) : NULL;
-  const bool has_gauge = clarke_gauge_of(f, s->in[0].value) != NULL;
+  const bool has_scaling = clarke_scaling_of(f, s->in[0].value) != NULL;
   const double m = (double)clarke_step_group_size(s, f->n), floor = clarke_down_by(sqrt(mpq_get_d(s->epsilon)), 4);
-  double plain = 0, gauged = 0, square = 0;
+  double plain = 0, scaled = 0, square = 0;
 
   for (size_t g = 0; g < s->grouping.groups; g++) {
     const size_t k = segments != NULL ? clarke_segment_of(segments, g * s->grouping.length) : CLARKE_NONE;
@@ -173,12 +173,12 @@ norm_of_groups(const clarke_slicing *f, const clarke_step *s, const clarke_slice
     least = fmax(clarke_down_by(group[g].least - least, 0x1p12), floor);
     growth = clarke_slice_up(fabs(group[g].scale) / least);
     plain = fmax(plain, growth);
-    gauged = fmax(gauged, clarke_slice_up(growth / counts));
+    scaled = fmax(scaled, clarke_slice_up(growth / counts));
     if (segments != NULL)
       by_segment[k] = fmax(by_segment[k], clarke_slice_up(growth / counts));
   }
   plain = clarke_slice_up(plain * x->norm[0]);
-  plain = has_gauge ? fmin(plain, clarke_slice_up(gauged * x->gauged)) : plain;
+  plain = has_scaling ? fmin(plain, clarke_slice_up(scaled * x->scaled)) : plain;
   for (size_t k = 0; segments != NULL && k < segments->n; k++) {
     by_segment[k] = clarke_slice_up(by_segment[k] * x->segment[k]);
     square += by_segment[k] * by_segment[k];
@@ -216,7 +216,7 @@ bound_normalized(clarke_slicing *f, const clarke_step *s, size_t out, const clar
   clarke_sliced *y = &f->value[out];
   const double own = units * ldexp(1, (int)y->low), all = clarke_slice_up(own * sqrt((double)y->rows * (double)f->n));
   const clarke_segments *from = clarke_segments_in(f, s->in[0].value), *to = clarke_segments_in(f, out);
-  const bool segmented = from != NULL && to != NULL && from->n == to->n && x->segment != NULL && clarke_gauge_of(f, out) == NULL;
+  const bool segmented = from != NULL && to != NULL && from->n == to->n && x->segment != NULL && clarke_scaling_of(f, out) == NULL;
   clarke_status status = segmented ? clarke_sliced_segment(f, out) : CLARKE_OK;
   double norm;
 

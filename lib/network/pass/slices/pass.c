@@ -49,28 +49,16 @@ load_input(clarke_slicing *f, const clarke_tensor *x)
   return status;
 }
 
-static clarke_status
-run_step(clarke_slicing *f, const clarke_step *s)
+static clarke_status (*const of_kind[CLARKE_STEP_KINDS])(clarke_slicing *f, const clarke_step *s) = {
+  [CLARKE_GATHER] = clarke_slices_gather, [CLARKE_SUM] = clarke_slices_sum,             [CLARKE_SCALE] = clarke_slices_scale,
+  [CLARKE_DENSE] = clarke_slices_dense,   [CLARKE_PIECEWISE] = clarke_slices_piecewise, [CLARKE_MAX] = clarke_slices_max,
+  [CLARKE_NORMALIZE] = clarke_slices_normalize,
+};
+
+bool
+clarke_slices_has(clarke_step_kind kind)
 {
-  switch (s->kind) {
-  case CLARKE_GATHER:
-    return clarke_slices_gather(f, s);
-  case CLARKE_SUM:
-    return clarke_slices_sum(f, s);
-  case CLARKE_SCALE:
-    return clarke_slices_scale(f, s);
-  case CLARKE_DENSE:
-    return clarke_slices_dense(f, s);
-  case CLARKE_PIECEWISE:
-    return clarke_slices_piecewise(f, s);
-  case CLARKE_MAX:
-    return clarke_slices_max(f, s);
-  case CLARKE_NORMALIZE:
-    return clarke_slices_normalize(f, s);
-  default:
-    f->lost = true;
-    return CLARKE_OK;
-  }
+  return of_kind[kind] != NULL;
 }
 
 /* Where `lost` is set the rest stays open: no status says more. */
@@ -88,7 +76,7 @@ run_steps(clarke_slicing *f)
     f->step = i;
     status = clarke_work_check(f->err);
     if (status == CLARKE_OK && !f->made[s->out])
-      status = run_step(f, s);
+      status = of_kind[s->kind](f, s);
     if (status == CLARKE_OK)
       clarke_sliced_settle(f, s->out);
     f->origin[s->out].low = f->value[s->out].low;

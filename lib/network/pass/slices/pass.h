@@ -11,4 +11,7 @@
 clarke_status clarke_slices_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, const clarke_slice_plan *p,
                                 const clarke_tensor *x, clarke_error *err);
 
+/* Does it follow steps of the kind? */
+bool clarke_slices_has(clarke_step_kind kind);
+
 #endif

@@ -1,5 +1,6 @@
 /* Places chosen before a pass in slices: by norms, back from the steps with kinks. */
-#include "network/pass/slices/gauge.h"
+#include "network/pass/slices/scaling.h"
+#include "network/pass/slices/pass.h"
 #include "network/pass/slices/sizes.h"
 #include "network/pass/slices/slices.h"
 
@@ -44,20 +45,9 @@ pieces_serve(const clarke_pieces *p)
 static bool
 step_serves(const clarke_step *s)
 {
-  switch (s->kind) {
-  case CLARKE_GATHER:
-  case CLARKE_SUM:
-  case CLARKE_SCALE:
-  case CLARKE_DENSE:
-  case CLARKE_MAX:
-    return true;
-  case CLARKE_PIECEWISE:
-    return pieces_serve(&s->pieces);
-  case CLARKE_NORMALIZE:
-    return s->grouping.couples;
-  default:
-    return false;
-  }
+  return s->kind == CLARKE_PIECEWISE   ? pieces_serve(&s->pieces)
+         : s->kind == CLARKE_NORMALIZE ? s->grouping.couples
+                                       : clarke_slices_has(s->kind);
 }
 
 static void
@@ -101,10 +91,10 @@ clarke_slices_serve(const clarke_graph *g, clarke_branch *const *piece, size_t n
 /* Units of the lowest place by which a step's own rounding may be off, as a rule. */
 #define OWN_UNITS 4
 
-/* What errors of a value what follows bears, of its readers', by their growth: their norm, and that in its gauge. */
+/* What errors of a value what follows bears, of its readers', by their growth: their norm, and that in its scaling. */
 typedef struct {
-  double norm, gauged;
-  double *segment; /* of each of its segments, that in its gauge, if it has one; NULL: it has none */
+  double norm, scaled;
+  double *segment; /* of each of its segments, that in its scaling, if it has one; NULL: it has none */
 } bearable;
 
 /* Every reader of a segmented value that does not tell its segments apart asks the same of each. */
@@ -124,16 +114,16 @@ want_of_product(bearable *wanted, const clarke_slice_plan *p, size_t i)
   const bool gathers = producer != CLARKE_NONE && p->g->steps[producer].kind == CLARKE_GATHER;
   const size_t from = gathers ? p->g->steps[producer].in[0].value : s->in[0].value;
   const double plain = p->growths->growth[i][0].norm * (gathers ? p->growths->growth[producer][0].norm : 1);
-  const bool gauged = p->gauge[s->out].row != NULL;
-  const double joined = p->growths->joined[i], growth = gauged ? plain : fmin(plain, joined);
+  const bool scaled = p->scaling[s->out].row != NULL;
+  const double joined = p->growths->joined[i], growth = scaled ? plain : fmin(plain, joined);
   const double *by = p->growths->by_segment[i];
   double norm = growth > 0 ? wanted[s->out].norm / growth : INFINITY;
 
-  norm = gauged && joined > 0 ? fmin(norm, wanted[s->out].gauged / joined) : norm;
+  norm = scaled && joined > 0 ? fmin(norm, wanted[s->out].scaled / joined) : norm;
   wanted[from].norm = fmin(wanted[from].norm, norm);
   for (size_t k = 0; wanted[from].segment != NULL && by != NULL && k < p->growths->segments[from].n; k++)
     wanted[from].segment[k] =
-      fmin(wanted[from].segment[k], by[k] > 0 ? (gauged ? wanted[s->out].gauged : wanted[s->out].norm) / by[k] : INFINITY);
+      fmin(wanted[from].segment[k], by[k] > 0 ? (scaled ? wanted[s->out].scaled : wanted[s->out].norm) / by[k] : INFINITY);
   if (by == NULL)
     want_of_segments(wanted, p, from, norm);
 }
@@ -145,24 +135,24 @@ want_of_operand(bearable *wanted, const clarke_slice_plan *p, size_t i, size_t k
   const clarke_step *s = &p->g->steps[i];
   const size_t v = s->in[k].value;
   const clarke_growth *growth = &p->growths->growth[i][k];
-  const bool gauged = p->gauge[v].row != NULL, normalizes = s->kind == CLARKE_NORMALIZE; /* which gauges make 1 */
-  const double factor = normalizes && gauged ? 1 : growth->norm;
-  double norm = factor > 0 ? wanted[s->out].norm / factor : INFINITY, in_gauge = INFINITY;
+  const bool scaled = p->scaling[v].row != NULL, normalizes = s->kind == CLARKE_NORMALIZE; /* which scalings make 1 */
+  const double factor = normalizes && scaled ? 1 : growth->norm;
+  double norm = factor > 0 ? wanted[s->out].norm / factor : INFINITY, in_scaling = INFINITY;
 
-  if ((s->kind == CLARKE_SUM || s->kind == CLARKE_GATHER) && gauged && p->gauge[s->out].row != NULL) {
-    const double by = clarke_gauge_growth(p->gauge, p->g, s, k) * (s->kind == CLARKE_SUM ? growth->alone : growth->norm);
+  if ((s->kind == CLARKE_SUM || s->kind == CLARKE_GATHER) && scaled && p->scaling[s->out].row != NULL) {
+    const double by = clarke_scaling_growth(p->scaling, p->g, s, k) * (s->kind == CLARKE_SUM ? growth->alone : growth->norm);
 
-    in_gauge = by > 0 ? wanted[s->out].gauged / by : INFINITY;
+    in_scaling = by > 0 ? wanted[s->out].scaled / by : INFINITY;
   }
-  if (normalizes && gauged) {
-    in_gauge = norm;
+  if (normalizes && scaled) {
+    in_scaling = norm;
     norm = INFINITY;
   }
-  wanted[v].gauged = fmin(wanted[v].gauged, in_gauge);
+  wanted[v].scaled = fmin(wanted[v].scaled, in_scaling);
   wanted[v].norm = fmin(wanted[v].norm, norm);
   for (size_t e = 0; wanted[v].segment != NULL && e < p->growths->segments[v].n; e++) {
     const bool apart = wanted[s->out].segment != NULL && factor > 0;
-    const double all = gauged ? fmin(in_gauge, norm * p->gauge[v].least) : norm;
+    const double all = scaled ? fmin(in_scaling, norm * p->scaling[v].least) : norm;
 
     wanted[v].segment[e] = fmin(wanted[v].segment[e], apart ? wanted[s->out].segment[e] / factor : all);
   }
@@ -188,13 +178,13 @@ want_of_joined(bearable *wanted, const clarke_slice_plan *p, size_t i)
     double borne;
 
     if (o != last)
-      by = clarke_gauge_growth(p->gauge, p->g, s, o) * p->growths->growth[i][o].alone;
+      by = clarke_scaling_growth(p->scaling, p->g, s, o) * p->growths->growth[i][o].alone;
     last = o;
     borne = by > 0 ? wanted[s->out].segment[k] / by : INFINITY;
     if (wanted[v].segment != NULL)
       wanted[v].segment[from] = beside(wanted[v].segment[from], borne);
-    else if (p->gauge[v].row != NULL)
-      wanted[v].gauged = beside(wanted[v].gauged, borne);
+    else if (p->scaling[v].row != NULL)
+      wanted[v].scaled = beside(wanted[v].scaled, borne);
     else
       wanted[v].norm = beside(wanted[v].norm, borne);
   }
@@ -212,8 +202,8 @@ find_wanted(bearable *wanted, const clarke_slice_plan *p, const clarke_sizes *z,
 
     if (!p->needed[s->out])
       continue;
-    if (p->gauge[s->out].row != NULL && !moves)
-      wanted[s->out].norm = fmin(wanted[s->out].norm, wanted[s->out].gauged / p->gauge[s->out].most);
+    if (p->scaling[s->out].row != NULL && !moves)
+      wanted[s->out].norm = fmin(wanted[s->out].norm, wanted[s->out].scaled / p->scaling[s->out].most);
     if (s->kind == CLARKE_DENSE)
       want_of_product(wanted, p, i);
     else if (wanted[s->out].segment != NULL && clarke_segments_join(g, s))
@@ -282,8 +272,8 @@ choose_extents(clarke_slice_plan *p, extent *e, const bearable *wanted, const cl
     int exponent = 0, top = 0;
 
     p->allowed[v] = wanted[v].norm / (SHARE * sqrt(entries));
-    if (p->gauge[v].row != NULL)
-      p->allowed[v] = fmin(p->allowed[v], wanted[v].gauged / (SHARE * p->gauge[v].size * sqrt((double)samples)));
+    if (p->scaling[v].row != NULL)
+      p->allowed[v] = fmin(p->allowed[v], wanted[v].scaled / (SHARE * p->scaling[v].size * sqrt((double)samples)));
     unit = p->allowed[v] / OWN_UNITS;
     if (unit > 0 && unit <= 0x1p300)
       frexp(unit, &exponent);
@@ -303,8 +293,8 @@ allocate(clarke_slice_plan *p, const clarke_graph *g, clarke_error *err)
   p->needed = calloc(g->n_values + 1, sizeof *p->needed);
   p->low = calloc(g->n_values + 1, sizeof *p->low);
   p->allowed = calloc(g->n_values + 1, sizeof *p->allowed);
-  p->gauge = calloc(g->n_values + 1, sizeof *p->gauge);
-  return p->needed != NULL && p->low != NULL && p->allowed != NULL && p->gauge != NULL ? CLARKE_OK : clarke_no_memory(err);
+  p->scaling = calloc(g->n_values + 1, sizeof *p->scaling);
+  return p->needed != NULL && p->low != NULL && p->allowed != NULL && p->scaling != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
 /* What a plan's places are chosen from. */
@@ -337,7 +327,7 @@ ask_nothing(bearable *wanted, const clarke_slice_plan *p, clarke_error *err)
   for (size_t v = 0; v < p->g->n_values; v++) {
     const size_t n = p->growths->segments != NULL ? p->growths->segments[v].n : 0;
 
-    wanted[v] = (bearable){.norm = INFINITY, .gauged = INFINITY, .segment = n > 0 ? malloc(n * sizeof(double)) : NULL};
+    wanted[v] = (bearable){.norm = INFINITY, .scaled = INFINITY, .segment = n > 0 ? malloc(n * sizeof(double)) : NULL};
     for (size_t k = 0; wanted[v].segment != NULL && k < n; k++)
       wanted[v].segment[k] = INFINITY;
     status = n > 0 && wanted[v].segment == NULL ? clarke_no_memory(err) : status;
@@ -369,9 +359,9 @@ clarke_slice_plan_make(clarke_slice_plan *p, clarke_growths *growths, const clar
   }
   p->growths = growths;
   if (status == CLARKE_OK && clarke_graph_couples(g))
-    status = clarke_gauges_choose(p->gauge, g, p->needed, &b.sizes, err);
+    status = clarke_scalings_choose(p->scaling, g, p->needed, &b.sizes, err);
   if (status == CLARKE_OK)
-    status = clarke_graph_couples(g) ? clarke_growths_add_gauged(growths, g, p->needed, p->gauge, samples, err)
+    status = clarke_graph_couples(g) ? clarke_growths_add_scaled(growths, g, p->needed, p->scaling, samples, err)
                                      : clarke_growths_add(growths, g, p->needed, err);
   if (status == CLARKE_OK)
     status = ask_nothing(b.wanted, p, err);
@@ -398,7 +388,7 @@ clarke_slice_plan_for(clarke_slice_plan *p, const clarke_growths *growths, const
   p->growths = growths;
   if (status == CLARKE_OK) {
     for (size_t v = 0; v < g->n_values; v++)
-      b.wanted[v] = (bearable){.norm = borne[v], .gauged = INFINITY};
+      b.wanted[v] = (bearable){.norm = borne[v], .scaled = INFINITY};
     choose_extents(p, b.extents, b.wanted, &b.sizes, x->dims[0]);
     choose_places(p, b.extents);
   }
@@ -412,8 +402,8 @@ clarke_slice_plan_clear(clarke_slice_plan *p)
   free(p->needed);
   free(p->low);
   free(p->allowed);
-  for (size_t v = 0; p->gauge != NULL && v < p->g->n_values; v++)
-    free(p->gauge[v].row);
-  free(p->gauge);
+  for (size_t v = 0; p->scaling != NULL && v < p->g->n_values; v++)
+    free(p->scaling[v].row);
+  free(p->scaling);
   *p = (clarke_slice_plan){0};
 }

@@ -16,7 +16,7 @@ typedef struct {
   bool *needed;           /* n_values */
   long *low;              /* n_values: the lowest place: they differ by multiples of width */
   double *allowed;        /* n_values: what the step that makes it may make an entry off by */
-  clarke_gauge *gauge;    /* n_values: where samples are coupled */
+  clarke_scaling *scaling;    /* n_values: where samples are coupled */
   const clarke_growths *growths; /* of the needed steps; they are the caller's, and outlive the plan */
   void (*seen)(void *context, const clarke_slicing *pass, size_t value); /* NULL, or told each value when it is made, and not lost */
   void *context;
@@ -31,8 +31,8 @@ bool clarke_slices_serve(const clarke_graph *g, clarke_branch *const *piece, siz
  * one depends on is not needed. growths: of what is needed they are made known. */
 clarke_status clarke_slice_plan_make(clarke_slice_plan *p, clarke_growths *growths, const clarke_graph *g,
                                      const clarke_tensor *x, clarke_branch *const *piece, size_t n, clarke_error *err);
-/* A plan without gauges, for values of steps that the pass follows, whose errors are to have norms, by sample or of all where
- * they are coupled, of at most those borne. growths are known of what is needed, and of no gauge. */
+/* A plan without scalings, for values of steps that the pass follows, whose errors are to have norms, by sample or of all where
+ * they are coupled, of at most those borne. growths are known of what is needed, and of no scaling. */
 clarke_status clarke_slice_plan_for(clarke_slice_plan *p, const clarke_growths *growths, const clarke_graph *g,
                                     const clarke_tensor *x, const bool *needed, const double *borne, clarke_error *err);
 void clarke_slice_plan_clear(clarke_slice_plan *p);

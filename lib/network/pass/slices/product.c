@@ -163,14 +163,14 @@ choose_taps(clarke_slicing *f, const clarke_step *s, clarke_slice_product *p)
 
 /* --- what is lost ----------------------------------------------------------------------------- */
 
-/* W times the errors of x's segments, each by the norm of its columns, in y's gauge: infinity where that is not known. */
+/* W times the errors of x's segments, each by the norm of its columns, in y's scaling: infinity where that is not known. */
 static double
 sum_of_segments(const clarke_slicing *f, const clarke_step *s, const clarke_sliced *x)
 {
   const double *by = f->plan->growths->by_segment[s - f->g->steps];
   double sum = 0;
 
-  if (by == NULL || x->segment == NULL || clarke_gauge_of(f, s->in[0].value) != NULL)
+  if (by == NULL || x->segment == NULL || clarke_scaling_of(f, s->in[0].value) != NULL)
     return INFINITY;
   for (size_t k = 0; k < f->plan->growths->segments[s->in[0].value].n; k++)
     sum += clarke_slice_up(by[k] * x->segment[k]);
@@ -189,12 +189,12 @@ bound_product(const clarke_slicing *f, const clarke_step *s, const clarke_slice_
   const double own = clarke_slice_up(exact + clarke_slice_up(p->off * ldexp(1, (int)y->low)));
   const double entries = (double)y->rows * (double)(f->n / f->lanes), root = sqrt((double)p->d->inner);
 
-  const clarke_gauge *gauge = clarke_gauge_of(f, s->out);
+  const clarke_scaling *scaling = clarke_scaling_of(f, s->out);
   const size_t producer = f->g->values[s->in[0].value].producer;
   /* what joined is of: behind a GATHER that is done, x is what that made */
   const bool whole = p->map != NULL || producer == CLARKE_NONE || f->g->steps[producer].kind != CLARKE_GATHER;
   const double plain = clarke_slice_up(g->norm * gathered);
-  const double growth = whole && gauge == NULL ? fmin(plain, f->plan->growths->joined[i]) : plain;
+  const double growth = whole && scaling == NULL ? fmin(plain, f->plan->growths->joined[i]) : plain;
   const double by_segments = f->lanes == 1 ? sum_of_segments(f, s, x) : INFINITY;
 
   for (size_t j = 0; j < f->lanes; j++) {
@@ -202,16 +202,16 @@ bound_product(const clarke_slicing *f, const clarke_step *s, const clarke_slice_
     const double most = fmin(clarke_slice_up(f->plan->growths->row[i] * column), clarke_slice_up(g->most * x->most[j]));
 
     y->most[j] = clarke_slice_up(most + own);
-    y->norm[j] = gauge == NULL ? fmin(clarke_slice_up(growth * x->norm[j]), by_segments) : clarke_slice_up(growth * x->norm[j]);
+    y->norm[j] = scaling == NULL ? fmin(clarke_slice_up(growth * x->norm[j]), by_segments) : clarke_slice_up(growth * x->norm[j]);
     y->norm[j] = clarke_slice_up(y->norm[j] + clarke_slice_up(exact * sqrt(entries)));
     y->norm[j] = clarke_slice_up(y->norm[j] + clarke_slice_up(p->off_norm * ldexp(1, (int)y->low)));
     y->most[j] = fmin(y->most[j], y->norm[j]);
     y->norm[j] = fmin(y->norm[j], clarke_slice_up(y->most[j] * sqrt(entries)));
   }
-  if (whole && gauge != NULL)
-    y->gauged = clarke_slice_up(fmin(clarke_slice_up(f->plan->growths->joined[i] * x->norm[0]), by_segments) +
-                                clarke_slice_up(clarke_slice_up(exact * sqrt((double)f->n)) * gauge->size) +
-                                clarke_slice_up(p->off_norm * ldexp(1, (int)y->low) * gauge->most));
+  if (whole && scaling != NULL)
+    y->scaled = clarke_slice_up(fmin(clarke_slice_up(f->plan->growths->joined[i] * x->norm[0]), by_segments) +
+                                clarke_slice_up(clarke_slice_up(exact * sqrt((double)f->n)) * scaling->size) +
+                                clarke_slice_up(p->off_norm * ldexp(1, (int)y->low) * scaling->most));
 }
 
 /* --- the product ------------------------------------------------------------------------------ */

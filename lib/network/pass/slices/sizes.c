@@ -13,9 +13,11 @@ typedef struct {
   const clarke_graph *g;
   size_t n;
   float **y; /* n_values */
+  double **deviation; /* n_steps: of NORMALIZE, by group */
+  clarke_error *err;
 } floats;
 
-static void
+static clarke_status
 gather(const floats *f, const clarke_step *s, float *y)
 {
   const float *x = f->y[s->in[0].value];
@@ -30,6 +32,7 @@ gather(const floats *f, const clarke_step *s, float *y)
     else
       memcpy(y + i * f->n, x + from * f->n, run * f->n * sizeof *y);
   }
+  return CLARKE_OK;
 }
 
 /* y += coef times the constant's entry, of a row. */
@@ -47,7 +50,7 @@ add_entries(float *y, float coef, const float *x, size_t n)
     y[e] += coef * x[e];
 }
 
-static void
+static clarke_status
 add(const floats *f, const clarke_step *s, float *y)
 {
   const size_t rows = f->g->values[s->out].count;
@@ -67,9 +70,10 @@ add(const floats *f, const clarke_step *s, float *y)
         add_entries(y + i * f->n, coef, f->y[s->in[k].value] + from * f->n, run * f->n);
     }
   }
+  return CLARKE_OK;
 }
 
-static void
+static clarke_status
 scale(const floats *f, const clarke_step *s, float *y)
 {
   const float *x = f->y[s->in[0].value];
@@ -84,10 +88,11 @@ scale(const floats *f, const clarke_step *s, float *y)
     for (size_t j = 0; j < f->n; j++)
       y[i * f->n + j] = (float)c * x[from * f->n + j];
   }
+  return CLARKE_OK;
 }
 
 static clarke_status
-multiply(const floats *f, const clarke_step *s, float *y, clarke_error *err)
+multiply(const floats *f, const clarke_step *s, float *y)
 {
   const clarke_dense *d = &s->dense;
   const clarke_value *v = &f->g->values[d->weight];
@@ -96,7 +101,7 @@ multiply(const floats *f, const clarke_step *s, float *y, clarke_error *err)
   float *w = malloc((v->count + 1) * sizeof *w);
 
   if (w == NULL)
-    return clarke_no_memory(err);
+    return clarke_no_memory(f->err);
   for (size_t e = 0; e < v->count; e++)
     w[e] = (float)v->real[e];
   for (size_t b = 0; b < d->blocks; b++)
@@ -130,7 +135,7 @@ apply_above(float *y, const float *x, float from, float shift, float slope, size
 #define TOGETHER ((size_t)4096)
 
 /* Pieces without a square. */
-static void
+static clarke_status
 apply_pieces(const floats *f, const clarke_step *s, float *y)
 {
   const size_t entries = f->g->values[s->out].count * f->n;
@@ -149,9 +154,10 @@ apply_pieces(const floats *f, const clarke_step *s, float *y)
     for (size_t k = 0; k < s->pieces.n_kinks; k++) /* each from its kink on */
       apply_above(y + e, x + e, kink[k], coef[k + 1][0], coef[k + 1][1], n);
   }
+  return CLARKE_OK;
 }
 
-static void
+static clarke_status
 largest(const floats *f, const clarke_step *s, float *y)
 {
   const float *x = f->y[s->in[0].value];
@@ -165,6 +171,7 @@ largest(const floats *f, const clarke_step *s, float *y)
           most = fmaxf(most, x[s->in[0].map[i * s->width + p] * f->n + j]);
       y[i * f->n + j] = most;
     }
+  return CLARKE_OK;
 }
 
 /* Sums that are begun side by side: additions wait for no other. */
@@ -202,13 +209,14 @@ normalize_entries(float *y, const float *x, float off, float by, size_t n)
 }
 
 /* Over all samples. */
-static void
-normalize(const floats *f, const clarke_step *s, float *y, double *deviations)
+static clarke_status
+normalize(const floats *f, const clarke_step *s, float *y)
 {
   const clarke_grouping *o = &s->grouping;
   const float *x = f->y[s->in[0].value];
   const size_t len = o->length * f->n;
   const double epsilon = mpq_get_d(s->epsilon), m = (double)(o->blocks * len);
+  double *deviations = f->deviation[s - f->g->steps];
 
   for (size_t g = 0; g < o->groups; g++) {
     const double from = (double)x[g * len];
@@ -225,37 +233,14 @@ normalize(const floats *f, const clarke_step *s, float *y, double *deviations)
       normalize_entries(y + first, x + first, off, by, len);
     }
   }
-}
-
-static clarke_status
-run_step(const floats *f, const clarke_step *s, float *y, double *deviation, clarke_error *err)
-{
-  switch (s->kind) {
-  case CLARKE_GATHER:
-    gather(f, s, y);
-    break;
-  case CLARKE_SUM:
-    add(f, s, y);
-    break;
-  case CLARKE_SCALE:
-    scale(f, s, y);
-    break;
-  case CLARKE_DENSE:
-    return multiply(f, s, y, err);
-  case CLARKE_PIECEWISE:
-    apply_pieces(f, s, y);
-    break;
-  case CLARKE_MAX:
-    largest(f, s, y);
-    break;
-  case CLARKE_NORMALIZE:
-    normalize(f, s, y, deviation);
-    break;
-  default:
-    break;
-  }
   return CLARKE_OK;
 }
+
+/* Values of other kinds are not looked at. */
+static clarke_status (*const of_kind[CLARKE_STEP_KINDS])(const floats *f, const clarke_step *s, float *y) = {
+  [CLARKE_GATHER] = gather,          [CLARKE_SUM] = add,     [CLARKE_SCALE] = scale,         [CLARKE_DENSE] = multiply,
+  [CLARKE_PIECEWISE] = apply_pieces, [CLARKE_MAX] = largest, [CLARKE_NORMALIZE] = normalize,
+};
 
 static double
 root_mean_square(const float *y, size_t n)
@@ -285,12 +270,13 @@ clarke_status
 clarke_sizes_measure(clarke_sizes *z, const clarke_graph *g, const clarke_tensor *x, size_t n, const bool *needed,
                      clarke_error *err)
 {
-  floats f = {.g = g, .n = n, .y = calloc(g->n_values + 1, sizeof *f.y)};
+  floats f = {.g = g, .n = n, .y = calloc(g->n_values + 1, sizeof *f.y), .err = err};
   size_t *last = malloc((g->n_values + 1) * sizeof *last);
   clarke_status status;
 
   *z = (clarke_sizes){.rms = calloc(g->n_values + 1, sizeof *z->rms),
                       .deviation = calloc(g->n_steps + 1, sizeof *z->deviation)};
+  f.deviation = z->deviation;
   status = f.y != NULL && last != NULL && z->rms != NULL && z->deviation != NULL ? load(&f, x, err) : clarke_no_memory(err);
   if (status == CLARKE_OK)
     clarke_graph_last_uses(last, g, needed);
@@ -307,7 +293,7 @@ clarke_sizes_measure(clarke_sizes *z, const clarke_graph *g, const clarke_tensor
       status = clarke_no_memory(err);
       break;
     }
-    status = run_step(&f, s, f.y[s->out], z->deviation[i], err);
+    status = of_kind[s->kind] != NULL ? of_kind[s->kind](&f, s, f.y[s->out]) : CLARKE_OK;
     z->rms[s->out] = root_mean_square(f.y[s->out], entries);
     for (size_t k = 0; k < s->n_in; k++)
       if (last[s->in[k].value] == i) {

@@ -21,8 +21,8 @@ typedef struct {
   long low;
   float *digit;        /* planes x rows x n */
   double *norm, *most; /* lanes */
-  double gauged;       /* bounds that norm in the value's gauge, if it has one */
-  double *segment;     /* bounds it in each of the value's segments, in its gauge, if it has one; NULL: not known */
+  double scaled;       /* bounds that norm in the value's scaling, if it has one */
+  double *segment;     /* bounds it in each of the value's segments, in its scaling, if it has one; NULL: not known */
 } clarke_sliced;
 
 /* A number in digits: exact, or off by no more than 2^low. */
@@ -112,13 +112,13 @@ void clarke_block_end(clarke_slicing *f, clarke_sliced *y, size_t at, size_t len
 void clarke_block_line(clarke_slicing *f, clarke_sliced *y, const clarke_digits *c, const clarke_sliced *x,
                        const clarke_digits *t, size_t from, size_t to, size_t len);
 
-/* v's gauge; NULL: none. */
-const clarke_gauge *clarke_gauge_of(const clarke_slicing *f, size_t value);
+/* v's scaling; NULL: none. */
+const clarke_scaling *clarke_scaling_of(const clarke_slicing *f, size_t value);
 /* v's segments; NULL: none, or samples have lanes of their own. */
 const clarke_segments *clarke_segments_in(const clarke_slicing *f, size_t value);
 /* Room for bounds of v's segments; without segments none. */
 clarke_status clarke_sliced_segment(clarke_slicing *f, size_t value);
-/* What its norm, its norm in its gauge, those of its segments and its largest error say of one another. */
+/* What its norm, its norm in its scaling, those of its segments and its largest error say of one another. */
 void clarke_sliced_settle(const clarke_slicing *f, size_t value);
 
 /* A step of each kind: f->value[s->out] is made of the operands. */

@@ -162,7 +162,7 @@ START_TEST(winners)
     clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(2, 1, 3, 4, ));
     clarke_replay r;
     const size_t n = 1 + draw_below(&state, 2); /* of two samples */
-    const clarke_descent p = {.r = &r, .g = &g, .n = n, .lanes = n};
+    const clarke_gradient_pass p = {.r = &r, .g = &g, .n = n, .lanes = n};
     size_t *from, step = 0;
     const clarke_step *s;
 
@@ -209,9 +209,9 @@ typedef struct {
   clarke_value values[2];
   clarke_graph g;
   bool fine[2];
-  clarke_descent_plan plan;
+  clarke_gradient_plan plan;
   clarke_normed grad[2], from;
-  clarke_descent p;
+  clarke_gradient_pass p;
   double size[2], off[2]; /* as they were */
 } noting;
 
@@ -220,7 +220,7 @@ begin_noting(noting *c, uint64_t *state)
 {
   *c = (noting){.values = {{.count = 3}, {.count = 4}}, .g = {.n_values = 2, .values = c->values},
                 .fine = {draw_below(state, 2), false}, .plan = {.fine_back = c->fine}};
-  c->p = (clarke_descent){.g = &c->g, .n = 2, .lanes = 1 + draw_below(state, 2), .plan = &c->plan, .grad = c->grad, .err = &error};
+  c->p = (clarke_gradient_pass){.g = &c->g, .n = 2, .lanes = 1 + draw_below(state, 2), .plan = &c->plan, .grad = c->grad, .err = &error};
   OK(clarke_note_begin(&c->p, 0));
   ck_assert(c->grad[0].at != NULL && c->grad[0].at[5] == 0 && c->grad[0].size[1] == 0 && c->grad[0].error[1] == 0);
   ck_assert((c->grad[0].low != NULL) == c->fine[0]);
@@ -302,7 +302,7 @@ START_TEST(noted_constants)
   clarke_graph g = {.n_values = 1, .values = values, .n_parameters = 1, .parameters = parameters};
   clarke_gradient gradient;
   double *low[1] = {NULL};
-  clarke_descent p = {.g = &g, .n = 1, .gradient = &gradient, .low = low, .err = &error};
+  clarke_gradient_pass p = {.g = &g, .n = 1, .gradient = &gradient, .low = low, .err = &error};
   const clarke_pair entries[] = {{1, 0x1p-60}, {2, 0}, {4, 0}};
 
   OK(clarke_gradient_init(&gradient, 1, &error));
@@ -335,7 +335,7 @@ START_TEST(shares_of_constants)
     double *low[1] = {NULL}, is[2] = {0}, off = 0;
     clarke_normed of[3] = {{0}}, *x = &of[1], *y = &of[2];
     const bool lanes = draw(&state) & 1;
-    clarke_descent p = {.g = &g, .n = 3, .lanes = lanes ? 3 : 1, .value = of, .gradient = &gradient, .low = low, .err = &error};
+    clarke_gradient_pass p = {.g = &g, .n = 3, .lanes = lanes ? 3 : 1, .value = of, .gradient = &gradient, .low = low, .err = &error};
     const size_t most = 2 + (map[1] == 0);
 
     OK(clarke_gradient_init(&gradient, 1, &error));
@@ -371,7 +371,7 @@ START_TEST(settled_values)
   clarke_graph g = {.n_values = 4, .output = 3};
   bool kept[4] = {false, true, true, false}, whole[4] = {false, false, true, true};
   clarke_normed value[4] = {{0}};
-  clarke_descent p = {.g = &g, .n = 2, .lanes = 2, .kept = kept, .whole = whole, .value = value, .err = &error};
+  clarke_gradient_pass p = {.g = &g, .n = 2, .lanes = 2, .kept = kept, .whole = whole, .value = value, .err = &error};
 
   for (size_t v = 0; v < 4; v++) {
     OK(clarke_normed_make(&value[v], 3, 2, true, &error));
@@ -419,7 +419,7 @@ START_TEST(noted_doubles)
   for (size_t first = 0; first < 2; first++) {
     clarke_gradient gradient;
     double *low[1] = {NULL}, *entries = malloc(2 * sizeof *entries), *more = malloc(2 * sizeof *more);
-    clarke_descent p = {.g = &g, .n = 1, .gradient = &gradient, .low = low, .err = &error};
+    clarke_gradient_pass p = {.g = &g, .n = 1, .gradient = &gradient, .low = low, .err = &error};
 
     entries[0] = 1;
     entries[1] = 2;
@@ -449,16 +449,16 @@ START_TEST(inputs)
       clarke_graph g = {.n_values = 1, .values = values, .input = 0};
       const clarke_replay r = {.g = &g, .samples = 3, .x = &x};
       clarke_normed value[1] = {{0}};
-      clarke_descent_sizes seen = {0};
-      clarke_descent p = {.r = &r, .g = &g, .n = n, .lanes = n, .seen = &seen, .value = value, .err = &error};
+      clarke_gradient_sizes seen = {0};
+      clarke_gradient_pass p = {.r = &r, .g = &g, .n = n, .lanes = n, .seen = &seen, .value = value, .err = &error};
 
-      OK(clarke_descent_sizes_init(&seen, &g, &error));
+      OK(clarke_gradient_sizes_init(&seen, &g, &error));
       for (size_t e = 0; e < 6; e++)
         if (real)
           x.real[e] = 1 - (double)e;
         else
           x.integer[e] = 1 - (int64_t)e;
-      OK(clarke_descent_load_input(&p));
+      OK(clarke_gradient_pass_load_input(&p));
       for (size_t i = 0; i < 2; i++)
         for (size_t j = 0; j < n; j++)
           ck_assert(value[0].at[i * n + j] == 1 - (double)(j * 2 + i));
@@ -467,7 +467,7 @@ START_TEST(inputs)
       ck_assert(value[0].low == NULL && seen.value[0] == clarke_normed_size(&p, &value[0]));
       ck_assert(seen.value_most[0] == value[0].largest && value[0].largest == fmax(1, 2 * (double)n - 2));
       clarke_normed_drop(&value[0]);
-      clarke_descent_sizes_clear(&seen);
+      clarke_gradient_sizes_clear(&seen);
       clarke_tensor_clear(&x);
     }
 }
@@ -609,7 +609,7 @@ START_TEST(deep_graphs)
 }
 END_TEST
 
-MODULE(descent)
+MODULE(gradient_pass)
 {
   TCase *tests = tests_of("parts of a gradient");
 

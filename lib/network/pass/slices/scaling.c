@@ -1,5 +1,5 @@
-/* Gauges: entries that a normalization divides by little count for much before it (docs/filter.md, "Gauges"). */
-#include "network/pass/slices/gauge.h"
+/* Scalings: entries that a normalization divides by little count for much before it (docs/filter.md, "Scalings"). */
+#include "network/pass/slices/scaling.h"
 
 #include "exact/upward.h"
 
@@ -11,9 +11,9 @@
 
 /* The value's rows, none of which counts yet; NULL: there is no memory. */
 static double *
-rows_of(clarke_gauge *gauge, const clarke_graph *g, size_t value)
+rows_of(clarke_scaling *scaling, const clarke_graph *g, size_t value)
 {
-  clarke_gauge *to = &gauge[value];
+  clarke_scaling *to = &scaling[value];
 
   if (to->row == NULL)
     to->row = calloc(g->values[value].count + 1, sizeof *to->row);
@@ -28,9 +28,9 @@ more(double a, double b)
 
 /* What operand k of a SUM or GATHER counts. */
 static clarke_status
-hand_to_operand(clarke_gauge *gauge, const clarke_graph *g, const clarke_step *s, size_t k, clarke_error *err)
+hand_to_operand(clarke_scaling *scaling, const clarke_graph *g, const clarke_step *s, size_t k, clarke_error *err)
 {
-  const double *out = gauge[s->out].row, by = s->kind == CLARKE_SUM ? fabs(s->in[k].coef) : 1;
+  const double *out = scaling[s->out].row, by = s->kind == CLARKE_SUM ? fabs(s->in[k].coef) : 1;
   const size_t rows = g->values[s->out].count;
   double *to = NULL;
 
@@ -40,7 +40,7 @@ hand_to_operand(clarke_gauge *gauge, const clarke_graph *g, const clarke_step *s
     run = clarke_operand_run(&s->in[k], f, rows);
     if (from == CLARKE_NONE)
       continue;
-    to = to != NULL ? to : rows_of(gauge, g, s->in[k].value);
+    to = to != NULL ? to : rows_of(scaling, g, s->in[k].value);
     if (to == NULL)
       return clarke_no_memory(err);
     for (size_t e = 0; e < run; e++)
@@ -51,36 +51,36 @@ hand_to_operand(clarke_gauge *gauge, const clarke_graph *g, const clarke_step *s
 
 /* What the readers asked for is known: least, most and size. */
 static void
-settle_gauge(clarke_gauge *gauge, size_t count)
+settle_scaling(clarke_scaling *scaling, size_t count)
 {
   double square = 0, floor;
 
   for (size_t r = 0; r < count; r++)
-    gauge->most = gauge->row[r] > gauge->most ? gauge->row[r] : gauge->most;
-  gauge->least = gauge->most;
-  floor = gauge->most * LEAST_PART;
+    scaling->most = scaling->row[r] > scaling->most ? scaling->row[r] : scaling->most;
+  scaling->least = scaling->most;
+  floor = scaling->most * LEAST_PART;
   for (size_t r = 0; r < count; r++) {
-    gauge->row[r] = gauge->row[r] > floor ? gauge->row[r] : floor;
-    gauge->least = gauge->row[r] < gauge->least ? gauge->row[r] : gauge->least;
-    square += gauge->row[r] * gauge->row[r];
+    scaling->row[r] = scaling->row[r] > floor ? scaling->row[r] : floor;
+    scaling->least = scaling->row[r] < scaling->least ? scaling->row[r] : scaling->least;
+    square += scaling->row[r] * scaling->row[r];
   }
-  gauge->size = clarke_up_by(sqrt(square), (double)(count + 16));
-  if (gauge->least >= 0x1p-300 && gauge->most <= 0x1p300)
+  scaling->size = clarke_up_by(sqrt(square), (double)(count + 16));
+  if (scaling->least >= 0x1p-300 && scaling->most <= 0x1p300)
     return;
-  free(gauge->row);
-  *gauge = (clarke_gauge){0};
+  free(scaling->row);
+  *scaling = (clarke_scaling){0};
 }
 
 /* What a step's output counts by its operands count by. */
 static clarke_status
-hand_back(clarke_gauge *gauge, const clarke_graph *g, const clarke_step *s, const clarke_sizes *z, clarke_error *err)
+hand_back(clarke_scaling *scaling, const clarke_graph *g, const clarke_step *s, const clarke_sizes *z, clarke_error *err)
 {
   const size_t i = (size_t)(s - g->steps), rows = g->values[s->out].count;
-  const bool moves = gauge[s->out].row != NULL && (s->kind == CLARKE_SUM || s->kind == CLARKE_GATHER);
+  const bool moves = scaling[s->out].row != NULL && (s->kind == CLARKE_SUM || s->kind == CLARKE_GATHER);
   clarke_status status = CLARKE_OK;
 
   if (s->kind == CLARKE_NORMALIZE && s->grouping.couples) {
-    double *to = rows_of(gauge, g, s->in[0].value);
+    double *to = rows_of(scaling, g, s->in[0].value);
 
     for (size_t f = 0; f < rows && to != NULL; f++)
       to[f] = more(to[f], 1 / z->deviation[i][clarke_step_group(s, f)]);
@@ -88,12 +88,12 @@ hand_back(clarke_gauge *gauge, const clarke_graph *g, const clarke_step *s, cons
   }
   for (size_t k = 0; k < s->n_in && moves && status == CLARKE_OK; k++)
     if (!g->values[s->in[k].value].constant)
-      status = hand_to_operand(gauge, g, s, k, err);
+      status = hand_to_operand(scaling, g, s, k, err);
   return status;
 }
 
 clarke_status
-clarke_gauges_choose(clarke_gauge *gauge, const clarke_graph *g, const bool *needed, const clarke_sizes *z, clarke_error *err)
+clarke_scalings_choose(clarke_scaling *scaling, const clarke_graph *g, const bool *needed, const clarke_sizes *z, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
 
@@ -102,19 +102,19 @@ clarke_gauges_choose(clarke_gauge *gauge, const clarke_graph *g, const bool *nee
 
     if (!needed[s->out])
       continue;
-    if (gauge[s->out].row != NULL)
-      settle_gauge(&gauge[s->out], g->values[s->out].count);
-    status = hand_back(gauge, g, s, z, err);
+    if (scaling[s->out].row != NULL)
+      settle_scaling(&scaling[s->out], g->values[s->out].count);
+    status = hand_back(scaling, g, s, z, err);
   }
-  if (gauge[g->input].row != NULL)
-    settle_gauge(&gauge[g->input], g->values[g->input].count);
+  if (scaling[g->input].row != NULL)
+    settle_scaling(&scaling[g->input], g->values[g->input].count);
   return status;
 }
 
 double
-clarke_gauge_growth(const clarke_gauge *gauge, const clarke_graph *g, const clarke_step *s, size_t k)
+clarke_scaling_growth(const clarke_scaling *scaling, const clarke_graph *g, const clarke_step *s, size_t k)
 {
-  const clarke_gauge *out = &gauge[s->out], *in = &gauge[s->in[k].value];
+  const clarke_scaling *out = &scaling[s->out], *in = &scaling[s->in[k].value];
   double most = 0;
 
   for (size_t f = 0, run; f < g->values[s->out].count; f += run) {

@@ -1,9 +1,9 @@
-/* Threads that follow sign vectors (crew.h).
+/* Threads that follow sign vectors (workers.h).
  *
  * Jobs lie in a ring, in the order of the tree, and are begun in that order. Regions found wait in their job until they are told;
  * a thread whose job has many of them waits, unless its job is the one being told. That one is always begun before the others. So
  * somebody can always go on. */
-#include "region/crew.h"
+#include "region/workers.h"
 #include "base/stop.h"
 #include "exact/cone.h"
 
@@ -36,10 +36,10 @@ typedef struct {
   clarke_error err;
 } job;
 
-struct crew;
+struct workers;
 
 typedef struct {
-  struct crew *crew;
+  struct workers *workers;
   pthread_t thread;
   clarke_forms forms;
   clarke_region_search search;
@@ -47,7 +47,7 @@ typedef struct {
   size_t before; /* what its count began with */
 } member;
 
-typedef struct crew {
+typedef struct workers {
   clarke_region_level *level;
   pthread_mutex_t lock;
   pthread_cond_t change;
@@ -59,7 +59,7 @@ typedef struct crew {
   member *member;
   clarke_forms shown;            /* those of outputs, as the visitor sees them */
   unsigned char *choice;
-} crew;
+} workers;
 
 /* --- regions that wait ----------------------------------------------------------------------- */
 
@@ -108,7 +108,7 @@ static clarke_status
 keep(void *context, bool *go_on, const clarke_region *region, clarke_error *err)
 {
   member *m = context;
-  crew *c = m->crew;
+  workers *c = m->workers;
   found *f = NULL;
   clarke_status status = found_new(&f, region, err);
 
@@ -133,11 +133,11 @@ keep(void *context, bool *go_on, const clarke_region *region, clarke_error *err)
 static void
 work(member *m, job *j, size_t before)
 {
-  clarke_region_level level = *m->crew->level;
+  clarke_region_level level = *m->workers->level;
   bool go_on;
 
   m->before = before;
-  clarke_work_count_from((clarke_work_count){m->crew->spent.limited, before});
+  clarke_work_count_from((clarke_work_count){m->workers->spent.limited, before});
 
   level.s = &m->search;
   m->job = j;
@@ -152,7 +152,7 @@ static void *
 take_jobs(void *of)
 {
   member *m = of;
-  crew *c = m->crew;
+  workers *c = m->workers;
 
   pthread_mutex_lock(&c->lock);
   while (!c->quit && (c->taken < c->put || !c->all_put)) {
@@ -179,13 +179,13 @@ take_jobs(void *of)
 
 /* The state of the search that the level is one of. */
 static clarke_status
-member_init(member *m, crew *c, clarke_error *err)
+member_init(member *m, workers *c, clarke_error *err)
 {
   const clarke_region_search *s = c->level->s;
   const size_t n = s->forms->p->n + 1;
   clarke_status status = clarke_forms_share(&m->forms, s->forms, err);
 
-  m->crew = c;
+  m->workers = c;
   m->search = (clarke_region_search){.forms = &m->forms, .local = s->local, .width = s->width, .visit = keep, .context = m, .threads = 1};
   if (status == CLARKE_OK)
     status = clarke_region_search_init(&m->search, err);
@@ -208,7 +208,7 @@ member_clear(member *m)
 /* --- telling --------------------------------------------------------------------------------- */
 
 static clarke_status
-show(crew *c, const found *f, clarke_error *err)
+show(workers *c, const found *f, clarke_error *err)
 {
   clarke_region_search *s = c->level->s;
   const clarke_region region = {&c->shown, f->cone, &f->point, c->choice};
@@ -223,7 +223,7 @@ show(crew *c, const found *f, clarke_error *err)
 
 /* The next region of the job, waited for; NULL: it is done, and there is none. */
 static found *
-next_found(crew *c, job *j)
+next_found(workers *c, job *j)
 {
   found *f;
 
@@ -244,14 +244,14 @@ next_found(crew *c, job *j)
 
 /* Would one thread, which follows a job when it is put, have been stopped by now? So much of the job is done. */
 static bool
-is_beyond(const crew *c, const job *j, size_t spent)
+is_beyond(const workers *c, const job *j, size_t spent)
 {
   return clarke_work_beyond((clarke_work_count){c->spent.limited, j->before + c->spent.spent + spent});
 }
 
 /* What the visitor does is counted with what was told, for the caller may be ahead. */
 static clarke_status
-show_apart(crew *c, const found *f, clarke_error *err)
+show_apart(workers *c, const found *f, clarke_error *err)
 {
   const clarke_work_count own = clarke_work_counted();
   const clarke_status status = show(c, f, err);
@@ -265,7 +265,7 @@ show_apart(crew *c, const found *f, clarke_error *err)
 
 /* Its regions, one after another. */
 static clarke_status
-tell_found(crew *c, job *j, clarke_error *err)
+tell_found(workers *c, job *j, clarke_error *err)
 {
   clarke_region_search *s = c->level->s;
   clarke_status status = CLARKE_OK;
@@ -284,7 +284,7 @@ tell_found(crew *c, job *j, clarke_error *err)
 
 /* All of the oldest job. */
 static clarke_status
-tell_job(crew *c, clarke_error *err)
+tell_job(workers *c, clarke_error *err)
 {
   clarke_region_search *s = c->level->s;
   job *j = &c->job[c->told % c->room];
@@ -314,7 +314,7 @@ tell_job(crew *c, clarke_error *err)
 static clarke_status
 put_job(void *context, bool *go_on, const signed char *sign, const clarke_witness *w, clarke_error *err)
 {
-  crew *c = context;
+  workers *c = context;
   const clarke_rows *rows = c->level->rows;
   job *j = &c->job[c->put % c->room];
   clarke_status status = CLARKE_OK;
@@ -341,7 +341,7 @@ put_job(void *context, bool *go_on, const signed char *sign, const clarke_witnes
 /* --- the whole ------------------------------------------------------------------------------- */
 
 static clarke_status
-crew_init(crew *c, clarke_region_level *l, clarke_error *err)
+workers_init(workers *c, clarke_region_level *l, clarke_error *err)
 {
   clarke_status status = clarke_forms_share(&c->shown, l->s->forms, err);
 
@@ -372,7 +372,7 @@ crew_init(crew *c, clarke_region_level *l, clarke_error *err)
 
 /* Whoever works ends soon: all is told, or nothing more is to be. */
 static void
-crew_end(crew *c)
+workers_end(workers *c)
 {
   pthread_mutex_lock(&c->lock);
   c->quit = true;
@@ -383,7 +383,7 @@ crew_end(crew *c)
 }
 
 static void
-crew_clear(crew *c)
+workers_clear(workers *c)
 {
   for (size_t k = 0; c->job != NULL && k < c->room; k++) {
     for (found *f = c->job[k].first, *next; f != NULL; f = next) {
@@ -404,11 +404,11 @@ crew_clear(crew *c)
 }
 
 clarke_status
-clarke_crew_enumerate(clarke_sign_tree *tree, clarke_region_level *l, const clarke_witness *start, clarke_error *err)
+clarke_workers_enumerate(clarke_sign_tree *tree, clarke_region_level *l, const clarke_witness *start, clarke_error *err)
 {
-  crew c = {.spent.limited = clarke_work_counted().limited};
+  workers c = {.spent.limited = clarke_work_counted().limited};
   const clarke_sign_visitor alone = {.context = l, .leaf = clarke_region_search_follow}, together = {.context = &c, .leaf = put_job};
-  clarke_status status = crew_init(&c, l, err);
+  clarke_status status = workers_init(&c, l, err);
 
   if (status == CLARKE_OK)
     status = clarke_sign_vectors(tree, l->rows, l->fixed, start, c.n > 0 ? &together : &alone, err);
@@ -418,8 +418,8 @@ clarke_crew_enumerate(clarke_sign_tree *tree, clarke_region_level *l, const clar
   pthread_mutex_unlock(&c.lock);
   while (status == CLARKE_OK && !l->s->ended && c.told < c.put)
     status = tell_job(&c, err);
-  crew_end(&c);
+  workers_end(&c);
   clarke_work_spend(c.spent.spent);
-  crew_clear(&c);
+  workers_clear(&c);
   return status;
 }
