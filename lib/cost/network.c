@@ -440,30 +440,17 @@ count_normalize(counting *w, const clarke_step *s)
                              : status;
 }
 
+/* A GATHER costs nothing. */
+static clarke_status (*const of_kind[CLARKE_STEP_KINDS])(counting *w, const clarke_step *s) = {
+  [CLARKE_SUM] = count_sum, [CLARKE_SCALE] = count_scale, [CLARKE_DENSE] = count_dense, [CLARKE_PIECEWISE] = count_pointwise,
+  [CLARKE_ANALYTIC] = count_pointwise, [CLARKE_SOFTMAX] = count_softmax, [CLARKE_NORMALIZE] = count_normalize,
+  [CLARKE_MAX] = count_windows, [CLARKE_PRODUCT] = count_product,
+};
+
 static clarke_status
 count_step(counting *w, const clarke_step *s)
 {
-  switch (s->kind) {
-  case CLARKE_SUM:
-    return count_sum(w, s);
-  case CLARKE_SCALE:
-    return count_scale(w, s);
-  case CLARKE_DENSE:
-    return count_dense(w, s);
-  case CLARKE_PIECEWISE:
-  case CLARKE_ANALYTIC:
-    return count_pointwise(w, s);
-  case CLARKE_SOFTMAX:
-    return count_softmax(w, s);
-  case CLARKE_NORMALIZE:
-    return count_normalize(w, s);
-  case CLARKE_MAX:
-    return count_windows(w, s);
-  case CLARKE_PRODUCT:
-    return count_product(w, s);
-  default:
-    return CLARKE_OK;
-  }
+  return of_kind[s->kind] != NULL ? of_kind[s->kind](w, s) : CLARKE_OK;
 }
 
 /* --- values --------------------------------------------------------------------------------------------- */

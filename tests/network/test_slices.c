@@ -880,10 +880,20 @@ START_TEST(deep_networks_are_decided)
 }
 END_TEST
 
+/* No step of a kind that the pass does not follow is in a plan that follows. */
+START_TEST(kinds_are_followed_or_not)
+{
+  for (clarke_step_kind kind = CLARKE_GATHER; kind <= CLARKE_PRODUCT; kind++)
+    ck_assert_int_eq(clarke_slices_has(kind), kind != CLARKE_ANALYTIC && kind != CLARKE_SOFTMAX && kind != CLARKE_PRODUCT);
+}
+END_TEST
+
 int
 main(void)
 {
   TCase *tcase = tests_of("network-slices");
+
+  tcase_add_test(tcase, kinds_are_followed_or_not);
 
   tcase_add_test(tcase, bounds_hold_in_convolutional_networks);
   tcase_add_test(tcase, bounds_hold_where_outputs_are_few);
