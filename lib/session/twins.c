@@ -95,16 +95,10 @@ map_size(const clarke_graph *g, const clarke_step *s, size_t k)
   const clarke_contraction *c = &s->contraction;
   const size_t count = g->values[s->out].count;
 
-  switch (s->kind) {
-  case CLARKE_PRODUCT:
-    return c->blocks * c->inner * (k == 0 ? c->rows : c->cols);
-  case CLARKE_DENSE:
-    return s->dense.blocks * s->dense.inner * s->dense.repeat;
-  case CLARKE_MAX:
-    return count * s->width;
-  default:
-    return count;
-  }
+  return s->kind == CLARKE_PRODUCT ? c->blocks * c->inner * (k == 0 ? c->rows : c->cols)
+         : s->kind == CLARKE_DENSE ? s->dense.blocks * s->dense.inner * s->dense.repeat
+         : s->kind == CLARKE_MAX   ? count * s->width
+                                   : count;
 }
 
 static bool
