@@ -110,9 +110,12 @@ is_option(const char *name, char **argv, int argc, int *i, const char **value)
   return true;
 }
 
+/* Of a model and its batch, which may be NULL. */
+typedef void printer(const char *model_path, const char *batch_path);
+
 /* Shows models, each with the batch after it, and says which are refused. */
 static int
-show(char **paths, size_t n, void (*print)(const char *model, const char *batch))
+show(char **paths, size_t n, printer *print)
 {
   int worst = VERIFIED;
   for (size_t i = 0; i < n; i += 2) {
@@ -134,7 +137,7 @@ show(char **paths, size_t n, void (*print)(const char *model, const char *batch)
 /* What the command line asks for. */
 typedef struct {
   const char *proof, *data;
-  void (*shows)(const char *model, const char *batch); /* NULL: it checks a proof */
+  printer *shows; /* NULL: it checks a proof */
   bool wrong;
   int rest; /* of argv, what to show */
   long threads;
@@ -160,7 +163,8 @@ read_limit(request *r, const char *setting)
 }
 
 /* What the option prints of each pair; NULL: it is another option. */
-static void (*what_shows(const char *option))(const char *model, const char *batch)
+static printer *
+what_shows(const char *option)
 {
   return strcmp(option, "--show") == 0     ? clarke_show
          : strcmp(option, "--values") == 0 ? clarke_show_values

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+typedef char hash[65];
+
 /* A text that becomes its hash. */
 typedef struct {
   FILE *to;
@@ -27,7 +29,7 @@ text_begin(text *t)
 }
 
 static void
-text_end(text *t, char hex[65])
+text_end(text *t, hash hex)
 {
   expect(fclose(t->to) == 0, "out of memory");
   sha256((bytes){(unsigned char *)t->data, t->n}, hex);
@@ -81,10 +83,11 @@ has_factors(const step *st)
 }
 
 /* The hash of each row; of factors, or of sources. */
-static char (*row_hashes(const network *net, const step *st, bool factors))[65]
+static hash *
+row_hashes(const network *net, const step *st, bool factors)
 {
   size_t rows = factors ? rows_of_factors(st) : rows_of_sources(st);
-  char(*hashes)[65] = allocate(rows, sizeof *hashes);
+  hash *hashes = allocate(rows, sizeof *hashes);
   for (size_t r = 0; r < rows; r++) {
     text t;
     text_begin(&t);
@@ -102,8 +105,8 @@ static char (*row_hashes(const network *net, const step *st, bool factors))[65]
 static void
 put_rows(FILE *to, const network *net, const step *st)
 {
-  char hex[65], (*factors)[65] = has_factors(st) ? row_hashes(net, st, true) : NULL;
-  char(*sources)[65] = row_hashes(net, st, false);
+  hash hex, *factors = has_factors(st) ? row_hashes(net, st, true) : NULL;
+  hash *sources = row_hashes(net, st, false);
   text t;
   text_begin(&t);
   for (size_t f = 0; f < st->n; f++)
@@ -128,7 +131,7 @@ put_dims(FILE *to, const size_t *dims, size_t rank)
 static void
 put_tensor(FILE *to, const tensor *t)
 {
-  char hex[65];
+  hash hex;
   text values;
   text_begin(&values);
   for (size_t i = 0; i < t->count; i++)
@@ -186,7 +189,7 @@ void
 tape_write(FILE *to, const network *net)
 {
   static const char *const losses[] = {"sum", "mse", "ce", "none"};
-  char hex[65];
+  hash hex;
   text map;
   fprintf(to, "tape 1\nsamples %zu together %zu\n", net->batch, net->together);
   for (size_t i = 0; i < net->n_tensors; i++)
@@ -211,7 +214,8 @@ clarke_show_tape(const char *model_path, const char *batch_path)
 {
   model m;
   network net;
-  char hex[65], *data;
+  hash hex;
+  char *data;
   size_t n;
   expect(batch_path != NULL, "a model's tape is that for a batch");
   onnx_read(&m, read_file(model_path));
