@@ -7,6 +7,7 @@
 #include "check/base/limit.h"
 #include "check/proof.h"
 #include "check/show.h"
+#include "check/tape.h"
 #include "check/base/value.h"
 
 #include <signal.h>
@@ -25,11 +26,13 @@ static const char usage[] =
     "Usage: clarke-check PROOF [--data DIR] [--threads N]\n"
     "       clarke-check --show MODEL [BATCH [MODEL BATCH]...]\n"
     "       clarke-check --values MODEL BATCH [MODEL BATCH]...\n"
+    "       clarke-check --tape MODEL BATCH [MODEL BATCH]...\n"
     "Verifies a proof about what automatic differentiation computes at a network's weights or in a program.\n\n"
     "  --data DIR   look in DIR for the files that the proof names, not in the proof's folder\n"
     "  --threads N  at most N threads (default: as many as processors); the answer is the same\n"
     "  --show       print what is read of the model and the batch, exactly, and check nothing\n"
     "  --values     the same, and the value of each node's output, all samples in one tensor\n"
+    "  --tape       print the network's steps in a text that does not depend on how the file states them\n"
     "  --limit NAME=N\n"
     "               take inputs that ask for more, or less: docs/formats.md has the names\n"
     "  --help       show this help and exit\n"
@@ -107,14 +110,17 @@ is_option(const char *name, char **argv, int argc, int *i, const char **value)
   return true;
 }
 
+/* Of a model and its batch, which may be NULL. */
+typedef void printer(const char *model_path, const char *batch_path);
+
 /* Shows models, each with the batch after it, and says which are refused. */
 static int
-show(char **paths, size_t n, bool values)
+show(char **paths, size_t n, printer *print)
 {
   int worst = VERIFIED;
   for (size_t i = 0; i < n; i += 2) {
     const char *batch = i + 1 < n ? paths[i + 1] : NULL;
-    int result = check(values ? clarke_show_values : clarke_show, paths[i], batch);
+    int result = check(print, paths[i], batch);
     if (result != VERIFIED) {
       printf("refused");
       print_path(paths[i]);
@@ -131,7 +137,8 @@ show(char **paths, size_t n, bool values)
 /* What the command line asks for. */
 typedef struct {
   const char *proof, *data;
-  bool shows, values, wrong;
+  printer *shows; /* NULL: it checks a proof */
+  bool wrong;
   int rest; /* of argv, what to show */
   long threads;
 } request;
@@ -155,29 +162,38 @@ read_limit(request *r, const char *setting)
   fputs("\n", stderr);
 }
 
+/* What the option prints of each pair; NULL: it is another option. */
+static printer *
+what_shows(const char *option)
+{
+  return strcmp(option, "--show") == 0     ? clarke_show
+         : strcmp(option, "--values") == 0 ? clarke_show_values
+         : strcmp(option, "--tape") == 0   ? clarke_show_tape
+                                           : NULL;
+}
+
 /* Options, and the proof. */
 static request
 read_arguments(int argc, char **argv)
 {
   request r = {.threads = sysconf(_SC_NPROCESSORS_ONLN)};
   const char *value;
-  for (int i = 1; i < argc && !r.shows; i++) {
+  for (int i = 1; i < argc && r.shows == NULL; i++) {
     if (is_option("--data", argv, argc, &i, &r.data))
       continue;
     if (is_option("--limit", argv, argc, &i, &value))
       read_limit(&r, value);
     else if (is_option("--threads", argv, argc, &i, &value))
       r.wrong = r.wrong || (r.threads = atol(value)) < 1;
-    else if ((strcmp(argv[i], "--show") == 0 || strcmp(argv[i], "--values") == 0) && i + 1 < argc) {
-      r.shows = true;
-      r.values = strcmp(argv[i], "--values") == 0;
+    else if (what_shows(argv[i]) != NULL && i + 1 < argc) {
+      r.shows = what_shows(argv[i]);
       r.rest = i + 1;
     } else if (argv[i][0] != '-' && r.proof == NULL)
       r.proof = argv[i];
     else
       r.wrong = true;
   }
-  r.wrong = r.wrong || (r.proof == NULL) != r.shows;
+  r.wrong = r.wrong || (r.proof == NULL) != (r.shows != NULL);
   return r;
 }
 
@@ -198,8 +214,8 @@ main(int argc, char **argv)
   }
   limit_require_stack();
   session_set_threads(r.threads < 1 ? 1 : (size_t)r.threads);
-  if (r.shows)
-    return show(argv + r.rest, (size_t)(argc - r.rest), r.values);
+  if (r.shows != NULL)
+    return show(argv + r.rest, (size_t)(argc - r.rest), r.shows);
   int result = UNDECIDED;
   for (; result == UNDECIDED; session_set_bits(2 * session_bits))
     result = check(clarke_check_proof, r.proof, r.data);

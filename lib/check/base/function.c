@@ -256,6 +256,14 @@ elu_slope_end(rational *end, const rational *t, bool up)
 
 /* ---- Functions with a domain */
 
+const char *
+function_name(function f)
+{
+  static const char *const names[] = {"exp", "erf",        "softplus", "normal", "normal-tanh",
+                                      "elu", "reciprocal", "root",     "log"};
+  return names[f];
+}
+
 bool
 function_has_domain(function f)
 {

@@ -8,6 +8,7 @@
  * below 0. The last three are smooth in a domain: RECIPROCAL away from 0, ROOT and LOG above 0. */
 typedef enum { F_EXP, F_ERF, F_SOFTPLUS, F_NORMAL, F_NORMAL_TANH, F_ELU, F_RECIPROCAL, F_ROOT, F_LOG } function;
 
+const char *function_name(function f);
 bool function_has_domain(function f);
 /* Does x lie in the domain? UNDECIDED when it does not say. */
 bool function_inside(function f, const interval *x);
