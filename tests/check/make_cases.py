@@ -4248,6 +4248,7 @@ def chains():
     windows_between(ask, first, total)
     lifted()
     chain_at_its_bound()
+    chain_of_inverses()
     weights_beside()
 
 
@@ -4443,6 +4444,19 @@ def chain_at_its_bound():
             chained(f"chain-thirds-{line[0]}-{k}", int(reason != "VERIFIED"), reason, "chain-thirds.onnx",
                     {"output/a": [[3], [3]], "gradient/n": [[3], [3]], line.replace(" ", "/"): [[at * 2.0 ** -25], [1 / 3]]}, {line: "within"},
                     ["a", "m", "n", "r", "out"], data="chain-thirds.npz", parameters="chain-thirds.parameters")
+
+
+def chain_of_inverses():
+    """1 / (a / 3), of which the quotient was not recorded, nor the inverse: the slope may be made of the inverse that was computed anew, whose
+    error is more than the quotient's. In parts of 2^-24 the whole is some 180, and 116 without that."""
+    node = helper.make_node
+    save("chain-inverse.onnx", [node("MatMul", ["x", "w"], ["a"], "a"), node("Div", ["a", "three"], ["m"], "m"), node("Reciprocal", ["m"], ["n"], "n"),
+                                node("Neg", ["n"], ["r"], "r"), node("ReduceSum", ["r"], ["out"], "out", keepdims=0)], ["N", 2], [],
+         dict(w=[[1], [1]], three=[3]))
+    for k, (by, reason) in enumerate([(150, "VERIFIED"), (-150, "VERIFIED"), (200, "gradient a: an entry is farther"), (-200, "gradient a: an entry is farther")]):
+        chained(f"chain-inverse-{k}", int(reason != "VERIFIED"), reason, "chain-inverse.onnx",
+                {"output/a": [[3], [3]], "gradient/n": [[3], [3]], "gradient/a": [[-1 + by * 2.0 ** -24], [-1]]}, {"gradient a": "within"},
+                ["a", "m", "n", "r", "out"], data="chain-thirds.npz", parameters="chain-thirds.parameters")
 
 
 def lifted_constants():

@@ -112,6 +112,11 @@ static const struct {
    "evidence ad\narc 1\nstep -1\n"},
   {0, "an element of the Bouligand", "input x\noutput relu{0}(x - 0x1.8p-1)\n", "in-bouligand", "at x 3/4\n" PLAIN, "1",
    "evidence ad\narc 1\nstep -1\n"},
+  /* in float32: a fraction, and an integer of 25 bits */
+  {0, "an element of the Bouligand", "input x\noutput relu{0}(x - 0.1f)\n", "in-bouligand", "at x 13421773/134217728\n" PLAIN, "1",
+   "evidence ad\narc 1\nstep -1\n"},
+  {0, "an element of the Bouligand", "input x\noutput relu{0}(x - 16777217f)\n", "in-bouligand", "at x 16777216\n" PLAIN, "1",
+   "evidence ad\narc 1\nstep -1\n"},
   {0, "an element of the Bouligand", "input x\noutput relu{0}(x - 12)\n", "in-bouligand", "at x 12\n" PLAIN, "1",
    "evidence ad\narc 1\nstep -1\n"},
   {0, "an element of the Bouligand", "input x\noutput relu{0}(x - 1.25e2)\n", "in-bouligand", "at x 125\n" PLAIN, "1",
