@@ -41,7 +41,7 @@ DRAW = random.Random(ASKED.seed)
 WIDTH = {"F16": 2, "BF16": 2, "F32": 4, "F64": 8}  # bytes
 FRACTION = {"F16": 10, "BF16": 7, "F32": 23, "F64": 52}  # bits
 HALF = (torch.float16, torch.bfloat16)
-ASKED_NOTHING = ("infinite", "argument of a root is 0", "in several types")  # of which there is no question, or no proof
+ASKED_NOTHING = ("infinite", "is NaN", "argument of a root is 0", "in several types")  # of which there is no question, or no proof
 failed = []
 
 
