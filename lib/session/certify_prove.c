@@ -15,7 +15,7 @@ check_provable(const clarke_certified *c, clarke_error *err)
   if (*c->record.trace_bytes.sha256 == '\0')
     return clarke_fail(err, CLARKE_EINPUT, "%s: the trace was not hashed as it was read: a proof must be asked for before",
                        c->record.folder);
-  if (run->n_dtypes != 1 || c->nodes.by.casts || c->nodes.by.factor > 0)
+  if (run->n_dtypes != 1 || c->nodes.by.casts || c->nodes.by.conv > 0 || c->nodes.by.matmul > 0)
     return clarke_fail(err, CLARKE_EINPUT, "%s: a step that computed in several types (autocast, TF32) has no proof",
                        c->record.folder);
   if (clarke_certified_answer(c) == CLARKE_IS_REFUTED)

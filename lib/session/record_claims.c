@@ -124,14 +124,14 @@ claim_types(clarke_record *r, const clarke_graph *g, clarke_error *err)
 /* oneDNN adds up in float32 what it multiplies of narrower factors. What a tensor core keeps of its sums is not told: there all is
  * bounded as if it was computed in the narrow type. So it is of float16, whose range is smaller. */
 static void
-add_factors(clarke_rounding *by, unsigned to, bool cpu)
+add_factors(clarke_rounding *by, double *factor, unsigned to, bool cpu)
 {
   if (to & CLARKE_TO_TF32 && cpu)
-    by->factor = fmax(by->factor, 0x1p-11);
+    *factor = fmax(*factor, 0x1p-11);
   else if (to & CLARKE_TO_TF32)
     clarke_rounding_add_type(by, "tf32");
   if (to & CLARKE_TO_BF16 && cpu)
-    by->factor = fmax(by->factor, 0x1p-8);
+    *factor = fmax(*factor, 0x1p-8);
   else if (to & CLARKE_TO_BF16)
     clarke_rounding_add_type(by, "bfloat16");
   if (to & CLARKE_TO_F16)
@@ -153,9 +153,9 @@ clarke_record_rounding(clarke_rounding *by, const clarke_record *r, const clarke
     if (shows(r, type[i].dtype) || (claimed && is_told(r, type[i].name)))
       clarke_rounding_add_type(by, type[i].name);
   if (single && has_products(g, false))
-    add_factors(by, run->matmul, run->cpu);
+    add_factors(by, &by->matmul, run->matmul, run->cpu);
   if (single && has_products(g, true))
-    add_factors(by, run->conv, run->cpu);
+    add_factors(by, &by->conv, run->conv, run->cpu);
   return CLARKE_OK;
 }
 

@@ -35,13 +35,13 @@ clarke_rounding_add_type(clarke_rounding *r, const char *name)
 double
 clarke_roundoff_by(const clarke_rounding *r, double n, double mass)
 {
-  const double nu = n * r->unit, two = r->factor * (2 + r->factor);
+  const double nu = n * r->unit;
 
   if (nu >= 0.5)
     return INFINITY;
   if (!(mass <= r->largest)) /* some order of summation may overflow */
     return INFINITY;
-  return clarke_roundoff_sum((nu / (1 - nu) * (1 + two) + two) * mass + n * fmin(r->tiny, 2 * mass), 8); /* what underflows is off by itself at most */
+  return clarke_roundoff_sum(nu / (1 - nu) * mass + n * fmin(r->tiny, 2 * mass), 8); /* what underflows is off by itself at most */
 }
 
 void
@@ -76,6 +76,17 @@ clarke_roundoff_clear(clarke_roundoff *r)
   r->mass = r->passed = NULL;
   r->wide = NULL;
   r->size = r->error = NULL;
+}
+
+double
+clarke_roundoff_narrow(const clarke_rounding *r, const clarke_step *s)
+{
+  const char *op = s->op->name;
+  const bool entries = strncmp(op, "Reduce", 6) == 0 || strstr(op, "AveragePool") != NULL || strcmp(op, "Mul") == 0 || strcmp(op, "Div") == 0
+                       || strcmp(op, "Pow") == 0 || strcmp(op, "Add") == 0 || strcmp(op, "Sub") == 0;
+  const double f = strncmp(op, "Conv", 4) == 0 ? r->conv : entries ? 0 : r->matmul;
+
+  return clarke_up_by(f * (2 + f), 4);
 }
 
 bool

@@ -16,7 +16,8 @@ typedef struct {
   double unit;    /* half the distance from 1 to the next number */
   double tiny;    /* what underflow, subnormals flushed, takes at most */
   double largest; /* beyond it a result is infinite */
-  double factor;  /* a factor may be rounded by so much of itself before it is multiplied, and products be added up as above; 0: it is not */
+  double conv, matmul; /* a convolution's factors, another product's, may be rounded by so much of themselves before they are multiplied, and
+                          the products be added up as above; 0: they are not */
   bool casts;     /* parameters and inputs are rounded to the type before they are used */
 } clarke_rounding;
 
@@ -75,6 +76,10 @@ double clarke_roundoff_by(const clarke_rounding *r, double n, double mass);
 
 /* Is entry f of a column 1 or -1, exactly? What it multiplies is not rounded. */
 bool clarke_roundoff_is_sign(const clarke_matrix *column, size_t f);
+
+/* At least what narrow factors take of the products' absolute values, in a DENSE or PRODUCT step: f (2 + f). Means and sums over axes,
+ * and products of single entries, have no such factors. */
+double clarke_roundoff_narrow(const clarke_rounding *r, const clarke_step *s);
 
 /* At least |exact|, of every entry: malloc; NULL when out of memory. */
 double *clarke_roundoff_sizes(const clarke_matrix *m);

@@ -73,19 +73,21 @@ back_gather(const clarke_roundback *p)
   to->terms += readers(p, o, p->count) * (p->known ? 1 : from->terms + 1);
 }
 
-/* To entry e of one operand. */
+/* To entry e of one operand. A bias may be given what a library has made narrow for the products of its node: `narrow` of the gradient. */
 static void
-back_operand(const clarke_roundback *p, clarke_rounding_sum *to, const clarke_operand *o, size_t e)
+back_operand(const clarke_roundback *p, clarke_rounding_sum *to, const clarke_operand *o, size_t e, double narrow)
 {
   const size_t f = clarke_operand_entry(o, e / p->n), at = p->g->values[o->value].constant ? f : f * p->n + e % p->n;
   const double coef = fabs(o->coef);
 
   if (f == CLARKE_NONE)
     return;
-  if (coef == 1)
+  if (coef == 1 && narrow == 0)
     add_moved(p, to, at, p->error[e], p->size[e] + p->error[e]);
-  else
+  else if (narrow == 0)
     add(to, at, coef * p->error[e], coef * (p->size[e] + p->error[e]));
+  else
+    add(to, at, coef * (p->error[e] + narrow * (p->size[e] + p->error[e])), coef * (1 + narrow) * (p->size[e] + p->error[e]));
 }
 
 /* How many features read one entry of the value, by any operand, at most. */
@@ -122,8 +124,10 @@ back_sum(const clarke_roundback *p)
     const clarke_operand *o = &p->s->in[k];
     clarke_rounding_sum *to = target(p, o->value);
 
+    const double narrow = p->g->values[o->value].constant ? clarke_roundoff_narrow(&p->r->by, p->s) : 0;
+
     for (size_t e = 0; to != NULL && e < p->count * p->n; e++)
-      back_operand(p, to, o, e);
+      back_operand(p, to, o, e, narrow);
     if (to != NULL && !met_before(p->s, k))
       to->terms += all_readers(p, o->value) * (p->g->values[o->value].constant ? (double)p->n : 1) + spare(p->s);
   }
@@ -181,19 +185,22 @@ back_scale(const clarke_roundback *p, clarke_error *err)
   return status;
 }
 
-/* Of the products w x: each to x, with the weight's sizes, and to w, with x's. all: |gradient| + error. */
+/* Of the products w x: each to x, with the weight's sizes, and to w, with x's. all: |gradient| + error, and more where factors are narrow;
+ * narrow: what these take. */
 static void
 back_products(const clarke_roundback *p, clarke_rounding_sum *x, clarke_rounding_sum *w, const clarke_dense_sizes *sizes,
-              const double *all)
+              const double *all, const double *narrow)
 {
   if (x != NULL) {
     clarke_roundoff_dense_back(x->error, p->s, sizes->weight, p->error, p->n);
+    clarke_roundoff_dense_back(x->error, p->s, sizes->weight, narrow, p->n);
     clarke_roundoff_dense_back(x->error, p->s, sizes->cast, all, p->n);
     clarke_roundoff_dense_back(x->mass, p->s, sizes->weight, all, p->n);
     clarke_roundoff_dense_back(x->mass, p->s, sizes->cast, all, p->n);
   }
   if (w != NULL) {
     clarke_roundoff_dense_weight(w->error, p->s, p->error, sizes->top, p->n);
+    clarke_roundoff_dense_weight(w->error, p->s, narrow, sizes->top, p->n);
     clarke_roundoff_dense_weight(w->error, p->s, p->size, p->r->error[p->s->in[0].value], p->n);
     clarke_roundoff_dense_weight(w->mass, p->s, all, sizes->top, p->n);
   }
@@ -206,13 +213,16 @@ back_dense(const clarke_roundback *p, clarke_error *err)
   clarke_rounding_sum *x = target(p, p->s->in[0].value), *w = target(p, d->weight);
   const clarke_dense_sizes sizes = {clarke_roundoff_weights(p->r, d->weight, false), clarke_roundoff_weights(p->r, d->weight, true),
                                     clarke_roundoff_tops(p->r, p->s->in[0].value)};
-  double *all = malloc((p->count * p->n + 1) * sizeof *all);
-  const bool well = sizes.weight != NULL && sizes.cast != NULL && sizes.top != NULL && all != NULL;
+  double *all = malloc((p->count * p->n + 1) * sizeof *all), *narrow = malloc((p->count * p->n + 1) * sizeof *narrow);
+  const bool well = sizes.weight != NULL && sizes.cast != NULL && sizes.top != NULL && all != NULL && narrow != NULL;
+  const double taken = clarke_roundoff_narrow(&p->r->by, p->s);
 
-  for (size_t e = 0; well && e < p->count * p->n; e++)
-    all[e] = p->size[e] + p->error[e];
+  for (size_t e = 0; well && e < p->count * p->n; e++) {
+    narrow[e] = taken > 0 ? clarke_up_by(taken * (p->size[e] + p->error[e]), 4) : 0;
+    all[e] = p->size[e] + p->error[e] + narrow[e];
+  }
   if (well)
-    back_products(p, x, w, &sizes, all);
+    back_products(p, x, w, &sizes, all, narrow);
   if (x != NULL) {
     const bool moves = well && d->outer == 1 && p->known && clarke_roundoff_turns(sizes.weight, p->g->values[d->weight].count);
 
@@ -227,6 +237,7 @@ back_dense(const clarke_roundback *p, clarke_error *err)
   free(sizes.weight);
   free(sizes.cast);
   free(sizes.top);
+  free(narrow);
   free(all);
   return well ? CLARKE_OK : clarke_no_memory(err);
 }
@@ -502,6 +513,7 @@ static void
 back_contraction(const clarke_roundback *p)
 {
   const clarke_step *s = p->s;
+  const double narrow = clarke_roundoff_narrow(&p->r->by, s);
 
   for (size_t i = 0; i < 2; i++) {
     const size_t other = s->in[1 - i].value;
@@ -511,10 +523,10 @@ back_contraction(const clarke_roundback *p)
       for (size_t k = 0; k < s->contraction.inner; k++) {
         const size_t at = clarke_step_factor(s, i, e / p->n, k) * p->n + e % p->n;
         const size_t from = clarke_step_factor(s, 1 - i, e / p->n, k) * p->n + e % p->n;
-        const double size = p->r->size[other][from], off = p->r->error[other][from];
+        const double size = p->r->size[other][from], off = p->r->error[other][from], mass = (size + off) * (p->size[e] + p->error[e]);
 
-        add(to, at, clarke_up_by((size + off) * p->error[e] + off * p->size[e], 0x1p12),
-            clarke_up_by((size + off) * (p->size[e] + p->error[e]), 0x1p12));
+        add(to, at, clarke_up_by((size + off) * p->error[e] + off * p->size[e] + (narrow > 0 ? narrow * mass : 0), 0x1p12),
+            clarke_up_by(mass * (1 + narrow), 0x1p12));
       }
     if (to != NULL)
       to->terms += readers(p, &s->in[i], s->contraction.blocks * s->contraction.inner

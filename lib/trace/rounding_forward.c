@@ -42,6 +42,7 @@ dense_errors(const pass *p, clarke_error *err)
 {
   const clarke_dense *d = &p->s->dense;
   const size_t x = p->s->in[0].value, inner = d->inner;
+  const double narrow = clarke_roundoff_narrow(&p->r->by, p->s);
   bool turns = false;
   const clarke_dense_sizes sizes = {clarke_roundoff_weights(p->r, d->weight, false), clarke_roundoff_weights(p->r, d->weight, true),
                                     clarke_roundoff_tops(p->r, x)};
@@ -57,7 +58,8 @@ dense_errors(const pass *p, clarke_error *err)
   }
   for (size_t e = 0; well && e < p->count * p->n; e++) {
     mass[e] = clarke_roundoff_sum(mass[e], 2 * inner);
-    passed[e] = clarke_roundoff_sum(p->error[e], 2 * inner);
+    passed[e] = clarke_roundoff_sum(p->error[e] + (narrow > 0 ? narrow * mass[e] : 0), 2 * inner);
+    mass[e] = clarke_up_by(mass[e] * (1 + narrow), 4);
     if (!turns)
       p->error[e] = passed[e] + clarke_roundoff_by(&p->r->by, (double)inner + SPARE, mass[e]);
   }
@@ -334,6 +336,7 @@ product_errors(const pass *p)
 {
   const clarke_step *s = p->s;
   const size_t n = s->contraction.inner;
+  const double narrow = clarke_roundoff_narrow(&p->r->by, s);
 
   for (size_t e = 0; e < p->count * p->n; e++) {
     double error = 0, mass = 0;
@@ -345,6 +348,8 @@ product_errors(const pass *p)
       error += p->r->size[x][a] * p->r->error[z][c] + p->r->error[x][a] * top(p, z, c);
       mass += top(p, x, a) * top(p, z, c);
     }
+    error += narrow > 0 ? narrow * mass : 0;
+    mass *= 1 + narrow;
     p->error[e] = clarke_roundoff_sum(error, 4 * n + 4)
                   + clarke_roundoff_by(&p->r->by, (double)n + SPARE, clarke_roundoff_sum(mass, 2 * n + 2));
   }

@@ -115,7 +115,7 @@ clarke_sieve_end(clarke_sieve *s)
 static bool
 is_known(const clarke_certify *c)
 {
-  if (c->by.unit != 0x1p-24 || c->by.casts || c->by.factor > 0 || c->x->dtype != CLARKE_F32)
+  if (c->by.unit != 0x1p-24 || c->by.casts || c->by.conv > 0 || c->by.matmul > 0 || c->x->dtype != CLARKE_F32)
     return false;
   for (size_t i = 0; i < c->g->n_steps; i++)
     switch (c->g->steps[i].kind) {

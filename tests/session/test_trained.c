@@ -224,11 +224,11 @@ START_TEST(what_a_record_asks)
     r.run.matmul = CLARKE_TO_TF32;
     ck_assert(clarke_record_factors(&r, true) != NULL && strcmp(clarke_record_factors(&r, false), "TF32") == 0);
     OK(clarke_record_rounding(&by, &r, &g, true, &error));
-    float32.factor = 0x1p-11; /* on a CPU products are added up in float32 */
+    float32.matmul = 0x1p-11; /* on a CPU products are added up in float32 */
     ck_assert_mem_eq(&by, &float32, sizeof by);
     r.run.cpu = false;
     OK(clarke_record_rounding(&by, &r, &g, true, &error));
-    float32.factor = 0;
+    float32.matmul = 0;
     ck_assert(clarke_rounding_add_type(&float32, "tf32"));
     ck_assert_mem_eq(&by, &float32, sizeof by);
   }

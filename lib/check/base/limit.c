@@ -31,7 +31,7 @@ static const struct {
     [LIMIT_GRADIENTS] = {"gradients", (size_t)1 << 25, 0, (size_t)1 << 36},
     [LIMIT_BRANCHES] = {"branches", (size_t)1 << 28, 0, (size_t)1 << 40},
     [LIMIT_UNRECORDED] = {"unrecorded", (size_t)1 << 20, 8, (size_t)1 << 40},
-    [LIMIT_LINE] = {"line", (size_t)1 << 20, 0, (size_t)1 << 30},
+    [LIMIT_LINE] = {"line", (size_t)1 << 20, 1, (size_t)1 << 36},
 };
 /* What the command line chose (0: nothing), and what was read so far. */
 static struct {
