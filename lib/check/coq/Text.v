@@ -300,8 +300,10 @@ Fixpoint read fuel (p : phrase) (s : state) : option (list operand * brace * sta
       else read fuel' Primary s
   | Primary => match left s with
       | Number q :: _ => read fuel' (Entries (false, [Const q])) (pass s)
-      | Sign c :: _ => if Ascii.eqb c "(" then '(x, s1) <- expression (pass s) ;; s2 <- expect ")" s1 ;; read fuel' (Entries x) s2
-          else if negb (Ascii.eqb c "[") then None else '(l, _, s1) <- read fuel' Series (pass s) ;; s2 <- expect "]" s1 ;; read fuel' (Entries (true,
+      | Sign c :: _ =>
+          if Ascii.eqb c "(" then '(x, s1) <- expression (pass s) ;; s2 <- expect ")" s1 ;; read fuel' (Entries x) s2
+          else if negb (Ascii.eqb c "[") then None else
+          '(l, _, s1) <- read fuel' Series (pass s) ;; s2 <- expect "]" s1 ;; read fuel' (Entries (true,
         joined l)) s2
       | Name n :: _ => match find n names with
         | Some x => read fuel' (Entries x) (pass s)
