@@ -52,9 +52,9 @@ Definition number (t : list ascii) : option (Q * list ascii) :=
                 else Some (decimal (digits_value (whole ++ part)) e (length part), t3)
     | [] => Some (decimal (digits_value (whole ++ part)) e (length part), []) end.
 
-Definition relation_of c (equal : bool) : option relation := match c, equal with
-  | "<", false => Some RLt | "<", true => Some RLe | ">", false => Some RGt | ">", true => Some RGe
-  | "=", true => Some REq | "!", true => Some RNe | _, _ => None end.
+Definition relation_of c (equal : bool) : option relation :=
+  if Ascii.eqb c "<" then Some (if equal then RLe else RLt) else if Ascii.eqb c ">" then Some (if equal then RGe else RGt)
+  else if negb equal then None else if Ascii.eqb c "=" then Some REq else if Ascii.eqb c "!" then Some RNe else None.
 Definition opens c := Ascii.eqb c "(" || Ascii.eqb c "[" || Ascii.eqb c "{".
 Definition closes c := Ascii.eqb c ")" || Ascii.eqb c "]" || Ascii.eqb c "}".
 Definition signs := list_ascii_of_string ",=+-*/()[]{}:".
@@ -129,9 +129,9 @@ Definition times x y s : num * state := match x, y with
   | Slot i, Slot j => let (k, s') := emit (Mul i j) s in (Slot k, s') end.
 Definition over x y s : option (num * state) := match y with
   | Const q => if qz q then None else Some (scale (Qinv q) x s) | _ => None end.
-Definition arithmetic (c : ascii) x y s : option (num * state) := match c with
-  | "+" => Some (plus 1 x y s) | "-" => Some (plus (-1) x y s) | "*" => Some (times x y s) | "/" => over x y s | _ =>
-    None end.
+Definition arithmetic (c : ascii) x y s : option (num * state) :=
+  if Ascii.eqb c "+" then Some (plus 1 x y s) else if Ascii.eqb c "-" then Some (plus (-1) x y s)
+  else if Ascii.eqb c "*" then Some (times x y s) else over x y s.
 
 (* Entry by entry; a scalar stands for as many copies. *)
 Fixpoint entrywise (f : num -> num -> state -> option (num * state)) (l : list (num * num)) s : option (list num * state) :=
@@ -200,31 +200,45 @@ Definition ascending r b (l : list num) s : option (operand * state) :=
   let (ks, s1) := slots_of l s in let (os, s2) := ranks (length ks) ks u beta s1 in Some ((true, os), s2).
 
 Local Open Scope string_scope.
+(* Functions of one number, with parameters that are constants. *)
+Definition of_one r (f : string) b (parameters : list Q) : option (num -> state -> option (num * state)) :=
+  let is := String.eqb f in match parameters with
+  | [] => if is "relu" then Some (at_zero r b "Relu" 0 1)
+    else if is "leaky_relu" then Some (at_zero r b "LeakyRelu" (1 # 100) 1)
+    else if is "abs" then Some (at_zero r b "Abs" (-1) 1)
+    else if is "relu6" then Some (clip r b "Clip" 0 1 0 6)
+    else if is "hardtanh" then Some (clip r b "Clip" (-1) 1 (-1) 1)
+    else if is "hardsigmoid" then Some (clip r b "HardSigmoid" 0 (1 # 6) (-3) 3) else None
+  | [a] => if is "leaky_relu" then Some (at_zero r b "LeakyRelu" a 1) else None
+  | [lo; hi] => if is "hardtanh" then Some (clip r b "Clip" lo 1 lo hi)
+    else if is "clamp" then Some (clip r b "Clamp" lo 1 lo hi) else None
+  | _ => None end.
+Fixpoint constants (l : list operand) : option (list Q) := match l with [] => Some []
+  | a :: l' => q <- constant_of a ;; qs <- constants l' ;; Some (q :: qs) end.
+(* Functions of many numbers. *)
+Definition of_many r (f : string) b (args : list operand) s : option (operand * state) :=
+  let all := joined args in let n := length all in let is := String.eqb f in
+  if is "sum" then scalar (total 1 all s)
+  else if is "mean" then scalar (total (1 # Pos.of_nat n) all s)
+  else if is "dot" then match args with
+    | [(_, l); (_, k)] => if Nat.eqb (length l) (length k)
+        then '(zs, s') <- entrywise (fun x y s => Some (times x y s)) (combine l k) s ;; scalar (total 1 zs s') else None
+    | _ => None end
+  else if is "max" then order r b "Max" 1 all s
+  else if is "maxpool" then order r b "MaxPool" 1 all s
+  else if is "min" then order r b "Min" n all s
+  else if is "median" then order r b "Median" (n - (n - 1) / 2) all s
+  else if is "kth" then match args with
+    | k :: rest => m <- whole k ;; order r b "Kth" m (joined rest) s | [] => None end
+  else if is "sort" then ascending r b all s
+  else if is "norm1" then '(ys, s') <- pointwise (at_zero r b "Abs" (-1) 1) all s ;; scalar (total 1 ys s')
+  else if is "norminf" then '(ys, s') <- pointwise (at_zero r NoBrace "Abs" (-1) 1) all s ;; order r b "Max" 1 ys s'
+  else None.
+Definition pointwise_names := ["relu"; "leaky_relu"; "abs"; "relu6"; "hardtanh"; "clamp"; "hardsigmoid"].
 Definition call r (f : string) b (args : list operand) s : option (operand * state) :=
-  let all := joined args in let n := length all in
-  match f, args with
-  | "relu", [x] => on x (at_zero r b "Relu" 0 1) s
-  | "leaky_relu", [x] => on x (at_zero r b "LeakyRelu" (1 # 100) 1) s
-  | "leaky_relu", [x; a] => q <- constant_of a ;; on x (at_zero r b "LeakyRelu" q 1) s
-  | "abs", [x] => on x (at_zero r b "Abs" (-1) 1) s
-  | "relu6", [x] => on x (clip r b "Clip" 0 1 0 6) s
-  | "hardtanh", [x] => on x (clip r b "Clip" (-1) 1 (-1) 1) s
-  | "hardtanh", [x; lo; hi] => p <- constant_of lo ;; q <- constant_of hi ;; on x (clip r b "Clip" p 1 p q) s
-  | "clamp", [x; lo; hi] => p <- constant_of lo ;; q <- constant_of hi ;; on x (clip r b "Clamp" p 1 p q) s
-  | "hardsigmoid", [x] => on x (clip r b "HardSigmoid" 0 (1 # 6) (-3) 3) s
-  | "sum", _ => scalar (total 1 all s)
-  | "mean", _ => scalar (total (1 # Pos.of_nat n) all s)
-  | "dot", [(_, l); (_, k)] => if Nat.eqb (length l) (length k)
-      then '(zs, s') <- entrywise (fun x y s => Some (times x y s)) (combine l k) s ;; scalar (total 1 zs s') else None
-  | "max", _ => order r b "Max" 1 all s
-  | "maxpool", _ => order r b "MaxPool" 1 all s
-  | "min", _ => order r b "Min" n all s
-  | "median", _ => order r b "Median" (n - (n - 1) / 2) all s
-  | "kth", k :: rest => m <- whole k ;; order r b "Kth" m (joined rest) s
-  | "sort", _ => ascending r b all s
-  | "norm1", _ => '(ys, s') <- pointwise (at_zero r b "Abs" (-1) 1) all s ;; scalar (total 1 ys s')
-  | "norminf", _ => '(ys, s') <- pointwise (at_zero r NoBrace "Abs" (-1) 1) all s ;; order r b "Max" 1 ys s'
-  | _, _ => None end.
+  if existsb (String.eqb f) pointwise_names then match args with
+    | x :: rest => qs <- constants rest ;; g <- of_one r f b qs ;; on x g s | [] => None end
+  else of_many r f b args s.
 
 (* {1 Expressions} *)
 
@@ -248,9 +262,9 @@ Definition entry_of (x : operand) (i : nat) : option operand := match x with
 Definition part_of (x : operand) (i j : nat) : option operand := match x with
   | (true, l) => if Nat.ltb i j && Nat.leb j (length l) then Some (true, firstn (j - i) (skipn i l)) else None | _ =>
     None end.
-Definition tie_word (n : string) : option (pick * Q) := match n with
-  | "first" => Some (First, 0%Q) | "last" => Some (Last, 0%Q) | "stable" => Some (Stable, 0%Q) | "mean" => Some (First,
-    1%Q) | _ => None end.
+Definition tie_word (n : string) : option (pick * Q) := let is := String.eqb n in
+  if is "first" then Some (First, 0%Q) else if is "last" then Some (Last, 0%Q)
+  else if is "stable" then Some (Stable, 0%Q) else if is "mean" then Some (First, 1%Q) else None.
 
 Section Read.
 Variable r : rules.
@@ -286,8 +300,10 @@ Fixpoint read fuel (p : phrase) (s : state) : option (list operand * brace * sta
       else read fuel' Primary s
   | Primary => match left s with
       | Number q :: _ => read fuel' (Entries (false, [Const q])) (pass s)
-      | Sign "(" :: _ => '(x, s1) <- expression (pass s) ;; s2 <- expect ")" s1 ;; read fuel' (Entries x) s2
-      | Sign "[" :: _ => '(l, _, s1) <- read fuel' Series (pass s) ;; s2 <- expect "]" s1 ;; read fuel' (Entries (true,
+      | Sign c :: _ =>
+          if Ascii.eqb c "(" then '(x, s1) <- expression (pass s) ;; s2 <- expect ")" s1 ;; read fuel' (Entries x) s2
+          else if negb (Ascii.eqb c "[") then None else
+          '(l, _, s1) <- read fuel' Series (pass s) ;; s2 <- expect "]" s1 ;; read fuel' (Entries (true,
         joined l)) s2
       | Name n :: _ => match find n names with
         | Some x => read fuel' (Entries x) (pass s)
@@ -305,12 +321,12 @@ Fixpoint read fuel (p : phrase) (s : state) : option (list operand * brace * sta
   | Series => '(x, s1) <- expression s ;; if is_sign "," s1
       then '(l, _, s2) <- read fuel' Series (pass s1) ;; Some (x :: l, NoBrace, s2) else Some ([x], NoBrace, s1)
   | Braces => if negb (is_sign "{" s) then Some ([], NoBrace, s) else let s0 := pass s in
-      '(b, s1) <- (match left s0 with
-        | Name "left" :: _ => Some (Side AtLeft, pass s0) | Name "right" :: _ => Some (Side AtRight, pass s0)
-        | Name "hybrid" :: _ => '(v, s1) <- expression (pass s0) ;; q <- constant_of v ;; Some (Tie First q, s1)
-        | Name n :: _ => match tie_word n with Some (u, q) => Some (Tie u q, pass s0)
-                         | None => '(v, s1) <- expression s0 ;; q <- constant_of v ;; Some (Side (At q), s1) end
-        | _ => '(v, s1) <- expression s0 ;; q <- constant_of v ;; Some (Side (At q), s1) end) ;;
+      '(b, s1) <- (
+        if is_name "left" s0 then Some (Side AtLeft, pass s0) else if is_name "right" s0 then Some (Side AtRight, pass s0)
+        else if is_name "hybrid" s0 then '(v, s1) <- expression (pass s0) ;; q <- constant_of v ;; Some (Tie First q, s1)
+        else match (match left s0 with Name n :: _ => tie_word n | _ => None end) with
+          | Some (u, q) => Some (Tie u q, pass s0)
+          | None => '(v, s1) <- expression s0 ;; q <- constant_of v ;; Some (Side (At q), s1) end) ;;
       s2 <- expect "}" s1 ;; Some ([], b, s2)
   end end.
 End Read.
@@ -350,7 +366,7 @@ Variable fuel : nat.
 Definition evaluate x : option (operand * state) := v <- read r (bound x) fuel Expression (now x) ;; single v.
 
 Fixpoint inputs_read m x : option reader := match m with O => None | S m' => let s := now x in match left s with
-  | Name n :: Sign "[" :: Number q :: Sign "]" :: rest =>
+  | Name n :: Sign c :: Number q :: Sign d :: rest => if negb (Ascii.eqb c "[" && Ascii.eqb d "]") then None else
       k <- whole (false, [Const q]) ;; y <- take_input x n true k {| left := rest; written := written s; next := next s |} ;;
       if is_sign "," (now y) then inputs_read m' (with_state (pass (now y)) y) else Some y
   | Name n :: _ => y <- take_input x n false 1 (pass s) ;;
@@ -362,19 +378,21 @@ Fixpoint conditions m x s : option state := match m with O => None | S m' =>
   match ab with
   | [(false, _); (false, _)] => if is_name "and" (pass s1) then conditions m' x (pass (pass s1)) else Some (pass s1)
   | _ => None end end.
-Definition statement x : option reader := let s := now x in match left s with
-  | Name "input" :: _ => inputs_read fuel (with_state (pass s) x)
-  | Name "let" :: Name n :: Sign "=" :: _ => '(v, s1) <- evaluate (with_state (pass (pass (pass s))) x) ;;
-      if free x n then Some {| now := s1; bound := (n, v) :: bound x; inputs_left := inputs_left x;
-                               first_free := first_free x; found := found x |} else None
-  | Name "output" :: _ => '(l, _, s1) <- read r (bound x) fuel Series (pass s) ;;
-      match found x with
-      | Some _ => None
-      | None => Some {| now := s1; bound := bound x; inputs_left := inputs_left x; first_free := first_free x;
-                        found := Some (joined l) |} end
-  | Name "piece" :: _ => '(_, _, s1) <- read r (bound x) fuel Expression (pass s) ;;
-      if is_name "if" s1 then s2 <- conditions fuel x (pass s1) ;; Some (with_state s2 x) else Some (with_state s1 x)
+Definition let_read x s : option reader := match left s with
+  | Name n :: Sign c :: _ => if negb (Ascii.eqb c "=" && free x n) then None else
+      '(v, s1) <- evaluate (with_state (pass (pass s)) x) ;;
+      Some {| now := s1; bound := (n, v) :: bound x; inputs_left := inputs_left x; first_free := first_free x;
+              found := found x |}
   | _ => None end.
+Definition outputs_read x s : option reader := '(l, _, s1) <- read r (bound x) fuel Series s ;; match found x with
+  | Some _ => None
+  | None => Some {| now := s1; bound := bound x; inputs_left := inputs_left x; first_free := first_free x;
+                    found := Some (joined l) |} end.
+Definition piece_read x s : option reader := '(_, _, s1) <- read r (bound x) fuel Expression s ;;
+  s2 <- (if is_name "if" s1 then conditions fuel x (pass s1) else Some s1) ;; Some (with_state s2 x).
+Definition statement x : option reader := let s := now x in
+  if is_name "input" s then inputs_read fuel (with_state (pass s) x) else if is_name "let" s then let_read x (pass s)
+  else if is_name "output" s then outputs_read x (pass s) else if is_name "piece" s then piece_read x (pass s) else None.
 Fixpoint statements m x : option reader := match m with O => None | S m' => match left (now x) with
   | [] => Some x
   | Stop :: _ => statements m' (with_state (pass (now x)) x)
