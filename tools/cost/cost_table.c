@@ -233,8 +233,8 @@ print_scheme(const scheme *s, size_t p, json_t **list)
     clarke_json_set(&j, "product", json_string(s->key));
     clarke_json_set(&j, "cost", clarke_cost_whole(c));
     clarke_json_set(&j, "cutoff", json_integer((json_int_t)cutoff));
-    clarke_json_set(&j, "ratio", clarke_json_text(texts_of[0]));
-    clarke_json_set(&j, "ratio_2_7", clarke_json_text(texts_of[1]));
+    clarke_json_set(&j, "ratio", json_string(texts_of[0]));
+    clarke_json_set(&j, "ratio_2_7", json_string(texts_of[1]));
     clarke_json_append(list, j);
     free(texts_of[0]);
     free(texts_of[1]);

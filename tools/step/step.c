@@ -348,9 +348,9 @@ vector_json(const work *w, int slot)
 
     if (w->scalar) {
       json_decref(list);
-      list = json_string(text != NULL ? text : "");
+      list = json_string(text);
     } else
-      clarke_json_append(&list, json_string(text != NULL ? text : ""));
+      clarke_json_append(&list, json_string(text));
     free(text);
   }
   return list;
@@ -371,8 +371,8 @@ set_state(json_t **j, const work *w)
       clarke_json_set(j, s < 0 ? "theta" : clarke_slot_names[s], vector_json(w, s));
 }
 
-static void
-print_state(const work *w)
+static clarke_status
+print_state(const work *w, clarke_error *err)
 {
   printf("after step %zu\n", w->k);
   for (int s = -1; s < CLARKE_N_SLOTS; s++) {
@@ -382,11 +382,14 @@ print_state(const work *w)
     for (size_t i = 0; i < w->n; i++) {
       char *text = clarke_number_text(number_at(w, s, i));
 
-      printf(" %s", text != NULL ? text : "?");
+      if (text == NULL)
+        return clarke_no_memory(err);
+      printf(" %s", text);
       free(text);
     }
     puts("");
   }
+  return CLARKE_OK;
 }
 
 /* |x - y| against the bound: 1 within, 0 not, -1 an enclosure says neither. */
@@ -413,17 +416,19 @@ is_within(const clarke_number *x, const clarke_number *y, const mpq_t bound)
   return sign == 2 ? -1 : sign <= 0;
 }
 
-static void
-tell(work *w, int answer, const char *name, size_t i, const clarke_number *rule, const clarke_number *other, bool json)
+static clarke_status
+tell(work *w, int answer, int slot, size_t i, const clarke_number *other, bool json, clarke_error *err)
 {
-  char *texts[2] = {clarke_number_text(rule), clarke_number_text(other)};
+  char *texts[2] = {clarke_number_text(number_at(w, slot, i)), clarke_number_text(other)};
+  const bool are = texts[0] != NULL && texts[1] != NULL;
 
   w->answer = answer;
-  if (!json)
-    printf("%s: entry %zu of %s is %s, by the rule %s\n", answer == EXIT_FAILS ? "not the rule's" : "undecided", i, name,
-           texts[1] != NULL ? texts[1] : "?", texts[0] != NULL ? texts[0] : "?");
+  if (!json && are)
+    printf("%s: entry %zu of %s is %s, by the rule %s\n", answer == EXIT_FAILS ? "not the rule's" : "undecided", i,
+           slot < 0 ? "theta" : clarke_slot_names[slot], texts[1], texts[0]);
   free(texts[0]);
   free(texts[1]);
+  return are ? CLARKE_OK : clarke_no_memory(err);
 }
 
 /* Entries of the file that the rule has, one after another, up to the first that is not the rule's. */
@@ -443,7 +448,7 @@ compare(work *w, const request *q, json_t **j, clarke_error *err)
       const int is = is_within(number_at(w, s, i), &v->x[i], w->within);
 
       if (is != 1)
-        tell(w, is == 0 ? EXIT_FAILS : EXIT_UNDECIDED, name, i, number_at(w, s, i), &v->x[i], q->json);
+        status = tell(w, is == 0 ? EXIT_FAILS : EXIT_UNDECIDED, s, i, &v->x[i], q->json, err);
     }
   }
   if (status == CLARKE_OK && compared == 0 && w->answer == EXIT_HOLDS && w->n > 0)
@@ -466,7 +471,7 @@ make_steps(work *w, const request *q, clarke_error *err)
     status = make_step(w, q->gradient[i], err);
     clarke_watch_hide(true);
     if (status == CLARKE_OK && !q->json)
-      print_state(w);
+      status = print_state(w, err);
     if (status == CLARKE_OK)
       set_state(&j, w);
     clarke_json_append(&w->steps, j);
