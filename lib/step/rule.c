@@ -740,7 +740,8 @@ check_values(const clarke_hypers *h, const clarke_rule *r, clarke_error *err)
     return clarke_fail(err, CLARKE_EINPUT, "%s divides by beta, which is 0", r->name);
   if ((r->step == step_innaprop || r->step == step_released)
       && mpq_cmp(h->of[CLARKE_HYPER_BETA], h->of[CLARKE_HYPER_STEP]) <= 0)
-    return clarke_fail(err, CLARKE_EINPUT, "%s needs beta > gamma: its form with psi_{k+1} divides by beta - gamma (inna does not)", r->name);
+    return clarke_fail(err, CLARKE_EINPUT, "%s needs beta > gamma: its form with psi_{k+1} divides by beta - gamma (inna does not)",
+                       r->name);
   if (h->nesterov && r->step != step_torch_sgd)
     return clarke_fail(err, CLARKE_EINPUT, "%s has no --nesterov (torch-sgd has; see nag and nadam)", r->name);
   return CLARKE_OK;

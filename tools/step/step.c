@@ -12,7 +12,8 @@
 #include <string.h>
 
 enum {
-  OPTION_STATE = 256, OPTION_GRADIENT, OPTION_EPS_PLACE, OPTION_DECAY, OPTION_NESTEROV, OPTION_PRECONDITIONED, OPTION_AGAINST, OPTION_WITHIN,
+  OPTION_STATE = 256, OPTION_GRADIENT, OPTION_EPS_PLACE, OPTION_DECAY, OPTION_NESTEROV, OPTION_PRECONDITIONED,
+  OPTION_AGAINST, OPTION_WITHIN,
   OPTION_GAMMA, OPTION_HYPER, /* and on */
 };
 
@@ -252,8 +253,8 @@ take_slot(work *w, int s, clarke_error *err)
   if (!w->rule->slot[s] || (s == CLARKE_SLOT_V && w->hypers.preconditioned))
     return CLARKE_OK;
   if (v == NULL && w->k > 0)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: '%s' is missing; %s has it after %zu steps", w->state.file, clarke_slot_names[s], w->rule->name,
-                       w->k);
+    return clarke_fail(err, CLARKE_EINPUT, "%s: '%s' is missing; %s has it after %zu steps", w->state.file, clarke_slot_names[s],
+                       w->rule->name, w->k);
   if (v != NULL && v->n != w->n)
     return clarke_fail(err, CLARKE_EINPUT, "%s: '%s' has %zu entries, theta has %zu", w->state.file, clarke_slot_names[s], v->n, w->n);
   for (size_t i = 0; v != NULL && i < w->n; i++) {

@@ -86,8 +86,8 @@ take_json(clarke_step_vectors *v, const char *name, const json_t *j, clarke_erro
   mpq_init(q);
   for (size_t i = 0; i < n && status == CLARKE_OK; i++) {
     if (!number_of(q, list ? json_array_get(j, i) : j))
-      status = clarke_fail(err, CLARKE_EINPUT, "%s: entry %zu of '%s' is no finite number; expected one, or a text such as \"1/10\"", v->file,
-                           i, name);
+      status = clarke_fail(err, CLARKE_EINPUT, "%s: entry %zu of '%s' is no finite number; expected one, or a text such as \"1/10\"",
+                           v->file, i, name);
     else
       clarke_number_set_q(&one->x[i], q);
   }
