@@ -138,7 +138,7 @@ take_rows(const clarke_table_row_of_costs *row, size_t n, const clarke_prices *g
 
   set_prices(&prices, given, n > 0 && row[0].is_unit);
   for (size_t i = 0; i < n && status == CLARKE_OK; i++) {
-    texts t = {NULL};
+    texts t = {.cost = NULL};
 
     status = find_texts(&t, &row[i], &prices, err);
     if (status == CLARKE_OK && list != NULL)
