@@ -32,6 +32,8 @@ static const struct {
    "a program, a network, a step: how many operations, and how many more their derivatives take"},
   {"encode", clarke_command_encode,
    "a formula as a network: is it differentiable at 0, can the formula be satisfied?"},
+  {"step", clarke_command_step,
+   "a step of an optimizer: what its rule makes of a state and a gradient, exactly"},
   {"reproduce", clarke_command_reproduce,
    "every example of the papers: claimed, computed, agreed or not"},
 };

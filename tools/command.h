@@ -46,6 +46,7 @@ int clarke_command_cost(int argc, char **argv);
 int clarke_command_derive(int argc, char **argv);
 int clarke_command_patterns(int argc, char **argv);
 int clarke_command_encode(int argc, char **argv);
+int clarke_command_step(int argc, char **argv);
 int clarke_command_reproduce(int argc, char **argv);
 
 #endif

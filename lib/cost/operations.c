@@ -183,9 +183,11 @@ put_affine(FILE *out, const affine *f)
 static bool
 is_bare(const affine *f)
 {
-  return (mpq_sgn(f->in[0]) == 0 && mpq_sgn(f->in[1]) == 0)
-         || (mpq_sgn(f->constant) == 0
-             && ((mpq_sgn(f->in[0]) == 0 && mpq_cmp_ui(f->in[1], 1, 1) == 0) || (mpq_sgn(f->in[1]) == 0 && mpq_cmp_ui(f->in[0], 1, 1) == 0)));
+  const bool none[2] = {mpq_sgn(f->in[0]) == 0, mpq_sgn(f->in[1]) == 0};
+
+  if (mpq_sgn(f->constant) != 0 || (none[0] && none[1]))
+    return none[0] && none[1];
+  return (none[0] && mpq_cmp_ui(f->in[1], 1, 1) == 0) || (none[1] && mpq_cmp_ui(f->in[0], 1, 1) == 0);
 }
 
 static void

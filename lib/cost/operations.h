@@ -8,9 +8,11 @@
 
 #include "base/status.h"
 
-#include <gmp.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h> /* before GMP, which has its functions of files only then */
+
+#include <gmp.h>
 
 enum { CLARKE_ADDITION, CLARKE_MULTIPLICATION, CLARKE_NONLINEAR, CLARKE_SIGN, CLARKE_N_OPERATIONS };
 

@@ -26,7 +26,7 @@ from collections import Counter
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 CASES = {"AUDIT": "audit", "PAPERS": "papers", "FORMULAS": "encode", "RUNS": "runs", "REGIONS": "regions",
-         "ARRANGEMENTS": "arrangements"}
+         "ARRANGEMENTS": "arrangements", "STATES": "steps"}
 FOLDERS = {"PROOFS": os.path.join(ROOT, "proofs-data"), **{word: os.path.join(ROOT, "cases", name) for word, name in CASES.items()}}
 
 # Name, program, arguments ({OUT}: a fresh folder; {RUNS}, {REGIONS}, {ARRANGEMENTS}, ...: cases). All commands, in all their forms.
@@ -91,10 +91,18 @@ COMMANDS = [
     ("encode --drat", "clarke", "encode {FORMULAS}/eight.cnf -o {OUT}/f.onnx --drat {FORMULAS}/eight.drat --proof {OUT}/p"),
     ("encode --lrat", "clarke", "encode {FORMULAS}/eight.cnf --lrat {FORMULAS}/eight.lrat --json"),
     ("encode --decode", "clarke", "encode {FORMULAS}/example4.cnf --decode x=1,2,-1,0,0,-3"),
+    ("cost", "clarke", "cost {PAPERS}/thesis-cost-fig2.2-p2.prog --table 2.3 --svg {OUT}/f.svg"),
+    ("cost --json", "clarke", "cost {AUDIT}/lenet.onnx --json --svg {OUT}/f.svg"),
+    ("cost RUN", "clarke", "cost {RUNS}/small --mode forward --against {STATES}/counts.json"),
+    ("cost --matrices", "clarke", "cost --matrices 12 --json"),
+    ("step", "clarke", "step torch-nadam --state {STATES}/state.json --gradient {STATES}/gradient.json --eta 1/10"),
+    ("step --json", "clarke", "step innaprop --state {STATES}/state.json --gradient {STATES}/gradient.json --eta 1/10 --alpha 1 --beta 2 "
+                              "--json --against {STATES}/state.json"),
+    ("step list", "clarke", "step list"),
     ("a list of commands", "clarke", "--help"),
     ("the version", "clarke", "--version"),
     *(("%s --help" % command, "clarke", command + " --help")
-      for command in ("audit", "derive", "patterns", "certify", "reproduce", "encode")),
+      for command in ("audit", "derive", "patterns", "certify", "reproduce", "encode", "cost", "step")),
     ("check --help", "clarke-check", "--help"),
     ("check, regions", "clarke-check", "{PROOFS}/regions/folds-around.proof --data {REGIONS} --threads 1"),
     ("check, a box", "clarke-check", "{PROOFS}/regions/bump-box.proof --data {REGIONS} --threads 1"),

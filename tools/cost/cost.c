@@ -12,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_MODE = 256, OPTION_NONLINEAR, OPTION_SIGN, OPTION_PLUS, OPTION_TIMES, OPTION_PADDING, OPTION_TOKENS, OPTION_STEP, OPTION_AGAINST, OPTION_TABLE, OPTION_MATRICES, OPTION_SVG };
+enum {
+  OPTION_MODE = 256, OPTION_NONLINEAR, OPTION_SIGN, OPTION_PLUS, OPTION_TIMES, OPTION_PADDING, OPTION_TOKENS, OPTION_STEP,
+  OPTION_AGAINST, OPTION_TABLE, OPTION_MATRICES, OPTION_SVG,
+};
 
 typedef struct {
   clarke_cost_request ask;
@@ -51,7 +54,8 @@ static char doc[] =
   "  clarke cost cases/runs/small --json\n"
   "  clarke cost net.onnx --against torch.json\n"
   "  clarke cost --table 2.3\n\n"
-  "Exit status: 0 counted (--against: and explained to the unit), 1 with --against, a number is not explained, 2 the question could not be asked.";
+  "Exit status: 0 counted (--against: and explained to the unit), 1 with --against, a number is not explained, 2 the question "
+  "could not be asked.";
 
 static void
 take_mode(request *q, const char *arg, const struct argp_state *state)

@@ -48,8 +48,8 @@ add_claim(clarke_against *a, const char *counter, const char *mode, json_int_t t
 static clarke_status
 fail(const char *file, const char *what, clarke_error *err)
 {
-  return clarke_fail(err, CLARKE_EINPUT, "%s: %s; expected {\"counter\": NAME, \"total\": N, \"mode\": \"forward\"}, {NAME: {\"forward\": N}}, or "
-                     "what torch's FlopCounterMode.get_flop_counts() says, as JSON", file, what);
+  return clarke_fail(err, CLARKE_EINPUT, "%s: %s; expected {\"counter\": NAME, \"total\": N, \"mode\": \"forward\"}, "
+                     "{NAME: {\"forward\": N}}, or what torch's FlopCounterMode.get_flop_counts() says, as JSON", file, what);
 }
 
 static const char *

@@ -222,7 +222,7 @@ prices_json(const clarke_prices *p)
   for (int k = 0; k < CLARKE_N_OPERATIONS; k++) {
     char *text = p->given[k] ? clarke_price_text(p->of[k]) : NULL;
 
-    clarke_json_set(&j, names[k], clarke_json_text(text));
+    clarke_json_set(&j, names[k], p->given[k] ? json_string(text) : json_null());
     free(text);
   }
   return j;

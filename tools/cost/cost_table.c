@@ -83,8 +83,8 @@ find_texts(texts *t, const clarke_table_row_of_costs *row, const clarke_prices *
 static void
 print_row(const clarke_table_row_of_costs *row, const texts *t)
 {
-  printf("  %-21s %-18s %4zu  %-18s %-17s %-22s %-34s %s\n", row->function, t->cost, row->e.arguments, t->joint, t->more, t->share, t->omega,
-         t->most);
+  printf("  %-21s %-18s %4zu  %-18s %-17s %-22s %-34s %s\n", row->function, t->cost, row->e.arguments,
+         t->joint, t->more, t->share, t->omega, t->most);
   if (row->share != NULL)
     printf("  %21s paper wrong: cx |pr| / cost(g) is printed as %s, which is 2 cx |pr| / cost(g)\n", "", row->share);
   if (row->has_cost)
@@ -138,7 +138,7 @@ take_rows(const clarke_table_row_of_costs *row, size_t n, const clarke_prices *g
 
   set_prices(&prices, given, n > 0 && row[0].is_unit);
   for (size_t i = 0; i < n && status == CLARKE_OK; i++) {
-    texts t = {NULL};
+    texts t = {.cost = NULL};
 
     status = find_texts(&t, &row[i], &prices, err);
     if (status == CLARKE_OK && list != NULL)
@@ -233,8 +233,8 @@ print_scheme(const scheme *s, size_t p, json_t **list)
     clarke_json_set(&j, "product", json_string(s->key));
     clarke_json_set(&j, "cost", clarke_cost_whole(c));
     clarke_json_set(&j, "cutoff", json_integer((json_int_t)cutoff));
-    clarke_json_set(&j, "ratio", clarke_json_text(texts_of[0]));
-    clarke_json_set(&j, "ratio_2_7", clarke_json_text(texts_of[1]));
+    clarke_json_set(&j, "ratio", json_string(texts_of[0]));
+    clarke_json_set(&j, "ratio_2_7", json_string(texts_of[1]));
     clarke_json_append(list, j);
     free(texts_of[0]);
     free(texts_of[1]);
@@ -255,7 +255,8 @@ clarke_cost_matrices_print(size_t p, bool json, clarke_error *err)
   if (!json)
     gmp_printf("Theorem 4, p = %zu\n  cost(P_F) = 6 p^2 + 2 p = %Zd\n  U with entries 1 and -1, U^T U = p I: %s\n\n"
                "  If c(p), the least cost of a product of p x p matrices, were\n  %-34s %16s %8s  %-22s %s\n", p, cost,
-               signs[clarke_orthogonal_signs(p)], "that of a product", "c", "cut-off", "(c - 5p) / 5 cost(P_F)", "(c - 5p) / 40 p^2 (2.7)");
+               signs[clarke_orthogonal_signs(p)], "that of a product", "c", "cut-off", "(c - 5p) / 5 cost(P_F)",
+               "(c - 5p) / 40 p^2 (2.7)");
   for (size_t k = 0; k < sizeof schemes / sizeof *schemes; k++)
     print_scheme(&schemes[k], p, json ? &list : NULL);
   clarke_json_set(&j, "p", json_integer((json_int_t)p));

@@ -5,35 +5,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void
-print_functions(const clarke_count *c, const clarke_prices *prices)
+static clarke_status
+print_function(const clarke_counted *row, const clarke_prices *prices, clarke_error *err)
 {
-  printf("  %-16s %12s %5s  %-22s %-22s %s\n", "function", "times", "|pr|", "cost(g)", "cost(gd)", "omega");
-  for (size_t i = 0; i < c->n; i++) {
-    const clarke_elementary *e = &c->row[i].what;
-    clarke_count one;
-    clarke_amount cost, joint;
-    char *texts[3];
-    mpz_t once;
+  const clarke_elementary *e = &row->what;
+  clarke_count one;
+  clarke_amount cost, joint;
+  char *texts[3] = {NULL};
+  clarke_status status;
+  mpz_t once;
 
-    clarke_count_init(&one);
-    clarke_amount_init(&cost);
-    clarke_amount_init(&joint);
-    mpz_init_set_ui(once, 1);
-    clarke_amount_add(&cost, &e->cost, once);
-    clarke_amount_add(&joint, &e->joint, once);
-    texts[0] = clarke_amount_text(&cost, prices);
-    texts[1] = clarke_amount_text(&joint, prices);
-    texts[2] = clarke_count_add(&one, e, 1, NULL) == CLARKE_OK ? clarke_count_omega_text(&one, prices) : NULL;
-    gmp_printf("  %-16s %12Zd %5zu  %-22s %-22s %s\n", e->name, c->row[i].times, e->arguments, texts[0] != NULL ? texts[0] : "?",
-               texts[1] != NULL ? texts[1] : "?", texts[2] != NULL ? texts[2] : "?");
-    for (int k = 0; k < 3; k++)
-      free(texts[k]);
-    mpz_clear(once);
-    clarke_amount_clear(&cost);
-    clarke_amount_clear(&joint);
-    clarke_count_clear(&one);
-  }
+  clarke_count_init(&one);
+  clarke_amount_init(&cost);
+  clarke_amount_init(&joint);
+  mpz_init_set_ui(once, 1);
+  clarke_amount_add(&cost, &e->cost, once);
+  clarke_amount_add(&joint, &e->joint, once);
+  texts[0] = clarke_amount_text(&cost, prices);
+  texts[1] = clarke_amount_text(&joint, prices);
+  status = clarke_count_add(&one, e, 1, err);
+  texts[2] = status == CLARKE_OK ? clarke_count_omega_text(&one, prices) : NULL;
+  if (texts[0] == NULL || texts[1] == NULL || texts[2] == NULL)
+    status = clarke_no_memory(err);
+  else
+    gmp_printf("  %-16s %12Zd %5zu  %-22s %-22s %s\n", e->name, row->times, e->arguments, texts[0], texts[1], texts[2]);
+  for (int k = 0; k < 3; k++)
+    free(texts[k]);
+  mpz_clear(once);
+  clarke_amount_clear(&cost);
+  clarke_amount_clear(&joint);
+  clarke_count_clear(&one);
+  return status;
+}
+
+static clarke_status
+print_functions(const clarke_count *c, const clarke_prices *prices, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  printf("  %-16s %12s %5s  %-22s %-22s %s\n", "function", "times", "|pr|", "cost(g)", "cost(gd)", "omega");
+  for (size_t i = 0; i < c->n && status == CLARKE_OK; i++)
+    status = print_function(&c->row[i], prices, err);
+  return status;
 }
 
 /* A number with its letters; and what it is where these are 1. */
@@ -152,8 +165,9 @@ print_quantities(const clarke_cost_report *r, clarke_quantities q, const char *t
   mpz_init(p);
   clarke_cost_session_entries(p, &r->session, q);
   printf("\n%s\n", title);
-  print_functions(c, &r->prices);
-  status = print_numbers(c, p, r, err);
+  status = print_functions(c, &r->prices, err);
+  if (status == CLARKE_OK)
+    status = print_numbers(c, p, r, err);
   mpz_clear(p);
   return status;
 }

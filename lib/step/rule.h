@@ -1,0 +1,72 @@
+/* Rules of optimizers: what a step makes of parameters, a state and a gradient, entry by entry, exactly. Values that are no rationals
+ * (roots, powers) are balls that hold them.
+ *
+ * The papers' rules and the frameworks' are different rules, with names of their own: adam is Table 4.5 of the thesis, torch-adam
+ * what torch.optim.Adam computes. Steps are counted from k = 0. */
+#ifndef CLARKE_STEP_RULE_H
+#define CLARKE_STEP_RULE_H
+
+#include "exact/number.h"
+
+#define CLARKE_STEP_PRECISION 256
+
+/* What an entry has beside its parameter. */
+enum { CLARKE_SLOT_PSI, CLARKE_SLOT_M, CLARKE_SLOT_V, CLARKE_N_SLOTS };
+extern const char *const clarke_slot_names[CLARKE_N_SLOTS]; /* psi, m, v */
+
+typedef struct {
+  clarke_number theta, slot[CLARKE_N_SLOTS];
+} clarke_step_entry;
+
+typedef enum {
+  CLARKE_HYPER_ALPHA, CLARKE_HYPER_BETA, CLARKE_HYPER_STEP, /* the step size: gamma, or eta */
+  CLARKE_HYPER_SIGMA, CLARKE_HYPER_MOMENTUM, CLARKE_HYPER_EPS, CLARKE_HYPER_DECAY, CLARKE_HYPER_DAMPENING,
+  CLARKE_HYPER_MOMENTUM_DECAY, CLARKE_N_HYPERS,
+} clarke_hyper;
+const char *clarke_hyper_name(clarke_hyper h); /* "weight-decay" */
+
+/* Where epsilon is: sqrt(v + eps), sqrt(v) + eps. */
+typedef enum { CLARKE_EPS_OF_RULE, CLARKE_EPS_INSIDE, CLARKE_EPS_OUTSIDE } clarke_eps_place;
+
+/* Beside the gradient (coupled), or of the parameters before the step. */
+typedef enum { CLARKE_DECAY_OF_RULE, CLARKE_DECAY_COUPLED, CLARKE_DECAY_DECOUPLED } clarke_decay_kind;
+
+typedef struct {
+  bool given[CLARKE_N_HYPERS];
+  mpq_t of[CLARKE_N_HYPERS];
+  clarke_eps_place place;
+  clarke_decay_kind decay;
+  bool nesterov;
+  bool preconditioned; /* the gradients are ghat: no v is used */
+} clarke_hypers;
+
+void clarke_hypers_init(clarke_hypers *h);
+void clarke_hypers_clear(clarke_hypers *h);
+
+typedef struct clarke_rule clarke_rule;
+struct clarke_rule {
+  const char *name, *where, *says;
+  bool slot[CLARKE_N_SLOTS];    /* which it has */
+  bool v_is_one;                /* v_0 = 1, else 0 */
+  bool needs[CLARKE_N_HYPERS];  /* those that have no default */
+  const char *momentum, *sigma, *eps, *weight_decay; /* defaults; NULL: the rule has none */
+  bool inside, coupled;         /* of the rule itself */
+  clarke_status (*step)(clarke_step_entry *e, const clarke_number *g, const clarke_hypers *h, size_t k, clarke_error *err);
+};
+
+/* NULL: there is none; past the last. */
+const clarke_rule *clarke_rule_find(const char *name);
+const clarke_rule *clarke_rule_at(size_t i);
+
+/* Fills what was not given with the rule's defaults. An error names what the rule needs, does not have, or cannot take. */
+clarke_status clarke_rule_check(clarke_hypers *h, const clarke_rule *r, clarke_error *err);
+
+void clarke_step_entry_init(clarke_step_entry *e);
+void clarke_step_entry_clear(clarke_step_entry *e);
+/* The slots before the first step; theta is set. */
+void clarke_rule_begin(clarke_step_entry *e, const clarke_rule *r, const clarke_hypers *h);
+/* Step number k, from 0 on. Errors: a division by zero, a root of a negative number. */
+clarke_status clarke_rule_step(clarke_step_entry *e, const clarke_rule *r, const clarke_number *g, const clarke_hypers *h, size_t k,
+                               clarke_error *err);
+
+#endif

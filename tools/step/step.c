@@ -1,0 +1,546 @@
+/* clarke step: what a rule makes of a state and gradients, exactly. */
+#include "step_report.h"
+
+#include "base/stop.h"
+#include "command.h"
+#include "exact/literal.h"
+#include "session/json.h"
+#include "watch.h"
+
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  OPTION_STATE = 256, OPTION_GRADIENT, OPTION_EPS_PLACE, OPTION_DECAY, OPTION_NESTEROV, OPTION_PRECONDITIONED,
+  OPTION_AGAINST, OPTION_WITHIN,
+  OPTION_GAMMA, OPTION_HYPER, /* and on */
+};
+
+#define MOST_GRADIENTS 4096
+
+typedef struct {
+  const char *rule, *state, *against, *within, *hyper[CLARKE_N_HYPERS];
+  size_t n_gradients;
+  const char **gradient;
+  clarke_eps_place place;
+  clarke_decay_kind decay;
+  bool nesterov, preconditioned, json;
+  clarke_watch_limits watch;
+} request;
+
+static const struct argp_option options[] = {
+  {"state", OPTION_STATE, "FILE", 0, "theta, and what the rule has beside it: psi, m, v, k (docs/step.md)", 0},
+  {"gradient", OPTION_GRADIENT, "FILE", 0, "the gradient of a step; several are several steps", 0},
+  {"alpha", OPTION_HYPER + CLARKE_HYPER_ALPHA, "Q", 0, "damping of inna and what is made of it", 0},
+  {"beta", OPTION_HYPER + CLARKE_HYPER_BETA, "Q", 0, "the other one", 0},
+  {"gamma", OPTION_GAMMA, "Q", 0, "the step size", 0},
+  {"eta", OPTION_HYPER + CLARKE_HYPER_STEP, "Q", 0, "the same", 0},
+  {"sigma", OPTION_HYPER + CLARKE_HYPER_SIGMA, "Q", 0, "of the average of squared gradients (beta_2)", 0},
+  {"momentum", OPTION_HYPER + CLARKE_HYPER_MOMENTUM, "Q", 0, "of the average of gradients (beta_1)", 0},
+  {"dampening", OPTION_HYPER + CLARKE_HYPER_DAMPENING, "Q", 0, "of torch-sgd", 0},
+  {"momentum-decay", OPTION_HYPER + CLARKE_HYPER_MOMENTUM_DECAY, "Q", 0, "of nadam and torch-nadam (0.004)", 0},
+  {"eps", OPTION_HYPER + CLARKE_HYPER_EPS, "Q", 0, "beside the root", 0},
+  {"eps-place", OPTION_EPS_PLACE, "WHERE", 0, "inside the root or outside (the rule's)", 0},
+  {"weight-decay", OPTION_HYPER + CLARKE_HYPER_DECAY, "Q", 0, "lambda", 0},
+  {"decay", OPTION_DECAY, "KIND", 0, "coupled, part of the gradient, or decoupled (the rule's)", 0},
+  {"nesterov", OPTION_NESTEROV, NULL, 0, "of torch-sgd", 0},
+  {"preconditioned", OPTION_PRECONDITIONED, NULL, 0, "the gradients are divided by their roots already: v is not used", 0},
+  {"against", OPTION_AGAINST, "FILE", 0, "the state after the last step: is it the rule's?", 0},
+  {"within", OPTION_WITHIN, "Q", 0, "with --against: no entry is farther from the rule's than this (0)", 0},
+  {"json", 'j', NULL, 0, "print one JSON object", 0},
+  CLARKE_OPTIONS_OF_WATCH,
+  CLARKE_OPTION_OF_LIMIT,
+  {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static char doc[] =
+  "What does a rule make of parameters, a state and gradients? Computes steps of optimizers exactly, by the papers' rules and by the "
+  "frameworks', which are others. Roots are enclosed, and printed to the digits that are certain."
+  "\vExamples:\n"
+  "  clarke step list\n"
+  "  clarke step momentum --state state.json --gradient g1.json --gradient g2.json --eta 1/10 --momentum 0.9\n"
+  "  clarke step torch-adam --state before.npz --gradient g.npz --eta 0.001 --against after.npz --within 1e-9\n\n"
+  "Exit status: 0 computed (--against: every entry is the rule's, or within the bound), 1 with --against, some is not (the first is "
+  "shown), 2 the question could not be asked, 3 with --against, an enclosure is too wide to say.";
+
+static void
+take_gradient(request *q, const char *arg, const struct argp_state *state)
+{
+  const char **grown;
+
+  if (q->n_gradients == MOST_GRADIENTS)
+    argp_error(state, "--gradient: more than %d steps", MOST_GRADIENTS);
+  grown = realloc(q->gradient, (q->n_gradients + 1) * sizeof *grown);
+  if (grown == NULL)
+    argp_failure(state, EXIT_NOT_ASKED, 0, "out of memory");
+  else {
+    q->gradient = grown;
+    q->gradient[q->n_gradients++] = arg;
+  }
+}
+
+/* One of two words. */
+static int
+take_word(const char *arg, const char *first, const char *second, const char *option, const struct argp_state *state)
+{
+  if (strcmp(arg, first) != 0 && strcmp(arg, second) != 0)
+    argp_error(state, "--%s: '%s' is neither %s nor %s", option, arg, first, second);
+  return strcmp(arg, first) == 0 ? 1 : 2;
+}
+
+static void
+check_request(const request *q, const struct argp_state *state)
+{
+  if (q->rule == NULL)
+    argp_error(state, "a rule is needed; clarke step list has them");
+  if (strcmp(q->rule, "list") == 0)
+    return;
+  if (q->state == NULL || q->n_gradients == 0)
+    argp_error(state, "--state FILE and --gradient FILE are needed");
+  if (q->within != NULL && q->against == NULL)
+    argp_error(state, "--within goes with --against");
+}
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+  request *q = state->input;
+  const clarke_shared_options shared = {.json = &q->json};
+
+  if (clarke_take_shared(key, arg, state, &shared) || clarke_watch_take(key, arg, state, &q->watch))
+    return 0;
+  if (key >= OPTION_HYPER && key < OPTION_HYPER + CLARKE_N_HYPERS) {
+    if (key == OPTION_HYPER + CLARKE_HYPER_STEP && q->hyper[CLARKE_HYPER_STEP] != NULL)
+      argp_error(state, "--eta and --gamma are one: the step size");
+    q->hyper[key - OPTION_HYPER] = arg;
+    return 0;
+  }
+  switch (key) {
+  case OPTION_STATE:
+    q->state = arg;
+    return 0;
+  case OPTION_GRADIENT:
+    take_gradient(q, arg, state);
+    return 0;
+  case OPTION_GAMMA:
+    if (q->hyper[CLARKE_HYPER_STEP] != NULL)
+      argp_error(state, "--eta and --gamma are one: the step size");
+    q->hyper[CLARKE_HYPER_STEP] = arg;
+    return 0;
+  case OPTION_EPS_PLACE:
+    q->place = (clarke_eps_place)take_word(arg, "inside", "outside", "eps-place", state);
+    return 0;
+  case OPTION_DECAY:
+    q->decay = (clarke_decay_kind)take_word(arg, "coupled", "decoupled", "decay", state);
+    return 0;
+  case OPTION_NESTEROV:
+    q->nesterov = true;
+    return 0;
+  case OPTION_PRECONDITIONED:
+    q->preconditioned = true;
+    return 0;
+  case OPTION_AGAINST:
+    q->against = arg;
+    return 0;
+  case OPTION_WITHIN:
+    q->within = arg;
+    return 0;
+  case ARGP_KEY_ARG:
+    if (q->rule != NULL)
+      argp_error(state, "one rule is expected");
+    q->rule = arg;
+    return 0;
+  case ARGP_KEY_END:
+    check_request(q, state);
+    return 0;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+/* --- the list ------------------------------------------------------------------------------------------------ */
+
+static clarke_status
+print_list(bool json, clarke_error *err)
+{
+  json_t *list = json_array(), *j = json_object();
+
+  for (size_t i = 0; clarke_rule_at(i) != NULL; i++) {
+    const clarke_rule *r = clarke_rule_at(i);
+    json_t *one = json_object();
+
+    if (!json)
+      printf("%-18s %-38s %s\n", r->name, r->where, r->says);
+    clarke_json_set(&one, "name", json_string(r->name));
+    clarke_json_set(&one, "where", json_string(r->where));
+    clarke_json_set(&one, "says", json_string(r->says));
+    clarke_json_append(&list, one);
+  }
+  clarke_json_set(&j, "rules", list);
+  if (json)
+    return clarke_json_print(stdout, j, JSON_INDENT(2), "\n", err);
+  json_decref(j);
+  return CLARKE_OK;
+}
+
+/* --- the steps ------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+  const clarke_rule *rule;
+  clarke_hypers hypers;
+  clarke_step_vectors state, against;
+  size_t n, k; /* entries; steps that were made, with those of the state */
+  bool scalar;
+  clarke_step_entry *entry;
+  mpq_t within;
+  json_t *steps;
+  int answer;
+} work;
+
+static clarke_status
+set_hypers(work *w, const request *q, clarke_error *err)
+{
+  for (int k = 0; k < CLARKE_N_HYPERS; k++) {
+    w->hypers.given[k] = q->hyper[k] != NULL;
+    if (q->hyper[k] != NULL && !clarke_literal_parse(w->hypers.of[k], q->hyper[k]))
+      return clarke_fail(err, CLARKE_EINPUT, "--%s: '%s' is no number; expected an exact one, such as 9/10 or 0.9",
+                         clarke_hyper_name((clarke_hyper)k), q->hyper[k]);
+  }
+  if (q->within != NULL && (!clarke_literal_parse(w->within, q->within) || mpq_sgn(w->within) < 0))
+    return clarke_fail(err, CLARKE_EINPUT, "--within: '%s' is no number from 0 on", q->within);
+  w->hypers.place = q->place;
+  w->hypers.decay = q->decay;
+  w->hypers.nesterov = q->nesterov;
+  w->hypers.preconditioned = q->preconditioned;
+  return clarke_rule_check(&w->hypers, w->rule, err);
+}
+
+/* k of the state: how many steps were made before. */
+static clarke_status
+read_k(work *w, clarke_error *err)
+{
+  const clarke_step_vector *k = clarke_step_vectors_find(&w->state, "k");
+
+  if (k == NULL)
+    return CLARKE_OK;
+  if (k->n != 1 || mpz_cmp_ui(mpq_denref(k->x[0].q), 1) != 0 || mpq_sgn(k->x[0].q) < 0 || mpq_cmp_ui(k->x[0].q, 1000000, 1) > 0)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: 'k' is no whole number from 0 to a million", w->state.file);
+  w->k = mpz_get_ui(mpq_numref(k->x[0].q));
+  return CLARKE_OK;
+}
+
+static clarke_status
+check_names(const work *w, clarke_error *err)
+{
+  for (size_t i = 0; i < w->state.n; i++) {
+    const char *name = w->state.vector[i].name;
+    bool known = strcmp(name, "theta") == 0 || strcmp(name, "k") == 0;
+
+    for (int s = 0; s < CLARKE_N_SLOTS; s++)
+      known = known || (w->rule->slot[s] && strcmp(name, clarke_slot_names[s]) == 0);
+    if (!known)
+      return clarke_fail(err, CLARKE_EINPUT, "%s: %s has no '%s' in its state", w->state.file, w->rule->name, name);
+  }
+  return CLARKE_OK;
+}
+
+static clarke_status
+take_slot(work *w, int s, clarke_error *err)
+{
+  const clarke_step_vector *v = clarke_step_vectors_find(&w->state, clarke_slot_names[s]);
+
+  if (!w->rule->slot[s] || (s == CLARKE_SLOT_V && w->hypers.preconditioned))
+    return CLARKE_OK;
+  if (v == NULL && w->k > 0)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: '%s' is missing; %s has it after %zu steps", w->state.file, clarke_slot_names[s],
+                       w->rule->name, w->k);
+  if (v != NULL && v->n != w->n)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: '%s' has %zu entries, theta has %zu", w->state.file, clarke_slot_names[s], v->n, w->n);
+  for (size_t i = 0; v != NULL && i < w->n; i++) {
+    if (s == CLARKE_SLOT_V && clarke_number_sign(&v->x[i]) < 0)
+      return clarke_fail(err, CLARKE_EINPUT, "%s: entry %zu of 'v' is below 0", w->state.file, i);
+    clarke_number_set(&w->entry[i].slot[s], &v->x[i]);
+  }
+  return CLARKE_OK;
+}
+
+static clarke_status
+read_state(work *w, const request *q, clarke_error *err)
+{
+  const clarke_step_vector *theta;
+  clarke_status status = clarke_step_vectors_read(&w->state, q->state, "theta", err);
+
+  theta = status == CLARKE_OK ? clarke_step_vectors_find(&w->state, "theta") : NULL;
+  if (status == CLARKE_OK && theta == NULL)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: 'theta' is missing", w->state.file);
+  if (status == CLARKE_OK)
+    status = check_names(w, err);
+  if (status == CLARKE_OK)
+    status = read_k(w, err);
+  if (status != CLARKE_OK)
+    return status;
+  w->scalar = theta->scalar;
+  w->entry = calloc(theta->n + 1, sizeof *w->entry);
+  if (w->entry == NULL)
+    return clarke_no_memory(err);
+  for (; w->n < theta->n; w->n++) {
+    clarke_step_entry_init(&w->entry[w->n]);
+    clarke_number_set(&w->entry[w->n].theta, &theta->x[w->n]);
+    clarke_rule_begin(&w->entry[w->n], w->rule, &w->hypers);
+  }
+  for (int s = 0; s < CLARKE_N_SLOTS && status == CLARKE_OK; s++)
+    status = take_slot(w, s, err);
+  return status;
+}
+
+/* The gradient's vector: g, gradient, grad, or by theta's name. */
+static const clarke_step_vector *
+gradient_of(const clarke_step_vectors *v)
+{
+  static const char *const names[] = {"g", "gradient", "grad", "theta"};
+
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (clarke_step_vectors_find(v, names[i]) != NULL)
+      return clarke_step_vectors_find(v, names[i]);
+  return NULL;
+}
+
+static clarke_status
+make_step(work *w, const char *path, clarke_error *err)
+{
+  clarke_step_vectors file = {.n = 0};
+  const clarke_step_vector *g;
+  clarke_status status = clarke_step_vectors_read(&file, path, "g", err);
+
+  g = status == CLARKE_OK ? gradient_of(&file) : NULL;
+  if (status == CLARKE_OK && g == NULL)
+    status = clarke_fail(err, CLARKE_EINPUT, "%s: no 'g' (or 'gradient', 'grad', 'theta')", file.file);
+  if (status == CLARKE_OK && g->n != w->n)
+    status = clarke_fail(err, CLARKE_EINPUT, "%s: the gradient has %zu entries, theta has %zu", file.file, g->n, w->n);
+  for (size_t i = 0; i < w->n && status == CLARKE_OK; i++) {
+    status = clarke_rule_step(&w->entry[i], w->rule, &g->x[i], &w->hypers, w->k, err);
+    if (status != CLARKE_OK)
+      status = clarke_fail_in(err, status, "%s: step %zu, entry %zu", w->rule->name, w->k, i);
+    if (status == CLARKE_OK)
+      status = clarke_work_check(err);
+  }
+  w->k++;
+  clarke_step_vectors_clear(&file);
+  return status;
+}
+
+/* --- what was found -------------------------------------------------------------------------------------------------- */
+
+/* slot -1: theta. */
+static const clarke_number *
+number_at(const work *w, int slot, size_t i)
+{
+  return slot < 0 ? &w->entry[i].theta : &w->entry[i].slot[slot];
+}
+
+static json_t *
+vector_json(const work *w, int slot)
+{
+  json_t *list = json_array();
+
+  for (size_t i = 0; i < w->n; i++) {
+    char *text = clarke_number_text(number_at(w, slot, i));
+
+    if (w->scalar) {
+      json_decref(list);
+      list = json_string(text);
+    } else
+      clarke_json_append(&list, json_string(text));
+    free(text);
+  }
+  return list;
+}
+
+static bool
+has(const work *w, int slot)
+{
+  return slot < 0 || (w->rule->slot[slot] && !(slot == CLARKE_SLOT_V && w->hypers.preconditioned));
+}
+
+static void
+set_state(json_t **j, const work *w)
+{
+  clarke_json_set(j, "k", json_integer((json_int_t)w->k));
+  for (int s = -1; s < CLARKE_N_SLOTS; s++)
+    if (has(w, s))
+      clarke_json_set(j, s < 0 ? "theta" : clarke_slot_names[s], vector_json(w, s));
+}
+
+static clarke_status
+print_state(const work *w, clarke_error *err)
+{
+  printf("after step %zu\n", w->k);
+  for (int s = -1; s < CLARKE_N_SLOTS; s++) {
+    if (!has(w, s))
+      continue;
+    printf("  %-6s", s < 0 ? "theta" : clarke_slot_names[s]);
+    for (size_t i = 0; i < w->n; i++) {
+      char *text = clarke_number_text(number_at(w, s, i));
+
+      if (text == NULL)
+        return clarke_no_memory(err);
+      printf(" %s", text);
+      free(text);
+    }
+    puts("");
+  }
+  return CLARKE_OK;
+}
+
+/* |x - y| against the bound: 1 within, 0 not, -1 an enclosure says neither. */
+static int
+is_within(const clarke_number *x, const clarke_number *y, const mpq_t bound)
+{
+  clarke_number distance, minus, zero, limit;
+  int sign;
+
+  clarke_number_init(&distance);
+  clarke_number_init(&minus);
+  clarke_number_init(&zero);
+  clarke_number_init(&limit);
+  clarke_number_set_q(&limit, bound);
+  clarke_number_sub(&distance, x, y, CLARKE_STEP_PRECISION);
+  clarke_number_sub(&minus, &zero, &distance, CLARKE_STEP_PRECISION);
+  sign = clarke_number_compare(&distance, &limit, CLARKE_STEP_PRECISION);
+  if (sign <= 0)
+    sign = clarke_number_compare(&minus, &limit, CLARKE_STEP_PRECISION);
+  clarke_number_clear(&distance);
+  clarke_number_clear(&minus);
+  clarke_number_clear(&zero);
+  clarke_number_clear(&limit);
+  return sign == 2 ? -1 : sign <= 0;
+}
+
+static clarke_status
+tell(work *w, int answer, int slot, size_t i, const clarke_number *other, bool json, clarke_error *err)
+{
+  char *texts[2] = {clarke_number_text(number_at(w, slot, i)), clarke_number_text(other)};
+  const bool are = texts[0] != NULL && texts[1] != NULL;
+
+  w->answer = answer;
+  if (!json && are)
+    printf("%s: entry %zu of %s is %s, by the rule %s\n", answer == EXIT_FAILS ? "not the rule's" : "undecided", i,
+           slot < 0 ? "theta" : clarke_slot_names[slot], texts[1], texts[0]);
+  free(texts[0]);
+  free(texts[1]);
+  return are ? CLARKE_OK : clarke_no_memory(err);
+}
+
+/* Entries of the file that the rule has, one after another, up to the first that is not the rule's. */
+static clarke_status
+compare(work *w, const request *q, json_t **j, clarke_error *err)
+{
+  clarke_status status = clarke_step_vectors_read(&w->against, q->against, "theta", err);
+  size_t compared = 0;
+
+  for (int s = -1; s < CLARKE_N_SLOTS && status == CLARKE_OK; s++) {
+    const char *name = s < 0 ? "theta" : clarke_slot_names[s];
+    const clarke_step_vector *v = has(w, s) ? clarke_step_vectors_find(&w->against, name) : NULL;
+
+    if (v != NULL && v->n != w->n)
+      status = clarke_fail(err, CLARKE_EINPUT, "%s: '%s' has %zu entries, theta has %zu", w->against.file, name, v->n, w->n);
+    for (size_t i = 0; v != NULL && status == CLARKE_OK && i < w->n && w->answer == EXIT_HOLDS; i++, compared++) {
+      const int is = is_within(number_at(w, s, i), &v->x[i], w->within);
+
+      if (is != 1)
+        status = tell(w, is == 0 ? EXIT_FAILS : EXIT_UNDECIDED, s, i, &v->x[i], q->json, err);
+    }
+  }
+  if (status == CLARKE_OK && compared == 0 && w->answer == EXIT_HOLDS && w->n > 0)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: no 'theta', and nothing else of %s's state", w->against.file, w->rule->name);
+  if (status == CLARKE_OK && w->answer == EXIT_HOLDS && !q->json)
+    printf("the rule's: %zu entries compared\n", compared);
+  clarke_json_set(j, "agrees", w->answer == EXIT_UNDECIDED ? json_null() : json_boolean(w->answer == EXIT_HOLDS));
+  return status;
+}
+
+static clarke_status
+make_steps(work *w, const request *q, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  clarke_work_begin("steps", q->n_gradients);
+  for (size_t i = 0; i < q->n_gradients && status == CLARKE_OK; i++) {
+    json_t *j = json_object();
+
+    status = make_step(w, q->gradient[i], err);
+    clarke_watch_hide(true);
+    if (status == CLARKE_OK && !q->json)
+      status = print_state(w, err);
+    if (status == CLARKE_OK)
+      set_state(&j, w);
+    clarke_json_append(&w->steps, j);
+    clarke_work_done();
+  }
+  return status;
+}
+
+static clarke_status
+answer(work *w, const request *q, clarke_error *err)
+{
+  json_t *j = json_object();
+  clarke_status status = CLARKE_OK;
+
+  w->rule = clarke_rule_find(q->rule);
+  if (w->rule == NULL)
+    status = clarke_fail(err, CLARKE_EINPUT, "there is no rule '%s'; clarke step list has all of them", q->rule);
+  if (status == CLARKE_OK)
+    status = set_hypers(w, q, err);
+  if (status == CLARKE_OK)
+    status = read_state(w, q, err);
+  if (status == CLARKE_OK)
+    status = make_steps(w, q, err);
+  if (status == CLARKE_OK) {
+    clarke_json_set(&j, "rule", json_string(w->rule->name));
+    set_state(&j, w);
+    clarke_json_set(&j, "steps", json_incref(w->steps));
+  }
+  if (status == CLARKE_OK && q->against != NULL)
+    status = compare(w, q, &j, err);
+  if (status == CLARKE_OK && q->json)
+    return clarke_json_print(stdout, j, JSON_INDENT(2), "\n", err);
+  json_decref(j);
+  return status;
+}
+
+static void
+work_clear(work *w)
+{
+  for (size_t i = 0; i < w->n; i++)
+    clarke_step_entry_clear(&w->entry[i]);
+  free(w->entry);
+  clarke_step_vectors_clear(&w->state);
+  clarke_step_vectors_clear(&w->against);
+  clarke_hypers_clear(&w->hypers);
+  mpq_clear(w->within);
+  json_decref(w->steps);
+}
+
+int
+clarke_command_step(int argc, char **argv)
+{
+  static char name[] = "clarke step";
+  struct argp argp = {options, parse, "RULE --state FILE --gradient FILE...\nlist", doc, NULL, NULL, NULL};
+  request q = {.rule = NULL};
+  clarke_error err = {CLARKE_OK, ""};
+  clarke_status status;
+  work w = {.answer = EXIT_HOLDS, .steps = json_array()};
+
+  clarke_read_arguments(&q, &argp, name, argc, argv, 0);
+  clarke_hypers_init(&w.hypers);
+  mpq_init(w.within);
+  clarke_watch_begin(&q.watch);
+  status = strcmp(q.rule, "list") == 0 ? print_list(q.json, &err) : answer(&w, &q, &err);
+  clarke_watch_end();
+  if (status != CLARKE_OK)
+    fprintf(stderr, "clarke step: %s\n", err.text);
+  work_clear(&w);
+  free(q.gradient);
+  return status == CLARKE_OK ? w.answer : status == CLARKE_ESTOPPED ? EXIT_UNDECIDED : EXIT_NOT_ASKED;
+}
