@@ -201,6 +201,21 @@ read_layer(clarke_layer *layer, size_t *moves, const clarke_question *q, size_t 
   return read_parameters(layer, moves, g, err);
 }
 
+/* Has the step's function a kink at all? A Clip without bounds, an Elu or a LeakyRelu with alpha 1 have none; nor has a PRelu whose
+ * slopes are 1 and stay so. */
+static bool
+bends(const clarke_graph *g, const clarke_step *s)
+{
+  const size_t slope = s->kind == CLARKE_PIECEWISE ? s->pieces.slope : CLARKE_NONE;
+  bool straight = slope != CLARKE_NONE && !clarke_value_is_wrt(g, slope);
+
+  if (s->kind != CLARKE_PIECEWISE)
+    return clarke_step_has_kinks(s);
+  for (size_t e = 0; straight && e < g->values[slope].count; e++)
+    straight = g->values[slope].real[e] == 1;
+  return s->pieces.n_kinks > 0 && !straight;
+}
+
 clarke_status
 clarke_layers_read(clarke_audit *a, const clarke_question *q, clarke_error *err)
 {
@@ -212,7 +227,7 @@ clarke_layers_read(clarke_audit *a, const clarke_question *q, clarke_error *err)
   if (a->layer == NULL || moves == NULL)
     status = clarke_no_memory(err);
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++)
-    if (clarke_step_has_kinks(&g->steps[i]))
+    if (bends(g, &g->steps[i]))
       status = read_layer(&a->layer[a->n_layers++], moves, q, i, err);
   free(moves);
   return status;

@@ -302,6 +302,7 @@ read_unrolled(program *p, bytes file)
   model m;
   network net;
   onnx_read(&m, file);
+  read_constants(&m);
   tensor x = sample_of(&m);
   const arrays given = {.x = &x};
   network_build(&net, &m, &given);

@@ -4,6 +4,7 @@
 
 #include "format/onnx_inside.h"
 #include "base/text.h"
+#include "op/types.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +18,12 @@
 /* Until this one initializers had to be among the inputs. */
 #define LISTED_IR_VERSION 3
 
-enum { IR_VERSION = 1, GRAPH = 7, OPSET_IMPORT = 8, METADATA_PROPS = 14, FUNCTIONS = 25 };
+/* The producer of recorded steps. */
+#define RECORDER "clarke.record"
 
-enum { NODE = 1, GRAPH_NAME = 2, INITIALIZER = 5, INPUT = 11, OUTPUT = 12, SPARSE_INITIALIZER = 15 };
+enum { IR_VERSION = 1, PRODUCER_NAME = 2, GRAPH = 7, OPSET_IMPORT = 8, METADATA_PROPS = 14, FUNCTIONS = 25 };
+
+enum { NODE = 1, GRAPH_NAME = 2, INITIALIZER = 5, INPUT = 11, OUTPUT = 12, VALUE_INFO = 13, SPARSE_INITIALIZER = 15 };
 
 /* Of messages that are not supported, what names them. */
 static const clarke_wire_rule sparse_rules[] = {
@@ -66,6 +70,7 @@ count_graph(clarke_model *m, clarke_wire_span span, clarke_error *err)
     m->n_tensors += f.number == INITIALIZER;
     m->n_inputs += f.number == INPUT;
     m->n_outputs += f.number == OUTPUT;
+    m->n_declared += f.number == VALUE_INFO;
     if (f.number == SPARSE_INITIALIZER)
       return refuse_sparse(f.span, err);
   }
@@ -79,7 +84,8 @@ allocate_graph(clarke_model *m, clarke_error *err)
   m->tensors = calloc(m->n_tensors + 1, sizeof *m->tensors);
   m->inputs = calloc(m->n_inputs + 1, sizeof *m->inputs);
   m->outputs = calloc(m->n_outputs + 1, sizeof *m->outputs);
-  if (m->nodes == NULL || m->tensors == NULL || m->inputs == NULL || m->outputs == NULL)
+  m->declared = calloc(m->n_declared + m->n_inputs + 1, sizeof *m->declared);
+  if (m->nodes == NULL || m->tensors == NULL || m->inputs == NULL || m->outputs == NULL || m->declared == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "no memory for %zu nodes and %zu initializers",
                        m->n_nodes, m->n_tensors);
   return CLARKE_OK;
@@ -101,7 +107,7 @@ read_initializer(clarke_tensor *t, clarke_wire_span span, clarke_external *exter
 static clarke_status
 fill_graph(clarke_model *m, clarke_wire_span span, clarke_external *external, clarke_error *err)
 {
-  size_t node = 0, tensor = 0, input = 0, output = 0;
+  size_t node = 0, tensor = 0, input = 0, output = 0, declared = 0;
   clarke_wire w;
   clarke_wire_field f;
   clarke_status status;
@@ -114,9 +120,11 @@ fill_graph(clarke_model *m, clarke_wire_span span, clarke_external *external, cl
     } else if (f.number == INITIALIZER) {
       status = read_initializer(&m->tensors[tensor++], f.span, external, err);
     } else if (f.number == INPUT) {
-      status = clarke_onnx_port(&m->inputs[input++], "input", f.span, err);
+      status = clarke_onnx_port(&m->inputs[input++], "input", true, f.span, err);
     } else if (f.number == OUTPUT) {
-      status = clarke_onnx_port(&m->outputs[output++], "output", f.span, err);
+      status = clarke_onnx_port(&m->outputs[output++], "output", true, f.span, err);
+    } else if (f.number == VALUE_INFO) {
+      status = clarke_onnx_port(&m->declared[declared++], "value_info", false, f.span, err);
     }
     if (status != CLARKE_OK)
       return status;
@@ -136,10 +144,10 @@ by_name(const void *a, const void *b)
   return strcmp(((const definition *)a)->name, ((const definition *)b)->name);
 }
 
-/* Moves the inputs that no initializer defines to the front and drops the others: before IR
+/* Moves the inputs that no initializer defines to the front. The others declare what the initializer is: before IR
  * version 4 the weights had to be listed as inputs too. tensors: sorted by name. */
 static void
-drop_initialized_inputs(clarke_model *m, const definition *tensors)
+part_initialized_inputs(clarke_model *m, const definition *tensors)
 {
   size_t kept = 0;
 
@@ -148,7 +156,7 @@ drop_initialized_inputs(clarke_model *m, const definition *tensors)
 
     if (m->n_tensors != 0
         && bsearch(&key, tensors, m->n_tensors, sizeof *tensors, by_name) != NULL) {
-      free(m->inputs[i].name);
+      m->declared[m->n_declared++] = m->inputs[i];
       continue;
     }
     m->inputs[kept++] = m->inputs[i];
@@ -204,7 +212,7 @@ check_names(clarke_model *m, bool listed, definition *d, clarke_error *err)
   status = check_unique(d, n, err);
   if (status != CLARKE_OK)
     return status;
-  drop_initialized_inputs(m, d);
+  part_initialized_inputs(m, d);
   for (size_t i = 0; i < m->n_inputs; i++)
     d[n++] = (definition){ m->inputs[i].name, "graph input" };
   for (size_t i = 0; i < m->n_nodes; i++)
@@ -295,6 +303,8 @@ read_header(clarke_model *m, bool *listed, clarke_wire_span *graph, clarke_wire_
   while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
     if (f.number == IR_VERSION)
       ir = f.value;
+    else if (f.number == PRODUCER_NAME)
+      m->recorded = f.span.size == sizeof RECORDER - 1 && memcmp(f.span.data, RECORDER, f.span.size) == 0;
     else if (f.number == OPSET_IMPORT)
       status = read_opset(m, f.span, err);
     else if (f.number == FUNCTIONS)
@@ -388,6 +398,8 @@ parse(clarke_model *m, const void *data, size_t size, const char *file, clarke_e
     status = check_metadata(whole, err);
   if (status == CLARKE_OK)
     status = clarke_wire_check(whole, &clarke_onnx_model_message, err);
+  if (status == CLARKE_OK && !m->recorded)
+    status = clarke_types_check(m, err);
   if (status == CLARKE_OK)
     return status;
   clarke_model_clear(m);

@@ -38,8 +38,9 @@ clarke_status clarke_onnx_tensor(clarke_tensor *t, clarke_wire_span span, const 
 clarke_status clarke_onnx_node(clarke_model_node *node, size_t index, clarke_wire_span span,
                                clarke_error *err);
 
-/* A ValueInfoProto; `kind` is "input" or "output". */
-clarke_status clarke_onnx_port(clarke_model_port *port, const char *kind, clarke_wire_span span,
+/* A ValueInfoProto; `kind` is "input", "output" or "value_info". Not strict: what is said that no tensor here can have is
+ * passed over, as if it were not said. */
+clarke_status clarke_onnx_port(clarke_model_port *port, const char *kind, bool strict, clarke_wire_span span,
                                clarke_error *err);
 
 #endif

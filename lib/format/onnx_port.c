@@ -1,4 +1,5 @@
-/* ValueInfoProto: the name, element type and shape of one input or output of the graph. */
+/* ValueInfoProto: the name, element type and shape of one input or output of the graph, or of a value within. Of the last
+ * what cannot be a tensor's says nothing, where an input or an output is refused. */
 #include "format/onnx_inside.h"
 #include "base/text.h"
 
@@ -9,7 +10,7 @@ enum { DENOTATION = 6 };
 
 /* -1 when the dimension is named or absent. */
 static clarke_status
-read_dim(int64_t *dim, clarke_wire_span span, clarke_error *err)
+read_dim(int64_t *dim, bool strict, clarke_wire_span span, clarke_error *err)
 {
   bool valued = false, named = false;
   clarke_wire w;
@@ -24,16 +25,18 @@ read_dim(int64_t *dim, clarke_wire_span span, clarke_error *err)
     if (f.number == 1)
       *dim = (int64_t)f.value;
   }
-  if (status == CLARKE_OK && valued && *dim < 1)
+  if (status == CLARKE_OK && !strict && (*dim < 1 || named))
+    *dim = -1;
+  else if (status == CLARKE_OK && valued && *dim < 1)
     return clarke_fail(err, CLARKE_EINPUT, "a dimension is %lld; expected 1 or more, or a name",
                        (long long)*dim);
-  if (status == CLARKE_OK && valued && named)
+  if (status == CLARKE_OK && strict && valued && named)
     return clarke_fail(err, CLARKE_EINPUT, "a dimension has both a value and a name");
   return status;
 }
 
 static clarke_status
-read_shape(clarke_model_port *port, clarke_wire_span span, clarke_error *err)
+read_shape(clarke_model_port *port, bool strict, clarke_wire_span span, clarke_error *err)
 {
   clarke_wire w;
   clarke_wire_field f;
@@ -42,9 +45,12 @@ read_shape(clarke_model_port *port, clarke_wire_span span, clarke_error *err)
   port->shaped = true;
   clarke_wire_open(&w, &clarke_onnx_shape_message, span);
   while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
-    if (port->rank == CLARKE_MAX_RANK)
+    if (port->rank == CLARKE_MAX_RANK && !strict)
+      port->shaped = false;
+    else if (port->rank == CLARKE_MAX_RANK)
       return clarke_fail(err, CLARKE_EINPUT, "more than %d dimensions", CLARKE_MAX_RANK);
-    status = read_dim(&port->dims[port->rank++], f.span, err);
+    else
+      status = read_dim(&port->dims[port->rank++], strict, f.span, err);
     if (status != CLARKE_OK)
       return status;
   }
@@ -52,7 +58,7 @@ read_shape(clarke_model_port *port, clarke_wire_span span, clarke_error *err)
 }
 
 static clarke_status
-read_tensor_type(clarke_model_port *port, clarke_wire_span span, clarke_error *err)
+read_tensor_type(clarke_model_port *port, bool strict, clarke_wire_span span, clarke_error *err)
 {
   uint64_t code = 0;
   clarke_wire w;
@@ -64,18 +70,19 @@ read_tensor_type(clarke_model_port *port, clarke_wire_span span, clarke_error *e
     if (f.number == 1)
       code = f.value;
     else
-      status = read_shape(port, f.span, err);
+      status = read_shape(port, strict, f.span, err);
     if (status != CLARKE_OK)
       return status;
   }
-  if (status == CLARKE_OK && !clarke_onnx_dtype(&port->dtype, code))
+  port->typed = clarke_onnx_dtype(&port->dtype, code);
+  if (status == CLARKE_OK && !port->typed && strict)
     return clarke_fail(err, CLARKE_EINPUT, "element type %llu (%s) is not supported",
                        (unsigned long long)code, clarke_onnx_type_name(code));
   return status;
 }
 
 static clarke_status
-read_type(clarke_model_port *port, clarke_wire_span span, clarke_error *err)
+read_type(clarke_model_port *port, bool strict, clarke_wire_span span, clarke_error *err)
 {
   bool typed = false;
   clarke_wire w;
@@ -84,22 +91,22 @@ read_type(clarke_model_port *port, clarke_wire_span span, clarke_error *err)
 
   clarke_wire_open(&w, &clarke_onnx_type_message, span);
   while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
-    if (f.number == DENOTATION)
+    if (f.number == DENOTATION || (f.number != 1 && !strict))
       continue;
     if (f.number != 1)
       return clarke_fail(err, CLARKE_EINPUT, "is of %s; expected a tensor", f.rule->name);
     typed = true;
-    status = read_tensor_type(port, f.span, err);
+    status = read_tensor_type(port, strict, f.span, err);
     if (status != CLARKE_OK)
       return status;
   }
-  if (status == CLARKE_OK && !typed)
+  if (status == CLARKE_OK && !typed && strict)
     return clarke_fail(err, CLARKE_EINPUT, "has no type; expected a tensor");
   return status;
 }
 
 clarke_status
-clarke_onnx_port(clarke_model_port *port, const char *kind, clarke_wire_span span,
+clarke_onnx_port(clarke_model_port *port, const char *kind, bool strict, clarke_wire_span span,
                  clarke_error *err)
 {
   clarke_wire_span name = { span.base, span.base, 0 }, type = name;
@@ -114,13 +121,13 @@ clarke_onnx_port(clarke_model_port *port, const char *kind, clarke_wire_span spa
     else if (f.number == 2)
       type = f.span;
   }
-  if (status == CLARKE_OK && name.size == 0)
+  if (status == CLARKE_OK && name.size == 0 && strict)
     status = clarke_fail(err, CLARKE_EINPUT, "has no name");
   if (status == CLARKE_OK)
     status = clarke_text_copy(&port->name, name.data, name.size, "its name", err);
   if (status != CLARKE_OK)
     return clarke_fail_in(err, status, "graph %s", kind);
-  status = read_type(port, type, err);
+  status = read_type(port, strict, type, err);
   return status == CLARKE_OK ? status
                              : clarke_fail_in(err, status, "graph %s \"%s\"", kind, port->name);
 }

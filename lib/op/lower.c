@@ -119,6 +119,15 @@ clarke_lower_parameter(clarke_lowering *low, size_t value, clarke_error *err)
   return add_parameter(low, v->name, &like, false, &v->parameter, err);
 }
 
+/* Where it was rearranged from. */
+static clarke_value *
+root_of(clarke_graph *g, size_t value)
+{
+  while (g->values[value].made_of != CLARKE_NONE)
+    value = g->values[value].made_of;
+  return &g->values[value];
+}
+
 /* A step more reads the constant: as a parameter, if it is an initializer. */
 clarke_status
 clarke_lower_read(clarke_lowering *low, size_t value, clarke_error *err)
@@ -126,6 +135,7 @@ clarke_lower_read(clarke_lowering *low, size_t value, clarke_error *err)
   clarke_status status = CLARKE_OK;
   clarke_value *v = &low->graph->values[value];
 
+  root_of(low->graph, value)->weight = !v->initializer && v->parameter == CLARKE_NONE;
   if (v->initializer && v->parameter == CLARKE_NONE)
     status = clarke_lower_parameter(low, value, err);
   if (status == CLARKE_OK && v->parameter != CLARKE_NONE)

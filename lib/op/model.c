@@ -56,6 +56,7 @@ clarke_model_clear(clarke_model *m)
   free(m->tensors);
   ports_clear(m->inputs, m->n_inputs);
   ports_clear(m->outputs, m->n_outputs);
+  ports_clear(m->declared, m->n_declared);
   free(m->file);
   clarke_model_init(m);
 }

@@ -29,11 +29,13 @@ typedef struct {
   char **in, **out; /* "" for an omitted optional one */
   clarke_attr *attr;
   bool masked; /* of a Dropout: a fourth input was added, its mask; no reader sets it */
+  bool promoted; /* of a Constant: its value is among the initializers (network/graph/promote.h); no reader sets it */
 } clarke_model_node;
 
 typedef struct {
   char *name;
   clarke_dtype dtype;
+  bool typed;                    /* does the file give a type? Those of inputs and outputs have one */
   bool shaped;                   /* does the file give a shape? */
   size_t rank;
   int64_t dims[CLARKE_MAX_RANK]; /* -1: symbolic or unknown */
@@ -43,12 +45,15 @@ typedef struct {
   char *file;    /* base name, for messages */
   int64_t opset; /* of the default domain */
   bool external; /* are there entries that come from other files? */
-  size_t n_nodes, n_tensors, n_inputs, n_outputs;
+  bool recorded; /* a step as clarke.record writes it: values have the types that the framework gave them, in any mixture */
+  size_t n_nodes, n_tensors, n_inputs, n_outputs, n_declared;
+  size_t n_promoted;          /* of the tensors, the last ones, which Constant nodes have */
   size_t added;               /* of the nodes, those that are not in the file: the first (network/graph/inputs.h) */
   clarke_model_node *nodes;   /* in the file's (topological) order */
   clarke_tensor *tensors;     /* initializers; names unique */
   clarke_model_port *inputs;  /* those that are no initializer */
   clarke_model_port *outputs;
+  clarke_model_port *declared; /* what the file says of further values: value_info, and inputs that are initializers */
 } clarke_model;
 
 void clarke_model_init(clarke_model *m);

@@ -43,6 +43,7 @@ typedef struct {
   size_t uses;  /* steps that read it */
   bool wrt;
   bool statistic;
+  bool promoted; /* a Constant node has it, which is taken for a parameter */
   bool compared; /* a comparison was decided by its entries, which differ from the other side's: no checkpoint may change them */
 } clarke_parameter;
 
@@ -69,6 +70,7 @@ typedef struct {
   size_t *origin;    /* entry i is the parameter's entry origin[i]; NULL: i */
   size_t made_of;    /* the constant before this one that it was rearranged from; CLARKE_NONE: it is nobody's rearrangement */
   bool negated;      /* stands for minus its entries (Neg of a constant): an operator that takes one negates what it makes */
+  bool weight;       /* it is no initializer, and a step reads it, or what it was rearranged to, as a weight */
   bool initializer;  /* becomes a parameter when used as a weight */
   double *known;     /* of an activation of constants alone: its entries, exactly, where they are followed (op/decided.h) */
   bool odd;          /* some entry is infinite or NaN: no step reads it */

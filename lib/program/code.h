@@ -59,6 +59,7 @@ typedef struct {
   bool vector;      /* declared as x[n], n possibly 1 */
   size_t n, first;  /* entries are the instructions first .. first + n - 1 */
   bool wrt;
+  bool promoted;    /* of a network that was unrolled: a Constant node's, which is taken for a parameter */
 } clarke_code_input;
 
 /* A condition in[0] RELATION in[1] of a piece. */

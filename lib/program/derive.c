@@ -116,7 +116,7 @@ judge_differentiable(clarke_derivation *d)
   if (d->opened)
     return;
   if (clarke_derive_unanimous(d) || (t->complete && t->n == 1 && !t->pattern[0].enclosed && !t->jumps)) {
-    if (equality_is_thin(d))
+    if (equality_is_thin(d) && d->lipschitz) /* else the gradients nearby say nothing of F here */
       d->differentiable = CLARKE_YES;
     return;
   }
@@ -187,7 +187,7 @@ find_sets(clarke_derivation *d, clarke_error *err)
 static clarke_zone
 zone(const clarke_derivation *d)
 {
-  if (d->magnitude != NULL)
+  if (d->magnitude != NULL || !d->lipschitz)
     return CLARKE_ZONE_UNKNOWN;
   if (d->execution.n_touched == 0)
     return CLARKE_ZONE_REGULAR;
@@ -196,19 +196,11 @@ zone(const clarke_derivation *d)
   return d->conservative.singleton ? CLARKE_ZONE_COMPENSATION : CLARKE_ZONE_BIFURCATION;
 }
 
-/* It takes the arms that AD does not too, which may not be defined. */
+/* A conservative field is that of a function that is Lipschitz. */
 static clarke_status
 find_conservative(clarke_derivation *d, clarke_error *err)
 {
-  clarke_status status;
-
-  if (d->magnitude != NULL)
-    return CLARKE_OK;
-  status = clarke_conservative_find(&d->conservative, &d->execution, err);
-  if (status != CLARKE_EINPUT || d->lipschitz)
-    return status;
-  clarke_conservative_clear(&d->conservative);
-  return CLARKE_OK;
+  return d->magnitude == NULL && d->lipschitz ? clarke_conservative_find(&d->conservative, &d->execution, err) : CLARKE_OK;
 }
 
 /* AD's output where it may not be finite; what is has no magnitudes. */

@@ -262,5 +262,6 @@ clarke_derivation_is_valid(const clarke_derivation *d)
   bool defined = d->lipschitz && !d->patterns.jumps;
 
   return clarke_execution_is_valid(&d->execution) && clarke_patterns_is_valid(&d->patterns) &&
-         (d->verdict == CLARKE_UNDECIDED || defined) && (!d->sets_known || defined) && derived_evidence_is_valid(d);
+         (d->verdict == CLARKE_UNDECIDED || defined) && (!d->sets_known || defined) &&
+         (d->lipschitz || (d->differentiable != CLARKE_YES && !d->conservative.known)) && derived_evidence_is_valid(d);
 }

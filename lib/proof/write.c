@@ -104,6 +104,22 @@ clarke_proof_put_proxies(FILE *out, const clarke_graph *g, const clarke_profile 
   return CLARKE_OK;
 }
 
+/* Constant nodes that are parameters, if there are any. */
+static void
+put_constants(FILE *out, const clarke_graph *g)
+{
+  bool begun = false;
+
+  for (size_t p = 0; p < g->n_parameters; p++)
+    if (g->parameters[p].promoted && !g->parameters[p].statistic) {
+      fputs(begun ? " " : "constants ", out);
+      clarke_proof_put_name(out, g->parameters[p].name);
+      begun = true;
+    }
+  if (begun)
+    fputc('\n', out);
+}
+
 /* wrt: in the order of the evidence, whatever that of the names given; and the profile's name. */
 void
 clarke_proof_put_wrt(FILE *out, const clarke_graph *g, bool all, const clarke_profile *profile)
@@ -127,6 +143,7 @@ put_statement(writer *w, const clarke_proof_statement *s, clarke_error *err)
   fprintf(w->out, "clarke-proof 1\nverdict %s\nsemantics real\n",
           clarke_verdict_name(w->a->verdict));
   clarke_proof_put_input(w->out, "model", &s->model);
+  put_constants(w->out, w->q->g);
   clarke_proof_put_input(w->out, "params", &s->params);
   clarke_proof_put_input(w->out, "batch", &s->batch);
   fprintf(w->out, "loss %s\n", clarke_loss_name(w->q->loss.kind));

@@ -21,8 +21,23 @@ clarke_proof_put_entries(FILE *out, const char *word, const clarke_code *p, mpq_
 }
 
 void
+clarke_proof_put_constants(FILE *out, const clarke_code *p)
+{
+  bool begun = false;
+
+  for (size_t k = 0; k < p->n_inputs; k++)
+    if (p->input[k].promoted) {
+      fputs(begun ? " " : "constants ", out);
+      clarke_proof_put_name(out, p->input[k].name);
+      begun = true;
+    }
+  fputs(begun ? "\n" : "", out);
+}
+
+void
 clarke_proof_put_held(FILE *out, const clarke_code *p, mpq_t *const value, size_t n)
 {
+  clarke_proof_put_constants(out, p);
   fputs("wrt", out);
   for (size_t k = 0; k < p->n_inputs; k++)
     if (p->input[k].wrt) {

@@ -11,7 +11,9 @@ bool clarke_proof_varies(const clarke_code *p, size_t entry);
 
 /* `WORD V ...`, of the n entries of all inputs those that vary, or the others. */
 void clarke_proof_put_entries(FILE *out, const char *word, const clarke_code *p, mpq_t *const value, size_t n, bool vary);
-/* `wrt NAME ...` and `held V ...` */
+/* `constants NAME ...`: of an unrolled network, the Constant nodes that are parameters; nothing if there are none. */
+void clarke_proof_put_constants(FILE *out, const clarke_code *p);
+/* The same, `wrt NAME ...` and `held V ...` */
 void clarke_proof_put_held(FILE *out, const clarke_code *p, mpq_t *const value, size_t n);
 
 #endif

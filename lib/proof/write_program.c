@@ -4,6 +4,7 @@
 #include "base/verify.h"
 #include "proof/text.h"
 #include "proof/write.h"
+#include "proof/write_held.h"
 #include "proof/write_tree.h"
 
 #include <stdlib.h>
@@ -40,8 +41,10 @@ put_inputs(FILE *out, const clarke_derivation *d, bool network)
   const clarke_code *p = d->p;
   const bool parameters = has_parameters(p, network);
 
-  if (parameters)
+  if (parameters) {
+    clarke_proof_put_constants(out, p);
     put_wrt(out, p);
+  }
   for (size_t k = 0, at = 0; k < (parameters ? 1 : p->n_inputs); at += p->input[k++].n) {
     fputs("at ", out);
     clarke_proof_put_name(out, p->input[k].name);

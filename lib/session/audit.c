@@ -6,6 +6,7 @@
 #include "network/graph/build.h"
 #include "network/graph/inputs.h"
 #include "network/graph/masks.h"
+#include "network/graph/promote.h"
 #include "network/derive/tail.h"
 #include "base/stop.h"
 #include "session/checkpoint.h"
@@ -144,6 +145,8 @@ read_model(clarke_audit_session *s, const clarke_audit_request *r, clarke_error 
   status = clarke_onnx_parse_at(&model, r->model->data, r->model->size, r->model_path, err);
   s->external = model.external;
   if (status == CLARKE_OK)
+    status = clarke_promote_constants(&model, s->wrt, s->n_wrt, err);
+  if (status == CLARKE_OK)
     status = find_log_softmax(s, &model, err);
   if (status == CLARKE_OK)
     status = clarke_tail_take(&s->loss.kind, &s->own_loss, &model, s->y, err);
@@ -205,9 +208,9 @@ clarke_audit_session_read(clarke_audit_session *s, const clarke_audit_request *r
   if (status == CLARKE_OK)
     status = read_batch(s, r, err);
   if (status == CLARKE_OK)
-    status = read_model(s, r, err);
-  if (status == CLARKE_OK)
     status = clarke_names_split(&s->wrt, &s->n_wrt, r->wrt, "wrt", err);
+  if (status == CLARKE_OK)
+    status = read_model(s, r, err);
   if (status == CLARKE_OK)
     status = clarke_graph_wrt(&s->graph, s->wrt, s->n_wrt, err);
   if (status == CLARKE_OK)

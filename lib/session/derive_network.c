@@ -6,6 +6,7 @@
 #include "format/npz.h"
 #include "format/onnx.h"
 #include "network/graph/build.h"
+#include "network/graph/promote.h"
 #include "program/unroll/unroll.h"
 #include "session/regions.h"
 #include "session/sample.h"
@@ -160,6 +161,8 @@ clarke_derive_network(clarke_derive_session *s, const clarke_derive_request *r, 
   if (status == CLARKE_OK && model.n_inputs != 1)
     status = clarke_fail(err, CLARKE_EINPUT, "%s: %zu inputs, expected one",
                          clarke_base_name(r->path), model.n_inputs);
+  if (status == CLARKE_OK)
+    status = clarke_promote_constants(&model, s->wrt, s->n_wrt, err);
   if (status == CLARKE_OK)
     status = read_sample(&x, r->at[0], &model, err);
   if (status == CLARKE_OK)

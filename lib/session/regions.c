@@ -8,6 +8,7 @@
 #include "format/table.h"
 #include "format/vnnlib.h"
 #include "network/graph/build.h"
+#include "network/graph/promote.h"
 #include "program/unroll/unroll.h"
 #include "program/hold.h"
 #include "proof/write.h"
@@ -97,11 +98,18 @@ unroll(clarke_region_function *f, const clarke_model *m, clarke_error *err)
 static clarke_status
 read_network(clarke_region_function *f, const clarke_file *file, const char *path, clarke_error *err)
 {
+  char **names = NULL;
+  size_t n = 0;
   clarke_model model;
   clarke_status status;
 
   clarke_model_init(&model);
   status = clarke_onnx_parse_at(&model, file->data, file->size, path, err);
+  if (status == CLARKE_OK)
+    status = clarke_names_split(&names, &n, f->wrt, "--wrt", err);
+  if (status == CLARKE_OK)
+    status = clarke_promote_constants(&model, names, n, err);
+  clarke_names_free(names, n);
   if (status == CLARKE_OK)
     status = unroll(f, &model, err);
   clarke_model_clear(&model);

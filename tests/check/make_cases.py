@@ -34,12 +34,12 @@ def sha(name):
         return hashlib.sha256(f.read()).hexdigest()
 
 
-def save(name, nodes, shape, out_shape, parameters, opset=17, integers=None):
+def save(name, nodes, shape, out_shape, parameters, opset=17, integers=None, out_type=TensorProto.FLOAT):
     graph = helper.make_graph(
         nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info("out", TensorProto.FLOAT, out_shape)],
+        [helper.make_tensor_value_info("out", out_type, out_shape)],
         [numpy_helper.from_array(np.asarray(v, np.float32), k) for k, v in parameters.items()]
-        + [numpy_helper.from_array(np.asarray(v, np.int64), k) for k, v in (integers or {}).items()])
+        + [numpy_helper.from_array(np.asarray(v, getattr(v, "dtype", np.int64)), k) for k, v in (integers or {}).items()])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
     model.ir_version = 8
     with open(path(name), "wb") as f:
@@ -56,9 +56,11 @@ def batch(name, x, y=None):
 
 
 def proof(name, verdict, model, data, touched, evidence, proxies, loss="sum", wrt="*", params=None,
-          hashes=None, tie=None):
+          hashes=None, tie=None, constants=None):
     lines = ["clarke-proof 1", f"verdict {verdict}", "semantics real",
              f"model {model} {(hashes or {}).get(model) or sha(model)}"]
+    if constants:
+        lines.append(f"constants {constants}")
     if params:
         lines.append(f"params {params} {sha(params)}")
     lines += [f"batch {data} {sha(data)}", f"loss {loss}", f"wrt {wrt}", "profile pytorch-2.13"]
@@ -2261,7 +2263,7 @@ def own_losses():
             ("axis", "more than one input", [soft[0], node("LogSoftmax", ["o"], ["l"], "soft", axis=-1), nll], labels),
             ("read", "more than one input", [*soft, again, nll], labels),
             ("keep", "more than one input", [*less, mean[0], node("ReduceMean", ["s"], ["loss"], keepdims=1)], targets),
-            ("axes", "a constant list of integers", [less[0], node("ReduceSum", ["o", "w"], ["loss"], keepdims=0)], None),
+            ("axes", "which ONNX does not allow there", [less[0], node("ReduceSum", ["o", "w"], ["loss"], keepdims=0)], None),
             ("kept", "the batch axis would be mixed", [less[0], node("ReduceSum", ["o"], ["loss"])], None),
             ("square", "more than one input", [*less, node("Mul", ["d", "o"], ["s"]), mean[1]], targets),
             ("one-run", "of all samples of one run", None, labels)]:
@@ -2414,8 +2416,8 @@ def refusals():
         for shape in [(16,), (4, 4), (-1,), ()]:
             yield one("the shapes hold different numbers of entries" if shape == () else "has not the batch on its first axis",
                       "Reshape", ["x", "i"], [ints(*shape)])
-        yield one("a constant list of integers is missing", "Reshape", ["x", "w"])
-        yield one("a constant list of integers is missing", "Reshape", ["x", "x"])
+        yield one("input 'w' is FLOAT, which ONNX does not allow there", "Reshape", ["x", "w"])
+        yield one("input 'x' is FLOAT, which ONNX does not allow there", "Reshape", ["x", "x"])
         yield one("perm does not fit", "Transpose", perm=[0, 1])
         for perm in [[1, 0, 2], [0, 1, 1], [0, 1, 3], [0, -1, 1], [0, 0, 1]]:
             yield one("has not the batch on its first axis" if perm[0] == 1 else "perm is no permutation", "Transpose", perm=perm)
@@ -2436,7 +2438,7 @@ def refusals():
         yield one("output 'out' is not computed from the input", "Div", ["s", "b"])
         yield one("an argument is 0, or below, where it is not smooth", "Div", ["x", "n"], none)
         yield one("division by zero", "Div", ["x", "zero"])
-        yield one("an operand must be a constant of floats", "Add", ["x", "i"], [ints(1)])
+        yield one("input 'i' is INT64 and one before it is FLOAT", "Add", ["x", "i"], [ints(1)])
         for inputs in [["w", "s"], ["x", "k"], ["x", "x"], ["x", "zero"]]:
             yield one("two activations that are no matrices" if inputs == ["x", "x"] else "the shapes do not fit" if inputs == ["w", "s"] else
                       "not an activation and a constant with the right number of axes", "MatMul", inputs)
@@ -2453,7 +2455,7 @@ def refusals():
         for low, high in [("one", "zero"), ("one", "one")]:
             yield one("the lower bound must be less than the upper", "Clip", ["x", low, high])
         for low, high in [("s", ""), ("", "x"), ("x", ""), ("i", "")]:
-            yield one("a bound must be a constant number", "Clip", ["x", low, high], [ints(1)])
+            yield one("is INT64 and one before it is FLOAT" if "i" in (low, high) else "a bound must be a constant number", "Clip", ["x", low, high], [ints(1)])
         yield one("alpha must be positive", "HardSigmoid", alpha=0.0)
         yield one("alpha must be positive", "HardSigmoid", alpha=-0.5)
         yield one(fit, "PRelu", ["x", "s"])
@@ -2570,7 +2572,7 @@ def refusals():
         yield one("or the batch axis would be mixed", "MatMul", ["v", "t"], turned)
         yield one(mixed, "Gather", ["x", "i"], [ints(0)], axis=0)
         yield one("an index is out of range", "Gather", ["x", "i"], [ints(-5)], axis=2)
-        yield one("the indices are no constant integers", "Gather", ["x", "x"], axis=2)
+        yield one("input 'x' is FLOAT, which ONNX does not allow there", "Gather", ["x", "x"], axis=2)
         yield one("more axes than supported, or no entries", "Gather", ["x", "i"], [ints()], axis=2)
         for lists in [((0,), (1,), (0,)), ((0, 0), (1, 1), (1, -2)), ((0,), (1, 1), (1,))]:
             yield one(mixed if lists[2] == (0,) else "a step of 0, or an axis twice" if len(lists[0]) == 2 else
@@ -2616,7 +2618,8 @@ def refusals():
         yield one("more axes than supported, or no entries", "Slice", ["x", "i", "i", "j"], [ints(1, 1), axes_of("j", 1, 2)])
         # places and shapes that are counted
         ends = [axes_of("nil", 0), axes_of("three", 3), axes_of("by", 1), axes_of("two", 1, 2), axes_of("far", 65537)]
-        yield one("an input is no constant of integers", "Range", ["x", "three", "by"], ends)
+        yield one("an input is no constant of integers", "Range", ["x", "x", "x"])
+        yield one("is INT64 and one before it is FLOAT", "Range", ["x", "three", "by"], ends)
         yield one("a step of 0", "Range", ["nil", "three", "nil"], ends)
         yield one("an end that is not one integer", "Range", ["nil", "two", "by"], ends)
         yield one("no integers, or more than are computed", "Range", ["three", "nil", "by"], ends)
@@ -2628,7 +2631,10 @@ def refusals():
 
     for i, (reason, nodes, opset) in enumerate(models()):
         name = f"refused-{i}"
-        save(name + ".onnx", nodes, ["N", 2, 4], None, weights, opset)
+        made = nodes[-1].op_type
+        whole = made in ("Range", "ReduceProd") and nodes[-1].input[0] != "x"
+        out = TensorProto.INT64 if whole else TensorProto.DOUBLE if made == "ConstantOfShape" else TensorProto.FLOAT
+        save(name + ".onnx", nodes, ["N", 2, 4], None, weights, opset, out_type=out)
         case(name, 2, reason, verdict="in-bouligand", model=name + ".onnx", data="refused.npz", touched=0, proxies=[],
              evidence=NOTHING)
 
@@ -4015,7 +4021,7 @@ def sorts():
             ("sort-own", "of another domain", sort(two, {}, "Sorted"), 2),
             ("sort-long", "not 1 to 126 entries", sort(two, {}), 127),
             ("sort-places", "an input is not computed before it",
-             sort(two, {}, outputs=("u", "places"))[:3] + [helper.make_node("Mul", ["places", "v"], ["out"], "v")], 2)):
+             sort(two, {}, outputs=("u", "places"))[:3] + [helper.make_node("Cast", ["places"], ["f"], to=1), helper.make_node("Mul", ["f", "v"], ["out"], "v")], 2)):
         save(f"{name}.onnx", nodes, ["N", n], None, dict(w=np.zeros(n), v=[3, 1]))
         batch(f"{name}.npz", np.ones((1, n)))
         case(name, 2, says, model=f"{name}.onnx", touched=2, evidence="evidence ad\ncell ad\ndirections 0", **{**base, "data": f"{name}.npz"})
@@ -4041,6 +4047,7 @@ def expanded():
          **{**base, "verdict": "in-bouligand", "proxies": ["Abs 0 1"]})
     # The same token by the shape that the file computes; what it must not be.
     number = lambda name, v: helper.make_node("Constant", [], [name], value=value(*v))  # noqa: E731
+    whole = lambda name: helper.make_node("Cast", [name], ["n"], to=7)  # noqa: E731
     of = [helper.make_node("Shape", ["x"], ["s"]), number("k", [1]), number("z", [0]), number("m", [-1]), number("h", [1 << 62])]
     for name, more, status, reason in (
             ("computed", [helper.make_node("Mul", ["s", "k"], ["n"])], 0, "VERIFIED"),
@@ -4048,17 +4055,17 @@ def expanded():
             ("computed-none", [helper.make_node("Mod", ["s", "z"], ["n"])], 2, "a negative number is divided, or by none above 0"),
             ("computed-minus", [helper.make_node("Div", ["m", "k"], ["n"])], 2, "a negative number is divided, or by none above 0"),
             ("computed-large", [helper.make_node("Mul", ["s", "h"], ["u"]), helper.make_node("Mul", ["u", "s"], ["n"])], 2, "no integer of the type"),
-            ("computed-compared", [helper.make_node("Equal", ["x", "w"], ["n"])], 2, "no constant of integers, or of truth values"),
-            ("computed-float", [helper.make_node("Cast", ["s"], ["n"], to=1)], 2, "a constant list of integers is missing"),
-            ("computed-parameter", [helper.make_node("Cast", ["w"], ["n"], to=1)], 2, "a constant list of integers is missing"),
-            ("computed-half", [helper.make_node("Cast", ["s"], ["n"], to=10)], 2, "not of constants that become such a type"),
-            ("computed-root", [helper.make_node("Cast", ["m"], ["f"], to=1), helper.make_node("Sqrt", ["f"], ["n"])], 2, "the root of a negative number"),
-            ("computed-zero", [helper.make_node("Cast", ["z"], ["f"], to=1), helper.make_node("Div", ["f", "f"], ["n"])], 2, "division by zero"),
+            ("computed-compared", [helper.make_node("Equal", ["x", "w"], ["e"]), whole("e")], 2, "no constant of integers, or of truth values"),
+            ("computed-float", [helper.make_node("Cast", ["s"], ["n"], to=1)], 2, "input 'n' is FLOAT, which ONNX does not allow there"),
+            ("computed-parameter", [helper.make_node("Cast", ["w"], ["n"], to=1)], 2, "input 'n' is FLOAT, which ONNX does not allow there"),
+            ("computed-half", [helper.make_node("Cast", ["s"], ["e"], to=10), whole("e")], 2, "not of constants that become such a type"),
+            ("computed-root", [helper.make_node("Cast", ["m"], ["f"], to=1), helper.make_node("Sqrt", ["f"], ["e"]), whole("e")], 2, "the root of a negative number"),
+            ("computed-zero", [helper.make_node("Cast", ["z"], ["f"], to=1), helper.make_node("Div", ["f", "f"], ["e"]), whole("e")], 2, "division by zero"),
             ("computed-tiny", [helper.make_node("Constant", [], ["f"], value=numpy_helper.from_array(np.float32(2.0 ** -100))),
-                               helper.make_node("Cast", ["h"], ["g"], to=1), helper.make_node("Div", ["f", "g"], ["n"])], 2,
+                               helper.make_node("Cast", ["h"], ["g"], to=1), helper.make_node("Div", ["f", "g"], ["e"]), whole("e")], 2,
              "no number of float32, or one below its normal numbers"),
             ("computed-empty", [helper.make_node("Shape", ["x"], ["n"], start=2)], 2, "no axes"),
-            ("computed-filled", [helper.make_node("ConstantOfShape", ["k"], ["n"])], 2, "a constant list of integers is missing")):
+            ("computed-filled", [helper.make_node("ConstantOfShape", ["k"], ["n"])], 2, "input 'n' is FLOAT, which ONNX does not allow there")):
         save(f"expanded-{name}.onnx", of + more + spread + [helper.make_node("Concat", ["t", "x"], ["y"], "row", axis=1),
                                                            helper.make_node("Abs", ["y"], ["out"], "rho")], ["N", 1], None, dict(w=[0]))
         case(f"expanded-{name}", status, reason, evidence=f"evidence hull 2\ncell 1/2 ++\n{up}\ncell 1/2 --\n{down}",
@@ -4109,7 +4116,7 @@ def recurrent():
     case("recurrent-turn-first", 1, "gives it no side", evidence=mix.format("again%401"), **turn)
     case("recurrent-turn-node", 1, "no such node", evidence=mix.format("again"), **turn)
     zeros = dict(h=np.zeros((2, 1, 1)))
-    net("recurrent-zeros", inputs=["t", "w", "r", "", "n", "h"], wrt=zeros, integers=dict(n=[2]), outputs=["y", "s"], hidden_size=1, **both)
+    net("recurrent-zeros", inputs=["t", "w", "r", "", "n", "h"], wrt=zeros, integers=dict(n=np.int32([2])), outputs=["y", "s"], hidden_size=1, **both)
     case("recurrent-zeros", 0, "VERIFIED", evidence=f"evidence ad\ncell ad\n{down}", **{**base, "model": "recurrent-zeros.onnx"})
     net("recurrent-both-ways", inputs=["t", "w", "r", "", "", "h"], wrt=zeros, **both,
         more=[helper.make_node("Add", ["y", "h"], ["u"], "sum"), helper.make_node("Transpose", ["u"], ["z"], "back", perm=[2, 0, 1, 3])],
@@ -4118,8 +4125,8 @@ def recurrent():
         ("clip", "layout, input_forget, clip, parameters of activations, or peepholes", dict(clip=3.0)),
         ("alpha", "layout, input_forget, clip, parameters of activations, or peepholes", dict(activation_alpha=[0.5, 0.5])),
         ("layout", "layout, input_forget, clip, parameters of activations, or peepholes", dict(layout=1)),
-        ("short", "a sample is shorter than others", dict(inputs=["t", "w", "r", "", "n"], integers=dict(n=[1]))),
-        ("lengths", "sequence_lens is no constant", dict(inputs=["t", "w", "r", "", "t"])),
+        ("short", "a sample is shorter than others", dict(inputs=["t", "w", "r", "", "n"], integers=dict(n=np.int32([1])))),
+        ("lengths", "which ONNX does not allow there", dict(inputs=["t", "w", "r", "", "t"])),
         ("bias", "a weight is no constant, or has not the shape", dict(inputs=["t", "w", "r", "h"], wrt=zeros)),
         ("hidden", "hidden_size is another", dict(hidden_size=2)),
         ("activations", "other activations", dict(activations=["Relu", "Tanh"])),
@@ -4166,7 +4173,7 @@ def needs():
             ("extreme-many", "more than 126 inputs", [node("Max", ["x"] * 127, ["out"])], dict(), dict(), 17),
             ("extreme-long", "the largest of more than 4096 entries", [node("Concat", ["x"] * 1024, ["c"], axis=2), node("ReduceMax", ["c"], ["out"], axes=[1, 2])], dict(), dict(), 17),
             ("extreme-constant", "its input must be an activation", [node("Max", ["a", "b"], ["c"]), node("Add", ["x", "c"], ["out"])], dict(a=[1.0, 2.0, 3.0, 4.0], b=[1.0, 1.0, 2.0, 2.0]), dict(), 17),
-            ("filled-without", "a constant list of integers is missing", [node("ConstantOfShape", ["s"], ["c"]), node("Reshape", ["x", "c"], ["out"])], dict(), dict(s=[2]), 17),
+            ("filled-without", "which ONNX does not allow there", [node("ConstantOfShape", ["s"], ["c"]), node("Reshape", ["x", "c"], ["out"])], dict(), dict(s=[2]), 17),
             ("filled-minus", "not a shape", [node("ConstantOfShape", ["s"], ["c"], value=numpy_helper.from_array(np.int64([8]))), node("Reshape", ["x", "c"], ["out"])], dict(), dict(s=[-1]), 17),
             ("listed-rows", "not lists", [node("Concat", ["s", "t"], ["c"], axis=0), node("Reshape", ["x", "c"], ["out"])], dict(), dict(s=[[-1]], t=[[8]]), 17),
             ("negated-integers", "its input must be of floats", [node("Neg", ["s"], ["c"]), node("Reshape", ["x", "c"], ["out"])], dict(), dict(s=[-1, -8]), 17),
@@ -4186,11 +4193,11 @@ def needs():
             ("resize-antialias", "a mode that is not supported", [node("Resize", ["x", "", "s"], ["out"], antialias=1, mode="linear")], dict(s=[1.0, 1.0, 2.0]), dict(), 18),
             ("slice-ends", "starts, ends, axes and steps are not of one length", [node("Slice", ["x", "a", "b", "c"], ["out"])], dict(), dict(a=[0], b=[1, 1], c=[2]), 17),
             ("slice-steps", "starts, ends, axes and steps are not of one length", [node("Slice", ["x", "a", "b", "c", "d"], ["out"])], dict(), dict(a=[0], b=[1], c=[2], d=[1, 1]), 17),
-            ("split-floats", "the parts are no constant list of integers", [node("Split", ["x", "p"], ["out", "z"], axis=2)], dict(p=[2.0, 2.0]), dict(), 17),
+            ("split-floats", "which ONNX does not allow there", [node("Split", ["x", "p"], ["out", "z"], axis=2)], dict(p=[2.0, 2.0]), dict(), 17),
             ("split-unequal", "the parts are not equal", [node("Split", ["x"], ["out", "z", "u"], axis=2)], dict(), dict(), 13),
             ("split-minus", "the parts do not fit the axis", [node("Split", ["x", "p"], ["out", "z"], axis=2)], dict(), dict(p=[5, -1]), 17),
             ("split-short", "the parts do not fit the axis", [node("Split", ["x", "p"], ["out", "z"], axis=2)], dict(), dict(p=[2, 1]), 17),
-            ("gather-floats", "the indices are no constant integers", [node("Gather", ["x", "p"], ["out"], axis=2)], dict(p=[0.0, 1.0]), dict(), 17),
+            ("gather-floats", "which ONNX does not allow there", [node("Gather", ["x", "p"], ["out"], axis=2)], dict(p=[0.0, 1.0]), dict(), 17),
             ("sorted-two", "k is no list of one number", [node("TopK", ["x", "k"], ["out", "i"])], dict(), dict(k=[1, 2]), 17),
             ("norm-outputs", "training mode is off, and without it there is one output", [node("BatchNormalization", ["x", "a", "a", "a", "a"], ["out", "m", "v"], training_mode=0)], dict(a=[1.0, 1.0]), dict(), 17),
             ("power-two", "the exponent is not one constant number", [node("Pow", ["x", "e"], ["out"])], dict(e=[1.0, 2.0, 3.0, 4.0]), dict(), 17),
@@ -4855,6 +4862,67 @@ def statistics_that_do_not_fit(own):
         record(f"statistic-count-{k}", status, reason, f"{SPARSE}statistic r count {updates} bit-exact", trace=f"statistic-count-{k}.trace", **own)
 
 
+def weights_of_nodes():
+    """Weights that are Constant nodes: relu(x v) u + relu(x w), v = (0, 0), w = 0, at x = 1. Lowering v and w takes all to the left."""
+    batch("nodes.npz", [[1]])
+    of = lambda name, v, kind=np.float32: helper.make_node("Constant", [], [name], value=numpy_helper.from_array(np.array(v, kind)))  # noqa: E731
+    save("nodes.onnx", [of("v", [[0, 0]]), of("k", [1], np.int64), helper.make_node("Identity", ["v"], ["copy"]),
+                        helper.make_node("MatMul", ["x", "copy"], ["h"], "first"), helper.make_node("Relu", ["h"], ["r"], "rho"),
+                        helper.make_node("Constant", [], ["u"], value_float=2.0), helper.make_node("Mul", ["r", "u"], ["s"], "by"),
+                        helper.make_node("ReduceSum", ["s", "k"], ["t"], keepdims=1),
+                        helper.make_node("MatMul", ["x", "w"], ["g"], "second"), helper.make_node("Relu", ["g"], ["q"], "rho2"),
+                        helper.make_node("Add", ["t", "q"], ["out"], "sum")], ["N", 1], ["N", 1], dict(w=[[0]]))
+    both = "directions 1\ndirection\nmove v add -1\nmove w at 0 -1"
+    base = dict(verdict="in-bouligand", model="nodes.onnx", data="nodes.npz", touched=3, proxies=["Relu 0 0"],
+                evidence=f"evidence ad\ncell ad\n{both}", constants="v u")
+    case("nodes", 0, "VERIFIED", **base)
+    case("nodes-named", 0, "VERIFIED", **{**base, "wrt": "v w"})
+    case("nodes-one", 0, "VERIFIED", **{**base, "constants": "v"})
+    alone = "evidence ad\ncell ad\ndirections 1\ndirection\nmove v add -1"
+    case("nodes-alone", 0, "VERIFIED", **{**base, "wrt": "v", "constants": "v", "evidence": alone})
+    case("nodes-none", 1, "the model has no parameter 'v'", **{**base, "constants": None})
+    case("nodes-none-named", 1, "the model has no parameter 'v'", **{**base, "constants": "u", "wrt": "v"})
+    for name, constants in (("order", "u v"), ("twice", "v v"), ("whole", "v k"), ("node", "v r"), ("copy", "copy"), ("unknown", "v other"),
+                            ("initializer", "w v")):
+        case(f"nodes-{name}", 1, "no Constant node of floats, behind those before, computes", **{**base, "constants": constants})
+
+
+def declarations():
+    """What is declared of types and shapes must be so: of two samples, h = x w, (2, 1), and out = relu(h)."""
+    batch("declared.npz", [[1, 1], [1, 2]])
+    double, unknown = TensorProto.DOUBLE, onnx.ValueInfoProto(name="h")
+    unknown.type.tensor_type.shape.dim.extend([onnx.TensorShapeProto.Dimension(dim_value=0)] * 2)
+    of = helper.make_tensor_value_info
+
+    def made(name, status, reason, first="N", out=(TensorProto.FLOAT, ["N", 1]), info=(), inputs=(), kind=np.float32, producer=""):
+        nodes = [helper.make_node("MatMul", ["x", "w"], ["h"], "times"), helper.make_node("Relu", ["h"], ["out"], "rho")]
+        graph = helper.make_graph(nodes, "g", [of("x", TensorProto.FLOAT, [first, 2]), *inputs], [of("out", *out)],
+                                  [numpy_helper.from_array(np.ones((2, 1), kind), "w")], value_info=list(info))
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8, producer_name=producer)
+        with open(path(f"declared-{name}.onnx"), "wb") as f:
+            f.write(model.SerializeToString())
+        case(f"declared-{name}", status, reason, verdict="in-bouligand", model=f"declared-{name}.onnx", data="declared.npz", touched=0,
+             proxies=["Relu 0 0"], evidence=NOTHING)
+
+    made("plain", 0, "VERIFIED", info=[of("h", TensorProto.FLOAT, ["N", 1]), of("w", TensorProto.FLOAT, [2, 1]), unknown, of("z", double, [9])])
+    made("others", 0, "VERIFIED", info=[of("h", TensorProto.FLOAT, [7, 1])])
+    made("listed", 0, "VERIFIED", inputs=[of("w", TensorProto.FLOAT, ["K", 1])])
+    made("recorded", 0, "VERIFIED", kind=np.float64, producer="clarke.record")
+    made("mixed", 2, "input 'w' is DOUBLE and one before it is FLOAT; ONNX wants one type", kind=np.float64)
+    made("out-type", 2, "output 'out' is declared as DOUBLE, and is FLOAT", out=(double, ["N", 1]))
+    made("out-rank", 2, "output 'out' does not have the shape that is declared", out=(TensorProto.FLOAT, ["N"]))
+    made("out-run", 2, "output 'out' does not have the shape that is declared", first=1, out=(TensorProto.FLOAT, [2, 1]))
+    made("out-runs", 0, "VERIFIED", first=1, out=(TensorProto.FLOAT, [1, 1]))
+    made("out-one", 2, "output 'out' does not have the shape that is declared", first=2, out=(TensorProto.FLOAT, [1, 1]))
+    made("type", 2, "value 'h' is declared as DOUBLE, and is FLOAT", info=[of("h", double, None)])
+    made("shape", 2, "value 'h' does not have the shape that is declared", info=[of("h", TensorProto.FLOAT, ["N", 2])])
+    made("batch", 2, "value 'h' does not have the shape that is declared", first=2, info=[of("h", TensorProto.FLOAT, [1, 1])])
+    made("twice", 2, "value 'h' does not have the shape that is declared",
+         info=[of("h", TensorProto.FLOAT, ["N", 1]), of("h", TensorProto.FLOAT, ["N", 1, 1])])
+    made("input", 2, "value 'w' does not have the shape that is declared", inputs=[of("w", TensorProto.FLOAT, [1, 2])])
+    made("input-type", 2, "input 'w' is declared as DOUBLE, and is FLOAT", inputs=[of("w", double, [2, 1])])
+
+
 def main():
     os.makedirs(DATA, exist_ok=True)
     for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
@@ -4866,7 +4934,7 @@ def main():
                  long_lists, orders, bounds, simplices, layers, exact_layers, trained, wide, global_maxima, refusals, words, fan,
                  negated, own_losses, clamped, inputs, single_runs, records, extremes, sorts, expanded,
                  recurrent, needs, chains, lifted_constants, masked, compared, padded, averaged, sums_of_products, dropped,
-                 statistics]:
+                 statistics, declarations, weights_of_nodes]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

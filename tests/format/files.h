@@ -93,7 +93,7 @@ put_port(bytes *b, unsigned field, const clarke_model_port *p)
   bytes m = {NULL, 0}, type = {NULL, 0}, tensor = {NULL, 0}, shape = {NULL, 0};
 
   put_string(&m, 1, p->name);
-  put_int(&tensor, 1, 1);
+  put_int(&tensor, 1, p->dtype == CLARKE_F64 ? 11 : 1);
   for (size_t a = 0; a < p->rank; a++) {
     bytes d = {NULL, 0};
 

@@ -109,7 +109,7 @@ START_TEST(a_port_needs_a_name)
   clarke_model_port port = { 0 };
 
   put_string(&b, 3, "documentation");
-  ck_assert_int_eq(clarke_onnx_port(&port, "output", span_of(&b), &err), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_onnx_port(&port, "output", true, span_of(&b), &err), CLARKE_EINPUT);
   assert_says(err.text, "graph output: has no name");
   bytes_clear(&b);
 }

@@ -45,7 +45,8 @@ model_input(clarke_model *m, const char *name, const long *shape)
   clarke_model_port *p = &m->inputs[m->n_inputs++];
 
   p->name = strdup(name);
-  p->dtype = CLARKE_F32;
+  p->dtype = CLARKE_F64; /* as model_floats */
+  p->typed = true;
   p->shaped = shape != NULL;
   p->rank = shape != NULL ? shape_rank(shape) : 0;
   for (size_t a = 0; a < p->rank; a++)
@@ -55,7 +56,11 @@ model_input(clarke_model *m, const char *name, const long *shape)
 static inline void
 model_output(clarke_model *m, const char *name)
 {
-  m->outputs[m->n_outputs++].name = strdup(name);
+  clarke_model_port *p = &m->outputs[m->n_outputs++];
+
+  p->name = strdup(name);
+  p->dtype = CLARKE_F64;
+  p->typed = true;
 }
 
 static inline clarke_tensor

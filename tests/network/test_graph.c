@@ -4,6 +4,7 @@
 
 #include "op/operator.h"
 #include "network/graph/build.h"
+#include "network/graph/promote.h"
 
 static clarke_error error;
 
@@ -219,6 +220,23 @@ START_TEST(unsupported_operators)
     says(error.text, "MatMul");
     end();
   }
+}
+END_TEST
+
+/* Names that the graph has not are no value's, and nothing can be wrong with what is declared of them. */
+START_TEST(nothing_is_found_in_nothing)
+{
+  clarke_builder b = {.g = &g, .m = &m};
+
+  begin(16, SHAPE(1, 2,));
+  model_output(&m, "y");
+  m.declared = calloc(1, sizeof *m.declared);
+  m.n_declared = 1;
+  m.declared[0] = (clarke_model_port){.name = strdup("h"), .shaped = true, .rank = 3};
+  g.output = CLARKE_NONE;
+  ck_assert_uint_eq(clarke_builder_find(&b, "h"), CLARKE_NONE);
+  ck_assert_int_eq(clarke_builder_declared(&b, &error), CLARKE_OK);
+  end();
 }
 END_TEST
 
@@ -1049,7 +1067,7 @@ START_TEST(no_parameters)
   ck_assert_msg(build(SHAPE(3, 2,)) == CLARKE_OK, "%s", error.text);
   ck_assert_int_eq(clarke_graph_wrt(&g, NULL, 0, &error), CLARKE_OK);
   ck_assert_int_eq(clarke_graph_check_wrt(&g, &error), CLARKE_EINPUT);
-  says(error.text, "net.onnx has no parameters|It has 1 Constant nodes of several floats, which may be its weights: 'k'. Make these");
+  says(error.text, "net.onnx has no parameters|1 Constant nodes of several floats are. Name those that are parameters: --wrt k (docs");
   end();
   begin(12, SHAPE(-1, 2,));
   node("Relu", "x");
@@ -1057,6 +1075,33 @@ START_TEST(no_parameters)
   ck_assert_int_eq(clarke_graph_wrt(&g, NULL, 0, &error), CLARKE_OK);
   ck_assert_int_eq(clarke_graph_check_wrt(&g, &error), CLARKE_EINPUT);
   says(error.text, "net.onnx has no parameters|nothing can be asked about it");
+  end();
+}
+END_TEST
+
+/* Constant nodes that are named become parameters, behind the initializers, in the order of the nodes; of others nothing changes. */
+START_TEST(constants_are_promoted)
+{
+  static const double list[] = {1, 2};
+  char *const names[] = {"k", "y", "w", "whole"};
+
+  begin(12, SHAPE(-1, 2,));
+  floats("w", SHAPE(2,), 1);
+  attr_floats(model_node(&m, "Constant", "", "other"), "value_floats", 2, list);
+  attr_floats(model_node(&m, "Constant", "", "k"), "value_floats", 2, list);
+  attr_ints(model_node(&m, "Constant", "", "whole"), "value_ints", SHAPE(1, 2,));
+  model_node(&m, "Identity", "k", "l");
+  model_node(&m, "Mul", "x,l", "s");
+  model_node(&m, "Add", "s,other", "t");
+  model_node(&m, "Mul", "t,w", "u");
+  node("Relu", "u");
+  ck_assert_int_eq(clarke_promote_constants(&m, names, 4, &error), CLARKE_OK);
+  ck_assert(m.n_promoted == 1 && m.n_tensors == 2);
+  ck_assert_msg(build(SHAPE(3, 2,)) == CLARKE_OK, "%s", error.text);
+  ck_assert_uint_eq(g.n_parameters, 2);
+  ck_assert(strcmp(g.parameters[0].name, "w") == 0 && !g.parameters[0].promoted);
+  ck_assert(strcmp(g.parameters[1].name, "k") == 0 && g.parameters[1].promoted && g.parameters[1].real[1] == 2);
+  ck_assert_uint_eq(g.steps[g.n_steps - 1].node, 7); /* the nodes are where they were */
   end();
 }
 END_TEST
@@ -1203,6 +1248,70 @@ START_TEST(replaced_divisors)
 }
 END_TEST
 
+/* x of (first, 2), y = relu(its transpose's transpose), with what the file says of one of the values; asked of three samples. */
+static void
+declared_as(long first, const char *name, const long *shape)
+{
+  begin(17, SHAPE(first, 2,));
+  attr_ints(model_node(&m, "Transpose", "x", "t"), "perm", SHAPE(1, 0,));
+  attr_ints(model_node(&m, "Transpose", "t", "u"), "perm", SHAPE(1, 0,));
+  node("Relu", "u");
+  floats("w", SHAPE(4,), 1);
+  model_output(&m, "y");
+  m.declared = calloc(1, sizeof *m.declared);
+  m.n_declared = 1;
+  m.declared[0] = (clarke_model_port){.name = strdup(name), .shaped = true, .rank = shape_rank(shape)};
+  for (size_t a = 0; a < m.declared[0].rank; a++)
+    m.declared[0].dims[a] = shape[a];
+}
+
+START_TEST(values_have_the_shape_that_is_declared)
+{
+  static const struct {
+    long first;
+    const char *name;
+    long shape[4];
+    const char *refused; /* NULL: it fits */
+  } t[] = {
+    {-1, "t", {2, 3, SHAPE_END}, NULL},      {-1, "t", {2, 1, SHAPE_END}, NULL}, {-1, "t", {2, 7, SHAPE_END}, NULL},
+    {-1, "t", {-1, -1, SHAPE_END}, NULL},    {-1, "other", {9, SHAPE_END}, NULL}, {-1, "w", {4, SHAPE_END}, NULL},
+    {3, "t", {2, 3, SHAPE_END}, NULL},       {1, "t", {2, 1, SHAPE_END}, NULL},  {-1, "x", {-1, 2, SHAPE_END}, NULL},
+    {-1, "t", {3, 3, SHAPE_END}, "value 't' is declared with shape (3, 3), and has (2, 3)|value_info"},
+    {-1, "t", {2, 3, 1, SHAPE_END}, "(2, 3, 1), and has (2, 3)"},
+    {3, "t", {2, 1, SHAPE_END}, "(2, 1), and has (2, 3)"},
+    {1, "t", {2, 3, SHAPE_END}, "(2, 3), and has (2, 1)"},
+    {-1, "w", {2, 2, SHAPE_END}, "value 'w'|(2, 2), and has (4)"},
+  };
+
+  for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+    declared_as(t[i].first, t[i].name, t[i].shape);
+    if (t[i].refused != NULL)
+      refused(SHAPE(3, 2,), t[i].refused);
+    else
+      gives(SHAPE(3, 2,), SHAPE(2,));
+  }
+}
+END_TEST
+
+/* Where each sample is a run of its own the output has one. */
+START_TEST(outputs_have_the_shape_that_is_declared)
+{
+  static const struct {
+    long first, declared;
+    bool fits;
+  } t[] = {{-1, 1, true}, {-1, 3, true}, {-1, 2, false}, {3, 3, true}, {3, 1, false}, {1, 1, true}, {1, 3, false}};
+
+  for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+    declared_as(t[i].first, "other", (long[]){SHAPE_END});
+    m.outputs[0] = (clarke_model_port){.name = m.outputs[0].name, .shaped = true, .rank = 2, .dims = {t[i].declared, 2}};
+    if (t[i].fits)
+      gives(SHAPE(3, 2,), SHAPE(2,));
+    else
+      refused(SHAPE(3, 2,), "output 'y' is declared with shape|declare the shape that it has");
+  }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -1210,6 +1319,7 @@ main(void)
 
   tcase_add_test(tcase, batch_sizes);
   tcase_add_test(tcase, models);
+  tcase_add_test(tcase, nothing_is_found_in_nothing);
   tcase_add_test(tcase, parameters_are_ordered);
   tcase_add_test(tcase, unsupported_operators);
   tcase_add_test(tcase, pointwise);
@@ -1233,7 +1343,10 @@ main(void)
   tcase_add_test(tcase, constant_nodes);
   tcase_add_test(tcase, tied_parameters);
   tcase_add_test(tcase, no_parameters);
+  tcase_add_test(tcase, constants_are_promoted);
   tcase_add_test(tcase, batchless);
+  tcase_add_test(tcase, values_have_the_shape_that_is_declared);
+  tcase_add_test(tcase, outputs_have_the_shape_that_is_declared);
   tcase_add_test(tcase, compared_parameters_stay);
   tcase_add_test(tcase, replaced_parameters);
   tcase_add_test(tcase, replaced_by_packed);

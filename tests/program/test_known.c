@@ -564,6 +564,18 @@ START_TEST(not_lipschitz)
 }
 END_TEST
 
+/* The root of relu(x)^2 left of 0, where it is 0 all around: it is not found that this is no end of the root's domain. Then nothing
+ * else is said either. */
+START_TEST(nothing_is_said_of_what_is_not_known_to_be_lipschitz)
+{
+  size_t x = inputs(1), r = relu(x);
+
+  output(analytic(CLARKE_FN_SQRT, mul(r, r)));
+  EXPECT(.name = "a root of 0", .at = "-1", .ad = "0", .zone = "unknown", .differentiable = CLARKE_UNKNOWN,
+         .verdict = CLARKE_UNDECIDED, .partial = PARTIAL);
+}
+END_TEST
+
 /* (1 + x)^33 has too large a degree to be kept as a polynomial: that of the arms' difference is none, not 0. */
 START_TEST(not_lipschitz_by_what_is_too_large)
 {
@@ -595,7 +607,7 @@ START_TEST(many_variables)
       EXPECT(.name = "as many variables as there may be", .at = zeros, .ad = zeros, .differentiable = CLARKE_YES,
              .verdict = CLARKE_IN_BOULIGAND, .partial = PARTIAL);
     else
-      EXPECT(.name = "one variable more", .at = zeros, .differentiable = CLARKE_YES, .verdict = CLARKE_UNDECIDED,
+      EXPECT(.name = "one variable more", .at = zeros, .differentiable = CLARKE_UNKNOWN, .verdict = CLARKE_UNDECIDED,
              .partial = PARTIAL);
   }
 }
@@ -901,6 +913,7 @@ main(void)
   tcase_add_test(tests, convolution);
   tcase_add_test(tests, branches);
   tcase_add_test(tests, not_lipschitz);
+  tcase_add_test(tests, nothing_is_said_of_what_is_not_known_to_be_lipschitz);
   tcase_add_test(tests, not_lipschitz_by_what_is_too_large);
   tcase_add_test(tests, many_variables);
   tcase_add_test(tests, discontinuous);

@@ -359,6 +359,10 @@ check_conservative(trial *t, tally *count)
   int n = little_corners(corner, &even, &t->p, t->w);
   clarke_zone zone;
 
+  if (!t->d.lipschitz) { /* no report contradicts itself */
+    TRUE_OF(t, !t->d.conservative.known && t->d.zone == CLARKE_ZONE_UNKNOWN, "a set of what may have no derivatives");
+    return;
+  }
   if (n < 0 || !even)
     return;
   for (int i = 1; i < n; i++)

@@ -111,6 +111,12 @@ START_TEST(what_is_held_and_what_varies)
   clarke_proof_put_entries(t.to, "none", NULL, g.at, 4, false);
   clarke_proof_put_held(t.to, &g.p, g.at, 4);
   text_is(&t, "at -3 7\nrest 5 11\nall 5 -3 7 11\nnone\nwrt v\nheld 5 11\n");
+  OK(clarke_text_open(&t, &error));
+  clarke_proof_put_constants(t.to, &g.p); /* none */
+  g.p.input[1].promoted = g.p.input[2].promoted = true;
+  clarke_proof_put_constants(t.to, &g.p);
+  clarke_proof_put_held(t.to, &g.p, g.at, 4);
+  text_is(&t, "constants v b\nconstants v b\nwrt v\nheld 5 11\n");
   close_program(&g);
 }
 END_TEST

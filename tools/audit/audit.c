@@ -22,7 +22,7 @@ static const struct argp_option options[] = {
    "a later checkpoint, which replaces all weights by name: .safetensors, a state dict of torch.save "
    "(.pt; FILE:KEY where it is under a key), .npz, or an index of shards (.index.json). Files that follow MODEL "
    "are further ones, one row each", 0},
-  {"wrt", 'w', "NAME,...", 0, "differentiate in these parameters only", 0},
+  {"wrt", 'w', "NAME,...", 0, "differentiate in these parameters only: initializers, or Constant nodes that are weights", 0},
   {"proof", 'p', "FILE", 0, "write a proof that clarke-check verifies; % in FILE is the checkpoint's name", 0},
   {"step", OPTION_STEP, "N", 0, "of a run folder the step of that number (default: the first)", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},

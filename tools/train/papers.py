@@ -95,6 +95,19 @@ def leaky_cascade(folder):
     write_batch(folder / "leaky-cascade.npz", x=np.array([[1]], np.float32))
 
 
+def constant_weights(folder):
+    """relu(w1) - relu(w2) at 0, every weight a Constant node, as some exporters write them. It has no parameters but those that
+    --wrt names; lowering both weights leads to where AD's 0 is the gradient."""
+    write_model(folder / "constant-weights.onnx", [
+        constant("linear_0.w_0", [[0, 0]]),
+        helper.make_node("MatMul", ["x", "linear_0.w_0"], ["y"], name="hidden"),
+        helper.make_node("Relu", ["y"], ["z"], name="rho"),
+        constant("linear_1.w_0", [[1], [-1]]),
+        helper.make_node("MatMul", ["z", "linear_1.w_0"], ["out"], name="last"),
+    ], {}, 1, 1)
+    write_batch(folder / "constant-weights.npz", x=np.array([[1]], np.float32))
+
+
 # (model, batch, loss, verdict, why): the verdicts are the lemmas' own or worked out above.
 CASES = [
     ("lemma2", "lemma2", "sum", "not-in-clarke",
@@ -113,7 +126,7 @@ CASES = [
 def main():
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT_FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    for write in (lemma2, lemma3, absolute, global_only, leaky_cascade):
+    for write in (lemma2, lemma3, absolute, global_only, leaky_cascade, constant_weights):
         write(folder)
 
 

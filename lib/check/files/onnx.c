@@ -3,6 +3,7 @@
 #include "check/files/onnx.h"
 #include "check/base/allocate.h"
 #include "check/files/protobuf.h"
+#include "check/files/types.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -247,6 +248,26 @@ read_port(void *item, bytes b)
   refuse_if(p->rank > MAX_RANK, "'%s' has more than %d axes", p->name, MAX_RANK);
 }
 
+/* The same of a value within, of which what no tensor here can have says nothing. */
+static void
+read_within_dim(void *item, bytes b)
+{
+  int64_t size = given(b, 2) ? 0 : (int64_t)whole(b, 1);
+  *(size_t *)item = size > 0 ? (size_t)size : 0;
+}
+
+static void
+read_within(void *item, bytes b)
+{
+  port *p = item;
+  bytes type = single(single(b, 2).body, 1).body, shape = single(type, 2).body;
+  uint64_t element = whole(type, 1);
+  p->name = text(b, 1);
+  p->type = element < N_DTYPES && dtypes[element].width > 0 ? (size_t)element : 0;
+  p->dims = list(shape, 1, sizeof *p->dims, read_within_dim, &p->rank);
+  p->shaped = given(type, 2) && p->rank <= MAX_RANK;
+}
+
 /* StringStringEntryProto: key 1. */
 static void
 read_key(void *item, bytes b)
@@ -311,14 +332,82 @@ read_opset(bytes file)
   return opset;
 }
 
+/* The type that a node's attribute gives what it makes: Cast's `to`; the value of Constant, or of ConstantOfShape, FLOAT if it
+ * has none. */
+static size_t
+made_type(const node *n)
+{
+  const tensor *first = n->n_attributes > 0 ? &n->attributes[0] : NULL, *to = NULL;
+  for (size_t i = 0; i < n->n_attributes; i++)
+    if (strcmp(n->attributes[i].name, "to") == 0)
+      to = &n->attributes[i];
+  if (to != NULL && to->text == NULL && !to->real && to->count == 1) {
+    size_t type = mpz_cmp_ui(mpq_numref(to->value), N_DTYPES) < 0 && mpq_sgn(to->value) > 0
+                      ? mpz_get_ui(mpq_numref(to->value))
+                      : 0;
+    return dtypes[type].width > 0 ? type : 0;
+  }
+  if (first == NULL)
+    return strcmp(n->op, "ConstantOfShape") == 0 ? FLOAT : 0;
+  return first->text != NULL ? 0 : first->type;
+}
+
+/* Do the types fit, from inputs and initializers on, with what is declared of outputs, of values within, and of inputs that are
+ * initializers? */
+static void
+check_types(const model *m)
+{
+  value_types v = {0};
+  for (size_t i = 0; i < m->n_tensors; i++)
+    types_set(&v, m->tensors[i]->name, m->tensors[i]->type);
+  for (size_t i = 0; i < m->n_inputs; i++)
+    types_set(&v, m->inputs[i].name, m->inputs[i].type);
+  for (size_t i = 0; i < m->n_nodes; i++) {
+    const node *n = &m->nodes[i];
+    types_follow(
+        &v, &(typed_node){n->name, n->own ? "" : n->op, m->opset, i, n->n_in, n->n_out, made_type(n), n->in, n->out});
+  }
+  for (size_t i = 0; i < m->n_inputs; i++)
+    types_compare(&v, "input", m->inputs[i].name, m->inputs[i].type);
+  for (size_t i = 0; i < m->n_outputs; i++)
+    types_compare(&v, "output", m->outputs[i].name, m->outputs[i].type);
+  for (size_t i = 0; i < m->n_declared; i++)
+    types_compare(&v, "value", m->declared[i].name, m->declared[i].type);
+  name_index_free(&v.names);
+}
+
+bool
+onnx_promote(model *m, size_t i)
+{
+  node *n = &m->nodes[i];
+  const tensor *t = n->attributes;
+  if (n->own || strcmp(n->op, "Constant") != 0 || n->n_out != 1 || n->n_attributes != 1 || t->value == NULL || !t->real)
+    return false;
+  tensor *own = allocate(1, sizeof *own);
+  *own = *t;
+  own->name = n->out[0];
+  own->of_tensor = false;
+  own->initializer = own->of_node = n->promoted = true;
+  m->tensors = grow(m->tensors, m->n_tensors, sizeof *m->tensors);
+  m->tensors[m->n_tensors++] = own;
+  return name_add(&m->initializers, own->name);
+}
+
+static bool
+is_recorded(bytes producer)
+{
+  static const char recorder[] = "clarke.record";
+  return producer.size == sizeof recorder - 1 && memcmp(producer.data, recorder, producer.size) == 0;
+}
+
 bool
 is_initializer(const model *m, const char *name)
 {
   return name_find(&m->initializers, name) != NONE;
 }
 
-/* ModelProto: ir_version 1, graph 7, opset_import 8, metadata_props 14. GraphProto: node 1, name 2,
- * initializer 5, input 11, output 12. */
+/* ModelProto: ir_version 1, producer_name 2, graph 7, opset_import 8, metadata_props 14. GraphProto: node 1, name 2,
+ * initializer 5, input 11, output 12, value_info 13. A recorded step's values have the framework's types, in any mixture. */
 static void
 read_model(model *m, bytes file, void (*initializer)(void *item, bytes b))
 {
@@ -335,7 +424,10 @@ read_model(model *m, bytes file, void (*initializer)(void *item, bytes b))
   m->tensors = list(graph, 5, sizeof *m->tensors, initializer, &m->n_tensors);
   m->inputs = list(graph, 11, sizeof *m->inputs, read_port, &m->n_inputs);
   m->outputs = list(graph, 12, sizeof *m->outputs, read_port, &m->n_outputs);
+  m->declared = list(graph, 13, sizeof *m->declared, read_within, &m->n_declared);
   check_names(m, version == 3);
+  if (!is_recorded(single(file, 2).body))
+    check_types(m);
 }
 
 void

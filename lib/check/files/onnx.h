@@ -7,21 +7,25 @@
 
 typedef struct node {
   char *op, *name, **in, **out;
-  bool own; /* of the domain `clarke`, not ONNX's */
+  bool own;      /* of the domain `clarke`, not ONNX's */
+  bool promoted; /* a Constant whose tensor is among the initializers */
   size_t n_in, n_out, n_attributes;
   tensor *attributes; /* without values: a string, text */
 } node;
 
 typedef struct {
   uint64_t opset;
-  size_t n_nodes, n_tensors, n_inputs, n_outputs;
+  size_t n_nodes, n_tensors, n_inputs, n_outputs, n_declared;
   node *nodes;
   tensor **tensors; /* initializers */
   port *inputs, *outputs;
+  port *declared;                 /* of values within: value_info */
   name_index initializers, ports; /* the names of tensors; of inputs */
 } model;
 
 bool is_initializer(const model *m, const char *name); /* has the model a tensor of that name? */
+/* The Constant node number i, of floats, gives way to an initializer of its output's name, behind the others; false where it has no floats. */
+bool onnx_promote(model *m, size_t i);
 void onnx_read(model *m, bytes file);
 void onnx_read_packed(model *m, bytes file); /* the same, initializers being left packed */
 

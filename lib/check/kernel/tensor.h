@@ -15,6 +15,7 @@ typedef struct tensor {
    * built, and so must not move (a bound of Clip, the value of Pad); a statistic of a BatchNormalization, which steps hold
    * as `still`, the same entries at rest. A number is nothing else. wrt: a parameter in wrt. */
   bool weight, number, statistic, wrt;
+  bool of_node; /* a Constant node's, which a proof takes for a parameter */
   struct tensor *still;
   rational *value; /* row-major; NULL: the entries are packed */
   char *odd;    /* of a model's floats: '-' is minus infinity, '?' infinity or NaN, and the value 0; NULL: all finite */
@@ -31,7 +32,7 @@ typedef struct tensor {
 typedef struct {
   char *name;
   bool shaped;
-  size_t type, rank, *dims; /* 0: symbolic */
+  size_t type, rank, *dims; /* 0: symbolic. Of values within, type 0: none that is read */
 } port;
 
 #endif

@@ -5,6 +5,7 @@
 #include "check/kernel/statement.h"
 #include "check/onnx/network.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- In words */
@@ -71,6 +72,12 @@ state_network(const network *net, const model *m, const arrays *given)
   state_samples(net, x);
   state_given(net, m, given);
   state_masks(net);
+  for (size_t i = 0; i < net->n_tensors; i++)
+    if (net->tensors[i]->of_node) {
+      fputs("Constant node taken for a parameter: ", account);
+      state_name(net->tensors[i]->name);
+      fputc('\n', account);
+    }
   fputs("Output: ", account);
   state_name(net->own.of);
   fputs(", of each sample ", account);
@@ -101,12 +108,29 @@ replace_parameters(model *m, bytes file, bool *replaced)
   }
 }
 
-/* The lines `model`, `params` (perhaps) and `batch`. */
+void
+read_constants(model *m)
+{
+  size_t i = 0;
+  if (!line_is("constants"))
+    return;
+  do {
+    char *name = next_name();
+    while (i < m->n_nodes && (m->nodes[i].n_out == 0 || strcmp(m->nodes[i].out[0], name) != 0))
+      i++;
+    require(i < m->n_nodes && onnx_promote(m, i++), "no Constant node of floats, behind those before, computes '%s'",
+            name);
+    free(name);
+  } while (more_words());
+}
+
+/* The lines `model`, `constants` and `params` (perhaps) and `batch`. */
 void
 read_network(point *p, model *m, const char *folder)
 {
   next_line("model");
   onnx_read(m, next_file(folder, "Model"));
+  read_constants(m);
   bool *replaced = allocate(m->n_tensors, sizeof *replaced), params = line_is("params");
   if (params)
     replace_parameters(m, next_file(folder, "Parameters replaced by"), replaced);

@@ -6,6 +6,8 @@
 #include "check/files/tensor_files.h"
 #include "check/kernel/point.h"
 
+/* The line `constants`, if it is next: Constant nodes, in the file's order, that are parameters. */
+void read_constants(model *m);
 /* Reads their lines, and the files in that folder: p's network (there is room for it), x and target. Writes on `account` what they
  * say. */
 void read_network(point *p, model *m, const char *folder);

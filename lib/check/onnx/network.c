@@ -340,7 +340,8 @@ lower_node(builder *b)
   b->shared = false;
   need(!is_batch(b, &b->out) || (b->out.rank > b->out.at && (b->out.inner > 0 || b->out.dims[b->out.at] == 1)),
        "samples would be mixed");
-  define(b, n->out[0]);
+  if (!n->promoted)
+    define(b, n->out[0]);
 }
 
 /* The batch axis rule of docs/operators.md. */
@@ -365,16 +366,38 @@ read_input(builder *b, const port *p, const tensor *x)
   define(b, p->name);
 }
 
-/* Does the output have the shape that is declared, if one is? */
+/* May the axis of the batch, of so many entries a sample, be declared with n? Where the input has any number of samples it may
+ * have been another; the output's is 1, or the batch's. */
+static bool
+batch_fits(const network *net, size_t n, size_t each, bool output)
+{
+  if (net->input->dims[0] != 0)
+    return n == each * net->together;
+  return output ? n == each || n == each * net->batch : n % each == 0;
+}
+
+/* Does the value have the shape that is declared, if one is? */
 static void
-check_output(const network *net, const port *p, const value *v)
+check_shape(const builder *b, const port *p, const value *v, bool output)
 {
   bool fits = !p->shaped || p->rank == v->rank;
-  for (size_t i = 0; i < p->rank && fits; i++) {
-    bool batch = i == 0 && net->batched && p->dims[0] == net->batch;
-    fits = p->dims[i] == 0 || p->dims[i] == v->dims[i] || batch;
+  for (size_t i = 0; p->shaped && i < p->rank && fits; i++)
+    fits = p->dims[i] == 0
+           || (on_batch(b, v, i) ? batch_fits(b->net, p->dims[i], v->dims[i], output) : p->dims[i] == v->dims[i]);
+  expect(fits, "%s '%s' does not have the shape that is declared", output ? "output" : "value", p->name);
+}
+
+/* The same of all values, and of initializers that are inputs. */
+static void
+check_shapes(const builder *b)
+{
+  const model *m = b->m;
+  for (size_t i = 0; i < m->n_inputs + m->n_declared; i++) {
+    const port *p = i < m->n_inputs ? &m->inputs[i] : &m->declared[i - m->n_inputs];
+    const value *v = i >= m->n_inputs || is_initializer(m, p->name) ? find(b, p->name) : NULL;
+    if (v != NULL)
+      check_shape(b, p, v, false);
   }
-  expect(fits, "output '%s' does not have the shape that is declared", p->name);
 }
 
 const char *const readings[N_READINGS] = {
@@ -457,10 +480,11 @@ network_build(network *net, const model *m, const arrays *given)
   expect(!net->batched || (v->at == 0 && v->inner == 0), "output '%s' has not the batch on its first axis",
          net->own.of);
   if (net->own.kind == LOSS_NONE)
-    check_output(net, &m->outputs[0], v);
+    check_shape(&b, &m->outputs[0], v, true);
   else
     expect(!m->outputs[0].shaped || m->outputs[0].rank == 0, "output '%s' is a loss, and no scalar",
            m->outputs[0].name);
+  check_shapes(&b);
   net->output = v->step;
   net->map = v->map;
   net->n_outputs = v->count;

@@ -60,8 +60,8 @@ free_binding(void *entry)
   free(entry);
 }
 
-static size_t
-lookup(const clarke_builder *b, const char *name)
+size_t
+clarke_builder_find(const clarke_builder *b, const char *name)
 {
   binding key = {.name = (char *)(uintptr_t)name};
   void *found = tfind(&key, &b->names, compare_bindings);
@@ -169,6 +169,8 @@ add_constant_node(clarke_builder *b, const clarke_model_node *node, size_t place
     return clarke_fail(err, CLARKE_EINPUT, "%s: node %zu '%s' (Constant): attribute '%s' is not "
                        "supported in operator set %lld, or of another type", b->m->file, place,
                        node->name, a->name, (long long)b->m->opset);
+  if (node->promoted)
+    return CLARKE_OK;
   if (a->type == CLARKE_ATTR_TENSOR)
     return add_constant(b, node->out[0], &a->t, NULL, false, err);
   clarke_tensor_init(&t);
@@ -219,7 +221,7 @@ resolve_inputs(const clarke_builder *b, clarke_lowering *low, clarke_error *err)
   if (node->out[0][0] == '\0' || node->n_out > form->max_out)
     return clarke_lower_fail(low, err, "only the first output is supported; it must have a name");
   for (size_t i = 0; i < node->n_in; i++) {
-    low->in[i] = node->in[i][0] != '\0' ? lookup(b, node->in[i]) : CLARKE_NONE;
+    low->in[i] = node->in[i][0] != '\0' ? clarke_builder_find(b, node->in[i]) : CLARKE_NONE;
     if (node->in[i][0] != '\0' && low->in[i] == CLARKE_NONE)
       return clarke_lower_fail(low, err, "input '%s' is not defined before this node",
                                node->in[i]);
@@ -352,26 +354,10 @@ lower_node(clarke_builder *b, size_t place, clarke_error *err)
   return status;
 }
 
-/* Does the output have the shape that is declared, if one is? */
-static clarke_status
-check_shape(const clarke_builder *b, const clarke_model_port *port, const clarke_value *v, clarke_error *err)
-{
-  size_t lead = b->g->batched ? 1 : 0;
-  bool first = lead == 0 || port->rank == 0 || port->dims[0] <= 1
-               || (size_t)port->dims[0] == b->g->samples;
-  char shape[256];
-
-  if (!port->shaped || (first && port->rank >= lead && clarke_port_fits(port, lead, v->dims, v->rank)))
-    return CLARKE_OK;
-  clarke_port_describe(port, shape, sizeof shape);
-  return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' is declared with shape (%s), and has another",
-                     b->m->file, port->name, shape);
-}
-
 static clarke_status
 find_output(clarke_builder *b, clarke_error *err)
 {
-  size_t v = lookup(b, b->m->outputs[0].name);
+  size_t v = clarke_builder_find(b, b->m->outputs[0].name);
 
   if (v == CLARKE_NONE || b->g->values[v].constant)
     return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' %s", b->m->file,
@@ -386,7 +372,7 @@ find_output(clarke_builder *b, clarke_error *err)
     return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' has the batch on axis %zu; expected on the first", b->m->file,
                        b->m->outputs[0].name, b->g->values[v].batch.axis);
   b->g->output = v;
-  return check_shape(b, &b->m->outputs[0], &b->g->values[v], err);
+  return clarke_builder_declared(b, err);
 }
 
 static clarke_status
@@ -434,6 +420,18 @@ count_products(size_t *products, const clarke_graph *g, size_t first, clarke_err
   return CLARKE_OK;
 }
 
+/* What the batch has of further inputs stays what it is: no parameter. */
+static void
+forget_added(const clarke_builder *b)
+{
+  for (size_t i = 0; i < b->m->added; i++) {
+    const size_t v = clarke_builder_find(b, b->m->nodes[i].out[0]);
+
+    if (v != CLARKE_NONE)
+      b->g->values[v].weight = false;
+  }
+}
+
 /* What is infinite or NaN was read by no step: it becomes 0, so that all numbers of a graph are finite. */
 static void
 forget_odd(const clarke_graph *g)
@@ -468,6 +466,7 @@ build(clarke_builder *b, const clarke_tensor *x, clarke_error *err)
   if (status == CLARKE_OK)
     status = find_output(b, err);
   forget_odd(b->g);
+  forget_added(b);
   return status == CLARKE_OK ? clarke_builder_parameters(b, err) : status;
 }
 

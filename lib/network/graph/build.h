@@ -20,11 +20,15 @@ void clarke_port_describe(const clarke_model_port *port, char *text, size_t size
 
 /* A new value, known by the name; NULL, and an error, when that is taken or there is no memory. */
 clarke_value *clarke_builder_value(clarke_builder *b, const char *name, clarke_error *err);
+/* The value of that name; CLARKE_NONE. */
+size_t clarke_builder_find(const clarke_builder *b, const char *name);
 /* The graph's input: the model's one input port, of the batch x. */
 clarke_status clarke_builder_input(clarke_builder *b, const clarke_tensor *x, clarke_error *err);
 
 /* Fails with the node's name, what to do instead of its operator, and a list of those that are supported. */
 clarke_status clarke_builder_unsupported(const clarke_builder *b, const clarke_model_node *node, size_t place, clarke_error *err);
+/* Of a graph whose nodes are lowered and whose output is found: fails where a value has another shape than the file declares. */
+clarke_status clarke_builder_declared(const clarke_builder *b, clarke_error *err);
 /* Of a graph whose nodes are lowered: puts its parameters in the order of the file's initializers, whatever the order of use, and
  * drops those that are only rearranged. None may be a bound. */
 clarke_status clarke_builder_parameters(clarke_builder *b, clarke_error *err);

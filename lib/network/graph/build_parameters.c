@@ -40,7 +40,8 @@ clarke_builder_parameters(clarke_builder *b, clarke_error *err)
       if (g->parameters[p].uses > 0 &&
           strcmp(g->parameters[p].name, b->m->tensors[t].name) == 0) {
         now[p] = placed;
-        sorted[placed++] = g->parameters[p];
+        sorted[placed] = g->parameters[p];
+        sorted[placed++].promoted = t >= b->m->n_tensors - b->m->n_promoted;
       }
   for (size_t p = 0; p < n; p++) /* what is a statistic alone is that one's, by whatever value */
     for (size_t q = 0; q < n && now[p] == CLARKE_NONE; q++)

@@ -280,32 +280,32 @@ clarke_graph_wrt_count(const clarke_graph *g)
   return count;
 }
 
-#define CLARKE_OFFERED 5 /* names in a message */
-
-/* Constant nodes may be weights all the same, but which of them are not mere numbers the file does not say: those of several floats
- * are named. */
+/* Constant nodes may be weights all the same, but which of them are not mere numbers the file does not say: those are named that
+ * steps read as weights, and that have several floats. */
 clarke_status
 clarke_graph_check_wrt(const clarke_graph *g, clarke_error *err)
 {
-  char list[512] = "";
-  size_t found = 0, at = 0;
+  char list[384] = "";
+  size_t found = 0, told = 0, at = 0;
 
   if (clarke_graph_wrt_count(g) > 0)
     return CLARKE_OK;
   for (size_t v = 0; v < g->n_values; v++) {
     const clarke_value *c = &g->values[v];
 
-    if (!c->constant || c->real == NULL || c->initializer || c->made_of != CLARKE_NONE || c->count < 2 || c->name == NULL)
+    if (!c->weight || c->count < 2 || c->name == NULL)
       continue;
-    if (found++ < CLARKE_OFFERED && at < sizeof list)
-      at += (size_t)snprintf(list + at, sizeof list - at, "%s'%.60s'", found > 1 ? ", " : "", c->name);
+    if (found++ == told && at + strlen(c->name) + 2 < sizeof list) {
+      at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", told > 0 ? "," : "", c->name);
+      told++;
+    }
   }
   if (found == 0)
     return clarke_fail(err, CLARKE_EINPUT, "%s has no parameters: no floating-point initializer is used as a weight, and nothing can be asked "
                        "about it", g->file);
-  return clarke_fail(err, CLARKE_EINPUT, "%s has no parameters: no floating-point initializer is used as a weight. It has %zu Constant nodes of "
-                     "several floats, which may be its weights: %s%s. Make these initializers (docs/operators.md, \"Weights that are Constant "
-                     "nodes\")", g->file, found, list, found > CLARKE_OFFERED ? ", ..." : "");
+  return clarke_fail(err, CLARKE_EINPUT, "%s has no parameters: no floating-point initializer is used as a weight. %zu Constant nodes of several "
+                     "floats are. Name those that are parameters: --wrt %s%s (docs/operators.md, \"Weights that are Constant nodes\")",
+                     g->file, found, list, found > told ? ",..." : "");
 }
 
 bool

@@ -59,6 +59,8 @@ add_inputs(clarke_unrolling *u, const char *name)
                          "input needs another", g->file, name);
     clarke_code_new_group(u->p);
     status = clarke_code_add_input(u->p, &u->first[i], w->name, w->count, true, u->err);
+    if (status == CLARKE_OK)
+      u->p->input[u->p->n_inputs - 1].promoted = w->promoted;
   }
   return status;
 }

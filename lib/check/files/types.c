@@ -1,0 +1,139 @@
+/* Types of values, from the inputs on: a table of the type constraints in ONNX's operator schemas. */
+#include "check/files/types.h"
+#include "check/base/allocate.h"
+
+#include <string.h>
+
+/* The operators, a space behind each, that have from set `since` on these types: a letter for each operand, the last for all
+ * behind it. A, B, C: one type for all places of the letter; L INT64, N INT32, P one of these, F FLOAT, R any floats, Z BOOL; M what an attribute
+ * says; _ any. */
+static const struct {
+  uint64_t since;
+  const char *in, *out, *operators;
+} signatures[] = {
+    {7, "A", "A",
+     "Abs Add AveragePool BatchNormalization Celu Clip Concat Conv ConvTranspose Div Dropout Einsum Elu Erf Exp "
+     "Flatten Gelu "
+     "Gemm GlobalAveragePool GlobalMaxPool GroupNormalization HardSigmoid HardSwish Identity InstanceNormalization "
+     "LeakyRelu Log LogSoftmax MatMul Max Min Mish Mod Mul Neg PRelu Pad Pow Range Reciprocal ReduceL2 ReduceMax "
+     "ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Selu Sigmoid Slice Softmax Softplus Split Sqrt "
+     "Squeeze "
+     "Sub Swish Tanh Transpose Unsqueeze "},
+    {7, "A", "A_", "LayerNormalization "},
+    {7, "A", "AL", "MaxPool "},
+    {7, "A", "Z", "Equal Greater GreaterOrEqual Less LessOrEqual "},
+    {7, "Z", "Z", "And Not Or "},
+    {7, "AL", "A", "Expand GatherND Reshape Tile Trilu "},
+    {7, "AL", "AL", "TopK "},
+    {7, "AP", "A", "CumSum Gather GatherElements "},
+    {7, "AAAANA", "A", "GRU LSTM RNN "},
+    {7, "APA", "A", "NegativeLogLikelihoodLoss "},
+    {7, "ZA", "A", "Where "},
+    {7, "_", "L", "Shape Size "},
+    {7, "_", "M", "Cast Constant "},
+    {7, "L", "M", "ConstantOfShape "},
+    {10, "A", "AZ", "Dropout "},
+    {10, "AB", "A", "Slice "},
+    {11, "ALAP", "A", "Pad "},
+    {10, "AF", "A", "Resize "},
+    {11, "ARFL", "A", "Resize "},
+    {12, "ARZ", "AZ", "Dropout "},
+    {12, "A_", "A", "Pow "},
+    {13, "AL", "A", "ReduceSum Split Squeeze Unsqueeze "},
+    {14, "AAABB", "ABB", "BatchNormalization "},
+    {15, "ABBCC", "ACC", "BatchNormalization "},
+    {18, "AL", "A", "ReduceL2 ReduceMax ReduceMean ReduceMin ReduceProd ReduceSumSquare "},
+};
+
+static const char *const words[N_DTYPES] = {"",       "FLOAT",  "UINT8", "INT8", "UINT16",  "INT16",
+                                            "INT32",  "INT64",  "",      "BOOL", "FLOAT16", "DOUBLE",
+                                            "UINT32", "UINT64", "",      "",     "BFLOAT16"};
+
+static size_t
+type_of(const value_types *v, const char *name)
+{
+  size_t i = name_find(&v->names, name);
+  return i != NONE ? v->type[i] : 0;
+}
+
+void
+types_set(value_types *v, const char *name, size_t type)
+{
+  if (*name == '\0' || !name_add(&v->names, name))
+    return;
+  v->type = grow(v->type, v->names.n - 1, sizeof *v->type);
+  v->type[v->names.n - 1] = type;
+}
+
+static bool
+lists(const char *operators, const char *op)
+{
+  size_t length = strlen(op);
+  for (const char *at = operators; *at != '\0'; at = strchr(at, ' ') + 1)
+    if (strncmp(at, op, length) == 0 && at[length] == ' ')
+      return true;
+  return false;
+}
+
+/* The last signature that is not newer; NONE for an operator that is not known. */
+static size_t
+signature_of(const typed_node *n)
+{
+  size_t found = NONE;
+  for (size_t i = 0; i < sizeof signatures / sizeof *signatures; i++)
+    if (signatures[i].since <= n->opset && lists(signatures[i].operators, n->op))
+      found = i;
+  return found;
+}
+
+static char
+letter(const char *letters, size_t i)
+{
+  size_t n = strlen(letters);
+  return letters[i < n ? i : n - 1];
+}
+
+static bool
+takes(char of, size_t type)
+{
+  return of == 'L'   ? type == INT64
+         : of == 'N' ? type == INT32
+         : of == 'P' ? type == INT64 || type == INT32
+         : of == 'F' ? type == FLOAT
+         : of == 'R' ? dtypes[type].exponent > 0
+         : of == 'Z' ? type == BOOL
+                     : true;
+}
+
+/* bound: the type of each letter that stands for one, once it is known. */
+static size_t
+made_type(const typed_node *n, char of, const size_t *bound)
+{
+  return of == 'L' ? INT64 : of == 'Z' ? BOOL : of == 'M' ? n->made : of >= 'A' && of <= 'C' ? bound[of - 'A'] : 0;
+}
+
+void
+types_follow(value_types *v, const typed_node *n)
+{
+  size_t bound[3] = {0}, s = signature_of(n);
+  for (size_t i = 0; s != NONE && i < n->n_in; i++) {
+    char of = letter(signatures[s].in, i);
+    size_t type = type_of(v, n->in[i]), *one = of >= 'A' && of <= 'C' ? &bound[of - 'A'] : &type;
+    expect(type == 0 || takes(of, type), "node %zu '%s' (%s): input '%s' is %s, which ONNX does not allow there",
+           n->place, n->name, n->op, n->in[i], words[type]);
+    *one = *one == 0 ? type : *one;
+    expect(type == 0 || *one == type,
+           "node %zu '%s' (%s): input '%s' is %s and one before it is %s; ONNX wants one type", n->place, n->name,
+           n->op, n->in[i], words[type], words[*one]);
+  }
+  for (size_t i = 0; i < n->n_out; i++)
+    types_set(v, n->out[i], s != NONE ? made_type(n, letter(signatures[s].out, i), bound) : 0);
+}
+
+void
+types_compare(const value_types *v, const char *what, const char *name, size_t declared)
+{
+  size_t type = type_of(v, name);
+  expect(type == 0 || declared == 0 || type == declared, "%s '%s' is declared as %s, and is %s", what, name,
+         words[declared], words[type]);
+}

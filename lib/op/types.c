@@ -1,0 +1,290 @@
+#include "op/types.h"
+
+#include "op/operator.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of an operator from operator set `since` on, a letter for each input and each output, the last one for all that follow.
+ * T, U, V: one type wherever the letter stands; l: int64; n: int32; i: one of the two; f: float32; r: any floats; b: bool;
+ * a: as the node's attribute says; '.': any. What is not here has one type, T, in all places. (The type constraints of
+ * https://onnx.ai/onnx/operators.) */
+typedef struct {
+  const char *op;
+  int64_t since;
+  const char *in, *out;
+} rule;
+
+static const rule rules[] = {
+  {"And", 7, "b", "b"},
+  {"BatchNormalization", 14, "TTTUU", "TUU"},
+  {"BatchNormalization", 15, "TUUVV", "TVV"},
+  {"Cast", 7, ".", "a"},
+  {"Constant", 7, ".", "a"},
+  {"ConstantOfShape", 7, "l", "a"},
+  {"CumSum", 7, "Ti", "T"},
+  {"Dropout", 10, "T", "Tb"},
+  {"Dropout", 12, "Trb", "Tb"},
+  {"Equal", 7, "T", "b"},
+  {"Expand", 7, "Tl", "T"},
+  {"GRU", 7, "TTTTnT", "T"},
+  {"Gather", 7, "Ti", "T"},
+  {"GatherElements", 7, "Ti", "T"},
+  {"GatherND", 7, "Tl", "T"},
+  {"Greater", 7, "T", "b"},
+  {"GreaterOrEqual", 7, "T", "b"},
+  {"LSTM", 7, "TTTTnT", "T"},
+  {"LayerNormalization", 7, "T", "T."},
+  {"Less", 7, "T", "b"},
+  {"LessOrEqual", 7, "T", "b"},
+  {"MaxPool", 7, "T", "Tl"},
+  {"NegativeLogLikelihoodLoss", 7, "TiT", "T"},
+  {"Not", 7, "b", "b"},
+  {"Or", 7, "b", "b"},
+  {"Pad", 11, "TlTi", "T"},
+  {"Pow", 12, "T.", "T"},
+  {"RNN", 7, "TTTTnT", "T"},
+  {"ReduceL2", 18, "Tl", "T"},
+  {"ReduceMax", 18, "Tl", "T"},
+  {"ReduceMean", 18, "Tl", "T"},
+  {"ReduceMin", 18, "Tl", "T"},
+  {"ReduceProd", 18, "Tl", "T"},
+  {"ReduceSum", 13, "Tl", "T"},
+  {"ReduceSumSquare", 18, "Tl", "T"},
+  {"Reshape", 7, "Tl", "T"},
+  {"Resize", 10, "Tf", "T"},
+  {"Resize", 11, "Trfl", "T"},
+  {"Shape", 7, ".", "l"},
+  {"Size", 7, ".", "l"},
+  {"Slice", 10, "TU", "T"},
+  {"Split", 13, "Tl", "T"},
+  {"Squeeze", 13, "Tl", "T"},
+  {"Tile", 7, "Tl", "T"},
+  {"TopK", 7, "Tl", "Tl"},
+  {"Trilu", 7, "Tl", "T"},
+  {"Unsqueeze", 13, "Tl", "T"},
+  {"Where", 7, "bT", "T"},
+};
+
+static const rule one_type = {"", 7, "T", "T"};
+
+#define UNKNOWN (-1)
+
+/* A value of the file, and its type. */
+typedef struct {
+  const char *name;
+  int type; /* a clarke_dtype, or UNKNOWN */
+} typed;
+
+typedef struct {
+  const clarke_model *m;
+  typed *values; /* by name */
+  size_t n;
+} typing;
+
+/* NULL: not even what takes one type alone, an operator that is not known. */
+static const rule *
+find_rule(const clarke_model_node *node, int64_t opset)
+{
+  const rule *found = NULL;
+  const clarke_op *op = clarke_operator_find(node->op_type);
+
+  if (node->domain[0] != '\0')
+    return NULL;
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+    if (strcmp(rules[i].op, node->op_type) == 0 && rules[i].since <= opset)
+      found = &rules[i];
+  return found != NULL || op == NULL || op->lower == NULL || op->domain != NULL ? found : &one_type;
+}
+
+static char
+letter_at(const char *letters, size_t i)
+{
+  const size_t n = strlen(letters);
+
+  return letters[i < n ? i : n - 1];
+}
+
+static int
+compare(const void *a, const void *b)
+{
+  return strcmp(((const typed *)a)->name, ((const typed *)b)->name);
+}
+
+static typed *
+find(const typing *t, const char *name)
+{
+  const typed key = {.name = name};
+
+  return t->n > 0 && *name != '\0' ? bsearch(&key, t->values, t->n, sizeof key, compare) : NULL;
+}
+
+/* The types of ONNX by their numbers in attributes. */
+static int
+type_numbered(int64_t code)
+{
+  static const int type[] = {UNKNOWN, CLARKE_F32, CLARKE_U8, CLARKE_I8, CLARKE_U16, CLARKE_I16, CLARKE_I32, CLARKE_I64, UNKNOWN,
+                             CLARKE_BOOL, CLARKE_F16, CLARKE_F64, CLARKE_U32, CLARKE_U64, UNKNOWN, UNKNOWN, CLARKE_BF16};
+
+  return code > 0 && (size_t)code < sizeof type / sizeof *type ? type[code] : UNKNOWN;
+}
+
+/* What the node's attribute makes: Cast's `to`, a Constant's value; ConstantOfShape's, which is a float32 when it has none. */
+static int
+type_of_attribute(const clarke_model_node *node)
+{
+  const clarke_attr *to = clarke_model_attr(node, "to");
+
+  if (to != NULL)
+    return to->type == CLARKE_ATTR_INT ? type_numbered(to->i) : UNKNOWN;
+  for (size_t i = 0; i < node->n_attr; i++)
+    switch (node->attr[i].type) {
+    case CLARKE_ATTR_TENSOR: return (int)node->attr[i].t.dtype;
+    case CLARKE_ATTR_INT: case CLARKE_ATTR_INTS: return CLARKE_I64;
+    case CLARKE_ATTR_FLOAT: case CLARKE_ATTR_FLOATS: return CLARKE_F32;
+    default: return UNKNOWN;
+    }
+  return strcmp(node->op_type, "ConstantOfShape") == 0 ? CLARKE_F32 : UNKNOWN;
+}
+
+/* The type that the letter wants; NULL where it is one that a letter stands for, or any. */
+static const char *
+wanted(char letter, int type)
+{
+  switch (letter) {
+  case 'l': return type != CLARKE_I64 ? "int64" : NULL;
+  case 'n': return type != CLARKE_I32 ? "int32" : NULL;
+  case 'i': return type != CLARKE_I64 && type != CLARKE_I32 ? "int64 or int32" : NULL;
+  case 'r': return type > CLARKE_F64 ? "floats" : NULL;
+  case 'f': return type != CLARKE_F32 ? "float32" : NULL;
+  case 'b': return type != CLARKE_BOOL ? "bool" : NULL;
+  default: return NULL;
+  }
+}
+
+static clarke_status
+fail_at(const typing *t, const clarke_model_node *node, const char *why, clarke_error *err)
+{
+  return clarke_fail(err, CLARKE_EINPUT, "node %zu '%s' (%s): %s", (size_t)(node - t->m->nodes), node->name, node->op_type,
+                     why);
+}
+
+/* first: of each letter the value that it was first met with. */
+static clarke_status
+check_input(const typing *t, const clarke_model_node *node, char letter, const typed *v, const typed **first, clarke_error *err)
+{
+  const char *name = clarke_dtype_name((clarke_dtype)v->type), *want = wanted(letter, v->type);
+  char why[512];
+
+  if (want != NULL) {
+    snprintf(why, sizeof why, "input '%.100s' is %s; ONNX wants %s there. Cast it (a Cast node), or export the model anew",
+             v->name, name, want);
+    return fail_at(t, node, why, err);
+  }
+  if (letter < 'T' || letter > 'V')
+    return CLARKE_OK;
+  if (first[letter - 'T'] == NULL)
+    first[letter - 'T'] = v;
+  if (first[letter - 'T']->type == v->type)
+    return CLARKE_OK;
+  snprintf(why, sizeof why, "input '%.100s' is %s and input '%.100s' is %s; ONNX wants one type there. Cast one of them "
+           "(a Cast node), or export the model in one type", first[letter - 'T']->name,
+           clarke_dtype_name((clarke_dtype)first[letter - 'T']->type), v->name, name);
+  return fail_at(t, node, why, err);
+}
+
+static int
+type_of_output(const clarke_model_node *node, char letter, const typed *const *first)
+{
+  switch (letter) {
+  case 'a': return type_of_attribute(node);
+  case 'l': return CLARKE_I64;
+  case 'b': return CLARKE_BOOL;
+  case 'T': case 'U': case 'V': return first[letter - 'T'] != NULL ? first[letter - 'T']->type : UNKNOWN;
+  default: return UNKNOWN;
+  }
+}
+
+static clarke_status
+check_node(const typing *t, const clarke_model_node *node, clarke_error *err)
+{
+  const rule *r = find_rule(node, t->m->opset);
+  const typed *first[3] = {NULL, NULL, NULL};
+  clarke_status status = CLARKE_OK;
+
+  for (size_t i = 0; r != NULL && i < node->n_in && status == CLARKE_OK; i++) {
+    const typed *v = find(t, node->in[i]);
+
+    if (v != NULL && v->type != UNKNOWN)
+      status = check_input(t, node, letter_at(r->in, i), v, first, err);
+  }
+  for (size_t i = 0; r != NULL && i < node->n_out; i++)
+    if (*node->out[i] != '\0')
+      find(t, node->out[i])->type = type_of_output(node, letter_at(r->out, i), first);
+  return status;
+}
+
+static clarke_status
+check_port(const typing *t, const char *what, const clarke_model_port *port, const char *remedy, clarke_error *err)
+{
+  const typed *v = find(t, port->name);
+
+  if (v == NULL || v->type == UNKNOWN || !port->typed || v->type == (int)port->dtype)
+    return CLARKE_OK;
+  return clarke_fail(err, CLARKE_EINPUT, "%s '%s' is declared as %s, and is %s: %s", what, port->name,
+                     clarke_dtype_name(port->dtype), clarke_dtype_name((clarke_dtype)v->type), remedy);
+}
+
+static clarke_status
+check_ports(const typing *t, clarke_error *err)
+{
+  const clarke_model *m = t->m;
+  clarke_status status = CLARKE_OK;
+
+  for (size_t i = 0; i < m->n_declared && status == CLARKE_OK; i++)
+    status = check_port(t, "value", &m->declared[i],
+                        "take it out of the file's value_info or inputs, or declare what it is", err);
+  for (size_t i = 0; i < m->n_outputs && status == CLARKE_OK; i++)
+    status = check_port(t, "output", &m->outputs[i], "declare the type that it has, or cast it (a Cast node)", err);
+  return status;
+}
+
+/* All values, those that nodes make being not known yet. */
+static void
+collect(typing *t)
+{
+  const clarke_model *m = t->m;
+
+  for (size_t i = 0; i < m->n_inputs; i++)
+    t->values[t->n++] = (typed){m->inputs[i].name, (int)m->inputs[i].dtype};
+  for (size_t i = 0; i < m->n_tensors; i++)
+    t->values[t->n++] = (typed){m->tensors[i].name, (int)m->tensors[i].dtype};
+  for (size_t i = 0; i < m->n_nodes; i++)
+    for (size_t k = 0; k < m->nodes[i].n_out; k++)
+      if (*m->nodes[i].out[k] != '\0')
+        t->values[t->n++] = (typed){m->nodes[i].out[k], UNKNOWN};
+  if (t->n > 1)
+    qsort(t->values, t->n, sizeof *t->values, compare);
+}
+
+clarke_status
+clarke_types_check(const clarke_model *m, clarke_error *err)
+{
+  typing t = {.m = m};
+  size_t n = m->n_inputs + m->n_tensors;
+  clarke_status status = CLARKE_OK;
+
+  for (size_t i = 0; i < m->n_nodes; i++)
+    n += m->nodes[i].n_out;
+  t.values = malloc((n + 1) * sizeof *t.values);
+  if (t.values == NULL)
+    return clarke_no_memory(err);
+  collect(&t);
+  for (size_t i = 0; i < m->n_nodes && status == CLARKE_OK; i++)
+    status = check_node(&t, &m->nodes[i], err);
+  if (status == CLARKE_OK)
+    status = check_ports(&t, err);
+  free(t.values);
+  return status;
+}
