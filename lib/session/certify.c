@@ -72,7 +72,7 @@ certify_nodes(clarke_certified *c, clarke_error *err)
   n->trace_file = c->record.step->trace.name;
   n->gradients_file = c->record.step->gradients.name;
   n->log_softmax = c->audit.loss.kind == CLARKE_LOSS_CE ? c->audit.log_softmax : NULL;
-  n->sieved = c->sieved && (!c->replayed || !clarke_audit_is_small(&c->audit.graph));
+  n->sieved = c->sieved && (c->small_too || !c->replayed || !clarke_audit_is_small(&c->audit.graph));
   n->branched = c->replayed;
   n->statistics = c->record.step->statistics;
   n->n_statistics = c->record.step->n_statistics;
@@ -180,6 +180,7 @@ clarke_certified_ask(clarke_certified *c, clarke_audit_request *ask, const clark
   c->sieved = c->record.packed = q->sieved;
   c->record.hashed = q->provable;
   c->replayed = !q->nodes_only;
+  c->small_too = q->small_too;
   status = read_step(c, ask, q, err);
   if (status == CLARKE_OK)
     status = clarke_record_claims(&c->record, &c->audit, err);

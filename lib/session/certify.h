@@ -11,6 +11,7 @@ typedef struct {
   bool nodes_only; /* no exact replay: neither pattern nor verdicts */
   bool sieved;     /* doubles may decide: certificates, and branches, are all that is found of nodes */
   bool provable;   /* a proof will be asked for: the trace is hashed as it is read */
+  bool small_too;  /* doubles may decide with the replay of small networks, too, whose exact pass takes no time */
 } clarke_certify_request;
 
 /* A verdict under one semantics, with a reason without its end. */
@@ -26,7 +27,7 @@ typedef struct {
   bool traced;                /* was more recorded than the gradient? */
   bool claimed;               /* were roundings allowed that run.json alone tells? Without them something is worse than within its bound */
   clarke_certify nodes;
-  bool sieved;                /* may doubles decide? */
+  bool sieved, small_too;     /* may doubles decide, of small networks, too? */
   bool replayed;              /* was an exact replay asked for? */
   bool compared;              /* was the pattern compared with it? */
   clarke_branches pattern;

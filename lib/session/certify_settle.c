@@ -180,6 +180,7 @@ is_told(const clarke_certified *c, const clarke_gradient *g)
 static clarke_status
 say(clarke_certified *c, clarke_error *err)
 {
+  const clarke_graph *g = &c->audit.graph;
   clarke_record *r = &c->record;
 
   r->entries = r->checked = r->open = 0;
@@ -188,9 +189,10 @@ say(clarke_certified *c, clarke_error *err)
     const clarke_certificate *made = &c->nodes.certificate[i];
 
     r->entries += made->part == CLARKE_PARAMETER ? made->entries : 0;
-    r->checked += made->part == CLARKE_OUTPUT ? made->entries : 0;
     r->worst = made->part == CLARKE_PARAMETER ? fmax(r->worst, made->worst) : r->worst;
   }
+  for (size_t i = 0; i < g->n_steps; i++)
+    r->checked += g->values[g->steps[i].out].name != NULL ? g->values[g->steps[i].out].count * c->nodes.pass.n : 0;
   return clarke_record_say(r, CLARKE_RAN_EXPLAINED, err, "%zu entries; all %zu recorded tensors are certified, node by node", r->entries,
                            c->nodes.n);
 }
