@@ -2,6 +2,7 @@
 
 #include "base/stop.h"
 #include "session/checkpoint.h"
+#include "session/gradient.h"
 #include "trace/summation.h"
 
 #include <stdlib.h>
@@ -71,7 +72,8 @@ certify_nodes(clarke_certified *c, clarke_error *err)
   n->trace_file = c->record.step->trace.name;
   n->gradients_file = c->record.step->gradients.name;
   n->log_softmax = c->audit.loss.kind == CLARKE_LOSS_CE ? c->audit.log_softmax : NULL;
-  n->sieved = c->sieved;
+  n->sieved = c->sieved && (c->small_too || !c->replayed || !clarke_audit_is_small(&c->audit.graph));
+  n->branched = c->replayed;
   n->statistics = c->record.step->statistics;
   n->n_statistics = c->record.step->n_statistics;
   status = clarke_certify_run(n, err);
@@ -145,6 +147,17 @@ claim_normalizations(clarke_certified *c, clarke_error *err)
   return status;
 }
 
+clarke_status
+clarke_certified_again(clarke_certified *c, clarke_error *err)
+{
+  const clarke_rounding by = c->nodes.by;
+
+  clarke_certify_clear(&c->nodes);
+  c->nodes.by = by;
+  c->sieved = false;
+  return certify_nodes(c, err);
+}
+
 /* Buffers of which nothing can be said are told with what run.json claims. */
 static clarke_status
 claim_buffers(clarke_certified *c, clarke_error *err)
@@ -166,8 +179,9 @@ clarke_certified_ask(clarke_certified *c, clarke_audit_request *ask, const clark
 
   c->sieved = c->record.packed = q->sieved;
   c->record.hashed = q->provable;
-  status = read_step(c, ask, q, err);
   c->replayed = !q->nodes_only;
+  c->small_too = q->small_too;
+  status = read_step(c, ask, q, err);
   if (status == CLARKE_OK)
     status = clarke_record_claims(&c->record, &c->audit, err);
   if (status == CLARKE_OK)

@@ -9,8 +9,9 @@ typedef struct {
   const char *folder;
   size_t step;     /* CLARKE_NONE: the first */
   bool nodes_only; /* no exact replay: neither pattern nor verdicts */
-  bool sieved;     /* doubles may decide: certificates are all that is found */
+  bool sieved;     /* doubles may decide: certificates, and branches, are all that is found of nodes */
   bool provable;   /* a proof will be asked for: the trace is hashed as it is read */
+  bool small_too;  /* doubles may decide with the replay of small networks, too, whose exact pass takes no time */
 } clarke_certify_request;
 
 /* A verdict under one semantics, with a reason without its end. */
@@ -26,7 +27,7 @@ typedef struct {
   bool traced;                /* was more recorded than the gradient? */
   bool claimed;               /* were roundings allowed that run.json alone tells? Without them something is worse than within its bound */
   clarke_certify nodes;
-  bool sieved;                /* may doubles decide? */
+  bool sieved, small_too;     /* may doubles decide, of small networks, too? */
   bool replayed;              /* was an exact replay asked for? */
   bool compared;              /* was the pattern compared with it? */
   clarke_branches pattern;
@@ -48,6 +49,13 @@ clarke_status clarke_certified_ask(clarke_certified *c, clarke_audit_request *as
 /* certify_gradient.c: the answer about the gradient that ran, in the record; of a certified step with the exact replay. A light record has
  * the global bound alone. */
 clarke_status clarke_certified_gradient(clarke_certified *c, clarke_error *err);
+
+/* certify_settle.c: the same without an exact pass, of what doubles certified: the gradient is explained by its nodes, and by AD's gradient
+ * along the recorded branches, within a bound, told from a wrong one. Else *settled is false, and nothing is said. */
+clarke_status clarke_certified_settle(bool *settled, clarke_certified *c, clarke_error *err);
+
+/* Nodes that doubles certified once more, with all numbers. */
+clarke_status clarke_certified_again(clarke_certified *c, clarke_error *err);
 
 /* certify_json.c: where the record parted, and AD's gradient changed; that gradient's own verdict. */
 json_t *clarke_turned_json(const clarke_certified *c);

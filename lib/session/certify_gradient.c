@@ -81,14 +81,19 @@ clarke_certified_gradient(clarke_certified *c, clarke_error *err)
   clarke_record *r = &c->record;
   const clarke_certificate *weak = c->traced ? weakest(&c->nodes) : NULL;
   const bool certified = weak != NULL && weak->certainty <= CLARKE_FOLLOWED;
+  bool settled = false;
   clarke_status status;
 
   if (weak != NULL && weak->certainty == CLARKE_IS_REFUTED)
     return say_refuted(r, weak, err);
   if (weak != NULL && weak->certainty == CLARKE_NOT_CERTIFIED)
     return clarke_record_say(r, CLARKE_RAN_UNKNOWN, err, "%s %s: %s", clarke_part_name(weak->part), weak->name, weak->why);
-  status = clarke_record_compare(r, &c->audit, certified ? &c->nodes : NULL,
-                                 certified && c->compared && c->pattern.n > 0 ? &c->pattern : NULL, err);
+  status = clarke_certified_settle(&settled, c, err);
+  if (status == CLARKE_OK && !settled && c->nodes.by_doubles)
+    status = clarke_certified_again(c, err);
+  if (status == CLARKE_OK && !settled)
+    status = clarke_record_compare(r, &c->audit, certified ? &c->nodes : NULL,
+                                   certified && c->compared && c->pattern.n > 0 ? &c->pattern : NULL, err);
   if (status == CLARKE_OK && c->traced && r->ran != CLARKE_RAN_REFUTED && c->audit.stopped == NULL)
     status = judge_branches(c, certified, err);
   if (status == CLARKE_OK && c->claimed && (r->ran == CLARKE_RAN_EXPLAINED || r->ran == CLARKE_RAN_TURNED))

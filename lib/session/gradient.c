@@ -14,8 +14,6 @@
 
 #define PRECISION_FIRST 128
 #define PRECISION_LAST 1024
-/* Of a network of no more products of an entry and a weight, all samples counted, the exact gradient is a matter of a few
- * hundredths of a second. */
 #define EXACT_PRODUCTS 0x1p20
 /* An output is told well enough where its radius is so small a part of the largest. */
 #define TOLD 0x1p-40
@@ -204,40 +202,54 @@ exact_gradient(bool *known, clarke_gradient *gradient, clarke_audit_session *s, 
   return status;
 }
 
+bool
+clarke_audit_is_small(const clarke_graph *g)
+{
+  double products = 0;
+
+  for (size_t i = 0; i < g->n_steps; i++) {
+    const clarke_dense *d = &g->steps[i].dense;
+
+    if (g->steps[i].kind == CLARKE_DENSE)
+      products += (double)d->blocks * (double)d->repeat * (double)d->outer * (double)d->inner * (double)g->samples;
+  }
+  return products <= EXACT_PRODUCTS;
+}
+
 /* Is an exact pass too long for what is asked, and is there another way? */
 static clarke_status
 choose_way(bool *bounded, const clarke_audit_session *s, clarke_error *err)
 {
-  double products = 0;
-
-  for (size_t i = 0; i < s->graph.n_steps; i++) {
-    const clarke_dense *d = &s->graph.steps[i].dense;
-
-    if (s->graph.steps[i].kind == CLARKE_DENSE)
-      products += (double)d->blocks * (double)d->repeat * (double)d->outer * (double)d->inner * (double)s->replay.samples;
-  }
-  *bounded = !s->exact && products > EXACT_PRODUCTS && s->replay.open == 0;
+  *bounded = !s->exact && !clarke_audit_is_small(&s->graph) && s->replay.open == 0;
   return *bounded ? clarke_gradient_serves(bounded, &s->replay, &s->profile, err) : CLARKE_OK;
 }
 
-static clarke_status
-bounded_gradient(bool *known, clarke_gradient *gradient, clarke_audit_session *s, clarke_error *err)
+clarke_status
+clarke_audit_gradient_along(bool *known, clarke_gradient *gradient, clarke_audit_session *s, const clarke_replay *along, int bits,
+                            clarke_error *err)
 {
   clarke_forward outputs;
   clarke_status status;
 
   clarke_forward_init(&outputs);
-  status = clarke_gradient_run(gradient, known, &outputs, &s->replay, &s->profile, &s->question.loss,
-                               CLARKE_GRADIENT_BITS, err);
+  status = clarke_gradient_run(gradient, known, &outputs, along, &s->profile, &s->question.loss, bits, err);
   if (status == CLARKE_OK && *known) {
     free(s->loss_value);
     s->loss_value = NULL;
     status = value_text(s, &outputs, err);
   }
+  clarke_forward_clear(&outputs);
+  return status;
+}
+
+static clarke_status
+bounded_gradient(bool *known, clarke_gradient *gradient, clarke_audit_session *s, clarke_error *err)
+{
+  clarke_status status = clarke_audit_gradient_along(known, gradient, s, &s->replay, CLARKE_GRADIENT_BITS, err);
+
   s->bounded = status == CLARKE_OK && *known;
   for (size_t p = 0; s->bounded && p < gradient->n; p++)
     s->within = fmax(s->within, gradient->within[p]);
-  clarke_forward_clear(&outputs);
   return status;
 }
 

@@ -14,6 +14,13 @@ clarke_status clarke_audit_pass(clarke_forward *pass, clarke_audit_session *s, c
  * exact ones, rounded, or the middles of enclosures. *known is false when an argument cannot be told from its kink: AD's slope
  * there is not known. */
 clarke_status clarke_audit_gradient(bool *known, clarke_gradient *gradient, clarke_audit_session *s, clarke_error *err);
+/* The same with that bound alone, below so many bits of each tensor's largest entry, along the branches of a replay that is served; and the
+ * loss's value in s. gradient is initialized. */
+clarke_status clarke_audit_gradient_along(bool *known, clarke_gradient *gradient, clarke_audit_session *s, const clarke_replay *along,
+                                          int bits, clarke_error *err);
+/* Has the network so few products of an entry and a weight, all samples counted, that an exact pass is a matter of some hundredths of a
+ * second? */
+bool clarke_audit_is_small(const clarke_graph *g);
 /* The same as a file of safetensors in float64, with bounds as its metadata; nothing is written when it is not known. */
 clarke_status clarke_audit_save_gradient(bool *written, clarke_audit_session *s, const char *path, clarke_error *err);
 

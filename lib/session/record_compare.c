@@ -1,6 +1,7 @@
 /* The recorded gradient beside AD's exact one, entry by entry, with the bound on rounding (docs/rounding-bound.md). */
 #include "session/gradient.h"
 #include "session/record.h"
+#include "session/vague.h"
 
 #include "exact/literal.h"
 #include "exact/upward.h"
@@ -242,35 +243,23 @@ compare_parameter(work *w, size_t p)
 
 /* --- would a wrong gradient be explained, too? --- */
 
-/* Euclidean norms of a parameter's gradient: the exact one (at least; 0 where each enclosure holds 0), what was recorded, how far they
- * are apart (at most), and what bounds allow. */
-typedef struct {
-  double exact, recorded, apart, bound;
-} norms;
-
-static norms
+static clarke_norms
 measure(const work *w, size_t p)
 {
   const clarke_matrix *g = &w->gradient[p];
   const clarke_tensor *t = clarke_tensors_find(&w->r->gradients, w->s->graph.parameters[p].name);
   const double scale = mpq_get_d(w->r->step->scale);
-  norms n = {0};
+  clarke_norms n = {0};
 
-  for (size_t e = 0; e < t->count; e++) {
-    const double exact = g->rows > 0 ? clarke_matrix_get_double(g, e, 0) * scale : 0;
-    const double radius = g->rows > 0 ? clarke_matrix_radius(g, e, 0) * fabs(scale) : 0;
-
-    n.exact = hypot(n.exact, fmax(fabs(exact) - radius, 0));
-    n.recorded = hypot(n.recorded, t->real[e]);
-    n.apart = hypot(n.apart, fabs(t->real[e] - exact) + radius);
-    n.bound = hypot(n.bound, w->bound[p][e]);
-  }
+  for (size_t e = 0; e < t->count; e++)
+    clarke_norms_add(&n, g->rows > 0 ? clarke_matrix_get_double(g, e, 0) * scale : 0,
+                     g->rows > 0 ? clarke_matrix_radius(g, e, 0) * fabs(scale) : 0, t->real[e], w->bound[p][e]);
   return n;
 }
 
 /* What the answer allows the gradient to be off by. Of a certified parameter: what it is off by, or the bound on its own last sum. */
 static double
-allowed(const work *w, size_t p, const norms *n)
+allowed(const work *w, size_t p, const clarke_norms *n)
 {
   const char *name = w->s->graph.parameters[p].name;
 
@@ -283,17 +272,6 @@ allowed(const work *w, size_t p, const norms *n)
   return n->bound;
 }
 
-/* Where the exact gradient is 0, rounding's noise is measured by the whole gradient. */
-#define VAGUE_ZERO 0x1p-6
-
-static bool
-is_vague(const work *w, size_t p, const norms *n, double whole)
-{
-  if (n->exact == 0)
-    return n->recorded > 0 && !(clarke_up_by(allowed(w, p, n), 0x1p32) <= whole * VAGUE_ZERO);
-  return n->apart > 0 && !(clarke_up_by(allowed(w, p, n), 0x1p32) <= n->exact * CLARKE_VAGUE);
-}
-
 #define MOST_NAMED 3
 
 /* Names the parameters of which a wrong gradient would be explained as well. */
@@ -304,7 +282,7 @@ doubt_vague(work *w)
   char named[1024] = "";
   double whole = 0;
   size_t vague = 0;
-  norms n = {0};
+  clarke_norms n = {0};
 
   for (size_t p = 0; p < g->n_parameters; p++)
     if (g->parameters[p].wrt)
@@ -313,7 +291,7 @@ doubt_vague(work *w)
     if (!g->parameters[p].wrt)
       continue;
     n = measure(w, p);
-    if (!is_vague(w, p, &n, whole) || vague++ >= MOST_NAMED)
+    if (!clarke_norms_are_vague(&n, allowed(w, p, &n), whole) || vague++ >= MOST_NAMED)
       continue;
     snprintf(named + strlen(named), sizeof named - strlen(named), "%s%.200s (norm %.3g, %.3g %s)", vague > 1 ? ", " : "", g->parameters[p].name,
              n.exact, allowed(w, p, &n), w->nodes != NULL ? "allowed" : "explained");

@@ -29,8 +29,11 @@ clarke_certify_clear(clarke_certify *c)
     clarke_certificate_clear(&c->certificate[i]);
   for (size_t v = 0; c->recorded != NULL && v < c->g->n_values; v++)
     free(c->recorded[v]);
+  for (size_t i = 0; c->winner != NULL && i < c->g->n_steps; i++)
+    free(c->winner[i]);
   free(c->certificate);
   free(c->recorded);
+  free(c->winner);
   free(c->seen);
   free(c->partial);
   clarke_roundback_clear(&c->back);
@@ -265,8 +268,9 @@ allocate(clarke_certify *c, clarke_error *err)
   c->seen = calloc(c->trace->n + 1, sizeof *c->seen);
   c->partial = calloc(c->g->n_values + 1, sizeof *c->partial);
   c->recorded = calloc(c->g->n_values + 1, sizeof *c->recorded);
+  c->winner = calloc(c->g->n_steps + 1, sizeof *c->winner);
   c->grad = clarke_matrices_new(c->g->n_values);
-  return c->seen != NULL && c->partial != NULL && c->recorded != NULL && c->grad != NULL ? CLARKE_OK : clarke_no_memory(err);
+  return c->seen != NULL && c->partial != NULL && c->recorded != NULL && c->winner != NULL && c->grad != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
 /* Nothing found, the same asked. */
@@ -288,6 +292,7 @@ forget(clarke_certify *c)
   c->trace_file = asked.trace_file;
   c->gradients_file = asked.gradients_file;
   c->log_softmax = asked.log_softmax;
+  c->branched = asked.branched;
   c->statistics = asked.statistics;
   c->n_statistics = asked.n_statistics;
 }
@@ -304,6 +309,7 @@ sift(bool *decided, clarke_certify *c, clarke_error *err)
   status = clarke_sieve_run(decided, c, err);
   for (size_t i = 0; i < c->n; i++)
     *decided = *decided && c->certificate[i].certainty <= CLARKE_WITHIN_BOUND;
+  c->by_doubles = *decided;
   if (status == CLARKE_OK && *decided)
     return add_rest(c, err);
   if (status == CLARKE_OK)

@@ -25,13 +25,16 @@ typedef struct {
   clarke_tensors *trace; /* float32 ones may be packed, when doubles may decide */
   clarke_tensors *gradients; /* likewise */
   const char *trace_file, *gradients_file; /* in messages */
-  bool sieved;             /* may doubles decide (sieve.h)? Then certificates are all that is found */
+  bool sieved;             /* may doubles decide (sieve.h)? */
+  bool branched;           /* are the branches asked for that the record took? Else certificates are all that doubles find */
   const clarke_run_statistics *statistics; /* that the step brought up to date: n_statistics */
   size_t n_statistics;
   const char *log_softmax; /* the node between the network's output and the loss; NULL: there is none */
   /* found */
+  bool by_doubles;        /* doubles decided all: of what follows the certificates are made, and where they are asked for the branches */
   clarke_forward pass;    /* along the record */
   clarke_slopes slopes;   /* AD's there */
+  uint32_t **winner;      /* by doubles, by step, of MAX: the first of the largest of each window, a feature of the operand */
   double **recorded;      /* by value: features x samples, row-major; NULL: not recorded */
   size_t n, capacity;
   clarke_certificate *certificate; /* outputs in order, gradients from the loss back, parameters */

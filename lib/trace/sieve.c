@@ -108,6 +108,7 @@ clarke_sieve_end(clarke_sieve *s)
   free(s->reads);
   free(s->settled);
   free(s->winner); /* which are in rooms */
+  clarke_identities_free(s->identities);
   clarke_sieve_leave_all(s);
 }
 

@@ -37,6 +37,7 @@ typedef struct {
   const clarke_graph *g;
   size_t n;             /* columns */
   clarke_sieved *value, *grad; /* by value */
+  clarke_identities *identities; /* made when the largest entries of a window are several, and branches are asked for */
   uint32_t **winner;    /* by step, of MAX: which rows win, of each window and sample (clarke_sieve_winners); else NULL */
   bool *carries;        /* by value: does a gradient go there? */
   size_t *reads;        /* by value: operands and weights of steps that it is */
@@ -75,6 +76,10 @@ bool clarke_sieve_selects(double *kink, double *number, bool *itself, const clar
  * 2^32 - 1; of padding alone -INFINITY and CLARKE_NO_WINNER. */
 void clarke_sieve_winners(float *top, uint32_t *winner, const clarke_step *step, const float *x, size_t n, size_t f);
 
+/* sieve_branches.c: where that is asked for, the branches of a step with kinks whose operand has the numbers x, in c->pass.piece. Winners
+ * are known by then. */
+clarke_status clarke_sieve_place(clarke_sieve *s, const clarke_step *step, const float *x, clarke_error *err);
+
 /* --- sieve_judge.c --- */
 
 typedef enum { CLARKE_TERMS_OF_OUTPUT, CLARKE_TERMS_OF_INPUT, CLARKE_TERMS_OF_WEIGHT } clarke_terms_kind;
@@ -102,6 +107,9 @@ const size_t *clarke_sieve_map(const clarke_sieve *s, const clarke_step *dense);
 /* y = W x; x += W^T g, where it carries; w += g x^T, where it is trained. */
 clarke_status clarke_sieve_dense(clarke_sieve *s, const clarke_step *dense, clarke_error *err);
 clarke_status clarke_sieve_dense_back(clarke_sieve *s, const clarke_step *dense, clarke_error *err);
+
+/* Sums of |g| |x|, but for what doubles round, of each entry of the weight, while the gradient g of the step's output and its operand are known. */
+clarke_status clarke_sieve_weight_sizes(double *size, clarke_sieve *s, const clarke_step *dense, clarke_error *err);
 
 /* --- sieve_winograd.c --- */
 

@@ -214,6 +214,28 @@ is_rearranged(const clarke_value *v, size_t count)
   return all;
 }
 
+/* The norm of a weight's bounds once more, entry by entry: what Cauchy and Schwarz say of its rows would not tell it from a wrong one. */
+static clarke_status
+sharpen(clarke_sieve *s, clarke_certificate *made, size_t v, clarke_error *err)
+{
+  const clarke_sieved *w = &s->grad[v];
+  const size_t count = s->g->values[v].count;
+  const double nu = (w->terms + CLARKE_ROUNDBACK_SPARE_NORMALIZED) * s->c->by.unit;
+  double *size, sum = 0;
+  clarke_status status;
+
+  if (w->dense == NULL || s->grad[w->dense->out].exact == NULL)
+    return CLARKE_OK;
+  size = clarke_sieve_take_doubles(s, count);
+  status = size != NULL ? clarke_sieve_weight_sizes(size, s, w->dense, err) : clarke_no_memory(err);
+  for (size_t e = 0; status == CLARKE_OK && e < count; e++)
+    sum += size[e] * size[e];
+  if (status == CLARKE_OK)
+    made->slack = clarke_sieve_up(nu / (1 - nu) * sqrt(sum)) + 4 * w->terms * s->c->by.tiny * (1 + sqrt(sum)) * (double)count;
+  clarke_sieve_leave(s, size);
+  return status;
+}
+
 /* The gradient of constant v, which stands for parameter q alone. */
 static clarke_status
 judge_entries(clarke_sieve *s, clarke_certificate *made, size_t q, size_t v, clarke_error *err)
@@ -232,6 +254,8 @@ judge_entries(clarke_sieve *s, clarke_certificate *made, size_t q, size_t v, cla
   status = recorded != NULL ? clarke_sieve_judge(s, made, &s->grad[v], p->count / line, line, recorded,
                                                  s->grad[v].terms + CLARKE_ROUNDBACK_SPARE_NORMALIZED, CLARKE_TERMS_OF_WEIGHT, err)
                             : clarke_no_memory(err);
+  if (status == CLARKE_OK && made->slack > CLARKE_VAGUE * sqrt(clarke_sieve_squares(recorded, p->count)))
+    status = sharpen(s, made, v, err);
   clarke_sieve_leave(s, recorded);
   return status;
 }
@@ -302,6 +326,7 @@ judge_parameter(clarke_sieve *s, size_t q, clarke_error *err)
   made->entries = is->entries;
   made->exact = is->exact;
   made->worst = is->worst;
+  made->slack = is->slack;
   made->at_most = is->at_most;
   return CLARKE_OK;
 }

@@ -277,7 +277,7 @@ copy_or_compare(clarke_sieve *s, const clarke_step *step, clarke_error *err)
   e.row = malloc(s->n * sizeof *e.row);
   status = e.row != NULL && (e.winner != NULL || !chooses) ? make_exact(s, &e, err) : clarke_no_memory(err);
   free(e.row);
-  return status;
+  return status == CLARKE_OK && !s->open ? clarke_sieve_place(s, step, e.x, err) : status;
 }
 
 static clarke_status

@@ -377,6 +377,21 @@ settle_row(judging *j, size_t row, clarke_error *err)
   return status;
 }
 
+/* At least the Euclidean norm of all bounds: rows' sums of absolute values, scaled by columns, what underflows, and what is subnormal, besides. */
+static double
+slack_of(const judging *j, size_t rows, double roundings)
+{
+  const clarke_sieved *v = j->p.v;
+  double down = 0, across = 0;
+
+  for (size_t row = 0; v->top != NULL && row < rows; row++)
+    down = hypot(down, v->top[row]);
+  for (size_t col = 0; col < j->cols; col++)
+    across = hypot(across, v->scale != NULL ? v->scale[col] : 1);
+  return v->top == NULL ? INFINITY : clarke_sieve_up(j->by * down * across * (1 + 0x1p-30))
+                                     + 4 * roundings * j->s->c->by.tiny * (1 + down) * (double)rows * (double)j->cols;
+}
+
 clarke_status
 clarke_sieve_judge(clarke_sieve *s, clarke_certificate *made, const clarke_sieved *v, size_t rows, size_t cols,
                    const float *recorded, double roundings, clarke_terms_kind kind, clarke_error *err)
@@ -401,6 +416,7 @@ clarke_sieve_judge(clarke_sieve *s, clarke_certificate *made, const clarke_sieve
     s->open = true; /* what is one term may not be rounded at all: the exact pass tells */
   made->at_most = true;
   made->certainty = made->exact == made->entries ? CLARKE_BIT_EXACT : CLARKE_WITHIN_BOUND;
+  made->slack = made->certainty == CLARKE_BIT_EXACT ? 0 : slack_of(&j, rows, roundings);
   clarke_sieve_terms_clear(&j.p);
   return status;
 }

@@ -185,14 +185,13 @@ back_to_operand(const clarke_sieve_product_back *k, size_t b, size_t r, size_t w
     }
 }
 
+/* w += g x^T of two panels, whose lines are so long. */
 static void
-back_to_weight(const clarke_sieve_product_back *k, size_t b, size_t r, size_t width)
+add_to_weight(const clarke_sieve_product_back *k, size_t b, int line)
 {
-  const clarke_sieve_product *p = &k->p;
-  const clarke_dense *d = p->d;
-  const double *g = p->s->other, *x = panel_of(p, b, r, width);
+  const clarke_dense *d = k->p.d;
+  const double *g = k->p.s->other, *x = k->p.s->panel;
   double *w = k->w->near + (d->grouped ? b * d->outer * d->inner : 0);
-  const int line = (int)(width * p->n);
 
   if (d->transposed)
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)d->inner, (int)d->outer, line, 1, x, line, g, line, 1, w,
@@ -235,9 +234,50 @@ multiply_back(const clarke_sieve_product_back *k, size_t positions)
       gradient_panel(&k->p, k->g, b, r, width);
       if (k->x != NULL)
         back_to_operand(k, b, r, width);
-      if (k->w != NULL)
-        back_to_weight(k, b, r, width);
+      if (k->w == NULL)
+        continue;
+      panel_of(&k->p, b, r, width);
+      add_to_weight(k, b, (int)(width * k->p.n));
     }
+}
+
+static void
+drop_signs(double *x, size_t n)
+{
+  for (size_t e = 0; e < n; e++)
+    x[e] = fabs(x[e]);
+}
+
+/* The same of absolute values, for the weight alone: what a panel of g and one of x have lost their signs in. */
+static void
+multiply_sizes(const clarke_sieve_product_back *k, size_t positions)
+{
+  const clarke_dense *d = k->p.d;
+
+  for (size_t b = 0; b < d->blocks; b++)
+    for (size_t r = 0; r < d->repeat; r += positions) {
+      const size_t width = d->repeat - r < positions ? d->repeat - r : positions;
+
+      gradient_panel(&k->p, k->g, b, r, width);
+      drop_signs(k->p.s->other, d->outer * width * k->p.n);
+      panel_of(&k->p, b, r, width);
+      drop_signs(k->p.s->panel, d->inner * width * k->p.n);
+      add_to_weight(k, b, (int)(width * k->p.n));
+    }
+}
+
+clarke_status
+clarke_sieve_weight_sizes(double *size, clarke_sieve *s, const clarke_step *dense, clarke_error *err)
+{
+  clarke_sieved sum = {.near = size};
+  const clarke_sieve_product_back k = {.p = product_of(s, dense), .g = s->grad[dense->out].exact, .w = &sum};
+  size_t positions;
+
+  if (!make_room(&k.p, &positions))
+    return clarke_no_memory(err);
+  memset(size, 0, s->g->values[dense->dense.weight].count * sizeof *size);
+  multiply_sizes(&k, positions);
+  return CLARKE_OK;
 }
 
 static bool

@@ -7,7 +7,9 @@
 #include "format/onnx.h"
 #include "proof/write_record.h"
 #include "session/certify_against.h"
+#include "session/gradient.h"
 #include "session/twins.h"
+#include "session/vague.h"
 
 #include <math.h>
 
@@ -31,7 +33,7 @@ static void
 run_record(clarke_certified *c, const char *name, bool nodes_only, bool sieved)
 {
   char folder[256];
-  const clarke_certify_request ask = {folder, CLARKE_NONE, nodes_only, sieved, true};
+  const clarke_certify_request ask = {folder, CLARKE_NONE, nodes_only, sieved, true, false};
 
   snprintf(folder, sizeof folder, CASES "/runs/%s", name);
   clarke_certified_init(c);
@@ -121,7 +123,7 @@ START_TEST(hashes)
     for (int way = 0; way < 4; way++) {
       const bool sieved = way % 2 != 0, provable = way / 2 != 0;
       char folder[256], trace[300], proof[128];
-      const clarke_certify_request ask = {folder, CLARKE_NONE, true, sieved, provable};
+      const clarke_certify_request ask = {folder, CLARKE_NONE, true, sieved, provable, false};
       clarke_certified c;
       clarke_file file;
 
@@ -228,6 +230,131 @@ START_TEST(sieved)
   }
   clarke_certified_clear(&exact);
   clarke_certified_clear(&fast);
+}
+END_TEST
+
+static void
+expect_same_pattern(const clarke_branches *a, const clarke_branches *b)
+{
+  ck_assert(a->asked == b->asked && a->open == b->open && a->unrecorded == b->unrecorded && a->doubtful == b->doubtful);
+  ck_assert_uint_eq(a->n, b->n);
+  for (size_t i = 0; i < a->n; i++) {
+    const clarke_parted *p = &a->parted[i], *q = &b->parted[i];
+
+    ck_assert(p->kind == q->kind && p->step == q->step && p->feature == q->feature && p->sample == q->sample && p->alike == q->alike);
+  }
+}
+
+/* The whole record by doubles: branches, both semantics and the answer about the gradient are those of the exact pass, which is made where
+ * doubles leave something open: a weight that is tied, a gradient that is 0. */
+START_TEST(sieved_whole)
+{
+  static const struct {
+    const char *name;
+    bool decided, settled;
+  } one[] = {{"small", true, true}, {"small-plain", true, true}, {"own-side", true, true}, {"two-zeros", true, false}, {"tied", false, false},
+             {"parted", false, false}, {"turned", false, false}, {"lemma2", false, false}, {"bounds", false, false}, {"pooled", false, false}};
+  const size_t i = (size_t)_i;
+  char folder[256];
+  const clarke_certify_request ask = {.folder = folder, .step = CLARKE_NONE, .sieved = true, .small_too = true};
+  clarke_certified exact, fast;
+  bool settled = false;
+
+  snprintf(folder, sizeof folder, CASES "/runs/%s", one[i].name);
+  run_record(&exact, one[i].name, false, true); /* a small network's: no doubles decide */
+  ck_assert(!exact.nodes.by_doubles && clarke_audit_is_small(&exact.audit.graph));
+  clarke_certified_init(&fast);
+  OK(clarke_certified_run(&fast, &ask, &error));
+  ck_assert_int_eq(fast.nodes.by_doubles, one[i].decided);
+  expect_same_pattern(&exact.pattern, &fast.pattern);
+  ck_assert(exact.compared == fast.compared && exact.along.verdict == fast.along.verdict);
+  ck_assert_str_eq(exact.along.why, fast.along.why);
+  OK(clarke_certified_settle(&settled, &fast, &error));
+  ck_assert_int_eq(settled, one[i].settled);
+  OK(clarke_certified_gradient(&exact, &error));
+  OK(clarke_certified_gradient(&fast, &error));
+  ck_assert_int_eq(fast.nodes.by_doubles, settled); /* else it was asked again */
+  ck_assert_int_eq(exact.record.ran, fast.record.ran);
+  ck_assert_str_eq(exact.record.why, fast.record.why);
+  ck_assert(exact.record.entries == fast.record.entries && exact.record.open == fast.record.open
+            && exact.record.checked == fast.record.checked);
+  clarke_certified_clear(&exact);
+  clarke_certified_clear(&fast);
+}
+END_TEST
+
+/* What is beside a record that doubles certified is asked of the exact pass: another loss in run.json, and a gradient that is another's. */
+START_TEST(not_settled)
+{
+  const clarke_certify_request ask = {.folder = CASES "/runs/small", .step = CLARKE_NONE, .sieved = true, .small_too = true};
+  clarke_certified c;
+  clarke_run_step *step;
+  bool settled = true;
+
+  clarke_certified_init(&c);
+  OK(clarke_certified_run(&c, &ask, &error));
+  step = (clarke_run_step *)c.record.step;
+  ck_assert(step->has_loss);
+  step->loss *= 1 + 0x1p-10;
+  OK(clarke_certified_settle(&settled, &c, &error));
+  ck_assert(!settled);
+  step->loss /= 1 + 0x1p-10;
+  for (size_t i = 0; i < c.nodes.n; i++) /* would allow any number */
+    c.nodes.certificate[i].slack = c.nodes.certificate[i].part == CLARKE_PARAMETER ? 1e9 : 0;
+  OK(clarke_certified_settle(&settled, &c, &error));
+  ck_assert(!settled);
+  for (size_t i = 0; i < c.nodes.n; i++)
+    c.nodes.certificate[i].slack = 0;
+  OK(clarke_certified_settle(&settled, &c, &error));
+  ck_assert(settled && c.record.ran == CLARKE_RAN_EXPLAINED);
+  c.record.gradients.tensor[0].real[0] += 1e3; /* nodes that lie would not hide it */
+  OK(clarke_certified_settle(&settled, &c, &error));
+  ck_assert(!settled);
+  c.record.gradients.tensor[0].real[0] -= 1e3;
+  c.pattern.doubtful = 1;
+  OK(clarke_certified_settle(&settled, &c, &error));
+  ck_assert(!settled);
+  OK(clarke_certified_again(&c, &error)); /* all numbers, exactly */
+  ck_assert(!c.nodes.by_doubles && c.nodes.pass.value[c.audit.graph.output].rows > 0);
+  clarke_certified_clear(&c);
+}
+END_TEST
+
+/* Along its own replay the bounded gradient is AD's, within what it says. */
+START_TEST(gradient_along)
+{
+  clarke_gradient near = {0}, exact = {0};
+  clarke_certified c;
+  bool found, told;
+
+  run_record(&c, "small", false, false);
+  OK(clarke_gradient_init(&near, c.audit.graph.n_parameters, &error));
+  OK(clarke_audit_gradient_along(&found, &near, &c.audit, &c.audit.replay, 12, &error));
+  OK(clarke_audit_gradient(&told, &exact, &c.audit, &error));
+  ck_assert(found && told && !c.audit.bounded);
+  for (size_t p = 0; p < near.n; p++)
+    for (size_t e = 0; near.entry[p] != NULL && e < c.audit.graph.parameters[p].count; e++)
+      ck_assert(fabs(near.entry[p][e] - exact.entry[p][e]) <= near.within[p] + exact.within[p]);
+  clarke_gradient_clear(&near);
+  clarke_gradient_clear(&exact);
+  clarke_certified_clear(&c);
+}
+END_TEST
+
+/* Norms of 3 and 4 entry by entry; a quarter of the norm is allowed, and of a zero a part of the whole. */
+START_TEST(norms)
+{
+  clarke_norms n = {0}, none = {0};
+
+  clarke_norms_add(&n, 3, 0.5, 3.5, 1);
+  clarke_norms_add(&n, -4, 0.5, -4, 1);
+  ck_assert_double_eq_tol(n.exact, hypot(2.5, 3.5), 1e-12);
+  ck_assert_double_eq_tol(n.recorded, hypot(3.5, 4), 1e-12);
+  ck_assert_double_eq_tol(n.apart, hypot(1, 0.5), 1e-12);
+  ck_assert_double_eq_tol(n.bound, hypot(1, 1), 1e-12);
+  ck_assert(!clarke_norms_are_vague(&n, n.exact / 4.001, 10) && clarke_norms_are_vague(&n, n.exact / 3.999, 10));
+  clarke_norms_add(&none, 0.25, 0.5, 0.25, 1);
+  ck_assert(none.exact == 0 && !clarke_norms_are_vague(&none, 0.1, 10) && clarke_norms_are_vague(&none, 0.2, 10));
 }
 END_TEST
 
@@ -598,6 +725,10 @@ MODULE(records)
   tcase_add_test(tests, hashes);
   tcase_add_test(tests, proofs_by_hand);
   tcase_add_test(tests, sieved);
+  tcase_add_loop_test(tests, sieved_whole, 0, 10);
+  tcase_add_test(tests, not_settled);
+  tcase_add_test(tests, norms);
+  tcase_add_test(tests, gradient_along);
   tcase_add_loop_test(tests, both_semantics, 0, 5);
   tcase_add_test(tests, one_record_twice);
   tcase_add_test(tests, two_branches);

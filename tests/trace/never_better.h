@@ -17,6 +17,25 @@ same_certificate(const clarke_certify *c, const clarke_certificate *as)
   return NULL;
 }
 
+/* The branches that the record took (clarke_sieve_place) are those of the exact pass, and so are winners. */
+static inline void
+expect_same_branches(const clarke_certify *exact, const clarke_certify *sieved)
+{
+  const clarke_graph *g = exact->g;
+
+  for (size_t i = 0; i < g->n_steps; i++) {
+    const clarke_step *s = &g->steps[i];
+    const size_t entries = clarke_step_has_kinks(s) ? g->values[s->out].count * exact->pass.n : 0;
+
+    for (size_t e = 0; e < entries; e++) {
+      ck_assert_msg(exact->pass.piece[i][e] == sieved->pass.piece[i][e], "%s, entry %zu: %d, which is %d", s->name, e,
+                    sieved->pass.piece[i][e], exact->pass.piece[i][e]);
+      if (s->kind == CLARKE_MAX && exact->slopes.route[i].n > 0)
+        ck_assert_uint_eq(exact->slopes.route[i].from[0][e], sieved->winner[i][e]);
+    }
+  }
+}
+
 /* True: doubles decided. False: they left it open, and the answers are the exact pass's, to the entry. */
 static inline bool
 expect_never_better(const clarke_certify *exact, const clarke_certify *sieved)
@@ -26,6 +45,8 @@ expect_never_better(const clarke_certify *exact, const clarke_certify *sieved)
   ck_assert_uint_eq(exact->n, sieved->n);
   for (size_t i = 0; i < sieved->n; i++)
     by_doubles = by_doubles || sieved->certificate[i].at_most;
+  if (sieved->by_doubles && sieved->branched)
+    expect_same_branches(exact, sieved);
   for (size_t i = 0; i < sieved->n; i++) {
     const clarke_certificate *said = &sieved->certificate[i], *is = same_certificate(exact, said);
 

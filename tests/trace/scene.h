@@ -70,6 +70,7 @@ scene_certify(clarke_certify *c, const scene *s, const clarke_tensors *trace, co
   c->gradients = (clarke_tensors *)gradients;
   c->trace_file = c->gradients_file = "drawn";
   c->sieved = sieved;
+  c->branched = true;
   ck_assert_msg(clarke_certify_run(c, &err) == CLARKE_OK, "%s", err.text);
 }
 

@@ -3,6 +3,7 @@
  * largest entries of an axis, as hand-made files have them (ReduceMax), of which no indices are recorded. */
 #include "scene.h"
 #include "never_better.h"
+#include "trace/sieve.h"
 
 #include <math.h>
 
@@ -215,6 +216,38 @@ START_TEST(tied)
 }
 END_TEST
 
+/* Below the bounds of a clamp, at them, between them, above. They are asked for, or they are not made. */
+START_TEST(places)
+{
+  static const float x[SAMPLES] = {-2, -1, -0.5, 0, 2.4f, 2.5f, 3, -1};
+  static const clarke_branch is[SAMPLES] = {0, CLARKE_AT(0), 1, 1, 1, CLARKE_AT(1), 2, CLARKE_AT(0)};
+  const double numbers[SAMPLES] = {0};
+  clarke_error err = {CLARKE_OK, ""};
+  const clarke_step *step;
+  clarke_certify c;
+  clarke_sieve s;
+  scene of;
+  size_t i = 0;
+
+  begin(&of, &(clamp){"Clip", "", "pytorch-2.13", -1, 2.5, 0, 0}, numbers, numbers);
+  clarke_certify_init(&c);
+  c.g = &of.graph;
+  c.pass.piece = calloc(of.graph.n_steps, sizeof *c.pass.piece);
+  while (of.graph.steps[i].kind != CLARKE_PIECEWISE)
+    i++;
+  step = &of.graph.steps[i];
+  s = (clarke_sieve){.c = &c, .g = &of.graph, .n = SAMPLES};
+  ck_assert_int_eq(clarke_sieve_place(&s, step, x, &err), CLARKE_OK);
+  ck_assert_ptr_null(c.pass.piece[i]);
+  c.branched = true;
+  ck_assert_int_eq(clarke_sieve_place(&s, step, x, &err), CLARKE_OK);
+  ck_assert_mem_eq(c.pass.piece[i], is, sizeof is);
+  free(c.pass.piece[i]);
+  free(c.pass.piece);
+  scene_clear(&of);
+}
+END_TEST
+
 /* o = a + relu(a), a = x w, w = 1: who looks for a kink is not the only one that reads a. Doubles decide all the same. */
 START_TEST(read_twice)
 {
@@ -270,6 +303,7 @@ main(void)
   tcase_add_loop_test(tests, at_bounds, 0, (int)(sizeof clamps / sizeof *clamps));
   tcase_add_test(tests, largest);
   tcase_add_test(tests, tied);
+  tcase_add_test(tests, places);
   tcase_add_test(tests, read_twice);
   return run_tests();
 }

@@ -328,6 +328,33 @@ forget_bounds(clarke_sieved *v, size_t rows)
   v->terms = 0;
 }
 
+/* Sums of |g| |x| of each entry of the weight, beside their definition. */
+static void
+expect_sizes(scene *c)
+{
+  const clarke_dense *d = &c->dense->dense;
+  const size_t count = c->graph.values[d->weight].count, n = (size_t)c->as->n;
+  double *size = malloc(count * sizeof *size);
+  clarke_error err = {CLARKE_OK, ""};
+
+  ck_assert_int_eq(clarke_sieve_weight_sizes(size, &c->s, c->dense, &err), CLARKE_OK);
+  for (size_t e = 0; e < count; e++) {
+    const size_t b = e / (d->outer * d->inner), at = e % (d->outer * d->inner);
+    const size_t o = d->transposed ? at % d->outer : at / d->inner, i = d->transposed ? at / d->outer : at % d->inner;
+    double sum = 0;
+
+    for (size_t r = 0; r < d->repeat; r++) {
+      const float *x = clarke_sieve_operand(&c->s, c->dense, (b * d->inner + i) * d->repeat + r);
+      const float *g = c->as_g + ((b * d->outer + o) * d->repeat + r) * n;
+
+      for (size_t j = 0; x != NULL && j < n; j++)
+        sum += fabs((double)x[j] * g[j]);
+    }
+    ck_assert_double_eq_tol(size[e], sum, 1e-12 * sum + 1e-300);
+  }
+  free(size);
+}
+
 /* Twice the numbers, twice the slack; a weight below all bounds leaves all open. */
 START_TEST(bounds)
 {
@@ -346,6 +373,7 @@ START_TEST(bounds)
   outputs = rows * c.oh * c.ow;
   ck_assert_int_eq(clarke_sieve_dense(&c.s, c.dense, &err), CLARKE_OK);
   c.s.grad[c.dense->out].exact = c.as_g;
+  expect_sizes(&c);
   ck_assert_int_eq(clarke_sieve_step_back(&c.s, (size_t)(c.dense - c.graph.steps), &err), CLARKE_OK);
   ck_assert(!c.s.open);
   y = &c.s.value[c.dense->out];

@@ -126,7 +126,7 @@ keep_known(clarke_certified *c, const clarke_audit_request *ask, clarke_error *e
 clarke_status
 clarke_audit_run_folder(int *exit_status, const clarke_audit_command *command, clarke_error *err)
 {
-  const clarke_certify_request q = {.folder = command->run, .step = command->step};
+  const clarke_certify_request q = {.folder = command->run, .step = command->step, .sieved = !command->ask.exact};
   clarke_audit_command c = *command;
   clarke_certified answer;
   clarke_status status;

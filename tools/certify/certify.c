@@ -88,7 +88,7 @@ parse(int key, char *arg, struct argp_state *state)
     return 0;
   case ARGP_KEY_END:
     check_arguments(r, state);
-    r->run.ask.sieved = r->run.ask.nodes_only && r->run.against == NULL; /* no pattern is asked for */
+    r->run.ask.sieved = r->run.against == NULL; /* which asks for all numbers of both */
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;

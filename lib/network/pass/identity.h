@@ -11,6 +11,14 @@
 typedef uint32_t clarke_identity;
 
 #define CLARKE_IDENTITY_ZERO ((clarke_identity)1) /* of the constant 0 */
+/* Constants other than 0 have this bit. */
+#define CLARKE_IDENTITY_CONSTANT ((clarke_identity)1 << 31)
+
+static inline bool
+clarke_identity_is_constant(clarke_identity id)
+{
+  return id == CLARKE_IDENTITY_ZERO || (id & CLARKE_IDENTITY_CONSTANT) != 0;
+}
 
 typedef struct clarke_identities clarke_identities;
 

@@ -4,9 +4,6 @@
 
 #include "network/pass/identity.h"
 
-/* Constants other than 0 have this bit. */
-#define CLARKE_IDENTITY_CONSTANT ((clarke_identity)1 << 31)
-
 struct clarke_identities {
   const clarke_graph *g;
   size_t n;
@@ -35,12 +32,6 @@ typedef struct {
 
 /* Kinds of keys; a key begins with its kind and the value it is of (of minus an identity, none). */
 enum { BY_NUMBER, BY_STRUCTURE, BY_PLACE, TURNED };
-
-static inline bool
-clarke_identity_is_constant(clarke_identity id)
-{
-  return id == CLARKE_IDENTITY_ZERO || (id & CLARKE_IDENTITY_CONSTANT) != 0;
-}
 
 /* The step that makes a value, NULL for the input and constants. */
 static inline const clarke_step *

@@ -1,0 +1,234 @@
+/* The gradient that ran, where doubles certified every node: no exact pass is made (certify.h). */
+#include "session/certify.h"
+
+#include "session/gradient.h"
+#include "session/vague.h"
+#include "trace/rounding_loss.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A gradient that is so near is told from its own quarter, and from 0, in any tensor. */
+#define BITS 12
+
+/* --- the loss --- */
+
+/* Is the loss that run.json tells that of the recorded outputs? Each of them is certified, so that it is the graph's own then. */
+static clarke_status
+loss_follows(bool *follows, const clarke_certified *c, clarke_error *err)
+{
+  const clarke_certify *n = &c->nodes;
+  const clarke_run_step *step = c->record.step;
+  const double bound = clarke_roundoff_loss(&n->rounded);
+  clarke_status status;
+  arb_t value;
+  double apart;
+
+  *follows = !step->has_loss || !isfinite(bound);
+  if (*follows)
+    return CLARKE_OK;
+  arb_init(value);
+  status = clarke_loss_value(value, &c->audit.question.loss, &n->pass, err);
+  apart = fabs(step->loss - arf_get_d(arb_midref(value), ARF_RND_NEAR)) * (1 + 0x1p-50) + mag_get_d(arb_radref(value));
+  *follows = apart <= bound;
+  arb_clear(value);
+  return status;
+}
+
+/* --- along the record --- */
+
+/* The replay's graph and batch, with the record's branches in the place of exact ones. */
+typedef struct {
+  clarke_replay replay;
+  clarke_branch **piece; /* n_steps: copies of MAX steps', others are the record's own */
+  clarke_touch *touch;
+  size_t n, capacity;
+} along;
+
+static void
+along_clear(along *a, const clarke_graph *g)
+{
+  for (size_t i = 0; a->piece != NULL && i < g->n_steps; i++)
+    if (g->steps[i].kind == CLARKE_MAX)
+      free(a->piece[i]);
+  free(a->piece);
+  free(a->touch);
+}
+
+/* The place of each window's winner, tied or not. */
+static bool
+find_places(clarke_branch **place, const clarke_certify *c, size_t step)
+{
+  const clarke_step *s = &c->g->steps[step];
+  const size_t n = c->pass.n, entries = c->g->values[s->out].count * n;
+
+  *place = malloc((entries + 1) * sizeof **place);
+  for (size_t e = 0; *place != NULL && e < entries; e++) {
+    size_t i = 0;
+
+    while (s->in[0].map[e / n * s->width + i] != c->winner[step][e])
+      i++;
+    (*place)[e] = (clarke_branch)i;
+  }
+  return *place != NULL;
+}
+
+static bool
+add_touch(along *a, clarke_touch touch)
+{
+  if (a->n == a->capacity) {
+    const size_t wanted = 2 * a->capacity + 64;
+    clarke_touch *grown = realloc(a->touch, wanted * sizeof *grown);
+
+    if (grown == NULL)
+      return false;
+    a->touch = grown;
+    a->capacity = wanted;
+  }
+  a->touch[a->n++] = touch;
+  return true;
+}
+
+/* The kinks that the record is at. */
+static bool
+find_touches(along *a, const clarke_certify *c, size_t step)
+{
+  const size_t n = c->pass.n, entries = c->g->values[c->g->steps[step].out].count * n;
+  const clarke_branch *piece = c->pass.piece[step];
+  bool well = true;
+
+  for (size_t e = 0; well && e < entries; e++)
+    if (piece[e] < 0)
+      well = add_touch(a, (clarke_touch){.step = step, .feature = e / n, .sample = e % n, .kink = CLARKE_KINK_OF(piece[e]), .column = e % n});
+  return well;
+}
+
+static clarke_status
+along_begin(along *a, const clarke_certified *c, clarke_error *err)
+{
+  const clarke_graph *g = &c->audit.graph;
+  bool well;
+
+  *a = (along){.replay = c->audit.replay, .piece = calloc(g->n_steps + 1, sizeof *a->piece)};
+  well = a->piece != NULL;
+  for (size_t i = 0; well && i < g->n_steps; i++) {
+    const bool window = g->steps[i].kind == CLARKE_MAX;
+
+    a->piece[i] = window ? NULL : c->nodes.pass.piece[i];
+    if (clarke_step_has_kinks(&g->steps[i]))
+      well = window ? find_places(&a->piece[i], &c->nodes, i) : find_touches(a, &c->nodes, i);
+  }
+  a->replay.piece = a->piece;
+  a->replay.touch = a->touch;
+  a->replay.n_touches = a->n;
+  return well ? CLARKE_OK : clarke_no_memory(err);
+}
+
+/* --- the comparison --- */
+
+static const clarke_certificate *
+certificate_of(const clarke_certify *n, const char *parameter)
+{
+  for (size_t i = 0; i < n->n; i++)
+    if (n->certificate[i].part == CLARKE_PARAMETER && strcmp(n->certificate[i].name, parameter) == 0)
+      return &n->certificate[i];
+  return NULL;
+}
+
+static clarke_norms
+measure(const clarke_certified *c, const clarke_gradient *g, size_t q)
+{
+  const clarke_tensor *t = clarke_tensors_find(&c->record.gradients, c->audit.graph.parameters[q].name);
+  const double scale = mpq_get_d(c->record.step->scale), radius = clarke_roundoff_sum(g->within[q] * fabs(scale), 8);
+  double exact = 0, recorded = 0, apart = 0;
+
+  for (size_t e = 0; e < t->count; e++) { /* float32s: no square overflows */
+    const double near = g->entry[q] != NULL ? g->entry[q][e] * scale : 0, off = radius + fabs(near) * 0x1p-50;
+    const double least = fmax(fabs(near) - off, 0), most = fabs(t->real[e] - near) + off;
+
+    exact += least * least;
+    recorded += t->real[e] * t->real[e];
+    apart += most * most;
+  }
+  return (clarke_norms){.exact = sqrt(exact) * (1 - 0x1p-20), .recorded = sqrt(recorded), .apart = sqrt(apart) * (1 + 0x1p-20)};
+}
+
+/* Does what nodes allow tell the gradient from a wrong one, in each parameter? */
+static bool
+is_told(const clarke_certified *c, const clarke_gradient *g)
+{
+  const clarke_graph *of = &c->audit.graph;
+  double whole = 0;
+  bool told = true;
+
+  for (size_t q = 0; q < of->n_parameters; q++)
+    whole = of->parameters[q].wrt ? hypot(whole, measure(c, g, q).exact) : whole;
+  for (size_t q = 0; told && q < of->n_parameters; q++) {
+    const clarke_certificate *made = of->parameters[q].wrt ? certificate_of(&c->nodes, of->parameters[q].name) : NULL;
+    clarke_norms n;
+
+    if (!of->parameters[q].wrt)
+      continue;
+    n = measure(c, g, q);
+    told = made != NULL && !clarke_norms_are_vague(&n, fmax(n.apart, made->certainty == CLARKE_WITHIN_BOUND ? made->slack : 0), whole);
+  }
+  return told;
+}
+
+/* What was compared: entries of the gradient, outputs, and the largest error of an entry in parts of its bound. */
+static clarke_status
+say(clarke_certified *c, clarke_error *err)
+{
+  const clarke_graph *g = &c->audit.graph;
+  clarke_record *r = &c->record;
+
+  r->entries = r->checked = r->open = 0;
+  r->worst = 0;
+  for (size_t i = 0; i < c->nodes.n; i++) {
+    const clarke_certificate *made = &c->nodes.certificate[i];
+
+    r->entries += made->part == CLARKE_PARAMETER ? made->entries : 0;
+    r->worst = made->part == CLARKE_PARAMETER ? fmax(r->worst, made->worst) : r->worst;
+  }
+  for (size_t i = 0; i < g->n_steps; i++)
+    r->checked += g->values[g->steps[i].out].name != NULL ? g->values[g->steps[i].out].count * c->nodes.pass.n : 0;
+  return clarke_record_say(r, CLARKE_RAN_EXPLAINED, err, "%zu entries; all %zu recorded tensors are certified, node by node", r->entries,
+                           c->nodes.n);
+}
+
+static clarke_status
+compare(bool *settled, clarke_certified *c, along *a, clarke_error *err)
+{
+  clarke_audit_session *s = &c->audit;
+  clarke_gradient gradient = {0};
+  bool known = false;
+  clarke_status status = along_begin(a, c, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_gradient_serves(&known, &a->replay, &s->profile, err);
+  if (status == CLARKE_OK && known)
+    status = clarke_gradient_init(&gradient, s->graph.n_parameters, err);
+  if (status == CLARKE_OK && known)
+    status = clarke_audit_gradient_along(&known, &gradient, s, &a->replay, BITS, err);
+  *settled = status == CLARKE_OK && known && is_told(c, &gradient);
+  clarke_gradient_clear(&gradient);
+  return status;
+}
+
+clarke_status
+clarke_certified_settle(bool *settled, clarke_certified *c, clarke_error *err)
+{
+  along a;
+  clarke_status status;
+
+  *settled = false;
+  if (!c->nodes.by_doubles || !c->compared || c->audit.stopped != NULL || c->audit.replay.open > 0 || c->pattern.doubtful > 0)
+    return CLARKE_OK;
+  status = loss_follows(settled, c, err);
+  if (status != CLARKE_OK || !*settled)
+    return status;
+  status = compare(settled, c, &a, err);
+  along_clear(&a, &c->audit.graph);
+  return status == CLARKE_OK && *settled ? say(c, err) : status;
+}
