@@ -1,8 +1,8 @@
 /* The branches that a record took, as the exact pass has them (sieve.h): at which side of each kink it is, and which entry of a window wins. */
 #include "trace/sieve.h"
 
-#include "network/identity.h"
-#include "network/piecewise.h"
+#include "network/pass/identity.h"
+#include "network/pass/piecewise.h"
 
 #include <stdlib.h>
 #include <string.h>
