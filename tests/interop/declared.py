@@ -162,7 +162,7 @@ def declare(model, d, names, change=None, rng=None):
             if way == "type":
                 kind = TensorProto.DOUBLE if kind != TensorProto.DOUBLE else TensorProto.FLOAT
             elif way == "rank":
-                dims = [*dims, 1]
+                dims = [*dims, 1] if len(dims) < 8 else dims[1:]  # of more than 8 axes nothing is read
             else:
                 a = rng.randrange(len(dims))
                 dims[a] += 1

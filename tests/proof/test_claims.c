@@ -433,7 +433,7 @@ open_network(network *k, const char *activation, bool parameters)
   model_output(&k->m, "out");
   for (size_t i = 0; i < k->m.n_tensors; i++)
     k->m.tensors[i].dtype = CLARKE_F32;
-  k->m.outputs[0].dtype = CLARKE_F32;
+  k->m.inputs[0].dtype = k->m.outputs[0].dtype = CLARKE_F32;
   k->m.outputs[0].shaped = true;
   k->m.outputs[0].rank = 2;
   k->m.outputs[0].dims[0] = -1;

@@ -98,6 +98,8 @@ def leaky_cascade(folder):
 def constant_weights(folder):
     """relu(w1) - relu(w2) at 0, every weight a Constant node, as some exporters write them. It has no parameters but those that
     --wrt names; lowering both weights leads to where AD's 0 is the gradient."""
+    folder = folder.parent / "constants"
+    folder.mkdir(exist_ok=True)
     write_model(folder / "constant-weights.onnx", [
         constant("linear_0.w_0", [[0, 0]]),
         helper.make_node("MatMul", ["x", "linear_0.w_0"], ["y"], name="hidden"),
