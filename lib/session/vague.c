@@ -1,5 +1,6 @@
 #include "session/vague.h"
 
+#include "exact/upward.h"
 #include "trace/certificate.h"
 
 #include <math.h>
@@ -19,6 +20,6 @@ bool
 clarke_norms_are_vague(const clarke_norms *n, double allowed, double whole)
 {
   if (n->exact == 0)
-    return n->recorded > 0 && !(allowed * (1 + 0x1p-20) <= whole * VAGUE_ZERO);
-  return n->apart > 0 && !(allowed * (1 + 0x1p-20) <= n->exact * CLARKE_VAGUE);
+    return n->recorded > 0 && !(clarke_up_by(allowed, 0x1p32) <= whole * VAGUE_ZERO);
+  return n->apart > 0 && !(clarke_up_by(allowed, 0x1p32) <= n->exact * CLARKE_VAGUE);
 }
