@@ -1,10 +1,12 @@
 /* The gradient that ran, where doubles certified every node: no exact pass is made (certify.h). */
 #include "session/certify.h"
 
+#include "exact/upward.h"
 #include "session/gradient.h"
 #include "session/vague.h"
 #include "trace/rounding_loss.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,17 +24,21 @@ loss_follows(bool *follows, const clarke_certified *c, clarke_error *err)
   const clarke_run_step *step = c->record.step;
   const double bound = clarke_roundoff_loss(&n->rounded);
   clarke_status status;
-  arb_t value;
-  double apart;
+  arb_t value, other;
 
   *follows = !step->has_loss || !isfinite(bound);
   if (*follows)
     return CLARKE_OK;
   arb_init(value);
+  arb_init(other);
   status = clarke_loss_value(value, &c->audit.question.loss, &n->pass, err);
-  apart = fabs(step->loss - arf_get_d(arb_midref(value), ARF_RND_NEAR)) * (1 + 0x1p-50) + mag_get_d(arb_radref(value));
-  *follows = apart <= bound;
+  arb_set_d(other, step->loss);
+  arb_sub(value, value, other, 2 * DBL_MANT_DIG);
+  arb_abs(value, value);
+  arb_set_d(other, bound);
+  *follows = arb_le(value, other); /* of all that the ball holds */
   arb_clear(value);
+  arb_clear(other);
   return status;
 }
 
@@ -144,14 +150,14 @@ measure(const clarke_certified *c, const clarke_gradient *g, size_t q)
   double exact = 0, recorded = 0, apart = 0;
 
   for (size_t e = 0; e < t->count; e++) { /* float32s: no square overflows */
-    const double near = g->entry[q] != NULL ? g->entry[q][e] * scale : 0, off = radius + fabs(near) * 0x1p-50;
+    const double near = g->entry[q] != NULL ? g->entry[q][e] * scale : 0, off = radius + clarke_taken(4, fabs(near));
     const double least = fmax(fabs(near) - off, 0), most = fabs(t->real[e] - near) + off;
 
     exact += least * least;
     recorded += t->real[e] * t->real[e];
     apart += most * most;
   }
-  return (clarke_norms){.exact = sqrt(exact) * (1 - 0x1p-20), .recorded = sqrt(recorded), .apart = sqrt(apart) * (1 + 0x1p-20)};
+  return (clarke_norms){.exact = clarke_down_by(sqrt(exact), 0x1p32), .recorded = sqrt(recorded), .apart = clarke_up_by(sqrt(apart), 0x1p32)};
 }
 
 /* Does what nodes allow tell the gradient from a wrong one, in each parameter? */

@@ -388,7 +388,7 @@ slack_of(const judging *j, size_t rows, double roundings)
     down = hypot(down, v->top[row]);
   for (size_t col = 0; col < j->cols; col++)
     across = hypot(across, v->scale != NULL ? v->scale[col] : 1);
-  return v->top == NULL ? INFINITY : clarke_sieve_up(j->by * down * across * (1 + 0x1p-30))
+  return v->top == NULL ? INFINITY : clarke_sieve_up(j->by * down * across)
                                      + 4 * roundings * j->s->c->by.tiny * (1 + down) * (double)rows * (double)j->cols;
 }
 

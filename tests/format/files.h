@@ -17,29 +17,45 @@ put_external(bytes *b, const char *key, const char *value)
   put_message(b, 13, &m);
 }
 
+/* A tensor's entries as a file has them: FLOAT where that is its type, else DOUBLE or INT64. */
+static inline bytes
+entries_of(const clarke_tensor *t)
+{
+  bytes m = {NULL, 0};
+
+  for (size_t e = 0; t->dtype == CLARKE_F32 && e < t->count; e++) {
+    const float narrow = (float)t->real[e];
+
+    put(&m, &narrow, sizeof narrow);
+  }
+  if (t->dtype != CLARKE_F32)
+    put(&m, t->real != NULL ? (const void *)t->real : t->integer, 8 * t->count);
+  return m;
+}
+
 /* The entries go to `beside`, if that is not NULL: the file at the location. */
 static inline void
 put_tensor(bytes *b, unsigned field, const clarke_tensor *t, bytes *beside, const char *location)
 {
-  const void *entries = t->real != NULL ? (const void *)t->real : t->integer;
+  bytes m = {NULL, 0}, entries = entries_of(t);
   char number[32];
-  bytes m = {NULL, 0};
 
   for (size_t a = 0; a < t->rank; a++)
     put_int(&m, 1, t->dims[a]);
-  put_int(&m, 2, t->real != NULL ? 11 : 7); /* DOUBLE, INT64 */
+  put_int(&m, 2, t->dtype == CLARKE_F32 ? 1 : t->real != NULL ? 11 : 7); /* FLOAT, DOUBLE, INT64 */
   put_string(&m, 8, t->name);
   if (beside == NULL) {
-    put_bytes(&m, 9, entries, 8 * t->count);
+    put_bytes(&m, 9, entries.data, entries.size);
   } else {
     put_int(&m, 14, 1);
     put_external(&m, "location", location);
     snprintf(number, sizeof number, "%zu", beside->size);
     put_external(&m, "offset", number);
-    snprintf(number, sizeof number, "%zu", 8 * t->count);
+    snprintf(number, sizeof number, "%zu", entries.size);
     put_external(&m, "length", number);
-    put(beside, entries, 8 * t->count);
+    put(beside, entries.data, entries.size);
   }
+  bytes_clear(&entries);
   put_message(b, field, &m);
 }
 

@@ -142,6 +142,12 @@ def fails(folder, what, text, why):
     expect(what, said.returncode == 1 and re.search(why, said.stdout) is not None, said.stdout, said.stderr)
 
 
+def is_no_model(folder, what, text, why):
+    write_proof(folder, text)
+    said = check(folder)
+    expect(what, said.returncode == 2 and re.search(why, said.stderr) is not None, said.stdout, said.stderr)
+
+
 def forged_by_hand(folder):
     decided(folder, (CASES / "eight.cnf").read_text())
     proof = (folder / "f.proof").read_text()
@@ -342,16 +348,19 @@ def models_touched_up(folder):
             ("no relu between", node(2, set_field(1, b"y1")), "not the Gemm"),
             ("another matrix", node(2, set_field(1, b"M1", 1)), "other attributes or another matrix"),
             ("matrices in another order", graph(swapped), "another matrix"),
-            ("double precision", initializer(5, lambda t: [[1, 1], [1, 3], [2, 11], [8, b"M6"], [9, struct.pack("<3d", -1, -1, 1)]]),
-             "not float32"),
             ("another shape", initializer(5, lambda t: [[1, 3], [1, 1], [2, 1], [8, b"M6"], [9, struct.pack("<3f", -1, -1, 1)]]),
              "not float32"),
             ("one sample", port(11, axis(0, [[1, 1]])), "not float32 of shape \\(N, 6"),
             ("another width", port(11, axis(1, [[1, 7]])), "not float32 of shape \\(N, 6"),
-            ("a double input", port(11, set_field(1, 11)), "not float32 of shape \\(N, 6"),
             ("an output of two", port(12, axis(1, [[1, 2]])), "not float32 of shape \\(N, 1")]:
         (folder / "f.onnx").write_bytes(new)
         fails(folder, f"a model with {what}", proof, why)
+    for what, new, why in [
+            ("double precision", initializer(5, lambda t: [[1, 1], [1, 3], [2, 11], [8, b"M6"], [9, struct.pack("<3d", -1, -1, 1)]]),
+             "input 'M6' is DOUBLE"),
+            ("a double input", port(11, set_field(1, 11)), "input 'M1' is FLOAT and one before it is DOUBLE")]:
+        (folder / "f.onnx").write_bytes(new)
+        is_no_model(folder, f"a model with {what}", proof, why)
     expect("packed again", pack(unpack(model)) == model)
 
 
