@@ -141,7 +141,8 @@ sum_back(clarke_sieve *s, const clarke_step *step, clarke_error *err)
   return status;
 }
 
-/* The profile's number at each kink; a power of two or 0, so that products are exact. */
+/* The profile's number at each kink; a power of two or 0, so that products are exact. Where the profile has none the step is
+ * left open: whether an argument lies there, and the number is wanted, is for the exact pass to tell. */
 static clarke_status
 read_proxies(double *proxy, clarke_sieve *s, size_t i, clarke_error *err)
 {
@@ -154,12 +155,13 @@ read_proxies(double *proxy, clarke_sieve *s, size_t i, clarke_error *err)
   for (size_t k = 0; k < q->n_kinks && status == CLARKE_OK; k++) {
     const clarke_touch t = {.step = i, .kink = k};
 
-    status = clarke_touch_proxy(number, s->g, &t, s->c->profile, err);
+    status = clarke_touch_proxy(number, s->g, &t, s->c->profile, NULL);
     proxy[k] = status == CLARKE_OK ? mpq_get_d(number) : 0;
-    s->open = s->open || (proxy[k] != 0 && fabs(frexp(proxy[k], &power)) != 0.5) || mpz_sizeinbase(mpq_numref(number), 2) > 1;
+    s->open = s->open || status != CLARKE_OK || (proxy[k] != 0 && fabs(frexp(proxy[k], &power)) != 0.5)
+              || mpz_sizeinbase(mpq_numref(number), 2) > 1;
   }
   mpq_clear(number);
-  return status;
+  return status == CLARKE_ENOMEM ? clarke_no_memory(err) : CLARKE_OK;
 }
 
 /* g times the slopes at x: a float32 is beyond a number that is none, where it is the next float32 or beyond. False: some product is no float32. */

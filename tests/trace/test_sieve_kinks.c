@@ -9,7 +9,8 @@
 
 enum { SAMPLES = 8 };
 
-/* c = clamp(a, low, high) of a = x w, o = c v, w = v = 1; the profile's numbers at the two kinks. */
+/* c = clamp(a, low, high) of a = x w, o = c v, w = v = 1; the profile's numbers at the two kinks. A profile of no name has none,
+ * and no argument lies at a kink then. */
 typedef struct {
   const char *op, *domain, *profile;
   double low, high, at_low, at_high;
@@ -53,14 +54,16 @@ begin(scene *c, const clamp *as, const double *x, const double *y)
   scene_build(c, &m, (clarke_loss){CLARKE_LOSS_MSE, &c->y, SAMPLES}, "float32", 1);
   clarke_profile_clear(&c->profile);
   clarke_profile_init(&c->profile);
-  ck_assert_int_eq(clarke_profile_load(&c->profile, as->profile, &err), CLARKE_OK);
+  if (as->profile != NULL)
+    ck_assert_int_eq(clarke_profile_load(&c->profile, as->profile, &err), CLARKE_OK);
 }
 
 /* A step whose numbers are all exact. */
 static void
 build(scene *c, const clamp *as, const change *other)
 {
-  const double x[SAMPLES] = {as->low, as->high, as->low - 1, as->high + 1, (as->low + as->high) / 2, as->low, as->high, 0.0625};
+  const double within = as->profile == NULL ? 0.5 : 0, low = as->low + within, high = as->high - within;
+  const double x[SAMPLES] = {low, high, as->low - 1, as->high + 1, (as->low + as->high) / 2, low, high, 0.0625};
   double y[SAMPLES], out[SAMPLES], back[SAMPLES], in[SAMPLES], of_w = 0, of_v = 0;
   const long *column = SHAPE(SAMPLES, 1,), *one = SHAPE(1, 1,);
 
@@ -119,6 +122,16 @@ START_TEST(at_bounds)
     ck_assert_msg(ask(as, &(change){j, -1}, &by_doubles) == CLARKE_IS_REFUTED && !by_doubles, "%s: gradient of sample %d", as->op, j);
     ck_assert_msg(ask(as, &(change){-1, j}, &by_doubles) == CLARKE_IS_REFUTED && !by_doubles, "%s: output of sample %d", as->op, j);
   }
+}
+END_TEST
+
+/* What a profile does not say of a kink is asked where an argument lies there, and nowhere else. */
+START_TEST(untold)
+{
+  bool by_doubles;
+
+  ck_assert_int_le(ask(&(clamp){"Clip", "", NULL, 0, 6, 0, 0}, &(change){-1, -1}, &by_doubles), CLARKE_WITHIN_BOUND);
+  ck_assert(!by_doubles);
 }
 END_TEST
 
@@ -301,6 +314,7 @@ main(void)
   TCase *tests = tests_of("sieve kinks");
 
   tcase_add_loop_test(tests, at_bounds, 0, (int)(sizeof clamps / sizeof *clamps));
+  tcase_add_test(tests, untold);
   tcase_add_test(tests, largest);
   tcase_add_test(tests, tied);
   tcase_add_test(tests, places);
