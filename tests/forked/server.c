@@ -95,12 +95,16 @@ take_place(const request *r, const int passed[PASSED])
       fail("setrlimit");
 }
 
+/* The environment, as it was sent: setenv makes another list, and leaves this one to us. Not on the stack, for whoever exits. */
+static char **given;
+
 static _Noreturn void
 run(int client)
 {
   request r;
   int passed[PASSED];
   char *text, **argv;
+  int status;
 
   receive_request(client, &r, passed);
   text = malloc(r.size);
@@ -109,12 +113,15 @@ run(int client)
   receive_all(client, text, r.size);
   close(client);
   argv = words(&text, r.words);
-  environ = words(&text, r.variables);
+  environ = given = words(&text, r.variables);
   unsetenv(SERVER);
   program_invocation_name = argv[0];
   program_invocation_short_name = strrchr(argv[0], '/') != NULL ? strrchr(argv[0], '/') + 1 : argv[0];
   take_place(&r, passed);
-  exit(clarke_tool((int)r.words, argv));
+  status = clarke_tool((int)r.words, argv);
+  if (environ != given)
+    free(given);
+  exit(status);
 }
 
 /* --- the server ------------------------------------------------------------------------------ */
