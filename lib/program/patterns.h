@@ -10,7 +10,7 @@
  *     two choices, q < 0 with the decision -q, q > 0 with the decision q. Where q is an argument
  *     with the kink 0, a factor that is not zero at the point is left out with its sign: of a product, with
  *     one zero and one certainly nonzero factor, of a quotient its divisor, of a LINEAR of one term
- *     without constant its coefficient, and so on with what is left.
+ *     beside numbers that add up to 0 its coefficient, and so on with what is left.
  *   ORDER with tied entries S, the r-th largest of which is its value: when 2 r <= |S| + 1 entries
  *     are taken from the top until the r-th, else from the bottom until the (|S| + 1 - r)-th. To
  *     take one: the candidates are the entries left, by increasing index, less those whose difference

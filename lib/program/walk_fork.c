@@ -92,9 +92,35 @@ clarke_walk_choose(clarke_walk *w, size_t choice)
   w->local[w->n_local++] = choice;
 }
 
+/* The place of a sum's one argument beside numbers that add up to 0; CLARKE_NONE when there is none. */
+static size_t
+only_term(const clarke_code *p, const clarke_instruction *i)
+{
+  size_t kept = CLARKE_NONE, terms = 0;
+  mpq_t numbers, t;
+  bool zero;
+
+  mpq_inits(numbers, t, NULL);
+  mpq_set(numbers, i->coef[i->n_in]);
+  for (size_t k = 0; k < i->n_in && terms < 2; k++) {
+    const clarke_instruction *x = &p->instruction[i->in[k]];
+
+    if (x->kind == CLARKE_DO_CONSTANT) {
+      mpq_mul(t, i->coef[k], x->coef[0]);
+      mpq_add(numbers, numbers, t);
+    } else {
+      kept = k;
+      terms++;
+    }
+  }
+  zero = mpq_sgn(numbers) == 0;
+  mpq_clears(numbers, t, NULL);
+  return zero && terms == 1 ? kept : CLARKE_NONE;
+}
+
 /* An instruction whose sign near the point is, times *factor, that of y_a: of a product the factor
- * that is zero at the point when the other is not, of a quotient the numerator, of one term the
- * argument. */
+ * that is zero at the point when the other is not, of a quotient the numerator, of a sum its one
+ * argument beside numbers that add up to 0. */
 static size_t
 reduce(const clarke_walk *w, size_t a, int *factor)
 {
@@ -107,8 +133,8 @@ reduce(const clarke_walk *w, size_t a, int *factor)
     if (i->kind == CLARKE_DO_PRODUCT || i->kind == CLARKE_DO_QUOTIENT) {
       kept = clarke_number_sign(&w->value[i->in[0]]) == 0 ? 0 : 1;
       sign = clarke_number_sign(&w->value[i->in[1 - kept]]);
-    } else if (i->kind == CLARKE_DO_LINEAR && i->n_in == 1 && mpq_sgn(i->coef[1]) == 0)
-      sign = mpq_sgn(i->coef[0]);
+    } else if (i->kind == CLARKE_DO_LINEAR && (kept = only_term(w->e->p, i)) != CLARKE_NONE)
+      sign = mpq_sgn(i->coef[kept]);
     if (sign != 1 && sign != -1)
       break;
     a = i->in[kept];

@@ -219,7 +219,7 @@ Fixpoint constants (l : list operand) : option (list Q) := match l with [] => So
 Definition of_many r (f : string) b (args : list operand) s : option (operand * state) :=
   let all := joined args in let n := length all in let is := String.eqb f in
   if is "sum" then scalar (total 1 all s)
-  else if is "mean" then scalar (total (1 # Pos.of_nat n) all s)
+  else if is "mean" then scalar (let (y, s') := total 1 all s in scale (1 # Pos.of_nat n) y s')
   else if is "dot" then match args with
     | [(_, l); (_, k)] => if Nat.eqb (length l) (length k)
         then '(zs, s') <- entrywise (fun x y s => Some (times x y s)) (combine l k) s ;; scalar (total 1 zs s') else None

@@ -144,6 +144,39 @@ operand_new(reader *r, size_t n, bool vector)
   return (operand){n, allocate(n, sizeof(size_t)), vector};
 }
 
+static size_t
+add_number(reader *r, const rational *q)
+{
+  instruction i = {.kind = A_CONSTANT, .c = rationals(1)};
+  size_t n = mpz_size(mpq_numref(q)) + mpz_size(mpq_denref(q));
+  r->n_words += n > 2 ? n : 0;
+  within(LIMIT_WORDS, r->n_words, "program, line %zu: constants of more words", r->line);
+  limit_size(q);
+  mpq_set(i.c, q);
+  return add_instruction(r, i);
+}
+
+/* Appends it, or the number that a sum, product or quotient of numbers alone is. */
+static size_t
+add_folded(reader *r, instruction i)
+{
+  bool sum = i.kind == A_SUM, quotient = i.kind == A_QUOTIENT, numbers = sum || quotient || i.kind == A_PRODUCT;
+  RATIONAL(q);
+  RATIONAL(t);
+  mpq_set_si(&q, !sum, 1);
+  for (size_t k = 0; k < i.n && numbers; k++) {
+    const instruction *x = &r->prog->instructions[i.in[k]];
+    numbers = x->kind == A_CONSTANT;
+    want(!numbers || !quotient || k == 0 || mpq_sgn(x->c) != 0, "a division by zero");
+    if (numbers && sum) {
+      mpq_mul(&t, &i.c[k], x->c);
+      mpq_add(&q, &q, &t);
+    } else if (numbers)
+      (quotient && k == 1 ? mpq_div : mpq_mul)(&q, &q, x->c);
+  }
+  return numbers ? add_number(r, &q) : add_instruction(r, i);
+}
+
 /* One instruction for each entry of the arguments; scalars stand for as many copies. */
 operand
 operand_apply(reader *r, instruction i, size_t n, const operand *v)
@@ -161,7 +194,7 @@ operand_apply(reader *r, instruction i, size_t n, const operand *v)
     i.in = allocate(n, sizeof *i.in);
     for (size_t k = 0; k < n; k++)
       i.in[k] = v[k].at[v[k].vector ? e : 0];
-    y.at[e] = add_instruction(r, i);
+    y.at[e] = add_folded(r, i);
   }
   return y;
 }
@@ -169,13 +202,9 @@ operand_apply(reader *r, instruction i, size_t n, const operand *v)
 operand
 operand_constant(reader *r, const rational *q)
 {
-  instruction i = {.kind = A_CONSTANT, .c = rationals(1)};
-  size_t n = mpz_size(mpq_numref(q)) + mpz_size(mpq_denref(q));
-  r->n_words += n > 2 ? n : 0;
-  within(LIMIT_WORDS, r->n_words, "program, line %zu: constants of more words", r->line);
-  limit_size(q);
-  mpq_set(i.c, q);
-  return operand_apply(r, i, 0, NULL);
+  operand y = operand_new(r, 1, false);
+  y.at[0] = add_number(r, q);
+  return y;
 }
 
 /* The number that a literal, or arithmetic on them, is; NULL when v is none. */
@@ -190,29 +219,22 @@ operand
 operand_arithmetic(reader *r, char operation, const operand *v)
 {
   bool unary = v[0].n == 0;
-  const rational *b = operand_number(r, v[1]), *a = unary ? &zero : operand_number(r, v[0]);
   instruction i = {.kind = operation == '*' ? A_PRODUCT : operation == '/' ? A_QUOTIENT : A_SUM};
-  RATIONAL(q);
-  if (a != NULL && b != NULL) {
-    want(operation != '/' || mpq_sgn(b) != 0, "a division by zero");
-    (operation == '*' ? mpq_mul : operation == '/' ? mpq_div : operation == '+' ? mpq_add : mpq_sub)(&q, a, b);
-    return operand_constant(r, &q);
-  }
   i.c = rationals(2);
   mpq_set(&i.c[0], &plus_one);
   mpq_set(&i.c[unary ? 0 : 1], operation == '-' ? &minus_one : &plus_one);
   return operand_apply(r, i, unary ? 1 : 2, unary ? v + 1 : v);
 }
 
-/* c times the sum of the entries. */
+/* The sum of the entries. */
 operand
-operand_sum(reader *r, operand v, const rational *c)
+operand_sum(reader *r, operand v)
 {
   instruction i = {.kind = A_SUM, .n = v.n, .in = v.at, .c = rationals(v.n)};
   operand y = operand_new(r, 1, false);
   for (size_t k = 0; k < v.n; k++)
-    mpq_set(&i.c[k], c);
-  y.at[0] = add_instruction(r, i);
+    mpq_set(&i.c[k], &plus_one);
+  y.at[0] = add_folded(r, i);
   return y;
 }
 

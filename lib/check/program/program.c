@@ -104,10 +104,15 @@ call(reader *r, const callable *f, size_t depth)
     want(n == 2 && each[0].n == each[1].n, "dot wants two vectors of one length");
     all = operand_apply(r, (instruction){.kind = A_PRODUCT}, 2, each);
   }
-  RATIONAL(c);
-  mpq_set_ui(&c, 1, strcmp(name, "mean") == 0 ? all.n : 1);
-  if (what == A_SUM)
-    return operand_sum(r, all, &c);
+  if (what == A_SUM && strcmp(name, "mean") != 0)
+    return operand_sum(r, all);
+  if (what == A_SUM) {
+    RATIONAL(q);
+    mpq_set_ui(&q, all.n, 1);
+    each[0] = operand_sum(r, all);
+    each[1] = operand_constant(r, &q);
+    return operand_arithmetic(r, '/', each);
+  }
   operand y = operand_new(r, 1, false);
   y.at[0] = add_instruction(r, (instruction){.kind = A_NORM, .n = all.n, .in = all.at});
   return y;

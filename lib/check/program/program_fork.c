@@ -132,19 +132,24 @@ without_factors(walk *w, size_t a, bool *negative)
     const instruction *i = &w->prog.instructions[a];
     size_t kept = 0, terms = 0;
     int sign = 0;
+    RATIONAL(numbers);
+    RATIONAL(t);
     if (i->kind == A_PRODUCT || i->kind == A_QUOTIENT) {
       kept = interval_zero(w->states[i->in[0]].s) ? 0 : 1;
       sign = interval_compare(w->states[i->in[1 - kept]].s, &nought);
     }
-    for (size_t k = 0; i->kind == A_SUM && k < i->n; k++) { /* one term, beside constants 0 */
+    for (size_t k = 0; i->kind == A_SUM && k < i->n; k++) { /* one term, beside numbers that add up to 0 */
       const instruction *x = &w->prog.instructions[i->in[k]];
-      if (x->kind == A_CONSTANT && mpq_sgn(x->c) == 0)
+      if (x->kind == A_CONSTANT) {
+        mpq_mul(&t, &i->c[k], x->c);
+        mpq_add(&numbers, &numbers, &t);
         continue;
+      }
       kept = k;
       terms++;
       sign = mpq_sgn(&i->c[k]);
     }
-    if (terms > 1 || (sign != 1 && sign != -1))
+    if (terms > 1 || mpq_sgn(&numbers) != 0 || (sign != 1 && sign != -1))
       break;
     a = i->in[kept];
     *negative = *negative != (sign < 0);
