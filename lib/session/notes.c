@@ -92,11 +92,31 @@ note_loss(clarke_audit_session *s, clarke_error *err)
   return status;
 }
 
+#define MOST_CONSTANTS 3
+
+/* A matrix that is a Constant node may be a weight of which the exporter made a number: a yes then leaves it out. */
+static clarke_status
+note_constants(clarke_audit_session *s, clarke_error *err)
+{
+  const char *name[MOST_CONSTANTS] = {"", "", ""};
+  const size_t found = s->n_wrt > 0 ? 0 : clarke_graph_constants(&s->graph, true, name, MOST_CONSTANTS);
+  char more[40] = "";
+
+  if (found == 0)
+    return CLARKE_OK;
+  if (found > MOST_CONSTANTS)
+    snprintf(more, sizeof more, " and %zu more", found - MOST_CONSTANTS);
+  return note(s, err, "Constant nodes are read as weights: %s%s%s%s%s%s. They are taken for numbers; those that are parameters are "
+              "to be named by --wrt, beside the file's own", name[0], *name[1] != '\0' ? ", " : "", name[1], *name[2] != '\0' ? ", " : "", name[2], more);
+}
+
 clarke_status
 clarke_audit_notes(clarke_audit_session *s, clarke_error *err)
 {
   clarke_status status = note_parameters(s, err);
 
+  if (status == CLARKE_OK)
+    status = note_constants(s, err);
   if (status == CLARKE_OK)
     status = note_clips(s, err);
   return status == CLARKE_OK ? note_loss(s, err) : status;

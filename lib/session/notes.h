@@ -1,5 +1,6 @@
 /* What a file alone cannot tell of the program that it came from, where it could matter: an exporter's names, shared
- * parameters, a Clip that may have been a clamp, a loss by default. Of a recorded step only where its program took branches. */
+ * parameters, weights that are Constant nodes, a Clip that may have been a clamp, a loss by default. Of a recorded step only
+ * where its program took branches. */
 #ifndef CLARKE_SESSION_NOTES_H
 #define CLARKE_SESSION_NOTES_H
 

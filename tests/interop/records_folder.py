@@ -18,6 +18,7 @@ import tempfile
 import threading
 import time
 
+import onnx
 import torch
 from torch import nn
 
@@ -384,6 +385,21 @@ def told(folder):
     fixture(folder)
 
 
+def declared(folder):
+    """graph.onnx declares its output in the loss's type: that of the parameters, or what autocast made of it."""
+    types = {torch.float32: onnx.TensorProto.FLOAT, torch.float64: onnx.TensorProto.DOUBLE, torch.bfloat16: onnx.TensorProto.BFLOAT16}
+    for dtype, cast in [(torch.float32, False), (torch.float64, False), (torch.bfloat16, False), (torch.float32, True)]:
+        for name, loss in [("sum", lambda z: z.sum()), ("mse", lambda z: nn.functional.mse_loss(z, torch.ones_like(z))),
+                           ("scaled", lambda z: 3 * z.sum())]:
+            net, run = net_of().to(dtype), os.path.join(folder, f"declared-{name}-{dtype}-{cast}".replace("torch.", ""))
+            with clarke.record(run, net, background=name == "scaled", light=name == "mse") as recorded, torch.autocast("cpu", torch.bfloat16, enabled=cast):
+                made = loss(net(X.to(dtype)))
+                made.backward()
+            recorded.wait()
+            output = onnx.load(os.path.join(run, "graph.onnx")).graph.output[0]
+            expect(output.type.tensor_type.elem_type == types[made.dtype], f"{run}: {output} of {made.dtype}")
+
+
 def fixture(folder):
     """pytest's own test fails, with the words."""
     from _pytest.outcomes import Failed
@@ -400,7 +416,7 @@ def main():
     rounds = int(sys.argv[sys.argv.index("--rounds") + 1]) if "--rounds" in sys.argv else 1
     with tempfile.TemporaryDirectory() as folder:
         writers(folder, rounds)
-        for ask in (beside, lock, killed, full, anew, told):
+        for ask in (declared, beside, lock, killed, full, anew, told):
             ask(folder)
     finish()
 

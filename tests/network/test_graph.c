@@ -1079,6 +1079,32 @@ START_TEST(no_parameters)
 }
 END_TEST
 
+/* Of what is computed of Constant nodes --wrt knows no name, so none is offered. Matrices alone may be asked for, by the Constant's name. */
+START_TEST(constants_that_may_be_named)
+{
+  static const double list[] = {1, 2};
+  const char *name[2] = {NULL, NULL};
+
+  begin(17, SHAPE(-1, 2,));
+  attr_floats(model_node(&m, "Constant", "", "k"), "value_floats", 2, list);
+  attr_floats(model_node(&m, "Constant", "", "flat"), "value_floats", 2, list);
+  attr_ints(model_node(&m, "Constant", "", "axes"), "value_ints", SHAPE(1,));
+  model_node(&m, "Unsqueeze", "flat,axes", "matrix");
+  model_node(&m, "Mul", "k,k", "kk");
+  model_node(&m, "Mul", "x,kk", "s");
+  model_node(&m, "Mul", "s,k", "t");
+  model_node(&m, "MatMul", "t,matrix", "u");
+  node("Relu", "u");
+  ck_assert_msg(build(SHAPE(3, 2,)) == CLARKE_OK, "%s", error.text);
+  ck_assert_uint_eq(clarke_graph_constants(&g, false, name, 2), 2);
+  ck_assert(strcmp(name[0], "k") == 0 && strcmp(name[1], "flat") == 0);
+  ck_assert_uint_eq(clarke_graph_constants(&g, true, name, 1), 1);
+  ck_assert_str_eq(name[0], "flat");
+  ck_assert_uint_eq(clarke_graph_constants(&g, true, NULL, 0), 1);
+  end();
+}
+END_TEST
+
 /* Constant nodes that are named become parameters, behind the initializers, in the order of the nodes; of others nothing changes. */
 START_TEST(constants_are_promoted)
 {
@@ -1343,6 +1369,7 @@ main(void)
   tcase_add_test(tcase, constant_nodes);
   tcase_add_test(tcase, tied_parameters);
   tcase_add_test(tcase, no_parameters);
+  tcase_add_test(tcase, constants_that_may_be_named);
   tcase_add_test(tcase, constants_are_promoted);
   tcase_add_test(tcase, batchless);
   tcase_add_test(tcase, values_have_the_shape_that_is_declared);

@@ -9,8 +9,10 @@ import struct
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "cost")]
 from expect import expect, finish, said  # noqa: E402
+from models import BODY, VARINT, Network, field, text  # noqa: E402
 
 CLARKE, CASES, DATA = sys.argv[1:4]
 
@@ -61,7 +63,29 @@ def checkpoints(folder):
         expect(status == 2 and says in error if says else status != 2, f"{says}: {status} {error}")
 
 
-noted(None, case("lemma2.onnx"), case("lemma2.npz"), "--loss", "sum")
+def constant(n, *dims):
+    """A Constant node of the network: a weight that is no initializer."""
+    name = n.weight(*dims)
+    value = text(1, "value") + field(5, BODY, n.tensors.pop()) + field(20, VARINT, 4)
+    n.nodes.append(text(2, name) + text(4, "Constant") + field(5, BODY, value))
+    return name
+
+
+def constants(folder):
+    """A matrix, then five that are Constant nodes, and a vector that is added: some are named, the others counted."""
+    n = Network((1, 1))
+    x = n.node("MatMul", "x", n.weight(1, 2))
+    matrices = [constant(n, 2, 2) for _ in range(5)]
+    for matrix in matrices:
+        x = n.node("MatMul", x, matrix)
+    path = os.path.join(folder, "constants.onnx")
+    with open(path, "wb") as f:
+        f.write(n.bytes(n.node("Add", n.node("Relu", x), constant(n, 2))))
+    noted(f"read as weights: {', '.join(matrices[:3])} and 2 more. They", path, case("lemma2.npz"), "--loss", "sum")
+
+
+noted("Constant nodes are read as weights: split, difference. They", case("lemma2.onnx"), case("lemma2.npz"), "--loss", "sum")
+noted(None, case("lemma2.onnx"), case("lemma2.npz"), "--loss", "sum", "--wrt", "w")
 noted(None, case("digits-relu6.onnx"), case("digits.npz"))  # no Clip is touched
 noted("node '/1/Clip' is a Clip touched at a bound", case("digits-hardtanh-q.onnx"), case("digits.npz"))
 noted("parameter 'onnx::MatMul_12' has a name that an exporter gave", case("digits-relu-nobias.onnx"), case("digits-blank.npz"))
@@ -71,4 +95,5 @@ noted("read 2 times: tied weights", os.path.join(DATA, "negated-mul.onnx"), os.p
 noted("the network ends in a Softmax", os.path.join(DATA, "softmax-last.onnx"), os.path.join(DATA, "step-labels.npz"), "--loss", "ce")
 with tempfile.TemporaryDirectory() as scratch:
     checkpoints(scratch)
+    constants(scratch)
 finish()

@@ -80,6 +80,14 @@ take_gradient(request *q, const char *arg, const struct argp_state *state)
   }
 }
 
+static void
+take_hyper(request *q, size_t which, const char *arg, const struct argp_state *state)
+{
+  if (which == CLARKE_HYPER_STEP && q->hyper[which] != NULL)
+    argp_error(state, "--eta and --gamma are one: the step size");
+  q->hyper[which] = arg;
+}
+
 /* One of two words. */
 static int
 take_word(const char *arg, const char *first, const char *second, const char *option, const struct argp_state *state)
@@ -111,9 +119,7 @@ parse(int key, char *arg, struct argp_state *state)
   if (clarke_take_shared(key, arg, state, &shared) || clarke_watch_take(key, arg, state, &q->watch))
     return 0;
   if (key >= OPTION_HYPER && key < OPTION_HYPER + CLARKE_N_HYPERS) {
-    if (key == OPTION_HYPER + CLARKE_HYPER_STEP && q->hyper[CLARKE_HYPER_STEP] != NULL)
-      argp_error(state, "--eta and --gamma are one: the step size");
-    q->hyper[key - OPTION_HYPER] = arg;
+    take_hyper(q, (size_t)(key - OPTION_HYPER), arg, state);
     return 0;
   }
   switch (key) {
@@ -124,9 +130,7 @@ parse(int key, char *arg, struct argp_state *state)
     take_gradient(q, arg, state);
     return 0;
   case OPTION_GAMMA:
-    if (q->hyper[CLARKE_HYPER_STEP] != NULL)
-      argp_error(state, "--eta and --gamma are one: the step size");
-    q->hyper[CLARKE_HYPER_STEP] = arg;
+    take_hyper(q, CLARKE_HYPER_STEP, arg, state);
     return 0;
   case OPTION_EPS_PLACE:
     q->place = (clarke_eps_place)take_word(arg, "inside", "outside", "eps-place", state);

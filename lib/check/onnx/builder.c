@@ -307,6 +307,33 @@ axis_of(const builder *b, long axis, size_t rank)
   return (size_t)axis;
 }
 
+void
+mark_axes(const builder *b, const long *axes, size_t count, size_t rank, bool *over)
+{
+  for (size_t i = 0; i < count; i++) {
+    size_t axis = axis_of(b, axes[i], rank);
+    need(!over[axis], "an axis twice");
+    over[axis] = true;
+  }
+}
+
+size_t
+split_axes(const builder *b, const value *x, const bool *over, size_t *kept, size_t *gone, size_t *stride, size_t *dims)
+{
+  long keep = whole_attribute(b, "keepdims", 1);
+  size_t n = 0, next = 1;
+  need(!is_batch(b, x) || !over[0], "the batch axis would be mixed");
+  for (size_t i = x->rank; i-- > 0; next *= x->dims[i]) {
+    stride[i] = next;
+    kept[i] = over[i] ? 1 : x->dims[i];
+    gone[i] = over[i] ? x->dims[i] : 1;
+  }
+  for (size_t i = 0; i < x->rank; i++)
+    if (!over[i] || keep != 0)
+      dims[n++] = kept[i];
+  return n;
+}
+
 size_t
 whole_list_within(const builder *b, size_t i, const char *before, long *list, size_t most)
 {

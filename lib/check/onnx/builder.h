@@ -99,6 +99,11 @@ bool real_attribute(const builder *b, const char *name, rational *q, float absen
 /* The string, or the default when there is none. */
 const char *text_attribute(const builder *b, const char *name, const char *absent);
 size_t axis_of(const builder *b, long axis, size_t rank);
+/* Of a reduction: marks the axes that are named; then what stays of the shape and what goes, each with 1 at the other's axes,
+ * the strides of both, and the result's dims, the number of which is returned (keepdims: as many as there were). */
+void mark_axes(const builder *b, const long *axes, size_t count, size_t rank, bool *over);
+size_t split_axes(const builder *b, const value *x, const bool *over, size_t *kept, size_t *gone, size_t *stride,
+                  size_t *dims);
 /* The integers of input i, or of the attribute that held them in earlier versions: the number of
  * them, at most MAX_RANK; or at most so many. */
 size_t whole_list(const builder *b, size_t i, const char *before, long *list);

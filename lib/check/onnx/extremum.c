@@ -36,29 +36,18 @@ lower_extremum(builder *b)
 {
   const value *x = &b->in[0];
   bool over[MAX_RANK] = {false}, named = b->in[1].name != NULL || find_attribute(b, "axes") != NULL;
-  size_t kept[MAX_RANK], gone[MAX_RANK], stride[MAX_RANK], dims[MAX_RANK], n = 0, next = 1;
-  long axes[MAX_RANK], keep = whole_attribute(b, "keepdims", 1);
+  size_t kept[MAX_RANK], gone[MAX_RANK], stride[MAX_RANK], dims[MAX_RANK];
+  long axes[MAX_RANK];
   size_t count = named ? whole_list(b, 1, "axes", axes) : 0;
   need(x->constant == NULL, "its input must be an activation");
   if (count == 0 && (x->rank == 0 || whole_attribute(b, "noop_with_empty_axes", 0) != 0)) {
     put(b, NULL, x->step, x->map, x->rank, x->dims);
     return;
   }
-  for (size_t i = 0; i < count; i++) {
-    size_t axis = axis_of(b, axes[i], x->rank);
-    need(!over[axis], "an axis twice");
-    over[axis] = true;
-  }
-  for (size_t i = x->rank; i-- > 0; next *= x->dims[i]) {
-    over[i] = over[i] || count == 0;
-    stride[i] = next;
-    kept[i] = over[i] ? 1 : x->dims[i];
-    gone[i] = over[i] ? x->dims[i] : 1;
-  }
-  for (size_t i = 0; i < x->rank; i++)
-    if (!over[i] || keep != 0)
-      dims[n++] = kept[i];
-  need(!is_batch(b, x) || !over[0], "the batch axis would be mixed");
+  mark_axes(b, axes, count, x->rank, over);
+  for (size_t i = 0; i < x->rank && count == 0; i++)
+    over[i] = true;
+  size_t n = split_axes(b, x, over, kept, gone, stride, dims);
   need(product(gone, x->rank) <= MAX_WINDOW, "the largest of more than 4096 entries");
   size_t *from = index_map(b, x->rank, kept, stride, NULL), *at = index_map(b, x->rank, gone, stride, NULL);
   put(b, NULL, x->step, x->map, x->rank, x->dims);

@@ -294,8 +294,8 @@ lower_mean(builder *b)
   const value *x = &b->in[0];
   bool global = b->op[0] == 'G', over[MAX_RANK] = {false};
   bool root = b->op[6] == 'L', square = root || (b->op[6] == 'S' && b->op[9] == 'S');
-  size_t kept[MAX_RANK], gone[MAX_RANK], stride[MAX_RANK], dims[MAX_RANK], n = 0, next = 1;
-  long axes[MAX_RANK], keep = whole_attribute(b, "keepdims", 1);
+  size_t kept[MAX_RANK], gone[MAX_RANK], stride[MAX_RANK], dims[MAX_RANK];
+  long axes[MAX_RANK];
   bool named = !global && (b->in[1].name != NULL || find_attribute(b, "axes") != NULL);
   size_t count = named ? whole_list(b, 1, "axes", axes) : 0;
   need(x->constant == NULL && (!global || x->rank > 2), "its input must be an activation; of three axes or more");
@@ -305,22 +305,10 @@ lower_mean(builder *b)
     put(b, NULL, x->step, x->map, x->rank, x->dims);
     return;
   }
-  for (size_t i = 0; i < count; i++) {
-    size_t axis = axis_of(b, axes[i], x->rank);
-    need(!over[axis], "an axis twice");
-    over[axis] = true;
-  }
+  mark_axes(b, axes, count, x->rank, over);
   for (size_t i = 0; i < x->rank && count == 0; i++)
     over[i] = !global || i > 1;
-  need(!is_batch(b, x) || !over[0], "the batch axis would be mixed");
-  for (size_t i = x->rank; i-- > 0; next *= x->dims[i]) {
-    stride[i] = next;
-    kept[i] = over[i] ? 1 : x->dims[i];
-    gone[i] = over[i] ? x->dims[i] : 1;
-  }
-  for (size_t i = 0; i < x->rank; i++)
-    if (!over[i] || keep != 0)
-      dims[n++] = kept[i];
+  size_t n = split_axes(b, x, over, kept, gone, stride, dims);
   size_t *from = index_map(b, x->rank, kept, stride, NULL), *at = index_map(b, x->rank, gone, stride, NULL);
   value squares = *x;
   if (square) {

@@ -420,12 +420,13 @@ count_products(size_t *products, const clarke_graph *g, size_t first, clarke_err
   return CLARKE_OK;
 }
 
-/* What the batch has of further inputs stays what it is: no parameter. */
+/* Only a Constant node of the file's may be named as a parameter: not what the batch has of further inputs, nor what is computed. */
 static void
-forget_added(const clarke_builder *b)
+forget_unnamed(const clarke_builder *b)
 {
-  for (size_t i = 0; i < b->m->added; i++) {
-    const size_t v = clarke_builder_find(b, b->m->nodes[i].out[0]);
+  for (size_t i = 0; i < b->m->n_nodes; i++) {
+    const bool named = i >= b->m->added && strcmp(b->m->nodes[i].op_type, "Constant") == 0;
+    const size_t v = named ? CLARKE_NONE : clarke_builder_find(b, b->m->nodes[i].out[0]);
 
     if (v != CLARKE_NONE)
       b->g->values[v].weight = false;
@@ -466,7 +467,8 @@ build(clarke_builder *b, const clarke_tensor *x, clarke_error *err)
   if (status == CLARKE_OK)
     status = find_output(b, err);
   forget_odd(b->g);
-  forget_added(b);
+  if (status == CLARKE_OK)
+    forget_unnamed(b);
   return status == CLARKE_OK ? clarke_builder_parameters(b, err) : status;
 }
 

@@ -280,26 +280,54 @@ clarke_graph_wrt_count(const clarke_graph *g)
   return count;
 }
 
-/* Constant nodes may be weights all the same, but which of them are not mere numbers the file does not say: those are named that
- * steps read as weights, and that have several floats. */
-clarke_status
-clarke_graph_check_wrt(const clarke_graph *g, clarke_error *err)
+/* Does some step multiply by the constant, or by what it was rearranged to, as by a matrix? */
+static bool
+is_matrix(const clarke_graph *g, size_t constant)
 {
-  char list[384] = "";
-  size_t found = 0, told = 0, at = 0;
+  for (size_t i = 0; i < g->n_steps; i++) {
+    size_t v = g->steps[i].dense.weight;
 
-  if (clarke_graph_wrt_count(g) > 0)
-    return CLARKE_OK;
+    if (g->steps[i].kind != CLARKE_DENSE)
+      continue;
+    while (g->values[v].made_of != CLARKE_NONE)
+      v = g->values[v].made_of;
+    if (v == constant)
+      return true;
+  }
+  return false;
+}
+
+size_t
+clarke_graph_constants(const clarke_graph *g, bool matrices, const char **name, size_t most)
+{
+  size_t found = 0;
+
   for (size_t v = 0; v < g->n_values; v++) {
     const clarke_value *c = &g->values[v];
 
-    if (!c->weight || c->count < 2 || c->name == NULL)
+    if (!c->weight || c->count < 2 || c->name == NULL || (matrices && !is_matrix(g, v)))
       continue;
-    if (found++ == told && at + strlen(c->name) + 2 < sizeof list) {
-      at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", told > 0 ? "," : "", c->name);
-      told++;
-    }
+    if (found++ < most)
+      name[found - 1] = c->name;
   }
+  return found;
+}
+
+#define MOST_OFFERED 64
+
+/* Constant nodes may be weights all the same, but which of them are not mere numbers the file does not say. */
+clarke_status
+clarke_graph_check_wrt(const clarke_graph *g, clarke_error *err)
+{
+  const char *name[MOST_OFFERED];
+  char list[384] = "";
+  size_t found, told = 0, at = 0;
+
+  if (clarke_graph_wrt_count(g) > 0)
+    return CLARKE_OK;
+  found = clarke_graph_constants(g, false, name, MOST_OFFERED);
+  for (; told < found && told < MOST_OFFERED && at + strlen(name[told]) + 2 < sizeof list; told++)
+    at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", told > 0 ? "," : "", name[told]);
   if (found == 0)
     return clarke_fail(err, CLARKE_EINPUT, "%s has no parameters: no floating-point initializer is used as a weight, and nothing can be asked "
                        "about it", g->file);

@@ -25,6 +25,10 @@ size_t clarke_graph_wrt_count(const clarke_graph *g);
 /* Fails where there are none: nothing can be asked about no parameters. The message names what may be weights. */
 clarke_status clarke_graph_check_wrt(const clarke_graph *g, clarke_error *err);
 
+/* How many Constant nodes of several floats do steps read as weights, or, of `matrices`, as a product's matrix? Sets the names of
+ * the first, at most `most`; they are the graph's. */
+size_t clarke_graph_constants(const clarke_graph *g, bool matrices, const char **name, size_t most);
+
 /* Is value a parameter in wrt? */
 bool clarke_value_is_wrt(const clarke_graph *g, size_t value);
 

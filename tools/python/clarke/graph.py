@@ -69,6 +69,7 @@ class Graph:
     x: Value | None = None
     y: Value | None = None
     loss: str = ""
+    loss_dtype: torch.dtype | None = None
     current: object = None
     whole: bool = False  # without a batch axis: the step's whole batch is one input
     arguments: dict = field(default_factory=dict)  # by a value's identity: the name that the model's forward has for it
@@ -463,7 +464,7 @@ def write_as(whole, trace, parameters, buffers, given, arguments):
     for node in nodes:
         if node is not loss.node:
             write_node(graph, node)
-    graph.loss = write_loss(graph, loss)
+    graph.loss, graph.loss_dtype = write_loss(graph, loss), loss.tensor.dtype
     return graph, loss, factors
 
 
