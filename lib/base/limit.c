@@ -53,6 +53,12 @@ clarke_limit_of(clarke_limit which)
   return grown;
 }
 
+size_t
+clarke_limit_given(clarke_limit which)
+{
+  return chosen[which];
+}
+
 void
 clarke_limit_input(size_t bytes)
 {

@@ -35,6 +35,9 @@ typedef enum {
 /* The limit for the bytes that were read so far. */
 size_t clarke_limit_of(clarke_limit which);
 
+/* What clarke_limit_set chose; 0: nothing. */
+size_t clarke_limit_given(clarke_limit which);
+
 /* So many bytes of input are to be read: more may be claimed. Any thread. */
 void clarke_limit_input(size_t bytes);
 

@@ -1,6 +1,7 @@
 /* clarke audit of one set of weights: the answer, and the files asked for. */
 #include "audit_report.h"
 
+#include "check_needs.h"
 #include "base/text.h"
 #include "format/file.h"
 #include "session/checkpoint.h"
@@ -42,6 +43,7 @@ say_not_written(const clarke_audit_command *r, const char *params, const char *w
 static clarke_status
 write_proof(const clarke_audit_session *s, const clarke_audit_command *c, const char *params, clarke_error *err)
 {
+  clarke_check_needs needs;
   char *path;
   clarke_status status;
 
@@ -57,6 +59,10 @@ write_proof(const clarke_audit_session *s, const clarke_audit_command *c, const 
   if (status != CLARKE_OK)
     return status;
   status = clarke_audit_session_prove(s, path, err);
+  if (status == CLARKE_OK) {
+    clarke_check_needs_read(&needs, path, c->ask.model_path);
+    clarke_say_check_needs("audit", &needs);
+  }
   free(path);
   return status;
 }

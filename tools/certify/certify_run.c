@@ -1,4 +1,5 @@
 #include "certify_report.h"
+#include "check_needs.h"
 #include "command.h"
 #include "recorded.h"
 #include "session/json.h"
@@ -171,10 +172,19 @@ print(const clarke_certified *c, const clarke_certified *other, const clarke_dif
 static clarke_status
 prove(const clarke_certified *c, const char *path, clarke_error *err)
 {
-  if (clarke_certified_answer(c) != CLARKE_IS_REFUTED)
-    return clarke_certified_prove(c, path, err);
-  fflush(stdout);
-  fputs("clarke certify: something is refuted: no proof was written\n", stderr);
+  clarke_check_needs needs;
+  clarke_status status;
+
+  if (clarke_certified_answer(c) == CLARKE_IS_REFUTED) {
+    fflush(stdout);
+    fputs("clarke certify: something is refuted: no proof was written\n", stderr);
+    return CLARKE_OK;
+  }
+  status = clarke_certified_prove(c, path, err);
+  if (status != CLARKE_OK)
+    return status;
+  clarke_check_needs_read(&needs, path, c->record.graph_path);
+  clarke_say_check_needs("certify", &needs);
   return CLARKE_OK;
 }
 

@@ -1,6 +1,7 @@
 /* One run of clarke derive, from the command to the report. */
 #include "derive_report.h"
 
+#include "check_needs.h"
 #include "process.h"
 #include "session/json.h"
 #include "format/file.h"
@@ -19,23 +20,36 @@ refuse_for_network(const clarke_derive_command *r, clarke_error *err)
 }
 
 static clarke_status
-write_proof(const clarke_derive_session *s, const clarke_derivation *d, const char *path, clarke_error *err)
+write_proof(clarke_check_needs *needs, const clarke_derive_session *s, const clarke_derivation *d, const clarke_derive_command *c,
+            clarke_error *err)
 {
+  clarke_status status;
+
   if (d->verdict == CLARKE_UNDECIDED) {
     clarke_watch_hide(true);
     fprintf(stderr, "clarke derive: undecided: no proof was written\n");
     return CLARKE_OK;
   }
-  return clarke_derive_prove(s, d, path, err);
+  status = clarke_derive_prove(s, d, c->proof, err);
+  if (status != CLARKE_OK)
+    return status;
+  clarke_check_needs_read(needs, c->proof, c->ask.path);
+  clarke_check_needs_to_follow(needs, d->p, clarke_code_wrt_count(d->p), !s->network);
+  clarke_say_check_needs("derive", needs);
+  return CLARKE_OK;
 }
 
 static clarke_status
-print_answer(const clarke_derive_session *s, const clarke_derivation *d, const clarke_derive_text *t, bool json,
-             clarke_error *err)
+print_answer(const clarke_derive_session *s, const clarke_derivation *d, const clarke_derive_text *t, const clarke_check_needs *needs,
+             bool json, clarke_error *err)
 {
   clarke_watch_hide(true);
-  if (json)
-    return clarke_json_print(stdout, clarke_derive_json(s, d, t), JSON_INDENT(2), "\n", err);
+  if (json) {
+    json_t *report = clarke_derive_json(s, d, t);
+
+    clarke_set_check_needs(&report, needs);
+    return clarke_json_print(stdout, report, JSON_INDENT(2), "\n", err);
+  }
   clarke_derive_print_text(s, d, t);
   return CLARKE_OK;
 }
@@ -43,6 +57,7 @@ print_answer(const clarke_derive_session *s, const clarke_derivation *d, const c
 static clarke_status
 answer_point(clarke_verdict *verdict, clarke_derive_session *s, const clarke_derive_command *c, clarke_error *err)
 {
+  clarke_check_needs needs = {0};
   clarke_derivation d;
   clarke_derive_text t;
   clarke_status status;
@@ -54,11 +69,11 @@ answer_point(clarke_verdict *verdict, clarke_derive_session *s, const clarke_der
   if (status == CLARKE_OK)
     status = clarke_derive_text_fill(&t, s, &d, err);
   if (status == CLARKE_OK && c->proof != NULL)
-    status = write_proof(s, &d, c->proof, err);
+    status = write_proof(&needs, s, &d, c, err);
   if (status == CLARKE_OK && c->plot != NULL)
     status = clarke_derive_figure(s, c->plot, NULL, err);
   if (status == CLARKE_OK)
-    status = print_answer(s, &d, &t, c->json, err);
+    status = print_answer(s, &d, &t, &needs, c->json, err);
   clarke_derive_text_clear(&t);
   clarke_derivation_clear(&d);
   return status;

@@ -2,6 +2,7 @@
 #include <stdio.h> /* before flint.h */
 
 #include "patterns_around.h"
+#include "check_needs.h"
 #include "base/stop.h"
 #include "base/text.h"
 #include "patterns_text.h"
@@ -220,6 +221,22 @@ count_gradients(answer *a, clarke_error *err)
   return status;
 }
 
+static clarke_status
+prove(const answer *a, mpq_t *point, clarke_error *err)
+{
+  const clarke_regions_command *c = a->command;
+  const clarke_code *p = &a->function->program;
+  const clarke_status status = clarke_around_prove(&a->found, a->function, c->model, point, c->proof, err);
+  clarke_check_needs needs;
+
+  if (status != CLARKE_OK)
+    return status;
+  clarke_check_needs_read(&needs, c->proof, c->model);
+  clarke_check_needs_to_follow(&needs, p, clarke_code_wrt_count(p), !a->function->network);
+  clarke_say_check_needs("patterns", &needs);
+  return CLARKE_OK;
+}
+
 clarke_status
 clarke_around_answer(bool *complete, const clarke_regions_command *c, const clarke_region_function *f, mpq_t *point, clarke_error *err)
 {
@@ -240,7 +257,7 @@ clarke_around_answer(bool *complete, const clarke_regions_command *c, const clar
     (c->json ? print_summary_json : print_summary)(&a);
   *complete = is_whole(&a) && a.found.undecided == 0;
   if (status == CLARKE_OK && c->proof != NULL && *complete)
-    status = clarke_around_prove(&a.found, f, c->model, point, c->proof, err);
+    status = prove(&a, point, err);
   else if (status == CLARKE_OK && c->proof != NULL)
     fputs("clarke patterns: no proof is written of a list that is not complete\n", stderr);
   clarke_around_clear(&a.found);

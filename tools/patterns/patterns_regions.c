@@ -2,6 +2,7 @@
 #include <stdio.h> /* before flint.h */
 
 #include "patterns_regions.h"
+#include "check_needs.h"
 #include "patterns_around.h"
 #include "base/limit.h"
 #include "base/stop.h"
@@ -406,6 +407,7 @@ prove(answer *a, clarke_error *err)
   clarke_regions_statement s = {.function = {clarke_base_name(c->model), a->function.sha256}, .network = a->function.network,
                                 .n = a->function.n, .bounds = a->bounds, .point = a->point, .local = a->bounds == NULL,
                                 .held = c->wrt != NULL ? &a->function.program : NULL};
+  clarke_check_needs needs;
   clarke_file box = {0};
   clarke_status status = CLARKE_OK;
 
@@ -420,6 +422,11 @@ prove(answer *a, clarke_error *err)
   }
   if (status == CLARKE_OK)
     status = clarke_regions_proof_save(&a->proof, c->proof, &s, err);
+  if (status == CLARKE_OK) {
+    clarke_check_needs_read(&needs, c->proof, c->model);
+    clarke_check_needs_forms(&needs, &a->function.program, clarke_code_wrt_count(&a->function.program), !a->function.network);
+    clarke_say_check_needs("patterns", &needs);
+  }
   clarke_file_clear(&box);
   return status;
 }

@@ -2,6 +2,7 @@
 #include <stdio.h> /* before flint.h */
 
 #include "patterns_regions.h"
+#include "check_needs.h"
 #include "base/stop.h"
 #include "patterns_text.h"
 #include "session/segment.h"
@@ -123,9 +124,19 @@ read_ends(mpq_t **from, mpq_t **to, const clarke_regions_command *c, clarke_regi
 static clarke_status
 prove(const clarke_segment *s, const clarke_region_function *f, const clarke_regions_command *c, mpq_t *from, mpq_t *to, clarke_error *err)
 {
-  if (s->integral != NULL && s->agree)
-    return clarke_segment_prove(s, f, c->model, from, to, c->proof, err);
-  fputs("clarke patterns: no proof is written of a list that is not complete, or of an integral that is another\n", stderr);
+  clarke_check_needs needs;
+  clarke_status status;
+
+  if (s->integral == NULL || !s->agree) {
+    fputs("clarke patterns: no proof is written of a list that is not complete, or of an integral that is another\n", stderr);
+    return CLARKE_OK;
+  }
+  status = clarke_segment_prove(s, f, c->model, from, to, c->proof, err);
+  if (status != CLARKE_OK)
+    return status;
+  clarke_check_needs_read(&needs, c->proof, c->model);
+  clarke_check_needs_forms(&needs, &f->program, 1, !f->network);
+  clarke_say_check_needs("patterns", &needs);
   return CLARKE_OK;
 }
 

@@ -1,5 +1,6 @@
 /* clarke reproduce: runs the papers' examples; what is claimed, what is computed, do they agree? */
 #include "command.h"
+#include "check_needs.h"
 #include "base/stop.h"
 #include "proof/write.h"
 #include "reproduce_compare.h"
@@ -191,6 +192,7 @@ write_proof(char **name, const library *l, const clarke_run *r, const char *fold
             clarke_error *err)
 {
   size_t of, place = place_in_claim(&of, l, r);
+  clarke_check_needs needs;
   char number[32] = "", *path;
   clarke_status status;
 
@@ -201,6 +203,11 @@ write_proof(char **name, const library *l, const clarke_run *r, const char *fold
   if (path == NULL)
     return clarke_no_memory(err);
   status = clarke_proof_write_program(path, r->c->name, r->c->file.sha256, &r->d, NULL, err);
+  if (status == CLARKE_OK) {
+    clarke_check_needs_read(&needs, path, NULL);
+    clarke_check_needs_to_follow(&needs, r->d.p, clarke_code_wrt_count(r->d.p), true);
+    clarke_say_check_needs("reproduce", &needs);
+  }
   free(path);
   return status;
 }
