@@ -25,7 +25,7 @@ clarke_run_clear(clarke_run *r)
   for (size_t i = 0; i < r->n_at; i++)
     mpq_clear(r->at[i]);
   free(r->at);
-  clarke_run_init(r);
+  memset(r, 0, sizeof *r);
 }
 
 /* Calls each with the words of a text, cut in a copy at the separators. */
