@@ -376,6 +376,22 @@ batch_fits(const network *net, size_t n, size_t each, bool output)
   return output ? n == each || n == each * net->batch : n % each == 0;
 }
 
+/* Is it an output of a recurrent node that no node reads? PyTorch's exporter declares these wrongly. */
+static bool
+is_left_out(const model *m, const char *name)
+{
+  bool recurrent = false, read = false;
+  for (size_t i = 0; i < m->n_nodes; i++) {
+    const node *n = &m->nodes[i];
+    for (size_t k = 0; k < n->n_in; k++)
+      read = read || strcmp(n->in[k], name) == 0;
+    bool steps = strcmp(n->op, "LSTM") == 0 || strcmp(n->op, "GRU") == 0 || strcmp(n->op, "RNN") == 0;
+    for (size_t k = 0; steps && k < n->n_out; k++)
+      recurrent = recurrent || strcmp(n->out[k], name) == 0;
+  }
+  return recurrent && !read;
+}
+
 /* Does the value have the shape that is declared, if one is? */
 static void
 check_shape(const builder *b, const port *p, const value *v, bool output)
@@ -384,7 +400,8 @@ check_shape(const builder *b, const port *p, const value *v, bool output)
   for (size_t i = 0; p->shaped && i < p->rank && fits; i++)
     fits = p->dims[i] == 0
            || (on_batch(b, v, i) ? batch_fits(b->net, p->dims[i], v->dims[i], output) : p->dims[i] == v->dims[i]);
-  expect(fits, "%s '%s' does not have the shape that is declared", output ? "output" : "value", p->name);
+  expect(fits || (!output && is_left_out(b->m, p->name)), "%s '%s' does not have the shape that is declared",
+         output ? "output" : "value", p->name);
 }
 
 /* The same of all values, and of initializers that are inputs. */

@@ -62,6 +62,25 @@ describe(char *text, size_t size, const clarke_graph *g, const axes_of_run *a)
     at += (size_t)snprintf(text + at, size - at, "%s%zu", i > 0 ? ", " : "", a->dims[i] * (i == a->batch ? g->together : 1));
 }
 
+/* Is it an output of a recurrent node that no node reads? PyTorch's exporter declares these wrongly, and nothing depends on them. */
+static bool
+is_left_out(const clarke_model *m, const char *name)
+{
+  bool recurrent = false, read = false;
+
+  for (size_t i = 0; i < m->n_nodes; i++) {
+    const clarke_model_node *n = &m->nodes[i];
+    const char *op = n->op_type;
+
+    for (size_t k = 0; k < n->n_in; k++)
+      read = read || strcmp(n->in[k], name) == 0;
+    if (strcmp(op, "LSTM") == 0 || strcmp(op, "GRU") == 0 || strcmp(op, "RNN") == 0)
+      for (size_t k = 0; k < n->n_out; k++)
+        recurrent = recurrent || strcmp(n->out[k], name) == 0;
+  }
+  return recurrent && !read;
+}
+
 static clarke_status
 check_shape(const clarke_builder *b, const clarke_model_port *port, size_t value, bool output, clarke_error *err)
 {
@@ -71,7 +90,7 @@ check_shape(const clarke_builder *b, const clarke_model_port *port, size_t value
   if (value == CLARKE_NONE || !port->shaped)
     return CLARKE_OK;
   a = find_axes(b->g, &b->g->values[value]);
-  if (port_fits(b, port, &a, output))
+  if (port_fits(b, port, &a, output) || (!output && is_left_out(b->m, port->name)))
     return CLARKE_OK;
   clarke_port_describe(port, said, sizeof said);
   describe(is, sizeof is, b->g, &a);
