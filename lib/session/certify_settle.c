@@ -16,7 +16,8 @@
 
 /* --- the loss --- */
 
-/* Is the loss that run.json tells that of the recorded outputs? Each of them is certified, so that it is the graph's own then. */
+/* Is the loss that run.json tells that of the recorded outputs? Each of them is certified, so that it is the graph's own then. Without
+ * a bound it is not known to be. */
 static clarke_status
 loss_follows(bool *follows, const clarke_certified *c, clarke_error *err)
 {
@@ -26,8 +27,8 @@ loss_follows(bool *follows, const clarke_certified *c, clarke_error *err)
   clarke_status status;
   arb_t value, other;
 
-  *follows = !step->has_loss || !isfinite(bound);
-  if (*follows)
+  *follows = !step->has_loss;
+  if (*follows || !isfinite(bound))
     return CLARKE_OK;
   arb_init(value);
   arb_init(other);

@@ -340,8 +340,15 @@ check_loss(work *w)
 {
   const double bound = clarke_roundoff_loss(&w->rounded), exact = w->s->loss_value != NULL ? loss_number(w->s->loss_value) : NAN;
 
+  if (!w->r->step->has_loss)
+    return CLARKE_OK;
+  if ((!isfinite(bound) || isnan(exact)) && w->r->ran != CLARKE_RAN_EXPLAINED)
+    return CLARKE_OK;
+  if (!isfinite(bound) || isnan(exact))
+    return clarke_record_say(w->r, CLARKE_RAN_UNKNOWN, w->err, "run.json has a loss of %.9g, and of the exact one %s is known", w->r->step->loss,
+                             isnan(exact) ? "no value" : "no bound of its rounding");
   /* 2^-40 of it: the value is a decimal, or rounded */
-  if (!w->r->step->has_loss || !isfinite(bound) || !(fabs(w->r->step->loss - exact) > bound + 0x1p-40 * fabs(exact) + 0x1p-1000))
+  if (!(fabs(w->r->step->loss - exact) > bound + 0x1p-40 * fabs(exact) + 0x1p-1000))
     return CLARKE_OK;
   return clarke_record_say(w->r, CLARKE_RAN_REFUTED, w->err, "run.json has a loss of %.9g; it is exactly about %.9g, and rounding explains %.3g",
                            w->r->step->loss, exact, bound);

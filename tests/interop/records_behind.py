@@ -14,6 +14,7 @@ import time
 
 import torch
 from torch import nn
+from torch.library import Library
 from torch.nn import functional as F
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -301,7 +302,7 @@ class Scaled(nn.Module):
 def light_kinks(folder):
     """A derivative of its own at relu's kink is refused in every way where an entry lies on it, and only there."""
     x = torch.tensor([[0.0, 1, -1, 2]]).repeat(6, 1)
-    overrides = torch.library.Library("aten", "IMPL")
+    overrides = Library("aten", "IMPL")
     overrides.impl("threshold_backward", lambda g, y, t: g * (y >= t), "CPU")
     try:
         for inplace in (False, True):

@@ -290,6 +290,7 @@ START_TEST(not_settled)
   clarke_certified c;
   clarke_run_step *step;
   bool settled = true;
+  double keep;
 
   clarke_certified_init(&c);
   OK(clarke_certified_run(&c, &ask, &error));
@@ -311,6 +312,11 @@ START_TEST(not_settled)
   OK(clarke_certified_settle(&settled, &c, &error));
   ck_assert(!settled);
   c.record.gradients.tensor[0].real[0] -= 1e3;
+  keep = c.nodes.rounded.error[c.audit.graph.output][0]; /* no bound on the loss is none that it keeps */
+  c.nodes.rounded.error[c.audit.graph.output][0] = INFINITY;
+  OK(clarke_certified_settle(&settled, &c, &error));
+  ck_assert(!settled);
+  c.nodes.rounded.error[c.audit.graph.output][0] = keep;
   c.pattern.doubtful = 1;
   OK(clarke_certified_settle(&settled, &c, &error));
   ck_assert(!settled);
