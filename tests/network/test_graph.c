@@ -1067,7 +1067,7 @@ START_TEST(no_parameters)
   ck_assert_msg(build(SHAPE(3, 2,)) == CLARKE_OK, "%s", error.text);
   ck_assert_int_eq(clarke_graph_wrt(&g, NULL, 0, &error), CLARKE_OK);
   ck_assert_int_eq(clarke_graph_check_wrt(&g, &error), CLARKE_EINPUT);
-  says(error.text, "net.onnx has no parameters|1 Constant nodes of several floats are. Name those that are parameters: --wrt k (docs");
+  says(error.text, "net.onnx has no parameters|1 Constant node of several floats is. Name those that are parameters: --wrt k (docs");
   end();
   begin(12, SHAPE(-1, 2,));
   node("Relu", "x");

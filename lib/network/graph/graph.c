@@ -331,9 +331,9 @@ clarke_graph_check_wrt(const clarke_graph *g, clarke_error *err)
   if (found == 0)
     return clarke_fail(err, CLARKE_EINPUT, "%s has no parameters: no floating-point initializer is used as a weight, and nothing can be asked "
                        "about it", g->file);
-  return clarke_fail(err, CLARKE_EINPUT, "%s has no parameters: no floating-point initializer is used as a weight. %zu Constant nodes of several "
-                     "floats are. Name those that are parameters: --wrt %s%s (docs/operators.md, \"Weights that are Constant nodes\")",
-                     g->file, found, list, found > told ? ",..." : "");
+  return clarke_fail(err, CLARKE_EINPUT, "%s has no parameters: no floating-point initializer is used as a weight. %zu Constant node%s of several "
+                     "floats %s. Name those that are parameters: --wrt %s%s (docs/operators.md, \"Weights that are Constant nodes\")",
+                     g->file, found, found == 1 ? "" : "s", found == 1 ? "is" : "are", list, found > told ? ",..." : "");
 }
 
 bool
