@@ -494,6 +494,17 @@ START_TEST(what_must_be_identified)
   spot_says(&s, "d", "abccdabda");
   ck_assert_uint_eq(s.k.replay.open, 0);
   spot_end(&s);
+  /* Behind a smooth function, and in a line and between lines of a Softmax. */
+  spot_begin(&s, flat);
+  model_node(&s.m, "Tanh", "c", "d");
+  attr_int(model_node(&s.m, "Softmax", "c", "e"), "axis", 2);
+  attr_int(model_node(&s.m, "Concat", "c,d", "f"), "axis", 1);
+  attr_int(model_node(&s.m, "LogSoftmax", "f", "h"), "axis", 1);
+  spot_go(&s, "h", NULL);
+  spot_says(&s, "d", "abccdabda");
+  spot_says(&s, "e", "abccdabda");
+  spot_says(&s, "h", "abccdabdaefgghefhe");
+  spot_end(&s);
   /* gamma 0, not in wrt, of arguments that move: no constant, as no rule looks at a weight's value. */
   spot_begin(&s, steps);
   floats(&s.m, "zero", SHAPE(1,), 0, 0);

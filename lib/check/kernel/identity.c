@@ -58,6 +58,7 @@ typedef struct {
   sequences patches, others;
   size_t *patch; /* of each position: EMPTY, or its number + 2; 0: not known yet */
   bool *told;    /* does a place of it tell rows of factors apart? */
+  size_t *line;  /* of a SOFTMAX step's line, at its first entry: its number + 1; 0: not known yet */
   size_t base;
 } naming;
 #define EMPTY 1 /* all of its places are left out */
@@ -75,6 +76,7 @@ naming_begin(const point *p, size_t s, size_t sample)
                   .positions = positions,
                   .patch = allocate(positions, sizeof(size_t)),
                   .told = allocate(positions, sizeof(bool)),
+                  .line = allocate(st->kind == SOFTMAX ? entries(p, s) / p->net->apart : 0, sizeof(size_t)),
                   .base = p->n_same[sample]};
 }
 
@@ -91,6 +93,7 @@ naming_end(naming *a)
   sequences_free(&a->others);
   free(a->patch);
   free(a->told);
+  free(a->line);
 }
 
 static size_t
@@ -180,6 +183,29 @@ entry_number(naming *a, size_t e)
   return function_number(a->base + all + end_sequence(&a->others));
 }
 
+static size_t
+argument_number(const point *p, const step *st, size_t e)
+{
+  source x = read_by(p, st, e);
+  return same_as(p, x.step, entry_of(p, x, e));
+}
+
+/* Of an entry of a SOFTMAX step: by its argument, and by those of its line, place by place. */
+static size_t
+softmax_number(naming *a, size_t e)
+{
+  const point *p = a->p;
+  size_t m = line_length(p, a->st), *line = &a->line[line_entry(p, a->st, e, 0) / p->net->apart];
+  if (*line == 0) {
+    for (size_t i = 0; i < m; i++)
+      put_word(&a->patches, argument_number(p, a->st, line_entry(p, a->st, e, i)));
+    *line = end_sequence(&a->patches) + 1;
+  }
+  put_word(&a->others, *line);
+  put_word(&a->others, argument_number(p, a->st, e));
+  return function_number(a->base + end_sequence(&a->others));
+}
+
 /* The value, where it is constant and known exactly; else NULL. */
 static const rational *
 constant_value(const point *p, size_t s, size_t e)
@@ -231,7 +257,9 @@ name_entry(naming *a, size_t e, size_t i)
     p->degree[a->s][e] = 0;
     return ZERO;
   }
-  if (k == LINEAR || k == PIECEWISE || k == OVER_ROOT || k == NORMALIZE || k == PRODUCT)
+  if (k == SOFTMAX)
+    return softmax_number(a, e);
+  if (k != INPUT && k != WINDOW)
     return entry_number(a, e);
   return function_number(a->base + a->positions * a->rows + i);
 }

@@ -54,13 +54,14 @@ clarke_identities_failed(const clarke_identities *ids)
   return ids->failed;
 }
 
-/* How many patches, or groups, of one sample a step's outputs are made of. */
+/* How many patches, groups or lines of one sample a step's outputs are made of. */
 static size_t
 patches(const clarke_step *s)
 {
   return s == NULL                     ? 0
          : s->kind == CLARKE_DENSE     ? s->dense.blocks * s->dense.repeat
          : s->kind == CLARKE_NORMALIZE ? s->grouping.groups
+         : s->kind == CLARKE_SOFTMAX   ? s->groups * s->stride
                                        : 0;
 }
 

@@ -89,7 +89,7 @@ compare_features(const comparison *c, size_t value, size_t a, size_t b, size_t p
   else if (s->kind == CLARKE_GATHER)
     compare_features(c, s->in[0].value, clarke_operand_entry(&s->in[0], a), clarke_operand_entry(&s->in[0], b),
                      products);
-  else if (s->kind == CLARKE_PIECEWISE && s->pieces.slope == CLARKE_NONE)
+  else if (s->kind == CLARKE_ANALYTIC || (s->kind == CLARKE_PIECEWISE && s->pieces.slope == CLARKE_NONE))
     compare_features(c, s->in[0].value, a, b, products);
   else if (s->kind == CLARKE_SUM)
     compare_sums(c, s, a, b, products);

@@ -11,7 +11,7 @@ struct clarke_identities {
   const clarke_matrix *value;
   const clarke_tensor *x;
   clarke_identity **known;     /* by value, features x columns: 0 where it is not known yet */
-  clarke_identity **patch;     /* by step: of a product's columns, or of the groups of a NORMALIZE */
+  clarke_identity **patch;     /* by step: of a product's columns, a NORMALIZE's groups, a SOFTMAX's lines */
   /* Every identity has a key, what it depends on; they are kept one after another. */
   size_t n_keys, key_capacity; /* key k is words[start[k]] .. words[start[k + 1]] */
   size_t *start;

@@ -231,26 +231,55 @@ of_product(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
   return clarke_key_settle(&k, constant, s->out, f * ids->n + j);
 }
 
-/* Of ANALYTIC and SOFTMAX: its number where its arguments are constant and that is rational; else itself only. */
+/* One function has one value at identical arguments, whatever they are. */
 static clarke_identity
 of_analytic(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
 {
-  size_t line = s->kind == CLARKE_SOFTMAX ? s->length : 1, stride = s->kind == CLARKE_SOFTMAX ? s->stride : 1;
-  size_t first = line == 1 ? f : f - f / stride % line * stride;
+  clarke_identity x = clarke_identity_of(ids, s->in[0].value, f, j);
+  clarke_key k = clarke_key_begin(ids, BY_STRUCTURE, s->out);
+
+  clarke_key_put(&k, x);
+  return clarke_key_settle(&k, clarke_identity_is_constant(x), s->out, f * ids->n + j);
+}
+
+/* A line of a SOFTMAX step: what its places are. */
+static clarke_identity
+line_of(clarke_identities *ids, const clarke_step *s, size_t line, size_t j)
+{
+  clarke_identity *known = &ids->patch[s - ids->g->steps][line * ids->n + j];
+  size_t first = line / s->stride * s->stride * s->length + line % s->stride;
   bool constant = true;
   clarke_key k = {.ids = ids};
 
-  for (size_t l = 0; l < line && constant; l++)
-    constant = clarke_identity_is_constant(clarke_identity_of(ids, s->in[0].value, first + l * stride, j));
+  if (*known != 0)
+    return *known;
   k = clarke_key_begin(ids, BY_PLACE, s->out);
-  clarke_key_put(&k, f * ids->n + j);
-  return clarke_key_settle(&k, constant, s->out, f * ids->n + j);
+  for (size_t l = 0; l < s->length; l++) {
+    clarke_identity id = clarke_identity_of(ids, s->in[0].value, first + l * s->stride, j);
+
+    clarke_key_put(&k, id);
+    constant = constant && clarke_identity_is_constant(id);
+  }
+  return *known = clarke_key_intern(&k, constant);
+}
+
+/* Entries of identical lines at identical arguments are identical. */
+static clarke_identity
+of_softmax(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
+{
+  size_t line = f / (s->stride * s->length) * s->stride + f % s->stride;
+  clarke_identity all = line_of(ids, s, line, j);
+  clarke_key k = clarke_key_begin(ids, BY_STRUCTURE, s->out);
+
+  clarke_key_put(&k, all);
+  clarke_key_put(&k, clarke_identity_of(ids, s->in[0].value, f, j));
+  return clarke_key_settle(&k, clarke_identity_is_constant(all), s->out, f * ids->n + j);
 }
 
 /* Entries of a GATHER are copies, and those of a MAX that is none are touched. */
 static clarke_identity (*const of_kind[CLARKE_STEP_KINDS])(clarke_identities *ids, const clarke_step *s, size_t f, size_t j) = {
   [CLARKE_SUM] = of_sum, [CLARKE_SCALE] = of_scale, [CLARKE_DENSE] = of_dense, [CLARKE_PIECEWISE] = of_piecewise,
-  [CLARKE_NORMALIZE] = of_normalize, [CLARKE_ANALYTIC] = of_analytic, [CLARKE_SOFTMAX] = of_analytic,
+  [CLARKE_NORMALIZE] = of_normalize, [CLARKE_ANALYTIC] = of_analytic, [CLARKE_SOFTMAX] = of_softmax,
   [CLARKE_PRODUCT] = of_product,
 };
 
