@@ -1,6 +1,7 @@
 #include "audit/audit.h"
 
 #include "audit/blocks.h"
+#include "audit/effect.h"
 #include "audit/layers.h"
 #include "audit/ray.h"
 #include "audit/slope_hull.h"
@@ -295,6 +296,19 @@ keep_hull(clarke_audit *a, clarke_cell *cell, size_t n, clarke_membership *m, cl
                               "patterns");
 }
 
+/* By slopes, where numbers do not tell. */
+static clarke_status
+try_slopes(clarke_membership *m, const clarke_question *q, const clarke_cell *cell, size_t n, clarke_error *err)
+{
+  bool *effect = malloc((q->replay->n_touches + 1) * sizeof *effect);
+  clarke_status status = effect != NULL ? clarke_effect_find(effect, q, err) : clarke_no_memory(err);
+
+  if (status == CLARKE_OK)
+    status = clarke_slope_hull_find(m, q, cell, n, effect, err);
+  free(effect);
+  return status;
+}
+
 /* Is AD in the hull of the realized leaves? The first n of side and cell are realized. */
 static clarke_status
 try_hull(clarke_audit *a, clarke_branch **side, size_t n, const clarke_question *q, clarke_error *err)
@@ -326,7 +340,7 @@ try_hull(clarke_audit *a, clarke_branch **side, size_t n, const clarke_question 
   if (status == CLARKE_OK && kept > 0 && a->membership.exact)
     status = clarke_membership_find(&m, q, side, kept, err);
   if (status == CLARKE_OK && kept > 0 && m.place == CLARKE_HULL_UNKNOWN)
-    status = clarke_slope_hull_find(&m, q, cell, kept, err);
+    status = try_slopes(&m, q, cell, kept, err);
   if (status == CLARKE_OK && m.place == CLARKE_HULL_INSIDE)
     status = keep_hull(a, cell, kept, &m, err);
   clarke_membership_clear(&m, kept);
@@ -410,6 +424,8 @@ try_rays(clarke_audit *a, clarke_question *q, clarke_error *err)
   clarke_membership_init(&m);
   if (status == CLARKE_OK && n > 0)
     status = clarke_membership_find(&m, q, side, n, err);
+  if (status == CLARKE_OK && n > 0 && m.place == CLARKE_HULL_UNKNOWN)
+    status = try_slopes(&m, q, cell, n, err);
   if (status == CLARKE_OK && m.place == CLARKE_HULL_INSIDE)
     status = keep_hull(a, cell, n, &m, err);
   clarke_membership_clear(&m, n);

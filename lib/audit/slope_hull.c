@@ -14,6 +14,7 @@ typedef struct {
   const clarke_question *q;
   const clarke_cell *cell;
   size_t n;
+  const bool *effect; /* by touch; NULL: all may have one */
   mpq_t *ad;   /* by gain: AD's weights */
   bool *split; /* by touch: has a cell other weights there? */
   size_t dim;
@@ -75,7 +76,7 @@ find_split(slope_hull *h)
   for (size_t k = 0; k < h->q->replay->n_touches; k++) {
     const size_t sides = clarke_touch_sides(&h->q->replay->touch[k]);
 
-    for (size_t i = 0; i < h->n; i++)
+    for (size_t i = 0; i < h->n && (h->effect == NULL || h->effect[k]); i++)
       for (size_t o = 0; o < sides && !h->split[k]; o++) {
         cell_weight(weight, h, i, k, o);
         h->split[k] = !mpq_equal(weight, h->ad[h->q->touch[k].first_gain + o]);
@@ -185,16 +186,31 @@ solve(clarke_membership *m, const slope_hull *h, clarke_error *err)
   return status;
 }
 
-clarke_status
-clarke_slope_hull_find(clarke_membership *m, const clarke_question *q, const clarke_cell *cell, size_t n, clarke_error *err)
+/* All cells have AD's slopes, wherever they matter. */
+static clarke_status
+first_alone(clarke_membership *m, size_t n, clarke_error *err)
 {
-  slope_hull h = {.q = q, .cell = cell, .n = n, .ad = clarke_rationals(q->n_gains),
+  m->weight = clarke_rationals(n);
+  if (m->weight == NULL)
+    return clarke_no_memory(err);
+  mpq_set_ui(m->weight[0], 1, 1);
+  m->place = CLARKE_HULL_INSIDE;
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_slope_hull_find(clarke_membership *m, const clarke_question *q, const clarke_cell *cell, size_t n,
+                       const bool *effect, clarke_error *err)
+{
+  slope_hull h = {.q = q, .cell = cell, .n = n, .effect = effect, .ad = clarke_rationals(q->n_gains),
                   .split = calloc(q->replay->n_touches + 1, sizeof *h.split)};
   clarke_status status = h.ad != NULL && h.split != NULL ? CLARKE_OK : clarke_no_memory(err);
   bool asked = status == CLARKE_OK && ad_weights(&h), behind = false;
 
   if (asked)
     find_split(&h);
+  if (asked && h.dim == 0)
+    status = first_alone(m, n, err);
   asked = asked && h.dim > 0 && h.dim <= MOST / n;
   if (asked)
     status = one_behind_another(&behind, &h, err);
@@ -245,7 +261,7 @@ clarke_slope_hull_of_opposites(clarke_membership *m, clarke_cell *cell, const cl
     if (status == CLARKE_OK && realized)
       status = clarke_ray_cell(&realized, &cell[1], &again, true, q, err);
     if (status == CLARKE_OK && realized)
-      status = clarke_slope_hull_find(m, q, cell, 2, err);
+      status = clarke_slope_hull_find(m, q, cell, 2, NULL, err);
   }
   return status;
 }

@@ -6,9 +6,10 @@
 
 /* Are there weights with which the n cells' slopes have AD's for their mean, at every touch? Where none of those with other slopes than
  * AD's is behind another, the gradient is affine in these slopes, so AD's is the same mean of the cells' gradients, whatever loss
- * and functions there are (docs/proof-format.md). INSIDE, with weights, or UNKNOWN. */
+ * and functions there are (docs/proof-format.md). Touches without effect, where that is known (effect.h), may have any slopes.
+ * INSIDE, with weights, or UNKNOWN. */
 clarke_status clarke_slope_hull_find(clarke_membership *m, const clarke_question *q, const clarke_cell *cell, size_t n,
-                                     clarke_error *err);
+                                     const bool *effect, clarke_error *err);
 
 /* Is AD's gradient the mean of those on either side, along some line through w? So it is where |x| is at 0, and where a maximum of two
  * takes half of each. INSIDE: cell[0] and cell[1], initialized before, are realized. */

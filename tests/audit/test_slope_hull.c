@@ -3,6 +3,7 @@
 #include "drawn.h"
 
 #include "audit/cell.h"
+#include "audit/effect.h"
 #include "audit/slope_hull.h"
 #include "exact/number.h"
 
@@ -58,7 +59,7 @@ START_TEST(none_behind_another)
     clarke_cell_init(&cell[i]);
     OK(clarke_cell_set(&cell[i], &a.question, sides[i], &error));
   }
-  OK(clarke_slope_hull_find(&m, &a.question, cell, 2, &error));
+  OK(clarke_slope_hull_find(&m, &a.question, cell, 2, NULL, &error));
   ck_assert_int_eq(m.place, CLARKE_HULL_UNKNOWN);
   for (size_t i = 0; i < 2; i++)
     clarke_cell_clear(&cell[i]);
@@ -92,6 +93,34 @@ START_TEST(samples_are_apart)
   ck_assert_uint_eq(a.replay.n_touches, 2);
   verdict_is(&a, CLARKE_IN_CLARKE);
   ck_assert(a.audit.evidence == CLARKE_EVIDENCE_HULL && a.audit.n_cells == 2);
+  asked_end(&a);
+}
+END_TEST
+
+/* exp(0 relu(v) + a u): neither side of relu changes the gradient, nor does the sum's first entry at its target. */
+START_TEST(no_effect_through_a_zero)
+{
+  bool effect[4];
+  asked a;
+
+  asked_begin(&a, 3, 1, NUMBERS(1, -2, 3));
+  weight(&a, "w", SHAPE(1, 1,), NUMBERS(0));
+  weight(&a, "o", SHAPE(1, 2,), NUMBERS(0, 0));
+  weight(&a, "u", SHAPE(1, 2,), NUMBERS(1, 1));
+  node(&a, "MatMul", "x,w", "v");
+  node(&a, "Relu", "v", "r");
+  node(&a, "MatMul", "r,o", "s");
+  node(&a, "MatMul", "x,u", "t");
+  node(&a, "Add", "s,t", "z");
+  node(&a, "Exp", "z", "out");
+  a.profile = "Relu 0 0\n";
+  ask(&a, "out");
+  ck_assert_uint_eq(a.replay.n_touches, 3);
+  OK(clarke_effect_find(effect, &a.question, &error));
+  for (size_t k = 0; k < 3; k++)
+    ck_assert(!effect[k]);
+  verdict_is(&a, CLARKE_IN_BOULIGAND);
+  ck_assert(a.audit.evidence == CLARKE_EVIDENCE_HULL && a.audit.n_cells == 1);
   asked_end(&a);
 }
 END_TEST
@@ -138,21 +167,24 @@ is_the_mean(const drawn *n, const clarke_cell *cell, size_t cells, const clarke_
 enum { CELLS = 6 };
 
 static bool
-try_drawn(const drawn *n, size_t patterns, uint64_t *state)
+try_drawn(size_t *idle, const drawn *n, size_t patterns, uint64_t *state)
 {
   const size_t cells = 2 + draw_below(state, CELLS - 1);
   clarke_branch *side = malloc((n->replay.n_touches + 1) * sizeof *side);
   clarke_cell cell[CELLS];
   clarke_membership m;
-  bool inside;
+  bool inside, *effect = malloc(n->replay.n_touches + 1);
 
+  OK(clarke_effect_find(effect, &n->q, &error));
+  for (size_t k = 0; k < n->replay.n_touches; k++)
+    *idle += !effect[k];
   clarke_membership_init(&m);
   for (size_t i = 0; i < cells; i++) {
     clarke_cell_init(&cell[i]);
     pattern_sides(side, &n->replay, i % 2 == 1 && cells == 2 ? patterns - 1 : draw_below(state, patterns));
     OK(clarke_cell_set(&cell[i], &n->q, side, &error));
   }
-  OK(clarke_slope_hull_find(&m, &n->q, cell, cells, &error));
+  OK(clarke_slope_hull_find(&m, &n->q, cell, cells, draw_below(state, 2) ? effect : NULL, &error));
   inside = m.place == CLARKE_HULL_INSIDE;
   if (inside)
     is_the_mean(n, cell, cells, &m);
@@ -160,13 +192,14 @@ try_drawn(const drawn *n, size_t patterns, uint64_t *state)
   for (size_t i = 0; i < cells; i++)
     clarke_cell_clear(&cell[i]);
   free(side);
+  free(effect);
   return inside;
 }
 
 START_TEST(drawn_means_are_gradients)
 {
   uint64_t state = 3;
-  size_t inside = 0;
+  size_t inside = 0, idle = 0;
 
   for (size_t i = 0; i < 400; i++) {
     drawn n;
@@ -175,10 +208,10 @@ START_TEST(drawn_means_are_gradients)
     draw_touched(&n, &state, 64);
     patterns = patterns_of(&n.replay, 64);
     for (size_t t = 0; t < 8 && n.q.loss.kind != CLARKE_LOSS_CE; t++)
-      inside += try_drawn(&n, patterns, &state);
+      inside += try_drawn(&idle, &n, patterns, &state);
     drawn_clear(&n);
   }
-  ck_assert_msg(inside > 50, "%zu", inside);
+  ck_assert_msg(inside > 50 && idle > 50, "%zu, %zu", inside, idle);
 }
 END_TEST
 
@@ -190,6 +223,7 @@ main(void)
   tcase_add_test(tests, opposite_patterns);
   tcase_add_test(tests, none_behind_another);
   tcase_add_test(tests, samples_are_apart);
+  tcase_add_test(tests, no_effect_through_a_zero);
   tcase_add_test(tests, drawn_means_are_gradients);
   return run_tests();
 }

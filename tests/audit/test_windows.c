@@ -16,7 +16,10 @@
 #include "network/graph/build.h"
 #include "network/derive/reverse.h"
 #include "network/derive/sink.h"
+#include "audit/effect.h"
 #include "audit/layer_system.h"
+#include "audit/ray.h"
+#include "audit/slope_hull.h"
 
 #include <openssl/evp.h>
 #include <stdio.h>
@@ -1482,6 +1485,133 @@ START_TEST(equal_smooth_entries_may_be_two_functions)
 }
 END_TEST
 
+/* --- one cell, of other sides than AD's -------------------------------------------------------------- */
+
+/* Layers with many zeros, and products with what is smooth: kinks on which the loss may not depend. */
+static void
+grow_gated(growing *g, uint64_t *state)
+{
+  static const char *const ops[] = {"Sigmoid", "Tanh", "Softmax", "Erf"};
+  size_t dims[1] = {1 + draw_below(state, 2)};
+
+  grow_begin(g, state, mostly_zero, 1, dims);
+  for (size_t layers = 1 + draw_below(state, 3); layers > 0; layers--) {
+    char before[16];
+    size_t gate = draw_below(state, 4);
+
+    g->number = draw_below(state, 2) ? mostly_zero : ternary;
+    grow_dense(g, 1 + draw_below(state, 3));
+    strcpy(before, g->at);
+    if (draw_below(state, 2))
+      grow_kink(g);
+    if (draw_below(state, 3) == 0)
+      strcpy(before, g->at);
+    clarke_model_node *node = grow_node(g, ops[gate], NULL, false);
+    if (gate == 2)
+      attr_int(node, "axis", 1);
+    if (draw_below(state, 2))
+      grow_node(g, "Mul", before, false);
+    grow_kink(g);
+  }
+  grow_dense(g, 1 + draw_below(state, 2));
+  g->number = ternary;
+  model_output(&g->m, g->at);
+}
+
+/* Are the gradients under the cell's sides and AD's the same, as far as enclosures tell? */
+static bool
+has_ads_gradient(const session *s, const clarke_cell *c)
+{
+  const size_t n = s->graph.n_parameters;
+  clarke_matrix *cell = clarke_matrices_new(n), *ad = clarke_matrices_new(n);
+  bool same = true;
+
+  OK(clarke_partial_gradient(cell, &s->question, c->side, &error));
+  OK(clarke_partial_gradient(ad, &s->question, NULL, &error));
+  for (size_t p = 0; p < n; p++)
+    for (size_t e = 0; e < s->graph.parameters[p].count; e++) {
+      double a = cell[p].rows > 0 ? clarke_matrix_get_double(&cell[p], e, 0) : 0;
+      double b = ad[p].rows > 0 ? clarke_matrix_get_double(&ad[p], e, 0) : 0;
+
+      same = same && fabs(a - b) < 1e-12;
+    }
+  clarke_matrices_free(cell, n);
+  clarke_matrices_free(ad, n);
+  return same;
+}
+
+typedef struct {
+  size_t accepted, refused, by_slopes;
+} cell_tally;
+
+/* Claims that the cell's gradient is AD's. The checker must not be led to say so where it is not, and must where slopes show it. */
+static void
+claim_cell(cell_tally *t, const network *net, session *s, clarke_cell *c)
+{
+  bool *effect = malloc(s->replay.n_touches + 1), inside, verified;
+  clarke_membership m;
+
+  clarke_membership_init(&m);
+  OK(clarke_effect_find(effect, &s->question, &error));
+  OK(clarke_slope_hull_find(&m, &s->question, c, 1, effect, &error));
+  inside = m.place == CLARKE_HULL_INSIDE;
+  clarke_membership_clear(&m, 1);
+  free(effect);
+  s->audit.cell = malloc(sizeof *s->audit.cell);
+  s->audit.cell[s->audit.n_cells++] = *c;
+  clarke_cell_init(c);
+  s->audit.weight = malloc(sizeof *s->audit.weight);
+  mpq_init(s->audit.weight[0]);
+  mpq_set_ui(s->audit.weight[0], 1, 1);
+  s->audit.verdict = CLARKE_IN_BOULIGAND;
+  s->audit.evidence = CLARKE_EVIDENCE_HULL;
+  write_proof(s);
+  verified = run(CHECKER " proof > checked 2>&1") == 0;
+  if ((verified && !has_ads_gradient(s, s->audit.cell)) || (inside && !verified)) {
+    describe(net, s, NULL);
+    show("proof checked");
+    ck_abort_msg("the cell's gradient %s AD's; by slopes: %d", verified ? "is not" : "is", inside);
+  }
+  t->accepted += verified;
+  t->refused += !verified;
+  t->by_slopes += inside;
+}
+
+START_TEST(a_cell_has_ads_gradient_or_is_refused)
+{
+  uint64_t state = seed + 3500;
+  cell_tally t = {0};
+
+  make_folder("windows");
+  for (size_t i = 0; i < 2 * n_networks; i++) {
+    network net = {.linear = false, .draws = UINT64_MAX, .mse = draw_below(&state, 2)};
+    clarke_cell c;
+    bool realized = false;
+    session s;
+
+    grow_gated(&net.grown, &state);
+    net.x = grow_batch(&net.grown, 1 + draw_below(&state, 3));
+    draw_profile(&net, &state);
+    session_build(&s, &net, net.profile);
+    draw_targets(&net, &s.graph, &state);
+    session_replay(&s, &net);
+    save_network(&net);
+    clarke_cell_init(&c);
+    for (size_t k = 0; k < 4 && s.replay.n_touches > 0 && s.replay.open == 0 && !realized; k++)
+      OK(clarke_ray_cell(&realized, &c, &state, false, &s.question, &error));
+    if (realized)
+      claim_cell(&t, &net, &s, &c);
+    clarke_cell_clear(&c);
+    session_end(&s);
+    network_clear(&net);
+  }
+  printf("one cell: %zu have AD's gradient (%zu by their slopes), %zu refused\n", t.accepted, t.by_slopes, t.refused);
+  ck_assert_uint_gt(t.by_slopes, n_networks / 8);
+  ck_assert_uint_gt(t.refused, n_networks / 8);
+  remove_folder();
+}
+END_TEST
+
 /* --- normalizations --------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -1643,6 +1773,7 @@ main(int argc, char **argv)
                {"identity", the_checker_finds_the_same_ties},
                {"two", equal_smooth_entries_may_be_two_functions},
                {"smooth", the_checker_finds_the_same_ties_of_smooth_entries},
+               {"cell", a_cell_has_ads_gradient_or_is_refused},
                {"normalized", normalized_networks_have_proofs}};
 
   if (argc > 1)

@@ -201,7 +201,7 @@ class Stopped(unittest.TestCase):
         later = CASES / "digits-relu-later.safetensors"
         status, out, _ = audit("digits-relu.onnx", "digits.npz", "--params", later, later, "--timeout", 0)
         self.assertEqual(status, 3)
-        self.assertEqual(out.count("undecided"), 2)
+        self.assertEqual(out.count("  undecided\n"), 2)
 
     def interrupted(self, number):
         """A signal comes while the batch is waited for: the report is whole."""

@@ -5,6 +5,7 @@
 #include "check/kernel/behind.h"
 #include "check/kernel/bound.h"
 #include "check/kernel/cell.h"
+#include "check/kernel/effect.h"
 #include "check/kernel/factor.h"
 #include "check/kernel/gradient.h"
 #include "check/kernel/names.h"
@@ -158,7 +159,23 @@ check_gradients(claim *q, const weighed *of, size_t n)
   require(zeros(q->sum, q->net->n_wrt), "the combination of the cells' gradients is not AD's output");
 }
 
-/* The gradient is affine in slopes of touched kinks of which none is behind another: then their mean is enough. */
+/* The gradient is affine in slopes of touched kinks of which none is behind another: then their mean is enough. Those that it does
+ * not depend on may have any. */
+static bool
+slopes_suffice(const claim *q, rational *mean, bool *split)
+{
+  if (zeros(mean, q->p->n_slopes) && !one_behind_another(q->p, split))
+    return true;
+  bool *effect = touched_with_effect(q->p);
+  for (size_t k = 0; k < q->p->n_touched; k++)
+    for (size_t o = 0; o < q->p->touched[k].n && !effect[k]; o++) {
+      mpq_set(&mean[q->p->touched[k].slope + o], &zero);
+      split[k] = false;
+    }
+  free(effect);
+  return zeros(mean, q->p->n_slopes) && !one_behind_another(q->p, split);
+}
+
 static void
 check_hull(claim *q, bool bouligand)
 {
@@ -181,7 +198,7 @@ check_hull(claim *q, bool bouligand)
     mpq_add(&total, &total, &of[i].weight);
   }
   require(mpq_equal(&total, &plus_one), "the weights do not sum to 1");
-  if (!zeros(mean, q->p->n_slopes) || one_behind_another(q->p, split))
+  if (!slopes_suffice(q, mean, split))
     check_gradients(q, of, n);
 }
 
