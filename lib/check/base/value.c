@@ -109,25 +109,6 @@ all_zero(const interval *x, size_t n)
 }
 
 void
-add_multiple(rational *y, const rational *a, const rational *x)
-{
-  INTEGER(t);
-  INTEGER(den);
-  if (mpq_sgn(a) == 0 || mpq_sgn(x) == 0)
-    return;
-  mpz_mul(&den, mpq_denref(a), mpq_denref(x));
-  if (!mpz_divisible_p(mpq_denref(y), &den)) {
-    mpz_lcm(&t, mpq_denref(y), &den);
-    mpz_swap(mpq_denref(y), &t);
-    mpz_divexact(&t, mpq_denref(y), &t);
-    mpz_mul(mpq_numref(y), mpq_numref(y), &t);
-  }
-  mpz_divexact(&t, mpq_denref(y), &den);
-  mpz_mul(&t, &t, mpq_numref(x));
-  mpz_addmul(mpq_numref(y), &t, mpq_numref(a));
-}
-
-void
 interval_set(interval *y, const rational *lo, const rational *hi)
 {
   mpq_set(&y->lo, lo);
@@ -140,6 +121,44 @@ is_dyadic(size_t *n, const rational *q)
 {
   *n = mpz_sizeinbase(mpq_denref(q), 2) - 1;
   return mpz_scan1(mpq_denref(q), 0) == *n;
+}
+
+/* y += t / 2^n; y is z / 2^m, as it stands. */
+static void
+add_over_power(rational *y, size_t m, integer *t, size_t n)
+{
+  if (m < n) {
+    mpz_mul_2exp(mpq_numref(y), mpq_numref(y), n - m);
+    mpz_mul_2exp(mpq_denref(y), mpq_denref(y), n - m);
+  } else {
+    mpz_mul_2exp(t, t, m - n);
+  }
+  mpz_add(mpq_numref(y), mpq_numref(y), t);
+}
+
+void
+add_multiple(rational *y, const rational *a, const rational *x)
+{
+  size_t of_y, of_a, of_x;
+  INTEGER(t);
+  INTEGER(den);
+  if (mpq_sgn(a) == 0 || mpq_sgn(x) == 0)
+    return;
+  if (is_dyadic(&of_y, y) && is_dyadic(&of_a, a) && is_dyadic(&of_x, x)) {
+    mpz_mul(&t, mpq_numref(a), mpq_numref(x));
+    add_over_power(y, of_y, &t, of_a + of_x);
+    return;
+  }
+  mpz_mul(&den, mpq_denref(a), mpq_denref(x));
+  if (!mpz_divisible_p(mpq_denref(y), &den)) {
+    mpz_lcm(&t, mpq_denref(y), &den);
+    mpz_swap(mpq_denref(y), &t);
+    mpz_divexact(&t, mpq_denref(y), &t);
+    mpz_mul(mpq_numref(y), mpq_numref(y), &t);
+  }
+  mpz_divexact(&t, mpq_denref(y), &den);
+  mpz_mul(&t, &t, mpq_numref(x));
+  mpz_addmul(mpq_numref(y), &t, mpq_numref(a));
 }
 
 /* y's numerator over 2^n, in lowest terms. */
