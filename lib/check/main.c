@@ -3,12 +3,11 @@
  * evaluate the network (docs/operators.md) or the program (docs/programs.md), and check each claim where it stands. Values
  * are rationals or, behind a transcendental operator, intervals of rationals, computed when they are asked for; most of the
  * pieces on which they lie are decided without, by integers near them (near.h). */
-#include "check/base/allocate.h"
 #include "check/base/limit.h"
+#include "check/base/number_memory.h"
 #include "check/proof.h"
 #include "check/show.h"
 #include "check/tape.h"
-#include "check/base/value.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -40,30 +39,6 @@ static const char usage[] =
     "Exit status: 0 verified, 1 not, 2 when a file cannot be read or the command is wrong.\n"
     "Example: clarke-check lemma2.proof --data cases/audit\n";
 
-/* GMP ends the process when it gets no memory; so that this is said in our words: */
-static void *
-allocate_number(size_t size)
-{
-  return allocate(size, 1);
-}
-
-static void *
-reallocate_number(void *old, size_t before, size_t size)
-{
-  void *p = realloc(old, size);
-  (void)before;
-  if (p == NULL)
-    leave_past(LIMIT_MEMORY, "out of memory");
-  return p;
-}
-
-static void
-free_number(void *p, size_t size)
-{
-  (void)size;
-  free(p);
-}
-
 /* The work in a child, whose memory is limited. */
 static int
 check(void (*work)(const char *, const char *), const char *path, const char *other)
@@ -74,7 +49,7 @@ check(void (*work)(const char *, const char *), const char *path, const char *ot
 #if !defined __SANITIZE_ADDRESS__ && !__has_feature(address_sanitizer)
     limit_memory();
 #endif
-    mp_set_memory_functions(allocate_number, reallocate_number, free_number);
+    number_memory_begin();
     work(path, other);
     _exit(output_arrived() ? VERIFIED : REFUSED);
   }

@@ -17,6 +17,7 @@ ALLOWED = {
     "base/session.c": ("the line at hand, for messages; bits and threads; who of several threads ends the process",
                        {"session_line", "session_bits", "session_threads", "once"}),
     "base/limit.c": ("what the command line chose, before the check; how much was read", {"asked"}),
+    "base/number_memory.c": ("blocks for numbers that are free: no more than memory", {"kept"}),
     "base/lines.c": ("the proof's lines to come, and the account of what they say", {"proof", "account"}),
 }
 PLANTED = """

@@ -506,6 +506,58 @@ START_TEST(what_is_exact_stays_exact)
 }
 END_TEST
 
+/* Of the four products of ends: the least, or the largest. */
+static void
+widest(rational *end, const interval *a, const interval *b, bool largest)
+{
+  RATIONAL(q);
+
+  for (int i = 0; i < 4; i++) {
+    mpq_mul(&q, i & 1 ? &a->hi : &a->lo, i & 2 ? &b->hi : &b->lo);
+    if (i == 0 || (mpq_cmp(&q, end) > 0) == largest)
+      mpq_set(end, &q);
+  }
+}
+
+/* Into another number, and in the place of either. */
+static void
+agree_on_product(const interval *a, const interval *b)
+{
+  INTERVAL(expected);
+
+  widest(&expected.lo, a, b, false);
+  widest(&expected.hi, a, b, true);
+  for (int where = 0; where < 3; where++) {
+    interval *x = intervals(3);
+    interval_set(&x[0], &a->lo, &a->hi);
+    interval_set(&x[1], &b->lo, &b->hi);
+    interval_mul(&x[where], &x[0], &x[1]);
+    ck_assert(mpq_equal(&x[where].lo, &expected.lo) && mpq_equal(&x[where].hi, &expected.hi));
+    intervals_free(x, 3);
+  }
+}
+
+/* Every two intervals with ends among these: of one sign, of both, with 0 at an end, a number, powers of two and others. */
+START_TEST(products_are_the_widest)
+{
+  const long of[][2] = {{-2, 1}, {-1, 3}, {0, 1}, {1, 2}, {3, 1}};
+  interval x[15];
+  size_t n = 0;
+
+  for (size_t i = 0; i < 5; i++)
+    for (size_t j = i; j < 5; j++) {
+      x[n] = interval_nought();
+      mpq_set_si(&x[n].lo, of[i][0], (unsigned long)of[i][1]);
+      mpq_set_si(&x[n++].hi, of[j][0], (unsigned long)of[j][1]);
+    }
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++)
+      agree_on_product(&x[i], &x[j]);
+  for (size_t i = 0; i < n; i++)
+    interval_clear(&x[i]);
+}
+END_TEST
+
 /* ---- Networks */
 
 typedef struct {
@@ -1351,6 +1403,7 @@ main(void)
   tcase_add_loop_test(t, smooth_functions_enclose, 0, 2);
   tcase_add_loop_test(t, series_are_taylors, 0, 7);
   tcase_add_test(t, what_is_exact_stays_exact);
+  tcase_add_test(t, products_are_the_widest);
   tcase_add_test(t, bounds);
   read_list();
   tcase_add_loop_test(t, values_are_those_of_onnx, 0, n_listed);

@@ -4,8 +4,8 @@
 
 #include "check/base/value.h"
 
-/* One end of exp(-t 2^-p), t >= 0, in units of 2^-p. */
-void exp_fixed(integer *end, const integer *t, unsigned long p, bool up);
+/* Both ends of exp(-t 2^-p), t >= 0, in units of 2^-p; neither is t's own memory. */
+void exp_ends(integer *lo, integer *hi, const integer *t, unsigned long p);
 /* One end of exp(-t), t >= 0, and of log z, z >= 1. */
 void exp_end(rational *end, const rational *t, bool up);
 void log_end(rational *end, const rational *z, bool up);

@@ -109,25 +109,6 @@ all_zero(const interval *x, size_t n)
 }
 
 void
-add_multiple(rational *y, const rational *a, const rational *x)
-{
-  INTEGER(t);
-  INTEGER(den);
-  if (mpq_sgn(a) == 0 || mpq_sgn(x) == 0)
-    return;
-  mpz_mul(&den, mpq_denref(a), mpq_denref(x));
-  if (!mpz_divisible_p(mpq_denref(y), &den)) {
-    mpz_lcm(&t, mpq_denref(y), &den);
-    mpz_swap(mpq_denref(y), &t);
-    mpz_divexact(&t, mpq_denref(y), &t);
-    mpz_mul(mpq_numref(y), mpq_numref(y), &t);
-  }
-  mpz_divexact(&t, mpq_denref(y), &den);
-  mpz_mul(&t, &t, mpq_numref(x));
-  mpz_addmul(mpq_numref(y), &t, mpq_numref(a));
-}
-
-void
 interval_set(interval *y, const rational *lo, const rational *hi)
 {
   mpq_set(&y->lo, lo);
@@ -140,6 +121,44 @@ is_dyadic(size_t *n, const rational *q)
 {
   *n = mpz_sizeinbase(mpq_denref(q), 2) - 1;
   return mpz_scan1(mpq_denref(q), 0) == *n;
+}
+
+/* y += t / 2^n; y is z / 2^m, as it stands. */
+static void
+add_over_power(rational *y, size_t m, integer *t, size_t n)
+{
+  if (m < n) {
+    mpz_mul_2exp(mpq_numref(y), mpq_numref(y), n - m);
+    mpz_mul_2exp(mpq_denref(y), mpq_denref(y), n - m);
+  } else {
+    mpz_mul_2exp(t, t, m - n);
+  }
+  mpz_add(mpq_numref(y), mpq_numref(y), t);
+}
+
+void
+add_multiple(rational *y, const rational *a, const rational *x)
+{
+  size_t of_y, of_a, of_x;
+  INTEGER(t);
+  INTEGER(den);
+  if (mpq_sgn(a) == 0 || mpq_sgn(x) == 0)
+    return;
+  if (is_dyadic(&of_y, y) && is_dyadic(&of_a, a) && is_dyadic(&of_x, x)) {
+    mpz_mul(&t, mpq_numref(a), mpq_numref(x));
+    add_over_power(y, of_y, &t, of_a + of_x);
+    return;
+  }
+  mpz_mul(&den, mpq_denref(a), mpq_denref(x));
+  if (!mpz_divisible_p(mpq_denref(y), &den)) {
+    mpz_lcm(&t, mpq_denref(y), &den);
+    mpz_swap(mpq_denref(y), &t);
+    mpz_divexact(&t, mpq_denref(y), &t);
+    mpz_mul(mpq_numref(y), mpq_numref(y), &t);
+  }
+  mpz_divexact(&t, mpq_denref(y), &den);
+  mpz_mul(&t, &t, mpq_numref(x));
+  mpz_addmul(mpq_numref(y), &t, mpq_numref(a));
 }
 
 /* y's numerator over 2^n, in lowest terms. */
@@ -173,6 +192,10 @@ accumulate(rational *y, const rational *x, bool minus)
 {
   size_t m, n;
   INTEGER(t);
+  if (mpq_sgn(y) == 0) {
+    (minus ? mpq_neg : mpq_set)(y, x);
+    return;
+  }
   if (!is_dyadic(&m, y) || !is_dyadic(&n, x)) {
     (minus ? mpq_sub : mpq_add)(y, y, x);
     return;
@@ -209,26 +232,59 @@ interval_add(interval *y, const interval *x, const rational *c)
     mpq_set(&y->hi, &y->lo);
 }
 
-void
-interval_mul(interval *y, const interval *a, const interval *b)
+/* 1: of no number below 0; -1: of none above; 0: of both. */
+static int
+side(const interval *x)
+{
+  return mpq_sgn(&x->lo) >= 0 ? 1 : mpq_sgn(&x->hi) <= 0 ? -1 : 0;
+}
+
+/* Where the least product of numbers of a and b takes a's upper end; own, other: sides of a and b, one of which is not 0. */
+static bool
+takes_upper(int own, int other)
+{
+  return other != 0 ? other < 0 : own > 0;
+}
+
+/* Both hold numbers of both signs: the ends are among all four products. */
+static void
+multiply_mixed(interval *y, const interval *a, const interval *b)
 {
   INTERVAL(t);
   RATIONAL(q);
+  multiply(&t.lo, &a->lo, &b->hi);
+  multiply(&q, &a->hi, &b->lo);
+  if (mpq_cmp(&q, &t.lo) < 0)
+    mpq_swap(&q, &t.lo);
+  multiply(&t.hi, &a->lo, &b->lo);
+  multiply(&q, &a->hi, &b->hi);
+  if (mpq_cmp(&q, &t.hi) > 0)
+    mpq_swap(&q, &t.hi);
+  interval_set(y, &t.lo, &t.hi);
+}
+
+/* The largest product of a and b is minus the least of a and -b, whose upper end is -b's lower one. */
+void
+interval_mul(interval *y, const interval *a, const interval *b)
+{
+  int of_a = side(a), of_b = side(b);
+  RATIONAL(lo);
   if (interval_exact(a) && interval_exact(b)) {
     multiply(&y->lo, &a->lo, &b->lo);
     mpq_set(&y->hi, &y->lo);
     return;
   }
-  for (int i = 0; i < 4; i++) {
-    if ((i & 1 && interval_exact(a)) || (i & 2 && interval_exact(b)))
-      continue; /* it was there already */
-    multiply(&q, i & 1 ? &a->hi : &a->lo, i & 2 ? &b->hi : &b->lo);
-    if (i == 0 || mpq_cmp(&q, &t.lo) < 0)
-      mpq_set(&t.lo, &q);
-    if (i == 0 || mpq_cmp(&q, &t.hi) > 0)
-      mpq_set(&t.hi, &q);
+  if (of_a == 0 && of_b == 0) {
+    multiply_mixed(y, a, b);
+    return;
   }
-  interval_set(y, &t.lo, &t.hi);
+  const rational *least_a = takes_upper(of_a, of_b) ? &a->hi : &a->lo,
+                 *least_b = takes_upper(of_b, of_a) ? &b->hi : &b->lo;
+  const rational *most_a = takes_upper(of_a, -of_b) ? &a->hi : &a->lo,
+                 *most_b = takes_upper(-of_b, of_a) ? &b->lo : &b->hi;
+  multiply(&lo, least_a, least_b);
+  multiply(&y->hi, most_a, most_b);
+  mpq_swap(&y->lo, &lo);
 }
 
 void

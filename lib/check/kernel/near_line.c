@@ -145,8 +145,7 @@ softmax_line(line *l)
     hi[i] = integer_zero();
     mpz_sub(&t, read_of(l, top), read_of(l, i));
     mpz_mul_2exp(&t, &t, FINER);
-    exp_fixed(&l->y[i], &t, p, false);
-    exp_fixed(&hi[i], &t, p, true);
+    exp_ends(&l->y[i], &hi[i], &t, p);
     mpz_add(&sums[0], &sums[0], &l->y[i]);
     mpz_add(&sums[1], &sums[1], &hi[i]);
   }

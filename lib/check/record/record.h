@@ -17,6 +17,7 @@ typedef struct {
 typedef struct {
   coefficient last[2][FUNCTION + 1]; /* forwards, backwards; by kind of step, INPUT: of copies */
   struct node_tables *tables;        /* record_node.c */
+  struct line_roots *roots;          /* record_line.c: by step */
   struct moments **moments;          /* record_statistic.c: by step */
   struct told_statistics *told;      /* and by the place of a node */
   size_t unrecorded;                 /* entries of steps that were computed, for they were not recorded */

@@ -229,12 +229,44 @@ over_powers(interval *r)
   unfixed(&r->hi, &z, bits);
 }
 
+/* Of a step, as node_tables keeps its numbers: they are of its arguments alone. */
+typedef struct line_roots {
+  size_t type, samples;
+  root *of; /* by line, of the first samples first; members 0: not made yet */
+} line_roots;
+
+static root *
+roots_new(size_t n)
+{
+  root *t = allocate(n, sizeof *t);
+  for (size_t i = 0; i < n; i++)
+    t[i].r = interval_nought();
+  return t;
+}
+
+/* Where the root of that line is kept; NULL: nowhere. */
+static root *
+find_root(const node_pass *p, size_t s, size_t first)
+{
+  const network *net = p->r->p->net;
+  const step *st = &net->steps[s];
+  size_t apart = line_step(p, st), all = apart * line_members(p, st), lines = st->n * p->n / line_members(p, st);
+  line_roots **roots = &p->r->kept->roots;
+  if (*roots == NULL)
+    *roots = allocate(net->n_steps, sizeof **roots);
+  line_roots *own = &(*roots)[s];
+  if (own->of == NULL)
+    *own = (line_roots){p->type, p->n, roots_new(lines * (net->batch / p->n))};
+  bool kept = own->type == p->type && own->samples == p->n;
+  return kept ? &own->of[p->first / p->n * lines + first / all * apart + first % apart] : NULL;
+}
+
 /* c: the line's arguments, centred; t->r is times m, m being the number of its members. */
 static void
 root_make(root *t, interval *c, node_pass *p, const step *st, size_t first)
 {
   size_t m = line_members(p, st);
-  *t = (root){.r = interval_nought(), .members = m};
+  *t = (root){.r = t->r, .members = m};
   for (size_t i = 0; i < m; i++) {
     const number *a = line_argument(p, st, first + i * line_step(p, st));
     bound size = size_of(a);
@@ -277,18 +309,32 @@ normalize_line(node_pass *p, size_t s, size_t first)
   const step *st = &p->r->p->net->steps[s];
   size_t m = line_members(p, st), apart = line_step(p, st);
   interval *c = intervals(m);
-  root t;
-  root_make(&t, c, p, st, first);
+  root own = {.r = interval_nought()}, *kept = find_root(p, s, first), *t = kept != NULL ? kept : &own;
+  root_make(t, c, p, st, first);
   for (size_t i = 0; i < m; i++) {
     number *y = &p->y[s][first + i * apart];
-    interval_mul(&y->x, &c[i], &t.r);
+    interval_mul(&y->x, &c[i], &t->r);
     interval_round(&y->x);
-    normalize_off(p, y, line_argument(p, st, first + i * apart), &t);
+    normalize_off(p, y, line_argument(p, st, first + i * apart), t);
   }
   for (size_t i = 0; i < m; i++)
     p->y[s][first + i * apart].open = p->open;
-  interval_clear(&t.r);
+  interval_clear(&own.r);
   intervals_free(c, m);
+}
+
+/* The line's, its numbers being computed: as it is kept, or made anew. */
+static const root *
+root_of(root *own, node_pass *p, size_t s, size_t first)
+{
+  const root *kept = find_root(p, s, first);
+  const step *st = &p->r->p->net->steps[s];
+  if (kept != NULL && kept->members > 0)
+    return kept;
+  interval *c = intervals(line_members(p, st));
+  root_make(own, c, p, st, first);
+  intervals_free(c, line_members(p, st));
+  return own;
 }
 
 void
@@ -443,10 +489,10 @@ normalize_back(node_pass *p, size_t s, const number *h, size_t first, sums_back 
 {
   const step *st = &p->r->p->net->steps[s];
   size_t m = line_members(p, st), apart = line_step(p, st);
-  interval *c = intervals(m), *g = intervals(m);
+  interval *g = intervals(m);
+  root own = {.r = interval_nought()};
+  const root *by = root_of(&own, p, s, first);
   INTERVAL(total);
-  root by;
-  root_make(&by, c, p, st, first);
   t->size = mean(t->size, m);
   t->off = mean(t->off, m);
   t->product = mean(t->product, m);
@@ -464,13 +510,12 @@ normalize_back(node_pass *p, size_t s, const number *h, size_t first, sums_back 
     INTERVAL(all);
     multiply_add(&all, &p->y[s][e].x, &total);
     interval_add(&g[i], &all, &minus_one);
-    interval_mul(&g[i], &g[i], &by.r);
+    interval_mul(&g[i], &g[i], &by->r);
     interval_round(&g[i]);
     if (to != NULL)
-      normalize_entry(p, &p->y[s][e], &h[e], t, &by, &g[i], to);
+      normalize_entry(p, &p->y[s][e], &h[e], t, by, &g[i], to);
   }
-  interval_clear(&by.r);
-  intervals_free(c, m);
+  interval_clear(&own.r);
   intervals_free(g, m);
 }
 

@@ -1,6 +1,7 @@
 /* The numbers that a node goes through (record_node.h). */
 #include "check/record/record_node.h"
 #include "check/base/allocate.h"
+#include "check/base/limit.h"
 #include "check/kernel/line.h"
 
 #include <stdlib.h>
@@ -8,24 +9,33 @@
 
 /* ---- Bounds */
 
+/* Is all of x, but for its rounding up, within the bound? */
+static bool
+surely_within(const interval *x, bound off)
+{
+  return !bound_below(off, bound_above(&x->lo)) && !bound_below(off, bound_above(&x->hi));
+}
+
 answer
 node_judge(const record *r, const number *y, const integer *recorded)
 {
-  const interval *x = &y->x;
   RATIONAL(q);
   RATIONAL(off);
   INTERVAL(apart);
   RATIONAL(most);
   if (y->open)
     return NO_BOUND;
-  bound_get(&off, y->off);
   unfixed(&q, recorded, r->unit.bits);
-  mpq_sub(&apart.lo, &x->lo, &q);
-  mpq_sub(&apart.hi, &x->hi, &q);
+  mpq_neg(&q, &q);
+  interval_set(&apart, &y->x.lo, &y->x.hi);
+  interval_add(&apart, &exactly_one, &q);
+  if (surely_within(&apart, y->off))
+    return BOUNDED;
+  bound_get(&off, y->off);
   most_size(&most, &apart);
   if (mpq_cmp(&most, &off) <= 0)
     return BOUNDED;
-  mpq_sub(&q, &x->hi, &x->lo);
+  mpq_sub(&q, &y->x.hi, &y->x.lo);
   mpq_mul_2exp(&q, &q, 4);
   if (mpq_cmp(&q, &off) > 0)
     leave(UNDECIDED, "cannot decide whether an entry is within its bound with intervals of %d bits", MAX_BITS);
@@ -51,13 +61,26 @@ node_recall(number *y, const node_pass *p, const integer *z)
   y->wide = bound_add(y->wide, y->off);
 }
 
+/* What a step's numbers are follows from the samples, how many of them are taken together, and the type: what was recorded is read,
+ * all else computed likewise, whatever chain it is computed for. So they are kept, by the first of the samples, for the gradients that
+ * read them again. */
+typedef struct {
+  size_t type, samples;
+  number **y;
+} kept_step;
+
 /* Tables by step are made once: a chain fills a few places of them, and empties these. */
 typedef struct node_tables {
   number **y, **recorded;
   handed **back;
   size_t *filled, n;
   number one;
+  kept_step *kept;
+  size_t kept_bytes;
 } node_tables;
+
+/* Of the memory that there may be numbers take so much that are kept: one part of this many. */
+#define PART_KEPT 8
 
 void
 node_note(const node_pass *p, size_t s)
@@ -331,10 +354,46 @@ compute_entry(node_pass *p, const step *st, size_t e, number *y)
   y->open = p->open;
 }
 
+/* Is what it computes read on the way back? What was recorded of it is not that. */
+static bool
+reads_own(const step *st)
+{
+  return st->kind == FUNCTION || st->length > 0;
+}
+
+/* Where the step's numbers are kept, or would be; NULL: such numbers are not. */
+static number **
+find_kept(const node_pass *p, size_t s)
+{
+  kept_step *k = &p->r->kept->tables->kept[s];
+  if (k->y == NULL)
+    *k = (kept_step){p->type, p->n, allocate(p->r->p->net->batch, sizeof *k->y)};
+  return k->type == p->type && k->samples == p->n ? &k->y[p->first] : NULL;
+}
+
+static void
+keep(node_pass *p, size_t s)
+{
+  node_tables *all = p->r->kept->tables;
+  number **kept = find_kept(p, s);
+  size_t n = p->r->p->net->steps[s].n * p->n, size = number_bytes(p->y[s], n);
+  bool again = p->r->entry[s] == NULL || reads_own(&p->r->p->net->steps[s]);
+  if (!again || p->ended || kept == NULL || all->kept_bytes + size > limit_of(LIMIT_MEMORY) / PART_KEPT)
+    return;
+  *kept = p->y[s];
+  all->kept_bytes += size;
+}
+
 static void
 compute_step(node_pass *p, size_t s)
 {
   step *st = &p->r->p->net->steps[s];
+  number **kept = find_kept(p, s);
+  if (kept != NULL && *kept != NULL) {
+    p->y[s] = *kept;
+    node_note(p, s);
+    return;
+  }
   if (st->kind == OVER_ROOT && st->root == NULL)
     root_prepare(st);
   p->y[s] = number_new(st->n * p->n);
@@ -343,6 +402,7 @@ compute_step(node_pass *p, size_t s)
     line_compute(p, s);
   for (size_t e = 0; e < st->n * p->n && st->length == 0 && !p->ended; e++)
     compute_entry(p, st, e, &p->y[s][e]);
+  keep(p, s);
 }
 
 static node_tables *
@@ -353,6 +413,7 @@ tables_new(size_t n)
   all->recorded = allocate(n, sizeof *all->recorded);
   all->back = allocate(n, sizeof *all->back);
   all->filled = allocate(3 * n, sizeof *all->filled);
+  all->kept = allocate(n, sizeof *all->kept);
   all->one = (number){.x = interval_nought()};
   interval_set(&all->one.x, &plus_one, &plus_one);
   all->one.wide = bound_natural(1);
@@ -378,7 +439,9 @@ node_end(node_pass *p)
   node_tables *all = p->r->kept->tables;
   for (; all->n > 0; all->n--) {
     size_t s = all->filled[all->n - 1], n = p->r->p->net->steps[s].n * p->n;
-    number_free(p->y[s], n);
+    number **kept = find_kept(p, s);
+    if (kept == NULL || *kept != p->y[s])
+      number_free(p->y[s], n);
     number_free(all->recorded[s], n);
     handed_free(p->back[s], n);
     p->y[s] = NULL;

@@ -24,6 +24,21 @@ number_free(number *y, size_t n)
   free(y);
 }
 
+static size_t
+rational_bytes(const rational *q)
+{
+  return (mpz_size(mpq_numref(q)) + mpz_size(mpq_denref(q))) * sizeof(mp_limb_t);
+}
+
+size_t
+number_bytes(const number *y, size_t n)
+{
+  size_t all = n * sizeof *y;
+  for (size_t i = 0; i < n; i++)
+    all += rational_bytes(&y[i].x.lo) + rational_bytes(&y[i].x.hi);
+  return all;
+}
+
 handed *
 handed_new(size_t n)
 {

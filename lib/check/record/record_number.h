@@ -24,6 +24,7 @@ typedef struct {
 
 number *number_new(size_t n);
 void number_free(number *y, size_t n);
+size_t number_bytes(const number *y, size_t n); /* what they take, but for what the allocator adds */
 handed *handed_new(size_t n);
 void handed_free(handed *h, size_t n);
 
