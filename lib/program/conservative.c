@@ -288,6 +288,7 @@ clarke_conservative_find(clarke_conservative *c, const clarke_execution *e, clar
   clarke_units_init(&u);
   status = clarke_units_find(&u, e, err);
   c->n_units = u.n;
+  c->rooted = u.rooted;
   if (status == CLARKE_OK && u.known && c->vertices.dim <= ELEMENT_ENTRIES) {
     status = clarke_chains_init(&found, &u, err);
     if (status == CLARKE_OK)

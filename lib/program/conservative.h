@@ -9,8 +9,9 @@
  * in the Clarke set of each elementary function touched: the interval between the slopes of a
  * pointwise function, the unit vectors of the tied entries and their hull for an ORDER, both arms
  * for a BRANCH (their execution included; arms that cannot be executed make the answer unknown).
- * A NORM at zero makes it unknown. */
+ * A NORM at zero makes it unknown, and a root at 0, which has no Clarke set there. */
 typedef struct {
+  bool rooted; /* there is such a root */
   bool known;
   bool singleton;
   bool singleton_known; /* that much is decided, even where gradients are not rational */

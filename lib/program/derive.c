@@ -187,7 +187,7 @@ find_sets(clarke_derivation *d, clarke_error *err)
 static clarke_zone
 zone(const clarke_derivation *d)
 {
-  if (d->magnitude != NULL || !d->lipschitz)
+  if (d->magnitude != NULL || !d->lipschitz || d->conservative.rooted)
     return CLARKE_ZONE_UNKNOWN;
   if (d->execution.n_touched == 0)
     return CLARKE_ZONE_REGULAR;

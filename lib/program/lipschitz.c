@@ -17,7 +17,8 @@ typedef struct {
   const char *fault;   /* which has this fault */
   size_t far;          /* an instruction needed for it that is past a proof's reach, or CLARKE_NONE */
   int8_t arm;          /* BRANCH: the arm taken near the point, 1 or -1, or BOTH */
-  size_t varies;       /* with that entry of wrt alone, CLARKE_NONE or ANY */
+  size_t part;         /* PIECEWISE: the piece that it is on, near the point; ORDER: the argument that it is; or CLARKE_NONE */
+  size_t varies;       /* near the point: with that entry of wrt alone, CLARKE_NONE or ANY */
   bool asked;          /* of the polynomials at hand */
   size_t variable;     /* its number among those, or CLARKE_NONE */
   clarke_polynomial *polynomial;
@@ -28,9 +29,16 @@ typedef struct {
   near_point *at;
   clarke_number *value, *partial; /* by instruction, at the point; room for one's arguments */
   size_t held;      /* the entry of wrt that is as at the point, or CLARKE_NONE */
+  bool deep;        /* pieces, orders and quotients are taken apart, too */
   size_t variables, steps;
   fmpq_mpoly_ctx_t ring;
 } neighbourhood;
+
+static size_t
+join(size_t a, size_t b)
+{
+  return a == CLARKE_NONE || a == b ? b : b == CLARKE_NONE ? a : ANY;
+}
 
 /* --- polynomials of inputs and of instructions taken as variables ----------------------------- */
 
@@ -40,7 +48,16 @@ is_held(const neighbourhood *n, size_t at)
   return n->at[at].varies == CLARKE_NONE || n->at[at].varies == n->held;
 }
 
-/* Made of its arguments' polynomials? A BRANCH of its arm's. */
+/* Is it a quotient by a rational? */
+static bool
+is_by_rational(const neighbourhood *n, size_t at)
+{
+  size_t divisor = n->e->p->instruction[at].in[1];
+
+  return is_held(n, divisor) && n->value[divisor].exact;
+}
+
+/* Made of its arguments' polynomials? Of a BRANCH that is its arm's, of an ORDER the one that it is. */
 static bool
 is_made(const neighbourhood *n, size_t at)
 {
@@ -48,35 +65,56 @@ is_made(const neighbourhood *n, size_t at)
 
   if (is_held(n, at))
     return false;
-  if (i->kind == CLARKE_DO_QUOTIENT) /* by a rational */
-    return is_held(n, i->in[1]) && n->value[i->in[1]].exact;
-  return i->kind == CLARKE_DO_LINEAR || i->kind == CLARKE_DO_PRODUCT ||
-         (i->kind == CLARKE_DO_BRANCH && n->at[at].arm != BOTH);
+  switch (i->kind) {
+  case CLARKE_DO_LINEAR:
+  case CLARKE_DO_PRODUCT:
+    return true;
+  case CLARKE_DO_QUOTIENT:
+    return n->deep || is_by_rational(n, at);
+  case CLARKE_DO_BRANCH:
+    return n->at[at].arm != BOTH;
+  case CLARKE_DO_PIECEWISE:
+  case CLARKE_DO_ORDER:
+    return n->deep && n->at[at].part != CLARKE_NONE;
+  default:
+    return false;
+  }
 }
 
-/* Marks what the polynomials of these four need, and numbers the variables. */
+/* Is it made of its k-th argument's, then? */
+static bool
+is_made_of(const neighbourhood *n, size_t at, size_t k)
+{
+  const clarke_instruction *i = &n->e->p->instruction[at];
+
+  if (i->kind == CLARKE_DO_BRANCH)
+    return k == (n->at[at].arm == 1 ? 2 : 3);
+  return i->kind != CLARKE_DO_ORDER || i->in[k] == n->at[at].part;
+}
+
+/* Marks what the polynomials of these need, and numbers the variables. A quotient may turn out to be one. */
 static void
-ask(neighbourhood *n, const size_t in[4])
+ask(neighbourhood *n, const size_t *in, size_t count)
 {
   size_t top = 0;
 
   n->variables = 0;
-  for (size_t k = 0; k < 4; k++) {
+  for (size_t k = 0; k < count; k++) {
     n->at[in[k]].asked = true;
     top = in[k] > top ? in[k] : top;
   }
   n->steps += top + 1;
   for (size_t at = top + 1; at-- > 0;) {
     const clarke_instruction *i = &n->e->p->instruction[at];
-    size_t arm = n->at[at].arm == 1 ? 2 : 3;
+    bool made = is_made(n, at);
 
     n->at[at].variable = CLARKE_NONE;
     if (!n->at[at].asked)
       continue;
-    for (size_t k = 0; k < i->n_in && is_made(n, at); k++)
-      if (i->kind != CLARKE_DO_BRANCH || k == arm)
+    for (size_t k = 0; k < i->n_in && made; k++)
+      if (is_made_of(n, at, k))
         n->at[i->in[k]].asked = true;
-    if (!is_made(n, at) && !(is_held(n, at) && n->value[at].exact))
+    if (made ? i->kind == CLARKE_DO_QUOTIENT && !is_by_rational(n, at) : !(is_held(n, at) && n->value[at].exact))
       n->at[at].variable = n->variables++;
   }
 }
@@ -98,40 +136,87 @@ make_product(clarke_polynomial *y, const neighbourhood *n, const clarke_polynomi
     clarke_polynomial_mul(y, a, b, n->ring);
 }
 
+/* The piece's c0 + c1 x + c2 x^2. */
+static void
+make_piece(clarke_polynomial *y, const neighbourhood *n, mpq_t *c, const clarke_polynomial *x)
+{
+  clarke_polynomial square;
+
+  clarke_polynomial_init(&square, n->ring);
+  if (mpq_sgn(c[2]) != 0)
+    make_product(&square, n, x, x);
+  clarke_polynomial_addmul(y, c[2], &square, n->ring);
+  if (mpq_sgn(c[1]) != 0)
+    clarke_polynomial_addmul(y, c[1], x, n->ring);
+  clarke_polynomial_add_rational(y, c[0], n->ring);
+  clarke_polynomial_clear(&square, n->ring);
+}
+
+/* Of two polynomials the quotient is one when the numerator is zero, or the divisor a number; else it is a variable. */
+static void
+make_quotient(clarke_polynomial *y, const neighbourhood *n, const near_point *of, const clarke_polynomial *a,
+              const clarke_polynomial *b)
+{
+  mpq_t q;
+  fmpq_t c;
+
+  if (a->kept && fmpq_mpoly_is_zero(a->p, n->ring))
+    return;
+  if (!b->kept || !fmpq_mpoly_is_fmpq(b->p, n->ring)) {
+    fmpq_mpoly_gen(y->p, (slong)of->variable, n->ring);
+    return;
+  }
+  mpq_init(q);
+  fmpq_init(c);
+  fmpq_mpoly_get_fmpq(c, b->p, n->ring);
+  fmpq_get_mpq(q, c);
+  mpq_inv(q, q);
+  clarke_polynomial_addmul(y, q, a, n->ring);
+  fmpq_clear(c);
+  mpq_clear(q);
+}
+
+static void
+make_sum(clarke_polynomial *y, const neighbourhood *n, const clarke_instruction *i)
+{
+  for (size_t k = 0; k < i->n_in; k++) {
+    clarke_polynomial_addmul(y, i->coef[k], n->at[i->in[k]].polynomial, n->ring);
+    limit(y, n);
+  }
+  clarke_polynomial_add_rational(y, i->coef[i->n_in], n->ring);
+}
+
 static void
 make(neighbourhood *n, size_t at)
 {
   const clarke_instruction *i = &n->e->p->instruction[at];
   near_point *y = &n->at[at];
-  mpq_t q;
+  mpq_t one;
 
-  if (y->variable != CLARKE_NONE) {
-    fmpq_mpoly_gen(y->polynomial->p, (slong)y->variable, n->ring);
+  if (!is_made(n, at)) {
+    if (y->variable != CLARKE_NONE)
+      fmpq_mpoly_gen(y->polynomial->p, (slong)y->variable, n->ring);
+    else
+      clarke_polynomial_add_rational(y->polynomial, n->value[at].q, n->ring);
     return;
   }
-  if (is_held(n, at)) {
-    clarke_polynomial_add_rational(y->polynomial, n->value[at].q, n->ring);
-    return;
-  }
-  mpq_init(q);
-  mpq_set_si(q, 1, 1);
-  if (i->kind == CLARKE_DO_LINEAR) {
-    for (size_t k = 0; k < i->n_in; k++) {
-      clarke_polynomial_addmul(y->polynomial, i->coef[k], n->at[i->in[k]].polynomial, n->ring);
-      limit(y->polynomial, n);
-    }
-    clarke_polynomial_add_rational(y->polynomial, i->coef[i->n_in], n->ring);
-  } else if (i->kind == CLARKE_DO_PRODUCT)
+  mpq_init(one);
+  mpq_set_si(one, 1, 1);
+  if (i->kind == CLARKE_DO_LINEAR)
+    make_sum(y->polynomial, n, i);
+  else if (i->kind == CLARKE_DO_PRODUCT)
     make_product(y->polynomial, n, n->at[i->in[0]].polynomial, n->at[i->in[1]].polynomial);
+  else if (i->kind == CLARKE_DO_QUOTIENT)
+    make_quotient(y->polynomial, n, y, n->at[i->in[0]].polynomial, n->at[i->in[1]].polynomial);
+  else if (i->kind == CLARKE_DO_PIECEWISE)
+    make_piece(y->polynomial, n, i->pieces->coef[y->part], n->at[i->in[0]].polynomial);
   else {
-    size_t from = i->kind == CLARKE_DO_QUOTIENT ? 0 : y->arm == 1 ? 2 : 3;
+    size_t is = i->kind == CLARKE_DO_ORDER ? y->part : i->in[y->arm == 1 ? 2 : 3];
 
-    if (from == 0)
-      mpq_inv(q, n->value[i->in[1]].q);
-    clarke_polynomial_addmul(y->polynomial, q, n->at[i->in[from]].polynomial, n->ring);
+    clarke_polynomial_addmul(y->polynomial, one, n->at[is].polynomial, n->ring);
   }
   limit(y->polynomial, n);
-  mpq_clear(q);
+  mpq_clear(one);
 }
 
 static clarke_status
@@ -198,42 +283,88 @@ vanishes_with(const clarke_polynomial *x, const clarke_polynomial *y, const neig
   return divides;
 }
 
-/* Are the arms equal wherever the comparands are? Comparands that vary with one entry of wrt are so where it is as at
- * the point, or all along on a side of that, where then one arm is taken. */
+/* What is asked of the polynomials of these instructions, once they are made. */
+typedef bool (*question)(const neighbourhood *n, const size_t *in);
+
 static clarke_status
-arms_meet(bool *meet, neighbourhood *n, size_t at, clarke_error *err)
+answer(bool *yes, neighbourhood *n, const size_t *in, size_t count, question q, clarke_error *err)
 {
-  const size_t *in = n->e->p->instruction[at].in;
-  size_t a = n->at[in[0]].varies, b = n->at[in[1]].varies;
-  size_t with = a == CLARKE_NONE || a == b ? b : b == CLARKE_NONE ? a : ANY, end = 0;
-  clarke_polynomial arms, gap;
+  size_t end = 0;
   clarke_status status;
 
-  *meet = in[2] == in[3] || (in[0] == in[2] && in[1] == in[3]) ||
-          (in[0] == in[3] && in[1] == in[2]);
-  if (*meet)
-    return CLARKE_OK;
-  n->held = with == ANY ? CLARKE_NONE : with;
-  ask(n, in);
-  for (size_t k = 0; k < 4; k++)
+  *yes = false;
+  ask(n, in, count);
+  for (size_t k = 0; k < count; k++)
     end = in[k] >= end ? in[k] + 1 : end;
   if (n->variables > CLARKE_POLYNOMIAL_VARIABLES || n->steps > STEPS) {
     forget(n, end);
     return CLARKE_OK;
   }
   fmpq_mpoly_ctx_init(n->ring, n->variables > 0 ? (slong)n->variables : 1, ORD_LEX);
-  clarke_polynomial_init(&arms, n->ring);
-  clarke_polynomial_init(&gap, n->ring);
   status = make_all(n, end, err);
-  if (status == CLARKE_OK) {
-    subtract(&arms, n, in[2], in[3]);
-    subtract(&gap, n, in[0], in[1]);
-    *meet = vanishes_with(&arms, &gap, n);
-  }
-  clarke_polynomial_clear(&arms, n->ring);
-  clarke_polynomial_clear(&gap, n->ring);
+  *yes = status == CLARKE_OK && q(n, in);
   forget(n, end);
   fmpq_mpoly_ctx_clear(n->ring);
+  return status;
+}
+
+/* Is the arms' difference zero wherever the comparands' is? */
+static bool
+arms_follow(const neighbourhood *n, const size_t *in)
+{
+  clarke_polynomial arms, gap;
+  bool follow;
+
+  clarke_polynomial_init(&arms, n->ring);
+  clarke_polynomial_init(&gap, n->ring);
+  subtract(&arms, n, in[2], in[3]);
+  subtract(&gap, n, in[0], in[1]);
+  follow = vanishes_with(&arms, &gap, n);
+  clarke_polynomial_clear(&arms, n->ring);
+  clarke_polynomial_clear(&gap, n->ring);
+  return follow;
+}
+
+static bool
+is_number(const neighbourhood *n, const size_t *in)
+{
+  const clarke_polynomial *x = n->at[*in].polynomial;
+
+  return x->kept && fmpq_mpoly_is_fmpq(x->p, n->ring);
+}
+
+/* Are the arms equal wherever the comparands are? Comparands that vary with one entry of wrt are so where it is as at
+ * the point, or all along on a side of that, where then one arm is taken. */
+static clarke_status
+arms_meet(bool *meet, neighbourhood *n, size_t at, clarke_error *err)
+{
+  const size_t *in = n->e->p->instruction[at].in;
+  size_t with = join(n->at[in[0]].varies, n->at[in[1]].varies);
+  clarke_status status = CLARKE_OK;
+
+  *meet = in[2] == in[3] || (in[0] == in[2] && in[1] == in[3]) ||
+          (in[0] == in[3] && in[1] == in[2]);
+  for (int way = 0; way < 3 && !*meet && status == CLARKE_OK; way++) {
+    n->deep = way > 0; /* which may be too many terms */
+    n->held = with == ANY || way == 2 ? CLARKE_NONE : with;
+    status = answer(meet, n, in, 4, arms_follow, err);
+  }
+  return status;
+}
+
+/* What varies, by the look of it, is found to be constant near the point where its polynomial is a number. */
+static clarke_status
+stand_still(neighbourhood *n, size_t at, clarke_error *err)
+{
+  bool still = false;
+  clarke_status status = CLARKE_OK;
+
+  n->held = CLARKE_NONE;
+  n->deep = true;
+  if (n->at[at].varies != CLARKE_NONE)
+    status = answer(&still, n, &at, 1, is_number, err);
+  if (still)
+    n->at[at].varies = CLARKE_NONE;
   return status;
 }
 
@@ -279,14 +410,26 @@ is_far(const clarke_instruction *i, const clarke_number *x)
   }
 }
 
+static bool
+is_root_of_zero(const neighbourhood *n, size_t at)
+{
+  const clarke_instruction *i = &n->e->p->instruction[at];
+
+  return i->kind == CLARKE_DO_ANALYTIC && i->function == CLARKE_FN_SQRT && clarke_number_sign(&n->value[i->in[0]]) == 0;
+}
+
 static clarke_status
 place_smooth(neighbourhood *n, size_t at, clarke_error *err)
 {
   const clarke_instruction *i = &n->e->p->instruction[at];
-  bool slope = n->at[at].varies != CLARKE_NONE && i->kind == CLARKE_DO_ANALYTIC, open = false;
+  bool slope = false, open = false;
   clarke_error inner = {CLARKE_OK, ""};
-  clarke_status status = CLARKE_OK;
+  clarke_status status = is_root_of_zero(n, at) ? stand_still(n, i->in[0], err) : CLARKE_OK;
 
+  if (status != CLARKE_OK)
+    return status;
+  if (i->kind == CLARKE_DO_ANALYTIC)
+    slope = n->at[i->in[0]].varies != CLARKE_NONE;
   if (i->kind == CLARKE_DO_INPUT)
     clarke_number_set_q(&n->value[at], n->e->at[clarke_code_entry(n->e->p, at)]);
   else if (i->kind == CLARKE_DO_NORM && clarke_norm_at_zero(i, n->value))
@@ -305,20 +448,53 @@ place_smooth(neighbourhood *n, size_t at, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* Is x at the right end of a piece? */
+static bool
+is_at(const clarke_number *x, const clarke_pieces *p, size_t piece)
+{
+  return piece < p->n_kinks && x->exact && mpq_equal(x->q, p->kink[piece]);
+}
+
+/* Near the point it is one of those that are tied there. */
 static clarke_status
 place_order(neighbourhood *n, size_t at, clarke_error *err)
 {
   const clarke_instruction *i = &n->e->p->instruction[at];
+  near_point *y = &n->at[at];
   size_t *tied = malloc(i->n_in * sizeof *tied), n_tied, rank;
 
   if (tied == NULL)
     return clarke_no_memory(err);
-  if (clarke_order_place(tied, &n_tied, &rank, i, n->value, n->e->precision))
+  if (clarke_order_place(tied, &n_tied, &rank, i, n->value, n->e->precision)) {
     clarke_number_set(&n->value[at], &n->value[i->in[tied[0]]]);
-  else
+    y->part = i->in[tied[0]];
+    y->varies = CLARKE_NONE;
+    for (size_t k = 0; k < n_tied; k++) {
+      y->varies = join(y->varies, n->at[i->in[tied[k]]].varies);
+      y->part = i->in[tied[k]] == y->part ? y->part : CLARKE_NONE;
+    }
+  } else
     complain(n, at, "no precision tells these numbers apart");
   free(tied);
   return CLARKE_OK;
+}
+
+/* By continuity what is between two kinks stays there. */
+static void
+place_pointwise(neighbourhood *n, size_t at)
+{
+  const clarke_instruction *i = &n->e->p->instruction[at];
+  const clarke_number *x = &n->value[i->in[0]];
+  size_t piece;
+  clarke_place_kind kind = clarke_pointwise_place(&piece, i, x, n->e->precision);
+
+  if (kind == CLARKE_PLACE_OPEN) {
+    complain(n, at, "no precision tells on which side of its kink this is");
+    return;
+  }
+  clarke_pointwise_value(&n->value[at], NULL, i, piece, x, n->e->precision);
+  if (i->kind == CLARKE_DO_PIECEWISE && kind == CLARKE_PLACE_INSIDE && !is_at(x, i->pieces, piece))
+    n->at[at].part = piece;
 }
 
 /* An instruction is no better than what it needs, and no nearer. */
@@ -371,10 +547,9 @@ static clarke_status
 place(neighbourhood *n, size_t at, clarke_error *err)
 {
   const clarke_instruction *i = &n->e->p->instruction[at];
-  size_t piece;
 
   n->at[at].good = true;
-  n->at[at].far = CLARKE_NONE;
+  n->at[at].far = n->at[at].part = CLARKE_NONE;
   if (i->kind == CLARKE_DO_BRANCH)
     return place_branch(n, at, err);
   for (size_t k = 0; k < i->n_in; k++)
@@ -385,28 +560,51 @@ place(neighbourhood *n, size_t at, clarke_error *err)
     return place_order(n, at, err);
   if (i->kind != CLARKE_DO_PIECEWISE && i->kind != CLARKE_DO_ELU)
     return place_smooth(n, at, err);
-  if (clarke_pointwise_place(&piece, i, &n->value[i->in[0]], n->e->precision) == CLARKE_PLACE_OPEN)
-    complain(n, at, "no precision tells on which side of its kink this is");
-  else
-    clarke_pointwise_value(&n->value[at], NULL, i, piece, &n->value[i->in[0]], n->e->precision);
+  place_pointwise(n, at);
   return CLARKE_OK;
 }
 
-/* What an instruction varies with; a BRANCH, once it is placed, with its one arm or with all. */
+static bool
+is_nothing(const neighbourhood *n, size_t at)
+{
+  return n->at[at].varies == CLARKE_NONE && n->value[at].exact && mpq_sgn(n->value[at].q) == 0;
+}
+
+/* Does an instruction that is placed take no notice of its k-th argument, near the point? */
+static bool
+ignores(const neighbourhood *n, size_t at, size_t k)
+{
+  const clarke_instruction *i = &n->e->p->instruction[at];
+  size_t part = n->at[at].part;
+
+  switch (i->kind) {
+  case CLARKE_DO_LINEAR:
+    return mpq_sgn(i->coef[k]) == 0;
+  case CLARKE_DO_PRODUCT:
+    return is_nothing(n, i->in[0]) || is_nothing(n, i->in[1]);
+  case CLARKE_DO_QUOTIENT:
+    return is_nothing(n, i->in[0]);
+  case CLARKE_DO_BRANCH:
+    return n->at[at].arm != BOTH && k != (n->at[at].arm == 1 ? 2 : 3);
+  case CLARKE_DO_PIECEWISE:
+    return part != CLARKE_NONE && mpq_sgn(i->pieces->coef[part][1]) == 0 && mpq_sgn(i->pieces->coef[part][2]) == 0;
+  default:
+    return false;
+  }
+}
+
+/* What an instruction that is placed varies with near the point; of an ORDER that is known. */
 static void
 vary(neighbourhood *n, size_t at)
 {
   const clarke_instruction *i = &n->e->p->instruction[at];
-  size_t *with = &n->at[at].varies, arm = n->at[at].arm == 1 ? 2 : 3;
 
-  *with = i->kind == CLARKE_DO_INPUT ? clarke_code_wrt_entry(n->e->p, at) : CLARKE_NONE;
-  for (size_t k = 0; k < i->n_in; k++) {
-    size_t x = n->at[i->in[k]].varies;
-
-    if (x == CLARKE_NONE || (i->kind == CLARKE_DO_BRANCH && n->at[at].arm != BOTH && k != arm))
-      continue;
-    *with = *with == CLARKE_NONE || *with == x ? x : ANY;
-  }
+  if (i->kind == CLARKE_DO_ORDER)
+    return;
+  n->at[at].varies = i->kind == CLARKE_DO_INPUT ? clarke_code_wrt_entry(n->e->p, at) : CLARKE_NONE;
+  for (size_t k = 0; k < i->n_in; k++)
+    if (!ignores(n, at, k))
+      n->at[at].varies = join(n->at[at].varies, n->at[i->in[k]].varies);
 }
 
 static size_t
@@ -433,7 +631,6 @@ clarke_lipschitz(bool *known, char *why, size_t *far, const clarke_execution *e,
   if (n.at == NULL || n.value == NULL || n.partial == NULL)
     status = clarke_no_memory(err);
   for (size_t i = 0; i < p->n && status == CLARKE_OK; i++) {
-    vary(&n, i);
     status = place(&n, i, err);
     vary(&n, i);
   }

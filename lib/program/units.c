@@ -1,6 +1,8 @@
 /* Free choices of a program at a point (units.h). */
 #include "program/units.h"
 
+#include "program/unbounded.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -237,6 +239,8 @@ visit_instructions(clarke_units *u, clarke_error *err)
     t = clarke_touched_find(e, i);
     if (t != NULL)
       status = add_site(u, &u->partial[u->first[i]], t, err);
+    else if (u->depends[i] && clarke_is_unbounded(e, i, NULL))
+      u->rooted = true, u->known = false;
     else if (u->depends[i])
       status = clarke_partials(&u->partial[u->first[i]], e, i, NULL, err);
   }

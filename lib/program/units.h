@@ -32,7 +32,8 @@ typedef struct {
   size_t *output;
   size_t n_outputs, n_wrt;   /* of the program itself */
   bool known;                /* false: an arm cannot be executed, arms differ in value, a touched
-                              * NORM, a comparison left open */
+                              * NORM, a comparison left open, or */
+  bool rooted;               /* a root at 0, which has no Clarke set there, of what depends on wrt */
   bool *depends;             /* by instruction: executed, and depends on wrt */
   size_t *first;             /* by instruction: of its partials */
   clarke_number *partial;    /* under the base choice */

@@ -374,6 +374,45 @@ static const struct {
   {1, "root of 0", "input x\noutput if x > 0 then sqrt(x) else 0\n", "in-bouligand", "at x 0\n" PLAIN, "1",
    "evidence ad\narc 1\nstep -1\n"},
   {1, "root of 0", "input x\noutput 0*sqrt(x)\n", "in-bouligand", "at x 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
+
+  /* roots of 0, branches: what is constant near the point is no end of a domain, and no jump */
+#define SQUARE_ROOT "input x\nlet r = relu(x)\noutput sqrt(r*r)\n", "in-bouligand"
+  {0, "AD returns (0)", SQUARE_ROOT, "at x -1\n" RELU0, "0", "evidence ad\narc 0\n"},
+  {0, "AD returns (1)", SQUARE_ROOT, "at x 1\n" RELU0, "0", "evidence ad\narc 0\n"},
+  {1, "near a root of 0", SQUARE_ROOT, "at x 0\n" RELU0, "1", "evidence ad\narc 1\nstep -1\n"},
+  {0, "about 0.36787944117", "input x\noutput sqrt(relu(x)) + exp(x)\n", "in-bouligand", "at x -1\n" RELU0, "0", "evidence ad\narc 0\n"},
+  {0, "AD returns (1)", "input x\noutput x + 0*sqrt(abs{0}(x) - x)\n", "in-bouligand", "at x 1\n" PLAIN, "0", "evidence ad\narc 0\n"},
+  {1, "near a root of 0", "input x\noutput x + 0*sqrt(abs{1}(x) - x)\n", "in-bouligand", "at x 0\n" PLAIN, "1",
+   "evidence ad\narc 1\nstep 1\n"},
+  {0, "AD returns (1)", "input x\noutput x + sqrt(relu(x)*x + relu(x)/exp(x))*0\n", "in-bouligand", "at x -1\n" RELU0, "0",
+   "evidence ad\narc 0\n"},
+  {1, "near a root of 0", "input x, y\noutput sqrt(relu(x)*y + relu(y))*0\n", "in-bouligand", "at x -1\nat y 0\n" RELU0, "1",
+   "evidence ad\narc 1\nstep 0 -1\n"},
+  {0, "AD returns (1)", "input x\noutput if x - abs{0}(x) < 0 then 5 else x\n", "in-bouligand", "at x 1\n" PLAIN, "1",
+   "evidence ad\narc 0\n"},
+  {0, "AD returns (1)", "input x\noutput if relu(x) > 0 then 1/relu(x) else x\n", "in-bouligand", "at x -1\n" RELU0, "1",
+   "evidence ad\narc 0\n"},
+  {1, "do not meet", "input x\noutput if x - abs{0}(x) < 0 then 5 else x\n", "in-bouligand", "at x 0\n" PLAIN, "2",
+   "evidence ad\narc 1\nstep 1\n"},
+  {1, "do not meet", "input x\noutput if hardswish{0}(x) > 9 then 5 else x\n", "in-bouligand", "at x 9\n" PLAIN, "1",
+   "evidence ad\narc 1\nstep -1\n"},
+  /* what AD passes on from an infinite derivative is NaN, where nothing masks it */
+  {1, "infinite", "input x\noutput sqrt(abs{0}(x) - x)\n", "in-bouligand", "at x 1\n" PLAIN, "0", "evidence ad\narc 0\n"},
+  {1, "infinite", "input x\noutput sqrt(0*x)\n", "in-bouligand", "at x 1\n" PLAIN, "0", "evidence ad\narc 0\n"},
+  {1, "infinite", "input x\noutput sqrt(relu(x)*x)\n", "in-bouligand", "at x -1\n" RELU0, "0", "evidence ad\narc 0\n"},
+  {1, "near a root of 0", "input x\noutput sqrt(abs{0}(relu(x) - relu(x + 1)))\n", "in-bouligand", "at x -1\n" RELU0, "2",
+   "evidence ad\narc 1\nstep -1\n"},
+  {1, "infinite", "input x\noutput sqrt(relu{1}(x))\n", "in-bouligand", "at x 0\n" PLAIN, "1", "evidence ad\narc 1\nstep -1\n"},
+  {1, "infinite", "input x\noutput sqrt(max{first}(0, -x))\n", "in-bouligand", "at x 1\n" PLAIN, "0", "evidence ad\narc 0\n"},
+  {0, "AD returns (0)", "input x\noutput sqrt(median{first}(0, 1, -x))\n", "in-bouligand", "at x 1\n" PLAIN, "0", "evidence ad\narc 0\n"},
+
+  /* where arms meet F does not jump, be its value rational or not */
+#define IRRATIONAL(less) "input x\noutput relu{3}(x) + tanh(1) + (if 2*x < x then " less " else x)\n", "not-in-clarke", "at x 0\n" PLAIN, "2", \
+  "evidence separator\nv 1\ntree\nbranch 2\nbranch 2\nleaf\ndead 2\nu 0 1\nu 1 1\nbranch 2\ndead 2\nu 0 1\nu 1 1\nleaf\n"
+  {0, "at most 2", IRRATIONAL("2*x")},
+  {1, "do not meet", IRRATIONAL("2*x + 1")},
+  {1, "do not meet", IRRATIONAL("2*x + exp(0 - 900)")},
+
   {1, "do not meet", "input x, y\noutput if x > 0 then y*y + x else x\n", "in-bouligand", "at x 0\nat y 0\n" PLAIN, "1",
    "evidence ad\narc 1\nstep -1 0\n"},
   {1, "do not meet", "input x, y\noutput if x > 0 then y else 0\n", "in-bouligand", "at x 0\nat y 0\n" PLAIN, "1",

@@ -564,14 +564,30 @@ START_TEST(not_lipschitz)
 }
 END_TEST
 
-/* The root of relu(x)^2 left of 0, where it is 0 all around: it is not found that this is no end of the root's domain. Then nothing
- * else is said either. */
-START_TEST(nothing_is_said_of_what_is_not_known_to_be_lipschitz)
+/* The root of relu(x)^2: left of 0 it is 0 all around, and the root's infinite derivative is masked. At 0 it is not known that this is
+ * no end of the root's domain; then nothing else is said either. A root of 0 has no Clarke set, and so no conservative one. */
+START_TEST(a_root_of_what_stays_zero)
 {
-  size_t x = inputs(1), r = relu(x);
+  static const char *const at[] = { "-1", "0" };
 
-  output(analytic(CLARKE_FN_SQRT, mul(r, r)));
-  EXPECT(.name = "a root of 0", .at = "-1", .ad = "0", .zone = "unknown", .differentiable = CLARKE_UNKNOWN,
+  for (int k = 0; k < 2; k++) {
+    size_t x = inputs(1), r = relu(x);
+
+    output(analytic(CLARKE_FN_SQRT, mul(r, r)));
+    EXPECT(.name = at[k], .at = at[k], .ad = "0", .bouligand = k == 0 ? "0" : NULL, .zone = "unknown",
+           .differentiable = k == 0 ? CLARKE_YES : CLARKE_UNKNOWN, .verdict = k == 0 ? CLARKE_IN_BOULIGAND : CLARKE_UNDECIDED,
+           .partial = PARTIAL);
+  }
+}
+END_TEST
+
+/* The same of 0 x: nothing masks the derivative, so AD's output is NaN; the gradient is known all the same. */
+START_TEST(a_gradient_where_ad_has_none)
+{
+  size_t x = inputs(1);
+
+  output(analytic(CLARKE_FN_SQRT, affine(0, x, 0, x, 0)));
+  EXPECT(.name = "a root of 0 x", .at = "3", .bouligand = "0", .zone = "unknown", .differentiable = CLARKE_YES,
          .verdict = CLARKE_UNDECIDED, .partial = PARTIAL);
 }
 END_TEST
@@ -913,7 +929,8 @@ main(void)
   tcase_add_test(tests, convolution);
   tcase_add_test(tests, branches);
   tcase_add_test(tests, not_lipschitz);
-  tcase_add_test(tests, nothing_is_said_of_what_is_not_known_to_be_lipschitz);
+  tcase_add_test(tests, a_root_of_what_stays_zero);
+  tcase_add_test(tests, a_gradient_where_ad_has_none);
   tcase_add_test(tests, not_lipschitz_by_what_is_too_large);
   tcase_add_test(tests, many_variables);
   tcase_add_test(tests, discontinuous);

@@ -174,6 +174,26 @@ static const struct {
   {"input x, y\noutput sqrt(x)", 1, 0, true},
   {"input x, y\noutput relu(sqrt(x*x + y*y))", 0, 0, false},
   {"input x, y\noutput norm2(x, y)", 0, 0, true},
+  /* what is constant near the point */
+  {"input x, y\noutput sqrt(relu(x))", -1, 0, true},
+  {"input x, y\noutput sqrt(relu(x))", 0, 0, false},
+  {"input x, y\noutput sqrt(0*x)", 0, 0, true},
+  {"input x, y\noutput sqrt(abs(x) - x)", 1, 0, true},
+  {"input x, y\noutput sqrt(abs(x) - x)", 0, 0, false},
+  {"input x, y\noutput sqrt(abs(x) - x + relu(y))", 1, 0, false},
+  {"input x, y\noutput sqrt(relu(x)*exp(y) + relu(x)/exp(y))", -1, 0, true},
+  {"input x, y\noutput sqrt(exp(relu(x)) - 1)", -1, 0, true},
+  {"input x, y\noutput sqrt(max(relu(x), 0, y - 1))", -1, 0, true},
+  {"input x, y\noutput sqrt(max(relu(x), 0, y - 1))", -1, 1, false},
+  {"input x, y\noutput sqrt(relu6(x) - 6)", 7, 0, true},
+  {"input x, y\noutput sqrt(6 - relu6(x))", 6, 0, false},
+  {"input x, y\noutput sqrt((abs(x) + y)*(x - y) - x*x + y*y)", 2, 1, true},
+  {"input x, y\noutput sqrt(hardswish(x) - x*x/6 - x/2)", 1, 1, true},
+  {"input x, y\noutput sqrt(y/(1 + relu(x)) - y)", -1, 1, true},
+  {"input x, y\noutput sqrt(if relu(x) > 0 then y else 0)", -1, 1, true},
+  {"input x, y\noutput if relu(x) > 0 then sqrt(x + 1) else y", -1, 1, true},
+  {"input x, y\noutput if abs(x) - x > 0 then 5 else y", 1, 1, true},
+  {"input x, y\noutput if abs(x) - x > 0 then 5 else y", 0, 1, false},
 };
 
 START_TEST(what_is_known_to_be_lipschitz_is)

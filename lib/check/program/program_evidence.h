@@ -4,8 +4,9 @@
 
 #include "check/program/program_walk.h"
 
-/* The lines of the evidence, to the last. verdict is a word of the three; output: AD's, row by row; at_point: the outputs' values. */
-void check_program_evidence(walk *w, const char *verdict, const interval *output, const interval *at_point);
+/* The lines of the evidence, to the last, of what is Lipschitz near the point. verdict is a word of the three; output: AD's, row by
+ * row. */
+void check_program_evidence(walk *w, const char *verdict, const interval *output);
 
 /* The gradient of the output that entry k of AD's output is of: its entry. In the pattern followed last. */
 const interval *output_gradient(const walk *w, size_t k);

@@ -32,6 +32,17 @@ proxy_of(const walk *w, const instruction *i, size_t k)
                         : &kink_operator(&w->prog, o)->proxy[k + (i->pieces != NULL ? i->pieces->first : 0)];
 }
 
+/* Does AD leave out what it multiplies by 0? These multiply. */
+static bool
+masks(const instruction *i)
+{
+  static const char *const multiply[] = {"Abs", "LeakyRelu", "Elu", "Max", "Min"};
+  for (size_t k = 0; k < sizeof multiply / sizeof *multiply; k++)
+    if (strcmp(i->name, multiply[k]) == 0)
+      return false;
+  return true;
+}
+
 /* c1 + 2 c2 x on piece k. */
 static void
 slope_on(rational *slope, const pieces *p, size_t k, const rational *x)
@@ -113,7 +124,7 @@ follow_pointwise(walk *w, size_t at)
   if (kink && !touched && leading(w, *i->in, NONE) > 0)
     k++; /* elu with parameter 1: smooth, not analytic */
   y->degree = piece_at(w, y->s, &slope, p, k, x->s, x->degree);
-  y->part = k;
+  y->part = kink && w->mode == AT_POINT ? NONE : k;
   if (kink && !touched && p->elu && x->degree > 0) {
     y->degree = 2;
     y->part = 0; /* no polynomial */
@@ -125,6 +136,7 @@ follow_pointwise(walk *w, size_t at)
     y->degree = 2;
   }
   y->same = w->mode == AT_POINT ? known : agree;
+  y->masked = x->masked || (masks(i) && known && (touched ? mpq_sgn(value) == 0 : interval_zero(&slope)));
   add_gradient(w, y, &slope, x);
 }
 
@@ -210,7 +222,7 @@ follow_order(walk *w, size_t at)
     taken = extreme(w, at, left, &n_left, up ? n + 1 - rank : rank, up);
   y->open = taken == NONE;
   be_like(w, y, &w->states[y->open ? *left : taken]);
-  y->part = y->open ? *left : taken;
+  y->part = y->open ? *left : w->mode == AT_POINT && n > 1 ? NONE : taken;
   if (y->open) {
     y->degree = 2;
     for (size_t k = 1; k < n_left; k++)
@@ -220,7 +232,8 @@ follow_order(walk *w, size_t at)
   for (size_t k = 0; k < w->n_wrt && w->mode == AT_POINT; k++)
     interval_set(&y->g[k], &zero, &zero);
   y->same = p->kind != UNKNOWN;
-  for (size_t k = 0; k < n; k++) { /* (1 - beta) e_j + beta times the mean, which sum to 1 */
+  y->masked = y->masked || masks(i); /* as all its arguments are, or of those that have a share */
+  for (size_t k = 0; k < n; k++) {   /* (1 - beta) e_j + beta times the mean, which sum to 1 */
     const state *x = &w->states[tied[k]];
     RATIONAL(c);
     mpq_set_ui(&c, 1, n);
@@ -230,6 +243,7 @@ follow_order(walk *w, size_t at)
       mpq_sub(&c, &c, &p->value);
     }
     interval_set(&share, &c, &c);
+    y->masked = y->masked && (x->masked || (masks(i) && mpq_sgn(&c) == 0));
     if (w->mode == AT_POINT)
       add_gradient(w, y, &share, x);
     if (w->mode == AT_POINT)
@@ -330,10 +344,8 @@ follow_analytic(walk *w, size_t at, const state *x)
   else if (by != NULL)
     add_gradient(w, y, by, x);
   intervals_free(by, by != NULL ? w->n_terms : 0);
-  y->degree = x->degree > 0 ? 2 : 0;
-  y->same = y->same && (!infinite || (w->mode == AT_POINT && x->degree == 0));
-  require(!w->every_arm || !infinite || x->degree == 0, "%s: near a root of 0 F need not be Lipschitz",
-          place(w, at).text);
+  y->degree = x->degree > 0 && !(w->every_arm && root) ? 2 : 0; /* or it is refused (program_lipschitz.h) */
+  y->same = y->same && (!infinite || x->masked);
 }
 
 static void
@@ -348,17 +360,19 @@ follow(walk *w, size_t at)
   within(LIMIT_GRADIENTS, w->n_followed * (w->n_wrt + 1), "instructions and arguments times entries of wrt are more");
   y->s = intervals(w->n_terms);
   y->g = intervals(w->n_wrt);
-  y->same = true;
+  y->same = y->masked = true;
   for (size_t k = 0; k < i->n; k++) {
     const state *x = &w->states[i->in[k]];
     if (i->kind == A_BRANCH && y->arm != BOTH_ARMS && k != arm)
       continue;
+    y->masked = y->masked && x->masked;
     top = x->degree > top ? x->degree : top;
   }
   if (i->kind == AN_INPUT || i->kind == A_CONSTANT)
     interval_set(y->s, i->c, i->c);
   if (i->kind == AN_INPUT && i->entry != NONE) {
     y->degree = 1;
+    y->masked = false;
     interval_set(&y->g[i->entry], &plus_one, &plus_one);
     for (size_t k = 1; k < w->n_terms && k <= w->n_steps; k++)
       interval_add(&y->s[k], &exactly_one, &w->arc[(k - 1) * w->n_wrt + i->entry]);
@@ -387,8 +401,9 @@ follow(walk *w, size_t at)
     interval_round(&y->g[e]);
     limit_interval(&y->g[e]);
   }
+  bool parts = y->arm == BOTH_ARMS || (i->kind == A_POINTWISE && y->part == NONE);
   if (w->mode == AT_POINT)
-    y->degree = top > y->degree ? top : y->degree; /* AD knows of no constants */
+    y->degree = top > y->degree && (!w->every_arm || parts) ? top : y->degree; /* AD knows of no constants */
   else if (y->degree == 2)
     refine(w, at);
   else if (y->degree == 1 && all_zero(y->g, w->n_wrt))

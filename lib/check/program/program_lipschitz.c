@@ -28,6 +28,7 @@ typedef struct {
   size_t *varies, held; /* by instruction: the one entry of wrt that it varies with, NONE or SEVERAL */
   form *forms;          /* by instruction; of those in use */
   bool *wanted;
+  bool deep;   /* pieces and orders are taken apart, too */
   size_t work; /* that was done */
 } lipschitz;
 
@@ -113,37 +114,11 @@ set_constant(form *y, const rational *c)
   add_monomial(y, c, &(monomial){.n = 0});
 }
 
-/* Makes what a form is, an instruction's, where the entry `held` is as at the point. */
-static void
-make_form(lipschitz *l, size_t at)
+/* Does it vary where the entry `held` is as at the point? */
+static bool
+is_free(lipschitz *l, size_t at)
 {
-  const instruction *i = &l->prog->instructions[at];
-  const interval *value = l->near[at].value;
-  form *y = &l->forms[at];
-  bool fixed = l->varies[at] == NONE || l->varies[at] == l->held;
-  const form *b = i->kind == A_QUOTIENT ? &l->forms[i->in[1]] : NULL;
-  RATIONAL(q);
-  if (fixed && interval_exact(value)) {
-    set_constant(y, &value->lo);
-    return;
-  }
-  if (!fixed && i->kind == A_SUM)
-    for (size_t k = 0; k < i->n; k++)
-      add_form(y, &i->c[k], &l->forms[i->in[k]]);
-  else if (!fixed && i->kind == A_PRODUCT && !l->forms[i->in[1]].large)
-    for (size_t k = 0; k < l->forms[i->in[0]].n; k++)
-      add_multiple_of(y, &l->forms[i->in[0]].terms[k].c, &l->forms[i->in[0]].terms[k], &l->forms[i->in[1]]);
-  else if (!fixed && b != NULL && b->n == 1 && b->terms->n == 0) {
-    mpq_inv(&q, &b->terms->c);
-    add_form(y, &q, &l->forms[i->in[0]]);
-  } else if (!fixed && i->kind == A_BRANCH && l->near[at].arm != BOTH_ARMS)
-    add_form(y, &plus_one, &l->forms[i->in[l->near[at].arm == 1 ? 2 : 3]]);
-  else
-    y->large = true;
-  if (!y->large)
-    return;
-  form_clear(y);
-  add_monomial(y, &plus_one, &(monomial){.n = 1, .atoms = {at}});
+  return l->varies[at] != NONE && l->varies[at] != l->held;
 }
 
 /* Is it taken apart, in a form? Then its arguments' are needed. */
@@ -151,20 +126,86 @@ static bool
 is_open(lipschitz *l, size_t at)
 {
   const instruction *i = &l->prog->instructions[at];
-  return l->varies[at] != NONE && l->varies[at] != l->held
-         && (i->kind == A_SUM || i->kind == A_PRODUCT || i->kind == A_QUOTIENT
-             || (i->kind == A_BRANCH && l->near[at].arm != BOTH_ARMS));
+  const near_value *of = &l->near[at];
+  bool apart = l->deep && of->part != NONE && (i->kind == AN_ORDER || (i->kind == A_POINTWISE && !i->pieces->elu));
+  return is_free(l, at)
+         && (apart || i->kind == A_SUM || i->kind == A_PRODUCT || i->kind == A_QUOTIENT
+             || (i->kind == A_BRANCH && of->arm != BOTH_ARMS));
 }
 
-/* The form of a less b. */
+/* y += c times the product of two forms. */
+static void
+add_product(form *y, const rational *c, const form *a, const form *b)
+{
+  RATIONAL(t);
+  y->large = y->large || a->large || b->large;
+  for (size_t k = 0; k < a->n && !y->large; k++) {
+    mpq_mul(&t, c, &a->terms[k].c);
+    add_multiple_of(y, &t, &a->terms[k], b);
+  }
+}
+
+/* y of its arguments' forms: c0 + c1 x + c2 x^2 on its piece, or a quotient of nothing or by a number; large: it is none. */
+static void
+add_piece(form *y, const rational *c, const form *x)
+{
+  set_constant(y, &c[0]);
+  if (mpq_sgn(&c[1]) != 0)
+    add_form(y, &c[1], x);
+  if (mpq_sgn(&c[2]) != 0)
+    add_product(y, &c[2], x, x);
+}
+
+static void
+add_quotient(form *y, const form *a, const form *b)
+{
+  RATIONAL(q);
+  y->large = a->large || (a->n > 0 && (b->large || b->n != 1 || b->terms->n > 0));
+  if (y->large || a->n == 0)
+    return;
+  mpq_inv(&q, &b->terms->c);
+  add_form(y, &q, a);
+}
+
+/* Makes what a form is, an instruction's, where the entry `held` is as at the point. */
+static void
+make_form(lipschitz *l, size_t at)
+{
+  const instruction *i = &l->prog->instructions[at];
+  const near_value *of = &l->near[at];
+  form *y = &l->forms[at], *x = i->n > 0 ? &l->forms[i->in[0]] : NULL;
+  if (!is_free(l, at) && interval_exact(of->value)) {
+    set_constant(y, &of->value->lo);
+    return;
+  }
+  if (!is_open(l, at))
+    y->large = true;
+  else if (i->kind == A_SUM)
+    for (size_t k = 0; k < i->n; k++)
+      add_form(y, &i->c[k], &l->forms[i->in[k]]);
+  else if (i->kind == A_PRODUCT)
+    add_product(y, &plus_one, x, &l->forms[i->in[1]]);
+  else if (i->kind == A_QUOTIENT)
+    add_quotient(y, x, &l->forms[i->in[1]]);
+  else if (i->kind == A_POINTWISE)
+    add_piece(y, i->pieces->piece[of->part], x);
+  else
+    add_form(y, &plus_one, &l->forms[i->kind == AN_ORDER ? of->part : i->in[of->arm == 1 ? 2 : 3]]);
+  if (!y->large)
+    return;
+  form_clear(y);
+  add_monomial(y, &plus_one, &(monomial){.n = 1, .atoms = {at}});
+}
+
+/* The form of a less b (NONE: of a). */
 static form
 difference(lipschitz *l, size_t a, size_t b)
 {
-  size_t top = (a > b ? a : b) + 1;
+  size_t top = (b == NONE || a > b ? a : b) + 1;
   form y = {0};
   l->work += top;
   within(LIMIT_BRANCHES, l->work, "too many branches with equal comparands");
-  l->wanted[a] = l->wanted[b] = true;
+  l->wanted[a] = l->wanted[b == NONE ? a : b] = true;
   for (size_t at = top; at-- > 0;)
     for (size_t k = 0; k < l->prog->instructions[at].n && l->wanted[at] && is_open(l, at); k++)
       l->wanted[l->prog->instructions[at].in[k]] =
@@ -173,7 +214,8 @@ difference(lipschitz *l, size_t a, size_t b)
     if (l->wanted[at] && l->near[at].value != NULL)
       make_form(l, at);
   add_form(&y, &plus_one, &l->forms[a]);
-  add_form(&y, &minus_one, &l->forms[b]);
+  if (b != NONE)
+    add_form(&y, &minus_one, &l->forms[b]);
   for (size_t at = 0; at < top; at++) {
     form_clear(&l->forms[at]);
     l->wanted[at] = false;
@@ -223,8 +265,25 @@ is_multiple(form *x, const form *y)
   return x->n == 0 && !x->large;
 }
 
-/* Are the arms of a branch equal wherever its comparands are, near the point? Comparands that vary with one entry are
- * so where it is as at the point, or all along on a side of that, where then one arm is taken. */
+/* Is the arms' difference zero wherever the comparands' is? */
+static bool
+arms_meet(lipschitz *l, const size_t *in, size_t held, bool deep)
+{
+  l->held = held;
+  l->deep = deep;
+  form arms = difference(l, in[2], in[3]), gap = {0};
+  if (l->held == NONE)
+    gap = difference(l, in[0], in[1]);
+  bool same = !gap.large && gap.n == 0 && l->held == NONE; /* the comparands: one arm is taken all around */
+  bool zero_arms = !arms.large && arms.n == 0, meet = same || zero_arms || is_multiple(&arms, &gap);
+  form_clear(&arms);
+  form_clear(&gap);
+  return meet;
+}
+
+/* Are the arms of a branch equal wherever the comparands are, near the point? Comparands that vary with one entry are
+ * so where it is as at the point, or all along on a side of that, where then one arm is taken. What is taken apart may have
+ * too many terms. */
 static void
 check_branch(lipschitz *l, size_t at, size_t with)
 {
@@ -232,18 +291,24 @@ check_branch(lipschitz *l, size_t at, size_t with)
   bool swapped = in[0] == in[3] && in[1] == in[2];
   if (in[2] == in[3] || swapped || (in[0] == in[2] && in[1] == in[3]))
     return;
-  l->held = with == SEVERAL ? NONE : with;
-  form arms = difference(l, in[2], in[3]), gap = {0};
-  if (with == SEVERAL)
-    gap = difference(l, in[0], in[1]);
-  bool same = !gap.large && gap.n == 0 && with == SEVERAL; /* the comparands: one arm is taken all around */
-  bool zero_arms = !arms.large && arms.n == 0;
-  require(same || zero_arms || is_multiple(&arms, &gap),
+  size_t held = with == SEVERAL ? NONE : with;
+  require(arms_meet(l, in, held, false) || arms_meet(l, in, held, true) || arms_meet(l, in, NONE, true),
           "program line %zu: the arms of this branch do not meet where its comparands do, or cannot be told to:\n"
           "F may jump, and have no generalized derivative",
           l->prog->instructions[at].line);
-  form_clear(&arms);
-  form_clear(&gap);
+}
+
+/* A root of 0: its argument's form is a number. */
+static void
+check_root(lipschitz *l, size_t at)
+{
+  const instruction *i = &l->prog->instructions[at];
+  l->held = NONE;
+  l->deep = true;
+  form x = difference(l, *i->in, NONE);
+  require(!x.large && (x.n == 0 || (x.n == 1 && x.terms->n == 0)),
+          "program line %zu: near a root of 0 F need not be Lipschitz", i->line);
+  form_clear(&x);
 }
 
 static size_t
@@ -265,9 +330,12 @@ check_lipschitz(const program *p, const near_value *values)
     if (l->near[at].value == NULL)
       continue;
     bool fixed = i->kind == A_BRANCH && l->near[at].arm != BOTH_ARMS;
+    bool root = i->kind == AN_ANALYTIC && strcmp(i->name, "sqrt") == 0 && interval_zero(values[*i->in].value);
     if (i->kind == A_BRANCH && !fixed)
       check_branch(l, at, join_entries(l->varies[i->in[0]], l->varies[i->in[1]]));
-    for (size_t k = 0; k < i->n; k++)
+    if (root && l->varies[*i->in] != NONE)
+      check_root(l, at);
+    for (size_t k = 0; k < i->n && !root && !values[at].constant; k++)
       if (!fixed || k == (l->near[at].arm == 1 ? 2 : 3))
         l->varies[at] = join_entries(l->varies[at], l->varies[i->in[k]]);
   }

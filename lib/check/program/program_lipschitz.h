@@ -4,13 +4,17 @@
 
 #include "check/program/program.h"
 
-/* Of an instruction that may be executed near the point: its value there; of a branch, the arm that is taken near the
- * point: 1 then, -1 else, or BOTH_ARMS. value: NULL, it is not executed. */
+/* Of an instruction that may be executed near the point: its value there (NULL: it is not executed), and whether it is known to be
+ * constant near it. Of a branch, the arm that is taken near the point: 1 then, -1 else, or BOTH_ARMS; of POINTWISE the piece that it
+ * is on there, of ORDER the instruction that it is, or NONE. */
 typedef struct {
   const interval *value;
+  bool constant;
   int8_t arm;
+  size_t part;
 } near_value;
-/* All values are well inside the domains of what is applied to them: fails if a branch may yet jump. */
+/* All values are well inside the domains of what is applied to them, but for roots of 0: fails if such a root's argument may vary, or
+ * a branch may yet jump. */
 void check_lipschitz(const program *p, const near_value *values);
 
 #endif

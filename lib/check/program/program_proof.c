@@ -123,22 +123,14 @@ read_proxies(walk *w, bool ties)
     }
 }
 
-/* AD's output, row by row; the outputs' values. */
-typedef struct {
-  interval *ad, *values;
-} results;
-
-static results
-keep_results(walk *w)
+/* AD's output, row by row. */
+static interval *
+keep_output(walk *w)
 {
-  results r;
-  r.ad = intervals(w->prog.n_outputs * w->n_wrt);
-  r.values = intervals(w->prog.n_outputs);
+  interval *ad = intervals(w->prog.n_outputs * w->n_wrt);
   for (size_t k = 0; k < w->prog.n_outputs * w->n_wrt; k++)
-    interval_add(&r.ad[k], output_gradient(w, k), &plus_one);
-  for (size_t o = 0; o < w->prog.n_outputs; o++)
-    interval_add(&r.values[o], w->states[w->prog.outputs[o]].s, &plus_one);
-  return r;
+    interval_add(&ad[k], output_gradient(w, k), &plus_one);
+  return ad;
 }
 
 /* F is locally Lipschitz near the point: without that it has no generalized derivative to be a member of. */
@@ -148,7 +140,8 @@ check_neighbourhood(walk *w)
   near_value *near = allocate(w->prog.n, sizeof *near);
   follow_point(w, true);
   for (size_t i = 0; i < w->prog.n; i++)
-    near[i] = (near_value){w->states[i].done ? w->states[i].s : NULL, w->states[i].arm};
+    near[i] = (near_value){w->states[i].done ? w->states[i].s : NULL, w->states[i].degree == 0, w->states[i].arm,
+                           w->states[i].part};
   check_lipschitz(&w->prog, near);
   free(near);
 }
@@ -180,13 +173,13 @@ check_program(const program *of, bool parameters, const char *verdict)
   for (size_t o = 0; o < w->prog.n_outputs; o++)
     require(w->states[w->prog.outputs[o]].same,
             "AD's output needs a proxy that is unknown, or a derivative that is infinite");
-  results r = keep_results(w);
+  interval *ad = keep_output(w);
   next_line("touched");
   require(next_number() == follow_touched(w), "the number of touched instructions is %zu", follow_touched(w));
   fprintf(account, "Touched instructions: %zu\nAD returns ", follow_touched(w));
   check_neighbourhood(w);
-  put_rows(w, r.ad);
+  put_rows(w, ad);
   fprintf(account, ". It is\n%s.\n", meanings[m][1]);
-  check_program_evidence(w, verdict, r.ad, r.values);
+  check_program_evidence(w, verdict, ad);
   fflush(account);
 }

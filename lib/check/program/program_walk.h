@@ -17,9 +17,11 @@ typedef struct {
 /* An instruction as it was followed. */
 typedef struct {
   bool done, same; /* same: AD's derivative of it is surely g (at the point: is known) */
+  bool masked;     /* AD passes nothing on to wrt from here, be what comes in infinite or NaN */
   int8_t arm;      /* BRANCH: 1 then, -1 else, 0 not chosen, BOTH_ARMS */
   uint8_t degree;  /* near the point: 0 constant, 1 affine, 2 anything */
-  size_t part;     /* POINTWISE: its piece; ORDER: the instruction it is */
+  size_t
+      part; /* POINTWISE: its piece; ORDER: the instruction it is; NONE: at the point, where it is at a kink or tied */
   interval *s, *g; /* its series in t, from the value; its gradient in wrt */
   polynomial p;    /* of degree 2: known, or not */
   bool open;       /* by choices: its side is open, g encloses the gradients of all; no polynomial */
