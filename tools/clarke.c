@@ -36,6 +36,8 @@ static const struct {
    "a step of an optimizer: what its rule makes of a state and a gradient, exactly"},
   {"reproduce", clarke_command_reproduce,
    "every example of the papers: claimed, computed, agreed or not"},
+  {"report", clarke_command_report,
+   "what a command printed with --json, as one page of HTML"},
 };
 
 #define N_COMMANDS (sizeof commands / sizeof commands[0])

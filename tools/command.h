@@ -53,5 +53,6 @@ int clarke_command_patterns(int argc, char **argv);
 int clarke_command_encode(int argc, char **argv);
 int clarke_command_step(int argc, char **argv);
 int clarke_command_reproduce(int argc, char **argv);
+int clarke_command_report(int argc, char **argv);
 
 #endif

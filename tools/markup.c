@@ -11,7 +11,11 @@ next_character(const char **text)
 {
   static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
   const unsigned char *c = (const unsigned char *)*text;
-  const size_t more = *c < 0x80 ? 0 : *c >= 0xC2 && *c < 0xE0 ? 1 : *c >= 0xE0 && *c < 0xF0 ? 2 : *c >= 0xF0 && *c < 0xF5 ? 3 : 4;
+  const size_t more = *c < 0x80                 ? 0
+                      : *c >= 0xC2 && *c < 0xE0 ? 1
+                      : *c >= 0xE0 && *c < 0xF0 ? 2
+                      : *c >= 0xF0 && *c < 0xF5 ? 3
+                                                : 4;
   uint32_t code = more == 0 ? *c : more == 4 ? 0 : *c & (0x3Fu >> more);
 
   ++*text;
@@ -26,7 +30,8 @@ next_character(const char **text)
   return code < least[more] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000) ? 0xFFFD : code;
 }
 
-/* What is not seen, or changes how its neighbours are: control characters, directions of writing, what has no width; and what XML has not. */
+/* What is not seen, or changes how its neighbours are: control characters, directions of writing, what has no width; and what
+ * XML has not. */
 static bool
 hides(uint32_t c)
 {

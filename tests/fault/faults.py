@@ -29,7 +29,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 CASES = {"AUDIT": "audit", "PAPERS": "papers", "FORMULAS": "encode", "RUNS": "runs", "REGIONS": "regions",
          "ARRANGEMENTS": "arrangements", "STATES": "steps"}
-FOLDERS = {"PROOFS": os.path.join(ROOT, "proofs-data"), **{word: os.path.join(ROOT, "cases", name) for word, name in CASES.items()}}
+FOLDERS = {"FAULT": HERE, "PROOFS": os.path.join(ROOT, "proofs-data"), **{word: os.path.join(ROOT, "cases", name) for word, name in CASES.items()}}
 
 # Name, program, arguments ({OUT}: a fresh folder; {RUNS}, {REGIONS}, {ARRANGEMENTS}, ...: cases). All commands, in all their forms.
 COMMANDS = [
@@ -60,6 +60,8 @@ COMMANDS = [
     ("audit RUN, words", "clarke", "audit {RUNS}/words --threads 1 --json --proof {OUT}/p"),
     ("derive", "clarke", "derive {PAPERS}/bolte-zero.prog --at t=0 --proof {OUT}/p --plot {OUT}/f.svg --float all"),
     ("derive, findings", "clarke", "derive {PAPERS}/bolte-zero.prog --at t=0 --json --sarif {OUT}/s --junit {OUT}/j"),
+    ("report", "clarke", "report {FAULT}/answer.json -o {OUT}/page.html --proof {PAPERS}/bolte-zero.prog"),
+    ("report, printed", "clarke", "report {FAULT}/answer.json"),
     ("derive --json", "clarke", "derive {PAPERS}/bolte-zero.prog --sweep t=-1:1:1/2 --json"),
     ("derive --sweep", "clarke", "derive {PAPERS}/bolte-zero.prog --sweep t=-1:1:1/2 --float all"),
     ("derive --print", "clarke", "derive {PAPERS}/bolte-zero.prog --print"),
@@ -107,7 +109,7 @@ COMMANDS = [
     ("a list of commands", "clarke", "--help"),
     ("the version", "clarke", "--version"),
     *(("%s --help" % command, "clarke", command + " --help")
-      for command in ("audit", "derive", "patterns", "certify", "reproduce", "encode", "cost", "step")),
+      for command in ("audit", "derive", "patterns", "certify", "reproduce", "encode", "cost", "step", "report")),
     ("check --help", "clarke-check", "--help"),
     ("check, regions", "clarke-check", "{PROOFS}/regions/folds-around.proof --data {REGIONS} --threads 1"),
     ("check, a box", "clarke-check", "{PROOFS}/regions/bump-box.proof --data {REGIONS} --threads 1"),

@@ -1,4 +1,4 @@
-"""What clarke writes for continuous integration, read by others: JUnit's XML by junitparser.
+"""What clarke writes for continuous integration, read by others: JUnit's XML by junitparser, pages by html5lib.
 
     python tests/interop/ci_outputs.py CLARKE
 """
@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 
+import html5lib
 from junitparser import Error, Failure, JUnitXml
 
 from report import Report
@@ -37,7 +38,7 @@ def main():
         with open(os.path.join(folder, "<a b='\"&>.prog"), "w") as f:
             f.write("input t\noutput relu{1/2}(t)\n")
         for question, failures, errors in ASKED:
-            done = subprocess.run([clarke, *question, "--junit", "j.xml", "--sarif", "s.sarif", "--quiet"], cwd=folder, capture_output=True, text=True)
+            done = subprocess.run([clarke, *question, "--junit", "j.xml", "--sarif", "s.sarif", "--html", "p.html", "--quiet"], cwd=folder, capture_output=True, text=True)
             (suite,) = JUnitXml.fromfile(os.path.join(folder, "j.xml"))
             with open(os.path.join(folder, "s.sarif")) as f:
                 exit_code = json.load(f)["runs"][0]["invocations"][0]["exitCode"]
@@ -46,6 +47,10 @@ def main():
             counted = len(cases), sum(isinstance(r, Failure) for c in cases for r in results(c)), sum(isinstance(r, Error) for c in cases for r in results(c))
             report.check(read == counted and counted[1:] == (failures, errors) and len(cases) > 0 and exit_code == done.returncode,
                          " ".join(map(os.path.basename, question)), f"read {read}, counted {counted}, status {done.returncode}: {done.stderr}")
+            parser = html5lib.HTMLParser()
+            with open(os.path.join(folder, "p.html"), "rb") as f:
+                parser.parse(f.read())
+            report.check(parser.errors == [], "the page is HTML", parser.errors[:3])
             report.check(len({(c.classname, c.name) for c in cases}) == len(cases), "each case has a name of its own", question)
             report.check(all(c.name.startswith(question[1].removesuffix("/")) for c in cases), "each name begins with the file's", [c.name for c in cases])
     return report.close()

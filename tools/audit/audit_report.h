@@ -26,6 +26,9 @@ clarke_status clarke_audit_answer(int *exit_status, const clarke_audit_command *
 clarke_status clarke_audit_one(clarke_audit_session *s, const clarke_audit_command *command, const char *params,
                                clarke_error *err);
 
+/* The proof that was asked for and written under that name; NULL: none was, or its name was made of a checkpoint's. */
+const char *clarke_audit_proof_written(const clarke_audit_session *s, const clarke_audit_command *command);
+
 /* The gradient and the proof that were asked for. */
 clarke_status clarke_audit_write(clarke_audit_session *s, const clarke_audit_command *command, const char *params,
                                  clarke_error *err);

@@ -92,7 +92,8 @@ answer_json(const clarke_certified *c)
 static clarke_status
 print(int *exit_status, const clarke_certified *c, const clarke_audit_command *command, clarke_error *err)
 {
-  const clarke_ci_source source = {.command = "audit", .path = c->record.graph_path, .json = command->json};
+  const clarke_ci_source source = {.command = "audit", .path = c->record.graph_path, .json = command->json,
+                                   .proof = clarke_audit_proof_written(&c->audit, command)};
   clarke_status status = CLARKE_OK;
 
   if (!command->json && !command->ci.quiet) {

@@ -146,7 +146,7 @@ answer_several(int *exit_status, const clarke_audit_session *s, const clarke_aud
 static clarke_status
 answer_one(int *exit_status, clarke_audit_session *s, const clarke_audit_command *c, clarke_error *err)
 {
-  const clarke_ci_source source = source_of(c);
+  clarke_ci_source source = source_of(c);
   clarke_status status = clarke_audit_one(s, c, c->n_params == 1 ? c->params[0] : NULL, err);
 
   clarke_watch_hide(true);
@@ -155,6 +155,7 @@ answer_one(int *exit_status, clarke_audit_session *s, const clarke_audit_command
   *exit_status = clarke_verdict_status(s->audit.verdict);
   if (status != CLARKE_OK)
     return status;
+  source.proof = clarke_audit_proof_written(s, c);
   return clarke_ci_tell(exit_status, &c->ci, &source, clarke_ci_wants(&c->ci, c->json) ? clarke_audit_json(s) : NULL, err);
 }
 

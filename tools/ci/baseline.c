@@ -35,7 +35,8 @@ check_results(const baseline *b, const char *path, clarke_error *err)
 {
   for (size_t i = 0; i < json_array_size(b->results); i++)
     if (print_of(json_array_get(b->results, i)) == NULL || count_of(json_array_get(b->results, i)) < 1)
-      return clarke_fail(err, CLARKE_EINPUT, "%s: result %zu has no fingerprint %s, or no count: a file that --sarif wrote is expected", path,
+      return clarke_fail(err, CLARKE_EINPUT,
+                         "%s: result %zu has no fingerprint %s, or no count: a file that --sarif wrote is expected", path,
                          i + 1, CLARKE_SARIF_FINGERPRINT);
   return CLARKE_OK;
 }
@@ -49,7 +50,8 @@ read_json(baseline *b, const char *path, const clarke_file *bytes, clarke_error 
 
   b->file = json_loadb((const char *)bytes->data, bytes->size, JSON_REJECT_DUPLICATES, &why);
   if (b->file == NULL)
-    return clarke_fail(err, CLARKE_EINPUT, "%s:%d: no JSON: %s; a file that --sarif wrote is expected", path, why.line, why.text);
+    return clarke_fail(err, CLARKE_EINPUT, "%s:%d: no JSON: %s; a file that --sarif wrote is expected", path, why.line,
+                       why.text);
   run = json_array_get(json_object_get(b->file, "runs"), 0);
   driver = json_object_get(json_object_get(run, "tool"), "driver");
   name = json_string_value(json_object_get(driver, "name"));
@@ -84,7 +86,8 @@ meet(clarke_finding *f, const char *print, baseline *b)
     b->met[i] = true;
     f->known = f->count <= (size_t)count_of(result);
     if (!f->known)
-      fprintf(stderr, "baseline: more than was known, %zu in place of %lld: %s\n", f->count, (long long)count_of(result), f->message);
+      fprintf(stderr, "baseline: more than was known, %zu in place of %lld: %s\n", f->count, (long long)count_of(result),
+              f->message);
     return;
   }
 }

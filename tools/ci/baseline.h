@@ -4,8 +4,8 @@
 
 #include "findings.h"
 
-/* Marks as known each finding that the file has, of no larger count. What it has and is not found, or is found more often, is told on standard
- * error, unless a question could not be asked. */
+/* Marks as known each finding that the file has, of no larger count. What it has and is not found, or is found more often, is
+ * told on standard error, unless a question could not be asked. */
 clarke_status clarke_baseline_compare(clarke_findings *list, const char *path, clarke_error *err);
 
 #endif

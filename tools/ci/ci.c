@@ -2,7 +2,9 @@
 
 #include "baseline.h"
 #include "command.h"
+#include "format/file.h"
 #include "junit.h"
+#include "report.h"
 #include "sarif.h"
 #include "session/json.h"
 
@@ -52,6 +54,7 @@ clarke_ci_take(int key, const char *arg, const struct argp_state *state, clarke_
 {
   const char **file = key == CLARKE_OPTION_SARIF      ? &to->sarif
                       : key == CLARKE_OPTION_JUNIT    ? &to->junit
+                      : key == CLARKE_OPTION_HTML     ? &to->html
                       : key == CLARKE_OPTION_BASELINE ? &to->baseline
                                                       : NULL;
 
@@ -71,7 +74,7 @@ clarke_ci_take(int key, const char *arg, const struct argp_state *state, clarke_
 bool
 clarke_ci_wants(const clarke_ci *ci, bool json)
 {
-  return json || ci->sarif != NULL || ci->junit != NULL || ci->baseline != NULL || ci->fail_on != NULL;
+  return json || ci->sarif != NULL || ci->junit != NULL || ci->html != NULL || ci->baseline != NULL || ci->fail_on != NULL;
 }
 
 /* --- the exit status -------------------------------------------------------------------------- */
@@ -102,6 +105,23 @@ judge(clarke_findings *list, const clarke_ci *ci)
 /* --- files ------------------------------------------------------------------------------------ */
 
 static clarke_status
+write_page(const clarke_ci *ci, const clarke_ci_source *source, const json_t *answer, clarke_error *err)
+{
+  clarke_file proof = {0};
+  clarke_status status = CLARKE_OK;
+
+  if (ci->html == NULL)
+    return CLARKE_OK;
+  if (source->proof != NULL)
+    status = clarke_file_read(&proof, source->proof, err);
+  if (status == CLARKE_OK)
+    status = clarke_report_write(ci->html, answer,
+                                 &(clarke_report_source){.proof = source->proof, .proof_sha256 = proof.sha256}, err);
+  clarke_file_clear(&proof);
+  return status;
+}
+
+static clarke_status
 write_files(const clarke_findings *list, const clarke_ci *ci, int exit_status, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
@@ -116,7 +136,8 @@ write_files(const clarke_findings *list, const clarke_ci *ci, int exit_status, c
 static clarke_status
 tell(int *exit_status, const clarke_ci *ci, const clarke_ci_source *source, const json_t *answer, clarke_error *err)
 {
-  clarke_findings list = {.command = source->command, .path = source->path, .batch = source->batch, .checkpoint = source->checkpoint};
+  clarke_findings list = {
+      .command = source->command, .path = source->path, .batch = source->batch, .checkpoint = source->checkpoint};
   clarke_status status = clarke_findings_read(&list, answer, *exit_status, err);
 
   if (status == CLARKE_OK && ci->baseline != NULL)
@@ -125,6 +146,8 @@ tell(int *exit_status, const clarke_ci *ci, const clarke_ci_source *source, cons
     *exit_status = judge(&list, ci);
     status = write_files(&list, ci, *exit_status, err);
   }
+  if (status == CLARKE_OK)
+    status = write_page(ci, source, answer, err);
   clarke_findings_clear(&list);
   return status;
 }
@@ -151,11 +174,17 @@ tell_failure(const clarke_ci *ci, const clarke_ci_source *source, const char *wh
 {
   clarke_findings list = {.command = source->command, .path = source->path != NULL ? source->path : ""};
   clarke_status status = clarke_findings_fail(&list, why, exit_status, err);
+  json_t *object = json_pack("{s:o}", "error", clarke_json_text(why));
 
   if (status == CLARKE_OK)
     status = write_files(&list, ci, exit_status, err);
+  if (status == CLARKE_OK && object == NULL)
+    status = clarke_no_memory(err);
+  if (status == CLARKE_OK)
+    status = write_page(ci, source, object, err);
   if (status == CLARKE_OK && source->json && !ci->quiet)
-    status = clarke_json_print(stdout, json_pack("{s:o}", "error", clarke_json_text(why)), JSON_INDENT(2), "\n", err);
+    status = clarke_json_print(stdout, json_incref(object), JSON_INDENT(2), "\n", err);
+  json_decref(object);
   clarke_findings_clear(&list);
   return status;
 }

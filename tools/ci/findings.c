@@ -11,25 +11,32 @@ const clarke_rule_words *
 clarke_rule_told(clarke_rule rule)
 {
   static const clarke_rule_words words[] = {
-    [CLARKE_RULE_NONE] = {"none", "none", "Nothing was found", "Nothing was found."},
-    [CLARKE_RULE_NOT_IN_CLARKE] =
-        {"not-in-clarke", "error", "AD's gradient is no derivative here",
-         "It is proved that the gradient of automatic differentiation is no limit of true gradients at points nearby, and no mixture "
-         "(convex combination) of such limits. The option --proof writes the proof, which clarke-check verifies."},
-    [CLARKE_RULE_REFUTED] = {"refuted", "error", "What was recorded is not what the step computes",
-                             "Rounding does not explain the recorded number. The program that ran is another than the recorded one, or the "
-                             "record was changed: record the step again."},
-    [CLARKE_RULE_UNDECIDED] = {"undecided", "warning", "It was not proved whether AD's gradient is a derivative here",
-                               "Neither yes nor no was proved. The report says where the search stopped; docs/undecided.md says what to do."},
-    [CLARKE_RULE_NOT_KNOWN] = {"not-known", "warning", "It is not known whether what was recorded is right but for rounding",
-                               "The bound on rounding is too wide, or the record has too little. A record with a trace says more."},
-    [CLARKE_RULE_IN_CLARKE] = {"in-clarke", "note", "AD's gradient is a mixture of derivatives here",
-                               "It is a convex combination of limits of gradients. It was not shown to be such a limit itself."},
-    [CLARKE_RULE_TURNED] = {"turned", "warning", "Rounding took another side of a kink",
-                            "The recorded gradient is the one along the branches that ran. The exact step takes others at the kinks named."},
-    [CLARKE_RULE_TOUCHED] = {"touched", "note", "Exact evaluation lands on a kink",
-                             "There the function has several slopes, and automatic differentiation takes one of them by its own rule."},
-    [CLARKE_RULE_NOT_ASKED] = {"not-asked", "error", "The question could not be asked", "The message says why."},
+      [CLARKE_RULE_NONE] = {"none", "none", "Nothing was found", "Nothing was found."},
+      [CLARKE_RULE_NOT_IN_CLARKE] =
+          {"not-in-clarke", "error", "AD's gradient is no derivative here",
+           "It is proved that the gradient of automatic differentiation is no limit of true gradients at points nearby, and no "
+           "mixture "
+           "(convex combination) of such limits. The option --proof writes the proof, which clarke-check verifies."},
+      [CLARKE_RULE_REFUTED] =
+          {"refuted", "error", "What was recorded is not what the step computes",
+           "Rounding does not explain the recorded number. The program that ran is another than the recorded one, or the "
+           "record was changed: record the step again."},
+      [CLARKE_RULE_UNDECIDED] =
+          {"undecided", "warning", "It was not proved whether AD's gradient is a derivative here",
+           "Neither yes nor no was proved. The report says where the search stopped; docs/undecided.md says what to do."},
+      [CLARKE_RULE_NOT_KNOWN] =
+          {"not-known", "warning", "It is not known whether what was recorded is right but for rounding",
+           "The bound on rounding is too wide, or the record has too little. A record with a trace says more."},
+      [CLARKE_RULE_IN_CLARKE] =
+          {"in-clarke", "note", "AD's gradient is a mixture of derivatives here",
+           "It is a convex combination of limits of gradients. It was not shown to be such a limit itself."},
+      [CLARKE_RULE_TURNED] =
+          {"turned", "warning", "Rounding took another side of a kink",
+           "The recorded gradient is the one along the branches that ran. The exact step takes others at the kinks named."},
+      [CLARKE_RULE_TOUCHED] =
+          {"touched", "note", "Exact evaluation lands on a kink",
+           "There the function has several slopes, and automatic differentiation takes one of them by its own rule."},
+      [CLARKE_RULE_NOT_ASKED] = {"not-asked", "error", "The question could not be asked", "The message says why."},
   };
 
   return &words[rule];
@@ -62,7 +69,8 @@ clarke_findings_add(clarke_findings *list, clarke_finding finding, const char *f
 clarke_status
 clarke_findings_fail(clarke_findings *list, const char *why, int own, clarke_error *err)
 {
-  clarke_findings_add(list, (clarke_finding){.rule = CLARKE_RULE_NOT_ASKED, .question = "verdict", .count = 1, .status = own}, "%s", why);
+  clarke_findings_add(list, (clarke_finding){.rule = CLARKE_RULE_NOT_ASKED, .question = "verdict", .count = 1, .status = own},
+                      "%s", why);
   return list->failed ? clarke_no_memory(err) : CLARKE_OK;
 }
 
@@ -151,7 +159,8 @@ clarke_finding_print(const clarke_findings *list, const clarke_finding *f)
 static bool
 stands_for_itself(unsigned char c)
 {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c != '\0' && strchr("-._~/!$&'()*+,;=@", c) != NULL);
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
+         || (c != '\0' && strchr("-._~/!$&'()*+,;=@", c) != NULL);
 }
 
 static size_t

@@ -1,7 +1,8 @@
-/* What an answer holds against what was asked about: the entries of a SARIF or JUnit file, and what --fail-on and --baseline speak of.
+/* What an answer holds against what was asked about: the entries of a SARIF or JUnit file, and what --fail-on and --baseline
+ * speak of.
  *
- * It is read off the object that --json prints, so that no two outputs can say different things. Each question that was asked is an
- * entry; one of which nothing is found has the rule CLARKE_RULE_NONE. */
+ * It is read off the object that --json prints, so that no two outputs can say different things. Each question that was asked
+ * is an entry; one of which nothing is found has the rule CLARKE_RULE_NONE. */
 #ifndef CLARKE_TOOLS_FINDINGS_H
 #define CLARKE_TOOLS_FINDINGS_H
 
@@ -48,26 +49,26 @@ typedef struct {
 
 typedef struct {
   const char *command; /* "audit", ... */
-  const char *path;    /* the model or program, as it was named; of a run folder its graph; of tensor cores' results the folder */
+  const char *path; /* the model or program, as it was named; of a run folder its graph; of tensor cores' results the folder */
   const char *batch, *checkpoint; /* files; NULL: there is none, or there are several */
-  const json_t *asked; /* what else tells the question from others: loss, point, inputs; read off the answer */
-  const char *profile; /* of the answer's memory; NULL: there is none */
+  const json_t *asked;            /* what else tells the question from others: loss, point, inputs; read off the answer */
+  const char *profile;            /* of the answer's memory; NULL: there is none */
   clarke_finding *finding;
   size_t n;
-  size_t room;         /* private */
-  bool failed;         /* out of memory: clarke_findings_read says so */
+  size_t room; /* private */
+  bool failed; /* out of memory: clarke_findings_read says so */
 } clarke_findings;
 
-/* `list` has command, path, batch and checkpoint, and is zeroed otherwise. answer outlives it. `own` is the status that the command has without options: the
- * worst status of a finding is made the same. */
+/* `list` has command, path, batch and checkpoint, and is zeroed otherwise. answer outlives it. `own` is the status that the
+ * command has without options: the worst status of a finding is made the same. */
 clarke_status clarke_findings_read(clarke_findings *list, const json_t *answer, int own, clarke_error *err);
 
 /* One entry: the question could not be asked. */
 clarke_status clarke_findings_fail(clarke_findings *list, const char *why, int own, clarke_error *err);
 void clarke_findings_clear(clarke_findings *list);
 
-/* What tells a finding from others, over runs (malloc): rule, command, question, file, batch, checkpoint, place, profile, and what else was asked.
- * NULL: out of memory. */
+/* What tells a finding from others, over runs (malloc): rule, command, question, file, batch, checkpoint, place, profile, and
+ * what else was asked. NULL: out of memory. */
 char *clarke_finding_print(const clarke_findings *list, const clarke_finding *finding);
 
 /* Where it lies, as a URI reference (malloc): file:///... of an absolute path. NULL: out of memory. */

@@ -2,77 +2,59 @@
 #include "findings_inside.h"
 
 #include "command.h"
+#include "object.h"
+#include "plain.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const char *
-text_at(const json_t *j, const char *key)
-{
-  return json_string_value(json_object_get(j, key));
-}
-
-static size_t
-count_at(const json_t *j, const char *key)
-{
-  return (size_t)json_integer_value(json_object_get(j, key));
-}
-
-static const char *
-or_nothing(const char *text)
-{
-  return text != NULL ? text : "";
-}
-
 /* --- verdicts --------------------------------------------------------------------------------- */
 
-static const struct {
-  const char *name, *sentence;
-  clarke_rule rule;
-  int status;
-} verdicts[] = {
-  {"in-bouligand", "AD's gradient is a limit of true gradients", CLARKE_RULE_NONE, EXIT_HOLDS},
-  {"in-clarke", "AD's gradient is a mixture of limits of true gradients", CLARKE_RULE_IN_CLARKE, EXIT_HOLDS},
-  {"not-in-clarke", "AD's gradient is no generalized derivative", CLARKE_RULE_NOT_IN_CLARKE, EXIT_FAILS},
-};
-
-/* What is none of these is undecided. */
 static void
-add_verdict(clarke_findings *list, const char *subject, const char *verdict, const char *why)
+add_verdict(clarke_findings *list, const char *subject, const json_t *judged)
 {
-  clarke_finding f = {.rule = CLARKE_RULE_UNDECIDED, .question = "verdict", .subject = subject, .count = 1, .status = EXIT_UNDECIDED};
-  const char *sentence = "it is not decided whether AD's gradient is a generalized derivative";
+  static const clarke_rule rules[] = {CLARKE_RULE_NONE, CLARKE_RULE_IN_CLARKE, CLARKE_RULE_NOT_IN_CLARKE,
+                                      CLARKE_RULE_UNDECIDED};
+  clarke_verdict verdict;
+  const clarke_plain *plain = clarke_plain_verdict(clarke_text_at(judged, "verdict"), &verdict);
 
-  for (size_t i = 0; verdict != NULL && i < sizeof verdicts / sizeof *verdicts; i++)
-    if (strcmp(verdict, verdicts[i].name) == 0) {
-      f.rule = verdicts[i].rule;
-      f.status = verdicts[i].status;
-      sentence = verdicts[i].sentence;
-    }
-  clarke_findings_add(list, f, "%s (%s): %s", sentence, verdict != NULL ? verdict : "undecided", or_nothing(why));
+  clarke_findings_add(list,
+                      (clarke_finding){.rule = rules[verdict],
+                                       .question = "verdict",
+                                       .subject = subject,
+                                       .count = 1,
+                                       .status = clarke_verdict_status(verdict)},
+                      "%s (%s): %s", plain->sentence, plain->name, clarke_text_at(judged, "why"));
 }
 
 static void
 add_layer(clarke_findings *list, const char *subject, const json_t *layer)
 {
-  const size_t touched = count_at(layer, "touched"), ties = count_at(layer, "ties");
-  const char *name = or_nothing(text_at(layer, "name")), *op = or_nothing(text_at(layer, "op"));
-  const clarke_finding f = {.rule = touched > 0 ? CLARKE_RULE_TOUCHED : CLARKE_RULE_NONE, .question = "touched", .subject = subject,
-                            .place = name, .count = touched};
+  const size_t touched = clarke_count_at(layer, "touched"), ties = clarke_count_at(layer, "ties");
+  const char *name = clarke_text_at(layer, "name"), *op = clarke_text_at(layer, "op");
+  const clarke_finding f = {.rule = touched > 0 ? CLARKE_RULE_TOUCHED : CLARKE_RULE_NONE,
+                            .question = "touched",
+                            .subject = subject,
+                            .place = name,
+                            .count = touched};
 
   clarke_findings_add(list, f, "layer %s (%s), %zu neurons: %zu kink%s touched in this batch, %zu tied window%s", name, op,
-                      count_at(layer, "neurons"), touched, touched == 1 ? "" : "s", ties, ties == 1 ? "" : "s");
+                      clarke_count_at(layer, "neurons"), touched, touched == 1 ? "" : "s", ties, ties == 1 ? "" : "s");
 }
 
 /* The kinks of a program. */
 static void
 add_touched(clarke_findings *list, const json_t *kink)
 {
-  const char *node = or_nothing(text_at(kink, "node"));
-  const clarke_finding f = {.rule = CLARKE_RULE_TOUCHED, .question = "touched", .place = node, .count = 1,
-                            .line = count_at(kink, "line"), .column = count_at(kink, "column")};
+  const char *node = clarke_text_at(kink, "node");
+  const clarke_finding f = {.rule = CLARKE_RULE_TOUCHED,
+                            .question = "touched",
+                            .place = node,
+                            .count = 1,
+                            .line = clarke_count_at(kink, "line"),
+                            .column = clarke_count_at(kink, "column")};
 
-  clarke_findings_add(list, f, "%s is at a kink: its argument is %s", node, or_nothing(text_at(kink, "argument")));
+  clarke_findings_add(list, f, "%s is at a kink: its argument is %s", node, clarke_text_at(kink, "argument"));
 }
 
 /* --- recorded steps --------------------------------------------------------------------------- */
@@ -81,7 +63,8 @@ static clarke_finding *
 branch_at(const clarke_findings *list, const char *node)
 {
   for (size_t i = 0; i < list->n; i++)
-    if (list->finding[i].rule == CLARKE_RULE_TURNED && list->finding[i].place != NULL && strcmp(list->finding[i].place, node) == 0)
+    if (list->finding[i].rule == CLARKE_RULE_TURNED && list->finding[i].place != NULL
+        && strcmp(list->finding[i].place, node) == 0)
       return &list->finding[i];
   return NULL;
 }
@@ -90,7 +73,7 @@ branch_at(const clarke_findings *list, const char *node)
 static void
 add_parted(clarke_findings *list, const json_t *kink)
 {
-  const char *node = or_nothing(text_at(kink, "node"));
+  const char *node = clarke_text_at(kink, "node");
   clarke_finding *before = branch_at(list, node);
 
   if (json_is_true(json_object_get(kink, "same_gradient")))
@@ -99,8 +82,8 @@ add_parted(clarke_findings *list, const json_t *kink)
     before->count++;
   else
     clarke_findings_add(list, (clarke_finding){.rule = CLARKE_RULE_TURNED, .question = "branch", .place = node, .count = 1},
-                        "%s: rounding took another side, first at %s of sample %zu (%s)", node, or_nothing(text_at(kink, "index")),
-                        count_at(kink, "sample"), or_nothing(text_at(kink, "parting")));
+                        "%s: rounding took another side, first at %s of sample %zu (%s)", node, clarke_text_at(kink, "index"),
+                        clarke_count_at(kink, "sample"), clarke_text_at(kink, "parting"));
 }
 
 /* Is the recorded gradient AD's? */
@@ -114,7 +97,7 @@ add_gradient(clarke_findings *list, const json_t *gradient)
   } answers[] = {{"explained", CLARKE_RULE_NONE, EXIT_HOLDS},
                  {"turned", CLARKE_RULE_TURNED, EXIT_HOLDS},
                  {"refuted", CLARKE_RULE_REFUTED, EXIT_NOT_ASKED}};
-  const char *answer = or_nothing(text_at(gradient, "answer"));
+  const char *answer = clarke_text_at(gradient, "answer");
   clarke_finding f = {.rule = CLARKE_RULE_NOT_KNOWN, .question = "gradient", .count = 1, .status = EXIT_UNDECIDED};
 
   for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
@@ -122,7 +105,7 @@ add_gradient(clarke_findings *list, const json_t *gradient)
       f.rule = answers[i].rule;
       f.status = answers[i].status;
     }
-  clarke_findings_add(list, f, "the recorded gradient is %s: %s", answer, or_nothing(text_at(gradient, "why")));
+  clarke_findings_add(list, f, "the recorded gradient is %s: %s", answer, clarke_text_at(gradient, "why"));
 }
 
 static void
@@ -146,69 +129,81 @@ static void
 add_node(clarke_findings *list, const json_t *node)
 {
   static const char *const good[] = {"bit-exact", "bit-exact (tree)", "within the bound", "followed", NULL};
-  const char *answer = or_nothing(text_at(node, "answer")), *part = or_nothing(text_at(node, "part")),
-             *name = or_nothing(text_at(node, "name")), *why = text_at(node, "why");
+  const char *answer = clarke_text_at(node, "answer"), *part = clarke_text_at(node, "part"),
+             *name = clarke_text_at(node, "name"), *why = clarke_text_at(node, "why");
   const json_t *first = json_object_get(node, "first");
   const bool refuted = strcmp(answer, "refuted") == 0;
-  const size_t bad = count_at(node, refuted ? "refuted" : "open");
+  const size_t bad = clarke_count_at(node, refuted ? "refuted" : "open");
   clarke_finding f = {.question = part, .place = name, .count = bad > 0 ? bad : 1};
 
   if (!is_any(answer, good)) {
     f.rule = refuted ? CLARKE_RULE_REFUTED : CLARKE_RULE_NOT_KNOWN;
     f.status = refuted ? EXIT_FAILS : EXIT_UNDECIDED;
   }
-  clarke_findings_add(list, f, "%s %s%s is %s%s%s", part, name, or_nothing(text_at(first, "index")), answer, why != NULL ? ": " : "",
-                      or_nothing(why));
+  clarke_findings_add(list, f, "%s %s%s is %s%s%s", part, name, clarke_text_at(first, "index"), answer,
+                      *why != '\0' ? ": " : "", why);
 }
 
 /* Results of tensor cores: a file of them. */
 static void
 add_set(clarke_findings *list, const json_t *set)
 {
-  const char *outcome = or_nothing(text_at(set, "outcome")), *file = or_nothing(text_at(set, "file"));
+  const char *outcome = clarke_text_at(set, "outcome"), *file = clarke_text_at(set, "file");
   const bool differs = strcmp(outcome, "differs") == 0, exact = strcmp(outcome, "bit-exact") == 0;
-  const size_t results = count_at(set, "results"), agree = count_at(set, "agree");
-  const clarke_finding f = {
-    .rule = exact ? CLARKE_RULE_NONE : differs ? CLARKE_RULE_REFUTED : CLARKE_RULE_NOT_KNOWN, .question = "results", .file = file,
-    .count = exact ? 1 : results - agree, .line = count_at(json_object_get(set, "first"), "line"),
-    .status = exact ? EXIT_HOLDS : differs ? EXIT_FAILS : EXIT_UNDECIDED};
+  const size_t results = clarke_count_at(set, "results"), agree = clarke_count_at(set, "agree");
+  const clarke_finding f = {.rule = exact     ? CLARKE_RULE_NONE
+                                    : differs ? CLARKE_RULE_REFUTED
+                                              : CLARKE_RULE_NOT_KNOWN,
+                            .question = "results",
+                            .file = file,
+                            .count = exact ? 1 : results - agree,
+                            .line = clarke_count_at(json_object_get(set, "first"), "line"),
+                            .status = exact     ? EXIT_HOLDS
+                                      : differs ? EXIT_FAILS
+                                                : EXIT_UNDECIDED};
 
   clarke_findings_add(list, f, "%s: of %zu results %zu are what the GPU's rule gives", outcome, results, agree);
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* Of a model or a program, or of one checkpoint of several: then `subject` is its name. A verdict about a program that is not the one that
- * ran is none. */
+/* Of a model or a program, or of one checkpoint of several: then `subject` is its name. A verdict about a program that is not
+ * the one that ran is none. */
 static void
 add_answer(clarke_findings *list, const json_t *answer, const char *subject)
 {
   const json_t *gradient = json_object_get(answer, "gradient"), *layers = json_object_get(answer, "layers"),
                *recorded = json_object_get(json_object_get(gradient, "turned"), "recorded");
-  const char *error = text_at(answer, "error"), *answered = or_nothing(text_at(gradient, "answer"));
+  const char *answered = clarke_text_at(gradient, "answer");
 
-  if (error != NULL) {
-    clarke_findings_add(list, (clarke_finding){.rule = CLARKE_RULE_NOT_ASKED, .question = "verdict", .subject = subject, .count = 1,
-                                               .status = EXIT_NOT_ASKED}, "%s", error);
+  if (json_object_get(answer, "error") != NULL) {
+    clarke_findings_add(
+        list,
+        (clarke_finding){
+            .rule = CLARKE_RULE_NOT_ASKED, .question = "verdict", .subject = subject, .count = 1, .status = EXIT_NOT_ASKED},
+        "%s", clarke_text_at(answer, "error"));
     return;
   }
   if (strcmp(answered, "refuted") != 0)
-    add_verdict(list, subject, text_at(recorded != NULL ? recorded : answer, "verdict"), text_at(recorded != NULL ? recorded : answer, "why"));
+    add_verdict(list, subject, recorded != NULL ? recorded : answer);
   if (gradient != NULL)
     add_gradient(list, gradient);
   add_each(list, json_object_get(json_object_get(gradient, "turned"), "kinks"), add_parted);
   for (size_t i = 0; i < json_array_size(layers); i++)
     add_layer(list, subject, json_array_get(layers, i));
-  add_each(list, json_object_get(answer, "touched"), add_touched); /* a list of a program's kinks; a network's number has none */
+  add_each(list, json_object_get(answer, "touched"),
+           add_touched); /* a list of a program's kinks; a network's number has none */
 }
 
-/* The status is the command's to say. What asks for a worse one is not its last word: a verdict beside a gradient that is not known to be AD's. Where
- * nothing asks for as bad a one there is more than these entries: one says so. */
+/* The status is the command's to say. What asks for a worse one is not its last word: a verdict beside a gradient that is not
+ * known to be AD's. Where nothing asks for as bad a one there is more than these entries: one says so. */
 static void
 agree(clarke_findings *list, const json_t *answer, int own)
 {
-  const char *why = text_at(answer, "stopped"), *said = text_at(answer, "answer");
-  const clarke_rule rule = own == EXIT_FAILS ? CLARKE_RULE_REFUTED : own == EXIT_UNDECIDED ? CLARKE_RULE_NOT_KNOWN : CLARKE_RULE_NOT_ASKED;
+  const char *why = clarke_text_at(answer, "stopped"), *said = clarke_text_at(answer, "answer");
+  const clarke_rule rule = own == EXIT_FAILS       ? CLARKE_RULE_REFUTED
+                           : own == EXIT_UNDECIDED ? CLARKE_RULE_NOT_KNOWN
+                                                   : CLARKE_RULE_NOT_ASKED;
   int worst = EXIT_HOLDS;
 
   for (size_t i = 0; i < list->n; i++) {
@@ -218,7 +213,9 @@ agree(clarke_findings *list, const json_t *answer, int own)
   }
   if (worst != own)
     clarke_findings_add(list, (clarke_finding){.rule = rule, .question = "answer", .count = 1, .status = own}, "%s",
-                        why != NULL ? why : said != NULL ? said : clarke_rule_told(rule)->summary);
+                        *why != '\0'    ? why
+                        : *said != '\0' ? said
+                                        : clarke_rule_told(rule)->summary);
 }
 
 clarke_status
@@ -227,9 +224,9 @@ clarke_findings_read(clarke_findings *list, const json_t *answer, int own, clark
   const json_t *several = json_object_get(answer, "checkpoints");
 
   list->asked = several != NULL ? json_array_get(several, 0) : answer;
-  list->profile = text_at(list->asked, "profile");
+  list->profile = clarke_text_at(list->asked, "profile");
   for (size_t i = 0; i < json_array_size(several); i++)
-    add_answer(list, json_array_get(several, i), text_at(json_array_get(several, i), "file"));
+    add_answer(list, json_array_get(several, i), clarke_text_at(json_array_get(several, i), "file"));
   add_each(list, json_object_get(answer, "nodes"), add_node);
   add_each(list, json_object_get(json_object_get(answer, "pattern"), "list"), add_parted);
   add_each(list, json_object_get(answer, "sets"), add_set);

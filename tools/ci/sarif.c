@@ -29,9 +29,9 @@ rules_json(void)
   for (clarke_rule r = CLARKE_RULE_NONE + 1; r < CLARKE_RULE_NOT_ASKED; r++) {
     const clarke_rule_words *w = clarke_rule_told(r);
 
-    clarke_json_append(&rules, json_pack("{s:s, s:s, s:o, s:o, s:o, s:{s:s}}", "id", w->name, "name", w->name, "shortDescription",
-                                         text_json(w->summary), "fullDescription", text_json(w->help), "help", text_json(w->help),
-                                         "defaultConfiguration", "level", w->level));
+    clarke_json_append(&rules, json_pack("{s:s, s:s, s:o, s:o, s:o, s:{s:s}}", "id", w->name, "name", w->name,
+                                         "shortDescription", text_json(w->summary), "fullDescription", text_json(w->help),
+                                         "help", text_json(w->help), "defaultConfiguration", "level", w->level));
   }
   return rules;
 }
@@ -45,7 +45,8 @@ location_json(const clarke_findings *list, const clarke_finding *f)
 
   if (f->column > 0)
     clarke_json_set(&region, "startColumn", json_integer((json_int_t)f->column));
-  j = json_pack("{s:{s:{s:o}, s:o}}", "physicalLocation", "artifactLocation", "uri", clarke_json_text(uri != NULL ? uri : ""), "region", region);
+  j = json_pack("{s:{s:{s:o}, s:o}}", "physicalLocation", "artifactLocation", "uri", clarke_json_text(uri != NULL ? uri : ""),
+                "region", region);
   if (uri == NULL) {
     json_decref(j);
     return NULL;
@@ -71,13 +72,15 @@ result_json(const clarke_findings *list, const clarke_finding *f, bool compared)
 
   if (fingerprint != NULL)
     j = json_pack("{s:s, s:I, s:s, s:{s:o}, s:[o], s:{s:o, s:o}, s:I}", "ruleId", clarke_rule_told(f->rule)->name, "ruleIndex",
-                  (json_int_t)index_of(f->rule), "level", clarke_rule_told(f->rule)->level, "message", "text", clarke_json_text(f->message),
-                  "locations", location_json(list, f), "partialFingerprints", CLARKE_SARIF_FINGERPRINT, clarke_json_text(fingerprint),
-                  "primaryLocationLineHash", line_hash(fingerprint), "occurrenceCount", (json_int_t)f->count);
+                  (json_int_t)index_of(f->rule), "level", clarke_rule_told(f->rule)->level, "message", "text",
+                  clarke_json_text(f->message), "locations", location_json(list, f), "partialFingerprints",
+                  CLARKE_SARIF_FINGERPRINT, clarke_json_text(fingerprint), "primaryLocationLineHash", line_hash(fingerprint),
+                  "occurrenceCount", (json_int_t)f->count);
   if (compared)
     clarke_json_set(&j, "baselineState", json_string(f->known ? "unchanged" : "new"));
   if (f->subject != NULL || list->checkpoint != NULL)
-    clarke_json_set(&j, "properties", json_pack("{s:o}", "checkpoint", clarke_json_text(f->subject != NULL ? f->subject : list->checkpoint)));
+    clarke_json_set(&j, "properties",
+                    json_pack("{s:o}", "checkpoint", clarke_json_text(f->subject != NULL ? f->subject : list->checkpoint)));
   free(fingerprint);
   return j;
 }
@@ -107,9 +110,9 @@ sarif_json(const clarke_findings *list, int exit_status, bool compared)
     if (list->finding[i].rule != CLARKE_RULE_NONE && list->finding[i].rule != CLARKE_RULE_NOT_ASKED)
       clarke_json_append(&results, result_json(list, &list->finding[i], compared));
   return json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:s, s:o}}, s:[o], s:o, s:{s:s}}]}", "$schema",
-                   "https://json.schemastore.org/sarif-2.1.0.json", "version", "2.1.0", "runs", "tool", "driver", "name", "clarke",
-                   "version", clarke_version(), "rules", rules_json(), "invocations", invocation_json(list, exit_status), "results",
-                   results, "properties", "command", list->command);
+                   "https://json.schemastore.org/sarif-2.1.0.json", "version", "2.1.0", "runs", "tool", "driver", "name",
+                   "clarke", "version", clarke_version(), "rules", rules_json(), "invocations",
+                   invocation_json(list, exit_status), "results", results, "properties", "command", list->command);
 }
 
 clarke_status

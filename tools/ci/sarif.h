@@ -8,6 +8,7 @@
 #define CLARKE_SARIF_FINGERPRINT "clarke/v1"
 
 /* Whole or not at all. compared: findings were held against a baseline, and each result says whether it is new. */
-clarke_status clarke_sarif_write(const char *path, const clarke_findings *list, int exit_status, bool compared, clarke_error *err);
+clarke_status clarke_sarif_write(const char *path, const clarke_findings *list, int exit_status, bool compared,
+                                 clarke_error *err);
 
 #endif

@@ -56,7 +56,9 @@ print_answer(int *exit_status, const clarke_derive_session *s, const clarke_deri
   clarke_watch_hide(true);
   if (!c->json && !c->ci.quiet)
     clarke_derive_print_text(s, d, t);
-  return clarke_ci_tell(exit_status, &c->ci, &(clarke_ci_source){.command = "derive", .path = c->ask.path, .json = c->json},
+  return clarke_ci_tell(exit_status, &c->ci,
+                        &(clarke_ci_source){.command = "derive", .path = c->ask.path, .json = c->json,
+                                            .proof = d->verdict != CLARKE_UNDECIDED ? c->proof : NULL},
                         clarke_ci_wants(&c->ci, c->json) ? answer_json(s, d, t, needs) : NULL, err);
 }
 
