@@ -36,6 +36,8 @@ static const struct {
    "a step of an optimizer: what its rule makes of a state and a gradient, exactly"},
   {"reproduce", clarke_command_reproduce,
    "every example of the papers: claimed, computed, agreed or not"},
+  {"report", clarke_command_report,
+   "what a command printed with --json, as one page of HTML"},
 };
 
 #define N_COMMANDS (sizeof commands / sizeof commands[0])
@@ -100,6 +102,21 @@ take_limit(const char *arg, const struct argp_state *state)
 
   if (clarke_limit_set(arg, &err) != CLARKE_OK)
     argp_error(state, "%s", err.text);
+}
+
+int
+clarke_verdict_status(clarke_verdict verdict)
+{
+  return verdict == CLARKE_UNDECIDED ? EXIT_UNDECIDED : verdict == CLARKE_NOT_IN_CLARKE ? EXIT_FAILS : EXIT_HOLDS;
+}
+
+/* A file that could not be read, what is proved wrong, what is not decided. */
+int
+clarke_status_worse(int a, int b)
+{
+  static const int rank[] = {[EXIT_HOLDS] = 0, [EXIT_UNDECIDED] = 1, [EXIT_FAILS] = 2, [EXIT_NOT_ASKED] = 3};
+
+  return rank[a] > rank[b] ? a : b;
 }
 
 size_t

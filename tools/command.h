@@ -15,6 +15,11 @@ enum {
   EXIT_UNDECIDED = 3,
 };
 
+int clarke_verdict_status(clarke_verdict verdict);
+
+/* The one that a script must not overlook: in the order 2, 1, 3, 0. */
+int clarke_status_worse(int a, int b);
+
 /* Reads the command line into `to`, by the name that its messages have; where it is wrong, or memory is short, the command ends. */
 void clarke_read_arguments(void *to, const struct argp *argp, char *name, int argc, char **argv, unsigned flags);
 
@@ -48,5 +53,6 @@ int clarke_command_patterns(int argc, char **argv);
 int clarke_command_encode(int argc, char **argv);
 int clarke_command_step(int argc, char **argv);
 int clarke_command_reproduce(int argc, char **argv);
+int clarke_command_report(int argc, char **argv);
 
 #endif

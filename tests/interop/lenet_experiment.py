@@ -103,7 +103,7 @@ def record(folder, program, kind, state, x, y):
 
 def ask(*arguments):
     done = subprocess.run([os.environ["CLARKE"], *arguments, "--json"], capture_output=True, text=True)
-    if not done.stdout:
+    if done.returncode == 2:
         sys.exit(f"clarke {' '.join(arguments)}: {done.stderr}")
     return json.loads(done.stdout)
 

@@ -129,7 +129,7 @@ def patterns():
 def differences(folder):
     def against(one, other):
         status, out, error = certify(os.path.join(RUNS, one), "--against", os.path.join(RUNS, other), "--json")
-        return status, json.loads(out)["against"] if out else error
+        return status, json.loads(out)["against"] if status != 2 else error
     for name in ("small", "parted"):
         status, found = against(name, name)
         expect(status == 0 and found["difference"] == "none" and found["differing"] == 0 and found["parameter"] is None, f"{name}: {found}")
@@ -312,7 +312,7 @@ def other_trees(folder):
         change(sum_, trees)
         changed.put("trees", json.dumps(trees).encode())
         status, out, error = certify(changed.run, "--nodes", "--json")
-        found = next((n for n in json.loads(out)["nodes"] if (n["part"], n["name"]) == ("output", "0/addmm")), None) if out else None
+        found = next((n for n in json.loads(out)["nodes"] if (n["part"], n["name"]) == ("output", "0/addmm")), None) if status != 2 else None
         return status, found, error
 
     def tree(text):

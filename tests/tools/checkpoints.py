@@ -101,7 +101,7 @@ class Checkpoints(unittest.TestCase):
 
     def refused(self, params, *words):
         status, out, err = self.audit(params)
-        self.assertEqual((status, out), (2, ""), err)
+        self.assertEqual((status, list(json.loads(out))), (2, ["error"]), err)
         for word in words:
             self.assertIn(word, err)
 

@@ -37,7 +37,7 @@ def record(folder, name, *options):
 def certified(to):
     status, out, error = run(CLARKE, "certify", to, "--nodes", "--json")
     expect(status == 0, f"{to}: {status} {error}")
-    return {(n["part"], n["name"]): n for n in json.loads(out)["nodes"]} if out else {}
+    return {(n["part"], n["name"]): n for n in json.loads(out)["nodes"]} if status == 0 else {}
 
 
 def sums_are_known(to, halves):

@@ -36,6 +36,7 @@ static const struct argp_option options[] = {
   {"exact", OPTION_EXACT, NULL, 0, "no floating-point filter: the same answer, slower; --gradient is rounded from the exact one", 0},
   {"threads", OPTION_THREADS, "N", 0,
    "at most N threads (default: as many as processors); the answer is the same", 0},
+  CLARKE_OPTIONS_OF_CI,
   CLARKE_OPTIONS_OF_WATCH,
   CLARKE_OPTION_OF_LIMIT,
   {NULL, 0, NULL, 0, NULL, 0},
@@ -103,7 +104,8 @@ parse(int key, char *arg, struct argp_state *state)
   clarke_audit_command *c = &line->command;
   const clarke_shared_options shared = {&c->ask.profile, &c->ask.wrt, &c->proof, &c->json};
 
-  if (clarke_take_shared(key, arg, state, &shared) || clarke_watch_take(key, arg, state, &c->watch))
+  if (clarke_take_shared(key, arg, state, &shared) || clarke_watch_take(key, arg, state, &c->watch)
+      || clarke_ci_take(key, arg, state, &c->ci))
     return 0;
   switch (key) {
   case 'b':
@@ -176,9 +178,8 @@ clarke_command_audit(int argc, char **argv)
   clarke_watch_end();
   free(line.command.params);
   flint_cleanup_master();
-  if (status != CLARKE_OK) {
-    fprintf(stderr, "clarke audit: %s\n", err.text);
-    return status == CLARKE_ESTOPPED ? EXIT_UNDECIDED : EXIT_NOT_ASKED;
-  }
-  return exit_status;
+  if (status == CLARKE_OK)
+    return exit_status;
+  return clarke_ci_fail(&line.command.ci, &(clarke_ci_source){.command = "audit", .path = line.command.ask.model_path,
+                                                              .batch = line.command.ask.batch_path, .json = line.command.json}, &err);
 }

@@ -40,6 +40,14 @@ say_not_written(const clarke_audit_command *r, const char *params, const char *w
   fprintf(stderr, "clarke audit: %s%s%s\n", several ? params : "", several ? ": " : "", why);
 }
 
+const char *
+clarke_audit_proof_written(const clarke_audit_session *s, const clarke_audit_command *c)
+{
+  const bool written = c->proof != NULL && s->audit.verdict != CLARKE_UNDECIDED && clarke_graph_wrt_count(&s->graph) > 0;
+
+  return written && strchr(c->proof, '%') == NULL ? c->proof : NULL;
+}
+
 static clarke_status
 write_proof(const clarke_audit_session *s, const clarke_audit_command *c, const char *params, clarke_error *err)
 {

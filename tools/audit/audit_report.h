@@ -2,6 +2,7 @@
 #ifndef CLARKE_TOOLS_AUDIT_REPORT_H
 #define CLARKE_TOOLS_AUDIT_REPORT_H
 
+#include "ci.h"
 #include "session/audit.h"
 #include "watch.h"
 
@@ -13,6 +14,7 @@ typedef struct {
   bool json;
   const char *run; /* a run folder in place of model, batch and checkpoints */
   size_t step;     /* of it; CLARKE_NONE: the first */
+  clarke_ci ci;
   clarke_watch_limits watch;
 } clarke_audit_command;
 
@@ -24,15 +26,15 @@ clarke_status clarke_audit_answer(int *exit_status, const clarke_audit_command *
 clarke_status clarke_audit_one(clarke_audit_session *s, const clarke_audit_command *command, const char *params,
                                clarke_error *err);
 
+/* The proof that was asked for and written under that name; NULL: none was, or its name was made of a checkpoint's. */
+const char *clarke_audit_proof_written(const clarke_audit_session *s, const clarke_audit_command *command);
+
 /* The gradient and the proof that were asked for. */
 clarke_status clarke_audit_write(clarke_audit_session *s, const clarke_audit_command *command, const char *params,
                                  clarke_error *err);
 
 /* audit_run.c: of a recorded step. */
 clarke_status clarke_audit_run_folder(int *exit_status, const clarke_audit_command *command, clarke_error *err);
-
-/* audit_several.c */
-int clarke_audit_status_of(clarke_verdict verdict);
 
 /* audit_text.c */
 clarke_status clarke_audit_print_text(const clarke_audit_session *s, clarke_error *err);

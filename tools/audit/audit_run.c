@@ -79,20 +79,30 @@ print_gradient(const clarke_certified *c)
   putchar('\n');
 }
 
-static clarke_status
-print(const clarke_certified *c, bool json, clarke_error *err)
+static json_t *
+answer_json(const clarke_certified *c)
 {
-  json_t *answer, *gradient;
+  json_t *answer = clarke_audit_json(&c->audit), *gradient = clarke_record_json(&c->record, &c->audit);
 
-  if (!json) {
-    print_gradient(c);
-    return clarke_audit_print_text(&c->audit, err);
-  }
-  answer = clarke_audit_json(&c->audit);
-  gradient = clarke_record_json(&c->record, &c->audit);
   clarke_json_set(&gradient, "turned", clarke_turned_json(c));
   clarke_json_set(&answer, "gradient", gradient);
-  return clarke_json_print(stdout, answer, JSON_INDENT(2), "\n", err);
+  return answer;
+}
+
+static clarke_status
+print(int *exit_status, const clarke_certified *c, const clarke_audit_command *command, clarke_error *err)
+{
+  const clarke_ci_source source = {.command = "audit", .path = c->record.graph_path, .json = command->json,
+                                   .proof = clarke_audit_proof_written(&c->audit, command)};
+  clarke_status status = CLARKE_OK;
+
+  if (!command->json && !command->ci.quiet) {
+    print_gradient(c);
+    status = clarke_audit_print_text(&c->audit, err);
+  }
+  if (status != CLARKE_OK)
+    return status;
+  return clarke_ci_tell(exit_status, &command->ci, &source, clarke_ci_wants(&command->ci, command->json) ? answer_json(c) : NULL, err);
 }
 
 static int
@@ -104,9 +114,9 @@ status_of(const clarke_certified *c)
   case CLARKE_RAN_UNKNOWN:
     return EXIT_UNDECIDED;
   case CLARKE_RAN_TURNED:
-    return clarke_audit_status_of(c->along.verdict);
+    return clarke_verdict_status(c->along.verdict);
   default:
-    return clarke_audit_status_of(c->audit.audit.verdict);
+    return clarke_verdict_status(c->audit.audit.verdict);
   }
 }
 
@@ -142,9 +152,9 @@ clarke_audit_run_folder(int *exit_status, const clarke_audit_command *command, c
     c.proof = NULL; /* it would be about another program */
   if (status == CLARKE_OK)
     status = clarke_audit_write(&answer.audit, &c, c.ask.params_path, err);
-  if (status == CLARKE_OK)
-    status = print(&answer, c.json, err);
   *exit_status = status_of(&answer);
+  if (status == CLARKE_OK)
+    status = print(exit_status, &answer, &c, err);
   clarke_certified_clear(&answer);
   return status;
 }

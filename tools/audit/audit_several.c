@@ -9,25 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int
-clarke_audit_status_of(clarke_verdict verdict)
-{
-  return verdict == CLARKE_UNDECIDED       ? EXIT_UNDECIDED
-         : verdict == CLARKE_NOT_IN_CLARKE ? EXIT_FAILS
-                                           : EXIT_HOLDS;
-}
-
-/* The one that a script must not overlook: a file that could not be read, a gradient proved wrong,
- * one not decided. */
-static int
-worse(int a, int b)
-{
-  static const int rank[] = {
-    [EXIT_HOLDS] = 0, [EXIT_UNDECIDED] = 1, [EXIT_FAILS] = 2, [EXIT_NOT_ASKED] = 3};
-
-  return rank[a] > rank[b] ? a : b;
-}
-
 static int
 compare_names(const void *a, const void *b)
 {
@@ -130,42 +111,52 @@ answer_row(int *exit_status, json_t **rows, const clarke_audit_command *c, size_
   why = status == CLARKE_OK ? NULL : err.text;
   if (why != NULL)
     fprintf(stderr, "clarke audit: %s\n", why);
-  *exit_status = worse(*exit_status, why == NULL ? clarke_audit_status_of(s.audit.verdict) : EXIT_NOT_ASKED);
-  if (c->json)
+  *exit_status = clarke_status_worse(*exit_status, why == NULL ? clarke_verdict_status(s.audit.verdict) : EXIT_NOT_ASKED);
+  if (clarke_ci_wants(&c->ci, c->json))
     clarke_json_append(rows, row_json(&s, c->params[i], why));
-  else
+  if (!c->json && !c->ci.quiet)
     print_row(&s, c->params[i], width_of(c), why);
   clarke_audit_session_clear(&s);
+}
+
+static clarke_ci_source
+source_of(const clarke_audit_command *c)
+{
+  return (clarke_ci_source){.command = "audit", .path = c->ask.model_path, .batch = c->ask.batch_path,
+                            .checkpoint = c->n_params == 1 ? c->params[0] : NULL, .json = c->json};
 }
 
 /* s was read: what is wrong with the model or the batch ends the run before. */
 static clarke_status
 answer_several(int *exit_status, const clarke_audit_session *s, const clarke_audit_command *c, clarke_error *err)
 {
-  json_t *rows = c->json ? json_array() : NULL;
+  const bool wanted = clarke_ci_wants(&c->ci, c->json);
+  const clarke_ci_source source = source_of(c);
+  json_t *rows = wanted ? json_array() : NULL;
 
   clarke_watch_hide(true);
-  if (!c->json)
+  if (!c->json && !c->ci.quiet)
     print_head(s, c);
   *exit_status = EXIT_HOLDS;
   for (size_t i = 0; i < c->n_params; i++)
     answer_row(exit_status, &rows, c, i);
-  return c->json ? clarke_json_print(stdout, json_pack("{s:o}", "checkpoints", rows), JSON_INDENT(2), "\n", err)
-                 : CLARKE_OK;
+  return clarke_ci_tell(exit_status, &c->ci, &source, wanted ? json_pack("{s:o}", "checkpoints", rows) : NULL, err);
 }
 
 static clarke_status
 answer_one(int *exit_status, clarke_audit_session *s, const clarke_audit_command *c, clarke_error *err)
 {
+  clarke_ci_source source = source_of(c);
   clarke_status status = clarke_audit_one(s, c, c->n_params == 1 ? c->params[0] : NULL, err);
 
   clarke_watch_hide(true);
-  if (status == CLARKE_OK && c->json)
-    status = clarke_json_print(stdout, clarke_audit_json(s), JSON_INDENT(2), "\n", err);
-  else if (status == CLARKE_OK)
+  if (status == CLARKE_OK && !c->json && !c->ci.quiet)
     status = clarke_audit_print_text(s, err);
-  *exit_status = clarke_audit_status_of(s->audit.verdict);
-  return status;
+  *exit_status = clarke_verdict_status(s->audit.verdict);
+  if (status != CLARKE_OK)
+    return status;
+  source.proof = clarke_audit_proof_written(s, c);
+  return clarke_ci_tell(exit_status, &c->ci, &source, clarke_ci_wants(&c->ci, c->json) ? clarke_audit_json(s) : NULL, err);
 }
 
 static clarke_status

@@ -28,6 +28,7 @@ static const struct argp_option options[] = {
   {"nodes", OPTION_NODES, NULL, 0, "of a run folder, the nodes alone: no exact replay of the network", 0},
   {"proof", OPTION_PROOF, "FILE", 0, "of a run folder: write a proof of bounds and branches that clarke-check verifies", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
+  CLARKE_OPTIONS_OF_CI,
   CLARKE_OPTION_OF_LIMIT,
   CLARKE_OPTIONS_OF_WATCH,
   {NULL, 0, NULL, 0, NULL, 0},
@@ -62,7 +63,8 @@ parse(int key, char *arg, struct argp_state *state)
   request *r = state->input;
   const clarke_shared_options shared = {.json = &r->run.json};
 
-  if (clarke_take_shared(key, arg, state, &shared) || clarke_watch_take(key, arg, state, &r->run.watch))
+  if (clarke_take_shared(key, arg, state, &shared) || clarke_watch_take(key, arg, state, &r->run.watch)
+      || clarke_ci_take(key, arg, state, &r->run.ci))
     return 0;
   switch (key) {
   case OPTION_MMA:
@@ -270,12 +272,15 @@ certify_mma(int *answer, const request *q, clarke_error *err)
     status = CLARKE_OK;
   if (status == CLARKE_OK)
     *answer = stopped != NULL ? EXIT_UNDECIDED : answers[clarke_mma_report_outcome(&report)];
-  if (status == CLARKE_OK && q->run.json)
-    status = clarke_json_print(stdout, report_json(&report, stopped), JSON_INDENT(2), "\n", err);
-  else if (stopped != NULL)
-    printf("undecided: %s.\n", stopped);
-  else if (status == CLARKE_OK)
-    print_text(&report);
+  if (status == CLARKE_OK && !q->run.json && !q->run.ci.quiet) {
+    if (stopped != NULL)
+      printf("undecided: %s.\n", stopped);
+    else
+      print_text(&report);
+  }
+  if (status == CLARKE_OK)
+    status = clarke_ci_tell(answer, &q->run.ci, &(clarke_ci_source){.command = "certify", .path = q->mma, .json = q->run.json},
+                            clarke_ci_wants(&q->run.ci, q->run.json) ? report_json(&report, stopped) : NULL, err);
   clarke_mma_report_clear(&report);
   return status;
 }
@@ -298,6 +303,6 @@ clarke_command_certify(int argc, char **argv)
   flint_cleanup_master();
   if (status == CLARKE_OK)
     return answer;
-  fprintf(stderr, "clarke certify: %s\n", err.text);
-  return status == CLARKE_ESTOPPED ? EXIT_UNDECIDED : EXIT_NOT_ASKED;
+  return clarke_ci_fail(&q.run.ci, &(clarke_ci_source){.command = "certify", .path = q.mma != NULL ? q.mma : q.run.ask.folder,
+                                                       .json = q.run.json}, &err);
 }

@@ -2,6 +2,7 @@
 #ifndef CLARKE_TOOLS_CERTIFY_REPORT_H
 #define CLARKE_TOOLS_CERTIFY_REPORT_H
 
+#include "ci.h"
 #include "session/certify_against.h"
 #include "watch.h"
 
@@ -10,6 +11,7 @@ typedef struct {
   const char *against; /* another record of the step, or NULL */
   const char *proof;   /* where to write one, or NULL */
   bool json;
+  clarke_ci ci;
   clarke_watch_limits watch;
 } clarke_certify_command;
 

@@ -147,25 +147,31 @@ run_other(clarke_difference *d, clarke_certified *other, const clarke_certified 
   return status == CLARKE_OK ? clarke_certified_against(d, c, other, err) : status;
 }
 
-static clarke_status
-print(const clarke_certified *c, const clarke_certified *other, const clarke_difference *d, const clarke_certify_command *command,
-      clarke_error *err)
+static json_t *
+answer_json(const clarke_certified *c, const clarke_certified *other, const clarke_difference *d, const clarke_certify_command *command)
 {
-  const bool stopped = c->stopped != NULL;
-  json_t *answer;
+  json_t *answer = clarke_certified_json(c);
 
-  if (!command->json && stopped)
-    printf("cannot say: %s.\n", c->stopped);
-  else if (!command->json && command->against != NULL)
-    clarke_certify_print_difference(d, c, other);
-  if (!command->json && !stopped)
-    print_text(c);
-  if (!command->json)
-    return CLARKE_OK;
-  answer = clarke_certified_json(c);
-  if (command->against != NULL && !stopped)
+  if (command->against != NULL && c->stopped == NULL)
     clarke_json_set(&answer, "against", clarke_difference_json(d, c, other));
-  return clarke_json_print(stdout, answer, JSON_INDENT(2), "\n", err);
+  return answer;
+}
+
+static clarke_status
+print(int *exit_status, const clarke_certified *c, const clarke_certified *other, const clarke_difference *d,
+      const clarke_certify_command *command, clarke_error *err)
+{
+  const bool text = !command->json && !command->ci.quiet, stopped = c->stopped != NULL;
+  const char *graph = c->record.graph_path != NULL ? c->record.graph_path : command->ask.folder;
+
+  if (text && stopped)
+    printf("cannot say: %s.\n", c->stopped);
+  else if (text && command->against != NULL)
+    clarke_certify_print_difference(d, c, other);
+  if (text && !stopped)
+    print_text(c);
+  return clarke_ci_tell(exit_status, &command->ci, &(clarke_ci_source){.command = "certify", .path = graph, .json = command->json},
+                        clarke_ci_wants(&command->ci, command->json) ? answer_json(c, other, d, command) : NULL, err);
 }
 
 /* Of what is refuted there is none, which is no error. */
@@ -198,7 +204,7 @@ tell_stop(int *exit_status, clarke_certified *c, const clarke_certified *other, 
   *exit_status = EXIT_UNDECIDED;
   if (command->proof != NULL)
     fputs("clarke certify: stopped: no proof was written\n", stderr);
-  return print(c, other, NULL, command, err);
+  return print(exit_status, c, other, NULL, command, err);
 }
 
 static int
@@ -227,7 +233,7 @@ clarke_certify_run_folder(int *exit_status, const clarke_certify_command *comman
     status = tell_stop(exit_status, &c, &other, command, err);
   } else if (status == CLARKE_OK) {
     *exit_status = command->against != NULL ? worse(&c, &other, &d) : exit_status_of(clarke_certified_answer(&c));
-    status = print(&c, &other, &d, command, err);
+    status = print(exit_status, &c, &other, &d, command, err);
     if (status == CLARKE_OK && command->proof != NULL)
       status = prove(&c, command->proof, err);
   }

@@ -27,6 +27,7 @@ static const struct argp_option options[] = {
   {"plot", OPTION_PLOT, "FILE.svg", 0,
    "draw function and AD's output over the sweep (default: 2 to either side of --at)", 0},
   {"print", OPTION_PRINT, NULL, 0, "print the program in one layout, and nothing else", 0},
+  CLARKE_OPTIONS_OF_CI,
   CLARKE_OPTIONS_OF_WATCH,
   CLARKE_OPTION_OF_LIMIT,
   {NULL, 0, NULL, 0, NULL, 0},
@@ -78,7 +79,8 @@ parse(int key, char *arg, struct argp_state *state)
   clarke_derive_command *r = state->input;
   const clarke_shared_options shared = {&r->ask.profile, &r->ask.wrt, &r->proof, &r->json};
 
-  if (clarke_take_shared(key, arg, state, &shared) || clarke_watch_take(key, arg, state, &r->watch))
+  if (clarke_take_shared(key, arg, state, &shared) || clarke_watch_take(key, arg, state, &r->watch)
+      || clarke_ci_take(key, arg, state, &r->ci))
     return 0;
   switch (key) {
   case 'a':
@@ -106,6 +108,8 @@ parse(int key, char *arg, struct argp_state *state)
       argp_error(state, "a FILE is needed: a program (.prog) or a network (.onnx)");
     if (r->sweep != NULL && r->proof != NULL)
       argp_error(state, "--proof is about one point: it does not go with --sweep");
+    if ((r->sweep != NULL || r->print) && (r->ci.quiet || clarke_ci_wants(&r->ci, false)))
+      argp_error(state, "what asks for findings, or no report, is about one point: it does not go with --sweep or --print");
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -119,22 +123,16 @@ clarke_command_derive(int argc, char **argv)
   struct argp argp = {options, parse, "FILE --at NAME=V,...", doc, NULL, NULL, NULL};
   clarke_derive_command request = {.ask.profile = "pytorch-2.13"};
   clarke_error err = {CLARKE_OK, ""};
-  clarke_verdict verdict = CLARKE_UNDECIDED;
-  bool asked = false;
+  int exit_status = EXIT_HOLDS;
   clarke_status status;
 
   clarke_read_arguments(&request, &argp, name, argc, argv, 0);
   clarke_watch_begin(&request.watch);
-  status = clarke_derive_answer(&verdict, &asked, &request, &err);
+  status = clarke_derive_answer(&exit_status, &request, &err);
   clarke_watch_end();
   free(request.at);
   flint_cleanup_master();
-  if (status != CLARKE_OK) {
-    fprintf(stderr, "clarke derive: %s\n", err.text);
-    return status == CLARKE_ESTOPPED ? EXIT_UNDECIDED : EXIT_NOT_ASKED;
-  }
-  return !asked                            ? EXIT_HOLDS
-         : verdict == CLARKE_UNDECIDED     ? EXIT_UNDECIDED
-         : verdict == CLARKE_NOT_IN_CLARKE ? EXIT_FAILS
-                                           : EXIT_HOLDS;
+  if (status == CLARKE_OK)
+    return exit_status;
+  return clarke_ci_fail(&request.ci, &(clarke_ci_source){.command = "derive", .path = request.ask.path, .json = request.json}, &err);
 }

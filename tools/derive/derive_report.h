@@ -2,6 +2,7 @@
 #ifndef CLARKE_TOOLS_DERIVE_REPORT_H
 #define CLARKE_TOOLS_DERIVE_REPORT_H
 
+#include "ci.h"
 #include "session/derive.h"
 #include "watch.h"
 
@@ -9,13 +10,13 @@ typedef struct {
   clarke_derive_request ask; /* its file is read when the command runs */
   const char *proof, *plot, *sweep;
   const char **at; /* the values of --at, in their order */
+  clarke_ci ci;
   clarke_watch_limits watch;
   bool json, print;
 } clarke_derive_command;
 
-/* The whole command; *verdict is set when the answer is about one point, and *asked then. */
-clarke_status clarke_derive_answer(clarke_verdict *verdict, bool *asked,
-                                   const clarke_derive_command *command, clarke_error *err);
+/* The whole command; *exit_status is that of the answer (command.h), and 0 when the answer is not about one point. */
+clarke_status clarke_derive_answer(int *exit_status, const clarke_derive_command *command, clarke_error *err);
 
 /* derive_text.c */
 void clarke_derive_print_text(const clarke_derive_session *s, const clarke_derivation *d,

@@ -2,6 +2,7 @@
 #include "derive_report.h"
 
 #include "check_needs.h"
+#include "command.h"
 #include "process.h"
 #include "session/json.h"
 #include "format/file.h"
@@ -39,23 +40,30 @@ write_proof(clarke_check_needs *needs, const clarke_derive_session *s, const cla
   return CLARKE_OK;
 }
 
-static clarke_status
-print_answer(const clarke_derive_session *s, const clarke_derivation *d, const clarke_derive_text *t, const clarke_check_needs *needs,
-             bool json, clarke_error *err)
+static json_t *
+answer_json(const clarke_derive_session *s, const clarke_derivation *d, const clarke_derive_text *t, const clarke_check_needs *needs)
 {
-  clarke_watch_hide(true);
-  if (json) {
-    json_t *report = clarke_derive_json(s, d, t);
+  json_t *report = clarke_derive_json(s, d, t);
 
-    clarke_set_check_needs(&report, needs);
-    return clarke_json_print(stdout, report, JSON_INDENT(2), "\n", err);
-  }
-  clarke_derive_print_text(s, d, t);
-  return CLARKE_OK;
+  clarke_set_check_needs(&report, needs);
+  return report;
 }
 
 static clarke_status
-answer_point(clarke_verdict *verdict, clarke_derive_session *s, const clarke_derive_command *c, clarke_error *err)
+print_answer(int *exit_status, const clarke_derive_session *s, const clarke_derivation *d, const clarke_derive_text *t,
+             const clarke_check_needs *needs, const clarke_derive_command *c, clarke_error *err)
+{
+  clarke_watch_hide(true);
+  if (!c->json && !c->ci.quiet)
+    clarke_derive_print_text(s, d, t);
+  return clarke_ci_tell(exit_status, &c->ci,
+                        &(clarke_ci_source){.command = "derive", .path = c->ask.path, .json = c->json,
+                                            .proof = d->verdict != CLARKE_UNDECIDED ? c->proof : NULL},
+                        clarke_ci_wants(&c->ci, c->json) ? answer_json(s, d, t, needs) : NULL, err);
+}
+
+static clarke_status
+answer_point(int *exit_status, clarke_derive_session *s, const clarke_derive_command *c, clarke_error *err)
 {
   clarke_check_needs needs = {0};
   clarke_derivation d;
@@ -65,7 +73,7 @@ answer_point(clarke_verdict *verdict, clarke_derive_session *s, const clarke_der
   clarke_derivation_init(&d);
   clarke_derive_text_init(&t);
   status = clarke_derive_ask(&d, s, err);
-  *verdict = d.verdict;
+  *exit_status = clarke_verdict_status(d.verdict);
   if (status == CLARKE_OK)
     status = clarke_derive_text_fill(&t, s, &d, err);
   if (status == CLARKE_OK && c->proof != NULL)
@@ -73,15 +81,14 @@ answer_point(clarke_verdict *verdict, clarke_derive_session *s, const clarke_der
   if (status == CLARKE_OK && c->plot != NULL)
     status = clarke_derive_figure(s, c->plot, NULL, err);
   if (status == CLARKE_OK)
-    status = print_answer(s, &d, &t, &needs, c->json, err);
+    status = print_answer(exit_status, s, &d, &t, &needs, c, err);
   clarke_derive_text_clear(&t);
   clarke_derivation_clear(&d);
   return status;
 }
 
 static clarke_status
-answer(clarke_verdict *verdict, bool *asked, clarke_derive_session *s, const clarke_derive_command *c,
-       clarke_error *err)
+answer(int *exit_status, clarke_derive_session *s, const clarke_derive_command *c, clarke_error *err)
 {
   clarke_status status = clarke_derive_session_read(s, &c->ask, err);
 
@@ -98,13 +105,11 @@ answer(clarke_verdict *verdict, bool *asked, clarke_derive_session *s, const cla
     return clarke_derive_sweep(s, c, err);
   if (!s->network)
     status = clarke_derive_point(s, c->ask.at, c->ask.n_at, CLARKE_NONE, err);
-  *asked = true;
-  return status == CLARKE_OK ? answer_point(verdict, s, c, err) : status;
+  return status == CLARKE_OK ? answer_point(exit_status, s, c, err) : status;
 }
 
 clarke_status
-clarke_derive_answer(clarke_verdict *verdict, bool *asked, const clarke_derive_command *command,
-                     clarke_error *err)
+clarke_derive_answer(int *exit_status, const clarke_derive_command *command, clarke_error *err)
 {
   clarke_derive_command c = *command;
   clarke_derive_session s;
@@ -114,7 +119,7 @@ clarke_derive_answer(clarke_verdict *verdict, bool *asked, const clarke_derive_c
   clarke_derive_session_init(&s);
   c.ask.file = &file;
   if (status == CLARKE_OK)
-    status = answer(verdict, asked, &s, &c, err);
+    status = answer(exit_status, &s, &c, err);
   clarke_derive_session_clear(&s);
   clarke_file_clear(&file);
   return status;

@@ -80,7 +80,7 @@ def answered(question, *arguments):
         said = json.loads(done.stdout) if done.returncode >= 0 else None
     except ValueError:
         said = None
-    if not isinstance(said, dict):
+    if not isinstance(said, dict) or list(said) == ["error"]:
         heard = done.stderr.strip() or ("it printed no answer" if not done.stdout else "what it printed is no single JSON object")
         raise Failed(f"{heard} (clarke {question} ended with {ended(done.returncode)})")
     return said

@@ -1,0 +1,336 @@
+#!/usr/bin/env python3
+"""clarke report: pages from answers, read as a browser reads them and as people do whose server strips styles.
+
+    report.py CLARKE CASES RUNS REPORTS.jsonl
+
+What the answer counts, the page counts. Strings from strangers stay strings. Every page is smaller than 1 MB and says how much it left out.
+"""
+import copy
+import html
+import json
+import os
+import random
+import re
+import sys
+import tempfile
+from html.parser import HTMLParser
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from draw import draw_count  # noqa: E402
+from expect import expect, finish, said  # noqa: E402
+
+CLARKE, CASES, RUNS, REPORTS = (os.path.abspath(a) for a in sys.argv[1:5])
+VOID = {"meta", "rect"}
+TAGS = {"html", "head", "meta", "title", "style", "body", "main", "header", "section", "footer", "p", "h1", "h2", "h3", "dl", "dt", "dd", "ol", "li", "table",
+        "thead", "tbody", "tr", "th", "td", "pre", "code", "small", "svg", "rect"}
+ATTRIBUTES = {"lang", "charset", "name", "content", "class", "role", "aria-label", "width", "height", "viewbox", "fill"}
+EVIL = "<img src=x onerror=alert(1)>\"'&amp;`=\u202e\u200b\x07</td></style><script>"
+SEEN = EVIL.replace("\u202e", "\\u{202E}").replace("\u200b", "\\u{200B}").replace("\x07", "\\u{7}")
+
+
+class Page(HTMLParser):
+    """The text without style and pictures, and by section; tags that do not match, or that have no business here."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.wrong, self.text, self.sections, self.rows, self.bars = [], [], "", {"": ""}, 0, []
+        self.heading, self.filling = "", False
+        self.feed(text)
+        self.close()
+        if self.open:
+            self.wrong.append(f"not closed: {self.open}")
+
+    def handle_starttag(self, tag, attributes):
+        if tag not in TAGS or any(name not in ATTRIBUTES for name, _ in attributes):
+            self.wrong.append(f"<{tag} {attributes}>")
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "h2":
+            self.heading, self.filling = "", True
+        if tag in ("tr", "li"):
+            self.rows += "tbody" in self.open or tag == "li"
+        if tag == "svg":
+            self.bars.append(dict(attributes)["aria-label"])
+        self.add("\n" if tag in ("tr", "p", "li", "dt", "h1", "h3") else "\t" if tag in ("td", "dd") else "")
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(f"</{tag}>")
+        if tag == "h2":
+            self.filling = False
+            self.sections.setdefault(self.heading, "")
+
+    def handle_data(self, data):
+        if "style" in self.open:
+            return
+        if self.filling:
+            self.heading += data
+        self.add(data)
+
+    def add(self, text):
+        self.text += text
+        if not self.filling:
+            self.sections[self.heading] = self.sections.get(self.heading, "") + text
+
+
+def write(path, data):
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(data, f)
+
+
+def page_of(answer, *options):
+    write("answer.json", answer)
+    status, out, err = said(CLARKE, "report", "answer.json", "-o", "page.html", *options)
+    expect((status, out, err) == (0, "", ""), f"{str(answer)[:100]}: {status} {out[:200]} {err}")
+    with open("page.html", "rb") as f:
+        data = f.read()
+    text = data.decode("ascii")
+    page = Page(text)
+    expect(not page.wrong, f"{str(answer)[:100]}: {page.wrong[:3]}")
+    expect(len(data) < 1_000_000, f"{len(data)} bytes")
+    expect(not re.search(r"https?:|url\(|@import|src=[^x]|href=|javascript:", re.sub(r"&#\d+;", "", text)), "something is fetched")
+    return page
+
+
+def more(text):
+    """How many items the text says it left out."""
+    return sum(map(int, re.findall(r"^(\d+) more$", text, re.M)))
+
+
+def lines(text):
+    return [line for line in text.split("\n") if line.strip()]
+
+
+# --- counts ----------------------------------------------------------------------------------------
+
+def check_head(answer, page):
+    head = page.sections[""]
+    gradient = answer.get("gradient") or {}
+    judged = (gradient.get("turned") or {}).get("recorded", answer)
+    word = gradient["answer"] if gradient.get("answer") in ("refuted", "not known") else judged["verdict"]
+    why = gradient["why"] if gradient.get("answer") in ("refuted", "not known") else judged["why"]
+    first = lines(head)
+    title = answer.get("model", {}).get("name") or answer["file"]
+    expect(title in first[0] and word in first[1], f"{word}: {first[:4]}")
+    expect(first[2].endswith(".") and (why[:300] in head), f"{why}: {first[:5]}")
+
+
+def check_audit(answer, page):
+    check_head(answer, page)
+    text = page.sections["The network, layer by layer"]
+    expect(f"{len(answer['layers'])} layers with kinks" in text, text[:200])
+    shown = text.count(" neurons\n")
+    expect(shown + more(text) == len(answer["layers"]), f"{shown} layers and {more(text)} more: {len(answer['layers'])}")
+    if not more(text):
+        touched = [int(n) for n in re.findall(r"^ touched: (\d+) of \d+$", text, re.M)]
+        expect(touched == [layer["touched"] for layer in answer["layers"]], f"{touched}: {answer['layers']}")
+        ties = [int(n) for n in re.findall(r"^ tied windows: (\d+) of \d+$", text, re.M)]
+        expect(ties == [layer["ties"] for layer in answer["layers"] if layer["ties"] > 0], f"{ties}")
+        expect(len(page.bars) == len(touched) + len(ties) + text.count("nearest kink not touched"), page.bars)
+    if answer["touched"] is not None:
+        expect(f"Kinks touched: {answer['touched']}" in page.sections[""], page.sections[""])
+    for key, heading in (("touched_kinks", "Kinks touched"), ("theorems", "Theorems")):
+        check_table(page, heading, answer.get(key, []))
+    check_table(page, "Where rounding took another side", ((answer.get("gradient") or {}).get("turned") or {}).get("kinks", []))
+    for fact in (answer["model"]["sha256"], answer["model"]["name"], answer["profile"], answer["loss_kind"]):
+        expect(f"\t{fact}\n" in page.sections["What was asked"] + "\n", f"{fact}: {page.sections['What was asked']}")
+
+
+def check_table(page, heading, items):
+    text = page.sections.get(heading, "")
+    rows = sum("\t" in line for line in lines(text))
+    expect(rows + more(text) == len(items), f"{heading}: {rows} rows and {more(text)} more of {len(items)}")
+
+
+def check_certify(answer, page):
+    totals = dict(re.findall(r"^([^\t\n]+)\t(\d+)$", page.sections["Totals"], re.M))
+    counted = {}
+    for node in answer["nodes"]:
+        counted[node["answer"]] = counted.get(node["answer"], 0) + 1
+    expect({k: int(n) for k, n in totals.items()} == counted, f"{totals}: {counted}")
+    check_table(page, "All tensors", answer["nodes"])
+    if answer["nodes"]:
+        check_table(page, "The worst", answer["nodes"][:5])
+        worst = max((n["worst"] or 0) for n in answer["nodes"])
+        row = lines(page.sections["The worst"])[1].split("\t")
+        expect(row[4] not in ("bit-exact", "within the bound") or abs(float(row[6]) - worst) <= 1e-5 * worst, f"{row}: {worst}")
+    if answer["pattern"] is not None:
+        text = page.sections["Where rounding took another side"]
+        expect(f"{answer['pattern']['parted']} of {answer['pattern']['asked']} kinks" in text, text)
+        check_table(page, "Where rounding took another side", [None] * answer["pattern"]["parted"])
+    expect(answer["answer"] in lines(page.sections[""])[1], page.sections[""])
+
+
+def check_derive(answer, page):
+    check_head(answer, page)
+    if answer["touched"] is not None:
+        expect(f"{len(answer['touched'])} kinks are touched." in page.sections["Kinks touched"], page.sections["Kinks touched"])
+        check_table(page, "Kinks touched", answer["touched"])
+    for key, name in (("ad", "AD"), ("least", "least norm")):
+        if isinstance(answer.get(key), list) and all(isinstance(x, str) for x in answer[key]) and len(answer[key]) < 200:
+            expect(f"{name}\t{', '.join(x if len(x) <= 400 else x[:360] for x in answer[key])[:360]}" in page.sections["What was found"], page.sections["What was found"])
+
+
+def real_answers():
+    a, derive = ["audit", "--json", "--batch"], ["derive", f"{CASES}/../papers/bolte-zero.prog", "--json"]
+    asked = [([*a, f"{CASES}/lemma2.npz", f"{CASES}/lemma2.onnx", "--loss", "sum", "--touched"], check_audit),
+             ([*a, f"{CASES}/lemma2.npz", f"{CASES}/lemma2.onnx", "--loss", "sum", "--timeout", "0"], check_audit),
+             ([*a, f"{CASES}/images-pair.npz", f"{CASES}/lenet-q6.onnx", "--touched", "--nearest", "2"], check_audit),
+             ([*a, f"{CASES}/digits.npz", f"{CASES}/digits-relu.onnx"], check_audit), (["audit", f"{RUNS}/parted", "--json"], check_audit),
+             (["audit", f"{RUNS}/turned", "--json"], check_audit), (["audit", f"{RUNS}/small-light", "--json"], check_audit),
+             (["certify", f"{RUNS}/parted", "--json"], check_certify), (["certify", f"{RUNS}/words", "--json"], check_certify),
+             (["certify", f"{RUNS}/small", "--json", "--against", f"{RUNS}/small-plain"], check_certify),
+             (["certify", f"{RUNS}/small-light", "--json"], check_certify), ([*derive, "--at", "t=0"], check_derive), ([*derive, "--at", "t=1"], check_derive)]
+    answers = []
+    for question, check in asked:
+        status, out, err = said(CLARKE, *question)
+        expect(status in (0, 1, 3), f"{question}: {status} {err}")
+        answers.append(json.loads(out))
+        check(answers[-1], page_of(answers[-1]))
+    return answers
+
+
+def drawn_reports():
+    """Of the kept reports."""
+    with open(REPORTS) as f:
+        kept = f.readlines()
+    for line in random.Random(3).sample(kept, draw_count(20)):
+        report = json.loads(line)["report"]
+        if isinstance(report, dict) and "verdict" in report and ("layers" in report or "bouligand" in report):
+            (check_audit if "layers" in report else check_derive)(report, page_of(report))
+
+
+def any_answer():
+    """Commands without a page of their own: every scalar of the answer is on it."""
+    for question in (["cost", f"{CASES}/../papers/bolte-zero.prog"], ["step", "list"], ["derive", f"{CASES}/../papers/bolte-zero.prog", "--sweep", "-1:1:1"],
+                     ["encode", f"{CASES}/../encode/example4.cnf"], ["patterns", f"{CASES}/lemma7.onnx", "--line", "0,0,0,0", "-1,2,3,4"],
+                     ["certify", "--mma", f"{RUNS}/../../proofs-data/gpu/published/V100"], ["audit", "none.onnx", "--batch", "none.npz"]):
+        status, out, err = said(CLARKE, *question, "--json")
+        answer = json.loads(out)
+        page = page_of(answer)
+        for value in scalars(answer):
+            expect(value in page.text, f"{question}: {value} is missing")
+
+
+def scalars(value):
+    if isinstance(value, (list, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from scalars(item)
+    elif isinstance(value, str) or type(value) is int:
+        yield str(value)[:300]
+
+
+# --- strangers -------------------------------------------------------------------------------------
+
+def poisoned(value, key=""):
+    """Every string another, but for the words that a page looks for."""
+    if isinstance(value, dict):
+        return {k: poisoned(v, k) for k, v in value.items()}
+    if isinstance(value, list):
+        return [poisoned(v, key) for v in value]
+    return EVIL if isinstance(value, str) else value
+
+
+def keyed(value):
+    return {EVIL + str(i): v for i, v in enumerate(value.values())} if isinstance(value, dict) else value
+
+
+def strangers(answers):
+    for answer in answers:
+        page = page_of(poisoned(answer))
+        expect(page.text.count(SEEN) > 3, f"{str(answer)[:60]}: {page.text.count(SEEN)} strings")
+        page = page_of(keyed(answer))
+        expect(SEEN + "0" in page.text, "a key")
+    page = page_of({"verdict": "in-bouligand", "why": "x\ud800".encode("utf-8", "replace").decode(), "layers": [], "theorems": [], "model": 3, "touched": "no"})
+    expect("in-bouligand" in page.text, page.text)
+    # what has the keys of an answer, and other values
+    for value in (None, -3, "x", [], {}, [{}], [[[[[[[[[[[1]]]]]]]]]]]):
+        for keys in (("layers", "theorems"), ("nodes",), ("sets",), ("checkpoints",), ("bouligand", "verdict"), ("error",), ("x",)):
+            page_of({k: value for k in keys} | {"gradient": value, "touched": value, "nearest": value, "notes": value, "pattern": value, "why": value})
+    page_of([])
+    page_of({})
+    page_of([{"layers": []}])
+
+
+def big(answers):
+    audit = copy.deepcopy(answers[0])
+    layer, kink = audit["layers"][0], audit["touched_kinks"][0]
+    audit["layers"] = [layer | {"name": f"block{i}/relu", "touched": i % 3} for i in range(100)]
+    check_audit(audit, page_of(audit))
+    for layers, kinks in ((1000, 100), (200, 1000)):
+        audit["layers"] = [layer | {"name": f"a layer with a long name, number {i} of {layers}"} for i in range(layers)]
+        audit["touched_kinks"] = [kink | {"neuron": i} for i in range(kinks)]
+        check_audit(audit, page_of(audit))
+    audit["layers"] = [layer | {"name": EVIL * 20}] * 1000
+    check_audit(audit, page_of(audit))
+    certify = copy.deepcopy(answers[8])
+    certify["nodes"] = [n | {"name": f"{i}"} for i, n in enumerate(certify["nodes"] * 30)]
+    check_certify(certify, page_of(certify))
+    row = {k: v for k, v in answers[3].items() if k != "touched_kinks"}
+    several = {"checkpoints": [row | {"file": f"step-{i:06}.safetensors", "verdict": ("in-bouligand", "undecided")[i % 100 == 0]} for i in range(9380)]}
+    page = page_of(several)
+    check_table(page, "Checkpoints", [None] * (9380 + 3))
+    expect("\tundecided" not in page.sections[""] and re.search(r"undecided\t94\n.*in-bouligand\t9286\n", page.sections["Checkpoints"], re.S),
+           page.sections["Checkpoints"][:300])
+    deep = 1
+    for _ in range(400):
+        deep = [deep]
+    page_of({"deep": deep})
+    # the whole page ends, where each list alone would not
+    page = page_of([{str(i): [[EVIL * 5] * 40] * 40 for i in range(2)}] * 2)
+    expect(len(page.text) > 300_000 and page.text.count(" more") > 2, f"{len(page.text)} characters")
+
+
+# --- the command -----------------------------------------------------------------------------------
+
+def command():
+    audit = ["audit", f"{CASES}/lemma2.onnx", "--batch", f"{CASES}/lemma2.npz", "--loss", "sum"]
+    status, out, _ = said(CLARKE, *audit, "--json", "--proof", "the proof", "--html", "beside.html")
+    with open("answer.json", "w") as f:
+        f.write(out)
+    said(CLARKE, "report", "answer.json", "-o", "named.html", "--proof", "the proof", "--data", f"{CASES}")
+    beside, named = ({key: text for key, text in Page(open(name).read()).sections.items() if key != "The proof"} for name in ("beside.html", "named.html"))
+    expect(beside.keys() == named.keys() and all(beside[k] == named[k] for k in beside), "--html is what report writes")
+    proof = Page(open("named.html").read()).sections["The proof"]
+    expect(f"clarke-check the proof --data {CASES}" in proof and len(re.findall(r"\b[0-9a-f]{64}\b", proof)) == 2, proof)
+    expect("clarke-check the proof" in Page(open("beside.html").read()).sections["The proof"], "the proof that was written is named")
+    printed = said(CLARKE, "report", "answer.json", "--proof", "the proof", "--data", CASES)
+    expect(printed == (0, open("named.html").read(), ""), "without -o to standard output")
+    # an undecided answer writes no proof, whatever file is there
+    said(CLARKE, *audit, "--timeout", "0", "--quiet", "--proof", "the proof", "--html", "beside.html")
+    expect("No proof was named" in Page(open("beside.html").read()).sections["The proof"], "no proof")
+    status, _, _ = said(CLARKE, "audit", "none.onnx", "--batch", "none.npz", "--html", "beside.html")
+    expect(status == 2 and "none.npz: cannot be opened" in Page(open("beside.html").read()).sections[""], "an error's page")
+    for text, why in (("", "no JSON"), ("{", "no JSON"), ("3", "no JSON"), ('{"a": 1, "a": 2}', "no JSON"), ("[" * 5000, "no JSON")):
+        with open("none.json", "w") as f:
+            f.write(text)
+        status, out, err = said(CLARKE, "report", "none.json", "-o", "named.html")
+        expect(status == 2 and out == "" and f"none.json:" in err and why in err, f"{text[:20]}: {status} {err}")
+    expect(proof == Page(open("named.html").read()).sections["The proof"], "the old page stays")
+    for options in ([], ["nothing.json"], ["answer.json", "-o", "no/such.html"], ["answer.json", "--proof", "nothing"], ["answer.json", "--data", "."],
+                    ["answer.json", "answer.json"]):
+        status, out, err = said(CLARKE, "report", *options)
+        expect(status == 2 and out == "" and err, f"{options}: {status}")
+    expect(html.unescape("&#39;") == "'", "")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        answers = real_answers()
+        drawn_reports()
+        any_answer()
+        strangers(answers)
+        big(answers)
+        command()
+        os.chdir("/")
+    finish()
+
+
+main()

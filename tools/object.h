@@ -1,0 +1,25 @@
+/* An answer's object as --json prints it, read again: a key that is not there, or of another kind, is nothing. */
+#ifndef CLARKE_TOOLS_OBJECT_H
+#define CLARKE_TOOLS_OBJECT_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+static inline const char *
+clarke_text_at(const json_t *object, const char *key)
+{
+  const char *text = json_string_value(json_object_get(object, key));
+
+  return text != NULL ? text : "";
+}
+
+/* Of a list its length. */
+static inline size_t
+clarke_count_at(const json_t *object, const char *key)
+{
+  const json_t *value = json_object_get(object, key);
+
+  return json_is_array(value) ? json_array_size(value) : json_integer_value(value) > 0 ? (size_t)json_integer_value(value) : 0;
+}
+
+#endif

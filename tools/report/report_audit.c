@@ -1,0 +1,350 @@
+/* An audit: the verdict, the question, layer by layer what was found, and the theorems. */
+#include "report.h"
+
+#include "markup.h"
+#include "object.h"
+#include "page.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_LAYERS ((size_t)300)
+#define MOST_ROWS ((size_t)500)
+#define MOST_NAMED ((size_t)5)
+#define FAR 1e8 /* float32's steps to the nearest kink, at which a bar is full */
+
+/* --- the question ----------------------------------------------------------------------------- */
+
+static void
+put_question(FILE *to, const json_t *answer)
+{
+  const json_t *model = json_object_get(answer, "model");
+
+  clarke_page_section(to, "What was asked");
+  fputs("<dl>\n", to);
+  clarke_page_fact_of(to, "model", model, "name");
+  clarke_page_fact_of(to, "SHA-256", model, "sha256");
+  clarke_page_fact_of(to, "samples in the batch", answer, "batch");
+  clarke_page_fact_of(to, "loss", answer, "loss_kind");
+  clarke_page_fact_of(to, "parameters", answer, "parameters");
+  clarke_page_fact_of(to, "AD as in", answer, "profile");
+  clarke_page_fact_of(to, "semantics", answer, "semantics");
+  clarke_page_fact_of(to, "kinks touched", answer, "touched");
+  clarke_page_fact_of(to, "of these flat", answer, "flat");
+  clarke_page_fact_of(to, "stopped", answer, "stopped");
+  fputs("</dl>\n", to);
+  clarke_page_section_end(to);
+}
+
+/* --- layers ----------------------------------------------------------------------------------- */
+
+/* The nearest kink of a layer that is not touched; NULL: none is listed. */
+static const json_t *
+nearest_of(const json_t *answer, const char *layer)
+{
+  const json_t *list = json_object_get(answer, "nearest");
+
+  for (size_t i = 0; i < json_array_size(list); i++)
+    if (strcmp(clarke_text_at(json_array_get(list, i), "layer"), layer) == 0)
+      return json_array_get(list, i);
+  return NULL;
+}
+
+static void
+put_count(FILE *to, const char *what, size_t count, double all, clarke_tone tone)
+{
+  char name[128];
+
+  snprintf(name, sizeof name, "%s: %zu of %.0f", what, count, all);
+  fputs("<p>", to);
+  clarke_page_bar(to, name, all > 0 ? (double)count / all : 0, tone);
+  clarke_markup(to, " %s</p>\n", name);
+}
+
+/* A bar that is the longer the farther, on a scale of powers of ten. */
+static void
+put_margin(FILE *to, const json_t *near)
+{
+  const double ulps = strtod(clarke_text_at(near, "ulps_at_least"), NULL);
+  char name[256];
+
+  snprintf(name, sizeof name, "nearest kink not touched: %.40s away or more (%.40s float32 steps), neuron %zu, sample %zu",
+           clarke_text_at(near, "at_least"), clarke_text_at(near, "ulps_at_least"), clarke_count_at(near, "neuron"),
+           clarke_count_at(near, "sample"));
+  fputs("<p>", to);
+  clarke_page_bar(to, name, ulps > 0 ? log10(1 + ulps) / log10(1 + FAR) : 0, CLARKE_TONE_GOOD);
+  clarke_markup(to, " %s</p>\n", name);
+}
+
+static void
+put_layer(FILE *to, const json_t *layer, const json_t *answer)
+{
+  const double all = (double)clarke_count_at(layer, "neurons") * (double)clarke_count_at(answer, "batch");
+  const size_t touched = clarke_count_at(layer, "touched"), ties = clarke_count_at(layer, "ties");
+  const json_t *near = nearest_of(answer, clarke_text_at(layer, "name")),
+               *feasible = json_object_get(json_object_get(layer, "system"), "feasible");
+
+  fputs("<li><h3>", to);
+  clarke_page_text(to, clarke_text_at(layer, "name"));
+  clarke_markup(to, " <small>%s, %zu neurons</small></h3>\n", clarke_text_at(layer, "op"), clarke_count_at(layer, "neurons"));
+  put_count(to, "touched", touched, all, CLARKE_TONE_BAD);
+  if (ties > 0)
+    put_count(to, "tied windows", ties, all, CLARKE_TONE_OPEN);
+  if (near != NULL)
+    put_margin(to, near);
+  if (json_is_false(feasible))
+    fputs("<p class=\"bad\">No direction of this layer's own weights takes its touched kinks to AD's sides.</p>\n", to);
+  fputs("</li>\n", to);
+}
+
+static void
+put_layers(FILE *to, const json_t *answer)
+{
+  const json_t *layers = json_object_get(answer, "layers");
+  const size_t n = json_array_size(layers);
+  size_t i = 0;
+
+  clarke_page_section(to, "The network, layer by layer");
+  clarke_markup(
+      to,
+      "<p>%zu layers with kinks, in order. Bars show shares of a layer's neurons times samples.</p>\n<ol class=\"layers\">\n",
+      n);
+  for (; i < n && clarke_page_goes_on(to, i, MOST_LAYERS); i++)
+    put_layer(to, json_array_get(layers, i), answer);
+  fputs("</ol>\n", to);
+  clarke_page_more(to, n - i);
+  clarke_page_section_end(to);
+}
+
+/* --- lists ------------------------------------------------------------------------------------ */
+
+static void
+put_texts(FILE *to, const json_t *list)
+{
+  const size_t n = json_array_size(list);
+  size_t i = 0;
+
+  for (; i < n && clarke_page_goes_on(to, i, MOST_ROWS); i++) {
+    fputs("<dd>", to);
+    clarke_page_scalar(to, json_array_get(list, i));
+    fputs("</dd>", to);
+  }
+}
+
+static void
+put_theorem(FILE *to, const json_t *t)
+{
+  const json_t *holds = json_object_get(t, "holds");
+
+  clarke_page_cell_of(to, t, "name");
+  clarke_page_cell(to, !json_is_true(json_object_get(t, "applies")) ? "does not apply"
+                       : json_is_true(holds)                        ? "holds"
+                       : json_is_false(holds)                       ? "does not hold"
+                                                                    : "not known");
+  clarke_page_cell_of(to, t, "why");
+}
+
+static void
+put_touched(FILE *to, const json_t *t)
+{
+  const json_t *slopes = json_object_get(t, "slopes"), *sides = slopes != NULL ? slopes : json_object_get(t, "tied");
+
+  clarke_page_cell_of(to, t, "layer");
+  clarke_page_cell_of(to, t, "neuron");
+  clarke_page_cell_of(to, t, "sample");
+  clarke_page_cell_of(to, t, "argument");
+  fputs("<td>", to);
+  clarke_report_value(to, sides, 1);
+  fputs("</td>", to);
+  clarke_page_cell_of(to, t, "ad");
+}
+
+static void
+put_turned(FILE *to, const json_t *t)
+{
+  clarke_page_cell_of(to, t, "node");
+  clarke_page_cell_of(to, t, "index");
+  clarke_page_cell_of(to, t, "sample");
+  clarke_page_cell_of(to, t, "parting");
+}
+
+static void
+put_table(FILE *to, const char *heading, const char *head, const json_t *list, clarke_page_row *row)
+{
+  if (json_array_size(list) == 0)
+    return;
+  clarke_page_section(to, heading);
+  clarke_page_table(to, head, list, MOST_ROWS, row);
+  clarke_page_section_end(to);
+}
+
+/* --- a recorded step -------------------------------------------------------------------------- */
+
+static void
+put_gradient(FILE *to, const json_t *gradient)
+{
+  const clarke_plain *plain = clarke_plain_gradient(clarke_text_at(gradient, "answer"));
+  const json_t *claims = json_object_get(gradient, "claims");
+
+  if (gradient == NULL)
+    return;
+  clarke_page_section(to, "The recorded gradient");
+  clarke_markup(to, "<p>%s (%s).</p>\n<dl>\n", plain->sentence, plain->name);
+  clarke_page_fact_of(to, "why", gradient, "why");
+  clarke_page_fact_of(to, "step", gradient, "step");
+  clarke_page_fact_of(to, "types", gradient, "types");
+  clarke_page_fact_of(to, "entries", gradient, "entries");
+  if (json_array_size(claims) > 0) {
+    fputs("<dt>told by run.json alone</dt>", to);
+    put_texts(to, claims);
+  }
+  fputs("</dl>\n", to);
+  clarke_page_section_end(to);
+}
+
+static const json_t *
+nearest(const json_t *list)
+{
+  const json_t *least = json_array_get(list, 0);
+
+  for (size_t i = 1; i < json_array_size(list); i++)
+    if (strtod(clarke_text_at(json_array_get(list, i), "ulps_at_least"), NULL)
+        < strtod(clarke_text_at(least, "ulps_at_least"), NULL))
+      least = json_array_get(list, i);
+  return least;
+}
+
+/* Which layers touch kinks; where none does, how near one comes. */
+static void
+put_touch(FILE *to, const json_t *answer)
+{
+  const json_t *layers = json_object_get(answer, "layers"), *near = nearest(json_object_get(answer, "nearest")),
+               *touched = json_object_get(answer, "touched");
+  size_t n = 0;
+
+  if (!json_is_integer(touched))
+    return;
+  clarke_markup(to, "<p>Kinks touched: %zu", clarke_count_at(answer, "touched"));
+  for (size_t i = 0; i < json_array_size(layers); i++) {
+    const json_t *layer = json_array_get(layers, i);
+
+    if (clarke_count_at(layer, "touched") > 0 && n++ < MOST_NAMED)
+      clarke_markup(to, "%s%s %zu", n == 1 ? " (" : ", ", clarke_text_at(layer, "name"), clarke_count_at(layer, "touched"));
+  }
+  if (n > MOST_NAMED)
+    clarke_markup(to, ", %zu more layers", n - MOST_NAMED);
+  fputs(n > 0 ? ").</p>\n" : ".</p>\n", to);
+  if (near != NULL)
+    clarke_markup(to, "<p>The nearest that is not: %s, neuron %zu, sample %zu, %s float32 steps away or more.</p>\n",
+                  clarke_text_at(near, "layer"), clarke_count_at(near, "neuron"), clarke_count_at(near, "sample"),
+                  clarke_text_at(near, "ulps_at_least"));
+}
+
+/* What the page says first. A verdict about another program than the one that ran is not it. */
+static void
+put_verdict(FILE *to, const json_t *answer)
+{
+  const json_t *gradient = json_object_get(answer, "gradient"),
+               *turned = json_object_get(json_object_get(gradient, "turned"), "recorded");
+  const clarke_plain *ran = clarke_plain_gradient(clarke_text_at(gradient, "answer"));
+  const json_t *judged = turned != NULL ? turned : answer;
+  const char *model = clarke_text_at(json_object_get(answer, "model"), "name");
+  const clarke_plain *plain = clarke_plain_verdict(clarke_text_at(judged, "verdict"), NULL);
+
+  if (gradient != NULL && (ran->tone == CLARKE_TONE_BAD || ran->tone == CLARKE_TONE_OPEN))
+    clarke_page_begin(to, "clarke audit", model, ran->tone, ran->name, ran->sentence, clarke_text_at(gradient, "why"));
+  else
+    clarke_page_begin(to, "clarke audit", model, plain->tone, plain->name, plain->sentence, clarke_text_at(judged, "why"));
+  if (gradient != NULL && (ran->tone == CLARKE_TONE_BAD || turned != NULL))
+    clarke_markup(
+        to,
+        "<p>What follows is about the graph's exact gradient, not about what was recorded. Of that the verdict is %s.</p>\n",
+        clarke_text_at(answer, "verdict"));
+  put_touch(to, answer);
+  clarke_page_head_end(to);
+}
+
+void
+clarke_report_audit(FILE *to, const json_t *answer)
+{
+  const json_t *gradient = json_object_get(answer, "gradient"), *notes = json_object_get(answer, "notes");
+
+  put_verdict(to, answer);
+  put_gradient(to, gradient);
+  put_table(to, "Where rounding took another side", "node\tentry\tsample\twhat parted",
+            json_object_get(json_object_get(gradient, "turned"), "kinks"), put_turned);
+  put_question(to, answer);
+  put_layers(to, answer);
+  put_table(to, "Kinks touched", "layer\tneuron\tsample\targument\tslopes, or tied entries\tAD takes",
+            json_object_get(answer, "touched_kinks"), put_touched);
+  put_table(to, "Theorems", "theorem\tanswer\twhy", json_object_get(answer, "theorems"), put_theorem);
+  if (json_object_get(answer, "obstacle") != NULL) {
+    clarke_page_section(to, "Where the search stopped");
+    clarke_report_value(to, json_object_get(answer, "obstacle"), 1);
+    clarke_page_section_end(to);
+  }
+  if (json_array_size(notes) > 0) {
+    clarke_page_section(to, "Notes");
+    clarke_report_value(to, notes, 1);
+    clarke_page_section_end(to);
+  }
+}
+
+/* --- several checkpoints ---------------------------------------------------------------------- */
+
+static const char *
+outcome_of(const json_t *row)
+{
+  return json_object_get(row, "error") != NULL ? "not asked" : clarke_text_at(row, "verdict");
+}
+
+static void
+put_checkpoint(FILE *to, const json_t *row)
+{
+  clarke_page_cell_of(to, row, "file");
+  clarke_page_cell(to, outcome_of(row));
+  clarke_page_cell_of(to, row, "touched");
+  clarke_page_cell_of(to, row, json_object_get(row, "error") != NULL ? "error" : "why");
+}
+
+static size_t
+count_outcomes(const json_t *rows, const char *outcome)
+{
+  size_t n = 0;
+
+  for (size_t i = 0; i < json_array_size(rows); i++)
+    n += strcmp(outcome_of(json_array_get(rows, i)), outcome) == 0;
+  return n;
+}
+
+/* The worst of them is what the page says first. */
+void
+clarke_report_checkpoints(FILE *to, const json_t *answer)
+{
+  static const char *const worst_first[] = {"not asked", "not-in-clarke", "undecided", "in-clarke", "in-bouligand"};
+  const json_t *rows = json_object_get(answer, "checkpoints"), *first = json_array_get(rows, 0);
+  const char *model = clarke_text_at(json_object_get(first, "model"), "name");
+  size_t n[5], worst = 4;
+
+  for (size_t i = 5; i-- > 0;) {
+    n[i] = count_outcomes(rows, worst_first[i]);
+    worst = n[i] > 0 ? i : worst;
+  }
+  if (worst == 0)
+    clarke_page_begin(to, "clarke audit", model, CLARKE_TONE_BAD, "not asked", "Not all checkpoints could be asked about", "");
+  else
+    clarke_page_begin(to, "clarke audit", model, clarke_plain_verdict(worst_first[worst], NULL)->tone, worst_first[worst],
+                      "The worst of the checkpoints has this verdict",
+                      clarke_plain_verdict(worst_first[worst], NULL)->sentence);
+  clarke_page_head_end(to);
+  clarke_page_section(to, "Checkpoints");
+  fputs("<dl>\n", to);
+  for (size_t i = 0; i < 5; i++)
+    if (n[i] > 0)
+      clarke_markup(to, "<dt>%s</dt><dd>%zu</dd>\n", worst_first[i], n[i]);
+  clarke_page_fact_of(to, "AD as in", first, "profile");
+  fputs("</dl>\n", to);
+  clarke_page_table(to, "file\tverdict\ttouched\twhy", rows, 2000, put_checkpoint);
+  clarke_page_section_end(to);
+}
