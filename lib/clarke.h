@@ -75,6 +75,7 @@ clarke_status clarke_network_load(clarke_network *network, const char *path, cla
  *   profile  AD's numbers at kinks: pytorch-2.13 (default), pytorch-2.14, jax-0.10, tensorflow-2, or a profile file
  *   loss     ce, mse or sum; default: by the batch's y
  *   wrt      parameters to differentiate in, with commas between; default: all
+ *   output   of a model with several, the one that is asked about; default: it has one
  *   exact    yes: without the floating-point filter, slower; default: no
  *   ranks    yes: the rank before every layer; default: no
  *   provable yes: refuse what no proof can speak of, before any work; default: no
@@ -95,7 +96,7 @@ void clarke_network_free(clarke_network *network);
 
 clarke_status clarke_program_open(clarke_program **program, const char *path, clarke_error *err);
 
-/* Options: profile, and wrt (inputs; of a network its input, or parameters), as above. */
+/* Options: profile, wrt (inputs; of a network its input, or parameters), and output (of a network), as above. */
 clarke_status clarke_program_set(clarke_program *program, const char *option, const char *value, clarke_error *err);
 
 /* Value, AD's output, generalized derivatives and verdict at a point: n texts NAME=V,V,..., one for each input, or the path

@@ -151,7 +151,8 @@ clarke_read_step(const char *text, const struct argp_state *state)
 bool
 clarke_take_shared(int key, const char *arg, const struct argp_state *state, const clarke_shared_options *to)
 {
-  const char **text = key == 'P' ? to->profile : key == 'w' ? to->wrt : key == 'p' ? to->proof : NULL;
+  const char **text = key == 'P' ? to->profile : key == 'w' ? to->wrt : key == 'p' ? to->proof
+                      : key == CLARKE_OPTION_OUTPUT ? to->output : NULL;
 
   if (arg != NULL && *arg == '\0')
     argp_error(state, "an option's value or a file's name is empty");

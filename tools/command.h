@@ -27,6 +27,7 @@ void clarke_read_arguments(void *to, const struct argp *argp, char *name, int ar
 typedef struct {
   const char **profile, **wrt, **proof;
   bool *json;
+  const char **output;
 } clarke_shared_options;
 
 /* Is it one of them, or --limit? Then it has been taken. An empty value, or file's name, ends the command; arg may be
@@ -44,6 +45,11 @@ size_t clarke_read_step(const char *text, const struct argp_state *state);
 #define CLARKE_OPTION_LIMIT 'L'
 #define CLARKE_OPTION_OF_LIMIT                                                                                    \
   {"limit", CLARKE_OPTION_LIMIT, "NAME=N", 0, "take inputs that ask for more, or less: docs/formats.md has the names", 0}
+
+/* The option --output NAME of commands that read a network. */
+#define CLARKE_OPTION_OUTPUT 'O'
+#define CLARKE_OPTION_OF_OUTPUT                                                                                   \
+  {"output", CLARKE_OPTION_OUTPUT, "NAME", 0, "of a network with several outputs the one that is asked about", 0}
 
 int clarke_command_audit(int argc, char **argv);
 int clarke_command_certify(int argc, char **argv);

@@ -25,6 +25,7 @@ check_step(const char *folder)
   model m;
   refuse_links();
   read_network(&p, &m, folder);
+  require(m.n_choices == 0, "a recorded step has one output, and none is chosen");
   check_record(&p, &m, folder);
 }
 

@@ -5,6 +5,7 @@
 #include "check/base/lines.h"
 #include "check/kernel/point.h"
 #include "check/kernel/question.h"
+#include "check/onnx/choose.h"
 #include "check/onnx/inputs.h"
 #include "check/onnx/network.h"
 #include "check/program/program_proof.h"
@@ -302,6 +303,7 @@ read_unrolled(program *p, bytes file)
   model m;
   network net;
   onnx_read(&m, file);
+  read_output(&m);
   read_constants(&m);
   tensor x = sample_of(&m);
   const arrays given = {.x = &x};

@@ -57,6 +57,7 @@ clarke_model_clear(clarke_model *m)
   ports_clear(m->inputs, m->n_inputs);
   ports_clear(m->outputs, m->n_outputs);
   ports_clear(m->declared, m->n_declared);
+  strings_clear(m->left_out, m->n_left_out);
   free(m->file);
   clarke_model_init(m);
 }
@@ -66,6 +67,21 @@ clarke_model_drop_nodes(clarke_model *m, size_t n)
 {
   for (; n > 0; n--)
     node_clear(&m->nodes[--m->n_nodes]);
+}
+
+void
+clarke_model_keep_nodes(clarke_model *m, const bool *keep)
+{
+  size_t kept = 0;
+
+  for (size_t i = 0; i < m->n_nodes; i++) {
+    m->nodes[i].gone += i - kept;
+    if (keep[i])
+      m->nodes[kept++] = m->nodes[i];
+    else
+      node_clear(&m->nodes[i]);
+  }
+  m->n_nodes = kept;
 }
 
 void

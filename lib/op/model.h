@@ -30,6 +30,7 @@ typedef struct {
   clarke_attr *attr;
   bool masked; /* of a Dropout: a fourth input was added, its mask; no reader sets it */
   bool promoted; /* of a Constant: its value is among the initializers (network/graph/promote.h); no reader sets it */
+  size_t gone;   /* so many nodes of the file's before it were taken away (network/graph/choose.h); no reader sets it */
 } clarke_model_node;
 
 typedef struct {
@@ -54,13 +55,16 @@ typedef struct {
   clarke_model_port *inputs;  /* those that are no initializer */
   clarke_model_port *outputs;
   clarke_model_port *declared; /* what the file says of further values: value_info, and inputs that are initializers */
+  size_t n_left_out;
+  char **left_out; /* initializers that the output which was chosen does not need (network/graph/choose.h) */
 } clarke_model;
 
 void clarke_model_init(clarke_model *m);
 void clarke_model_clear(clarke_model *m);
 
-/* Takes away the last n nodes; an input. */
+/* Takes away the last n nodes; those that are not to be kept; an input. */
 void clarke_model_drop_nodes(clarke_model *m, size_t n);
+void clarke_model_keep_nodes(clarke_model *m, const bool *keep);
 void clarke_model_drop_input(clarke_model *m, size_t input);
 
 /* NULL when there is none. */

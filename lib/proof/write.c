@@ -30,6 +30,11 @@ clarke_proof_put_input(FILE *out, const char *word, const clarke_proof_input *in
 {
   if (input->name != NULL)
     clarke_proof_put_file(out, word, input->name, input->sha256);
+  if (input->output == NULL)
+    return;
+  fputs("output ", out);
+  clarke_proof_put_name(out, input->output);
+  fputc('\n', out);
 }
 
 /* --- the statement --- */

@@ -11,6 +11,7 @@
 typedef struct {
   const char *name; /* base name; NULL: there is none */
   const char *sha256;
+  const char *output; /* of a model the one that was chosen; NULL: it has one, or is none */
 } clarke_proof_input;
 
 typedef struct {
@@ -23,7 +24,7 @@ typedef struct {
 clarke_status clarke_proof_possible(const clarke_graph *g, const clarke_profile *profile,
                                     clarke_error *err);
 
-/* Parts of statements about networks: a file, unless it has no name; the lines `wrt` and `profile`; `proxy` of each operator. */
+/* Parts of statements about networks: a file, unless it has no name, and the output that was chosen; the lines `wrt` and `profile`; `proxy` of each operator. */
 void clarke_proof_put_input(FILE *out, const char *word, const clarke_proof_input *input);
 void clarke_proof_put_wrt(FILE *out, const clarke_graph *g, bool all, const clarke_profile *profile);
 clarke_status clarke_proof_put_proxies(FILE *out, const clarke_graph *g, const clarke_profile *profile, clarke_error *err);
@@ -51,7 +52,7 @@ clarke_status clarke_proof_write_program(const char *path, const char *name, con
 
 /* The same of a network that was unrolled at one sample, with respect to its input or to parameters. It has sums, piecewise functions
  * and maxima alone, with respect to parameters products, too; else that is an error. */
-clarke_status clarke_proof_write_network(const char *path, const char *name, const char *sha256, const clarke_derivation *d,
+clarke_status clarke_proof_write_network(const char *path, const clarke_proof_input *model, const clarke_derivation *d,
                                          const clarke_proof_tree *tree, clarke_error *err);
 
 #endif

@@ -46,7 +46,7 @@ clarke_patterns_prove(const clarke_patterns *t, const clarke_patterns_statement 
     const size_t n = clarke_code_entries(s->held);
 
     fputs("clarke-proof 1\nclaim patterns\nsemantics real\n", text.to);
-    clarke_proof_put_file(text.to, s->network ? "model" : "program", s->function.name, s->function.sha256);
+    clarke_proof_put_input(text.to, s->network ? "model" : "program", &s->function);
     clarke_proof_put_held(text.to, s->held, s->point, n);
     if (s->network)
       fputs("at stored\n", text.to);

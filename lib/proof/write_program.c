@@ -85,17 +85,15 @@ collect_operators(const clarke_code *p, size_t *n)
 }
 
 static clarke_status
-put_statement(FILE *out, bool network, const char *name, const char *sha256, const clarke_derivation *d, clarke_error *err)
+put_statement(FILE *out, bool network, const clarke_proof_input *of, const clarke_derivation *d, clarke_error *err)
 {
   size_t n;
   const clarke_op **op = collect_operators(d->p, &n);
 
   if (op == NULL)
     return clarke_no_memory(err);
-  fprintf(out, "clarke-proof 1\nverdict %s\nsemantics real\n%s ", clarke_verdict_name(d->verdict),
-          network ? "network" : "program");
-  clarke_proof_put_name(out, name);
-  fprintf(out, " %s\n", sha256);
+  fprintf(out, "clarke-proof 1\nverdict %s\nsemantics real\n", clarke_verdict_name(d->verdict));
+  clarke_proof_put_input(out, network ? "network" : "program", of);
   put_inputs(out, d, network);
   for (size_t i = 0; i < n; i++)
     for (size_t k = 0; k < op[i]->n_kinks; k++)
@@ -199,7 +197,7 @@ within_reach(const clarke_derivation *d, clarke_error *err)
 }
 
 static clarke_status
-write(const char *path, bool network, const char *name, const char *sha256, const clarke_derivation *d, const clarke_proof_tree *tree,
+write(const char *path, bool network, const clarke_proof_input *of, const clarke_derivation *d, const clarke_proof_tree *tree,
       clarke_error *err)
 {
   clarke_text text;
@@ -210,7 +208,7 @@ write(const char *path, bool network, const char *name, const char *sha256, cons
     status = clarke_text_open(&text, err);
   if (status != CLARKE_OK)
     return status;
-  status = put_statement(text.to, network, name, sha256, d, err);
+  status = put_statement(text.to, network, of, d, err);
   if (status == CLARKE_OK)
     status = put_evidence(text.to, d, tree, err);
   return clarke_proof_save(&text, status, path, err);
@@ -220,7 +218,9 @@ clarke_status
 clarke_proof_write_program(const char *path, const char *name, const char *sha256, const clarke_derivation *d, const clarke_proof_tree *tree,
                            clarke_error *err)
 {
-  return write(path, false, name, sha256, d, tree, err);
+  const clarke_proof_input of = {name, sha256, NULL};
+
+  return write(path, false, &of, d, tree, err);
 }
 
 static bool
@@ -253,7 +253,7 @@ clarke_proof_of_steps(const clarke_code *p, bool products)
 }
 
 clarke_status
-clarke_proof_write_network(const char *path, const char *name, const char *sha256, const clarke_derivation *d,
+clarke_proof_write_network(const char *path, const clarke_proof_input *model, const clarke_derivation *d,
                            const clarke_proof_tree *tree, clarke_error *err)
 {
   const clarke_code *p = d->p;
@@ -261,9 +261,9 @@ clarke_proof_write_network(const char *path, const char *name, const char *sha25
   const bool parameters = has_parameters(p, true);
 
   if (parameters && p->input[0].wrt)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: a network's proof is with respect to its input, or to parameters, not to both", name);
+    return clarke_fail(err, CLARKE_EINPUT, "%s: a network's proof is with respect to its input, or to parameters, not to both", model->name);
   if (!clarke_proof_of_steps(p, parameters))
-    return clarke_fail(err, CLARKE_EINPUT, "%s: a network's proof is of sums%s, piecewise functions and maxima; this one has other steps", name,
+    return clarke_fail(err, CLARKE_EINPUT, "%s: a network's proof is of sums%s, piecewise functions and maxima; this one has other steps", model->name,
                        parameters ? ", products" : "");
-  return write(path, true, name, sha256, d, tree, err);
+  return write(path, true, model, d, tree, err);
 }

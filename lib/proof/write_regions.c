@@ -336,7 +336,7 @@ clarke_regions_proof_save(clarke_regions_proof *p, const char *path, const clark
   if (status != CLARKE_OK)
     return status;
   fputs("clarke-proof 1\nclaim regions\nsemantics real\n", all.to);
-  clarke_proof_put_file(all.to, s->network ? "model" : "program", s->function.name, s->function.sha256);
+  clarke_proof_put_input(all.to, s->network ? "model" : "program", &s->function);
   if (s->held != NULL)
     clarke_proof_put_held(all.to, s->held, s->point, s->n);
   put_place(all.to, s);

@@ -13,7 +13,7 @@ clarke_segment_proof_begin(clarke_text *t, const clarke_segment_statement *s, cl
   if (status != CLARKE_OK)
     return status;
   fputs("clarke-proof 1\nclaim segment\nsemantics real\n", t->to);
-  clarke_proof_put_file(t->to, s->network ? "model" : "program", s->function.name, s->function.sha256);
+  clarke_proof_put_input(t->to, s->network ? "model" : "program", &s->function);
   if (s->held != NULL)
     clarke_proof_put_held(t->to, s->held, s->from, s->n);
   clarke_proof_put_entries(t->to, "from", s->held, s->from, s->n, true);

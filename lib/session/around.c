@@ -100,7 +100,7 @@ clarke_around_choice(const clarke_around *a, size_t instruction)
 clarke_status
 clarke_around_prove(const clarke_around *a, const clarke_region_function *f, const char *model, mpq_t *point, const char *path, clarke_error *err)
 {
-  const clarke_patterns_statement statement = {.function = {clarke_base_name(model), f->sha256}, .network = f->network, .held = a->p, .point = point};
+  const clarke_patterns_statement statement = {.function = {clarke_base_name(model), f->sha256, f->output}, .network = f->network, .held = a->p, .point = point};
 
   return clarke_patterns_prove(&a->tree, &statement, path, err);
 }

@@ -4,6 +4,7 @@
 #include "base/limit.h"
 #include "base/text.h"
 #include "network/graph/build.h"
+#include "network/graph/choose.h"
 #include "network/graph/inputs.h"
 #include "network/graph/masks.h"
 #include "network/graph/promote.h"
@@ -51,6 +52,8 @@ clarke_audit_session_clear(clarke_audit_session *s)
   free(s->model.name);
   free(s->batch_file.name);
   free(s->params.name);
+  free(s->output);
+  clarke_names_free(s->left_out, s->n_left_out);
   clarke_names_free(s->wrt, s->n_wrt);
   clarke_names_free(s->notes, s->n_notes);
   clarke_audit_session_init(s);
@@ -133,6 +136,22 @@ find_log_softmax(clarke_audit_session *s, const clarke_model *m, clarke_error *e
   return s->log_softmax != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
+/* What it does not need is the session's then. */
+static clarke_status
+choose_output(clarke_audit_session *s, clarke_model *m, const char *name, clarke_error *err)
+{
+  clarke_status status = clarke_output_choose(m, name, err);
+
+  if (status != CLARKE_OK || name == NULL)
+    return status;
+  s->left_out = m->left_out;
+  s->n_left_out = m->n_left_out;
+  m->left_out = NULL;
+  m->n_left_out = 0;
+  s->output = strdup(name);
+  return s->output != NULL ? CLARKE_OK : clarke_no_memory(err);
+}
+
 static clarke_status
 read_model(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
 {
@@ -144,6 +163,8 @@ read_model(clarke_audit_session *s, const clarke_audit_request *r, clarke_error 
   clarke_model_init(&model);
   status = clarke_onnx_parse_at(&model, r->model->data, r->model->size, r->model_path, err);
   s->external = model.external;
+  if (status == CLARKE_OK)
+    status = choose_output(s, &model, r->output, err);
   if (status == CLARKE_OK)
     status = clarke_promote_constants(&model, s->wrt, s->n_wrt, err);
   if (status == CLARKE_OK)
@@ -336,9 +357,9 @@ clarke_status
 clarke_audit_session_prove(const clarke_audit_session *s, const char *path, clarke_error *err)
 {
   const clarke_proof_statement statement = {
-    .model = {s->model.name, s->model.sha256},
-    .params = {s->params.name, s->params.sha256},
-    .batch = {s->batch_file.name, s->batch_file.sha256},
+    .model = {s->model.name, s->model.sha256, s->output},
+    .params = {s->params.name, s->params.sha256, NULL},
+    .batch = {s->batch_file.name, s->batch_file.sha256, NULL},
     .wrt = s->wrt,
     .n_wrt = s->n_wrt,
   };

@@ -175,6 +175,8 @@ clarke_audit_json(const clarke_audit_session *s)
                 (json_int_t)a->flat, "layers", layers,
                 "theorems", theorems, "zone", zone_json(s), "nearest",
                 nearest_json(s));
+  if (j != NULL && s->output != NULL)
+    clarke_json_set(&j, "output", clarke_json_text(s->output));
   if (j != NULL && s->stopped != NULL) {
     clarke_json_set(&j, "stopped", clarke_json_text(s->stopped));
     clarke_json_set(&j, "arguments", json_pack("{s:I, s:I}", "all", (json_int_t)clarke_audit_asked(s), "decided",

@@ -183,6 +183,25 @@ clarke_checkpoint_provable(const clarke_audit_session *s, clarke_error *err)
                      "prefix off)", s->params.name);
 }
 
+/* What the model has for other outputs than the one that was chosen is not read. */
+static void
+leave_out(clarke_tensors *ts, const clarke_audit_session *s)
+{
+  size_t kept = 0;
+
+  for (size_t i = 0; i < ts->n; i++) {
+    bool left_out = false;
+
+    for (size_t k = 0; k < s->n_left_out && !left_out; k++)
+      left_out = strcmp(ts->tensor[i].name, s->left_out[k]) == 0;
+    if (left_out)
+      clarke_tensor_clear(&ts->tensor[i]);
+    else
+      ts->tensor[kept++] = ts->tensor[i];
+  }
+  ts->n = kept;
+}
+
 clarke_status
 clarke_checkpoint_read(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
 {
@@ -199,6 +218,8 @@ clarke_checkpoint_read(clarke_audit_session *s, const clarke_audit_request *r, c
   s->params_stored = s->params_stored && !renamed;
   if (status == CLARKE_OK && r->provable)
     status = clarke_checkpoint_provable(s, err);
+  if (status == CLARKE_OK)
+    leave_out(&tensors, s);
   if (status == CLARKE_OK)
     status = clarke_graph_replace(&s->graph, tensors.tensor, tensors.n, s->params.name, err);
   clarke_tensors_clear(&tensors);

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "format/onnx.h"
 #include "network/graph/build.h"
+#include "network/graph/choose.h"
 #include "network/derive/tail.h"
 #include "session/names.h"
 #include "session/sample.h"
@@ -112,6 +113,8 @@ read_network(clarke_cost_session *s, const clarke_cost_request *r, clarke_error 
     status = clarke_onnx_parse_at(&model, file.data, file.size, r->path, err);
   clarke_file_clear(&file);
   if (status == CLARKE_OK)
+    status = clarke_output_choose(&model, r->output, err);
+  if (status == CLARKE_OK)
     status = build(s, &model, err);
   clarke_model_clear(&model);
   if (status == CLARKE_OK)
@@ -147,6 +150,8 @@ clarke_cost_session_read(clarke_cost_session *s, const clarke_cost_request *r, c
   const bool folder = is_folder(r->path);
 
   s->name = clarke_base_name(r->path);
+  if (r->output != NULL && (folder || !clarke_ends_with(r->path, ".onnx")))
+    return clarke_fail(err, CLARKE_EINPUT, "%s is no ONNX file: an output is chosen of a network alone", s->name);
   if (clarke_ends_with(r->path, ".prog") && !folder)
     return read_program(s, r, err);
   s->network = true;

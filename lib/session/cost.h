@@ -10,6 +10,7 @@
 typedef struct {
   const char *path; /* FILE.prog, FILE.onnx, or a run folder */
   const char *wrt;  /* names with commas between; NULL: all inputs of a program, all parameters of a network */
+  const char *output; /* of FILE.onnx the one that is counted; NULL: it has one */
   size_t step;      /* of a run folder; CLARKE_NONE: the first */
   bool padding;     /* count padding's products as operations */
 } clarke_cost_request;

@@ -28,6 +28,7 @@ clarke_derive_session_clear(clarke_derive_session *s)
   free(s->at);
   free(s->given);
   clarke_names_free(s->wrt, s->n_wrt);
+  free(s->output);
   clarke_profile_clear(&s->profile);
   clarke_code_clear(&s->held);
   clarke_code_clear(&s->program);
@@ -69,6 +70,8 @@ clarke_derive_session_read(clarke_derive_session *s, const clarke_derive_request
     status = clarke_names_split(&s->wrt, &s->n_wrt, r->wrt, "wrt", err);
   if (status == CLARKE_OK)
     status = tell_kind(s, r->path, err);
+  if (status == CLARKE_OK && r->output != NULL && !s->network)
+    status = clarke_fail(err, CLARKE_EINPUT, "%s is a program: an output is chosen of a network alone", clarke_base_name(r->path));
   if (status != CLARKE_OK)
     return status;
   return s->network ? clarke_derive_network(s, r, err) : read_program(s, r, err);

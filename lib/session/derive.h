@@ -20,6 +20,7 @@ typedef struct {
   const char *profile;
   const char *wrt;         /* names with commas between, of a network also params (all parameters); NULL: all inputs, of a network
                             * its input */
+  const char *output;      /* of a network the one that is asked about; NULL: it has one */
   const char *const *at;   /* NAME=V,... once for each input, or FILE.npz; of a network one, also V,... and FILE.npy */
   size_t n_at;
   bool format[CLARKE_FORMATS]; /* replays in floating point */
@@ -36,6 +37,7 @@ typedef struct {
   bool is_held;     /* it is made */
   clarke_profile profile;
   bool all_parameters; /* of a network: --wrt params */
+  char *output;        /* of a network: that was chosen, or NULL */
   char **wrt;
   size_t n_wrt;
   size_t n_at;

@@ -215,5 +215,5 @@ clarke_derive_prove(const clarke_derive_session *s, const clarke_derivation *d, 
 
   if (!s->network)
     return clarke_proof_write_program(path, s->program.file, s->sha256, d, &tree, err);
-  return clarke_proof_write_network(path, s->program.file, s->sha256, d, &tree, err);
+  return clarke_proof_write_network(path, &(clarke_proof_input){s->program.file, s->sha256, s->output}, d, &tree, err);
 }

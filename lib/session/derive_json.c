@@ -177,6 +177,8 @@ clarke_derive_json(const clarke_derive_session *s, const clarke_derivation *d, c
   json_t *j = json_object();
 
   clarke_json_set(&j, "file", clarke_json_text(s->program.file));
+  if (s->output != NULL)
+    clarke_json_set(&j, "output", clarke_json_text(s->output));
   clarke_json_set(&j, "profile", clarke_json_text(s->profile.name));
   clarke_json_set(&j, "semantics", json_string("real"));
   if (!s->network)

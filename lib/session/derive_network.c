@@ -6,6 +6,7 @@
 #include "format/npz.h"
 #include "format/onnx.h"
 #include "network/graph/build.h"
+#include "network/graph/choose.h"
 #include "network/graph/promote.h"
 #include "program/unroll/unroll.h"
 #include "session/regions.h"
@@ -145,6 +146,15 @@ ask_of(clarke_derive_session *s, const sample *x, const char *input_name, clarke
   return status;
 }
 
+static clarke_status
+choose_output(clarke_derive_session *s, clarke_model *m, const char *name, clarke_error *err)
+{
+  clarke_status status = clarke_output_choose(m, name, err);
+
+  s->output = status == CLARKE_OK && name != NULL ? strdup(name) : NULL;
+  return status == CLARKE_OK && name != NULL && s->output == NULL ? clarke_no_memory(err) : status;
+}
+
 clarke_status
 clarke_derive_network(clarke_derive_session *s, const clarke_derive_request *r, clarke_error *err)
 {
@@ -158,6 +168,8 @@ clarke_derive_network(clarke_derive_session *s, const clarke_derive_request *r, 
   clarke_tensor_init(&x.zeros);
   clarke_model_init(&model);
   status = clarke_onnx_parse_at(&model, r->file->data, r->file->size, r->path, err);
+  if (status == CLARKE_OK)
+    status = choose_output(s, &model, r->output, err);
   if (status == CLARKE_OK && model.n_inputs != 1)
     status = clarke_fail(err, CLARKE_EINPUT, "%s: %zu inputs, expected one",
                          clarke_base_name(r->path), model.n_inputs);

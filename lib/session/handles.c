@@ -67,6 +67,7 @@ clarke_network_set(clarke_network *n, const char *option, const char *value, cla
 {
   struct { const char *name; char **text; bool *flag; } options[] = {
     {"profile", &n->profile, NULL}, {"loss", &n->loss, NULL},   {"wrt", &n->wrt, NULL},
+    {"output", &n->output, NULL},
     {"exact", NULL, &n->exact},     {"ranks", NULL, &n->ranks}, {"provable", NULL, &n->provable},
     {"touched", NULL, &n->touched},
   };
@@ -79,7 +80,7 @@ clarke_network_set(clarke_network *n, const char *option, const char *value, cla
     return set_threads(&n->threads, value, err);
   if (strcmp(option, "nearest") == 0)
     return set_nearest(&n->nearest, value, err);
-  return clarke_fail(err, CLARKE_EINPUT, "a network has no option '%s'; expected profile, loss, wrt, exact, ranks, provable, "
+  return clarke_fail(err, CLARKE_EINPUT, "a network has no option '%s'; expected profile, loss, wrt, output, exact, ranks, provable, "
                      "threads, nearest or touched", option);
 }
 
@@ -90,7 +91,9 @@ clarke_program_set(clarke_program *p, const char *option, const char *value, cla
     return set_text(&p->profile, value, err);
   if (strcmp(option, "wrt") == 0)
     return set_text(&p->wrt, value, err);
-  return clarke_fail(err, CLARKE_EINPUT, "a program has no option '%s'; expected profile or wrt", option);
+  if (strcmp(option, "output") == 0)
+    return set_text(&p->output, value, err);
+  return clarke_fail(err, CLARKE_EINPUT, "a program has no option '%s'; expected profile, wrt or output", option);
 }
 
 /* --- batches --- */
@@ -181,6 +184,7 @@ clarke_network_free(clarke_network *n)
   free(n->profile);
   free(n->loss);
   free(n->wrt);
+  free(n->output);
   free(n);
 }
 
@@ -198,6 +202,7 @@ audit_request(const clarke_network *n, const clarke_batch *b)
     .profile = n->profile,
     .loss = n->loss,
     .wrt = n->wrt,
+    .output = n->output,
     .exact = n->exact,
     .ranks = n->ranks,
     .provable = n->provable,
@@ -262,6 +267,7 @@ clarke_program_free(clarke_program *p)
   free(p->path);
   free(p->profile);
   free(p->wrt);
+  free(p->output);
   free(p);
 }
 
@@ -279,7 +285,7 @@ derive(clarke_answer *a, const clarke_derive_request *r, clarke_error *err)
 clarke_status
 clarke_program_ask(clarke_answer **answer, const clarke_program *p, const char *const *at, size_t n, clarke_error *err)
 {
-  const clarke_derive_request r = {.path = p->path, .file = &p->file, .profile = p->profile, .wrt = p->wrt, .at = at, .n_at = n};
+  const clarke_derive_request r = {.path = p->path, .file = &p->file, .profile = p->profile, .wrt = p->wrt, .output = p->output, .at = at, .n_at = n};
   clarke_answer *a = clarke_answer_new(false);
   clarke_status status = a != NULL ? derive(a, &r, err) : clarke_no_memory(err);
 

@@ -15,7 +15,7 @@ struct clarke_network {
   char *path, *params_path; /* params_path NULL: the model's own weights */
   char *params_key;         /* the state dict's in that file; NULL: by the usual names */
   clarke_file file, params;
-  char *profile, *loss, *wrt; /* NULL: the defaults */
+  char *profile, *loss, *wrt, *output; /* NULL: the defaults */
   bool exact, ranks, provable, touched;
   size_t threads, nearest;
 };
@@ -23,7 +23,7 @@ struct clarke_network {
 struct clarke_program {
   char *path;
   clarke_file file;
-  char *profile, *wrt;
+  char *profile, *wrt, *output;
 };
 
 struct clarke_answer {

@@ -8,6 +8,7 @@
 #include "format/table.h"
 #include "format/vnnlib.h"
 #include "network/graph/build.h"
+#include "network/graph/choose.h"
 #include "network/graph/promote.h"
 #include "program/unroll/unroll.h"
 #include "program/hold.h"
@@ -106,6 +107,8 @@ read_network(clarke_region_function *f, const clarke_file *file, const char *pat
   clarke_model_init(&model);
   status = clarke_onnx_parse_at(&model, file->data, file->size, path, err);
   if (status == CLARKE_OK)
+    status = clarke_output_choose(&model, f->output, err);
+  if (status == CLARKE_OK)
     status = clarke_names_split(&names, &n, f->wrt, "--wrt", err);
   if (status == CLARKE_OK)
     status = clarke_promote_constants(&model, names, n, err);
@@ -139,6 +142,8 @@ clarke_region_function_open(clarke_region_function *f, const char *path, clarke_
 
   if (!clarke_ends_with(name, ".onnx") && !clarke_ends_with(name, ".prog"))
     return clarke_fail(err, CLARKE_EINPUT, "%s: expected a program (.prog) or a network (.onnx)", name);
+  if (f->output != NULL && !clarke_ends_with(name, ".onnx"))
+    return clarke_fail(err, CLARKE_EINPUT, "%s is a program: an output is chosen of a network alone", name);
   status = clarke_file_read(&file, path, err);
   if (status == CLARKE_OK && clarke_ends_with(name, ".onnx"))
     status = read_network(f, &file, path, err);

@@ -9,6 +9,7 @@
 /* A program (.prog), or a network (.onnx) unrolled for one sample. */
 typedef struct {
   const char *wrt; /* set before opening: names of what varies, with commas between, or params (all parameters); NULL: the inputs */
+  const char *output; /* the same: of a network the one that is asked about; NULL: it has one */
   clarke_prog prog;
   clarke_graph graph;
   clarke_code program;

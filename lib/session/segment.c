@@ -304,7 +304,7 @@ clarke_status
 clarke_segment_prove(const clarke_segment *s, const clarke_region_function *f, const char *model, mpq_t *a, mpq_t *b,
                      const char *path, clarke_error *err)
 {
-  const clarke_segment_statement statement = {.function = {clarke_base_name(model), f->sha256}, .network = f->network,
+  const clarke_segment_statement statement = {.function = {clarke_base_name(model), f->sha256, f->output}, .network = f->network,
                                               .n = f->n, .n_outputs = s->n_outputs, .pieces = s->n,
                                               .from = a, .to = b, .integral = s->integral,
                                               .held = f->wrt != NULL ? &f->program : NULL};

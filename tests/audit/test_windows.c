@@ -804,7 +804,7 @@ static void
 write_proof(const session *s)
 {
   char model[65], batch[65], path[128], *names[MODEL_MOST];
-  clarke_proof_statement statement = {.model = {"net.onnx", model}, .batch = {"batch.npz", batch},
+  clarke_proof_statement statement = {.model = {"net.onnx", model, NULL}, .batch = {"batch.npz", batch, NULL},
                                       .wrt = names, .n_wrt = wrt_names(names, &s->graph)};
 
   hash_of_file(model, "net.onnx");

@@ -416,7 +416,7 @@ library_proof(clarke_audit *a, scene *s)
   statement.wrt = names;
   statement.n_wrt = n;
   if (s->params)
-    statement.params = (clarke_proof_input){"params.npz", s->params_hash};
+    statement.params = (clarke_proof_input){"params.npz", s->params_hash, NULL};
   snprintf(path, sizeof path, "%s/proof", forge_folder);
   OK(clarke_proof_write(path, &statement, a, &s->question, &error));
   text = whole_file("proof");

@@ -61,13 +61,14 @@ class Network:
     def pool(self, x):
         return self.node("MaxPool", x, kernel_shape=[2, 2], strides=[2, 2])
 
-    def bytes(self, output):
+    def bytes(self, *outputs):
         def port(name, shape):
             dims = b"".join(field(1, BODY, field(1, VARINT, d)) for d in shape)
             return text(1, name) + field(2, BODY, field(1, BODY, field(1, VARINT, FLOAT) + field(2, BODY, dims)))
 
         graph = (b"".join(field(1, BODY, n) for n in self.nodes) + text(2, "net") + b"".join(field(5, BODY, t) for t in self.tensors)
-                 + field(11, BODY, port("x", self.shape)) + field(12, BODY, text(1, output) + field(2, BODY, field(1, BODY, field(1, VARINT, FLOAT)))))
+                 + field(11, BODY, port("x", self.shape))
+                 + b"".join(field(12, BODY, text(1, o) + field(2, BODY, field(1, BODY, field(1, VARINT, FLOAT)))) for o in outputs))
         return field(1, VARINT, 9) + field(7, BODY, graph) + field(8, BODY, text(1, "") + field(2, VARINT, 20))
 
 

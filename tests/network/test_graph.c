@@ -4,6 +4,7 @@
 
 #include "op/operator.h"
 #include "network/graph/build.h"
+#include "network/graph/choose.h"
 #include "network/graph/promote.h"
 
 static clarke_error error;
@@ -165,7 +166,7 @@ START_TEST(models)
   refused(SHAPE(1, 2, 3,), "opset 26");
   simple("Relu");
   model_input(&m, "t", SHAPE(1,));
-  refused(SHAPE(1, 2, 3,), "2 inputs and 1 outputs|one of each");
+  refused(SHAPE(1, 2, 3,), "2 inputs; expected one");
   simple("Relu");
   model_output(&m, "nowhere");
   refused(SHAPE(1, 2, 3,), "output 'nowhere' is computed by no node");
@@ -1132,6 +1133,39 @@ START_TEST(constants_are_promoted)
 }
 END_TEST
 
+/* Of several outputs one is kept, with the nodes that it needs; these stay what they were in the file. */
+START_TEST(one_of_several_outputs)
+{
+  const bool keep[] = {true, false};
+
+  begin(17, SHAPE(-1, 2,));
+  floats("w", SHAPE(2,), 1);
+  floats("v", SHAPE(2,), 1);
+  model_node(&m, "Strange", "x", "other");
+  model_node(&m, "Mul", "x,w", "s");
+  model_node(&m, "Mul", "s,v", "t");
+  model_node(&m, "Relu", "s", "u");
+  model_output(&m, "t");
+  model_output(&m, "u");
+  ck_assert_int_eq(clarke_output_is_one(&m, &error), CLARKE_EINPUT);
+  ck_assert_msg(strstr(error.text, "2 outputs: 't', 'u'; one is asked about: name it by --output NAME") != NULL, "%s", error.text);
+  ck_assert_int_eq(clarke_output_choose(&m, NULL, &error), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_output_choose(&m, "s", &error), CLARKE_EINPUT);
+  ck_assert_msg(strstr(error.text, "no output 's'") != NULL, "%s", error.text);
+  OK(clarke_output_choose(&m, "u", &error));
+  OK(clarke_output_is_one(&m, &error));
+  ck_assert(m.n_outputs == 1 && strcmp(m.outputs[0].name, "u") == 0 && m.n_nodes == 2 && m.n_tensors == 2);
+  ck_assert(m.n_left_out == 1 && strcmp(m.left_out[0], "v") == 0);
+  ck_assert_msg(build(SHAPE(3, 2,)) == CLARKE_OK, "%s", error.text);
+  ck_assert(g.n_parameters == 1 && g.steps[0].node == 1 && g.steps[1].node == 3);
+  clarke_graph_clear(&g);
+  clarke_graph_init(&g);
+  clarke_model_keep_nodes(&m, keep);
+  ck_assert(m.n_nodes == 1 && m.nodes[0].gone == 1);
+  end();
+}
+END_TEST
+
 static clarke_status
 replace(const char *name, const long *shape, bool integer, size_t n)
 {
@@ -1371,6 +1405,7 @@ main(void)
   tcase_add_test(tcase, no_parameters);
   tcase_add_test(tcase, constants_that_may_be_named);
   tcase_add_test(tcase, constants_are_promoted);
+  tcase_add_test(tcase, one_of_several_outputs);
   tcase_add_test(tcase, batchless);
   tcase_add_test(tcase, values_have_the_shape_that_is_declared);
   tcase_add_test(tcase, outputs_have_the_shape_that_is_declared);

@@ -242,7 +242,7 @@ START_TEST(patterns_are_proved)
     OK(clarke_execute(&e, &g.p, g.at, &error));
     OK(clarke_patterns_find(&t, &e, &error));
     ck_assert_msg(t.complete && t.all_known && t.n > 1, "%s", patterned[i].text);
-    s.function = (clarke_proof_input){"given", g.sha256};
+    s.function = (clarke_proof_input){"given", g.sha256, NULL};
     s.held = &g.p;
     s.point = g.at;
     OK(clarke_patterns_prove(&t, &s, proof, &error));
@@ -333,7 +333,7 @@ prove_regions(const char *text, bool local, size_t left_out, char **tree)
   }
   OK(clarke_regions_tell(&found, &forms, local ? NULL : box, take_region, &w, &listener, &error));
   ck_assert(found.complete && found.regions == w.regions && w.regions > 1);
-  s.function = (clarke_proof_input){"given", g.sha256};
+  s.function = (clarke_proof_input){"given", g.sha256, NULL};
   if (local)
     s.point = g.at;
   else
@@ -473,17 +473,17 @@ START_TEST(networks_are_proved_at_their_input_or_parameters)
 
     open_network(&k, "Relu", parameters);
     ck_assert(k.d.verdict == CLARKE_IN_BOULIGAND && k.d.execution.n_touched == 1);
-    OK(clarke_proof_write_network(proof, "model.onnx", k.file.sha256, &k.d, NULL, &error));
+    OK(clarke_proof_write_network(proof, &(clarke_proof_input){"model.onnx", k.file.sha256, NULL}, &k.d, NULL, &error));
     ck_assert_int_eq(checked(), 0);
 #ifndef CLARKE_VERIFY /* which stops at it */
     k.d.verdict = CLARKE_NOT_IN_CLARKE; /* with the evidence of another verdict */
-    OK(clarke_proof_write_network(proof, "model.onnx", k.file.sha256, &k.d, NULL, &error));
+    OK(clarke_proof_write_network(proof, &(clarke_proof_input){"model.onnx", k.file.sha256, NULL}, &k.d, NULL, &error));
     ck_assert_int_eq(checked(), 1);
     k.d.verdict = CLARKE_IN_BOULIGAND;
 #endif
     if (parameters) {
       k.p.input[0].wrt = true;
-      ck_assert_int_eq(clarke_proof_write_network(proof, "model.onnx", k.file.sha256, &k.d, NULL, &error), CLARKE_EINPUT);
+      ck_assert_int_eq(clarke_proof_write_network(proof, &(clarke_proof_input){"model.onnx", k.file.sha256, NULL}, &k.d, NULL, &error), CLARKE_EINPUT);
       ck_assert(strstr(error.text, "not to both") != NULL);
       k.p.input[0].wrt = false;
     }
@@ -497,7 +497,7 @@ START_TEST(other_steps_have_no_proof)
   network k;
 
   open_network(&k, "Exp", false);
-  ck_assert_int_eq(clarke_proof_write_network(proof, "model.onnx", k.file.sha256, &k.d, NULL, &error), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_proof_write_network(proof, &(clarke_proof_input){"model.onnx", k.file.sha256, NULL}, &k.d, NULL, &error), CLARKE_EINPUT);
   ck_assert(strstr(error.text, "this one has other steps") != NULL);
   close_network(&k);
 }
@@ -542,7 +542,7 @@ prove_formula(const clarke_cnf *f, bool spoiled, bool *satisfied)
       s.value[v] = three.clause[0][0] != 0 && labs((long)three.clause[0][0]) == (long)v + 1 ? three.clause[0][0] < 0 : s.value[v];
   else if (spoiled)
     s.refutation.n--; /* without the empty clause */
-  OK(clarke_proof_write_formula(proof, &(clarke_proof_input){"given", formula}, &(clarke_proof_input){"model.onnx", file.sha256}, &three, &s,
+  OK(clarke_proof_write_formula(proof, &(clarke_proof_input){"given", formula, NULL}, &(clarke_proof_input){"model.onnx", file.sha256, NULL}, &three, &s,
                                 &error));
   if (spoiled && !*satisfied)
     s.refutation.n++;

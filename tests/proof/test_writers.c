@@ -52,7 +52,7 @@ text_is(clarke_text *t, const char *want)
 
 START_TEST(names_rows_and_files)
 {
-  const clarke_proof_input file = { "a b.onnx", "0123" }, none = { NULL, NULL };
+  const clarke_proof_input file = { "a b.onnx", "0123", NULL }, chosen = { "m.onnx", "45", "y 1" }, none = { NULL, NULL, NULL };
   mpq_t row[3];
   clarke_text t;
 
@@ -68,7 +68,9 @@ START_TEST(names_rows_and_files)
   clarke_proof_put_file(t.to, "program", "f.prog", "ab");
   clarke_proof_put_input(t.to, "model", &file);
   clarke_proof_put_input(t.to, "params", &none); /* no line */
-  text_is(&t, "W_1/x.y:0-%25%0A%C3%A9%20%22\nto -1/3 0 1/3\nto\nprogram f.prog ab\nmodel a%20b.onnx 0123\n");
+  clarke_proof_put_input(t.to, "network", &chosen);
+  text_is(&t, "W_1/x.y:0-%25%0A%C3%A9%20%22\nto -1/3 0 1/3\nto\nprogram f.prog ab\nmodel a%20b.onnx 0123\n"
+              "network m.onnx 45\noutput y%201\n");
   for (size_t k = 0; k < 3; k++)
     mpq_clear(row[k]);
 }
@@ -251,7 +253,7 @@ write_segment(segment *s)
                                         .to = &s->to_q, .integral = &s->integral};
 
   OK(clarke_file_read(&f, path, &error));
-  statement.function = (clarke_proof_input){ "given", f.sha256 };
+  statement.function = (clarke_proof_input){ "given", f.sha256, NULL };
   OK(clarke_segment_proof_begin(&t, &statement, &error));
   for (size_t p = 0; p < s->pieces; p++)
     clarke_segment_proof_piece(&t, s->end[p], &s->slope[p], 1);
@@ -347,13 +349,13 @@ write_arrangement(const clarke_arrangement *a, size_t left_out, size_t less)
 {
   walk w = {.left_out = left_out};
   const clarke_sign_visitor visitor = { &w, tell_circuit, tell_split, tell_forced, tell_leaf };
-  const clarke_proof_input none = { NULL, NULL };
+  const clarke_proof_input none = { NULL, NULL, NULL };
   clarke_proof_input matrix;
   clarke_sign_tree tree;
   clarke_file f;
 
   OK(clarke_file_read(&f, path, &error));
-  matrix = (clarke_proof_input){ "given", f.sha256 };
+  matrix = (clarke_proof_input){ "given", f.sha256, NULL };
   OK(clarke_arrangement_proof_init(&w.proof, a, &error));
   OK(clarke_arrangement_enumerate(&tree, a, &visitor, &error));
   ck_assert(tree.complete && tree.leaves == w.leaves);

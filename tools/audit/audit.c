@@ -37,6 +37,7 @@ static const struct argp_option options[] = {
   {"threads", OPTION_THREADS, "N", 0,
    "at most N threads (default: as many as processors); the answer is the same", 0},
   CLARKE_OPTIONS_OF_CI,
+  CLARKE_OPTION_OF_OUTPUT,
   CLARKE_OPTIONS_OF_WATCH,
   CLARKE_OPTION_OF_LIMIT,
   {NULL, 0, NULL, 0, NULL, 0},
@@ -75,7 +76,7 @@ check_arguments(clarke_audit_command *c, bool params, struct argp_state *state)
 {
   const bool folder = c->ask.model_path != NULL && is_folder(c->ask.model_path);
 
-  if (folder && (c->ask.batch_path != NULL || c->n_params > 0 || c->ask.loss != NULL))
+  if (folder && (c->ask.batch_path != NULL || c->n_params > 0 || c->ask.loss != NULL || c->ask.output != NULL))
     argp_error(state, "%s is a run folder, which has its batch, parameters and loss", c->ask.model_path);
   if (folder)
     c->run = c->ask.model_path;
@@ -102,7 +103,7 @@ parse(int key, char *arg, struct argp_state *state)
 {
   command_line *line = state->input;
   clarke_audit_command *c = &line->command;
-  const clarke_shared_options shared = {&c->ask.profile, &c->ask.wrt, &c->proof, &c->json};
+  const clarke_shared_options shared = {&c->ask.profile, &c->ask.wrt, &c->proof, &c->json, &c->ask.output};
 
   if (clarke_take_shared(key, arg, state, &shared) || clarke_watch_take(key, arg, state, &c->watch)
       || clarke_ci_take(key, arg, state, &c->ci))

@@ -17,7 +17,8 @@ clarke_audit_print_inputs(const clarke_audit_session *s)
   const clarke_graph *g = &s->graph;
   const size_t samples = s->x->dims[0], entries = clarke_graph_wrt_count(g);
 
-  printf("%s on %zu sample%s, loss %s, in %zu parameter%s, AD as %s\n\n", g->file, samples, samples == 1 ? "" : "s",
+  printf("%s%s%s on %zu sample%s, loss %s, in %zu parameter%s, AD as %s\n\n", g->file, s->output != NULL ? ", output " : "",
+         s->output != NULL ? s->output : "", samples, samples == 1 ? "" : "s",
          clarke_loss_name(s->loss.kind), entries, entries == 1 ? "" : "s", s->profile.name);
 }
 

@@ -39,6 +39,7 @@ static const struct argp_option options[] = {
   {"step", OPTION_STEP, "N", 0, "of a run folder, the step with that number (the first)", 0},
   {"svg", OPTION_SVG, "FILE", 0, "draw what each layer or function costs, forward and backward", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
+  CLARKE_OPTION_OF_OUTPUT,
   CLARKE_OPTIONS_OF_WATCH,
   CLARKE_OPTION_OF_LIMIT,
   {NULL, 0, NULL, 0, NULL, 0},
@@ -79,7 +80,7 @@ static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
   request *q = state->input;
-  const clarke_shared_options shared = {.wrt = &q->ask.wrt, .json = &q->json};
+  const clarke_shared_options shared = {.wrt = &q->ask.wrt, .json = &q->json, .output = &q->ask.output};
 
   if (clarke_take_shared(key, arg, state, &shared) || clarke_watch_take(key, arg, state, &q->watch))
     return 0;

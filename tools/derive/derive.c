@@ -28,6 +28,7 @@ static const struct argp_option options[] = {
    "draw function and AD's output over the sweep (default: 2 to either side of --at)", 0},
   {"print", OPTION_PRINT, NULL, 0, "print the program in one layout, and nothing else", 0},
   CLARKE_OPTIONS_OF_CI,
+  CLARKE_OPTION_OF_OUTPUT,
   CLARKE_OPTIONS_OF_WATCH,
   CLARKE_OPTION_OF_LIMIT,
   {NULL, 0, NULL, 0, NULL, 0},
@@ -77,7 +78,7 @@ static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
   clarke_derive_command *r = state->input;
-  const clarke_shared_options shared = {&r->ask.profile, &r->ask.wrt, &r->proof, &r->json};
+  const clarke_shared_options shared = {&r->ask.profile, &r->ask.wrt, &r->proof, &r->json, &r->ask.output};
 
   if (clarke_take_shared(key, arg, state, &shared) || clarke_watch_take(key, arg, state, &r->watch)
       || clarke_ci_take(key, arg, state, &r->ci))

@@ -121,7 +121,7 @@ print_point(const clarke_derive_session *s)
   const clarke_code *p = &s->program;
   size_t e = 0;
 
-  printf("%s", p->file);
+  printf("%s%s%s", p->file, s->output != NULL ? ", output " : "", s->output != NULL ? s->output : "");
   for (size_t i = 0; i < p->n_inputs && !s->network; i++) {
     printf("%s %s = %s", i > 0 ? "," : " at", p->input[i].name, p->input[i].vector ? "(" : "");
     for (size_t j = 0; j < p->input[i].n; j++, e++) {

@@ -315,7 +315,7 @@ decide(clarke_encode_report *r, const request *q, clarke_error *err)
 static clarke_status
 prove(const clarke_encode_report *r, const char *path, const char *formula_hash, const char *model_hash, clarke_error *err)
 {
-  const clarke_proof_input formula = {r->formula, formula_hash}, model = {r->written, model_hash};
+  const clarke_proof_input formula = {r->formula, formula_hash, NULL}, model = {r->written, model_hash, NULL};
 
   if (r->solution.answer == CLARKE_FORMULA_GIVEN_UP)
     return CLARKE_OK;

@@ -35,6 +35,7 @@ static const struct argp_option options[] = {
   {"proof", 'p', "FILE", 0, "write a proof that the list is right and whole, for clarke-check", 0},
   {"slice", 's', NULL, 0, "of --box: entries with equal bounds are held fixed", 0},
   {"svg", 'g', "FILE", 0, "of --box in two dimensions: a picture; --at marks a point", 0},
+  CLARKE_OPTION_OF_OUTPUT,
   CLARKE_OPTIONS_OF_WATCH,
   CLARKE_OPTION_OF_LIMIT,
   {NULL, 0, NULL, 0, NULL, 0},
@@ -59,7 +60,8 @@ check_request(request *r, const struct argp_state *state)
   if (r->wants_end)
     argp_error(state, "--line takes two points: --line A B");
   if (r->arrangement.matrix != NULL) {
-    if (c->model != NULL || c->at != NULL || c->box != NULL || c->from != NULL || draws || c->slice || c->pieces || c->profile != NULL || c->wrt != NULL)
+    if (c->model != NULL || c->at != NULL || c->box != NULL || c->from != NULL || draws || c->slice || c->pieces || c->profile != NULL || c->wrt != NULL
+        || c->output != NULL)
       argp_error(state, "--arrangement goes with --offsets, --count, --json, --proof and --limit alone");
     return;
   }
@@ -101,7 +103,8 @@ static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
   request *r = state->input;
-  const clarke_shared_options shared = {.json = &r->regions.json, .proof = &r->arrangement.proof, .profile = &r->regions.profile, .wrt = &r->regions.wrt};
+  const clarke_shared_options shared = {.json = &r->regions.json, .proof = &r->arrangement.proof, .profile = &r->regions.profile, .wrt = &r->regions.wrt,
+                                        .output = &r->regions.output};
 
   if (r->wants_end && key != ARGP_KEY_ARG)
     argp_error(state, "--line takes two points: --line A B");

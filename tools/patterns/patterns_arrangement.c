@@ -207,8 +207,8 @@ enumerate(answer *a, clarke_sign_tree *tree, clarke_error *err)
 static clarke_status
 prove(answer *a, const clarke_sign_tree *tree, clarke_error *err)
 {
-  const clarke_proof_input matrix = {clarke_base_name(a->command->matrix), a->matrix_file.sha256};
-  const clarke_proof_input offsets = {a->arrangement.affine ? clarke_base_name(a->command->offsets) : NULL, a->offsets_file.sha256};
+  const clarke_proof_input matrix = {clarke_base_name(a->command->matrix), a->matrix_file.sha256, NULL};
+  const clarke_proof_input offsets = {a->arrangement.affine ? clarke_base_name(a->command->offsets) : NULL, a->offsets_file.sha256, NULL};
 
   if (!tree->complete) {
     fputs("clarke patterns: no proof is written of a list that is not complete\n", stderr);

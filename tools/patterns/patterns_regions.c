@@ -133,6 +133,7 @@ read_question(answer *a, clarke_error *err)
   clarke_status status;
 
   a->function.wrt = c->wrt;
+  a->function.output = c->output;
   status = clarke_region_function_open(&a->function, c->model, err);
   if (status == CLARKE_OK && c->box != NULL && c->wrt == NULL)
     status = clarke_region_box(&a->bounds, c->box, a->function.n, c->slice, err);
@@ -404,7 +405,7 @@ static clarke_status
 prove(answer *a, clarke_error *err)
 {
   const clarke_regions_command *c = a->command;
-  clarke_regions_statement s = {.function = {clarke_base_name(c->model), a->function.sha256}, .network = a->function.network,
+  clarke_regions_statement s = {.function = {clarke_base_name(c->model), a->function.sha256, c->output}, .network = a->function.network,
                                 .n = a->function.n, .bounds = a->bounds, .point = a->point, .local = a->bounds == NULL,
                                 .held = c->wrt != NULL ? &a->function.program : NULL};
   clarke_check_needs needs;
@@ -417,7 +418,7 @@ prove(answer *a, clarke_error *err)
   }
   if (a->bounds != NULL && !clarke_ends_with(c->box, ".vnnlib")) {
     status = clarke_file_read(&box, c->box, err);
-    s.box = (clarke_proof_input){clarke_base_name(c->box), box.sha256};
+    s.box = (clarke_proof_input){clarke_base_name(c->box), box.sha256, NULL};
     s.bounds = NULL;
   }
   if (status == CLARKE_OK)

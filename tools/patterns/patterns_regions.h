@@ -11,6 +11,7 @@ typedef struct {
   const char *model;
   const char *at, *box, *from, *to; /* a point; a box's file; the ends of a segment */
   const char *wrt;                  /* of a point, or a box around which the rest stays at a point: what varies, as of clarke_region_function; NULL: the inputs */
+  const char *output;               /* of a network the one that is asked about; NULL: it has one */
   const char *profile;              /* of a segment: AD's numbers at kinks */
   const char *svg;                  /* of a box: the picture's path */
   const char *proof;                /* the proof's path */

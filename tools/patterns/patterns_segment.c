@@ -165,6 +165,7 @@ clarke_segment_answer(bool *complete, bool *holds, const clarke_regions_command 
 
   clarke_region_function_init(&f);
   f.wrt = c->wrt;
+  f.output = c->output;
   clarke_profile_init(&profile);
   status = clarke_profile_load(&profile, c->profile, err);
   if (status == CLARKE_OK)

@@ -421,6 +421,8 @@ read_model(model *m, bytes file, void (*initializer)(void *item, bytes b))
   m->opset = read_opset(file);
   refuse_if(single(graph, 2).body.size == 0, "the model's graph is missing or has no name");
   m->nodes = list(graph, 1, sizeof *m->nodes, read_node, &m->n_nodes);
+  for (size_t i = 0; i < m->n_nodes; i++)
+    m->nodes[i].place = i;
   m->tensors = list(graph, 5, sizeof *m->tensors, initializer, &m->n_tensors);
   m->inputs = list(graph, 11, sizeof *m->inputs, read_port, &m->n_inputs);
   m->outputs = list(graph, 12, sizeof *m->outputs, read_port, &m->n_outputs);

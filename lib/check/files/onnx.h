@@ -9,12 +9,14 @@ typedef struct node {
   char *op, *name, **in, **out;
   bool own;      /* of the domain `clarke`, not ONNX's */
   bool promoted; /* a Constant whose tensor is among the initializers */
+  size_t place;  /* in the file */
   size_t n_in, n_out, n_attributes;
   tensor *attributes; /* without values: a string, text */
 } node;
 
 typedef struct {
   uint64_t opset;
+  size_t n_choices; /* outputs that the one was chosen of; 0: nothing was chosen */
   size_t n_nodes, n_tensors, n_inputs, n_outputs, n_declared;
   node *nodes;
   tensor **tensors; /* initializers */

@@ -15,6 +15,7 @@ typedef struct tensor {
    * built, and so must not move (a bound of Clip, the value of Pad); a statistic of a BatchNormalization, which steps hold
    * as `still`, the same entries at rest. A number is nothing else. wrt: a parameter in wrt. */
   bool weight, number, statistic, wrt;
+  bool unread;  /* no node that the chosen output needs reads it */
   bool of_node; /* a Constant node's, which a proof takes for a parameter */
   struct tensor *still;
   rational *value; /* row-major; NULL: the entries are packed */

@@ -3,6 +3,7 @@
 #include "check/base/allocate.h"
 #include "check/base/lines.h"
 #include "check/kernel/statement.h"
+#include "check/onnx/choose.h"
 #include "check/onnx/network.h"
 
 #include <stdlib.h>
@@ -82,6 +83,8 @@ state_network(const network *net, const model *m, const arrays *given)
   state_name(net->own.of);
   fputs(", of each sample ", account);
   state_shape(net->dims + net->batched, net->rank - net->batched);
+  if (m->n_choices > 0)
+    fprintf(account, "; chosen of the model's %zu, and nothing read that it does not need", m->n_choices);
   fputc('\n', account);
   for (size_t i = 0; i < N_READINGS; i++)
     if (net->read[i])
@@ -124,12 +127,13 @@ read_constants(model *m)
   } while (more_words());
 }
 
-/* The lines `model`, `constants` and `params` (perhaps) and `batch`. */
+/* The lines `model`, `output`, `constants` and `params` (perhaps) and `batch`. */
 void
 read_network(point *p, model *m, const char *folder)
 {
   next_line("model");
   onnx_read(m, next_file(folder, "Model"));
+  read_output(m);
   read_constants(m);
   bool *replaced = allocate(m->n_tensors, sizeof *replaced), params = line_is("params");
   if (params)
@@ -141,8 +145,8 @@ read_network(point *p, model *m, const char *folder)
   network_build(p->net, m, &given);
   for (size_t i = 0; i < m->n_tensors && params; i++) {
     const tensor *t = m->tensors[i];
-    require(replaced[i] == (t->weight || t->statistic), "'%s' is a parameter and not replaced, or the reverse",
-            t->name);
+    require(t->unread || replaced[i] == (t->weight || t->statistic),
+            "'%s' is a parameter and not replaced, or the reverse", t->name);
     require(!t->weight || !t->statistic, "'%s' is a weight and a mean or variance, which one tensor cannot replace",
             t->name);
   }

@@ -481,14 +481,16 @@ network_build(network *net, const model *m, const arrays *given)
     put(&b, m->tensors[i], 0, NULL, m->tensors[i]->rank, m->tensors[i]->dims);
     define(&b, m->tensors[i]->name);
   }
-  expect(m->n_outputs == 1, "the model does not have one output");
+  expect(m->n_outputs == 1, "the model has %zu outputs, of which a proof chooses one by the line `output`",
+         m->n_outputs);
   net->own = tail_of(m);
   read_inputs(&b, given);
   expect(net->own.kind == LOSS_NONE
              || (net->batched ? net->together == net->batch : net->batch == 1 && net->own.kind == LOSS_SUM),
          "the model's own loss is of all samples of one run");
-  for (b.place = 0; b.place < net->own.from; b.place++) {
-    b.node = &m->nodes[b.place];
+  for (size_t i = 0; i < net->own.from; i++) {
+    b.node = &m->nodes[i];
+    b.place = b.node->place;
     lower_node(&b);
   }
   const value *v = find(&b, net->own.of);

@@ -4,6 +4,7 @@
 
 #include "base/limit.h"
 #include "base/verify.h"
+#include "network/graph/choose.h"
 #include "op/lower.h"
 
 #include <math.h>
@@ -317,7 +318,7 @@ lower_node(clarke_builder *b, size_t place, clarke_error *err)
 {
   const clarke_model_node *node = &b->m->nodes[place];
   size_t values;
-  const size_t own = place >= b->m->added ? place - b->m->added : place; /* in the file */
+  const size_t own = (place >= b->m->added ? place - b->m->added : place) + node->gone; /* in the file */
   clarke_lowering low = {.graph = b->g, .node = node, .place = own, .opset = b->m->opset};
   clarke_status status;
 
@@ -381,10 +382,11 @@ check_model(const clarke_model *m, clarke_error *err)
   if (m->opset < OPSET_MIN || m->opset > OPSET_MAX)
     return clarke_fail(err, CLARKE_EINPUT, "%s: opset %lld; supported: %d to %d", m->file,
                        (long long)m->opset, OPSET_MIN, OPSET_MAX);
-  if (m->n_inputs != 1 || m->n_outputs != 1)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: %zu inputs and %zu outputs; expected one of each, and "
-                       "the target of a loss that the last nodes are (docs/operators.md)",
-                       m->file, m->n_inputs, m->n_outputs);
+  if (m->n_inputs != 1)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: %zu inputs; expected one, and the target of a loss that the last nodes are "
+                       "(docs/operators.md)", m->file, m->n_inputs);
+  if (m->n_outputs != 1)
+    return clarke_output_is_one(m, err);
   if (m->n_nodes > clarke_limit_of(CLARKE_LIMIT_NODES))
     return clarke_limit_fail(err, CLARKE_LIMIT_NODES, "%s: a network of %zu nodes", m->file, m->n_nodes);
   return CLARKE_OK;
