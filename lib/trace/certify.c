@@ -170,7 +170,7 @@ clarke_certify_is_passed_on(const clarke_certify *c, size_t value)
   const size_t producer = c->g->values[value].producer;
   const clarke_step *s = producer != CLARKE_NONE ? &c->g->steps[producer] : NULL;
 
-  return s != NULL && c->recorded[value] == NULL && (s->kind == CLARKE_GATHER || (s->kind == CLARKE_SUM && picks(c->g, s)));
+  return s != NULL && !clarke_certify_is_recorded(c, value) && (s->kind == CLARKE_GATHER || (s->kind == CLARKE_SUM && picks(c->g, s)));
 }
 
 static bool
@@ -304,11 +304,11 @@ sift(bool *decided, clarke_certify *c, clarke_error *err)
   clarke_status status;
 
   *decided = false;
-  if (!c->sieved || c->n_statistics > 0 || clarke_certify_has_chain(c)) /* normalizations and chains are not the sieve's */
+  if (!c->sieved || clarke_certify_has_chain(c)) /* chains are not the sieve's */
     return CLARKE_OK;
   status = clarke_sieve_run(decided, c, err);
   for (size_t i = 0; i < c->n; i++)
-    *decided = *decided && c->certificate[i].certainty <= CLARKE_WITHIN_BOUND;
+    *decided = *decided && c->certificate[i].certainty <= CLARKE_FOLLOWED;
   c->by_doubles = *decided;
   if (status == CLARKE_OK && *decided)
     return add_rest(c, err);
@@ -320,7 +320,7 @@ sift(bool *decided, clarke_certify *c, clarke_error *err)
 clarke_status
 clarke_certify_run(clarke_certify *c, clarke_error *err)
 {
-  bool decided = false;
+  bool decided = false, open = false;
   clarke_status status = allocate(c, err);
 
   if (status == CLARKE_OK)
@@ -341,7 +341,7 @@ clarke_certify_run(clarke_certify *c, clarke_error *err)
   if (status == CLARKE_OK)
     status = clarke_certify_backward(c, err);
   if (status == CLARKE_OK)
-    status = clarke_certify_statistics(c, err);
+    status = clarke_certify_statistics(&open, c, NULL, err);
   return status == CLARKE_OK ? add_rest(c, err) : status;
 }
 

@@ -78,8 +78,9 @@ bool clarke_certify_has_chain(const clarke_certify *c);
 clarke_status clarke_certify_join(clarke_matrix *whole, size_t count, const clarke_matrix *part, const size_t *map, clarke_error *err);
 /* certify_loss.c: the log-softmax that the loss begins with, both ways. */
 clarke_status clarke_certify_log_softmax(clarke_certify *c, clarke_error *err);
-/* certify_statistics.c: running statistics of normalizations, behind the forward pass. */
-clarke_status clarke_certify_statistics(clarke_certify *c, clarke_error *err);
+/* certify_statistics.c: running statistics of normalizations, behind the forward pass. x: NULL, or by value recorded numbers of what is
+ * normalized, features x samples; then doubles decide, or *open is set. */
+clarke_status clarke_certify_statistics(bool *open, clarke_certify *c, const float *const *x, clarke_error *err);
 /* Buffers that the step changed, or of which it has one number alone, and that no update tells. */
 clarke_status clarke_certify_untold(clarke_certify *c, clarke_error *err);
 /* Is the buffer a mean, a variance or a count of some update? */
@@ -120,11 +121,13 @@ bool clarke_certify_is_passed_on(const clarke_certify *c, size_t value);
 clarke_status clarke_certify_meets_place(bool *meets, const clarke_certify *c, size_t v, clarke_error *err);
 /* Before a step with kinks: of an enclosed argument that was not recorded and whose side its enclosure does not tell no bound is known. */
 void clarke_certify_doubt_sides(clarke_certify *c, size_t step);
+/* Was the output recorded? */
+bool clarke_certify_is_recorded(const clarke_certify *c, size_t v);
 /* Was something recorded of what is made of the value; is a gradient judged that its own gradient goes on to? */
 clarke_status clarke_certify_leads_on(bool *leads, const clarke_certify *c, size_t v, clarke_error *err);
 clarke_status clarke_certify_leads_back(bool *leads, const clarke_certify *c, size_t v, clarke_error *err);
 /* The answer for an output or a gradient without a record, each of whose entries is off by `bound` at most. It is followed when a record
- * is reached from there and all bounds are finite: they are part of that record's bound. Else nothing can be said. */
+ * is reached from there and all bounds are finite (bound NULL: they are): they are part of that record's bound. Else nothing can be said. */
 clarke_status clarke_certify_follow(const clarke_certify *c, clarke_certificate *made, size_t v, const double *bound, size_t entries,
                                     clarke_error *err);
 

@@ -6,6 +6,15 @@
 #include <math.h>
 #include <stdlib.h>
 
+bool
+clarke_certify_is_recorded(const clarke_certify *c, size_t v)
+{
+  const clarke_value *value = &c->g->values[v];
+
+  return c->recorded[v] != NULL
+         || (!value->constant && value->name != NULL && v != c->g->input && clarke_certify_has(c, "output", value->name));
+}
+
 /* Which steps read the value, or what is made of it before something was recorded? By step; NULL when out of memory. */
 static bool *
 readers(const clarke_certify *c, size_t v)
@@ -24,7 +33,7 @@ readers(const clarke_certify *c, size_t v)
 
     for (size_t k = 0; k < s->n_in; k++)
       reads[i] = reads[i] || of[s->in[k].value];
-    of[s->out] = of[s->out] || (reads[i] && c->recorded[s->out] == NULL);
+    of[s->out] = of[s->out] || (reads[i] && !clarke_certify_is_recorded(c, s->out));
   }
   free(of);
   return reads;
@@ -81,7 +90,7 @@ clarke_certify_leads_on(bool *leads, const clarke_certify *c, size_t v, clarke_e
   for (size_t i = 0; i < g->n_steps; i++) {
     const size_t y = g->steps[i].out;
 
-    *leads = *leads || (reads[i] && (c->recorded[y] != NULL || (y == g->output && log_softmax_recorded(c))));
+    *leads = *leads || (reads[i] && (clarke_certify_is_recorded(c, y) || (y == g->output && log_softmax_recorded(c))));
   }
   free(reads);
   return CLARKE_OK;
@@ -138,7 +147,7 @@ clarke_certify_follow(const clarke_certify *c, clarke_certificate *made, size_t 
   if (status != CLARKE_OK)
     return status;
   made->entries = entries;
-  for (size_t e = 0; e < entries; e++)
+  for (size_t e = 0; bound != NULL && e < entries; e++)
     bounded = bounded && isfinite(bound[e]);
   if (leads && bounded)
     return clarke_certificate_say(made, CLARKE_FOLLOWED, err, "its %s was not recorded: %s compared with what follows from it "

@@ -48,12 +48,13 @@ typedef struct {
   mpq_t *mean, *variance;         /* exactly, the latter's divisor being n - 1; NULL: what is normalized is not known */
   double *size, *spread;          /* at least A and W */
   double *mean_off, *variance_off; /* what they may be off by */
+  double *mean_radius, *variance_radius; /* of numbers in doubles (sieve.h): what they are off by themselves; else NULL */
 } moments;
 
 /* Numbers of one kind, of each channel. */
 typedef struct {
   mpq_t *exact;
-  const double *off;
+  const double *off, *radius;
 } batch_own;
 
 static void
@@ -67,6 +68,8 @@ moments_clear(moments *m)
   free(m->spread);
   free(m->mean_off);
   free(m->variance_off);
+  free(m->mean_radius);
+  free(m->variance_radius);
 }
 
 /* Calls add of each entry, its channel and its number. */
@@ -132,33 +135,121 @@ divide_moments(moments *m)
   mpq_clear(n);
 }
 
-/* Of the node: its channels, and their moments where what it normalizes is known. */
-static clarke_status
-moments_take(moments *m, const clarke_certify *c, const char *node, clarke_error *err)
+/* --- in doubles --- */
+
+/* Adds up what each channel has: its numbers less `from` (NULL: 0), or their squares; sizes are added to `mass`. */
+static void
+add_up(double *sum, double *mass, const moments *m, const float *x, const double *from, bool squares)
 {
-  *m = (moments){.c = c, .s = clarke_certify_normalization(c, node)};
-  if (m->s == NULL)
-    return CLARKE_OK;
-  m->n = clarke_step_group_size(m->s, c->pass.n);
-  m->channels = m->s->grouping.groups;
-  if (m->n < 2 || !clarke_certify_is_known(c, m->s->in[0].value))
-    return CLARKE_OK;
-  if (clarke_work_check(err) != CLARKE_OK)
-    return CLARKE_ESTOPPED;
+  for (size_t f = 0; f < m->c->g->values[m->s->out].count; f++) {
+    const size_t k = clarke_step_group(m->s, f);
+    const double less = from != NULL ? from[k] : 0;
+
+    for (size_t j = 0; j < m->c->pass.n; j++) {
+      const double at = (double)x[f * m->c->pass.n + j] - less;
+
+      sum[k] += squares ? at * at : at;
+      mass[k] += squares ? (fabs((double)x[f * m->c->pass.n + j]) + m->size[k]) * (fabs((double)x[f * m->c->pass.n + j]) + m->size[k]) : fabs(at);
+    }
+  }
+}
+
+/* The mean is off by 2 (n + 4) u A, u being 2^-53: with it the root of the sum of squares, as a norm is, by that times the root of n; and by
+ * (n + 8) u of itself. Of the squares' mean that is at most as much of W, twice. */
+static void
+divide_doubles(moments *m, const float *x, double *mean, double *variance)
+{
+  const double n = (double)m->n;
+
+  add_up(mean, m->size, m, x, NULL, false);
+  for (size_t k = 0; k < m->channels; k++) {
+    mean[k] /= n;
+    m->size[k] = clarke_up_by(m->size[k] / n, n + 8);
+    m->mean_radius[k] = clarke_taken(n + 4, m->size[k]);
+    mpq_set_d(m->mean[k], mean[k]);
+  }
+  add_up(variance, m->spread, m, x, mean, true);
+  for (size_t k = 0; k < m->channels; k++) {
+    variance[k] /= n - 1;
+    m->spread[k] = clarke_up_by(m->spread[k] / (n - 1), n + 16);
+    m->variance_radius[k] = clarke_taken(8 * (n + 16), m->spread[k]);
+    mpq_set_d(m->variance[k], variance[k]);
+  }
+}
+
+/* No infinity, and nothing that the exact pass takes to be off: a subnormal. */
+static bool
+all_normal(const moments *m, const float *x)
+{
+  bool all = true;
+
+  for (size_t e = 0; all && e < m->c->g->values[m->s->out].count * m->c->pass.n; e++)
+    all = x[e] == 0 || (fabs((double)x[e]) >= m->c->by.tiny && fabs((double)x[e]) < 0x1p60);
+  return all;
+}
+
+/* The moments of recorded numbers, features x samples. *known: they are told from these. */
+static clarke_status
+take_doubles(bool *known, moments *m, const float *x, clarke_error *err)
+{
+  double *mean = calloc(m->channels + 1, sizeof *mean), *variance = calloc(m->channels + 1, sizeof *variance);
+  const bool well = mean != NULL && variance != NULL;
+
+  m->mean_radius = calloc(m->channels + 1, sizeof *m->mean_radius);
+  m->variance_radius = calloc(m->channels + 1, sizeof *m->variance_radius);
+  *known = well && m->mean_radius != NULL && m->variance_radius != NULL && m->s->in[0].map == NULL && all_normal(m, x);
+  if (*known)
+    divide_doubles(m, x, mean, variance);
+  free(mean);
+  free(variance);
+  return well && m->mean_radius != NULL && m->variance_radius != NULL ? CLARKE_OK : clarke_no_memory(err);
+}
+
+/* --- of a node --- */
+
+static clarke_status
+allocate(moments *m, clarke_error *err)
+{
   m->mean = clarke_rationals(m->channels);
   m->variance = clarke_rationals(m->channels);
   m->size = calloc(m->channels + 1, sizeof *m->size);
   m->spread = calloc(m->channels + 1, sizeof *m->spread);
   m->mean_off = calloc(m->channels + 1, sizeof *m->mean_off);
   m->variance_off = calloc(m->channels + 1, sizeof *m->variance_off);
-  if (m->mean == NULL || m->variance == NULL || m->size == NULL || m->spread == NULL || m->mean_off == NULL || m->variance_off == NULL)
-    return clarke_no_memory(err);
-  divide_moments(m);
-  for (size_t k = 0; k < m->channels; k++) {
+  return m->mean != NULL && m->variance != NULL && m->size != NULL && m->spread != NULL && m->mean_off != NULL && m->variance_off != NULL
+           ? CLARKE_OK
+           : clarke_no_memory(err);
+}
+
+/* Its channels, and their moments where what it normalizes is known: of the record's own numbers where these are given (by value), in doubles. */
+static clarke_status
+moments_take(moments *m, const clarke_certify *c, const char *node, const float *const *x, bool *open, clarke_error *err)
+{
+  bool known = true;
+  clarke_status status;
+
+  *m = (moments){.c = c, .s = clarke_certify_normalization(c, node)};
+  if (m->s == NULL)
+    return CLARKE_OK;
+  m->n = clarke_step_group_size(m->s, c->pass.n);
+  m->channels = m->s->grouping.groups;
+  if (m->n < 2 || (x == NULL ? !clarke_certify_is_known(c, m->s->in[0].value) : x[m->s->in[0].value] == NULL)) {
+    *open = x != NULL;
+    return CLARKE_OK;
+  }
+  if (clarke_work_check(err) != CLARKE_OK)
+    return CLARKE_ESTOPPED;
+  status = allocate(m, err);
+  if (status == CLARKE_OK && x != NULL)
+    status = take_doubles(&known, m, x[m->s->in[0].value], err);
+  else if (status == CLARKE_OK)
+    divide_moments(m);
+  *open = *open || !known;
+  for (size_t k = 0; status == CLARKE_OK && k < m->channels; k++) {
     m->mean_off[k] = clarke_roundoff_by(&c->by, OF_MEAN(m->n), m->size[k]);
     m->variance_off[k] = clarke_roundoff_by(&c->by, OF_VARIANCE(m->n), m->spread[k]);
   }
-  return CLARKE_OK;
+  return status;
 }
 
 /* --- one buffer --- */
@@ -168,20 +259,21 @@ typedef struct {
   bool is_variance;
   size_t count;
   mpq_t *exact; /* what was made of what was there before, so far; and what is off by so much */
-  double *off;
+  double *off, *radius; /* radius: what exact is off by itself, which is 0 but for doubles */
 } running;
 
 /* b in channel k: of one sample, or the mean of all of them, whose channels follow one another. *size: the mean of their sizes. */
 static void
-batch_number(mpq_t b, double *off, double *size, const batch_own *own, size_t k, size_t count, size_t samples)
+batch_number(mpq_t b, double *off, double *radius, double *size, const batch_own *own, size_t k, size_t count, size_t samples)
 {
-  double sum = 0, sizes = 0;
+  double sum = 0, sizes = 0, radii = 0;
   mpq_t n;
 
   mpq_set_ui(b, 0, 1);
   for (size_t j = 0; j < samples; j++) {
     mpq_add(b, b, own->exact[j * count + k]);
     sum += own->off[j * count + k];
+    radii += own->radius != NULL ? own->radius[j * count + k] : 0;
     sizes += clarke_up_rational(own->exact[j * count + k]) + own->off[j * count + k];
   }
   mpq_init(n);
@@ -189,6 +281,7 @@ batch_number(mpq_t b, double *off, double *size, const batch_own *own, size_t k,
   mpq_div(b, b, n);
   mpq_clear(n);
   *off = clarke_up_by(clarke_roundoff_sum(sum, samples + 2) / (double)samples, 4);
+  *radius = own->radius != NULL ? clarke_up_by(clarke_roundoff_sum(radii, samples + 2) / (double)samples, 4) : 0;
   *size = clarke_up_by(clarke_roundoff_sum(sizes, samples + 2) / (double)samples, 4);
 }
 
@@ -206,14 +299,15 @@ update(running *r, const clarke_certify *c, const clarke_run_statistics *of, con
   rest = clarke_up_rational(complement);
   for (size_t k = 0; k < r->count; k++) {
     const double old = clarke_up_rational(r->exact[k]) + r->off[k];
-    double off, size, mass;
+    double off, radius, size, mass;
 
-    batch_number(b, &off, &size, own, k, r->count, of->samples);
+    batch_number(b, &off, &radius, &size, own, k, r->count, of->samples);
     mass = clarke_roundoff_sum((1 + share) * old + share * size, 4);
     mpq_mul(r->exact[k], r->exact[k], complement);
     mpq_mul(b, b, of->momentum);
     mpq_add(r->exact[k], r->exact[k], b);
     r->off[k] = clarke_roundoff_sum(rest * r->off[k] + share * off + clarke_roundoff_by(&c->by, spare, mass) + (1 + share) * c->by.tiny, 6);
+    r->radius[k] = own->radius != NULL ? clarke_roundoff_sum(rest * r->radius[k] + share * radius, 6) : r->radius[k];
     if (!(clarke_up_rational(r->exact[k]) + r->off[k] <= c->by.largest))
       r->off[k] = INFINITY;
   }
@@ -266,6 +360,7 @@ static clarke_status
 judge(clarke_certify *c, clarke_certificate *made, running *r, const clarke_tensor *before, const clarke_tensor *after,
       const moments *const *m, clarke_error *err)
 {
+  double share = 0; /* of a bound, at most what an exact number is off by itself */
   clarke_status status;
   clarke_matrix all;
 
@@ -273,14 +368,22 @@ judge(clarke_certify *c, clarke_certificate *made, running *r, const clarke_tens
     mpq_set_d(r->exact[k], before->real[k]);
   for (size_t i = 0; i < c->n_statistics; i++)
     if (names(&c->statistics[i], r->name)) {
-      const batch_own own = {r->is_variance ? m[i]->variance : m[i]->mean, r->is_variance ? m[i]->variance_off : m[i]->mean_off};
+      const batch_own own = {r->is_variance ? m[i]->variance : m[i]->mean, r->is_variance ? m[i]->variance_off : m[i]->mean_off,
+                             r->is_variance ? m[i]->variance_radius : m[i]->mean_radius};
 
       update(r, c, &c->statistics[i], &own);
     }
   clarke_matrix_init(&all);
   status = clarke_matrix_set_rationals(&all, r->count, 1, r->exact, err);
+  for (size_t k = 0; k < r->count && status == CLARKE_OK; k++)
+    if (r->radius[k] > 0 && (all.radius != NULL || (status = clarke_matrix_need_radius(&all, err)) == CLARKE_OK)) {
+      all.radius[k] = r->radius[k];
+      share = fmax(share, clarke_up_by(r->radius[k] / r->off[k], 4));
+      made->at_most = true;
+    }
   if (status == CLARKE_OK)
     status = clarke_certificate_judge(made, after, &all, r->off, err);
+  made->worst += made->at_most ? clarke_up_by(made->worst, 4) - made->worst + share : 0;
   clarke_matrix_clear(&all);
   return status;
 }
@@ -306,10 +409,12 @@ certify_buffer(clarke_certify *c, const char *buffer, bool is_variance, const mo
   }
   r.exact = clarke_rationals(r.count);
   r.off = calloc(r.count + 1, sizeof *r.off);
-  status = r.exact != NULL && r.off != NULL ? judge(c, made, &r, before, after, m, err) : clarke_no_memory(err);
+  r.radius = calloc(r.count + 1, sizeof *r.radius);
+  status = r.exact != NULL && r.off != NULL && r.radius != NULL ? judge(c, made, &r, before, after, m, err) : clarke_no_memory(err);
   if (r.exact != NULL)
     clarke_rationals_free(r.exact, r.count);
   free(r.off);
+  free(r.radius);
   return status;
 }
 
@@ -368,7 +473,7 @@ certify_one(clarke_certify *c, size_t i, const moments *const *m, clarke_error *
 }
 
 clarke_status
-clarke_certify_statistics(clarke_certify *c, clarke_error *err)
+clarke_certify_statistics(bool *open, clarke_certify *c, const float *const *x, clarke_error *err)
 {
   moments *own = calloc(c->n_statistics + 1, sizeof *own);
   const moments **m = calloc(c->n_statistics + 1, sizeof *m);
@@ -380,9 +485,9 @@ clarke_certify_statistics(clarke_certify *c, clarke_error *err)
     if (m[i] != NULL)
       continue;
     m[i] = &own[i];
-    status = moments_take(&own[i], c, c->statistics[i].node, err);
+    status = moments_take(&own[i], c, c->statistics[i].node, x, open, err);
   }
-  for (size_t i = 0; i < c->n_statistics && status == CLARKE_OK; i++)
+  for (size_t i = 0; i < c->n_statistics && status == CLARKE_OK && !*open; i++)
     status = certify_one(c, i, m, err);
   for (size_t i = 0; own != NULL && i < c->n_statistics; i++)
     moments_clear(&own[i]);

@@ -6,14 +6,20 @@
  * of absolute values: this time for less than it. |near| - slack is that. Where it does not suffice, the entry's own products
  * are added up.
  *
+ * Normalizations, smooth functions, products of activations, and what is added up of several parts have their bounds entry by entry
+ * (sieve_entries.c): what they should be, in doubles, how far that may be off, and what rounding may take.
+ *
  * The sieve says "within the bound" and "bit-exact", and nothing else. One tensor that it leaves open leaves all to the exact
- * pass. What it does not know it leaves open: other types than float32, normalizations, divisions, smooth functions. */
+ * pass. What it does not know it leaves open: other types than float32, functions with a domain, roots of recorded statistics. */
 #ifndef CLARKE_TRACE_SIEVE_H
 #define CLARKE_TRACE_SIEVE_H
 
 #include "base/wide.h"
 #include "exact/upward.h"
 #include "trace/certify.h"
+
+/* What underflow takes in doubles is less, of anything that is made of a dozen float32 numbers and of exponentials. */
+#define CLARKE_SIEVE_LEAST 0x1p-1000
 
 /* Numbers of an activation or its gradient, features x samples in row-major order; of a constant's gradient count x 1, or, with a
  * line, count / line x line. At most one of exact and near is set. */
@@ -26,6 +32,11 @@ typedef struct {
   double *top;              /* by row: at least what the absolute values of its terms add up to; with slack */
   double *shift;            /* by row: a constant among the terms, which is not in near yet; NULL: none */
   double *floor;            /* by row, of one column: at most what the absolute values add up to; NULL: |near| - slack */
+  double *off;              /* by entry, with near, in the place of slack, scale and top: at least |near - what it should be| */
+  double *may;              /* with off: at most the exact pass's bound on what was computed of it (rounding.h); of a gradient's terms */
+  double *mass;             /* with off, of a gradient: at most what the absolute values of its terms add up to; NULL: it is no sum */
+  unsigned char *joined;    /* with mass: 0: nothing joined it; 1: one number that was moved; 2: more, or products */
+  bool enclosed;            /* with off: the exact pass has no number of it, but an enclosure, and calls nothing of it bit-exact */
   size_t line;              /* of a constant's gradient: numbers in a row; 0: 1 */
   double terms;             /* roundings that made the record, but for the spare ones */
   size_t parts;             /* steps that gave to it */
@@ -41,6 +52,7 @@ typedef struct {
   uint32_t **winner;    /* by step, of MAX: which rows win, of each window and sample (clarke_sieve_winners); else NULL */
   bool *carries;        /* by value: does a gradient go there? */
   size_t *reads;        /* by value: operands and weights of steps that it is */
+  struct clarke_sieve_group **group; /* by step, of NORMALIZE: moments of its groups (sieve_normalize.c); else NULL */
   clarke_certificate *settled; /* by parameter: the answer, where its gradient is judged as soon as it is whole; else no entries */
   bool open;            /* something was left open */
   double *panel, *other; /* room for operands laid out, and for gradients beside them: of so many numbers */
@@ -79,6 +91,107 @@ void clarke_sieve_winners(float *top, uint32_t *winner, const clarke_step *step,
 /* sieve_branches.c: where that is asked for, the branches of a step with kinks whose operand has the numbers x, in c->pass.piece. Winners
  * are known by then. */
 clarke_status clarke_sieve_place(clarke_sieve *s, const clarke_step *step, const float *x, clarke_error *err);
+
+/* --- sieve_entries.c --- */
+
+/* Numbers by entry: exact ones; or near, off by `off`, computed with errors of which the exact pass allows `may` at least. */
+typedef struct {
+  const float *exact;
+  const double *near, *off, *may;
+  bool enclosed;
+} clarke_sieve_numbers;
+
+static inline double
+clarke_sieve_near(const clarke_sieve_numbers *x, size_t e)
+{
+  return x->exact != NULL ? (double)x->exact[e] : x->near[e];
+}
+static inline double
+clarke_sieve_off(const clarke_sieve_numbers *x, size_t e)
+{
+  return x->exact != NULL ? 0 : x->off[e];
+}
+static inline double
+clarke_sieve_may(const clarke_sieve_numbers *x, size_t e)
+{
+  return x->exact != NULL ? 0 : x->may[e];
+}
+/* At most |what it should be|. */
+static inline double
+clarke_sieve_size(const clarke_sieve_numbers *x, size_t e)
+{
+  return fmax(fabs(clarke_sieve_near(x, e)) - clarke_sieve_off(x, e), 0);
+}
+
+/* An activation that a step reads; a gradient that is whole. What is in rows becomes entries. False: out of memory, or, and open, they are not known. */
+bool clarke_sieve_read(clarke_sieve_numbers *x, clarke_sieve *s, size_t value);
+bool clarke_sieve_read_gradient(clarke_sieve_numbers *g, clarke_sieve *s, size_t value);
+
+/* Room for so many entries, which are not set; a gradient's are zeros that are to be added to. False: out of memory. */
+bool clarke_sieve_begin_entries(clarke_sieve *s, clarke_sieved *v, size_t count);
+bool clarke_sieve_begin_gradient(clarke_sieve *s, clarke_sieved *v, size_t rows, size_t cols);
+/* A term is added to a sum in doubles; what that rounds, exactly (Knuth's), to what it is off by. Sums of doubles do not underflow. */
+static inline void
+clarke_sieve_plus(double *sum, double *off, double term)
+{
+  const double before = *sum, after = before + term, of_term = after - before;
+
+  *sum = after;
+  *off += fabs((before - (after - of_term)) + (term - of_term));
+}
+
+/* A part of a gradient joins it: what it is near, what that is off by, the exact pass's bound and absolute values, at most. `moved`: it was recorded, and is turned in sign at most; a 0 takes nothing from anyone. */
+static inline void
+clarke_sieve_join(clarke_sieved *v, size_t e, double near, double off, double may, double mass)
+{
+  v->off[e] += off;
+  clarke_sieve_plus(&v->near[e], &v->off[e], near);
+  v->may[e] += may;
+  v->mass[e] += mass;
+  v->joined[e] = 2;
+}
+static inline void
+clarke_sieve_join_moved(clarke_sieved *v, size_t e, double near)
+{
+  const unsigned char joined = v->joined[e];
+
+  clarke_sieve_join(v, e, near, 0, 0, fabs(near));
+  v->joined[e] = near != 0 && joined < 2 ? (unsigned char)(joined + 1) : joined;
+}
+
+/* What so many roundings may take of absolute values that add up to `mass`, at most (clarke_roundoff_by); with them what underflows. */
+double clarke_sieve_gamma(clarke_sieve *s, double roundings);
+static inline double
+clarke_sieve_by(double gamma, double roundings, double tiny, double mass)
+{
+  return gamma * mass + roundings * fmin(tiny, mass);
+}
+
+/* Are all numbers so small that no sum of theirs overflows? Else all is left open. */
+void clarke_sieve_check_sizes(clarke_sieve *s, const clarke_sieved *v, size_t count);
+
+clarke_status clarke_sieve_add_entries(clarke_sieve *s, const clarke_step *step, clarke_error *err);
+clarke_status clarke_sieve_scale(clarke_sieve *s, const clarke_step *step, clarke_error *err);
+/* Of a SUM: to one operand, from a whole gradient. Of a GATHER that nothing was recorded of: sums go on as they are. */
+clarke_status clarke_sieve_add_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, clarke_error *err);
+clarke_status clarke_sieve_move_back(clarke_sieve *s, const clarke_step *step, clarke_error *err);
+/* A DENSE whose weight is not trained, of what was not recorded; from a whole gradient that nothing was recorded of. */
+clarke_status clarke_sieve_dense_entries(clarke_sieve *s, const clarke_step *dense, clarke_error *err);
+clarke_status clarke_sieve_dense_entries_back(clarke_sieve *s, const clarke_step *dense, clarke_error *err);
+clarke_status clarke_sieve_scale_back(clarke_sieve *s, const clarke_step *step, clarke_error *err);
+clarke_status clarke_sieve_judge_entries(clarke_sieve *s, clarke_certificate *made, const clarke_sieved *v, size_t count, const float *recorded,
+                                         double roundings);
+
+/* --- sieve_normalize.c, sieve_smooth.c, sieve_contraction.c --- */
+
+clarke_status clarke_sieve_normalize(clarke_sieve *s, const clarke_step *step, clarke_error *err);
+clarke_status clarke_sieve_normalize_back(clarke_sieve *s, const clarke_step *step, clarke_error *err);
+clarke_status clarke_sieve_analytic(clarke_sieve *s, const clarke_step *step, clarke_error *err);
+clarke_status clarke_sieve_analytic_back(clarke_sieve *s, const clarke_step *step, clarke_error *err);
+clarke_status clarke_sieve_softmax(clarke_sieve *s, const clarke_step *step, clarke_error *err);
+clarke_status clarke_sieve_softmax_back(clarke_sieve *s, const clarke_step *step, clarke_error *err);
+clarke_status clarke_sieve_contract(clarke_sieve *s, const clarke_step *step, clarke_error *err);
+clarke_status clarke_sieve_contract_back(clarke_sieve *s, const clarke_step *step, clarke_error *err);
 
 /* --- sieve_judge.c --- */
 

@@ -37,14 +37,12 @@ give(clarke_sieve *s, size_t value, const float *part, double terms, clarke_erro
     to->owned = true;
     return CLARKE_OK;
   }
-  if (!clarke_sieved_begin(s, to, rows, s->n, false)) {
+  if (!clarke_sieve_begin_gradient(s, to, rows, s->n)) {
     clarke_sieve_leave(s, part);
     return clarke_no_memory(err);
   }
-  for (size_t f = 0; f < rows; f++) {
-    to->top[f] = clarke_sieve_up(to->top[f] + clarke_sieve_add_row(to->near + f * s->n, 1, part + f * s->n, s->n));
-    to->slack[f] += clarke_sieve_slack((double)to->parts, to->top[f]);
-  }
+  for (size_t e = 0; e < rows * s->n; e++)
+    clarke_sieve_join_moved(to, e, (double)part[e]);
   clarke_sieve_leave(s, part);
   return CLARKE_OK;
 }
@@ -90,6 +88,23 @@ gather_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, b
   return give(s, o->value, part, 1, err);
 }
 
+/* The smallest absolute value that is not 0. */
+CLARKE_WIDE static float
+least_of(float least, const float *g, size_t n)
+{
+  for (size_t j = 0; j < n; j++)
+    least = g[j] != 0 && fabsf(g[j]) < least ? fabsf(g[j]) : least;
+  return least;
+}
+
+/* Float32 numbers no smaller than `least` are multiples of 2^-24 of it, or of 2^-149; sums of theirs that stay below 2^53 of these are exact
+ * in doubles. */
+static bool
+is_whole(float least, double top)
+{
+  return top < 0x1p27 * fmax((double)least * 0.5, 0x1p-126);
+}
+
 /* A constant that was added has the sum of what it was added to. */
 static clarke_status
 bias_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, clarke_error *err)
@@ -97,6 +112,7 @@ bias_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, cla
   clarke_sieved *to = &s->grad[o->value];
   const size_t count = s->g->values[step->out].count, size = s->g->values[o->value].count;
   const float *g = s->grad[step->out].exact;
+  float *least;
   size_t each;
 
   s->open = s->open || fabs(o->coef) != 1 || to->parts > 0;
@@ -105,23 +121,50 @@ bias_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, cla
   if (count_readers(&each, s, o, count, err) != CLARKE_OK)
     return CLARKE_ENOMEM;
   to->floor = calloc(size + 1, sizeof *to->floor);
-  if (to->floor == NULL || !clarke_sieved_begin(s, to, size, 1, false))
+  least = clarke_sieve_take_floats(s, size);
+  for (size_t e = 0; least != NULL && e < size; e++)
+    least[e] = INFINITY;
+  if (to->floor == NULL || least == NULL || !clarke_sieved_begin(s, to, size, 1, false))
     return clarke_no_memory(err);
   to->terms = (double)each * (double)s->n;
   to->parts = 1;
   for (size_t f = 0; f < count; f++) {
     const size_t from = clarke_operand_entry(o, f);
 
-    if (from != CLARKE_NONE)
-      clarke_sieve_total(&to->near[from], &to->floor[from], g + f * s->n, s->n);
+    if (from == CLARKE_NONE)
+      continue;
+    clarke_sieve_total(&to->near[from], &to->floor[from], g + f * s->n, s->n);
+    least[from] = least_of(least[from], g + f * s->n, s->n);
   }
   for (size_t e = 0; e < size; e++) {
     to->near[e] *= o->coef;
     to->top[e] = clarke_sieve_up(to->floor[e]);
-    to->slack[e] = clarke_sieve_slack(to->terms, to->top[e]);
+    to->slack[e] = is_whole(least[e], to->top[e]) ? 0 : clarke_sieve_slack(to->terms, to->top[e]);
     to->floor[e] = clarke_down_by(to->floor[e], 0x1p34);
   }
+  clarke_sieve_leave(s, least);
   return CLARKE_OK;
+}
+
+/* Is each entry of the operand read by one of the step's at most? */
+static clarke_status
+reads_once(bool *once, const clarke_sieve *s, const clarke_operand *o, size_t count, clarke_error *err)
+{
+  size_t readers;
+  const clarke_status status = count_readers(&readers, s, o, count, err);
+
+  *once = readers == 1;
+  return status;
+}
+
+static clarke_status
+operand_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, bool last, clarke_error *err)
+{
+  bool once;
+
+  if (reads_once(&once, s, o, s->g->values[step->out].count, err) != CLARKE_OK)
+    return CLARKE_ENOMEM;
+  return once && s->grad[step->out].exact != NULL ? gather_back(s, step, o, last, err) : clarke_sieve_add_back(s, step, o, err);
 }
 
 static clarke_status
@@ -132,13 +175,29 @@ sum_back(clarke_sieve *s, const clarke_step *step, clarke_error *err)
 
   for (size_t k = 0; k < step->n_in && status == CLARKE_OK && !s->open; k++)
     if (clarke_value_is_wrt(s->g, step->in[k].value))
-      status = bias_back(s, step, &step->in[k], err);
+      status = s->grad[step->out].exact != NULL ? bias_back(s, step, &step->in[k], err) : clarke_sieve_add_back(s, step, &step->in[k], err);
   for (size_t k = 0; k < step->n_in; k++)
     activations += !s->g->values[step->in[k].value].constant;
   for (size_t k = 0; k < step->n_in && status == CLARKE_OK && !s->open; k++)
-    if (!s->g->values[step->in[k].value].constant)
-      status = gather_back(s, step, &step->in[k], --activations == 0, err);
+    if (!s->g->values[step->in[k].value].constant) {
+      activations--;
+      status = s->carries[step->in[k].value] ? operand_back(s, step, &step->in[k], activations == 0, err) : CLARKE_OK;
+    }
   return status;
+}
+
+static clarke_status
+move_back(clarke_sieve *s, const clarke_step *step, clarke_error *err)
+{
+  bool once;
+
+  if (s->grad[step->out].exact == NULL)
+    return clarke_sieve_move_back(s, step, err);
+  if (reads_once(&once, s, &step->in[0], s->g->values[step->out].count, err) != CLARKE_OK)
+    return CLARKE_ENOMEM;
+  if (once || !s->carries[step->in[0].value])
+    return gather_back(s, step, &step->in[0], true, err);
+  return clarke_sieve_add_back(s, step, &step->in[0], err);
 }
 
 /* The profile's number at each kink; a power of two or 0, so that products are exact. Where the profile has none the step is
@@ -255,17 +314,27 @@ clarke_sieve_step_back(clarke_sieve *s, size_t i, clarke_error *err)
 
   switch (step->kind) {
   case CLARKE_GATHER:
-    return gather_back(s, step, &step->in[0], true, err);
+    return move_back(s, step, err);
   case CLARKE_SUM:
     return sum_back(s, step, err);
   case CLARKE_DENSE:
-    return clarke_sieve_dense_back(s, step, err);
+    return s->grad[step->out].exact != NULL && (step->dense.outer > 1 || clarke_value_is_wrt(s->g, step->dense.weight))
+             ? clarke_sieve_dense_back(s, step, err)
+             : clarke_sieve_dense_entries_back(s, step, err);
   case CLARKE_PIECEWISE:
-    return piecewise_back(s, i, err);
   case CLARKE_MAX:
-    return maximum_back(s, step, err);
-  default:
-    s->open = true;
-    return CLARKE_OK;
+    s->open = s->open || s->grad[step->out].exact == NULL;
+    return s->open ? CLARKE_OK : step->kind == CLARKE_MAX ? maximum_back(s, step, err) : piecewise_back(s, i, err);
+  case CLARKE_SCALE:
+    return clarke_sieve_scale_back(s, step, err);
+  case CLARKE_ANALYTIC:
+    return clarke_sieve_analytic_back(s, step, err);
+  case CLARKE_SOFTMAX:
+    return clarke_sieve_softmax_back(s, step, err);
+  case CLARKE_NORMALIZE:
+    return clarke_sieve_normalize_back(s, step, err);
+  case CLARKE_PRODUCT:
+    return clarke_sieve_contract_back(s, step, err);
   }
+  return CLARKE_OK;
 }

@@ -288,6 +288,16 @@ settle(clarke_sieve *s, const clarke_step *dense, clarke_error *err)
   return status;
 }
 
+/* Nothing was recorded of a named value's gradient: it goes on to those before it. */
+static clarke_status
+follow(clarke_sieve *s, const clarke_step *step, clarke_error *err)
+{
+  const clarke_value *v = &s->g->values[step->out];
+  clarke_certificate *made = clarke_certify_add(s->c, CLARKE_GRADIENT, v->name, step->op->name, err);
+
+  return made != NULL ? clarke_certify_follow(s->c, made, step->out, NULL, v->count * s->n, err) : CLARKE_ENOMEM;
+}
+
 static clarke_status
 visit(clarke_sieve *s, size_t i, clarke_error *err)
 {
@@ -297,9 +307,9 @@ visit(clarke_sieve *s, size_t i, clarke_error *err)
 
   if (g->near == NULL && g->exact == NULL)
     return CLARKE_OK;
-  if (step->out != s->g->output && s->g->values[step->out].name != NULL)
-    status = judge(s, step->out, step->op->name, CLARKE_TERMS_OF_INPUT, err);
-  s->open = s->open || g->exact == NULL;
+  if (step->out != s->g->output && s->g->values[step->out].name != NULL && !clarke_certify_is_passed_on(s->c, step->out))
+    status = clarke_certify_has(s->c, "gradient", s->g->values[step->out].name) ? judge(s, step->out, step->op->name, CLARKE_TERMS_OF_INPUT, err)
+                                                                               : follow(s, step, err);
   if (status == CLARKE_OK && !s->open)
     status = clarke_sieve_step_back(s, i, err);
   if (status == CLARKE_OK && !s->open && step->kind == CLARKE_DENSE)

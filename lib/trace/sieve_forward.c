@@ -72,39 +72,27 @@ shift(clarke_sieve *s, const clarke_step *step, const clarke_operand *x, const c
   return CLARKE_OK;
 }
 
-/* Recorded activations added up. */
-static clarke_status
-add_known(clarke_sieve *s, const clarke_step *step, clarke_error *err)
+/* Has each entry of the sum an entry of the constant? Else some are only moved. */
+static bool
+constant_is_whole(const clarke_operand *c, size_t rows)
 {
-  const size_t rows = s->g->values[step->out].count;
-  clarke_sieved *y = &s->value[step->out];
+  bool whole = true;
 
-  for (size_t k = 0; k < step->n_in; k++) {
-    s->open = s->open || s->g->values[step->in[k].value].constant || fabs(step->in[k].coef) != 1 || step->in[k].map != NULL;
-    if (!s->open)
-      known(s, step->in[k].value);
-  }
-  if (s->open)
-    return CLARKE_OK;
-  if (!clarke_sieved_begin(s, y, rows, s->n, false))
-    return clarke_no_memory(err);
-  for (size_t f = 0; f < rows; f++) {
-    for (size_t k = 0; k < step->n_in; k++)
-      y->top[f] += clarke_sieve_add_row(y->near + f * s->n, step->in[k].coef, s->value[step->in[k].value].exact + f * s->n, s->n);
-    y->top[f] = clarke_sieve_up(y->top[f]);
-    y->slack[f] = clarke_sieve_slack((double)step->n_in, y->top[f]);
-  }
-  y->terms = (double)step->n_in;
-  y->parts = step->n_in;
-  return CLARKE_OK;
+  for (size_t f = 0; f < rows; f++)
+    whole = whole && clarke_operand_entry(c, f) != CLARKE_NONE;
+  return whole;
 }
 
+/* A product and a constant are a row's sums; all others are added up entry by entry. */
 static clarke_status
 sum(clarke_sieve *s, const clarke_step *step, clarke_error *err)
 {
   const clarke_operand *constant, *x = shifted(s, step, &constant);
+  const bool product = x != NULL && s->value[x->value].dense != NULL;
 
-  return x != NULL ? shift(s, step, x, constant, err) : add_known(s, step, err);
+  if (product && constant_is_whole(constant, s->g->values[step->out].count))
+    return shift(s, step, x, constant, err);
+  return clarke_sieve_add_entries(s, step, err);
 }
 
 /* --- what is exact --- */
@@ -236,7 +224,7 @@ make_exact(clarke_sieve *s, const exact_step *e, clarke_error *err)
   clarke_certificate *made;
 
   *y = (clarke_sieved){.owned = true, .parts = 1};
-  if (v->name == NULL) {
+  if (v->name == NULL || !clarke_certify_has(s->c, "output", v->name)) {
     float *own = clarke_sieve_take_floats(s, v->count * s->n);
 
     for (size_t f = 0; own != NULL && f < v->count; f++)
@@ -292,10 +280,38 @@ run_step(clarke_sieve *s, const clarke_step *step, clarke_error *err)
     return sum(s, step, err);
   case CLARKE_DENSE:
     return clarke_sieve_dense(s, step, err);
-  default:
-    s->open = true;
-    return CLARKE_OK;
+  case CLARKE_SCALE:
+    return clarke_sieve_scale(s, step, err);
+  case CLARKE_ANALYTIC:
+    return clarke_sieve_analytic(s, step, err);
+  case CLARKE_SOFTMAX:
+    return clarke_sieve_softmax(s, step, err);
+  case CLARKE_NORMALIZE:
+    return clarke_sieve_normalize(s, step, err);
+  case CLARKE_PRODUCT:
+    return clarke_sieve_contract(s, step, err);
   }
+  return CLARKE_OK;
+}
+
+/* Nothing was recorded of a named output: it goes on to records behind it, unless entries are only moved (certify_forward.c). */
+static clarke_status
+follow(clarke_sieve *s, const clarke_step *step, clarke_error *err)
+{
+  const clarke_value *v = &s->g->values[step->out];
+  clarke_certificate *made;
+  bool meets = false;
+
+  if (clarke_certify_is_passed_on(s->c, step->out))
+    return CLARKE_OK;
+  s->open = s->open || clarke_certify_is_loss(s->c, (size_t)(step - s->g->steps));
+  if (s->open)
+    return CLARKE_OK;
+  made = clarke_certify_add(s->c, CLARKE_OUTPUT, v->name, step->op->name, err);
+  if (made == NULL || (s->value[step->out].enclosed && clarke_certify_meets_place(&meets, s->c, step->out, err) != CLARKE_OK))
+    return CLARKE_ENOMEM;
+  s->open = s->open || meets;
+  return clarke_certify_follow(s->c, made, step->out, NULL, v->count * s->n, err);
 }
 
 /* A named output is judged, and the record takes its place; so it is already where it was made exactly. */
@@ -309,6 +325,8 @@ judge(clarke_sieve *s, const clarke_step *step, clarke_error *err)
   clarke_certificate *made;
   clarke_status status;
 
+  if (v->name != NULL && !clarke_certify_has(s->c, "output", v->name))
+    return follow(s, step, err);
   if (v->name == NULL || y->near == NULL)
     return CLARKE_OK;
   t = clarke_certify_find(s->c, "output", v->name);
@@ -352,14 +370,18 @@ clarke_sieve_known(clarke_sieve *s, size_t value, clarke_error *err)
   return x->exact;
 }
 
-/* Of a matrix of float32s. */
+/* Of a matrix; numbers that are no float32s, integers perhaps, leave all open. */
 static float *
 numbers_of(clarke_sieve *s, const clarke_matrix *m)
 {
   float *number = clarke_sieve_take_floats(s, m->rows * m->cols);
 
-  for (size_t e = 0; number != NULL && e < m->rows * m->cols; e++)
-    number[e] = (float)clarke_matrix_get_double(m, e / m->cols, e % m->cols);
+  for (size_t e = 0; number != NULL && e < m->rows * m->cols; e++) {
+    const double is = clarke_matrix_get_double(m, e / m->cols, e % m->cols);
+
+    number[e] = (float)is;
+    s->open = s->open || (double)number[e] != is;
+  }
   return number;
 }
 

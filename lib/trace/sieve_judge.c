@@ -401,6 +401,8 @@ clarke_sieve_judge(clarke_sieve *s, clarke_certificate *made, const clarke_sieve
   double ones[CHUNK];
   clarke_status status = CLARKE_OK;
 
+  if (v->off != NULL)
+    return clarke_sieve_judge_entries(s, made, v, rows * cols, recorded, roundings);
   for (size_t e = 0; e < CHUNK; e++)
     ones[e] = 1;
   j.by = clarke_down_by(nu / (1 - nu), 0x1p12);
@@ -412,7 +414,7 @@ clarke_sieve_judge(clarke_sieve *s, clarke_certificate *made, const clarke_sieve
   for (size_t row = 0; row < rows && status == CLARKE_OK && !s->open && j.wrong == 0 && made->exact < rows * cols; row++)
     status = settle_row(&j, row, err);
   made->entries = rows * cols;
-  if (((v->exact != NULL && v->parts == 1) || (v->dense == NULL && v->terms == 1)) && made->exact < made->entries)
+  if (((v->exact != NULL && v->parts == 1) || v->terms == 1) && made->exact < made->entries)
     s->open = true; /* what is one term may not be rounded at all: the exact pass tells */
   made->at_most = true;
   made->certainty = made->exact == made->entries ? CLARKE_BIT_EXACT : CLARKE_WITHIN_BOUND;

@@ -144,7 +144,10 @@ clarke_sieve_dense(clarke_sieve *s, const clarke_step *dense, clarke_error *err)
   size_t positions;
   bool well;
 
-  if (x == CLARKE_NONE || !fits(&p)) {
+  /* of a mean, whose terms may cancel, sizes are added up, too: they are no more than its entries */
+  if (x == CLARKE_NONE || (d->outer == 1 && d->inner > 1 && !clarke_value_is_wrt(s->g, d->weight)))
+    return clarke_sieve_dense_entries(s, dense, err);
+  if (!fits(&p)) {
     s->open = true;
     return CLARKE_OK;
   }
@@ -208,7 +211,7 @@ begin_weight(clarke_sieve *s, clarke_sieved *w, const clarke_step *dense, bool s
   const clarke_dense *d = &dense->dense;
   const size_t count = s->g->values[d->weight].count, line = d->blocks > 1 ? 1 : d->transposed ? d->outer : d->inner;
 
-  s->open = s->open || (w->parts > 0 && w->line != line);
+  s->open = s->open || w->off != NULL || (w->parts > 0 && w->line != line);
   if (s->open)
     return true;
   w->line = line;
@@ -290,18 +293,66 @@ multiply_conv_back(const clarke_sieve_product_back *k)
          && (k->w == NULL || clarke_sieve_conv_weight(s, &k->p.conv, k->p.d->outer, x, k->g, k->w->near, k->w->parts > 0));
 }
 
+/* At most what the absolute values of an entry's products add up to, of the operand: as they are multiplied back, without their signs. */
+static clarke_status
+take_masses(double *mass, const clarke_sieve_product_back *k, size_t positions, clarke_error *err)
+{
+  clarke_sieve *s = k->p.s;
+  const size_t weights = s->g->values[k->p.dense->dense.weight].count, entries = k->p.d->blocks * k->p.d->outer * k->p.columns;
+  const size_t count = s->g->values[clarke_sieve_source(s, k->p.dense)].count * k->p.n;
+  double *w = clarke_sieve_take_doubles(s, weights);
+  float *g = clarke_sieve_take_floats(s, entries);
+  clarke_sieved sizes = {.near = mass};
+  clarke_sieve_product_back of = {.p = k->p, .g = g, .x = &sizes};
+
+  if (w == NULL || g == NULL)
+    return clarke_no_memory(err);
+  for (size_t e = 0; e < weights; e++)
+    w[e] = fabs(k->p.w[e]);
+  for (size_t e = 0; e < entries; e++)
+    g[e] = fabsf(k->g[e]);
+  of.p.w = w;
+  of.p.is_conv = false;
+  memset(mass, 0, count * sizeof *mass);
+  multiply_back(&of, positions);
+  clarke_sieve_leave(s, w);
+  clarke_sieve_leave(s, g);
+  return CLARKE_OK;
+}
+
+/* What products give to an operand that others give to, too: entry by entry. */
+static clarke_status
+join_products(clarke_sieve_product_back *k, size_t positions, clarke_error *err)
+{
+  clarke_sieve *s = k->p.s;
+  const size_t source = clarke_sieve_source(s, k->p.dense), rows = s->g->values[source].count;
+  clarke_sieved *own = k->x, *to = &s->grad[source];
+
+  if (!clarke_sieve_begin_gradient(s, own, rows, k->p.n) || take_masses(own->mass, k, positions, err) != CLARKE_OK
+      || !clarke_sieve_begin_gradient(s, to, rows, k->p.n))
+    return clarke_no_memory(err);
+  for (size_t e = 0; e < rows * k->p.n; e++)
+    clarke_sieve_join(to, e, own->near[e], own->off[e], 0, own->mass[e]);
+  to->terms += own->terms;
+  to->parts += 2;
+  clarke_sieved_clear(s, own);
+  clarke_sieve_check_sizes(s, to, rows * k->p.n);
+  return CLARKE_OK;
+}
+
 clarke_status
 clarke_sieve_dense_back(clarke_sieve *s, const clarke_step *dense, clarke_error *err)
 {
   const clarke_dense *d = &dense->dense;
   const size_t source = clarke_sieve_source(s, dense);
-  const bool trained = clarke_value_is_wrt(s->g, d->weight);
+  const bool trained = clarke_value_is_wrt(s->g, d->weight), joint = s->reads[source] > 1;
   clarke_sieve_product_back k = {.p = product_of(s, dense), .g = s->grad[dense->out].exact};
+  clarke_sieved own = {0};
   clarke_status status = CLARKE_OK;
   size_t positions;
 
   k.most = clarke_sieve_largest(k.g, d->blocks * d->outer * k.p.columns);
-  k.x = s->carries[source] ? &s->grad[source] : NULL;
+  k.x = !s->carries[source] ? NULL : joint ? &own : &s->grad[source];
   k.w = trained ? &s->grad[d->weight] : NULL;
   if (!make_room(&k.p, &positions) || (k.x != NULL && !clarke_sieved_begin(s, k.x, s->g->values[source].count, k.p.n, k.p.is_conv))
       || (k.w != NULL && !begin_weight(s, k.w, dense, k.p.is_conv)))
@@ -312,13 +363,13 @@ clarke_sieve_dense_back(clarke_sieve *s, const clarke_step *dense, clarke_error 
     multiply_back(&k, positions);
   else if (!multiply_conv_back(&k))
     return clarke_no_memory(err);
-  if (k.x != NULL) {
-    give(k.x, dense);
-    status = clarke_sieve_bound_operand(&k, err);
-  }
-  if (k.w != NULL && status == CLARKE_OK) {
+  if (k.w != NULL) {
     give(k.w, dense);
     status = clarke_sieve_bound_weight(&k, err);
   }
-  return status;
+  if (k.x != NULL && status == CLARKE_OK) {
+    give(k.x, dense);
+    status = clarke_sieve_bound_operand(&k, err);
+  }
+  return status == CLARKE_OK && k.x != NULL && joint ? join_products(&k, positions, err) : status;
 }

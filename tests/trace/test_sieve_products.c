@@ -107,6 +107,7 @@ begin(scene *c)
   c->s.value = calloc(values, sizeof *c->s.value);
   c->s.grad = calloc(values, sizeof *c->s.grad);
   c->s.carries = calloc(values, sizeof *c->s.carries);
+  c->s.reads = calloc(values, sizeof *c->s.reads);
   for (size_t i = 0; i < c->graph.n_steps; i++)
     if (c->graph.steps[i].kind == CLARKE_DENSE)
       c->dense = &c->graph.steps[i];
@@ -126,6 +127,7 @@ end(scene *c)
   free(c->s.value);
   free(c->s.grad);
   free(c->s.carries);
+  free(c->s.reads);
   free(c->x);
   free(c->g);
   free(c->w);

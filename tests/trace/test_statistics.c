@@ -99,7 +99,7 @@ static const clarke_certificate *
 said(scene *s, size_t n)
 {
   scene_forget(s);
-  OK(clarke_certify_statistics(&s->c, &error));
+  OK(clarke_certify_statistics(&(bool){false}, &s->c, NULL, &error));
   ck_assert_uint_eq(s->c.n, n);
   return s->c.certificate;
 }
@@ -588,11 +588,11 @@ START_TEST(counts)
   s.update[1].count = s.update[0].count = "counted";
   ck_assert_int_eq(said(&s, 3)[2].certainty, CLARKE_CANNOT_SAY);
   s.update[1].count = s.update[0].count = "mean"; /* no integer */
-  ck_assert_int_eq(clarke_certify_statistics(&s.c, &error), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_certify_statistics(&(bool){false}, &s.c, NULL, &error), CLARKE_EINPUT);
   s.update[0].count = NULL;
   s.update[0].mean = "count"; /* no float */
   s.c.n_statistics = 1;
-  ck_assert_int_eq(clarke_certify_statistics(&s.c, &error), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_certify_statistics(&(bool){false}, &s.c, NULL, &error), CLARKE_EINPUT);
   scene_clear(&s);
 }
 END_TEST

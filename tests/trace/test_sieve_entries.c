@@ -1,0 +1,360 @@
+/* Recorded steps with normalizations, smooth functions, softmaxes, products and sums of several parts, certified exactly and by doubles
+ * (sieve_entries.c). Numbers of each tensor are changed, by ulps and by more, and at the edge of what the exact pass allows: doubles may say "within
+ * the bound" on this side, never on the other. FOLDER...: other records than the stored ones. */
+#include "never_better.h"
+#include "recorded.h"
+
+#include "../draw.h"
+#include "trace/sieve.h"
+
+#include <float.h>
+#include <math.h>
+
+static const char *const stored[] = {CASES "/runs/attention", CASES "/runs/fresh", CASES "/runs/means", CASES "/runs/added", RECORDS_OF "/smooth"};
+static const char *const *folder = stored;
+static int folders = sizeof stored / sizeof stored[0];
+static uint64_t state;
+
+/* The same question of doubles, or exactly; true: it was decided by doubles. */
+static void
+certify(clarke_certify *to, const clarke_certified *c, bool sieved)
+{
+  begin_again(to, c);
+  free(to->seen);
+  free(to->partial);
+  free(to->recorded);
+  clarke_matrices_free(to->grad, to->g->n_values);
+  to->seen = to->partial = NULL;
+  to->recorded = NULL;
+  to->grad = NULL;
+  to->statistics = c->nodes.statistics;
+  to->n_statistics = c->nodes.n_statistics;
+  to->sieved = sieved;
+  OK(clarke_certify_run(to, &error));
+}
+
+/* One number of a tensor, and what is said of it. */
+typedef struct {
+  const clarke_certified *c;
+  clarke_part part;
+  const char *name;
+  clarke_tensor *t;
+  size_t entry;
+  size_t decided, refused; /* by doubles, altogether; though the exact pass does not refute it */
+} question;
+
+/* Does the exact pass refute it, or say nothing? Doubles are never better. */
+static bool
+is_beyond(question *q, float number, bool both)
+{
+  clarke_certify exact, doubles;
+  const double before = q->t->real[q->entry];
+  bool beyond;
+
+  q->t->real[q->entry] = (double)number;
+  certify(&exact, q->c, false);
+  beyond = certificate_of(&exact, q->part, q->name)->certainty > CLARKE_WITHIN_BOUND;
+  if (both) {
+    bool by_doubles;
+
+    certify(&doubles, q->c, true);
+    by_doubles = expect_never_better(&exact, &doubles);
+    q->decided += by_doubles;
+    q->refused += !by_doubles && !beyond;
+    clarke_certify_clear(&doubles);
+  }
+  clarke_certify_clear(&exact);
+  q->t->real[q->entry] = before;
+  return beyond;
+}
+
+/* The number so many floats further on. */
+static float
+moved(float x, int64_t by)
+{
+  int32_t bits;
+  int64_t place;
+
+  memcpy(&bits, &x, sizeof bits);
+  place = (bits >= 0 ? bits : -(int64_t)(bits & INT32_MAX)) + by;
+  place = place > 0x7f7fffff ? 0x7f7fffff : place < -0x7f7fffff ? -0x7f7fffff : place;
+  bits = (int32_t)(place >= 0 ? place : -place);
+  memcpy(&x, &bits, sizeof x);
+  return place >= 0 ? x : -x;
+}
+
+/* The last place on the way that is not beyond, or the farthest that is asked for. */
+static int64_t
+edge(question *q, float from, int sign)
+{
+  int64_t in = 0, out = 16;
+
+  if (is_beyond(q, from, false))
+    return 0;
+  while (out < 0x40000000 && !is_beyond(q, moved(from, sign * out), false)) {
+    in = out;
+    out *= 16;
+  }
+  while (out - in > 1 && out - in > in / 64) { /* near enough to see a bound that is wider by a part */
+    const int64_t middle = in + (out - in) / 2;
+
+    if (is_beyond(q, moved(from, sign * middle), false))
+      out = middle;
+    else
+      in = middle;
+  }
+  return in;
+}
+
+/* Around a number of it: at the edge, near it, some ulps off, and anywhere. */
+static void
+try_number(question *q)
+{
+  const float from = (float)q->t->real[q->entry];
+  const int sign = draw_below(&state, 2) == 0 ? 1 : -1;
+  const int64_t in = edge(q, from, sign);
+  const int64_t off[] = {in, in + 1 + in / 64, in + 2 + in / 4, in - in / 64, 1, 3, 40, 3000, 1 << 20};
+
+  for (size_t k = 0; k < sizeof off / sizeof off[0]; k++)
+    is_beyond(q, moved(from, sign * off[k]), true);
+  is_beyond(q, 0, true);
+  is_beyond(q, -2 * from, true);
+  is_beyond(q, ldexpf((float)draw_below(&state, 1 << 20) - 0x1p19f, -(int)draw_below(&state, 30)), true);
+}
+
+static clarke_tensor *
+tensor_of_certificate(const clarke_certified *c, const clarke_certificate *of)
+{
+  switch (of->part) {
+  case CLARKE_PARAMETER:
+    return (clarke_tensor *)clarke_tensors_find(&c->record.gradients, of->name);
+  case CLARKE_STATISTIC:
+    return traced(&c->nodes, "after", of->name);
+  case CLARKE_OUTPUT:
+    return traced(&c->nodes, "output", of->name);
+  case CLARKE_GRADIENT:
+    return traced(&c->nodes, "gradient", of->name);
+  default:
+    return NULL;
+  }
+}
+
+START_TEST(one_number)
+{
+  const clarke_certify_request ask = {.folder = folder[_i], .step = CLARKE_NONE, .nodes_only = true};
+  const size_t each = folder == stored ? 12 * draw_one_in() : 1; /* of the tensors one in so many is asked about */
+  clarke_certify doubles;
+  clarke_certified c;
+  size_t decided = 0, asked = 0;
+
+  state = 30 + (uint64_t)_i;
+  clarke_certified_init(&c);
+  OK(clarke_certified_run(&c, &ask, &error));
+  certify(&doubles, &c, true);
+  ck_assert_msg(expect_never_better(&c.nodes, &doubles), "%s: doubles leave the record open", folder[_i]);
+  clarke_certify_clear(&doubles);
+  for (size_t i = 0; i < c.nodes.n; i++) {
+    const clarke_certificate *of = &c.nodes.certificate[i];
+    question q = {.c = &c, .part = of->part, .name = of->name, .t = tensor_of_certificate(&c, of)};
+
+    if (q.t == NULL || q.t->real == NULL || q.t->count == 0 || (i + (size_t)_i) % each != 0)
+      continue;
+    q.entry = draw_below(&state, q.t->count);
+    try_number(&q);
+    decided += q.decided;
+    asked++;
+  }
+  ck_assert_msg(asked > 0 && decided > 0, "%s: of %zu tensors none that was changed is decided by doubles", folder[_i], asked);
+  clarke_certified_clear(&c);
+}
+END_TEST
+
+/* --- the rules one by one --- */
+
+typedef clarke_status rule(clarke_sieve *s, const clarke_step *step, clarke_error *err);
+
+static rule *const forward[CLARKE_STEP_KINDS] = {
+  [CLARKE_SUM] = clarke_sieve_add_entries, [CLARKE_SCALE] = clarke_sieve_scale, [CLARKE_DENSE] = clarke_sieve_dense_entries,
+  [CLARKE_ANALYTIC] = clarke_sieve_analytic, [CLARKE_SOFTMAX] = clarke_sieve_softmax, [CLARKE_NORMALIZE] = clarke_sieve_normalize,
+  [CLARKE_PRODUCT] = clarke_sieve_contract,
+};
+
+static clarke_status
+sum_back(clarke_sieve *s, const clarke_step *step, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  for (size_t k = 0; k < step->n_in && status == CLARKE_OK; k++)
+    if (s->carries[step->in[k].value])
+      status = clarke_sieve_add_back(s, step, &step->in[k], err);
+  return status;
+}
+
+static rule *const back[CLARKE_STEP_KINDS] = {
+  [CLARKE_GATHER] = clarke_sieve_move_back, [CLARKE_SUM] = sum_back, [CLARKE_SCALE] = clarke_sieve_scale_back,
+  [CLARKE_DENSE] = clarke_sieve_dense_entries_back, [CLARKE_ANALYTIC] = clarke_sieve_analytic_back,
+  [CLARKE_SOFTMAX] = clarke_sieve_softmax_back, [CLARKE_NORMALIZE] = clarke_sieve_normalize_back, [CLARKE_PRODUCT] = clarke_sieve_contract_back,
+};
+
+/* Is a made value the exact pass's, within what it is said to be off by, and allowed no more than that allows? Of a record the error is one number's. */
+static void
+expect_value(const clarke_sieved *v, const clarke_certify *exact, size_t value, bool recorded)
+{
+  const clarke_matrix *m = &exact->pass.value[value];
+
+  ck_assert(v->off != NULL && v->may != NULL);
+  for (size_t e = 0; e < m->rows * m->cols; e++) {
+    const double apart = fabs(v->near[e] - clarke_matrix_get_double(m, e / m->cols, e % m->cols)), allowed = exact->rounded.error[value][e];
+
+    if (recorded) /* a record is within the bound */
+      ck_assert_msg(apart <= v->off[e] + v->may[e], "%s, entry %zu", exact->g->values[value].name, e);
+    else
+      ck_assert_msg(apart <= v->off[e] * (1 + 0x1p-20) && v->may[e] <= allowed * (1 + 0x1p-12), "step %s, entry %zu: %a apart, %a; %a of %a",
+                    exact->g->steps[exact->g->values[value].producer].name, e, apart, v->off[e], v->may[e], allowed);
+  }
+}
+
+/* Each rule again, of what is there. Returns how many steps had one. */
+static size_t
+expect_rules(clarke_sieve *s, const clarke_certify *exact)
+{
+  size_t n = 0;
+
+  for (size_t i = 0; i < s->g->n_steps; i++) {
+    const clarke_step *step = &s->g->steps[i];
+    const bool recorded = s->g->values[step->out].name != NULL && clarke_certify_is_recorded(exact, step->out);
+    const clarke_sieved kept = s->value[step->out];
+
+    if (forward[step->kind] == NULL || (step->kind == CLARKE_DENSE && clarke_value_is_wrt(s->g, step->dense.weight))
+        || (step->kind == CLARKE_SUM && step->n_in == 2 && s->value[step->in[0].value].exact == NULL && s->value[step->in[0].value].off == NULL))
+      continue;
+    s->value[step->out] = (clarke_sieved){0};
+    OK(forward[step->kind](s, step, &error));
+    ck_assert_msg(!s->open, "step %s is left open", step->name);
+    if (s->value[step->out].off != NULL)
+      expect_value(&s->value[step->out], exact, step->out, recorded);
+    clarke_sieved_clear(s, &s->value[step->out]);
+    s->value[step->out] = kept;
+    n++;
+  }
+  return n;
+}
+
+/* The gradient of a step's output was recorded, and that of what it reads: the one is what the rule makes of the other, and nothing far from it. */
+static size_t
+expect_rule_back(clarke_sieve *s, const clarke_certified *c, const clarke_step *step)
+{
+  const size_t x = step->in[0].value;
+  const clarke_tensor *from = s->g->values[step->out].name != NULL ? traced(&c->nodes, "gradient", s->g->values[step->out].name) : NULL;
+  const clarke_tensor *to = s->g->values[x].name != NULL ? traced(&c->nodes, "gradient", s->g->values[x].name) : NULL;
+  clarke_certificate made = {0};
+  const float *g, *recorded;
+
+  if (from == NULL || to == NULL || s->reads[x] != 1 || !s->carries[x] || (step->kind == CLARKE_DENSE && clarke_value_is_wrt(s->g, step->dense.weight)))
+    return 0;
+  g = clarke_sieve_turned(s, (clarke_tensor *)from, s->g->values[step->out].count, s->n, &error);
+  recorded = clarke_sieve_turned(s, (clarke_tensor *)to, s->g->values[x].count, s->n, &error);
+  s->grad[step->out] = (clarke_sieved){.exact = g, .parts = 1, .terms = 1};
+  OK(back[step->kind](s, step, &error));
+  ck_assert(!s->open && s->grad[x].off != NULL);
+  OK(clarke_sieve_judge_entries(s, &made, &s->grad[x], s->g->values[x].count * s->n, recorded, s->grad[x].terms + CLARKE_ROUNDBACK_SPARE));
+  ck_assert_msg(!s->open && made.certainty <= CLARKE_WITHIN_BOUND, "gradient of %s", s->g->values[x].name);
+  s->grad[x].near[0] += 0x1p-6 * (fabs(s->grad[x].near[0]) + 1);
+  OK(clarke_sieve_judge_entries(s, &made, &s->grad[x], s->g->values[x].count * s->n, recorded, s->grad[x].terms + CLARKE_ROUNDBACK_SPARE));
+  ck_assert(s->open);
+  s->open = false;
+  clarke_sieved_clear(s, &s->grad[x]);
+  clarke_sieved_clear(s, &s->grad[step->out]);
+  return 1;
+}
+
+START_TEST(rules)
+{
+  const clarke_certify_request ask = {.folder = stored[_i], .step = CLARKE_NONE, .nodes_only = true};
+  clarke_certified c;
+  clarke_certify doubles;
+  clarke_sieve s;
+  size_t there = 0, backward = 0;
+
+  clarke_certified_init(&c);
+  OK(clarke_certified_run(&c, &ask, &error));
+  begin_again(&doubles, &c);
+  OK(clarke_certify_begin(&doubles, &error));
+  OK(clarke_sieve_begin(&s, &doubles, &error));
+  OK(clarke_sieve_forward(&s, &error));
+  ck_assert(!s.open);
+  for (size_t v = 0; v < s.g->n_values; v++) /* records that were dropped */
+    if (!s.g->values[v].constant && s.value[v].exact == NULL && s.value[v].near == NULL && s.g->values[v].name != NULL
+        && clarke_certify_is_recorded(&doubles, v))
+      ck_assert_ptr_nonnull(clarke_sieve_known(&s, v, &error));
+  there = expect_rules(&s, &c.nodes);
+  for (size_t i = 0; i < s.g->n_steps; i++)
+    backward += back[s.g->steps[i].kind] != NULL ? expect_rule_back(&s, &c, &s.g->steps[i]) : 0;
+  ck_assert_msg(there > 0 && backward > 0, "%s: %zu rules, %zu back", stored[_i], there, backward);
+  clarke_sieve_end(&s);
+  clarke_certify_clear(&doubles);
+  clarke_certified_clear(&c);
+}
+END_TEST
+
+/* --- what they are made of --- */
+
+START_TEST(parts)
+{
+  clarke_certify c = {.by = {.unit = 0x1p-24, .tiny = 0x1p-126}};
+  clarke_value value[] = {{.count = 2}};
+  clarke_graph g = {.n_values = 1, .values = value};
+  clarke_sieved of[2] = {{0}}, *v = of;
+  clarke_sieve s = {.c = &c, .g = &g, .n = 1, .value = of, .grad = of + 1};
+  clarke_sieve_numbers x;
+  double sum = 1, off = 0;
+
+  clarke_sieve_plus(&sum, &off, 0x1p-60); /* all of it is lost */
+  ck_assert(sum == 1 && off == 0x1p-60);
+  clarke_sieve_plus(&sum, &off, 0.5);
+  ck_assert(sum == 1.5 && off == 0x1p-60);
+  ck_assert(clarke_sieve_gamma(&s, 4) == 0x1p-22 / (1 - 0x1p-22) && !s.open);
+  ck_assert(clarke_sieve_by(0.25, 3, 0x1p-126, 1) == 0.25 + 3 * 0x1p-126 && clarke_sieve_by(0.25, 3, 0x1p-126, 0) == 0);
+  ck_assert(clarke_sieve_begin_entries(&s, v, 2));
+  v->near[0] = 3, v->off[0] = 1, v->may[0] = 2;
+  v->near[1] = -1, v->off[1] = 4, v->may[1] = 0;
+  clarke_sieve_check_sizes(&s, v, 2);
+  ck_assert(!s.open && clarke_sieve_read(&x, &s, 0));
+  ck_assert(clarke_sieve_near(&x, 0) == 3 && clarke_sieve_off(&x, 0) == 1 && clarke_sieve_may(&x, 0) == 2 && clarke_sieve_size(&x, 0) == 2);
+  ck_assert(clarke_sieve_size(&x, 1) == 0);
+  v->near[1] = 0x1p127;
+  clarke_sieve_check_sizes(&s, v, 2);
+  ck_assert(s.open);
+  s.open = false;
+  ck_assert(clarke_sieve_begin_gradient(&s, &of[1], 2, 1));
+  clarke_sieve_join_moved(&of[1], 0, 0);
+  ck_assert_uint_eq(of[1].joined[0], 0);
+  clarke_sieve_join_moved(&of[1], 0, -2);
+  ck_assert(of[1].joined[0] == 1 && of[1].near[0] == -2 && of[1].mass[0] == 2);
+  clarke_sieve_join(&of[1], 1, 1, 0x1p-40, 0x1p-20, 1);
+  ck_assert(of[1].joined[1] == 2 && of[1].off[1] == 0x1p-40);
+  of[1].terms = 1;
+  ck_assert(clarke_sieve_read_gradient(&x, &s, 0));
+  ck_assert(clarke_sieve_may(&x, 0) == 0); /* it was moved, and nothing else */
+  ck_assert(clarke_sieve_may(&x, 1) == 0x1p-20 + clarke_sieve_gamma(&s, 1 + CLARKE_ROUNDBACK_SPARE));
+  ck_assert(clarke_sieve_gamma(&s, 0x1p22) > 0 && s.open); /* of so many nothing is said */
+  clarke_sieved_clear(&s, v);
+  clarke_sieved_clear(&s, &of[1]);
+  clarke_sieve_leave_all(&s);
+}
+END_TEST
+
+int
+main(int n, char **names)
+{
+  TCase *tests = tests_of("sieve entries");
+
+  if (n > 1) {
+    folder = (const char *const *)names + 1;
+    folders = n - 1;
+  }
+  tcase_add_loop_test(tests, one_number, 0, folders);
+  tcase_add_loop_test(tests, rules, 0, sizeof stored / sizeof stored[0]);
+  tcase_add_test(tests, parts);
+  return run_tests();
+}
