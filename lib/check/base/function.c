@@ -70,10 +70,9 @@ softplus(rational *end, const rational *t, bool up)
 
 /* ---- Pi */
 
-/* end += coef times an end of arctan(1 / n), whose terms alternate and fall: all but the last, then that or not. Each division
- * rounds down by less than a unit. */
+/* The ends get coef times arctan(1 / n), whose terms alternate and fall. Each division rounds down by less than a unit. */
 static void
-add_arctan(integer *end, long coef, unsigned long n, bool up)
+add_arctan(integer *lo, integer *hi, long coef, unsigned long n)
 {
   INTEGER(power);
   INTEGER(t);
@@ -87,19 +86,26 @@ add_arctan(integer *end, long coef, unsigned long n, bool up)
     mpz_fdiv_q_ui(&power, &power, n * n);
   }
   /* 3 units a term are more than the roundings; what is left out is below 1 */
-  (up == (coef > 0) ? mpz_add_ui : mpz_sub_ui)(&sum, &sum, 3 * k + 3);
   mpz_mul_si(&sum, &sum, coef);
-  mpz_add(end, end, &sum);
+  mpz_set_ui(&t, 3 * k + 3);
+  mpz_mul_si(&t, &t, coef);
+  mpz_abs(&t, &t);
+  mpz_add(lo, lo, &sum);
+  mpz_sub(lo, lo, &t);
+  mpz_add(hi, hi, &sum);
+  mpz_add(hi, hi, &t);
 }
 
-/* One end of pi = 16 arctan(1/5) - 4 arctan(1/239). */
+/* pi = 16 arctan(1/5) - 4 arctan(1/239). */
 static void
-pi_end(rational *end, bool up)
+enclose_pi(interval *pi)
 {
-  INTEGER(z);
-  add_arctan(&z, 16, 5, up);
-  add_arctan(&z, -4, 239, up);
-  unfixed(end, &z, point_bits() + 32);
+  INTEGER(lo);
+  INTEGER(hi);
+  add_arctan(&lo, &hi, 16, 5);
+  add_arctan(&lo, &hi, -4, 239);
+  unfixed(&pi->lo, &lo, point_bits() + 32);
+  unfixed(&pi->hi, &hi, point_bits() + 32);
 }
 
 /* y = a / pi's root, a rational: 2 / sqrt(pi) and the like come as sqrt(q / pi). */
@@ -109,8 +115,7 @@ root_over_pi(interval *y, unsigned long n, unsigned long d)
   INTERVAL(pi);
   RATIONAL(q);
   mpq_set_ui(&q, n, d);
-  pi_end(&pi.lo, false);
-  pi_end(&pi.hi, true);
+  enclose_pi(&pi);
   mpq_div(&pi.lo, &q, &pi.lo);
   mpq_div(&pi.hi, &q, &pi.hi);
   sqrt_end(&y->lo, &pi.hi, false);
@@ -145,15 +150,14 @@ erf_series(integer *sum, const integer *q, bool up)
     mpz_add_ui(sum, sum, 2);
 }
 
-/* One end of erf(x), x >= 0: x exp(-x^2) 2 / sqrt(pi) times the series. 1 - erf(x) is at most exp(-x^2), which is below
+/* One end of erf(x), x >= 0: x exp(-x^2) times the series and `root`, 2 / sqrt(pi). 1 - erf(x) is at most exp(-x^2), which is below
  * 2^-p where x^2 >= p. */
 static void
-erf_positive(rational *end, const rational *x, bool up)
+erf_positive(rational *end, const rational *x, const interval *root, bool up)
 {
   unsigned long p = point_bits();
   INTEGER(z);
   INTEGER(q);
-  INTERVAL(root);
   RATIONAL(e);
   RATIONAL(square);
   fixed(&z, x, p, up);
@@ -174,25 +178,35 @@ erf_positive(rational *end, const rational *x, bool up)
   erf_series(&z, &q, up);
   unfixed(&e, &z, p);
   mpq_mul(end, end, &e);
-  root_over_pi(&root, 4, 1);
-  mpq_mul(end, end, up ? &root.hi : &root.lo);
+  mpq_mul(end, end, up ? &root->hi : &root->lo);
   if (mpq_cmp(end, &plus_one) > 0)
     mpq_set(end, &plus_one);
 }
 
 static void
-erf_end(rational *end, const rational *t, bool up)
+erf_end(rational *end, const rational *t, const interval *root, bool up)
 {
   RATIONAL(x);
   mpq_abs(&x, t);
   if (mpq_sgn(t) == 0)
     mpq_set(end, &zero);
   else
-    erf_positive(&x, &x, up == (mpq_sgn(t) > 0));
+    erf_positive(&x, &x, root, up == (mpq_sgn(t) > 0));
   if (mpq_sgn(t) > 0)
     mpq_set(end, &x);
   if (mpq_sgn(t) < 0)
     mpq_neg(end, &x);
+}
+
+static void
+error_function(interval *y, const interval *x)
+{
+  INTERVAL(root);
+  INTERVAL(t);
+  root_over_pi(&root, 4, 1);
+  erf_end(&t.lo, &x->lo, &root, false);
+  erf_end(&t.hi, &x->hi, &root, true);
+  interval_set(y, &t.lo, &t.hi);
 }
 
 /* y = x sqrt(n / d) */
@@ -329,6 +343,8 @@ function_value(interval *y, function f, const interval *x)
     cubic(&t, &t, false);
   if (f == F_RECIPROCAL)
     reciprocal(&t, &t);
+  else if (f == F_ERF || f == F_NORMAL)
+    error_function(&t, &t);
   else
     at_ends(&t, &t,
             f == F_EXP           ? exponential
@@ -336,8 +352,7 @@ function_value(interval *y, function f, const interval *x)
             : f == F_NORMAL_TANH ? logistic
             : f == F_ELU         ? elu_end
             : f == F_ROOT        ? sqrt_end
-            : f == F_LOG         ? logarithm
-                                 : erf_end);
+                                 : logarithm);
   if (f == F_NORMAL) {
     INTERVAL(sum);
     interval_add(&sum, &t, &half);

@@ -329,16 +329,24 @@ interval_join(interval *y, const interval *x)
     mpq_set(&y->hi, &x->hi);
 }
 
+static void
+round_end(rational *q, bool up)
+{
+  size_t n;
+  INTEGER(z);
+  if (is_dyadic(&n, q) && n <= session_bits)
+    return; /* it is such a multiple */
+  fixed(&z, q, session_bits, up);
+  unfixed(q, &z, session_bits);
+}
+
 void
 interval_round(interval *y)
 {
-  INTEGER(z);
   if (interval_exact(y))
     return;
-  for (int up = 0; up < 2; up++) {
-    fixed(&z, up ? &y->hi : &y->lo, session_bits, up);
-    unfixed(up ? &y->hi : &y->lo, &z, session_bits);
-  }
+  round_end(&y->lo, false);
+  round_end(&y->hi, true);
 }
 
 int

@@ -22,13 +22,14 @@ node_judge(const record *r, const number *y, const integer *recorded)
   RATIONAL(q);
   RATIONAL(off);
   INTERVAL(apart);
+  INTERVAL(z);
   RATIONAL(most);
   if (y->open)
     return NO_BOUND;
-  unfixed(&q, recorded, r->unit.bits);
-  mpq_neg(&q, &q);
+  unfixed(&z.lo, recorded, r->unit.bits);
+  mpq_set(&z.hi, &z.lo);
   interval_set(&apart, &y->x.lo, &y->x.hi);
-  interval_add(&apart, &exactly_one, &q);
+  interval_add(&apart, &z, &minus_one);
   if (surely_within(&apart, y->off))
     return BOUNDED;
   bound_get(&off, y->off);
@@ -117,9 +118,10 @@ node_read(node_pass *p, source x, size_t j)
 void
 node_factor(rational *q, bool *lost, const node_pass *p, const step *st, const factor *w)
 {
-  mpq_set(q, w->coef);
+  bool plain = w->coef == &plus_one && !st->divide;
   *lost = w->w != NULL && is_subnormal(&p->r->unit, p->type, &w->w->whole[w->at]);
-  if (w->w != NULL)
+  mpq_set(q, plain && w->w != NULL ? &w->w->value[w->at] : w->coef);
+  if (w->w != NULL && !plain)
     (st->divide ? mpq_div : mpq_mul)(q, q, &w->w->value[w->at]);
 }
 
