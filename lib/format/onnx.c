@@ -379,7 +379,7 @@ check_metadata(clarke_wire_span span, clarke_error *err)
 }
 
 static clarke_status
-parse(clarke_model *m, const void *data, size_t size, const char *file, clarke_external *external,
+parse(clarke_model *m, const void *data, size_t size, const char *file, clarke_external *external, bool step,
       clarke_error *err)
 {
   const clarke_wire_span whole = { data, data, size };
@@ -398,7 +398,7 @@ parse(clarke_model *m, const void *data, size_t size, const char *file, clarke_e
     status = check_metadata(whole, err);
   if (status == CLARKE_OK)
     status = clarke_wire_check(whole, &clarke_onnx_model_message, err);
-  if (status == CLARKE_OK && !m->recorded)
+  if (status == CLARKE_OK && !(step && m->recorded))
     status = clarke_types_check(m, err);
   if (status == CLARKE_OK)
     return status;
@@ -410,20 +410,32 @@ clarke_status
 clarke_onnx_parse(clarke_model *m, const void *data, size_t size, const char *file,
                   clarke_error *err)
 {
-  return parse(m, data, size, file, NULL, err);
+  return parse(m, data, size, file, NULL, false, err);
+}
+
+static clarke_status
+parse_at(clarke_model *m, const void *data, size_t size, const char *path, bool step, clarke_error *err)
+{
+  clarke_external external;
+  clarke_status status;
+
+  clarke_external_init(&external, path);
+  status = parse(m, data, size, clarke_base_name(path), &external, step, err);
+  if (status == CLARKE_OK)
+    m->external = external.n != 0;
+  clarke_external_clear(&external);
+  return status;
 }
 
 clarke_status
 clarke_onnx_parse_at(clarke_model *m, const void *data, size_t size, const char *path,
                      clarke_error *err)
 {
-  clarke_external external;
-  clarke_status status;
+  return parse_at(m, data, size, path, false, err);
+}
 
-  clarke_external_init(&external, path);
-  status = parse(m, data, size, clarke_base_name(path), &external, err);
-  if (status == CLARKE_OK)
-    m->external = external.n != 0;
-  clarke_external_clear(&external);
-  return status;
+clarke_status
+clarke_onnx_parse_step(clarke_model *m, const void *data, size_t size, const char *path, clarke_error *err)
+{
+  return parse_at(m, data, size, path, true, err);
 }

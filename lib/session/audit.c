@@ -155,13 +155,15 @@ choose_output(clarke_audit_session *s, clarke_model *m, const char *name, clarke
 static clarke_status
 read_model(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
 {
+  clarke_status (*const parse)(clarke_model *, const void *, size_t, const char *, clarke_error *) =
+    r->recorded ? clarke_onnx_parse_step : clarke_onnx_parse_at;
   clarke_model model;
   clarke_status status = clarke_named_file_set(&s->model, r->model_path, r->model, err);
 
   if (status != CLARKE_OK)
     return status;
   clarke_model_init(&model);
-  status = clarke_onnx_parse_at(&model, r->model->data, r->model->size, r->model_path, err);
+  status = parse(&model, r->model->data, r->model->size, r->model_path, err);
   s->external = model.external;
   if (status == CLARKE_OK)
     status = choose_output(s, &model, r->output, err);

@@ -42,7 +42,7 @@ clarke_certified_prove(const clarke_certified *c, const char *path, clarke_error
   if (status != CLARKE_OK)
     return status;
   clarke_model_init(&m);
-  status = clarke_onnx_parse_at(&m, c->record.graph.data, c->record.graph.size, c->record.graph_path, err);
+  status = clarke_onnx_parse_step(&m, c->record.graph.data, c->record.graph.size, c->record.graph_path, err);
   r.nodes = &m;
   if (status == CLARKE_OK)
     status = clarke_proof_write_record(path, &r, err);

@@ -31,14 +31,19 @@ clarke_rounding_add_type(clarke_rounding *r, const char *name)
   return false;
 }
 
+/* Far below all numbers of the types that have few enough bits for n u to reach 1/2. (Of float64 that is n = 2^52.) */
+#define NOTHING 0x1p-1000
+
 /* n u / (1 - n u) bounds the product of n factors 1 + d, less 1 (Higham, Accuracy and Stability, Lemma 3.1). */
 double
 clarke_roundoff_by(const clarke_rounding *r, double n, double mass)
 {
   const double nu = n * r->unit;
 
-  if (nu >= 0.5)
+  if (nu >= 0.5 && !(mass < NOTHING))
     return INFINITY;
+  if (nu >= 0.5) /* each of these is rounded to zero, or is zero */
+    return clarke_roundoff_sum(2 * n * mass, 8);
   if (!(mass <= r->largest)) /* some order of summation may overflow */
     return INFINITY;
   return clarke_roundoff_sum(nu / (1 - nu) * mass + n * fmin(r->tiny, 2 * mass), 8); /* what underflows is off by itself at most */

@@ -71,6 +71,15 @@ clarke_roundoff_sum(double sum, size_t n)
   return clarke_up_over(sum, 2 * (double)(n + 8), (double)(n + 8) * 0x1p-1060);
 }
 
+/* a b, of sizes and errors: what 0 multiplies is nothing, be no bound on it known. 0 only then. */
+static inline double
+clarke_roundoff_times(double a, double b)
+{
+  const double product = a == 0 || b == 0 ? 0 : a * b;
+
+  return a != 0 && b != 0 && product == 0 ? 0x1p-1074 : product;
+}
+
 /* At least what n roundings in a row take of numbers whose absolute values sum up to mass. */
 double clarke_roundoff_by(const clarke_rounding *r, double n, double mass);
 

@@ -148,8 +148,8 @@ back_scale_constant(const clarke_roundback *p, const double *column)
     const double by = p->s->divide ? column[f] : 1, off = p->r->error[other][from], top = p->r->size[other][from] + off;
     const double added = p->r->wide[other] != NULL ? p->r->wide[other][from] : top;
 
-    add(to, clarke_operand_entry(c, f), by * (p->size[e] * off + p->error[e] * top),
-        by * (p->size[e] + p->error[e]) * added);
+    add(to, clarke_operand_entry(c, f), by * (clarke_roundoff_times(p->size[e], off) + clarke_roundoff_times(p->error[e], top)),
+        by * clarke_roundoff_times(p->size[e] + p->error[e], added));
   }
   to->terms += readers(p, c, p->count) * (double)p->n + spare(p->s);
 }

@@ -49,7 +49,7 @@ begin(pass *p, const clarke_roundoff *r, const clarke_step *s)
 static double
 mean_of(const pass *p, double sum)
 {
-  return clarke_up_by(clarke_roundoff_sum(sum, 2 * p->members) / (double)p->members, 4);
+  return sum == 0 ? 0 : clarke_up_by(clarke_roundoff_sum(sum, 2 * p->members) / (double)p->members, 4);
 }
 
 static void
@@ -170,9 +170,9 @@ means_back(const pass *p, const double *size, const double *error)
 
     g->gradient += size[e] + error[e];
     g->gradient_error += error[e];
-    g->product += top * (size[e] + error[e]);
-    g->added += p->r->wide[y][e] * (size[e] + error[e]);
-    g->product_error += top * error[e] + p->r->error[y][e] * size[e];
+    g->product += clarke_roundoff_times(top, size[e] + error[e]);
+    g->added += clarke_roundoff_times(p->r->wide[y][e], size[e] + error[e]);
+    g->product_error += clarke_roundoff_times(top, error[e]) + clarke_roundoff_times(p->r->error[y][e], size[e]);
   }
   for (size_t i = 0; i < p->n_groups; i++) {
     group *g = &p->groups[i];
@@ -200,11 +200,13 @@ clarke_roundoff_normalize_back(double *error, double *mass_of, const clarke_roun
   for (size_t e = 0; e < p.rows * p.n; e++) {
     const group *g = group_at(&p, e / p.n, e % p.n);
     const double top = r->size[y][e] + r->error[y][e];
-    const double mass = size[e] + size_error[e] + g->gradient + top * g->product;
-    const double apart = size_error[e] + g->gradient_error + top * g->product_error + r->error[y][e] * g->product
-                         + clarke_roundoff_by(&r->by, 2 * (double)p.members + SPARE, mass + r->wide[y][e] * g->added);
+    const double mass = size[e] + size_error[e] + g->gradient + clarke_roundoff_times(top, g->product);
+    const double added = mass + clarke_roundoff_times(r->wide[y][e], g->added);
+    const double apart = size_error[e] + g->gradient_error + clarke_roundoff_times(top, g->product_error)
+                         + clarke_roundoff_times(r->error[y][e], g->product)
+                         + (added == 0 ? 0 : clarke_roundoff_by(&r->by, 2 * (double)p.members + SPARE, added));
 
-    error[e] = bound((apart * (1 + g->share) + mass * g->share) / g->low);
+    error[e] = bound((clarke_roundoff_times(apart, 1 + g->share) + clarke_roundoff_times(mass, g->share)) / g->low);
     mass_of[e] = bound(mass / g->low) + error[e];
   }
   free(p.groups);

@@ -906,6 +906,40 @@ START_TEST(external_data_shared)
 }
 END_TEST
 
+/* An initializer that is declared with another type is let pass in a step that the recorder wrote, and in no file of its name. */
+START_TEST(a_step_has_its_own_types)
+{
+  static const struct {
+    const char *producer;
+    bool declared, step, read;
+  } known[] = {{"clarke.record", true, true, true}, {"clarke.record", true, false, false}, {"clarke.recorder", true, true, false},
+               {"pytorch", true, true, false}, {NULL, true, true, false}, {"clarke.record", false, false, true}};
+
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    parts p = sound_parts();
+    bytes b = port("w", 11);
+    clarke_model m;
+    clarke_error err = { CLARKE_OK, "" };
+    clarke_status status;
+
+    if (known[i].producer != NULL)
+      put_string(&p.model, 2, known[i].producer);
+    if (known[i].declared)
+      put_message(&p.graph, 11, &b);
+    else
+      bytes_clear(&b);
+    b = join(&p);
+    clarke_model_init(&m);
+    status = (known[i].step ? clarke_onnx_parse_step : clarke_onnx_parse_at)(&m, b.data, b.size, "m.onnx", &err);
+    ck_assert_msg((status == CLARKE_OK) == known[i].read, "%zu: %s", i, err.text);
+    if (!known[i].read)
+      assert_says(err.text, "value 'w' is declared as float64, and is float32");
+    clarke_model_clear(&m);
+    bytes_clear(&b);
+  }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -919,6 +953,7 @@ main(void)
   tcase_add_test(files, external_data_shared);
   tcase_add_loop_test(tests, no_numbers, 0, N_NONNUMBERS);
   tcase_add_test(tests, sound);
+  tcase_add_test(tests, a_step_has_its_own_types);
   tcase_add_test(tests, packing);
   tcase_add_test(tests, packed_floats);
   tcase_add_test(tests, other_fields);

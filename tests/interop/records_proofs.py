@@ -399,12 +399,46 @@ def unmask(folder, dtype, mask):
     expect(not well and "FAILED" in words, "a masked share that is not 0 is verified", dtype, mask, words[:200])
 
 
+class Dead(nn.Module):
+    """Nothing comes back to the second channel of a normalization; of this no bound is known, as its variance is within rounding."""
+
+    def __init__(self, norm):
+        super().__init__()
+        self.first, self.norm = nn.Conv2d(2, 4, 3), norm
+
+    def forward(self, x):
+        return self.norm(self.first(x)).clamp(-9, 9).mean((2, 3)) * torch.tensor([1, 0, 2, 0.5], dtype=x.dtype)
+
+
+def nothing(folder):
+    """What is times 0 is 0, though nothing is known of what is: a gradient that must be 0, and is not, is refuted. The checker says so,
+    too, or that it has no bound of it."""
+    for name, norm, tensor in (("batch", nn.BatchNorm2d(4), "norm.weight"), ("instance", nn.InstanceNorm2d(4, affine=True), "first.bias")):
+        torch.manual_seed(4)
+        path, model = os.path.join(folder, f"dead-{name}"), Dead(norm).to(torch.bfloat16)
+        with clarke.record(path, model):
+            (model((torch.randn(4, 2, 6, 6) * 1e-20).to(torch.bfloat16)).sum() * 1e-30).backward()
+        status, said, proof = prove(path)
+        expect(status in (0, 3) and proof is not None and verify(proof, path)[0], name, "a gradient of zeros", status, said)
+        other, file = path + "-other", "step-000000.gradients.safetensors"
+        data, found = tensors(os.path.join(path, file))
+        before = [digest(data)]
+        expect(number(data, found[tensor], 1) == 0, name, "the gradient is 0")
+        put(data, found[tensor], 1, Fraction(torch.finfo(torch.bfloat16).smallest_normal) / 2)
+        shutil.copytree(path, other)
+        rows = certified(other, {file: (before, data)})
+        expect(rows is not None and rows[("parameter", tensor)]["answer"] in ("refuted", "not certified"), name, "is not 0:", rows and rows[("parameter", tensor)])
+        well, words = verify(forge(path, other, file), other)
+        expect("FAILED" in words or "without a bound" in words, name, "is not 0, and verified:", words[:200])
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         drawn(folder)
         factors(folder)
         masked(folder)
         far_down(folder)
+        nothing(folder)
     print(f"{len(failed)} failed")
     sys.exit(bool(failed))
 

@@ -171,6 +171,8 @@ def faults(drawing, function, answer):
                     yield f"said to be differentiable, but the slope along {way} is {slope:.9g}, not {given:.9g}"
     except Undefined:
         yield "decided, but F is not defined around the point"
+    except decimal.Overflow:
+        return
 
 
 def ask(task):

@@ -6,6 +6,7 @@
 Each record must have its verdict, and a proof that verifies. A gradient, an output or a file that is changed must be found,
 with its place: exit status 2.
 """
+import hashlib
 import json
 import os
 import subprocess
@@ -303,8 +304,27 @@ def dropped(folder):
            "    0.bias\n" in checked, f"a parameter: {got} {text[:500]} {checked[:900]}")
 
 
+def types(folder):
+    """Recorded values may have types in any mixture. That is so of a step, not of a file with the recorder's name."""
+    run, proof = os.path.join(RUNS, "words"), os.path.join(folder, "proof")
+    model, batch = os.path.join(run, "graph.onnx"), os.path.join(run, "step-000000.batch.npz")
+    status, _, error = said(CLARKE, "audit", model, "--batch", batch)
+    expect(status == 2 and "ONNX wants one type" in error, f"a plain file: {status} {error}")
+    done = subprocess.run([CHECK, "--values", model, batch], capture_output=True, text=True)
+    expect(done.returncode == 2 and "ONNX wants one type" in done.stderr, f"a plain file's values: {done.returncode} {done.stderr}")
+    expect(audit(run, "--proof", proof)[0] == 0, "the step")
+    with open(proof, encoding="utf-8") as f:
+        lines = f.read().split("\n")
+    body = "\n".join(line for line in lines[:-2] if not line.startswith("params ")) + "\n"
+    with open(proof, "w", encoding="utf-8") as f:
+        f.write(body + "end " + hashlib.sha256(body.encode()).hexdigest() + "\n")
+    done = subprocess.run([CHECK, proof, "--data", run], capture_output=True, text=True)
+    expect(done.returncode == 2 and "ONNX wants one type" in done.stdout + done.stderr, f"a proof about the file: {done.stdout}{done.stderr}")
+
+
 with tempfile.TemporaryDirectory() as scratch:
     as_recorded(scratch)
+    types(scratch)
     gradients(scratch)
     traces(scratch)
     files(scratch)

@@ -60,6 +60,10 @@ START_TEST(nothing_is_said)
   }
   ck_assert(isfinite(clarke_roundoff_by(&r, 100, 1)));
   ck_assert(isinf(clarke_roundoff_by(&r, 128, 1)));
+  ck_assert(clarke_roundoff_by(&r, 128, 0) < 0x1p-990 && clarke_roundoff_by(&r, 128, 0x1p-1001) < 0x1p-990); /* rounded to zeros */
+  ck_assert(isinf(clarke_roundoff_by(&r, 128, 0x1p-1000)));
+  ck_assert(clarke_roundoff_times(0, INFINITY) == 0 && clarke_roundoff_times(INFINITY, 0) == 0 && isinf(clarke_roundoff_times(1, INFINITY)));
+  ck_assert(clarke_roundoff_times(0x1p-600, 0x1p-600) > 0 && clarke_roundoff_times(2, 3) == 6);
   ck_assert(isinf(clarke_roundoff_by(&r, 2, 0x1.ffp127)));
   ck_assert(isinf(clarke_roundoff_by(&r, 2, NAN)) && isinf(clarke_roundoff_by(&r, 2, INFINITY)));
 }

@@ -354,8 +354,8 @@ made_type(const node *n)
 
 /* Do the types fit, from inputs and initializers on, with what is declared of outputs, of values within, and of inputs that are
  * initializers? */
-static void
-check_types(const model *m)
+void
+onnx_check_types(const model *m)
 {
   value_types v = {0};
   for (size_t i = 0; i < m->n_tensors; i++)
@@ -407,7 +407,7 @@ is_initializer(const model *m, const char *name)
 }
 
 /* ModelProto: ir_version 1, producer_name 2, graph 7, opset_import 8, metadata_props 14. GraphProto: node 1, name 2,
- * initializer 5, input 11, output 12, value_info 13. A recorded step's values have the framework's types, in any mixture. */
+ * initializer 5, input 11, output 12, value_info 13. */
 static void
 read_model(model *m, bytes file, void (*initializer)(void *item, bytes b))
 {
@@ -428,18 +428,28 @@ read_model(model *m, bytes file, void (*initializer)(void *item, bytes b))
   m->outputs = list(graph, 12, sizeof *m->outputs, read_port, &m->n_outputs);
   m->declared = list(graph, 13, sizeof *m->declared, read_within, &m->n_declared);
   check_names(m, version == 3);
-  if (!is_recorded(single(file, 2).body))
-    check_types(m);
 }
 
 void
 onnx_read(model *m, bytes file)
 {
   read_model(m, file, read_initializer);
+  onnx_check_types(m);
 }
 
 void
 onnx_read_packed(model *m, bytes file)
 {
   read_model(m, file, read_packed);
+  onnx_check_types(m);
+}
+
+bool
+onnx_read_step(model *m, bytes file)
+{
+  read_model(m, file, read_initializer);
+  bool recorded = is_recorded(single(file, 2).body);
+  if (!recorded)
+    onnx_check_types(m);
+  return recorded;
 }

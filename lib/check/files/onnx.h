@@ -29,6 +29,10 @@ bool is_initializer(const model *m, const char *name); /* has the model a tensor
 /* The Constant node number i, of floats, gives way to an initializer of its output's name, behind the others; false where it has no floats. */
 bool onnx_promote(model *m, size_t i);
 void onnx_read(model *m, bytes file);
+/* The same of what may be a recorded step. Then values have the framework's types, in any mixture: true, the recorder wrote it, and
+ * types are not checked. */
+bool onnx_read_step(model *m, bytes file);
+void onnx_check_types(const model *m);       /* do they fit the operators and what is declared? */
 void onnx_read_packed(model *m, bytes file); /* the same, initializers being left packed */
 
 #endif

@@ -132,10 +132,12 @@ void
 read_network(point *p, model *m, const char *folder)
 {
   next_line("model");
-  onnx_read(m, next_file(folder, "Model"));
+  bool recorded = onnx_read_step(m, next_file(folder, "Model"));
   read_output(m);
   read_constants(m);
   bool *replaced = allocate(m->n_tensors, sizeof *replaced), params = line_is("params");
+  if (recorded && !params) /* a step's parameters are recorded, too */
+    onnx_check_types(m);
   if (params)
     replace_parameters(m, next_file(folder, "Parameters replaced by"), replaced);
   next_line("batch");
