@@ -263,7 +263,7 @@ def lost_share(largest, before, share, how):
 
 @choice("std", "std_mean")
 def write_deviation(p, node):
-    """The norm of the deviations from the mean, divided by the root of their number less the correction: 0 where all are equal."""
+    """The norm of the deviations from the mean, divided by a root: where all are equal AD's derivative is 0, as PyTorch's."""
     x, axes, keep = node.args[0], axes_of(node), int(bool(argument(node, 3, "keepdim", False)))
     correction = node.kwargs.get("correction", 1)
     parts = np.prod([x.tensor.shape[a] for a in axes]) - (1 if correction is None else correction)

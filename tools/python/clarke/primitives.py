@@ -67,7 +67,7 @@ def write_power(p, op, names):
 
 
 WORDS = {"Relu": "relu(%s)", "Abs": "abs(%s)", "Sigmoid": "sigmoid(%s)", "Tanh": "tanh(%s)", "Exp": "exp(%s)", "Log": "log(%s)", "Sqrt": "sqrt(%s)",
-         "Reciprocal": "1 / %s", "Neg": "-%s", "HardSwish": "hardswish(%s)", "HardSigmoid": "hardsigmoid(%s)",
+         "Erf": "erf(%s)", "Reciprocal": "1 / %s", "Neg": "-%s", "HardSwish": "hardswish(%s)", "HardSigmoid": "hardsigmoid(%s)",
          "Softplus": "log(1 + exp(%s))"}
 
 
@@ -85,7 +85,7 @@ def write_mish(p, op, names):
 def write_gelu(p, op, names, approximate="none"):
     """PyTorch's own number stands for sqrt(2 / pi)."""
     if approximate != "tanh":
-        p.refuse("erf is not in the language of programs")
+        return p.each(lambda x: f"{x} / 2 * (1 + erf({x} / sqrt(2)))", p.array(names[0]))
     root = literal(math.sqrt(2 / math.pi))
     return p.each(lambda x: f"{x} / 2 * (1 + tanh({root} * ({x} + 0.044715 * {x} * {x} * {x})))", p.array(names[0]))
 
