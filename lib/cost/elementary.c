@@ -173,6 +173,8 @@ clarke_elementary_analytic(clarke_analytic f)
     return row("cos", 1, OF(0, 0, 1), OF(0, 1, 1));
   case CLARKE_FN_TANH: /* 1 - g g */
     return row("tanh", 1, OF(0, 0, 1), OF(1, 1));
+  case CLARKE_FN_ERF: /* 2 / sqrt(pi) exp(-x^2) */
+    return row("erf", 1, OF(0, 0, 1), OF(0, 3, 1));
   default: /* sigmoid: g (1 - g) */
     return row("sigmoid", 1, OF(0, 0, 1), OF(1, 1));
   }
@@ -196,8 +198,8 @@ clarke_elementary_function(clarke_function f)
     return clarke_elementary_analytic(CLARKE_FN_LOG);
   case CLARKE_ELU:
     return clarke_elementary_elu();
-  case CLARKE_ERF: /* 2 / sqrt(pi) exp(-x^2) */
-    return row("erf", 1, OF(0, 0, 1), OF(0, 3, 1));
+  case CLARKE_ERF:
+    return clarke_elementary_analytic(CLARKE_FN_ERF);
   case CLARKE_SOFTPLUS: /* sigmoid x */
     return row("softplus", 1, OF(0, 0, 1), OF(0, 0, 1));
   case CLARKE_NORMAL: /* exp(-x^2 / 2) / sqrt(2 pi) */

@@ -6,6 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <flint/flint.h>
+#if __FLINT_RELEASE >= 30000
+#include <flint/arb_hypgeom.h>
+#else
+#include <arb_hypgeom.h>
+#endif
+
 void
 clarke_number_init(clarke_number *x)
 {
@@ -334,6 +341,9 @@ rational_value(mpq_t y, mpq_t dy, clarke_analytic f, const mpq_t x)
     mpq_set_si(y, 0, 1);
     mpq_set_si(dy, 1, 1);
     return zero;
+  case CLARKE_FN_ERF: /* whose slope 2 / sqrt(pi) is none */
+    mpq_set_si(y, 0, 1);
+    return zero;
   case CLARKE_FN_COS:
     mpq_set_si(y, 1, 1);
     mpq_set_si(dy, 0, 1);
@@ -374,6 +384,27 @@ sigmoid(arb_t y, arb_t dy, const arb_t x, long precision)
   arb_clear(t);
 }
 
+void
+clarke_ball_bell(arb_t y, const arb_t x, bool normal, long precision)
+{
+  arb_t root;
+
+  arb_init(root);
+  arb_const_pi(root, precision);
+  if (normal)
+    arb_mul_ui(root, root, 2, precision);
+  arb_sqrt(root, root, precision);
+  arb_sqr(y, x, precision);
+  arb_neg(y, y);
+  if (normal)
+    arb_mul_2exp_si(y, y, -1);
+  arb_exp(y, y, precision);
+  if (!normal)
+    arb_mul_2exp_si(y, y, 1);
+  arb_div(y, y, root, precision);
+  arb_clear(root);
+}
+
 static void
 ball_value(arb_t y, arb_t dy, clarke_analytic f, const arb_t x, long precision)
 {
@@ -407,6 +438,10 @@ ball_value(arb_t y, arb_t dy, clarke_analytic f, const arb_t x, long precision)
   case CLARKE_FN_SIGMOID:
     sigmoid(y, dy, x, precision);
     break;
+  case CLARKE_FN_ERF:
+    arb_hypgeom_erf(y, x, precision);
+    clarke_ball_bell(dy, x, false, precision);
+    break;
   }
 }
 
@@ -419,6 +454,15 @@ in_domain(clarke_analytic f, const clarke_number *x, bool derivative)
   if (f == CLARKE_FN_LOG || (f == CLARKE_FN_SQRT && derivative))
     return sign == 1;
   return f != CLARKE_FN_SQRT || sign == 1 || sign == 0;
+}
+
+/* 2 / sqrt(pi), where the value is rational. */
+static void
+erf_slope_at_zero(clarke_number *slope, long precision)
+{
+  arb_zero(slope->b);
+  clarke_ball_bell(slope->b, slope->b, false, precision);
+  slope->exact = false;
 }
 
 bool
@@ -434,7 +478,9 @@ clarke_number_analytic(clarke_number *y, clarke_number *dy, clarke_analytic f,
   mpq_init(dq);
   if (x->exact && rational_value(q, dq, f, x->q)) {
     clarke_number_set_q(y, q);
-    if (dy != NULL)
+    if (dy != NULL && f == CLARKE_FN_ERF)
+      erf_slope_at_zero(dy, precision);
+    else if (dy != NULL)
       clarke_number_set_q(dy, dq);
   } else {
     arb_init(in);

@@ -42,6 +42,7 @@ clarke_derivation_clear(clarke_derivation *d)
   clarke_rationals_free(d->least, d->dim);
   clarke_rationals_free(d->weight, d->patterns.n);
   clarke_rationals_free(d->separator, d->dim);
+  clarke_rationals_free(d->opposite, d->patterns.width);
   clarke_representation_clear(&d->representation);
   clarke_conservative_clear(&d->conservative);
   clarke_points_clear(&d->bouligand);

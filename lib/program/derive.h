@@ -47,6 +47,7 @@ typedef struct {
   size_t n_open;
   size_t ad_pattern;
   mpq_t *weight;         /* by pattern */
+  mpq_t *opposite;       /* HULL: no weights, but a direction: the limits along it and against it have AD's output for their mean */
   mpq_t *separator;      /* dim */
 } clarke_derivation;
 

@@ -1,5 +1,6 @@
 /* Where AD's output lies: the verdict and its evidence. */
 #include "program/derive_inside.h"
+#include "program/derive_mean.h"
 #include "program/derive_open.h"
 #include "program/derive_own.h"
 #include "exact/hull.h"
@@ -279,6 +280,11 @@ clarke_derive_judge(clarke_derivation *d, clarke_error *err)
     status = try_inside(d, err);
   if (status == CLARKE_OK && d->verdict == CLARKE_UNDECIDED && t->complete && t->n > 0)
     status = try_outside(d, err);
+  if (status == CLARKE_OK && d->verdict == CLARKE_UNDECIDED && !d->opened)
+    status = clarke_derive_mean(d, err);
+  if (status == CLARKE_OK && d->opposite != NULL)
+    clarke_derive_say(d, CLARKE_IN_CLARKE, CLARKE_EVIDENCE_HULL,
+                      "at every touched kink AD takes the mean of both sides, so its output is that of the gradients along a line");
   if (status == CLARKE_OK && d->opened && d->verdict == CLARKE_UNDECIDED)
     clarke_derive_say(d, CLARKE_IN_BOULIGAND, CLARKE_EVIDENCE_UNANIMOUS, "no choice of proxies changes AD's output, so it is the gradient");
   if (status == CLARKE_OK && d->verdict == CLARKE_UNDECIDED)

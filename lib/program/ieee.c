@@ -184,6 +184,8 @@ clarke_ieee_analytic(clarke_ieee_unit *u, clarke_analytic f, double x)
     return apply_one(u, mpfr_tanh, x);
   case CLARKE_FN_SIGMOID:
     return sigmoid(u, x);
+  case CLARKE_FN_ERF:
+    return apply_one(u, mpfr_erf, x);
   }
   return NAN;
 }

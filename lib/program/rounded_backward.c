@@ -71,6 +71,15 @@ linear_turn(const clarke_instruction *i, size_t n)
   return first_of_two == (mpq_cmp_si(i->coef[0], 1, 1) == 0) ? 0 : 1;
 }
 
+/* 2 / sqrt(pi) exp(-x^2) g, from the left, as PyTorch computes it. */
+static double
+erf_share(clarke_ieee_unit *u, double x, double g)
+{
+  const double bell = clarke_ieee_analytic(u, CLARKE_FN_EXP, -clarke_ieee_mul(u, x, x));
+
+  return clarke_ieee_mul(u, clarke_ieee_mul(u, bell, clarke_ieee_add(u, M_2_SQRTPI, 0)), g);
+}
+
 static double
 analytic_share(clarke_machine *m, const clarke_instruction *i, double x, double y, double g)
 {
@@ -91,6 +100,8 @@ analytic_share(clarke_machine *m, const clarke_instruction *i, double x, double 
     return clarke_ieee_mul(u, g, clarke_ieee_one_minus_square(u, y));
   case CLARKE_FN_SIGMOID:
     return clarke_ieee_mul(u, clarke_ieee_mul(u, g, clarke_ieee_add(u, 1, -y)), y);
+  case CLARKE_FN_ERF:
+    return erf_share(u, x, g);
   }
   return NAN;
 }

@@ -244,6 +244,8 @@ derived_evidence_is_valid(const clarke_derivation *d)
   case CLARKE_EVIDENCE_AD:
     return d->verdict == CLARKE_IN_BOULIGAND && d->ad_pattern < t->n && t->pattern[d->ad_pattern].realized;
   case CLARKE_EVIDENCE_HULL:
+    if (d->opposite != NULL)
+      return d->verdict == CLARKE_IN_CLARKE && d->weight == NULL;
     return (d->verdict == CLARKE_IN_BOULIGAND || d->verdict == CLARKE_IN_CLARKE) && d->ad_exact && d->weight != NULL &&
            hull_is_valid(d);
   case CLARKE_EVIDENCE_UNANIMOUS:

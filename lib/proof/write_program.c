@@ -108,6 +108,29 @@ put_statement(FILE *out, bool network, const clarke_proof_input *of, const clark
 
 /* --- the evidence --- */
 
+/* Along the direction and against it. */
+static clarke_status
+put_opposites(FILE *out, const clarke_derivation *d, clarke_error *err)
+{
+  mpq_t *step = clarke_rationals(d->patterns.width), half;
+  clarke_pattern p = {.n_directions = 1, .direction = &step};
+
+  if (step == NULL)
+    return clarke_no_memory(err);
+  mpq_init(half);
+  mpq_set_ui(half, 1, 2);
+  fputs("evidence hull 2\n", out);
+  for (int side = 0; side < 2; side++) {
+    for (size_t k = 0; k < d->patterns.width; k++)
+      (side == 0 ? mpq_set : mpq_neg)(step[k], d->opposite[k]);
+    clarke_proof_put_row(out, "cell", &half, 1);
+    clarke_proof_put_arc(out, &p, d->patterns.width);
+  }
+  mpq_clear(half);
+  clarke_rationals_free(step, d->patterns.width);
+  return CLARKE_OK;
+}
+
 static void
 put_hull(FILE *out, const clarke_derivation *d)
 {
@@ -161,6 +184,8 @@ put_evidence(FILE *out, const clarke_derivation *d, const clarke_proof_tree *tre
     clarke_proof_put_arc(out, &d->patterns.pattern[d->ad_pattern], d->patterns.width);
     return CLARKE_OK;
   case CLARKE_EVIDENCE_HULL:
+    if (d->opposite != NULL)
+      return put_opposites(out, d, err);
     put_hull(out, d);
     return CLARKE_OK;
   case CLARKE_EVIDENCE_SEPARATOR:

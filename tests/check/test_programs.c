@@ -95,6 +95,7 @@ seal(char *text, size_t n)
 #define NORM "input x, y\noutput norm2(x, y)\n"
 #define XY0 "at x 0\nat y 0\n" PLAIN
 #define AXES "evidence hull 2\ncell 1/2\narc 1\nstep 1 0\ncell 1/2\narc 1\nstep -1 0\n"
+#define OPPOSITE(v, w) "evidence hull 2\ncell 1/2\narc 1\nstep " v "\ncell 1/2\narc 1\nstep " w "\n"
 #define OPEN_LEAF "evidence unanimous\ntree\nopen\nleaf\n"
 #define OPEN_SEPARATED(v) "evidence separator\nv " v "\ntree\nopen\nleaf\n"
 #define TIE "wrt *\nprofile pytorch-2.13\ntie Max "
@@ -269,8 +270,32 @@ static const struct {
    "evidence hull 2\ncell 1/2\narc 1\nstep 3 -4\ncell 1/2\narc 1\nstep -3 4\n"},
   {1, "not that of the gradients", NORM, "in-bouligand", XY0, "1", "evidence hull 1\ncell 1\narc 1\nstep 3 -4\n"},
   {1, "not that of the gradients", NORM, "in-bouligand", XY0, "1", "evidence ad\narc 1\nstep 3 -4\n"},
-  {1, "not that of the gradients", NORM, "in-clarke", XY0, "1", /* their roots are not rational */
-   "evidence hull 2\ncell 1/2\narc 1\nstep 1 1\ncell 1/2\narc 1\nstep -1 -1\n"},
+  /* their roots are not rational, but they are opposite */
+  {0, "an element of the Clarke", NORM, "in-clarke", XY0, "1", OPPOSITE("1 1", "-1 -1")},
+  {1, "not that of the gradients", NORM, "in-clarke", XY0, "1", OPPOSITE("1 1", "-1 -2")},
+  {1, "not that of the gradients", NORM, "in-clarke", XY0, "1", OPPOSITE("1 1", "1 1")},
+  {1, "not that of the gradients", NORM, "in-clarke", XY0, "1",
+   "evidence hull 2\ncell 1/3\narc 1\nstep 1 1\ncell 2/3\narc 1\nstep -1 -1\n"},
+  {1, "not that of the gradients", NORM, "in-clarke", XY0, "1",
+   "evidence hull 3\ncell 1/2\narc 1\nstep 1 1\ncell 1/4\narc 1\nstep -1 -1\ncell 1/4\narc 1\nstep -1 -1\n"},
+  /* means of choices */
+#define AT_XY0 "at x 0\nat y 0\n"
+#define REFUSED 1, "not that of the gradients"
+  {0, "AD returns (about 1.359", "input x, y\noutput exp(1 + max(x, y))\n", "in-clarke", AT_XY0 TIE "mean\n", "1", OPPOSITE("1 0", "-1 0")},
+  {REFUSED, "input x, y\noutput exp(1 + max(x, y))\n", "in-clarke", AT_XY0 TIE "first\n", "1", OPPOSITE("1 0", "-1 0")},
+  {0, "AD returns (about 1.812", "input x, y\noutput exp(1)*max(x, y, y)\n", "in-clarke", AT_XY0 TIE "hybrid 1/2\n", "1",
+   "evidence hull 2\ncell 2/3\narc 1\nstep 1 0\ncell 1/3\narc 1\nstep -1 0\n"},
+  {REFUSED, "input x, y\noutput exp(1)*max(x, y, y)\n", "in-clarke", AT_XY0 TIE "hybrid 1/2\n", "1", OPPOSITE("1 0", "-1 0")},
+  {0, "an element of the Clarke", "input x, y\noutput exp(1)*(abs{0}(x) + relu{1/3}(y))\n", "in-clarke", XY0, "2",
+   "evidence hull 4\ncell 1/6\narc 1\nstep 1 1\ncell 1/6\narc 1\nstep -1 1\ncell 1/3\narc 1\nstep 1 -1\ncell 1/3\narc 1\nstep -1 -1\n"},
+  {REFUSED, "input x, y\noutput exp(1)*(abs{0}(x) + relu{1/3}(y))\n", "in-clarke", XY0, "2", OPPOSITE("1 1", "-1 -1")},
+  {REFUSED, "input x, y\noutput exp(1)*abs{0}(2*x + abs{0}(x))\n", "in-clarke", XY0, "2", OPPOSITE("1 1", "-1 -1")},
+  {REFUSED, "input x, y\noutput norm2(x, norm2(x, y))\n", "in-clarke", XY0, "2", OPPOSITE("1 1", "-1 -1")},
+  {REFUSED, "input x, y\noutput exp(1)*abs{0}(x) + abs{0}(y)\n", "in-clarke", XY0, "2", OPPOSITE("1 1", "-1 1")},
+  {REFUSED, "input x\noutput exp(1)*(if x > 0 then x else -x)\n", "in-clarke", "at x 0\n" PLAIN, "1", OPPOSITE("1", "-1")},
+  {REFUSED, "input x\noutput exp(1)*(if x > 0 then abs{0}(x - x*x) else abs{0}(x))\n", "in-clarke", "at x 0\n" PLAIN, "2", OPPOSITE("1", "-1")},
+  {0, "an element of the Clarke", "input x\noutput exp(1)*(if x < 1 then abs{0}(x - x*x) else x)\n", "in-clarke", "at x 0\n" PLAIN, "1",
+   OPPOSITE("1", "-1")},
   {1, "does not move a norm", NORM, "in-clarke", XY0, "1", "evidence hull 1\ncell 1\narc 1\nstep 0 0\n"},
   {1, "does not move a norm", "input x, y\noutput norm2(x, y) - norm2(x, y)\n", "in-bouligand", XY0, "2", "evidence ad\narc 0\n"},
   {0, "an element of the Bouligand", "input x, y\noutput norm2(x, y) - norm2(y, x)\n", "in-bouligand", XY0, "2",
@@ -716,7 +741,7 @@ put_scalars(writer *w, unsigned lets, unsigned n)
 
 static const char *const pointwise[] = {"relu", "relu{1}", "relu{1/2}", "relu{right}", "leaky_relu", "abs", "abs{1}", "relu6",
                                         "hardtanh", "relu6{right}", "hardswish", "hardsigmoid", "elu", "exp", "sin", "cos",
-                                        "tanh", "sigmoid", "norm1"};
+                                        "tanh", "sigmoid", "erf", "norm1"};
 static const char *const several[] = {"max", "min", "maxpool", "median", "max{last}", "max{hybrid 2}", "min{first}", "norminf",
                                       "norm1", "sum", "mean", "norm2"};
 static const char *const relations[] = {"<", "<=", ">", ">=", "==", "!="};
@@ -729,7 +754,7 @@ put_expression(writer *w, unsigned lets, bool smooth)
   case 0:
   case 1:
   case 2: {
-    unsigned f = draw(smooth ? 19 : 11);
+    unsigned f = draw(smooth ? 20 : 11);
 
     put(w, "%s(", pointwise[f]);
     put_scalar(w, lets);

@@ -239,7 +239,7 @@ static const struct {
   const char *name;
   int (*mpfr)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t);
 } functions[] = {{"exp", mpfr_exp}, {"log", mpfr_log}, {"sqrt", mpfr_sqrt}, {"sin", mpfr_sin}, {"cos", mpfr_cos},
-                 {"tanh", mpfr_tanh}, {"sigmoid", NULL}};
+                 {"tanh", mpfr_tanh}, {"sigmoid", NULL}, {"erf", mpfr_erf}};
 
 static void
 by_mpfr(mpfr_t y, size_t f, const rational *q)
@@ -265,7 +265,7 @@ START_TEST(functions_enclose)
   for (int round = 0; round < 300; round++) {
     interval x = interval_nought(), y = interval_nought(), wide = interval_nought();
     rational r = rational_zero();
-    size_t f = (size_t)round % 7;
+    size_t f = (size_t)round % 8;
 
     draw_rational(&x.lo, draw(2) == 0 ? 200 : 4);
     if (f == 1 || f == 2)
@@ -298,6 +298,47 @@ START_TEST(functions_enclose)
     interval_clear(&wide);
   }
   mpfr_clear(value);
+  session_set_bits(64);
+}
+END_TEST
+
+/* Of erf the derivative's series is that of 2 / sqrt(pi) exp(-u^2), of which exp has one of its own. */
+START_TEST(series_of_erf)
+{
+  enum { N = 6 };
+
+  session_set_bits(200);
+  for (int round = 0; round < 40; round++) {
+    interval *u = intervals(N), *y = intervals(N), *w = intervals(N), *square = intervals(N), *bell = intervals(N);
+    interval *slope = intervals(N), root = interval_nought(), nought = interval_nought();
+    for (int k = 0; k < N; k++) {
+      draw_rational(&u[k].lo, 4);
+      mpq_set(&u[k].hi, &u[k].lo);
+    }
+    series_analytic(y, w, "erf", u, N);
+    series_mul(bell, u, u, N);
+    for (int k = 0; k < N; k++)
+      interval_add(&square[k], &bell[k], &minus_one);
+    series_analytic(bell, slope, "exp", square, N);
+    function_slope(&root, F_ERF, &nought);
+    for (int k = 0; k < N; k++) {
+      interval expected = interval_nought();
+      interval_mul(&expected, &bell[k], &root);
+      ck_assert(mpq_cmp(&expected.lo, &w[k].hi) <= 0 && mpq_cmp(&expected.hi, &w[k].lo) >= 0);
+      mpq_sub(&expected.lo, &w[k].hi, &w[k].lo);
+      mpq_mul_2exp(&expected.lo, &expected.lo, 100);
+      ck_assert(mpq_cmp_ui(&expected.lo, 1, 1) < 0);
+      interval_clear(&expected);
+    }
+    interval_clear(&root);
+    interval_clear(&nought);
+    intervals_free(u, N);
+    intervals_free(y, N);
+    intervals_free(w, N);
+    intervals_free(square, N);
+    intervals_free(bell, N);
+    intervals_free(slope, N);
+  }
   session_set_bits(64);
 }
 END_TEST
@@ -1401,6 +1442,7 @@ main(void)
   tcase_add_test(t, wide_softmax_contains_its_points);
   tcase_add_loop_test(t, functions_enclose, 0, 2);
   tcase_add_loop_test(t, smooth_functions_enclose, 0, 2);
+  tcase_add_test(t, series_of_erf);
   tcase_add_loop_test(t, series_are_taylors, 0, 7);
   tcase_add_test(t, what_is_exact_stays_exact);
   tcase_add_test(t, products_are_the_widest);

@@ -159,6 +159,12 @@ START_TEST(domains)
   ck_assert(!clarke_number_analytic(&y, &dy, CLARKE_FN_SQRT, &x, PRECISION));
   ck_assert(clarke_number_analytic(&y, NULL, CLARKE_FN_SQRT, &x, PRECISION));
   ck_assert_int_eq(clarke_number_sign(&y), 0);
+  ck_assert(clarke_number_analytic(&x, &dy, CLARKE_FN_ERF, &x, PRECISION)); /* of 0 it is rational, its slope 2 / sqrt(pi) is not */
+  ck_assert(x.exact && clarke_number_sign(&x) == 0 && !dy.exact);
+  arb_const_pi(y.b, 2 * PRECISION);
+  arb_mul(y.b, y.b, dy.b, 2 * PRECISION);
+  arb_mul(y.b, y.b, dy.b, 2 * PRECISION); /* pi dy^2 = 4 */
+  ck_assert(arb_contains_si(y.b, 4) && arb_rel_accuracy_bits(y.b) > PRECISION - 8);
   clarke_number_clear(&x);
   clarke_number_clear(&y);
   clarke_number_clear(&dy);

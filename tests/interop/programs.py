@@ -46,6 +46,7 @@ SMOOTH = [
     ("exp({} / 4)", lambda x: torch.exp(x / 4), []),
     ("tanh({})", torch.tanh, []),
     ("sigmoid({})", torch.sigmoid, []),
+    ("erf({})", torch.erf, []),
 ]
 COMPARE = {"<": torch.lt, "<=": torch.le, ">": torch.gt, ">=": torch.ge, "==": torch.eq,
            "!=": torch.ne}

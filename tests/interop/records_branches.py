@@ -56,6 +56,11 @@ def side(t):
     return t if t > 0 else 0 * t
 
 
+def without_gradients(f):
+    with torch.no_grad():
+        return f()
+
+
 def pickled(t):
     file = io.BytesIO()
     torch.save(t.detach(), file)
@@ -147,7 +152,13 @@ FUNCTIONS = {
     "a hook on a node": (ONE, hooked_node, "something else was differentiated"),
     "other numbers saved": (torch.tensor(0.5), other_saved, "something else was differentiated"),
     "a derivative": (ONE, penalty, "a backward pass"),
-    "a mask": (ZERO, lambda t: (t > 0) * t - (-t > 0) * -t, HIDDEN),
+    "a mask": (ZERO, lambda t: (t > 0) * t - (-t > 0) * -t, "not-in-clarke"),
+    "a sum of conditions in bool": (ONE, lambda t: t * ((t > 0) + (t > -1)), HIDDEN),
+    "a mask behind a number": (ONE, lambda t: t * (t.detach() * (t > 0)), HIDDEN),
+    "a mask of what is detached": (ZERO, lambda t: t * (t.detach() > 0), "in-bouligand"),
+    "a mask without gradients": (ZERO, lambda t: t * without_gradients(lambda: (t.abs() - t > 0).to(t.dtype)), "in-bouligand"),
+    "a root that is not chosen": (ZERO, lambda t: torch.where(t > 0, t.sqrt(), 0 * t), "PyTorch's derivative is nan here"),
+    "a pole": (ZERO, lambda t: 1 / t, "aten.reciprocal.default: division by zero"),
     "a branch": (ZERO, lambda t: side(t) - side(-t), JUMP),
     "a branch aside": (ONE, lambda t: side(t) - side(-t), "in-bouligand"),
     "floats on another side": (torch.tensor(0.3), lambda t: (t / 3 - 0.1).relu(), "floats took another branch"),

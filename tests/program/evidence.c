@@ -139,11 +139,71 @@ separator_fault(const clarke_derivation *d)
   return fault;
 }
 
+/* AD's gradient at w + t v: sum gets half of it. */
+static const char *
+add_gradient_at(clarke_number *sum, const clarke_derivation *d, int sign)
+{
+  const size_t n = clarke_code_entries(d->p);
+  mpq_t *at = clarke_rationals(n), half;
+  clarke_number *g = clarke_numbers(d->dim);
+  clarke_execution e;
+  clarke_error error;
+  bool smooth;
+
+  mpq_init(half);
+  mpq_set_ui(half, 1, 2);
+  clarke_execution_init(&e);
+  for (size_t k = 0, v = 0; k < n; k++) {
+    if (clarke_code_varies(d->p, k)) {
+      mpq_div_2exp(at[k], d->opposite[v++], 64);
+      if (sign < 0)
+        mpq_neg(at[k], at[k]);
+    }
+    mpq_add(at[k], at[k], d->execution.at[k]);
+  }
+  smooth = clarke_execute(&e, d->p, at, &error) == CLARKE_OK && !e.open && e.n_touched == 0 &&
+           clarke_execution_ad(g, &e, d->profile, &error) == CLARKE_OK;
+  for (size_t k = 0; k < d->dim && smooth; k++)
+    clarke_number_addmul_q(&sum[k], half, &g[k], 256);
+  clarke_execution_clear(&e);
+  clarke_numbers_free(g, d->dim);
+  clarke_rationals_free(at, n);
+  mpq_clear(half);
+  return smooth ? NULL : "the function is not smooth beside the point, along the direction";
+}
+
+/* The mean of the gradients on both sides, 2^-64 away, is AD's output but for less than 2^-30. */
+static const char *
+opposite_fault(const clarke_derivation *d)
+{
+  clarke_number *sum = clarke_numbers(d->dim), off, most;
+  const char *fault = d->verdict == CLARKE_IN_CLARKE ? NULL : "two arcs show no element of the Bouligand set";
+
+  clarke_number_init(&off);
+  clarke_number_init(&most);
+  mpq_set_ui(most.q, 1, 1 << 30);
+  for (int side = -1; side < 2 && fault == NULL; side += 2)
+    fault = add_gradient_at(sum, d, side);
+  for (size_t k = 0; k < d->dim && fault == NULL; k++) {
+    clarke_number_sub(&off, &sum[k], &d->ad[k], 256);
+    clarke_number_largest(&off, &off, 256);
+    if (clarke_number_compare(&off, &most, 256) != -1)
+      fault = "the mean of the gradients on both sides is not AD's";
+  }
+  clarke_number_clear(&off);
+  clarke_number_clear(&most);
+  clarke_numbers_free(sum, d->dim);
+  return fault;
+}
+
 /* The hull's evidence; in-bouligand needs a weight of 1. */
 static const char *
 hull_fault(const clarke_derivation *d)
 {
   size_t used;
+
+  if (d->opposite != NULL)
+    return opposite_fault(d);
   const char *fault = weights_fault(d, &used);
 
   if (fault == NULL && d->verdict == CLARKE_IN_BOULIGAND && used != 1)

@@ -1,5 +1,6 @@
 /* Where AD's output lies, part by part: the patterns gathered, AD's own, what is judged from them. Evidence is checked by what it has to
  * satisfy. */
+#include "evidence.h"
 #include "../suites.h"
 #include "executed.h"
 
@@ -183,6 +184,15 @@ static const struct {
   {"input x, y\noutput relu{1/2}(x) - relu{1/2}(-x) + relu(y)", CLARKE_IN_BOULIGAND, CLARKE_EVIDENCE_HULL},
   {"input x, y\noutput relu{2}(x)", CLARKE_NOT_IN_CLARKE, CLARKE_EVIDENCE_SEPARATOR},
   {"input x, y\noutput if x > 0 then 1 else 0", CLARKE_UNDECIDED, CLARKE_EVIDENCE_NONE},
+  /* the mean of both sides, by numbers that are not rational */
+  {"input x, y\noutput exp(1 + abs(x))", CLARKE_IN_CLARKE, CLARKE_EVIDENCE_HULL},
+  {"input x, y\noutput exp(1)*max{mean}(x, y) + sin(1 + norm2(x, x + y, 2*y))", CLARKE_IN_CLARKE, CLARKE_EVIDENCE_HULL},
+  {"input x, y\noutput norm2(x, x)", CLARKE_IN_CLARKE, CLARKE_EVIDENCE_HULL},
+  {"input x, y\noutput relu{1/2}(tanh(x))*exp(1 + y)", CLARKE_IN_CLARKE, CLARKE_EVIDENCE_HULL},
+  {"input x, y\noutput exp(1)*relu{1/3}(x)", CLARKE_UNDECIDED, CLARKE_EVIDENCE_NONE},
+  {"input x, y\noutput exp(1)*max{mean}(x, y, 0)", CLARKE_UNDECIDED, CLARKE_EVIDENCE_NONE},
+  {"input x, y\noutput exp(1)*abs(y + abs(x))", CLARKE_UNDECIDED, CLARKE_EVIDENCE_NONE},
+  {"input x, y\noutput exp(1)*abs(x*x)", CLARKE_IN_BOULIGAND, CLARKE_EVIDENCE_UNANIMOUS},
 };
 
 /* Weights that are not negative, sum to 1, and mix realized patterns' gradients to AD's output. */
@@ -235,8 +245,10 @@ START_TEST(the_verdict_has_its_evidence)
     OK(clarke_derive_judge(&s.d, &error));
     ck_assert_msg(s.d.verdict == judged[i].verdict && s.d.evidence == judged[i].evidence, "%s: %s", judged[i].text, s.d.why);
     ck_assert(s.d.why[0] != '\0');
-    if (s.d.evidence == CLARKE_EVIDENCE_HULL)
+    if (s.d.evidence == CLARKE_EVIDENCE_HULL && s.d.opposite == NULL)
       hull_holds(&s.d);
+    if (s.d.opposite != NULL)
+      ck_assert_msg(verdict_fault(&s.d) == NULL, "%s: %s", judged[i].text, verdict_fault(&s.d));
     if (s.d.evidence == CLARKE_EVIDENCE_SEPARATOR)
       separator_holds(&s.d);
     if (s.d.evidence == CLARKE_EVIDENCE_AD)

@@ -326,13 +326,13 @@ START_TEST(rounds_functions_correctly)
 {
   static const clarke_analytic functions[] = {CLARKE_FN_EXP, CLARKE_FN_LOG, CLARKE_FN_SQRT,
                                               CLARKE_FN_SIN, CLARKE_FN_COS, CLARKE_FN_TANH,
-                                              CLARKE_FN_SIGMOID};
+                                              CLARKE_FN_SIGMOID, CLARKE_FN_ERF};
   mpq_t expected;
 
   mpq_init(expected);
   for (size_t k = 0; k < 6000; k++) {
     size_t shape = k % 4;
-    clarke_analytic f = functions[k / 4 % 7];
+    clarke_analytic f = functions[k / 4 % 8];
     double x = ldexp((double)(int64_t)draw(&state), -63 + (int)below(12)), y;
     clarke_ieee_unit u;
 
@@ -968,6 +968,7 @@ START_TEST(derivatives_of_functions)
     {CLARKE_FN_COS, 0x1.666666p-1, 0x1.25b30cp+1, -0x1.eec258p+0},
     {CLARKE_FN_TANH, 0x1.666666p-1, 0x1.d0278cp+0, 0x1.e77aep+0},
     {CLARKE_FN_SIGMOID, 0.25, 0x1.afc068p+0, 0x1.7a0fdap-1},
+    {CLARKE_FN_ERF, 0x1.666666p-1, 0x1.044692p+1, 0x1.097318p+1},
   };
 
   for (size_t k = 0; k < sizeof expected / sizeof expected[0]; k++) {

@@ -172,6 +172,22 @@ START_TEST(derivations)
 }
 END_TEST
 
+START_TEST(evidence_of_a_mean)
+{
+  clarke_derivation d;
+
+  begin("input x[2]\noutput exp(1)*abs(x[0]) + x[1]\n");
+  clarke_derivation_init(&d);
+  OK(clarke_derive(&d, &p, at, &profile, &error));
+  ck_assert(d.evidence == CLARKE_EVIDENCE_HULL && d.opposite != NULL);
+  BREAK(clarke_derivation_is_valid(&d), d.verdict, CLARKE_IN_BOULIGAND);
+  BREAK(clarke_derivation_is_valid(&d), d.weight, d.opposite);
+  BREAK(clarke_derivation_is_valid(&d), d.opposite, NULL);
+  clarke_derivation_clear(&d);
+  end();
+}
+END_TEST
+
 START_TEST(evidence_of_membership)
 {
   clarke_derivation d;
@@ -209,6 +225,7 @@ main(void)
   tcase_add_test(tcase, programs);
   tcase_add_test(tcase, executions);
   tcase_add_test(tcase, derivations);
+  tcase_add_test(tcase, evidence_of_a_mean);
   tcase_add_test(tcase, evidence_of_membership);
   return run_tests();
 }

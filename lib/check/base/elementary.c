@@ -2,6 +2,7 @@
  * point, every operation rounded outward. */
 #include "check/base/elementary.h"
 
+#define MOST_EXPONENT 65536
 #define EXP_SMALL 8 /* the series is taken below 2^-8 */
 
 /* exp(-r), r = u / 2^p in [0, 1/2], by the alternating series, each term rounded down, until one is 0. Returned: how many units it may be
@@ -258,4 +259,30 @@ interval_softmax(interval *y, const interval *x, size_t n, size_t stride, bool l
     share_end(&out->hi, &e[i], &total, exact, true);
   }
   intervals_free(e, n);
+}
+
+/* One end of exp(t). Above 0 it is 1 / exp(-t / 2^k), squared k times. */
+void
+exponential(rational *end, const rational *t, bool up)
+{
+  unsigned long p = session_bits + 64, k = 0; /* bits after the point */
+  INTEGER(z);
+  RATIONAL(r);
+  expect(mpq_cmp_si(t, MOST_EXPONENT, 1) < 0, "an exponential of over %d", MOST_EXPONENT);
+  mpq_set(&r, t);
+  if (mpq_sgn(t) <= 0) {
+    mpq_neg(&r, t);
+    exp_end(end, &r, up);
+    return;
+  }
+  for (; mpq_cmp_ui(&r, 1, 1) > 0; k++)
+    mpq_div_2exp(&r, &r, 1);
+  exp_end(&r, &r, !up); /* in [1/3, 1] */
+  mpq_inv(&r, &r);
+  fixed(&z, &r, p, up);
+  for (; k > 0; k--) {
+    mpz_mul(&z, &z, &z);
+    (up ? mpz_cdiv_q_2exp : mpz_fdiv_q_2exp)(&z, &z, p);
+  }
+  unfixed(end, &z, p);
 }

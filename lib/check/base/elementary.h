@@ -8,6 +8,8 @@
 void exp_ends(integer *lo, integer *hi, const integer *t, unsigned long p);
 /* One end of exp(-t), t >= 0, and of log z, z >= 1. */
 void exp_end(rational *end, const rational *t, bool up);
+/* One end of exp(t), t up to 65536. */
+void exponential(rational *end, const rational *t, bool up);
 void log_end(rational *end, const rational *z, bool up);
 void sqrt_end(rational *end, const rational *q, bool up); /* q >= 0; a rational root is exact */
 /* Of n entries, stride apart; or its logarithm. */

@@ -347,7 +347,7 @@ Definition with_state s x := {| now := s; bound := bound x; inputs_left := input
   found := found x |}.
 (* Words of the language, and functions' names, which no input and no `let` may have. *)
 Definition reserved := ["input"; "let"; "output"; "piece"; "if"; "then"; "else"; "and";
-  "exp"; "log"; "sqrt"; "sin"; "cos"; "tanh"; "sigmoid"; "relu"; "leaky_relu"; "relu6"; "hardtanh"; "clamp"; "hardsigmoid";
+  "exp"; "log"; "sqrt"; "sin"; "cos"; "tanh"; "sigmoid"; "erf"; "relu"; "leaky_relu"; "relu6"; "hardtanh"; "clamp"; "hardsigmoid";
   "hardswish"; "abs"; "elu"; "max"; "maxpool"; "min"; "kth"; "median"; "sort"; "norminf"; "norm1"; "sum"; "mean"; "norm2";
   "normpool"; "dot"].
 Definition free x n := negb (existsb (String.eqb n) reserved) && match find n (bound x) with Some _ => false | None => true end.

@@ -5,6 +5,7 @@
 #include "check/program/hold.h"
 #include "check/base/lines.h"
 #include "check/program/program_follow.h"
+#include "check/program/program_mean.h"
 #include "check/program/program_tree.h"
 #include "check/program/region_tree.h"
 
@@ -44,8 +45,10 @@ check_hull(claimed *q, size_t cells, bool whole)
 {
   size_t n = q->w->prog.n_outputs * q->w->n_wrt;
   interval *sum = intervals(n);
+  means mean;
   RATIONAL(weight);
   RATIONAL(total);
+  means_begin(&mean, q->w);
   for (size_t i = 0; i < cells; i++) {
     if (whole) {
       mpq_set(&weight, &plus_one);
@@ -55,6 +58,7 @@ check_hull(claimed *q, size_t cells, bool whole)
     }
     require(mpq_sgn(&weight) > 0, "a weight is not positive");
     check_arc(q);
+    means_add(&mean, q->w, &weight);
     mpq_add(&total, &total, &weight);
     for (size_t k = 0; k < n; k++)
       interval_add(&sum[k], output_gradient(q->w, k), &weight);
@@ -62,10 +66,14 @@ check_hull(claimed *q, size_t cells, bool whole)
   require(mpq_equal(&total, &plus_one), "the weights do not sum to 1");
   for (size_t k = 0; k < n; k++) {
     bool rational_both = interval_exact(&sum[k]) && interval_exact(&q->ad[k]);
-    bool same = whole && !follow_moved(q->w) && q->w->states[q->w->prog.outputs[k / q->w->n_wrt]].same;
+    size_t at = q->w->prog.outputs[k / q->w->n_wrt];
+    bool same = whole && !follow_moved(q->w) && q->w->states[at].same;
+    if (!whole && !rational_both)
+      same = means_are_ads(&mean, q->w, at);
     require((same && !rational_both) || interval_compare(&sum[k], &q->ad[k]) == 0,
             "entry %zu of AD's output is not that of the gradients", k);
   }
+  means_end(&mean, q->w);
   intervals_free(sum, n);
 }
 

@@ -21,8 +21,7 @@ be_like(walk *w, state *y, const state *x)
   y->degree = x->degree;
 }
 
-/* Of a touched instruction. */
-static const proxy *
+const proxy *
 proxy_of(const walk *w, const instruction *i, size_t k)
 {
   size_t o = 0;
@@ -43,8 +42,7 @@ masks(const instruction *i)
   return true;
 }
 
-/* c1 + 2 c2 x on piece k. */
-static void
+void
 slope_on(rational *slope, const pieces *p, size_t k, const rational *x)
 {
   mpq_mul(slope, &p->piece[k][2], x);
@@ -178,9 +176,8 @@ compare_low_ends(const void *a, const void *b, void *of)
   return mpq_cmp(&x[*(const size_t *)b].s->lo, &x[*(const size_t *)a].s->lo);
 }
 
-/* The entries equal to the value of an ORDER into tied; *rank of them is its own. Where some entry is certain to have the
- * rank, it has it by the lower ends too. */
-static size_t
+/* Where some entry is certain to have the rank, it has it by the lower ends too. */
+size_t
 find_tied(walk *w, size_t at, size_t *tied, size_t *rank)
 {
   const instruction *i = &w->prog.instructions[at];
@@ -203,16 +200,27 @@ find_tied(walk *w, size_t at, size_t *tied, size_t *rank)
   return n;
 }
 
+/* (1 - beta) e_j + beta times the mean: they sum to 1. */
+void
+tied_share(rational *c, const walk *w, const instruction *i, size_t n, size_t rank, size_t k)
+{
+  const proxy only = {.kind = FIRST, .value = zero}, *p = n > 1 ? proxy_of(w, i, 0) : &only;
+  size_t j = p->kind == FIRST ? 0 : p->kind == LAST ? n - 1 : n - rank;
+  mpq_set_ui(c, 1, n);
+  mpq_mul(c, c, &p->value);
+  if (k == j) {
+    mpq_add(c, c, &plus_one);
+    mpq_sub(c, c, &p->value);
+  }
+}
+
 static void
 follow_order(walk *w, size_t at)
 {
-  const proxy only = {.kind = FIRST, .value = zero};
   const instruction *i = &w->prog.instructions[at];
   state *y = &w->states[at];
   size_t *tied = allocate(i->n, sizeof *tied), *left = allocate(i->n, sizeof *left), rank,
-         n = find_tied(w, at, tied, &rank);
-  const proxy *p = n > 1 ? proxy_of(w, i, 0) : &only;
-  size_t j = p->kind == FIRST ? 0 : p->kind == LAST ? n - 1 : n - rank, taken = tied[0];
+         n = find_tied(w, at, tied, &rank), taken = tied[0];
   INTERVAL(share);
   w->n_touched += n > 1;
   memcpy(left, tied, n * sizeof *tied);
@@ -231,17 +239,12 @@ follow_order(walk *w, size_t at)
   }
   for (size_t k = 0; k < w->n_wrt && w->mode == AT_POINT; k++)
     interval_set(&y->g[k], &zero, &zero);
-  y->same = p->kind != UNKNOWN;
+  y->same = n == 1 || proxy_of(w, i, 0)->kind != UNKNOWN;
   y->masked = y->masked || masks(i); /* as all its arguments are, or of those that have a share */
-  for (size_t k = 0; k < n; k++) {   /* (1 - beta) e_j + beta times the mean, which sum to 1 */
+  for (size_t k = 0; k < n; k++) {
     const state *x = &w->states[tied[k]];
     RATIONAL(c);
-    mpq_set_ui(&c, 1, n);
-    mpq_mul(&c, &c, &p->value);
-    if (k == j) {
-      mpq_add(&c, &c, &plus_one);
-      mpq_sub(&c, &c, &p->value);
-    }
+    tied_share(&c, w, i, n, rank, k);
     interval_set(&share, &c, &c);
     y->masked = y->masked && (x->masked || (masks(i) && mpq_sgn(&c) == 0));
     if (w->mode == AT_POINT)

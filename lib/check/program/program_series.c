@@ -1,6 +1,7 @@
 /* The elementary functions of power series, from y' = w u' where y = f(u), w = f'(u). */
 #include "check/program/program_series.h"
 #include "check/base/elementary.h"
+#include "check/base/erf.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -149,6 +150,29 @@ integrate(interval *y, const interval *u, const interval *w, size_t k, const rat
   interval_round(&y[k]);
 }
 
+/* Term k of w = 2 / sqrt(pi) exp(-u^2), whose derivative is -(u^2)' w. */
+static void
+bell_term(interval *w, const interval *u, size_t k)
+{
+  INTERVAL(sum);
+  RATIONAL(share);
+  for (size_t j = 1; j <= k; j++) {
+    INTERVAL(square);
+    INTERVAL(t);
+    for (size_t i = 0; i <= j; i++)
+      interval_addmul(&square, &u[i], &u[j - i]);
+    interval_addmul(&t, &square, &w[k - j]);
+    mpq_set_ui(&share, j, k);
+    mpq_canonicalize(&share);
+    mpq_neg(&share, &share);
+    interval_add(&sum, &t, &share);
+  }
+  if (k == 0)
+    bell_value(&sum, u, false);
+  interval_set(&w[k], &sum.lo, &sum.hi);
+  interval_round(&w[k]);
+}
+
 /* Term k of w = f'(u) from those of u and y up to k, and of w before. */
 static void
 derivative_term(interval *w, const char *f, const interval *u, const interval *y, size_t k)
@@ -185,6 +209,7 @@ void
 series_analytic(interval *y, interval *w, const char *f, const interval *u, size_t n)
 {
   bool sine = strcmp(f, "sin") == 0, cosine = strcmp(f, "cos") == 0, log = strcmp(f, "log") == 0;
+  bool erf = strcmp(f, "erf") == 0;
   INTERVAL(other);
   if (sine || cosine) {
     circle(sine ? y : &other, sine ? &other : y, u);
@@ -192,6 +217,9 @@ series_analytic(interval *y, interval *w, const char *f, const interval *u, size
       interval_set(w, &zero, &zero);
       interval_add(w, &other, sine ? &plus_one : &minus_one);
     }
+  } else if (erf) {
+    erf_value(y, u);
+    interval_round(y);
   } else {
     int sign = log || strcmp(f, "sqrt") == 0 ? interval_sign(u, "whether an argument is in the domain") : 1;
     require(sign >= log, "the argument of a logarithm is not positive, or that of a root is negative");
@@ -202,6 +230,9 @@ series_analytic(interval *y, interval *w, const char *f, const interval *u, size
   for (size_t k = 0; k < n && w != NULL; k++) {
     if (k > 0)
       integrate(y, u, w, k, &plus_one);
-    derivative_term(w, f, u, y, k);
+    if (erf)
+      bell_term(w, u, k);
+    else
+      derivative_term(w, f, u, y, k);
   }
 }

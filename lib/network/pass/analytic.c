@@ -1,4 +1,5 @@
 #include "network/pass/analytic.h"
+#include "exact/number.h"
 
 #include <flint/flint.h>
 #if __FLINT_RELEASE >= 30000
@@ -169,28 +170,6 @@ sigmoid_slope(arb_t y, const arb_t t, long precision)
   arb_clear(rest);
 }
 
-/* exp(-x^2 / two) / sqrt(two pi / 4), twice that for erf's: exp(-x^2) 2 / sqrt(pi); exp(-x^2 / 2) / sqrt(2 pi). */
-static void
-bell(arb_t y, const arb_t x, bool normal, long precision)
-{
-  arb_t root;
-
-  arb_init(root);
-  arb_const_pi(root, precision);
-  if (normal)
-    arb_mul_ui(root, root, 2, precision);
-  arb_sqrt(root, root, precision);
-  arb_sqr(y, x, precision);
-  arb_neg(y, y);
-  if (normal)
-    arb_mul_2exp_si(y, y, -1);
-  arb_exp(y, y, precision);
-  if (!normal)
-    arb_mul_2exp_si(y, y, 1);
-  arb_div(y, y, root, precision);
-  arb_clear(root);
-}
-
 void
 clarke_analytic_slope(arb_t y, const arb_t x, clarke_function function, long precision)
 {
@@ -216,7 +195,7 @@ clarke_analytic_slope(arb_t y, const arb_t x, clarke_function function, long pre
     break;
   case CLARKE_ERF:
   case CLARKE_NORMAL:
-    bell(y, x, function == CLARKE_NORMAL, precision);
+    clarke_ball_bell(y, x, function == CLARKE_NORMAL, precision);
     break;
   case CLARKE_NORMAL_TANH:
     cubic(t, x, false, precision);

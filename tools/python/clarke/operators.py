@@ -10,12 +10,17 @@ from . import masks
 OPERATORS, LOSSES = {}, {}
 
 
-def operator(*names):
-    def note(write):
-        for name in names:
-            OPERATORS[name] = write
-        return write
-    return note
+def writers(table):
+    """A decorator that puts a function into a table, under some names."""
+    def named(*names):
+        def note(write):
+            table.update(dict.fromkeys(names, write))
+            return write
+        return note
+    return named
+
+
+operator = writers(OPERATORS)
 
 
 def loss(name):
