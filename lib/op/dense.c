@@ -50,7 +50,9 @@ weight_on_the_right(clarke_lowering *low, clarke_step **step, clarke_error *err)
   clarke_dense shape = {.transposed = true, .repeat = 1, .inner = w->dims[0],
                         .outer = w->rank == 2 ? w->dims[1] : 1};
 
-  if (rank == 0 || rank - 1 == clarke_axes_batch(low, 0) || dims[rank - 1] != w->dims[0])
+  if (rank > 0 && clarke_axes_apart(low, 0, rank - 1, err) != CLARKE_OK)
+    return CLARKE_EINPUT;
+  if (rank == 0 || dims[rank - 1] != w->dims[0])
     return clarke_lower_fail(low, err, "the input's last axis has %zu entries, the weight %zu rows",
                              x->rank == 0 ? (size_t)1 : x->dims[x->rank - 1], w->dims[0]);
   shape.blocks = x->count / (shape.inner != 0 ? shape.inner : 1);
@@ -66,13 +68,33 @@ weight_on_the_left(clarke_lowering *low, clarke_step **step, clarke_error *err)
   clarke_dense shape = {.repeat = 1, .outer = w->rank == 2 ? w->dims[0] : 1,
                         .inner = w->dims[w->rank - 1]};
 
-  if (rank == 0 || axis == clarke_axes_batch(low, 1) || dims[axis] != shape.inner)
+  if (rank > 0 && clarke_axes_apart(low, 1, axis, err) != CLARKE_OK)
+    return CLARKE_EINPUT;
+  if (rank == 0 || dims[axis] != shape.inner)
     return clarke_lower_fail(low, err, "the weight has %zu columns; the input has no such axis",
                              shape.inner);
   if (axis + 1 < rank)
     shape.repeat = dims[rank - 1];
   shape.blocks = x->count / (shape.inner * shape.repeat != 0 ? shape.inner * shape.repeat : 1);
   return replaced_axis(low, 1, 0, shape, axis, w->rank == 2 ? shape.outer : CLARKE_NONE, step, err);
+}
+
+/* A constant of more axes than a matrix becomes an activation, the same for all samples. */
+static clarke_status
+multiply_lifted(clarke_lowering *low, size_t w, clarke_error *err)
+{
+  const clarke_value *v = clarke_lower_value(low, w);
+  const size_t rank = v->rank;
+  size_t dims[CLARKE_MAX_RANK], value;
+  clarke_status status;
+
+  memcpy(dims, v->dims, sizeof dims);
+  status = clarke_lower_lifted(low, w, rank, dims, NULL, &value, err);
+  if (status != CLARKE_OK)
+    return status;
+  low->graph->values[value].batch = (clarke_batch_axis){.inner = 1, .none = low->graph->batched};
+  low->in[w] = value;
+  return clarke_lower_contraction(low, err);
 }
 
 static clarke_status
@@ -85,14 +107,17 @@ lower_matmul(clarke_lowering *low, clarke_error *err)
   if (status == CLARKE_OK && clarke_lower_activation(low, 0, NULL) == CLARKE_OK && clarke_lower_activation(low, 1, NULL) == CLARKE_OK)
     return clarke_lower_contraction(low, err);
   if (status == CLARKE_OK)
-    status = clarke_lower_weight(low, w, err);
+    status = clarke_lower_constant(low, w, err);
   if (status == CLARKE_OK)
     status = clarke_lower_activation(low, 1 - w, err);
+  if (status == CLARKE_OK && clarke_lower_value(low, w)->rank > 2)
+    return multiply_lifted(low, w, err);
+  if (status == CLARKE_OK)
+    status = clarke_lower_weight(low, w, err);
   if (status != CLARKE_OK)
     return status;
-  if (clarke_lower_value(low, w)->rank < 1 || clarke_lower_value(low, w)->rank > 2)
-    return clarke_lower_fail(low, err, "a constant of %zu axes; 1 or 2 are supported",
-                             clarke_lower_value(low, w)->rank);
+  if (clarke_lower_value(low, w)->rank < 1)
+    return clarke_lower_fail(low, err, "a constant of 0 axes; 1 or 2 are supported");
   status = w == 1 ? weight_on_the_right(low, &step, err) : weight_on_the_left(low, &step, err);
   return status != CLARKE_OK ? status
                              : clarke_lower_done_signed(low, step->out, low->graph->values[low->in[w]].negated, err);

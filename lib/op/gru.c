@@ -62,7 +62,7 @@ lower_gru(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_gru[] = {
-  {.name = "GRU",
+  {.name = "GRU", .may_omit = true,
    .forms = {{7, 3, 6, 2,
               "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i linear_before_reset:i"},
              {14, 3, 6, 2,

@@ -358,10 +358,9 @@ is_float(clarke_dtype dtype)
 
 /* An activation and a parameter stay what they are in any type of floats: only a device rounds there. */
 static clarke_status
-lower_cast(clarke_lowering *low, clarke_error *err)
+cast_to(clarke_lowering *low, int64_t to, clarke_error *err)
 {
   const clarke_value *x = clarke_lower_has(low, 0) ? clarke_lower_value(low, 0) : NULL;
-  const int64_t to = clarke_lower_int(low, "to", 0);
   const bool known = to == 1 || to == 6 || to == 7 || to == 9 || to == 10 || to == 11 || to == 16;
   const bool kept = x != NULL && x->integer == NULL && (!x->constant || x->initializer || x->parameter != CLARKE_NONE);
   const clarke_dtype dtype = known ? types[to] : CLARKE_F32;
@@ -379,6 +378,22 @@ lower_cast(clarke_lowering *low, clarke_error *err)
                                        "with torch.onnx.export(dynamo=True), which folds other constants; or record the training step "
                                        "(clarke.record)");
   return cast_integers(low, dtype, err);
+}
+
+static clarke_status
+lower_cast(clarke_lowering *low, clarke_error *err)
+{
+  return cast_to(low, clarke_lower_int(low, "to", 0), err);
+}
+
+/* Of the second input only the type is read. */
+static clarke_status
+lower_cast_like(clarke_lowering *low, clarke_error *err)
+{
+  if (low->node->like == 0)
+    return clarke_lower_fail(low, err, "the type of input 1, '%s', is not known: write a Cast with that type", low->node->in[1]);
+  low->n_in = 1;
+  return cast_to(low, low->node->like, err);
 }
 
 /* Sums of all entries up to each, along an axis. */
@@ -421,6 +436,8 @@ lower_running_sum(clarke_lowering *low, clarke_error *err)
 const clarke_op clarke_ops_integers[] = {
   {.name = "Cast", .forms = {{7, 1, 1, 1, "to:i"}, {19, 1, 1, 1, "saturate:i to:i"}, {24, 1, 1, 1, "round_mode:s saturate:i to:i"}},
    .lower = lower_cast, .batch = CLARKE_BATCH_ANY, .takes_odd = true},
+  {.name = "CastLike", .forms = {{15, 2, 2, 1, NULL}, {19, 2, 2, 1, "saturate:i"}, {24, 2, 2, 1, "round_mode:s saturate:i"}},
+   .lower = lower_cast_like, .batch = CLARKE_BATCH_ANY, .takes_odd = true},
   {.name = "CumSum", .forms = {{11, 2, 2, 1, "exclusive:i reverse:i"}}, .lower = lower_running_sum, .batch = CLARKE_BATCH_ANY},
   {.name = "Equal", .forms = {{7, 2, 2, 1, NULL}}, COMPUTED},
   {.name = "Less", .forms = {{7, 2, 2, 1, NULL}}, COMPUTED},

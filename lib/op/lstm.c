@@ -36,7 +36,7 @@ lower_lstm(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_lstm[] = {
-  {.name = "LSTM",
+  {.name = "LSTM", .may_omit = true,
    .forms = {{7, 3, 8, 3, "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i input_forget:i"},
              {14, 3, 8, 3,
               "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i input_forget:i layout:i"}},

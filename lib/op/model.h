@@ -30,6 +30,7 @@ typedef struct {
   clarke_attr *attr;
   bool masked; /* of a Dropout: a fourth input was added, its mask; no reader sets it */
   bool promoted; /* of a Constant: its value is among the initializers (network/graph/promote.h); no reader sets it */
+  int64_t like;  /* of a CastLike: its second input's type, as files count them; 0: not known. op/types.h sets it */
   size_t gone;   /* so many nodes of the file's before it were taken away (network/graph/choose.h); no reader sets it */
 } clarke_model_node;
 

@@ -4,6 +4,8 @@
 #include "op/normalize.h"
 #include "op/computed.h"
 #include "op/lower.h"
+#include "op/product.h"
+#include "op/quotient.h"
 
 #include <math.h>
 #include <string.h>
@@ -230,10 +232,77 @@ lower_layer(clarke_lowering *low, clarke_error *err)
   return status == CLARKE_OK ? clarke_lower_done(low, c.value, err) : status;
 }
 
+/* The mean of squares + epsilon of each group of `length` entries; CLARKE_NONE when it fails. */
+static size_t
+mean_of_squares(clarke_lowering *low, const clarke_chain *c, size_t length, double epsilon, clarke_error *err)
+{
+  const size_t one = 1, row[2] = {1, length}, groups = low->graph->values[c->value].count / length;
+  size_t number[3], sum; /* the row of ones, their count, epsilon */
+  clarke_step *s = clarke_lower_entries(low, c->value, c->value, err);
+
+  sum = s != NULL ? s->out : CLARKE_NONE;
+  for (size_t k = 0; k < 3 && sum != CLARKE_NONE; k++) {
+    if (clarke_lower_made(low, k == 0 ? 2 : 1, k == 0 ? row : &one, &number[k], err) != CLARKE_OK)
+      return CLARKE_NONE;
+    for (size_t e = 0; e < (k == 0 ? length : 1); e++)
+      low->graph->values[number[k]].real[e] = k == 0 ? 1 : k == 1 ? (double)length : epsilon;
+  }
+  for (size_t k = 0; k < 3 && sum != CLARKE_NONE; k++) {
+    s = clarke_lower_step(low, k == 0 ? CLARKE_DENSE : k == 1 ? CLARKE_SCALE : CLARKE_SUM, k == 0 ? 1 : 2, 1, &groups, err);
+    if (s == NULL)
+      return CLARKE_NONE;
+    s->in[0].value = sum;
+    sum = s->out;
+    if (k == 0) {
+      s->dense = (clarke_dense){.weight = number[0], .blocks = groups, .inner = length, .outer = 1, .repeat = 1};
+      continue;
+    }
+    s->in[1].value = number[k];
+    s->divide = k == 1;
+    if (clarke_lower_periodic(low, s, 1, 1, 1, err) != CLARKE_OK)
+      return CLARKE_NONE;
+  }
+  return sum;
+}
+
+/* x / sqrt(mean(x^2) + epsilon) scale, the mean over the axes from `axis` on. */
+static clarke_status
+lower_root_mean(clarke_lowering *low, clarke_error *err)
+{
+  const double epsilon = clarke_lower_float(low, "epsilon", (double)1e-5f);
+  size_t axis, length = 1, root;
+  clarke_chain c;
+  clarke_step *s;
+  clarke_status status = clarke_chain_begin(&c, low, 1, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_axes_resolve(low, clarke_lower_int(low, "axis", -1), c.axes, &axis, err);
+  if (status == CLARKE_OK && axis < clarke_axes_lead(low, X))
+    status = clarke_lower_fail(low, err, "axis %zu is the batch; expected an axis of a sample", axis);
+  if (status == CLARKE_OK && !(epsilon >= 0 && isfinite(epsilon)))
+    status = clarke_lower_fail(low, err, "epsilon is %.17g; expected a number from zero on", epsilon);
+  if (status == CLARKE_OK)
+    status = check_fitted(low, &c, SCALE, "Scale", err);
+  if (status != CLARKE_OK)
+    return status;
+  for (size_t a = axis; a < c.axes; a++)
+    length *= c.whole[a];
+  root = mean_of_squares(low, &c, length, epsilon, err);
+  root = root != CLARKE_NONE ? clarke_lower_inside(low, CLARKE_SQRT, root, err) : root;
+  root = root != CLARKE_NONE ? clarke_lower_inside(low, CLARKE_RECIPROCAL, root, err) : root;
+  s = root != CLARKE_NONE ? clarke_computed_scale(low, c.value, root, c.rank, c.dims, err) : NULL;
+  if (s == NULL || clarke_lower_periodic(low, s, 1, length, low->graph->values[root].count, err) != CLARKE_OK)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  c.value = s->out;
+  status = add_fitted(&c, low, CLARKE_SCALE, SCALE, err);
+  return status == CLARKE_OK ? clarke_lower_done(low, c.value, err) : status;
+}
+
 const clarke_op clarke_ops_normalize[] = {
   {.name = "LayerNormalization",
    .forms = {{17, 2, 3, 3, "axis:i epsilon:f stash_type:i"}},
    .lower = lower_layer},
+  {.name = "RMSNormalization", .forms = {{23, 2, 2, 1, "axis:i epsilon:f stash_type:i"}}, .lower = lower_root_mean},
   {.name = "InstanceNormalization", .forms = {{7, 3, 3, 1, "epsilon:f"}}, .lower = lower_instance},
   {.name = "GroupNormalization",
    .forms = {{18, 3, 3, 1, "epsilon:f num_groups:i"},

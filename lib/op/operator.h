@@ -64,6 +64,7 @@ struct clarke_op {
   clarke_status (*lower)(clarke_lowering *low, clarke_error *err); /* NULL: in programs only */
   clarke_batch_rule batch;
   bool takes_negated; /* may an input be a negated constant? */
+  bool may_omit;      /* may its first output have no name, where others have? */
   bool takes_odd;     /* may a constant among the inputs hold infinite numbers, or NaN? */
   bool multiplies;    /* is it a convolution or a matrix product, whose multiply-adds are what counters of them count (lib/cost)? */
   const char *domain; /* of the name; NULL: ONNX's own */

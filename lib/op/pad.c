@@ -1,24 +1,43 @@
-/* Pad with zeros along the axes of a sample; negative pads crop. */
+/* Pad with zeros along the axes of a sample, negative pads crop; or with entries of the axis: its ends, what lies beyond them in a
+ * mirror, or its other end. */
 #include "op/axes.h"
 #include "op/lower.h"
 
 #include <string.h>
 
+typedef enum { ZEROS, EDGE, REFLECT, WRAP } padding_mode;
+
 typedef struct {
+  padding_mode mode;
   size_t lead, rank, in[CLARKE_MAX_WHOLE], out[CLARKE_MAX_WHOLE];
   int64_t before[CLARKE_MAX_WHOLE], after[CLARKE_MAX_WHOLE];
 } padding;
 
-/* Zeros, and nothing else, are put in. */
+/* `wrap` is there from opset 19 on. */
 static clarke_status
-check(clarke_lowering *low, clarke_error *err)
+read_mode(padding *p, const clarke_lowering *low, clarke_error *err)
 {
+  static const char *const name[] = {[ZEROS] = "constant", [EDGE] = "edge", [REFLECT] = "reflect", [WRAP] = "wrap"};
   const clarke_attr *mode = clarke_model_attr(low->node, "mode");
+  const size_t n = low->opset < 19 ? WRAP : WRAP + 1;
+  size_t k = 0;
+
+  while (mode != NULL && k < n && strcmp(mode->s, name[k]) != 0)
+    k++;
+  if (k == n)
+    return clarke_lower_fail(low, err, "mode is '%.40s'; expected constant, edge%s reflect%s", mode->s, n > WRAP ? "," : " or",
+                             n > WRAP ? " or wrap" : "");
+  p->mode = (padding_mode)k;
+  return CLARKE_OK;
+}
+
+/* Of constants, zeros alone are put in. */
+static clarke_status
+check_value(clarke_lowering *low, clarke_error *err)
+{
   double value = clarke_lower_float(low, "value", 0);
   clarke_status status;
 
-  if (mode != NULL && strcmp(mode->s, "constant") != 0)
-    return clarke_lower_fail(low, err, "mode is '%.40s'; expected constant", mode->s);
   if (clarke_lower_has(low, 2)) {
     status = clarke_lower_constant(low, 2, err);
     if (status != CLARKE_OK)
@@ -53,6 +72,13 @@ read_axes(const padding *p, clarke_lowering *low, size_t *axis, size_t *n, clark
   return status;
 }
 
+/* How far out the axis has entries to put in, each once: in a mirror the last one is not repeated. */
+static int64_t
+reach_of(const padding *p, size_t a)
+{
+  return (int64_t)p->in[a] - (p->mode == REFLECT);
+}
+
 static clarke_status
 pad_axis(padding *p, const clarke_lowering *low, size_t a, int64_t before, int64_t after,
          clarke_error *err)
@@ -66,6 +92,12 @@ pad_axis(padding *p, const clarke_lowering *low, size_t a, int64_t before, int64
   if (a < p->lead && (before != 0 || after != 0))
     return clarke_lower_fail(low, err, "pads of the batch axis are %lld and %lld; expected 0",
                              (long long)before, (long long)after);
+  if (p->mode != ZEROS && (before < 0 || after < 0))
+    return clarke_lower_fail(low, err, "pads of axis %zu are %lld and %lld; expected none below 0 but in mode constant", a,
+                             (long long)before, (long long)after);
+  if ((p->mode == REFLECT || p->mode == WRAP) && (before > reach_of(p, a) || after > reach_of(p, a)))
+    return clarke_lower_fail(low, err, "pads of axis %zu are %lld and %lld; its %zu entries reach for %lld, once through", a,
+                             (long long)before, (long long)after, p->in[a], (long long)reach_of(p, a));
   out = (int64_t)p->in[a] + before + after;
   if (out <= 0)
     return clarke_lower_fail(low, err, "axis %zu has %zu entries and pads %lld and %lld: the output "
@@ -86,10 +118,11 @@ read_pads(padding *p, clarke_lowering *low, clarke_error *err)
   bool given;
   clarke_status status = clarke_axes_list(low, "pads", 1, &pads, &n, &given, err);
 
-  memset(p, 0, sizeof *p);
   p->lead = clarke_axes_lead(low, 0);
   p->rank = clarke_axes_whole(low, 0, p->in);
   memcpy(p->out, p->in, sizeof p->out);
+  memset(p->before, 0, sizeof p->before);
+  memset(p->after, 0, sizeof p->after);
   if (status == CLARKE_OK)
     status = read_axes(p, low, axis, &n_axes, err);
   if (status != CLARKE_OK)
@@ -102,6 +135,17 @@ read_pads(padding *p, clarke_lowering *low, clarke_error *err)
   return status;
 }
 
+/* The place along an axis of n entries that stands at place `at`, which may be outside. */
+static int64_t
+inside(const padding *p, int64_t at, int64_t n)
+{
+  if (p->mode == EDGE)
+    return at < 0 ? 0 : at < n ? at : n - 1;
+  if (p->mode == REFLECT)
+    return at < 0 ? -at : at < n ? at : 2 * (n - 1) - at;
+  return p->mode == WRAP ? (at + n) % n : at;
+}
+
 /* The entry of the input that entry f of the output is, if any. */
 static size_t
 entry(const padding *p, size_t f)
@@ -109,7 +153,7 @@ entry(const padding *p, size_t f)
   size_t from = 0, step = 1;
 
   for (size_t a = p->rank; a-- > 0; f /= p->out[a]) {
-    int64_t at = (int64_t)(f % p->out[a]) - p->before[a];
+    const int64_t at = inside(p, (int64_t)(f % p->out[a]) - p->before[a], (int64_t)p->in[a]);
 
     if (at < 0 || (size_t)at >= p->in[a])
       return CLARKE_NONE;
@@ -122,14 +166,16 @@ entry(const padding *p, size_t f)
 static clarke_status
 lower_pad(clarke_lowering *low, clarke_error *err)
 {
-  padding p;
+  padding p = {.mode = ZEROS};
   clarke_step *s;
   size_t *map;
   size_t count;
   clarke_status status = clarke_lower_activation(low, 0, err);
 
   if (status == CLARKE_OK)
-    status = check(low, err);
+    status = read_mode(&p, low, err);
+  if (status == CLARKE_OK && p.mode == ZEROS)
+    status = check_value(low, err);
   if (status == CLARKE_OK)
     status = read_pads(&p, low, err);
   if (status != CLARKE_OK)

@@ -91,6 +91,7 @@ lower_reshape(clarke_lowering *low, clarke_error *err)
   return finish(low, n, out, err);
 }
 
+/* Without a list all axes of one entry go, that of the samples too where a run has one. That axis may go where it has one. */
 static clarke_status
 lower_squeeze(clarke_lowering *low, clarke_error *err)
 {
@@ -105,14 +106,13 @@ lower_squeeze(clarke_lowering *low, clarke_error *err)
   rank = clarke_axes_of_run(low, 0, in);
   /* An attribute before opset 13, an input from it. */
   status = clarke_axes_list(low, "axes", 1, &list, &listed, &given, err);
-  if (status == CLARKE_OK && !given) /* then a batch of one would be dropped too */
-    status = clarke_lower_fail(low, err, "axes are missing: which axes go would depend on the batch");
   if (status == CLARKE_OK)
     status = clarke_axes_chosen(low, list, listed, rank, chosen, err);
   if (status != CLARKE_OK)
     return status;
   for (size_t a = 0; a < rank; a++) {
-    if (chosen[a] && (in[a] != 1 || a == clarke_axes_batch(low, 0)))
+    chosen[a] = given ? chosen[a] : in[a] == 1;
+    if (chosen[a] && in[a] != 1)
       return clarke_lower_fail(low, err, "axis %zu %s", a,
                                a == clarke_axes_batch(low, 0) ? "is the batch" : "has not one entry");
     if (!chosen[a])

@@ -21,6 +21,7 @@ static const rule rules[] = {
   {"BatchNormalization", 14, "TTTUU", "TUU"},
   {"BatchNormalization", 15, "TUUVV", "TVV"},
   {"Cast", 7, ".", "a"},
+  {"CastLike", 15, ".U", "U"},
   {"Constant", 7, ".", "a"},
   {"ConstantOfShape", 7, "l", "a"},
   {"CumSum", 7, "Ti", "T"},
@@ -44,6 +45,7 @@ static const rule rules[] = {
   {"Or", 7, "b", "b"},
   {"Pad", 11, "TlTi", "T"},
   {"Pow", 12, "T.", "T"},
+  {"RMSNormalization", 23, "TU", "U"},
   {"RNN", 7, "TTTTnT", "T"},
   {"ReduceL2", 18, "Tl", "T"},
   {"ReduceMax", 18, "Tl", "T"},
@@ -78,7 +80,7 @@ typedef struct {
 } typed;
 
 typedef struct {
-  const clarke_model *m;
+  clarke_model *m;
   typed *values; /* by name */
   size_t n;
 } typing;
@@ -121,13 +123,25 @@ find(const typing *t, const char *name)
 }
 
 /* The types of ONNX by their numbers in attributes. */
+#define CODES 17
+
 static int
 type_numbered(int64_t code)
 {
-  static const int type[] = {UNKNOWN, CLARKE_F32, CLARKE_U8, CLARKE_I8, CLARKE_U16, CLARKE_I16, CLARKE_I32, CLARKE_I64, UNKNOWN,
+  static const int type[CODES] = {UNKNOWN, CLARKE_F32, CLARKE_U8, CLARKE_I8, CLARKE_U16, CLARKE_I16, CLARKE_I32, CLARKE_I64, UNKNOWN,
                              CLARKE_BOOL, CLARKE_F16, CLARKE_F64, CLARKE_U32, CLARKE_U64, UNKNOWN, UNKNOWN, CLARKE_BF16};
 
-  return code > 0 && (size_t)code < sizeof type / sizeof *type ? type[code] : UNKNOWN;
+  return code > 0 && code < CODES ? type[code] : UNKNOWN;
+}
+
+static int64_t
+number_of_type(int type)
+{
+  int64_t code = CODES;
+
+  while (--code > 0 && type_numbered(code) != type)
+    ;
+  return type == UNKNOWN ? 0 : code;
 }
 
 /* What the node's attribute makes: Cast's `to`, a Constant's value; ConstantOfShape's, which is a float32 when it has none. */
@@ -207,7 +221,7 @@ type_of_output(const clarke_model_node *node, char letter, const typed *const *f
 }
 
 static clarke_status
-check_node(const typing *t, const clarke_model_node *node, clarke_error *err)
+check_node(const typing *t, clarke_model_node *node, clarke_error *err)
 {
   const rule *r = find_rule(node, t->m->opset);
   const typed *first[3] = {NULL, NULL, NULL};
@@ -222,6 +236,8 @@ check_node(const typing *t, const clarke_model_node *node, clarke_error *err)
   for (size_t i = 0; r != NULL && i < node->n_out; i++)
     if (*node->out[i] != '\0')
       find(t, node->out[i])->type = type_of_output(node, letter_at(r->out, i), first);
+  if (strcmp(node->op_type, "CastLike") == 0 && node->n_out == 1 && *node->out[0] != '\0')
+    node->like = number_of_type(find(t, node->out[0])->type);
   return status;
 }
 
@@ -269,7 +285,7 @@ collect(typing *t)
 }
 
 clarke_status
-clarke_types_check(const clarke_model *m, clarke_error *err)
+clarke_types_check(clarke_model *m, clarke_error *err)
 {
   typing t = {.m = m};
   size_t n = m->n_inputs + m->n_tensors;

@@ -8,6 +8,6 @@
 
 /* Fails where a node's inputs have types that its operator does not take together, or where a value has another type than the
  * file declares. Of what an operator makes that is not known nothing is said. The names of values must be unique. */
-clarke_status clarke_types_check(const clarke_model *m, clarke_error *err);
+clarke_status clarke_types_check(clarke_model *m, clarke_error *err);
 
 #endif

@@ -151,6 +151,8 @@ put_statement(writer *w, const clarke_proof_statement *s, clarke_error *err)
   put_constants(w->out, w->q->g);
   clarke_proof_put_input(w->out, "params", &s->params);
   clarke_proof_put_input(w->out, "batch", &s->batch);
+  if (s->whole)
+    fputs("samples whole\n", w->out);
   fprintf(w->out, "loss %s\n", clarke_loss_name(w->q->loss.kind));
   clarke_proof_put_wrt(w->out, w->q->g, s->n_wrt == 0, w->q->profile);
   status = clarke_proof_put_proxies(w->out, w->q->g, w->q->profile, err);

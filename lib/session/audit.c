@@ -118,6 +118,54 @@ read_batch(clarke_audit_session *s, const clarke_audit_request *r, clarke_error 
   return CLARKE_OK;
 }
 
+/* Samples that are whole inputs: x of shape (n, ...) becomes (n, 1, ...), whose second axis is the input's first. */
+static clarke_status
+part_samples(clarke_audit_session *s, clarke_error *err)
+{
+  for (size_t i = 0; i < s->batch.n; i++) {
+    clarke_tensor *t = &s->batch.tensor[i];
+
+    if (t != s->x)
+      continue;
+    if (t->rank < 1 || t->rank == CLARKE_MAX_RANK)
+      return clarke_fail(err, CLARKE_EINPUT, "%s: x has %zu axes; with --batch-axis none from 1 to %d are read", s->batch_file.name,
+                         t->rank, CLARKE_MAX_RANK - 1);
+    memmove(t->dims + 2, t->dims + 1, (t->rank - 1) * sizeof *t->dims);
+    t->dims[1] = 1;
+    t->rank++;
+  }
+  s->whole = true;
+  return CLARKE_OK;
+}
+
+/* A whole output begins with the axis of one entry, too; losses speak of a sample's. */
+static void
+drop_first_axis(clarke_graph *g)
+{
+  clarke_value *v = &g->values[g->output];
+
+  if (g->batched || v->rank == 0 || v->dims[0] != 1)
+    return;
+  v->rank--;
+  memmove(v->dims, v->dims + 1, v->rank * sizeof *v->dims);
+}
+
+/* What is refused for the batch's sake may be read sample by sample. */
+static clarke_status
+hint(const clarke_audit_session *s, clarke_status status, clarke_error *err)
+{
+  const clarke_graph *g = &s->graph;
+  size_t used;
+
+  if (status != CLARKE_EINPUT || err == NULL || s->whole || !g->batched || g->together != 1
+      || (strstr(err->text, "batch") == NULL && strstr(err->text, "samples") == NULL))
+    return status;
+  used = strlen(err->text);
+  snprintf(err->text + used, sizeof err->text - used, ". Each sample is a run of its own here: --batch-axis none reads it as a whole "
+           "input, none of whose axes is the batch");
+  return status;
+}
+
 /* Is it the mean over the batch, and nothing else? */
 static bool
 is_plain(const clarke_model_node *node)
@@ -180,7 +228,9 @@ read_model(clarke_audit_session *s, const clarke_audit_request *r, clarke_error 
   if (status == CLARKE_OK && s->with_masks.count > 0)
     s->x = &s->with_masks;
   if (status == CLARKE_OK)
-    status = clarke_graph_build_from(&s->graph, &model, s->x, err);
+    status = hint(s, clarke_graph_build_from(&s->graph, &model, s->x, err), err);
+  if (status == CLARKE_OK && s->whole)
+    drop_first_axis(&s->graph);
   clarke_model_clear(&model);
   return status == CLARKE_OK && s->own_loss ? clarke_tail_check(&s->graph, s->loss.kind, err) : status;
 }
@@ -230,6 +280,8 @@ clarke_audit_session_read(clarke_audit_session *s, const clarke_audit_request *r
 
   if (status == CLARKE_OK)
     status = read_batch(s, r, err);
+  if (status == CLARKE_OK && r->whole)
+    status = part_samples(s, err);
   if (status == CLARKE_OK)
     status = clarke_names_split(&s->wrt, &s->n_wrt, r->wrt, "wrt", err);
   if (status == CLARKE_OK)
@@ -362,6 +414,7 @@ clarke_audit_session_prove(const clarke_audit_session *s, const char *path, clar
     .model = {s->model.name, s->model.sha256, s->output},
     .params = {s->params.name, s->params.sha256, NULL},
     .batch = {s->batch_file.name, s->batch_file.sha256, NULL},
+    .whole = s->whole,
     .wrt = s->wrt,
     .n_wrt = s->n_wrt,
   };

@@ -69,7 +69,7 @@ clarke_network_set(clarke_network *n, const char *option, const char *value, cla
     {"profile", &n->profile, NULL}, {"loss", &n->loss, NULL},   {"wrt", &n->wrt, NULL},
     {"output", &n->output, NULL},
     {"exact", NULL, &n->exact},     {"ranks", NULL, &n->ranks}, {"provable", NULL, &n->provable},
-    {"touched", NULL, &n->touched},
+    {"touched", NULL, &n->touched}, {"whole", NULL, &n->whole},
   };
 
   for (size_t i = 0; i < sizeof options / sizeof *options; i++)
@@ -81,7 +81,7 @@ clarke_network_set(clarke_network *n, const char *option, const char *value, cla
   if (strcmp(option, "nearest") == 0)
     return set_nearest(&n->nearest, value, err);
   return clarke_fail(err, CLARKE_EINPUT, "a network has no option '%s'; expected profile, loss, wrt, output, exact, ranks, provable, "
-                     "threads, nearest or touched", option);
+                     "threads, nearest, touched or whole", option);
 }
 
 clarke_status
@@ -203,6 +203,7 @@ audit_request(const clarke_network *n, const clarke_batch *b)
     .loss = n->loss,
     .wrt = n->wrt,
     .output = n->output,
+    .whole = n->whole,
     .exact = n->exact,
     .ranks = n->ranks,
     .provable = n->provable,

@@ -16,7 +16,7 @@ struct clarke_network {
   char *params_key;         /* the state dict's in that file; NULL: by the usual names */
   clarke_file file, params;
   char *profile, *loss, *wrt, *output; /* NULL: the defaults */
-  bool exact, ranks, provable, touched;
+  bool exact, ranks, provable, touched, whole;
   size_t threads, nearest;
 };
 

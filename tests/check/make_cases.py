@@ -1738,18 +1738,44 @@ def operators():
                      node("Dropout", ["y", "most", "on"], ["d"]), node("Transpose", ["d"], ["t"], perm=[0, 2, 1]), node("Dropout", ["t", "", "on"], ["out"])],
                     [2, 3], 4, dict(w=dyadic(2, 3)), 17),
     }
+    fresh = lambda: {  # noqa: E731
+        # Entries of the axis itself around it; sums of several; matrices of more axes; a type as another's; an LSTM's last state alone.
+        "padded-axes": ([constant("p1", ints(0, 1, 2, 0, 1, 1)), node("Pad", ["x", "p1"], ["y"], mode="reflect"), constant("p2", ints(0, 2, 0, 0, 0, 3)),
+                         node("Pad", ["y", "p2"], ["z"], mode="edge"), constant("p3", ints(4, 1)), constant("last", ints(-1)),
+                         node("Pad", ["z", "p3", "", "last"], ["u"], mode="wrap"), node("Mul", ["u", "w"], ["out"])],
+                        [2, 3], 3, dict(w=dyadic(6, 14)), 19),
+        "padded-rows": ([node("Pad", ["x"], ["y"], mode="reflect", pads=[2, 0, 1, 1]), node("Mul", ["y", "w"], ["out"])], [3, 2], 3, dict(w=dyadic(6, 3)), 10),
+        "totals": ([node("Sum", ["x", "a", "x", "b"], ["y"]), node("Mean", ["y", "c", "x", "d"], ["z"]), node("Sum", ["z"], ["u"]), node("Mean", ["u"], ["v"]),
+                     node("Sum", ["a", "c"], ["e"]), node("Sum", ["v", "e"], ["w"]), node("Mul", ["w", "a"], ["out"])],
+                    [2, 3], 3, dict(a=dyadic(3), b=dyadic(1, 2, 1), c=dyadic(2, 1), d=dyadic(1, 1, 1)), 13),
+        "squeezed-rows": ([node("Squeeze", ["x"], ["y"]), node("MatMul", ["y", "w"], ["z"]), node("Relu", ["z"], ["out"])], [2, 1, 3], 3, dict(w=dyadic(3, 2)), 13),
+        "squeezed": ([node("Squeeze", ["x"], ["y"]), node("MatMul", ["y", "w"], ["z"]), node("Relu", ["z"], ["out"])], [2, 1, 3], 3, dict(w=dyadic(3, 2)), 13),
+        "matrices": ([node("MatMul", ["x", "w"], ["y"]), node("Neg", ["v"], ["n"]), node("MatMul", ["n", "y"], ["z"]), node("MatMul", ["u", "w"], ["c"]),
+                      node("Add", ["z", "c"], ["out"])],
+                     [4, 2, 3], 2, dict(w=dyadic(1, 4, 3, 2), v=dyadic(4, 1, 2), u=dyadic(1, 3)), 17),
+        "alike": ([node("CastLike", ["w", "half"], ["h"]), node("CastLike", ["h", "x"], ["v"]), node("Mul", ["x", "v"], ["y"]), constant("many", ints(3, -2)), node("CastLike", ["many", "x"], ["m"]),
+                   node("Add", ["y", "m"], ["z"]), node("CastLike", ["z", "w"], ["out"])],
+                  [2], 4, dict(w=dyadic(2)), 19),
+        "root-mean": ([node("RMSNormalization", ["x", "s"], ["y"], axis=1, epsilon=0.25), node("RMSNormalization", ["y", "t"], ["z"]), node("Relu", ["z"], ["out"])],
+                      [2, 3], 3, dict(s=dyadic(2, 3), t=dyadic(3)), 23),
+        "last-state": ([node("Transpose", ["x"], ["t"], perm=[1, 0, 2]), node("LSTM", ["t", "w", "r"], ["", "h"], hidden_size=2), node("GRU", ["t", "u", "v"], ["", "g"], hidden_size=2),
+                        node("Add", ["h", "g"], ["s"]), node("Transpose", ["s"], ["out"], perm=[1, 0, 2])],
+                       [3, 2], 2, dict(w=dyadic(1, 8, 2), r=dyadic(1, 8, 2), u=dyadic(1, 6, 2), v=dyadic(1, 6, 2)), 17),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
                                                                   later(resized), later(bent), later(extreme), later(between), later(repeated), later(whole),
                                                                   later(several), later(again), later(scaled), later(placed), later(ranged),
-                                                                  later(computed), later(spatial), later(infinite), later(decided), later(rows), later(standardized), later(sums), later(made), later(drops)):
+                                                                  later(computed), later(spatial), later(infinite), later(decided), later(rows), later(standardized), later(sums), later(made), later(drops), later(fresh)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
         if name == "rows-of-each":
             nodes.insert(0, nodes.pop(7))
         if name == "made-lstm":
             nodes.insert(0, constant("nought", ints(0)))
+        if name == "alike":
+            nodes.insert(0, constant("half", numpy_helper.from_array(np.float16([1]))))
         if name == "einsum-moved":
             nodes.insert(0, nodes.pop(5))
         if name == "branches":
@@ -1786,7 +1812,7 @@ def operators():
 OPERATORS = []
 ROUNDED = ["smooth", "softmax-old", "hardswish", "norm-root", "layer", "instance", "group", "trained", "trained-rows",
            "layer-exact", "functions", "quotients", "divided", "elus", "between", "between-line", "lstm", "gru", "rnn", "masked", "counted", "written-out", "minus-infinity", "standardized",
-           "made-norms", "made-lstm", "made-gru"]
+           "made-norms", "made-lstm", "made-gru", "root-mean", "last-state"]
 
 
 def bound_net(name, patches, v, tail=(), pool=0, relu=True, more=None):
@@ -2424,7 +2450,7 @@ def refusals():
         yield one("has not the batch on its first axis", "Transpose")
         yield one("an axis twice, or not of size 1", "Squeeze", ["x", "i"], [ints(1)])
         yield one("an axis twice, or not of size 1", "Unsqueeze", ["x", "i"], [ints(1, 1)])
-        yield one("an axis is the batch's", "Squeeze", ["x", "i"], [ints(0)])
+        yield one("not of size 1 in the whole tensor", "Squeeze", ["x", "i"], [ints(0)])
         yield one("has not the batch on its first axis", "Unsqueeze", ["x", "i"], [ints(0)])
         yield one("more axes than supported", "Unsqueeze", ["x", "i"], [ints(*range(1, 7))])
         yield one("an axis is out of range", "Unsqueeze", ["x", "i"], [ints(4)])
@@ -2440,7 +2466,7 @@ def refusals():
         yield one("division by zero", "Div", ["x", "zero"])
         yield one("input 'i' is INT64 and one before it is FLOAT", "Add", ["x", "i"], [ints(1)])
         for inputs in [["w", "s"], ["x", "k"], ["x", "x"], ["x", "zero"]]:
-            yield one("two activations that are no matrices" if inputs == ["x", "x"] else "the shapes do not fit" if inputs == ["w", "s"] else
+            yield one("two activations that are no matrices" if inputs in (["x", "x"], ["x", "k"]) else "the shapes do not fit" if inputs == ["w", "s"] else
                       "not an activation and a constant with the right number of axes", "MatMul", inputs)
         yield one("not an activation and a constant with the right number of axes", "Gemm", ["x", "w"])
         flat = [node("Flatten", ["x"], ["f"])]
@@ -2515,8 +2541,8 @@ def refusals():
         yield one(fit, "Concat", ["x", "u"], [node("ReduceMean", ["x"], ["u"], axes=[2])], axis=1)
         yield one("is not computed from the input", "Concat", ["t", "t"], [ints(0), node("Unsqueeze", ["s", "i"], ["t"])],
                   axis=1)
-        for more in [dict(mode="edge"), dict(mode="reflect")]:
-            yield one("not with zeros", "Pad", ["x", "i"], [ints(0, 0, 1, 0, 0, 1)], **more)
+        for more in [dict(mode="symmetric"), dict(mode="wrap")]:  # wrap is there from operator set 19 on
+            yield one("an unknown mode", "Pad", ["x", "i"], [ints(0, 0, 1, 0, 0, 1)], **more)
         for value in ["one", "s", "x"]:
             yield one("not with zeros", "Pad", ["x", "i", value], [ints(0, 0, 1, 0, 0, 1)])
         yield one("not with zeros", "Pad", opset=10, pads=[0, 0, 1, 0, 0, 1], value=1.0)

@@ -66,6 +66,8 @@ def squeeze(d):
     ones = [a for a, n in enumerate(shape) if n == 1]
     if not ones:
         raise Undrawn
+    if d.rng.random() < 0.3:
+        return d.node("Squeeze", [d.now])
     axes = d.rng.sample(ones, d.rng.randrange(1, len(ones) + 1))
     return d.listed("Squeeze", [d.now], "axes", [a - len(shape) if d.opset >= 11 and d.rng.random() < 0.3 else a for a in axes], 13)
 
@@ -159,15 +161,19 @@ def pad(d):
     inputs = [d.now]
     if d.opset >= 18 and d.rng.random() < 0.5:
         axes = d.rng.sample(axes, d.rng.randrange(1, n + 1))
+    mode = d.rng.choice([None, None, "constant", "edge", "reflect", *["wrap"] * (d.opset >= 19)])
     pads = [d.rng.choice([0, 0, 1, 2, -1]) if d.rng.random() < 0.6 else 0 for _ in range(2 * len(axes))]
+    if mode not in (None, "constant"):
+        most = {"edge": lambda k: 2, "reflect": lambda k: k - 1, "wrap": lambda k: k}[mode]
+        pads = [min(abs(p), most(shape[axes[i % len(axes)]])) for i, p in enumerate(pads)]
     if d.opset < 11:
-        return d.node("Pad", inputs, pads=pads, mode=d.rng.choice([None, "constant"]))
+        return d.node("Pad", inputs, pads=pads, mode=mode)
     inputs.append(d.constant(np.array(pads, np.int64)))
     if len(axes) < n or (d.opset >= 18 and d.rng.random() < 0.2):
         inputs += ["", d.constant(np.array(axes, np.int64))]
     elif d.rng.random() < 0.3:
         inputs.append(d.constant(np.array(0, np.float32), weight=False))
-    return d.node("Pad", inputs)
+    return d.node("Pad", inputs, mode=mode)
 
 
 def expand(d):
@@ -216,6 +222,8 @@ def concat(d):
 
 
 def identity(d):
+    if d.opset >= 15 and d.rng.random() < 0.3:
+        return d.node("CastLike", [d.now, d.constant(d.floats([1]), weight=False)])
     return d.node(d.rng.choice(["Identity", "Dropout"]) if d.opset >= 7 else "Identity", [d.now])
 
 
@@ -282,7 +290,7 @@ def extremes(d):
               for _ in range(d.rng.choice([0, 1, 1, 2]))]
     inputs = [d.now, *others]
     d.rng.shuffle(inputs)
-    return d.node(d.rng.choice(["Max", "Min"]), inputs)
+    return d.node(d.rng.choice(["Max", "Min", "Sum"]), inputs)
 
 
 def power(d):
@@ -301,6 +309,8 @@ def matmul(d):
         pair = [d.now, other] if d.rng.random() < 0.5 else [other, d.now]
     elif d.rng.random() < 0.6:
         dims = [shape[-1], d.rng.choice([1, 2, 3])] if d.rng.random() < 0.9 else [shape[-1]]
+        if len(dims) == 2 and len(shape) > 1 and d.rng.random() < 0.15:
+            dims = [d.rng.choice([1, *shape[-3:-2], 2]), *dims]
         pair = [d.now, d.weights(dims)]
     else:
         dims = [d.rng.choice([1, 2, 3]), shape[-2] if len(shape) > 1 else shape[0]]
@@ -397,7 +407,11 @@ def softmax(d):
 
 def normalization(d):
     shape = d.shape()
-    op = d.rng.choice(["BatchNormalization", "LayerNormalization", "InstanceNormalization", "GroupNormalization"])
+    op = d.rng.choice(["BatchNormalization", "LayerNormalization", "InstanceNormalization", "GroupNormalization", "RMSNormalization"])
+    if op == "RMSNormalization":
+        d.since(23)
+        a, axis = d.axis(shape)
+        return d.node(op, [d.now, d.constant(d.floats(shape[a:]))], axis=axis, epsilon=d.rng.choice([None, 0.125]))
     if op == "LayerNormalization":
         d.since(17)
         a, axis = d.axis(shape)

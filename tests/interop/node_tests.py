@@ -32,7 +32,7 @@ REASONS = {
         "must be one constant|"
         "no constants of|no list of integers|be constants? |arithmetic between constants|takes a negated|is a negated constant",
     "the batch, where it would be mixed": "the batch|each sample|samples|of constants, of|along the batch axis|mixed",
-    "outputs but the first": "only the first output|is computed by no node",
+    "outputs that are not made": "only the first output|is computed by no node",
     "what is computed of constants": "become floats of any type|constants are joined|are computed|no integer of the type|"
         "no number, or too large|"
         "value is no 64-bit|must be integers",

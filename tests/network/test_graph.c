@@ -445,11 +445,15 @@ START_TEST(products)
   matmul(SHAPE(3,), SHAPE(2, 3,), true); /* unbatched: W x of a vector */
   gives(SHAPE(5, 3,), SHAPE(2,));
   matmul(SHAPE(-1, 3,), SHAPE(2, 3,), true); /* would mix the batch */
-  refused(SHAPE(5, 3,), "'/y' (MatMul): |no such axis");
+  refused(SHAPE(5, 3,), "'/y' (MatMul): axis 0 is the batch, or merged with it: samples would be mixed");
   matmul(SHAPE(-1, 3,), SHAPE(4, 2,), false);
   refused(SHAPE(5, 3,), "last axis has 3 entries, the weight 4 rows");
   matmul(SHAPE(-1, 3,), SHAPE(3, 3, 2,), false);
-  refused(SHAPE(5, 3,), "a constant of 3 axes; 1 or 2 are supported");
+  refused(SHAPE(5, 3,), "has the batch on axis 1; expected on the first"); /* three products of each sample's row */
+  matmul(SHAPE(-1, 4, 1, 3,), SHAPE(4, 3, 2,), false); /* matrices, the same for all samples */
+  gives(SHAPE(5, 4, 1, 3,), SHAPE(4, 1, 2,));
+  matmul(SHAPE(-1, 2, 3,), SHAPE(4, 3, 2,), false);
+  refused(SHAPE(5, 2, 3,), "along the batch axis");
   matmul(SHAPE(-1, 3,), SHAPE(3, 0,), false);
   refused(SHAPE(5, 3,), "'/y' (MatMul): the output would have no entries");
   begin(16, SHAPE(-1, 3,));
@@ -717,7 +721,7 @@ START_TEST(reshapes)
     {{0, -1, SHAPE_END}, {6, SHAPE_END}, NULL, 1},
     {{-1, 2, 3, SHAPE_END}, {2, 3, SHAPE_END}, NULL, 1},
     {{5, -1, SHAPE_END}, {0}, "different numbers of entries", 1},
-    {{-1, 3, SHAPE_END}, {0}, "has the batch on axis 0", 1},
+    {{-1, 3, SHAPE_END}, {2, 3, SHAPE_END}, NULL, 1}, /* merged with the one sample of a run */
   };
 
   for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
@@ -928,9 +932,17 @@ START_TEST(squeezes)
     squeeze("Unsqueeze", opset, SHAPE(-1, 3,), SHAPE(3,));
     refused(SHAPE(5, 3,), "axis 3 is out of range");
   }
-  begin(13, SHAPE(-1, 1, 3, 1,));
+  begin(13, SHAPE(-1, 1, 3, 1,)); /* all axes of one entry */
   node("Squeeze", "x");
-  refused(SHAPE(1, 1, 3, 1,), "'/y' (Squeeze): axes are missing");
+  gives(SHAPE(5, 1, 3, 1,), SHAPE(3,));
+  begin(13, SHAPE(1, 1, 3, 2,)); /* each sample being a run, that of the samples too */
+  node("Squeeze", "x");
+  gives(SHAPE(5, 1, 3, 2,), SHAPE(3, 2,));
+  squeeze("Squeeze", 13, SHAPE(1, 1, 3,), SHAPE(0,)); /* the other axis of one entry has the sample then */
+  gives(SHAPE(5, 1, 3,), SHAPE(3,));
+  begin(13, SHAPE(1, 1,));
+  node("Squeeze", "x");
+  refused(SHAPE(5, 1,), "no axis of the shape holds");
   begin(13, SHAPE(-1, 3,));
   node("Unsqueeze", "x");
   refused(SHAPE(1, 3,), "'/y' (Unsqueeze): 1 inputs and 1 outputs; expected 2 to 2");

@@ -1101,11 +1101,21 @@ START_TEST(bad_paddings)
   padded("p,p", SHAPE(0, 0,));
   refused(SHAPE(5, 2, 3,), "input 0 must be an activation");
   for (size_t i = 0; i < 3; i++) {
-    static const char *const modes[] = {"reflect", "edge", ""};
+    static const char *const modes[] = {"symmetric", "wrap", ""};
 
     padded("x,p", SHAPE(0, 0, 1, 0, 0, 0,));
     attr_string(&m.nodes[0], "mode", modes[i]);
-    refused(SHAPE(5, 2, 3,), "mode is '|'; expected constant");
+    refused(SHAPE(5, 2, 3,), "mode is '|'; expected constant, edge or reflect");
+  }
+  for (size_t i = 0; i < 3; i++) {
+    static const char *const modes[] = {"edge", "reflect", "wrap"};
+    static const char *const why[] = {"none below 0 but in mode constant", "its 3 entries reach for 2, once through",
+                                      "its 3 entries reach for 3, once through"};
+
+    padded("x,p", i == 0 ? SHAPE(0, 0, -1, 0, 0, 4,) : SHAPE(0, 0, 1, 0, 0, 4,));
+    attr_string(&m.nodes[0], "mode", modes[i]);
+    m.opset = 19;
+    refused(SHAPE(5, 2, 3,), why[i]);
   }
 }
 END_TEST

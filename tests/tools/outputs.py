@@ -3,7 +3,6 @@
 
     outputs.py CLARKE CLARKE_CHECK CASES
 """
-import hashlib
 import json
 import os
 import struct
@@ -13,13 +12,13 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "cost")]
 from expect import expect, finish, said  # noqa: E402
-from models import BODY, FLOAT, VARINT, Network, field, text  # noqa: E402
+from onnx_bytes import Floats, npy, sealed, write  # noqa: E402
 
 CLARKE, CHECK, CASES = sys.argv[1:4]
 HEADS = ("boxes", "scores")
 
 
-class Detector(Network):
+class Detector(Floats):
     """x W, a Relu, and two heads; a node that is not supported stands first. heads: those that there are."""
 
     def __init__(self, *heads):
@@ -34,19 +33,6 @@ class Detector(Network):
                 self.floats("of_" + head, (2, len(entries) // 2), entries)
                 self.call("MatMul", head, "r", "of_" + head)
 
-    def floats(self, name, dims, entries):
-        self.tensors.append(b"".join(field(1, VARINT, d) for d in dims) + field(2, VARINT, FLOAT) + text(8, name)
-                            + field(9, BODY, struct.pack(f"<{len(entries)}f", *entries)))
-
-    def call(self, op, output, *inputs):
-        self.nodes.append(b"".join(text(1, i) for i in inputs) + text(2, output) + text(3, "node_" + output) + text(4, op))
-
-
-def npy(shape, entries):
-    head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"
-    head += " " * (-(len(head) + 11) % 64) + "\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + struct.pack(f"<{len(entries)}f", *entries)
-
 
 def safetensors(tensors):
     header, data = {}, b""
@@ -59,24 +45,6 @@ def safetensors(tensors):
 
 
 WEIGHTS = {"W": ((3, 2), [2, -1, 1, 2, -3, 0]), "of_boxes": ((2, 2), [1, 0, 0, 1]), "of_scores": ((2, 3), [1, 0, 2, 0, 1, 2])}
-
-
-def write(folder, name, data):
-    path = os.path.join(folder, name)
-    with open(path, "wb") as f:
-        f.write(data)
-    return path
-
-
-def sealed(proof, *changes):
-    """The proof with one text in the place of another, each of which stands there."""
-    with open(proof) as f:
-        body = f.read()
-    body = body[:body.rindex("end ")]
-    for old, new in changes:
-        expect(old in body, f"no {old!r} in a proof")
-        body = body.replace(old, new, 1)
-    return (body + "end " + hashlib.sha256(body.encode()).hexdigest() + "\n").encode()
 
 
 def without_model(report):

@@ -11,10 +11,11 @@
 #include <unistd.h>
 
 enum { OPTION_PARAMS = 256, OPTION_GRADIENT, OPTION_EXACT, OPTION_RANKS,
-       OPTION_THREADS, OPTION_STEP, OPTION_NEAREST, OPTION_TOUCHED };
+       OPTION_THREADS, OPTION_STEP, OPTION_NEAREST, OPTION_TOUCHED, OPTION_BATCH_AXIS };
 
 static const struct argp_option options[] = {
   {"batch", 'b', "FILE", 0, "the minibatch: .npz with x and y, or .npy with the inputs alone", 0},
+  {"batch-axis", OPTION_BATCH_AXIS, "none", 0, "each sample of x is a whole input, none of whose axes is the batch", 0},
   {"loss", 'l', "ce|mse|sum", 0,
    "default: ce for integer labels y, mse for other y, sum without y", 0},
   {"profile", 'P', "NAME", 0, "proxies: pytorch-2.13 (default), pytorch-2.14, jax-0.10, tensorflow-2, or a profile file", 0},
@@ -76,7 +77,7 @@ check_arguments(clarke_audit_command *c, bool params, struct argp_state *state)
 {
   const bool folder = c->ask.model_path != NULL && is_folder(c->ask.model_path);
 
-  if (folder && (c->ask.batch_path != NULL || c->n_params > 0 || c->ask.loss != NULL || c->ask.output != NULL))
+  if (folder && (c->ask.batch_path != NULL || c->n_params > 0 || c->ask.loss != NULL || c->ask.output != NULL || c->ask.whole))
     argp_error(state, "%s is a run folder, which has its batch, parameters and loss", c->ask.model_path);
   if (folder)
     c->run = c->ask.model_path;
@@ -114,6 +115,11 @@ parse(int key, char *arg, struct argp_state *state)
     return 0;
   case 'l':
     c->ask.loss = arg;
+    return 0;
+  case OPTION_BATCH_AXIS:
+    if (strcmp(arg, "none") != 0)
+      argp_error(state, "--batch-axis: '%s'; expected none. The batch is the first axis otherwise", arg);
+    c->ask.whole = true;
     return 0;
   case OPTION_PARAMS:
     line->params = true;

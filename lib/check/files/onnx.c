@@ -355,7 +355,7 @@ made_type(const node *n)
 /* Do the types fit, from inputs and initializers on, with what is declared of outputs, of values within, and of inputs that are
  * initializers? */
 void
-onnx_check_types(const model *m)
+onnx_check_types(model *m)
 {
   value_types v = {0};
   for (size_t i = 0; i < m->n_tensors; i++)
@@ -363,9 +363,10 @@ onnx_check_types(const model *m)
   for (size_t i = 0; i < m->n_inputs; i++)
     types_set(&v, m->inputs[i].name, m->inputs[i].type);
   for (size_t i = 0; i < m->n_nodes; i++) {
-    const node *n = &m->nodes[i];
+    node *n = &m->nodes[i];
     types_follow(
         &v, &(typed_node){n->name, n->own ? "" : n->op, m->opset, i, n->n_in, n->n_out, made_type(n), n->in, n->out});
+    n->like = n->n_in > 1 ? type_of(&v, n->in[1]) : 0;
   }
   for (size_t i = 0; i < m->n_inputs; i++)
     types_compare(&v, "input", m->inputs[i].name, m->inputs[i].type);

@@ -14,6 +14,7 @@ typedef struct {
   size_t n;
   name_index names;
   const tensor *x, *y;
+  bool whole; /* each sample is a whole input, which has no batch axis */
 } arrays;
 arrays batch_read(bytes file);                              /* an .npy or .npz */
 tensor *array_named(const arrays *batch, const char *name); /* or NULL */

@@ -16,9 +16,10 @@ static const struct {
      "Flatten Gelu "
      "Gemm GlobalAveragePool GlobalMaxPool GroupNormalization HardSigmoid HardSwish Identity InstanceNormalization "
      "LeakyRelu Log LogSoftmax MatMul Max Min Mish Mod Mul Neg PRelu Pad Pow Range Reciprocal ReduceL2 ReduceMax "
-     "ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Selu Sigmoid Slice Softmax Softplus Split Sqrt "
+     "Mean ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Selu Sigmoid Slice Softmax Softplus Split "
+     "Sqrt "
      "Squeeze "
-     "Sub Swish Tanh Transpose Unsqueeze "},
+     "Sub Sum Swish Tanh Transpose Unsqueeze "},
     {7, "A", "A_", "LayerNormalization "},
     {7, "A", "AL", "MaxPool "},
     {7, "A", "Z", "Equal Greater GreaterOrEqual Less LessOrEqual "},
@@ -31,6 +32,7 @@ static const struct {
     {7, "ZA", "A", "Where "},
     {7, "_", "L", "Shape Size "},
     {7, "_", "M", "Cast Constant "},
+    {15, "_A", "A", "CastLike "},
     {7, "L", "M", "ConstantOfShape "},
     {10, "A", "AZ", "Dropout "},
     {10, "AB", "A", "Slice "},
@@ -42,6 +44,7 @@ static const struct {
     {13, "AL", "A", "ReduceSum Split Squeeze Unsqueeze "},
     {14, "AAABB", "ABB", "BatchNormalization "},
     {15, "ABBCC", "ACC", "BatchNormalization "},
+    {23, "AB", "B", "RMSNormalization "},
     {18, "AL", "A", "ReduceL2 ReduceMax ReduceMean ReduceMin ReduceProd ReduceSumSquare "},
 };
 
@@ -49,7 +52,7 @@ static const char *const words[N_DTYPES] = {"",       "FLOAT",  "UINT8", "INT8",
                                             "INT32",  "INT64",  "",      "BOOL", "FLOAT16", "DOUBLE",
                                             "UINT32", "UINT64", "",      "",     "BFLOAT16"};
 
-static size_t
+size_t
 type_of(const value_types *v, const char *name)
 {
   size_t i = name_find(&v->names, name);

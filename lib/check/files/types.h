@@ -11,6 +11,7 @@ typedef struct {
 } value_types;
 
 void types_set(value_types *v, const char *name, size_t type);
+size_t type_of(const value_types *v, const char *name); /* 0: not known */
 
 /* A node's operator and its operands; made: the type that an attribute gives what it makes, or 0. */
 typedef struct {

@@ -367,6 +367,24 @@ broadcast(const builder *b, const value *v, const value *w, size_t *dims)
 }
 
 value
+broadcast_all(const builder *b, size_t n)
+{
+  value all = b->in[0];
+  for (size_t i = 1; i < n; i++) {
+    const value *x = &b->in[i], *of = is_batch(b, &all) ? &all : x;
+    size_t dims[MAX_RANK], rank = broadcast(b, &all, x, dims);
+    bool batch = is_batch(b, of), given = all.constant == NULL || x->constant == NULL;
+    all.at = batch ? of->at + rank - of->rank : 0;
+    all.inner = batch ? of->inner : 0;
+    all.shared = b->net->batched && given && !batch;
+    all.constant = all.constant != NULL ? x->constant : NULL;
+    all.rank = rank;
+    memcpy(all.dims, dims, rank * sizeof *dims);
+  }
+  return all;
+}
+
+value
 spread(const builder *b, const value *v, size_t rank, const size_t *dims)
 {
   size_t stride[MAX_RANK] = {0}, next = 1;

@@ -46,6 +46,7 @@ void put_batch(builder *b, const value *v, const value *w, size_t rank);
 void put_reshaped(builder *b, const value *x, size_t rank, size_t *dims);
 /* The shape that both broadcast to, as NumPy's. */
 size_t broadcast(const builder *b, const value *v, const value *w, size_t *dims);
+value broadcast_all(const builder *b, size_t n); /* that of the first n inputs, as a value that has their batch */
 value spread(const builder *b, const value *v, size_t rank, const size_t *dims); /* over such a shape */
 /* A constant that has, along the axis, one and the same of its tensor's entries for each sample of a run becomes one of one
  * sample; false where it has not. */

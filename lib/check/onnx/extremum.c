@@ -59,25 +59,6 @@ lower_extremum(builder *b)
   turn(b);
 }
 
-/* The shape that all inputs broadcast to, as a value that has their batch. */
-static value
-broadcast_all(const builder *b, size_t n)
-{
-  value all = b->in[0];
-  for (size_t i = 1; i < n; i++) {
-    const value *x = &b->in[i], *of = is_batch(b, &all) ? &all : x;
-    size_t dims[MAX_RANK], rank = broadcast(b, &all, x, dims);
-    bool batch = is_batch(b, of), given = all.constant == NULL || x->constant == NULL;
-    all.at = batch ? of->at + rank - of->rank : 0;
-    all.inner = batch ? of->inner : 0;
-    all.shared = b->net->batched && given && !batch;
-    all.constant = all.constant != NULL ? x->constant : NULL;
-    all.rank = rank;
-    memcpy(all.dims, dims, rank * sizeof *dims);
-  }
-  return all;
-}
-
 /* Max, Min of n, which are laid beside one another: entries f of all are n f, n f + 1, ... Of one it is that. */
 void
 lower_larger(builder *b)

@@ -127,7 +127,23 @@ read_constants(model *m)
   } while (more_words());
 }
 
-/* The lines `model`, `output`, `constants` and `params` (perhaps) and `batch`. */
+/* The line `samples whole`, if it is next: x of shape (n, ...) is read as (n, 1, ...), and so a sample as (1, ...). */
+static void
+read_samples(arrays *given)
+{
+  if (!line_is("samples"))
+    return;
+  const char *word = next_word();
+  require(strcmp(word, "whole") == 0, "'samples whole' is expected, not '%s'", word);
+  tensor *x = array_named(given, "x");
+  require(x->rank > 0 && x->rank < MAX_RANK, "x has no axis of samples, or too many axes");
+  memmove(x->dims + 2, x->dims + 1, (x->rank - 1) * sizeof *x->dims);
+  x->dims[1] = 1;
+  x->rank++;
+  given->whole = true;
+}
+
+/* The lines `model`, `output`, `constants` and `params` (perhaps), `batch` and `samples` (perhaps). */
 void
 read_network(point *p, model *m, const char *folder)
 {
@@ -141,7 +157,8 @@ read_network(point *p, model *m, const char *folder)
   if (params)
     replace_parameters(m, next_file(folder, "Parameters replaced by"), replaced);
   next_line("batch");
-  const arrays given = batch_read(next_file(folder, "Batch"));
+  arrays given = batch_read(next_file(folder, "Batch"));
+  read_samples(&given);
   p->x = given.x;
   p->target = given.y;
   network_build(p->net, m, &given);

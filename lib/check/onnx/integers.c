@@ -462,12 +462,11 @@ is_float_type(long type)
 }
 
 /* Activations and parameters are what they are in any type of floats. Constants become integers, truth values, or float32. */
-void
-lower_cast(builder *b)
+static void
+cast(builder *b, long to)
 {
   const value *x = &b->in[0];
   const tensor *t = numbers_of(b, x);
-  long to = whole_attribute(b, "to", 0);
   if (t == NULL && is_float_type(to) && (x->constant == NULL || x->constant->initializer)) {
     put(b, x->constant, x->step, x->map, x->rank, x->dims);
     b->out.at = x->at;
@@ -492,4 +491,23 @@ lower_cast(builder *b)
       mpq_set_ui(&out[i], mpq_sgn(q) != 0, 1);
     need_fit(b, mpq_numref(&out[i]), (size_t)to);
   }
+}
+
+void
+lower_cast(builder *b)
+{
+  cast(b, whole_attribute(b, "to", 0));
+}
+
+/* Of its second input only the type is read. */
+void
+lower_cast_like(builder *b)
+{
+  const node *n = b->node;
+  node one = *n;
+  need(n->like > 0, "the type of its second input is not known");
+  one.n_in = 1;
+  b->node = &one;
+  cast(b, (long)n->like);
+  b->node = n;
 }

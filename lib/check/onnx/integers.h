@@ -16,6 +16,7 @@ void lower_range(builder *b);
 void lower_whole_product(builder *b); /* ReduceProd */
 void lower_filled(builder *b);        /* ConstantOfShape */
 void lower_cast(builder *b);
+void lower_cast_like(builder *b);
 
 /* The node's output, a constant of zeros of that type. */
 rational *put_whole(builder *b, size_t type, size_t rank, const size_t *dims);

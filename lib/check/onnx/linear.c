@@ -86,6 +86,28 @@ multiply_computed(builder *b)
   put_affine(b, bias);
 }
 
+/* A constant's entry as an activation's: a term without an x. */
+static void
+lift_entry(builder *b, step *s, size_t f, const value *v, size_t i)
+{
+  factor *t = operand(b, s, f, v, i);
+  if (v->negated)
+    t->coef = &minus_one;
+}
+
+/* A constant as an activation that is the same for all samples. */
+static value
+lifted(builder *b, const value *v)
+{
+  step *s = add_step(b, LINEAR, 1, v->rank, v->dims);
+  for (size_t f = 0; f < s->n; f++)
+    lift_entry(b, s, f, v, f);
+  value y = b->out;
+  y.name = v->name;
+  y.shared = b->net->batched;
+  return y;
+}
+
 /* Gemm; MatMul, x W or W x: entry (o, i) of the matrix is entry o * stride[0] + i * stride[1] of w;
  * o comes in the place of an axis of x, or of nothing when w has one axis. */
 void
@@ -94,7 +116,10 @@ lower_product(builder *b)
   bool gemm = b->op[0] == 'G', bias = b->in[2].name != NULL, left = !gemm && b->in[1].constant == NULL;
   bool last = left || whole_attribute(b, "transB", 0) != 0; /* i runs along w's last axis */
   const value *x = &b->in[left], *w = &b->in[!left];
-  if (left && b->in[0].constant == NULL) {
+  bool wide = !gemm && x->constant == NULL && w->constant != NULL && w->rank > 2;
+  if (wide)
+    b->in[!left] = lifted(b, w);
+  if (wide || (left && b->in[0].constant == NULL)) {
     multiply_matrices(b);
     return;
   }
@@ -210,6 +235,32 @@ lower_arithmetic(builder *b)
     know_sum(b);
 }
 
+#define MAX_TERMS 126
+
+/* Sum, Mean: each input is a term. Of one it is that. */
+void
+lower_sum(builder *b)
+{
+  size_t n = b->node->n_in;
+  rational *share = rationals(1);
+  need(n <= MAX_TERMS, "more than 126 inputs");
+  share_constants(b);
+  value all = broadcast_all(b, n);
+  need(all.constant == NULL, "its input must be an activation");
+  if (n == 1)
+    put(b, NULL, all.step, all.map, all.rank, all.dims);
+  step *s = n > 1 ? add_step(b, LINEAR, n, all.rank, all.dims) : NULL;
+  mpq_set_ui(share, 1, b->op[0] == 'M' ? n : 1);
+  for (size_t i = 0; i < n && n > 1; i++) {
+    value v = spread(b, &b->in[i], all.rank, all.dims);
+    need(v.name != NULL, "an input is missing");
+    for (size_t f = 0; f < s->n; f++)
+      operand(b, s, f * n + i, &v, f)->coef = share;
+  }
+  b->out.at = all.at;
+  b->out.inner = all.inner;
+}
+
 /* Of a constant, too, which is marked. */
 void
 lower_negation(builder *b)
@@ -225,15 +276,6 @@ lower_negation(builder *b)
   for (size_t f = 0; f < s->n; f++)
     s->factors[f].coef = &minus_one;
   s->turned = true;
-}
-
-/* A constant's entry as an activation's: a term without an x. */
-static void
-lift_entry(builder *b, step *s, size_t f, const value *v, size_t i)
-{
-  factor *t = operand(b, s, f, v, i);
-  if (v->negated)
-    t->coef = &minus_one;
 }
 
 static void

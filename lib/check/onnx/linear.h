@@ -6,6 +6,7 @@
 
 void lower_product(builder *b);    /* Gemm, MatMul */
 void lower_arithmetic(builder *b); /* Add, Div, Mul, Sub */
+void lower_sum(builder *b);        /* Mean, Sum */
 void lower_negation(builder *b);   /* Neg */
 void lower_mean(builder *b);       /* GlobalAveragePool, ReduceMean, ReduceSum */
 void lower_lift(builder *b);

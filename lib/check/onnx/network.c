@@ -43,6 +43,9 @@ static const struct {
     {"Cast", lower_cast, 7, 1, 1, 1, 0, "to:i"},
     {"Cast", lower_cast, 19, 1, 1, 1, 0, "saturate:i to:i"},
     {"Cast", lower_cast, 24, 1, 1, 1, 0, "round_mode:s saturate:i to:i"},
+    {"CastLike", lower_cast_like, 15, 2, 2, 1, 0, ""},
+    {"CastLike", lower_cast_like, 19, 2, 2, 1, 0, "saturate:i"},
+    {"CastLike", lower_cast_like, 24, 2, 2, 1, 0, "round_mode:s saturate:i"},
     {"Celu", lower_elu, 12, 1, 1, 1, 0, "alpha:f"},
     {"Clamp", lower_clip, 7, 1, 3, 1, 2, ""},
     {"Clip", lower_clip, 7, 1, 1, 1, 2, "max:f min:f"},
@@ -105,6 +108,7 @@ static const struct {
     {"MaxPool", lower_pool, 8, 1, 1, 1, 0, "auto_pad:s kernel_shape:I pads:I storage_order:i strides:I"},
     {"MaxPool", lower_pool, 10, 1, 1, 1, 0,
      "auto_pad:s ceil_mode:i dilations:I kernel_shape:I pads:I storage_order:i strides:I"},
+    {"Mean", lower_sum, 8, 1, 1024, 1, 0, ""},
     {"Min", lower_larger, 8, 1, 1024, 1, 0, ""},
     {"Mish", lower_gate, 18, 1, 1, 1, 0, ""},
     {"Mod", lower_whole, 10, 2, 2, 1, 0, "fmod:i"},
@@ -117,6 +121,7 @@ static const struct {
     {"Pad", lower_pad, 11, 2, 3, 1, 0, "mode:s"},
     {"Pad", lower_pad, 18, 2, 4, 1, 0, "mode:s"},
     {"Pow", lower_power, 7, 2, 2, 1, 0, ""},
+    {"RMSNormalization", lower_root_mean, 23, 2, 2, 1, 0, "axis:i epsilon:f stash_type:i"},
     {"RNN", lower_rnn, 7, 3, 6, 2, 0,
      "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i"},
     {"RNN", lower_rnn, 14, 3, 6, 2, 0,
@@ -164,6 +169,7 @@ static const struct {
     {"Squeeze", lower_squeeze, 7, 1, 1, 1, 0, "axes:I"},
     {"Squeeze", lower_squeeze, 13, 1, 2, 1, 0, ""},
     {"Sub", lower_arithmetic, 7, 2, 2, 1, 0, ""},
+    {"Sum", lower_sum, 8, 1, 1024, 1, 0, ""},
     {"Swish", lower_gate, 24, 1, 1, 1, 0, "alpha:f"},
     {"Tanh", lower_sigmoid, 7, 1, 1, 1, 0, ""},
     {"Tile", lower_repeat, 7, 2, 2, 1, 0, ""},
@@ -260,7 +266,7 @@ static void
 check_masks(const builder *b, lowering lower)
 {
   bool known = AMONG(lower, lower_identity, lower_flatten, lower_reshape, lower_squeeze, lower_transpose, lower_repeat,
-                     lower_where, lower_cast)
+                     lower_where, lower_cast, lower_cast_like)
                || strcmp(b->op, "Add") == 0;
   for (size_t i = 0; i < b->node->n_in; i++) {
     need(known || !is_odd(&b->in[i]), "an input holds an infinite number or NaN, which this operator does not take");
@@ -284,8 +290,8 @@ check_batch(const builder *b, lowering lower)
   bool any = keeps_batch(b, lower)
              || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze,
                       lower_transpose, lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows,
-                      lower_larger, lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_lstm,
-                      lower_gru, lower_rnn, lower_sorted, lower_einsum);
+                      lower_larger, lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_cast_like,
+                      lower_sum, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_einsum);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
          "an input has the batch on another axis than the first, or merged with others");
@@ -296,7 +302,8 @@ check_batch(const builder *b, lowering lower)
 static bool
 lifts(const builder *b, lowering lower)
 {
-  bool alone = true, first = AMONG(lower, lower_batch, lower_layer, lower_groups) || strcmp(b->op, "Gemm") == 0;
+  bool alone = true,
+       first = AMONG(lower, lower_batch, lower_layer, lower_groups, lower_root_mean) || strcmp(b->op, "Gemm") == 0;
   for (size_t i = 0; i < b->node->n_in; i++)
     alone = alone && b->in[i].name != NULL && b->in[i].constant != NULL;
   bool computes =
@@ -304,7 +311,8 @@ lifts(const builder *b, lowering lower)
   bool computed = computes && (of_integers(b) || of_floats(b));
   return (first || (alone && !computed))
          && AMONG(lower, lower_arithmetic, lower_product, lower_function, lower_sigmoid, lower_power, lower_mean,
-                  lower_extremum, lower_batch, lower_layer, lower_groups, lower_einsum, lower_concat);
+                  lower_extremum, lower_batch, lower_layer, lower_groups, lower_einsum, lower_concat, lower_sum,
+                  lower_root_mean);
 }
 
 #define MOST_OMITTED 8 /* inputs that may be left out at the end, and are looked at */
@@ -316,7 +324,7 @@ lower_node(builder *b)
   b->op = n->op;
   size_t f = find_form(b);
   need(n->n_in >= operators[f].least && n->n_in <= operators[f].most && n->n_out > 0 && n->n_out <= operators[f].outputs
-           && *n->out[0] != '\0',
+           && (*n->out[0] != '\0' || AMONG(operators[f].lower, lower_lstm, lower_gru, lower_rnn)),
        "an unsupported number of inputs or outputs");
   check_attributes(b, operators[f].attributes);
   b->in = allocate(n->n_in + MOST_OMITTED, sizeof *b->in);
@@ -340,7 +348,7 @@ lower_node(builder *b)
   b->shared = false;
   need(!is_batch(b, &b->out) || (b->out.rank > b->out.at && (b->out.inner > 0 || b->out.dims[b->out.at] == 1)),
        "samples would be mixed");
-  if (!n->promoted)
+  if (!n->promoted && *n->out[0] != '\0')
     define(b, n->out[0]);
 }
 
@@ -496,8 +504,8 @@ network_build(network *net, const model *m, const arrays *given)
   const value *v = find(&b, net->own.of);
   expect(v != NULL && v->constant == NULL && !v->shared, "output '%s' is not computed from the input", net->own.of);
   expect(v->excluded == NULL, "output '%s' has entries that are minus infinity", net->own.of);
-  expect(!net->batched || (v->at == 0 && v->inner == 0), "output '%s' has not the batch on its first axis",
-         net->own.of);
+  expect(!net->batched || (v->inner == 0 ? v->at == 0 : net->together == 1),
+         "output '%s' has not the batch on its first axis", net->own.of);
   if (net->own.kind == LOSS_NONE)
     check_shape(&b, &m->outputs[0], v, true);
   else
@@ -507,8 +515,13 @@ network_build(network *net, const model *m, const arrays *given)
   net->output = v->step;
   net->map = v->map;
   net->n_outputs = v->count;
-  net->rank = v->rank;
-  memcpy(net->dims, v->dims, sizeof net->dims);
+  size_t apart = net->batched && v->inner > 0; /* a run is one sample, whose entries all of these are */
+  net->rank = v->rank + apart;
+  expect(net->rank <= MAX_RANK, "output '%s' has more axes than supported", net->own.of);
+  net->dims[0] = 1;
+  memcpy(net->dims + apart, v->dims, v->rank * sizeof *v->dims);
+  if (given->whole && !net->batched && net->rank > 0 && net->dims[0] == 1)
+    memmove(net->dims, net->dims + 1, --net->rank * sizeof *net->dims);
   for (size_t i = 0; i < m->n_tensors; i++) {
     const tensor *t = m->tensors[i];
     expect(

@@ -187,3 +187,33 @@ lower_layer(builder *b)
   if (b->in[2].name != NULL)
     by_weights(b, spread_over(b, 2, x), true);
 }
+
+/* x over the root of the mean of the squares + epsilon, over the axes from `axis` on, times scale. */
+void
+lower_root_mean(builder *b)
+{
+  const value *x = &b->in[0];
+  size_t axis = axis_of(b, whole_attribute(b, "axis", -1), x->rank);
+  size_t length = product(x->dims + axis, x->rank - axis), groups = x->count / length;
+  rational *share = rationals(1), *epsilon = rationals(1);
+  need(!is_batch(b, x) || axis > 0, "the batch axis would be mixed");
+  mpq_set_ui(share, 1, length);
+  real_attribute(b, "epsilon", epsilon, 1e-5f);
+  need(mpq_sgn(epsilon) >= 0, "epsilon is below zero");
+  put_products(b, x, x, x->rank, x->dims);
+  value squares = b->out;
+  step *s = add_step(b, LINEAR, length + 1, 1, &groups);
+  for (size_t f = 0; f < groups; f++) {
+    for (size_t i = 0; i < length; i++)
+      operand(b, s, f * s->width + i, &squares, f * length + i)->coef = share;
+    s->factors[f * s->width + length].coef = epsilon;
+  }
+  value sum = b->out;
+  put_function(b, F_ROOT, &sum);
+  sum = b->out;
+  put_function(b, F_RECIPROCAL, &sum);
+  value by = b->out;
+  by.map = index_map(b, 2, (size_t[]){groups, length}, (size_t[]){1, 0}, by.map);
+  put_products(b, x, &by, x->rank, x->dims);
+  by_weights(b, spread_over(b, 1, x), false);
+}

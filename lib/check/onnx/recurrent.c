@@ -291,7 +291,8 @@ lower(builder *b, size_t gates, size_t n_states, cell *next, const char *activat
       put_output(b, &r, last[k], 3, (size_t[]){r.directions, r.rows, r.hidden});
       define(b, b->node->out[1 + k]);
     }
-  put_output(b, &r, all, 4, (size_t[]){r.time, r.directions, r.rows, r.hidden});
+  if (*b->node->out[0] != '\0')
+    put_output(b, &r, all, 4, (size_t[]){r.time, r.directions, r.rows, r.hidden});
 }
 
 void

@@ -89,23 +89,25 @@ lower_transpose(builder *b)
   b->out.inner = x->inner;
 }
 
-/* Squeeze, Unsqueeze. */
+/* Squeeze, of axes that are named or of all of one entry; Unsqueeze. */
 void
 lower_squeeze(builder *b)
 {
   const value *x = &b->in[0];
   bool insert = b->op[0] == 'U', marked[MAX_RANK] = {false};
+  bool all = !insert && b->in[1].name == NULL && find_attribute(b, "axes") == NULL;
   long axes[MAX_RANK];
-  size_t dims[MAX_RANK], whole[MAX_RANK], n = 0, from = 0, count = whole_list(b, 1, "axes", axes);
+  size_t dims[MAX_RANK], whole[MAX_RANK], n = 0, from = 0, count = all ? 0 : whole_list(b, 1, "axes", axes);
   size_t rank = x->rank + (insert ? count : 0);
   need(rank <= MAX_RANK, "more axes than supported");
   whole_run(b, x, whole);
   for (size_t i = 0; i < count; i++) {
     size_t axis = axis_of(b, axes[i], rank);
-    need(insert || !on_batch(b, x, axis), "an axis is the batch's");
-    need(!marked[axis] && (insert || x->dims[axis] == 1), "an axis twice, or not of size 1");
+    need(!marked[axis] && (insert || whole[axis] == 1), "an axis twice, or not of size 1 in the whole tensor");
     marked[axis] = true;
   }
+  for (size_t i = 0; i < rank && all; i++)
+    marked[i] = whole[i] == 1;
   for (size_t i = 0; i < rank; i++)
     if (insert || !marked[i])
       dims[n++] = insert && marked[i] ? 1 : whole[insert ? from++ : i];
@@ -196,22 +198,49 @@ lower_concat(builder *b)
   b->out.inner = x[first].inner;
 }
 
-/* Pad with zeros; fewer than none cut off. */
+/* Which of n entries stands at a place that is d entries before the first, or behind the last; the place itself when it is one of
+ * them. */
+static long
+padded_place(const char *mode, long place, long n)
+{
+  bool before = place < 0;
+  if (place >= 0 && place < n)
+    return place;
+  if (mode[0] == 'e')
+    return before ? 0 : n - 1;
+  if (mode[0] == 'r')
+    return before ? -place : n - 1 - (place - (n - 1));
+  return before ? n + place : place - n;
+}
+
+/* Where no zeros are put in: pads that the entries of the axis reach for. */
+static void
+check_padded(const builder *b, const char *mode, long pad, size_t n)
+{
+  bool edge = strcmp(mode, "edge") == 0, mirror = strcmp(mode, "reflect") == 0;
+  need(edge || mirror || (strcmp(mode, "wrap") == 0 && b->m->opset >= 19), "an unknown mode");
+  need(pad >= 0 && (edge || pad <= (long)n - mirror), "a pad below 0, or beyond what the axis has entries for");
+}
+
+/* Pad with zeros, fewer than none cut off; or with entries of the axis. */
 void
 lower_pad(builder *b)
 {
   const value *x = &b->in[0], *with = &b->in[2];
+  const char *mode = text_attribute(b, "mode", "constant");
+  bool zeros = strcmp(mode, "constant") == 0;
   long pads[2 * MAX_RANK], axes[MAX_RANK], before[MAX_RANK] = {0};
   size_t dims[MAX_RANK], n = whole_list_within(b, 1, "pads", pads, 2 * MAX_RANK), count = x->rank;
   bool padded[MAX_RANK] = {false};
   rational *number = rationals(1);
   real_attribute(b, "value", number, 0);
-  need(strcmp(text_attribute(b, "mode", "constant"), "constant") == 0 && mpq_sgn(number) == 0
-           && (with->name == NULL
-               || (with->constant != NULL && with->constant->real && with->count == 1
-                   && mpq_sgn(&with->constant->value[with->map[0]]) == 0)),
+  need(!zeros
+           || (mpq_sgn(number) == 0
+               && (with->name == NULL
+                   || (with->constant != NULL && with->constant->real && with->count == 1
+                       && mpq_sgn(&with->constant->value[with->map[0]]) == 0))),
        "not with zeros");
-  if (with->name != NULL)
+  if (zeros && with->name != NULL)
     with->constant->number = true;
   for (size_t i = 0; i < x->rank; i++)
     axes[i] = (long)i;
@@ -224,6 +253,8 @@ lower_pad(builder *b)
     need(labs(pads[i]) <= INT32_MAX && labs(pads[count + i]) <= INT32_MAX && dims[axis] <= INT32_MAX && !padded[axis],
          "an axis twice, or too large a number");
     padded[axis] = true;
+    for (size_t side = 0; side < 2 && !zeros; side++)
+      check_padded(b, mode, pads[side * count + i], dims[axis]);
     long size = (long)dims[axis] + pads[i] + pads[count + i];
     need(size > 0 && (!is_batch(b, x) || axis > 0 || (pads[i] == 0 && pads[count + i] == 0)),
          "the batch axis is padded, or nothing is left");
@@ -237,6 +268,7 @@ lower_pad(builder *b)
     bool inside = true;
     for (size_t i = x->rank; i-- > 0; stride *= x->dims[i], rest /= dims[i]) {
       long place = (long)(rest % dims[i]) - before[i];
+      place = zeros ? place : padded_place(mode, place, (long)x->dims[i]);
       inside = inside && place >= 0 && place < (long)x->dims[i];
       at += inside ? (size_t)place * stride : 0;
     }

@@ -219,7 +219,7 @@ resolve_inputs(const clarke_builder *b, clarke_lowering *low, clarke_error *err)
   if (node->n_in < form->min_in || node->n_in > form->max_in + (node->masked ? 1 : 0) || node->n_out < 1)
     return clarke_lower_fail(low, err, "%zu inputs and %zu outputs; expected %zu to %zu and 1",
                              node->n_in, node->n_out, form->min_in, form->max_in);
-  if (node->out[0][0] == '\0' || node->n_out > form->max_out)
+  if ((node->out[0][0] == '\0' && !low->op->may_omit) || node->n_out > form->max_out)
     return clarke_lower_fail(low, err, "only the first output is supported; it must have a name");
   for (size_t i = 0; i < node->n_in; i++) {
     low->in[i] = node->in[i][0] != '\0' ? clarke_builder_find(b, node->in[i]) : CLARKE_NONE;
@@ -274,7 +274,8 @@ static clarke_status
 bind_outputs(clarke_builder *b, const clarke_lowering *low, clarke_error *err)
 {
   const clarke_model_node *node = low->node;
-  clarke_status status = bind(b, node->out[0], low->out[0] != CLARKE_NONE ? low->out[0] : b->g->n_values - 1, err);
+  const size_t first = low->out[0] != CLARKE_NONE ? low->out[0] : b->g->n_values - 1;
+  clarke_status status = node->out[0][0] != '\0' ? bind(b, node->out[0], first, err) : CLARKE_OK;
 
   for (size_t i = 1; i < node->n_out && status == CLARKE_OK; i++)
     if (node->out[i][0] != '\0')
@@ -355,6 +356,13 @@ lower_node(clarke_builder *b, size_t place, clarke_error *err)
   return status;
 }
 
+/* Is the axis of samples the first, alone? Of one sample a run it may be merged with any: the whole output is that sample's. */
+static bool
+has_samples_first(const clarke_graph *g, const clarke_batch_axis *batch)
+{
+  return batch->merged ? g->together == 1 : batch->axis == 0;
+}
+
 static clarke_status
 find_output(clarke_builder *b, clarke_error *err)
 {
@@ -369,9 +377,10 @@ find_output(clarke_builder *b, clarke_error *err)
   if (b->g->batched && b->g->values[v].batch.none)
     return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' is computed of constants alone, and the same for all samples", b->m->file,
                        b->m->outputs[0].name);
-  if (b->g->batched && (b->g->values[v].batch.merged || b->g->values[v].batch.axis != 0))
-    return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' has the batch on axis %zu; expected on the first", b->m->file,
-                       b->m->outputs[0].name, b->g->values[v].batch.axis);
+  if (b->g->batched && !has_samples_first(b->g, &b->g->values[v].batch))
+    return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' has the batch on axis %zu%s; expected on the first%s", b->m->file,
+                       b->m->outputs[0].name, b->g->values[v].batch.axis, b->g->values[v].batch.merged ? ", merged with others" : "",
+                       b->g->values[v].batch.merged ? " alone" : "");
   b->g->output = v;
   return clarke_builder_declared(b, err);
 }
