@@ -161,31 +161,49 @@ measure(const clarke_certified *c, const clarke_gradient *g, size_t q)
   return (clarke_norms){.exact = clarke_down_by(sqrt(exact), 0x1p32), .recorded = sqrt(recorded), .apart = clarke_up_by(sqrt(apart), 0x1p32)};
 }
 
-/* Does what nodes allow tell the gradient from a wrong one, in each parameter? */
+/* Is a parameter's gradient not told from a wrong one by the exact pass either? Its slack is no smaller, and its norm is at most the record's
+ * and what that is off by. */
 static bool
-is_told(const clarke_certified *c, const clarke_gradient *g)
+is_vague_anyhow(const clarke_certificate *made, const clarke_norms *n, double whole)
+{
+  const clarke_norms most = {.exact = n->exact > 0 ? clarke_up_by(n->recorded + n->apart, 0x1p32) : 0, .recorded = n->recorded, .apart = n->apart};
+
+  return made->slack_least && clarke_norms_are_vague(&most, clarke_down_by(made->slack, 0x1p44), clarke_up_by(whole, 0x1p32));
+}
+
+/* Does what nodes allow tell the gradient from a wrong one, in each parameter? Others join `vague`. False: of some the exact pass may say more. */
+static bool
+is_told(clarke_vague *vague, const clarke_certified *c, const clarke_gradient *g)
 {
   const clarke_graph *of = &c->audit.graph;
-  double whole = 0;
+  double least = 0, most = 0;
   bool told = true;
 
-  for (size_t q = 0; q < of->n_parameters; q++)
-    whole = of->parameters[q].wrt ? hypot(whole, measure(c, g, q).exact) : whole;
+  for (size_t q = 0; q < of->n_parameters; q++) {
+    const clarke_norms n = of->parameters[q].wrt ? measure(c, g, q) : (clarke_norms){0};
+
+    least = hypot(least, n.exact);
+    most = hypot(most, n.recorded + n.apart);
+  }
   for (size_t q = 0; told && q < of->n_parameters; q++) {
     const clarke_certificate *made = of->parameters[q].wrt ? certificate_of(&c->nodes, of->parameters[q].name) : NULL;
     clarke_norms n;
+    double allowed;
 
     if (!of->parameters[q].wrt)
       continue;
     n = measure(c, g, q);
-    told = made != NULL && !clarke_norms_are_vague(&n, fmax(n.apart, made->certainty == CLARKE_WITHIN_BOUND ? made->slack : 0), whole);
+    allowed = made != NULL ? fmax(n.apart, made->certainty == CLARKE_WITHIN_BOUND ? made->slack : 0) : 0;
+    told = made != NULL && (!clarke_norms_are_vague(&n, allowed, least) || is_vague_anyhow(made, &n, most));
+    if (told && clarke_norms_are_vague(&n, allowed, least))
+      clarke_vague_add(vague, of->parameters[q].name, n.exact, allowed, "allowed");
   }
   return told;
 }
 
 /* What was compared: entries of the gradient, outputs, and the largest error of an entry in parts of its bound. */
 static clarke_status
-say(clarke_certified *c, clarke_error *err)
+say(clarke_certified *c, const clarke_vague *vague, clarke_error *err)
 {
   const clarke_graph *g = &c->audit.graph;
   clarke_record *r = &c->record;
@@ -200,12 +218,14 @@ say(clarke_certified *c, clarke_error *err)
   }
   for (size_t i = 0; i < g->n_steps; i++)
     r->checked += g->values[g->steps[i].out].name != NULL ? g->values[g->steps[i].out].count * c->nodes.pass.n : 0;
+  if (vague->n > 0)
+    return clarke_vague_say(vague, r, err);
   return clarke_record_say(r, CLARKE_RAN_EXPLAINED, err, "%zu entries; all %zu recorded tensors are certified, node by node", r->entries,
                            c->nodes.n);
 }
 
 static clarke_status
-compare(bool *settled, clarke_certified *c, along *a, clarke_error *err)
+compare(bool *settled, clarke_vague *vague, clarke_certified *c, along *a, clarke_error *err)
 {
   clarke_audit_session *s = &c->audit;
   clarke_gradient gradient = {0};
@@ -218,7 +238,7 @@ compare(bool *settled, clarke_certified *c, along *a, clarke_error *err)
     status = clarke_gradient_init(&gradient, s->graph.n_parameters, err);
   if (status == CLARKE_OK && known)
     status = clarke_audit_gradient_along(&known, &gradient, s, &a->replay, BITS, err);
-  *settled = status == CLARKE_OK && known && is_told(c, &gradient);
+  *settled = status == CLARKE_OK && known && is_told(vague, c, &gradient);
   clarke_gradient_clear(&gradient);
   return status;
 }
@@ -226,6 +246,7 @@ compare(bool *settled, clarke_certified *c, along *a, clarke_error *err)
 clarke_status
 clarke_certified_settle(bool *settled, clarke_certified *c, clarke_error *err)
 {
+  clarke_vague vague = {0};
   along a;
   clarke_status status;
 
@@ -235,7 +256,7 @@ clarke_certified_settle(bool *settled, clarke_certified *c, clarke_error *err)
   status = loss_follows(settled, c, err);
   if (status != CLARKE_OK || !*settled)
     return status;
-  status = compare(settled, c, &a, err);
+  status = compare(settled, &vague, c, &a, err);
   along_clear(&a, &c->audit.graph);
-  return status == CLARKE_OK && *settled ? say(c, err) : status;
+  return status == CLARKE_OK && *settled ? say(c, &vague, err) : status;
 }

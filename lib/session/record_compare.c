@@ -272,34 +272,24 @@ allowed(const work *w, size_t p, const clarke_norms *n)
   return n->bound;
 }
 
-#define MOST_NAMED 3
-
 /* Names the parameters of which a wrong gradient would be explained as well. */
 static clarke_status
 doubt_vague(work *w)
 {
   const clarke_graph *g = &w->s->graph;
-  char named[1024] = "";
+  clarke_vague vague = {0};
   double whole = 0;
-  size_t vague = 0;
-  clarke_norms n = {0};
 
   for (size_t p = 0; p < g->n_parameters; p++)
     if (g->parameters[p].wrt)
       whole = hypot(whole, measure(w, p).exact);
   for (size_t p = 0; p < g->n_parameters; p++) {
-    if (!g->parameters[p].wrt)
-      continue;
-    n = measure(w, p);
-    if (!clarke_norms_are_vague(&n, allowed(w, p, &n), whole) || vague++ >= MOST_NAMED)
-      continue;
-    snprintf(named + strlen(named), sizeof named - strlen(named), "%s%.200s (norm %.3g, %.3g %s)", vague > 1 ? ", " : "", g->parameters[p].name,
-             n.exact, allowed(w, p, &n), w->nodes != NULL ? "allowed" : "explained");
+    const clarke_norms n = g->parameters[p].wrt ? measure(w, p) : (clarke_norms){0};
+
+    if (g->parameters[p].wrt && clarke_norms_are_vague(&n, allowed(w, p, &n), whole))
+      clarke_vague_add(&vague, g->parameters[p].name, n.exact, allowed(w, p, &n), w->nodes != NULL ? "allowed" : "explained");
   }
-  if (vague == 0)
-    return CLARKE_OK;
-  return clarke_record_say(w->r, CLARKE_RAN_UNKNOWN, w->err, "rounding would explain a wrong gradient, too, of %zu parameter%s: %s%s", vague,
-                           vague == 1 ? "" : "s", named, vague > MOST_NAMED ? ", ..." : "");
+  return vague.n > 0 ? clarke_vague_say(&vague, w->r, w->err) : CLARKE_OK;
 }
 
 /* Which branches ran is not known: there is no record of the arguments. */

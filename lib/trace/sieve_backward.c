@@ -337,6 +337,7 @@ judge_parameter(clarke_sieve *s, size_t q, clarke_error *err)
   made->exact = is->exact;
   made->worst = is->worst;
   made->slack = is->slack;
+  made->slack_least = is->slack_least;
   made->at_most = is->at_most;
   return CLARKE_OK;
 }

@@ -109,15 +109,24 @@ widen_operand(const clarke_sieve_product_back *k, clarke_error *err)
   return sum != NULL && reads != NULL && (kernels != NULL || !k->p.is_conv) ? CLARKE_OK : clarke_no_memory(err);
 }
 
-/* The Euclidean norms of the rows of g, as the blocks have them; those of the operand's rows: where one is 0, all products are. */
+/* Of blocks that share their weight, rows are those of all of them together. */
+static size_t
+norms_of(const clarke_dense *d, size_t rows)
+{
+  return d->grouped ? d->blocks * rows : rows;
+}
+
+/* The Euclidean norms of the rows of g, as the weights have them; those of the operand's rows: where one is 0, all products are. */
 static double *
 norms_of_gradient(const clarke_sieve_product_back *k)
 {
-  const size_t rows = k->p.d->blocks * k->p.d->outer;
-  double *norm = malloc((rows + 1) * sizeof *norm);
+  const size_t rows = k->p.d->blocks * k->p.d->outer, norms = norms_of(k->p.d, k->p.d->outer);
+  double *norm = calloc(norms + 1, sizeof *norm);
 
   for (size_t f = 0; norm != NULL && f < rows; f++)
-    norm[f] = clarke_sieve_up(sqrt(clarke_sieve_squares(k->g + f * k->p.columns, k->p.columns)));
+    norm[f % norms] += clarke_sieve_squares(k->g + f * k->p.columns, k->p.columns);
+  for (size_t f = 0; norm != NULL && f < norms; f++)
+    norm[f] = clarke_sieve_up(sqrt(norm[f]));
   return norm;
 }
 
@@ -126,14 +135,15 @@ norms_of_operand(const clarke_sieve_product_back *k)
 {
   const clarke_dense *d = k->p.d;
   const size_t x = clarke_sieve_source(k->p.s, k->p.dense), count = k->p.s->g->values[x].count;
-  double *norm = calloc(d->blocks * d->inner + 1, sizeof *norm), *own = malloc((count + 1) * sizeof *own);
+  const size_t norms = norms_of(d, d->inner);
+  double *norm = calloc(norms + 1, sizeof *norm), *own = malloc((count + 1) * sizeof *own);
 
   for (size_t f = 0; own != NULL && f < count; f++)
     own[f] = clarke_sieve_squares(k->p.s->value[x].exact + f * k->p.n, k->p.n);
   for (size_t f = 0; norm != NULL && own != NULL && f < d->blocks * d->inner * d->repeat; f++)
     if (k->p.map == NULL || k->p.map[f] != CLARKE_NONE)
-      norm[f / d->repeat] += own[k->p.map != NULL ? k->p.map[f] : f];
-  for (size_t i = 0; norm != NULL && i < d->blocks * d->inner; i++)
+      norm[f / d->repeat % norms] += own[k->p.map != NULL ? k->p.map[f] : f];
+  for (size_t i = 0; norm != NULL && i < norms; i++)
     norm[i] = clarke_sieve_up(sqrt(norm[i]));
   if (own != NULL) {
     free(own);
@@ -160,14 +170,14 @@ losses_of_operand(double *x, const clarke_sieve_product_back *k, double rounding
   }
 }
 
-/* The same of the weight, by the inequality of Cauchy and Schwarz: of one block, whose bounds are products of a number of the row
- * and one of the column. */
+/* The same of the weight, by the inequality of Cauchy and Schwarz: of one block, or of blocks that share it, whose bounds are products of a
+ * number of the row and one of the column. */
 static clarke_status
 bound_lines(const clarke_sieve_product_back *k, clarke_error *err)
 {
   const clarke_dense *d = k->p.d;
   const size_t lines = d->transposed ? d->inner : d->outer, line = d->transposed ? d->outer : d->inner;
-  const double terms = (double)k->p.columns;
+  const double terms = (double)k->p.columns * (double)d->blocks;
   double *g = norms_of_gradient(k), *x = norms_of_operand(k), *down = d->transposed ? x : g, *across = d->transposed ? g : x, most;
   bool well = g != NULL && x != NULL;
 
@@ -175,7 +185,7 @@ bound_lines(const clarke_sieve_product_back *k, clarke_error *err)
   for (size_t f = 0; well && f < lines; f++)
     k->w->top[f] += clarke_sieve_up(down[f] * most);
   if (well)
-    losses_of_operand(x, k, terms + (double)(1 + k->w->parts));
+    losses_of_operand(x, k, terms + (double)(d->blocks + k->w->parts));
   most = well ? largest(across, line) : 0;
   for (size_t f = 0; well && f < lines; f++)
     k->w->slack[f] += clarke_sieve_up(down[f] * most) + clarke_sieve_slack((double)k->w->parts, k->w->top[f]);
@@ -191,13 +201,13 @@ bound_lines(const clarke_sieve_product_back *k, clarke_error *err)
   return well ? CLARKE_OK : clarke_no_memory(err);
 }
 
-/* The same of several blocks, entry by entry. */
+/* The same of several blocks with weights of their own, entry by entry. */
 static clarke_status
 bound_entries(const clarke_sieve_product_back *k, clarke_error *err)
 {
   const clarke_dense *d = k->p.d;
   const size_t count = k->p.s->g->values[d->weight].count;
-  const double terms = (double)k->p.columns * (double)(d->grouped ? 1 : d->blocks);
+  const double terms = (double)k->p.columns;
   double *g = norms_of_gradient(k), *x = norms_of_operand(k);
   const bool well = g != NULL && x != NULL;
 
@@ -207,7 +217,7 @@ bound_entries(const clarke_sieve_product_back *k, clarke_error *err)
         k->w->top[(d->grouped ? b * d->outer * d->inner : 0) + (d->transposed ? i * d->outer + o : o * d->inner + i)]
           += clarke_sieve_up(g[b * d->outer + o] * x[b * d->inner + i]);
   for (size_t e = 0; well && e < count; e++)
-    k->w->slack[e] += clarke_sieve_slack(terms + (double)(d->blocks + k->w->parts), k->w->top[e]);
+    k->w->slack[e] += clarke_sieve_slack(terms + (double)(1 + k->w->parts), k->w->top[e]);
   k->w->terms += terms;
   free(g);
   free(x);
@@ -239,5 +249,5 @@ clarke_sieve_bound_operand(const clarke_sieve_product_back *k, clarke_error *err
 clarke_status
 clarke_sieve_bound_weight(const clarke_sieve_product_back *k, clarke_error *err)
 {
-  return k->p.d->blocks > 1 ? bound_entries(k, err) : bound_lines(k, err);
+  return k->p.d->grouped && k->p.d->blocks > 1 ? bound_entries(k, err) : bound_lines(k, err);
 }

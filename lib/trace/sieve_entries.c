@@ -697,5 +697,6 @@ clarke_sieve_judge_entries(clarke_sieve *s, clarke_certificate *made, const clar
   made->at_most = true;
   made->certainty = made->exact == count ? CLARKE_BIT_EXACT : CLARKE_WITHIN_BOUND;
   made->slack = made->certainty == CLARKE_BIT_EXACT ? 0 : clarke_up_by(sqrt(squares), 0x1p34);
+  made->slack_least = true;
   return CLARKE_OK;
 }

@@ -385,9 +385,11 @@ slack_of(const judging *j, size_t rows, double roundings)
   double down = 0, across = 0;
 
   for (size_t row = 0; v->top != NULL && row < rows; row++)
-    down = hypot(down, v->top[row]);
+    down += v->top[row] * v->top[row];
   for (size_t col = 0; col < j->cols; col++)
-    across = hypot(across, v->scale != NULL ? v->scale[col] : 1);
+    across += v->scale != NULL ? v->scale[col] * v->scale[col] : 1;
+  down = clarke_up_root(down, rows);
+  across = clarke_up_root(across, j->cols);
   return v->top == NULL ? INFINITY : clarke_sieve_up(j->by * down * across)
                                      + 4 * roundings * j->s->c->by.tiny * (1 + down) * (double)rows * (double)j->cols;
 }

@@ -118,6 +118,37 @@ gradient_panel(const clarke_sieve_product *p, const float *g, size_t block, size
 
 /* --- y = W x --- */
 
+/* Are blocks the rows of one product: each with the whole weight, of one number? */
+static bool
+are_rows(const clarke_sieve_product *p)
+{
+  return !p->d->grouped && p->d->blocks > 1 && p->columns == 1 && p->map == NULL && p->d->blocks <= INT_MAX;
+}
+
+/* All rows of the operand. */
+static bool
+widen_rows(const clarke_sieve_product *p)
+{
+  const size_t count = p->d->blocks * p->d->inner;
+
+  if (!make_panel(p->s, &p->s->panel, &p->s->panel_count, count))
+    return false;
+  clarke_sieve_widen(p->s->panel, p->s->value[clarke_sieve_source(p->s, p->dense)].exact, count);
+  return true;
+}
+
+static bool
+multiply_rows(const clarke_sieve_product *p, double *y)
+{
+  const clarke_dense *d = p->d;
+
+  if (!widen_rows(p))
+    return false;
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, d->transposed ? CblasNoTrans : CblasTrans, (int)d->blocks, (int)d->outer, (int)d->inner, 1,
+              p->s->panel, (int)d->inner, p->w, (int)(d->transposed ? d->outer : d->inner), 0, y, (int)d->outer);
+  return true;
+}
+
 static void
 multiply(const clarke_sieve_product *p, double *y, size_t positions)
 {
@@ -154,6 +185,8 @@ clarke_sieve_dense(clarke_sieve *s, const clarke_step *dense, clarke_error *err)
   well = make_room(&p, &positions) && clarke_sieved_begin(s, y, d->blocks * d->outer * d->repeat, p.n, true);
   if (well && p.is_conv)
     well = clarke_sieve_conv_run(s, &p.conv, d->outer, p.w, s->value[x].exact, y->near);
+  else if (well && are_rows(&p))
+    well = multiply_rows(&p, y->near);
   else if (well)
     multiply(&p, y->near, positions);
   if (!well || !clarke_sieve_bound_output(&p, clarke_sieve_largest(s->value[x].exact, s->g->values[x].count * p.n)))
@@ -209,7 +242,7 @@ static bool
 begin_weight(clarke_sieve *s, clarke_sieved *w, const clarke_step *dense, bool set)
 {
   const clarke_dense *d = &dense->dense;
-  const size_t count = s->g->values[d->weight].count, line = d->blocks > 1 ? 1 : d->transposed ? d->outer : d->inner;
+  const size_t count = s->g->values[d->weight].count, line = d->grouped && d->blocks > 1 ? 1 : d->transposed ? d->outer : d->inner;
 
   s->open = s->open || w->off != NULL || (w->parts > 0 && w->line != line);
   if (s->open)
@@ -223,6 +256,27 @@ give(clarke_sieved *to, const clarke_step *dense)
 {
   to->dense = to->parts == 0 ? dense : NULL;
   to->parts++;
+}
+
+/* x += g W, w += x^T g, or its transpose: of rows. */
+static bool
+multiply_rows_back(const clarke_sieve_product_back *k)
+{
+  clarke_sieve *s = k->p.s;
+  const clarke_dense *d = k->p.d;
+  const int rows = (int)d->blocks, inner = (int)d->inner, outer = (int)d->outer;
+
+  if (!make_panel(s, &s->other, &s->other_count, d->blocks * d->outer) || (k->w != NULL && !widen_rows(&k->p)))
+    return false;
+  clarke_sieve_widen(s->other, k->g, d->blocks * d->outer);
+  if (k->x != NULL)
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, d->transposed ? CblasTrans : CblasNoTrans, rows, inner, outer, 1, s->other, outer, k->p.w,
+                d->transposed ? outer : inner, 1, k->x->near, inner);
+  if (k->w != NULL && d->transposed)
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, inner, outer, rows, 1, s->panel, inner, s->other, outer, 1, k->w->near, outer);
+  else if (k->w != NULL)
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, outer, inner, rows, 1, s->other, outer, s->panel, inner, 1, k->w->near, inner);
+  return true;
 }
 
 static void
@@ -359,10 +413,10 @@ clarke_sieve_dense_back(clarke_sieve *s, const clarke_step *dense, clarke_error 
     return clarke_no_memory(err);
   if (s->open)
     return CLARKE_OK;
-  if (!k.p.is_conv)
-    multiply_back(&k, positions);
-  else if (!multiply_conv_back(&k))
+  if (k.p.is_conv ? !multiply_conv_back(&k) : are_rows(&k.p) && !multiply_rows_back(&k))
     return clarke_no_memory(err);
+  if (!k.p.is_conv && !are_rows(&k.p))
+    multiply_back(&k, positions);
   if (k.w != NULL) {
     give(k.w, dense);
     status = clarke_sieve_bound_weight(&k, err);

@@ -3,6 +3,8 @@
  * rounding_back_step.c. */
 #include "trace/sieve.h"
 
+#include "network/pass/analytic.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,26 +12,8 @@
 #define NEARLY 0x1p-38
 /* As rounding_forward.c has it. */
 #define FUNCTION 8
-/* Beyond it numbers are left open: exp, and the cube of an argument, stay far from overflow, and an argument is off by few units of 1. */
+/* Beyond it numbers are left open: exp stays far from overflow. */
 #define FAR 600
-
-static double
-sigmoid(double x)
-{
-  return 1 / (1 + exp(-x));
-}
-
-/* sqrt(8 / pi) (x + a x^3), and its slope. */
-static double
-cubic(double x)
-{
-  return 1.5957691216057308 * x * (1 + 0.044715 * x * x);
-}
-static double
-cubic_slope(double x)
-{
-  return 1.5957691216057308 * (1 + 3 * 0.044715 * x * x);
-}
 
 /* --- functions of one entry --- */
 
@@ -38,53 +22,27 @@ typedef struct {
   double value, value_off, slope, slope_off;
 } point;
 
-static point
-smooth(clarke_function function, double x)
-{
-  point p = {0};
-
-  switch (function) {
-  case CLARKE_SIGMOID:
-    p.value = sigmoid(x);
-    p.slope = p.value * sigmoid(-x);
-    break;
-  case CLARKE_TANH:
-    p.value = tanh(x);
-    p.slope = 1 / (cosh(x) * cosh(x));
-    break;
-  case CLARKE_EXP:
-    p.value = p.slope = exp(x);
-    break;
-  case CLARKE_ERF:
-    p.value = erf(x);
-    p.slope = 1.1283791670955126 * exp(-x * x); /* 2 / sqrt(pi) */
-    break;
-  case CLARKE_NORMAL:
-    p.value = 0.5 * erfc(-x * 0.7071067811865476);
-    p.slope = 0.3989422804014327 * exp(-0.5 * x * x); /* 1 / sqrt(2 pi) */
-    break;
-  case CLARKE_NORMAL_TANH:
-    p.value = sigmoid(cubic(x));
-    p.slope = p.value * sigmoid(-cubic(x)) * cubic_slope(x);
-    break;
-  default:
-    p.value = p.slope = NAN;
-  }
-  return p;
-}
-
 /* The argument of an exponential is rounded: z is off by 8 units of |z|, exp(z) by as much of itself. A sigmoid of z is so at most, for its
  * slope is at most itself. |z| is x, x^2 or the cubic of x at most. */
 static point
 smooth_within(clarke_function function, double x)
 {
-  const double z = function == CLARKE_NORMAL_TANH ? fabs(cubic(x)) : fmax(fabs(x), x * x);
+  const double z = fmax(fabs(x), function == CLARKE_NORMAL_TANH ? 1.6 * fabs(x) * (1 + 0.045 * x * x) : x * x);
   const double off = NEARLY + clarke_taken(16, z);
-  point p = smooth(function, x);
+  point p;
 
+  p.value = clarke_analytic_near(&p.slope, x, function);
   p.value_off = fabs(p.value) * off + (x != 0 ? CLARKE_SIEVE_LEAST : 0);
   p.slope_off = fabs(p.slope) * off + CLARKE_SIEVE_LEAST;
   return p;
+}
+
+/* Others have a domain, or are of two pieces. */
+static bool
+is_known(clarke_function function)
+{
+  return function == CLARKE_SIGMOID || function == CLARKE_TANH || function == CLARKE_EXP || function == CLARKE_ERF || function == CLARKE_NORMAL
+         || function == CLARKE_NORMAL_TANH;
 }
 
 /* What is of the size of 1 before it is rounded. */
@@ -107,10 +65,11 @@ clarke_status
 clarke_sieve_analytic(clarke_sieve *s, const clarke_step *step, clarke_error *err)
 {
   const size_t entries = s->g->values[step->out].count * s->n;
-  const float *x = argument(s, step);
+  const float *x = is_known(step->function) ? argument(s, step) : NULL;
   const double gamma = clarke_sieve_gamma(s, FUNCTION);
   clarke_sieved *y = &s->value[step->out];
 
+  s->open = s->open || x == NULL;
   if (x == NULL)
     return CLARKE_OK;
   if (!clarke_sieve_begin_entries(s, y, entries))
@@ -123,7 +82,7 @@ clarke_sieve_analytic(clarke_sieve *s, const clarke_step *step, clarke_error *er
     y->near[e] = p.value;
     y->off[e] = p.value_off;
     y->may[e] = clarke_sieve_by(gamma, FUNCTION, s->c->by.tiny, top);
-    s->open = s->open || !(fabs((double)x[e]) < FAR); /* a NaN, of a function that is not known, is left open below */
+    s->open = s->open || !(fabs((double)x[e]) < FAR);
   }
   clarke_sieve_check_sizes(s, y, entries);
   return CLARKE_OK;

@@ -83,6 +83,44 @@ START_TEST(values)
 END_TEST
 
 /* f(b) - f(a) is b - a times a slope between them: it is in the slope of the enclosure [a, b] times b - a. */
+static double
+middle(const arb_t y)
+{
+  return arf_get_d(arb_midref(y), ARF_RND_NEAR);
+}
+
+/* Values and slopes in doubles are within 2^-40 of themselves, and what rounding takes of an exponential's argument; of what has a domain there
+ * are none. */
+START_TEST(near_values)
+{
+  uint64_t state = 9;
+  arb_t y, near;
+
+  arb_init(y);
+  arb_init(near);
+  for (size_t i = 0; i < FUNCTIONS * ROUNDS; i++) {
+    const clarke_function function = functions[i % FUNCTIONS];
+    const double x = draw_argument(function, &state) * (double)draw_between(&state, 1, 5);
+    double slope;
+    const double of[] = {clarke_analytic_near(&slope, x, function), slope};
+
+    if (function >= CLARKE_RECIPROCAL) {
+      ck_assert(isnan(of[0]) && isnan(slope));
+      continue;
+    }
+    for (size_t k = 0; k < 2; k++) {
+      arb_set_d(y, x);
+      (k == 0 ? clarke_analytic_value : clarke_analytic_slope)(y, y, function, 8 * BITS);
+      arb_set_d(near, k == 0 ? of[0] : slope);
+      arb_sub(near, near, y, 8 * BITS);
+      ck_assert_msg(fabs(middle(near)) <= (0x1p-40 + 0x1p-48 * x * x * fmax(fabs(x), 1)) * fabs(middle(y)) + 0x1p-1000, "function %d at %g", (int)function, x);
+    }
+  }
+  arb_clear(y);
+  arb_clear(near);
+}
+END_TEST
+
 START_TEST(slopes_are_mean_values)
 {
   uint64_t state = 2;
@@ -266,6 +304,7 @@ main(void)
   int failed;
 
   tcase_add_test(tests, values);
+  tcase_add_test(tests, near_values);
   tcase_add_test(tests, slopes_are_mean_values);
   tcase_add_test(tests, bounds_of_derivatives);
   tcase_add_test(tests, every_entry);

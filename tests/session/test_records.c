@@ -350,6 +350,8 @@ END_TEST
 /* Norms of 3 and 4 entry by entry; a quarter of the norm is allowed, and of a zero a part of the whole. */
 START_TEST(norms)
 {
+  clarke_vague vague = {0};
+  clarke_record r;
   clarke_norms n = {0}, none = {0};
 
   clarke_norms_add(&n, 3, 0.5, 3.5, 1);
@@ -361,6 +363,14 @@ START_TEST(norms)
   ck_assert(!clarke_norms_are_vague(&n, n.exact / 4.001, 10) && clarke_norms_are_vague(&n, n.exact / 3.999, 10));
   clarke_norms_add(&none, 0.25, 0.5, 0.25, 1);
   ck_assert(none.exact == 0 && !clarke_norms_are_vague(&none, 0.1, 10) && clarke_norms_are_vague(&none, 0.2, 10));
+  clarke_record_init(&r);
+  for (size_t i = 0; i < 4; i++)
+    clarke_vague_add(&vague, (const char *const[]){"a", "b", "c", "d"}[i], 1, 0.5, "allowed");
+  OK(clarke_vague_say(&vague, &r, &error));
+  ck_assert(r.ran == CLARKE_RAN_UNKNOWN && vague.n == 4);
+  ck_assert_str_eq(r.why, "rounding would explain a wrong gradient, too, of 4 parameters: a (norm 1, 0.5 allowed), b (norm 1, 0.5 allowed), "
+                          "c (norm 1, 0.5 allowed), ...");
+  clarke_record_clear(&r);
 }
 END_TEST
 

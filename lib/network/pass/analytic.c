@@ -2,6 +2,7 @@
 #include "exact/number.h"
 
 #include <flint/flint.h>
+#include <math.h>
 #if __FLINT_RELEASE >= 30000
 #include <flint/arb_hypgeom.h>
 #else
@@ -100,6 +101,71 @@ elu(arb_t y, const arb_t x, bool slope, long precision)
   }
   arb_clear(below);
 }
+
+/* --- in doubles --- */
+
+static double
+near_sigmoid(double x)
+{
+  return 1 / (1 + exp(-x));
+}
+
+/* sqrt(8 / pi) (x + a x^3), sigmoid of which is near NORMAL. */
+static double
+near_normal_tanh(double *slope, double x)
+{
+  const double scale = 1.5957691216057308, square = 0.044715 * x * x, z = scale * x * (1 + square), y = near_sigmoid(z);
+
+  *slope = y * near_sigmoid(-z) * scale * (1 + 3 * square);
+  return y;
+}
+
+double
+clarke_analytic_near(double *slope, double x, clarke_function function)
+{
+  double y = NAN;
+
+  *slope = NAN;
+  switch (function) {
+  case CLARKE_SIGMOID:
+    y = near_sigmoid(x);
+    *slope = y * near_sigmoid(-x);
+    break;
+  case CLARKE_TANH:
+    y = tanh(x);
+    *slope = 1 / (cosh(x) * cosh(x));
+    break;
+  case CLARKE_EXP:
+    y = *slope = exp(x);
+    break;
+  case CLARKE_ERF:
+    y = erf(x);
+    *slope = 1.1283791670955126 * exp(-x * x); /* 2 / sqrt(pi) */
+    break;
+  case CLARKE_SOFTPLUS:
+    y = fmax(x, 0) + log1p(exp(-fabs(x)));
+    *slope = near_sigmoid(x);
+    break;
+  case CLARKE_NORMAL:
+    y = 0.5 * erfc(-x * 0.7071067811865476);
+    *slope = 0.3989422804014327 * exp(-0.5 * x * x); /* 1 / sqrt(2 pi) */
+    break;
+  case CLARKE_NORMAL_TANH:
+    y = near_normal_tanh(slope, x);
+    break;
+  case CLARKE_ELU:
+    y = x > 0 ? x : expm1(x);
+    *slope = x > 0 ? 1 : exp(x);
+    break;
+  case CLARKE_RECIPROCAL:
+  case CLARKE_SQRT:
+  case CLARKE_LOG:
+    break;
+  }
+  return y;
+}
+
+/* --- in balls --- */
 
 void
 clarke_analytic_value(arb_t y, const arb_t x, clarke_function function, long precision)

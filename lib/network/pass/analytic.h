@@ -9,6 +9,10 @@
 void clarke_analytic_value(arb_t y, const arb_t x, clarke_function function, long precision);
 void clarke_analytic_slope(arb_t y, const arb_t x, clarke_function function, long precision);
 
+/* The function of x in doubles, and its slope, which libm gives and a few operations more: each rounds its argument and its result; NaNs of
+ * what has a domain. */
+double clarke_analytic_near(double *slope, double x, clarke_function function);
+
 /* The step's function of every entry, in enclosures. */
 clarke_status clarke_analytic_apply(clarke_matrix *y, const clarke_step *s, const clarke_matrix *x, long precision, clarke_error *err);
 

@@ -57,10 +57,17 @@ clarke_ball_of_pair(arb_t ball, clarke_pair x)
   arf_clear(low);
 }
 
-/* A function of x, which balls give. */
+/* A function of x, which balls give; for a look, whose numbers tell sizes alone, doubles. */
 static clarke_pair
-apply(double *off, arb_t room, clarke_pair x, const clarke_step *s, bool slope)
+apply(double *off, const clarke_gradient_pass *p, arb_t room, clarke_pair x, const clarke_step *s, bool slope)
 {
+  if (p->seen != NULL) {
+    double of_slope;
+    const double value = clarke_analytic_near(&of_slope, x.high, s->function);
+
+    *off = SLOPE_OFF;
+    return (clarke_pair){slope ? of_slope : value, 0};
+  }
   clarke_ball_of_pair(room, x);
   if (slope)
     clarke_analytic_slope(room, room, s->function, PRECISION);
@@ -80,9 +87,9 @@ clarke_analytic_forward(clarke_gradient_pass *p, const clarke_step *s)
   arb_init(room);
   for (size_t e = 0; e < p->g->values[s->out].count * p->n; e++) {
     double off;
-    const clarke_pair v = apply(&off, room, clarke_normed_get(x, e), s, false);
+    const clarke_pair v = apply(&off, p, room, clarke_normed_get(x, e), s, false);
 
-    p->lost = p->lost || !isfinite(off);
+    p->lost = p->lost || !isfinite(off) || !isfinite(v.high);
     clarke_normed_put(y, e, v);
     off = clarke_bound_up(off + (y->low == NULL ? fabs(v.low) : 0));
     y->error[clarke_lane_of(p, e % p->n)] += off * off;
@@ -113,7 +120,7 @@ clarke_analytic_back(clarke_gradient_pass *p, const clarke_step *s)
   arb_init(room);
   for (size_t e = 0; e < p->g->values[s->out].count * p->n && status == CLARKE_OK; e++) {
     double off;
-    const clarke_pair slope = apply(&off, room, clarke_normed_get(x, e), s, true);
+    const clarke_pair slope = apply(&off, p, room, clarke_normed_get(x, e), s, true);
 
     p->lost = p->lost || !(off <= SLOPE_OFF);
     clarke_normed_add(to, e, clarke_pair_multiply(slope, clarke_normed_get(g, e)));

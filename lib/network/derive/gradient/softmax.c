@@ -43,11 +43,35 @@ each_group(clarke_gradient_pass *p, const clarke_step *s, void (*go)(clarke_grad
 
 /* The balls of a group. */
 static void
-group_balls(arb_ptr ball, const clarke_gradient_pass *p, const clarke_step *s, const softmax_group *of, bool logarithm)
+enclose_group(arb_ptr ball, const clarke_gradient_pass *p, const clarke_step *s, const softmax_group *of, bool logarithm)
 {
   for (size_t i = 0; i < of->length; i++)
     clarke_ball_of_pair(ball + i, clarke_normed_get(&p->value[s->in[0].value], of->first + i * of->apart));
   clarke_softmax_balls(ball, of->length, 1, logarithm, PRECISION);
+}
+
+/* For a look, whose numbers tell sizes alone, doubles: as balls. */
+static void
+look_at_group(arb_ptr ball, const clarke_gradient_pass *p, const clarke_step *s, const softmax_group *of, bool logarithm)
+{
+  const clarke_normed *x = &p->value[s->in[0].value];
+  double most = -INFINITY, sum = 0;
+
+  for (size_t i = 0; i < of->length; i++)
+    most = fmax(most, clarke_normed_get(x, of->first + i * of->apart).high);
+  for (size_t i = 0; i < of->length; i++)
+    sum += exp(clarke_normed_get(x, of->first + i * of->apart).high - most);
+  for (size_t i = 0; i < of->length; i++) {
+    const double z = clarke_normed_get(x, of->first + i * of->apart).high - most;
+
+    arb_set_d(ball + i, logarithm ? z - log(sum) : exp(z) / sum);
+  }
+}
+
+static void
+group_balls(arb_ptr ball, const clarke_gradient_pass *p, const clarke_step *s, const softmax_group *of, bool logarithm)
+{
+  (p->seen != NULL ? look_at_group : enclose_group)(ball, p, s, of, logarithm);
 }
 
 static void
