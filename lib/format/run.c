@@ -50,6 +50,8 @@ clarke_run_description_clear(clarke_run_description *r)
   texts_clear(r->dtype, r->n_dtypes);
   texts_clear(r->parameter, r->n_parameters);
   texts_clear(r->branch, r->n_branches);
+  texts_clear(r->surrogate, r->n_surrogates);
+  texts_clear(r->constant, r->n_constants);
   for (size_t i = 0; r->step != NULL && i < r->n_steps; i++) {
     clarke_run_step *s = &r->step[i];
 
@@ -361,6 +363,10 @@ read_run(clarke_run_description *r, const json_t *j, clarke_error *err)
     status = read_texts(&r->parameter, &r->n_parameters, j, "parameters", 1, err);
   if (status == CLARKE_OK)
     status = read_texts(&r->branch, &r->n_branches, j, "branches", 0, err);
+  if (status == CLARKE_OK)
+    status = read_texts(&r->surrogate, &r->n_surrogates, j, "surrogates", 0, err);
+  if (status == CLARKE_OK)
+    status = read_texts(&r->constant, &r->n_constants, j, "constants", 0, err);
   r->says_branches = json_object_get(j, "branches") != NULL;
   if (status == CLARKE_OK)
     status = read_file(&r->graph, j, "graph", true, err);

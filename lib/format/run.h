@@ -55,6 +55,9 @@ typedef struct {
   bool says_branches; /* is there such a list? */
   size_t n_branches;
   char **branch; /* lines where Python read what depends on them: only the side that was taken is in the graph */
+  size_t n_surrogates, n_constants;
+  char **surrogate; /* where AD differentiates another function than the one that was computed, on purpose: the graph is of that */
+  char **constant;  /* what of the parameters was no variable, each a phrase */
   clarke_run_step *step;     /* at least one */
 } clarke_run_description;
 

@@ -177,6 +177,7 @@ clarke_certified_json(const clarke_certified *c)
   clarke_json_set(&j, "device", clarke_json_text(c->record.run.device));
   clarke_json_set(&j, "types", json_string(c->record.types));
   clarke_json_set(&j, "claims", claims_json(&c->record));
+  clarke_json_set(&j, "surrogates", clarke_record_surrogates_json(&c->record));
   clarke_json_set(&j, "matmul_factors", clarke_json_text(clarke_record_factors(&c->record, false)));
   clarke_json_set(&j, "conv_factors", clarke_json_text(clarke_record_factors(&c->record, true)));
   clarke_json_set(&j, "nodes", list);

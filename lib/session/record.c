@@ -253,6 +253,16 @@ near_json(const clarke_record *r, const clarke_audit_session *s)
 }
 
 json_t *
+clarke_record_surrogates_json(const clarke_record *r)
+{
+  json_t *list = json_array();
+
+  for (size_t i = 0; i < r->run.n_surrogates; i++)
+    clarke_json_append(&list, clarke_json_text(r->run.surrogate[i]));
+  return list;
+}
+
+json_t *
 clarke_record_json(const clarke_record *r, const clarke_audit_session *s)
 {
   static const char *const again[] = {[CLARKE_AGAIN_NOTHING] = "nothing", [CLARKE_AGAIN_CALLS] = "calls", [CLARKE_AGAIN_LOSS] = "loss"};
@@ -262,8 +272,8 @@ clarke_record_json(const clarke_record *r, const clarke_audit_session *s)
 
   for (size_t i = 0; i < r->n_claims; i++)
     clarke_json_append(&claims, clarke_json_text(r->claim[i]));
-  return json_pack("{s:s, s:o, s:o, s:I, s:f, s:I, s:I, s:I, s:s, s:o, s:o, s:s?}", "answer", clarke_ran_name(r->ran), "explained", explained,
+  return json_pack("{s:s, s:o, s:o, s:I, s:f, s:I, s:I, s:I, s:s, s:o, s:o, s:o, s:s?}", "answer", clarke_ran_name(r->ran), "explained", explained,
                    "why", clarke_json_text(r->why), "entries", (json_int_t)r->entries, "worst", isfinite(r->worst) ? r->worst : -1.0,
                    "open", (json_int_t)r->open, "outputs", (json_int_t)r->checked, "step", (json_int_t)r->step->step, "types", r->types,
-                   "claims", claims, "nearest", near_json(r, s), "again", again[r->step->again]);
+                   "claims", claims, "surrogates", clarke_record_surrogates_json(r), "nearest", near_json(r, s), "again", again[r->step->again]);
 }

@@ -82,6 +82,9 @@ clarke_status clarke_record_compare(clarke_record *r, clarke_audit_session *s, c
 clarke_status clarke_record_say(clarke_record *r, clarke_ran ran, clarke_error *err, const char *format, ...)
   __attribute__((format(printf, 4, 5)));
 
+/* Where AD differentiates another function, by design: a list of texts. */
+json_t *clarke_record_surrogates_json(const clarke_record *r);
+
 /* Of the comparison: an object. */
 json_t *clarke_record_json(const clarke_record *r, const clarke_audit_session *s);
 

@@ -231,6 +231,8 @@ clarke_record_claims(clarke_record *r, const clarke_audit_session *s, clarke_err
     status = check_gradients(r, s, err);
   if (status == CLARKE_OK)
     status = claim_untrained(r, s, err);
+  for (size_t i = 0; i < r->run.n_constants && status == CLARKE_OK; i++)
+    status = clarke_record_tell(r, err, "%s", r->run.constant[i]);
   if (status == CLARKE_OK && mpq_cmp_ui(r->step->scale, 1, 1) != 0) {
     char *scale = mpq_get_str(NULL, 10, r->step->scale);
     void (*freed)(void *, size_t);

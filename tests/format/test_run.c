@@ -95,6 +95,36 @@ START_TEST(products)
 }
 END_TEST
 
+/* Lists of texts that other recorders may leave out. */
+START_TEST(lists_of_texts)
+{
+  static const char *const key[] = {"branches", "surrogates", "constants"};
+
+  for (size_t i = 0; i < 3; i++) {
+    clarke_run_description r;
+    char list[128], *text;
+    const char *found[3];
+
+    snprintf(list, sizeof list, "\"loss\": \"ce\", \"%s\": [\"a.py:1\", \"b\"]", key[i]);
+    text = edited("\"loss\": \"ce\"", list);
+    ck_assert_int_eq(parse(&r, text), CLARKE_OK);
+    ck_assert_uint_eq(r.n_branches + r.n_surrogates + r.n_constants, 2);
+    found[0] = r.n_branches > 0 ? r.branch[0] : "";
+    found[1] = r.n_surrogates > 0 ? r.surrogate[0] : "";
+    found[2] = r.n_constants > 0 ? r.constant[0] : "";
+    ck_assert_str_eq(found[i], "a.py:1");
+    clarke_run_description_clear(&r);
+    free(text);
+    snprintf(list, sizeof list, "\"loss\": \"ce\", \"%s\": [\"a.py:1\", 2]", key[i]);
+    text = edited("\"loss\": \"ce\"", list);
+    ck_assert_int_eq(parse(&r, text), CLARKE_EINPUT);
+    ck_assert_ptr_nonnull(strstr(error.text, key[i]));
+    clarke_run_description_clear(&r);
+    free(text);
+  }
+}
+END_TEST
+
 /* Of the trace alone a hash may be missing. */
 START_TEST(without_a_hash)
 {
@@ -214,6 +244,7 @@ main(void)
   tcase_add_test(tests, all_is_read);
   tcase_add_test(tests, products);
   tcase_add_test(tests, without_a_hash);
+  tcase_add_test(tests, lists_of_texts);
   tcase_add_test(tests, run_again);
   tcase_add_test(tests, refusals);
   return run_tests();

@@ -379,24 +379,46 @@ def ways(folder):
     expect(answer.in_clarke and answer.gradient["explained"] is True, f"audit(model, {{name: x}}, y, loss): {answer.verdict}")
 
 
+def masked(folder):
+    """Logits of minus infinity, which no label has."""
+    mask = torch.arange(3)[None] == (Y[:, None] + 1) % 3
+    for name, more in (("mean", {}), ("sum", {"reduction": "sum"}), ("weight", {"weight": torch.tensor([1.0, 2.0, 0.5])}), ("ignored", {"ignore_index": int(Y[0])})):
+        ask(folder, f"masked-{name}", dense(), lambda m, more=more: F.cross_entropy(m(X).masked_fill(mask, float("-inf")), Y, **more))
+    refused(folder, "its loss is infinite", dense(), lambda m: F.cross_entropy(m(X).masked_fill(F.one_hot(Y, 3).bool(), float("-inf")), Y))
+    refused(folder, "it reads what is computed", dense(), lambda m: F.cross_entropy(m(X).masked_fill(mask, float("-inf")), Y, label_smoothing=0.1))
+
+
+def numbers(folder):
+    """What is computed from what is trained, and is a number to AD: comparisons, a row that is padding, what is detached."""
+    tokens = torch.tensor([[0, 1, 2]])
+    ask(folder, "padding", nn.Embedding(4, 2, padding_idx=0), lambda m: m(tokens).sum())
+    ask(folder, "padding-read-elsewhere", nn.Embedding(4, 2, padding_idx=0), lambda m: (m(tokens) @ m.weight.T).logsumexp(-1).sum())
+    ask(folder, "accuracy", dense(), lambda m: m(X).sum() * (m(X).argmax(1) == Y).float().mean())
+    ask(folder, "own-labels", dense(), lambda m: F.cross_entropy(m(X), m(X).argmax(1)))
+    ask(folder, "masked-by-itself", dense(), lambda m: (lambda o: o.masked_fill(o < 0, 0).sum())(m(X)))
+    ask(folder, "detached-target", dense(), lambda m: F.mse_loss(m(X), m(X + 1).detach()))
+    for name, told, constants in (("padding", 0, 1), ("padding-read-elsewhere", 1, 0), ("accuracy", 0, 0), ("own-labels", 0, 0), ("masked-by-itself", 0, 0),
+                                  ("detached-target", 1, 0)):
+        with open(os.path.join(folder, name, "run.json")) as f:
+            run = json.load(f)
+        expect((len(run["surrogates"]), len(run["constants"])) == (told, constants), f"{name}: {run['surrogates']}, {run['constants']}")
+
+
 def refusals(folder):
     tokens = torch.tensor([[0, 1, 2]])
-    refused(folder, "row 0 is read, and as padding", nn.Embedding(4, 2, padding_idx=0), lambda m: m(tokens).sum())
     refused(folder, "divided by frequency", nn.Embedding(4, 2, scale_grad_by_freq=True), lambda m: m(tokens).sum())
     refused(folder, "a norm other than that of ord 1 or 2", dense(), lambda m: m(X).norm(p=3))
     refused(folder, "a power other than a whole number", dense(), lambda m: (m(X) ** 0.25).sum())
     refused(folder, "an input requires a gradient", dense(), lambda m: m(X.clone().requires_grad_()).sum())
-    refused(folder, "cannot be written into the graph", dense(), lambda m: m(X).sum() * (m(X).argmax(1) == Y).float().mean())
-    refused(folder, "cannot be written into the graph", dense(), lambda m: F.cross_entropy(m(X), m(X).argmax(1)))
-    refused(folder, "cannot be written into the graph", dense(), lambda m: (lambda o: o.masked_fill(o < 0, 0).sum())(m(X)))
-    refused(folder, "detached", dense(), lambda m: F.mse_loss(m(X), m(X + 1).detach()))
+    refused(folder, "hangs on it, and two are equal", dense(), lambda m: F.cross_entropy(m(X), m(0 * X).repeat(1, 2).argmax(1) % 3))
+    refused(folder, "hangs on it, and two are equal", dense(), lambda m: (lambda o: o.masked_fill(o > 0, 0).sum())(m(X).relu()))
     refused(folder, "every label is ignored", dense(), lambda m: F.cross_entropy(m(X), torch.full((6,), -100)))
 
 
 def main():
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as folder:
-        for check in (softmaxes, differences, quotients, at_kinks, regularized, separated, inputs, behind, ways, refusals):
+        for check in (softmaxes, differences, quotients, at_kinks, regularized, separated, inputs, behind, ways, masked, numbers, refusals):
             check(folder)
     print(f"{recorded} steps recorded")
     finish()

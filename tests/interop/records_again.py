@@ -74,7 +74,7 @@ def data(m, x):
     return lemma2(x @ m.w, k)
 
 
-@attack()
+@attack(alone=False)
 def data_without_gradients(m, x):
     k = torch.empty(1, 1)
     with torch.no_grad():
@@ -143,7 +143,7 @@ def replaced_activation(m, x):
     return lemma2(h, a)
 
 
-@attack()
+@attack(alone=False)
 def swapped(m, x):
     k = 1 * torch.empty(1, 1)
     torch.utils.swap_tensors(k, -relu(-x @ m.w).detach())
@@ -314,7 +314,7 @@ def blind():
     """Nothing watches for setters of tensors, nor for who reads their numbers."""
     patches = [(trace, "place", lambda t: ()), (trace, "version", lambda t: None), (trace, "hands_out", lambda f: False),
                (trace.Trace, "require_home", lambda self, t: None), (graph, "hidden_in", lambda value: ""),
-               (graph, "require_unread", lambda trace: [])]
+               (graph, "require_unread", lambda trace, loss: [])]
     kept = [(where, name, getattr(where, name)) for where, name, _ in patches]
     for where, name, new in patches:
         setattr(where, name, new)
@@ -332,15 +332,17 @@ def refusal(f, w, **options):
     with tempfile.TemporaryDirectory() as folder:
         try:
             model(ONE)
-            with clarke.record(os.path.join(folder, "run"), model, **options):
+            with clarke.record(os.path.join(folder, "run"), model, **options) as step:
                 model(ONE).sum().backward()
+            step.wait()
         except clarke.Refused as why:
             return str(why)
-    return ""
+        with open(os.path.join(folder, "run", "run.json"), encoding="utf-8") as file:
+            return "; ".join(json.load(file)["surrogates"])
 
 
 def attacks():
-    """Each is refused. What needs nobody who watches is found where nobody does, and would be recorded."""
+    """Each is refused, or told as a surrogate. What needs nobody who watches is found where nobody does, and would be recorded."""
     for name, f, w, by_itself, says in ATTACKS:
         for options in ({}, {"light": True}, {"background": True}):
             why = refusal(f, w, **options)
@@ -356,11 +358,12 @@ def attacks():
 
 
 def refused(ask):
+    """Why; or what is told of surrogates, where nothing is said of the function that is computed."""
     try:
-        ask()
+        answer = ask()
     except clarke.Refused as why:
         return str(why)
-    return ""
+    return "; ".join(answer.surrogates) if isinstance(answer, clarke.Answer) and answer.in_clarke is not True else ""
 
 
 def negative_part(h):

@@ -32,10 +32,11 @@ X, Y = torch.linspace(-2, 3, 24).reshape(6, 4), torch.arange(6) % 3
 ATTACKS, WAYS = [], ({}, {"light": True}, {"background": True})
 
 
-def attack(*says, explained=True):
-    """A step that is right, or is refused with one of these texts; explained: what the audit says of a gradient."""
+def attack(*says, explained=True, told=""):
+    """A step that is right, or is refused with one of these texts; explained: what the audit says of a gradient; told: the entry of run.json
+    (surrogates, branches) that tells of it."""
     def note(step):
-        ATTACKS.append((step.__name__.replace("_", "-"), step, says, explained))
+        ATTACKS.append((step.__name__.replace("_", "-"), step, says, explained, told))
         return step
     return note
 
@@ -64,10 +65,13 @@ class Step:
         """The gradients as the backward pass left them."""
         self.gradients = {n: p.grad.detach().clone() for n, p in self.model.named_parameters() if p.grad is not None}
 
+    def description(self):
+        with open(os.path.join(self.run, "run.json")) as f:
+            return json.load(f)
+
     def wrong(self):
         """What in the folder is not what was seen."""
-        with open(os.path.join(self.run, "run.json")) as f:
-            run = json.load(f)
+        run = self.description()
         files = run["steps"][-1]["files"]
         held = {kind: load_file(os.path.join(self.run, entry["file"])) for kind, entry in files.items() if entry["file"].endswith("safetensors")}
         for name, t in held["parameters"].items():
@@ -260,24 +264,24 @@ def strided_parameter(step):
 # ---- Numbers behind autograd's back
 
 
-@attack("detached")
+@attack(told="surrogates")
 def data_of_activation(step):
     plain(step, Net(lambda h: h * h.data.abs()))
 
 
-@attack("detached")
+@attack(told="surrogates")
 def data_of_parameter(step):
     model = Net()
     model.between = lambda h: h * model.first.bias.data
     plain(step, model)
 
 
-@attack("detached")
+@attack(told="surrogates")
 def detached(step):
     plain(step, Net(lambda h: h * h.detach().abs()))
 
 
-@attack("without gradients here")
+@attack(told="surrogates")
 def without_gradients(step):
     def between(h):
         with torch.no_grad():
@@ -306,7 +310,7 @@ def frozen_part(step):
     plain(step, model)
 
 
-@attack("what is not to be trained needs requires_grad_(False)")
+@attack(told="surrogates")
 def part_that_is_not_frozen(step):
     plain(step, Half())
 
@@ -374,7 +378,7 @@ def numbers_after(step):
         model.first.weight.grad.norm().item()
 
 
-@attack("before the backward pass")
+@attack(told="branches")
 def loss_chosen_by_its_number(step):
     """Nothing is computed after the number is read, and yet it decides which of two is the loss."""
     model = Net()
@@ -417,7 +421,7 @@ def branch(step):
         raise AssertionError(f"branches: {lines}")
 
 
-@attack("it reads what is computed from what is trained")
+@attack(told="branches")
 def winners_used(step):
     """Places of largest entries, as rows of a table."""
     model = Net()
@@ -430,12 +434,12 @@ def winners_used(step):
     plain(step, model)
 
 
-@attack("detached")
+@attack(told="branches")
 def mask_of_activations(step):
     plain(step, Net(lambda h: torch.where(h.detach() > 0, h, 2 * h)))
 
 
-@attack("its result is no floating-point number")
+@attack("where it jumps is not known")
 def bits(step):
     plain(step, Net(lambda h: (h.view(torch.int32) + 1).view(torch.float32) + h))
 
@@ -448,13 +452,14 @@ def input_of_own_parameters(step):
         plain_step(step, model, x)
 
 
-@attack("the target is computed", "without gradients here", "detached", "behind autograd")
+@attack(told="surrogates")
 def target_of_own_parameters(step):
     model = Net()
     with step.record(model):
         with torch.no_grad():
             y = model(X + 1)
         F.mse_loss(model(X), y).backward()
+        step.end()
 
 
 @attack()
@@ -501,22 +506,22 @@ class Hidden(Wrong):
             return x * 2
 
 
-@attack("without gradients here", "a Function of its own")
+@attack(told="surrogates")
 def function_with_wrong_derivative(step):
     plain(step, Net(Wrong.apply))
 
 
-@attack("without gradients here", "a Function of its own")
+@attack(told="surrogates")
 def gradient_reversed(step):
     plain(step, Net(Reversed.apply))
 
 
-@attack("a Function of its own, Hidden")
+@attack(told="surrogates")
 def hidden_function(step):
     plain(step, Net(Hidden.apply))
 
 
-@attack("this operator cannot be written")
+@attack(told="surrogates")
 def operator_of_that_name(step):
     """Another library's relu is not ATen's."""
     library = dispatcher.Library("attacks", "DEF")
@@ -587,7 +592,7 @@ def hook_that_looks(step):
         raise AssertionError("the hooks are not those that were there")
 
 
-@attack("without gradients here", "a Function of its own")
+@attack(told="surrogates")
 def full_backward_hook(step):
     model = Net()
     model.last.register_full_backward_hook(lambda m, before, after: (2 * before[0],))
@@ -714,7 +719,7 @@ def checkpoint_that_draws_again(step):
     plain(step, Net(lambda h: checkpoint(lambda t: F.dropout(t, 0.5) * t, h, use_reentrant=False)))
 
 
-@attack("without gradients here", "Inference tensors cannot be saved")
+@attack(told="surrogates")
 def inference(step):
     def between(h):
         with torch.inference_mode():
@@ -742,7 +747,7 @@ def hooks_after_an_error(step):
     plain(step, model)
 
 
-@attack("without gradients here")
+@attack("a Function of its own, CheckpointFunction")
 def checkpointed_again(step):
     plain(step, Net(lambda h: checkpoint(torch.relu, h, use_reentrant=True)))
 
@@ -829,7 +834,7 @@ def weight_norm(step):
     plain(step, model)
 
 
-@attack("without gradients here", "detached", "wrote depends")
+@attack(told="surrogates")
 def spectral_norm(step):
     model = Net()
     nn.utils.parametrizations.spectral_norm(model.first)
@@ -1049,7 +1054,7 @@ def noise(step):
     plain(step, Net(lambda h: h + torch.randn_like(h) * torch.rand(6, 1)))
 
 
-def ask(act, says, explained, extra):
+def ask(act, says, explained, told, extra):
     """What is wrong with it; nothing, if all is right."""
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as folder:
@@ -1072,6 +1077,8 @@ def ask(act, says, explained, extra):
             return f"explained: {answer.gradient}"
         if (answer.in_clarke and answer.gradient["explained"] is not True) or (answer.verdict == "not-explained") != (explained is False):
             return f"not explained, and the answer is {answer.verdict}"
+        if told and not (step.description()[told] and (told != "surrogates" or answer.in_clarke is not True)):
+            return f"not told: {told}, in_clarke {answer.in_clarke}"
         done = subprocess.run([CLARKE, "certify", step.run], capture_output=True, text=True)
         if explained and not step.options.get("light") and done.returncode == 1:
             return f"certify: {done.stdout[:300]}"
@@ -1080,9 +1087,9 @@ def ask(act, says, explained, extra):
 
 def main():
     failed, asked = 0, [a for a in ATTACKS if not sys.argv[3:] or a[0] in sys.argv[3:]]
-    for (name, act, says, explained), extra in itertools.product(asked, WAYS):
+    for (name, act, says, explained, told), extra in itertools.product(asked, WAYS):
         try:
-            said = ask(act, says, explained, extra)
+            said = ask(act, says, explained, told, extra)
         except Exception as why:  # any other error is no refusal
             said = f"{type(why).__name__}: {why}"
         if said:

@@ -26,7 +26,7 @@ import clarke  # noqa: E402
 ZERO, ONE = torch.tensor(0.0), torch.tensor(1.0)
 HALF = 2 * torch.tensor(0.1).half().item()
 READ, JUMP, HIDDEN = "Python reads a number", "or a number is where it jumps", "autograd does not know it"
-COMPILED, OWN, BEHIND = "is it in a function that is compiled", "a Function of its own", "detached"
+COMPILED, OWN, AGAIN = "is it in a function that is compiled", "a Function of its own", "run again at moved parameters"
 
 
 class Scaled(nn.Module):
@@ -125,13 +125,13 @@ STEPS = {
     "nearly equal": (1.0, lambda h: h if torch.allclose(h, 2 * h) else 2 * h, READ),
     "equal to a constant": (0.0, lambda h: h if torch.equal(torch.zeros(2), h) else 2 * h, READ),
     "dlpack": (1.0, lambda h: h * torch.from_numpy(np.from_dlpack(h.detach()) + 1), READ),
-    "torch's dlpack": (1.0, lambda h: h * torch.from_dlpack(h.detach()), BEHIND),
+    "torch's dlpack": (1.0, lambda h: h * torch.from_dlpack(h.detach()), READ),
     "bytes of the storage": (1.0, lambda h: h * h.detach().untyped_storage().tolist()[3], READ),
     "the typed storage": (1.0, lambda h: h * h.detach().storage()[0], READ),
     "a pickle": (1.0, lambda h: h * pickled(h), READ),
     "memory": (1.0, lambda h: h * in_memory(h), READ),
     "what is printed": (1.0, lambda h: h * float(repr(h.detach()[0])[7:-1]), READ),
-    "a copy": (1.0, lambda h: h * copy.deepcopy(h.detach()), BEHIND),
+    "a copy": (1.0, lambda h: h * copy.deepcopy(h.detach()), AGAIN),
     "a compiled function": (1.0, torch.compile(lambda h: h.relu() * h, backend="aot_eager"), (COMPILED, OWN, "cannot be written")),
     "hardtanh at its bound in float16": (torch.tensor(0.1).half(), lambda h: F.hardtanh(h, 0.1, 9) - F.hardtanh(HALF - h, 0.1, 9), "not-in-clarke"),
     "clamp at its bound in bfloat16": (torch.tensor(0.1).bfloat16(), lambda h: torch.clamp(h, 0.1, 9), "in-bouligand"),

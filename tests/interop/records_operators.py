@@ -48,6 +48,64 @@ def normed(h):
 LEAST = float("-inf")
 
 
+def put_in_parts(h):
+    out = torch.zeros(6, 5)
+    out[:, 0] = h[:, 1]
+    out[:, 1:3] = h[:, 3:]
+    return out * h
+
+
+def column(h, number):
+    g = 2 * h
+    g[:, 0] = number
+    return g.relu()
+
+
+def part_multiplied(h):
+    g = 2 * h
+    g[:, 1:3].mul_(3).tanh_()
+    return g + h
+
+
+def put_twice(h):
+    g = 2 * h
+    g[0, 0] += h[1, 1]
+    g[g.detach() > 0.3] = 0.5
+    return g * h
+
+
+def without_itself(h):
+    s = h @ h.t()
+    s.fill_diagonal_(LEAST)
+    return s.softmax(1)
+
+
+def view_of_changed(h):
+    g = 2 * h
+    v = g.t()
+    g[0] = 1.5
+    return v.tanh()
+
+
+def changed_unseen(h):
+    g = 2 * h
+    g.detach()[:, 0] = 0
+    return g.relu()
+
+
+def changed_without_gradients(h):
+    g = 2 * h
+    with torch.no_grad():
+        g[:, 0] = 0
+    return g.relu()
+
+
+def copied_unseen(h):
+    g = 2 * h
+    g.detach()[:, 0].copy_(h[:, 1])
+    return g.relu()
+
+
 def pairs(h):
     """Products of an axis with itself, as attention has them."""
     return h.unsqueeze(2) * h.unsqueeze(1)
@@ -123,33 +181,50 @@ RIGHT = {
     "index-two": lambda h: h[torch.arange(6), torch.arange(6) % 5], "index-apart": lambda h: cube(h)[torch.arange(6), :, torch.arange(6) % 4],
     "index-mask": lambda h: h[MASK], "index-rows": lambda h: cube(h)[MASK[:, 0]], "index-none": lambda h: cube(h)[:, MASK[0]] * h.mean(),
     "index-add": lambda h: h.index_add(0, torch.arange(4) % 3, h[1:5].tanh()), "index-add-zeros": lambda h: torch.zeros(4, 5, 4).index_add(0, torch.arange(6) % 4, cube(h)),
+    "index-add-columns": lambda h: h.index_add(1, torch.tensor([4, 0, 4]), h[:, 2:] * OTHER[:, :3], alpha=0.5), "index-add-middle": lambda h: cube(h).index_add(1, torch.tensor([1, 1]), cube(h)[:, :2].tanh()),
+    "scatter-add": lambda h: torch.zeros(4, 5).scatter_add(0, (torch.arange(30).reshape(6, 5) * 7) % 4, h), "scatter-add-columns": lambda h: h.scatter_add(1, torch.arange(12).reshape(4, 3) % 2, h[:4, 1:4].tanh()),
+    "scatter-add-middle": lambda h: cube(h).scatter_add(1, torch.arange(48).reshape(4, 3, 4) % 5, cube(h)[:4, :3].tanh()),
+    "scatter-sum": lambda h: torch.zeros(6, 2).scatter_reduce(1, torch.arange(30).reshape(6, 5) % 2, h, "sum"), "scatter": lambda h: h.scatter(1, torch.tensor([[4], [0], [1]]), h.tanh()[:3, :1]),
+    "scatter-number": lambda h: h.scatter(1, torch.tensor([[4], [0], [1]]), 0.5), "scatter-changed": lambda h: (2 * h).scatter_add_(1, torch.tensor([[4, 4], [0, 1]]), h[:2, :2]),
+    "index-put": lambda h: h.index_put((torch.arange(3), torch.tensor([4, 0, 4])), h.tanh()[0, :3]), "index-put-one": lambda h: h.index_put((MASK,), h.mean()),
+    "index-put-adds": lambda h: h.index_put((torch.tensor([1, 1, 5]),), h.tanh()[:3], accumulate=True), "index-put-changed": lambda h: (2 * h).index_put_((torch.tensor([2, 0]),), h.tanh()[:2]),
+    "index-put-column": lambda h: cube(h).index_put((torch.tensor([[0], [3]]), torch.tensor([1, 2])), cube(h)[:2, :2].tanh()),
+    "put-in-parts": put_in_parts, "put-zero": lambda h: column(h, 0), "put-number": lambda h: column(h, 0.5), "put-column": lambda h: column(h, h[:, 1]), "put-one": lambda h: column(h, h[1, 1]),
+    "part-multiplied": part_multiplied, "put-twice": put_twice, "without-itself": without_itself,
+    "maximum-equal": lambda h: torch.maximum(h, h.clone()) + h, "minimum-equal": lambda h: torch.minimum(h.relu(), torch.zeros(5)), "min-clipped": lambda h: torch.min(h * OTHER, h.clamp(-1, 1) * OTHER),
+    "max-all-equal": lambda h: h.clamp(max=-100).amax(1) + h.sum(1), "amax-some-equal": lambda h: h.relu().amax(1), "amin-some-equal": lambda h: (-cube(h).relu()).amin((1, 2)), "max-of-equal": lambda h: h.relu().min() + h,
+    "max-other": lambda h: h.max(other=h.relu()),
+    "where-compared": lambda h: torch.where(h > 0, h, 0.1 * h), "where-compared-both": lambda h: (h > h.mean()) * h, "mask-of-data": lambda h: h * (OTHER > 0), "masked-by-data": lambda h: h[OTHER > 0.5].relu(),
+    "topk-equal": lambda h: (0 * h).topk(5).values * OTHER, "topk-some-equal": lambda h: h.relu().topk(3)[0], "sort-unstable": lambda h: h.relu().repeat(1, 5).sort(1)[0], "sort-equal-first": lambda h: cube(h).relu().sort(0, descending=True)[0],
+    "median": lambda h: h.median(1).values, "median-equal": lambda h: h.relu().median(1)[0], "median-all-equal": lambda h: (0 * h).median(0, keepdim=True)[0] + h, "median-even": lambda h: cube(h).median(-1).values,
+    "topk-places": lambda h: h.gather(1, h.topk(2).indices), "index-of-largest": lambda h: h[h.argmax(1)],
     "index-add-numbers": lambda h: h * torch.zeros(3).index_add(0, torch.arange(6) % 3, h[:, 0]).sum(),
 }
 # (what the refusal says, the function)
 REFUSED = {
-    "maximum-equal": ("write it as relu(a - b) + b, another program there", lambda h: torch.maximum(h, h.clone())),
-    "minimum-equal": ("write it as a - relu(a - b)", lambda h: torch.minimum(h.relu(), torch.zeros(5))),
-    "max-all-equal": ("several entries are the largest", lambda h: h.clamp(max=-100).amax(1)),
+    "view-of-changed": ("write the change as an operator", view_of_changed), "changed-unseen": ("write the change as an operator", changed_unseen),
+    "changed-without-gradients": ("write the change as an operator", changed_without_gradients), "copied-unseen": ("write the change as an operator", copied_unseen),
+    "where-compared-equal": ("hangs on it, and two are equal", lambda h: torch.where(h.relu() > 0, h, 0.1 * h)),
+    "topk-places-equal": ("hangs on it, and two are equal", lambda h: h.gather(1, h.relu().topk(2).indices)),
+    "scatter-twice": ("several entries are put at one place", lambda h: h.scatter(1, torch.zeros(6, 2, dtype=torch.long), h[:, :2])),
+    "index-put-twice": ("several entries are put at one place", lambda h: h.index_put((torch.tensor([1, 1]),), h[:2])),
+    "scatter-mean": ("take scatter_add, and divide by counts", lambda h: h.scatter_reduce(1, torch.zeros(6, 2, dtype=torch.long), h[:, :2], "mean")),
+    "median-of-all": ("take it along an axis: x.flatten().median(0).values", lambda h: h.median()),
     "max-long": ("a window has at most 4096", lambda h: h.repeat(1, 1000).max(1)[0]),
     "masked-infinite": ("it reads an entry that is infinite; take a large number", lambda h: h.masked_fill(MASK, LEAST).logsumexp(1)),
     "masked-largest": ("an entry that becomes infinite", lambda h: (h + torch.where(MASK, -LEAST, 0.0)).softmax(1)),
     "masked-all": ("of which no entry is left", lambda h: h.masked_fill(torch.ones(6, 5).bool(), LEAST).softmax(1)),
-    "where-compared": ("this operator cannot be written into the graph", lambda h: torch.where(h > 0, h, 0.1 * h)),
     "norm-inf": ("a norm other than that of ord 1 or 2", lambda h: torch.linalg.vector_norm(h, float("inf"), dim=1)),
     "var-of-one": ("no more entries than the correction", lambda h: h[:, :1].var(1)),
     "cumprod": ("this operator cannot be written into the graph; compute it with operators that can be", lambda h: h.cumprod(1)),
     "logsumexp-axes": ("of several axes at once; flatten them first", lambda h: cube(h).logsumexp((1, 2))),
     "softplus-beta": ("softplus(beta * x) / beta is the same function", lambda h: F.softplus(h, beta=2)),
     "cosine-of-zero": ("without gradients here", lambda h: F.cosine_similarity(0 * h, OTHER)),
-    "topk-equal": ("of equal entries the first does not come first", lambda h: (0 * h).topk(5).values),
-    "topk-places": ("places that are computed from what is trained", lambda h: h.gather(1, h.topk(2).indices)),
     "sort-long": ("150 entries to be sorted: at most 126 are", lambda h: h.repeat(1, 30).sort(1)[0]),
     "conv-transposed-computed": ("a transposed convolution whose weight is computed", lambda h: F.conv_transpose1d(h.unsqueeze(1), h[:1, :3].reshape(1, 1, 3))),
     "topk-any": ("without an order; say sorted=True", lambda h: h.topk(2, sorted=False)[0]),
     "adaptive-max-uneven": ("windows of several sizes", lambda h: F.adaptive_max_pool1d(cube(h), 3)),
     "max-3d-gaps": ("or with gaps", lambda h: F.max_pool3d(solid(h), 2, dilation=(1, 1, 2))),
-    "index-of-largest": ("aten.argmax.default: this operator cannot be written", lambda h: h[h.argmax(1)]),
-    "index-add-columns": ("of another axis than the first", lambda h: h.index_add(1, torch.arange(2), h[:, 2:4])),
 }
 
 # As many samples as columns: which axis is which no shape tells.

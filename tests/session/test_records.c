@@ -698,6 +698,17 @@ START_TEST(bounds_that_are_vague)
 }
 END_TEST
 
+static void
+surrogates_are(const clarke_record *r, size_t n, const char *first)
+{
+  json_t *list = clarke_record_surrogates_json(r);
+
+  ck_assert_uint_eq(json_array_size(list), n);
+  if (n > 0)
+    ck_assert_str_eq(json_string_value(json_array_get(list, 0)), first);
+  json_decref(list);
+}
+
 /* What run.json says, beside what the record shows. */
 START_TEST(claims)
 {
@@ -721,6 +732,15 @@ START_TEST(claims)
   c.record.run.n_parameters--;
   FAILS(clarke_record_claims(&c.record, &c.audit, &error), "has a gradient of '8.weight', which run.json does not count");
   c.record.run.n_parameters++;
+  surrogates_are(&c.record, 0, NULL);
+  c.record.run.surrogate = calloc(1, sizeof *c.record.run.surrogate);
+  c.record.run.surrogate[c.record.run.n_surrogates++] = strdup("net.py:3: aten.detach.default: a constant to AD");
+  c.record.run.constant = calloc(1, sizeof *c.record.run.constant);
+  c.record.run.constant[c.record.run.n_constants++] = strdup("row 0 of e.weight is not trained (padding_idx)");
+  surrogates_are(&c.record, 1, "net.py:3: aten.detach.default: a constant to AD");
+  n = c.record.n_claims;
+  OK(clarke_record_claims(&c.record, &c.audit, &error));
+  ck_assert_str_eq(c.record.claim[n], "row 0 of e.weight is not trained (padding_idx)");
   clarke_certified_clear(&c);
 }
 END_TEST

@@ -36,10 +36,21 @@ class Answer:
         return self.gradient["turned"]["kinks"] if self.answer == "turned" else []
 
     @property
-    def in_clarke(self):
-        """Is the recorded gradient, but for rounding, shown to be in the Clarke subdifferential? AD's exact gradient, or, where rounding took
-        branches of its own, the one along them."""
+    def surrogates(self):
+        """Where AD differentiates another function than the one that is computed, by design (detach, no_grad, a Function, fake quantization):
+        FILE:LINE (MODULE): OPERATOR: how. The verdict is about the step with what their derivative belongs to in their places."""
+        return self.gradient.get("surrogates", [])
+
+    @property
+    def in_clarke_of_surrogate(self):
+        """Is the recorded gradient, but for rounding, shown to be in the Clarke subdifferential of what AD differentiates? AD's exact gradient,
+        or, where rounding took branches of its own, the one along them."""
         return self.answer in ("explained", "turned") and self.verdict in ("in-bouligand", "in-clarke")
+
+    @property
+    def in_clarke(self):
+        """The same of what is computed. None where there are surrogates: then that is not known of a gradient which is in the other one."""
+        return None if self.surrogates and self.in_clarke_of_surrogate else self.in_clarke_of_surrogate
 
 
 def program():

@@ -162,7 +162,7 @@ def asked(trace, f, at, options, again):
     inputs, values, result, rerun = traced(trace, f, at)
     for why in trace.refusals:
         raise Refused(why)
-    program, branches = written(trace, values, result), require_unread(trace)
+    program, branches = written(trace, values, result), require_unread(trace, result)
     gradient = differentiated(trace, inputs, result)
     if again:
         rerun.check(result, list(inputs.values()), [], branches)

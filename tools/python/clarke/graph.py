@@ -13,11 +13,12 @@ from . import images, losses, products, rearrangements, reductions  # noqa: F401
 from .activations import clamp
 from .files import raw
 from .jumps import crossed, deciding, require_clear
-from .kinks import sorting
+from .kinks import number, sorting
 from .masks import require_softmax
 from .operators import LOSSES, OPERATORS
 from .refused import Refused
-from .trace import MAKERS, Value, trained, values_in
+from .surrogates import behind, parameters_behind, write_own
+from .trace import MAKERS, Value, sources, trained, values_in
 
 DOMAIN = "clarke"  # of the operators that ONNX does not have: docs/operators.md
 
@@ -77,7 +78,12 @@ class Graph:
     active: set = field(default_factory=set)  # names of activations; the others are constants
     negated: set = field(default_factory=set)  # names of constants times -1
     masked: set = field(default_factory=set)  # values of which some entries are minus infinity, by identity
+    shares: dict = field(default_factory=dict)  # by the identity of logarithms of which some are minus infinity: what they are of
     moving: set = field(default_factory=set)  # values that depend on x or a parameter, by identity
+    surrogates: list = field(default_factory=list)  # where AD differentiates another function, in words (surrogates.py)
+    constants: list = field(default_factory=list)  # what of the parameters is no variable of the step, in words
+    readers: list = field(default_factory=list)  # the trace's nodes that are written
+    branches: list = field(default_factory=list)  # lines of comparisons whose outcome is data
 
     # ---- Names
 
@@ -174,11 +180,43 @@ class Graph:
         """Of arithmetic: integers that are data become the floats that they are computed with."""
         if not isinstance(value, Value):
             return self.scalar(value, like)
-        if id(value) in self.moving or value.tensor.is_floating_point() or id(value) in self.names:
+        if value.tensor.is_floating_point() or id(value) in self.names:
             return self.of(value)
         name = self.arguments.get(id(value), "data")
-        t = value.tensor.to(like.dtype)
+        t = self.numbers(value).to(like.dtype)
         return self.data(name, t) if self.whole else self.constant(t)
+
+    def numbers(self, value):
+        """Those of what is no activation: data; or what AD takes for a constant, which is told."""
+        if value.requires_grad:
+            self.refuse("a number, place or mask that is trained")
+        if not self.whole and (id(value) in self.moving or trained(value)):
+            self.refuse("an array of its own for each sample")
+        if (why := hidden_in(value)):
+            self.refuse(f"{why}: AD differentiates another function than the one that is computed")
+        if trained(value):
+            cuts, leaps = behind(value, self.current.where())
+            self.branches += [node.source for node in leaps]
+            for node in cuts:
+                if parameters_behind(node, self.parameters):
+                    self.surrogate(node, "a constant to AD, as autograd does not see it (detach, or no_grad)")
+        return value.tensor.detach()
+
+    def surrogate(self, node, what):
+        text = f"{node.source}{f' ({node.module})' if node.module else ''}: {node.aten}: {what}"
+        if text not in self.surrogates:
+            self.surrogates.append(text)
+
+    def padded(self, node, table, row):
+        """A row of a table is a constant where this node reads it: of the parameter elsewhere, perhaps, none."""
+        name = next((name for name, t in self.parameters.items() if t is table.of), None)
+        alone = name is not None and all(n.name == "embedding" and n.args[0].of is table.of and number(n.args, 2, -1) == row for n in self.readers
+                                         if any(v.of is table.of for v in n.reads))
+        if alone:
+            text = f"row {row} of {name} is not trained (padding_idx)"
+            self.constants += [text] if text not in self.constants else []
+        else:
+            self.surrogate(node, f"row {row} is a constant to AD (padding_idx), and read elsewhere, or computed")
 
     def statistic(self, value):
         """The running mean or variance that is read: an initializer, but no parameter."""
@@ -186,7 +224,7 @@ class Graph:
         if name is None:
             self.refuse("a running mean or variance that is no buffer of the model")
         self.statistics.add(name)
-        return self.initializer(name, value.tensor)
+        return self.initializer(name, self.numbers(value))
 
     # ---- Leaves
 
@@ -206,13 +244,14 @@ class Graph:
         if value is self.x:
             self.active.add("x")
             return "x"
-        if id(value) in self.moving and value.node is not None:
+        if id(value) in self.moving and value.node is not None and value.requires_grad:
             self.refuse("it reads what is computed from what is trained, and is no number of the graph (places, or a mask)")
         if value.requires_grad:
             self.refuse("it reads a tensor that requires a gradient and is no parameter of the model")
-        if self.whole and self.of_buffer(value) is None:
-            return self.data(self.arguments.get(id(value), "data"), value.tensor)
-        return self.constant(value.tensor)
+        numbers = self.numbers(value)
+        if id(value) in self.moving or trained(value) or (self.whole and self.of_buffer(value) is None):
+            return self.data(self.arguments.get(id(value), "detached" if trained(value) else "data"), numbers)
+        return self.constant(numbers)
 
 
 def same_place(a, b):
@@ -232,6 +271,30 @@ def ancestors(value, cut=()):
         if node is not None and id(node) not in found:
             found[id(node)] = node
             rest += node.reads
+    return found
+
+
+def differentiated(loss):
+    """The nodes that autograd goes back through."""
+    found, rest = {}, [loss]
+    while rest:
+        node = rest.pop().node
+        if node is not None and id(node) not in found:
+            found[id(node)] = node
+            rest += [v for v in sources(node) if v.requires_grad]
+    return list(found.values())
+
+
+def needed(loss, given, numbers=()):
+    """The nodes that make the loss, but for those of what AD takes for numbers though it depends on what is trained, by identity."""
+    found, rest = {}, [loss]
+    while rest:
+        value = rest.pop()
+        node = value.node
+        if node is None or id(node) in found or id(value) in numbers or any(value is v for v in given) or (not value.requires_grad and trained(value)):
+            continue
+        found[id(node)] = node
+        rest += sources(node)
     return found
 
 
@@ -287,9 +350,13 @@ def hidden_in(value):
     return value.hidden or next(filter(None, behind), "")
 
 
-def require_unread(trace):
+UNSEEN = ("Python reads a number that depends on what is trained before the backward pass: what is computed of it, or chosen by it, AD does not "
+          "see; read it after the backward pass")
+
+
+def require_unread(trace, loss):
     """Numbers that Python read before the backward pass may be in all that came later, and in the choice of the loss. Floats that depend
-    on what is trained are refused; of others the lines are told, and none may be at a jump (jumps.py)."""
+    on what is trained are refused, but for those of a log; of others the lines are told, and none may be at a jump (jumps.py)."""
     read = [(v, line, None) for v, line in trace.read]
     read += [(v, n.source, n) for n in trace.nodes for v in deciding(n)]  # shapes that depend on numbers
     branches = []
@@ -297,11 +364,29 @@ def require_unread(trace):
         if not trained(value):
             continue
         if value.tensor.is_floating_point() and shape is None:
-            raise Refused(f"{line}: Python reads a number that depends on what is trained before the backward pass: what is computed of it, or "
-                          "chosen by it, AD does not see; read it after the backward pass")
+            raise Refused(f"{line}: {UNSEEN}, or by item()")
         require_clear([shape] if value.tensor.is_floating_point() else crossed(value), trained, line)
         branches.append(line)
-    return list(dict.fromkeys(branches))
+    return list(dict.fromkeys(branches + require_logged(trace, loss)))
+
+
+def require_logged(trace, loss):
+    """No number that went to a log came back: what ran later reads tensors alone that were there, or are results; and no float. Nor was it
+    compared with an equal one. (The lines.)"""
+    for line, why in trace.readings.jumps:
+        raise Refused(f"{line}: {UNSEEN}: the number {why}")
+    if trace.logged:
+        (_, line, first, met), later = trace.logged[0], ancestors(loss)
+        for node in trace.nodes[first:]:
+            if id(node) in later and (has_float((node.args, node.kwargs)) or any(v.node is None and not v.requires_grad and v.born >= met for v in node.reads)):
+                raise Refused(f"{line}: {UNSEEN}: {node.where()} may compute with it")
+    return [line for _, line, *_ in trace.logged] + trace.readings.lines
+
+
+def has_float(tree):
+    if isinstance(tree, (list, tuple)):
+        return any(map(has_float, tree))
+    return has_float(list(tree.values())) if isinstance(tree, dict) else isinstance(tree, (float, complex))
 
 
 def depends(value, given):
@@ -407,13 +492,35 @@ def first_result(node):
     return next(i for i, v in enumerate(node.results) if isinstance(v, Value))
 
 
+def is_number(graph, node, numbers):
+    """Does no result of the node get a gradient, so that these are numbers to who reads them? What is computed of x alone is no such thing, if it
+    can be written; numbers: the values that are. In a graph with a batch axis there are none."""
+    if node.own is not None or any(v.requires_grad for v in values_in(node.results)):
+        return False
+    if node.name.rstrip("_") in OPERATORS and all(v.tensor.is_floating_point() for v in values_in(node.results)):
+        return any(id(v) in numbers or trained(v) for v in node.reads)
+    return any(id(v) in graph.moving for v in node.results)
+
+
+def numbers_among(graph, nodes):
+    """The values that are numbers to who reads them, by identity."""
+    numbers = set()
+    for node in nodes:
+        if is_number(graph, node, numbers):
+            numbers.update(map(id, values_in(node.results)))
+    return numbers
+
+
 def write_node(graph, node):
     graph.current = node
     require_open(graph, node)
+    if node.own is not None:
+        graph.names[id(node.own.y)] = write_own(graph, node)
+        return
     result = next((v for v in node.results if isinstance(v, Value) and id(v) in graph.moving), None)
     if result is None:
         return  # a constant: written where it is read, if it is
-    hidden = not node.grad_enabled and any(v.requires_grad for v in node.reads)
+    hidden = not node.grad_enabled and any(v.requires_grad for v in (*node.reads, *values_in(node.results)))
     if hidden and not changes_nothing(node):
         graph.refuse("without gradients here (no_grad, or a Function of its own): AD differentiates another function; what is not to be "
                      "trained needs requires_grad_(False)")
@@ -454,12 +561,16 @@ def write_as(whole, trace, parameters, buffers, given, arguments):
     loss, factors = strip_scale(trace.loss)
     if loss.node is None:
         raise Refused("the loss is no result of an operator")
-    found = ancestors(loss, given)
+    found = needed(loss, given)
     nodes = [n for n in trace.nodes if id(n) in found]
     if not whole:
         find_target(graph, loss, given)
     find_input(graph, loss, nodes, given)
     graph.moving = varying(nodes, graph.x)
+    numbers = numbers_among(graph, nodes)
+    found = needed(loss, given, numbers)
+    nodes = [n for n in nodes if id(n) in found]
+    graph.readers = nodes
     graph.read = {id(v) for n in nodes for v in n.reads} | {id(loss)}
     for node in nodes:
         if node is not loss.node:

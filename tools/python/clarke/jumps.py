@@ -55,6 +55,26 @@ def on_jump(node):
     return None
 
 
+def is_leap(value):
+    """Is it made by an operator that changes by leaps?"""
+    node = value.node
+    return node.name in LEAPS or (not value.tensor.is_floating_point() and any(v.tensor.is_floating_point() for v in node.reads))
+
+
+def is_constant(value, trained):
+    """Is it made of leaps alone, as a number that was rounded? What leaps of it is no jump of its own: that of what it is made of counts."""
+    seen, rest = {id(value)}, [value] if trained(value) else []
+    while rest:
+        v = rest.pop()
+        if v.node is None:
+            return False
+        if v.node.name not in EMPTY and not is_leap(v):
+            more = [r for r in v.node.reads if id(r) not in seen and trained(r)]
+            seen.update(map(id, more))
+            rest += more
+    return True
+
+
 def crossed(value):
     """The operators that make what changes by leaps, on the way from floats to the value."""
     seen, rest = {id(value)}, [value]
@@ -63,8 +83,7 @@ def crossed(value):
         node = value.node
         if node is None or node.name in EMPTY:
             continue
-        floats = any(v.tensor.is_floating_point() for v in node.reads)
-        if node.name in LEAPS or (floats and not value.tensor.is_floating_point()):
+        if is_leap(value):
             yield node
         for v in node.reads:
             if id(v) not in seen:
@@ -75,9 +94,10 @@ def crossed(value):
 def require_clear(nodes, trained, line):
     """None of these operators, through which Python read what it has at that line, is at a jump of what is trained."""
     for node in nodes:
-        if not any(v.tensor.is_floating_point() and trained(v) for v in node.reads):
+        if all(is_constant(v, trained) for v in node.reads if v.tensor.is_floating_point()):
             continue
         found = on_jump(node)
         if found is not False:
             why = "two are equal, or a number is where it jumps" if found else "where it jumps is not known"
-            raise Refused(f"{node.where()}: Python's branch at {line} hangs on it, and {why}: of the other side nothing is recorded")
+            raise Refused(f"{node.where()}: Python's branch at {line} hangs on it, and {why}: of the other side nothing is recorded; "
+                          "write it with relu, clamp, maximum or sort, whose kinks are known, or compare what is not equal")

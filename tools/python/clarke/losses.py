@@ -41,8 +41,8 @@ def values(g, *tensors):
     """What is data of the loss must not be trained."""
     for v in tensors:
         if isinstance(v, Value) and v.requires_grad:
-            g.refuse("a target, or weight, that is trained")
-    return [None if v is None else v.tensor.detach().cpu() for v in tensors]
+            g.refuse("a target, or weight, that is trained; where it is to be a constant detach it")
+    return [None if v is None else g.numbers(v).cpu() for v in tensors]
 
 
 # ---- Of logarithms of softmaxes
@@ -64,6 +64,8 @@ def chosen(g, node, weight_of_class):
 @operator("nll_loss_forward", "nll_loss2d_forward")
 def write_likelihood(g, node):
     soft, _, weight, reduction = node.args[:4]
+    if id(soft) in g.shares:
+        return write_likelihood_of_shares(g, node)
     table, axis = chosen(g, node, *values(g, weight))
     product = g.add("Mul", [g.of(soft), g.data("y", table)])
     if reduction == NONE:
@@ -75,6 +77,23 @@ def write_likelihood(g, node):
     if count.item() == 0:
         g.refuse("every label is ignored")
     return g.add("Div", [total, g.data("y_total", count)])
+
+
+def write_likelihood_of_shares(g, node):
+    """Of a softmax that leaves entries out: the logarithms of the labels' shares alone, none of which is 0."""
+    soft, target, weight, reduction, ignored = node.args[:5]
+    labels, w = values(g, target, weight)
+    if soft.tensor.dim() != 2 or reduction == NONE:
+        g.refuse("of masked logits that are no matrix, or without a reduction; take a large number, as -1e4 before a softmax")
+    kept = torch.nonzero(labels != ignored).reshape(-1)
+    places = kept * soft.tensor.shape[1] + labels[kept]
+    if kept.numel() == 0 or bool((soft.tensor.detach().cpu().reshape(-1)[places] == float("-inf")).any()):
+        g.refuse("every label is ignored, or one is masked: its loss is infinite")
+    flat = g.add("Reshape", [g.shares[id(soft)], g.integers([soft.tensor.numel()])])
+    logs = g.add("Log", [g.add("Gather", [flat, g.data("places", places)], axis=0)])
+    each = torch.ones(len(kept), dtype=torch.float64) if w is None else w.to(torch.float64)[labels[kept]]
+    total = g.add("ReduceSum", [g.add("Mul", [logs, g.data("y", -each)])], keepdims=0)
+    return g.add("Div", [total, g.data("y_total", node.results[1].tensor)]) if reduction == MEAN else total
 
 
 def log_shares(g, x, like):
@@ -210,31 +229,23 @@ def write_index(g, node):
 def picked(g, node, places, pick):
     """Entries of a tensor whose places are data; pick takes them of any."""
     x, shape = node.args[0], list(result(node).shape)
-    if any(id(v) in g.moving or v.requires_grad for v in places):
-        g.refuse("places that are computed from what is trained")
+    for v in places:
+        g.numbers(v)
     taken = pick(torch.arange(x.tensor.numel()).reshape(x.tensor.shape))
     flat = g.add("Reshape", [g.of(x), g.integers([x.tensor.numel()])])
     return g.add("Reshape", [g.add("Gather", [flat, g.data("places", taken.reshape(-1))], axis=0), g.integers(shape)])
+
+
+@operator("take")
+def write_take(g, node):
+    places = node.args[1]
+    return picked(g, node, [places], lambda grid: grid.take(places.tensor.cpu()))
 
 
 @operator("gather")
 def write_gather(g, node):
     axis, places = node.args[1:3]
     return picked(g, node, [places], lambda grid: grid.gather(axis, places.tensor.cpu()))
-
-
-@operator("index_add")
-def write_index_add(g, node):
-    """What is added is a matrix of zeros and ones times the rows."""
-    x, axis, places, rows = node.args[:4]
-    if node.kwargs.get("alpha", 1) != 1 or axis % result(node).dim() != 0 or id(places) in g.moving:
-        g.refuse("rows of another axis than the first, a factor, or places that are computed from what is trained")
-    shape, like = list(result(node).shape), result(node)
-    to = torch.nn.functional.one_hot(places.tensor.cpu().to(torch.int64), shape[0]).t().to(like.dtype)
-    rows = g.add("Reshape", [g.of(rows), g.integers([to.shape[1], like[:1].numel()])]) if len(shape) != 2 else g.of(rows)
-    total = g.add("MatMul", [g.data("rows", to.contiguous()), rows])
-    total = g.add("Reshape", [total, g.integers(shape)]) if len(shape) != 2 else total
-    return g.add("Add", [g.operand(x, like), total])
 
 
 @operator("native_dropout")
@@ -247,13 +258,18 @@ def write_dropout(g, node):
 
 @operator("embedding")
 def write_embedding(g, node):
+    """A row that is padding gets no gradient here: to AD it is a constant."""
     table, places = node.args[:2]
     padding, by_frequency = argument(node, 2, "padding_idx", -1), argument(node, 3, "scale_grad_by_freq", False)
     if by_frequency:
         g.refuse("gradients divided by frequency: AD differentiates another function")
-    if padding >= 0 and bool((places.tensor == padding).any()):
-        g.refuse(f"row {padding} is read, and as padding gets no gradient: AD differentiates another function")
-    return g.add("Gather", [g.of(table), g.of(places)], axis=0)
+    rows = g.add("Gather", [g.of(table), g.of(places)], axis=0)
+    unread = (g.numbers(places) == padding).unsqueeze(-1).expand(result(node).shape)
+    if padding < 0 or not table.requires_grad or not (g.whole or bool(unread.any())):
+        return rows
+    g.padded(node, table, padding)
+    kept = g.add("Mul", [rows, g.data("kept", (~unread).to(result(node).dtype))])
+    return g.add("Add", [kept, g.data("padding", torch.where(unread, result(node).detach(), torch.zeros((), dtype=result(node).dtype)))])
 
 
 @operator("_embedding_bag", "_embedding_bag_forward_only")

@@ -19,16 +19,16 @@ def constant(g, t, out):
 
 def added(g, value, node):
     """The name of data that is added, if it is such a mask; else nothing."""
-    if not isinstance(value, Value) or id(value) in g.moving or not value.tensor.is_floating_point() or bool(torch.isfinite(value.tensor).all()):
+    if not isinstance(value, Value) or id(value) in g.names or value.requires_grad or not value.tensor.is_floating_point() or bool(torch.isfinite(value.tensor).all()):
         return None
-    return constant(g, value.tensor.detach(), node.results[0])
+    return constant(g, g.numbers(value), node.results[0])
 
 
 def require_softmax(g, node):
     """Nothing else reads them; and of each line something is left."""
     if not any(id(v) in g.masked for v in node.reads):
         return
-    if node.name not in ("_softmax", "_safe_softmax"):
+    if node.name not in ("_softmax", "_safe_softmax", "_log_softmax"):
         g.refuse(f"it reads an entry that is infinite; {INSTEAD}")
     if bool((node.args[0].tensor == float("-inf")).all(node.args[1]).any()):
         g.refuse("a softmax of which no entry is left")

@@ -3,7 +3,8 @@ import torch
 
 from . import masks
 from .operators import argument, operator, result
-from .trace import Value
+from .reductions import spread
+from .trace import Value, overwritten
 
 
 def taken(g, name, axis, places):
@@ -61,9 +62,9 @@ def write_glu(g, node):
 
 def share(g, value, chosen, like):
     """The value where it is chosen, 0 elsewhere: a product of an activation, an array of data."""
-    if isinstance(value, Value) and id(value) in g.moving:
+    if isinstance(value, Value) and (id(value) in g.names or value.requires_grad):
         return g.add("Mul", [g.of(value), g.data("kept", chosen.to(like.dtype))])
-    numbers = value.tensor.detach().cpu() if isinstance(value, Value) else torch.tensor(value)
+    numbers = g.numbers(value).cpu() if isinstance(value, Value) else torch.tensor(value)
     table = torch.where(chosen, numbers.to(like.dtype), torch.zeros((), dtype=like.dtype))
     if not bool(torch.isfinite(table).all()):
         return masks.constant(g, table, g.current.results[0])
@@ -71,11 +72,13 @@ def share(g, value, chosen, like):
 
 
 def choose(g, node, mask, first, other):
-    """What of the mask is data only; a mask that is compared anew has kinks that nobody sees."""
-    if id(mask) in g.moving or mask.requires_grad:
-        g.refuse("a mask that is computed from what is trained; write it with relu, or clamp")
+    """The mask is numbers: data, or comparisons of what is trained that are not at their jump."""
+    chosen = g.numbers(mask).cpu()
+    return choose_by(g, node, chosen.expand(result(node).shape) if chosen.dim() else chosen, first, other)
+
+
+def choose_by(g, node, chosen, first, other):
     like = result(node)
-    chosen = mask.tensor.cpu().expand(like.shape) if mask.tensor.dim() else mask.tensor.cpu()
     terms = [t for t in (share(g, first, chosen, like), share(g, other, ~chosen, like)) if t is not None]
     if not g.active.intersection(terms):
         g.refuse("no entry is of what is trained")
@@ -91,3 +94,142 @@ def write_where(g, node):
 def write_masked(g, node):
     x, mask, number = node.args[:3]
     return choose(g, node, mask, number, x)
+
+
+# ---- Entries that are put, or added
+
+
+MOST_ADDED = 1 << 24  # entries of the table of places: of one place many are added
+
+
+def flat(g, value, like):
+    return g.add("Reshape", [g.operand(value, like), g.integers([value.tensor.numel()])])
+
+
+def put(g, node, places, values):
+    """Each entry is x's, or one of the values: places, as integers, of them one after another."""
+    x, like = node.args[0], result(node)
+    both = g.add("Concat", [flat(g, x, like), flat(g, values, like)], axis=0)
+    return g.add("Reshape", [g.add("Gather", [both, g.data("places", places.reshape(-1))], axis=0), g.integers(like.shape)])
+
+
+def add_at(g, node, targets, sources, values, factor=1):
+    """Of the flat places `targets` of x each gets the entry of `values` at the flat place `sources` beside it. Each entry of the result is
+    a sum over a line of a table: of as many places as the fullest has, the others of a zero."""
+    x, like = node.args[0], result(node)
+    count = torch.bincount(targets, minlength=like.numel())
+    most = int(count.max()) if targets.numel() else 0
+    if most == 0:
+        return g.add("Identity", [g.operand(x, like)])
+    if most * like.numel() > MOST_ADDED:
+        g.refuse(f"up to {most} entries are added at one place, of {like.numel()}: too large a table; multiply by a matrix of zeros and ones")
+    order = torch.argsort(targets, stable=True)
+    rank = torch.arange(targets.numel()) - (count.cumsum(0) - count)[targets[order]]
+    table = torch.full((like.numel(), most), values.tensor.numel())
+    table[targets[order], rank] = sources[order]
+    entries = g.add("Concat", [flat(g, values, like), g.constant(torch.zeros(1, dtype=like.dtype))], axis=0)
+    total = g.add("ReduceSum", [g.add("Gather", [entries, g.data("places", table)], axis=0), g.integers([1])], keepdims=0)
+    total = total if factor == 1 else g.add("Mul", [total, g.scalar(factor, like)])
+    return g.add("Add", [g.operand(x, like), g.add("Reshape", [total, g.integers(like.shape)])])
+
+
+def grid(shape, first=0):
+    """The flat place of each entry."""
+    count = 1
+    for n in shape:
+        count *= n
+    return torch.arange(first, first + count).reshape(list(shape))
+
+
+def lines(g, node):
+    """(target, source) places of scatter's index, which may be smaller than what it reads: of dim, each entry its own place elsewhere."""
+    axis, index, source = node.args[1], g.numbers(node.args[2]).cpu(), node.args[3]
+    own = [slice(0, n) for n in index.shape]
+    shape = result(node).shape
+    if index.dim() == 0:
+        return index.reshape(1), torch.zeros(1, dtype=torch.int64)
+    corner = [slice(None) if a == axis % index.dim() else s for a, s in enumerate(own)]
+    to = grid(shape)[tuple(corner)].gather(axis, index)
+    return to.reshape(-1), grid(source.tensor.shape)[tuple(own)].reshape(-1) if isinstance(source, Value) else None
+
+
+@operator("put")
+def write_put(g, node):
+    """Entries of a tensor that were changed by way of another one (trace.py)."""
+    to, value = g.numbers(node.args[1]).cpu(), node.args[2]
+    if (number := overwritten(value)) is not None:
+        mask = torch.zeros(result(node).numel(), dtype=torch.bool)
+        mask[to] = True
+        return choose_by(g, node, mask.reshape(result(node).shape), number, node.args[0])
+    table = grid(result(node).shape).reshape(-1)
+    table[to] = torch.arange(to.numel()) + table.numel()
+    return put(g, node, table, value)
+
+
+@operator("fill", "zero")
+def write_filled(g, node):
+    """Nothing of what was there is left."""
+    number = overwritten(node.results[0])
+    if isinstance(number, Value) and number.requires_grad:
+        return g.add("Identity", [spread(g, number, result(node))])
+    return g.add("Lift", [g.data("filled", result(node).detach().contiguous())], domain="clarke")
+
+
+@operator("copy")
+def write_copied(g, node):
+    """What is copied, as often as it takes."""
+    return g.add("Identity", [spread(g, node.args[1], result(node))])
+
+
+@operator("scatter_add")
+def write_scatter_add(g, node):
+    return add_at(g, node, *lines(g, node), node.args[3])
+
+
+@operator("scatter_reduce")
+def write_scatter_reduce(g, node):
+    if node.args[4] != "sum" or not argument(node, 5, "include_self", True):
+        g.refuse("other than the sum, or without what was there; take scatter_add, and divide by counts")
+    return add_at(g, node, *lines(g, node), node.args[3])
+
+
+@operator("scatter")
+def write_scatter(g, node):
+    """One entry at each place; of several PyTorch may take any."""
+    value = node.args[3]
+    if node.op._overloadname not in ("src", "value", "src_out", "value_out"):
+        g.refuse("with a reduction; take scatter_add")
+    to, source = lines(g, node)
+    if isinstance(value, Value) and to.unique().numel() != to.numel():
+        g.refuse("several entries are put at one place, and any may stay; put one")
+    if not isinstance(value, Value):
+        mask = torch.zeros(result(node).numel(), dtype=torch.bool)
+        mask[to] = True
+        return choose_by(g, node, mask.reshape(result(node).shape), value, node.args[0])
+    places = grid(result(node).shape).reshape(-1)
+    places[to] = source + places.numel()
+    return put(g, node, places, value)
+
+
+@operator("index_add")
+def write_index_add(g, node):
+    x, axis, places, rows = node.args[:4]
+    index, axis = g.numbers(places).cpu().to(torch.int64).reshape(-1), axis % max(1, result(node).dim())
+    to = grid(result(node).shape).index_select(axis, index) if result(node).dim() else index
+    return add_at(g, node, to.reshape(-1), grid(rows.tensor.shape).reshape(-1), rows, argument(node, 4, "alpha", 1))
+
+
+@operator("index_put", "_unsafe_index_put")
+def write_index_put(g, node):
+    """By lists of places, or a mask; accumulate adds."""
+    x, places, values, adds = node.args[0], node.args[1], node.args[2], argument(node, 3, "accumulate", False)
+    chosen = tuple(slice(None) if v is None else g.numbers(v).cpu() for v in places)
+    to = grid(result(node).shape)[chosen]
+    sources = grid(values.tensor.shape).expand(to.shape)
+    if adds:
+        return add_at(g, node, to.reshape(-1), sources.reshape(-1), values)
+    if to.unique().numel() != to.numel() and values.tensor.numel() > 1:
+        g.refuse("several entries are put at one place, and any may stay; put one, or accumulate")
+    table = grid(result(node).shape).reshape(-1)
+    table[to.reshape(-1)] = sources.reshape(-1) + table.numel()
+    return put(g, node, table, values)

@@ -26,6 +26,7 @@ from .hooks import Hooks
 from .precision import precision
 from .profiles import installed
 from .refused import Refused
+from .surrogates import note_function
 from .trace import HANDED, Dispatch, Functions, Trace, place, values_in
 
 MOST_WAITING = 2  # steps in the background; each holds its activations
@@ -166,7 +167,7 @@ class record:
         self.path, self.model, self.light, self.optimizer, self.step = os.fspath(path), model, light, optimizer, step
         self.append, self.background, self.work, self.waited = append, background, None, False
         self.trace = Trace(light, kinks.WATCHED, kinks.may_be_compared if background else kinks.compared,
-                           kinks.needless if light and not background else None)
+                           kinks.needless if light and not background else None, note_function)
         self.given, self.gradients, self.flags, self.hooked = None, None, None, None
         self.again, self.loss_again = Again(self.trace) if again else None, again if callable(again) else None
         self.hooks, self.modes, self.thread, self.trees, self.ran = [], [], None, trees, None
@@ -296,22 +297,23 @@ class record:
         """The graph now; what is checked and written, now or behind other steps' in a thread of its own."""
         if self.gradients is None:
             raise Refused("no loss.backward() ran in the block (torch.autograd.backward and grad are not seen)")
-        for why in self.trace.refusals:
+        for why in self.trace.refusals + self.trace.functions:
             raise Refused(why)
+        for function in self.trace.own.values():
+            function.require_that()
         held = {name: self.trace.by_identity.get(id(t)) for name, t in (self.given or {}).items()}
         given = [v for v in held.values() if v is not None]
         names = {id(v): name for name, v in held.items()}
         graph, loss, factors = graphs.write(self.trace, self.parameters, self.buffers, given, names)
-        for why in self.trace.functions:
-            raise Refused(why)
-        self.branches = graphs.require_unread(self.trace)
+        self.branches = list(dict.fromkeys(graphs.require_unread(self.trace, self.trace.loss) + graph.branches))
         self.require_inputs(given)
         found = graphs.ancestors(self.trace.loss, given)
         nodes = [n for n in self.trace.nodes if id(n) in found]
         graph.initializers = {n: self.begun(n, t) for n, t in graph.initializers.items()}
         self.require_gradients(graph)
+        self.differentiated = graphs.differentiated(self.trace.loss)
         if not self.background:
-            kinks.check(nodes, installed())
+            kinks.check(self.differentiated, installed())
         self.ran = self.run_again()
         run = self.description(graph, loss, factors)
         self.whole = graph.whole  # a single run, without a batch axis
@@ -335,7 +337,7 @@ class record:
 
     def finish(self, run, graph, nodes, batch):
         if self.background:
-            kinks.check(nodes, installed())
+            kinks.check(self.differentiated, installed())
         if not (self.light or self.background or self.append):
             run["steps"][-1]["replay"] = replay.compare(self.trace, nodes, self.parameters, self.gradients)
         with Folder(self.path) as folder:
@@ -376,7 +378,7 @@ class record:
         before = there[1]
         models.require_same(os.path.join(self.path, before["graph"]["file"]), before["graph"]["sha256"], graph)
         for key in run.keys() - {"graph", "steps", "nodes", "branches"}:
-            if run[key] != before.get(key, True if key == "batch_axis" else None):
+            if run[key] != before.get(key, {"batch_axis": True, "surrogates": [], "constants": []}.get(key)):
                 raise Refused(f"{key} is {run[key]}, and in {self.path} {before.get(key)}: another folder is needed")
         if any(step["step"] == self.step for step in before["steps"]):
             raise Refused(f"{self.path} has a step {self.step} already")
@@ -468,7 +470,7 @@ class record:
             "device": {"type": graph.x.tensor.device.type, "name": self.device(graph)},
             "dtypes": sorted(graph.dtypes), "autocast": self.modes[0].autocast, "flags": self.flags,
             "graph": None, "batch_axis": not graph.whole, "loss": graph.loss, "parameters": sorted(self.wrt(graph)), "tied": tied,
-            "branches": self.branches,
+            "branches": self.branches, "surrogates": graph.surrogates, "constants": graph.constants,
             "nodes": [{"name": name, "aten": n.aten, "module": n.module, "source": n.source, "backward": n.backward}
                       for name, (n, _) in graph.recorded.items()],
             "steps": [{"step": self.step, "loss": loss.tensor.item().hex(), "loss_scale": self.factor(factors),

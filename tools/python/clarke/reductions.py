@@ -6,6 +6,7 @@ from .operators import argument, operator, result
 from .trace import Value
 
 MOST_ENTRIES, MOST_SORTED = 4096, 126  # of a window, and in order (docs/operators.md)
+MOST_PERMUTED = 1 << 22  # entries of windows that share ties, in all
 
 
 def axes_of(node, i=1):
@@ -48,9 +49,9 @@ def write_logsumexp(g, node):
 
 @operator("max", "min", "amax", "amin")
 def write_largest(g, node):
-    """A window over all of an axis. Where several entries are the largest, the first is AD's: kinks.py looks."""
+    """A window over all of an axis. With places the first of the largest is AD's (kinks.py looks); without, it divides among them."""
     if len(node.args) > 1 and isinstance(node.args[1], Value):
-        g.refuse("the larger of two; write it as relu(a - b) + b")
+        return write_larger(g, node)
     x, axes = node.args[0].tensor, axes_of(node)
     order = [a for a in range(x.dim()) if a not in axes] + axes
     many = 1
@@ -63,10 +64,39 @@ def write_largest(g, node):
     name = g.of(node.args[0])
     name = g.add("Transpose", [name], perm=order) if order != sorted(order) else name
     name = g.add("Reshape", [name, g.integers(shape)])
-    smallest = node.name.endswith("min")
-    name = g.add("MaxPool", [g.add("Neg", [name]) if smallest else name], kernel_shape=[1, many])
+    numbers = x.detach().permute(order).reshape(rows, many) if len(node.results) == 1 else None
+    return {0: g.add("Reshape", [window(g, name, many, node.name.endswith("min"), numbers), g.integers(result(node).shape)])}
+
+
+def window(g, name, many, smallest, numbers):
+    """The largest or smallest of each line of many entries. numbers: the lines, where AD divides among the equal ones; else it takes the first."""
     name = g.add("Neg", [name]) if smallest else name
-    return {0: g.add("Reshape", [name, g.integers(result(node).shape)])}
+    tied = None
+    if numbers is not None:
+        tied = (numbers == (numbers.amin(1, keepdim=True) if smallest else numbers.amax(1, keepdim=True))).cpu()
+    if tied is None or int(tied.sum(1).max()) <= 1:
+        name = g.add("MaxPool", [name], kernel_shape=[1, many])
+    else:
+        name = divided(g, name, tied)
+    return g.add("Neg", [name]) if smallest else name
+
+
+def divided(g, name, tied):
+    """The same function as the mean of itself, so many times as entries are the largest: each time another of these comes first."""
+    (rows, many), count = tied.shape, tied.sum(1)
+    times = int(count.max())
+    if tied.numel() * times > MOST_PERMUTED:
+        g.refuse(f"of {many} entries up to {times} are the largest, in {rows} lines: too many windows; max(dim) takes the first of them")
+    own = torch.arange(many).expand(rows, many)
+    first = torch.sort((~tied).to(torch.uint8), dim=1, stable=True).indices[:, :times]  # those that are, and then others
+    order = torch.sort((own[:, None] != first[:, :, None]).to(torch.uint8), dim=2, stable=True).indices
+    places = order + torch.arange(rows)[:, None, None] * many
+    flat = g.add("Reshape", [name, g.integers([rows * many])])
+    name = g.add("Reshape", [g.add("Gather", [flat, g.data("places", places)], axis=0), g.integers([rows, times, 1, many])])
+    name = g.add("Reshape", [g.add("MaxPool", [name], kernel_shape=[1, many]), g.integers([rows, times])])
+    like = g.current.results[0].tensor
+    name = g.add("Mul", [name, g.data("taken", (torch.arange(times) < count[:, None]).to(like.dtype))])
+    return g.add("Div", [g.add("ReduceSum", [name, g.integers([1])], keepdims=0), g.data("ties", count.to(like.dtype))])
 
 
 def spread(g, value, like):
@@ -74,8 +104,8 @@ def spread(g, value, like):
     shape = list(like.shape)
     if list(value.tensor.shape) == shape:
         return g.operand(value, like)
-    if id(value) not in g.moving and not value.requires_grad:
-        t = value.tensor.detach().to(like.dtype).expand(shape)
+    if id(value) not in g.names and not value.requires_grad:
+        t = g.numbers(value).to(like.dtype).expand(shape)
         return g.data("data", t.contiguous()) if g.whole else g.refuse("data of another shape")
     own = [1] * (len(shape) - value.tensor.dim()) + list(value.tensor.shape)
     name = g.add("Reshape", [g.of(value), g.integers(own)])
@@ -86,32 +116,70 @@ def spread(g, value, like):
 
 @operator("maximum", "minimum")
 def write_larger(g, node):
-    """A window of two. Where they are equal PyTorch divides the gradient, which is no profile's."""
-    a, b, shape = node.args[0].tensor, node.args[1].tensor, list(result(node).shape)
-    if bool((a == b).any()):
-        form = "relu(a - b) + b" if node.name == "maximum" else "a - relu(a - b)"
-        g.refuse(f"two entries are equal, and PyTorch divides the gradient between them; write it as {form}, another program there")
-    rows = result(node).numel() if g.whole or not shape else shape[0]
-    flat, both = g.integers([rows, max(1, result(node).numel() // max(rows, 1)), 1, 1]), []
+    """A window of two, between which AD divides where they are equal."""
+    shape, like = list(result(node).shape), result(node)
+    count = max(1, like.numel())
+    rows = count if g.whole or not shape else shape[0]
+    flat, both = g.integers([rows, count // max(rows, 1), 1, 1]), []
     for v in node.args[:2]:
-        both.append(g.add("Reshape", [spread(g, v, result(node)), flat]))
+        both.append(g.add("Reshape", [spread(g, v, like), flat]))
     name = g.add("Concat", both, axis=3)
-    name = g.add("Neg", [name]) if node.name == "minimum" else name
-    name = g.add("MaxPool", [name], kernel_shape=[1, 2])
-    name = g.add("Neg", [name]) if node.name == "minimum" else name
-    return g.add("Reshape", [name, g.integers(shape)])
+    numbers = torch.stack([v.tensor.detach().expand(shape).reshape(-1) for v in node.args[:2]], 1)
+    return {0: g.add("Reshape", [window(g, name, 2, "min" in node.name, numbers), g.integers(shape)])}
 
 
 @operator("sort", "topk")
 def write_sorted(g, node):
-    """Where entries are equal, the first comes first: kinks.py looks."""
+    """Where entries are equal the first comes first; where PyTorch had another order they are put into that before."""
     x = node.args[0].tensor
     axis, count, down = sorting(node) if x.dim() > 0 else (0, 0, True)
     if not 0 < count <= x.shape[axis] <= MOST_SORTED or (axis == 0 and not g.whole):
         g.refuse(f"{x.shape[axis] if x.dim() > 0 else 0} entries to be sorted: at most {MOST_SORTED} are")
     if node.name == "topk" and not argument(node, 4, "sorted", True):
         g.refuse("without an order; say sorted=True")
-    return {0: g.add("Sorted", [g.of(node.args[0]), g.integers([count])], domain="clarke", axis=axis, largest=int(down))}
+    name, chosen = g.of(node.args[0]), node.results[1].tensor.cpu()
+    stable = torch.sort(x.detach().cpu(), dim=axis, descending=down, stable=True).indices.narrow(axis, 0, count)
+    if not torch.equal(stable, chosen):
+        name = permuted(g, name, x.shape, axis, chosen)
+    return {0: g.add("Sorted", [name, g.integers([count])], domain="clarke", axis=axis, largest=int(down))}
+
+
+def permuted(g, name, shape, axis, first):
+    """Along the axis the chosen entries come first, then the others in their order."""
+    others = torch.ones(list(shape), dtype=torch.uint8).scatter_(axis, first, 0)
+    rest = torch.sort(others, dim=axis, descending=True, stable=True).indices.narrow(axis, 0, shape[axis] - first.shape[axis])
+    places = torch.arange(others.numel()).reshape(list(shape)).gather(axis, torch.cat([first, rest], axis))
+    flat = g.add("Reshape", [name, g.integers([others.numel()])])
+    return g.add("Reshape", [g.add("Gather", [flat, g.data("places", places.reshape(-1))], axis=0), g.integers(shape)])
+
+
+@operator("median", "nanmedian")
+def write_median(g, node):
+    """Of an axis: the entry that PyTorch took, of those that are equal, comes at the median's place."""
+    if len(node.results) != 2:
+        g.refuse("the median of all, between whose equal entries AD divides; take it along an axis: x.flatten().median(0).values")
+    x, axis, chosen = node.args[0].tensor.detach().cpu(), node.args[1] % max(1, node.args[0].tensor.dim()), node.results[1].tensor.cpu()
+    if not 0 < x.dim() or not 0 < x.shape[axis] <= MOST_SORTED or (axis == 0 and not g.whole) or bool(x.isnan().any()):
+        g.refuse(f"a median of more than {MOST_SORTED} entries, of a number, or with NaN")
+    rank, size = (x.shape[axis] - 1) // 2, x.shape[axis]
+    lines = x.movedim(axis, -1).reshape(-1, size)
+    order = torch.stack([placed(line, int(i), rank) for line, i in zip(lines, chosen.reshape(lines.shape[0]))])
+    moved = x.movedim(axis, -1)
+    order = order.reshape(moved.shape).movedim(-1, axis)
+    name = g.of(node.args[0])
+    if not torch.equal(torch.sort(x, dim=axis, stable=True).indices, order):
+        name = permuted(g, name, x.shape, axis, order)
+    name = g.add("Sorted", [name, g.integers([rank + 1])], domain="clarke", axis=axis, largest=0)
+    keep = argument(node, 2, "keepdim", False)
+    return {0: g.add("Gather", [name, g.integers([rank]) if keep else g.constant(torch.tensor(rank))], axis=axis)}
+
+
+def placed(line, i, rank):
+    """An order of the line's entries in which they are sorted, and entry i has that rank."""
+    order = torch.sort(line, stable=True).indices.tolist()
+    order.remove(i)
+    order.insert(rank, i)
+    return torch.tensor(order)
 
 
 @operator("cumsum")

@@ -10,6 +10,15 @@ def copied(known, args, kwargs):
     return args, {name: t.clone() if name in known.written and isinstance(t, torch.Tensor) else t for name, t in kwargs.items()}
 
 
+def with_derivative(t, own, made):
+    """The numbers t, with the derivative that a Function has."""
+    x = made.get(id(own.x))
+    if x is None or not x.requires_grad:
+        return t
+    with torch.enable_grad():
+        return t.detach() + (x - x.detach()) * own.factor
+
+
 def follow(nodes, made):
     """Runs the nodes that read what is in `made` (tensors by the values' identities), and puts their results there. All others are as
     they were recorded, and so is what was drawn."""
@@ -28,6 +37,8 @@ def follow(nodes, made):
         for value, t in zip(node.results, out if isinstance(out, (list, tuple)) else [out]):
             if isinstance(value, Value):
                 made[id(value)] = t
+        if node.own is not None:
+            made[id(node.own.y)] = with_derivative(made[id(node.own.made)], node.own, made)
 
 
 def run(trace, nodes, leaves, seed):

@@ -13,6 +13,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
+from .memory import overlap, root, shared
+from .readings import Number, Readings
 from .refused import Refused
 
 # Frames of these folders are not where an operator was called: torch's own, and this one.
@@ -30,6 +32,8 @@ class Value:
     readings: int = 0  # how often an operator read it
     place: tuple = ()  # where the tensor's numbers lay
     version: int | None = None  # autograd's count of changes; None: it is told as the tensor is looked up next
+    born: int = 0  # how many were met before it
+    written: int = 0  # and how often its storage was written to
 
 
 class Operator:
@@ -83,6 +87,7 @@ class Node:
     grad_outputs: tuple = ()  # by results; None where autograd had none
     grad_inputs: tuple = ()
     untouched: bool = False  # it has changed its argument, of which no entry lay on a kink
+    own: object = None  # of the last operator of somebody's Function, where that is a surrogate (surrogates.py)
 
     @property
     def grad_output(self):
@@ -107,6 +112,23 @@ def values_in(tree):
     elif isinstance(tree, dict):
         for item in tree.values():
             yield from values_in(item)
+
+
+def overwritten(value):
+    """What an operator has set all entries of a value to; None: no operator has."""
+    name = value.node.name if value.node is not None else ""
+    return 0.0 if name == "zero_" else value.node.args[1] if name == "fill_" else None
+
+
+def sources(node):
+    """The values that its results depend on, to AD: not those that it overwrites whole."""
+    if node.own:
+        return [node.own.x]
+    if node.name in ("fill_", "zero_", "copy_"):
+        return list(values_in(node.args[1:]))
+    if node.name == "put" and overwritten(node.args[2]) is not None:
+        return [*node.reads[:2], *values_in(overwritten(node.args[2]))]
+    return node.reads
 
 
 # Their results have nothing of their arguments but shape and type.
@@ -199,32 +221,21 @@ REPLACED = ("the memory of a tensor was replaced behind autograd's back (.data =
             "compute it by an operator, and before the block where it is to be no part of the step")
 
 
-def extent(t):
-    """The first entry of its storage that a tensor has, and one past the last."""
-    last = t.storage_offset() + sum((n - 1) * step for n, step in zip(t.shape, t.stride()))
-    return t.storage_offset(), last + 1
-
-
-def overlap(a, b):
-    """Do two tensors of one storage and type share an entry? (Of two types: perhaps, which counts as yes.)"""
-    if a.dtype != b.dtype or a.numel() == 0 or b.numel() == 0:
-        return a.dtype != b.dtype
-    (low, high), (first, last) = extent(a), extent(b)
-    if high <= first or last <= low or (a.is_contiguous() and b.is_contiguous()):
-        return low < last and first < high
-    place = min(low, first)
-    mask = torch.zeros(max(high, last) - place, dtype=torch.bool)
-    mask.as_strided([1 if step == 0 else n for n, step in zip(a.shape, a.stride())], a.stride(), low - place).fill_(True)
-    return bool(mask.as_strided(b.shape, b.stride(), first - place).any())
+def unknown_function(trace, node):
+    function = type(node)._forward_cls
+    code = inspect.unwrap(function.backward).__code__
+    return f"{shown(code.co_filename) or 'torch'}:{code.co_firstlineno}: the derivative is that of a Function of its own, {function.__name__}"
 
 
 class Trace:
     """Fed by the modes below while the step runs."""
 
-    def __init__(self, light=False, watched=(), compared=None, needless=None):
+    def __init__(self, light=False, watched=(), compared=None, needless=None, note_function=unknown_function):
         """light: only what autograd hands to the operators that are watched is kept; of those whose gradients are not to be compared
         (a function of the node says so as the backward pass begins), only that there were some. needless: a function of an operator's
-        name and its arguments: does nobody ask for the numbers that it changes, if only it has read them?"""
+        name and its arguments: does nobody ask for the numbers that it changes, if only it has read them? note_function: a function of the
+        trace and a Function's node of autograd, which says why that is refused."""
+        self.note_function = note_function
         self.light, self.watched, self.compared, self.needless = light, watched, compared, needless
         self.running = False  # the backward pass
         self.calling = None  # the operator that PyTorch runs: what is raised meanwhile is not of here
@@ -234,7 +245,10 @@ class Trace:
         self.changed_later = set()  # the storages that were written to behind the forward pass
         self.refusals = []  # what was seen that no record can say, with the line
         self.functions = []  # the same of derivatives that are not PyTorch's own
+        self.own = {}  # such derivatives that are surrogates (surrogates.py), by the identity of autograd's node
         self.read = []  # (the value, the line) of numbers that Python read before the backward pass
+        self.logged = []  # (the value, the line, how many operators had run and values were met) of those that it got as text, or as
+        self.readings = Readings(source_line)  # a float that tells what becomes of it
         self.nodes = []
         self.modules = []  # the names of those that run
         self.loss = self.seed = None
@@ -244,6 +258,7 @@ class Trace:
         self.kept = []  # tensors that must live: identities and addresses are looked up
         self.memory = []
         self.by_identity = {}
+        self.writes = {}  # by storage: the values that were written there, in their order
         self.stored = {}  # the values in each storage that are not stale,
         self.places = {}  # and all
         self.drawn = {}  # generators that operators were given, by identity, each with its state before
@@ -260,12 +275,23 @@ class Trace:
                 return value
         return None
 
+    def of_function(self, t):
+        """What somebody's Function gives is made without gradients, by its last operator, and then has the Function's derivative: another value."""
+        if not isinstance(t.grad_fn, torch.autograd.function.BackwardCFunction):
+            return None
+        at = t.storage_offset(), t.shape, t.stride(), t.dtype
+        for value, was, *there in reversed(self.places.get(t.untyped_storage().data_ptr(), ())):
+            if tuple(there) == at and not was and value.node is not None and not value.stale:
+                return self.remember(t, value.node)
+        return None
+
     def remember(self, t, node, requires_grad=None):
         """requires_grad: of a result, which autograd has not marked yet."""
         memory = t.untyped_storage()
         storage = memory.data_ptr()
         marked = t.requires_grad if requires_grad is None else requires_grad
-        value = Value(t, node, marked, of=t, place=place(t), version=version(t) if node is None else None)
+        value = Value(t, node, marked, of=t, place=place(t), version=version(t) if node is None else None, born=len(self.kept),
+                      written=len(self.writes.get(storage, ())))
         if marked:
             self.trained.add(storage)
         self.kept.append(t)
@@ -286,22 +312,55 @@ class Trace:
         if found is not None and found.place != place(t):
             self.require_unmoved(t)
             found = None
-        if found is not None:
+        if found is not None and not found.stale:
             self.require_version(found, t)
             if found.node is None and found.requires_grad != t.requires_grad:
                 self.refuse("whether a tensor requires a gradient was changed after it was read")
             found.requires_grad = t.requires_grad
-        elif not (t.requires_grad and t.is_leaf):  # autograd makes another tensor of a view that was made
-            found = self.at_place(t, t.untyped_storage().data_ptr())
+        elif found is None and not (t.requires_grad and t.is_leaf):  # autograd makes another tensor of a view that was made
+            found = self.of_function(t) or self.at_place(t, t.untyped_storage().data_ptr())
         if found is None:
             self.require_home(t)
             found = self.remember(t, None)
             if not t.requires_grad and t.untyped_storage().data_ptr() in self.trained:
-                found.hidden = "numbers of what is trained are read behind autograd's back (.data)"
+                found.hidden = "numbers of what is trained are read behind autograd's back (.data, where x.detach() says so)"
             return found
-        if found.stale:
-            raise self.refused("a view of a tensor that was changed in place is read; write the change as an operator that makes a new tensor")
+        return self.refreshed(found, t) if found.stale else found
+
+    def refreshed(self, found, t):
+        """What a tensor has become of which entries were changed by way of others: operators say it that the program has not run. (Autograd
+        knows it of the tensor that the others are views of; of a view it makes other nodes.)"""
+        here = t.untyped_storage().data_ptr()
+        for changed in self.writes.get(here, ())[found.written:]:
+            at = shared(t, changed.of) if changed.tensor.dtype == t.dtype and not changed.tensor.is_meta else None
+            seen = not (t.requires_grad or found.requires_grad) or (changed.requires_grad and t is root(changed.of))
+            if at is None or not seen or changed.node is None or not changed.node.grad_enabled:
+                raise self.refused("a view of a tensor that was changed in place is read; write the change as an operator that makes a new tensor")
+            if at[0].numel() > 0:
+                found = self.put(found, changed, *at, t)
+        found.written = len(self.writes[here])
+        found.tensor, found.of, found.stale, found.place = t, t, False, place(t)
+        self.by_identity[id(t)] = found
+        self.places[here].append((found, t.requires_grad, t.storage_offset(), t.shape, t.stride(), t.dtype))
+        self.stored[here].append(found)
+        self.kept.append(t)
         return found
+
+    def put(self, value, changed, to, entries, t):
+        """The value with those entries of another."""
+        with torch.no_grad():
+            if entries.numel() != changed.tensor.numel():
+                changed = self.made(torch.ops.aten.take.default, (changed, entries), changed)
+            return self.made(torch.ops.aten.put.default, (value, to, changed, False), value, changed)
+
+    def made(self, op, args, *of):
+        """The result of an operator of ours."""
+        known, marked = Operator.of(op), any(v.requires_grad for v in of)
+        args = tuple(Value(a, None, False, of=a) if isinstance(a, torch.Tensor) else a for a in args)
+        out = Value(op(*(a.tensor.detach() if isinstance(a, Value) else a for a in args)), None, marked, born=len(self.kept))
+        out.node = Node(op, known.name, known.aten, args, {}, list(values_in(args)), [out], self.modules[-1] if self.modules else "", source_line(), True, -1)
+        self.nodes.append(out.node)
+        return out
 
     def refused(self, why):
         return Refused(f"{self.here()}: {why}")
@@ -402,6 +461,9 @@ class Trace:
                 leaf = self.remember(t, None)  # a buffer with new numbers: a leaf again, for whoever reads it
                 if any(map(trained, reads)):
                     leaf.hidden = f"what {op} wrote depends on what is trained"
+            now, here = self.by_identity[id(t)], self.writes.setdefault(t.untyped_storage().data_ptr(), [])
+            here.append(now)
+            now.written = len(here)
         if known.reads:
             self.read += [(v, node.source) for v in reads]
         self.nodes.append(node)
@@ -450,7 +512,7 @@ class Trace:
             raise Refused(f"{source_line()}: a second backward pass; a record is of one")
         if loss.numel() != 1 or loss.grad_fn is None:
             raise Refused(f"{source_line()}: the backward pass is of no scalar that depends on the parameters")
-        self.loss, self.seed = self.value(loss), gradient
+        self.loss, self.seed, self.readings.open = self.value(loss), gradient, False
         seen, rest = set(), [loss.grad_fn]
         while rest:
             node = rest.pop()
@@ -466,12 +528,10 @@ class Trace:
         self.walked = seen  # they live as long as their hooks
 
     def require_own(self, node):
-        """A node of autograd that is a Function of somebody's is not what is recorded."""
+        """A node of autograd that is a Function of somebody's is not what is recorded, unless it is a surrogate."""
         if isinstance(node, torch.autograd.function.BackwardCFunction):
-            function = type(node)._forward_cls
-            code = inspect.unwrap(function.backward).__code__
-            self.functions.append(f"{shown(code.co_filename) or 'torch'}:{code.co_firstlineno}: the derivative is that of a Function of its "
-                                  f"own, {function.__name__}")
+            why = self.note_function(self, node)
+            self.functions += [why] if why else []
         elif "CppNode" in node.name():
             self.functions.append(f"{node.name()}: the derivative is that of a Function of its own")
 
@@ -481,11 +541,11 @@ class Trace:
         for value in self.by_identity.values():
             value.tensor = value.of = value.node = None
         for node in self.nodes:
-            node.args = node.kwargs = node.reads = node.results = node.grad_outputs = node.grad_inputs = None
+            node.args = node.kwargs = node.reads = node.results = node.grad_outputs = node.grad_inputs = node.own = None
         self.nodes.clear()
         self.by_identity.clear()
         self.loss = self.seed = self.sums = None
-        self.owned = []
+        self.owned, self.own = [], {}
         self.let_go()
 
     def let_go(self):
@@ -493,7 +553,7 @@ class Trace:
         for hook in self.hooks:
             hook.remove()
         self.walked, self.hooks = set(), []
-        for held in (self.kept, self.memory, self.read, self.places, self.stored, self.sequence):
+        for held in (self.kept, self.memory, self.read, self.logged, self.places, self.stored, self.writes, self.sequence):
             held.clear()
 
     def keep_sums(self, is_sum, held):
@@ -536,12 +596,16 @@ class Dispatch(TorchDispatchMode):
             self.trace.followed(op, self.trace.behind, op, args, kwargs or {}, node)
             out = op(*args, **(kwargs or {}))
             self.trace.keep_sum(op, args, kwargs, out, node)
+            if (own := self.trace.own.get(id(node))) is not None:
+                own.operators.append((op, args, kwargs or {}, out))
             return out
         return self.trace.followed(op, self.trace.forward, op, args, kwargs or {})
 
 
 # What hands numbers to somebody whom the dispatcher does not see.
-ARRAYS = {torch.Tensor.numpy, torch.Tensor.tolist, torch.Tensor.__array__, torch.Tensor.__dlpack__, torch.Tensor.storage, torch.Tensor.__repr__}
+ARRAYS = {torch.Tensor.numpy, torch.Tensor.tolist, torch.Tensor.__array__, torch.Tensor.__dlpack__, torch.Tensor.storage}
+# What is written to a log: text, or a float that tells what becomes of it.
+LOGGED = {torch.Tensor.item, torch.Tensor.__repr__, torch.Tensor.__format__}
 MEMORY = {torch.Tensor.data_ptr, torch.Tensor.untyped_storage}
 
 
@@ -571,11 +635,25 @@ class Functions(TorchFunctionMode):
         if self.autocast is None and torch._C._is_any_autocast_enabled():
             kind = next((k for k in ("cuda", "cpu") if torch.is_autocast_enabled(k)), None)
             self.autocast = kind and str(torch.get_autocast_dtype(kind)).removeprefix("torch.")
+        if self.trace.loss is None and function in LOGGED and args[0].is_floating_point():
+            return self.logged(function, args, kwargs)
         if self.trace.loss is None and hands_out(function):
             with _disable_current_modes():
                 value = self.trace.followed(torch.overrides.resolve_name(function), self.trace.value, args[0])
                 self.trace.read.append((value, source_line()))
         return function(*args, **kwargs)
+
+    def logged(self, function, args, kwargs):
+        trace = self.trace
+        with _disable_current_modes():
+            value = trace.followed(torch.overrides.resolve_name(function), trace.value, args[0])
+        count = len(trace.read)
+        out = function(*args, **kwargs)
+        del trace.read[count:]
+        if not trained(value):
+            return out
+        trace.logged.append((value, source_line(), len(trace.nodes), len(trace.kept)))
+        return Number(out, trace.readings) if type(out) is float else out
 
     def backward(self, function, args, kwargs):
         with _disable_current_modes():

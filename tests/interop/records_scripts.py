@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Training scripts as people write them, with the two lines of the README: what is said of their last step.
+
+    records_scripts.py CLARKE CLARKE-CHECK [--write] [NAME...]
+
+The tables of docs/scripts.md are made here, and compared; --write writes them.
+"""
+import contextlib
+import io
+import json
+import os
+import re
+import runpy
+import subprocess
+import sys
+import tempfile
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SCRIPTS, PAGE = os.path.join(HERE, "scripts"), os.path.join(HERE, "..", "..", "docs", "scripts.md")
+sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "python"))
+CLARKE, CHECK = (os.path.abspath(p) for p in sys.argv[1:3])
+os.environ["CLARKE"] = CLARKE
+import clarke  # noqa: E402
+from report import Report  # noqa: E402
+
+REPORT = Report()
+TITLES = ("script", "recorded", "gradient", "verdict", "touched", "told"), ("written", "refused")
+
+
+def said(run, answer):
+    """What the report tells beside the verdict."""
+    with open(os.path.join(run, "run.json"), encoding="utf-8") as f:
+        description = json.load(f)
+    lines = [f"surrogate at {text.split(': ')[0]}: {text.split(': ')[1]}" for text in answer.surrogates] + description["constants"]
+    lines += [f"a number is read at {line}" for line in description["branches"]]
+    return "; ".join(dict.fromkeys(lines)) or "-"
+
+
+def ask(name):
+    """The row of a script."""
+    back = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                runpy.run_path(os.path.join(SCRIPTS, f"{name}.py"), run_name="__main__")
+            answer = clarke.audit("run/")
+            with open("run/run.json", encoding="utf-8") as f:
+                kind = "batch axis" if json.load(f)["batch_axis"] else "single run"
+            verify(name, answer)
+            return [f"[{name}](../tests/interop/scripts/{name}.py)", kind, answer.answer, answer.verdict, str(sum(answer.touched.values())), said("run/", answer)]
+        except (clarke.Refused, clarke.Failed) as why:
+            return [f"[{name}](../tests/interop/scripts/{name}.py)", "no", "-", "-", "-", str(why)]
+        finally:
+            os.chdir(back)
+
+
+def verify(name, answer):
+    """The proof of the answer is right, and no node of the step is refuted."""
+    with open("run/proof", "wb") as out:
+        out.write(answer.proof or b"")
+    checked = subprocess.run([CHECK, "run/proof"], capture_output=True, text=True).stdout
+    REPORT.check(checked.startswith("VERIFIED"), f"{name}: its proof", checked[:300])
+    certified = subprocess.run([CLARKE, "certify", "run/"], capture_output=True, text=True)
+    REPORT.check(certified.returncode == 0, f"{name}: certified node by node", certified.stdout[:300])
+
+
+# ---- What stays refused, with what to write instead
+
+
+class Normed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g / g.norm()
+
+
+def replaced(h):
+    k = torch.empty_like(h)
+    k.data = h
+    return h * k
+
+
+def unseen(h):
+    g = 2 * h
+    with torch.no_grad():
+        g[:, 0] = 0
+    return g
+
+
+REFUSED = {
+    "`h * h.sum().item()`": lambda h: h * h.sum().item(),
+    "`a if a.item() >= b.item() else b`, two equal numbers": lambda h: (lambda a, b: a if a.item() >= b.item() else b)(h.sum(), h.sum()),
+    "`torch.where(h > 0, h, 0.1 * h)`, some h being 0": lambda h: torch.where(h.relu() > 0, h, 0.1 * h),
+    "a Function that divides the gradient by its norm": lambda h: Normed.apply(h),
+    "`k.data = h`": replaced,
+    "`with torch.no_grad(): h[:, 0] = 0`": unseen,
+    "`h.scatter(1, index, values)`, an index twice": lambda h: h.scatter(1, torch.zeros(4, 2, dtype=torch.long), h[:, :2]),
+    "`h.median()`": lambda h: h.median(),
+    "`F.softplus(h, beta=2)`": lambda h: F.softplus(h, beta=2),
+    "`h.cumprod(1)`": lambda h: h.cumprod(1),
+}
+
+
+def refusal(f):
+    torch.manual_seed(0)
+    model, x = nn.Linear(3, 5), torch.randn(4, 3)
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            with clarke.record(os.path.join(folder, "run"), model):
+                f(model(x)).sum().backward()
+        except clarke.Refused as why:
+            return re.sub(r"[\w./-]+\.py:\d+", "FILE:LINE", str(why))
+    return "nothing"
+
+
+# ---- The page
+
+
+def table(titles, rows):
+    lines = [titles, ["---"] * len(titles), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |\n" for line in lines)
+
+
+def on_the_page(name, text, write):
+    """The table between the page's marks is that."""
+    with open(PAGE, encoding="utf-8") as f:
+        page = f.read()
+    begin, end = f"<!-- {name} -->\n", "<!-- end -->\n"
+    first = page.index(begin) + len(begin)
+    there = page[first:page.index(end, first)]
+    if write:
+        with open(PAGE, "w", encoding="utf-8") as f:
+            f.write(page[:first] + text + page[first + len(there):])
+        return
+    for mine, old in zip(text.splitlines(), there.splitlines()):
+        REPORT.check(mine == old, f"docs/scripts.md: {mine.split(' | ')[0]}", f"the page has {old}, and this is {mine}")
+    REPORT.check(len(text.splitlines()) == len(there.splitlines()), f"docs/scripts.md: the table of {name} is whole", there)
+
+
+def main():
+    write, wanted = "--write" in sys.argv[3:], [a for a in sys.argv[3:] if not a.startswith("--")]
+    names = wanted or sorted(n.removesuffix(".py") for n in os.listdir(SCRIPTS) if n.endswith(".py"))
+    rows = [ask(name) for name in names]
+    for row in rows:
+        REPORT.check(row[1] != "no", f"{row[0]} is recorded", row[-1])
+    if wanted:
+        print(table(TITLES[0], rows))
+    else:
+        on_the_page("scripts", table(TITLES[0], rows), write)
+        on_the_page("refused", table(TITLES[1], [[name, refusal(f)] for name, f in REFUSED.items()]), write)
+    return REPORT.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""AD that differentiates another function on purpose, and numbers that go to a log: what is told, and what is refused.
+
+    records_surrogates.py CLARKE CLARKE-CHECK
+
+Lemma 2 behind a detach is no gradient of what is computed, and nobody says that it is.
+"""
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import torch
+from torch import nn
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "python"))
+CLARKE, CHECK = (os.path.abspath(p) for p in sys.argv[1:3])
+os.environ["CLARKE"] = CLARKE
+import clarke  # noqa: E402
+from report import Report  # noqa: E402
+
+relu, REPORT = torch.relu, Report()
+
+
+class Of(nn.Module):
+    """f(m, x) of the weights w, and of v = 2 w."""
+
+    def __init__(self, f, w):
+        super().__init__()
+        self.w, self.v, self.f = nn.Parameter(torch.tensor([[w]])), nn.Parameter(torch.tensor([[2 * w]])), f
+
+    def forward(self, x):
+        return self.f(self, x)
+
+
+class Hooked(Of):
+    """Whose module in between has hooks."""
+
+    def __init__(self, f, w, hook, pre=False):
+        super().__init__(f, w)
+        self.act = nn.Tanh()
+        (self.act.register_full_backward_pre_hook if pre else self.act.register_full_backward_hook)(hook)
+
+
+def own(name, forward, backward):
+    """A Function of one tensor."""
+    return type(name, (torch.autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)}).apply
+
+
+def keep(ctx, x, y):
+    ctx.save_for_backward(x)
+    return y
+
+
+def saved(ctx):
+    return ctx.saved_tensors[0]
+
+
+ROUND = own("Round", lambda ctx, x: x.round(), lambda ctx, g: g)
+SIGN = own("Sign", lambda ctx, x: keep(ctx, x, x.sign()), lambda ctx, g: g * (saved(ctx).abs() <= 1))
+REVERSED = own("Reversed", lambda ctx, x: x.view_as(x), lambda ctx, g: -0.5 * g)
+SQUARE = own("Square", lambda ctx, x: keep(ctx, x, x * x), lambda ctx, g: 2 * saved(ctx) * g)
+SAME = own("Same", lambda ctx, x: x.view_as(x), lambda ctx, g: g)
+NORMED = own("Normed", lambda ctx, x: x.clone(), lambda ctx, g: g / g.abs().sum())
+SHIFTED = own("Shifted", lambda ctx, x: x.clone(), lambda ctx, g: g + 1)
+SUMMED = own("Summed", lambda ctx, x: keep(ctx, x, x.sum()), lambda ctx, g: g * torch.ones_like(saved(ctx)))
+CLIPPED = own("Clipped", lambda ctx, x: x.clone(), lambda ctx, g: g.clamp(-0.01, 0.01))
+
+
+class Two(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        return x * y
+
+    @staticmethod
+    def backward(ctx, g):
+        return g, g
+
+
+@torch.no_grad()
+def unseen(h):
+    return -relu(-h)
+
+
+ONE, WIDE = torch.ones(1, 1), torch.tensor([[1.0], [-2.0], [0.5]])
+# The function, w, x, how many surrogates, and the verdict about what AD differentiates.
+TOLD = {
+    "lemma 2 behind a detach": (lambda m, x: relu(x @ m.w) + (-relu(-x @ m.w)).detach(), 0.0, ONE, 1, "in-bouligand"),
+    "lemma 2 without gradients": (lambda m, x: relu(x @ m.w) + unseen(x @ m.w), 0.0, ONE, 1, "in-bouligand"),
+    "lemma 2, all of it seen": (lambda m, x: relu(x @ m.w) - relu(-x @ m.w), 0.0, ONE, 0, "not-in-clarke"),
+    "lemma 2 beside a detach": (lambda m, x: relu(x @ m.w) - relu(-x @ m.w) + (x @ m.v).detach(), 0.0, ONE, 1, "not-in-clarke"),
+    "straight through": (lambda m, x: (lambda h: relu(h + (h.round() - h).detach()))(x @ m.w), 0.75, WIDE, 1, "in-bouligand"),
+    "straight through, to a kink": (lambda m, x: (lambda h: relu(h + (h.round() - h).detach()))(x @ m.w), 0.25, WIDE, 1, "in-clarke"),
+    "a Function": (lambda m, x: relu(ROUND(x @ m.w)) * (x @ m.v), 0.75, WIDE, 1, "in-bouligand"),
+    "a Function, to a kink": (lambda m, x: relu(ROUND(x @ m.w)) - relu(-ROUND(x @ m.w)), 0.25, ONE, 1, "not-in-clarke"),
+    "clipped": (lambda m, x: SIGN(x @ m.w) * (x @ m.v), 0.75, WIDE, 1, "in-bouligand"),
+    "reversed": (lambda m, x: relu(REVERSED(x @ m.w)) + x @ m.v, 0.75, WIDE, 1, "in-bouligand"),
+    "its own derivative": (lambda m, x: relu(SQUARE(x @ m.w)), 0.75, WIDE, 1, "in-bouligand"),
+    "of a weight": (lambda m, x: relu(x @ SIGN(m.w)), 0.75, WIDE, 1, "in-bouligand"),
+    "handed on": (lambda m, x: relu(SAME(x @ m.w)), 0.75, WIDE, 0, "in-bouligand"),
+    "handed on, lemma 2": (lambda m, x: relu(SAME(x @ m.w)) - relu(-SAME(x @ m.w)), 0.0, ONE, 0, "not-in-clarke"),
+    "an advantage": (lambda m, x: (x @ m.w) * (1 - (x @ m.v).detach()), 0.75, WIDE, 1, "in-bouligand"),
+    "twice at one line": (lambda m, x: sum((x @ m.w) * (x @ m.w).detach() for _ in range(2)), 0.75, WIDE, 1, "in-bouligand"),
+    "fake quantization": (lambda m, x: torch.fake_quantize_per_tensor_affine(x @ m.w, 0.5, 0, -2, 1) * (x @ m.v), 0.75, WIDE, 1, "in-bouligand"),
+    "fake quantization by channels": (lambda m, x: torch.fake_quantize_per_channel_affine(x @ m.w, torch.tensor([0.5]), torch.tensor([0], dtype=torch.int32), 1, -2, 1)
+                                      * (x @ m.v), 0.75, WIDE, 1, "in-bouligand"),
+    "by itself": (lambda m, x: (x @ m.w).clamp(max=0.3) / (x @ m.w).detach().abs().max(), 0.75, WIDE, 1, "in-bouligand"),
+    "data": (lambda m, x: (x @ m.w) * ((x @ m.w).data + 1), 0.75, WIDE, 1, "in-bouligand"),
+    "filled in": (lambda m, x: put(torch.zeros(3, 1), (x @ m.w).detach()) * (x @ m.v), 0.75, WIDE, 1, "in-bouligand"),
+}
+
+
+def put(k, h):
+    k[1:] = h[1:]
+    return k
+
+
+def chosen(a, b):
+    return a if a.item() >= b.item() else b
+
+
+def logged(m, x, use=lambda n: None):
+    h = x @ m.w
+    use(h.sum().item())
+    return h
+
+
+SEEN = []
+# What goes to a log comes back nowhere.
+LOGGED = {
+    "printed": lambda m, x: logged(m, x, lambda n: f"{n:.3f} {n} {n!r}"), "added up": lambda m, x: logged(m, x, lambda n: SEEN.append(0.9 * 2 + n / 3 - n ** 2)),
+    "rounded": lambda m, x: logged(m, x, lambda n: SEEN.append(round(n, 2))), "as JSON": lambda m, x: logged(m, x, lambda n: json.dumps({"loss": n})),
+    "compared, aside": lambda m, x: logged(m, x, lambda n: SEEN.append(n < 100)), "no NaN": lambda m, x: logged(m, x, lambda n: math.isnan(n) or n != n),
+    "the larger, aside": lambda m, x: chosen((x @ m.w).sum(), (x @ m.v).sum()), "a tensor, printed": lambda m, x: (lambda h: (str(h), h)[1])(x @ m.w),
+    "two parts": lambda m, x: sum((logged(m, x), x @ m.v)), "a table": lambda m, x: logged(m, x, lambda n: {n: 1}),
+}
+# What comes back, or decides.
+REFUSED = {
+    "the larger": ("compared with an equal one", 0.0, lambda m, x: chosen((x @ m.w).sum(), (x @ m.v).sum())),
+    "the larger of floats": ("taken out by float()", 0.0, lambda m, x: max((x @ m.w).sum(), (x @ m.v).sum(), key=lambda t: float(t.item()))),
+    "the larger by max": ("compared with an equal one", 0.0, lambda m, x: max((x @ m.w).sum(), (x @ m.v).sum(), key=lambda t: t.item())),
+    "a factor": ("Python reads a number", 0.75, lambda m, x: (lambda h: h * h.sum().item())(x @ m.w)),
+    "a factor, by math": ("Python reads a number", 0.75, lambda m, x: (lambda h: h * math.exp(h.sum().item()))(x @ m.w)),
+    "a tensor": ("Python reads a number", 0.75, lambda m, x: (lambda h: h * torch.tensor(h.sum().item()))(x @ m.w)),
+    "by numpy": ("Python reads a number", 0.75, lambda m, x: (lambda h: h * torch.from_numpy(np.array([h.sum().item()], dtype=np.float32)))(x @ m.w)),
+    "filled with it": ("Python reads a number", 0.75, lambda m, x: (lambda h, k: h * k.fill_(h.sum().item()))(x @ m.w, torch.zeros(1))),
+    "put into": ("Python reads a number", 0.75, lambda m, x: (lambda h, k: (k.__setitem__(0, h.sum().item()), h * k)[1])(x @ m.w, torch.zeros(1))),
+    "a truth value": ("asked for its truth value", 0.0, lambda m, x: (lambda h: h if h.sum().item() else 2 * h)(x @ m.w)),
+    "a whole number": ("becomes a whole number", 1.0, lambda m, x: (lambda h: h * int(h.sum().item()))(x @ m.w)),
+    "a remainder": ("divided with a remainder", 1.0, lambda m, x: (lambda h: h * int(h.sum().item() // 1))(x @ m.w)),
+    "a Function of the gradient's size": ("a Function of its own, Normed", 0.75, lambda m, x: NORMED(x @ m.w)),
+    "a Function that adds": ("a Function of its own, Shifted", 0.75, lambda m, x: SHIFTED(x @ m.w)),
+    "a Function that sums": ("a Function of its own, Summed", 0.75, lambda m, x: SUMMED(x @ m.w)),
+    "a Function that clips": ("a Function of its own, Clipped", 0.75, lambda m, x: CLIPPED(x @ m.w)),
+    "a Function of two": ("a Function of its own, Two, of several tensors", 0.75, lambda m, x: Two.apply(x @ m.w, x @ m.v)),
+}
+
+
+def recorded(folder, name, model, x):
+    """(run, its description), of a folder of its own."""
+    run = os.path.join(folder, name.replace(" ", "-"))
+    with clarke.record(run, model):
+        model(x).sum().backward()
+    with open(os.path.join(run, "run.json"), encoding="utf-8") as f:
+        return run, json.load(f)
+
+
+def told(folder):
+    for name, (f, w, x, count, verdict) in TOLD.items():
+        try:
+            run, said = recorded(folder, name, Of(f, w), x)
+        except clarke.Refused as why:
+            REPORT.check(False, name, why)
+            continue
+        answer = clarke.audit(run)
+        found = answer.verdict, answer.answer, len(said["surrogates"]), said["branches"]
+        REPORT.check(found == (verdict, "explained", count, []), name, f"{found}, {answer.gradient['why']}: {answer.reason}")
+        right = answer.verdict != "not-in-clarke"
+        REPORT.check(answer.in_clarke is (None if count and right else right) and answer.in_clarke_of_surrogate is right, f"{name}: in_clarke", answer.in_clarke)
+        REPORT.check(answer.surrogates == said["surrogates"] and all("records_surrogates.py:" in s for s in answer.surrogates), f"{name}: where", answer.surrogates)
+        with open(os.path.join(run, "proof"), "wb") as out:
+            out.write(answer.proof or b"")
+        checked = subprocess.run([CHECK, os.path.join(run, "proof")], capture_output=True, text=True).stdout
+        REPORT.check(checked.startswith("VERIFIED"), f"{name}: its proof", checked[:200])
+        report = subprocess.run([CLARKE, "certify", run], capture_output=True, text=True)
+        REPORT.check(report.returncode == 0 and ("by design" in report.stdout) == (count > 0), f"{name}: certify", report.stdout[:400])
+
+
+def logs(folder):
+    for name, f in LOGGED.items():
+        try:
+            run, said = recorded(folder, name, Of(f, 0.75), ONE)
+            answer = clarke.audit(run)
+            REPORT.check(answer.in_clarke is True and len(said["branches"]) >= 1, f"logged: {name}", f"{answer.verdict}, {said['branches']}")
+        except clarke.Refused as why:
+            REPORT.check(False, f"logged: {name}", why)
+    REPORT.check(all(type(n + 0.5) is float for n in SEEN if isinstance(n, float)), "behind the step its numbers are floats", SEEN)
+
+
+def refusals(folder):
+    for name, (says, w, f) in REFUSED.items():
+        why = refusal(folder, Of(f, w))
+        REPORT.check(says in why and "records_surrogates.py:" in why, f"refused: {name}", why or "it is recorded")
+
+
+def refusal(folder, model, x=WIDE[:1]):
+    try:
+        recorded(folder, "refused", model, x)
+    except clarke.Refused as why:
+        return str(why)
+    return ""
+
+
+def hooks(folder):
+    """Full backward hooks that watch, and that change."""
+    net = lambda m, x: m.act(x @ m.w) * (x @ m.v)  # noqa: E731
+    seen = []
+    run, said = recorded(folder, "hook", Hooked(net, 0.75, lambda m, i, o: seen.append(o[0].sum().item())), WIDE)
+    answer = clarke.audit(run)
+    REPORT.check(answer.in_clarke is True and len(seen) == 1 and said["surrogates"] == [], "a hook that returns nothing", f"{answer.gradient}, {seen}")
+    for name, hook, pre in (("changes a gradient", lambda m, i, o: (2 * i[0],), False), ("changes a gradient before", lambda m, o: (2 * o[0],), True)):
+        try:
+            run, _ = recorded(folder, name, Hooked(net, 0.75, hook, pre), WIDE)
+            answer = clarke.audit(run)
+            right, why = answer.answer == "refuted" or (answer.in_clarke is None and "BackwardHookFunction" in answer.surrogates[0]), answer.surrogates
+        except clarke.Refused as error:
+            right, why = "or a hook" in str(error), error
+        REPORT.check(right, f"a hook that {name}", why)
+
+
+def generators(folder):
+    """The step of one network, of which another's output is a constant; of both as one model it is told."""
+    torch.manual_seed(0)
+    g, d, z, x = nn.Linear(2, 3), nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1)), torch.randn(5, 2), torch.randn(5, 3)
+    for name, model, count in (("alone", d, 0), ("both", nn.ModuleList([g, d]), 1)):
+        model.zero_grad()
+        run = os.path.join(folder, f"gan-{name}")
+        with clarke.record(run, model):
+            (d(x).sigmoid().log().mean() + (1 - d(g(z).detach()).sigmoid()).log().mean()).neg().backward()
+        answer = clarke.audit(run)
+        REPORT.check(answer.answer == "explained" and len(answer.surrogates) == count, f"the discriminator's step, {name}", f"{answer.gradient}")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        for part in (told, logs, refusals, hooks, generators):
+            part(folder)
+    return REPORT.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
