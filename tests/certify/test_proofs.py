@@ -451,6 +451,13 @@ def statistics():
         tensors["before/1.running_mean"][1:] = [shape, tensors["before/1.running_mean"][2][:math.prod(shape)]]
         record.write("trace", tensors)
         record.ends(int(shape == [3]), none if shape == [3] else "VERIFIED", "as many entries")
+    for part in ("before", "after"):  # a count is one integer
+        record = Record("fresh").edited(MEAN, f"{MEAN}\nstatistic 1.num_batches_tracked count 1 within")
+        record.changed("trace", f"{part}/1.num_batches_tracked", lambda values: values + values)
+        tensors = record.tensors("trace")
+        tensors[f"{part}/1.num_batches_tracked"][1] = [2]
+        record.write("trace", tensors)
+        record.ends(1, "statistic 1.num_batches_tracked: " + none, part)
     whole = Record("fresh")
     trace = whole.tensors("trace")
     shutil.rmtree(whole.folder)
