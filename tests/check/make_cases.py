@@ -3460,6 +3460,7 @@ def records():
     records_without_rules(files)
     records_of_pools(files)
     records_of_composed_nodes(files)
+    records_of_far_entries(files)
     records_of_cross_entropy(files)
     records_of_means()
     records_in_types(files)
@@ -3833,6 +3834,34 @@ def records_at_their_bound(files):
         record(f"record-third-{k}", status, reason, lines, proxies=(), **(own | dict(trace=f"record-third-{k}.trace")))
 
 
+def records_of_far_entries(files):
+    """Of a softmax whose arguments were not recorded, an entry is far below the largest where its own size has a bound in the type."""
+    lines = """output a within
+    output m not-covered
+    output r %s
+    output out not-covered
+    gradient a not-covered
+    gradient m not-covered
+    gradient r not-covered
+    gradient out not-covered
+    parameter w not-covered"""
+    batch("record-far.npz", [[1]])
+    tensors_file("record-far.gradients", {"w": floats([[0, 0]])})
+    own = files | dict(data="record-far.npz", gradients="record-far.gradients")
+    for k, (dtype, by, share, answer, reason) in enumerate([
+            ("F16", -1000, [1, 0], "within", "VERIFIED"), ("F16", -1000, [1, 2.0 ** -12], "within", "output r: an entry is farther"),
+            ("F16", -16384, [1, 0], "within", "of 2 entries no bound is known"), ("F16", -16384, [1, 0], "where-bounded", "but for 2 without a bound"),
+            ("F32", -16384, [1, 0], "within", "VERIFIED")]):
+        name = f"record-far-{k}"
+        save(f"{name}.onnx", [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), helper.make_node("Mul", ["a", "c"], ["m"], "m"),
+                              helper.make_node("Softmax", ["m"], ["r"], "r", axis=1), helper.make_node("ReduceSum", ["r"], ["out"], "out", keepdims=0)],
+             ["N", 1], [], dict(w=[[1, 1]], c=[1, by]))
+        tensors_file(f"{name}.parameters", {"w": floats([[1, 1]]), "c": floats([1, by])})
+        tensors_file(f"{name}.trace", {"output/a": floats([[1, 1]], dtype), "output/r": floats([share], dtype)})
+        record(name, int("VERIFIED" != reason and answer == "within"), reason, lines % answer, proxies=(),
+               **(own | dict(model=f"{name}.onnx", trace=f"{name}.trace", parameters=f"{name}.parameters")))
+
+
 def records_of_cross_entropy(files):
     """The loss's own gradient, and the logarithm of a softmax that the model's loss begins with: of other labels, of another scale."""
     x, w, labels = [[1, 2], [3, -4]], [[0.5, -0.25, 1], [0.75, 0.5, -1.5]], [2, 0]
@@ -3865,12 +3894,14 @@ def records_of_cross_entropy(files):
             ("output/l", np.exp(log), "output l: an entry is farther"), ("gradient/l", -turned / 2, "gradient l: an entry is farther"),
             ("gradient/l", -one, "gradient l: an entry is farther"), ("gradient/a", (np.exp(log) - turned) / 2, "gradient a: an entry is farther"),
             ("gradient/a", back * 2, "gradient a: an entry is farther"), ("gradient/a", back * (1 + 2.0 ** -12), "gradient a: an entry is farther"),
-            ("output/l", log[:1], "does not have the shape")]):
+            ("output/l", log[:1], "does not have the shape"),
+            # what the loss itself makes is no logarithm's: no rule covers it
+            ("output/out", -log[[0, 1], labels].mean(), "VERIFIED"), ("gradient/out", np.float32(1), "VERIFIED")]):
         name = f"record-ce-{k}"
-        given = {p: floats(np.float32(values if p == part else v).tolist()) for p, v in made.items()}
+        given = {p: floats(np.float32(v).tolist()) for p, v in (made | ({part: values} if part else {})).items()}
         tensors_file(f"{name}.trace", given)
         tensors_file(f"{name}.gradients", {"w": floats(np.float32(np.asarray(x).T @ np.float32(back).astype(np.float64)).tolist())})
-        written(name, 1 if k else 0, reason, "\n".join(
+        written(name, int(reason != "VERIFIED"), reason, "\n".join(
             ["claim record", *(f"{n} {f} {sha(f)}" for n, f in [("model", "record-ce.onnx"), ("params", "record-ce.parameters"), ("batch", "record-ce.npz"),
                                                                 ("trace", f"{name}.trace"), ("gradients", f"{name}.gradients")]),
              "loss ce", "scale 1", "wrt w", "profile pytorch-2.13", *(line.strip() for line in lines.split("\n"))]))

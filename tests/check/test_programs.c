@@ -85,9 +85,8 @@ seal(char *text, size_t n)
 /* ---- proofs by hand */
 
 #define LEMMA2 "# Lemma 2\ninput w\noutput relu(w) - relu(-w)\n"
-#define LEMMA2_TREE \
-  "evidence separator\nv -1\ntree\nbranch 2\nbranch 2\ndead 2\nu 0 1\nu 1 1\nleaf\nbranch 2\nleaf\n" \
-  "dead 2\nu 0 1\nu 1 1\n"
+#define TWO_DEAD "tree\nbranch 2\nbranch 2\ndead 2\nu 0 1\nu 1 1\nleaf\nbranch 2\nleaf\ndead 2\nu 0 1\nu 1 1\n"
+#define LEMMA2_TREE "evidence separator\nv -1\n" TWO_DEAD
 #define RELU0 "wrt *\nprofile pytorch-2.13\nproxy Relu 0 0\n"
 #define PLAIN "wrt *\nprofile pytorch-2.13\n"
 #define CROSS "input x, y\noutput relu{0}(x*y) + relu{0}(x) + relu{1}(y)\n"
@@ -106,6 +105,16 @@ static const struct {
   const char *reason, *program, *verdict, *lines, *touched, *evidence;
 } cases[] = {
   {0, "<v, AD> = 0, but <v, gradient> is at most -1", LEMMA2, "not-in-clarke", "at w 0\n" RELU0, "2", LEMMA2_TREE},
+  /* Both sides at once: never of x + y; of elu's, which is no polynomial, between -elu(x) and -x. */
+  {0, "but <v, gradient> is at most 2", "input x, y\noutput relu{1}(x + y) - relu{1}(-x - y)\n", "not-in-clarke",
+   "at x 0\nat y 0\n" PLAIN, "2", "evidence separator\nv 1 1\n" TWO_DEAD},
+  {1, "decision 0 is not known to be a polynomial", "input x, y\noutput relu{1}(elu(x) + y) - relu{1}(-x - y)\n", "not-in-clarke",
+   "at x 0\nat y 0\n" PLAIN "proxy Elu 0 left\n", "2", "evidence separator\nv 1 1\n" TWO_DEAD},
+  /* Right of its kink it is one. */
+  {0, "but <v, gradient> is at most -1", "input x\noutput relu(elu(x, 2)) - relu(-x)\n", "not-in-clarke",
+   "at x 0\n" PLAIN "proxy Elu 0 left\nproxy Relu 0 0\n", "3",
+   "evidence separator\nv -1\ntree\nbranch 2\nbranch 2\nbranch 2\ndead 2\nu 0 1\nu 2 1\nleaf\nbranch 2\ndead 2\nu 0 1\nu 2 1\nleaf\n"
+   "branch 2\ndead 2\nu 0 1\nu 1 1\nbranch 2\nleaf\ndead 2\nu 0 1\nu 2 1\n"},
   /* Literals: touched where the number is. */
   {0, "an element of the Bouligand", "input x\noutput relu{0}(x - 0xaFp0)\n", "in-bouligand", "at x 175\n" PLAIN, "1",
    "evidence ad\narc 1\nstep -1\n"},
