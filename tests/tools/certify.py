@@ -569,8 +569,15 @@ def coarse(folder):
     expect(status == 2 and out == "" and "numbers of type bfloat16 were computed; no tensor of the trace is of it" in error, f"{status} {out} {error}")
 
 
+def unproved(folder):
+    """A light record has no proof: that is told behind the answer, which is one object."""
+    status, out, error = certify(os.path.join(RUNS, "small-light"), "--json", "--proof", os.path.join(folder, "light"))
+    expect(status == 2 and json.loads(out)["answer"] == "cannot say" and "a light record has no proof" in error, f"{status} {out} {error}")
+
+
 with tempfile.TemporaryDirectory() as scratch:
     as_recorded()
+    unproved(scratch)
     sifted()
     patterns()
     differences(scratch)

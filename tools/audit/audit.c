@@ -168,7 +168,8 @@ clarke_command_audit(int argc, char **argv)
   static char name[] = "clarke audit";
   static const char usage[] = "MODEL.onnx --batch FILE\nMODEL.onnx --batch FILE --params FILE...\nRUN/";
   struct argp argp = {options, parse, usage, doc, NULL, NULL, NULL};
-  command_line line = {.command.ask = {.threads = clarke_processors(), .margins = true}, .command.step = CLARKE_NONE};
+  bool told = false;
+  command_line line = {.command = {.ask = {.threads = clarke_processors(), .margins = true}, .step = CLARKE_NONE, .ci.told = &told}};
   clarke_error err = {CLARKE_OK, ""};
   int exit_status = EXIT_NOT_ASKED;
   clarke_status status;

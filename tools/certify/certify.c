@@ -291,7 +291,8 @@ clarke_command_certify(int argc, char **argv)
   static char name[] = "clarke certify";
   static const char usage[] = "RUN/\n--mma DIR";
   struct argp argp = {options, parse, usage, doc, NULL, NULL, NULL};
-  request q = {.run.ask.step = CLARKE_NONE};
+  bool told = false;
+  request q = {.run = {.ask.step = CLARKE_NONE, .ci.told = &told}};
   clarke_error err = {CLARKE_OK, ""};
   clarke_status status;
   int answer = EXIT_NOT_ASKED;

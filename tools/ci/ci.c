@@ -163,6 +163,8 @@ clarke_ci_tell(int *exit_status, const clarke_ci *ci, const clarke_ci_source *so
     status = tell(exit_status, ci, source, answer, err);
   else if (ci->exit_zero && *exit_status != EXIT_NOT_ASKED)
     *exit_status = EXIT_HOLDS;
+  if (status == CLARKE_OK && source->json && !ci->quiet && ci->told != NULL)
+    *ci->told = true;
   if (status == CLARKE_OK && source->json && !ci->quiet)
     return clarke_json_print(stdout, answer, JSON_INDENT(2), "\n", err);
   json_decref(answer);
@@ -182,7 +184,7 @@ tell_failure(const clarke_ci *ci, const clarke_ci_source *source, const char *wh
     status = clarke_no_memory(err);
   if (status == CLARKE_OK)
     status = write_page(ci, source, object, err);
-  if (status == CLARKE_OK && source->json && !ci->quiet)
+  if (status == CLARKE_OK && source->json && !ci->quiet && (ci->told == NULL || !*ci->told))
     status = clarke_json_print(stdout, json_incref(object), JSON_INDENT(2), "\n", err);
   json_decref(object);
   clarke_findings_clear(&list);

@@ -12,6 +12,7 @@ typedef struct {
   const char *sarif, *junit, *html, *baseline; /* files; NULL: none */
   const char *fail_on;                         /* names with commas; NULL: none */
   bool exit_zero, quiet;
+  bool *told; /* set once the answer is printed as JSON: what fails behind it prints no second object. NULL: nothing can */
 } clarke_ci;
 
 enum {

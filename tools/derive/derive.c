@@ -122,7 +122,8 @@ clarke_command_derive(int argc, char **argv)
 {
   static char name[] = "clarke derive";
   struct argp argp = {options, parse, "FILE --at NAME=V,...", doc, NULL, NULL, NULL};
-  clarke_derive_command request = {.ask.profile = "pytorch-2.13"};
+  bool told = false;
+  clarke_derive_command request = {.ask.profile = "pytorch-2.13", .ci.told = &told};
   clarke_error err = {CLARKE_OK, ""};
   int exit_status = EXIT_HOLDS;
   clarke_status status;
