@@ -5,12 +5,15 @@
 #include "recorded.h"
 
 #include "../draw.h"
+#include "../network/models.h"
+#include "network/graph/build.h"
 #include "trace/sieve.h"
 
 #include <float.h>
 #include <math.h>
 
-static const char *const stored[] = {CASES "/runs/attention", CASES "/runs/fresh", CASES "/runs/means", CASES "/runs/added", RECORDS_OF "/smooth"};
+static const char *const stored[] = {CASES "/runs/attention", CASES "/runs/fresh", CASES "/runs/means", CASES "/runs/added", RECORDS_OF "/smooth",
+                                     RECORDS_OF "/residual"};
 static const char *const *folder = stored;
 static int folders = sizeof stored / sizeof stored[0];
 static uint64_t state;
@@ -297,6 +300,70 @@ START_TEST(rules)
 }
 END_TEST
 
+/* --- far from 0 --- */
+
+/* A LayerNormalization of numbers that lie far from 0 beside what they are apart: doubles lose most there. True: they know bounds. */
+static bool
+normalize_far(size_t length, int exponent)
+{
+  const long all[] = {2, (long)length, SHAPE_END};
+  clarke_model m;
+  clarke_graph g;
+  clarke_constants constants;
+  clarke_tensors none = {0};
+  clarke_tensor x = tensor_of("x", CLARKE_F32, all);
+  clarke_certify c;
+  clarke_sieve s;
+  bool decided;
+
+  model_begin(&m, 17);
+  model_input(&m, "x", SHAPE(-1, (long)length,));
+  model_floats(&m, "s", SHAPE((long)length,));
+  model_floats(&m, "b", SHAPE((long)length,));
+  model_node(&m, "LayerNormalization", "x,s,b", "y");
+  model_output(&m, "y");
+  for (size_t e = 0; e < x.count; e++)
+    x.real[e] = (float)(ldexp(1, exponent) + (double)draw_below(&state, 1000) / 64);
+  clarke_graph_init(&g);
+  OK(clarke_graph_build(&g, &m, &x, &error));
+  OK(clarke_graph_wrt(&g, NULL, 0, &error));
+  OK(clarke_constants_init(&constants, &g, &error));
+  clarke_certify_init(&c);
+  c.g = &g, c.constants = &constants, c.x = &x, c.trace = c.gradients = &none;
+  ck_assert(clarke_rounding_add_type(&c.by, "float32"));
+  c.recorded = calloc(g.n_values + 1, sizeof *c.recorded);
+  OK(clarke_certify_begin(&c, &error));
+  OK(clarke_sieve_begin(&s, &c, &error));
+  OK(clarke_forward_next(&c.pass, 0, &error));
+  OK(clarke_roundoff_step(&c.rounded, 0, &error));
+  s.value[g.input].exact = clarke_sieve_take_floats(&s, x.count);
+  for (size_t e = 0; e < x.count; e++)
+    ((float *)s.value[g.input].exact)[e] = (float)x.real[e % 2 * length + e / 2];
+  OK(clarke_sieve_normalize(&s, &g.steps[0], &error));
+  decided = !s.open;
+  if (decided)
+    expect_value(&s.value[g.steps[0].out], &c, g.steps[0].out, false);
+  clarke_sieve_end(&s);
+  clarke_certify_clear(&c);
+  clarke_constants_clear(&constants);
+  clarke_graph_clear(&g);
+  clarke_model_clear(&m);
+  clarke_tensor_clear(&x);
+  return decided;
+}
+
+START_TEST(far_from_zero)
+{
+  size_t decided = 0;
+
+  state = 77;
+  for (int exponent = 0; exponent < 14; exponent++)
+    for (size_t length = 2; length < 40; length += 9)
+      decided += normalize_far(length, exponent);
+  ck_assert_msg(decided > 30, "%zu decided", decided);
+}
+END_TEST
+
 /* --- what they are made of --- */
 
 START_TEST(parts)
@@ -355,6 +422,7 @@ main(int n, char **names)
   }
   tcase_add_loop_test(tests, one_number, 0, folders);
   tcase_add_loop_test(tests, rules, 0, sizeof stored / sizeof stored[0]);
+  tcase_add_test(tests, far_from_zero);
   tcase_add_test(tests, parts);
   return run_tests();
 }
