@@ -34,7 +34,7 @@ os.environ["CLARKE"] = CLARKE
 import clarke  # noqa: E402
 from clarke import kernels, trees  # noqa: E402
 from clarke.files import safetensors  # noqa: E402
-from attacked import Wrong  # noqa: E402
+from attacked import Normed, Wrong  # noqa: E402
 import runs  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
 from expect import expect, finish  # noqa: E402
@@ -370,8 +370,7 @@ class Through(nn.Module):
 def refusals(folder):
     x = torch.randn(2, 4)
     for says, f in [("aten.cumprod.default: this operator cannot be written", lambda h: h.cumprod(0)), ("records.py", torch.erfinv),
-                    ("detached: AD differentiates another function", lambda h: h + h.detach()),
-                    ("without gradients here", Wrong.apply), ("bounds that are tensors", lambda h: h.clamp(torch.zeros(4), torch.ones(4)))]:
+                    ("a Function of its own, Normed", Normed.apply), ("bounds that are tensors", lambda h: h.clamp(torch.zeros(4), torch.ones(4)))]:
         refused(folder, says, Through(f), summed(x))
     linear = nn.Linear(4, 4)
     refused(folder, "no loss.backward() ran", linear, lambda m: m(x).sum())

@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 import numpy as np
+import pytest
 import torch
 from torch import nn
 
@@ -21,6 +22,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "python"))
 CLARKE, CHECK = (os.path.abspath(p) for p in sys.argv[1:3])
 os.environ["CLARKE"] = CLARKE
 import clarke  # noqa: E402
+from clarke import pytest_plugin  # noqa: E402
 from report import Report  # noqa: E402
 
 relu, REPORT = torch.relu, Report()
@@ -245,9 +247,24 @@ def generators(folder):
         REPORT.check(answer.answer == "explained" and len(answer.surrogates) == count, f"the discriminator's step, {name}", f"{answer.gradient}")
 
 
+def fixture(folder):
+    """pytest's: it asks about what AD differentiates only if it is told to."""
+    made = pytest_plugin.assert_in_clarke
+    check = (made.__wrapped__ if hasattr(made, "__wrapped__") else made.__pytest_wrapped__.obj)()
+    behind = os.path.join(folder, "lemma-2-behind-a-detach")
+    beside = os.path.join(folder, "lemma-2-beside-a-detach")
+    for run, more, says in ((behind, {}, "surrogates=True asks about that"), (behind, {"surrogates": True}, ""), (beside, {"surrogates": True}, "not-in-clarke")):
+        why = ""
+        try:
+            check(run, **more)
+        except pytest.fail.Exception as failure:
+            why = str(failure)
+        REPORT.check(says in why and bool(says) == bool(why), f"the fixture: {says or 'passes'}", why)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        for part in (told, logs, refusals, hooks, generators):
+        for part in (told, fixture, logs, refusals, hooks, generators):
             part(folder)
     return REPORT.close()
 

@@ -217,6 +217,7 @@ def version(t):
     return None if t.is_inference() else t._version
 
 
+CHANGED = "a view of a tensor that was changed in place is read; write the change as an operator that makes a new tensor"
 REPLACED = ("the memory of a tensor was replaced behind autograd's back (.data =, set_, swap_tensors): AD differentiates another function; "
             "compute it by an operator, and before the block where it is to be no part of the step")
 
@@ -334,10 +335,13 @@ class Trace:
         for changed in self.writes.get(here, ())[found.written:]:
             at = shared(t, changed.of) if changed.tensor.dtype == t.dtype and not changed.tensor.is_meta else None
             seen = not (t.requires_grad or found.requires_grad) or (changed.requires_grad and t is root(changed.of))
-            if at is None or not seen or changed.node is None or not changed.node.grad_enabled:
-                raise self.refused("a view of a tensor that was changed in place is read; write the change as an operator that makes a new tensor")
+            there = changed.node is not None and changed.node.grad_enabled and changed.place == place(changed.of)
+            if at is None or not seen or not there:
+                raise self.refused(CHANGED)
             if at[0].numel() > 0:
-                found = self.put(found, changed, *at, t)
+                found = self.put(found, changed, *at)
+        if not torch.equal(found.tensor.detach().nan_to_num(), t.detach().nan_to_num()):  # nor did anybody else write there
+            raise self.refused(CHANGED)
         found.written = len(self.writes[here])
         found.tensor, found.of, found.stale, found.place = t, t, False, place(t)
         self.by_identity[id(t)] = found
@@ -346,7 +350,7 @@ class Trace:
         self.kept.append(t)
         return found
 
-    def put(self, value, changed, to, entries, t):
+    def put(self, value, changed, to, entries):
         """The value with those entries of another."""
         with torch.no_grad():
             if entries.numel() != changed.tensor.numel():
