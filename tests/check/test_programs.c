@@ -287,6 +287,11 @@ static const struct {
    "evidence hull 2\ncell 1/3\narc 1\nstep 1 1\ncell 2/3\narc 1\nstep -1 -1\n"},
   {1, "not that of the gradients", NORM, "in-clarke", XY0, "1",
    "evidence hull 3\ncell 1/2\narc 1\nstep 1 1\ncell 1/4\narc 1\nstep -1 -1\ncell 1/4\narc 1\nstep -1 -1\n"},
+  /* which of two others is larger along an arc does not matter */
+#define LEVEL "input x[3]\nlet y = tanh(x*sqrt(2))*(1 + x)\noutput max(0*y[0] + x[0] + y[0]*y[0], x[1] + y[1]*y[1], x[2] + y[2]*y[2])\n"
+  {0, "an element of the Clarke", LEVEL, "in-clarke", "at x 0 0 0\n" TIE "mean\n", "1",
+   "evidence hull 3\ncell 1/3\narc 1\nstep 91 -45 -45\ncell 1/3\narc 1\nstep -45 91 -45\ncell 1/3\narc 1\nstep -45 -45 91\n"},
+  {1, "which is larger along the arc", LEVEL, "in-clarke", "at x 0 0 0\n" TIE "mean\n", "1", "evidence hull 1\ncell 1\narc 1\nstep 1 1 0\n"},
   /* means of choices */
 #define AT_XY0 "at x 0\nat y 0\n"
 #define REFUSED 1, "not that of the gradients"

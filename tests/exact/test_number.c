@@ -165,6 +165,15 @@ START_TEST(domains)
   arb_mul(y.b, y.b, dy.b, 2 * PRECISION);
   arb_mul(y.b, y.b, dy.b, 2 * PRECISION); /* pi dy^2 = 4 */
   ck_assert(arb_contains_si(y.b, 4) && arb_rel_accuracy_bits(y.b) > PRECISION - 8);
+  arb_one(x.b); /* 2 pi bell(1)^2 = exp(-1), of the normal one */
+  clarke_ball_bell(y.b, x.b, true, PRECISION);
+  arb_sqr(y.b, y.b, PRECISION);
+  arb_const_pi(dy.b, PRECISION);
+  arb_mul(y.b, y.b, dy.b, PRECISION);
+  arb_mul_ui(y.b, y.b, 2, PRECISION);
+  arb_neg(x.b, x.b);
+  arb_exp(x.b, x.b, PRECISION);
+  ck_assert(arb_overlaps(x.b, y.b) && arb_rel_accuracy_bits(y.b) > PRECISION - 8);
   clarke_number_clear(&x);
   clarke_number_clear(&y);
   clarke_number_clear(&dy);

@@ -5,6 +5,7 @@
 #include "executed.h"
 
 #include "program/derive_inside.h"
+#include "program/derive_mean.h"
 #include "program/derive_open.h"
 #include "program/derive_own.h"
 
@@ -236,6 +237,25 @@ separator_holds(const clarke_derivation *d)
   mpq_clears(sum, t, NULL);
 }
 
+/* A direction is found where each kink is halved, and none is made of another; it decides them all. */
+START_TEST(a_line_on_both_sides)
+{
+  static const char *const texts[] = {"abs(x) + max{mean}(x, 2*y)*norm2(x, y - x)", "relu{1/2}(x - y)", "relu{1/4}(x)", "abs(abs(x) + y)",
+                                      "norm2(x, x*x)", "abs(x*y)", "if x > y then x else y"};
+
+  for (size_t i = 0; i < 7; i++) {
+    char text[128];
+    scene s;
+
+    snprintf(text, sizeof text, "input x, y\noutput %s", texts[i]);
+    open_scene(&s, text);
+    OK(clarke_derive_mean(&s.d, &error));
+    ck_assert_msg((s.d.opposite != NULL) == (i < 2 || i == 4), "%s", texts[i]);
+    close_scene(&s);
+  }
+}
+END_TEST
+
 START_TEST(the_verdict_has_its_evidence)
 {
   for (size_t i = 0; i < sizeof judged / sizeof judged[0]; i++) {
@@ -347,6 +367,7 @@ MODULE(membership)
   tcase_add_test(tests, distinct_gradients_are_gathered_with_their_patterns);
   tcase_add_test(tests, ad_chooses_as_its_proxy_says);
   tcase_add_test(tests, forks_left_open_may_say_one_thing);
+  tcase_add_test(tests, a_line_on_both_sides);
   tcase_add_test(tests, the_verdict_has_its_evidence);
   tcase_add_test(tests, nothing_is_judged_of_what_may_not_be_lipschitz);
   tcase_add_test(tests, patterns_may_come_from_a_source);

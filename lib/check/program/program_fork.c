@@ -45,10 +45,11 @@ identical(walk *w, size_t a, size_t b)
   return equal;
 }
 
-/* The sign of the first nonzero coefficient of a less b along the arc; 0 when none is found. */
-int
-leading(walk *w, size_t a, size_t b)
+/* The sign of the first nonzero coefficient of a less b along the arc; 0 when none is found, 2 when it is not told. */
+static int
+leading_if_told(walk *w, size_t a, size_t b)
 {
+  const interval nought = {zero, zero};
   int sign = 0;
   for (size_t k = 1; k < w->n_terms && sign == 0; k++) {
     INTERVAL(t);
@@ -56,8 +57,18 @@ leading(walk *w, size_t a, size_t b)
       interval_add(&t, &w->states[a].s[k], &plus_one);
     if (b != NONE)
       interval_add(&t, &w->states[b].s[k], &minus_one);
-    sign = interval_sign(&t, "the sign of a decision along the arc");
+    sign = interval_compare(&t, &nought);
   }
+  return sign;
+}
+
+/* The same; UNDECIDED when it is not told. */
+int
+leading(walk *w, size_t a, size_t b)
+{
+  int sign = leading_if_told(w, a, b);
+  if (sign == 2)
+    leave(UNDECIDED, "cannot decide the sign of a decision along the arc with intervals of %d bits", MAX_BITS);
   return sign;
 }
 
@@ -107,15 +118,21 @@ size_t
 fork_at(walk *w, size_t at, size_t n, const size_t *y, bool up)
 {
   size_t c = 0;
+  bool told = true; /* it does not matter which of two others is larger */
   if (w->fork.stopped)
     return 0;
   if (w->mode == BY_CHOICES)
     return choose(w, at, n, y, up);
   for (bool first = false; !first && c < n; c += !first) {
     first = true;
-    for (size_t j = 0; j < n && first; j++)
-      first = j == c || leading(w, y[c], y[j]) == (up ? -1 : 1);
+    for (size_t j = 0; j < n && first; j++) {
+      int sign = j == c ? 0 : leading_if_told(w, y[c], y[j]);
+      first = j == c || sign == (up ? -1 : 1);
+      told = told && sign != 2;
+    }
   }
+  if (c == n && !told)
+    leave(UNDECIDED, "cannot decide which is larger along the arc with intervals of %d bits", MAX_BITS);
   require(c < n, "%s: the arc does not tell what is larger", place(w, at).text);
   w->fork.arc_choices = grow(w->fork.arc_choices, w->fork.n_used, sizeof *w->fork.arc_choices);
   w->fork.arc_choices[w->fork.n_used++] = c;

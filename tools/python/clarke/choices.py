@@ -305,7 +305,7 @@ def write_running_sum(p, node):
     out = np.atleast_1d(p.array(p.of(node.args[0]))).copy()
     lines = np.moveaxis(out, axis, 0)
     for i in range(1, len(lines)):
-        lines[i] = p.each(lambda a, b: f"{a} + {b}", lines[i - 1], lines[i])
+        lines[i, ...] = p.each(lambda a, b: f"{a} + {b}", lines[i - 1], lines[i])
     return p.named(out.reshape(tuple(result(node).shape)))
 
 

@@ -87,7 +87,7 @@ def require_finite(made):
 def require_same(result, gradient, said):
     """No answer rests on this: numbers far apart tell of something that the dispatcher did not see."""
     eps = max([torch.finfo(t.dtype).eps for t in gradient.values()] or [torch.finfo(torch.float32).eps]) ** 0.5
-    exact = [number(v) for v in [said["value"], *(said["ad"] if gradient else [])]]
+    exact = [number(v) for v in [said["value"], *((said["ad"] or ["nan"]) if gradient else [])]]
     ran = torch.cat([t.detach().reshape(-1).to(torch.float64) for t in (result.tensor, *gradient.values())]).tolist()
     if any(math.isnan(b) for b in ran[1:]) and not any(math.isnan(a) for a in exact):
         require_finite(ancestors(result).values())
