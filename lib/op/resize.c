@@ -15,6 +15,7 @@ typedef struct {
 typedef struct {
   size_t lead, rank;
   bool linear;
+  size_t place[CLARKE_MAX_WHOLE]; /* of each axis its scale's or size's among those that are given; CLARKE_NONE: it stays */
   axis_map axis[CLARKE_MAX_WHOLE];
 } resizing;
 
@@ -142,6 +143,7 @@ fill(axis_map *a, const clarke_lowering *low, mpq_srcptr scale, clarke_error *er
 static clarke_status
 read_axis(resizing *r, clarke_lowering *low, size_t i, bool sizes, clarke_error *err)
 {
+  const size_t place = r->place[i];
   axis_map *a = &r->axis[i];
   const bool batch = i < r->lead;
   clarke_status status = CLARKE_OK;
@@ -151,15 +153,18 @@ read_axis(resizing *r, clarke_lowering *low, size_t i, bool sizes, clarke_error 
 
   mpz_init(out);
   mpq_init(scale);
-  if (sizes) {
-    const int64_t size = clarke_lower_value(low, 3)->integer[i];
+  if (place == CLARKE_NONE) {
+    given = a->in;
+    mpq_set_ui(scale, 1, 1);
+  } else if (sizes) {
+    const int64_t size = clarke_lower_value(low, 3)->integer[place];
     const size_t whole = batch ? low->graph->together : 1;
 
     given = size < 0 || size > (int64_t)CLARKE_MAX_ENTRIES ? 0 : (size_t)size / whole * (size % (int64_t)whole == 0);
     mpq_set_ui(scale, given, a->in);
     mpq_canonicalize(scale);
-  } else if (clarke_lower_value(low, 2)->real[i] > 0) {
-    mpq_set_d(scale, clarke_lower_value(low, 2)->real[i]);
+  } else if (clarke_lower_value(low, 2)->real[place] > 0) {
+    mpq_set_d(scale, clarke_lower_value(low, 2)->real[place]);
     mpz_mul_ui(out, mpq_numref(scale), a->in);
     mpz_fdiv_q(out, out, mpq_denref(scale));
     given = mpz_cmp_ui(out, CLARKE_MAX_ENTRIES) > 0 ? 0 : mpz_get_ui(out);
@@ -177,26 +182,43 @@ read_axis(resizing *r, clarke_lowering *low, size_t i, bool sizes, clarke_error 
   return status;
 }
 
+/* Which of the n scales or sizes is each axis's: its own number, or where the attribute `axes` lists it. Others stay as they are. */
+static clarke_status
+place_axes(resizing *r, size_t *n, const clarke_lowering *low, clarke_error *err)
+{
+  const clarke_attr *axes = clarke_model_attr(low->node, "axes");
+  bool chosen[CLARKE_MAX_WHOLE];
+  clarke_status status = axes != NULL ? clarke_axes_chosen(low, axes->ints, axes->n, r->rank, chosen, err) : CLARKE_OK;
+
+  *n = axes != NULL ? axes->n : r->rank;
+  for (size_t i = 0; i < r->rank; i++)
+    r->place[i] = axes != NULL ? CLARKE_NONE : i;
+  for (size_t k = 0; axes != NULL && status == CLARKE_OK && k < axes->n; k++)
+    r->place[axes->ints[k] < 0 ? axes->ints[k] + (int64_t)r->rank : axes->ints[k]] = k;
+  return status;
+}
+
 static clarke_status
 read_axes(resizing *r, clarke_lowering *low, clarke_error *err)
 {
   const bool sizes = clarke_lower_has(low, 3), scales = clarke_lower_has(low, 2) && clarke_lower_value(low, 2)->count > 0;
-  size_t dims[CLARKE_MAX_WHOLE];
-  clarke_status status = CLARKE_OK;
+  size_t dims[CLARKE_MAX_WHOLE], n;
+  clarke_status status;
 
   r->lead = clarke_axes_lead(low, 0);
   r->rank = clarke_axes_whole(low, 0, dims);
   if (sizes == scales)
     return clarke_lower_fail(low, err, "expected scales or sizes, and not both");
-  if (scales)
+  status = place_axes(r, &n, low, err);
+  if (status == CLARKE_OK && scales)
     status = clarke_lower_constant(low, 2, err);
   if (status == CLARKE_OK && sizes && (!clarke_lower_value(low, 3)->constant || clarke_lower_value(low, 3)->integer == NULL))
     status = clarke_lower_fail(low, err, "sizes must be a constant of integers");
   if (status != CLARKE_OK)
     return status;
-  if (clarke_lower_value(low, sizes ? 3 : 2)->count != r->rank)
+  if (clarke_lower_value(low, sizes ? 3 : 2)->count != n)
     return clarke_lower_fail(low, err, "%zu scales or sizes; expected one for each of %zu axes",
-                             clarke_lower_value(low, sizes ? 3 : 2)->count, r->rank);
+                             clarke_lower_value(low, sizes ? 3 : 2)->count, n);
   if (scales)
     low->graph->values[low->in[2]].bound = true;
   for (size_t i = 0; i < r->rank && status == CLARKE_OK; i++) {
@@ -367,7 +389,7 @@ lower_resize(clarke_lowering *low, clarke_error *err)
 const clarke_op clarke_ops_resize[] = {
   {.name = "Resize",
    .forms = {{11, 3, 4, 1, RESIZE_ATTRIBUTES}, {13, 1, 4, 1, RESIZE_ATTRIBUTES},
-             {18, 1, 4, 1, "antialias:i coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:i extrapolation_value:f "
+             {18, 1, 4, 1, "antialias:i axes:I coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:i extrapolation_value:f "
                            "keep_aspect_ratio_policy:s mode:s nearest_mode:s"}},
    .lower = lower_resize},
   {.name = NULL},

@@ -1762,12 +1762,17 @@ def operators():
                         node("Add", ["h", "g"], ["s"]), node("Transpose", ["s"], ["out"], perm=[1, 0, 2])],
                        [3, 2], 2, dict(w=dyadic(1, 8, 2), r=dyadic(1, 8, 2), u=dyadic(1, 6, 2), v=dyadic(1, 6, 2)), 17),
     }
+    stretched = lambda: {  # noqa: E731
+        "resized-axes": ([constant("s", numpy_helper.from_array(np.float32([2]))), node("Resize", ["x", "", "s"], ["y"], axes=[3]), constant("n", ints(3, 5)),
+                          node("Resize", ["y", "", "", "n"], ["z"], axes=[2, 3], mode="linear", coordinate_transformation_mode="align_corners"), node("Mul", ["z", "w"], ["out"])],
+                         [2, 2, 3], 2, dict(w=dyadic(2, 3, 5)), 19),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
                                                                   later(resized), later(bent), later(extreme), later(between), later(repeated), later(whole),
                                                                   later(several), later(again), later(scaled), later(placed), later(ranged),
-                                                                  later(computed), later(spatial), later(infinite), later(decided), later(rows), later(standardized), later(sums), later(made), later(drops), later(fresh)):
+                                                                  later(computed), later(spatial), later(infinite), later(decided), later(rows), later(standardized), later(sums), later(made), later(drops), later(fresh), later(stretched)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
         if name == "rows-of-each":

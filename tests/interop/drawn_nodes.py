@@ -476,6 +476,10 @@ def resize(d):
     if mode == "nearest":
         attributes["nearest_mode"] = d.rng.choice(["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
     scales = [d.rng.choice([1, 1, 1, 2, 0.5, 1.5, 3]) if d.rng.random() < 0.6 else 1 for _ in shape]
+    if d.opset >= 18 and d.rng.random() < 0.3:  # some axes, in any order
+        axes = d.rng.sample(range(len(shape)), d.rng.randrange(1, len(shape) + 1))
+        attributes["axes"] = axes  # the reference takes none from the end
+        scales, shape = [scales[a] for a in axes], [shape[a] for a in axes]
     roi = d.constant(np.array([], np.float32), weight=True) if d.opset < 13 else ""
     if d.rng.random() < 0.5:
         return d.node("Resize", [d.now, roi, d.constant(np.array(scales, np.float32))], **attributes)

@@ -36,7 +36,7 @@ REASONS = {
     "what is computed of constants": "become floats of any type|constants are joined|are computed|no integer of the type|"
         "no number, or too large|"
         "value is no 64-bit|must be integers",
-    "entries that are minus infinity": "minus infinity",
+    "entries that are minus infinity": "minus infinity|an infinite number or NaN",
     "an input that is missing, a sequence or an optional": "is not defined before this node|is missing",
     "no entries": "no entries|a dimension is 0",
     "attributes and modes": "input_forget and layout|alpha must be 1|mode is|coordinate_transformation_mode is|"

@@ -150,7 +150,7 @@ static const struct {
     {"Resize", lower_resize, 13, 1, 4, 1, 0,
      "coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:i extrapolation_value:f mode:s nearest_mode:s"},
     {"Resize", lower_resize, 18, 1, 4, 1, 0,
-     "antialias:i coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:i extrapolation_value:f "
+     "antialias:i axes:I coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:i extrapolation_value:f "
      "keep_aspect_ratio_policy:s mode:s nearest_mode:s"},
     {"Selu", lower_elu, 7, 1, 1, 1, 1, "alpha:f gamma:f"},
     {"Shape", lower_shape, 7, 1, 1, 1, 0, ""},

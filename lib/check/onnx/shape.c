@@ -333,22 +333,40 @@ nearest(const builder *b, const resized *a, size_t j)
   return mpz_get_ui(mpq_numref(a->x));
 }
 
+/* Which of the scales or sizes is axis i's: its own number, or where `axes` lists it; NONE where it does not. */
+static size_t
+listed_at(const builder *b, size_t i)
+{
+  const tensor *axes = find_attribute(b, "axes");
+  size_t found = axes == NULL ? i : NONE;
+  for (size_t k = 0; axes != NULL && k < axes->count; k++)
+    if (axis_of(b, whole_entry(b, axes, k), b->in[0].rank) == i) {
+      need(found == NONE, "an axis twice");
+      found = k;
+    }
+  return found;
+}
+
 /* The length and scale of axis i, by input 2 or 3. */
 static void
 resize_axis(const builder *b, resized *a, size_t i)
 {
   const value *scales = &b->in[2], *sizes = &b->in[3];
   bool batch = on_batch(b, &b->in[0], i);
+  size_t at = listed_at(b, i);
   a->n = b->in[0].dims[i];
-  if (sizes->name != NULL) {
+  if (at == NONE) {
+    a->out = a->n;
+    mpq_set_ui(a->scale, 1, 1);
+  } else if (sizes->name != NULL) {
     size_t whole = batch ? b->net->together : 1;
-    long size = whole_entry(b, sizes->constant, sizes->map[i]);
+    long size = whole_entry(b, sizes->constant, sizes->map[at]);
     need(size > 0 && size <= INT32_MAX && (size_t)size % whole == 0, "a size is not above 0, or too large");
     a->out = (size_t)size / whole;
     mpq_set_ui(a->scale, a->out, a->n);
     mpq_canonicalize(a->scale);
   } else {
-    mpq_set(a->scale, &scales->constant->value[scales->map[i]]);
+    mpq_set(a->scale, &scales->constant->value[scales->map[at]]);
     mpz_mul_ui(mpq_numref(a->x), mpq_numref(a->scale), a->n);
     mpz_fdiv_q(mpq_numref(a->x), mpq_numref(a->x), mpq_denref(a->scale));
     need(mpz_sgn(mpq_numref(a->x)) > 0 && mpz_cmp_ui(mpq_numref(a->x), INT32_MAX) <= 0,
@@ -383,7 +401,9 @@ check_resize(const builder *b)
   bool by_scales = scales->name != NULL && scales->count > 0, by_sizes = sizes->name != NULL;
   need(x->constant == NULL && by_scales != by_sizes, "its input must be an activation, with scales or sizes");
   const value *v = by_sizes ? sizes : scales;
-  need(v->constant != NULL && v->constant->real == by_scales && v->count == x->rank && x->rank > 0,
+  const tensor *axes = find_attribute(b, "axes");
+  need(v->constant != NULL && v->constant->real == by_scales && v->count == (axes != NULL ? axes->count : x->rank)
+           && x->rank > 0,
        "scales or sizes are not constant, or not one for each axis");
   need((is_linear(b) || strcmp(text_attribute(b, "mode", "nearest"), "nearest") == 0)
            && whole_attribute(b, "antialias", 0) == 0 && whole_attribute(b, "exclude_outside", 0) == 0
