@@ -38,6 +38,10 @@ static const struct {
    "every example of the papers: claimed, computed, agreed or not"},
   {"report", clarke_command_report,
    "what a command printed with --json, as one page of HTML"},
+  {"explain", clarke_command_explain,
+   "what words of the reports mean"},
+  {"profile", clarke_command_profile,
+   "what frameworks take for derivatives at kinks, by version"},
 };
 
 #define N_COMMANDS (sizeof commands / sizeof commands[0])

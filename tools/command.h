@@ -60,5 +60,7 @@ int clarke_command_encode(int argc, char **argv);
 int clarke_command_step(int argc, char **argv);
 int clarke_command_reproduce(int argc, char **argv);
 int clarke_command_report(int argc, char **argv);
+int clarke_command_explain(int argc, char **argv);
+int clarke_command_profile(int argc, char **argv);
 
 #endif

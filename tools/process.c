@@ -141,7 +141,7 @@ write_all(int fd, const char *data, size_t n)
     ssize_t written = write(fd, data, n);
 
     if (written < 0)
-      return false;
+      return errno == EPIPE; /* who read has seen enough, as `head` does: what is left is dropped */
     data += written;
     n -= (size_t)written;
   }
@@ -317,8 +317,8 @@ clarke_process_begin(void)
 {
   open_standard_streams();
   print_printable();
-  signal(SIGPIPE, SIG_IGN); /* a pipe that nobody reads is an error of writing, */
-  signal(SIGXFSZ, SIG_IGN); /* and so is a file that may grow no more */
+  signal(SIGPIPE, SIG_IGN); /* a pipe that nobody reads ends no command: write_all */
+  signal(SIGXFSZ, SIG_IGN); /* a file that may grow no more is an error of writing */
   watch_mapped_files();
   mp_set_memory_functions(must_allocate, gmp_reallocate, gmp_free);
   __flint_set_memory_functions(must_allocate, must_allocate_zeros, must_reallocate, free);

@@ -32,6 +32,13 @@ find_known(const char *name)
   return i;
 }
 
+const char *
+clarke_profile_name(clarke_known_profile i, const char **bare)
+{
+  *bare = known[i].bare;
+  return known[i].name;
+}
+
 void
 clarke_profile_init(clarke_profile *p)
 {

@@ -47,6 +47,8 @@ typedef struct {
 void clarke_profile_init(clarke_profile *p);
 void clarke_profile_clear(clarke_profile *p);
 
+/* The names of the table's columns, and what each is called without a version (NULL: another version is); i < CLARKE_N_PROFILES. */
+const char *clarke_profile_name(clarke_known_profile i, const char **bare);
 /* Is it the name of a column of the table? */
 bool clarke_profile_known(const char *name);
 /* A known name (NULL: pytorch-2.13), or else the path of a profile file (one that holds a '/' or '.'). An unknown name

@@ -61,6 +61,9 @@ COMMANDS = [
     ("derive", "clarke", "derive {PAPERS}/bolte-zero.prog --at t=0 --proof {OUT}/p --plot {OUT}/f.svg --float all"),
     ("derive, findings", "clarke", "derive {PAPERS}/bolte-zero.prog --at t=0 --json --sarif {OUT}/s --junit {OUT}/j"),
     ("report", "clarke", "report {FAULT}/answer.json -o {OUT}/page.html --proof {PAPERS}/bolte-zero.prog"),
+    ("explain", "clarke", "explain proxy"),
+    ("profile", "clarke", "profile show jax-0.10 --json"),
+    ("profile diff", "clarke", "profile diff pytorch jax"),
     ("report, printed", "clarke", "report {FAULT}/answer.json"),
     ("derive --json", "clarke", "derive {PAPERS}/bolte-zero.prog --sweep t=-1:1:1/2 --json"),
     ("derive --sweep", "clarke", "derive {PAPERS}/bolte-zero.prog --sweep t=-1:1:1/2 --float all"),
@@ -109,7 +112,7 @@ COMMANDS = [
     ("a list of commands", "clarke", "--help"),
     ("the version", "clarke", "--version"),
     *(("%s --help" % command, "clarke", command + " --help")
-      for command in ("audit", "derive", "patterns", "certify", "reproduce", "encode", "cost", "step", "report")),
+      for command in ("audit", "derive", "patterns", "certify", "reproduce", "encode", "cost", "step", "report", "explain", "profile")),
     ("check --help", "clarke-check", "--help"),
     ("check, regions", "clarke-check", "{PROOFS}/regions/folds-around.proof --data {REGIONS} --threads 1"),
     ("check, a box", "clarke-check", "{PROOFS}/regions/bump-box.proof --data {REGIONS} --threads 1"),

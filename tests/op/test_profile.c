@@ -312,6 +312,11 @@ START_TEST(names_and_paths)
   char path[] = "/tmp/clarke-profile-XXXXXX";
   int fd = mkstemp(path);
 
+  for (clarke_known_profile i = 0; i < CLARKE_N_PROFILES; i++) {
+    const char *bare, *name = clarke_profile_name(i, &bare);
+
+    ck_assert(clarke_profile_known(name) && strchr(name, '-') != NULL && (bare == NULL || strncmp(name, bare, strlen(bare)) == 0));
+  }
   ck_assert(clarke_profile_known("pytorch-2.14") && clarke_profile_known("jax") && !clarke_profile_known("pytorch-2.15"));
   clarke_profile_init(&p);
   ck_assert_int_eq(clarke_profile_load(&p, "torch", &error), CLARKE_EINPUT);

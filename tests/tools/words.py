@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""clarke explain prints the glossary, clarke profile the table of docs/operators.md.
+
+    words.py CLARKE ROOT
+"""
+import json
+import os
+import re
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from expect import expect, finish, said  # noqa: E402
+
+CLARKE, ROOT = (os.path.abspath(a) for a in sys.argv[1:3])
+PROFILES = ["pytorch-2.13", "pytorch-2.14", "jax-0.10", "tensorflow-2"]
+ASKED = ["in-bouligand", "in-clarke", "not-in-clarke", "undecided", "explained", "turned", "refuted", "bit-exact", "within the bound", "touched", "flat",
+         "rank", "system", "theorem 8", "n-1", "lambda", "p_l", "proxy", "profile", "zone", "margin", "tie"]
+
+
+def read(path):
+    with open(os.path.join(ROOT, path)) as f:
+        return f.read()
+
+
+def glossary():
+    """Word, text: as a terminal shows them."""
+    found = {}
+    for paragraph in read("docs/glossary.md").split("\n\n")[1:]:
+        entry = re.fullmatch(r"\*\*(.+?)\.\*\* (.+)", " ".join(paragraph.split()))
+        if entry:
+            found[entry[1]] = re.sub(r"[*`]", "", re.sub(r"\[(.*?)\]\(.*?\)", r"\1", entry[2]))
+    return found
+
+
+def explains():
+    words = glossary()
+    expect(len(words) > 40, f"{len(words)} words")
+    status, out, err = said(CLARKE, "explain")
+    expect((status, out, err) == (0, ", ".join(words) + "\n", ""), f"all words: {status} {out}")
+    status, out, err = said(CLARKE, "explain", *words)
+    shown = {part.split("\n", 1)[0]: " ".join(part.split("\n", 1)[1].split()) for part in out.split("\n\n")}
+    expect((status, err) == (0, "") and shown == words, f"{[w for w in words if shown.get(w) != words[w]]}: {status} {err}")
+    expect(max(map(len, out.splitlines())) <= 78, "lines fit a terminal")
+    for word in ASKED:
+        for spelled in (word, word.upper(), word.replace("-", " "), word.replace(" ", "_")):
+            status, out, _ = said(CLARKE, "explain", spelled)
+            expect(status == 0 and out.lower().startswith(word + "\n"), f"{spelled}: {status} {out[:40]}")
+    expect(said(CLARKE, "explain", "bouligand")[1].startswith("Bouligand subdifferential\n"), "the beginning of a word")
+    for word in ("in", "gradients", "", "t", "x" * 5000, "%s%n"):
+        status, out, err = said(CLARKE, "explain", "proxy", word)
+        expect(status == 2 and err and "Gordan vector" in err or word == "", f"{word[:20]}: {status} {err[:80]}")
+
+
+def tables():
+    """Of docs/operators.md: for each profile and row, what AD takes there."""
+    found = {name: {} for name in PROFILES}
+    for line in read("docs/operators.md").split("\n## Every profile", 1)[1].split("\nLet S be", 1)[0].splitlines():
+        cells = [c.strip() for c in line.strip("|").split("|")]
+        if len(cells) != 6 or cells[0] in ("operator", "function") or set(cells[0]) == {"-"}:
+            continue
+        for name, cell in zip(PROFILES, cells[2:]):
+            if re.fullmatch(r"[0-9, ]+", cells[1]):
+                for kink, value in enumerate(cell.split(", ")):
+                    found[name][f"{cells[0]} {kink}"] = value
+            else:
+                found[name]["norm" if cells[0] == "Norm" else f"tie {cells[0]}"] = cell
+    return found
+
+
+def profiles():
+    table = tables()
+    status, out, err = said(CLARKE, "profile", "list", "--json")
+    expect(status == 0 and [p["name"] for p in json.loads(out)["profiles"]] == PROFILES, f"list: {out} {err}")
+    for p in json.loads(out)["profiles"]:
+        expect(p["also"] is None or said(CLARKE, "profile", "diff", p["also"], p["name"]) == (0, "", ""), p)
+    expect(said(CLARKE, "profile", "list")[1].splitlines()[:2] == ["pytorch-2.13", "pytorch-2.14  also called pytorch"], "list")
+    for name in PROFILES:
+        status, out, err = said(CLARKE, "profile", "show", name)
+        rows = dict(line.rsplit(" ", 1) for line in out.splitlines()[1:])
+        expect(status == 0 and len(table[name]) > 20 and rows == table[name], f"{name}: {set(rows.items()) ^ set(table[name].items())}")
+        expect(json.loads(said(CLARKE, "profile", "show", name, "--json")[1]) == {"profile": name, "takes": rows}, name)
+        with open("own.profile", "w") as f:
+            f.write(out)
+        expect(said(CLARKE, "profile", "diff", name, "./own.profile") == (0, "", ""), f"{name}: what is shown is read back")
+        for other in PROFILES:
+            differ = [(k, table[name][k], table[other][k]) for k in rows if table[name][k] != table[other][k]]
+            status, out, _ = said(CLARKE, "profile", "diff", name, other)
+            expect(status == (1 if differ else 0) and len(out.splitlines()) == len(differ), f"{name}, {other}: {status} {out}")
+            found = json.loads(said(CLARKE, "profile", "diff", name, other, "--json")[1])["differing"]
+            expect([(d["at"], d["first"], d["second"]) for d in found] == differ, f"{name}, {other}: {found} {differ}")
+    with open("own.profile", "w") as f:
+        f.write("like jax-0.10\nRelu 0 1/3\ntie MaxPool hybrid 1/4\nnorm 0\n")
+    expect(said(CLARKE, "profile", "diff", "jax-0.10", "./own.profile")[1].split() ==
+           "Relu 0 0 in jax-0.10, 1/3 in ./own.profile tie MaxPool first in jax-0.10, hybrid 1/4 in ./own.profile norm nan in jax-0.10, 0 in ./own.profile".split(),
+           "an own profile")
+    for options in ([], ["list", "jax"], ["show"], ["show", "a", "b"], ["diff", "jax"], ["diff", "a", "b", "c"], ["change"], ["show", "jax-9"],
+                    ["diff", "jax", "none.profile"], ["show", ""]):
+        status, out, err = said(CLARKE, "profile", *options)
+        expect(status == 2 and out == "" and err, f"{options}: {status} {out}")
+
+
+def completed(*words):
+    script = f"source {ROOT}/tools/completion/clarke.bash; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _clarke; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    return said("bash", "-c", script, "bash", CLARKE, *words)[1].split()
+
+
+def completions():
+    """Of commands and of each one's options: all, and no other."""
+    commands = re.findall(r"^  ([a-z]+) ", said(CLARKE, "--help")[1].split("Commands:")[1].split("\n\n")[0], re.M)
+    expect(completed("") == commands and {"audit", "report", "explain"} <= set(commands), f"{completed('')}: {commands}")
+    expect(completed("re") == ["reproduce", "report"], completed("re"))
+    for command in commands:
+        options = re.findall(r"^ {2,8}(?:-., )?(--[a-z][a-z-]*)", said(CLARKE, command, "--help")[1], re.M)
+        expect(sorted(completed(command, "--")) == sorted(options) or command == "explain", f"{command}: {completed(command, '--')}, {options}")
+    expect(completed("audit", "--sa") == ["--sarif"] and completed("audit", "model") == [], "an option, a file")
+    expect(completed("explain", "in-") == ["in-bouligand", "in-clarke"] and completed("explain", "within") == ["within-the-bound"], "words")
+    expect(completed("profile", "d") == ["diff"] and completed("profile", "show", "jax") == ["jax-0.10"], "profiles")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        explains()
+        profiles()
+        completions()
+        os.chdir("/")
+    finish()
+
+
+main()

@@ -1,0 +1,262 @@
+/* clarke profile: what frameworks take for derivatives at kinks and ties, by version; as the files that profiles are. */
+#include "command.h"
+#include "op/profile.h"
+#include "session/json.h"
+
+#include <argp.h>
+#include <flint/flint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  const char *what, *name[2];
+  size_t n; /* names */
+  bool json;
+} request;
+
+static const struct argp_option options[] = {
+  {"json", 'j', NULL, 0, "print one JSON object", 0},
+  CLARKE_OPTION_OF_LIMIT,
+  {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static char doc[] =
+  "Shows profiles: AD's number at each kink of each operator, and its rule for ties. NAME is one of the list, or a file. What show "
+  "prints is such a file."
+  "\vExample:\n"
+  "  clarke profile list\n"
+  "  clarke profile show jax-0.10\n"
+  "  clarke profile diff pytorch-2.13 pytorch-2.14\n\n"
+  "Exit status: 0 done, or no difference; 1 the two differ; 2 the question could not be asked.";
+
+static void
+check_arguments(const request *r, struct argp_state *state)
+{
+  static const char *const whats[] = {"list", "show", "diff"};
+
+  for (size_t i = 0; i < 3; i++)
+    if (r->what != NULL && strcmp(r->what, whats[i]) == 0) {
+      if (r->n != i)
+        argp_error(state, "%s takes %zu name%s of profiles", r->what, i, i == 1 ? "" : "s");
+      return;
+    }
+  argp_error(state, "list, show NAME or diff NAME NAME is expected");
+}
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+  request *r = state->input;
+  const clarke_shared_options shared = {.json = &r->json};
+
+  if (clarke_take_shared(key, arg, state, &shared))
+    return 0;
+  switch (key) {
+  case ARGP_KEY_ARG:
+    if (r->what == NULL)
+      r->what = arg;
+    else if (r->n < 2)
+      r->name[r->n++] = arg;
+    else
+      argp_error(state, "two profiles at most are compared");
+    return 0;
+  case ARGP_KEY_END:
+    check_arguments(r, state);
+    return 0;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+/* --- rows -------------------------------------------------------------------------------------- */
+
+/* A line of a profile's file: what it is about, and what AD takes there. */
+typedef struct {
+  char about[64], *takes;
+} row;
+
+typedef struct {
+  row *row;
+  size_t n;
+} rows;
+
+static char *
+proxy_text(const clarke_proxy *p)
+{
+  if (p == NULL || !p->known)
+    return strdup("unknown");
+  if (p->kind != CLARKE_PROXY_VALUE)
+    return strdup(p->kind == CLARKE_PROXY_LEFT ? "left" : "right");
+  return mpq_get_str(NULL, 10, p->value);
+}
+
+static char *
+tie_text(const clarke_tie_rule *rule)
+{
+  static const char *const names[] = {[CLARKE_TIE_FIRST] = "first", [CLARKE_TIE_LAST] = "last", [CLARKE_TIE_STABLE] = "stable"};
+  char *beta, *text;
+
+  if (rule == NULL || !rule->known)
+    return strdup("unknown");
+  if (mpq_sgn(rule->beta) == 0)
+    return strdup(names[rule->tie]);
+  if (mpq_cmp_ui(rule->beta, 1, 1) == 0)
+    return strdup("mean");
+  beta = mpq_get_str(NULL, 10, rule->beta);
+  text = malloc(strlen(beta) + sizeof "hybrid ");
+  if (text != NULL)
+    sprintf(text, "hybrid %s", beta);
+  free(beta);
+  return text;
+}
+
+static void
+add(rows *r, char *takes, const char *kind, const char *name, size_t kink)
+{
+  row *at = &r->row[r->n++];
+
+  at->takes = takes;
+  if (kink == CLARKE_NONE)
+    snprintf(at->about, sizeof at->about, "%s%s", kind, name);
+  else
+    snprintf(at->about, sizeof at->about, "%s %zu", name, kink);
+}
+
+static void
+rows_clear(rows *r)
+{
+  for (size_t i = 0; i < r->n; i++)
+    free(r->row[i].takes);
+  free(r->row);
+  *r = (rows){0};
+}
+
+/* All profiles have the same rows, in the same order. */
+static clarke_status
+rows_read(rows *r, const char *name, clarke_error *err)
+{
+  clarke_profile p;
+  clarke_status status;
+
+  clarke_profile_init(&p);
+  status = clarke_profile_load(&p, name, err);
+  if (status == CLARKE_OK) {
+    r->row = calloc(p.n * CLARKE_MAX_KINKS + p.n_orders + 1, sizeof *r->row);
+    status = r->row != NULL ? CLARKE_OK : clarke_no_memory(err);
+  }
+  for (size_t i = 0; status == CLARKE_OK && i < p.n; i++)
+    for (size_t k = 0; k < p.op[i]->n_kinks; k++)
+      add(r, proxy_text(&p.proxy[i][k]), "", p.op[i]->name, k);
+  for (size_t i = 0; status == CLARKE_OK && i < p.n_orders; i++)
+    add(r, tie_text(&p.rule[i]), "tie ", p.order[i]->name, CLARKE_NONE);
+  if (status == CLARKE_OK)
+    add(r, strdup(p.norm_nan ? "nan" : "0"), "norm", "", CLARKE_NONE);
+  for (size_t i = 0; status == CLARKE_OK && i < r->n; i++)
+    if (r->row[i].takes == NULL)
+      status = clarke_no_memory(err);
+  clarke_profile_clear(&p);
+  return status;
+}
+
+/* --- answers ----------------------------------------------------------------------------------- */
+
+static clarke_status
+list(const request *r, clarke_error *err)
+{
+  json_t *names = json_array();
+
+  for (clarke_known_profile i = 0; i < CLARKE_N_PROFILES; i++) {
+    const char *bare, *name = clarke_profile_name(i, &bare);
+
+    if (r->json)
+      clarke_json_append(&names, json_pack("{s:s, s:s?}", "name", name, "also", bare));
+    else
+      printf("%s%s%s\n", name, bare != NULL ? "  also called " : "", bare != NULL ? bare : "");
+  }
+  if (r->json)
+    return clarke_json_print(stdout, json_pack("{s:o}", "profiles", names), JSON_INDENT(2), "\n", err);
+  json_decref(names);
+  return CLARKE_OK;
+}
+
+static clarke_status
+show(const request *r, clarke_error *err)
+{
+  rows own = {0};
+  clarke_status status = rows_read(&own, r->name[0], err);
+  json_t *object = json_object();
+
+  if (status == CLARKE_OK && !r->json)
+    printf("# %s\n", r->name[0]);
+  for (size_t i = 0; status == CLARKE_OK && i < own.n; i++)
+    if (r->json)
+      clarke_json_set(&object, own.row[i].about, clarke_json_text(own.row[i].takes));
+    else
+      printf("%s %s\n", own.row[i].about, own.row[i].takes);
+  if (status == CLARKE_OK && r->json)
+    status = clarke_json_print(stdout, json_pack("{s:o, s:o}", "profile", clarke_json_text(r->name[0]), "takes", object),
+                               JSON_INDENT(2), "\n", err);
+  else
+    json_decref(object);
+  rows_clear(&own);
+  return status;
+}
+
+static clarke_status
+print_difference(int *exit_status, const request *r, const rows *one, const rows *two, clarke_error *err)
+{
+  json_t *differing = json_array();
+
+  *exit_status = EXIT_HOLDS;
+  for (size_t i = 0; i < one->n; i++) {
+    const char *a = one->row[i].takes, *b = two->row[i].takes;
+
+    if (strcmp(a, b) == 0)
+      continue;
+    *exit_status = EXIT_FAILS;
+    if (r->json)
+      clarke_json_append(&differing, json_pack("{s:s, s:s, s:s}", "at", one->row[i].about, "first", a, "second", b));
+    else
+      printf("%-16s %-10s in %s, %s in %s\n", one->row[i].about, a, r->name[0], b, r->name[1]);
+  }
+  if (r->json)
+    return clarke_json_print(stdout, json_pack("{s:o}", "differing", differing), JSON_INDENT(2), "\n", err);
+  json_decref(differing);
+  return CLARKE_OK;
+}
+
+static clarke_status
+diff(int *exit_status, const request *r, clarke_error *err)
+{
+  rows one = {0}, two = {0};
+  clarke_status status = rows_read(&one, r->name[0], err);
+
+  if (status == CLARKE_OK)
+    status = rows_read(&two, r->name[1], err);
+  if (status == CLARKE_OK)
+    status = print_difference(exit_status, r, &one, &two, err);
+  rows_clear(&two);
+  rows_clear(&one);
+  return status;
+}
+
+int
+clarke_command_profile(int argc, char **argv)
+{
+  static char name[] = "clarke profile";
+  static const char usage[] = "list\nshow NAME\ndiff NAME NAME";
+  struct argp argp = {options, parse, usage, doc, NULL, NULL, NULL};
+  request r = {NULL};
+  clarke_error err = {CLARKE_OK, ""};
+  int exit_status = EXIT_HOLDS;
+  clarke_status status;
+
+  clarke_read_arguments(&r, &argp, name, argc, argv, 0);
+  status = r.n == 0 ? list(&r, &err) : r.n == 1 ? show(&r, &err) : diff(&exit_status, &r, &err);
+  flint_cleanup_master();
+  if (status == CLARKE_OK)
+    return exit_status;
+  fprintf(stderr, "clarke profile: %s\n", err.text);
+  return EXIT_NOT_ASKED;
+}
