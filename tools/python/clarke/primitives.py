@@ -98,7 +98,7 @@ def write_leaky(p, op, names, alpha):
 @primitive("PRelu")
 def write_prelu(p, op, names):
     """A slope that is trained is a factor: AD takes the left side at 0."""
-    constant = names[1] in p.numbers
+    constant = names[1] in p.tensors
 
     def write(x, slope):
         if not constant:

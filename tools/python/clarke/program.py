@@ -30,7 +30,7 @@ class Program(Graph):
     def __init__(self):
         super().__init__({}, {}, whole=True)
         self.lines, self.makers = [], {}  # makers: the node of each line, from 1
-        self.entries, self.numbers = {}, {}  # numbers: the tensors of constants
+        self.entries, self.tensors = {}, {}  # tensors: those of constants
         self.hidden = set()  # values that depend on the inputs, autograd not knowing, by more than jumps: by identity
 
     # ---- Statements
@@ -67,7 +67,7 @@ class Program(Graph):
     def raw(self, name):
         """The entries, masks among them."""
         if name not in self.entries:
-            t = self.numbers[name]
+            t = self.tensors[name]
             if t.is_floating_point() and not bool(torch.isfinite(t).all()):
                 self.refuse("it reads a number that is not finite")
             numbers = t.detach().cpu().to(torch.float64).numpy()
@@ -82,9 +82,9 @@ class Program(Graph):
         return entries
 
     def whole_numbers(self, name):
-        if name not in self.numbers:
+        if name not in self.tensors:
             self.refuse("places that are computed from the inputs")
-        return self.numbers[name]
+        return self.tensors[name]
 
     def add(self, op, inputs, domain="", outputs=1, result=0, **attributes):
         write = PRIMITIVES.get(op)
@@ -97,7 +97,7 @@ class Program(Graph):
 
     def constant(self, t):
         name = self.fresh("constant")
-        self.numbers[name] = t
+        self.tensors[name] = t
         return name
 
     def data(self, name, t):
@@ -106,11 +106,15 @@ class Program(Graph):
     def statistic(self, value):
         return self.of(value)
 
-    def leaf(self, value):
-        """What no operator that is written has made: a constant."""
+    def numbers(self, value):
+        """Those of what is data."""
         if id(value) in self.moving or value.requires_grad or trained(value):
             self.refuse(BEHIND if value.node is not None or value.hidden else "it reads what is no input, and requires a gradient")
-        return self.constant(value.tensor)
+        return value.tensor.detach()
+
+    def leaf(self, value):
+        """What no operator that is written has made: a constant."""
+        return self.constant(self.numbers(value))
 
     # ---- Nodes
 
