@@ -4969,7 +4969,7 @@ def declarations():
     made("plain", 0, "VERIFIED", info=[of("h", TensorProto.FLOAT, ["N", 1]), of("w", TensorProto.FLOAT, [2, 1]), unknown, of("z", double, [9])])
     made("others", 0, "VERIFIED", info=[of("h", TensorProto.FLOAT, [7, 1])])
     made("listed", 0, "VERIFIED", inputs=[of("w", TensorProto.FLOAT, ["K", 1])])
-    made("recorded", 0, "VERIFIED", kind=np.float64, producer="clarke.record")
+    made("recorded", 2, "input 'w' is DOUBLE and one before it is FLOAT; ONNX wants one type", kind=np.float64, producer="clarke.record")
     made("mixed", 2, "input 'w' is DOUBLE and one before it is FLOAT; ONNX wants one type", kind=np.float64)
     made("out-type", 2, "output 'out' is declared as DOUBLE, and is FLOAT", out=(double, ["N", 1]))
     made("out-rank", 2, "output 'out' does not have the shape that is declared", out=(TensorProto.FLOAT, ["N"]))
