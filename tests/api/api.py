@@ -182,7 +182,7 @@ def main():
         assert [h.name for h in headers] == ["clarke.h"], headers
         library = next(p for p in there.rglob("libclarke.so*") if not p.is_symlink())
         config = next(there.rglob("clarke.pc"))
-        program = next(p for p in there.rglob("clarke") if p.is_file())
+        program = next(p for p in there.rglob("bin/clarke"))
         env = {**os.environ, "PKG_CONFIG_PATH": str(config.parent), "PKG_CONFIG_SYSROOT_DIR": str(there),
                "LD_LIBRARY_PATH": str(library.parent), "PATH": f"{program.parent}:{os.environ['PATH']}",
                "ASAN_OPTIONS": "detect_leaks=1:exitcode=99"}

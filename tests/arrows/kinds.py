@@ -14,7 +14,7 @@ from arrows import ROOT, without_comments
 
 KIND = re.compile(r"\bcase (CLARKE_(?:GATHER|SUM|SCALE|DENSE|PIECEWISE|ANALYTIC|SOFTMAX|NORMALIZE|MAX|PRODUCT)):")
 LEFT = ["network/derive/gradient.c", "network/pass/identity.c", "trace/rounding_back_step.c", "trace/rounding_forward.c",
-        "trace/sieve.c", "trace/sieve_back_step.c", "trace/sieve_forward.c"]
+        "trace/sieve_back_step.c", "trace/sieve_forward.c"]
 MOST = 8
 
 
