@@ -145,7 +145,7 @@ def derived(program, inputs, options):
 
 def placed(said, program):
     """The operators of what it tells of lines; and where the function jumps, of each branch there."""
-    for kink in said["touched"]:
+    for kink in said["touched"] or []:  # None where it was stopped
         if kink.get("line") in program.makers:
             kink["source"] = program.makers[kink["line"]].where()
     if said["verdict"] == "undecided":
