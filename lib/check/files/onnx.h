@@ -33,7 +33,7 @@ void onnx_read(model *m, bytes file);
 /* The same of what may be a recorded step. Then values have the framework's types, in any mixture: true, the recorder wrote it, and
  * types are not checked. */
 bool onnx_read_step(model *m, bytes file);
-void onnx_check_types(model *m);       /* do they fit the operators and what is declared? */
+void onnx_check_types(model *m);             /* do they fit the operators and what is declared? */
 void onnx_read_packed(model *m, bytes file); /* the same, initializers being left packed */
 
 #endif
