@@ -108,34 +108,13 @@ lifted(builder *b, const value *v)
   return y;
 }
 
-/* Gemm; MatMul, x W or W x: entry (o, i) of the matrix is entry o * stride[0] + i * stride[1] of w;
- * o comes in the place of an axis of x, or of nothing when w has one axis. */
-void
-lower_product(builder *b)
+/* x W or W x, W constant: entry (o, i) of the matrix is entry o * stride[0] + i * stride[1] of w; o comes in the place of an axis
+ * of x, or of nothing when w has one axis. coef: of the product, of the bias. last: i runs along w's last axis. */
+static void
+put_product(builder *b, rational *coef, bool left, bool last)
 {
-  bool gemm = b->op[0] == 'G', bias = b->in[2].name != NULL, left = !gemm && b->in[1].constant == NULL;
-  bool last = left || whole_attribute(b, "transB", 0) != 0; /* i runs along w's last axis */
   const value *x = &b->in[left], *w = &b->in[!left];
-  bool wide = !gemm && x->constant == NULL && w->constant != NULL && w->rank > 2;
-  if (wide)
-    b->in[!left] = lifted(b, w);
-  if (wide || (left && b->in[0].constant == NULL)) {
-    multiply_matrices(b);
-    return;
-  }
-  rational *coef = rationals(2);
-  real_attribute(b, "alpha", &coef[0], 1);
-  real_attribute(b, "beta", &coef[1], 1);
-  need(!gemm || !is_batch(b, w), "W is another one for each sample");
-  need(x->constant == NULL && (w->constant != NULL || gemm) && x->rank > 0 && w->rank >= 1 && w->rank <= 2
-           && (!gemm
-               || (!left && (!is_batch(b, x) || x->at == 0) && x->rank == 2 && w->rank == 2
-                   && !whole_attribute(b, "transA", 0))),
-       "not an activation and a constant with the right number of axes; or transA");
-  if (w->constant == NULL || (bias && b->in[2].constant == NULL)) {
-    multiply_computed(b);
-    return;
-  }
+  bool bias = b->in[2].name != NULL;
   size_t axis = !left || x->rank < 2 ? x->rank - 1 : x->rank - 2, inner = x->dims[axis];
   size_t outer = w->rank == 1 ? 1 : w->dims[!last], dims[MAX_RANK], n = 0;
   size_t stride[2] = {last ? inner : 1, last ? 1 : outer};
@@ -173,6 +152,36 @@ lower_product(builder *b)
     if (bias && new)
       factor_of(b, &t[inner], &c, f)->coef = &coef[1];
   }
+}
+
+/* Gemm; MatMul. */
+void
+lower_product(builder *b)
+{
+  bool gemm = b->op[0] == 'G', bias = b->in[2].name != NULL, left = !gemm && b->in[1].constant == NULL;
+  bool last = left || whole_attribute(b, "transB", 0) != 0;
+  const value *x = &b->in[left], *w = &b->in[!left];
+  bool wide = !gemm && x->constant == NULL && w->constant != NULL && w->rank > 2;
+  if (wide)
+    b->in[!left] = lifted(b, w);
+  if (wide || (left && b->in[0].constant == NULL)) {
+    multiply_matrices(b);
+    return;
+  }
+  rational *coef = rationals(2);
+  real_attribute(b, "alpha", &coef[0], 1);
+  real_attribute(b, "beta", &coef[1], 1);
+  need(!gemm || !is_batch(b, w), "W is another one for each sample");
+  need(x->constant == NULL && (w->constant != NULL || gemm) && x->rank > 0 && w->rank >= 1 && w->rank <= 2
+           && (!gemm
+               || (!left && (!is_batch(b, x) || x->at == 0) && x->rank == 2 && w->rank == 2
+                   && !whole_attribute(b, "transA", 0))),
+       "not an activation and a constant with the right number of axes; or transA");
+  if (w->constant == NULL || (bias && b->in[2].constant == NULL)) {
+    multiply_computed(b);
+    return;
+  }
+  put_product(b, coef, left, last);
 }
 
 /* Of a sum or difference of what is known, of one shape. */
