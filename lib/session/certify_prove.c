@@ -28,11 +28,11 @@ clarke_certified_prove(const clarke_certified *c, const char *path, clarke_error
 {
   const clarke_run_step *step = c->record.step;
   clarke_proof_record r = {
-    .model = {c->record.run.graph.name, c->record.run.graph.sha256},
-    .params = {step->parameters.name, step->parameters.sha256},
-    .batch = {step->batch.name, step->batch.sha256},
-    .trace = {step->trace.name, c->record.trace_bytes.sha256},
-    .gradients = {step->gradients.name, step->gradients.sha256},
+    .model = {.name = c->record.run.graph.name, .sha256 = c->record.run.graph.sha256},
+    .params = {.name = step->parameters.name, .sha256 = step->parameters.sha256},
+    .batch = {.name = step->batch.name, .sha256 = step->batch.sha256},
+    .trace = {.name = step->trace.name, .sha256 = c->record.trace_bytes.sha256},
+    .gradients = {.name = step->gradients.name, .sha256 = step->gradients.sha256},
     .certify = &c->nodes,
     .pattern = c->compared ? &c->pattern : NULL,
   };

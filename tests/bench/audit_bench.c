@@ -176,8 +176,8 @@ static clarke_status
 proof_phase(bench *b, clarke_error *err)
 {
   clarke_proof_statement statement = {
-    .model = {b->model_name, b->model_sha256},
-    .batch = {b->batch_name, b->batch_sha256},
+    .model = {.name = b->model_name, .sha256 = b->model_sha256},
+    .batch = {.name = b->batch_name, .sha256 = b->batch_sha256},
   };
 
   return b->proof == NULL ? CLARKE_OK

@@ -402,7 +402,8 @@ library_proof(clarke_audit *a, scene *s)
 {
   char path[128], *names[MOST_TENSORS], *text, *evidence;
   size_t n = 0;
-  clarke_proof_statement statement = {.model = {"net.onnx", s->model_hash}, .batch = {"batch.npz", s->batch_hash}};
+  clarke_proof_statement statement = {.model = {.name = "net.onnx", .sha256 = s->model_hash},
+                                        .batch = {.name = "batch.npz", .sha256 = s->batch_hash}};
   clarke_status status = clarke_audit_run(a, &s->question, false, &error);
 
   if (status == CLARKE_EVAGUE) /* undecided, too: of huge numbers a gradient may have no bounds */

@@ -184,11 +184,11 @@ START_TEST(proofs_by_hand)
   step = c.record.step;
   clarke_model_init(&m);
   OK(clarke_onnx_parse_at(&m, c.record.graph.data, c.record.graph.size, c.record.graph_path, &error));
-  r = (clarke_proof_record){.model = {c.record.run.graph.name, c.record.run.graph.sha256},
-                            .params = {step->parameters.name, step->parameters.sha256},
-                            .batch = {step->batch.name, step->batch.sha256},
-                            .trace = {step->trace.name, c.record.trace_bytes.sha256},
-                            .gradients = {step->gradients.name, step->gradients.sha256},
+  r = (clarke_proof_record){.model = {.name = c.record.run.graph.name, .sha256 = c.record.run.graph.sha256},
+                            .params = {.name = step->parameters.name, .sha256 = step->parameters.sha256},
+                            .batch = {.name = step->batch.name, .sha256 = step->batch.sha256},
+                            .trace = {.name = step->trace.name, .sha256 = c.record.trace_bytes.sha256},
+                            .gradients = {.name = step->gradients.name, .sha256 = step->gradients.sha256},
                             .certify = &c.nodes, .pattern = &c.pattern, .nodes = &m};
   OK(clarke_proof_write_record(proof, &r, &error));
   ck_assert_int_eq(checked(proof, CASES "/runs/parted"), 0);

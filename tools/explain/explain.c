@@ -28,7 +28,7 @@ static char doc[] = "Says what words of the reports mean, as docs/glossary.md do
 static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
-  static const clarke_shared_options shared = {NULL};
+  static const clarke_shared_options shared = {.output = NULL};
   request *r = state->input;
 
   if (clarke_take_shared(key, arg, state, &shared))

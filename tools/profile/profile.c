@@ -247,7 +247,7 @@ clarke_command_profile(int argc, char **argv)
   static char name[] = "clarke profile";
   static const char usage[] = "list\nshow NAME\ndiff NAME NAME";
   struct argp argp = {options, parse, usage, doc, NULL, NULL, NULL};
-  request r = {NULL};
+  request r = {.what = NULL};
   clarke_error err = {CLARKE_OK, ""};
   int exit_status = EXIT_HOLDS;
   clarke_status status;

@@ -81,7 +81,7 @@ clarke_command_report(int argc, char **argv)
 {
   static char name[] = "clarke report";
   struct argp argp = {options, parse, "FILE.json [-o FILE.html]", doc, NULL, NULL, NULL};
-  request r = {NULL};
+  request r = {.answer = NULL};
   clarke_error err = {CLARKE_OK, ""};
   clarke_file bytes = {0}, proof = {0};
   clarke_status status;
