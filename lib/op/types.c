@@ -45,7 +45,7 @@ static const rule rules[] = {
   {"Or", 7, "b", "b"},
   {"Pad", 11, "TlTi", "T"},
   {"Pow", 12, "T.", "T"},
-  {"RMSNormalization", 23, "TU", "U"},
+  {"RMSNormalization", 23, "rU", "U"},
   {"RNN", 7, "TTTTnT", "T"},
   {"ReduceL2", 18, "Tl", "T"},
   {"ReduceMax", 18, "Tl", "T"},

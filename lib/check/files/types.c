@@ -44,7 +44,7 @@ static const struct {
     {13, "AL", "A", "ReduceSum Split Squeeze Unsqueeze "},
     {14, "AAABB", "ABB", "BatchNormalization "},
     {15, "ABBCC", "ACC", "BatchNormalization "},
-    {23, "AB", "B", "RMSNormalization "},
+    {23, "RA", "A", "RMSNormalization "},
     {18, "AL", "A", "ReduceL2 ReduceMax ReduceMean ReduceMin ReduceProd ReduceSumSquare "},
 };
 
