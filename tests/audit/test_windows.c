@@ -1512,6 +1512,8 @@ grow_gated(growing *g, uint64_t *state)
     if (draw_below(state, 2))
       grow_node(g, "Mul", before, false);
     grow_kink(g);
+    if (draw_below(state, 2))
+      grow_batchnorm(g); /* of variances that may be 0 */
   }
   grow_dense(g, 1 + draw_below(state, 2));
   g->number = ternary;

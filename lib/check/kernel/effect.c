@@ -81,6 +81,7 @@ piece_back(const reach *r, size_t s, size_t e)
   hand(r, term_at(r->p, &r->p->net->steps[s], e, 0).x, e);
 }
 
+/* What an OVER_ROOT step's x is multiplied by is the root's reciprocal, never 0, be the variance 0. */
 static void
 sum_back(const reach *r, const step *st, size_t e)
 {
@@ -88,7 +89,7 @@ sum_back(const reach *r, const step *st, size_t e)
   for (size_t i = 0; i < st->width; i++) {
     const term t = term_at(r->p, st, e, i);
     weigh(st, &t.by, false, &q);
-    if (mpq_sgn(&q) != 0)
+    if (st->kind == OVER_ROOT || mpq_sgn(&q) != 0)
       hand(r, t.x, e);
   }
 }
