@@ -1495,6 +1495,7 @@ grow_gated(growing *g, uint64_t *state)
   size_t dims[1] = {1 + draw_below(state, 2)};
 
   grow_begin(g, state, mostly_zero, 1, dims);
+  g->m.opset = 18;
   for (size_t layers = 1 + draw_below(state, 3); layers > 0; layers--) {
     char before[16];
     size_t gate = draw_below(state, 4);
@@ -1513,7 +1514,7 @@ grow_gated(growing *g, uint64_t *state)
       grow_node(g, "Mul", before, false);
     grow_kink(g);
     if (draw_below(state, 2))
-      grow_batchnorm(g); /* of variances that may be 0 */
+      (draw_below(state, 2) ? grow_batchnorm : grow_normalization)(g); /* of variances that may be 0 */
   }
   grow_dense(g, 1 + draw_below(state, 2));
   g->number = ternary;
