@@ -1512,7 +1512,7 @@ grow_gated(growing *g, uint64_t *state)
       attr_int(node, "axis", 1);
     if (draw_below(state, 2))
       grow_node(g, "Mul", before, false);
-    grow_kink(g);
+    (draw_below(state, 2) ? grow_pointwise : grow_kink)(g);
     if (draw_below(state, 2))
       (draw_below(state, 2) ? grow_batchnorm : grow_normalization)(g); /* of variances that may be 0 */
   }
@@ -1595,6 +1595,7 @@ START_TEST(a_cell_has_ads_gradient_or_is_refused)
     grow_gated(&net.grown, &state);
     net.x = grow_batch(&net.grown, 1 + draw_below(&state, 3));
     draw_profile(&net, &state);
+    strcat(net.profile, "PRelu 0 left\nClip 0 right\nClip 1 left\nHardSigmoid 0 left\nHardSigmoid 1 right\nHardSwish 0 left\nHardSwish 1 1/2\n");
     session_build(&s, &net, net.profile);
     draw_targets(&net, &s.graph, &state);
     session_replay(&s, &net);
