@@ -1595,7 +1595,8 @@ START_TEST(a_cell_has_ads_gradient_or_is_refused)
     grow_gated(&net.grown, &state);
     net.x = grow_batch(&net.grown, 1 + draw_below(&state, 3));
     draw_profile(&net, &state);
-    strcat(net.profile, "PRelu 0 left\nClip 0 right\nClip 1 left\nHardSigmoid 0 left\nHardSigmoid 1 right\nHardSwish 0 left\nHardSwish 1 1/2\n");
+    strcat(net.profile, "PRelu 0 left\nClip 0 right\nClip 1 left\nHardSigmoid 0 left\nHardSigmoid 1 right\n"
+                        "HardSwish 0 left\nHardSwish 1 1/2\n");
     session_build(&s, &net, net.profile);
     draw_targets(&net, &s.graph, &state);
     session_replay(&s, &net);
