@@ -43,12 +43,16 @@ sum_of(clarke_magnitude a, clarke_magnitude b)
   return a == CLARKE_FINITE ? b : b == CLARKE_FINITE || a == b ? a : CLARKE_NAN;
 }
 
-/* Does AD mask what it gives nothing, rather than multiply by 0: flat pieces of activations, entries of a sort, arms? */
+/* Does AD mask what it gives nothing, rather than multiply by 0: flat pieces of activations, entries of a sort, arms? Where a piece
+ * is bent, as HardSwish's is, its slope is computed. */
 static bool
-masks(const clarke_instruction *i)
+masks(const clarke_execution *e, size_t at)
 {
   static const char *const multiply[] = {"Abs", "LeakyRelu", "Elu", "Max", "Min"};
-  bool found = i->kind != CLARKE_DO_BRANCH && i->op == NULL;
+  const clarke_instruction *i = &e->p->instruction[at];
+  bool bent = i->kind == CLARKE_DO_PIECEWISE && clarke_touched_find(e, at) == NULL
+              && mpq_sgn(i->pieces->coef[e->piece[at]][2]) != 0;
+  bool found = bent || (i->kind != CLARKE_DO_BRANCH && i->op == NULL);
 
   for (size_t k = 0; k < 5 && i->op != NULL; k++)
     found = found || strcmp(i->op->name, multiply[k]) == 0;
@@ -71,7 +75,7 @@ go_on(adjoints *a, const clarke_execution *e, size_t at, clarke_magnitude own)
       a->of[to] = sum_of(a->of[to], own == CLARKE_NAN ? own : a->of[at]);
     else if (own != CLARKE_FINITE)
       a->of[to] = sum_of(a->of[to], turned(own, sign));
-    else if (sign != 0 || !masks(i))
+    else if (sign != 0 || !masks(e, at))
       a->of[to] = sum_of(a->of[to], turned(a->of[at], sign));
   }
 }

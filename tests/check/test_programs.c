@@ -438,6 +438,9 @@ static const struct {
   /* what AD passes on from an infinite derivative is NaN, where nothing masks it */
   {1, "infinite", "input x\noutput sqrt(abs{0}(x) - x)\n", "in-bouligand", "at x 1\n" PLAIN, "0", "evidence ad\narc 0\n"},
   {1, "infinite", "input x\noutput sqrt(0*x)\n", "in-bouligand", "at x 1\n" PLAIN, "0", "evidence ad\narc 0\n"},
+  {0, "AD returns (0)", "input x\noutput sqrt(hardswish{0}(x))\n", "in-bouligand", "at x -4\n" PLAIN, "0", "evidence ad\narc 0\n"},
+  {1, "infinite", "input x\nlet h = hardswish{0}(x)\noutput sqrt(h - h)\n", "in-bouligand", "at x -3/2\n" PLAIN, "0",
+   "evidence ad\narc 0\n"},
   {1, "infinite", "input x\noutput sqrt(relu(x)*x)\n", "in-bouligand", "at x -1\n" RELU0, "0", "evidence ad\narc 0\n"},
   {1, "near a root of 0", "input x\noutput sqrt(abs{0}(relu(x) - relu(x + 1)))\n", "in-bouligand", "at x -1\n" RELU0, "2",
    "evidence ad\narc 1\nstep -1\n"},

@@ -373,6 +373,8 @@ START_TEST(infinite_derivatives)
   check_unbounded("input x\noutput sqrt(x * x)\n", 0, CLARKE_NAN, 0);
   check_unbounded("input x\noutput sqrt(x) - sqrt(x)\n", 0, CLARKE_NAN, 0);
   check_unbounded("input x\noutput relu(sqrt(x))\n", 0, CLARKE_FINITE, 0);
+  check_unbounded("input x\noutput sqrt(hardswish(x))\n", -4, CLARKE_FINITE, 0);
+  check_unbounded("input x\nlet h = hardswish(x/2)\noutput sqrt(h - h)\n", -3, CLARKE_NAN, 0);
 }
 END_TEST
 

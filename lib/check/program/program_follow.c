@@ -31,7 +31,7 @@ proxy_of(const walk *w, const instruction *i, size_t k)
                         : &kink_operator(&w->prog, o)->proxy[k + (i->pieces != NULL ? i->pieces->first : 0)];
 }
 
-/* Does AD leave out what it multiplies by 0? These multiply. */
+/* Does AD leave out what it multiplies by 0, on a flat piece or at a kink? These multiply. */
 static bool
 masks(const instruction *i)
 {
@@ -134,7 +134,8 @@ follow_pointwise(walk *w, size_t at)
     y->degree = 2;
   }
   y->same = w->mode == AT_POINT ? known : agree;
-  y->masked = x->masked || (masks(i) && known && (touched ? mpq_sgn(value) == 0 : interval_zero(&slope)));
+  bool flat = mpq_sgn(&p->piece[k][1]) == 0 && mpq_sgn(&p->piece[k][2]) == 0; /* a slope that is computed is no mask */
+  y->masked = x->masked || (masks(i) && known && (touched ? mpq_sgn(value) == 0 : flat));
   add_gradient(w, y, &slope, x);
 }
 
