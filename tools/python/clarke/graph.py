@@ -365,7 +365,7 @@ def require_unread(trace, loss):
             continue
         if value.tensor.is_floating_point() and shape is None:
             raise Refused(f"{line}: {UNSEEN}, or by item()")
-        require_clear([shape] if value.tensor.is_floating_point() else crossed(value), trained, line)
+        require_clear([*([shape] if value.tensor.is_floating_point() else ()), *crossed(value)], trained, line)
         branches.append(line)
     return list(dict.fromkeys(branches + require_logged(trace, loss)))
 
