@@ -25,6 +25,7 @@ import clarke  # noqa: E402
 
 ZERO, ONE = torch.tensor(0.0), torch.tensor(1.0)
 HALF = 2 * torch.tensor(0.1).half().item()
+UNKNOWN = "where it jumps is not known"
 READ, JUMP, HIDDEN = "Python reads a number", "or a number is where it jumps", "autograd does not know it"
 COMPILED, OWN, AGAIN = "is it in a function that is compiled", "a Function of its own", "run again at moved parameters"
 
@@ -118,7 +119,15 @@ STEPS = {
     "how many are positive": (0.0, lambda h: h.relu() / max(1, (h > 0).nonzero().shape[0]), JUMP),
     "how many are positive, aside": (1.0, lambda h: h.relu() / max(1, (h > 0).nonzero().shape[0]), None),
     "how many are not zero": (0.0, lambda h: h.relu() / max(1, h.nonzero().shape[0]), JUMP),
-    "how many there are": (1.0, lambda h: h / h.detach().unique().numel(), "where it jumps is not known"),
+    "how many there are": (1.0, lambda h: h / h.detach().unique().numel(), UNKNOWN),
+    "a mask of remainders": (1.0, lambda h: torch.where(h % 1 > 0.4, 5 * h, h), UNKNOWN),
+    "a mask of quotients that are floored": (1.0, lambda h: torch.where(h // 1 > 0.5, 5 * h, h), UNKNOWN),
+    "a mask of what is floored in place": (1.0, lambda h: torch.where(h.clone().floor_() > 0.5, 5 * h, h), UNKNOWN),
+    "a mask of comparisons in place": (1.0, lambda h: torch.where(h.clone().gt_(1) > 0.5, 5 * h, h), UNKNOWN),
+    "a mask of what is rounded to a tenth": (0.25, lambda h: torch.where(h.round(decimals=1) > 0.22, 5 * h, h), UNKNOWN),
+    "a mask of steps": (1.0, lambda h: torch.where(torch.heaviside(h - 1, ZERO) > 0.5, 5 * h, h), UNKNOWN),
+    "how many are not floored to zero": (1.0, lambda h: h.relu() / max(1, h.floor().nonzero().shape[0]), JUMP),
+    "a mask of roots, aside": (1.0, lambda h: torch.where(h.sqrt() + h.cos() > 0.5, 5 * h, h), None),
     "finite numbers": (1.0, lambda h: h if torch.isfinite(h.sum()) else 0 * h, None),
     "no NaN": (0.0, lambda h: h if not torch.isnan(h).any() else 0 * h, None),
     "no number but NaN": (0.0, lambda h: h if (h == h).all() else 0 * h, None),

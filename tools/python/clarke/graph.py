@@ -365,21 +365,26 @@ def require_unread(trace, loss):
             continue
         if value.tensor.is_floating_point() and shape is None:
             raise Refused(f"{line}: {UNSEEN}, or by item()")
-        require_clear([shape] if value.tensor.is_floating_point() else crossed(value), trained, line)
+        require_clear([*([shape] if value.tensor.is_floating_point() else ()), *crossed(value)], trained, line)
         branches.append(line)
     return list(dict.fromkeys(branches + require_logged(trace, loss)))
 
 
 def require_logged(trace, loss):
     """No number that went to a log came back: what ran later reads tensors alone that were there, or are results; and no float. Nor was it
-    compared with an equal one. (The lines.)"""
+    compared with an equal one, by Python or by an operator on data whose result Python read. (The lines.)"""
     for line, why in trace.readings.jumps:
         raise Refused(f"{line}: {UNSEEN}: the number {why}")
     if trace.logged:
         (_, line, first, met), later = trace.logged[0], ancestors(loss)
+        asked = set().union(*(ancestors(v) for v, _ in trace.read))
         for node in trace.nodes[first:]:
-            if id(node) in later and (has_float((node.args, node.kwargs)) or any(v.node is None and not v.requires_grad and v.born >= met for v in node.reads)):
+            told = id(node) in later or (id(node) in asked and not any(map(trained, node.reads)))
+            if told and (has_float((node.args, node.kwargs)) or any(v.node is None and not v.requires_grad and v.born >= met for v in node.reads)):
                 raise Refused(f"{line}: {UNSEEN}: {node.where()} may compute with it")
+        new = next((read for v, read in trace.read if v.node is None and not v.requires_grad and v.born >= met), None)
+        if new is not None:
+            raise Refused(f"{line}: {UNSEEN}: what Python reads at {new} may be made of it")
     return [line for _, line, *_ in trace.logged] + trace.readings.lines
 
 

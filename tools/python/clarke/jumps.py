@@ -6,8 +6,9 @@ may lie anywhere, and is refused, too.
 """
 import torch
 
+from .operators import OPERATORS
 from .refused import Refused
-from .trace import Value, values_in
+from .trace import MAKERS, Value, values_in
 
 COMPARED = {"gt", "ge", "lt", "le", "eq", "ne"}
 PLACES = {"argmax", "argmin", "max", "min", "topk", "sort", "argsort"}
@@ -16,6 +17,12 @@ ROUNDED = {"floor": lambda x: x == x.floor(), "ceil": lambda x: x == x.floor(), 
            "round": lambda x: x - 0.5 == (x - 0.5).floor(), "sign": lambda x: x == 0, "_to_copy": lambda x: x == x.floor(),
            "nonzero": lambda x: x == 0, "any": lambda x: x == 0, "all": lambda x: x == 0, "logical_not": lambda x: x == 0}
 LEAPS = {"floor", "ceil", "trunc", "round", "sign"}  # from floats to floats
+# Floats of floats that jump nowhere, beside what can be written into a graph; and what can be written, and does.
+STEADY = {"_euclidean_dist", "_linalg_det", "_scaled_dot_product_flash_attention_for_cpu", "addbmm", "addr", "arctan", "asinh", "atan", "cos", "cosh",
+          "cummax", "cummin", "cumprod", "diag_embed", "diagonal", "diagonal_scatter", "erfc", "exp2", "expand_as", "expm1", "fmax", "fmin", "hypot",
+          "kthvalue", "lerp", "linalg_inv_ex", "log10", "log2", "logaddexp", "logaddexp2", "masked_scatter", "nan_to_num", "nansum", "prod",
+          "rot90", "select_scatter", "sin", "sinh", "slice_scatter", "softshrink", "trace", "unfold", "view_as", "xlogy"}
+STEPPED = ("fake_quantize", "obs_fq_helper")
 # What has nothing of the numbers but shapes and types; or tells only whether they are numbers.
 EMPTY = {"empty_like", "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "new_empty", "isnan", "isinf"}
 # Whose result's shape depends on numbers, so that Python reads them without a word.
@@ -50,7 +57,7 @@ def on_jump(node):
         return bool((a == b).any())
     if node.name in PLACES:
         return equal_neighbours(node)
-    if node.name in ROUNDED:
+    if node.name in ROUNDED and not node.kwargs.get("decimals"):
         return bool(ROUNDED[node.name](node.args[0].tensor.detach()).any())
     return None
 
@@ -59,6 +66,12 @@ def is_leap(value):
     """Is it made by an operator that changes by leaps?"""
     node = value.node
     return node.name in LEAPS or (not value.tensor.is_floating_point() and any(v.tensor.is_floating_point() for v in node.reads))
+
+
+def is_steady(node):
+    """Is it known not to jump, as no x % 1 is, and nothing that leaps into its own argument (x.floor_())?"""
+    name = node.name.rstrip("_")
+    return (name in OPERATORS or name in STEADY) and not any(s in name for s in STEPPED) and node.kwargs.get("rounding_mode") is None
 
 
 def is_constant(value, trained):
@@ -76,14 +89,14 @@ def is_constant(value, trained):
 
 
 def crossed(value):
-    """The operators that make what changes by leaps, on the way from floats to the value."""
+    """The operators that make what changes by leaps, or may, on the way from floats to the value."""
     seen, rest = {id(value)}, [value]
     while rest:
         value = rest.pop()
         node = value.node
         if node is None or node.name in EMPTY:
             continue
-        if is_leap(value):
+        if is_leap(value) or not (is_steady(node) or node.name in MAKERS):
             yield node
         for v in node.reads:
             if id(v) not in seen:

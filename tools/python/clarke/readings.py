@@ -36,6 +36,25 @@ class Number(float):
         self.readings.note(True, "is taken out by float()")
         return float.__pos__(self)
 
+    def as_integer_ratio(self):
+        self.readings.note(True, "is taken out by as_integer_ratio()")
+        return float.as_integer_ratio(self)
+
+    def hex(self):
+        self.readings.note(True, "is taken out by hex()")
+        return float.hex(self)
+
+    def is_integer(self):
+        self.readings.note(float.is_integer(self), "is asked whether it is whole, and is")
+        return float.is_integer(self)
+
+    def conjugate(self):
+        return +self
+
+    @property
+    def real(self):
+        return +self
+
 
 def arithmetic(name):
     compute = getattr(float, name)
