@@ -176,6 +176,8 @@ clarke_derive_json(const clarke_derive_session *s, const clarke_derivation *d, c
 {
   json_t *j = json_object();
 
+  clarke_json_set(&j, "verdict", json_string(clarke_verdict_name(d->verdict)));
+  clarke_json_set(&j, "why", clarke_json_text(d->why));
   clarke_json_set(&j, "file", clarke_json_text(s->program.file));
   if (s->output != NULL)
     clarke_json_set(&j, "output", clarke_json_text(s->output));
@@ -194,8 +196,6 @@ clarke_derive_json(const clarke_derive_session *s, const clarke_derivation *d, c
   clarke_json_set(&j, "zone", d->zone == CLARKE_ZONE_UNKNOWN
                                    ? json_null()
                                    : json_string(clarke_zone_name(d->zone)));
-  clarke_json_set(&j, "verdict", json_string(clarke_verdict_name(d->verdict)));
-  clarke_json_set(&j, "why", clarke_json_text(d->why));
   for (size_t f = 0; f < 4; f++)
     if (t->rounded[f].asked)
       clarke_json_set(&j, "float", floats_json(t));

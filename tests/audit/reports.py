@@ -157,7 +157,7 @@ def main():
     kept = KEPT.read_text().splitlines()[:: options.every]
     wrong = 0
     for old, new in zip(kept, now):
-        if old != new:
+        if json.loads(old) != json.loads(new):
             wrong += 1
             print(f"- {old}\n+ {new}")
     print(f"{len(now)} reports, {wrong} not as they were")

@@ -18,6 +18,11 @@ def said(*command):
     return done.returncode, done.stdout, done.stderr
 
 
+def behind(text):
+    """A report without its first three lines, if it has them (summary.py asks about those)."""
+    return text.split("\n\n", 1)[1] if text.startswith("Asked:  ") else text
+
+
 def finish():
     print(f"{failures} failed")
     sys.exit(failures > 0)

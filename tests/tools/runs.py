@@ -15,7 +15,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import records  # noqa: E402
-from expect import expect, finish, said  # noqa: E402
+from expect import behind, expect, finish, said  # noqa: E402
 
 CLARKE, CHECK, RUNS = sys.argv[1:4]
 VERDICTS = {"lemma2": (1, "not-in-clarke"), "two-zeros": (0, "in-bouligand"), "bounds": (0, "in-clarke"),
@@ -31,7 +31,8 @@ REFUTED = "NOT the step that was recorded: "
 
 
 def audit(run, *options):
-    return said(CLARKE, "audit", run, *options)
+    status, text, error = said(CLARKE, "audit", run, *options)
+    return status, behind(text), error
 
 
 def as_recorded(folder):

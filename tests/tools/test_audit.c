@@ -154,7 +154,7 @@ begin(void)
 
 START_TEST(exit_statuses)
 {
-  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz"), 0);
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz -v"), 0);
   file_says("out", "in-bouligand|Relu|net.onnx on 3 samples, loss ce|pytorch-2.13|Theorem 8");
   ck_assert_int_eq(run(CLARKE " audit " CASES "/lemma2.onnx -b " CASES "/lemma2.npz -l sum"), 1);
   file_says("out", "not-in-clarke|NOT an element");
@@ -517,7 +517,7 @@ START_TEST(what_is_not_touched_needs_no_proxy)
   ck_assert_int_eq(run("echo tie MaxPool stable > stable"), 0);
   ck_assert_int_eq(run(CLARKE " audit capped.onnx --batch inputs.npz --profile ./stable"), 0);
   file_says("out", "no kink is touched");
-  ck_assert_int_eq(run(CLARKE " audit capped.onnx --batch inputs.npz --profile jax-0.10"), 0);
+  ck_assert_int_eq(run(CLARKE " audit capped.onnx --batch inputs.npz --profile jax-0.10 -v"), 0);
   file_says("out", "no kink is touched|Theorem 6       yes      ?|the profile has no proxy at a kink of layer /c");
 }
 END_TEST

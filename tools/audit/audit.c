@@ -35,6 +35,7 @@ static const struct argp_option options[] = {
    "list the N arguments and windows of each layer that come nearest to a kink without touching it, exactly", 0},
   {"touched", OPTION_TOUCHED, NULL, 0, "list every touched kink: where it is, its slopes, and what AD takes", 0},
   {"exact", OPTION_EXACT, NULL, 0, "no floating-point filter: the same answer, slower; --gradient is rounded from the exact one", 0},
+  {"verbose", 'v', NULL, 0, "the whole report: ranks, systems and theorems, too; of JSON, the first three lines", 0},
   {"threads", OPTION_THREADS, "N", 0,
    "at most N threads (default: as many as processors); the answer is the same", 0},
   CLARKE_OPTIONS_OF_CI,
@@ -142,6 +143,9 @@ parse(int key, char *arg, struct argp_state *state)
     return 0;
   case OPTION_EXACT:
     c->ask.exact = true;
+    return 0;
+  case 'v':
+    c->verbose = true;
     return 0;
   case OPTION_STEP:
     c->step = clarke_read_step(arg, state);

@@ -7,9 +7,8 @@
 /* Longer rationals are shown as decimals, rounded down. */
 #define SHORT 14
 
-/* "1/64", "> 1.23457e-05" of a longer one, ">= 1.23457e-05" of a bound. */
-static void
-write_distance(char *text, size_t size, const clarke_near_text *t)
+void
+clarke_audit_distance(char *text, size_t size, const clarke_near_text *t)
 {
   if (t->distance != NULL && (strlen(t->distance) <= SHORT || t->at_least_exact))
     snprintf(text, size, "%s", strlen(t->distance) <= SHORT ? t->distance : t->at_least);
@@ -22,7 +21,7 @@ print_near(const clarke_near_text *t, const clarke_near *near)
 {
   char distance[64];
 
-  write_distance(distance, sizeof distance, t);
+  clarke_audit_distance(distance, sizeof distance, t);
   printf("%-28.28s %-12s %8zu %8zu  %-8s %-16s %s%s\n", t->step->name, t->step->op->name, near->feature, near->sample,
          t->window ? "tie" : t->kink, distance, t->ulps_exact ? "" : t->distance != NULL ? "> " : ">= ", t->ulps);
 }

@@ -3,7 +3,8 @@
 #define CLARKE_TOOLS_AUDIT_REPORT_H
 
 #include "ci.h"
-#include "session/audit.h"
+#include "session/certify.h"
+#include "summary.h"
 #include "watch.h"
 
 typedef struct {
@@ -11,7 +12,7 @@ typedef struct {
   const char *proof, *gradient;
   size_t n_params;
   const char **params; /* checkpoints */
-  bool json;
+  bool json, verbose;
   const char *run; /* a run folder in place of model, batch and checkpoints */
   size_t step;     /* of it; CLARKE_NONE: the first */
   clarke_ci ci;
@@ -36,12 +37,20 @@ clarke_status clarke_audit_write(clarke_audit_session *s, const clarke_audit_com
 /* audit_run.c: of a recorded step. */
 clarke_status clarke_audit_run_folder(int *exit_status, const clarke_audit_command *command, clarke_error *err);
 
-/* audit_text.c */
-clarke_status clarke_audit_print_text(const clarke_audit_session *s, clarke_error *err);
-void clarke_audit_print_inputs(const clarke_audit_session *s);
+/* audit_text.c: what comes after the summary. verbose: with systems, ranks and theorems. */
+clarke_status clarke_audit_print_text(const clarke_audit_session *s, bool verbose, clarke_error *err);
+
+/* audit_summary.c: of an answered session; ran: of a recorded step, whose audit it is, or NULL. proof: the one that was written,
+ * or NULL. The caller clears it, on errors too. */
+clarke_status clarke_audit_summary(clarke_summary *summary, const clarke_audit_session *s, const clarke_certified *ran, const char *proof,
+                                   clarke_error *err);
+/* "net.onnx on 3 samples, ..." */
+void clarke_audit_put_question(FILE *to, const clarke_audit_session *s);
 
 /* audit_lists.c: what was asked for, and found. */
 clarke_status clarke_audit_print_nearest(const clarke_audit_session *s, clarke_error *err);
 clarke_status clarke_audit_print_touched(const clarke_audit_session *s, clarke_error *err);
+/* "1/64", "> 1.23457e-05" of a longer one, ">= 1.23457e-05" of a bound. */
+void clarke_audit_distance(char *text, size_t size, const clarke_near_text *t);
 
 #endif

@@ -80,29 +80,41 @@ print_gradient(const clarke_certified *c)
 }
 
 static json_t *
-answer_json(const clarke_certified *c)
+answer_json(const clarke_certified *c, const clarke_summary *summary, bool verbose)
 {
   json_t *answer = clarke_audit_json(&c->audit), *gradient = clarke_record_json(&c->record, &c->audit);
 
   clarke_json_set(&gradient, "turned", clarke_turned_json(c));
   clarke_json_set(&answer, "gradient", gradient);
+  clarke_summary_set(&answer, summary, verbose);
   return answer;
 }
 
 static clarke_status
-print(int *exit_status, const clarke_certified *c, const clarke_audit_command *command, clarke_error *err)
+print(const clarke_certified *c, const clarke_summary *summary, const clarke_audit_command *command, clarke_error *err)
+{
+  if (command->json || command->ci.quiet)
+    return CLARKE_OK;
+  clarke_summary_print(summary);
+  print_gradient(c);
+  return clarke_audit_print_text(&c->audit, command->verbose, err);
+}
+
+static clarke_status
+tell(int *exit_status, const clarke_certified *c, const clarke_audit_command *command, clarke_error *err)
 {
   const clarke_ci_source source = {.command = "audit", .path = c->record.graph_path, .json = command->json,
                                    .proof = clarke_audit_proof_written(&c->audit, command)};
-  clarke_status status = CLARKE_OK;
+  clarke_summary summary;
+  clarke_status status = clarke_audit_summary(&summary, &c->audit, c, source.proof, err);
 
-  if (!command->json && !command->ci.quiet) {
-    print_gradient(c);
-    status = clarke_audit_print_text(&c->audit, err);
-  }
-  if (status != CLARKE_OK)
-    return status;
-  return clarke_ci_tell(exit_status, &command->ci, &source, clarke_ci_wants(&command->ci, command->json) ? answer_json(c) : NULL, err);
+  if (status == CLARKE_OK)
+    status = print(c, &summary, command, err);
+  if (status == CLARKE_OK)
+    status = clarke_ci_tell(exit_status, &command->ci, &source,
+                            clarke_ci_wants(&command->ci, command->json) ? answer_json(c, &summary, command->verbose) : NULL, err);
+  clarke_summary_clear(&summary);
+  return status;
 }
 
 static int
@@ -154,7 +166,7 @@ clarke_audit_run_folder(int *exit_status, const clarke_audit_command *command, c
     status = clarke_audit_write(&answer.audit, &c, c.ask.params_path, err);
   *exit_status = status_of(&answer);
   if (status == CLARKE_OK)
-    status = print(exit_status, &answer, &c, err);
+    status = tell(exit_status, &answer, &c, err);
   clarke_certified_clear(&answer);
   return status;
 }

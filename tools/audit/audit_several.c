@@ -72,15 +72,25 @@ print_row(const clarke_audit_session *s, const char *file, int width, const char
 static void
 print_head(const clarke_audit_session *s, const clarke_audit_command *c)
 {
-  clarke_audit_print_inputs(s);
-  printf("%-*s %9s %9s %9s  verdict\n", width_of(c), "checkpoint", "ties", "touched", "flat");
+  clarke_audit_put_question(stdout, s);
+  printf("\n\n%-*s %9s %9s %9s  verdict\n", width_of(c), "checkpoint", "ties", "touched", "flat");
+}
+
+/* The answer's object; NULL when out of memory. */
+static json_t *
+answer_json(const clarke_audit_session *s, const clarke_summary *summary, const clarke_audit_command *c)
+{
+  json_t *answer = clarke_audit_json(s);
+
+  clarke_summary_set(&answer, summary, c->verbose);
+  return answer;
 }
 
 /* The answer's object and the checkpoint's file, or why it could not be asked about. */
 static json_t *
-row_json(const clarke_audit_session *s, const char *file, const char *why)
+row_json(const clarke_audit_session *s, const clarke_summary *summary, const clarke_audit_command *c, const char *file, const char *why)
 {
-  json_t *row = json_object(), *answer = why == NULL ? clarke_audit_json(s) : json_object();
+  json_t *row = json_object(), *answer = why == NULL ? answer_json(s, summary, c) : json_object();
 
   clarke_json_set(&row, "file", clarke_json_text(file));
   if (why != NULL)
@@ -99,6 +109,7 @@ answer_row(int *exit_status, json_t **rows, const clarke_audit_command *c, size_
 {
   clarke_error err = {CLARKE_OK, ""};
   clarke_audit_session s;
+  clarke_summary summary = {0};
   clarke_status status;
   const char *why;
 
@@ -107,15 +118,18 @@ answer_row(int *exit_status, json_t **rows, const clarke_audit_command *c, size_
   clarke_watch_hide(false);
   if (status == CLARKE_OK)
     status = clarke_audit_one(&s, c, c->params[i], &err);
+  if (status == CLARKE_OK)
+    status = clarke_audit_summary(&summary, &s, NULL, NULL, &err);
   clarke_watch_hide(true);
   why = status == CLARKE_OK ? NULL : err.text;
   if (why != NULL)
     fprintf(stderr, "clarke audit: %s\n", why);
   *exit_status = clarke_status_worse(*exit_status, why == NULL ? clarke_verdict_status(s.audit.verdict) : EXIT_NOT_ASKED);
   if (clarke_ci_wants(&c->ci, c->json))
-    clarke_json_append(rows, row_json(&s, c->params[i], why));
+    clarke_json_append(rows, row_json(&s, &summary, c, c->params[i], why));
   if (!c->json && !c->ci.quiet)
     print_row(&s, c->params[i], width_of(c), why);
+  clarke_summary_clear(&summary);
   clarke_audit_session_clear(&s);
 }
 
@@ -144,19 +158,32 @@ answer_several(int *exit_status, const clarke_audit_session *s, const clarke_aud
 }
 
 static clarke_status
+print(const clarke_audit_session *s, const clarke_summary *summary, const clarke_audit_command *c, clarke_error *err)
+{
+  if (c->json || c->ci.quiet)
+    return CLARKE_OK;
+  clarke_summary_print(summary);
+  return clarke_audit_print_text(s, c->verbose, err);
+}
+
+static clarke_status
 answer_one(int *exit_status, clarke_audit_session *s, const clarke_audit_command *c, clarke_error *err)
 {
   clarke_ci_source source = source_of(c);
+  clarke_summary summary = {0};
   clarke_status status = clarke_audit_one(s, c, c->n_params == 1 ? c->params[0] : NULL, err);
 
   clarke_watch_hide(true);
-  if (status == CLARKE_OK && !c->json && !c->ci.quiet)
-    status = clarke_audit_print_text(s, err);
-  *exit_status = clarke_verdict_status(s->audit.verdict);
-  if (status != CLARKE_OK)
-    return status;
   source.proof = clarke_audit_proof_written(s, c);
-  return clarke_ci_tell(exit_status, &c->ci, &source, clarke_ci_wants(&c->ci, c->json) ? clarke_audit_json(s) : NULL, err);
+  if (status == CLARKE_OK)
+    status = clarke_audit_summary(&summary, s, NULL, source.proof, err);
+  if (status == CLARKE_OK)
+    status = print(s, &summary, c, err);
+  *exit_status = clarke_verdict_status(s->audit.verdict);
+  if (status == CLARKE_OK)
+    status = clarke_ci_tell(exit_status, &c->ci, &source, clarke_ci_wants(&c->ci, c->json) ? answer_json(s, &summary, c) : NULL, err);
+  clarke_summary_clear(&summary);
+  return status;
 }
 
 static clarke_status

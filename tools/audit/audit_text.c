@@ -11,19 +11,42 @@ answer_word(clarke_truth a)
   return a == CLARKE_YES ? "yes" : a == CLARKE_NO ? "no" : "?";
 }
 
-void
-clarke_audit_print_inputs(const clarke_audit_session *s)
+/* Of a layer with kinks: the rank before it, and its system. */
+static void
+print_system(const clarke_layer *l)
 {
-  const clarke_graph *g = &s->graph;
-  const size_t samples = s->x->dims[0], entries = clarke_graph_wrt_count(g);
+  char rank[48] = "-", system[96] = "-";
 
-  printf("%s%s%s on %zu sample%s, loss %s, in %zu parameter%s, AD as %s\n\n", g->file, s->output != NULL ? ", output " : "",
-         s->output != NULL ? s->output : "", samples, samples == 1 ? "" : "s",
-         clarke_loss_name(s->loss.kind), entries, entries == 1 ? "" : "s", s->profile.name);
+  if (l->rank_known)
+    snprintf(rank, sizeof rank, "%zu/%zu", l->rank, l->columns);
+  if (l->pool != CLARKE_NONE)
+    snprintf(system, sizeof system, "%zu rows of the pool's", l->constraints);
+  else if (l->moving > 0)
+    snprintf(system, sizeof system, "%zu x %zu: %s%s", l->constraints, l->variables,
+             l->feasible == CLARKE_YES  ? "feasible"
+             : l->feasible == CLARKE_NO ? "infeasible"
+                                        : "not decided",
+             l->two_kinks ? " (closed form)" : "");
+  if (l->blocks.empty > 0 && l->blocks.n > 1)
+    snprintf(system + strlen(system), sizeof system - strlen(system), " in %zu of %zu blocks", l->blocks.empty, l->blocks.n);
+  printf(" %9s  %s", rank, system);
 }
 
 static void
-print_layers(const clarke_audit_session *s)
+print_layer(const clarke_layer *l, const clarke_step *step, bool verbose)
+{
+  char ties[32] = "-";
+
+  if (step->kind == CLARKE_MAX)
+    snprintf(ties, sizeof ties, "%zu", l->ties);
+  printf("%-28.28s %-12s %8zu %9s %9zu", step->name, step->op->name, l->neurons, ties, l->touched);
+  if (verbose)
+    print_system(l);
+  putchar('\n');
+}
+
+static void
+print_layers(const clarke_audit_session *s, bool verbose)
 {
   const clarke_audit *a = &s->audit;
 
@@ -36,32 +59,10 @@ print_layers(const clarke_audit_session *s)
     puts("The network has no kinks.");
     return;
   }
-  printf("%-28s %-12s %8s %9s %9s %9s  %s\n", "layer", "op", "neurons", "ties", "touched", "rank",
-         "system (constraints x variables)");
-  for (size_t i = 0; i < a->n_layers; i++) {
-    const clarke_layer *l = &a->layer[i];
-    const clarke_step *step = &s->graph.steps[l->step];
-    char rank[48] = "-", system[96] = "-", ties[32] = "-";
-
-    if (step->kind == CLARKE_MAX)
-      snprintf(ties, sizeof ties, "%zu", l->ties);
-
-    if (l->rank_known)
-      snprintf(rank, sizeof rank, "%zu/%zu", l->rank, l->columns);
-    if (l->pool != CLARKE_NONE)
-      snprintf(system, sizeof system, "%zu rows of the pool's", l->constraints);
-    else if (l->moving > 0)
-      snprintf(system, sizeof system, "%zu x %zu: %s%s", l->constraints, l->variables,
-               l->feasible == CLARKE_YES  ? "feasible"
-               : l->feasible == CLARKE_NO ? "infeasible"
-                                          : "not decided",
-               l->two_kinks ? " (closed form)" : "");
-    if (l->blocks.empty > 0 && l->blocks.n > 1)
-      snprintf(system + strlen(system), sizeof system - strlen(system), " in %zu of %zu blocks",
-               l->blocks.empty, l->blocks.n);
-    printf("%-28.28s %-12s %8zu %9s %9zu %9s  %s\n", step->name, step->op->name, l->neurons, ties,
-           l->touched, rank, system);
-  }
+  printf("%-28s %-12s %8s %9s %9s", "layer", "op", "neurons", "ties", "touched");
+  printf(verbose ? " %9s  %s\n" : "\n", "rank", "system (constraints x variables)");
+  for (size_t i = 0; i < a->n_layers; i++)
+    print_layer(&a->layer[i], &s->graph.steps[a->layer[i].step], verbose);
   if (a->flat > 0)
     printf("%zu of what is touched is constant near the parameters and asks for nothing.\n",
            a->flat);
@@ -99,18 +100,18 @@ print_verdict(const clarke_audit *a)
 }
 
 clarke_status
-clarke_audit_print_text(const clarke_audit_session *s, clarke_error *err)
+clarke_audit_print_text(const clarke_audit_session *s, bool verbose, clarke_error *err)
 {
   clarke_status status;
 
-  clarke_audit_print_inputs(s);
-  print_layers(s);
+  print_layers(s, verbose);
   status = clarke_audit_print_nearest(s, err);
   if (status == CLARKE_OK)
     status = clarke_audit_print_touched(s, err);
   if (status != CLARKE_OK)
     return status;
-  print_theorems(&s->audit);
+  if (verbose)
+    print_theorems(&s->audit);
   if (s->valued)
     printf("\nloss %s%s\n", s->loss_exact ? "" : "about ", s->loss_value);
   if (s->bounded)

@@ -26,6 +26,7 @@ static const struct argp_option options[] = {
   {"step", OPTION_STEP, "N", 0, "of a run folder, the step with that number (the first)", 0},
   {"against", OPTION_AGAINST, "RUN", 0, "another record of the same step: is the difference rounding, or branches?", 0},
   {"nodes", OPTION_NODES, NULL, 0, "of a run folder, the nodes alone: no exact replay of the network", 0},
+  {"verbose", 'v', NULL, 0, "the whole report: a row for each recorded tensor; of JSON, the first three lines, too", 0},
   {"proof", OPTION_PROOF, "FILE", 0, "of a run folder: write a proof of bounds and branches that clarke-check verifies", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
   CLARKE_OPTIONS_OF_CI,
@@ -79,6 +80,9 @@ parse(int key, char *arg, struct argp_state *state)
   case OPTION_PROOF:
     r->run.proof = arg;
     r->run.ask.provable = true;
+    return 0;
+  case 'v':
+    r->run.verbose = true;
     return 0;
   case OPTION_NODES:
     r->run.ask.nodes_only = true;
@@ -261,26 +265,73 @@ report_json(const clarke_mma_report *report, const char *stopped)
 /* --- the command ----------------------------------------------------------------------------- */
 
 static clarke_status
+summary_of(clarke_summary *summary, const clarke_mma_report *report, const char *stopped, clarke_error *err)
+{
+  static const char *const answer[] = {"Yes: each is what its GPU's rule gives, bit for bit", "No: some are not what their GPU's rule gives",
+                                       "Not decided: for some no rule is known"},
+                          *const next[] = {"Nothing needs doing.", "Below: the first that is not, and what the rule gives.",
+                                           "Below: the first file of these, and its GPU; docs/certify.md has the GPUs that are known."};
+  const clarke_mma_outcome outcome = clarke_mma_report_outcome(report);
+  clarke_status status = clarke_summary_begin(summary, err);
+  size_t results = 0;
+
+  if (status != CLARKE_OK)
+    return status;
+  for (size_t i = 0; i < report->n; i++)
+    results += report->result[i].results;
+  fputs("Are these results of tensor cores right?", summary->asked.to);
+  if (stopped == NULL)
+    fprintf(summary->asked.to, " %zu results in %zu files.", results, report->n);
+  if (stopped != NULL) {
+    fputs("Not decided: the work was stopped (undecided).", summary->answer.to);
+    fprintf(summary->next.to, "Ask again with more time or memory: %s.", stopped);
+  } else {
+    fprintf(summary->answer.to, "%s (%s).", answer[outcome], outcome_name[outcome]);
+    fputs(next[outcome], summary->next.to);
+  }
+  return clarke_summary_end(summary, CLARKE_OK, err);
+}
+
+static void
+print_report(const clarke_mma_report *report, const clarke_summary *summary, const char *stopped)
+{
+  clarke_summary_print(summary);
+  if (stopped != NULL)
+    printf("undecided: %s.\n", stopped);
+  else
+    print_text(report);
+}
+
+static json_t *
+answer_json(const clarke_mma_report *report, const clarke_summary *summary, const char *stopped, bool verbose)
+{
+  json_t *answer = report_json(report, stopped);
+
+  clarke_summary_set(&answer, summary, verbose);
+  return answer;
+}
+
+static clarke_status
 certify_mma(int *answer, const request *q, clarke_error *err)
 {
   static const int answers[] = {EXIT_HOLDS, EXIT_FAILS, EXIT_UNDECIDED};
   clarke_mma_report report = {0, NULL};
   clarke_status status = clarke_mma_certify(&report, q->mma, err);
   const char *stopped = status == CLARKE_ESTOPPED ? clarke_work_stopped() : NULL;
+  clarke_summary summary = {0};
 
   if (stopped != NULL)
     status = CLARKE_OK;
   if (status == CLARKE_OK)
+    status = summary_of(&summary, &report, stopped, err);
+  if (status == CLARKE_OK)
     *answer = stopped != NULL ? EXIT_UNDECIDED : answers[clarke_mma_report_outcome(&report)];
-  if (status == CLARKE_OK && !q->run.json && !q->run.ci.quiet) {
-    if (stopped != NULL)
-      printf("undecided: %s.\n", stopped);
-    else
-      print_text(&report);
-  }
+  if (status == CLARKE_OK && !q->run.json && !q->run.ci.quiet)
+    print_report(&report, &summary, stopped);
   if (status == CLARKE_OK)
     status = clarke_ci_tell(answer, &q->run.ci, &(clarke_ci_source){.command = "certify", .path = q->mma, .json = q->run.json},
-                            clarke_ci_wants(&q->run.ci, q->run.json) ? report_json(&report, stopped) : NULL, err);
+                            clarke_ci_wants(&q->run.ci, q->run.json) ? answer_json(&report, &summary, stopped, q->run.verbose) : NULL, err);
+  clarke_summary_clear(&summary);
   clarke_mma_report_clear(&report);
   return status;
 }

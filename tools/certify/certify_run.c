@@ -6,7 +6,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define MOST_WORST ((size_t)5) /* rows; -v shows all */
 
 static int
 longest_name(const clarke_certify *c)
@@ -105,11 +108,54 @@ print_answer(const clarke_certified *c)
   puts(".");
 }
 
-static void
-print_text(const clarke_certified *c)
+/* Of what is certified, or followed, the answers are alike here. */
+static int
+rank(const clarke_certificate *c)
+{
+  return c->certainty >= CLARKE_CANNOT_SAY ? (int)c->certainty : 0;
+}
+
+/* First the weakest answer, then the largest part of its bound, then the order of the record. */
+static int
+compare_certificates(const void *a, const void *b)
+{
+  const clarke_certificate *one = *(const clarke_certificate *const *)a, *two = *(const clarke_certificate *const *)b;
+
+  if (rank(one) != rank(two))
+    return rank(two) - rank(one);
+  if (one->worst != two->worst)
+    return one->worst > two->worst ? -1 : 1;
+  return one < two ? -1 : one > two;
+}
+
+/* All rows, or the worst. */
+static clarke_status
+print_rows(const clarke_certify *n, bool all, clarke_error *err)
+{
+  const int width = longest_name(n);
+  const size_t shown = all || n->n <= MOST_WORST ? n->n : MOST_WORST;
+  const clarke_certificate **row = malloc((n->n + 1) * sizeof *row);
+
+  if (row == NULL)
+    return clarke_no_memory(err);
+  for (size_t i = 0; i < n->n; i++)
+    row[i] = &n->certificate[i];
+  if (shown < n->n)
+    qsort(row, n->n, sizeof *row, compare_certificates);
+  if (n->n > 0)
+    printf("\n%s%-9s  %-*s  %-18s  %8s  %-16s  %s\n", shown < n->n ? "The worst (-v: all):\n" : "", "part", width, "name", "operator", "entries",
+           "answer", "error/bound");
+  for (size_t i = 0; i < shown; i++)
+    print_row(row[i], width);
+  free(row);
+  return CLARKE_OK;
+}
+
+static clarke_status
+print_text(const clarke_certified *c, bool verbose, clarke_error *err)
 {
   const clarke_certify *n = &c->nodes;
-  const int width = longest_name(n);
+  clarke_status status;
 
   print_answer(c);
   clarke_print_record(&c->record);
@@ -120,11 +166,9 @@ print_text(const clarke_certified *c)
   for (size_t i = 0; i < n->n; i++)
     if (n->certificate[i].tree == CLARKE_TREE_DOES_NOT)
       print_tree(&n->certificate[i]);
-  if (n->n > 0)
-    printf("\n%-9s  %-*s  %-18s  %8s  %-16s  %s\n", "part", width, "name", "operator", "entries", "answer", "error/bound");
-  for (size_t i = 0; i < n->n; i++)
-    print_row(&n->certificate[i], width);
+  status = print_rows(n, verbose, err);
   clarke_certify_print_semantics(c);
+  return status;
 }
 
 static int
@@ -148,30 +192,49 @@ run_other(clarke_difference *d, clarke_certified *other, const clarke_certified 
 }
 
 static json_t *
-answer_json(const clarke_certified *c, const clarke_certified *other, const clarke_difference *d, const clarke_certify_command *command)
+answer_json(const clarke_certified *c, const clarke_certified *other, const clarke_difference *d, const clarke_summary *summary,
+            const clarke_certify_command *command)
 {
   json_t *answer = clarke_certified_json(c);
 
   if (command->against != NULL && c->stopped == NULL)
     clarke_json_set(&answer, "against", clarke_difference_json(d, c, other));
+  clarke_summary_set(&answer, summary, command->verbose);
   return answer;
 }
 
 static clarke_status
-print(int *exit_status, const clarke_certified *c, const clarke_certified *other, const clarke_difference *d,
+print(const clarke_certified *c, const clarke_certified *other, const clarke_difference *d, const clarke_summary *summary,
       const clarke_certify_command *command, clarke_error *err)
 {
-  const bool text = !command->json && !command->ci.quiet, stopped = c->stopped != NULL;
-  const char *graph = c->record.graph_path != NULL ? c->record.graph_path : command->ask.folder;
-
-  if (text && stopped)
+  if (command->json || command->ci.quiet)
+    return CLARKE_OK;
+  clarke_summary_print(summary);
+  if (c->stopped != NULL) {
     printf("cannot say: %s.\n", c->stopped);
-  else if (text && command->against != NULL)
+    return CLARKE_OK;
+  }
+  if (command->against != NULL)
     clarke_certify_print_difference(d, c, other);
-  if (text && !stopped)
-    print_text(c);
-  return clarke_ci_tell(exit_status, &command->ci, &(clarke_ci_source){.command = "certify", .path = graph, .json = command->json},
-                        clarke_ci_wants(&command->ci, command->json) ? answer_json(c, other, d, command) : NULL, err);
+  return print_text(c, command->verbose, err);
+}
+
+static clarke_status
+tell(int *exit_status, const clarke_certified *c, const clarke_certified *other, const clarke_difference *d,
+     const clarke_certify_command *command, clarke_error *err)
+{
+  const char *graph = c->record.graph_path != NULL ? c->record.graph_path : command->ask.folder;
+  const clarke_ci_source source = {.command = "certify", .path = graph, .json = command->json};
+  clarke_summary summary;
+  clarke_status status = clarke_certify_summary(&summary, c, command, err);
+
+  if (status == CLARKE_OK)
+    status = print(c, other, d, &summary, command, err);
+  if (status == CLARKE_OK)
+    status = clarke_ci_tell(exit_status, &command->ci, &source,
+                            clarke_ci_wants(&command->ci, command->json) ? answer_json(c, other, d, &summary, command) : NULL, err);
+  clarke_summary_clear(&summary);
+  return status;
 }
 
 /* Of what is refuted there is none, which is no error. */
@@ -204,7 +267,7 @@ tell_stop(int *exit_status, clarke_certified *c, const clarke_certified *other, 
   *exit_status = EXIT_UNDECIDED;
   if (command->proof != NULL)
     fputs("clarke certify: stopped: no proof was written\n", stderr);
-  return print(exit_status, c, other, NULL, command, err);
+  return tell(exit_status, c, other, NULL, command, err);
 }
 
 static int
@@ -233,7 +296,7 @@ clarke_certify_run_folder(int *exit_status, const clarke_certify_command *comman
     status = tell_stop(exit_status, &c, &other, command, err);
   } else if (status == CLARKE_OK) {
     *exit_status = command->against != NULL ? worse(&c, &other, &d) : exit_status_of(clarke_certified_answer(&c));
-    status = print(exit_status, &c, &other, &d, command, err);
+    status = tell(exit_status, &c, &other, &d, command, err);
     if (status == CLARKE_OK && command->proof != NULL)
       status = prove(&c, command->proof, err);
   }

@@ -19,6 +19,7 @@ static const struct argp_option options[] = {
   {"wrt", 'w', "NAME,...", 0,
    "differentiate in these inputs only; of a network, its input (default), parameters, or params (all)", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
+  {"verbose", 'v', NULL, 0, "of JSON, the report's first three lines, too, under summary", 0},
   {"proof", 'p', "FILE", 0, "write a proof that clarke-check verifies", 0},
   {"float", OPTION_FLOAT, "FORMAT", 0,
    "also replay in float16, bfloat16, float32, float64, or all of them", 0},
@@ -95,6 +96,9 @@ parse(int key, char *arg, struct argp_state *state)
     return 0;
   case OPTION_PLOT:
     r->plot = arg;
+    return 0;
+  case 'v':
+    r->verbose = true;
     return 0;
   case OPTION_PRINT:
     r->print = true;

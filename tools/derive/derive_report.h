@@ -4,6 +4,7 @@
 
 #include "ci.h"
 #include "session/derive.h"
+#include "summary.h"
 #include "watch.h"
 
 typedef struct {
@@ -12,15 +13,18 @@ typedef struct {
   const char **at; /* the values of --at, in their order */
   clarke_ci ci;
   clarke_watch_limits watch;
-  bool json, print;
+  bool json, print, verbose;
 } clarke_derive_command;
 
 /* The whole command; *exit_status is that of the answer (command.h), and 0 when the answer is not about one point. */
 clarke_status clarke_derive_answer(int *exit_status, const clarke_derive_command *command, clarke_error *err);
 
-/* derive_text.c */
-void clarke_derive_print_text(const clarke_derive_session *s, const clarke_derivation *d,
-                              const clarke_derive_text *t);
+/* derive_summary.c. proof: the one that was written, or NULL. The caller clears it, on errors too. */
+clarke_status clarke_derive_summary(clarke_summary *summary, const clarke_derive_session *s, const clarke_derivation *d,
+                                    const clarke_derive_text *t, const char *proof, clarke_error *err);
+
+/* derive_text.c: what comes after the summary. */
+void clarke_derive_print_text(const clarke_derivation *d, const clarke_derive_text *t);
 
 /* derive_sweep.c: from + i step, i < n, in place of one entry of the point. */
 typedef struct {

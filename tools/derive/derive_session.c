@@ -41,10 +41,12 @@ write_proof(clarke_check_needs *needs, const clarke_derive_session *s, const cla
 }
 
 static json_t *
-answer_json(const clarke_derive_session *s, const clarke_derivation *d, const clarke_derive_text *t, const clarke_check_needs *needs)
+answer_json(const clarke_derive_session *s, const clarke_derivation *d, const clarke_derive_text *t, const clarke_summary *summary,
+            const clarke_check_needs *needs, bool verbose)
 {
   json_t *report = clarke_derive_json(s, d, t);
 
+  clarke_summary_set(&report, summary, verbose);
   clarke_set_check_needs(&report, needs);
   return report;
 }
@@ -53,13 +55,21 @@ static clarke_status
 print_answer(int *exit_status, const clarke_derive_session *s, const clarke_derivation *d, const clarke_derive_text *t,
              const clarke_check_needs *needs, const clarke_derive_command *c, clarke_error *err)
 {
+  const char *proof = d->verdict != CLARKE_UNDECIDED ? c->proof : NULL;
+  clarke_summary summary;
+  clarke_status status = clarke_derive_summary(&summary, s, d, t, proof, err);
+
   clarke_watch_hide(true);
-  if (!c->json && !c->ci.quiet)
-    clarke_derive_print_text(s, d, t);
-  return clarke_ci_tell(exit_status, &c->ci,
-                        &(clarke_ci_source){.command = "derive", .path = c->ask.path, .json = c->json,
-                                            .proof = d->verdict != CLARKE_UNDECIDED ? c->proof : NULL},
-                        clarke_ci_wants(&c->ci, c->json) ? answer_json(s, d, t, needs) : NULL, err);
+  if (status == CLARKE_OK && !c->json && !c->ci.quiet) {
+    clarke_summary_print(&summary);
+    clarke_derive_print_text(d, t);
+  }
+  if (status == CLARKE_OK)
+    status = clarke_ci_tell(exit_status, &c->ci,
+                            &(clarke_ci_source){.command = "derive", .path = c->ask.path, .json = c->json, .proof = proof},
+                            clarke_ci_wants(&c->ci, c->json) ? answer_json(s, d, t, &summary, needs, c->verbose) : NULL, err);
+  clarke_summary_clear(&summary);
+  return status;
 }
 
 static clarke_status

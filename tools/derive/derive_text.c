@@ -116,30 +116,6 @@ print_vector(const char *label, const clarke_vectors *v, const clarke_derive_tex
 /* --- the parts -------------------------------------------------------------------------------- */
 
 static void
-print_point(const clarke_derive_session *s)
-{
-  const clarke_code *p = &s->program;
-  size_t e = 0;
-
-  printf("%s%s%s", p->file, s->output != NULL ? ", output " : "", s->output != NULL ? s->output : "");
-  for (size_t i = 0; i < p->n_inputs && !s->network; i++) {
-    printf("%s %s = %s", i > 0 ? "," : " at", p->input[i].name, p->input[i].vector ? "(" : "");
-    for (size_t j = 0; j < p->input[i].n; j++, e++) {
-      if (j >= SHOWN)
-        continue;
-      fputs(j > 0 ? ", " : "", stdout);
-      mpq_out_str(stdout, 10, s->at[e]);
-    }
-    printf("%s%s", p->input[i].n > SHOWN ? ", ..." : "", p->input[i].vector ? ")" : "");
-  }
-  printf(", derivatives in");
-  for (size_t i = 0, n = 0; i < p->n_inputs; i++)
-    if (p->input[i].wrt)
-      printf("%s %s", n++ > 0 ? "," : "", p->input[i].name);
-  printf(", AD as %s\n\n", s->profile.name);
-}
-
-static void
 print_strings(char *const *x, size_t n, const char *between)
 {
   for (size_t i = 0; i < n; i++)
@@ -275,12 +251,10 @@ print_verdict(const clarke_derivation *d)
 }
 
 void
-clarke_derive_print_text(const clarke_derive_session *s, const clarke_derivation *d,
-                         const clarke_derive_text *t)
+clarke_derive_print_text(const clarke_derivation *d, const clarke_derive_text *t)
 {
   static const char *const answer[] = {"yes", "no", "not known"};
 
-  print_point(s);
   if (t->value.known)
     print_vector("value", &t->value, t);
   if (t->ad.known)

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""The three lines in front of reports say what the reports' JSON says, in plain words.
+
+    summary.py CLARKE CASES RUNS REPORTS [--all]
+"""
+import json
+import os
+import re
+import sys
+import tempfile
+from fractions import Fraction
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from expect import expect, finish, said  # noqa: E402
+
+CLARKE, CASES, RUNS, REPORTS = (os.path.abspath(a) for a in sys.argv[1:5])
+ALL = sys.argv[5:] == ["--all"]
+LITTLE = {"bounds", "lemma2", "means", "own-side", "parted", "pooled", "small-light", "tied", "turned"}
+OF_THE_FIELD = re.compile(r"\b(clarke|bouligand|subdifferential|convex|hull|cell|limit|rank|system|theorem|lambda|polyhedr\w*|cone|gordan|N-1|P_l|vector|pattern)s?\b", re.I)
+SEEN = set()  # verdicts of audits
+BEGINS = {"in-bouligand": "Yes: ", "in-clarke": "Yes, as a mean: ", "not-in-clarke": "No: ", "undecided": "Not decided: "}
+
+
+def lines_of(command, *options):
+    """The three lines, and the JSON answer beside them."""
+    plain, whole = said(CLARKE, command, *options), said(CLARKE, command, *options, "--json", "-v")
+    expect(plain[0] == whole[0] and plain[0] in (0, 1, 2, 3), f"{options}: {plain} {whole[2]}")
+    answer = json.loads(whole[1])
+    lines = answer.pop("summary")
+    expect(list(lines) == ["asked", "answer", "next"], lines)
+    front = f"Asked:  {lines['asked']}\nAnswer: {lines['answer']}\nNext:   {lines['next']}\n\n"
+    expect(plain[1].startswith(front), f"{options}: {front} {plain[1][:600]}")
+    for line in lines.values():
+        words = re.sub(r"\(.*?\)|clarke (audit|certify|explain)\b|clarke-check|reports? of\b", "", line)
+        found = OF_THE_FIELD.search(words)
+        expect(found is None and line.strip() == line and line[-1] in ".?" and "\n" not in line, f"{options}: '{found and found[0]}' in: {line}")
+    return lines, answer
+
+
+def kinks(lines, answer, options):
+    """What is said of kinks: of none, or of each by its place."""
+    line, touched = lines["answer"], answer["touched"]
+    expect(("Nothing is at a kink" in line or "The network has no kinks" in line) == (touched == 0 and answer["verdict"] != "undecided"),
+           f"{options}: {touched}: {line}")
+    expect("is the true derivative here" not in line or touched == 0, line)
+    if touched:
+        listed = json.loads(said(CLARKE, "audit", *options, "--touched", "--json")[1])["touched_kinks"]
+        places = line.split("At a kink: ")[1].split(". ")[0].rstrip(".").split("; ")
+        places = [re.sub(r" \(\d+ of the \d+ constant near these weights\)$", "", p) for p in places]
+        more = [p for p in places if re.fullmatch(r"and \d+ more", p)]
+        expect(len(places) - len(more) == min(3, touched) and (not more or int(more[0].split()[1]) == touched - 3), line)
+        for place, kink in zip(places[:3], listed):
+            expect(place.startswith(kink["layer"] + ", ") and place.endswith(f"sample {kink['sample']}") and kink["sample"] is not None, f"{place}: {kink}")
+            numbers = re.fullmatch(r".*, (neuron|filter|entry) (.*), sample \d+", place)
+            expect(numbers[1] != "neuron" or int(numbers[2]) == kink["neuron"], f"{place}: {kink}")
+        flat = re.search(r"\((\d+) of the (\d+) constant", line)
+        expect((int(flat[1]), int(flat[2])) == (answer["flat"], touched) if flat else answer["flat"] == 0, f"{options}: {line}")
+    near = answer["nearest"] or []
+    if "nearest: " in line or "nearer to one than" in line:
+        least = min(near, key=lambda n: Fraction(n["distance"] or n["at_least"]))
+        expect(f"nearest: {least['layer']}, " in line and least["ulps_at_least"] in line if least["distance"] else least["at_least"] in line, f"{options}: {line} {least}")
+    else:
+        expect(touched != 0 or not near, f"{options}: no nearest: {line}")
+
+
+def audits():
+    with open(os.path.join(CASES, "cases.json")) as f:
+        cases = [c for c in json.load(f)["cases"] if not c.get("slow")]
+    for case in cases[::1 if ALL else 4]:
+        options = [os.path.join(CASES, case["model"]), "--batch", os.path.join(CASES, case["batch"]), "--loss", case["loss"],
+                   *(["--params", os.path.join(CASES, case["params"])] if case.get("params") else [])]
+        lines, answer = lines_of("audit", *options)
+        verdict = answer["verdict"]
+        SEEN.add(verdict)
+        expect(lines["answer"].startswith(BEGINS[verdict]) and f"({verdict})" in lines["answer"], f"{case['name']}: {verdict}: {lines}")
+        expect(f"{case['model']} on {answer['batch']} sample" in lines["asked"] and answer["model"]["sha256"][:12] in lines["asked"]
+               and f" {answer['parameters']} parameter" in lines["asked"], lines["asked"])
+        kinks(lines, answer, options)
+
+
+def proofs(folder):
+    proof = os.path.join(folder, "a proof")
+    for name, loss, next_ in (("lemma2", "sum", "Change the weights a little"), ("digits-relu", "ce", "Nothing needs doing.")):
+        batch = "digits" if name.startswith("digits") else name
+        options = [f"{CASES}/{name}.onnx", "--batch", f"{CASES}/{batch}.npz", "--loss", loss]
+        text = said(CLARKE, "audit", *options, "--proof", proof)[1].splitlines()[2]
+        expect(text.startswith(f"Next:   The proof is in {proof}, for clarke-check. {next_}") and os.path.exists(proof), text)
+        text = said(CLARKE, "audit", *options)[1].splitlines()[2]
+        expect("The proof is in" not in text, text)
+        os.unlink(proof)
+
+
+def stopped():
+    options = [f"{CASES}/lenet.onnx", "--batch", f"{CASES}/images.npz", "--timeout", "0"]
+    lines, _ = lines_of("audit", *options)
+    expect(lines["answer"].endswith("(undecided). Which kinks are touched is not known.") and "the time is over (--timeout 0)" in lines["next"], lines)
+    lines, _ = lines_of("certify", f"{RUNS}/small", "--timeout", "0")
+    lines_of("certify", "--mma", f"{RUNS}/../../proofs-data/gpu/published/V100", "--timeout", "0")
+    expect(lines["answer"] == "Not decided: the work was stopped (cannot say)." and "the time is over" in lines["next"], lines)
+
+
+def runs():
+    for name in [n for n in sorted(os.listdir(RUNS)) if ALL or n in LITTLE]:
+        run = os.path.join(RUNS, name)
+        lines, answer = lines_of("audit", run)
+        gradient = answer["gradient"]
+        verdict = gradient["turned"]["recorded"]["verdict"] if gradient["answer"] == "turned" else answer["verdict"]
+        expect(lines["answer"].startswith(BEGINS[verdict]) and f"({verdict})" in lines["answer"] and f"({gradient['answer']})" in lines["answer"], f"{name}: {lines}")
+        SEEN.add(verdict)
+        expect("along the recorded sides" in lines["answer"] if gradient["answer"] == "turned" else "AD's gradient " in lines["answer"], lines)
+        kinks(lines, answer, [run])
+        lines, answer = lines_of("certify", run)
+        expect(f"({answer['answer']})" in lines["answer"], f"{name}: {lines}")
+        pattern = answer["pattern"]
+        told = re.search(r"Of (\d+) kinks and windows (\d+) were taken otherwise than in exact arithmetic, and of (\d+)", lines["answer"])
+        if pattern and (pattern["parted"] or pattern["doubtful"]):
+            expect(told and [int(told[i]) for i in (1, 2, 3)] == [pattern[k] for k in ("asked", "parted", "doubtful")], f"{name}: {lines} {pattern}")
+        elif pattern:
+            expect(f"All {pattern['asked']} kinks and windows were taken as in exact arithmetic." in lines["answer"], f"{name}: {lines}")
+        text = said(CLARKE, "certify", run)[1]
+        rows = len(re.findall(r"^(?:output|gradient|indices|parameter|statistic) ", text, re.M))
+        expect(rows == min(5, len(answer["nodes"])), f"{name}: {rows} rows")
+    rows = len(re.findall(r"^(?:output|gradient|indices|parameter|statistic) ", said(CLARKE, "certify", run, "-v")[1], re.M))
+    expect(rows == len(answer["nodes"]), f"{name}: -v has {rows} rows")
+
+
+def wrong_record(folder):
+    """A gradient that is not the step's, and one of which that is not known."""
+    copy = os.path.join(folder, "copy")
+    said("cp", "-rL", f"{RUNS}/tied", copy)
+    said("chmod", "-R", "u+w", copy)
+    said("sed", "-i", 's/"loss_scale": "1"/"loss_scale": "2"/', f"{copy}/run.json")
+    lines, answer = lines_of("audit", copy)
+    expect(answer["gradient"]["answer"] == "refuted" and lines["answer"].startswith("No: the recorded gradient is not the one of the recorded step (refuted)")
+           and "bouligand" not in lines["answer"], lines)
+    lines, answer = lines_of("certify", copy)
+    expect(lines["answer"].startswith("No: ") and "(refuted)" in lines["answer"], lines)
+    worst = said(CLARKE, "certify", copy)[1].split("The worst (-v: all):\n")[1].splitlines()[1]
+    expect("refuted" in worst, worst)
+
+
+def programs(folder):
+    """A verdict each; a derivative is called true only where all limits of gradients are that one, and the function has it."""
+    with open(REPORTS) as f:
+        kept = [json.loads(line) for line in f]
+    kept = [k for k in kept if ": " in k["case"] and "input " in k["case"] and k["status"] in (0, 1, 3)]
+    seen, path = set(), os.path.join(folder, "p.prog")
+    for k in kept[:: 1 if ALL else 20]:
+        point, _, text = k["case"].partition(": ")
+        with open(path, "w") as f:
+            f.write(text + "\n")
+        options = [path, *(w for e in point.split(" ") for w in (("--wrt", e[4:]) if e.startswith("wrt=") else ("--at", e)))]
+        lines, answer = lines_of("derive", *options)
+        verdict, line = answer["verdict"], lines["answer"]
+        seen.add(verdict)
+        expect(list(answer)[0] == "verdict", f"the verdict is first: {list(answer)}")
+        expect(line.startswith(BEGINS[verdict]) and f"({verdict})" in line, f"{k['case']}: {lines}")
+        if "is the true derivative here" in line:
+            expect(answer["differentiable"] is True and answer["bouligand"] == [answer["ad"]], f"{k['case']}: {line}: {answer}")
+        touched = answer["touched"]
+        expect(("Nothing is at a kink." in line) == (touched == [] and verdict != "undecided") and ("not known" in line) == (touched is None), f"{k['case']}: {line}")
+        if touched:
+            named = line.split("At a kink: ")[1].rstrip(".").split("; ")
+            expect(named[:3] == [t["node"] for t in touched[:3]] and (len(touched) <= 3 or named[3] == f"and {len(touched) - 3} more"), f"{k['case']}: {line}")
+    expect(seen == set(BEGINS), f"verdicts: {seen}")
+
+
+def main():
+    audits()
+    runs()
+    expect(SEEN == set(BEGINS), f"verdicts: {SEEN}")
+    stopped()
+    with tempfile.TemporaryDirectory() as folder:
+        proofs(folder)
+        wrong_record(folder)
+        programs(folder)
+    finish()
+
+
+main()
