@@ -78,7 +78,7 @@ def ask(folder, name, model, step, verdict="in-bouligand", touched=None, whole=T
     answer = clarke.audit(run)
     expect(answer.answer == "explained", f"{name}: {answer.gradient}")
     expect(answer.verdict == verdict, f"{name}: {answer.verdict}")
-    expect(touched is None or sum(answer.touched.values()) == touched, f"{name}: touched {answer.touched}")
+    expect(touched is None or sum(answer.touched_by_module.values()) == touched, f"{name}: touched {answer.touched_by_module}")
     expect(answer.proof is not None and verified(run, answer), f"{name}: its proof")
     with open(os.path.join(run, "run.json")) as f:
         description = json.load(f)

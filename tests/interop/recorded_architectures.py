@@ -278,7 +278,7 @@ def ask(folder, name, make, inputs, loss):
     verified = "" if done is None else "yes" if done.stdout.startswith("VERIFIED") else "no"
     explained = {True: "yes", False: "no", None: "not known"}[answer.gradient["explained"]]
     shape = "single run" if step.whole else "batch axis"
-    touched = sum(answer.touched.values())
+    touched = sum(answer.touched_by_module.values())
     proved, nodes = prove_nodes(run)
     return (f"| {name} | {shape} | {answer.verdict} | {touched} | {explained} | {answer.gradient['worst']:.2g} | {verified} | {nodes} |",
             explained != "no" and verified != "no" and proved is not None, proved)

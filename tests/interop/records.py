@@ -142,7 +142,7 @@ def special(folder):
     """What exporters get wrong."""
     one = torch.ones(1, 1)
     answer, _ = ask(folder, "lemma2", runs.Lemma2(), summed(one), "not-in-clarke")
-    expect(answer.touched == {"": 2}, f"lemma2: {answer.touched}")
+    expect(answer.touched_by_module == {"": 2}, f"lemma2: {answer.touched_by_module}")
     answer, description = ask(folder, "two-zeros", runs.TwoZeros(), summed(one), "in-bouligand")
     expect(description["parameters"] == ["first.weight", "second.weight"], "two-zeros: names")
     ask(folder, "bounds", runs.Bounds(), summed(one), "in-clarke")
@@ -209,7 +209,7 @@ def networks(folder):
             p.copy_((8 * p).round() / 4)
     whole = torch.randint(-2, 3, (16, 8)).float()
     answer, _ = ask(folder, "rounded", rounded, summed(whole))
-    expect(answer.touched.get("1", 0) > 0, f"rounded: {answer.touched}")
+    expect(answer.touched_by_module.get("1", 0) > 0, f"rounded: {answer.touched_by_module}")
     # so long a sum of so coarse numbers has no bound: not known, and said so
     ask(folder, "lenet-bfloat16", lenet().bfloat16(), entropy(flat.bfloat16(), y), explained=None)
 

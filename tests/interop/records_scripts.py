@@ -52,7 +52,7 @@ def ask(name):
             with open("run/run.json", encoding="utf-8") as f:
                 kind = "batch axis" if json.load(f)["batch_axis"] else "single run"
             verify(name, answer)
-            return [f"[{name}](../tests/interop/scripts/{name}.py)", kind, answer.answer, answer.verdict, str(sum(answer.touched.values())), said("run/", answer)]
+            return [f"[{name}](../tests/interop/scripts/{name}.py)", kind, answer.answer, answer.verdict, str(sum(answer.touched_by_module.values())), said("run/", answer)]
         except (clarke.Refused, clarke.Failed) as why:
             return [f"[{name}](../tests/interop/scripts/{name}.py)", "no", "-", "-", "-", str(why)]
         finally:

@@ -7,8 +7,10 @@
 """
 from .answer import Answer, Failed, audit
 from .derive import derive
+from .derived import Derived
 from .recorder import record
 from .refused import Refused
+from .touched import Touched
 
-__all__ = ["Answer", "Failed", "Refused", "audit", "derive", "record"]
+__all__ = ["Answer", "Derived", "Failed", "Refused", "Touched", "audit", "derive", "record"]
 __version__ = "0.1.0"

@@ -1,4 +1,7 @@
 """clarke.audit: what the program `clarke` says of a recorded step."""
+from __future__ import annotations
+
+import html
 import json
 import os
 import shutil
@@ -7,48 +10,90 @@ import subprocess
 import sysconfig
 import tempfile
 from dataclasses import dataclass, field
+from typing import Any, Callable, Sequence
 
 from .recorder import record, settle
+from .touched import Touched, of_step
 
 
 class Failed(Exception):
     """The question could not be asked, or has no answer: the message is the program's, or says how it ended."""
 
 
-@dataclass
-class Answer:
-    verdict: str  # in-bouligand, in-clarke, not-in-clarke, undecided; not-explained: the gradient is not AD's of what was recorded
-    # turned: that of the gradient along the recorded branches
-    reason: str
-    touched: dict  # how many kinks each module touched
-    gradient: dict  # is the recorded gradient AD's? What the report says: "answer", "why", "claims", ...
-    proof: bytes | None  # for clarke-check; None when undecided
-    report: dict = field(repr=False)  # all of `clarke audit --json`
+TONES = {"in-bouligand": "#2a7", "in-clarke": "#2a7", "not-in-clarke": "#c33", "not-explained": "#c33", "undecided": "#c80"}
+SHOWN = 10  # kinks of a page
+
+
+class Summed:
+    """What an answer looks like: three lines in plain words, the program's own."""
+    verdict: str
+    report: dict[str, Any]
+    touched: list[Touched] | None
 
     @property
-    def answer(self):
+    def summary(self) -> tuple[str, str, str]:
+        """What was asked, the answer with the field's word in brackets, what to do."""
+        lines = self.report["summary"]
+        return lines["asked"], lines["answer"], lines["next"]
+
+    def __repr__(self) -> str:
+        return "Asked:  {}\nAnswer: {}\nNext:   {}".format(*self.summary)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the same, and the first kinks. It fetches nothing and runs nothing."""
+        asked, answer, next_ = map(html.escape, self.summary)
+        rows = "".join(f"<li>{html.escape(str(kink))}: AD takes {html.escape(str(kink.ad))}</li>" for kink in (self.touched or [])[:SHOWN])
+        more = len(self.touched or []) - SHOWN
+        return (f'<div style="border-left:4px solid {TONES.get(self.verdict, "#888")};padding-left:.8em"><p><strong>{html.escape(self.verdict)}</strong></p>'
+                f"<p>{answer}</p><p>{next_}</p><p><small>{asked}</small></p>"
+                + (f"<ul>{rows}</ul>" if rows else "") + (f"<p>{more} more kinks</p>" if more > 0 else "") + "</div>")
+
+
+@dataclass(repr=False)
+class Answer(Summed):
+    """What is proved of a recorded step.
+
+    verdict: in-bouligand, in-clarke, not-in-clarke, undecided; not-explained: the gradient is not AD's of what was recorded. Where rounding
+        turned a branch it is that of the gradient along the recorded branches.
+    reason: why, a sentence.
+    touched: the kinks that are touched, each a record (module, layer, neuron, sample, ...); None where they are too many to list
+        (options=("--limit", "listed=1000000") lists more), or not known.
+    gradient: is the recorded gradient AD's? What the report says: "answer", "why", "claims", ...
+    proof: for clarke-check; None when undecided.
+    report: all of `clarke audit --json`.
+    """
+    verdict: str
+    reason: str
+    touched: list[Touched] | None
+    gradient: dict[str, Any]
+    proof: bytes | None
+    report: dict[str, Any]
+    touched_by_module: dict[str, int] = field(default_factory=dict)  # how many kinks each module touched, all counted
+
+    @property
+    def answer(self) -> str:
         """Of the gradient that ran: explained (AD's exact gradient within rounding), turned (rounding took other branches), refuted, not known."""
         return self.gradient["answer"]
 
     @property
-    def turned(self):
+    def turned(self) -> list[dict[str, Any]]:
         """The kinks and windows where rounding took another branch: node, module, index, sample."""
         return self.gradient["turned"]["kinks"] if self.answer == "turned" else []
 
     @property
-    def surrogates(self):
+    def surrogates(self) -> list[str]:
         """Where AD differentiates another function than the one that is computed, by design (detach, no_grad, a Function, fake quantization):
         FILE:LINE (MODULE): OPERATOR: how. The verdict is about the step with what their derivative belongs to in their places."""
         return self.gradient.get("surrogates", [])
 
     @property
-    def in_clarke_of_surrogate(self):
+    def in_clarke_of_surrogate(self) -> bool:
         """Is the recorded gradient, but for rounding, shown to be in the Clarke subdifferential of what AD differentiates? AD's exact gradient,
         or, where rounding took branches of its own, the one along them."""
         return self.answer in ("explained", "turned") and self.verdict in ("in-bouligand", "in-clarke")
 
     @property
-    def in_clarke(self):
+    def in_clarke(self) -> bool | None:
         """The same of what is computed. None where there are surrogates: then that is not known of a gradient which is in the other one."""
         return None if self.surrogates and self.in_clarke_of_surrogate else self.in_clarke_of_surrogate
 
@@ -114,13 +159,24 @@ def touched_by_module(module, report):
     return counts
 
 
+def asked(run, proof, options):
+    """With all that is touched, where it is not too much to list."""
+    question = ("audit", os.path.join(run, ""), "--json", "--verbose", "--proof", proof, *options)
+    try:
+        return answered(*question, "--touched")
+    except Failed as why:
+        if "kinks are touched" not in str(why):
+            raise
+        return answered(*question)
+
+
 def audit_run(run, options):
     settle()
     if not os.path.isfile(os.path.join(run, "run.json")):
         raise Failed(f"{run} has no run.json: no step is recorded there")
     with tempfile.TemporaryDirectory() as folder:
         proof, text = os.path.join(folder, "proof"), None
-        report = answered("audit", os.path.join(run, ""), "--json", "--proof", proof, *options)
+        report = asked(run, proof, options)
         if os.path.exists(proof):
             with open(proof, "rb") as f:
                 text = f.read()
@@ -134,13 +190,22 @@ def audit_run(run, options):
         verdict, reason = (gradient["turned"]["recorded"][key] for key in ("verdict", "why"))
         for kink in gradient["turned"]["kinks"]:
             kink["module"] = module.get(kink["node"])
-    return Answer(verdict, reason, touched_by_module(module, report), gradient, text, report)
+    kinks = report.get("touched_kinks")
+    touched = None if kinks is None else [of_step(kink, module) for kink in kinks]
+    return Answer(verdict, reason, touched, gradient, text, report, touched_by_module(module, report))
 
 
-def audit(what, x=None, y=None, loss=None, *, options=(), again=True):
-    """Of a run folder; or of a step of a model, recorded here: audit(model, x, y, loss_fn), or audit(model, x), with the sum.
-    A tuple x is the model's arguments, a dictionary its named ones. The step is run again, at moved parameters (record), unless again=False.
+def audit(what: Any, x: Any = None, y: Any = None, loss: Callable[..., Any] | None = None, *, options: Sequence[str] = (), again: bool = True) -> Answer:
+    """Was the gradient of a training step right?
 
+    what: a run folder (a path); or a model (torch.nn.Module), one step of which is recorded here: audit(model, x, y, loss_fn), or
+        audit(model, x), with the sum of its output.
+    x: the model's input, a tensor whose first axis has the samples; a tuple is the model's arguments, a dictionary its named ones.
+    y: what loss_fn takes behind the model's output.
+    options: of `clarke audit`, as ("--timeout", "60").
+    again: the step is run again, at moved parameters (record), unless this is False.
+
+    Raises Refused where the step cannot be recorded, with the module, the line and what to do, and Failed where the program gives no answer.
     Parameters keep their gradients; buffers get what the step gives them."""
     if isinstance(what, (str, os.PathLike)):
         return audit_run(os.fspath(what), options)

@@ -6,12 +6,15 @@ The function is run once, on the point, and its ATen operators are written down 
 What PyTorch differentiates must be this program. So what autograd does not see is refused (detach, no_grad, numbers that Python reads,
 hooks, a Function's own derivative). Its backward pass runs, too: at kinks its numbers must be the profile's.
 """
+from __future__ import annotations
+
 import math
 import os
 import re
 import tempfile
 import threading
 from fractions import Fraction
+from typing import Any, Callable, Sequence
 
 import torch
 from torch.nn.modules import module as modules
@@ -19,6 +22,7 @@ from torch.nn.modules import module as modules
 from . import kinks
 from .again import Again
 from .answer import Failed, answered
+from .derived import Derived
 from .folder import surely
 from .graph import ancestors, require_unread
 from .hooks import Hooks
@@ -127,7 +131,7 @@ def derived(program, inputs, options):
         path, proof = os.path.join(folder, FILE), os.path.join(folder, "proof")
         with open(path, "w") as out:
             out.write(text)
-        question = ["derive", path, "--json", *profile_in(folder), *(w for v in point for w in ("--at", v)), *options]
+        question = ["derive", path, "--json", "--verbose", *profile_in(folder), *(w for v in point for w in ("--at", v)), *options]
         try:
             said = answered(*question, *([] if "--proof" in options else ["--proof", proof]))
         except Failed as why:
@@ -148,9 +152,12 @@ def placed(said, program):
     for kink in said["touched"] or []:  # None where it was stopped
         if kink.get("line") in program.makers:
             kink["source"] = program.makers[kink["line"]].where()
+    def named(text):
+        return re.sub(r"\bline (\d+), column \d+", lambda m: f"{m[0]} ({program.makers[int(m[1])].where()})" if int(m[1]) in program.makers else m[0], text)
+
+    said["summary"]["answer"] = named(said["summary"]["answer"])
     if said["verdict"] == "undecided":
-        said["why"] = re.sub(r"\bline (\d+), column \d+", lambda m: f"{m[0]} ({program.makers[int(m[1])].where()})"
-                             if int(m[1]) in program.makers else m[0], said["why"])
+        said["why"] = named(said["why"])
     if said["why"].startswith("the function jumps"):
         leaps = dict.fromkeys(k["source"] for k in said["touched"] if k["node"].startswith("if ") and "source" in k)
         said["why"] += f" ({'; '.join(leaps)})"
@@ -185,14 +192,18 @@ def point(at):
     return named
 
 
-def derive(f, at, *, options=(), again=True):
-    """All that `clarke derive --json` says of f at a tensor (or number), a tuple of these (x0, x1, ...) or a dictionary of them.
+def derive(f: Callable[..., Any], at: Any, *, options: Sequence[str] = (), again: bool = True) -> Derived:
+    """All the generalized derivatives of f at a point, and whether AD's is among them.
 
-    The function is run again, near the point, and compared with what was recorded (again.py), unless again=False.
-    The answer has the program's text under "program" and, where there is a verdict, its proof under "proof", which calls the program traced.prog;
-    under "branches" the lines of Python's branches that hang on the inputs. Each kink that is touched has its operator under "source"."""
+    f: a function of tensors that returns a tensor of one number.
+    at: a tensor (or number) of any shape, a tuple of these (x0, x1, ...) or a dictionary of them; finite floats.
+    options: of `clarke derive`, as ("--float", "all").
+    again: the function is run again, near the point, and compared with what was recorded (again.py), unless this is False.
+
+    Raises Refused where the function cannot be written as a program, with the line, and Failed where the program gives no answer.
+    Each kink of "touched" has its operator under "source"."""
     at, trace = point(at), Trace()
     try:
-        return asked(trace, f, at, options, again)
+        return Derived(asked(trace, f, at, options, again))
     finally:
         surely(trace.forget)

@@ -25,7 +25,7 @@ def assert_in_clarke():
         if not answer.in_clarke_of_surrogate and answer.answer == "turned":
             pytest.fail(f"turned: {answer.gradient['why']}. Along the recorded branches: {answer.verdict}: {answer.reason}")
         if not answer.in_clarke_of_surrogate:
-            touched = ", ".join(f"{name or 'the model'} ({n})" for name, n in answer.touched.items()) or "none"
+            touched = ", ".join(f"{name or 'the model'} ({n})" for name, n in answer.touched_by_module.items()) or "none"
             pytest.fail(f"{answer.verdict}: {answer.reason}. Touched kinks: {touched}")
         return answer
     return check

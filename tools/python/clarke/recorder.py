@@ -1,4 +1,6 @@
 """clarke.record: a training step, written as a run folder (docs/run-format.md)."""
+from __future__ import annotations
+
 import inspect
 import math
 import os
@@ -8,6 +10,7 @@ import threading
 import traceback
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from fractions import Fraction
+from typing import Callable
 
 import numpy as np
 import torch
@@ -163,7 +166,9 @@ class record:
     or a function that gives the loss again, which is run in their place; False: nothing is, and the report says so.
     """
 
-    def __init__(self, path, model, *, light=False, optimizer=None, step=0, append=False, background=False, trees=False, again=True):
+    def __init__(self, path: str | os.PathLike[str], model: torch.nn.Module, *, light: bool = False, optimizer: torch.optim.Optimizer | None = None,
+                 step: int = 0, append: bool = False, background: bool = False, trees: bool = False,
+                 again: bool | Callable[[], torch.Tensor] = True) -> None:
         self.path, self.model, self.light, self.optimizer, self.step = os.fspath(path), model, light, optimizer, step
         self.append, self.background, self.work, self.waited = append, background, None, False
         self.trace = Trace(light, kinks.WATCHED, kinks.may_be_compared if background else kinks.compared,

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""What answers look like in Python: three lines that are the program's, kinks as records, pages for notebooks, types and words.
+
+    answers.py CLARKE CLARKE-CHECK
+"""
+import inspect
+import os
+import subprocess
+import sys
+import tempfile
+import typing
+from html.parser import HTMLParser
+
+import torch
+from torch import nn
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "python"))
+sys.path.append(os.path.join(HERE, "..", "tools"))
+os.environ["CLARKE"] = CLARKE = os.path.abspath(sys.argv[1])
+import clarke  # noqa: E402
+from expect import expect, finish  # noqa: E402
+
+
+class Page(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.text, self.tags = [], "", set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.open.append(tag)
+        self.tags.add(tag)
+
+    def handle_endtag(self, tag):
+        expect(self.open.pop() == tag, f"</{tag}>")
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def shown(answer):
+    """Three lines, of the verdict's word; the page says the same, and has nothing that runs or is fetched."""
+    lines = repr(answer).split("\n")
+    expect([line[:8] for line in lines] == ["Asked:  ", "Answer: ", "Next:   "] and tuple(line[8:] for line in lines) == answer.summary, lines)
+    page = Page(answer._repr_html_())
+    expect(page.open == [] and page.tags <= {"div", "p", "strong", "small", "ul", "li"}, page.tags)
+    expect(all(line in page.text for line in answer.summary) and answer.verdict in page.text, page.text)
+    return lines, page.text
+
+
+class Pictures(nn.Module):
+    """Its convolution is 0 where the picture is."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(1, 3, 3, padding=1, bias=False)
+        self.act = nn.ReLU()
+
+    def forward(self, x):
+        return self.act(self.conv(x)).sum()
+
+
+def steps(folder):
+    run, model = os.path.join(folder, "a <b>run"), Pictures()
+    x = torch.rand(2, 1, 4, 4)
+    x[1, :, :, :] = 0
+    with clarke.record(run, model):
+        model(x).backward()
+    answer = clarke.audit(run)
+    lines, text = shown(answer)
+    told = subprocess.run([CLARKE, "audit", run], capture_output=True, text=True).stdout.split("\n")
+    expect(lines[:2] == told[:2], f"as the program says it: {lines} {told[:3]}")
+    expect(answer.touched_by_module == {"act": 48} and len(answer.touched) == 48 and "38 more kinks" in text, f"{answer.touched_by_module}, {len(answer.touched)}: {text}")
+    expect({(k.module, k.sample, k.argument, k.slopes, k.ad) for k in answer.touched} == {("act", 1, "0", ("0", "1"), "0")}
+           and [k.neuron for k in answer.touched] == list(range(48)), answer.touched[:3])
+    expect("module act" in str(answer.touched[7]) and "neuron 7, sample 1" in str(answer.touched[7]), str(answer.touched[7]))
+    few = clarke.audit(run, options=("--limit", "listed=47"))
+    expect(few.touched is None and few.touched_by_module == {"act": 48} and few.verdict == answer.verdict, few)
+    shown(few)
+    none = clarke.audit(nn.Sequential(nn.Linear(2, 2)), torch.ones(1, 2))
+    expect(none.touched == [] and none.touched_by_module == {} and none.in_clarke, none)
+    shown(none)
+
+
+def functions():
+    zero = clarke.derive(lambda t: torch.relu(-t) + t - torch.relu(t), torch.tensor(0.0))
+    lines, text = shown(zero)
+    expect(zero["verdict"] == zero.verdict == "not-in-clarke" and zero.get("ad") == ["1"] and not zero.in_clarke and isinstance(zero, dict), zero)
+    expect(lines[1].startswith("Answer: No: ") and "answers.py:" in lines[1], f"operators are named by their lines: {lines[1]}")
+    expect(len(zero.touched) == 2 and all("answers.py:" in k.source and k.slopes == ("0", "1") and k.ad == "0" and k.module is None for k in zero.touched), zero.touched)
+    expect("answers.py:" in text and zero.proof == zero["proof"].encode() and zero.reason == zero["why"], text)
+    tied = clarke.derive(lambda t: t.amax(), torch.zeros(3))
+    expect(tied.in_clarke and len(tied.touched) > 0 and all(isinstance(k.ad, (str, tuple)) for k in tied.touched), tied.touched)
+    shown(tied)
+    smooth = clarke.derive(lambda t: t * t, 3.0)
+    expect(smooth.touched == [] and "true derivative" in shown(smooth)[0][1], smooth)
+    jump = clarke.derive(lambda t: t.sign(), 0.0)
+    expect(jump.verdict == "undecided" and jump.proof is None and not jump.in_clarke and "Not decided" in shown(jump)[0][1], jump)
+
+
+def described():
+    """All that is public has words, and types that can be resolved."""
+    for name in clarke.__all__:
+        thing = getattr(clarke, name)
+        expect(inspect.getdoc(thing) and not inspect.getdoc(thing).startswith(name + "("), f"{name}: no words")
+        for what in [thing, *(v.fget for v in vars(thing).values() if isinstance(v, property))] if inspect.isclass(thing) else [thing]:
+            expect(inspect.isclass(what) or "return" in typing.get_type_hints(what), f"{name}: {what} has no types")
+    expect(all(p in typing.get_type_hints(f) for f in (clarke.audit, clarke.derive, clarke.record.__init__)
+               for p in inspect.signature(f).parameters if p != "self"), "parameters' types")
+    expect(os.path.exists(os.path.join(os.path.dirname(clarke.__file__), "py.typed")), "py.typed")
+
+
+def main():
+    torch.manual_seed(3)
+    with tempfile.TemporaryDirectory() as folder:
+        steps(folder)
+    functions()
+    described()
+    finish()
+
+
+main()
