@@ -43,6 +43,7 @@ def shown(answer):
     """Three lines, of the verdict's word; the page says the same, and has nothing that runs or is fetched."""
     lines = repr(answer).split("\n")
     expect([line[:8] for line in lines] == ["Asked:  ", "Answer: ", "Next:   "] and tuple(line[8:] for line in lines) == answer.summary, lines)
+    expect(("The proof is in answer.proof, for clarke-check." in lines[2]) == (answer.proof is not None) and "/tmp" not in lines[2], lines[2])
     page = Page(answer._repr_html_())
     expect(page.open == [] and page.tags <= {"div", "p", "strong", "small", "ul", "li"}, page.tags)
     expect(all(line in page.text for line in answer.summary) and answer.verdict in page.text, page.text)

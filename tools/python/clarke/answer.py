@@ -159,6 +159,12 @@ def touched_by_module(module, report):
     return counts
 
 
+def kept_in_answer(report, proof):
+    """The proof's own file is gone."""
+    if "summary" in report:
+        report["summary"]["next"] = report["summary"]["next"].replace(proof, "answer.proof")
+
+
 def asked(run, proof, options):
     """With all that is touched, where it is not too much to list."""
     question = ("audit", os.path.join(run, ""), "--json", "--verbose", "--proof", proof, *options)
@@ -180,6 +186,7 @@ def audit_run(run, options):
         if os.path.exists(proof):
             with open(proof, "rb") as f:
                 text = f.read()
+    kept_in_answer(report, proof)
     if "gradient" not in report or "verdict" not in report:
         raise Failed(f"the answer is not about a run: {report.get('why', sorted(report))}")
     gradient, module = report["gradient"], modules_of(run)

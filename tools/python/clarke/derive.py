@@ -21,7 +21,7 @@ from torch.nn.modules import module as modules
 
 from . import kinks
 from .again import Again
-from .answer import Failed, answered
+from .answer import Failed, answered, kept_in_answer
 from .derived import Derived
 from .folder import surely
 from .graph import ancestors, require_unread
@@ -144,6 +144,7 @@ def derived(program, inputs, options):
         if os.path.exists(proof):
             with open(proof) as made:
                 said["proof"] = made.read()
+            kept_in_answer(said, proof)
         return said | {"program": text}
 
 
