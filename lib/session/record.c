@@ -19,6 +19,8 @@ clarke_record_init(clarke_record *r)
   clarke_run_description_init(&r->run);
   clarke_tensors_init(&r->gradients);
   clarke_tensors_init(&r->trace);
+  clarke_tensors_init(&r->start);
+  clarke_tensors_init(&r->update);
   clarke_summations_init(&r->trees);
 }
 
@@ -28,6 +30,8 @@ clarke_record_clear(clarke_record *r)
   clarke_run_description_clear(&r->run);
   clarke_tensors_clear(&r->gradients);
   clarke_tensors_clear(&r->trace);
+  clarke_tensors_clear(&r->start);
+  clarke_tensors_clear(&r->update);
   clarke_file_clear(&r->gradients_bytes);
   clarke_file_clear(&r->trace_bytes);
   clarke_summations_clear(&r->trees);
@@ -148,6 +152,25 @@ clarke_record_open(clarke_record *r, const char *folder, size_t step, clarke_err
     status = read_tensors(&r->trace, &r->trace_bytes, r, &r->step->trace, err);
   if (status == CLARKE_OK && r->step->trees.name != NULL)
     status = read_trees(r, err);
+  return status;
+}
+
+clarke_status
+clarke_record_open_update(clarke_record *r, const char *folder, size_t step, clarke_error *err)
+{
+  clarke_file bytes[2] = {{0}, {0}};
+  clarke_status status;
+
+  r->folder = strdup(folder);
+  status = r->folder != NULL ? read_run(r, step, err) : clarke_no_memory(err);
+  if (status == CLARKE_OK && r->step->optimizer.name != NULL)
+    status = read_tensors(&r->update, &bytes[0], r, &r->step->optimizer, err);
+  if (status == CLARKE_OK)
+    status = read_tensors(&r->start, &bytes[1], r, &r->step->parameters, err);
+  if (status == CLARKE_OK)
+    status = read_tensors(&r->gradients, &r->gradients_bytes, r, &r->step->gradients, err);
+  clarke_file_clear(&bytes[0]);
+  clarke_file_clear(&bytes[1]);
   return status;
 }
 

@@ -74,6 +74,8 @@ enclose(clarke_step_entry *e, const clarke_step_question *q, const clarke_step_t
       set_double(&e->slot[s], t->slot[0][s][i]);
   clarke_number_init(&g);
   set_double(&g, q->maximize ? -t->gradient[i] : t->gradient[i]);
+  if (q->scale != NULL)
+    mpq_div(g.q, g.q, q->scale);
   status = clarke_rule_step(e, q->rule, &g, q->hypers, q->k, err);
   clarke_number_clear(&g);
   return status;

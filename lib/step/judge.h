@@ -18,6 +18,7 @@ typedef struct {
   size_t k;
   const clarke_single *single; /* NULL: no program is known */
   bool maximize;
+  mpq_srcptr scale; /* by which the step divided the gradient itself; NULL: it did not */
 } clarke_step_question;
 
 typedef struct {

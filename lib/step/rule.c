@@ -890,12 +890,18 @@ default_of(const clarke_rule *r, clarke_hyper h)
   }
 }
 
+bool
+clarke_rule_takes(const clarke_rule *r, clarke_hyper h)
+{
+  return r->needs[h] || default_of(r, h) != NULL;
+}
+
 static clarke_status
 fill(clarke_hypers *h, const clarke_rule *r, clarke_hyper k, clarke_error *err)
 {
   const char *text = default_of(r, k);
 
-  if (h->given[k] && !r->needs[k] && text == NULL)
+  if (h->given[k] && !clarke_rule_takes(r, k))
     return clarke_fail(err, CLARKE_EINPUT, "%s has no %s (%s)", r->name, hyper_names[k], r->says);
   if (!h->given[k] && r->needs[k])
     return clarke_fail(err, CLARKE_EINPUT, "%s needs --%s%s", r->name, hyper_names[k], k == CLARKE_HYPER_STEP ? ", or --gamma" : "");

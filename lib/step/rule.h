@@ -68,6 +68,9 @@ const clarke_rule *clarke_rule_at(size_t i);
 /* Fills what was not given with the rule's defaults. An error names what the rule needs, does not have, or cannot take. */
 clarke_status clarke_rule_check(clarke_hypers *h, const clarke_rule *r, clarke_error *err);
 
+/* Has the rule such a hyperparameter? */
+bool clarke_rule_takes(const clarke_rule *r, clarke_hyper h);
+
 void clarke_step_entry_init(clarke_step_entry *e);
 void clarke_step_entry_clear(clarke_step_entry *e);
 /* The slots before the first step; theta is set. */

@@ -6,12 +6,31 @@
 
 /* --- operations ------------------------------------------------------------------------------------------- */
 
-/* Rounded to the type. Sums, products, quotients and roots of float32s have the right bits when they are made in doubles and rounded again:
- * 53 >= 2 * 24 + 2 (Figueroa, 1995). */
+/* Rounded to the type that operations compute in. Sums, products, quotients and roots of float32s have the right bits when they are made in
+ * doubles and rounded again: 53 >= 2 * 24 + 2 (Figueroa, 1995). */
 static double
 fit(const clarke_single *s, double x)
 {
-  return s->float32 ? (double)(float)x : x;
+  return s->dtype == CLARKE_F64 ? x : (double)(float)x;
+}
+
+/* To so many bits, ties to even; the smallest number is 2^least. */
+static double
+to_bits(double x, int bits, int least)
+{
+  int exponent;
+  double unit;
+
+  frexp(x, &exponent);
+  unit = ldexp(1, exponent - bits > least ? exponent - bits : least);
+  return copysign(nearbyint(x / unit) * unit, x);
+}
+
+/* What an operation leaves in memory. */
+static double
+stored(const clarke_single *s, double x)
+{
+  return s->dtype == CLARKE_BF16 ? to_bits(x, 8, -133) : s->dtype == CLARKE_F16 ? to_bits(x, 11, -24) : x;
 }
 
 /* a + b c, with one rounding or with two. */
@@ -19,15 +38,18 @@ static double
 add_product(const clarke_single *s, double a, double b, double c, bool fused)
 {
   if (!fused)
-    return fit(s, a + fit(s, b * c));
-  return s->float32 ? (double)fmaf((float)b, (float)c, (float)a) : fma(b, c, a);
+    return stored(s, fit(s, a + fit(s, b * c)));
+  return s->dtype == CLARKE_F64 ? fma(b, c, a) : stored(s, (double)fmaf((float)b, (float)c, (float)a));
 }
 
-/* x.add(y, alpha=q) */
+/* x.add(y, alpha=q). The factor is cast to the tensor's type; where it is not fused, the product is, too. */
 static double
 add(const clarke_single *s, double x, double q, double y, unsigned way)
 {
-  return add_product(s, x, fit(s, q), y, (way & CLARKE_WAY_ADD) != 0);
+  const double factor = stored(s, fit(s, q));
+  const bool fused = (way & CLARKE_WAY_ADD) != 0;
+
+  return fused ? add_product(s, x, factor, y, true) : stored(s, fit(s, x + stored(s, fit(s, factor * y))));
 }
 
 /* x.lerp(y, w) */
@@ -51,25 +73,37 @@ addcmul(const clarke_single *s, double x, double q, double g, unsigned way)
 static double
 addcdiv(const clarke_single *s, double x, double q, double y, double z)
 {
-  return fit(s, x + fit(s, fit(s, fit(s, q) * y) / z));
+  return stored(s, fit(s, x + fit(s, fit(s, fit(s, q) * y) / z)));
 }
 
 static double
 scaled(const clarke_single *s, double x, double q)
 {
-  return fit(s, x * fit(s, q));
+  return stored(s, fit(s, x * fit(s, q)));
 }
 
 static double
+divided(const clarke_single *s, double x, double q)
+{
+  return stored(s, fit(s, x / fit(s, q)));
+}
+
+/* The nearest, or the other neighbour of the exact root. */
+static double
 root(const clarke_single *s, double x)
 {
-  return fit(s, sqrt(x));
+  const double r = fit(s, sqrt(x)), off = fma(r, r, -x);
+  const double to = off < 0 ? INFINITY : -INFINITY;
+
+  if (!s->far || off == 0 || s->dtype == CLARKE_BF16 || s->dtype == CLARKE_F16)
+    return stored(s, r);
+  return s->dtype == CLARKE_F32 ? (double)nextafterf((float)r, (float)to) : nextafter(r, to);
 }
 
 static double
 plus_eps(const clarke_single *s, double x)
 {
-  return fit(s, x + fit(s, s->eps));
+  return stored(s, fit(s, x + fit(s, s->eps)));
 }
 
 /* --- entries --------------------------------------------------------------------------------------------------- */
@@ -117,7 +151,7 @@ adam(const clarke_single *s, clarke_single_state *e, double g, unsigned way)
 
   moments(s, e, d, way);
   e->theta = addcdiv(s, e->theta, of->step, e->slot[CLARKE_SLOT_M],
-                     plus_eps(s, fit(s, root(s, e->slot[CLARKE_SLOT_V]) / fit(s, of->root))));
+                     plus_eps(s, divided(s, root(s, e->slot[CLARKE_SLOT_V]), of->root)));
 }
 
 static void
@@ -128,7 +162,7 @@ nadam(const clarke_single *s, clarke_single_state *e, double g, unsigned way)
   double below;
 
   moments(s, e, d, way);
-  below = plus_eps(s, root(s, fit(s, e->slot[CLARKE_SLOT_V] / fit(s, of->root))));
+  below = plus_eps(s, root(s, divided(s, e->slot[CLARKE_SLOT_V], of->root)));
   e->theta = addcdiv(s, addcdiv(s, e->theta, of->of_g, d, below), of->of_m, e->slot[CLARKE_SLOT_M], below);
 }
 
@@ -211,11 +245,11 @@ choose(clarke_single *s, const clarke_rule *r)
 }
 
 bool
-clarke_single_make(clarke_single *s, const clarke_rule *r, const clarke_hypers *h, size_t k, bool float32, const clarke_single_more *more)
+clarke_single_make(clarke_single *s, const clarke_rule *r, const clarke_hypers *h, size_t k, clarke_dtype dtype, const clarke_single_more *more)
 {
   const double steps = (double)k + 1;
 
-  *s = (clarke_single){.float32 = float32, .begins = k == 0, .maximize = more->maximize, .nesterov = h->nesterov, .lr = more->lr,
+  *s = (clarke_single){.dtype = dtype, .begins = k == 0, .maximize = more->maximize, .nesterov = h->nesterov, .lr = more->lr,
                        .decoupled = h->decay == CLARKE_DECAY_DECOUPLED, .momentum = mpq_get_d(h->of[CLARKE_HYPER_MOMENTUM]),
                        .sigma = mpq_get_d(h->of[CLARKE_HYPER_SIGMA]), .eps = mpq_get_d(h->of[CLARKE_HYPER_EPS]),
                        .decay = mpq_get_d(h->of[CLARKE_HYPER_DECAY]), .dampening = mpq_get_d(h->of[CLARKE_HYPER_DAMPENING])};
@@ -243,9 +277,9 @@ same(double a, double b)
   return memcmp(&a, &b, sizeof a) == 0;
 }
 
-uint64_t
-clarke_single_ways(const clarke_single *s, uint64_t ways, const clarke_single_state *before, double g, const clarke_single_state *after,
-                   const bool compared[CLARKE_N_SLOTS])
+static uint64_t
+ways_of(const clarke_single *s, uint64_t ways, const clarke_single_state *before, double g, const clarke_single_state *after,
+        const bool compared[CLARKE_N_SLOTS])
 {
   uint64_t found = 0;
 
@@ -262,4 +296,15 @@ clarke_single_ways(const clarke_single *s, uint64_t ways, const clarke_single_st
     found |= is ? (uint64_t)1 << way : 0;
   }
   return found;
+}
+
+uint64_t
+clarke_single_ways(const clarke_single *s, uint64_t ways, const clarke_single_state *before, double g, const clarke_single_state *after,
+                   const bool compared[CLARKE_N_SLOTS])
+{
+  const uint64_t found = ways_of(s, ways, before, g, after, compared);
+  clarke_single far = *s;
+
+  far.far = true;
+  return found != 0 ? found : ways_of(&far, ways, before, g, after, compared);
 }

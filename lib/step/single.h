@@ -1,9 +1,11 @@
-/* The programs of torch.optim that make a step tensor by tensor, operation by operation, in float32 or float64: which numbers they give,
- * bit for bit. Compilers and processors choose whether a product and a sum are one operation (fused); and the C library's pow is off by
- * less than a unit in the last place. So there are several ways; a number is the program's in each of a set of them. */
+/* The programs of torch.optim that make a step tensor by tensor, operation by operation: which numbers they give, bit for bit.
+ * Those of float16 and bfloat16 compute an operation in float32, and round its result. Compilers and processors choose whether a product and a sum are one operation (fused); and the C library's pow is off by
+ * less than a unit in the last place. So there are several ways; a number is the program's in each of a set of them. Roots of tensors are off by
+ * less than a unit, too (MKL's are not always the nearest): either neighbour of an entry's root will do. */
 #ifndef CLARKE_STEP_SINGLE_H
 #define CLARKE_STEP_SINGLE_H
 
+#include "exact/tensor.h"
 #include "step/rule.h"
 
 #include <stdint.h>
@@ -23,8 +25,9 @@ typedef struct {
 
 typedef struct clarke_single clarke_single;
 struct clarke_single {
-  bool float32, begins;  /* begins: SGD has no m yet */
-  bool maximize, decoupled, nesterov;
+  clarke_dtype dtype;
+  bool begins; /* SGD has no m yet */
+  bool maximize, decoupled, nesterov, far; /* far: roots are rounded away from the nearest */
   double lr, momentum, sigma, eps, decay, dampening;
   clarke_single_scalars scalars[CLARKE_WAY_POWERS];
   void (*entry)(const clarke_single *s, clarke_single_state *e, double g, unsigned way);
@@ -37,9 +40,10 @@ typedef struct {
 } clarke_single_more;
 
 /* False: there is no such program here. The hyperparameters are checked; those that are no doubles are none of torch's. */
-bool clarke_single_make(clarke_single *s, const clarke_rule *r, const clarke_hypers *h, size_t k, bool float32, const clarke_single_more *more);
+bool clarke_single_make(clarke_single *s, const clarke_rule *r, const clarke_hypers *h, size_t k, clarke_dtype dtype,
+                        const clarke_single_more *more);
 
-/* In which of these ways is `after` what the program makes of an entry? Slots that the rule has not are not compared. */
+/* Of an entry that is this program's in some way with roots that are the nearest, or else the others. In which of these ways is `after` what the program makes of an entry? Slots that the rule has not are not compared. */
 uint64_t clarke_single_ways(const clarke_single *s, uint64_t ways, const clarke_single_state *before, double g,
                             const clarke_single_state *after, const bool compared[CLARKE_N_SLOTS]);
 
