@@ -155,6 +155,27 @@ clarke_record_open(clarke_record *r, const char *folder, size_t step, clarke_err
   return status;
 }
 
+/* The gradients; of a step that was not made what is wrong with them is told, not refused. */
+static clarke_status
+read_gradients(clarke_record *r, clarke_error *err)
+{
+  clarke_error why = {CLARKE_OK, ""};
+  clarke_file bytes = {0};
+  char *path = NULL;
+  clarke_status status = read_named(&bytes, &path, r, &r->step->gradients, err), parsed = CLARKE_OK;
+
+  if (status == CLARKE_OK)
+    parsed = clarke_safetensors_parse(&r->gradients, bytes.data, bytes.size, r->step->gradients.name, &why);
+  if (parsed == CLARKE_EINPUT && r->step->update.skipped != NULL) {
+    r->why = strdup(why.text);
+    status = r->why != NULL ? CLARKE_OK : clarke_no_memory(err);
+  } else if (parsed != CLARKE_OK)
+    status = clarke_fail(err, parsed, "%s", why.text);
+  clarke_file_clear(&bytes);
+  free(path);
+  return status;
+}
+
 clarke_status
 clarke_record_open_update(clarke_record *r, const char *folder, size_t step, clarke_error *err)
 {
@@ -168,7 +189,7 @@ clarke_record_open_update(clarke_record *r, const char *folder, size_t step, cla
   if (status == CLARKE_OK)
     status = read_tensors(&r->start, &bytes[1], r, &r->step->parameters, err);
   if (status == CLARKE_OK)
-    status = read_tensors(&r->gradients, &r->gradients_bytes, r, &r->step->gradients, err);
+    status = read_gradients(r, err);
   clarke_file_clear(&bytes[0]);
   clarke_file_clear(&bytes[1]);
   return status;

@@ -53,9 +53,15 @@ clarke_step_entry_clear(clarke_step_entry *e)
 
 /* --- pieces of rules ------------------------------------------------------------------------------------- */
 
-/* A piece of a rule is at most six operations in floats, in any order that PyTorch's programs have (tensor by tensor, foreach, fused; with
- * fused multiplications or not; lerp by either formula), each result off by 2^-unit of itself. So is each hyperparameter when it is cast. Off by
- * 12 of them is more than all that together, of numbers as large as the summands. */
+/* A piece of a rule is a sum of two products, or a quotient by a root, in any order that PyTorch's programs have: tensor by tensor, foreach,
+ * fused; with fused multiplications or not; lerp by either formula. Each result, and each hyperparameter when it is cast, is off by 2^-unit of
+ * itself. With u for that:
+ *   a y + b x: y is rounded by the cast of a, a product and the sum (3 u); x by two casts, two products and the sum (5 u, and b = 1 - a);
+ *   y + b (x - y), b < 1/2: b, the difference and the product are rounded (3 u b (|x| + |y|), where b |y| <= a |y|), and the sum (u): 4 u;
+ *   x - (x - y) (1 - b): 1 - b is off by 2 u, the difference and the product by u each, where 1 - b <= 1/2, and the sum: 4 u (|x| + |y|),
+ *     and |x| <= 2 |b x|: 8 u of b x and 4 u of y, to which the sum adds 1;
+ *   q y / (root / c + eps): the root, its quotient, c, eps, their sum, q, the product, the quotient: 8 u, then the sum with theta.
+ * So 12 u of the summands is more than all that, also in the second order (u <= 2^-8). */
 #define ROUNDINGS 12
 
 /* y holds all that is at most q |x| away, too. */
@@ -118,8 +124,8 @@ rounded(clarke_number *y, const clarke_hypers *h, mpq_srcptr a, const clarke_num
   mpq_clears(share, q, NULL);
 }
 
-/* y as it may be where a number that all entries share is off: by 2^-scalar of one, and the number is c, or made of summands as large as
- * `size` (NULL: 1). */
+/* y as it may be where a number that all entries share is off: by 2^-scalar of one, and the number is c, or made of
+ * summands as large as `size` (NULL: 1). */
 static void
 shared(clarke_number *y, const clarke_hypers *h, mpq_srcptr size, mpq_srcptr c, const clarke_number *x)
 {
@@ -295,7 +301,9 @@ precondition(clarke_number *y, const clarke_number *x, const clarke_step_entry *
     round_quotient(y, &root, c, h);
   }
   clarke_number_clear(&root);
-  return is ? CLARKE_OK : clarke_fail(err, h->rounding.unit == 0 ? CLARKE_EINPUT : CLARKE_EVAGUE, "the root of v is not known to be above 0: v is negative, or 0 and eps is 0");
+  return is ? CLARKE_OK
+            : clarke_fail(err, h->rounding.unit == 0 ? CLARKE_EINPUT : CLARKE_EVAGUE,
+                          "the root of v is not known to be above 0: v is negative, or 0 and eps is 0");
 }
 
 /* Coupled decay is part of the gradient; decoupled decay comes before the step. */

@@ -1,7 +1,9 @@
-/* The programs of torch.optim that make a step tensor by tensor, operation by operation: which numbers they give, bit for bit.
- * Those of float16 and bfloat16 compute an operation in float32, and round its result. Compilers and processors choose whether a product and a sum are one operation (fused); and the C library's pow is off by
- * less than a unit in the last place. So there are several ways; a number is the program's in each of a set of them. Roots of tensors are off by
- * less than a unit, too (MKL's are not always the nearest): either neighbour of an entry's root will do. */
+/* The programs of torch.optim that make a step tensor by tensor, operation by operation: which numbers they give, bit for bit. Those of
+ * float16 and bfloat16 compute an operation in float32, and round its result.
+ *
+ * Compilers and processors choose whether a product and a sum are one operation (fused); and the C library's pow is off by less than a unit in
+ * the last place. So there are several ways; a number is the program's in each of a set of them. Roots of tensors are off by less than a
+ * unit, too (MKL's are not always the nearest): either neighbour of an entry's root will do. */
 #ifndef CLARKE_STEP_SINGLE_H
 #define CLARKE_STEP_SINGLE_H
 
@@ -43,7 +45,8 @@ typedef struct {
 bool clarke_single_make(clarke_single *s, const clarke_rule *r, const clarke_hypers *h, size_t k, clarke_dtype dtype,
                         const clarke_single_more *more);
 
-/* Of an entry that is this program's in some way with roots that are the nearest, or else the others. In which of these ways is `after` what the program makes of an entry? Slots that the rule has not are not compared. */
+/* In which of these ways is `after` what the program makes of an entry? Slots that are not compared may be anything. Where no way gives it with
+ * roots that are the nearest, they are asked with the other neighbours. */
 uint64_t clarke_single_ways(const clarke_single *s, uint64_t ways, const clarke_single_state *before, double g,
                             const clarke_single_state *after, const bool compared[CLARKE_N_SLOTS]);
 

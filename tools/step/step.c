@@ -68,8 +68,8 @@ static char doc[] =
   "  clarke step list\n"
   "  clarke step momentum --state state.json --gradient g1.json --gradient g2.json --eta 1/10 --momentum 0.9\n"
   "  clarke step torch-adam --state before.npz --gradient g.npz --eta 0.001 --against after.npz --within 1e-9\n\n"
-  "Exit status: 0 computed (--against: every entry is the rule's, or within the bound), 1 with --against, some is not (the first is "
-  "shown), 2 the question could not be asked, 3 with --against, an enclosure is too wide to say.";
+  "Exit status: 0 computed (--against, or a run folder: every entry is the rule's, or within the bound), 1 some is not (the first is "
+  "shown), 2 the question could not be asked, 3 that is undecided.";
 
 static void
 take_gradient(request *q, const char *arg, const struct argp_state *state)

@@ -73,7 +73,10 @@ put_why(char *text, size_t size, const clarke_run *r)
   if (r->answer == CLARKE_STEP_OPEN)
     snprintf(text, size, "%zu entries have no finite bound: a root may be 0", r->sum.open);
   else if (r->answer == CLARKE_STEP_WIDE)
-    snprintf(text, size, "the bound on rounding, %.3g, is not small beside the largest step, %.3g: a wrong step could pass", r->sum.bound, r->sum.moved);
+    snprintf(text, size, "the bound on rounding, %.3g, is not small beside the largest step, %.3g: a wrong step could pass", r->sum.bound,
+             r->sum.moved);
+  else if (r->answer == CLARKE_STEP_SKIPPED && u->skipped != NULL)
+    snprintf(text, size, "%s; the gradient is not finite: %s", u->skipped, r->record.why);
   else if (r->answer == CLARKE_STEP_SKIPPED)
     snprintf(text, size, "the optimizer was told of infinite gradients, and changed nothing");
   else if (r->answer == CLARKE_STEP_NONE)
@@ -83,7 +86,8 @@ put_why(char *text, size_t size, const clarke_run *r)
   else if (r->answer == CLARKE_STEP_UNKNOWN && r->unknown != NULL)
     snprintf(text, size, "no rule here has the setting %s", r->unknown);
   else if (r->answer == CLARKE_STEP_UNKNOWN)
-    snprintf(text, size, "no rule is known for %s of %s; --rule says which is meant", u->optimizer, u->module != NULL ? u->module : "another package");
+    snprintf(text, size, "no rule is known for %s of %s; --rule says which is meant", u->optimizer,
+             u->module != NULL ? u->module : "another package");
   else if (r->answer == CLARKE_STEP_WRONG && r->miscounted != NULL && r->sum.wrong == 0)
     snprintf(text, size, "%s: 'step' goes from %g to %g", r->miscounted->name, r->miscounted->counted[0], r->miscounted->counted[1]);
   else if (r->answer == CLARKE_STEP_WRONG && r->first == NULL)
@@ -102,7 +106,8 @@ put_given(char *text, size_t size, const clarke_run *r)
   else if (g->is == CLARKE_GIVEN_RECORDED)
     snprintf(text, size, "the recorded one");
   else if (g->is == CLARKE_GIVEN_MULTIPLE)
-    snprintf(text, size, "one factor times the recorded one, within rounding: from %.9g to %.9g (unscaled, or clipped by its norm)", g->low, g->high);
+    snprintf(text, size, "one factor times the recorded one, within rounding: from %.9g to %.9g (unscaled, or clipped by its norm)", g->low,
+             g->high);
   else if (g->is == CLARKE_GIVEN_CLAMPED)
     snprintf(text, size, "the recorded one, cut at %.9g", g->high);
   else
@@ -130,8 +135,8 @@ print_first(const clarke_run *r)
   char index[256];
 
   put_first_index(index, sizeof index, r);
-  printf("  first: %s of %s%s%s is %.17g, by the rule %s\n", slot_name(f->slot), r->first->name, *index != '\0' ? ", entry " : "", index, f->recorded,
-         f->by_rule);
+  printf("  first: %s of %s%s%s is %.17g, by the rule %s\n", slot_name(f->slot), r->first->name, *index != '\0' ? ", entry " : "", index,
+         f->recorded, f->by_rule);
 }
 
 /* The ways that explain all entries which are bit for bit: are products and sums fused? */
@@ -145,8 +150,10 @@ put_fused(char *text, size_t size, const clarke_run *r)
       fused = fused || way % CLARKE_WAY_POWERS != 0;
       apart = apart || way % CLARKE_WAY_POWERS == 0;
     }
-  snprintf(text, size, "%s", apart ? "as the single-tensor program computes it" : fused ? "as the single-tensor program computes it, with fused multiplications and additions"
-                                                                    : "each as the single-tensor program computes it, in ways that differ by entry");
+  snprintf(text, size, "%s%s", apart || fused ? "as the single-tensor program computes it" : "each as the single-tensor program computes it",
+           apart   ? ""
+           : fused ? ", with fused multiplications and additions"
+                   : ", in ways that differ by entry");
 }
 
 static void
@@ -174,7 +181,8 @@ print_text(const clarke_run *r)
     entries += r->parameter[i].tensor.n;
   printf("Step %zu: %s", r->record.step->step, u->optimizer);
   if (r->rule != NULL && r->n > 0)
-    printf(" (%s), %zu group%s, %zu parameters, %zu entries, path %s", r->rule->name, u->n_groups, u->n_groups == 1 ? "" : "s", r->n, entries, u->group[0].path);
+    printf(" (%s), %zu group%s, %zu parameters, %zu entries, path %s", r->rule->name, u->n_groups, u->n_groups == 1 ? "" : "s", r->n, entries,
+           u->group[0].path);
   puts("");
   if (r->n > 0) {
     put_given(text, sizeof text, r);

@@ -9,8 +9,8 @@ static const struct {
   const char *says;
   clarke_other change;
 } changes[] = {
-  {"%s with epsilon at the other place: %s", {.eps = true}},
-  {"%s with weight decay %s", {.decay = true}},
+  {"%s with epsilon", {.eps = true}}, /* and how: clarke_other_change */
+  {"%s with weight decay", {.decay = true}},
   {"%s without weight decay", {.undecayed = true}},
   {"%s with Nesterov's momentum the other way (on, off)", {.nesterov = true}},
   {"%s up along the gradient, not down", {.ascends = true}},
@@ -25,12 +25,9 @@ clarke_other_at(clarke_other *o, const clarke_rule *rule, size_t i)
   const clarke_rule *other;
 
   if (i < n) {
-    const char *of = changes[i].change.eps ? (rule->inside ? "sqrt(v) + eps" : "sqrt(v + eps), inside the root")
-                                           : rule->coupled ? "of the parameters, before the step (decoupled)" : "in the gradient (coupled)";
-
     *o = changes[i].change;
     o->rule = rule;
-    snprintf(o->says, sizeof o->says, changes[i].says, rule->name, of);
+    snprintf(o->says, sizeof o->says, changes[i].says, rule->name);
     return true;
   }
   other = clarke_rule_at(i - n);
@@ -41,8 +38,19 @@ clarke_other_at(clarke_other *o, const clarke_rule *rule, size_t i)
   return true;
 }
 
+/* How the rule's words go on. */
+static void
+say(clarke_other *o, const clarke_hypers *h)
+{
+  const char *more = o->eps     ? (h->place == CLARKE_EPS_INSIDE ? " inside the root: sqrt(v + eps)" : " outside the root: sqrt(v) + eps")
+                     : o->decay ? (h->decay == CLARKE_DECAY_COUPLED ? " in the gradient (coupled)" : " of the parameters, before the step (decoupled)")
+                                : "";
+
+  snprintf(o->says + strlen(o->says), sizeof o->says - strlen(o->says), "%s", more);
+}
+
 bool
-clarke_other_change(clarke_step_settings *s, const clarke_other *o)
+clarke_other_change(clarke_step_settings *s, clarke_other *o)
 {
   clarke_hypers *h = &s->hypers;
   const bool decays = mpq_sgn(h->of[CLARKE_HYPER_DECAY]) != 0;
@@ -57,5 +65,6 @@ clarke_other_change(clarke_step_settings *s, const clarke_other *o)
     mpq_set_ui(h->of[CLARKE_HYPER_DECAY], 0, 1);
   if (o->nesterov)
     h->nesterov = !h->nesterov;
+  say(o, h);
   return true;
 }

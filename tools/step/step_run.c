@@ -123,8 +123,8 @@ take_parameter(clarke_step_parameter *p, clarke_run *r, const char *name, size_t
 
   *p = (clarke_step_parameter){.name = name, .group = group, .theta = theta};
   if (theta == NULL || end == NULL || g == NULL)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: %s is missing in %s", name, theta == NULL ? "theta before" : end == NULL ? "theta after" : "the gradient",
-                       r->record.step->optimizer.name);
+    return clarke_fail(err, CLARKE_EINPUT, "%s: %s is missing in %s", name,
+                       theta == NULL ? "theta before" : end == NULL ? "theta after" : "the gradient", r->record.step->optimizer.name);
   if (theta->real == NULL)
     return clarke_fail(err, CLARKE_EINPUT, "%s: its type is %s; floats are expected", name, clarke_dtype_name(theta->dtype));
   p->tensor.n = theta->count;
@@ -244,9 +244,19 @@ judge_parameter(clarke_run *r, clarke_step_parameter *p, clarke_error *err)
   return status != CLARKE_OK ? clarke_fail_in(err, status, "%s", p->name) : status;
 }
 
+/* Has the rule all that the step left behind? Else entries would not be asked about. */
+static bool
+has_all(const clarke_step_parameter *p, const clarke_rule *rule)
+{
+  for (int s = 0; s < CLARKE_N_SLOTS; s++)
+    if (p->tensor.slot[1][s] != NULL && !rule->slot[s])
+      return false;
+  return true;
+}
+
 /* Is this rule, or this change of it, what all entries follow? Not where the bound would let any pass. */
 static clarke_status
-explains(bool *is, clarke_run *r, const clarke_other *other, clarke_error *err)
+explains(bool *is, clarke_run *r, clarke_other *wanted, clarke_error *err)
 {
   double bound = 0, moved = 0;
   clarke_status status = CLARKE_OK;
@@ -259,9 +269,10 @@ explains(bool *is, clarke_run *r, const clarke_other *other, clarke_error *err)
     clarke_step_question q;
     clarke_single single;
     clarke_error why = {CLARKE_OK, ""};
+    clarke_other changed = *wanted, *const other = &changed;
 
     clarke_step_settings_init(&s);
-    *is = clarke_run_settings(&s, other->rule, r, p, &why) == CLARKE_OK && check_slots(p, &s, &why) == CLARKE_OK
+    *is = clarke_run_settings(&s, other->rule, r, p, &why) == CLARKE_OK && check_slots(p, &s, &why) == CLARKE_OK && has_all(p, other->rule)
           && clarke_other_change(&s, other) && (p->k > 0 || other->later >= 0);
     if (*is) {
       clarke_run_question(&q, &single, &s, r, p);
@@ -274,6 +285,8 @@ explains(bool *is, clarke_run *r, const clarke_other *other, clarke_error *err)
       bound = fmax(bound, f.bound);
       moved = fmax(moved, f.moved);
     }
+    if (*is && i + 1 == r->n)
+      *wanted = changed;
     clarke_step_finding_clear(&f);
     clarke_step_settings_clear(&s);
   }
@@ -378,7 +391,7 @@ answer(clarke_run *r, const clarke_step_request *q, clarke_error *err)
     return clarke_fail(err, CLARKE_EINPUT, "step %zu has no optimizer's step: record it with clarke.record(..., optimizer=optimizer), and call "
                                            "optimizer.step() in the block or after it", r->record.step->step);
   if (u->skipped != NULL) {
-    r->answer = CLARKE_STEP_NONE;
+    r->answer = r->record.why != NULL ? CLARKE_STEP_SKIPPED : CLARKE_STEP_NONE;
     return CLARKE_OK;
   }
   if (u->missing != NULL || r->record.step->optimizer.name == NULL) {

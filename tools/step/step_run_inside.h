@@ -55,8 +55,8 @@ bool clarke_run_question(clarke_step_question *q, clarke_single *single, clarke_
 
 /* step_other.c: number i; false past the last. */
 bool clarke_other_at(clarke_other *o, const clarke_rule *rule, size_t i);
-/* The settings as they are then; false: the change makes no difference. */
-bool clarke_other_change(clarke_step_settings *s, const clarke_other *o);
+/* The settings as they are then, and what that is called; false: the change makes no difference. */
+bool clarke_other_change(clarke_step_settings *s, clarke_other *o);
 
 /* step_answer.c */
 void clarke_run_add(clarke_run *r, const clarke_step_parameter *p);

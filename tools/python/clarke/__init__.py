@@ -5,10 +5,10 @@
         loss.backward()
     answer = clarke.audit("run/")
 """
-from .answer import Answer, Failed, audit
+from .answer import Answer, Failed, audit, step
 from .derive import derive
 from .recorder import record
 from .refused import Refused
 
-__all__ = ["Answer", "Failed", "Refused", "audit", "derive", "record"]
+__all__ = ["Answer", "Failed", "Refused", "audit", "derive", "record", "step"]
 __version__ = "0.1.0"

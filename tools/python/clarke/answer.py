@@ -137,6 +137,13 @@ def audit_run(run, options):
     return Answer(verdict, reason, touched_by_module(module, report), gradient, text, report)
 
 
+def step(run, *, rule=None, options=()):
+    """Is what the optimizer made of a recorded step its rule's? All of `clarke step RUN --json`: "answer", "holds" (None: not known), "first" (the
+    first entry that is not the rule's), "instead" (what was followed, if that is known). rule: by the name of `clarke step list`."""
+    settle()
+    return answered("step", os.path.join(os.fspath(run), ""), "--json", *(("--rule", rule) if rule is not None else ()), *options)
+
+
 def audit(what, x=None, y=None, loss=None, *, options=(), again=True):
     """Of a run folder; or of a step of a model, recorded here: audit(model, x, y, loss_fn), or audit(model, x), with the sum.
     A tuple x is the model's arguments, a dictionary its named ones. The step is run again, at moved parameters (record), unless again=False.

@@ -171,7 +171,7 @@ class Update:
 def begin(record):
     """Hooks for the record's optimizer. A step that an earlier record of it waits for was not made."""
     optimizer = record.optimizer
-    if optimizer is None:
+    if not isinstance(optimizer, torch.optim.Optimizer):  # nobody says when another steps
         return None
     before = WAITING.pop(optimizer, None)
     if before is not None:
