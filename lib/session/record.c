@@ -166,7 +166,7 @@ read_gradients(clarke_record *r, clarke_error *err)
 
   if (status == CLARKE_OK)
     parsed = clarke_safetensors_parse(&r->gradients, bytes.data, bytes.size, r->step->gradients.name, &why);
-  if (parsed == CLARKE_EINPUT && r->step->update.skipped != NULL) {
+  if (parsed == CLARKE_EINPUT && (r->step->update.skipped != NULL || r->step->update.found_inf)) {
     r->why = strdup(why.text);
     status = r->why != NULL ? CLARKE_OK : clarke_no_memory(err);
   } else if (parsed != CLARKE_OK)

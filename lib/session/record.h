@@ -52,8 +52,8 @@ void clarke_record_clear(clarke_record *r);
 /* Reads run.json and the files of a step, whose hashes must be its own. A trace may have none there. */
 clarke_status clarke_record_open(clarke_record *r, const char *folder, size_t step, clarke_error *err);
 
-/* Reads run.json, and of a step the gradients, the parameters, and what the optimizer made of them, if that was kept. Where no step was made
- * the gradients may have an entry that is not finite: then r->why says which. */
+/* Reads run.json, and of a step the gradients, the parameters, and what the optimizer made of them, if that was kept. Where no step was made,
+ * or the optimizer was told of such, the gradients may have an entry that is not finite: then r->why says which. */
 clarke_status clarke_record_open_update(clarke_record *r, const char *folder, size_t step, clarke_error *err);
 
 /* Is the trace, behind all that was found of it, what it was when it was opened? An error: it is not (clarke_file_stayed). */

@@ -148,6 +148,19 @@ def changed_gradients(folder):
     low, high = said["gradient"]["factor"]
     expect(said["answer"] == BITS and low <= 1 / 1024 <= high and high - low < 1e-9, f"scaled: {said}")
     said = run_of("both", lambda m, o: (scaler.unscale_(o), nn.utils.clip_grad_norm_(m.parameters(), 0.1)), torch.amp.GradScaler("cpu", init_scale=8.0))
+    expect(said["answer"] == BITS and said["holds"] and said["gradient"]["is"] == "multiple", f"scaled and clipped: {said}")
+    for how, large in (("finite", 1.0), ("infinite", 1e30)):  # the step divides by the scale itself
+        run, model, scaler = os.path.join(folder, f"fused-{how}"), network(), torch.amp.GradScaler("cpu", init_scale=1024.0 if large == 1 else 2.0**120)
+        optimizer = O.Adam(model.parameters(), lr=0.01, fused=True)
+        for k in range(2):
+            optimizer.zero_grad()
+            with clarke.record(run, model, optimizer=optimizer, step=k, append=k > 0):
+                scaler.scale(F.cross_entropy(model(x), y) * large ** k).backward()
+            scaler.step(optimizer)
+            scaler.update()
+        said = [ask(run, 0), ask(run, 1)]
+        expect(said[0]["answer"] == WITHIN and said[0]["holds"] and said[0]["bound"] < 1e-6, f"fused, scaled: {said[0]}")
+        expect(said[1]["answer"] == WITHIN if large == 1 else said[1]["answer"] == "skipped" and said[1]["holds"], f"fused, {how}: {said[1]}")
     said = run_of("twice", lambda m, o: None, times=2)
     expect(said["answer"] == BITS and said["holds"] is None and said["gradient"]["is"] == "other", f"accumulated: {said}")
 

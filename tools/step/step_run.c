@@ -122,7 +122,7 @@ take_parameter(clarke_step_parameter *p, clarke_run *r, const char *name, size_t
   clarke_status status;
 
   *p = (clarke_step_parameter){.name = name, .group = group, .theta = theta};
-  if (theta == NULL || end == NULL || g == NULL)
+  if (theta == NULL || end == NULL || (g == NULL && !r->record.step->update.found_inf))
     return clarke_fail(err, CLARKE_EINPUT, "%s: %s is missing in %s", name,
                        theta == NULL ? "theta before" : end == NULL ? "theta after" : "the gradient", r->record.step->optimizer.name);
   if (theta->real == NULL)
@@ -131,7 +131,7 @@ take_parameter(clarke_step_parameter *p, clarke_run *r, const char *name, size_t
   status = take_tensor(&p->tensor.theta[0], theta, theta, "theta before", name, err);
   if (status == CLARKE_OK)
     status = take_tensor(&p->tensor.theta[1], end, theta, "theta after", name, err);
-  if (status == CLARKE_OK)
+  if (status == CLARKE_OK && g != NULL)
     status = take_tensor(&p->tensor.gradient, g, theta, "the gradient", name, err);
   return status == CLARKE_OK ? take_slots(p, r, theta, err) : status;
 }

@@ -110,7 +110,7 @@ class Update:
                 if p.grad is None:
                     continue
                 self.put(part, "theta", name, p)
-                if with_gradients:
+                if with_gradients and float.fromhex(self.told.get("found_inf", "0x0p+0")) == 0:  # else they are not finite, and nothing may change
                     self.put("gradient", None, name, p.grad)
                 for slot, value in optimizer.state.get(p, {}).items():
                     if isinstance(number(value), torch.Tensor):
