@@ -1,4 +1,5 @@
 /* clarke step: what a rule makes of a state and gradients, exactly. */
+#include "step_proof.h"
 #include "step_report.h"
 #include "step_run.h"
 
@@ -22,7 +23,7 @@ enum {
 #define MOST_GRADIENTS 4096
 
 typedef struct {
-  const char *rule, *state, *against, *within, *hyper[CLARKE_N_HYPERS];
+  const char *rule, *state, *against, *within, *proof, *hyper[CLARKE_N_HYPERS];
   size_t n_gradients;
   const char **gradient;
   clarke_eps_place place;
@@ -51,6 +52,7 @@ static const struct argp_option options[] = {
   {"preconditioned", OPTION_PRECONDITIONED, NULL, 0, "the gradients are divided by their roots already: v is not used", 0},
   {"against", OPTION_AGAINST, "FILE", 0, "the state after the last step: is it the rule's?", 0},
   {"within", OPTION_WITHIN, "Q", 0, "with --against: no entry is farther from the rule's than this (0)", 0},
+  {"proof", 'p', "FILE", 0, "write a proof of the state after the last step, which clarke-check verifies", 0},
   {"rule", OPTION_RULE, "RULE", 0, "of a run folder: is the step this rule's? (the optimizer's own)", 0},
   {"step", OPTION_STEP, "N", 0, "of a run folder, the step with that number (the first)", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
@@ -67,7 +69,8 @@ static char doc[] =
   "  clarke step run/ --step 3\n"
   "  clarke step list\n"
   "  clarke step momentum --state state.json --gradient g1.json --gradient g2.json --eta 1/10 --momentum 0.9\n"
-  "  clarke step torch-adam --state before.npz --gradient g.npz --eta 0.001 --against after.npz --within 1e-9\n\n"
+  "  clarke step torch-adam --state before.npz --gradient g.npz --eta 0.001 --against after.npz --within 1e-9\n"
+  "  clarke step inna --state s.json --gradient g.json --eta 1/10 --alpha 2 --beta 2 --proof inna.proof\n\n"
   "Exit status: 0 computed (--against, or a run folder: every entry is the rule's, or within the bound), 1 some is not (the first is "
   "shown), 2 the question could not be asked, 3 that is undecided.";
 
@@ -116,7 +119,7 @@ is_folder(const char *path)
 static void
 check_run(const request *q, const struct argp_state *state)
 {
-  bool given = q->state != NULL || q->n_gradients > 0 || q->against != NULL || q->within != NULL || q->nesterov || q->preconditioned
+  bool given = q->proof != NULL || q->state != NULL || q->n_gradients > 0 || q->against != NULL || q->within != NULL || q->nesterov || q->preconditioned
                || q->place != CLARKE_EPS_OF_RULE || q->decay != CLARKE_DECAY_OF_RULE;
 
   for (int k = 0; k < CLARKE_N_HYPERS; k++)
@@ -148,7 +151,7 @@ static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
   request *q = state->input;
-  const clarke_shared_options shared = {.json = &q->json};
+  const clarke_shared_options shared = {.json = &q->json, .proof = &q->proof};
 
   if (clarke_take_shared(key, arg, state, &shared) || clarke_watch_take(key, arg, state, &q->watch))
     return 0;
@@ -241,6 +244,7 @@ typedef struct {
   clarke_step_entry *entry;
   mpq_t within;
   json_t *steps;
+  clarke_text proof;
   int answer;
 } work;
 
@@ -364,6 +368,8 @@ make_step(work *w, const char *path, clarke_error *err)
     status = clarke_fail(err, CLARKE_EINPUT, "%s: no 'g' (or 'gradient', 'grad', 'theta')", file.file);
   if (status == CLARKE_OK && g->n != w->n)
     status = clarke_fail(err, CLARKE_EINPUT, "%s: the gradient has %zu entries, theta has %zu", file.file, g->n, w->n);
+  if (status == CLARKE_OK && w->proof.to != NULL)
+    clarke_step_proof_gradient(&w->proof, g->x, g->n);
   for (size_t i = 0; i < w->n && status == CLARKE_OK; i++) {
     status = clarke_rule_step(&w->entry[i], w->rule, &g->x[i], &w->hypers, w->k, err);
     if (status != CLARKE_OK)
@@ -506,10 +512,17 @@ compare(work *w, const request *q, json_t **j, clarke_error *err)
   return status;
 }
 
+static clarke_step_state
+state_of(const work *w)
+{
+  return (clarke_step_state){.rule = w->rule, .hypers = &w->hypers, .n = w->n, .k = w->k, .entry = w->entry};
+}
+
 static clarke_status
 make_steps(work *w, const request *q, clarke_error *err)
 {
-  clarke_status status = CLARKE_OK;
+  clarke_step_state state = state_of(w);
+  clarke_status status = q->proof != NULL ? clarke_step_proof_begin(&w->proof, &state, q->n_gradients, err) : CLARKE_OK;
 
   clarke_work_begin("steps", q->n_gradients);
   for (size_t i = 0; i < q->n_gradients && status == CLARKE_OK; i++) {
@@ -524,7 +537,8 @@ make_steps(work *w, const request *q, clarke_error *err)
     clarke_json_append(&w->steps, j);
     clarke_work_done();
   }
-  return status;
+  state = state_of(w);
+  return clarke_step_proof_save(&w->proof, &state, status, q->proof, err);
 }
 
 static clarke_status
