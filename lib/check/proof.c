@@ -13,6 +13,7 @@
 #include "check/program/segment_proof.h"
 #include "check/record/record_proof.h"
 #include "check/unroll.h"
+#include "check/update/update_proof.h"
 
 #include <string.h>
 
@@ -56,9 +57,12 @@ check_claim(const char *folder)
     check_arrangement(folder);
   else if (strcmp(what, "record") == 0)
     check_step(folder);
+  else if (strcmp(what, "update") == 0)
+    check_update();
   else {
     require(strcmp(what, "patterns") == 0 || strcmp(what, "regions") == 0 || strcmp(what, "segment") == 0,
-            "'claim arrangement', 'claim patterns', 'claim record', 'claim regions' or 'claim segment' is expected");
+            "'claim arrangement', 'claim patterns', 'claim record', 'claim regions', 'claim segment' or 'claim update' "
+            "is expected");
     check_function(folder, what);
   }
 }

@@ -271,6 +271,32 @@ clarke_number_largest(clarke_number *y, const clarke_number *x, long precision)
 }
 
 void
+clarke_number_widen(clarke_number *y, const clarke_number *x, long precision)
+{
+  arb_t error;
+
+  if (is_zero(x))
+    return;
+  arb_init(error);
+  ball(error, x, precision);
+  if (y->exact)
+    ball_of_rational(y->b, y->q, precision);
+  y->exact = false;
+  arb_add_error(y->b, error);
+  arb_clear(error);
+}
+
+void
+clarke_number_root(clarke_number *y, const clarke_number *x, long precision)
+{
+  if (x->exact && clarke_number_analytic(y, NULL, CLARKE_FN_SQRT, x, precision))
+    return;
+  ball(y->b, x, precision);
+  y->exact = false;
+  arb_sqrtpos(y->b, y->b, precision);
+}
+
+void
 clarke_number_join(clarke_number *y, const clarke_number *a, const clarke_number *b, long precision)
 {
   if (a->exact && b->exact && mpq_equal(a->q, b->q))

@@ -65,6 +65,10 @@ void clarke_number_div(clarke_number *y, const clarke_number *a, const clarke_nu
 
 /* y is at least |x|, and that where x is rational. */
 void clarke_number_largest(clarke_number *y, const clarke_number *x, long precision);
+/* y also holds all that is at most |x| away from what it holds. */
+void clarke_number_widen(clarke_number *y, const clarke_number *x, long precision);
+/* The root of what is known to be no less than 0, of which the ball may hold more. y may be x. */
+void clarke_number_root(clarke_number *y, const clarke_number *x, long precision);
 /* A number that holds all between a and b, which are balls or not; y may alias them. Exact when they are one rational. */
 void clarke_number_join(clarke_number *y, const clarke_number *a, const clarke_number *b, long precision);
 

@@ -60,6 +60,8 @@ clarke_run_description_clear(clarke_run_description *r)
     free(s->gradients.name);
     free(s->trace.name);
     free(s->trees.name);
+    free(s->optimizer.name);
+    clarke_run_update_clear(&s->update);
     statistics_clear(s);
     mpq_clear(s->scale);
   }
@@ -245,6 +247,10 @@ read_step(clarke_run_step *s, const json_t *j, clarke_error *err)
     status = read_file(&s->trace, files, "trace", false, err);
   if (status == CLARKE_OK && json_object_get(files, "trees") != NULL)
     status = read_file(&s->trees, files, "trees", true, err);
+  if (status == CLARKE_OK && json_object_get(files, "optimizer") != NULL)
+    status = read_file(&s->optimizer, files, "optimizer", true, err);
+  if (status == CLARKE_OK)
+    status = clarke_run_update_read(&s->update, json_object_get(j, "update"), err);
   return status == CLARKE_OK ? read_statistics(s, json_object_get(j, "statistics"), err) : status;
 }
 
@@ -263,6 +269,7 @@ read_steps(clarke_run_description *r, const json_t *object, clarke_error *err)
     clarke_run_step *s = &r->step[r->n_steps++];
 
     mpq_init(s->scale);
+    clarke_run_update_init(&s->update);
     status = read_step(s, json_array_get(list, r->n_steps - 1), err);
   }
   return status;

@@ -3,7 +3,7 @@
 #ifndef CLARKE_FORMAT_RUN_H
 #define CLARKE_FORMAT_RUN_H
 
-#include "base/status.h"
+#include "format/run_update.h"
 
 #include <gmp.h>
 #include <stdbool.h>
@@ -37,7 +37,8 @@ typedef struct {
   bool has_loss; /* is the loss told, */
   double loss;   /* as a finite number? */
   clarke_run_again again;
-  clarke_run_file batch, parameters, gradients, trace, trees; /* the last two may be missing */
+  clarke_run_file batch, parameters, gradients, trace, trees, optimizer; /* the last three may be missing */
+  clarke_run_update update; /* what the optimizer made of it */
   size_t n_statistics;
   clarke_run_statistics *statistics;
 } clarke_run_step;

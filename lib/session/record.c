@@ -19,6 +19,8 @@ clarke_record_init(clarke_record *r)
   clarke_run_description_init(&r->run);
   clarke_tensors_init(&r->gradients);
   clarke_tensors_init(&r->trace);
+  clarke_tensors_init(&r->start);
+  clarke_tensors_init(&r->update);
   clarke_summations_init(&r->trees);
 }
 
@@ -28,6 +30,8 @@ clarke_record_clear(clarke_record *r)
   clarke_run_description_clear(&r->run);
   clarke_tensors_clear(&r->gradients);
   clarke_tensors_clear(&r->trace);
+  clarke_tensors_clear(&r->start);
+  clarke_tensors_clear(&r->update);
   clarke_file_clear(&r->gradients_bytes);
   clarke_file_clear(&r->trace_bytes);
   clarke_summations_clear(&r->trees);
@@ -148,6 +152,46 @@ clarke_record_open(clarke_record *r, const char *folder, size_t step, clarke_err
     status = read_tensors(&r->trace, &r->trace_bytes, r, &r->step->trace, err);
   if (status == CLARKE_OK && r->step->trees.name != NULL)
     status = read_trees(r, err);
+  return status;
+}
+
+/* The gradients; of a step that was not made what is wrong with them is told, not refused. */
+static clarke_status
+read_gradients(clarke_record *r, clarke_error *err)
+{
+  clarke_error why = {CLARKE_OK, ""};
+  clarke_file bytes = {0};
+  char *path = NULL;
+  clarke_status status = read_named(&bytes, &path, r, &r->step->gradients, err), parsed = CLARKE_OK;
+
+  if (status == CLARKE_OK)
+    parsed = clarke_safetensors_parse(&r->gradients, bytes.data, bytes.size, r->step->gradients.name, &why);
+  if (parsed == CLARKE_EINPUT && (r->step->update.skipped != NULL || r->step->update.found_inf)) {
+    r->why = strdup(why.text);
+    status = r->why != NULL ? CLARKE_OK : clarke_no_memory(err);
+  } else if (parsed != CLARKE_OK)
+    status = clarke_fail(err, parsed, "%s", why.text);
+  clarke_file_clear(&bytes);
+  free(path);
+  return status;
+}
+
+clarke_status
+clarke_record_open_update(clarke_record *r, const char *folder, size_t step, clarke_error *err)
+{
+  clarke_file bytes[2] = {{0}, {0}};
+  clarke_status status;
+
+  r->folder = strdup(folder);
+  status = r->folder != NULL ? read_run(r, step, err) : clarke_no_memory(err);
+  if (status == CLARKE_OK && r->step->optimizer.name != NULL)
+    status = read_tensors(&r->update, &bytes[0], r, &r->step->optimizer, err);
+  if (status == CLARKE_OK)
+    status = read_tensors(&r->start, &bytes[1], r, &r->step->parameters, err);
+  if (status == CLARKE_OK)
+    status = read_gradients(r, err);
+  clarke_file_clear(&bytes[0]);
+  clarke_file_clear(&bytes[1]);
   return status;
 }
 

@@ -28,6 +28,7 @@ typedef struct {
   bool hashed;             /* a proof will name the trace by its hash (set before opening) */
   bool packed;             /* float32 tensors of these two are not decoded until they are asked for (set before opening) */
   clarke_tensors gradients, trace;
+  clarke_tensors start, update; /* the graph's initializers before the step, and what the optimizer made: of clarke_record_open_update */
   clarke_file gradients_bytes, trace_bytes; /* what is packed; and the hash of what was read, where it was needed */
   clarke_summations trees; /* none, where the step has no such file */
   /* what run.json alone says: */
@@ -50,6 +51,10 @@ void clarke_record_clear(clarke_record *r);
 
 /* Reads run.json and the files of a step, whose hashes must be its own. A trace may have none there. */
 clarke_status clarke_record_open(clarke_record *r, const char *folder, size_t step, clarke_error *err);
+
+/* Reads run.json, and of a step the gradients, the parameters, and what the optimizer made of them, if that was kept. Where no step was made,
+ * or the optimizer was told of such, the gradients may have an entry that is not finite: then r->why says which. */
+clarke_status clarke_record_open_update(clarke_record *r, const char *folder, size_t step, clarke_error *err);
 
 /* Is the trace, behind all that was found of it, what it was when it was opened? An error: it is not (clarke_file_stayed). */
 clarke_status clarke_record_stayed(const clarke_record *r, clarke_error *err);

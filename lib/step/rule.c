@@ -53,35 +53,134 @@ clarke_step_entry_clear(clarke_step_entry *e)
 
 /* --- pieces of rules ------------------------------------------------------------------------------------- */
 
-/* y = a y + b x. */
+/* A piece of a rule is a sum of two products, or a quotient by a root, in any order that PyTorch's programs have: tensor by tensor, foreach,
+ * fused; with fused multiplications or not; lerp by either formula. Each result, and each hyperparameter when it is cast, is off by 2^-unit of
+ * itself. With u for that:
+ *   a y + b x: y is rounded by the cast of a, a product and the sum (3 u); x by two casts, two products and the sum (5 u, and b = 1 - a);
+ *   y + b (x - y), b < 1/2: b, the difference and the product are rounded (3 u b (|x| + |y|), where b |y| <= a |y|), and the sum (u): 4 u;
+ *   x - (x - y) (1 - b): 1 - b is off by 2 u, the difference and the product by u each, where 1 - b <= 1/2, and the sum: 4 u (|x| + |y|),
+ *     and |x| <= 2 |b x|: 8 u of b x and 4 u of y, to which the sum adds 1;
+ *   q y / (root / c + eps): the root, its quotient, c, eps, their sum, q, the product, the quotient: 8 u, then the sum with theta.
+ * So 12 u of the summands is more than all that, also in the second order (u <= 2^-8). */
+#define ROUNDINGS 12
+
+/* y holds all that is at most q |x| away, too. */
 static void
-mix(clarke_number *y, const mpq_t a, const mpq_t b, const clarke_number *x)
+widen(clarke_number *y, const mpq_t q, const clarke_number *x)
+{
+  clarke_number by;
+
+  clarke_number_init(&by);
+  clarke_number_addmul_q(&by, q, x, BITS);
+  clarke_number_widen(y, &by, BITS);
+  clarke_number_clear(&by);
+}
+
+/* q = n 2^-bits. */
+static void
+parts(mpq_t q, unsigned long n, long bits)
+{
+  mpq_set_ui(q, n, 1);
+  mpq_div_2exp(q, q, (mp_bitcnt_t)bits);
+}
+
+/* y as it may be where results that are too small vanish. */
+static void
+vanish(clarke_number *y, const clarke_hypers *h)
+{
+  clarke_number one;
+  mpq_t q;
+
+  mpq_init(q);
+  clarke_number_init(&one);
+  clarke_number_set_si(&one, 1);
+  parts(q, ROUNDINGS, h->rounding.tiny);
+  widen(y, q, &one);
+  clarke_number_clear(&one);
+  mpq_clear(q);
+}
+
+/* y as a float may have it: a sum, whose summands are a x and b z (NULL: none, or one of weight 1). */
+static void
+rounded(clarke_number *y, const clarke_hypers *h, mpq_srcptr a, const clarke_number *x, mpq_srcptr b, const clarke_number *z)
+{
+  mpq_t share, q;
+
+  if (h->rounding.unit == 0)
+    return;
+  mpq_inits(share, q, NULL);
+  parts(share, ROUNDINGS, h->rounding.unit);
+  mpq_set(q, share);
+  if (a != NULL)
+    mpq_mul(q, share, a);
+  widen(y, q, x);
+  if (z != NULL) {
+    mpq_set(q, share);
+    if (b != NULL)
+      mpq_mul(q, share, b);
+    widen(y, q, z);
+  }
+  vanish(y, h);
+  mpq_clears(share, q, NULL);
+}
+
+/* y as it may be where a number that all entries share is off: by 2^-scalar of one, and the number is c, or made of
+ * summands as large as `size` (NULL: 1). */
+static void
+shared(clarke_number *y, const clarke_hypers *h, mpq_srcptr size, mpq_srcptr c, const clarke_number *x)
+{
+  mpq_t q;
+
+  if (h->rounding.unit == 0)
+    return;
+  mpq_init(q);
+  parts(q, ROUNDINGS, h->rounding.scalar);
+  if (size != NULL)
+    mpq_mul(q, q, size);
+  if (c != NULL)
+    mpq_div(q, q, c);
+  widen(y, q, x);
+  mpq_clear(q);
+}
+
+/* y = a y + b x. As y + b (x - y), or x - (x - y) (1 - b) from b = 1/2 on, y itself is rounded where a may be small. */
+static void
+mix(clarke_number *y, mpq_srcptr a, mpq_srcptr b, const clarke_number *x, const clarke_hypers *h)
 {
   clarke_number sum;
 
   clarke_number_init(&sum);
   clarke_number_addmul_q(&sum, a, y, BITS);
   clarke_number_addmul_q(&sum, b, x, BITS);
+  rounded(&sum, h, mpq_cmp_ui(b, 1, 2) < 0 ? a : NULL, y, b, x);
   clarke_number_set(y, &sum);
   clarke_number_clear(&sum);
 }
 
 /* y += q x. */
 static void
-add(clarke_number *y, const mpq_t q, const clarke_number *x)
+add(clarke_number *y, const mpq_t q, const clarke_number *x, const clarke_hypers *h)
 {
-  clarke_number_addmul_q(y, q, x, BITS);
+  clarke_number sum;
+
+  clarke_number_init(&sum);
+  clarke_number_set(&sum, y);
+  clarke_number_addmul_q(&sum, q, x, BITS);
+  if (mpq_sgn(q) != 0)
+    rounded(&sum, h, NULL, y, q, x);
+  clarke_number_set(y, &sum);
+  clarke_number_clear(&sum);
 }
 
 /* theta -= q x. */
 static void
-descend(clarke_step_entry *e, const mpq_t q, const clarke_number *x)
+descend(clarke_step_entry *e, const mpq_t q, const clarke_number *x, const clarke_hypers *h)
 {
   mpq_t minus;
 
   mpq_init(minus);
   mpq_neg(minus, q);
-  add(&e->theta, minus, x);
+  add(&e->theta, minus, x, h);
   mpq_clear(minus);
 }
 
@@ -101,8 +200,9 @@ rest(mpq_t q, const mpq_t a)
 static void
 rest_of_power(mpq_t q, const mpq_t a, size_t n)
 {
-  mpz_pow_ui(mpq_numref(q), mpq_numref(a), n);
-  mpz_pow_ui(mpq_denref(q), mpq_denref(a), n);
+  mpq_set(q, a);
+  mpz_pow_ui(mpq_numref(q), mpq_numref(q), n);
+  mpz_pow_ui(mpq_denref(q), mpq_denref(q), n);
   rest(q, q);
 }
 
@@ -117,9 +217,70 @@ second_moment(clarke_step_entry *e, const clarke_number *g, const clarke_hypers 
   mpq_init(b);
   clarke_number_mul(&square, g, g, BITS);
   rest(b, h->of[CLARKE_HYPER_SIGMA]);
-  mix(&e->slot[CLARKE_SLOT_V], h->of[CLARKE_HYPER_SIGMA], b, &square);
+  mix(&e->slot[CLARKE_SLOT_V], h->of[CLARKE_HYPER_SIGMA], b, &square, h);
   mpq_clear(b);
   clarke_number_clear(&square);
+}
+
+/* The root of v / c, with epsilon. In floats v is not below 0, so that its ball may be cut there. */
+static bool
+root_of(clarke_number *root, const clarke_number *v, const mpq_t c, const clarke_hypers *h)
+{
+  clarke_number eps, share;
+  mpq_t inverse;
+  bool is = true;
+
+  clarke_number_init(&eps);
+  clarke_number_init(&share);
+  mpq_init(inverse);
+  clarke_number_set_q(&eps, h->of[CLARKE_HYPER_EPS]);
+  if (mpq_sgn(c) != 0)
+    mpq_inv(inverse, c);
+  clarke_number_addmul_q(&share, inverse, v, BITS);
+  if (h->place == CLARKE_EPS_INSIDE)
+    clarke_number_add(&share, &share, &eps, BITS);
+  if (h->rounding.unit != 0)
+    clarke_number_root(root, &share, BITS);
+  else
+    is = clarke_number_analytic(root, NULL, CLARKE_FN_SQRT, &share, BITS);
+  if (h->place != CLARKE_EPS_INSIDE)
+    clarke_number_add(root, root, &eps, BITS);
+  if (h->rounding.unit != 0)
+    vanish(root, h);
+  clarke_number_clear(&eps);
+  clarke_number_clear(&share);
+  mpq_clear(inverse);
+  return is && clarke_number_sign(root) == 1;
+}
+
+/* What rounds a quotient by a root: six roundings of its own, the number c; and a product with the step size that is so small that it
+ * vanishes before it is divided. */
+static void
+round_quotient(clarke_number *y, const clarke_number *root, const mpq_t c, const clarke_hypers *h)
+{
+  const mpq_t *const step = &h->of[CLARKE_HYPER_STEP];
+  clarke_number inverse, quotient;
+  mpq_t q, one;
+
+  if (h->rounding.unit == 0)
+    return;
+  mpq_inits(q, one, NULL);
+  clarke_number_init(&inverse);
+  clarke_number_init(&quotient);
+  mpq_set_ui(one, 1, 1);
+  clarke_number_set(&quotient, y);
+  rounded(y, h, NULL, &quotient, NULL, NULL);
+  shared(y, h, NULL, c, &quotient);
+  clarke_number_set_q(&inverse, one);
+  clarke_number_div(&inverse, &inverse, root, BITS);
+  parts(q, ROUNDINGS, h->rounding.tiny);
+  widen(y, q, &inverse);
+  if (mpq_sgn(*step) != 0)
+    mpq_div(q, q, *step);
+  widen(y, q, &inverse);
+  clarke_number_clear(&inverse);
+  clarke_number_clear(&quotient);
+  mpq_clears(q, one, NULL);
 }
 
 /* x / (the root of v / c, with epsilon); x itself where gradients are preconditioned, or x is 0. */
@@ -127,34 +288,22 @@ static clarke_status
 precondition(clarke_number *y, const clarke_number *x, const clarke_step_entry *e, const mpq_t c, const clarke_hypers *h,
              clarke_error *err)
 {
-  clarke_number root, eps, share;
-  mpq_t inverse;
-  bool is = true;
+  clarke_number root;
+  bool is;
 
   clarke_number_set(y, x);
   if (h->preconditioned || clarke_number_sign(x) == 0)
     return CLARKE_OK;
   clarke_number_init(&root);
-  clarke_number_init(&eps);
-  clarke_number_init(&share);
-  mpq_init(inverse);
-  clarke_number_set_q(&eps, h->of[CLARKE_HYPER_EPS]);
-  if (mpq_sgn(c) != 0)
-    mpq_inv(inverse, c);
-  add(&share, inverse, &e->slot[CLARKE_SLOT_V]);
-  if (h->place == CLARKE_EPS_INSIDE)
-    clarke_number_add(&share, &share, &eps, BITS);
-  is = clarke_number_analytic(&root, NULL, CLARKE_FN_SQRT, &share, BITS);
-  if (h->place != CLARKE_EPS_INSIDE)
-    clarke_number_add(&root, &root, &eps, BITS);
-  is = is && clarke_number_sign(&root) == 1;
-  if (is)
+  is = root_of(&root, &e->slot[CLARKE_SLOT_V], c, h);
+  if (is) {
     clarke_number_div(y, x, &root, BITS);
+    round_quotient(y, &root, c, h);
+  }
   clarke_number_clear(&root);
-  clarke_number_clear(&eps);
-  clarke_number_clear(&share);
-  mpq_clear(inverse);
-  return is ? CLARKE_OK : clarke_fail(err, CLARKE_EINPUT, "the root of v is not known to be above 0: v is negative, or 0 and eps is 0");
+  return is ? CLARKE_OK
+            : clarke_fail(err, h->rounding.unit == 0 ? CLARKE_EINPUT : CLARKE_EVAGUE,
+                          "the root of v is not known to be above 0: v is negative, or 0 and eps is 0");
 }
 
 /* Coupled decay is part of the gradient; decoupled decay comes before the step. */
@@ -167,13 +316,12 @@ decay(clarke_step_entry *e, clarke_number *d, const clarke_number *g, const clar
   if (mpq_sgn(h->of[CLARKE_HYPER_DECAY]) == 0)
     return;
   if (h->decay == CLARKE_DECAY_COUPLED) {
-    add(d, h->of[CLARKE_HYPER_DECAY], &e->theta);
+    add(d, h->of[CLARKE_HYPER_DECAY], &e->theta, h);
     return;
   }
   mpq_init(q);
   mpq_mul(q, h->of[CLARKE_HYPER_DECAY], h->of[CLARKE_HYPER_STEP]);
-  mpq_neg(q, q);
-  add(&e->theta, q, &e->theta);
+  descend(e, q, &e->theta, h);
   mpq_clear(q);
 }
 
@@ -184,7 +332,7 @@ step_sgd(clarke_step_entry *e, const clarke_number *g, const clarke_hypers *h, s
 {
   (void)k;
   (void)err;
-  descend(e, h->of[CLARKE_HYPER_STEP], g);
+  descend(e, h->of[CLARKE_HYPER_STEP], g, h);
   return CLARKE_OK;
 }
 
@@ -198,8 +346,8 @@ step_momentum(clarke_step_entry *e, const clarke_number *g, const clarke_hypers 
   (void)err;
   mpq_init(b);
   rest(b, h->of[CLARKE_HYPER_MOMENTUM]);
-  mix(&e->slot[CLARKE_SLOT_M], h->of[CLARKE_HYPER_MOMENTUM], b, g);
-  descend(e, h->of[CLARKE_HYPER_STEP], &e->slot[CLARKE_SLOT_M]);
+  mix(&e->slot[CLARKE_SLOT_M], h->of[CLARKE_HYPER_MOMENTUM], b, g, h);
+  descend(e, h->of[CLARKE_HYPER_STEP], &e->slot[CLARKE_SLOT_M], h);
   mpq_clear(b);
   return CLARKE_OK;
 }
@@ -218,11 +366,11 @@ step_torch_sgd(clarke_step_entry *e, const clarke_number *g, const clarke_hypers
   if (k == 0)
     clarke_number_set(m, g);
   else
-    mix(m, h->of[CLARKE_HYPER_MOMENTUM], b, g);
+    mix(m, h->of[CLARKE_HYPER_MOMENTUM], b, g, h);
   clarke_number_set(&d, h->nesterov ? g : m);
   if (h->nesterov)
-    add(&d, h->of[CLARKE_HYPER_MOMENTUM], m);
-  descend(e, h->of[CLARKE_HYPER_STEP], mpq_sgn(h->of[CLARKE_HYPER_MOMENTUM]) == 0 ? g : &d);
+    add(&d, h->of[CLARKE_HYPER_MOMENTUM], m, h);
+  descend(e, h->of[CLARKE_HYPER_STEP], mpq_sgn(h->of[CLARKE_HYPER_MOMENTUM]) == 0 ? g : &d, h);
   clarke_number_clear(&d);
   mpq_clear(b);
   return CLARKE_OK;
@@ -240,8 +388,8 @@ step_nag(clarke_step_entry *e, const clarke_number *g, const clarke_hypers *h, s
   mpq_set_ui(mu, k, k + 3);
   mpq_canonicalize(mu);
   mpq_neg(minus, h->of[CLARKE_HYPER_STEP]);
-  mix(&e->slot[CLARKE_SLOT_M], h->given[CLARKE_HYPER_MOMENTUM] ? h->of[CLARKE_HYPER_MOMENTUM] : mu, minus, g);
-  add(&e->theta, one, &e->slot[CLARKE_SLOT_M]);
+  mix(&e->slot[CLARKE_SLOT_M], h->given[CLARKE_HYPER_MOMENTUM] ? h->of[CLARKE_HYPER_MOMENTUM] : mu, minus, g, h);
+  add(&e->theta, one, &e->slot[CLARKE_SLOT_M], h);
   mpq_clears(mu, minus, one, NULL);
   return CLARKE_OK;
 }
@@ -259,9 +407,10 @@ step_adagrad(clarke_step_entry *e, const clarke_number *g, const clarke_hypers *
   mpq_init(one);
   mpq_set_ui(one, 1, 1);
   clarke_number_init(&y);
-  clarke_number_addmul(&e->slot[CLARKE_SLOT_V], g, g, BITS);
+  clarke_number_mul(&y, g, g, BITS);
+  add(&e->slot[CLARKE_SLOT_V], one, &y, h);
   status = precondition(&y, g, e, one, h, err);
-  descend(e, h->of[CLARKE_HYPER_STEP], &y);
+  descend(e, h->of[CLARKE_HYPER_STEP], &y, h);
   clarke_number_clear(&y);
   mpq_clear(one);
   return status;
@@ -280,8 +429,8 @@ step_rmsprop(clarke_step_entry *e, const clarke_number *g, const clarke_hypers *
   clarke_number_init(&y);
   second_moment(e, g, h);
   status = precondition(&y, g, e, one, h, err);
-  mix(&e->slot[CLARKE_SLOT_M], h->of[CLARKE_HYPER_MOMENTUM], one, &y);
-  descend(e, h->of[CLARKE_HYPER_STEP], &e->slot[CLARKE_SLOT_M]);
+  mix(&e->slot[CLARKE_SLOT_M], h->of[CLARKE_HYPER_MOMENTUM], one, &y, h);
+  descend(e, h->of[CLARKE_HYPER_STEP], &e->slot[CLARKE_SLOT_M], h);
   clarke_number_clear(&y);
   mpq_clear(one);
   return status;
@@ -294,7 +443,7 @@ both_moments(clarke_step_entry *e, const clarke_number *g, const clarke_hypers *
 
   mpq_init(b);
   rest(b, h->of[CLARKE_HYPER_MOMENTUM]);
-  mix(&e->slot[CLARKE_SLOT_M], h->of[CLARKE_HYPER_MOMENTUM], b, g);
+  mix(&e->slot[CLARKE_SLOT_M], h->of[CLARKE_HYPER_MOMENTUM], b, g, h);
   second_moment(e, g, h);
   mpq_clear(b);
 }
@@ -313,7 +462,7 @@ step_adam(clarke_step_entry *e, const clarke_number *g, const clarke_hypers *h, 
   clarke_number_init(&y);
   both_moments(e, g, h);
   status = precondition(&y, &e->slot[CLARKE_SLOT_M], e, one, h, err);
-  descend(e, h->of[CLARKE_HYPER_STEP], &y);
+  descend(e, h->of[CLARKE_HYPER_STEP], &y, h);
   clarke_number_clear(&y);
   mpq_clear(one);
   return status;
@@ -333,8 +482,9 @@ step_corrected(clarke_step_entry *e, const clarke_number *g, const clarke_hypers
   rest_of_power(c, h->of[CLARKE_HYPER_SIGMA], k + 1);
   rest_of_power(q, h->of[CLARKE_HYPER_MOMENTUM], k + 1);
   status = precondition(&y, &e->slot[CLARKE_SLOT_M], e, c, h, err);
+  shared(&y, h, NULL, q, &y);
   mpq_div(q, h->of[CLARKE_HYPER_STEP], q);
-  descend(e, q, &y);
+  descend(e, q, &y, h);
   clarke_number_clear(&y);
   mpq_clears(c, q, NULL);
   return status;
@@ -358,9 +508,12 @@ step_tensorflow(clarke_step_entry *e, const clarke_number *g, const clarke_hyper
   clarke_number_set_q(&c, q);
   clarke_number_analytic(&c, NULL, CLARKE_FN_SQRT, &c, BITS);
   clarke_number_mul(&y, &y, &c, BITS);
+  rounded(&y, h, NULL, &y, NULL, NULL);
+  shared(&y, h, NULL, q, &y);
   rest_of_power(q, h->of[CLARKE_HYPER_MOMENTUM], k + 1);
+  shared(&y, h, NULL, q, &y);
   mpq_div(q, h->of[CLARKE_HYPER_STEP], q);
-  descend(e, q, &y);
+  descend(e, q, &y, h);
   clarke_number_clear(&y);
   clarke_number_clear(&c);
   mpq_clears(one, q, NULL);
@@ -373,35 +526,43 @@ step_tensorflow(clarke_step_entry *e, const clarke_number *g, const clarke_hyper
 static void
 nadam_mu(clarke_number *mu, const clarke_hypers *h, size_t n)
 {
-  clarke_number power, half;
+  clarke_number power;
   mpq_t q;
 
   mpq_init(q);
   clarke_number_init(&power);
-  clarke_number_init(&half);
   mpq_set_ui(q, 24, 25);
   clarke_number_set_q(&power, q);
   clarke_number_analytic(&power, NULL, CLARKE_FN_LOG, &power, BITS);
   mpq_set_ui(q, n, 1);
   mpq_mul(q, q, h->of[CLARKE_HYPER_MOMENTUM_DECAY]);
   clarke_number_set_si(mu, 0);
-  add(mu, q, &power);
+  clarke_number_addmul_q(mu, q, &power, BITS);
   clarke_number_analytic(&power, NULL, CLARKE_FN_EXP, mu, BITS);
   mpq_div_2exp(q, h->of[CLARKE_HYPER_MOMENTUM], 1);
   mpq_neg(q, q);
   clarke_number_set_q(mu, h->of[CLARKE_HYPER_MOMENTUM]);
-  add(mu, q, &power);
+  clarke_number_addmul_q(mu, q, &power, BITS);
+  shared(mu, h, NULL, NULL, mu);
   clarke_number_clear(&power);
-  clarke_number_clear(&half);
   mpq_clear(q);
 }
 
 /* x = a m + b g. */
 static void
-blend(clarke_number *x, const clarke_number *a, const clarke_number *m, const clarke_number *b, const clarke_number *g)
+blend(clarke_number *x, const clarke_number *a, const clarke_number *m, const clarke_number *b, const clarke_number *g,
+      const clarke_hypers *h)
 {
-  clarke_number_mul(x, a, m, BITS);
-  clarke_number_addmul(x, b, g, BITS);
+  clarke_number of_m, of_g;
+
+  clarke_number_init(&of_m);
+  clarke_number_init(&of_g);
+  clarke_number_mul(&of_m, a, m, BITS);
+  clarke_number_mul(&of_g, b, g, BITS);
+  clarke_number_add(x, &of_m, &of_g, BITS);
+  rounded(x, h, NULL, &of_m, NULL, &of_g);
+  clarke_number_clear(&of_m);
+  clarke_number_clear(&of_g);
 }
 
 /* Of Table 4.5: mu_{k+1} m_{k+1} + (1 - mu_k) g_k. */
@@ -424,9 +585,9 @@ step_nadam(clarke_step_entry *e, const clarke_number *g, const clarke_hypers *h,
   nadam_mu(&mu, h, k);
   nadam_mu(&next, h, k + 1);
   clarke_number_sub(&mu, &one, &mu, BITS);
-  blend(&x, &next, &e->slot[CLARKE_SLOT_M], &mu, g);
+  blend(&x, &next, &e->slot[CLARKE_SLOT_M], &mu, g, h);
   status = precondition(&y, &x, e, q, h, err);
-  descend(e, h->of[CLARKE_HYPER_STEP], &y);
+  descend(e, h->of[CLARKE_HYPER_STEP], &y, h);
   clarke_number_clear(&mu);
   clarke_number_clear(&next);
   clarke_number_clear(&x);
@@ -434,6 +595,20 @@ step_nadam(clarke_step_entry *e, const clarke_number *g, const clarke_hypers *h,
   clarke_number_clear(&one);
   mpq_clear(q);
   return status;
+}
+
+/* The product of all mu is kept in float32, whatever the parameters are: two roundings a step. */
+static void
+single(clarke_number *product, const clarke_hypers *h)
+{
+  mpq_t q;
+
+  if (h->rounding.unit == 0)
+    return;
+  mpq_init(q);
+  parts(q, 3, 24);
+  widen(product, q, product);
+  mpq_clear(q);
 }
 
 /* The weights of m and of g: mu_{t+1} / (1 - mu_1 ... mu_{t+1}) and (1 - mu_t) / (1 - mu_1 ... mu_t), t = k + 1. */
@@ -450,13 +625,16 @@ torch_weights(clarke_number *of_m, clarke_number *of_g, const clarke_hypers *h, 
   for (size_t t = 1; t <= k + 1; t++) {
     nadam_mu(&mu, h, t);
     clarke_number_mul(&product, &product, &mu, BITS);
+    single(&product, h);
   }
   clarke_number_sub(of_g, &one, &mu, BITS);
   clarke_number_sub(&mu, &one, &product, BITS);
+  shared(&mu, h, NULL, NULL, &one);
   clarke_number_div(of_g, of_g, &mu, BITS);
   nadam_mu(of_m, h, k + 2);
   clarke_number_mul(&product, &product, of_m, BITS);
   clarke_number_sub(&mu, &one, &product, BITS);
+  shared(&mu, h, NULL, NULL, &one);
   clarke_number_div(of_m, of_m, &mu, BITS);
   clarke_number_clear(&mu);
   clarke_number_clear(&product);
@@ -477,10 +655,10 @@ step_torch_nadam(clarke_step_entry *e, const clarke_number *g, const clarke_hype
   clarke_number_init(&y);
   both_moments(e, g, h);
   torch_weights(&of_m, &of_g, h, k);
-  blend(&x, &of_m, &e->slot[CLARKE_SLOT_M], &of_g, g);
+  blend(&x, &of_m, &e->slot[CLARKE_SLOT_M], &of_g, g, h);
   rest_of_power(c, h->of[CLARKE_HYPER_SIGMA], k + 1);
   status = precondition(&y, &x, e, c, h, err);
-  descend(e, h->of[CLARKE_HYPER_STEP], &y);
+  descend(e, h->of[CLARKE_HYPER_STEP], &y, h);
   clarke_number_clear(&of_m);
   clarke_number_clear(&of_g);
   clarke_number_clear(&x);
@@ -496,24 +674,31 @@ static void
 inertial(clarke_step_entry *e, const clarke_number *ghat, const clarke_hypers *h)
 {
   const mpq_t *const a = &h->of[CLARKE_HYPER_ALPHA], *const b = &h->of[CLARKE_HYPER_BETA], *const g = &h->of[CLARKE_HYPER_STEP];
-  clarke_number *const psi = &e->slot[CLARKE_SLOT_PSI], old;
-  mpq_t by, share, one;
+  clarke_number *const psi = &e->slot[CLARKE_SLOT_PSI], old, start;
+  mpq_t by, share, one, size; /* by is a difference: of numbers whose sum is size */
 
-  mpq_inits(by, share, one, NULL);
+  mpq_inits(by, share, one, size, NULL);
   clarke_number_init(&old);
+  clarke_number_init(&start);
   clarke_number_set(&old, psi);
   mpq_set_ui(one, 1, 1);
   mpq_div(share, *g, *b);
   mpq_mul(by, *g, *a);
   mpq_sub(by, share, by);
   rest(one, share);
-  mix(psi, one, by, &e->theta);
-  add(&e->theta, by, &e->theta);
-  descend(e, share, &old);
+  mpq_mul(size, *g, *a);
+  mpq_add(size, size, share);
+  mix(psi, one, by, &e->theta, h);
+  shared(psi, h, size, NULL, &e->theta);
+  clarke_number_set(&start, &e->theta);
+  add(&e->theta, by, &start, h);
+  shared(&e->theta, h, size, NULL, &start);
+  descend(e, share, &old, h);
   mpq_mul(by, *g, *b);
-  descend(e, by, ghat);
+  descend(e, by, ghat, h);
   clarke_number_clear(&old);
-  mpq_clears(by, share, one, NULL);
+  clarke_number_clear(&start);
+  mpq_clears(by, share, one, size, NULL);
 }
 
 static clarke_status
@@ -590,14 +775,17 @@ dinadam(clarke_step_entry *e, const clarke_number *g, const clarke_hypers *h, in
   rest(one, s);
   mpq_mul(by, by, one);
   second_moment(e, g, h);
-  mix(&e->slot[CLARKE_SLOT_M], s, by, g);
+  mix(&e->slot[CLARKE_SLOT_M], s, by, g, h);
+  mpq_set_ui(one, 1, 1);
+  mpq_add(one, one, ab);
+  shared(&e->slot[CLARKE_SLOT_M], h, one, NULL, g);
   clarke_number_set(&x, &e->slot[CLARKE_SLOT_M]);
   if (sign < 0)
     mpq_neg(ab, ab);
-  add(&x, ab, g);
+  add(&x, ab, g, h);
   mpq_set_ui(one, 1, 1);
   status = precondition(&y, &x, e, one, h, err);
-  descend(e, *eta, &y);
+  descend(e, *eta, &y, h);
   clarke_number_clear(&x);
   clarke_number_clear(&y);
   mpq_clears(s, ab, by, one, NULL);
@@ -710,12 +898,18 @@ default_of(const clarke_rule *r, clarke_hyper h)
   }
 }
 
+bool
+clarke_rule_takes(const clarke_rule *r, clarke_hyper h)
+{
+  return r->needs[h] || default_of(r, h) != NULL;
+}
+
 static clarke_status
 fill(clarke_hypers *h, const clarke_rule *r, clarke_hyper k, clarke_error *err)
 {
   const char *text = default_of(r, k);
 
-  if (h->given[k] && !r->needs[k] && text == NULL)
+  if (h->given[k] && !clarke_rule_takes(r, k))
     return clarke_fail(err, CLARKE_EINPUT, "%s has no %s (%s)", r->name, hyper_names[k], r->says);
   if (!h->given[k] && r->needs[k])
     return clarke_fail(err, CLARKE_EINPUT, "%s needs --%s%s", r->name, hyper_names[k], k == CLARKE_HYPER_STEP ? ", or --gamma" : "");
@@ -766,17 +960,20 @@ clarke_rule_check(clarke_hypers *h, const clarke_rule *r, clarke_error *err)
 void
 clarke_rule_begin(clarke_step_entry *e, const clarke_rule *r, const clarke_hypers *h)
 {
-  mpq_t q;
+  mpq_t q, size;
 
   for (int s = 0; s < CLARKE_N_SLOTS; s++)
     clarke_number_set_si(&e->slot[s], s == CLARKE_SLOT_V && r->v_is_one);
   if (!r->slot[CLARKE_SLOT_PSI])
     return;
-  mpq_init(q);
+  mpq_inits(q, size, NULL);
   mpq_mul(q, h->of[CLARKE_HYPER_ALPHA], h->of[CLARKE_HYPER_BETA]);
+  mpq_set_ui(size, 1, 1);
+  mpq_add(size, size, q);
   rest(q, q);
-  add(&e->slot[CLARKE_SLOT_PSI], q, &e->theta);
-  mpq_clear(q);
+  add(&e->slot[CLARKE_SLOT_PSI], q, &e->theta, h);
+  shared(&e->slot[CLARKE_SLOT_PSI], h, size, NULL, &e->theta);
+  mpq_clears(q, size, NULL);
 }
 
 clarke_status

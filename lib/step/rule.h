@@ -31,6 +31,12 @@ typedef enum { CLARKE_EPS_OF_RULE, CLARKE_EPS_INSIDE, CLARKE_EPS_OUTSIDE } clark
 /* Beside the gradient (coupled), or of the parameters before the step. */
 typedef enum { CLARKE_DECAY_OF_RULE, CLARKE_DECAY_COUPLED, CLARKE_DECAY_DECOUPLED } clarke_decay_kind;
 
+/* How a program in floats may have computed the step: an operation's result is off by 2^-unit of itself, and by 2^-tiny where it is too
+ * small; the numbers that all entries share (1 - sigma^k) by 2^-scalar. unit 0: exact. */
+typedef struct {
+  long unit, tiny, scalar;
+} clarke_step_rounding;
+
 typedef struct {
   bool given[CLARKE_N_HYPERS];
   mpq_t of[CLARKE_N_HYPERS];
@@ -38,6 +44,7 @@ typedef struct {
   clarke_decay_kind decay;
   bool nesterov;
   bool preconditioned; /* the gradients are ghat: no v is used */
+  clarke_step_rounding rounding; /* then a step's numbers hold all that such a program may get (docs/step.md) */
 } clarke_hypers;
 
 void clarke_hypers_init(clarke_hypers *h);
@@ -60,6 +67,9 @@ const clarke_rule *clarke_rule_at(size_t i);
 
 /* Fills what was not given with the rule's defaults. An error names what the rule needs, does not have, or cannot take. */
 clarke_status clarke_rule_check(clarke_hypers *h, const clarke_rule *r, clarke_error *err);
+
+/* Has the rule such a hyperparameter? */
+bool clarke_rule_takes(const clarke_rule *r, clarke_hyper h);
 
 void clarke_step_entry_init(clarke_step_entry *e);
 void clarke_step_entry_clear(clarke_step_entry *e);

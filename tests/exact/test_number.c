@@ -317,6 +317,38 @@ START_TEST(largest_and_joined)
 }
 END_TEST
 
+/* A ball that is made wider, and the root of one that reaches below 0. */
+START_TEST(widened_and_roots)
+{
+  clarke_number x, by, y;
+
+  clarke_number_init(&x);
+  clarke_number_init(&by);
+  clarke_number_init(&y);
+  clarke_number_set_si(&x, 5);
+  clarke_number_widen(&x, &by, PRECISION);
+  ck_assert(x.exact && mpq_cmp_ui(x.q, 5, 1) == 0); /* by nothing */
+  clarke_number_set_si(&by, -2);
+  clarke_number_widen(&x, &by, PRECISION);
+  ck_assert(!x.exact && arb_contains_si(x.b, 3) && arb_contains_si(x.b, 7) && !arb_contains_si(x.b, 8) && !arb_contains_si(x.b, 2));
+  set_ball(&by, -4, 1); /* at most 4 from 0 */
+  clarke_number_widen(&x, &by, PRECISION);
+  ck_assert(arb_contains_si(x.b, -1) && arb_contains_si(x.b, 11) && !arb_contains_si(x.b, 13) && !arb_contains_si(x.b, -3));
+  clarke_number_root(&y, &x, PRECISION);
+  ck_assert(!y.exact && arb_contains_si(y.b, 0) && arb_contains_si(y.b, 3) && !arb_contains_si(y.b, 4));
+  clarke_number_set_si(&x, 9);
+  clarke_number_root(&x, &x, PRECISION);
+  ck_assert(x.exact && mpq_cmp_ui(x.q, 3, 1) == 0);
+  clarke_number_set_si(&x, 2);
+  clarke_number_root(&y, &x, PRECISION);
+  clarke_number_mul(&y, &y, &y, PRECISION);
+  ck_assert(!y.exact && arb_contains_si(y.b, 2) && mag_cmp_2exp_si(arb_radref(y.b), -30) < 0);
+  clarke_number_clear(&x);
+  clarke_number_clear(&by);
+  clarke_number_clear(&y);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -333,6 +365,7 @@ main(void)
   tcase_add_test(tests, a_text_holds_what_is_certain);
   tcase_add_test(tests, large_numbers_have_many_bits);
   tcase_add_test(tests, largest_and_joined);
+  tcase_add_test(tests, widened_and_roots);
   failed = run_tests();
   flint_cleanup_master();
   return failed;

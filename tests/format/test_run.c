@@ -236,6 +236,59 @@ START_TEST(refusals)
 }
 END_TEST
 
+#define UPDATE(more) "\"steps\": [{\"update\": {\"optimizer\": \"SGD\", \"module\": \"torch.optim.sgd\", " more "}, "
+
+/* An optimizer's step: its settings are exact. */
+START_TEST(an_update)
+{
+  static const char group[] = "\"groups\": [{\"parameters\": [\"0.weight\"], \"path\": \"single\", \"lr\": \"-0x1p-3\", \"betas\": [\"0x1.8p-1\", 1],"
+                              " \"nesterov\": true, \"foreach\": null, \"name\": \"a\", \"t\": {\"tensor\": \"float32\", \"value\": \"0x1p+1\"}}]";
+  char text[1024], *whole_text;
+  clarke_run_description r;
+  const clarke_run_update *u;
+  const clarke_run_group *g;
+
+  snprintf(text, sizeof text, UPDATE("%s, \"grad_scale\": \"0x1p+3\", \"found_inf\": \"0x1p+0\""), group);
+  whole_text = edited("\"steps\": [{", text);
+  ck_assert_int_eq(parse(&r, whole_text), CLARKE_OK);
+  u = &r.step[0].update;
+  ck_assert(u->there && u->scaled && u->found_inf && mpq_cmp_ui(u->scale, 8, 1) == 0 && u->skipped == NULL && u->missing == NULL);
+  ck_assert(strcmp(u->optimizer, "SGD") == 0 && strcmp(u->module, "torch.optim.sgd") == 0 && u->n_groups == 1);
+  g = &u->group[0];
+  ck_assert(strcmp(g->path, "single") == 0 && g->n_parameters == 1 && strcmp(g->parameter[0], "0.weight") == 0 && g->n_settings == 6);
+  ck_assert(clarke_run_setting_find(g, "lr")->n == 1 && mpq_cmp_si(clarke_run_setting_find(g, "lr")->number[0], -1, 8) == 0);
+  ck_assert(clarke_run_setting_find(g, "betas")->n == 2 && mpq_cmp_ui(clarke_run_setting_find(g, "betas")->number[0], 3, 4) == 0);
+  ck_assert(clarke_run_setting_find(g, "nesterov")->is_flag && clarke_run_setting_find(g, "nesterov")->flag);
+  ck_assert(!clarke_run_setting_find(g, "foreach")->is_flag && clarke_run_setting_find(g, "foreach")->n == 0);
+  ck_assert_str_eq(clarke_run_setting_find(g, "name")->text, "a");
+  ck_assert(clarke_run_setting_find(g, "t")->of_tensor && mpq_cmp_ui(clarke_run_setting_find(g, "t")->number[0], 2, 1) == 0);
+  ck_assert_ptr_null(clarke_run_setting_find(g, "eps"));
+  clarke_run_description_clear(&r);
+  free(whole_text);
+}
+END_TEST
+
+/* By itself, as other readers may have it. */
+START_TEST(an_update_alone)
+{
+  json_t *j = json_pack("{s:s, s:s}", "optimizer", "Adam", "skipped", "not called");
+  clarke_run_update u;
+
+  clarke_run_update_init(&u);
+  ck_assert_int_eq(clarke_run_update_read(&u, NULL, &error), CLARKE_OK);
+  ck_assert(!u.there);
+  ck_assert_int_eq(clarke_run_update_read(&u, j, &error), CLARKE_OK);
+  ck_assert(u.there && u.n_groups == 0 && strcmp(u.skipped, "not called") == 0);
+  clarke_run_update_clear(&u);
+  json_decref(j);
+  clarke_run_update_init(&u);
+  j = json_integer(3);
+  ck_assert_int_eq(clarke_run_update_read(&u, j, &error), CLARKE_EINPUT);
+  clarke_run_update_clear(&u);
+  json_decref(j);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -247,5 +300,7 @@ main(void)
   tcase_add_test(tests, lists_of_texts);
   tcase_add_test(tests, run_again);
   tcase_add_test(tests, refusals);
+  tcase_add_test(tests, an_update);
+  tcase_add_test(tests, an_update_alone);
   return run_tests();
 }

@@ -201,6 +201,9 @@ START_TEST(what_a_record_asks)
   clarke_record_clear(&r);
   FAILS(clarke_record_open(&r, CASES "/runs/small", 7, &error), "it has no step 7");
   clarke_record_clear(&r);
+  OK(clarke_record_open_update(&r, CASES "/runs/small", CLARKE_NONE, &error));
+  ck_assert(!r.step->update.there && r.update.n == 0 && r.gradients.n > 0 && r.start.n >= r.gradients.n && r.graph_path == NULL);
+  clarke_record_clear(&r);
   OK(clarke_record_open(&r, CASES "/runs/small/", 0, &error));
   FAILS(clarke_record_request(&ask, &r, &error), "was recorded under profile pytorch-2.13, not numpy");
   free(r.wrt);

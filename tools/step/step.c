@@ -1,5 +1,7 @@
 /* clarke step: what a rule makes of a state and gradients, exactly. */
+#include "step_proof.h"
 #include "step_report.h"
+#include "step_run.h"
 
 #include "base/stop.h"
 #include "command.h"
@@ -10,22 +12,24 @@
 #include <argp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
   OPTION_STATE = 256, OPTION_GRADIENT, OPTION_EPS_PLACE, OPTION_DECAY, OPTION_NESTEROV, OPTION_PRECONDITIONED,
-  OPTION_AGAINST, OPTION_WITHIN,
+  OPTION_AGAINST, OPTION_WITHIN, OPTION_RULE, OPTION_STEP,
   OPTION_GAMMA, OPTION_HYPER, /* and on */
 };
 
 #define MOST_GRADIENTS 4096
 
 typedef struct {
-  const char *rule, *state, *against, *within, *hyper[CLARKE_N_HYPERS];
+  const char *rule, *state, *against, *within, *proof, *hyper[CLARKE_N_HYPERS];
   size_t n_gradients;
   const char **gradient;
   clarke_eps_place place;
   clarke_decay_kind decay;
-  bool nesterov, preconditioned, json;
+  bool nesterov, preconditioned, json, is_run;
+  clarke_step_request run; /* is_run: the rule is a folder's name */
   clarke_watch_limits watch;
 } request;
 
@@ -48,6 +52,9 @@ static const struct argp_option options[] = {
   {"preconditioned", OPTION_PRECONDITIONED, NULL, 0, "the gradients are divided by their roots already: v is not used", 0},
   {"against", OPTION_AGAINST, "FILE", 0, "the state after the last step: is it the rule's?", 0},
   {"within", OPTION_WITHIN, "Q", 0, "with --against: no entry is farther from the rule's than this (0)", 0},
+  {"proof", 'p', "FILE", 0, "write a proof of the state after the last step, which clarke-check verifies", 0},
+  {"rule", OPTION_RULE, "RULE", 0, "of a run folder: is the step this rule's? (the optimizer's own)", 0},
+  {"step", OPTION_STEP, "N", 0, "of a run folder, the step with that number (the first)", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
   CLARKE_OPTIONS_OF_WATCH,
   CLARKE_OPTION_OF_LIMIT,
@@ -56,13 +63,16 @@ static const struct argp_option options[] = {
 
 static char doc[] =
   "What does a rule make of parameters, a state and gradients? Computes steps of optimizers exactly, by the papers' rules and by the "
-  "frameworks', which are others. Roots are enclosed, and printed to the digits that are certain."
+  "frameworks', which are others. Roots are enclosed, and printed to the digits that are certain. Of a run folder: is the step that the "
+  "optimizer made its rule's?"
   "\vExamples:\n"
+  "  clarke step run/ --step 3\n"
   "  clarke step list\n"
   "  clarke step momentum --state state.json --gradient g1.json --gradient g2.json --eta 1/10 --momentum 0.9\n"
-  "  clarke step torch-adam --state before.npz --gradient g.npz --eta 0.001 --against after.npz --within 1e-9\n\n"
-  "Exit status: 0 computed (--against: every entry is the rule's, or within the bound), 1 with --against, some is not (the first is "
-  "shown), 2 the question could not be asked, 3 with --against, an enclosure is too wide to say.";
+  "  clarke step torch-adam --state before.npz --gradient g.npz --eta 0.001 --against after.npz --within 1e-9\n"
+  "  clarke step inna --state s.json --gradient g.json --eta 1/10 --alpha 2 --beta 2 --proof inna.proof\n\n"
+  "Exit status: 0 computed (--against, or a run folder: every entry is the rule's, or within the bound), 1 some is not (the first is "
+  "shown), 2 the question could not be asked, 3 that is undecided.";
 
 static void
 take_gradient(request *q, const char *arg, const struct argp_state *state)
@@ -97,11 +107,38 @@ take_word(const char *arg, const char *first, const char *second, const char *op
   return strcmp(arg, first) == 0 ? 1 : 2;
 }
 
+static bool
+is_folder(const char *path)
+{
+  struct stat s;
+
+  return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
+/* What is asked of a folder is in it. */
+static void
+check_run(const request *q, const struct argp_state *state)
+{
+  bool given = q->proof != NULL || q->state != NULL || q->n_gradients > 0 || q->against != NULL || q->within != NULL || q->nesterov || q->preconditioned
+               || q->place != CLARKE_EPS_OF_RULE || q->decay != CLARKE_DECAY_OF_RULE;
+
+  for (int k = 0; k < CLARKE_N_HYPERS; k++)
+    given = given || q->hyper[k] != NULL;
+  if (given)
+    argp_error(state, "a run folder has the state, the gradient and the settings; only --rule and --step go with it");
+}
+
 static void
 check_request(const request *q, const struct argp_state *state)
 {
   if (q->rule == NULL)
     argp_error(state, "a rule is needed; clarke step list has them");
+  if (q->is_run) {
+    check_run(q, state);
+    return;
+  }
+  if (q->run.rule != NULL || q->run.step != CLARKE_NONE)
+    argp_error(state, "--rule and --step go with a run folder; '%s' is none", q->rule);
   if (strcmp(q->rule, "list") == 0)
     return;
   if (q->state == NULL || q->n_gradients == 0)
@@ -114,7 +151,7 @@ static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
   request *q = state->input;
-  const clarke_shared_options shared = {.json = &q->json};
+  const clarke_shared_options shared = {.json = &q->json, .proof = &q->proof};
 
   if (clarke_take_shared(key, arg, state, &shared) || clarke_watch_take(key, arg, state, &q->watch))
     return 0;
@@ -154,6 +191,14 @@ parse(int key, char *arg, struct argp_state *state)
     if (q->rule != NULL)
       argp_error(state, "one rule is expected");
     q->rule = arg;
+    q->is_run = is_folder(arg);
+    q->run.folder = arg;
+    return 0;
+  case OPTION_RULE:
+    q->run.rule = arg;
+    return 0;
+  case OPTION_STEP:
+    q->run.step = clarke_read_step(arg, state);
     return 0;
   case ARGP_KEY_END:
     check_request(q, state);
@@ -199,6 +244,7 @@ typedef struct {
   clarke_step_entry *entry;
   mpq_t within;
   json_t *steps;
+  clarke_text proof;
   int answer;
 } work;
 
@@ -322,6 +368,8 @@ make_step(work *w, const char *path, clarke_error *err)
     status = clarke_fail(err, CLARKE_EINPUT, "%s: no 'g' (or 'gradient', 'grad', 'theta')", file.file);
   if (status == CLARKE_OK && g->n != w->n)
     status = clarke_fail(err, CLARKE_EINPUT, "%s: the gradient has %zu entries, theta has %zu", file.file, g->n, w->n);
+  if (status == CLARKE_OK && w->proof.to != NULL)
+    clarke_step_proof_gradient(&w->proof, g->x, g->n);
   for (size_t i = 0; i < w->n && status == CLARKE_OK; i++) {
     status = clarke_rule_step(&w->entry[i], w->rule, &g->x[i], &w->hypers, w->k, err);
     if (status != CLARKE_OK)
@@ -464,10 +512,17 @@ compare(work *w, const request *q, json_t **j, clarke_error *err)
   return status;
 }
 
+static clarke_step_state
+state_of(const work *w)
+{
+  return (clarke_step_state){.rule = w->rule, .hypers = &w->hypers, .n = w->n, .k = w->k, .entry = w->entry};
+}
+
 static clarke_status
 make_steps(work *w, const request *q, clarke_error *err)
 {
-  clarke_status status = CLARKE_OK;
+  clarke_step_state state = state_of(w);
+  clarke_status status = q->proof != NULL ? clarke_step_proof_begin(&w->proof, &state, q->n_gradients, err) : CLARKE_OK;
 
   clarke_work_begin("steps", q->n_gradients);
   for (size_t i = 0; i < q->n_gradients && status == CLARKE_OK; i++) {
@@ -482,7 +537,8 @@ make_steps(work *w, const request *q, clarke_error *err)
     clarke_json_append(&w->steps, j);
     clarke_work_done();
   }
-  return status;
+  state = state_of(w);
+  return clarke_step_proof_save(&w->proof, &state, status, q->proof, err);
 }
 
 static clarke_status
@@ -530,8 +586,8 @@ int
 clarke_command_step(int argc, char **argv)
 {
   static char name[] = "clarke step";
-  struct argp argp = {options, parse, "RULE --state FILE --gradient FILE...\nlist", doc, NULL, NULL, NULL};
-  request q = {.rule = NULL};
+  struct argp argp = {options, parse, "RULE --state FILE --gradient FILE...\nRUN\nlist", doc, NULL, NULL, NULL};
+  request q = {.run = {.step = CLARKE_NONE}};
   clarke_error err = {CLARKE_OK, ""};
   clarke_status status;
   work w = {.answer = EXIT_HOLDS, .steps = json_array()};
@@ -540,7 +596,8 @@ clarke_command_step(int argc, char **argv)
   clarke_hypers_init(&w.hypers);
   mpq_init(w.within);
   clarke_watch_begin(&q.watch);
-  status = strcmp(q.rule, "list") == 0 ? print_list(q.json, &err) : answer(&w, &q, &err);
+  q.run.json = q.json;
+  status = q.is_run ? clarke_step_run(&w.answer, &q.run, &err) : strcmp(q.rule, "list") == 0 ? print_list(q.json, &err) : answer(&w, &q, &err);
   clarke_watch_end();
   if (status != CLARKE_OK)
     fprintf(stderr, "clarke step: %s\n", err.text);

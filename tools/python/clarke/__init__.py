@@ -5,12 +5,12 @@
         loss.backward()
     answer = clarke.audit("run/")
 """
-from .answer import Answer, Failed, audit
+from .answer import Answer, Failed, audit, step
 from .derive import derive
 from .derived import Derived
 from .recorder import record
 from .refused import Refused
 from .touched import Touched
 
-__all__ = ["Answer", "Derived", "Failed", "Refused", "Touched", "audit", "derive", "record"]
+__all__ = ["Answer", "Derived", "Failed", "Refused", "Touched", "audit", "derive", "record", "step"]
 __version__ = "0.1.0"

@@ -202,6 +202,15 @@ def audit_run(run, options):
     return Answer(verdict, reason, touched, gradient, text, report, touched_by_module(module, report))
 
 
+def step(run: str | os.PathLike[str], *, rule: str | None = None, options: Sequence[str] = ()) -> dict[str, Any]:
+    """Is what the optimizer made of a recorded step its rule's?
+
+    rule: by the name of `clarke step list`; None: the optimizer's own. All of `clarke step RUN --json`: "answer", "holds" (None: not
+    known), "first" (the first entry that is not the rule's), "instead" (what was followed, if that is known)."""
+    settle()
+    return answered("step", os.path.join(os.fspath(run), ""), "--json", *(("--rule", rule) if rule is not None else ()), *options)
+
+
 def audit(what: Any, x: Any = None, y: Any = None, loss: Callable[..., Any] | None = None, *, options: Sequence[str] = (), again: bool = True) -> Answer:
     """Was the gradient of a training step right?
 

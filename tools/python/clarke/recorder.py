@@ -19,7 +19,7 @@ from torch.overrides import _get_current_function_mode_stack
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 from . import graph as graphs
-from . import kinks, replay, statistics
+from . import kinks, replay, statistics, updates
 from . import model as models
 from . import trees as trees_of
 from .again import Again, keywords
@@ -158,7 +158,8 @@ class record:
     """with clarke.record("run/", model): loss = loss_fn(model(x), y); loss.backward()
 
     The step runs as it would without. At the end of the block the folder is written, or the step refused (Refused), and
-    nothing written. `light` leaves the nodes' outputs and gradients out; `optimizer` is noted; `step` is its number.
+    nothing written. `light` leaves the nodes' outputs and gradients out; `step` is its number. `optimizer` is noted, and its next step(),
+    in the block or after it, is added to the folder: parameters and moments before and after (updates.py).
     `append`: the folder has steps of this graph already, to which this one is added. `background`: a thread checks and
     writes while the training goes on, and wait() refuses; until then no tensor of the step but parameters, their gradients,
     buffers and the batch may be changed through numpy. `trees`: the orders of summation are asked for, too, and written.
@@ -175,7 +176,7 @@ class record:
                            kinks.needless if light and not background else None, note_function)
         self.given, self.gradients, self.flags, self.hooked = None, None, None, None
         self.again, self.loss_again = Again(self.trace) if again else None, again if callable(again) else None
-        self.hooks, self.modes, self.thread, self.trees, self.ran = [], [], None, trees, None
+        self.hooks, self.modes, self.thread, self.trees, self.ran, self.update, self.added = [], [], None, trees, None, None, None
         if trees and (light or background):
             raise ValueError("trees are of the nodes' numbers (no light record), and asked for in the step's own thread")
         if trees:
@@ -208,6 +209,7 @@ class record:
         self.before = {name: b.detach().clone() for name, b in self.buffers.items()}
         self.start = {name: p.detach().clone() for name, p in self.parameters.items()}
         self.names = {id(m): name for name, m in model.named_modules()}
+        self.update = updates.begin(self)
         self.trace.owned = [p.untyped_storage() for p in self.parameters.values() if p.requires_grad]  # so no other tensor has their addresses
         self.trace.parameters = {storage.data_ptr() for storage in self.trace.owned}
         self.trace.trained |= self.trace.parameters
@@ -266,7 +268,13 @@ class record:
             surely(self.leave)
             if kind is None:
                 self.write()
+                if self.update is not None and not self.update.made:
+                    self.update.wait(self.behind_it if self.background else None)
+            elif self.update is not None:
+                self.update.release()
         except BaseException as why:
+            if self.update is not None:
+                self.update.release()
             surely(self.leave)
             traceback.clear_frames(why.__traceback__)  # of this package's: who keeps the exception does not keep the step
             raise
@@ -324,14 +332,15 @@ class record:
         self.whole = graph.whole  # a single run, without a batch axis
         self.after = {n: t.detach().clone() if self.background else t for n, t in self.buffers.items()}
         batch = self.batch(graph, copied=self.background)
+        made = self.update is not None and self.update.made  # was the optimizer's step in the block?
         if self.background:
             own(self.trace, nodes, self.light, graph)
         if not self.background:
             if unwritten():  # they may be of this folder, and come before
                 settle()
-            self.finish(run, graph, nodes, batch)
+            self.finish(run, graph, nodes, batch, made)
             return
-        self.work = later(self.behind, run, graph, nodes, batch)
+        self.work = later(self.behind, run, graph, nodes, batch, made)
         self.work.add_done_callback(self.tell)
 
     def behind(self, *step):
@@ -340,7 +349,7 @@ class record:
         finally:
             self.forget()
 
-    def finish(self, run, graph, nodes, batch):
+    def finish(self, run, graph, nodes, batch, made):
         if self.background:
             kinks.check(self.differentiated, installed())
         if not (self.light or self.background or self.append):
@@ -355,6 +364,11 @@ class record:
                 files["trace"] = folder.put(f"{base}.trace.safetensors", safetensors(self.everything(graph)), hashed=False)
             if self.trees:
                 files["trees"] = folder.put(f"{base}.trees.json", [trees_of.find(self.trace, graph, self.parameters)])
+            if made:
+                more, run["steps"][-1]["update"] = self.update.files(folder)
+                files |= more
+            elif self.update is not None:
+                self.update.gradients = files["gradients"]["sha256"]
             run["steps"][-1]["files"] = files
             if not self.append:
                 run["graph"] = folder.put("graph.onnx", [models.model_bytes(graph, torch.__version__)])
@@ -367,6 +381,13 @@ class record:
         if self.work is not None:
             self.waited = True
             self.work.result()
+        if self.added is not None:
+            self.added.result()
+
+    def behind_it(self, add):
+        """The optimizer's step, when the record is written."""
+        self.added = later(add)
+        self.added.add_done_callback(self.tell)
 
     def tell(self, work):
         """Nobody may have waited for it: a step that was not written is not passed over in silence."""

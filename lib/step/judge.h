@@ -1,0 +1,39 @@
+/* Does what an optimizer made of a parameter follow from its gradient by a rule? Bit for bit, where the program is known; else within what
+ * floats may make of the rule. */
+#ifndef CLARKE_STEP_JUDGE_H
+#define CLARKE_STEP_JUDGE_H
+
+#include "step/single.h"
+
+/* A parameter before the step and after it, entry by entry. A slot that is not there before (NULL) begins as the rule says; one that is
+ * not there after is not asked about. */
+typedef struct {
+  size_t n;
+  const double *gradient, *theta[2], *slot[2][CLARKE_N_SLOTS];
+} clarke_step_tensor;
+
+typedef struct {
+  const clarke_rule *rule;
+  const clarke_hypers *hypers; /* with the rounding of the tensor's type */
+  size_t k;
+  const clarke_single *single; /* NULL: no program is known */
+  bool maximize;
+  mpq_srcptr scale; /* by which the step divided the gradient itself; NULL: it did not */
+} clarke_step_question;
+
+typedef struct {
+  size_t bits, within, wrong, open; /* entries: bit for bit; within the bound; outside; the bound is infinite */
+  uint64_t ways;           /* in each of these all that are bit for bit are the program's */
+  double bound, moved;     /* at most: the bound on theta of entries that are not bit for bit; at least: what the largest step is */
+  int slot;                /* of the first entry that is wrong, or else open: -1 theta; */
+  size_t entry;
+  double recorded;
+  char *by_rule;           /* what it must be (malloc) */
+} clarke_step_finding;
+
+void clarke_step_finding_clear(clarke_step_finding *f);
+
+/* stop: at the first entry that is not the rule's. */
+clarke_status clarke_step_judge(clarke_step_finding *f, const clarke_step_question *q, const clarke_step_tensor *t, bool stop, clarke_error *err);
+
+#endif

@@ -1,0 +1,310 @@
+#include "step/single.h"
+
+#include <math.h>
+#include <mpfr.h>
+#include <string.h>
+
+/* --- operations ------------------------------------------------------------------------------------------- */
+
+/* Rounded to the type that operations compute in. Sums, products, quotients and roots of float32s have the right bits when they are made in
+ * doubles and rounded again: 53 >= 2 * 24 + 2 (Figueroa, 1995). */
+static double
+fit(const clarke_single *s, double x)
+{
+  return s->dtype == CLARKE_F64 ? x : (double)(float)x;
+}
+
+/* To so many bits, ties to even; the smallest number is 2^least. */
+static double
+to_bits(double x, int bits, int least)
+{
+  int exponent;
+  double unit;
+
+  frexp(x, &exponent);
+  unit = ldexp(1, exponent - bits > least ? exponent - bits : least);
+  return copysign(nearbyint(x / unit) * unit, x);
+}
+
+/* What an operation leaves in memory. */
+static double
+stored(const clarke_single *s, double x)
+{
+  return s->dtype == CLARKE_BF16 ? to_bits(x, 8, -133) : s->dtype == CLARKE_F16 ? to_bits(x, 11, -24) : x;
+}
+
+/* a + b c, with one rounding or with two. */
+static double
+add_product(const clarke_single *s, double a, double b, double c, bool fused)
+{
+  if (!fused)
+    return stored(s, fit(s, a + fit(s, b * c)));
+  return s->dtype == CLARKE_F64 ? fma(b, c, a) : stored(s, (double)fmaf((float)b, (float)c, (float)a));
+}
+
+/* x.add(y, alpha=q). The factor is cast to the tensor's type; where it is not fused, the product is, too. */
+static double
+add(const clarke_single *s, double x, double q, double y, unsigned way)
+{
+  const double factor = stored(s, fit(s, q));
+  const bool fused = (way & CLARKE_WAY_ADD) != 0;
+
+  return fused ? add_product(s, x, factor, y, true) : stored(s, fit(s, x + stored(s, fit(s, factor * y))));
+}
+
+/* x.lerp(y, w) */
+static double
+lerp(const clarke_single *s, double x, double y, double w, unsigned way)
+{
+  const double weight = fit(s, w), difference = fit(s, y - x);
+  const bool small = fabs(weight) < 0.5;
+
+  return add_product(s, small ? x : y, small ? weight : fit(s, weight - 1), difference, (way & CLARKE_WAY_LERP) != 0);
+}
+
+/* x.addcmul(g, g, value=q) */
+static double
+addcmul(const clarke_single *s, double x, double q, double g, unsigned way)
+{
+  return add_product(s, x, fit(s, fit(s, q) * g), g, (way & CLARKE_WAY_ADDCMUL) != 0);
+}
+
+/* x.addcdiv(y, z, value=q) */
+static double
+addcdiv(const clarke_single *s, double x, double q, double y, double z)
+{
+  return stored(s, fit(s, x + fit(s, fit(s, fit(s, q) * y) / z)));
+}
+
+static double
+scaled(const clarke_single *s, double x, double q)
+{
+  return stored(s, fit(s, x * fit(s, q)));
+}
+
+static double
+divided(const clarke_single *s, double x, double q)
+{
+  return stored(s, fit(s, x / fit(s, q)));
+}
+
+/* The nearest, or the other neighbour of the exact root. */
+static double
+root(const clarke_single *s, double x)
+{
+  const double r = fit(s, sqrt(x)), off = fma(r, r, -x);
+  const double to = off < 0 ? INFINITY : -INFINITY;
+
+  if (!s->far || off == 0 || s->dtype == CLARKE_BF16 || s->dtype == CLARKE_F16)
+    return stored(s, r);
+  return s->dtype == CLARKE_F32 ? (double)nextafterf((float)r, (float)to) : nextafter(r, to);
+}
+
+static double
+plus_eps(const clarke_single *s, double x)
+{
+  return stored(s, fit(s, x + fit(s, s->eps)));
+}
+
+/* --- entries --------------------------------------------------------------------------------------------------- */
+
+/* The gradient that the rule goes on with; theta decayed. */
+static double
+begin(const clarke_single *s, clarke_single_state *e, double g, unsigned way)
+{
+  const double d = s->maximize ? -g : g;
+
+  if (s->decay == 0)
+    return d;
+  if (!s->decoupled)
+    return add(s, d, s->decay, e->theta, way);
+  e->theta = scaled(s, e->theta, 1 - s->lr * s->decay);
+  return d;
+}
+
+static void
+sgd(const clarke_single *s, clarke_single_state *e, double g, unsigned way)
+{
+  double d = begin(s, e, g, way), *const m = &e->slot[CLARKE_SLOT_M];
+
+  if (s->momentum != 0) {
+    *m = s->begins ? d : add(s, scaled(s, *m, s->momentum), 1 - s->dampening, d, way);
+    d = s->nesterov ? add(s, d, s->momentum, *m, way) : *m;
+  }
+  e->theta = add(s, e->theta, -s->lr, d, way);
+}
+
+static void
+moments(const clarke_single *s, clarke_single_state *e, double d, unsigned way)
+{
+  double *const v = &e->slot[CLARKE_SLOT_V];
+
+  e->slot[CLARKE_SLOT_M] = lerp(s, e->slot[CLARKE_SLOT_M], d, 1 - s->momentum, way);
+  *v = addcmul(s, scaled(s, *v, s->sigma), 1 - s->sigma, d, way);
+}
+
+static void
+adam(const clarke_single *s, clarke_single_state *e, double g, unsigned way)
+{
+  const clarke_single_scalars *of = &s->scalars[way / CLARKE_WAY_POWERS];
+  const double d = begin(s, e, g, way);
+
+  moments(s, e, d, way);
+  e->theta = addcdiv(s, e->theta, of->step, e->slot[CLARKE_SLOT_M],
+                     plus_eps(s, divided(s, root(s, e->slot[CLARKE_SLOT_V]), of->root)));
+}
+
+static void
+nadam(const clarke_single *s, clarke_single_state *e, double g, unsigned way)
+{
+  const clarke_single_scalars *of = &s->scalars[way / CLARKE_WAY_POWERS];
+  const double d = begin(s, e, g, way);
+  double below;
+
+  moments(s, e, d, way);
+  below = plus_eps(s, root(s, divided(s, e->slot[CLARKE_SLOT_V], of->root)));
+  e->theta = addcdiv(s, addcdiv(s, e->theta, of->of_g, d, below), of->of_m, e->slot[CLARKE_SLOT_M], below);
+}
+
+static void
+adagrad(const clarke_single *s, clarke_single_state *e, double g, unsigned way)
+{
+  const double d = begin(s, e, g, way);
+
+  e->slot[CLARKE_SLOT_V] = addcmul(s, e->slot[CLARKE_SLOT_V], 1, d, way);
+  e->theta = addcdiv(s, e->theta, s->scalars[way / CLARKE_WAY_POWERS].step, d, plus_eps(s, root(s, e->slot[CLARKE_SLOT_V])));
+}
+
+static void
+rmsprop(const clarke_single *s, clarke_single_state *e, double g, unsigned way)
+{
+  const double d = begin(s, e, g, way);
+  double *const m = &e->slot[CLARKE_SLOT_M], *const v = &e->slot[CLARKE_SLOT_V], below;
+
+  *v = addcmul(s, scaled(s, *v, s->sigma), 1 - s->sigma, d, way);
+  below = plus_eps(s, root(s, *v));
+  if (s->momentum > 0) {
+    *m = addcdiv(s, scaled(s, *m, s->momentum), 1, d, below);
+    e->theta = add(s, e->theta, -s->lr, *m, way);
+  } else
+    e->theta = addcdiv(s, e->theta, -s->lr, d, below);
+}
+
+/* --- what all entries share -------------------------------------------------------------------------------------------- */
+
+/* a to the b, the double below it or that above. */
+static double
+power(double a, double b, bool above)
+{
+  mpfr_t x, y;
+  double p;
+
+  mpfr_inits2(53, x, y, NULL);
+  mpfr_set_d(x, a, MPFR_RNDN);
+  mpfr_set_d(y, b, MPFR_RNDN);
+  mpfr_pow(x, x, y, above ? MPFR_RNDU : MPFR_RNDD);
+  p = mpfr_get_d(x, MPFR_RNDN);
+  mpfr_clears(x, y, NULL);
+  return p;
+}
+
+static clarke_single_scalars
+of_adam(const clarke_single *s, double k, unsigned powers)
+{
+  const double first = 1 - power(s->momentum, k, (powers & 1) != 0), second = 1 - power(s->sigma, k, (powers & 2) != 0);
+
+  return (clarke_single_scalars){.step = -(s->lr / first), .root = power(second, 0.5, (powers & 4) != 0), .possible = true};
+}
+
+static clarke_single_scalars
+of_nadam(const clarke_single *s, double k, double momentum_decay, unsigned powers, const clarke_single_more *more)
+{
+  const double mu = s->momentum * (1 - 0.5 * power(0.96, k * momentum_decay, (powers & 2) != 0));
+  const double next = s->momentum * (1 - 0.5 * power(0.96, (k + 1) * momentum_decay, (powers & 4) != 0));
+  const double product = more->product_float32 ? (double)((float)more->product[0] * (float)mu) : more->product[0] * mu;
+
+  return (clarke_single_scalars){.root = 1 - power(s->sigma, k, (powers & 1) != 0),
+                                 .of_g = -s->lr * (1 - mu) / (1 - product),
+                                 .of_m = -s->lr * next / (1 - product * next),
+                                 .possible = product == more->product[1]};
+}
+
+static bool
+choose(clarke_single *s, const clarke_rule *r)
+{
+  static const struct {
+    const char *name;
+    void (*entry)(const clarke_single *s, clarke_single_state *e, double g, unsigned way);
+  } programs[] = {{"torch-sgd", sgd}, {"torch-adam", adam}, {"torch-adamw", adam}, {"torch-nadam", nadam},
+                  {"torch-adagrad", adagrad}, {"torch-rmsprop", rmsprop}};
+
+  for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+    if (strcmp(programs[i].name, r->name) == 0)
+      s->entry = programs[i].entry;
+  return s->entry != NULL;
+}
+
+bool
+clarke_single_make(clarke_single *s, const clarke_rule *r, const clarke_hypers *h, size_t k, clarke_dtype dtype, const clarke_single_more *more)
+{
+  const double steps = (double)k + 1;
+
+  *s = (clarke_single){.dtype = dtype, .begins = k == 0, .maximize = more->maximize, .nesterov = h->nesterov, .lr = more->lr,
+                       .decoupled = h->decay == CLARKE_DECAY_DECOUPLED, .momentum = mpq_get_d(h->of[CLARKE_HYPER_MOMENTUM]),
+                       .sigma = mpq_get_d(h->of[CLARKE_HYPER_SIGMA]), .eps = mpq_get_d(h->of[CLARKE_HYPER_EPS]),
+                       .decay = mpq_get_d(h->of[CLARKE_HYPER_DECAY]), .dampening = mpq_get_d(h->of[CLARKE_HYPER_DAMPENING])};
+  if (h->place != CLARKE_EPS_OUTSIDE || h->preconditioned || !choose(s, r))
+    return false;
+  for (unsigned p = 0; p < CLARKE_WAY_POWERS; p++) {
+    clarke_single_scalars *of = &s->scalars[p];
+
+    if (s->entry == adam)
+      *of = of_adam(s, steps, p);
+    else if (s->entry == nadam)
+      *of = of_nadam(s, steps, mpq_get_d(h->of[CLARKE_HYPER_MOMENTUM_DECAY]), p, more);
+    else
+      *of = (clarke_single_scalars){.step = -(s->lr / (1 + (steps - 1) * more->lr_decay)), .possible = p == 0};
+  }
+  return true;
+}
+
+/* --- comparison ----------------------------------------------------------------------------------------------------------- */
+
+/* -0 is not 0. */
+static bool
+same(double a, double b)
+{
+  return memcmp(&a, &b, sizeof a) == 0;
+}
+
+static uint64_t
+ways_of(const clarke_single *s, uint64_t ways, const clarke_single_state *before, double g, const clarke_single_state *after,
+        const bool compared[CLARKE_N_SLOTS])
+{
+  uint64_t found = 0;
+
+  for (unsigned way = 0; way < CLARKE_N_WAYS; way++) {
+    clarke_single_state e = *before;
+    bool is = (ways >> way & 1) != 0 && s->scalars[way / CLARKE_WAY_POWERS].possible;
+
+    if (!is)
+      continue;
+    s->entry(s, &e, g, way);
+    is = same(e.theta, after->theta);
+    for (int slot = 0; slot < CLARKE_N_SLOTS && is; slot++)
+      is = !compared[slot] || same(e.slot[slot], after->slot[slot]);
+    found |= is ? (uint64_t)1 << way : 0;
+  }
+  return found;
+}
+
+uint64_t
+clarke_single_ways(const clarke_single *s, uint64_t ways, const clarke_single_state *before, double g, const clarke_single_state *after,
+                   const bool compared[CLARKE_N_SLOTS])
+{
+  const uint64_t found = ways_of(s, ways, before, g, after, compared);
+  clarke_single far = *s;
+
+  far.far = true;
+  return found != 0 ? found : ways_of(&far, ways, before, g, after, compared);
+}

@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""Steps of torch.optim, recorded and asked about: the optimizer's step in the block, after it, in the background; scaled, clipped, skipped.
+
+    records_steps.py CLARKE CLARKE-CHECK
+
+Every single-tensor step is its rule's bit for bit, in float64, float32 and bfloat16; foreach and fused steps are within the bound. A moved entry is
+found, in a file of the folder.
+"""
+import copy
+import hashlib
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "python"))
+sys.path.append(os.path.join(HERE, "..", "tools"))
+CLARKE = os.path.abspath(sys.argv[1])
+os.environ["CLARKE"] = CLARKE
+import clarke  # noqa: E402
+from clarke.files import safetensors  # noqa: E402
+from safetensors.torch import load_file  # noqa: E402
+from expect import expect, finish  # noqa: E402
+
+O = torch.optim
+BITS, WITHIN = "the rule's, bit for bit", "the rule's, within the bound"
+OPTIMIZERS = [
+    (O.SGD, {"lr": 0.1}), (O.SGD, {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.01}), (O.SGD, {"lr": 0.1, "momentum": 0.9, "nesterov": True}),
+    (O.SGD, {"lr": 0.1, "momentum": 0.9, "dampening": 0.3, "maximize": True}), (O.Adam, {"lr": 0.01}),
+    (O.Adam, {"lr": 0.01, "weight_decay": 0.1, "betas": (0.4, 0.9)}), (O.AdamW, {"lr": 0.01}), (O.NAdam, {"lr": 0.01}),
+    (O.NAdam, {"lr": 0.01, "weight_decay": 0.01, "decoupled_weight_decay": True}), (O.Adagrad, {"lr": 0.1, "lr_decay": 0.1}),
+    (O.RMSprop, {"lr": 0.01}), (O.RMSprop, {"lr": 0.01, "momentum": 0.9, "weight_decay": 0.1})]
+NO_FUSED = O.NAdam, O.RMSprop
+
+
+def network(kind=torch.float32):
+    return nn.Sequential(nn.Linear(6, 20), nn.ReLU(), nn.Linear(20, 3)).to(kind)
+
+
+def data(kind=torch.float32):
+    return torch.randn(8, 6, dtype=kind), torch.randint(0, 3, (8,))
+
+
+def ask(run, step=0, **options):
+    return clarke.step(run, options=["--step", str(step)], **options)
+
+
+def train(run, make, settings, kind, steps=3, between=None):
+    model, (x, y) = network(kind), data(kind)
+    optimizer = make(model.parameters(), **settings)
+    for k in range(steps):
+        optimizer.zero_grad()
+        with clarke.record(run, model, optimizer=optimizer, step=k, append=k > 0, light=True, again=False):
+            F.cross_entropy(model(x), y).backward()
+            if between is not None:
+                between(model)
+            optimizer.step()
+    return model, optimizer
+
+
+def programs(folder):
+    """Each optimizer by each of its programs."""
+    for i, (make, settings) in enumerate(OPTIMIZERS):
+        for kind in (torch.float64, torch.float32, torch.bfloat16):
+            run = os.path.join(folder, f"single-{i}-{kind}")
+            train(run, make, settings | {"foreach": False}, kind)
+            for k in range(3):
+                said = ask(run, k)
+                expect(said["answer"] == BITS and said["holds"] and said["path"] == "single", f"{make.__name__} {settings} {kind} {k}: {said}")
+        for how in ("foreach", "fused") if make not in NO_FUSED else ("foreach",):
+            run = os.path.join(folder, f"{how}-{i}")
+            train(run, make, settings | {how: True}, torch.float32)
+            for k in range(3):
+                said = ask(run, k)
+                expect(said["answer"] in (BITS, WITHIN) and said["path"] == how, f"{make.__name__} {settings} {how} {k}: {said}")
+
+
+def fault(folder):
+    """PyTorch 2.13's fused SGD on a CPU leaves vectors of bfloat16 as they were. (Where it steps, as later ones may, that is the rule's.)"""
+    run = os.path.join(folder, "fault")
+    train(run, O.SGD, {"lr": 0.5, "fused": True}, torch.bfloat16, steps=1)
+    p, g = torch.nn.Parameter(torch.ones(64, dtype=torch.bfloat16)), torch.full((64,), 0.5, dtype=torch.bfloat16)
+    p.grad = g
+    O.SGD([p], lr=0.5, fused=True).step()
+    said, steps = ask(run), bool((p == 0.75).all())
+    expect((said["holds"] is False and said["wrong"] > 20) if not steps else said["holds"] is not False, f"fused SGD in bfloat16: {steps} {said}")
+
+
+def places(folder):
+    """In the block, after it, behind it; several groups; what the optimizer does not know."""
+    x, y = data()
+    for how in ("inside", "after", "background"):
+        run, model = os.path.join(folder, how), network()
+        optimizer = O.AdamW([{"params": model[0].parameters(), "lr": 0.1}, {"params": model[2].parameters(), "weight_decay": 0.5}])
+        schedule = O.lr_scheduler.ExponentialLR(optimizer, 0.5)
+        for k in range(3):
+            optimizer.zero_grad()
+            with clarke.record(run, model, optimizer=optimizer, step=k, append=k > 0, background=how == "background") as record:
+                F.cross_entropy(model(x), y).backward()
+                if how == "inside":
+                    optimizer.step()
+            if how != "inside":
+                optimizer.step()
+            schedule.step()
+            record.wait()
+            said = ask(run, k)
+            expect(said["answer"] == BITS and said["gradient"]["is"] == "recorded", f"{how} {k}: {said}")
+        expect(clarke.audit(run).gradient["explained"] is True, f"{how}: the record itself")
+        expect(not [n for n in os.listdir(run) if n.endswith(".tmp") or n.startswith(".")], f"{how}: {os.listdir(run)}")
+    run, model = os.path.join(folder, "frozen"), network()
+    optimizer = O.SGD(model[2].parameters(), lr=0.1)
+    with clarke.record(run, model, optimizer=optimizer):
+        F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+    expect(ask(run)["bits"] == 63, f"some parameters: {ask(run)}")
+    expect(len(optimizer._optimizer_step_pre_hooks) == len(optimizer._optimizer_step_post_hooks) == 0, "hooks are left")
+
+
+def changed_gradients(folder):
+    """Clipped, scaled, accumulated."""
+    x, y = data()
+
+    def run_of(name, between, scaler=None, times=1):
+        run, model = os.path.join(folder, name), network()
+        optimizer = O.Adam(model.parameters(), lr=0.01)
+        with clarke.record(run, model, optimizer=optimizer):
+            loss = F.cross_entropy(model(x), y)
+            (scaler.scale(loss) if scaler else loss).backward()
+        for _ in range(times - 1):
+            F.cross_entropy(model(x + 1), y).backward()
+        between(model, optimizer)
+        scaler.step(optimizer) if scaler else optimizer.step()
+        return ask(run)
+
+    said = run_of("norm", lambda m, o: nn.utils.clip_grad_norm_(m.parameters(), 1e-3))
+    expect(said["answer"] == BITS and said["holds"] and said["gradient"]["is"] == "multiple" and said["gradient"]["factor"][1] < 0.1, f"clipped: {said}")
+    said = run_of("value", lambda m, o: nn.utils.clip_grad_value_(m.parameters(), 1e-2))
+    expect(said["holds"] and said["gradient"]["is"] == "clamped", f"clipped by value: {said}")
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+    said = run_of("scaled", lambda m, o: scaler.unscale_(o), scaler)
+    low, high = said["gradient"]["factor"]
+    expect(said["answer"] == BITS and low <= 1 / 1024 <= high and high - low < 1e-9, f"scaled: {said}")
+    said = run_of("both", lambda m, o: (scaler.unscale_(o), nn.utils.clip_grad_norm_(m.parameters(), 0.1)), torch.amp.GradScaler("cpu", init_scale=8.0))
+    expect(said["answer"] == BITS and said["holds"] and said["gradient"]["is"] == "multiple", f"scaled and clipped: {said}")
+    for how, large in (("finite", 1.0), ("infinite", 1e30)):  # the step divides by the scale itself
+        run, model, scaler = os.path.join(folder, f"fused-{how}"), network(), torch.amp.GradScaler("cpu", init_scale=1024.0 if large == 1 else 2.0**120)
+        optimizer = O.Adam(model.parameters(), lr=0.01, fused=True)
+        for k in range(2):
+            optimizer.zero_grad()
+            with clarke.record(run, model, optimizer=optimizer, step=k, append=k > 0):
+                scaler.scale(F.cross_entropy(model(x), y) * large ** k).backward()
+            scaler.step(optimizer)
+            scaler.update()
+        said = [ask(run, 0), ask(run, 1)]
+        expect(said[0]["answer"] == WITHIN and said[0]["holds"] and said[0]["bound"] < 1e-6, f"fused, scaled: {said[0]}")
+        expect(said[1]["answer"] == WITHIN if large == 1 else said[1]["answer"] == "skipped" and said[1]["holds"], f"fused, {how}: {said[1]}")
+    said = run_of("twice", lambda m, o: None, times=2)
+    expect(said["answer"] == BITS and said["holds"] is None and said["gradient"]["is"] == "other", f"accumulated: {said}")
+
+
+def not_made(folder):
+    """A GradScaler's skip, and no step at all; a closure; what cannot be kept."""
+    x, y = data()
+    run, model = os.path.join(folder, "skipped"), network()
+    optimizer, scaler = O.Adam(model.parameters(), lr=0.01), torch.amp.GradScaler("cpu", init_scale=2.0**127)
+    for k in range(2):
+        optimizer.zero_grad()
+        with clarke.record(run, model, optimizer=optimizer, step=k, append=k > 0):
+            scaler.scale(F.cross_entropy(model(x * 1e20), y)).backward()
+        scaler.step(optimizer)
+        scaler.update()
+    said = ask(run, 0)
+    expect(said["answer"] == "skipped" and said["holds"], f"skipped: {said}")
+    run, model = os.path.join(folder, "none"), network()
+    optimizer = O.Adam(model.parameters())
+    for k in range(2):
+        optimizer.zero_grad()
+        with clarke.record(run, model, optimizer=optimizer, step=k, append=k > 0):
+            F.cross_entropy(model(x), y).backward()
+    expect(ask(run, 0)["answer"] == "no step" and ask(run, 0)["holds"] is None, "no step")
+    try:
+        ask(run, 1)
+        expect(False, "a step that is still awaited")
+    except clarke.Failed as why:
+        expect("has no optimizer's step" in str(why), f"awaited: {why}")
+    run, model = os.path.join(folder, "closure"), network()
+    optimizer = O.SGD(model.parameters(), lr=0.1)
+    with clarke.record(run, model, optimizer=optimizer):
+        F.cross_entropy(model(x), y).backward()
+    optimizer.step(lambda: F.cross_entropy(model(x), y))
+    expect("closure" in ask(run)["why"], "a closure")
+    before = O.SGD(network().parameters(), lr=0.1)
+    try:
+        with clarke.record(os.path.join(folder, "failed"), network(), optimizer=before):
+            raise ValueError("the step's own")
+    except ValueError:
+        pass
+    expect(len(before._optimizer_step_pre_hooks) == 0, "a record that failed leaves hooks")
+
+
+def tampered(folder):
+    """One entry, moved by a part in 2^12 of the step, is found; and so are settings that were other ones."""
+    draw = random.Random(3)
+    for i, (make, settings) in enumerate(OPTIMIZERS):
+        run = os.path.join(folder, f"tampered-{i}")
+        train(run, make, settings | {"foreach": False}, torch.float32)
+        with open(os.path.join(run, "run.json"), encoding="utf-8") as f:
+            told = f.read()
+        named = json.loads(told)["steps"][2]["files"]["optimizer"]
+        path = os.path.join(run, named["file"])
+        tensors = {n: t.clone() for n, t in load_file(path).items()}
+        parts = [n for n in tensors if n.startswith("after/") and tensors[n].numel() > 1]
+        for _ in range(3):
+            name, bad = draw.choice(parts), copy.deepcopy(tensors)
+            entry = draw.randrange(bad[name].numel())
+            before = tensors.get(name.replace("after/", "before/"), bad[name])
+            step = (bad[name] - before).abs().max()
+            bad[name].view(-1)[entry] += max(step, bad[name].abs().max()) * 2**-10
+            with open(path, "wb") as f:
+                f.write(b"".join(safetensors(bad)))
+            with open(path, "rb") as f, open(os.path.join(run, "run.json"), "w", encoding="utf-8") as out:
+                out.write(told.replace(named["sha256"], hashlib.sha256(f.read()).hexdigest()))
+            said = ask(run, 2)
+            first = said["first"] or {}
+            expect(said["holds"] is False and said["wrong"] == 1 and first["entry"] == entry and first["parameter"] == name.split("/")[-1],
+                   f"{make.__name__} {settings}: {name} {entry}: {said}")
+
+
+def package(folder):
+    """The command by itself, as the manual has it."""
+    run = os.path.join(folder, "by-hand")
+    train(run, O.Adam, {"lr": 0.01}, torch.float32, steps=2)
+    done = subprocess.run([CLARKE, "step", run, "--step", "1"], capture_output=True, text=True)
+    expect(done.returncode == 0 and "bit for bit" in done.stdout and "Gradient: the recorded one" in done.stdout, done.stdout + done.stderr)
+    said = ask(run, 1, rule="adam")
+    expect(said["holds"] is False and said["rule"] == "adam" and said["instead"] is not None, f"another rule: {said}")
+
+
+def main():
+    torch.manual_seed(7)
+    with tempfile.TemporaryDirectory() as folder:
+        for part in (programs, fault, places, changed_gradients, not_made, tampered, package):
+            part(folder)
+    finish()
+
+
+if __name__ == "__main__":
+    main()

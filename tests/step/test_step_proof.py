@@ -1,0 +1,144 @@
+"""Proofs of steps of optimizers: what clarke-check verifies of them, and that no number of one may be another.
+
+    test_step_proof.py TOOLS
+"""
+import hashlib
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from fractions import Fraction as Q
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from draw import draw_count  # noqa: E402
+
+TOOLS = Path(sys.argv[1]).resolve()
+PROOFS = sorted((ROOT / "proofs-data/steps").glob("*.proof"))
+failures = []
+
+
+def expect(what, good, *more):
+    if not good:
+        failures.append(what)
+        print("FAILED:", what, *more)
+
+
+def sealed(lines):
+    body = "\n".join(lines) + "\n"
+    return body + "end " + hashlib.sha256(body.encode()).hexdigest() + "\n"
+
+
+def check(path):
+    done = subprocess.run([TOOLS / "clarke-check", path], text=True, capture_output=True, timeout=120)
+    return done.returncode, done.stdout + done.stderr
+
+
+def text_of(q):
+    return str(Q(q))
+
+
+def edits(lines):
+    """(line, word) of each number, and what is another: outside of its bounds, where it has some."""
+    after = next(i for i, line in enumerate(lines) if line.startswith("after "))
+    for i, line in enumerate(lines):
+        words = line.split()
+        for w, word in enumerate(words):
+            if w == 0 or not word.lstrip("-")[0].isdigit() or words[0] == "clarke-proof":
+                continue
+            if i > after and w % 2 == 1:  # the lower end: above the upper one by itself, so both are moved
+                yield i, {w: text_of(Q(words[w + 1]) + Q(1, 7)), w + 1: text_of(Q(words[w + 1]) + Q(2, 7))}
+                yield i, {w: text_of(Q(word) - Q(2, 7)), w + 1: text_of(Q(word) - Q(1, 7))}
+            elif i <= after:
+                yield i, {w: text_of(Q(word) + (1 if words[0] in ("entries", "before", "gradients", "after") else Q(1, 7)))}
+
+
+def means_nothing(lines, i):
+    """m before the first step of torch-sgd is not read, and not where momentum is 0."""
+    return lines[i].startswith("m ") and (("rule torch-sgd" in lines and "before 0" in lines) or "number momentum 0" in lines)
+
+
+def forged(folder):
+    """No proof with one number that is another holds."""
+    draw, path = random.Random(36), folder / "forged.proof"
+    for proof in PROOFS:
+        lines = proof.read_text().splitlines()[:-1]
+        expect(f"{proof.name} holds", check(proof)[0] == 0)
+        found = [e for e in edits(lines) if not means_nothing(lines, e[0])]
+        for i, words in draw.sample(found, min(len(found), draw_count(10))):
+            changed = lines[i].split()
+            for w, word in words.items():
+                changed[w] = word
+            path.write_text(sealed(lines[:i] + [" ".join(changed)] + lines[i + 1:]))
+            status, said = check(path)
+            expect(f"{proof.name}: {lines[i][:60]} -> {' '.join(changed)[:60]}", status == 1 and "VERIFIED" not in said, status, said[:200])
+
+
+def words(folder):
+    """Words, order and counts."""
+    lines = (ROOT / "proofs-data/steps/torch-adam.proof").read_text().splitlines()[:-1]
+    text, path = "\n".join(lines), folder / "words.proof"
+    for old, new, said in (("rule torch-adam", "rule nobody", "no rule is called"), ("root outside", "root inside", "is not there"),
+                           ("root outside", "root beside", "'inside' or 'outside'"), ("decay coupled", "decay decoupled", "is not there"),
+                           ("number eta 1/10\n", "", "'number' ends too soon"), ("number eta", "number alpha", "'eta' is expected"),
+                           ("number sigma 999/1000", "number sigma 1", "sigma is not below 1"), ("number eta 1/10", "number eta -1/10", "eta is below 0"),
+                           ("entries 3", "entries 0", "one entry"), ("entries 3", "entries 70000", "one entry to"), ("before 0", "before 10001", "at most"),
+                           ("gradients 3", "gradients 0", "one step to"), ("v 0 0 0", "v 0 -1 0", "v is below 0"), ("claim update", "claim step", "'claim update' is expected"),
+                           ("\nv 0 0 0\n", "\n", "'v' is expected")):
+        expect(f"{old} is there", old in text)
+        path.write_text(sealed(text.replace(old, new, 1).split("\n")))
+        status, heard = check(path)
+        expect(f"{old} -> {new}", status != 0 and "VERIFIED" not in heard and (said in heard or "expected" in heard), status, heard)
+    path.write_text(sealed(lines + lines[-1:]))
+    expect("a line too many", check(path)[0] != 0)
+    wide = [" ".join(["theta"] + [text_of(Q(x) + (Q(i % 2 * 2 - 1, 9))) for i, x in enumerate(line.split()[1:])]) if k > len(lines) - 4 and line.startswith("theta")
+            else line for k, line in enumerate(lines)]
+    path.write_text(sealed(wide))
+    expect("wider bounds hold", check(path)[0] == 0, check(path))
+    turned = [" ".join(["theta", line.split()[2], line.split()[1], *line.split()[3:]]) if k > len(lines) - 4 and line.startswith("theta") else line
+              for k, line in enumerate(lines)]
+    path.write_text(sealed(turned))
+    expect("bounds in the other order", "the least number first" in check(path)[1], check(path))
+
+
+def drawn(folder):
+    """Proofs of drawn steps hold, from a state with steps behind it, with tiny and huge numbers; what has no proof is said."""
+    draw = random.Random(4)
+    rules = [proof.stem for proof in PROOFS]
+    for _ in range(draw_count(25)):
+        rule, k, n = draw.choice(rules), draw.choice([0, 1, 40]), draw.randint(1, 4)
+        number = lambda: text_of(Q(draw.randint(-99, 99), draw.choice([1, 7, 64, 10**12])))
+        state = {"theta": [number() for _ in range(n)], "k": k}
+        for slot in "psi", "m", "v":
+            held = {"psi": "inna" in rule and "din" not in rule, "m": any(w in rule for w in ("mom", "torch-sgd", "rms", "ada", "din")) and "grad" not in rule,
+                    "v": not any(w in rule for w in ("sgd", "momentum")) and rule != "inna"}[slot]
+            if held:
+                state[slot] = [number().lstrip("-") if slot == "v" else number() for _ in range(n)]
+        (folder / "s.json").write_text(json.dumps(state))
+        (folder / "g.json").write_text(json.dumps([number() for _ in range(n)]))
+        options = ["--eta", draw.choice(["1/10", "1e-9", "3"])] + (["--alpha", "1/3", "--beta", "7"] if "inna" in rule or "dinadam" in rule else [])
+        ran = subprocess.run([TOOLS / "clarke", "step", rule, "--state", "s.json", "--gradient", "g.json", *options, "--proof", "p.proof"], cwd=folder,
+                             text=True, capture_output=True)
+        expect(f"{rule}: a proof", ran.returncode == 0, ran.stderr)
+        status, said = check(folder / "p.proof")
+        expect(f"{rule}: it holds", status == 0 and said.startswith("VERIFIED"), said[-300:])
+    for options, words in ((("torch-nadam", "--eta", "1"), "has no rule torch-nadam"), (("adam", "--eta", "1", "--preconditioned"), "no --preconditioned")):
+        (folder / "s.json").write_text('{"theta": 1}')
+        (folder / "g.json").write_text("1")
+        ran = subprocess.run([TOOLS / "clarke", "step", *options, "--state", "s.json", "--gradient", "g.json", "--proof", "none.proof"], cwd=folder, text=True,
+                             capture_output=True)
+        expect(f"{options}", ran.returncode == 2 and words in ran.stderr and not (folder / "none.proof").exists(), ran.stderr)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        for test in (forged, words, drawn):
+            test(Path(name))
+    print(f"{len(PROOFS)} proofs, {len(failures)} failures")
+    return len(failures) > 0 or len(PROOFS) < 17
+
+
+if __name__ == "__main__":
+    sys.exit(main())

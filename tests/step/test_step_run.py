@@ -1,0 +1,300 @@
+"""clarke step RUN/: run folders made by hand, whose steps Python's own floats make; entries moved, rules changed, files taken apart.
+
+    test_step_run.py TOOLS
+"""
+import copy
+import hashlib
+import json
+import math
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+CLARKE = Path(sys.argv[1]).resolve() / "clarke"
+failures = []
+
+
+def expect(what, good, *more):
+    if not good:
+        failures.append(what)
+        print("FAILED:", what, *more)
+
+
+# ---- Steps in float64, as torch.optim's single-tensor programs make them
+
+def sgd(e, g, h, k):
+    d = g + h.get("weight_decay", 0) * e["theta"] if h.get("weight_decay") else g
+    if h["momentum"]:
+        e["momentum_buffer"] = d if k == 0 else e["momentum_buffer"] * h["momentum"] + (1 - h["dampening"]) * d
+        d = d + h["momentum"] * e["momentum_buffer"] if h["nesterov"] else e["momentum_buffer"]
+    e["theta"] = e["theta"] + -h["lr"] * d
+
+
+def adam(e, g, h, k):
+    b1, b2 = h["betas"]
+    if h["weight_decay"]:
+        if h["decoupled_weight_decay"]:
+            e["theta"] *= 1 - h["lr"] * h["weight_decay"]
+        else:
+            g = g + h["weight_decay"] * e["theta"]
+    w = 1 - b1
+    e["exp_avg"] = e["exp_avg"] + w * (g - e["exp_avg"]) if w < 0.5 else g + (w - 1) * (g - e["exp_avg"])  # lerp
+    e["exp_avg_sq"] = e["exp_avg_sq"] * b2 + (1 - b2) * g * g
+    below = math.sqrt(e["exp_avg_sq"]) / (1 - b2 ** (k + 1)) ** 0.5 + h["eps"]
+    e["theta"] = e["theta"] + -(h["lr"] / (1 - b1 ** (k + 1))) * e["exp_avg"] / below
+
+
+def inside(e, g, h, k):
+    """Adam with epsilon in the root."""
+    b1, b2 = h["betas"]
+    e["exp_avg"] += (1 - b1) * (g - e["exp_avg"])
+    e["exp_avg_sq"] = e["exp_avg_sq"] * b2 + (1 - b2) * g * g
+    e["theta"] -= h["lr"] / (1 - b1 ** (k + 1)) * e["exp_avg"] / math.sqrt(e["exp_avg_sq"] / (1 - b2 ** (k + 1)) + h["eps"])
+
+
+def uncorrected(e, g, h, k):
+    b1, b2 = h["betas"]
+    e["exp_avg"] += (1 - b1) * (g - e["exp_avg"])
+    e["exp_avg_sq"] = e["exp_avg_sq"] * b2 + (1 - b2) * g * g
+    e["theta"] -= h["lr"] * e["exp_avg"] / (math.sqrt(e["exp_avg_sq"]) + h["eps"])
+
+
+SGD = {"lr": 0.1, "momentum": 0.9, "dampening": 0.25, "nesterov": False, "weight_decay": 0.01, "maximize": False}
+ADAM = {"lr": 0.01, "betas": [0.9, 0.999], "eps": 1e-8, "weight_decay": 0, "amsgrad": False, "maximize": False, "decoupled_weight_decay": False}
+DECAYED = ADAM | {"weight_decay": 0.1, "decoupled_weight_decay": True}
+SHAPES = {"a.weight": [3, 4], "a.bias": [3]}
+
+
+def count(shape):
+    return math.prod(shape)
+
+
+# ---- Folders
+
+def safetensors(tensors, kind="F64"):
+    header, data, end = {}, b"", 0
+    for name, (shape, values) in sorted(tensors.items()):
+        data += struct.pack(f"<{len(values)}{'d' if kind == 'F64' else 'f'}", *values)
+        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [end, len(data)]}
+        end = len(data)
+    head = json.dumps(header).encode()
+    return struct.pack("<Q", len(head)) + head + data
+
+
+def exactly(value):
+    if isinstance(value, float):
+        return value.hex()
+    return [exactly(v) for v in value] if isinstance(value, list) else value
+
+
+class Run:
+    """A folder with the step number k of some optimizer; `change` may be called on what is in it before it is written."""
+
+    def __init__(self, optimizer, settings, rule, k=3, seed=1):
+        draw = random.Random(seed)
+        self.optimizer, self.settings, self.k = optimizer, settings, k
+        self.gradient, self.update, self.start = {}, {}, {}
+        for name, shape in SHAPES.items():
+            entries, n = [], count(shape)
+            for _ in range(n):
+                e = {"theta": draw.gauss(0, 1), "exp_avg": 0.0, "exp_avg_sq": 0.0}
+                for before in range(k):
+                    rule(e, draw.gauss(0, 1), settings, before)
+                entries.append(e)
+            gs = [draw.gauss(0, 1) for _ in entries]
+            slots = ["theta", *["momentum_buffer"] * (settings.get("momentum") != 0)] if optimizer == "SGD" else ["theta", "exp_avg", "exp_avg_sq"]
+            self.gradient[name] = shape, gs
+            self.update["gradient/" + name] = shape, gs
+            for slot in slots:
+                if slot in entries[0]:
+                    self.update[f"before/{slot}/{name}"] = shape, [e[slot] for e in entries]
+            self.start[name] = shape, [e["theta"] for e in entries]
+            for e, g in zip(entries, gs):
+                rule(e, g, settings, k)
+            for slot in slots:
+                self.update[f"after/{slot}/{name}"] = shape, [e[slot] for e in entries]
+            if optimizer != "SGD":
+                self.update[f"before/step/{name}"], self.update[f"after/step/{name}"] = ([], [float(k)]), ([], [float(k + 1)])
+        self.told = {"optimizer": optimizer, "module": f"torch.optim.{optimizer.lower()}",
+                     "groups": [{"parameters": list(SHAPES), "path": "single"} | {key: exactly(v) for key, v in settings.items()}]}
+
+    def write(self, folder):
+        files = {"batch": b"", "parameters": safetensors(self.start), "gradients": safetensors(self.gradient), "optimizer": safetensors(self.update)}
+        named = {}
+        for key, data in files.items():
+            name = f"step-000000.{key}.{'npz' if key == 'batch' else 'safetensors'}"
+            (folder / name).write_bytes(data)
+            named[key] = {"file": name, "sha256": hashlib.sha256(data).hexdigest()}
+        run = {"format": "clarke-run", "version": 1, "framework": {"name": "torch", "version": "2.13.0"}, "profile": "pytorch-2.13",
+               "device": {"type": "cpu", "name": "x86_64"}, "dtypes": ["float64"],
+               "flags": {"precision": {"cpu": {"matmul": "ieee", "conv": "ieee"}}}, "graph": {"file": "graph.onnx", "sha256": "0" * 64},
+               "loss": "sum", "parameters": sorted(SHAPES), "branches": [],
+               "steps": [{"step": 0, "loss": "0x1p+0", "loss_scale": "1", "files": named, "update": self.told}]}
+        (folder / "run.json").write_text(json.dumps(run))
+
+    def moved(self, key, entry, by):
+        shape, values = self.update[key]
+        self.update[key] = shape, values[:entry] + [by(values[entry])] + values[entry + 1:]
+        return self
+
+
+def ask(folder, run, *options, status=0):
+    run.write(folder)
+    ran = subprocess.run([CLARKE, "step", str(folder) + "/", "--json", *options], text=True, capture_output=True, timeout=120)
+    expect(f"status of {run.optimizer} {options}", ran.returncode == status, ran.returncode, ran.stdout, ran.stderr)
+    return json.loads(ran.stdout) if ran.stdout else ran.stderr
+
+
+OURS = [("SGD", SGD, sgd), ("SGD", SGD | {"nesterov": True, "dampening": 0}, sgd), ("Adam", ADAM, adam), ("AdamW", DECAYED, adam),
+        ("Adam", DECAYED | {"decoupled_weight_decay": False, "betas": [0.3, 0.99]}, adam)]
+CLOSE = 1 + 2**-52
+
+
+def followed(folder):
+    """Python's floats are the program's, bit for bit; some ulps off is within the bound, and more is not."""
+    for optimizer, settings, rule in OURS:
+        for k in (0, 5):
+            run = Run(optimizer, settings, rule, k)
+            said = ask(folder, run)
+            expect(f"{optimizer} {k}: bit for bit", (said["answer"], said["bits"]) == ("the rule's, bit for bit", 15), said)
+            said = ask(folder, copy.deepcopy(run).moved("after/theta/a.weight", 7, lambda x: x * CLOSE))
+            expect(f"{optimizer} {k}: within", (said["answer"], said["bits"], said["within"]) == ("the rule's, within the bound", 14, 1), said)
+            for slot in ("momentum_buffer", "exp_avg", "exp_avg_sq", "theta"):
+                if f"after/{slot}/a.weight" not in run.update:
+                    continue
+                bad = copy.deepcopy(run).moved(f"after/{slot}/a.weight", 7, lambda x: x * (1 + 2**-44))
+                said = ask(folder, bad, status=1)
+                first = said["first"]
+                expect(f"{optimizer} {k}: {slot} moved", (said["wrong"], first["parameter"], first["entry"], first["index"]) == (1, "a.weight", 7, "[1, 3]"), said)
+                expect(f"{optimizer} {k}: {slot} is named", said["instead"] is None and first["slot"] == {"theta": "theta", "exp_avg_sq": "v"}.get(slot, "m"), said)
+
+
+def named(folder):
+    """Another rule is named."""
+    for rule, settings, words in ((inside, ADAM | {"eps": 1e-3}, "inside the root"), (uncorrected, ADAM, "adam (thesis, Table 4.5)")):
+        said = ask(folder, Run("Adam", settings, rule), status=1)
+        expect(f"{words} is named", said["instead"] is not None and words in said["instead"], said)
+    told = Run("AdamW", DECAYED, adam)
+    told.told["groups"][0]["decoupled_weight_decay"] = False
+    expect("coupled is named", "decoupled" in ask(folder, told, status=1)["instead"])
+    late = Run("Adam", ADAM, adam)
+    for name in SHAPES:
+        late.update[f"before/step/{name}"], late.update[f"after/step/{name}"] = ([], [2.0]), ([], [3.0])
+    expect("a step later is named", "one step later" in ask(folder, late, status=1)["instead"])
+    still = Run("Adam", ADAM, adam)
+    for key in list(still.update):
+        if key.startswith("after/") and "/step/" not in key:
+            still.update[key] = still.update[key.replace("after/", "before/")]
+    expect("no step is named", "nothing was changed" in ask(folder, still, status=1)["instead"])
+    up = Run("SGD", SGD | {"momentum": 0, "weight_decay": 0}, lambda e, g, h, k: sgd(e, -g, h, k))
+    expect("ascent is named", "up along the gradient" in ask(folder, up, status=1)["instead"])
+    good = Run("Adam", ADAM, adam)
+    expect("--rule that is not it", ask(folder, good, "--rule", "adam", status=1)["wrong"] == 15)
+    expect("--rule that is", ask(folder, good, "--rule", "adam-corrected")["answer"] == "the rule's, within the bound")
+    good.update["after/step/a.bias"] = [], [7.0]
+    expect("a count that jumps", "'step' goes from 3 to 7" in ask(folder, good, status=1)["why"])
+
+
+def given(folder):
+    """The gradient that the optimizer was given, beside the recorded one."""
+    def change(by):
+        run = Run("SGD", SGD, sgd)
+        for name in SHAPES:
+            run.gradient[name] = run.gradient[name][0], [by(g) for g in run.gradient[name][1]]
+        return run
+
+    expect("recorded", ask(folder, change(lambda g: g))["gradient"]["is"] == "recorded")
+    said = ask(folder, change(lambda g: g * 3))["gradient"]
+    expect("a factor", said["is"] == "multiple" and said["factor"][0] <= 1 / 3 <= said["factor"][1] and said["factor"][1] - said["factor"][0] < 1e-12, said)
+    expect("another", ask(folder, change(lambda g: g + 1e-9), status=3)["gradient"]["follows"] is False)
+    expect("another sign", ask(folder, change(lambda g: -g), status=3)["gradient"]["is"] == "other")
+    expect("nothing", ask(folder, change(lambda g: 0.0), status=3)["gradient"]["is"] == "other")
+    bound = max(abs(g) for name in SHAPES for g in Run("SGD", SGD, sgd).gradient[name][1])
+    expect("clamped", ask(folder, change(lambda g: g * 1.5 if abs(g) == bound else g))["gradient"]["is"] == "clamped")
+    run = Run("SGD", SGD, sgd)
+    run.start["a.bias"] = run.start["a.bias"][0], [x + 1 for x in run.start["a.bias"][1]]
+    expect("theta was changed between", "a.bias was changed" in ask(folder, run, status=3)["gradient"]["why"])
+    run = Run("SGD", SGD, sgd)
+    del run.gradient["a.bias"]
+    expect("a gradient of its own", "1 have no recorded gradient" in ask(folder, run, status=3)["gradient"]["why"])
+
+
+def wide(folder):
+    """In float32 a step of the size of rounding shows nothing."""
+    run = Run("SGD", SGD | {"lr": 1e-18, "momentum": 0.5}, sgd)
+    run.moved("after/theta/a.bias", 0, lambda x: x * CLOSE)
+    said = ask(folder, run, status=3)
+    expect("a bound as large as the step", said["answer"] == "undecided" and "not small beside the largest step" in said["why"], said)
+
+
+def refused(folder):
+    def run(optimizer="Adam", settings=ADAM):
+        return Run(optimizer, settings, adam)
+
+    def without(key):
+        r = run()
+        del r.update[key]
+        return r
+
+    for key, words in (("after/exp_avg_sq/a.bias", "'v' after the step is missing"), ("before/exp_avg/a.bias", "'m' before the step is missing"),
+                       ("after/theta/a.bias", "theta after is missing"), ("gradient/a.weight", "the gradient is missing"),
+                       ("before/step/a.bias", "has no 'step'")):
+        expect(f"without {key}", words in ask(folder, without(key), status=2), ask(folder, without(key), status=2))
+    r = run()
+    r.update["before/exp_avg/a.weight"] = [4, 3], r.update["before/exp_avg/a.weight"][1]
+    expect("another shape", "another shape" in ask(folder, r, status=2))
+    r = run().moved("after/exp_avg/a.weight", 2, lambda x: math.nan)
+    expect("NaN", "NaN" in ask(folder, r, status=2))
+    r = run()
+    r.update["before/step/a.bias"] = [], [2.5]
+    expect("half a step", "no number of steps" in ask(folder, r, status=2))
+    r = run()
+    r.told["groups"][0]["lr"] = 0.01
+    expect("a float that is no text", "torch-adam needs --eta" in ask(folder, r, status=2))
+    for key, value, words in (("groups", 3, "'groups'"), ("optimizer", None, "'optimizer'"), ("grad_scale", "0x0p+0", "'grad_scale'")):
+        r = run()
+        r.told[key] = value
+        expect(f"told {key}", words in ask(folder, r, status=2))
+    r = run()
+    r.told["groups"][0]["amsgrad"] = True
+    expect("amsgrad", "amsgrad" in ask(folder, r, status=3)["why"])
+    r = run()
+    r.told["module"] = "apex.optimizers"
+    expect("another's Adam", "no rule is known" in ask(folder, r, status=3)["why"])
+    expect("and what it is said to be", ask(folder, r, "--rule", "torch-adam")["answer"] == "the rule's, bit for bit")
+    r = run()
+    r.told |= {"missing": "because"}
+    expect("missing", ask(folder, r, status=3)["why"] == "because")
+    r = run()
+    r.told = {"optimizer": "Adam", "skipped": "not called"}
+    expect("not called", ask(folder, r, status=3)["answer"] == "no step")
+    r.gradient["a.bias"] = [3], [math.inf, 0, 0]
+    expect("skipped for an infinite gradient", ask(folder, r)["answer"] == "skipped")
+    r = run()
+    r.told |= {"found_inf": "0x1p+0"}
+    expect("told of infinite gradients, and changed", "changed something" in ask(folder, r, status=1)["why"])
+    run().write(folder)
+    (folder / "step-000000.optimizer.safetensors").write_bytes(b"x")
+    ran = subprocess.run([CLARKE, "step", folder], text=True, capture_output=True)
+    expect("another file", ran.returncode == 2 and "SHA-256" in ran.stderr, ran.stderr)
+    for options, words in ((["--eta", "1"], "only --rule and --step"), (["--step", "4"], "it has no step 4"), (["--rule", "nobody"], "there is no rule")):
+        run().write(folder)
+        ran = subprocess.run([CLARKE, "step", folder, *options], text=True, capture_output=True)
+        expect(f"{options}", ran.returncode == 2 and words in ran.stderr, ran.stderr)
+    ran = subprocess.run([CLARKE, "step", "sgd", "--rule", "sgd"], text=True, capture_output=True)
+    expect("--rule without a folder", ran.returncode == 2 and "go with a run folder" in ran.stderr, ran.stderr)
+
+
+def main():
+    for test in (followed, named, given, wide, refused):
+        with tempfile.TemporaryDirectory() as name:
+            test(Path(name))
+    print(f"{len(failures)} failures")
+    return len(failures) > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,181 @@
+"""What an optimizer's step makes of parameters and moments, for the record of the step that it belongs to (docs/run-format.md)."""
+import json
+import threading
+import weakref
+
+import torch
+from torch.utils._python_dispatch import _disable_current_modes
+
+from .files import SAFETENSORS, safetensors
+from .folder import RUN, Folder
+from .refused import Refused
+
+WAITING = weakref.WeakKeyDictionary()  # the update of each optimizer whose step has not come yet
+PARTS = "before", "gradient", "after"
+
+
+def exactly(value):
+    """A setting of a group as run.json has it: floats are texts, exactly."""
+    if isinstance(value, (bool, int, str, type(None))):
+        return value
+    if isinstance(value, float):
+        return value.hex()
+    if isinstance(value, torch.Tensor) and value.numel() == 1:
+        return {"tensor": str(value.dtype).removeprefix("torch."), "value": float(value).hex()}
+    if isinstance(value, (list, tuple)):
+        return [exactly(v) for v in value]
+    return {"type": type(value).__name__}
+
+
+def path_of(optimizer, group, held):
+    """Which of PyTorch's programs makes the step: single (tensor by tensor), foreach, fused."""
+    if group.get("fused"):
+        return "fused"
+    if group.get("foreach") is not None or group.get("differentiable"):
+        return "foreach" if group.get("foreach") else "single"
+    if "foreach" not in group:
+        return "single"
+    return "foreach" if all(p.device.type != "cpu" for p in held) else "single"
+
+
+def number(value):
+    return torch.tensor(value, dtype=torch.float64) if isinstance(value, (int, float)) else value
+
+
+class Update:
+    """The next step() of an optimizer behind the record's backward pass, in its block or after it.
+
+    It is added to the folder when it was made. If the next record of the same optimizer begins before, no step was made (a
+    GradScaler's skips), and that is added. What cannot be kept is told as `missing`: training goes on in any case."""
+
+    def __init__(self, record, optimizer):
+        self.folder, self.step, self.thread = record.path, record.step, threading.get_ident()
+        self.optimizer, self.record = weakref.ref(optimizer), record
+        self.names = {id(p): name for name, p in record.parameters.items()}
+        self.tensors, self.told, self.gradients = {}, None, None  # gradients: the sha256 of the record's file, when it is written
+        hooks = [optimizer.register_step_pre_hook(self.begin), optimizer.register_step_post_hook(self.end)]
+        optimizer._optimizer_step_post_hooks.move_to_end(hooks[1].id, last=False)  # before others change what the step has made
+        self.hooks = hooks
+        self.made, self.ready, self.later = False, False, None  # ready: the block has ended
+
+    # ---- While the optimizer steps
+
+    def begin(self, optimizer, args, kwargs):
+        if threading.get_ident() != self.thread or not (self.ready or self.record.gradients is not None):
+            return
+        with _disable_current_modes(), torch.no_grad():
+            self.told = self.settings(optimizer)
+            if args[1:] or kwargs.get("closure") is not None:
+                self.told["missing"] = "step(closure): what computes the gradient inside of the step is not seen"
+            else:
+                self.attempt(self.keep, optimizer, "before", True)
+
+    def end(self, optimizer, args, kwargs):
+        if threading.get_ident() != self.thread or self.told is None:
+            return
+        with _disable_current_modes(), torch.no_grad():
+            if "missing" not in self.told:
+                self.attempt(self.keep, optimizer, "after", False)
+        self.made = True
+        self.release()
+        if self.ready:
+            self.write()
+
+    def attempt(self, what, *args):
+        try:
+            what(*args)
+        except Refused as why:
+            self.told["missing"], self.tensors = str(why), {}
+
+    def settings(self, optimizer):
+        told = {"optimizer": type(optimizer).__name__, "module": type(optimizer).__module__, "groups": []}
+        for key in ("grad_scale", "found_inf"):  # a GradScaler's, for steps that divide by it themselves
+            value = getattr(optimizer, key, None)
+            if value is not None:
+                told[key] = float(value).hex()
+        for g, group in enumerate(optimizer.param_groups):
+            held = [p for p in group["params"] if p.grad is not None]
+            names = [self.name(p, g, i) for i, p in enumerate(group["params"]) if p.grad is not None]
+            told["groups"].append({"parameters": names, "path": path_of(optimizer, group, held)}
+                                  | {key: exactly(value) for key, value in group.items() if key not in ("params", "path", "parameters")})
+        return told
+
+    def name(self, p, group, i):
+        return self.names.get(id(p), f"group {group}, parameter {i}")
+
+    def keep(self, optimizer, part, with_gradients):
+        for g, group in enumerate(optimizer.param_groups):
+            for i, p in enumerate(group["params"]):
+                name = self.name(p, g, i)
+                if p.grad is None:
+                    continue
+                self.put(part, "theta", name, p)
+                if with_gradients and float.fromhex(self.told.get("found_inf", "0x0p+0")) == 0:  # else they are not finite, and nothing may change
+                    self.put("gradient", None, name, p.grad)
+                for slot, value in optimizer.state.get(p, {}).items():
+                    if isinstance(number(value), torch.Tensor):
+                        self.put(part, slot, name, number(value))
+
+    def put(self, part, slot, name, t):
+        if t.layout != torch.strided or t.dtype not in SAFETENSORS:
+            raise Refused(f"{name}: its {slot or part} is {t.dtype}, {t.layout}: not kept")
+        if not bool(torch.isfinite(t).all()):
+            raise Refused(f"{name}: its {slot or part} has an entry that is not finite, {part if slot else 'given to the optimizer'}")
+        self.tensors["/".join(x for x in (part, slot, name) if x is not None)] = t.detach().clone()
+
+    def release(self):
+        for hook in self.hooks:
+            hook.remove()
+        self.hooks, self.record = [], None
+        optimizer = self.optimizer()
+        if optimizer is not None and WAITING.get(optimizer) is self:
+            del WAITING[optimizer]
+
+    # ---- Into the folder
+
+    def files(self, folder):
+        """Puts the file, and gives the step's entries in run.json: the file's, and what is told."""
+        if not self.tensors:
+            return {}, self.told
+        return {"optimizer": folder.put(f"step-{self.step:06}.optimizer.safetensors", safetensors(self.tensors))}, self.told
+
+    def wait(self, later):
+        """The block has ended; the step comes after it. later: what writes behind the record; None: that is written."""
+        self.ready, self.later, self.record = True, later, None
+        optimizer = self.optimizer()
+        if optimizer is not None:
+            WAITING[optimizer] = self
+
+    def write(self):
+        if self.later is None:
+            self.add()
+        else:
+            self.later(self.add)
+
+    def add(self):
+        """Behind the record's own files; not where that record is not there (any more)."""
+        with Folder(self.folder) as folder:
+            try:
+                before = folder.read()
+            except Refused:
+                return
+            run = json.loads(before[0])
+            mine = [s for s in run["steps"] if s["step"] == self.step and s["files"]["gradients"]["sha256"] == self.gradients and "update" not in s]
+            if not mine:
+                return
+            files, mine[0]["update"] = self.files(folder)
+            mine[0]["files"] |= files
+            folder.commit(run, before)
+
+
+def begin(record):
+    """Hooks for the record's optimizer. A step that an earlier record of it waits for was not made."""
+    optimizer = record.optimizer
+    if not isinstance(optimizer, torch.optim.Optimizer):  # nobody says when another steps
+        return None
+    before = WAITING.pop(optimizer, None)
+    if before is not None:
+        before.release()
+        before.told = {"optimizer": type(optimizer).__name__, "skipped": "step() was not called before the next record began"}
+        before.write()
+    return Update(record, optimizer)

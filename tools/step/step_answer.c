@@ -1,0 +1,269 @@
+/* What is said of a recorded optimizer's step. */
+#include "step_run_inside.h"
+
+#include "command.h"
+#include "session/json.h"
+#include "trace/certificate.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void
+clarke_run_add(clarke_run *r, const clarke_step_parameter *p)
+{
+  const clarke_step_finding *f = &p->finding;
+  const bool worse = f->wrong > 0 ? r->sum.wrong == 0 : f->open > 0 && r->sum.wrong + r->sum.open == 0;
+
+  r->ways = r->n > 0 && p == r->parameter ? f->ways : r->ways & f->ways;
+  if (worse)
+    r->first = p;
+  if (p->miscounted && r->miscounted == NULL)
+    r->miscounted = p;
+  r->sum.bits += f->bits;
+  r->sum.within += f->within;
+  r->sum.wrong += f->wrong;
+  r->sum.open += f->open;
+  r->sum.bound = fmax(r->sum.bound, f->bound);
+  r->sum.moved = fmax(r->sum.moved, f->moved);
+}
+
+/* --- in words ------------------------------------------------------------------------------------------------ */
+
+static const char *
+name_of(clarke_step_answer answer)
+{
+  static const char *const names[] = {
+    [CLARKE_STEP_BITS] = "the rule's, bit for bit", [CLARKE_STEP_WITHIN] = "the rule's, within the bound",
+    [CLARKE_STEP_WRONG] = "not the rule's", [CLARKE_STEP_OPEN] = "undecided", [CLARKE_STEP_WIDE] = "undecided",
+    [CLARKE_STEP_SKIPPED] = "skipped", [CLARKE_STEP_NONE] = "no step", [CLARKE_STEP_MISSING] = "undecided",
+    [CLARKE_STEP_UNKNOWN] = "undecided"};
+
+  return names[answer];
+}
+
+static bool
+is_good(clarke_step_answer answer)
+{
+  return answer == CLARKE_STEP_BITS || answer == CLARKE_STEP_WITHIN;
+}
+
+/* Do the gradients that the optimizer was given come of those that were recorded? */
+static bool
+is_given(const clarke_run *r)
+{
+  return r->given.is != CLARKE_GIVEN_OTHER && !r->given.moved && r->given.unrecorded == 0;
+}
+
+int
+clarke_run_status(const clarke_run *r)
+{
+  if (r->answer == CLARKE_STEP_WRONG)
+    return EXIT_FAILS;
+  return r->answer == CLARKE_STEP_SKIPPED || (is_good(r->answer) && is_given(r)) ? EXIT_HOLDS : EXIT_UNDECIDED;
+}
+
+static void
+put_why(char *text, size_t size, const clarke_run *r)
+{
+  const clarke_run_update *u = &r->record.step->update;
+
+  *text = '\0';
+  if (r->answer == CLARKE_STEP_OPEN)
+    snprintf(text, size, "%zu entries have no finite bound: a root may be 0", r->sum.open);
+  else if (r->answer == CLARKE_STEP_WIDE)
+    snprintf(text, size, "the bound on rounding, %.3g, is not small beside the largest step, %.3g: a wrong step could pass", r->sum.bound,
+             r->sum.moved);
+  else if (r->answer == CLARKE_STEP_SKIPPED && u->skipped != NULL)
+    snprintf(text, size, "%s; the gradient is not finite: %s", u->skipped, r->record.why);
+  else if (r->answer == CLARKE_STEP_SKIPPED)
+    snprintf(text, size, "the optimizer was told of infinite gradients, and changed nothing");
+  else if (r->answer == CLARKE_STEP_NONE)
+    snprintf(text, size, "%s", u->skipped);
+  else if (r->answer == CLARKE_STEP_MISSING)
+    snprintf(text, size, "%s", u->missing != NULL ? u->missing : "the file of the state is not there");
+  else if (r->answer == CLARKE_STEP_UNKNOWN && r->unknown != NULL)
+    snprintf(text, size, "no rule here has the setting %s", r->unknown);
+  else if (r->answer == CLARKE_STEP_UNKNOWN)
+    snprintf(text, size, "no rule is known for %s of %s; --rule says which is meant", u->optimizer,
+             u->module != NULL ? u->module : "another package");
+  else if (r->answer == CLARKE_STEP_WRONG && r->miscounted != NULL && r->sum.wrong == 0)
+    snprintf(text, size, "%s: 'step' goes from %g to %g", r->miscounted->name, r->miscounted->counted[0], r->miscounted->counted[1]);
+  else if (r->answer == CLARKE_STEP_WRONG && r->first == NULL)
+    snprintf(text, size, "the optimizer was told of infinite gradients, and changed something");
+}
+
+static void
+put_given(char *text, size_t size, const clarke_run *r)
+{
+  const clarke_given_finding *g = &r->given;
+
+  if (g->moved)
+    snprintf(text, size, "%s was changed between the backward pass and the step", g->first);
+  else if (g->unrecorded > 0)
+    snprintf(text, size, "of %zu parameters that were stepped %zu have no recorded gradient", g->parameters, g->unrecorded);
+  else if (g->is == CLARKE_GIVEN_RECORDED)
+    snprintf(text, size, "the recorded one");
+  else if (g->is == CLARKE_GIVEN_MULTIPLE)
+    snprintf(text, size, "one factor times the recorded one, within rounding: from %.9g to %.9g (unscaled, or clipped by its norm)", g->low,
+             g->high);
+  else if (g->is == CLARKE_GIVEN_CLAMPED)
+    snprintf(text, size, "the recorded one, cut at %.9g", g->high);
+  else
+    snprintf(text, size, "not made of the recorded one alone (several backward passes, or it was changed)");
+}
+
+static const char *
+slot_name(int slot)
+{
+  return slot < 0 ? "theta" : clarke_slot_names[slot];
+}
+
+static void
+put_first_index(char *text, size_t size, const clarke_run *r)
+{
+  const clarke_tensor *t = r->first->theta;
+
+  clarke_put_index(text, size, t->dims, t->rank, r->first->finding.entry);
+}
+
+static void
+print_first(const clarke_run *r)
+{
+  const clarke_step_finding *f = &r->first->finding;
+  char index[256];
+
+  put_first_index(index, sizeof index, r);
+  printf("  first: %s of %s%s%s is %.17g, by the rule %s\n", slot_name(f->slot), r->first->name, *index != '\0' ? ", entry " : "", index,
+         f->recorded, f->by_rule);
+}
+
+/* The ways that explain all entries which are bit for bit: are products and sums fused? */
+static void
+put_fused(char *text, size_t size, const clarke_run *r)
+{
+  bool fused = false, apart = false;
+
+  for (unsigned way = 0; way < CLARKE_N_WAYS; way++)
+    if ((r->ways >> way & 1) != 0) {
+      fused = fused || way % CLARKE_WAY_POWERS != 0;
+      apart = apart || way % CLARKE_WAY_POWERS == 0;
+    }
+  snprintf(text, size, "%s%s", apart || fused ? "as the single-tensor program computes it" : "each as the single-tensor program computes it",
+           apart   ? ""
+           : fused ? ", with fused multiplications and additions"
+                   : ", in ways that differ by entry");
+}
+
+static void
+print_counts(const clarke_run *r)
+{
+  char how[128];
+
+  put_fused(how, sizeof how, r);
+  if (r->sum.bits > 0)
+    printf("  %zu entries bit for bit, %s\n", r->sum.bits, how);
+  if (r->sum.within > 0)
+    printf("  %zu entries within %.3g, which rounding may make; the largest step is %.3g\n", r->sum.within, r->sum.bound, r->sum.moved);
+  if (r->sum.wrong > 0)
+    printf("  %zu entries are not the rule's\n", r->sum.wrong);
+}
+
+static void
+print_text(const clarke_run *r)
+{
+  const clarke_run_update *u = &r->record.step->update;
+  char text[512];
+  size_t entries = 0;
+
+  for (size_t i = 0; i < r->n; i++)
+    entries += r->parameter[i].tensor.n;
+  printf("Step %zu: %s", r->record.step->step, u->optimizer);
+  if (r->rule != NULL && r->n > 0)
+    printf(" (%s), %zu group%s, %zu parameters, %zu entries, path %s", r->rule->name, u->n_groups, u->n_groups == 1 ? "" : "s", r->n, entries,
+           u->group[0].path);
+  puts("");
+  if (r->n > 0) {
+    put_given(text, sizeof text, r);
+    printf("Gradient: %s\n", text);
+  }
+  put_why(text, sizeof text, r);
+  printf("%s%s%s\n", name_of(r->answer), *text != '\0' ? ": " : "", text);
+  print_counts(r);
+  if (r->first != NULL)
+    print_first(r);
+  if (*r->instead != '\0')
+    printf("  all entries are those of: %s\n", r->instead);
+  if (is_good(r->answer) && !is_given(r))
+    puts("undecided: the step is the rule's for the gradient that the optimizer was given, which does not follow from the record");
+}
+
+/* --- JSON ---------------------------------------------------------------------------------------------------------- */
+
+static json_t *
+first_json(const clarke_run *r)
+{
+  const clarke_step_finding *f;
+  char index[256], recorded[40];
+
+  if (r->first == NULL)
+    return json_null();
+  f = &r->first->finding;
+  put_first_index(index, sizeof index, r);
+  snprintf(recorded, sizeof recorded, "%.17g", f->recorded);
+  return json_pack("{s:o, s:s, s:I, s:s, s:s, s:s}", "parameter", clarke_json_text(r->first->name), "slot", slot_name(f->slot), "entry",
+                   (json_int_t)f->entry, "index", index, "recorded", recorded, "by_rule", f->by_rule);
+}
+
+static json_t *
+given_json(const clarke_run *r)
+{
+  static const char *const kinds[] = {"recorded", "multiple", "clamped", "other"};
+  json_t *j = json_object();
+  char text[512];
+
+  put_given(text, sizeof text, r);
+  clarke_json_set(&j, "is", json_string(kinds[r->given.is]));
+  clarke_json_set(&j, "follows", json_boolean(is_given(r)));
+  clarke_json_set(&j, "why", clarke_json_text(text));
+  if (r->given.is == CLARKE_GIVEN_MULTIPLE)
+    clarke_json_set(&j, "factor", json_pack("[f, f]", r->given.low, r->given.high));
+  return j;
+}
+
+static clarke_status
+print_json(const clarke_run *r, clarke_error *err)
+{
+  const clarke_run_update *u = &r->record.step->update;
+  json_t *j = json_object();
+  char text[512];
+
+  put_why(text, sizeof text, r);
+  clarke_json_set(&j, "step", json_integer((json_int_t)r->record.step->step));
+  clarke_json_set(&j, "optimizer", clarke_json_text(u->optimizer));
+  clarke_json_set(&j, "rule", r->rule != NULL ? json_string(r->rule->name) : json_null());
+  clarke_json_set(&j, "answer", json_string(name_of(r->answer)));
+  clarke_json_set(&j, "why", clarke_json_text(text));
+  clarke_json_set(&j, "holds", clarke_run_status(r) == EXIT_UNDECIDED ? json_null() : json_boolean(clarke_run_status(r) == EXIT_HOLDS));
+  clarke_json_set(&j, "gradient", r->n > 0 ? given_json(r) : json_null());
+  clarke_json_set(&j, "path", u->n_groups > 0 ? clarke_json_text(u->group[0].path) : json_null());
+  clarke_json_set(&j, "bits", json_integer((json_int_t)r->sum.bits));
+  clarke_json_set(&j, "within", json_integer((json_int_t)r->sum.within));
+  clarke_json_set(&j, "wrong", json_integer((json_int_t)r->sum.wrong));
+  clarke_json_set(&j, "open", json_integer((json_int_t)r->sum.open));
+  clarke_json_set(&j, "bound", isfinite(r->sum.bound) ? json_real(r->sum.bound) : json_null());
+  clarke_json_set(&j, "largest_step", json_real(r->sum.moved));
+  clarke_json_set(&j, "first", first_json(r));
+  clarke_json_set(&j, "instead", *r->instead != '\0' ? json_string(r->instead) : json_null());
+  return clarke_json_print(stdout, j, JSON_INDENT(2), "\n", err);
+}
+
+clarke_status
+clarke_run_print(const clarke_run *r, bool json, clarke_error *err)
+{
+  if (json)
+    return print_json(r, err);
+  print_text(r);
+  return CLARKE_OK;
+}

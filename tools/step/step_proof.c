@@ -1,0 +1,158 @@
+#include <stdio.h> /* before gmp.h, for its printing */
+
+#include "step_proof.h"
+
+#include <string.h>
+
+/* The numbers in the order of a proof. */
+static const clarke_hyper order[] = {CLARKE_HYPER_STEP, CLARKE_HYPER_ALPHA, CLARKE_HYPER_BETA, CLARKE_HYPER_SIGMA, CLARKE_HYPER_MOMENTUM,
+                                     CLARKE_HYPER_EPS, CLARKE_HYPER_DECAY, CLARKE_HYPER_DAMPENING};
+
+static clarke_status
+check_provable(const clarke_step_state *s, clarke_error *err)
+{
+  static const char *const others[] = {"nag", "nadam", "torch-nadam", "tensorflow-adam"};
+
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (strcmp(s->rule->name, others[i]) == 0)
+      return clarke_fail(err, CLARKE_EINPUT, "--proof: clarke-check has no rule %s", s->rule->name);
+  if (s->hypers->preconditioned)
+    return clarke_fail(err, CLARKE_EINPUT, "--proof: clarke-check has no --preconditioned gradients");
+  return CLARKE_OK;
+}
+
+static void
+put_word(FILE *out, const char *keyword, bool is, const char *first, const char *second)
+{
+  fprintf(out, "%s %s\n", keyword, is ? first : second);
+}
+
+static void
+put_settings(FILE *out, const clarke_step_state *s)
+{
+  for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+    if (!clarke_rule_takes(s->rule, order[i]))
+      continue;
+    fprintf(out, "number %s ", clarke_hyper_name(order[i]));
+    mpq_out_str(out, 10, s->hypers->of[order[i]]);
+    fputs("\n", out);
+  }
+  put_word(out, "decay", s->hypers->decay == CLARKE_DECAY_COUPLED, "coupled", "decoupled");
+  if (s->rule->slot[CLARKE_SLOT_V])
+    put_word(out, "root", s->hypers->place == CLARKE_EPS_INSIDE, "inside", "outside");
+  if (clarke_rule_takes(s->rule, CLARKE_HYPER_DAMPENING))
+    put_word(out, "nesterov", s->hypers->nesterov, "yes", "no");
+}
+
+/* slot -1: theta */
+static const clarke_number *
+number_at(const clarke_step_state *s, int slot, size_t i)
+{
+  return slot < 0 ? &s->entry[i].theta : &s->entry[i].slot[slot];
+}
+
+/* An end of a ball, of so many bits that a checker finds it: a little outside. */
+static void
+put_end(FILE *out, const clarke_number *x, bool up)
+{
+  arb_t wide, share;
+  arf_t end;
+  fmpz_t digits, exponent;
+  mpq_t q;
+
+  arb_init(wide);
+  arb_init(share);
+  arf_init(end);
+  fmpz_init(digits);
+  fmpz_init(exponent);
+  mpq_init(q);
+  arb_mul_2exp_si(share, x->b, -80);
+  arb_set(wide, x->b);
+  arb_add_error(wide, share);
+  arb_add_error_2exp_si(wide, -200);
+  (up ? arb_get_ubound_arf : arb_get_lbound_arf)(end, wide, 96);
+  arf_get_fmpz_2exp(digits, exponent, end);
+  fmpz_get_mpz(mpq_numref(q), digits);
+  if (fmpz_sgn(exponent) < 0)
+    mpq_div_2exp(q, q, (mp_bitcnt_t)(-fmpz_get_si(exponent)));
+  else
+    mpq_mul_2exp(q, q, fmpz_get_ui(exponent));
+  mpq_out_str(out, 10, q);
+  mpq_clear(q);
+  fmpz_clear(digits);
+  fmpz_clear(exponent);
+  arf_clear(end);
+  arb_clear(wide);
+  arb_clear(share);
+}
+
+static void
+put_bounds(FILE *out, const clarke_number *x)
+{
+  for (int up = 0; up < 2; up++) {
+    fputs(" ", out);
+    if (x->exact)
+      mpq_out_str(out, 10, x->q);
+    else
+      put_end(out, x, up == 1);
+  }
+}
+
+/* bounds: two numbers an entry, else one. */
+static void
+put_state(FILE *out, const clarke_step_state *s, bool bounds)
+{
+  for (int slot = -1; slot < CLARKE_N_SLOTS; slot++) {
+    if (slot >= 0 && !s->rule->slot[slot])
+      continue;
+    fputs(slot < 0 ? "theta" : clarke_slot_names[slot], out);
+    for (size_t i = 0; i < s->n; i++)
+      if (bounds)
+        put_bounds(out, number_at(s, slot, i));
+      else {
+        fputs(" ", out);
+        mpq_out_str(out, 10, number_at(s, slot, i)->q);
+      }
+    fputs("\n", out);
+  }
+}
+
+clarke_status
+clarke_step_proof_begin(clarke_text *t, const clarke_step_state *s, size_t n_gradients, clarke_error *err)
+{
+  clarke_status status = check_provable(s, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_text_open(t, err);
+  if (status != CLARKE_OK)
+    return status;
+  fprintf(t->to, "clarke-proof 1\nclaim update\nrule %s\n", s->rule->name);
+  put_settings(t->to, s);
+  fprintf(t->to, "entries %zu\nbefore %zu\n", s->n, s->k);
+  put_state(t->to, s, false);
+  fprintf(t->to, "gradients %zu\n", n_gradients);
+  return CLARKE_OK;
+}
+
+void
+clarke_step_proof_gradient(clarke_text *t, const clarke_number *g, size_t n)
+{
+  fputs("gradient", t->to);
+  for (size_t i = 0; i < n; i++) {
+    fputs(" ", t->to);
+    mpq_out_str(t->to, 10, g[i].q);
+  }
+  fputs("\n", t->to);
+}
+
+clarke_status
+clarke_step_proof_save(clarke_text *t, const clarke_step_state *s, clarke_status status, const char *path, clarke_error *err)
+{
+  if (t->to == NULL)
+    return status;
+  if (status == CLARKE_OK) {
+    fprintf(t->to, "after %zu\n", s->k);
+    put_state(t->to, s, true);
+  }
+  return clarke_proof_save(t, status, path, err);
+}

@@ -1,0 +1,22 @@
+/* Proofs of steps (docs/proof-format.md, "Steps of optimizers"). */
+#ifndef CLARKE_TOOLS_STEP_PROOF_H
+#define CLARKE_TOOLS_STEP_PROOF_H
+
+#include "proof/text.h"
+#include "step/rule.h"
+
+/* What is stepped. */
+typedef struct {
+  const clarke_rule *rule;
+  const clarke_hypers *hypers;
+  size_t n, k;                /* entries; steps that were made */
+  const clarke_step_entry *entry;
+} clarke_step_state;
+
+/* The statement, with the state before all steps; an error where clarke-check has not the rule. */
+clarke_status clarke_step_proof_begin(clarke_text *t, const clarke_step_state *s, size_t n_gradients, clarke_error *err);
+void clarke_step_proof_gradient(clarke_text *t, const clarke_number *g, size_t n);
+/* Where the state is then; writes all to path. Clears the text, also where status is an error. */
+clarke_status clarke_step_proof_save(clarke_text *t, const clarke_step_state *s, clarke_status status, const char *path, clarke_error *err);
+
+#endif

@@ -1,0 +1,423 @@
+#include "step_run.h"
+
+#include "base/stop.h"
+#include "command.h"
+#include "session/json.h"
+#include "step_run_inside.h"
+#include "watch.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- a parameter's tensors --------------------------------------------------------------------------------- */
+
+/* What optimizers call m, v and psi. */
+static const clarke_tensor *
+slot_tensor(const clarke_tensors *ts, const char *part, int slot, const char *name)
+{
+  static const char *const names[CLARKE_N_SLOTS][5] = {
+    [CLARKE_SLOT_PSI] = {"psi", NULL}, [CLARKE_SLOT_M] = {"exp_avg", "momentum_buffer", "m", NULL},
+    [CLARKE_SLOT_V] = {"exp_avg_sq", "square_avg", "sum", "v", NULL}};
+  const clarke_tensor *found = NULL;
+
+  for (const char *const *one = names[slot]; *one != NULL && found == NULL; one++)
+    found = clarke_update_tensor(ts, part, *one, name);
+  return found;
+}
+
+/* A number of its own beside the tensors. */
+static bool
+scalar_of(double *to, const clarke_tensors *ts, const char *part, const char *slot, const char *name)
+{
+  const clarke_tensor *t = clarke_update_tensor(ts, part, slot, name);
+
+  if (t == NULL || t->count != 1)
+    return false;
+  *to = t->real != NULL ? t->real[0] : (double)t->integer[0];
+  return true;
+}
+
+/* One of the parameter's tensors, which is like theta. */
+static clarke_status
+take_tensor(const double **to, const clarke_tensor *t, const clarke_tensor *theta, const char *what, const char *name, clarke_error *err)
+{
+  if (t->real == NULL || t->dtype != theta->dtype)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: %s is %s, the parameter %s; a step in several types has no bound here", name, what,
+                       clarke_dtype_name(t->dtype), clarke_dtype_name(theta->dtype));
+  if (t->rank != theta->rank || memcmp(t->dims, theta->dims, t->rank * sizeof *t->dims) != 0)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: %s has another shape than the parameter (%zu entries, %zu)", name, what, t->count, theta->count);
+  *to = t->real;
+  return CLARKE_OK;
+}
+
+/* The steps that were made before: of the state, or 0 where it is empty; and was one made? */
+static clarke_status
+read_count(clarke_step_parameter *p, const clarke_run *r, bool has_slots, clarke_error *err)
+{
+  const clarke_tensors *ts = &r->record.update;
+  double before = 0, after = 0;
+  const bool counted = scalar_of(&before, ts, "before", "step", p->name), ends = scalar_of(&after, ts, "after", "step", p->name);
+
+  if (before < 0 || before != floor(before) || before > 0x1p40)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: 'step' before is %g, no number of steps", p->name, before);
+  p->k = counted ? (size_t)before : has_slots ? 1 : 0;
+  p->miscounted = ends && after != before + 1;
+  p->counted[0] = before;
+  p->counted[1] = after;
+  if (!counted && has_slots && ends)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: the state before has no 'step', the state after has", p->name);
+  return CLARKE_OK;
+}
+
+static clarke_status
+take_slots(clarke_step_parameter *p, const clarke_run *r, const clarke_tensor *theta, clarke_error *err)
+{
+  static const char *const parts[] = {"before", "after"};
+  bool any = false;
+  clarke_status status = CLARKE_OK;
+
+  for (int s = 0; s < CLARKE_N_SLOTS; s++)
+    for (int when = 0; when < 2 && status == CLARKE_OK; when++) {
+      const clarke_tensor *t = slot_tensor(&r->record.update, parts[when], s, p->name);
+
+      any = any || (t != NULL && when == 0);
+      if (t != NULL)
+        status = take_tensor(&p->tensor.slot[when][s], t, theta, clarke_slot_names[s], p->name, err);
+    }
+  return status == CLARKE_OK ? read_count(p, r, any, err) : status;
+}
+
+/* Does the step leave such a slot behind? m only where there is momentum. */
+static bool
+leaves(const clarke_step_settings *s, int slot)
+{
+  return s->rule->slot[slot]
+         && (slot != CLARKE_SLOT_M || !clarke_rule_takes(s->rule, CLARKE_HYPER_MOMENTUM) || mpq_sgn(s->hypers.of[CLARKE_HYPER_MOMENTUM]) != 0);
+}
+
+/* A slot that the step leaves behind must have been there before it, unless it is the first. */
+static clarke_status
+check_slots(const clarke_step_parameter *p, const clarke_step_settings *settings, clarke_error *err)
+{
+  for (int s = 0; s < CLARKE_N_SLOTS; s++) {
+    if (!leaves(settings, s))
+      continue;
+    if (p->tensor.slot[1][s] == NULL)
+      return clarke_fail(err, CLARKE_EINPUT, "'%s' after the step is missing; %s has it", clarke_slot_names[s], settings->rule->name);
+    if (p->tensor.slot[0][s] == NULL && p->k > 0)
+      return clarke_fail(err, CLARKE_EINPUT, "'%s' before the step is missing; %s has it after %zu steps", clarke_slot_names[s],
+                         settings->rule->name, p->k);
+  }
+  return CLARKE_OK;
+}
+
+static clarke_status
+take_parameter(clarke_step_parameter *p, clarke_run *r, const char *name, size_t group, clarke_error *err)
+{
+  const clarke_tensors *ts = &r->record.update;
+  const clarke_tensor *theta = clarke_update_tensor(ts, "before", "theta", name), *end = clarke_update_tensor(ts, "after", "theta", name);
+  const clarke_tensor *g = clarke_update_tensor(ts, "gradient", NULL, name);
+  clarke_status status;
+
+  *p = (clarke_step_parameter){.name = name, .group = group, .theta = theta};
+  if (theta == NULL || end == NULL || (g == NULL && !r->record.step->update.found_inf))
+    return clarke_fail(err, CLARKE_EINPUT, "%s: %s is missing in %s", name,
+                       theta == NULL ? "theta before" : end == NULL ? "theta after" : "the gradient", r->record.step->optimizer.name);
+  if (theta->real == NULL)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: its type is %s; floats are expected", name, clarke_dtype_name(theta->dtype));
+  p->tensor.n = theta->count;
+  status = take_tensor(&p->tensor.theta[0], theta, theta, "theta before", name, err);
+  if (status == CLARKE_OK)
+    status = take_tensor(&p->tensor.theta[1], end, theta, "theta after", name, err);
+  if (status == CLARKE_OK && g != NULL)
+    status = take_tensor(&p->tensor.gradient, g, theta, "the gradient", name, err);
+  return status == CLARKE_OK ? take_slots(p, r, theta, err) : status;
+}
+
+static clarke_status
+take_parameters(clarke_run *r, clarke_error *err)
+{
+  const clarke_run_update *u = &r->record.step->update;
+  size_t n = 0;
+  clarke_status status = CLARKE_OK;
+
+  for (size_t g = 0; g < u->n_groups; g++)
+    n += u->group[g].n_parameters;
+  r->parameter = calloc(n + 1, sizeof *r->parameter);
+  if (r->parameter == NULL)
+    return clarke_no_memory(err);
+  for (size_t g = 0; g < u->n_groups; g++)
+    for (size_t i = 0; i < u->group[g].n_parameters && status == CLARKE_OK; i++)
+      status = take_parameter(&r->parameter[r->n++], r, u->group[g].parameter[i], g, err);
+  if (status == CLARKE_OK && r->n == 0)
+    status = clarke_fail(err, CLARKE_EINPUT, "step %zu: the optimizer stepped no parameter", r->record.step->step);
+  return status;
+}
+
+/* --- questions ------------------------------------------------------------------------------------------------ */
+
+/* What programs of the tensors' type may round. Steps whose counters are on a device compute the shared numbers in float32. */
+static clarke_step_rounding
+rounding_of(clarke_dtype dtype, bool capturable)
+{
+  const long scalar = capturable ? 20 : 52;
+
+  switch (dtype) {
+  case CLARKE_F16:
+    return (clarke_step_rounding){.unit = 11, .tiny = 24, .scalar = scalar};
+  case CLARKE_BF16:
+    return (clarke_step_rounding){.unit = 8, .tiny = 126, .scalar = scalar};
+  case CLARKE_F32:
+    return (clarke_step_rounding){.unit = 24, .tiny = 126, .scalar = scalar};
+  default:
+    return (clarke_step_rounding){.unit = 53, .tiny = 1022, .scalar = scalar};
+  }
+}
+
+bool
+clarke_run_question(clarke_step_question *q, clarke_single *single, clarke_step_settings *s, const clarke_run *r, const clarke_step_parameter *p)
+{
+  const clarke_run_update *u = &r->record.step->update;
+  clarke_single_more more = {.lr = mpq_get_d(s->hypers.of[CLARKE_HYPER_STEP]), .lr_decay = mpq_get_d(s->lr_decay), .maximize = s->maximize};
+  const clarke_tensor *product = clarke_update_tensor(&r->record.update, "before", "mu_product", p->name);
+
+  more.product[0] = 1;
+  if (product != NULL)
+    scalar_of(&more.product[0], &r->record.update, "before", "mu_product", p->name);
+  product = clarke_update_tensor(&r->record.update, "after", "mu_product", p->name);
+  more.product_float32 = product != NULL && product->dtype == CLARKE_F32;
+  if (product != NULL)
+    scalar_of(&more.product[1], &r->record.update, "after", "mu_product", p->name);
+  s->hypers.rounding = rounding_of(p->theta->dtype, s->capturable);
+  *q = (clarke_step_question){.rule = s->rule, .hypers = &s->hypers, .k = p->k, .maximize = s->maximize, .scale = u->scaled ? u->scale : NULL};
+  if (!s->capturable && !u->scaled && clarke_single_make(single, s->rule, &s->hypers, p->k, p->theta->dtype, &more))
+    q->single = single;
+  return q->single != NULL;
+}
+
+/* Adagrad's step size is lr / (1 + k lr_decay). */
+static void
+decay_step(clarke_step_settings *s, size_t k)
+{
+  mpq_t q, one;
+
+  if (mpq_sgn(s->lr_decay) == 0)
+    return;
+  mpq_inits(q, one, NULL);
+  mpq_set_ui(one, 1, 1);
+  mpq_set_ui(q, k, 1);
+  mpq_mul(q, q, s->lr_decay);
+  mpq_add(q, q, one);
+  mpq_div(s->hypers.of[CLARKE_HYPER_STEP], s->hypers.of[CLARKE_HYPER_STEP], q);
+  mpq_clears(q, one, NULL);
+}
+
+clarke_status
+clarke_run_settings(clarke_step_settings *s, const clarke_rule *rule, const clarke_run *r, const clarke_step_parameter *p, clarke_error *err)
+{
+  return clarke_step_settings_read(s, rule, &r->record.step->update.group[p->group], err);
+}
+
+static clarke_status
+judge_parameter(clarke_run *r, clarke_step_parameter *p, clarke_error *err)
+{
+  clarke_step_settings s;
+  clarke_step_question q;
+  clarke_single single;
+  clarke_status status;
+
+  clarke_step_settings_init(&s);
+  status = clarke_run_settings(&s, r->rule, r, p, err);
+  if (status == CLARKE_OK)
+    status = check_slots(p, &s, err);
+  if (status == CLARKE_OK && s.unknown != NULL)
+    r->unknown = s.unknown;
+  if (status == CLARKE_OK && s.unknown == NULL) {
+    clarke_run_question(&q, &single, &s, r, p);
+    decay_step(&s, p->k);
+    status = clarke_step_judge(&p->finding, &q, &p->tensor, false, err);
+    clarke_run_add(r, p);
+  }
+  clarke_step_settings_clear(&s);
+  return status != CLARKE_OK ? clarke_fail_in(err, status, "%s", p->name) : status;
+}
+
+/* Has the rule all that the step left behind? Else entries would not be asked about. */
+static bool
+has_all(const clarke_step_parameter *p, const clarke_rule *rule)
+{
+  for (int s = 0; s < CLARKE_N_SLOTS; s++)
+    if (p->tensor.slot[1][s] != NULL && !rule->slot[s])
+      return false;
+  return true;
+}
+
+/* Is this rule, or this change of it, what all entries follow? Not where the bound would let any pass. */
+static clarke_status
+explains(bool *is, clarke_run *r, clarke_other *wanted, clarke_error *err)
+{
+  double bound = 0, moved = 0;
+  clarke_status status = CLARKE_OK;
+
+  *is = true;
+  for (size_t i = 0; i < r->n && *is && status == CLARKE_OK; i++) {
+    clarke_step_parameter *p = &r->parameter[i];
+    clarke_step_finding f = {.by_rule = NULL};
+    clarke_step_settings s;
+    clarke_step_question q;
+    clarke_single single;
+    clarke_error why = {CLARKE_OK, ""};
+    clarke_other changed = *wanted, *const other = &changed;
+
+    clarke_step_settings_init(&s);
+    *is = clarke_run_settings(&s, other->rule, r, p, &why) == CLARKE_OK && check_slots(p, &s, &why) == CLARKE_OK && has_all(p, other->rule)
+          && clarke_other_change(&s, other) && (p->k > 0 || other->later >= 0);
+    if (*is) {
+      clarke_run_question(&q, &single, &s, r, p);
+      decay_step(&s, p->k);
+      q.single = NULL;
+      q.k = p->k + (size_t)other->later;
+      q.maximize = q.maximize != other->ascends;
+      status = clarke_step_judge(&f, &q, &p->tensor, true, err);
+      *is = f.wrong + f.open == 0;
+      bound = fmax(bound, f.bound);
+      moved = fmax(moved, f.moved);
+    }
+    if (*is && i + 1 == r->n)
+      *wanted = changed;
+    clarke_step_finding_clear(&f);
+    clarke_step_settings_clear(&s);
+  }
+  *is = *is && status == CLARKE_OK && bound <= moved / 4;
+  return status;
+}
+
+/* The first of the others that explains all. */
+static clarke_status
+find_other(clarke_run *r, clarke_error *err)
+{
+  clarke_other other;
+  clarke_status status = CLARKE_OK;
+  bool is = false;
+
+  for (size_t i = 0; status == CLARKE_OK && !is && clarke_other_at(&other, r->rule, i); i++)
+    status = explains(&is, r, &other, err);
+  if (is)
+    memcpy(r->instead, other.says, sizeof r->instead);
+  return status;
+}
+
+/* --- answers ---------------------------------------------------------------------------------------------------- */
+
+/* Did nothing change at all? */
+static bool
+nothing_changed(const clarke_run *r)
+{
+  for (size_t i = 0; i < r->n; i++) {
+    const clarke_step_tensor *t = &r->parameter[i].tensor;
+
+    if (memcmp(t->theta[0], t->theta[1], t->n * sizeof **t->theta) != 0)
+      return false;
+    for (int s = 0; s < CLARKE_N_SLOTS; s++)
+      if (t->slot[0][s] != NULL && t->slot[1][s] != NULL && memcmp(t->slot[0][s], t->slot[1][s], t->n * sizeof(double)) != 0)
+        return false;
+  }
+  return true;
+}
+
+static void
+answer_counts(clarke_run *r)
+{
+  if (r->sum.wrong > 0 || r->miscounted != NULL)
+    r->answer = CLARKE_STEP_WRONG;
+  else if (r->sum.open > 0)
+    r->answer = CLARKE_STEP_OPEN;
+  else if (r->sum.within > 0 && r->sum.bound > r->sum.moved / 4)
+    r->answer = CLARKE_STEP_WIDE;
+  else
+    r->answer = r->sum.within > 0 ? CLARKE_STEP_WITHIN : CLARKE_STEP_BITS;
+}
+
+static clarke_status
+judge(clarke_run *r, clarke_error *err)
+{
+  clarke_status status = take_parameters(r, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_given_find(&r->given, &r->record, err);
+  if (status == CLARKE_OK && r->record.step->update.found_inf) {
+    r->answer = nothing_changed(r) ? CLARKE_STEP_SKIPPED : CLARKE_STEP_WRONG;
+    return status;
+  }
+  clarke_work_begin("parameters", r->n);
+  for (size_t i = 0; i < r->n && status == CLARKE_OK && r->unknown == NULL; i++) {
+    status = judge_parameter(r, &r->parameter[i], err);
+    clarke_work_done();
+  }
+  if (status != CLARKE_OK || r->unknown != NULL) {
+    r->answer = CLARKE_STEP_UNKNOWN;
+    return status;
+  }
+  answer_counts(r);
+  if (r->answer == CLARKE_STEP_WRONG && nothing_changed(r))
+    snprintf(r->instead, sizeof r->instead, "no step: nothing was changed");
+  else if (r->answer == CLARKE_STEP_WRONG)
+    status = find_other(r, err);
+  return status;
+}
+
+/* The rule that is asked about; none: it is not known. */
+static clarke_status
+choose_rule(clarke_run *r, const clarke_step_request *q, clarke_error *err)
+{
+  r->rule = q->rule != NULL ? clarke_rule_find(q->rule) : clarke_step_rule_of(&r->record.step->update);
+  if (q->rule != NULL && r->rule == NULL)
+    return clarke_fail(err, CLARKE_EINPUT, "there is no rule '%s'; clarke step list has all of them", q->rule);
+  return CLARKE_OK;
+}
+
+static clarke_status
+answer(clarke_run *r, const clarke_step_request *q, clarke_error *err)
+{
+  const clarke_run_update *u;
+  clarke_status status = clarke_record_open_update(&r->record, q->folder, q->step, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  u = &r->record.step->update;
+  if (!u->there)
+    return clarke_fail(err, CLARKE_EINPUT, "step %zu has no optimizer's step: record it with clarke.record(..., optimizer=optimizer), and call "
+                                           "optimizer.step() in the block or after it", r->record.step->step);
+  if (u->skipped != NULL) {
+    r->answer = r->record.why != NULL ? CLARKE_STEP_SKIPPED : CLARKE_STEP_NONE;
+    return CLARKE_OK;
+  }
+  if (u->missing != NULL || r->record.step->optimizer.name == NULL) {
+    r->answer = CLARKE_STEP_MISSING;
+    return CLARKE_OK;
+  }
+  status = choose_rule(r, q, err);
+  r->answer = CLARKE_STEP_UNKNOWN;
+  return status == CLARKE_OK && r->rule != NULL ? judge(r, err) : status;
+}
+
+clarke_status
+clarke_step_run(int *status_of, const clarke_step_request *q, clarke_error *err)
+{
+  clarke_run r = {.n = 0};
+  clarke_status status;
+
+  clarke_record_init(&r.record);
+  status = answer(&r, q, err);
+  clarke_watch_hide(true);
+  if (status == CLARKE_OK)
+    status = clarke_run_print(&r, q->json, err);
+  *status_of = clarke_run_status(&r);
+  for (size_t i = 0; i < r.n; i++)
+    clarke_step_finding_clear(&r.parameter[i].finding);
+  free(r.parameter);
+  clarke_record_clear(&r.record);
+  return status;
+}

@@ -1,0 +1,66 @@
+/* What the parts of clarke step RUN/ share. */
+#ifndef CLARKE_TOOLS_STEP_RUN_INSIDE_H
+#define CLARKE_TOOLS_STEP_RUN_INSIDE_H
+
+#include "step_run.h"
+
+typedef struct {
+  const char *name;
+  size_t group, k;       /* k: steps that were made before */
+  bool miscounted;       /* the count after is not one more: */
+  double counted[2];
+  const clarke_tensor *theta;
+  clarke_step_tensor tensor;
+  clarke_step_finding finding;
+} clarke_step_parameter;
+
+typedef enum {
+  CLARKE_STEP_BITS, CLARKE_STEP_WITHIN, CLARKE_STEP_WRONG,
+  CLARKE_STEP_OPEN,    /* a bound is infinite */
+  CLARKE_STEP_WIDE,    /* the bound is not small beside the step */
+  CLARKE_STEP_SKIPPED, /* the optimizer found infinite gradients, and changed nothing */
+  CLARKE_STEP_NONE,    /* none was made */
+  CLARKE_STEP_MISSING, /* it was not kept */
+  CLARKE_STEP_UNKNOWN, /* no rule */
+} clarke_step_answer;
+
+typedef struct {
+  clarke_record record;
+  const clarke_rule *rule;
+  size_t n;
+  clarke_step_parameter *parameter;
+  clarke_given_finding given;
+  clarke_step_answer answer;
+  clarke_step_finding sum;          /* of all parameters; slot, entry, recorded and by_rule are not used */
+  uint64_t ways;                    /* of all entries that are bit for bit */
+  const clarke_step_parameter *first; /* with the first entry that is wrong, or open */
+  const clarke_step_parameter *miscounted;
+  const char *unknown;              /* a setting without a rule */
+  char instead[96];                 /* what explains all entries; empty */
+} clarke_run;
+
+/* A rule, or a change of one, that may have been followed instead. */
+typedef struct {
+  const clarke_rule *rule;
+  bool eps, decay, undecayed, nesterov, ascends;
+  int later;
+  char says[96];
+} clarke_other;
+
+/* step_run.c */
+clarke_status clarke_run_settings(clarke_step_settings *s, const clarke_rule *rule, const clarke_run *r, const clarke_step_parameter *p,
+                                  clarke_error *err);
+bool clarke_run_question(clarke_step_question *q, clarke_single *single, clarke_step_settings *s, const clarke_run *r,
+                         const clarke_step_parameter *p);
+
+/* step_other.c: number i; false past the last. */
+bool clarke_other_at(clarke_other *o, const clarke_rule *rule, size_t i);
+/* The settings as they are then, and what that is called; false: the change makes no difference. */
+bool clarke_other_change(clarke_step_settings *s, clarke_other *o);
+
+/* step_answer.c */
+void clarke_run_add(clarke_run *r, const clarke_step_parameter *p);
+clarke_status clarke_run_print(const clarke_run *r, bool json, clarke_error *err);
+int clarke_run_status(const clarke_run *r);
+
+#endif

@@ -1,0 +1,93 @@
+#include "step_run.h"
+
+#include <string.h>
+
+void
+clarke_step_settings_init(clarke_step_settings *s)
+{
+  memset(s, 0, sizeof *s);
+  clarke_hypers_init(&s->hypers);
+  mpq_init(s->lr_decay);
+}
+
+void
+clarke_step_settings_clear(clarke_step_settings *s)
+{
+  clarke_hypers_clear(&s->hypers);
+  mpq_clear(s->lr_decay);
+}
+
+const clarke_rule *
+clarke_step_rule_of(const clarke_run_update *u)
+{
+  static const struct {
+    const char *module, *optimizer, *rule;
+  } known[] = {
+    {"torch.optim.", "SGD", "torch-sgd"}, {"torch.optim.", "Adam", "torch-adam"}, {"torch.optim.", "AdamW", "torch-adamw"},
+    {"torch.optim.", "NAdam", "torch-nadam"}, {"torch.optim.", "Adagrad", "torch-adagrad"}, {"torch.optim.", "RMSprop", "torch-rmsprop"},
+    {"clarke.", "INNAprop", "innaprop"}, {"clarke.", "DINAdam", "dinadam"},
+  };
+
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (u->module != NULL && strncmp(u->module, known[i].module, strlen(known[i].module)) == 0
+        && strcmp(u->optimizer, known[i].optimizer) == 0)
+      return clarke_rule_find(known[i].rule);
+  return NULL;
+}
+
+/* Number i of the setting, if the rule takes such. */
+static void
+take(clarke_step_settings *s, clarke_hyper h, const clarke_run_group *g, const char *name, size_t i)
+{
+  const clarke_run_setting *one = clarke_run_setting_find(g, name);
+
+  if (one == NULL || one->n <= i || s->hypers.given[h] || !clarke_rule_takes(s->rule, h))
+    return;
+  s->hypers.given[h] = true;
+  mpq_set(s->hypers.of[h], one->number[i]);
+}
+
+static bool
+is_set(const clarke_run_group *g, const char *name)
+{
+  const clarke_run_setting *one = clarke_run_setting_find(g, name);
+
+  return one != NULL && one->is_flag && one->flag;
+}
+
+static void
+take_all(clarke_step_settings *s, const clarke_run_group *g)
+{
+  static const struct {
+    clarke_hyper h;
+    const char *name;
+    size_t i;
+  } all[] = {
+    {CLARKE_HYPER_STEP, "lr", 0}, {CLARKE_HYPER_ALPHA, "alpha", 0}, {CLARKE_HYPER_BETA, "beta", 0}, {CLARKE_HYPER_MOMENTUM, "momentum", 0},
+    {CLARKE_HYPER_MOMENTUM, "betas", 0}, {CLARKE_HYPER_SIGMA, "betas", 1}, {CLARKE_HYPER_SIGMA, "sigma", 0}, {CLARKE_HYPER_EPS, "eps", 0},
+    {CLARKE_HYPER_DECAY, "weight_decay", 0}, {CLARKE_HYPER_DAMPENING, "dampening", 0}, {CLARKE_HYPER_MOMENTUM_DECAY, "momentum_decay", 0},
+  };
+
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    take(s, all[i].h, g, all[i].name, all[i].i);
+  if (!s->rule->needs[CLARKE_HYPER_ALPHA]) /* RMSprop's alpha */
+    take(s, CLARKE_HYPER_SIGMA, g, "alpha", 0);
+}
+
+clarke_status
+clarke_step_settings_read(clarke_step_settings *s, const clarke_rule *rule, const clarke_run_group *g, clarke_error *err)
+{
+  const clarke_run_setting *decay = clarke_run_setting_find(g, "lr_decay"), *decoupled = clarke_run_setting_find(g, "decoupled_weight_decay");
+
+  s->rule = rule;
+  take_all(s, g);
+  s->maximize = is_set(g, "maximize");
+  s->capturable = is_set(g, "capturable");
+  s->unknown = is_set(g, "amsgrad") ? "amsgrad" : is_set(g, "centered") ? "centered" : is_set(g, "differentiable") ? "differentiable" : NULL;
+  s->hypers.nesterov = is_set(g, "nesterov") && strcmp(rule->name, "torch-sgd") == 0;
+  if (decoupled != NULL && decoupled->is_flag)
+    s->hypers.decay = decoupled->flag ? CLARKE_DECAY_DECOUPLED : CLARKE_DECAY_COUPLED;
+  if (decay != NULL && decay->n == 1)
+    mpq_set(s->lr_decay, decay->number[0]);
+  return clarke_rule_check(&s->hypers, rule, err);
+}
