@@ -305,8 +305,6 @@ def filled(g, like, n, number):
 
 @operator("native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_no_training", "cudnn_batch_norm")
 def write_batch_norm(g, node):
-    if node.name == "cudnn_batch_norm":
-        g.refuse("a normalization that bypasses aten.native_batch_norm")
     x, weight, bias, mean, variance = node.args[:5]
     training, eps = (False, node.args[6]) if node.name.endswith("no_training") else (node.args[5], node.args[7])
     like, n = x.tensor, x.tensor.shape[1]
