@@ -313,7 +313,8 @@ def sequences(folder):
     for name, f in (("parts", parts), ("in-place", in_place)):
         model = nn.Sequential(nn.Linear(8, 8), Through(f, 8), nn.Linear(4, 3))
         ask(folder, name, model, summed(wide), "in-bouligand")
-    refused(folder, "torch.backends.mkldnn.flags(enabled=False)", Recurrent(nn.LSTM(6, 5, batch_first=True)), summed(x))
+    for name, layer in [("lstm-as-one", nn.LSTM(6, 5, batch_first=True)), ("lstm-as-one-both", nn.LSTM(6, 4, 2, batch_first=True, bidirectional=True, bias=False))]:
+        ask(folder, name, Recurrent(layer), lambda m: m(x).square().mean().backward(), "in-bouligand")
     refused(folder, "a view of a tensor that was changed in place is read", Through(lambda h: (h.unsafe_chunk(2, 1)[0].mul_(2), h)[1]),
             summed(torch.randn(2, 4)))
 

@@ -57,6 +57,11 @@ def side(t):
     return t if t > 0 else 0 * t
 
 
+def quantized(t):
+    """To multiples of 1/2."""
+    return torch.fake_quantize_per_tensor_affine(t, 0.5, 0, -8, 7)
+
+
 def without_gradients(f):
     with torch.no_grad():
         return f()
@@ -110,6 +115,9 @@ def scripted(t: torch.Tensor):
 STEPS = {
     "relu by a branch": (0.0, lambda h: side(h[0]) - side(-h[0]), JUMP),
     "a branch aside": (1.0, lambda h: side(h[0]) - side(-h[0]), None),
+    "a branch by a quantized number": (0.75, lambda h: h[0] if quantized(h[0]) > 0.3 else 0 * h[0], JUMP),
+    "a branch by a quantized number, aside": (0.8, lambda h: h[0] if quantized(h[0]) > 0.3 else 0 * h[0], None),
+    "a branch by the largest and the smallest, aside": (0.8, lambda h: h[0] if torch.aminmax(h).max > 0.3 else 0 * h[0], None),
     "equal entries": (0.0, lambda h: 2 * h if (h[0] == h[1]) else h, JUMP),
     "the larger by a branch": (0.0, lambda h: h[int(h.argmax())], JUMP),
     "the larger by a branch, aside": (1.0, lambda h: h[int(h.argmax())], None),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import torch
 from onnx import TensorProto, helper
 
-from . import images, losses, products, rearrangements, reductions  # noqa: F401  (their operators)
+from . import fused, images, losses, products, rearrangements, reductions  # noqa: F401  (their operators)
 from .activations import clamp
 from .files import raw
 from .jumps import crossed, deciding, require_clear
@@ -463,12 +463,6 @@ def keeps_samples(graph, node, result):
 
 
 COMPOSE = "compute it with operators that can be, or export the model to ONNX and audit that"
-MATH = "run the step under torch.nn.attention.sdpa_kernel(SDPBackend.MATH): its operators can be, and are another program"
-PARTS = "run the step under torch.backends.{}.flags(enabled=False): each step's operators can be, and are another program"
-# What to do where PyTorch ran several operators as one.
-INSTEAD = {"mkldnn_rnn_layer": PARTS.format("mkldnn"), "_cudnn_rnn": PARTS.format("cudnn"),
-           "_scaled_dot_product_flash_attention_for_cpu": MATH, "_scaled_dot_product_flash_attention": MATH,
-           "_scaled_dot_product_efficient_attention": MATH, "_scaled_dot_product_cudnn_attention": MATH}
 
 
 def changes_nothing(node):
@@ -533,7 +527,7 @@ def write_node(graph, node):
     if write is not None and (node.op._overloadname == "dtype" or not result.tensor.is_floating_point()):
         graph.refuse("its result is no floating-point number, or its argument's bits: AD differentiates another function")
     if write is None:
-        graph.refuse(f"this operator cannot be written into the graph; {INSTEAD.get(node.name, COMPOSE)}")
+        graph.refuse(f"this operator cannot be written into the graph; {COMPOSE}")
     require_softmax(graph, node)
     made = clamp(graph, node, bound_of(node), None) if hidden else write(graph, node)
     made = made if isinstance(made, dict) else {first_result(node): made}

@@ -18,7 +18,7 @@ ROUNDED = {"floor": lambda x: x == x.floor(), "ceil": lambda x: x == x.floor(), 
            "nonzero": lambda x: x == 0, "any": lambda x: x == 0, "all": lambda x: x == 0, "logical_not": lambda x: x == 0}
 LEAPS = {"floor", "ceil", "trunc", "round", "sign"}  # from floats to floats
 # Floats of floats that jump nowhere, beside what can be written into a graph; and what can be written, and does.
-STEADY = {"_euclidean_dist", "_linalg_det", "_scaled_dot_product_flash_attention_for_cpu", "addbmm", "addr", "arctan", "asinh", "atan", "cos", "cosh",
+STEADY = {"_euclidean_dist", "_linalg_det", "_scaled_dot_product_flash_attention_for_cpu", "addbmm", "addr", "aminmax", "arctan", "asinh", "atan", "cos", "cosh",
           "cummax", "cummin", "cumprod", "diag_embed", "diagonal", "diagonal_scatter", "erfc", "exp2", "expand_as", "expm1", "fmax", "fmin", "hypot",
           "kthvalue", "lerp", "linalg_inv_ex", "log10", "log2", "logaddexp", "logaddexp2", "masked_scatter", "nan_to_num", "nansum", "prod",
           "rot90", "select_scatter", "sin", "sinh", "slice_scatter", "softshrink", "trace", "unfold", "view_as", "xlogy"}
@@ -47,6 +47,11 @@ def equal_neighbours(node):
     return bool((x[..., 1:] == x[..., :-1]).any())
 
 
+def on_rounding(x, scale, zero):
+    """Does an entry of x / scale + zero lie between two whole numbers, as PyTorch computes it, or as it may?"""
+    return any(bool(ROUNDED["round"](t + zero).any()) for t in (x / scale, x * (1 / scale)))
+
+
 def on_jump(node):
     """True or false; None: where it jumps is not known."""
     if node.name in COMPARED:
@@ -57,6 +62,8 @@ def on_jump(node):
         return bool((a == b).any())
     if node.name in PLACES:
         return equal_neighbours(node)
+    if "fake_quantize_per_tensor" in node.name:
+        return on_rounding(*(v.tensor.detach() if isinstance(v, Value) else v for v in node.args[:3]))
     if node.name in ROUNDED and not node.kwargs.get("decimals"):
         return bool(ROUNDED[node.name](node.args[0].tensor.detach()).any())
     return None

@@ -1,11 +1,12 @@
 """Entries that are set to minus infinity before a softmax, which gives them nothing (docs/operators.md, "Masks of minus infinity").
 
-The mask is a Constant. The trace does not have the sum that is infinite: nothing but a softmax reads it.
+The mask is a Constant. The trace does not have the sum that is infinite: nothing but a softmax reads it, perhaps in another type.
 """
 import torch
 
 from .trace import Value
 
+SAME = {"clone", "alias", "contiguous", "lift_fresh", "_to_copy"}  # the same entries
 INSTEAD = "take a large number, as -1e4 before a softmax"
 
 
@@ -27,6 +28,8 @@ def added(g, value, node):
 def require_softmax(g, node):
     """Nothing else reads them; and of each line something is left."""
     if not any(id(v) in g.masked for v in node.reads):
+        return
+    if node.name in SAME:
         return
     if node.name not in ("_softmax", "_safe_softmax", "_log_softmax"):
         g.refuse(f"it reads an entry that is infinite; {INSTEAD}")

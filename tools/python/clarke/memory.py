@@ -38,7 +38,7 @@ def shared(t, changed):
         return None
     found = torch.searchsorted(at, others).clamp(max=max(0, at.numel() - 1))
     same = torch.nonzero(at[found] == others).reshape(-1)
-    return order[found[same]], same
+    return order[found[same]].to(t.device), same.to(t.device)
 
 
 def root(t):

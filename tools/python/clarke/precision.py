@@ -27,11 +27,12 @@ def multiplies_eleven_bits():
 
 def on_a_cpu():
     if not torch.backends.mkldnn.enabled:
-        return {"matmul": "ieee", "conv": "ieee"}
-    found = {"matmul": setting("mkldnn", "matmul", lambda: OF_WORD[torch.get_float32_matmul_precision()]), "conv": setting("mkldnn", "conv", lambda: "ieee")}
+        return {"matmul": "ieee", "conv": "ieee", "rnn": "ieee"}
+    found = {"matmul": setting("mkldnn", "matmul", lambda: OF_WORD[torch.get_float32_matmul_precision()]),
+             "conv": setting("mkldnn", "conv", lambda: "ieee"), "rnn": setting("mkldnn", "rnn", lambda: "ieee")}
     mode = os.environ.get("ONEDNN_DEFAULT_FPMATH_MODE") or os.environ.get("DNNL_DEFAULT_FPMATH_MODE") or ""
     if mode.upper() in OF_MODE:
-        for name in ["conv"] if torch.backends.mkl.is_available() else ["conv", "matmul"]:  # oneDNN's
+        for name in ["conv", "rnn"] if torch.backends.mkl.is_available() else ["conv", "rnn", "matmul"]:  # oneDNN's
             found[name] = OF_MODE[mode.upper()] if found[name] in ("ieee", OF_MODE[mode.upper()]) else "any"
     if not multiplies_eleven_bits():
         found = {name: {"tf32": "ieee", "fp16": "ieee", "any": "bf16"}.get(word, word) for name, word in found.items()}
@@ -41,4 +42,13 @@ def on_a_cpu():
 def precision():
     """{backend: {operator: "ieee", "tf32", "bf16", "fp16" or "any"}}"""
     return {"cpu": on_a_cpu(), "cuda": {"matmul": setting("cuda", "matmul", lambda: allowed(torch.backends.cuda.matmul)),
-                                        "conv": setting("cudnn", "conv", lambda: allowed(torch.backends.cudnn))}}
+                                        "conv": setting("cudnn", "conv", lambda: allowed(torch.backends.cudnn)),
+                                        "rnn": setting("cudnn", "rnn", lambda: allowed(torch.backends.cudnn))}}
+
+
+def of_products(found, recurrent):
+    """The same for a graph in which the products of recurrent layers are such as all others: wide enough for both."""
+    def widest(operators):
+        matmul, rnn = operators["matmul"], operators["rnn"]
+        return rnn if matmul == "ieee" else matmul if rnn in (matmul, "ieee") else "any"
+    return {backend: {**operators, "matmul": widest(operators)} for backend, operators in found.items()} if recurrent else found

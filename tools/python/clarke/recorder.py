@@ -25,8 +25,9 @@ from . import trees as trees_of
 from .again import Again, keywords
 from .files import array, npz, raw, safetensors
 from .folder import Folder, surely
+from .fused import RECURRENT
 from .hooks import Hooks
-from .precision import precision
+from .precision import of_products, precision
 from .profiles import installed
 from .refused import Refused
 from .surrogates import note_function
@@ -132,6 +133,15 @@ def same_bits(a, b):
     if a.device.type == "cpu":  # numpy compares bytes many times faster
         return np.array_equal(raw(a), raw(b))
     return a.numel() == 0 or torch.equal(a.contiguous().reshape(-1).view(torch.uint8), b.contiguous().reshape(-1).view(torch.uint8))
+
+
+def device_of(results):
+    """Where all operators of the graph ran."""
+    devices = sorted({str(t.device) for t in results if t.device.type != "meta"})  # whose numbers were let go
+    if len(devices) > 1:
+        raise Refused(f"operators ran on several devices ({', '.join(devices)}): a record is of one")
+    device = torch.device(devices[0])
+    return {"type": device.type, "name": torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine()}
 
 
 def optimizer_entry(optimizer):
@@ -490,19 +500,16 @@ class record:
         """run.json, without the files."""
         tied = {n: next(m for m, p in self.parameters.items() if p is t)
                 for n, t in self.all_names.items() if n not in self.parameters}
+        recurrent = any(n.name in RECURRENT for n, _ in graph.recorded.values())
+        flags = self.flags | {"precision": of_products(self.flags["precision"], recurrent)}
         return {
             "format": "clarke-run", "version": 1,
             "framework": {"name": "torch", "version": torch.__version__}, "profile": installed().name,
-            "device": {"type": graph.x.tensor.device.type, "name": self.device(graph)},
-            "dtypes": sorted(graph.dtypes), "autocast": self.modes[0].autocast, "flags": self.flags,
+            "device": device_of([v.tensor for n, _ in graph.recorded.values() for v in values_in(n.results) if v.tensor.is_floating_point()]),
+            "dtypes": sorted(graph.dtypes), "autocast": self.modes[0].autocast, "flags": flags,
             "graph": None, "batch_axis": not graph.whole, "loss": graph.loss, "parameters": sorted(self.wrt(graph)), "tied": tied,
             "branches": self.branches, "surrogates": graph.surrogates, "constants": graph.constants,
             "nodes": [{"name": name, "aten": n.aten, "module": n.module, "source": n.source, "backward": n.backward}
                       for name, (n, _) in graph.recorded.items()],
             "steps": [{"step": self.step, "loss": loss.tensor.item().hex(), "loss_scale": self.factor(factors),
                        "optimizer": optimizer_entry(self.optimizer), "statistics": statistics.found(self.trace, graph), "again": self.ran, "files": {}, "replay": None}]}
-
-    @staticmethod
-    def device(graph):
-        t = graph.x.tensor
-        return torch.cuda.get_device_name(t.device) if t.device.type == "cuda" else platform.machine()

@@ -19,6 +19,13 @@ def with_derivative(t, own, made):
         return t.detach() + (x - x.detach()) * own.factor
 
 
+def draws(node):
+    """Does its result depend on a generator? Attention, or a recurrent network, that leaves nothing out asks none."""
+    shares = [node.args[i] if i < len(node.args) else node.kwargs.get(a.name, a.default_value) for i, a in enumerate(node.op._schema.arguments)
+              if a.name in ("dropout", "dropout_p")]
+    return torch.Tag.nondeterministic_seeded in node.op.tags and shares != [0]
+
+
 def follow(nodes, made):
     """Runs the nodes that read what is in `made` (tensors by the values' identities), and puts their results there. All others are as
     they were recorded, and so is what was drawn."""
@@ -29,7 +36,7 @@ def follow(nodes, made):
         if node.name == "native_dropout":
             made[id(node.results[0])] = torch.ops.aten.native_dropout_backward(args[0], node.results[1].tensor, 1 / (1 - args[1]) if args[1] < 1 else 0.0)
             continue
-        if torch.Tag.nondeterministic_seeded in node.op.tags:
+        if draws(node):
             continue
         args, kwargs = copied(Operator.of(node.op), args, kwargs)
         with torch.set_grad_enabled(node.grad_enabled):

@@ -39,7 +39,7 @@ class Value:
 class Operator:
     """What is asked again and again of one of PyTorch's operators."""
 
-    __slots__ = ("op", "name", "aten", "places", "written", "reads", "detaches")
+    __slots__ = ("op", "name", "aten", "places", "written", "reads", "detaches", "again")
     known = {}  # by identity: each holds its operator
 
     def __init__(self, op):
@@ -54,6 +54,7 @@ class Operator:
         plain = {"TensorType", "ListType", "OptionalType"}
         self.reads = self.name not in SHAPES_ALONE and any(r.type.kind() not in plain for r in op._schema.returns)
         self.detaches = op._schema.name == "aten::detach"
+        self.again = {3} if self.name == "_cudnn_rnn" else ()  # arguments that have the numbers of others: all weights in one buffer
 
     @staticmethod
     def of(op):
@@ -65,7 +66,8 @@ class Operator:
 
 # The running statistics: their schemas do not say that they write to them.
 UNSAID = {torch.ops.aten.native_batch_norm.default, torch.ops.aten.cudnn_batch_norm.default, torch.ops.aten.miopen_batch_norm.default}
-SHAPES_ALONE = {"is_same_size", "size", "sym_size", "stride", "sym_stride", "numel", "sym_numel", "storage_offset", "sym_storage_offset", "dim"}
+SHAPES_ALONE = {"is_same_size", "size", "sym_size", "stride", "sym_stride", "numel", "sym_numel", "storage_offset", "sym_storage_offset", "dim",
+                "_scaled_dot_product_flash_attention", "_scaled_dot_product_cudnn_attention"}
 
 
 @dataclass(slots=True, eq=False)
@@ -441,6 +443,8 @@ class Trace:
         held = self.read_in(args, reads), self.read_in(kwargs, reads) if kwargs else {}
         if op in UNSAID and args[5]:  # in training the running statistics are brought up to date, and not read
             reads = [v for i, item in enumerate(held[0]) if i not in known.places for v in values_in(item)]
+        elif known.again:
+            reads = [v for i, item in enumerate(held[0]) if i not in known.again for v in values_in(item)]
         changed = written(known, args, kwargs)
         if isinstance(generator := kwargs.get("generator"), torch.Generator):
             self.drawn.setdefault(id(generator), (generator, generator.get_state()))
