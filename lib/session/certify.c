@@ -52,6 +52,26 @@ read_step(clarke_certified *c, clarke_audit_request *ask, const clarke_certify_r
   return status;
 }
 
+/* What an entry costs an exact pass beside a product of an entry and a weight: rationals, and a bound of each. */
+#define ENTRY_PRODUCTS 32
+#define EXACT_PRODUCTS 0x1p20
+
+/* Is an exact pass over all nodes a matter of some hundredths of a second? */
+static bool
+is_short(const clarke_graph *g)
+{
+  double entries = 0;
+
+  for (size_t i = 0; i < g->n_steps; i++) {
+    const clarke_contraction *c = &g->steps[i].contraction;
+
+    entries += (double)g->values[g->steps[i].out].count;
+    if (g->steps[i].kind == CLARKE_PRODUCT)
+      entries += (double)c->blocks * (double)c->rows * (double)c->inner * (double)c->cols;
+  }
+  return clarke_audit_is_small(g) && ENTRY_PRODUCTS * entries * (double)g->samples <= EXACT_PRODUCTS;
+}
+
 static clarke_status
 certify_nodes(clarke_certified *c, clarke_error *err)
 {
@@ -72,7 +92,7 @@ certify_nodes(clarke_certified *c, clarke_error *err)
   n->trace_file = c->record.step->trace.name;
   n->gradients_file = c->record.step->gradients.name;
   n->log_softmax = c->audit.loss.kind == CLARKE_LOSS_CE ? c->audit.log_softmax : NULL;
-  n->sieved = c->sieved && (c->small_too || !c->replayed || !clarke_audit_is_small(&c->audit.graph));
+  n->sieved = c->sieved && (c->small_too || !c->replayed || !is_short(&c->audit.graph));
   n->branched = c->replayed;
   n->statistics = c->record.step->statistics;
   n->n_statistics = c->record.step->n_statistics;

@@ -84,7 +84,8 @@ compare_loss(const clarke_forward *outputs, const machine *k, const clarke_loss 
 static void
 check_loss(tally *t, machine *k, const clarke_loss *loss, const clarke_model *m, uint64_t *state)
 {
-  const int bits = draw_below(state, 3) > 0 ? (int)draw_between(state, 10, 110) : CLARKE_GRADIENT_BITS;
+  const uint64_t near = draw_below(state, 3); /* exponentials in pairs do for few bits */
+  const int bits = near == 0 ? CLARKE_GRADIENT_BITS : (int)draw_between(state, 10, near == 1 ? 19 : 110);
   clarke_gradient gradient;
   clarke_forward outputs;
   bool found;

@@ -1,7 +1,10 @@
 /* Pairs of doubles beside rationals, and weights' products with them in slices beside exact ones, within the bounds that are
  * told. */
+#include "network/derive/gradient/analytic.h"
+#include "network/derive/gradient/exponential.h"
 #include "network/derive/gradient/gradient.h"
 #include "network/derive/gradient/sliced.h"
+#include "network/pass/analytic.h"
 #include "../draw.h"
 #include "../ok.h"
 #include "../suites.h"
@@ -56,6 +59,103 @@ check_near(clarke_pair x, mpq_t exact, double part)
   ck_assert_double_le(fabs(x.low), fabs(x.high) * 0x1p-52);
   mpq_clears(off, allowed, NULL);
 }
+
+/* --- exponentials --- */
+
+#define PRECISE 1200
+
+/* |y - exact| <= off */
+static bool
+is_within(clarke_pair y, const arb_t exact, double off)
+{
+  bool is;
+  arb_t apart, bound;
+
+  arb_init(apart);
+  arb_init(bound);
+  clarke_ball_of_pair(apart, y);
+  arb_sub(apart, apart, exact, PRECISE);
+  arb_abs(apart, apart);
+  arb_set_d(bound, off);
+  is = arb_le(apart, bound);
+  arb_clear(apart);
+  arb_clear(bound);
+  return is;
+}
+
+/* Of all sizes, with long low parts; often near a multiple of log 2, or of a half of it, where what is left of x is least and most. */
+static clarke_pair
+draw_argument(uint64_t *state)
+{
+  static const double size[] = {1, 20, 290, 0x1p-30, 0x1p-200};
+  const clarke_pair x = draw_pair(state, 0);
+  const double by = size[draw_below(state, 5)];
+
+  if (draw_below(state, 3) == 0)
+    return clarke_two_sum((double)draw_between(state, -400, 400) * 0x1.62e42fefa39efp-2, x.high * 0x1p-40);
+  return (clarke_pair){x.high * by, x.low * by};
+}
+
+START_TEST(exponentials)
+{
+  uint64_t state = 4711;
+  arb_t at, exact;
+
+  arb_init(at);
+  arb_init(exact);
+  for (int round = 0; round < 4000; round++) {
+    const clarke_pair x = draw_argument(&state);
+
+    clarke_ball_of_pair(at, x);
+    arb_exp(exact, at, PRECISE);
+    ck_assert(is_within(clarke_pair_exp(x), exact, 0.98 * CLARKE_PAIR_EXP_UNIT * arf_get_d(arb_midref(exact), ARF_RND_DOWN)));
+    if (fabs(x.high) < 0x1p-390)
+      continue;
+    arb_inv(exact, at, PRECISE);
+    ck_assert(is_within(clarke_pair_reciprocal(x), exact, 3.9 * CLARKE_PAIR_UNIT * fabs(arf_get_d(arb_midref(exact), ARF_RND_DOWN))));
+  }
+  arb_clear(at);
+  arb_clear(exact);
+}
+END_TEST
+
+/* Every function that has a rule, and its slope, and no other. */
+START_TEST(functions_in_pairs)
+{
+  static const clarke_function known[] = {CLARKE_SIGMOID, CLARKE_TANH, CLARKE_NORMAL_TANH, CLARKE_ELU, CLARKE_ERF, CLARKE_NORMAL, CLARKE_SOFTPLUS};
+  size_t told[7][2] = {{0}};
+  uint64_t state = 4712;
+  clarke_pair y;
+  double off;
+  arb_t at, exact;
+
+  arb_init(at);
+  arb_init(exact);
+  for (int round = 0; round < 6000; round++) {
+    const clarke_pair x = draw_argument(&state);
+
+    for (size_t f = 0; f < 14; f++) {
+      const bool slope = f % 2;
+
+      if (!clarke_pair_function(&y, &off, x, known[f / 2], slope))
+        continue;
+      told[f / 2][slope]++;
+      clarke_ball_of_pair(at, x);
+      (slope ? clarke_analytic_slope : clarke_analytic_value)(exact, at, known[f / 2], PRECISE);
+      ck_assert(is_within(y, exact, off));
+      ck_assert_double_le(off, 0x1p-88);
+    }
+  }
+  for (size_t f = 0; f < 7; f++)
+    ck_assert(told[f][1] > 1000 && (told[f][0] > 1000) == (f < 4));
+  ck_assert(!clarke_pair_function(&y, &off, (clarke_pair){1, 0}, CLARKE_EXP, false) && !clarke_pair_function(&y, &off, (clarke_pair){1, 0}, CLARKE_SQRT, true));
+  for (size_t f = 0; f < 14; f++)
+    ck_assert(!clarke_pair_function(&y, &off, (clarke_pair){NAN, 0}, known[f / 2], f % 2)
+              && !clarke_pair_function(&y, &off, (clarke_pair){-301, 0}, known[f / 2], f % 2));
+  arb_clear(at);
+  arb_clear(exact);
+}
+END_TEST
 
 START_TEST(operations)
 {
@@ -933,6 +1033,8 @@ MODULE(pairs)
   TCase *tests = tests_of("pairs");
 
   tcase_add_test(tests, operations);
+  tcase_add_test(tests, exponentials);
+  tcase_add_test(tests, functions_in_pairs);
   tcase_add_test(tests, long_sums_of_pairs);
   tcase_add_test(tests, rationals);
   tcase_add_test(tests, roots);

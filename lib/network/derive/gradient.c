@@ -316,7 +316,7 @@ pass_of(const passes *all, size_t n, const clarke_gradient_plan *plan, clarke_gr
 {
   return (clarke_gradient_pass){.r = all->r, .g = all->r->g, .profile = all->profile, .loss = all->loss, .n = n,
                           .lanes = clarke_graph_couples(all->r->g) ? 1 : n, .plan = plan, .seen = seen,
-                          .growths = all->growths, .gradient = gradient, .err = all->err};
+                          .in_pairs = all->bits < LEAST_BITS, .growths = all->growths, .gradient = gradient, .err = all->err};
 }
 
 /* A pass over all samples into a gradient that is empty. */

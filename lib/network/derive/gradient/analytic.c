@@ -1,11 +1,13 @@
 /* Functions that are not pieces of polynomials, in a gradient: each value and slope from a ball around it (docs/gradient.md). */
 #include "network/derive/gradient/analytic.h"
+#include "network/derive/gradient/exponential.h"
 
 #include "network/pass/analytic.h"
 
-/* Bits of the balls; and what a slope's may be off by. */
+/* Bits of the balls; and what a slope's may be off by; and one of pairs. */
 #define PRECISION 128
 #define SLOPE_OFF 0x1p-100
+#define PAIR_SLOPE_OFF 0x1p-88
 
 bool
 clarke_analytic_is_followed(const clarke_step *s)
@@ -57,10 +59,12 @@ clarke_ball_of_pair(arb_t ball, clarke_pair x)
   arf_clear(low);
 }
 
-/* A function of x, which balls give; for a look, whose numbers tell sizes alone, doubles. */
+/* A function of x, which balls give, or pairs, where these do; for a look, whose numbers tell sizes alone, doubles. */
 static clarke_pair
 apply(double *off, const clarke_gradient_pass *p, arb_t room, clarke_pair x, const clarke_step *s, bool slope)
 {
+  clarke_pair y;
+
   if (p->seen != NULL) {
     double of_slope;
     const double value = clarke_analytic_near(&of_slope, x.high, s->function);
@@ -68,6 +72,8 @@ apply(double *off, const clarke_gradient_pass *p, arb_t room, clarke_pair x, con
     *off = SLOPE_OFF;
     return (clarke_pair){slope ? of_slope : value, 0};
   }
+  if (p->in_pairs && clarke_pair_function(&y, off, x, s->function, slope))
+    return y;
   clarke_ball_of_pair(room, x);
   if (slope)
     clarke_analytic_slope(room, room, s->function, PRECISION);
@@ -105,7 +111,7 @@ clarke_status
 clarke_analytic_back(clarke_gradient_pass *p, const clarke_step *s)
 {
   const clarke_normed *x = &p->value[s->in[0].value], *g = &p->grad[s->out];
-  const double steepest = clarke_analytic_steepest(s->function);
+  const double steepest = clarke_analytic_steepest(s->function), allowed = p->in_pairs ? PAIR_SLOPE_OFF : SLOPE_OFF;
   clarke_normed *to = &p->grad[s->in[0].value];
   double most = 0;
   arb_t room;
@@ -115,14 +121,14 @@ clarke_analytic_back(clarke_gradient_pass *p, const clarke_step *s)
     return CLARKE_OK;
   for (size_t j = 0; j < p->lanes; j++)
     most = fmax(most, x->error[j]);
-  status = clarke_note_operand(p, s, g, steepest, clarke_bound_up(clarke_analytic_bend(s->function) * most + SLOPE_OFF +
+  status = clarke_note_operand(p, s, g, steepest, clarke_bound_up(clarke_analytic_bend(s->function) * most + allowed +
                                                                   8 * CLARKE_PAIR_UNIT * steepest), 0);
   arb_init(room);
   for (size_t e = 0; e < p->g->values[s->out].count * p->n && status == CLARKE_OK; e++) {
     double off;
     const clarke_pair slope = apply(&off, p, room, clarke_normed_get(x, e), s, true);
 
-    p->lost = p->lost || !(off <= SLOPE_OFF);
+    p->lost = p->lost || !(off <= allowed);
     clarke_normed_add(to, e, clarke_pair_multiply(slope, clarke_normed_get(g, e)));
   }
   arb_clear(room);

@@ -61,6 +61,7 @@ typedef struct {
   size_t lanes; /* 1, where they are coupled; else n */
   const clarke_gradient_plan *plan;
   clarke_gradient_sizes *seen;   /* NULL, or filled */
+  bool in_pairs;                /* are pairs enough for exponentials, which balls have more digits of? */
   bool lost;                    /* a number is too large, or too small, to be cut into slices */
   bool *needed, *carries;       /* n_values: is the output made of it; does it depend on a wrt parameter? */
   size_t *last;                 /* n_values: the last step that reads it on the way forward; */

@@ -2,7 +2,10 @@
 #include "network/derive/gradient/softmax.h"
 
 #include "network/derive/gradient/analytic.h"
+#include "network/derive/gradient/exponential.h"
 #include "network/pass/softmax.h"
+
+#include <stdlib.h>
 
 /* Bits of the balls; and what a probability may be off by. */
 #define PRECISION 128
@@ -28,66 +31,154 @@ typedef struct {
   size_t first, length, apart;
 } softmax_group;
 
-/* Calls `go` for each group, of each sample. */
-static void
-each_group(clarke_gradient_pass *p, const clarke_step *s, void (*go)(clarke_gradient_pass *, const clarke_step *, const softmax_group *, arb_ptr))
-{
-  arb_ptr room = _arb_vec_init((long)s->length);
+/* A group's values or probabilities, and what each is off by; room for balls. */
+typedef struct {
+  clarke_pair *at;
+  double *off;
+  arb_ptr ball;
+} softmax_room;
 
-  for (size_t g = 0; g < s->groups; g++)
+static bool
+room_begin(softmax_room *room, size_t length)
+{
+  *room = (softmax_room){malloc((length + 1) * sizeof *room->at), malloc((length + 1) * sizeof *room->off), _arb_vec_init((long)length)};
+  return room->at != NULL && room->off != NULL;
+}
+
+static void
+room_end(softmax_room *room, size_t length)
+{
+  free(room->at);
+  free(room->off);
+  _arb_vec_clear(room->ball, (long)length);
+}
+
+/* Calls `go` for each group, of each sample. */
+static clarke_status
+each_group(clarke_gradient_pass *p, const clarke_step *s,
+           void (*go)(clarke_gradient_pass *, const clarke_step *, const softmax_group *, softmax_room *))
+{
+  softmax_room room;
+  const bool well = room_begin(&room, s->length);
+
+  for (size_t g = 0; well && g < s->groups; g++)
     for (size_t r = 0; r < s->stride; r++)
       for (size_t j = 0; j < p->n; j++)
-        go(p, s, &(softmax_group){(g * s->length * s->stride + r) * p->n + j, s->length, s->stride * p->n}, room);
-  _arb_vec_clear(room, (long)s->length);
+        go(p, s, &(softmax_group){(g * s->length * s->stride + r) * p->n + j, s->length, s->stride * p->n}, &room);
+  room_end(&room, s->length);
+  return well ? CLARKE_OK : clarke_no_memory(p->err);
+}
+
+static clarke_pair
+argument(const clarke_gradient_pass *p, const clarke_step *s, const softmax_group *of, size_t i)
+{
+  return clarke_normed_get(&p->value[s->in[0].value], of->first + i * of->apart);
+}
+
+static double
+largest(const clarke_gradient_pass *p, const clarke_step *s, const softmax_group *of)
+{
+  double most = -INFINITY;
+
+  for (size_t i = 0; i < of->length; i++)
+    most = fmax(most, argument(p, s, of, i).high);
+  return most;
 }
 
 /* The balls of a group. */
 static void
-enclose_group(arb_ptr ball, const clarke_gradient_pass *p, const clarke_step *s, const softmax_group *of, bool logarithm)
+enclose_group(softmax_room *room, const clarke_gradient_pass *p, const clarke_step *s, const softmax_group *of, bool logarithm)
 {
   for (size_t i = 0; i < of->length; i++)
-    clarke_ball_of_pair(ball + i, clarke_normed_get(&p->value[s->in[0].value], of->first + i * of->apart));
-  clarke_softmax_balls(ball, of->length, 1, logarithm, PRECISION);
+    clarke_ball_of_pair(room->ball + i, argument(p, s, of, i));
+  clarke_softmax_balls(room->ball, of->length, 1, logarithm, PRECISION);
+  for (size_t i = 0; i < of->length; i++)
+    room->at[i] = clarke_pair_of_ball(&room->off[i], room->ball + i);
 }
 
-/* For a look, whose numbers tell sizes alone, doubles: as balls. */
+/* For a look, whose numbers tell sizes alone, doubles. */
 static void
-look_at_group(arb_ptr ball, const clarke_gradient_pass *p, const clarke_step *s, const softmax_group *of, bool logarithm)
+look_at_group(softmax_room *room, const clarke_gradient_pass *p, const clarke_step *s, const softmax_group *of, bool logarithm)
 {
-  const clarke_normed *x = &p->value[s->in[0].value];
-  double most = -INFINITY, sum = 0;
+  const double most = largest(p, s, of);
+  double sum = 0;
 
   for (size_t i = 0; i < of->length; i++)
-    most = fmax(most, clarke_normed_get(x, of->first + i * of->apart).high);
-  for (size_t i = 0; i < of->length; i++)
-    sum += exp(clarke_normed_get(x, of->first + i * of->apart).high - most);
+    sum += exp(argument(p, s, of, i).high - most);
   for (size_t i = 0; i < of->length; i++) {
-    const double z = clarke_normed_get(x, of->first + i * of->apart).high - most;
+    const double z = argument(p, s, of, i).high - most;
 
-    arb_set_d(ball + i, logarithm ? z - log(sum) : exp(z) / sum);
+    room->at[i] = (clarke_pair){logarithm ? z - log(sum) : exp(z) / sum, 0};
+    room->off[i] = isfinite(room->at[i].high) ? 0 : INFINITY;
+  }
+}
+
+/* What is below exp(-CLARKE_PAIR_FAR). */
+#define LEAST 0x1p-400
+
+/* What probabilities are off by, in parts: exponentials of differences that are themselves off by a unit of at most CLARKE_PAIR_FAR, their
+ * sum, which adds them up, and what a quotient takes. */
+static double
+off_in_pairs(size_t length)
+{
+  return 2 * (CLARKE_PAIR_EXP_UNIT + CLARKE_PAIR_FAR * CLARKE_PAIR_UNIT) + clarke_bound_gamma((double)length + 8, CLARKE_PAIR_UNIT);
+}
+
+/* log(sum), sum >= 1, off by no more than sum, in parts, and by what is told. */
+static clarke_pair
+log_of(double *off, arb_t room, clarke_pair sum)
+{
+  clarke_ball_of_pair(room, sum);
+  arb_log(room, room, PRECISION);
+  return clarke_pair_of_ball(off, room);
+}
+
+static void
+group_in_pairs(softmax_room *room, const clarke_gradient_pass *p, const clarke_step *s, const softmax_group *of, bool logarithm)
+{
+  const double most = largest(p, s, of), part = off_in_pairs(of->length);
+  clarke_pair sum = {0, 0}, by;
+  double off = 0;
+
+  for (size_t i = 0; i < of->length; i++) {
+    const clarke_pair z = clarke_pair_add_double(argument(p, s, of, i), -most);
+
+    room->at[i] = z.high >= -CLARKE_PAIR_FAR ? clarke_pair_exp(z) : (clarke_pair){0, 0}; /* of a NaN, too, which the sum then tells */
+    sum = clarke_pair_add(sum, room->at[i]);
+  }
+  by = logarithm ? log_of(&off, room->ball, sum) : clarke_pair_reciprocal(sum);
+  for (size_t i = 0; i < of->length; i++) {
+    const clarke_pair z = clarke_pair_add_double(argument(p, s, of, i), -most);
+
+    room->at[i] = logarithm ? clarke_pair_add(z, (clarke_pair){-by.high, -by.low}) : clarke_pair_multiply(room->at[i], by);
+    room->off[i] = logarithm ? clarke_bound_up(off + part + (double)of->length * LEAST + 4 * CLARKE_PAIR_UNIT * (fabs(z.high) + by.high))
+                             : clarke_bound_up(part * room->at[i].high + (double)of->length * LEAST);
   }
 }
 
 static void
-group_balls(arb_ptr ball, const clarke_gradient_pass *p, const clarke_step *s, const softmax_group *of, bool logarithm)
+fill_group(softmax_room *room, const clarke_gradient_pass *p, const clarke_step *s, const softmax_group *of, bool logarithm)
 {
-  (p->seen != NULL ? look_at_group : enclose_group)(ball, p, s, of, logarithm);
+  if (p->seen != NULL)
+    look_at_group(room, p, s, of, logarithm);
+  else if (p->in_pairs)
+    group_in_pairs(room, p, s, of, logarithm);
+  else
+    enclose_group(room, p, s, of, logarithm);
 }
 
 static void
-group_forward(clarke_gradient_pass *p, const clarke_step *s, const softmax_group *of, arb_ptr ball)
+group_forward(clarke_gradient_pass *p, const clarke_step *s, const softmax_group *of, softmax_room *room)
 {
   clarke_normed *y = &p->value[s->out];
 
-  group_balls(ball, p, s, of, s->log);
+  fill_group(room, p, s, of, s->log);
   for (size_t i = 0; i < of->length; i++) {
     const size_t e = of->first + i * of->apart;
-    double off;
-    const clarke_pair v = clarke_pair_of_ball(&off, ball + i);
+    const double off = clarke_bound_up(room->off[i] + (y->low == NULL ? fabs(room->at[i].low) : 0));
 
-    p->lost = p->lost || !isfinite(off);
-    clarke_normed_put(y, e, v);
-    off = clarke_bound_up(off + (y->low == NULL ? fabs(v.low) : 0));
+    p->lost = p->lost || !isfinite(off) || !isfinite(room->at[i].high);
+    clarke_normed_put(y, e, room->at[i]);
     y->error[clarke_lane_of(p, e % p->n)] += off * off;
   }
 }
@@ -97,47 +188,57 @@ clarke_softmax_forward(clarke_gradient_pass *p, const clarke_step *s)
 {
   const clarke_normed *x = &p->value[s->in[0].value];
   clarke_normed *y = &p->value[s->out];
+  const clarke_status status = each_group(p, s, group_forward);
 
-  each_group(p, s, group_forward);
-  for (size_t j = 0; j < p->lanes; j++)
+  for (size_t j = 0; j < p->lanes && status == CLARKE_OK; j++)
     y->error[j] = clarke_bound_up(clarke_softmax_growth(s) * x->error[j] + sqrt(clarke_bound_up(y->error[j])));
-  return CLARKE_OK;
+  return status;
+}
+
+/* Of a group's probabilities, whose norm is at most 1: what they are off by, as a norm; they are all within `most` then. */
+static double
+off_of_group(const clarke_gradient_pass *p, size_t length, double *most)
+{
+  *most = p->in_pairs ? 2 * (off_in_pairs(length) + (double)length * LEAST) : OFF;
+  return clarke_bound_up(p->in_pairs ? off_in_pairs(length) + (double)length * (double)length * LEAST : sqrt((double)length) * OFF);
 }
 
 /* p (g - <p, g>), or g - p <1, g>. */
 static void
-group_back(clarke_gradient_pass *p, const clarke_step *s, const softmax_group *of, arb_ptr ball)
+group_back(clarke_gradient_pass *p, const clarke_step *s, const softmax_group *of, softmax_room *room)
 {
   const clarke_normed *g = &p->grad[s->out];
   clarke_normed *to = &p->grad[s->in[0].value];
   clarke_pair sum = {0, 0};
+  double most;
 
-  group_balls(ball, p, s, of, false);
+  fill_group(room, p, s, of, false);
+  off_of_group(p, of->length, &most);
   for (size_t i = 0; i < of->length; i++) {
-    double off;
-    const clarke_pair weight = clarke_pair_of_ball(&off, ball + i), v = clarke_normed_get(g, of->first + i * of->apart);
+    const clarke_pair v = clarke_normed_get(g, of->first + i * of->apart);
 
-    p->lost = p->lost || !(off <= OFF);
-    sum = clarke_pair_add(sum, s->log ? v : clarke_pair_multiply(weight, v));
+    p->lost = p->lost || !(room->off[i] <= most);
+    sum = clarke_pair_add(sum, s->log ? v : clarke_pair_multiply(room->at[i], v));
   }
   for (size_t i = 0; i < of->length; i++) {
     const size_t e = of->first + i * of->apart;
-    double off;
-    const clarke_pair weight = clarke_pair_of_ball(&off, ball + i), v = clarke_normed_get(g, e);
-    const clarke_pair rest = clarke_pair_multiply(s->log ? weight : (clarke_pair){1, 0}, (clarke_pair){-sum.high, -sum.low});
+    const clarke_pair v = clarke_normed_get(g, e);
+    const clarke_pair rest = clarke_pair_multiply(s->log ? room->at[i] : (clarke_pair){1, 0}, (clarke_pair){-sum.high, -sum.low});
     const clarke_pair here = clarke_pair_add(v, rest);
 
-    clarke_normed_add(to, e, s->log ? here : clarke_pair_multiply(weight, here));
+    clarke_normed_add(to, e, s->log ? here : clarke_pair_multiply(room->at[i], here));
   }
 }
 
-/* Sums over a group have at most the norm of g times sqrt(length), and are rounded; each probability is off by OFF. */
+/* Sums over a group have at most the norm of g times sqrt(length), and are rounded; probabilities that are q apart turn the derivative by what
+ * clarke_softmax_bend says of an error of 2 |q|. */
 clarke_status
 clarke_softmax_back(clarke_gradient_pass *p, const clarke_step *s)
 {
   const double length = (double)s->length, growth = clarke_softmax_growth(s);
-  const double rounded = (clarke_bound_gamma(length + 8, CLARKE_PAIR_UNIT) + 4 * OFF) * (length + 2);
-  double most = 0;
+  double most = 0, within;
+  const double turned = 2 * clarke_softmax_bend(s) * off_of_group(p, s->length, &within);
+  const double rounded = clarke_bound_gamma(length + 8, CLARKE_PAIR_UNIT) * (length + 2) + turned;
   clarke_status status;
 
   if (!p->carries[s->in[0].value])
@@ -145,7 +246,5 @@ clarke_softmax_back(clarke_gradient_pass *p, const clarke_step *s)
   for (size_t j = 0; j < p->lanes; j++)
     most = fmax(most, p->value[s->in[0].value].error[j]);
   status = clarke_note_operand(p, s, &p->grad[s->out], growth, clarke_bound_up(clarke_softmax_bend(s) * most + rounded), 0);
-  if (status == CLARKE_OK)
-    each_group(p, s, group_back);
-  return status;
+  return status == CLARKE_OK ? each_group(p, s, group_back) : status;
 }
