@@ -320,7 +320,8 @@ read_flags(clarke_run_description *r, const json_t *object, const char *device, 
 
   r->cpu = strcmp(device, "cpu") == 0;
   backend = json_object_get(precision, r->cpu ? "cpu" : "cuda");
-  if (precision == NULL)
+  r->by_operator = precision != NULL;
+  if (!r->by_operator)
     return read_common_flags(r, flags, err);
   if (!read_factors(&r->matmul, backend, "matmul") || !read_factors(&r->conv, backend, "conv"))
     return fail_key("flags", "precision, with matmul and conv of the device's backend: ieee, tf32, bf16, fp16 or any", err);

@@ -49,6 +49,7 @@ typedef enum { CLARKE_TO_TF32 = 1, CLARKE_TO_BF16 = 2, CLARKE_TO_F16 = 4 } clark
 typedef struct {
   char *framework, *version, *device, *profile, *loss;
   unsigned matmul, conv; /* to what float32 factors of matrix products and of convolutions may have been rounded */
+  bool by_operator;      /* was it told by backend and operator? */
   bool cpu;              /* then their products were added up in float32 */
   clarke_run_file graph;
   size_t n_dtypes, n_parameters, n_steps;

@@ -476,6 +476,20 @@ put_pattern(const writer *w)
   }
 }
 
+/* What run.json says of factors that were rounded before they were multiplied. */
+static void
+put_factors(const writer *w)
+{
+  const clarke_rounding *by = &w->r->certify->by;
+
+  if (by->conv > 0 || by->matmul > 0)
+    clarke_proof_put_input(w->out, "run", &w->r->run);
+  if (by->conv > 0)
+    fprintf(w->out, "factors conv 1/%.0f\n", 1 / by->conv);
+  if (by->matmul > 0)
+    fprintf(w->out, "factors matmul 1/%.0f\n", 1 / by->matmul);
+}
+
 static clarke_status
 put_statement(const writer *w, clarke_error *err)
 {
@@ -488,6 +502,7 @@ put_statement(const writer *w, clarke_error *err)
   clarke_proof_put_input(w->out, "batch", &r->batch);
   clarke_proof_put_input(w->out, "trace", &r->trace);
   clarke_proof_put_input(w->out, "gradients", &r->gradients);
+  put_factors(w);
   fprintf(w->out, "loss %s\nscale ", clarke_loss_name(c->loss->kind));
   mpq_out_str(w->out, 10, c->scale);
   fputc('\n', w->out);

@@ -8,6 +8,7 @@
 
 typedef struct {
   clarke_proof_input model, params, batch, trace, gradients;
+  clarke_proof_input run;         /* which says that factors were narrow, where they were in `certify` */
   const clarke_model *nodes;      /* the model as its file states it, with the loss's nodes */
   const clarke_certify *certify;  /* which was run */
   const clarke_branches *pattern; /* NULL: it was not compared */

@@ -15,9 +15,12 @@ check_provable(const clarke_certified *c, clarke_error *err)
   if (*c->record.trace_bytes.sha256 == '\0')
     return clarke_fail(err, CLARKE_EINPUT, "%s: the trace was not hashed as it was read: a proof must be asked for before",
                        c->record.folder);
-  if (run->n_dtypes != 1 || c->nodes.by.casts || c->nodes.by.conv > 0 || c->nodes.by.matmul > 0)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: a step that computed in several types (autocast, TF32) has no proof",
+  if (run->n_dtypes != 1 || c->nodes.by.casts)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: a step that computed in several types (autocast, products of tensor cores) has no proof",
                        c->record.folder);
+  if ((c->nodes.by.conv > 0 || c->nodes.by.matmul > 0) && !run->by_operator)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: run.json does not say by operator to what factors were rounded (flags.precision): there is no "
+                       "proof. Record the step with this version of clarke", c->record.folder);
   if (clarke_certified_answer(c) == CLARKE_IS_REFUTED)
     return clarke_fail(err, CLARKE_EINPUT, "%s: something is refuted: there is no proof", c->record.folder);
   return clarke_audit_session_provable(&c->audit, err);
@@ -33,6 +36,7 @@ clarke_certified_prove(const clarke_certified *c, const char *path, clarke_error
     .batch = {.name = step->batch.name, .sha256 = step->batch.sha256},
     .trace = {.name = step->trace.name, .sha256 = c->record.trace_bytes.sha256},
     .gradients = {.name = step->gradients.name, .sha256 = step->gradients.sha256},
+    .run = {.name = "run.json", .sha256 = c->record.run_sha256},
     .certify = &c->nodes,
     .pattern = c->compared ? &c->pattern : NULL,
   };

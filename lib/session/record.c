@@ -128,6 +128,7 @@ read_run(clarke_record *r, size_t step, clarke_error *err)
       r->step = &r->run.step[i];
   if (status == CLARKE_OK && r->step == NULL)
     status = clarke_fail(err, CLARKE_EINPUT, "%s: it has no step %zu", path, step);
+  snprintf(r->run_sha256, sizeof r->run_sha256, "%s", file.sha256);
   clarke_file_clear(&file);
   free(path);
   return status;

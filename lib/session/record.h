@@ -21,6 +21,7 @@ const char *clarke_ran_name(clarke_ran ran); /* "not known", "explained", "turne
 typedef struct {
   char *folder;
   clarke_run_description run;
+  char run_sha256[65];
   const clarke_run_step *step;
   char *graph_path, *batch_path, *params_path, *profile_path; /* what the request speaks of (the last NULL: a known profile), */
   clarke_file graph, batch, params;

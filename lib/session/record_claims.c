@@ -62,14 +62,15 @@ is_told(const clarke_record *r, const char *type_name)
   return clarke_names_have(r->run.dtype, r->run.n_dtypes, type_name);
 }
 
-/* Is some step a convolution, or any other sum of products? */
+/* Is some step a convolution's sum of products, or a matrix product's? */
 static bool
 has_products(const clarke_graph *g, bool conv)
 {
   for (size_t i = 0; i < g->n_steps; i++) {
     const clarke_step *s = &g->steps[i];
 
-    if ((s->kind == CLARKE_DENSE || s->kind == CLARKE_PRODUCT) && (strncmp(s->op->name, "Conv", 4) == 0) == conv)
+    if ((s->kind == CLARKE_DENSE || s->kind == CLARKE_PRODUCT)
+        && (conv ? clarke_roundoff_convolves : clarke_roundoff_contracts)(s->op->name))
       return true;
   }
   return false;

@@ -83,13 +83,27 @@ clarke_roundoff_clear(clarke_roundoff *r)
   r->size = r->error = NULL;
 }
 
+bool
+clarke_roundoff_convolves(const char *op)
+{
+  return strcmp(op, "Conv") == 0 || strcmp(op, "ConvTranspose") == 0;
+}
+
+bool
+clarke_roundoff_contracts(const char *op)
+{
+  static const char *const products[] = {"Einsum", "GRU", "Gemm", "LSTM", "MatMul", "RNN"};
+
+  for (size_t i = 0; i < sizeof products / sizeof *products; i++)
+    if (strcmp(op, products[i]) == 0)
+      return true;
+  return false;
+}
+
 double
 clarke_roundoff_narrow(const clarke_rounding *r, const clarke_step *s)
 {
-  const char *op = s->op->name;
-  const bool entries = strncmp(op, "Reduce", 6) == 0 || strstr(op, "AveragePool") != NULL || strcmp(op, "Mul") == 0 || strcmp(op, "Div") == 0
-                       || strcmp(op, "Pow") == 0 || strcmp(op, "Add") == 0 || strcmp(op, "Sub") == 0;
-  const double f = strncmp(op, "Conv", 4) == 0 ? r->conv : entries ? 0 : r->matmul;
+  const double f = clarke_roundoff_convolves(s->op->name) ? r->conv : clarke_roundoff_contracts(s->op->name) ? r->matmul : 0;
 
   return clarke_up_by(f * (2 + f), 4);
 }

@@ -86,8 +86,10 @@ double clarke_roundoff_by(const clarke_rounding *r, double n, double mass);
 /* Is entry f of a column 1 or -1, exactly? What it multiplies is not rounded. */
 bool clarke_roundoff_is_sign(const clarke_matrix *column, size_t f);
 
-/* At least what narrow factors take of the products' absolute values, in a DENSE or PRODUCT step: f (2 + f). Means and sums over axes,
- * and products of single entries, have no such factors. */
+/* Does the operator multiply windows by kernels; or matrices, or what is one of their products? Others have no narrow factors. */
+bool clarke_roundoff_convolves(const char *op);
+bool clarke_roundoff_contracts(const char *op);
+/* At least what narrow factors take of the products' absolute values, in a DENSE or PRODUCT step of one of them: f (2 + f). */
 double clarke_roundoff_narrow(const clarke_rounding *r, const clarke_step *s);
 
 /* At least |exact|, of every entry: malloc; NULL when out of memory. */

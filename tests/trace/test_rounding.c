@@ -46,15 +46,17 @@ START_TEST(nothing_is_said)
   {
     clarke_rounding narrow = r;
 
-    static const char *const op[] = {"Conv", "ConvTranspose", "MatMul", "Gemm", "ReduceMean", "GlobalAveragePool", "Mul"};
+    static const char *const op[] = {"Conv", "ConvTranspose", "MatMul", "Gemm", "Einsum", "GRU", "LSTM", "RNN", "ReduceMean", "GlobalAveragePool",
+                                     "Mul", "ConvInteger", "Resize"};
 
     narrow.conv = 0x1p-8; /* both factors of a product are rounded, to a number 1 + f of the exact one */
     narrow.matmul = 0x1p-11;
     ck_assert(clarke_roundoff_by(&narrow, 2, 1) == clarke_roundoff_by(&r, 2, 1)); /* of no other sum */
     for (size_t i = 0; i < sizeof op / sizeof *op; i++) {
       const clarke_step step = {.kind = CLARKE_DENSE, .op = &(const clarke_op){.name = op[i]}};
-      const double f = i < 2 ? 0x1p-8 : i < 4 ? 0x1p-11 : 0, took = clarke_roundoff_narrow(&narrow, &step);
+      const double f = i < 2 ? 0x1p-8 : i < 8 ? 0x1p-11 : 0, took = clarke_roundoff_narrow(&narrow, &step);
 
+      ck_assert(clarke_roundoff_convolves(op[i]) == (i < 2) && clarke_roundoff_contracts(op[i]) == (i >= 2 && i < 8));
       ck_assert(took >= (1 + f) * (1 + f) - 1 && took <= 2.01 * f && clarke_roundoff_narrow(&r, &step) == 0);
     }
   }

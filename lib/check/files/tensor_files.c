@@ -2,6 +2,7 @@
  * refuse, is refused. */
 #include "check/files/tensor_files.h"
 #include "check/base/allocate.h"
+#include "check/files/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,37 +17,10 @@ type_named(const char *name, int format)
   return *name != '\0' ? type : 0;
 }
 
-/* Steps over the text, if it is next. */
-static bool
-skip(bytes *b, const char *text)
-{
-  size_t n = strlen(text);
-  return b->size >= n && memcmp(b->data, text, n) == 0 && (take(b, n), true);
-}
-
-static void
-skip_over(bytes *b, const char *text)
-{
-  expect(skip(b, text), "a header in which '%s' is missing, or not where NumPy or safetensors write it", text);
-}
-
 static void
 skip_spaces(bytes *b)
 {
-  while (skip(b, " ")) {}
-}
-
-/* A string between such quotes, without escapes. */
-static char *
-quoted(bytes *b, const char *quote)
-{
-  skip_over(b, quote);
-  const unsigned char *end = b->size > 0 ? memchr(b->data, *quote, b->size) : NULL;
-  bytes s = take(b, end != NULL ? (size_t)(end - b->data) : 0);
-  refuse_if(end == NULL || !is_text(s) || memchr(s.data, '\\', s.size) != NULL,
-            "a header with a string that does not end, is no text, or holds an escape");
-  take(b, 1);
-  return copy_text(s.data, s.size);
+  while (text_skip(b, " ")) {}
 }
 
 static size_t
@@ -67,11 +41,11 @@ numbers(bytes *b, size_t *n, size_t most, const char *end, bool *trailing)
 {
   size_t i = 0;
   *trailing = false;
-  for (skip_spaces(b); !skip(b, end); i++, skip_spaces(b)) {
+  for (skip_spaces(b); !text_skip(b, end); i++, skip_spaces(b)) {
     refuse_if(i == most || (i > 0 && !*trailing), "a header with a list that is too long, or not of numbers");
     n[i] = number(b);
     skip_spaces(b);
-    *trailing = skip(b, ",");
+    *trailing = text_skip(b, ",");
   }
   return i;
 }
@@ -85,7 +59,7 @@ typedef struct {
 static void
 npy_type(layout *l, bytes *h)
 {
-  char *name = quoted(h, h->size > 0 && *h->data == '"' ? "\"" : "'"), order = *name;
+  char *name = text_quoted(h, h->size > 0 && *h->data == '"' ? "\"" : "'"), order = *name;
   size_t width = order != '\0' ? (size_t)(name[1] == '\0' ? 0 : name[2] - '0') : 0;
   if (order == '<' || order == '>')
     *name = width == 1 ? '|' : '<';
@@ -98,7 +72,7 @@ static void
 npy_shape(tensor *t, bytes *h)
 {
   bool trailing;
-  skip_over(h, "(");
+  text_over(h, "(");
   t->rank = numbers(h, t->dims, MAX_RANK, ")", &trailing);
   refuse_if(t->rank == 1 && !trailing, "a header whose shape is a number");
 }
@@ -109,17 +83,17 @@ npy_entry(layout *l, tensor *t, bytes *h)
 {
   static const char *const keys[] = {"descr", "fortran_order", "shape"};
   const char *quote = h->size > 0 && *h->data == '"' ? "\"" : "'";
-  char *key = quoted(h, quote);
+  char *key = text_quoted(h, quote);
   unsigned k = 0;
   while (k < 3 && strcmp(key, keys[k]) != 0)
     k++;
   skip_spaces(h);
-  skip_over(h, ":");
+  text_over(h, ":");
   skip_spaces(h);
   if (k == 0)
     npy_type(l, h);
-  if (k == 1 && !(l->columns = skip(h, "True")))
-    skip_over(h, "False");
+  if (k == 1 && !(l->columns = text_skip(h, "True")))
+    text_over(h, "False");
   if (k == 2)
     npy_shape(t, h);
   refuse_if(k == 3, "a header with a key that NumPy does not write");
@@ -135,16 +109,17 @@ npy_header(tensor *t, bytes h)
   unsigned seen = 0;
   bool comma = true;
   skip_spaces(&h);
-  skip_over(&h, "{");
-  for (skip_spaces(&h); !skip(&h, "}"); skip_spaces(&h)) {
+  text_over(&h, "{");
+  for (skip_spaces(&h); !text_skip(&h, "}"); skip_spaces(&h)) {
     unsigned bit = comma ? 1u << npy_entry(&l, t, &h) : seen;
     refuse_if((seen & bit) != 0, "a header with a key twice, or without a comma");
     seen |= bit;
     skip_spaces(&h);
-    comma = skip(&h, ",");
+    comma = text_skip(&h, ",");
   }
   skip_spaces(&h);
-  refuse_if(seen != 7 || !skip(&h, "\n") || h.size > 0, "a header without its three keys, or with more after them");
+  refuse_if(seen != 7 || !text_skip(&h, "\n") || h.size > 0,
+            "a header without its three keys, or with more after them");
   return l;
 }
 
@@ -180,7 +155,7 @@ transpose(tensor *t)
 static void
 npy(tensor *t, bytes b)
 {
-  refuse_if(!skip(&b, "\x93NUMPY") || little(b, 0, 1) < 1 || little(b, 0, 1) > 3 || little(b, 1, 1) != 0,
+  refuse_if(!text_skip(&b, "\x93NUMPY") || little(b, 0, 1) < 1 || little(b, 0, 1) > 3 || little(b, 1, 1) != 0,
             "'%s' is not an .npy file", t->name);
   size_t wide = little(b, 0, 1) == 1 ? 2 : 4, length = little(b, 2, wide);
   take(&b, 2 + wide);
@@ -297,53 +272,15 @@ check_tiling(range *ranges, size_t n, size_t size)
   refuse_if(at != size, "data that belong to no tensor");
 }
 
-static void
-skip_blanks(bytes *h)
-{
-  while (skip(h, " ") || skip(h, "\n") || skip(h, "\t") || skip(h, "\r")) {}
-}
-
-/* The text between blanks. */
-static bool
-skip_token(bytes *h, const char *text)
-{
-  skip_blanks(h);
-  bool found = skip(h, text);
-  skip_blanks(h);
-  return found;
-}
-
-static void
-token_over(bytes *h, const char *text)
-{
-  skip_blanks(h);
-  skip_over(h, text);
-  skip_blanks(h);
-}
-
-/* Of an object, the next key; NULL where it ends. Keys are put into the index, in which it may not be. */
-static char *
-next_key(bytes *h, name_index *keys)
-{
-  if (skip_token(h, "}"))
-    return NULL;
-  if (keys->n > 0)
-    token_over(h, ",");
-  char *key = quoted(h, "\"");
-  expect(name_add(keys, key), "a header with '%s' twice in one object", key);
-  token_over(h, ":");
-  return key;
-}
-
 /* A list of whole numbers, at most `most`; returns how many. */
 static size_t
 json_numbers(bytes *h, size_t *n, size_t most)
 {
   size_t i = 0;
-  token_over(h, "[");
-  for (; !skip_token(h, "]"); i++) {
+  json_over(h, "[");
+  for (; !json_token(h, "]"); i++) {
     if (i > 0)
-      token_over(h, ",");
+      json_over(h, ",");
     refuse_if(i == most, "a header with a list that is too long");
     n[i] = number(h);
   }
@@ -356,10 +293,10 @@ safetensors_entry(tensor *t, bytes *h, bytes data)
 {
   size_t offset[2] = {0}, type = 0;
   name_index keys = {0};
-  token_over(h, "{");
-  for (char *key; (key = next_key(h, &keys)) != NULL;) {
+  json_over(h, "{");
+  for (char *key; (key = json_key(h, &keys)) != NULL;) {
     if (strcmp(key, "dtype") == 0)
-      type = type_named(quoted(h, "\""), 1);
+      type = type_named(text_quoted(h, "\""), 1);
     else if (strcmp(key, "shape") == 0)
       t->rank = json_numbers(h, t->dims, MAX_RANK);
     else
@@ -378,9 +315,9 @@ static void
 skip_metadata(bytes *h)
 {
   name_index keys = {0};
-  token_over(h, "{");
-  while (next_key(h, &keys) != NULL)
-    free(quoted(h, "\""));
+  json_over(h, "{");
+  while (json_key(h, &keys) != NULL)
+    free(text_quoted(h, "\""));
   name_index_free(&keys);
 }
 
@@ -396,8 +333,8 @@ safetensors(bytes file, size_t *n)
   range *ranges = NULL;
   name_index keys = {0};
   *n = 0;
-  skip_over(&h, "{");
-  for (char *name; (name = next_key(&h, &keys)) != NULL;) {
+  text_over(&h, "{");
+  for (char *name; (name = json_key(&h, &keys)) != NULL;) {
     if (strcmp(name, "__metadata__") == 0) {
       skip_metadata(&h);
       continue;

@@ -34,7 +34,9 @@ typedef struct {
   size_t *maker;
   bool *trace_read, *gradient_read; /* a line of the proof speaks of it */
   rational scale;                   /* of the loss */
-  ad_slope (*proxies)[2];           /* by operator */
+  unsigned long
+      narrow[2]; /* what narrow factors take of a convolution's products, of others' (sum_add's); 0: there are none */
+  ad_slope (*proxies)[2]; /* by operator */
   unit unit;
   integer one;            /* in that unit */
   bool *torn;             /* by step: a node that only moves its entries was recorded with others */
@@ -79,6 +81,16 @@ const ad_slope *record_proxy(const record *r, const step *st, size_t k);
 
 /* The first of the largest recorded entries of window f of sample b: the number of its term. What it pools was recorded. */
 size_t record_winner(const record *r, const step *st, size_t f, size_t b);
+
+/* ---- Factors that were rounded before they were multiplied (record_factors.c) */
+
+/* Lines `run` and `factors`, if they are next. */
+void record_factors(record *r, const char *folder);
+/* What is taken of the step's products, of numbers of that type (sum_add's). */
+unsigned long record_narrow(const record *r, const step *st, size_t type);
+/* What is taken of term i of a LINEAR step's row w: of a product. Backward of a number that is added, too, as libraries take its gradient from
+ * what they made of it for the products. */
+unsigned long record_narrow_term(unsigned long narrow, const factor *w, source x, bool back);
 
 /* ---- Answers */
 

@@ -15,9 +15,10 @@ sum_of(const gather *g, size_t from, size_t b)
 }
 
 static void
-add_one(const gather *g, size_t from, size_t b, const coefficient *c, const integer *a, const integer *x)
+add_one(const gather *g, size_t from, size_t b, const coefficient *c, const integer *a, const integer *x,
+        unsigned long narrow)
 {
-  sum_add(sum_of(g, from, b), &g->r->unit, g->type, c, a, x);
+  sum_add(sum_of(g, from, b), &g->r->unit, g->type, c, a, x, narrow);
 }
 
 /* ---- What steps hand back; h: the gradient of entry f for sample b */
@@ -34,16 +35,18 @@ back_linear(const gather *g, const step *st, size_t f, size_t b, const integer *
   coefficient *c = &g->r->kept->last[1][LINEAR];
   const factor *w = &st->factors[st->factor_row[f] * st->width];
   const source *x = &st->sources[st->source_row[f] * st->width];
+  unsigned long taken = record_narrow(g->r, st, g->type);
   for (size_t i = 0; i < st->width; i++) {
     bool other = x[i].step < PADDING;
     if (x[i].step == PADDING || !(reads_it(g, x[i]) || (g->v->constant != NULL && w[i].w == g->v->constant)))
       continue;
     bool turned = g->v->negated != (mpq_sgn(w[i].coef) < 0); /* of a constant, whose coefficient is 1 or -1 */
     coefficient_set(c, &g->r->unit, g->v->constant == NULL ? w[i].coef : turned ? &minus_one : &plus_one);
+    unsigned long narrow = record_narrow_term(taken, &w[i], x[i], true);
     if (g->v->constant == NULL)
-      add_one(g, x[i].from, b, c, h, w[i].w != NULL ? &w[i].w->whole[w[i].at] : NULL);
+      add_one(g, x[i].from, b, c, h, w[i].w != NULL ? &w[i].w->whole[w[i].at] : NULL, narrow);
     else
-      add_one(g, w[i].at, b, c, h, other ? record_read(g->r, x[i], b) : NULL);
+      add_one(g, w[i].at, b, c, h, other ? record_read(g->r, x[i], b) : NULL, narrow);
   }
 }
 
@@ -52,10 +55,11 @@ back_product(const gather *g, const step *st, size_t f, size_t b, const integer 
 {
   coefficient *c = &g->r->kept->last[1][PRODUCT];
   const source *x = &st->sources[st->source_row[f] * st->width];
+  unsigned long narrow = record_narrow(g->r, st, g->type);
   coefficient_set(c, &g->r->unit, &plus_one);
   for (size_t i = 0; i < st->width; i++)
     if (reads_it(g, x[i]) && x[i ^ 1].step != PADDING)
-      add_one(g, x[i].from, b, c, h, record_read(g->r, x[i ^ 1], b));
+      add_one(g, x[i].from, b, c, h, record_read(g->r, x[i ^ 1], b), narrow);
 }
 
 /* AD's slope at the recorded argument. */
@@ -81,7 +85,7 @@ back_piece(const gather *g, const step *st, size_t f, size_t b, const integer *h
   coefficient_set(c, &g->r->unit, slope);
   if (mpq_sgn(slope) == 0)
     c->plain = true;
-  add_one(g, x.from, b, c, h, NULL);
+  add_one(g, x.from, b, c, h, NULL, 0);
 }
 
 /* To the recorded winner; where none was recorded, to the first of the largest. */
@@ -94,7 +98,7 @@ back_window(const gather *g, const step *st, size_t f, size_t b, const integer *
   source x = st->sources[st->source_row[f] * st->width + i];
   coefficient_set(c, &g->r->unit, &plus_one);
   if (reads_it(g, x))
-    add_one(g, x.from, b, c, h, NULL);
+    add_one(g, x.from, b, c, h, NULL, 0);
 }
 
 static void
@@ -125,7 +129,7 @@ back_copy(gather *g, const graph_value *w)
   coefficient_set(c, &g->r->unit, w->negated != g->v->negated ? &minus_one : &plus_one);
   for (size_t i = 0; i < w->count; i++)
     for (size_t b = 0; b < record_samples(g->r, w); b++)
-      add_one(g, w->map[i], b, c, record_entry(w, t, i, b), NULL);
+      add_one(g, w->map[i], b, c, record_entry(w, t, i, b), NULL, 0);
 }
 
 /* ---- What reads a value */
@@ -289,8 +293,8 @@ back_loss(gather *g)
         sum_add_number(sum_of(g, x.from, b), &g->r->unit, &share);
         continue;
       }
-      add_one(g, x.from, b, &c, record_read(g->r, x, b), NULL);
-      add_one(g, x.from, b, &d, &p->target->whole[b * v->count + i], NULL);
+      add_one(g, x.from, b, &c, record_read(g->r, x, b), NULL, 0);
+      add_one(g, x.from, b, &d, &p->target->whole[b * v->count + i], NULL, 0);
     }
   mpz_clear(&c.times);
   mpz_clear(&d.times);
@@ -327,8 +331,11 @@ judge_composed(const gather *g, size_t i, size_t roundings, const integer *recor
   interval_add(&y->x, &exactly_one, &q);
   sum_part(&q, u, &s->lost);
   y->off = bound_add(bound_of(&q), h->off);
+  sum_part(&q, u, &s->narrow);
+  bound narrow = bound_scale(bound_of(&q), -NARROW_BITS);
+  y->off = bound_add(y->off, narrow);
   sum_part(&q, u, &s->mass);
-  bound mass = bound_add(bound_of(&q), h->mass);
+  bound mass = bound_add(bound_add(bound_of(&q), narrow), h->mass);
   bool bounded = number_is_nothing(y, mass) || add_rounding(&y->off, g->type, roundings, mass);
   y->open = h->open || !bounded;
   answer found = node_judge(g->r, y, recorded);

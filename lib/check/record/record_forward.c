@@ -26,13 +26,18 @@ add_linear(sum *s, record *r, const step *st, size_t f, size_t b, size_t type)
   coefficient *c = &r->kept->last[0][LINEAR];
   const factor *w = &st->factors[st->factor_row[f] * st->width];
   const source *x = &st->sources[st->source_row[f] * st->width];
+  unsigned long narrow = record_narrow(r, st, type);
   for (size_t i = 0; i < st->width; i++) {
     if (x[i].step == PADDING)
       continue;
     const integer *one = x[i].step == NONE ? NULL : record_read(r, x[i], b);
     const integer *other = w[i].w != NULL ? &w[i].w->whole[w[i].at] : NULL;
     coefficient_set(c, &r->unit, w[i].coef);
-    sum_add(s, &r->unit, type, c, one != NULL ? one : other != NULL ? other : &r->one, one != NULL ? other : NULL);
+    sum_add(s, &r->unit, type, c,
+            one != NULL     ? one
+            : other != NULL ? other
+                            : &r->one,
+            one != NULL ? other : NULL, record_narrow_term(narrow, &w[i], x[i], false));
   }
 }
 
@@ -41,10 +46,11 @@ add_product(sum *s, record *r, const step *st, size_t f, size_t b, size_t type)
 {
   coefficient *c = &r->kept->last[0][PRODUCT];
   const source *x = &st->sources[st->source_row[f] * st->width];
+  unsigned long narrow = record_narrow(r, st, type);
   coefficient_set(c, &r->unit, &plus_one);
   for (size_t i = 0; i + 1 < st->width; i += 2)
     if (x[i].step != PADDING && x[i + 1].step != PADDING)
-      sum_add(s, &r->unit, type, c, record_read(r, x[i], b), record_read(r, x[i + 1], b));
+      sum_add(s, &r->unit, type, c, record_read(r, x[i], b), record_read(r, x[i + 1], b), narrow);
 }
 
 /* A number or a multiple: at a kink both pieces agree. */
@@ -59,7 +65,7 @@ add_piece(sum *s, record *r, const step *st, size_t f, size_t b, size_t type)
     return;
   }
   coefficient_set(c, &r->unit, &piece[1]);
-  sum_add(s, &r->unit, type, c, x, NULL);
+  sum_add(s, &r->unit, type, c, x, NULL, 0);
 }
 
 static void
@@ -68,7 +74,7 @@ add_largest(sum *s, record *r, const step *st, size_t f, size_t b, size_t type)
   coefficient *c = &r->kept->last[0][WINDOW];
   const source *x = &st->sources[st->source_row[f] * st->width];
   coefficient_set(c, &r->unit, &plus_one);
-  sum_add(s, &r->unit, type, c, record_read(r, x[record_winner(r, st, f, b)], b), NULL);
+  sum_add(s, &r->unit, type, c, record_read(r, x[record_winner(r, st, f, b)], b), NULL, 0);
 }
 
 static void
@@ -113,7 +119,7 @@ judge_copy(record *r, const graph_value *v, const tensor *t)
       sum *s = sums(1);
       const integer *from =
           v->constant != NULL ? &v->constant->whole[v->map[i]] : record_read(r, (source){v->step, v->map[i]}, b);
-      sum_add(s, &r->unit, t->type, c, from, NULL);
+      sum_add(s, &r->unit, t->type, c, from, NULL, 0);
       all = answer_of(all, sum_judge(s, &r->unit, t->type, 0, record_entry(v, t, i, b)));
       sums_free(s, 1);
     }

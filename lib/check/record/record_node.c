@@ -115,6 +115,12 @@ node_read(node_pass *p, source x, size_t j)
   return y;
 }
 
+bound
+node_narrow(const node_pass *p, const step *st)
+{
+  return bound_scale(bound_natural(record_narrow(p->r, st, p->type)), -NARROW_BITS);
+}
+
 void
 node_factor(rational *q, bool *lost, const node_pass *p, const step *st, const factor *w)
 {
@@ -135,13 +141,22 @@ is_unrounded(const step *st, const factor *w)
          && mpz_cmpabs_ui(mpq_numref(w->coef), 2) <= 0;
 }
 
+/* A term of that size, which narrow factors make larger, too. */
+static void
+add_term(number *y, bound *mass, bound size, bound narrow)
+{
+  bound taken = bound_times(narrow, size);
+  y->off = bound_add(y->off, taken);
+  *mass = bound_add(*mass, bound_add(size, taken));
+}
+
 static void
 compute_linear(node_pass *p, const step *st, size_t f, size_t j, number *y)
 {
   const factor *w = &st->factors[st->factor_row[f] * st->width];
   const source *x = &st->sources[st->source_row[f] * st->width];
   size_t terms = 0;
-  bound mass = {0, 0};
+  bound mass = {0, 0}, narrow = node_narrow(p, st), none = {0, 0};
   RATIONAL(q);
   for (size_t i = 0; i < st->width; i++) {
     bool lost;
@@ -150,9 +165,9 @@ compute_linear(node_pass *p, const step *st, size_t f, size_t j, number *y)
     const number *a = node_read(p, x[i], j);
     node_factor(&q, &lost, p, st, &w[i]);
     interval_add(&y->x, &a->x, &q);
-    bound c = bound_of(&q), size = size_of(a);
+    bound c = bound_of(&q), size = size_of(a), taken = w[i].w != NULL && x[i].step < PADDING ? narrow : none;
     y->off = bound_add_times(y->off, c, lost ? size : a->off);
-    mass = bound_add_times(mass, c, size);
+    add_term(y, &mass, bound_times(c, size), taken);
     terms++;
   }
   if (!is_unrounded(st, w) && !number_is_nothing(y, mass))
@@ -164,7 +179,7 @@ compute_product(node_pass *p, const step *st, size_t f, size_t j, number *y)
 {
   const source *x = &st->sources[st->source_row[f] * st->width];
   size_t terms = 0;
-  bound mass = {0, 0};
+  bound mass = {0, 0}, narrow = node_narrow(p, st);
   for (size_t i = 0; i + 1 < st->width; i += 2) {
     if (x[i].step == PADDING || x[i + 1].step == PADDING)
       continue;
@@ -172,7 +187,7 @@ compute_product(node_pass *p, const step *st, size_t f, size_t j, number *y)
     multiply_add(&y->x, &a->x, &b->x);
     y->off = bound_add_times(y->off, least_size(&a->x), b->off);
     y->off = bound_add_times(y->off, a->off, size_of(b));
-    mass = bound_add_times(mass, size_of(a), size_of(b));
+    add_term(y, &mass, bound_times(size_of(a), size_of(b)), narrow);
     terms++;
   }
   if (!number_is_nothing(y, mass))

@@ -20,8 +20,9 @@ typedef struct {
   const bool *asked;    /* by step: whether gradients are gathered there */
   const tensor *weight; /* a constant, in its own entries */
   handed *of_weight;
-  bool open;  /* of the number at work, or of one that it is made of, no bound is known */
-  bool ended; /* a number is not known at all: nothing behind it is computed */
+  bound narrow; /* of the term at work: what is taken of it where its factors were rounded */
+  bool open;    /* of the number at work, or of one that it is made of, no bound is known */
+  bool ended;   /* a number is not known at all: nothing behind it is computed */
 } node_pass;
 
 void node_note(const node_pass *p, size_t s); /* y or back of step s was filled */
@@ -35,6 +36,8 @@ const number *node_read(node_pass *p, source x, size_t j); /* NONE: 1 */
 answer node_judge(const record *r, const number *y, const integer *recorded);
 void node_round(node_pass *p, bound *off, size_t n, bound mass);
 
+/* What is taken of the step's products (record_narrow). */
+bound node_narrow(const node_pass *p, const step *st);
 /* What multiplies the x of a LINEAR step's term; *lost: a weight in it is subnormal. */
 void node_factor(rational *q, bool *lost, const node_pass *p, const step *st, const factor *w);
 /* Of a PIECEWISE step: the piece that x is on, at a kink the left one (NONE: it may be on several); the coefficients of a piece. */

@@ -21,8 +21,9 @@ node_hand(const node_pass *p, handed *to, const interval *x, bound off, bound ma
 {
   interval_add(&to->x, x, &plus_one);
   number_round(&to->x);
-  to->off = bound_add(to->off, off);
-  to->mass = bound_add(to->mass, mass);
+  bound taken = bound_times(p->narrow, mass);
+  to->off = bound_add(to->off, bound_add(off, taken));
+  to->mass = bound_add(to->mass, bound_add(mass, taken));
   to->terms++;
   to->open = to->open || p->open;
 }
@@ -68,10 +69,12 @@ back_linear(node_pass *p, const step *st, size_t e, const number *g)
 {
   const factor *w = &st->factors[st->factor_row[e / p->n] * st->width];
   const source *x = &st->sources[st->source_row[e / p->n] * st->width];
+  bound narrow = node_narrow(p, st), none = {0, 0};
   RATIONAL(q);
   for (size_t i = 0; i < st->width; i++) {
     bool lost;
     p->open = g->open; /* of this term alone */
+    p->narrow = w[i].w != NULL ? narrow : none;
     if (x[i].step == PADDING)
       continue;
     handed *to = node_target(p, x[i], e % p->n);
@@ -81,18 +84,21 @@ back_linear(node_pass *p, const step *st, size_t e, const number *g)
     if (p->weight != NULL && w[i].w == p->weight) /* its coefficient is 1 or -1, or there is no rule */
       hand_product(p, &p->of_weight[w[i].at], g, node_read(p, x[i], e % p->n), w[i].coef);
   }
+  p->narrow = none;
 }
 
 static void
 back_product(node_pass *p, const step *st, size_t e, const number *g)
 {
   const source *x = &st->sources[st->source_row[e / p->n] * st->width];
+  p->narrow = node_narrow(p, st);
   for (size_t i = 0; i < st->width; i++) {
     p->open = g->open;
     handed *to = x[i ^ 1].step != PADDING ? node_target(p, x[i], e % p->n) : NULL;
     if (to != NULL)
       hand_product(p, to, g, node_read(p, x[i ^ 1], e % p->n), &plus_one);
   }
+  p->narrow = (bound){0, 0};
 }
 
 /* AD's slope at a kink of pieces with these slopes at it. */

@@ -273,6 +273,7 @@ check_record(point *p, const model *m, const char *folder)
   bytes trace = next_file(folder, "Trace");
   next_line("gradients");
   bytes gradients = next_file(folder, "Gradients");
+  record_factors(&q->r, folder);
   read_loss(p);
   next_line("scale");
   q->r.scale = rational_zero();

@@ -29,7 +29,7 @@ sums(size_t n)
 {
   sum *s = allocate(n, sizeof *s);
   for (size_t i = 0; i < n; i++)
-    s[i] = (sum){integer_zero(), integer_zero(), integer_zero(), integer_zero(), 0, false};
+    s[i] = (sum){integer_zero(), integer_zero(), integer_zero(), integer_zero(), integer_zero(), 0, false};
   return s;
 }
 
@@ -40,6 +40,7 @@ sums_free(sum *s, size_t n)
     mpz_clear(&s[i].exact);
     mpz_clear(&s[i].mass);
     mpz_clear(&s[i].lost);
+    mpz_clear(&s[i].narrow);
     mpz_clear(&s[i].steepest);
   }
   free(s);
@@ -65,7 +66,8 @@ is_subnormal(const unit *u, size_t type, const integer *a)
 }
 
 void
-sum_add(sum *s, const unit *u, size_t type, const coefficient *c, const integer *a, const integer *b)
+sum_add(sum *s, const unit *u, size_t type, const coefficient *c, const integer *a, const integer *b,
+        unsigned long narrow)
 {
   s->terms++;
   s->rounds = s->rounds || !c->plain || b != NULL;
@@ -83,6 +85,7 @@ sum_add(sum *s, const unit *u, size_t type, const coefficient *c, const integer 
     mpz_abs(&s->steepest, &c->times);
   mpz_abs(&t, &t);
   mpz_add(&s->mass, &s->mass, &t);
+  mpz_addmul_ui(&s->narrow, &t, narrow);
   if (is_subnormal(u, type, a) || (b != NULL && is_subnormal(u, type, b)))
     mpz_add(&s->lost, &s->lost, &t);
 }
@@ -138,16 +141,17 @@ is_rounded(const integer *apart, const unit *u, size_t type, const integer *reco
   return is_nearest(apart, u, place, even);
 }
 
-/* Could some partial sum pass the type's largest number? */
+/* Could some partial sum pass the type's largest number? mass: that of the terms, times 2^finer. */
 static bool
-may_overflow(const sum *s, const unit *u, size_t type)
+may_overflow(const integer *mass, const unit *u, size_t type, unsigned long finer)
 {
   INTEGER(most);
-  mpz_mul_2exp(&most, &u->common, 2 * u->bits + type_most(type) - 2);
-  return mpz_cmp(&s->mass, &most) > 0;
+  mpz_mul_2exp(&most, &u->common, 2 * u->bits + type_most(type) - 2 + finer);
+  return mpz_cmp(mass, &most) > 0;
 }
 
-/* |apart| <= lost + n / (2^k - n) mass + 4 n tiny, the last times the steepest coefficient. */
+/* |apart| <= lost + narrow + n / (2^k - n) (mass + narrow) + 4 n tiny, the last times the steepest coefficient. All of it is 2^NARROW_BITS
+ * times that where something is narrow. */
 static nearness
 judge_bound(const integer *apart, const sum *s, const unit *u, size_t type, size_t n)
 {
@@ -156,17 +160,23 @@ judge_bound(const integer *apart, const sum *s, const unit *u, size_t type, size
   INTEGER(left);
   INTEGER(right);
   INTEGER(tiny);
+  unsigned long finer = mpz_sgn(&s->narrow) > 0 ? NARROW_BITS : 0;
   mpz_abs(&left, apart);
   mpz_sub(&left, &left, &s->lost);
+  mpz_mul_2exp(&left, &left, finer);
+  mpz_sub(&left, &left, &s->narrow);
   if (mpz_sgn(&left) <= 0)
     return WITHIN_BOUND;
   if ((s->terms == 1 && !s->rounds) || mpz_sgn(&s->mass) == 0) /* nothing is rounded */
     return BEYOND;
-  if (n >= 1ul << (k - 1) || may_overflow(s, u, type))
+  mpz_mul_2exp(&right, &s->mass, finer);
+  mpz_add(&right, &right, &s->narrow);
+  if (n >= 1ul << (k - 1) || may_overflow(&right, u, type, finer))
     return BOUNDLESS;
-  mpz_mul_ui(&right, &s->mass, n);
+  mpz_mul_ui(&right, &right, n);
   mpz_mul_ui(&left, &left, (1ul << k) - n);
-  mpz_mul_ui(&tiny, mpz_sgn(&s->steepest) > 0 ? &s->steepest : &u->common, 4 * n);
+  mpz_mul_2exp(&tiny, mpz_sgn(&s->steepest) > 0 ? &s->steepest : &u->common, finer);
+  mpz_mul_ui(&tiny, &tiny, 4 * n);
   mpz_mul_ui(&tiny, &tiny, (1ul << k) - n);
   if (by > 0) {
     mpz_mul_2exp(&left, &left, (mp_bitcnt_t)by);

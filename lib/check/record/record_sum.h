@@ -16,6 +16,7 @@ typedef struct {
 typedef struct {
   integer exact, mass; /* the sum; that of the absolute values */
   integer lost;        /* of the absolute values of terms in which a number is subnormal, and may be read as 0 */
+  integer narrow;      /* what narrow factors take of the terms, times 2^NARROW_BITS */
   integer steepest;    /* the largest absolute value of a coefficient, if it is more than 1; times `common` */
   size_t terms;
   bool rounds; /* a term is a product other than by 1 or -1 */
@@ -37,8 +38,11 @@ bool is_subnormal(const unit *u, size_t type, const integer *a);
 sum *sums(size_t n);
 void sums_free(sum *s, size_t n);
 void coefficient_set(coefficient *c, const unit *u, const rational *q); /* nothing to do where it is q's already */
-/* One term more, c a b; b NULL: c a. type: what is computed in. */
-void sum_add(sum *s, const unit *u, size_t type, const coefficient *c, const integer *a, const integer *b);
+/* One term more, c a b; b NULL: c a. type: what is computed in. narrow: what is taken of it where its factors were rounded, in parts of
+ * 2^-NARROW_BITS; 0: they were not. */
+#define NARROW_BITS 22
+void sum_add(sum *s, const unit *u, size_t type, const coefficient *c, const integer *a, const integer *b,
+             unsigned long narrow);
 
 void sum_part(rational *q, const unit *u,
               const integer *of); /* a number of a sum: its exact one, mass, or what is lost */

@@ -67,6 +67,7 @@ class Graph:
     names: dict = field(default_factory=dict)  # by a value's identity
     taken: set = field(default_factory=set)
     dtypes: set = field(default_factory=set)
+    unfolded: bool = False  # a convolution is a MatMul here
     x: Value | None = None
     y: Value | None = None
     loss: str = ""

@@ -269,6 +269,7 @@ def convolution_by(g, node):
     name = g.add("Reshape", [name, g.integers([image[0], image[1], image[2:][0] * (image[3] if axes > 1 else 1)])])
     name = g.add("Reshape", [g.add("Gather", [name, g.constant(at)], axis=2), g.integers([image[0], groups, each * taps, places])])
     weight = g.of(w) if g.of(w) in g.active else g.lifted(g.of(w))
+    g.unfolded = True
     weight = g.add("Reshape", [weight, g.integers([1, groups, out[1] // groups, each * taps])])
     name = g.add("Reshape", [g.add("MatMul", [weight, name]), g.integers(out)])
     return name if bias is None else with_bias(g, name, bias, axes)

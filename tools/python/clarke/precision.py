@@ -1,4 +1,5 @@
 """To what a backend may round float32 factors: settings of PyTorch and of oneDNN, by backend and operator."""
+import functools
 import os
 import platform
 
@@ -46,9 +47,11 @@ def precision():
                                         "rnn": setting("cudnn", "rnn", lambda: allowed(torch.backends.cudnn))}}
 
 
-def of_products(found, recurrent):
-    """The same for a graph in which the products of recurrent layers are such as all others: wide enough for both."""
-    def widest(operators):
-        matmul, rnn = operators["matmul"], operators["rnn"]
-        return rnn if matmul == "ieee" else matmul if rnn in (matmul, "ieee") else "any"
-    return {backend: {**operators, "matmul": widest(operators)} for backend, operators in found.items()} if recurrent else found
+def widest(one, other):
+    return one if other in ("ieee", one) else other if one == "ieee" else "any"
+
+
+def of_products(found, kinds):
+    """The same for a graph in which products of these kinds (`rnn`, `conv`) are matrix products: wide enough for all of them."""
+    return {backend: {**operators, "matmul": functools.reduce(widest, [operators[k] for k in kinds], operators["matmul"])}
+            for backend, operators in found.items()}

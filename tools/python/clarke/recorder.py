@@ -500,8 +500,8 @@ class record:
         """run.json, without the files."""
         tied = {n: next(m for m, p in self.parameters.items() if p is t)
                 for n, t in self.all_names.items() if n not in self.parameters}
-        recurrent = any(n.name in RECURRENT for n, _ in graph.recorded.values())
-        flags = self.flags | {"precision": of_products(self.flags["precision"], recurrent)}
+        others = [kind for kind, has in (("rnn", any(n.name in RECURRENT for n, _ in graph.recorded.values())), ("conv", graph.unfolded)) if has]
+        flags = self.flags | {"precision": of_products(self.flags["precision"], others)}
         return {
             "format": "clarke-run", "version": 1,
             "framework": {"name": "torch", "version": torch.__version__}, "profile": installed().name,

@@ -1,0 +1,24 @@
+/* Text in headers, and JSON as far as it is read: objects whose keys have no escapes, texts, lists of numbers. */
+#ifndef CLARKE_KERNEL_JSON_H
+#define CLARKE_KERNEL_JSON_H
+
+#include "check/base/bytes.h"
+#include "check/base/name_index.h"
+
+bool text_skip(bytes *b, const char *text);     /* steps over the text, if it is next */
+void text_over(bytes *b, const char *text);     /* which must be next */
+char *text_quoted(bytes *b, const char *quote); /* a string between such quotes, without escapes */
+
+/* ---- The same, with blanks around it */
+
+bool json_token(bytes *h, const char *text);
+void json_over(bytes *h, const char *text);
+/* Of an object, the next key; NULL where it ends. Keys are put into the index, in which it may not be. */
+char *json_key(bytes *h, name_index *keys);
+/* A value of any kind, and blanks around it: its bytes, which are looked at no further than to find its end. */
+bytes json_value(bytes *h);
+/* Of such bytes: of an object, that key's value, which must be there; of a text, what it says. */
+bytes json_member(bytes object, const char *name);
+char *json_text(bytes value);
+
+#endif
