@@ -27,6 +27,7 @@ clarke_audit_init(clarke_audit *a)
   clarke_tree_init(&a->tree);
   clarke_membership_init(&a->membership);
   clarke_cell_init(&a->others);
+  clarke_zone_init(&a->zone);
 }
 
 static void
@@ -68,6 +69,7 @@ clarke_audit_clear(clarke_audit *a)
   clarke_tree_clear(&a->tree);
   clarke_obstacle_clear(&a->obstacle);
   free(a->layer);
+  clarke_zone_clear(&a->zone);
   clarke_audit_init(a);
 }
 
@@ -453,6 +455,33 @@ try_blocks(clarke_audit *a, clarke_question *q, clarke_error *err)
   return status;
 }
 
+/* The zone, if it is not known yet. */
+static clarke_status
+find_zone(clarke_audit *a, clarke_question *q, clarke_error *err)
+{
+  bool ties = false;
+
+  if (a->zone_asked)
+    return CLARKE_OK;
+  a->zone_asked = true;
+  for (size_t i = 0; i < a->n_layers; i++)
+    ties = ties || a->layer[i].ties > 0;
+  return clarke_zone_find(&a->zone, q, ties, err);
+}
+
+/* Where no choice at a touched kink changes the result, AD's is the only element that the Clarke set has. */
+static clarke_status
+try_zone(clarke_audit *a, clarke_question *q, clarke_error *err)
+{
+  clarke_status status = find_zone(a, q, err);
+
+  if (status != CLARKE_OK || a->zone.zone != CLARKE_ZONE_COMPENSATION)
+    return status;
+  return conclude(a, CLARKE_IN_BOULIGAND, CLARKE_EVIDENCE_COMPENSATION,
+                  "compensation: no choice of slopes at touched kinks, or of entries at ties, changes what "
+                  "backpropagation computes, so the Clarke subdifferential is AD's gradient alone");
+}
+
 /* The simplices found, when the list of patterns has said no more: it may hold AD's gradient itself. */
 static clarke_status
 recall_simplices(clarke_audit *a, clarke_question *q, clarke_error *err)
@@ -480,9 +509,9 @@ static clarke_status
 judge(clarke_audit *a, clarke_question *q, clarke_error *err)
 {
   typedef clarke_status search(clarke_audit *a, clarke_question *q, clarke_error *err);
-  static search *const searches[2][7] = {
-    {try_own_cell, try_mixed, try_blocks, try_enumeration, recall_simplices, try_opposites, try_rays},
-    {try_own_cell, try_mixed, try_blocks, try_opposites, try_enumeration, recall_simplices, try_rays},
+  static search *const searches[2][8] = {
+    {try_own_cell, try_zone, try_mixed, try_blocks, try_enumeration, recall_simplices, try_opposites, try_rays},
+    {try_own_cell, try_zone, try_mixed, try_blocks, try_opposites, try_enumeration, recall_simplices, try_rays},
   };
   clarke_status status = CLARKE_OK;
 
@@ -490,7 +519,7 @@ judge(clarke_audit *a, clarke_question *q, clarke_error *err)
     clarke_obstacle_meet(&a->obstacle, CLARKE_OBSTACLE_PRECISION, 0);
     return CLARKE_OK;
   }
-  for (size_t i = 0; i < 7 && status == CLARKE_OK && a->verdict == CLARKE_UNDECIDED; i++)
+  for (size_t i = 0; i < 8 && status == CLARKE_OK && a->verdict == CLARKE_UNDECIDED; i++)
     status = searches[q->loss.kind == CLARKE_LOSS_CE][i](a, q, err);
   return status;
 }
@@ -510,6 +539,8 @@ clarke_audit_run(clarke_audit *a, clarke_question *q, bool all_ranks, clarke_err
     clarke_reason_write(a, q);
   if (status == CLARKE_OK)
     clarke_theorems_judge(a, q);
+  if (status == CLARKE_OK)
+    status = find_zone(a, q, err);
   CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_audit_is_valid(a, q));
   return status;
 }

@@ -9,6 +9,7 @@
 #include "audit/membership.h"
 #include "audit/obstacle.h"
 #include "audit/simplex.h"
+#include "audit/zone.h"
 
 /* Independent blocks of a layer's system (a convolution's filters): all, those without a direction, and undecided ones. */
 typedef struct {
@@ -70,6 +71,8 @@ typedef struct {
   size_t n_simplices;     /* SIMPLICES: by block */
   clarke_simplex *simplex;
   clarke_cell others;     /* SIMPLICES: AD's sides outside of the blocks */
+  bool zone_asked;
+  clarke_zone_found zone;
   size_t n_layers;
   clarke_layer *layer;
   clarke_theorem theorem[CLARKE_THEOREMS];

@@ -160,23 +160,20 @@ emit_gradients(const clarke_emitter *emitter, const clarke_matrix *gradient, con
 }
 
 /* The gradient of the condition by all parameters, as matrices: over all samples where the graph couples them before its
- * step, else over the column at hand. */
+ * step, else over the column at hand. grad, n_values new matrices, ends as its derivatives by values. */
 static clarke_status
-whole_gradient(clarke_matrix *gradient, bool up_to_root, const clarke_sparse_seed *seed, size_t column,
+whole_gradient(clarke_matrix *gradient, clarke_matrix *grad, bool up_to_root, const clarke_sparse_seed *seed, size_t column,
                bool coupled, const clarke_columns *c, clarke_error *err)
 {
   const clarke_slopes *slopes = coupled ? &c->slopes : &c->slope;
   const clarke_forward *f = coupled ? &c->q->replay->near : &c->forward;
   const size_t at = coupled ? column : 0;
-  const clarke_graph *g = f->g;
-  clarke_matrix *grad = clarke_matrices_new(g->n_values);
-  clarke_status status = grad != NULL ? sow(grad, seed, f, at, err) : clarke_no_memory(err);
+  clarke_status status = sow(grad, seed, f, at, err);
 
   if (status == CLARKE_OK)
     status = up_to_root ? clarke_reverse_up_to_root(gradient, grad, f, slopes, err)
                         : clarke_reverse_run(grad, f, slopes, seed->segment, clarke_gradient_sink,
                                              gradient, err);
-  clarke_matrices_free(grad, g->n_values);
   return status;
 }
 
@@ -185,19 +182,20 @@ matrices_row(const clarke_sparse_seed *seed, size_t column, clarke_columns *c, c
              clarke_error *err)
 {
   const clarke_graph *g = c->q->g;
-  clarke_matrix *gradient;
+  clarke_matrix *gradient, *grad;
   clarke_status status;
 
   c->far = c->frugal && !clarke_whole_rows_reachable(c->q);
   if (c->far)
     return CLARKE_OK;
   gradient = clarke_matrices_new(g->n_parameters);
-  status = gradient != NULL ? whole_gradient(gradient, false, seed, column, true, c, err)
-                                          : clarke_no_memory(err);
-
+  grad = clarke_matrices_new(g->n_values);
+  status = gradient != NULL && grad != NULL ? whole_gradient(gradient, grad, false, seed, column, true, c, err)
+                                            : clarke_no_memory(err);
   if (status == CLARKE_OK)
     status = emit_gradients(emitter, gradient, g, err);
   clarke_matrices_free(gradient, g->n_parameters);
+  clarke_matrices_free(grad, g->n_values);
   return status;
 }
 
@@ -297,23 +295,34 @@ clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k, clar
 }
 
 clarke_status
+clarke_touch_meets(clarke_matrix *gradient, clarke_matrix *grad, bool *coupled, clarke_columns *c, size_t k, clarke_branch side,
+                   size_t condition, clarke_error *err)
+{
+  const clarke_touch *t = &c->q->replay->touch[k];
+  const clarke_sparse_seed seed = seed_of(c->q->g, t, side, condition, false);
+  clarke_status status = CLARKE_OK;
+
+  *coupled = couples_before(c->q->g, t->step);
+  if (!*coupled)
+    status = take_column(c, t->column, err);
+  return status == CLARKE_OK ? whole_gradient(gradient, grad, true, &seed, t->column, *coupled, c, err) : status;
+}
+
+clarke_status
 clarke_touch_rests(bool *rests, clarke_columns *c, size_t k, clarke_branch side, size_t condition,
                    clarke_error *err)
 {
-  const clarke_touch *t = &c->q->replay->touch[k];
   const clarke_graph *g = c->q->g;
-  const clarke_sparse_seed seed = seed_of(g, t, side, condition, false);
-  const bool coupled = couples_before(g, t->step);
-  clarke_matrix *gradient = clarke_matrices_new(g->n_parameters);
-  clarke_status status = gradient != NULL ? CLARKE_OK : clarke_no_memory(err);
+  clarke_matrix *gradient = clarke_matrices_new(g->n_parameters), *grad = clarke_matrices_new(g->n_values);
+  bool coupled;
+  clarke_status status = gradient != NULL && grad != NULL
+                           ? clarke_touch_meets(gradient, grad, &coupled, c, k, side, condition, err)
+                           : clarke_no_memory(err);
 
   *rests = true;
-  if (status == CLARKE_OK && !coupled)
-    status = take_column(c, t->column, err);
-  if (status == CLARKE_OK)
-    status = whole_gradient(gradient, true, &seed, t->column, coupled, c, err);
   for (size_t p = 0; p < g->n_parameters && status == CLARKE_OK && *rests; p++)
     *rests = clarke_matrix_is_zero(&gradient[p]);
   clarke_matrices_free(gradient, g->n_parameters);
+  clarke_matrices_free(grad, g->n_values);
   return status;
 }

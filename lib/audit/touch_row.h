@@ -36,6 +36,12 @@ void clarke_columns_clear(clarke_columns *c);
 clarke_status clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k,
                                clarke_branch side, size_t condition, bool segment, clarke_error *err);
 
+/* The row in all wrt parameters, as the gradient by each, count x 1 or 0 x 0 for zero; grad: its derivatives by values, in one
+ * column, the touch's, or if *coupled in all of the near pass. Both are new matrices, n_parameters and n_values. Each up to a
+ * positive factor, and what a transcendental function comes into is zero only by the rules. */
+clarke_status clarke_touch_meets(clarke_matrix *gradient, clarke_matrix *grad, bool *coupled, clarke_columns *c, size_t k,
+                                 clarke_branch side, size_t condition, clarke_error *err);
+
 /* Is the row in all wrt parameters zero, exactly? */
 clarke_status clarke_touch_rests(bool *rests, clarke_columns *c, size_t k, clarke_branch side, size_t condition,
                                  clarke_error *err);

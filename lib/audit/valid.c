@@ -240,6 +240,8 @@ evidence_is_valid(const clarke_audit *a, const clarke_question *q)
            clarke_membership_is_valid(&a->membership, 0);
   case CLARKE_EVIDENCE_SIMPLICES:
     return (a->verdict == CLARKE_IN_CLARKE || a->verdict == CLARKE_IN_BOULIGAND) && simplices_are_valid(a, q);
+  case CLARKE_EVIDENCE_COMPENSATION:
+    return a->verdict == CLARKE_IN_BOULIGAND && a->zone.zone == CLARKE_ZONE_COMPENSATION;
   case CLARKE_EVIDENCE_NONE:
     return a->verdict == CLARKE_UNDECIDED;
   default:
@@ -274,5 +276,5 @@ clarke_audit_is_valid(const clarke_audit *a, const clarke_question *q)
   for (size_t i = 0; i < a->n_layers; i++)
     if (!layer_is_valid(&a->layer[i], q->g) || (i > 0 && a->layer[i - 1].step >= a->layer[i].step))
       return false;
-  return a->flat <= q->replay->n_touches && evidence_is_valid(a, q);
+  return a->flat <= q->replay->n_touches && clarke_zone_is_valid(&a->zone, q) && evidence_is_valid(a, q);
 }

@@ -5,6 +5,7 @@
 #include "check/formula/formula_proof.h"
 #include "check/kernel/evidence.h"
 #include "check/kernel/statement.h"
+#include "check/kernel/zone.h"
 #include "check/onnx/inputs.h"
 #include "check/program/arrangement.h"
 #include "check/program/pattern_proof.h"
@@ -28,6 +29,18 @@ check_step(const char *folder)
   read_network(&p, &m, folder);
   require(m.n_choices == 0, "a recorded step has one output, and none is chosen");
   check_record(&p, &m, folder);
+}
+
+/* The zone of a network at its weights. */
+static void
+check_zone_of(const char *folder)
+{
+  network net;
+  point p = {.net = &net};
+  model m;
+  known_line("semantics", "real");
+  read_network(&p, &m, folder);
+  check_zone(&p);
 }
 
 /* What is said of functions on regions, along a segment, around a point. */
@@ -59,10 +72,13 @@ check_claim(const char *folder)
     check_step(folder);
   else if (strcmp(what, "update") == 0)
     check_update();
+  else if (strcmp(what, "zone") == 0)
+    check_zone_of(folder);
   else {
-    require(strcmp(what, "patterns") == 0 || strcmp(what, "regions") == 0 || strcmp(what, "segment") == 0,
-            "'claim arrangement', 'claim patterns', 'claim record', 'claim regions', 'claim segment' or 'claim update' "
-            "is expected");
+    require(
+        strcmp(what, "patterns") == 0 || strcmp(what, "regions") == 0 || strcmp(what, "segment") == 0,
+        "'claim arrangement', 'claim patterns', 'claim record', 'claim regions', 'claim segment', 'claim update' or "
+        "'claim zone' is expected");
     check_function(folder, what);
   }
 }

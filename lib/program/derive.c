@@ -11,14 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *
-clarke_zone_name(clarke_zone z)
-{
-  static const char *const name[] = {"regular", "compensation", "bifurcation", "unknown"};
-
-  return name[z];
-}
-
 void
 clarke_derivation_init(clarke_derivation *d)
 {

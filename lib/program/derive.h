@@ -10,11 +10,6 @@
 #include "program/representation.h"
 #include "program/unbounded.h"
 
-/* thesis, Definition 7: no kink touched; touched, the conservative set a single point; not one. */
-typedef enum { CLARKE_ZONE_REGULAR, CLARKE_ZONE_COMPENSATION, CLARKE_ZONE_BIFURCATION,
-               CLARKE_ZONE_UNKNOWN } clarke_zone;
-const char *clarke_zone_name(clarke_zone z);
-
 typedef struct {
   const clarke_code *p;
   const clarke_profile *profile;

@@ -125,9 +125,9 @@ put_constants(FILE *out, const clarke_graph *g)
     fputc('\n', out);
 }
 
-/* wrt: in the order of the evidence, whatever that of the names given; and the profile's name. */
-void
-clarke_proof_put_wrt(FILE *out, const clarke_graph *g, bool all, const clarke_profile *profile)
+/* wrt: in the order of the evidence, whatever that of the names given. */
+static void
+put_parameters(FILE *out, const clarke_graph *g, bool all)
 {
   fputs(all ? "wrt *" : "wrt", out);
   for (size_t p = 0; !all && p < g->n_parameters; p++)
@@ -135,18 +135,23 @@ clarke_proof_put_wrt(FILE *out, const clarke_graph *g, bool all, const clarke_pr
       fputc(' ', out);
       clarke_proof_put_name(out, g->parameters[p].name);
     }
-  fputs("\nprofile ", out);
+  fputc('\n', out);
+}
+
+void
+clarke_proof_put_wrt(FILE *out, const clarke_graph *g, bool all, const clarke_profile *profile)
+{
+  put_parameters(out, g, all);
+  fputs("profile ", out);
   clarke_proof_put_name(out, profile->name);
   fputc('\n', out);
 }
 
-static clarke_status
-put_statement(writer *w, const clarke_proof_statement *s, clarke_error *err)
+/* From the first line to that of the loss. what: `verdict` or `claim`, and which. */
+static void
+put_files(writer *w, const clarke_proof_statement *s, const char *what, const char *which)
 {
-  clarke_status status;
-
-  fprintf(w->out, "clarke-proof 1\nverdict %s\nsemantics real\n",
-          clarke_verdict_name(w->a->verdict));
+  fprintf(w->out, "clarke-proof 1\n%s %s\nsemantics real\n", what, which);
   clarke_proof_put_input(w->out, "model", &s->model);
   put_constants(w->out, w->q->g);
   clarke_proof_put_input(w->out, "params", &s->params);
@@ -154,6 +159,14 @@ put_statement(writer *w, const clarke_proof_statement *s, clarke_error *err)
   if (s->whole)
     fputs("samples whole\n", w->out);
   fprintf(w->out, "loss %s\n", clarke_loss_name(w->q->loss.kind));
+}
+
+static clarke_status
+put_statement(writer *w, const clarke_proof_statement *s, clarke_error *err)
+{
+  clarke_status status;
+
+  put_files(w, s, "verdict", clarke_verdict_name(w->a->verdict));
   clarke_proof_put_wrt(w->out, w->q->g, s->n_wrt == 0, w->q->profile);
   status = clarke_proof_put_proxies(w->out, w->q->g, w->q->profile, err);
   put_ties(w);
@@ -357,6 +370,48 @@ put_separator(writer *w, const char *evidence)
     put_node(w, &w->a->tree.node[i]);
 }
 
+/* --- zones --- */
+
+static void
+put_cut(writer *w)
+{
+  for (size_t k = 0; k < w->q->replay->n_touches; k++)
+    if (w->a->zone.cut[k])
+      fprintf(w->out, "cut %zu\n", k);
+}
+
+/* What is not as in the base, and the entry by which the derivative changes. */
+static void
+put_switches(writer *w)
+{
+  const clarke_zone_found *z = &w->a->zone;
+
+  for (size_t k = 0; k < w->q->replay->n_touches; k++) {
+    const clarke_touch *t = &w->q->replay->touch[k];
+
+    if (z->side[k] == clarke_side_numbered(t, 0))
+      continue;
+    fprintf(w->out, "switch %zu ", k);
+    put_side(w, t, z->side[k]);
+    fputc('\n', w->out);
+  }
+  fputs("entry ", w->out);
+  put_name(w, w->q->g->parameters[z->parameter].name);
+  fprintf(w->out, " %zu\n", z->entry);
+}
+
+static void
+put_zone(writer *w, const clarke_proof_statement *s)
+{
+  put_files(w, s, "claim", "zone");
+  put_parameters(w->out, w->q->g, s->n_wrt == 0);
+  fprintf(w->out, "touched %zu\nzone %s\n", w->q->replay->n_touches, clarke_zone_name(w->a->zone.zone));
+  if (w->a->zone.zone == CLARKE_ZONE_COMPENSATION)
+    put_cut(w);
+  else
+    put_switches(w);
+}
+
 static clarke_status
 put_evidence(writer *w, clarke_error *err)
 {
@@ -379,6 +434,10 @@ put_evidence(writer *w, clarke_error *err)
     return CLARKE_OK;
   case CLARKE_EVIDENCE_SIMPLICES:
     put_simplices(w);
+    return CLARKE_OK;
+  case CLARKE_EVIDENCE_COMPENSATION:
+    fputs("evidence compensation\n", w->out);
+    put_cut(w);
     return CLARKE_OK;
   case CLARKE_EVIDENCE_UNANIMOUS:
   case CLARKE_EVIDENCE_NONE:
@@ -434,6 +493,26 @@ clarke_proof_write(const char *path, const clarke_proof_statement *statement,
     status = put_statement(&w, statement, err);
     if (status == CLARKE_OK)
       status = put_evidence(&w, err);
+    status = clarke_proof_save(&text, status, path, err);
+  }
+  return status;
+}
+
+clarke_status
+clarke_proof_write_zone(const char *path, const clarke_proof_statement *statement, const clarke_audit *a,
+                        const clarke_question *q, clarke_error *err)
+{
+  clarke_text text;
+  clarke_status status;
+
+  CLARKE_VERIFY_CHECK(clarke_audit_is_valid(a, q));
+  if (a->zone.zone != CLARKE_ZONE_COMPENSATION && a->zone.zone != CLARKE_ZONE_BIFURCATION)
+    return clarke_fail(err, CLARKE_EINPUT, "zone %s: there is no proof", clarke_zone_name(a->zone.zone));
+  status = clarke_text_open(&text, err);
+  if (status == CLARKE_OK) {
+    writer w = {.out = text.to, .q = q, .a = a};
+
+    put_zone(&w, statement);
     status = clarke_proof_save(&text, status, path, err);
   }
   return status;

@@ -36,6 +36,10 @@ clarke_status clarke_proof_write(const char *path, const clarke_proof_statement 
                                  const clarke_audit *a, const clarke_question *q,
                                  clarke_error *err);
 
+/* The same of its zone, compensation or bifurcation; another is an error. */
+clarke_status clarke_proof_write_zone(const char *path, const clarke_proof_statement *statement, const clarke_audit *a,
+                                      const clarke_question *q, clarke_error *err);
+
 /* Can the checker make the program, unrolled and nothing held yet, of a network's steps? These are sums, piecewise functions and
  * maxima; with `products`, products of two entries, too. */
 bool clarke_proof_of_steps(const clarke_code *p, bool products);

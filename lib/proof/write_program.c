@@ -202,6 +202,7 @@ put_evidence(FILE *out, const clarke_derivation *d, const clarke_proof_tree *tre
   case CLARKE_EVIDENCE_MIX:
   case CLARKE_EVIDENCE_BOUND:
   case CLARKE_EVIDENCE_SIMPLICES:
+  case CLARKE_EVIDENCE_COMPENSATION:
   case CLARKE_EVIDENCE_NONE:
     break;
   }

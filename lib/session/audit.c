@@ -407,10 +407,10 @@ clarke_audit_session_ask(clarke_audit_session *s, const clarke_audit_request *r,
   return status;
 }
 
-clarke_status
-clarke_audit_session_prove(const clarke_audit_session *s, const char *path, clarke_error *err)
+static clarke_proof_statement
+statement_of(const clarke_audit_session *s)
 {
-  const clarke_proof_statement statement = {
+  return (clarke_proof_statement){
     .model = {s->model.name, s->model.sha256, s->output},
     .params = {s->params.name, s->params.sha256, NULL},
     .batch = {s->batch_file.name, s->batch_file.sha256, NULL},
@@ -418,14 +418,37 @@ clarke_audit_session_prove(const clarke_audit_session *s, const char *path, clar
     .wrt = s->wrt,
     .n_wrt = s->n_wrt,
   };
+}
+
+/* clarke-check takes no statement about nothing. */
+static clarke_status
+check_provable(const clarke_audit_session *s, clarke_error *err)
+{
+  clarke_status status;
+
+  if (clarke_graph_wrt_count(&s->graph) == 0)
+    return clarke_fail(err, CLARKE_EINPUT, "the network has no parameters: there is no proof");
+  status = clarke_audit_session_provable(s, err);
+  return status == CLARKE_OK ? clarke_checkpoint_provable(s, err) : status;
+}
+
+clarke_status
+clarke_audit_session_prove(const clarke_audit_session *s, const char *path, clarke_error *err)
+{
+  const clarke_proof_statement statement = statement_of(s);
   clarke_status status;
 
   if (s->audit.verdict == CLARKE_UNDECIDED)
     return clarke_fail(err, CLARKE_EINPUT, "undecided: there is no proof");
-  if (clarke_graph_wrt_count(&s->graph) == 0) /* clarke-check takes no statement about nothing */
-    return clarke_fail(err, CLARKE_EINPUT, "the network has no parameters: there is no proof");
-  status = clarke_audit_session_provable(s, err);
-  if (status == CLARKE_OK)
-    status = clarke_checkpoint_provable(s, err);
+  status = check_provable(s, err);
   return status == CLARKE_OK ? clarke_proof_write(path, &statement, &s->audit, &s->question, err) : status;
+}
+
+clarke_status
+clarke_audit_session_prove_zone(const clarke_audit_session *s, const char *path, clarke_error *err)
+{
+  const clarke_proof_statement statement = statement_of(s);
+  clarke_status status = check_provable(s, err);
+
+  return status == CLARKE_OK ? clarke_proof_write_zone(path, &statement, &s->audit, &s->question, err) : status;
 }

@@ -101,6 +101,7 @@ size_t clarke_audit_decided(const clarke_audit_session *s);
 /* Of an answered session. The proof of what is decided; what cannot have one is an error. */
 /* Could the checker read what the session did, and does the profile know what a proof states? Else an error says what not. */
 clarke_status clarke_audit_session_provable(const clarke_audit_session *s, clarke_error *err);
+clarke_status clarke_audit_session_prove_zone(const clarke_audit_session *s, const char *path, clarke_error *err);
 clarke_status clarke_audit_session_prove(const clarke_audit_session *s, const char *path, clarke_error *err);
 
 /* audit_lists.c: touches and nearest ones, one at a time, as a report has them. Texts are the caller's to free. */

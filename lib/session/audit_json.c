@@ -42,17 +42,11 @@ theorem_json(const clarke_theorem *t)
                    t->applies ? answer_json(t->holds) : json_false(), "why", clarke_json_text(t->why));
 }
 
-/* Thesis, Definition 7: regular when each elementary function has one Clarke Jacobian at its argument. A
- * touched kink has several, be it flat or not; so has a tied window, be its entries identical or not. The
- * other two zones need the conservative set: null. */
+/* Null where it is not known. */
 static json_t *
 zone_json(const clarke_audit_session *s)
 {
-  bool touched = !s->replayed || s->replay.n_touches > 0 || s->replay.open > 0;
-
-  for (size_t i = 0; i < s->audit.n_layers; i++)
-    touched = touched || s->audit.layer[i].ties > 0;
-  return touched ? json_null() : json_string("regular");
+  return s->audit.zone.zone == CLARKE_ZONE_UNKNOWN ? json_null() : json_string(clarke_zone_name(s->audit.zone.zone));
 }
 
 #define NEURONS 16 /* listed of a layer */

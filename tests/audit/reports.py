@@ -5,7 +5,7 @@
 
 Audits the quick cases of cases/audit, and the models of tests/check/data with the batch, loss, parameters and profile of their
 proofs; derives programs.txt, and programs drawn here. Compares each exit status and report with its line in reports.jsonl, and
-has each proof of a program checked. --write makes the file anew: read what changed, and why, before it is committed. What is
+has each proof checked, those of zones, too. --write makes the file anew: read what changed, and why, before it is committed. What is
 true is what the other tests ask.
 """
 import argparse
@@ -128,16 +128,21 @@ def checked(check, proof, name, words):
 
 def reports(clarke, check, every):
     with tempfile.TemporaryDirectory() as name:
-        folder, proof = Path(name), Path(name) / "p.proof"
+        folder, proof, zoned = Path(name), Path(name) / "p.proof", Path(name) / "zone.proof"
         for i, (name, words) in enumerate(asked(folder)):
             if i % every:
                 continue
-            done = subprocess.run([clarke, *words, "--json", "--proof", proof], capture_output=True, text=True)
+            zone = ["--zone-proof", zoned] if words[0] == "audit" else []
+            done = subprocess.run([clarke, *words, "--json", "--proof", proof, *zone], capture_output=True, text=True)
             said = done.stderr.replace(str(ROOT) + "/", "").replace(str(folder) + "/", "").strip()
             report = json.loads(done.stdout) if done.returncode in (0, 1, 3) else said
             if done.returncode in (0, 1) and not proof.exists() and "no parameters" not in said:
                 sys.exit(f"no proof was written: {name}: {said}")
             kept = {"case": name, "status": done.returncode, "lines": checked(check, proof, name, words), "report": report}
+            proved = checked(check, zoned, name, words)
+            if words[0] == "audit" and not proved and done.returncode != 2 and \
+                     "no parameters" not in said and report["zone"] not in (None, "regular"):
+                sys.exit(f"no proof of the zone was written: {name}: {said}")
             yield json.dumps(kept, separators=(",", ":"))
 
 

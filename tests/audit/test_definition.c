@@ -641,13 +641,42 @@ START_TEST(piecewise_linear_verdicts_are_exact)
 }
 END_TEST
 
+/* The gradients near w, along directions drawn. */
+static void
+draw_limits(limits *l, const little *net, uint64_t *state)
+{
+  memset(l, 0, sizeof *l);
+  l->n = net->n_parameters;
+  for (size_t k = 0; k < 200; k++) {
+    passage way = {.n = 1};
+    meeting met;
+    dual f;
+
+    for (size_t e = 0; e < l->n; e++)
+      way.d[0][e] = whole(draw_between(state, -1000, 1000) * 2 + 1);
+    f = little_loss(net, NULL, &way, &met);
+    if (met.generic && !met.resting)
+      add_vector(l->limit, &l->n_limits, f.g, l->n);
+  }
+}
+
+/* In the compensation zone AD's gradient is the only one. */
+static bool
+compensates(const limits *l, const dual *ad)
+{
+  for (size_t k = 0; k < l->n_limits; k++)
+    if (!same_vector(l->limit[k], ad->g, l->n))
+      return false;
+  return true;
+}
+
 /* Beyond first order: cells must be limits along their own directions, and nothing outside the
  * Clarke set may be among the limits found. */
 START_TEST(other_verdicts_are_sound)
 {
   static limits l;
   uint64_t state = 2;
-  size_t counts[4] = {0}, touched = 0;
+  size_t counts[4] = {0}, touched = 0, compensations = 0;
 
   for (size_t i = 0; i < CASES / 2; i++) {
     little net;
@@ -655,7 +684,7 @@ START_TEST(other_verdicts_are_sound)
     meeting met;
     dual ad;
     static fraction cell[1024][MOST_PARAMETERS];
-    bool right = true;
+    bool right = true, cells;
 
     draw_network(&net, &state, false);
     session_begin(&s, &net);
@@ -663,27 +692,21 @@ START_TEST(other_verdicts_are_sound)
     ck_assert_uint_eq(met.touches, s.replay.n_touches);
     touched += met.touches > 0;
     counts[s.audit.verdict]++;
-    for (size_t c = 0; c < s.audit.n_cells && s.audit.verdict < CLARKE_NOT_IN_CLARKE; c++)
+    cells = s.audit.verdict < CLARKE_NOT_IN_CLARKE && s.audit.evidence != CLARKE_EVIDENCE_COMPENSATION;
+    for (size_t c = 0; c < s.audit.n_cells && cells; c++)
       memcpy(cell[c], cell_gradient(&net, &s, c).g, sizeof cell[c]);
-    if (s.audit.verdict == CLARKE_IN_BOULIGAND)
+    if (s.audit.verdict == CLARKE_IN_BOULIGAND && cells)
       right = s.audit.n_cells == 1 && same_vector(cell[0], ad.g, net.n_parameters);
     else if (s.audit.verdict == CLARKE_IN_CLARKE)
       right = in_hull(cell, s.audit.n_cells, ad.g, net.n_parameters);
     memset(&l, 0, sizeof l);
-    l.n = net.n_parameters;
-    if (s.audit.verdict == CLARKE_NOT_IN_CLARKE) {
-      for (size_t k = 0; k < 200; k++) {
-        passage way = {.n = 1};
-        dual f;
-
-        for (size_t e = 0; e < l.n; e++)
-          way.d[0][e] = whole(draw_between(&state, -1000, 1000) * 2 + 1);
-        f = little_loss(&net, NULL, &way, &met);
-        if (met.generic && !met.resting)
-          add_vector(l.limit, &l.n_limits, f.g, l.n);
-      }
+    if (s.audit.verdict == CLARKE_NOT_IN_CLARKE || s.audit.zone.zone == CLARKE_ZONE_COMPENSATION)
+      draw_limits(&l, &net, &state);
+    if (s.audit.verdict == CLARKE_NOT_IN_CLARKE)
       right = !is_limit(&l, ad.g) && (l.n_limits == 0 || !in_hull(l.limit, l.n_limits, ad.g, l.n));
-    }
+    if (s.audit.zone.zone == CLARKE_ZONE_COMPENSATION)
+      right = right && s.audit.verdict == CLARKE_IN_BOULIGAND && compensates(&l, &ad);
+    compensations += s.audit.zone.zone == CLARKE_ZONE_COMPENSATION && l.n_limits > 0;
     if (!right) {
       fprintf(stderr, "case %zu: ", i);
       describe(&net, &s, &l);
@@ -691,8 +714,9 @@ START_TEST(other_verdicts_are_sound)
     }
     session_end(&s);
   }
-  printf("others: %zu touched; verdicts %zu %zu %zu %zu\n", touched, counts[0], counts[1],
-         counts[2], counts[3]);
+  printf("others: %zu touched, %zu of which compensate; verdicts %zu %zu %zu %zu\n", touched, compensations, counts[0],
+         counts[1], counts[2], counts[3]);
+  ck_assert_uint_gt(compensations, CASES / 200);
   for (size_t v = 0; v < 3; v++)
     ck_assert_uint_gt(counts[v], CASES / 200);
   ck_assert_uint_gt(touched, CASES / 10);

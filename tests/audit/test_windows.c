@@ -800,8 +800,11 @@ save_network(const network *net)
   save_batch(folder, "batch.npz", &net->x, &net->y);
 }
 
+typedef clarke_status writes(const char *path, const clarke_proof_statement *statement, const clarke_audit *a,
+                             const clarke_question *q, clarke_error *err);
+
 static void
-write_proof(const session *s)
+write_as(const session *s, writes *as)
 {
   char model[65], batch[65], path[128], *names[MODEL_MOST];
   clarke_proof_statement statement = {.model = {"net.onnx", model, NULL}, .batch = {"batch.npz", batch, NULL},
@@ -810,7 +813,13 @@ write_proof(const session *s)
   hash_of_file(model, "net.onnx");
   hash_of_file(batch, "batch.npz");
   snprintf(path, sizeof path, "%s/proof", folder);
-  OK(clarke_proof_write(path, &statement, &s->audit, &s->question, &error));
+  OK(as(path, &statement, &s->audit, &s->question, &error));
+}
+
+static void
+write_proof(const session *s)
+{
+  write_as(s, clarke_proof_write);
 }
 
 /* The command's own verdict and proof: every twentieth network. */
@@ -851,6 +860,77 @@ checker_says(const char *old, const char *new)
   save_bytes(folder, "changed", &changed);
   bytes_clear(&b);
   return run(CHECKER " changed > checked 2>&1");
+}
+
+/* The zone's proof, as it is and with what it says of the zone replaced. */
+static int
+checker_says_of_zone(const char *claim)
+{
+  bytes b = read_bytes("proof"), changed = {NULL, 0};
+  char hex[65], *at = strstr((char *)b.data, "\nzone ") + 1;
+
+  put(&changed, b.data, (size_t)(at - (char *)b.data));
+  put_text(&changed, claim);
+  hash_of(hex, changed.data, changed.size);
+  put_text(&changed, "end ");
+  put_text(&changed, hex);
+  put_text(&changed, "\n");
+  save_bytes(folder, "changed", &changed);
+  bytes_clear(&b);
+  return run(CHECKER " changed > checked 2>&1");
+}
+
+typedef struct {
+  size_t zone[4], refused;
+} zones;
+
+/* Of a bifurcation: that nothing need be cut off, or all that there is. Of a compensation: another choice at a touch, by the
+ * first parameter's first entry. None of it may be verified. */
+static void
+refuse_other_zones(zones *t, const session *s)
+{
+  const clarke_replay *r = &s->replay;
+  const size_t n = r->n_touches < 3 ? r->n_touches : 3;
+  bytes all = {NULL, 0};
+  char text[256];
+  size_t p = 0;
+
+  while (!s->graph.parameters[p].wrt)
+    p++;
+  put_text(&all, "zone compensation\n");
+  for (size_t k = 0; k < r->n_touches; k++) {
+    snprintf(text, sizeof text, "cut %zu\n", k);
+    put_text(&all, text);
+  }
+  put(&all, "", 1);
+  if (s->audit.zone.zone == CLARKE_ZONE_BIFURCATION) {
+    ck_assert_int_ne(checker_says_of_zone((const char *)all.data), 0);
+    ck_assert_int_ne(checker_says_of_zone("zone compensation\n"), 0);
+    t->refused += 2;
+  }
+  for (size_t k = 0; k < n && s->audit.zone.zone == CLARKE_ZONE_COMPENSATION; k++, t->refused++) {
+    snprintf(text, sizeof text, "zone bifurcation\nswitch %zu %c\nentry %s 0\n", k, r->touch[k].n_options > 0 ? 'b' : '+',
+             s->graph.parameters[p].name);
+    ck_assert_int_ne(checker_says_of_zone(text), 0);
+  }
+  bytes_clear(&all);
+}
+
+/* What the audit says of the zone is verified, and the other zone is not. It has no proof where nothing is touched. */
+static void
+check_zone(zones *t, const network *net, const session *s)
+{
+  t->zone[s->audit.zone.zone]++;
+  if (s->audit.zone.zone != CLARKE_ZONE_COMPENSATION && s->audit.zone.zone != CLARKE_ZONE_BIFURCATION)
+    return;
+  ck_assert(s->audit.zone.zone == CLARKE_ZONE_BIFURCATION || s->audit.verdict == CLARKE_IN_BOULIGAND);
+  write_as(s, clarke_proof_write_zone);
+  if (run(CHECKER " proof > checked 2>&1") != 0) {
+    describe(net, s, NULL);
+    show("proof checked");
+    ck_abort_msg("a zone is not verified");
+  }
+  refuse_other_zones(t, s);
 }
 
 static bool
@@ -932,6 +1012,7 @@ START_TEST(proofs_verify_and_false_statements_do_not)
 {
   uint64_t state = seed + 1000;
   size_t n_proofs = n_networks / 4, counts[4] = {0}, flipped = 0, changed = 0;
+  zones zoned = {{0}, 0};
 
   make_folder("windows");
   for (size_t left = n_proofs; left > 0;) {
@@ -959,6 +1040,8 @@ START_TEST(proofs_verify_and_false_statements_do_not)
       if (strongest)
         flipped += flip_verdict(&net, &s, truth);
       changed += change_rule(&net, &s);
+      if (left % 2 == 0)
+        check_zone(&zoned, &net, &s);
     }
     session_end(&s);
     network_clear(&net);
@@ -967,6 +1050,10 @@ START_TEST(proofs_verify_and_false_statements_do_not)
          counts[0], counts[1], counts[2], flipped, changed);
   ck_assert_uint_gt(flipped, n_proofs / 2);
   ck_assert_uint_gt(changed, n_proofs / 20);
+  printf("zones: %zu compensations and %zu bifurcations verified, %zu not known; %zu others refused\n",
+         zoned.zone[CLARKE_ZONE_COMPENSATION], zoned.zone[CLARKE_ZONE_BIFURCATION], zoned.zone[CLARKE_ZONE_UNKNOWN], zoned.refused);
+  ck_assert_uint_gt(zoned.zone[CLARKE_ZONE_COMPENSATION], n_proofs / 40);
+  ck_assert_uint_gt(zoned.zone[CLARKE_ZONE_BIFURCATION], n_proofs / 8);
   remove_folder();
 }
 END_TEST
@@ -1621,6 +1708,7 @@ END_TEST
 
 typedef struct {
   size_t coupled, open, touched, windows, derived, flipped, verdict[4], evidence[CLARKE_EVIDENCE_UNANIMOUS + 1];
+  zones zones;
 } normalized_tally;
 
 static double
@@ -1739,6 +1827,8 @@ START_TEST(normalized_networks_have_proofs)
       }
       compare_normalized(&t, &net, &s);
     }
+    if (i % 2 == 0)
+      check_zone(&t.zones, &net, &s);
     count_normalized(&t, &s);
     session_end(&s);
     network_clear(&net);
@@ -1759,6 +1849,9 @@ START_TEST(normalized_networks_have_proofs)
   ck_assert_uint_gt(t.evidence[CLARKE_EVIDENCE_SEPARATOR], n / 100);
   ck_assert_uint_gt(t.derived, n / 20);
   ck_assert_uint_gt(t.flipped, n / 20);
+  printf("zones: %zu compensations and %zu bifurcations verified, %zu not known; %zu others refused\n",
+         t.zones.zone[CLARKE_ZONE_COMPENSATION], t.zones.zone[CLARKE_ZONE_BIFURCATION], t.zones.zone[CLARKE_ZONE_UNKNOWN],
+         t.zones.refused);
   remove_folder();
 }
 END_TEST

@@ -4985,6 +4985,85 @@ def declarations():
     made("input-type", 2, "input 'w' is declared as DOUBLE, and is FLOAT", inputs=[of("w", double, [2, 1])])
 
 
+def zone(name, status, reason, model, data, touched, lines, loss="sum", wrt="w"):
+    """The same of a claim about a zone."""
+    head = ["clarke-proof 1", "claim zone", "semantics real", f"model {model} {sha(model)}", f"batch {data} {sha(data)}",
+            f"loss {loss}", f"wrt {wrt}", f"touched {touched}"]
+    body = "\n".join(head + lines) + "\n"
+    with open(path(name + ".proof"), "w") as f:
+        f.write(body + "end " + hashlib.sha256(body.encode()).hexdigest() + "\n")
+    INDEX.append(f"{name}.proof {status} {reason}")
+
+
+def zones():
+    two = dict(model="lemma2.onnx", data="lemma2.npz", touched=2)
+    zone("zone-lemma2", 0, "VERIFIED", lines=["zone bifurcation", "switch 0 +", "entry w 0"], **two)
+    for name, reason, lines in [
+        ("none", "'switch' is expected", ["zone bifurcation", "entry w 0"]),
+        ("first", "another side than the first", ["zone bifurcation", "switch 0 -", "entry w 0"]),
+        ("letter", "has no side 'b'", ["zone bifurcation", "switch 0 b", "entry w 0"]),
+        ("order", "in increasing order", ["zone bifurcation", "switch 1 +", "switch 0 +", "entry w 0"]),
+        ("missing", "in increasing order", ["zone bifurcation", "switch 2 +", "entry w 0"]),
+        ("entry", "an entry of a parameter in wrt", ["zone bifurcation", "switch 0 +", "entry w 1"]),
+        ("other", "'compensation' or 'bifurcation'", ["zone regular"]),
+        ("uncut", "the loss has a derivative by the output", ["zone compensation"]),
+        ("cut", "has a derivative by a parameter", ["zone compensation", "cut 0", "cut 1"]),
+        ("cut-order", "in increasing order", ["zone compensation", "cut 1", "cut 1"]),
+        ("cut-missing", "in increasing order", ["zone compensation", "cut 2"]),
+        ("after", "'end' is expected", ["zone bifurcation", "switch 0 +", "entry w 0", "cut 0"]),
+    ]:
+        zone("zone-lemma2-" + name, 1, reason, lines=lines, **two)
+    zone("zone-lemma2-touched", 1, "number of touched kinks is 2", lines=["zone bifurcation", "switch 0 +", "entry w 0"], **{**two, "touched": 1})
+
+    def net(name, nodes, out=1, **parameters):
+        save(name, [helper.make_node("MatMul", ["x", "w"], ["a"], name="a"), *nodes], ["N", 1], ["N", out],
+             {"w": [[0]], **parameters})
+
+    batch("zone.npz", [[1]])
+    batch("zone-zero.npz", [[0]])
+    # u x w x has the gradient 0 at u = w = 0, whatever relu's slope is.
+    net("zone-product.onnx", [helper.make_node("MatMul", ["x", "u"], ["b"], name="b"), helper.make_node("Mul", ["a", "b"], ["p"], name="p"),
+                              helper.make_node("Relu", ["p"], ["out"], name="rho")], u=[[0]])
+    product = dict(model="zone-product.onnx", data="zone.npz", touched=1, wrt="w u")
+    zone("zone-product", 0, "VERIFIED", lines=["zone compensation", "cut 0"], **product)
+    zone("zone-product-uncut", 1, "which is not cut off", lines=["zone compensation"], **product)
+    zone("zone-product-switch", 1, "does not change", lines=["zone bifurcation", "switch 0 +", "entry w 0"], **product)
+    zone("zone-product-flat", 1, "is constant, and need not be", lines=["zone compensation", "cut 0"], **{**product, "data": "zone-zero.npz"})
+    zone("zone-product-constant", 0, "VERIFIED", lines=["zone compensation"], **{**product, "data": "zone-zero.npz"})
+    base = dict(model="zone-product.onnx", data="zone.npz", touched=1, proxies=["Relu 0 7"], wrt="w u")
+    case("compensation", 0, "VERIFIED", verdict="in-bouligand", evidence="evidence compensation\ncut 0", **base)
+    case("compensation-uncut", 1, "which is not cut off", verdict="in-bouligand", evidence="evidence compensation", **base)
+    case("compensation-clarke", 1, "does not prove", verdict="in-clarke", evidence="evidence compensation\ncut 0", **base)
+    case("compensation-lemma2", 1, "has a derivative by a parameter", verdict="in-bouligand", proxies=["Relu 0 0"],
+         evidence="evidence compensation\ncut 0\ncut 1", **two)
+    # A chain of two: one alone leaves the other's slope at 0. relu(w) - relu(relu(w)): both together change nothing.
+    net("zone-chain.onnx", [helper.make_node("Relu", ["a"], ["r"], name="rho"), helper.make_node("Relu", ["r"], ["out"], name="sigma")])
+    chain = dict(model="zone-chain.onnx", data="zone.npz", touched=2)
+    zone("zone-chain", 0, "VERIFIED", lines=["zone bifurcation", "switch 0 +", "switch 1 +", "entry w 0"], **chain)
+    zone("zone-chain-one", 1, "does not change", lines=["zone bifurcation", "switch 0 +", "entry w 0"], **chain)
+    zone("zone-chain-cut", 1, "which is not cut off", lines=["zone compensation", "cut 1"], **chain)
+    net("zone-longer.onnx", [helper.make_node("Relu", ["a"], ["r"], name="rho"), helper.make_node("Relu", ["r"], ["s"], name="sigma"),
+                             helper.make_node("Sub", ["r", "s"], ["out"], name="out")])
+    longer = {**chain, "model": "zone-longer.onnx"}
+    zone("zone-longer", 0, "VERIFIED", lines=["zone bifurcation", "switch 0 +", "entry w 0"], **longer)
+    zone("zone-longer-both", 1, "does not change", lines=["zone bifurcation", "switch 0 +", "switch 1 +", "entry w 0"], **longer)
+    # The largest of two entries relu(w) less the first of them: both are one function, and each has a slope of its own.
+    net("zone-loose.onnx", [helper.make_node("Concat", ["a", "a"], ["c"], name="c", axis=1), helper.make_node("Relu", ["c"], ["r"], name="rho"),
+                            helper.make_node("ReduceMax", ["r"], ["m"], name="m", axes=[1], keepdims=1),
+                            helper.make_node("MatMul", ["r", "first"], ["f"], name="f"), helper.make_node("Sub", ["m", "f"], ["out"], name="out")],
+        first=[[1], [0]])
+    loose = dict(model="zone-loose.onnx", data="zone.npz", touched=2)
+    zone("zone-loose", 1, "ties of entries that are one function", lines=["zone compensation"], **loose)
+    zone("zone-loose-still", 0, "VERIFIED", lines=["zone compensation"], **{**loose, "data": "zone-zero.npz"})
+    # Irrational derivatives: cross entropy.
+    net("zone-classes.onnx", [helper.make_node("Relu", ["a"], ["r"], name="rho"), helper.make_node("MatMul", ["r", "u"], ["out"], name="out")],
+        out=2, u=[[1, -2]])
+    batch("zone-classes.npz", [[1]], np.asarray([0]))
+    classes = dict(model="zone-classes.onnx", data="zone-classes.npz", touched=1, loss="ce")
+    zone("zone-classes", 0, "VERIFIED", lines=["zone bifurcation", "switch 0 +", "entry w 0"], **classes)
+    zone("zone-classes-cut", 1, "which is not cut off", lines=["zone compensation"], **classes)
+
+
 def main():
     os.makedirs(DATA, exist_ok=True)
     for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
@@ -4996,7 +5075,7 @@ def main():
                  long_lists, orders, bounds, simplices, layers, exact_layers, trained, wide, global_maxima, refusals, words, fan,
                  negated, own_losses, clamped, inputs, single_runs, records, extremes, sorts, expanded,
                  recurrent, needs, chains, lifted_constants, masked, compared, padded, averaged, sums_of_products, dropped,
-                 statistics, declarations, weights_of_nodes]:
+                 statistics, declarations, weights_of_nodes, zones]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

@@ -36,7 +36,8 @@ KINDS = {
     **{f"program {evidence}": (["followed", "program"], "program") for evidence in ("ad", "hull", "unanimous", "separator")},
     **{f"unrolled {evidence}": (["model", "followed"], "unrolled") for evidence in ("ad", "hull", "separator")},
     **{f"network {evidence}": (["model", "network"], "network")
-       for evidence in ("ad", "mix", "hull", "simplices", "separator", "bound")},
+       for evidence in ("ad", "mix", "hull", "simplices", "separator", "bound", "compensation")},
+    **{f"zone {zone}": (["model"], "network") for zone in ("compensation", "bifurcation")},
     "record": (["model"], "record"),
 }
 
@@ -46,8 +47,9 @@ def kind_of(proof):
     text = proof.read_bytes().decode("latin-1")
     claim, about = re.search(r"^claim (\w+)", text, re.M), re.search(r"^(model|network|program|formula) ", text, re.M)
     evidence = re.search(r"^evidence (\w+)", text, re.M)
+    zone = re.search(r"^zone (\w+)", text, re.M)
     if claim:
-        return claim[1]
+        return f"zone {zone[1]}" if zone else claim[1]
     return f"{ {'model': 'network', 'network': 'unrolled'}.get(about[1], about[1])} {evidence[1]}" if about and evidence else None
 
 

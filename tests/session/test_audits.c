@@ -81,10 +81,13 @@ START_TEST(of_papers)
   ck_assert_str_eq(text_in(j, "verdict"), k->verdict);
   ck_assert_int_eq(count_in(j, "touched"), (long)k->touches);
   ck_assert_uint_eq(json_array_size(json_object_get(j, "touched_kinks")), k->touches);
-  ck_assert(json_is_null(json_object_get(j, "zone")) && json_object_get(j, "stopped") == NULL);
+  ck_assert_str_eq(text_in(j, "zone"), "bifurcation");
+  ck_assert_ptr_null(json_object_get(j, "stopped"));
   json_decref(j);
   OK(clarke_audit_session_provable(&a.s, &error));
   OK(clarke_audit_session_prove(&a.s, own_path(proof, "audit.proof"), &error));
+  ck_assert_int_eq(checked(proof, CASES "/audit"), 0);
+  OK(clarke_audit_session_prove_zone(&a.s, proof, &error));
   ck_assert_int_eq(checked(proof, CASES "/audit"), 0);
   remove(proof);
   close_case(&a);
@@ -170,6 +173,9 @@ START_TEST(without_a_proof)
   a.s.external = false;
   a.s.audit.verdict = CLARKE_UNDECIDED;
   FAILS(clarke_audit_session_prove(&a.s, path, &error), "undecided: there is no proof");
+  a.s.audit.zone.zone = CLARKE_ZONE_UNKNOWN;
+  FAILS(clarke_audit_session_prove_zone(&a.s, path, &error), "zone unknown: there is no proof");
+  a.s.audit.zone.zone = CLARKE_ZONE_BIFURCATION;
   a.s.audit.verdict = CLARKE_IN_CLARKE;
   a.s.params.name = strdup("later.pt");
   FAILS(clarke_audit_session_prove(&a.s, path, &error), "later.pt: a proof needs the checkpoint");

@@ -372,30 +372,34 @@ START_TEST(an_undecided_verdict_names_what_would_settle_it)
 END_TEST
 
 /* Thesis, Definition 7: a network on a blank image has its arguments at 0 whatever the weights; a window of equal
- * entries has several Clarke derivatives too. Only where nothing at all is touched or tied is the zone regular. */
-START_TEST(the_regular_zone)
+ * entries has several Clarke derivatives too. Only where nothing at all is touched or tied is the zone regular. Of an initial
+ * LeNet a blank image's derivative by a filter is not 0; of the same without biases it is. */
+START_TEST(zones)
 {
   static const struct {
-    const char *files;
-    bool regular;
+    const char *files, *zone;
     json_int_t touched, flat;
   } network[] = {
-    {"capped.onnx --batch inputs.npz", true, 0, 0},
-    {CASES "/digits-relu.onnx --batch " CASES "/digits.npz", true, 0, 0},
-    {CASES "/digits-relu-init-nobias.onnx --batch " CASES "/digits-blank.npz", false, 96, 96},
-    {CASES "/lenet-bf16.onnx --batch " CASES "/images.npz", false, 0, 0},
-    {CASES "/lemma2.onnx --batch " CASES "/lemma2.npz", false, 2, 0},
+    {"capped.onnx --batch inputs.npz", "regular", 0, 0},
+    {CASES "/digits-relu.onnx --batch " CASES "/digits.npz", "regular", 0, 0},
+    {CASES "/digits-relu-init-nobias.onnx --batch " CASES "/digits-blank.npz", "compensation", 96, 96},
+    {CASES "/lenet-bf16.onnx --batch " CASES "/images.npz", "compensation", 0, 0},
+    {CASES "/lenet.onnx --batch " CASES "/images.npz", "compensation", 0, 0},
+    {CASES "/lenet-nobias.onnx --batch " CASES "/images.npz", "compensation", 1674, 1674},
+    {CASES "/lenet-init.onnx --batch " CASES "/images-blank.npz", "bifurcation", 9496, 496},
+    {CASES "/lenet-q6.onnx --batch " CASES "/images-pair.npz", "bifurcation", 2, 0},
+    {CASES "/lemma2.onnx --batch " CASES "/lemma2.npz", "bifurcation", 2, 0},
   };
 
   for (size_t i = 0; i < sizeof network / sizeof network[0]; i++) {
     json_t *j;
-    const json_t *zone;
 
-    ck_assert_int_le(run(CLARKE " audit %s --json", network[i].files), 1);
+    ck_assert_int_le(run(CLARKE " audit %s --json --zone-proof zone.proof", network[i].files), 1);
     j = report();
-    zone = json_object_get(j, "zone");
-    ck_assert_msg(network[i].regular ? json_is_string(zone) && strcmp(json_string_value(zone), "regular") == 0
-                                     : json_is_null(zone), "%s", network[i].files);
+    ck_assert_int_eq(exists("zone.proof"), strcmp(network[i].zone, "regular") != 0);
+    if (exists("zone.proof"))
+      ck_assert_int_eq(run(CHECKER " zone.proof --data " CASES " > checked && rm zone.proof"), 0);
+    ck_assert_str_eq(json_string_value(json_object_get(j, "zone")), network[i].zone);
     ck_assert_int_eq(json_integer_value(json_object_get(j, "touched")), network[i].touched);
     ck_assert_int_eq(json_integer_value(json_object_get(j, "flat")), network[i].flat);
     json_decref(j);
@@ -704,8 +708,11 @@ check_zone(const json_t *c, const json_t *j)
 {
   const json_t *zone = json_object_get(j, "zone");
 
+  const bool compensates = strcmp(json_string_value(zone), "compensation") == 0;
+
   if (expects_a_choice(c))
-    ck_assert(json_is_null(zone));
+    ck_assert(compensates ? strcmp(json_string_value(json_object_get(j, "verdict")), "in-bouligand") == 0
+                          : strcmp(json_string_value(zone), "bifurcation") == 0);
   else
     ck_assert_str_eq(json_string_value(zone), "regular");
 }
@@ -865,7 +872,7 @@ main(int argc, char **argv)
   const TTest *const tests[] = {
     exit_statuses, reports_have_the_keys_and_are_the_same_each_time, loss_defaults_and_values,
     large_gradients_have_a_bound,
-    an_undecided_pattern_has_a_verdict_and_no_gradient, an_undecided_verdict_names_what_would_settle_it, the_regular_zone,
+    an_undecided_pattern_has_a_verdict_and_no_gradient, an_undecided_verdict_names_what_would_settle_it, zones,
     what_is_near_and_what_is_touched, a_line_for_each_layer_where_nothing_is_touched,
     errors_write_nothing, what_is_not_touched_needs_no_proxy, a_proof_leaves_no_proxy_unsaid,
     a_proof_is_of_its_own_files, checkpoints_of_every_kind, proofs_of_checkpoints,

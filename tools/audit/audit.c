@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum { OPTION_PARAMS = 256, OPTION_GRADIENT, OPTION_EXACT, OPTION_RANKS,
-       OPTION_THREADS, OPTION_STEP, OPTION_NEAREST, OPTION_TOUCHED, OPTION_BATCH_AXIS };
+       OPTION_THREADS, OPTION_STEP, OPTION_NEAREST, OPTION_TOUCHED, OPTION_BATCH_AXIS, OPTION_ZONE_PROOF };
 
 static const struct argp_option options[] = {
   {"batch", 'b', "FILE", 0, "the minibatch: .npz with x and y, or .npy with the inputs alone", 0},
@@ -25,6 +25,8 @@ static const struct argp_option options[] = {
    "are further ones, one row each", 0},
   {"wrt", 'w', "NAME,...", 0, "differentiate in these parameters only: initializers, or Constant nodes that are weights", 0},
   {"proof", 'p', "FILE", 0, "write a proof that clarke-check verifies; % in FILE is the checkpoint's name", 0},
+  {"zone-proof", OPTION_ZONE_PROOF, "FILE", 0,
+   "write a proof of the zone, compensation or bifurcation: does the gradient depend on what AD takes at kinks and ties?", 0},
   {"step", OPTION_STEP, "N", 0, "of a run folder the step of that number (default: the first)", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
   {"gradient", OPTION_GRADIENT, "FILE", 0,
@@ -128,6 +130,9 @@ parse(int key, char *arg, struct argp_state *state)
     return 0;
   case OPTION_GRADIENT:
     c->gradient = arg;
+    return 0;
+  case OPTION_ZONE_PROOF:
+    c->zone_proof = arg;
     return 0;
   case OPTION_RANKS:
     c->ask.ranks = true;

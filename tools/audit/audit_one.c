@@ -48,31 +48,43 @@ clarke_audit_proof_written(const clarke_audit_session *s, const clarke_audit_com
   return written && strchr(c->proof, '%') == NULL ? c->proof : NULL;
 }
 
+typedef clarke_status prove(const clarke_audit_session *s, const char *path, clarke_error *err);
+
+/* missing: why there is nothing to prove, or NULL. */
 static clarke_status
-write_proof(const clarke_audit_session *s, const clarke_audit_command *c, const char *params, clarke_error *err)
+write_proof(const clarke_audit_session *s, const clarke_audit_command *c, const char *pattern, const char *missing, prove *as,
+            const char *params, clarke_error *err)
 {
   clarke_check_needs needs;
   char *path;
   clarke_status status;
 
-  if (s->audit.verdict == CLARKE_UNDECIDED) {
-    say_not_written(c, params, "undecided: no proof was written");
+  if (missing != NULL) {
+    say_not_written(c, params, missing);
     return CLARKE_OK;
   }
   if (clarke_graph_wrt_count(&s->graph) == 0) {
     say_not_written(c, params, "the network has no parameters: no proof was written");
     return CLARKE_OK;
   }
-  status = output_path(&path, c->proof, params, err);
+  status = output_path(&path, pattern, params, err);
   if (status != CLARKE_OK)
     return status;
-  status = clarke_audit_session_prove(s, path, err);
+  status = as(s, path, err);
   if (status == CLARKE_OK) {
     clarke_check_needs_read(&needs, path, c->ask.model_path);
     clarke_say_check_needs("audit", &needs);
   }
   free(path);
   return status;
+}
+
+static const char *
+zone_missing(clarke_zone zone)
+{
+  return zone == CLARKE_ZONE_UNKNOWN   ? "the zone is not known: no proof of it was written"
+         : zone == CLARKE_ZONE_REGULAR ? "regular: no kink is touched and no window tied, and no proof of it was written"
+                                       : NULL;
 }
 
 static clarke_status
@@ -103,7 +115,10 @@ clarke_audit_write(clarke_audit_session *s, const clarke_audit_command *c, const
   if (c->gradient != NULL)
     status = write_gradient(s, c, params, err);
   if (status == CLARKE_OK && c->proof != NULL)
-    status = write_proof(s, c, params, err);
+    status = write_proof(s, c, c->proof, s->audit.verdict == CLARKE_UNDECIDED ? "undecided: no proof was written" : NULL,
+                         clarke_audit_session_prove, params, err);
+  if (status == CLARKE_OK && c->zone_proof != NULL)
+    status = write_proof(s, c, c->zone_proof, zone_missing(s->audit.zone.zone), clarke_audit_session_prove_zone, params, err);
   return status;
 }
 

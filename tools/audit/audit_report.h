@@ -9,7 +9,7 @@
 
 typedef struct {
   clarke_audit_request ask; /* its files are read when the command runs */
-  const char *proof, *gradient;
+  const char *proof, *zone_proof, *gradient;
   size_t n_params;
   const char **params; /* checkpoints */
   bool json, verbose;

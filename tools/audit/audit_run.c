@@ -154,14 +154,14 @@ clarke_audit_run_folder(int *exit_status, const clarke_audit_command *command, c
   clarke_status status;
 
   clarke_certified_init(&answer);
-  c.ask.provable = c.proof != NULL;
+  c.ask.provable = c.proof != NULL || c.zone_proof != NULL;
   status = clarke_certified_ask(&answer, &c.ask, &q, err);
   if (status == CLARKE_ESTOPPED && *answer.record.types != '\0')
     status = keep_known(&answer, &c.ask, err);
   else if (status == CLARKE_OK)
     status = clarke_certified_gradient(&answer, err);
   if (status == CLARKE_OK && answer.record.ran == CLARKE_RAN_REFUTED)
-    c.proof = NULL; /* it would be about another program */
+    c.proof = c.zone_proof = NULL; /* it would be about another program */
   if (status == CLARKE_OK)
     status = clarke_audit_write(&answer.audit, &c, c.ask.params_path, err);
   *exit_status = status_of(&answer);

@@ -210,11 +210,13 @@ clarke_audit_answer(int *exit_status, const clarke_audit_command *command, clark
 
   if (c.run != NULL)
     return clarke_audit_run_folder(exit_status, command, err);
-  c.ask.provable = c.proof != NULL;
+  c.ask.provable = c.proof != NULL || c.zone_proof != NULL;
   c.ask.model = &model;
   c.ask.batch = &batch;
   if (c.n_params > 1)
     status = check_pattern("--proof", c.proof, &c, err);
+  if (status == CLARKE_OK && c.n_params > 1)
+    status = check_pattern("--zone-proof", c.zone_proof, &c, err);
   if (c.n_params > 1 && status == CLARKE_OK)
     status = check_pattern("--gradient", c.gradient, &c, err);
   if (status == CLARKE_OK)

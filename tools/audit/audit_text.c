@@ -95,6 +95,9 @@ print_verdict(const clarke_audit *a)
   };
 
   printf("\n%s: %s\nReason: %s.\n", clarke_verdict_name(a->verdict), sentence[a->verdict], a->why);
+  if (a->zone.zone == CLARKE_ZONE_COMPENSATION || a->zone.zone == CLARKE_ZONE_BIFURCATION)
+    printf("Zone: %s: what AD computes %s it takes at touched kinks and ties.\n", clarke_zone_name(a->zone.zone),
+           a->zone.zone == CLARKE_ZONE_BIFURCATION ? "depends on what" : "is the same, whatever");
   puts("Semantics: the real function at the stored numbers; rounding on a device may branch "
        "otherwise.");
 }

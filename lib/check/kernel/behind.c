@@ -1,6 +1,7 @@
 /* What depends on touched kinks, from step to step: entries are marked that do. */
 #include "check/kernel/behind.h"
 #include "check/base/allocate.h"
+#include "check/kernel/identity.h"
 #include "check/kernel/line.h"
 
 #include <stdlib.h>
@@ -10,6 +11,7 @@ typedef struct {
   const point *p;
   size_t sample;
   bool **marked; /* [step][entry / apart]; NULL: none is */
+  const cell *c; /* what is constant under it is not marked, and of windows only what is tied is read; or NULL */
 } marks;
 
 static bool
@@ -43,6 +45,64 @@ mark_readers(const marks *m, size_t s)
   free(known);
 }
 
+/* Is entry e of window step s tied with its largest, and what is the option? NONE: it is smaller, or padding. */
+static size_t
+option_of(const point *p, size_t s, size_t e, source x)
+{
+  size_t place = p->place[s][e], at = entry_of(p, x, e);
+  const touch *t = place < TOUCHED ? NULL : &p->touched[place - TOUCHED];
+  if (x.step >= PADDING)
+    return NONE;
+  if (t == NULL) {
+    source top = term_at(p, &p->net->steps[s], e, place).x;
+    return one_identity(p, x.step, at, top.step, entry_of(p, top, e)) ? 0 : NONE;
+  }
+  for (size_t o = 0; o < t->n; o++)
+    if (one_identity(p, x.step, at, t->from, t->at[o]))
+      return o;
+  return NONE;
+}
+
+/* Does a window have a tied entry that is marked? */
+static bool
+tied_marked(const marks *m, size_t s, size_t e)
+{
+  const step *st = &m->p->net->steps[s];
+  for (size_t i = 0; i < st->width; i++) {
+    source x = term_at(m->p, st, e, i).x;
+    if (source_marked(m, x, e) && option_of(m->p, s, e, x) != NONE)
+      return true;
+  }
+  return false;
+}
+
+/* Are there two tied entries of one option, and is one that is tied marked? */
+static bool
+is_loose(const marks *m, size_t s, size_t e)
+{
+  const point *p = m->p;
+  const step *st = &p->net->steps[s];
+  if (!tied_marked(m, s, e))
+    return false;
+  for (size_t i = 0; i < st->width; i++) {
+    source x = term_at(p, st, e, i).x;
+    size_t option = option_of(p, s, e, x);
+    for (size_t j = 0; j < i && option != NONE; j++) {
+      source y = term_at(p, st, e, j).x;
+      if (option_of(p, s, e, y) == option && (y.step != x.step || y.from != x.from))
+        return true;
+    }
+  }
+  return false;
+}
+
+static void
+mark_windows(const marks *m, size_t s)
+{
+  for (size_t e = m->sample; e < entries(m->p, s); e += m->p->net->apart)
+    m->marked[s][e / m->p->net->apart] = tied_marked(m, s, e);
+}
+
 /* A line's entries depend on all of it. */
 static void
 mark_lines(const marks *m, size_t s)
@@ -68,6 +128,15 @@ reads_marked(const marks *m, const step *st)
   return false;
 }
 
+/* Takes the marks off what is constant. */
+static void
+clear_constants(const marks *m, size_t s)
+{
+  for (size_t e = m->sample; e < entries(m->p, s) && m->c != NULL; e += m->p->net->apart)
+    if (m->c->degree[s][e] == 0)
+      m->marked[s][e / m->p->net->apart] = false;
+}
+
 /* Marks step s, and its own kinks among those. Is one of these marked already? */
 static bool
 mark_step(const marks *m, size_t s, const bool *among)
@@ -75,9 +144,11 @@ mark_step(const marks *m, size_t s, const bool *among)
   const point *p = m->p;
   const step *st = &p->net->steps[s];
   size_t apart = p->net->apart;
+  bool found = false;
   if (reads_marked(m, st)) {
     m->marked[s] = allocate(entries(p, s) / apart, sizeof(bool));
-    (st->length > 0 ? mark_lines : mark_readers)(m, s);
+    (st->length > 0 ? mark_lines : m->c != NULL && st->kind == WINDOW ? mark_windows : mark_readers)(m, s);
+    clear_constants(m, s);
   }
   for (size_t k = 0; k < p->n_touched; k++) {
     const touch *t = &p->touched[k];
@@ -85,11 +156,10 @@ mark_step(const marks *m, size_t s, const bool *among)
       continue;
     if (m->marked[s] == NULL)
       m->marked[s] = allocate(entries(p, s) / apart, sizeof(bool));
-    if (m->marked[s][t->entry / apart])
-      return true;
+    found = found || m->marked[s][t->entry / apart];
     m->marked[s][t->entry / apart] = true;
   }
-  return false;
+  return found;
 }
 
 static bool
@@ -106,7 +176,7 @@ one_in_sample(const point *p, const bool *among, size_t sample)
   }
   if (first == NONE || first == last) /* no entry of a step depends on another of its own */
     return false;
-  const marks m = {p, sample, allocate(p->net->n_steps, sizeof(bool *))};
+  const marks m = {p, sample, allocate(p->net->n_steps, sizeof(bool *)), NULL};
   for (size_t s = first; s <= last && !found; s++)
     found = mark_step(&m, s, among);
   for (size_t s = first; s <= last; s++)
@@ -122,4 +192,36 @@ one_behind_another(const point *p, const bool *among)
     if (one_in_sample(p, among, sample))
       return true;
   return false;
+}
+
+static void
+find_loose(bool **loose, const point *p, const cell *c, const bool *among, size_t sample)
+{
+  size_t apart = p->net->apart;
+  const marks m = {p, sample, allocate(p->net->n_steps, sizeof(bool *)), c};
+  for (size_t s = 0; s < p->net->n_steps; s++) {
+    mark_step(&m, s, among);
+    for (size_t e = sample; e < entries(p, s) && p->net->steps[s].kind == WINDOW; e += apart)
+      if (is_loose(&m, s, e)) {
+        if (loose[s] == NULL)
+          loose[s] = allocate(entries(p, s), sizeof(bool));
+        loose[s][e] = true;
+      }
+  }
+  for (size_t s = 0; s < p->net->n_steps; s++)
+    free(m.marked[s]);
+  free(m.marked);
+}
+
+bool **
+loose_windows(const point *p, const cell *c, const bool *among)
+{
+  bool **loose = allocate(p->net->n_steps, sizeof *loose), *asked = allocate(p->net->apart, sizeof *asked);
+  for (size_t k = 0; k < p->n_touched; k++)
+    asked[p->touched[k].entry % p->net->apart] |= among[k];
+  for (size_t sample = 0; sample < p->net->apart; sample++)
+    if (asked[sample])
+      find_loose(loose, p, c, among, sample);
+  free(asked);
+  return loose;
 }

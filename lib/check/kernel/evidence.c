@@ -14,6 +14,7 @@
 #include "check/kernel/simplex.h"
 #include "check/kernel/statement.h"
 #include "check/kernel/window.h"
+#include "check/kernel/zone.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -322,6 +323,8 @@ check_evidence(claim *q, const char *verdict)
     check_mix(q, word, n);
   } else if (strcmp(word, "hull") == 0 && !outside) {
     check_hull(q, bouligand);
+  } else if (strcmp(word, "compensation") == 0 && bouligand) {
+    check_compensation(q->p);
   } else if (strcmp(word, "simplices") == 0 && !outside) {
     check_simplices(q->p, &q->c, q->ad, bouligand);
   } else {

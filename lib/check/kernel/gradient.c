@@ -65,6 +65,8 @@ typedef struct {
   bool *lost;         /* of each entry of the network's gradient */
   interval **part;    /* of an entry that is lost for its value alone: an enclosure; else NULL */
   bool up_to_a_root;  /* a common irrational factor may be left out */
+  origins *origins;   /* or NULL */
+  bool whole;         /* are the parameters' entries asked for? */
 } passage;
 
 static bool
@@ -274,7 +276,7 @@ terms_back(const passage *b, size_t s, size_t e)
   INTERVAL(by);
   for (size_t i = 0; i < st->width; i++) {
     const term t = term_at(p, st, e, i);
-    bool weighs = t.by.w != NULL && t.by.w->wrt && (st->kind != PIECEWISE || p->place[s][e] == 0);
+    bool weighs = b->whole && t.by.w != NULL && t.by.w->wrt && (st->kind != PIECEWISE || p->place[s][e] == 0);
     if (t.x.step == PADDING)
       continue;
     if (st->kind == PIECEWISE) {
@@ -292,6 +294,19 @@ terms_back(const passage *b, size_t s, size_t e)
   }
 }
 
+/* Entry e has a derivative that may not be 0. */
+static void
+note_origin(origins *of, const point *p, size_t s, size_t e)
+{
+  const kind k = p->net->steps[s].kind;
+  if (of == NULL || (k != PIECEWISE && k != WINDOW))
+    return;
+  if (p->place[s][e] >= TOUCHED)
+    of->met[p->place[s][e] - TOUCHED] = true;
+  if (of->loose[s] != NULL && of->loose[s][e])
+    of->loose_met = true;
+}
+
 /* Takes the adjoints of the step's entries, of one sample or of all that are coupled, to what they are made of. */
 static void
 step_back(const passage *b, size_t s, size_t sample)
@@ -304,6 +319,7 @@ step_back(const passage *b, size_t s, size_t sample)
     if (is_nothing(b, s, e / apart))
       continue;
     mpq_canonicalize(&b->adjoint[s][e / apart]);
+    note_origin(b->origins, b->p, s, e);
     const bool smooth = st->kind == SOFTMAX || st->kind == FUNCTION;
     if (!st->varies || (smooth && b->c != NULL && b->c->degree[s][e] == 0))
       ; /* constant */
@@ -347,7 +363,9 @@ passage_new(const point *p, const rational *slope, const cell *c, bool up_to_a_r
                allocate(n, sizeof(bool *)),
                allocate(p->net->n_wrt, sizeof(bool)),
                allocate(p->net->n_wrt, sizeof(interval *)),
-               up_to_a_root};
+               up_to_a_root,
+               NULL,
+               true};
   for (size_t s = 0; s < n; s++) {
     b.adjoint[s] = rationals(entries(p, s) / p->net->apart);
     b.unknown[s] = allocate(entries(p, s) / p->net->apart, sizeof(bool));
@@ -406,12 +424,13 @@ passage_end(passage *b)
   return known;
 }
 
-void
-loss_gradient(const point *p, const rational *slope, const cell *c, bool of_touched)
+/* From the loss, of those samples in which a kink is touched or of all. */
+static void
+loss_back(passage *b, bool of_touched)
 {
+  const point *p = b->p;
   const network *net = p->net;
   size_t n = net->n_outputs * net->batch, apart = net->apart;
-  passage b = passage_new(p, slope, c, false);
   interval *by = loss_slopes(p);
   for (size_t sample = 0; sample < apart; sample++) {
     if (of_touched && !touches(p, sample))
@@ -420,30 +439,64 @@ loss_gradient(const point *p, const rational *slope, const cell *c, bool of_touc
       if ((e = output_entry(p, i)) % apart != sample)
         continue;
       if (interval_exact(&by[i]))
-        add_multiple(&b.adjoint[net->output][e / apart], &by[i].lo, &plus_one);
+        add_multiple(&b->adjoint[net->output][e / apart], &by[i].lo, &plus_one);
       else
-        b.unknown[net->output][e / apart] = true;
+        b->unknown[net->output][e / apart] = true;
     }
     for (size_t s = net->n_steps; s-- > 0;)
-      step_back(&b, s, sample);
+      step_back(b, s, sample);
   }
   intervals_free(by, n);
+}
+
+void
+loss_gradient(const point *p, const rational *slope, const cell *c, bool of_touched)
+{
+  passage b = passage_new(p, slope, c, false);
+  loss_back(&b, of_touched);
   require(passage_end(&b), irrational);
+}
+
+void
+loss_origins(const point *p, const cell *c, origins *of)
+{
+  passage b = passage_new(p, c->slope, c, false);
+  b.origins = of;
+  b.whole = false;
+  loss_back(&b, true);
+  passage_end(&b);
+}
+
+/* From the argument of touched kink k, or an option less another. */
+static void
+kink_back(passage *b, size_t k, size_t option, size_t over)
+{
+  const point *p = b->p;
+  const touch *t = &p->touched[k];
+  size_t apart = p->net->apart;
+  add_multiple(&b->adjoint[t->from][t->at[option] / apart], &plus_one, &plus_one);
+  if (t->n > 1)
+    add_multiple(&b->adjoint[t->from][t->at[over] / apart], &plus_one, &minus_one);
+  for (size_t s = p->net->n_steps; s-- > 0;)
+    step_back(b, s, t->entry % apart);
 }
 
 bool
 kink_gradient(const point *p, const rational *slope, const cell *c, size_t k, size_t option, size_t over,
               bool up_to_a_root)
 {
-  const touch *t = &p->touched[k];
-  size_t apart = p->net->apart;
   passage b = passage_new(p, slope, c, up_to_a_root);
-  add_multiple(&b.adjoint[t->from][t->at[option] / apart], &plus_one, &plus_one);
-  if (t->n > 1)
-    add_multiple(&b.adjoint[t->from][t->at[over] / apart], &plus_one, &minus_one);
-  for (size_t s = p->net->n_steps; s-- > 0;)
-    step_back(&b, s, t->entry % apart);
+  kink_back(&b, k, option, over);
   return passage_end(&b);
+}
+
+bool
+kink_origins(const point *p, const cell *c, size_t k, size_t over, origins *of)
+{
+  passage b = passage_new(p, c->slope, c, true);
+  b.origins = of;
+  kink_back(&b, k, 0, over);
+  return passage_end(&b) && zeros(p->net->gradient, p->net->n_wrt);
 }
 
 void

@@ -15,6 +15,15 @@ bool kink_gradient(const point *p, const rational *slope, const cell *c, size_t 
                    bool up_to_a_root);
 /* The same under the cell, up to a root; one that is not rational is a failure. */
 void kink_row(const point *p, const cell *c, size_t k, size_t option, size_t over);
+/* Where a derivative comes from: by the outputs of which touched kinks it may not be 0, and whether by that of a window among
+ * `loose` ([step][entry]; of a step NULL: none). */
+typedef struct {
+  bool *met, **loose, loose_met;
+} origins;
+/* These add what they find. Of the loss, under the slopes and cell: */
+void loss_origins(const point *p, const cell *c, origins *of);
+/* Of the argument of touched kink k, or of its first option less another. Is the gradient zero? */
+bool kink_origins(const point *p, const cell *c, size_t k, size_t over, origins *of);
 void whole_row(const point *p, const cell *c, size_t k, size_t option, size_t over); /* not up to anything */
 
 #endif

@@ -57,15 +57,34 @@ verdict_known(const char *verdict)
   return meaning_of(verdict) != NULL;
 }
 
-void
-print_verdict(const network *net, const char *verdict)
+static void
+print_semantics(const network *net)
 {
   bool rules = false;
   for (size_t i = 0; i < N_READINGS; i++)
     rules = rules || net->read[i];
-  printf("Verdict: %s. At the stored weights, what reverse-mode automatic\n"
-         "differentiation computes with these proxies is\n%s.\n"
-         "Semantics: real arithmetic, every stored number taken exactly%s; what a GPU followed\n"
+  printf("Semantics: real arithmetic, every stored number taken exactly%s; what a GPU followed\n"
          "in floating point may differ.\n",
-         verdict, meaning_of(verdict), rules ? ", but for the reading rules above" : "");
+         rules ? ", but for the reading rules above" : "");
+}
+
+void
+print_verdict(const network *net, const char *verdict)
+{
+  printf("Verdict: %s. At the stored weights, what reverse-mode automatic\n"
+         "differentiation computes with these proxies is\n%s.\n",
+         verdict, meaning_of(verdict));
+  print_semantics(net);
+}
+
+void
+print_zone(const network *net, bool compensation)
+{
+  printf("Zone: %s. At the stored weights, what reverse-mode automatic differentiation\n"
+         "computes %s, where each touched\n"
+         "kink may have any slope between those on its sides, and each tied window any mean of\n"
+         "its tied entries.\n",
+         compensation ? "compensation" : "bifurcation",
+         compensation ? "is the same vector for all choices" : "depends on choices");
+  print_semantics(net);
 }
