@@ -233,6 +233,73 @@ def tampered(folder):
                    f"{make.__name__} {settings}: {name} {entry}: {said}")
 
 
+OWN = [(clarke.INNAprop, {}), (clarke.INNAprop, {"alpha": 2.0, "beta": 2.0, "weight_decay": 0.1}), (clarke.INNApropReleased, {"alpha": 0.5, "beta": 0.3}),
+       (clarke.DINAdam, {"alpha": 1.0, "beta": 0.5}), (clarke.DINAdam, {"alpha": 3.0, "beta": 0.2, "weight_decay": 0.1})]
+RULES = {clarke.INNAprop: "innaprop", clarke.INNApropReleased: "innaprop-released", clarke.DINAdam: "dinadam"}
+
+
+def own(folder):
+    """The package's own optimizers: recorded steps within the bound, steps in float64 beside exact ones, and what they are at some settings."""
+    for i, (make, settings) in enumerate(OWN):
+        for kind in (torch.float64, torch.float32):
+            run = os.path.join(folder, f"own-{i}-{kind}")
+            train(run, make, settings | {"lr": 0.01}, kind)
+            for k in range(3):
+                said = ask(run, k)
+                expect(said["answer"] == WITHIN and said["holds"] and said["rule"] == RULES[make] and said["bound"] < said["largest_step"] / 1e3,
+                       f"{make.__name__} {settings} {kind} {k}: {said}")
+            expect(ask(run, 2, rule="innaprop-released" if make is not clarke.INNApropReleased else "innaprop")["holds"] is False
+                   if make is not clarke.DINAdam else ask(run, 2, rule="dinadam-printed")["holds"] is False, f"{make.__name__}: another rule holds, too")
+        exactly(folder, make, settings | {"lr": 0.0625})
+    model, other = network(torch.float64), network(torch.float64)
+    other.load_state_dict(model.state_dict())
+    ones = clarke.INNApropReleased(model.parameters(), lr=0.01, alpha=1.0, beta=1.0, weight_decay=0.1)
+    adamw, (x, y) = O.AdamW(other.parameters(), lr=0.01, betas=(0.0, 0.999), weight_decay=0.1), data(torch.float64)
+    for _ in range(20):
+        for m, o in ((model, ones), (other, adamw)):
+            o.zero_grad()
+            F.cross_entropy(m(x), y).backward()
+            o.step()
+    apart = max((p - q).abs().max().item() for p, q in zip(model.parameters(), other.parameters()))
+    expect(apart < 1e-13, f"alpha = beta = 1 is AdamW with beta_1 = 0: {apart}")
+    for wrong in ({"beta": 0.0}, {"lr": 1.0, "beta": 0.5}, {"sigma": 1.0}, {"eps": -1.0}):
+        try:
+            clarke.INNAprop(network().parameters(), **wrong)
+            expect(False, f"taken: {wrong}")
+        except ValueError:
+            pass
+
+
+def exactly(folder, make, settings):
+    """Six steps of drawn gradients beside those of `clarke step`."""
+    draw, n = random.Random(5), 4
+    p = nn.Parameter(torch.tensor([draw.randint(-64, 64) / 32 for _ in range(n)], dtype=torch.float64))
+    optimizer, files, found = make([p], **settings), [], []
+    with open(os.path.join(folder, "state.json"), "w", encoding="utf-8") as f:
+        json.dump({"theta": p.tolist()}, f)
+    for k in range(6):
+        g = [draw.randint(-64, 64) / 64 for _ in range(n)]
+        with open(os.path.join(folder, f"g{k}.json"), "w", encoding="utf-8") as f:
+            json.dump(g, f)
+        files += ["--gradient", os.path.join(folder, f"g{k}.json")]
+        p.grad = torch.tensor(g, dtype=torch.float64)
+        optimizer.step()
+        found.append(p.detach().tolist())
+    given = optimizer.param_groups[0]
+    options = [w for name in ("alpha", "beta", "sigma", "eps") for w in (f"--{name}", float(given[name]).hex())]
+    done = subprocess.run([CLARKE, "step", RULES[make], "--state", os.path.join(folder, "state.json"), *files, "--eta", float(given["lr"]).hex(), *options,
+                           "--weight-decay", float(given["weight_decay"]).hex(), "--json"], capture_output=True, text=True)
+    expect(done.returncode == 0, done.stderr)
+    for k, (said, mine) in enumerate(zip(json.loads(done.stdout)["steps"], found)):
+        off = max(abs(x - number(y)) for x, y in zip(mine, said["theta"]))
+        expect(off < 1e-13, f"{make.__name__} {settings}, step {k}: {off}")
+
+
+def number(text):
+    above, _, below = text.partition("/")
+    return int(above) / int(below) if below else float(above)
+
+
 def package(folder):
     """The command by itself, as the manual has it."""
     run = os.path.join(folder, "by-hand")
@@ -246,7 +313,7 @@ def package(folder):
 def main():
     torch.manual_seed(7)
     with tempfile.TemporaryDirectory() as folder:
-        for part in (programs, fault, places, changed_gradients, not_made, tampered, package):
+        for part in (programs, fault, places, changed_gradients, not_made, tampered, own, package):
             part(folder)
     finish()
 

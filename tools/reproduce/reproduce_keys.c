@@ -2,6 +2,7 @@
 
 #include "exact/cone.h"
 #include "program/ieee.h"
+#include "program/rational.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -426,6 +427,15 @@ find_size(clarke_result *result, const clarke_run *r, clarke_error *err)
   return find_linear_relu(result, r, true, err);
 }
 
+static clarke_status
+find_vanishes(clarke_result *result, const clarke_run *r, clarke_error *err)
+{
+  clarke_truth vanishes = CLARKE_UNKNOWN;
+  const clarke_status status = clarke_code_vanishes(&vanishes, r->p, err);
+
+  return status == CLARKE_OK ? clarke_result_truth(result, vanishes, err) : status;
+}
+
 /* derived: it takes more than an execution and AD. */
 static const struct {
   const char *key;
@@ -446,6 +456,7 @@ static const struct {
   {"least", true, find_least},
   {"verdict", true, find_verdict},
   {"touched", false, find_touched},
+  {"vanishes", false, find_vanishes},
   {"instructions", false, find_instructions},
   {"widths", false, find_widths},
   {"coefficients", false, find_coefficients},

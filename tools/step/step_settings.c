@@ -25,7 +25,7 @@ clarke_step_rule_of(const clarke_run_update *u)
   } known[] = {
     {"torch.optim.", "SGD", "torch-sgd"}, {"torch.optim.", "Adam", "torch-adam"}, {"torch.optim.", "AdamW", "torch-adamw"},
     {"torch.optim.", "NAdam", "torch-nadam"}, {"torch.optim.", "Adagrad", "torch-adagrad"}, {"torch.optim.", "RMSprop", "torch-rmsprop"},
-    {"clarke.", "INNAprop", "innaprop"}, {"clarke.", "DINAdam", "dinadam"},
+    {"clarke.", "INNAprop", "innaprop"}, {"clarke.", "INNApropReleased", "innaprop-released"}, {"clarke.", "DINAdam", "dinadam"},
   };
 
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)

@@ -1,0 +1,160 @@
+#include "program/rational.h"
+
+#include "base/stop.h"
+
+#include <flint/fmpq_mpoly.h>
+#include <stdlib.h>
+
+/* above / below, of which below is not 0; known: it is followed. */
+typedef struct {
+  bool known;
+  fmpq_mpoly_t above, below;
+} quotient;
+
+typedef struct {
+  const clarke_code *p;
+  fmpq_mpoly_ctx_t ring; /* a variable for each entry of the inputs */
+  quotient *value;       /* of each instruction */
+} expansion;
+
+static void
+quotient_init(quotient *y, const expansion *x)
+{
+  y->known = true;
+  fmpq_mpoly_init(y->above, x->ring);
+  fmpq_mpoly_init(y->below, x->ring);
+  fmpq_mpoly_one(y->below, x->ring);
+}
+
+static void
+quotient_clear(quotient *y, const expansion *x)
+{
+  fmpq_mpoly_clear(y->above, x->ring);
+  fmpq_mpoly_clear(y->below, x->ring);
+}
+
+static void
+set_rational(fmpq_mpoly_t y, const mpq_t q, const expansion *x)
+{
+  fmpq_t f;
+
+  fmpq_init(f);
+  fmpq_set_mpq(f, q);
+  fmpq_mpoly_set_fmpq(y, f, x->ring);
+  fmpq_clear(f);
+}
+
+/* Cancels what both have in common; keeps what is not too long. (Where FLINT finds no common divisor nothing is cancelled.) */
+static void
+settle(quotient *y, const expansion *x)
+{
+  fmpq_mpoly_t common, above, below;
+
+  fmpq_mpoly_init(common, x->ring);
+  fmpq_mpoly_init(above, x->ring);
+  fmpq_mpoly_init(below, x->ring);
+  y->known = y->known && fmpq_mpoly_length(y->above, x->ring) <= CLARKE_RATIONAL_TERMS
+             && fmpq_mpoly_length(y->below, x->ring) <= CLARKE_RATIONAL_TERMS;
+  if (y->known && fmpq_mpoly_gcd(common, y->above, y->below, x->ring) && !fmpq_mpoly_is_zero(common, x->ring)
+      && fmpq_mpoly_divides(above, y->above, common, x->ring) && fmpq_mpoly_divides(below, y->below, common, x->ring)) {
+    fmpq_mpoly_swap(above, y->above, x->ring);
+    fmpq_mpoly_swap(below, y->below, x->ring);
+  }
+  fmpq_mpoly_clear(common, x->ring);
+  fmpq_mpoly_clear(above, x->ring);
+  fmpq_mpoly_clear(below, x->ring);
+}
+
+/* y += q z. */
+static void
+add(quotient *y, const mpq_t q, const quotient *z, const expansion *x)
+{
+  fmpq_mpoly_t term;
+  fmpq_t f;
+
+  fmpq_init(f);
+  fmpq_mpoly_init(term, x->ring);
+  fmpq_set_mpq(f, q);
+  fmpq_mpoly_mul(term, z->above, y->below, x->ring);
+  fmpq_mpoly_scalar_mul_fmpq(term, term, f, x->ring);
+  fmpq_mpoly_mul(y->above, y->above, z->below, x->ring);
+  fmpq_mpoly_add(y->above, y->above, term, x->ring);
+  fmpq_mpoly_mul(y->below, y->below, z->below, x->ring);
+  y->known = y->known && z->known;
+  fmpq_mpoly_clear(term, x->ring);
+  fmpq_clear(f);
+  settle(y, x);
+}
+
+static void
+expand_linear(quotient *y, const clarke_instruction *i, const expansion *x)
+{
+  set_rational(y->above, i->coef[i->n_in], x);
+  for (size_t k = 0; k < i->n_in && y->known; k++)
+    add(y, i->coef[k], &x->value[i->in[k]], x);
+}
+
+/* a b, or a / b. */
+static void
+expand_product(quotient *y, const quotient *a, const quotient *b, bool divides, const expansion *x)
+{
+  y->known = a->known && b->known && !(divides && fmpq_mpoly_is_zero(b->above, x->ring));
+  if (!y->known)
+    return;
+  fmpq_mpoly_mul(y->above, a->above, divides ? b->below : b->above, x->ring);
+  fmpq_mpoly_mul(y->below, a->below, divides ? b->above : b->below, x->ring);
+  settle(y, x);
+}
+
+static void
+expand(const expansion *x, size_t at)
+{
+  const clarke_instruction *i = &x->p->instruction[at];
+  quotient *y = &x->value[at];
+
+  switch (i->kind) {
+  case CLARKE_DO_INPUT:
+    fmpq_mpoly_gen(y->above, (slong)clarke_code_entry(x->p, at), x->ring);
+    break;
+  case CLARKE_DO_CONSTANT:
+    set_rational(y->above, i->coef[0], x);
+    break;
+  case CLARKE_DO_LINEAR:
+    expand_linear(y, i, x);
+    break;
+  case CLARKE_DO_PRODUCT:
+  case CLARKE_DO_QUOTIENT:
+    expand_product(y, &x->value[i->in[0]], &x->value[i->in[1]], i->kind == CLARKE_DO_QUOTIENT, x);
+    break;
+  default:
+    y->known = false;
+  }
+}
+
+clarke_status
+clarke_code_vanishes(clarke_truth *answer, const clarke_code *p, clarke_error *err)
+{
+  expansion x = {.p = p, .value = calloc(p->n + 1, sizeof *x.value)};
+  clarke_status status = CLARKE_OK;
+  bool known = true, vanishes = true;
+
+  if (x.value == NULL)
+    return clarke_no_memory(err);
+  fmpq_mpoly_ctx_init(x.ring, (slong)clarke_code_entries(p), ORD_DEGREVLEX);
+  for (size_t i = 0; i < p->n; i++)
+    quotient_init(&x.value[i], &x);
+  for (size_t i = 0; i < p->n && status == CLARKE_OK; i++) {
+    expand(&x, i);
+    status = clarke_work_check(err);
+  }
+  for (size_t o = 0; o < p->n_outputs; o++) {
+    known = known && x.value[p->output[o]].known;
+    vanishes = vanishes && fmpq_mpoly_is_zero(x.value[p->output[o]].above, x.ring);
+  }
+  *answer = !known ? CLARKE_UNKNOWN : vanishes ? CLARKE_YES : CLARKE_NO;
+  for (size_t i = 0; i < p->n; i++)
+    quotient_clear(&x.value[i], &x);
+  fmpq_mpoly_ctx_clear(x.ring);
+  free(x.value);
+  return status;
+}

@@ -1,0 +1,51 @@
+/* Programs as rational functions: what is 0 for all inputs, what is not, and of what that is not known. */
+#include "../ok.h"
+
+#include "program/prog.h"
+#include "program/rational.h"
+
+#include <string.h>
+
+static const struct {
+  const char *text;
+  clarke_truth answer;
+} cases[] = {
+  {"input x, y\noutput x*x - y*y - (x - y)*(x + y)", CLARKE_YES},
+  {"input x, y\noutput x*x - y*y - (x - y)*(x - y)", CLARKE_NO},
+  {"input x, y\noutput (x*x - y*y)/(x - y) - x - y", CLARKE_YES},
+  {"input x, y\noutput 1/x + 1/y - (x + y)/(x*y), x - x", CLARKE_YES},
+  {"input x, y\noutput x - x, y", CLARKE_NO},
+  {"input x\noutput 1/3*x - x/3 + 0.1 - 1/10", CLARKE_YES},
+  {"input x\noutput x - x + 1/1000000000000", CLARKE_NO},
+  {"input x, y\noutput x/(x*y - y*x)", CLARKE_UNKNOWN},      /* there is no input for which it is defined */
+  {"input x, y\noutput 0/(x*y - y*x)", CLARKE_UNKNOWN},
+  {"input x\noutput sqrt(x) - sqrt(x)", CLARKE_UNKNOWN},
+  {"input x\nlet y = exp(x)\noutput x - x", CLARKE_YES},     /* what no output needs is not asked */
+  {"input x\noutput relu(x) - relu(-x) - x", CLARKE_UNKNOWN},
+  {"input x, y\noutput 1/(1/x + 1/y) - x*y/(x + y)", CLARKE_YES},
+  {"input x, y\noutput (x + y)*(x + y)*(x + y) - x*x*x - y*y*y - 3*x*y*(x + y)", CLARKE_YES},
+};
+
+START_TEST(vanishes)
+{
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    clarke_code p;
+    clarke_truth answer = CLARKE_UNKNOWN;
+
+    clarke_code_init(&p);
+    OK(clarke_prog_parse(&p, cases[i].text, strlen(cases[i].text), "case.prog", &error));
+    OK(clarke_code_vanishes(&answer, &p, &error));
+    ck_assert_msg(answer == cases[i].answer, "case %zu: %s", i, cases[i].text);
+    clarke_code_clear(&p);
+  }
+}
+END_TEST
+
+int
+main(void)
+{
+  TCase *tests = tests_of("rational");
+
+  tcase_add_test(tests, vanishes);
+  return run_tests();
+}
