@@ -42,6 +42,8 @@ static const struct {
    "what words of the reports mean"},
   {"profile", clarke_command_profile,
    "what frameworks take for derivatives at kinks, by version"},
+  {"selftest", clarke_command_selftest,
+   "small questions whose answers are known, and their proofs: is this build right?"},
 };
 
 #define N_COMMANDS (sizeof commands / sizeof commands[0])

@@ -62,5 +62,6 @@ int clarke_command_reproduce(int argc, char **argv);
 int clarke_command_report(int argc, char **argv);
 int clarke_command_explain(int argc, char **argv);
 int clarke_command_profile(int argc, char **argv);
+int clarke_command_selftest(int argc, char **argv);
 
 #endif

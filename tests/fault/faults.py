@@ -112,7 +112,7 @@ COMMANDS = [
     ("a list of commands", "clarke", "--help"),
     ("the version", "clarke", "--version"),
     *(("%s --help" % command, "clarke", command + " --help")
-      for command in ("audit", "derive", "patterns", "certify", "reproduce", "encode", "cost", "step", "report", "explain", "profile")),
+      for command in ("audit", "derive", "patterns", "certify", "reproduce", "encode", "cost", "step", "report", "explain", "profile", "selftest")),
     ("check --help", "clarke-check", "--help"),
     ("check, regions", "clarke-check", "{PROOFS}/regions/folds-around.proof --data {REGIONS} --threads 1"),
     ("check, a box", "clarke-check", "{PROOFS}/regions/bump-box.proof --data {REGIONS} --threads 1"),

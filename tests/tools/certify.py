@@ -19,6 +19,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import records  # noqa: E402
 from expect import behind, expect, finish, said  # noqa: E402
+from schema import faults  # noqa: E402
 
 CLARKE, RUNS = sys.argv[1:3]
 TRACED = ["added", "attention", "bounds", "factors", "factors-fused", "fresh", "lemma2", "means", "own-side", "own-side-float64", "parted", "pooled", "small", "small-plain", "small-trees", "tied", "trees", "turned", "two-zeros", "words"]
@@ -33,7 +34,9 @@ def certify(run, *options):
 def report(run, *options):
     status, out, error = certify(run, "--json", *options)
     expect(status in (0, 1, 3), f"{run}: {status} {error}")
-    return status, json.loads(out)
+    answer = json.loads(out)
+    expect(not faults("certify", answer), f"{run}: {faults('certify', answer)}")
+    return status, answer
 
 
 def first_refuted(answer):

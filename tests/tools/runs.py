@@ -16,6 +16,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import records  # noqa: E402
 from expect import behind, expect, finish, said  # noqa: E402
+from schema import faults  # noqa: E402
 
 CLARKE, CHECK, RUNS = sys.argv[1:4]
 VERDICTS = {"lemma2": (1, "not-in-clarke"), "two-zeros": (0, "in-bouligand"), "bounds": (0, "in-clarke"),
@@ -46,6 +47,7 @@ def as_recorded(folder):
         expect(done.stdout.startswith("VERIFIED"), f"{name}: {done.stdout[:200]}{done.stderr}")
         got, text, _ = audit(run, "--json")
         report = json.loads(text)
+        expect(not faults("audit", report), f"{name}: {faults('audit', report)}")
         gradient = report["gradient"]
         expect(got == status and report["verdict"] == verdict and gradient["answer"] == ("turned" if name in TURNED else "explained")
                and gradient["explained"] is (None if name in TURNED else True), f"{name}: JSON")

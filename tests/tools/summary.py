@@ -12,6 +12,7 @@ from fractions import Fraction
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from expect import expect, finish, said  # noqa: E402
+from schema import faults  # noqa: E402
 
 CLARKE, CASES, RUNS, REPORTS = (os.path.abspath(a) for a in sys.argv[1:5])
 ALL = sys.argv[5:] == ["--all"]
@@ -26,6 +27,7 @@ def lines_of(command, *options):
     plain, whole = said(CLARKE, command, *options), said(CLARKE, command, *options, "--json", "-v")
     expect(plain[0] == whole[0] and plain[0] in (0, 1, 2, 3), f"{options}: {plain} {whole[2]}")
     answer = json.loads(whole[1])
+    expect(not faults(command, answer), f"{options}: {faults(command, answer)}")
     lines = answer.pop("summary")
     expect(list(lines) == ["asked", "answer", "next"], lines)
     front = f"Asked:  {lines['asked']}\nAnswer: {lines['answer']}\nNext:   {lines['next']}\n\n"

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Every kind of report is what docs/schema says, and a report that is broken is not.
+
+    schemas.py CLARKE ROOT
+"""
+import copy
+import glob
+import json
+import os
+import random
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from expect import expect, finish, said  # noqa: E402
+from schema import faults, schema_of  # noqa: E402
+
+CLARKE, ROOT = (os.path.abspath(a) for a in sys.argv[1:3])
+AUDIT, RUNS, V100 = f"{ROOT}/cases/audit", f"{ROOT}/cases/runs", f"{ROOT}/proofs-data/gpu/published/V100"
+LEMMA, LENET = ([f"{AUDIT}/lemma2.onnx", "--batch", f"{AUDIT}/lemma2.npz", "--loss", "sum"], [f"{AUDIT}/lenet.onnx", "--batch", f"{AUDIT}/images.npz"])
+ASKED = [
+    ["audit", *LEMMA, "--touched", "--nearest", "2", "-v", "--ranks"], ["audit", *LENET, "--gradient", "g.safetensors"], ["audit", *LENET, "--timeout", "0"],
+    ["audit", f"{AUDIT}/digits-relu.onnx", "--batch", f"{AUDIT}/digits.npz", "--params", f"{AUDIT}/digits-relu-later.safetensors", "none.pt"],
+    ["audit", "none.onnx", "--batch", "none.npz"], ["audit", f"{RUNS}/small", "--timeout", "0"],
+    ["certify", "none"], ["certify", "--mma", V100], ["certify", "--mma", V100, "--timeout", "0", "-v"], ["certify", f"{RUNS}/small", "--timeout", "0"],
+    ["certify", f"{RUNS}/small", "--against", f"{RUNS}/small-plain"], ["certify", f"{RUNS}/own-side", "--against", f"{RUNS}/own-side-float64", "-v"],
+    ["derive", "none.prog", "--at", "x=0"], ["derive", f"{ROOT}/cases/papers/bolte-zero.prog", "--sweep", "t=-1:1:1/4", "--float", "all"],
+    ["derive", f"{ROOT}/cases/papers/bolte-zero.prog", "--at", "t=0", "--float", "all", "-v"],
+    ["derive", f"{ROOT}/cases/papers/bolte-zero.prog", "--at", "t=0", "--timeout", "0"], ["derive", f"{AUDIT}/lemma2.onnx", "--at", f"{AUDIT}/lemma2.npz", "--wrt", "w"],
+    ["profile", "list"], ["profile", "show", "jax-0.10"], ["profile", "diff", "jax-0.10", "tensorflow-2"]]
+
+
+def kept():
+    """The reports that the tests keep."""
+    counts = {"audit": 0, "derive": 0}
+    with open(f"{ROOT}/tests/audit/reports.jsonl", encoding="utf-8") as f:
+        for line in f:
+            report = json.loads(line)
+            command = "derive" if "input " in report["case"] else "audit"
+            if isinstance(report["report"], dict):
+                counts[command] += 1
+                found = faults(command, report["report"])
+                expect(not found, f"{report['case']}: {found}")
+    expect(min(counts.values()) > 200, counts)
+
+
+def asked():
+    answers = []  # a sweep's is a list
+    for command, *options in [*ASKED, *(["audit", run, "--touched"] for run in sorted(glob.glob(f"{RUNS}/*"))),
+                              *(["certify", run, "--nodes"] for run in sorted(glob.glob(f"{RUNS}/*")))]:
+        status, out, error = said(CLARKE, command, *options, "--json")
+        answer = json.loads(out)
+        found = faults(command, answer)
+        expect(not found, f"{command} {options}: {status} {found} {error}")
+        expect((list(answer) == ["error"] if isinstance(answer, dict) else False) == (status == 2 and "checkpoints" not in answer), f"{command} {options}: {status}")
+        answers.append((command, answer))
+    return answers
+
+
+def places(value, at=()):
+    """Where something may be broken: what is not in a list's second half or deeper than a report goes."""
+    yield at, value
+    for key, entry in value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ():
+        yield from places(entry, (*at, key))
+
+
+def broken(answers):
+    """A key that is gone, has another type, or another name: each is seen."""
+    draw, seen = random.Random(5), 0
+    for command, answer in answers:
+        found = [(at, value) for at, value in places(answer) if at and isinstance(at[-1], str)]
+        for at, value in draw.sample(found, min(8, len(found))):
+            other = copy.deepcopy(answer)
+            inside = other
+            for key in at[:-1]:
+                inside = inside[key]
+            inside[at[-1]] = {"no": "such"} if not isinstance(value, dict) else 7
+            expect(faults(command, other) or free(command, at), f"{command} {at}: another type is not seen")
+            inside["a_new_key"] = inside.pop(at[-1])
+            expect(faults(command, other) or free(command, at), f"{command} {at}: another key is not seen")
+            seen += 1
+    expect(seen > 200, f"{seen} broken")
+
+
+def free(command, at):
+    """Of these the keys are names: of inputs, of a profile's rows, of limits."""
+    return (command, at[0]) in {("derive", "at"), ("profile", "takes"), ("derive", "check_limits")}
+
+
+def main():
+    for name in sorted(os.listdir(f"{ROOT}/docs/schema")):
+        expect(schema_of(name.removesuffix(".json"))["$id"] == name, name)
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        kept()
+        broken(asked())
+        os.chdir("/")
+    finish()
+
+
+main()
