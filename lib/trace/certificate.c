@@ -159,7 +159,7 @@ clarke_round_double(double d, clarke_dtype type)
 /* --- one entry --- */
 
 /* Of doubles that are added up: a bound below it may be nothing but what they are rounded by. */
-#define SLACK 0x1p-1040
+#define SLACK 0x1p-980
 
 typedef struct {
   const clarke_matrix *m;

@@ -31,8 +31,9 @@ clarke_rounding_add_type(clarke_rounding *r, const char *name)
   return false;
 }
 
-/* Far below all numbers of the types that have few enough bits for n u to reach 1/2. (Of float64 that is n = 2^52.) */
-#define NOTHING 0x1p-1000
+/* Far below all numbers of the types that have few enough bits for n u to reach 1/2, and above what sums of nothing are told to be. (Of
+ * float64 that is n = 2^52.) */
+#define NOTHING 0x1p-900
 
 /* n u / (1 - n u) bounds the product of n factors 1 + d, less 1 (Higham, Accuracy and Stability, Lemma 3.1). */
 double
@@ -252,6 +253,67 @@ multiplies(const clarke_pieces *p)
   return plain;
 }
 
+/* --- the same where doubles suffice --- */
+
+/* A small integer, exactly. False: it is none. */
+static bool
+small_integer(double *value, mpq_srcptr q)
+{
+  const bool is = mpz_cmp_ui(mpq_denref(q), 1) == 0 && mpz_cmpabs_ui(mpq_numref(q), 1UL << 31) < 0;
+
+  *value = is ? (double)mpz_get_si(mpq_numref(q)) : 0;
+  return is;
+}
+
+/* Is AD's slope there 0, or that of the piece, exactly? Before slopes are made it is taken for 0. */
+static bool
+own_slope(double *own, const clarke_matrix *m, size_t i, size_t j, mpq_srcptr of_piece, double met)
+{
+  const bool none = m == NULL || clarke_matrix_entry_is_zero(m, i, j);
+
+  *own = none ? 0 : met;
+  return m == NULL || (clarke_matrix_radius(m, i, j) == 0 && (none || clarke_matrix_compare(m, i, j, of_piece) == 0));
+}
+
+/* Of lines: the piece in which the computed argument is, far from its kinks. False: doubles do not tell. */
+static bool
+find_piece(size_t *piece, const look *l, size_t entry)
+{
+  const size_t x = l->s->in[0].value;
+  const double *recorded = l->r->recorded != NULL ? l->r->recorded[x] : NULL;
+  const double at = recorded != NULL ? recorded[entry] : clarke_matrix_get_double(&l->r->f->value[x], l->feature, l->column);
+  const double off = recorded != NULL ? 0 : l->r->error[x][entry] + clarke_matrix_radius(&l->r->f->value[x], l->feature, l->column);
+  const clarke_pieces *p = &l->s->pieces;
+
+  *piece = 0;
+  if (p->slope != CLARKE_NONE || (recorded != NULL && fabs(at) < l->r->by.tiny))
+    return false;
+  for (size_t k = 0; k < p->n_kinks; k++) {
+    const double kink = mpq_get_d(p->kink[k]), wide = clarke_roundoff_sum(off + clarke_taken(4, fabs(at) + fabs(kink)), 8) + CLARKE_TINY;
+
+    if (!(fabs(at - kink) > wide))
+      return false;
+    *piece += at > kink;
+  }
+  return mpq_sgn(p->coef[*piece][2]) == 0;
+}
+
+/* One piece is met, whose slope and AD's are small integers: what meet_piece finds, number for number. */
+static bool
+reach_plainly(clarke_reach *reach, const look *l, const clarke_matrix *slope, size_t entry)
+{
+  double own, met;
+  size_t piece;
+
+  if (!find_piece(&piece, l, entry) || !small_integer(&met, l->s->pieces.coef[piece][1])
+     || !own_slope(&own, slope, l->feature, l->column, l->s->pieces.coef[piece][1], met))
+    return false;
+  reach->selects = reach->selects && fabs(met) <= 1;
+  reach->steepest = fmax(clarke_roundoff_sum(fabs(own), 2), clarke_roundoff_sum(fabs(met), 2));
+  reach->apart = met != own ? clarke_roundoff_sum(fabs(met - own), 4) : 0;
+  return true;
+}
+
 clarke_status
 clarke_roundoff_reach(clarke_reach *reach, clarke_roundoff *r, size_t step, size_t entry, clarke_error *err)
 {
@@ -265,6 +327,8 @@ clarke_roundoff_reach(clarke_reach *reach, clarke_roundoff *r, size_t step, size
     *reach = (clarke_reach){.steepest = INFINITY, .apart = INFINITY, .open = true};
     return CLARKE_OK;
   }
+  if (reach_plainly(reach, &l, slope, entry))
+    return CLARKE_OK;
   mpq_inits(l.own, l.low, l.high, NULL);
   if (slope != NULL) {
     clarke_matrix_get(l.own, slope, l.feature, l.column);
