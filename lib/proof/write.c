@@ -3,7 +3,9 @@
 #include "proof/write.h"
 #include "proof/text.h"
 #include "base/verify.h"
+#include "network/pass/fingerprint.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,6 +127,22 @@ put_constants(FILE *out, const clarke_graph *g)
     fputc('\n', out);
 }
 
+clarke_status
+clarke_proof_put_fingerprints(FILE *out, const clarke_graph *g, clarke_error *err)
+{
+  uint64_t *print = calloc(g->n_values + 1, sizeof *print);
+  clarke_status status = print != NULL ? clarke_fingerprints(print, g, err) : clarke_no_memory(err);
+
+  for (size_t v = 0; v < g->n_values && status == CLARKE_OK; v++)
+    if (g->values[v].printed && !g->values[v].constant) {
+      fputs("fingerprint ", out);
+      clarke_proof_put_name(out, g->values[v].name);
+      fprintf(out, " %016" PRIx64 "\n", print[v]);
+    }
+  free(print);
+  return status;
+}
+
 /* wrt: in the order of the evidence, whatever that of the names given; and the profile's name. */
 void
 clarke_proof_put_wrt(FILE *out, const clarke_graph *g, bool all, const clarke_profile *profile)
@@ -153,6 +171,9 @@ put_statement(writer *w, const clarke_proof_statement *s, clarke_error *err)
   clarke_proof_put_input(w->out, "batch", &s->batch);
   if (s->whole)
     fputs("samples whole\n", w->out);
+  status = clarke_proof_put_fingerprints(w->out, w->q->g, err);
+  if (status != CLARKE_OK)
+    return status;
   fprintf(w->out, "loss %s\n", clarke_loss_name(w->q->loss.kind));
   clarke_proof_put_wrt(w->out, w->q->g, s->n_wrt == 0, w->q->profile);
   status = clarke_proof_put_proxies(w->out, w->q->g, w->q->profile, err);
