@@ -13,7 +13,7 @@
 
 __extension__ typedef unsigned __int128 wide;
 
-/* A pass: by value its entries, [entry * columns + column], of constants [entry]; NULL: not computed yet. */
+/* A pass: by value its entries, [entry * columns + column], of constants [entry]; NULL: not computed. */
 typedef struct {
   const clarke_graph *g;
   size_t columns;
@@ -387,6 +387,16 @@ static void (*const of_kind[CLARKE_STEP_KINDS])(const pass *p, const clarke_step
   [CLARKE_PRODUCT] = product,
 };
 
+/* A constant's entries are soon made again. */
+static void
+forget_constant(const pass *p, size_t value)
+{
+  if (value == CLARKE_NONE || !p->g->values[value].constant)
+    return;
+  free(p->x[value]);
+  p->x[value] = NULL;
+}
+
 static clarke_status
 run_step(const pass *p, const clarke_step *s, clarke_error *err)
 {
@@ -401,6 +411,9 @@ run_step(const pass *p, const clarke_step *s, clarke_error *err)
   if (!room)
     return clarke_no_memory(err);
   of_kind[s->kind](p, s, y, p->g->values[s->out].count);
+  forget_constant(p, weight);
+  for (size_t i = 0; i < s->n_in; i++)
+    forget_constant(p, s->in[i].value);
   return clarke_work_check(err);
 }
 
