@@ -3,9 +3,11 @@
 #include "check/show.h"
 #include "check/onnx/builder.h"
 #include "check/kernel/evaluate.h"
+#include "check/kernel/fingerprint.h"
 #include "check/kernel/near.h"
 #include "check/onnx/network.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -205,6 +207,18 @@ show_value(const point *p, const graph_value *v)
 }
 
 static void
+show_fingerprints(const network *net)
+{
+  const prints taken = prints_take(net);
+  for (size_t i = 0; i < net->n_values; i++)
+    if (net->values[i].constant == NULL) {
+      printf("fingerprint");
+      show_name(net->values[i].name);
+      printf(" %016" PRIx64 "\n", print_of(&taken, &net->values[i]));
+    }
+}
+
+static void
 show_all_values(network *net, const arrays *given)
 {
   point p = {.net = net, .x = given->x, .target = given->y};
@@ -212,6 +226,7 @@ show_all_values(network *net, const arrays *given)
   for (size_t i = 0; i < net->n_values; i++)
     if (net->values[i].constant == NULL || !net->values[i].constant->initializer || i >= net->n_tensors)
       show_value(&p, &net->values[i]);
+  show_fingerprints(net);
 }
 
 static void

@@ -73,6 +73,7 @@ typedef struct {
   bool weight;       /* it is a Constant node's, and a step reads it, or what it was rearranged to, as a weight */
   bool initializer;  /* becomes a parameter when used as a weight */
   double *known;     /* of an activation of constants alone: its entries, exactly, where they are followed (op/decided.h) */
+  bool printed;      /* a node of the file computes it, as its output of that name: of an activation there is a fingerprint */
   bool odd;          /* some entry is infinite or NaN: no step reads it */
   bool *excluded;    /* of an activation: entries that are minus infinity, whatever the parameters, which only a Softmax may
                       * read; NULL: none are */

@@ -3,7 +3,9 @@
 #include "proof/write.h"
 #include "proof/text.h"
 #include "base/verify.h"
+#include "network/pass/fingerprint.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,6 +127,22 @@ put_constants(FILE *out, const clarke_graph *g)
     fputc('\n', out);
 }
 
+clarke_status
+clarke_proof_put_fingerprints(FILE *out, const clarke_graph *g, clarke_error *err)
+{
+  uint64_t *print = calloc(g->n_values + 1, sizeof *print);
+  clarke_status status = print != NULL ? clarke_fingerprints(print, g, err) : clarke_no_memory(err);
+
+  for (size_t v = 0; v < g->n_values && status == CLARKE_OK; v++)
+    if (g->values[v].printed && !g->values[v].constant) {
+      fputs("fingerprint ", out);
+      clarke_proof_put_name(out, g->values[v].name);
+      fprintf(out, " %016" PRIx64 "\n", print[v]);
+    }
+  free(print);
+  return status;
+}
+
 /* wrt: in the order of the evidence, whatever that of the names given. */
 static void
 put_parameters(FILE *out, const clarke_graph *g, bool all)
@@ -148,9 +166,11 @@ clarke_proof_put_wrt(FILE *out, const clarke_graph *g, bool all, const clarke_pr
 }
 
 /* From the first line to that of the loss. what: `verdict` or `claim`, and which. */
-static void
-put_files(writer *w, const clarke_proof_statement *s, const char *what, const char *which)
+static clarke_status
+put_files(writer *w, const clarke_proof_statement *s, const char *what, const char *which, clarke_error *err)
 {
+  clarke_status status;
+
   fprintf(w->out, "clarke-proof 1\n%s %s\nsemantics real\n", what, which);
   clarke_proof_put_input(w->out, "model", &s->model);
   put_constants(w->out, w->q->g);
@@ -158,15 +178,18 @@ put_files(writer *w, const clarke_proof_statement *s, const char *what, const ch
   clarke_proof_put_input(w->out, "batch", &s->batch);
   if (s->whole)
     fputs("samples whole\n", w->out);
+  status = clarke_proof_put_fingerprints(w->out, w->q->g, err);
   fprintf(w->out, "loss %s\n", clarke_loss_name(w->q->loss.kind));
+  return status;
 }
 
 static clarke_status
 put_statement(writer *w, const clarke_proof_statement *s, clarke_error *err)
 {
-  clarke_status status;
+  clarke_status status = put_files(w, s, "verdict", clarke_verdict_name(w->a->verdict), err);
 
-  put_files(w, s, "verdict", clarke_verdict_name(w->a->verdict));
+  if (status != CLARKE_OK)
+    return status;
   clarke_proof_put_wrt(w->out, w->q->g, s->n_wrt == 0, w->q->profile);
   status = clarke_proof_put_proxies(w->out, w->q->g, w->q->profile, err);
   put_ties(w);
@@ -400,16 +423,18 @@ put_switches(writer *w)
   fprintf(w->out, " %zu\n", z->entry);
 }
 
-static void
-put_zone(writer *w, const clarke_proof_statement *s)
+static clarke_status
+put_zone(writer *w, const clarke_proof_statement *s, clarke_error *err)
 {
-  put_files(w, s, "claim", "zone");
+  const clarke_status status = put_files(w, s, "claim", "zone", err);
+
   put_parameters(w->out, w->q->g, s->n_wrt == 0);
   fprintf(w->out, "touched %zu\nzone %s\n", w->q->replay->n_touches, clarke_zone_name(w->a->zone.zone));
   if (w->a->zone.zone == CLARKE_ZONE_COMPENSATION)
     put_cut(w);
   else
     put_switches(w);
+  return status;
 }
 
 static clarke_status
@@ -512,7 +537,7 @@ clarke_proof_write_zone(const char *path, const clarke_proof_statement *statemen
   if (status == CLARKE_OK) {
     writer w = {.out = text.to, .q = q, .a = a};
 
-    put_zone(&w, statement);
+    status = put_zone(&w, statement, err);
     status = clarke_proof_save(&text, status, path, err);
   }
   return status;

@@ -27,6 +27,8 @@ clarke_status clarke_proof_possible(const clarke_graph *g, const clarke_profile 
 
 /* Parts of statements about networks: a file, unless it has no name, and the output that was chosen; the lines `wrt` and `profile`; `proxy` of each operator. */
 void clarke_proof_put_input(FILE *out, const char *word, const clarke_proof_input *input);
+/* A line for each node's output. */
+clarke_status clarke_proof_put_fingerprints(FILE *out, const clarke_graph *g, clarke_error *err);
 void clarke_proof_put_wrt(FILE *out, const clarke_graph *g, bool all, const clarke_profile *profile);
 clarke_status clarke_proof_put_proxies(FILE *out, const clarke_graph *g, const clarke_profile *profile, clarke_error *err);
 

@@ -496,10 +496,15 @@ put_statement(const writer *w, clarke_error *err)
   const clarke_proof_record *r = w->r;
   const clarke_certify *c = r->certify;
 
+  clarke_status status;
+
   fputs("clarke-proof 1\nclaim record\n", w->out);
   clarke_proof_put_input(w->out, "model", &r->model);
   clarke_proof_put_input(w->out, "params", &r->params);
   clarke_proof_put_input(w->out, "batch", &r->batch);
+  status = clarke_proof_put_fingerprints(w->out, c->g, err);
+  if (status != CLARKE_OK)
+    return status;
   clarke_proof_put_input(w->out, "trace", &r->trace);
   clarke_proof_put_input(w->out, "gradients", &r->gradients);
   put_factors(w);

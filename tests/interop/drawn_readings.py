@@ -23,7 +23,7 @@ from onnx import helper, numpy_helper
 
 from drawing import Drawing, F, Undrawn, Wrong, session_of
 from drawn_nodes import MOVES, OPERATORS
-from readings import Programs, unlike
+from readings import Programs, unlike, unlike_prints
 
 
 def bring_back(d):
@@ -120,6 +120,7 @@ def judge(d, answer, said):
                 yield f"{program}: {op_of[name]} '{name}': {why} by the reference"
             elif isinstance(runtime, dict) and (why := unlike(values[name], runtime[name])):
                 yield f"{program}: {op_of[name]} '{name}': {why} by ONNX Runtime"
+    yield from unlike_prints(answer)
     kinds = [isinstance(v, str) for v in answer.values()]
     said["read by both"] += not any(kinds)
     said["read by one alone"] += any(kinds) and not all(kinds)

@@ -19,7 +19,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnx.backend.test.case.node import collect_testcases
 
-from readings import Programs, unlike
+from readings import Programs, unlike, unlike_prints
 
 # Why a variant is refused, by what the library says of it. What no pattern fits fails.
 REASONS = {
@@ -149,6 +149,7 @@ def judge(name, expected, answer, count):
             why = unlike(values[output], [array]) if output in values else "no such value"
             if why and name not in DIFFERENCES:
                 yield f"{program}: {why}"
+    yield from unlike_prints(answer)
     count["read by both"] += not refusals
     if "library" in refusals:
         reason = reason_of(refusals["library"].split(": ", 2)[-1])

@@ -4,6 +4,7 @@
 #include "reading.h"
 #include "op/axes.h"
 #include "network/graph/build.h"
+#include "network/pass/fingerprint.h"
 #include "network/pass/forward.h"
 #include "network/graph/inputs.h"
 #include "network/replay/replay_inside.h"
@@ -14,6 +15,7 @@
 #include "format/onnx.h"
 
 #include <gmp.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -329,6 +331,22 @@ reading_batch(clarke_tensors *ts, const clarke_file *f, const char *path, clarke
   return status == CLARKE_OK && !stored ? clarke_fail(err, CLARKE_EINPUT, "deflated") : status;
 }
 
+static clarke_status
+show_fingerprints(const clarke_graph *g, clarke_error *err)
+{
+  uint64_t *print = calloc(g->n_values + 1, sizeof *print);
+  const clarke_status status = print != NULL ? clarke_fingerprints(print, g, err) : clarke_no_memory(err);
+
+  for (size_t v = 0; v < g->n_values && status == CLARKE_OK; v++)
+    if (g->values[v].printed && !g->values[v].constant) {
+      fprintf(to, "fingerprint");
+      show_name(g->values[v].name);
+      fprintf(to, " %016" PRIx64 "\n", print[v]);
+    }
+  free(print);
+  return status;
+}
+
 /* Prints nothing unless all is accepted. */
 clarke_status
 reading_show(FILE *out, const clarke_file *model, const char *model_path, const clarke_file *batch,
@@ -372,6 +390,8 @@ reading_show(FILE *out, const clarke_file *model, const char *model_path, const 
     putc('\n', to);
     if (values)
       status = show_values(&m, &g, x, err);
+    if (values && status == CLARKE_OK)
+      status = show_fingerprints(&g, err);
   }
   clarke_graph_clear(&g);
   clarke_tensors_clear(&ts);

@@ -46,6 +46,24 @@ class Programs:
         return {program: said[0] if said[0] is not None else done.stderr.decode().strip()}
 
 
+class Values(dict):
+    """{name: (shape, entries)}, and the fingerprints of activations."""
+
+    def __init__(self):
+        super().__init__()
+        self.prints = {}
+
+
+def unlike_prints(answer):
+    """Lines: whose fingerprints the two programs, which both read the model, do not agree on; the library has only some."""
+    library, checker = answer["library"], answer["checker"]
+    if isinstance(library, str) or isinstance(checker, str):
+        return
+    for name, own in library.prints.items():
+        if checker.prints.get(name) != own:
+            yield f"'{name}' has the fingerprint {own}, and {checker.prints.get(name)} by the checker"
+
+
 def sections(text):
     """The values of each pair, or None where it is refused."""
     found = []
@@ -55,13 +73,16 @@ def sections(text):
         if line == "model":
             if begun is not None:
                 found.append(begun)
-            begun = {}
+            begun = Values()
         elif word == "refused":
             found.append(None)
             begun = None
         elif word == "value":
             name, shape, entries = re.match(r"(\S+) \[([\d,]*)\] ?(.*)", rest).groups()
             begun[plain(name)] = (tuple(int(n) for n in shape.split(",") if n), entries.split())
+        elif word == "fingerprint":
+            name, print_ = rest.split()
+            begun.prints[plain(name)] = print_
     return found + ([begun] if begun is not None else [])
 
 

@@ -2,6 +2,7 @@
 #include "check/onnx/inputs.h"
 #include "check/base/allocate.h"
 #include "check/base/lines.h"
+#include "check/kernel/fingerprint.h"
 #include "check/kernel/statement.h"
 #include "check/onnx/choose.h"
 #include "check/onnx/network.h"
@@ -170,4 +171,5 @@ read_network(point *p, model *m, const char *folder)
             t->name);
   }
   state_network(p->net, m, &given);
+  check_fingerprints(p->net);
 }

@@ -269,6 +269,12 @@ check_attributes(const clarke_lowering *low, clarke_error *err)
   return CLARKE_OK;
 }
 
+static bool
+is_of_file(const clarke_builder *b, const clarke_model_node *node)
+{
+  return node >= b->m->nodes + b->m->added;
+}
+
 /* Ignored outputs have names that no other value may have, and none may read. */
 static clarke_status
 bind_outputs(clarke_builder *b, const clarke_lowering *low, clarke_error *err)
@@ -277,9 +283,13 @@ bind_outputs(clarke_builder *b, const clarke_lowering *low, clarke_error *err)
   const size_t first = low->out[0] != CLARKE_NONE ? low->out[0] : b->g->n_values - 1;
   clarke_status status = node->out[0][0] != '\0' ? bind(b, node->out[0], first, err) : CLARKE_OK;
 
+  b->g->values[first].printed = is_of_file(b, node) && node->out[0][0] != '\0';
   for (size_t i = 1; i < node->n_out && status == CLARKE_OK; i++)
-    if (node->out[i][0] != '\0')
+    if (node->out[i][0] != '\0') {
+      if (low->out[i] != CLARKE_NONE)
+        b->g->values[low->out[i]].printed = is_of_file(b, node);
       status = bind(b, node->out[i], low->out[i], err);
+    }
   return status;
 }
 
