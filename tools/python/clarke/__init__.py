@@ -8,10 +8,12 @@
 from .answer import Answer, Failed, audit, step
 from .derive import derive
 from .derived import Derived
+from .monitor import monitor, summary
 from .optimizers import DINAdam, INNAprop, INNApropReleased
 from .recorder import record
 from .refused import Refused
 from .touched import Touched
 
-__all__ = ["Answer", "DINAdam", "Derived", "Failed", "INNAprop", "INNApropReleased", "Refused", "Touched", "audit", "derive", "record", "step"]
+__all__ = ["Answer", "DINAdam", "Derived", "Failed", "INNAprop", "INNApropReleased", "Refused", "Touched", "audit", "derive", "monitor",
+           "record", "step", "summary"]
 __version__ = "0.1.0"

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""A training that is watched: each step's line, what is kept, what goes on after an end, and that no more steps wait than may.
+
+    monitored.py CLARKE CLARKE-CHECK
+"""
+import json
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+
+import torch
+from torch import nn
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "python"))
+sys.path.append(os.path.join(HERE, "..", "tools"))
+CLARKE, CHECK = map(os.path.abspath, sys.argv[1:3])
+os.environ["CLARKE"] = CLARKE
+import clarke  # noqa: E402
+from expect import expect, finish  # noqa: E402
+
+ONE = torch.tensor([1.0, 0.0])
+X, Y = torch.tensor([[1.0, 2.0], [0.0, 0.0], [-1.0, 1.0]]), torch.tensor([0, 1, 0])
+
+
+class Net(nn.Module):
+    """Without biases: the sample 0 touches every ReLU. If it is wrong, relu(w) - relu(-w) at w = 0 stands for w."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.first, self.last, self.w = nn.Linear(2, 3, bias=False), nn.Linear(3, 2, bias=False), nn.Parameter(torch.zeros(1))
+        self.at, self.wrong = 0, False
+
+    def forward(self, x):
+        out = self.last(torch.relu(self.first(x)))
+        more = torch.relu(self.w) - torch.relu(-self.w) if self.wrong else self.w
+        return out + more * ONE
+
+
+def train(watch, model, steps, before=None):
+    optimizer = torch.optim.SGD([p for n, p in model.named_parameters() if n != "w"], lr=0.01)
+    for i in range(steps):
+        if before is not None:
+            before(i)
+        optimizer.zero_grad()
+        model.w.grad = None
+        with watch:
+            loss = nn.functional.cross_entropy(model(X), Y)
+            loss.backward()
+        optimizer.step()
+
+
+def lines(folder):
+    with open(os.path.join(folder, "steps.jsonl"), encoding="utf-8") as f:
+        return [json.loads(line) for line in f]
+
+
+def watched(folder):
+    model = Net()
+    watch = clarke.monitor(model, folder, every=2)
+    train(watch, model, 5)
+    said = watch.close()
+    now = lines(folder)
+    expect([line["step"] for line in now] == [0, 2, 4], f"steps 0, 2, 4, not {now}")
+    expect(all(line["verdict"] == "in-bouligand" and line["touched"] == 3 and line["gradient"] == "explained" for line in now), f"three touched in each: {now}")
+    expect(all(line["zone"] == "compensation" for line in now), f"the arguments are 0 whatever the weights: {now}")
+    expect(said["steps"] == 3 and said["steps_touched"] == 3 and said["first_not_in_bouligand"] is None, f"{said}")
+    [layer] = said["layers"].values()
+    expect(layer["touched"] == 9 and layer["steps_touched"] == 3 and layer["op"] == "Relu", f"{layer}")
+    expect(sorted(os.listdir(folder)) == ["steps.jsonl", "summary.json"], f"no step is left: {os.listdir(folder)}")
+
+
+def goes_on(folder):
+    """After an end in the middle of a line, and with a step that is not in-bouligand, which is kept with its proof."""
+    with open(os.path.join(folder, "steps.jsonl"), "a", encoding="utf-8") as f:
+        f.write('{"step": 5, "verd')
+    model = Net()
+    model.wrong = True
+    watch = clarke.monitor(model, folder, every=1)
+    train(watch, model, 2)
+    said = watch.close()
+    now = lines(folder)
+    expect([line["step"] for line in now] == [0, 2, 4, 5, 6], f"steps go on: {now}")
+    expect(now[3]["verdict"] == "not-in-clarke" and now[3]["zone"] == "bifurcation", f"AD says 0 of w: {now[3]}")
+    expect(said["first_not_in_bouligand"] == 5 and said["zones"] == {"compensation": 3, "bifurcation": 2}, f"{said}")
+    first = os.path.join(folder, "first")
+    done = subprocess.run([CHECK, os.path.join(first, "proof")], capture_output=True, text=True)
+    expect(done.stdout.startswith("VERIFIED"), f"the kept step's proof: {done.stdout}{done.stderr}")
+    expect(json.load(open(os.path.join(first, "run.json")))["steps"][0]["step"] == 5, "the kept step is the first")
+
+
+def training_goes_on(folder):
+    """Where a step is refused, or the program gives no answer; an error of the training's own is its own."""
+    model = Net()
+    watch = clarke.monitor(model, folder)
+    model.first.weight.grad = torch.ones_like(model.first.weight)
+    with watch:  # refused: a record is of one backward pass
+        nn.functional.cross_entropy(model(X), Y).backward()
+    model.zero_grad()
+    try:
+        with watch:
+            raise ZeroDivisionError
+    except ZeroDivisionError:
+        pass
+    else:
+        expect(False, "the training's error is passed on")
+    os.environ["CLARKE"] = "/nowhere/clarke"
+    train(watch, model, 1)
+    said = watch.close()
+    os.environ["CLARKE"] = CLARKE
+    now = lines(folder)
+    expect(len(now) == 2 and [line["step"] for line in now] == [0, 1] and "has a gradient already" in now[0]["unanswered"] and "cannot be run" in now[1]["unanswered"], f"{now}")
+    expect(said["steps"] == 0 and said["unanswered"] == 2, f"{said}")
+
+
+def few_wait(folder):
+    """A program that waits until the training is at step 4, where at most one step may wait: then the training waits in step 3."""
+    gate, slow = os.path.join(folder, "gate"), os.path.join(folder, "slow")
+    with open(slow, "w", encoding="utf-8") as f:
+        f.write(f'#!/bin/sh\nwhile [ ! -e {gate} ]; do sleep 0.02; done\nexec {CLARKE} "$@"\n')
+    os.chmod(slow, stat.S_IRWXU)
+    os.environ["CLARKE"] = slow
+    model = Net()
+    watch = clarke.monitor(model, os.path.join(folder, "watch"), waiting=1)
+    most = []
+
+    def before(i):
+        most.append(watch.steps.qsize())
+        if i == 2:  # one is asked about, one waits: a further one would wait for the gate
+            open(gate, "w", encoding="utf-8").close()
+
+    train(watch, model, 5, before)
+    watch.close()
+    os.environ["CLARKE"] = CLARKE
+    expect(max(most) <= 1 and len(lines(os.path.join(folder, "watch"))) == 5, f"waiting: {most}")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        watched(os.path.join(folder, "a"))
+        goes_on(os.path.join(folder, "a"))
+        training_goes_on(os.path.join(folder, "b"))
+        few_wait(folder)
+    finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+"""clarke.monitor: the kinks that a training touches, step by step, counted beside it."""
+import atexit
+import json
+import os
+import queue
+import shutil
+import threading
+
+from .answer import Failed, answered, modules_of
+from .recorder import record
+from .refused import Refused
+
+LINES, FIRST = "steps.jsonl", "first"  # in the monitor's folder
+
+
+def read_lines(path):
+    """(The lines that are whole, how many bytes they are.) A monitor that was ended may have left half a line."""
+    lines, size = [], 0
+    if os.path.exists(path):
+        with open(path, "rb") as f:
+            for line in f:
+                try:
+                    lines.append(json.loads(line) if line.endswith(b"\n") else None)
+                except ValueError:
+                    lines.append(None)
+                if lines[-1] is None:
+                    return lines[:-1], size
+                size += len(line)
+    return lines, size
+
+
+def line_of(step, report, module):
+    """What is kept of an answer. windows: with several largest entries, be they equal by structure or not."""
+    layers = [{"layer": layer["name"], "module": module.get(layer["name"], ""), "op": layer["op"], "touched": layer["touched"],
+               "windows": layer["ties"]} for layer in report["layers"] if layer["touched"] + layer["ties"] > 0]
+    return {"step": step, "verdict": report["verdict"], "zone": report["zone"], "gradient": report["gradient"]["answer"],
+            "touched": report["touched"], "layers": layers}
+
+
+def summary(folder):
+    """Of a monitor's folder: how many steps, verdicts, zones; by layer in how many steps kinks were touched, and how many in all."""
+    lines, _ = read_lines(os.path.join(os.fspath(folder), LINES))
+    asked = [line for line in lines if "verdict" in line]
+    said = {"steps": len(asked), "unanswered": len(lines) - len(asked), "verdicts": {}, "zones": {}, "layers": {}}
+    said["steps_touched"] = sum((line["touched"] or 0) > 0 for line in asked)
+    said["first_not_in_bouligand"] = next((line["step"] for line in asked if line["verdict"] != "in-bouligand"), None)
+    for line in asked:
+        for key, value in (("verdicts", line["verdict"]), ("zones", line["zone"] or "not known")):
+            said[key][value] = said[key].get(value, 0) + 1
+        for layer in line["layers"]:
+            of = said["layers"].setdefault(layer["layer"], {"module": layer["module"], "op": layer["op"], "steps_touched": 0, "touched": 0,
+                                                            "steps_with_windows": 0, "windows": 0})
+            for count, steps in (("touched", "steps_touched"), ("windows", "steps_with_windows")):
+                of[count] += layer[count]
+                of[steps] += layer[count] > 0
+    return said
+
+
+class monitor:
+    """watch = clarke.monitor(model, "watch/", every=100)
+    for x, y in batches:
+        with watch:
+            loss = loss_fn(model(x), y); loss.backward()
+        optimizer.step()
+    watch.close()
+
+    Every so many blocks one is recorded (clarke.record), and the program `clarke`, a process of its own, is asked about it. What it says
+    is a line of steps.jsonl in the folder. No more than `waiting` recorded steps wait for it: a further one waits in the training's own
+    thread. A step that is refused is a line that says why. The first step whose verdict is not in-bouligand is kept, with its proof,
+    in the folder's `first`. Steps are numbered on behind those that the folder has, or from `start`. options: those of `clarke audit`;
+    others are those of clarke.record.
+    """
+
+    def __init__(self, model, folder, *, every=1, start=None, waiting=2, options=(), **recorded):
+        if every < 1 or waiting < 1:
+            raise ValueError("every and waiting are 1 or more")
+        self.model, self.folder, self.every, self.options = model, os.fspath(folder), every, tuple(options)
+        self.recorded = {"again": False, **recorded}
+        os.makedirs(self.folder, exist_ok=True)
+        self.path = os.path.join(self.folder, LINES)
+        lines, size = read_lines(self.path)
+        if os.path.exists(self.path):
+            os.truncate(self.path, size)
+        self.step = start if start is not None else max((line["step"] for line in lines), default=-1) + 1
+        self.kept = any(line.get("verdict", "in-bouligand") != "in-bouligand" for line in lines)
+        self.recording, self.closed, self.failure = None, False, None
+        self.steps = queue.Queue(maxsize=waiting)
+        self.thread = threading.Thread(target=self.ask, name="clarke.monitor", daemon=True)
+        self.thread.start()
+        atexit.register(self.close)
+
+    # ---- In the training's thread
+
+    def __enter__(self):
+        if self.closed:
+            raise ValueError("the monitor is closed")
+        if self.step % self.every == 0:
+            self.begin()
+        return self
+
+    def begin(self):
+        run = os.path.join(self.folder, f"step-{self.step}")
+        shutil.rmtree(run, ignore_errors=True)  # of a monitor that was ended
+        self.recording = record(run, self.model, step=self.step, background=True, **self.recorded)
+        try:
+            self.recording.__enter__()
+        except Refused as why:
+            self.recording = None
+            self.steps.put((self.step, None, why))
+
+    def __exit__(self, kind, error, trace):
+        recording, self.recording = self.recording, None
+        if recording is not None:
+            try:
+                recording.__exit__(kind, error, trace)
+                if kind is None:
+                    self.steps.put((self.step, recording, None))
+            except Refused as why:
+                self.steps.put((self.step, None, why))
+        self.step += kind is None
+        return False
+
+    def close(self):
+        """Until all is asked; the summary, which is written as summary.json, too."""
+        if not self.closed:
+            self.closed = True
+            atexit.unregister(self.close)
+            self.steps.put(None)
+            self.thread.join()
+        if self.failure is not None:
+            raise self.failure
+        said = summary(self.folder)
+        with open(os.path.join(self.folder, "summary.json"), "w", encoding="utf-8") as f:
+            json.dump(said, f, indent=2)
+        return said
+
+    # ---- In the monitor's
+
+    def ask(self):
+        """A line that cannot be made or written ends the asking, not the training; close() says so."""
+        while (item := self.steps.get()) is not None:
+            if self.failure is None:
+                try:
+                    self.write(self.answer(*item))
+                except Exception as why:  # whatever it is: nobody would take steps off the queue, and the training would wait
+                    self.failure = why
+
+    def answer(self, step, recording, why):
+        if recording is None:
+            return {"step": step, "unanswered": str(why)}
+        run = recording.path
+        try:
+            recording.wait()
+            report = answered("audit", os.path.join(run, ""), "--json", "--proof", os.path.join(run, "proof"), *self.options)
+            line = line_of(step, report, modules_of(run))
+        except (Refused, Failed, KeyError) as error:
+            line = {"step": step, "unanswered": str(error)}
+        if line.get("verdict", "in-bouligand") != "in-bouligand" and not self.kept:
+            self.kept = True
+            os.replace(run, os.path.join(self.folder, FIRST))
+        shutil.rmtree(run, ignore_errors=True)
+        return line
+
+    def write(self, line):
+        with open(self.path, "a", encoding="utf-8") as f:
+            f.write(json.dumps(line) + "\n")
