@@ -292,27 +292,38 @@ follow_all(clarke_zone_found *z, search *w, clarke_error *err)
   return CLARKE_OK;
 }
 
-/* What no choice moves, and ties that choices may part. */
+static bool
+is_flat(const clarke_marking *m, size_t k)
+{
+  for (size_t c = 0; c < clarke_touch_conditions(&m->q->replay->touch[k]); c++)
+    if (clarke_marking_degree(m, k, c) != 0)
+      return false;
+  return true;
+}
+
+/* What no choice moves, and ties that choices may part. *moving: does any touch move? */
 static clarke_status
-mark(search *w, clarke_error *err)
+mark(search *w, bool *moving, clarke_error *err)
 {
   const size_t n = w->q->replay->n_touches;
-  bool *moving = malloc((n + 1) * sizeof *moving);
+  bool *among = calloc(n + 1, sizeof *among);
   clarke_marking m;
-  clarke_status status;
+  clarke_status status = among != NULL ? clarke_marking_run(&m, w->q, NULL, err) : clarke_no_memory(err);
 
-  if (moving == NULL)
-    return clarke_no_memory(err);
-  status = clarke_flat(w->flat, w->q, NULL, err);
-  for (size_t k = 0; k < n; k++)
-    moving[k] = !w->flat[k];
-  if (status == CLARKE_OK)
-    status = clarke_marking_run(&m, w->q, NULL, err);
-  if (status == CLARKE_OK) {
-    status = clarke_loose_find(&w->loose, &m, moving, err);
-    clarke_marking_clear(&m);
+  *moving = false;
+  if (status != CLARKE_OK) {
+    free(among);
+    return status;
   }
-  free(moving);
+  for (size_t k = 0; k < n; k++) {
+    w->flat[k] = is_flat(&m, k);
+    among[k] = !w->flat[k];
+    *moving = *moving || among[k];
+  }
+  if (*moving)
+    status = clarke_loose_find(&w->loose, &m, among, err);
+  clarke_marking_clear(&m);
+  free(among);
   return status;
 }
 
@@ -332,7 +343,7 @@ begin(search *w, const clarke_question *q, clarke_error *err)
     return clarke_no_memory(err);
   for (size_t k = 0; k < n; k++)
     w->base[k] = clarke_side_numbered(&q->replay->touch[k], 0);
-  return clarke_columns_init(&w->columns, q, w->base, err);
+  return CLARKE_OK;
 }
 
 static void
@@ -365,6 +376,7 @@ clarke_status
 clarke_zone_find(clarke_zone_found *z, const clarke_question *q, bool ties, clarke_error *err)
 {
   search w;
+  bool moving = false;
   clarke_status status;
 
   clarke_zone_clear(z);
@@ -375,8 +387,10 @@ clarke_zone_find(clarke_zone_found *z, const clarke_question *q, bool ties, clar
   clarke_work_begin("zone", 0);
   status = begin(&w, q, err);
   if (status == CLARKE_OK)
-    status = mark(&w, err);
-  if (status == CLARKE_OK)
+    status = mark(&w, &moving, err);
+  if (status == CLARKE_OK && moving)
+    status = clarke_columns_init(&w.columns, q, w.base, err);
+  if (status == CLARKE_OK && moving)
     status = meet_from_loss(&w, err);
   if (status == CLARKE_OK)
     status = follow_all(z, &w, err);
