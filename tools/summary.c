@@ -115,7 +115,7 @@ clarke_put_proof(FILE *to, const char *proof)
 
 /* --- places ----------------------------------------------------------------------------------- */
 
-/* Has the step the channels of its operand, one by one? */
+/* Do the step's channels stay those of its operand, one by one? */
 static bool
 keeps_channels(const clarke_step *s)
 {
@@ -127,45 +127,60 @@ keeps_channels(const clarke_step *s)
   return false;
 }
 
-/* Samples first, channels second, and places in a picture behind. */
-static bool
-is_picture(const clarke_value *v)
+/* Samples first, channels second, and places in a picture behind: the channel of an entry; NONE: it is no picture. */
+static size_t
+channel_of(const clarke_value *v, size_t entry)
 {
-  return !v->constant && !v->batch.merged && !v->batch.none && v->batch.axis == 0 && v->rank >= 2;
+  if (v->constant || v->batch.merged || v->batch.none || v->batch.axis != 0 || v->rank < 2 || v->count == 0)
+    return CLARKE_NONE;
+  return entry / (v->count / v->dims[0]);
 }
 
-static bool
-is_filter(const clarke_graph *g, size_t step)
+/* One of the operand's entries that entry f of the step is made of. */
+static size_t
+entry_before(const clarke_step *s, size_t f)
+{
+  const clarke_operand *x = &s->in[0];
+
+  if (s->kind != CLARKE_MAX)
+    return clarke_operand_entry(x, f);
+  for (size_t i = 0; i < s->width; i++)
+    if (clarke_operand_entry(x, f * s->width + i) != CLARKE_NONE)
+      return clarke_operand_entry(x, f * s->width + i);
+  return CLARKE_NONE;
+}
+
+/* The convolution's filter that entry f is of, back through what keeps channels; NONE: it is not known to be of one. */
+static size_t
+filter_of(const clarke_graph *g, size_t step, size_t f)
 {
   const clarke_step *s = &g->steps[step];
-  const size_t channels = g->values[s->out].dims[0];
+  const size_t channel = channel_of(&g->values[s->out], f);
 
-  for (size_t most = g->n_steps; most > 0 && g->batched; most--) {
-    const clarke_value *v = &g->values[s->out];
-
-    if (!is_picture(v) || v->dims[0] != channels)
-      return false;
+  for (size_t most = g->n_steps; most > 0 && g->batched && channel != CLARKE_NONE && f != CLARKE_NONE; most--) {
+    if (channel_of(&g->values[s->out], f) != channel)
+      return CLARKE_NONE;
     if (strcmp(s->op->name, "Conv") == 0)
-      return true;
+      return channel;
     if (!keeps_channels(s) || g->values[s->in[0].value].producer == CLARKE_NONE)
-      return false;
+      return CLARKE_NONE;
+    f = entry_before(s, f);
     s = &g->steps[g->values[s->in[0].value].producer];
   }
-  return false;
+  return CLARKE_NONE;
 }
 
 void
 clarke_put_place(FILE *to, const clarke_graph *g, size_t step, size_t feature, size_t sample)
 {
   const clarke_value *v = &g->values[g->steps[step].out];
+  const size_t filter = filter_of(g, step, feature);
   char index[256];
 
   fputs(g->steps[step].name, to);
-  if (v->rank > 0 && v->dims[0] > 0 && is_filter(g, step)) {
-    const size_t size = v->count / v->dims[0];
-
-    clarke_put_index(index, sizeof index, v->dims + 1, v->rank - 1, feature % size);
-    fprintf(to, ", filter %zu at %s", feature / size, index);
+  if (filter != CLARKE_NONE) {
+    clarke_put_index(index, sizeof index, v->dims + 1, v->rank - 1, feature % (v->count / v->dims[0]));
+    fprintf(to, ", filter %zu at %s", filter, index);
   } else if (v->rank <= 1)
     fprintf(to, ", neuron %zu", feature);
   else {

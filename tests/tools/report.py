@@ -25,6 +25,7 @@ VOID = {"meta", "rect"}
 TAGS = {"html", "head", "meta", "title", "style", "body", "main", "header", "section", "footer", "p", "h1", "h2", "h3", "dl", "dt", "dd", "ol", "li", "table",
         "thead", "tbody", "tr", "th", "td", "pre", "code", "small", "svg", "rect"}
 ATTRIBUTES = {"lang", "charset", "name", "content", "class", "role", "aria-label", "width", "height", "viewbox", "fill"}
+IN_SHORT = (("asked", "asked"), ("answer", "answer"), ("what to do", "next"))
 EVIL = "<img src=x onerror=alert(1)>\"'&amp;`=\u202e\u200b\x07</td></style><script>"
 SEEN = EVIL.replace("\u202e", "\\u{202E}").replace("\u200b", "\\u{200B}").replace("\x07", "\\u{7}")
 
@@ -193,6 +194,11 @@ def real_answers():
         expect(status in (0, 1, 3), f"{question}: {status} {err}")
         answers.append(json.loads(out))
         check(answers[-1], page_of(answers[-1]))
+        short = json.loads(said(CLARKE, *question, "-v")[1])
+        page = page_of(short)
+        check(short, page)
+        expect([line[:350] for line in lines(page.sections["In short"])] == [f"{name}\t{short['summary'][key]}"[:350] for name, key in IN_SHORT],
+               f"{page.sections['In short']}: {short['summary']}")
     return answers
 
 

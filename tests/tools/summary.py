@@ -18,6 +18,7 @@ CLARKE, CASES, RUNS, REPORTS = (os.path.abspath(a) for a in sys.argv[1:5])
 ALL = sys.argv[5:] == ["--all"]
 LITTLE = {"bounds", "lemma2", "means", "own-side", "parted", "pooled", "small-light", "tied", "turned"}
 OF_THE_FIELD = re.compile(r"\b(clarke|bouligand|subdifferential|convex|hull|cell|limit|rank|system|theorem|lambda|polyhedr\w*|cone|gordan|N-1|P_l|vector|pattern)s?\b", re.I)
+LENET = {"/relu1": 8, "/pool1": 4}  # pictures behind its first convolution, of so many rows and columns
 SEEN = set()  # verdicts of audits
 BEGINS = {"in-bouligand": "Yes: ", "in-clarke": "Yes, as a mean: ", "not-in-clarke": "No: ", "undecided": "Not decided: "}
 
@@ -55,6 +56,10 @@ def kinks(lines, answer, options):
             expect(place.startswith(kink["layer"] + ", ") and place.endswith(f"sample {kink['sample']}") and kink["sample"] is not None, f"{place}: {kink}")
             numbers = re.fullmatch(r".*, (neuron|filter|entry) (.*), sample \d+", place)
             expect(numbers[1] != "neuron" or int(numbers[2]) == kink["neuron"], f"{place}: {kink}")
+            if kink["layer"] in LENET and "lenet" in options[0]:
+                width = LENET[kink["layer"]]
+                at = [int(n) for n in re.findall(r"\d+", numbers[2])]
+                expect(numbers[1] == "filter" and (at[0] * width + at[1]) * width + at[2] == kink["neuron"], f"{place}: {kink}")
         flat = re.search(r"\((\d+) of the (\d+) constant", line)
         expect((int(flat[1]), int(flat[2])) == (answer["flat"], touched) if flat else answer["flat"] == 0, f"{options}: {line}")
     near = answer["nearest"] or []
@@ -89,7 +94,13 @@ def proofs(folder):
         expect(text.startswith(f"Next:   The proof is in {proof}, for clarke-check. {next_}") and os.path.exists(proof), text)
         text = said(CLARKE, "audit", *options)[1].splitlines()[2]
         expect("The proof is in" not in text, text)
-        os.unlink(proof)
+        if os.path.exists(proof):
+            os.unlink(proof)
+    text = said(CLARKE, "audit", f"{RUNS}/own-side", "--proof", proof)[1].splitlines()[2]
+    expect("is of AD's gradient in exact arithmetic, not of the recorded one" in text and "The proof is in" not in text, text)
+    for name in ("lenet-q", "lenet-q6"):
+        options = [f"{CASES}/{name}.onnx", "--batch", f"{CASES}/images-pair.npz", "--loss", "ce"]
+        kinks(*lines_of("audit", *options), options)
 
 
 def stopped():

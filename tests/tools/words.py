@@ -100,6 +100,30 @@ def profiles():
         expect(status == 2 and out == "" and err, f"{options}: {status} {out}")
 
 
+def kinks():
+    """Of each operator with kinks, what each profile takes: as profiles have it."""
+    words = {"unknown": "what is not known", "left": "the slope on the left", "right": "the slope on the right", "first": "the first", "last": "the last",
+             "stable": "the one that a stable sort puts there", "mean": "their mean"}
+    takes = {name: json.loads(said(CLARKE, "profile", "show", name, "--json")[1])["takes"] for name in PROFILES}
+    count = 0
+    for op in sorted({row.removeprefix("tie ").split(" ")[0] for row in takes[PROFILES[0]]} - {"norm"}):
+        status, out, err = said(CLARKE, "explain", op.upper())
+        own = [row for row in takes[PROFILES[0]] if row.removeprefix("tie ").split(" ")[0] == op]
+        if out.split("\n")[0] != f"{op}, an operator with kinks":  # a word of the glossary comes first
+            expect(status == 0 and out.split("\n")[0].lower().startswith(op.lower()), f"{op}: {status} {out[:80]} {err[:80]}")
+            continue
+        lines = out.splitlines()[1:]
+        expect((status, err, len(lines)) == (0, "", len(own)), f"{op}: {status} {out} {err}")
+        for row, line in zip(own, lines):
+            told = {name: part.rsplit(" in ", 1)[0] for part in line.split("AD takes ")[1].split("; ") for name in part.rsplit(" in ", 1)[1].split(", ")}
+            expect(told == {name: words.get(takes[name][row], ("" if row.startswith("tie ") else "the slope ") + takes[name][row]) for name in PROFILES}, f"{row}: {line}")
+            expect(f"kink number {row.split(' ')[1]} " in line or row.startswith("tie ") and "among several equal entries" in line, f"{row}: {line}")
+            count += 1
+    expect(count > 20, f"{count} kinks explained")
+    both = said(CLARKE, "explain", "relu", "in-bouligand", "abs")[1].split("\n\n")
+    expect([part.split("\n")[0] for part in both] == ["Relu, an operator with kinks", "In-bouligand", "Abs, an operator with kinks"], both)
+
+
 def completed(*words):
     script = f"source {ROOT}/tools/completion/clarke.bash; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _clarke; printf '%s\\n' \"${{COMPREPLY[@]}}\""
     return said("bash", "-c", script, "bash", CLARKE, *words)[1].split()
@@ -123,6 +147,7 @@ def main():
         os.chdir(folder)
         explains()
         profiles()
+        kinks()
         completions()
         os.chdir("/")
     finish()

@@ -176,6 +176,8 @@ put_ran(FILE *to, const clarke_certified *c)
     put_turned(to, c);
     fputs(". ", to);
   }
+  if (c->claimed)
+    fputs("Roundings are allowed here that run.json alone tells of. ", to);
   if (r->run.n_surrogates > 0) {
     fputs("All this is said of the step as AD differentiates it, with ", to);
     clarke_put_count(to, r->run.n_surrogates, "function");
@@ -216,7 +218,9 @@ put_next(FILE *to, const clarke_audit_session *s, const clarke_certified *ran, c
     fputs("The reason is below; clarke certify names the recorded numbers that are not the step's.", to);
     return;
   }
-  if (proof != NULL)
+  if (proof != NULL && how == CLARKE_RAN_TURNED)
+    fprintf(to, "The proof in %s, for clarke-check, is of AD's gradient in exact arithmetic, not of the recorded one. ", proof);
+  else if (proof != NULL)
     clarke_put_proof(to, proof);
   if (s->stopped != NULL && verdict == CLARKE_UNDECIDED)
     fprintf(to, "Ask again with more time or memory: %s.", s->stopped);

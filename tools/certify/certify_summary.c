@@ -65,6 +65,8 @@ put_answer(FILE *to, const clarke_certified *c)
     fprintf(to, "Yes: all that was recorded is what the step computes with sums in the recorded order, bit for bit (%s). ", word);
   else
     fprintf(to, "Yes: all that was recorded is what the step computes, bit for bit (%s). ", word);
+  if (c->claimed && answer < CLARKE_CANNOT_SAY)
+    fputs("Roundings are allowed here that run.json alone tells of. ", to);
   put_branches(to, c);
 }
 

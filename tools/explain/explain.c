@@ -1,5 +1,6 @@
 /* clarke explain: the words of reports, in others. */
 #include "command.h"
+#include "explain_kink.h"
 
 #include "glossary_words.h"
 
@@ -19,11 +20,13 @@ typedef struct {
 
 static const struct argp_option options[] = {CLARKE_OPTION_OF_LIMIT, {NULL, 0, NULL, 0, NULL, 0}};
 
-static char doc[] = "Says what words of the reports mean, as docs/glossary.md does. Without a word, which there are."
+static char doc[] = "Says what words of the reports mean, as docs/glossary.md does; and of an operator what each framework takes at its "
+                    "kinks, and among equal entries. Without a word, which there are."
                     "\vExample:\n"
                     "  clarke explain in-bouligand\n"
+                    "  clarke explain relu maxpool\n"
                     "  clarke explain proxy profile\n\n"
-                    "Exit status: 0 all were explained, 2 one is not in the glossary.";
+                    "Exit status: 0 all were explained, 2 one is neither in the glossary nor such an operator.";
 
 static error_t
 parse(int key, char *arg, struct argp_state *state)
@@ -105,9 +108,17 @@ static int
 explain(const char *asked, bool first)
 {
   const size_t i = find(asked);
+  clarke_error err = {CLARKE_OK, ""};
+  bool found = false;
 
+  if (i == N_WORDS && clarke_explain_kink(&found, asked, first, &err) != CLARKE_OK) {
+    fprintf(stderr, "clarke explain: %s\n", err.text);
+    return EXIT_NOT_ASKED;
+  }
+  if (found)
+    return EXIT_HOLDS;
   if (i == N_WORDS) {
-    fprintf(stderr, "clarke explain: '%s' is not in the glossary, which has: ", asked);
+    fprintf(stderr, "clarke explain: '%s' is no operator with kinks, and not in the glossary, which has: ", asked);
     print_list(stderr);
     return EXIT_NOT_ASKED;
   }

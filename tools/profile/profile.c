@@ -1,6 +1,6 @@
 /* clarke profile: what frameworks take for derivatives at kinks and ties, by version; as the files that profiles are. */
 #include "command.h"
-#include "op/profile.h"
+#include "profile_rows.h"
 #include "session/json.h"
 
 #include <argp.h>
@@ -69,96 +69,6 @@ parse(int key, char *arg, struct argp_state *state)
   }
 }
 
-/* --- rows -------------------------------------------------------------------------------------- */
-
-/* A line of a profile's file: what it is about, and what AD takes there. */
-typedef struct {
-  char about[64], *takes;
-} row;
-
-typedef struct {
-  row *row;
-  size_t n;
-} rows;
-
-static char *
-proxy_text(const clarke_proxy *p)
-{
-  if (p == NULL || !p->known)
-    return strdup("unknown");
-  if (p->kind != CLARKE_PROXY_VALUE)
-    return strdup(p->kind == CLARKE_PROXY_LEFT ? "left" : "right");
-  return mpq_get_str(NULL, 10, p->value);
-}
-
-static char *
-tie_text(const clarke_tie_rule *rule)
-{
-  static const char *const names[] = {[CLARKE_TIE_FIRST] = "first", [CLARKE_TIE_LAST] = "last", [CLARKE_TIE_STABLE] = "stable"};
-  char *beta, *text;
-
-  if (rule == NULL || !rule->known)
-    return strdup("unknown");
-  if (mpq_sgn(rule->beta) == 0)
-    return strdup(names[rule->tie]);
-  if (mpq_cmp_ui(rule->beta, 1, 1) == 0)
-    return strdup("mean");
-  beta = mpq_get_str(NULL, 10, rule->beta);
-  text = malloc(strlen(beta) + sizeof "hybrid ");
-  if (text != NULL)
-    sprintf(text, "hybrid %s", beta);
-  free(beta);
-  return text;
-}
-
-static void
-add(rows *r, char *takes, const char *kind, const char *name, size_t kink)
-{
-  row *at = &r->row[r->n++];
-
-  at->takes = takes;
-  if (kink == CLARKE_NONE)
-    snprintf(at->about, sizeof at->about, "%s%s", kind, name);
-  else
-    snprintf(at->about, sizeof at->about, "%s %zu", name, kink);
-}
-
-static void
-rows_clear(rows *r)
-{
-  for (size_t i = 0; i < r->n; i++)
-    free(r->row[i].takes);
-  free(r->row);
-  *r = (rows){0};
-}
-
-/* All profiles have the same rows, in the same order. */
-static clarke_status
-rows_read(rows *r, const char *name, clarke_error *err)
-{
-  clarke_profile p;
-  clarke_status status;
-
-  clarke_profile_init(&p);
-  status = clarke_profile_load(&p, name, err);
-  if (status == CLARKE_OK) {
-    r->row = calloc(p.n * CLARKE_MAX_KINKS + p.n_orders + 1, sizeof *r->row);
-    status = r->row != NULL ? CLARKE_OK : clarke_no_memory(err);
-  }
-  for (size_t i = 0; status == CLARKE_OK && i < p.n; i++)
-    for (size_t k = 0; k < p.op[i]->n_kinks; k++)
-      add(r, proxy_text(&p.proxy[i][k]), "", p.op[i]->name, k);
-  for (size_t i = 0; status == CLARKE_OK && i < p.n_orders; i++)
-    add(r, tie_text(&p.rule[i]), "tie ", p.order[i]->name, CLARKE_NONE);
-  if (status == CLARKE_OK)
-    add(r, strdup(p.norm_nan ? "nan" : "0"), "norm", "", CLARKE_NONE);
-  for (size_t i = 0; status == CLARKE_OK && i < r->n; i++)
-    if (r->row[i].takes == NULL)
-      status = clarke_no_memory(err);
-  clarke_profile_clear(&p);
-  return status;
-}
-
 /* --- answers ----------------------------------------------------------------------------------- */
 
 static clarke_status
@@ -183,8 +93,8 @@ list(const request *r, clarke_error *err)
 static clarke_status
 show(const request *r, clarke_error *err)
 {
-  rows own = {0};
-  clarke_status status = rows_read(&own, r->name[0], err);
+  clarke_profile_rows own = {0};
+  clarke_status status = clarke_profile_rows_read(&own, r->name[0], err);
   json_t *object = json_object();
 
   if (status == CLARKE_OK && !r->json)
@@ -199,12 +109,12 @@ show(const request *r, clarke_error *err)
                                JSON_INDENT(2), "\n", err);
   else
     json_decref(object);
-  rows_clear(&own);
+  clarke_profile_rows_clear(&own);
   return status;
 }
 
 static clarke_status
-print_difference(int *exit_status, const request *r, const rows *one, const rows *two, clarke_error *err)
+print_difference(int *exit_status, const request *r, const clarke_profile_rows *one, const clarke_profile_rows *two, clarke_error *err)
 {
   json_t *differing = json_array();
 
@@ -229,15 +139,15 @@ print_difference(int *exit_status, const request *r, const rows *one, const rows
 static clarke_status
 diff(int *exit_status, const request *r, clarke_error *err)
 {
-  rows one = {0}, two = {0};
-  clarke_status status = rows_read(&one, r->name[0], err);
+  clarke_profile_rows one = {0}, two = {0};
+  clarke_status status = clarke_profile_rows_read(&one, r->name[0], err);
 
   if (status == CLARKE_OK)
-    status = rows_read(&two, r->name[1], err);
+    status = clarke_profile_rows_read(&two, r->name[1], err);
   if (status == CLARKE_OK)
     status = print_difference(exit_status, r, &one, &two, err);
-  rows_clear(&two);
-  rows_clear(&one);
+  clarke_profile_rows_clear(&two);
+  clarke_profile_rows_clear(&one);
   return status;
 }
 

@@ -139,6 +139,22 @@ clarke_page_fact_of(FILE *to, const char *name, const json_t *object, const char
   fputs("</dd>\n", to);
 }
 
+void
+clarke_page_summary(FILE *to, const json_t *answer)
+{
+  const json_t *summary = json_object_get(answer, "summary");
+
+  if (!json_is_object(summary))
+    return;
+  clarke_page_section(to, "In short");
+  fputs("<dl>\n", to);
+  clarke_page_fact_of(to, "asked", summary, "asked");
+  clarke_page_fact_of(to, "answer", summary, "answer");
+  clarke_page_fact_of(to, "what to do", summary, "next");
+  fputs("</dl>\n", to);
+  clarke_page_section_end(to);
+}
+
 /* --- lists ------------------------------------------------------------------------------------ */
 
 bool

@@ -21,6 +21,8 @@ void clarke_page_begin(FILE *to, const char *command, const char *about, clarke_
                        const char *sentence, const char *why);
 void clarke_page_head_end(FILE *to);
 void clarke_page_end(FILE *to);
+/* A section with the report's first three lines, where the answer has them (summary.h). */
+void clarke_page_summary(FILE *to, const json_t *answer);
 
 void clarke_page_section(FILE *to, const char *heading);
 void clarke_page_section_end(FILE *to);

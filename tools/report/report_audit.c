@@ -263,6 +263,7 @@ put_verdict(FILE *to, const json_t *answer)
         clarke_text_at(answer, "verdict"));
   put_touch(to, answer);
   clarke_page_head_end(to);
+  clarke_page_summary(to, answer);
 }
 
 void

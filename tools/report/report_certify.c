@@ -169,6 +169,7 @@ clarke_report_certify(FILE *to, const json_t *answer)
 
   clarke_page_begin(to, "clarke certify", "", plain->tone, said, plain->sentence, clarke_text_at(answer, "stopped"));
   clarke_page_head_end(to);
+  clarke_page_summary(to, answer);
   clarke_page_section(to, "Totals");
   clarke_markup(to, "<p>%zu %s.</p>\n", json_array_size(of), nodes != NULL ? "tensors" : "files of results");
   put_totals(to, of, nodes != NULL ? "answer" : "outcome");

@@ -60,6 +60,7 @@ clarke_report_derive(FILE *to, const json_t *answer)
   clarke_page_begin(to, "clarke derive", clarke_text_at(answer, "file"), plain->tone, plain->name, plain->sentence,
                     clarke_text_at(answer, "why"));
   clarke_page_head_end(to);
+  clarke_page_summary(to, answer);
   put_facts(to, answer, "What was asked", asked, sizeof asked / sizeof *asked);
   put_facts(to, answer, "What was found", found, sizeof found / sizeof *found);
   clarke_page_section(to, "Kinks touched");

@@ -50,7 +50,7 @@ static char doc[] = "Asks small questions whose answers are known, writes their 
 static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
-  const clarke_shared_options none = {NULL};
+  const clarke_shared_options none = {.json = NULL};
 
   if (clarke_take_shared(key, arg, state, &none))
     return 0;

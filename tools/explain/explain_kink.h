@@ -1,0 +1,13 @@
+/* Kinks of operators, in words. */
+#ifndef CLARKE_TOOLS_EXPLAIN_KINK_H
+#define CLARKE_TOOLS_EXPLAIN_KINK_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+
+/* Prints what each known profile takes at the operator's kinks and ties (case does not matter), behind an empty line unless it is the
+ * first text. *found is false, and nothing printed, where there is no such operator. */
+clarke_status clarke_explain_kink(bool *found, const char *op, bool first, clarke_error *err);
+
+#endif
