@@ -52,6 +52,8 @@ clarke_run_description_clear(clarke_run_description *r)
   texts_clear(r->branch, r->n_branches);
   texts_clear(r->surrogate, r->n_surrogates);
   texts_clear(r->constant, r->n_constants);
+  texts_clear(r->outside, r->n_outside);
+  free(r->outside_json);
   for (size_t i = 0; r->step != NULL && i < r->n_steps; i++) {
     clarke_run_step *s = &r->step[i];
 
@@ -348,16 +350,29 @@ read_device(clarke_run_description *r, const json_t *object, clarke_error *err)
 }
 
 static clarke_status
+read_outside(clarke_run_description *r, const json_t *outside, clarke_error *err)
+{
+  clarke_status status = read_texts(&r->outside, &r->n_outside, outside, "lines", 1, err);
+
+  r->outside_json = json_dumps(outside, JSON_COMPACT);
+  if (status == CLARKE_OK && r->outside_json == NULL)
+    return clarke_fail(err, CLARKE_EINPUT, "outside: it cannot be written as JSON");
+  return status;
+}
+
+static clarke_status
 read_run(clarke_run_description *r, const json_t *j, clarke_error *err)
 {
   const char *format = json_string_value(json_object_get(j, "format"));
-  const json_t *version = json_object_get(j, "version");
+  const json_t *version = json_object_get(j, "version"), *outside = json_object_get(j, "outside");
   clarke_status status;
 
   if (format == NULL || strcmp(format, "clarke-run") != 0)
     return fail_key("format", "\"clarke-run\"", err);
   if (!json_is_integer(version) || json_integer_value(version) != 1)
     return fail_key("version", "1", err);
+  if (outside != NULL)
+    return read_outside(r, outside, err);
   status = read_device(r, j, err);
   if (status == CLARKE_OK)
     status = read_text(&r->profile, j, "profile", err);

@@ -123,6 +123,8 @@ read_run(clarke_record *r, size_t step, clarke_error *err)
 
   if (status == CLARKE_OK)
     status = clarke_run_description_parse(&r->run, file.data, file.size, path, err);
+  if (status == CLARKE_OK && r->run.n_outside > 0)
+    status = clarke_fail(err, CLARKE_EINPUT, "%s: %s", path, r->run.outside[0]);
   for (size_t i = 0; status == CLARKE_OK && i < r->run.n_steps; i++)
     if (r->run.step[i].step == step || (step == CLARKE_NONE && i == 0))
       r->step = &r->run.step[i];

@@ -95,6 +95,31 @@ START_TEST(products)
 }
 END_TEST
 
+/* Of a step that left the reals there is nothing else. */
+START_TEST(outside_the_reals)
+{
+  static const char said[] = "{\"format\": \"clarke-run\", \"version\": 1, \"outside\": {\"lines\": [\"The step\", \"Why\"], \"value\": \"NaN\"}}";
+  static const char *const wrong[] = {
+    "{\"format\": \"clarke-run\", \"version\": 1, \"outside\": {\"lines\": []}}",
+    "{\"format\": \"clarke-run\", \"version\": 1, \"outside\": {\"lines\": [1]}}",
+    "{\"format\": \"clarke-run\", \"version\": 1, \"outside\": [\"The step\"]}",
+    "{\"format\": \"clarke-run\", \"version\": 2, \"outside\": {\"lines\": [\"The step\"]}}",
+  };
+  clarke_run_description r;
+
+  ck_assert_int_eq(parse(&r, said), CLARKE_OK);
+  ck_assert_uint_eq(r.n_outside, 2);
+  ck_assert_str_eq(r.outside[1], "Why");
+  ck_assert_ptr_nonnull(strstr(r.outside_json, "\"NaN\""));
+  ck_assert_uint_eq(r.n_steps, 0);
+  clarke_run_description_clear(&r);
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    ck_assert_int_eq(parse(&r, wrong[i]), CLARKE_EINPUT);
+    clarke_run_description_clear(&r);
+  }
+}
+END_TEST
+
 /* Lists of texts that other recorders may leave out. */
 START_TEST(lists_of_texts)
 {
@@ -298,6 +323,7 @@ main(void)
   tcase_add_test(tests, products);
   tcase_add_test(tests, without_a_hash);
   tcase_add_test(tests, lists_of_texts);
+  tcase_add_test(tests, outside_the_reals);
   tcase_add_test(tests, run_again);
   tcase_add_test(tests, refusals);
   tcase_add_test(tests, an_update);

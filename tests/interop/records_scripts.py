@@ -22,7 +22,7 @@ from torch.nn import functional as F
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCRIPTS, PAGE = os.path.join(HERE, "scripts"), os.path.join(HERE, "..", "..", "docs", "scripts.md")
 sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "python"))
-CLARKE, CHECK = (os.path.abspath(p) for p in sys.argv[1:3])
+CLARKE, CHECK = (os.path.abspath(p) for p in (sys.argv[1:3] + [""])[:2])
 os.environ["CLARKE"] = CLARKE
 import clarke  # noqa: E402
 from report import Report  # noqa: E402
@@ -129,20 +129,20 @@ def table(titles, rows):
     return "".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |\n" for line in lines)
 
 
-def on_the_page(name, text, write):
+def on_the_page(name, text, write, path=PAGE, report=REPORT):
     """The table between the page's marks is that."""
-    with open(PAGE, encoding="utf-8") as f:
+    with open(path, encoding="utf-8") as f:
         page = f.read()
     begin, end = f"<!-- {name} -->\n", "<!-- end -->\n"
     first = page.index(begin) + len(begin)
     there = page[first:page.index(end, first)]
     if write:
-        with open(PAGE, "w", encoding="utf-8") as f:
+        with open(path, "w", encoding="utf-8") as f:
             f.write(page[:first] + text + page[first + len(there):])
         return
     for mine, old in zip(text.splitlines(), there.splitlines()):
-        REPORT.check(mine == old, f"docs/scripts.md: {mine.split(' | ')[0]}", f"the page has {old}, and this is {mine}")
-    REPORT.check(len(text.splitlines()) == len(there.splitlines()), f"docs/scripts.md: the table of {name} is whole", there)
+        report.check(mine == old, f"{os.path.basename(path)}: {mine.split(' | ')[0]}", f"the page has {old}, and this is {mine}")
+    report.check(len(text.splitlines()) == len(there.splitlines()), f"{os.path.basename(path)}: the table of {name} is whole", there)
 
 
 def main():

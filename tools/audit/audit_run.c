@@ -145,6 +145,30 @@ keep_known(clarke_certified *c, const clarke_audit_request *ask, clarke_error *e
   return status == CLARKE_OK ? clarke_record_say(&c->record, CLARKE_RAN_UNKNOWN, err, "it was not compared (%s)", c->stopped) : status;
 }
 
+static json_t *
+outside_json(const clarke_run_description *run)
+{
+  json_t *answer = json_pack("{s:s, s:s, s:{s:s, s:n, s:s}}", "verdict", clarke_verdict_name(CLARKE_UNDECIDED), "why", run->outside[0], "gradient",
+                             "answer", "outside the reals", "explained", "why", run->outside[0]);
+
+  clarke_json_set(&answer, "summary", json_pack("{s:s, s:s, s:s}", "asked", "is the recorded gradient AD's, and in the Clarke subdifferential?", "answer",
+                                                run->outside[0], "next", run->outside[run->n_outside - 1]));
+  clarke_json_set(&answer, "outside", json_loads(run->outside_json, 0, NULL));
+  return answer;
+}
+
+/* A step that left the reals: nothing is asked of it but what the recorder found. */
+static clarke_status
+tell_outside(int *exit_status, const clarke_run_description *run, const clarke_audit_command *command, clarke_error *err)
+{
+  const clarke_ci_source source = {.command = "audit", .path = command->run, .json = command->json};
+
+  *exit_status = EXIT_UNDECIDED;
+  for (size_t i = 0; i < run->n_outside && !command->json && !command->ci.quiet; i++)
+    puts(run->outside[i]);
+  return clarke_ci_tell(exit_status, &command->ci, &source, clarke_ci_wants(&command->ci, command->json) ? outside_json(run) : NULL, err);
+}
+
 clarke_status
 clarke_audit_run_folder(int *exit_status, const clarke_audit_command *command, clarke_error *err)
 {
@@ -156,6 +180,11 @@ clarke_audit_run_folder(int *exit_status, const clarke_audit_command *command, c
   clarke_certified_init(&answer);
   c.ask.provable = c.proof != NULL || c.zone_proof != NULL;
   status = clarke_certified_ask(&answer, &c.ask, &q, err);
+  if (answer.record.run.n_outside > 0) {
+    status = tell_outside(exit_status, &answer.record.run, &c, err);
+    clarke_certified_clear(&answer);
+    return status;
+  }
   if (status == CLARKE_ESTOPPED && *answer.record.types != '\0')
     status = keep_known(&answer, &c.ask, err);
   else if (status == CLARKE_OK)

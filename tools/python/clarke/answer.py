@@ -81,6 +81,11 @@ class Answer(Summed):
         return self.gradient["turned"]["kinks"] if self.answer == "turned" else []
 
     @property
+    def outside(self) -> dict | None:
+        """Of a step that left the reals: what made the first NaN or infinity, where, and what the real function has there (docs/outside.md). Else None."""
+        return self.report.get("outside")
+
+    @property
     def surrogates(self) -> list[str]:
         """Where AD differentiates another function than the one that is computed, by design (detach, no_grad, a Function, fake quantization):
         FILE:LINE (MODULE): OPERATOR: how. The verdict is about the step with what their derivative belongs to in their places."""
@@ -189,6 +194,8 @@ def audit_run(run, options):
     kept_in_answer(report, proof)
     if "gradient" not in report or "verdict" not in report:
         raise Failed(f"the answer is not about a run: {report.get('why', sorted(report))}")
+    if "outside" in report:
+        return Answer(report["verdict"], report["why"], [], report["gradient"], None, report)
     gradient, module = report["gradient"], modules_of(run)
     verdict, reason = report["verdict"], report["why"]
     if gradient["answer"] == "refuted":  # the verdict is about a program that did not run

@@ -19,7 +19,7 @@ from torch.overrides import _get_current_function_mode_stack
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 from . import graph as graphs
-from . import kinks, replay, statistics, updates
+from . import kinks, outside, replay, statistics, updates
 from . import model as models
 from . import trees as trees_of
 from .again import Again, keywords
@@ -327,7 +327,16 @@ class record:
         held = {name: self.trace.by_identity.get(id(t)) for name, t in (self.given or {}).items()}
         given = [v for v in held.values() if v is not None]
         names = {id(v): name for name, v in held.items()}
-        graph, loss, factors = graphs.write(self.trace, self.parameters, self.buffers, given, names)
+        real = not (outside.broken(self.trace.loss.tensor) or any(map(outside.broken, self.gradients.values())))
+        try:
+            graph, loss, factors = graphs.write(self.trace, self.parameters, self.buffers, given, names)
+        except Refused:
+            if self.write_outside(None, given, real):
+                return
+            raise
+        inside = not self.light and not self.background and self.is_outside(graph)
+        if self.write_outside(None if graph.whole else graph.x.tensor.shape[0], given, real and not inside):
+            return
         self.branches = list(dict.fromkeys(graphs.require_unread(self.trace, self.trace.loss) + graph.branches))
         self.require_inputs(given)
         found = graphs.ancestors(self.trace.loss, given)
@@ -352,6 +361,29 @@ class record:
             return
         self.work = later(self.behind, run, graph, nodes, batch, made)
         self.work.add_done_callback(self.tell)
+
+    def is_outside(self, graph):
+        """Is some number of the graph's no real one, beside masks of minus infinity?"""
+        return any(outside.broken(v.tensor) for n, i in graph.recorded.values() for v in [n.results[i]] if id(v) not in graph.masked)
+
+    def write_outside(self, samples, given, real):
+        """A step that leaves the reals, or is at a norm that is 0, has no gradient that an audit could judge: what made it so is written. (Was it?)"""
+        found = graphs.ancestors(self.trace.loss, given)
+        nodes = [n for n in self.trace.nodes if id(n) in found]
+        why = outside.at_a_norm(nodes, samples) if real else outside.explain(self.trace, nodes, self.gradients, samples)
+        if why is None:
+            return False
+        if self.append:
+            raise Refused(" ".join(why["lines"]))
+        run = {"format": "clarke-run", "version": 1, "framework": {"name": "torch", "version": torch.__version__},
+               "device": device_of([v.tensor for n in nodes for v in values_in(n.results) if v.tensor.is_floating_point()]),
+               "outside": why, "steps": [{"step": self.step, "files": {}}]}
+        if self.update is not None:  # an optimizer's step has nothing to be put beside
+            self.update.release()
+            self.update = None
+        with Folder(self.path) as folder:
+            folder.commit(run)
+        return True
 
     def behind(self, *step):
         try:
@@ -412,6 +444,8 @@ class record:
         """Puts the step behind those of the folder, which must be of the same graph, made in the same way. (What was there.)"""
         there = folder.read()
         before = there[1]
+        if "outside" in before:
+            raise Refused(f"{self.path} has a step that left the reals: another folder is needed")
         models.require_same(os.path.join(self.path, before["graph"]["file"]), before["graph"]["sha256"], graph)
         for key in run.keys() - {"graph", "steps", "nodes", "branches"}:
             if run[key] != before.get(key, {"batch_axis": True, "surrogates": [], "constants": []}.get(key)):

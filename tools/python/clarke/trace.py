@@ -89,6 +89,7 @@ class Node:
     grad_outputs: tuple = ()  # by results; None where autograd had none
     grad_inputs: tuple = ()
     untouched: bool = False  # it has changed its argument, of which no entry lay on a kink
+    derivative: str = ""  # autograd's name of it
     own: object = None  # of the last operator of somebody's Function, where that is a surrogate (surrogates.py)
 
     @property
@@ -530,6 +531,8 @@ class Trace:
             self.require_own(node)
             rest += [n for n, _ in node.next_functions]
             held = self.sequence.get(node._sequence_nr())
+            if held is not None:
+                held.derivative = held.derivative or node.name()
             if held is not None and (not self.light or held.name.rstrip("_") in self.watched):
                 whole = not self.light or self.compared is None or self.compared(held)
                 self.hooks += node.register_prehook(self.keep_output(held, whole)), node.register_hook(self.keep_inputs(held, whole))
