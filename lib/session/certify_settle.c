@@ -161,14 +161,14 @@ measure(const clarke_certified *c, const clarke_gradient *g, size_t q)
   return (clarke_norms){.exact = clarke_down_by(sqrt(exact), 0x1p32), .recorded = sqrt(recorded), .apart = clarke_up_by(sqrt(apart), 0x1p32)};
 }
 
-/* Is a parameter's gradient not told from a wrong one by the exact pass either? Its slack is no smaller, and its norm is at most the record's
+/* Is a parameter's gradient not told from a wrong one by the exact pass either? Its slack is so large at least, and its norm is at most the record's
  * and what that is off by. */
 static bool
 is_vague_anyhow(const clarke_certificate *made, const clarke_norms *n, double whole)
 {
   const clarke_norms most = {.exact = n->exact > 0 ? clarke_up_by(n->recorded + n->apart, 0x1p32) : 0, .recorded = n->recorded, .apart = n->apart};
 
-  return made->slack_least && clarke_norms_are_vague(&most, clarke_down_by(made->slack, 0x1p44), clarke_up_by(whole, 0x1p32));
+  return made->slack_least > 0 && clarke_norms_are_vague(&most, clarke_down_by(made->slack_least, 0x1p44), clarke_up_by(whole, 0x1p32));
 }
 
 /* Does what nodes allow tell the gradient from a wrong one, in each parameter? Others join `vague`. False: of some the exact pass may say more. */

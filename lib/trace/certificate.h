@@ -50,7 +50,7 @@ typedef struct {
   bool at_most;          /* doubles decided: the largest is at most `worst`, and at least `exact` entries are bit-exact */
   double farthest, widest; /* the largest error of the refuted entries; the largest finite bound */
   double norm, slack;      /* Euclidean: about that of what it should be; at least that of all bounds */
-  bool slack_least;        /* doubles decided, and the slack is also at most that of the exact pass's bounds, but for 2^-9 of it */
+  double slack_least;      /* doubles decided: at most the slack of the exact pass's bounds, but for 2^-9 of it; 0: none is known */
   bool has_offender;
   clarke_offender offender;
   char *why; /* a sentence without its end, or NULL */

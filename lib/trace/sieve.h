@@ -167,6 +167,13 @@ clarke_sieve_by(double gamma, double roundings, double tiny, double mass)
   return gamma * mass + roundings * fmin(tiny, mass);
 }
 
+/* Is a record another float32 than what it should be, which is within `off` of a number, rounded? That moves it by an ulp at most. */
+static inline bool
+clarke_sieve_is_another(float recorded, double near, double off)
+{
+  return fabs((double)recorded - near) > clarke_up_by(0x1p-23 * fabs(near) + off + 0x1p-148, 4);
+}
+
 /* Are all numbers so small that no sum of theirs overflows? Else all is left open. */
 void clarke_sieve_check_sizes(clarke_sieve *s, const clarke_sieved *v, size_t count);
 

@@ -214,9 +214,23 @@ is_rearranged(const clarke_value *v, size_t count)
   return all;
 }
 
-/* The norm of a weight's bounds once more, entry by entry: what Cauchy and Schwarz say of its rows would not tell it from a wrong one. */
+/* At most the norm of the exact pass's bounds, of which it counts those alone whose entries are not bit-exact. size: at most what the absolute
+ * values of an entry's terms add up to, but for what doubles round. */
+static double
+least_slack(const clarke_sieved *w, const float *recorded, const double *size, size_t count, double nu)
+{
+  const size_t line = line_of(w);
+  double sum = 0;
+
+  for (size_t e = 0; w->near != NULL && w->slack != NULL && w->shift == NULL && e < count; e++)
+    sum += clarke_sieve_is_another(recorded[e], w->near[e], w->slack[e / line]) ? size[e] * size[e] : 0;
+  return clarke_down_by(nu / (1 - nu) * sqrt(sum), 0x1p34);
+}
+
+/* The norm of a weight's bounds once more, entry by entry: what Cauchy and Schwarz say of its rows would not tell it from a wrong one. Of a bias
+ * rows say all. */
 static clarke_status
-sharpen(clarke_sieve *s, clarke_certificate *made, size_t v, clarke_error *err)
+sharpen(clarke_sieve *s, clarke_certificate *made, size_t v, const float *recorded, clarke_error *err)
 {
   const clarke_sieved *w = &s->grad[v];
   const size_t count = s->g->values[v].count;
@@ -224,6 +238,8 @@ sharpen(clarke_sieve *s, clarke_certificate *made, size_t v, clarke_error *err)
   double *size, sum = 0;
   clarke_status status;
 
+  if (w->floor != NULL && w->dense == NULL && !(nu >= 0.5))
+    made->slack_least = least_slack(w, recorded, w->floor, count, nu);
   if (w->dense == NULL || s->grad[w->dense->out].exact == NULL)
     return CLARKE_OK;
   size = clarke_sieve_take_doubles(s, count);
@@ -232,6 +248,8 @@ sharpen(clarke_sieve *s, clarke_certificate *made, size_t v, clarke_error *err)
     sum += size[e] * size[e];
   if (status == CLARKE_OK)
     made->slack = clarke_sieve_up(nu / (1 - nu) * sqrt(sum)) + 4 * w->terms * s->c->by.tiny * (1 + sqrt(sum)) * (double)count;
+  if (status == CLARKE_OK && !(nu >= 0.5))
+    made->slack_least = least_slack(w, recorded, size, count, nu);
   clarke_sieve_leave(s, size);
   return status;
 }
@@ -255,7 +273,7 @@ judge_entries(clarke_sieve *s, clarke_certificate *made, size_t q, size_t v, cla
                                                  s->grad[v].terms + CLARKE_ROUNDBACK_SPARE_NORMALIZED, CLARKE_TERMS_OF_WEIGHT, err)
                             : clarke_no_memory(err);
   if (status == CLARKE_OK && made->slack > CLARKE_VAGUE * sqrt(clarke_sieve_squares(recorded, p->count)))
-    status = sharpen(s, made, v, err);
+    status = sharpen(s, made, v, recorded, err);
   clarke_sieve_leave(s, recorded);
   return status;
 }

@@ -681,7 +681,7 @@ clarke_status
 clarke_sieve_judge_entries(clarke_sieve *s, clarke_certificate *made, const clarke_sieved *v, size_t count, const float *recorded, double roundings)
 {
   const double gamma = clarke_sieve_gamma(s, roundings);
-  double squares = 0;
+  double squares = 0, least = 0; /* of all bounds; of entries' that are not bit-exact, whose bounds alone the exact pass counts */
 
   clarke_sieve_check_sizes(s, v, count);
   for (size_t e = 0; e < count && !s->open; e++) {
@@ -691,12 +691,13 @@ clarke_sieve_judge_entries(clarke_sieve *s, clarke_certificate *made, const clar
     s->open = !(off <= bound);
     made->worst = off > 0 ? fmax(made->worst, clarke_up_by(off / bound, 4)) : made->worst;
     squares += bound * bound;
+    least += clarke_sieve_is_another(recorded[e], v->near[e], clarke_up_by(v->off[e], ADDED)) ? bound * bound : 0;
   }
   made->entries = count;
   made->exact = s->open ? 0 : count_exact(s, v, count, recorded);
   made->at_most = true;
   made->certainty = made->exact == count ? CLARKE_BIT_EXACT : CLARKE_WITHIN_BOUND;
   made->slack = made->certainty == CLARKE_BIT_EXACT ? 0 : clarke_up_by(sqrt(squares), 0x1p34);
-  made->slack_least = true;
+  made->slack_least = made->certainty == CLARKE_BIT_EXACT ? 0 : clarke_down_by(sqrt(least), 0x1p34);
   return CLARKE_OK;
 }

@@ -652,6 +652,7 @@ check_step_off(distances_off *most, machine *k, const clarke_step *s, uint64_t *
   off_scene c;
 
   off_begin(&c, k, s, state);
+  c.p.in_pairs = *state >> 7 & 1; /* exponentials, of every other */
   OK(s->kind == CLARKE_DENSE      ? clarke_dense_forward(&c.p, s)
      : s->kind == CLARKE_ANALYTIC ? clarke_analytic_forward(&c.p, s)
      : s->kind == CLARKE_SOFTMAX  ? clarke_softmax_forward(&c.p, s)

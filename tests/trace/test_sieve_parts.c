@@ -133,6 +133,21 @@ START_TEST(turned_as_it_lies)
 }
 END_TEST
 
+/* What may be a number rounded is never another; what is two floats away is. */
+START_TEST(another)
+{
+  static const double at[] = {1, 0x1.000001p0, 0x1.fffffefp5, 0.1, -3e-40, 0x1p-149, 0, 1e38};
+
+  for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+    const float is = (float)at[i], above = nextafterf(nextafterf(nextafterf(is, INFINITY), INFINITY), INFINITY);
+
+    ck_assert(!clarke_sieve_is_another(is, at[i], 0) && !clarke_sieve_is_another(nextafterf(is, INFINITY), is, 0));
+    ck_assert(clarke_sieve_is_another(above, at[i], 0) && !clarke_sieve_is_another(above, at[i], (double)above - at[i]));
+    ck_assert(!clarke_sieve_is_another((float)(at[i] * 1.01), at[i], fabs(0.01 * at[i]) + 0x1p-150));
+  }
+}
+END_TEST
+
 START_TEST(equal)
 {
   const float a[] = {0, 1, 2}, b[] = {-0.0, 1, 2}, c[] = {0, 1, 3}, nan[] = {0, NAN, 2};
@@ -370,6 +385,7 @@ MODULE(sieve_parts)
   tcase_add_test(tests, sums_begun);
   tcase_add_test(tests, turned);
   tcase_add_test(tests, turned_as_it_lies);
+  tcase_add_test(tests, another);
   tcase_add_test(tests, equal);
   tcase_add_loop_test(tests, judged, 0, sizeof judgements / sizeof judgements[0]);
   tcase_add_test(tests, many_kernels);
