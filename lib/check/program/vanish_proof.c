@@ -12,7 +12,8 @@
 
 #define MOST_VARIABLES 64
 #define MOST_POINTS ((size_t)1 << 21)
-#define MOST_WORK ((size_t)1 << 28) /* points times instructions */
+#define MOST_WORK ((size_t)1 << 28) /* points times instructions; words of 64 bits that are multiplied */
+#define MOST_WORDS 4096             /* of a number */
 
 /* The number of an instruction at a point of the grid, or the degrees of its polynomials. */
 typedef struct {
@@ -30,7 +31,8 @@ typedef struct {
   pair *value;
   size_t n_variables, n_needed;
   size_t size[MOST_VARIABLES], at[MOST_VARIABLES]; /* of the grid; the point */
-  size_t *variable;                                /* an INPUT's */
+  size_t work;
+  size_t *variable; /* an INPUT's */
 } grid;
 
 /* ---- Degrees */
@@ -81,13 +83,23 @@ find_degrees(grid *g, size_t at)
 
 /* ---- Values */
 
+/* y = a b, which is counted. */
+static void
+multiply(grid *g, integer *y, const integer *a, const integer *b)
+{
+  mpz_mul(y, a, b);
+  g->work += mpz_size(y) + 1;
+  require(mpz_size(y) <= MOST_WORDS, "a number of more than %d words", MOST_WORDS);
+  require(g->work <= MOST_WORK, "more than %zu words would be multiplied", MOST_WORK);
+}
+
 /* y *= x's below, for all arguments but one. */
 static void
 times_below(grid *g, const instruction *i, integer *y, size_t but)
 {
   for (size_t k = 0; k < i->n; k++)
     if (k != but)
-      mpz_mul(y, y, &g->value[i->in[k]].below);
+      multiply(g, y, y, &g->value[i->in[k]].below);
 }
 
 /* The common denominator of all coefficients. */
@@ -108,8 +120,8 @@ evaluate_sum(grid *g, const instruction *i, pair *y)
   mpz_set_ui(&y->above, 0);
   for (size_t k = 0; k < i->n; k++) {
     mpz_divexact(&term, &common, mpq_denref(&i->c[k]));
-    mpz_mul(&term, &term, mpq_numref(&i->c[k]));
-    mpz_mul(&term, &term, &g->value[i->in[k]].above);
+    multiply(g, &term, &term, mpq_numref(&i->c[k]));
+    multiply(g, &term, &term, &g->value[i->in[k]].above);
     times_below(g, i, &term, k);
     mpz_add(&y->above, &y->above, &term);
   }
@@ -132,8 +144,8 @@ evaluate(grid *g, size_t at)
   } else if (i->kind == A_SUM) {
     evaluate_sum(g, i, y);
   } else {
-    mpz_mul(&y->above, &a->above, i->kind == A_PRODUCT ? &b->above : &b->below);
-    mpz_mul(&y->below, &a->below, i->kind == A_PRODUCT ? &b->below : &b->above);
+    multiply(g, &y->above, &a->above, i->kind == A_PRODUCT ? &b->above : &b->below);
+    multiply(g, &y->below, &a->below, i->kind == A_PRODUCT ? &b->below : &b->above);
   }
 }
 
