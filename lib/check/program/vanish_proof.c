@@ -76,8 +76,8 @@ find_degrees(grid *g, size_t at)
       y->above[v] = a->above[v] + b->below[v];
       y->below[v] = a->below[v] + b->above[v];
     }
-    require(y->above[v] <= MOST_POINTS && y->below[v] <= MOST_POINTS, "instruction %zu has a degree above %zu", at,
-            MOST_POINTS);
+    expect(y->above[v] <= MOST_POINTS && y->below[v] <= MOST_POINTS, "instruction %zu has a degree above %zu", at,
+           MOST_POINTS);
   }
 }
 
@@ -89,8 +89,8 @@ multiply(grid *g, integer *y, const integer *a, const integer *b)
 {
   mpz_mul(y, a, b);
   g->work += mpz_size(y) + 1;
-  require(mpz_size(y) <= MOST_WORDS, "a number of more than %d words", MOST_WORDS);
-  require(g->work <= MOST_WORK, "more than %zu words would be multiplied", MOST_WORK);
+  expect(mpz_size(y) <= MOST_WORDS, "a number of more than %d words", MOST_WORDS);
+  expect(g->work <= MOST_WORK, "more than %zu words would be multiplied", MOST_WORK);
 }
 
 /* y *= x's below, for all arguments but one. */
@@ -180,7 +180,7 @@ begin(grid *g)
   mark_needed(g);
   for (size_t i = 0; i < g->p->n_inputs; i++)
     for (size_t e = 0; e < g->p->inputs[i].n; e++) {
-      require(g->n_variables < MOST_VARIABLES, "at most %d inputs", MOST_VARIABLES);
+      expect(g->n_variables < MOST_VARIABLES, "at most %d inputs", MOST_VARIABLES);
       g->variable[g->p->inputs[i].first + e] = g->n_variables++;
     }
   for (size_t at = 0; at < g->p->n; at++) {
@@ -204,8 +204,8 @@ find_size(grid *g)
       g->size[v] = d > g->size[v] ? d : g->size[v];
     }
     points *= g->size[v];
-    require(points <= MOST_POINTS && points * g->n_needed <= MOST_WORK,
-            "a grid of more than %zu points would be needed", points - 1);
+    expect(points <= MOST_POINTS && points * g->n_needed <= MOST_WORK, "a grid of more than %zu points would be needed",
+           points - 1);
   }
   return points;
 }
