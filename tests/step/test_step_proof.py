@@ -77,6 +77,23 @@ def forged(folder):
             expect(f"{proof.name}: {lines[i][:60]} -> {' '.join(changed)[:60]}", status == 1 and "VERIFIED" not in said, status, said[:200])
 
 
+def inside(folder):
+    """Bounds that are nearer to one another than the first intervals, beside the number: more bits tell."""
+    path, asked = folder / "inside.proof", 0
+    for proof in PROOFS:
+        lines = proof.read_text().splitlines()[:-1]
+        after = next(i for i, line in enumerate(lines) if line.startswith("after "))
+        for i in range(after + 1, len(lines)):
+            words = lines[i].split()
+            low, high = Q(words[1]), Q(words[2])
+            for bounds in ((high - (high - low) / 64, high), (low, low + (high - low) / 64)) if low < high else ():
+                path.write_text(sealed(lines[:i] + [" ".join([words[0], *map(text_of, bounds), *words[3:]])] + lines[i + 1:]))
+                status, said = check(path)
+                expect(f"{proof.name}, {words[0]}: beside the number", status == 1 and "is not there" in said, status, said[:200])
+                asked += 1
+    expect("some numbers have bounds", asked > 20, asked)
+
+
 def words(folder):
     """Words, order and counts."""
     lines = (ROOT / "proofs-data/steps/torch-adam.proof").read_text().splitlines()[:-1]
@@ -187,6 +204,7 @@ def identities(folder):
                                 ("input x, y\noutput (x*y - y*x)*x*(x-1)", 0, "VERIFIED"), ("input x\noutput x - x + 1/1000000007", 1, "is not 0"),
                                 ("input x, y\noutput 0/(x*y - y*x)", 1, "divides by what is 0"), ("input x, y\noutput 1/(x*y - y*x) - x", 1, ""),
                                 ("input x, y\noutput x/(x*y - y*x) - x/(x*y - y*x)", 1, "divides by what is 0"),
+                                ("input x\noutput 1/(1/x)", 1, "is not 0"), ("input x, y\noutput x + (y - y)/((x - 1)*(x - 2))", 1, "is not 0"),
                                 ("input x\noutput 1/x*x - 1", 0, "VERIFIED"), ("input x\noutput relu(x) - relu(x)", 1, "neither a sum"),
                                 ("input x\noutput sqrt(x) - sqrt(x)", 1, "neither a sum"), ("input x\nlet y = exp(x)\noutput x - x", 0, "VERIFIED"),
                                 ("input x[70]\noutput x[0] - x[0]", 2, "at most 64"),
@@ -198,7 +216,7 @@ def identities(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as name:
-        for test in (forged, words, drawn, identities):
+        for test in (forged, inside, words, drawn, identities):
             test(Path(name))
     print(f"{len(PROOFS)} proofs, {len(failures)} failures")
     return len(failures) > 0 or len(PROOFS) < 17
