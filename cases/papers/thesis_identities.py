@@ -20,7 +20,7 @@ def product(out, a, b, lines):
 
 def blocks():
     """(2.16) for three layers of two units."""
-    m = [[[f"m{n}{i}{k}" for k in range(2)] for i in range(2)] for n in (1, 2)] + [[["m30"], ["m31"]]]
+    m = [[["m100", "m101"]], [[f"m2{i}{k}" for k in range(2)] for i in range(2)], [["m30"], ["m31"]]]
     fixed, free = ([[f"{w}{n}{i}" for i in range(2)] for n in (1, 2)] for w in "fq")
     lines = [f"input {', '.join(x for matrix in m for row in matrix for x in row)}, {', '.join(fixed[0] + fixed[1] + free[0] + free[1])}"]
     block = [row + [f"(-{x})" for x in row] for row in m[0]]
@@ -36,10 +36,10 @@ def blocks():
             chain = product(f"{name}{n}", chain, [[x if i == k else "0" for k in range(2)] for i, x in enumerate(entries[n])], lines)
             chain = product(f"{name}{n}m", chain, m[n + 1], lines)
         chains.append(chain)
-    lines.append("output " + ", ".join(f"{block[i][0]} - {chains[0][i][0]} + {chains[1][i][0]}" for i in range(2)))
+    lines.append("output " + ", ".join(f"{block[i][0]} - {chains[0][i][0]} + {chains[1][i][0]}" for i in range(1)))
     point = " ".join(f"{name.strip()}={i % 5 - 2}" for i, name in enumerate(lines[0].removeprefix("input ").split(",")))
     return "\n".join(["#: claim T2-2.16", "#: where Thesis, Proposition 4, its proof, (2.16)",
-                      "#: says the block product is the product less its value at Q_i = 0: for all numbers, here of three layers of two units",
+                      "#: says the block product is the product less its value at Q_i = 0: for all numbers, here of one input and three layers",
                       "#: note D_i = Q_i + Q_i is printed for Qbar_i + Q_i", f"#: at {point}", "#: expect vanishes yes", *lines]) + "\n"
 
 

@@ -12,6 +12,7 @@
 #include "check/program/program_proof.h"
 #include "check/program/region_proof.h"
 #include "check/program/segment_proof.h"
+#include "check/program/vanish_proof.h"
 #include "check/record/record_proof.h"
 #include "check/unroll.h"
 #include "check/update/update_proof.h"
@@ -61,6 +62,17 @@ check_function(const char *folder, const char *what)
     check_patterns(&of, parameters);
 }
 
+/* A program's outputs are 0 for all inputs. */
+static void
+check_identity(const char *folder)
+{
+  program of = {0};
+  known_line("semantics", "real");
+  next_line("program");
+  read_function(&of, folder, false);
+  check_vanishing(&of);
+}
+
 /* `claim WHAT`. */
 static void
 check_claim(const char *folder)
@@ -74,11 +86,13 @@ check_claim(const char *folder)
     check_update();
   else if (strcmp(what, "zone") == 0)
     check_zone_of(folder);
+  else if (strcmp(what, "identity") == 0)
+    check_identity(folder);
   else {
     require(
         strcmp(what, "patterns") == 0 || strcmp(what, "regions") == 0 || strcmp(what, "segment") == 0,
-        "'claim arrangement', 'claim patterns', 'claim record', 'claim regions', 'claim segment', 'claim update' or "
-        "'claim zone' is expected");
+        "'claim arrangement', 'claim identity', 'claim patterns', 'claim record', 'claim regions', 'claim segment', "
+        "'claim update' or 'claim zone' is expected");
     check_function(folder, what);
   }
 }

@@ -106,6 +106,8 @@ COMMANDS = [
     ("cost RUN", "clarke", "cost {RUNS}/small --mode forward --against {STATES}/counts.json"),
     ("cost --matrices", "clarke", "cost --matrices 12 --json"),
     ("step", "clarke", "step torch-nadam --state {STATES}/state.json --gradient {STATES}/gradient.json --eta 1/10"),
+    ("step --proof", "clarke", "step innaprop --state {STATES}/state.json --gradient {STATES}/gradient.json --eta 1/10 --alpha 1/2 --beta 2 --proof {OUT}/p"),
+    ("step of a run", "clarke", "step {STATES}/run --rule adam --json"),
     ("step --json", "clarke", "step innaprop --state {STATES}/state.json --gradient {STATES}/gradient.json --eta 1/10 --alpha 1 --beta 2 "
                               "--json --against {STATES}/state.json"),
     ("step list", "clarke", "step list"),

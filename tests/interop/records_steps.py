@@ -119,7 +119,7 @@ def places(folder):
     with clarke.record(run, model, optimizer=optimizer):
         F.cross_entropy(model(x), y).backward()
     optimizer.step()
-    expect(ask(run)["bits"] == 63, f"some parameters: {ask(run)}")
+    expect(ask(run)["bits"] == 63 and ask(run)["gradient"]["unstepped"] == 2, f"some parameters: {ask(run)}")
     expect(len(optimizer._optimizer_step_pre_hooks) == len(optimizer._optimizer_step_post_hooks) == 0, "hooks are left")
 
 
@@ -147,7 +147,8 @@ def changed_gradients(folder):
     said = run_of("scaled", lambda m, o: scaler.unscale_(o), scaler)
     low, high = said["gradient"]["factor"]
     expect(said["answer"] == BITS and low <= 1 / 1024 <= high and high - low < 1e-9, f"scaled: {said}")
-    said = run_of("both", lambda m, o: (scaler.unscale_(o), nn.utils.clip_grad_norm_(m.parameters(), 0.1)), torch.amp.GradScaler("cpu", init_scale=8.0))
+    both = torch.amp.GradScaler("cpu", init_scale=8.0)
+    said = run_of("both", lambda m, o: (both.unscale_(o), nn.utils.clip_grad_norm_(m.parameters(), 0.1)), both)
     expect(said["answer"] == BITS and said["holds"] and said["gradient"]["is"] == "multiple", f"scaled and clipped: {said}")
     for how, large in (("finite", 1.0), ("infinite", 1e30)):  # the step divides by the scale itself
         run, model, scaler = os.path.join(folder, f"fused-{how}"), network(), torch.amp.GradScaler("cpu", init_scale=1024.0 if large == 1 else 2.0**120)

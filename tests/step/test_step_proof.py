@@ -5,6 +5,7 @@
 import hashlib
 import json
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
-from draw import draw_count  # noqa: E402
+from draw import ONE_IN, draw_count  # noqa: E402
 
 TOOLS = Path(sys.argv[1]).resolve()
 PROOFS = sorted((ROOT / "proofs-data/steps").glob("*.proof"))
@@ -76,6 +77,23 @@ def forged(folder):
             expect(f"{proof.name}: {lines[i][:60]} -> {' '.join(changed)[:60]}", status == 1 and "VERIFIED" not in said, status, said[:200])
 
 
+def inside(folder):
+    """Bounds that are nearer to one another than the first intervals, beside the number: more bits tell."""
+    path, asked = folder / "inside.proof", 0
+    for proof in PROOFS:
+        lines = proof.read_text().splitlines()[:-1]
+        after = next(i for i, line in enumerate(lines) if line.startswith("after "))
+        for i in range(after + 1, len(lines)):
+            words = lines[i].split()
+            low, high = Q(words[1]), Q(words[2])
+            for bounds in ((high - (high - low) / 64, high), (low, low + (high - low) / 64)) if low < high else ():
+                path.write_text(sealed(lines[:i] + [" ".join([words[0], *map(text_of, bounds), *words[3:]])] + lines[i + 1:]))
+                status, said = check(path)
+                expect(f"{proof.name}, {words[0]}: beside the number", status == 1 and "is not there" in said, status, said[:200])
+                asked += 1
+    expect("some numbers have bounds", asked > 20, asked)
+
+
 def words(folder):
     """Words, order and counts."""
     lines = (ROOT / "proofs-data/steps/torch-adam.proof").read_text().splitlines()[:-1]
@@ -132,9 +150,73 @@ def drawn(folder):
         expect(f"{options}", ran.returncode == 2 and words in ran.stderr and not (folder / "none.proof").exists(), ran.stderr)
 
 
+def identity(folder, text):
+    """What clarke-check says of a program whose outputs are said to be 0."""
+    (folder / "i.prog").write_text(text)
+    (folder / "i.proof").write_text(sealed(["clarke-proof 1", "claim identity", "semantics real",
+                                            f"program i.prog {hashlib.sha256(text.encode()).hexdigest()}"]))
+    return check(folder / "i.proof")
+
+
+def is_zero(program, draw):
+    """Are the outputs 0 at drawn points? (Where a divisor is 0 there another point is drawn.)"""
+    done = 0
+    while done < 4:
+        names = {}
+        try:
+            for line in program.splitlines():
+                word, rest = line.split(" ", 1)
+                rest = re.sub(r"\b(\d+)\b", r"Q(\1)", rest) if word != "input" else rest
+                if word == "input":
+                    names |= {name.strip(): Q(draw.randint(-10**6, 10**6), 10**5 + 3) for name in rest.split(",")}
+                elif word == "let":
+                    name, value = rest.split(" = ")
+                    names[name] = eval(value, {"Q": Q}, names)
+                elif any(eval(f"({rest},)", {"Q": Q}, names)):
+                    return False
+        except ZeroDivisionError:
+            continue
+        done += 1
+    return True
+
+
+def identities(folder):
+    """Those of the papers hold, and with a number or a sign that is another they do not."""
+    draw, cases, turned = random.Random(8), ROOT / "cases/papers", 0
+    for proof in sorted((ROOT / "proofs-data/papers").glob("*.proof")):
+        lines = proof.read_text().splitlines()
+        if lines[1] != "claim identity" or "blocks" in lines[3]:
+            continue
+        program = "\n".join(line for line in (cases / lines[3].split()[1]).read_text().splitlines() if not line.startswith("#"))
+        expect(f"{proof.name} holds", identity(folder, program)[0] == 0)
+        at = program.rindex("\noutput ")
+        for k in draw.sample(places := [i for i in range(at, len(program)) if program[i] in "+-"], min(len(places), draw_count(2))):
+            changed = program[:k] + {"+": "-", "-": "+"}[program[k]] + program[k + 1:]
+            status, said = identity(folder, changed)
+            still = is_zero(changed, draw)  # as where the sign is that of a term that is 0
+            expect(f"{proof.name}, a sign: {changed[at:]}", status == (0 if still else 1) and ("is not 0 for all inputs" in said) != still, status, said[:200])
+            turned += not still
+    expect("most signs matter", turned > 8 // ONE_IN, turned)
+    for text, status, words in (("input x, y\noutput x*x - y*y - (x - y)*(x + y)", 0, "VERIFIED"),
+                                ("input x, y\noutput (x*x - y*y)/(x - y) - x - y", 0, "VERIFIED"),
+                                ("input x\noutput x*(x - 1)*(x - 2)*(x - 3)*(x - 4)", 1, "output 0 is not 0"),
+                                ("input x, y\noutput x - x, x*y*(x - 1)*(y - 1)*(x - 2)*(y - 2)", 1, "output 1 is not 0"),
+                                ("input x, y\noutput (x*y - y*x)*x*(x-1)", 0, "VERIFIED"), ("input x\noutput x - x + 1/1000000007", 1, "is not 0"),
+                                ("input x, y\noutput 0/(x*y - y*x)", 1, "divides by what is 0"), ("input x, y\noutput 1/(x*y - y*x) - x", 1, ""),
+                                ("input x, y\noutput x/(x*y - y*x) - x/(x*y - y*x)", 1, "divides by what is 0"),
+                                ("input x\noutput 1/(1/x)", 1, "is not 0"), ("input x, y\noutput x + (y - y)/((x - 1)*(x - 2))", 1, "is not 0"),
+                                ("input x\noutput 1/x*x - 1", 0, "VERIFIED"), ("input x\noutput relu(x) - relu(x)", 1, "neither a sum"),
+                                ("input x\noutput sqrt(x) - sqrt(x)", 1, "neither a sum"), ("input x\nlet y = exp(x)\noutput x - x", 0, "VERIFIED"),
+                                ("input x[70]\noutput x[0] - x[0]", 2, "at most 64"),
+                                ("input x[40]\noutput " + "*".join(f"(x[{i}]+1)" for i in range(40)), 2, "a grid of more"),
+                                ("input x\n" + "".join(f"let y{i} = {'x' if i == 0 else f'y{i - 1}*y{i - 1}'}\n" for i in range(40)) + "output y39 - y39", 2, "degree above")):
+        got, said = identity(folder, text + "\n")
+        expect(f"{text!r}", got == status and words in said, got, said[:300])
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
-        for test in (forged, words, drawn):
+        for test in (forged, inside, words, drawn, identities):
             test(Path(name))
     print(f"{len(PROOFS)} proofs, {len(failures)} failures")
     return len(failures) > 0 or len(PROOFS) < 17

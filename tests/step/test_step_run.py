@@ -219,6 +219,8 @@ def given(folder):
     expect("theta was changed between", "a.bias was changed" in ask(folder, run, status=3)["gradient"]["why"])
     run = Run("SGD", SGD, sgd)
     del run.gradient["a.bias"]
+    run.gradient["more"] = [1], [2.0]
+    expect("not stepped", ask(folder, run, status=3)["gradient"]["unstepped"] == 1)
     expect("a gradient of its own", "1 have no recorded gradient" in ask(folder, run, status=3)["gradient"]["why"])
 
 
@@ -258,6 +260,11 @@ def refused(folder):
         r = run()
         r.told[key] = value
         expect(f"told {key}", words in ask(folder, r, status=2))
+    r = run()
+    r.told["groups"][0]["parameters"] = ["a.weight"]
+    expect("a parameter in no group", "a.bias is in 0 groups" in ask(folder, r, status=2))
+    r.told["groups"][0]["parameters"] = ["a.weight", "a.bias", "a.bias"]
+    expect("a parameter that is in one twice", "a.bias is in 2 groups" in ask(folder, r, status=2))
     r = run()
     r.told["groups"][0]["amsgrad"] = True
     expect("amsgrad", "amsgrad" in ask(folder, r, status=3)["why"])

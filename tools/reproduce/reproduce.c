@@ -2,6 +2,7 @@
 #include "command.h"
 #include "check_needs.h"
 #include "base/stop.h"
+#include "proof/text.h"
 #include "proof/write.h"
 #include "reproduce_compare.h"
 #include "reproduce_keys.h"
@@ -186,9 +187,35 @@ place_in_claim(size_t *of, const library *l, const clarke_run *r)
   return place;
 }
 
+/* That the outputs are 0 for all inputs: clarke-check needs the program alone. */
+static clarke_status
+write_identity(const char *path, const clarke_run *r, clarke_error *err)
+{
+  clarke_text t;
+  const clarke_status status = clarke_text_open(&t, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  fputs("clarke-proof 1\nclaim identity\nsemantics real\n", t.to);
+  clarke_proof_put_file(t.to, "program", r->c->name, r->c->file.sha256);
+  return clarke_proof_save(&t, status, path, err);
+}
+
+/* Was it computed that all outputs are 0 for all inputs? */
+static bool
+is_identity(const clarke_table_row *row)
+{
+  const clarke_facts *f = &row->c->facts[row->check->facts];
+
+  for (size_t i = 0; i < f->n; i++)
+    if (strcmp(f->fact[i].key, "vanishes") == 0 && strcmp(row->computed[i], "yes") == 0)
+      return true;
+  return false;
+}
+
 /* CLAIM.proof, or CLAIM-n.proof when the claim has several checks. */
 static clarke_status
-write_proof(char **name, const library *l, const clarke_run *r, const char *folder,
+write_proof(char **name, const library *l, const clarke_run *r, const char *folder, bool identity,
             clarke_error *err)
 {
   size_t of, place = place_in_claim(&of, l, r);
@@ -202,8 +229,8 @@ write_proof(char **name, const library *l, const clarke_run *r, const char *fold
   path = *name != NULL ? joined(folder, "/", *name) : NULL;
   if (path == NULL)
     return clarke_no_memory(err);
-  status = clarke_proof_write_program(path, r->c->name, r->c->file.sha256, &r->d, NULL, err);
-  if (status == CLARKE_OK) {
+  status = identity ? write_identity(path, r, err) : clarke_proof_write_program(path, r->c->name, r->c->file.sha256, &r->d, NULL, err);
+  if (status == CLARKE_OK && !identity) {
     clarke_check_needs_read(&needs, path, NULL, 0);
     clarke_check_needs_to_follow(&needs, r->d.p, clarke_code_wrt_count(r->d.p), true);
     clarke_say_check_needs("reproduce", &needs);
@@ -295,8 +322,8 @@ run_check(clarke_table *rows, const library *l, clarke_case *c, const clarke_che
   status = clarke_run_check(&r, c, check, err);
   bool decided = status == CLARKE_OK && r.d.verdict != CLARKE_UNDECIDED;
   status = compare(row, &r, status, err);
-  if (status == CLARKE_OK && decided && q->proofs != NULL)
-    status = write_proof(&row->proof, l, &r, q->proofs, err);
+  if (status == CLARKE_OK && q->proofs != NULL && (decided || is_identity(row)))
+    status = write_proof(&row->proof, l, &r, q->proofs, !decided, err);
   clarke_run_clear(&r);
   return status;
 }

@@ -187,6 +187,8 @@ print_text(const clarke_run *r)
   if (r->n > 0) {
     put_given(text, sizeof text, r);
     printf("Gradient: %s\n", text);
+    if (r->given.unstepped > 0)
+      printf("Not stepped: %zu parameters that have a recorded gradient\n", r->given.unstepped);
   }
   put_why(text, sizeof text, r);
   printf("%s%s%s\n", name_of(r->answer), *text != '\0' ? ": " : "", text);
@@ -227,6 +229,7 @@ given_json(const clarke_run *r)
   clarke_json_set(&j, "is", json_string(kinds[r->given.is]));
   clarke_json_set(&j, "follows", json_boolean(is_given(r)));
   clarke_json_set(&j, "why", clarke_json_text(text));
+  clarke_json_set(&j, "unstepped", json_integer((json_int_t)r->given.unstepped));
   if (r->given.is == CLARKE_GIVEN_MULTIPLE)
     clarke_json_set(&j, "factor", json_pack("[f, f]", r->given.low, r->given.high));
   return j;

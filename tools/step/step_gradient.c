@@ -155,6 +155,7 @@ clarke_given_find(clarke_given_finding *f, const clarke_record *r, clarke_error 
   if (pairs == NULL)
     return clarke_no_memory(err);
   status = pair_up(pairs, &n, f, r, err);
+  f->unstepped = r->gradients.n - n;
   if (status == CLARKE_OK)
     decide(f, pairs, n);
   free(pairs);

@@ -4,18 +4,22 @@
 
 #include <string.h>
 
+#define MOST_STEPS 10000 /* of clarke-check (docs/proof-format.md) */
+
 /* The numbers in the order of a proof. */
 static const clarke_hyper order[] = {CLARKE_HYPER_STEP, CLARKE_HYPER_ALPHA, CLARKE_HYPER_BETA, CLARKE_HYPER_SIGMA, CLARKE_HYPER_MOMENTUM,
                                      CLARKE_HYPER_EPS, CLARKE_HYPER_DECAY, CLARKE_HYPER_DAMPENING};
 
 static clarke_status
-check_provable(const clarke_step_state *s, clarke_error *err)
+check_provable(const clarke_step_state *s, size_t n_gradients, clarke_error *err)
 {
   static const char *const others[] = {"nag", "nadam", "torch-nadam", "tensorflow-adam"};
 
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (strcmp(s->rule->name, others[i]) == 0)
       return clarke_fail(err, CLARKE_EINPUT, "--proof: clarke-check has no rule %s", s->rule->name);
+  if (s->k + n_gradients > MOST_STEPS)
+    return clarke_fail(err, CLARKE_EINPUT, "--proof: %zu steps in all; clarke-check takes %d", s->k + n_gradients, MOST_STEPS);
   if (s->hypers->preconditioned)
     return clarke_fail(err, CLARKE_EINPUT, "--proof: clarke-check has no --preconditioned gradients");
   return CLARKE_OK;
@@ -120,7 +124,7 @@ put_state(FILE *out, const clarke_step_state *s, bool bounds)
 clarke_status
 clarke_step_proof_begin(clarke_text *t, const clarke_step_state *s, size_t n_gradients, clarke_error *err)
 {
-  clarke_status status = check_provable(s, err);
+  clarke_status status = check_provable(s, n_gradients, err);
 
   if (status == CLARKE_OK)
     status = clarke_text_open(t, err);

@@ -136,6 +136,25 @@ take_parameter(clarke_step_parameter *p, clarke_run *r, const char *name, size_t
   return status == CLARKE_OK ? take_slots(p, r, theta, err) : status;
 }
 
+/* Every parameter of the file is in one group: what is in none would not be judged. */
+static clarke_status
+check_listed(const clarke_run *r, clarke_error *err)
+{
+  static const char part[] = "after/theta/";
+  const clarke_tensors *ts = &r->record.update;
+
+  for (size_t i = 0; i < ts->n; i++) {
+    const bool is_theta = strncmp(ts->tensor[i].name, part, strlen(part)) == 0;
+    size_t listed = 0;
+
+    for (size_t k = 0; is_theta && k < r->n; k++)
+      listed += strcmp(r->parameter[k].name, ts->tensor[i].name + strlen(part)) == 0;
+    if (is_theta && listed != 1)
+      return clarke_fail(err, CLARKE_EINPUT, "%s is in %zu groups of run.json; it was stepped in one", ts->tensor[i].name + strlen(part), listed);
+  }
+  return CLARKE_OK;
+}
+
 static clarke_status
 take_parameters(clarke_run *r, clarke_error *err)
 {
@@ -151,6 +170,8 @@ take_parameters(clarke_run *r, clarke_error *err)
   for (size_t g = 0; g < u->n_groups; g++)
     for (size_t i = 0; i < u->group[g].n_parameters && status == CLARKE_OK; i++)
       status = take_parameter(&r->parameter[r->n++], r, u->group[g].parameter[i], g, err);
+  if (status == CLARKE_OK)
+    status = check_listed(r, err);
   if (status == CLARKE_OK && r->n == 0)
     status = clarke_fail(err, CLARKE_EINPUT, "step %zu: the optimizer stepped no parameter", r->record.step->step);
   return status;

@@ -44,7 +44,8 @@ typedef enum {
 typedef struct {
   clarke_given is;
   double low, high;      /* the factor lies between; or `high` is the value */
-  size_t parameters, unrecorded; /* of those that were stepped, how many have no recorded gradient */
+  size_t parameters, unrecorded; /* of those that were stepped, how many have no recorded gradient; */
+  size_t unstepped;              /* and how many have one, and were not stepped */
   const char *first;     /* of other ones the first parameter; where theta did not begin as recorded, that one's name */
   bool moved;            /* a parameter was changed between the backward pass and the step */
 } clarke_given_finding;

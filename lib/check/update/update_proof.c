@@ -8,6 +8,7 @@
 
 #define MOST_STEPS 10000 /* 1 - sigma^k has as many digits as that times sigma's */
 #define MOST_ENTRIES 65536
+#define MOST_BITS ((size_t)1 << 29) /* of 1 - sigma^k, which divides each entry in each step */
 
 enum { ETA, ALPHA, BETA, SIGMA, MOMENTUM, EPS, DECAY, DAMPENING, N_NUMBERS };
 static const char *const number_names[] = {"eta",      "alpha", "beta",         "sigma",
@@ -424,10 +425,14 @@ read_state(update *u)
 
 /* ---- Steps */
 
-/* q = 1 - a^n, or 1 */
+/* q = 1 - a^n, or 1; for so many entries. */
 static void
-rest_of_power(rational *q, const rational *a, size_t n, bool is)
+rest_of_power(const update *u, rational *q, const rational *a, size_t n)
 {
+  bool is = u->of->corrects;
+  size_t bits = mpz_sizeinbase(mpq_denref(a), 2) * n;
+  expect(!is || bits <= MOST_BITS / u->n / u->n_gradients,
+         "the powers of %zu steps have more than %zu bits in all entries", n, MOST_BITS);
   mpz_pow_ui(mpq_numref(q), mpq_numref(a), is ? n : 0);
   mpz_pow_ui(mpq_denref(q), mpq_denref(a), is ? n : 0);
   if (is)
@@ -458,8 +463,8 @@ make_step(update *u)
   RATIONAL(g);
   next_line("gradient");
   fputs("A step by the gradient", account);
-  rest_of_power(&u->of_v, &u->number[SIGMA], u->k + 1, u->of->corrects);
-  rest_of_power(&u->of_m, &u->number[MOMENTUM], u->k + 1, u->of->corrects);
+  rest_of_power(u, &u->of_v, &u->number[SIGMA], u->k + 1);
+  rest_of_power(u, &u->of_m, &u->number[MOMENTUM], u->k + 1);
   for (size_t i = 0; i < u->n; i++) {
     next_rational(&g);
     gmp_fprintf(account, " %Qd", &g);

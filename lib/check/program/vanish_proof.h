@@ -1,0 +1,9 @@
+/* Proofs that a program's outputs are 0 for all inputs (docs/proof-format.md, "Identities"). */
+#ifndef CLARKE_KERNEL_VANISH_PROOF_H
+#define CLARKE_KERNEL_VANISH_PROOF_H
+
+#include "check/program/program.h"
+
+void check_vanishing(program *of);
+
+#endif
