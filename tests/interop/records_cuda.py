@@ -228,6 +228,8 @@ def ask_devices():
     for rnn, matmul, both in (("ieee", "tf32", "tf32"), ("tf32", "ieee", "tf32"), ("bf16", "bf16", "bf16"), ("bf16", "tf32", "any")):
         found = of_products({"cuda": {"matmul": matmul, "rnn": rnn, "conv": "ieee"}}, ["rnn"])["cuda"]
         REPORT.check(found["matmul"] == both and found["conv"] == "ieee", f"products of {matmul} and {rnn}", found)
+        found = of_products({"cuda": {"matmul": matmul, "rnn": "fp16", "conv": rnn}}, ["conv"])["cuda"]
+        REPORT.check(found["matmul"] == both and found["rnn"] == "fp16", f"products of {matmul} and convolutions of {rnn}", found)
 
 
 def main():
