@@ -15,9 +15,13 @@ size_of(const char *path)
 }
 
 void
-clarke_check_needs_read(clarke_check_needs *c, const char *proof, const char *other)
+clarke_check_needs_read(clarke_check_needs *c, const char *proof, const char *const *other, size_t n)
 {
-  clarke_check_needs_begin(c, size_of(proof) + size_of(other));
+  size_t bytes = size_of(proof);
+
+  for (size_t i = 0; i < n; i++)
+    bytes += size_of(other[i]);
+  clarke_check_needs_begin(c, bytes);
 }
 
 /* Of memory, which is an estimate, a quarter more, in whole MiB: a limit that is too high costs nothing. */

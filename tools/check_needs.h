@@ -6,8 +6,8 @@
 
 #include <jansson.h>
 
-/* Begins: the checker reads the proof, and another file; NULL: it is not known. */
-void clarke_check_needs_read(clarke_check_needs *c, const char *proof, const char *other);
+/* Begins: the checker reads the proof, and n other files; NULL: it is not known. */
+void clarke_check_needs_read(clarke_check_needs *c, const char *proof, const char *const *other, size_t n);
 
 /* `clarke COMMAND: ... --limit NAME=N`; nothing where the defaults will do. */
 void clarke_say_check_needs(const char *command, const clarke_check_needs *c);

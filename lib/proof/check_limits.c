@@ -1,5 +1,6 @@
 #include "proof/check_limits.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,4 +186,102 @@ clarke_check_needs_forms(clarke_check_needs *c, const clarke_code *p, size_t n, 
   const extent e = measure(p, n, text);
 
   need(c, &e, e.instructions, OF_INTEGER, OF_NUMBER, n);
+}
+
+/* --- networks --- */
+
+/* Bits: of a stored number, with its exponent; of an end of an interval. Bytes: of an entry, or of a stored number, beside its bits; of the
+ * program itself. */
+enum { OF_STORED = 64, OF_END = 512, OF_ENTRY = 128, OF_FILE_NUMBER = 160, OF_CHECKER = 8 << 20 };
+
+static double
+most_bits(const double *bits, const clarke_step *s)
+{
+  double most = 0;
+
+  for (size_t k = 0; k < s->n_in; k++)
+    most = fmax(most, bits[s->in[k].value]);
+  return most;
+}
+
+static bool
+is_curved(const clarke_pieces *p)
+{
+  for (size_t i = 0; i <= p->n_kinks; i++)
+    if (mpq_sgn(p->coef[i][2]) != 0)
+      return true;
+  return false;
+}
+
+/* How long an exact number of its output is, at most; of an enclosure, which it is behind what is not exact, its ends. */
+static double
+bits_behind(const double *bits, const clarke_step *s)
+{
+  const double most = most_bits(bits, s);
+
+  switch (s->kind) {
+  case CLARKE_GATHER:
+  case CLARKE_MAX:
+    return most;
+  case CLARKE_SUM:
+    return most + log2((double)s->n_in) + 1;
+  case CLARKE_SCALE:
+    return s->root ? fmax(most, OF_END) : most + bits[s->in[1].value];
+  case CLARKE_DENSE:
+    return most + OF_STORED + log2((double)s->dense.inner) + 1;
+  case CLARKE_PIECEWISE:
+    return (is_curved(&s->pieces) ? 2 : 1) * most + OF_STORED;
+  case CLARKE_PRODUCT:
+    return bits[s->in[0].value] + bits[s->in[1].value] + log2((double)s->contraction.inner) + 1;
+  default:
+    return OF_END;
+  }
+}
+
+/* Of numbers that are much longer the checker keeps enclosures. */
+#define MOST_BITS 16384.0
+
+/* What a value takes. What only moves entries is in the checker a table of places, once for all samples. */
+static double
+of_value(const clarke_graph *g, size_t v, double bits)
+{
+  const clarke_value *value = &g->values[v];
+  const bool moved = value->producer != CLARKE_NONE && g->steps[value->producer].kind == CLARKE_GATHER;
+
+  if (value->constant || moved)
+    return (double)value->count * OF_FILE_NUMBER;
+  return (double)value->count * (double)g->samples * (OF_ENTRY + bits / 4); /* two integers of an end */
+}
+
+static size_t
+of_values(const clarke_graph *g)
+{
+  double *bits = calloc(g->n_values + 1, sizeof *bits), all = 0;
+
+  if (bits == NULL)
+    return times(g->activations, OF_ENTRY + OF_END);
+  for (size_t v = 0; v < g->n_values; v++)
+    bits[v] = OF_STORED;
+  for (size_t i = 0; i < g->n_steps; i++)
+    bits[g->steps[i].out] = fmin(bits_behind(bits, &g->steps[i]), MOST_BITS);
+  for (size_t v = 0; v < g->n_values; v++)
+    all += of_value(g, v, bits[v]);
+  free(bits);
+  return all < (double)MOST ? (size_t)all : MOST;
+}
+
+void
+clarke_check_needs_network(clarke_check_needs *c, const clarke_graph *g)
+{
+  c->needs[CLARKE_CHECK_MEMORY] = plus(plus(of_values(g), OF_CHECKER), c->bytes);
+}
+
+/* A number of two bytes is three integers: as it is stored, in the unit of all, and what it is beside. */
+#define OF_TENSORS 256
+
+void
+clarke_check_needs_record(clarke_check_needs *c, const clarke_graph *g, size_t tensors)
+{
+  clarke_check_needs_network(c, g);
+  c->needs[CLARKE_CHECK_MEMORY] = plus(c->needs[CLARKE_CHECK_MEMORY], times(tensors, OF_TENSORS));
 }

@@ -3,6 +3,7 @@
 #ifndef CLARKE_PROOF_CHECK_LIMITS_H
 #define CLARKE_PROOF_CHECK_LIMITS_H
 
+#include "network/graph/graph.h"
 #include "program/code.h"
 
 /* Those that can be foreseen. The rest depends on what the check meets on its way. */
@@ -41,6 +42,12 @@ void clarke_check_needs_begin(clarke_check_needs *c, size_t bytes);
 void clarke_check_needs_to_follow(clarke_check_needs *c, const clarke_code *p, size_t n, bool text);
 /* The check makes an affine form in n variables of each instruction: proofs of regions and of segments. */
 void clarke_check_needs_forms(clarke_check_needs *c, const clarke_code *p, size_t n, bool text);
+
+/* Of memory: the check evaluates the network for all its samples, each entry as a number of its own. An upper bound but for what the
+ * evidence needs besides, which is made of a cell at a time. */
+void clarke_check_needs_network(clarke_check_needs *c, const clarke_graph *g);
+/* A recorded step's, of so many bytes of tensors beside the network: the numbers, what is made of them, and what was not recorded. */
+void clarke_check_needs_record(clarke_check_needs *c, const clarke_graph *g, size_t tensors);
 
 /* Is the need past the checker's default? */
 bool clarke_check_needs_more(const clarke_check_needs *c, clarke_check_limit which);

@@ -5,6 +5,7 @@
 #include "base/limit.h"
 #include "program/prog.h"
 #include "proof/check_limits.h"
+#include "session/certify.h"
 
 #include "check/base/limit.h"
 
@@ -205,6 +206,111 @@ START_TEST(memory_and_what_was_given)
 }
 END_TEST
 
+/* The checker's exit status with so much memory, in whole MiB, of the proof that was written about files of that folder. */
+static int
+checked_in(const char *data, size_t memory)
+{
+  char command[1024];
+
+  snprintf(command, sizeof command, "%s %s/f.proof --data %s --limit memory=%zu >/dev/null 2>&1", CHECKER, folder, data, memory);
+  return run(command);
+}
+
+static void
+audit_within(const char *model, const char *batch, const char *loss)
+{
+  char path[2][256], proof[128];
+  clarke_file file[2] = {0};
+  clarke_audit_request ask = {.model_path = path[0], .model = &file[0], .batch_path = path[1], .batch = &file[1], .threads = 1,
+                              .loss = loss, .provable = true};
+  clarke_audit_session s;
+  clarke_check_needs c;
+
+  snprintf(path[0], sizeof path[0], CASES "/audit/%s.onnx", model);
+  snprintf(path[1], sizeof path[1], CASES "/audit/%s.npz", batch);
+  path_to(proof, "f.proof");
+  for (size_t i = 0; i < 2; i++)
+    OK(clarke_file_read(&file[i], path[i], &error));
+  clarke_audit_session_init(&s);
+  OK(clarke_audit_session_read(&s, &ask, &error));
+  OK(clarke_audit_session_ask(&s, &ask, &error));
+  OK(clarke_audit_session_prove(&s, proof, &error));
+  clarke_check_needs_begin(&c, file[0].size + file[1].size);
+  clarke_check_needs_network(&c, &s.graph);
+  ck_assert_msg(checked_in(CASES "/audit", c.needs[CLARKE_CHECK_MEMORY]) == 0, "%s on %s: more than %zu bytes are needed", model, batch,
+                c.needs[CLARKE_CHECK_MEMORY]);
+  clarke_audit_session_clear(&s);
+  for (size_t i = 0; i < 2; i++)
+    clarke_file_clear(&file[i]);
+}
+
+/* What is foreseen of memory is enough for the cases' largest networks. */
+START_TEST(memory_of_audits_is_enough)
+{
+  static const struct {
+    const char *model, *batch, *loss;
+  } known[] = {
+    { "lemma2", "lemma2", "sum" },
+    { "lenet-q", "images", "ce" },
+    { "lenet-q6", "images-96", "ce" },
+    { "lenet-overlap-q6", "images", "ce" },
+    { "resnet-gamma", "images", "ce" },
+    { "digits-relu", "digits", "ce" },
+    { "digits-relu-nobias-ternary", "digits-binary", "ce" },
+    { "digits-prelu-q", "digits-mse", "mse" },
+  };
+
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    audit_within(known[i].model, known[i].batch, known[i].loss);
+}
+END_TEST
+
+START_TEST(memory_of_certificates_is_enough)
+{
+  static const char *const runs[] = { "lemma2", "parted", "small", "words", "tied", "attention" };
+
+  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+    char of[256], proof[128];
+    const clarke_certify_request ask = {.folder = of, .step = CLARKE_NONE, .provable = true};
+    clarke_certified c;
+    clarke_check_needs needs;
+    size_t n = 0;
+
+    snprintf(of, sizeof of, CASES "/runs/%s", runs[i]);
+    path_to(proof, "f.proof");
+    clarke_certified_init(&c);
+    OK(clarke_certified_run(&c, &ask, &error));
+    OK(clarke_certified_prove(&c, proof, &error));
+    for (size_t t = 0; t < c.record.trace.n; t++)
+      n += c.record.trace.tensor[t].count;
+    for (size_t t = 0; t < c.record.gradients.n; t++)
+      n += c.record.gradients.tensor[t].count;
+    clarke_check_needs_begin(&needs, 0);
+    clarke_check_needs_record(&needs, &c.audit.graph, n);
+    ck_assert_msg(checked_in(of, needs.needs[CLARKE_CHECK_MEMORY]) == 0, "%s: more than %zu bytes are needed", runs[i],
+                  needs.needs[CLARKE_CHECK_MEMORY]);
+    clarke_certified_clear(&c);
+  }
+}
+END_TEST
+
+/* Of a batch that is larger more is foreseen, and at some size more than the default, though the batch makes that grow. */
+START_TEST(memory_of_large_networks_is_foreseen)
+{
+  clarke_value value[2] = {{.count = 1000, .producer = CLARKE_NONE}, {.count = 4000}};
+  clarke_step step = {.kind = CLARKE_SUM, .n_in = 1, .in = &(clarke_operand){.value = 0}, .out = 1};
+  clarke_graph g = {.samples = 100, .n_values = 2, .values = value, .n_steps = 1, .steps = &step};
+  clarke_check_needs c;
+
+  clarke_check_needs_begin(&c, 400000);
+  clarke_check_needs_network(&c, &g);
+  ck_assert(!clarke_check_needs_more(&c, CLARKE_CHECK_MEMORY));
+  value[1].count = 80000;
+  clarke_check_needs_network(&c, &g);
+  ck_assert(clarke_check_needs_more(&c, CLARKE_CHECK_MEMORY));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -219,6 +325,9 @@ main(void)
   tcase_add_test(tests, gradients_are_counted_as_the_checker_counts);
   tcase_add_test(tests, forms_are_counted_as_the_checker_counts);
   tcase_add_test(tests, memory_and_what_was_given);
+  tcase_add_test(tests, memory_of_audits_is_enough);
+  tcase_add_test(tests, memory_of_certificates_is_enough);
+  tcase_add_test(tests, memory_of_large_networks_is_foreseen);
   failed = run_tests();
   for (size_t i = 0; i < 2; i++) {
     char path[128];

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What clarke writes, clarke-check reads, or the command that wrote it has said with which option it does.
 
-    check_limits.py CLARKE CLARKE-CHECK memory|gradients
+    check_limits.py CLARKE CLARKE-CHECK memory|gradients CASES
 """
 import json
 import os
@@ -10,7 +10,7 @@ import tempfile
 
 from expect import expect, finish, said
 
-CLARKE, CHECK, LIMIT = sys.argv[1:]
+CLARKE, CHECK, LIMIT, CASES = sys.argv[1:]
 # Many instructions with a gradient in many entries; few instructions of many arguments.
 PROGRAMS = {
     "memory": (1700, lambda n: "output sum(relu(x))\n"),
@@ -49,4 +49,11 @@ with tempfile.TemporaryDirectory() as folder:
     expect("--limit bits=200000" in err and report["check_limits"][0]["default"] == 1 << 17, f"a limit that was given: {err[:300]}")
     proof, err, report = derived(folder, 20, body, "--limit", "bits=100000")
     expect(err == "" and "check_limits" not in report, f"a lower limit that was given: {err[:300]}")
+    # Audits and certificates tell it in their JSON, too; of the defaults nothing.
+    for command, asked in (("audit", ["audit/lemma2.onnx", "--batch", "audit/lemma2.npz"]), ("audit", ["runs/lemma2"]), ("certify", ["runs/lemma2"])):
+        asked = [os.path.join(CASES, a) if "/" in a else a for a in asked]
+        for options, limits in ((["--limit", "nodes=3000"], [("nodes", 3000, 2048)]), ([], [])):
+            _, out, err = said(CLARKE, command, *asked, "--proof", os.path.join(folder, "f.proof"), "--json", *options)
+            told = [(t["limit"], t["needs"], t["default"]) for t in json.loads(out).get("check_limits", [])]
+            expect(told == limits and ("--limit nodes=3000" in err) == bool(limits), f"{command} {asked} {options}: {told} {err[:200]}")
 finish()

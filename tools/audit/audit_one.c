@@ -52,10 +52,9 @@ typedef clarke_status prove(const clarke_audit_session *s, const char *path, cla
 
 /* missing: why there is nothing to prove, or NULL. */
 static clarke_status
-write_proof(const clarke_audit_session *s, const clarke_audit_command *c, const char *pattern, const char *missing, prove *as,
-            const char *params, clarke_error *err)
+write_proof(clarke_check_needs *needs, const clarke_audit_session *s, const clarke_audit_command *c, const char *pattern,
+            const char *missing, prove *as, const char *params, clarke_error *err)
 {
-  clarke_check_needs needs;
   char *path;
   clarke_status status;
 
@@ -72,8 +71,9 @@ write_proof(const clarke_audit_session *s, const clarke_audit_command *c, const 
     return status;
   status = as(s, path, err);
   if (status == CLARKE_OK) {
-    clarke_check_needs_read(&needs, path, c->ask.model_path);
-    clarke_say_check_needs("audit", &needs);
+    clarke_check_needs_read(needs, path, (const char *[]){c->ask.model_path, c->ask.batch_path, params}, 3);
+    clarke_check_needs_network(needs, &s->graph);
+    clarke_say_check_needs("audit", needs);
   }
   free(path);
   return status;
@@ -108,22 +108,28 @@ write_gradient(clarke_audit_session *s, const clarke_audit_command *c, const cha
 }
 
 clarke_status
-clarke_audit_write(clarke_audit_session *s, const clarke_audit_command *c, const char *params, clarke_error *err)
+clarke_audit_write(clarke_check_needs *needs, clarke_audit_session *s, const clarke_audit_command *c, const char *params,
+                   clarke_error *err)
 {
+  clarke_check_needs other; /* of the zone's proof, where the verdict's has told its own */
   clarke_status status = CLARKE_OK;
+
+  *needs = (clarke_check_needs){ .bytes = 0 };
 
   if (c->gradient != NULL)
     status = write_gradient(s, c, params, err);
   if (status == CLARKE_OK && c->proof != NULL)
-    status = write_proof(s, c, c->proof, s->audit.verdict == CLARKE_UNDECIDED ? "undecided: no proof was written" : NULL,
+    status = write_proof(needs, s, c, c->proof, s->audit.verdict == CLARKE_UNDECIDED ? "undecided: no proof was written" : NULL,
                          clarke_audit_session_prove, params, err);
   if (status == CLARKE_OK && c->zone_proof != NULL)
-    status = write_proof(s, c, c->zone_proof, zone_missing(s->audit.zone.zone), clarke_audit_session_prove_zone, params, err);
+    status = write_proof(c->proof != NULL ? &other : needs, s, c, c->zone_proof, zone_missing(s->audit.zone.zone),
+                         clarke_audit_session_prove_zone, params, err);
   return status;
 }
 
 clarke_status
-clarke_audit_one(clarke_audit_session *s, const clarke_audit_command *c, const char *params, clarke_error *err)
+clarke_audit_one(clarke_check_needs *needs, clarke_audit_session *s, const clarke_audit_command *c, const char *params,
+                 clarke_error *err)
 {
   clarke_audit_request ask = c->ask;
   clarke_file file = {0};
@@ -137,7 +143,7 @@ clarke_audit_one(clarke_audit_session *s, const clarke_audit_command *c, const c
   if (status == CLARKE_OK)
     status = clarke_audit_session_ask(s, &ask, err);
   if (status == CLARKE_OK)
-    status = clarke_audit_write(s, c, params, err);
+    status = clarke_audit_write(needs, s, c, params, err);
   clarke_file_clear(&file);
   free(path);
   return status;

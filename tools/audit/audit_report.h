@@ -2,6 +2,7 @@
 #ifndef CLARKE_TOOLS_AUDIT_REPORT_H
 #define CLARKE_TOOLS_AUDIT_REPORT_H
 
+#include "check_needs.h"
 #include "ci.h"
 #include "session/certify.h"
 #include "summary.h"
@@ -23,15 +24,15 @@ typedef struct {
 clarke_status clarke_audit_answer(int *exit_status, const clarke_audit_command *command, clarke_error *err);
 
 /* audit_one.c: asks about one checkpoint, or the model's own weights (NULL), and writes what was asked for. The session was
- * read, and is asked once. */
-clarke_status clarke_audit_one(clarke_audit_session *s, const clarke_audit_command *command, const char *params,
+ * read, and is asked once. needs: of a proof that was written; else nothing. */
+clarke_status clarke_audit_one(clarke_check_needs *needs, clarke_audit_session *s, const clarke_audit_command *command, const char *params,
                                clarke_error *err);
 
 /* The proof that was asked for and written under that name; NULL: none was, or its name was made of a checkpoint's. */
 const char *clarke_audit_proof_written(const clarke_audit_session *s, const clarke_audit_command *command);
 
 /* The gradient and the proof that were asked for. */
-clarke_status clarke_audit_write(clarke_audit_session *s, const clarke_audit_command *command, const char *params,
+clarke_status clarke_audit_write(clarke_check_needs *needs, clarke_audit_session *s, const clarke_audit_command *command, const char *params,
                                  clarke_error *err);
 
 /* audit_run.c: of a recorded step. */

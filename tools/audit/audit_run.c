@@ -80,12 +80,13 @@ print_gradient(const clarke_certified *c)
 }
 
 static json_t *
-answer_json(const clarke_certified *c, const clarke_summary *summary, bool verbose)
+answer_json(const clarke_certified *c, const clarke_summary *summary, const clarke_check_needs *needs, bool verbose)
 {
   json_t *answer = clarke_audit_json(&c->audit), *gradient = clarke_record_json(&c->record, &c->audit);
 
   clarke_json_set(&gradient, "turned", clarke_turned_json(c));
   clarke_json_set(&answer, "gradient", gradient);
+  clarke_set_check_needs(&answer, needs);
   clarke_summary_set(&answer, summary, verbose);
   return answer;
 }
@@ -101,7 +102,7 @@ print(const clarke_certified *c, const clarke_summary *summary, const clarke_aud
 }
 
 static clarke_status
-tell(int *exit_status, const clarke_certified *c, const clarke_audit_command *command, clarke_error *err)
+tell(int *exit_status, const clarke_certified *c, const clarke_check_needs *needs, const clarke_audit_command *command, clarke_error *err)
 {
   const clarke_ci_source source = {.command = "audit", .path = c->record.graph_path, .json = command->json,
                                    .proof = clarke_audit_proof_written(&c->audit, command)};
@@ -112,7 +113,7 @@ tell(int *exit_status, const clarke_certified *c, const clarke_audit_command *co
     status = print(c, &summary, command, err);
   if (status == CLARKE_OK)
     status = clarke_ci_tell(exit_status, &command->ci, &source,
-                            clarke_ci_wants(&command->ci, command->json) ? answer_json(c, &summary, command->verbose) : NULL, err);
+                            clarke_ci_wants(&command->ci, command->json) ? answer_json(c, &summary, needs, command->verbose) : NULL, err);
   clarke_summary_clear(&summary);
   return status;
 }
@@ -174,6 +175,7 @@ clarke_audit_run_folder(int *exit_status, const clarke_audit_command *command, c
 {
   const clarke_certify_request q = {.folder = command->run, .step = command->step, .sieved = !command->ask.exact};
   clarke_audit_command c = *command;
+  clarke_check_needs needs;
   clarke_certified answer;
   clarke_status status;
 
@@ -192,10 +194,10 @@ clarke_audit_run_folder(int *exit_status, const clarke_audit_command *command, c
   if (status == CLARKE_OK && answer.record.ran == CLARKE_RAN_REFUTED)
     c.proof = c.zone_proof = NULL; /* it would be about another program */
   if (status == CLARKE_OK)
-    status = clarke_audit_write(&answer.audit, &c, c.ask.params_path, err);
+    status = clarke_audit_write(&needs, &answer.audit, &c, c.ask.params_path, err);
   *exit_status = status_of(&answer);
   if (status == CLARKE_OK)
-    status = tell(exit_status, &answer, &c, err);
+    status = tell(exit_status, &answer, &needs, &c, err);
   clarke_certified_clear(&answer);
   return status;
 }

@@ -78,19 +78,21 @@ print_head(const clarke_audit_session *s, const clarke_audit_command *c)
 
 /* The answer's object; NULL when out of memory. */
 static json_t *
-answer_json(const clarke_audit_session *s, const clarke_summary *summary, const clarke_audit_command *c)
+answer_json(const clarke_audit_session *s, const clarke_summary *summary, const clarke_check_needs *needs, const clarke_audit_command *c)
 {
   json_t *answer = clarke_audit_json(s);
 
+  clarke_set_check_needs(&answer, needs);
   clarke_summary_set(&answer, summary, c->verbose);
   return answer;
 }
 
 /* The answer's object and the checkpoint's file, or why it could not be asked about. */
 static json_t *
-row_json(const clarke_audit_session *s, const clarke_summary *summary, const clarke_audit_command *c, const char *file, const char *why)
+row_json(const clarke_audit_session *s, const clarke_summary *summary, const clarke_check_needs *needs, const clarke_audit_command *c,
+         const char *file, const char *why)
 {
-  json_t *row = json_object(), *answer = why == NULL ? answer_json(s, summary, c) : json_object();
+  json_t *row = json_object(), *answer = why == NULL ? answer_json(s, summary, needs, c) : json_object();
 
   clarke_json_set(&row, "file", clarke_json_text(file));
   if (why != NULL)
@@ -110,6 +112,7 @@ answer_row(int *exit_status, json_t **rows, const clarke_audit_command *c, size_
   clarke_error err = {CLARKE_OK, ""};
   clarke_audit_session s;
   clarke_summary summary = {0};
+  clarke_check_needs needs;
   clarke_status status;
   const char *why;
 
@@ -117,7 +120,7 @@ answer_row(int *exit_status, json_t **rows, const clarke_audit_command *c, size_
   status = clarke_audit_session_read(&s, &c->ask, &err);
   clarke_watch_hide(false);
   if (status == CLARKE_OK)
-    status = clarke_audit_one(&s, c, c->params[i], &err);
+    status = clarke_audit_one(&needs, &s, c, c->params[i], &err);
   if (status == CLARKE_OK)
     status = clarke_audit_summary(&summary, &s, NULL, NULL, &err);
   clarke_watch_hide(true);
@@ -126,7 +129,7 @@ answer_row(int *exit_status, json_t **rows, const clarke_audit_command *c, size_
     fprintf(stderr, "clarke audit: %s\n", why);
   *exit_status = clarke_status_worse(*exit_status, why == NULL ? clarke_verdict_status(s.audit.verdict) : EXIT_NOT_ASKED);
   if (clarke_ci_wants(&c->ci, c->json))
-    clarke_json_append(rows, row_json(&s, &summary, c, c->params[i], why));
+    clarke_json_append(rows, row_json(&s, &summary, &needs, c, c->params[i], why));
   if (!c->json && !c->ci.quiet)
     print_row(&s, c->params[i], width_of(c), why);
   clarke_summary_clear(&summary);
@@ -171,7 +174,8 @@ answer_one(int *exit_status, clarke_audit_session *s, const clarke_audit_command
 {
   clarke_ci_source source = source_of(c);
   clarke_summary summary = {0};
-  clarke_status status = clarke_audit_one(s, c, c->n_params == 1 ? c->params[0] : NULL, err);
+  clarke_check_needs needs;
+  clarke_status status = clarke_audit_one(&needs, s, c, c->n_params == 1 ? c->params[0] : NULL, err);
 
   clarke_watch_hide(true);
   source.proof = clarke_audit_proof_written(s, c);
@@ -181,7 +185,7 @@ answer_one(int *exit_status, clarke_audit_session *s, const clarke_audit_command
     status = print(s, &summary, c, err);
   *exit_status = clarke_verdict_status(s->audit.verdict);
   if (status == CLARKE_OK)
-    status = clarke_ci_tell(exit_status, &c->ci, &source, clarke_ci_wants(&c->ci, c->json) ? answer_json(s, &summary, c) : NULL, err);
+    status = clarke_ci_tell(exit_status, &c->ci, &source, clarke_ci_wants(&c->ci, c->json) ? answer_json(s, &summary, &needs, c) : NULL, err);
   clarke_summary_clear(&summary);
   return status;
 }

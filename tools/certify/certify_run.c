@@ -193,12 +193,13 @@ run_other(clarke_difference *d, clarke_certified *other, const clarke_certified 
 
 static json_t *
 answer_json(const clarke_certified *c, const clarke_certified *other, const clarke_difference *d, const clarke_summary *summary,
-            const clarke_certify_command *command)
+            const clarke_check_needs *needs, const clarke_certify_command *command)
 {
   json_t *answer = clarke_certified_json(c);
 
   if (command->against != NULL && c->stopped == NULL)
     clarke_json_set(&answer, "against", clarke_difference_json(d, c, other));
+  clarke_set_check_needs(&answer, needs);
   clarke_summary_set(&answer, summary, command->verbose);
   return answer;
 }
@@ -221,7 +222,7 @@ print(const clarke_certified *c, const clarke_certified *other, const clarke_dif
 
 static clarke_status
 tell(int *exit_status, const clarke_certified *c, const clarke_certified *other, const clarke_difference *d,
-     const clarke_certify_command *command, clarke_error *err)
+     const clarke_check_needs *needs, const clarke_certify_command *command, clarke_error *err)
 {
   const char *graph = c->record.graph_path != NULL ? c->record.graph_path : command->ask.folder;
   const clarke_ci_source source = {.command = "certify", .path = graph, .json = command->json};
@@ -232,29 +233,64 @@ tell(int *exit_status, const clarke_certified *c, const clarke_certified *other,
     status = print(c, other, d, &summary, command, err);
   if (status == CLARKE_OK)
     status = clarke_ci_tell(exit_status, &command->ci, &source,
-                            clarke_ci_wants(&command->ci, command->json) ? answer_json(c, other, d, &summary, command) : NULL, err);
+                            clarke_ci_wants(&command->ci, command->json) ? answer_json(c, other, d, &summary, needs, command) : NULL, err);
   clarke_summary_clear(&summary);
   return status;
 }
 
-/* Of what is refuted there is none, which is no error. */
-static clarke_status
-prove(const clarke_certified *c, const char *path, clarke_error *err)
+/* How many there are; *bytes: what they take in their file. */
+static size_t
+numbers(size_t *bytes, const clarke_tensors *all)
 {
-  clarke_check_needs needs;
+  size_t n = 0;
+
+  for (size_t i = 0; i < all->n; i++) {
+    n += all->tensor[i].count;
+    *bytes += all->tensor[i].count * clarke_dtype_size(all->tensor[i].dtype);
+  }
+  return n;
+}
+
+/* needs: what the check of the proof needs. Of what is refuted there is no proof, which is no error. */
+static clarke_status
+prove(clarke_check_needs *needs, const clarke_certified *c, const char *path, clarke_error *err)
+{
+  const clarke_record *r = &c->record;
+  size_t n = 0, bytes = 0;
   clarke_status status;
 
-  if (clarke_certified_answer(c) == CLARKE_IS_REFUTED) {
-    fflush(stdout);
-    fputs("clarke certify: something is refuted: no proof was written\n", stderr);
+  if (path == NULL || clarke_certified_answer(c) == CLARKE_IS_REFUTED)
     return CLARKE_OK;
-  }
   status = clarke_certified_prove(c, path, err);
   if (status != CLARKE_OK)
     return status;
-  clarke_check_needs_read(&needs, path, c->record.graph_path);
-  clarke_say_check_needs("certify", &needs);
+  clarke_check_needs_read(needs, path, (const char *[]){r->graph_path, r->batch_path, r->params_path}, 3);
+  n = numbers(&bytes, &r->trace);
+  n += numbers(&bytes, &r->gradients);
+  needs->bytes += bytes;
+  clarke_check_needs_record(needs, &c->audit.graph, n);
   return CLARKE_OK;
+}
+
+/* The answer is told, be there a proof or none. */
+static clarke_status
+prove_and_tell(int *exit_status, const clarke_certified *c, const clarke_certified *other, const clarke_difference *d,
+               const clarke_certify_command *command, clarke_error *err)
+{
+  clarke_error why = { CLARKE_OK, "" };
+  clarke_check_needs needs = { .bytes = 0 };
+  clarke_status proved = prove(&needs, c, command->proof, &why), status = tell(exit_status, c, other, d, &needs, command, err);
+
+  if (status != CLARKE_OK || command->proof == NULL)
+    return status;
+  fflush(stdout);
+  if (proved != CLARKE_OK && err != NULL)
+    *err = why;
+  else if (clarke_certified_answer(c) == CLARKE_IS_REFUTED)
+    fputs("clarke certify: something is refuted: no proof was written\n", stderr);
+  else
+    clarke_say_check_needs("certify", &needs);
+  return proved;
 }
 
 /* Nothing that was found by then is an answer. */
@@ -267,7 +303,7 @@ tell_stop(int *exit_status, clarke_certified *c, const clarke_certified *other, 
   *exit_status = EXIT_UNDECIDED;
   if (command->proof != NULL)
     fputs("clarke certify: stopped: no proof was written\n", stderr);
-  return tell(exit_status, c, other, NULL, command, err);
+  return tell(exit_status, c, other, NULL, &(const clarke_check_needs){ .bytes = 0 }, command, err);
 }
 
 static int
@@ -296,9 +332,7 @@ clarke_certify_run_folder(int *exit_status, const clarke_certify_command *comman
     status = tell_stop(exit_status, &c, &other, command, err);
   } else if (status == CLARKE_OK) {
     *exit_status = command->against != NULL ? worse(&c, &other, &d) : exit_status_of(clarke_certified_answer(&c));
-    status = tell(exit_status, &c, &other, &d, command, err);
-    if (status == CLARKE_OK && command->proof != NULL)
-      status = prove(&c, command->proof, err);
+    status = prove_and_tell(exit_status, &c, &other, &d, command, err);
   }
   clarke_certified_clear(&other);
   clarke_certified_clear(&c);

@@ -34,7 +34,7 @@ write_proof(clarke_check_needs *needs, const clarke_derive_session *s, const cla
   status = clarke_derive_prove(s, d, c->proof, err);
   if (status != CLARKE_OK)
     return status;
-  clarke_check_needs_read(needs, c->proof, c->ask.path);
+  clarke_check_needs_read(needs, c->proof, &c->ask.path, 1);
   clarke_check_needs_to_follow(needs, d->p, clarke_code_wrt_count(d->p), !s->network);
   clarke_say_check_needs("derive", needs);
   return CLARKE_OK;

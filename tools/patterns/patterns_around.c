@@ -231,7 +231,7 @@ prove(const answer *a, mpq_t *point, clarke_error *err)
 
   if (status != CLARKE_OK)
     return status;
-  clarke_check_needs_read(&needs, c->proof, c->model);
+  clarke_check_needs_read(&needs, c->proof, &c->model, 1);
   clarke_check_needs_to_follow(&needs, p, clarke_code_wrt_count(p), !a->function->network);
   clarke_say_check_needs("patterns", &needs);
   return CLARKE_OK;

@@ -424,7 +424,7 @@ prove(answer *a, clarke_error *err)
   if (status == CLARKE_OK)
     status = clarke_regions_proof_save(&a->proof, c->proof, &s, err);
   if (status == CLARKE_OK) {
-    clarke_check_needs_read(&needs, c->proof, c->model);
+    clarke_check_needs_read(&needs, c->proof, &c->model, 1);
     clarke_check_needs_forms(&needs, &a->function.program, clarke_code_wrt_count(&a->function.program), !a->function.network);
     clarke_say_check_needs("patterns", &needs);
   }

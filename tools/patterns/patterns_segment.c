@@ -134,7 +134,7 @@ prove(const clarke_segment *s, const clarke_region_function *f, const clarke_reg
   status = clarke_segment_prove(s, f, c->model, from, to, c->proof, err);
   if (status != CLARKE_OK)
     return status;
-  clarke_check_needs_read(&needs, c->proof, c->model);
+  clarke_check_needs_read(&needs, c->proof, &c->model, 1);
   clarke_check_needs_forms(&needs, &f->program, 1, !f->network);
   clarke_say_check_needs("patterns", &needs);
   return CLARKE_OK;

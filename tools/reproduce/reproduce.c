@@ -204,7 +204,7 @@ write_proof(char **name, const library *l, const clarke_run *r, const char *fold
     return clarke_no_memory(err);
   status = clarke_proof_write_program(path, r->c->name, r->c->file.sha256, &r->d, NULL, err);
   if (status == CLARKE_OK) {
-    clarke_check_needs_read(&needs, path, NULL);
+    clarke_check_needs_read(&needs, path, NULL, 0);
     clarke_check_needs_to_follow(&needs, r->d.p, clarke_code_wrt_count(r->d.p), true);
     clarke_say_check_needs("reproduce", &needs);
   }
