@@ -115,14 +115,13 @@ clarke_audit_write(clarke_check_needs *needs, clarke_audit_session *s, const cla
   clarke_status status = CLARKE_OK;
 
   *needs = (clarke_check_needs){ .bytes = 0 };
-
   if (c->gradient != NULL)
     status = write_gradient(s, c, params, err);
   if (status == CLARKE_OK && c->proof != NULL)
     status = write_proof(needs, s, c, c->proof, s->audit.verdict == CLARKE_UNDECIDED ? "undecided: no proof was written" : NULL,
                          clarke_audit_session_prove, params, err);
   if (status == CLARKE_OK && c->zone_proof != NULL)
-    status = write_proof(c->proof != NULL ? &other : needs, s, c, c->zone_proof, zone_missing(s->audit.zone.zone),
+    status = write_proof(needs->bytes > 0 ? &other : needs, s, c, c->zone_proof, zone_missing(s->audit.zone.zone),
                          clarke_audit_session_prove_zone, params, err);
   return status;
 }
