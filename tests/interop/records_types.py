@@ -324,6 +324,31 @@ def normalized(folder):
         expect(well == inside, "the weight's gradient is float16, the bias's", by, said[-300:])
 
 
+class Pair(nn.Module):
+    """The mean of two equal entries, so that none cancels."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(4, 2)
+        with torch.no_grad():
+            self.first.weight.copy_(torch.ones(2, 4))
+            self.first.bias.copy_(torch.ones(2))
+
+    def forward(self, x):
+        return self.first(x).mean(1)
+
+
+def means(folder):
+    """What certify shows of a mean, just inside of four fifths of its bound, the checker finds within its own, which is no smaller."""
+    for dtype, u in ((torch.float32, 2.0**-24), (torch.bfloat16, 2.0**-8)):
+        path, _ = proved(folder, f"pair-{dtype}", Pair().to(dtype), torch.ones(1, 4).to(dtype))
+        other = moved(folder, path, "output", "mean", 0, 0.79 * 8 * 5 * u)
+        expect(certified(other, "output", "mean") == "within the bound", dtype, "a mean within its bound")
+        proof_of, made = os.path.join(other, "other"), run(CLARKE, "certify", other, "--nodes", "--proof", os.path.join(other, "other"))
+        status, said, error = run(CHECK, proof_of, "--data", other)
+        expect(status == 0 and "output mean, 1 of" in said, dtype, "a mean near its bound", made[1][:200], said[-300:], error)
+
+
 # ---- Steps that ran so, where the processor can
 
 
@@ -388,6 +413,7 @@ def main():
         between(folder)
         doubles(folder)
         normalized(folder)
+        means(folder)
         real(folder)
     print(f"{len(failed)} failed")
     sys.exit(bool(failed))

@@ -69,8 +69,9 @@ bool record_known(const record *r, size_t s); /* was the step's output recorded,
 bool record_reads(const record *r, const step *st);
 const integer *record_read(const record *r, source x, size_t b); /* for sample b; NULL: not recorded */
 
-/* Roundings that may be made beyond one for each term. */
+/* Roundings that may be made beyond one for each term; and beyond these of terms that a number other than 1 and -1 multiplies. */
 #define SPARE 4
+#define SPARE_SCALED 2
 
 /* Piece of a PIECEWISE step at an argument; at a kink with two slopes, AT_KINK + the kink. */
 #define AT_KINK 16

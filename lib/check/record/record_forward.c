@@ -90,6 +90,18 @@ add_entry(sum *s, record *r, const step *st, size_t f, size_t b, size_t type)
     add_largest(s, r, st, f, b, type);
 }
 
+/* Of a mean, say: what is added up is multiplied by a number other than 1 and -1. */
+static size_t
+roundings_of(const step *st, size_t f)
+{
+  bool scaled = false;
+  for (size_t i = 0; i < st->width && st->kind == LINEAR; i++) {
+    const rational *c = st->factors[st->factor_row[f] * st->width + i].coef;
+    scaled = scaled || mpz_cmpabs(mpq_numref(c), mpq_denref(c)) != 0;
+  }
+  return st->width + SPARE + (scaled ? SPARE_SCALED : 0);
+}
+
 static answer
 judge_step(record *r, const step *st, const graph_value *v, const tensor *t)
 {
@@ -98,7 +110,7 @@ judge_step(record *r, const step *st, const graph_value *v, const tensor *t)
     for (size_t b = 0; b < r->p->net->batch && all < REFUTED; b++) {
       sum *s = sums(1);
       add_entry(s, r, st, f, b, t->type);
-      answer one = answer_of(EXACT, sum_judge(s, &r->unit, t->type, st->width + SPARE, record_entry(v, t, f, b)));
+      answer one = answer_of(EXACT, sum_judge(s, &r->unit, t->type, roundings_of(st, f), record_entry(v, t, f, b)));
       all = answer_note(r, all, one);
       sums_free(s, 1);
     }
