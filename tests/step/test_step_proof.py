@@ -4,6 +4,7 @@
 """
 import hashlib
 import json
+import math
 import random
 import re
 import subprocess
@@ -92,6 +93,15 @@ def inside(folder):
                 expect(f"{proof.name}, {words[0]}: beside the number", status == 1 and "is not there" in said, status, said[:200])
                 asked += 1
     expect("some numbers have bounds", asked > 20, asked)
+    near = Q(math.isqrt(2 * 4**3000), 2 * 2**3000)  # 1 / sqrt(2), and 1 less that is theta
+    for side, off, least, status in ((1, Q(1, 2**1500), 1, 1), (-1, Q(1, 2**1500), 1, 1), (1, Q(-1, 2**1500), 1, 0), (-1, Q(-1, 2**1500), 1, 0)):
+        end = 1 - near + side * off  # the bounds begin, or end, that far from it
+        bounds = sorted((end, end + side * Q(least, 2**700)))
+        path.write_text(sealed(["clarke-proof 1", "claim update", "rule torch-adagrad", "number eta 1", "number eps 0", "number weight-decay 0", "decay coupled",
+                                "root outside", "entries 1", "before 0", "theta 1", "v 1", "gradients 1", "gradient 1", "after 1",
+                                f"theta {bounds[0]} {bounds[1]}", "v 2 2"]))
+        got, said = check(path)
+        expect(f"2^-1500 {'beside' if status else 'around'} 1 - 1 / sqrt(2)", got == status and ("VERIFIED" in said) == (status == 0), got, said[-200:])
 
 
 def words(folder):
