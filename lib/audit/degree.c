@@ -210,7 +210,7 @@ contraction_degree(const clarke_marking *m, const clarke_step *s, size_t f, size
 static uint8_t
 analytic_degree(const clarke_marking *m, const clarke_step *s, size_t f, size_t j)
 {
-  return m->mark[s->in[0].value][f * m->f->n + j] == 0 ? 0 : 2;
+  return clarke_step_jumps(s) || m->mark[s->in[0].value][f * m->f->n + j] == 0 ? 0 : 2;
 }
 
 static uint8_t

@@ -65,7 +65,8 @@ piecewise_back(const reach *r, const clarke_step *s, size_t f, size_t j)
 static void
 smooth_back(const reach *r, const clarke_step *s, size_t f, size_t j)
 {
-  hand(r, &s->in[0], f, j);
+  if (!clarke_step_jumps(s))
+    hand(r, &s->in[0], f, j);
 }
 
 static void

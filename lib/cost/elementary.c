@@ -202,6 +202,11 @@ clarke_elementary_function(clarke_function f)
     return clarke_elementary_analytic(CLARKE_FN_ERF);
   case CLARKE_SOFTPLUS: /* sigmoid x */
     return row("softplus", 1, OF(0, 0, 1), OF(0, 0, 1));
+  case CLARKE_ABOVE: /* a choice by a sign, as relu */
+  case CLARKE_FLOOR:
+  case CLARKE_ROUND:
+  case CLARKE_TRUNCATE:
+    return row("jump", 1, OF(0, 0, 0, 1), NO_MORE);
   case CLARKE_NORMAL: /* exp(-x^2 / 2) / sqrt(2 pi) */
     return row("normal", 1, OF(0, 0, 1), OF(0, 3, 1));
   default: /* sigmoid(u), u = x (a + b x^2), whose derivative is a + 3 b x^2 */

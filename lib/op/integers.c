@@ -5,6 +5,7 @@
 #include "op/decided.h"
 #include "op/floats.h"
 #include "op/identity.h"
+#include "op/jump.h"
 #include "op/lower.h"
 
 #include <math.h>
@@ -51,12 +52,22 @@ clarke_lower_chooses_integers(const clarke_lowering *low)
   return clarke_lower_of_truths(low, 0) && are_alike(low, 1);
 }
 
+/* Is an input an activation whose numbers are not known, or a constant of floats? */
+static bool
+any_moves(const clarke_lowering *low)
+{
+  bool some = false;
+
+  for (size_t i = 0; i < low->n_in; i++)
+    some = some || (clarke_lower_has(low, i) && clarke_lower_value(low, i)->integer == NULL);
+  return some;
+}
+
 static clarke_status
 refuse_inputs(const clarke_lowering *low, const char *kind, clarke_error *err)
 {
   return clarke_lower_fail(low, err, "the inputs are no constants of %s, all of one type: only shapes, places and masks are computed "
-                                     "so. A comparison of activations may jump: write it with Relu, Clip, Max or Min; or record the "
-                                     "training step (clarke.record)", kind);
+                                     "so", kind);
 }
 
 int64_t *
@@ -138,6 +149,12 @@ product(const int64_t *v, int64_t *to)
 }
 
 static bool
+negative(const int64_t *v, int64_t *to)
+{
+  return !__builtin_sub_overflow(0, v[0], to);
+}
+
+static bool
 quotient(const int64_t *v, int64_t *to)
 {
   const bool divisible = v[0] >= 0 && v[1] > 0;
@@ -163,6 +180,7 @@ static const struct {
   bool truths;
 } rules[] = {
   {"Add", sum, 'I', false}, {"Sub", difference, 'I', false}, {"Mul", product, 'I', false}, {"Div", quotient, 'I', false},
+  {"Neg", negative, 'I', false},
   {"Mod", rest, 'I', false}, {"Max", larger, 'I', false}, {"Min", smaller, 'I', false}, {"Equal", equal, 'A', true}, {"Less", less, 'I', true}, {"LessOrEqual", less_or_equal, 'I', true},
   {"Greater", greater, 'I', true}, {"GreaterOrEqual", greater_or_equal, 'I', true}, {"And", both, 'T', true},
   {"Or", either, 'T', true}, {"Not", not, 'T', true}, {"Where", chosen, 'W', false},
@@ -275,6 +293,8 @@ clarke_lower_integers_computed(clarke_lowering *low, clarke_error *err)
 
   if (rules[r].truths && takes != 'T' && clarke_lower_known(low, 0) != NULL && clarke_lower_known(low, 1) != NULL)
     return compare_floats(low, rules[r].rule, err);
+  if ((rules[r].truths || takes == 'T') && any_moves(low))
+    return clarke_lower_truths(low, err);
   if (!alike || (takes == 'I' && !clarke_lower_of_integers(low)) || (takes == 'T' && !clarke_lower_of_truths(low, 0)))
     return refuse_inputs(low, takes == 'T' ? "truth values" : takes == 'I' ? "integers" : "integers or truth values", err);
   if (!clarke_lower_constants_shape(low, &rank, dims))
@@ -356,6 +376,17 @@ is_float(clarke_dtype dtype)
   return dtype == CLARKE_F32 || dtype == CLARKE_F16 || dtype == CLARKE_F64 || dtype == CLARKE_BF16;
 }
 
+/* Truth values and integers as numbers of another type, which has all of them. */
+static clarke_status
+copy_as(clarke_lowering *low, clarke_holds holds, clarke_error *err)
+{
+  const clarke_status status = clarke_lower_copy(low, err);
+
+  if (status == CLARKE_OK)
+    low->graph->values[low->graph->n_values - 1].holds = holds;
+  return status;
+}
+
 /* An activation and a parameter stay what they are in any type of floats: only a device rounds there. */
 static clarke_status
 cast_to(clarke_lowering *low, int64_t to, clarke_error *err)
@@ -365,13 +396,14 @@ cast_to(clarke_lowering *low, int64_t to, clarke_error *err)
   const bool kept = x != NULL && x->integer == NULL && (!x->constant || x->initializer || x->parameter != CLARKE_NONE);
   const clarke_dtype dtype = known ? types[to] : CLARKE_F32;
 
+  if (kept && !x->constant && x->holds != CLARKE_HOLDS_FLOATS && known && (is_float(dtype) || dtype == CLARKE_I64 || dtype == CLARKE_I32))
+    return copy_as(low, is_float(dtype) ? CLARKE_HOLDS_FLOATS : CLARKE_HOLDS_INTEGERS, err);
+  if (kept && !x->constant && known && !is_float(dtype))
+    return clarke_lower_cast_activation(low, dtype == CLARKE_BOOL, err);
   if (x != NULL && known && is_float(dtype) && kept)
     return clarke_lower_copy(low, err);
   if (x != NULL && known && dtype == CLARKE_F32)
     return clarke_lower_floats_computed(low, err);
-  if (x != NULL && !x->constant && low->in[0] == low->graph->input && x->integer == NULL && known && !is_float(dtype))
-    return clarke_lower_fail(low, err, "the input's integers are read as places only in a model without a batch axis: export with a batch "
-                                       "of fixed size; or record the training step (clarke.record)");
   if (x == NULL || !known || is_float(dtype) || !(is_whole(low, 0) || clarke_lower_of_floats(low)))
     return clarke_lower_fail(low, err, "activations and parameters become floats of any type; constants of integers, of truth values, and "
                                        "float32 that are no parameters become 64-bit and 32-bit integers, truth values and float32. Export "

@@ -111,6 +111,7 @@ typedef struct {
   clarke_reduced_axes over;
   bool sum;          /* and no mean */
   bool square, root; /* of squares; and of that the root */
+  bool exp, log;     /* of exponentials; the logarithm of the sum */
 } reduction;
 
 /* Blocks are the axes before the first reduced one (returned), repeated the others that are kept. */
@@ -146,6 +147,11 @@ gather_reduced(const reduction *r, clarke_lowering *low, layout *l, size_t *valu
       return err != NULL ? err->code : CLARKE_ENOMEM;
     *value = s->out;
   }
+  if (r->exp) {
+    *value = clarke_lower_inside(low, CLARKE_EXP, low->in[0], err);
+    if (*value == CLARKE_NONE)
+      return err != NULL ? err->code : CLARKE_ENOMEM;
+  }
   while (!o->reduced[last])
     last--;
   for (size_t a = first; a < last; a++)
@@ -177,8 +183,8 @@ reduce(const reduction *r, clarke_lowering *low, clarke_error *err)
   status = gather_reduced(r, low, &l, &value, err);
   if (status == CLARKE_OK && r->sum) {
     status = add_sums(low, l, rank, dims, &value, err);
-    if (status == CLARKE_OK && r->root)
-      value = clarke_lower_inside(low, CLARKE_SQRT, value, err);
+    if (status == CLARKE_OK && (r->root || r->log))
+      value = clarke_lower_inside(low, r->root ? CLARKE_SQRT : CLARKE_LOG, value, err);
     if (value == CLARKE_NONE)
       return err != NULL ? err->code : CLARKE_ENOMEM;
     return status == CLARKE_OK ? clarke_lower_done(low, value, err) : status;
@@ -218,13 +224,15 @@ lower_reduction(clarke_lowering *low, clarke_error *err)
 {
   reduction r = {.sum = strcmp(low->node->op_type, "ReduceMean") != 0,
                  .square = strcmp(low->node->op_type, "ReduceSumSquare") == 0 || strcmp(low->node->op_type, "ReduceL2") == 0,
-                 .root = strcmp(low->node->op_type, "ReduceL2") == 0};
+                 .root = strcmp(low->node->op_type, "ReduceL2") == 0,
+                 .exp = strcmp(low->node->op_type, "ReduceLogSumExp") == 0,
+                 .log = strncmp(low->node->op_type, "ReduceLogSum", strlen("ReduceLogSum")) == 0};
   const clarke_status status = clarke_reduction_read(&r.over, low, r.sum ? "sum" : "mean", err);
 
   if (status != CLARKE_OK)
     return status;
-  if (r.over.none && r.square)
-    return clarke_lower_fail(low, err, "squares of entries that are not added up: expected axes");
+  if (r.over.none && (r.square || r.log))
+    return clarke_lower_fail(low, err, "%s of entries that are not added up: expected axes", r.square ? "squares" : "logarithms");
   if (r.over.none)
     return clarke_lower_rearranged(low, r.over.rank - r.over.lead, r.over.dims + r.over.lead, NULL, err);
   return reduce(&r, low, err);
@@ -247,6 +255,12 @@ const clarke_op clarke_ops_mean[] = {
    .forms = {{7, 1, 1, 1, "axes:I keepdims:i"}, {18, 1, 2, 1, "keepdims:i noop_with_empty_axes:i"}},
    .lower = lower_reduction},
   {.name = "ReduceL2",
+   .forms = {{7, 1, 1, 1, "axes:I keepdims:i"}, {18, 1, 2, 1, "keepdims:i noop_with_empty_axes:i"}},
+   .lower = lower_reduction},
+  {.name = "ReduceLogSum",
+   .forms = {{7, 1, 1, 1, "axes:I keepdims:i"}, {18, 1, 2, 1, "keepdims:i noop_with_empty_axes:i"}},
+   .lower = lower_reduction},
+  {.name = "ReduceLogSumExp",
    .forms = {{7, 1, 1, 1, "axes:I keepdims:i"}, {18, 1, 2, 1, "keepdims:i noop_with_empty_axes:i"}},
    .lower = lower_reduction},
   {.name = NULL},

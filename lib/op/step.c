@@ -37,8 +37,13 @@ clarke_step_is_analytic(const clarke_step *s)
 bool
 clarke_step_has_domain(const clarke_step *s)
 {
-  return s->kind == CLARKE_ANALYTIC
-         && (s->function == CLARKE_RECIPROCAL || s->function == CLARKE_SQRT || s->function == CLARKE_LOG);
+  return s->kind == CLARKE_ANALYTIC && s->function >= CLARKE_RECIPROCAL;
+}
+
+bool
+clarke_step_jumps(const clarke_step *s)
+{
+  return s->kind == CLARKE_ANALYTIC && s->function >= CLARKE_ABOVE;
 }
 
 bool

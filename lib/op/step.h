@@ -55,9 +55,13 @@ typedef struct {
   bool none; /* it is nowhere: what is computed of constants alone has the same entries for all samples */
 } clarke_batch_axis;
 
+/* What the numbers of an activation are: floats; truth values, 0 and 1; integers. */
+typedef enum { CLARKE_HOLDS_FLOATS, CLARKE_HOLDS_TRUTHS, CLARKE_HOLDS_INTEGERS } clarke_holds;
+
 typedef struct {
   char *name;
   bool constant;
+  clarke_holds holds; /* of an activation that nodes make */
   clarke_batch_axis batch;
   size_t rank, dims[CLARKE_MAX_RANK]; /* of a constant; of one sample of an activation, a merged axis among them */
   size_t count;
@@ -157,11 +161,13 @@ typedef enum {
 #define CLARKE_STEP_KINDS (CLARKE_PRODUCT + 1)
 
 /* NORMAL: (1 + erf(x / sqrt(2))) / 2. NORMAL_TANH: sigmoid(sqrt(8 / pi) (x + 0.044715 x^3)), which is near it. ELU: x, or exp(x) - 1
- * below 0, whose slopes agree at 0. The last three have a domain: x is not 0 (RECIPROCAL: 1 / x), x is above 0 (SQRT, LOG).
- * They are smooth inside of it. */
+ * below 0, whose slopes agree at 0. Those from RECIPROCAL on have a domain, and are smooth inside of it: x is not 0 (RECIPROCAL:
+ * 1 / x), x is above 0 (SQRT, LOG), x is where it does not jump (the others, which are constant there). ABOVE: 1 above 0, else 0; jumps
+ * at 0. FLOOR, ROUND (halves to the even one), TRUNCATE (towards 0): a whole number; jump at whole numbers, at halves, at whole
+ * numbers but 0. The arguments of TRUNCATE are below 2^31 in size. */
 typedef enum {
   CLARKE_SIGMOID, CLARKE_TANH, CLARKE_EXP, CLARKE_ERF, CLARKE_SOFTPLUS, CLARKE_NORMAL, CLARKE_NORMAL_TANH,
-  CLARKE_ELU, CLARKE_RECIPROCAL, CLARKE_SQRT, CLARKE_LOG,
+  CLARKE_ELU, CLARKE_RECIPROCAL, CLARKE_SQRT, CLARKE_LOG, CLARKE_ABOVE, CLARKE_FLOOR, CLARKE_ROUND, CLARKE_TRUNCATE,
 } clarke_function;
 
 typedef struct clarke_op clarke_op;
@@ -180,6 +186,7 @@ typedef struct {
   clarke_dense dense;
   clarke_pieces pieces;
   clarke_function function;
+  bool still;                        /* ANALYTIC that jumps: nothing in wrt moves its argument, which may be where it jumps */
   bool log;                          /* SOFTMAX */
   size_t groups, length, stride;     /* SOFTMAX: the feature axis is (groups, length, stride) */
   clarke_grouping grouping;          /* NORMALIZE */
@@ -214,8 +221,9 @@ bool clarke_step_has_kinks(const clarke_step *s);
 /* ANALYTIC, SOFTMAX or NORMALIZE: smooth, but no polynomial? */
 bool clarke_step_is_analytic(const clarke_step *s);
 
-/* Has the step's function a domain? */
+/* Has the step's function a domain? Does it jump at the border, and is a constant inside? */
 bool clarke_step_has_domain(const clarke_step *s);
+bool clarke_step_jumps(const clarke_step *s);
 
 /* Does a layer's own part of the network end there: has the step kinks, or is it not linear in activations? */
 bool clarke_step_ends_layer(const clarke_step *s);

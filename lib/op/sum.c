@@ -4,6 +4,7 @@
 #include "op/decided.h"
 #include "op/floats.h"
 #include "op/identity.h"
+#include "op/integers.h"
 #include "op/lower.h"
 #include "op/masked.h"
 
@@ -151,6 +152,8 @@ lower_negation(clarke_lowering *low, clarke_error *err)
   if (!clarke_lower_has(low, 0))
     return clarke_lower_fail(low, err, "input 0 is missing");
   x = clarke_lower_value(low, 0);
+  if (clarke_lower_of_integers(low))
+    return clarke_lower_integers_computed(low, err);
   if (x->constant)
     return negated_constant(low, err);
   s = clarke_lower_step(low, CLARKE_SUM, 1, x->rank, x->dims, err);

@@ -48,6 +48,8 @@ static const rule rules[] = {
   {"RMSNormalization", 23, "rU", "U"},
   {"RNN", 7, "TTTTnT", "T"},
   {"ReduceL2", 18, "Tl", "T"},
+  {"ReduceLogSum", 18, "Tl", "T"},
+  {"ReduceLogSumExp", 18, "Tl", "T"},
   {"ReduceMax", 18, "Tl", "T"},
   {"ReduceMean", 18, "Tl", "T"},
   {"ReduceMin", 18, "Tl", "T"},

@@ -3,6 +3,7 @@
 #include "op/broadcast.h"
 #include "op/floats.h"
 #include "op/integers.h"
+#include "op/jump.h"
 #include "op/lower.h"
 #include "op/masked.h"
 
@@ -57,9 +58,10 @@ lower_where(clarke_lowering *low, clarke_error *err)
 
   if (computed)
     return status;
+  if (clarke_lower_has(low, 0) && !clarke_lower_value(low, 0)->constant && clarke_lower_value(low, 0)->holds == CLARKE_HOLDS_TRUTHS)
+    return clarke_lower_chosen(low, err);
   if (!clarke_lower_of_truths(low, 0))
-    return clarke_lower_fail(low, err, "input 0 is no constant of truth values. A comparison of activations may jump: write it with "
-                                       "Relu, Clip, Max or Min; or record the training step (clarke.record)");
+    return clarke_lower_fail(low, err, "input 0 is no constant of truth values, and no comparison of activations");
   for (size_t i = 1; i < 3 && status == CLARKE_OK; i++) {
     if (!clarke_lower_has(low, i))
       return clarke_lower_fail(low, err, "input %zu is missing", i);

@@ -31,6 +31,17 @@ clarke_certified_clear(clarke_certified *c)
 }
 
 /* Files become a graph with the step's parameters, a batch, a loss. */
+/* No bound says on which side of a jump a rounded number lies. */
+static clarke_status
+refuse_jumps(const clarke_graph *g, clarke_error *err)
+{
+  for (size_t i = 0; i < g->n_steps; i++)
+    if (clarke_step_jumps(&g->steps[i]))
+      return clarke_fail(err, CLARKE_EINPUT, "node %zu '%s' (%s): a function that jumps is not followed in a record. `clarke audit` "
+                         "takes its graph", g->steps[i].node, g->steps[i].name, g->steps[i].op->name);
+  return CLARKE_OK;
+}
+
 static clarke_status
 read_step(clarke_certified *c, clarke_audit_request *ask, const clarke_certify_request *q, clarke_error *err)
 {
@@ -40,6 +51,8 @@ read_step(clarke_certified *c, clarke_audit_request *ask, const clarke_certify_r
     status = clarke_record_request(ask, &c->record, err);
   if (status == CLARKE_OK)
     status = clarke_audit_session_read(&c->audit, ask, err);
+  if (status == CLARKE_OK)
+    status = refuse_jumps(&c->audit.graph, err);
   if (c->sieved && *c->record.trace_bytes.sha256 == '\0') /* no proof will ask for it: others take its pages */
     clarke_file_clear(&c->record.graph);
   if (status == CLARKE_OK)

@@ -4117,7 +4117,7 @@ def expanded():
             ("computed-none", [helper.make_node("Mod", ["s", "z"], ["n"])], 2, "a negative number is divided, or by none above 0"),
             ("computed-minus", [helper.make_node("Div", ["m", "k"], ["n"])], 2, "a negative number is divided, or by none above 0"),
             ("computed-large", [helper.make_node("Mul", ["s", "h"], ["u"]), helper.make_node("Mul", ["u", "s"], ["n"])], 2, "no integer of the type"),
-            ("computed-compared", [helper.make_node("Equal", ["x", "w"], ["e"]), whole("e")], 2, "no constant of integers, or of truth values"),
+            ("computed-compared", [helper.make_node("Equal", ["x", "w"], ["e"]), whole("e")], 2, "a constant list of integers is missing"),
             ("computed-float", [helper.make_node("Cast", ["s"], ["n"], to=1)], 2, "input 'n' is FLOAT, which ONNX does not allow there"),
             ("computed-parameter", [helper.make_node("Cast", ["w"], ["n"], to=1)], 2, "input 'n' is FLOAT, which ONNX does not allow there"),
             ("computed-half", [helper.make_node("Cast", ["s"], ["e"], to=10), whole("e")], 2, "not of constants that become such a type"),
@@ -4238,7 +4238,7 @@ def needs():
             ("filled-without", "which ONNX does not allow there", [node("ConstantOfShape", ["s"], ["c"]), node("Reshape", ["x", "c"], ["out"])], dict(), dict(s=[2]), 17),
             ("filled-minus", "not a shape", [node("ConstantOfShape", ["s"], ["c"], value=numpy_helper.from_array(np.int64([8]))), node("Reshape", ["x", "c"], ["out"])], dict(), dict(s=[-1]), 17),
             ("listed-rows", "not lists", [node("Concat", ["s", "t"], ["c"], axis=0), node("Reshape", ["x", "c"], ["out"])], dict(), dict(s=[[-1]], t=[[8]]), 17),
-            ("negated-integers", "its input must be of floats", [node("Neg", ["s"], ["c"]), node("Reshape", ["x", "c"], ["out"])], dict(), dict(s=[-1, -8]), 17),
+            ("negated-integers", "the result is no integer of the type", [node("Neg", ["s"], ["c"]), node("Reshape", ["x", "c"], ["out"])], dict(), dict(s=[-2**63, -8]), 17),
             ("tile-few", "not a number of repeats for each axis", [node("Tile", ["x", "r"], ["out"])], dict(), dict(r=[1, 2]), 17),
             ("tile-zero", "not a number of entries", [node("Tile", ["x", "r"], ["out"])], dict(), dict(r=[1, 0, 2]), 17),
             ("expand-less", "the shapes do not fit", [node("Expand", ["x", "r"], ["out"])], dict(), dict(r=[1, 2, 2]), 17),
@@ -4630,13 +4630,39 @@ def compared():
             ("given", 0, "VERIFIED", [node("Less", ["z", "c"], ["g"]), times, node("Where", ["g", "y", "n"], ["s"]), rho], 2),
             ("other", 2, "a mask holds infinity or NaN", [less, node("Less", ["d", "z"], ["g"]), times, node("Where", ["g", "y", "n"], ["s"]), rho], 2),
             ("equal", 2, "both sides are equal", [less, node("GreaterOrEqual", ["d", "z"], ["g"]), times, node("Where", ["g", "y", "n"], ["s"]), rho], 0.25),
-            ("moving", 2, "no constant of integers", [times, node("Greater", ["y", "z"], ["g"]), node("Where", ["g", "y", "n"], ["s"]), rho], 2),
-            ("product", 2, "no constant of integers", [node("Mul", ["c", "k"], ["d"]), node("Greater", ["d", "z"], ["g"]), times,
+            ("moving", 2, "an input is missing, or infinite", [times, node("Greater", ["y", "z"], ["g"]), node("Where", ["g", "y", "n"], ["s"]), rho], 2),
+            ("product", 2, "an input is missing, or infinite", [node("Mul", ["c", "k"], ["d"]), node("Greater", ["d", "z"], ["g"]), times,
                                                        node("Where", ["g", "y", "n"], ["s"]), rho], 2)):
         save(f"compared-{name}.onnx", nodes, ["N", 1], None, dict(w=[0], c=c, k=0.25, z=0, n=float("nan")))
         case(f"compared-{name}", status, reason, evidence=both, **{**base, "model": f"compared-{name}.onnx"})
     case("compared-more-ad", 1, "wrong side", evidence=f"evidence ad\ncell ad\n{down}",
          **{**base, "model": "compared-more.onnx", "verdict": "in-bouligand", "proxies": ["Abs 0 1"]})
+
+
+def jumping():
+    """A comparison of activations: off its jump a network chooses near the parameters as it does at them; at it there is no answer, but
+    where nothing moves what is compared."""
+    node = helper.make_node
+    up, down = (f"directions 1\ndirection\nmove w at 0 {s}" for s in (1, -1))
+    both = f"evidence hull 2\ncell 1/2 ++\n{up}\ncell 1/2 --\n{down}"
+    base = dict(data="lifted.npz", touched=2, proxies=["Abs 0 0"], verdict="in-clarke")
+    times, rho = node("Mul", ["x", "w"], ["y"], "times"), node("Abs", ["s"], ["out"], "rho")
+    square = [node("Mul", ["x", "c"], ["a"]), node("Mul", ["a", "a"], ["b"]), times]
+    choose = [node("Where", ["g", "y", "b"], ["s"]), rho]
+    greater = node("Greater", ["b", "k"], ["g"])
+    rounded = [node("Floor", ["b"], ["f"]), node("Sub", ["b", "f"], ["d"]), node("Add", ["y", "d"], ["s"]), rho]
+    for name, status, reason, nodes, c, wrt in (
+            ("off", 0, "VERIFIED", [*square, greater, *choose], 2, "*"),
+            ("at", 2, "where the function jumps", [*square, greater, *choose], 1, "*"),
+            ("still", 0, "VERIFIED", [*square, node("GreaterOrEqual", ["b", "k"], ["g"]), *choose], 1, "w"),
+            ("float", 2, "which the operator does not take", [*square, greater, node("Neg", ["g"], ["h"]), node("Cast", ["h"], ["s"], to=1), rho], 2, "*"),
+            ("logic", 0, "VERIFIED", [*square, node("Less", ["b", "k"], ["l"]), node("Not", ["l"], ["g"]), *choose], 2, "*"),
+            ("floor-at", 2, "where the function jumps", [*square, *rounded], 2, "*"),
+            ("floor-still", 0, "VERIFIED", [*square, *rounded], 2, "w")):
+        save(f"jumping-{name}.onnx", nodes, ["N", 1], None, dict(w=[0], c=c, k=1))
+        case(f"jumping-{name}", status, reason, evidence=both, **{**base, "model": f"jumping-{name}.onnx", "wrt": wrt})
+    case("jumping-off-ad", 1, "wrong side", evidence=f"evidence ad\ncell ad\n{down}",
+         **{**base, "model": "jumping-off.onnx", "verdict": "in-bouligand", "proxies": ["Abs 0 1"]})
 
 
 def padded():
@@ -5074,7 +5100,7 @@ def main():
                  quotients_by_parameters, slopes_of_quotients, windows_of_products, identities, statements, roles, runs, lists,
                  long_lists, orders, bounds, simplices, layers, exact_layers, trained, wide, global_maxima, refusals, words, fan,
                  negated, own_losses, clamped, inputs, single_runs, records, extremes, sorts, expanded,
-                 recurrent, needs, chains, lifted_constants, masked, compared, padded, averaged, sums_of_products, dropped,
+                 recurrent, needs, chains, lifted_constants, masked, compared, jumping, padded, averaged, sums_of_products, dropped,
                  statistics, declarations, weights_of_nodes, zones]:
         make()
     operators()

@@ -433,6 +433,42 @@ smooth_by_mpfr(mpfr_t y, function f, bool slope, const rational *q)
 }
 
 /* At a point, narrow; then of an interval around it, which holds that. */
+/* On both sides of a jump, at it, and around it; and where nothing moves the argument. */
+START_TEST(jumps_are_told)
+{
+  static const struct {
+    function f;
+    long lo, hi, value; /* in quarters; of both ends the value, or -9 */
+    bool off, still;
+  } all[] = {{F_ABOVE, 1, 8, 1, true, true},   {F_ABOVE, 0, 0, 0, false, true},    {F_ABOVE, 0, 1, -9, false, false},
+             {F_ABOVE, -2, 0, 0, false, true}, {F_FLOOR, 5, 7, 1, true, true},     {F_FLOOR, 4, 7, 1, false, true},
+             {F_FLOOR, 3, 4, -9, false, false}, {F_FLOOR, -1, -1, -1, true, true}, {F_ROUND, 3, 5, 1, true, true},
+             {F_ROUND, 2, 2, 0, false, true},  {F_ROUND, 6, 6, 2, false, true},    {F_ROUND, -2, -2, 0, false, true},
+             {F_ROUND, 1, 3, -9, false, false}, {F_TRUNCATE, -3, 3, 0, true, true}, {F_TRUNCATE, -7, -5, -1, true, true},
+             {F_TRUNCATE, 3, 4, -9, false, false}, {F_TRUNCATE, 4, 4, 1, false, true}};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    INTERVAL(x);
+    INTERVAL(y);
+    mpq_set_si(&x.lo, all[i].lo, 4);
+    mpq_set_si(&x.hi, all[i].hi, 4);
+    mpq_canonicalize(&x.lo);
+    mpq_canonicalize(&x.hi);
+    function_value(&y, all[i].f, &x);
+    ck_assert(all[i].value == -9 ? !interval_exact(&y) : interval_exact(&y) && mpq_cmp_si(&y.lo, all[i].value, 1) == 0);
+    ck_assert(function_jumps(all[i].f) && function_has_domain(all[i].f));
+    ck_assert(function_holds(all[i].f, &x, false) == all[i].off && function_holds(all[i].f, &x, true) == all[i].still);
+    if (all[i].lo == all[i].hi)
+      ck_assert(function_inside(all[i].f, &x, false) == all[i].off && function_inside(all[i].f, &x, true));
+    function_slope(&y, all[i].f, &x);
+    ck_assert(interval_zero(&y));
+  }
+  INTERVAL(large);
+  mpq_set_ui(&large.lo, 4294967297, 2);
+  mpq_set(&large.hi, &large.lo);
+  ck_assert(!function_holds(F_TRUNCATE, &large, true) && function_holds(F_ROUND, &large, true));
+}
+END_TEST
+
 START_TEST(smooth_functions_enclose)
 {
   mpfr_t value;
@@ -1441,6 +1477,7 @@ main(void)
   tcase_add_loop_test(t, softmax_encloses, 0, 2);
   tcase_add_test(t, wide_softmax_contains_its_points);
   tcase_add_loop_test(t, functions_enclose, 0, 2);
+  tcase_add_test(t, jumps_are_told);
   tcase_add_loop_test(t, smooth_functions_enclose, 0, 2);
   tcase_add_test(t, series_of_erf);
   tcase_add_loop_test(t, series_are_taylors, 0, 7);

@@ -1,9 +1,9 @@
 """Nodes that a drawn model may have: those that move entries, and all other operators. Each gives a name of the drawing."""
 
 import numpy as np
-from onnx import numpy_helper
+from onnx import TensorProto, numpy_helper
 
-from drawing import Undrawn, Wrong
+from drawing import F, Undrawn, Wrong
 
 
 def factors(rng, n, most=5):
@@ -504,6 +504,78 @@ def recurrent(d):
     return d.rng.choice(names)
 
 
+def off_jumps(d, distances):
+    """Rounding could take the other side of a jump that is near. At a jump are only entries of the input that were moved."""
+    moved = all(name in {m.__name__ for m in MOVES} for name in d.drawn)
+    if any(np.any(np.abs(a) < 1e-3) if not moved else np.any((a != 0) & (np.abs(a) < 1e-3)) for a in distances):
+        raise Undrawn
+
+
+def rounding(d):
+    op, since = d.rng.choice([("Sign", 9), ("Floor", 7), ("Ceil", 7), ("Round", 11)])
+    d.since(since)
+    values = [np.asarray(a, np.float64) for runs in d.value[d.now] for a in runs]
+    off_jumps(d, [a if op == "Sign" else a - 0.5 - np.round(a - 0.5) if op == "Round" else a - np.round(a) for a in values])
+    return d.node(op, [d.now])
+
+
+def comparison(d, shape):
+    """Truth values that broadcast with the shape."""
+    op, since = d.rng.choice([("Greater", 9), ("Less", 9), ("GreaterOrEqual", 12), ("LessOrEqual", 12), ("Equal", 11)])
+    d.since(since)
+    pair = [d.now, another(d) if d.rng.random() < 0.3 else d.weights(d.broadcastable(shape))]
+    d.rng.shuffle(pair)
+    try:
+        runs = [np.subtract(*(np.asarray(d.value[n][b][r], np.float64) for n in pair))
+                for b in range(2) for r in range(len(d.value["x"][0]))]
+    except ValueError as e:
+        raise Undrawn from e
+    off_jumps(d, runs)
+    return d.node(op, pair)
+
+
+def choice(d):
+    d.since(9)
+    mask = comparison(d, d.shape())
+    for _ in range(d.rng.choice([0, 0, 1, 2])):
+        op = d.rng.choice(["And", "Or", "Not", "Transpose"])
+        if op == "Not":
+            mask = d.node("Not", [mask])
+        elif op == "Transpose":
+            mask = d.node("Transpose", [mask], perm=list(range(len(d.shape(mask)))))
+        else:
+            truths = np.array([d.rng.random() < 0.5 for _ in range(int(np.prod(d.shape())))]).reshape(d.shape())
+            mask = d.node(op, [mask, comparison(d, d.shape()) if d.rng.random() < 0.5 else d.constant(truths)])
+    if d.rng.random() < 0.3:
+        whole = d.node("Cast", [mask], to=TensorProto.INT64) if d.rng.random() < 0.3 else mask
+        return d.node("Cast", [whole], to=F)
+    pair = [d.now, another(d, d.shape()) if d.rng.random() < 0.3 else d.weights(d.broadcastable(d.shape()))]
+    d.rng.shuffle(pair)
+    try:
+        return d.node("Where", [mask, *pair])
+    except Wrong as e:
+        raise Undrawn from e
+
+
+def cast(d):
+    d.since(9)
+    to = d.rng.choice([TensorProto.INT32, TensorProto.INT64, TensorProto.BOOL])
+    values = [np.asarray(a, np.float64) for runs in d.value[d.now] for a in runs]
+    off_jumps(d, [a if to == TensorProto.BOOL else a - np.round(a) for a in values])
+    return d.node("Cast", [d.node("Cast", [d.now], to=to)], to=F)
+
+
+def space(d):
+    shape = d.shape()
+    if len(shape) != 4:
+        raise Undrawn
+    if d.rng.random() < 0.5:
+        sizes = [k for k in range(1, 5) if shape[1] % (k * k) == 0]
+        return d.node("DepthToSpace", [d.now], blocksize=d.rng.choice(sizes),
+                      mode=d.rng.choice([None, "DCR", "CRD"]) if d.opset >= 11 else None)
+    return d.node("SpaceToDepth", [d.now], blocksize=d.rng.choice([k for k in range(1, 5) if shape[2] % k == shape[3] % k == 0]))
+
+
 def cumulative(d):
     d.since(11)
     shape = d.shape()
@@ -536,5 +608,5 @@ def by_shape(d):
 
 
 OPERATORS = [pointwise, pointwise, clip, prelu, arithmetic, arithmetic, arithmetic, extremes, power, matmul, matmul, gemm,
-             convolution, convolution, transposed, pool, pool, reduction, reduction, softmax, normalization, normalization,
+             rounding, choice, choice, cast, space, space, convolution, convolution, transposed, pool, pool, reduction, reduction, softmax, normalization, normalization,
              einsum, einsum, sorted_, resize, recurrent, cumulative, triangle, by_shape]

@@ -442,10 +442,52 @@ def larger(rng):
     yield "transposed-line", g.dense(16, 3)
 
 
+def jumping(rng):
+    """Comparisons, Where, logic and rounding, between whose jumps all activations lie: these are multiples of 1/16."""
+    def node(g, op, *names, **attributes):
+        """The node's output; the chain stays where it is."""
+        last = g.last
+        g.last = names[0]
+        out = g.then(op, *names[1:], **attributes).last
+        g.last = last
+        return out
+
+    g = Graph(rng, [4]).dense(4, 6)
+    mask = node(g, "Greater", g.last, g.constant(1 / 32))
+    relu, slope = node(g, "Relu", g.last), node(g, "Mul", g.last, g.constant(0.25))
+    g.last = node(g, "Where", mask, relu, slope)
+    yield "chosen", g.dense(6, 3)
+
+    for op in ("Floor", "Ceil", "Round", "Sign"):
+        g = Graph(rng, [4], opset=18).dense(4, 6)
+        off = node(g, "Add", g.last, g.constant(1 / 32))
+        g.then("Sub", node(g, op, off)).then("Relu")
+        yield f"jumps-{op.lower()}", g.dense(6, 3)
+
+    g = Graph(rng, [4]).dense(4, 6).then("Relu")
+    low, high = node(g, "LessOrEqual", g.last, g.constant(7 / 32)), node(g, "Less", g.constant([33 / 32]), g.last)
+    both = node(g, "Or", node(g, "Not", low), node(g, "And", high, g.constant([True, False] * 3, bool)))
+    g.then("Mul", node(g, "Cast", both, to=TensorProto.FLOAT))
+    yield "jumps-logic", g.dense(6, 3)
+
+    g = Graph(rng, [4])  # the input does not move: it may be where it jumps
+    ties = node(g, "Or", node(g, "Equal", "x", g.constant(0.25)), node(g, "GreaterOrEqual", "x", node(g, "Floor", "x")))
+    g.dense(4, 6)
+    rounded = node(g, "Mul", node(g, "Round", "x"), node(g, "Cast", ties, to=TensorProto.FLOAT))
+    g.then("Relu").then("Concat", rounded, axis=1)
+    yield "jumps-still", g.dense(10, 3)
+
+    g = Graph(rng, [4]).dense(4, 6)
+    whole = node(g, "Cast", node(g, "Add", g.last, g.constant(1 / 32)), to=TensorProto.INT64)
+    some = node(g, "Cast", node(g, "Cast", node(g, "Equal", whole, g.constant(1, np.int64)), to=TensorProto.INT32), to=TensorProto.FLOAT)
+    g.then("Relu").then("Add", node(g, "Cast", whole, to=TensorProto.FLOAT)).then("Mul", some)
+    yield "jumps-cast", g.dense(6, 3)
+
+
 def graphs(folder):
     rng = np.random.default_rng(20)
     for make in (pointwise, arithmetic, shapes, unbatched, convolutional, normalized, bilinear, larger, inside, extremes, repeated, token,
-                 placed):
+                 placed, jumping):
         for name, g in make(rng):
             path = folder / f"{name}.onnx"
             save_model(g.model(), path)

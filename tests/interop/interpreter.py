@@ -334,6 +334,10 @@ def gather(args, attr, opset, batched):
     return x.index_select(axis, at.flatten()).reshape(*x.shape[:axis], *at.shape, *x.shape[axis + 1:])
 
 
+def cast(args, attr, opset, batched):
+    return args[0].to({1: torch.float64, 6: torch.int32, 7: torch.int64, 9: torch.bool}[attr["to"]])
+
+
 OPERATORS = {
     "Identity": pointwise(lambda x: x), "Dropout": pointwise(lambda x: x),
     "Flatten": flatten, "Reshape": reshape, "Transpose": transpose,
@@ -366,6 +370,9 @@ OPERATORS = {
     "GroupNormalization": group_normalization, "GlobalMaxPool": global_max_pool,
     "Shape": lambda args, attr, opset, batched: torch.tensor(args[0].shape),
     "Gather": gather, "GatherND": lambda args, attr, opset, batched: args[0][tuple(args[1].movedim(-1, 0))], "Slice": sliced,
+    "Floor": pointwise(torch.floor), "Ceil": pointwise(torch.ceil), "Round": pointwise(torch.round), "Sign": pointwise(torch.sign),
+    "Greater": binary(torch.gt), "GreaterOrEqual": binary(torch.ge), "LessOrEqual": binary(torch.le), "Equal": binary(torch.eq),
+    "And": binary(torch.logical_and), "Or": binary(torch.logical_or), "Not": pointwise(torch.logical_not), "Cast": cast,
     "Less": binary(torch.lt), "Where": lambda args, attr, opset, batched: torch.where(args[0] != 0, args[1], args[2]),
     "Resize": resize, "Expand": expand, "Tile": tile, "Concat": lambda args, attr, opset, batched: torch.cat(args, attr["axis"]),
     "Softmax": softmax(torch.softmax), "LogSoftmax": softmax(torch.log_softmax),

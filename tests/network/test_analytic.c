@@ -44,6 +44,8 @@ by_doubles(clarke_function function, double x)
     return sqrt(x);
   case CLARKE_LOG:
     return log(x);
+  default: /* those that jump: test_domain.c */
+    break;
   }
   return NAN;
 }

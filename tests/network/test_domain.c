@@ -5,6 +5,7 @@
 #include "compared.h"
 #include "network/graph/build.h"
 #include "network/derive/tangent.h"
+#include "network/pass/domain.h"
 
 static double
 quarter(uint64_t *state)
@@ -108,6 +109,82 @@ START_TEST(borders_are_refused)
 }
 END_TEST
 
+/* At one number, which parameters move or do not: the value; NAN where it is refused. */
+static double
+jumped(clarke_function function, double x, double radius, bool still, bool slope)
+{
+  const clarke_step s = {.kind = CLARKE_ANALYTIC, .function = function, .still = still};
+  clarke_matrix at, y;
+  double value = NAN;
+  bool vague;
+
+  clarke_matrix_init(&at);
+  clarke_matrix_init(&y);
+  OK(clarke_matrix_set_doubles(&at, 1, 1, &x, &error));
+  if (radius > 0) {
+    OK(clarke_matrix_need_radius(&at, &error));
+    at.radius[0] = radius;
+  }
+  if (clarke_domain_apply(&y, &vague, &s, &at, slope, 64, &error) == CLARKE_OK) {
+    value = clarke_matrix_get_double(&y, 0, 0);
+    ck_assert(clarke_matrix_radius(&y, 0, 0) == 0);
+  } else
+    ck_assert(vague == (radius > 0));
+  clarke_matrix_clear(&at);
+  clarke_matrix_clear(&y);
+  return value;
+}
+
+/* Where they jump they have no derivative, if the parameters move them; off it, and where nothing does, they are what ONNX says. */
+START_TEST(jumps_are_refused)
+{
+  static const struct {
+    clarke_function function;
+    double at, value, beside, below, above;
+  } all[] = {{CLARKE_ABOVE, 0, 0, 0x1p-900, 0, 1}, {CLARKE_FLOOR, 2, 2, 0x1p-40, 1, 2}, {CLARKE_FLOOR, -3, -3, 0x1p-40, -4, -3},
+             {CLARKE_ROUND, 2.5, 2, 0x1p-40, 2, 3}, {CLARKE_ROUND, -0.5, 0, 0x1p-40, -1, 0}, {CLARKE_ROUND, 1.5, 2, 0x1p-40, 1, 2},
+             {CLARKE_TRUNCATE, -1, -1, 0x1p-40, -1, 0}, {CLARKE_TRUNCATE, 0x1p31 - 1, 0x1p31 - 1, 0x1p-20, 0x1p31 - 2, 0x1p31 - 1}};
+
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    const clarke_function f = all[i].function;
+
+    ck_assert(isnan(jumped(f, all[i].at, 0, false, false)));
+    ck_assert_msg(strstr(error.text, "has no generalized derivative") != NULL, "%s", error.text);
+    ck_assert(jumped(f, all[i].at, 0, true, false) == all[i].value && jumped(f, all[i].at, 0, true, true) == 0);
+    for (int still = 0; still < 2; still++) {
+      ck_assert(jumped(f, all[i].at - all[i].beside, all[i].beside / 2, still, false) == all[i].below);
+      ck_assert(jumped(f, all[i].at + all[i].beside, all[i].beside / 2, still, false) == all[i].above);
+      ck_assert(isnan(jumped(f, all[i].at, all[i].beside, still, false)));
+      ck_assert_msg(strstr(error.text, "cannot be told") != NULL, "%s", error.text);
+    }
+  }
+  ck_assert(jumped(CLARKE_TRUNCATE, 0, 0.5, false, false) == 0 && isnan(jumped(CLARKE_TRUNCATE, 0x1p31, 0, true, false)));
+}
+END_TEST
+
+/* What moves: what reads a parameter, and what reads that; not what jumps. */
+START_TEST(jumps_carry_nothing)
+{
+  bool carries[3] = {false, true, false};
+  clarke_parameter p = {.name = (char *)(uintptr_t)"w"};
+  clarke_value values[3] = {{.constant = true}, {.parameter = CLARKE_NONE}, {.parameter = CLARKE_NONE}};
+  clarke_operand in = {.value = 1, .coef = 1};
+  clarke_step s = {.kind = CLARKE_ANALYTIC, .function = CLARKE_LOG, .in = &in, .n_in = 1, .out = 2};
+  clarke_graph net = {.n_values = 3, .n_steps = 1, .n_parameters = 1, .values = values, .steps = &s, .parameters = &p};
+
+  ck_assert(clarke_graph_carries(&net, &s, carries));
+  s.function = CLARKE_ABOVE;
+  ck_assert(!clarke_graph_carries(&net, &s, carries));
+  s = (clarke_step){.kind = CLARKE_ANALYTIC, .function = CLARKE_ABOVE, .in = &in, .n_in = 1, .out = 2};
+  OK(clarke_graph_mark_still(&net, &error));
+  ck_assert(s.still);
+  in.value = 0;
+  p.wrt = true;
+  s.kind = CLARKE_SUM;
+  ck_assert(clarke_graph_carries(&net, &s, carries));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -115,5 +192,7 @@ main(void)
 
   tcase_add_test(t, values_tangents_and_gradients);
   tcase_add_test(t, borders_are_refused);
+  tcase_add_test(t, jumps_are_refused);
+  tcase_add_test(t, jumps_carry_nothing);
   return run_tests();
 }

@@ -1,6 +1,6 @@
 /* The steps of a graph, one sample at a time and in rationals, as the first comment of
  * op/step.h defines them: what a lowering means, without the library's evaluators. Of the kinds
- * all but ANALYTIC, SOFTMAX and NORMALIZE; of PIECEWISE no slopes from constants. */
+ * all but SOFTMAX, NORMALIZE, and ANALYTIC that does not jump; of PIECEWISE no slopes from constants. */
 #ifndef CLARKE_TESTS_OP_STEPS_H
 #define CLARKE_TESTS_OP_STEPS_H
 
@@ -171,6 +171,19 @@ steps_sum(steps_run *r, const clarke_step *s, size_t f)
 }
 
 static inline void
+steps_jump(steps_run *r, const clarke_step *s, size_t f)
+{
+  mpq_t *x = &r->value[s->in[0].value][f], *y = &r->value[s->out][f];
+
+  steps_require(s->in[0].map == NULL && (s->function == CLARKE_ABOVE || s->function == CLARKE_TRUNCATE));
+  mpq_set_ui(*y, mpq_sgn(*x) > 0, 1);
+  if (s->function == CLARKE_TRUNCATE) {
+    mpz_tdiv_q(mpq_numref(*y), mpq_numref(*x), mpq_denref(*x));
+    mpz_set_ui(mpq_denref(*y), 1);
+  }
+}
+
+static inline void
 steps_one(steps_run *r, const clarke_step *s, size_t f)
 {
   mpq_t *x;
@@ -200,6 +213,8 @@ steps_one(steps_run *r, const clarke_step *s, size_t f)
     steps_product(r, s, f);
     return;
   case CLARKE_ANALYTIC:
+    steps_jump(r, s, f);
+    return;
   case CLARKE_SOFTMAX:
   case CLARKE_NORMALIZE:
     break;

@@ -9,6 +9,7 @@
 #include "op/floats.h"
 #include "op/identity.h"
 #include "op/integers.h"
+#include "op/jump.h"
 #include "op/lower.h"
 #include "op/masked.h"
 #include "op/normalize.h"
@@ -528,6 +529,92 @@ START_TEST(functions_have_a_step_of_their_own)
 }
 END_TEST
 
+/* Of (2, 3) and (3), whose entries are equal now and then; the first is 0 now and then. */
+START_TEST(truth_values_are_numbers)
+{
+  static const char *const ops[] = {"Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Equal", "And", "Or", "Not"};
+  static size_t in[] = {0, 4};
+
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+    const bool logic = i > 4;
+    size_t y;
+
+    end();
+    begin();
+    g.batched = false;
+    low.in = in;
+    low.n_in = i == 7 ? 1 : 2;
+    give(0, false, 2, (const size_t[]){2, 3});
+    give(4, i % 2 == 1, 1, (const size_t[]){3});
+    for (size_t e = 0; e < 6; e++)
+      g.values[0].real[e] = logic ? e % 2 : g.values[0].real[e];
+    for (size_t e = 0; e < 3; e++)
+      g.values[4].real[e] = logic ? e % 2 : e == 1 ? g.values[0].real[1] : g.values[4].real[e];
+    free(m.nodes[0].op_type);
+    m.nodes[0].op_type = strdup(ops[i]);
+    OK(clarke_lower_truths(&low, &error));
+    y = g.n_values - 1;
+    ck_assert(g.values[y].holds == CLARKE_HOLDS_TRUTHS && g.values[y].count == 6);
+    evaluate();
+    for (size_t e = 0; e < 6; e++) {
+      const double a = g.values[0].real[e], b = g.values[4].real[e % 3];
+      const bool holds[] = {a > b, a >= b, a < b, a <= b, a == b, a != 0 && b != 0, a != 0 || b != 0, a == 0};
+
+      ck_assert_msg(out(y, e) == holds[i], "%s of %g and %g", ops[i], a, b);
+    }
+    steps_end(&run);
+  }
+}
+END_TEST
+
+START_TEST(truth_values_choose)
+{
+  static size_t in[] = {0, 4, 5};
+  size_t y;
+
+  g.batched = false;
+  low.in = in;
+  low.n_in = 3;
+  give(0, false, 1, (const size_t[]){3});
+  give(4, false, 2, (const size_t[]){2, 3});
+  give(5, true, 0, NULL);
+  for (size_t e = 0; e < 3; e++)
+    g.values[0].real[e] = e % 2;
+  OK(clarke_lower_chosen(&low, &error));
+  y = g.n_values - 1;
+  evaluate();
+  for (size_t e = 0; e < 6; e++)
+    ck_assert(out(y, e) == (e % 3 == 1 ? g.values[4].real[e] : g.values[5].real[0]));
+  steps_end(&run);
+  g.values[5].real[0] = INFINITY;
+  g.values[5].odd = true;
+  ck_assert_int_eq(clarke_lower_chosen(&low, &error), CLARKE_EINPUT);
+  says(error.text, "infinite");
+}
+END_TEST
+
+START_TEST(activations_are_cast)
+{
+  for (int to_truths = 0; to_truths < 2; to_truths++) {
+    size_t y;
+
+    end();
+    begin();
+    g.batched = false;
+    give(0, false, 1, (const size_t[]){7});
+    for (size_t e = 0; e < 7; e++)
+      g.values[0].real[e] = ((double)e - 3) * 0.75;
+    OK(clarke_lower_cast_activation(&low, to_truths, &error));
+    y = g.n_values - 1;
+    ck_assert(g.values[y].holds == (to_truths ? CLARKE_HOLDS_TRUTHS : CLARKE_HOLDS_INTEGERS));
+    evaluate();
+    for (size_t e = 0; e < 7; e++)
+      ck_assert(out(y, e) == (to_truths ? (double)(e != 3) : trunc(g.values[0].real[e])));
+    steps_end(&run);
+  }
+}
+END_TEST
+
 START_TEST(entries_are_taken_along_an_axis)
 {
   static size_t in[] = {0, 4};
@@ -759,6 +846,9 @@ main(void)
   tcase_add_test(tests, activations_are_multiplied);
   tcase_add_test(tests, matrices_are_multiplied);
   tcase_add_test(tests, functions_have_a_step_of_their_own);
+  tcase_add_test(tests, truth_values_are_numbers);
+  tcase_add_test(tests, truth_values_choose);
+  tcase_add_test(tests, activations_are_cast);
   tcase_add_test(tests, entries_are_taken_along_an_axis);
   tcase_add_test(tests, a_chain_ends_affine);
   tcase_add_test(tests, a_tie_may_make_a_sort);

@@ -103,22 +103,25 @@ START_TEST(kinds)
   static const struct {
     clarke_step_kind kind;
     clarke_function function;
-    bool kinks, analytic, domain, ends;
+    bool kinks, analytic, domain, ends, jumps;
   } is[] = {
-    {CLARKE_GATHER, 0, false, false, false, false},
-    {CLARKE_SUM, 0, false, false, false, false},
-    {CLARKE_SCALE, CLARKE_SQRT, false, false, false, false},
-    {CLARKE_DENSE, 0, false, false, false, false},
-    {CLARKE_PIECEWISE, 0, true, false, false, true},
-    {CLARKE_MAX, 0, true, false, false, true},
-    {CLARKE_ANALYTIC, CLARKE_EXP, false, true, false, true},
-    {CLARKE_ANALYTIC, CLARKE_ELU, false, true, false, true},
-    {CLARKE_ANALYTIC, CLARKE_RECIPROCAL, false, true, true, true},
-    {CLARKE_ANALYTIC, CLARKE_SQRT, false, true, true, true},
-    {CLARKE_ANALYTIC, CLARKE_LOG, false, true, true, true},
-    {CLARKE_SOFTMAX, 0, false, true, false, true},
-    {CLARKE_NORMALIZE, 0, false, true, false, true},
-    {CLARKE_PRODUCT, 0, false, false, false, true},
+    {CLARKE_GATHER, 0, false, false, false, false, false},
+    {CLARKE_SUM, 0, false, false, false, false, false},
+    {CLARKE_SCALE, CLARKE_SQRT, false, false, false, false, false},
+    {CLARKE_DENSE, 0, false, false, false, false, false},
+    {CLARKE_PIECEWISE, 0, true, false, false, true, false},
+    {CLARKE_MAX, 0, true, false, false, true, false},
+    {CLARKE_ANALYTIC, CLARKE_EXP, false, true, false, true, false},
+    {CLARKE_ANALYTIC, CLARKE_ELU, false, true, false, true, false},
+    {CLARKE_ANALYTIC, CLARKE_RECIPROCAL, false, true, true, true, false},
+    {CLARKE_ANALYTIC, CLARKE_SQRT, false, true, true, true, false},
+    {CLARKE_ANALYTIC, CLARKE_LOG, false, true, true, true, false},
+    {CLARKE_ANALYTIC, CLARKE_ABOVE, false, true, true, true, true},
+    {CLARKE_ANALYTIC, CLARKE_TRUNCATE, false, true, true, true, true},
+    {CLARKE_SUM, CLARKE_FLOOR, false, false, false, false, false},
+    {CLARKE_SOFTMAX, 0, false, true, false, true, false},
+    {CLARKE_NORMALIZE, 0, false, true, false, true, false},
+    {CLARKE_PRODUCT, 0, false, false, false, true, false},
   };
 
   for (size_t i = 0; i < sizeof is / sizeof is[0]; i++) {
@@ -128,6 +131,7 @@ START_TEST(kinds)
     ck_assert(clarke_step_is_analytic(&s) == is[i].analytic);
     ck_assert(clarke_step_has_domain(&s) == is[i].domain);
     ck_assert(clarke_step_ends_layer(&s) == is[i].ends);
+    ck_assert(clarke_step_jumps(&s) == is[i].jumps);
   }
 }
 END_TEST

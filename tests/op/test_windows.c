@@ -1590,18 +1590,16 @@ START_TEST(bad_computed_shapes)
   } bad[] = {
     {"Mod", "s,z", "(Mod): entry 0, of 5 and 0: the result is no integer of the type, or a negative number is divided"},
     {"Div", "l,s", "(Div): entry 0, of -1 and 5: the result is no integer of the type, or a negative number is divided"},
+    {"Neg", "least", "(Neg): entry 0, of -9223372036854775808 and 0: the result is no integer of the type"},
     {"Mul", "s,h", "(Mul): entry 0, of 5 and 4611686018427387904: the result is no integer of the type"},
     {"And", "s,s", "(And): the inputs are no constants of truth values"},
-    {"Less", "s,x", "(Less): the inputs are no constants of integers, all of one type"},
-    {"Where", "s,x,x", "(Where): input 0 is no constant of truth values. A comparison of activations may jump"},
+    {"Where", "s,x,x", "(Where): input 0 is no constant of truth values, and no comparison of activations"},
     {"CumSum", "x,z", "(CumSum): only constants of integers, or of float32 that are no parameters, are summed so"},
     {"GatherElements", "x,s", "(GatherElements): each sample would have places of its own"},
     {"GatherND", "x,z", "(GatherND): axis 0 is the batch"},
     {"GatherND", "x,s", "(GatherND): index 5 is out of range for an axis of 1 entries"},
     {"GatherND", "z,s", "(GatherND): places along 3 of 1 axes"},
     {"Add", "s,k", "the shapes do not broadcast"},
-    {"Equal", "x,s", "(Equal): the inputs are no constants of integers or truth values, all of one type: only shapes, places and masks are "
-                     "computed so. A comparison of activations"},
     {"Where", "s,s,s", "(Where): input 0 is no constant of truth values"},
     {"Cast", "s", "(Cast): activations and parameters become floats of any type; constants of integers"},
     {"ConstantOfShape", "x", "(ConstantOfShape): the inputs are no constants of integers"},
@@ -1625,6 +1623,7 @@ START_TEST(bad_computed_shapes)
     integers("h", SHAPE(1L << 62,));
     integers("hh", SHAPE(1L << 62, 2,));
     integers("one", SHAPE(1,));
+    integers("least", SHAPE(INT64_MIN,));
     model_node(&m, "Shape", "x", "s");
     if (strcmp(bad[i].op, "Concat") == 0)
       attr_int(model_node(&m, bad[i].op, bad[i].in, "y"), "axis", 1);

@@ -1,4 +1,4 @@
-/* Every function but 1 / x and the derivatives is increasing: an end of the result comes from the same end of the argument. */
+/* No function but 1 / x and the derivatives falls anywhere: an end of the result comes from the same end of the argument. */
 #include "check/base/function.h"
 
 #include "check/base/erf.h"
@@ -99,20 +99,106 @@ elu_slope_end(rational *end, const rational *t, bool up)
 const char *
 function_name(function f)
 {
-  static const char *const names[] = {"exp", "erf",        "softplus", "normal", "normal-tanh",
-                                      "elu", "reciprocal", "root",     "log"};
+  static const char *const names[] = {"exp",  "erf", "softplus", "normal", "normal-tanh", "elu",     "reciprocal",
+                                      "root", "log", "above",    "floor",  "round",       "truncate"};
   return names[f];
 }
 
 bool
 function_has_domain(function f)
 {
-  return f == F_RECIPROCAL || f == F_ROOT || f == F_LOG;
+  return f >= F_RECIPROCAL;
 }
 
 bool
-function_inside(function f, const interval *x)
+function_jumps(function f)
 {
+  return f >= F_ABOVE;
+}
+
+/* ---- Functions that jump: the value at a number is that of both ends */
+
+static void
+above_end(rational *end, const rational *t, bool up)
+{
+  (void)up;
+  mpq_set_ui(end, mpq_sgn(t) > 0, 1);
+}
+
+static void
+floor_end(rational *end, const rational *t, bool up)
+{
+  INTEGER(n);
+  (void)up;
+  mpz_fdiv_q(&n, mpq_numref(t), mpq_denref(t));
+  mpq_set_z(end, &n);
+}
+
+static void
+truncate_end(rational *end, const rational *t, bool up)
+{
+  INTEGER(n);
+  (void)up;
+  mpz_tdiv_q(&n, mpq_numref(t), mpq_denref(t));
+  mpq_set_z(end, &n);
+}
+
+/* A half more, rounded down; at halves, where that is whole, an odd one is one less. */
+static void
+round_end(rational *end, const rational *t, bool up)
+{
+  RATIONAL(more);
+  mpq_set_ui(&more, 1, 2);
+  mpq_add(&more, &more, t);
+  bool half = mpz_cmp_ui(mpq_denref(&more), 1) == 0;
+  floor_end(end, &more, up);
+  if (half && mpz_odd_p(mpq_numref(end)))
+    mpq_sub(end, end, &plus_one);
+}
+
+static void
+jump_end(rational *end, function f, const rational *t)
+{
+  (f == F_ABOVE ? above_end : f == F_FLOOR ? floor_end : f == F_ROUND ? round_end : truncate_end)(end, t, false);
+}
+
+/* Does it jump at t? */
+static bool
+jumps_at(function f, const rational *t)
+{
+  bool whole = mpz_cmp_ui(mpq_denref(t), 1) == 0, half = mpz_cmp_ui(mpq_denref(t), 2) == 0;
+  return f == F_ABOVE ? mpq_sgn(t) == 0 : f == F_ROUND ? half : whole && (f == F_FLOOR || mpq_sgn(t) != 0);
+}
+
+/* Between two numbers where it does not jump, at which it has one value, it does not jump: it does not fall, and each jump is a step
+ * up. */
+static bool
+holds_one(function f, const interval *x, bool still)
+{
+  RATIONAL(lo);
+  RATIONAL(hi);
+  jump_end(&lo, f, &x->lo);
+  jump_end(&hi, f, &x->hi);
+  bool small = f != F_TRUNCATE || mpz_cmpabs_ui(mpq_numref(&lo), INT32_MAX) <= 0;
+  return small && mpq_equal(&lo, &hi) && (still || (!jumps_at(f, &x->lo) && !jumps_at(f, &x->hi)));
+}
+
+bool
+function_holds(function f, const interval *x, bool still)
+{
+  if (function_jumps(f))
+    return holds_one(f, x, still);
+  return !function_has_domain(f) || mpq_sgn(&x->lo) > 0 || (f == F_RECIPROCAL && mpq_sgn(&x->hi) < 0);
+}
+
+bool
+function_inside(function f, const interval *x, bool still)
+{
+  if (function_jumps(f)) {
+    if (!holds_one(f, x, still) && !interval_exact(x))
+      leave(UNDECIDED, "cannot decide on which side of a jump an argument is with intervals of %d bits", MAX_BITS);
+    return holds_one(f, x, still);
+  }
   int sign = interval_sign(x, "whether an argument lies in the domain of a quotient, root or logarithm");
   return sign > 0 || (sign < 0 && f == F_RECIPROCAL);
 }
@@ -178,6 +264,10 @@ function_value(interval *y, function f, const interval *x)
             : f == F_NORMAL_TANH ? logistic
             : f == F_ELU         ? elu_end
             : f == F_ROOT        ? sqrt_end
+            : f == F_ABOVE       ? above_end
+            : f == F_FLOOR       ? floor_end
+            : f == F_ROUND       ? round_end
+            : f == F_TRUNCATE    ? truncate_end
                                  : logarithm);
   if (f == F_NORMAL) {
     INTERVAL(sum);

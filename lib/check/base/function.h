@@ -5,13 +5,32 @@
 #include "check/base/elementary.h"
 
 /* NORMAL: (1 + erf(x / sqrt(2))) / 2. NORMAL_TANH: sigmoid(sqrt(8 / pi) (x + 0.044715 x^3)). ELU: x, or exp(x) - 1
- * below 0. The last three are smooth in a domain: RECIPROCAL away from 0, ROOT and LOG above 0. */
-typedef enum { F_EXP, F_ERF, F_SOFTPLUS, F_NORMAL, F_NORMAL_TANH, F_ELU, F_RECIPROCAL, F_ROOT, F_LOG } function;
+ * below 0. From RECIPROCAL on they are smooth in a domain: RECIPROCAL away from 0, ROOT and LOG above 0. The others jump, and are
+ * constant elsewhere, which is their domain: ABOVE, 1 above 0 and else 0; FLOOR; ROUND to the nearest whole number, of two the even one;
+ * TRUNCATE, towards 0, of numbers below 2^31 in size. */
+typedef enum {
+  F_EXP,
+  F_ERF,
+  F_SOFTPLUS,
+  F_NORMAL,
+  F_NORMAL_TANH,
+  F_ELU,
+  F_RECIPROCAL,
+  F_ROOT,
+  F_LOG,
+  F_ABOVE,
+  F_FLOOR,
+  F_ROUND,
+  F_TRUNCATE
+} function;
 
 const char *function_name(function f);
 bool function_has_domain(function f);
-/* Does x lie in the domain? UNDECIDED when it does not say. */
-bool function_inside(function f, const interval *x);
+bool function_jumps(function f);
+/* Does x lie in the domain? UNDECIDED when it does not say. Of one that jumps x may be there, if nothing moves it: `still`. */
+bool function_inside(function f, const interval *x, bool still);
+/* Is it sure that all of x does? */
+bool function_holds(function f, const interval *x, bool still);
 /* Of an x in the domain. */
 
 void function_value(interval *y, function f, const interval *x); /* y may be x */

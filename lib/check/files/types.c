@@ -12,11 +12,13 @@ static const struct {
   const char *in, *out, *operators;
 } signatures[] = {
     {7, "A", "A",
-     "Abs Add AveragePool BatchNormalization Celu Clip Concat Conv ConvTranspose Div Dropout Einsum Elu Erf Exp "
-     "Flatten Gelu "
+     "Abs Add AveragePool BatchNormalization Ceil Celu Clip Concat Conv ConvTranspose Div Dropout Einsum Elu Erf Exp "
+     "Flatten Floor Gelu "
      "Gemm GlobalAveragePool GlobalMaxPool GroupNormalization HardSigmoid HardSwish Identity InstanceNormalization "
      "LeakyRelu Log LogSoftmax MatMul Max Min Mish Mod Mul Neg PRelu Pad Pow Range Reciprocal ReduceL2 ReduceMax "
-     "Mean ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Selu Sigmoid Slice Softmax Softplus Split "
+     "DepthToSpace ReduceLogSum ReduceLogSumExp SpaceToDepth Mean ReduceMean ReduceMin ReduceProd ReduceSum "
+     "ReduceSumSquare Relu Round Selu Sigmoid Sign Slice Softmax "
+     "Softplus Split "
      "Sqrt "
      "Squeeze "
      "Sub Sum Swish Tanh Transpose Unsqueeze "},
@@ -45,7 +47,7 @@ static const struct {
     {14, "AAABB", "ABB", "BatchNormalization "},
     {15, "ABBCC", "ACC", "BatchNormalization "},
     {23, "RA", "A", "RMSNormalization "},
-    {18, "AL", "A", "ReduceL2 ReduceMax ReduceMean ReduceMin ReduceProd ReduceSumSquare "},
+    {18, "AL", "A", "ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSumSquare "},
 };
 
 static const char *const words[N_DTYPES] = {"",       "FLOAT",  "UINT8", "INT8", "UINT16",  "INT16",

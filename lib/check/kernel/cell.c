@@ -114,7 +114,7 @@ sum_degree(const cell *c, const point *p, const step *st, size_t e)
   uint8_t worst = 0;
   for (size_t i = 0; i < st->width && worst < 2; i += st->kind == PRODUCT ? 2 : 1) {
     uint8_t d = st->kind == PRODUCT ? pair_degree(c, p, st, e, i) : term_degree(c, p, st, term_at(p, st, e, i), e);
-    d = d > 0 && st->kind == FUNCTION ? 2 : d;
+    d = d > 0 && st->kind == FUNCTION ? (function_jumps(st->of) ? 0 : 2) : d;
     worst = d > worst ? d : worst;
   }
   return worst;

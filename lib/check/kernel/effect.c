@@ -112,7 +112,7 @@ step_back(const reach *r, size_t s)
       product_back(r, st, e);
     else if (st->kind == PIECEWISE)
       piece_back(r, s, e);
-    else
+    else if (st->kind != FUNCTION || !function_jumps(st->of))
       sum_back(r, st, e);
   }
   free(done);

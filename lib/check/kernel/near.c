@@ -237,7 +237,7 @@ near_argument(const pass *a, const step *st, size_t e, const integer *r, interva
   unfixed(&x->lo, &z, NEAR_BITS);
   mpz_add(&z, c, r);
   unfixed(&x->hi, &z, NEAR_BITS);
-  return !function_has_domain(st->of) || mpq_sgn(&x->lo) > 0 || (st->of == F_RECIPROCAL && mpq_sgn(&x->hi) < 0);
+  return function_holds(st->of, x, st->still);
 }
 
 /* Nothing is said of a network near a point where a function is not smooth, or is none: not of entries that a 0 multiplies,
@@ -252,8 +252,10 @@ expect_inside(const pass *a, size_t s, bool known, const integer *r)
       continue;
     if (known && put_off(a, r))
       return;
-    expect(function_inside(st->of, argument(a->p, st, e)),
-           "node %zu '%s' (%s): an argument is 0, or below, where it is not smooth", st->place, st->name, st->op);
+    expect(function_inside(st->of, argument(a->p, st, e), st->still), "node %zu '%s' (%s): %s", st->place, st->name,
+           st->op,
+           function_jumps(st->of) ? "an argument that parameters move is where the function jumps, or it is too large"
+                                  : "an argument is 0, or below, where it is not smooth");
   }
 }
 
@@ -423,6 +425,9 @@ point_begin(point *p)
       st->varies = st->varies || (st->factors[i].w != NULL && st->factors[i].w->wrt);
     for (size_t i = 0; i < st->n_sources; i++)
       st->varies = st->varies || (st->sources[i].step < PADDING && net->steps[st->sources[i].step].varies);
+    st->still = !st->varies;
+    if (st->kind == FUNCTION && function_jumps(st->of)) /* inside its domain it is constant */
+      st->varies = false;
   }
 }
 

@@ -60,6 +60,7 @@ typedef struct {
   factor *factors;
   source *sources;
   bool divide, log, copy, varies, couples; /* copy: of entries and zeros; varies: with the parameters in wrt */
+  bool still;                              /* nothing that varies is read */
   bool turned;                             /* each feature is an entry, or minus one */
   bool asked;                              /* does a kink, a window or a domain depend on it? */
   /* alike: all rows of factors have their parameters in wrt at the same places; uniform: all rows are one; telling: of each
@@ -77,6 +78,9 @@ typedef struct {
   step_words in_words;
 } step;
 
+/* What the numbers of an activation stand for. */
+typedef enum { HOLDS_FLOATS, HOLDS_TRUTHS, HOLDS_INTEGERS } held_kind;
+
 /* Entry i: entry map[i] of a constant, or minus it, or feature map[i] of a step's output. */
 typedef struct {
   const char *name; /* NULL: omitted */
@@ -87,6 +91,7 @@ typedef struct {
   rational *known;  /* of an activation of constants alone: its entries, where they are followed; NULL */
   bool *excluded; /* of an activation: entries that are minus infinity, which only a Softmax may read; NULL: none are */
   bool shared;    /* of an activation of constants alone: it has no batch axis, all samples have the same entries */
+  held_kind holds; /* of an activation that nodes make */
 } graph_value;
 
 typedef enum { LOSS_SUM, LOSS_MSE, LOSS_CE, LOSS_NONE } loss_kind;

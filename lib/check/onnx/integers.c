@@ -1,6 +1,7 @@
 /* Arithmetic of constants: an exporter's nodes that compute a shape, places, a mask or a scale. */
 #include "check/onnx/integers.h"
 #include "check/base/allocate.h"
+#include "check/onnx/jump.h"
 
 #include <string.h>
 
@@ -104,6 +105,8 @@ compute(const builder *b, integer *to, const integer *x, const integer *y)
     mpz_set_ui(to, (mpz_sgn(x) != 0) + (mpz_sgn(y) != 0) > (op[0] == 'A'));
   else if (strcmp(op, "Max") == 0 || strcmp(op, "Min") == 0)
     mpz_set(to, (order > 0) == (op[1] == 'a') ? x : y);
+  else if (strcmp(op, "Neg") == 0)
+    mpz_neg(to, x);
   else if (op[0] == 'N')
     mpz_set_ui(to, mpz_sgn(x) == 0);
   else if (op[0] == 'E')
@@ -124,16 +127,21 @@ compute(const builder *b, integer *to, const integer *x, const integer *y)
     mpz_mul(to, x, y);
 }
 
-/* And, Equal, Greater, GreaterOrEqual, Less, LessOrEqual, Mod, Not, Or; Add, Sub, Mul, Div, Max and Min of integers. */
+/* And, Equal, Greater, GreaterOrEqual, Less, LessOrEqual, Mod, Not, Or; Add, Sub, Mul, Div, Max, Min and Neg of integers. */
 void
 lower_whole(builder *b)
 {
   const char *op = b->op;
-  bool logic = strcmp(op, "And") == 0 || op[0] == 'O' || op[0] == 'N', truths = logic || strchr("EGL", op[0]) != NULL;
+  bool logic = strcmp(op, "And") == 0 || op[0] == 'O' || strcmp(op, "Not") == 0,
+       truths = logic || strchr("EGL", op[0]) != NULL;
   value *x = &b->in[0], *y = &b->in[b->node->n_in - 1];
-  size_t dims[MAX_RANK], rank = broadcast(b, x, y, dims);
   const rational *known[2] = {known_entries(x), known_entries(y)};
   bool floats = !logic && truths && known[0] != NULL && known[1] != NULL, moved = floats && !of_floats(b);
+  if (truths && !floats && (numbers_of(b, x) == NULL || numbers_of(b, y) == NULL)) {
+    lower_truths(b);
+    return;
+  }
+  size_t dims[MAX_RANK], rank = broadcast(b, x, y, dims);
   need(floats || logic ? floats || are_whole(b, 0, BOOL) : of_integers(b) || (op[0] == 'E' && are_whole(b, 0, BOOL)),
        "an input is no constant of integers, or of truth values");
   const tensor *left = floats ? NULL : numbers_of(b, x), *right = floats ? NULL : numbers_of(b, y);
@@ -183,6 +191,10 @@ lower_running(builder *b)
 void
 lower_where(builder *b)
 {
+  if (b->in[0].name != NULL && b->in[0].constant == NULL && b->in[0].holds == HOLDS_TRUTHS) {
+    lower_chosen(b);
+    return;
+  }
   value *x = &b->in[1], *y = &b->in[2], all;
   const tensor *mask = numbers_of(b, &b->in[0]), *t;
   bool whole = are_whole(b, 1, INT64) || are_whole(b, 1, INT32) || are_whole(b, 1, BOOL);
@@ -461,12 +473,36 @@ is_float_type(long type)
   return type == FLOAT || type == 10 || type == DOUBLE || type == 16;
 }
 
+/* Truth values and integers as numbers of another type, which has all of them; of integers the truth is whether they are not 0. */
+static void
+cast_held(builder *b, long to)
+{
+  const value *x = &b->in[0];
+  if (to == BOOL) {
+    lower_cast_activation(b, true);
+    return;
+  }
+  put(b, NULL, x->step, x->map, x->rank, x->dims);
+  b->out.at = x->at;
+  b->out.inner = x->inner;
+  b->out.holds = is_float_type(to) ? HOLDS_FLOATS : HOLDS_INTEGERS;
+}
+
 /* Activations and parameters are what they are in any type of floats. Constants become integers, truth values, or float32. */
 static void
 cast(builder *b, long to)
 {
   const value *x = &b->in[0];
   const tensor *t = numbers_of(b, x);
+  bool activation = t == NULL && x->constant == NULL, whole = to == INT64 || to == INT32;
+  if (activation && x->holds == HOLDS_FLOATS && (whole || to == BOOL)) {
+    lower_cast_activation(b, to == BOOL);
+    return;
+  }
+  if (activation && x->holds != HOLDS_FLOATS && (is_float_type(to) || whole || to == BOOL)) {
+    cast_held(b, to);
+    return;
+  }
   if (t == NULL && is_float_type(to) && (x->constant == NULL || x->constant->initializer)) {
     put(b, x->constant, x->step, x->map, x->rank, x->dims);
     b->out.at = x->at;

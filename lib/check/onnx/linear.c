@@ -275,6 +275,10 @@ void
 lower_negation(builder *b)
 {
   const value *x = &b->in[0];
+  if (of_integers(b)) {
+    lower_whole(b);
+    return;
+  }
   if (x->constant != NULL) {
     need(x->constant->real, "its input must be of floats");
     put(b, x->constant, 0, x->map, x->rank, x->dims);
@@ -338,13 +342,14 @@ lower_rows(builder *b)
 }
 
 /* GlobalAveragePool, over all axes but two; ReduceMean; ReduceSum, the same with shares of 1; ReduceSumSquare, that of squares,
- * and ReduceL2, its root. */
+ * and ReduceL2, its root; ReduceLogSum, the logarithm of a sum, and ReduceLogSumExp, that of exponentials. */
 void
 lower_mean(builder *b)
 {
   const value *x = &b->in[0];
   bool global = b->op[0] == 'G', over[MAX_RANK] = {false};
-  bool root = b->op[6] == 'L', square = root || (b->op[6] == 'S' && b->op[9] == 'S');
+  bool root = strcmp(b->op, "ReduceL2") == 0, square = root || (b->op[6] == 'S' && b->op[9] == 'S');
+  bool logarithm = strncmp(b->op, "ReduceLog", 9) == 0, powers = strcmp(b->op, "ReduceLogSumExp") == 0;
   size_t kept[MAX_RANK], gone[MAX_RANK], stride[MAX_RANK], dims[MAX_RANK];
   long axes[MAX_RANK];
   bool named = !global && (b->in[1].name != NULL || find_attribute(b, "axes") != NULL);
@@ -352,6 +357,7 @@ lower_mean(builder *b)
   need(x->constant == NULL && (!global || x->rank > 2), "its input must be an activation; of three axes or more");
   bool none = count == 0 && whole_attribute(b, "noop_with_empty_axes", 0) != 0;
   need(!square || (x->rank > 0 && !none), "squares of entries that are not added up");
+  need(!logarithm || (x->rank > 0 && !none), "logarithms of entries that are not added up");
   if (none) {
     put(b, NULL, x->step, x->map, x->rank, x->dims);
     return;
@@ -367,12 +373,17 @@ lower_mean(builder *b)
     squares = b->out;
     x = &squares;
   }
+  if (powers) {
+    put_function(b, F_EXP, x);
+    squares = b->out;
+    x = &squares;
+  }
   step *s = add_step(b, LINEAR, product(gone, x->rank), n, dims);
   rational *share = rationals(1);
-  mpq_set_ui(share, 1, b->op[6] == 'S' || root ? 1 : s->width);
+  mpq_set_ui(share, 1, b->op[6] == 'S' || root || logarithm ? 1 : s->width);
   for (size_t i = 0; i < s->n * s->width; i++)
     operand(b, s, i, x, from[i / s->width] + at[i % s->width])->coef = share;
   value sums = b->out;
-  if (root)
-    put_function(b, F_ROOT, &sums);
+  if (root || logarithm)
+    put_function(b, root ? F_ROOT : F_LOG, &sums);
 }

@@ -6,6 +6,7 @@
 #include "check/onnx/einsum.h"
 #include "check/onnx/extremum.h"
 #include "check/onnx/integers.h"
+#include "check/onnx/jump.h"
 #include "check/base/limit.h"
 #include "check/onnx/linear.h"
 #include "check/onnx/masked.h"
@@ -46,6 +47,7 @@ static const struct {
     {"CastLike", lower_cast_like, 15, 2, 2, 1, 0, ""},
     {"CastLike", lower_cast_like, 19, 2, 2, 1, 0, "saturate:i"},
     {"CastLike", lower_cast_like, 24, 2, 2, 1, 0, "round_mode:s saturate:i"},
+    {"Ceil", lower_rounded, 7, 1, 1, 1, 0, ""},
     {"Celu", lower_elu, 12, 1, 1, 1, 0, "alpha:f"},
     {"Clamp", lower_clip, 7, 1, 3, 1, 2, ""},
     {"Clip", lower_clip, 7, 1, 1, 1, 2, "max:f min:f"},
@@ -58,6 +60,8 @@ static const struct {
     {"ConvTranspose", lower_convolution, 7, 2, 3, 1, 0,
      "auto_pad:s dilations:I group:i kernel_shape:I output_padding:I output_shape:I pads:I strides:I"},
     {"CumSum", lower_running, 11, 2, 2, 1, 0, "exclusive:i reverse:i"},
+    {"DepthToSpace", lower_blocks, 7, 1, 1, 1, 0, "blocksize:i"},
+    {"DepthToSpace", lower_blocks, 11, 1, 1, 1, 0, "blocksize:i mode:s"},
     {"Div", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"Dropout", lower_dropout, 7, 1, 1, 2, 0, "ratio:f"},
     {"Dropout", lower_dropout, 12, 1, 3, 2, 0, "seed:i"},
@@ -68,6 +72,7 @@ static const struct {
     {"Exp", lower_function, 7, 1, 1, 1, 0, ""},
     {"Expand", lower_repeat, 8, 2, 2, 1, 0, ""},
     {"Flatten", lower_flatten, 7, 1, 1, 1, 0, "axis:i"},
+    {"Floor", lower_rounded, 7, 1, 1, 1, 0, ""},
     {"GRU", lower_gru, 7, 3, 6, 2, 0,
      "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i linear_before_reset:i"},
     {"GRU", lower_gru, 14, 3, 6, 2, 0,
@@ -130,6 +135,10 @@ static const struct {
     {"Reciprocal", lower_function, 7, 1, 1, 1, 0, ""},
     {"ReduceL2", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
     {"ReduceL2", lower_mean, 18, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
+    {"ReduceLogSum", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
+    {"ReduceLogSum", lower_mean, 18, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
+    {"ReduceLogSumExp", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
+    {"ReduceLogSumExp", lower_mean, 18, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
     {"ReduceMax", lower_extremum, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
     {"ReduceMax", lower_extremum, 18, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
     {"ReduceMean", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
@@ -152,16 +161,19 @@ static const struct {
     {"Resize", lower_resize, 18, 1, 4, 1, 0,
      "antialias:i axes:I coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:i extrapolation_value:f "
      "keep_aspect_ratio_policy:s mode:s nearest_mode:s"},
+    {"Round", lower_rounded, 11, 1, 1, 1, 0, ""},
     {"Selu", lower_elu, 7, 1, 1, 1, 1, "alpha:f gamma:f"},
     {"Shape", lower_shape, 7, 1, 1, 1, 0, ""},
     {"Shape", lower_shape, 15, 1, 1, 1, 0, "end:i start:i"},
     {"Sigmoid", lower_sigmoid, 7, 1, 1, 1, 0, ""},
+    {"Sign", lower_rounded, 9, 1, 1, 1, 0, ""},
     {"Size", lower_size, 7, 1, 1, 1, 0, ""},
     {"Slice", lower_slice, 7, 1, 1, 1, 0, "axes:I ends:I starts:I"},
     {"Slice", lower_slice, 10, 3, 5, 1, 0, ""},
     {"Softmax", lower_softmax, 7, 1, 1, 1, 0, "axis:i"},
     {"Softplus", lower_function, 7, 1, 1, 1, 0, ""},
     {"Sorted", lower_sorted, 7, 2, 2, 1, 0, "axis:i largest:i"},
+    {"SpaceToDepth", lower_blocks, 7, 1, 1, 1, 0, "blocksize:i"},
     {"Split", lower_split, 7, 1, 1, 1024, 0, "axis:i split:I"},
     {"Split", lower_split, 13, 1, 2, 1024, 0, "axis:i"},
     {"Split", lower_split, 18, 1, 2, 1024, 0, "axis:i num_outputs:i"},
@@ -279,7 +291,8 @@ static bool
 keeps_batch(const builder *b, lowering lower)
 {
   return AMONG(lower, lower_clip, lower_hard, lower_sigmoid, lower_function, lower_gate, lower_elu, lower_power,
-               lower_softmax, lower_identity, lower_dropout, lower_negation, lower_pool, lower_convolution)
+               lower_softmax, lower_identity, lower_dropout, lower_negation, lower_pool, lower_convolution,
+               lower_rounded)
          || (lower == lower_relu && b->op[0] != 'P');
 }
 
@@ -291,7 +304,7 @@ check_batch(const builder *b, lowering lower)
              || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze,
                       lower_transpose, lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows,
                       lower_larger, lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_cast_like,
-                      lower_sum, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_einsum);
+                      lower_sum, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_einsum, lower_whole);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
          "an input has the batch on another axis than the first, or merged with others");
@@ -312,7 +325,7 @@ lifts(const builder *b, lowering lower)
   return (first || (alone && !computed))
          && AMONG(lower, lower_arithmetic, lower_product, lower_function, lower_sigmoid, lower_power, lower_mean,
                   lower_extremum, lower_batch, lower_layer, lower_groups, lower_einsum, lower_concat, lower_sum,
-                  lower_root_mean);
+                  lower_root_mean, lower_rounded);
 }
 
 #define MOST_OMITTED 8 /* inputs that may be left out at the end, and are looked at */
@@ -336,6 +349,7 @@ lower_node(builder *b)
   }
   check_signs(b, operators[f].lower);
   check_masks(b, operators[f].lower);
+  check_held(b);
   note_shared(b);
   if (lifts(b, operators[f].lower))
     lift_constant(b);
@@ -345,6 +359,7 @@ lower_node(builder *b)
     b->out.at = b->in[0].at;
     b->out.inner = b->in[0].inner;
   }
+  keep_held(b);
   b->shared = false;
   need(!is_batch(b, &b->out) || (b->out.rank > b->out.at && (b->out.inner > 0 || b->out.dims[b->out.at] == 1)),
        "samples would be mixed");
@@ -503,6 +518,7 @@ network_build(network *net, const model *m, const arrays *given)
   }
   const value *v = find(&b, net->own.of);
   expect(v != NULL && v->constant == NULL && !v->shared, "output '%s' is not computed from the input", net->own.of);
+  expect(v->holds == HOLDS_FLOATS, "output '%s' holds truth values or integers", net->own.of);
   expect(v->excluded == NULL, "output '%s' has entries that are minus infinity", net->own.of);
   expect(!net->batched || (v->inner == 0 ? v->at == 0 : net->together == 1),
          "output '%s' has not the batch on its first axis", net->own.of);

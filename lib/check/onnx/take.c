@@ -1,6 +1,7 @@
 /* Entries of a constant or an activation along axes: those of a range, or of a list. */
 #include "check/onnx/take.h"
 #include "check/base/allocate.h"
+#include "check/onnx/jump.h"
 #include "check/onnx/linear.h"
 
 #include <string.h>
@@ -181,6 +182,7 @@ lower_split(builder *b)
     need(given[i] >= 0 && (size_t)given[i] <= length - start, "the parts do not fit the axis");
     if (i > 0 && *b->node->out[i] != '\0') {
       put_range(b, axis, start, (size_t)given[i], 1);
+      keep_held(b);
       define(b, b->node->out[i]);
     }
     start += (size_t)given[i];
@@ -242,4 +244,31 @@ lower_gather_rows(builder *b)
   for (size_t i = 0; i < many * span; i++)
     at[i / span] = at[i / span] * x->dims[i % span] + place_along(b, i, x->dims[i % span]);
   put_taken(b, 0, span, n, list->dims, at);
+}
+
+/* The larger image has (channels, rows, block, columns, block), the deeper one (block, block, channels, rows, columns), or the
+ * channels before the blocks. */
+void
+lower_blocks(builder *b)
+{
+  const value *x = &b->in[0];
+  const char *mode = text_attribute(b, "mode", "DCR");
+  bool deep = b->op[0] == 'S', last = strcmp(mode, "CRD") == 0;
+  long given = whole_attribute(b, "blocksize", 0);
+  need(last || strcmp(mode, "DCR") == 0, "mode is neither DCR nor CRD");
+  need(x->rank == 4 && given > 0 && given <= INT32_MAX, "not four axes, or no size of blocks");
+  size_t k = (size_t)given, squares = k * k;
+  const size_t *d = x->dims;
+  need(deep ? d[2] % k == 0 && d[3] % k == 0 : d[1] % squares == 0, "the blocks do not divide the shape");
+  size_t channels = deep ? d[1] : d[1] / squares, rows = deep ? d[2] / k : d[2], columns = deep ? d[3] / k : d[3];
+  size_t small = rows * columns, wide[4] = {d[0], channels, rows * k, columns * k};
+  size_t tall[4] = {d[0], channels * squares, rows, columns}, *map = index_map(b, 1, &x->count, &(size_t){1}, NULL);
+  for (size_t f = 0; f < x->count; f++) { /* f of the deeper one, `at` of the larger */
+    size_t n = f / (small * channels * squares), c = f / small % (channels * squares), place = f % small;
+    size_t block = last ? c % squares : c / channels, channel = last ? c / squares : c % channels;
+    size_t row = place / columns * k + block / k, column = place % columns * k + block % k;
+    size_t at = ((n * channels + channel) * rows * k + row) * columns * k + column;
+    map[deep ? f : at] = x->map[deep ? at : f];
+  }
+  put(b, x->constant, x->step, map, 4, deep ? tall : wide);
 }

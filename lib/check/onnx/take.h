@@ -7,6 +7,7 @@
 
 void lower_slice(builder *b);
 void lower_split(builder *b);
+void lower_blocks(builder *b); /* DepthToSpace, SpaceToDepth */
 void lower_gather(builder *b);
 void lower_gather_elements(builder *b);
 void lower_gather_rows(builder *b); /* GatherND */

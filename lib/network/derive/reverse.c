@@ -35,27 +35,14 @@ ends_segment(const clarke_graph *g, size_t segment, size_t i)
   return segment != CLARKE_NONE && i != clarke_graph_inner(g, segment) && clarke_step_ends_layer(s);
 }
 
-/* The constant a step reads besides its activations: CLARKE_NONE when it has none. */
-static size_t
-inner_constant(const clarke_step *s)
-{
-  return s->kind == CLARKE_DENSE       ? s->dense.weight
-         : s->kind == CLARKE_PIECEWISE ? s->pieces.slope
-                                       : CLARKE_NONE;
-}
-
 void
 clarke_reverse_carriers(bool *carries, const clarke_graph *g, size_t segment)
 {
   memset(carries, 0, g->n_values * sizeof *carries);
   for (size_t i = 0; i < g->n_steps; i++) {
     const clarke_step *s = &g->steps[i];
-    size_t c = inner_constant(s);
-    bool any = c != CLARKE_NONE && clarke_value_is_wrt(g, c);
 
-    for (size_t k = 0; k < s->n_in; k++)
-      any = any || carries[s->in[k].value] || clarke_value_is_wrt(g, s->in[k].value);
-    carries[s->out] = any && !ends_segment(g, segment, i);
+    carries[s->out] = clarke_graph_carries(g, s, carries) && !ends_segment(g, segment, i);
   }
 }
 

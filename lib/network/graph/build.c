@@ -210,6 +210,52 @@ check_kinds(const clarke_lowering *low, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* What moves entries, of whatever kind. */
+static bool
+moves_entries(const char *op)
+{
+  static const char all[] = " Identity Reshape Flatten Transpose Squeeze Unsqueeze Slice Split Gather GatherND GatherElements "
+                            "Expand Tile DepthToSpace SpaceToDepth ";
+  char name[66];
+
+  snprintf(name, sizeof name, " %.63s ", op);
+  return strstr(all, name) != NULL;
+}
+
+/* Of truth values and integers that are computed of activations other operators are not what they are of floats. */
+static clarke_status
+check_held(const clarke_lowering *low, clarke_error *err)
+{
+  static const char *const takes[] = {[CLARKE_HOLDS_TRUTHS] = " And Or Not Where Equal Cast CastLike ",
+                                      [CLARKE_HOLDS_INTEGERS] = " Where Equal Less LessOrEqual Greater GreaterOrEqual Cast CastLike "};
+  char name[66];
+
+  snprintf(name, sizeof name, " %.63s ", low->node->op_type);
+  for (size_t i = 0; i < low->n_in; i++) {
+    const clarke_value *v = low->in[i] != CLARKE_NONE ? &low->graph->values[low->in[i]] : NULL;
+
+    if (v == NULL || v->constant || v->holds == CLARKE_HOLDS_FLOATS || moves_entries(low->node->op_type))
+      continue;
+    if (strstr(takes[v->holds], name) == NULL)
+      return clarke_lower_fail(low, err, "input '%s' holds %s that are computed of activations, which this operator does not take: "
+                                         "Cast it to floats before", low->node->in[i],
+                               v->holds == CLARKE_HOLDS_TRUTHS ? "truth values" : "integers");
+  }
+  return CLARKE_OK;
+}
+
+/* What is moved stays of its kind. */
+static void
+keep_held(const clarke_lowering *low, size_t first)
+{
+  const clarke_value *x = low->n_in > 0 && low->in[0] != CLARKE_NONE ? &low->graph->values[low->in[0]] : NULL;
+
+  if (x == NULL || x->constant || !moves_entries(low->node->op_type))
+    return;
+  for (size_t v = first; v < low->graph->n_values; v++)
+    low->graph->values[v].holds = low->graph->values[low->in[0]].holds;
+}
+
 static clarke_status
 resolve_inputs(const clarke_builder *b, clarke_lowering *low, clarke_error *err)
 {
@@ -228,7 +274,7 @@ resolve_inputs(const clarke_builder *b, clarke_lowering *low, clarke_error *err)
                                node->in[i]);
   }
   low->n_in = node->n_in;
-  return check_kinds(low, err);
+  return check_kinds(low, err) == CLARKE_OK ? check_held(low, err) : err != NULL ? err->code : CLARKE_EINPUT;
 }
 
 /* The last form of no later operator set; NULL when the operator is newer than the model. */
@@ -361,6 +407,8 @@ lower_node(clarke_builder *b, size_t place, clarke_error *err)
   if (status == CLARKE_OK)
     mark_batchless(&low, values);
   if (status == CLARKE_OK)
+    keep_held(&low, values);
+  if (status == CLARKE_OK)
     status = bind_outputs(b, &low, err);
   free(low.in);
   return status;
@@ -384,6 +432,9 @@ find_output(clarke_builder *b, clarke_error *err)
                        v == CLARKE_NONE ? "is computed by no node" : "is a constant");
   if (b->g->values[v].excluded != NULL)
     return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' has entries that are minus infinity", b->m->file, b->m->outputs[0].name);
+  if (b->g->values[v].holds != CLARKE_HOLDS_FLOATS)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' holds truth values or integers, of which no loss is taken: choose an output "
+                       "of floats (--output)", b->m->file, b->m->outputs[0].name);
   if (b->g->batched && b->g->values[v].batch.none)
     return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' is computed of constants alone, and the same for all samples", b->m->file,
                        b->m->outputs[0].name);
@@ -490,7 +541,9 @@ build(clarke_builder *b, const clarke_tensor *x, clarke_error *err)
   forget_odd(b->g);
   if (status == CLARKE_OK)
     forget_unnamed(b);
-  return status == CLARKE_OK ? clarke_builder_parameters(b, err) : status;
+  if (status == CLARKE_OK)
+    status = clarke_builder_parameters(b, err);
+  return status == CLARKE_OK ? clarke_graph_mark_still(b->g, err) : status;
 }
 
 static clarke_status

@@ -249,6 +249,43 @@ parameter_named(const clarke_graph *g, const char *name)
   return found;
 }
 
+/* The constant a step reads besides its activations: CLARKE_NONE when it has none. */
+static size_t
+inner_constant(const clarke_step *s)
+{
+  return s->kind == CLARKE_DENSE       ? s->dense.weight
+         : s->kind == CLARKE_PIECEWISE ? s->pieces.slope
+                                       : CLARKE_NONE;
+}
+
+bool
+clarke_graph_carries(const clarke_graph *g, const clarke_step *s, const bool *carries)
+{
+  const size_t c = inner_constant(s);
+  bool any = c != CLARKE_NONE && clarke_value_is_wrt(g, c);
+
+  for (size_t k = 0; k < s->n_in; k++)
+    any = any || carries[s->in[k].value] || clarke_value_is_wrt(g, s->in[k].value);
+  return any && !clarke_step_jumps(s);
+}
+
+clarke_status
+clarke_graph_mark_still(clarke_graph *g, clarke_error *err)
+{
+  bool *carries = calloc(g->n_values + 1, sizeof *carries);
+
+  if (carries == NULL)
+    return clarke_no_memory(err);
+  for (size_t i = 0; i < g->n_steps; i++) {
+    clarke_step *s = &g->steps[i];
+
+    carries[s->out] = clarke_graph_carries(g, s, carries);
+    s->still = clarke_step_jumps(s) && !carries[s->in[0].value];
+  }
+  free(carries);
+  return CLARKE_OK;
+}
+
 clarke_status
 clarke_graph_wrt(clarke_graph *g, char *const *names, size_t n, clarke_error *err)
 {
@@ -266,7 +303,7 @@ clarke_graph_wrt(clarke_graph *g, char *const *names, size_t n, clarke_error *er
       return clarke_fail(err, CLARKE_EINPUT, "%s: parameter '%s' is named twice", g->file, names[k]);
     g->parameters[i].wrt = true;
   }
-  return CLARKE_OK;
+  return clarke_graph_mark_still(g, err);
 }
 
 size_t

@@ -42,6 +42,13 @@ bool clarke_graph_couples(const clarke_graph *g);
 /* Has some step a function with a domain? Then every sample is computed exactly or enclosed, to prove that it lies there. */
 bool clarke_graph_has_domain(const clarke_graph *g);
 
+/* Marks the steps that jump whose arguments nothing in wrt moves. Who changes what is in wrt does it again. */
+clarke_status clarke_graph_mark_still(clarke_graph *g, clarke_error *err);
+
+/* Does the step's output have a derivative by what is in wrt, where `carries` says so of its inputs? Off its jumps a step that
+ * jumps has none. */
+bool clarke_graph_carries(const clarke_graph *g, const clarke_step *s, const bool *carries);
+
 /* The values an entry of which the argument of some step with kinks, or the value of one with a domain, depends on: needed[v],
  * n_values of them; with loss also those the output depends on. */
 void clarke_graph_needed(const clarke_graph *g, bool loss, bool *needed);

@@ -157,6 +157,16 @@ clarke_analytic_near(double *slope, double x, clarke_function function)
     y = x > 0 ? x : expm1(x);
     *slope = x > 0 ? 1 : exp(x);
     break;
+  case CLARKE_ABOVE:
+    y = x > 0;
+    *slope = 0;
+    break;
+  case CLARKE_FLOOR:
+  case CLARKE_ROUND:
+  case CLARKE_TRUNCATE:
+    y = function == CLARKE_FLOOR ? floor(x) : function == CLARKE_ROUND ? rint(x) : trunc(x);
+    *slope = 0;
+    break;
   case CLARKE_RECIPROCAL:
   case CLARKE_SQRT:
   case CLARKE_LOG:
@@ -204,6 +214,12 @@ clarke_analytic_value(arb_t y, const arb_t x, clarke_function function, long pre
     break;
   case CLARKE_LOG:
     arb_log(y, x, precision);
+    break;
+  case CLARKE_ABOVE:
+  case CLARKE_FLOOR:
+  case CLARKE_ROUND:
+  case CLARKE_TRUNCATE: /* domain.c has these, exactly */
+    arb_indeterminate(y);
   }
 }
 
@@ -284,6 +300,12 @@ clarke_analytic_slope(arb_t y, const arb_t x, clarke_function function, long pre
     break;
   case CLARKE_LOG:
     arb_inv(y, x, precision);
+    break;
+  case CLARKE_ABOVE:
+  case CLARKE_FLOOR:
+  case CLARKE_ROUND:
+  case CLARKE_TRUNCATE:
+    arb_indeterminate(y);
   }
   arb_clear(t);
 }

@@ -1,4 +1,4 @@
-/* Functions with a domain: rational where they can be, refused outside. */
+/* Functions with a domain: rational where they can be, refused outside; those that jump are whole numbers. */
 #include "network/pass/domain.h"
 
 #include "exact/number.h"
@@ -63,6 +63,108 @@ rationals_if_few(clarke_matrix *y, bool *done, const clarke_step *s, const clark
   return status;
 }
 
+/* Of a function that jumps, in the domain, or where nothing moves the argument. */
+static void
+round_to(mpq_t q, clarke_function function)
+{
+  const int sign = mpq_sgn(q);
+  mpz_t twice;
+
+  if (function == CLARKE_ABOVE) {
+    mpq_set_ui(q, sign > 0, 1);
+    return;
+  }
+  mpz_init(twice);
+  mpz_mul_2exp(twice, mpq_numref(q), 1);
+  if (function == CLARKE_ROUND) { /* floor(q + 1/2), but of two the even one */
+    mpz_add(twice, twice, mpq_denref(q));
+    mpz_mul_2exp(mpq_denref(q), mpq_denref(q), 1);
+    if (mpz_divisible_p(twice, mpq_denref(q))) {
+      mpz_fdiv_q(twice, twice, mpq_denref(q));
+      mpz_sub_ui(twice, twice, mpz_odd_p(twice) ? 1 : 0);
+    } else
+      mpz_fdiv_q(twice, twice, mpq_denref(q));
+  } else
+    (function == CLARKE_TRUNCATE ? mpz_tdiv_q : mpz_fdiv_q)(twice, mpq_numref(q), mpq_denref(q));
+  mpq_set_z(q, twice);
+  mpz_clear(twice);
+}
+
+/* Does the function jump at q? */
+static bool
+jumps_at(const mpq_t q, clarke_function function)
+{
+  const bool whole = mpz_cmp_ui(mpq_denref(q), 1) == 0;
+
+  return function == CLARKE_ABOVE   ? mpq_sgn(q) == 0
+         : function == CLARKE_ROUND ? mpz_cmp_ui(mpq_denref(q), 2) == 0
+                                    : whole && (function == CLARKE_FLOOR || mpq_sgn(q) != 0);
+}
+
+/* The function's value at entry e, if it is one number near it, and the entry is not where it jumps, or nothing moves it. */
+static bool
+apply_jump(mpq_t value, const clarke_step *s, const clarke_matrix *x, size_t e)
+{
+  const size_t i = e / x->cols, j = e % x->cols;
+  const double radius = clarke_matrix_radius(x, i, j);
+  mpq_t end, off;
+  bool one = isfinite(radius);
+
+  mpq_inits(end, off, NULL);
+  clarke_matrix_get(value, x, i, j);
+  if (one)
+    mpq_set_d(off, radius);
+  mpq_add(end, value, off);
+  mpq_sub(value, value, off);
+  one = one && (s->still || (!jumps_at(end, s->function) && !jumps_at(value, s->function)));
+  round_to(end, s->function);
+  round_to(value, s->function);
+  one = one && mpq_equal(value, end);
+  if (s->function == CLARKE_TRUNCATE)
+    one = one && mpz_cmpabs_ui(mpq_numref(value), 0x7fffffff) <= 0;
+  mpq_clears(end, off, NULL);
+  return one;
+}
+
+static clarke_status
+at_jump(bool *vague, const clarke_step *s, const clarke_matrix *x, size_t e, clarke_error *err)
+{
+  static const char *const where[] = {"above 0", "a whole number", "half of an odd number",
+                                      "a whole number other than 0, or too large"};
+  const size_t i = e / x->cols, j = e % x->cols;
+  const double number = clarke_matrix_get_double(x, i, j);
+
+  *vague = clarke_matrix_radius(x, i, j) != 0;
+  if (*vague)
+    return clarke_fail(err, CLARKE_EINPUT, "entry %zu of the argument is near %g: it cannot be told whether it is %s, where the "
+                       "function jumps", i, number, where[s->function - CLARKE_ABOVE]);
+  if (s->function == CLARKE_ABOVE)
+    return clarke_fail(err, CLARKE_EINPUT, "entry %zu: what is compared is equal, and the parameters move it. The function "
+                       "jumps there, and has no generalized derivative", i);
+  return clarke_fail(err, CLARKE_EINPUT, "entry %zu of the argument is %g, %s, and the parameters move it. The function jumps "
+                     "there, and has no generalized derivative", i, number, where[s->function - CLARKE_ABOVE]);
+}
+
+/* Whole numbers, or the slopes, which are 0. */
+static clarke_status
+apply_jumps(clarke_matrix *y, bool *vague, const clarke_step *s, const clarke_matrix *x, bool slope, clarke_error *err)
+{
+  const size_t n = x->rows * x->cols;
+  mpq_t *q = clarke_rationals(n);
+  clarke_status status = q != NULL ? CLARKE_OK : clarke_no_memory(err);
+
+  for (size_t e = 0; e < n && status == CLARKE_OK; e++) {
+    if (!apply_jump(q[e], s, x, e))
+      status = at_jump(vague, s, x, e, err);
+    else if (slope)
+      mpq_set_ui(q[e], 0, 1);
+  }
+  if (status == CLARKE_OK)
+    status = clarke_matrix_set_rationals(y, x->rows, x->cols, q, err);
+  clarke_rationals_free(q, n);
+  return status;
+}
+
 static clarke_status
 outside(bool *vague, const clarke_step *s, const clarke_matrix *x, size_t e, clarke_error *err)
 {
@@ -108,6 +210,8 @@ clarke_domain_apply(clarke_matrix *y, bool *vague, const clarke_step *s, const c
   mpq_t zero;
 
   *vague = false;
+  if (clarke_step_jumps(s))
+    return apply_jumps(y, vague, s, x, slope, err);
   mpq_init(zero);
   for (size_t e = 0; e < n && status == CLARKE_OK; e++) {
     const int sign = clarke_matrix_compare(x, e / x->cols, e % x->cols, zero);

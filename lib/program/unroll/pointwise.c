@@ -104,7 +104,7 @@ clarke_unroll_analytic(clarke_unrolling *u, const clarke_step *s)
                                                    : CLARKE_FN_SIGMOID;
   clarke_status status = CLARKE_OK;
 
-  if (s->function == CLARKE_ELU || s->function == CLARKE_ERF || s->function == CLARKE_NORMAL || s->function == CLARKE_NORMAL_TANH)
+  if (clarke_step_jumps(s) || s->function == CLARKE_ELU || s->function == CLARKE_ERF || s->function == CLARKE_NORMAL || s->function == CLARKE_NORMAL_TANH)
     return clarke_fail(u->err, CLARKE_EINPUT, "%s: node '%s' (%s): programs have no such function; ask `clarke audit`",
                        u->g->file, s->name, s->op->name);
   for (size_t e = 0; status == CLARKE_OK && e < u->g->values[s->out].count; e++) {

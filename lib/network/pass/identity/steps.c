@@ -239,7 +239,7 @@ of_analytic(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
   clarke_key k = clarke_key_begin(ids, BY_STRUCTURE, s->out);
 
   clarke_key_put(&k, x);
-  return clarke_key_settle(&k, clarke_identity_is_constant(x), s->out, f * ids->n + j);
+  return clarke_key_settle(&k, clarke_step_jumps(s) || clarke_identity_is_constant(x), s->out, f * ids->n + j);
 }
 
 /* A line of a SOFTMAX step: what its places are. */
