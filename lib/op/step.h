@@ -170,6 +170,8 @@ typedef enum {
   CLARKE_ELU, CLARKE_RECIPROCAL, CLARKE_SQRT, CLARKE_LOG, CLARKE_ABOVE, CLARKE_FLOOR, CLARKE_ROUND, CLARKE_TRUNCATE,
 } clarke_function;
 
+#define CLARKE_N_FUNCTIONS (CLARKE_TRUNCATE + 1)
+
 typedef struct clarke_op clarke_op;
 
 typedef struct {

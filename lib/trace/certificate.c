@@ -158,8 +158,12 @@ clarke_round_double(double d, clarke_dtype type)
 
 /* --- one entry --- */
 
-/* Of doubles that are added up: a bound below it may be nothing but what they are rounded by. */
-#define SLACK 0x1p-980
+/* Of doubles that are added up: a bound below it may be nothing but what they are rounded by (clarke_roundoff_lift). */
+static double
+slack_of(clarke_dtype type)
+{
+  return type == CLARKE_F64 ? 0x1p-1040 : 0x1p-980;
+}
 
 typedef struct {
   const clarke_matrix *m;
@@ -206,7 +210,7 @@ judge_entry(entry *e, clarke_dtype type)
   /* near is the nearest double, and the difference is rounded once */
   slack = clarke_taken(2, fabs(e->near) + fabs(e->recorded)) + e->radius + 0x1p-1060;
   if (e->apart + slack <= clarke_down_by(e->bound, 4))
-    return e->bound < SLACK ? CLARKE_CANNOT_SAY : CLARKE_WITHIN_BOUND;
+    return e->bound < slack_of(type) ? CLARKE_CANNOT_SAY : CLARKE_WITHIN_BOUND;
   if (e->apart - slack > clarke_up_by(e->bound, 4))
     return CLARKE_IS_REFUTED;
   return judge_exactly(e);

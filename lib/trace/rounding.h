@@ -64,12 +64,19 @@ clarke_status clarke_roundoff_backward(double **bound, clarke_roundoff *r, const
 
 /* --- what both passes share --- */
 
-/* At least a sum of n numbers >= 0 that was made in doubles. What underflow takes is told to be so much that products with weights are no
- * subnormals, which processors multiply a hundred times slower. */
+/* At least a sum of n numbers >= 0 that was made in doubles. */
 static inline double
 clarke_roundoff_sum(double sum, size_t n)
 {
-  return clarke_up_over(sum, 2 * (double)(n + 8), (double)(n + 8) * 0x1p-1000);
+  return clarke_up_over(sum, 2 * (double)(n + 8), (double)(n + 8) * 0x1p-1060);
+}
+
+/* Such a sum of nothing is a subnormal number, which processors multiply a hundred times slower. Where all types but float64 are far above it,
+ * it is told to be so much that its products with weights are none. */
+static inline double
+clarke_roundoff_lift(const clarke_rounding *r, double bound)
+{
+  return bound > 0 && bound < 0x1p-1000 && r->tiny > 0x1p-200 ? 0x1p-1000 : bound;
 }
 
 /* a b, of sizes and errors: what 0 multiplies is nothing, be no bound on it known. 0 only then. */

@@ -83,7 +83,7 @@ measure(clarke_roundback *b, const clarke_rounding_sum *s, const double *known)
 {
   for (size_t e = 0; e < b->count * b->n; e++) {
     b->size[e] = b->size[e] != 0 ? clarke_roundoff_sum(b->size[e] * b->scale, 2) : 0; /* what is 0 stays 0 */
-    b->error[e] = known != NULL ? known[e] : clarke_roundback_bound(b, s, e, CLARKE_ROUNDBACK_SPARE);
+    b->error[e] = clarke_roundoff_lift(&b->r->by, known != NULL ? known[e] : clarke_roundback_bound(b, s, e, CLARKE_ROUNDBACK_SPARE));
     if (!(b->size[e] + b->error[e] <= b->r->by.largest))
       b->error[e] = INFINITY;
   }

@@ -434,6 +434,8 @@ clarke_roundoff_step(clarke_roundoff *r, size_t i, clarke_error *err)
     r->steepest[i] = clarke_piecewise_lipschitz(g, s);
   const pass p = {r, g, s, r->f->n, g->values[s->out].count, r->error[s->out]};
   status = step_errors(&p, err);
+  for (size_t e = 0; e < p.count * p.n && status == CLARKE_OK; e++)
+    p.error[e] = clarke_roundoff_lift(&r->by, p.error[e]);
   if (status == CLARKE_OK)
     mark_overflow(r, s->out, p.count * p.n);
   return status;

@@ -42,7 +42,15 @@ START_TEST(nothing_is_said)
   clarke_rounding_add_type(&r, "bfloat16");
   /* what underflows is off by itself at most: nothing, where all terms are 0 */
   ck_assert(clarke_roundoff_by(&r, 100, clarke_roundoff_sum(0, 1000000)) < 0x1p-950); /* a sum of nothing is nothing to it, */
-  ck_assert(clarke_roundoff_sum(0, 1) * 0x1p-20 >= DBL_MIN && clarke_roundoff_sum(0, 1) < 0x1p-990); /* and no subnormal */
+  {
+    const double nothing = clarke_roundoff_lift(&r, clarke_roundoff_sum(0, 1)); /* and no subnormal, but beside float64 alone */
+    clarke_rounding wide = {0};
+
+    clarke_rounding_add_type(&wide, "float64");
+    ck_assert(nothing * 0x1p-20 >= DBL_MIN && nothing < 0x1p-990);
+    ck_assert(clarke_roundoff_lift(&wide, clarke_roundoff_sum(0, 1)) < 0x1p-1040);
+    ck_assert(clarke_roundoff_lift(&r, 0) == 0 && clarke_roundoff_lift(&r, 0x1p-999) == 0x1p-999);
+  }
   ck_assert(clarke_roundoff_by(&r, 100, 0) < 0x1p-990 && clarke_roundoff_by(&r, 100, 0x1p-200) < 0x1p-190);
   ck_assert(clarke_roundoff_by(&r, 100, 1) - clarke_roundoff_by(&r, 100, 1 - 0x1p-40) >= 0);
   {

@@ -17,7 +17,7 @@ __extension__ typedef unsigned __int128 wide;
 typedef struct {
   const clarke_graph *g;
   size_t columns;
-  uint64_t **x, map[CLARKE_LOG + 1], step; /* map: the seed of each function's; step: of what kinks have */
+  uint64_t **x, map[CLARKE_N_FUNCTIONS], step; /* map: the seed of each function's; step: of what kinks have */
   wide *sums;                              /* of a row of a DENSE step */
 } pass;
 
@@ -108,9 +108,10 @@ drawn(uint64_t seed, uint64_t i)
   return reduce(mix(seed ^ mix(i)));
 }
 
-static const char *const names[] = {
+static const char *const names[CLARKE_N_FUNCTIONS] = {
   [CLARKE_EXP] = "exp", [CLARKE_ERF] = "erf", [CLARKE_SOFTPLUS] = "softplus", [CLARKE_NORMAL] = "normal",
   [CLARKE_NORMAL_TANH] = "normal-tanh", [CLARKE_ELU] = "elu", [CLARKE_SQRT] = "root", [CLARKE_LOG] = "log",
+  [CLARKE_ABOVE] = "above", [CLARKE_FLOOR] = "floor", [CLARKE_ROUND] = "round", [CLARKE_TRUNCATE] = "truncate",
 };
 
 static uint64_t
