@@ -207,6 +207,7 @@ typedef struct {
   clarke_step *steps;
   clarke_parameter *parameters; /* in the file's order of initializers */
   size_t input, output;         /* values */
+  bool bared;                   /* the output's first axis, of one entry, was taken off: losses speak of a sample's */
   bool decided;                 /* a comparison of initializers was decided when the graph was built: near them it is the same */
   size_t capacity_values, capacity_steps;
 } clarke_graph;

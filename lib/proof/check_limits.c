@@ -213,29 +213,48 @@ is_curved(const clarke_pieces *p)
   return false;
 }
 
-/* How long an exact number of its output is, at most; of an enclosure, which it is behind what is not exact, its ends. */
+/* How long an exact number of a step's output is, at most, when those of what it reads are. */
+static double
+bits_of_sum(const double *bits, const clarke_step *s)
+{
+  return most_bits(bits, s) + log2((double)s->n_in) + 1;
+}
+
+static double
+bits_of_scale(const double *bits, const clarke_step *s)
+{
+  return s->root ? fmax(most_bits(bits, s), OF_END) : most_bits(bits, s) + bits[s->in[1].value];
+}
+
+static double
+bits_of_dense(const double *bits, const clarke_step *s)
+{
+  return most_bits(bits, s) + OF_STORED + log2((double)s->dense.inner) + 1;
+}
+
+static double
+bits_of_piecewise(const double *bits, const clarke_step *s)
+{
+  return (is_curved(&s->pieces) ? 2 : 1) * most_bits(bits, s) + OF_STORED;
+}
+
+static double
+bits_of_product(const double *bits, const clarke_step *s)
+{
+  return bits[s->in[0].value] + bits[s->in[1].value] + log2((double)s->contraction.inner) + 1;
+}
+
+/* The others' outputs, and what is behind them, are enclosures. */
+static double (*const bits_of_kind[CLARKE_STEP_KINDS])(const double *bits, const clarke_step *s) = {
+  [CLARKE_GATHER] = most_bits, [CLARKE_MAX] = most_bits, [CLARKE_SUM] = bits_of_sum, [CLARKE_SCALE] = bits_of_scale,
+  [CLARKE_DENSE] = bits_of_dense, [CLARKE_PIECEWISE] = bits_of_piecewise, [CLARKE_PRODUCT] = bits_of_product,
+};
+
+/* Of an enclosure: how long its ends are. */
 static double
 bits_behind(const double *bits, const clarke_step *s)
 {
-  const double most = most_bits(bits, s);
-
-  switch (s->kind) {
-  case CLARKE_GATHER:
-  case CLARKE_MAX:
-    return most;
-  case CLARKE_SUM:
-    return most + log2((double)s->n_in) + 1;
-  case CLARKE_SCALE:
-    return s->root ? fmax(most, OF_END) : most + bits[s->in[1].value];
-  case CLARKE_DENSE:
-    return most + OF_STORED + log2((double)s->dense.inner) + 1;
-  case CLARKE_PIECEWISE:
-    return (is_curved(&s->pieces) ? 2 : 1) * most + OF_STORED;
-  case CLARKE_PRODUCT:
-    return bits[s->in[0].value] + bits[s->in[1].value] + log2((double)s->contraction.inner) + 1;
-  default:
-    return OF_END;
-  }
+  return bits_of_kind[s->kind] != NULL ? bits_of_kind[s->kind](bits, s) : OF_END;
 }
 
 /* Of numbers that are much longer the checker keeps enclosures. */

@@ -146,6 +146,7 @@ drop_first_axis(clarke_graph *g)
 
   if (g->batched || v->rank == 0 || v->dims[0] != 1)
     return;
+  g->bared = true;
   v->rank--;
   memmove(v->dims, v->dims + 1, v->rank * sizeof *v->dims);
 }

@@ -81,10 +81,10 @@ verdict_of(evidence_kind kind, uint64_t *state)
 {
   if (kind == BY_HULL)
     return draw_below(state, 2) ? CLARKE_IN_CLARKE : CLARKE_IN_BOULIGAND;
-  return kind == BY_AD ? CLARKE_IN_BOULIGAND : kind >= BY_SEPARATOR ? CLARKE_NOT_IN_CLARKE : CLARKE_IN_CLARKE;
+  return kind <= BY_COMPENSATION ? CLARKE_IN_BOULIGAND : kind >= BY_SEPARATOR ? CLARKE_NOT_IN_CLARKE : CLARKE_IN_CLARKE;
 }
 
-static const forge forges[] = {forge_ad, forge_mix, forge_hull, forge_simplices, forge_separator};
+static const forge forges[] = {forge_ad, forge_compensation, forge_mix, forge_hull, forge_simplices, forge_separator};
 
 static void
 forge_one(scene *s, evidence_kind kind, uint64_t *state)
@@ -306,7 +306,7 @@ expect_both(void)
     evidence_kind e;
     clarke_verdict v;
     size_t share; /* one of so many must verify */
-  } kinds[] = {{BY_AD, CLARKE_IN_BOULIGAND, 10},      {BY_MIX, CLARKE_IN_CLARKE, 200},
+  } kinds[] = {{BY_AD, CLARKE_IN_BOULIGAND, 10},      {BY_COMPENSATION, CLARKE_IN_BOULIGAND, 50}, {BY_MIX, CLARKE_IN_CLARKE, 200},
                {BY_HULL, CLARKE_IN_BOULIGAND, 50},    {BY_HULL, CLARKE_IN_CLARKE, 50},
                {BY_SIMPLICES, CLARKE_IN_CLARKE, 200}, {BY_SEPARATOR, CLARKE_NOT_IN_CLARKE, 50},
                {BY_BOUND, CLARKE_NOT_IN_CLARKE, 100}};

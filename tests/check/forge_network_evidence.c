@@ -2,7 +2,7 @@
 
 #include "../network/models.h"
 
-const char *const evidence_name[] = {"ad", "mix", "hull", "simplices", "separator", "bound"};
+const char *const evidence_name[] = {"ad", "compensation", "mix", "hull", "simplices", "separator", "bound"};
 
 static bool
 once_in(size_t n, uint64_t *state)
@@ -346,6 +346,20 @@ forge_ad(FILE *out, scene *s, clarke_verdict v, uint64_t *state)
   own_sides(side, s, state);
   fputs("evidence ad\ncell ad\n", out);
   put_cell(out, s, side, state);
+  return true;
+}
+
+/* All touched kinks are cut off, none, the later ones, or any. */
+bool
+forge_compensation(FILE *out, scene *s, clarke_verdict v, uint64_t *state)
+{
+  const size_t how = draw_below(state, 4), first = draw_below(state, s->n + 1);
+
+  (void)v;
+  fputs("evidence compensation\n", out);
+  for (size_t k = 0; k < s->n; k++)
+    if (how == 0 || (how == 2 && k >= first) || (how == 3 && draw_below(state, 2)))
+      fprintf(out, "cut %zu\n", k);
   return true;
 }
 

@@ -4,7 +4,7 @@
 
 #include "forge_network_scene.h"
 
-typedef enum { BY_AD, BY_MIX, BY_HULL, BY_SIMPLICES, BY_SEPARATOR, BY_BOUND, EVIDENCES } evidence_kind;
+typedef enum { BY_AD, BY_COMPENSATION, BY_MIX, BY_HULL, BY_SIMPLICES, BY_SEPARATOR, BY_BOUND, EVIDENCES } evidence_kind;
 
 extern const char *const evidence_name[EVIDENCES];
 
@@ -15,6 +15,7 @@ typedef bool (*forge)(FILE *out, scene *s, clarke_verdict v, uint64_t *state);
 void be_careful(uint64_t *state);
 
 bool forge_ad(FILE *out, scene *s, clarke_verdict v, uint64_t *state);
+bool forge_compensation(FILE *out, scene *s, clarke_verdict v, uint64_t *state);
 bool forge_mix(FILE *out, scene *s, clarke_verdict v, uint64_t *state);
 bool forge_hull(FILE *out, scene *s, clarke_verdict v, uint64_t *state);
 bool forge_simplices(FILE *out, scene *s, clarke_verdict v, uint64_t *state);

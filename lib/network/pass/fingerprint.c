@@ -427,6 +427,8 @@ seed_of_value(const clarke_graph *g, const clarke_value *v)
   const bool batch = g->batched && !v->batch.none;
   uint64_t seed = seed_of(v->name);
 
+  if (g->bared && v == &g->values[g->output])
+    seed = mix(seed ^ 1);
   for (size_t a = 0; a < v->rank + (batch && !v->batch.merged); a++) {
     const size_t of_sample = !batch || v->batch.merged || a < v->batch.axis ? a : a - 1;
     size_t length = batch && a == v->batch.axis ? g->together : 1;
