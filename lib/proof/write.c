@@ -530,9 +530,9 @@ clarke_proof_write_zone(const char *path, const clarke_proof_statement *statemen
   clarke_text text;
   clarke_status status;
 
-  CLARKE_VERIFY_CHECK(clarke_audit_is_valid(a, q));
   if (a->zone.zone != CLARKE_ZONE_COMPENSATION && a->zone.zone != CLARKE_ZONE_BIFURCATION)
     return clarke_fail(err, CLARKE_EINPUT, "zone %s: there is no proof", clarke_zone_name(a->zone.zone));
+  CLARKE_VERIFY_CHECK(clarke_audit_is_valid(a, q));
   status = clarke_text_open(&text, err);
   if (status == CLARKE_OK) {
     writer w = {.out = text.to, .q = q, .a = a};
