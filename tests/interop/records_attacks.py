@@ -997,7 +997,7 @@ def autocast_around(step):
             step.end()
 
 
-@attack("entry 0 is NaN; it must be finite")
+@attack("The step leaves the reals.")
 def scale_that_overflows(step):
     model = Net().half()
     with step.record(model):
@@ -1066,6 +1066,9 @@ def ask(act, says, explained, told, extra):
             if os.path.exists(step.run):
                 return f"refused, but something was written: {why}"
             return None if any(s in str(why) for s in says) else f"refused: {why}"
+        if "outside" in step.description():
+            answer = clarke.audit(step.run)
+            return None if any(s in str(answer) for s in says) and not answer.in_clarke else f"left the reals: {answer}"
         wrong = list(step.wrong())
         if wrong and explained is not False:
             return f"wrong: {', '.join(wrong)}"

@@ -1,10 +1,13 @@
 """clarke.monitor: the kinks that a training touches, step by step, counted beside it."""
+from __future__ import annotations
+
 import atexit
 import json
 import os
 import queue
 import shutil
 import threading
+from typing import Any
 
 from .answer import Failed, answered, modules_of
 from .recorder import record
@@ -37,7 +40,7 @@ def line_of(step, report, module):
             "touched": report["touched"], "layers": layers}
 
 
-def summary(folder):
+def summary(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """Of a monitor's folder: how many steps, verdicts, zones; by layer in how many steps kinks were touched, and how many in all."""
     lines, _ = read_lines(os.path.join(os.fspath(folder), LINES))
     asked = [line for line in lines if "verdict" in line]

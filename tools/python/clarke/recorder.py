@@ -373,6 +373,8 @@ class record:
         why = outside.at_a_norm(nodes, samples) if real else outside.explain(self.trace, nodes, self.gradients, samples)
         if why is None:
             return False
+        if self.append and self.update is not None:  # a GradScaler skips such a step: that is what is kept (clarke step)
+            return False
         if self.append:
             raise Refused(" ".join(why["lines"]))
         run = {"format": "clarke-run", "version": 1, "framework": {"name": "torch", "version": torch.__version__},
