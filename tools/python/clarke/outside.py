@@ -494,7 +494,10 @@ def told(found, reach):
     numbers = [f"the argument is {found['argument']}"] if found["argument"] is not None else []
     numbers += [f"the gradient that comes in is {found['incoming']}"] if found["incoming"] is not None else []
     begun = "The step meets a norm that is 0" if what == "0" else "The step leaves the reals"
-    lines = [f"{begun}. The first {what} of the {found['pass']} pass is made by {by}{where}: {place}. {reach}",
+    first = f"The first {what} of the {found['pass']} pass is made by {by}{where}: {place}."
+    if found["operator"] is None and what == "not known":
+        first = f"Which operator of the {found['pass']} pass did so first is not known."
+    lines = [f"{begun}. {first} {reach}",
              f"There {' and '.join(numbers)}." if numbers else "",
              f"Why: {found['rule']}.",
              ROUNDED if found.get("rounded") else "",
