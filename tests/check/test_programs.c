@@ -431,6 +431,9 @@ static const struct {
    "evidence ad\narc 0\n"},
   {0, "AD returns (1)", "input x\noutput if relu(x) > 0 then 1/relu(x) else x\n", "in-bouligand", "at x -1\n" RELU0, "1",
    "evidence ad\narc 0\n"},
+  /* the slope by a divisor has a sign */
+  {0, "AD returns (about -2.718281828", "input x\noutput exp(1)/(1 + x) + abs{0}(x)\n", "in-clarke", "at x 0\n" PLAIN, "1",
+   "evidence hull 2\ncell 1/2\narc 1\nstep -1\ncell 1/2\narc 1\nstep 1\n"},
   {1, "do not meet", "input x\noutput if x - abs{0}(x) < 0 then 5 else x\n", "in-bouligand", "at x 0\n" PLAIN, "2",
    "evidence ad\narc 1\nstep 1\n"},
   {1, "do not meet", "input x\noutput if hardswish{0}(x) > 9 then 5 else x\n", "in-bouligand", "at x 9\n" PLAIN, "1",

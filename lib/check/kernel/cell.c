@@ -42,7 +42,7 @@ pair_degree(const cell *c, const point *p, const step *st, size_t e, size_t i)
     if (of[k] == 0 && zero_at(p, x.step, entry_of(p, x, e)))
       return 0;
   }
-  return of[0] > 0 && of[1] > 0 ? 2 : of[0] + of[1];
+  return of[0] + of[1] < 2 ? of[0] + of[1] : 2;
 }
 
 /* Of a PIECEWISE entry; settles its touched kink. */
