@@ -196,22 +196,24 @@ in_entries(clarke_sieve *s, const clarke_value *v, clarke_tensor *t, clarke_erro
   return to;
 }
 
-/* Is each entry of the parameter one entry of the constant? */
-static bool
-is_rearranged(const clarke_value *v, size_t count)
+/* Is each entry of the parameter one entry of the constant? Else all is left open. */
+static clarke_status
+require_rearranged(clarke_sieve *s, const clarke_value *v, size_t count, clarke_error *err)
 {
-  bool *met, all;
+  bool *met;
 
-  if (v->origin == NULL || v->count != count)
-    return v->count == count;
+  s->open = s->open || v->count != count;
+  if (s->open || v->origin == NULL)
+    return CLARKE_OK;
   met = calloc(count + 1, sizeof *met);
-  all = met != NULL;
-  for (size_t e = 0; all && e < count; e++) {
-    all = !met[v->origin[e]];
+  if (met == NULL)
+    return clarke_no_memory(err);
+  for (size_t e = 0; e < count; e++) {
+    s->open = s->open || met[v->origin[e]];
     met[v->origin[e]] = true;
   }
   free(met);
-  return all;
+  return CLARKE_OK;
 }
 
 /* At most the norm of the exact pass's bounds, of which it counts those alone whose entries are not bit-exact. size: at most what the absolute
@@ -265,9 +267,10 @@ judge_entries(clarke_sieve *s, clarke_certificate *made, size_t q, size_t v, cla
   clarke_status status;
 
   s->open = s->open || t == NULL || (t->real == NULL && t->packed == NULL) || t->dtype != CLARKE_F32 || t->rank != p->rank
-            || memcmp(t->dims, p->dims, p->rank * sizeof *p->dims) != 0 || !is_rearranged(&s->g->values[v], p->count);
-  if (s->open)
-    return CLARKE_OK;
+            || memcmp(t->dims, p->dims, p->rank * sizeof *p->dims) != 0;
+  status = require_rearranged(s, &s->g->values[v], p->count, err);
+  if (status != CLARKE_OK || s->open)
+    return status;
   recorded = in_entries(s, &s->g->values[v], t, err);
   status = recorded != NULL ? clarke_sieve_judge(s, made, &s->grad[v], p->count / line, line, recorded,
                                                  s->grad[v].terms + CLARKE_ROUNDBACK_SPARE_NORMALIZED, CLARKE_TERMS_OF_WEIGHT, err)

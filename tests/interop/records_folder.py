@@ -377,7 +377,7 @@ def told(folder):
     failing(("nowhere", "no run.json"), lambda: clarke.audit(os.path.join(folder, "nowhere")), "no folder")
     os.environ["CLARKE_STOP_AFTER"] = "1"  # at the first look at its limits
     try:
-        audited, derived = clarke.audit(AGAIN), clarke.derive(lambda x: x.relu().sum(), torch.zeros(2))
+        audited, derived = clarke.audit(os.path.join(os.path.dirname(AGAIN), "small")), clarke.derive(lambda x: x.relu().sum(), torch.zeros(2))
     finally:
         del os.environ["CLARKE_STOP_AFTER"]
     expect(audited.answer == "not known" and not audited.in_clarke and "interrupted" in audited.gradient["why"], f"an audit that is stopped: {audited}")
