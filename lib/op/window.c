@@ -135,9 +135,9 @@ read_padding(clarke_window *w, const clarke_lowering *low, clarke_error *err)
                                        "SAME_LOWER", rule);
   if (!given && up)
     return clarke_lower_fail(low, err, "ceil_mode with auto_pad %s; expected pads", rule);
+  if (!given && clarke_model_attr(low->node, "pads") != NULL) /* be they 0: readers take one or the other */
+    return clarke_lower_fail(low, err, "pads with auto_pad %s; expected one of them", rule);
   for (size_t a = 0; a < w->axes; a++) {
-    if (!given && (pads[a] != 0 || pads[a + w->axes] != 0))
-      return clarke_lower_fail(low, err, "pads with auto_pad %s; expected one of them", rule);
     w->before[a] = pads[a];
     w->after[a] = pads[a + w->axes];
     if (same)
