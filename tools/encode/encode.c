@@ -21,7 +21,7 @@
 enum { OPTION_DECIDE = 256, OPTION_DECODE, OPTION_WORK, OPTION_DRAT, OPTION_LRAT };
 
 /* Visits of clauses: half a minute at most. */
-#define WORK 400000000
+#define WORK 300000000
 
 typedef struct {
   const char *formula, *output, *proof, *decode, *refutation;
@@ -37,7 +37,7 @@ static const struct argp_option options[] = {
   {"proof", 'p', "FILE", 0, "write a proof of that, which clarke-check verifies (with -o FILE.onnx)", 0},
   {"drat", OPTION_DRAT, "FILE", 0, "decide by a solver's refutation of the formula (DRAT), instead of a search", 0},
   {"lrat", OPTION_LRAT, "FILE", 0, "so, by a refutation with hints (LRAT)", 0},
-  {"work", OPTION_WORK, "N", 0, "give up after so many visits of clauses (default 400000000)", 0},
+  {"work", OPTION_WORK, "N", 0, "give up after so many visits of clauses (default 300000000)", 0},
   {"decode", OPTION_DECODE, "DIRECTION", 0,
    "x=V,V,... or FILE.npy: the assignment that a direction d with F(d) > 0 stands for", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
