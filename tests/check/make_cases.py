@@ -4661,6 +4661,9 @@ def jumping():
             ("floor-still", 0, "VERIFIED", [*square, *rounded], 2, "w")):
         save(f"jumping-{name}.onnx", nodes, ["N", 1], None, dict(w=[0], c=c, k=1))
         case(f"jumping-{name}", status, reason, evidence=both, **{**base, "model": f"jumping-{name}.onnx", "wrt": wrt})
+    # of a number that is turned in sign both programs say so, rather than read 9 for -9
+    save("jumping-negated.onnx", [*square, node("Neg", ["k"], ["n"]), node("Greater", ["b", "n"], ["g"]), *choose], ["N", 1], None, dict(w=[0], c=2, k=9))
+    case("jumping-negated", 2, "a negated constant, which this operator does not take", evidence=both, **{**base, "model": "jumping-negated.onnx"})
     case("jumping-off-ad", 1, "wrong side", evidence=f"evidence ad\ncell ad\n{down}",
          **{**base, "model": "jumping-off.onnx", "verdict": "in-bouligand", "proxies": ["Abs 0 1"]})
 

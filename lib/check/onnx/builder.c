@@ -461,6 +461,26 @@ known_entries(const value *v)
 }
 
 void
+lift_entry(const builder *b, step *s, size_t f, const value *v, size_t i)
+{
+  factor *t = operand(b, s, f, v, i);
+  if (v->negated)
+    t->coef = &minus_one;
+}
+
+value
+lifted_constant(builder *b, const value *v)
+{
+  step *s = add_step(b, LINEAR, 1, v->rank, v->dims);
+  for (size_t f = 0; f < s->n; f++)
+    lift_entry(b, s, f, v, f);
+  value y = b->out;
+  y.name = v->name;
+  y.shared = b->net->batched;
+  return y;
+}
+
+void
 lift_constant(builder *b)
 {
   value x = b->in[0];
@@ -471,14 +491,7 @@ lift_constant(builder *b)
   while (b->net->batched && b->net->together > 1 && at < x.rank && !make_shared(b, &x, at))
     at++;
   bool given = b->net->batched && b->net->together > 1 && at < x.rank;
-  step *s = add_step(b, LINEAR, 1, x.rank, x.dims);
-  for (size_t f = 0; f < s->n; f++)
-    if (x.negated)
-      operand(b, s, f, &x, f)->coef = &minus_one;
-    else
-      operand(b, s, f, &x, f);
-  b->in[0] = b->out;
-  b->in[0].name = x.name;
+  b->in[0] = lifted_constant(b, &x);
   b->in[0].at = given ? at : 0;
   b->in[0].shared = b->net->batched && !given;
   b->in[0].known = known_entries(&x);

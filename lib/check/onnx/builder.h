@@ -56,6 +56,9 @@ void share_constants(builder *b);
 /* Input 0, where it is a constant, becomes an activation of its entries, the same for all samples: with a batch axis where
  * it has one sample's entries for each along an axis, else without. */
 void lift_constant(builder *b);
+/* A constant's entry i as entry f of a step: a term without an x. All of them as an activation that is the same for all samples. */
+void lift_entry(const builder *b, step *s, size_t f, const value *v, size_t i);
+value lifted_constant(builder *b, const value *v);
 void note_shared(builder *b); /* are the node's activations without a batch axis? */
 /* Of a constant: is entry i minus infinity ('-'), infinity or NaN ('?'), or a number (0)? Is any entry no number? */
 char odd_entry(const value *v, size_t i);

@@ -21,19 +21,6 @@ make_real(const builder *b, value *v)
   v->constant = t;
 }
 
-/* A constant's entries as features that read nothing. */
-static value
-lifted(builder *b, const value *v)
-{
-  step *s = add_step(b, LINEAR, 1, v->rank, v->dims);
-  for (size_t f = 0; f < s->n; f++)
-    operand(b, s, f, v, f);
-  value y = b->out;
-  y.name = v->name;
-  y.shared = b->net->batched;
-  return y;
-}
-
 static void
 lift_inputs(builder *b)
 {
@@ -48,7 +35,7 @@ lift_inputs(builder *b)
   share_constants(b);
   for (size_t i = 0; i < n; i++)
     if (b->in[i].constant != NULL)
-      b->in[i] = lifted(b, &b->in[i]);
+      b->in[i] = lifted_constant(b, &b->in[i]);
 }
 
 /* The node's inputs over the shape that they broadcast to, with the batch that they have. */

@@ -86,28 +86,6 @@ multiply_computed(builder *b)
   put_affine(b, bias);
 }
 
-/* A constant's entry as an activation's: a term without an x. */
-static void
-lift_entry(builder *b, step *s, size_t f, const value *v, size_t i)
-{
-  factor *t = operand(b, s, f, v, i);
-  if (v->negated)
-    t->coef = &minus_one;
-}
-
-/* A constant as an activation that is the same for all samples. */
-static value
-lifted(builder *b, const value *v)
-{
-  step *s = add_step(b, LINEAR, 1, v->rank, v->dims);
-  for (size_t f = 0; f < s->n; f++)
-    lift_entry(b, s, f, v, f);
-  value y = b->out;
-  y.name = v->name;
-  y.shared = b->net->batched;
-  return y;
-}
-
 /* x W or W x, W constant: entry (o, i) of the matrix is entry o * stride[0] + i * stride[1] of w; o comes in the place of an axis
  * of x, or of nothing when w has one axis. coef: of the product, of the bias. last: i runs along w's last axis. */
 static void
@@ -163,7 +141,7 @@ lower_product(builder *b)
   const value *x = &b->in[left], *w = &b->in[!left];
   bool wide = !gemm && x->constant == NULL && w->constant != NULL && w->rank > 2;
   if (wide)
-    b->in[!left] = lifted(b, w);
+    b->in[!left] = lifted_constant(b, w);
   if (wide || (left && b->in[0].constant == NULL)) {
     multiply_matrices(b);
     return;
@@ -301,11 +279,8 @@ check_lifted(const builder *b)
 void
 lower_lift(builder *b)
 {
-  const value *v = &b->in[0];
   check_lifted(b);
-  step *s = add_step(b, LINEAR, 1, v->rank, v->dims);
-  for (size_t f = 0; f < s->n; f++)
-    lift_entry(b, s, f, v, f);
+  lifted_constant(b, &b->in[0]);
 }
 
 /* Place i along an axis of `size` entries: of a constant of integers, or of the input's own. */
