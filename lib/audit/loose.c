@@ -165,6 +165,7 @@ find_of_step(clarke_loose *loose, const walk *w, size_t step, clarke_error *err)
     if (loose->at[step] == NULL && (loose->at[step] = calloc(entries, sizeof **loose->at)) == NULL)
       return clarke_no_memory(err);
     loose->any = loose->at[step][e] = true;
+    loose->constant = loose->constant || w->m->mark[w->f->g->steps[step].out][e] == 0;
   }
   return CLARKE_OK;
 }

@@ -7,6 +7,7 @@
 
 typedef struct {
   bool any;
+  bool constant; /* one's first tied entry does not move: then the marking takes the window for constant, and its others do */
   bool **at; /* by step, of MAX: such windows, by feature and column of the near pass; NULL: none */
 } clarke_loose;
 

@@ -285,7 +285,7 @@ follow_all(clarke_zone_found *z, search *w, clarke_error *err)
         break;
     }
   }
-  if (status != CLARKE_OK || z->zone != CLARKE_ZONE_UNKNOWN || open || w->loose_met)
+  if (status != CLARKE_OK || z->zone != CLARKE_ZONE_UNKNOWN || open || w->loose_met || w->loose.constant)
     return status;
   *z = (clarke_zone_found){CLARKE_ZONE_COMPENSATION, w->met, NULL, CLARKE_NONE, CLARKE_NONE};
   w->met = NULL;

@@ -154,6 +154,27 @@ START_TEST(ties_of_one_function_part)
 }
 END_TEST
 
+/* A constant 0 and a normalized relu(c) are tied: either may be taken, and relu behind them is no kink of a constant. */
+START_TEST(a_constant_is_tied_with_what_parts)
+{
+  asked a;
+
+  begin(&a, 1);
+  weight(&a, "ones", SHAPE(2,), NUMBERS(1, 1));
+  weight(&a, "nothing", SHAPE(1,), NUMBERS(0));
+  weight(&a, "first", SHAPE(2, 1,), NUMBERS(1, 0));
+  attr_int(node(&a, "Concat", "a,a", "c"), "axis", 1);
+  node(&a, "Relu", "c", "r");
+  attr_float(node(&a, "LayerNormalization", "r,ones", "n"), "epsilon", 1);
+  node(&a, "MatMul", "n,first", "f");
+  node(&a, "Mul", "x,nothing", "z");
+  node(&a, "Max", "z,f", "m");
+  node(&a, "Relu", "m", "out");
+  a.profile = "Relu 0 0\ntie Maximum first\n";
+  asked_zone(&a, CLARKE_ZONE_UNKNOWN);
+}
+END_TEST
+
 /* A chain of two: relu(relu(a) + b) - relu(b), the second being reached only through the first ... as AD's left slopes cut it. */
 START_TEST(a_chain_of_two)
 {
@@ -449,6 +470,7 @@ main(int argc, char **argv)
   tcase_add_test(tests, zero_of_bolte);
   tcase_add_test(tests, compensations);
   tcase_add_test(tests, ties_of_one_function_part);
+  tcase_add_test(tests, a_constant_is_tied_with_what_parts);
   tcase_add_test(tests, a_chain_of_two);
   tcase_add_test(tests, what_a_row_meets);
   tcase_add_test(tests, loose_windows);

@@ -5084,6 +5084,17 @@ def zones():
     loose = dict(model="zone-loose.onnx", data="zone.npz", touched=2)
     zone("zone-loose", 1, "ties of entries that are one function", lines=["zone compensation"], **loose)
     zone("zone-loose-still", 0, "VERIFIED", lines=["zone compensation"], **{**loose, "data": "zone-zero.npz"})
+    # exp, or relu, of the largest of a constant 0 and a normalized relu(w): both are 0 near w, and what normalization makes has a slope
+    # where the two relus have two.
+    for name, last in [("exp", "Exp"), ("relu", "Relu")]:
+        net(f"zone-still-{name}.onnx", [
+            helper.make_node("Concat", ["a", "a"], ["c"], name="c", axis=1), helper.make_node("Relu", ["c"], ["r"], name="rho"),
+            helper.make_node("LayerNormalization", ["r", "ones"], ["n"], name="n", axis=-1, epsilon=1.0),
+            helper.make_node("MatMul", ["n", "first"], ["f"], name="f"), helper.make_node("Mul", ["x", "nothing"], ["z"], name="z"),
+            helper.make_node("Max", ["z", "f"], ["m"], name="m"), helper.make_node(last, ["m"], ["out"], name="out")],
+            ones=[1, 1], first=[[1], [0]], nothing=[0])
+        zone(f"zone-still-{name}", 1, "a constant is tied with what follows", model=f"zone-still-{name}.onnx", data="zone.npz",
+             touched=2 + (last == "Relu"), lines=["zone compensation"])
     # Irrational derivatives: cross entropy.
     net("zone-classes.onnx", [helper.make_node("Relu", ["a"], ["r"], name="rho"), helper.make_node("MatMul", ["r", "u"], ["out"], name="out")],
         out=2, u=[[1, -2]])

@@ -236,8 +236,8 @@ def forged(folder, path, lines):
     expect(not well and "'ieee' of conv" in said, "all of a factor", said)
     well, said = verified(Copy(folder, path).describe(lambda d: d.update(note='a "bracket\\" { [', more=[1, [{}], -2.5e3, None])).run, with_factors(lines, *both))
     expect(well, "texts with quotes and brackets", said)
-    for old, new, why in (('"conv": "bf16"', '"conv": "ieee", "conv": "bf16"', "twice"), ('"conv": "bf16"', '"conv": "bf16", "c\\u006fnv": "ieee"', "escape"),
-                          ('"precision"', '"precisio\\u006e": {}, "precision"', "escape"), ('"flags"', '"flags": {}, "flags"', "twice"), ('"bf16"', '"bf\\u00316"', "escape"),
+    for old, new, why in (('"conv": "bf16"', '"conv": "ieee", "conv": "bf16"', "twice"), ('"conv": "bf16"', '"conv": "bf16", "c\\u006fnv": "ieee"', "twice"), ('"conv": "bf16"', '"conv": "bf16", "c\\u006fn": "ieee"', "escape"),
+                          ('"precision"', '"precisio\\u006e": {}, "precision"', "twice"), ('"precision"', '"precisio\\u006f": {}, "precision"', "escape"), ('"flags"', '"flags": {}, "flags"', "twice"), ('"bf16"', '"bf\\u00316"', "escape"),
                           ("\n", "\n{}", "nothing else")):
         other = Copy(folder, path).run
         with open(os.path.join(other, "run.json"), encoding="utf-8") as f:

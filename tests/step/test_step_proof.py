@@ -214,6 +214,7 @@ def identities(folder):
                                 ("input x, y\noutput (x*y - y*x)*x*(x-1)", 0, "VERIFIED"), ("input x\noutput x - x + 1/1000000007", 1, "is not 0"),
                                 ("input x, y\noutput 0/(x*y - y*x)", 1, "divides by what is 0"), ("input x, y\noutput 1/(x*y - y*x) - x", 1, ""),
                                 ("input x, y\noutput x/(x*y - y*x) - x/(x*y - y*x)", 1, "divides by what is 0"),
+                                ("input x, y\noutput 1/(1/(x*y - y*x))", 1, "divides by what is 0"), ("input x\noutput x - x + 1/(1/(x - x))", 1, "divides by what is 0"),
                                 ("input x\noutput 1/(1/x)", 1, "is not 0"), ("input x, y\noutput x + (y - y)/((x - 1)*(x - 2))", 1, "is not 0"),
                                 ("input x\noutput 1/x*x - 1", 0, "VERIFIED"), ("input x\noutput relu(x) - relu(x)", 1, "neither a sum"),
                                 ("input x\noutput sqrt(x) - sqrt(x)", 1, "neither a sum"), ("input x\nlet y = exp(x)\noutput x - x", 0, "VERIFIED"),

@@ -1,4 +1,4 @@
-/* Text in headers, and JSON as far as it is read: objects whose keys have no escapes, texts, lists of numbers. */
+/* Text in headers, and JSON: objects whose keys have no escapes, texts, lists of numbers are read; all else is JSON, too. */
 #ifndef CLARKE_KERNEL_JSON_H
 #define CLARKE_KERNEL_JSON_H
 
@@ -15,7 +15,7 @@ bool json_token(bytes *h, const char *text);
 void json_over(bytes *h, const char *text);
 /* Of an object, the next key; NULL where it ends. Keys are put into the index, in which it may not be. */
 char *json_key(bytes *h, name_index *keys);
-/* A value of any kind, and blanks around it: its bytes, which are looked at no further than to find its end. */
+/* A value of any kind, and blanks around it: its bytes. It must be JSON; in its objects no key may be there twice. */
 bytes json_value(bytes *h);
 /* Of such bytes: of an object, that key's value, which must be there; of a text, what it says. */
 bytes json_member(bytes object, const char *name);

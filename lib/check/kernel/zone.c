@@ -47,6 +47,16 @@ must_be_cut(const point *p, const cell *c, const bool *cut, size_t k, origins *o
             kink(p, k).text, kink(p, j).text);
 }
 
+/* Such a window counts as constant where its first tied entry is, and what its others hand on would not be followed. */
+static void
+must_not_be_constant(const point *p, const cell *c, bool *const *loose)
+{
+  for (size_t s = 0; s < p->net->n_steps; s++)
+    for (size_t e = 0; loose[s] != NULL && e < entries(p, s); e++)
+      require(!loose[s][e] || c->degree[s][e] > 0,
+              "a constant is tied with what follows touched kinks, and either may be taken");
+}
+
 void
 check_compensation(const point *p)
 {
@@ -56,6 +66,7 @@ check_compensation(const point *p)
   for (size_t k = 0; k < p->n_touched; k++)
     moving[k] = !c.flat[k];
   origins of = {allocate(p->n_touched, sizeof *of.met), loose_windows(p, &c, moving), false};
+  must_not_be_constant(p, &c, of.loose);
   loss_origins(p, &c, &of);
   for (size_t k = 0; k < p->n_touched; k++)
     require(!of.met[k] || cut[k] || c.flat[k], "the loss has a derivative by the output of %s, which is not cut off",
