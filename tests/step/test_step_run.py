@@ -232,6 +232,32 @@ def wide(folder):
     expect("a bound as large as the step", said["answer"] == "undecided" and "not small beside the largest step" in said["why"], said)
 
 
+def unchanged(folder):
+    """Told of infinite gradients, a step leaves all as it was: also its count; what it had not yet it may have as zeros."""
+    def still(k, *counts):
+        r = Run("Adam", ADAM, adam, k)
+        for key in list(r.update):
+            if key.startswith("after/"):
+                r.update[key] = r.update[key.replace("after/", "before/")]
+        for name in SHAPES:
+            r.update[f"after/step/{name}"] = [], [float(counts[0] if counts else k)]
+        r.told |= {"found_inf": "0x1p+0"}
+        return r
+
+    expect("nothing changed", ask(folder, still(3))["answer"] == "skipped")
+    expect("the count changed", "changed something" in ask(folder, still(3, 4), status=1)["why"])
+    r = still(3)
+    del r.update["after/exp_avg/a.bias"]
+    expect("a slot was lost", "changed something" in ask(folder, r, status=1)["why"])
+    for value, status in ((0.0, 0), (0.5, 1)):
+        r = still(0)
+        for key in list(r.update):
+            if key.startswith("before/") and "/theta/" not in key:
+                del r.update[key]
+        r.update["after/exp_avg/a.bias"] = [3], [0.0, value, 0.0]
+        expect(f"a first step that leaves {value}", ask(folder, r, status=status)["holds"] == (status == 0))
+
+
 def refused(folder):
     def run(optimizer="Adam", settings=ADAM):
         return Run(optimizer, settings, adam)
@@ -283,6 +309,7 @@ def refused(folder):
     r = run()
     r.told |= {"found_inf": "0x1p+0"}
     expect("told of infinite gradients, and changed", "changed something" in ask(folder, r, status=1)["why"])
+    unchanged(folder)
     run().write(folder)
     (folder / "step-000000.optimizer.safetensors").write_bytes(b"x")
     ran = subprocess.run([CLARKE, "step", folder], text=True, capture_output=True)

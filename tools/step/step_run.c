@@ -332,17 +332,32 @@ find_other(clarke_run *r, clarke_error *err)
 
 /* --- answers ---------------------------------------------------------------------------------------------------- */
 
-/* Did nothing change at all? */
+/* Is a slot as it was? One that was not there before is made of zeros (`begins`), or it is not asked about. */
 static bool
-nothing_changed(const clarke_run *r)
+slot_stayed(const clarke_step_tensor *t, int slot, bool begins)
+{
+  const double *before = t->slot[0][slot], *after = t->slot[1][slot];
+  bool zeros = true;
+
+  if (before != NULL && after != NULL)
+    return memcmp(before, after, t->n * sizeof *before) == 0;
+  for (size_t i = 0; i < t->n && after != NULL; i++)
+    zeros = zeros && after[i] == 0;
+  return !begins || (before == NULL && zeros);
+}
+
+/* Did nothing change at all? skipped: the count did not, either, and slots did not come or go but as a first step's begin. */
+static bool
+nothing_changed(const clarke_run *r, bool skipped)
 {
   for (size_t i = 0; i < r->n; i++) {
-    const clarke_step_tensor *t = &r->parameter[i].tensor;
+    const clarke_step_parameter *p = &r->parameter[i];
+    const clarke_step_tensor *t = &p->tensor;
 
-    if (memcmp(t->theta[0], t->theta[1], t->n * sizeof **t->theta) != 0)
+    if (memcmp(t->theta[0], t->theta[1], t->n * sizeof **t->theta) != 0 || (skipped && p->counted[0] != p->counted[1]))
       return false;
     for (int s = 0; s < CLARKE_N_SLOTS; s++)
-      if (t->slot[0][s] != NULL && t->slot[1][s] != NULL && memcmp(t->slot[0][s], t->slot[1][s], t->n * sizeof(double)) != 0)
+      if (!slot_stayed(t, s, skipped))
         return false;
   }
   return true;
@@ -369,7 +384,7 @@ judge(clarke_run *r, clarke_error *err)
   if (status == CLARKE_OK)
     status = clarke_given_find(&r->given, &r->record, err);
   if (status == CLARKE_OK && r->record.step->update.found_inf) {
-    r->answer = nothing_changed(r) ? CLARKE_STEP_SKIPPED : CLARKE_STEP_WRONG;
+    r->answer = nothing_changed(r, true) ? CLARKE_STEP_SKIPPED : CLARKE_STEP_WRONG;
     return status;
   }
   clarke_work_begin("parameters", r->n);
@@ -382,7 +397,7 @@ judge(clarke_run *r, clarke_error *err)
     return status;
   }
   answer_counts(r);
-  if (r->answer == CLARKE_STEP_WRONG && nothing_changed(r))
+  if (r->answer == CLARKE_STEP_WRONG && nothing_changed(r, false))
     snprintf(r->instead, sizeof r->instead, "no step: nothing was changed");
   else if (r->answer == CLARKE_STEP_WRONG)
     status = find_other(r, err);
