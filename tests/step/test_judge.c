@@ -111,6 +111,8 @@ START_TEST(judged)
   OK(clarke_step_judge(&f, &q, &t, true, &error));
   ck_assert(f.bits == 0 && f.within == 2 && f.wrong == 1);
   clarke_step_finding_clear(&f);
+  ck_assert(!clarke_step_is_wide(&f) && !clarke_step_is_wide(&(clarke_step_finding){.bound = 1}));
+  ck_assert(clarke_step_is_wide(&(clarke_step_finding){.within = 1, .bound = 1, .moved = 3}));
   q.maximize = true;
   OK(clarke_step_judge(&f, &q, &t, true, &error));
   ck_assert(f.wrong == 1 && f.within == 0 && f.entry == 0);

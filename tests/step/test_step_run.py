@@ -230,6 +230,21 @@ def wide(folder):
     run.moved("after/theta/a.bias", 0, lambda x: x * CLOSE)
     said = ask(folder, run, status=3)
     expect("a bound as large as the step", said["answer"] == "undecided" and "not small beside the largest step" in said["why"], said)
+    run = Run("SGD", SGD | {"lr": 1.0, "momentum": 0, "weight_decay": 0}, sgd)  # a parameter of small steps, beside one of large ones
+    for tensors, key in ((run.update, "gradient/a.bias"), (run.gradient, "a.bias")):
+        tensors[key] = [3], [1e-17] * 3
+    run.update["after/theta/a.bias"] = [3], [x * (1 + 2**-51) for x in run.update["before/theta/a.bias"][1]]
+    said = ask(folder, run, status=3)
+    expect("each parameter's own step", said["answer"] == "undecided" and "a.bias: the bound" in said["why"], said)
+    run = Run("SGD", SGD | {"lr": 1.0, "momentum": 0, "weight_decay": 0}, sgd)
+    for tensors, key in ((run.update, "gradient/a.bias"), (run.gradient, "a.bias")):
+        tensors[key] = [3], [0.0] * 3
+    run.update["after/theta/a.bias"] = run.update["before/theta/a.bias"]
+    run.told["groups"][0]["capturable"] = True  # no program to ask, bit for bit
+    said = ask(folder, run)
+    expect("a parameter at rest", (said["answer"], said["within"]) == ("the rule's, within the bound", 15), said)
+    run.moved("after/theta/a.bias", 1, lambda x: x * CLOSE)
+    expect("and moved by rounding", ask(folder, run, status=3)["answer"] == "undecided")
 
 
 def unchanged(folder):

@@ -21,6 +21,8 @@ clarke_run_add(clarke_run *r, const clarke_step_parameter *p)
     r->first = p;
   if (p->miscounted && r->miscounted == NULL)
     r->miscounted = p;
+  if (clarke_step_is_wide(f) && r->wide == NULL)
+    r->wide = p;
   r->sum.bits += f->bits;
   r->sum.within += f->within;
   r->sum.wrong += f->wrong;
@@ -73,8 +75,8 @@ put_why(char *text, size_t size, const clarke_run *r)
   if (r->answer == CLARKE_STEP_OPEN)
     snprintf(text, size, "%zu entries have no finite bound: a root may be 0", r->sum.open);
   else if (r->answer == CLARKE_STEP_WIDE)
-    snprintf(text, size, "the bound on rounding, %.3g, is not small beside the largest step, %.3g: a wrong step could pass", r->sum.bound,
-             r->sum.moved);
+    snprintf(text, size, "%s: the bound on rounding, %.3g, is not small beside the largest step, %.3g: a wrong step could pass",
+             r->wide->name, r->wide->finding.bound, r->wide->finding.moved);
   else if (r->answer == CLARKE_STEP_SKIPPED && u->skipped != NULL)
     snprintf(text, size, "%s; the gradient is not finite: %s", u->skipped, r->record.why);
   else if (r->answer == CLARKE_STEP_SKIPPED)

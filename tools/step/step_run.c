@@ -370,7 +370,7 @@ answer_counts(clarke_run *r)
     r->answer = CLARKE_STEP_WRONG;
   else if (r->sum.open > 0)
     r->answer = CLARKE_STEP_OPEN;
-  else if (r->sum.within > 0 && r->sum.bound > r->sum.moved / 4)
+  else if (r->wide != NULL)
     r->answer = CLARKE_STEP_WIDE;
   else
     r->answer = r->sum.within > 0 ? CLARKE_STEP_WITHIN : CLARKE_STEP_BITS;
