@@ -193,3 +193,19 @@ clarke_step_judge(clarke_step_finding *f, const clarke_step_question *q, const c
   clarke_step_entry_clear(&e);
   return status;
 }
+
+bool
+clarke_step_product_follows(const double product[2], const clarke_hypers *h, size_t k)
+{
+  clarke_number next, mu;
+  bool follows;
+
+  clarke_number_init(&next);
+  clarke_number_init(&mu);
+  set_double(&next, product[0]);
+  clarke_rule_product(&next, &mu, h, k);
+  follows = is_inside(&next, product[1]) != 0;
+  clarke_number_clear(&next);
+  clarke_number_clear(&mu);
+  return follows;
+}

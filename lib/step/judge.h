@@ -40,4 +40,7 @@ bool clarke_step_is_wide(const clarke_step_finding *f);
 /* stop: at the first entry that is not the rule's. */
 clarke_status clarke_step_judge(clarke_step_finding *f, const clarke_step_question *q, const clarke_step_tensor *t, bool stop, clarke_error *err);
 
+/* Is torch-nadam's product of all mu, before the step and after it, the next one, as far as floats may tell? */
+bool clarke_step_product_follows(const double product[2], const clarke_hypers *h, size_t k);
+
 #endif

@@ -55,6 +55,20 @@ def inside(e, g, h, k):
     e["theta"] -= h["lr"] / (1 - b1 ** (k + 1)) * e["exp_avg"] / math.sqrt(e["exp_avg_sq"] / (1 - b2 ** (k + 1)) + h["eps"])
 
 
+def nadam_mu(h, n):
+    return h["betas"][0] * (1 - 0.5 * 0.96 ** (n * h["momentum_decay"]))
+
+
+def nadam(e, g, h, k):
+    b1, b2 = h["betas"]
+    e["exp_avg"] += (1 - b1) * (g - e["exp_avg"])
+    e["exp_avg_sq"] = e["exp_avg_sq"] * b2 + (1 - b2) * g * g
+    product, mu, more = math.prod(nadam_mu(h, n) for n in range(1, k + 2)), nadam_mu(h, k + 1), nadam_mu(h, k + 2)
+    below = math.sqrt(e["exp_avg_sq"] / (1 - b2 ** (k + 1))) + h["eps"]
+    e["theta"] += -h["lr"] * (1 - mu) / (1 - product) * g / below
+    e["theta"] += -h["lr"] * more / (1 - product * more) * e["exp_avg"] / below
+
+
 def uncorrected(e, g, h, k):
     b1, b2 = h["betas"]
     e["exp_avg"] += (1 - b1) * (g - e["exp_avg"])
@@ -64,6 +78,7 @@ def uncorrected(e, g, h, k):
 
 SGD = {"lr": 0.1, "momentum": 0.9, "dampening": 0.25, "nesterov": False, "weight_decay": 0.01, "maximize": False}
 ADAM = {"lr": 0.01, "betas": [0.9, 0.999], "eps": 1e-8, "weight_decay": 0, "amsgrad": False, "maximize": False, "decoupled_weight_decay": False}
+NADAM = {"lr": 0.01, "betas": [0.9, 0.999], "eps": 1e-8, "weight_decay": 0, "momentum_decay": 0.004, "decoupled_weight_decay": False}
 DECAYED = ADAM | {"weight_decay": 0.1, "decoupled_weight_decay": True}
 SHAPES = {"a.weight": [3, 4], "a.bias": [3]}
 
@@ -224,6 +239,33 @@ def given(folder):
     expect("a gradient of its own", "1 have no recorded gradient" in ask(folder, run, status=3)["gradient"]["why"])
 
 
+def products(folder):
+    """NAdam's product of mu is a part of the state, too."""
+    def product(factor=1.0):
+        run = Run("NAdam", NADAM, nadam)
+        mu = math.prod(nadam_mu(NADAM, n) for n in range(1, 4))
+        for name in SHAPES:
+            run.update[f"before/mu_product/{name}"], run.update[f"after/mu_product/{name}"] = ([], [mu]), ([], [mu * nadam_mu(NADAM, 4) * factor])
+        return run
+
+    said = ask(folder, product())
+    expect("NAdam", said["answer"].startswith("the rule's") and said["holds"], said)
+    expect("a product that strayed", "'mu_product' goes from" in ask(folder, product(factor=1.5), status=1)["why"])
+
+
+def far(folder):
+    """Numbers whose difference, or quotient, is no double."""
+    run = Run("SGD", SGD | {"momentum": 0, "weight_decay": 0}, sgd)
+    run.update["before/theta/a.bias"], run.update["after/theta/a.bias"] = ([3], [-1.7e308, 1.0, 1.0]), ([3], [1.7e308, 1.0, 1.0])
+    expect("a step without an end", ask(folder, run, status=1)["largest_step"] is None)
+    run = Run("SGD", SGD | {"lr": 0.0, "momentum": 0, "weight_decay": 0}, sgd)
+    for name in SHAPES:
+        run.gradient[name] = SHAPES[name], [1e-290] * count(SHAPES[name])
+        run.update["gradient/" + name] = SHAPES[name], [1e290] * count(SHAPES[name])
+        run.update["after/theta/" + name] = run.update["before/theta/" + name]
+    expect("a factor that is none", ask(folder, run, status=3)["gradient"]["is"] == "other")
+
+
 def wide(folder):
     """In float32 a step of the size of rounding shows nothing."""
     run = Run("SGD", SGD | {"lr": 1e-18, "momentum": 0.5}, sgd)
@@ -338,7 +380,7 @@ def refused(folder):
 
 
 def main():
-    for test in (followed, named, given, wide, refused):
+    for test in (followed, named, given, products, far, wide, refused):
         with tempfile.TemporaryDirectory() as name:
             test(Path(name))
     print(f"{len(failures)} failures")

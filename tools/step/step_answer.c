@@ -19,7 +19,7 @@ clarke_run_add(clarke_run *r, const clarke_step_parameter *p)
   r->ways = r->n > 0 && p == r->parameter ? f->ways : r->ways & f->ways;
   if (worse)
     r->first = p;
-  if (p->miscounted && r->miscounted == NULL)
+  if (p->miscounted != NULL && r->miscounted == NULL)
     r->miscounted = p;
   if (clarke_step_is_wide(f) && r->wide == NULL)
     r->wide = p;
@@ -91,7 +91,8 @@ put_why(char *text, size_t size, const clarke_run *r)
     snprintf(text, size, "no rule is known for %s of %s; --rule says which is meant", u->optimizer,
              u->module != NULL ? u->module : "another package");
   else if (r->answer == CLARKE_STEP_WRONG && r->miscounted != NULL && r->sum.wrong == 0)
-    snprintf(text, size, "%s: 'step' goes from %g to %g", r->miscounted->name, r->miscounted->counted[0], r->miscounted->counted[1]);
+    snprintf(text, size, "%s: '%s' goes from %g to %g", r->miscounted->name, r->miscounted->miscounted, r->miscounted->counted[0],
+             r->miscounted->counted[1]);
   else if (r->answer == CLARKE_STEP_WRONG && r->first == NULL)
     snprintf(text, size, "the optimizer was told of infinite gradients, and changed something");
 }
@@ -258,7 +259,7 @@ print_json(const clarke_run *r, clarke_error *err)
   clarke_json_set(&j, "wrong", json_integer((json_int_t)r->sum.wrong));
   clarke_json_set(&j, "open", json_integer((json_int_t)r->sum.open));
   clarke_json_set(&j, "bound", isfinite(r->sum.bound) ? json_real(r->sum.bound) : json_null());
-  clarke_json_set(&j, "largest_step", json_real(r->sum.moved));
+  clarke_json_set(&j, "largest_step", isfinite(r->sum.moved) ? json_real(r->sum.moved) : json_null());
   clarke_json_set(&j, "first", first_json(r));
   clarke_json_set(&j, "instead", *r->instead != '\0' ? json_string(r->instead) : json_null());
   return clarke_json_print(stdout, j, JSON_INDENT(2), "\n", err);

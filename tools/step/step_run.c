@@ -63,7 +63,7 @@ read_count(clarke_step_parameter *p, const clarke_run *r, bool has_slots, clarke
   if (before < 0 || before != floor(before) || before > 0x1p40)
     return clarke_fail(err, CLARKE_EINPUT, "%s: 'step' before is %g, no number of steps", p->name, before);
   p->k = counted ? (size_t)before : has_slots ? 1 : 0;
-  p->miscounted = ends && after != before + 1;
+  p->miscounted = ends && after != before + 1 ? "step" : NULL;
   p->counted[0] = before;
   p->counted[1] = after;
   if (!counted && has_slots && ends)
@@ -197,20 +197,37 @@ rounding_of(clarke_dtype dtype, bool capturable)
   }
 }
 
+/* NAdam's products of mu, before and after. False: there is none after. */
+static bool
+products_of(double product[2], const clarke_run *r, const clarke_step_parameter *p)
+{
+  product[0] = 1;
+  scalar_of(&product[0], &r->record.update, "before", "mu_product", p->name);
+  return scalar_of(&product[1], &r->record.update, "after", "mu_product", p->name);
+}
+
+/* The products are no slots of entries, and are asked about here. */
+static void
+check_product(clarke_step_parameter *p, const clarke_run *r, const clarke_step_settings *s)
+{
+  double product[2];
+
+  if (p->miscounted != NULL || strcmp(s->rule->name, "torch-nadam") != 0 || !products_of(product, r, p)
+      || clarke_step_product_follows(product, &s->hypers, p->k))
+    return;
+  p->miscounted = "mu_product";
+  memcpy(p->counted, product, sizeof p->counted);
+}
+
 bool
 clarke_run_question(clarke_step_question *q, clarke_single *single, clarke_step_settings *s, const clarke_run *r, const clarke_step_parameter *p)
 {
   const clarke_run_update *u = &r->record.step->update;
   clarke_single_more more = {.lr = mpq_get_d(s->hypers.of[CLARKE_HYPER_STEP]), .lr_decay = mpq_get_d(s->lr_decay), .maximize = s->maximize};
-  const clarke_tensor *product = clarke_update_tensor(&r->record.update, "before", "mu_product", p->name);
+  const clarke_tensor *product = clarke_update_tensor(&r->record.update, "after", "mu_product", p->name);
 
-  more.product[0] = 1;
-  if (product != NULL)
-    scalar_of(&more.product[0], &r->record.update, "before", "mu_product", p->name);
-  product = clarke_update_tensor(&r->record.update, "after", "mu_product", p->name);
+  products_of(more.product, r, p);
   more.product_float32 = product != NULL && product->dtype == CLARKE_F32;
-  if (product != NULL)
-    scalar_of(&more.product[1], &r->record.update, "after", "mu_product", p->name);
   s->hypers.rounding = rounding_of(p->theta->dtype, s->capturable);
   *q = (clarke_step_question){.rule = s->rule, .hypers = &s->hypers, .k = p->k, .maximize = s->maximize, .scale = u->scaled ? u->scale : NULL};
   if (!s->capturable && !u->scaled && clarke_single_make(single, s->rule, &s->hypers, p->k, p->theta->dtype, &more))
@@ -257,6 +274,7 @@ judge_parameter(clarke_run *r, clarke_step_parameter *p, clarke_error *err)
     r->unknown = s.unknown;
   if (status == CLARKE_OK && s.unknown == NULL) {
     clarke_run_question(&q, &single, &s, r, p);
+    check_product(p, r, &s);
     decay_step(&s, p->k);
     status = clarke_step_judge(&p->finding, &q, &p->tensor, false, err);
     clarke_run_add(r, p);

@@ -7,7 +7,7 @@
 typedef struct {
   const char *name;
   size_t group, k;       /* k: steps that were made before */
-  bool miscounted;       /* the count after is not one more: */
+  const char *miscounted; /* what does not go on as it should, NULL: "step", whose count after is not one more; "mu_product": */
   double counted[2];
   const clarke_tensor *theta;
   clarke_step_tensor tensor;
