@@ -16,6 +16,12 @@ clarke_step_finding_clear(clarke_step_finding *f)
   memset(f, 0, sizeof *f);
 }
 
+bool
+clarke_step_is_wide(const clarke_step_finding *f)
+{
+  return f->within > 0 && f->bound > f->moved / 4;
+}
+
 static void
 set_double(clarke_number *x, double d)
 {
@@ -88,6 +94,13 @@ radius_of(const clarke_number *x)
   return x->exact ? 0 : mag_get_d(arb_radref(x->b));
 }
 
+/* Does theta stay as it was, and the rule says so, but for rounding? Then no wrong step passes for it. */
+static bool
+is_at_rest(const clarke_step_entry *e, const clarke_step_tensor *t, size_t i)
+{
+  return !e->theta.exact && t->theta[1][i] == t->theta[0][i] && arf_cmp_d(arb_midref(e->theta.b), t->theta[0][i]) == 0;
+}
+
 /* 1 inside, 0 outside, -1: the ball is no bound. */
 static int
 is_inside(const clarke_number *x, double d)
@@ -133,7 +146,7 @@ compare(clarke_step_finding *f, const clarke_step_entry *e, const clarke_step_qu
   f->within += worst == 1;
   f->open += worst < 0;
   f->wrong += worst == 0;
-  if (worst != -1)
+  if (worst != -1 && !is_at_rest(e, t, i))
     f->bound = fmax(f->bound, clarke_up_mul(2, radius_of(&e->theta)));
   if ((worst == 0 && f->wrong == 1) || (worst < 0 && f->wrong == 0 && f->open == 1))
     return note(f, where, i, recorded_at(t, where, i), where < 0 ? &e->theta : &e->slot[where], err);
@@ -179,4 +192,20 @@ clarke_step_judge(clarke_step_finding *f, const clarke_step_question *q, const c
   }
   clarke_step_entry_clear(&e);
   return status;
+}
+
+bool
+clarke_step_product_follows(const double product[2], const clarke_hypers *h, size_t k)
+{
+  clarke_number next, mu;
+  bool follows;
+
+  clarke_number_init(&next);
+  clarke_number_init(&mu);
+  set_double(&next, product[0]);
+  clarke_rule_product(&next, &mu, h, k);
+  follows = is_inside(&next, product[1]) != 0;
+  clarke_number_clear(&next);
+  clarke_number_clear(&mu);
+  return follows;
 }

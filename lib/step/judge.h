@@ -24,7 +24,7 @@ typedef struct {
 typedef struct {
   size_t bits, within, wrong, open; /* entries: bit for bit; within the bound; outside; the bound is infinite */
   uint64_t ways;           /* in each of these all that are bit for bit are the program's */
-  double bound, moved;     /* at most: the bound on theta of entries that are not bit for bit; at least: what the largest step is */
+  double bound, moved;     /* at most: the bound on theta of entries that are not bit for bit, or step by nothing; at least: what the largest step is */
   int slot;                /* of the first entry that is wrong, or else open: -1 theta; */
   size_t entry;
   double recorded;
@@ -33,7 +33,14 @@ typedef struct {
 
 void clarke_step_finding_clear(clarke_step_finding *f);
 
+/* Is the bound above a quarter of the largest step? Then a wrong step could be within it. Each tensor is asked by itself: what others move by
+ * says nothing of it. */
+bool clarke_step_is_wide(const clarke_step_finding *f);
+
 /* stop: at the first entry that is not the rule's. */
 clarke_status clarke_step_judge(clarke_step_finding *f, const clarke_step_question *q, const clarke_step_tensor *t, bool stop, clarke_error *err);
+
+/* Is torch-nadam's product of all mu, before the step and after it, the next one, as far as floats may tell? */
+bool clarke_step_product_follows(const double product[2], const clarke_hypers *h, size_t k);
 
 #endif

@@ -597,18 +597,32 @@ step_nadam(clarke_step_entry *e, const clarke_number *g, const clarke_hypers *h,
   return status;
 }
 
-/* The product of all mu is kept in float32, whatever the parameters are: two roundings a step. */
+/* The product of all mu is kept in float32, whatever the parameters are: two roundings a step, and below 2^-126 it may vanish. */
 static void
 single(clarke_number *product, const clarke_hypers *h)
 {
+  clarke_number one;
   mpq_t q;
 
   if (h->rounding.unit == 0)
     return;
   mpq_init(q);
+  clarke_number_init(&one);
+  clarke_number_set_si(&one, 1);
   parts(q, 3, 24);
   widen(product, q, product);
+  parts(q, 1, 126);
+  widen(product, q, &one);
+  clarke_number_clear(&one);
   mpq_clear(q);
+}
+
+void
+clarke_rule_product(clarke_number *product, clarke_number *mu, const clarke_hypers *h, size_t k)
+{
+  nadam_mu(mu, h, k + 1);
+  clarke_number_mul(product, product, mu, BITS);
+  single(product, h);
 }
 
 /* The weights of m and of g: mu_{t+1} / (1 - mu_1 ... mu_{t+1}) and (1 - mu_t) / (1 - mu_1 ... mu_t), t = k + 1. */
@@ -622,11 +636,8 @@ torch_weights(clarke_number *of_m, clarke_number *of_g, const clarke_hypers *h, 
   clarke_number_init(&one);
   clarke_number_set_si(&one, 1);
   clarke_number_set_si(&product, 1);
-  for (size_t t = 1; t <= k + 1; t++) {
-    nadam_mu(&mu, h, t);
-    clarke_number_mul(&product, &product, &mu, BITS);
-    single(&product, h);
-  }
+  for (size_t before = 0; before <= k; before++)
+    clarke_rule_product(&product, &mu, h, before);
   clarke_number_sub(of_g, &one, &mu, BITS);
   clarke_number_sub(&mu, &one, &product, BITS);
   shared(&mu, h, NULL, NULL, &one);

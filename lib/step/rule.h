@@ -75,6 +75,8 @@ void clarke_step_entry_init(clarke_step_entry *e);
 void clarke_step_entry_clear(clarke_step_entry *e);
 /* The slots before the first step; theta is set. */
 void clarke_rule_begin(clarke_step_entry *e, const clarke_rule *r, const clarke_hypers *h);
+/* NAdam's mu of step number k, and the product of all that of the steps before, which goes on by it. */
+void clarke_rule_product(clarke_number *product, clarke_number *mu, const clarke_hypers *h, size_t k);
 /* Step number k, from 0 on. Errors: a division by zero, a root of a negative number. */
 clarke_status clarke_rule_step(clarke_step_entry *e, const clarke_rule *r, const clarke_number *g, const clarke_hypers *h, size_t k,
                                clarke_error *err);

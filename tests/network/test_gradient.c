@@ -727,6 +727,37 @@ START_TEST(steps_of_what_is_off)
 }
 END_TEST
 
+/* An argument that overflowed (infinity less infinity) is not one that is too small to count. */
+START_TEST(softmax_of_no_number)
+{
+  uint64_t state = 5;
+
+  for (size_t kind = 0; kind < 2; kind++) {
+    const size_t three = 3;
+    growing grown;
+    clarke_tensor x;
+    machine k;
+    off_scene c;
+
+    grow_begin(&grown, &state, weight_like, 1, &three);
+    grow_dense(&grown, three);
+    attr_int(grow_node(&grown, kind == 0 ? "Softmax" : "LogSoftmax", NULL, false), "axis", 1);
+    model_output(&grown.m, grown.at);
+    x = grow_batch(&grown, 1);
+    machine_begin(&k, &grown.m, &x, profile_with("first"), true);
+    off_begin(&c, &k, &k.g.steps[k.g.n_steps - 1], &state);
+    c.p.in_pairs = true; /* balls hold all that a probability may be */
+    c.p.value[c.s->in[0].value].at[1] = NAN;
+    OK(clarke_softmax_forward(&c.p, c.s));
+    ck_assert_msg(c.p.lost, "kind %zu", kind);
+    off_end(&c);
+    machine_end(&k);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&grown.m);
+  }
+}
+END_TEST
+
 /* A bias that meets several entries, whose gradients are off: beside their sum. Returns the largest part of the bound. */
 static double
 check_bias_off(uint64_t *state)
@@ -930,6 +961,7 @@ main(void)
   tcase_add_test(tcase, normalizations);
   tcase_add_test(tcase, normalizations_of_what_is_off);
   tcase_add_test(tcase, steps_of_what_is_off);
+  tcase_add_test(tcase, softmax_of_no_number);
   tcase_add_test(tcase, biases_of_what_is_off);
   tcase_add_test(tcase, sizes_of_what_is_added_up);
   tcase_add_test(tcase, curves_and_products);

@@ -89,6 +89,34 @@ START_TEST(fused_or_not)
 }
 END_TEST
 
+/* mu_1 = 0.9 (1 - 0.96^0.004 / 2): the product goes on by it, in float32; long after it has vanished. */
+START_TEST(products)
+{
+  const double mu = 0.9 * (1 - 0.5 * pow(0.96, 0.004)), product[2] = {1, (double)(float)mu};
+  const clarke_rule *r = clarke_rule_find("torch-nadam");
+  clarke_number next, of_step;
+  clarke_hypers h;
+
+  clarke_hypers_init(&h);
+  h.given[CLARKE_HYPER_STEP] = true;
+  OK(clarke_rule_check(&h, r, &error));
+  h.rounding = (clarke_step_rounding){.unit = 24, .tiny = 126, .scalar = 52};
+  ck_assert(clarke_step_product_follows(product, &h, 0));
+  ck_assert(!clarke_step_product_follows((const double[]){1, product[1] * (1 + 0x1p-21)}, &h, 0));
+  ck_assert(!clarke_step_product_follows((const double[]){0.5, product[1]}, &h, 0));
+  ck_assert(!clarke_step_product_follows((const double[]){product[1], product[1]}, &h, 1));
+  ck_assert(clarke_step_product_follows((const double[]){0x1p-149, 0}, &h, 900));
+  clarke_number_init(&next);
+  clarke_number_init(&of_step);
+  clarke_number_set_si(&next, 1);
+  clarke_rule_product(&next, &of_step, &h, 0);
+  ck_assert(fabs(clarke_number_double(&next) - mu) < 0x1p-20 && fabs(clarke_number_double(&of_step) - mu) < 0x1p-40);
+  clarke_number_clear(&next);
+  clarke_number_clear(&of_step);
+  clarke_hypers_clear(&h);
+}
+END_TEST
+
 /* Entries that are the program's, near, and wrong; without a program; a bound is never below what doubles do. */
 START_TEST(judged)
 {
@@ -111,6 +139,8 @@ START_TEST(judged)
   OK(clarke_step_judge(&f, &q, &t, true, &error));
   ck_assert(f.bits == 0 && f.within == 2 && f.wrong == 1);
   clarke_step_finding_clear(&f);
+  ck_assert(!clarke_step_is_wide(&f) && !clarke_step_is_wide(&(clarke_step_finding){.bound = 1}));
+  ck_assert(clarke_step_is_wide(&(clarke_step_finding){.within = 1, .bound = 1, .moved = 3}));
   q.maximize = true;
   OK(clarke_step_judge(&f, &q, &t, true, &error));
   ck_assert(f.wrong == 1 && f.within == 0 && f.entry == 0);
@@ -128,6 +158,7 @@ main(void)
   tcase_add_test(tests, ways);
   tcase_add_test(tests, narrow_types);
   tcase_add_test(tests, fused_or_not);
+  tcase_add_test(tests, products);
   tcase_add_test(tests, judged);
   return run_tests();
 }

@@ -55,6 +55,20 @@ def inside(e, g, h, k):
     e["theta"] -= h["lr"] / (1 - b1 ** (k + 1)) * e["exp_avg"] / math.sqrt(e["exp_avg_sq"] / (1 - b2 ** (k + 1)) + h["eps"])
 
 
+def nadam_mu(h, n):
+    return h["betas"][0] * (1 - 0.5 * 0.96 ** (n * h["momentum_decay"]))
+
+
+def nadam(e, g, h, k):
+    b1, b2 = h["betas"]
+    e["exp_avg"] += (1 - b1) * (g - e["exp_avg"])
+    e["exp_avg_sq"] = e["exp_avg_sq"] * b2 + (1 - b2) * g * g
+    product, mu, more = math.prod(nadam_mu(h, n) for n in range(1, k + 2)), nadam_mu(h, k + 1), nadam_mu(h, k + 2)
+    below = math.sqrt(e["exp_avg_sq"] / (1 - b2 ** (k + 1))) + h["eps"]
+    e["theta"] += -h["lr"] * (1 - mu) / (1 - product) * g / below
+    e["theta"] += -h["lr"] * more / (1 - product * more) * e["exp_avg"] / below
+
+
 def uncorrected(e, g, h, k):
     b1, b2 = h["betas"]
     e["exp_avg"] += (1 - b1) * (g - e["exp_avg"])
@@ -64,6 +78,7 @@ def uncorrected(e, g, h, k):
 
 SGD = {"lr": 0.1, "momentum": 0.9, "dampening": 0.25, "nesterov": False, "weight_decay": 0.01, "maximize": False}
 ADAM = {"lr": 0.01, "betas": [0.9, 0.999], "eps": 1e-8, "weight_decay": 0, "amsgrad": False, "maximize": False, "decoupled_weight_decay": False}
+NADAM = {"lr": 0.01, "betas": [0.9, 0.999], "eps": 1e-8, "weight_decay": 0, "momentum_decay": 0.004, "decoupled_weight_decay": False}
 DECAYED = ADAM | {"weight_decay": 0.1, "decoupled_weight_decay": True}
 SHAPES = {"a.weight": [3, 4], "a.bias": [3]}
 
@@ -224,12 +239,80 @@ def given(folder):
     expect("a gradient of its own", "1 have no recorded gradient" in ask(folder, run, status=3)["gradient"]["why"])
 
 
+def products(folder):
+    """NAdam's product of mu is a part of the state, too."""
+    def product(factor=1.0):
+        run = Run("NAdam", NADAM, nadam)
+        mu = math.prod(nadam_mu(NADAM, n) for n in range(1, 4))
+        for name in SHAPES:
+            run.update[f"before/mu_product/{name}"], run.update[f"after/mu_product/{name}"] = ([], [mu]), ([], [mu * nadam_mu(NADAM, 4) * factor])
+        return run
+
+    said = ask(folder, product())
+    expect("NAdam", said["answer"].startswith("the rule's") and said["holds"], said)
+    expect("a product that strayed", "'mu_product' goes from" in ask(folder, product(factor=1.5), status=1)["why"])
+
+
+def far(folder):
+    """Numbers whose difference, or quotient, is no double."""
+    run = Run("SGD", SGD | {"momentum": 0, "weight_decay": 0}, sgd)
+    run.update["before/theta/a.bias"], run.update["after/theta/a.bias"] = ([3], [-1.7e308, 1.0, 1.0]), ([3], [1.7e308, 1.0, 1.0])
+    expect("a step without an end", ask(folder, run, status=1)["largest_step"] is None)
+    run = Run("SGD", SGD | {"lr": 0.0, "momentum": 0, "weight_decay": 0}, sgd)
+    for name in SHAPES:
+        run.gradient[name] = SHAPES[name], [1e-290] * count(SHAPES[name])
+        run.update["gradient/" + name] = SHAPES[name], [1e290] * count(SHAPES[name])
+        run.update["after/theta/" + name] = run.update["before/theta/" + name]
+    expect("a factor that is none", ask(folder, run, status=3)["gradient"]["is"] == "other")
+
+
 def wide(folder):
     """In float32 a step of the size of rounding shows nothing."""
     run = Run("SGD", SGD | {"lr": 1e-18, "momentum": 0.5}, sgd)
     run.moved("after/theta/a.bias", 0, lambda x: x * CLOSE)
     said = ask(folder, run, status=3)
     expect("a bound as large as the step", said["answer"] == "undecided" and "not small beside the largest step" in said["why"], said)
+    run = Run("SGD", SGD | {"lr": 1.0, "momentum": 0, "weight_decay": 0}, sgd)  # a parameter of small steps, beside one of large ones
+    for tensors, key in ((run.update, "gradient/a.bias"), (run.gradient, "a.bias")):
+        tensors[key] = [3], [1e-17] * 3
+    run.update["after/theta/a.bias"] = [3], [x * (1 + 2**-51) for x in run.update["before/theta/a.bias"][1]]
+    said = ask(folder, run, status=3)
+    expect("each parameter's own step", said["answer"] == "undecided" and "a.bias: the bound" in said["why"], said)
+    run = Run("SGD", SGD | {"lr": 1.0, "momentum": 0, "weight_decay": 0}, sgd)
+    for tensors, key in ((run.update, "gradient/a.bias"), (run.gradient, "a.bias")):
+        tensors[key] = [3], [0.0] * 3
+    run.update["after/theta/a.bias"] = run.update["before/theta/a.bias"]
+    run.told["groups"][0]["capturable"] = True  # no program to ask, bit for bit
+    said = ask(folder, run)
+    expect("a parameter at rest", (said["answer"], said["within"]) == ("the rule's, within the bound", 15), said)
+    run.moved("after/theta/a.bias", 1, lambda x: x * CLOSE)
+    expect("and moved by rounding", ask(folder, run, status=3)["answer"] == "undecided")
+
+
+def unchanged(folder):
+    """Told of infinite gradients, a step leaves all as it was: also its count; what it had not yet it may have as zeros."""
+    def still(k, *counts):
+        r = Run("Adam", ADAM, adam, k)
+        for key in list(r.update):
+            if key.startswith("after/"):
+                r.update[key] = r.update[key.replace("after/", "before/")]
+        for name in SHAPES:
+            r.update[f"after/step/{name}"] = [], [float(counts[0] if counts else k)]
+        r.told |= {"found_inf": "0x1p+0"}
+        return r
+
+    expect("nothing changed", ask(folder, still(3))["answer"] == "skipped")
+    expect("the count changed", "changed something" in ask(folder, still(3, 4), status=1)["why"])
+    r = still(3)
+    del r.update["after/exp_avg/a.bias"]
+    expect("a slot was lost", "changed something" in ask(folder, r, status=1)["why"])
+    for value, status in ((0.0, 0), (0.5, 1)):
+        r = still(0)
+        for key in list(r.update):
+            if key.startswith("before/") and "/theta/" not in key:
+                del r.update[key]
+        r.update["after/exp_avg/a.bias"] = [3], [0.0, value, 0.0]
+        expect(f"a first step that leaves {value}", ask(folder, r, status=status)["holds"] == (status == 0))
 
 
 def refused(folder):
@@ -283,6 +366,7 @@ def refused(folder):
     r = run()
     r.told |= {"found_inf": "0x1p+0"}
     expect("told of infinite gradients, and changed", "changed something" in ask(folder, r, status=1)["why"])
+    unchanged(folder)
     run().write(folder)
     (folder / "step-000000.optimizer.safetensors").write_bytes(b"x")
     ran = subprocess.run([CLARKE, "step", folder], text=True, capture_output=True)
@@ -296,7 +380,7 @@ def refused(folder):
 
 
 def main():
-    for test in (followed, named, given, wide, refused):
+    for test in (followed, named, given, products, far, wide, refused):
         with tempfile.TemporaryDirectory() as name:
             test(Path(name))
     print(f"{len(failures)} failures")

@@ -19,8 +19,10 @@ clarke_run_add(clarke_run *r, const clarke_step_parameter *p)
   r->ways = r->n > 0 && p == r->parameter ? f->ways : r->ways & f->ways;
   if (worse)
     r->first = p;
-  if (p->miscounted && r->miscounted == NULL)
+  if (p->miscounted != NULL && r->miscounted == NULL)
     r->miscounted = p;
+  if (clarke_step_is_wide(f) && r->wide == NULL)
+    r->wide = p;
   r->sum.bits += f->bits;
   r->sum.within += f->within;
   r->sum.wrong += f->wrong;
@@ -73,8 +75,8 @@ put_why(char *text, size_t size, const clarke_run *r)
   if (r->answer == CLARKE_STEP_OPEN)
     snprintf(text, size, "%zu entries have no finite bound: a root may be 0", r->sum.open);
   else if (r->answer == CLARKE_STEP_WIDE)
-    snprintf(text, size, "the bound on rounding, %.3g, is not small beside the largest step, %.3g: a wrong step could pass", r->sum.bound,
-             r->sum.moved);
+    snprintf(text, size, "%s: the bound on rounding, %.3g, is not small beside the largest step, %.3g: a wrong step could pass",
+             r->wide->name, r->wide->finding.bound, r->wide->finding.moved);
   else if (r->answer == CLARKE_STEP_SKIPPED && u->skipped != NULL)
     snprintf(text, size, "%s; the gradient is not finite: %s", u->skipped, r->record.why);
   else if (r->answer == CLARKE_STEP_SKIPPED)
@@ -89,7 +91,8 @@ put_why(char *text, size_t size, const clarke_run *r)
     snprintf(text, size, "no rule is known for %s of %s; --rule says which is meant", u->optimizer,
              u->module != NULL ? u->module : "another package");
   else if (r->answer == CLARKE_STEP_WRONG && r->miscounted != NULL && r->sum.wrong == 0)
-    snprintf(text, size, "%s: 'step' goes from %g to %g", r->miscounted->name, r->miscounted->counted[0], r->miscounted->counted[1]);
+    snprintf(text, size, "%s: '%s' goes from %g to %g", r->miscounted->name, r->miscounted->miscounted, r->miscounted->counted[0],
+             r->miscounted->counted[1]);
   else if (r->answer == CLARKE_STEP_WRONG && r->first == NULL)
     snprintf(text, size, "the optimizer was told of infinite gradients, and changed something");
 }
@@ -256,7 +259,7 @@ print_json(const clarke_run *r, clarke_error *err)
   clarke_json_set(&j, "wrong", json_integer((json_int_t)r->sum.wrong));
   clarke_json_set(&j, "open", json_integer((json_int_t)r->sum.open));
   clarke_json_set(&j, "bound", isfinite(r->sum.bound) ? json_real(r->sum.bound) : json_null());
-  clarke_json_set(&j, "largest_step", json_real(r->sum.moved));
+  clarke_json_set(&j, "largest_step", isfinite(r->sum.moved) ? json_real(r->sum.moved) : json_null());
   clarke_json_set(&j, "first", first_json(r));
   clarke_json_set(&j, "instead", *r->instead != '\0' ? json_string(r->instead) : json_null());
   return clarke_json_print(stdout, j, JSON_INDENT(2), "\n", err);

@@ -138,7 +138,7 @@ decide(clarke_given_finding *f, const pair *pairs, size_t n)
   for (size_t i = 0; i < n; i++)
     clamped = clamped && is_clamped(pairs[i].recorded, pairs[i].given, bound);
   f->is = same ? CLARKE_GIVEN_RECORDED
-          : f->low <= f->high && f->low > 0 ? CLARKE_GIVEN_MULTIPLE
+          : f->low <= f->high && f->low > 0 && isfinite(f->high) ? CLARKE_GIVEN_MULTIPLE
           : clamped && bound > 0 ? CLARKE_GIVEN_CLAMPED : CLARKE_GIVEN_OTHER;
   if (f->is == CLARKE_GIVEN_CLAMPED)
     f->high = bound;

@@ -63,7 +63,7 @@ read_count(clarke_step_parameter *p, const clarke_run *r, bool has_slots, clarke
   if (before < 0 || before != floor(before) || before > 0x1p40)
     return clarke_fail(err, CLARKE_EINPUT, "%s: 'step' before is %g, no number of steps", p->name, before);
   p->k = counted ? (size_t)before : has_slots ? 1 : 0;
-  p->miscounted = ends && after != before + 1;
+  p->miscounted = ends && after != before + 1 ? "step" : NULL;
   p->counted[0] = before;
   p->counted[1] = after;
   if (!counted && has_slots && ends)
@@ -197,20 +197,37 @@ rounding_of(clarke_dtype dtype, bool capturable)
   }
 }
 
+/* NAdam's products of mu, before and after. False: there is none after. */
+static bool
+products_of(double product[2], const clarke_run *r, const clarke_step_parameter *p)
+{
+  product[0] = 1;
+  scalar_of(&product[0], &r->record.update, "before", "mu_product", p->name);
+  return scalar_of(&product[1], &r->record.update, "after", "mu_product", p->name);
+}
+
+/* The products are no slots of entries, and are asked about here. */
+static void
+check_product(clarke_step_parameter *p, const clarke_run *r, const clarke_step_settings *s)
+{
+  double product[2];
+
+  if (p->miscounted != NULL || strcmp(s->rule->name, "torch-nadam") != 0 || !products_of(product, r, p)
+      || clarke_step_product_follows(product, &s->hypers, p->k))
+    return;
+  p->miscounted = "mu_product";
+  memcpy(p->counted, product, sizeof p->counted);
+}
+
 bool
 clarke_run_question(clarke_step_question *q, clarke_single *single, clarke_step_settings *s, const clarke_run *r, const clarke_step_parameter *p)
 {
   const clarke_run_update *u = &r->record.step->update;
   clarke_single_more more = {.lr = mpq_get_d(s->hypers.of[CLARKE_HYPER_STEP]), .lr_decay = mpq_get_d(s->lr_decay), .maximize = s->maximize};
-  const clarke_tensor *product = clarke_update_tensor(&r->record.update, "before", "mu_product", p->name);
+  const clarke_tensor *product = clarke_update_tensor(&r->record.update, "after", "mu_product", p->name);
 
-  more.product[0] = 1;
-  if (product != NULL)
-    scalar_of(&more.product[0], &r->record.update, "before", "mu_product", p->name);
-  product = clarke_update_tensor(&r->record.update, "after", "mu_product", p->name);
+  products_of(more.product, r, p);
   more.product_float32 = product != NULL && product->dtype == CLARKE_F32;
-  if (product != NULL)
-    scalar_of(&more.product[1], &r->record.update, "after", "mu_product", p->name);
   s->hypers.rounding = rounding_of(p->theta->dtype, s->capturable);
   *q = (clarke_step_question){.rule = s->rule, .hypers = &s->hypers, .k = p->k, .maximize = s->maximize, .scale = u->scaled ? u->scale : NULL};
   if (!s->capturable && !u->scaled && clarke_single_make(single, s->rule, &s->hypers, p->k, p->theta->dtype, &more))
@@ -257,6 +274,7 @@ judge_parameter(clarke_run *r, clarke_step_parameter *p, clarke_error *err)
     r->unknown = s.unknown;
   if (status == CLARKE_OK && s.unknown == NULL) {
     clarke_run_question(&q, &single, &s, r, p);
+    check_product(p, r, &s);
     decay_step(&s, p->k);
     status = clarke_step_judge(&p->finding, &q, &p->tensor, false, err);
     clarke_run_add(r, p);
@@ -332,17 +350,32 @@ find_other(clarke_run *r, clarke_error *err)
 
 /* --- answers ---------------------------------------------------------------------------------------------------- */
 
-/* Did nothing change at all? */
+/* Is a slot as it was? One that was not there before is made of zeros (`begins`), or it is not asked about. */
 static bool
-nothing_changed(const clarke_run *r)
+slot_stayed(const clarke_step_tensor *t, int slot, bool begins)
+{
+  const double *before = t->slot[0][slot], *after = t->slot[1][slot];
+  bool zeros = true;
+
+  if (before != NULL && after != NULL)
+    return memcmp(before, after, t->n * sizeof *before) == 0;
+  for (size_t i = 0; i < t->n && after != NULL; i++)
+    zeros = zeros && after[i] == 0;
+  return !begins || (before == NULL && zeros);
+}
+
+/* Did nothing change at all? skipped: the count did not, either, and slots did not come or go but as a first step's begin. */
+static bool
+nothing_changed(const clarke_run *r, bool skipped)
 {
   for (size_t i = 0; i < r->n; i++) {
-    const clarke_step_tensor *t = &r->parameter[i].tensor;
+    const clarke_step_parameter *p = &r->parameter[i];
+    const clarke_step_tensor *t = &p->tensor;
 
-    if (memcmp(t->theta[0], t->theta[1], t->n * sizeof **t->theta) != 0)
+    if (memcmp(t->theta[0], t->theta[1], t->n * sizeof **t->theta) != 0 || (skipped && p->counted[0] != p->counted[1]))
       return false;
     for (int s = 0; s < CLARKE_N_SLOTS; s++)
-      if (t->slot[0][s] != NULL && t->slot[1][s] != NULL && memcmp(t->slot[0][s], t->slot[1][s], t->n * sizeof(double)) != 0)
+      if (!slot_stayed(t, s, skipped))
         return false;
   }
   return true;
@@ -355,7 +388,7 @@ answer_counts(clarke_run *r)
     r->answer = CLARKE_STEP_WRONG;
   else if (r->sum.open > 0)
     r->answer = CLARKE_STEP_OPEN;
-  else if (r->sum.within > 0 && r->sum.bound > r->sum.moved / 4)
+  else if (r->wide != NULL)
     r->answer = CLARKE_STEP_WIDE;
   else
     r->answer = r->sum.within > 0 ? CLARKE_STEP_WITHIN : CLARKE_STEP_BITS;
@@ -369,7 +402,7 @@ judge(clarke_run *r, clarke_error *err)
   if (status == CLARKE_OK)
     status = clarke_given_find(&r->given, &r->record, err);
   if (status == CLARKE_OK && r->record.step->update.found_inf) {
-    r->answer = nothing_changed(r) ? CLARKE_STEP_SKIPPED : CLARKE_STEP_WRONG;
+    r->answer = nothing_changed(r, true) ? CLARKE_STEP_SKIPPED : CLARKE_STEP_WRONG;
     return status;
   }
   clarke_work_begin("parameters", r->n);
@@ -382,7 +415,7 @@ judge(clarke_run *r, clarke_error *err)
     return status;
   }
   answer_counts(r);
-  if (r->answer == CLARKE_STEP_WRONG && nothing_changed(r))
+  if (r->answer == CLARKE_STEP_WRONG && nothing_changed(r, false))
     snprintf(r->instead, sizeof r->instead, "no step: nothing was changed");
   else if (r->answer == CLARKE_STEP_WRONG)
     status = find_other(r, err);

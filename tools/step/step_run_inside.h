@@ -7,7 +7,7 @@
 typedef struct {
   const char *name;
   size_t group, k;       /* k: steps that were made before */
-  bool miscounted;       /* the count after is not one more: */
+  const char *miscounted; /* what does not go on as it should, NULL: "step", whose count after is not one more; "mu_product": */
   double counted[2];
   const clarke_tensor *theta;
   clarke_step_tensor tensor;
@@ -35,6 +35,7 @@ typedef struct {
   uint64_t ways;                    /* of all entries that are bit for bit */
   const clarke_step_parameter *first; /* with the first entry that is wrong, or open */
   const clarke_step_parameter *miscounted;
+  const clarke_step_parameter *wide; /* the first whose bound is not small beside its own step */
   const char *unknown;              /* a setting without a rule */
   char instead[96];                 /* what explains all entries; empty */
 } clarke_run;

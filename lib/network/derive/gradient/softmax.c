@@ -143,7 +143,8 @@ group_in_pairs(softmax_room *room, const clarke_gradient_pass *p, const clarke_s
   for (size_t i = 0; i < of->length; i++) {
     const clarke_pair z = clarke_pair_add_double(argument(p, s, of, i), -most);
 
-    room->at[i] = z.high >= -CLARKE_PAIR_FAR ? clarke_pair_exp(z) : (clarke_pair){0, 0}; /* of a NaN, too, which the sum then tells */
+    /* infinity less infinity is told by the sum, and by all that is divided by it */
+    room->at[i] = z.high >= -CLARKE_PAIR_FAR ? clarke_pair_exp(z) : (clarke_pair){isnan(z.high) ? NAN : 0, 0};
     sum = clarke_pair_add(sum, room->at[i]);
   }
   by = logarithm ? log_of(&off, room->ball, sum) : clarke_pair_reciprocal(sum);
