@@ -164,6 +164,16 @@ def touched_by_module(module, report):
     return counts
 
 
+def judged(report):
+    """(Verdict, why) of the gradient that ran."""
+    gradient = report["gradient"]
+    if gradient["answer"] == "refuted":  # the report's verdict is about a program that did not run
+        return "not-explained", gradient["why"]
+    if gradient["answer"] == "turned":  # and so it is where another branch ran
+        return tuple(gradient["turned"]["recorded"][key] for key in ("verdict", "why"))
+    return report["verdict"], report["why"]
+
+
 def kept_in_answer(report, proof):
     """The proof's own file is gone."""
     if "summary" in report:
@@ -197,11 +207,8 @@ def audit_run(run, options):
     if "outside" in report:
         return Answer(report["verdict"], report["why"], [], report["gradient"], None, report)
     gradient, module = report["gradient"], modules_of(run)
-    verdict, reason = report["verdict"], report["why"]
-    if gradient["answer"] == "refuted":  # the verdict is about a program that did not run
-        verdict, reason = "not-explained", gradient["why"]
-    elif gradient["answer"] == "turned":  # and so it is where another branch ran
-        verdict, reason = (gradient["turned"]["recorded"][key] for key in ("verdict", "why"))
+    verdict, reason = judged(report)
+    if gradient["answer"] == "turned":
         for kink in gradient["turned"]["kinks"]:
             kink["module"] = module.get(kink["node"])
     kinks = report.get("touched_kinks")
