@@ -57,7 +57,7 @@ class Answer(Summed):
         turned a branch it is that of the gradient along the recorded branches.
     reason: why, a sentence.
     touched: the kinks that are touched, each a record (module, layer, neuron, sample, ...); None where they are too many to list
-        (options=("--limit", "listed=1000000") lists more), or not known.
+        (options=("--limit", "listed=1000000") lists more), or not known, as in a step that leaves the reals.
     gradient: is the recorded gradient AD's? What the report says: "answer", "why", "claims", ...
     proof: for clarke-check; None when undecided.
     report: all of `clarke audit --json`.
@@ -205,7 +205,7 @@ def audit_run(run, options):
     if "gradient" not in report or "verdict" not in report:
         raise Failed(f"the answer is not about a run: {report.get('why', sorted(report))}")
     if "outside" in report:
-        return Answer(report["verdict"], report["why"], [], report["gradient"], None, report)
+        return Answer(report["verdict"], report["why"], None, report["gradient"], None, report)  # nobody looked for kinks
     gradient, module = report["gradient"], modules_of(run)
     verdict, reason = judged(report)
     if gradient["answer"] == "turned":
