@@ -19,6 +19,7 @@ sys.path.append(os.path.join(HERE, "..", "tools"))
 CLARKE, CHECK = map(os.path.abspath, sys.argv[1:3])
 os.environ["CLARKE"] = CLARKE
 import clarke  # noqa: E402
+from clarke.monitor import line_of  # noqa: E402
 from expect import expect, finish  # noqa: E402
 
 ONE = torch.tensor([1.0, 0.0])
@@ -116,6 +117,54 @@ def training_goes_on(folder):
     expect(said["steps"] == 0 and said["unanswered"] == 2, f"{said}")
 
 
+def outside(folder):
+    """A step that leaves the reals is a line that says so, and the first that is kept; a gradient that is not AD's is told as that."""
+    model = Net()
+    watch = clarke.monitor(model, folder)
+    with watch:
+        (model(X).sum() - model(X).sum()).abs().sqrt().mul(0).add(model(torch.zeros(1, 2)).norm()).backward()
+    model.zero_grad()
+    with watch:
+        (model.w * model(X)[0, 0].detach() - 5e4).log().sum().backward()
+    said = watch.close()
+    now = lines(folder)
+    expect([line["gradient"] for line in now] == ["outside the reals"] * 2 and all("verdict" in line and line["outside"] for line in now), f"outside: {now}")
+    expect(said["verdicts"] == {"undecided": 2} and said["first_not_in_bouligand"] == 0, f"{said}")
+    expect(os.path.exists(os.path.join(folder, "first", "run.json")), "the first such step is kept")
+
+
+def judged():
+    """What is counted is the verdict of the gradient that ran."""
+    report = {"verdict": "in-bouligand", "why": "w", "zone": None, "touched": 0, "layers": [], "gradient": {"answer": "refuted", "why": "another number"}}
+    with tempfile.TemporaryDirectory() as run:
+        with open(os.path.join(run, "run.json"), "w", encoding="utf-8") as f:
+            f.write('{"nodes": []}')
+        expect(line_of(0, report, run)["verdict"] == "not-explained", "a gradient that is refuted is not in-bouligand")
+
+
+def whole_lines(folder):
+    """What no monitor wrote is not cut off with all that is behind it; a block in a block is refused."""
+    os.makedirs(folder)
+    path, text = os.path.join(folder, "steps.jsonl"), '{"step": 0, "unanswered": "a"}\n5\n{"step": 1, "unanswered": "b"}\n'
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    try:
+        clarke.monitor(Net(), folder)
+        expect(False, "a line that no monitor wrote is passed over")
+    except clarke.Refused as why:
+        expect("line 2" in str(why) and open(path, encoding="utf-8").read() == text, f"the file is left as it was: {why}")
+    model = Net()
+    watch = clarke.monitor(model, os.path.join(folder, "other"))
+    with watch:
+        try:
+            watch.__enter__()
+            expect(False, "a block in a block")
+        except ValueError:
+            pass
+        nn.functional.cross_entropy(model(X), Y).backward()
+    expect(watch.close()["steps"] == 1, "the outer block is recorded")
+
+
 def few_wait(folder):
     """A program that waits until the training is at step 4, where at most one step may wait: then the training waits in step 3."""
     gate, slow = os.path.join(folder, "gate"), os.path.join(folder, "slow")
@@ -143,6 +192,9 @@ def main():
         watched(os.path.join(folder, "a"))
         goes_on(os.path.join(folder, "a"))
         training_goes_on(os.path.join(folder, "b"))
+        outside(os.path.join(folder, "outside"))
+        judged()
+        whole_lines(os.path.join(folder, "whole"))
         few_wait(folder)
     finish()
 

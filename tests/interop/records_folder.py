@@ -410,6 +410,12 @@ def fixture(folder):
         expect(False, "the fixture passes")
     except Failed as why:
         expect("nothing is known" in str(why) and "nowhere" in str(why), f"the fixture: {why}")
+    model = torch.nn.Linear(2, 1)
+    try:
+        check(model, torch.zeros(1, 2), None, lambda out, _: (out - out).norm())
+        expect(False, "the fixture passes a norm of zeros")
+    except Failed as why:
+        expect("a norm that is 0" in str(why) and "Touched kinks" not in str(why), f"the fixture, of a norm of zeros: {why}")
 
 
 def main():

@@ -125,6 +125,16 @@ def ask_refused(name, run, make, model, n, wanted):
         REPORT.check(told.getvalue().count("was not recorded") == (1 if wanted else 0), f"{name}: once", told.getvalue())
 
 
+def ask_epochs(make):
+    """A second epoch, in which Lightning's batches have the first one's numbers, is put into folders of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        auditor, module = make(folder, every=2), Net()
+        for _ in range(2):
+            fit(module, auditor, 3)
+        clarke.answer.settle()
+        REPORT.check(sorted(os.listdir(folder)) == ["step-000000", "step-000002", "step-000004"] and not auditor.refused, "two epochs", sorted(os.listdir(folder)))
+
+
 def ask_failed(make):
     """A training that fails within a step leaves no mode behind, and no folder."""
     with tempfile.TemporaryDirectory() as folder:
@@ -147,6 +157,7 @@ def main():
     ask_refused("Lightning", fit, clarke.lightning.Auditor, Net(bad=1), (3,), [1])
     ask_refused("Lightning, accumulated", fit, clarke.lightning.Auditor, Net(), (4, 2), [])
     ask_refused("Hugging Face, accumulated", train, clarke.hf.AuditorCallback, Net(), (4, 2), [])
+    ask_epochs(clarke.lightning.Auditor)
     ask_failed(clarke.lightning.Auditor)
     return REPORT.close()
 

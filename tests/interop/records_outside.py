@@ -112,7 +112,7 @@ def ask(name, f, w, way, operator, entry, rule, differentiable, rounded):
     line = f"{os.path.basename(__file__)}:{f.__code__.co_firstlineno}"
     right = (found["pass"], found["operator"].split(".")[1], found["entry"], found["differentiable"].split(",")[0].split(":")[0]) == (way, operator, entry, differentiable)
     REPORT.check(right and rule in found["rule"] and found["rounded"] == rounded and found["source"].endswith(line), name, (found, line))
-    REPORT.check(answer.verdict == "undecided" and answer.answer == "outside the reals" and not answer.in_clarke and answer.proof is None, f"{name}: no verdict", answer)
+    REPORT.check(answer.verdict == "undecided" and answer.answer == "outside the reals" and not answer.in_clarke and answer.proof is None and answer.touched is None, f"{name}: no verdict", answer)
     REPORT.check(text.returncode == 3 and text.stdout.splitlines() == found["lines"], f"{name}: the report", text.stdout + text.stderr)
     REPORT.check(certified.returncode == 2 and found["lines"][0] in certified.stderr, f"{name}: no certificate", certified.stderr)
     if said != "nothing" and way == "backward":
@@ -174,6 +174,23 @@ def places():
     REPORT.check(found_of(masked, torch.ones(3)) is None, "a mask of minus infinity is no infinity of the step")
 
 
+def left_out():
+    """What is said of an entry that a bound, a condition or another row leaves out is no more than what is so."""
+    zero, one, divisor = [0.0, 1, 2], torch.ones(3), torch.tensor([[1.0, 1, 1], [0, 1, 1]])
+    for f, w, what in ((lambda h: torch.clamp_min(h.sqrt(), 1e-3).sum(), zero, "a root has no value below 0"),
+                       (lambda h: torch.clamp_min(h.log(), -100).sum(), zero, "a logarithm has no value below 0"),
+                       (lambda h: torch.clamp_min(h.reciprocal(), 0.5).sum(), [-0.0, 1, 2], "a pole is large on its other side"),
+                       (lambda h: torch.where(divisor != 0, h[None] / divisor, 0.0).sum(), [1.0, 2, 3], "another row is divided by 0")):
+        found = found_of(Of(f, w), one)
+        REPORT.check(not found["differentiable"].startswith(YES), f"{what}: not said to be differentiable", found)
+    found = found_of(Of(lambda h: (h / torch.clamp_min(h.square().sum().sqrt(), 1e-6)).sum(), [0.0, 0, 0]), one)
+    REPORT.check(found["differentiable"].startswith(YES), "a norm is near 0 near by, and below its bound", found)
+    found = found_of(Of(lambda h: torch.where(h[1] * 0.1 + 0.2 > 0.25, h[0] * 2, h[0].sqrt()), zero), one)
+    REPORT.check("if exact arithmetic decides" in found["differentiable"], "a condition of what was rounded", found)
+    found = found_of(Of(lambda h: torch.where(h > 0.25, h.sqrt(), h).sum(), zero), one)
+    REPORT.check("here and near by" in found["differentiable"] and "exact" not in found["differentiable"], "a condition of what was not", found)
+
+
 def half():
     """The scale of a GradScaler is too large for float16."""
     model = nn.Linear(4, 4)
@@ -218,6 +235,7 @@ def main():
     titles = ("written", "first", "why", "differentiable there?", "a finite element", "`detect_anomaly` says")
     on_the_page("outside", table(titles, rows), "--write" in sys.argv, PAGE, REPORT)
     places()
+    left_out()
     half()
     folders()
     return REPORT.close()

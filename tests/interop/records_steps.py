@@ -206,6 +206,35 @@ def not_made(folder):
     expect(len(before._optimizer_step_pre_hooks) == 0, "a record that failed leaves hooks")
 
 
+class Moved(O.SGD):
+    """A step of its own behind that of the class which it is made of, whose hooks run, too."""
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        super().step(closure)
+        self.param_groups[0]["params"][0].add_(1)
+
+
+def outermost(folder):
+    """The step is the outermost step(): what a subclass does around super().step() is of it."""
+    x, y = data()
+    O.SGD(network().parameters())  # from now on SGD.step has hooks
+    for make, given, holds in ((Moved, (), False), (O.SGD, (None,), True)):
+        run, model = os.path.join(folder, make.__name__), network()
+        optimizer = make(model.parameters(), lr=0.1)
+        with clarke.record(run, model, optimizer=optimizer):
+            F.cross_entropy(model(x), y).backward()
+        optimizer.step(*given)
+        said = ask(run, rule="torch-sgd")
+        expect(said["holds"] is holds, f"{make.__name__}: {said}")
+    optimizer.zero_grad()
+    with clarke.record(os.path.join(folder, "cleared"), model, optimizer=optimizer):
+        F.cross_entropy(model(x), y).backward()
+    optimizer.zero_grad()
+    optimizer.step()
+    expect("no parameter had a gradient" in ask(os.path.join(folder, "cleared"))["why"], "gradients that were cleared before the step")
+
+
 def tampered(folder):
     """One entry, moved by a part in 2^12 of the step, is found; and so are settings that were other ones."""
     draw = random.Random(3)
@@ -314,7 +343,7 @@ def package(folder):
 def main():
     torch.manual_seed(7)
     with tempfile.TemporaryDirectory() as folder:
-        for part in (programs, fault, places, changed_gradients, not_made, tampered, own, package):
+        for part in (programs, fault, places, changed_gradients, not_made, outermost, tampered, own, package):
             part(folder)
     finish()
 

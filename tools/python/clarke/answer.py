@@ -57,7 +57,7 @@ class Answer(Summed):
         turned a branch it is that of the gradient along the recorded branches.
     reason: why, a sentence.
     touched: the kinks that are touched, each a record (module, layer, neuron, sample, ...); None where they are too many to list
-        (options=("--limit", "listed=1000000") lists more), or not known.
+        (options=("--limit", "listed=1000000") lists more), or not known, as in a step that leaves the reals.
     gradient: is the recorded gradient AD's? What the report says: "answer", "why", "claims", ...
     proof: for clarke-check; None when undecided.
     report: all of `clarke audit --json`.
@@ -164,6 +164,16 @@ def touched_by_module(module, report):
     return counts
 
 
+def judged(report):
+    """(Verdict, why) of the gradient that ran."""
+    gradient = report["gradient"]
+    if gradient["answer"] == "refuted":  # the report's verdict is about a program that did not run
+        return "not-explained", gradient["why"]
+    if gradient["answer"] == "turned":  # and so it is where another branch ran
+        return tuple(gradient["turned"]["recorded"][key] for key in ("verdict", "why"))
+    return report["verdict"], report["why"]
+
+
 def kept_in_answer(report, proof):
     """The proof's own file is gone."""
     if "summary" in report:
@@ -195,13 +205,10 @@ def audit_run(run, options):
     if "gradient" not in report or "verdict" not in report:
         raise Failed(f"the answer is not about a run: {report.get('why', sorted(report))}")
     if "outside" in report:
-        return Answer(report["verdict"], report["why"], [], report["gradient"], None, report)
+        return Answer(report["verdict"], report["why"], None, report["gradient"], None, report)  # nobody looked for kinks
     gradient, module = report["gradient"], modules_of(run)
-    verdict, reason = report["verdict"], report["why"]
-    if gradient["answer"] == "refuted":  # the verdict is about a program that did not run
-        verdict, reason = "not-explained", gradient["why"]
-    elif gradient["answer"] == "turned":  # and so it is where another branch ran
-        verdict, reason = (gradient["turned"]["recorded"][key] for key in ("verdict", "why"))
+    verdict, reason = judged(report)
+    if gradient["answer"] == "turned":
         for kink in gradient["turned"]["kinks"]:
             kink["module"] = module.get(kink["node"])
     kinks = report.get("touched_kinks")

@@ -8,13 +8,14 @@ from .loop import Loop
 
 
 class Auditor(Callback):
-    """Records a batch in so many, into FOLDER/step-NUMBER, in the background; the options are clarke.record's.
+    """Records a batch in so many, into FOLDER/step-NUMBER, in the background; the options are clarke.record's. Batches are counted
+    through all epochs that this callback sees.
 
     A batch whose gradients are added to those of others (accumulate_grad_batches) is left out, unless it is their first."""
 
     def __init__(self, folder, every=100, **options):
         super().__init__()
-        self.loop = Loop(folder, every, **options)
+        self.loop, self.seen = Loop(folder, every, **options), 0
 
     @property
     def refused(self):
@@ -23,10 +24,11 @@ class Auditor(Callback):
 
     def on_train_batch_start(self, trainer, module, batch, batch_idx):
         """Lightning clears the gradients behind the forward pass; a record wants none before it. Those there are would be cleared unread."""
+        number, self.seen = self.seen, self.seen + 1  # batch_idx begins anew in each epoch
         if batch_idx % (trainer.accumulate_grad_batches or 1) == 0 and module.automatic_optimization:
-            if batch_idx % self.loop.every == 0:
+            if number % self.loop.every == 0:
                 module.zero_grad()
-            self.loop.begin(module, batch_idx)
+            self.loop.begin(module, number)
 
     def on_after_backward(self, trainer, module):
         self.loop.end()

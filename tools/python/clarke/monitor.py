@@ -9,34 +9,45 @@ import shutil
 import threading
 from typing import Any
 
-from .answer import Failed, answered, modules_of
+from .answer import Failed, answered, judged, modules_of
 from .recorder import record
 from .refused import Refused
 
 LINES, FIRST = "steps.jsonl", "first"  # in the monitor's folder
 
 
+def whole(text, path, number):
+    """A line of a monitor's, that has its end."""
+    try:
+        line = json.loads(text)
+    except ValueError:
+        line = None
+    if not isinstance(line, dict) or "step" not in line or not ("unanswered" in line or "verdict" in line):
+        raise Refused(f"{path}: line {number} is none that a monitor wrote: put the file right, or take another folder")
+    return line
+
+
 def read_lines(path):
-    """(The lines that are whole, how many bytes they are.) A monitor that was ended may have left half a line."""
+    """(The lines that are whole, how many bytes they are.) A monitor that was ended may have left half a line, the last."""
     lines, size = [], 0
     if os.path.exists(path):
         with open(path, "rb") as f:
-            for line in f:
-                try:
-                    lines.append(json.loads(line) if line.endswith(b"\n") else None)
-                except ValueError:
-                    lines.append(None)
-                if lines[-1] is None:
-                    return lines[:-1], size
-                size += len(line)
+            for text in f:
+                if text.endswith(b"\n"):
+                    lines.append(whole(text, path, len(lines) + 1))
+                    size += len(text)
     return lines, size
 
 
-def line_of(step, report, module):
+def line_of(step, report, run):
     """What is kept of an answer. windows: with several largest entries, be they equal by structure or not."""
+    if "outside" in report:  # of such a step the folder has nothing else
+        return {"step": step, "verdict": report["verdict"], "zone": None, "gradient": report["gradient"]["answer"], "touched": None, "layers": [],
+                "outside": report["outside"]["lines"]}
+    module = modules_of(run)
     layers = [{"layer": layer["name"], "module": module.get(layer["name"], ""), "op": layer["op"], "touched": layer["touched"],
                "windows": layer["ties"]} for layer in report["layers"] if layer["touched"] + layer["ties"] > 0]
-    return {"step": step, "verdict": report["verdict"], "zone": report["zone"], "gradient": report["gradient"]["answer"],
+    return {"step": step, "verdict": judged(report)[0], "zone": report["zone"], "gradient": report["gradient"]["answer"],
             "touched": report["touched"], "layers": layers}
 
 
@@ -97,6 +108,8 @@ class monitor:
     def __enter__(self):
         if self.closed:
             raise ValueError("the monitor is closed")
+        if self.recording is not None:
+            raise ValueError("the monitor's block is in a block of the same monitor: leave that one first")
         if self.step % self.every == 0:
             self.begin()
         return self
@@ -155,7 +168,7 @@ class monitor:
         try:
             recording.wait()
             report = answered("audit", os.path.join(run, ""), "--json", "--proof", os.path.join(run, "proof"), *self.options)
-            line = line_of(step, report, modules_of(run))
+            line = line_of(step, report, run)
         except (Refused, Failed, KeyError) as error:
             line = {"step": step, "unanswered": str(error)}
         if line.get("verdict", "in-bouligand") != "in-bouligand" and not self.kept:

@@ -216,6 +216,12 @@ def numbers_in(tree):
         yield tree
 
 
+def divisors_of(node):
+    """All numbers that a quotient divides by, or 0 for all where one is 0: a gradient that is summed up comes through several."""
+    value = node.args[1]
+    return [float(value.tensor.detach().double().abs().min()) if isinstance(value, Value) else value]
+
+
 def is_total(name, node, divisors):
     """Is all that it reads finite, and does the operator have a finite value, and finite slopes, of any such numbers? Of a quotient: of these divisors."""
     finite = all(bool(torch.isfinite(v.tensor).all()) for v in node.reads if v.tensor.is_floating_point())
@@ -281,16 +287,15 @@ def root_rule(node, x, entry):
                  "torch.linalg.vector_norm, whose derivative at 0 is 0 in PyTorch, or (x.square().sum() + eps).sqrt()")
 
 
-def unread(node, value, entry, readers):
-    """Is that entry left out by all that read the value, near by, too? "aside": by conditions away from their jumps, or that are data; "edge": by one at its
-    jump; None: not known."""
-    found = "aside"
-    for reader in readers.get(id(value), []):
-        at = left_out(reader, value, entry)
-        if at is None:
-            return None
-        found = "edge" if at == "edge" else found
-    return found if readers.get(id(value)) else None
+LEFT_OUT = {"aside": "yes, in this entry: a condition leaves it out, here and near by",  # by conditions away from their jumps, or that are data
+            "floats": "yes, in this entry, if exact arithmetic decides the condition as floats did: it leaves the entry out, here and near by",
+            "edge": "not known: the condition that leaves it out is at its jump"}
+
+
+def unread(value, entry, readers):
+    """Is that entry left out by all that read the value, near by, too? A key of LEFT_OUT, the least sure of any; None: not known."""
+    found = [left_out(reader, value, entry) for reader in readers.get(id(value), [])]
+    return None if not found or None in found else max(found, key=list(LEFT_OUT).index)
 
 
 def left_out(reader, value, entry):
@@ -301,11 +306,16 @@ def left_out(reader, value, entry):
         chosen = spread(reader.args[0], entry, shape)
         other = reader.args[1] is not value and reader.args[2] is value
         return condition(reader.args[0], entry, shape) if chosen is not None and bool(chosen) == other and reader.args[1] is not reader.args[2] else None
-    if name == "clamp_min" and isinstance(reader.args[1], (int, float)):
-        return "aside" if number(value.tensor, entry) < reader.args[1] else None
+    if name == "clamp_min" and isinstance(reader.args[1], (int, float)):  # of a logarithm or pole at 0 there is nothing near by, on one side, that is below
+        return "aside" if is_steady_near(value.node) and number(value.tensor, entry) < reader.args[1] else None
     if name == "masked_fill":
         return condition(reader.args[1], entry, shape) if spread(reader.args[1], entry, shape) else None
     return None
+
+
+def is_steady_near(node):
+    """Is it a norm, or the root of a sum of squares: with a value near by, too, that differs by little?"""
+    return node is not None and (is_norm(node) or (node.name == "sqrt" and made_of_squares(node.args[0])[1] is not None))
 
 
 def condition(mask, entry, shape):
@@ -317,7 +327,8 @@ def condition(mask, entry, shape):
         a, b = (spread(v, entry, shape) for v in node.args[:2])
         steep = [n for v in values_in(node.args[:2]) for n in crossed(v)]
         if a is not None and b is not None and a == a and b == b and not any(on_jump(n) is not False for n in steep):
-            return "edge" if a == b else "aside"
+            certain = all(exact(v, operand_entry(v, entry)) for v in values_in(node.args[:2]))
+            return "edge" if a == b else "aside" if certain else "floats"
     return None
 
 
@@ -333,12 +344,12 @@ def backward_rule(node, j, entry, readers):
     if found is UNKNOWN or g != 0 or not same:
         return found, a, g
     rule = f"{found['rule']}; the gradient that comes in is 0, and 0 times infinity is NaN"
-    left = unread(node, y, entry, readers)
-    if left == "aside":
-        return facts(rule, "yes, in this entry: a condition leaves it out, here and near by",
-                     "0, for this entry", f"give the operator a harmless argument where its result is not wanted: torch.where(wanted, f(torch.where(wanted, x, 1)), other)"), a, g
+    left = unread(y, entry, readers)
     if left == "edge":
-        return facts(rule, "not known: the condition that leaves it out is at its jump", "not known", found["instead"]), a, g
+        return facts(rule, LEFT_OUT[left], "not known", found["instead"]), a, g
+    if left is not None:
+        return facts(rule, LEFT_OUT[left], "0, for this entry",
+                     "give the operator a harmless argument where its result is not wanted: torch.where(wanted, f(torch.where(wanted, x, 1)), other)"), a, g
     return found | {"rule": rule}, a, g
 
 
@@ -360,7 +371,7 @@ def slope_rule(name, node, x, y, entry, a, kind):
     if name in ("exp", "expm1") and not math.isfinite(number(y.tensor, entry)):
         return facts("exp of so large a number is infinite in this type, though its real value is not", "yes: exp is smooth", "its ordinary gradient",
                      "clamp the argument, or subtract the largest one before")
-    if is_total(name, node, [spread(node.args[1], entry, y.tensor.shape) if name == "div" else a]):
+    if is_total(name, node, divisors_of(node) if name == "div" else [a]):
         return facts(f"the real number is finite, and too large for {str(kind).removeprefix('torch.')}", "yes: this operator is smooth in what it reads",
                      "its ordinary gradient, which the type may not hold", "take a smaller loss scale, or a wider type")
     return UNKNOWN
@@ -422,8 +433,9 @@ def explain(trace, nodes, gradients, samples):
         return None
     value = maker(inside, order)
     found = forward(value, samples)
-    if unread(value.node, value, found["entry"], readers) == "aside":
-        found |= {"differentiable": "yes, in this entry: a condition leaves it out, here and near by", "element": "0, for this entry"}
+    left = unread(value, found["entry"], readers)
+    if left in ("aside", "floats"):
+        found |= {"differentiable": LEFT_OUT[left], "element": "0, for this entry"}
     return told(found, "Neither the loss nor a parameter's gradient shows it.")
 
 
@@ -479,7 +491,7 @@ def at_a_norm(nodes, samples):
 
 def norm_rule(node, value, entry, nodes):
     what = f"{NORMS[node.name]}: of what it reads, each by itself, its real function has no derivative there, and PyTorch takes 0"
-    if unread(node, value, entry, {id(value): [n for n in nodes if any(v is value for v in n.reads)]}) == "aside":
+    if unread(value, entry, {id(value): [n for n in nodes if any(v is value for v in n.reads)]}) == "aside":
         return facts(what, "yes, in this entry: a bound or a condition leaves the norm out, here and near by", "0, for this entry",
                      "nothing, if so steep a slope is meant (x / eps near 0)")
     return facts(what, "no, as a function of what it reads", "0: there it is least, and what is least has 0 in its subdifferential",

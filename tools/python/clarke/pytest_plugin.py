@@ -17,6 +17,8 @@ def assert_in_clarke():
             answer = audit(what, x, y, loss, **options)
         except Failed as why:
             pytest.fail(f"nothing is known: {why}")
+        if answer.outside is not None:
+            pytest.fail("\n".join(answer.outside["lines"]))
         if answer.answer in ("refuted", "not known"):
             pytest.fail(f"the recorded gradient is {answer.answer}: {answer.gradient['why']}")
         if answer.in_clarke is None and not surrogates:

@@ -1,5 +1,6 @@
 """What an optimizer's step makes of parameters and moments, for the record of the step that it belongs to (docs/run-format.md)."""
 import json
+import sys
 import threading
 import weakref
 
@@ -42,6 +43,16 @@ def number(value):
     return torch.tensor(value, dtype=torch.float64) if isinstance(value, (int, float)) else value
 
 
+def is_inner(optimizer, step):
+    """Is this step() called by another of the same optimizer, as a subclass calls super().step()? step: the frame that calls the hook."""
+    outer = step.f_back
+    while outer is not None:
+        if outer.f_code is step.f_code and outer.f_locals.get("self") is optimizer:
+            return True
+        outer = outer.f_back
+    return False
+
+
 class Update:
     """The next step() of an optimizer behind the record's backward pass, in its block or after it.
 
@@ -61,17 +72,19 @@ class Update:
     # ---- While the optimizer steps
 
     def begin(self, optimizer, args, kwargs):
-        if threading.get_ident() != self.thread or not (self.ready or self.record.gradients is not None):
+        if threading.get_ident() != self.thread or not (self.ready or self.record.gradients is not None) or is_inner(optimizer, sys._getframe(1)):
             return
         with _disable_current_modes(), torch.no_grad():
             self.told = self.settings(optimizer)
-            if args[1:] or kwargs.get("closure") is not None:
+            if any(a is not None for a in (*args[1:], kwargs.get("closure"))):
                 self.told["missing"] = "step(closure): what computes the gradient inside of the step is not seen"
             else:
                 self.attempt(self.keep, optimizer, "before", True)
+                if not self.tensors and "missing" not in self.told:
+                    self.told["missing"] = "no parameter had a gradient when step() was called: zero_grad() belongs behind it, or before the record"
 
     def end(self, optimizer, args, kwargs):
-        if threading.get_ident() != self.thread or self.told is None:
+        if threading.get_ident() != self.thread or self.told is None or is_inner(optimizer, sys._getframe(1)):
             return
         with _disable_current_modes(), torch.no_grad():
             if "missing" not in self.told:
