@@ -3,7 +3,6 @@
  * the same of the same entries. */
 #include "network/pass/fingerprint.h"
 
-
 #include <math.h>
 #include <stdlib.h>
 
