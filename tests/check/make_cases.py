@@ -4661,6 +4661,12 @@ def jumping():
             ("floor-still", 0, "VERIFIED", [*square, *rounded], 2, "w")):
         save(f"jumping-{name}.onnx", nodes, ["N", 1], None, dict(w=[0], c=c, k=1))
         case(f"jumping-{name}", status, reason, evidence=both, **{**base, "model": f"jumping-{name}.onnx", "wrt": wrt})
+    # Of integers Div rounds: also of such as are chosen, be the first a constant, both, or the mask.
+    whole, divided = node("Cast", ["b"], ["i"], to=7), [node("Div", ["p", "p"], ["q"]), node("Cast", ["q"], ["r"], to=1), node("Mul", ["y", "r"], ["s"]), rho]
+    for name, chosen in (("first", ["g", "two", "i"]), ("both", ["g", "two", "two"]), ("mask", ["all", "i", "i"])):
+        save(f"jumping-{name}.onnx", [*square, greater, whole, node("Where", chosen, ["p"]), *divided], ["N", 1], None, dict(w=[0], c=2, k=1),
+             integers=dict(two=[2], all=np.array([True])))
+        case(f"jumping-{name}", 2, "which the operator does not take", evidence=both, **{**base, "model": f"jumping-{name}.onnx"})
     case("jumping-off-ad", 1, "wrong side", evidence=f"evidence ad\ncell ad\n{down}",
          **{**base, "model": "jumping-off.onnx", "verdict": "in-bouligand", "proxies": ["Abs 0 1"]})
 
