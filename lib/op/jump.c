@@ -197,10 +197,9 @@ clarke_lower_truths(clarke_lowering *low, clarke_error *err)
 }
 
 clarke_status
-clarke_lower_chosen(clarke_lowering *low, clarke_error *err)
+clarke_lower_chosen(clarke_lowering *low, clarke_holds holds, clarke_error *err)
 {
   spread all = {0};
-  const clarke_holds holds = clarke_lower_has(low, 1) ? clarke_lower_value(low, 1)->holds : CLARKE_HOLDS_FLOATS;
   clarke_status status = spread_inputs(low, &all, err);
   size_t other, x, y;
 

@@ -28,8 +28,23 @@ place(clarke_lowering *low, clarke_step *s, size_t k, size_t *const map[3], clar
   return clarke_lower_value(low, k)->odd ? clarke_lower_exclude(low, s, k - 1, err) : CLARKE_OK;
 }
 
+/* What is chosen is of one type: that of either of the inputs that tells. */
+static clarke_holds
+chosen_kind(const clarke_lowering *low)
+{
+  for (size_t i = 1; i < 3; i++) {
+    const clarke_value *v = clarke_lower_has(low, i) ? clarke_lower_value(low, i) : NULL;
+
+    if (v != NULL && v->integer != NULL)
+      return v->dtype == CLARKE_BOOL ? CLARKE_HOLDS_TRUTHS : CLARKE_HOLDS_INTEGERS;
+    if (v != NULL && !v->constant && v->holds != CLARKE_HOLDS_FLOATS)
+      return v->holds;
+  }
+  return CLARKE_HOLDS_FLOATS;
+}
+
 static clarke_status
-choose(clarke_lowering *low, clarke_error *err)
+choose(clarke_lowering *low, clarke_holds holds, clarke_error *err)
 {
   size_t rank, dims[CLARKE_MAX_WHOLE], *map[3];
   clarke_batch_axis batch;
@@ -47,6 +62,7 @@ choose(clarke_lowering *low, clarke_error *err)
   if (status != CLARKE_OK)
     return status;
   low->graph->values[s->out].batch = batch;
+  low->graph->values[s->out].holds = holds;
   return clarke_lower_done(low, s->out, err);
 }
 
@@ -54,12 +70,14 @@ static clarke_status
 lower_where(clarke_lowering *low, clarke_error *err)
 {
   bool activation = false, computed;
+  clarke_holds holds;
   clarke_status status = clarke_lower_computed(low, &computed, err);
 
   if (computed)
     return status;
+  holds = chosen_kind(low);
   if (clarke_lower_has(low, 0) && !clarke_lower_value(low, 0)->constant && clarke_lower_value(low, 0)->holds == CLARKE_HOLDS_TRUTHS)
-    return clarke_lower_chosen(low, err);
+    return clarke_lower_chosen(low, holds, err);
   if (!clarke_lower_of_truths(low, 0))
     return clarke_lower_fail(low, err, "input 0 is no constant of truth values, and no comparison of activations");
   for (size_t i = 1; i < 3 && status == CLARKE_OK; i++) {
@@ -71,7 +89,7 @@ lower_where(clarke_lowering *low, clarke_error *err)
   }
   if (status == CLARKE_OK && !activation)
     status = clarke_lower_fail(low, err, "arithmetic between constants is not supported: fold it");
-  return status == CLARKE_OK ? choose(low, err) : status;
+  return status == CLARKE_OK ? choose(low, holds, err) : status;
 }
 
 const clarke_op clarke_ops_where[] = {

@@ -4664,6 +4664,12 @@ def jumping():
     # of a number that is turned in sign both programs say so, rather than read 9 for -9
     save("jumping-negated.onnx", [*square, node("Neg", ["k"], ["n"]), node("Greater", ["b", "n"], ["g"]), *choose], ["N", 1], None, dict(w=[0], c=2, k=9))
     case("jumping-negated", 2, "a negated constant, which this operator does not take", evidence=both, **{**base, "model": "jumping-negated.onnx"})
+    # Of integers Div rounds: also of such as are chosen, be the first a constant, both, or the mask.
+    whole, divided = node("Cast", ["b"], ["i"], to=7), [node("Div", ["p", "p"], ["q"]), node("Cast", ["q"], ["r"], to=1), node("Mul", ["y", "r"], ["s"]), rho]
+    for name, chosen in (("first", ["g", "two", "i"]), ("both", ["g", "two", "two"]), ("mask", ["all", "i", "i"])):
+        save(f"jumping-{name}.onnx", [*square, greater, whole, node("Where", chosen, ["p"]), *divided], ["N", 1], None, dict(w=[0], c=2, k=1),
+             integers=dict(two=[2], all=np.array([True])))
+        case(f"jumping-{name}", 2, "which the operator does not take", evidence=both, **{**base, "model": f"jumping-{name}.onnx"})
     case("jumping-off-ad", 1, "wrong side", evidence=f"evidence ad\ncell ad\n{down}",
          **{**base, "model": "jumping-off.onnx", "verdict": "in-bouligand", "proxies": ["Abs 0 1"]})
 

@@ -580,7 +580,7 @@ START_TEST(truth_values_choose)
   give(5, true, 0, NULL);
   for (size_t e = 0; e < 3; e++)
     g.values[0].real[e] = e % 2;
-  OK(clarke_lower_chosen(&low, &error));
+  OK(clarke_lower_chosen(&low, CLARKE_HOLDS_FLOATS, &error));
   y = g.n_values - 1;
   evaluate();
   for (size_t e = 0; e < 6; e++)
@@ -588,7 +588,7 @@ START_TEST(truth_values_choose)
   steps_end(&run);
   g.values[5].real[0] = INFINITY;
   g.values[5].odd = true;
-  ck_assert_int_eq(clarke_lower_chosen(&low, &error), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_lower_chosen(&low, CLARKE_HOLDS_FLOATS, &error), CLARKE_EINPUT);
   says(error.text, "infinite");
 }
 END_TEST

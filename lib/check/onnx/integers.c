@@ -187,12 +187,27 @@ lower_running(builder *b)
   }
 }
 
+/* What Where chooses is of one type: that of either of its inputs that tells. */
+static held_kind
+chosen_kind(const builder *b)
+{
+  for (size_t i = 1; i < 3; i++) {
+    const tensor *t = numbers_of(b, &b->in[i]);
+    if (t != NULL && !t->real)
+      return t->type == BOOL ? HOLDS_TRUTHS : HOLDS_INTEGERS;
+    if (b->in[i].constant == NULL && b->in[i].holds != HOLDS_FLOATS)
+      return b->in[i].holds;
+  }
+  return HOLDS_FLOATS;
+}
+
 /* Of a mask and two constants, or of what activations there are: entries and nothing else. */
 void
 lower_where(builder *b)
 {
+  held_kind holds = chosen_kind(b);
   if (b->in[0].name != NULL && b->in[0].constant == NULL && b->in[0].holds == HOLDS_TRUTHS) {
-    lower_chosen(b);
+    lower_chosen(b, holds);
     return;
   }
   value *x = &b->in[1], *y = &b->in[2], all;
@@ -226,6 +241,7 @@ lower_where(builder *b)
   value left = without_odd(b, &p), right = without_odd(b, &q);
   step *s = add_step(b, LINEAR, 1, rank, dims);
   put_batch(b, &p, &q, rank);
+  b->out.holds = holds;
   s->copy = true;
   for (size_t f = 0; f < s->n; f++) {
     bool first = mpq_sgn(&mask->value[r.map[f]]) != 0;

@@ -180,9 +180,8 @@ lower_truths(builder *b)
 }
 
 void
-lower_chosen(builder *b)
+lower_chosen(builder *b, held_kind holds)
 {
-  held_kind holds = b->in[1].holds;
   value *in = spread_all(b), other = negation(b, &in[0]);
   value first = product_of(b, &in[0], &in[1]), second = product_of(b, &other, &in[2]);
   value y = sum_of(b, 0, 1, &first, 1, &second);

@@ -9,7 +9,7 @@ void lower_rounded(builder *b);
 /* Equal, Less, LessOrEqual, Greater, GreaterOrEqual, And, Or, Not, where an input is an activation, or a constant of floats. */
 void lower_truths(builder *b);
 /* Where by a mask that is an activation. */
-void lower_chosen(builder *b);
+void lower_chosen(builder *b, held_kind holds);
 /* An activation of floats as truth values, or integers. */
 void lower_cast_activation(builder *b, bool truths);
 
