@@ -129,6 +129,8 @@ def runs():
         told = re.search(r"Of (\d+) kinks and windows (\d+) were taken otherwise than in exact arithmetic, and of (\d+)", lines["answer"])
         if pattern and (pattern["parted"] or pattern["doubtful"]):
             expect(told and [int(told[i]) for i in (1, 2, 3)] == [pattern[k] for k in ("asked", "parted", "doubtful")], f"{name}: {lines} {pattern}")
+        elif pattern and pattern["asked"] == 0:
+            expect("The network has no kinks." in lines["answer"] and "All 0" not in lines["answer"], f"{name}: {lines}")
         elif pattern:
             expect(f"All {pattern['asked']} kinks and windows were taken as in exact arithmetic." in lines["answer"], f"{name}: {lines}")
         text = said(CLARKE, "certify", run)[1]
