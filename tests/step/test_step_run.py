@@ -287,6 +287,11 @@ def wide(folder):
     expect("a parameter at rest", (said["answer"], said["within"]) == ("the rule's, within the bound", 15), said)
     run.moved("after/theta/a.bias", 1, lambda x: x * CLOSE)
     expect("and moved by rounding", ask(folder, run, status=3)["answer"] == "undecided")
+    up = Run("SGD", SGD | {"lr": 1.0, "momentum": 0, "weight_decay": 0}, lambda e, g, h, k: sgd(e, -g, h, k))  # an ascent, but of what is too small to tell
+    for tensors, key in ((up.update, "gradient/a.bias"), (up.gradient, "a.bias")):
+        tensors[key] = [3], [1e-17] * 3
+    up.update["after/theta/a.bias"] = [3], [x * CLOSE for x in up.update["before/theta/a.bias"][1]]
+    expect("what is too small to tell names no other rule", ask(folder, up, status=1)["instead"] is None)
 
 
 def unchanged(folder):

@@ -49,7 +49,7 @@ def kinks(lines, answer, options):
     if touched:
         listed = json.loads(said(CLARKE, "audit", *options, "--touched", "--json")[1])["touched_kinks"]
         places = line.split("At a kink: ")[1].split(". ")[0].rstrip(".").split("; ")
-        places = [re.sub(r" \(\d+ of the \d+ constant near these weights\)$", "", p) for p in places]
+        places = [re.sub(r" \(\d+ of the \d+ constant (near|where) [^)]*\)$", "", p) for p in places]
         more = [p for p in places if re.fullmatch(r"and \d+ more", p)]
         expect(len(places) - len(more) == min(3, touched) and (not more or int(more[0].split()[1]) == touched - 3), line)
         for place, kink in zip(places[:3], listed):
@@ -61,6 +61,7 @@ def kinks(lines, answer, options):
                 at = [int(n) for n in re.findall(r"\d+", numbers[2])]
                 expect(numbers[1] == "filter" and (at[0] * width + at[1]) * width + at[2] == kink["neuron"], f"{place}: {kink}")
         flat = re.search(r"\((\d+) of the (\d+) constant", line)
+        expect(("constant near these weights" in line) == (0 < answer["flat"] == touched), f"{options}: not all are constant: {line}")
         expect((int(flat[1]), int(flat[2])) == (answer["flat"], touched) if flat else answer["flat"] == 0, f"{options}: {line}")
     near = answer["nearest"] or []
     if "nearest: " in line or "nearer to one than" in line:
@@ -128,6 +129,8 @@ def runs():
         told = re.search(r"Of (\d+) kinks and windows (\d+) were taken otherwise than in exact arithmetic, and of (\d+)", lines["answer"])
         if pattern and (pattern["parted"] or pattern["doubtful"]):
             expect(told and [int(told[i]) for i in (1, 2, 3)] == [pattern[k] for k in ("asked", "parted", "doubtful")], f"{name}: {lines} {pattern}")
+        elif pattern and pattern["asked"] == 0:
+            expect("The network has no kinks." in lines["answer"] and "All 0" not in lines["answer"], f"{name}: {lines}")
         elif pattern:
             expect(f"All {pattern['asked']} kinks and windows were taken as in exact arithmetic." in lines["answer"], f"{name}: {lines}")
         text = said(CLARKE, "certify", run)[1]

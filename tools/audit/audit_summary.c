@@ -118,7 +118,8 @@ put_touched(FILE *to, const clarke_audit_session *s)
   if (r->n_touches > CLARKE_NAMED)
     fprintf(to, "; and %zu more", r->n_touches - CLARKE_NAMED);
   if (s->audit.flat > 0)
-    fprintf(to, " (%zu of the %zu constant near these weights)", s->audit.flat, r->n_touches);
+    fprintf(to, " (%zu of the %zu constant %s)", s->audit.flat, r->n_touches,
+            s->audit.flat == r->n_touches ? "near these weights" : "where the others keep to the sides that AD takes");
   fputs(r->open > 0 ? "; of some arguments it is not known. " : ". ", to);
 }
 

@@ -64,8 +64,8 @@ print_layers(const clarke_audit_session *s, bool verbose)
   for (size_t i = 0; i < a->n_layers; i++)
     print_layer(&a->layer[i], &s->graph.steps[a->layer[i].step], verbose);
   if (a->flat > 0)
-    printf("%zu of what is touched is constant near the parameters and asks for nothing.\n",
-           a->flat);
+    printf("%zu of what is touched is constant near the parameters%s, and asks for nothing.\n",
+           a->flat, a->flat == s->replay.n_touches ? "" : " where the rest keeps to the sides that AD takes");
 }
 
 static void

@@ -28,6 +28,10 @@ print_pattern(const clarke_certified *c)
 
   if (!c->compared)
     return;
+  if (p->asked == 0) {
+    puts("\nPattern: the network has no kinks.");
+    return;
+  }
   if (p->n == 0 && p->doubtful == 0) {
     printf("\nPattern: all %zu kinks and windows were taken as exact arithmetic has them.\n", p->asked);
     return;

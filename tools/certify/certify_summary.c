@@ -34,7 +34,9 @@ put_branches(FILE *to, const clarke_certified *c)
 
   if (!c->compared)
     return;
-  if (p->n == 0 && p->doubtful == 0)
+  if (p->asked == 0)
+    fputs("The network has no kinks.", to);
+  else if (p->n == 0 && p->doubtful == 0)
     fprintf(to, "All %zu kinks and windows were taken as in exact arithmetic.", p->asked);
   else
     fprintf(to, "Of %zu kinks and windows %zu were taken otherwise than in exact arithmetic, and of %zu it is not known.", p->asked, p->n,

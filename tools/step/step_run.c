@@ -297,7 +297,6 @@ has_all(const clarke_step_parameter *p, const clarke_rule *rule)
 static clarke_status
 explains(bool *is, clarke_run *r, clarke_other *wanted, clarke_error *err)
 {
-  double bound = 0, moved = 0;
   clarke_status status = CLARKE_OK;
 
   *is = true;
@@ -320,16 +319,13 @@ explains(bool *is, clarke_run *r, clarke_other *wanted, clarke_error *err)
       q.k = p->k + (size_t)other->later;
       q.maximize = q.maximize != other->ascends;
       status = clarke_step_judge(&f, &q, &p->tensor, true, err);
-      *is = f.wrong + f.open == 0;
-      bound = fmax(bound, f.bound);
-      moved = fmax(moved, f.moved);
+      *is = status == CLARKE_OK && f.wrong + f.open == 0 && !clarke_step_is_wide(&f);
     }
     if (*is && i + 1 == r->n)
       *wanted = changed;
     clarke_step_finding_clear(&f);
     clarke_step_settings_clear(&s);
   }
-  *is = *is && status == CLARKE_OK && bound <= moved / 4;
   return status;
 }
 
