@@ -429,6 +429,9 @@ def explain(trace, nodes, gradients, samples):
     if any(map(broken, gradients.values())):
         return told(backward(trace, readers, samples), "It reaches a parameter's gradient.")
     inside = next((v for n in nodes for v in n.results if isinstance(v, Value) and broken(v.tensor) and not harmless(v)), None)
+    hidden = "Neither the loss nor a parameter's gradient shows it."
+    if inside is None and any(broken(g) for n in nodes for g in n.grad_outputs):
+        return told(backward(trace, readers, samples), hidden)
     if inside is None:
         return None
     value = maker(inside, order)
@@ -436,7 +439,7 @@ def explain(trace, nodes, gradients, samples):
     left = unread(value, found["entry"], readers)
     if left in ("aside", "floats"):
         found |= {"differentiable": LEFT_OUT[left], "element": "0, for this entry"}
-    return told(found, "Neither the loss nor a parameter's gradient shows it.")
+    return told(found, hidden)
 
 
 # ---- Norms of zeros: real numbers, where no derivative is

@@ -363,8 +363,9 @@ class record:
         self.work.add_done_callback(self.tell)
 
     def is_outside(self, graph):
-        """Is some number of the graph's no real one, beside masks of minus infinity?"""
-        return any(outside.broken(v.tensor) for n, i in graph.recorded.values() for v in [n.results[i]] if id(v) not in graph.masked)
+        """Is some number of the graph's no real one, beside masks of minus infinity, or some gradient between?"""
+        return any(outside.broken(v.tensor) or any(map(outside.broken, n.grad_outputs[i:i + 1]))
+                   for n, i in graph.recorded.values() for v in [n.results[i]] if id(v) not in graph.masked)
 
     def write_outside(self, samples, given, real):
         """A step that leaves the reals, or is at a norm that is 0, has no gradient that an audit could judge: what made it so is written. (Was it?)"""
