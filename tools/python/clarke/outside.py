@@ -325,7 +325,7 @@ def condition(mask, entry, shape):
     node = mask.node
     if node is not None and node.name in COMPARED and node.results[0] is mask:
         a, b = (spread(v, entry, shape) for v in node.args[:2])
-        steep = [n for v in values_in(node.args[:2]) for n in crossed(v)]
+        steep = [n for v in values_in(node.args[:2]) for n in crossed(v) if any(map(trained, n.reads))]
         if a is not None and b is not None and a == a and b == b and not any(on_jump(n) is not False for n in steep):
             certain = all(exact(v, operand_entry(v, entry)) for v in values_in(node.args[:2]))
             return "edge" if a == b else "aside" if certain else "floats"
