@@ -183,6 +183,20 @@ def left_out():
                        (lambda h: torch.where(divisor != 0, h[None] / divisor, 0.0).sum(), [1.0, 2, 3], "another row is divided by 0")):
         found = found_of(Of(f, w), one)
         REPORT.check(not found["differentiable"].startswith(YES), f"{what}: not said to be differentiable", found)
+    found = found_of(Of(lambda h: torch.where(h > torch.zeros(3), h.sqrt(), h).sum(), zero), one)
+    REPORT.check(found["differentiable"].startswith("not known: the condition"), "a number that is made in the step, and is data, jumps nowhere", found)
+    found = found_of(Of(lambda h: torch.where(torch.tensor(h.tolist()) > 0, h.sqrt(), h).sum(), zero), one)
+    REPORT.check(found["differentiable"].startswith("not known: Python"), "a condition that Python made of the step's numbers", found)
+
+    def logged(h):
+        loss = torch.where(ALL & ~FIRST, h.sqrt(), h).sum()
+        loss.item()
+        return loss
+    found = found_of(Of(logged, zero), one)
+    REPORT.check(found["differentiable"].startswith(YES), "a number that goes to a log makes no condition", found)
+    found = found_of(Of(lambda h: h.relu().sqrt().sum(), [-1.0, 1, 2]), one)
+    REPORT.check(found is not None and (found["pass"], found["operator"], found["entry"]) == ("backward", "aten.sqrt.default", [0]) and "Neither" in found["lines"][0],
+                 "an infinite gradient that a ReLU takes for 0", found)
     found = found_of(Of(lambda h: (h / torch.clamp_min(h.square().sum().sqrt(), 1e-6)).sum(), [0.0, 0, 0]), one)
     REPORT.check(found["differentiable"].startswith(YES), "a norm is near 0 near by, and below its bound", found)
     found = found_of(Of(lambda h: torch.where(h[1] * 0.1 + 0.2 > 0.25, h[0] * 2, h[0].sqrt()), zero), one)

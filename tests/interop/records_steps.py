@@ -292,12 +292,12 @@ def own(folder):
             o.step()
     apart = max((p - q).abs().max().item() for p, q in zip(model.parameters(), other.parameters()))
     expect(apart < 1e-13, f"alpha = beta = 1 is AdamW with beta_1 = 0: {apart}")
-    for wrong in ({"beta": 0.0}, {"lr": 1.0, "beta": 0.5}, {"sigma": 1.0}, {"eps": -1.0}):
+    for wrong in ({"beta": 0.0}, {"lr": 1.0, "beta": 0.5}, {"sigma": 1.0}, {"eps": -1.0}, {"alpha": float("inf")}):
         try:
             clarke.INNAprop(network().parameters(), **wrong)
             expect(False, f"taken: {wrong}")
-        except ValueError:
-            pass
+        except ValueError as why:
+            expect("it must be" in str(why), f"{wrong}: {why}")
 
 
 def exactly(folder, make, settings):

@@ -1,10 +1,12 @@
 """INNAprop and DINAdam (Boustany's thesis, chapter 4), as optimizers of torch; `clarke step` knows their rules (docs/step.md)."""
+import math
+
 import torch
 
 
-def require(name, value, good):
+def require(name, value, good, wanted):
     if not good:
-        raise ValueError(f"{name} is {value}")
+        raise ValueError(f"{name} is {value}; it must be {wanted}")
 
 
 class Rule(torch.optim.Optimizer):
@@ -14,8 +16,8 @@ class Rule(torch.optim.Optimizer):
 
     def __init__(self, params, lr=1e-3, alpha=0.1, beta=0.9, sigma=0.999, eps=1e-8, weight_decay=0.0):
         for name, value in ("lr", lr), ("alpha", alpha), ("beta", beta), ("eps", eps), ("weight_decay", weight_decay):
-            require(name, value, value >= 0)
-        require("sigma", sigma, 0 <= sigma < 1)
+            require(name, value, 0 <= value < math.inf, "a finite number, 0 or above")
+        require("sigma", sigma, 0 <= sigma < 1, "from 0 on, and below 1")
         super().__init__(params, {"lr": lr, "alpha": alpha, "beta": beta, "sigma": sigma, "eps": eps, "weight_decay": weight_decay})
 
     @torch.no_grad()
@@ -50,7 +52,7 @@ class INNAprop(Rule):
     slots = "psi", "v"
 
     def __init__(self, params, lr=1e-3, alpha=0.1, beta=0.9, **settings):
-        require("beta", beta, beta > lr)
+        require("beta", beta, beta > lr, f"above lr, which is {lr}")
         super().__init__(params, lr, alpha, beta, **settings)
 
     def begun(self, slot, p, group):

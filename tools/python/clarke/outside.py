@@ -291,6 +291,8 @@ LEFT_OUT = {"aside": "yes, in this entry: a condition leaves it out, here and ne
             "floats": "yes, in this entry, if exact arithmetic decides the condition as floats did: it leaves the entry out, here and near by",
             "edge": "not known: the condition that leaves it out is at its jump"}
 
+LEFT_OUT_SURELY = "yes, in this entry"
+
 
 def unread(value, entry, readers):
     """Is that entry left out by all that read the value, near by, too? A key of LEFT_OUT, the least sure of any; None: not known."""
@@ -325,7 +327,7 @@ def condition(mask, entry, shape):
     node = mask.node
     if node is not None and node.name in COMPARED and node.results[0] is mask:
         a, b = (spread(v, entry, shape) for v in node.args[:2])
-        steep = [n for v in values_in(node.args[:2]) for n in crossed(v)]
+        steep = [n for v in values_in(node.args[:2]) for n in crossed(v) if any(map(trained, n.reads))]
         if a is not None and b is not None and a == a and b == b and not any(on_jump(n) is not False for n in steep):
             certain = all(exact(v, operand_entry(v, entry)) for v in values_in(node.args[:2]))
             return "edge" if a == b else "aside" if certain else "floats"
@@ -417,18 +419,22 @@ def backward(trace, readers, samples):
         "rule": "no single derivative makes it of real numbers: it is a sum that grew too large, or the record is light and has no gradients"}
 
 
-def explain(trace, nodes, gradients, samples):
-    """What left the reals first, and why; nothing, where the loss, the gradients and the values between are real. samples: of a graph that has a batch axis."""
+def explain(trace, nodes, gradients, samples, seen):
+    """What left the reals first, and why; nothing, where the loss, the gradients and the values between are real. samples: of a graph that has a batch axis.
+    seen: made Python nothing of the step's numbers?"""
     order = {id(n): i for i, n in enumerate(trace.nodes)}
     readers = {}
     for n in nodes:
         for v in n.reads:
             readers.setdefault(id(v), []).append(n)
     if broken(trace.loss.tensor):
-        return told(forward(maker(trace.loss, order), samples), "It reaches the loss.")
+        return told(forward(maker(trace.loss, order), samples), "It reaches the loss.", seen)
     if any(map(broken, gradients.values())):
-        return told(backward(trace, readers, samples), "It reaches a parameter's gradient.")
+        return told(backward(trace, readers, samples), "It reaches a parameter's gradient.", seen)
     inside = next((v for n in nodes for v in n.results if isinstance(v, Value) and broken(v.tensor) and not harmless(v)), None)
+    hidden = "Neither the loss nor a parameter's gradient shows it."
+    if inside is None and any(broken(g) for n in nodes for g in n.grad_outputs):
+        return told(backward(trace, readers, samples), hidden, seen)
     if inside is None:
         return None
     value = maker(inside, order)
@@ -436,7 +442,7 @@ def explain(trace, nodes, gradients, samples):
     left = unread(value, found["entry"], readers)
     if left in ("aside", "floats"):
         found |= {"differentiable": LEFT_OUT[left], "element": "0, for this entry"}
-    return told(found, "Neither the loss nor a parameter's gradient shows it.")
+    return told(found, hidden, seen)
 
 
 # ---- Norms of zeros: real numbers, where no derivative is
@@ -473,7 +479,7 @@ def zeros_of(node):
     return (x.amax(axes, keepdim=keep) == x.amin(axes, keepdim=keep)) & several
 
 
-def at_a_norm(nodes, samples):
+def at_a_norm(nodes, samples, seen):
     """The first norm that is 0; nothing, where none is."""
     for node in filter(is_norm, nodes):
         value = node.results[0]
@@ -485,7 +491,7 @@ def at_a_norm(nodes, samples):
         entry = [int(i) for i in torch.nonzero(zero)[0]]
         found = {"pass": "forward", "value": "0", "entry": entry, "sample": entry[0] if samples and entry else None, **node_of(node), "argument": None, "incoming": None,
                  "rounded": any(v.node is not None for v in node.reads)} | norm_rule(node, value, entry, nodes)
-        return told(found, "Every number of the step is real.")
+        return told(found, "Every number of the step is real.", seen)
     return None
 
 
@@ -498,8 +504,10 @@ def norm_rule(node, value, entry, nodes):
                  "add a small number below the root, where a slope is wanted")
 
 
-def told(found, reach):
+def told(found, reach, seen):
     """With the report's lines."""
+    if found["differentiable"].startswith(LEFT_OUT_SURELY) and not seen:
+        found |= {"differentiable": "not known: Python read numbers of the step, and may have made of them what leaves this entry out", "element": "not known"}
     what, place = found["value"], f"entry {found['entry']}" + (f" (sample {found['sample']})" if found["sample"] is not None else "")
     by = f"{found['operator'] or 'nobody in the step'}" + (f", whose derivative is {found['derivative']}" if found["pass"] == "backward" and found["derivative"] else "")
     where = f" at {found['source']}" + (f" ({found['module']})" if found["module"] else "") if found["source"] else ""

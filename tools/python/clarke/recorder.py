@@ -363,14 +363,24 @@ class record:
         self.work.add_done_callback(self.tell)
 
     def is_outside(self, graph):
-        """Is some number of the graph's no real one, beside masks of minus infinity?"""
-        return any(outside.broken(v.tensor) for n, i in graph.recorded.values() for v in [n.results[i]] if id(v) not in graph.masked)
+        """Is some number of the graph's no real one, beside masks of minus infinity, or some gradient between?"""
+        return any(outside.broken(v.tensor) or any(map(outside.broken, n.grad_outputs[i:i + 1]))
+                   for n, i in graph.recorded.values() for v in [n.results[i]] if id(v) not in graph.masked)
+
+    def is_seen(self):
+        """Did Python make nothing of the step's numbers that it read?"""
+        try:
+            graphs.require_unread(self.trace, self.trace.loss)
+        except Refused:
+            return False
+        return True
 
     def write_outside(self, samples, given, real):
         """A step that leaves the reals, or is at a norm that is 0, has no gradient that an audit could judge: what made it so is written. (Was it?)"""
         found = graphs.ancestors(self.trace.loss, given)
         nodes = [n for n in self.trace.nodes if id(n) in found]
-        why = outside.at_a_norm(nodes, samples) if real else outside.explain(self.trace, nodes, self.gradients, samples)
+        seen = self.is_seen()
+        why = outside.at_a_norm(nodes, samples, seen) if real else outside.explain(self.trace, nodes, self.gradients, samples, seen)
         if why is None:
             return False
         if self.append and self.update is not None:  # a GradScaler skips such a step: that is what is kept (clarke step)
