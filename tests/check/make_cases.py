@@ -3462,6 +3462,7 @@ def records():
         record(f"record-part-{k}", status, reason, parts % part, **(files | dict(trace="record-part.trace")))
     records_of_copies(files)
     records_of_moves(files)
+    records_with_slopes(files)
     records_without_rules(files)
     records_of_pools(files)
     records_of_composed_nodes(files)
@@ -3604,11 +3605,77 @@ def records_of_moves(files):
         record(f"record-across-{k}", status, reason, lines, proxies=("Abs 0 0", "Relu 0 0"), **(files | dict(
             model="record-across.onnx", trace=f"record-across-{k}.trace", parameters="record-across.parameters",
             gradients="record-across.gradients")))
+    records_of_merged_samples(files)
     own = files | dict(model="record-turned.onnx", parameters="record-turned.parameters", trace="record-turned-output.trace",
                        gradients="record-turned.gradients")
     lines = "output v not-shown\n" + (ONLY % "bit-exact").replace("gradient a", "gradient v not-covered\ngradient a")
     record("record-turned-torn", 1, "output a: no rule covers it", lines, **own)
     record("record-turned-still", 0, "VERIFIED", lines.replace("bit-exact", "not-covered"), **own)
+
+
+def records_of_merged_samples(files):
+    """Where samples are part of an axis, with axes before and behind, what is moved is looked for where it lies."""
+    weights = [[1, 2, 3, 4, 5, 6], [1, 3, 5, 7, 9, 11]]
+    a = np.asarray([[1, 2], [3, -4]]) @ np.asarray(weights)
+    tensors_file("record-merged.parameters", {"w": floats(weights)})
+    tensors_file("record-merged.gradients", {"w": floats(np.zeros((2, 6)).tolist())})
+    lines = """output a bit-exact
+    output c not-covered
+    output t not-covered
+    output m not-covered
+    output s %s
+    output out not-covered
+    gradient a not-covered
+    gradient c not-covered
+    gradient t not-covered
+    gradient m not-covered
+    gradient s not-covered
+    gradient out not-covered
+    parameter w not-covered
+    pattern s %s"""
+    for name, shape, perm in [("before", [3, -1], [1, 0, 2]), ("behind", [-1, 2], [0, 1, 2])]:
+        save(f"record-merged-{name}.onnx", [
+            helper.make_node("MatMul", ["x", "w"], ["a"], "a"), helper.make_node("Reshape", ["a", "split"], ["c"], "c"),
+            helper.make_node("Transpose", ["c"], ["t"], "t", perm=perm), helper.make_node("Reshape", ["t", "merge"], ["m"], "m"),
+            helper.make_node("Abs", ["a"], ["s"], "s"), helper.make_node("ReduceSum", ["s"], ["out"], "out", keepdims=0)],
+            ["N", 2], [], dict(w=weights), integers=dict(split=[-1, 3, 2], merge=shape))
+        moved = a.reshape(-1, 3, 2).transpose(perm).reshape(shape)
+        turned = moved.copy()
+        turned.flat[[1, 2]] = turned.flat[[2, 1]]
+        for k, (view, answers, reason) in enumerate([
+                (moved, ("bit-exact", "0"), "VERIFIED"), (turned, ("bit-exact", "0"), "output s: no rule covers it"),
+                (turned, ("not-covered", "not-covered"), "VERIFIED")]):
+            own = f"record-merged-{name}-{k}"
+            tensors_file(f"{own}.trace", {"output/a": floats(a.tolist()), "output/m": floats(view.tolist()), "output/s": floats(np.abs(a).tolist())})
+            record(own, int(reason != "VERIFIED"), reason, lines % answers, proxies=("Abs 0 0",), **(files | dict(
+                model=f"record-merged-{name}.onnx", trace=f"{own}.trace", parameters="record-merged.parameters",
+                gradients="record-merged.gradients")))
+
+
+def records_with_slopes(files):
+    """0.1 times 3 rounds: a neighbour of the nearest number is within the bound. What is further off is not."""
+    save("record-tenth.onnx", [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), helper.make_node("LeakyRelu", ["a"], ["r"], "r", alpha=0.1),
+                               helper.make_node("ReduceSum", ["r"], ["out"], "out", keepdims=0)], ["N", 2], [], dict(w=[[1], [1]]))
+    slope = np.float64(np.float32(0.1))
+    nearest = np.float32(3 * slope)
+    lines = """output a bit-exact
+    output r bit-exact
+    output out not-covered
+    gradient a %s
+    gradient r bit-exact
+    gradient out not-covered
+    parameter w bit-exact
+    pattern r 0"""
+    for k, (back, said, status, reason) in enumerate([
+            (nearest, "bit-exact", 0, "VERIFIED"), (np.nextafter(nearest, np.float32(1)), "within", 0, "VERIFIED"),
+            (np.nextafter(nearest, np.float32(1)), "bit-exact", 1, "gradient a: not every entry is the exact number"),
+            (nearest * np.float32(1 + 2.0 ** -18), "within", 1, "gradient a: an entry is farther")]):
+        name = f"record-tenth-{k}"
+        tensors_file(f"{name}.trace", {"output/a": floats([[3], [-1]]), "output/r": floats([[3], [float(-slope)]]),
+                                       "gradient/a": floats([[3], [float(back)]]), "gradient/r": floats([[3], [3]])})
+        tensors_file(f"{name}.gradients", {"w": floats(np.float32([[3 + 3 * np.float64(back)], [6 - 4 * np.float64(back)]]).tolist())})
+        record(name, status, reason, lines % said, proxies=("LeakyRelu 0 right",), scale=3,
+               **(files | dict(model="record-tenth.onnx", trace=f"{name}.trace", gradients=f"{name}.gradients")))
 
 
 def records_without_rules(files):
@@ -4617,6 +4684,49 @@ def masked():
     case("masked-one-wrt", 1, "has no parameter 'm'", evidence=down, **{**base, "model": "masked-one.onnx", "wrt": "m"})
 
 
+def line_of_values(name, array, runs=False):
+    """As `clarke-check --values` prints an array of exact numbers; of runs the shape is that of one."""
+    array = np.asarray(array, np.float64)
+    entries = ["-inf" if a == -np.inf else str(Fraction(a)) for a in array.flat]
+    return f"value {name} [{','.join(map(str, array.shape[runs:]))}] {' '.join(entries)}".rstrip()
+
+
+def shown(name, made, runs=False):
+    """NAME.shown: the values of a model's nodes, by numpy."""
+    with open(path(f"shown-{name}.shown"), "w") as f:
+        f.write("".join(line_of_values(*one, runs) + "\n" for one in made.items()))
+
+
+def values_that_are_shown():
+    """What nodes give, whole: wherever the batch's axis lies, run after run; of constants that are turned or masks; without a mask's entries."""
+    node = helper.make_node
+    x, w = np.float64([[1, 2, -3], [4, -5, 0.5]]), np.float64([[0.25, -1], [0, 2], [3, 0]])
+    a = x @ -w
+    merged = a.reshape(2, 2, 1).transpose(1, 0, 2).reshape(-1)
+    batch("shown-moved.npz", x)
+    save("shown-moved.onnx", [node("Neg", ["w"], ["v"]), node("Transpose", ["v"], ["u"]), node("Transpose", ["u"], ["back"]), node("MatMul", ["x", "back"], ["a"]),
+                              node("Reshape", ["a", "split"], ["c"]), node("Transpose", ["c"], ["t"], perm=[1, 0, 2]), node("Reshape", ["t", "all"], ["m"]),
+                              node("Neg", ["m"], ["n"]), node("Abs", ["a"], ["s"]),
+                              node("ReduceSum", ["s"], ["out"], keepdims=0)],
+         ["N", 3], [], dict(w=w), integers=dict(split=[-1, 2, 1], all=[-1]))
+    shown("moved", dict(x=x, v=-w, u=-w.T, back=-w, a=a, c=a[..., None], t=a.T[..., None], m=merged, n=-merged, s=abs(a)))
+    # of a file of single runs the axis of two is its own, and a batch is so many runs
+    runs = np.float64([[[1, 2], [3, -4]], [[0.5, 0], [-1, 8]]])
+    batch("shown-runs.npz", runs)
+    save("shown-runs.onnx", [node("Mul", ["x", "w"], ["a"]), node("Transpose", ["a"], ["t"]), node("Abs", ["t"], ["out"])],
+         [2, 2], [2, 2], dict(w=[1, -0.125]))
+    made = runs * [1, -0.125]
+    shown("runs", dict(x=runs, a=made, t=made.transpose(0, 2, 1), out=abs(made.transpose(0, 2, 1))), runs=True)
+    # masks
+    m = np.float64([0, -np.inf, 1])
+    batch("shown-masked.npz", x)
+    save("shown-masked.onnx", [node("Neg", ["k"], ["less"]), node("Unsqueeze", ["m", "first"], ["row"]), node("Add", ["x", "w"], ["a"]), node("Add", ["a", "row"], ["s"]),
+                               node("Softmax", ["s"], ["p"], axis=1), node("MatMul", ["p", "less"], ["out"])],
+         ["N", 3], ["N", 1], dict(w=[1, 0, 0.5], m=m, k=[[1], [2], [-0.5]]), integers=dict(first=[0]))
+    masked = x + [1, 0, 0.5] + m
+    shown("masked", dict(x=x, less=[[-1], [-2], [0.5]], row=m[None], a=x + [1, 0, 0.5], s=masked))
+
+
 def compared():
     """A comparison of initializers is decided by their numbers where these differ; what is not chosen may be NaN."""
     node = helper.make_node
@@ -5120,7 +5230,7 @@ def main():
                  quotients_by_parameters, slopes_of_quotients, windows_of_products, identities, statements, roles, runs, lists,
                  long_lists, orders, bounds, simplices, layers, exact_layers, trained, wide, global_maxima, refusals, words, fan,
                  negated, own_losses, clamped, inputs, single_runs, records, extremes, sorts, expanded,
-                  recurrent, needs, chains, lifted_constants, masked, compared, jumping, padded, averaged, sums_of_products, dropped,
+                  recurrent, needs, chains, lifted_constants, masked, values_that_are_shown, compared, jumping, padded, averaged, sums_of_products, dropped,
                   statistics, declarations, weights_of_nodes, zones]:
         make()
     operators()

@@ -81,10 +81,7 @@ back_piece(const gather *g, const step *st, size_t f, size_t b, const integer *h
   source x = st->sources[st->source_row[f]];
   if (!reads_it(g, x))
     return;
-  const rational *slope = slope_of(g->r, st, record_read(g->r, x, b));
-  coefficient_set(c, &g->r->unit, slope);
-  if (mpq_sgn(slope) == 0)
-    c->plain = true;
+  coefficient_set(c, &g->r->unit, slope_of(g->r, st, record_read(g->r, x, b)));
   add_one(g, x.from, b, c, h, NULL, 0);
 }
 
