@@ -3401,11 +3401,12 @@ def batch_of(name, x, kept):
         np.savez(f, x=np.asarray(x, kept))
 
 
-def record(name, status, reason, lines, model, data, trace, gradients, parameters, wrt="w", proxies=("Relu 0 0",), scale=1):
-    """A proof about a record: of the files under its own name, or that of another case."""
+def record(name, status, reason, lines, model, data, trace, gradients, parameters, wrt="w", proxies=("Relu 0 0",), scale=1, narrow=()):
+    """A proof about a record: of the files under its own name, or that of another case. narrow: its lines of run.json's factors."""
     written(name, status, reason, "\n".join(
         ["claim record", f"model {model} {sha(model)}", f"params {parameters} {sha(parameters)}", f"batch {data} {sha(data)}",
-         f"trace {trace} {sha(trace)}", f"gradients {gradients} {sha(gradients)}", "loss sum", f"scale {scale}", f"wrt {wrt}",
+         f"trace {trace} {sha(trace)}", f"gradients {gradients} {sha(gradients)}", *(line.replace("HASH", sha("run.json")) for line in narrow),
+         "loss sum", f"scale {scale}", f"wrt {wrt}",
          "profile pytorch-2.13", *(f"proxy {p}" for p in proxies), *lines.strip().split("\n")]))
 
 
@@ -3463,6 +3464,7 @@ def records():
     records_of_copies(files)
     records_of_moves(files)
     records_with_slopes(files)
+    records_with_narrow_factors(files)
     records_without_rules(files)
     records_of_pools(files)
     records_of_composed_nodes(files)
@@ -3676,6 +3678,68 @@ def records_with_slopes(files):
         tensors_file(f"{name}.gradients", {"w": floats(np.float32([[3 + 3 * np.float64(back)], [6 - 4 * np.float64(back)]]).tolist())})
         record(name, status, reason, lines % said, proxies=("LeakyRelu 0 right",), scale=3,
                **(files | dict(model="record-tenth.onnx", trace=f"{name}.trace", gradients=f"{name}.gradients")))
+
+
+def next_float(a):
+    return np.nextafter(np.float32(a), np.float32(np.inf))
+
+
+def largest_float(bound):
+    """The largest float32 that is no larger than a fraction."""
+    near = np.float32(float(bound))
+    while Fraction(float(near)) > bound:
+        near = np.nextafter(near, np.float32(0))
+    while Fraction(float(next_float(near))) <= bound:
+        near = next_float(near)
+    return float(near)
+
+
+def records_with_narrow_factors(files):
+    """Terms 1 and -1, whose factors were rounded first: the last number within their bound, and the next. What run.json says of them."""
+    with open(path("run.json"), "w") as f:
+        json.dump({"device": {"type": "cpu"}, "flags": {"precision": {"cpu": {"conv": "bf16", "matmul": "tf32"}}}}, f)
+    total = helper.make_node("ReduceSum", ["r"], ["out"], "out", keepdims=0)
+    save("record-narrow.onnx", [helper.make_node("Conv", ["x", "w"], ["a"], "a"), helper.make_node("Relu", ["a"], ["r"], "r"), total],
+         ["N", 2, 1], [], dict(w=[[[1], [1]]]))
+    batch("record-narrow-conv.npz", [[[1], [-1]]])
+    batch("record-narrow.npz", [[1, -1]])
+    tensors_file("record-narrow.parameters", {"w": floats([[[1], [1]]])})
+    tensors_file("record-narrow.gradients", {"w": floats([[[0], [0]]])})
+    run, conv, matmul = "run run.json HASH", "factors conv 1/256", "factors matmul 1/2048"
+    of = {"matmul": files | dict(data="record-narrow.npz"), "conv": files | dict(
+        model="record-narrow.onnx", data="record-narrow-conv.npz", parameters="record-narrow.parameters", gradients="record-narrow.gradients")}
+    for kind, f in [("matmul", Fraction(1, 2048)), ("conv", Fraction(1, 256))]:
+        taken = 2 * f * (2 + f)
+        last = largest_float(taken + Fraction(6, 2 ** 24 - 6) * (2 + taken) + Fraction(24, 2 ** 126))
+        own, other = (matmul, conv) if kind == "matmul" else (conv, matmul)
+        farther = "output a: an entry is farther"
+        for k, (value, lines, reason) in enumerate([
+                (last, (own,), "VERIFIED"), (-last, (own,), "VERIFIED"), (last, (conv, matmul), "VERIFIED"), (next_float(last), (conv, matmul), farther),
+                (-next_float(last), (own,), farther), (last if kind == "conv" else 2 * last, (other,), farther), (last, (), farther),
+                (last, (own, own), "conv is expected, then matmul, each at most once"), (last, (matmul, conv), "conv is expected, then matmul, each at most once"),
+                (last, (own.replace("/", "/2"),), "that is not what the line says"), (last, (own.split("1/")[0] + "1",), "that is not what the line says"),
+                (last, (own.replace(kind, "relu"),), "conv is expected, then matmul, each at most once")]):
+            name = f"record-narrow-{kind}-{k}"
+            tensors_file(f"{name}.trace", {"output/a": floats(np.reshape(value, (1, 1) if kind == "matmul" else (1, 1, 1)).tolist())})
+            record(name, int(reason != "VERIFIED"), reason, ONLY % "within", narrow=(run, *lines) if lines else (),
+                   **(of[kind] | dict(trace=f"{name}.trace")))
+    own = of["matmul"] | dict(trace="record-narrow-matmul-0.trace")
+    record("record-narrow-none", 1, "'factors' is expected", ONLY % "within", narrow=(run,), **own)
+    record("record-narrow-named", 1, "'run.json' is expected", ONLY % "within", narrow=(run.replace("run.json", "other.json"), matmul), **own)
+    # backward, beside what exp hands back: u + 1 is 0
+    save("record-narrow-exp.onnx", [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), helper.make_node("MatMul", ["a", "u"], ["b"], "b"),
+                                    helper.make_node("Exp", ["a"], ["e"], "e"), helper.make_node("Add", ["b", "e"], ["r"], "r"), total],
+         ["N", 2], [], dict(w=[[1], [1]], u=[[-1]]))
+    tensors_file("record-narrow-exp.parameters", {"w": floats([[1], [1]]), "u": floats([[-1]])})
+    lines = "\n".join(["output a bit-exact", *(f"output {v} not-covered" for v in ("b", "e", "r", "out")), "gradient a within", "gradient b not-shown",
+                       "gradient e not-shown", "gradient r not-covered", "gradient out not-covered", "parameter w not-shown"])
+    taken = float(Fraction(1, 2048) * (2 + Fraction(1, 2048)))
+    for k, (times, narrow, reason) in enumerate([(0.99, (run, matmul), "VERIFIED"), (-0.99, (run, matmul), "VERIFIED"), (0.99, (), "gradient a: an entry is farther"),
+                                                 (1.01, (run, matmul), "gradient a: an entry is farther"), (-1.01, (run, matmul), "gradient a: an entry is farther")]):
+        name = f"record-narrow-exp-{k}"
+        tensors_file(f"{name}.trace", {"output/a": floats([[0]]), "gradient/b": floats([[1]]), "gradient/e": floats([[1]]), "gradient/a": floats([[times * taken]])})
+        record(name, int(reason != "VERIFIED"), reason, lines, narrow=narrow, proxies=(), **(files | dict(
+            model="record-narrow-exp.onnx", data="record-narrow.npz", parameters="record-narrow-exp.parameters", trace=f"{name}.trace")))
 
 
 def records_without_rules(files):

@@ -1,10 +1,11 @@
 """ONNX's own node tests: both programs read each as ONNX says, or refuse it for a reason that is known.
 
-Usage: python tests/interop/node_tests.py --build build [--only NAME] [--one-in N]
+Usage: python tests/interop/node_tests.py --build build [--only NAME] [--one-in N] [--refused]
 
 Package onnx has some 1,900 models of one node each, with inputs and outputs. For each float input and each float output there are
 two variants: the input is the network's, of a single run, or with its first axis the batch; the other inputs are initializers. And
 there is one with constants alone. What `clarke-check --values` and `reads --values` print has the test's shapes and values.
+With --refused the operators are printed, too, of which variants with a float input are refused.
 """
 
 import argparse
@@ -160,15 +161,35 @@ def judge(name, expected, answer, count):
         yield f"refused by one alone: {refusals}"
 
 
+def print_refused(asked, refused):
+    """By operator, of variants with a float input: how many are refused, of how many, and for which reasons."""
+    floats = [(case.name, what, operator_of(case)) for case, what, *_ in asked if what != "constants"]
+    of = Counter(operator for *_, operator in floats)
+    reasons = {}
+    for name, what, operator in floats:
+        if (name, what) in refused:
+            reasons.setdefault(operator, Counter())[refused[name, what]] += 1
+    for operator, why in sorted(reasons.items(), key=lambda r: (-r[1].total(), r[0])):
+        print(f"{why.total():5} of {of[operator]:4} {operator}: " + "; ".join(f"{n} {reason}" for reason, n in why.most_common()))
+    none = sum(why.total() for why in reasons.values())
+    print(f"{len(floats) - none} of {len(floats)} variants with a float input are read ({100 * (1 - none / max(len(floats), 1)):.1f}%)")
+
+
+def operator_of(case):
+    """Of a function's body the function."""
+    return re.sub("_expanded.*", "", case.name) + ", its body" if "_expanded" in case.name else case.model.graph.node[0].op_type
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", default="build")
     parser.add_argument("--only", default="")
     parser.add_argument("--one-in", type=int, default=1, help="ask for one variant in so many")
+    parser.add_argument("--refused", action="store_true", help="print what is refused by operator")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    programs, count, wrong = Programs(options.build), Counter(), 0
-    asked = [(c.name, *v) for c in collect_testcases() if options.only in c.name for v in variants(c)][::options.one_in]
+    programs, count, wrong, refused = Programs(options.build), Counter(), 0, {}
+    asked = [(c, *v) for c in collect_testcases() if options.only in c.name for v in variants(c)][::options.one_in]
     with tempfile.TemporaryDirectory() as folder:
         for first in range(0, len(asked), 100):
             pairs = []
@@ -176,14 +197,19 @@ def main():
                 pairs.append((Path(folder) / f"{k}.onnx", Path(folder) / f"{k}.npy"))
                 onnx.save(m, pairs[-1][0])
                 np.save(pairs[-1][1], x)
-            for (name, what, _, _, expected), answer in zip(asked[first:first + 100], programs.read(pairs)):
-                for fault in judge(name, expected, answer, count):
+            for (case, what, _, _, expected), answer in zip(asked[first:first + 100], programs.read(pairs)):
+                for fault in judge(case.name, expected, answer, count):
                     wrong += 1
-                    print(f"failed: {name}, {what}: {fault}", flush=True)
+                    print(f"failed: {case.name}, {what}: {fault}", flush=True)
+                said = next((v for v in answer.values() if isinstance(v, str)), None)
+                if said is not None:
+                    refused[case.name, what] = reason_of(said.split(": ", 2)[-1])
     if not options.only and count["read by both"] * options.one_in < READ:
         wrong += 1
         print(f"failed: {count['read by both']} variants are read, expected {READ // options.one_in} at least")
     print("\n".join(f"{n:6} {what}" for what, n in sorted(count.items(), key=lambda c: -c[1])))
+    if options.refused:
+        print_refused(asked, refused)
     print(f"{len(asked)} variants, {wrong} read otherwise")
     return wrong > 0
 

@@ -224,6 +224,24 @@ def main(folder):
     record(os.path.join(folder, "factors"), Factors(), lambda m: m(tokens[0]), trees=True)
     # on an Intel Xeon with AMX, whose MKL fuses beta: other processors have other trees
     record(os.path.join(folder, "factors-fused"), Fused(), lambda m, a=torch.randn(4, 7): m(a).square().sum(), trees=True)
+    narrow(os.path.join(folder, "narrow"))
+
+
+def narrow(run):
+    """Convolutions and products whose float32 factors oneDNN rounded to bfloat16 first: on a processor that has instructions for it (AMX
+    or AVX512_BF16; others compute in float32)."""
+    torch.manual_seed(2)
+    model = nn.Sequential(nn.Conv2d(8, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(72, 32), nn.ReLU(), nn.Linear(32, 3))
+    x, target = torch.randn(4, 8, 5, 5), torch.randn(4, 3)
+    kinds = [torch.backends.mkldnn.conv, torch.backends.mkldnn.matmul]
+    before = [kind.fp32_precision for kind in kinds]
+    for kind in kinds:
+        kind.fp32_precision = "bf16"
+    try:
+        record(run, model, lambda m: F.mse_loss(m(x), target))
+    finally:
+        for kind, was in zip(kinds, before):
+            kind.fp32_precision = was
 
 
 class Fused(nn.Module):
