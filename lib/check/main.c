@@ -7,7 +7,6 @@
 #include "check/base/number_memory.h"
 #include "check/proof.h"
 #include "check/show.h"
-#include "check/tape.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -26,12 +25,14 @@ static const char usage[] =
     "       clarke-check --show MODEL [BATCH [MODEL BATCH]...]\n"
     "       clarke-check --values MODEL BATCH [MODEL BATCH]...\n"
     "       clarke-check --tape MODEL BATCH [MODEL BATCH]...\n"
+    "       clarke-check PROOF --tape [--data DIR]\n"
     "Verifies a proof about what automatic differentiation computes at a network's weights or in a program.\n\n"
     "  --data DIR   look in DIR for the files that the proof names, not in the proof's folder\n"
     "  --threads N  at most N threads (default: as many as processors); the answer is the same\n"
     "  --show       print what is read of the model and the batch, exactly, and check nothing\n"
     "  --values     the same, and the value of each node's output, all samples in one tensor\n"
     "  --tape       print the network's steps in a text that does not depend on how the file states them\n"
+    "  --whole-tape the same, with all that stands there as a hash\n"
     "  --limit NAME=N\n"
     "               take inputs that ask for more, or less: docs/formats.md has the names\n"
     "  --help       show this help and exit\n"
@@ -112,7 +113,7 @@ show(char **paths, size_t n, printer *print)
 /* What the command line asks for. */
 typedef struct {
   const char *proof, *data;
-  printer *shows; /* NULL: it checks a proof */
+  printer *shows, *shows_of_proof; /* NULL: it checks a proof */
   bool wrong;
   int rest; /* of argv, what to show */
   long threads;
@@ -141,10 +142,20 @@ read_limit(request *r, const char *setting)
 static printer *
 what_shows(const char *option)
 {
-  return strcmp(option, "--show") == 0     ? clarke_show
-         : strcmp(option, "--values") == 0 ? clarke_show_values
-         : strcmp(option, "--tape") == 0   ? clarke_show_tape
-                                           : NULL;
+  return strcmp(option, "--show") == 0         ? clarke_show
+         : strcmp(option, "--values") == 0     ? clarke_show_values
+         : strcmp(option, "--tape") == 0       ? clarke_show_tape
+         : strcmp(option, "--whole-tape") == 0 ? clarke_show_whole_tape
+                                               : NULL;
+}
+
+/* What the option prints of a proof that stands before it; NULL: it is another option. */
+static printer *
+what_shows_of_proof(const char *option)
+{
+  return strcmp(option, "--tape") == 0         ? clarke_show_tape_of
+         : strcmp(option, "--whole-tape") == 0 ? clarke_show_whole_tape_of
+                                               : NULL;
 }
 
 /* Options, and the proof. */
@@ -160,6 +171,8 @@ read_arguments(int argc, char **argv)
       read_limit(&r, value);
     else if (is_option("--threads", argv, argc, &i, &value))
       r.wrong = r.wrong || (r.threads = atol(value)) < 1;
+    else if (what_shows_of_proof(argv[i]) != NULL && r.proof != NULL)
+      r.shows_of_proof = what_shows_of_proof(argv[i]);
     else if (what_shows(argv[i]) != NULL && i + 1 < argc) {
       r.shows = what_shows(argv[i]);
       r.rest = i + 1;
@@ -191,6 +204,8 @@ main(int argc, char **argv)
   session_set_threads(r.threads < 1 ? 1 : (size_t)r.threads);
   if (r.shows != NULL)
     return show(argv + r.rest, (size_t)(argc - r.rest), r.shows);
+  if (r.shows_of_proof != NULL)
+    return check(r.shows_of_proof, r.proof, r.data);
   int result = UNDECIDED;
   for (; result == UNDECIDED; session_set_bits(2 * session_bits))
     result = check(clarke_check_proof, r.proof, r.data);

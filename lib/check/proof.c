@@ -120,14 +120,20 @@ check_as_program(const char *folder, const char *verdict, bool of_network)
   printf("VERIFIED\n%sSemantics: real arithmetic, every number taken exactly.\n", account_text());
 }
 
-void
-clarke_check_proof(const char *path, const char *data)
+const char *
+proof_folder(const char *path, const char *data)
 {
   const char *slash = strrchr(path, '/');
   size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
   const char *folder = data != NULL ? data : copy_text(path, length);
+  return *folder != '\0' ? folder : ".";
+}
+
+void
+clarke_check_proof(const char *path, const char *data)
+{
+  const char *folder = proof_folder(path, data);
   account_begin();
-  folder = *folder != '\0' ? folder : ".";
   lines_begin(read_file(path));
   known_line("clarke-proof", "1");
   if (line_is("claim")) {

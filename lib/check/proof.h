@@ -6,5 +6,7 @@
 
 /* Checks the proof with its inputs in folder data (NULL: the proof's own), and writes the statement when it holds. */
 void clarke_check_proof(const char *path, const char *data);
+/* Where the files are that the proof names: data, or NULL: in the proof's own folder. */
+const char *proof_folder(const char *path, const char *data);
 
 #endif

@@ -1,10 +1,14 @@
 /* clarke-check --show: what was read of a model and a batch, in one text that a test compares with what the reference
- * libraries read. With --values also what each node gives, as they compute it. */
+ * libraries read. With --values also what each node gives, as they compute it; with --tape the steps that are made of it. */
 #include "check/show.h"
-#include "check/onnx/builder.h"
+#include "check/proof.h"
+#include "check/base/lines.h"
 #include "check/kernel/evaluate.h"
 #include "check/kernel/fingerprint.h"
 #include "check/kernel/near.h"
+#include "check/kernel/tape.h"
+#include "check/onnx/builder.h"
+#include "check/onnx/inputs.h"
 #include "check/onnx/network.h"
 
 #include <inttypes.h>
@@ -15,7 +19,6 @@
 static void
 show_name(const char *name)
 {
-  static const char safe[] = "._/:-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   putchar(' ');
   if (*name == '\0')
     putchar('*');
@@ -266,4 +269,68 @@ void
 clarke_show_values(const char *model_path, const char *batch_path)
 {
   show_pair(model_path, batch_path, true);
+}
+
+static void
+print_tape(const network *net, const tensor *x, const tensor *y, bool whole)
+{
+  tape_hash hex;
+  tape_write(stdout, net, x, y, whole);
+  tape_digest(net, x, y, hex);
+  printf("hash %s\n", hex);
+}
+
+static void
+show_tape(const char *model_path, const char *batch_path, bool whole)
+{
+  model m;
+  network net;
+  expect(batch_path != NULL, "a model's tape is that for a batch");
+  onnx_read(&m, read_file(model_path));
+  const arrays given = batch_read(read_file(batch_path));
+  network_build(&net, &m, &given);
+  print_tape(&net, given.x, given.y, whole);
+}
+
+void
+clarke_show_tape(const char *model_path, const char *batch_path)
+{
+  show_tape(model_path, batch_path, false);
+}
+
+void
+clarke_show_whole_tape(const char *model_path, const char *batch_path)
+{
+  show_tape(model_path, batch_path, true);
+}
+
+/* The lines before `model` are of all proofs about networks: what is claimed, and the semantics of a claim that has one. */
+static void
+show_tape_of(const char *path, const char *data, bool whole)
+{
+  network net;
+  point p = {.net = &net};
+  model m;
+  account_begin();
+  lines_begin(read_file(path));
+  known_line("clarke-proof", "1");
+  if (!line_is("claim"))
+    next_line("verdict");
+  next_word();
+  if (line_is("semantics"))
+    require(strcmp(next_word(), "real") == 0, "'semantics real' is expected");
+  read_network(&p, &m, proof_folder(path, data));
+  print_tape(&net, p.x, p.target, whole);
+}
+
+void
+clarke_show_tape_of(const char *proof, const char *data)
+{
+  show_tape_of(proof, data, false);
+}
+
+void
+clarke_show_whole_tape_of(const char *proof, const char *data)
+{
+  show_tape_of(proof, data, true);
 }

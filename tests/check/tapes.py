@@ -24,6 +24,45 @@ def tape(checker, model, batch):
     return text
 
 
+def broken_blocks(checker, model, batch):
+    """The kinds of blocks of the whole tape whose lines are not those of the line's number and hash; the text without blocks."""
+    said = subprocess.run([checker, "--whole-tape", model, batch], capture_output=True, text=True, check=True).stdout.splitlines()
+    text, wrong = [line for line in said if not line.startswith(" ")], set()
+    at = 0
+    for line in text:
+        at += 1
+        for kind, n, expected in re.findall(r" (values|factors|sources|features) ([0-9]+) ([0-9a-f]{64})", line):
+            own = "".join(behind[1:] + "\n" for behind in said[at:at + int(n)] if behind.startswith(" "))
+            if hashlib.sha256(own.encode()).hexdigest() != expected:
+                wrong.add(kind)
+            at += int(n)
+    return wrong, "\n".join(text) + "\n"
+
+
+def sealed(lines):
+    text = "".join(line + "\n" for line in lines)
+    return text + f"end {hashlib.sha256(text.encode()).hexdigest()}\n"
+
+
+def of_proofs(checker, folder):
+    """What is wrong with tapes of a proof, and with a proof that names one."""
+    proof = ROOT / "proofs-data" / "digits-relu-later.proof"
+    lines = proof.read_text().splitlines()[:-1]
+    said = subprocess.run([checker, proof, "--tape", "--data", AUDIT], capture_output=True, text=True, check=True).stdout
+    own = said.split()[-1]
+    if own == tape(checker, AUDIT / "digits-relu.onnx", AUDIT / "digits.npz").split()[-1]:
+        yield "a proof whose weights are replaced has the model's tape"
+    at = next(i for i, line in enumerate(lines) if line.startswith("fingerprint "))
+    for hash_, expected in [(own, "VERIFIED\n"), ("0" * 64, f"the network's tape has the hash {own}\n")]:
+        (folder / "named.proof").write_text(sealed([*lines[:at], f"tape {hash_}", *lines[at:]]))
+        done = subprocess.run([checker, folder / "named.proof", "--data", AUDIT], capture_output=True, text=True, check=False)
+        if expected not in done.stdout + done.stderr or (done.returncode == 0) != (f"\nTape: {own}\n" in done.stdout):
+            yield f"a proof with the line tape {hash_}: {done.stdout}{done.stderr}"
+    formula = next((ROOT / "proofs-data" / "encode").glob("*.proof"))
+    if subprocess.run([checker, formula, "--tape"], capture_output=True, check=False).returncode == 0:
+        yield "a proof about a formula has a tape"
+
+
 def differing(a, b):
     """The first words of the lines that are not the same."""
     return {line.split()[0] for lines in zip(a.splitlines(), b.splitlines()) for line in lines if lines[0] != lines[1]}
@@ -49,6 +88,11 @@ def main():
                 wrong.append(f"lemma2 with {name} called otherwise has another tape")
         if differing(own, changed(checker, Path(at), b"\x01w", b"\x01W")) != {"parameter"}:
             wrong.append("a parameter's name is not told by its line alone")
+        wrong += of_proofs(checker, Path(at))
+    for model, batch in [("lemma2.onnx", "lemma2.npz"), ("lenet.onnx", "images.npz")]:
+        broken, text = broken_blocks(checker, AUDIT / model, AUDIT / batch)
+        if broken or text.rpartition("hash ")[0] != tape(checker, AUDIT / model, AUDIT / batch):
+            wrong.append(f"{model}: the whole tape's {sorted(broken)} are not those of the tape")
     tapes = {}
     for proof in sorted((ROOT / "proofs-data").glob("*.proof")):
         text = proof.read_text()

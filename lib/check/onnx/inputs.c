@@ -4,6 +4,7 @@
 #include "check/base/lines.h"
 #include "check/kernel/fingerprint.h"
 #include "check/kernel/statement.h"
+#include "check/kernel/tape.h"
 #include "check/onnx/choose.h"
 #include "check/onnx/network.h"
 
@@ -171,5 +172,6 @@ read_network(point *p, model *m, const char *folder)
             t->name);
   }
   state_network(p->net, m, &given);
+  check_tape(p->net, p->x, p->target);
   check_fingerprints(p->net);
 }
