@@ -205,6 +205,22 @@ follows(bool *known, const work *w, size_t step, size_t e)
   return CLARKE_OK;
 }
 
+/* The first entry from e on whose argument is not at one side in both, or is at a kink: as few are. */
+static size_t
+find_other(const clarke_branch *exact, const clarke_branch *recorded, size_t e, size_t n)
+{
+  while (e < n && exact[e] == recorded[e] && exact[e] >= 0)
+    e++;
+  return e;
+}
+
+/* Of a window's place, which is the same in both: is it that of the recorded winner? */
+static bool
+is_winner(const work *w, const clarke_step *s, size_t step, size_t e)
+{
+  return w->c->by_doubles && w->c->winner[step][e] == s->in[0].map[e / w->c->pass.n * s->width + (size_t)w->r->piece[step][e]];
+}
+
 static clarke_status
 compare_step(work *w, size_t step)
 {
@@ -220,9 +236,17 @@ compare_step(work *w, size_t step)
   w->p->asked += entries;
   w->p->unrecorded += unrecorded ? entries : 0;
   for (size_t e = 0; e < entries && status == CLARKE_OK; e++) {
-    const clarke_branch exact = w->r->piece[step][e], recorded = w->c->pass.piece[step][e];
+    const bool skips = s->kind != CLARKE_MAX && (!unrecorded || w->c->by_doubles);
+    clarke_branch exact, recorded;
     bool known = true;
 
+    e = skips ? find_other(w->r->piece[step], w->c->pass.piece[step], e, entries) : e;
+    if (e == entries)
+      break;
+    exact = w->r->piece[step][e];
+    recorded = w->c->pass.piece[step][e];
+    if (s->kind == CLARKE_MAX && exact >= 0 && exact == recorded && is_winner(w, s, step, e))
+      continue;
     if (unrecorded && !w->c->by_doubles)
       status = follows(&known, w, step, e);
     w->p->open += !unrecorded && (exact == CLARKE_OPEN || recorded == CLARKE_OPEN);

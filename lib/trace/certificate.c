@@ -271,6 +271,19 @@ clarke_certificate_is_vague(const clarke_certificate *c)
   return c->certainty == CLARKE_WITHIN_BOUND && !(clarke_up_by(c->slack, 0x1p32) <= c->norm * CLARKE_VAGUE);
 }
 
+bool
+clarke_certificate_judge_moved(clarke_certificate *c, const clarke_tensor *t, const double *number, const double *bound)
+{
+  for (size_t k = 0; k < t->count; k++)
+    if (!(t->real[k] == number[k]))
+      return false;
+  for (size_t k = 0; k < t->count; k++)
+    count_entry(c, &(entry){.recorded = number[k], .near = number[k], .bound = bound[k]}, CLARKE_BIT_EXACT);
+  c->entries = t->count;
+  c->certainty = CLARKE_BIT_EXACT;
+  return true;
+}
+
 clarke_status
 clarke_certificate_judge(clarke_certificate *c, const clarke_tensor *t, const clarke_matrix *m, const double *bound, clarke_error *err)
 {

@@ -77,6 +77,9 @@ void clarke_share_write(char text[CLARKE_SHARE_SIZE], double share, bool at_most
 clarke_status clarke_certificate_judge(clarke_certificate *c, const clarke_tensor *t, const clarke_matrix *m, const double *bound,
                                        clarke_error *err);
 
+/* The same of exact numbers of the tensor's type, in its order. False, and nothing is judged: it is not these, number for number. */
+bool clarke_certificate_judge_moved(clarke_certificate *c, const clarke_tensor *t, const double *number, const double *bound);
+
 /* Is the bound so large beside the tensor that one of 0, its negative or its double might lie within it? Then an answer that it is
  * within the bound says little. A quarter of the norm is allowed. */
 bool clarke_certificate_is_vague(const clarke_certificate *c);

@@ -61,8 +61,9 @@ clarke_certainty clarke_certify_answer(const clarke_certify *c);
 clarke_status clarke_certify_begin(clarke_certify *c, clarke_error *err);
 clarke_status clarke_certify_constants(clarke_certify *c, clarke_error *err);
 clarke_status clarke_certify_collect(clarke_certify *c, clarke_error *err);
-/* certify_backward.c: the loss's gradient in the network's output; a value's gradient m, judged (*error: malloc, or NULL). */
-clarke_status clarke_certify_seed(clarke_certify *c, clarke_error *err);
+/* certify_backward.c: the loss's gradient in the network's output, alone: and nothing is to be handed on; a value's gradient m, judged
+ * (*error: malloc, or NULL). */
+clarke_status clarke_certify_seed(clarke_certify *c, bool alone, clarke_error *err);
 clarke_status clarke_certify_gradient(double **error, clarke_certify *c, size_t v, const char *op, clarke_matrix *m,
                                       clarke_error *err);
 

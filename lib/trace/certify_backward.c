@@ -141,13 +141,13 @@ certify_parameter(clarke_certify *c, size_t q, clarke_error *err)
 }
 
 clarke_status
-clarke_certify_seed(clarke_certify *c, clarke_error *err)
+clarke_certify_seed(clarke_certify *c, bool alone, clarke_error *err)
 {
   clarke_matrix *out = &c->grad[c->g->output];
   clarke_status status = clarke_loss_seed(out, c->loss, &c->pass, NULL, err);
 
   if (status == CLARKE_OK)
-    status = clarke_roundback_begin(&c->back, &c->rounded, c->grad, clarke_up_rational(c->scale), err);
+    status = clarke_roundback_begin(&c->back, &c->rounded, c->grad, clarke_up_rational(c->scale), alone, err);
   if (status != CLARKE_OK)
     return status;
   clarke_roundback_seed(&c->back);
@@ -159,7 +159,7 @@ clarke_status
 clarke_certify_backward(clarke_certify *c, clarke_error *err)
 {
   const clarke_graph *g = c->g;
-  clarke_status status = clarke_certify_seed(c, err);
+  clarke_status status = clarke_certify_seed(c, false, err);
 
   if (status == CLARKE_OK)
     status = clarke_reverse_visited(c->grad, &c->pass, &c->slopes, visit, sink, c, err);

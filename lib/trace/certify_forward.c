@@ -157,10 +157,11 @@ certify_constant(clarke_certify *c, size_t v, clarke_error *err)
     numbers[e] = value->negated ? -value->real[e] : value->real[e];
     bound[e] = clarke_roundoff_constant(&c->rounded, numbers[e]);
   }
-  if (status == CLARKE_OK)
+  if (status == CLARKE_OK && !clarke_certificate_judge_moved(made, t, numbers, bound)) {
     status = clarke_matrix_set_doubles(&m, value->count, 1, numbers, err);
-  if (status == CLARKE_OK)
-    status = clarke_certificate_judge(made, t, &m, bound, err);
+    if (status == CLARKE_OK)
+      status = clarke_certificate_judge(made, t, &m, bound, err);
+  }
   clarke_matrix_clear(&m);
   free(bound);
   free(numbers);

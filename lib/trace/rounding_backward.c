@@ -42,7 +42,7 @@ clarke_roundback_bound(const clarke_roundback *b, const clarke_rounding_sum *s, 
 }
 
 clarke_status
-clarke_roundback_begin(clarke_roundback *b, clarke_roundoff *r, const clarke_matrix *grad, double scale, clarke_error *err)
+clarke_roundback_begin(clarke_roundback *b, clarke_roundoff *r, const clarke_matrix *grad, double scale, bool alone, clarke_error *err)
 {
   const clarke_graph *g = r->f->g;
   bool *carries = malloc((g->n_values + 1) * sizeof *carries), well;
@@ -59,7 +59,7 @@ clarke_roundback_begin(clarke_roundback *b, clarke_roundoff *r, const clarke_mat
   if (well)
     clarke_reverse_carriers(carries, g, CLARKE_NONE);
   for (size_t v = 0; v < g->n_values && well; v++) {
-    if (g->values[v].constant ? clarke_value_is_wrt(g, v) : carries[v] || v == g->output)
+    if (v == g->output || (!alone && (g->values[v].constant ? clarke_value_is_wrt(g, v) : carries[v])))
       well = clarke_rounding_sum_init(&b->sum[v], g->values[v].count * (g->values[v].constant ? 1 : b->n));
   }
   free(carries);
@@ -167,7 +167,7 @@ clarke_roundoff_backward(double **bound, clarke_roundoff *r, const clarke_matrix
 {
   const clarke_graph *g = r->f->g;
   clarke_roundback b;
-  clarke_status status = clarke_roundback_begin(&b, r, grad, scale, err);
+  clarke_status status = clarke_roundback_begin(&b, r, grad, scale, false, err);
 
   if (status == CLARKE_OK)
     clarke_roundback_seed(&b);

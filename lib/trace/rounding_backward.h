@@ -32,8 +32,9 @@ typedef struct {
   bool known;                /* which was recorded */
 } clarke_roundback;
 
-/* Sums of zeros. clarke_roundback_clear is for what begin left, whatever it returned. */
-clarke_status clarke_roundback_begin(clarke_roundback *b, clarke_roundoff *r, const clarke_matrix *grad, double scale,
+/* Sums of zeros; alone: of the network's output, for the loss's own gradient. clarke_roundback_clear is for what begin left, whatever it
+ * returned. */
+clarke_status clarke_roundback_begin(clarke_roundback *b, clarke_roundoff *r, const clarke_matrix *grad, double scale, bool alone,
                                      clarke_error *err);
 void clarke_roundback_clear(clarke_roundback *b);
 

@@ -137,7 +137,7 @@ seed(clarke_sieve *s, clarke_error *err)
   if (status == CLARKE_OK && c->log_softmax != NULL)
     status = clarke_certify_log_softmax(c, err);
   if (status == CLARKE_OK)
-    status = clarke_certify_seed(c, err);
+    status = clarke_certify_seed(c, true, err);
   if (status == CLARKE_OK)
     status = clarke_certify_gradient(&off, c, out, s->g->steps[s->g->values[out].producer].op->name, &c->grad[out], err);
   free(off);

@@ -127,7 +127,7 @@ step_back(bounds *b, double scale)
   const clarke_graph *g = b->pass.g;
   clarke_roundback back;
 
-  OK(clarke_roundback_begin(&back, &b->r, b->grad, scale, &error));
+  OK(clarke_roundback_begin(&back, &b->r, b->grad, scale, false, &error));
   clarke_roundback_seed(&back);
   for (size_t i = g->n_steps; i-- > 0;)
     if (b->grad[g->steps[i].out].rows > 0)
@@ -199,7 +199,7 @@ START_TEST(the_rule_of_a_relu)
   run_back(&b);
   step = b.pass.g->values[value_named(b.pass.g, "4/relu")].producer;
   x = b.pass.g->steps[step].in[0].value;
-  OK(clarke_roundback_begin(&back, &b.r, b.grad, 1, &error));
+  OK(clarke_roundback_begin(&back, &b.r, b.grad, 1, false, &error));
   back.s = &b.pass.g->steps[step];
   back.count = b.pass.g->values[back.s->out].count;
   n = back.count * back.n;

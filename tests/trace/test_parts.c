@@ -139,6 +139,44 @@ START_TEST(an_enclosure_may_leave_it_open)
 }
 END_TEST
 
+/* Numbers that were only moved are judged as entry by entry; where one is another, nothing is said. */
+START_TEST(moved_numbers_are_judged_alike)
+{
+  uint64_t state = 5;
+
+  for (size_t round = 0; round < 200; round++) {
+    const size_t dims[1] = { ENTRIES }, changed = draw_below(&state, ENTRIES);
+    clarke_certificate c, moved;
+    clarke_matrix m;
+    clarke_tensor t;
+    drawn d;
+
+    draw_record(&d, &state);
+    clarke_tensor_init(&t);
+    clarke_matrix_init(&m);
+    OK(clarke_tensor_shape(&t, "t", CLARKE_F32, 1, dims, &error));
+    for (size_t k = 0; k < ENTRIES; k++)
+      t.real[k] = d.exact[k] = k == 0 ? 0 : d.recorded.real[k];
+    OK(clarke_matrix_set_doubles(&m, ENTRIES, 1, d.exact, &error));
+    OK(clarke_certificate_init(&c, CLARKE_OUTPUT, "w", NULL, &error));
+    OK(clarke_certificate_init(&moved, CLARKE_OUTPUT, "w", NULL, &error));
+    OK(clarke_certificate_judge(&c, &t, &m, d.bound, &error));
+    ck_assert(clarke_certificate_judge_moved(&moved, &t, d.exact, d.bound));
+    ck_assert(moved.certainty == c.certainty && moved.entries == c.entries && moved.exact == c.exact && moved.norm == c.norm
+              && moved.slack == c.slack && moved.widest == c.widest && moved.worst == c.worst && !moved.has_offender);
+    clarke_certificate_clear(&moved);
+    OK(clarke_certificate_init(&moved, CLARKE_OUTPUT, "w", NULL, &error));
+    t.real[changed] = t.real[changed] == 0 ? 0x1p-149 : -t.real[changed];
+    ck_assert(!clarke_certificate_judge_moved(&moved, &t, d.exact, d.bound) && moved.entries == 0 && moved.exact == 0);
+    clarke_certificate_clear(&moved);
+    clarke_certificate_clear(&c);
+    clarke_matrix_clear(&m);
+    clarke_tensor_clear(&t);
+    clarke_tensor_clear(&d.recorded);
+  }
+}
+END_TEST
+
 /* --- sums of sizes --- */
 
 enum { MOST = 256 };
@@ -520,6 +558,7 @@ main(void)
 
   tcase_add_test(tests, a_tensor_is_as_its_entries_are);
   tcase_add_test(tests, an_enclosure_may_leave_it_open);
+  tcase_add_test(tests, moved_numbers_are_judged_alike);
   tcase_add_test(tests, dense_sums_both_ways);
   tcase_add_test(tests, numbers_are_rounded_as_said);
   tcase_add_test(tests, sizes_of_matrices);

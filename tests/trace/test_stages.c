@@ -101,7 +101,7 @@ START_TEST(stages)
     ck_assert_uint_eq(again.n, n + 2);
     n += 2;
   }
-  OK(clarke_certify_seed(&again, &error));
+  OK(clarke_certify_seed(&again, false, &error));
   check_seed(&again);
   ck_assert(again.back.scale == 1); /* numbers are multiplied themselves */
   clarke_roundback_clear(&again.back);
@@ -413,7 +413,7 @@ START_TEST(one_gradient)
   run_record(&c, "small", true);
   begin_again(&again, &c);
   OK(clarke_certify_forward(&again, &error));
-  OK(clarke_certify_seed(&again, &error));
+  OK(clarke_certify_seed(&again, false, &error));
   v = value_named(again.g, "4/relu");
   t = traced(&again, "gradient", "4/relu");
   rows = again.g->values[v].count;

@@ -80,13 +80,18 @@ compare_doubles(const void *one, const void *other)
   return (a > b) - (a < b);
 }
 
-/* The n-th smallest of the numbers, which become sorted; INFINITY when they are fewer. */
+/* The n-th smallest of the numbers, which may become sorted; INFINITY when they are fewer. */
 static double
 nth_smallest(double *number, size_t count, size_t n)
 {
-  if (count > 0)
-    qsort(number, count, sizeof *number, compare_doubles);
-  return n <= count ? number[n - 1] : INFINITY;
+  double least = INFINITY;
+
+  for (size_t i = 0; n == 1 && i < count; i++)
+    least = number[i] < least ? number[i] : least;
+  if (n == 1 || n > count)
+    return least;
+  qsort(number, count, sizeof *number, compare_doubles);
+  return number[n - 1];
 }
 
 /* --- which samples ---------------------------------------------------------------------------- */
