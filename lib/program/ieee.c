@@ -1,4 +1,4 @@
-/* Each operation is computed by MPFR in its widest exponent range, correctly rounded to the
+/* What is no sum, product or quotient is computed by MPFR in its widest exponent range, correctly rounded to the
  * format's precision; `finish` then takes the result and the side it was rounded to into the
  * format's range, where overflow gives an infinity and a subnormal result is rounded once, not
  * twice (MPFR's manual, mpfr_check_range and mpfr_subnormalize). */
@@ -45,6 +45,10 @@ clarke_ieee_parse(clarke_ieee *format, const char *name, clarke_error *err)
 void
 clarke_ieee_begin(clarke_ieee_unit *u, clarke_ieee format)
 {
+  u->format = format;
+  u->precision = (int)formats[format].precision;
+  u->least = (int)formats[format].emin - 1;
+  u->largest = ldexp(1, (int)formats[format].emax - 1) * 2;
   u->emin = formats[format].emin;
   u->emax = formats[format].emax;
   u->saved_emin = mpfr_get_emin();
@@ -54,7 +58,6 @@ clarke_ieee_begin(clarke_ieee_unit *u, clarke_ieee format)
   mpfr_set_emax(mpfr_get_emax_max());
   mpfr_init2(u->result, formats[format].precision);
   mpfr_init2(u->x, 53);
-  mpfr_init2(u->y, 53);
   for (size_t i = 0; i < 3; i++)
     mpfr_init2(u->term[i], 3 * 53);
 }
@@ -62,7 +65,7 @@ clarke_ieee_begin(clarke_ieee_unit *u, clarke_ieee format)
 void
 clarke_ieee_end(clarke_ieee_unit *u)
 {
-  mpfr_clears(u->result, u->x, u->y, u->term[0], u->term[1], u->term[2], (mpfr_ptr)NULL);
+  mpfr_clears(u->result, u->x, u->term[0], u->term[1], u->term[2], (mpfr_ptr)NULL);
   mpfr_set_emin(u->saved_emin);
   mpfr_set_emax(u->saved_emax);
   mpfr_flags_restore(u->saved_flags, MPFR_FLAGS_ALL);
@@ -85,7 +88,6 @@ finish(clarke_ieee_unit *u, int ternary)
 }
 
 typedef int (*one_operand)(mpfr_t, const mpfr_t, mpfr_rnd_t);
-typedef int (*two_operands)(mpfr_t, const mpfr_t, const mpfr_t, mpfr_rnd_t);
 
 static double
 apply_one(clarke_ieee_unit *u, one_operand f, double x)
@@ -94,36 +96,13 @@ apply_one(clarke_ieee_unit *u, one_operand f, double x)
   return finish(u, f(u->result, u->x, MPFR_RNDN));
 }
 
-static double
-apply_two(clarke_ieee_unit *u, two_operands f, double a, double b)
-{
-  mpfr_set_d(u->x, a, MPFR_RNDN);
-  mpfr_set_d(u->y, b, MPFR_RNDN);
-  return finish(u, f(u->result, u->x, u->y, MPFR_RNDN));
-}
-
+/* Whole numbers of a byte are numbers of every format. */
 double
 clarke_ieee_rational(clarke_ieee_unit *u, const mpq_t q)
 {
+  if (mpz_cmp_ui(mpq_denref(q), 1) == 0 && mpz_cmpabs_ui(mpq_numref(q), UINT8_MAX) <= 0)
+    return (double)mpz_get_si(mpq_numref(q));
   return finish(u, mpfr_set_q(u->result, q, MPFR_RNDN));
-}
-
-double
-clarke_ieee_add(clarke_ieee_unit *u, double a, double b)
-{
-  return apply_two(u, mpfr_add, a, b);
-}
-
-double
-clarke_ieee_mul(clarke_ieee_unit *u, double a, double b)
-{
-  return apply_two(u, mpfr_mul, a, b);
-}
-
-double
-clarke_ieee_div(clarke_ieee_unit *u, double a, double b)
-{
-  return apply_two(u, mpfr_div, a, b);
 }
 
 double
@@ -204,6 +183,8 @@ clarke_ieee_polynomial(clarke_ieee_unit *u, const double c[3], double x)
   mpfr_ptr term[3];
   unsigned long n = 0;
 
+  if (c[0] == 0 && c[2] == 0) /* with the product's one rounding; the sign of a zero is kept */
+    return c[1] == 0 ? 0 : clarke_ieee_mul(u, c[1], x);
   for (int degree = 0; degree < 3; degree++) {
     if (c[degree] == 0)
       continue;

@@ -18,6 +18,28 @@ clarke_rounded_clear(clarke_rounded *r)
   clarke_rounded_init(r);
 }
 
+static clarke_status
+round_weights(clarke_machine *m, clarke_error *err)
+{
+  mpq_t q;
+
+  mpq_init(q);
+  for (size_t b = 0; b < m->n_blocks; b++) {
+    double *to = m->weight[b] = malloc((m->block[b].n_weights + 1) * sizeof *to);
+
+    for (size_t e = 0; to != NULL && e < m->block[b].n_weights; e++) {
+      mpq_set_d(q, m->block[b].weight[e]);
+      to[e] = clarke_ieee_rational(&m->unit, q);
+    }
+    if (to == NULL) {
+      mpq_clear(q);
+      return clarke_no_memory(err);
+    }
+  }
+  mpq_clear(q);
+  return CLARKE_OK;
+}
+
 static bool
 machine_alloc(clarke_machine *m)
 {
@@ -35,14 +57,26 @@ machine_alloc(clarke_machine *m)
   m->list = calloc(n, sizeof *m->list);
   m->tied = calloc(widest, sizeof *m->tied);
   m->sorted = calloc(widest, sizeof *m->sorted);
-  return m->value != NULL && m->adjoint != NULL && m->reached != NULL && m->start != NULL &&
+  m->weight = calloc(m->n_blocks + 1, sizeof *m->weight);
+  return m->weight != NULL && m->value != NULL && m->adjoint != NULL && m->reached != NULL && m->start != NULL &&
          m->sum != NULL && m->summed != NULL && m->list != NULL && m->tied != NULL &&
          m->sorted != NULL;
 }
 
-static void
-machine_free(clarke_machine *m)
+clarke_status
+clarke_machine_begin(clarke_machine *m, clarke_ieee format, clarke_error *err)
 {
+  clarke_ieee_begin(&m->unit, format);
+  return machine_alloc(m) ? round_weights(m, err) : clarke_no_memory(err);
+}
+
+void
+clarke_machine_clear(clarke_machine *m)
+{
+  clarke_ieee_end(&m->unit);
+  for (size_t b = 0; m->weight != NULL && b < m->n_blocks; b++)
+    free(m->weight[b]);
+  free(m->weight);
   free(m->value);
   free(m->adjoint);
   free(m->reached);
@@ -74,11 +108,14 @@ run(clarke_machine *m, clarke_rounded *r, mpq_t *at, clarke_error *err)
   size_t wrt = r->n_values > 0 ? r->n_gradient / r->n_values : 0;
   clarke_status status = CLARKE_OK;
 
-  clarke_machine_forward(m, at);
+  clarke_machine_input(m, at);
+  clarke_machine_forward(m);
   clarke_machine_runs(m);
   for (size_t k = 0; k < r->n_values && status == CLARKE_OK; k++) {
     r->value[k] = m->value[m->p->output[k]];
-    status = clarke_machine_backward(m, r->gradient + k * wrt, m->p->output[k], err);
+    clarke_machine_unreach(m);
+    clarke_machine_seed(m, m->p->output[k], 1);
+    status = clarke_machine_backward(m, r->gradient + k * wrt, err);
   }
   return status;
 }
@@ -91,14 +128,12 @@ clarke_rounded_run(clarke_rounded *r, const clarke_code *p, mpq_t *at, clarke_ie
   clarke_status status;
 
   clarke_rounded_clear(r);
-  if (machine_alloc(&m) && result_alloc(r, p)) {
-    clarke_ieee_begin(&m.unit, format);
-    status = run(&m, r, at, err);
-    clarke_ieee_end(&m.unit);
-  } else {
-    clarke_rounded_clear(r);
+  status = clarke_machine_begin(&m, format, err);
+  if (status == CLARKE_OK && !result_alloc(r, p))
     status = clarke_no_memory(err);
-  }
-  machine_free(&m);
+  status = status == CLARKE_OK ? run(&m, r, at, err) : status;
+  if (status == CLARKE_ENOMEM)
+    clarke_rounded_clear(r);
+  clarke_machine_clear(&m);
   return status;
 }

@@ -22,35 +22,13 @@ clarke_machine_runs(clarke_machine *m)
   }
 }
 
-static void
-add_to(clarke_machine *m, double *total, bool *begun, double x)
-{
-  *total = *begun ? clarke_ieee_add(&m->unit, *total, x) : x;
-  *begun = true;
-}
-
-/* Part of the adjoint that the run at hand gives to instruction `at`: a run of several entries keeps
- * it until the flush. */
-static void
-give(clarke_machine *m, size_t at, double x)
-{
-  if (!m->several) {
-    add_to(m, &m->adjoint[at], &m->reached[at], x);
-    return;
-  }
-  if (!m->summed[at])
-    m->list[m->n_list++] = at;
-  add_to(m, &m->sum[at], &m->summed[at], x);
-}
-
-/* Adds what was given to the adjoints. */
-static void
-flush(clarke_machine *m)
+void
+clarke_machine_flush(clarke_machine *m)
 {
   for (size_t k = 0; k < m->n_list; k++) {
     size_t at = m->list[k];
 
-    add_to(m, &m->adjoint[at], &m->reached[at], m->sum[at]);
+    clarke_machine_add(m, &m->adjoint[at], &m->reached[at], m->sum[at]);
     m->summed[at] = false;
   }
   m->n_list = 0;
@@ -59,16 +37,16 @@ flush(clarke_machine *m)
 /* Which argument of a LINEAR comes n-th. As a framework it is a chain of additions, undone from the
  * last; an addition gives to its first argument, then to its second; a product with a constant was
  * made before the addition that it enters, and comes after it. */
-static size_t
-linear_turn(const clarke_instruction *i, size_t n)
+size_t
+clarke_machine_turn(size_t n, size_t turn, bool first_is_one)
 {
-  bool first_of_two = n + 2 == i->n_in;
+  bool first_of_two = turn + 2 == n;
 
-  if (n + 2 < i->n_in)
-    return i->n_in - 1 - n;
-  if (i->n_in < 2)
+  if (turn + 2 < n)
+    return n - 1 - turn;
+  if (n < 2)
     return 0;
-  return first_of_two == (mpq_cmp_si(i->coef[0], 1, 1) == 0) ? 0 : 1;
+  return first_of_two == first_is_one ? 0 : 1;
 }
 
 /* 2 / sqrt(pi) exp(-x^2) g, from the left, as PyTorch computes it. */
@@ -183,7 +161,7 @@ give_order(clarke_machine *m, const clarke_instruction *i, double g, clarke_erro
     bool is_tied = next < n && m->tied[next] == k;
 
     next += is_tied;
-    give(m, i->in[k], k == chosen ? one : is_tied ? each : 0);
+    clarke_machine_give(m, i->in[k], k == chosen ? one : is_tied ? each : 0);
   }
   mpq_clears(beta, rest, NULL);
   return status;
@@ -199,7 +177,7 @@ give_norm(clarke_machine *m, size_t at, double g)
   for (size_t k = 0; k < i->n_in; k++) {
     double x = m->value[i->in[k]];
 
-    give(m, i->in[k],
+    clarke_machine_give(m, i->in[k],
          clarke_ieee_mul(&m->unit, g, norm == 0 ? 0 : clarke_ieee_div(&m->unit, x, norm)));
   }
 }
@@ -222,25 +200,25 @@ take_turn(clarke_machine *m, size_t at, size_t n, clarke_error *err)
   const clarke_instruction *i = &m->p->instruction[at];
   clarke_status status = CLARKE_OK;
   double g = m->adjoint[at], share;
-  size_t k = i->kind == CLARKE_DO_LINEAR ? linear_turn(i, n) : n;
+  size_t k = i->kind == CLARKE_DO_LINEAR ? clarke_machine_turn(i->n_in, n, mpq_cmp_si(i->coef[0], 1, 1) == 0) : n;
 
   if (i->kind == CLARKE_DO_LINEAR)
-    give(m, i->in[k], clarke_machine_times(m, i->coef[k], g));
+    clarke_machine_give(m, i->in[k], clarke_machine_times(m, i->coef[k], g));
   else if (i->kind == CLARKE_DO_PRODUCT)
-    give(m, i->in[k], clarke_ieee_mul(&m->unit, g, m->value[i->in[1 - k]]));
+    clarke_machine_give(m, i->in[k], clarke_ieee_mul(&m->unit, g, m->value[i->in[1 - k]]));
   else if (i->kind == CLARKE_DO_QUOTIENT)
-    give(m, i->in[k], quotient_share(m, at, k, g));
+    clarke_machine_give(m, i->in[k], quotient_share(m, at, k, g));
   else if (i->kind == CLARKE_DO_ANALYTIC)
-    give(m, i->in[0], analytic_share(m, i, m->value[i->in[0]], m->value[at], g));
+    clarke_machine_give(m, i->in[0], analytic_share(m, i, m->value[i->in[0]], m->value[at], g));
   else if (i->kind == CLARKE_DO_ORDER)
     status = give_order(m, i, g, err);
   else if (i->kind == CLARKE_DO_BRANCH)
-    give(m, i->in[clarke_machine_arm(m, i)], g);
+    clarke_machine_give(m, i->in[clarke_machine_arm(m, i)], g);
   else if (i->kind == CLARKE_DO_NORM)
     give_norm(m, at, g);
   else {
     status = pointwise_share(m, &share, i, g, err);
-    give(m, i->in[0], share);
+    clarke_machine_give(m, i->in[0], share);
   }
   return status;
 }
@@ -255,23 +233,38 @@ undo_run(clarke_machine *m, size_t start, size_t end, clarke_error *err)
     for (size_t i = start; i < end && status == CLARKE_OK; i++)
       if (m->reached[i])
         status = take_turn(m, i, n, err);
-    flush(m);
+    clarke_machine_flush(m);
   }
   return status;
 }
 
-/* The gradient of one output, in the order of the inputs in wrt. */
+void
+clarke_machine_unreach(clarke_machine *m)
+{
+  memset(m->reached, 0, m->p->n * sizeof *m->reached);
+}
+
+void
+clarke_machine_seed(clarke_machine *m, size_t instruction, double adjoint)
+{
+  clarke_machine_add(m, &m->adjoint[instruction], &m->reached[instruction], adjoint);
+}
+
+/* In the order of the inputs in wrt. */
 clarke_status
-clarke_machine_backward(clarke_machine *m, double *gradient, size_t output, clarke_error *err)
+clarke_machine_backward(clarke_machine *m, double *gradient, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
-  size_t n = 0;
+  size_t n = 0, blocks = m->n_blocks;
 
-  memset(m->reached, 0, m->p->n * sizeof *m->reached);
-  m->adjoint[output] = 1;
-  m->reached[output] = true;
-  for (size_t end = output + 1; end > 0 && status == CLARKE_OK; end = m->start[end - 1])
-    status = undo_run(m, m->start[end - 1], end, err);
+  for (size_t end = m->p->n; end > 0 && status == CLARKE_OK; end = m->start[end - 1]) {
+    const size_t start = m->start[end - 1];
+
+    if (blocks > 0 && m->block[blocks - 1].first == start)
+      clarke_machine_block_backward(m, --blocks);
+    else
+      status = undo_run(m, start, end, err);
+  }
   for (size_t k = 0; k < m->p->n_inputs; k++)
     for (size_t j = 0; m->p->input[k].wrt && j < m->p->input[k].n; j++) {
       size_t i = m->p->input[k].first + j;

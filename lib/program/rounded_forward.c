@@ -163,11 +163,21 @@ value_of(clarke_machine *m, size_t at)
 }
 
 void
-clarke_machine_forward(clarke_machine *m, mpq_t *at)
+clarke_machine_input(clarke_machine *m, mpq_t *at)
 {
   for (size_t k = 0, e = 0; k < m->p->n_inputs; k++)
     for (size_t j = 0; j < m->p->input[k].n; j++)
       m->value[m->p->input[k].first + j] = clarke_ieee_rational(&m->unit, at[e++]);
-  for (size_t i = 0; i < m->p->n; i++)
+}
+
+void
+clarke_machine_forward(clarke_machine *m)
+{
+  size_t block = 0;
+
+  for (size_t i = 0; i < m->p->n; i++) {
+    if (block < m->n_blocks && m->block[block].first == i)
+      clarke_machine_block_forward(m, block++);
     m->value[i] = value_of(m, i);
+  }
 }

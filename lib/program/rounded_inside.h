@@ -2,6 +2,7 @@
 #ifndef CLARKE_PROGRAM_ROUNDED_INSIDE_H
 #define CLARKE_PROGRAM_ROUNDED_INSIDE_H
 
+#include "program/block.h"
 #include "program/ieee.h"
 
 typedef struct {
@@ -16,14 +17,24 @@ typedef struct {
   bool *summed;
   size_t n_list, *list; /* the instructions summed */
   bool several;      /* the run at hand has several entries */
+  size_t n_blocks;
+  const clarke_block *block;
+  double **weight;   /* by block: its matrix, rounded */
   size_t *tied;      /* of the ORDER at hand: its entries equal to its value */
   double *sorted;
 } clarke_machine;
 
+/* --- rounded.c --- */
+
+/* Room, and the format; clear ends both, after a failure too. m->p, m->profile and m->block are set before. */
+clarke_status clarke_machine_begin(clarke_machine *m, clarke_ieee format, clarke_error *err);
+void clarke_machine_clear(clarke_machine *m);
+
 /* --- rounded_forward.c --- */
 
-/* All values, from the inputs' entries. */
-void clarke_machine_forward(clarke_machine *m, mpq_t *at);
+/* The inputs' entries; all other values from these. */
+void clarke_machine_input(clarke_machine *m, mpq_t *at);
+void clarke_machine_forward(clarke_machine *m);
 
 /* A product with a constant, none when that is 1 or -1. */
 double clarke_machine_times(clarke_machine *m, const mpq_t coef, double x);
@@ -40,7 +51,42 @@ size_t clarke_machine_arm(const clarke_machine *m, const clarke_instruction *i);
  * is an argument of another. */
 void clarke_machine_runs(clarke_machine *m);
 
-/* AD in reverse from one output, the values and runs being known: an entry for each of wrt. */
-clarke_status clarke_machine_backward(clarke_machine *m, double *gradient, size_t output, clarke_error *err);
+/* AD in reverse, the values and runs being known, from the outputs: what was given to them by clarke_machine_seed, after
+ * clarke_machine_unreach. gradient: an entry for each of wrt. */
+void clarke_machine_unreach(clarke_machine *m);
+void clarke_machine_seed(clarke_machine *m, size_t instruction, double adjoint);
+clarke_status clarke_machine_backward(clarke_machine *m, double *gradient, clarke_error *err);
+
+static inline void
+clarke_machine_add(const clarke_machine *m, double *total, bool *begun, double x)
+{
+  *total = *begun ? clarke_ieee_add(&m->unit, *total, x) : x;
+  *begun = true;
+}
+
+/* Part of the adjoint that the run at hand gives to instruction `at`: a run of several entries keeps it until the flush. */
+static inline void
+clarke_machine_give(clarke_machine *m, size_t at, double x)
+{
+  if (!m->several) {
+    clarke_machine_add(m, &m->adjoint[at], &m->reached[at], x);
+    return;
+  }
+  if (!m->summed[at])
+    m->list[m->n_list++] = at;
+  clarke_machine_add(m, &m->sum[at], &m->summed[at], x);
+}
+
+/* Adds what was given to the adjoints. */
+void clarke_machine_flush(clarke_machine *m);
+
+/* Which argument of a LINEAR of n terms has the turn: undone from its end (see rounded_backward.c). */
+size_t clarke_machine_turn(size_t n, size_t turn, bool first_is_one);
+
+/* --- rounded_block.c --- */
+
+void clarke_machine_block_forward(clarke_machine *m, size_t block);
+/* What its results' adjoints give to its argument and its matrix. */
+void clarke_machine_block_backward(clarke_machine *m, size_t block);
 
 #endif

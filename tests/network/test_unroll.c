@@ -9,7 +9,7 @@
 #include "network/graph/build.h"
 #include "network/derive/reverse.h"
 #include "network/derive/sink.h"
-#include "program/unroll/unroll.h"
+#include "program/unroll/floats.h"
 #include "program/execute.h"
 #include "network/derive/loss.h"
 
@@ -410,6 +410,77 @@ small_number(uint64_t *state)
   return draw_below(state, 3) == 0 ? n / 4 : n;
 }
 
+/* --- floats ------------------------------------------------------------------------------------- */
+
+static bool
+same_bits(double a, double b)
+{
+  return (isnan(a) && isnan(b)) || (a == b && signbit(a) == signbit(b));
+}
+
+/* What an output's derivative is, with matrix products whole and without. */
+static void
+check_output(clarke_floats *f, const clarke_rounded *r, const clarke_profile *profile, size_t output, size_t number)
+{
+  const size_t wrt = r->n_gradient / r->n_values;
+  double *gradient = calloc(wrt + 1, sizeof *gradient), *seed = calloc(r->n_values, sizeof *seed);
+  double *y = calloc(r->n_values, sizeof *y);
+
+  clarke_floats_forward(f, y, 0);
+  for (size_t o = 0; o < r->n_values; o++)
+    ck_assert_msg(same_bits(y[o], r->value[o]), "network %zu, output %zu: %a, not %a", number, o, y[o], r->value[o]);
+  /* Seeds of 0 reach what the one of 1 alone does not: they add zeros, whose signs are not looked at. */
+  seed[output] = 1;
+  OK(clarke_floats_backward(f, gradient, seed, profile, &error));
+  for (size_t e = 0; e < wrt; e++)
+    ck_assert_msg(gradient[e] == r->gradient[output * wrt + e] || same_bits(gradient[e], r->gradient[output * wrt + e]) ||
+                    !isfinite(gradient[e]), "network %zu, output %zu, entry %zu: %a, not %a", number, output, e, gradient[e],
+                  r->gradient[output * wrt + e]);
+  free(gradient);
+  free(seed);
+  free(y);
+}
+
+/* A kink is touched where one of the program's instructions for the step is, in floats. */
+static size_t
+touches_in_floats(clarke_floats *f, const clarke_graph *g)
+{
+  size_t n = 0;
+
+  for (size_t i = 0; i < g->n_steps; i++)
+    for (size_t e = 0; clarke_step_has_kinks(&g->steps[i]) && e < g->values[g->steps[i].out].count; e++)
+      n += clarke_floats_is_touched(f, i, e);
+  return n;
+}
+
+/* The network's replay in floats is its unrolled program's: of the batch, whose entries become multiples of `factor`. */
+static size_t
+check_floats(const unrolled *u, const clarke_tensor *x, double factor, size_t number)
+{
+  const clarke_ieee format = (clarke_ieee)(number % 4);
+  mpq_t *point = NULL;
+  clarke_floats *f;
+  clarke_rounded r;
+  clarke_code p;
+  size_t n = 0, touched;
+
+  for (size_t e = 0; x->real != NULL && e < x->count; e++)
+    x->real[e] *= factor;
+  clarke_code_init(&p);
+  clarke_rounded_init(&r);
+  OK(clarke_unroll(&p, &point, &n, &u->g, x, "in", &error));
+  OK(clarke_rounded_run(&r, &p, point, format, &u->profile, &error));
+  OK(clarke_floats_new(&f, &u->g, x, format, &error));
+  for (size_t o = 0; o < r.n_values && o < 3; o++)
+    check_output(f, &r, &u->profile, o, number);
+  touched = touches_in_floats(f, &u->g);
+  clarke_floats_free(f);
+  clarke_rounded_clear(&r);
+  clarke_code_clear(&p);
+  free_rationals(point, n);
+  return touched;
+}
+
 /* The first sample alone. */
 static clarke_tensor
 first_sample(const clarke_tensor *x)
@@ -447,7 +518,7 @@ unroll_one(unrolled *u, const clarke_tensor *x, size_t number, size_t *refusals)
 START_TEST(random_networks)
 {
   uint64_t state = 71;
-  size_t touches = 0, instructions = 0, entries = 0, refusals = 0;
+  size_t touches = 0, instructions = 0, entries = 0, refusals = 0, in_floats = 0;
 
   for (size_t i = 0; i < NETWORKS; i++) {
     growing grown;
@@ -466,6 +537,7 @@ START_TEST(random_networks)
     touched = evaluate(value, adjoint, &u.p, u.point, &u.profile);
     check_execution(&u, value, adjoint, touched, i);
     check_replay(&u, &one, value, adjoint, touched, i);
+    in_floats += check_floats(&u, &x, i / 4 % 2 == 0 ? 1 : 1.1, i);
     touches += touched;
     instructions += u.p.n;
     entries += clarke_code_wrt_count(&u.p);
@@ -479,6 +551,7 @@ START_TEST(random_networks)
   printf("unrolled: %zu instructions, %zu touches, %zu entries in wrt, %zu slopes refused\n",
          instructions, touches, entries, refusals);
   ck_assert_uint_gt(touches, NETWORKS);
+  ck_assert_uint_gt(in_floats, NETWORKS / 4);
   ck_assert_uint_gt(refusals, 20);
 }
 END_TEST
@@ -877,6 +950,7 @@ START_TEST(convolutional_networks)
       directional(moved, &u, gradient, o, &run);
       ck_assert_msg(mpq_equal(moved, y->t[o]), "network %zu: the derivative of output %zu", i, o);
     }
+    check_floats(&u, &x, 1.1, i);
     touches += e.n_touched;
     mpq_clear(moved);
     clarke_numbers_free(gradient, 2 * clarke_code_wrt_count(&u.p));

@@ -59,12 +59,15 @@ START_TEST(small_integers_are_computed_exactly)
 
     open_scene(&s, texts[i], 1, -2);
     OK(clarke_execution_ad(ad, &s.x.e, &s.profile, &error));
-    clarke_machine_forward(&s.m, s.x.at);
+    clarke_machine_input(&s.m, s.x.at);
+    clarke_machine_forward(&s.m);
     clarke_machine_runs(&s.m);
     for (size_t k = 0; k < s.x.p.n; k++)
       ck_assert(!s.x.e.live[k] || s.value[k] == clarke_number_double(&s.x.e.value[k]));
     for (size_t o = 0; o < s.x.p.n_outputs; o++) {
-      OK(clarke_machine_backward(&s.m, gradient, s.x.p.output[o], &error));
+      clarke_machine_unreach(&s.m);
+      clarke_machine_seed(&s.m, s.x.p.output[o], 1);
+      OK(clarke_machine_backward(&s.m, gradient, &error));
       for (size_t k = 0; k < 2; k++)
         ck_assert_msg(gradient[k] == clarke_number_double(&ad[2 * o + k]), "%s: %zu", texts[i], o);
     }
@@ -80,7 +83,8 @@ START_TEST(what_does_not_fit_is_rounded_in_order)
   scene s;
 
   open_scene(&s, "input x, y\noutput x + y + y, (x + 3)*(x + 1)", 1 << 24, 1);
-  clarke_machine_forward(&s.m, s.x.at);
+  clarke_machine_input(&s.m, s.x.at);
+  clarke_machine_forward(&s.m);
   ck_assert(s.value[s.x.p.output[0]] == 16777216);
   ck_assert(s.value[s.x.p.output[1]] == (double)(float)((double)16777220 * 16777216));
   close_scene(&s);

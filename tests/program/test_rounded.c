@@ -262,14 +262,29 @@ START_TEST(operates_as_the_machine)
 }
 END_TEST
 
-/* Sums and products of the short formats: exact ones, rounded by the definition. */
-START_TEST(operates_in_short_formats)
+/* What an operation makes of a and b is its exact result, rounded by the definition. */
+static void
+check_operation(double found, const mpq_t exact, size_t shape, const char *operation)
 {
-  mpq_t a, b, q, rounded;
+  mpq_t rounded;
 
-  mpq_inits(a, b, q, rounded, NULL);
-  for (size_t k = 0; k < ROUNDS; k++) {
-    size_t shape = k % 2;
+  mpq_init(rounded);
+  if (naive_round(rounded, exact, shape))
+    ck_assert_msg(found == mpq_get_d(rounded), "%s, %s: %a, not %a", clarke_ieee_name(shapes[shape].format), operation, found,
+                  mpq_get_d(rounded));
+  else
+    ck_assert_msg(isinf(found) && (found > 0) == (mpq_sgn(exact) > 0), "%s, %s: %a", clarke_ieee_name(shapes[shape].format), operation,
+                  found);
+  mpq_clear(rounded);
+}
+
+START_TEST(operates_by_the_definition)
+{
+  mpq_t a, b, q;
+
+  mpq_inits(a, b, q, NULL);
+  for (size_t k = 0; k < 2 * ROUNDS; k++) {
+    size_t shape = k % 4;
     clarke_ieee_unit u;
 
     draw_rational(q, shape);
@@ -280,16 +295,16 @@ START_TEST(operates_in_short_formats)
       continue;
     clarke_ieee_begin(&u, shapes[shape].format);
     mpq_add(q, a, b);
-    if (naive_round(rounded, q, shape))
-      ck_assert(clarke_ieee_add(&u, mpq_get_d(a), mpq_get_d(b)) == mpq_get_d(rounded));
+    check_operation(clarke_ieee_add(&u, mpq_get_d(a), mpq_get_d(b)), q, shape, "+");
     mpq_mul(q, a, b);
-    if (naive_round(rounded, q, shape))
-      ck_assert(clarke_ieee_mul(&u, mpq_get_d(a), mpq_get_d(b)) == mpq_get_d(rounded));
-    else
-      ck_assert(isinf(clarke_ieee_mul(&u, mpq_get_d(a), mpq_get_d(b))));
+    check_operation(clarke_ieee_mul(&u, mpq_get_d(a), mpq_get_d(b)), q, shape, "*");
+    if (mpq_sgn(b) != 0) {
+      mpq_div(q, a, b);
+      check_operation(clarke_ieee_div(&u, mpq_get_d(a), mpq_get_d(b)), q, shape, "/");
+    }
     clarke_ieee_end(&u);
   }
-  mpq_clears(a, b, q, rounded, NULL);
+  mpq_clears(a, b, q, NULL);
 }
 END_TEST
 
@@ -1077,7 +1092,7 @@ main(void)
   tcase_add_test(numbers, rounds_all_halves);
   tcase_add_test(numbers, knows_the_names);
   tcase_add_test(numbers, operates_as_the_machine);
-  tcase_add_test(numbers, operates_in_short_formats);
+  tcase_add_test(numbers, operates_by_the_definition);
   tcase_add_test(numbers, rounds_functions_correctly);
   tcase_add_test(numbers, functions_at_the_ends);
   tcase_add_test(numbers, leaves_mpfr_as_it_was);

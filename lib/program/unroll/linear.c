@@ -140,39 +140,26 @@ clarke_unroll_scale(clarke_unrolling *u, const clarke_step *s)
   return status;
 }
 
-/* A term of the output's entry f: the weight's entry and that of x which it multiplies. */
-static void
-dense_term(const clarke_dense *d, size_t f, size_t inner, size_t *weight, size_t *x)
-{
-  size_t repeat = f % d->repeat, outer = f / d->repeat % d->outer;
-  size_t block = f / d->repeat / d->outer;
-
-  *weight = d->transposed ? inner * d->outer + outer : outer * d->inner + inner;
-  if (d->grouped)
-    *weight += block * d->outer * d->inner;
-  *x = (block * d->inner + inner) * d->repeat + repeat;
-}
-
 /* The terms of output entry f but those of padding: with a weight in wrt, products made before
  * (products[i]). */
 static size_t
 dense_terms(clarke_unrolling *u, const clarke_step *s, size_t f, const size_t *products)
 {
+  const clarke_block_row row = clarke_block_row_of(&s->dense, f);
   size_t n = 0;
 
   for (size_t i = 0; i < s->dense.inner; i++) {
-    size_t weight, x;
+    const size_t at = clarke_unroll_entry(u, s->in[0].value, row.x + i * row.x_step);
 
-    dense_term(&s->dense, f, i, &weight, &x);
-    if (clarke_unroll_entry(u, s->in[0].value, x) == u->zero)
+    if (at == u->zero)
       continue;
     if (products != NULL) {
       u->in[n] = products[i];
       mpq_set_ui(u->coef[n++], 1, 1);
       continue;
     }
-    u->in[n] = clarke_unroll_entry(u, s->in[0].value, x);
-    mpq_set_d(u->coef[n++], u->g->values[s->dense.weight].real[weight]);
+    u->in[n] = at;
+    mpq_set_d(u->coef[n++], u->g->values[s->dense.weight].real[row.weight + i * row.weight_step]);
   }
   return n;
 }
@@ -193,15 +180,61 @@ dense_products(clarke_unrolling *u, const clarke_step *s, size_t **products)
     return clarke_unroll_no_memory(u);
   for (size_t f = 0; f < count; f++)
     for (size_t i = 0; status == CLARKE_OK && i < d->inner; i++) {
-      size_t weight, x;
+      const clarke_block_row row = clarke_block_row_of(d, f);
+      const size_t at = clarke_unroll_entry(u, s->in[0].value, row.x + i * row.x_step);
 
-      dense_term(d, f, i, &weight, &x);
-      if (clarke_unroll_entry(u, s->in[0].value, x) != u->zero)
+      if (at != u->zero)
         status = clarke_unroll_add_product(u, &(*products)[f * d->inner + i], CLARKE_DO_PRODUCT,
-                                           clarke_unroll_entry(u, d->weight, weight),
-                                           clarke_unroll_entry(u, s->in[0].value, x));
+                                           clarke_unroll_entry(u, d->weight, row.weight + i * row.weight_step), at);
     }
   clarke_code_new_group(u->p);
+  return status;
+}
+
+/* The argument's entries, and where the matrix is in wrt, the matrix's. */
+static clarke_status
+name_entries(clarke_unrolling *u, clarke_block *b, const clarke_step *s)
+{
+  const bool numbers = clarke_unroll_is_number(u, s->dense.weight);
+
+  b->x = malloc((b->n_x + 1) * sizeof *b->x);
+  b->parameter = numbers ? NULL : malloc((b->n_weights + 1) * sizeof *b->parameter);
+  if (b->x == NULL || (!numbers && b->parameter == NULL))
+    return clarke_unroll_no_memory(u);
+  for (size_t e = 0; e < b->n_x; e++) {
+    const size_t at = clarke_unroll_entry(u, s->in[0].value, e);
+
+    b->x[e] = at == u->zero ? CLARKE_NONE : at;
+  }
+  for (size_t e = 0; !numbers && e < b->n_weights; e++)
+    b->parameter[e] = clarke_unroll_entry(u, s->dense.weight, e);
+  return CLARKE_OK;
+}
+
+/* Whole: its results are inputs. */
+static clarke_status
+fold_dense(clarke_unrolling *u, const clarke_step *s)
+{
+  clarke_folded *to = u->folded;
+  clarke_block *grown = realloc(to->block, (to->n + 1) * sizeof *grown), *b;
+  const clarke_value *w = &u->g->values[s->dense.weight];
+  size_t first = 0;
+  clarke_status status;
+
+  if (grown == NULL)
+    return clarke_unroll_no_memory(u);
+  to->block = grown;
+  b = &to->block[to->n++];
+  *b = (clarke_block){.n = u->g->values[s->out].count, .shape = s->dense, .n_weights = w->count, .weight = w->real,
+                      .n_x = u->g->values[s->in[0].value].count};
+  status = name_entries(u, b, s);
+  clarke_code_new_group(u->p);
+  if (status == CLARKE_OK)
+    status = clarke_code_add_input(u->p, &first, s->name, b->n, true, u->err);
+  clarke_code_new_group(u->p);
+  b->first = first;
+  for (size_t f = 0; f < b->n; f++)
+    u->at[s->out][f] = first + f;
   return status;
 }
 
@@ -209,8 +242,11 @@ clarke_status
 clarke_unroll_dense(clarke_unrolling *u, const clarke_step *s)
 {
   size_t *products = NULL, inner = s->dense.inner;
-  clarke_status status = clarke_unroll_make_room(u, inner);
+  clarke_status status;
 
+  if (u->folded != NULL)
+    return fold_dense(u, s);
+  status = clarke_unroll_make_room(u, inner);
   if (status == CLARKE_OK && !clarke_unroll_is_number(u, s->dense.weight))
     status = dense_products(u, s, &products);
   mpq_set_ui(u->constant, 0, 1);

@@ -65,12 +65,16 @@ add_inputs(clarke_unrolling *u, const char *name)
   return status;
 }
 
-/* Parameters are what the question is about; without any, the input. */
+/* Parameters are what the question is about; without any, the input. Results of blocks, behind both, are not. */
 static void
-mark_wrt(clarke_code *p)
+mark_wrt(clarke_code *p, const clarke_graph *g)
 {
+  size_t n = 0;
+
+  for (size_t i = 0; i < g->n_parameters; i++)
+    n += g->parameters[i].wrt;
   for (size_t i = 0; i < p->n_inputs; i++)
-    p->input[i].wrt = i > 0 || p->n_inputs == 1;
+    p->input[i].wrt = n > 0 ? i > 0 && i <= n : i == 0;
 }
 
 static clarke_status
@@ -89,7 +93,7 @@ unroll_graph(clarke_unrolling *u, const char *input_name)
   }
   for (size_t e = 0; status == CLARKE_OK && e < g->values[g->output].count; e++)
     status = clarke_code_add_output(u->p, clarke_unroll_entry(u, g->output, e), u->err);
-  mark_wrt(u->p);
+  mark_wrt(u->p, g);
   u->p->output_vector = true;
   return status;
 }
@@ -154,21 +158,54 @@ end(clarke_unrolling *u)
   free(u->coef);
 }
 
-clarke_status
-clarke_unroll(clarke_code *p, mpq_t **point, size_t *n, const clarke_graph *g,
-              const clarke_tensor *x, const char *input_name, clarke_error *err)
+/* folded: NULL, or matrix products stay whole. */
+static clarke_status
+unroll(clarke_code *p, mpq_t **point, size_t *n, clarke_folded *folded, const clarke_graph *g, const clarke_tensor *x,
+       const char *input_name, clarke_error *err)
 {
-  clarke_unrolling u = {.p = p, .g = g, .err = err};
-  clarke_status status = begin(&u) ? CLARKE_OK : clarke_unroll_no_memory(&u);
+  clarke_unrolling u = {.p = p, .g = g, .folded = folded, .err = err};
+  clarke_status status = CLARKE_OK;
 
   *point = NULL;
   *n = 0;
   if (g->decided)
     return clarke_fail(err, CLARKE_EINPUT, "%s: a comparison of initializers was decided by their entries, which a program may move", g->file);
-  if (status == CLARKE_OK)
-    status = unroll_graph(&u, input_name != NULL ? input_name : "input");
+  status = begin(&u) ? unroll_graph(&u, input_name != NULL ? input_name : "input") : clarke_unroll_no_memory(&u);
   if (status == CLARKE_OK)
     status = make_point(point, n, &u, x);
+  if (folded != NULL) {
+    folded->at = u.at;
+    folded->n_values = g->n_values;
+    u.at = NULL;
+  }
   end(&u);
   return status;
+}
+
+clarke_status
+clarke_unroll(clarke_code *p, mpq_t **point, size_t *n, const clarke_graph *g, const clarke_tensor *x, const char *input_name,
+              clarke_error *err)
+{
+  return unroll(p, point, n, NULL, g, x, input_name, err);
+}
+
+void
+clarke_folded_clear(clarke_folded *f)
+{
+  for (size_t i = 0; i < f->n; i++) {
+    free(f->block[i].x);
+    free(f->block[i].parameter);
+  }
+  for (size_t v = 0; f->at != NULL && v < f->n_values; v++)
+    free(f->at[v]);
+  free(f->block);
+  free(f->at);
+  *f = (clarke_folded){0};
+}
+
+clarke_status
+clarke_unroll_folded(clarke_code *p, mpq_t **point, size_t *n, clarke_folded *folded, const clarke_graph *g, const clarke_tensor *x,
+                     clarke_error *err)
+{
+  return unroll(p, point, n, folded, g, x, NULL, err);
 }

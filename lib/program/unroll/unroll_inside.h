@@ -3,7 +3,6 @@
 #define CLARKE_PROGRAM_UNROLL_UNROLL_INSIDE_H
 
 #include "program/unroll/unroll.h"
-#include "program/code.h"
 
 typedef struct {
   clarke_code *p;
@@ -17,6 +16,7 @@ typedef struct {
   mpq_t *coef;    /* room + 1 */
   mpq_t constant, factor;
   size_t zero;    /* the constant 0's instruction; CLARKE_NONE: none yet */
+  clarke_folded *folded; /* NULL, or matrix products are left whole and come in here */
   clarke_error *err;
 } clarke_unrolling;
 
