@@ -28,7 +28,8 @@ import clarke  # noqa: E402
 from report import Report  # noqa: E402
 
 REPORT = Report()
-TITLES = ("script", "recorded", "gradient", "verdict", "touched", "told"), ("written", "refused")
+GOOD = "the rule's, "
+TITLES = ("script", "recorded", "gradient", "verdict", "touched", "optimizer's step", "told"), ("written", "refused")
 
 
 def said(run, answer):
@@ -38,6 +39,14 @@ def said(run, answer):
     lines = [f"surrogate at {text.split(': ')[0]}: {text.split(': ')[1]}" for text in answer.surrogates] + description["constants"]
     lines += [f"a number is read at {line}" for line in description["branches"]]
     return "; ".join(dict.fromkeys(lines)) or "-"
+
+
+def stepped(name):
+    """What is said of the optimizer's step; it is its rule's, for the gradient that the optimizer was given."""
+    said = clarke.step("run/")
+    rule, answer, given = said["rule"], said["answer"], said["gradient"]["is"]
+    REPORT.check(answer.startswith(GOOD) and said["holds"], f"{name}: its optimizer's step is the rule's", said)
+    return f"{rule}: {answer.removeprefix(GOOD)}" + (f"; gradient: {given}" if given != "recorded" else "")
 
 
 def ask(name):
@@ -52,9 +61,10 @@ def ask(name):
             with open("run/run.json", encoding="utf-8") as f:
                 kind = "batch axis" if json.load(f)["batch_axis"] else "single run"
             verify(name, answer)
-            return [f"[{name}](../tests/interop/scripts/{name}.py)", kind, answer.answer, answer.verdict, str(sum(answer.touched_by_module.values())), said("run/", answer)]
+            return [f"[{name}](../tests/interop/scripts/{name}.py)", kind, answer.answer, answer.verdict, str(sum(answer.touched_by_module.values())),
+                    stepped(name), said("run/", answer)]
         except (clarke.Refused, clarke.Failed) as why:
-            return [f"[{name}](../tests/interop/scripts/{name}.py)", "no", "-", "-", "-", str(why)]
+            return [f"[{name}](../tests/interop/scripts/{name}.py)", "no", "-", "-", "-", "-", str(why)]
         finally:
             os.chdir(back)
 

@@ -39,7 +39,7 @@ optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4)
 for step in range(2):
     ids = torch.randint(0, 12, (2, 7))
     optimizer.zero_grad(set_to_none=True)
-    with clarke.record("run/", model):
+    with clarke.record("run/", model, optimizer=optimizer):
         logits = model(ids[:, :-1])
         loss = F.cross_entropy(logits.reshape(-1, logits.shape[-1]), ids[:, 1:].reshape(-1))
         loss.backward()

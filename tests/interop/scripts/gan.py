@@ -15,7 +15,7 @@ for _ in range(2):
     real = torch.randn(4, 6)
     fake = generator(torch.randn(4, 3))
     step_d.zero_grad()
-    with clarke.record("run/", discriminator):
+    with clarke.record("run/", discriminator, optimizer=step_d):
         loss_d = F.binary_cross_entropy_with_logits(discriminator(real), ones) \
             + F.binary_cross_entropy_with_logits(discriminator(fake.detach()), zeros)
         loss_d.backward()

@@ -36,7 +36,7 @@ optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
 edges, graph, labels = torch.randint(0, 9, (2, 16)), torch.tensor([0, 0, 0, 0, 1, 1, 1, 2, 2]), torch.tensor([0, 1, 0])
 for _ in range(2):
     optimizer.zero_grad()
-    with clarke.record("run/", model):
+    with clarke.record("run/", model, optimizer=optimizer):
         loss = F.cross_entropy(model(torch.randn(9, 3), edges, graph), labels)
         loss.backward()
     optimizer.step()

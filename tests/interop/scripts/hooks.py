@@ -13,7 +13,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for _ in range(2):
     x, y = torch.randn(5, 6), torch.randn(5, 3)
     optimizer.zero_grad()
-    with clarke.record("run/", model):
+    with clarke.record("run/", model, optimizer=optimizer):
         present = y > -1
         loss = (F.mse_loss(model(x), y, reduction="none") * present).sum() / present.sum()
         print(loss)

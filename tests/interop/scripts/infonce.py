@@ -21,7 +21,7 @@ for _ in range(2):
     x = torch.randn(4, 8)
     views = torch.cat([x + 0.1 * torch.randn_like(x), x + 0.1 * torch.randn_like(x)])
     optimizer.zero_grad()
-    with clarke.record("run/", model):
+    with clarke.record("run/", model, optimizer=optimizer):
         loss = info_nce(model(views))
         loss.backward()
     optimizer.step()

@@ -24,7 +24,7 @@ optimizer = torch.optim.AdamW(trained, lr=1e-2)
 for _ in range(3):
     x, y = torch.randn(6, 10), torch.randint(0, 4, (6,))
     optimizer.zero_grad()
-    with clarke.record("run/", model):
+    with clarke.record("run/", model, optimizer=optimizer):
         loss = F.cross_entropy(model(x), y)
         loss.backward()
     optimizer.step()

@@ -22,7 +22,7 @@ x = torch.stack([series[i:i + 6] for i in range(4)]).unsqueeze(-1)
 y = torch.stack([series[i + 6:i + 7] for i in range(4)])
 for _ in range(2):
     optimizer.zero_grad()
-    with clarke.record("run/", model):
+    with clarke.record("run/", model, optimizer=optimizer):
         loss = loss_fn(model(x), y)
         loss.backward()
     optimizer.step()

@@ -11,7 +11,7 @@ model = nn.Sequential(nn.Flatten(), nn.Linear(64, 16), nn.ReLU(), nn.Dropout(0.2
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
 for i in range(0, 24, 8):
     optimizer.zero_grad()
-    with clarke.record("run/", model):
+    with clarke.record("run/", model, optimizer=optimizer):
         loss = F.cross_entropy(model(pictures[i:i + 8]), labels[i:i + 8])
         print(f"{i}: {loss.item():.4f}")
         loss.backward()

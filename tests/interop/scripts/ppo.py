@@ -28,7 +28,7 @@ with torch.no_grad():  # the rollout
     advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
 for epoch in range(2):
     optimizer.zero_grad()
-    with clarke.record("run/", model):
+    with clarke.record("run/", model, optimizer=optimizer):
         logits, values = model(states)
         log_probs = F.log_softmax(logits, -1)
         new = log_probs.gather(1, actions[:, None]).squeeze(1)

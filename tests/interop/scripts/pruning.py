@@ -14,7 +14,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
 for _ in range(2):
     x, y = torch.randn(6, 1, 8, 8), torch.randint(0, 10, (6,))
     optimizer.zero_grad()
-    with clarke.record("run/", model):
+    with clarke.record("run/", model, optimizer=optimizer):
         loss = F.cross_entropy(model(x), y)
         loss.backward()
     optimizer.step()

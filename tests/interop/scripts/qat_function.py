@@ -31,7 +31,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for _ in range(2):
     x, y = torch.randn(5, 6), torch.randint(0, 3, (5,))
     optimizer.zero_grad()
-    with clarke.record("run/", model):
+    with clarke.record("run/", model, optimizer=optimizer):
         loss = F.cross_entropy(model(x), y)
         loss.backward()
     optimizer.step()

@@ -20,7 +20,7 @@ for step in range(3):
     optimizer.zero_grad()
     if step == 1:  # the ranges are known
         model.apply(quantization.disable_observer)
-    with clarke.record("run/", model):
+    with clarke.record("run/", model, optimizer=optimizer):
         loss = F.cross_entropy(model(x), y)
         loss.backward()
     optimizer.step()

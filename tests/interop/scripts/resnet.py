@@ -22,7 +22,7 @@ running = 0.0
 for _ in range(2):
     inputs, targets = torch.randn(4, 3, 8, 8), torch.randint(0, 10, (4,))
     optimizer.zero_grad()
-    with clarke.record("run/", model):
+    with clarke.record("run/", model, optimizer=optimizer):
         loss = criterion(model(inputs), targets)
         running += loss.item()
         loss.backward()

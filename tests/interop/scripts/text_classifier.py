@@ -27,7 +27,7 @@ for _ in range(2):
     words = nn.utils.rnn.pad_sequence([torch.randint(1, 15, (n,)) for n in (5, 2, 3, 4)], batch_first=True, padding_value=PAD)
     labels = torch.randint(0, 2, (4,))
     optimizer.zero_grad()
-    with clarke.record("run/", model):
+    with clarke.record("run/", model, optimizer=optimizer):
         loss = F.cross_entropy(model(words), labels)
         loss.backward()
     optimizer.step()

@@ -20,7 +20,7 @@ class Trainer:
 
     def training_step(self, inputs):
         self.model.train()
-        with clarke.record("run/", self.model):
+        with clarke.record("run/", self.model, optimizer=self.optimizer):
             loss = self.compute_loss(inputs) / self.accumulate
             self.log(loss=round(loss.item(), 4), lr=self.schedule.get_last_lr()[0])
             loss.backward()

@@ -29,7 +29,7 @@ images = torch.randn(2, 1, 8, 8)
 masks = (images[:, 0] > 0).long()
 for _ in range(2):
     optimizer.zero_grad()
-    with clarke.record("run/", model):
+    with clarke.record("run/", model, optimizer=optimizer):
         loss = F.cross_entropy(model(images), masks)
         loss.backward()
     optimizer.step()

@@ -25,7 +25,7 @@ optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
 for _ in range(2):
     x = torch.rand(6, 36)
     optimizer.zero_grad()
-    with clarke.record("run/", model):
+    with clarke.record("run/", model, optimizer=optimizer):
         reconstruction, mu, logvar = model(x)
         bce = F.binary_cross_entropy(reconstruction, x, reduction="sum")
         kld = -0.5 * torch.sum(1 + logvar - mu.pow(2) - logvar.exp())
