@@ -42,6 +42,8 @@ static const struct {
    "what words of the reports mean"},
   {"profile", clarke_command_profile,
    "what frameworks take for derivatives at kinks, by version"},
+  {"diff", clarke_command_diff,
+   "two checkpoints, profiles, records or reports: where they differ"},
   {"selftest", clarke_command_selftest,
    "small questions whose answers are known, and their proofs: is this build right?"},
 };

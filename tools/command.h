@@ -55,6 +55,7 @@ int clarke_command_audit(int argc, char **argv);
 int clarke_command_certify(int argc, char **argv);
 int clarke_command_cost(int argc, char **argv);
 int clarke_command_derive(int argc, char **argv);
+int clarke_command_diff(int argc, char **argv);
 int clarke_command_patterns(int argc, char **argv);
 int clarke_command_encode(int argc, char **argv);
 int clarke_command_step(int argc, char **argv);

@@ -1,5 +1,8 @@
 #define _GNU_SOURCE /* on_exit, fopencookie */
 #include <stdio.h> /* before gmp.h */
+#ifdef __GLIBC__
+#include <stdio_ext.h>
+#endif
 
 #include "process.h"
 #include "base/output.h"
@@ -129,10 +132,10 @@ glpk_gave_up(void *unused)
 /* Standard output and error write by these, so that nothing that anybody prints steers a terminal. */
 typedef struct {
   int fd;
-  bool as_is;
+  bool as_is, used;
 } terminal;
 
-static terminal output = {STDOUT_FILENO, false}, messages = {STDERR_FILENO, false};
+static terminal output = {STDOUT_FILENO, false, false}, messages = {STDERR_FILENO, false, false};
 
 static bool
 write_all(int fd, const char *data, size_t n)
@@ -152,9 +155,10 @@ write_all(int fd, const char *data, size_t n)
 static ssize_t
 write_printable(void *to, const char *data, size_t n)
 {
-  const terminal *t = to;
+  terminal *t = to;
   char text[1024 * CLARKE_PRINTABLE_MOST];
 
+  t->used = t->used || n > 0;
   for (size_t at = 0, part; at < n; at += part) {
     part = n - at < 1024 ? n - at : 1024;
     if (t->as_is ? !write_all(t->fd, data + at, part) : !write_all(t->fd, text, clarke_printable(text, data + at, part)))
@@ -192,7 +196,19 @@ clarke_process_print_as_is(void)
   fflush(stdout); /* which remembers its errors */
   output.as_is = true;
 }
+
+bool
+clarke_process_has_printed(void)
+{
+  return output.used || __fpending(stdout) > 0;
+}
 #else
+bool
+clarke_process_has_printed(void)
+{
+  return true; /* it is not known */
+}
+
 static void
 print_printable(void)
 {

@@ -2,6 +2,8 @@
 #ifndef CLARKE_TOOLS_PROCESS_H
 #define CLARKE_TOOLS_PROCESS_H
 
+#include <stdbool.h>
+
 /* Call it first in main. From then on
  * - the descriptors 0, 1 and 2 are open, so that no file is opened as one of them; writing to one that was closed fails;
  * - standard output and error show printable ASCII alone (base/printable.h);
@@ -13,6 +15,9 @@ void clarke_process_begin(void);
 
 /* From here on standard output shows all bytes as they are: for a file's text that is asked for, to be a file again. */
 void clarke_process_print_as_is(void);
+
+/* Was anything of standard output printed, or is it to be? */
+bool clarke_process_has_printed(void);
 
 /* Before a command computes: ends with status 2 where a limit of the stack is too low for the deepest work, or one of the address
  * space leaves too little for the BLAS; where there

@@ -36,15 +36,15 @@ clarke_checkpoint_name(char **path, const char **key, const char *given, clarke_
 /* --- reading ---------------------------------------------------------------------------------- */
 
 static clarke_status
-parse_shards(clarke_tensors *ts, const clarke_audit_request *r, const char *name, clarke_error *err)
+parse_shards(clarke_tensors *ts, const char *path, const clarke_file *f, clarke_error *err)
 {
   clarke_shards shards;
   clarke_status status;
 
   clarke_shards_init(&shards);
-  status = clarke_shards_parse(&shards, r->params->data, r->params->size, name, err);
+  status = clarke_shards_parse(&shards, f->data, f->size, clarke_base_name(path), err);
   if (status == CLARKE_OK)
-    status = clarke_shards_read(ts, &shards, r->params_path, err);
+    status = clarke_shards_read(ts, &shards, path, err);
   clarke_shards_clear(&shards);
   return status;
 }
@@ -58,22 +58,20 @@ is_pickled(const unsigned char *data, size_t size)
   return size >= 2 && !safetensors && (memcmp(data, "PK", 2) == 0 || memcmp(data, "\x80\2", 2) == 0);
 }
 
-/* By what the file is: a ZIP of arrays or of torch.save, safetensors, or an index of such. *checked: can clarke-check read it
- * too? */
-static clarke_status
-parse(clarke_tensors *ts, bool *checked, const clarke_audit_request *r, const char *name, clarke_error *err)
+clarke_status
+clarke_checkpoint_tensors(clarke_tensors *ts, bool *checked, const char *path, const char *key, const clarke_file *f, clarke_error *err)
 {
-  const clarke_file *f = r->params;
+  const char *name = clarke_base_name(path);
   const bool npz = clarke_ends_with(name, ".npz"), index = clarke_ends_with(name, ".index.json");
   const bool pickled = !npz && !index && is_pickled(f->data, f->size);
 
   *checked = false;
   if (pickled || clarke_ends_with(name, ".pt") || clarke_ends_with(name, ".pth"))
-    return clarke_pt_parse(ts, r->params_key, f->data, f->size, name, err);
-  if (r->params_key != NULL)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: has no dictionaries, and so nothing under '%s'", name, r->params_key);
+    return clarke_pt_parse(ts, key, f->data, f->size, name, err);
+  if (key != NULL)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: has no dictionaries, and so nothing under '%s'", name, key);
   if (index)
-    return parse_shards(ts, r, name, err);
+    return parse_shards(ts, path, f, err);
   *checked = true;
   if (npz)
     return clarke_npz_parse(ts, checked, f->data, f->size, name, err);
@@ -212,7 +210,7 @@ clarke_checkpoint_read(clarke_audit_session *s, const clarke_audit_request *r, c
   if (status != CLARKE_OK)
     return status;
   clarke_tensors_init(&tensors);
-  status = parse(&tensors, &s->params_stored, r, s->params.name, err);
+  status = clarke_checkpoint_tensors(&tensors, &s->params_stored, r->params_path, r->params_key, r->params, err);
   if (status == CLARKE_OK)
     status = match_prefixes(&renamed, &tensors, &s->graph, err);
   s->params_stored = s->params_stored && !renamed;

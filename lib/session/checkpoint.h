@@ -8,6 +8,11 @@
  * model.) are matched with the model's. */
 clarke_status clarke_checkpoint_read(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err);
 
+/* The tensors of a file by what it is: a ZIP of arrays or of torch.save, in which they are under the key (NULL: where they usually are),
+ * safetensors, or an index of such. *checked: can clarke-check read it, too? f, which lies at the path, outlives them; float32 of
+ * safetensors stays packed. */
+clarke_status clarke_checkpoint_tensors(clarke_tensors *ts, bool *checked, const char *path, const char *key, const clarke_file *f, clarke_error *err);
+
 /* Can clarke-check read the checkpoint that was read, as it is? */
 clarke_status clarke_checkpoint_provable(const clarke_audit_session *s, clarke_error *err);
 

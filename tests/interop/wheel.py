@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""The wheel that pip builds of the repository: the package with both programs, in an environment that has nothing else of clarke.
+"""The wheel that tools/wheel/build makes of the repository: the package with both programs and their libraries, in an environment that
+has nothing else: no compiler, no variable but an empty PATH, and of the system's libraries those alone that every Linux has.
 
     wheel.py
 
 Lemma 2 as a module is recorded and audited, its proof is checked, and pytest finds the fixture.
 """
+import glob
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -50,18 +53,38 @@ if __name__ == "__main__":
 """
 
 
-def run(folder, *command):
-    clean = {k: v for k, v in os.environ.items() if k not in ("CLARKE", "PYTHONPATH")}
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=clean)
+# What PEP 600 lets a wheel take from the system: the C library's parts, and the compiler's run-time libraries.
+SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libstdc++.so.6", "libgcc_s.so.1", "linux-vdso.so.1", "ld-linux-x86-64.so.2",
+          "libz.so.1"}
+
+
+def run(folder, *command, env=None):
+    """Without an environment of its own a command has a PATH that leads nowhere."""
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env={"PATH": folder} if env is None else env)
     return done.returncode, done.stdout + done.stderr
 
 
 def built(folder):
     """The wheel's path; None: there is none."""
-    status, said = run(folder, sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", ".", ROOT)
+    clean = {k: v for k, v in os.environ.items() if k not in ("CLARKE", "PYTHONPATH")}
+    status, said = run(folder, "sh", os.path.join(ROOT, "tools", "wheel", "build"), folder, env=clean)
     wheels = [name for name in os.listdir(folder) if name.endswith(".whl")]
-    expect(status == 0 and len(wheels) == 1, f"pip builds a wheel: {said}")
+    expect(status == 0 and len(wheels) == 1, f"a wheel is built: {said}")
+    expect(all(re.fullmatch(r"clarke-[0-9.]+-py3-none-manylinux_2_\d+_x86_64\.whl", name) for name in wheels), wheels)
     return os.path.join(folder, wheels[0]) if wheels else None
+
+
+def contained(folder):
+    """Each library of each program and library of the wheel is another of the wheel, or the system's own."""
+    inside = os.path.realpath(os.path.join(folder, "venv"))
+    files = {os.path.realpath(path) for name in ("clarke.scripts", "clarke.libs") for path in glob.glob(f"{inside}/**/{name}/*", recursive=True)}
+    expect(sum(path.endswith(("/clarke", "/clarke-check")) for path in files) == 2 and len(files) > 10, files)
+    for path in files:
+        _, said = run(folder, "/usr/bin/ldd", path, env={})
+        for line in said.splitlines():
+            name, _, found = line.strip().partition(" => ")
+            name = os.path.basename(name.split(" ")[0])
+            expect(name in SYSTEM or os.path.realpath(found.split(" (")[0]).startswith(inside + os.sep), f"{path} needs {line.strip()}")
 
 
 def installed(folder, wheel):
@@ -73,6 +96,8 @@ def installed(folder, wheel):
         others.write(sysconfig.get_path("purelib") + "\n")
     status, said = run(folder, os.path.join(scripts, "python"), "-m", "pip", "install", "-q", "--no-deps", wheel)
     expect(status == 0, f"pip installs it: {said}")
+    status, said = run(folder, os.path.join(scripts, "clarke"), "selftest")
+    expect(status == 0 and "6 of 6 answers" in said, f"selftest: {said}")
     return scripts
 
 
@@ -91,5 +116,7 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as scratch:
         made = built(scratch)
         if made is not None:
-            asked(scratch, installed(scratch, made))
+            programs = installed(scratch, made)
+            contained(scratch)
+            asked(scratch, programs)
     finish()

@@ -268,6 +268,28 @@ START_TEST(a_later_checkpoint)
 }
 END_TEST
 
+/* What a file holds, under its own names; a key is for dictionaries alone. */
+START_TEST(tensors_of_a_checkpoint)
+{
+  clarke_tensors ts;
+  bool checked = false;
+  asked a;
+
+  open_case(&a, "lemma2");
+  OK(clarke_audit_session_read(&a.s, &a.ask, &error));
+  write_checkpoint(&a, "module.w", -5);
+  clarke_tensors_init(&ts);
+  OK(clarke_checkpoint_tensors(&ts, &checked, a.params_path, NULL, &a.params, &error));
+  ck_assert(checked && ts.n == 1 && ts.tensor[0].real[0] == -5);
+  ck_assert_str_eq(ts.tensor[0].name, "module.w");
+  clarke_tensors_clear(&ts);
+  FAILS(clarke_checkpoint_tensors(&ts, &checked, a.params_path, "ema", &a.params, &error), "nothing under 'ema'");
+  clarke_tensors_clear(&ts);
+  remove(a.params_path);
+  close_case(&a);
+}
+END_TEST
+
 START_TEST(checkpoints_that_do_not_fit)
 {
   asked a;
@@ -407,6 +429,7 @@ MODULE(audits)
   tcase_add_test(tests, without_a_proof);
   tcase_add_test(tests, what_cannot_be_asked);
   tcase_add_test(tests, a_later_checkpoint);
+  tcase_add_test(tests, tensors_of_a_checkpoint);
   tcase_add_test(tests, checkpoints_that_do_not_fit);
   tcase_add_test(tests, names_of_checkpoints);
   tcase_add_test(tests, notes);

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "command.h"
+#include "failed.h"
 #include "cost/table.h"
 #include "session/audit.h"
 #include "session/json.h"
@@ -237,9 +238,7 @@ clarke_command_cost(int argc, char **argv)
   clarke_watch_begin(&q.watch);
   status = answer(&report, &q, &err);
   clarke_watch_end();
-  if (status != CLARKE_OK)
-    fprintf(stderr, "clarke cost: %s\n", err.text);
-  result = status != CLARKE_OK ? status == CLARKE_ESTOPPED ? EXIT_UNDECIDED : EXIT_NOT_ASKED
+  result = status != CLARKE_OK ? clarke_failed("cost", q.json, &err)
            : report.against.n > 0 && !report.against.explained ? EXIT_FAILS : EXIT_HOLDS;
   clarke_against_clear(&report.against);
   clarke_cost_session_clear(&report.session);

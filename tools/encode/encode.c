@@ -3,6 +3,7 @@
 #include "base/stop.h"
 #include "base/text.h"
 #include "command.h"
+#include "failed.h"
 #include "encode_report.h"
 #include "program/prog.h"
 #include "proof/write_formula.h"
@@ -394,18 +395,14 @@ clarke_command_encode(int argc, char **argv)
   clarke_error err = {CLARKE_OK, ""};
   clarke_encode_report report;
   clarke_status status;
-  int result = EXIT_NOT_ASKED;
+  int result;
 
   clarke_read_arguments(&q, &argp, name, argc, argv, 0);
   report_init(&report);
   clarke_watch_begin(&q.watch);
   status = answer(&report, &q, &err);
   clarke_watch_end();
-  if (status != CLARKE_OK)
-    fprintf(stderr, "clarke encode: %s\n", err.text);
-  else
-    result = exit_status(&report);
-  result = status == CLARKE_ESTOPPED ? EXIT_UNDECIDED : result;
+  result = status == CLARKE_OK ? exit_status(&report) : clarke_failed("encode", q.json, &err);
   report_clear(&report);
   return result;
 }

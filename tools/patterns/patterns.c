@@ -1,5 +1,6 @@
 /* clarke patterns: regions of piecewise linear functions, sign vectors of arrangements. */
 #include "command.h"
+#include "failed.h"
 #include "patterns_arrangement.h"
 #include "patterns_regions.h"
 #include "watch.h"
@@ -195,9 +196,7 @@ clarke_command_patterns(int argc, char **argv)
     status = clarke_regions_answer(&complete, &r.regions, &err);
   clarke_watch_end();
   free(end);
-  if (status != CLARKE_OK) {
-    fprintf(stderr, "clarke patterns: %s\n", err.text);
-    return status == CLARKE_ESTOPPED ? EXIT_UNDECIDED : EXIT_NOT_ASKED;
-  }
+  if (status != CLARKE_OK)
+    return clarke_failed("patterns", r.regions.json, &err);
   return !complete ? EXIT_UNDECIDED : holds ? EXIT_HOLDS : EXIT_FAILS;
 }

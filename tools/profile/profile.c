@@ -1,5 +1,6 @@
 /* clarke profile: what frameworks take for derivatives at kinks and ties, by version; as the files that profiles are. */
 #include "command.h"
+#include "failed.h"
 #include "profile_rows.h"
 #include "session/json.h"
 
@@ -167,6 +168,5 @@ clarke_command_profile(int argc, char **argv)
   flint_cleanup_master();
   if (status == CLARKE_OK)
     return exit_status;
-  fprintf(stderr, "clarke profile: %s\n", err.text);
-  return EXIT_NOT_ASKED;
+  return clarke_failed("profile", r.json, &err);
 }

@@ -1,5 +1,6 @@
 /* clarke reproduce: runs the papers' examples; what is claimed, what is computed, do they agree? */
 #include "command.h"
+#include "failed.h"
 #include "check_needs.h"
 #include "base/stop.h"
 #include "proof/text.h"
@@ -417,10 +418,8 @@ clarke_command_reproduce(int argc, char **argv)
   clarke_watch_begin(&q.watch);
   status = reproduce(&rows, &l, &q, &err);
   clarke_watch_end();
-  if (status != CLARKE_OK)
-    complain(&err);
-  answer = status == CLARKE_ESTOPPED                     ? EXIT_UNDECIDED
-           : status != CLARKE_OK || l.unread > 0         ? EXIT_NOT_ASKED
+  answer = status != CLARKE_OK                    ? clarke_failed("reproduce", q.json, &err)
+           : l.unread > 0                         ? EXIT_NOT_ASKED
            : rows.count[CLARKE_ROW_DISAGREES] > 0 ? EXIT_FAILS
                                                   : EXIT_HOLDS;
   rows_clear(&rows);

@@ -5,6 +5,7 @@
 
 #include "base/stop.h"
 #include "command.h"
+#include "failed.h"
 #include "exact/literal.h"
 #include "session/json.h"
 #include "watch.h"
@@ -600,8 +601,8 @@ clarke_command_step(int argc, char **argv)
   status = q.is_run ? clarke_step_run(&w.answer, &q.run, &err) : strcmp(q.rule, "list") == 0 ? print_list(q.json, &err) : answer(&w, &q, &err);
   clarke_watch_end();
   if (status != CLARKE_OK)
-    fprintf(stderr, "clarke step: %s\n", err.text);
+    w.answer = clarke_failed("step", q.json, &err);
   work_clear(&w);
   free(q.gradient);
-  return status == CLARKE_OK ? w.answer : status == CLARKE_ESTOPPED ? EXIT_UNDECIDED : EXIT_NOT_ASKED;
+  return w.answer;
 }
