@@ -11,6 +11,7 @@ import math
 import os
 import shutil
 import struct
+import subprocess
 from fractions import Fraction
 from itertools import chain
 
@@ -3464,10 +3465,13 @@ def records():
     records_of_copies(files)
     records_of_moves(files)
     records_with_slopes(files)
+    records_with_pieces(files)
+    records_of_thirds(files)
     records_with_narrow_factors(files)
     records_without_rules(files)
     records_of_pools(files)
     records_of_composed_nodes(files)
+    records_at_their_last()
     records_of_far_entries(files)
     records_of_cross_entropy(files)
     records_of_means()
@@ -3678,6 +3682,103 @@ def records_with_slopes(files):
         tensors_file(f"{name}.gradients", {"w": floats(np.float32([[3 + 3 * np.float64(back)], [6 - 4 * np.float64(back)]]).tolist())})
         record(name, status, reason, lines % said, proxies=("LeakyRelu 0 right",), scale=3,
                **(files | dict(model="record-tenth.onnx", trace=f"{name}.trace", gradients=f"{name}.gradients")))
+
+
+def one_node(name, node, weights=None, integers=None, columns=1):
+    """r = node(x w), summed up, of w of ones."""
+    total = helper.make_node("ReduceSum", ["r"], ["out"], "out", keepdims=0)
+    save(f"{name}.onnx", [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), node, total], ["N", 2], [], dict(w=[[1] * columns] * 2, **(weights or {})),
+         integers=integers)
+
+
+def records_with_pieces(files):
+    """Pieces that are numbers, and slopes at kinks; what is a number and a multiple is no plain rule; entries that are read twice."""
+    node = helper.make_node
+    lines = """output a bit-exact
+    output r %s
+    output out not-covered
+    gradient a %s
+    gradient r bit-exact
+    gradient out not-covered
+    parameter w not-shown
+    pattern r %s"""
+    # within its bounds, and beyond either
+    one_node("record-clip", node("Clip", ["a", "low", "high"], ["r"], "r"), dict(low=np.float32(-0.5), high=np.float32(2.75)))
+    batch("record-clip.npz", [[1, 2], [3, -4], [1, 1]])
+    right = {"output/a": [[3], [-1], [2]], "output/r": [[2.75], [-0.5], [2]], "gradient/r": [[3], [3], [3]], "gradient/a": [[0], [0], [3]]}
+    own = files | dict(model="record-clip.onnx", data="record-clip.npz")
+    for k, (part, values, reason) in enumerate([
+            ("output/r", right["output/r"], "VERIFIED"), ("output/r", [[2.75], [-1], [2]], "output r: an entry is farther"),
+            ("output/r", [[3], [-0.5], [2]], "output r: an entry is farther"), ("output/r", [[2.75], [0.5], [2]], "output r: an entry is farther"),
+            ("gradient/a", [[3], [0], [3]], "gradient a: an entry is farther"), ("gradient/a", [[0], [3], [3]], "gradient a: an entry is farther")]):
+        tensors_file(f"record-clip-{k}.trace", {n: floats(v) for n, v in (right | {part: values}).items()})
+        record(f"record-clip-{k}", int(k > 0), reason, lines % ("bit-exact", "bit-exact", "0"), scale=3, proxies=("Clip 0 1", "Clip 1 1"),
+               **(own | dict(trace=f"record-clip-{k}.trace")))
+    # at a kink the slope is the left one's, the right one's, or a number of its own
+    one_node("record-kink", node("LeakyRelu", ["a"], ["r"], "r", alpha=0.25))
+    batch("record-kink.npz", [[1, -1]])
+    own = files | dict(model="record-kink.onnx", data="record-kink.npz")
+    for said, slope in [("left", 0.25), ("right", 1), ("1/2", 0.5)]:
+        for k, other in enumerate([slope, 1.25 - slope if slope != 0.5 else 1]):
+            name = f"record-kink-{said.replace('/', '-')}-{k}"
+            tensors_file(f"{name}.trace", {"output/a": floats([[0]]), "output/r": floats([[0]]), "gradient/r": floats([[1]]), "gradient/a": floats([[other]])})
+            record(name, k, "gradient a: an entry is farther" if k else "VERIFIED", lines % ("bit-exact", "bit-exact", "0"), proxies=(f"LeakyRelu 0 {said}",),
+                   **(own | dict(trace=f"{name}.trace")))
+    # a number and a multiple at once
+    one_node("record-hard", node("HardSigmoid", ["a"], ["r"], "r", alpha=0.25, beta=0.5))
+    own = files | dict(model="record-hard.onnx")
+    tensors_file("record-hard.trace", {"output/a": floats([[1], [-1]]), "output/r": floats([[0.75], [0.25]]), "gradient/r": floats([[1], [1]]),
+                                       "gradient/a": floats([[0.25], [0.25]])})
+    batch("record-hard.npz", [[1, 0], [0, -1]])
+    for k, (answers, reason) in enumerate([(("within", "within", "not-covered"), "VERIFIED"), (("bit-exact", "within", "not-covered"), "output r: not every entry"),
+                                           (("within", "bit-exact", "not-covered"), "gradient a: not every entry"), (("within", "within", "0"), "no rule covers this node's branches")]):
+        record(f"record-hard-{k}", int(k > 0), reason, lines % answers, proxies=("HardSigmoid 0 1/4", "HardSigmoid 1 1/4"),
+               **(own | dict(data="record-hard.npz", trace="record-hard.trace")))
+    # v has the one entry of a twice: what is handed back to one of them alone is not told
+    save("record-twice.onnx", [node("MatMul", ["x", "w"], ["a"], "a"), node("Gather", ["a", "both"], ["v"], "v", axis=1), node("Relu", ["v"], ["r"], "r"),
+                               node("ReduceSum", ["r"], ["out"], "out", keepdims=0)], ["N", 2], [], dict(w=[[1], [1]]), integers=dict(both=[0, 0]))
+    tensors_file("record-twice.trace", {"output/a": floats([[3], [-1]]), "gradient/r": floats([[1, 1], [1, 1]]), "gradient/v": floats([[1, 1], [0, 0]])})
+    twice = """output a bit-exact
+    output v not-covered
+    output r not-covered
+    output out not-covered
+    gradient a not-shown
+    gradient v not-covered
+    gradient r bit-exact
+    gradient out not-covered
+    parameter w not-shown
+    pattern r %s"""
+    record("record-twice", 0, "VERIFIED", twice % 0, **(files | dict(model="record-twice.onnx", trace="record-twice.trace")))
+
+
+def records_of_thirds(files):
+    """Means of three: thirds, which round; and of terms that cancel the last number within the bound, and the next."""
+    one_node("record-mean", helper.make_node("ReduceMean", ["a"], ["r"], "r", axes=[1], keepdims=1), columns=3)
+    tensors_file("record-mean.parameters", {"w": floats([[1, 1, 1], [1, 1, 1]])})
+    tensors_file("record-mean.gradients", {"w": floats(np.zeros((2, 3)).tolist())})
+    batch("record-mean.npz", [[1, 0]])
+    lines = """output a %s
+    output r %s
+    output out not-covered
+    gradient a %s
+    gradient r not-covered
+    gradient out not-covered
+    parameter w %s"""
+    own = files | dict(model="record-mean.onnx", data="record-mean.npz", parameters="record-mean.parameters", gradients="record-mean.gradients")
+    third = float(np.float32(7 / 3))
+    last = largest_float(Fraction(9, 2 ** 24 - 9) * Fraction(2, 3) + Fraction(36, 2 ** 126))
+    for k, (a, r, answer, reason) in enumerate([
+            ([1, 2, 4], third, "bit-exact", "VERIFIED"), ([1, 2, 4], next_float(third), "bit-exact", "output r: not every entry"),
+            ([1, 2, 4], next_float(third), "within", "VERIFIED"), ([1, -1, 0], last, "within", "VERIFIED"), ([1, -1, 0], -last, "within", "VERIFIED"),
+            ([1, -1, 0], next_float(last), "within", "output r: an entry is farther")]):
+        tensors_file(f"record-mean-{k}.trace", {"output/a": floats([a]), "output/r": floats([[r]])})
+        record(f"record-mean-{k}", int(reason != "VERIFIED"), reason, lines % ("not-shown", answer, "not-covered", "not-covered"), proxies=(),
+               **(own | dict(trace=f"record-mean-{k}.trace")))
+    # what underflows: 6 roundings, each by four times the smallest normal number
+    for k, (times, reason) in enumerate([(25, "VERIFIED"), (26, "output a: an entry is farther")]):
+        batch("record-least.npz", [[0, 2.0 ** -126]])
+        tensors_file(f"record-least-{k}.trace", {"output/a": floats([[times * 2.0 ** -126]])})
+        record(f"record-least-{k}", k, reason, ONLY % "within", **(files | dict(data="record-least.npz", trace=f"record-least-{k}.trace")))
 
 
 def next_float(a):
@@ -3968,6 +4069,95 @@ def records_at_their_bound(files):
                                               (first - 1, 1, "output r: an entry is farther")]):
         tensors_file(f"record-third-{k}.trace", {"output/a": floats([[3], [3]]), "output/r": floats([[at * 2.0 ** -25], [1 / 3]])})
         record(f"record-third-{k}", status, reason, lines, proxies=(), **(own | dict(trace=f"record-third-{k}.trace")))
+
+
+CHECKER = os.environ.get("CLARKE_CHECK", os.path.join(HERE, "..", "..", "build", "tools", "clarke-check"))
+
+
+def accepted(name):
+    return subprocess.run([CHECKER, path(name + ".proof"), "--data", DATA], capture_output=True, check=False).returncode == 0
+
+
+def last_within(name, node, weights, x, w, part, at, r, back, wrt=("w",)):
+    """NAME-last: of what `node` makes of a = x w one entry of `part` (output/r, gradient/a or a parameter's name) is the largest float32 that the
+    checker takes; NAME-next: the next. So no change of the bound goes unseen. r(a), back(a, g): in float64; g is 1, 2, -1, ..."""
+    total = helper.make_node("ReduceSum", ["q"], ["out"], "out", keepdims=0)
+    a = np.asarray(x, np.float64) @ np.asarray(w, np.float64)
+    y = r(a)
+    g = np.float64([[1, 2, -1, 0.5, -2, 3][(i + j) % 6] for i in range(y.shape[0]) for j in range(y.shape[1])]).reshape(y.shape)
+    save(f"{name}.onnx", [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), node, helper.make_node("Mul", ["r", "r"], ["q"], "q"), total], ["N", 2], [],
+         dict(w=w, **weights))
+    batch(f"{name}.npz", x)
+    tensors_file(f"{name}.parameters", {k: floats(np.asarray(v).tolist()) for k, v in (dict(w=w) | weights).items()})
+    made = {"output/a": a, "output/r": y, "gradient/r": g, "gradient/a": back(a, g)[0]}
+    handed = dict(zip(wrt, [np.zeros(np.shape(w)), *back(a, g)[1:]]))
+
+    def of(value, own):
+        values = np.float32(handed[part] if part in handed else made[part])
+        values.reshape(-1)[at] = value
+        tensors_file(f"{own}.trace", {k: floats(np.float32(values if k == part else v).tolist()) for k, v in made.items()})
+        tensors_file(f"{own}.gradients", {k: floats(np.float32(values if k == part else v).tolist()) for k, v in handed.items()})
+        said = {"output a": "not-shown", "output r": "not-shown", "gradient a": "not-shown", "gradient r": "not-shown"} | {
+            f"parameter {k}": "not-shown" for k in wrt} | {part.replace("/", " ") if "/" in part else f"parameter {part}": "within"}
+        lines = [f"output a {said['output a']}", f"output r {said['output r']}", "output q not-covered", "output out not-covered", f"gradient a {said['gradient a']}",
+                 f"gradient r {said['gradient r']}", "gradient q not-covered", "gradient out not-covered", *(f"parameter {k} {said[f'parameter {k}']}" for k in wrt)]
+        record(own, 0, "VERIFIED", "\n".join(lines), model=f"{name}.onnx", data=f"{name}.npz", trace=f"{own}.trace", gradients=f"{own}.gradients",
+               parameters=f"{name}.parameters", wrt=" ".join(wrt), proxies=())
+        INDEX.pop()
+        return accepted(own)
+
+    low = np.float32((handed[part] if part in handed else made[part]).reshape(-1)[at])
+    high = low + np.float32(2.0 ** -6) * max(np.float32(1), abs(low))
+    assert of(low, name + "-last") and not of(high, name + "-last"), name
+    while next_float(low) < high:
+        middle = np.float32((np.float64(low) + np.float64(high)) / 2)
+        low, high = (middle, high) if of(middle, name + "-last") else (low, middle)
+    of(low, name + "-last")
+    INDEX.append(f"{name}-last.proof 0 VERIFIED")
+    of(high, name + "-next")
+    INDEX.append(f"{name}-next.proof 1 an entry is farther")
+
+
+def records_at_their_last():
+    """Entries that are 0, or nearly, of terms that are not, show a bound to many digits."""
+    node = helper.make_node
+    x, w = [[1, 2], [3, -4], [-1, 0.5]], [[0.5, -0.25, 1], [0.75, 0.5, -1.5]]
+
+    def softmax(a):
+        e = np.exp(a - a.max(-1, keepdims=True))
+        return e / e.sum(-1, keepdims=True)
+
+    def normal(a, axis, epsilon):
+        return (a - a.mean(axis, keepdims=True)) / np.sqrt(a.var(axis, keepdims=True) + epsilon)
+
+    def normal_back(a, g, axis, epsilon):
+        y = normal(a, axis, epsilon)
+        return (g - g.mean(axis, keepdims=True) - y * (y * g).mean(axis, keepdims=True)) / np.sqrt(a.var(axis, keepdims=True) + epsilon)
+
+    sigmoid = lambda a: 1 / (1 + np.exp(-a))  # noqa: E731
+    functions = {
+        "softmax": (node("Softmax", ["a"], ["r"], "r", axis=1), {}, softmax, lambda a, g: [softmax(a) * (g - (softmax(a) * g).sum(-1, keepdims=True))]),
+        "logs": (node("LogSoftmax", ["a"], ["r"], "r", axis=1), {}, lambda a: np.log(softmax(a)), lambda a, g: [g - softmax(a) * g.sum(-1, keepdims=True)]),
+        "sigmoid": (node("Sigmoid", ["a"], ["r"], "r"), {}, sigmoid, lambda a, g: [sigmoid(a) * (1 - sigmoid(a)) * g]),
+        "tanh": (node("Tanh", ["a"], ["r"], "r"), {}, np.tanh, lambda a, g: [(1 - np.tanh(a) ** 2) * g]),
+        "exp": (node("Exp", ["a"], ["r"], "r"), {}, np.exp, lambda a, g: [np.exp(a) * g]),
+    }
+    for name, (one, weights, r, back) in functions.items():
+        for part, at in [("output/r", 0), ("output/r", 4), ("gradient/a", 4)]:
+            last_within(f"record-last-{name}-{part[0]}{at}", one, weights, x, w, part, at, r, back)
+    # of lines in which an entry is the mean, and of gradients that cancel
+    x, w, scale, bias = [[1, 0], [0, 1], [1, 1]], [[-1, 0, 1], [0.5, -1, 0.5]], [1.5, -0.5, 0.25], [0, 0, 0]
+    norms = {
+        "layer": (node("LayerNormalization", ["a", "s", "b"], ["r"], "r", epsilon=1e-3), -1, 1e-3, {}),
+        "batches": (node("BatchNormalization", ["a", "s", "b", "m", "v"], ["r", "", ""], "r", epsilon=1e-5, training_mode=1), 0, 1e-5,
+                    dict(m=[0.5, 0.25, -1], v=[2, 0.5, 1.25])),
+    }
+    for name, (one, axis, epsilon, held) in norms.items():
+        for part, at in [("output/r", 1), ("output/r", 0), ("gradient/a", 1), ("gradient/a", 5), ("s", 1), ("b", 0)]:
+            last_within(f"record-last-{name}-{part[0]}{at}", one, dict(s=scale, b=bias, **held), x, w, part, at,
+                        lambda a, axis=axis, epsilon=epsilon: normal(a, axis, epsilon) * scale + bias,
+                        lambda a, g, axis=axis, epsilon=epsilon: [normal_back(a, g * scale, axis, epsilon), (normal(a, axis, epsilon) * g).sum(0), g.sum(0)],
+                        wrt=("w", "s", "b"))
 
 
 def records_of_far_entries(files):

@@ -103,7 +103,8 @@ one_loss(const char *path, const char *said)
 START_TEST(statements_are_these)
 {
   static const char *const names[] = {"odd-both", "runs-row-one", "runs-line", "two", "lemma3", "simplices-windows",
-                                      "simplices-windows-mean", "simplices-windows-hybrid", "bound-mse", "trained", "record",
+                                      "simplices-windows-mean", "simplices-windows-hybrid", "bound-mse", "trained", "record", "record-small-9", "record-part-0",
+                                      "record-narrow-matmul-2", "record-narrow-exp-0",
                                       "statistic-two-variance-0"};
   char path[512], said[SAID];
 
