@@ -79,6 +79,7 @@ typedef struct {
   bool valued;      /* the loss's value was asked for */
   char *loss_value; /* exact, or a decimal with a bound */
   bool loss_exact;
+  double loss_near, loss_off; /* a double near it, and what it is off by at most */
   size_t n_notes;
   char **notes; /* notes.h */
 } clarke_audit_session;

@@ -88,6 +88,25 @@ write_gradient(const char *path, const clarke_gradient *gradient, const clarke_g
   return status;
 }
 
+/* A double near a number, and what it is off by at most. */
+static void
+note_near(clarke_audit_session *s, const arb_t ball)
+{
+  arf_t off;
+  mag_t radius;
+
+  s->loss_near = arf_get_d(arb_midref(ball), ARF_RND_NEAR);
+  arf_init(off);
+  mag_init(radius);
+  arf_set_d(off, s->loss_near);
+  arf_sub(off, off, arb_midref(ball), ARF_PREC_EXACT, ARF_RND_UP);
+  arf_get_mag(radius, off);
+  mag_add(radius, radius, arb_radref(ball));
+  s->loss_off = clarke_up_add(mag_get_d(radius), CLARKE_TINY);
+  mag_clear(radius);
+  arf_clear(off);
+}
+
 static clarke_status
 value_text(clarke_audit_session *s, const clarke_forward *f, clarke_error *err)
 {
@@ -100,16 +119,21 @@ value_text(clarke_audit_session *s, const clarke_forward *f, clarke_error *err)
 
     mpq_init(q);
     status = clarke_loss_exact(q, &s->question.loss, f, err);
-    if (status == CLARKE_OK)
+    if (status == CLARKE_OK) {
       s->loss_value = mpq_get_str(NULL, 10, q);
+      s->loss_near = mpq_get_d(q); /* which is cut off */
+      s->loss_off = clarke_up_add(2 * CLARKE_UNIT * fabs(s->loss_near), CLARKE_TINY);
+    }
     mpq_clear(q);
   } else {
     arb_t ball;
 
     arb_init(ball);
     status = clarke_loss_value(ball, &s->question.loss, f, err);
-    if (status == CLARKE_OK)
+    if (status == CLARKE_OK) {
       s->loss_value = arb_get_str(ball, 20, ARB_STR_NO_RADIUS);
+      note_near(s, ball);
+    }
     arb_clear(ball);
   }
   s->valued = status == CLARKE_OK;

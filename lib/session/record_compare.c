@@ -3,7 +3,6 @@
 #include "session/record.h"
 #include "session/vague.h"
 
-#include "exact/literal.h"
 #include "exact/upward.h"
 #include "base/text.h"
 #include "trace/certificate.h"
@@ -324,41 +323,23 @@ doubt_branches(work *w)
                            b->open_entry % w->pass.n);
 }
 
-/* A rational, or a decimal, behind which its error may stand; NaN: it is none. */
-static double
-loss_number(const char *text)
-{
-  double number = NAN;
-  const size_t n = strspn(text, "0123456789+-.eE/");
-  char *digits = strndup(text, n);
-  mpq_t q;
-
-  mpq_init(q);
-  if (digits != NULL && clarke_literal_parse(q, digits))
-    number = mpq_get_d(q);
-  mpq_clear(q);
-  free(digits);
-  return number;
-}
-
 /* Is the loss that run.json tells the graph's own? */
 static clarke_status
 check_loss(work *w)
 {
-  const double bound = clarke_roundoff_loss(&w->rounded), exact = w->s->loss_value != NULL ? loss_number(w->s->loss_value) : NAN;
+  const double near = w->s->loss_near, told = w->r->step->loss;
+  const double bound = w->s->loss_value != NULL ? clarke_up_add(clarke_roundoff_loss(&w->rounded), w->s->loss_off) : INFINITY;
+  const bool known = isfinite(near) && isfinite(bound);
 
-  if (!w->r->step->has_loss)
+  if (!w->r->step->has_loss || (!known && w->r->ran != CLARKE_RAN_EXPLAINED))
     return CLARKE_OK;
-  if ((!isfinite(bound) || isnan(exact)) && w->r->ran != CLARKE_RAN_EXPLAINED)
-    return CLARKE_OK;
-  if (!isfinite(bound) || isnan(exact))
-    return clarke_record_say(w->r, CLARKE_RAN_UNKNOWN, w->err, "run.json has a loss of %.9g, and of the exact one %s is known", w->r->step->loss,
-                             isnan(exact) ? "no value" : "no bound of its rounding");
-  /* 2^-40 of it: the value is a decimal, or rounded */
-  if (!(fabs(w->r->step->loss - exact) > bound + 0x1p-40 * fabs(exact) + 0x1p-1000))
+  if (!known)
+    return clarke_record_say(w->r, CLARKE_RAN_UNKNOWN, w->err, "run.json has a loss of %.9g, and of the exact one %s is known", told,
+                             isfinite(near) && w->s->loss_value != NULL ? "no bound of its rounding" : "no value");
+  if (fabs(told - near) <= clarke_up_by(bound, 2)) /* the difference is rounded */
     return CLARKE_OK;
   return clarke_record_say(w->r, CLARKE_RAN_REFUTED, w->err, "run.json has a loss of %.9g; it is exactly about %.9g, and rounding explains %.3g",
-                           w->r->step->loss, exact, bound);
+                           told, near, bound);
 }
 
 static clarke_status

@@ -234,6 +234,10 @@ def claims(folder):
     changed.scale("gradients", "0.weight", 4, 1 + 2 ** -6)
     status, text, _ = audit(changed.run)
     expect(status == 3 and "is not known: " in text.split("\n")[0], f"a type that explains: {status} {text[:400]}")
+    changed = Changed(folder, "small-float64")  # what float64 rounds off is far less
+    changed.description["steps"][0]["loss"] = (float.fromhex(changed.description["steps"][0]["loss"]) * (1 + 2 ** -42)).hex()
+    changed.write()
+    refuted(changed, "run.json has a loss of 1.13194808; it is exactly about ")
     for name in ("small", "small-light"):
         changed = Changed(folder, name)
         changed.description["steps"][0]["loss"] = float(32).hex()
