@@ -338,10 +338,10 @@ def text_of(model, batch):
     lines += [f"parameter {i} {written(name)}{tensor(parameters[name])}" for name, i in number.items()]
     lines.append(f"step 0 input {len(tape.steps[0][2])}{tensor(x)}")
     lines += [step_line(s, step, number) for s, step in enumerate(tape.steps) if s > 0]
-    shape = ",".join(map(str, output.places.shape))
+    shape = ",".join(map(str, output.places.shape[output.batched:]))
     lines.append(f"output [{shape}] of step {output.step} loss {loss}" + block("features", [str(p) for p in output.places.flat]))
     if "y" in batch:
-        lines.append("target" + tensor(batch["y"]))
+        lines.append(f"target {'integer' if batch['y'].dtype.kind in 'iu' else 'real'}{tensor(batch['y'])}")
     text = "".join(line + "\n" for line in lines)
     return text + f"hash {hashlib.sha256(text.encode()).hexdigest()}\n"
 

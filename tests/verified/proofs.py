@@ -31,9 +31,16 @@ def sealed(lines):
     return body + b"end " + hashlib.sha256(body).hexdigest().encode() + b"\n"
 
 
-def says(checker, proof, folder):
+def tape(checker, proof, folder, to):
+    """Writes the whole tape of the network that the proof is about; is there one?"""
+    said = subprocess.run([checker, proof, "--whole-tape", "--data", folder], capture_output=True, timeout=60, check=False)
+    to.write_bytes(said.stdout)
+    return said.returncode == 0
+
+
+def says(checker, proof, folder, option="--data"):
     """(the first word, the first line, the last line) of its answer."""
-    said = subprocess.run([checker, proof, "--data", folder], capture_output=True, text=True, errors="replace", timeout=60)
+    said = subprocess.run([checker, proof, option, folder], capture_output=True, text=True, errors="replace", timeout=300)
     lines = said.stdout.splitlines() or said.stderr.splitlines() or [""]
     word = said.stdout.split(" ")[0].split("\n")[0].rstrip(":")
     return word or f"status {said.returncode}", lines[0], lines[-1]

@@ -5,16 +5,68 @@
 What clarke-check verifies, the proved kernel verifies as well, or it says why the proof is outside of its reach; and
 nothing else. The reasons are counted. At least LEAST proofs are in its reach; of LIPSCHITZ of them it proves as well that F is
 Lipschitz near the point.
+
+Of networks it reads the tape that clarke-check prints of the proof. At least NETWORKS proofs of proofs-data are in its reach, and
+SMALL of the tests'. Among these are wrong ones, and right ones that it rejects: a kink that rests has any slope there, and a mean
+of ties is more than it knows. What it verifies, clarke-check verifies, too, but for what is not about the gradient: STATEMENTS.
 """
 
 import argparse
 import collections
+import concurrent.futures
+import os
+import re
 import sys
+import tempfile
+from pathlib import Path
 
 import proofs
 
 LEAST = 285
 LIPSCHITZ = 240
+NETWORKS = 28
+SMALL = 76
+# Of the lines before the evidence: how many kinks are touched, and the rules of operators that the tape names otherwise, or not.
+STATEMENTS = re.compile(r"FAILED line [0-9]+: (the number of touched kinks is|unknown tie rule|the tie rule of|'touched' is expected)")
+
+
+def of_network(asked, proof, folder, work):
+    """What both say of a proof about a network: (why it is not asked about, theirs, the kernel's line)."""
+    tape = Path(work) / f"{folder.name}-{proof.stem}.tape"
+    try:
+        if not proofs.tape(asked.check, proof, folder, tape):
+            return "a network without a tape", "", ""
+        _, line, _ = proofs.says(asked.verified, proof, tape, "--tape")
+    finally:
+        tape.unlink()
+    return None, proofs.says(asked.check, proof, folder)[1], line
+
+
+def networks(asked, known):
+    """Asks both about networks; (counts, failures)."""
+    counts, failed = collections.Counter(), []
+    with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        answers = pool.map(lambda x: of_network(asked, *x, work), known)
+        for (proof, _), (why, theirs, ours) in zip(known, answers):
+            part = "proofs-data" if "proofs-data" in proof.parts else "the tests'"
+            if why or ours.startswith("OUTSIDE"):
+                counts[f"{part}: {why or ours.removeprefix('OUTSIDE: ')}"] += 1
+            elif ours == "VERIFIED" and theirs != "VERIFIED":
+                counts[f"{part}: verified by the kernel; their statement is refused"] += 1
+                if not STATEMENTS.match(theirs):
+                    failed.append(f"{proof.name}: the proved kernel verifies what clarke-check refuses: {theirs}")
+            elif ours == theirs:
+                counts[f"{part}: verified by both"] += 1
+            elif theirs == "VERIFIED":
+                counts[f"{part}: rejected by the kernel alone"] += 1
+                if part == "proofs-data":
+                    failed.append(f"{proof.name}: clarke-check verifies it, the proved kernel says '{ours}'")
+            else:
+                counts[f"{part}: refused by both"] += 1
+    for part, least in ("proofs-data", NETWORKS), ("the tests'", SMALL):
+        if counts[f"{part}: verified by both"] < least:
+            failed.append(f"at least {least} proofs of {part} about networks are in reach")
+    return counts, failed
 
 
 def main():
@@ -23,11 +75,14 @@ def main():
     arguments.add_argument("check")
     arguments.add_argument("verified")
     asked = arguments.parse_args()
-    counts, failed, verified, lipschitz = collections.Counter(), [], 0, 0
+    counts, failed, verified, lipschitz, of_networks = collections.Counter(), [], 0, 0, []
     for proof, folder in proofs.stored():
         text = proof.read_bytes()
-        if proofs.about(text) != "program":
+        if proofs.about(text) == "model" and re.match(rb"clarke-proof 1\nverdict ", text):
+            of_networks.append((proof, folder))
+        elif proofs.about(text) != "program":
             counts[f"a proof about a {proofs.about(text)}"] += 1
+        if proofs.about(text) != "program":
             continue
         word, line, last = proofs.says(asked.verified, proof, folder)
         theirs, _, _ = proofs.says(asked.check, proof, folder)
@@ -43,6 +98,11 @@ def main():
     for reason, n in sorted(counts.items()):
         print(f"{n:5}  {reason}")
     print(f"{verified:5}  verified by both\n{lipschitz:5}  of them with the proof that F is Lipschitz")
+    counts, more = networks(asked, of_networks)
+    failed += more
+    print("of networks:")
+    for reason, n in sorted(counts.items()):
+        print(f"{n:5}  {reason}")
     if verified < LEAST or lipschitz < LIPSCHITZ:
         failed.append(f"at least {LEAST} proofs are in reach, {LIPSCHITZ} with the proof that F is Lipschitz")
     print("\n".join(failed))

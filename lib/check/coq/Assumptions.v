@@ -1,5 +1,5 @@
 (* What the theorems stand on: printed, and compared with tests/verified/assumptions.txt. *)
-From Clarke Require Import Value Verdict.
+From Clarke Require Import Value Verdict Direction Loss NetworkVerdict.
 Print Assumptions verify_sound.
 Print Assumptions check_sound.
 Print Assumptions ad_value.
@@ -7,3 +7,6 @@ Print Assumptions verify_lipschitz.
 Print Assumptions no_kink.
 Print Assumptions ad_in_clarke.
 Print Assumptions ad_in_bouligand.
+Print Assumptions direction_sound.
+Print Assumptions loss_bouligand.
+Print Assumptions network_sound.

@@ -267,12 +267,12 @@ tape_write(FILE *to, const network *net, const tensor *x, const tensor *y, bool 
   for (size_t f = 0; f < net->n_outputs; f++)
     fprintf(map.to, "%zu\n", net->map[f]);
   fputs("output", to);
-  put_dims(to, net->dims, net->rank);
+  put_dims(to, net->dims + net->batched, net->rank - net->batched);
   fprintf(to, " of step %zu loss %s", net->output, losses[net->own.kind]);
   end_block(&w, &map, "features");
   end_line(&w);
   if (y != NULL) {
-    fputs("target", to);
+    fputs(y->real ? "target real" : "target integer", to);
     put_tensor(&w, y);
   }
   text_end(&w.behind);

@@ -1,9 +1,9 @@
-(* clarke-check-verified PROOF [--data FOLDER]: a proof about a program,
-  checked by the kernel that is proved (docs/verified.md).
+(* clarke-check-verified PROOF [--data FOLDER], clarke-check-verified PROOF --tape TAPE: a proof about a program, or about
+   the network of that tape, checked by the kernel that is proved (docs/verified.md).
    VERIFIED and status 0; REJECTED and 1; no proof, or one that cannot be read, 2; OUTSIDE of what is verified here, 3. *)
 open Verified_kernel
 
-let usage = "Usage: clarke-check-verified PROOF [--data FOLDER]\n"
+let usage = "Usage: clarke-check-verified PROOF [--data FOLDER]\n       clarke-check-verified PROOF --tape TAPE\n"
 
 let characters s = List.init (String.length s) (String.get s)
 
@@ -18,28 +18,40 @@ let why text =
 
 let verdict_name = function InBouligand -> "in-bouligand" | InClarke -> "in-clarke" | NotInClarke -> "not-in-clarke"
 
-let checked file folder =
-  let r = Proof_file.reader (Proof_file.read_file file) in
+let checked r verdict folder =
   let s = Proof_file.read_statement r folder in
   let text = characters s.text in
   let source = match parse s.rules s.point text with Some p -> p | None -> Proof_file.outside "%s" (why s.text) in
   let evidence = Proof_file.read_evidence r source.size (List.length source.results) in
   let hints = Demand.hints source in
-  ((s.verdict, without_comparisons hints.ordered), check s.rules s.point text s.touched s.verdict evidence hints)
+  (without_comparisons hints.ordered, check s.rules s.point text s.touched verdict evidence hints)
 
-let run file folder =
-  match checked file folder with
-  | (v, lipschitz), true ->
-    Printf.printf "VERIFIED\n%s\n%s\n" (verdict_name v)
-      (if lipschitz then "F is Lipschitz near w." else "That F is Lipschitz near w is not proved here.");
-    0
-  | _, false -> print_string "REJECTED: the kernel does not accept the evidence\n"; 1
+(* What is said of a proof about a program, if it is verified; about a network. *)
+let of_program r verdict folder = match checked r verdict folder with
+  | _, false -> None
+  | true, true -> Some "F is Lipschitz near w."
+  | false, true -> Some "That F is Lipschitz near w is not proved here."
+let of_network r verdict tape =
+  if verdict <> InBouligand then Proof_file.outside "a network's verdict %s" (verdict_name verdict);
+  let s = Network.read_statement r tape in
+  if Network.check s then Some ("Tape: " ^ s.hash) else None
+
+let run file folder tape =
+  match
+    let r = Proof_file.reader (Proof_file.read_file file) in
+    let verdict = Proof_file.read_verdict_line r in
+    (verdict, match tape with
+      | Some tape -> of_network r verdict (Proof_file.read_file tape) | None -> of_program r verdict folder)
+  with
+  | v, Some said -> Printf.printf "VERIFIED\n%s\n%s\n" (verdict_name v) said; 0
+  | _, None -> print_string "REJECTED: the kernel does not accept the evidence\n"; 1
   | exception Proof_file.Outside why -> Printf.printf "OUTSIDE: %s\n" why; 3
   | exception Proof_file.Bad why -> Printf.printf "REJECTED: %s\n" why; 2
 
 let () =
   exit (match Array.to_list Sys.argv with
     | [_; "--help"] -> print_string usage; 0
-    | [_; file] -> run file (Filename.dirname file)
-    | [_; file; "--data"; folder] -> run file folder
+    | [_; file] -> run file (Filename.dirname file) None
+    | [_; file; "--data"; folder] -> run file folder None
+    | [_; file; "--tape"; tape] -> run file "" (Some tape)
     | _ -> prerr_string usage; 2)

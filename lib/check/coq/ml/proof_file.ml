@@ -47,7 +47,7 @@ let name r s =
       | Some c -> Buffer.add_char b (Char.chr c); go (i + 3) | None -> bad "line %d: '%s' is no name" r.at s in
   go 0; Buffer.contents b
 
-type statement = { verdict : verdict; text : string; point : point; rules : rules; touched : int }
+type statement = { text : string; point : point; rules : rules; touched : int }
 
 let read_verdict r = match take r with
   | ["verdict"; "in-bouligand"] -> InBouligand | ["verdict"; "in-clarke"] -> InClarke
@@ -116,9 +116,12 @@ let read_tie r op = match take r with
     | _ -> bad "line %d: a rule for ties is expected" (r.at - 1))
   | _ -> bad "line %d: the ties of %s are expected" (r.at - 1) op
 
-let read_statement r folder =
+(* The first two lines. *)
+let read_verdict_line r =
   if take r <> ["clarke-proof"; "1"] then bad "no proof of version 1";
-  let verdict = read_verdict r in
+  read_verdict r
+
+let read_statement r folder =
   if take r <> ["semantics"; "real"] then bad "line %d: 'semantics real' is expected" (r.at - 1);
   let text = read_text r folder in
   let point = read_point r in
@@ -127,7 +130,7 @@ let read_statement r folder =
   let kinks = List.concat_map (read_kink r) kinks in
   let ties = List.concat_map (read_tie r) ties in
   let touched = match take r with ["touched"; n] -> count r n | _ -> bad "line %d: 'touched N' is expected" (r.at - 1) in
-  { verdict; text; point; rules = { kinks; ties }; touched }
+  { text; point; rules = { kinks; ties }; touched }
 
 (* {1 Evidence} *)
 

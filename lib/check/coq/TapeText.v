@@ -1,0 +1,184 @@
+(* The text of a whole tape (docs/tape.md), read. None: it is no such text, or has steps that are outside of what Tape.v has.
+   Hashes are not looked at here, and shapes only by what they count. *)
+From Coq Require Import QArith Ascii String List Bool.
+From Clarke Require Import Numbers Program Text Store Tape Loss.
+Import ListNotations.
+Local Open Scope nat_scope.
+Local Open Scope char_scope.
+
+(* {1 Lines of words} *)
+
+Definition letters := list ascii.
+(* What was read: of this word, of this line, lines; each the last first. *)
+Definition split_at (s : letters * list letters * list (list letters)) (c : ascii) := let '(w, ws, ls) := s in
+  if Ascii.eqb c newline then ([], [], rev' (rev' w :: ws) :: ls)
+  else if Ascii.eqb c " " then ([], rev' w :: ws, ls) else (c :: w, ws, ls).
+Definition lines_of (t : list ascii) : option (list (list letters)) :=
+  match fold_left split_at t ([], [], []) with ([], [], ls) => Some (rev' ls) | _ => None end.
+Definition is (s : string) (w : letters) := String.eqb s (string_of_list_ascii w).
+Definition nonempty {A} (l : list A) := match l with [] => false | _ => true end.
+
+Definition natural (w : letters) : option nat := if nonempty w && forallb digit w
+  then Some (fold_left (fun n c => 10 * n + (nat_of_ascii c - 48)) w 0) else None.
+Definition integer (w : letters) : option Z :=
+  let (minus, d) := match w with c :: r => if Ascii.eqb c "-" then (true, r) else (false, w) | [] => (false, w) end in
+  if nonempty d && forallb digit d then let z := digits_value d in Some (if minus then (- z)%Z else z) else None.
+(* What is before the first c, and behind it. *)
+Definition cut c (w : letters) : letters * option letters := let (a, b) := span (fun e => negb (Ascii.eqb e c)) w in
+  (a, match b with _ :: r => Some r | [] => None end).
+Definition rational (w : letters) : option Q := let (a, b) := cut "/" w in
+  n <- integer a ;; match b with
+  | None => Some (Qred (Qmake n 1))
+  | Some b => d <- integer b ;; if (0 <? d)%Z && forallb digit b then Some (Qred (Qmake n (Z.to_pos d))) else None end.
+Definition factor_of (w : letters) : option factor := let (a, b) := cut "*" w in
+  c <- rational a ;; match b with
+  | None => Some (c, None)
+  | Some b => let (p, e) := cut "@" b in match e with
+    | None => q <- rational b ;; Some (qmul c q, None)
+    | Some e => p <- natural p ;; e <- natural e ;; Some (c, Some (p, e)) end end.
+Definition source_of (w : letters) : option source_ := if is "1" w then Some One else if is "-" w then Some Pad
+  else let (s, f) := cut "." w in f <- f ;; s <- natural s ;; f <- natural f ;; Some (Of s f).
+
+(* {1 Blocks} *)
+
+Fixpoint all_of {A} (f : letters -> option A) (l : list letters) : option (list A) := match l with [] => Some []
+  | w :: l' => x <- f w ;; xs <- all_of f l' ;; Some (x :: xs) end.
+Definition rest_of := list (list letters).
+(* n lines that begin with a space, each read; the last first. *)
+Fixpoint block {A} (f : list letters -> option A) n (acc : list A) (ls : rest_of) : option (list A * rest_of) := match n with
+  | O => Some (rev' acc, ls)
+  | S n' => match ls with ([] :: ws) :: ls' => x <- f ws ;; block f n' (x :: acc) ls' | _ => None end end.
+Definition one_word {A} (f : letters -> option A) (ws : list letters) : option A := match ws with [w] => f w | _ => None end.
+Definition numbers (n : letters) ls := k <- natural n ;; block (one_word rational) k [] ls.
+Definition naturals (n : letters) ls := k <- natural n ;; block (one_word natural) k [] ls.
+
+(* Rows of features, of the rows of factors (if there are any) and of sources. *)
+Fixpoint terms (fs : list factor) (ss : list source_) : option row := match fs, ss with
+  | [], [] => Some [] | f :: fs', s :: ss' => r <- terms fs' ss' ;; Some ((f, s) :: r) | _, _ => None end.
+Definition weighed (F : tree (list factor)) (S : tree (list source_)) (ws : list letters) : option row := match ws with
+  | [i; j] => i <- natural i ;; j <- natural j ;; fs <- find i F ;; ss <- find j S ;; terms fs ss | _ => None end.
+Definition unweighed (S : tree (list source_)) (ws : list letters) : option row := match ws with
+  | [j] => j <- natural j ;; ss <- find j S ;; Some (map (fun s => ((1%Q, None), s)) ss) | _ => None end.
+(* `of W factors A HASH sources B HASH features C HASH`: rows of W terms, as many as features. *)
+Definition rows_with n (ws : list letters) (ls : rest_of) : option (list row * rest_of) := match ws with
+  | [o; w; f; a; _; s; b; _; g; c; _] => if is "of" o && is "factors" f && is "sources" s && is "features" g then
+      n <- natural n ;; c <- natural c ;; w <- natural w ;; a <- natural a ;; b <- natural b ;;
+      '(fs, l1) <- block (all_of factor_of) a [] ls ;; '(ss, l2) <- block (all_of source_of) b [] l1 ;;
+      '(rows, l3) <- block (weighed (load_from fs 0 Empty) (load_from ss 0 Empty)) c [] l2 ;;
+      if Nat.eqb n c && forallb (fun r : row => Nat.eqb (length r) w) rows then Some (rows, l3) else None else None
+  | _ => None end.
+Definition rows_without n (ws : list letters) (ls : rest_of) : option (list row * rest_of) := match ws with
+  | [o; w; s; b; _; g; c; _] => if is "of" o && is "sources" s && is "features" g then
+      n <- natural n ;; c <- natural c ;; w <- natural w ;; b <- natural b ;; '(ss, l1) <- block (all_of source_of) b [] ls ;;
+      '(rows, l2) <- block (unweighed (load_from ss 0 Empty)) c [] l1 ;;
+      if Nat.eqb n c && forallb (fun r : row => Nat.eqb (length r) w) rows then Some (rows, l2) else None else None
+  | _ => None end.
+
+(* {1 Steps} *)
+
+Fixpoint kinks_of fuel (ws : list letters) : option (list (nat * Q) * list letters) := match fuel, ws with
+  | S fuel', k :: a :: q :: ws' => if is "at" a then k <- natural k ;; q <- rational q ;; '(l, r) <- kinks_of fuel' ws' ;;
+      Some ((k, q) :: l, r) else Some ([], ws)
+  | _, _ => Some ([], ws) end.
+(* Three numbers a piece, of which the last is 0. *)
+Fixpoint pieces_of fuel (ws : list letters) : option (list (Q * Q) * list letters) := match fuel with O => Some ([], ws)
+  | S fuel' => match ws with
+    | a :: b :: c :: ws' => a <- rational a ;; b <- rational b ;; c <- rational c ;; if negb (qz c) then None else
+        '(l, r) <- pieces_of fuel' ws' ;; Some ((a, b) :: l, r)
+    | _ => None end end.
+(* Piecewise steps have no weights, but 1. *)
+Definition plain (r : row) : bool := match r with [((c, None), s)] => Qeq_bool c 1 && negb (is_pad s) | _ => false end.
+Definition step_of (ws : list letters) (ls : rest_of) : option (step * rest_of) := match ws with
+  | kind :: n :: ws' => if is "linear" kind then '(rows, l) <- rows_with n ws' ls ;; Some (Linear rows, l)
+      else if is "product" kind then '(rows, l) <- rows_without n ws' ls ;;
+        if forallb (fun r : row => forallb (fun t => negb (is_pad (snd t))) r) rows then Some (Product rows, l) else None
+      else if is "window" kind then match ws' with
+        | op :: ws'' => '(rows, l) <- rows_without n ws'' ls ;; Some (Window (string_of_list_ascii op) rows, l) | [] => None end
+      else if is "piecewise" kind then match ws' with
+        | op :: k :: ws'' => if negb (is "kinks" k) then None else
+            '(kinks, r) <- kinks_of (length ws'') ws'' ;; match r with
+            | p :: r' => if negb (is "pieces" p) then None else '(pieces, r'') <- pieces_of (S (length kinks)) r' ;;
+                '(rows, l) <- rows_with n r'' ls ;;
+                if forallb plain rows then Some (Piecewise (string_of_list_ascii op) kinks pieces rows, l) else None
+            | [] => None end
+        | _ => None end
+      else None
+  | _ => None end.
+Fixpoint steps_of fuel s (ls : rest_of) acc : option (list step * rest_of) := match fuel, ls with
+  | S fuel', (w :: k :: ws) :: ls' => if is "step" w then
+      j <- natural k ;; if negb (Nat.eqb j s) then None else '(x, l) <- step_of ws ls' ;; steps_of fuel' (S s) l (x :: acc)
+    else Some (rev' acc, ls)
+  | _, _ => Some (rev' acc, ls) end.
+Fixpoint parameters_of fuel p (ls : rest_of) acc : option (list (string * list Q) * rest_of) := match fuel, ls with
+  | S fuel', [w; k; name; _; v; n; _] :: ls' => if is "parameter" w && is "values" v then
+      j <- natural k ;; if negb (Nat.eqb j p) then None else
+      '(qs, l) <- numbers n ls' ;; parameters_of fuel' (S p) l ((string_of_list_ascii name, qs) :: acc)
+    else Some (rev' acc, ls)
+  | _, _ => Some (rev' acc, ls) end.
+
+(* {1 Tapes} *)
+
+(* So many rows of so many numbers. *)
+Fixpoint rows_of (count width : nat) (l : list Q) : option (list (list Q)) := match count with
+  | O => match l with [] => Some [] | _ => None end
+  | S count' => if Nat.ltb (length l) width then None else
+      r <- rows_of count' width (skipn width l) ;; Some (firstn width l :: r) end.
+Definition input_of samples (ls : rest_of) : option (list (list Q) * rest_of) := match ls with
+  | [w; k; i; n; _; v; c; _] :: ls' => if is "step" w && is "0" k && is "input" i && is "values" v then
+      n <- natural n ;; '(qs, l) <- numbers c ls' ;; rows <- rows_of samples n qs ;; Some (rows, l) else None
+  | _ => None end.
+(* `[2,3]`. *)
+Fixpoint axes fuel (w : letters) : option (list nat) := match fuel with O => None
+  | S fuel' => let (a, b) := cut "," w in n <- natural a ;; match b with
+    | None => Some [n] | Some b => l <- axes fuel' b ;; Some (n :: l) end end.
+Definition shape_of (w : letters) : option (list nat) := match w with
+  | c :: r => if negb (Ascii.eqb c "[") then None else match rev' r with
+    | d :: r' => if negb (Ascii.eqb d "]") then None else match r' with
+      | [] => Some [] | _ => axes (length r') (rev' r') end
+    | [] => None end
+  | [] => None end.
+(* Its shape, the step, its features, the model's own loss. *)
+Record ending := { shape : list nat; step_at : nat; kept : list nat; own_loss : string }.
+Definition output_of (ls : rest_of) : option (ending * rest_of) := match ls with
+  | [w; dims; o; s; k; l; name; f; n; _] :: ls' =>
+      if is "output" w && is "of" o && is "step" s && is "loss" l && is "features" f then
+      k <- natural k ;; dims <- shape_of dims ;; '(fs, r) <- naturals n ls' ;;
+      Some ({| shape := dims; step_at := k; kept := fs; own_loss := string_of_list_ascii name |}, r) else None
+  | _ => None end.
+(* The batch's y: whether it is of integers, its shape, its entries. *)
+Record targets := { integers : bool; target_shape : list nat; entries_of_y : list Q }.
+Definition target_of (ls : rest_of) : option (option targets * rest_of) := match ls with
+  | [w; type; dims; v; n; _] :: ls' => if is "target" w && is "values" v then
+      dims <- shape_of dims ;; '(y, r) <- numbers n ls' ;;
+      Some (Some {| integers := is "integer" type; target_shape := dims; entries_of_y := y |}, r) else Some (None, ls)
+  | _ => Some (None, ls) end.
+Definition ends (ls : rest_of) : bool := match ls with [[w; _]] => is "hash" w | _ => false end.
+
+Definition read_tape (text : list ascii) : option (tape * ending * option targets) :=
+  ls <- lines_of text ;; match ls with
+  | [t; v] :: [s; n; _; _] :: ls' => if is "tape" t && is "1" v && is "samples" s then
+      let fuel := length ls' in
+      n <- natural n ;; '(ps, l1) <- parameters_of fuel 0 ls' [] ;; '(xs, l2) <- input_of n l1 ;;
+      '(ss, l3) <- steps_of fuel 1 l2 [] ;; '(o, l4) <- output_of l3 ;; '(y, l5) <- target_of l4 ;;
+      if ends l5 then Some ({| samples := xs; parameters := ps; steps := ss; last_step := step_at o; last_features := kept o |},
+        o, y)
+      else None else None
+  | _ => None end.
+
+(* The loss that a proof names, of a tape with targets; the model's own loss must be that. *)
+Definition label_of classes (q : Q) : option nat := if Pos.eqb (Qden q) 1 && (0 <=? Qnum q)%Z && (Qnum q <? Z.of_nat classes)%Z
+  then Some (Z.to_nat (Qnum q)) else None.
+Fixpoint labels_of classes (l : list Q) : option (list nat) := match l with [] => Some []
+  | q :: l' => k <- label_of classes q ;; ks <- labels_of classes l' ;; Some (k :: ks) end.
+Local Open Scope string_scope.
+Definition same_shape := list_eq_dec Nat.eq_dec.
+Definition loss_of (name : string) (t : tape) (o : ending) (y : option targets) : option loss :=
+  let m := length (last_features t) in let s := length (samples t) in
+  if negb (String.eqb (own_loss o) "none" || String.eqb (own_loss o) name) then None
+  else if String.eqb name "sum" then Some Sum
+  else y <- y ;; if String.eqb name "mse"
+    then if same_shape (target_shape y) (s :: shape o) then Some (Mse (entries_of_y y)) else None
+  else if String.eqb name "ce"
+    then if integers y then if same_shape (shape o) [m] then if same_shape (target_shape y) [s]
+      then ks <- labels_of m (entries_of_y y) ;; Some (Ce s m ks) else None else None else None
+  else None.

@@ -1,0 +1,135 @@
+(* A proof about a network, and its whole tape (docs/tape.md). Untrusted, but for the statement: rules, what varies, the
+   loss, and that the tape's blocks are those of its hash. *)
+open Verified_kernel
+
+type statement = { rules : rules; wrt : string list option; loss : string; tape : string; hash : string; directions : reader }
+and reader = Proof_file.reader
+
+let bad = Proof_file.bad
+let outside = Proof_file.outside
+
+(* The hash of the lines that are not in a block, if that is what the last one says, and each block has its own. *)
+let hash_of_tape text =
+  let short = Buffer.create 4096 in
+  let rec blocks words lines = match words with
+    | ("values" | "factors" | "sources" | "features") :: n :: hash :: words ->
+      let rec take n b lines = if n = 0 then lines else match lines with
+        | l :: lines when l <> "" && l.[0] = ' ' ->
+          Buffer.add_string b (String.sub l 1 (String.length l - 1)); Buffer.add_char b '\n'; take (n - 1) b lines
+        | _ -> bad "the tape has a block of too few lines" in
+      let b = Buffer.create 4096 in
+      let lines = take (try int_of_string n with _ -> bad "the tape has a block without a number") b lines in
+      if Sha256.hex (Buffer.contents b) <> hash then bad "a block of the tape has not its hash";
+      blocks words lines
+    | _ :: words -> blocks words lines
+    | [] -> lines in
+  let rec go = function
+    | [l; ""] when l = "hash " ^ Sha256.hex (Buffer.contents short) -> String.sub l 5 64
+    | l :: lines when l <> "" && l.[0] <> ' ' ->
+      Buffer.add_string short l; Buffer.add_char short '\n'; go (blocks (String.split_on_char ' ' l) lines)
+    | _ -> bad "this is no whole tape, or it has not its hash" in
+  go (String.split_on_char '\n' text)
+
+let rec skip (r : reader) keywords = match Proof_file.peek r with
+  | w :: _ when List.mem w keywords -> ignore (Proof_file.take r); skip r keywords
+  | _ -> ()
+
+let rec read_kinks (r : reader) = match Proof_file.peek r with
+  | ["proxy"; op; k; s] ->
+    ignore (Proof_file.take r);
+    let side = match s with "left" -> AtLeft | "right" -> AtRight | _ -> At (Proof_file.rational r s) in
+    ((op, Proof_file.count r k), side) :: read_kinks r
+  | _ -> []
+
+let rec read_ties (r : reader) = match Proof_file.peek r with
+  | "tie" :: op :: _ -> let l = Proof_file.read_tie r op in l @ read_ties r
+  | _ -> []
+
+(* From `semantics` on. A tape that the proof names must be this one. *)
+let read_statement (r : reader) tape =
+  if Proof_file.take r <> ["semantics"; "real"] then bad "line %d: 'semantics real' is expected" (r.at - 1);
+  let hash = hash_of_tape tape in
+  skip r ["model"; "output"; "constants"; "params"; "batch"; "samples"];
+  (match Proof_file.peek r with
+   | ["tape"; h] -> if h <> hash then bad "line %d: the proof is about another tape" r.at; ignore (Proof_file.take r)
+   | _ -> ());
+  skip r ["fingerprint"];
+  let loss = match Proof_file.take r with ["loss"; l] -> l | _ -> bad "line %d: the loss is expected" (r.at - 1) in
+  let wrt = match Proof_file.take r with
+    | ["wrt"; "*"] -> None | "wrt" :: l -> Some l | _ -> bad "line %d: 'wrt' is expected" (r.at - 1) in
+  skip r ["profile"];
+  let kinks = read_kinks r in
+  let ties = read_ties r in
+  skip r ["touched"];
+  { rules = { kinks; ties }; wrt; loss; tape; hash; directions = r }
+
+(* {1 Evidence} *)
+
+(* Where the parameters that vary begin, and their entries. *)
+let places (q : question) =
+  let table = Hashtbl.create 97 and next = ref 0 in
+  List.iter (fun (name, entries) -> if in_wrt q.varies name then begin
+      Hashtbl.replace table name (!next, Array.of_list entries); next := !next + List.length entries end) q.asked.parameters;
+  (table, !next)
+
+let read_direction (r : reader) (table, n) =
+  let d = Array.make n Q.zero in
+  let rec moves () = match Proof_file.peek r with
+    | "move" :: name :: how -> ignore (Proof_file.take r);
+      let first, entries = match Hashtbl.find_opt table name with
+        | Some x -> x | None -> bad "line %d: '%s' does not vary" (r.at - 1) name in
+      let add i q = if i >= Array.length entries then bad "line %d: no such entry" (r.at - 1);
+        d.(first + i) <- Q.add d.(first + i) q in
+      (match how with
+       | ["copy"; c] -> let c = Proof_file.rational r c in Array.iteri (fun i v -> add i (Q.mul c v)) entries
+       | ["add"; c] -> let c = Proof_file.rational r c in Array.iteri (fun i _ -> add i c) entries
+       | ["at"; i; c] -> add (Proof_file.count r i) (Proof_file.rational r c)
+       | _ -> bad "line %d: copy, add or at is expected" (r.at - 1));
+      moves ()
+    | _ -> () in
+  if Proof_file.take r <> ["direction"] then bad "line %d: a direction is expected" (r.at - 1);
+  moves (); d
+
+let read_directions (r : reader) table =
+  (match Proof_file.take r with
+   | ["evidence"; "ad"] -> () | "evidence" :: e :: _ -> outside "a network's evidence %s" e
+   | _ -> bad "line %d: evidence is expected" (r.at - 1));
+  if Proof_file.take r <> ["cell"; "ad"] then bad "line %d: 'cell ad' is expected" (r.at - 1);
+  let count = match Proof_file.take r with
+    | ["directions"; k] -> Proof_file.count r k | _ -> bad "line %d: directions are expected" (r.at - 1) in
+  let rec all k = if k = 0 then [] else let d = read_direction r table in d :: all (k - 1) in
+  let l = all count in
+  if r.lines <> [] then Proof_file.wrong r;
+  l
+
+(* The first direction, then the second much smaller, and so on: a guess, which the kernel checks. *)
+let fold small n directions =
+  List.fold_right (fun d sum -> Array.map2 (fun a b -> Q.add a (Q.mul small b)) d sum) directions (Array.make n Q.zero)
+
+(* Of each instruction the first that is the same function of arguments that are the same. *)
+module Met = Hashtbl.Make (struct
+    type t = instr
+    let equal = ( = )
+    let hash = Hashtbl.hash_param 64 128
+  end)
+let hints (q : question) =
+  let n = List.length q.weights in
+  let first = Array.init (n + List.length q.as_program) Fun.id and met = Met.create 4096 in
+  List.iteri (fun i (_, o) ->
+      let o = rename (fun k -> first.(k)) o in
+      match Met.find_opt met o with
+      | Some k -> first.(n + i) <- k
+      | None -> Met.replace met o (n + i)) q.as_program;
+  Array.to_list (Array.sub first n (Array.length first - n))
+
+let check (s : statement) =
+  let text = List.init (String.length s.tape) (String.get s.tape) in
+  match read_question s.rules s.wrt s.loss text with
+  | None -> outside "a network with steps, a loss or rules that are unknown"
+  | Some q ->
+    let table, n = places q in
+    let directions = read_directions s.directions (table, n) in
+    let hints = hints q in
+    List.exists (fun bits ->
+        check_network q (Array.to_list (fold (Q.div_2exp Q.one bits) n directions)) hints)
+      (if List.length directions > 1 then [30; 200] else [30])
