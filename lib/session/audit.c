@@ -31,6 +31,8 @@ clarke_audit_session_init(clarke_audit_session *s)
   clarke_replay_init(&s->replay);
   clarke_margins_init(&s->margins);
   clarke_nearest_init(&s->nearest);
+  clarke_zeros_init(&s->zeros);
+  clarke_zeros_init(&s->near_zeros);
   clarke_audit_init(&s->audit);
 }
 
@@ -41,6 +43,8 @@ clarke_audit_session_clear(clarke_audit_session *s)
   if (s->question.g != NULL)
     clarke_question_clear(&s->question);
   clarke_nearest_clear(&s->nearest);
+  clarke_zeros_clear(&s->zeros);
+  clarke_zeros_clear(&s->near_zeros);
   clarke_replay_clear(&s->replay);
   clarke_margins_clear(&s->margins);
   clarke_profile_clear(&s->profile);

@@ -4,6 +4,7 @@
 #define CLARKE_SESSION_AUDIT_H
 
 #include "exact/decimal.h"
+#include "network/derive/zeros.h"
 #include "network/replay/nearest.h"
 #include "proof/write.h"
 #include "format/file.h"
@@ -70,6 +71,8 @@ typedef struct {
   bool near_known;        /* whether nearest was found */
   clarke_nearest nearest;
   bool list_touched;
+  bool zeros_asked;       /* clarke_audit_find_zeros: */
+  clarke_zeros zeros, near_zeros; /* of AD's gradient; whatever sides touched kinks take, where there are such */
   clarke_loss loss;
   clarke_question question;
   clarke_audit audit;
@@ -98,6 +101,23 @@ clarke_status clarke_audit_session_ask(clarke_audit_session *s, const clarke_aud
 /* Of an answered session: its arguments of kinks and windows; and those that are known to be at no kink, and not tied. */
 size_t clarke_audit_asked(const clarke_audit_session *s);
 size_t clarke_audit_decided(const clarke_audit_session *s);
+
+/* audit_zeros.c. Of an answered session: which entries of AD's gradient are 0 because a factor of each path is, and why. Not known (no error)
+ * where the work is stopped, or s->zeros.known says so. */
+clarke_status clarke_audit_find_zeros(clarke_audit_session *s, clarke_error *err);
+
+/* Of a parameter that was asked about: */
+typedef struct {
+  size_t entries;
+  clarke_zero_counts ad; /* AD's entries that are 0, and why */
+  size_t near;           /* of these, 0 in each limit of gradients at weights nearby; */
+  size_t stays;          /* of these, 0 at all weights nearby: what makes them 0 does not change there */
+} clarke_zero_summary;
+clarke_zero_summary clarke_audit_zeros_of(const clarke_audit_session *s, size_t parameter);
+/* "dead units 6, losers of windows 2": the causes of so many entries, most first; true when there is one. */
+bool clarke_zero_causes(char *text, size_t size, const clarke_zero_counts *counts);
+/* NULL when out of memory; null where they are not known. */
+json_t *clarke_zeros_json(const clarke_audit_session *s);
 
 /* Of an answered session. The proof of what is decided; what cannot have one is an error. */
 /* Could the checker read what the session did, and does the profile know what a proof states? Else an error says what not. */

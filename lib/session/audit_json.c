@@ -178,6 +178,8 @@ clarke_audit_json(const clarke_audit_session *s)
   }
   if (j != NULL && s->list_touched && s->replayed)
     clarke_json_set(&j, "touched_kinks", touches_json(s));
+  if (j != NULL && s->zeros_asked)
+    clarke_json_set(&j, "zero_gradients", clarke_zeros_json(s));
   if (s->n_notes > 0) {
     json_t *notes = json_array();
 

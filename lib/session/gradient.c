@@ -156,9 +156,8 @@ is_told(const clarke_forward *pass)
 
 /* All samples, at growing precision while entries are open, or outputs vague. */
 static clarke_status
-run_all(clarke_forward *pass, clarke_audit_session *s, clarke_error *err)
+run_all(clarke_forward *pass, clarke_audit_session *s, long precision, clarke_error *err)
 {
-  long precision = PRECISION_FIRST;
   clarke_status status;
 
   do {
@@ -177,7 +176,7 @@ clarke_audit_pass(clarke_forward *pass, clarke_audit_session *s, clarke_error *e
   free(s->loss_value);
   s->loss_value = NULL;
   s->valued = false;
-  status = run_all(pass, s, err);
+  status = run_all(pass, s, PRECISION_FIRST, err);
   return status == CLARKE_OK ? value_text(s, pass, err) : status;
 }
 
@@ -205,6 +204,33 @@ round_matrices(clarke_gradient *gradient, const clarke_matrix *exact, const clar
 }
 
 static clarke_status
+gradient_of_pass(bool *known, clarke_matrix *gradient, const clarke_forward *pass, const clarke_audit_session *s, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  *known = s->replay.open == 0 && pass->open == 0;
+  if (*known)
+    status = whole_gradient(gradient, pass, s, err);
+  *known = *known && status == CLARKE_OK;
+  return status;
+}
+
+clarke_status
+clarke_audit_exact(bool *known, clarke_matrix *gradient, clarke_audit_session *s, long precision, clarke_error *err)
+{
+  clarke_forward pass;
+  clarke_status status;
+
+  clarke_forward_init(&pass);
+  *known = false;
+  status = run_all(&pass, s, precision, err);
+  if (status == CLARKE_OK)
+    status = gradient_of_pass(known, gradient, &pass, s, err);
+  clarke_forward_clear(&pass);
+  return status;
+}
+
+static clarke_status
 exact_gradient(bool *known, clarke_gradient *gradient, clarke_audit_session *s, clarke_error *err)
 {
   clarke_matrix *exact = clarke_matrices_new(s->graph.n_parameters);
@@ -214,12 +240,11 @@ exact_gradient(bool *known, clarke_gradient *gradient, clarke_audit_session *s, 
   clarke_forward_init(&pass);
   if (status == CLARKE_OK)
     status = clarke_audit_pass(&pass, s, err);
-  if (status == CLARKE_OK && s->replay.open == 0 && pass.open == 0) {
-    status = whole_gradient(exact, &pass, s, err);
-    if (status == CLARKE_OK)
-      status = round_matrices(gradient, exact, &s->graph, err);
-    *known = status == CLARKE_OK;
-  }
+  if (status == CLARKE_OK)
+    status = gradient_of_pass(known, exact, &pass, s, err);
+  if (status == CLARKE_OK && *known)
+    status = round_matrices(gradient, exact, &s->graph, err);
+  *known = *known && status == CLARKE_OK;
   clarke_forward_clear(&pass);
   if (exact != NULL)
     clarke_matrices_free(exact, s->graph.n_parameters);

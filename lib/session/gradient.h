@@ -21,7 +21,10 @@ clarke_status clarke_audit_gradient_along(bool *known, clarke_gradient *gradient
 /* Has the network so few products of an entry and a weight, all samples counted, that an exact pass is a matter of some hundredths of a
  * second? */
 bool clarke_audit_is_small(const clarke_graph *g);
-/* The same as a file of safetensors in float64, with bounds as its metadata; nothing is written when it is not known. */
+/* AD's gradient exactly, or in enclosures from a pass of at least so many bits: gradient[p] by parameter, count x 1 (0 x 0: zeros), which are
+ * initialized. *known as above. */
+clarke_status clarke_audit_exact(bool *known, clarke_matrix *gradient, clarke_audit_session *s, long precision, clarke_error *err);
+/* AD's gradient as a file of safetensors in float64, with bounds as its metadata; nothing is written when it is not known. */
 clarke_status clarke_audit_save_gradient(bool *written, clarke_audit_session *s, const char *path, clarke_error *err);
 
 #endif

@@ -29,6 +29,7 @@ clarke_record_clear(clarke_record *r)
 {
   clarke_run_description_clear(&r->run);
   clarke_tensors_clear(&r->gradients);
+  free(r->zeros);
   clarke_tensors_clear(&r->trace);
   clarke_tensors_clear(&r->start);
   clarke_tensors_clear(&r->update);

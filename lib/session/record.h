@@ -18,6 +18,13 @@ typedef enum {
 
 const char *clarke_ran_name(clarke_ran ran); /* "not known", "explained", "turned", "refuted" */
 
+/* Entries of a parameter's recorded gradient that are 0, without a factor 0 on each path to the loss. */
+typedef struct {
+  size_t n;      /* all of them; AD's exact entry */
+  size_t sums;   /* is 0, too: sums cancel; */
+  size_t not;    /* is not 0: floating point made it so (exponentials that underflow, slopes of what is saturated); the rest: not known */
+} clarke_recorded_zeros;
+
 typedef struct {
   char *folder;
   clarke_run_description run;
@@ -45,6 +52,7 @@ typedef struct {
   bool near_known;        /* of all kinks and windows whose argument was not recorded, the nearest one: */
   size_t near_step, near_entry;
   double near;            /* its distance in parts of the bound on the argument's own error; about that */
+  clarke_recorded_zeros *zeros; /* by parameter, where they were asked for and are known; or NULL */
 } clarke_record;
 
 void clarke_record_init(clarke_record *r);
@@ -83,6 +91,13 @@ clarke_status clarke_record_rounding(clarke_rounding *by, const clarke_record *r
  * branches that parted (NULL: the exact ones). */
 clarke_status clarke_record_compare(clarke_record *r, clarke_audit_session *s, const clarke_certify *nodes, const clarke_branches *turned,
                                     clarke_error *err);
+
+/* record_zeros.c. Is all of a parameter's recorded gradient 0? */
+clarke_status clarke_record_has_zero(bool *has, clarke_record *r, clarke_error *err);
+/* Of an answered session whose zeros were found. Exact entries are computed where that takes no time. */
+clarke_status clarke_record_find_zeros(clarke_record *r, clarke_audit_session *s, clarke_error *err);
+/* Those of parameters that have such; NULL when out of memory; null where they are not known. */
+json_t *clarke_record_zeros_json(const clarke_record *r, const clarke_audit_session *s);
 
 /* An answer, and why. */
 clarke_status clarke_record_say(clarke_record *r, clarke_ran ran, clarke_error *err, const char *format, ...)

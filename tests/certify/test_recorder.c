@@ -2,6 +2,7 @@
 #include "pack.h"
 #include "products.h"
 #include "record.h"
+#include "request.h"
 #include "trace/mma_certify.h"
 #include "../suite.h"
 
@@ -318,6 +319,35 @@ START_TEST(kept_records_are_of_these_products)
 }
 END_TEST
 
+/* --- the command line ------------------------------------------------------------------------- */
+
+#define READ(...)                                                                                                   \
+  mma_request_read(&r, (int)(sizeof (const char *[]){"mma", __VA_ARGS__} / sizeof(char *)),                         \
+                   (char *const *)(const char *[]){"mma", __VA_ARGS__}, of, 3)
+
+/* What is not understood is refused before a GPU is looked for. */
+START_TEST(requests)
+{
+  static const char *const of[] = {"mma-k8", "wgmma-k16", "mma-k8"};
+  mma_request r;
+
+  ck_assert_int_eq(READ("--out", "here"), 0);
+  ck_assert(strcmp(r.out, "here") == 0 && r.only == NULL && r.n == 5000 && r.seed == 1);
+  ck_assert_int_eq(READ("--only", "wgmma-k16", "--out", "here", "--count", "1000000", "--seed", "18446744073709551615"), 0);
+  ck_assert(strcmp(r.only, "wgmma-k16") == 0 && r.n == REQUEST_MOST && r.seed == UINT64_MAX);
+  ck_assert_int_eq(READ("--out", "here", "--only", "mma-k9"), -1);
+  ck_assert_int_eq(READ("--out", "here", "--only", ""), -1);
+  ck_assert_int_eq(READ("--only", "mma-k8"), -1); /* no folder */
+  ck_assert_int_eq(READ("--out"), -1);
+  ck_assert_int_eq(READ("--out", "here", "--count", "0"), -1);
+  ck_assert_int_eq(READ("--out", "here", "--count", "1000001"), -1);
+  ck_assert_int_eq(READ("--out", "here", "--count", "12x"), -1);
+  ck_assert_int_eq(READ("--out", "here", "--count", "-1"), -1);
+  ck_assert_int_eq(READ("--out", "here", "--seed", "18446744073709551616"), -1);
+  ck_assert_int_eq(READ("--out", "here", "--all", "yes"), -1);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -332,5 +362,6 @@ main(void)
   tcase_add_test(t, gpus_are_called_by_their_own_names);
   tcase_add_test(t, what_is_written_is_read);
   tcase_add_test(t, kept_records_are_of_these_products);
+  tcase_add_test(t, requests);
   return run_tests();
 }

@@ -6,6 +6,7 @@
 #include "network/derive/reverse.h"
 #include "network/derive/sink.h"
 #include "network/derive/tangent.h"
+#include "network/derive/zeros.h"
 
 static const char profile_text[] =
   "Relu 0 1/3\nLeakyRelu 0 right\nPRelu 0 left\nAbs 0 -1/2\nClip 0 left\nClip 1 2/7\n"
@@ -112,6 +113,137 @@ check_loss(machine *k, naive_run *r, const clarke_tensor *y, size_t number)
   mpq_clears(value, along, found, NULL);
 }
 
+/* --- zeros ----------------------------------------------------------------------------------- */
+
+static bool
+is_zero_entry(const clarke_matrix *gradient, size_t e)
+{
+  mpq_t q;
+  bool zero;
+
+  mpq_init(q);
+  if (gradient->rows > 0)
+    clarke_matrix_get(q, gradient, e, 0);
+  zero = mpq_sgn(q) == 0;
+  mpq_clear(q);
+  return zero;
+}
+
+/* What is said to be 0 is. How many are said to be so. */
+static size_t
+check_zeros(const clarke_zeros *z, const clarke_graph *g, const clarke_matrix *gradient, size_t number)
+{
+  size_t all = 0;
+
+  ck_assert(z->known);
+  for (size_t p = 0; p < g->n_parameters; p++) {
+    const clarke_zero_counts counts = clarke_zeros_count(z, g, p);
+    size_t n = 0;
+
+    for (size_t e = 0; z->cause[p] != NULL && e < g->parameters[p].count; e++) {
+      const bool said = (z->cause[p][e] & CLARKE_ZERO_NOT) == 0;
+
+      ck_assert_uint_ne(z->cause[p][e], 0);
+      ck_assert_msg(!said || is_zero_entry(&gradient[p], e), "network %zu: %s[%zu] is not 0", number, g->parameters[p].name, e);
+      n += said;
+    }
+    ck_assert_uint_eq(counts.zero, n);
+    all += n;
+  }
+  return all;
+}
+
+/* The gradient with sides that are drawn. */
+static void
+gradient_of_sides(clarke_matrix *gradient, const machine *k, uint64_t *state)
+{
+  const clarke_loss loss = {CLARKE_LOSS_SUM, NULL, k->replay.samples};
+  clarke_branch *side = calloc(k->replay.n_touches + 1, sizeof *side);
+  clarke_touch *touch = calloc(k->replay.n_touches + 1, sizeof *touch);
+  clarke_matrix *grad = clarke_matrices_new(k->g.n_values);
+  clarke_slopes slopes;
+
+  clarke_slopes_init(&slopes);
+  for (size_t t = 0; t < k->replay.n_touches; t++) {
+    touch[t] = k->replay.touch[t];
+    touch[t].column = touch[t].sample;
+    side[t] = clarke_side_numbered(&touch[t], draw_below(state, clarke_touch_sides(&touch[t])));
+  }
+  OK(clarke_slopes_choose(&slopes, &k->pass, touch, k->replay.n_touches, side, &k->profile, &error));
+  OK(clarke_loss_seed(&grad[k->g.output], &loss, &k->pass, NULL, &error));
+  OK(clarke_reverse_run(grad, &k->pass, &slopes, CLARKE_NONE, clarke_gradient_sink, gradient, &error));
+  clarke_matrices_free(grad, k->g.n_values);
+  clarke_slopes_clear(&slopes);
+  free(side);
+  free(touch);
+}
+
+/* AD's own gradient, and those of any sides: how many are said to be 0, by both. */
+static void
+compare_zeros(size_t said[2], const machine *k, uint64_t *state, size_t number)
+{
+  clarke_zeros ad, near;
+
+  clarke_zeros_init(&ad);
+  clarke_zeros_init(&near);
+  OK(clarke_zeros_find(&ad, &k->replay, &k->profile, false, &error));
+  OK(clarke_zeros_find(&near, &k->replay, &k->profile, true, &error));
+  said[0] += check_zeros(&ad, &k->g, k->gradient, number);
+  for (size_t i = 0; i < 2; i++) {
+    clarke_matrix *gradient = clarke_matrices_new(k->g.n_parameters);
+
+    gradient_of_sides(gradient, k, state);
+    said[1] += check_zeros(&near, &k->g, gradient, number);
+    clarke_matrices_free(gradient, k->g.n_parameters);
+  }
+  for (size_t p = 0; p < k->g.n_parameters; p++)
+    ck_assert_uint_le(clarke_zeros_count(&near, &k->g, p).zero, clarke_zeros_count(&ad, &k->g, p).zero);
+  clarke_zeros_clear(&near);
+  clarke_zeros_clear(&ad);
+}
+
+/* Each cause on its own: a unit is dead, one at its kink, one has the weight 0 behind it, one is on. */
+START_TEST(why_entries_are_zero)
+{
+  static const double w[] = {1, 1, 1, 0, 2, 1, 1, 0}, b[] = {-5, -0.5, 1, 1}, v[] = {1, 1, 0, 1};
+  static const uint8_t of_w[] = {CLARKE_ZERO_FLAT, CLARKE_ZERO_KINK, CLARKE_ZERO_WEIGHT, CLARKE_ZERO_FACTOR,
+                                 CLARKE_ZERO_FLAT, CLARKE_ZERO_KINK, CLARKE_ZERO_WEIGHT, CLARKE_ZERO_NOT};
+  const char *const profile = "Relu 0 0\n";
+  clarke_model m;
+  clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(1, 2,));
+  clarke_zeros z;
+  machine k;
+
+  model_begin(&m, 16);
+  model_input(&m, "x", SHAPE(-1, 2,));
+  memcpy(model_floats(&m, "W", SHAPE(2, 4,)), w, sizeof w);
+  memcpy(model_floats(&m, "b", SHAPE(4,)), b, sizeof b);
+  memcpy(model_floats(&m, "v", SHAPE(4, 1,)), v, sizeof v);
+  model_node(&m, "MatMul", "x,W", "p");
+  model_node(&m, "Add", "p,b", "s");
+  model_node(&m, "Relu", "s", "h");
+  model_node(&m, "MatMul", "h,v", "y");
+  model_output(&m, "y");
+  x.real[1] = 0.5; /* x[0] is 0; unit 1 is at its kink */
+  machine_begin(&k, &m, &x, profile, true);
+  clarke_zeros_init(&z);
+  OK(clarke_zeros_find(&z, &k.replay, &k.profile, false, &error));
+  ck_assert(z.known);
+  for (size_t e = 0; e < 8; e++)
+    ck_assert_msg(z.cause[0][e] == of_w[e], "W[%zu]: %u", e, z.cause[0][e]);
+  ck_assert_uint_eq(clarke_zeros_count(&z, &k.g, 0).zero, 7);
+  ck_assert_uint_eq(clarke_zeros_count(&z, &k.g, 1).zero, 3);
+  ck_assert_uint_eq(z.cause[2][0], CLARKE_ZERO_FACTOR);
+  ck_assert_uint_eq(z.cause[2][2], CLARKE_ZERO_NOT);
+  for (size_t i = 0; i < CLARKE_ZERO_CAUSES; i++)
+    ck_assert_uint_gt(strlen(clarke_zero_cause_name(i)), 4);
+  clarke_zeros_clear(&z);
+  machine_end(&k);
+  clarke_tensor_clear(&x);
+  clarke_model_clear(&m);
+}
+END_TEST
+
 /* --- random networks ------------------------------------------------------------------------- */
 
 /* Small numbers that meet kinks often. */
@@ -143,7 +275,7 @@ draw_targets(const naive *out, uint64_t *state)
 START_TEST(values_tangents_gradients_and_losses)
 {
   uint64_t state = 11;
-  size_t touches = 0, checked = 0, parameters = 0;
+  size_t touches = 0, checked = 0, parameters = 0, zeros[2] = {0, 0};
 
   for (size_t i = 0; i < draw_count(NETWORKS); i++) {
     growing grown;
@@ -159,6 +291,7 @@ START_TEST(values_tangents_gradients_and_losses)
     checked += check_values(&k, &r, i);
     y = draw_targets(naive_find(&r, grown.m.outputs[0].name), &state);
     check_loss(&k, &r, draw_below(&state, 2) ? &y : NULL, i);
+    compare_zeros(zeros, &k, &state, i);
     touches += k.replay.n_touches;
     parameters += k.g.n_parameters;
     machine_end(&k);
@@ -167,7 +300,10 @@ START_TEST(values_tangents_gradients_and_losses)
     clarke_tensor_clear(&y);
     clarke_model_clear(&grown.m);
   }
-  printf("rational: %zu activations, %zu touches, %zu parameters\n", checked, touches, parameters);
+  printf("rational: %zu activations, %zu touches, %zu parameters; %zu entries of AD's gradient are 0, %zu whatever sides kinks take\n", checked,
+         touches, parameters, zeros[0], zeros[1] / 2);
+  ck_assert_uint_gt(zeros[0], draw_count(NETWORKS) / 4);
+  ck_assert_uint_gt(zeros[1], draw_count(NETWORKS) / 4);
   ck_assert_uint_gt(touches, draw_count(NETWORKS));
 }
 END_TEST
@@ -390,6 +526,7 @@ main(void)
 {
   TCase *tcase = tests_of("network-replay");
 
+  tcase_add_test(tcase, why_entries_are_zero);
   tcase_add_test(tcase, values_tangents_gradients_and_losses);
   tcase_add_test(tcase, filter_on_random_networks);
   tcase_add_test(tcase, filter_on_cancellations);

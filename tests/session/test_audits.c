@@ -132,6 +132,13 @@ START_TEST(gradients_of_papers)
   asked a;
 
   answer_case(&a, k->name);
+  if (k->known) {
+    clarke_matrix *rational = clarke_matrices_new(a.s.graph.n_parameters);
+
+    OK(clarke_audit_exact(&exact, rational, &a.s, 64, &error));
+    ck_assert(exact && !a.s.valued && (rational[0].rows == 0 || clarke_matrix_is_zero(&rational[0])));
+    clarke_matrices_free(rational, a.s.graph.n_parameters);
+  }
   OK(clarke_audit_gradient(&exact, &gradient, &a.s, &error));
   ck_assert(exact && a.s.valued && a.s.loss_exact && !a.s.bounded);
   if (k->known)
@@ -154,6 +161,48 @@ START_TEST(gradients_of_papers)
   clarke_gradient_clear(&gradient);
   remove(path);
   close_case(&a);
+}
+END_TEST
+
+/* Lemma 2: AD takes 0 at both kinks, and with other slopes the gradient is not 0. Of |w| at 0 it is the zero's own mean. */
+START_TEST(zeros_of_papers)
+{
+  clarke_zero_summary z;
+  char causes[64];
+  json_t *list;
+  asked a;
+
+  answer_case(&a, "lemma2");
+  ck_assert(!a.s.zeros_asked);
+  OK(clarke_audit_find_zeros(&a.s, &error));
+  ck_assert(a.s.zeros_asked && a.s.zeros.known && a.s.near_zeros.known);
+  z = clarke_audit_zeros_of(&a.s, 0);
+  ck_assert(z.entries == 1 && z.ad.zero == 1 && z.near == 0 && z.stays == 0);
+  ck_assert(clarke_zero_causes(causes, sizeof causes, &z.ad));
+  ck_assert_str_eq(causes, "slope 0 taken at a kink 1");
+  list = clarke_zeros_json(&a.s);
+  ck_assert_uint_eq(json_array_size(list), 1);
+  ck_assert_int_eq(json_integer_value(json_object_get(json_object_get(json_array_get(list, 0), "why"), "slope 0 taken at a kink")), 1);
+  json_decref(list);
+  close_case(&a);
+  answer_case(&a, "global-only");
+  OK(clarke_audit_find_zeros(&a.s, &error));
+  z = clarke_audit_zeros_of(&a.s, 0);
+  ck_assert(z.ad.zero == 0 && !clarke_zero_causes(causes, sizeof causes, &z.ad) && *causes == '\0');
+  close_case(&a);
+}
+END_TEST
+
+/* Causes that do not fit are cut off where one ends. */
+START_TEST(causes_in_words)
+{
+  const clarke_zero_counts counts = {9, {2, 0, 5, 0, 0, 1}};
+  char text[96], little[24];
+
+  ck_assert(clarke_zero_causes(text, sizeof text, &counts));
+  ck_assert_str_eq(text, "weights or constants that are 0 5, dead units 2, no path to the loss 1");
+  ck_assert(clarke_zero_causes(little, sizeof little, &counts));
+  ck_assert(strncmp(little, text, 20) == 0);
 }
 END_TEST
 
@@ -426,6 +475,8 @@ MODULE(audits)
   tcase_add_loop_test(tests, of_papers, 0, 4);
   tcase_add_loop_test(tests, touches_in_words, 0, 4);
   tcase_add_loop_test(tests, gradients_of_papers, 0, 4);
+  tcase_add_test(tests, zeros_of_papers);
+  tcase_add_test(tests, causes_in_words);
   tcase_add_test(tests, without_a_proof);
   tcase_add_test(tests, what_cannot_be_asked);
   tcase_add_test(tests, a_later_checkpoint);

@@ -88,6 +88,30 @@ START_TEST(of_known_records)
 END_TEST
 
 /* No proof of what is refuted, or of several types; the checker's own word on a record that is not what the proof was made of. */
+/* Lemma 2's gradient is 0 by what AD takes at its kinks: no entry is left over of which the record alone would say so. */
+START_TEST(recorded_zeros)
+{
+  clarke_certified c;
+  json_t *list;
+  bool has = false;
+
+  run_record(&c, "lemma2", false, false);
+  OK(clarke_record_has_zero(&has, &c.record, &error));
+  ck_assert(has);
+  OK(clarke_record_find_zeros(&c.record, &c.audit, &error));
+  ck_assert(c.record.zeros == NULL); /* nobody looked for the exact ones */
+  list = clarke_record_zeros_json(&c.record, &c.audit);
+  ck_assert(json_is_null(list));
+  json_decref(list);
+  OK(clarke_audit_find_zeros(&c.audit, &error));
+  OK(clarke_record_find_zeros(&c.record, &c.audit, &error));
+  list = clarke_record_zeros_json(&c.record, &c.audit);
+  ck_assert_uint_eq(json_array_size(list), 0);
+  json_decref(list);
+  clarke_certified_clear(&c);
+}
+END_TEST
+
 START_TEST(records_without_proofs)
 {
   char proof[128];
@@ -756,6 +780,7 @@ MODULE(records)
   tcase_add_test(tests, no_twins);
 
   tcase_add_loop_test(tests, of_known_records, 0, sizeof known / sizeof known[0]);
+  tcase_add_test(tests, recorded_zeros);
   tcase_add_test(tests, records_without_proofs);
   tcase_add_test(tests, proofs_that_lie);
   tcase_add_test(tests, hashes);

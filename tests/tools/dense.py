@@ -118,7 +118,8 @@ def twice(folder):
 def refused(folder):
     to = os.path.join(folder, "refused")
     for options, says in ((("--order", "fast"), "'fast' is not known"), (("--order", "cublas"), "compiled without cuBLAS"), (("--numbers", "tf32"), "cuBLAS's alone"),
-                          (("--layers", "9"), "from 2 to 8"), (("--samples", "0"), "from 1 to"), (("--scale", "3"), "a power of 2"), (("--steps", "x"), "expected a number")):
+                          (("--layers", "9"), "from 2 to 8"), (("--samples", "0"), "from 1 to"), (("--scale", "3"), "a power of 2"), (("--steps", "x"), "expected a number"),
+                          (("--samples", "65536", "--width", "8192"), "expected at most 67108864 together")):
         status, out, error = run(DENSE, "--out", to, *options)
         expect(status == 2 and says in error and not os.path.exists(to), f"{options}: {status} {out}{error}")
     status, _, error = run(DENSE)

@@ -38,8 +38,13 @@ clarke_status clarke_audit_write(clarke_check_needs *needs, clarke_audit_session
 /* audit_run.c: of a recorded step. */
 clarke_status clarke_audit_run_folder(int *exit_status, const clarke_audit_command *command, clarke_error *err);
 
-/* audit_text.c: what comes after the summary. verbose: with systems, ranks and theorems. */
-clarke_status clarke_audit_print_text(const clarke_audit_session *s, bool verbose, clarke_error *err);
+/* audit_text.c: what comes after the summary. verbose: with systems, ranks, theorems, and gradients that are 0. record: whose step it is,
+ * or NULL. */
+clarke_status clarke_audit_print_text(const clarke_audit_session *s, const clarke_record *record, bool verbose, clarke_error *err);
+
+/* audit_zeros.c: entries of the gradient that are 0: a table, and sentences of parameters all of whose entries are. */
+void clarke_audit_print_zeros(const clarke_audit_session *s, const clarke_record *record);
+void clarke_audit_put_zeros(FILE *to, const clarke_audit_session *s);
 
 /* audit_summary.c: of an answered session; ran: of a recorded step, whose audit it is, or NULL. proof: the one that was written,
  * or NULL. The caller clears it, on errors too. */

@@ -85,6 +85,8 @@ answer_json(const clarke_certified *c, const clarke_summary *summary, const clar
   json_t *answer = clarke_audit_json(&c->audit), *gradient = clarke_record_json(&c->record, &c->audit);
 
   clarke_json_set(&gradient, "turned", clarke_turned_json(c));
+  if (c->audit.zeros_asked)
+    clarke_json_set(&gradient, "zeros", clarke_record_zeros_json(&c->record, &c->audit));
   clarke_json_set(&answer, "gradient", gradient);
   clarke_set_check_needs(&answer, needs);
   clarke_summary_set(&answer, summary, verbose);
@@ -98,7 +100,7 @@ print(const clarke_certified *c, const clarke_summary *summary, const clarke_aud
     return CLARKE_OK;
   clarke_summary_print(summary);
   print_gradient(c);
-  return clarke_audit_print_text(&c->audit, command->verbose, err);
+  return clarke_audit_print_text(&c->audit, &c->record, command->verbose, err);
 }
 
 static clarke_status
@@ -116,6 +118,22 @@ tell(int *exit_status, const clarke_certified *c, const clarke_check_needs *need
                             clarke_ci_wants(&command->ci, command->json) ? answer_json(c, &summary, needs, command->verbose) : NULL, err);
   clarke_summary_clear(&summary);
   return status;
+}
+
+/* With -v; else in text alone, where a first line may have to be told: what is 0 on each path was recorded as 0, on the same branches. */
+static clarke_status
+find_zeros(clarke_certified *c, const clarke_audit_command *command, clarke_error *err)
+{
+  bool wanted = command->verbose || (c->record.ran == CLARKE_RAN_TURNED && !command->json);
+  clarke_status status = CLARKE_OK;
+
+  if (c->record.ran == CLARKE_RAN_REFUTED)
+    return CLARKE_OK;
+  if (!wanted && !command->json && !command->ci.quiet)
+    status = clarke_record_has_zero(&wanted, &c->record, err);
+  if (status == CLARKE_OK && wanted)
+    status = clarke_audit_find_zeros(&c->audit, err);
+  return status == CLARKE_OK ? clarke_record_find_zeros(&c->record, &c->audit, err) : status;
 }
 
 static int
@@ -195,6 +213,8 @@ clarke_audit_run_folder(int *exit_status, const clarke_audit_command *command, c
     c.proof = c.zone_proof = NULL; /* it would be about another program */
   if (status == CLARKE_OK)
     status = clarke_audit_write(&needs, &answer.audit, &c, c.ask.params_path, err);
+  if (status == CLARKE_OK)
+    status = find_zeros(&answer, &c, err);
   *exit_status = status_of(&answer);
   if (status == CLARKE_OK)
     status = tell(exit_status, &answer, &needs, &c, err);

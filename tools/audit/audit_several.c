@@ -121,6 +121,8 @@ answer_row(int *exit_status, json_t **rows, const clarke_audit_command *c, size_
   clarke_watch_hide(false);
   if (status == CLARKE_OK)
     status = clarke_audit_one(&needs, &s, c, c->params[i], &err);
+  if (status == CLARKE_OK && c->verbose && clarke_ci_wants(&c->ci, c->json))
+    status = clarke_audit_find_zeros(&s, &err);
   if (status == CLARKE_OK)
     status = clarke_audit_summary(&summary, &s, NULL, NULL, &err);
   clarke_watch_hide(true);
@@ -166,7 +168,7 @@ print(const clarke_audit_session *s, const clarke_summary *summary, const clarke
   if (c->json || c->ci.quiet)
     return CLARKE_OK;
   clarke_summary_print(summary);
-  return clarke_audit_print_text(s, c->verbose, err);
+  return clarke_audit_print_text(s, NULL, c->verbose, err);
 }
 
 static clarke_status
@@ -177,6 +179,8 @@ answer_one(int *exit_status, clarke_audit_session *s, const clarke_audit_command
   clarke_check_needs needs;
   clarke_status status = clarke_audit_one(&needs, s, c, c->n_params == 1 ? c->params[0] : NULL, err);
 
+  if (status == CLARKE_OK && (c->verbose || !(c->json || c->ci.quiet)))
+    status = clarke_audit_find_zeros(s, err);
   clarke_watch_hide(true);
   source.proof = clarke_audit_proof_written(s, c);
   if (status == CLARKE_OK)

@@ -190,6 +190,7 @@ static clarke_status
 put_answer(FILE *to, const clarke_audit_session *s, const clarke_certified *ran, clarke_error *err)
 {
   const clarke_ran how = ran != NULL ? ran->record.ran : CLARKE_RAN_EXPLAINED;
+  clarke_status status;
 
   if (how == CLARKE_RAN_REFUTED) {
     fputs("No: the recorded gradient is not the one of the recorded step (refuted), and nothing is said of what else ran.", to);
@@ -204,7 +205,9 @@ put_answer(FILE *to, const clarke_audit_session *s, const clarke_certified *ran,
   fputs(". ", to);
   if (ran != NULL)
     put_ran(to, ran);
-  return put_kinks(to, s, err);
+  status = put_kinks(to, s, err);
+  clarke_audit_put_zeros(to, s);
+  return status;
 }
 
 /* --- what to do ------------------------------------------------------------------------------- */

@@ -103,7 +103,7 @@ print_verdict(const clarke_audit *a)
 }
 
 clarke_status
-clarke_audit_print_text(const clarke_audit_session *s, bool verbose, clarke_error *err)
+clarke_audit_print_text(const clarke_audit_session *s, const clarke_record *record, bool verbose, clarke_error *err)
 {
   clarke_status status;
 
@@ -113,8 +113,10 @@ clarke_audit_print_text(const clarke_audit_session *s, bool verbose, clarke_erro
     status = clarke_audit_print_touched(s, err);
   if (status != CLARKE_OK)
     return status;
-  if (verbose)
+  if (verbose) {
     print_theorems(&s->audit);
+    clarke_audit_print_zeros(s, record);
+  }
   if (s->valued)
     printf("\nloss %s%s\n", s->loss_exact ? "" : "about ", s->loss_value);
   if (s->bounded)

@@ -7,6 +7,7 @@
  * labelled as something that it is not. */
 #include "pack.h"
 #include "record.h"
+#include "request.h"
 
 #include <cuda_runtime.h>
 #include <stdio.h>
@@ -336,48 +337,39 @@ describe(char *comment, size_t size, const struct cudaDeviceProp *device, size_t
            __CUDACC_VER_MINOR__, __CUDACC_VER_BUILD__, n, (unsigned long long)seed);
 }
 
+/* Does the GPU have the instructions? */
 static int
-usage(void)
+has(const struct cudaDeviceProp *device, const struct set *s)
 {
-  fputs("usage: mma --out DIR [--count N] [--seed S] [--only SET]\n", stderr);
-  return 2;
+  const int capability = 10 * device->major + device->minor;
+
+  return s->wgmma ? capability == s->capability : capability >= s->capability;
 }
 
 int
 main(int argc, char **argv)
 {
-  const char *out = NULL, *only = NULL;
-  size_t n = 5000;
-  uint64_t seed = 1;
+  const char *names[N_SETS];
+  mma_request r;
   struct cudaDeviceProp device;
   char gpu[RECORD_NAME], comment[512];
+  size_t recorded = 0;
 
-  for (int i = 1; i < argc; i += 2) {
-    if (i + 1 == argc)
-      return usage();
-    if (strcmp(argv[i], "--out") == 0)
-      out = argv[i + 1];
-    else if (strcmp(argv[i], "--only") == 0)
-      only = argv[i + 1];
-    else if (strcmp(argv[i], "--count") == 0)
-      n = strtoul(argv[i + 1], NULL, 10);
-    else if (strcmp(argv[i], "--seed") == 0)
-      seed = strtoull(argv[i + 1], NULL, 10);
-    else
-      return usage();
-  }
-  if (out == NULL || n == 0 || n > 10000000)
-    return usage();
+  for (size_t i = 0; i < N_SETS; i++)
+    names[i] = sets[i].name;
+  if (mma_request_read(&r, argc, argv, names, N_SETS) != 0)
+    return 2;
   must(cudaGetDeviceProperties(&device, 0), "no GPU");
   record_gpu_name(gpu, device.name);
-  describe(comment, sizeof comment, &device, n, seed);
+  describe(comment, sizeof comment, &device, r.n, r.seed);
   puts(comment);
-  for (size_t i = 0; i < N_SETS; i++) {
-    int capability = 10 * device.major + device.minor;
-    int fits = sets[i].wgmma ? capability == sets[i].capability : capability >= sets[i].capability;
-
-    if (fits && (only == NULL || strcmp(only, sets[i].name) == 0))
-      record(&sets[i], out, gpu, comment, n, seed);
-  }
-  return 0;
+  for (size_t i = 0; i < N_SETS; i++)
+    if (has(&device, &sets[i]) && (r.only == NULL || strcmp(r.only, sets[i].name) == 0)) {
+      record(&sets[i], r.out, gpu, comment, r.n, r.seed);
+      recorded++;
+    }
+  if (recorded > 0)
+    return 0;
+  fprintf(stderr, "mma: %s has no instruction of %s: nothing was recorded\n", device.name, r.only != NULL ? r.only : "these sets");
+  return 2;
 }

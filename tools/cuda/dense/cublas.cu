@@ -57,6 +57,7 @@ packed(void **to, const float *from, size_t rows, size_t cols, size_t by_row, si
 {
   must(cudaMalloc(to, rows * cols * sizeof(float)), "memory of the GPU");
   pack<<<(unsigned)((rows * cols + 127) / 128), 128>>>(*to, from, rows, cols, by_row, by_col, type);
+  must(cudaGetLastError(), "the factors' kernel was not launched");
 }
 
 void
@@ -80,7 +81,8 @@ cublas_product(numbers factors, const product_task *task)
                     a, type, (int)task->inner, &zero, task->c, CUDA_R_32F, (int)task->cols, compute, CUBLAS_GEMM_DEFAULT),
        "a product");
   finish<<<(unsigned)((entries + 127) / 128), 128>>>(*task);
+  must(cudaGetLastError(), "the result's kernel was not launched");
   must(cudaDeviceSynchronize(), "a product");
-  cudaFree(a);
-  cudaFree(b);
+  must(cudaFree(a), "memory of the GPU");
+  must(cudaFree(b), "memory of the GPU");
 }

@@ -50,6 +50,21 @@ word(const char *text, const char *const *of, int n, struct argp_state *state)
   return 0;
 }
 
+/* Numbers that a request makes, of activations and weights, are at most these: some GiB, with gradients, copies and the record. */
+#define MOST_NUMBERS ((size_t)1 << 26)
+
+static void
+check_sizes(const request *r, struct argp_state *state)
+{
+  const size_t hidden = (r->layers - 1) * r->width;
+  const size_t activations = r->samples * (r->features + hidden + r->classes);
+  const size_t weights = r->features * r->width + (r->layers - 2) * r->width * r->width + r->width * r->classes;
+
+  if (activations + weights > MOST_NUMBERS)
+    argp_error(state, "%zu activations and %zu weights: expected at most %zu together; take fewer samples, layers, features or a smaller width",
+               activations, weights, MOST_NUMBERS);
+}
+
 static void
 check(const request *r, struct argp_state *state)
 {
@@ -61,6 +76,7 @@ check(const request *r, struct argp_state *state)
     argp_error(state, "tf32 is cuBLAS's alone: --order cublas");
   if ((r->scale & (r->scale - 1)) != 0)
     argp_error(state, "--scale: a power of 2 is expected");
+  check_sizes(r, state);
 }
 
 static error_t

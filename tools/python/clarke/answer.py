@@ -86,6 +86,20 @@ class Answer(Summed):
         return self.report.get("outside")
 
     @property
+    def zero_gradients(self) -> list[dict[str, Any]] | None:
+        """Parameters with entries of the gradient that are 0: "parameter", "entries", "zero" (how many are AD's exact 0 because each path to the loss
+        has a factor 0), "why" (how many for which factor), "nearby" (0 in each limit of gradients nearby, too), "stays" (0 at all weights nearby);
+        "recorded", of those that were recorded as 0 beside them, of which "not_zero" are not 0 exactly, for floating point made them so.
+        None where that is not known (docs/run-format.md, "Gradients that are 0")."""
+        exact, recorded = self.report.get("zero_gradients"), self.gradient.get("zeros")
+        if exact is None:
+            return None
+        found = {entry["parameter"]: dict(entry) for entry in exact}
+        for entry in recorded or ():
+            found.setdefault(entry["parameter"], {"parameter": entry["parameter"]}).update(entry)
+        return list(found.values())
+
+    @property
     def surrogates(self) -> list[str]:
         """Where AD differentiates another function than the one that is computed, by design (detach, no_grad, a Function, fake quantization):
         FILE:LINE (MODULE): OPERATOR: how. The verdict is about the step with what their derivative belongs to in their places."""
