@@ -59,6 +59,8 @@ int clarke_command_diff(int argc, char **argv);
 int clarke_command_patterns(int argc, char **argv);
 int clarke_command_encode(int argc, char **argv);
 int clarke_command_step(int argc, char **argv);
+int clarke_command_sweep(int argc, char **argv);
+int clarke_command_merge(int argc, char **argv);
 int clarke_command_reproduce(int argc, char **argv);
 int clarke_command_report(int argc, char **argv);
 int clarke_command_explain(int argc, char **argv);

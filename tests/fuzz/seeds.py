@@ -252,6 +252,15 @@ def runs():
     yield "statistics", json.dumps(run, indent=1).encode()
 
 
+def manifests():
+    """Descriptions of sweeps."""
+    least = {"model": "net.onnx", "batches": "b/*.npz", "profiles": ["pytorch-2.13", "minimal.profile"]}
+    yield "least", json.dumps(least).encode()
+    yield "drawn", json.dumps(dict(least, seeds={"from": 3, "count": 150}, formats=["float16", "float32"], reduction="sum")).encode()
+    yield "stored", json.dumps(dict(least, checkpoints=["c/*.safetensors"], loss="ce", wrt=["a", "b"]), indent=1).encode()
+    yield "listed", json.dumps(dict(least, seeds=[0, 7, 2 ** 32 - 1])).encode()
+
+
 def trees():
     """Files of summation trees: chains, lanes, blocks, fused and not."""
     texts = {1: "0", 5: "[0 1-4*]", 8: "[[0 4*] [2 6*] [[1 5*] [3 7*]]]", 12: "[0-8/4 [1-9/4] [2-10/4 [3-11/4]]]", 24: "[0-15 [16-23]]"}
@@ -376,6 +385,7 @@ def seeds():
             ("case", "prog", chosen(files_of("cases/papers", "*.prog", 3000), features_of_case)),
             ("mma", "text", records()),
             ("run", "json", runs()),
+            ("manifest", "json", manifests()),
             ("trees", "json", trees()),
             ("table", "text", [("table-%d" % i, t) for i, t in enumerate(TABLES)]),
             ("vnnlib", "vnnlib", [("square", (ROOT / "cases/regions/square.vnnlib").read_bytes()),

@@ -453,6 +453,41 @@ touches_in_floats(clarke_floats *f, const clarke_graph *g)
   return n;
 }
 
+/* Of a folded program no instruction stands for a product; the blocks' results are inputs. */
+static void
+check_folded(const clarke_graph *g, const clarke_tensor *x)
+{
+  clarke_folded folded = {0};
+  mpq_t *point = NULL;
+  size_t n = 0, dense = 0;
+  clarke_code p;
+
+  clarke_code_init(&p);
+  OK(clarke_unroll_folded(&p, &point, &n, &folded, g, x, &error));
+  ck_assert(clarke_code_is_valid(&p));
+  for (size_t i = 0; i < g->n_steps; i++)
+    dense += g->steps[i].kind == CLARKE_DENSE && folded.at[g->steps[i].out] != NULL;
+  ck_assert_uint_eq(folded.n, dense);
+  for (size_t b = 0; b < folded.n; b++)
+    for (size_t f = 0; f < folded.block[b].n; f++)
+      ck_assert(p.instruction[folded.block[b].first + f].kind == CLARKE_DO_INPUT);
+  clarke_folded_clear(&folded);
+  clarke_code_clear(&p);
+  free_rationals(point, n);
+}
+
+/* The operations between passes are the format's. */
+static void
+check_operations(clarke_floats *f, clarke_ieee format)
+{
+  const bool narrow = format == CLARKE_IEEE_F16 || format == CLARKE_IEEE_BF16;
+
+  ck_assert(clarke_floats_of(f, 0.1) == (format == CLARKE_IEEE_F64 ? 0.1 : format == CLARKE_IEEE_F32 ? (double)0.1f : format == CLARKE_IEEE_F16 ? 0x1.998p-4 : 0x1.9ap-4));
+  ck_assert((clarke_floats_add(f, 4096, 1) == 4096) == narrow);
+  ck_assert((clarke_floats_mul(f, 65, 65) == 4225) == !narrow);
+  ck_assert(clarke_floats_div(f, 1, 4) == 0.25 && clarke_floats_exp(f, 0) == 1 && clarke_floats_log(f, 1) == 0);
+}
+
 /* The network's replay in floats is its unrolled program's: of the batch, whose entries become multiples of `factor`. */
 static size_t
 check_floats(const unrolled *u, const clarke_tensor *x, double factor, size_t number)
@@ -471,6 +506,8 @@ check_floats(const unrolled *u, const clarke_tensor *x, double factor, size_t nu
   OK(clarke_unroll(&p, &point, &n, &u->g, x, "in", &error));
   OK(clarke_rounded_run(&r, &p, point, format, &u->profile, &error));
   OK(clarke_floats_new(&f, &u->g, x, format, &error));
+  check_folded(&u->g, x);
+  check_operations(f, format);
   for (size_t o = 0; o < r.n_values && o < 3; o++)
     check_output(f, &r, &u->profile, o, number);
   touched = touches_in_floats(f, &u->g);
@@ -951,6 +988,9 @@ START_TEST(convolutional_networks)
       ck_assert_msg(mpq_equal(moved, y->t[o]), "network %zu: the derivative of output %zu", i, o);
     }
     check_floats(&u, &x, 1.1, i);
+    for (size_t k = 0; k < u.g.n_parameters; k++) /* matrices that are numbers, behind biases that are not */
+      u.g.parameters[k].wrt = u.g.parameters[k].wrt && u.g.parameters[k].rank == 1;
+    check_floats(&u, &x, 1, i);
     touches += e.n_touched;
     mpq_clear(moved);
     clarke_numbers_free(gradient, 2 * clarke_code_wrt_count(&u.p));

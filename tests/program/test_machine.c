@@ -16,9 +16,6 @@ typedef struct {
   executed x;
   clarke_profile profile;
   clarke_machine m;
-  double value[MOST], adjoint[MOST], sum[MOST], sorted[MOST];
-  bool reached[MOST], summed[MOST];
-  size_t start[MOST], list[MOST], tied[MOST];
 } scene;
 
 static void
@@ -29,15 +26,14 @@ open_scene(scene *s, const char *text, long a, long b)
   ck_assert_uint_lt(s->x.p.n, MOST);
   clarke_profile_init(&s->profile);
   OK(clarke_profile_load(&s->profile, NULL, &error));
-  s->m = (clarke_machine){.p = &s->x.p, .profile = &s->profile, .value = s->value, .adjoint = s->adjoint, .reached = s->reached,
-                          .start = s->start, .sum = s->sum, .summed = s->summed, .list = s->list, .tied = s->tied, .sorted = s->sorted};
-  clarke_ieee_begin(&s->m.unit, CLARKE_IEEE_F32);
+  s->m = (clarke_machine){.p = &s->x.p, .profile = &s->profile};
+  OK(clarke_machine_begin(&s->m, CLARKE_IEEE_F32, &error));
 }
 
 static void
 close_scene(scene *s)
 {
-  clarke_ieee_end(&s->m.unit);
+  clarke_machine_clear(&s->m);
   clarke_profile_clear(&s->profile);
   end(&s->x);
 }
@@ -63,7 +59,7 @@ START_TEST(small_integers_are_computed_exactly)
     clarke_machine_forward(&s.m);
     clarke_machine_runs(&s.m);
     for (size_t k = 0; k < s.x.p.n; k++)
-      ck_assert(!s.x.e.live[k] || s.value[k] == clarke_number_double(&s.x.e.value[k]));
+      ck_assert(!s.x.e.live[k] || s.m.value[k] == clarke_number_double(&s.x.e.value[k]));
     for (size_t o = 0; o < s.x.p.n_outputs; o++) {
       clarke_machine_unreach(&s.m);
       clarke_machine_seed(&s.m, s.x.p.output[o], 1);
@@ -85,9 +81,22 @@ START_TEST(what_does_not_fit_is_rounded_in_order)
   open_scene(&s, "input x, y\noutput x + y + y, (x + 3)*(x + 1)", 1 << 24, 1);
   clarke_machine_input(&s.m, s.x.at);
   clarke_machine_forward(&s.m);
-  ck_assert(s.value[s.x.p.output[0]] == 16777216);
-  ck_assert(s.value[s.x.p.output[1]] == (double)(float)((double)16777220 * 16777216));
+  ck_assert(s.m.value[s.x.p.output[0]] == 16777216);
+  ck_assert(s.m.value[s.x.p.output[1]] == (double)(float)((double)16777220 * 16777216));
   close_scene(&s);
+}
+END_TEST
+
+/* A sum is undone from its end: a chain of additions, of whose first two terms a product is made before the addition. */
+START_TEST(sums_are_undone_from_their_end)
+{
+  static const size_t first_is_one[4] = {3, 2, 0, 1}, other[4] = {3, 2, 1, 0};
+
+  for (size_t turn = 0; turn < 4; turn++) {
+    ck_assert_uint_eq(clarke_machine_turn(4, turn, true), first_is_one[turn]);
+    ck_assert_uint_eq(clarke_machine_turn(4, turn, false), other[turn]);
+  }
+  ck_assert_uint_eq(clarke_machine_turn(1, 0, true), 0);
 }
 END_TEST
 
@@ -102,17 +111,87 @@ START_TEST(runs_are_operations_on_vectors)
   at = 2;
   while (s.x.p.instruction[at].kind != CLARKE_DO_PRODUCT)
     at++;
-  ck_assert(s.start[at] == at && s.start[at + 1] == at); /* x y and y x; 3 x is linear */
-  ck_assert(s.start[at + 2] == at + 2 && s.x.p.instruction[at + 2].kind == CLARKE_DO_LINEAR);
+  ck_assert(s.m.start[at] == at && s.m.start[at + 1] == at); /* x y and y x; 3 x is linear */
+  ck_assert(s.m.start[at + 2] == at + 2 && s.x.p.instruction[at + 2].kind == CLARKE_DO_LINEAR);
   close_scene(&s);
   open_scene(&s, "input x, y\nlet a = x*x\noutput a*a", 1, 2);
   at = s.x.p.output[0];
   s.x.p.instruction[at].group = s.x.p.instruction[at - 1].group; /* one group, but the second needs the first */
   clarke_machine_runs(&s.m);
-  ck_assert_uint_eq(s.start[at], at);
+  ck_assert_uint_eq(s.m.start[at], at);
   s.x.p.instruction[at].in[0] = s.x.p.instruction[at].in[1] = 0;
   clarke_machine_runs(&s.m);
-  ck_assert_uint_eq(s.start[at], at - 1);
+  ck_assert_uint_eq(s.m.start[at], at - 1);
+  close_scene(&s);
+}
+END_TEST
+
+/* Two blocks of 3 x 2 matrices over 5 places: result 17 is of block 1, row 0, place 2; 13 of block 0, row 2, place 3. */
+START_TEST(rows_of_blocks)
+{
+  const clarke_dense shape = {.blocks = 2, .outer = 3, .inner = 2, .repeat = 5}, grouped = {.grouped = true, .blocks = 2, .outer = 3, .inner = 2, .repeat = 5};
+  const clarke_dense transposed = {.transposed = true, .blocks = 2, .outer = 3, .inner = 2, .repeat = 5};
+  clarke_block_row row = clarke_block_row_of(&shape, 17);
+
+  ck_assert(row.weight == 0 && row.weight_step == 1 && row.x == 12 && row.x_step == 5);
+  row = clarke_block_row_of(&grouped, 17);
+  ck_assert(row.weight == 6 && row.weight_step == 1 && row.x == 12);
+  row = clarke_block_row_of(&transposed, 13);
+  ck_assert(row.weight == 2 && row.weight_step == 3 && row.x == 3 && row.x_step == 5);
+}
+END_TEST
+
+/* y = W x for W = (1 2; 3 4), numbers, then in wrt, and x = (5, padding): y = (5, 15); of y's adjoints (10, 100) the sum of both rows
+ * goes to x, and each times x to W's first column. */
+START_TEST(blocks_are_matrix_products)
+{
+  static const double weight[4] = {1, 2, 3, 4};
+  static size_t x[2] = {0, CLARKE_NONE}, parameter[4] = {4, 5, 6, 7};
+  clarke_block b = {.first = 2, .n = 2, .shape = {.blocks = 1, .inner = 2, .outer = 2, .repeat = 1}, .n_weights = 4, .weight = weight,
+                    .n_x = 2, .x = x};
+  scene s;
+
+  open_scene(&s, "input x, y\noutput 5*x, 6*x, 7*x, 8*y, 9*y, 10*y", 5, 0);
+  s.x.p.input[0].wrt = true;
+  clarke_machine_clear(&s.m);
+  s.m.block = &b;
+  s.m.n_blocks = 1;
+  for (int in_wrt = 0; in_wrt < 2; in_wrt++) {
+    b.parameter = in_wrt ? parameter : NULL;
+    OK(clarke_machine_begin(&s.m, CLARKE_IEEE_F32, &error));
+    s.m.value[0] = 5;
+    clarke_machine_block_forward(&s.m, 0);
+    ck_assert(s.m.value[2] == 5 && s.m.value[3] == 15);
+    clarke_machine_seed(&s.m, 2, 10);
+    clarke_machine_seed(&s.m, 3, 100);
+    clarke_machine_block_backward(&s.m, 0);
+    ck_assert(s.m.reached[0] && s.m.adjoint[0] == 310);
+    ck_assert(s.m.reached[4] == in_wrt && !s.m.reached[5]);
+    ck_assert(!in_wrt || (s.m.adjoint[4] == 50 && s.m.adjoint[6] == 500));
+    if (!in_wrt)
+      clarke_machine_clear(&s.m);
+  }
+  close_scene(&s);
+}
+END_TEST
+
+/* What a run gives is summed before it is added: 2^24 + (1 + 1), where one after another would be lost. */
+START_TEST(what_a_run_gives_is_summed_first)
+{
+  scene s;
+
+  open_scene(&s, "input x, y\noutput x + y", 1, 2);
+  for (int several = 0; several < 2; several++) {
+    clarke_machine_unreach(&s.m);
+    clarke_machine_seed(&s.m, 0, 1 << 24);
+    s.m.several = several;
+    clarke_machine_give(&s.m, 0, 1);
+    clarke_machine_give(&s.m, 0, 1);
+    clarke_machine_flush(&s.m);
+    ck_assert(s.m.adjoint[0] == (1 << 24) + (several ? 2 : 0));
+  }
+  clarke_machine_add(&s.m, &s.m.adjoint[1], &s.m.reached[1], 3);
+  ck_assert(s.m.reached[1] && s.m.adjoint[1] == 3);
   close_scene(&s);
 }
 END_TEST
@@ -240,6 +319,10 @@ MODULE(machine)
 
   tcase_add_test(tests, small_integers_are_computed_exactly);
   tcase_add_test(tests, what_does_not_fit_is_rounded_in_order);
+  tcase_add_test(tests, sums_are_undone_from_their_end);
+  tcase_add_test(tests, rows_of_blocks);
+  tcase_add_test(tests, blocks_are_matrix_products);
+  tcase_add_test(tests, what_a_run_gives_is_summed_first);
   tcase_add_test(tests, runs_are_operations_on_vectors);
   tcase_add_test(tests, words_name_pieces_points_and_places);
   tcase_add_test(tests, a_point_chooses_its_piece);

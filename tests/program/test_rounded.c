@@ -298,6 +298,10 @@ START_TEST(operates_by_the_definition)
     check_operation(clarke_ieee_add(&u, mpq_get_d(a), mpq_get_d(b)), q, shape, "+");
     mpq_mul(q, a, b);
     check_operation(clarke_ieee_mul(&u, mpq_get_d(a), mpq_get_d(b)), q, shape, "*");
+    if (shape < 3) /* exact as a double */
+      check_operation(clarke_ieee_round(&u, mpq_get_d(a) * mpq_get_d(b)), q, shape, "rounding");
+    if (shape < 2)
+      SAME(clarke_ieee_halve(&u, mpq_get_d(a) * mpq_get_d(b)), clarke_ieee_mul(&u, mpq_get_d(a), mpq_get_d(b)));
     if (mpq_sgn(b) != 0) {
       mpq_div(q, a, b);
       check_operation(clarke_ieee_div(&u, mpq_get_d(a), mpq_get_d(b)), q, shape, "/");

@@ -5,10 +5,11 @@ MODULE(audits);
 MODULE(derivations);
 MODULE(places);
 MODULE(records);
+MODULE(sweeps);
 MODULE(trained);
 
 int
 main(void)
 {
-  RUN(audits_suite, derivations_suite, places_suite, records_suite, trained_suite);
+  RUN(audits_suite, derivations_suite, places_suite, records_suite, sweeps_suite, trained_suite);
 }

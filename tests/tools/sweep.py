@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""clarke sweep and clarke merge: what they say of small networks, and that parts, ends and retries do not show in the bytes.
+
+    sweep.py CLARKE CASES
+
+CASES: the folder cases/audit.
+"""
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from expect import expect, finish, said  # noqa: E402
+
+CLARKE, CASES = (os.path.abspath(path) for path in sys.argv[1:3])
+PROFILES = {"minimal.profile": "tie MaxPool mean\n", "one.profile": "Relu 0 1\n", "ten.profile": "tie MaxPool hybrid 10\n"}
+
+
+def manifest(name, **keys):
+    """Of the folder of work."""
+    with open(name, "w", encoding="utf-8") as f:
+        json.dump(keys, f)
+    return name
+
+
+def digest(path):
+    with open(path, "rb") as f:
+        return hashlib.sha256(f.read()).hexdigest()
+
+
+def lines(path):
+    with open(path, encoding="utf-8") as f:
+        return [json.loads(line) for line in f]
+
+
+def sweep(*arguments, status=0):
+    got, out, err = said(CLARKE, "sweep", *arguments)
+    expect(got == status, f"{arguments}: status {got}, not {status}: {err}")
+    return out, err
+
+
+def known_answers():
+    """The thesis's zones of a LeNet, as docs/findings.md has them: .0030870998 beta, and .66988076 for ReLU'(0) = 0 against 1."""
+    sweep(manifest("pair.json", model="lenet-q6.onnx", batches="images-pair.npz", profiles=["pytorch-2.13", "minimal.profile", "ten.profile"],
+                   formats=["float32", "float64"]), "-o", "pair.jsonl")
+    answer = lines("pair.jsonl")[1]
+    expect(answer["zone"] == "bifurcation" and answer["touched"] == 2, "the pair's zone")
+    for pair, factor in zip(answer["pairs"], (1, 10, 9)):
+        exact = pair["exact"]
+        expect(exact["l1_at_least"] <= factor * .0030870997624836 <= exact["l1_at_most"] + 1e-15 and exact["zero"] is False, f"{pair['profiles']}")
+        for floats, within in (("float32", 2**-20), ("float64", 2**-45)):
+            expect(abs(pair["floats"][floats]["l1_float"] - exact["l1_at_least"]) < within * factor, f"{pair['profiles']} in {floats}")
+            expect(pair["floats"][floats]["label"] == "bifurcation", "its label")
+    sweep(manifest("blank.json", model="lenet-init.onnx", batches="images-blank.npz", profiles=["pytorch-2.13", "one.profile"], formats=["float32"]),
+          "-o", "blank.jsonl")
+    answer = lines("blank.jsonl")[1]["pairs"][0]
+    expect(abs(answer["exact"]["l1_at_least"] - .66988076) < 1e-8, "ReLU'(0) = 0 against 1")
+
+
+def exact_strings():
+    """relu(w x) - relu(-w x) at 0: 0 with relu'(0) = 0, 2 with 1. The mean over a minibatch goes n times into the sum."""
+    out, _ = sweep(manifest("lemma2.json", model="lemma2.onnx", batches="lemma2.npz", profiles=["pytorch-2.13", "one.profile"],
+                            formats=["float16", "bfloat16", "float32", "float64"], loss="sum"), "-o", "lemma2.jsonl", "--json")
+    pair = lines("lemma2.jsonl")[1]["pairs"][0]
+    expect(pair["exact"]["l1"] == "2" and pair["exact"]["inf"] == "2", f"Lemma 2: {pair['exact']}")
+    expect(all(f["l1"] == "2" and f["label"] == "bifurcation" for f in pair["floats"].values()), "in floats")
+    summary = json.loads(out)
+    expect(summary["jobs"] == 1 and summary["missing"] == 0 and all(g["bifurcation"] == 1 for g in summary["groups"]), f"{summary}")
+    for reduction in ("mean", "sum"):
+        sweep("pair.json", "--reduction", reduction, "-o", f"{reduction}.jsonl")
+    mean, total = (lines(f"{r}.jsonl")[1]["pairs"][0] for r in ("mean", "sum"))
+    expect(abs(total["exact"]["l1_at_least"] / mean["exact"]["l1_at_least"] - 2) < 1e-9, "of two samples the sum is twice the mean")
+    expect(total["floats"]["float64"]["l1_float"] == 2 * mean["floats"]["float64"]["l1_float"], "and a power of two rounds nothing")
+
+
+def parts():
+    """Serial, in parts, cut off, killed, and merged in another order."""
+    name = manifest("many.json", model="lenet-q6.onnx", batches=["images-pair.npz", "images-b*.npz"], profiles=["pytorch-2.13", "minimal.profile"],
+                    formats=["float16", "float32"], seeds={"from": 5, "count": 3})
+    sweep(name, "-o", "serial.jsonl")
+    whole = digest("serial.jsonl")
+    expect(len(lines("serial.jsonl")) == 10, "nine jobs and a first line")
+    for i in (3, 1, 2):
+        sweep(name, "--shard", f"{i}/3", "-o", f"part{i}.jsonl")
+    status, _, err = said(CLARKE, "merge", "part3.jsonl", "part1.jsonl", "-o", "two.jsonl")
+    expect(status == 3 and "jobs are missing" in err, f"two of three parts: {status}, {err}")
+    status, out, err = said(CLARKE, "merge", "part3.jsonl", "part1.jsonl", "part2.jsonl", "part1.jsonl", "-o", "merged.jsonl")
+    expect(status == 0 and digest("merged.jsonl") == whole, f"parts make another file: {err}")
+    expect("9 of 9 jobs answered" in out, out)
+    cut_off(name, whole)
+    killed(name, whole)
+    shutil.copy("part2.jsonl", "gone-on.jsonl")
+    sweep(name, "-o", "gone-on.jsonl")
+    expect(digest("gone-on.jsonl") == whole, "from a part to the whole")
+
+
+def cut_off(name, whole):
+    """Half a line at the end is done again; what lies before is not."""
+    with open("serial.jsonl", "rb") as f:
+        data = f.read()
+    for size in (0, 7, len(data) // 2, len(data) - 1):
+        with open("cut.jsonl", "wb") as f:
+            f.write(data[:size])
+        sweep(name, "-o", "cut.jsonl")
+        expect(digest("cut.jsonl") == whole, f"cut after {size} bytes")
+    with open("half.jsonl", "wb") as f:
+        f.write(data[:len(data) - 1])
+    status, _, err = said(CLARKE, "merge", "half.jsonl", "-o", "whole.jsonl")
+    expect(status == 3 and "has no end" in err, f"half a line: {status}, {err}")
+
+
+def killed(name, whole):
+    """A process that is killed while it works: the next one goes on."""
+    running = subprocess.Popen([CLARKE, "sweep", name, "-o", "killed.jsonl"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while running.poll() is None and (not os.path.exists("killed.jsonl") or os.path.getsize("killed.jsonl") < 2000):
+        time.sleep(.005)
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    sweep(name, "-o", "killed.jsonl")
+    expect(digest("killed.jsonl") == whole, "after a kill")
+
+
+def refused():
+    """Files that say what they are not."""
+    good = {"model": "lemma2.onnx", "batches": "lemma2.npz", "profiles": ["pytorch-2.13", "one.profile"]}
+    for keys, says in (({"model": None}, "'model'"), ({"batches": []}, "'batches'"), ({"batches": "no-*.npz"}, "no file has a name like"),
+                       ({"profiles": ["pytorch-2.13"]}, "'profiles'"), ({"profiles": ["a", "b"]}, "no profile 'a'"),
+                       ({"profiles": ["one.profile", "one.profile"]}, "is there twice"), ({"formats": ["float8"]}, "no floating-point format"),
+                       ({"seeds": [1], "checkpoints": "lemma2.npz"}, "expected one of them"), ({"seeds": [-1]}, "'seeds'"),
+                       ({"seeds": {"from": 4294967295, "count": 2}}, "'seeds'"), ({"seed": 1}, "no key 'seed'"), ({"reduction": "max"}, "'reduction'"),
+                       ({"model": "none.onnx"}, "none.onnx"), ({"wrt": ["a,b"]}, "comma")):
+        _, err = sweep(manifest("bad.json", **{**good, **keys}), "-o", "bad.jsonl", status=2)
+        expect(says in err and not os.path.exists("bad.jsonl"), f"{keys}: {err}")
+    _, err = sweep(manifest("bad.json", **good, loss="ce"), "-o", "bad.jsonl", status=2)
+    expect("could not be asked" in err, f"a job that fails is named: {err}")
+    _, err = sweep("pair.json", "-o", "lemma2.jsonl", status=2)
+    expect("another sweep's results" in err, f"another sweep's file: {err}")
+    with open("forged.jsonl", "w", encoding="utf-8") as f:
+        f.write(open("lemma2.jsonl", encoding="utf-8").read().replace('"l1":"2"', '"l1":"1"'))
+    status, _, err = said(CLARKE, "merge", "lemma2.jsonl", "forged.jsonl", "-o", "out.jsonl")
+    expect(status == 2 and "another answer" in err and not os.path.exists("out.jsonl"), f"two answers: {err}")
+    with open("forged.jsonl", "w", encoding="utf-8") as f:
+        f.write(open("lemma2.jsonl", encoding="utf-8").read().replace('{"job":"', '{"job":"00000000', 1).replace('","weights"', '', 1))
+    status, _, err = said(CLARKE, "merge", "forged.jsonl", "-o", "out.jsonl")
+    expect(status == 2, f"a forged id: {err}")
+    _, err = sweep("pair.json", "-o", "/dev/full", status=2)
+    expect("no regular file" in err, err)
+
+
+def job_file():
+    import tomllib
+    sweep("many.json", "--job-file", "job.toml", "--shards", "4")
+    with open("job.toml", "rb") as f:
+        job = tomllib.load(f)
+    expect([t["command"][-3] for t in job["task"]] == ["1/4", "2/4", "3/4", "4/4"], f"{job}")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        for name in os.listdir(CASES):
+            if name.startswith(("lenet-q6.", "lenet-init.", "images-pair", "images-b", "lemma2.")):
+                shutil.copy(os.path.join(CASES, name), folder)
+        os.chdir(folder)
+        for name, text in PROFILES.items():
+            with open(name, "w", encoding="utf-8") as f:
+                f.write(text)
+        known_answers()
+        exact_strings()
+        parts()
+        refused()
+        job_file()
+        os.chdir("/")
+    finish()
+
+
+main()

@@ -1,0 +1,300 @@
+#include "sweep_results.h"
+
+#include "base/output.h"
+#include "base/text.h"
+#include "format/file.h"
+#include "object.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void
+clarke_sweep_results_clear(clarke_sweep_results *r)
+{
+  for (size_t i = 0; i < r->n; i++)
+    free(r->line[i].text);
+  free(r->line);
+  free(r->head);
+  memset(r, 0, sizeof *r);
+}
+
+static int
+compare_lines(const void *a, const void *b)
+{
+  return strcmp(((const clarke_sweep_line *)a)->id, ((const clarke_sweep_line *)b)->id);
+}
+
+static clarke_status
+grow(clarke_sweep_results *r, clarke_error *err)
+{
+  const size_t room = 2 * r->room + 64;
+  clarke_sweep_line *line = r->n < r->room ? r->line : realloc(r->line, room * sizeof *line);
+
+  if (line == NULL)
+    return clarke_no_memory(err);
+  if (r->n == r->room) {
+    r->line = line;
+    r->room = room;
+  }
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_sweep_results_add(clarke_sweep_results *r, const char id[65], const char *text, clarke_error *err)
+{
+  clarke_status status = grow(r, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  memcpy(r->line[r->n].id, id, 65);
+  r->line[r->n].text = strdup(text);
+  if (r->line[r->n].text == NULL)
+    return clarke_no_memory(err);
+  r->in_order = r->n == 0 || (r->in_order && compare_lines(&r->line[r->n - 1], &r->line[r->n]) < 0);
+  r->n++;
+  return CLARKE_OK;
+}
+
+bool
+clarke_sweep_results_have(const clarke_sweep_results *r, const char *id)
+{
+  clarke_sweep_line wanted;
+
+  snprintf(wanted.id, sizeof wanted.id, "%s", id);
+  return r->n > 0 && bsearch(&wanted, r->line, r->n, sizeof *r->line, compare_lines) != NULL;
+}
+
+void
+clarke_sweep_results_sort(clarke_sweep_results *r)
+{
+  size_t kept = 0;
+
+  if (r->n > 0)
+    qsort(r->line, r->n, sizeof *r->line, compare_lines);
+  for (size_t i = 0; i < r->n; i++)
+    if (kept > 0 && strcmp(r->line[kept - 1].id, r->line[i].id) == 0)
+      free(r->line[i].text);
+    else
+      r->line[kept++] = r->line[i];
+  r->n = kept;
+  r->in_order = true;
+}
+
+/* --- reading ----------------------------------------------------------------------------------- */
+
+static clarke_status
+fail_line(const char *path, size_t number, const char *what, clarke_error *err)
+{
+  return clarke_fail(err, CLARKE_EINPUT, "%s: line %zu: %s", clarke_base_name(path), number, what);
+}
+
+static bool
+is_id(const char *text)
+{
+  return strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
+}
+
+static clarke_status
+take_head(clarke_sweep_results *r, const json_t *j, const char *text, const char *path, clarke_error *err)
+{
+  if (!is_id(clarke_text_at(j, "sweep")) || json_integer_value(json_object_get(j, "jobs")) < 1)
+    return fail_line(path, 1, "expected what a sweep begins its results with", err);
+  if (r->head != NULL && strcmp(r->head, text) != 0)
+    return fail_line(path, 1, "these are another sweep's results: of other files, profiles, formats or options; take another name", err);
+  if (r->head == NULL && (r->head = strdup(text)) == NULL)
+    return clarke_no_memory(err);
+  return CLARKE_OK;
+}
+
+/* A line that has its end. */
+static clarke_status
+take_line(clarke_sweep_results *r, const char *text, const char *path, size_t number, clarke_error *err)
+{
+  json_t *j = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+  clarke_status status;
+
+  if (!json_is_object(j))
+    status = fail_line(path, number, "no JSON object", err);
+  else if (number == 1)
+    status = take_head(r, j, text, path, err);
+  else if (!is_id(clarke_text_at(j, "job")) || !json_is_array(json_object_get(j, "pairs")))
+    status = fail_line(path, number, "expected a job's answer, with its id", err);
+  else
+    status = clarke_sweep_results_add(r, clarke_text_at(j, "job"), text, err);
+  json_decref(j);
+  return status;
+}
+
+/* The lines in the file's bytes; *whole: how many bytes they are. */
+static clarke_status
+take_lines(clarke_sweep_results *r, size_t *whole, const clarke_file *f, const char *path, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+  size_t number = 1, from = 0;
+
+  for (size_t i = 0; i < f->size && status == CLARKE_OK; i++) {
+    char *text;
+
+    if (f->data[i] != '\n')
+      continue;
+    text = memchr(f->data + from, '\0', i - from) == NULL ? strndup((const char *)f->data + from, i - from) : strdup("");
+    status = text != NULL ? take_line(r, text, path, number++, err) : clarke_no_memory(err);
+    free(text);
+    from = i + 1;
+  }
+  *whole = from;
+  r->cut = from < f->size;
+  return status;
+}
+
+/* No two lines of one job differ. */
+static clarke_status
+check_agreement(clarke_sweep_results *r, const char *path, clarke_error *err)
+{
+  const bool in_order = r->in_order;
+
+  if (r->n > 0)
+    qsort(r->line, r->n, sizeof *r->line, compare_lines);
+  for (size_t i = 1; i < r->n; i++)
+    if (strcmp(r->line[i - 1].id, r->line[i].id) == 0 && strcmp(r->line[i - 1].text, r->line[i].text) != 0)
+      return clarke_fail(err, CLARKE_EINPUT, "%s: job %s has another answer here than before; were they made by one version of clarke?",
+                         clarke_base_name(path), r->line[i].id);
+  clarke_sweep_results_sort(r);
+  r->in_order = in_order; /* of the file */
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_sweep_results_read(clarke_sweep_results *r, const char *path, clarke_error *err)
+{
+  clarke_file f = {0};
+  size_t whole;
+  clarke_status status = clarke_file_read(&f, path, err);
+
+  if (status == CLARKE_OK)
+    status = take_lines(r, &whole, &f, path, err);
+  clarke_file_clear(&f);
+  return status == CLARKE_OK ? check_agreement(r, path, err) : status;
+}
+
+clarke_status
+clarke_sweep_results_write(const clarke_sweep_results *r, const char *path, clarke_error *err)
+{
+  clarke_output o;
+  clarke_status status = clarke_output_open(&o, path, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  fprintf(o.to, "%s\n", r->head);
+  for (size_t i = 0; i < r->n; i++)
+    fprintf(o.to, "%s\n", r->line[i].text);
+  return clarke_output_close(&o, CLARKE_OK, path, err);
+}
+
+/* --- appending --------------------------------------------------------------------------------- */
+
+static clarke_status
+fail_file(const char *path, clarke_error *err)
+{
+  return clarke_fail(err, CLARKE_EINPUT, "%s: %s", path, strerror(errno));
+}
+
+/* Alone with the file of that name: who had it before may have put another in its place. */
+static clarke_status
+open_alone(int *fd, const char *path, clarke_error *err)
+{
+  struct stat held, named;
+
+  for (;;) {
+    *fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (*fd < 0)
+      return fail_file(path, err);
+    if (fstat(*fd, &held) == 0 && S_ISREG(held.st_mode) && flock(*fd, LOCK_EX) == 0 && stat(path, &named) == 0
+        && held.st_dev == named.st_dev && held.st_ino == named.st_ino)
+      return CLARKE_OK;
+    if (!S_ISREG(held.st_mode)) {
+      close(*fd);
+      return clarke_fail(err, CLARKE_EINPUT, "%s: is no regular file, to which results are appended", path);
+    }
+    if (errno != 0 && errno != ENOENT && errno != EINTR) {
+      close(*fd);
+      return fail_file(path, err);
+    }
+    close(*fd);
+  }
+}
+
+/* What the file has, of this sweep; half a line at its end is cut off. */
+static clarke_status
+read_begun(clarke_sweep_results *r, int fd, const char *path, clarke_error *err)
+{
+  clarke_file f = {0};
+  size_t whole = 0;
+  clarke_status status = clarke_file_read(&f, path, err);
+
+  if (status == CLARKE_OK)
+    status = take_lines(r, &whole, &f, path, err);
+  if (status == CLARKE_OK)
+    status = check_agreement(r, path, err);
+  if (status == CLARKE_OK && whole < f.size && ftruncate(fd, (off_t)whole) != 0)
+    status = fail_file(path, err);
+  clarke_file_clear(&f);
+  return status;
+}
+
+clarke_status
+clarke_sweep_append_open(clarke_sweep_appender *a, clarke_sweep_results *r, const char *path, const char *head, clarke_error *err)
+{
+  struct stat st;
+  clarke_status status;
+  int fd;
+
+  *a = (clarke_sweep_appender){.path = path};
+  errno = 0;
+  status = open_alone(&fd, path, err);
+  if (status != CLARKE_OK)
+    return status;
+  r->head = strdup(head);
+  r->in_order = true;
+  status = r->head == NULL ? clarke_no_memory(err) : fstat(fd, &st) != 0 ? fail_file(path, err) : CLARKE_OK;
+  if (status == CLARKE_OK && st.st_size > 0)
+    status = read_begun(r, fd, path, err);
+  if (status == CLARKE_OK && fstat(fd, &st) != 0)
+    status = fail_file(path, err);
+  a->to = status == CLARKE_OK ? fdopen(fd, "a") : NULL;
+  if (a->to == NULL) {
+    close(fd);
+    return status == CLARKE_OK ? fail_file(path, err) : status;
+  }
+  return st.st_size == 0 ? clarke_sweep_append(a, head, err) : CLARKE_OK;
+}
+
+clarke_status
+clarke_sweep_append(clarke_sweep_appender *a, const char *text, clarke_error *err)
+{
+  fprintf(a->to, "%s\n", text);
+  return fflush(a->to) == 0 && !ferror(a->to) ? CLARKE_OK
+                                               : clarke_fail(err, CLARKE_EINPUT, "%s: could not be written: %s; what is there stays",
+                                                             a->path, strerror(errno));
+}
+
+clarke_status
+clarke_sweep_append_close(clarke_sweep_appender *a, clarke_sweep_results *r, clarke_status status, clarke_error *err)
+{
+  if (a->to == NULL)
+    return status;
+  if (status == CLARKE_OK && !r->in_order) {
+    clarke_sweep_results_sort(r);
+    status = clarke_sweep_results_write(r, a->path, err);
+  }
+  if (status == CLARKE_OK && fsync(fileno(a->to)) != 0)
+    status = fail_file(a->path, err);
+  fclose(a->to); /* the lock goes with it */
+  a->to = NULL;
+  return status;
+}
