@@ -111,6 +111,9 @@ START_TEST(products)
   clarke_number_set_si(&next, 1);
   clarke_rule_product(&next, &of_step, &h, 0);
   ck_assert(fabs(clarke_number_double(&next) - mu) < 0x1p-20 && fabs(clarke_number_double(&of_step) - mu) < 0x1p-40);
+  ck_assert(clarke_step_product_is(1, &h, 0) && clarke_step_product_is(product[1], &h, 1) && clarke_step_product_is(0, &h, (size_t)1 << 40));
+  ck_assert(clarke_rule_products(&next, &h, 3000));
+  ck_assert(!clarke_step_product_is(0.5, &h, 0) && !clarke_step_product_is(product[1], &h, 2) && !clarke_step_product_is(0x1p-90, &h, 3000));
   clarke_number_clear(&next);
   clarke_number_clear(&of_step);
   clarke_hypers_clear(&h);
@@ -126,6 +129,8 @@ START_TEST(judged)
   clarke_step_finding f;
   clarke_hypers h;
   clarke_single s;
+  double far[1 + CLARKE_N_SLOTS];
+  int slot = 0;
 
   sgd(&h, &s, CLARKE_F64, 0.125, 0);
   h.rounding = (clarke_step_rounding){.unit = 53, .tiny = 1022, .scalar = 52};
@@ -133,14 +138,17 @@ START_TEST(judged)
   q.single = &s;
   OK(clarke_step_judge(&f, &q, &t, false, &error));
   ck_assert(f.bits == 1 && f.within == 1 && f.wrong == 1 && f.open == 0 && f.slot == -1 && f.entry == 2 && f.recorded == theta[1][2]);
-  ck_assert(f.bound >= 0x1p-50 && f.bound < 0x1p-45 && f.moved == 0.125 && f.by_rule != NULL);
+  ck_assert(f.bound[0] >= 0x1p-50 && f.bound[0] < 0x1p-45 && f.moved[0] == 0.125 && f.by_rule != NULL);
   clarke_step_finding_clear(&f);
+  OK(clarke_step_distances(far, &q, &t, &error));
+  ck_assert(far[0] >= 0x1p-40 && far[0] < 0x1p-40 * (1 + 0x1p-30) && far[1] == 0 && far[2] == 0 && far[3] == 0);
   q.single = NULL;
   OK(clarke_step_judge(&f, &q, &t, true, &error));
   ck_assert(f.bits == 0 && f.within == 2 && f.wrong == 1);
   clarke_step_finding_clear(&f);
-  ck_assert(!clarke_step_is_wide(&f) && !clarke_step_is_wide(&(clarke_step_finding){.bound = 1}));
-  ck_assert(clarke_step_is_wide(&(clarke_step_finding){.within = 1, .bound = 1, .moved = 3}));
+  ck_assert(!clarke_step_is_wide(&f, NULL) && !clarke_step_is_wide(&(clarke_step_finding){.bound = {1}}, NULL));
+  ck_assert(clarke_step_is_wide(&(clarke_step_finding){.within = 1, .bound = {1}, .moved = {3}}, &slot) && slot == -1);
+  ck_assert(clarke_step_is_wide(&(clarke_step_finding){.within = 1, .bound = {1, 0, 1}, .moved = {4, 0, 3}}, &slot) && slot == CLARKE_SLOT_M);
   q.maximize = true;
   OK(clarke_step_judge(&f, &q, &t, true, &error));
   ck_assert(f.wrong == 1 && f.within == 0 && f.entry == 0);

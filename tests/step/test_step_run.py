@@ -251,6 +251,12 @@ def products(folder):
     said = ask(folder, product())
     expect("NAdam", said["answer"].startswith("the rule's") and said["holds"], said)
     expect("a product that strayed", "'mu_product' goes from" in ask(folder, product(factor=1.5), status=1)["why"])
+    run = product()
+    for name in SHAPES:  # both are another's, and go on rightly: then the step is for other settings, or of another state
+        for when in ("before", "after"):
+            run.update[f"{when}/mu_product/{name}"] = [], [run.update[f"{when}/mu_product/{name}"][1][0] / 2]
+    said = ask(folder, run, status=3)
+    expect("a product of another state", said["holds"] is None and "'mu_product' before the step" in said["why"], said)
 
 
 def far(folder):
@@ -292,6 +298,92 @@ def wide(folder):
         tensors[key] = [3], [1e-17] * 3
     up.update["after/theta/a.bias"] = [3], [x * CLOSE for x in up.update["before/theta/a.bias"][1]]
     expect("what is too small to tell names no other rule", ask(folder, up, status=1)["instead"] is None)
+
+
+def wide_slots(folder):
+    """Of a state that moves by less than rounding may make of it nothing is shown, either."""
+    slow = SGD | {"momentum": 1 - 2**-52, "dampening": 1 - 2**-52, "weight_decay": 0}
+    for by in (1, CLOSE, 1 / CLOSE):
+        run = Run("SGD", slow, sgd).moved("after/momentum_buffer/a.bias", 0, lambda x: x * by)
+        run.told["groups"][0]["capturable"] = True  # no program to ask, bit for bit
+        said = ask(folder, run, status=3)
+        expect(f"a buffer that moves by rounding, times {by}", said["answer"] == "undecided" and "the bound on rounding of m" in said["why"], said)
+    for name in SHAPES:  # no gradient, and nothing moves: that is no doubt
+        run = Run("Adam", ADAM, adam, 0)
+        run.told["groups"][0]["capturable"] = True
+        run.update["gradient/" + name] = run.gradient[name] = SHAPES[name], [0.0] * count(SHAPES[name])
+        for slot in ("exp_avg", "exp_avg_sq"):
+            run.update[f"after/{slot}/{name}"] = SHAPES[name], [0.0] * count(SHAPES[name])
+        run.update[f"after/theta/{name}"] = run.update[f"before/theta/{name}"]
+        expect("a state at rest", ask(folder, run)["answer"] == "the rule's, within the bound")
+
+
+def sealed(lines):
+    body = "\n".join(lines) + "\n"
+    return body + "end " + hashlib.sha256(body.encode()).hexdigest() + "\n"
+
+
+def check(proof):
+    ran = subprocess.run([CLARKE.parent / "clarke-check", proof], text=True, capture_output=True, timeout=120)
+    return ran.returncode, ran.stdout + ran.stderr
+
+
+def proved(folder):
+    """A step that is the rule's has a proof; nothing in it, or in the files, may be another; and none where it would show nothing."""
+    proof, nadam_run = folder / "step.proof", Run("NAdam", NADAM, nadam)
+    for optimizer, settings, rule in (*OURS, ("Adam", ADAM | {"maximize": True}, lambda e, g, h, k: adam(e, -g, h, k))):
+        for k in (0, 3):
+            run = Run(optimizer, settings, rule, k)
+            ask(folder, run, "--proof", str(proof))
+            status, said = check(proof)
+            expect(f"{optimizer} {settings} {k}: the proof", status == 0 and "bit for bit" in said and "after %d steps" % (min(k, 1) if optimizer == "SGD" else k) in said
+                   and ("not counted" in said) == (optimizer == "SGD"), said)
+    ask(folder, nadam_run, "--proof", str(proof))
+    expect("NAdam's proof", check(proof)[0] == 0, check(proof))
+    run = Run("Adam", ADAM, adam)
+    ask(folder, run, "--proof", str(proof))
+    forged(folder, proof)
+    for name in SHAPES:
+        run.gradient[name] = run.gradient[name][0], [g * 3 for g in run.gradient[name][1]]
+    ask(folder, run, "--proof", str(proof))
+    expect("of another gradient nothing is said", "nothing else is said" in check(proof)[1] and "gradients" not in proof.read_text(), check(proof))
+    proof.unlink()
+    ask(folder, copy.deepcopy(run).moved("after/theta/a.weight", 7, lambda x: x + 1), "--proof", str(proof), status=1)
+    expect("no proof of what is not the rule's", not proof.exists())
+    small = Run("SGD", SGD | {"lr": 1e-17, "momentum": 0, "weight_decay": 0}, sgd)
+    expect("no proof that would show nothing", "would show nothing" in ask(folder, small, "--proof", str(proof), status=2) and not proof.exists())
+
+
+def forged(folder, proof):
+    lines = proof.read_text().splitlines()[:-1]
+    for i, line in enumerate(lines[2:], 2):
+        for w, word in enumerate(line.split()):
+            if w == 0 or not word[0].isdigit() or line.startswith(("optimizer", "gradients")) and w == 2:
+                continue
+            within = line.startswith("parameter") and w > 2
+            for other in ("0", f"1/{10**40}", "100000") if within else (f"{word}7", "3"):  # too near, and so far that it shows nothing
+                changed = line.split()
+                changed[w] = other
+                if changed == line.split():
+                    continue
+                (folder / "forged.proof").write_text(sealed(lines[:i] + [" ".join(changed)] + lines[i + 1:]))
+                status, said = check(folder / "forged.proof")
+                expect(f"{line} -> {' '.join(changed)}", status in (1, 2) and "VERIFIED" not in said, said)
+    text = "\n".join(lines)
+    for old, new, words in (("direction down", "direction up", "farther from the rule's"), ("rule torch-adam", "rule adam", "farther from the rule's"),
+                            ("root outside", "root inside", ""), ("group 2", "group 1", ""), ("parameter a.bias 3", "parameter a.weight 3", ""),
+                            ("rule torch-adam", "rule torch-sgd", ""), ("parameter a.bias", "parameter b.bias", "not recorded")):
+        (folder / "forged.proof").write_text(sealed(text.replace(old, new, 1).split("\n")))
+        status, said = check(folder / "forged.proof")
+        expect(f"{old} -> {new}", old in text and status in (1, 2) and words in said and "VERIFIED" not in said, said)
+    short = [line.replace("group 2", "group 1") for line in lines if not line.startswith("parameter a.bias")]
+    (folder / "forged.proof").write_text(sealed(short))
+    expect("a parameter is left out", "nothing is said of a.bias" in check(folder / "forged.proof")[1], check(folder / "forged.proof"))
+    path = folder / "step-000000.optimizer.safetensors"
+    data = path.read_bytes()
+    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    expect("another file", "the hash of" in check(proof)[1])
+    path.write_bytes(data)
 
 
 def unchanged(folder):
@@ -376,7 +468,7 @@ def refused(folder):
     (folder / "step-000000.optimizer.safetensors").write_bytes(b"x")
     ran = subprocess.run([CLARKE, "step", folder], text=True, capture_output=True)
     expect("another file", ran.returncode == 2 and "SHA-256" in ran.stderr, ran.stderr)
-    for options, words in ((["--eta", "1"], "only --rule and --step"), (["--step", "4"], "it has no step 4"), (["--rule", "nobody"], "there is no rule")):
+    for options, words in ((["--eta", "1"], "only --rule, --step and --proof"), (["--step", "4"], "it has no step 4"), (["--rule", "nobody"], "there is no rule")):
         run().write(folder)
         ran = subprocess.run([CLARKE, "step", folder, *options], text=True, capture_output=True)
         expect(f"{options}", ran.returncode == 2 and words in ran.stderr, ran.stderr)
@@ -385,7 +477,7 @@ def refused(folder):
 
 
 def main():
-    for test in (followed, named, given, products, far, wide, refused):
+    for test in (followed, named, given, products, far, wide, wide_slots, proved, refused):
         with tempfile.TemporaryDirectory() as name:
             test(Path(name))
     print(f"{len(failures)} failures")

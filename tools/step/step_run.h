@@ -7,6 +7,7 @@
 
 typedef struct {
   const char *folder, *rule; /* rule NULL: the optimizer's own */
+  const char *proof;         /* where to; NULL: none is asked for. One is written where the step is the rule's */
   size_t step;
   bool json;
 } clarke_step_request;
