@@ -33,6 +33,14 @@ stored(const clarke_single *s, double x)
   return s->dtype == CLARKE_BF16 ? to_bits(x, 8, -133) : s->dtype == CLARKE_F16 ? to_bits(x, 11, -24) : x;
 }
 
+double
+clarke_single_round(clarke_dtype dtype, double x)
+{
+  const clarke_single s = {.dtype = dtype};
+
+  return stored(&s, fit(&s, x));
+}
+
 /* a + b c, with one rounding or with two. */
 static double
 add_product(const clarke_single *s, double a, double b, double c, bool fused)

@@ -41,6 +41,9 @@ typedef struct {
   bool product_float32, maximize;
 } clarke_single_more;
 
+/* A double as a tensor of the type stores it. A sum of two of the type's numbers, made in doubles, is that of PyTorch's then. */
+double clarke_single_round(clarke_dtype dtype, double x);
+
 /* False: there is no such program here. The hyperparameters are checked; those that are no doubles are none of torch's. */
 bool clarke_single_make(clarke_single *s, const clarke_rule *r, const clarke_hypers *h, size_t k, clarke_dtype dtype,
                         const clarke_single_more *more);

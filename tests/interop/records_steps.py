@@ -176,6 +176,57 @@ def changed_gradients(folder):
     expect(said["answer"] == BITS and said["holds"] is None and said["gradient"]["is"] == "other", f"accumulated: {said}")
 
 
+def accumulated(folder):
+    """Micro-batches of one step, each recorded: the optimizer is given their sum. What was not recorded, or was cleared, is none of it."""
+    for kind, clips, background in ((torch.float32, False, False), (torch.float32, True, True), (torch.bfloat16, False, False)):
+        run, model = os.path.join(folder, f"micro-{kind}-{clips}"), network(kind)
+        optimizer, plain = O.AdamW(model.parameters(), lr=0.01), copy.deepcopy(model)
+        for k in range(6):
+            x, y = data(kind)
+            with clarke.record(run, model, optimizer=optimizer, step=k, append=k > 0, light=True, again=False, accumulate=True, background=background) as record:
+                (F.cross_entropy(model(x), y) / 3).backward()
+            (F.cross_entropy(plain(x), y) / 3).backward()
+            expect(all(torch.equal(p.grad, q.grad) for p, q in zip(model.parameters(), plain.parameters())), f"{kind} {k}: the gradients are others")
+            if k % 3 == 2:
+                if clips:
+                    nn.utils.clip_grad_norm_(model.parameters(), 1e-2)
+                optimizer.step()
+                optimizer.zero_grad()
+                plain.load_state_dict(model.state_dict())
+                plain.zero_grad()
+            record.wait()
+        for k in (2, 5):
+            said = ask(run, k)
+            expect(said["holds"] and said["answer"] == BITS and said["gradient"]["sum_of"] == 3 and said["gradient"]["is"] == ("multiple" if clips else "recorded"),
+                   f"accumulated {kind} {clips} {k}: {said}")
+        expect(ask(run, 1)["answer"] == "no step", "a micro-batch before the last")
+    run, model = os.path.join(folder, "unrecorded"), network()
+    optimizer = O.SGD(model.parameters(), lr=0.1)
+    for k in range(3):
+        x, y = data()
+        if k == 1:
+            F.cross_entropy(model(x), y).backward()
+        else:
+            with clarke.record(run, model, optimizer=optimizer, step=k, append=k > 0, light=True, again=False, accumulate=True):
+                F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+    said = ask(run, 2)
+    expect(said["gradient"]["is"] == "other" and said["holds"] is None and said["answer"] == BITS, f"one that was not recorded: {said}")
+    try:
+        with clarke.record(run, model):
+            pass
+        expect(False, "gradients that are there are taken")
+    except clarke.Refused as why:
+        expect("accumulate=True" in str(why), f"{why}")
+    kept = [p.grad.clone() for p in model.parameters()]
+    try:
+        with clarke.record(run, model, accumulate=True):
+            raise ValueError("the step's own")
+    except ValueError:
+        pass
+    expect(all(torch.equal(p.grad, g) for p, g in zip(model.parameters(), kept)), "a record that failed has lost gradients")
+
+
 def not_made(folder):
     """A GradScaler's skip, and no step at all; a closure; what cannot be kept."""
     x, y = data()
@@ -352,7 +403,7 @@ def package(folder):
 def main():
     torch.manual_seed(7)
     with tempfile.TemporaryDirectory() as folder:
-        for part in (programs, fault, places, changed_gradients, not_made, outermost, tampered, own, package):
+        for part in (programs, fault, places, changed_gradients, accumulated, not_made, outermost, tampered, own, package):
             part(folder)
     finish()
 

@@ -71,6 +71,15 @@ START_TEST(narrow_types)
 }
 END_TEST
 
+/* Ties to even; what is below the smallest number of the type. */
+START_TEST(stored)
+{
+  ck_assert(clarke_single_round(CLARKE_BF16, 1 + 0x1p-8) == 1 && clarke_single_round(CLARKE_BF16, 1 + 0x3p-8) == 1 + 0x1p-6);
+  ck_assert(clarke_single_round(CLARKE_F16, 1 + 0x1p-10) == 1 + 0x1p-10 && clarke_single_round(CLARKE_F16, 0x1p-26) == 0);
+  ck_assert(clarke_single_round(CLARKE_F32, 1 + 0x1p-24) == 1 && clarke_single_round(CLARKE_F64, 1 + 0x1p-52) == 1 + 0x1p-52);
+}
+END_TEST
+
 /* 1/7 - 1/10 * 6/11 differs by a bit when it is fused: either is the program's, and the way is told. */
 START_TEST(fused_or_not)
 {
@@ -165,6 +174,7 @@ main(void)
   tcase_add_test(tests, takes);
   tcase_add_test(tests, ways);
   tcase_add_test(tests, narrow_types);
+  tcase_add_test(tests, stored);
   tcase_add_test(tests, fused_or_not);
   tcase_add_test(tests, products);
   tcase_add_test(tests, judged);

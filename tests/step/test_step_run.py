@@ -110,7 +110,7 @@ class Run:
 
     def __init__(self, optimizer, settings, rule, k=3, seed=1):
         draw = random.Random(seed)
-        self.optimizer, self.settings, self.k = optimizer, settings, k
+        self.optimizer, self.settings, self.k, self.earlier = optimizer, settings, k, []
         self.gradient, self.update, self.start = {}, {}, {}
         for name, shape in SHAPES.items():
             entries, n = [], count(shape)
@@ -147,8 +147,17 @@ class Run:
                "device": {"type": "cpu", "name": "x86_64"}, "dtypes": ["float64"],
                "flags": {"precision": {"cpu": {"matmul": "ieee", "conv": "ieee"}}}, "graph": {"file": "graph.onnx", "sha256": "0" * 64},
                "loss": "sum", "parameters": sorted(SHAPES), "branches": [],
-               "steps": [{"step": 0, "loss": "0x1p+0", "loss_scale": "1", "files": named, "update": self.told}]}
+               "steps": [*self.waiting(folder, named), {"step": 9, "loss": "0x1p+0", "loss_scale": "1", "files": named, "update": self.told}]}
         (folder / "run.json").write_text(json.dumps(run))
+
+    def waiting(self, folder, named):
+        """Steps before it, of which the optimizer made none."""
+        for k, gradients in enumerate(self.earlier):
+            data = safetensors(gradients)
+            (folder / f"earlier-{k}").write_bytes(data)
+            files = {key: file for key, file in named.items() if key != "optimizer"} | {
+                "gradients": {"file": f"earlier-{k}", "sha256": hashlib.sha256(data).hexdigest()}}
+            yield {"step": k, "loss": "0x1p+0", "loss_scale": "1", "files": files, "update": {"optimizer": self.optimizer, "skipped": "not called"}}
 
     def moved(self, key, entry, by):
         shape, values = self.update[key]
@@ -158,9 +167,10 @@ class Run:
 
 def ask(folder, run, *options, status=0):
     run.write(folder)
-    ran = subprocess.run([CLARKE, "step", str(folder) + "/", "--json", *options], text=True, capture_output=True, timeout=120)
-    expect(f"status of {run.optimizer} {options}", ran.returncode == status, ran.returncode, ran.stdout, ran.stderr)
-    return json.loads(ran.stdout) if ran.stdout else ran.stderr
+    ran = subprocess.run([CLARKE, "step", str(folder) + "/", *(() if "--step" in options else ("--step", "9")), "--json", *options], text=True, capture_output=True, timeout=120)
+    expect(f"status of {run.optimizer} {options}", status is None or ran.returncode == status, ran.returncode, ran.stdout, ran.stderr)
+    said = json.loads(ran.stdout) if ran.stdout else {"error": ran.stderr}
+    return said["error"] if "error" in said else said
 
 
 OURS = [("SGD", SGD, sgd), ("SGD", SGD | {"nesterov": True, "dampening": 0}, sgd), ("Adam", ADAM, adam), ("AdamW", DECAYED, adam),
@@ -237,6 +247,44 @@ def given(folder):
     run.gradient["more"] = [1], [2.0]
     expect("not stepped", ask(folder, run, status=3)["gradient"]["unstepped"] == 1)
     expect("a gradient of its own", "1 have no recorded gradient" in ask(folder, run, status=3)["gradient"]["why"])
+
+
+def sums(folder):
+    """Gradients of several backward passes, each recorded, are added up in their order."""
+    def split(parts, turned=False, other=False):
+        run = Run("SGD", SGD, sgd)
+        draw = random.Random(5)
+        run.earlier = [{name: (shape, [draw.gauss(0, 1) for _ in range(count(shape))]) for name, shape in SHAPES.items()} for _ in range(parts - 1)]
+        for name in SHAPES:  # what is given is what the sum is, and the step is made of that
+            passes = [e[name][1] for e in run.earlier] + [run.gradient[name][1]]
+            total = passes[0]
+            for more in passes[1:]:
+                total = [a + b for a, b in zip(total, more)]
+            if turned:
+                total = [a + (b + c) for a, b, c in zip(*passes)]
+            if other:
+                total = [x + 1e-9 for x in total]
+            given = run.update["gradient/" + name] = SHAPES[name], total
+            for i, g in enumerate(given[1]):
+                e = {"theta": run.update["before/theta/" + name][1][i], "momentum_buffer": run.update["before/momentum_buffer/" + name][1][i]}
+                sgd(e, g, SGD, 3)
+                for slot, value in e.items():
+                    run.moved(f"after/{slot}/{name}", i, lambda _: value)
+        return run
+
+    for parts in (2, 3, 5):
+        said = ask(folder, split(parts))["gradient"]
+        expect(f"a sum of {parts}", (said["is"], said["sum_of"]) == ("recorded", parts) and "of steps 0 to 9" in said["why"], said)
+    said = ask(folder, split(3, turned=True), status=None)["gradient"]
+    expect("a sum in another order is at most a multiple", said["is"] != "recorded", said)
+    expect("what is no sum", ask(folder, split(3, other=True), status=3)["gradient"]["is"] == "other")
+    run = split(3)
+    run.earlier.insert(0, {name: (shape, [1.0] * count(shape)) for name, shape in SHAPES.items()})  # cleared before: by a scaler's skip, say
+    said = ask(folder, run)["gradient"]
+    expect("a sum of the last ones", said["sum_of"] == 3 and "of steps 1 to 9" in said["why"], said)
+    run = split(3)
+    run.earlier[0]["a.bias"] = [2], [1.0, 2.0]
+    expect("other shapes", ask(folder, run, status=3)["gradient"]["is"] == "other")
 
 
 def products(folder):
@@ -477,7 +525,7 @@ def refused(folder):
 
 
 def main():
-    for test in (followed, named, given, products, far, wide, wide_slots, proved, refused):
+    for test in (followed, named, given, sums, products, far, wide, wide_slots, proved, refused):
         with tempfile.TemporaryDirectory() as name:
             test(Path(name))
     print(f"{len(failures)} failures")

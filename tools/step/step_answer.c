@@ -115,20 +115,22 @@ static void
 put_given(char *text, size_t size, const clarke_run *r)
 {
   const clarke_given_finding *g = &r->given;
+  char of[96] = "the recorded one";
 
+  if (g->summed > 0)
+    snprintf(of, sizeof of, "the sum of %zu recorded ones, of steps %zu to %zu", g->summed, g->from, r->record.step->step);
   if (g->moved)
     snprintf(text, size, "%s was changed between the backward pass and the step", g->first);
   else if (g->unrecorded > 0)
     snprintf(text, size, "of %zu parameters that were stepped %zu have no recorded gradient", g->parameters, g->unrecorded);
   else if (g->is == CLARKE_GIVEN_RECORDED)
-    snprintf(text, size, "the recorded one");
+    snprintf(text, size, "%s", of);
   else if (g->is == CLARKE_GIVEN_MULTIPLE)
-    snprintf(text, size, "one factor times the recorded one, within rounding: from %.9g to %.9g (unscaled, or clipped by its norm)", g->low,
-             g->high);
+    snprintf(text, size, "one factor times %s, within rounding: from %.9g to %.9g (unscaled, or clipped by its norm)", of, g->low, g->high);
   else if (g->is == CLARKE_GIVEN_CLAMPED)
-    snprintf(text, size, "the recorded one, cut at %.9g", g->high);
+    snprintf(text, size, "%s, cut at %.9g", of, g->high);
   else
-    snprintf(text, size, "not made of the recorded one alone (several backward passes, or it was changed)");
+    snprintf(text, size, "not made of the recorded ones (backward passes that were not recorded, or it was changed)");
 }
 
 static const char *
@@ -246,6 +248,7 @@ given_json(const clarke_run *r)
   clarke_json_set(&j, "is", json_string(kinds[r->given.is]));
   clarke_json_set(&j, "follows", json_boolean(is_given(r)));
   clarke_json_set(&j, "why", clarke_json_text(text));
+  clarke_json_set(&j, "sum_of", json_integer((json_int_t)(r->given.summed > 0 ? r->given.summed : 1)));
   clarke_json_set(&j, "unstepped", json_integer((json_int_t)r->given.unstepped));
   if (r->given.is == CLARKE_GIVEN_MULTIPLE)
     clarke_json_set(&j, "factor", json_pack("[f, f]", r->given.low, r->given.high));
