@@ -16,6 +16,7 @@
 #include "check/record/record_proof.h"
 #include "check/unroll.h"
 #include "check/update/update_proof.h"
+#include "check/update/update_record.h"
 
 #include <string.h>
 
@@ -84,6 +85,8 @@ check_claim(const char *folder)
     check_step(folder);
   else if (strcmp(what, "update") == 0)
     check_update();
+  else if (strcmp(what, "stepped") == 0)
+    check_recorded_update(folder);
   else if (strcmp(what, "zone") == 0)
     check_zone_of(folder);
   else if (strcmp(what, "identity") == 0)
@@ -92,6 +95,7 @@ check_claim(const char *folder)
     require(
         strcmp(what, "patterns") == 0 || strcmp(what, "regions") == 0 || strcmp(what, "segment") == 0,
         "'claim arrangement', 'claim identity', 'claim patterns', 'claim record', 'claim regions', 'claim segment', "
+        "'claim stepped', "
         "'claim update' or 'claim zone' is expected");
     check_function(folder, what);
   }

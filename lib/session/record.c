@@ -200,6 +200,16 @@ clarke_record_open_update(clarke_record *r, const char *folder, size_t step, cla
 }
 
 clarke_status
+clarke_record_gradients(clarke_tensors *ts, const clarke_record *r, const clarke_run_step *step, clarke_error *err)
+{
+  clarke_file bytes = {0};
+  clarke_status status = read_tensors(ts, &bytes, r, &step->gradients, err);
+
+  clarke_file_clear(&bytes);
+  return status;
+}
+
+clarke_status
 clarke_record_stayed(const clarke_record *r, clarke_error *err)
 {
   char *path = r->trace_bytes.mapped ? path_in(r->folder, r->step->trace.name) : NULL;

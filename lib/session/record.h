@@ -65,6 +65,9 @@ clarke_status clarke_record_open(clarke_record *r, const char *folder, size_t st
  * or the optimizer was told of such, the gradients may have an entry that is not finite: then r->why says which. */
 clarke_status clarke_record_open_update(clarke_record *r, const char *folder, size_t step, clarke_error *err);
 
+/* The gradients of another step of an opened record's folder. */
+clarke_status clarke_record_gradients(clarke_tensors *ts, const clarke_record *r, const clarke_run_step *step, clarke_error *err);
+
 /* Is the trace, behind all that was found of it, what it was when it was opened? An error: it is not (clarke_file_stayed). */
 clarke_status clarke_record_stayed(const clarke_record *r, clarke_error *err);
 

@@ -17,9 +17,15 @@ clarke_step_finding_clear(clarke_step_finding *f)
 }
 
 bool
-clarke_step_is_wide(const clarke_step_finding *f)
+clarke_step_is_wide(const clarke_step_finding *f, int *slot)
 {
-  return f->within > 0 && f->bound > f->moved / 4;
+  for (int s = -1; s < CLARKE_N_SLOTS && f->within > 0; s++)
+    if (f->bound[1 + s] > f->moved[1 + s] / 4) {
+      if (slot != NULL)
+        *slot = s;
+      return true;
+    }
+  return false;
 }
 
 static void
@@ -40,10 +46,19 @@ is_asked(const clarke_step_question *q, const clarke_step_tensor *t, int slot)
   return slot < 0 || (q->rule->slot[slot] && t->slot[1][slot] != NULL);
 }
 
+/* when: 0 before the step, where a slot that is not there is 0, 1 after it. */
 static double
-recorded_at(const clarke_step_tensor *t, int slot, size_t i)
+recorded_at(const clarke_step_tensor *t, int when, int slot, size_t i)
 {
-  return slot < 0 ? t->theta[1][i] : t->slot[1][slot][i];
+  const double *of = slot < 0 ? t->theta[when] : t->slot[when][slot];
+
+  return of != NULL ? of[i] : 0;
+}
+
+static const clarke_number *
+number_at(const clarke_step_entry *e, int slot)
+{
+  return slot < 0 ? &e->theta : &e->slot[slot];
 }
 
 /* --- bit for bit --------------------------------------------------------------------------------------------- */
@@ -94,11 +109,11 @@ radius_of(const clarke_number *x)
   return x->exact ? 0 : mag_get_d(arb_radref(x->b));
 }
 
-/* Does theta stay as it was, and the rule says so, but for rounding? Then no wrong step passes for it. */
+/* Does an entry stay as it was, and the rule says so, but for rounding? Then no wrong step passes for it. */
 static bool
-is_at_rest(const clarke_step_entry *e, const clarke_step_tensor *t, size_t i)
+is_at_rest(const clarke_number *x, double before, double after)
 {
-  return !e->theta.exact && t->theta[1][i] == t->theta[0][i] && arf_cmp_d(arb_midref(e->theta.b), t->theta[0][i]) == 0;
+  return !x->exact && after == before && arf_cmp_d(arb_midref(x->b), before) == 0;
 }
 
 /* 1 inside, 0 outside, -1: the ball is no bound. */
@@ -129,6 +144,24 @@ note(clarke_step_finding *f, int slot, size_t i, double recorded, const clarke_n
   return f->by_rule != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
+/* How wide are the bounds? */
+static void
+measure(clarke_step_finding *f, const clarke_step_entry *e, const clarke_step_question *q, const clarke_step_tensor *t, size_t i)
+{
+  for (int s = -1; s < CLARKE_N_SLOTS; s++)
+    if (is_asked(q, t, s) && !is_at_rest(number_at(e, s), recorded_at(t, 0, s, i), recorded_at(t, 1, s, i)))
+      f->bound[1 + s] = fmax(f->bound[1 + s], clarke_up_mul(2, radius_of(number_at(e, s))));
+}
+
+/* How far has it moved? */
+static void
+add_move(clarke_step_finding *f, const clarke_step_question *q, const clarke_step_tensor *t, size_t i)
+{
+  for (int s = -1; s < CLARKE_N_SLOTS; s++)
+    if (is_asked(q, t, s))
+      f->moved[1 + s] = fmax(f->moved[1 + s], fabs(recorded_at(t, 1, s, i) - recorded_at(t, 0, s, i)));
+}
+
 static clarke_status
 compare(clarke_step_finding *f, const clarke_step_entry *e, const clarke_step_question *q, const clarke_step_tensor *t, size_t i,
         clarke_error *err)
@@ -136,7 +169,7 @@ compare(clarke_step_finding *f, const clarke_step_entry *e, const clarke_step_qu
   int worst = 1, where = -1;
 
   for (int s = -1; s < CLARKE_N_SLOTS; s++) {
-    const int is = is_asked(q, t, s) ? is_inside(s < 0 ? &e->theta : &e->slot[s], recorded_at(t, s, i)) : 1;
+    const int is = is_asked(q, t, s) ? is_inside(number_at(e, s), recorded_at(t, 1, s, i)) : 1;
 
     if (is == 1 || worst == 0)
       continue;
@@ -146,10 +179,10 @@ compare(clarke_step_finding *f, const clarke_step_entry *e, const clarke_step_qu
   f->within += worst == 1;
   f->open += worst < 0;
   f->wrong += worst == 0;
-  if (worst != -1 && !is_at_rest(e, t, i))
-    f->bound = fmax(f->bound, clarke_up_mul(2, radius_of(&e->theta)));
+  if (worst != -1)
+    measure(f, e, q, t, i);
   if ((worst == 0 && f->wrong == 1) || (worst < 0 && f->wrong == 0 && f->open == 1))
-    return note(f, where, i, recorded_at(t, where, i), where < 0 ? &e->theta : &e->slot[where], err);
+    return note(f, where, i, recorded_at(t, 1, where, i), number_at(e, where), err);
   return CLARKE_OK;
 }
 
@@ -161,7 +194,7 @@ judge_entry(clarke_step_finding *f, clarke_step_entry *e, const clarke_step_ques
   clarke_error why = {CLARKE_OK, ""};
   clarke_status status;
 
-  f->moved = fmax(f->moved, fabs(t->theta[1][i] - t->theta[0][i]));
+  add_move(f, q, t, i);
   if (ways != 0) {
     f->bits++;
     f->ways &= ways;
@@ -194,6 +227,63 @@ clarke_step_judge(clarke_step_finding *f, const clarke_step_question *q, const c
   return status;
 }
 
+/* At most |x - d|. */
+static double
+distance(const clarke_number *x, double d)
+{
+  clarke_number y, off;
+  fmpq_t exact;
+  arb_t ball;
+  arf_t end;
+  double most;
+
+  clarke_number_init(&y);
+  clarke_number_init(&off);
+  arb_init(ball);
+  arf_init(end);
+  set_double(&y, d);
+  clarke_number_sub(&off, x, &y, BITS);
+  fmpq_init(exact);
+  if (off.exact) {
+    fmpq_set_mpq(exact, off.q);
+    arb_set_fmpq(ball, exact, BITS);
+  } else
+    arb_set(ball, off.b);
+  fmpq_clear(exact);
+  arb_get_abs_ubound_arf(end, ball, 60);
+  most = arf_is_finite(end) ? arf_get_d(end, ARF_RND_UP) : INFINITY;
+  clarke_number_clear(&y);
+  clarke_number_clear(&off);
+  arb_clear(ball);
+  arf_clear(end);
+  return most;
+}
+
+/* The rule's numbers are enclosed as those of a program in floats that hardly round. */
+clarke_status
+clarke_step_distances(double far[1 + CLARKE_N_SLOTS], const clarke_step_question *q, const clarke_step_tensor *t, clarke_error *err)
+{
+  clarke_hypers h = *q->hypers;
+  clarke_step_question exact = *q;
+  clarke_step_entry e;
+  clarke_status status = CLARKE_OK;
+
+  h.rounding = (clarke_step_rounding){.unit = 200, .tiny = 4000, .scalar = 200};
+  exact.hypers = &h;
+  memset(far, 0, (1 + CLARKE_N_SLOTS) * sizeof *far);
+  clarke_step_entry_init(&e);
+  for (size_t i = 0; i < t->n && status == CLARKE_OK; i++) {
+    status = enclose(&e, &exact, t, i, err);
+    for (int s = -1; s < CLARKE_N_SLOTS && status == CLARKE_OK; s++)
+      if (is_asked(q, t, s))
+        far[1 + s] = fmax(far[1 + s], distance(number_at(&e, s), recorded_at(t, 1, s, i)));
+    if (status == CLARKE_OK)
+      status = clarke_work_check(err);
+  }
+  clarke_step_entry_clear(&e);
+  return status;
+}
+
 bool
 clarke_step_product_follows(const double product[2], const clarke_hypers *h, size_t k)
 {
@@ -208,4 +298,16 @@ clarke_step_product_follows(const double product[2], const clarke_hypers *h, siz
   clarke_number_clear(&next);
   clarke_number_clear(&mu);
   return follows;
+}
+
+bool
+clarke_step_product_is(double product, const clarke_hypers *h, size_t k)
+{
+  clarke_number right;
+  bool is;
+
+  clarke_number_init(&right);
+  is = clarke_rule_products(&right, h, k) && is_inside(&right, product) != 0;
+  clarke_number_clear(&right);
+  return is;
 }

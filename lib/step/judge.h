@@ -24,7 +24,8 @@ typedef struct {
 typedef struct {
   size_t bits, within, wrong, open; /* entries: bit for bit; within the bound; outside; the bound is infinite */
   uint64_t ways;           /* in each of these all that are bit for bit are the program's */
-  double bound, moved;     /* at most: the bound on theta of entries that are not bit for bit, or step by nothing; at least: what the largest step is */
+  /* Of theta, then of each slot. At most: the bound on entries that are not bit for bit, or move by nothing; at least: how far one moves. */
+  double bound[1 + CLARKE_N_SLOTS], moved[1 + CLARKE_N_SLOTS];
   int slot;                /* of the first entry that is wrong, or else open: -1 theta; */
   size_t entry;
   double recorded;
@@ -33,14 +34,20 @@ typedef struct {
 
 void clarke_step_finding_clear(clarke_step_finding *f);
 
-/* Is the bound above a quarter of the largest step? Then a wrong step could be within it. Each tensor is asked by itself: what others move by
- * says nothing of it. */
-bool clarke_step_is_wide(const clarke_step_finding *f);
+/* Is a bound above a quarter of how far an entry moves, of theta or of a slot? Then a wrong step could be within it. slot (may be NULL): of which, -1
+ * theta. Each tensor is asked by itself: what others move by says nothing of it. */
+bool clarke_step_is_wide(const clarke_step_finding *f, int *slot);
 
 /* stop: at the first entry that is not the rule's. */
 clarke_status clarke_step_judge(clarke_step_finding *f, const clarke_step_question *q, const clarke_step_tensor *t, bool stop, clarke_error *err);
 
+/* Of theta, then of each slot: how far the recorded numbers are from the exact rule's, at most; infinite where that is not known. Of a slot that is
+ * not asked about 0. */
+clarke_status clarke_step_distances(double far[1 + CLARKE_N_SLOTS], const clarke_step_question *q, const clarke_step_tensor *t, clarke_error *err);
+
 /* Is torch-nadam's product of all mu, before the step and after it, the next one, as far as floats may tell? */
 bool clarke_step_product_follows(const double product[2], const clarke_hypers *h, size_t k);
+/* And is it that of k steps with these settings? */
+bool clarke_step_product_is(double product, const clarke_hypers *h, size_t k);
 
 #endif

@@ -625,19 +625,49 @@ clarke_rule_product(clarke_number *product, clarke_number *mu, const clarke_hype
   single(product, h);
 }
 
+/* Each mu is from 0 on and below 1, so that the product only falls: below 2^-100 it stays there, which is far below what 1 - product may round
+ * (exact numbers have 256 bits). */
+bool
+clarke_rule_products(clarke_number *product, const clarke_hypers *h, size_t n)
+{
+  clarke_number least, mu;
+  mpq_t q;
+  size_t i = 0;
+  bool vanished = false;
+
+  mpq_init(q);
+  clarke_number_init(&least);
+  clarke_number_init(&mu);
+  parts(q, 1, h->rounding.unit != 0 ? 100 : 300);
+  clarke_number_set_q(&least, q);
+  clarke_number_set_si(product, 1);
+  for (; i < n && i < (size_t)1 << 20 && !vanished; i++) {
+    clarke_rule_product(product, &mu, h, i);
+    vanished = clarke_number_compare(product, &least, BITS) < 0;
+  }
+  if (vanished) {
+    clarke_number_set_si(product, 0);
+    clarke_number_widen(product, &least, BITS);
+  }
+  clarke_number_clear(&least);
+  clarke_number_clear(&mu);
+  mpq_clear(q);
+  return vanished || i == n;
+}
+
 /* The weights of m and of g: mu_{t+1} / (1 - mu_1 ... mu_{t+1}) and (1 - mu_t) / (1 - mu_1 ... mu_t), t = k + 1. */
-static void
+static bool
 torch_weights(clarke_number *of_m, clarke_number *of_g, const clarke_hypers *h, size_t k)
 {
   clarke_number mu, product, one;
+  bool is;
 
   clarke_number_init(&mu);
   clarke_number_init(&product);
   clarke_number_init(&one);
   clarke_number_set_si(&one, 1);
-  clarke_number_set_si(&product, 1);
-  for (size_t before = 0; before <= k; before++)
-    clarke_rule_product(&product, &mu, h, before);
+  is = clarke_rule_products(&product, h, k + 1);
+  nadam_mu(&mu, h, k + 1);
   clarke_number_sub(of_g, &one, &mu, BITS);
   clarke_number_sub(&mu, &one, &product, BITS);
   shared(&mu, h, NULL, NULL, &one);
@@ -650,6 +680,7 @@ torch_weights(clarke_number *of_m, clarke_number *of_g, const clarke_hypers *h, 
   clarke_number_clear(&mu);
   clarke_number_clear(&product);
   clarke_number_clear(&one);
+  return is;
 }
 
 static clarke_status
@@ -665,10 +696,11 @@ step_torch_nadam(clarke_step_entry *e, const clarke_number *g, const clarke_hype
   clarke_number_init(&x);
   clarke_number_init(&y);
   both_moments(e, g, h);
-  torch_weights(&of_m, &of_g, h, k);
+  status = torch_weights(&of_m, &of_g, h, k) ? CLARKE_OK : clarke_fail(err, CLARKE_EVAGUE, "the product of mu has no end after 2^20 steps");
   blend(&x, &of_m, &e->slot[CLARKE_SLOT_M], &of_g, g, h);
   rest_of_power(c, h->of[CLARKE_HYPER_SIGMA], k + 1);
-  status = precondition(&y, &x, e, c, h, err);
+  if (status == CLARKE_OK)
+    status = precondition(&y, &x, e, c, h, err);
   descend(e, h->of[CLARKE_HYPER_STEP], &y, h);
   clarke_number_clear(&of_m);
   clarke_number_clear(&of_g);

@@ -77,6 +77,8 @@ void clarke_step_entry_clear(clarke_step_entry *e);
 void clarke_rule_begin(clarke_step_entry *e, const clarke_rule *r, const clarke_hypers *h);
 /* NAdam's mu of step number k, and the product of all that of the steps before, which goes on by it. */
 void clarke_rule_product(clarke_number *product, clarke_number *mu, const clarke_hypers *h, size_t k);
+/* The product of all n from the first step on. Where it has vanished the rest is not asked for; false: it has not after 2^20 steps. */
+bool clarke_rule_products(clarke_number *product, const clarke_hypers *h, size_t n);
 /* Step number k, from 0 on. Errors: a division by zero, a root of a negative number. */
 clarke_status clarke_rule_step(clarke_step_entry *e, const clarke_rule *r, const clarke_number *g, const clarke_hypers *h, size_t k,
                                clarke_error *err);

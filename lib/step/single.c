@@ -33,6 +33,14 @@ stored(const clarke_single *s, double x)
   return s->dtype == CLARKE_BF16 ? to_bits(x, 8, -133) : s->dtype == CLARKE_F16 ? to_bits(x, 11, -24) : x;
 }
 
+double
+clarke_single_round(clarke_dtype dtype, double x)
+{
+  const clarke_single s = {.dtype = dtype};
+
+  return stored(&s, fit(&s, x));
+}
+
 /* a + b c, with one rounding or with two. */
 static double
 add_product(const clarke_single *s, double a, double b, double c, bool fused)
@@ -100,10 +108,11 @@ root(const clarke_single *s, double x)
   return s->dtype == CLARKE_F32 ? (double)nextafterf((float)r, (float)to) : nextafter(r, to);
 }
 
+/* Epsilon is cast to the tensor's type. */
 static double
 plus_eps(const clarke_single *s, double x)
 {
-  return stored(s, fit(s, x + fit(s, s->eps)));
+  return stored(s, fit(s, x + stored(s, fit(s, s->eps))));
 }
 
 /* --- entries --------------------------------------------------------------------------------------------------- */
@@ -190,6 +199,68 @@ rmsprop(const clarke_single *s, clarke_single_state *e, double g, unsigned way)
     e->theta = addcdiv(s, e->theta, -s->lr, d, below);
 }
 
+/* Of clarke.INNAprop, DINAdam (tools/python/clarke/optimizers.py): v, and the root of it with epsilon inside. */
+static double
+root_inside(const clarke_single *s, clarke_single_state *e, double d, unsigned way)
+{
+  double *const v = &e->slot[CLARKE_SLOT_V];
+
+  *v = addcmul(s, scaled(s, *v, s->sigma), 1 - s->sigma, d, way);
+  return root(s, plus_eps(s, *v));
+}
+
+/* psi begins with theta before the decay. */
+static double
+begin_inertial(const clarke_single *s, clarke_single_state *e, double g, unsigned way)
+{
+  if (s->begins)
+    e->slot[CLARKE_SLOT_PSI] = scaled(s, e->theta, 1 - s->alpha * s->beta);
+  return begin(s, e, g, way);
+}
+
+static void
+inertial(const clarke_single *s, clarke_single_state *e, double ghat, unsigned way)
+{
+  const double share = s->lr / s->beta, by = share - s->lr * s->alpha, before = e->slot[CLARKE_SLOT_PSI];
+
+  e->slot[CLARKE_SLOT_PSI] = add(s, scaled(s, before, 1 - share), by, e->theta, way);
+  e->theta = add(s, add(s, add(s, e->theta, by, e->theta, way), -share, before, way), -s->lr * s->beta, ghat, way);
+}
+
+static double
+quotient(const clarke_single *s, double x, double y)
+{
+  return stored(s, fit(s, x / y));
+}
+
+static void
+innaprop(const clarke_single *s, clarke_single_state *e, double g, unsigned way)
+{
+  const double d = begin_inertial(s, e, g, way);
+
+  inertial(s, e, quotient(s, d, root_inside(s, e, d, way)), way);
+}
+
+static void
+released(const clarke_single *s, clarke_single_state *e, double g, unsigned way)
+{
+  const double d = begin_inertial(s, e, g, way);
+  double *const v = &e->slot[CLARKE_SLOT_V];
+
+  *v = addcmul(s, scaled(s, *v, s->sigma), 1 - s->sigma, d, way);
+  inertial(s, e, quotient(s, d, plus_eps(s, root(s, divided(s, *v, s->scalars[way / CLARKE_WAY_POWERS].root)))), way);
+}
+
+static void
+dinadam(const clarke_single *s, clarke_single_state *e, double g, unsigned way)
+{
+  const double share = 1 / (1 + s->alpha * s->alpha * s->lr), both = s->alpha * s->beta, d = begin(s, e, g, way);
+  double *const m = &e->slot[CLARKE_SLOT_M], below = root_inside(s, e, d, way);
+
+  *m = add(s, scaled(s, *m, share), (1 - share) * (1 - both), d, way);
+  e->theta = add(s, e->theta, -s->lr, quotient(s, add(s, *m, both, d, way), below), way);
+}
+
 /* --- what all entries share -------------------------------------------------------------------------------------------- */
 
 /* a to the b, the double below it or that above. */
@@ -236,7 +307,8 @@ choose(clarke_single *s, const clarke_rule *r)
     const char *name;
     void (*entry)(const clarke_single *s, clarke_single_state *e, double g, unsigned way);
   } programs[] = {{"torch-sgd", sgd}, {"torch-adam", adam}, {"torch-adamw", adam}, {"torch-nadam", nadam},
-                  {"torch-adagrad", adagrad}, {"torch-rmsprop", rmsprop}};
+                  {"torch-adagrad", adagrad}, {"torch-rmsprop", rmsprop}, {"innaprop", innaprop}, {"innaprop-released", released},
+                  {"dinadam", dinadam}};
 
   for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
     if (strcmp(programs[i].name, r->name) == 0)
@@ -250,16 +322,19 @@ clarke_single_make(clarke_single *s, const clarke_rule *r, const clarke_hypers *
   const double steps = (double)k + 1;
 
   *s = (clarke_single){.dtype = dtype, .begins = k == 0, .maximize = more->maximize, .nesterov = h->nesterov, .lr = more->lr,
+                       .alpha = mpq_get_d(h->of[CLARKE_HYPER_ALPHA]), .beta = mpq_get_d(h->of[CLARKE_HYPER_BETA]),
                        .decoupled = h->decay == CLARKE_DECAY_DECOUPLED, .momentum = mpq_get_d(h->of[CLARKE_HYPER_MOMENTUM]),
                        .sigma = mpq_get_d(h->of[CLARKE_HYPER_SIGMA]), .eps = mpq_get_d(h->of[CLARKE_HYPER_EPS]),
                        .decay = mpq_get_d(h->of[CLARKE_HYPER_DECAY]), .dampening = mpq_get_d(h->of[CLARKE_HYPER_DAMPENING])};
-  if (h->place != CLARKE_EPS_OUTSIDE || h->preconditioned || !choose(s, r))
+  if (h->place != (r->inside ? CLARKE_EPS_INSIDE : CLARKE_EPS_OUTSIDE) || h->preconditioned || !choose(s, r))
     return false;
   for (unsigned p = 0; p < CLARKE_WAY_POWERS; p++) {
     clarke_single_scalars *of = &s->scalars[p];
 
     if (s->entry == adam)
       *of = of_adam(s, steps, p);
+    else if (s->entry == released)
+      *of = (clarke_single_scalars){.root = 1 - power(s->sigma, steps, p != 0), .possible = p < 2};
     else if (s->entry == nadam)
       *of = of_nadam(s, steps, mpq_get_d(h->of[CLARKE_HYPER_MOMENTUM_DECAY]), p, more);
     else

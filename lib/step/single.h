@@ -1,4 +1,4 @@
-/* The programs of torch.optim that make a step tensor by tensor, operation by operation: which numbers they give, bit for bit. Those of
+/* The programs of torch.optim, and of clarke's own optimizers, that make a step tensor by tensor, operation by operation: which numbers they give, bit for bit. Those of
  * float16 and bfloat16 compute an operation in float32, and round its result.
  *
  * Compilers and processors choose whether a product and a sum are one operation (fused); and the C library's pow is off by less than a unit in
@@ -28,9 +28,9 @@ typedef struct {
 typedef struct clarke_single clarke_single;
 struct clarke_single {
   clarke_dtype dtype;
-  bool begins; /* SGD has no m yet */
+  bool begins; /* SGD has no m yet, INNAprop no psi */
   bool maximize, decoupled, nesterov, far; /* far: roots are rounded away from the nearest */
-  double lr, momentum, sigma, eps, decay, dampening;
+  double lr, alpha, beta, momentum, sigma, eps, decay, dampening;
   clarke_single_scalars scalars[CLARKE_WAY_POWERS];
   void (*entry)(const clarke_single *s, clarke_single_state *e, double g, unsigned way);
 };
@@ -40,6 +40,9 @@ typedef struct {
   double lr, lr_decay, product[2];
   bool product_float32, maximize;
 } clarke_single_more;
+
+/* A double as a tensor of the type stores it. A sum of two of the type's numbers, made in doubles, is that of PyTorch's then. */
+double clarke_single_round(clarke_dtype dtype, double x);
 
 /* False: there is no such program here. The hyperparameters are checked; those that are no doubles are none of torch's. */
 bool clarke_single_make(clarke_single *s, const clarke_rule *r, const clarke_hypers *h, size_t k, clarke_dtype dtype,

@@ -31,7 +31,7 @@ RULE = re.compile(r"^\| [^|]+ \| `([\w/]+\.[ch])`: ([^|]+) \|", re.M)
 GROUPS = ["model", "followed", "program", "network", "formula"]
 KINDS = {
     "formula refutation": (["formula"], "formula"), "formula opposite": (["formula"], "formula"),
-    "arrangement": ([], "arrangement"), "update": ([], "update"), "identity": ([], "identity"), "segment": ([], "segment"), "regions": ([], "regions"),
+    "arrangement": ([], "arrangement"), "update": ([], "update"), "stepped": ([], "stepped"), "identity": ([], "identity"), "segment": ([], "segment"), "regions": ([], "regions"),
     "patterns": (["followed", "program"], "patterns"),
     **{f"program {evidence}": (["followed", "program"], "program") for evidence in ("ad", "hull", "unanimous", "separator")},
     **{f"unrolled {evidence}": (["model", "followed"], "unrolled") for evidence in ("ad", "hull", "separator")},
@@ -56,6 +56,8 @@ def kind_of(proof):
 def data_of(proof):
     """The folder of the files that a stored proof names."""
     folder = proof.parent.name
+    if proof.parent.parent.name == "steps":
+        return ROOT / "cases/steps" / folder
     if folder == "runs":
         return ROOT / "cases/runs" / proof.stem
     return ROOT / "cases" / ("audit" if folder == "proofs-data" else folder) if "proofs-data" in proof.parts else proof.parent

@@ -221,7 +221,7 @@ def rules(folder):
         (1, "in increasing order are expected", changed(at, ("gradient 0\ngradient 1", "gradient 1\ngradient 0"))),
         (1, "is not in the list", changed(smooth, ("at 1/2", "at -1/2"))),
         (1, "'gradient' is expected", changed(at, ("gradients 2", "gradients 9223372036854775807"))),
-        (1, "'claim regions', 'claim segment', 'claim update' or 'claim zone'", changed(at, ("claim regions", "claim region"))),
+        (1, "'claim regions', 'claim segment', 'claim stepped', 'claim update' or 'claim zone'", changed(at, ("claim regions", "claim region"))),
     ]
     (folder / "f.prog").write_text(PEAK)
     (folder / "box.txt").write_text("-2 2\n-2 2\n")

@@ -195,6 +195,7 @@ START_TEST(what_a_record_asks)
   clarke_rounding by;
   clarke_graph g;
   clarke_record r;
+  clarke_tensors again = {.n = 0};
 
   clarke_record_init(&r);
   FAILS(clarke_record_open(&r, CASES "/runs/nowhere", CLARKE_NONE, &error), "run.json");
@@ -202,6 +203,9 @@ START_TEST(what_a_record_asks)
   FAILS(clarke_record_open(&r, CASES "/runs/small", 7, &error), "it has no step 7");
   clarke_record_clear(&r);
   OK(clarke_record_open_update(&r, CASES "/runs/small", CLARKE_NONE, &error));
+  OK(clarke_record_gradients(&again, &r, r.step, &error));
+  ck_assert(again.n > 0 && again.n == r.gradients.n && again.tensor[0].count == r.gradients.tensor[0].count);
+  clarke_tensors_clear(&again);
   ck_assert(!r.step->update.there && r.update.n == 0 && r.gradients.n > 0 && r.start.n >= r.gradients.n && r.graph_path == NULL);
   clarke_record_clear(&r);
   OK(clarke_record_open(&r, CASES "/runs/small/", 0, &error));

@@ -71,6 +71,15 @@ START_TEST(narrow_types)
 }
 END_TEST
 
+/* Ties to even; what is below the smallest number of the type. */
+START_TEST(stored)
+{
+  ck_assert(clarke_single_round(CLARKE_BF16, 1 + 0x1p-8) == 1 && clarke_single_round(CLARKE_BF16, 1 + 0x3p-8) == 1 + 0x1p-6);
+  ck_assert(clarke_single_round(CLARKE_F16, 1 + 0x1p-10) == 1 + 0x1p-10 && clarke_single_round(CLARKE_F16, 0x1p-26) == 0);
+  ck_assert(clarke_single_round(CLARKE_F32, 1 + 0x1p-24) == 1 && clarke_single_round(CLARKE_F64, 1 + 0x1p-52) == 1 + 0x1p-52);
+}
+END_TEST
+
 /* 1/7 - 1/10 * 6/11 differs by a bit when it is fused: either is the program's, and the way is told. */
 START_TEST(fused_or_not)
 {
@@ -111,6 +120,9 @@ START_TEST(products)
   clarke_number_set_si(&next, 1);
   clarke_rule_product(&next, &of_step, &h, 0);
   ck_assert(fabs(clarke_number_double(&next) - mu) < 0x1p-20 && fabs(clarke_number_double(&of_step) - mu) < 0x1p-40);
+  ck_assert(clarke_step_product_is(1, &h, 0) && clarke_step_product_is(product[1], &h, 1) && clarke_step_product_is(0, &h, (size_t)1 << 40));
+  ck_assert(clarke_rule_products(&next, &h, 3000));
+  ck_assert(!clarke_step_product_is(0.5, &h, 0) && !clarke_step_product_is(product[1], &h, 2) && !clarke_step_product_is(0x1p-90, &h, 3000));
   clarke_number_clear(&next);
   clarke_number_clear(&of_step);
   clarke_hypers_clear(&h);
@@ -126,6 +138,8 @@ START_TEST(judged)
   clarke_step_finding f;
   clarke_hypers h;
   clarke_single s;
+  double far[1 + CLARKE_N_SLOTS];
+  int slot = 0;
 
   sgd(&h, &s, CLARKE_F64, 0.125, 0);
   h.rounding = (clarke_step_rounding){.unit = 53, .tiny = 1022, .scalar = 52};
@@ -133,14 +147,17 @@ START_TEST(judged)
   q.single = &s;
   OK(clarke_step_judge(&f, &q, &t, false, &error));
   ck_assert(f.bits == 1 && f.within == 1 && f.wrong == 1 && f.open == 0 && f.slot == -1 && f.entry == 2 && f.recorded == theta[1][2]);
-  ck_assert(f.bound >= 0x1p-50 && f.bound < 0x1p-45 && f.moved == 0.125 && f.by_rule != NULL);
+  ck_assert(f.bound[0] >= 0x1p-50 && f.bound[0] < 0x1p-45 && f.moved[0] == 0.125 && f.by_rule != NULL);
   clarke_step_finding_clear(&f);
+  OK(clarke_step_distances(far, &q, &t, &error));
+  ck_assert(far[0] >= 0x1p-40 && far[0] < 0x1p-40 * (1 + 0x1p-30) && far[1] == 0 && far[2] == 0 && far[3] == 0);
   q.single = NULL;
   OK(clarke_step_judge(&f, &q, &t, true, &error));
   ck_assert(f.bits == 0 && f.within == 2 && f.wrong == 1);
   clarke_step_finding_clear(&f);
-  ck_assert(!clarke_step_is_wide(&f) && !clarke_step_is_wide(&(clarke_step_finding){.bound = 1}));
-  ck_assert(clarke_step_is_wide(&(clarke_step_finding){.within = 1, .bound = 1, .moved = 3}));
+  ck_assert(!clarke_step_is_wide(&f, NULL) && !clarke_step_is_wide(&(clarke_step_finding){.bound = {1}}, NULL));
+  ck_assert(clarke_step_is_wide(&(clarke_step_finding){.within = 1, .bound = {1}, .moved = {3}}, &slot) && slot == -1);
+  ck_assert(clarke_step_is_wide(&(clarke_step_finding){.within = 1, .bound = {1, 0, 1}, .moved = {4, 0, 3}}, &slot) && slot == CLARKE_SLOT_M);
   q.maximize = true;
   OK(clarke_step_judge(&f, &q, &t, true, &error));
   ck_assert(f.wrong == 1 && f.within == 0 && f.entry == 0);
@@ -157,6 +174,7 @@ main(void)
   tcase_add_test(tests, takes);
   tcase_add_test(tests, ways);
   tcase_add_test(tests, narrow_types);
+  tcase_add_test(tests, stored);
   tcase_add_test(tests, fused_or_not);
   tcase_add_test(tests, products);
   tcase_add_test(tests, judged);

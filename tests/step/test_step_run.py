@@ -110,7 +110,7 @@ class Run:
 
     def __init__(self, optimizer, settings, rule, k=3, seed=1):
         draw = random.Random(seed)
-        self.optimizer, self.settings, self.k = optimizer, settings, k
+        self.optimizer, self.settings, self.k, self.earlier = optimizer, settings, k, []
         self.gradient, self.update, self.start = {}, {}, {}
         for name, shape in SHAPES.items():
             entries, n = [], count(shape)
@@ -147,8 +147,17 @@ class Run:
                "device": {"type": "cpu", "name": "x86_64"}, "dtypes": ["float64"],
                "flags": {"precision": {"cpu": {"matmul": "ieee", "conv": "ieee"}}}, "graph": {"file": "graph.onnx", "sha256": "0" * 64},
                "loss": "sum", "parameters": sorted(SHAPES), "branches": [],
-               "steps": [{"step": 0, "loss": "0x1p+0", "loss_scale": "1", "files": named, "update": self.told}]}
+               "steps": [*self.waiting(folder, named), {"step": 9, "loss": "0x1p+0", "loss_scale": "1", "files": named, "update": self.told}]}
         (folder / "run.json").write_text(json.dumps(run))
+
+    def waiting(self, folder, named):
+        """Steps before it, of which the optimizer made none."""
+        for k, gradients in enumerate(self.earlier):
+            data = safetensors(gradients)
+            (folder / f"earlier-{k}").write_bytes(data)
+            files = {key: file for key, file in named.items() if key != "optimizer"} | {
+                "gradients": {"file": f"earlier-{k}", "sha256": hashlib.sha256(data).hexdigest()}}
+            yield {"step": k, "loss": "0x1p+0", "loss_scale": "1", "files": files, "update": {"optimizer": self.optimizer, "skipped": "not called"}}
 
     def moved(self, key, entry, by):
         shape, values = self.update[key]
@@ -158,9 +167,10 @@ class Run:
 
 def ask(folder, run, *options, status=0):
     run.write(folder)
-    ran = subprocess.run([CLARKE, "step", str(folder) + "/", "--json", *options], text=True, capture_output=True, timeout=120)
-    expect(f"status of {run.optimizer} {options}", ran.returncode == status, ran.returncode, ran.stdout, ran.stderr)
-    return json.loads(ran.stdout) if ran.stdout else ran.stderr
+    ran = subprocess.run([CLARKE, "step", str(folder) + "/", *(() if "--step" in options else ("--step", "9")), "--json", *options], text=True, capture_output=True, timeout=120)
+    expect(f"status of {run.optimizer} {options}", status is None or ran.returncode == status, ran.returncode, ran.stdout, ran.stderr)
+    said = json.loads(ran.stdout) if ran.stdout else {"error": ran.stderr}
+    return said["error"] if "error" in said else said
 
 
 OURS = [("SGD", SGD, sgd), ("SGD", SGD | {"nesterov": True, "dampening": 0}, sgd), ("Adam", ADAM, adam), ("AdamW", DECAYED, adam),
@@ -239,6 +249,44 @@ def given(folder):
     expect("a gradient of its own", "1 have no recorded gradient" in ask(folder, run, status=3)["gradient"]["why"])
 
 
+def sums(folder):
+    """Gradients of several backward passes, each recorded, are added up in their order."""
+    def split(parts, turned=False, other=False):
+        run = Run("SGD", SGD, sgd)
+        draw = random.Random(5)
+        run.earlier = [{name: (shape, [draw.gauss(0, 1) for _ in range(count(shape))]) for name, shape in SHAPES.items()} for _ in range(parts - 1)]
+        for name in SHAPES:  # what is given is what the sum is, and the step is made of that
+            passes = [e[name][1] for e in run.earlier] + [run.gradient[name][1]]
+            total = passes[0]
+            for more in passes[1:]:
+                total = [a + b for a, b in zip(total, more)]
+            if turned:
+                total = [a + (b + c) for a, b, c in zip(*passes)]
+            if other:
+                total = [x + 1e-9 for x in total]
+            given = run.update["gradient/" + name] = SHAPES[name], total
+            for i, g in enumerate(given[1]):
+                e = {"theta": run.update["before/theta/" + name][1][i], "momentum_buffer": run.update["before/momentum_buffer/" + name][1][i]}
+                sgd(e, g, SGD, 3)
+                for slot, value in e.items():
+                    run.moved(f"after/{slot}/{name}", i, lambda _: value)
+        return run
+
+    for parts in (2, 3, 5):
+        said = ask(folder, split(parts))["gradient"]
+        expect(f"a sum of {parts}", (said["is"], said["sum_of"]) == ("recorded", parts) and "of steps 0 to 9" in said["why"], said)
+    said = ask(folder, split(3, turned=True), status=None)["gradient"]
+    expect("a sum in another order is at most a multiple", said["is"] != "recorded", said)
+    expect("what is no sum", ask(folder, split(3, other=True), status=3)["gradient"]["is"] == "other")
+    run = split(3)
+    run.earlier.insert(0, {name: (shape, [1.0] * count(shape)) for name, shape in SHAPES.items()})  # cleared before: by a scaler's skip, say
+    said = ask(folder, run)["gradient"]
+    expect("a sum of the last ones", said["sum_of"] == 3 and "of steps 1 to 9" in said["why"], said)
+    run = split(3)
+    run.earlier[0]["a.bias"] = [2], [1.0, 2.0]
+    expect("other shapes", ask(folder, run, status=3)["gradient"]["is"] == "other")
+
+
 def products(folder):
     """NAdam's product of mu is a part of the state, too."""
     def product(factor=1.0):
@@ -251,6 +299,12 @@ def products(folder):
     said = ask(folder, product())
     expect("NAdam", said["answer"].startswith("the rule's") and said["holds"], said)
     expect("a product that strayed", "'mu_product' goes from" in ask(folder, product(factor=1.5), status=1)["why"])
+    run = product()
+    for name in SHAPES:  # both are another's, and go on rightly: then the step is for other settings, or of another state
+        for when in ("before", "after"):
+            run.update[f"{when}/mu_product/{name}"] = [], [run.update[f"{when}/mu_product/{name}"][1][0] / 2]
+    said = ask(folder, run, status=3)
+    expect("a product of another state", said["holds"] is None and "'mu_product' before the step" in said["why"], said)
 
 
 def far(folder):
@@ -292,6 +346,92 @@ def wide(folder):
         tensors[key] = [3], [1e-17] * 3
     up.update["after/theta/a.bias"] = [3], [x * CLOSE for x in up.update["before/theta/a.bias"][1]]
     expect("what is too small to tell names no other rule", ask(folder, up, status=1)["instead"] is None)
+
+
+def wide_slots(folder):
+    """Of a state that moves by less than rounding may make of it nothing is shown, either."""
+    slow = SGD | {"momentum": 1 - 2**-52, "dampening": 1 - 2**-52, "weight_decay": 0}
+    for by in (1, CLOSE, 1 / CLOSE):
+        run = Run("SGD", slow, sgd).moved("after/momentum_buffer/a.bias", 0, lambda x: x * by)
+        run.told["groups"][0]["capturable"] = True  # no program to ask, bit for bit
+        said = ask(folder, run, status=3)
+        expect(f"a buffer that moves by rounding, times {by}", said["answer"] == "undecided" and "the bound on rounding of m" in said["why"], said)
+    for name in SHAPES:  # no gradient, and nothing moves: that is no doubt
+        run = Run("Adam", ADAM, adam, 0)
+        run.told["groups"][0]["capturable"] = True
+        run.update["gradient/" + name] = run.gradient[name] = SHAPES[name], [0.0] * count(SHAPES[name])
+        for slot in ("exp_avg", "exp_avg_sq"):
+            run.update[f"after/{slot}/{name}"] = SHAPES[name], [0.0] * count(SHAPES[name])
+        run.update[f"after/theta/{name}"] = run.update[f"before/theta/{name}"]
+        expect("a state at rest", ask(folder, run)["answer"] == "the rule's, within the bound")
+
+
+def sealed(lines):
+    body = "\n".join(lines) + "\n"
+    return body + "end " + hashlib.sha256(body.encode()).hexdigest() + "\n"
+
+
+def check(proof):
+    ran = subprocess.run([CLARKE.parent / "clarke-check", proof], text=True, capture_output=True, timeout=120)
+    return ran.returncode, ran.stdout + ran.stderr
+
+
+def proved(folder):
+    """A step that is the rule's has a proof; nothing in it, or in the files, may be another; and none where it would show nothing."""
+    proof, nadam_run = folder / "step.proof", Run("NAdam", NADAM, nadam)
+    for optimizer, settings, rule in (*OURS, ("Adam", ADAM | {"maximize": True}, lambda e, g, h, k: adam(e, -g, h, k))):
+        for k in (0, 3):
+            run = Run(optimizer, settings, rule, k)
+            ask(folder, run, "--proof", str(proof))
+            status, said = check(proof)
+            expect(f"{optimizer} {settings} {k}: the proof", status == 0 and "bit for bit" in said and "after %d steps" % (min(k, 1) if optimizer == "SGD" else k) in said
+                   and ("not counted" in said) == (optimizer == "SGD"), said)
+    ask(folder, nadam_run, "--proof", str(proof))
+    expect("NAdam's proof", check(proof)[0] == 0, check(proof))
+    run = Run("Adam", ADAM, adam)
+    ask(folder, run, "--proof", str(proof))
+    forged(folder, proof)
+    for name in SHAPES:
+        run.gradient[name] = run.gradient[name][0], [g * 3 for g in run.gradient[name][1]]
+    ask(folder, run, "--proof", str(proof))
+    expect("of another gradient nothing is said", "nothing else is said" in check(proof)[1] and "gradients" not in proof.read_text(), check(proof))
+    proof.unlink()
+    ask(folder, copy.deepcopy(run).moved("after/theta/a.weight", 7, lambda x: x + 1), "--proof", str(proof), status=1)
+    expect("no proof of what is not the rule's", not proof.exists())
+    small = Run("SGD", SGD | {"lr": 1e-17, "momentum": 0, "weight_decay": 0}, sgd)
+    expect("no proof that would show nothing", "would show nothing" in ask(folder, small, "--proof", str(proof), status=2) and not proof.exists())
+
+
+def forged(folder, proof):
+    lines = proof.read_text().splitlines()[:-1]
+    for i, line in enumerate(lines[2:], 2):
+        for w, word in enumerate(line.split()):
+            if w == 0 or not word[0].isdigit() or line.startswith(("optimizer", "gradients")) and w == 2:
+                continue
+            within = line.startswith("parameter") and w > 2
+            for other in ("0", f"1/{10**40}", "100000") if within else (f"{word}7", "3"):  # too near, and so far that it shows nothing
+                changed = line.split()
+                changed[w] = other
+                if changed == line.split():
+                    continue
+                (folder / "forged.proof").write_text(sealed(lines[:i] + [" ".join(changed)] + lines[i + 1:]))
+                status, said = check(folder / "forged.proof")
+                expect(f"{line} -> {' '.join(changed)}", status in (1, 2) and "VERIFIED" not in said, said)
+    text = "\n".join(lines)
+    for old, new, words in (("direction down", "direction up", "farther from the rule's"), ("rule torch-adam", "rule adam", "farther from the rule's"),
+                            ("root outside", "root inside", ""), ("group 2", "group 1", ""), ("parameter a.bias 3", "parameter a.weight 3", ""),
+                            ("rule torch-adam", "rule torch-sgd", ""), ("parameter a.bias", "parameter b.bias", "not recorded")):
+        (folder / "forged.proof").write_text(sealed(text.replace(old, new, 1).split("\n")))
+        status, said = check(folder / "forged.proof")
+        expect(f"{old} -> {new}", old in text and status in (1, 2) and words in said and "VERIFIED" not in said, said)
+    short = [line.replace("group 2", "group 1") for line in lines if not line.startswith("parameter a.bias")]
+    (folder / "forged.proof").write_text(sealed(short))
+    expect("a parameter is left out", "nothing is said of a.bias" in check(folder / "forged.proof")[1], check(folder / "forged.proof"))
+    path = folder / "step-000000.optimizer.safetensors"
+    data = path.read_bytes()
+    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    expect("another file", "the hash of" in check(proof)[1])
+    path.write_bytes(data)
 
 
 def unchanged(folder):
@@ -376,7 +516,7 @@ def refused(folder):
     (folder / "step-000000.optimizer.safetensors").write_bytes(b"x")
     ran = subprocess.run([CLARKE, "step", folder], text=True, capture_output=True)
     expect("another file", ran.returncode == 2 and "SHA-256" in ran.stderr, ran.stderr)
-    for options, words in ((["--eta", "1"], "only --rule and --step"), (["--step", "4"], "it has no step 4"), (["--rule", "nobody"], "there is no rule")):
+    for options, words in ((["--eta", "1"], "only --rule, --step and --proof"), (["--step", "4"], "it has no step 4"), (["--rule", "nobody"], "there is no rule")):
         run().write(folder)
         ran = subprocess.run([CLARKE, "step", folder, *options], text=True, capture_output=True)
         expect(f"{options}", ran.returncode == 2 and words in ran.stderr, ran.stderr)
@@ -385,7 +525,7 @@ def refused(folder):
 
 
 def main():
-    for test in (followed, named, given, products, far, wide, refused):
+    for test in (followed, named, given, sums, products, far, wide, wide_slots, proved, refused):
         with tempfile.TemporaryDirectory() as name:
             test(Path(name))
     print(f"{len(failures)} failures")

@@ -120,13 +120,13 @@ is_folder(const char *path)
 static void
 check_run(const request *q, const struct argp_state *state)
 {
-  bool given = q->proof != NULL || q->state != NULL || q->n_gradients > 0 || q->against != NULL || q->within != NULL || q->nesterov || q->preconditioned
+  bool given = q->state != NULL || q->n_gradients > 0 || q->against != NULL || q->within != NULL || q->nesterov || q->preconditioned
                || q->place != CLARKE_EPS_OF_RULE || q->decay != CLARKE_DECAY_OF_RULE;
 
   for (int k = 0; k < CLARKE_N_HYPERS; k++)
     given = given || q->hyper[k] != NULL;
   if (given)
-    argp_error(state, "a run folder has the state, the gradient and the settings; only --rule and --step go with it");
+    argp_error(state, "a run folder has the state, the gradient and the settings; only --rule, --step and --proof go with it");
 }
 
 static void
@@ -598,6 +598,7 @@ clarke_command_step(int argc, char **argv)
   mpq_init(w.within);
   clarke_watch_begin(&q.watch);
   q.run.json = q.json;
+  q.run.proof = q.proof;
   status = q.is_run ? clarke_step_run(&w.answer, &q.run, &err) : strcmp(q.rule, "list") == 0 ? print_list(q.json, &err) : answer(&w, &q, &err);
   clarke_watch_end();
   if (status != CLARKE_OK)

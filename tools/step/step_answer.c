@@ -21,14 +21,16 @@ clarke_run_add(clarke_run *r, const clarke_step_parameter *p)
     r->first = p;
   if (p->miscounted != NULL && r->miscounted == NULL)
     r->miscounted = p;
-  if (clarke_step_is_wide(f) && r->wide == NULL)
+  if (p->stray && r->stray == NULL)
+    r->stray = p;
+  if (r->wide == NULL && clarke_step_is_wide(f, &r->wide_slot))
     r->wide = p;
   r->sum.bits += f->bits;
   r->sum.within += f->within;
   r->sum.wrong += f->wrong;
   r->sum.open += f->open;
-  r->sum.bound = fmax(r->sum.bound, f->bound);
-  r->sum.moved = fmax(r->sum.moved, f->moved);
+  r->sum.bound[0] = fmax(r->sum.bound[0], f->bound[0]);
+  r->sum.moved[0] = fmax(r->sum.moved[0], f->moved[0]);
 }
 
 /* --- in words ------------------------------------------------------------------------------------------------ */
@@ -38,7 +40,7 @@ name_of(clarke_step_answer answer)
 {
   static const char *const names[] = {
     [CLARKE_STEP_BITS] = "the rule's, bit for bit", [CLARKE_STEP_WITHIN] = "the rule's, within the bound",
-    [CLARKE_STEP_WRONG] = "not the rule's", [CLARKE_STEP_OPEN] = "undecided", [CLARKE_STEP_WIDE] = "undecided",
+    [CLARKE_STEP_WRONG] = "not the rule's", [CLARKE_STEP_OPEN] = "undecided", [CLARKE_STEP_WIDE] = "undecided", [CLARKE_STEP_STRAY] = "undecided",
     [CLARKE_STEP_SKIPPED] = "skipped", [CLARKE_STEP_NONE] = "no step", [CLARKE_STEP_MISSING] = "undecided",
     [CLARKE_STEP_UNKNOWN] = "undecided"};
 
@@ -67,6 +69,16 @@ clarke_run_status(const clarke_run *r)
 }
 
 static void
+put_wide(char *text, size_t size, const clarke_run *r)
+{
+  const clarke_step_finding *f = &r->wide->finding;
+  const int i = 1 + r->wide_slot;
+
+  snprintf(text, size, "%s: the bound on rounding%s%s, %.3g, is not small beside the largest step%s, %.3g: a wrong step could pass", r->wide->name,
+           i > 0 ? " of " : "", i > 0 ? clarke_slot_names[r->wide_slot] : "", f->bound[i], i > 0 ? " of it" : "", f->moved[i]);
+}
+
+static void
 put_why(char *text, size_t size, const clarke_run *r)
 {
   const clarke_run_update *u = &r->record.step->update;
@@ -75,8 +87,10 @@ put_why(char *text, size_t size, const clarke_run *r)
   if (r->answer == CLARKE_STEP_OPEN)
     snprintf(text, size, "%zu entries have no finite bound: a root may be 0", r->sum.open);
   else if (r->answer == CLARKE_STEP_WIDE)
-    snprintf(text, size, "%s: the bound on rounding, %.3g, is not small beside the largest step, %.3g: a wrong step could pass",
-             r->wide->name, r->wide->finding.bound, r->wide->finding.moved);
+    put_wide(text, size, r);
+  else if (r->answer == CLARKE_STEP_STRAY)
+    snprintf(text, size, "%s: 'mu_product' before the step, %g, is not that of %zu steps with these settings", r->stray->name,
+             r->stray->counted[0], r->stray->k);
   else if (r->answer == CLARKE_STEP_SKIPPED && u->skipped != NULL)
     snprintf(text, size, "%s; the gradient is not finite: %s", u->skipped, r->record.why);
   else if (r->answer == CLARKE_STEP_SKIPPED)
@@ -101,20 +115,22 @@ static void
 put_given(char *text, size_t size, const clarke_run *r)
 {
   const clarke_given_finding *g = &r->given;
+  char of[96] = "the recorded one";
 
+  if (g->summed > 0)
+    snprintf(of, sizeof of, "the sum of %zu recorded ones, of steps %zu to %zu", g->summed, g->from, r->record.step->step);
   if (g->moved)
     snprintf(text, size, "%s was changed between the backward pass and the step", g->first);
   else if (g->unrecorded > 0)
     snprintf(text, size, "of %zu parameters that were stepped %zu have no recorded gradient", g->parameters, g->unrecorded);
   else if (g->is == CLARKE_GIVEN_RECORDED)
-    snprintf(text, size, "the recorded one");
+    snprintf(text, size, "%s", of);
   else if (g->is == CLARKE_GIVEN_MULTIPLE)
-    snprintf(text, size, "one factor times the recorded one, within rounding: from %.9g to %.9g (unscaled, or clipped by its norm)", g->low,
-             g->high);
+    snprintf(text, size, "one factor times %s, within rounding: from %.9g to %.9g (unscaled, or clipped by its norm)", of, g->low, g->high);
   else if (g->is == CLARKE_GIVEN_CLAMPED)
-    snprintf(text, size, "the recorded one, cut at %.9g", g->high);
+    snprintf(text, size, "%s, cut at %.9g", of, g->high);
   else
-    snprintf(text, size, "not made of the recorded one alone (several backward passes, or it was changed)");
+    snprintf(text, size, "not made of the recorded ones (backward passes that were not recorded, or it was changed)");
 }
 
 static const char *
@@ -168,7 +184,7 @@ print_counts(const clarke_run *r)
   if (r->sum.bits > 0)
     printf("  %zu entries bit for bit, %s\n", r->sum.bits, how);
   if (r->sum.within > 0)
-    printf("  %zu entries within %.3g, which rounding may make; the largest step is %.3g\n", r->sum.within, r->sum.bound, r->sum.moved);
+    printf("  %zu entries within %.3g, which rounding may make; the largest step is %.3g\n", r->sum.within, r->sum.bound[0], r->sum.moved[0]);
   if (r->sum.wrong > 0)
     printf("  %zu entries are not the rule's\n", r->sum.wrong);
 }
@@ -232,6 +248,7 @@ given_json(const clarke_run *r)
   clarke_json_set(&j, "is", json_string(kinds[r->given.is]));
   clarke_json_set(&j, "follows", json_boolean(is_given(r)));
   clarke_json_set(&j, "why", clarke_json_text(text));
+  clarke_json_set(&j, "sum_of", json_integer((json_int_t)(r->given.summed > 0 ? r->given.summed : 1)));
   clarke_json_set(&j, "unstepped", json_integer((json_int_t)r->given.unstepped));
   if (r->given.is == CLARKE_GIVEN_MULTIPLE)
     clarke_json_set(&j, "factor", json_pack("[f, f]", r->given.low, r->given.high));
@@ -258,8 +275,8 @@ print_json(const clarke_run *r, clarke_error *err)
   clarke_json_set(&j, "within", json_integer((json_int_t)r->sum.within));
   clarke_json_set(&j, "wrong", json_integer((json_int_t)r->sum.wrong));
   clarke_json_set(&j, "open", json_integer((json_int_t)r->sum.open));
-  clarke_json_set(&j, "bound", isfinite(r->sum.bound) ? json_real(r->sum.bound) : json_null());
-  clarke_json_set(&j, "largest_step", isfinite(r->sum.moved) ? json_real(r->sum.moved) : json_null());
+  clarke_json_set(&j, "bound", isfinite(r->sum.bound[0]) ? json_real(r->sum.bound[0]) : json_null());
+  clarke_json_set(&j, "largest_step", isfinite(r->sum.moved[0]) ? json_real(r->sum.moved[0]) : json_null());
   clarke_json_set(&j, "first", first_json(r));
   clarke_json_set(&j, "instead", *r->instead != '\0' ? json_string(r->instead) : json_null());
   return clarke_json_print(stdout, j, JSON_INDENT(2), "\n", err);

@@ -90,9 +90,9 @@ typedef struct {
   const clarke_tensor *recorded, *given;
 } pair;
 
-/* Pairs of gradients of one name; and is theta what the step of the network began with? */
+/* Pairs of gradients of one name: those that were recorded, or sums of them. And is theta what the step of the network began with? */
 static clarke_status
-pair_up(pair *pairs, size_t *n, clarke_given_finding *f, const clarke_record *r, clarke_error *err)
+pair_up(pair *pairs, size_t *n, clarke_given_finding *f, const clarke_record *r, const clarke_tensors *gradients, clarke_error *err)
 {
   const clarke_tensors *u = &r->update;
 
@@ -103,7 +103,7 @@ pair_up(pair *pairs, size_t *n, clarke_given_finding *f, const clarke_record *r,
     if (strncmp(u->tensor[i].name, "gradient/", strlen("gradient/")) != 0)
       continue;
     f->parameters++;
-    recorded = clarke_tensors_find(&r->gradients, name);
+    recorded = clarke_tensors_find(gradients, name);
     start = clarke_tensors_find(&r->start, name);
     theta = clarke_update_tensor(u, "before", "theta", name);
     f->unrecorded += recorded == NULL;
@@ -144,8 +144,9 @@ decide(clarke_given_finding *f, const pair *pairs, size_t n)
     f->high = bound;
 }
 
-clarke_status
-clarke_given_find(clarke_given_finding *f, const clarke_record *r, clarke_error *err)
+/* Is the optimizer given what is made of these? */
+static clarke_status
+find_of(clarke_given_finding *f, const clarke_record *r, const clarke_tensors *gradients, clarke_error *err)
 {
   pair *pairs = calloc(r->update.n + 1, sizeof *pairs);
   size_t n = 0;
@@ -154,10 +155,92 @@ clarke_given_find(clarke_given_finding *f, const clarke_record *r, clarke_error 
   memset(f, 0, sizeof *f);
   if (pairs == NULL)
     return clarke_no_memory(err);
-  status = pair_up(pairs, &n, f, r, err);
-  f->unstepped = r->gradients.n - n;
+  status = pair_up(pairs, &n, f, r, gradients, err);
+  f->unstepped = gradients->n - n;
   if (status == CLARKE_OK)
     decide(f, pairs, n);
   free(pairs);
   return status;
+}
+
+/* --- several backward passes ------------------------------------------------------------------------------- */
+
+/* The first of the steps right before this one, by their places, that waited for the same optimizer's step. */
+static size_t
+first_waiting(const clarke_record *r, size_t mine)
+{
+  const clarke_run_step *of = r->run.step;
+  size_t first = mine;
+
+  while (first > 0 && of[first - 1].update.there && of[first - 1].update.skipped != NULL
+         && strcmp(of[first - 1].update.optimizer, of[mine].update.optimizer) == 0)
+    first--;
+  return first;
+}
+
+/* x += y, as tensors of the type are added. False: they are not alike. */
+static bool
+add_tensors(clarke_tensor *x, const clarke_tensor *y)
+{
+  if (y == NULL || x->real == NULL || y->real == NULL || x->dtype != y->dtype || x->count != y->count)
+    return false;
+  for (size_t i = 0; i < x->count; i++)
+    x->real[i] = clarke_single_round(x->dtype, x->real[i] + y->real[i]);
+  return true;
+}
+
+/* The sum of the gradients of the steps there, from the first one on. False: some parameter has none in one of them. */
+static clarke_status
+add_up(clarke_tensors *sum, bool *is, const clarke_record *r, size_t from, size_t to, clarke_error *err)
+{
+  clarke_status status = clarke_record_gradients(sum, r, &r->run.step[from], err);
+
+  *is = true;
+  for (size_t k = from + 1; k <= to && status == CLARKE_OK && *is; k++) {
+    clarke_tensors more = {.n = 0};
+
+    status = clarke_record_gradients(&more, r, &r->run.step[k], err);
+    for (size_t i = 0; i < sum->n && status == CLARKE_OK && *is; i++)
+      *is = sum->n == more.n && add_tensors(&sum->tensor[i], clarke_tensors_find(&more, sum->tensor[i].name));
+    clarke_tensors_clear(&more);
+  }
+  return status;
+}
+
+/* Gradients of micro-batches are added up. A step between that a GradScaler skipped has cleared them: so each of the last few may be meant. */
+static clarke_status
+find_sum(clarke_given_finding *f, const clarke_record *r, clarke_error *err)
+{
+  const size_t mine = (size_t)(r->step - r->run.step), first = first_waiting(r, mine);
+  clarke_status status = CLARKE_OK;
+
+  for (size_t from = mine; from-- > first && status == CLARKE_OK && f->is == CLARKE_GIVEN_OTHER;) {
+    clarke_tensors sum = {.n = 0};
+    clarke_given_finding found;
+    clarke_error why = {CLARKE_OK, ""};
+    bool is = false;
+
+    status = add_up(&sum, &is, r, from, mine, &why);
+    if (status == CLARKE_OK && is)
+      status = find_of(&found, r, &sum, &why);
+    if (status == CLARKE_OK && is && found.is != CLARKE_GIVEN_OTHER) {
+      *f = found;
+      f->summed = mine - from + 1;
+      f->from = r->run.step[from].step;
+    }
+    clarke_tensors_clear(&sum);
+    if (status == CLARKE_EINPUT) /* gradients that are not finite, say: no sum */
+      return CLARKE_OK;
+    if (status != CLARKE_OK)
+      return clarke_fail(err, status, "%s", why.text);
+  }
+  return status;
+}
+
+clarke_status
+clarke_given_find(clarke_given_finding *f, const clarke_record *r, clarke_error *err)
+{
+  clarke_status status = find_of(f, r, &r->gradients, err);
+
+  return status == CLARKE_OK && f->is == CLARKE_GIVEN_OTHER ? find_sum(f, r, err) : status;
 }

@@ -8,16 +8,11 @@
 
 /* The numbers in the order of a proof. */
 static const clarke_hyper order[] = {CLARKE_HYPER_STEP, CLARKE_HYPER_ALPHA, CLARKE_HYPER_BETA, CLARKE_HYPER_SIGMA, CLARKE_HYPER_MOMENTUM,
-                                     CLARKE_HYPER_EPS, CLARKE_HYPER_DECAY, CLARKE_HYPER_DAMPENING};
+                                     CLARKE_HYPER_EPS, CLARKE_HYPER_DECAY, CLARKE_HYPER_DAMPENING, CLARKE_HYPER_MOMENTUM_DECAY};
 
 static clarke_status
 check_provable(const clarke_step_state *s, size_t n_gradients, clarke_error *err)
 {
-  static const char *const others[] = {"nag", "nadam", "torch-nadam", "tensorflow-adam"};
-
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (strcmp(s->rule->name, others[i]) == 0)
-      return clarke_fail(err, CLARKE_EINPUT, "--proof: clarke-check has no rule %s", s->rule->name);
   if (s->k + n_gradients > MOST_STEPS)
     return clarke_fail(err, CLARKE_EINPUT, "--proof: %zu steps in all; clarke-check takes %d", s->k + n_gradients, MOST_STEPS);
   if (s->hypers->preconditioned)
@@ -31,21 +26,23 @@ put_word(FILE *out, const char *keyword, bool is, const char *first, const char 
   fprintf(out, "%s %s\n", keyword, is ? first : second);
 }
 
-static void
-put_settings(FILE *out, const clarke_step_state *s)
+void
+clarke_step_proof_settings(FILE *out, const clarke_rule *rule, const clarke_hypers *h)
 {
   for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-    if (!clarke_rule_takes(s->rule, order[i]))
+    if (!clarke_rule_takes(rule, order[i]))
       continue;
     fprintf(out, "number %s ", clarke_hyper_name(order[i]));
-    mpq_out_str(out, 10, s->hypers->of[order[i]]);
+    mpq_out_str(out, 10, h->of[order[i]]);
     fputs("\n", out);
   }
-  put_word(out, "decay", s->hypers->decay == CLARKE_DECAY_COUPLED, "coupled", "decoupled");
-  if (s->rule->slot[CLARKE_SLOT_V])
-    put_word(out, "root", s->hypers->place == CLARKE_EPS_INSIDE, "inside", "outside");
-  if (clarke_rule_takes(s->rule, CLARKE_HYPER_DAMPENING))
-    put_word(out, "nesterov", s->hypers->nesterov, "yes", "no");
+  put_word(out, "decay", h->decay == CLARKE_DECAY_COUPLED, "coupled", "decoupled");
+  if (rule->slot[CLARKE_SLOT_V])
+    put_word(out, "root", h->place == CLARKE_EPS_INSIDE, "inside", "outside");
+  if (clarke_rule_takes(rule, CLARKE_HYPER_DAMPENING))
+    put_word(out, "nesterov", h->nesterov, "yes", "no");
+  if (strcmp(rule->name, "nag") == 0)
+    put_word(out, "mu", !h->given[CLARKE_HYPER_MOMENTUM], "grows", "fixed");
 }
 
 /* slot -1: theta */
@@ -131,7 +128,7 @@ clarke_step_proof_begin(clarke_text *t, const clarke_step_state *s, size_t n_gra
   if (status != CLARKE_OK)
     return status;
   fprintf(t->to, "clarke-proof 1\nclaim update\nrule %s\n", s->rule->name);
-  put_settings(t->to, s);
+  clarke_step_proof_settings(t->to, s->rule, s->hypers);
   fprintf(t->to, "entries %zu\nbefore %zu\n", s->n, s->k);
   put_state(t->to, s, false);
   fprintf(t->to, "gradients %zu\n", n_gradients);

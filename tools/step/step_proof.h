@@ -13,7 +13,9 @@ typedef struct {
   const clarke_step_entry *entry;
 } clarke_step_state;
 
-/* The statement, with the state before all steps; an error where clarke-check has not the rule. */
+/* The lines of the rule's numbers, and of what may be chosen. */
+void clarke_step_proof_settings(FILE *out, const clarke_rule *rule, const clarke_hypers *h);
+/* The statement, with the state before all steps; an error where it is larger than clarke-check takes. */
 clarke_status clarke_step_proof_begin(clarke_text *t, const clarke_step_state *s, size_t n_gradients, clarke_error *err);
 void clarke_step_proof_gradient(clarke_text *t, const clarke_number *g, size_t n);
 /* Where the state is then; writes all to path. Clears the text, also where status is an error. */

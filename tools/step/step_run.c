@@ -212,10 +212,12 @@ check_product(clarke_step_parameter *p, const clarke_run *r, const clarke_step_s
 {
   double product[2];
 
-  if (p->miscounted != NULL || strcmp(s->rule->name, "torch-nadam") != 0 || !products_of(product, r, p)
-      || clarke_step_product_follows(product, &s->hypers, p->k))
+  if (p->miscounted != NULL || strcmp(s->rule->name, "torch-nadam") != 0 || !products_of(product, r, p))
     return;
-  p->miscounted = "mu_product";
+  p->stray = !clarke_step_product_is(product[0], &s->hypers, p->k);
+  if (!p->stray && clarke_step_product_follows(product, &s->hypers, p->k))
+    return;
+  p->miscounted = p->stray ? NULL : "mu_product";
   memcpy(p->counted, product, sizeof p->counted);
 }
 
@@ -235,9 +237,8 @@ clarke_run_question(clarke_step_question *q, clarke_single *single, clarke_step_
   return q->single != NULL;
 }
 
-/* Adagrad's step size is lr / (1 + k lr_decay). */
-static void
-decay_step(clarke_step_settings *s, size_t k)
+void
+clarke_run_decay_step(clarke_step_settings *s, size_t k)
 {
   mpq_t q, one;
 
@@ -275,7 +276,7 @@ judge_parameter(clarke_run *r, clarke_step_parameter *p, clarke_error *err)
   if (status == CLARKE_OK && s.unknown == NULL) {
     clarke_run_question(&q, &single, &s, r, p);
     check_product(p, r, &s);
-    decay_step(&s, p->k);
+    clarke_run_decay_step(&s, p->k);
     status = clarke_step_judge(&p->finding, &q, &p->tensor, false, err);
     clarke_run_add(r, p);
   }
@@ -314,12 +315,12 @@ explains(bool *is, clarke_run *r, clarke_other *wanted, clarke_error *err)
           && clarke_other_change(&s, other) && (p->k > 0 || other->later >= 0);
     if (*is) {
       clarke_run_question(&q, &single, &s, r, p);
-      decay_step(&s, p->k);
+      clarke_run_decay_step(&s, p->k);
       q.single = NULL;
       q.k = p->k + (size_t)other->later;
       q.maximize = q.maximize != other->ascends;
       status = clarke_step_judge(&f, &q, &p->tensor, true, err);
-      *is = status == CLARKE_OK && f.wrong + f.open == 0 && !clarke_step_is_wide(&f);
+      *is = status == CLARKE_OK && f.wrong + f.open == 0 && !clarke_step_is_wide(&f, NULL);
     }
     if (*is && i + 1 == r->n)
       *wanted = changed;
@@ -384,6 +385,8 @@ answer_counts(clarke_run *r)
     r->answer = CLARKE_STEP_WRONG;
   else if (r->sum.open > 0)
     r->answer = CLARKE_STEP_OPEN;
+  else if (r->stray != NULL)
+    r->answer = CLARKE_STEP_STRAY;
   else if (r->wide != NULL)
     r->answer = CLARKE_STEP_WIDE;
   else
@@ -462,6 +465,8 @@ clarke_step_run(int *status_of, const clarke_step_request *q, clarke_error *err)
   clarke_record_init(&r.record);
   status = answer(&r, q, err);
   clarke_watch_hide(true);
+  if (status == CLARKE_OK && q->proof != NULL)
+    status = clarke_run_prove(&r, q->proof, err);
   if (status == CLARKE_OK)
     status = clarke_run_print(&r, q->json, err);
   *status_of = clarke_run_status(&r);

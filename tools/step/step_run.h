@@ -7,6 +7,7 @@
 
 typedef struct {
   const char *folder, *rule; /* rule NULL: the optimizer's own */
+  const char *proof;         /* where to; NULL: none is asked for. One is written where the step is the rule's */
   size_t step;
   bool json;
 } clarke_step_request;
@@ -38,7 +39,7 @@ typedef enum {
   CLARKE_GIVEN_RECORDED, /* the very numbers */
   CLARKE_GIVEN_MULTIPLE, /* one factor times them, but for rounding: unscaled, clipped by their norm */
   CLARKE_GIVEN_CLAMPED,  /* cut at one value */
-  CLARKE_GIVEN_OTHER,    /* neither: of several backward passes, or changed */
+  CLARKE_GIVEN_OTHER,    /* neither: of backward passes that were not recorded, or changed */
 } clarke_given;
 
 typedef struct {
@@ -47,6 +48,7 @@ typedef struct {
   size_t parameters, unrecorded; /* of those that were stepped, how many have no recorded gradient; */
   size_t unstepped;              /* and how many have one, and were not stepped */
   const char *first;     /* of other ones the first parameter; where theta did not begin as recorded, that one's name */
+  size_t summed, from;   /* not 0: the recorded one is the sum of those of so many steps, each behind the other, from the one with that number on */
   bool moved;            /* a parameter was changed between the backward pass and the step */
 } clarke_given_finding;
 

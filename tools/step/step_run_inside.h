@@ -9,6 +9,7 @@ typedef struct {
   size_t group, k;       /* k: steps that were made before */
   const char *miscounted; /* what does not go on as it should, NULL: "step", whose count after is not one more; "mu_product": */
   double counted[2];
+  bool stray; /* NAdam's product before the step is not that of k steps */
   const clarke_tensor *theta;
   clarke_step_tensor tensor;
   clarke_step_finding finding;
@@ -18,6 +19,7 @@ typedef enum {
   CLARKE_STEP_BITS, CLARKE_STEP_WITHIN, CLARKE_STEP_WRONG,
   CLARKE_STEP_OPEN,    /* a bound is infinite */
   CLARKE_STEP_WIDE,    /* the bound is not small beside the step */
+  CLARKE_STEP_STRAY,   /* the state before is not one of these settings */
   CLARKE_STEP_SKIPPED, /* the optimizer found infinite gradients, and changed nothing */
   CLARKE_STEP_NONE,    /* none was made */
   CLARKE_STEP_MISSING, /* it was not kept */
@@ -34,8 +36,9 @@ typedef struct {
   clarke_step_finding sum;          /* of all parameters; slot, entry, recorded and by_rule are not used */
   uint64_t ways;                    /* of all entries that are bit for bit */
   const clarke_step_parameter *first; /* with the first entry that is wrong, or open */
-  const clarke_step_parameter *miscounted;
-  const clarke_step_parameter *wide; /* the first whose bound is not small beside its own step */
+  const clarke_step_parameter *miscounted, *stray;
+  const clarke_step_parameter *wide; /* the first whose bound is not small beside its own step: */
+  int wide_slot;                    /* on theta, -1, or on a slot */
   const char *unknown;              /* a setting without a rule */
   char instead[96];                 /* what explains all entries; empty */
 } clarke_run;
@@ -53,6 +56,12 @@ clarke_status clarke_run_settings(clarke_step_settings *s, const clarke_rule *ru
                                   clarke_error *err);
 bool clarke_run_question(clarke_step_question *q, clarke_single *single, clarke_step_settings *s, const clarke_run *r,
                          const clarke_step_parameter *p);
+
+/* Adagrad's step size is lr / (1 + k lr_decay). */
+void clarke_run_decay_step(clarke_step_settings *s, size_t k);
+
+/* step_run_proof.c: of a step that is the rule's */
+clarke_status clarke_run_prove(const clarke_run *r, const char *path, clarke_error *err);
 
 /* step_other.c: number i; false past the last. */
 bool clarke_other_at(clarke_other *o, const clarke_rule *rule, size_t i);

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch.nn.modules import module as hooks
 from torch.overrides import _get_current_function_mode_stack
-from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
+from torch.utils._python_dispatch import _disable_current_modes, _get_current_dispatch_mode_stack
 
 from . import graph as graphs
 from . import kinks, outside, replay, statistics, updates
@@ -173,15 +173,18 @@ class record:
     `append`: the folder has steps of this graph already, to which this one is added. `background`: a thread checks and
     writes while the training goes on, and wait() refuses; until then no tensor of the step but parameters, their gradients,
     buffers and the batch may be changed through numpy. `trees`: the orders of summation are asked for, too, and written.
+    `accumulate`: gradients that parameters have already are put aside meanwhile, and the block's are added to them: micro-batches of one
+    optimizer's step, each recorded.
     `again`: at the end the modules' calls are run once more, at moved parameters, and compared with what was recorded (again.py);
     or a function that gives the loss again, which is run in their place; False: nothing is, and the report says so.
     """
 
     def __init__(self, path: str | os.PathLike[str], model: torch.nn.Module, *, light: bool = False, optimizer: torch.optim.Optimizer | None = None,
                  step: int = 0, append: bool = False, background: bool = False, trees: bool = False,
-                 again: bool | Callable[[], torch.Tensor] = True) -> None:
+                 again: bool | Callable[[], torch.Tensor] = True, accumulate: bool = False) -> None:
         self.path, self.model, self.light, self.optimizer, self.step = os.fspath(path), model, light, optimizer, step
         self.append, self.background, self.work, self.waited = append, background, None, False
+        self.accumulate, self.aside = accumulate, {}
         self.trace = Trace(light, kinks.WATCHED, kinks.may_be_compared if background else kinks.compared,
                            kinks.needless if light and not background else None, note_function)
         self.given, self.gradients, self.flags, self.hooked = None, None, None, None
@@ -209,8 +212,8 @@ class record:
             if type(module).__name__ == "OptimizedModule" or getattr(module, "_compiled_call_impl", None) is not None:
                 raise Refused(f"{name or 'the model'} is compiled (torch.compile): its operators cannot be seen; record the module itself")
         for name, p in self.model.named_parameters():
-            if p.grad is not None and bool((p.grad != 0).any()):
-                raise Refused(f"{name} has a gradient already; a record is of one backward pass: zero_grad first")
+            if p.grad is not None and not self.accumulate and bool((p.grad != 0).any()):
+                raise Refused(f"{name} has a gradient already; a record is of one backward pass: zero_grad first, or accumulate=True where gradients are added up")
 
     def begin(self):
         model, self.thread = self.model, threading.get_ident()
@@ -220,6 +223,10 @@ class record:
         self.start = {name: p.detach().clone() for name, p in self.parameters.items()}
         self.names = {id(m): name for name, m in model.named_modules()}
         self.update = updates.begin(self)
+        if self.accumulate:
+            self.aside = {p: p.grad for p in self.parameters.values() if p.grad is not None}
+            for p in self.aside:
+                p.grad = None
         self.trace.owned = [p.untyped_storage() for p in self.parameters.values() if p.requires_grad]  # so no other tensor has their addresses
         self.trace.parameters = {storage.data_ptr() for storage in self.trace.owned}
         self.trace.trained |= self.trace.parameters
@@ -272,6 +279,16 @@ class record:
     def after_backward(self):
         self.hooked.restore()
         self.gradients = {n: p.grad.detach().clone() for n, p in self.parameters.items() if p.grad is not None}
+        self.add_up()
+
+    def add_up(self):
+        """Adds the gradients to those that were put aside, as autograd would have."""
+        with _disable_current_modes(), torch.no_grad():
+            for p, before in self.aside.items():
+                if p.grad is not None:
+                    before.add_(p.grad)
+                p.grad = before
+        self.aside = {}
 
     def __exit__(self, kind, error, _):
         try:
@@ -295,6 +312,7 @@ class record:
 
     def leave(self):
         """Nothing sees operators or modules any longer."""
+        self.add_up()  # where no backward pass came
         entered = [*_get_current_dispatch_mode_stack(), *_get_current_function_mode_stack()]
         for mode in reversed(self.modes):
             if any(mode is m for m in entered):

@@ -1,0 +1,342 @@
+/* Recorded steps of optimizers: each entry of the state that a step left behind lies no farther from what the rule makes of the recorded state
+ * and gradient than the proof says. The rule is computed as in proofs about steps (update_rule.c). */
+#include "check/update/update_record.h"
+#include "check/base/allocate.h"
+#include "check/base/lines.h"
+#include "check/files/tensor_files.h"
+#include "check/update/update_statement.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What optimizers call the parts of their state. */
+static const char *const slot_says[N_SLOTS] = {"theta", "psi", "m", "v"};
+static const char *const called[N_SLOTS][5] = {[THETA] = {"theta"},
+                                               [PSI] = {"psi"},
+                                               [M] = {"exp_avg", "momentum_buffer", "m"},
+                                               [V] = {"exp_avg_sq", "square_avg", "sum", "v"}};
+
+typedef struct {
+  tensor *all, *gradients; /* of the optimizer's file; of the record's, or NULL */
+  size_t n, n_gradients;
+  name_index names, gradient_names, stated;
+  bool *read; /* of the optimizer's file: the proof speaks of it */
+  update rule;
+  bool up; /* along the gradient, not down */
+  rational scale;
+} updates;
+
+/* A parameter, before the step and after it. NULL: it has not such a tensor. */
+typedef struct {
+  char *name;
+  size_t k;     /* steps before */
+  bool counted; /* the file says so, too */
+  const tensor *gradient, *part[2][N_SLOTS];
+  rational within[N_SLOTS], moved[N_SLOTS]; /* as stated; as recorded, the most of all entries */
+} stepped_tensor;
+
+/* ---- Tensors */
+
+/* PART/NAME, or PART/SLOT/NAME; NULL: there is none. */
+static const tensor *
+find(updates *u, const char *part, const char *slot, const char *name)
+{
+  char *path = allocate(strlen(part) + strlen(slot) + strlen(name) + 3, 1);
+  sprintf(path, "%s/%s%s%s", part, slot, *slot != '\0' ? "/" : "", name);
+  size_t i = name_find(&u->names, path);
+  free(path);
+  if (i == NONE)
+    return NULL;
+  u->read[i] = true;
+  return &u->all[i];
+}
+
+static bool
+same_shape(const tensor *a, const tensor *b)
+{
+  return a->rank == b->rank && a->count == b->count && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
+}
+
+static const tensor *
+find_slot(updates *u, int when, int slot, const char *name)
+{
+  static const char *const parts[] = {"before", "after"};
+  const tensor *found = NULL;
+  for (size_t i = 0; called[slot][i] != NULL; i++) {
+    const tensor *t = find(u, parts[when], called[slot][i], name);
+    require(t == NULL || found == NULL, "%s has two tensors for one slot", name);
+    found = t != NULL ? t : found;
+  }
+  return found;
+}
+
+/* The count of steps in the file, if it has one, is the stated one. Has it? */
+static bool
+check_count(updates *u, const char *part, const char *name, size_t k)
+{
+  RATIONAL(q);
+  const tensor *t = find(u, part, "step", name);
+  if (t == NULL)
+    return false;
+  require(t->count == 1, "%s/step/%s is no number", part, name);
+  tensor_entry(&q, t, 0);
+  require(mpq_cmp_ui(&q, k, 1) == 0, "%s/step/%s is another number of steps than %zu", part, name, k);
+  return true;
+}
+
+/* Does the state have that part? m only where there is momentum; and torch-sgd has none before its first step. */
+static bool
+is_kept(const updates *u, int s)
+{
+  return s == THETA
+         || (u->rule.of->slot[s]
+             && (s != M || !u->rule.of->number[MOMENTUM] || mpq_sgn(&u->rule.number[MOMENTUM]) != 0));
+}
+
+static void
+find_parts(updates *u, stepped_tensor *p)
+{
+  p->gradient = find(u, "gradient", "", p->name);
+  for (int when = 0; when < 2; when++)
+    for (int s = 0; s < N_SLOTS; s++)
+      if (is_kept(u, s))
+        p->part[when][s] = find_slot(u, when, s, p->name);
+  const tensor *theta = p->part[0][THETA];
+  require(theta != NULL && p->part[1][THETA] != NULL && p->gradient != NULL,
+          "%s: theta before, theta after or the gradient is not recorded", p->name);
+  require(same_shape(theta, p->gradient), "%s: the gradient has another shape", p->name);
+  for (int s = 0; s < N_SLOTS; s++) {
+    const tensor *before = p->part[0][s], *after = p->part[1][s];
+    require(before == NULL || same_shape(theta, before), "%s: a part before has another shape", p->name);
+    require(after == NULL || same_shape(theta, after), "%s: a part after has another shape", p->name);
+    require(!is_kept(u, s) || (after != NULL && (before != NULL || p->k == 0)), "%s: its %s is missing", p->name,
+            slot_says[s]);
+    require(s != M || before == NULL || p->k > 0 || !u->rule.of->number[DAMPENING],
+            "%s has a buffer before its first step", p->name);
+  }
+  p->counted = check_count(u, "before", p->name, p->k);
+  if (check_count(u, "after", p->name, p->k + 1) && p->k == 0)
+    p->counted = true;
+}
+
+/* The gradient that the optimizer was given is that of the record's file, bit for bit. */
+static void
+check_given(const updates *u, const stepped_tensor *p)
+{
+  if (u->gradients == NULL)
+    return;
+  size_t i = name_find(&u->gradient_names, p->name);
+  require(i != NONE, "%s has no recorded gradient", p->name);
+  const tensor *of = &u->gradients[i], *given = p->gradient;
+  require(of->type == given->type && same_shape(of, given) && of->packed.size == given->packed.size
+              && memcmp(of->packed.data, given->packed.data, given->packed.size) == 0,
+          "%s: the optimizer was given another gradient than the recorded one", p->name);
+}
+
+/* ---- An entry */
+
+static void
+set_entry(interval *x, const tensor *t, size_t i)
+{
+  RATIONAL(q);
+  tensor_entry(&q, t, i);
+  interval_set(x, &q, &q);
+}
+
+/* Before the first step: what is not recorded begins as the rule says. */
+static void
+begin_entry(const updates *u, update_entry *e, const stepped_tensor *p, size_t i)
+{
+  RATIONAL(q);
+  for (int s = 0; s < N_SLOTS; s++) {
+    interval_set(&e->slot[s], &zero, &zero);
+    if (p->part[0][s] != NULL)
+      set_entry(&e->slot[s], p->part[0][s], i);
+  }
+  require(!u->rule.of->slot[V] || p->part[0][V] == NULL || mpq_sgn(&e->slot[V].lo) >= 0, "%s: v is below 0", p->name);
+  if (p->part[0][V] == NULL && u->rule.of->v_is_one)
+    interval_set(&e->slot[V], &plus_one, &plus_one);
+  if (p->part[0][PSI] != NULL || !u->rule.of->slot[PSI])
+    return;
+  mpq_mul(&q, &u->rule.number[ALPHA], &u->rule.number[BETA]);
+  mpq_sub(&q, &plus_one, &q);
+  interval_add(&e->slot[PSI], &e->slot[THETA], &q);
+}
+
+/* The most by which it has moved; from 0, where it was not there before. */
+static void
+add_move(stepped_tensor *p, int s, const rational *after, size_t i)
+{
+  RATIONAL(q);
+  if (p->part[0][s] != NULL)
+    tensor_entry(&q, p->part[0][s], i);
+  mpq_sub(&q, after, &q);
+  mpq_abs(&q, &q);
+  if (mpq_cmp(&q, &p->moved[s]) > 0)
+    mpq_set(&p->moved[s], &q);
+}
+
+/* The recorded number lies within the stated distance of the interval that holds the rule's. */
+static void
+check_near(const stepped_tensor *p, const interval *x, const rational *after, int s, size_t i)
+{
+  RATIONAL(far);
+  RATIONAL(q);
+  mpq_sub(&far, &x->hi, after);
+  mpq_sub(&q, after, &x->lo);
+  if (mpq_cmp(&q, &far) > 0)
+    mpq_swap(&q, &far);
+  if (mpq_cmp(&far, &p->within[s]) <= 0)
+    return;
+  mpq_sub(&far, &x->lo, after);
+  mpq_sub(&q, after, &x->hi);
+  require(mpq_cmp(&far, &p->within[s]) <= 0 && mpq_cmp(&q, &p->within[s]) <= 0,
+          "%s: entry %zu of %s is farther from the rule's", p->name, i, slot_says[s]);
+  leave(UNDECIDED, "%s: entry %zu of %s may be farther from the rule's, with intervals of %d bits", p->name, i,
+        slot_says[s], MAX_BITS);
+}
+
+static void
+check_entry(const updates *u, update_entry *e, stepped_tensor *p, size_t i)
+{
+  RATIONAL(g);
+  begin_entry(u, e, p, i);
+  tensor_entry(&g, p->gradient, i);
+  mpq_div(&g, &g, &u->scale);
+  if (u->up)
+    mpq_neg(&g, &g);
+  update_step(&u->rule, e, &g);
+  for (int s = 0; s < N_SLOTS; s++) {
+    if (p->part[1][s] == NULL)
+      continue;
+    tensor_entry(&g, p->part[1][s], i);
+    check_near(p, &e->slot[s], &g, s, i);
+    add_move(p, s, &g, i);
+  }
+}
+
+/* ---- A parameter */
+
+/* A distance that is not small beside how far the tensor moved would let a wrong state pass. */
+static void
+state_part(const stepped_tensor *p, int s)
+{
+  RATIONAL(four);
+  mpq_mul_2exp(&four, &p->within[s], 2);
+  require(mpq_cmp(&four, &p->moved[s]) <= 0, "%s: the distance of %s is not small beside how far it moved", p->name,
+          slot_says[s]);
+  gmp_fprintf(account, "      %s within %Qd, having moved by up to about %.3g\n", slot_says[s], &p->within[s],
+              mpq_get_d(&p->moved[s]));
+}
+
+/* `parameter NAME K`, and the distance of each part that is recorded after the step. */
+static void
+check_parameter(updates *u)
+{
+  stepped_tensor p = {0};
+  update_entry *e = (update_entry *)intervals(N_SLOTS);
+  next_line("parameter");
+  p.name = next_name();
+  p.k = next_number();
+  require(name_add(&u->stated, p.name), "%s is there twice", p.name);
+  find_parts(u, &p);
+  check_given(u, &p);
+  fputs("    ", account);
+  state_name(p.name);
+  fprintf(account, ", %zu entries of %s, %s %zu steps\n", p.gradient->count, dtypes[p.part[0][THETA]->type].name[1],
+          p.counted ? "after" : "not counted in the file, taken as after", p.k);
+  for (int s = 0; s < N_SLOTS; s++) {
+    p.within[s] = rational_zero();
+    p.moved[s] = rational_zero();
+    if (p.part[1][s] != NULL)
+      next_rational(&p.within[s]);
+  }
+  update_share(&u->rule, p.k);
+  for (size_t i = 0; i < p.gradient->count; i++)
+    check_entry(u, e, &p, i);
+  for (int s = 0; s < N_SLOTS; s++) {
+    if (p.part[1][s] != NULL)
+      state_part(&p, s);
+    mpq_clear(&p.within[s]);
+    mpq_clear(&p.moved[s]);
+  }
+  intervals_free((interval *)e, N_SLOTS);
+}
+
+static void
+check_group(updates *u)
+{
+  next_line("group");
+  size_t n = next_number();
+  fprintf(account, "  Parameters: %zu\n", n);
+  update_read_settings(&u->rule);
+  next_line("direction");
+  const char *word = next_word();
+  u->up = strcmp(word, "up") == 0;
+  require(u->up || strcmp(word, "down") == 0, "'down' or 'up' is expected");
+  if (u->up)
+    fputs("  up along the gradient: it is negated first\n", account);
+  for (size_t i = 0; i < n; i++)
+    check_parameter(u);
+  update_end(&u->rule);
+}
+
+/* ---- The statement */
+
+static void
+read_files(updates *u, const char *folder)
+{
+  next_line("optimizer");
+  u->all = tensors_read(next_file(folder, "Optimizer's step"), &u->n, &u->names);
+  u->read = allocate(u->n, sizeof *u->read);
+  if (line_is("gradients")) {
+    u->gradients = tensors_read(next_file(folder, "Gradients"), &u->n_gradients, &u->gradient_names);
+    fputs("The optimizer was given these gradients, bit for bit.\n", account);
+  } else {
+    fputs("Of the gradient that the optimizer was given nothing else is said.\n", account);
+  }
+  next_line("scale");
+  u->scale = rational_zero();
+  next_rational(&u->scale);
+  require(mpq_sgn(&u->scale) > 0, "the scale is not above 0");
+  if (mpq_cmp_ui(&u->scale, 1, 1) != 0)
+    gmp_fprintf(account, "The step divided them by %Qd.\n", &u->scale);
+}
+
+/* Every parameter of the file is stated. Of what else it has nothing is said. */
+static void
+check_whole(const updates *u)
+{
+  static const char theta[] = "after/theta/";
+  size_t unsaid = 0;
+  for (size_t i = 0; i < u->n; i++) {
+    const char *name = u->all[i].name;
+    require(u->read[i] || strncmp(name, theta, strlen(theta)) != 0, "nothing is said of %s", name + strlen(theta));
+    if (u->read[i])
+      continue;
+    fputs(unsaid++ == 0 ? "Nothing is said of these, whose numbers may be any:\n    " : "    ", account);
+    state_name(name);
+    fputs("\n", account);
+  }
+}
+
+void
+check_recorded_update(const char *folder)
+{
+  updates u = {0};
+  read_files(&u, folder);
+  update_read_rule(&u.rule);
+  fprintf(account, "The step of an optimizer, each entry by itself: %s\n  %s\n", u.rule.of->name, u.rule.of->says);
+  next_line("groups");
+  size_t n = next_number();
+  require(n > 0, "one group or more is expected");
+  for (size_t i = 0; i < n; i++)
+    check_group(&u);
+  last_line();
+  check_whole(&u);
+  mpq_clear(&u.scale);
+  printf("VERIFIED\n%sEach recorded number is no farther from what the rule makes, in real arithmetic, of the recorded "
+         "state "
+         "and gradient.\n",
+         account_text());
+}

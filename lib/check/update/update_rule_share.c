@@ -1,0 +1,143 @@
+/* What the entries of a tensor share in a step: 1 less a power, NAdam's factors. */
+#include "check/base/elementary.h"
+#include "check/update/update_rule.h"
+
+#define MOST_EXACT 65536 /* bits of a power, beyond which it is an interval */
+
+/* Ends of few bits, also where it was exact. */
+static void
+shorten(interval *y)
+{
+  INTEGER(z);
+  if (mpz_sizeinbase(mpq_denref(&y->lo), 2) <= MOST_EXACT && mpz_sizeinbase(mpq_denref(&y->hi), 2) <= MOST_EXACT)
+    return;
+  fixed(&z, &y->lo, session_bits, false);
+  unfixed(&y->lo, &z, session_bits);
+  fixed(&z, &y->hi, session_bits, true);
+  unfixed(&y->hi, &z, session_bits);
+}
+
+/* y = a^n, by squares. It is exact as long as it is short. */
+static void
+power(interval *y, const rational *a, size_t n)
+{
+  INTERVAL(square);
+  interval_set(y, &plus_one, &plus_one);
+  interval_set(&square, a, a);
+  for (; n > 0; n /= 2) {
+    if (n % 2 == 1)
+      interval_mul(y, y, &square);
+    interval_mul(&square, &square, &square);
+    shorten(&square);
+    shorten(y);
+  }
+}
+
+/* y = 1 - x, which is above 0 */
+static void
+rest_of(interval *y, const interval *x)
+{
+  RATIONAL(low);
+  mpq_sub(&low, &plus_one, &x->hi);
+  mpq_sub(&y->hi, &plus_one, &x->lo);
+  mpq_set(&y->lo, &low);
+  if (mpq_sgn(&y->lo) <= 0)
+    leave(UNDECIDED, "1 less a power is not known to be above 0");
+}
+
+static void
+rest_of_power(interval *y, const rational *a, size_t n)
+{
+  power(y, a, n);
+  rest_of(y, y);
+}
+
+/* mu_n = momentum (1 - 0.96^(n momentum-decay) / 2), and 0.96^x = exp(-x log(25/24)) */
+static void
+nadam_mu(const update *u, interval *mu, size_t n)
+{
+  RATIONAL(base);
+  RATIONAL(t);
+  RATIONAL(end);
+  mpq_set_ui(&base, 25, 24);
+  for (int up = 0; up < 2; up++) {
+    rational *of = up ? &mu->hi : &mu->lo;
+    log_end(&end, &base, up);
+    mpq_set_ui(&t, n, 1);
+    mpq_mul(&t, &t, &u->number[MOMENTUM_DECAY]);
+    mpq_mul(&t, &t, &end);
+    exp_end(&end, &t, !up);
+    mpq_div_2exp(&end, &end, 1);
+    mpq_sub(&end, &plus_one, &end);
+    mpq_mul(of, &u->number[MOMENTUM], &end);
+  }
+  interval_round(mu);
+}
+
+/* by_m = mu_{k+1} / (1 - p mu_{k+1}), by_g = (1 - mu_k) / (1 - p), k from 1; p the product of all mu up to mu_k */
+static void
+share_products(update *u, size_t k)
+{
+  INTERVAL(mu);
+  INTERVAL(next);
+  INTERVAL(c);
+  for (; u->multiplied <= k; u->multiplied++) {
+    nadam_mu(u, &mu, u->multiplied + 1);
+    interval_mul(&u->shared[PRODUCT], &u->shared[PRODUCT], &mu);
+    interval_round(&u->shared[PRODUCT]);
+  }
+  nadam_mu(u, &mu, k + 1);
+  rest_of(&u->shared[BY_G], &mu);
+  rest_of(&c, &u->shared[PRODUCT]);
+  update_divide(&u->shared[BY_G], &u->shared[BY_G], &c);
+  nadam_mu(u, &next, k + 2);
+  interval_mul(&c, &u->shared[PRODUCT], &next);
+  rest_of(&c, &c);
+  update_divide(&u->shared[BY_M], &next, &c);
+}
+
+void
+update_share(update *u, size_t k)
+{
+  u->k = k;
+  if (u->of->corrects) {
+    rest_of_power(&u->shared[REST_V], &u->number[SIGMA], k + 1);
+    rest_of_power(&u->shared[REST_M], &u->number[MOMENTUM], k + 1);
+  }
+  if (u->of->shares == PRODUCTS)
+    share_products(u, k);
+  if (u->of->shares == FACTORS) {
+    nadam_mu(u, &u->shared[BY_M], k + 1);
+    nadam_mu(u, &u->shared[BY_G], k);
+    rest_of(&u->shared[BY_G], &u->shared[BY_G]);
+  }
+  if (u->of->shares == ROOT) {
+    sqrt_end(&u->shared[BY_M].lo, &u->shared[REST_V].lo, false);
+    sqrt_end(&u->shared[BY_M].hi, &u->shared[REST_V].hi, true);
+  }
+}
+
+void
+update_begin(update *u)
+{
+  for (int i = 0; i < N_NUMBERS; i++) {
+    u->rest[i] = rational_zero();
+    mpq_sub(&u->rest[i], &plus_one, &u->number[i]);
+  }
+  for (int i = 0; i < N_SHARED; i++) {
+    u->shared[i] = interval_nought();
+    interval_set(&u->shared[i], &plus_one, &plus_one);
+  }
+  u->multiplied = 0;
+}
+
+void
+update_end(update *u)
+{
+  for (int i = 0; i < N_NUMBERS; i++) {
+    mpq_clear(&u->number[i]);
+    mpq_clear(&u->rest[i]);
+  }
+  for (int i = 0; i < N_SHARED; i++)
+    interval_clear(&u->shared[i]);
+}

@@ -1,0 +1,82 @@
+/* What a proof about steps of optimizers states of the rule: its name, its numbers, and what may be chosen. */
+#include "check/update/update_statement.h"
+#include "check/base/lines.h"
+
+#include <string.h>
+
+/* ---- The statement */
+
+static const char *const number_names[] = {"eta", "alpha",        "beta",      "sigma",         "momentum",
+                                           "eps", "weight-decay", "dampening", "momentum-decay"};
+
+static const char *const number_says[] = {"eta",          "alpha",     "beta",          "s", "b", "eps",
+                                          "weight-decay", "dampening", "momentum-decay"};
+
+void
+update_read_rule(update *u)
+{
+  next_line("rule");
+  const char *name = next_word();
+  u->of = update_rule_named(name);
+  require(u->of != NULL, "no rule is called '%.40s'", name);
+}
+
+/* The numbers that the rule has, each on its line. */
+static void
+read_numbers(update *u)
+{
+  for (int i = 0; i < N_NUMBERS; i++) {
+    u->number[i] = rational_zero();
+    if (!u->of->number[i])
+      continue;
+    known_line("number", number_names[i]);
+    next_rational(&u->number[i]);
+    require(mpq_sgn(&u->number[i]) >= 0, "%s is below 0", number_names[i]);
+    require((i != SIGMA && i != MOMENTUM) || mpq_cmp(&u->number[i], &plus_one) < 0, "%s is not below 1",
+            number_names[i]);
+    gmp_fprintf(account, "%s%s = %Qd", i == ETA ? "  " : ", ", number_says[i], &u->number[i]);
+  }
+  fputs("\n", account);
+  require(!u->of->slot[PSI] || mpq_sgn(&u->number[BETA]) > 0, "beta is 0");
+}
+
+/* One of two words. */
+static bool
+read_choice(const char *keyword, const char *first, const char *second)
+{
+  next_line(keyword);
+  const char *word = next_word();
+  require(strcmp(word, first) == 0 || strcmp(word, second) == 0, "'%s' or '%s' is expected", first, second);
+  return strcmp(word, first) == 0;
+}
+
+static void
+read_choices(update *u)
+{
+  u->inside = u->nesterov = u->grows = false;
+  u->coupled = read_choice("decay", "coupled", "decoupled");
+  if (mpq_sgn(&u->number[DECAY]) != 0)
+    fprintf(account, "  weight decay: %s\n",
+            u->coupled ? "weight-decay theta is added to the gradient"
+                       : "theta (1 - eta weight-decay) before the step");
+  if (u->of->slot[V]) {
+    u->inside = read_choice("root", "inside", "outside");
+    fprintf(account, "  root(v): %s\n", u->inside ? "sqrt(v + eps)" : "sqrt(v) + eps");
+  }
+  if (u->of->number[DAMPENING]) {
+    u->nesterov = read_choice("nesterov", "yes", "no");
+    fprintf(account, "  Nesterov: %s\n", u->nesterov ? "yes" : "no");
+  }
+  if (u->of->has_growth) {
+    u->grows = read_choice("mu", "grows", "fixed");
+    fprintf(account, "  mu: %s\n", u->grows ? "k / (k + 3) in the step behind k steps" : "b");
+  }
+}
+
+void
+update_read_settings(update *u)
+{
+  read_numbers(u);
+  read_choices(u);
+  update_begin(u);
+}
