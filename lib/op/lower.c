@@ -16,8 +16,8 @@ clarke_lower_fail(const clarke_lowering *low, clarke_error *err, const char *for
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  return clarke_fail(err, CLARKE_EINPUT, "%s: node %zu '%s' (%s): %s", low->graph->file,
-                     low->place, low->node->name, low->node->op_type, text);
+  return clarke_fail(err, CLARKE_EINPUT, "%s: node %zu '%s' (%s%s%s): %s", low->graph->file, low->place, low->node->name,
+                     low->of != NULL ? low->of : "", low->of != NULL ? ", its " : "", low->node->op_type, text);
 }
 
 clarke_status
@@ -285,9 +285,8 @@ pieces_init(clarke_pieces *p)
   p->slope = CLARKE_NONE;
 }
 
-/* The node's name, or one made of operator and place. */
-static char *
-step_name(const clarke_lowering *low)
+char *
+clarke_lower_name(const clarke_lowering *low)
 {
   char made[128];
 
@@ -332,7 +331,7 @@ clarke_lower_step(clarke_lowering *low, clarke_step_kind kind, size_t n_in, size
     pieces_init(&s->pieces);
   if (kind == CLARKE_NORMALIZE)
     mpq_init(s->epsilon);
-  s->name = step_name(low);
+  s->name = clarke_lower_name(low);
   s->in = calloc(n_in, sizeof *s->in);
   if (s->name == NULL || s->in == NULL) {
     clarke_lower_no_memory(low, err);
@@ -369,7 +368,7 @@ clarke_lower_made(clarke_lowering *low, size_t rank, const size_t *dims, size_t 
   v->constant = true;
   if (!fits || v->count > CLARKE_MAX_MAP)
     return clarke_lower_fail(low, err, "a constant of over %zu entries", CLARKE_MAX_MAP);
-  v->name = step_name(low);
+  v->name = clarke_lower_name(low);
   v->real = calloc(v->count + 1, sizeof *v->real);
   *value = low->graph->n_values - 1;
   return v->name != NULL && v->real != NULL ? CLARKE_OK : clarke_lower_no_memory(low, err);

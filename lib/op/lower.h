@@ -12,6 +12,9 @@ clarke_status clarke_lower_fail(const clarke_lowering *low, clarke_error *err, c
 clarke_status clarke_lower_no_memory(const clarke_lowering *low, clarke_error *err);
 clarke_status clarke_lower_too_large(const clarke_lowering *low, clarke_error *err);
 
+/* The node's name, or one made of operator and place; NULL: there is no memory. */
+char *clarke_lower_name(const clarke_lowering *low);
+
 const clarke_value *clarke_lower_value(const clarke_lowering *low, size_t i);
 bool clarke_lower_has(const clarke_lowering *low, size_t i);
 /* The input must be an activation; a floating-point constant; an integer constant. */

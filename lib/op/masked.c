@@ -119,10 +119,10 @@ read_mask(mask *m, const clarke_lowering *low, clarke_error *err)
 
       m->at[f] = x->excluded[f] ? CLARKE_NONE : m->order[line] * m->left[line] + n++;
     }
-  if (many[0] > 0)
+  if (many[0] > 0 && low->of == NULL)
     clarke_lower_fail(low, err, "a line has no entry that is not minus infinity: its softmax would be NaN");
   free(many);
-  for (size_t line = 0; line < m->lines; line++)
+  for (size_t line = 0; line < m->lines && low->of == NULL; line++)
     if (m->left[line] == 0)
       return CLARKE_EINPUT;
   return CLARKE_OK;
@@ -156,6 +156,20 @@ add_lines(clarke_lowering *low, const mask *m, size_t left, clarke_status *statu
   return s->out;
 }
 
+/* The step, a sum, has nothing to add up. */
+static clarke_status
+put_zeros(clarke_lowering *low, clarke_step *s, clarke_error *err)
+{
+  const size_t out = s->out, count = low->graph->values[out].count;
+  size_t *map = clarke_lower_map(low, s, 0, count, err);
+
+  if (map == NULL)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  for (size_t f = 0; f < count; f++)
+    map[f] = CLARKE_NONE;
+  return clarke_lower_done(low, out, err);
+}
+
 /* All lines in their places: of each number of entries left the lines are in parts[left], if there are some. */
 static clarke_status
 join_lines(clarke_lowering *low, const mask *m, const size_t *parts, clarke_error *err)
@@ -167,7 +181,9 @@ join_lines(clarke_lowering *low, const mask *m, const size_t *parts, clarke_erro
   for (size_t left = 1; left <= m->length; left++)
     n += parts[left] != CLARKE_NONE;
   memcpy(dims, clarke_lower_value(low, 0)->dims, sizeof dims);
-  s = clarke_lower_step(low, CLARKE_SUM, n, rank, dims, err);
+  s = clarke_lower_step(low, CLARKE_SUM, n > 0 ? n : 1, rank, dims, err);
+  if (s != NULL && n == 0)
+    return put_zeros(low, s, err);
   for (size_t left = 1; left <= m->length && s != NULL; left++) {
     size_t *map = parts[left] != CLARKE_NONE ? clarke_lower_map(low, s, i, count, err) : NULL;
 

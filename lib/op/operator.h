@@ -36,6 +36,7 @@ typedef struct {
   int64_t opset;
   size_t n_in;
   size_t *in; /* values; CLARKE_NONE for an omitted optional input */
+  const char *of; /* of a node within another one: that one's operator; else NULL */
   size_t *out; /* of an operator with several outputs: their values; CLARKE_NONE: the last value is the first */
 } clarke_lowering;
 

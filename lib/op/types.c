@@ -18,6 +18,7 @@ typedef struct {
 
 static const rule rules[] = {
   {"And", 7, "b", "b"},
+  {"Attention", 23, "TTU.TUl", "TTUT"},
   {"BatchNormalization", 14, "TTTUU", "TUU"},
   {"BatchNormalization", 15, "TUUVV", "TVV"},
   {"Cast", 7, ".", "a"},
@@ -36,6 +37,7 @@ static const rule rules[] = {
   {"Greater", 7, "T", "b"},
   {"GreaterOrEqual", 7, "T", "b"},
   {"LSTM", 7, "TTTTnT", "T"},
+  {"LinearAttention", 27, "TTTUTT", "TU"},
   {"LayerNormalization", 7, "T", "T."},
   {"Less", 7, "T", "b"},
   {"LessOrEqual", 7, "T", "b"},
@@ -47,6 +49,7 @@ static const rule rules[] = {
   {"Pow", 12, "T.", "T"},
   {"RMSNormalization", 23, "rU", "U"},
   {"RNN", 7, "TTTTnT", "T"},
+  {"RotaryEmbedding", 23, "TTTl", "T"},
   {"ReduceL2", 18, "Tl", "T"},
   {"ReduceLogSum", 18, "Tl", "T"},
   {"ReduceLogSumExp", 18, "Tl", "T"},
@@ -61,6 +64,7 @@ static const rule rules[] = {
   {"Resize", 11, "Trfl", "T"},
   {"Shape", 7, ".", "l"},
   {"Size", 7, ".", "l"},
+  {"SoftmaxCrossEntropyLoss", 12, "TiT", "T"},
   {"Slice", 10, "TU", "T"},
   {"Split", 13, "Tl", "T"},
   {"Squeeze", 13, "Tl", "T"},

@@ -1815,6 +1815,56 @@ def operators():
         OPERATORS.append(f"{name} {0 if name in ROUNDED else 1}")
 
 
+def graphs_as_operators():
+    """Operators that ONNX states as graphs of others, as the reference evaluator computes them."""
+    from onnx.reference import ReferenceEvaluator
+    rng = np.random.default_rng(77)
+    node = helper.make_node
+
+    def dyadic(*shape):
+        return (rng.integers(-12, 13, size=shape) / 8).astype(np.float32)
+
+    def split(n):
+        return node("Split", ["x"], ["q", "k", "v"], axis=n, num_outputs=3)
+
+    mask = np.where(rng.random((4, 4)) < 0.3, -np.inf, dyadic(4, 4)).astype(np.float32)
+    mask[1] = -np.inf
+    turns = dict(c=dyadic(5, 2), s=dyadic(5, 2))
+    cases = {
+        # of 3 axes, two heads of 3 entries: causal; what a query may see is by its place
+        "attention": ([split(2), node("Attention", ["q", "k", "v"], ["y"], q_num_heads=2, kv_num_heads=2, is_causal=1), node("Mul", ["y", "w"], ["out"])],
+                      [4, 18], 2, dict(w=dyadic(4, 6)), 24, {}),
+        # two heads share one of keys; a mask that hides all from a query; capped, scaled, with a past
+        "attention-shared": ([node("Attention", ["x", "K", "V", "m", "pk", "pv"], ["a", "", "pvs"], softcap=2.0, scale=0.25),
+                              node("ReduceSum", ["pvs"], ["t"], keepdims=0), node("Mul", ["a", "t"], ["out"])],
+                             [2, 4, 4], 1, dict(K=dyadic(1, 1, 1, 4), V=dyadic(1, 1, 1, 2), m=mask, pk=dyadic(1, 1, 3, 4), pv=dyadic(1, 1, 3, 2)), 23, {}),
+        # a window, and truth values that tell
+        "attention-window": ([node("Attention", ["x", "x", "x", "m"], ["out"], left_window_size=1, right_window_size=1)],
+                             [1, 4, 3], 2, {}, 25, dict(m=rng.random((4, 4)) < 0.7)),
+        "recurrence": ([split(2), node("LinearAttention", ["q", "k", "v", "", "g", "b"], ["y", "s"], q_num_heads=1, kv_num_heads=1),
+                        node("ReduceSum", ["s", "a"], ["t"], keepdims=0), node("Mul", ["y", "t"], ["out"])],
+                       [3, 6], 1, dict(g=dyadic(1, 3, 2), b=dyadic(1, 3, 1)), 27, dict(a=np.array([2]))),
+        "rotary": ([node("RotaryEmbedding", ["x", "c", "s", "p"], ["y"], interleaved=1), node("RotaryEmbedding", ["y", "c", "s", "p"], ["out"], rotary_embedding_dim=4)],
+                   [2, 3, 4], 2, turns, 23, dict(p=np.array([[4, 0, 2], [4, 0, 2]]))),
+        "rotary-joined": ([node("RotaryEmbedding", ["x", "c", "s", "p"], ["out"], num_heads=2, rotary_embedding_dim=4)],
+                          [3, 12], 2, turns, 23, dict(p=np.array([[1, 0, 3], [1, 0, 3]]))),
+        "causal": ([node("CausalConvWithState", ["x", "w", "b"], ["y", "s"], activation="silu"), node("ReduceSum", ["s", "a"], ["t"]),
+                    node("Mul", ["y", "t"], ["out"])], [2, 4], 1, dict(w=dyadic(2, 1, 3), b=dyadic(2)), 27, dict(a=np.array([2]))),
+        "loss-rows": ([node("SoftmaxCrossEntropyLoss", ["x", "t", "w"], ["l", "p"], ignore_index=7), node("NegativeLogLikelihoodLoss", ["p", "t"], ["n"], reduction="sum"),
+                       node("Mul", ["p", "l"], ["a"]), node("Add", ["a", "n"], ["out"])], [3, 2], 2, dict(w=np.abs(dyadic(2)) + 1), 22, dict(t=np.array([1, 0, 1]))),
+    }
+    for name, (nodes, shape, samples, parameters, opset, integers) in cases.items():
+        rows = name.endswith("-rows")
+        save(f"op-{name}.onnx", nodes, shape if rows else [1 if samples == 1 else "N", *shape], None, parameters, opset, integers)
+        x = dyadic(samples, *shape)
+        batch(f"op-{name}.npz", x)
+        reference = ReferenceEvaluator(onnx.load(path(f"op-{name}.onnx")))
+        out = [reference.run(None, {"x": each})[0] for each in (x if rows else [x])]
+        with open(path(f"op-{name}.npy"), "wb") as f:
+            np.save(f, np.ascontiguousarray(np.stack(out) if rows else out[0], np.float32))
+        OPERATORS.append(f"{name} 0")
+
+
 OPERATORS = []
 ROUNDED = ["smooth", "softmax-old", "hardswish", "norm-root", "layer", "instance", "group", "trained", "trained-rows",
            "layer-exact", "functions", "quotients", "divided", "elus", "between", "between-line", "lstm", "gru", "rnn", "masked", "counted", "written-out", "minus-infinity", "standardized",
@@ -5488,6 +5538,7 @@ def main():
                   statistics, declarations, weights_of_nodes, zones]:
         make()
     operators()
+    graphs_as_operators()
     with open(path("operators.txt"), "w") as f:
         f.write("\n".join(OPERATORS) + "\n")
     with open(path("index.txt"), "w") as f:

@@ -432,6 +432,71 @@ def normalization(d):
                   epsilon=d.rng.choice([None, 0.125]))
 
 
+def heads_of(d, shape):
+    """The heads of an input of (batch, length, heads size), and the size; of four axes those that it has."""
+    if len(shape) == 4:
+        return shape[1], shape[2], shape[3], {}
+    heads = d.rng.choice([h for h in range(1, shape[2] + 1) if shape[2] % h == 0])
+    return heads, shape[1], shape[2] // heads, {"q_num_heads": heads}
+
+
+def attention(d):
+    """Of the activation with itself, or with constants, which all samples have."""
+    d.since(23)
+    shape = d.shape()
+    if len(shape) not in (3, 4) or 0 in shape:
+        raise Undrawn
+    heads, length, size, named = heads_of(d, shape)
+    shared = heads if len(shape) == 4 else d.rng.choice([h for h in range(1, heads + 1) if heads % h == 0])
+    own = d.rng.random() < 0.5 and shared == heads
+    rows, keys = shape[0] if d.kind == "single" else 1, length if own else d.rng.choice([1, 2, 3])
+    dims = [rows, shared, keys, size] if len(shape) == 4 else [rows, keys, shared * size]
+    inputs = [d.now, d.now, d.now] if own else [d.now, d.constant(d.floats(dims)), d.constant(d.floats(dims))]
+    if len(shape) == 3:
+        named["kv_num_heads"] = shared
+    kind = d.rng.choice(["none", "floats", "truths"])
+    mask = d.floats([length, keys]) if kind == "floats" else np.array([[d.rng.random() < 0.8 for _ in range(keys)] for _ in range(length)])
+    if kind == "floats" and keys > 1 and d.rng.random() < 0.5:
+        mask[d.rng.randrange(length), 1:] = -np.inf
+    if kind == "truths":
+        mask[:, 0] = True
+    inputs += [d.constant(mask)] if kind != "none" else []
+    return d.node("Attention", inputs, scale=d.rng.choice([None, 0.25]), softcap=d.rng.choice([None, None, 2.0]),
+                  is_causal=d.rng.choice([None, 0, 1]), **named)
+
+
+def rotary(d):
+    d.since(23)
+    shape = d.shape()
+    if len(shape) not in (3, 4) or 0 in shape:
+        raise Undrawn
+    heads, length, size, named = heads_of(d, shape)
+    if len(shape) == 4:
+        length = shape[2]
+    turned = d.rng.choice([k for k in range(2, size + 1, 2)] or [0])
+    if turned == 0:
+        raise Undrawn
+    half = turned // 2
+    named = {"num_heads": named["q_num_heads"]} if named else {}
+    places = np.array([[d.rng.randrange(4) for _ in range(length)]] * shape[0], np.int64)
+    return d.node("RotaryEmbedding", [d.now, d.constant(d.floats([4, half])), d.constant(d.floats([4, half])), d.constant(places)],
+                  interleaved=d.rng.choice([None, 0, 1]), rotary_embedding_dim=None if turned == size and d.rng.random() < 0.5 else turned, **named)
+
+
+def loss_of(d):
+    """Of targets that all samples share."""
+    d.since(12)
+    shape = d.shape()
+    if len(shape) < 2 or 0 in shape:
+        raise Undrawn
+    own = [shape[0], *shape[2:]]
+    row = np.array([d.rng.randrange(shape[1]) for _ in range(int(np.prod(own[1:])))], np.int64).reshape(own[1:])
+    op = d.rng.choice(["NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"])
+    weight = [d.constant(np.abs(d.floats([shape[1]])) + 1)] if d.rng.random() < 0.5 else []
+    return d.node(op, [d.now, d.constant(np.stack([row] * own[0])), *weight],
+                  reduction=d.rng.choice(["none", "none", "sum", None]) if d.kind == "single" else "none")
+
+
 def einsum(d):
     d.since(12)
     shape = d.shape()
@@ -608,5 +673,5 @@ def by_shape(d):
 
 
 OPERATORS = [pointwise, pointwise, clip, prelu, arithmetic, arithmetic, arithmetic, extremes, power, matmul, matmul, gemm,
-             rounding, choice, choice, cast, space, space, convolution, convolution, transposed, pool, pool, reduction, reduction, softmax, normalization, normalization,
+             rounding, choice, choice, cast, space, space, convolution, convolution, transposed, pool, pool, reduction, reduction, softmax, normalization, normalization, attention, attention, rotary, loss_of,
              einsum, einsum, sorted_, resize, recurrent, cumulative, triangle, by_shape]

@@ -328,7 +328,7 @@ read_opset(bytes file)
     refuse_if(found++ > 0, "the model names two versions of the operators");
     opset = whole(f.body, 2);
   }
-  refuse_if(opset < 7 || opset > 25, "operators of version %ju; supported are 7 to 25", (uintmax_t)opset);
+  refuse_if(opset < 7 || opset > 28, "operators of version %ju; supported are 7 to 28", (uintmax_t)opset);
   return opset;
 }
 

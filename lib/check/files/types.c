@@ -12,7 +12,8 @@ static const struct {
   const char *in, *out, *operators;
 } signatures[] = {
     {7, "A", "A",
-     "Abs Add AveragePool BatchNormalization Ceil Celu Clip Concat Conv ConvTranspose Div Dropout Einsum Elu Erf Exp "
+     "Abs Add AveragePool BatchNormalization CausalConvWithState "
+     "Ceil Celu Clip Concat Conv ConvTranspose Div Dropout Einsum Elu Erf Exp "
      "Flatten Floor Gelu "
      "Gemm GlobalAveragePool GlobalMaxPool GroupNormalization HardSigmoid HardSwish Identity InstanceNormalization "
      "LeakyRelu Log LogSoftmax MatMul Max Min Mish Mod Mul Neg PRelu Pad Pow Range Reciprocal ReduceL2 ReduceMax "
@@ -30,7 +31,7 @@ static const struct {
     {7, "AL", "AL", "TopK "},
     {7, "AP", "A", "CumSum Gather GatherElements "},
     {7, "AAAANA", "A", "GRU LSTM RNN "},
-    {7, "APA", "A", "NegativeLogLikelihoodLoss "},
+    {7, "APA", "A", "NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss "},
     {7, "ZA", "A", "Where "},
     {7, "_", "L", "Shape Size "},
     {7, "_", "M", "Cast Constant "},
@@ -47,6 +48,9 @@ static const struct {
     {14, "AAABB", "ABB", "BatchNormalization "},
     {15, "ABBCC", "ACC", "BatchNormalization "},
     {23, "RA", "A", "RMSNormalization "},
+    {23, "AAB_ABL", "AABA", "Attention "},
+    {23, "AAAL", "A", "RotaryEmbedding "},
+    {27, "AAABAA", "AB", "LinearAttention "},
     {18, "AL", "A", "ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSumSquare "},
 };
 

@@ -13,7 +13,7 @@
 
 typedef graph_value value;
 
-typedef struct {
+typedef struct builder {
   network *net;
   const model *m;
   const tensor *x; /* the batch's */
@@ -21,9 +21,15 @@ typedef struct {
   const node *node;
   const char *op;
   size_t place;
-  value *in, out; /* of this node; what is omitted is among in, to the eighth */
-  bool shared;    /* what the node makes has no batch axis: its activations have none */
+  value *in, out;                    /* of this node; what is omitted is among in, to the eighth */
+  uint64_t opset;                    /* that the node is read in */
+  const char *of;                    /* of a node within another one (inner.h): that one's operator; NULL */
+  void (*within)(struct builder *b); /* makes b->node, b->in being its inputs: for inner.c */
+  bool shared;                       /* what the node makes has no batch axis: its activations have none */
 } builder;
+
+/* Inputs that may be left out at the end, and are looked at: b->in has so many more than the node. */
+#define MOST_OMITTED 8
 
 #define need(condition, why) expect(condition, "node %zu '%s' (%s): %s", b->place, b->node->name, b->op, why)
 

@@ -1,6 +1,8 @@
 /* The table of operators, and the network of their steps. */
 #include "check/onnx/network.h"
 #include "check/base/allocate.h"
+#include "check/onnx/attention.h"
+#include "check/onnx/causal.h"
 #include "check/onnx/convolution.h"
 #include "check/onnx/dropout.h"
 #include "check/onnx/einsum.h"
@@ -9,6 +11,7 @@
 #include "check/onnx/jump.h"
 #include "check/base/limit.h"
 #include "check/onnx/linear.h"
+#include "check/onnx/loss.h"
 #include "check/onnx/masked.h"
 #include "check/onnx/normalization.h"
 #include "check/onnx/pointwise.h"
@@ -19,6 +22,9 @@
 #include "check/onnx/take.h"
 
 #include <string.h>
+
+#define ATTENTION                                                                                                      \
+  "is_causal:i kv_num_heads:i q_num_heads:i qk_matmul_output_mode:i scale:f softcap:f softmax_precision:i"
 
 /* A form of an operator: what a node of it may have from operator set `since` on, until the next form's. An attribute is
  * NAME:T, T its type: an integer i, integers I, a float f, floats F, a string s, words S, a tensor t. */
@@ -33,6 +39,9 @@ static const struct {
     {"Abs", lower_relu, 7, 1, 1, 1, 1, ""},
     {"Add", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"And", lower_whole, 7, 2, 2, 1, 0, ""},
+    {"Attention", lower_attention, 23, 3, 6, 4, 0, ATTENTION},
+    {"Attention", lower_attention, 24, 3, 7, 4, 0, ATTENTION},
+    {"Attention", lower_attention, 25, 3, 7, 4, 0, ATTENTION " left_window_size:i right_window_size:i"},
     {"AveragePool", lower_pool, 7, 1, 1, 1, 0, "auto_pad:s count_include_pad:i kernel_shape:I pads:I strides:I"},
     {"AveragePool", lower_pool, 10, 1, 1, 1, 0,
      "auto_pad:s ceil_mode:i count_include_pad:i kernel_shape:I pads:I strides:I"},
@@ -47,6 +56,7 @@ static const struct {
     {"CastLike", lower_cast_like, 15, 2, 2, 1, 0, ""},
     {"CastLike", lower_cast_like, 19, 2, 2, 1, 0, "saturate:i"},
     {"CastLike", lower_cast_like, 24, 2, 2, 1, 0, "round_mode:s saturate:i"},
+    {"CausalConvWithState", lower_causal, 27, 2, 4, 2, 0, "activation:s"},
     {"Ceil", lower_rounded, 7, 1, 1, 1, 0, ""},
     {"Celu", lower_elu, 12, 1, 1, 1, 0, "alpha:f"},
     {"Clamp", lower_clip, 7, 1, 3, 1, 2, ""},
@@ -105,6 +115,8 @@ static const struct {
     {"Less", lower_whole, 7, 2, 2, 1, 0, ""},
     {"LessOrEqual", lower_whole, 12, 2, 2, 1, 0, ""},
     {"Lift", lower_lift, 7, 1, 1, 1, 0, ""},
+    {"LinearAttention", lower_linear_attention, 27, 3, 6, 2, 0,
+     "chunk_size:i kv_num_heads:i q_num_heads:i scale:f update_rule:s"},
     {"Log", lower_function, 7, 1, 1, 1, 0, ""},
     {"LogSoftmax", lower_softmax, 7, 1, 1, 1, 0, "axis:i"},
     {"MatMul", lower_product, 7, 2, 2, 1, 0, ""},
@@ -119,6 +131,7 @@ static const struct {
     {"Mod", lower_whole, 10, 2, 2, 1, 0, "fmod:i"},
     {"Mul", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"Neg", lower_negation, 7, 1, 1, 1, 0, ""},
+    {"NegativeLogLikelihoodLoss", lower_loss, 12, 2, 3, 1, 0, "ignore_index:i reduction:s"},
     {"Not", lower_whole, 7, 1, 1, 1, 0, ""},
     {"Or", lower_whole, 7, 2, 2, 1, 0, ""},
     {"PRelu", lower_relu, 7, 2, 2, 1, 1, ""},
@@ -161,6 +174,7 @@ static const struct {
     {"Resize", lower_resize, 18, 1, 4, 1, 0,
      "antialias:i axes:I coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:i extrapolation_value:f "
      "keep_aspect_ratio_policy:s mode:s nearest_mode:s"},
+    {"RotaryEmbedding", lower_rotary, 23, 3, 4, 1, 0, "interleaved:i num_heads:i rotary_embedding_dim:i"},
     {"Round", lower_rounded, 11, 1, 1, 1, 0, ""},
     {"Selu", lower_elu, 7, 1, 1, 1, 1, "alpha:f gamma:f"},
     {"Shape", lower_shape, 7, 1, 1, 1, 0, ""},
@@ -171,6 +185,7 @@ static const struct {
     {"Slice", lower_slice, 7, 1, 1, 1, 0, "axes:I ends:I starts:I"},
     {"Slice", lower_slice, 10, 3, 5, 1, 0, ""},
     {"Softmax", lower_softmax, 7, 1, 1, 1, 0, "axis:i"},
+    {"SoftmaxCrossEntropyLoss", lower_loss, 12, 2, 3, 2, 0, "ignore_index:i reduction:s"},
     {"Softplus", lower_function, 7, 1, 1, 1, 0, ""},
     {"Sorted", lower_sorted, 7, 2, 2, 1, 0, "axis:i largest:i"},
     {"SpaceToDepth", lower_blocks, 7, 1, 1, 1, 0, "blocksize:i"},
@@ -220,7 +235,7 @@ find_form(const builder *b)
 {
   size_t found = NONE;
   for (size_t f = 0; f < N_FORMS; f++)
-    if (strcmp(operators[f].name, b->node->op) == 0 && operators[f].since <= b->m->opset)
+    if (strcmp(operators[f].name, b->node->op) == 0 && operators[f].since <= b->opset)
       found = f;
   need(found != NONE, "the operator is not supported, or newer than the model's operator set");
   bool own = false;
@@ -278,7 +293,7 @@ static void
 check_masks(const builder *b, lowering lower)
 {
   bool known = AMONG(lower, lower_identity, lower_flatten, lower_reshape, lower_squeeze, lower_transpose, lower_repeat,
-                     lower_where, lower_cast, lower_cast_like)
+                     lower_where, lower_cast, lower_cast_like, lower_attention)
                || strcmp(b->op, "Add") == 0;
   for (size_t i = 0; i < b->node->n_in; i++) {
     need(known || !is_odd(&b->in[i]), "an input holds an infinite number or NaN, which this operator does not take");
@@ -304,7 +319,8 @@ check_batch(const builder *b, lowering lower)
              || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze,
                       lower_transpose, lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows,
                       lower_larger, lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_cast_like,
-                      lower_sum, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_einsum, lower_whole);
+                      lower_sum, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_einsum, lower_whole,
+                      lower_attention, lower_linear_attention, lower_causal, lower_rotary, lower_loss);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
          "an input has the batch on another axis than the first, or merged with others");
@@ -328,25 +344,11 @@ lifts(const builder *b, lowering lower)
                   lower_root_mean, lower_rounded);
 }
 
-#define MOST_OMITTED 8 /* inputs that may be left out at the end, and are looked at */
-
+/* The node, whose inputs are found. */
 static void
-lower_node(builder *b)
+lower_form(builder *b, size_t f)
 {
-  const node *n = b->node;
-  b->op = n->op;
-  size_t f = find_form(b);
-  need(n->n_in >= operators[f].least && n->n_in <= operators[f].most && n->n_out > 0 && n->n_out <= operators[f].outputs
-           && (*n->out[0] != '\0' || AMONG(operators[f].lower, lower_lstm, lower_gru, lower_rnn)),
-       "an unsupported number of inputs or outputs");
   check_attributes(b, operators[f].attributes);
-  b->in = allocate(n->n_in + MOST_OMITTED, sizeof *b->in);
-  for (size_t i = 0; i < n->n_in; i++) {
-    const value *v = *n->in[i] != '\0' ? find(b, n->in[i]) : NULL;
-    need(v != NULL || (*n->in[i] == '\0' && i >= operators[f].least), "an input is not computed before it");
-    if (v != NULL)
-      b->in[i] = *v;
-  }
   check_signs(b, operators[f].lower);
   check_masks(b, operators[f].lower);
   check_held(b);
@@ -363,6 +365,31 @@ lower_node(builder *b)
   b->shared = false;
   need(!is_batch(b, &b->out) || (b->out.rank > b->out.at && (b->out.inner > 0 || b->out.dims[b->out.at] == 1)),
        "samples would be mixed");
+}
+
+static void
+lower_within(builder *b)
+{
+  lower_form(b, find_form(b));
+}
+
+static void
+lower_node(builder *b)
+{
+  const node *n = b->node;
+  b->op = n->op;
+  size_t f = find_form(b);
+  need(n->n_in >= operators[f].least && n->n_in <= operators[f].most && n->n_out > 0 && n->n_out <= operators[f].outputs
+           && (*n->out[0] != '\0' || AMONG(operators[f].lower, lower_lstm, lower_gru, lower_rnn)),
+       "an unsupported number of inputs or outputs");
+  b->in = allocate(n->n_in + MOST_OMITTED, sizeof *b->in);
+  for (size_t i = 0; i < n->n_in; i++) {
+    const value *v = *n->in[i] != '\0' ? find(b, n->in[i]) : NULL;
+    need(v != NULL || (*n->in[i] == '\0' && i >= operators[f].least), "an input is not computed before it");
+    if (v != NULL)
+      b->in[i] = *v;
+  }
+  lower_form(b, f);
   if (!n->promoted && *n->out[0] != '\0')
     define(b, n->out[0]);
 }
@@ -496,7 +523,7 @@ read_inputs(builder *b, const arrays *given)
 void
 network_build(network *net, const model *m, const arrays *given)
 {
-  builder b = {.net = net, .m = m, .x = given->x, .given = given};
+  builder b = {.net = net, .m = m, .x = given->x, .given = given, .opset = m->opset, .within = lower_within};
   within(LIMIT_NODES, m->n_nodes, "a network of %zu nodes", m->n_nodes);
   *net = (network){.tensors = m->tensors, .n_tensors = m->n_tensors};
   net->operators = kinked_operators(&net->n_operators);

@@ -141,7 +141,7 @@ lower_batch(builder *b)
   need(x->constant == NULL && x->rank > 1, "its input must be an activation of two axes or more");
   need(whole_attribute(b, "spatial", 1) == 1, "not for each channel");
   size_t n_out = b->node->n_out;
-  need(n_out == 1 || n_out == (b->m->opset < 14 ? 5 : 3), "an unsupported number of outputs");
+  need(n_out == 1 || n_out == (b->opset < 14 ? 5 : 3), "an unsupported number of outputs");
   for (size_t i = 1; i < n_out; i++)
     need(training || *b->node->out[i] == '\0', "training mode is off, and without it there is one output");
   size_t channels = x->dims[1], apart = product(x->dims + 2, x->rank - 2);
@@ -170,7 +170,7 @@ lower_groups(builder *b)
   long given = instance ? (long)channels : whole_attribute(b, "num_groups", 0);
   need(given > 0 && channels % (size_t)given == 0, "num_groups is no divisor of the channels");
   size_t n = (size_t)given, length = channels / n * apart;
-  bool by_group = !instance && b->m->opset < 21;
+  bool by_group = !instance && b->opset < 21;
   add_normalization(b, x, length, false);
   for (size_t i = 1; i < 3; i++)
     by_weights(b, by_group ? periodic(b, i, n, length) : periodic(b, i, channels, apart), i == 2);

@@ -11,7 +11,7 @@ static bool
 clip_bound(builder *b, size_t i, rational *q)
 {
   const value *v = &b->in[1 + i];
-  if (b->m->opset < 11 && !b->node->own) {
+  if (b->opset < 11 && !b->node->own) {
     RATIONAL(most); /* the defaults, which are the largest floats, are no bounds, given or not */
     bool given = real_attribute(b, i == 0 ? "min" : "max", q, 0);
     mpq_set_d(&most, (double)FLT_MAX);
@@ -127,7 +127,7 @@ void
 lower_softmax(builder *b)
 {
   const value *x = &b->in[0];
-  bool flat = b->m->opset < 13;
+  bool flat = b->opset < 13;
   size_t axis = axis_of(b, whole_attribute(b, "axis", flat ? 1 : -1), x->rank);
   need(!is_batch(b, x) || x->at < axis || (!flat && x->at != axis), "the batch axis would be mixed");
   size_t stride = flat ? 1 : product(x->dims + axis + 1, x->rank - axis - 1);

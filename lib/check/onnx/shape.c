@@ -218,7 +218,7 @@ static void
 check_padded(const builder *b, const char *mode, long pad, size_t n)
 {
   bool edge = strcmp(mode, "edge") == 0, mirror = strcmp(mode, "reflect") == 0;
-  need(edge || mirror || (strcmp(mode, "wrap") == 0 && b->m->opset >= 19), "an unknown mode");
+  need(edge || mirror || (strcmp(mode, "wrap") == 0 && b->opset >= 19), "an unknown mode");
   need(pad >= 0 && (edge || pad <= (long)n - mirror), "a pad below 0, or beyond what the axis has entries for");
 }
 

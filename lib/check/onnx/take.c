@@ -171,7 +171,7 @@ lower_split(builder *b)
   need(parts->name == NULL || (parts->constant != NULL && !parts->constant->real),
        "the parts are no constant list of integers");
   need(listed == 0 || listed == n, "not a part for each output");
-  need(listed > 0 || b->m->opset >= 18 || length % n == 0, "the parts are not equal");
+  need(listed > 0 || b->opset >= 18 || length % n == 0, "the parts are not equal");
   for (size_t i = 0; i < n; i++)
     given[i] = listed == 0           ? (long)(i * each >= length         ? 0
                                               : length - i * each < each ? length - i * each

@@ -6,6 +6,7 @@
 #include "base/verify.h"
 #include "network/graph/choose.h"
 #include "op/lower.h"
+#include "op/node.h"
 
 #include <math.h>
 #include <search.h>
@@ -14,7 +15,7 @@
 #include <string.h>
 
 #define OPSET_MIN 7
-#define OPSET_MAX 25
+#define OPSET_MAX 28
 
 /* Values by name, for the time of building. */
 typedef struct {
@@ -192,70 +193,6 @@ add_constant_node(clarke_builder *b, const clarke_model_node *node, size_t place
   return status;
 }
 
-/* Does the operator take what is marked: a negated constant; infinite numbers and NaN; entries that are minus infinity? */
-static clarke_status
-check_kinds(const clarke_lowering *low, clarke_error *err)
-{
-  for (size_t i = 0; i < low->n_in; i++) {
-    const clarke_value *v = low->in[i] != CLARKE_NONE ? &low->graph->values[low->in[i]] : NULL;
-
-    if (v != NULL && v->negated && !low->op->takes_negated)
-      return clarke_lower_fail(low, err, "input '%s' is a negated constant, which this operator does not take", low->node->in[i]);
-    if (v != NULL && v->odd && !low->op->takes_odd)
-      return clarke_lower_fail(low, err, "input '%s' holds an infinite number or NaN: only what moves entries takes it, Where, and an Add "
-                                         "before a Softmax", low->node->in[i]);
-    if (v != NULL && v->excluded != NULL && strcmp(low->node->op_type, "Softmax") != 0)
-      return clarke_lower_fail(low, err, "input '%s' has entries that are minus infinity: only a Softmax takes them", low->node->in[i]);
-  }
-  return CLARKE_OK;
-}
-
-/* What moves entries, of whatever kind. */
-static bool
-moves_entries(const char *op)
-{
-  static const char all[] = " Identity Reshape Flatten Transpose Squeeze Unsqueeze Slice Split Gather GatherND GatherElements "
-                            "Expand Tile DepthToSpace SpaceToDepth ";
-  char name[66];
-
-  snprintf(name, sizeof name, " %.63s ", op);
-  return strstr(all, name) != NULL;
-}
-
-/* Of truth values and integers that are computed of activations other operators are not what they are of floats. */
-static clarke_status
-check_held(const clarke_lowering *low, clarke_error *err)
-{
-  static const char *const takes[] = {[CLARKE_HOLDS_TRUTHS] = " And Or Not Where Equal Cast CastLike ",
-                                      [CLARKE_HOLDS_INTEGERS] = " Where Equal Less LessOrEqual Greater GreaterOrEqual Cast CastLike "};
-  char name[66];
-
-  snprintf(name, sizeof name, " %.63s ", low->node->op_type);
-  for (size_t i = 0; i < low->n_in; i++) {
-    const clarke_value *v = low->in[i] != CLARKE_NONE ? &low->graph->values[low->in[i]] : NULL;
-
-    if (v == NULL || v->constant || v->holds == CLARKE_HOLDS_FLOATS || moves_entries(low->node->op_type))
-      continue;
-    if (strstr(takes[v->holds], name) == NULL)
-      return clarke_lower_fail(low, err, "input '%s' holds %s that are computed of activations, which this operator does not take: "
-                                         "Cast it to floats before", low->node->in[i],
-                               v->holds == CLARKE_HOLDS_TRUTHS ? "truth values" : "integers");
-  }
-  return CLARKE_OK;
-}
-
-/* What is moved stays of its kind. */
-static void
-keep_held(const clarke_lowering *low, size_t first)
-{
-  const clarke_value *x = low->n_in > 0 && low->in[0] != CLARKE_NONE ? &low->graph->values[low->in[0]] : NULL;
-
-  if (x == NULL || x->constant || !moves_entries(low->node->op_type))
-    return;
-  for (size_t v = first; v < low->graph->n_values; v++)
-    low->graph->values[v].holds = low->graph->values[low->in[0]].holds;
-}
-
 static clarke_status
 resolve_inputs(const clarke_builder *b, clarke_lowering *low, clarke_error *err)
 {
@@ -274,19 +211,7 @@ resolve_inputs(const clarke_builder *b, clarke_lowering *low, clarke_error *err)
                                node->in[i]);
   }
   low->n_in = node->n_in;
-  return check_kinds(low, err) == CLARKE_OK ? check_held(low, err) : err != NULL ? err->code : CLARKE_EINPUT;
-}
-
-/* The last form of no later operator set; NULL when the operator is newer than the model. */
-static const clarke_form *
-find_form(const clarke_op *op, int64_t opset)
-{
-  const clarke_form *found = NULL;
-
-  for (size_t i = 0; i < CLARKE_MAX_FORMS; i++)
-    if (op->forms[i].since != 0 && op->forms[i].since <= opset)
-      found = &op->forms[i];
-  return found;
+  return CLARKE_OK;
 }
 
 /* An attribute that the operator does not have in the model's operator set could change its
@@ -339,42 +264,10 @@ bind_outputs(clarke_builder *b, const clarke_lowering *low, clarke_error *err)
   return status;
 }
 
-/* Is the batch the first axis of all activations, where the operator asks for that? */
-static clarke_status
-check_batch_axes(const clarke_lowering *low, clarke_error *err)
-{
-  for (size_t i = 0; i < low->n_in && low->graph->batched && low->op->batch == CLARKE_BATCH_FIRST; i++) {
-    const clarke_value *v = low->in[i] != CLARKE_NONE ? &low->graph->values[low->in[i]] : NULL;
-
-    if (v != NULL && !v->constant && (v->batch.merged || v->batch.axis != 0))
-      return clarke_lower_fail(low, err, "input '%s' has the batch on axis %zu%s; this operator takes it as the first axis only",
-                               low->node->in[i], v->batch.axis, v->batch.merged ? ", merged with others" : "");
-  }
-  return CLARKE_OK;
-}
-
-/* What is made, from value `first` on, of activations without a batch axis alone has none either. */
-static void
-mark_batchless(const clarke_lowering *low, size_t first)
-{
-  bool some = false;
-
-  for (size_t i = 0; i < low->n_in; i++) {
-    const clarke_value *v = low->in[i] != CLARKE_NONE ? &low->graph->values[low->in[i]] : NULL;
-
-    if (v != NULL && !v->constant && !v->batch.none)
-      return;
-    some = some || (v != NULL && !v->constant);
-  }
-  for (size_t v = first; v < low->graph->n_values && some; v++)
-    low->graph->values[v].batch = (clarke_batch_axis){.inner = 1, .none = true};
-}
-
 static clarke_status
 lower_node(clarke_builder *b, size_t place, clarke_error *err)
 {
   const clarke_model_node *node = &b->m->nodes[place];
-  size_t values;
   const size_t own = (place >= b->m->added ? place - b->m->added : place) + node->gone; /* in the file */
   clarke_lowering low = {.graph = b->g, .node = node, .place = own, .opset = b->m->opset};
   clarke_status status;
@@ -384,7 +277,7 @@ lower_node(clarke_builder *b, size_t place, clarke_error *err)
   low.op = clarke_operator_find(node->op_type);
   if (low.op == NULL || low.op->lower == NULL || strcmp(node->domain, low.op->domain != NULL ? low.op->domain : "") != 0)
     return clarke_builder_unsupported(b, node, own, err);
-  low.form = find_form(low.op, low.opset);
+  low.form = clarke_node_form(low.op, low.opset);
   if (low.form == NULL)
     return clarke_lower_fail(&low, err, "the operator is newer than operator set %lld",
                              (long long)low.opset);
@@ -394,20 +287,11 @@ lower_node(clarke_builder *b, size_t place, clarke_error *err)
   low.out = low.in + node->n_in;
   for (size_t i = 0; i < node->n_out; i++)
     low.out[i] = CLARKE_NONE;
-  values = b->g->n_values;
   status = resolve_inputs(b, &low, err);
   if (status == CLARKE_OK)
     status = check_attributes(&low, err);
   if (status == CLARKE_OK)
-    status = check_batch_axes(&low, err);
-  if (status == CLARKE_OK)
-    status = low.op->lower(&low, err);
-  if (status == CLARKE_OK && low.op->batch == CLARKE_BATCH_KEPT)
-    b->g->values[b->g->n_values - 1].batch = b->g->values[low.in[0]].batch;
-  if (status == CLARKE_OK)
-    mark_batchless(&low, values);
-  if (status == CLARKE_OK)
-    keep_held(&low, values);
+    status = clarke_node_lower(&low, err);
   if (status == CLARKE_OK)
     status = bind_outputs(b, &low, err);
   free(low.in);

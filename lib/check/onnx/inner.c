@@ -1,0 +1,184 @@
+/* Nodes within a node, and the small things that they are made with. */
+#include "check/onnx/inner.h"
+#include "check/base/allocate.h"
+
+#include <string.h>
+
+static tensor *
+new_attribute(const char *name, size_t rank, size_t n)
+{
+  tensor *t = allocate(1, sizeof *t);
+  *t = (tensor){.name = allocate(strlen(name) + 1, 1), .type = INT64, .rank = rank, .count = n};
+  memcpy(t->name, name, strlen(name));
+  t->dims[0] = n;
+  t->value = rationals(n);
+  return t;
+}
+
+tensor *
+inner_whole(const char *name, long i)
+{
+  tensor *t = new_attribute(name, 0, 1);
+  mpq_set_si(t->value, i, 1);
+  return t;
+}
+
+tensor *
+inner_list(const char *name, size_t n, const long *list)
+{
+  tensor *t = new_attribute(name, 1, n);
+  for (size_t i = 0; i < n; i++)
+    mpq_set_si(&t->value[i], list[i], 1);
+  return t;
+}
+
+value
+inner_node(builder *b, const char *op, size_t n, const value *in, const tensor *attribute)
+{
+  const builder outer = *b;
+  node *made = allocate(1, sizeof *made);
+  *made =
+      (node){.op = allocate(strlen(op) + 1, 1), .name = outer.node->name, .place = outer.place, .n_in = n, .n_out = 1};
+  memcpy(made->op, op, strlen(op));
+  if (attribute != NULL) {
+    made->n_attributes = 1;
+    made->attributes = allocate(1, sizeof *made->attributes);
+    *made->attributes = *attribute;
+  }
+  b->node = made;
+  b->op = made->op;
+  b->of = outer.of != NULL ? outer.of : outer.op;
+  b->opset = INNER_OPSET;
+  b->in = allocate(n + MOST_OMITTED, sizeof *b->in);
+  for (size_t i = 0; i < n; i++) {
+    b->in[i] = in[i];
+    b->in[i].name = "";
+  }
+  b->within(b);
+  value y = b->out;
+  y.name = "";
+  *b = outer;
+  return y;
+}
+
+value
+inner_of(builder *b, const char *op, const value *x, const value *y)
+{
+  return inner_node(b, op, 1 + (y != NULL), (value[]){*x, y != NULL ? *y : *x}, NULL);
+}
+
+value
+inner_joined(builder *b, const value *x, const value *y, size_t axis)
+{
+  return inner_node(b, "Concat", 2, (value[]){*x, *y}, inner_whole("axis", (long)axis));
+}
+
+value
+view(const builder *b, const value *v, size_t first, size_t rank, const size_t *dims, const size_t *stride)
+{
+  value y = *v;
+  need(v->excluded == NULL && rank <= MAX_RANK, "entries that are minus infinity, or more axes than supported");
+  y.map = index_map(b, rank, dims, stride, v->map + first);
+  y.rank = rank;
+  y.count = product(dims, rank);
+  y.known = NULL;
+  memcpy(y.dims, dims, rank * sizeof *dims);
+  return y;
+}
+
+static value
+batched_as(const builder *b, const value *x)
+{
+  value y = b->out;
+  y.name = "";
+  y.at = x->at;
+  y.inner = x->inner;
+  y.shared = x->shared;
+  return y;
+}
+
+value
+times(builder *b, const value *x, const rational *c)
+{
+  step *s = add_function(b, LINEAR, x);
+  rational *coef = rationals(1);
+  mpq_set(coef, c);
+  for (size_t f = 0; f < s->n; f++)
+    s->factors[f].coef = coef;
+  return batched_as(b, x);
+}
+
+value
+over_root(builder *b, const value *x, size_t n)
+{
+  value number = made_numbers(b, 0, NULL);
+  mpq_set_ui(number.constant->value, n, 1);
+  step *s = add_function(b, OVER_ROOT, x);
+  for (size_t f = 0; f < s->n; f++)
+    s->factors[f] = (factor){&plus_one, number.constant, 0};
+  return batched_as(b, x);
+}
+
+value
+made_numbers(const builder *b, size_t rank, const size_t *dims)
+{
+  tensor *t = allocate(1, sizeof *t);
+  *t = (tensor){.name = "", .type = DOUBLE, .rank = rank, .count = product(dims, rank), .real = true};
+  value v = {.name = "", .constant = t, .rank = rank, .count = t->count};
+  memcpy(v.dims, dims, rank * sizeof *dims);
+  memcpy(t->dims, v.dims, sizeof v.dims);
+  v.map = index_map(b, 1, &t->count, &(size_t){1}, NULL);
+  t->value = rationals(t->count);
+  return v;
+}
+
+value
+list_of(const builder *b, size_t n, const long *list)
+{
+  tensor *t = inner_list("", n, list);
+  value v = {.name = "", .constant = t, .rank = 1, .count = n, .dims = {n}};
+  v.map = index_map(b, 1, &n, &(size_t){1}, NULL);
+  return v;
+}
+
+bool
+has_input(const builder *b, size_t i)
+{
+  return i < b->node->n_in && b->in[i].name != NULL;
+}
+
+void
+lift_alone(builder *b)
+{
+  for (size_t i = 0; i < b->node->n_in; i++)
+    if (has_input(b, i) && b->in[i].constant == NULL)
+      return;
+  lift_constant(b);
+}
+
+size_t
+run_axes(const builder *b, size_t i, size_t *dims)
+{
+  if (!has_input(b, i))
+    return 0;
+  whole_run(b, &b->in[i], dims);
+  return b->in[i].rank;
+}
+
+void
+need_batch_first(const builder *b, const value *v)
+{
+  need(!is_batch(b, v) || (v->at == 0 && v->inner == 0), "the batch is on another axis than the first, or merged");
+}
+
+/* A copy: a value has one name. */
+void
+give_output(builder *b, size_t k, value v)
+{
+  if (k >= b->node->n_out || *b->node->out[k] == '\0')
+    return;
+  value first = b->out;
+  b->out = v;
+  define(b, b->node->out[k]);
+  b->out = first;
+}
