@@ -28,6 +28,8 @@ static const struct {
    "a piecewise linear network: all its regions; an arrangement of hyperplanes: all sign vectors"},
   {"certify", clarke_command_certify,
    "a recorded step, node by node: is it exact but for rounding? Tensor cores' results, bit for bit"},
+  {"check-point", clarke_command_check_point,
+   "a verifier's counterexample: is it one, exactly, and in float32?"},
   {"cost", clarke_command_cost,
    "a program, a network, a step: how many operations, and how many more their derivatives take"},
   {"encode", clarke_command_encode,
@@ -61,7 +63,7 @@ usage(FILE *out)
         "Tells, with proof, what automatic differentiation computes where a network or a\n"
         "program is not differentiable.\n\nCommands:\n", out);
   for (size_t i = 0; i < N_COMMANDS; i++)
-    fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].question);
+    fprintf(out, "  %-11s %s\n", commands[i].name, commands[i].question);
   fputs("\n  clarke COMMAND --help   what a command takes, with an example\n"
         "  clarke --version\n\n"
         "Exit status: 0 the property is proved to hold, 1 proved not to, 2 the question could not\n"

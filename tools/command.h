@@ -53,6 +53,7 @@ size_t clarke_read_step(const char *text, const struct argp_state *state);
 
 int clarke_command_audit(int argc, char **argv);
 int clarke_command_certify(int argc, char **argv);
+int clarke_command_check_point(int argc, char **argv);
 int clarke_command_cost(int argc, char **argv);
 int clarke_command_derive(int argc, char **argv);
 int clarke_command_diff(int argc, char **argv);

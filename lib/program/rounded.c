@@ -121,6 +121,26 @@ run(clarke_machine *m, clarke_rounded *r, mpq_t *at, clarke_error *err)
 }
 
 clarke_status
+clarke_rounded_values(clarke_rounded *r, const clarke_code *p, mpq_t *at, clarke_ieee format, clarke_error *err)
+{
+  clarke_machine m = {.p = p};
+  const bool room = machine_alloc(&m);
+
+  clarke_rounded_clear(r);
+  r->n_values = p->n_outputs;
+  r->value = calloc(r->n_values + 1, sizeof *r->value);
+  if (room && r->value != NULL) {
+    clarke_ieee_begin(&m.unit, format);
+    clarke_machine_forward(&m, at);
+    clarke_ieee_end(&m.unit);
+    for (size_t k = 0; k < r->n_values; k++)
+      r->value[k] = m.value[p->output[k]];
+  }
+  machine_free(&m);
+  return room && r->value != NULL ? CLARKE_OK : clarke_no_memory(err);
+}
+
+clarke_status
 clarke_rounded_run(clarke_rounded *r, const clarke_code *p, mpq_t *at, clarke_ieee format,
                    const clarke_profile *profile, clarke_error *err)
 {

@@ -32,5 +32,7 @@ void clarke_rounded_clear(clarke_rounded *r);
 clarke_status clarke_rounded_run(clarke_rounded *r, const clarke_code *p, mpq_t *at,
                                  clarke_ieee format, const clarke_profile *profile,
                                  clarke_error *err);
+/* The values alone: no gradient, and so no profile. */
+clarke_status clarke_rounded_values(clarke_rounded *r, const clarke_code *p, mpq_t *at, clarke_ieee format, clarke_error *err);
 
 #endif

@@ -5,8 +5,10 @@
 #include "format/clausal_inside.h"
 #include "format/dimacs_words.h"
 #include "format/file.h"
+#include "format/property.h"
 #include "format/safetensors.h"
 #include "format/table.h"
+#include "format/vnnlib_inside.h"
 #include "format/wire.h"
 #include "../ok.h"
 
@@ -265,6 +267,153 @@ START_TEST(tensors_decoded_late)
 }
 END_TEST
 
+/* --- words of VNNLIB --------------------------------------------------------------------------- */
+
+START_TEST(words_of_queries)
+{
+  static const char text[] = "; a comment\n(X_12 (- 0.5)\n)\tX_012";
+  clarke_vnnlib_words w = {.at = text, .end = text + sizeof text - 1, .line = 1, .file = "q", .err = &error};
+  mpq_t value;
+  size_t i;
+
+  mpq_init(value);
+  OK(clarke_vnnlib_advance(&w));
+  OK(clarke_vnnlib_take(&w, "("));
+  ck_assert(clarke_vnnlib_is_variable(w.word, 'X', &i) && i == 12 && !clarke_vnnlib_is_variable(w.word, 'Y', &i) && w.line == 2);
+  ck_assert_int_eq(clarke_vnnlib_take(&w, ")"), CLARKE_EINPUT);
+  ck_assert_str_eq(error.text, "q: line 2: ')' is expected, at 'X_12'");
+  OK(clarke_vnnlib_advance(&w));
+  OK(clarke_vnnlib_number(&w, value));
+  ck_assert(mpq_cmp_si(value, -1, 2) == 0 && w.line == 3);
+  OK(clarke_vnnlib_take(&w, ")"));
+  ck_assert(!clarke_vnnlib_is_variable(w.word, 'X', &i)); /* one spelling each */
+  ck_assert_int_eq(clarke_vnnlib_number(&w, value), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_vnnlib_refuse(&w, "no"), CLARKE_EINPUT);
+  ck_assert_str_eq(error.text, "q: line 3: no, at 'X_012'");
+  OK(clarke_vnnlib_advance(&w));
+  ck_assert_str_eq(w.word, "");
+  mpq_clear(value);
+}
+END_TEST
+
+/* --- properties ------------------------------------------------------------------------------- */
+
+#define DECLARED "(declare-const X_0 Real)\n(declare-const X_1 Real)\n(declare-const Y_0 Real)\n"
+
+/* At x = (3, 1/2), y = -2. */
+static void
+margin_is(const char *assertions, const char *expected)
+{
+  clarke_number value[3], margin;
+  clarke_query q = {0};
+  char text[512], *found;
+
+  snprintf(text, sizeof text, DECLARED "%s", assertions);
+  OK(clarke_query_parse(&q, text, strlen(text), "p.vnnlib", &error));
+  ck_assert(q.n_inputs == 2 && q.n_outputs == 1);
+  clarke_number_init(&margin);
+  for (size_t i = 0; i < 3; i++)
+    clarke_number_init(&value[i]);
+  clarke_number_set_si(&value[0], 3);
+  mpq_set_ui(value[1].q, 1, 2);
+  clarke_number_set_si(&value[2], -2);
+  clarke_property_margin(&margin, &q.asserted, value, 64);
+  found = clarke_number_text(&margin);
+  ck_assert_msg(strcmp(found, expected) == 0, "%s: %s, expected %s", assertions, found, expected);
+  free(found);
+  for (size_t i = 0; i < 3; i++)
+    clarke_number_clear(&value[i]);
+  clarke_number_clear(&margin);
+  clarke_query_clear(&q);
+}
+
+static void
+query_fails(const char *assertions, const char *why)
+{
+  clarke_query q = {0};
+  char text[512];
+
+  snprintf(text, sizeof text, DECLARED "%s", assertions);
+  ck_assert_int_eq(clarke_query_parse(&q, text, strlen(text), "p.vnnlib", &error), CLARKE_EINPUT);
+  ck_assert_msg(strstr(error.text, why) != NULL, "%s: %s", assertions, error.text);
+  ck_assert(q.n_inputs == 0 && q.asserted.part == NULL);
+}
+
+START_TEST(margins_of_properties)
+{
+  margin_is("(assert (<= X_0 5))", "2");
+  margin_is("(assert (>= X_0 5))", "-2");
+  margin_is("(assert (<= 5 X_0))", "-2");
+  margin_is("(assert (<= Y_0 (- 2)))", "0");
+  margin_is("(assert (<= X_0 5)) (assert (>= X_1 0.25))", "1/4");
+  margin_is("(assert (or (<= X_0 5) (>= X_1 0.25) (<= X_0 (+ X_1 100))))", "195/2");
+  margin_is("(assert (and (<= X_0 5) (or (>= X_1 1) (and (<= Y_0 0) (>= Y_0 -9)))))", "2");
+  margin_is("(assert (or))", "-1");
+  margin_is("(assert (and))", "1");
+  margin_is("(assert (>= (- X_0) X_0))", "-6");
+  margin_is("(assert (>= (- X_0 X_1 Y_0) 0))", "9/2");
+  margin_is("(assert (>= (- (- X_0 (- X_1)) (- 1)) (* 2 (+ X_0 (* X_1 -1)))))", "-1/2");
+  margin_is("(assert (<= (* (* 2 3) (+ 1 X_1)) (* X_0 (- 3))))", "-18");
+  margin_is("(assert (<= (+ X_0 X_0 X_0) (+ X_0 7)))", "1");
+  query_fails("", "nothing is asserted");
+  query_fails("(assert (<= X_0 X_2))", "a declared X_i or Y_j");
+  query_fails("(assert (<= Y_1 0))", "a declared X_i or Y_j");
+  query_fails("(assert (<= (* X_0 X_1) 0))", "not linear");
+  query_fails("(assert (< X_0 0))", "<=, >=, and, or");
+  query_fails("(assert (<= X_0 0 1))", "')' is expected");
+  query_fails("(assert (<= (+) 0))", "is expected");
+  query_fails("(assert (<= X_0", "is expected");
+  query_fails("(assert (and (<= X_0 0) X_1))", "')' is expected");
+  query_fails("(assert (<= X_0 0)) (declare-const X_2 Real)", "declarations stand before");
+  query_fails("(declare-const Y_2 Real)", "in order");
+}
+END_TEST
+
+/* As deep as brackets go, and no deeper: each level is read once. */
+START_TEST(deep_properties)
+{
+  for (int deep = 30; deep < 130; deep += 60) {
+    char text[4096] = DECLARED "(assert (>= ";
+    clarke_query q = {0};
+
+    for (int i = 0; i < deep; i++)
+      strcat(text, "(- ");
+    strcat(text, "X_0");
+    for (int i = 0; i < deep; i++)
+      strcat(text, ")");
+    strcat(text, " 0))");
+    ck_assert_int_eq(clarke_query_parse(&q, text, strlen(text), "p.vnnlib", &error), deep < 64 ? CLARKE_OK : CLARKE_EINPUT);
+    if (deep < 64)
+      ck_assert(mpq_cmp_ui(q.asserted.part[0].coef[0], 1, 1) == 0);
+    else
+      ck_assert_ptr_nonnull(strstr(error.text, "too many brackets"));
+    clarke_query_clear(&q);
+  }
+}
+END_TEST
+
+START_TEST(counterexamples)
+{
+  static const struct {
+    const char *text, *why;
+  } refused[] = {{"unsat", "there is no counterexample"}, {"sat", "'(' is expected"}, {"(", "')' is expected"}, {"()", "no input X_0"},
+                 {"((X_1 0))", "the next of X_0"}, {"((X_0 0)(X_0 1))", "the next of"}, {"((Y_0 0)(X_0 1))", "the next of"}, {"((X_0 nan))", "a number"},
+                 {"((X_0 1)) sat", "something stands behind"}, {"((X_0 1 2))", "')' is expected"}, {"((x 1))", "the next of"}};
+  static const char good[] = "sat\n((X_0 1.5) ; a comment\n (X_1 (- 1e-3))\n (Y_0 -7))\n";
+  clarke_counterexample c = {0};
+
+  OK(clarke_counterexample_parse(&c, good, strlen(good), "c.txt", &error));
+  ck_assert(c.n_inputs == 2 && c.n_outputs == 1 && mpq_cmp_si(c.input[0], 3, 2) == 0 && mpq_cmp_si(c.input[1], -1, 1000) == 0);
+  ck_assert(mpq_cmp_si(c.output[0], -7, 1) == 0);
+  clarke_counterexample_clear(&c);
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    ck_assert_int_eq(clarke_counterexample_parse(&c, refused[i].text, strlen(refused[i].text), "c.txt", &error), CLARKE_EINPUT);
+    ck_assert_msg(strstr(error.text, refused[i].why) != NULL, "%s: %s", refused[i].text, error.text);
+    ck_assert(c.n_inputs == 0 && c.input == NULL && c.output == NULL);
+  }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -279,5 +428,9 @@ main(void)
   tcase_add_test(tests, found_fields);
   tcase_add_test(tests, files_beside_others);
   tcase_add_test(tests, tensors_decoded_late);
+  tcase_add_test(tests, words_of_queries);
+  tcase_add_test(tests, margins_of_properties);
+  tcase_add_test(tests, deep_properties);
+  tcase_add_test(tests, counterexamples);
   return run_tests();
 }

@@ -390,6 +390,9 @@ def seeds():
             ("table", "text", [("table-%d" % i, t) for i, t in enumerate(TABLES)]),
             ("vnnlib", "vnnlib", [("square", (ROOT / "cases/regions/square.vnnlib").read_bytes()),
                                   ("minus", b"(declare-const X_0 Real)(assert(<= (- 1/2) X_0))(assert (and (<= X_0 1e1)(and)(>= X_0 -1)))"),
+                                  ("counterexample", b"sat\n((X_0 0.5)\n (X_1 (- 1e-3))\n (Y_0 1.25))\n"),
+                                  ("linear", b"(declare-const X_0 Real)(declare-const Y_0 Real)(declare-const Y_1 Real)"
+                                             b"(assert (or (>= (- Y_0 Y_1) (* 2 X_0)) (and (<= Y_0 (+ Y_1 1)))))"),
                                   ("or", b"(declare-const X_0 Real)\n(assert (or (and (<= X_0 1)) (and (>= X_0 2))))\n")]),
             ("check-arrangement", "text", arrangements()),
             ("check-regions", "text", region_proofs()),
@@ -453,7 +456,7 @@ def dictionaries():
     yield "profile", RULES + sorted(name + " 0 " for name in names if name[0].isupper())
     yield "mma", ["3f800000 ", "80000000 ", "00000000 ", "7f800000 ", "0" * 32 + "\n", "1" * 32 + "\n", "fp32 ", "fp16 ", "# ", "mma.sync."]
     yield "table", ["-", "1/3", "1e-3", ".", " ", "\t", "\n", "#", "1e400"]
-    yield "vnnlib", ["(", ")", "(declare-const X_0 Real)", "(assert ", "(<= X_0 1)", "(>= X_0 -1)", "(and ", "(or ", "Y_0", "X_1", "(- 1)", ";", "\n"]
+    yield "vnnlib", ["(", ")", "(declare-const X_0 Real)", "(assert ", "(<= X_0 1)", "(>= X_0 -1)", "(and ", "(or ", "(+ ", "(- ", "(* 2 ", "sat", "Y_0", "X_1", "(- 1)", ";", "\n"]
     yield "check-arrangement", ["clarke-proof 1", "claim arrangement", "semantics real", "arrangement V ", "offsets V ", "regions ", "parallel ",
                                 "half ", "tree\n", "circuit ", "forced ", "split ", "leaf ", "===\n"]
     yield "check-regions", LANGUAGE + ["clarke-proof 1", "claim regions", "semantics real", "program P ", "box B ", "box -\n", "bound ", "at ", "wrt ", "held ",

@@ -1062,6 +1062,8 @@ START_TEST(only_wrt)
   OK(clarke_code_wrt(&program, names, 1, &error));
   OK(clarke_rounded_run(&rounded, &program, at, CLARKE_IEEE_F64, &profile, &error));
   ck_assert(rounded.n_gradient == 1 && rounded.gradient[0] == 2 && rounded.value[0] == 8);
+  OK(clarke_rounded_values(&rounded, &program, at, CLARKE_IEEE_F16, &error)); /* without a profile, no gradient */
+  ck_assert(rounded.n_gradient == 0 && rounded.n_values == 1 && rounded.value[0] == 8);
   for (size_t k = 0; k < 3; k++)
     mpq_clear(at[k]);
   end_program();

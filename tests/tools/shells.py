@@ -37,7 +37,7 @@ def fish(*words):
 
 def main():
     os.chdir(ROOT + "/cases/encode")
-    commands = re.findall(r"^  ([a-z]+) ", said(CLARKE, "--help")[1].split("Commands:")[1].split("\n\n")[0], re.M)
+    commands = re.findall(r"^  ([a-z-]+) ", said(CLARKE, "--help")[1].split("Commands:")[1].split("\n\n")[0], re.M)
     for name, completed in (("zsh", zsh), ("fish", fish)):
         expect(sorted(completed("")) == sorted(commands), f"{name}: {completed('')}")
         expect(sorted(completed("re")) == ["report", "reproduce"], f"{name}: {completed('re')}")
