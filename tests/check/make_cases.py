@@ -3995,6 +3995,19 @@ def records_of_pools(files):
         record(f"record-pool-{k}", status, reason, lines % (first, second), proxies=(), **(files | dict(
             model="record-pool.onnx", data="record-pool.npz", trace=f"record-pool-{k}.trace", gradients="record-pool.gradients",
             parameters="record-pool.parameters")))
+    # a window that begins before the input: what it is padded with wins nothing, above all not from numbers below 0
+    save("record-pad.onnx", [helper.make_node("Conv", ["x", "w"], ["a"], "a"),
+                             helper.make_node("MaxPool", ["a"], ["r"], "r", kernel_shape=[2], pads=[1, 1]),
+                             helper.make_node("ReduceSum", ["r"], ["out"], "out", keepdims=0)], ["N", 1, 2], [], dict(w=[[[1]]]))
+    batch("record-pad.npz", [[[-1, -2]]])
+    tensors_file("record-pad.gradients", {"w": floats([[[-4]]])})
+    for k, (r, handed, reason) in enumerate([([-1, -1, -2], [2, 1], "VERIFIED"), ([0, -1, 0], [2, 1], "output r: an entry is farther"),
+                                             ([-1, -1, -2], [1, 0], "gradient a: an entry is farther")]):
+        tensors_file(f"record-pad-{k}.trace", {"output/a": floats([[[-1, -2]]]), "output/r": floats([[r]]), "gradient/a": floats([[handed]]),
+                                               "gradient/r": floats([[[1, 1, 1]]])})
+        record(f"record-pad-{k}", int(k > 0), reason, lines % ("not-covered", "bit-exact"), proxies=(), **(files | dict(
+            model="record-pad.onnx", data="record-pad.npz", trace=f"record-pad-{k}.trace", gradients="record-pad.gradients",
+            parameters="record-pool.parameters")))
 
 
 def composed(name, node, weights, x, w, r, back, inside=(), forged=(), proxies=(), turned=("output/r", "gradient/a")):
@@ -4128,9 +4141,10 @@ def accepted(name):
     return subprocess.run([CHECKER, path(name + ".proof"), "--data", DATA], capture_output=True, check=False).returncode == 0
 
 
-def last_within(name, node, weights, x, w, part, at, r, back, wrt=("w",)):
+def last_within(name, node, weights, x, w, part, at, r, back, wrt=("w",), output="F32"):
     """NAME-last: of what `node` makes of a = x w one entry of `part` (output/r, gradient/a or a parameter's name) is the largest float32 that the
-    checker takes; NAME-next: the next. So no change of the bound goes unseen. r(a), back(a, g): in float64; g is 1, 2, -1, ..."""
+    checker takes; NAME-next: the next. So no change of the bound goes unseen. r(a), back(a, g): in float64; g is 1, 2, -1, ... Where
+    `output` is another type than F32, r is recorded in it, and judged before."""
     total = helper.make_node("ReduceSum", ["q"], ["out"], "out", keepdims=0)
     a = np.asarray(x, np.float64) @ np.asarray(w, np.float64)
     y = r(a)
@@ -4145,9 +4159,10 @@ def last_within(name, node, weights, x, w, part, at, r, back, wrt=("w",)):
     def of(value, own):
         values = np.float32(handed[part] if part in handed else made[part])
         values.reshape(-1)[at] = value
-        tensors_file(f"{own}.trace", {k: floats(np.float32(values if k == part else v).tolist()) for k, v in made.items()})
+        tensors_file(f"{own}.trace", {k: floats(np.float32(values if k == part else v).tolist(), output if k == "output/r" else "F32")
+                                      for k, v in made.items()})
         tensors_file(f"{own}.gradients", {k: floats(np.float32(values if k == part else v).tolist()) for k, v in handed.items()})
-        said = {"output a": "not-shown", "output r": "not-shown", "gradient a": "not-shown", "gradient r": "not-shown"} | {
+        said = {"output a": "not-shown", "output r": "not-shown" if output == "F32" else "within", "gradient a": "not-shown", "gradient r": "not-shown"} | {
             f"parameter {k}": "not-shown" for k in wrt} | {part.replace("/", " ") if "/" in part else f"parameter {part}": "within"}
         lines = [f"output a {said['output a']}", f"output r {said['output r']}", "output q not-covered", "output out not-covered", f"gradient a {said['gradient a']}",
                  f"gradient r {said['gradient r']}", "gradient q not-covered", "gradient out not-covered", *(f"parameter {k} {said[f'parameter {k}']}" for k in wrt)]
@@ -4195,6 +4210,12 @@ def records_at_their_last():
     for name, (one, weights, r, back) in functions.items():
         for part, at in [("output/r", 0), ("output/r", 4), ("gradient/a", 4)]:
             last_within(f"record-last-{name}-{part[0]}{at}", one, weights, x, w, part, at, r, back)
+    softmaxes = functions["softmax"]
+    last_within("record-last-small", softmaxes[0], {}, np.float64(x) / 64, w, "output/r", 0, *softmaxes[2:])
+    for k in (0, 1):
+        last_within(f"record-last-far-{k}", softmaxes[0], {}, [[1, 1], [1, 2]], [[1, -16384], [0, 0]], "output/r", k, *softmaxes[2:])
+    last_within("record-last-far-logs", functions["logs"][0], {}, [[1, 1], [1, 2]], [[1, -16384], [0, 0]], "output/r", 1,
+                lambda a: a - a.max(-1, keepdims=True), lambda a, g: [g])
     # of lines in which an entry is the mean, and of gradients that cancel
     x, w, scale, bias = [[1, 0], [0, 1], [1, 1]], [[-1, 0, 1], [0.5, -1, 0.5]], [1.5, -0.5, 0.25], [0, 0, 0]
     norms = {
@@ -4208,6 +4229,9 @@ def records_at_their_last():
                         lambda a, axis=axis, epsilon=epsilon: normal(a, axis, epsilon) * scale + bias,
                         lambda a, g, axis=axis, epsilon=epsilon: [normal_back(a, g * scale, axis, epsilon), (normal(a, axis, epsilon) * g).sum(0), g.sum(0)],
                         wrt=("w", "s", "b"))
+    one, axis, epsilon, held = norms["batches"]
+    last_within("record-last-mixed", one, dict(s=scale, b=bias, **held), x, w, "gradient/a", 1, lambda a: normal(a, axis, epsilon) * scale + bias,
+                lambda a, g: [normal_back(a, g * scale, axis, epsilon), (normal(a, axis, epsilon) * g).sum(0), g.sum(0)], wrt=("w", "s", "b"), output="F16")
 
 
 def records_of_far_entries(files):

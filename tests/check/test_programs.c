@@ -105,6 +105,10 @@ static const struct {
   const char *reason, *program, *verdict, *lines, *touched, *evidence;
 } cases[] = {
   {0, "<v, AD> = 0, but <v, gradient> is at most -1", LEMMA2, "not-in-clarke", "at w 0\n" RELU0, "2", LEMMA2_TREE},
+  /* The slope of a quotient in what it is divided by, and in what is divided. */
+  {0, "but <v, gradient> is at most -1/4", "input w\noutput 1 / (2 + relu(w) - relu(-w))\n", "not-in-clarke", "at w 0\n" RELU0, "2",
+   "evidence separator\nv 1\n" TWO_DEAD},
+  {0, "but <v, gradient> is at most -1/4", "input w\noutput (relu(w) - relu(-w)) / (4 + w)\n", "not-in-clarke", "at w 0\n" RELU0, "2", LEMMA2_TREE},
   /* Both sides at once: never of x + y; of elu's, which is no polynomial, between -elu(x) and -x. */
   {0, "but <v, gradient> is at most 2", "input x, y\noutput relu{1}(x + y) - relu{1}(-x - y)\n", "not-in-clarke",
    "at x 0\nat y 0\n" PLAIN, "2", "evidence separator\nv 1 1\n" TWO_DEAD},
