@@ -1,6 +1,6 @@
 (* What clarke-check-verified asks about a network, given its whole tape, and what a yes proves: `network_sound`. *)
-From Coq Require Import QArith Qreals Reals Lra Lia Ascii String List Bool.
-From Clarke Require Import Space Calculus Numbers Program Lipschitz Text Store Direction Loss Tape TapeText.
+From Coq Require Import QArith Qreals Reals Lra Lia Ascii String List Bool FunctionalExtensionality.
+From Clarke Require Import Space Calculus Numbers Program Lipschitz Text Verdict Store Direction Loss Tape TapeMeaning TapeText.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -25,16 +25,33 @@ Definition check_network (q : question) (d : list Q) (hints : list nat) : bool :
   fits (by_loss q) (length (ends_at q)) && without_comparisons (as_program q) &&
   check_direction (length (weights q)) (as_program q) (ends_at q) (weights q) d hints.
 
-(* The loss at the outputs, as a function of what varies; and AD's output: the loss's slopes by the chain rule. *)
-Definition F_of_network (q : question) : map_ := value (length (weights q)) (as_program q) (ends_at q).
+(* F: the outputs of all samples as a function of what varies, by the tape's meaning (Tape.v). The loss of these; and AD's
+   output, the loss's slopes by the chain rule times what AD makes of the outputs. *)
+Definition F_of_tape (q : question) : map_ := tape_value (in_wrt (varies q)) (asked q).
 Definition network_claim (q : question) : Prop := forall e log, exponentials e log ->
-  let n := length (weights q) in let m := length (ends_at q) in let w := real (weights q) in
-  Bouligand n 1 (composed e log (by_loss q) m (F_of_network q)) w
-    (chained e (by_loss q) m (F_of_network q w) (reals (ad n (as_program q) (ends_at q) (weights q)))).
+  let n := length (weights q) in let m := (length (samples (asked q)) * length (last_features (asked q)))%nat in
+  let w := real (weights q) in
+  Bouligand n 1 (composed e log (by_loss q) m (F_of_tape q)) w
+    (chained e (by_loss q) m (F_of_tape q w) (reals (ad n (as_program q) (ends_at q) (weights q)))).
 
-Theorem network_sound q d hints : check_network q d hints = true -> network_claim q.
+Theorem network_sound r v loss_name text q d hints : read_question r v loss_name text = Some q ->
+  check_network q d hints = true -> network_claim q.
 Proof.
-  unfold check_network, network_claim. rewrite !andb_true_iff. intros [[Fl C] D] e log Log. apply loss_bouligand; auto.
-  - intros j Hj. apply lipschitz_cont. apply value_lipschitz. auto.
-  - apply (direction_sound _ _ d _ _ hints). auto.
+  unfold read_question, check_network, network_claim.
+  destruct (read_tape text) as [[[t o] y]|]; try discriminate. destruct (loss_of loss_name t o y) as [l|]; try discriminate.
+  destruct (unroll r (in_wrt v) t) as [[P outs]|] eqn:U; try discriminate. destruct (known_names v t); try discriminate.
+  intro H. inversion H; subst q. simpl. rewrite !andb_true_iff. intros [[Fl C] D] e log Log. unfold F_of_tape. simpl.
+  destruct (unroll_value _ _ _ _ _ U) as [Len Val]. rewrite <- Len.
+  set (n := length (stored (in_wrt v) t)) in *. set (m := length outs) in *. set (w := real (stored (in_wrt v) t)).
+  assert (B : Bouligand n 1 (composed e log l m (value n P outs)) w
+    (chained e l m (value n P outs w) (reals (ad n P outs (stored (in_wrt v) t))))).
+  { apply loss_bouligand; auto.
+    - intros j Hj. apply lipschitz_cont, value_lipschitz, C.
+    - apply (direction_sound _ _ d _ _ hints D). }
+  replace (chained e l m (tape_value (in_wrt v) t w)) with (chained e l m (value n P outs w)).
+  - apply (Bouligand_same _ _ (composed e log l m (value n P outs))); auto. intros x j _.
+    apply (loss_ext e log l m); auto.
+  - unfold chained. apply functional_extensionality. intro G. apply functional_extensionality. intro j.
+    apply functional_extensionality. intro i. apply sum_ext. intros k Hk. f_equal.
+    apply (loss_ext e log l m); auto.
 Qed.
