@@ -314,6 +314,23 @@ Proof.
     + intros j' i' Hj' Hi'. specialize (X3 j' i' Hj' Hi'). lra.
 Qed.
 
+(* The chain rule is linear in the Jacobian, so a convex combination of limits becomes one. *)
+Theorem loss_clarke ex log l n m F w G : exponentials ex log -> fits l m = true ->
+  (forall j, (j < m)%nat -> cont n (fun y => F y j) w) ->
+  Clarke n m F w G -> Clarke n 1 (composed ex log l m F) w (chained ex l m (F w) G).
+Proof.
+  intros Log Fl C (L & L1 & L2 & L3). exists (map (fun c => (fst c, chained ex l m (F w) (snd c))) L). split; [|split].
+  - rewrite Forall_map. apply (Forall_impl _ (P := fun c => 0 <= fst c /\ Bouligand n m F w (snd c))); auto.
+    intros c [H1 H2]. split; auto. apply loss_bouligand; auto.
+  - rewrite <- L2. clear. unfold weights. induction L as [|c L IH]; simpl; auto. rewrite IH. auto.
+  - intros j i _ Hi. transitivity (sum m (fun j => loss_slope ex l m (F w) j * combine L j i)).
+    + apply sum_ext. intros k Hk. rewrite L3; auto.
+    + clear. unfold combine. induction L as [|c L IH]; simpl.
+      * rewrite (sum_ext m _ (fun _ => 0)) by (intros; ring). apply sum_zero.
+      * rewrite <- IH. unfold chained. rewrite <- sum_scale, <- sum_add. apply sum_ext. intros k _.
+        rewrite Rmult_plus_distr_l. f_equal. rewrite <- !Rmult_assoc, (Rmult_comm _ (fst c)). reflexivity.
+Qed.
+
 Lemma lipschitz_cont n w f : lipschitz n w f -> cont n f w.
 Proof.
   intros (L & e & L1 & L2 & L3) d Hd. exists (Rmin e (d / (L + 1))).
