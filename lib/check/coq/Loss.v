@@ -280,6 +280,23 @@ Definition composed e log (l : loss) m (F : map_) : map_ := fun x _ => loss_at e
 Definition chained e (l : loss) m (z : pt) (G : jacobian) : jacobian :=
   fun _ i => sum m (fun j => loss_slope e l m z j * G j i).
 
+(* The loss reads m numbers alone. *)
+Lemma loss_ext e log l m z z' : fits l m = true -> (forall j, (j < m)%nat -> z j = z' j) ->
+  loss_at e log l m z = loss_at e log l m z' /\ forall i, loss_slope e l m z i = loss_slope e l m z' i.
+Proof.
+  intros Fl H. destruct l as [|y|s c labels]; simpl in *.
+  - split; auto. apply sum_ext, H.
+  - split; [|intro i]; f_equal; apply sum_ext; intros k Hk; rewrite H; auto.
+  - rewrite !andb_true_iff in Fl. destruct Fl as [[[_ Hm] Hl] Ha]. apply Nat.eqb_eq in Hm, Hl. subst m.
+    assert (T : forall b, (b < s)%nat -> total_exp e c z b = total_exp e c z' b).
+    { intros b Hb. apply sum_ext. intros j Hj. rewrite H; auto. apply entry_below; auto. }
+    assert (L : forall b, (b < s)%nat -> (nth b labels 0 < c)%nat).
+    { intros b Hb. rewrite forallb_forall in Ha. apply Nat.ltb_lt, Ha, nth_In. lia. }
+    split; [|intro i]; f_equal; apply sum_ext; intros b Hb; rewrite T by auto.
+    + rewrite (H (b * c + nth b labels 0)%nat); auto. apply entry_below; auto.
+    + f_equal. f_equal. apply sum_ext. intros j Hj. rewrite H; auto. apply entry_below; auto.
+Qed.
+
 Theorem loss_bouligand ex log l n m F w G : exponentials ex log -> fits l m = true ->
   (forall j, (j < m)%nat -> cont n (fun y => F y j) w) ->
   Bouligand n m F w G -> Bouligand n 1 (composed ex log l m F) w (chained ex l m (F w) G).
@@ -295,6 +312,23 @@ Proof.
   - intros j i _ Hi. unfold chained. apply R2; auto.
     + intros j' Hj. apply D2; auto. apply K2. lra.
     + intros j' i' Hj' Hi'. specialize (X3 j' i' Hj' Hi'). lra.
+Qed.
+
+(* The chain rule is linear in the Jacobian, so a convex combination of limits becomes one. *)
+Theorem loss_clarke ex log l n m F w G : exponentials ex log -> fits l m = true ->
+  (forall j, (j < m)%nat -> cont n (fun y => F y j) w) ->
+  Clarke n m F w G -> Clarke n 1 (composed ex log l m F) w (chained ex l m (F w) G).
+Proof.
+  intros Log Fl C (L & L1 & L2 & L3). exists (map (fun c => (fst c, chained ex l m (F w) (snd c))) L). split; [|split].
+  - rewrite Forall_map. apply (Forall_impl _ (P := fun c => 0 <= fst c /\ Bouligand n m F w (snd c))); auto.
+    intros c [H1 H2]. split; auto. apply loss_bouligand; auto.
+  - rewrite <- L2. clear. unfold weights. induction L as [|c L IH]; simpl; auto. rewrite IH. auto.
+  - intros j i _ Hi. transitivity (sum m (fun j => loss_slope ex l m (F w) j * combine L j i)).
+    + apply sum_ext. intros k Hk. rewrite L3; auto.
+    + clear. unfold combine. induction L as [|c L IH]; simpl.
+      * rewrite (sum_ext m _ (fun _ => 0)) by (intros; ring). apply sum_zero.
+      * rewrite <- IH. unfold chained. rewrite <- sum_scale, <- sum_add. apply sum_ext. intros k _.
+        rewrite Rmult_plus_distr_l. f_equal. rewrite <- !Rmult_assoc, (Rmult_comm _ (fst c)). reflexivity.
 Qed.
 
 Lemma lipschitz_cont n w f : lipschitz n w f -> cont n f w.

@@ -60,10 +60,11 @@ Definition weighed (F : tree (list factor)) (S : tree (list source_)) (ws : list
 Definition unweighed (S : tree (list source_)) (ws : list letters) : option row := match ws with
   | [j] => j <- natural j ;; ss <- find j S ;; Some (map (fun s => ((1%Q, None), s)) ss) | _ => None end.
 (* `of W factors A HASH sources B HASH features C HASH`: rows of W terms, as many as features. *)
-Definition rows_with n (ws : list letters) (ls : rest_of) : option (list row * rest_of) := match ws with
+Definition rows_with (of_factor : letters -> option factor) n (ws : list letters) (ls : rest_of) :
+  option (list row * rest_of) := match ws with
   | [o; w; f; a; _; s; b; _; g; c; _] => if is "of" o && is "factors" f && is "sources" s && is "features" g then
       n <- natural n ;; c <- natural c ;; w <- natural w ;; a <- natural a ;; b <- natural b ;;
-      '(fs, l1) <- block (all_of factor_of) a [] ls ;; '(ss, l2) <- block (all_of source_of) b [] l1 ;;
+      '(fs, l1) <- block (all_of of_factor) a [] ls ;; '(ss, l2) <- block (all_of source_of) b [] l1 ;;
       '(rows, l3) <- block (weighed (load_from fs 0 Empty) (load_from ss 0 Empty)) c [] l2 ;;
       if Nat.eqb n c && forallb (fun r : row => Nat.eqb (length r) w) rows then Some (rows, l3) else None else None
   | _ => None end.
@@ -86,10 +87,11 @@ Fixpoint pieces_of fuel (ws : list letters) : option (list (Q * Q) * list letter
     | a :: b :: c :: ws' => a <- rational a ;; b <- rational b ;; c <- rational c ;; if negb (qz c) then None else
         '(l, r) <- pieces_of fuel' ws' ;; Some ((a, b) :: l, r)
     | _ => None end end.
-(* Piecewise steps have no weights, but 1. *)
-Definition plain (r : row) : bool := match r with [((c, None), s)] => Qeq_bool c 1 && negb (is_pad s) | _ => false end.
+(* A piecewise step's weight would be a slope, also where it is 1. *)
+Definition no_weight (w : letters) : option factor := if is "1" w then Some (1%Q, None) else None.
+Definition single (r : row) : bool := match r with [(_, s)] => negb (is_pad s) | _ => false end.
 Definition step_of (ws : list letters) (ls : rest_of) : option (step * rest_of) := match ws with
-  | kind :: n :: ws' => if is "linear" kind then '(rows, l) <- rows_with n ws' ls ;; Some (Linear rows, l)
+  | kind :: n :: ws' => if is "linear" kind then '(rows, l) <- rows_with factor_of n ws' ls ;; Some (Linear rows, l)
       else if is "product" kind then '(rows, l) <- rows_without n ws' ls ;;
         if forallb (fun r : row => forallb (fun t => negb (is_pad (snd t))) r) rows then Some (Product rows, l) else None
       else if is "window" kind then match ws' with
@@ -98,8 +100,8 @@ Definition step_of (ws : list letters) (ls : rest_of) : option (step * rest_of) 
         | op :: k :: ws'' => if negb (is "kinks" k) then None else
             '(kinks, r) <- kinks_of (length ws'') ws'' ;; match r with
             | p :: r' => if negb (is "pieces" p) then None else '(pieces, r'') <- pieces_of (S (length kinks)) r' ;;
-                '(rows, l) <- rows_with n r'' ls ;;
-                if forallb plain rows then Some (Piecewise (string_of_list_ascii op) kinks pieces rows, l) else None
+                '(rows, l) <- rows_with no_weight n r'' ls ;;
+                if forallb single rows then Some (Piecewise (string_of_list_ascii op) kinks pieces rows, l) else None
             | [] => None end
         | _ => None end
       else None

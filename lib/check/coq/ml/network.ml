@@ -91,16 +91,41 @@ let read_direction (r : reader) (table, n) =
   moves (); d
 
 let read_directions (r : reader) table =
-  (match Proof_file.take r with
-   | ["evidence"; "ad"] -> () | "evidence" :: e :: _ -> outside "a network's evidence %s" e
-   | _ -> bad "line %d: evidence is expected" (r.at - 1));
-  if Proof_file.take r <> ["cell"; "ad"] then bad "line %d: 'cell ad' is expected" (r.at - 1);
   let count = match Proof_file.take r with
     | ["directions"; k] -> Proof_file.count r k | _ -> bad "line %d: directions are expected" (r.at - 1) in
-  let rec all k = if k = 0 then [] else let d = read_direction r table in d :: all (k - 1) in
-  let l = all count in
+  List.init count (fun _ -> read_direction r table)
+
+(* Cells with their weights, as directions; none of weight 0. *)
+let read_hull (r : reader) table count =
+  let cell _ = match Proof_file.take r with
+    | ["cell"; weight; _] -> let weight = Proof_file.rational r weight in (weight, read_directions r table)
+    | _ -> bad "line %d: 'cell WEIGHT SIDES' is expected" (r.at - 1) in
+  List.filter (fun (weight, _) -> Q.sign weight <> 0) (List.init count cell)
+
+(* A cell for each choice of sides of the mixed nodes, - with the weight of the node's line. *)
+let read_mix (r : reader) table count =
+  let lambdas = List.init count (fun _ -> match Proof_file.take r with
+      | ["mix"; _; q] -> Proof_file.rational r q | _ -> bad "line %d: 'mix NODE LAMBDA' is expected" (r.at - 1)) in
+  let weight signs =
+    if String.length signs <> count then bad "line %d: a sign for each mixed node is expected" (r.at - 1);
+    List.fold_left Q.mul Q.one (List.mapi (fun i q -> if signs.[i] = '-' then q else Q.sub Q.one q) lambdas) in
+  if count > 8 then outside "more than eight mixed nodes";
+  List.init (1 lsl count) (fun _ -> match Proof_file.take r with
+      | ["cell"; "mix"; signs] -> let q = weight signs in (q, read_directions r table)
+      | _ -> bad "line %d: 'cell mix SIGNS' is expected" (r.at - 1))
+
+type read = One of Q.t array list | Many of (Q.t * Q.t array list) list
+let read_evidence (r : reader) table =
+  let e = match Proof_file.take r with
+    | ["evidence"; "ad"] ->
+      if Proof_file.take r <> ["cell"; "ad"] then bad "line %d: 'cell ad' is expected" (r.at - 1);
+      One (read_directions r table)
+    | ["evidence"; "hull"; k] -> Many (read_hull r table (Proof_file.count r k))
+    | ["evidence"; "mix"; k] -> Many (read_mix r table (Proof_file.count r k))
+    | "evidence" :: e :: _ -> outside "a network's evidence %s" e
+    | _ -> bad "line %d: evidence is expected" (r.at - 1) in
   if r.lines <> [] then Proof_file.wrong r;
-  l
+  e
 
 (* The first direction, then the second much smaller, and so on: a guess, which the kernel checks. *)
 let fold small n directions =
@@ -122,14 +147,21 @@ let hints (q : question) =
       | None -> Met.replace met o (n + i)) q.as_program;
   Array.to_list (Array.sub first n (Array.length first - n))
 
-let check (s : statement) =
+(* Of outputs that become polynomials. *)
+let few (q : question) = List.length q.weights <= 64 && List.length q.as_program <= 4096
+
+let check (s : statement) verdict =
   let text = List.init (String.length s.tape) (String.get s.tape) in
   match read_question s.rules s.wrt s.loss text with
   | None -> outside "a network with steps, a loss or rules that are unknown"
   | Some q ->
     let table, n = places q in
-    let directions = read_directions s.directions (table, n) in
-    let hints = hints q in
-    List.exists (fun bits ->
-        check_network q (Array.to_list (fold (Q.div_2exp Q.one bits) n directions)) hints)
-      (if List.length directions > 1 then [30; 200] else [30])
+    let folded bits directions = Array.to_list (fold (Q.div_2exp Q.one bits) n directions) in
+    match read_evidence s.directions (table, n) with
+    | One directions ->
+      let hints = hints q in
+      List.exists (fun bits -> check_network q verdict (Toward (folded bits directions, hints)))
+        (if List.length directions > 1 then [30; 200] else [30])
+    | Many cells ->
+      if not (few q) then outside "a combination in a network that is not small";
+      check_network q verdict (Cells (List.map (fun (weight, directions) -> (weight, [folded 30 directions])) cells))

@@ -1,0 +1,297 @@
+"""Tapes by hand and drawn ones: what the proved kernel says of proofs about them.
+
+    python3 tests/verified/tapes.py CLARKE-CHECK-VERIFIED [--number N] [--seed N]
+
+A drawn tape has sums, products, windows and piecewise functions of small integers, so that kinks and ties are many; a direction is
+drawn, too. What the kernel verifies is compared with a reading of docs/tape.md in fractions: at a point beside the direction, near
+the weights, the loss's gradient must be what AD gives at the weights, but for what the distance explains. Of the proofs for which
+this is so, with no kink that rests and no tie, the kernel must verify all.
+"""
+
+import argparse
+import hashlib
+import random
+import sys
+import tempfile
+from fractions import Fraction
+from pathlib import Path
+
+import proofs
+
+NEAR, BESIDE = Fraction(1, 2**600), Fraction(1, 2**1400)
+
+
+# ---- Text
+
+
+def hashed(lines):
+    return hashlib.sha256("".join(line + "\n" for line in lines).encode()).hexdigest()
+
+
+class Text:
+    """A whole tape's lines, and those that are in no block."""
+
+    def __init__(self):
+        self.lines, self.short = [], []
+
+    def line(self, words, *blocks):
+        self.short.append(" ".join([words, *(f"{kind} {len(lines)} {hashed(lines)}" for kind, lines in blocks)]))
+        self.lines += [self.short[-1], *(" " + line for _, lines in blocks for line in lines)]
+
+    def step(self, words, rows, weighs):
+        factors, sources, features = {}, {}, []
+        for row in rows:
+            pair = " ".join(f for f, _ in row), " ".join(s for _, s in row)
+            i, j = factors.setdefault(pair[0], len(factors)), sources.setdefault(pair[1], len(sources))
+            features.append(f"{i} {j}" if weighs else f"{j}")
+        first = [("factors", list(factors))] if weighs else []
+        self.line(f"{words} of {len(rows[0])}", *first, ("sources", list(sources)), ("features", features))
+
+    def whole(self):
+        return "".join(line + "\n" for line in [*self.lines, f"hash {hashed(self.short)}"])
+
+
+def text_of(net):
+    text = Text()
+    text.line("tape 1")
+    text.line(f"samples {len(net['x'])} together {len(net['x'])}")
+    text.line(f"parameter 0 w [{len(net['w'])}]", ("values", [str(v) for v in net["w"]]))
+    width = len(net["x"][0])
+    text.line(f"step 0 input {width} [{len(net['x'])},{width}]", ("values", [str(v) for sample in net["x"] for v in sample]))
+    for s, (kind, attributes, rows) in enumerate(net["steps"], 1):
+        text.step(f"step {s} {kind} {len(rows)}{attributes}", rows, kind in ("linear", "piecewise"))
+    last = len(net["steps"][-1][2])
+    text.line(f"output [{last}] of step {len(net['steps'])} loss none", ("features", [str(f) for f in range(last)]))
+    if "y" in net:
+        shape = f"{len(net['x'])}" + ("" if net["loss"] == "ce" else f",{last}")
+        text.line(f"target {'integer' if net['loss'] == 'ce' else 'real'} [{shape}]", ("values", [str(v) for v in net["y"]]))
+    return text.whole()
+
+
+def proof_of(net, directions, more=()):
+    lines = ["clarke-proof 1", "verdict in-bouligand", "semantics real", f"model m.onnx {'0' * 64}", f"batch b.npz {'0' * 64}", *more,
+             f"loss {net['loss']}", "wrt *", "profile pytorch-2.13", *net["rules"], "touched 0", "evidence ad", "cell ad",
+             f"directions {len(directions)}"]
+    for d in directions:
+        lines += ["direction", *(f"move w at {i} {v}" for i, v in enumerate(d) if v != 0)]
+    return proofs.sealed(lines)
+
+
+# ---- Meaning, with derivatives
+
+
+def value_of(word, w):
+    """A factor, and its derivative."""
+    c, _, rest = word.partition("*")
+    zero = [Fraction(0)] * len(w)
+    if "@" in rest:
+        e = int(rest.partition("@")[2])
+        return Fraction(c) * w[e], [Fraction(c) * (i == e) for i in range(len(w))]
+    return Fraction(c) * (Fraction(rest) if rest else 1), zero
+
+
+def times(a, b):
+    return a[0] * b[0], [a[0] * q + b[0] * p for p, q in zip(a[1], b[1])]
+
+
+def plus(a, b):
+    return a[0] + b[0], [p + q for p, q in zip(a[1], b[1])]
+
+
+def feature(kind, attributes, row, read, w, slopes, met):
+    """met: a list to which what is at a kink, or tied, is added."""
+    zero = (Fraction(0), [Fraction(0)] * len(w))
+    if kind == "linear":
+        terms = [times(value_of(f, w), read(s)) for f, s in row if s != "-"]
+        total = zero
+        for term in terms:
+            total = plus(total, term)
+        return total
+    if kind == "product":
+        total = zero
+        for (_, a), (_, b) in zip(row[::2], row[1::2]):
+            total = plus(total, times(read(a), read(b)))
+        return total
+    if kind == "window":
+        entries = [read(s) for _, s in row if s != "-"]
+        best = max(v for v, _ in entries)
+        tied = [e for e in entries if e[0] == best]
+        met += ["tie"] * (len(tied) > 1)
+        return tied[0]
+    words = attributes.split(" ")
+    at = words.index("pieces")
+    kinks = [Fraction(words[i + 2]) for i in range(3, at, 3)]
+    pieces = [tuple(map(Fraction, words[i:i + 2])) for i in range(at + 1, len(words), 3)]
+    x = read(row[0][1])
+    piece = sum(k <= x[0] for k in kinks)
+    slope = pieces[piece][1]
+    if x[0] in kinks:
+        slope = slopes[kinks.index(x[0])]
+        met.append("kink")
+    return pieces[piece][0] + pieces[piece][1] * x[0], [slope * g for g in x[1]]
+
+
+def gradient(net, w, met):
+    """Of the loss, at w; AD's where there is a kink."""
+    total = [Fraction(0)] * len(w)
+    for b, sample in enumerate(net["x"]):
+        done = [[(v, [Fraction(0)] * len(w)) for v in sample]]
+
+        def read(word):
+            if word == "1":
+                return Fraction(1), [Fraction(0)] * len(w)
+            s, _, f = word.partition(".")
+            return done[int(s)][int(f)]
+
+        for kind, attributes, rows in net["steps"]:
+            done.append([feature(kind, attributes, row, read, w, net["slopes"], met) for row in rows])
+        for f, (v, g) in enumerate(done[-1]):
+            n = len(done[-1])
+            by = 1 if net["loss"] == "sum" else Fraction(2, len(net["x"]) * n) * (v - net["y"][b * n + f])
+            total = [t + by * q for t, q in zip(total, g)]
+    return total
+
+
+def size(v):
+    return max((abs(q) for q in v), default=Fraction(0))
+
+
+# ---- Drawn
+
+
+def drawn(draw):
+    n, width = draw.randint(1, 4), draw.randint(1, 3)
+    net = {"w": [Fraction(draw.choice([0, 0, 0, 1, -1, 2])) for _ in range(n)], "loss": draw.choice(["sum", "mse"]), "steps": [],
+           "x": [[Fraction(draw.randint(-1, 2)) for _ in range(width)] for _ in range(draw.randint(1, 2))]}
+    sizes = [width]
+
+    def source():
+        s = len(sizes) - 1 if draw.random() < 0.8 else draw.randrange(len(sizes))
+        return f"{s}.{draw.randrange(sizes[s])}"
+
+    def factor():
+        c = draw.choice([1, 1, -1, 2, 0])
+        return draw.choice([f"{c}", f"{c}*0@{draw.randrange(n)}", f"{c}*0@{draw.randrange(n)}", f"{c}*{draw.randint(-2, 2)}"])
+
+    relu = draw.choice([("Relu kinks 0 at 0 pieces 0 0 0 0 1 0", 0, 1), ("Abs kinks 0 at 0 pieces 0 -1 0 0 1 0", -1, 1)])
+    clip = "Clip kinks 0 at 0 1 at 1 pieces 0 0 0 0 1 0 1 0 0"
+    two = draw.random() < 0.4
+    net["slopes"] = [draw.choice([0, 1]), draw.choice([0, 1])] if two else [draw.choice([relu[1], relu[2], 0])]
+    attributes = " " + (clip if two else relu[0])
+    op = attributes.split(" ")[1]
+    net["rules"] = [f"proxy {op} {k} {s}" for k, s in enumerate(net["slopes"])] + ["tie MaxPool first"]
+    for _ in range(draw.randint(2, 6)):
+        kind = draw.choice(["linear", "linear", "piecewise", "window", "product"])
+        many = draw.randint(1, 3)
+        if kind == "linear":
+            terms = draw.randint(1, 3)
+            rows = [[(factor(), draw.choice([source(), source(), "1", "-"])) for _ in range(terms)] for _ in range(many)]
+        elif kind == "piecewise":
+            rows = [[("1", source())] for _ in range(many)]
+        else:
+            terms = 2 if kind == "product" else draw.randint(1, 3)
+            rows = [[("1", source()) for _ in range(terms)] for _ in range(many)]
+        net["steps"].append((kind, {"piecewise": attributes, "window": " MaxPool"}.get(kind, ""), rows))
+        sizes.append(many)
+    net["y"] = [Fraction(draw.randint(-2, 2)) for _ in range(len(net["x"]) * sizes[-1])]
+    return net
+
+
+def ask(verified, work, tape, proof):
+    """The first line of the answer."""
+    (work / "a.tape").write_text(tape)
+    (work / "a.proof").write_bytes(proof)
+    return proofs.says(verified, work / "a.proof", work / "a.tape", "--tape")[1]
+
+
+def of_drawn(verified, work, seed):
+    """('verified', 'right', 'wrong' or 'rejected', what is wrong or None)."""
+    draw = random.Random(seed)
+    net = drawn(draw)
+    d = [Fraction(draw.randint(-2, 2)) for _ in net["w"]]
+    said = ask(verified, work, text_of(net), proof_of(net, [d]))
+    if said == "VERIFIED" or said.startswith("REJECTED"):
+        met, beside = [], []
+        ad = gradient(net, net["w"], met)
+        near = gradient(net, [v + NEAR * (u + BESIDE / NEAR * draw.randint(-999, 999)) for v, u in zip(net["w"], d)], beside)
+        right = size([a - b for a, b in zip(ad, near)]) < Fraction(1, 2**200)
+        if said == "VERIFIED":
+            return "verified", None if right else f"seed {seed}: verified, but AD gives {ad}, beside the direction it is {near}"
+        return "rejected", None if met or not right else f"seed {seed}: rejected, and nothing is at a kink"
+    return said, f"seed {seed}: {said}"
+
+
+# ---- By hand
+
+
+RELU = ("piecewise", " Relu kinks 0 at 0 pieces 0 0 0 0 1 0", [[("1", "1.0")]])
+
+
+def net_of(steps, w=(0,), **more):
+    return {"w": [Fraction(v) for v in w], "x": [[Fraction(1)]], "loss": "sum", "steps": steps,
+            "rules": ["proxy Relu 0 0", "proxy PRelu 0 0", "tie MaxPool first"], **more}
+
+
+def by_hand(verified, work):
+    """What is wrong about cases whose answer is known."""
+    linear = ("linear", "", [[("1*0@0", "0.0")]])
+    relu = net_of([linear, RELU])
+    tape = text_of(relu)
+    hash_ = tape.rstrip().rpartition(" ")[2]
+    window = net_of([("linear", "", [[("1*0@0", "0.0")], [("2*0@0", "0.0")]]), ("window", " MaxPool", [[("1", "1.0"), ("1", "1.1")]])])
+    same = net_of([("linear", "", [[("1*0@0", "0.0")], [("1*0@0", "1")]]), ("window", " MaxPool", [[("1", "1.0"), ("1", "1.1")]])])
+    weighed = net_of([linear, ("piecewise", " PRelu kinks 0 at 0 pieces 0 0 0 0 1 0", [[("1*1", "1.0")]])], w=(-1,))
+    jump = net_of([linear, ("piecewise", " Relu kinks 0 at 0 pieces 0 0 0 1 1 0", [[("1", "1.0")]])])
+    square = net_of([linear, ("piecewise", " Relu kinks 0 at 0 pieces 0 0 0 0 1 1", [[("1", "1.0")]])])
+    entropy = net_of([("linear", "", [[("1*0@0", "0.0")], [("1*0@1", "0.0")]]), ("piecewise", RELU[1], [[("1", "1.0")], [("1", "1.1")]])],
+                     w=(0, 1), loss="ce", y=[1])
+    empty = net_of([linear, ("window", " MaxPool", [[("1", "-")]])])
+    down, up = [[Fraction(-1)]], [[Fraction(1)]]
+    cases = [
+        ("relu, down", tape, proof_of(relu, down), "VERIFIED"),
+        ("relu, up", tape, proof_of(relu, up), "REJECTED"),
+        ("relu, nowhere", tape, proof_of(relu, []), "REJECTED"),
+        ("relu, down at last", tape, proof_of(relu, [[Fraction(0)], [Fraction(-1)]]), "VERIFIED"),
+        ("a proof that names the tape", tape, proof_of(relu, down, [f"tape {hash_}"]), "VERIFIED"),
+        ("a proof that names another", tape, proof_of(relu, down, [f"tape {'1' * 64}"]), "REJECTED"),
+        ("a block of other lines", tape.replace("\n 1*0@0\n", "\n 0*0@0\n"), proof_of(relu, down), "REJECTED"),
+        ("a tie, down", text_of(window), proof_of(window, down), "VERIFIED"),
+        ("a tie, up", text_of(window), proof_of(window, up), "REJECTED"),
+        ("a tie of one function", text_of(same), proof_of(same, []), "VERIFIED"),
+        ("a slope that is a constant 1", text_of(weighed), proof_of(weighed, []), "OUTSIDE"),
+        ("a jump", text_of(jump), proof_of(jump, down), "OUTSIDE"),
+        ("a square", text_of(square), proof_of(square, down), "OUTSIDE"),
+        ("cross entropy", text_of(entropy), proof_of(entropy, [[Fraction(-1), Fraction(0)]]), "VERIFIED"),
+        ("cross entropy, a label that is no class", text_of({**entropy, "y": [2]}), proof_of(entropy, down * 1), "OUTSIDE"),
+        ("a window of padding", text_of(empty), proof_of(empty, []), "OUTSIDE"),
+        ("a rule that is not there", tape, proof_of({**relu, "rules": []}, down), "OUTSIDE"),
+    ]
+    for name, text, proof, expected in cases:
+        said = ask(verified, work, text, proof)
+        if not said.startswith(expected):
+            yield f"{name}: {expected} is expected, and it says {said}"
+
+
+def main():
+    """Asks about all."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("verified")
+    arguments.add_argument("--number", type=int, default=400)
+    arguments.add_argument("--seed", type=int, default=1)
+    asked = arguments.parse_args()
+    counts = {}
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        failed = list(by_hand(asked.verified, work))
+        for i in range(asked.number):
+            word, wrong = of_drawn(asked.verified, work, asked.seed * 1000003 + i)
+            counts[word] = counts.get(word, 0) + 1
+            failed += [wrong] if wrong else []
+    if min(counts.get("verified", 0), 3 * counts.get("rejected", 0)) < asked.number // 8:
+        failed.append("too few are verified, or rejected")
+    print(counts, *failed, sep="\n")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
