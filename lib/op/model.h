@@ -41,6 +41,7 @@ typedef struct {
   bool shaped;                   /* does the file give a shape? */
   size_t rank;
   int64_t dims[CLARKE_MAX_RANK]; /* -1: symbolic or unknown */
+  bool behind;                   /* an input whose array follows the first one's entries (network/graph/masks.h) */
 } clarke_model_port;
 
 typedef struct {

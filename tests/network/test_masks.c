@@ -136,7 +136,7 @@ START_TEST(what_is_refused)
   refused(any, full, full, 1, 1, 1, "a mask, and a ratio of 1");
   refused(any, full, full, 0x1p-60, 1, 1, "a mask, and a ratio of 8.67");
   refused(any, full, full, 0.25, 1, 1, "node 1 '/e' (Dropout): in training mode it draws a mask|array 'e' of zeros and ones|clarke.record");
-  refused(SHAPE(2,), full, full, 0.25, 1, 1, "masks of Dropout nodes are for a batch along the first axis");
+  refused(SHAPE(2,), full, full, 0.25, 1, 1, "masks of Dropout nodes, and further inputs, are for a batch along the first axis");
   begin(any, 0.25, 1);
   m.opset = 11;
   array("x", CLARKE_F32, full);

@@ -35,9 +35,9 @@ state_given(const network *net, const model *m, const arrays *given)
 {
   for (size_t i = 0; i < m->n_inputs && net->n_given > 0; i++) {
     const tensor *t = array_named(given, m->inputs[i].name);
-    if (&m->inputs[i] == net->input || t == NULL)
+    if (&m->inputs[i] == net->input || &m->inputs[i] == net->own.y || t == NULL)
       continue;
-    fputs("  constant input ", account);
+    fputs(net->batched ? "  input of each sample's own " : "  constant input ", account);
     state_name(t->name);
     fputs(": the batch's array of that name, ", account);
     state_shape(t->dims, t->rank);
@@ -51,7 +51,7 @@ state_masks(const network *net)
 {
   for (size_t s = 0; s < net->n_steps && net->n_masks > 0; s++) {
     const tensor *t = net->steps[s].given;
-    if (t == NULL)
+    if (t == NULL || net->steps[s].node == NULL) /* an input's */
       continue;
     fputs("  mask of the Dropout that computes ", account);
     state_name(t->name);

@@ -477,14 +477,40 @@ const char *const readings[N_READINGS] = {
         "a float32 that nodes compute of constants alone is rounded to float32 at each node, as IEEE 754 has it",
     [DECIDED] = "a comparison of initializers is decided by their numbers, which differ: near them it is the same"};
 
-/* An input beside the network's: a constant of a single run, which the batch has by its name. */
+/* An input beside the network's, of each sample its own: an activation that no parameter moves. */
+static void
+read_beside(builder *b, const port *p, const tensor *t)
+{
+  const port *first = b->net->input;
+  size_t dims[MAX_RANK] = {1};
+  expect(t->real && p->type == first->type && t->rank > 0 && t->count > 0 && p->dims[0] == first->dims[0]
+             && t->dims[0] == b->net->batch,
+         "input '%s' is not of the first one's type, or has not its first axis, or the batch's array not the samples",
+         p->name);
+  for (size_t i = 1; i < t->rank; i++) {
+    dims[i] = t->dims[i];
+    expect(p->dims[i] == 0 || p->dims[i] == dims[i], "input '%s' has another shape than the batch's array", p->name);
+  }
+  step *s = add_step(b, INPUT, 0, t->rank, dims);
+  s->given = t;
+  s->name = p->name;
+  s->op = "";
+  s->place = NONE; /* no node's */
+  define(b, p->name);
+  b->net->n_given++;
+}
+
+/* An input beside the network's, which the batch has by its name: of a single run a constant. */
 static void
 read_constant(builder *b, const port *p, const arrays *given)
 {
   tensor *t = array_named(given, p->name);
-  expect(!b->net->batched && b->net->batch == 1,
-         "the model has more than one input, and a batch axis or several samples");
   expect(t != NULL && p->shaped && p->rank == t->rank, "the batch has no array for input '%s'", p->name);
+  if (b->net->batched) {
+    read_beside(b, p, t);
+    return;
+  }
+  expect(b->net->batch == 1, "the model has more than one input, no batch axis, and several samples");
   for (size_t i = 0; i < t->rank; i++)
     expect(p->dims[i] == 0 || p->dims[i] == t->dims[i], "input '%s' has another shape than the batch's array", p->name);
   put(b, t, 0, NULL, t->rank, t->dims);

@@ -74,6 +74,9 @@ for_each_tensor(record *r, void (*work)(unit *u, tensor *t))
   work(&r->unit, (tensor *)r->p->x);
   if (r->p->target != NULL)
     work(&r->unit, (tensor *)r->p->target);
+  for (size_t s = 1; s < r->p->net->n_steps; s++)
+    if (r->p->net->steps[s].given != NULL)
+      work(&r->unit, (tensor *)r->p->net->steps[s].given);
   for (size_t v = 0; v < r->p->net->n_values; v++)
     for (tensor *t = r->p->net->values[v].constant; t != NULL; t = t->still)
       work(&r->unit, t);
@@ -231,8 +234,10 @@ place_all(record *r)
     const graph_value *v = &net->values[i];
     if (v->constant != NULL || r->entry[v->step] != NULL || !record_plain(r, v))
       continue;
-    if (v->step == 0 && r->p->x->real) {
-      place_entries(r, v, r->p->x);
+    const step *st = &net->steps[v->step];
+    const tensor *given = v->step == 0 ? r->p->x : st->node == NULL ? st->given : NULL; /* an input's array */
+    if (given != NULL && given->real) {
+      place_entries(r, v, given);
       continue;
     }
     const tensor *t = record_makes(r, v) ? record_find(r, "output", v->name) : NULL;
@@ -308,7 +313,7 @@ bool
 record_makes(const record *r, const graph_value *v)
 {
   const step *st = v->constant == NULL && v->step > 0 ? &r->p->net->steps[v->step] : NULL;
-  bool whole = st != NULL && v->count == st->n && strcmp(st->node->out[0], v->name) == 0;
+  bool whole = st != NULL && st->node != NULL && v->count == st->n && strcmp(st->node->out[0], v->name) == 0;
   for (size_t i = 0; i < v->count && whole; i++)
     whole = v->map[i] == i;
   return whole;

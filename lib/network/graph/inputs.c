@@ -101,12 +101,14 @@ clarke_inputs_take(clarke_model *m, const clarke_tensor *x, const clarke_tensor 
       return clarke_fail(err, CLARKE_EINPUT, "%s: array '%s'; a batch has x, y perhaps, and arrays by the names of further inputs, or of "
                          "outputs of Dropout nodes",
                          file, batch[i].name);
+  while (m->n_inputs > 1 && m->inputs[m->n_inputs - 1].behind)
+    clarke_model_drop_input(m, m->n_inputs - 1);
   if (m->n_inputs < 2)
     return CLARKE_OK;
   if (!clarke_inputs_are_one_run(&m->inputs[0], x))
-    return clarke_fail(err, CLARKE_EINPUT, "%s: %zu inputs; that is supported where the batch is one input of a model without a "
-                       "batch axis: x with one axis more than input '%s', 1, the others as their inputs declare", m->file,
-                       m->n_inputs, m->inputs[0].name);
+    return clarke_fail(err, CLARKE_EINPUT, "%s: %zu inputs; the batch has an array for each by its name, the samples on the first axis; or it is "
+                       "one input of a model without a batch axis: x with one axis more than input '%s', 1, the others as their inputs declare",
+                       m->file, m->n_inputs, m->inputs[0].name);
   while (m->n_inputs > 1) {
     const clarke_model_port *port = &m->inputs[m->n_inputs - 1];
     const clarke_tensor *t = find_array(batch, n, port->name);

@@ -1,4 +1,4 @@
-/* Inputs of a model beside the one that the network has: of a single run they are constants, which the batch has by name. */
+/* Inputs of a model beside the one that the network has, which the batch has by name: of a single run they are constants. */
 #ifndef CLARKE_NETWORK_GRAPH_INPUTS_H
 #define CLARKE_NETWORK_GRAPH_INPUTS_H
 
@@ -14,7 +14,7 @@ clarke_status clarke_inputs_add_constant(clarke_model *m, const char *name, cons
 
 /* The first input stays the network's; of each other its array in `batch` (n of them, in `file`), which must have its declared
  * shape, becomes a Constant node of its name. Only where x, the network's own array, is one input of a model without a batch
- * axis. Arrays but x and y that no input is named by are refused. The target of the model's own loss is to be taken off
+ * axis; where it has one, these are behind the input's entries already (masks.h). Arrays but x and y that no input is named by are refused. The target of the model's own loss is to be taken off
  * before. */
 clarke_status clarke_inputs_take(clarke_model *m, const clarke_tensor *x, const clarke_tensor *batch, size_t n,
                                  const char *file, clarke_error *err);

@@ -52,6 +52,16 @@ add_input(clarke_model *m, clarke_model_node *node, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* One beside the first. */
+static clarke_model_port *
+find_input(clarke_model *m, const char *name)
+{
+  for (size_t i = 1; i < m->n_inputs; i++)
+    if (strcmp(m->inputs[i].name, name) == 0)
+      return &m->inputs[i];
+  return NULL;
+}
+
 static double
 entry(const clarke_tensor *t, size_t e)
 {
@@ -203,35 +213,66 @@ join(clarke_model *m, clarke_tensor *with, const clarke_tensor *const *array, pa
   return status;
 }
 
-/* Parts of the shapes of a sample. */
+/* A further input must be data of each sample as the first is: of its type, with its first axis. */
 static clarke_status
-describe(const clarke_model *m, const clarke_tensor *const *array, part *parts, size_t n, const char *file, clarke_error *err)
+check_input(const clarke_model *m, const clarke_model_port *port, const clarke_tensor *t, const char *file, clarke_error *err)
 {
-  const clarke_model_port *port = &m->inputs[0];
-  bool batched, flat;
+  const clarke_model_port *first = &m->inputs[0];
 
-  if (!clarke_port_takes(port, array[0], &batched, &flat) || !batched)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: masks of Dropout nodes are for a batch along the first axis of input '%s', or for one whole "
-                       "input in a single run", file, port->name);
-  for (size_t i = 0; i < n; i++) {
-    const clarke_tensor *t = array[i];
-    part *p = &parts[i];
-
-    if (t->rank < 1 || t->dims[0] != array[0]->dims[0] || t->count == 0)
-      return clarke_fail(err, CLARKE_EINPUT, "%s: array '%s' is the mask of a Dropout: expected the shape of its output, the %zu samples on the "
-                         "first axis", file, t->name, array[0]->dims[0]);
-    p->name = i == 0 ? strdup(port->name) : clarke_text_print("%s mask", t->name);
-    if (p->name == NULL)
-      return clarke_no_memory(err);
-    p->count = t->count / t->dims[0];
-    p->rank = i == 0 && flat ? port->rank - 1 : t->rank - 1;
-    for (size_t a = 0; a < p->rank; a++)
-      p->dims[a] = i == 0 && flat ? (size_t)port->dims[a + 1] : t->dims[a + 1];
-  }
+  if (!port->shaped || port->rank < 1 || port->rank != t->rank || port->dims[0] != first->dims[0]
+      || !clarke_port_fits(port, 1, t->dims + 1, t->rank - 1) || t->real == NULL || port->dtype != first->dtype)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: input '%s': beside a batch along the first axis of input '%s' the array of %s is data of each "
+                       "sample: expected floats of that input's type, in the declared shape, and the same first axis", m->file, port->name,
+                       first->name, file);
   return CLARKE_OK;
 }
 
-/* array[0] is the input, the others masks; n of all. */
+/* One behind the input: of the same samples. */
+static clarke_status
+describe_part(part *p, clarke_model *m, const clarke_tensor *t, size_t samples, const char *file, clarke_error *err)
+{
+  clarke_model_port *port = find_input(m, t->name);
+  clarke_status status = port != NULL ? check_input(m, port, t, file, err) : CLARKE_OK;
+
+  if (status == CLARKE_OK && (t->rank < 1 || t->dims[0] != samples || t->count == 0))
+    status = clarke_fail(err, CLARKE_EINPUT, "%s: array '%s' is %s: expected the %zu samples on the first axis", file, t->name,
+                         port != NULL ? "data of each sample" : "the mask of a Dropout, of its output's shape", samples);
+  if (status != CLARKE_OK)
+    return status;
+  if (port != NULL)
+    port->behind = true;
+  p->name = port != NULL ? strdup(t->name) : clarke_text_print("%s mask", t->name);
+  p->count = t->count / samples;
+  p->rank = t->rank - 1;
+  memcpy(p->dims, t->dims + 1, p->rank * sizeof *p->dims);
+  return p->name != NULL ? CLARKE_OK : clarke_no_memory(err);
+}
+
+/* Parts of the shapes of a sample. */
+static clarke_status
+describe(clarke_model *m, const clarke_tensor *const *array, part *parts, size_t n, const char *file, clarke_error *err)
+{
+  const clarke_model_port *port = &m->inputs[0];
+  const clarke_tensor *x = array[0];
+  clarke_status status = CLARKE_OK;
+  bool batched, flat;
+
+  if (!clarke_port_takes(port, x, &batched, &flat) || !batched || x->count == 0)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: masks of Dropout nodes, and further inputs, are for a batch along the first axis of input '%s', or "
+                       "for one whole input in a single run", file, port->name);
+  parts[0].name = strdup(port->name);
+  if (parts[0].name == NULL)
+    return clarke_no_memory(err);
+  parts[0].count = x->count / x->dims[0];
+  parts[0].rank = flat ? port->rank - 1 : x->rank - 1;
+  for (size_t a = 0; a < parts[0].rank; a++)
+    parts[0].dims[a] = flat ? (size_t)port->dims[a + 1] : x->dims[a + 1];
+  for (size_t i = 1; i < n && status == CLARKE_OK; i++)
+    status = describe_part(&parts[i], m, array[i], x->dims[0], file, err);
+  return status;
+}
+
+/* array[0] is the input, the others masks and further inputs; n of all. */
 static clarke_status
 put_behind(clarke_model *m, clarke_tensor *with, const clarke_tensor *const *array, size_t n, const char *file, clarke_error *err)
 {
@@ -258,6 +299,8 @@ clarke_masks_take(clarke_model *m, clarke_tensor *with, const clarke_tensor *x, 
   for (size_t i = 0; i < n && status == CLARKE_OK; i++) {
     clarke_model_node *node = strcmp(batch[i].name, "x") != 0 && strcmp(batch[i].name, "y") != 0 ? find_dropout(m, batch[i].name) : NULL;
 
+    if (node == NULL && !single && find_input(m, batch[i].name) != NULL)
+      array[found++] = &batch[i];
     if (node == NULL)
       continue;
     array[found++] = &batch[i];

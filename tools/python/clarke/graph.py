@@ -141,10 +141,36 @@ class Graph:
     def data(self, name, t):
         """An input beside x, by that name or the next that is free."""
         if not self.whole:
-            self.refuse("an array of its own for each sample")
+            node = self.current
+            if node.name.rstrip("_") not in ENTRYWISE or t.dim() != next(iter(values_in(node.results))).tensor.dim():
+                self.refuse("an array of its own for each sample")
+            return self.beside(name, t)
         name = self.fresh(name)
         self.given[name] = t
         return name
+
+    def beside(self, name, t):
+        """Data of each sample, the samples on the first axis as they are in x: an activation that nothing moves. What all samples have alike is a
+        constant."""
+        x = self.x.tensor
+        if t.dim() == 0 or t.shape[0] != x.shape[0] or not t.is_floating_point() or not x.is_floating_point():
+            self.refuse("an array of its own for each sample, and no floats beside the input's")
+        if alike(t):
+            return self.constant(t[:1])
+        narrow = t.to(x.dtype)
+        if not torch.equal(narrow.to(t.dtype), t):
+            self.refuse("data of each sample that the input's type does not hold")
+        name = self.fresh(name)
+        self.given[name] = narrow
+        self.active.add(name)
+        return name
+
+    def is_beside(self, value):
+        """Is it read as data of each sample: by what the model was called with, or entry by entry beside activations?"""
+        t, node = value.tensor, self.current
+        if self.whole or t.dim() == 0 or t.shape[0] != self.x.tensor.shape[0] or not t.is_floating_point() or self.of_buffer(value) is not None:
+            return False
+        return id(value) in self.arguments or (node.name.rstrip("_") in BESIDE and t.dim() == next(iter(values_in(node.results))).tensor.dim())
 
     def constant(self, t):
         name = self.fresh(f"{self.current.module}/constant" if self.current.module else "constant")
@@ -250,9 +276,16 @@ class Graph:
         if value.requires_grad:
             self.refuse("it reads a tensor that requires a gradient and is no parameter of the model")
         numbers = self.numbers(value)
+        if self.is_beside(value):
+            return self.beside(self.arguments.get(id(value), "data"), numbers)
         if id(value) in self.moving or trained(value) or (self.whole and self.of_buffer(value) is None):
             return self.data(self.arguments.get(id(value), "detached" if trained(value) else "data"), numbers)
         return self.constant(numbers)
+
+
+def alike(t):
+    """Have several samples the same?"""
+    return t.shape[0] > 1 and bool((t == t[:1]).all())
 
 
 def same_place(a, b):
@@ -336,7 +369,8 @@ def find_input(graph, loss, nodes, given):
     read = {id(v) for n in nodes if n is not last for v in n.reads}
     read.update(id(v) for v in values_in(loss.node.args[:1]))  # the target may be the input, too
     used = [v for v in given if id(v) in read] or (data_of(graph, nodes) if graph.whole else [])
-    if not used or (len(used) > 1 and not graph.whole):
+    apart = used and not graph.whole and any(v.tensor.dim() == 0 or v.tensor.shape[:1] != used[0].tensor.shape[:1] for v in used)
+    if not used or apart:
         shapes = ", ".join(str(tuple(v.tensor.shape)) for v in used) or "none"
         raise Refused(f"the loss depends on no one input that the model was called with, but on {len(used)} ({shapes})" if used else
                       f"{loss.node.where()}: the loss depends on no data: neither on what the model was called with, nor on other arrays")
@@ -424,6 +458,8 @@ ALONG = {name: place for place, names in {1: "select slice unbind stack cat _sof
 
 # ATen's operators of several tensors entry by entry.
 BESIDE = {"add", "sub", "rsub", "mul", "div", "addcmul", "addcdiv", "maximum", "minimum", "where"}
+# Whose data are of the result's shape.
+ENTRYWISE = {"where", "masked_fill", "native_dropout"}
 
 
 def keeps_samples(graph, node, result):

@@ -14,6 +14,10 @@ def constant(g, t, out):
     """The mask, of which the value `out` becomes minus infinity."""
     if bool((torch.isnan(t) | (t == float("inf"))).any()):
         g.refuse(f"an entry that becomes infinite; {INSTEAD}")
+    if not g.whole and t.dim() == out.tensor.dim() and t.shape[0] > 1:  # the first axis is that of samples
+        if not bool((t == t[:1]).all()):
+            g.refuse("a mask of minus infinity of its own for each sample")
+        t = t[:1]
     g.masked.add(id(out))
     return g.constant(t)
 

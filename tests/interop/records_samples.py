@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Data of each sample keep the batch's axis: dropout, masks, further arrays that the model is called with.
+
+    records_samples.py CLARKE CLARKE-CHECK
+
+Steps are recorded; the batch has as many samples as the step, kinks name theirs, and the proofs of audit and certificate are verified. An array
+that is data of no sample stays an array of the whole step.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "python"))
+sys.path.append(os.path.join(HERE, "..", "tools"))
+CLARKE, CHECK = map(os.path.abspath, sys.argv[1:3])
+os.environ["CLARKE"] = CLARKE
+import clarke  # noqa: E402
+from expect import expect, finish  # noqa: E402
+
+Y = torch.tensor([0, 1, 0, 1])
+
+
+class Of(nn.Module):
+    """A function of its layers and what it is called with."""
+
+    def __init__(self, of, **layers):
+        super().__init__()
+        self.of = of
+        for name, layer in layers.items():
+            setattr(self, name, layer)
+
+    def forward(self, *x):
+        return self.of(self, *x)
+
+
+def mlp(*between):
+    return nn.Sequential(nn.Linear(3, 6), nn.ReLU(), *between, nn.Linear(6, 2))
+
+
+def lenet(drop):
+    return nn.Sequential(nn.Conv2d(1, 3, 3), nn.ReLU(), nn.MaxPool2d(2), drop, nn.Flatten(), nn.Linear(12, 6), nn.ReLU(), nn.Dropout(), nn.Linear(6, 2))
+
+
+MASK = torch.rand(4, 6, generator=torch.Generator().manual_seed(2)) < 0.6
+STEPS = {
+    "dropout": (mlp(nn.Dropout(0.4)), [torch.randn(4, 3)], True),
+    "two dropouts": (mlp(nn.Dropout(0.4), nn.Linear(6, 6), nn.ReLU(), nn.Dropout(0.2)), [torch.randn(4, 3)], True),
+    "a LeNet": (lenet(nn.Dropout(0.3)), [torch.randn(4, 1, 6, 6)], True),
+    "a LeNet that drops channels": (lenet(nn.Dropout2d(0.3)), [torch.randn(4, 1, 6, 6)], True),
+    "a mask that it is called with": (Of(lambda m, x, seen: m.b(m.a(x).relu().masked_fill(~seen, -0.5)), a=nn.Linear(3, 6), b=nn.Linear(6, 2)),
+                                      [torch.randn(4, 3), MASK], True),
+    "two inputs": (Of(lambda m, x, z: m.c(m.a(x).relu() + m.b(z).relu()), a=nn.Linear(3, 6), b=nn.Linear(2, 6), c=nn.Linear(6, 2)),
+                   [torch.randn(4, 3), torch.randn(4, 2)], True),
+    "a constant that all have": (Of(lambda m, x: m.b(m.a(x).relu() + torch.ones(4, 6)), a=nn.Linear(3, 6), b=nn.Linear(6, 2)), [torch.randn(4, 3)], True),
+    "a matrix with a row for each sample": (Of(lambda m, x: m.b((m.a(x).relu().t() @ torch.eye(4)[:, [1, 0, 3, 2]]).t()), a=nn.Linear(3, 6), b=nn.Linear(6, 2)),
+                                            [torch.randn(4, 3)], False),
+}
+
+
+def verified(proof, run):
+    done = subprocess.run([CHECK, proof, "--data", run], capture_output=True, text=True)
+    return done.returncode == 0 and done.stdout.startswith("VERIFIED")
+
+
+def ask(name, model, given, batched, folder):
+    """One unit is at its kink in all samples: its bias is 0, and so are its weights."""
+    first = next(m for m in model.modules() if isinstance(m, (nn.Linear, nn.Conv2d)))
+    first.weight.data[0], first.bias.data[0] = 0, 0
+    run, proof = os.path.join(folder, name.replace(" ", "-")), os.path.join(folder, "proof")
+    with clarke.record(run, model):
+        F.cross_entropy(model(*given), Y).backward()
+    answer = clarke.audit(run)
+    samples = {kink.sample for kink in answer.touched}
+    expect(answer.report["batch"] == (4 if batched else 1) and samples == set(range(4 if batched else 1)), f"{name}: {answer.report['batch']} {samples}")
+    expect(answer.answer == "explained" and answer.verdict == "in-bouligand", f"{name}: {answer}")
+    with open(proof, "wb") as f:
+        f.write(answer.proof or b"")
+    expect(verified(proof, run), f"{name}: the audit's proof is refused")
+    done = subprocess.run([CLARKE, "certify", run, "--proof", proof, "--json"], capture_output=True, text=True)
+    expect(done.returncode == 0 and verified(proof, run), f"{name}: certify ended with {done.returncode}: {json.loads(done.stdout)['answer']}")
+
+
+def again(folder):
+    """Masks are data: a later step with others is of the same graph."""
+    model, run = mlp(nn.Dropout(0.4)), os.path.join(folder, "several")
+    for step in range(3):
+        model.zero_grad()
+        with clarke.record(run, model, step=step, append=step > 0):
+            F.cross_entropy(model(torch.randn(4, 3)), Y).backward()
+    for step in range(3):
+        answer = clarke.audit(run, options=("--step", str(step)))
+        expect(answer.answer == "explained" and answer.report["batch"] == 4, f"step {step}: {answer}")
+
+
+torch.manual_seed(1)
+with tempfile.TemporaryDirectory() as scratch:
+    for what, (net, called, whether) in STEPS.items():
+        ask(what, net, called, whether, scratch)
+    again(scratch)
+finish()
