@@ -124,20 +124,21 @@ clarke_status
 clarke_rounded_values(clarke_rounded *r, const clarke_code *p, mpq_t *at, clarke_ieee format, clarke_error *err)
 {
   clarke_machine m = {.p = p};
-  const bool room = machine_alloc(&m);
+  clarke_status status = clarke_machine_begin(&m, format, err);
 
   clarke_rounded_clear(r);
   r->n_values = p->n_outputs;
   r->value = calloc(r->n_values + 1, sizeof *r->value);
-  if (room && r->value != NULL) {
-    clarke_ieee_begin(&m.unit, format);
-    clarke_machine_forward(&m, at);
-    clarke_ieee_end(&m.unit);
+  if (status == CLARKE_OK && r->value == NULL)
+    status = clarke_no_memory(err);
+  if (status == CLARKE_OK) {
+    clarke_machine_input(&m, at);
+    clarke_machine_forward(&m);
     for (size_t k = 0; k < r->n_values; k++)
       r->value[k] = m.value[p->output[k]];
   }
-  machine_free(&m);
-  return room && r->value != NULL ? CLARKE_OK : clarke_no_memory(err);
+  clarke_machine_clear(&m);
+  return status;
 }
 
 clarke_status
