@@ -1,5 +1,6 @@
 /* clarke merge: the results of a sweep's parts as one file, which is the same however the sweep was parted. */
 #include "command.h"
+#include "failed.h"
 #include "object.h"
 #include "sweep_jobs.h"
 #include "sweep_summary.h"
@@ -128,6 +129,5 @@ clarke_command_merge(int argc, char **argv)
   free(q.file);
   if (status == CLARKE_OK)
     return exit_status;
-  fprintf(stderr, "clarke merge: %s\n", err.text);
-  return EXIT_NOT_ASKED;
+  return clarke_failed("merge", q.json, &err);
 }

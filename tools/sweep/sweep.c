@@ -1,5 +1,6 @@
 /* clarke sweep: how far apart gradients are under several profiles, over checkpoints, minibatches and floats. */
 #include "command.h"
+#include "failed.h"
 #include "session/json.h"
 #include "session/sweep.h"
 #include "sweep_jobs.h"
@@ -319,6 +320,5 @@ clarke_command_sweep(int argc, char **argv)
   flint_cleanup_master();
   if (status == CLARKE_OK)
     return exit_status;
-  fprintf(stderr, "clarke sweep: %s\n", err.text);
-  return EXIT_NOT_ASKED;
+  return clarke_failed("sweep", q.json, &err);
 }

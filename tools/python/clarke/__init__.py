@@ -12,8 +12,9 @@ from .monitor import monitor, summary
 from .optimizers import DINAdam, INNAprop, INNApropReleased
 from .recorder import record
 from .refused import Refused
+from .sweeps import sweep
 from .touched import Touched
 
 __all__ = ["Answer", "DINAdam", "Derived", "Failed", "INNAprop", "INNApropReleased", "Refused", "Touched", "audit", "derive", "monitor",
-           "record", "step", "summary"]
+           "record", "step", "summary", "sweep"]
 __version__ = "0.1.0"

@@ -1,0 +1,93 @@
+"""Sweeps on a cluster of HyperQueue that is started here: the same bytes as serially, whatever is killed.
+
+    sweeps.py CLARKE
+
+A server and two workers are started in this process (PyPI's hyperqueue has no worker of its own to start). What a part of the sweep runs
+as is killed while it works: it is begun again, and goes on where it was.
+"""
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tools/python"), str(ROOT / "tests/tools")]
+CLARKE = os.environ["CLARKE"] = os.path.abspath(sys.argv[1])
+
+from expect import expect, finish  # noqa: E402
+
+
+def digest(path):
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def make(folder):
+    for name in ("lenet-q6.onnx", "images-pair.npz", "images-binary.npz", "images-blank.npz"):
+        shutil.copy(ROOT / "cases/audit" / name, folder)
+    (folder / "minimal.profile").write_text("tie MaxPool mean\n")
+    (folder / "sweep.json").write_text(json.dumps({"model": "lenet-q6.onnx", "batches": "images-*.npz", "profiles": ["pytorch-2.13", "minimal.profile"],
+                                                   "formats": ["float32", "float64"], "seeds": {"from": 1, "count": 8}}))
+    return folder / "sweep.json"
+
+
+def tasks_of(output):
+    """Processes that work at a part of it."""
+    found = []
+    for process in Path("/proc").iterdir():
+        try:
+            command = (process / "cmdline").read_bytes().split(b"\0") if process.name.isdigit() else []
+        except OSError:
+            continue
+        if b"sweep" in command and any(word.startswith(os.fsencode(output)) for word in command):
+            found.append(int(process.name))
+    return found
+
+
+def kill_one(output):
+    """The first that has a line: it would lose what it has not written."""
+    while True:
+        begun = [p for p in Path(output).parent.glob(Path(output).name + ".part-*") if p.suffix not in (".out", ".err") and p.stat().st_size > 1000]
+        for process in tasks_of(output) if begun else []:
+            try:
+                os.kill(process, signal.SIGKILL)
+                return
+            except ProcessLookupError:
+                pass
+        time.sleep(.005)
+
+
+def main():
+    import clarke
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        manifest = make(folder)
+        subprocess.run([CLARKE, "sweep", str(manifest), "-o", str(folder / "serial.jsonl")], check=True, stdout=subprocess.DEVNULL)
+        said = clarke.sweep(manifest, folder / "three.jsonl", shards=3)
+        expect(said["jobs"] == 24 and said["missing"] == 0, f"{said}")
+        expect(digest(folder / "three.jsonl") == digest(folder / "serial.jsonl"), "three parts, one after another")
+        output = str(folder / "cluster.jsonl")
+        killer = subprocess.Popen([sys.executable, __file__, CLARKE, output])  # the client's thread keeps Python's lock
+        clarke.sweep(manifest, output, shards=2, cluster="local")
+        expect(killer.poll() == 0, "a part was killed while it worked")
+        killer.kill()
+        expect(digest(output) == digest(folder / "serial.jsonl"), "on a cluster, with a part that was killed")
+        expect(sorted(p.name for p in folder.glob("*.part-*")) == [], "no part is left")
+        (folder / "bad.json").write_text(manifest.read_text().replace("lenet-q6.onnx", "none.onnx"))
+        try:
+            clarke.sweep(folder / "bad.json", folder / "bad.jsonl", shards=2, cluster="local", retries=0)
+            expect(False, "a sweep of no model has an answer")
+        except clarke.Failed as why:
+            expect("none.onnx" in str(why), f"why: {why}")
+    finish()
+
+
+if len(sys.argv) == 2:
+    main()
+else:
+    kill_one(sys.argv[2])
