@@ -61,6 +61,31 @@ number_at(const clarke_step_entry *e, int slot)
   return slot < 0 ? &e->theta : &e->slot[slot];
 }
 
+/* A question, with what all entries share computed once. */
+typedef struct {
+  clarke_step_question question;
+  clarke_hypers hypers;
+  clarke_number product;
+} shared_question;
+
+static void
+share_begin(shared_question *own, const clarke_step_question *q, const clarke_hypers *h)
+{
+  own->question = *q;
+  own->hypers = *h;
+  own->question.hypers = &own->hypers;
+  clarke_number_init(&own->product);
+  if (strcmp(q->rule->name, "torch-nadam") == 0 && clarke_rule_products(&own->product, h, q->k + 1))
+    own->hypers.product = &own->product;
+}
+
+/* Only the product is its own. */
+static void
+share_end(shared_question *own)
+{
+  clarke_number_clear(&own->product);
+}
+
 /* --- bit for bit --------------------------------------------------------------------------------------------- */
 
 /* The ways in which the entry is the program's: those that all others were, or any. */
@@ -213,16 +238,19 @@ clarke_status
 clarke_step_judge(clarke_step_finding *f, const clarke_step_question *q, const clarke_step_tensor *t, bool stop, clarke_error *err)
 {
   clarke_step_entry e;
+  shared_question own;
   clarke_status status = CLARKE_OK;
 
   memset(f, 0, sizeof *f);
   f->ways = ~(uint64_t)0;
   clarke_step_entry_init(&e);
+  share_begin(&own, q, q->hypers);
   for (size_t i = 0; i < t->n && status == CLARKE_OK && !(stop && f->wrong + f->open > 0); i++) {
-    status = judge_entry(f, &e, q, t, i, err);
+    status = judge_entry(f, &e, &own.question, t, i, err);
     if (status == CLARKE_OK)
       status = clarke_work_check(err);
   }
+  share_end(&own);
   clarke_step_entry_clear(&e);
   return status;
 }
@@ -264,22 +292,23 @@ clarke_status
 clarke_step_distances(double far[1 + CLARKE_N_SLOTS], const clarke_step_question *q, const clarke_step_tensor *t, clarke_error *err)
 {
   clarke_hypers h = *q->hypers;
-  clarke_step_question exact = *q;
+  shared_question own;
   clarke_step_entry e;
   clarke_status status = CLARKE_OK;
 
   h.rounding = (clarke_step_rounding){.unit = 200, .tiny = 4000, .scalar = 200};
-  exact.hypers = &h;
+  share_begin(&own, q, &h);
   memset(far, 0, (1 + CLARKE_N_SLOTS) * sizeof *far);
   clarke_step_entry_init(&e);
   for (size_t i = 0; i < t->n && status == CLARKE_OK; i++) {
-    status = enclose(&e, &exact, t, i, err);
+    status = enclose(&e, &own.question, t, i, err);
     for (int s = -1; s < CLARKE_N_SLOTS && status == CLARKE_OK; s++)
       if (is_asked(q, t, s))
         far[1 + s] = fmax(far[1 + s], distance(number_at(&e, s), recorded_at(t, 1, s, i)));
     if (status == CLARKE_OK)
       status = clarke_work_check(err);
   }
+  share_end(&own);
   clarke_step_entry_clear(&e);
   return status;
 }

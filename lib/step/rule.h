@@ -45,6 +45,7 @@ typedef struct {
   bool nesterov;
   bool preconditioned; /* the gradients are ghat: no v is used */
   clarke_step_rounding rounding; /* then a step's numbers hold all that such a program may get (docs/step.md) */
+  const clarke_number *product;  /* of torch-nadam's mu, those of the step too, where it is known already (clarke_rule_products); or NULL */
 } clarke_hypers;
 
 void clarke_hypers_init(clarke_hypers *h);

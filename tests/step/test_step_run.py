@@ -388,6 +388,19 @@ def proved(folder):
                    and ("not counted" in said) == (optimizer == "SGD"), said)
     ask(folder, nadam_run, "--proof", str(proof))
     expect("NAdam's proof", check(proof)[0] == 0, check(proof))
+    uneven = Run("NAdam", NADAM, nadam)  # one parameter has fewer steps behind it: its product of mu is its own
+    few = Run("NAdam", NADAM, nadam, k=1, seed=2)
+    for key, tensor in few.update.items():
+        if key.endswith("a.bias"):
+            uneven.update[key] = tensor
+    uneven.gradient["a.bias"], uneven.start["a.bias"] = few.gradient["a.bias"], few.start["a.bias"]
+    ask(folder, uneven, "--proof", str(proof))
+    lines = [line for line in proof.read_text().splitlines()[:-1]]
+    expect("each has its own group", "groups 2" in lines and check(proof)[0] == 0, check(proof))
+    second = lines.index("group 1", lines.index("group 1") + 1)
+    one = [line.replace("groups 2", "groups 1").replace("group 1", "group 2") for line in lines[:second]] + lines[-1:]
+    proof.write_text(sealed(one))
+    expect("and its own product where a group has both", check(proof)[0] == 0, check(proof))
     run = Run("Adam", ADAM, adam)
     ask(folder, run, "--proof", str(proof))
     forged(folder, proof)

@@ -2,7 +2,8 @@
 #include "check/base/elementary.h"
 #include "check/update/update_rule.h"
 
-#define MOST_EXACT 65536 /* bits of a power, beyond which it is an interval */
+#define MOST_EXACT 8192     /* bits of a power, beyond which it is an interval */
+#define MOST_FACTORS 100000 /* of a product of mu that has not vanished */
 
 /* Ends of few bits, also where it was exact. */
 static void
@@ -74,6 +75,31 @@ nadam_mu(const update *u, interval *mu, size_t n)
   interval_round(mu);
 }
 
+/* The product of mu_1 to mu_{k+1}, k from 0. Each is below 1: where what holds the product is as small as such numbers are, it stays so. */
+static void
+multiply_factors(update *u, size_t k)
+{
+  interval *product = &u->shared[PRODUCT];
+  INTERVAL(mu);
+  RATIONAL(least);
+  mpq_set_ui(&least, 1, 1);
+  mpq_div_2exp(&least, &least, session_bits);
+  if (u->multiplied > k + 1) { /* that of a tensor with more steps behind it */
+    u->multiplied = 0;
+    interval_set(product, &plus_one, &plus_one);
+  }
+  for (; u->multiplied <= k && mpq_cmp(&product->hi, &least) > 0; u->multiplied++) {
+    expect(u->multiplied < MOST_FACTORS, "a product of over %d factors mu", MOST_FACTORS);
+    nadam_mu(u, &mu, u->multiplied + 1);
+    interval_mul(product, product, &mu);
+    interval_round(product);
+  }
+  if (u->multiplied <= k) {
+    mpq_set_ui(&product->lo, 0, 1);
+    u->multiplied = k + 1;
+  }
+}
+
 /* by_m = mu_{k+1} / (1 - p mu_{k+1}), by_g = (1 - mu_k) / (1 - p), k from 1; p the product of all mu up to mu_k */
 static void
 share_products(update *u, size_t k)
@@ -81,11 +107,7 @@ share_products(update *u, size_t k)
   INTERVAL(mu);
   INTERVAL(next);
   INTERVAL(c);
-  for (; u->multiplied <= k; u->multiplied++) {
-    nadam_mu(u, &mu, u->multiplied + 1);
-    interval_mul(&u->shared[PRODUCT], &u->shared[PRODUCT], &mu);
-    interval_round(&u->shared[PRODUCT]);
-  }
+  multiply_factors(u, k);
   nadam_mu(u, &mu, k + 1);
   rest_of(&u->shared[BY_G], &mu);
   rest_of(&c, &u->shared[PRODUCT]);
