@@ -477,7 +477,7 @@ const clarke_op clarke_ops_attention[] = {
                {24, 3, 7, 4, ATTRIBUTES},
                {25, 3, 7, 4, ATTRIBUTES " left_window_size:i right_window_size:i"}},
      .lower = lower_attention,
-     .batch = CLARKE_BATCH_ANY,
+     .batch = CLARKE_BATCH_FIRST,
      .takes_odd = true},
     {.name = NULL},
 };

@@ -1,6 +1,7 @@
 #include "op/axes.h"
 #include "op/lower.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,6 +124,23 @@ clarke_axes_apart(const clarke_lowering *low, size_t i, size_t axis, clarke_erro
   if (axis == clarke_axes_batch(low, i))
     return clarke_lower_fail(low, err, "axis %zu is the batch, or merged with it: samples would be mixed", axis);
   return CLARKE_OK;
+}
+
+void
+clarke_axes_text(const clarke_lowering *low, size_t i, char text[CLARKE_SHAPE_TEXT])
+{
+  const clarke_value *v = clarke_lower_value(low, i);
+  size_t dims[CLARKE_MAX_WHOLE], rank = clarke_axes_whole(low, i, dims), used = 1;
+
+  text[0] = '(';
+  for (size_t a = 0; a < rank; a++) {
+    const bool samples = a == clarke_axes_batch(low, i);
+
+    if (!samples || v->batch.merged)
+      used += (size_t)snprintf(text + used, CLARKE_SHAPE_TEXT - used, "%zu%s", dims[a], samples ? " " : "");
+    used += (size_t)snprintf(text + used, CLARKE_SHAPE_TEXT - used, "%s%s", samples ? "N" : "", a + 1 < rank ? ", " : "");
+  }
+  snprintf(text + used, CLARKE_SHAPE_TEXT - used, ")");
 }
 
 clarke_status

@@ -38,6 +38,10 @@ size_t clarke_axes_of_run(const clarke_lowering *low, size_t i, size_t *dims);
  * (Expand made it), becomes a constant with one entry there, and *shared true. */
 clarke_status clarke_axes_shared(clarke_lowering *low, size_t i, size_t axis, bool *shared, clarke_error *err);
 
+/* Input i's whole axes as text, "(3, N, 5)", N being the samples of a run; merged with others, "3 N". */
+#define CLARKE_SHAPE_TEXT 256
+void clarke_axes_text(const clarke_lowering *low, size_t i, char text[CLARKE_SHAPE_TEXT]);
+
 /* The axis that a number of a file means, which counts from the end when it is negative. */
 clarke_status clarke_axes_resolve(const clarke_lowering *low, int64_t number, size_t rank,
                                   size_t *axis, clarke_error *err);

@@ -75,7 +75,7 @@ const clarke_op clarke_ops_causal[] = {
     {.name = "CausalConvWithState",
      .forms = {{27, 2, 4, 2, "activation:s"}},
      .lower = lower_causal,
-     .batch = CLARKE_BATCH_ANY,
+     .batch = CLARKE_BATCH_FIRST,
      .multiplies = true},
     {.name = NULL},
 };

@@ -41,6 +41,18 @@ replaced_axis(clarke_lowering *low, size_t x, size_t w, clarke_dense shape, size
   return status;
 }
 
+/* The weight does not multiply x: it wants so many entries along the axis. */
+static clarke_status
+misfit(const clarke_lowering *low, size_t x, size_t w, size_t want, const char *axis, clarke_error *err)
+{
+  char shape[2][CLARKE_SHAPE_TEXT];
+
+  clarke_axes_text(low, x, shape[0]);
+  clarke_axes_text(low, w, shape[1]);
+  return clarke_lower_fail(low, err, "an input of shape %s and a weight of shape %s, which takes %zu entries along the input's %s: "
+                                     "Reshape or Transpose the input to that", shape[0], shape[1], want, axis);
+}
+
 /* x W: the last axis of x is contracted; W (inner x outer) is used transposed. */
 static clarke_status
 weight_on_the_right(clarke_lowering *low, clarke_step **step, clarke_error *err)
@@ -53,8 +65,7 @@ weight_on_the_right(clarke_lowering *low, clarke_step **step, clarke_error *err)
   if (rank > 0 && clarke_axes_apart(low, 0, rank - 1, err) != CLARKE_OK)
     return CLARKE_EINPUT;
   if (rank == 0 || dims[rank - 1] != w->dims[0])
-    return clarke_lower_fail(low, err, "the input's last axis has %zu entries, the weight %zu rows",
-                             x->rank == 0 ? (size_t)1 : x->dims[x->rank - 1], w->dims[0]);
+    return misfit(low, 0, 1, w->dims[0], "last axis", err);
   shape.blocks = x->count / (shape.inner != 0 ? shape.inner : 1);
   return replaced_axis(low, 0, 1, shape, rank - 1, w->rank == 2 ? shape.outer : CLARKE_NONE, step, err);
 }
@@ -71,8 +82,7 @@ weight_on_the_left(clarke_lowering *low, clarke_step **step, clarke_error *err)
   if (rank > 0 && clarke_axes_apart(low, 1, axis, err) != CLARKE_OK)
     return CLARKE_EINPUT;
   if (rank == 0 || dims[axis] != shape.inner)
-    return clarke_lower_fail(low, err, "the weight has %zu columns; the input has no such axis",
-                             shape.inner);
+    return misfit(low, 1, 0, shape.inner, "last axis but one", err);
   if (axis + 1 < rank)
     shape.repeat = dims[rank - 1];
   shape.blocks = x->count / (shape.inner * shape.repeat != 0 ? shape.inner * shape.repeat : 1);

@@ -1,4 +1,5 @@
 #include "op/floats.h"
+#include "op/axes.h"
 #include "op/integers.h"
 #include "op/lower.h"
 
@@ -77,6 +78,13 @@ compute(const char *op, const clarke_value *const *v, const size_t *e)
   }
 }
 
+/* Is it the sum with a minus infinity, of a mask? */
+static bool
+adds_infinity(const char *op, const clarke_value *const *v, const size_t *e, double sum)
+{
+  return strcmp(op, "Add") == 0 && sum == -INFINITY && (v[0]->real[e[0]] == sum || v[1]->real[e[1]] == sum);
+}
+
 /* A constant of zeros for the caller to fill, the node's output; NULL. */
 static clarke_value *
 new_floats(clarke_lowering *low, size_t rank, const size_t *dims, clarke_error *err)
@@ -124,7 +132,7 @@ clarke_lower_floats_computed(clarke_lowering *low, clarke_error *err)
     exact = compute(op, v, e);
     y = (float)exact;
     out->real[f] = (double)y;
-    if (copied && !isfinite(exact)) {
+    if (!isfinite(exact) && (copied || adds_infinity(op, v, e, exact))) {
       low->graph->values[low->graph->n_values - 1].odd = true;
       continue;
     }
@@ -201,4 +209,68 @@ clarke_lower_floats_running(clarke_lowering *low, size_t axis, clarke_error *err
       return clarke_lower_fail(low, err, "entry %zu: the sum is no whole number up to 2^24, and would depend on the order", f);
   }
   return CLARKE_OK;
+}
+
+/* Which entry of what is reduced entry f of the input goes to, the axes over which it is being marked. */
+static size_t
+reduced_entry(const clarke_value *x, const bool *over, size_t f)
+{
+  size_t entry = 0, stride = 1;
+
+  for (size_t a = x->rank; a-- > 0; f /= x->dims[a])
+    if (!over[a]) {
+      entry += f % x->dims[a] * stride;
+      stride *= x->dims[a];
+    }
+  return entry;
+}
+
+static clarke_status
+take_extremes(clarke_lowering *low, const bool *over, bool least, size_t rank, const size_t *dims, clarke_error *err)
+{
+  clarke_value *out = new_floats(low, rank, dims, err);
+  const clarke_value *x;
+
+  if (out == NULL)
+    return err != NULL ? err->code : CLARKE_EINPUT;
+  x = clarke_lower_value(low, 0);
+  for (size_t f = 0; f < out->count; f++)
+    out->real[f] = least ? INFINITY : -INFINITY;
+  for (size_t f = 0; f < x->count; f++) {
+    double *y = &out->real[reduced_entry(x, over, f)];
+
+    if (isnan(x->real[f]))
+      return clarke_lower_fail(low, err, "entry %zu is NaN", f);
+    if (least ? x->real[f] < *y : x->real[f] > *y)
+      *y = x->real[f];
+  }
+  for (size_t f = 0; f < out->count; f++)
+    out->odd = out->odd || !isfinite(out->real[f]);
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_lower_floats_extreme(clarke_lowering *low, bool least, bool *computed, clarke_error *err)
+{
+  const clarke_value *x = clarke_lower_has(low, 0) ? clarke_lower_value(low, 0) : NULL;
+  const bool keep = clarke_lower_int(low, "keepdims", 1) != 0;
+  size_t dims[CLARKE_MAX_RANK], rank = 0, n;
+  bool over[CLARKE_MAX_RANK], given;
+  const int64_t *list;
+  clarke_status status;
+
+  *computed = x != NULL && is_number(x) && x->count > 0;
+  if (!*computed)
+    return CLARKE_OK;
+  status = clarke_axes_list(low, "axes", 1, &list, &n, &given, err);
+  if (status == CLARKE_OK)
+    status = clarke_axes_chosen(low, list, n, x->rank, over, err);
+  if (status != CLARKE_OK)
+    return status;
+  for (size_t a = 0; a < x->rank; a++) {
+    over[a] = over[a] || (n == 0 && clarke_lower_int(low, "noop_with_empty_axes", 0) == 0);
+    if (keep || !over[a])
+      dims[rank++] = over[a] ? 1 : x->dims[a];
+  }
+  return take_extremes(low, over, least, rank, dims, err);
 }

@@ -4,6 +4,7 @@
 #include "op/computed.h"
 #include "op/lower.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 clarke_status
@@ -19,6 +20,23 @@ clarke_lower_copy(clarke_lowering *low, clarke_error *err)
   for (size_t a = 0; a < rank; a++)
     dims[a] = clarke_lower_value(low, 0)->dims[a];
   return clarke_lower_moved(low, rank, dims, NULL, &batch, err);
+}
+
+clarke_status
+clarke_lower_copy_marked(clarke_lowering *low, clarke_error *err)
+{
+  const clarke_value *x = clarke_lower_has(low, 0) ? clarke_lower_value(low, 0) : NULL;
+  const size_t n = x != NULL && x->excluded != NULL ? x->count : 0;
+  clarke_status status = clarke_lower_copy(low, err);
+  clarke_value *y = &low->graph->values[low->graph->n_values - 1];
+
+  if (n == 0 || status != CLARKE_OK)
+    return status;
+  y->excluded = malloc(n * sizeof *y->excluded);
+  if (y->excluded == NULL)
+    return clarke_lower_no_memory(low, err);
+  memcpy(y->excluded, clarke_lower_value(low, 0)->excluded, n * sizeof *y->excluded);
+  return CLARKE_OK;
 }
 
 /* Is the share of what is dropped given as a constant 0? It is then a number of the file's, which no parameter may change. */

@@ -271,9 +271,11 @@ compare_floats(clarke_lowering *low, rule *holds, clarke_error *err)
     count *= dims[a];
   for (size_t f = 0; f < count; f++) {
     const clarke_value *x = clarke_lower_value(low, 0), *y = clarke_lower_value(low, 1);
-    const double a = clarke_lower_known(low, 0)[clarke_lower_constants_entry(x, rank, dims, f)];
-    const double b = clarke_lower_known(low, 1)[clarke_lower_constants_entry(y, rank, dims, f)];
+    const double a = (numbers ? x->real : clarke_lower_known(low, 0))[clarke_lower_constants_entry(x, rank, dims, f)];
+    const double b = (numbers ? y->real : clarke_lower_known(low, 1))[clarke_lower_constants_entry(y, rank, dims, f)];
 
+    if (isnan(a) || isnan(b))
+      return clarke_lower_fail(low, err, "entry %zu is NaN", f);
     if (!numbers && a == b)
       return clarke_lower_fail(low, err, "entry %zu: both sides are %.17g, and a parameter moves them: it may jump", f, a);
     holds((const int64_t[]){a > b, a < b}, &out[f]);
@@ -291,7 +293,8 @@ clarke_lower_integers_computed(clarke_lowering *low, clarke_error *err)
   clarke_dtype dtype;
   int64_t *out;
 
-  if (rules[r].truths && takes != 'T' && clarke_lower_known(low, 0) != NULL && clarke_lower_known(low, 1) != NULL)
+  if (rules[r].truths && takes != 'T'
+      && (clarke_lower_of_floats(low) || (clarke_lower_known(low, 0) != NULL && clarke_lower_known(low, 1) != NULL)))
     return compare_floats(low, rules[r].rule, err);
   if ((rules[r].truths || takes == 'T') && any_moves(low))
     return clarke_lower_truths(low, err);
@@ -398,10 +401,12 @@ cast_to(clarke_lowering *low, int64_t to, clarke_error *err)
 
   if (kept && !x->constant && x->holds != CLARKE_HOLDS_FLOATS && known && (is_float(dtype) || dtype == CLARKE_I64 || dtype == CLARKE_I32))
     return copy_as(low, is_float(dtype) ? CLARKE_HOLDS_FLOATS : CLARKE_HOLDS_INTEGERS, err);
+  if (kept && x->excluded != NULL && known && !is_float(dtype))
+    return clarke_lower_fail(low, err, "entries that are minus infinity become no integers");
   if (kept && !x->constant && known && !is_float(dtype))
     return clarke_lower_cast_activation(low, dtype == CLARKE_BOOL, err);
   if (x != NULL && known && is_float(dtype) && kept)
-    return clarke_lower_copy(low, err);
+    return clarke_lower_copy_marked(low, err);
   if (x != NULL && known && dtype == CLARKE_F32)
     return clarke_lower_floats_computed(low, err);
   if (x == NULL || !known || is_float(dtype) || !(is_whole(low, 0) || clarke_lower_of_floats(low)))
@@ -464,6 +469,7 @@ lower_running_sum(clarke_lowering *low, clarke_error *err)
 }
 
 #define COMPUTED .lower = clarke_lower_integers_computed, .batch = CLARKE_BATCH_ANY
+#define COMPARED COMPUTED, .takes_odd = true
 
 const clarke_op clarke_ops_integers[] = {
   {.name = "Cast", .forms = {{7, 1, 1, 1, "to:i"}, {19, 1, 1, 1, "saturate:i to:i"}, {24, 1, 1, 1, "round_mode:s saturate:i to:i"}},
@@ -471,11 +477,11 @@ const clarke_op clarke_ops_integers[] = {
   {.name = "CastLike", .forms = {{15, 2, 2, 1, NULL}, {19, 2, 2, 1, "saturate:i"}, {24, 2, 2, 1, "round_mode:s saturate:i"}},
    .lower = lower_cast_like, .batch = CLARKE_BATCH_ANY, .takes_odd = true},
   {.name = "CumSum", .forms = {{11, 2, 2, 1, "exclusive:i reverse:i"}}, .lower = lower_running_sum, .batch = CLARKE_BATCH_ANY},
-  {.name = "Equal", .forms = {{7, 2, 2, 1, NULL}}, COMPUTED},
-  {.name = "Less", .forms = {{7, 2, 2, 1, NULL}}, COMPUTED},
-  {.name = "LessOrEqual", .forms = {{12, 2, 2, 1, NULL}}, COMPUTED},
-  {.name = "Greater", .forms = {{7, 2, 2, 1, NULL}}, COMPUTED},
-  {.name = "GreaterOrEqual", .forms = {{12, 2, 2, 1, NULL}}, COMPUTED},
+  {.name = "Equal", .forms = {{7, 2, 2, 1, NULL}}, COMPARED},
+  {.name = "Less", .forms = {{7, 2, 2, 1, NULL}}, COMPARED},
+  {.name = "LessOrEqual", .forms = {{12, 2, 2, 1, NULL}}, COMPARED},
+  {.name = "Greater", .forms = {{7, 2, 2, 1, NULL}}, COMPARED},
+  {.name = "GreaterOrEqual", .forms = {{12, 2, 2, 1, NULL}}, COMPARED},
   {.name = "And", .forms = {{7, 2, 2, 1, NULL}}, COMPUTED},
   {.name = "Or", .forms = {{7, 2, 2, 1, NULL}}, COMPUTED},
   {.name = "Not", .forms = {{7, 1, 1, 1, NULL}}, COMPUTED},

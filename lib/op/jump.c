@@ -2,6 +2,7 @@
 #include "op/jump.h"
 #include "op/axes.h"
 #include "op/broadcast.h"
+#include "op/integers.h"
 #include "op/lower.h"
 #include "op/quotient.h"
 
@@ -172,15 +173,52 @@ finish(clarke_lowering *low, const clarke_batch_axis *batch, size_t value, clark
   return clarke_lower_done(low, value, err);
 }
 
+/* Which input is a constant of minus infinity alone, the other being an activation without a batch axis; 2: none is so. */
+static size_t
+find_bottom(const clarke_lowering *low)
+{
+  for (size_t i = 0; i < 2 && low->n_in == 2 && clarke_lower_has(low, 0) && clarke_lower_has(low, 1); i++) {
+    const clarke_value *v = clarke_lower_value(low, i), *x = clarke_lower_value(low, 1 - i);
+    bool all = v->constant && v->real != NULL && v->count > 0 && !v->negated && !x->constant && x->holds == CLARKE_HOLDS_FLOATS;
+
+    for (size_t e = 0; e < v->count && all; e++)
+      all = v->real[e] == -INFINITY;
+    if (all && (!low->graph->batched || x->batch.none))
+      return i;
+  }
+  return 2;
+}
+
+/* An activation is a number, which is above minus infinity: a constant. */
+static clarke_status
+compare_with_bottom(clarke_lowering *low, size_t bottom, clarke_error *err)
+{
+  const char *op = low->node->op_type;
+  const bool holds = op[0] == 'G' ? bottom == 1 : op[0] == 'L' && bottom == 0;
+  size_t rank, dims[CLARKE_MAX_WHOLE], count = 1;
+  int64_t *out;
+
+  low->graph->values[low->in[bottom]].bound = true; /* a number that is read here */
+  if (!clarke_lower_constants_shape(low, &rank, dims))
+    return clarke_lower_fail(low, err, "the shapes do not broadcast");
+  out = clarke_lower_integers_made(low, CLARKE_BOOL, rank, dims, err);
+  for (size_t a = 0; a < rank; a++)
+    count *= dims[a];
+  for (size_t f = 0; out != NULL && f < count; f++)
+    out[f] = holds;
+  return out != NULL ? CLARKE_OK : failed(err);
+}
+
 clarke_status
 clarke_lower_truths(clarke_lowering *low, clarke_error *err)
 {
   const char *op = low->node->op_type;
+  const size_t bottom = strchr("EGL", op[0]) != NULL ? find_bottom(low) : 2;
   spread all = {0};
-  clarke_status status = spread_inputs(low, &all, err);
+  clarke_status status = bottom < 2 ? compare_with_bottom(low, bottom, err) : spread_inputs(low, &all, err);
   size_t x = all.value[0], y = all.value[1];
 
-  if (status != CLARKE_OK)
+  if (bottom < 2 || status != CLARKE_OK)
     return status;
   if (strcmp(op, "Not") == 0)
     x = add_sum(low, &all, 1, -1, x, 0, CLARKE_NONE, err);

@@ -190,6 +190,6 @@ const clarke_op clarke_ops_linear_attention[] = {
     {.name = "LinearAttention",
      .forms = {{27, 3, 6, 2, "chunk_size:i kv_num_heads:i q_num_heads:i scale:f update_rule:s"}},
      .lower = lower_linear_attention,
-     .batch = CLARKE_BATCH_ANY},
+     .batch = CLARKE_BATCH_FIRST},
     {.name = NULL},
 };

@@ -161,10 +161,10 @@ const clarke_op clarke_ops_loss[] = {
     {.name = "NegativeLogLikelihoodLoss",
      .forms = {{12, 2, 3, 1, "ignore_index:i reduction:s"}},
      .lower = lower_loss,
-     .batch = CLARKE_BATCH_ANY},
+     .batch = CLARKE_BATCH_FIRST},
     {.name = "SoftmaxCrossEntropyLoss",
      .forms = {{12, 2, 3, 2, "ignore_index:i reduction:s"}},
      .lower = lower_loss,
-     .batch = CLARKE_BATCH_ANY},
+     .batch = CLARKE_BATCH_FIRST},
     {.name = NULL},
 };

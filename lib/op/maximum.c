@@ -4,6 +4,7 @@
  * of programs. */
 #include "op/axes.h"
 #include "op/broadcast.h"
+#include "op/floats.h"
 #include "op/identity.h"
 #include "op/integers.h"
 #include "op/lower.h"
@@ -62,7 +63,12 @@ lower_reduced(clarke_lowering *low, clarke_error *err)
 {
   clarke_reduced_axes r;
   size_t dims[CLARKE_MAX_WHOLE], rank, width = 1, value, *map;
-  clarke_status status = clarke_reduction_read(&r, low, is_minimum(low) ? "minimum" : "maximum", err);
+  bool computed;
+  clarke_status status = clarke_lower_floats_extreme(low, is_minimum(low), &computed, err);
+
+  if (computed || status != CLARKE_OK)
+    return status;
+  status = clarke_reduction_read(&r, low, is_minimum(low) ? "minimum" : "maximum", err);
 
   if (status != CLARKE_OK)
     return status;
@@ -163,10 +169,10 @@ lower_operands(clarke_lowering *low, clarke_error *err)
 #define OPERAND_FORMS {{8, 1, MOST_INPUTS, 1, NULL}}
 
 const clarke_op clarke_ops_maximum[] = {
-  {.name = "ReduceMax", .forms = REDUCTION_FORMS, .lower = lower_reduced, .order = true,
+  {.name = "ReduceMax", .forms = REDUCTION_FORMS, .lower = lower_reduced, .takes_odd = true, .order = true,
    .hint = "of PyTorch's functions torch.amax has mean, and torch.max over an axis and adaptive pools have first",
    .tie = {[CLARKE_JAX_0_10] = "mean", [CLARKE_TENSORFLOW_2] = "mean"}},
-  {.name = "ReduceMin", .forms = REDUCTION_FORMS, .lower = lower_reduced, .order = true,
+  {.name = "ReduceMin", .forms = REDUCTION_FORMS, .lower = lower_reduced, .takes_odd = true, .order = true,
    .hint = "of PyTorch's functions torch.amin has mean, and torch.min over an axis has first",
    .tie = {[CLARKE_JAX_0_10] = "mean", [CLARKE_TENSORFLOW_2] = "mean"}},
   {.name = "Max", .forms = OPERAND_FORMS, .lower = lower_operands, .batch = CLARKE_BATCH_ANY, .order = true,

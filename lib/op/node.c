@@ -6,6 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Entries that are minus infinity: a Softmax, and what casts them. */
+static bool
+takes_marked(const char *op)
+{
+  return strcmp(op, "Softmax") == 0 || strcmp(op, "Cast") == 0 || strcmp(op, "CastLike") == 0;
+}
+
 /* Does the operator take what is marked: a negated constant; infinite numbers and NaN; entries that are minus infinity? */
 static clarke_status
 check_kinds(const clarke_lowering *low, clarke_error *err)
@@ -22,7 +29,7 @@ check_kinds(const clarke_lowering *low, clarke_error *err)
           "input '%s' holds an infinite number or NaN: only what moves entries takes it, Where, and an Add "
           "before a Softmax",
           low->node->in[i]);
-    if (v != NULL && v->excluded != NULL && strcmp(low->node->op_type, "Softmax") != 0)
+    if (v != NULL && v->excluded != NULL && !takes_marked(low->node->op_type))
       return clarke_lower_fail(low, err, "input '%s' has entries that are minus infinity: only a Softmax takes them",
                                low->node->in[i]);
   }

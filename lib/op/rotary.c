@@ -70,7 +70,7 @@ at_places(const rotation *r, clarke_lowering *low, size_t i, clarke_error *err)
   const int64_t *places;
 
   if (!v->constant || v->real == NULL || v->rank != 2 || v->dims[1] != pairs) {
-    clarke_lower_fail(low, err, "input %zu is no constant of (places, %zu) floats: with position_ids it is to be one", i,
+    clarke_lower_fail(low, err, "input %zu must be a constant of (places, %zu) floats where there are position_ids", i,
                       pairs);
     return CLARKE_NONE;
   }
@@ -200,6 +200,6 @@ const clarke_op clarke_ops_rotary[] = {
     {.name = "RotaryEmbedding",
      .forms = {{23, 3, 4, 1, "interleaved:i num_heads:i rotary_embedding_dim:i"}},
      .lower = lower_rotary,
-     .batch = CLARKE_BATCH_ANY},
+     .batch = CLARKE_BATCH_FIRST},
     {.name = NULL},
 };

@@ -62,6 +62,8 @@ static const rule rules[] = {
   {"Reshape", 7, "Tl", "T"},
   {"Resize", 10, "Tf", "T"},
   {"Resize", 11, "Trfl", "T"},
+  {"ScatterElements", 7, "TiT", "T"},
+  {"ScatterND", 7, "TlT", "T"},
   {"Shape", 7, ".", "l"},
   {"Size", 7, ".", "l"},
   {"SoftmaxCrossEntropyLoss", 12, "TiT", "T"},

@@ -497,6 +497,25 @@ def loss_of(d):
                   reduction=d.rng.choice(["none", "none", "sum", None]) if d.kind == "single" else "none")
 
 
+def scatter(d):
+    d.since(16)
+    shape = d.shape()
+    if d.kind == "whole" or not shape or 0 in shape:
+        raise Undrawn
+    add = d.rng.random() < 0.5
+    if d.rng.random() < 0.5:
+        axis = d.rng.randrange(len(shape))
+        own = [d.rng.randrange(1, n + 1) for n in shape]
+        line = [d.rng.randrange(-shape[axis], shape[axis]) for _ in range(own[axis])] if add else d.rng.sample(range(shape[axis]), own[axis])
+        places = np.broadcast_to(np.array(line).reshape([-1 if a == axis else 1 for a in range(len(shape))]), own).astype(np.int64)
+        return d.node("ScatterElements", [d.now, d.constant(places), d.constant(d.floats(own))], axis=axis, reduction="add" if add else None)
+    k = d.rng.randrange(1, len(shape) + 1)
+    many = int(np.prod(shape[:k]))
+    rows = [d.rng.randrange(many) for _ in range(3)] if add else d.rng.sample(range(many), d.rng.randrange(1, many + 1))
+    places = np.stack(np.unravel_index(rows, shape[:k]), axis=-1).astype(np.int64)
+    return d.node("ScatterND", [d.now, d.constant(places), d.constant(d.floats([len(rows), *shape[k:]]))], reduction="add" if add else None)
+
+
 def einsum(d):
     d.since(12)
     shape = d.shape()
@@ -673,5 +692,5 @@ def by_shape(d):
 
 
 OPERATORS = [pointwise, pointwise, clip, prelu, arithmetic, arithmetic, arithmetic, extremes, power, matmul, matmul, gemm,
-             rounding, choice, choice, cast, space, space, convolution, convolution, transposed, pool, pool, reduction, reduction, softmax, normalization, normalization, attention, attention, rotary, loss_of,
+             rounding, choice, choice, cast, space, space, convolution, convolution, transposed, pool, pool, reduction, reduction, softmax, normalization, normalization, attention, attention, rotary, loss_of, scatter,
              einsum, einsum, sorted_, resize, recurrent, cumulative, triangle, by_shape]

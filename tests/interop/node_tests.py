@@ -33,7 +33,7 @@ REASONS = {
         "must be one constant|"
         "no constants of|no list of integers|be constants? |arithmetic between constants|takes a negated|is a negated constant",
     "the batch, where it would be mixed": "the batch|each sample|samples|of constants, of|along the batch axis|mixed",
-    "outputs that are not made": "only the first output|is computed by no node",
+    "outputs that are not made": "only the first output|is computed by no node|which is not supported: choose another",
     "what is computed of constants": "become floats of any type|constants are joined|are computed|no integer of the type|"
         "no number, or too large|"
         "value is no 64-bit|must be integers",
@@ -46,7 +46,7 @@ REASONS = {
         "transA = 0|batch_dims|are supported$|peephole",
     "shapes of a single run that a batch of this size does not fit": "do not broadcast|"
         "in \\d+ equal parts|the parts do not fit|out of range|"
-        "different numbers of entries|has no such axis|entries for \\d+ outputs",
+        "different numbers of entries|has no such axis|which takes \\d+ entries along|entries for \\d+ outputs",
 }
 # What one program reads and the other does not, by what is said.
 ONE_SIDED = {"a bias of more rows than one, in Gemm": "entries for \\d+ outputs"}

@@ -447,9 +447,9 @@ START_TEST(products)
   matmul(SHAPE(-1, 3,), SHAPE(2, 3,), true); /* would mix the batch */
   refused(SHAPE(5, 3,), "'/y' (MatMul): axis 0 is the batch, or merged with it: samples would be mixed");
   matmul(SHAPE(-1, 3,), SHAPE(4, 2,), false);
-  refused(SHAPE(5, 3,), "last axis has 3 entries, the weight 4 rows");
+  refused(SHAPE(5, 3,), "shape (N, 3) and a weight of shape (4, |takes 4 entries along the input's last axis");
   matmul(SHAPE(-1, 3,), SHAPE(3, 3, 2,), false);
-  refused(SHAPE(5, 3,), "has the batch on axis 1; expected on the first"); /* three products of each sample's row */
+  refused(SHAPE(5, 3,), "has the batch on axis 1; expected on the first, alone|Transpose|--output"); /* three products of each sample's row */
   matmul(SHAPE(-1, 4, 1, 3,), SHAPE(4, 3, 2,), false); /* matrices, the same for all samples */
   gives(SHAPE(5, 4, 1, 3,), SHAPE(4, 1, 2,));
   matmul(SHAPE(-1, 2, 3,), SHAPE(4, 3, 2,), false);

@@ -20,6 +20,24 @@ START_TEST(a_batch_axis_leads_activations)
 }
 END_TEST
 
+/* As a message has it: N stands for the samples of a run. */
+START_TEST(shapes_are_told)
+{
+  char text[CLARKE_SHAPE_TEXT];
+
+  clarke_axes_text(&low, 0, text);
+  ck_assert_str_eq(text, "(N, 2, 3, 4)");
+  clarke_axes_text(&low, 2, text);
+  ck_assert_str_eq(text, "(3)");
+  g.values[0].batch = (clarke_batch_axis){.axis = 2, .inner = 1};
+  clarke_axes_text(&low, 0, text);
+  ck_assert_str_eq(text, "(2, 3, N, 4)");
+  g.values[0].batch = (clarke_batch_axis){.merged = true, .axis = 1, .inner = 3};
+  clarke_axes_text(&low, 0, text);
+  ck_assert_str_eq(text, "(2, 3 N, 4)");
+}
+END_TEST
+
 START_TEST(axes_count_from_either_end)
 {
   size_t axis;
@@ -158,6 +176,7 @@ main(void)
 
   tcase_add_checked_fixture(tests, begin, end);
   tcase_add_test(tests, a_batch_axis_leads_activations);
+  tcase_add_test(tests, shapes_are_told);
   tcase_add_test(tests, axes_count_from_either_end);
   tcase_add_test(tests, each_axis_is_chosen_once);
   tcase_add_test(tests, a_list_is_an_attribute_or_else_an_input);

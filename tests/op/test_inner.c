@@ -2,6 +2,8 @@
 #include "node.h"
 
 #include "op/attention.h"
+#include "op/floats.h"
+#include "op/identity.h"
 #include "op/lower.h"
 #include "op/node.h"
 
@@ -122,6 +124,36 @@ START_TEST(scores_are_scaled)
 }
 END_TEST
 
+/* What is marked as minus infinity is so in a copy. */
+START_TEST(marks_are_copied)
+{
+  g.values[0].excluded = calloc(24, sizeof(bool));
+  g.values[0].excluded[5] = true;
+  ck_assert_int_eq(clarke_lower_copy_marked(&low, &error), CLARKE_OK);
+  ck_assert(g.n_values == 4 && g.values[3].excluded[5] && !g.values[3].excluded[4]);
+}
+END_TEST
+
+/* The largest entries of a constant of float32 that no parameter is. */
+START_TEST(extremes_of_constants_are_computed)
+{
+  bool computed = true;
+
+  ck_assert_int_eq(clarke_lower_floats_extreme(&low, false, &computed, &error), CLARKE_OK);
+  ck_assert(!computed); /* of an activation */
+  low.in = (size_t[]){2};
+  low.n_in = 1;
+  g.values[2].dtype = CLARKE_F32;
+  memcpy(g.values[2].real, (double[]){-INFINITY, 3, 2}, 3 * sizeof(double));
+  ck_assert_int_eq(clarke_lower_floats_extreme(&low, false, &computed, &error), CLARKE_OK);
+  ck_assert(computed && g.values[3].real[0] == 3 && !g.values[3].odd && g.values[3].rank == 1);
+  ck_assert_int_eq(clarke_lower_floats_extreme(&low, true, &computed, &error), CLARKE_OK);
+  ck_assert(g.values[4].real[0] == -INFINITY && g.values[4].odd);
+  g.values[2].real[1] = NAN;
+  ck_assert_int_eq(clarke_lower_floats_extreme(&low, true, &computed, &error), CLARKE_EINPUT);
+}
+END_TEST
+
 static size_t out[1];
 
 static void
@@ -147,5 +179,7 @@ main(void)
   tcase_add_test(tests, entries_are_moved);
   tcase_add_test(tests, heads_are_taken_apart);
   tcase_add_test(tests, scores_are_scaled);
+  tcase_add_test(tests, marks_are_copied);
+  tcase_add_test(tests, extremes_of_constants_are_computed);
   return run_tests();
 }

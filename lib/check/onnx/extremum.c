@@ -30,6 +30,36 @@ turn(builder *b)
   b->out.inner = x.inner;
 }
 
+/* Of a constant of float32 that no parameter is, computed. Minus infinity is the smallest. */
+static void
+put_extremes(builder *b, const value *x, const bool *over)
+{
+  size_t kept[MAX_RANK], gone[MAX_RANK], stride[MAX_RANK], dims[MAX_RANK],
+      n = split_axes(b, x, over, kept, gone, stride, dims);
+  size_t *from = index_map(b, x->rank, kept, stride, NULL), *at = index_map(b, x->rank, gone, stride, NULL);
+  size_t width = product(gone, x->rank);
+  rational *out = put_whole(b, FLOAT, n, dims);
+  tensor *t = b->out.constant;
+  t->real = true;
+  t->odd = allocate(t->count, 1);
+  bool odd = false;
+  for (size_t f = 0; f < t->count; f++) {
+    size_t best = from[f] + at[0];
+    for (size_t i = 0; i < width; i++) {
+      size_t e = from[f] + at[i];
+      char here = odd_entry(x, e), there = odd_entry(x, best);
+      need(here != '?', "an entry that is infinity or NaN");
+      int order = mpq_cmp(&x->constant->value[x->map[e]], &x->constant->value[x->map[best]]);
+      order = here != 0 || there != 0 ? (there != 0) - (here != 0) : order;
+      best = (is_least(b) ? order < 0 : order > 0) ? e : best;
+    }
+    mpq_set(&out[f], &x->constant->value[x->map[best]]);
+    t->odd[f] = odd_entry(x, best);
+    odd = odd || t->odd[f] != 0;
+  }
+  t->odd = odd ? t->odd : NULL;
+}
+
 /* ReduceMax, ReduceMin, over the axes that are named, or all. */
 void
 lower_extremum(builder *b)
@@ -39,7 +69,15 @@ lower_extremum(builder *b)
   size_t kept[MAX_RANK], gone[MAX_RANK], stride[MAX_RANK], dims[MAX_RANK];
   long axes[MAX_RANK];
   size_t count = named ? whole_list(b, 1, "axes", axes) : 0;
-  need(x->constant == NULL, "its input must be an activation");
+  bool computed = x->constant != NULL && is_float(x) && x->count > 0;
+  need(x->constant == NULL || computed, "its input must be an activation");
+  if (computed) {
+    mark_axes(b, axes, count, x->rank, over);
+    for (size_t i = 0; i < x->rank && count == 0; i++)
+      over[i] = whole_attribute(b, "noop_with_empty_axes", 0) == 0;
+    put_extremes(b, x, over);
+    return;
+  }
   if (count == 0 && (x->rank == 0 || whole_attribute(b, "noop_with_empty_axes", 0) != 0)) {
     put(b, NULL, x->step, x->map, x->rank, x->dims);
     return;

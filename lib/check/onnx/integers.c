@@ -127,6 +127,29 @@ compute(const builder *b, integer *to, const integer *x, const integer *y)
     mpz_mul(to, x, y);
 }
 
+/* How l and r, entries f of two constants or what is known of them, compare: minus infinity is below all, and equal to itself. */
+static int
+order_of(const builder *b, const value *v, const value *w, size_t f, const rational *l, const rational *r)
+{
+  char left = odd_entry(v, f), right = odd_entry(w, f);
+  need(left != '?' && right != '?', "a comparison with infinity or NaN");
+  if (left != 0 || right != 0)
+    return (right != 0) - (left != 0);
+  return (mpq_cmp(l, r) > 0) - (mpq_cmp(l, r) < 0);
+}
+
+/* An activation is a number, so it is above minus infinity, which input `bottom` is. */
+static void
+compare_with_bottom(builder *b, size_t bottom)
+{
+  size_t dims[MAX_RANK], rank = broadcast(b, &b->in[0], &b->in[1], dims);
+  bool holds = bottom == 1 ? b->op[0] == 'G' : b->op[0] == 'L';
+  b->in[bottom].constant->number = true;
+  rational *out = put_whole(b, BOOL, rank, dims);
+  for (size_t f = 0; f < b->out.count; f++)
+    mpq_set_ui(&out[f], holds, 1);
+}
+
 /* And, Equal, Greater, GreaterOrEqual, Less, LessOrEqual, Mod, Not, Or; Add, Sub, Mul, Div, Max, Min and Neg of integers. */
 void
 lower_whole(builder *b)
@@ -136,7 +159,13 @@ lower_whole(builder *b)
        truths = logic || strchr("EGL", op[0]) != NULL;
   value *x = &b->in[0], *y = &b->in[b->node->n_in - 1];
   const rational *known[2] = {known_entries(x), known_entries(y)};
-  bool floats = !logic && truths && known[0] != NULL && known[1] != NULL, moved = floats && !of_floats(b);
+  bool numbers = !logic && truths && of_floats(b),
+       moved = !logic && truths && !numbers && known[0] != NULL && known[1] != NULL;
+  bool floats = numbers || moved;
+  if (!logic && truths && bottom_input(b) < 2) {
+    compare_with_bottom(b, bottom_input(b));
+    return;
+  }
   if (truths && !floats && (numbers_of(b, x) == NULL || numbers_of(b, y) == NULL)) {
     lower_truths(b);
     return;
@@ -146,7 +175,9 @@ lower_whole(builder *b)
        "an input is no constant of integers, or of truth values");
   const tensor *left = floats ? NULL : numbers_of(b, x), *right = floats ? NULL : numbers_of(b, y);
   value all[2] = {*x, *y};
-  for (size_t i = 0; i < 2 && floats; i++)
+  for (size_t i = 0; i < 2 && numbers; i++)
+    known[i] = all[i].constant->value;
+  for (size_t i = 0; i < 2 && moved; i++)
     all[i].map = index_map(b, 1, &all[i].count, &(size_t){1}, NULL); /* of what is known */
   value p = spread(b, &all[0], rank, dims), q = spread(b, &all[1], rank, dims);
   rational *out = put_whole(b, truths ? BOOL : left->type, rank, dims);
@@ -156,7 +187,7 @@ lower_whole(builder *b)
     const rational *l = floats ? &known[0][p.map[f]] : &left->value[p.map[f]];
     const rational *r = floats ? &known[1][q.map[f]] : &right->value[q.map[f]];
     need(!moved || !mpq_equal(l, r), "both sides are equal, and a parameter moves them");
-    mpz_set_si(&order, floats ? (mpq_cmp(l, r) > 0) - (mpq_cmp(l, r) < 0) : 0); /* which compares with 0 as they do */
+    mpz_set_si(&order, floats ? order_of(b, &p, &q, f, l, r) : 0); /* which compares with 0 as they do */
     compute(b, mpq_numref(&out[f]), floats ? &order : mpq_numref(l), floats ? mpq_numref(&zero) : mpq_numref(r));
     need_fit(b, mpq_numref(&out[f]), b->out.constant->type);
   }
@@ -470,13 +501,15 @@ lower_floats(builder *b)
   for (size_t f = 0; f < b->out.count; f++) {
     bool second = chosen && mpq_sgn(&mask->value[r.map[f]]) == 0;
     char odd = odd_entry(second ? &q : &p, f);
-    need(odd == 0 || copied, "arithmetic with an infinite number or NaN");
+    char other = copied ? 0 : odd_entry(&q, f);
+    bool mask_sum = strcmp(b->op, "Add") == 0 && odd != '?' && other != '?'; /* minus infinity and a number */
+    odd = odd == 0 ? other : odd;
+    need(odd == 0 || copied || mask_sum, "arithmetic with an infinite number or NaN");
     if (odd != 0) {
       b->out.constant->odd = b->out.constant->odd == NULL ? allocate(b->out.count, 1) : b->out.constant->odd;
       b->out.constant->odd[f] = odd;
       continue;
     }
-    need(copied || odd_entry(&q, f) == 0, "arithmetic with an infinite number or NaN");
     mpq_set(&out[f], second ? &y->constant->value[q.map[f]] : &left->value[p.map[f]]);
     compute_float(b, &out[f], chosen || y->constant == NULL ? NULL : &y->constant->value[q.map[f]]);
     round_float(b, &out[f]);
@@ -511,6 +544,7 @@ cast(builder *b, long to)
   const value *x = &b->in[0];
   const tensor *t = numbers_of(b, x);
   bool activation = t == NULL && x->constant == NULL, whole = to == INT64 || to == INT32;
+  need(x->excluded == NULL || (activation && is_float_type(to)), "entries that are minus infinity become no integers");
   if (activation && x->holds == HOLDS_FLOATS && (whole || to == BOOL)) {
     lower_cast_activation(b, to == BOOL);
     return;
@@ -523,6 +557,7 @@ cast(builder *b, long to)
     put(b, x->constant, x->step, x->map, x->rank, x->dims);
     b->out.at = x->at;
     b->out.inner = x->inner;
+    b->out.excluded = x->excluded;
     return;
   }
   bool known = t != NULL && (t->type == INT64 || t->type == INT32 || t->type == BOOL);

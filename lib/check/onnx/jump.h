@@ -8,6 +8,8 @@
 void lower_rounded(builder *b);
 /* Equal, Less, LessOrEqual, Greater, GreaterOrEqual, And, Or, Not, where an input is an activation, or a constant of floats. */
 void lower_truths(builder *b);
+/* Is one input a constant of minus infinity alone, and the other an activation without a batch axis? Which; 2: no. */
+size_t bottom_input(const builder *b);
 /* Where by a mask that is an activation. */
 void lower_chosen(builder *b, held_kind holds);
 /* An activation of floats as truth values, or integers. */

@@ -16,6 +16,7 @@
 #include "check/onnx/normalization.h"
 #include "check/onnx/pointwise.h"
 #include "check/onnx/recurrent.h"
+#include "check/onnx/scatter.h"
 #include "check/onnx/shape.h"
 #include "check/onnx/sorted.h"
 #include "check/onnx/tail.h"
@@ -176,6 +177,10 @@ static const struct {
      "keep_aspect_ratio_policy:s mode:s nearest_mode:s"},
     {"RotaryEmbedding", lower_rotary, 23, 3, 4, 1, 0, "interleaved:i num_heads:i rotary_embedding_dim:i"},
     {"Round", lower_rounded, 11, 1, 1, 1, 0, ""},
+    {"ScatterElements", lower_scatter, 11, 3, 3, 1, 0, "axis:i"},
+    {"ScatterElements", lower_scatter, 16, 3, 3, 1, 0, "axis:i reduction:s"},
+    {"ScatterND", lower_scatter, 11, 3, 3, 1, 0, ""},
+    {"ScatterND", lower_scatter, 16, 3, 3, 1, 0, "reduction:s"},
     {"Selu", lower_elu, 7, 1, 1, 1, 1, "alpha:f gamma:f"},
     {"Shape", lower_shape, 7, 1, 1, 1, 0, ""},
     {"Shape", lower_shape, 15, 1, 1, 1, 0, "end:i start:i"},
@@ -294,10 +299,12 @@ check_masks(const builder *b, lowering lower)
 {
   bool known = AMONG(lower, lower_identity, lower_flatten, lower_reshape, lower_squeeze, lower_transpose, lower_repeat,
                      lower_where, lower_cast, lower_cast_like, lower_attention)
-               || strcmp(b->op, "Add") == 0;
+               || strcmp(b->op, "Add") == 0 || lower == lower_extremum
+               || (lower == lower_whole && strchr("EGL", b->op[0]) != NULL);
   for (size_t i = 0; i < b->node->n_in; i++) {
     need(known || !is_odd(&b->in[i]), "an input holds an infinite number or NaN, which this operator does not take");
-    need(b->in[i].excluded == NULL || strcmp(b->op, "Softmax") == 0, "an input has entries that are minus infinity");
+    need(b->in[i].excluded == NULL || strcmp(b->op, "Softmax") == 0 || AMONG(lower, lower_cast, lower_cast_like),
+         "an input has entries that are minus infinity");
   }
 }
 
@@ -315,12 +322,12 @@ keeps_batch(const builder *b, lowering lower)
 static void
 check_batch(const builder *b, lowering lower)
 {
-  bool any = keeps_batch(b, lower)
-             || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze,
-                      lower_transpose, lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows,
-                      lower_larger, lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_cast_like,
-                      lower_sum, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_einsum, lower_whole,
-                      lower_attention, lower_linear_attention, lower_causal, lower_rotary, lower_loss);
+  bool any =
+      keeps_batch(b, lower)
+      || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze, lower_transpose,
+               lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows, lower_larger,
+               lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_cast_like, lower_sum, lower_lstm,
+               lower_gru, lower_rnn, lower_sorted, lower_einsum, lower_whole, lower_scatter);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
          "an input has the batch on another axis than the first, or merged with others");
@@ -338,6 +345,7 @@ lifts(const builder *b, lowering lower)
   bool computes =
       lower == lower_arithmetic || lower == lower_power || lower == lower_concat || strcmp(b->op, "Sqrt") == 0;
   bool computed = computes && (of_integers(b) || of_floats(b));
+  computed = computed || (lower == lower_extremum && is_float(&b->in[0]));
   return (first || (alone && !computed))
          && AMONG(lower, lower_arithmetic, lower_product, lower_function, lower_sigmoid, lower_power, lower_mean,
                   lower_extremum, lower_batch, lower_layer, lower_groups, lower_einsum, lower_concat, lower_sum,

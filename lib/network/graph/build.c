@@ -305,15 +305,27 @@ has_samples_first(const clarke_graph *g, const clarke_batch_axis *batch)
   return batch->merged ? g->together == 1 : batch->axis == 0;
 }
 
+/* No value has the name; a node may, as a further output, which is not made. */
+static clarke_status
+missing_output(const clarke_builder *b, const char *name, clarke_error *err)
+{
+  for (size_t i = 0; i < b->m->n_nodes; i++)
+    for (size_t k = 1; k < b->m->nodes[i].n_out; k++)
+      if (strcmp(b->m->nodes[i].out[k], name) == 0)
+        return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' is output %zu of node %zu '%s' (%s), which is not supported: choose another "
+                           "(--output)", b->m->file, name, k, i, b->m->nodes[i].name, b->m->nodes[i].op_type);
+  return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' is computed by no node", b->m->file, name);
+}
+
 static clarke_status
 find_output(clarke_builder *b, clarke_error *err)
 {
   size_t v = clarke_builder_find(b, b->m->outputs[0].name);
 
-  if (v == CLARKE_NONE || b->g->values[v].constant)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' %s", b->m->file,
-                       b->m->outputs[0].name,
-                       v == CLARKE_NONE ? "is computed by no node" : "is a constant");
+  if (v == CLARKE_NONE)
+    return missing_output(b, b->m->outputs[0].name, err);
+  if (b->g->values[v].constant)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' is a constant", b->m->file, b->m->outputs[0].name);
   if (b->g->values[v].excluded != NULL)
     return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' has entries that are minus infinity", b->m->file, b->m->outputs[0].name);
   if (b->g->values[v].holds != CLARKE_HOLDS_FLOATS)
@@ -323,9 +335,9 @@ find_output(clarke_builder *b, clarke_error *err)
     return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' is computed of constants alone, and the same for all samples", b->m->file,
                        b->m->outputs[0].name);
   if (b->g->batched && !has_samples_first(b->g, &b->g->values[v].batch))
-    return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' has the batch on axis %zu%s; expected on the first%s", b->m->file,
-                       b->m->outputs[0].name, b->g->values[v].batch.axis, b->g->values[v].batch.merged ? ", merged with others" : "",
-                       b->g->values[v].batch.merged ? " alone" : "");
+    return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' has the batch on axis %zu%s; expected on the first, alone. Reshape or Transpose "
+                       "it, or choose another output (--output)", b->m->file,
+                       b->m->outputs[0].name, b->g->values[v].batch.axis, b->g->values[v].batch.merged ? ", merged with others" : "");
   b->g->output = v;
   return clarke_builder_declared(b, err);
 }
