@@ -1,6 +1,10 @@
 """What tests of the commands expect, counted."""
+import os
 import subprocess
 import sys
+
+sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+from schema import obeyed  # noqa: E402
 
 failures = 0
 
@@ -13,8 +17,8 @@ def expect(condition, what):
 
 
 def said(*command):
-    """Exit status, standard output, standard error."""
-    done = subprocess.run(command, capture_output=True, text=True)
+    """Exit status, standard output, standard error. Reports in JSON are what docs/schema says."""
+    done = obeyed(subprocess.run(command, capture_output=True, text=True))
     return done.returncode, done.stdout, done.stderr
 
 
