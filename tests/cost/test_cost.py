@@ -13,6 +13,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import models  # noqa: E402
 from draw import draw_count  # noqa: E402
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+from schema import obeyed  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 CLARKE = Path(sys.argv[1]).resolve() / "clarke"
@@ -27,7 +29,7 @@ def expect(what, good, *more):
 
 
 def cost(folder, *options, status=0):
-    ran = subprocess.run([CLARKE, "cost", *map(str, options)], cwd=folder, text=True, capture_output=True, timeout=120)
+    ran = obeyed(subprocess.run([CLARKE, "cost", *map(str, options)], cwd=folder, text=True, capture_output=True, timeout=120))
     expect(f"status of cost {options}", ran.returncode == status, ran.returncode, ran.stderr)
     return ran
 

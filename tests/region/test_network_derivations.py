@@ -12,6 +12,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+from schema import obeyed  # noqa: E402
+
 CLARKE, CHECK = (Path(sys.argv[1]) / name for name in ("clarke", "clarke-check"))
 ROOT = Path(__file__).resolve().parents[2]
 FOLDS = ROOT / "cases/regions/folds.onnx"
@@ -26,7 +29,7 @@ def expect(what, holds, *more):
 
 
 def run(program, *words):
-    return subprocess.run([program, *map(str, words)], text=True, capture_output=True, timeout=120)
+    return obeyed(subprocess.run([program, *map(str, words)], text=True, capture_output=True, timeout=120))
 
 
 def array(path, shape, entries):

@@ -18,6 +18,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from draw import draw_count  # noqa: E402
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+from schema import obeyed  # noqa: E402
 
 CLARKE, CHECK = (Path(sys.argv[1]) / name for name in ("clarke", "clarke-check"))
 CASES = Path(__file__).resolve().parents[2] / "cases/arrangements"
@@ -31,7 +33,7 @@ def expect(what, holds, *more):
 
 
 def run(program, *words, **more):
-    return subprocess.run([program, *map(str, words)], text=True, capture_output=True, timeout=120, **more)
+    return obeyed(subprocess.run([program, *map(str, words)], text=True, capture_output=True, timeout=120, **more))
 
 
 def patterns(*words):

@@ -19,6 +19,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from draw import draw_count  # noqa: E402
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+from schema import obeyed  # noqa: E402
 
 CLARKE = Path(sys.argv[1]) / "clarke"
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +34,7 @@ def expect(what, holds, *more):
 
 
 def patterns(*words):
-    return subprocess.run([CLARKE, "patterns", *map(str, words)], text=True, capture_output=True, timeout=300)
+    return obeyed(subprocess.run([CLARKE, "patterns", *map(str, words)], text=True, capture_output=True, timeout=300))
 
 
 # --- drawn functions ----------------------------------------------------------------------------

@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 CASES = ROOT / "cases" / "encode"
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from draw import draw_count  # noqa: E402
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+from schema import obeyed  # noqa: E402
 
 CLARKE, CHECKER = (Path(sys.argv[1]).resolve() / name for name in ("clarke", "clarke-check"))
 FORMULAS = int(sys.argv[2]) if len(sys.argv) > 2 else 30
@@ -36,7 +38,7 @@ def expect(what, good, *more):
 
 
 def encode(folder, *options):
-    return subprocess.run([CLARKE, "encode", *options], cwd=folder, text=True, capture_output=True, timeout=120)
+    return obeyed(subprocess.run([CLARKE, "encode", *options], cwd=folder, text=True, capture_output=True, timeout=120))
 
 
 def check(folder, proof="f.proof"):

@@ -13,6 +13,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from draw import draw_count  # noqa: E402
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+from schema import obeyed  # noqa: E402
 
 CLARKE = Path(sys.argv[1]).resolve() / "clarke"
 failures = []
@@ -25,7 +27,7 @@ def expect(what, good, *more):
 
 
 def step(folder, *options, status=0):
-    ran = subprocess.run([CLARKE, "step", *map(str, options)], cwd=folder, text=True, capture_output=True, timeout=120)
+    ran = obeyed(subprocess.run([CLARKE, "step", *map(str, options)], cwd=folder, text=True, capture_output=True, timeout=120))
     expect(f"status of step {options}", ran.returncode == status, ran.returncode, ran.stderr)
     return ran
 

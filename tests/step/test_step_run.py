@@ -13,6 +13,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+from schema import obeyed  # noqa: E402
+
 CLARKE = Path(sys.argv[1]).resolve() / "clarke"
 failures = []
 
@@ -167,7 +170,7 @@ class Run:
 
 def ask(folder, run, *options, status=0):
     run.write(folder)
-    ran = subprocess.run([CLARKE, "step", str(folder) + "/", *(() if "--step" in options else ("--step", "9")), "--json", *options], text=True, capture_output=True, timeout=120)
+    ran = obeyed(subprocess.run([CLARKE, "step", str(folder) + "/", *(() if "--step" in options else ("--step", "9")), "--json", *options], text=True, capture_output=True, timeout=120))
     expect(f"status of {run.optimizer} {options}", status is None or ran.returncode == status, ran.returncode, ran.stdout, ran.stderr)
     said = json.loads(ran.stdout) if ran.stdout else {"error": ran.stderr}
     return said["error"] if "error" in said else said

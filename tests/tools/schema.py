@@ -64,3 +64,12 @@ def faults(command, answer):
     """Of what `clarke COMMAND --json` printed: the first few."""
     root = schema_of(command)
     return list(wrong(answer, root, root))[:5]
+
+
+def obeyed(ran):
+    """A command that was run, as it came, unless it printed JSON that is not what docs/schema says: then it is an error."""
+    words = [str(word) for word in ran.args]
+    if "--json" in words and ran.stdout and os.path.basename(words[0]) == "clarke" and os.path.isfile(os.path.join(SCHEMAS, words[1] + ".json")):
+        found = faults(words[1], json.loads(ran.stdout))
+        assert not found, f"{' '.join(words)}: {found}"
+    return ran

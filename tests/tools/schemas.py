@@ -27,7 +27,13 @@ ASKED = [
     ["derive", "none.prog", "--at", "x=0"], ["derive", f"{ROOT}/cases/papers/bolte-zero.prog", "--sweep", "t=-1:1:1/4", "--float", "all"],
     ["derive", f"{ROOT}/cases/papers/bolte-zero.prog", "--at", "t=0", "--float", "all", "-v"],
     ["derive", f"{ROOT}/cases/papers/bolte-zero.prog", "--at", "t=0", "--timeout", "0"], ["derive", f"{AUDIT}/lemma2.onnx", "--at", f"{AUDIT}/lemma2.npz", "--wrt", "w"],
-    ["profile", "list"], ["profile", "show", "jax-0.10"], ["profile", "diff", "jax-0.10", "tensorflow-2"]]
+    *[[command, "nonesuch", *more] for command, more in (("cost", []), ("step", ["--state", "none", "--gradient", "none"]), ("patterns", ["--at", "1"]), ("encode", []), ("diff", ["jax-0.10"]),
+                                                         ("check-point", ["--property", "p", "--at", "1"]), ("reproduce", ["--cases", "none"]))],
+    ["cost", LEMMA[0]], ["cost", f"{RUNS}/small"], ["cost", "--table", "2.2"], ["cost", "--matrices", "4"], ["step", "list"], ["step", f"{ROOT}/cases/steps/run"],
+    ["patterns", f"{ROOT}/cases/regions/bump.prog", "--at", "0,0"], ["patterns", f"{ROOT}/cases/regions/bump.prog", "--line", "-2,-2", "2,2"],
+    ["patterns", "--arrangement", f"{ROOT}/cases/arrangements/braid.txt"], ["encode", f"{ROOT}/cases/encode/example4.cnf", "--decide"],
+    ["encode", f"{ROOT}/cases/encode/example4.cnf", "--decode", "x=1/3,2,-1,0,0,-3"], ["reproduce", "P-L2*", "--cases", f"{ROOT}/cases/papers"],
+    ["diff", "pytorch-2.13", "jax-0.10"], ["profile", "list"], ["profile", "show", "jax-0.10"], ["profile", "diff", "jax-0.10", "tensorflow-2"]]
 
 
 def kept():
@@ -84,7 +90,7 @@ def broken(answers):
 
 def free(command, at):
     """Of these the keys are names: of inputs, of a profile's rows, of limits."""
-    return (command, at[0]) in {("derive", "at"), ("profile", "takes"), ("derive", "check_limits")}
+    return (command, at[0]) in {("derive", "at"), ("profile", "takes"), ("derive", "check_limits")} or "terms" in at
 
 
 def main():

@@ -112,7 +112,7 @@ def kinks():
         if out.split("\n")[0] != f"{op}, an operator with kinks":  # a word of the glossary comes first
             expect(status == 0 and out.split("\n")[0].lower().startswith(op.lower()), f"{op}: {status} {out[:80]} {err[:80]}")
             continue
-        lines = out.splitlines()[1:]
+        lines = [line for line in out.splitlines()[1:] if not line.startswith("  by version: ")]
         expect((status, err, len(lines)) == (0, "", len(own)), f"{op}: {status} {out} {err}")
         for row, line in zip(own, lines):
             told = {name: part.rsplit(" in ", 1)[0] for part in line.split("AD takes ")[1].split("; ") for name in part.rsplit(" in ", 1)[1].split(", ")}
@@ -124,6 +124,38 @@ def kinks():
     expect([part.split("\n")[0] for part in both] == ["Relu, an operator with kinks", "In-bouligand", "Abs, an operator with kinks"], both)
 
 
+def versions():
+    """Since when, as docs/operators.md says it."""
+    listed = read("docs/operators.md").split("\n## Since when\n")[1].split("\n## ")[0].split("\n* ")[1:]
+    found = dict(re.match(r"\*\*(\w+)\*\*: (.+)", " ".join(item.split()).replace("`", "")).groups() for item in listed)
+    expect(len(found) > 6, found)
+    for op, text in found.items():
+        expect(f"\n  by version: {text}\n" in said(CLARKE, "explain", op)[1], op)
+
+
+def touched():
+    """A kink of a report: what it is, and then its operator's."""
+    audit = [CLARKE, "audit", f"{ROOT}/cases/audit/two-windows.onnx", "--batch", f"{ROOT}/cases/audit/two-windows.npz", "--loss", "sum", "--json"]
+    derive = [CLARKE, "derive", f"{ROOT}/cases/papers/bolte-zero.prog", "--at", "t=0", "--json"]
+    for name, command in (("audit.json", [*audit, "--touched"]), ("without.json", audit), ("derive.json", derive), ("empty.json", ["echo", "{}"])):
+        with open(name, "w") as out:
+            out.write(said(*command)[1])
+    pool = said(CLARKE, "explain", "maxpool")[1]
+    first = "phi (MaxPool), neuron 0, sample 0: its argument is exactly 1\n  equal: entries 0, 1 and 2; AD took 0 (pytorch-2.13)\n"
+    second = "phi (MaxPool), neuron 1, sample 0: its argument is exactly 1\n  equal: entries 3 and 4; AD took 3 (pytorch-2.13)\n"
+    for asked, expected in ((["phi,0,0"], first), (["phi,1"], second), (["phi"], first + second), ([], first + second), (["phi,0", "phi,1,0"], None)):
+        status, out, err = said(CLARKE, "explain", *asked, "--of", "audit.json")
+        expected = f"{expected}\n{pool}" if expected else f"{first}\n{pool}\n{second}\n{pool}"
+        expect((status, out, err) == (0, expected, ""), f"{asked}: {status} {out} {err}")
+    status, out, err = said(CLARKE, "explain", "relu at line 17, column 25", "--of", "derive.json")
+    expect(out == "relu at line 17, column 25: its argument is exactly 0\n  slopes on its sides: 0 and 1; AD took 0 (pytorch-2.13)\n\n"
+           + said(CLARKE, "explain", "relu")[1], f"{status} {out} {err}")
+    for asked, report, why in ((["phi,2"], "audit.json", "'phi,2' is none of its 2 touched kinks; the first is phi"), ([], "empty.json", "no kink is touched"),
+                               (["phi"], "without.json", "--touched"), ([], "none.json", "none.json")):
+        status, out, err = said(CLARKE, "explain", *asked, "--of", report)
+        expect((status, out) == (2, "") and why in err, f"{asked} {report}: {status} {out} {err}")
+
+
 def completed(*words):
     script = f"source {ROOT}/tools/completion/clarke.bash; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _clarke; printf '%s\\n' \"${{COMPREPLY[@]}}\""
     return said("bash", "-c", script, "bash", CLARKE, *words)[1].split()
@@ -131,7 +163,7 @@ def completed(*words):
 
 def completions():
     """Of commands and of each one's options: all, and no other."""
-    commands = re.findall(r"^  ([a-z]+) ", said(CLARKE, "--help")[1].split("Commands:")[1].split("\n\n")[0], re.M)
+    commands = re.findall(r"^  ([a-z-]+) ", said(CLARKE, "--help")[1].split("Commands:")[1].split("\n\n")[0], re.M)
     expect(completed("") == commands and {"audit", "report", "explain"} <= set(commands), f"{completed('')}: {commands}")
     expect(completed("re") == ["reproduce", "report"], completed("re"))
     for command in commands:
@@ -148,6 +180,8 @@ def main():
         explains()
         profiles()
         kinks()
+        versions()
+        touched()
         completions()
         os.chdir("/")
     finish()

@@ -16,16 +16,25 @@
 typedef struct {
   int n;
   char **asked;
+  const char *report;
 } request;
 
-static const struct argp_option options[] = {CLARKE_OPTION_OF_LIMIT, {NULL, 0, NULL, 0, NULL, 0}};
+#define OPTION_OF 'f'
+
+static const struct argp_option options[] = {
+  {"of", OPTION_OF, "FILE.json", 0, "an answer as JSON, with its touched kinks: explain these", 0},
+  CLARKE_OPTION_OF_LIMIT,
+  {NULL, 0, NULL, 0, NULL, 0},
+};
 
 static char doc[] = "Says what words of the reports mean, as docs/glossary.md does; and of an operator what each framework takes at its "
-                    "kinks, and among equal entries. Without a word, which there are."
+                    "kinks, and among equal entries, and since which version. Without a word, which there are. With --of a word is a touched kink: "
+                    "LAYER, LAYER,NEURON or LAYER,NEURON,SAMPLE; without one, all."
                     "\vExample:\n"
                     "  clarke explain in-bouligand\n"
                     "  clarke explain relu maxpool\n"
-                    "  clarke explain proxy profile\n\n"
+                    "  clarke explain proxy profile\n"
+                    "  clarke explain conv1,3,17 --of answer.json\n\n"
                     "Exit status: 0 all were explained, 2 one is neither in the glossary nor such an operator.";
 
 static error_t
@@ -38,7 +47,11 @@ parse(int key, char *arg, struct argp_state *state)
     return 0;
   if (key == ARGP_KEY_ARG)
     r->asked[r->n++] = arg;
-  return key == ARGP_KEY_ARG ? 0 : ARGP_ERR_UNKNOWN;
+  else if (key == OPTION_OF)
+    r->report = arg;
+  else
+    return ARGP_ERR_UNKNOWN;
+  return 0;
 }
 
 /* Case does not matter, and a space, hyphen or underscore is as good as another. */
@@ -127,12 +140,27 @@ explain(const char *asked, bool first)
   return EXIT_HOLDS;
 }
 
+static int
+explain_touched(const request *r)
+{
+  clarke_error err = {CLARKE_OK, ""};
+  clarke_status status = CLARKE_OK;
+
+  for (int i = 0; status == CLARKE_OK && (i == 0 || i < r->n); i++) {
+    fputs(i > 0 ? "\n" : "", stdout);
+    status = clarke_explain_touched(r->report, r->n > 0 ? r->asked[i] : NULL, &err);
+  }
+  if (status != CLARKE_OK)
+    fprintf(stderr, "clarke explain: %s\n", err.text);
+  return status == CLARKE_OK ? EXIT_HOLDS : EXIT_NOT_ASKED;
+}
+
 int
 clarke_command_explain(int argc, char **argv)
 {
   static char name[] = "clarke explain";
   struct argp argp = {options, parse, "[WORD...]", doc, NULL, NULL, NULL};
-  request r = {0, calloc((size_t)argc, sizeof *r.asked)};
+  request r = {0, calloc((size_t)argc, sizeof *r.asked), NULL};
   int status = EXIT_HOLDS;
 
   if (r.asked == NULL) {
@@ -140,9 +168,11 @@ clarke_command_explain(int argc, char **argv)
     return EXIT_NOT_ASKED;
   }
   clarke_read_arguments(&r, &argp, name, argc, argv, 0);
-  if (r.n == 0)
+  if (r.report != NULL)
+    status = explain_touched(&r);
+  else if (r.n == 0)
     print_list(stdout);
-  for (int i = 0; i < r.n && status == EXIT_HOLDS; i++)
+  for (int i = 0; r.report == NULL && i < r.n && status == EXIT_HOLDS; i++)
     status = explain(r.asked[i], i == 0);
   free(r.asked);
   return status;
