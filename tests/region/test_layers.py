@@ -13,6 +13,9 @@ import tempfile
 from fractions import Fraction
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+from schema import obeyed  # noqa: E402
+
 CLARKE = Path(sys.argv[1]) / "clarke"
 ROOT = Path(__file__).resolve().parents[2]
 failures = []
@@ -25,7 +28,7 @@ def expect(what, holds, *more):
 
 
 def patterns(*words):
-    return subprocess.run([CLARKE, "patterns", *map(str, words)], text=True, capture_output=True, timeout=120)
+    return obeyed(subprocess.run([CLARKE, "patterns", *map(str, words)], text=True, capture_output=True, timeout=120))
 
 
 # --- drawn networks --------------------------------------------------------------------------------

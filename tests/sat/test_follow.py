@@ -17,6 +17,8 @@ import clausal
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from draw import draw_count  # noqa: E402
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+from schema import obeyed  # noqa: E402
 
 CLARKE, CHECKER = (Path(sys.argv[1]).resolve() / name for name in ("clarke", "clarke-check"))
 FORMULAS = int(sys.argv[2]) if len(sys.argv) > 2 else 16
@@ -31,7 +33,7 @@ def expect(what, good, *more):
 
 
 def run(folder, program, *options):
-    return subprocess.run([program, *options], cwd=folder, text=True, capture_output=True, timeout=120, errors="replace")
+    return obeyed(subprocess.run([program, *options], cwd=folder, text=True, capture_output=True, timeout=120, errors="replace"))
 
 
 def dimacs(variables, clauses):

@@ -212,6 +212,28 @@ def drawn_reports():
             (check_audit if "layers" in report else check_derive)(report, page_of(report))
 
 
+# As a recorder writes it (docs/outside.md).
+OUTSIDE = {"pass": "backward", "value": "NaN", "operator": "aten.sqrt.default", "derivative": "SqrtBackward0", "module": "head", "source": "net.py:9",
+           "entry": [0], "sample": 3, "argument": "0", "incoming": "0", "rounded": False, "rule": "the slope of a root grows without bound where its argument is 0",
+           "differentiable": "not known", "element": None, "instead": "(x + eps).sqrt()",
+           "lines": ["The step leaves the reals. The first NaN of the backward pass is made by aten.sqrt.default at net.py:9.", "Why: <b>0 times infinity</b>."]}
+
+
+def outside_the_reals():
+    """From a folder: the verdict first, all that the recorder says, and the way to the number."""
+    os.mkdir("outside")
+    for change, word in (({}, "NaN"), ({"value": "0"}, "a norm of zeros"), ({"module": EVIL, "instead": EVIL}, "NaN")):
+        outside = OUTSIDE | change
+        write("outside/run.json", {"format": "clarke-run", "version": 1, "outside": outside})
+        status, out, err = said(CLARKE, "audit", "outside", "--json")
+        expect(status == 3, f"{status} {err}")
+        page = page_of(json.loads(out))
+        expect(lines(page.sections[""])[1] == word, page.sections[""])
+        for value in scalars({k: v for k, v in outside.items() if k not in ("rounded", "value")}):
+            expect(value in page.text, f"{value} is missing")
+        expect("aten.sqrt.default" in page.sections["Its path"], page.sections)
+
+
 def any_answer():
     """Commands without a page of their own: every scalar of the answer is on it."""
     for question in (["cost", f"{CASES}/../papers/bolte-zero.prog"], ["step", "list"], ["derive", f"{CASES}/../papers/bolte-zero.prog", "--sweep", "-1:1:1"],
@@ -331,6 +353,7 @@ def main():
         os.chdir(folder)
         answers = real_answers()
         drawn_reports()
+        outside_the_reals()
         any_answer()
         strangers(answers)
         big(answers)

@@ -17,11 +17,12 @@ typedef struct {
 clarke_status clarke_report_write(const char *path, const json_t *answer, const clarke_report_source *source,
                                   clarke_error *err);
 
-/* report_audit.c, report_certify.c, report_derive.c, report_any.c: the page's head, and what is between it and the proof. */
+/* report_audit.c, report_certify.c, report_derive.c, report_outside.c, report_any.c: the page's head, and what is between it and the proof. */
 void clarke_report_audit(FILE *to, const json_t *answer);
 void clarke_report_checkpoints(FILE *to, const json_t *answer);
 void clarke_report_certify(FILE *to, const json_t *answer);
 void clarke_report_derive(FILE *to, const json_t *answer);
+void clarke_report_outside(FILE *to, const json_t *answer);
 void clarke_report_any(FILE *to, const json_t *answer);
 
 /* report_any.c: a value of any kind. */

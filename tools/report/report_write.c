@@ -50,6 +50,8 @@ put_page(FILE *to, const json_t *answer, const clarke_report_source *source)
 {
   if (json_object_get(answer, "nodes") != NULL || json_object_get(answer, "sets") != NULL)
     clarke_report_certify(to, answer);
+  else if (json_is_object(json_object_get(answer, "outside")))
+    clarke_report_outside(to, answer);
   else if (json_object_get(answer, "checkpoints") != NULL)
     clarke_report_checkpoints(to, answer);
   else if (json_object_get(answer, "layers") != NULL && json_object_get(answer, "theorems") != NULL)
