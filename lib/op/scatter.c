@@ -30,7 +30,7 @@ static clarke_status
 find_elements(scattering *s, const clarke_lowering *low, clarke_error *err)
 {
   const clarke_value *places = clarke_lower_value(low, PLACES);
-  size_t dims[CLARKE_MAX_WHOLE], axis, along;
+  size_t dims[CLARKE_MAX_WHOLE], axis, along = 0;
   clarke_status status = clarke_axes_resolve(low, clarke_lower_int(low, "axis", 0), s->rank, &axis, err);
 
   if (status != CLARKE_OK)
