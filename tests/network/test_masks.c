@@ -6,6 +6,12 @@
 #include "network/graph/inputs.h"
 #include "network/graph/masks.h"
 
+#define FAILS(call, words)                        \
+  do {                                            \
+    ck_assert_int_eq(call, CLARKE_EINPUT);        \
+    says(error.text, words);                      \
+  } while (0)
+
 static clarke_model m;
 static clarke_graph g;
 static clarke_tensor with, arrays[3];
@@ -109,6 +115,61 @@ START_TEST(what_is_dropped)
 }
 END_TEST
 
+/* x * z, z a further input, beside a mask: of each sample its own. */
+static void
+begin_two(const long *declared, const long *x, const long *z)
+{
+  model_begin(&m, 17);
+  clarke_graph_init(&g);
+  clarke_tensor_init(&with);
+  n_arrays = 0;
+  model_input(&m, "x", SHAPE(-1, 2,));
+  model_input(&m, "z", declared);
+  *model_integers(&m, "mode", SHAPE()) = 1;
+  model_node(&m, "Mul", "x,z", "p");
+  model_node(&m, "Dropout", "p,,mode", "d");
+  model_output(&m, "d");
+  array("x", CLARKE_F64, x);
+  array("d", CLARKE_BOOL, x);
+  array("z", CLARKE_F64, z);
+}
+
+START_TEST(further_inputs)
+{
+  steps_run run;
+
+  begin_two(SHAPE(-1, 2,), SHAPE(3, 2,), SHAPE(3, 2,));
+  for (size_t e = 0; e < 6; e++) {
+    arrays[0].real[e] = (double)e - 2;
+    arrays[1].integer[e] = e % 3 != 1;
+    arrays[2].real[e] = 3 * (double)e + 1;
+  }
+  OK(take());
+  ck_assert_uint_eq(m.n_inputs, 1);
+  ck_assert(g.batched && g.together == 3 && with.dims[1] == 6);
+  steps_begin(&run, &g);
+  for (size_t s = 0; s < 3; s++) {
+    steps_go(&run, &with, s);
+    for (size_t e = 0; e < 2; e++) {
+      const size_t at = 2 * s + e;
+
+      ck_assert(mpq_cmp_si(run.value[g.output][e], (long)(2 * arrays[0].real[at] * (double)arrays[1].integer[at] * arrays[2].real[at]), 1) == 0);
+    }
+  }
+  steps_end(&run);
+  end();
+  begin_two(SHAPE(-1, 3,), SHAPE(3, 2,), SHAPE(3, 2,)); /* another shape than it declares */
+  FAILS(take(), "data of each sample");
+  end();
+  begin_two(SHAPE(3, 2,), SHAPE(3, 2,), SHAPE(3, 2,)); /* another first axis */
+  FAILS(take(), "the same first axis");
+  end();
+  begin_two(SHAPE(-1, 2,), SHAPE(3, 2,), SHAPE(2, 2,)); /* not the samples */
+  FAILS(take(), "expected the 3 samples on the first axis");
+  end();
+}
+END_TEST
+
 /* x (3, 2); the mask `d` of that shape, one entry `entry`. */
 static void
 refused(const long *declared, const long *x, const long *mask, double ratio, int64_t mode, double entry, const char *words)
@@ -193,6 +254,7 @@ main(void)
   TCase *tcase = tests_of("masks");
 
   tcase_add_test(tcase, what_is_dropped);
+  tcase_add_test(tcase, further_inputs);
   tcase_add_test(tcase, what_is_refused);
   tcase_add_test(tcase, ports_and_nodes);
   return run_tests();
