@@ -2637,7 +2637,7 @@ def refusals():
                   [node("Neg", ["one"], ["n"])])
         yield "the operator is of another domain", [node("Clamp", ["x"], ["out"])], 17
         yield "the operator is of another domain", [helper.make_node("Relu", ["x"], ["out"], "it", domain="clarke")], 17
-        yield one("the operator is not supported", "NegativeLogLikelihoodLoss", ["x", "y"])
+        yield one("the operator is not supported", "MaxUnpool", ["x", "y"])
         # functions and products
         yield one("newer than the model's operator set", "Gelu")
         yield one("newer than the model's operator set", "Erf", opset=8)
