@@ -68,7 +68,7 @@ def follow(folder, option, name):
 
 
 def refused_wholly(folder, said):
-    return (said.returncode == 2 and said.stderr.count("\n") == 1 and said.stdout == ""
+    return (said.returncode == 2 and said.stderr.count("\n") == 1 and "clarke encode: " + json.loads(said.stdout)["error"] + "\n" == said.stderr
             and not (folder / "f.onnx").exists() and not (folder / "f.proof").exists())
 
 
