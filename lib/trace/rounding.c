@@ -272,6 +272,8 @@ own_slope(double *own, const clarke_matrix *m, size_t i, size_t j, mpq_srcptr of
   const bool none = m == NULL || clarke_matrix_entry_is_zero(m, i, j);
 
   *own = none ? 0 : met;
+  if (m != NULL && !none && m->limbs == 1 && m->exp == 0 && mpz_cmp_ui(m->den, 1) == 0) /* integers, as slopes of lines are: both are small */
+    return clarke_matrix_radius(m, i, j) == 0 && (int64_t)m->word[i * m->cols + j] == (int64_t)met;
   return m == NULL || (clarke_matrix_radius(m, i, j) == 0 && (none || clarke_matrix_compare(m, i, j, of_piece) == 0));
 }
 

@@ -96,8 +96,15 @@ nth_smallest(double *number, size_t count, size_t n)
 
 /* --- which samples ---------------------------------------------------------------------------- */
 
-/* Marks the samples that may hold one of a layer's n nearest: each of n samples has one within its upper bound. */
-static void
+/* May the sample hold one of a layer's n nearest? Each of n samples has one within its upper bound, and so these are. */
+static bool
+may_hold(const clarke_margin *of_sample, double within)
+{
+  return of_sample->least <= within && of_sample->least < INFINITY;
+}
+
+/* Marks these samples. How far the layer's n nearest are, at most. */
+static double
 mark_samples(bool *mark, double *most, const clarke_margin *m, size_t samples, size_t n)
 {
   double within;
@@ -106,11 +113,13 @@ mark_samples(bool *mark, double *most, const clarke_margin *m, size_t samples, s
     most[j] = m[j].most;
   within = nth_smallest(most, samples, n);
   for (size_t j = 0; j < samples; j++)
-    mark[j] = mark[j] || (m[j].least <= within && m[j].least < INFINITY);
+    mark[j] = mark[j] || may_hold(&m[j], within);
+  return within;
 }
 
+/* within: by step, how far its n nearest are, at most. */
 static clarke_status
-choose_samples(size_t **sample, size_t *n_samples, const clarke_replay *r, size_t n, clarke_error *err)
+choose_samples(size_t **sample, size_t *n_samples, double *within, const clarke_replay *r, size_t n, clarke_error *err)
 {
   bool *mark = calloc(r->samples + 1, sizeof *mark), any = false;
   double *most = malloc((r->samples + 1) * sizeof *most);
@@ -124,7 +133,7 @@ choose_samples(size_t **sample, size_t *n_samples, const clarke_replay *r, size_
   }
   for (size_t i = 0; i < r->g->n_steps; i++)
     if (r->margins->at[i] != NULL)
-      mark_samples(mark, most, r->margins->at[i], r->samples, n);
+      within[i] = mark_samples(mark, most, r->margins->at[i], r->samples, n);
   for (size_t j = 0; j < r->samples; j++)
     any = any || mark[j];
   for (size_t j = 0; j < r->samples; j++)
@@ -161,6 +170,8 @@ typedef struct {
   const clarke_step *s;
   size_t step, count;
   const size_t *sample;
+  const clarke_margin *margin; /* by sample of the minibatch: where none of the n nearest can be is not looked at */
+  double within;
   double *least, *most; /* by entry; of most, only the numbers */
 } measured;
 
@@ -252,7 +263,7 @@ append_layer(clarke_nearest *list, measured *m, size_t n, clarke_error *err)
 
   for (size_t e = 0; e < entries; e++) {
     m->least[e] = m->most[known] = INFINITY;
-    if (m->f->piece[m->step][e] >= 0)
+    if (m->f->piece[m->step][e] >= 0 && (m->margin == NULL || may_hold(&m->margin[m->sample[e % m->f->n]], m->within)))
       clarke_margin_of(&m->least[e], &m->most[known], m->f->g, m->s, x, m->f->piece[m->step][e], e / m->f->n, e % m->f->n);
     known += m->most[known] < INFINITY;
   }
@@ -264,13 +275,15 @@ append_layer(clarke_nearest *list, measured *m, size_t n, clarke_error *err)
 }
 
 static clarke_status
-append_pass(clarke_nearest *list, const clarke_forward *f, const size_t *sample, size_t n, clarke_error *err)
+append_pass(clarke_nearest *list, const clarke_forward *f, const clarke_replay *r, const double *within, const size_t *sample, size_t n,
+            clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
 
   for (size_t i = 0; i < f->g->n_steps && status == CLARKE_OK; i++) {
     const clarke_step *s = &f->g->steps[i];
-    measured m = {.f = f, .s = s, .step = i, .count = f->g->values[s->out].count, .sample = sample};
+    measured m = {.f = f, .s = s, .step = i, .count = f->g->values[s->out].count, .sample = sample,
+                  .margin = r->margins->at[i], .within = within[i]};
 
     if (f->piece[i] == NULL)
       continue;
@@ -284,7 +297,8 @@ append_pass(clarke_nearest *list, const clarke_forward *f, const size_t *sample,
 }
 
 static clarke_status
-find_exactly(clarke_nearest *list, clarke_replay *r, const size_t *sample, size_t n_samples, size_t n, clarke_error *err)
+find_exactly(clarke_nearest *list, clarke_replay *r, const double *within, const size_t *sample, size_t n_samples, size_t n,
+             clarke_error *err)
 {
   const size_t group = clarke_replay_group_size(r);
   bool *needed = malloc((r->g->n_values + 1) * sizeof *needed);
@@ -302,7 +316,7 @@ find_exactly(clarke_nearest *list, clarke_replay *r, const size_t *sample, size_
 
     status = clarke_replay_pass(&f, r, sample + first, size, needed, err);
     if (status == CLARKE_OK)
-      status = append_pass(list, &f, sample + first, n, err);
+      status = append_pass(list, &f, r, within, sample + first, n, err);
     keep_nearest(list, n);
   }
   clarke_forward_clear(&f);
@@ -342,14 +356,19 @@ clarke_nearest_find(clarke_nearest *list, clarke_replay *r, size_t n, size_t wor
 {
   size_t *sample, n_samples;
   bool small;
-  clarke_status status = choose_samples(&sample, &n_samples, r, n, err);
+  double *within = calloc(r->g->n_steps + 1, sizeof *within);
+  clarke_status status;
 
+  if (within == NULL)
+    return clarke_no_memory(err);
+  status = choose_samples(&sample, &n_samples, within, r, n, err);
   clarke_nearest_clear(list);
   small = work_of(r->g, n_samples) <= work && clarke_replay_check_coupled(r, NULL) == CLARKE_OK;
   if (status == CLARKE_OK && (small || work == SIZE_MAX))
-    status = find_exactly(list, r, sample, n_samples, n, err);
+    status = find_exactly(list, r, within, sample, n_samples, n, err);
   else if (status == CLARKE_OK)
     status = find_bounds(list, r, err);
   free(sample);
+  free(within);
   return status;
 }

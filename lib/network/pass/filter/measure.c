@@ -1,5 +1,7 @@
 #include "network/pass/filter/measure.h"
 
+#include "base/wide.h"
+
 /* A difference of two numbers of that size, rounded, and the bound's own rounding. */
 static double
 slack(double bound, double a, double b)
@@ -34,16 +36,29 @@ clarke_measure_arguments(clarke_filter *f, const clarke_step *s, const double *x
   }
 }
 
-/* The windows' largest entries less an entry of theirs each. */
-static void
-measure_entry(clarke_filter *f, clarke_margin *m, const double *y, const double *in, const clarke_branch *piece, size_t i)
-{
-  for (size_t j = 0; j < f->n; j++) {
-    const double d = y[j] - in[j], off = slack(f->bound[j], y[j], in[j]);
+/* Columns at a time. */
+#define BLOCK 64
 
-    clarke_margin_hold(&m[j], clarke_up_by(fabs(in[j]) + off, 2));
-    if (piece[j] != CLARKE_OPEN && d > f->bound[j] + clarke_taken(1, d))
-      take(&m[j], d, off, i);
+/* Of a row of windows, by column: the smallest bounds of distances, INFINITY where there is none, and the largest size. */
+typedef struct {
+  double least[BLOCK], most[BLOCK], size[BLOCK];
+} row;
+
+/* The windows' largest entries less an entry of theirs each. What clarke_margin_hold and take would find of one entry after another, but
+ * without branches: all entries of a row are one feature's. */
+CLARKE_WIDE static void
+measure_entry(row *restrict r, const double *restrict y, const double *restrict in, const double *restrict bound,
+              const clarke_branch *restrict piece, size_t n)
+{
+  for (size_t j = 0; j < n; j++) {
+    const double d = y[j] - in[j], off = slack(bound[j], y[j], in[j]), size = clarke_up_by(fabs(in[j]) + off, 2);
+    const double open = piece[j] == CLARKE_OPEN ? INFINITY : 0, close = d > bound[j] + clarke_taken(1, d) ? open : INFINITY;
+    const double least = clarke_down_by(d - off, 2) - CLARKE_TINY + close, most = clarke_up_over(d + off, 2, CLARKE_TINY) + close;
+    const double larger = size > r->size[j] ? size : INFINITY; /* a NaN is no bound */
+
+    r->least[j] = least < r->least[j] ? least : r->least[j];
+    r->most[j] = most < r->most[j] ? most : r->most[j];
+    r->size[j] = size <= r->size[j] ? r->size[j] : larger;
   }
 }
 
@@ -54,7 +69,20 @@ clarke_measure_windows(clarke_filter *f, const clarke_step *s, const double *y, 
   const clarke_enclosure *x = &f->value[s->in[0].value];
   const size_t *entry = s->in[0].map + i * s->width;
 
-  for (size_t p = 0; m != NULL && p < s->width; p++)
-    if (entry[p] != CLARKE_NONE)
-      measure_entry(f, m, y, x->y + entry[p] * f->n, piece, i);
+  for (size_t from = 0; m != NULL && from < f->n; from += BLOCK) {
+    const size_t n = f->n - from < BLOCK ? f->n - from : BLOCK;
+    row r;
+
+    for (size_t j = 0; j < n; j++) {
+      r.least[j] = r.most[j] = INFINITY;
+      r.size[j] = 0;
+    }
+    for (size_t p = 0; p < s->width; p++)
+      if (entry[p] != CLARKE_NONE)
+        measure_entry(&r, y + from, x->y + entry[p] * f->n + from, f->bound + from, piece + from, n);
+    for (size_t j = 0; j < n; j++) {
+      clarke_margin_hold(&m[from + j], r.size[j]);
+      clarke_margin_take(&m[from + j], r.least[j], r.most[j], i);
+    }
+  }
 }
