@@ -58,7 +58,7 @@ STEPS = {
                                       [torch.randn(4, 3), MASK], True),
     "two inputs": (Of(lambda m, x, z: m.c(m.a(x).relu() + m.b(z).relu()), a=nn.Linear(3, 6), b=nn.Linear(2, 6), c=nn.Linear(6, 2)),
                    [torch.randn(4, 3), torch.randn(4, 2)], True),
-    "a constant that all have": (Of(lambda m, x: m.b(m.a(x).relu() + torch.ones(4, 6)), a=nn.Linear(3, 6), b=nn.Linear(6, 2)), [torch.randn(4, 3)], True),
+    "numbers that all have": (Of(lambda m, x: m.b(m.a(x).relu() + torch.ones(4, 6)), a=nn.Linear(3, 6), b=nn.Linear(6, 2)), [torch.randn(4, 3)], True),
     "a matrix with a row for each sample": (Of(lambda m, x: m.b((m.a(x).relu().t() @ torch.eye(4)[:, [1, 0, 3, 2]]).t()), a=nn.Linear(3, 6), b=nn.Linear(6, 2)),
                                             [torch.randn(4, 3)], False),
 }

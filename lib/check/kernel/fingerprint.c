@@ -259,13 +259,14 @@ normalize(const prints *p, const step *st, size_t line, residue *y)
 
 /* ---- The pass */
 
-/* x, and behind it the masks in the order of the batch's file, as if they were one array; of a single run these are constants. */
+/* x, and behind it the batch's other arrays that are read, in the order of their names, as if they were one array; of a
+ * single run these are constants. */
 static void
 begin_input(const prints *p, const step *st, residue *y)
 {
   size_t before = st->given != NULL ? p->net->steps[0].n : 0;
   for (size_t s = 1; s < p->net->n_steps && st->given != NULL; s++)
-    if (p->net->steps[s].given != NULL && p->net->steps[s].given < st->given)
+    if (p->net->steps[s].given != NULL && strcmp(p->net->steps[s].given->name, st->given->name) < 0)
       before += p->net->steps[s].n;
   for (size_t e = 0; e < st->n * p->samples; e++)
     y[e] = st->given != NULL && !p->net->batched ? of_rational(&st->given->value[e])

@@ -144,19 +144,16 @@ class Graph:
             node = self.current
             if node.name.rstrip("_") not in ENTRYWISE or t.dim() != next(iter(values_in(node.results))).tensor.dim():
                 self.refuse("an array of its own for each sample")
-            return self.beside(name, t)
+            return self.constant(t[:1]) if alike(t) else self.beside(name, t)
         name = self.fresh(name)
         self.given[name] = t
         return name
 
     def beside(self, name, t):
-        """Data of each sample, the samples on the first axis as they are in x: an activation that nothing moves. What all samples have alike is a
-        constant."""
+        """Data of each sample, the samples on the first axis as they are in x: an activation that nothing moves."""
         x = self.x.tensor
         if t.dim() == 0 or t.shape[0] != x.shape[0] or not t.is_floating_point() or not x.is_floating_point():
             self.refuse("an array of its own for each sample, and no floats beside the input's")
-        if alike(t):
-            return self.constant(t[:1])
         narrow = t.to(x.dtype)
         if not torch.equal(narrow.to(t.dtype), t):
             self.refuse("data of each sample that the input's type does not hold")
