@@ -1,0 +1,2 @@
+# Another slope of Relu at 0 than PyTorch takes.
+Relu 0 1
