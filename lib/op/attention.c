@@ -100,6 +100,21 @@ read_past(attention *a, const clarke_lowering *low, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* ONNX's text broadcasts a mask of one row before the places are told; its reference does not. */
+static clarke_status
+check_rows(const attention *a, const clarke_lowering *low, clarke_error *err)
+{
+  size_t dims[CLARKE_MAX_WHOLE], rank;
+
+  if (!a->causal || !clarke_lower_has(low, MASK))
+    return CLARKE_OK;
+  rank = clarke_axes_of_run(low, MASK, dims);
+  if (rank < 2 || (dims[rank - 2] == 1 && a->queries > 1))
+    return clarke_lower_fail(low, err, "is_causal with a mask of one row for %zu queries, which ONNX's text and its reference read "
+                                       "otherwise: expand it", a->queries);
+  return CLARKE_OK;
+}
+
 static clarke_status
 read_window(attention *a, const clarke_lowering *low, clarke_error *err)
 {
@@ -438,6 +453,9 @@ attend(clarke_lowering *low, const attention *a, clarke_error *err)
 
   if (mode < 0 || mode > 3)
     return clarke_lower_fail(low, err, "qk_matmul_output_mode is %lld; expected 0 to 3", (long long)mode);
+  if (mode == 0 && low->node->n_out > 3 && low->node->out[3][0] != '\0' && clarke_lower_float(low, "softcap", 0) != 0)
+    return clarke_lower_fail(low, err, "output 3 of mode 0 with a softcap: ONNX's text has the scores before it, its reference "
+                                       "those behind it. Give it no name");
   y = multiply(low, a, by_heads(low, a, QUERY, err), a->size, clarke_inner_transposed(low, keys, turned, AXES, err), a->keys,
                err);
   scores[0] = scaled(low, a, y, err);
@@ -466,6 +484,8 @@ lower_attention(clarke_lowering *low, clarke_error *err)
     status = read_past(&a, low, err);
   if (status == CLARKE_OK)
     status = read_window(&a, low, err);
+  if (status == CLARKE_OK)
+    status = check_rows(&a, low, err);
   return status == CLARKE_OK ? attend(low, &a, err) : status;
 }
 

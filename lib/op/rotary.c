@@ -108,6 +108,10 @@ factors(const rotation *r, clarke_lowering *low, size_t i, clarke_error *err)
   size_t dims[CLARKE_MAX_WHOLE], value = low->in[i], rank = clarke_axes_of_run(low, i, dims);
   int64_t shape[4];
 
+  if (r->turned < r->size && !clarke_lower_value(low, i)->constant) {
+    clarke_lower_fail(low, err, "input %zu must be a constant where only %zu of %zu entries are turned", i, r->turned, r->size);
+    return CLARKE_NONE;
+  }
   if (clarke_lower_has(low, PLACES)) {
     value = at_places(r, low, i, err);
     if (value == CLARKE_NONE)

@@ -41,7 +41,8 @@ REASONS = {
     "an input that is missing, a sequence or an optional": "is not defined before this node|is missing",
     "no entries": "no entries|a dimension is 0",
     "products of vectors, which are no matrices": "unsqueeze it to a matrix",
-    "attributes and modes": "input_forget and layout|alpha must be 1|mode is|coordinate_transformation_mode is|"
+    "attributes and modes": "its reference|"
+        "input_forget and layout|alpha must be 1|mode is|coordinate_transformation_mode is|"
         "aspect ratio|auto_pad and output_shape|"
         "transA = 0|batch_dims|are supported$|peephole",
     "shapes of a single run that a batch of this size does not fit": "do not broadcast|"

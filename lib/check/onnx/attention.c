@@ -127,6 +127,9 @@ read_window(const builder *b, attention *a)
   need((causal == 0 || causal == 1) && a->left >= -1 && a->right >= -1 && a->left <= INT32_MAX && a->right <= INT32_MAX,
        "is_causal is not 0 or 1, or a window is below -1");
   a->causal = causal == 1;
+  const value *mask = &b->in[MASK];
+  need(!a->causal || !has_input(b, MASK) || (mask->rank > 1 && (mask->dims[mask->rank - 2] != 1 || a->queries == 1)),
+       "is_causal with a mask of one row for several queries, which is read in two ways");
   if (!has_input(b, LENGTHS))
     return;
   a->lengths = allocate(a->batch, sizeof *a->lengths);
@@ -241,6 +244,9 @@ lower_attention(builder *b)
   read_window(b, &a);
   long mode = whole_attribute(b, "qk_matmul_output_mode", 0);
   need(mode >= 0 && mode <= 3, "an unknown mode");
+  bool told = b->node->n_out > 3 && *b->node->out[3] != '\0';
+  need(mode != 0 || !told || find_attribute(b, "softcap") == NULL || mpq_sgn(find_attribute(b, "softcap")->value) == 0,
+       "scores of mode 0 with a softcap, which are read in two ways");
   size_t shared = a.heads / a.kv_heads;
   value q = by_heads(b, &b->in[QUERY], a.heads, a.size), k = by_heads(b, &b->in[KEY], a.kv_heads, a.size);
   value v = by_heads(b, &b->in[VALUE], a.kv_heads, a.value_size), scores[4];
