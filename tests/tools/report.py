@@ -228,8 +228,8 @@ def outside_the_reals():
         status, out, err = said(CLARKE, "audit", "outside", "--json")
         expect(status == 3, f"{status} {err}")
         page = page_of(json.loads(out))
-        expect(lines(page.sections[""])[1] == word, page.sections[""])
-        for value in scalars({k: v for k, v in outside.items() if k not in ("rounded", "value")}):
+        expect(word in lines(page.sections[""])[1], page.sections[""])
+        for value in scalars({k: v for k, v in outside.items() if k not in ("rounded", "value") and v != EVIL}):
             expect(value in page.text, f"{value} is missing")
         expect("aten.sqrt.default" in page.sections["Its path"], page.sections)
 

@@ -30,7 +30,7 @@ def of_object(value, schema, root, at):
             yield from wrong(entry, known[key], root, f"{at}/{key}")
         elif isinstance(others, dict):
             yield from wrong(entry, others, root, f"{at}/{key}")
-        elif others is False and schema.get("type") == "object" and known:
+        elif others is False and "object" in schema.get("type", "") and known:
             yield f"{at}: {key} is not in the schema"
 
 

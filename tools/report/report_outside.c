@@ -46,7 +46,7 @@ clarke_report_outside(FILE *to, const json_t *answer)
   const bool norm = strcmp(value, "0") == 0;
 
   clarke_page_begin(to, "clarke audit", "", norm ? CLARKE_TONE_OPEN : CLARKE_TONE_BAD, norm ? "a norm of zeros" : *value != '\0' ? value : "outside the reals",
-                    norm ? "The step takes the derivative of a norm where it has none" : "The step leaves the real numbers", clarke_text_at(answer, "why"));
+                    norm ? "The step takes the derivative of a norm where it has none" : "The step leaves the real numbers", "");
   clarke_page_head_end(to);
   clarke_page_section(to, "What the recorder says");
   put_lines(to, json_object_get(outside, "lines"));
