@@ -498,7 +498,7 @@ lower_rotary(builder *b)
       angle[i] = angle[i].constant != NULL ? lifted_constant(b, &angle[i]) : angle[i];
     need(angle[0].dims[0] == angle[1].dims[0], "cosines and sines of other shapes");
     turn_by_products(b, &r, x, &angle[0], &angle[1]);
-    put_batch(b, x, is_batch(b, &angle[0]) ? &angle[0] : &angle[1], x->rank);
+    b->out.at = b->out.inner = 0; /* of angles of three axes, too, it is the first */
     return;
   }
   step *s = add_step(b, LINEAR, 2, x->rank, x->dims);
