@@ -2347,15 +2347,15 @@ def own_losses():
         case("step-" + name, status, reason, model=f"step-{name}.onnx", data="step-labels.npz", loss="ce", **base)
     again = node("Relu", ["l"], ["more"], "more")
     for name, reason, nodes, y in [
-            ("reduction", "more than one input", [*soft, node("NegativeLogLikelihoodLoss", ["l", "y"], ["loss"], reduction="sum")], labels),
-            ("ignore", "more than one input", [*soft, node("NegativeLogLikelihoodLoss", ["l", "y"], ["loss"], reduction="mean",
+            ("reduction", "is not of the first one's type", [*soft, node("NegativeLogLikelihoodLoss", ["l", "y"], ["loss"], reduction="sum")], labels),
+            ("ignore", "is not of the first one's type", [*soft, node("NegativeLogLikelihoodLoss", ["l", "y"], ["loss"], reduction="mean",
                                                                  ignore_index=0)], labels),
-            ("axis", "more than one input", [soft[0], node("LogSoftmax", ["o"], ["l"], "soft", axis=-1), nll], labels),
-            ("read", "more than one input", [*soft, again, nll], labels),
-            ("keep", "more than one input", [*less, mean[0], node("ReduceMean", ["s"], ["loss"], keepdims=1)], targets),
+            ("axis", "is not of the first one's type", [soft[0], node("LogSoftmax", ["o"], ["l"], "soft", axis=-1), nll], labels),
+            ("read", "is not of the first one's type", [*soft, again, nll], labels),
+            ("keep", "the batch has no array for input", [*less, mean[0], node("ReduceMean", ["s"], ["loss"], keepdims=1)], targets),
             ("axes", "which ONNX does not allow there", [less[0], node("ReduceSum", ["o", "w"], ["loss"], keepdims=0)], None),
             ("kept", "the batch axis would be mixed", [less[0], node("ReduceSum", ["o"], ["loss"])], None),
-            ("square", "more than one input", [*less, node("Mul", ["d", "o"], ["s"]), mean[1]], targets),
+            ("square", "the batch has no array for input", [*less, node("Mul", ["d", "o"], ["s"]), mean[1]], targets),
             ("one-run", "of all samples of one run", None, labels)]:
         if nodes is None:
             save_step(f"step-{name}.onnx", [*soft, nll], [1, 1], w, y)
@@ -2469,7 +2469,7 @@ def single_runs():
         case("run-mask" + name, status, reason, model="run-mask.onnx", data=f"run-mask{name}.npz", evidence=NOTHING,
              **{k: v for k, v in {**smooth, "proxies": ["Relu 0 0"]}.items() if k != "data"})
     arrays("run-mask-two.npz", x=np.float32([[1, 2], [3, 4]]), mask=np.float32([2, 0.5]))
-    case("run-mask-two", 2, "or several samples", model="run-mask.onnx", data="run-mask-two.npz", evidence=NOTHING,
+    case("run-mask-two", 2, "no batch axis, and several samples", model="run-mask.onnx", data="run-mask-two.npz", evidence=NOTHING,
          **{k: v for k, v in smooth.items() if k != "data"})
 
 
