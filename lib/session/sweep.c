@@ -1,10 +1,10 @@
 /* A job of a sweep: the audit, then each pair of profiles exactly and in each of the floats. */
 #include "session/sweep_inside.h"
 
+#include "exact/upward.h"
 #include "program/ieee.h"
 #include "session/json.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 void
@@ -35,7 +35,7 @@ bound_of(const mpq_t q, double by, bool below)
     mpq_set_ui(moved, 0, 1);
   d = mpq_get_d(moved); /* rounded toward 0 */
   mpq_clear(moved);
-  return below ? d : nextafter(d, INFINITY);
+  return below ? d : clarke_above(d);
 }
 
 /* KEY: the rational itself, and KEY_float near it; or KEY_at_least, KEY_at_most. */
@@ -159,6 +159,10 @@ ask(job *j, clarke_error *err)
   const clarke_sweep_question *q = j->q;
   clarke_status status = clarke_audit_session_read(&j->s, &q->ask, err);
 
+  /* A job's id stands for the bytes that were read, and those of other files are not among them. */
+  if (status == CLARKE_OK && j->s.external)
+    status = clarke_fail(err, CLARKE_EINPUT, "%s: a sweep needs the model in one file: its weights lie in others, and could change while "
+                         "the job's name stays. Save it with onnx.save_model, save_as_external_data=False", j->s.model.name);
   if (status == CLARKE_OK && q->seed != NULL)
     status = clarke_sweep_draw(&j->s.graph, *q->seed, err);
   if (status == CLARKE_OK)

@@ -153,6 +153,30 @@ def refused():
     expect("no regular file" in err, err)
 
 
+def field(number, value):
+    """Of a protobuf message; all numbers and lengths here are below 128."""
+    return bytes([number << 3, value]) if isinstance(value, int) else bytes([number << 3 | 2, len(value)]) + value
+
+
+def external():
+    """A model whose weights lie in another file, which a job's name would not stand for."""
+    def tensor_of(name, *dims):
+        axes = b"".join(field(1, field(1, n)) for n in dims)
+        return field(1, name) + field(2, field(1, field(1, 1) + field(2, axes)))
+
+    weights = field(1, 1) + field(1, 2) + field(2, 1) + field(8, b"w") + field(14, 1) + field(13, field(1, b"location") + field(2, b"w.data"))
+    product = field(1, b"x") + field(1, b"w") + field(2, b"y") + field(4, b"MatMul")
+    graph = field(1, product) + field(2, b"g") + field(5, weights) + field(11, tensor_of(b"x", 1, 1)) + field(12, tensor_of(b"y", 1, 2))
+    with open("external.onnx", "wb") as f:
+        f.write(field(1, 8) + field(8, field(2, 17)) + field(7, graph))
+    with open("w.data", "wb") as f:
+        f.write(bytes(8))
+    shutil.copy(os.path.join(CASES, "lemma2.npz"), "external.npz")
+    keys = {"model": "external.onnx", "batches": "external.npz", "profiles": ["pytorch-2.13", "one.profile"]}
+    _, err = sweep(manifest("external.json", **keys), "-o", "external.jsonl", status=2)
+    expect("needs the model in one file" in err, f"weights beside the model: {err}")
+
+
 def job_file():
     import tomllib
     sweep("many.json", "--job-file", "job.toml", "--shards", "4")
@@ -174,6 +198,7 @@ def main():
         exact_strings()
         parts()
         refused()
+        external()
         job_file()
         os.chdir("/")
     finish()
