@@ -146,8 +146,8 @@ def softmaxes(folder):
     for target in [(T > 0).float(), T.sigmoid()]:
         ask(folder, "binary", dense(), lambda m, t=target: F.binary_cross_entropy_with_logits(m(X), t))
     ask(folder, "binary-weights", dense(), lambda m: F.binary_cross_entropy_with_logits(m(X), (T > 0).float(), weight=W, pos_weight=P))
-    ask(folder, "kl", dense(), lambda m: F.kl_div(m(X).log_softmax(1), T.softmax(1), reduction="batchmean"))
-    ask(folder, "kl-log", dense(), lambda m: F.kl_div(m(X).log_softmax(1), T.log_softmax(1), log_target=True, reduction="sum"))
+    ask(folder, "kl", dense(), lambda m: F.kl_div(m(X).log_softmax(1), T.softmax(1), reduction="batchmean"), whole=False)
+    ask(folder, "kl-log", dense(), lambda m: F.kl_div(m(X).log_softmax(1), T.log_softmax(1), log_target=True, reduction="sum"), whole=False)
     ask(folder, "logsigmoid", dense(), lambda m: -F.logsigmoid(m(X) * T.sign()).mean())
 
 
@@ -155,12 +155,12 @@ def differences(folder):
     ask(folder, "mse", dense(), lambda m: F.mse_loss(m(X), T), whole=False, again=lambda m: F.mse_loss(m(X), T + 1))
     ask(folder, "mse-sum", dense(), lambda m: F.mse_loss(m(X), T, reduction="sum"), again=lambda m: F.mse_loss(m(X), 2 * T, reduction="sum"))
     for reduction in ("mean", "sum"):
-        ask(folder, "l1-" + reduction, dense(), lambda m: F.l1_loss(m(X), T, reduction=reduction))
+        ask(folder, "l1-" + reduction, dense(), lambda m: F.l1_loss(m(X), T, reduction=reduction), whole=False)
         ask(folder, "smooth-" + reduction, dense(), lambda m: F.smooth_l1_loss(m(X), T, beta=0.3, reduction=reduction))
         ask(folder, "huber-" + reduction, dense(), lambda m: F.huber_loss(m(X), T, delta=0.7, reduction=reduction))
     sides = torch.tensor([[1.0], [-1], [1], [1], [-1], [-1]])
-    ask(folder, "hinge", dense(1), lambda m: F.relu(1 - sides * m(X)).mean())
-    ask(folder, "hinge-clamp", dense(1), lambda m: (1 - sides * m(X)).clamp(min=0).mean())
+    ask(folder, "hinge", dense(1), lambda m: F.relu(1 - sides * m(X)).mean(), whole=False)
+    ask(folder, "hinge-clamp", dense(1), lambda m: (1 - sides * m(X)).clamp(min=0).mean(), whole=False)
     for p in (1, 2):
         ask(folder, f"margin-{p}", dense(), lambda m: F.multi_margin_loss(m(X), Y, p=p, weight=W))
 
@@ -225,7 +225,7 @@ def at_kinks(folder):
         return model
 
     target = torch.tensor([1.0, -0.5, 0]).expand(6, 3).contiguous()
-    ask(folder, "l1-at", flat(), lambda m: F.l1_loss(m(X), target, reduction="sum"), "in-clarke", 12)
+    ask(folder, "l1-at", flat(), lambda m: F.l1_loss(m(X), target, reduction="sum"), "in-clarke", 12, whole=False)
     # at the ends of a parabola, which an argument that is not recorded may have passed: the slopes there are one
     ask(folder, "huber-at", flat(), lambda m: F.huber_loss(m(X), target, delta=2, reduction="sum"), "in-bouligand", 0)
     ask(folder, "smooth-at", flat(), lambda m: F.smooth_l1_loss(m(X), target, beta=2.0), "in-bouligand", 0)
@@ -304,7 +304,7 @@ class Tied(nn.Module):
 
 
 def inputs(folder):
-    ask(folder, "two", Two(), lambda m: F.cross_entropy(m(X, right=T), Y), again=lambda m: F.cross_entropy(m(X + 1, T - 1), OTHER))
+    ask(folder, "two", Two(), lambda m: F.cross_entropy(m(X, right=T), Y), whole=False, again=lambda m: F.cross_entropy(m(X + 1, T - 1), OTHER))
     with open(os.path.join(folder, "two", "run.json")) as f:
         expect(json.load(f)["parameters"] == ["head.bias", "head.weight", "left.bias", "left.weight", "right.bias", "right.weight"], "two: names")
     tokens = torch.tensor([[0, 1, 6, 6, 2], [5, 0, 0, 3, 2], [4, 4, 1, 0, 6]])
@@ -317,9 +317,10 @@ def inputs(folder):
         run = json.load(f)
     expect(run["parameters"] == ["embed.weight", "inner.bias", "inner.weight"] and run["tied"] == {"out.weight": "embed.weight"}, "tied: names")
     for rate in (0.5, 0.3):
-        ask(folder, f"dropout-{rate}", dense(3, nn.Dropout(rate)), lambda m: F.cross_entropy(m(X), Y), again=lambda m: F.cross_entropy(m(X), OTHER))
+        ask(folder, f"dropout-{rate}", dense(3, nn.Dropout(rate)), lambda m: F.cross_entropy(m(X), Y), whole=False,
+            again=lambda m: F.cross_entropy(m(X), OTHER))
     ask(folder, "dropout2d", nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Dropout2d(0.5), nn.Flatten(), nn.Linear(16, 3)),
-        lambda m: F.cross_entropy(m(X.reshape(1, 1, 4, 6).expand(3, 1, 4, 6)[..., :4].contiguous()), Y[:3]))
+        lambda m: F.cross_entropy(m(X.reshape(1, 1, 4, 6).expand(3, 1, 4, 6)[..., :4].contiguous()), Y[:3]), whole=False)
     ask(folder, "normalized", nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.25), nn.Linear(8, 3)),
         lambda m: F.cross_entropy(m(X), Y, label_smoothing=0.1))
 

@@ -300,7 +300,23 @@ def scaled(folder, name, make, inputs, loss):
     return well
 
 
+def shown():
+    """What docs/run-format.md has of each: how it is recorded, the verdict, how many kinks are touched."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "run-format.md"), encoding="utf-8") as f:
+        rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in f if line.startswith("| ")]
+    return {row[0]: row[1:4] for row in rows if len(row) == 6}
+
+
+def as_shown(row, page):
+    name, *found = (cell.strip() for cell in row.strip("|").split("|")[:4])
+    if page.get(name) == found:
+        return True
+    print(f"failed: {name}: docs/run-format.md has {page.get(name)}, this is {found}")
+    return False
+
+
 def main():
+    page = shown()
     wanted, well, counts, proved = sys.argv[3:], True, [0, 0, 0], [0, 0, 0]
     print("| network | recorded | verdict | touched | gradient explained | error / bound | verified | nodes proved |\n|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
@@ -309,6 +325,7 @@ def main():
                 continue
             row, fine, nodes = ask(folder, name, make, inputs, loss)
             print(row, flush=True)
+            well = as_shown(row, page) and well
             well = scaled(folder, name, make, inputs, loss) and well and fine
             counts[0] += 1
             counts[1] += "| refused |" not in row

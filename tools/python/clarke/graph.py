@@ -525,21 +525,22 @@ def first_result(node):
     return next(i for i, v in enumerate(node.results) if isinstance(v, Value))
 
 
-def is_number(graph, node, numbers):
+def is_number(graph, node, numbers, read):
     """Does no result of the node get a gradient, so that these are numbers to who reads them? What is computed of x alone is no such thing, if it
-    can be written; numbers: the values that are. In a graph with a batch axis there are none."""
+    can be written; numbers: the values that are; read: those that any node reads, for the places of a pool's maxima may stay unread.
+    In a graph with a batch axis there are none."""
     if node.own is not None or any(v.requires_grad for v in values_in(node.results)):
         return False
-    if node.name.rstrip("_") in OPERATORS and all(v.tensor.is_floating_point() for v in values_in(node.results)):
+    if node.name.rstrip("_") in OPERATORS and all(v.tensor.is_floating_point() for v in values_in(node.results) if id(v) in read):
         return any(id(v) in numbers or trained(v) for v in node.reads)
     return any(id(v) in graph.moving for v in node.results)
 
 
 def numbers_among(graph, nodes):
     """The values that are numbers to who reads them, by identity."""
-    numbers = set()
+    numbers, read = set(), {id(v) for n in nodes for v in n.reads}
     for node in nodes:
-        if is_number(graph, node, numbers):
+        if is_number(graph, node, numbers, read):
             numbers.update(map(id, values_in(node.results)))
     return numbers
 
