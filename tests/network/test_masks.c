@@ -183,6 +183,8 @@ START_TEST(further_inputs)
   end();
   begin_named("y", SHAPE(-1, 2,), SHAPE(3, 2,), SHAPE(3, 2,));
   FAILS(take(), "a batch's array 'y' is the loss's target");
+  OK(clarke_inputs_check_name(&m, "y", true, &error)); /* a single run's loss is nodes */
+  FAILS(clarke_inputs_check_name(&m, "x", true, &error), "of the first input");
   end();
 }
 END_TEST
