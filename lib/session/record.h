@@ -18,11 +18,11 @@ typedef enum {
 
 const char *clarke_ran_name(clarke_ran ran); /* "not known", "explained", "turned", "refuted" */
 
-/* Entries of a parameter's recorded gradient that are 0, without a factor 0 on each path to the loss. */
+/* Entries of a parameter's recorded gradient that are 0, without a factor on each path to the loss that is known to be 0. */
 typedef struct {
-  size_t n;      /* all of them; AD's exact entry */
-  size_t sums;   /* is 0, too: sums cancel; */
-  size_t not;    /* is not 0: floating point made it so (exponentials that underflow, slopes of what is saturated); the rest: not known */
+  size_t n;    /* all of them; AD's exact entry */
+  size_t zero; /* is 0, too: sums cancel, the target is met, a curved slope is at its 0; */
+  size_t not;  /* is not 0: floating point made it so (exponentials that underflow, slopes of what is saturated); the rest: not known */
 } clarke_recorded_zeros;
 
 typedef struct {

@@ -80,14 +80,14 @@ compare(size_t *open, clarke_record *r, const clarke_audit_session *s, const cla
     clarke_recorded_zeros *z = &r->zeros[p];
     const clarke_tensor *t = clarke_tensors_find(&r->gradients, s->graph.parameters[p].name);
 
-    z->sums = z->not = 0;
+    z->zero = z->not = 0;
     for (size_t e = 0; z->n > 0 && e < t->count; e++) {
       const clarke_truth zero = is_asked(s, t, p, e) ? is_exactly_zero(&exact[p], e) : CLARKE_UNKNOWN;
 
-      z->sums += zero == CLARKE_YES;
+      z->zero += zero == CLARKE_YES;
       z->not += zero == CLARKE_NO;
     }
-    *open += z->n - z->sums - z->not;
+    *open += z->n - z->zero - z->not;
   }
 }
 
@@ -136,7 +136,7 @@ clarke_record_zeros_json(const clarke_record *r, const clarke_audit_session *s)
 
     if (z->n > 0)
       clarke_json_append(&list, json_pack("{s:o, s:I, s:I, s:I}", "parameter", clarke_json_text(s->graph.parameters[p].name), "recorded",
-                                          (json_int_t)z->n, "sums_cancel", (json_int_t)z->sums, "not_zero", (json_int_t)z->not));
+                                          (json_int_t)z->n, "exactly_zero", (json_int_t)z->zero, "not_zero", (json_int_t)z->not));
   }
   return list;
 }

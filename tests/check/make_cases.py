@@ -2471,6 +2471,19 @@ def single_runs():
     arrays("run-mask-two.npz", x=np.float32([[1, 2], [3, 4]]), mask=np.float32([2, 0.5]))
     case("run-mask-two", 2, "no batch axis, and several samples", model="run-mask.onnx", data="run-mask-two.npz", evidence=NOTHING,
          **{k: v for k, v in smooth.items() if k != "data"})
+    # The batch's x is the first input's array, and y the loss's target: an input beside it that is called so would read them.
+    arrays("beside.npz", x=np.float32([[1, 2], [3, 4]]), y=np.float32([[1, 2], [3, 4]]))
+    for name, reason in [("x", "the batch's x is that one's"), ("y", "the batch's y is the loss's target")]:
+        inputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [None, 2]) for n in ("q", name)]
+        graph = helper.make_graph([node("Mul", ["q", "w"], ["a"]), node("Mul", ["a", name], ["out"])], "g", inputs,
+                                  [helper.make_tensor_value_info("out", TensorProto.FLOAT, [None, 2])],
+                                  [numpy_helper.from_array(np.float32([1, 1]), "w")])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+        model.ir_version = 8
+        with open(path(f"beside-{name}.onnx"), "wb") as f:
+            f.write(model.SerializeToString())
+        case("beside-" + name, 2, reason, model=f"beside-{name}.onnx", data="beside.npz", evidence=NOTHING,
+             **{k: v for k, v in smooth.items() if k != "data"})
 
 
 def refusals():

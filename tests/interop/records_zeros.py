@@ -51,7 +51,7 @@ def dead_units():
 
 
 def zero_initialised():
-    """Both layers: no step moves them, and each limit of gradients nearby is 0 there, too."""
+    """Both layers: the gradient moves nothing, and each limit of gradients nearby is 0 there, too."""
     model, x, y = mlp()
     for p in model.parameters():
         p.data.zero_()
@@ -76,7 +76,7 @@ def saturated():
     model[0].bias.data[:] = torch.tensor([200.0, 0.0])
     answer, zero = told(model, x)
     w = zero["0.weight"]
-    expect((w["recorded"], w["not_zero"], w["sums_cancel"]) == (3, 3, 0) and w.get("zero", 0) == 0, f"saturated: {w}")
+    expect((w["recorded"], w["not_zero"], w["exactly_zero"]) == (3, 3, 0) and w.get("zero", 0) == 0, f"saturated: {w}")
 
 
 def cancelled():
@@ -91,7 +91,28 @@ def cancelled():
 
     answer, zero = told(Twice(), torch.tensor([[1.0, 2.0, 0.0]]))
     w = zero["w"]
-    expect((w["zero"], w["recorded"], w["sums_cancel"], w["not_zero"]) == (1, 2, 2, 0), f"cancelled: {w}")
+    expect((w["zero"], w["recorded"], w["exactly_zero"], w["not_zero"]) == (1, 2, 2, 0), f"cancelled: {w}")
+
+
+def met():
+    """Nothing cancels: the loss's derivative is 0 where the target is met, and hardswish's at -1.5."""
+    model = nn.Linear(2, 1)
+    model.weight.data.fill_(1)
+    model.bias.data.zero_()
+    answer, zero = told(model, torch.ones(3, 2), torch.full((3, 1), 2.0), F.mse_loss)
+    w = zero["weight"]
+    expect((w.get("zero", 0), w["recorded"], w["exactly_zero"]) == (0, 2, 2), f"met: {w}")
+
+    class Curve(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.tensor([-1.5, 1.0]))
+
+        def forward(self, x):
+            return F.hardswish(x * self.w)
+
+    w = told(Curve(), torch.ones(3, 2))[1]["w"]
+    expect((w.get("zero", 0), w["recorded"], w["exactly_zero"]) == (0, 1, 1), f"a curve: {w}")
 
 
 def disconnected():
@@ -191,7 +212,7 @@ def compare(number, rng):
 
 
 def main():
-    for case in (dead_units, zero_initialised, at_kinks, saturated, cancelled, disconnected, slope_that_is_trained, losers):
+    for case in (dead_units, zero_initialised, at_kinks, saturated, cancelled, met, disconnected, slope_that_is_trained, losers):
         case()
     rng = torch.Generator().manual_seed(OPTIONS.seed)
     said = sum(compare(i, rng) for i in range(OPTIONS.networks))

@@ -115,24 +115,35 @@ START_TEST(what_is_dropped)
 }
 END_TEST
 
-/* x * z, z a further input, beside a mask: of each sample its own. */
+/* The first input, q, times the second, beside a mask: of each sample its own. */
 static void
-begin_two(const long *declared, const long *x, const long *z)
+begin_named(const char *second, const long *declared, const long *x, const long *z)
 {
+  char both[16];
+
+  snprintf(both, sizeof both, "q,%s", second);
   model_begin(&m, 17);
   clarke_graph_init(&g);
   clarke_tensor_init(&with);
   n_arrays = 0;
-  model_input(&m, "x", SHAPE(-1, 2,));
-  model_input(&m, "z", declared);
+  model_input(&m, "q", SHAPE(-1, 2,));
+  model_input(&m, second, declared);
   *model_integers(&m, "mode", SHAPE()) = 1;
-  model_node(&m, "Mul", "x,z", "p");
+  model_node(&m, "Mul", both, "p");
   model_node(&m, "Dropout", "p,,mode", "d");
   model_output(&m, "d");
   array("x", CLARKE_F64, x);
   array("d", CLARKE_BOOL, x);
-  array("z", CLARKE_F64, z);
+  if (strcmp(second, "x") != 0)
+    array(second, CLARKE_F64, z);
 }
+
+static void
+begin_two(const long *declared, const long *x, const long *z)
+{
+  begin_named("z", declared, x, z);
+}
+
 
 START_TEST(further_inputs)
 {
@@ -166,6 +177,14 @@ START_TEST(further_inputs)
   end();
   begin_two(SHAPE(-1, 2,), SHAPE(3, 2,), SHAPE(2, 2,)); /* not the samples */
   FAILS(take(), "expected the 3 samples on the first axis");
+  end();
+  begin_named("x", SHAPE(-1, 2,), SHAPE(3, 2,), SHAPE(3, 2,)); /* would read what the first one reads */
+  FAILS(take(), "'x' is beside 'q', but a batch's array 'x' is of the first input");
+  end();
+  begin_named("y", SHAPE(-1, 2,), SHAPE(3, 2,), SHAPE(3, 2,));
+  FAILS(take(), "a batch's array 'y' is the loss's target");
+  OK(clarke_inputs_check_name(&m, "y", true, &error)); /* a single run's loss is nodes */
+  FAILS(clarke_inputs_check_name(&m, "x", true, &error), "of the first input");
   end();
 }
 END_TEST

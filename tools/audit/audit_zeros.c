@@ -5,19 +5,19 @@
 
 #define CAUSES_ROOM 256
 
-/* Of these entries too, without a factor 0 on each path. */
+/* Of these entries too, without a factor on each path that is known to be 0. */
 static void
 print_recorded(const clarke_recorded_zeros *z)
 {
-  const size_t open = z->n - z->sums - z->not;
+  const size_t open = z->n - z->zero - z->not;
 
   if (z->n == 0)
     return;
   printf("%-28s %zu more recorded as 0:", "", z->n);
   if (z->not > 0)
-    printf(" %zu not 0 exactly, floating point made them so (underflow, saturation)%s", z->not, z->sums + open > 0 ? ";" : "");
-  if (z->sums > 0)
-    printf(" %zu of sums that cancel exactly%s", z->sums, open > 0 ? ";" : "");
+    printf(" %zu not 0 exactly, floating point made them so (underflow, saturation)%s", z->not, z->zero + open > 0 ? ";" : "");
+  if (z->zero > 0)
+    printf(" %zu are 0 exactly all the same (a sum that cancels, a target that is met, a curve's slope at its 0)%s", z->zero, open > 0 ? ";" : "");
   if (open > 0)
     printf(" of %zu the exact number is not known", open);
   putchar('\n');
@@ -101,5 +101,5 @@ clarke_audit_put_zeros(FILE *to, const clarke_audit_session *s)
   if (n > CLARKE_NAMED)
     fprintf(to, ", and %zu more", n - CLARKE_NAMED);
   if (n > 0)
-    fputs(": a step moves nothing there. ", to);
+    fputs(": it moves nothing there. ", to);
 }

@@ -495,6 +495,7 @@ read_beside(builder *b, const port *p, const tensor *t)
              && t->dims[0] == b->net->batch,
          "input '%s' is not of the first one's type, or has not its first axis, or the batch's array not the samples",
          p->name);
+  expect(strcmp(p->name, "y") != 0, "input 'y' is beside the first, but the batch's y is the loss's target");
   for (size_t i = 1; i < t->rank; i++) {
     dims[i] = t->dims[i];
     expect(p->dims[i] == 0 || p->dims[i] == dims[i], "input '%s' has another shape than the batch's array", p->name);
@@ -514,6 +515,7 @@ read_constant(builder *b, const port *p, const arrays *given)
 {
   tensor *t = array_named(given, p->name);
   expect(t != NULL && p->shaped && p->rank == t->rank, "the batch has no array for input '%s'", p->name);
+  expect(t != given->x, "input '%s' is beside the first, but the batch's x is that one's", p->name);
   if (b->net->batched) {
     read_beside(b, p, t);
     return;

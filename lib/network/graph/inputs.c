@@ -90,6 +90,17 @@ clarke_inputs_add_constant(clarke_model *m, const char *name, const clarke_tenso
 }
 
 clarke_status
+clarke_inputs_check_name(const clarke_model *m, const char *name, bool one_run, clarke_error *err)
+{
+  const bool first = strcmp(name, "x") == 0;
+
+  if (!first && (one_run || strcmp(name, "y") != 0))
+    return CLARKE_OK;
+  return clarke_fail(err, CLARKE_EINPUT, "%s: input '%s' is beside '%s', but a batch's array '%s' is %s: give the input another name", m->file, name,
+                     m->inputs[0].name, name, first ? "of the first input" : "the loss's target");
+}
+
+clarke_status
 clarke_inputs_take(clarke_model *m, const clarke_tensor *x, const clarke_tensor *batch, size_t n, const char *file,
                    clarke_error *err)
 {
@@ -117,7 +128,9 @@ clarke_inputs_take(clarke_model *m, const clarke_tensor *x, const clarke_tensor 
     if (t == NULL || !port->shaped || !clarke_port_fits(port, 0, t->dims, t->rank))
       return clarke_fail(err, CLARKE_EINPUT, "%s: input '%s': %s has no array of that name and declared shape", m->file,
                          port->name, file);
-    status = clarke_inputs_add_constant(m, port->name, t, err);
+    status = clarke_inputs_check_name(m, port->name, true, err);
+    if (status == CLARKE_OK)
+      status = clarke_inputs_add_constant(m, port->name, t, err);
     if (status != CLARKE_OK)
       return status;
     clarke_model_drop_input(m, m->n_inputs - 1);

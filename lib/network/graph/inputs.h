@@ -12,6 +12,10 @@ bool clarke_inputs_are_one_run(const clarke_model_port *port, const clarke_tenso
 clarke_model_node *clarke_inputs_add_node(clarke_model *m, const char *op, const char *name, size_t n_in, clarke_error *err);
 clarke_status clarke_inputs_add_constant(clarke_model *m, const char *name, const clarke_tensor *t, clarke_error *err);
 
+/* May an input beside the first have that name? `x` is the first one's array, and `y` the loss's target; a single run has its loss in its
+ * nodes, and y is an input as any other. */
+clarke_status clarke_inputs_check_name(const clarke_model *m, const char *name, bool one_run, clarke_error *err);
+
 /* The first input stays the network's; of each other its array in `batch` (n of them, in `file`), which must have its declared
  * shape, becomes a Constant node of its name. Only where x, the network's own array, is one input of a model without a batch
  * axis; where it has one, these are behind the input's entries already (masks.h). Arrays but x and y that no input is named by are refused. The target of the model's own loss is to be taken off

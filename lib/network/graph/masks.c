@@ -224,7 +224,7 @@ check_input(const clarke_model *m, const clarke_model_port *port, const clarke_t
     return clarke_fail(err, CLARKE_EINPUT, "%s: input '%s': beside a batch along the first axis of input '%s' the array of %s is data of each "
                        "sample: expected floats of that input's type, in the declared shape, and the same first axis", m->file, port->name,
                        first->name, file);
-  return CLARKE_OK;
+  return clarke_inputs_check_name(m, port->name, false, err);
 }
 
 /* One behind the input: of the same samples. */
