@@ -407,6 +407,7 @@ def proved(folder):
     run = Run("Adam", ADAM, adam)
     ask(folder, run, "--proof", str(proof))
     forged(folder, proof)
+    grown(folder, folder / "grown.proof")
     for name in SHAPES:
         run.gradient[name] = run.gradient[name][0], [g * 3 for g in run.gradient[name][1]]
     ask(folder, run, "--proof", str(proof))
@@ -416,6 +417,29 @@ def proved(folder):
     expect("no proof of what is not the rule's", not proof.exists())
     small = Run("SGD", SGD | {"lr": 1e-17, "momentum": 0, "weight_decay": 0}, sgd)
     expect("no proof that would show nothing", "would show nothing" in ask(folder, small, "--proof", str(proof), status=2) and not proof.exists())
+
+
+def grown(folder, proof):
+    """Nesterov's factor k / (k + 3) is none of the numbers: m counts where the number of momentum is 0, too."""
+    for theta, m, status in ((4.75, 3.75, 0), (0.75, 3.75, 1), (0.75, 5.0, 1)):  # 1/2 * 8 - 1/4; without m theta would be 0.75
+        run = {f"{when}/{slot}/w": ([1], [value]) for when, slot, value in (("before", "theta", 1.0), ("before", "m", 8.0), ("after", "theta", theta), ("after", "m", m))}
+        data = safetensors(run | {"gradient/w": ([1], [1.0])})
+        (folder / "optimizer.safetensors").write_bytes(data)
+        lines = ["clarke-proof 1", "claim stepped", "optimizer optimizer.safetensors " + hashlib.sha256(data).hexdigest(), "scale 1", "rule nag", "groups 1", "group 1",
+                 "number eta 1/4", "number momentum 0", "number weight-decay 0", "decay coupled", "mu grows", "direction down"]
+        for distances in ("0 0", "0"):
+            proof.write_text(sealed([*lines, "parameter w 3 " + distances]))
+            said = check(proof)
+            expect(f"mu grows: {theta} {m} {distances}", said[0] == max(status, int(distances == "0")) and ("VERIFIED" in said[1]) == (said[0] == 0), said)
+
+
+def unread(folder):
+    """nag's momentum grows where none is given: a run without m is no step of it."""
+    run = Run("SGD", {"lr": 0.25, "weight_decay": 0, "momentum": 0}, sgd)
+    del run.told["groups"][0]["momentum"]
+    for name in SHAPES:
+        run.update[f"before/step/{name}"], run.update[f"after/step/{name}"] = ([], [3.0]), ([], [4.0])
+    expect("nag without m", "'m' after the step is missing" in ask(folder, run, "--rule", "nag", status=2))
 
 
 def forged(folder, proof):
@@ -541,7 +565,7 @@ def refused(folder):
 
 
 def main():
-    for test in (followed, named, given, sums, products, far, wide, wide_slots, proved, refused):
+    for test in (followed, named, given, sums, products, far, wide, wide_slots, proved, unread, refused):
         with tempfile.TemporaryDirectory() as name:
             test(Path(name))
     print(f"{len(failures)} failures")

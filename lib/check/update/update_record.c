@@ -84,13 +84,14 @@ check_count(updates *u, const char *part, const char *name, size_t k)
   return true;
 }
 
-/* Does the state have that part? m only where there is momentum; and torch-sgd has none before its first step. */
+/* Does the state have that part? m only where there is momentum: a number that is not 0, or one that grows; and torch-sgd has none before its
+ * first step. */
 static bool
 is_kept(const updates *u, int s)
 {
   return s == THETA
          || (u->rule.of->slot[s]
-             && (s != M || !u->rule.of->number[MOMENTUM] || mpq_sgn(&u->rule.number[MOMENTUM]) != 0));
+             && (s != M || u->rule.grows || !u->rule.of->number[MOMENTUM] || mpq_sgn(&u->rule.number[MOMENTUM]) != 0));
 }
 
 static void
