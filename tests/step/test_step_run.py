@@ -382,12 +382,13 @@ def check(proof):
 def proved(folder):
     """A step that is the rule's has a proof; nothing in it, or in the files, may be another; and none where it would show nothing."""
     proof, nadam_run = folder / "step.proof", Run("NAdam", NADAM, nadam)
-    for optimizer, settings, rule in (*OURS, ("Adam", ADAM | {"maximize": True}, lambda e, g, h, k: adam(e, -g, h, k))):
+    for optimizer, settings, rule in (*OURS, ("Adam", ADAM | {"maximize": True}, lambda e, g, h, k: adam(e, -g, h, k)), ("Adam", ADAM | {"betas": [0.0, 0.99]}, adam),
+                                      ("SGD", SGD | {"momentum": 0}, sgd)):
         for k in (0, 3):
             run = Run(optimizer, settings, rule, k)
             ask(folder, run, "--proof", str(proof))
             status, said = check(proof)
-            expect(f"{optimizer} {settings} {k}: the proof", status == 0 and "bit for bit" in said and "after %d steps" % (min(k, 1) if optimizer == "SGD" else k) in said
+            expect(f"{optimizer} {settings} {k}: the proof", status == 0 and "bit for bit" in said and "after %d steps" % (k if optimizer != "SGD" else min(k, 1) if settings["momentum"] else 0) in said
                    and ("not counted" in said) == (optimizer == "SGD"), said)
     ask(folder, nadam_run, "--proof", str(proof))
     expect("NAdam's proof", check(proof)[0] == 0, check(proof))
@@ -431,6 +432,11 @@ def grown(folder, proof):
             proof.write_text(sealed([*lines, "parameter w 3 " + distances]))
             said = check(proof)
             expect(f"mu grows: {theta} {m} {distances}", said[0] == max(status, int(distances == "0")) and ("VERIFIED" in said[1]) == (said[0] == 0), said)
+    data = safetensors({key: run[key] for key in run if "/m/" not in key} | {"gradient/w": ([1], [1.0])})
+    (folder / "optimizer.safetensors").write_bytes(data)
+    lines[2] = lines[2].rsplit(" ", 1)[0] + " " + hashlib.sha256(data).hexdigest()
+    proof.write_text(sealed([*lines, "parameter w 3 0"]))
+    expect("mu grows, and there is no m", check(proof)[0] == 1 and "its m is missing" in check(proof)[1], check(proof))
 
 
 def unread(folder):

@@ -84,14 +84,20 @@ check_count(updates *u, const char *part, const char *name, size_t k)
   return true;
 }
 
-/* Does the state have that part? m only where there is momentum: a number that is not 0, or one that grows; and torch-sgd has none before its
- * first step. */
+/* May the state have that part? */
+static bool
+has_slot(const updates *u, int s)
+{
+  return s == THETA || u->rule.of->slot[s];
+}
+
+/* Must it? m only where there is momentum: a number that is not 0, or one that grows; else the step does not depend on it. And torch-sgd has
+ * none before its first step. */
 static bool
 is_kept(const updates *u, int s)
 {
-  return s == THETA
-         || (u->rule.of->slot[s]
-             && (s != M || u->rule.grows || !u->rule.of->number[MOMENTUM] || mpq_sgn(&u->rule.number[MOMENTUM]) != 0));
+  return has_slot(u, s)
+         && (s != M || u->rule.grows || !u->rule.of->number[MOMENTUM] || mpq_sgn(&u->rule.number[MOMENTUM]) != 0);
 }
 
 static void
@@ -100,7 +106,7 @@ find_parts(updates *u, stepped_tensor *p)
   p->gradient = find(u, "gradient", "", p->name);
   for (int when = 0; when < 2; when++)
     for (int s = 0; s < N_SLOTS; s++)
-      if (is_kept(u, s))
+      if (has_slot(u, s))
         p->part[when][s] = find_slot(u, when, s, p->name);
   const tensor *theta = p->part[0][THETA];
   require(theta != NULL && p->part[1][THETA] != NULL && p->gradient != NULL,
