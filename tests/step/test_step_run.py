@@ -409,6 +409,7 @@ def proved(folder):
     ask(folder, run, "--proof", str(proof))
     forged(folder, proof)
     grown(folder, folder / "grown.proof")
+    begun(folder, folder / "begun.proof")
     for name in SHAPES:
         run.gradient[name] = run.gradient[name][0], [g * 3 for g in run.gradient[name][1]]
     ask(folder, run, "--proof", str(proof))
@@ -446,6 +447,18 @@ def unread(folder):
     for name in SHAPES:
         run.update[f"before/step/{name}"], run.update[f"after/step/{name}"] = ([], [3.0]), ([], [4.0])
     expect("nag without m", "'m' after the step is missing" in ask(folder, run, "--rule", "nag", status=2))
+
+
+def begun(folder, proof):
+    """rmsprop's v begins with 1: it has moved from there, not from 0."""
+    for v, far, status in ((1.3, "1/1000", 0), (1.5, "1/4", 1)):  # .9 + .1 * 4
+        data = safetensors({"before/theta/w": ([1], [1.0]), "after/theta/w": ([1], [1 - 2 / math.sqrt(1.3)]), "after/v/w": ([1], [v]), "gradient/w": ([1], [2.0])})
+        (folder / "optimizer.safetensors").write_bytes(data)
+        proof.write_text(sealed(["clarke-proof 1", "claim stepped", "optimizer optimizer.safetensors " + hashlib.sha256(data).hexdigest(), "scale 1", "rule rmsprop", "groups 1",
+                                 "group 1", "number eta 1", "number sigma 9/10", "number momentum 0", "number eps 0", "number weight-decay 0", "decay coupled", "root inside",
+                                 "direction down", f"parameter w 0 1/1000 {far}"]))
+        said = check(proof)
+        expect(f"v began with 1: {v}", said[0] == status and ("not small" in said[1]) == (status == 1), said)
 
 
 def forged(folder, proof):

@@ -170,14 +170,13 @@ begin_entry(const updates *u, update_entry *e, const stepped_tensor *p, size_t i
   interval_add(&e->slot[PSI], &e->slot[THETA], &q);
 }
 
-/* The most by which it has moved; from 0, where it was not there before. */
+/* The most by which it has moved, from where it began. */
 static void
-add_move(stepped_tensor *p, int s, const rational *after, size_t i)
+add_move(stepped_tensor *p, int s, const interval *start, size_t i)
 {
   RATIONAL(q);
-  if (p->part[0][s] != NULL)
-    tensor_entry(&q, p->part[0][s], i);
-  mpq_sub(&q, after, &q);
+  tensor_entry(&q, p->part[1][s], i);
+  mpq_sub(&q, &q, &start->lo);
   mpq_abs(&q, &q);
   if (mpq_cmp(&q, &p->moved[s]) > 0)
     mpq_set(&p->moved[s], &q);
@@ -208,6 +207,9 @@ check_entry(const updates *u, update_entry *e, stepped_tensor *p, size_t i)
 {
   RATIONAL(g);
   begin_entry(u, e, p, i);
+  for (int s = 0; s < N_SLOTS; s++)
+    if (p->part[1][s] != NULL)
+      add_move(p, s, &e->slot[s], i);
   tensor_entry(&g, p->gradient, i);
   mpq_div(&g, &g, &u->scale);
   if (u->up)
@@ -218,7 +220,6 @@ check_entry(const updates *u, update_entry *e, stepped_tensor *p, size_t i)
       continue;
     tensor_entry(&g, p->part[1][s], i);
     check_near(p, &e->slot[s], &g, s, i);
-    add_move(p, s, &g, i);
   }
 }
 
