@@ -966,6 +966,12 @@ default_of(const clarke_rule *r, clarke_hyper h)
 }
 
 bool
+clarke_rule_grows(const clarke_rule *r, const clarke_hypers *h)
+{
+  return r->step == step_nag && !h->given[CLARKE_HYPER_MOMENTUM];
+}
+
+bool
 clarke_rule_takes(const clarke_rule *r, clarke_hyper h)
 {
   return r->needs[h] || default_of(r, h) != NULL;

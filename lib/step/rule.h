@@ -71,6 +71,8 @@ clarke_status clarke_rule_check(clarke_hypers *h, const clarke_rule *r, clarke_e
 
 /* Has the rule such a hyperparameter? */
 bool clarke_rule_takes(const clarke_rule *r, clarke_hyper h);
+/* Is the momentum none of the numbers, but k / (k + 3) in the step behind k steps? */
+bool clarke_rule_grows(const clarke_rule *r, const clarke_hypers *h);
 
 void clarke_step_entry_init(clarke_step_entry *e);
 void clarke_step_entry_clear(clarke_step_entry *e);

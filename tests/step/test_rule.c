@@ -31,6 +31,7 @@ START_TEST(all_rules)
     ck_assert_ptr_eq(clarke_rule_find(r->name), r);
     some_hypers(&h, r);
     OK(clarke_rule_check(&h, r, &error));
+    ck_assert(clarke_rule_grows(r, &h) == (strcmp(r->name, "nag") == 0));
     clarke_number_init(&g);
     clarke_number_init(&three);
     clarke_step_entry_init(&e);

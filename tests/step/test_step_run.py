@@ -382,12 +382,13 @@ def check(proof):
 def proved(folder):
     """A step that is the rule's has a proof; nothing in it, or in the files, may be another; and none where it would show nothing."""
     proof, nadam_run = folder / "step.proof", Run("NAdam", NADAM, nadam)
-    for optimizer, settings, rule in (*OURS, ("Adam", ADAM | {"maximize": True}, lambda e, g, h, k: adam(e, -g, h, k))):
+    for optimizer, settings, rule in (*OURS, ("Adam", ADAM | {"maximize": True}, lambda e, g, h, k: adam(e, -g, h, k)), ("Adam", ADAM | {"betas": [0.0, 0.99]}, adam),
+                                      ("SGD", SGD | {"momentum": 0}, sgd)):
         for k in (0, 3):
             run = Run(optimizer, settings, rule, k)
             ask(folder, run, "--proof", str(proof))
             status, said = check(proof)
-            expect(f"{optimizer} {settings} {k}: the proof", status == 0 and "bit for bit" in said and "after %d steps" % (min(k, 1) if optimizer == "SGD" else k) in said
+            expect(f"{optimizer} {settings} {k}: the proof", status == 0 and "bit for bit" in said and "after %d steps" % (k if optimizer != "SGD" else min(k, 1) if settings["momentum"] else 0) in said
                    and ("not counted" in said) == (optimizer == "SGD"), said)
     ask(folder, nadam_run, "--proof", str(proof))
     expect("NAdam's proof", check(proof)[0] == 0, check(proof))
@@ -407,6 +408,8 @@ def proved(folder):
     run = Run("Adam", ADAM, adam)
     ask(folder, run, "--proof", str(proof))
     forged(folder, proof)
+    grown(folder, folder / "grown.proof")
+    begun(folder, folder / "begun.proof")
     for name in SHAPES:
         run.gradient[name] = run.gradient[name][0], [g * 3 for g in run.gradient[name][1]]
     ask(folder, run, "--proof", str(proof))
@@ -416,6 +419,46 @@ def proved(folder):
     expect("no proof of what is not the rule's", not proof.exists())
     small = Run("SGD", SGD | {"lr": 1e-17, "momentum": 0, "weight_decay": 0}, sgd)
     expect("no proof that would show nothing", "would show nothing" in ask(folder, small, "--proof", str(proof), status=2) and not proof.exists())
+
+
+def grown(folder, proof):
+    """Nesterov's factor k / (k + 3) is none of the numbers: m counts where the number of momentum is 0, too."""
+    for theta, m, status in ((4.75, 3.75, 0), (0.75, 3.75, 1), (0.75, 5.0, 1)):  # 1/2 * 8 - 1/4; without m theta would be 0.75
+        run = {f"{when}/{slot}/w": ([1], [value]) for when, slot, value in (("before", "theta", 1.0), ("before", "m", 8.0), ("after", "theta", theta), ("after", "m", m))}
+        data = safetensors(run | {"gradient/w": ([1], [1.0])})
+        (folder / "optimizer.safetensors").write_bytes(data)
+        lines = ["clarke-proof 1", "claim stepped", "optimizer optimizer.safetensors " + hashlib.sha256(data).hexdigest(), "scale 1", "rule nag", "groups 1", "group 1",
+                 "number eta 1/4", "number momentum 0", "number weight-decay 0", "decay coupled", "mu grows", "direction down"]
+        for distances in ("0 0", "0"):
+            proof.write_text(sealed([*lines, "parameter w 3 " + distances]))
+            said = check(proof)
+            expect(f"mu grows: {theta} {m} {distances}", said[0] == max(status, int(distances == "0")) and ("VERIFIED" in said[1]) == (said[0] == 0), said)
+    data = safetensors({key: run[key] for key in run if "/m/" not in key} | {"gradient/w": ([1], [1.0])})
+    (folder / "optimizer.safetensors").write_bytes(data)
+    lines[2] = lines[2].rsplit(" ", 1)[0] + " " + hashlib.sha256(data).hexdigest()
+    proof.write_text(sealed([*lines, "parameter w 3 0"]))
+    expect("mu grows, and there is no m", check(proof)[0] == 1 and "its m is missing" in check(proof)[1], check(proof))
+
+
+def unread(folder):
+    """nag's momentum grows where none is given: a run without m is no step of it."""
+    run = Run("SGD", {"lr": 0.25, "weight_decay": 0, "momentum": 0}, sgd)
+    del run.told["groups"][0]["momentum"]
+    for name in SHAPES:
+        run.update[f"before/step/{name}"], run.update[f"after/step/{name}"] = ([], [3.0]), ([], [4.0])
+    expect("nag without m", "'m' after the step is missing" in ask(folder, run, "--rule", "nag", status=2))
+
+
+def begun(folder, proof):
+    """rmsprop's v begins with 1: it has moved from there, not from 0."""
+    for v, far, status in ((1.3, "1/1000", 0), (1.5, "1/4", 1)):  # .9 + .1 * 4
+        data = safetensors({"before/theta/w": ([1], [1.0]), "after/theta/w": ([1], [1 - 2 / math.sqrt(1.3)]), "after/v/w": ([1], [v]), "gradient/w": ([1], [2.0])})
+        (folder / "optimizer.safetensors").write_bytes(data)
+        proof.write_text(sealed(["clarke-proof 1", "claim stepped", "optimizer optimizer.safetensors " + hashlib.sha256(data).hexdigest(), "scale 1", "rule rmsprop", "groups 1",
+                                 "group 1", "number eta 1", "number sigma 9/10", "number momentum 0", "number eps 0", "number weight-decay 0", "decay coupled", "root inside",
+                                 "direction down", f"parameter w 0 1/1000 {far}"]))
+        said = check(proof)
+        expect(f"v began with 1: {v}", said[0] == status and ("not small" in said[1]) == (status == 1), said)
 
 
 def forged(folder, proof):
@@ -541,7 +584,7 @@ def refused(folder):
 
 
 def main():
-    for test in (followed, named, given, sums, products, far, wide, wide_slots, proved, refused):
+    for test in (followed, named, given, sums, products, far, wide, wide_slots, proved, unread, refused):
         with tempfile.TemporaryDirectory() as name:
             test(Path(name))
     print(f"{len(failures)} failures")

@@ -139,6 +139,12 @@ def others():
     expect(asked("smooth.prog", text, "x=1")["answer"] == "holds", "e lies between")
     text = declared(1, 1) + "(assert (<= Y_0 2.718281828459045))\n"
     expect(asked("smooth.prog", text, "x=1")["answer"] == "fails", "e is above")
+    e = "2.718281828459045235360287471352662497757247093699959574966967"  # and so on: no 128 bits tell
+    for sign, answer in ((">=", "holds"), ("<=", "fails")):
+        expect(asked("smooth.prog", declared(1, 1) + f"(assert ({sign} Y_0 {e}))\n", "x=1")["answer"] == answer, f"many digits: {sign}")
+    with open("one.prog", "w") as out:
+        out.write("input x\noutput exp(x) * exp(-x)\n")
+    expect(asked("one.prog", declared(1, 1) + "(assert (>= Y_0 1))\n", "x=1")["answer"] == "undecided", "no precision tells what is equal")
     with open("c.txt", "w") as out:
         out.write("((X_0 1) (Y_0 3))")
     answer = asked("smooth.prog", text, "c.txt")

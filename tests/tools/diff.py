@@ -85,6 +85,14 @@ def records():
     status, kind, rows = differing(f"{CASES}/runs/small", "changed")
     expect((status, kind) == (1, "records") and [r["at"] for r in rows][0] == "loss" and len(rows) == 2, rows)
     expect(rows[1]["at"].startswith("step 0, gradients: ") and (rows[1]["second"], rows[1]["entries"]) == ("1000", 1), rows[1])
+    for name in ("step-000000.trees.json", "graph.onnx"):  # what run.json says of them is their hash alone
+        shutil.copytree(f"{CASES}/runs/means", name[:4], symlinks=False)
+        os.chmod(name[:4], 0o755)
+        os.chmod(f"{name[:4]}/{name}", 0o644)
+        with open(f"{name[:4]}/{name}", "ab") as f:
+            f.write(b"\n")
+        status, _, rows = differing(f"{CASES}/runs/means", name[:4])
+        expect(status == 1 and [r["at"] for r in rows] == ["graph" if name[0] == "g" else "step 0, trees"], f"{name} is another: {rows}")
     status, _, rows = differing(f"{CASES}/runs/small", f"{CASES}/runs/small-plain")
     expect(status == 1 and any(r["at"].startswith("step 0, trace: ") for r in rows), "two kernels")
 

@@ -149,6 +149,15 @@ def refused():
         f.write(open("lemma2.jsonl", encoding="utf-8").read().replace('{"job":"', '{"job":"00000000', 1).replace('","weights"', '', 1))
     status, _, err = said(CLARKE, "merge", "forged.jsonl", "-o", "out.jsonl")
     expect(status == 2, f"a forged id: {err}")
+    with open("forged.jsonl", "w", encoding="utf-8") as f:
+        f.write(open("lemma2.jsonl", encoding="utf-8").read().replace('"clarke sweep 1"', '"clarke sweep 2"', 1))
+    status, _, err = said(CLARKE, "merge", "forged.jsonl", "-o", "out.jsonl")
+    expect(status == 2 and "another version" in err, f"answers of another version: {err}")
+    heads = set()
+    for wrt in ({}, {"wrt": ["all"]}):  # a parameter's name, which lemma2 has not: the job is named, and cannot be asked
+        sweep(manifest("all.json", **good, **wrt), "-o", f"all{len(wrt)}.jsonl", status=2 * len(wrt))
+        heads.add(lines(f"all{len(wrt)}.jsonl")[0]["sweep"])
+    expect(len(heads) == 2, "a parameter that is called all, and all of them, are two sweeps")
     _, err = sweep("pair.json", "-o", "/dev/full", status=2)
     expect("no regular file" in err, err)
 

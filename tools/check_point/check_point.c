@@ -215,6 +215,32 @@ check_sizes(const replay *c, const request *r, clarke_error *err)
 
 /* --- what is found --------------------------------------------------------------------------------- */
 
+static int
+exit_status(const replay *c)
+{
+  int status = c->execution.open ? EXIT_UNDECIDED : EXIT_HOLDS;
+
+  for (size_t i = 0; !c->execution.open && i < c->query.asserted.n; i++) {
+    const int sign = clarke_number_sign(&c->part[i]);
+
+    if (sign == -1)
+      return EXIT_FAILS;
+    status = sign == 2 ? EXIT_UNDECIDED : status;
+  }
+  return status;
+}
+
+/* What was executed, put into the assertions. */
+static void
+measure(replay *c)
+{
+  for (size_t k = 0; k < c->query.n_outputs; k++)
+    clarke_number_set(&c->value[c->query.n_inputs + k], &c->execution.value[c->session.program.output[k]]);
+  for (size_t i = 0; i < c->query.asserted.n; i++)
+    clarke_property_margin(&c->part[i], &c->query.asserted.part[i], c->value, c->execution.precision);
+}
+
+/* Branches are told at a precision at which assertions need not be: those are asked again at others. */
 static clarke_status
 decide(replay *c, clarke_error *err)
 {
@@ -230,11 +256,17 @@ decide(replay *c, clarke_error *err)
     return clarke_no_memory(err);
   for (size_t i = 0; i < c->query.n_inputs; i++)
     clarke_number_set_q(&c->value[i], c->session.at[i]);
-  for (size_t k = 0; k < c->query.n_outputs; k++)
-    clarke_number_set(&c->value[c->query.n_inputs + k], &c->execution.value[c->session.program.output[k]]);
-  for (size_t i = 0; i < n; i++)
-    clarke_property_margin(&c->part[i], &c->query.asserted.part[i], c->value, c->execution.precision);
-  return CLARKE_OK;
+  measure(c);
+  while (status == CLARKE_OK && exit_status(c) == EXIT_UNDECIDED && c->execution.precision < CLARKE_PRECISION_LAST) {
+    const long precision = 2 * c->execution.precision;
+
+    clarke_execution_clear(&c->execution);
+    status = clarke_execute_at(&c->execution, &c->session.program, c->session.at, precision, err);
+    if (status != CLARKE_OK || c->execution.open)
+      return status;
+    measure(c);
+  }
+  return status;
 }
 
 /* A generator of numbers (Knuth's MMIX), the same each time. */
@@ -326,21 +358,6 @@ try_floats(replay *c, size_t orders, clarke_error *err)
 }
 
 /* --- what is told ----------------------------------------------------------------------------------- */
-
-static int
-exit_status(const replay *c)
-{
-  int status = c->execution.open ? EXIT_UNDECIDED : EXIT_HOLDS;
-
-  for (size_t i = 0; !c->execution.open && i < c->query.asserted.n; i++) {
-    const int sign = clarke_number_sign(&c->part[i]);
-
-    if (sign == -1)
-      return EXIT_FAILS;
-    status = sign == 2 ? EXIT_UNDECIDED : status;
-  }
-  return status;
-}
 
 /* "by 0.25", "by about 1.25e-07", "exactly on its side's edge". */
 static void

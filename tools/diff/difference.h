@@ -26,7 +26,8 @@ void clarke_differences_of_json(clarke_differences *d, const char *at, const jso
 clarke_status clarke_differences_of_tensors(clarke_differences *d, const char *before, const clarke_tensors *first, const clarke_tensors *second,
                                             clarke_error *err);
 
-/* Two folders of recorded steps: run.json, and the tensors of every step that both have. */
+/* Two folders of recorded steps: run.json, the network's file, and the files of every step that both have: tensors by their entries,
+ * others by their bytes. */
 clarke_status clarke_differences_of_records(clarke_differences *d, const char *first, const char *second, clarke_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Records compared: run.json as JSON, and the tensors of the steps that both have. */
+/* Records compared: run.json as JSON, the tensors of the steps that both have, and the other files byte for byte. */
 #include "difference.h"
 
 #include "base/text.h"
@@ -10,8 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What else says that files differ: their tensors are compared themselves, or their nodes are in run.json. */
+/* What else says that files differ: they are compared themselves. */
 static const char *const skipped[] = {"sha256", "file", NULL};
+
+static bool
+is_one_of(const char *const *list, const char *key)
+{
+  while (*list != NULL && strcmp(*list, key) != 0)
+    list++;
+  return *list != NULL;
+}
 
 static clarke_status
 read_description(json_t **j, char **path, const char *folder, clarke_error *err)
@@ -54,7 +62,7 @@ read_tensors(clarke_tensors *ts, const json_t *step, const char *key, const char
 }
 
 static clarke_status
-compare_files(clarke_differences *d, size_t at, const char *key, json_t *const step[2], char *const path[2], clarke_error *err)
+compare_tensors(clarke_differences *d, size_t at, const char *key, json_t *const step[2], char *const path[2], clarke_error *err)
 {
   clarke_tensors ts[2];
   char before[64];
@@ -72,10 +80,54 @@ compare_files(clarke_differences *d, size_t at, const char *key, json_t *const s
   return status;
 }
 
+/* Files whose entries in run.json these are. Where one has none, that is a row of run.json. */
+static clarke_status
+compare_bytes(clarke_differences *d, const char *at, const json_t *first, const json_t *second, char *const path[2], clarke_error *err)
+{
+  const char *name[2] = {json_string_value(json_object_get(first, "file")), json_string_value(json_object_get(second, "file"))};
+  clarke_file file[2] = {{0}, {0}};
+  char text[2][64];
+  clarke_status status = CLARKE_OK;
+
+  if (name[0] == NULL || name[1] == NULL)
+    return CLARKE_OK;
+  for (size_t i = 0; status == CLARKE_OK && i < 2; i++) {
+    status = clarke_file_read_beside(&file[i], path[i], name[i], err);
+    snprintf(text[i], sizeof text[i], "%zu bytes, SHA-256 %.12s", file[i].size, file[i].sha256);
+  }
+  d->compared++;
+  if (status == CLARKE_OK && strcmp(file[0].sha256, file[1].sha256) != 0)
+    clarke_differences_add(d, at, text[0], text[1]);
+  clarke_file_clear(&file[0]);
+  clarke_file_clear(&file[1]);
+  return status;
+}
+
+/* What a step has besides tensors, as trees of sums. */
+static clarke_status
+compare_others(clarke_differences *d, size_t at, const char *const *tensors, json_t *const step[2], char *const path[2], clarke_error *err)
+{
+  json_t *const files[2] = {json_object_get(step[0], "files"), json_object_get(step[1], "files")};
+  clarke_status status = CLARKE_OK;
+  const char *key;
+  json_t *entry;
+
+  json_object_foreach (files[0], key, entry) {
+    char *place;
+
+    if (status != CLARKE_OK || is_one_of(tensors, key))
+      continue;
+    place = clarke_text_print("step %zu, %s", at, key);
+    status = place != NULL ? compare_bytes(d, place, entry, json_object_get(files[1], key), path, err) : clarke_no_memory(err);
+    free(place);
+  }
+  return status;
+}
+
 static clarke_status
 compare_steps(clarke_differences *d, json_t *const run[2], char *const path[2], clarke_error *err)
 {
-  static const char *const keys[] = {"batch", "parameters", "gradients", "trace"};
+  static const char *const keys[] = {"batch", "parameters", "gradients", "trace", "optimizer", NULL};
   const json_t *steps[2] = {json_object_get(run[0], "steps"), json_object_get(run[1], "steps")};
   const size_t n[2] = {json_array_size(steps[0]), json_array_size(steps[1])};
   clarke_status status = CLARKE_OK;
@@ -83,8 +135,10 @@ compare_steps(clarke_differences *d, json_t *const run[2], char *const path[2], 
   for (size_t s = 0; status == CLARKE_OK && s < (n[0] < n[1] ? n[0] : n[1]); s++) {
     json_t *const step[2] = {json_array_get(steps[0], s), json_array_get(steps[1], s)};
 
-    for (size_t k = 0; status == CLARKE_OK && k < sizeof keys / sizeof *keys; k++)
-      status = compare_files(d, s, keys[k], step, path, err);
+    for (size_t k = 0; status == CLARKE_OK && keys[k] != NULL; k++)
+      status = compare_tensors(d, s, keys[k], step, path, err);
+    if (status == CLARKE_OK)
+      status = compare_others(d, s, keys, step, path, err);
   }
   return status;
 }
@@ -100,8 +154,10 @@ clarke_differences_of_records(clarke_differences *d, const char *first, const ch
     status = read_description(&run[1], &path[1], second, err);
   if (status == CLARKE_OK) {
     clarke_differences_of_json(d, "", run[0], run[1], skipped);
-    status = compare_steps(d, run, path, err);
+    status = compare_bytes(d, "graph", json_object_get(run[0], "graph"), json_object_get(run[1], "graph"), path, err);
   }
+  if (status == CLARKE_OK)
+    status = compare_steps(d, run, path, err);
   for (size_t i = 0; i < 2; i++) {
     json_decref(run[i]);
     free(path[i]);

@@ -42,7 +42,7 @@ clarke_step_proof_settings(FILE *out, const clarke_rule *rule, const clarke_hype
   if (clarke_rule_takes(rule, CLARKE_HYPER_DAMPENING))
     put_word(out, "nesterov", h->nesterov, "yes", "no");
   if (strcmp(rule->name, "nag") == 0)
-    put_word(out, "mu", !h->given[CLARKE_HYPER_MOMENTUM], "grows", "fixed");
+    put_word(out, "mu", clarke_rule_grows(rule, h), "grows", "fixed");
 }
 
 /* slot -1: theta */

@@ -89,12 +89,13 @@ take_slots(clarke_step_parameter *p, const clarke_run *r, const clarke_tensor *t
   return status == CLARKE_OK ? read_count(p, r, any, err) : status;
 }
 
-/* Does the step leave such a slot behind? m only where there is momentum. */
+/* Does the step leave such a slot behind? m only where there is momentum: a number that is not 0, or one that grows. */
 static bool
 leaves(const clarke_step_settings *s, int slot)
 {
   return s->rule->slot[slot]
-         && (slot != CLARKE_SLOT_M || !clarke_rule_takes(s->rule, CLARKE_HYPER_MOMENTUM) || mpq_sgn(s->hypers.of[CLARKE_HYPER_MOMENTUM]) != 0);
+         && (slot != CLARKE_SLOT_M || clarke_rule_grows(s->rule, &s->hypers) || !clarke_rule_takes(s->rule, CLARKE_HYPER_MOMENTUM)
+             || mpq_sgn(s->hypers.of[CLARKE_HYPER_MOMENTUM]) != 0);
 }
 
 /* A slot that the step leaves behind must have been there before it, unless it is the first. */

@@ -6,6 +6,7 @@
 #include "op/step.h"
 #include "program/ieee.h"
 #include "session/json.h"
+#include "sweep_results.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -14,8 +15,6 @@
 
 #define MOST_FILES ((size_t)1 << 18)
 #define MOST_JOBS ((size_t)1 << 22)
-/* Of answers: another one is another id. */
-#define ANSWERS "clarke sweep 1"
 
 void
 clarke_sweep_clear(clarke_sweep *s)
@@ -207,10 +206,11 @@ name_job(clarke_sweep_job *j, const clarke_sweep *s, clarke_error *err)
 
   if (status != CLARKE_OK)
     return status;
-  fprintf(t.to, "%s\nmodel %s\n", ANSWERS, s->model.sha256);
+  fprintf(t.to, "%s\nmodel %s\n", CLARKE_SWEEP_ANSWERS, s->model.sha256);
   put_weights(t.to, s, j->weights);
-  fprintf(t.to, "batch %s %s\nloss %s %s\nwrt %s\n", s->batch[j->batch].sha256, clarke_ends_with(s->batch[j->batch].path, ".npz") ? "npz" : "npy",
-          s->manifest.loss != NULL ? s->manifest.loss : "by y", s->manifest.sum ? "sum" : "mean", s->wrt != NULL ? s->wrt : "all");
+  fprintf(t.to, "batch %s %s\nloss %s %s\n", s->batch[j->batch].sha256, clarke_ends_with(s->batch[j->batch].path, ".npz") ? "npz" : "npy",
+          s->manifest.loss != NULL ? s->manifest.loss : "by y", s->manifest.sum ? "sum" : "mean");
+  fprintf(t.to, "wrt %s%s\n", s->wrt != NULL ? "only " : "all", s->wrt != NULL ? s->wrt : ""); /* a parameter may be called all */
   for (size_t i = 0; i < s->n_profiles; i++)
     fprintf(t.to, "profile %s %s\n", s->manifest.profiles.text[i], s->profile_file[i].sha256);
   for (size_t i = 0; i < s->n_formats; i++)
@@ -344,7 +344,7 @@ file_json(const char *path, const char *sha256)
 char *
 clarke_sweep_head(const clarke_sweep *s)
 {
-  json_t *head = json_pack("{s:s, s:s, s:I}", "format", ANSWERS, "sweep", s->id, "jobs", (json_int_t)s->n);
+  json_t *head = json_pack("{s:s, s:s, s:I}", "format", CLARKE_SWEEP_ANSWERS, "sweep", s->id, "jobs", (json_int_t)s->n);
   json_t *profiles = json_array(), *formats = json_array();
   char *text;
 

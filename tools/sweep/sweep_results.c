@@ -102,6 +102,8 @@ is_id(const char *text)
 static clarke_status
 take_head(clarke_sweep_results *r, const json_t *j, const char *text, const char *path, clarke_error *err)
 {
+  if (strcmp(clarke_text_at(j, "format"), CLARKE_SWEEP_ANSWERS) != 0)
+    return fail_line(path, 1, "expected \"format\":\"" CLARKE_SWEEP_ANSWERS "\"; results of another version are not merged with these", err);
   if (!is_id(clarke_text_at(j, "sweep")) || json_integer_value(json_object_get(j, "jobs")) < 1)
     return fail_line(path, 1, "expected what a sweep begins its results with", err);
   if (r->head != NULL && strcmp(r->head, text) != 0)

@@ -10,6 +10,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
+/* Of answers, in the first line: another one is another id. */
+#define CLARKE_SWEEP_ANSWERS "clarke sweep 1"
+
 typedef struct {
   char id[65];
   char *text; /* with no line end */

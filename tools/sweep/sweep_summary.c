@@ -114,7 +114,7 @@ label_of(const json_t *floats, double d)
 static void
 take_floats(group *g, const json_t *floats, const char *weights, double tau)
 {
-  const bool finite = json_is_true(json_object_get(floats, "finite"));
+  const bool finite = json_is_true(json_object_get(floats, "finite")) && json_is_number(json_object_get(floats, "l1_float"));
   const double d = finite ? json_number_value(json_object_get(floats, "l1_float")) : INFINITY;
   const label kind = finite ? label_of(floats, d) : LABEL_UNKNOWN;
 

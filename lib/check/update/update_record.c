@@ -84,13 +84,20 @@ check_count(updates *u, const char *part, const char *name, size_t k)
   return true;
 }
 
-/* Does the state have that part? m only where there is momentum; and torch-sgd has none before its first step. */
+/* May the state have that part? */
+static bool
+has_slot(const updates *u, int s)
+{
+  return s == THETA || u->rule.of->slot[s];
+}
+
+/* Must it? m only where there is momentum: a number that is not 0, or one that grows; else the step does not depend on it. And torch-sgd has
+ * none before its first step. */
 static bool
 is_kept(const updates *u, int s)
 {
-  return s == THETA
-         || (u->rule.of->slot[s]
-             && (s != M || !u->rule.of->number[MOMENTUM] || mpq_sgn(&u->rule.number[MOMENTUM]) != 0));
+  return has_slot(u, s)
+         && (s != M || u->rule.grows || !u->rule.of->number[MOMENTUM] || mpq_sgn(&u->rule.number[MOMENTUM]) != 0);
 }
 
 static void
@@ -99,7 +106,7 @@ find_parts(updates *u, stepped_tensor *p)
   p->gradient = find(u, "gradient", "", p->name);
   for (int when = 0; when < 2; when++)
     for (int s = 0; s < N_SLOTS; s++)
-      if (is_kept(u, s))
+      if (has_slot(u, s))
         p->part[when][s] = find_slot(u, when, s, p->name);
   const tensor *theta = p->part[0][THETA];
   require(theta != NULL && p->part[1][THETA] != NULL && p->gradient != NULL,
@@ -163,14 +170,13 @@ begin_entry(const updates *u, update_entry *e, const stepped_tensor *p, size_t i
   interval_add(&e->slot[PSI], &e->slot[THETA], &q);
 }
 
-/* The most by which it has moved; from 0, where it was not there before. */
+/* The most by which it has moved, from where it began. */
 static void
-add_move(stepped_tensor *p, int s, const rational *after, size_t i)
+add_move(stepped_tensor *p, int s, const interval *start, size_t i)
 {
   RATIONAL(q);
-  if (p->part[0][s] != NULL)
-    tensor_entry(&q, p->part[0][s], i);
-  mpq_sub(&q, after, &q);
+  tensor_entry(&q, p->part[1][s], i);
+  mpq_sub(&q, &q, &start->lo);
   mpq_abs(&q, &q);
   if (mpq_cmp(&q, &p->moved[s]) > 0)
     mpq_set(&p->moved[s], &q);
@@ -201,6 +207,9 @@ check_entry(const updates *u, update_entry *e, stepped_tensor *p, size_t i)
 {
   RATIONAL(g);
   begin_entry(u, e, p, i);
+  for (int s = 0; s < N_SLOTS; s++)
+    if (p->part[1][s] != NULL)
+      add_move(p, s, &e->slot[s], i);
   tensor_entry(&g, p->gradient, i);
   mpq_div(&g, &g, &u->scale);
   if (u->up)
@@ -211,7 +220,6 @@ check_entry(const updates *u, update_entry *e, stepped_tensor *p, size_t i)
       continue;
     tensor_entry(&g, p->part[1][s], i);
     check_near(p, &e->slot[s], &g, s, i);
-    add_move(p, s, &g, i);
   }
 }
 
