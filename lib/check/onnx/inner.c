@@ -111,7 +111,7 @@ times(builder *b, const value *x, const rational *c)
 value
 over_root(builder *b, const value *x, size_t n)
 {
-  value number = made_numbers(b, 0, NULL);
+  value number = made_numbers(b, 0, (size_t[]){0});
   mpq_set_ui(number.constant->value, n, 1);
   step *s = add_function(b, OVER_ROOT, x);
   for (size_t f = 0; f < s->n; f++)
