@@ -413,16 +413,6 @@ masked(clarke_lowering *low, const attention *a, size_t scores, clarke_error *er
 
 /* --- The operator --- */
 
-/* Of constants alone Q becomes an activation of its entries, K and V as the products take them. */
-static clarke_status
-lift_query(clarke_lowering *low, clarke_error *err)
-{
-  for (size_t i = 0; i < low->n_in; i++)
-    if (clarke_lower_has(low, i) && !clarke_lower_value(low, i)->constant)
-      return CLARKE_OK;
-  return clarke_lower_lift_first(low, err);
-}
-
 static size_t
 with_past(clarke_lowering *low, const attention *a, size_t value, size_t past, clarke_error *err)
 {
@@ -474,7 +464,7 @@ lower_attention(clarke_lowering *low, clarke_error *err)
 {
   attention a = {0};
   size_t dims[3][CLARKE_MAX_WHOLE];
-  clarke_status status = lift_query(low, err);
+  clarke_status status = clarke_lower_lift_given(low, err);
 
   if (status == CLARKE_OK)
     status = read_shapes(&a, low, dims, err);

@@ -165,18 +165,12 @@ run(recurrence *r, clarke_lowering *low, clarke_error *err)
   return status;
 }
 
-/* Of constants alone the query becomes an activation. */
 static clarke_status
 lower_linear_attention(clarke_lowering *low, clarke_error *err)
 {
   recurrence r = {0};
-  bool constant = true;
-  clarke_status status = CLARKE_OK;
+  clarke_status status = clarke_lower_lift_given(low, err);
 
-  for (size_t i = 0; i < low->n_in; i++)
-    constant = constant && (!clarke_lower_has(low, i) || clarke_lower_value(low, i)->constant);
-  if (constant)
-    status = clarke_lower_lift_first(low, err);
   if (status == CLARKE_OK)
     status = read_shapes(&r, low, err);
   if (status == CLARKE_OK)

@@ -188,13 +188,8 @@ static clarke_status
 lower_rotary(clarke_lowering *low, clarke_error *err)
 {
   rotation r = {0};
-  bool constant = true;
-  clarke_status status = CLARKE_OK;
+  clarke_status status = clarke_lower_lift_given(low, err);
 
-  for (size_t i = 0; i < low->n_in; i++)
-    constant = constant && (!clarke_lower_has(low, i) || clarke_lower_value(low, i)->constant);
-  if (constant)
-    status = clarke_lower_lift_first(low, err);
   if (status == CLARKE_OK)
     status = read_shapes(&r, low, err);
   return status == CLARKE_OK ? turn(&r, low, err) : status;
