@@ -169,13 +169,13 @@ turn(const rotation *r, clarke_lowering *low, clarke_error *err)
   size_t a, b, y;
 
   if (sines == CLARKE_NONE || x == CLARKE_NONE)
-    return err->code;
+    return clarke_inner_failed(err);
   a = half(r, low, x, 0, err);
   b = a != CLARKE_NONE ? half(r, low, x, 1, err) : a;
   y = clarke_inner_of(low, "Sub", clarke_inner_of(low, "Mul", a, cosines, err), clarke_inner_of(low, "Mul", b, sines, err),
                       err);
   if (y == CLARKE_NONE)
-    return err->code;
+    return clarke_inner_failed(err);
   b = clarke_inner_of(low, "Add", clarke_inner_of(low, "Mul", a, sines, err), clarke_inner_of(low, "Mul", b, cosines, err),
                       err);
   y = whole(r, low, y, b, err);

@@ -95,6 +95,29 @@ START_TEST(entries_are_moved)
 }
 END_TEST
 
+/* An error that nobody asked for is not read. */
+START_TEST(failures_without_an_error)
+{
+  low.in = (size_t[]){0, 2, 2};
+  low.n_in = 3;
+  ck_assert_int_eq(clarke_operator_find("RotaryEmbedding")->lower(&low, NULL), CLARKE_ENOMEM); /* cosines of one axis */
+  ck_assert_int_eq(clarke_operator_find("RotaryEmbedding")->lower(&low, &error), CLARKE_EINPUT);
+  says(error.text, "input 1 is not of (1, 3, 2), and there are no position_ids");
+  ck_assert_int_eq(clarke_inner_failed(&error), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_inner_failed(NULL), CLARKE_ENOMEM);
+}
+END_TEST
+
+/* A list of none, and a shape of no axes, need no memory that they lie in. */
+START_TEST(lists_of_none)
+{
+  const size_t list = clarke_inner_integers(&low, NULL, 0, &error), number = clarke_inner_number(&low, 2, &error);
+  const size_t y = clarke_inner_reshaped(&low, number, NULL, 0, &error);
+
+  ck_assert(g.values[list].rank == 1 && g.values[list].count == 0 && g.values[y].rank == 0 && g.values[y].real[0] == 2);
+}
+END_TEST
+
 /* Heads lie one after another along the last axis, and go back there. */
 START_TEST(heads_are_taken_apart)
 {
@@ -177,6 +200,8 @@ main(void)
   tcase_add_test(tests, failures_name_both_nodes);
   tcase_add_test(tests, constants_are_no_parameters);
   tcase_add_test(tests, entries_are_moved);
+  tcase_add_test(tests, failures_without_an_error);
+  tcase_add_test(tests, lists_of_none);
   tcase_add_test(tests, heads_are_taken_apart);
   tcase_add_test(tests, scores_are_scaled);
   tcase_add_test(tests, marks_are_copied);
