@@ -2740,6 +2740,12 @@ def refusals():
         save(name + ".onnx", nodes, ["N", 2, 4], None, weights, opset, out_type=out)
         case(name, 2, reason, verdict="in-bouligand", model=name + ".onnx", data="refused.npz", touched=0, proxies=[],
              evidence=NOTHING)
+    # of one sample the decay alone is that sample's, and nothing decays before the second time
+    batch("refused-decay.npz", np.ones((1, 2, 4)))
+    save("refused-decay.onnx", [node("LinearAttention", ["q", "q", "q", "", "x"], ["out"], q_num_heads=1, kv_num_heads=1, update_rule="gated")],
+         ["N", 2, 4], None, dict(q=np.ones((1, 2, 4))), 27)
+    case("refused-decay", 2, "of all samples at one time, and of each at another", verdict="in-bouligand", model="refused-decay.onnx",
+         data="refused-decay.npz", touched=0, proxies=[], evidence=NOTHING)
 
 
 def edited(name, status, reason, source, old, text):

@@ -374,6 +374,8 @@ lower_linear_attention(builder *b)
     state = next_state(b, &r, t > 0 || has_input(b, 3) ? &state : NULL, t);
     value q = at_time(b, &r.q, t, false), wide = repeated(b, &state, r.heads / r.kv_heads, false);
     read[t] = inner_of(b, "MatMul", &q, &wide);
+    need(read[t].dims[0] == read[0].dims[0] && read[t].shared == read[0].shared,
+         "what is read is of all samples at one time, and of each at another");
   }
   size_t samples = read[0].dims[0], all = r.heads * r.value_size;
   step *s = add_step(b, LINEAR, 1, 3, (size_t[]){samples, r.times, all});
