@@ -108,6 +108,23 @@ START_TEST(failures_without_an_error)
 }
 END_TEST
 
+/* Of one sample an input of the samples alone has as many entries as one class has weights. */
+START_TEST(weights_of_each_sample_are_none)
+{
+  set_value(0, false, 0, NULL);
+  free(g.values[1].integer);
+  set_value(1, true, 1, (const size_t[]){1});
+  g.values[1].integer = calloc(1, sizeof *g.values[1].integer);
+  free(g.values[2].real);
+  set_value(2, true, 2, (const size_t[]){1, 1});
+  g.values[2].real = calloc(1, sizeof *g.values[2].real);
+  low.in = (size_t[]){2, 1, 0};
+  low.n_in = 3;
+  ck_assert_int_eq(clarke_operator_find("NegativeLogLikelihoodLoss")->lower(&low, &error), CLARKE_EINPUT);
+  says(error.text, "the weights are of each sample");
+}
+END_TEST
+
 /* A list of none, and a shape of no axes, need no memory that they lie in. */
 START_TEST(lists_of_none)
 {
@@ -201,6 +218,7 @@ main(void)
   tcase_add_test(tests, constants_are_no_parameters);
   tcase_add_test(tests, entries_are_moved);
   tcase_add_test(tests, failures_without_an_error);
+  tcase_add_test(tests, weights_of_each_sample_are_none);
   tcase_add_test(tests, lists_of_none);
   tcase_add_test(tests, heads_are_taken_apart);
   tcase_add_test(tests, scores_are_scaled);
