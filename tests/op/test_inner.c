@@ -108,6 +108,25 @@ START_TEST(failures_without_an_error)
 }
 END_TEST
 
+/* A mask that is computed broadcasts to the scores, (1, 2, 3, 3): not from one key, and they do not to it. */
+START_TEST(masks_do_not_widen_scores)
+{
+  const size_t one = clarke_inner_sliced(&low, 0, 3, 0, 1, &error), keys = clarke_inner_sliced(&low, 0, 3, 0, 3, &error);
+  const size_t head = clarke_inner_sliced(&low, 0, 1, 0, 1, &error);
+  const clarke_op *attention = clarke_operator_find("Attention");
+
+  low.n_in = 4;
+  low.in = (size_t[]){0, 0, 0, one};
+  ck_assert_int_eq(attention->lower(&low, &error), CLARKE_EINPUT);
+  says(error.text, "a mask of one key for 3");
+  low.in = (size_t[]){head, head, head, keys};
+  ck_assert_int_eq(attention->lower(&low, &error), CLARKE_EINPUT);
+  says(error.text, "a mask of 2 entries along axis 1; the scores have 1");
+  low.in = (size_t[]){0, 0, 0, keys};
+  ck_assert_int_eq(attention->lower(&low, &error), CLARKE_OK);
+}
+END_TEST
+
 /* Of one sample an input of the samples alone has as many entries as one class has weights. */
 START_TEST(weights_of_each_sample_are_none)
 {
@@ -218,6 +237,7 @@ main(void)
   tcase_add_test(tests, constants_are_no_parameters);
   tcase_add_test(tests, entries_are_moved);
   tcase_add_test(tests, failures_without_an_error);
+  tcase_add_test(tests, masks_do_not_widen_scores);
   tcase_add_test(tests, weights_of_each_sample_are_none);
   tcase_add_test(tests, lists_of_none);
   tcase_add_test(tests, heads_are_taken_apart);

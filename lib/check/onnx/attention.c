@@ -175,6 +175,21 @@ mask_places(const builder *b, const value *mask, const size_t *d)
   return at;
 }
 
+/* The scores plus a mask of activations, which broadcasts to them: they do not to it. */
+static value
+with_activations(builder *b, const attention *a, const value *x, const value *mask)
+{
+  size_t d[MAX_RANK], all[4] = {a->batch, a->heads, a->queries, a->keys}, r = mask->rank;
+  need(mask->holds == HOLDS_FLOATS, "a mask of truth values that are computed of activations");
+  whole_run(b, mask, d);
+  need(r >= 1 && r <= 4 && d[r - 1] == a->keys, "a mask of activations, of another number of keys or of axes");
+  for (size_t i = 0; i + 1 < r; i++)
+    need(d[i] == 1 || d[i] == all[4 - r + i], "a mask of other axes");
+  value y = inner_of(b, "Add", x, mask);
+  need(memcmp(y.dims, x->dims, 4 * sizeof *d) == 0, "a mask of other axes");
+  return y;
+}
+
 /* The scores plus a mask of numbers, without those that a query does not see: of these nothing is left behind the softmax. */
 static value
 masked(builder *b, const attention *a, value x)
@@ -185,8 +200,7 @@ masked(builder *b, const attention *a, value x)
   for (size_t i = 1; i < a->batch && is_batch(b, &x) && a->lengths != NULL; i++)
     need(a->lengths[i] == a->lengths[0], "each sample has another length");
   if (mask != NULL && mask->constant == NULL) {
-    need(mask->holds == HOLDS_FLOATS, "a mask of truth values that are computed of activations");
-    x = inner_of(b, "Add", &x, mask);
+    x = with_activations(b, a, &x, mask);
     mask = NULL;
   }
   need(mask == NULL || numbers || mask->constant->type == BOOL, "a mask of integers");
