@@ -278,27 +278,29 @@ mask_entry(const clarke_value *mask, const size_t at[AXES])
   return entry;
 }
 
-/* A constant mask, of numbers or truth values. */
+/* The mask broadcasts to the scores, and no further: they do not to it. A constant is of numbers or truth values. */
 static clarke_status
 check_mask(const clarke_lowering *low, const attention *a, bool batched, clarke_error *err)
 {
-  const size_t all[AXES] = {batched ? 1 : a->batch, a->heads, a->queries, a->keys};
   const clarke_value *mask = clarke_lower_value(low, MASK);
+  const size_t all[AXES] = {batched && mask->constant ? 1 : a->batch, a->heads, a->queries, a->keys};
+  size_t dims[CLARKE_MAX_WHOLE];
+  const size_t rank = clarke_axes_of_run(low, MASK, dims);
 
-  if (mask->real == NULL && mask->dtype != CLARKE_BOOL)
+  if (mask->constant && mask->real == NULL && mask->dtype != CLARKE_BOOL)
     return clarke_lower_fail(low, err, "a mask of integers; expected truth values, or floats");
-  if (mask->rank > AXES || mask->rank == 0 || mask->count == 0)
-    return clarke_lower_fail(low, err, "a mask of %zu axes, or of no entries; expected 1 to 4", mask->rank);
-  for (size_t k = 0; k < mask->rank; k++) {
-    const size_t want = all[AXES - mask->rank + k], has = mask->dims[k];
-    const bool shorter = k + 1 == mask->rank && has < want && low->opset >= 24;
+  if (rank > AXES || rank == 0 || mask->count == 0)
+    return clarke_lower_fail(low, err, "a mask of %zu axes, or of no entries; expected 1 to 4", rank);
+  for (size_t k = 0; k < rank; k++) {
+    const size_t want = all[AXES - rank + k], has = dims[k];
+    const bool shorter = k + 1 == rank && has < want && low->opset >= 24 && mask->constant;
 
-    if (k + 1 == mask->rank && has == 1 && want > 1)
+    if (k + 1 == rank && has == 1 && want > 1)
       return clarke_lower_fail(low, err, "a mask of one key for %zu: runtimes differ in whether it is for all, or padded",
                                want);
     if (has != want && has != 1 && !shorter)
       return clarke_lower_fail(low, err, "a mask of %zu entries along axis %zu; the scores have %zu%s", has, k, want,
-                               batched && AXES - mask->rank + k == 0 ? ", the samples being on it: one mask is for all of them"
+                               batched && mask->constant && AXES - rank + k == 0 ? ", the samples being on it: one mask is for all of them"
                                                                      : "");
   }
   return CLARKE_OK;
@@ -397,7 +399,7 @@ masked(clarke_lowering *low, const attention *a, size_t scores, clarke_error *er
       clarke_lower_fail(low, err, "nonpad_kv_seqlen is another one for each sample: read the batch whole (--batch-axis none)");
       return CLARKE_NONE;
     }
-  if (mask != NULL && mask->constant && check_mask(low, a, batched, err) != CLARKE_OK)
+  if (mask != NULL && check_mask(low, a, batched, err) != CLARKE_OK)
     return CLARKE_NONE;
   if (mask != NULL && !mask->constant && mask->holds != CLARKE_HOLDS_FLOATS) {
     clarke_lower_fail(low, err,
@@ -412,16 +414,6 @@ masked(clarke_lowering *low, const attention *a, size_t scores, clarke_error *er
 }
 
 /* --- The operator --- */
-
-/* Of constants alone Q becomes an activation of its entries, K and V as the products take them. */
-static clarke_status
-lift_query(clarke_lowering *low, clarke_error *err)
-{
-  for (size_t i = 0; i < low->n_in; i++)
-    if (clarke_lower_has(low, i) && !clarke_lower_value(low, i)->constant)
-      return CLARKE_OK;
-  return clarke_lower_lift_first(low, err);
-}
 
 static size_t
 with_past(clarke_lowering *low, const attention *a, size_t value, size_t past, clarke_error *err)
@@ -474,7 +466,7 @@ lower_attention(clarke_lowering *low, clarke_error *err)
 {
   attention a = {0};
   size_t dims[3][CLARKE_MAX_WHOLE];
-  clarke_status status = lift_query(low, err);
+  clarke_status status = clarke_lower_lift_given(low, err);
 
   if (status == CLARKE_OK)
     status = read_shapes(&a, low, dims, err);

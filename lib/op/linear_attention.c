@@ -97,7 +97,7 @@ read_rule(recurrence *r, clarke_lowering *low, clarke_error *err)
         err);
   if (delta)
     r->beta = clarke_attention_heads(low, low->in[BETA], r->batch, r->times, beta, 1, err);
-  return (gated && r->decay == CLARKE_NONE) || (delta && r->beta == CLARKE_NONE) ? err->code : CLARKE_OK;
+  return (gated && r->decay == CLARKE_NONE) || (delta && r->beta == CLARKE_NONE) ? clarke_inner_failed(err) : CLARKE_OK;
 }
 
 /* Of a value by heads what it is at a time; turned: its rows as columns. */
@@ -155,7 +155,7 @@ run(recurrence *r, clarke_lowering *low, clarke_error *err)
     state = next_state(r, low, state, time, err);
     read[time] = state != CLARKE_NONE ? read_state(r, low, state, time, err) : CLARKE_NONE;
     if (read[time] == CLARKE_NONE)
-      return err->code;
+      return clarke_inner_failed(err);
   }
   y = r->times > 1 ? clarke_inner_joined(low, read, r->times, 2, err) : read[0];
   y = clarke_attention_joined(low, y, r->batch, r->times, r->heads, r->value_size, err);
@@ -165,18 +165,12 @@ run(recurrence *r, clarke_lowering *low, clarke_error *err)
   return status;
 }
 
-/* Of constants alone the query becomes an activation. */
 static clarke_status
 lower_linear_attention(clarke_lowering *low, clarke_error *err)
 {
   recurrence r = {0};
-  bool constant = true;
-  clarke_status status = CLARKE_OK;
+  clarke_status status = clarke_lower_lift_given(low, err);
 
-  for (size_t i = 0; i < low->n_in; i++)
-    constant = constant && (!clarke_lower_has(low, i) || clarke_lower_value(low, i)->constant);
-  if (constant)
-    status = clarke_lower_lift_first(low, err);
   if (status == CLARKE_OK)
     status = read_shapes(&r, low, err);
   if (status == CLARKE_OK)

@@ -59,6 +59,8 @@ read_shapes(loss *l, const clarke_lowering *low, clarke_error *err)
   l->targets = l->dims[0] * l->behind;
   if (clarke_lower_has(low, WEIGHT) && (clarke_axes_of_run(low, WEIGHT, weight) != 1 || weight[0] != l->classes))
     return clarke_lower_fail(low, err, "a weight that is not one of each of %zu classes", l->classes);
+  if (clarke_lower_has(low, WEIGHT) && clarke_axes_batch(low, WEIGHT) != CLARKE_NONE)
+    return clarke_lower_fail(low, err, "the weights are of each sample; expected the same for all of them");
   return CLARKE_OK;
 }
 

@@ -74,6 +74,8 @@ clarke_status clarke_lower_lifted(clarke_lowering *low, size_t i, size_t rank, c
                                   clarke_error *err);
 /* Where all inputs are constants, input 0 becomes an activation of its entries, the same for all samples. */
 clarke_status clarke_lower_lift(clarke_lowering *low, clarke_error *err);
+/* The same where some may be left out. */
+clarke_status clarke_lower_lift_given(clarke_lowering *low, clarke_error *err);
 /* The same whatever the others are: input 0, if it is a constant. */
 clarke_status clarke_lower_lift_first(clarke_lowering *low, clarke_error *err);
 

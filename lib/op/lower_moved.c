@@ -129,7 +129,16 @@ clarke_status
 clarke_lower_lift(clarke_lowering *low, clarke_error *err)
 {
   for (size_t i = 0; i < low->n_in; i++)
-    if (!clarke_lower_has(low, i) || !clarke_lower_value(low, i)->constant)
+    if (!clarke_lower_has(low, i))
+      return CLARKE_OK;
+  return clarke_lower_lift_given(low, err);
+}
+
+clarke_status
+clarke_lower_lift_given(clarke_lowering *low, clarke_error *err)
+{
+  for (size_t i = 0; i < low->n_in; i++)
+    if (clarke_lower_has(low, i) && !clarke_lower_value(low, i)->constant)
       return CLARKE_OK;
   return clarke_lower_lift_first(low, err);
 }

@@ -235,7 +235,8 @@ clarke_inner_integers(clarke_lowering *low, const int64_t *list, size_t n, clark
   }
   free(v->real);
   v->real = NULL;
-  memcpy(v->integer, list, n * sizeof *list);
+  for (size_t i = 0; i < n; i++) /* of none the list may be NULL */
+    v->integer[i] = list[i];
   return value;
 }
 
@@ -306,11 +307,17 @@ clarke_inner_function(clarke_lowering *low, const char *op, size_t a, clarke_err
 }
 
 clarke_status
+clarke_inner_failed(const clarke_error *err)
+{
+  return err != NULL && err->code != CLARKE_OK ? err->code : CLARKE_ENOMEM;
+}
+
+clarke_status
 clarke_inner_done(clarke_lowering *low, size_t k, size_t value, clarke_error *err)
 {
   if (value != CLARKE_NONE)
     value = clarke_inner_node(low, "Identity", &value, 1, NULL, 0, err);
   if (value == CLARKE_NONE)
-    return err != NULL && err->code != CLARKE_OK ? err->code : CLARKE_ENOMEM;
+    return clarke_inner_failed(err);
   return clarke_lower_output(low, k, value, err);
 }

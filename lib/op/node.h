@@ -37,6 +37,9 @@ size_t clarke_inner_joined(clarke_lowering *low, const size_t *values, size_t n,
 size_t clarke_inner_of(clarke_lowering *low, const char *op, size_t a, size_t b, clarke_error *err);
 size_t clarke_inner_function(clarke_lowering *low, const char *op, size_t a, clarke_error *err);
 
+/* Why the last one failed; of an error that nobody asked for, that memory is short. */
+clarke_status clarke_inner_failed(const clarke_error *err);
+
 /* The value, or a copy of it, is output k of the node. */
 clarke_status clarke_inner_done(clarke_lowering *low, size_t k, size_t value, clarke_error *err);
 

@@ -169,13 +169,13 @@ turn(const rotation *r, clarke_lowering *low, clarke_error *err)
   size_t a, b, y;
 
   if (sines == CLARKE_NONE || x == CLARKE_NONE)
-    return err->code;
+    return clarke_inner_failed(err);
   a = half(r, low, x, 0, err);
   b = a != CLARKE_NONE ? half(r, low, x, 1, err) : a;
   y = clarke_inner_of(low, "Sub", clarke_inner_of(low, "Mul", a, cosines, err), clarke_inner_of(low, "Mul", b, sines, err),
                       err);
   if (y == CLARKE_NONE)
-    return err->code;
+    return clarke_inner_failed(err);
   b = clarke_inner_of(low, "Add", clarke_inner_of(low, "Mul", a, sines, err), clarke_inner_of(low, "Mul", b, cosines, err),
                       err);
   y = whole(r, low, y, b, err);
@@ -188,13 +188,8 @@ static clarke_status
 lower_rotary(clarke_lowering *low, clarke_error *err)
 {
   rotation r = {0};
-  bool constant = true;
-  clarke_status status = CLARKE_OK;
+  clarke_status status = clarke_lower_lift_given(low, err);
 
-  for (size_t i = 0; i < low->n_in; i++)
-    constant = constant && (!clarke_lower_has(low, i) || clarke_lower_value(low, i)->constant);
-  if (constant)
-    status = clarke_lower_lift_first(low, err);
   if (status == CLARKE_OK)
     status = read_shapes(&r, low, err);
   return status == CLARKE_OK ? turn(&r, low, err) : status;

@@ -1,6 +1,7 @@
 /* ScatterElements, ScatterND: the entries of input 0, but at places that a constant names those of input 2, or both's sum. */
 #include "op/axes.h"
 #include "op/lower.h"
+#include "op/node.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,12 +125,12 @@ add_terms(const scattering *s, clarke_lowering *low, clarke_error *err)
   rank = clarke_lower_value(low, X)->rank;
   if (status == CLARKE_OK)
     step = clarke_lower_step(low, CLARKE_SUM, 1 + most, rank, dims, err);
-  status = status != CLARKE_OK ? status : step == NULL ? err->code : CLARKE_OK;
+  status = status != CLARKE_OK ? status : step == NULL ? clarke_inner_failed(err) : CLARKE_OK;
   for (size_t k = 0; k <= most && status == CLARKE_OK; k++) {
     size_t *map = clarke_lower_map(low, step, k, s->count, err);
 
     if (map == NULL)
-      status = err->code;
+      status = clarke_inner_failed(err);
     for (size_t f = 0; f < s->count && map != NULL; f++)
       map[f] = k == 0 && (s->add || times[f] == 0) ? f : CLARKE_NONE;
     step->in[k].value = low->in[k == 0 ? X : UPDATES];

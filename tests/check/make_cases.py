@@ -2740,6 +2740,20 @@ def refusals():
         save(name + ".onnx", nodes, ["N", 2, 4], None, weights, opset, out_type=out)
         case(name, 2, reason, verdict="in-bouligand", model=name + ".onnx", data="refused.npz", touched=0, proxies=[],
              evidence=NOTHING)
+    # a mask that is computed: of one key for two, which some pad; of two heads for one, and lengths of as many samples as there are
+    for what, columns, heads, reason in [("key", 1, 1, "of another number of keys"), ("heads", 2, 2, "a mask of other axes")]:
+        save(f"refused-mask-{what}.onnx", [
+            node("MatMul", ["x", "w"], ["a"]), node("Reshape", ["a", "s"], ["m"]), node("Attention", ["x", "x", "x", "m", "", "", "n"], ["out"],
+                                                                                     q_num_heads=1, kv_num_heads=1)],
+             ["N", 2, 4], None, dict(w=np.ones((4, heads * columns))), 24, dict(s=np.array([0, heads, 2, columns]), n=np.array([2, 2])))
+        case(f"refused-mask-{what}", 2, reason, verdict="in-bouligand", model=f"refused-mask-{what}.onnx", data="refused.npz", touched=0,
+             proxies=[], evidence=NOTHING)
+    # of one sample the decay alone is that sample's, and nothing decays before the second time
+    batch("refused-decay.npz", np.ones((1, 2, 4)))
+    save("refused-decay.onnx", [node("LinearAttention", ["q", "q", "q", "", "x"], ["out"], q_num_heads=1, kv_num_heads=1, update_rule="gated")],
+         ["N", 2, 4], None, dict(q=np.ones((1, 2, 4))), 27)
+    case("refused-decay", 2, "of all samples at one time, and of each at another", verdict="in-bouligand", model="refused-decay.onnx",
+         data="refused-decay.npz", touched=0, proxies=[], evidence=NOTHING)
 
 
 def edited(name, status, reason, source, old, text):

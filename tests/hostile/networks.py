@@ -234,6 +234,65 @@ network("Unsqueeze, 30000 axes", lambda: model([node("Unsqueeze", ["x", "s"], ["
 network("Transpose, 30000 axes", lambda: model([node("Transpose", ["x"], ["out"], perm=list(range(30000)))], ["N", 1]),
         runs=REFUSED)
 
+# ---- attentions, losses, scattered entries
+
+
+def of_one(name, op, inputs, shape, initializers, opset, samples=1, runs=None, quick=True, outputs=("out",), **attributes):
+    network(name, lambda: model([node(op, inputs, list(outputs), **attributes)], ["N"] + shape, initializers, opset=opset),
+            data=lambda: batch(npy([samples] + shape)), runs=runs, quick=quick)
+
+
+for name, heads in (("2^62", 1 << 62), ("2^63", 1 << 63), ("0", 0), ("-1", (1 << 64) - 1)):
+    of_one("Attention, heads " + name, "Attention", ["x", "x", "x"], [2, 4], [], 24, runs=REFUSED,
+           q_num_heads=heads, kv_num_heads=heads)
+    of_one("Attention, %s heads share one" % name, "Attention", ["x", "x", "x"], [2, 4], [], 24, runs=REFUSED,
+           q_num_heads=heads, kv_num_heads=1)
+    of_one("LinearAttention, heads " + name, "LinearAttention", ["x", "x", "x"], [2, 4], [], 27, runs=REFUSED,
+           q_num_heads=heads, kv_num_heads=heads, update_rule="linear")
+    of_one("RotaryEmbedding, heads " + name, "RotaryEmbedding", ["x", "c", "c"], [2, 4], [tensor("c", [1, 2, 2])], 23,
+           runs=REFUSED, num_heads=heads)
+of_one("Attention of 3000 queries and keys", "Attention", ["x", "x", "x"], [1, 3000, 1], [], 24)
+of_one("Attention of 300 queries and keys", "Attention", ["x", "x", "x"], [1, 300, 1], [], 24, quick=False)
+of_one("Attention of 20000 heads that share one", "Attention", ["x", "k", "k"], [20000, 1, 1], [tensor("k", [1, 1, 100, 1])], 24)
+of_one("Attention, windows of 2^62", "Attention", ["x", "x", "x"], [1, 4, 2], [], 25, runs=REFUSED, left_window_size=1 << 62,
+       right_window_size=1 << 62)
+of_one("Attention, lengths of 2^62", "Attention", ["x", "x", "x", "", "", "", "n"], [1, 4, 2], [integers("n", [1 << 62])], 24,
+       runs=REFUSED)
+of_one("Attention, no lengths", "Attention", ["x", "x", "x", "", "", "", "n"], [1, 4, 2], [integers("n", [])], 24, runs=REFUSED)
+of_one("Attention, a mask of no keys", "Attention", ["x", "x", "x", "m"], [1, 4, 2], [tensor("m", [4, 0], b"")], 24, runs=REFUSED)
+of_one("Attention, a past of no keys", "Attention", ["x", "x", "x", "", "p", "p"], [1, 4, 2], [tensor("p", [1, 1, 0, 2], b"")], 24,
+       runs=REFUSED)
+of_one("LinearAttention, 1025 times", "LinearAttention", ["x", "x", "x"], [1025, 1], [], 27, runs=REFUSED, q_num_heads=1,
+       kv_num_heads=1, update_rule="linear")
+of_one("LinearAttention, 1000 times, states of 100 by 100", "LinearAttention", ["x", "x", "x"], [1000, 100], [], 27, q_num_heads=1,
+       kv_num_heads=1, update_rule="linear")
+of_one("LinearAttention, 200 times", "LinearAttention", ["x", "x", "x"], [200, 2], [], 27, q_num_heads=1, kv_num_heads=1,
+       update_rule="linear", quick=False)
+for name, turned in (("2^62", 1 << 62), ("2^63", 1 << 63), ("-2", (1 << 64) - 2)):
+    of_one("RotaryEmbedding, turned " + name, "RotaryEmbedding", ["x", "c", "c"], [1, 2, 4], [tensor("c", [1, 2, 2])], 23,
+           runs=REFUSED, rotary_embedding_dim=turned)
+for name, place in (("2^62", 1 << 62), ("2^63 - 1", (1 << 63) - 1), ("-2^63", 1 << 63), ("-1", (1 << 64) - 1)):
+    of_one("RotaryEmbedding, place " + name, "RotaryEmbedding", ["x", "c", "c", "p"], [1, 1, 4], [tensor("c", [3, 2]),
+           field(1, 0, 1) + field(1, 0, 1) + field(2, 0, 7) + text(8, "p") + field(7, 0, place)], 23, runs=REFUSED)
+    of_one("ScatterElements, place " + name, "ScatterElements", ["x", "p", "x"], [1], [
+        field(1, 0, 1) + field(1, 0, 1) + field(2, 0, 7) + text(8, "p") + field(7, 0, place)], 18,
+        runs=None if name == "-1" else REFUSED)
+    of_one("NegativeLogLikelihoodLoss, target " + name, "NegativeLogLikelihoodLoss", ["x", "t"], [3], [integers("t", [place])], 13,
+           runs=REFUSED, reduction="none")
+of_one("ScatterND, places of no numbers", "ScatterND", ["x", "p", "x"], [1], [
+    field(1, 0, 1) + field(1, 0, 0) + field(2, 0, 7) + text(8, "p")], 18, runs=REFUSED)
+of_one("ScatterElements, 60000 updates of one place", "ScatterElements", ["x", "p", "u"], [1], [
+    field(1, 0, 1) + field(1, 0, 60000) + field(2, 0, 7) + text(8, "p") + field(7, 2, bytes(60000)), tensor("u", [1, 60000])], 18,
+    runs=REFUSED, axis=1, reduction="add")
+of_one("CausalConvWithState, a kernel of 60000 at one entry", "CausalConvWithState", ["x", "w"], [1, 1], [tensor("w", [1, 1, 60000])], 27,
+       outputs=("out", "state"))
+of_one("CausalConvWithState, a kernel of none", "CausalConvWithState", ["x", "w"], [1, 1], [tensor("w", [1, 1, 0], b"")], 27,
+       runs=REFUSED)
+of_one("SoftmaxCrossEntropyLoss of no classes", "SoftmaxCrossEntropyLoss", ["x", "t"], [0], [integers("t", [0])], 13, runs=REFUSED,
+       reduction="none")
+of_one("SoftmaxCrossEntropyLoss, all ignored", "SoftmaxCrossEntropyLoss", ["x", "t"], [3], [integers("t", [7])], 13, reduction="none",
+       ignore_index=7)
+
 # ---- initializers and shapes that are claimed
 
 for dims in ([1 << 62], [1 << 32, 1 << 32], [1 << 31, 2], [(1 << 64) - 1], [1] * 9, [1] * 100000, [0, 1 << 62], [1 << 20, 1 << 20]):

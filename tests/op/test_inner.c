@@ -95,6 +95,65 @@ START_TEST(entries_are_moved)
 }
 END_TEST
 
+/* An error that nobody asked for is not read. */
+START_TEST(failures_without_an_error)
+{
+  low.in = (size_t[]){0, 2, 2};
+  low.n_in = 3;
+  ck_assert_int_eq(clarke_operator_find("RotaryEmbedding")->lower(&low, NULL), CLARKE_ENOMEM); /* cosines of one axis */
+  ck_assert_int_eq(clarke_operator_find("RotaryEmbedding")->lower(&low, &error), CLARKE_EINPUT);
+  says(error.text, "input 1 is not of (1, 3, 2), and there are no position_ids");
+  ck_assert_int_eq(clarke_inner_failed(&error), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_inner_failed(NULL), CLARKE_ENOMEM);
+}
+END_TEST
+
+/* A mask that is computed broadcasts to the scores, (1, 2, 3, 3): not from one key, and they do not to it. */
+START_TEST(masks_do_not_widen_scores)
+{
+  const size_t one = clarke_inner_sliced(&low, 0, 3, 0, 1, &error), keys = clarke_inner_sliced(&low, 0, 3, 0, 3, &error);
+  const size_t head = clarke_inner_sliced(&low, 0, 1, 0, 1, &error);
+  const clarke_op *attention = clarke_operator_find("Attention");
+
+  low.n_in = 4;
+  low.in = (size_t[]){0, 0, 0, one};
+  ck_assert_int_eq(attention->lower(&low, &error), CLARKE_EINPUT);
+  says(error.text, "a mask of one key for 3");
+  low.in = (size_t[]){head, head, head, keys};
+  ck_assert_int_eq(attention->lower(&low, &error), CLARKE_EINPUT);
+  says(error.text, "a mask of 2 entries along axis 1; the scores have 1");
+  low.in = (size_t[]){0, 0, 0, keys};
+  ck_assert_int_eq(attention->lower(&low, &error), CLARKE_OK);
+}
+END_TEST
+
+/* Of one sample an input of the samples alone has as many entries as one class has weights. */
+START_TEST(weights_of_each_sample_are_none)
+{
+  set_value(0, false, 0, NULL);
+  free(g.values[1].integer);
+  set_value(1, true, 1, (const size_t[]){1});
+  g.values[1].integer = calloc(1, sizeof *g.values[1].integer);
+  free(g.values[2].real);
+  set_value(2, true, 2, (const size_t[]){1, 1});
+  g.values[2].real = calloc(1, sizeof *g.values[2].real);
+  low.in = (size_t[]){2, 1, 0};
+  low.n_in = 3;
+  ck_assert_int_eq(clarke_operator_find("NegativeLogLikelihoodLoss")->lower(&low, &error), CLARKE_EINPUT);
+  says(error.text, "the weights are of each sample");
+}
+END_TEST
+
+/* A list of none, and a shape of no axes, need no memory that they lie in. */
+START_TEST(lists_of_none)
+{
+  const size_t list = clarke_inner_integers(&low, NULL, 0, &error), number = clarke_inner_number(&low, 2, &error);
+  const size_t y = clarke_inner_reshaped(&low, number, NULL, 0, &error);
+
+  ck_assert(g.values[list].rank == 1 && g.values[list].count == 0 && g.values[y].rank == 0 && g.values[y].real[0] == 2);
+}
+END_TEST
+
 /* Heads lie one after another along the last axis, and go back there. */
 START_TEST(heads_are_taken_apart)
 {
@@ -177,6 +236,10 @@ main(void)
   tcase_add_test(tests, failures_name_both_nodes);
   tcase_add_test(tests, constants_are_no_parameters);
   tcase_add_test(tests, entries_are_moved);
+  tcase_add_test(tests, failures_without_an_error);
+  tcase_add_test(tests, masks_do_not_widen_scores);
+  tcase_add_test(tests, weights_of_each_sample_are_none);
+  tcase_add_test(tests, lists_of_none);
   tcase_add_test(tests, heads_are_taken_apart);
   tcase_add_test(tests, scores_are_scaled);
   tcase_add_test(tests, marks_are_copied);

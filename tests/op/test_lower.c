@@ -105,6 +105,7 @@ START_TEST(constants_become_activations)
   low.in = (size_t[]){2, 0};
   low.n_in = 2;
   ck_assert_int_eq(clarke_lower_lift(&low, &error), CLARKE_OK); /* not all are constants */
+  ck_assert_int_eq(clarke_lower_lift_given(&low, &error), CLARKE_OK);
   ck_assert(low.in[0] == 2 && g.n_steps == 1);
   ck_assert_int_eq(clarke_lower_lift_first(&low, &error), CLARKE_OK);
   ck_assert(low.in[0] == g.n_values - 1 && g.n_steps == 2 && g.steps[1].kind == CLARKE_SUM);
@@ -114,6 +115,12 @@ START_TEST(constants_become_activations)
   ck_assert_int_eq(clarke_lower_lift(&low, &error), CLARKE_OK);
   v = clarke_lower_value(&low, 0);
   ck_assert(!v->constant && v->batch.none && v->rank == 1 && v->count == 3 && alone[1] == 2 && g.steps[2].in[1].coef == -1);
+  low.in = (size_t[]){2, CLARKE_NONE, 2};
+  low.n_in = 3;
+  ck_assert_int_eq(clarke_lower_lift(&low, &error), CLARKE_OK); /* one is left out */
+  ck_assert(low.in[0] == 2 && g.n_steps == 3);
+  ck_assert_int_eq(clarke_lower_lift_given(&low, &error), CLARKE_OK);
+  ck_assert(low.in[0] == g.n_values - 1 && g.n_steps == 4);
   for (int same = 0; same < 2; same++) {
     low.in = one;
     low.n_in = 1;

@@ -175,6 +175,21 @@ mask_places(const builder *b, const value *mask, const size_t *d)
   return at;
 }
 
+/* The scores plus a mask of activations, which broadcasts to them: they do not to it. */
+static value
+with_activations(builder *b, const attention *a, const value *x, const value *mask)
+{
+  size_t d[MAX_RANK], all[4] = {a->batch, a->heads, a->queries, a->keys}, r = mask->rank;
+  need(mask->holds == HOLDS_FLOATS, "a mask of truth values that are computed of activations");
+  whole_run(b, mask, d);
+  need(r >= 1 && r <= 4 && d[r - 1] == a->keys, "a mask of activations, of another number of keys or of axes");
+  for (size_t i = 0; i + 1 < r; i++)
+    need(d[i] == 1 || d[i] == all[4 - r + i], "a mask of other axes");
+  value y = inner_of(b, "Add", x, mask);
+  need(memcmp(y.dims, x->dims, 4 * sizeof *d) == 0, "a mask of other axes");
+  return y;
+}
+
 /* The scores plus a mask of numbers, without those that a query does not see: of these nothing is left behind the softmax. */
 static value
 masked(builder *b, const attention *a, value x)
@@ -185,8 +200,7 @@ masked(builder *b, const attention *a, value x)
   for (size_t i = 1; i < a->batch && is_batch(b, &x) && a->lengths != NULL; i++)
     need(a->lengths[i] == a->lengths[0], "each sample has another length");
   if (mask != NULL && mask->constant == NULL) {
-    need(mask->holds == HOLDS_FLOATS, "a mask of truth values that are computed of activations");
-    x = inner_of(b, "Add", &x, mask);
+    x = with_activations(b, a, &x, mask);
     mask = NULL;
   }
   need(mask == NULL || numbers || mask->constant->type == BOOL, "a mask of integers");
@@ -374,6 +388,8 @@ lower_linear_attention(builder *b)
     state = next_state(b, &r, t > 0 || has_input(b, 3) ? &state : NULL, t);
     value q = at_time(b, &r.q, t, false), wide = repeated(b, &state, r.heads / r.kv_heads, false);
     read[t] = inner_of(b, "MatMul", &q, &wide);
+    need(read[t].dims[0] == read[0].dims[0] && read[t].shared == read[0].shared,
+         "what is read is of all samples at one time, and of each at another");
   }
   size_t samples = read[0].dims[0], all = r.heads * r.value_size;
   step *s = add_step(b, LINEAR, 1, 3, (size_t[]){samples, r.times, all});
