@@ -317,6 +317,7 @@ check_whole(const updates *u)
 {
   static const char theta[] = "after/theta/";
   size_t unsaid = 0;
+  require(u->stated.n > 0, "one parameter or more is expected");
   for (size_t i = 0; i < u->n; i++) {
     const char *name = u->all[i].name;
     require(u->read[i] || strncmp(name, theta, strlen(theta)) != 0, "nothing is said of %s", name + strlen(theta));
@@ -343,8 +344,8 @@ check_recorded_update(const char *folder)
   last_line();
   check_whole(&u);
   mpq_clear(&u.scale);
-  printf("VERIFIED\n%sEach recorded number is no farther from what the rule makes, in real arithmetic, of the recorded "
-         "state "
-         "and gradient.\n",
+  printf("VERIFIED\n%sThe rule and its settings are this proof's: they were not compared with those in run.json.\n"
+         "Each recorded number is no farther from what the rule makes, in real arithmetic, of the recorded state and "
+         "gradient.\n",
          account_text());
 }
