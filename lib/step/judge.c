@@ -307,6 +307,24 @@ distance(const clarke_number *x, double d)
   return most;
 }
 
+/* Does the rule leave theta, or that slot, exactly where it was? So it does where the gradient, the decay and m are 0, and v where it is 0 or
+ * a sum; and theta where the step size is 0. (psi is not asked about.) */
+static bool
+stays(const double *start, const clarke_step_question *q, const clarke_step_tensor *t, int slot, size_t i)
+{
+  const clarke_rule *r = q->rule;
+  const bool pulled = t->gradient[i] != 0 || (start[0] != 0 && mpq_sgn(q->hypers->of[CLARKE_HYPER_DECAY]) != 0);
+  const bool slides = r->slot[CLARKE_SLOT_M] && start[1 + CLARKE_SLOT_M] != 0;
+
+  if (r->slot[CLARKE_SLOT_PSI])
+    return false;
+  if (slot == CLARKE_SLOT_V)
+    return !pulled && (start[1 + CLARKE_SLOT_V] == 0 || !clarke_rule_takes(r, CLARKE_HYPER_SIGMA));
+  if (slot < 0 && mpq_sgn(q->hypers->of[CLARKE_HYPER_STEP]) == 0)
+    return !slides || strcmp(r->name, "nag") != 0; /* whose m has the step size in it */
+  return !pulled && !slides;
+}
+
 /* The rule's numbers are enclosed as those of a program in floats that hardly round. */
 clarke_status
 clarke_step_distances(double far[1 + CLARKE_N_SLOTS], const clarke_step_question *q, const clarke_step_tensor *t, clarke_error *err)
@@ -314,6 +332,7 @@ clarke_step_distances(double far[1 + CLARKE_N_SLOTS], const clarke_step_question
   clarke_hypers h = *q->hypers;
   shared_question own;
   clarke_step_entry e;
+  double start[1 + CLARKE_N_SLOTS];
   clarke_status status = CLARKE_OK;
 
   h.rounding = (clarke_step_rounding){.unit = 200, .tiny = 4000, .scalar = 200};
@@ -321,9 +340,10 @@ clarke_step_distances(double far[1 + CLARKE_N_SLOTS], const clarke_step_question
   memset(far, 0, (1 + CLARKE_N_SLOTS) * sizeof *far);
   clarke_step_entry_init(&e);
   for (size_t i = 0; i < t->n && status == CLARKE_OK; i++) {
+    find_start(start, &e, &own.question, t, i);
     status = enclose(&e, &own.question, t, i, err);
     for (int s = -1; s < CLARKE_N_SLOTS && status == CLARKE_OK; s++)
-      if (is_asked(q, t, s))
+      if (is_asked(q, t, s) && !(start[1 + s] == recorded_after(t, s, i) && stays(start, q, t, s, i)))
         far[1 + s] = fmax(far[1 + s], distance(number_at(&e, s), recorded_after(t, s, i)));
     if (status == CLARKE_OK)
       status = clarke_work_check(err);

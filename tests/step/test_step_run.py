@@ -414,6 +414,7 @@ def proved(folder):
     grown(folder, folder / "grown.proof")
     begun(folder, folder / "begun.proof")
     emptied(folder, folder / "emptied.proof")
+    rested(folder, folder / "rested.proof")
     for name in SHAPES:
         run.gradient[name] = run.gradient[name][0], [g * 3 for g in run.gradient[name][1]]
     ask(folder, run, "--proof", str(proof))
@@ -476,6 +477,28 @@ def emptied(folder, proof):
         status, said = check(proof)
         expect(f"{parameters} parameters, epsilon {eps}", (status == 0) == (parameters > 0) and (status == 1) == (parameters == 0), said)
         expect("what is 0 over 0", ("taken for 0" in said) == (status == 0), said)
+
+
+def rested(folder, proof):
+    """What nothing moves has a proof, beside what moves: within 0. And with a step size of 0, as where a schedule begins."""
+    still = ADAM | {"lr": 0.0}
+    for optimizer, settings, rule, k in (("SGD", SGD | {"weight_decay": 0}, sgd, 0), ("Adam", ADAM, adam, 0), ("Adam", still, adam, 0), ("Adam", still, adam, 3)):
+        run = Run(optimizer, settings, rule, k)
+        for name in ("a.bias",) if k == 0 else ():
+            for tensors, key in ((run.update, "gradient/" + name), (run.gradient, name)):
+                tensors[key] = SHAPES[name], [0.0] * count(SHAPES[name])
+            for key in run.update:
+                if key.startswith("after/") and key.endswith(name) and "/step/" not in key:
+                    run.update[key] = run.update[f"before/theta/{name}"] if "/theta/" in key else (SHAPES[name], [0.0] * count(SHAPES[name]))
+        ask(folder, run, "--proof", str(proof))
+        said = check(proof)
+        expect(f"{optimizer} at rest, lr {settings['lr']}", said[0] == 0 and "theta within 0, having moved by up to about 0\n" in said[1], said)
+        tiny = copy.deepcopy(run)
+        tiny.update["gradient/a.bias"] = tiny.gradient["a.bias"] = [3], [1e-300, 0.0, 0.0]  # it moves, by less than can be told
+        proof.unlink()
+        if optimizer == "SGD":
+            expect("no proof of what moves, if by nothing that is seen", "would show nothing" in ask(folder, tiny.moved("after/momentum_buffer/a.bias", 0, lambda x: 1e-300),
+                                                                                                 "--proof", str(proof), status=2))
 
 
 def forged(folder, proof):
