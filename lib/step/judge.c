@@ -307,22 +307,23 @@ distance(const clarke_number *x, double d)
   return most;
 }
 
-/* Does the rule leave theta, or that slot, exactly where it was? So it does where the gradient, the decay and m are 0, and v where it is 0 or
- * a sum; and theta where the step size is 0. (psi is not asked about.) */
+/* Does the rule leave theta, or that slot, exactly where it was? It does where the gradient, the decay and m are 0, and v where it is 0 or a
+ * sum; and theta where the step size is 0. (psi is not asked about.) */
 static bool
 stays(const double *start, const clarke_step_question *q, const clarke_step_tensor *t, int slot, size_t i)
 {
   const clarke_rule *r = q->rule;
-  const bool pulled = t->gradient[i] != 0 || (start[0] != 0 && mpq_sgn(q->hypers->of[CLARKE_HYPER_DECAY]) != 0);
+  const bool decays = start[0] != 0 && mpq_sgn(q->hypers->of[CLARKE_HYPER_DECAY]) != 0;
+  const bool of_gradient = t->gradient[i] == 0 && !(decays && q->hypers->decay == CLARKE_DECAY_COUPLED);
   const bool slides = r->slot[CLARKE_SLOT_M] && start[1 + CLARKE_SLOT_M] != 0;
 
   if (r->slot[CLARKE_SLOT_PSI])
     return false;
   if (slot == CLARKE_SLOT_V)
-    return !pulled && (start[1 + CLARKE_SLOT_V] == 0 || !clarke_rule_takes(r, CLARKE_HYPER_SIGMA));
+    return of_gradient && (start[1 + CLARKE_SLOT_V] == 0 || !clarke_rule_takes(r, CLARKE_HYPER_SIGMA));
   if (slot < 0 && mpq_sgn(q->hypers->of[CLARKE_HYPER_STEP]) == 0)
     return !slides || strcmp(r->name, "nag") != 0; /* whose m has the step size in it */
-  return !pulled && !slides;
+  return of_gradient && !slides && !(slot < 0 && decays);
 }
 
 /* The rule's numbers are enclosed as those of a program in floats that hardly round. */

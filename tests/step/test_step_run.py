@@ -482,17 +482,18 @@ def emptied(folder, proof):
 def rested(folder, proof):
     """What nothing moves has a proof, beside what moves: within 0. And with a step size of 0, as where a schedule begins."""
     still = ADAM | {"lr": 0.0}
-    for optimizer, settings, rule, k in (("SGD", SGD | {"weight_decay": 0}, sgd, 0), ("Adam", ADAM, adam, 0), ("Adam", still, adam, 0), ("Adam", still, adam, 3)):
-        run = Run(optimizer, settings, rule, k)
+    for optimizer, settings, rule, k in (("SGD", SGD | {"weight_decay": 0}, sgd, 0), ("Adam", ADAM, adam, 0), ("Adam", still, adam, 0), ("Adam", still, adam, 3),
+                                         ("AdamW", DECAYED, adam, 0)):
+        run, left = Run(optimizer, settings, rule, k), 1 - settings["lr"] * settings["weight_decay"]
         for name in ("a.bias",) if k == 0 else ():
             for tensors, key in ((run.update, "gradient/" + name), (run.gradient, name)):
                 tensors[key] = SHAPES[name], [0.0] * count(SHAPES[name])
             for key in run.update:
                 if key.startswith("after/") and key.endswith(name) and "/step/" not in key:
-                    run.update[key] = run.update[f"before/theta/{name}"] if "/theta/" in key else (SHAPES[name], [0.0] * count(SHAPES[name]))
+                    run.update[key] = SHAPES[name], [x * left for x in run.update[f"before/theta/{name}"][1]] if "/theta/" in key else [0.0] * count(SHAPES[name])
         ask(folder, run, "--proof", str(proof))
         said = check(proof)
-        expect(f"{optimizer} at rest, lr {settings['lr']}", said[0] == 0 and "theta within 0, having moved by up to about 0\n" in said[1], said)
+        expect(f"{optimizer} at rest, lr {settings['lr']}", said[0] == 0 and (" m" if left < 1 else "theta") + " within 0, having moved by up to about 0\n" in said[1], said)
         tiny = copy.deepcopy(run)
         tiny.update["gradient/a.bias"] = tiny.gradient["a.bias"] = [3], [1e-300, 0.0, 0.0]  # it moves, by less than can be told
         proof.unlink()
