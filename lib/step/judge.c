@@ -46,13 +46,10 @@ is_asked(const clarke_step_question *q, const clarke_step_tensor *t, int slot)
   return slot < 0 || (q->rule->slot[slot] && t->slot[1][slot] != NULL);
 }
 
-/* when: 0 before the step, where a slot that is not there is 0, 1 after it. */
 static double
-recorded_at(const clarke_step_tensor *t, int when, int slot, size_t i)
+recorded_after(const clarke_step_tensor *t, int slot, size_t i)
 {
-  const double *of = slot < 0 ? t->theta[when] : t->slot[when][slot];
-
-  return of != NULL ? of[i] : 0;
+  return slot < 0 ? t->theta[1][i] : t->slot[1][slot][i];
 }
 
 static const clarke_number *
@@ -134,6 +131,26 @@ radius_of(const clarke_number *x)
   return x->exact ? 0 : mag_get_d(arb_radref(x->b));
 }
 
+/* Where theta, then each slot, is before the step: as recorded, or where the rule begins it. */
+static void
+find_start(double start[1 + CLARKE_N_SLOTS], clarke_step_entry *e, const clarke_step_question *q, const clarke_step_tensor *t, size_t i)
+{
+  bool begins = false;
+
+  start[0] = t->theta[0][i];
+  for (int s = 0; s < CLARKE_N_SLOTS; s++) {
+    start[1 + s] = t->slot[0][s] != NULL ? t->slot[0][s][i] : 0;
+    begins = begins || (t->slot[0][s] == NULL && is_asked(q, t, s));
+  }
+  if (!begins)
+    return;
+  set_double(&e->theta, t->theta[0][i]);
+  clarke_rule_begin(e, q->rule, q->hypers);
+  for (int s = 0; s < CLARKE_N_SLOTS; s++)
+    if (t->slot[0][s] == NULL)
+      start[1 + s] = clarke_number_double(&e->slot[s]);
+}
+
 /* Does an entry stay as it was, and the rule says so, but for rounding? Then no wrong step passes for it. */
 static bool
 is_at_rest(const clarke_number *x, double before, double after)
@@ -171,30 +188,31 @@ note(clarke_step_finding *f, int slot, size_t i, double recorded, const clarke_n
 
 /* How wide are the bounds? */
 static void
-measure(clarke_step_finding *f, const clarke_step_entry *e, const clarke_step_question *q, const clarke_step_tensor *t, size_t i)
+measure(clarke_step_finding *f, const clarke_step_entry *e, const double *start, const clarke_step_question *q, const clarke_step_tensor *t,
+        size_t i)
 {
   for (int s = -1; s < CLARKE_N_SLOTS; s++)
-    if (is_asked(q, t, s) && !is_at_rest(number_at(e, s), recorded_at(t, 0, s, i), recorded_at(t, 1, s, i)))
+    if (is_asked(q, t, s) && !is_at_rest(number_at(e, s), start[1 + s], recorded_after(t, s, i)))
       f->bound[1 + s] = fmax(f->bound[1 + s], clarke_up_mul(2, radius_of(number_at(e, s))));
 }
 
 /* How far has it moved? */
 static void
-add_move(clarke_step_finding *f, const clarke_step_question *q, const clarke_step_tensor *t, size_t i)
+add_move(clarke_step_finding *f, const double *start, const clarke_step_question *q, const clarke_step_tensor *t, size_t i)
 {
   for (int s = -1; s < CLARKE_N_SLOTS; s++)
     if (is_asked(q, t, s))
-      f->moved[1 + s] = fmax(f->moved[1 + s], fabs(recorded_at(t, 1, s, i) - recorded_at(t, 0, s, i)));
+      f->moved[1 + s] = fmax(f->moved[1 + s], fabs(recorded_after(t, s, i) - start[1 + s]));
 }
 
 static clarke_status
-compare(clarke_step_finding *f, const clarke_step_entry *e, const clarke_step_question *q, const clarke_step_tensor *t, size_t i,
-        clarke_error *err)
+compare(clarke_step_finding *f, const clarke_step_entry *e, const double *start, const clarke_step_question *q, const clarke_step_tensor *t,
+        size_t i, clarke_error *err)
 {
   int worst = 1, where = -1;
 
   for (int s = -1; s < CLARKE_N_SLOTS; s++) {
-    const int is = is_asked(q, t, s) ? is_inside(number_at(e, s), recorded_at(t, 1, s, i)) : 1;
+    const int is = is_asked(q, t, s) ? is_inside(number_at(e, s), recorded_after(t, s, i)) : 1;
 
     if (is == 1 || worst == 0)
       continue;
@@ -205,9 +223,9 @@ compare(clarke_step_finding *f, const clarke_step_entry *e, const clarke_step_qu
   f->open += worst < 0;
   f->wrong += worst == 0;
   if (worst != -1)
-    measure(f, e, q, t, i);
+    measure(f, e, start, q, t, i);
   if ((worst == 0 && f->wrong == 1) || (worst < 0 && f->wrong == 0 && f->open == 1))
-    return note(f, where, i, recorded_at(t, 1, where, i), number_at(e, where), err);
+    return note(f, where, i, recorded_after(t, where, i), number_at(e, where), err);
   return CLARKE_OK;
 }
 
@@ -217,9 +235,11 @@ judge_entry(clarke_step_finding *f, clarke_step_entry *e, const clarke_step_ques
 {
   const uint64_t ways = q->single != NULL ? ways_of(f, q, t, i) : 0;
   clarke_error why = {CLARKE_OK, ""};
+  double start[1 + CLARKE_N_SLOTS];
   clarke_status status;
 
-  add_move(f, q, t, i);
+  find_start(start, e, q, t, i);
+  add_move(f, start, q, t, i);
   if (ways != 0) {
     f->bits++;
     f->ways &= ways;
@@ -227,7 +247,7 @@ judge_entry(clarke_step_finding *f, clarke_step_entry *e, const clarke_step_ques
   }
   status = enclose(e, q, t, i, &why);
   if (status == CLARKE_OK)
-    return compare(f, e, q, t, i, err);
+    return compare(f, e, start, q, t, i, err);
   if (status != CLARKE_EVAGUE)
     return clarke_fail(err, status, "%s", why.text);
   f->open++;
@@ -287,6 +307,25 @@ distance(const clarke_number *x, double d)
   return most;
 }
 
+/* Does the rule leave theta, or that slot, exactly where it was? It does where the gradient, the decay and m are 0, and v where it is 0 or a
+ * sum; and theta where the step size is 0. (psi is not asked about.) */
+static bool
+stays(const double *start, const clarke_step_question *q, const clarke_step_tensor *t, int slot, size_t i)
+{
+  const clarke_rule *r = q->rule;
+  const bool decays = start[0] != 0 && mpq_sgn(q->hypers->of[CLARKE_HYPER_DECAY]) != 0;
+  const bool of_gradient = t->gradient[i] == 0 && !(decays && q->hypers->decay == CLARKE_DECAY_COUPLED);
+  const bool slides = r->slot[CLARKE_SLOT_M] && start[1 + CLARKE_SLOT_M] != 0;
+
+  if (r->slot[CLARKE_SLOT_PSI])
+    return false;
+  if (slot == CLARKE_SLOT_V)
+    return of_gradient && (start[1 + CLARKE_SLOT_V] == 0 || !clarke_rule_takes(r, CLARKE_HYPER_SIGMA));
+  if (slot < 0 && mpq_sgn(q->hypers->of[CLARKE_HYPER_STEP]) == 0)
+    return !slides || strcmp(r->name, "nag") != 0; /* whose m has the step size in it */
+  return of_gradient && !slides && !(slot < 0 && decays);
+}
+
 /* The rule's numbers are enclosed as those of a program in floats that hardly round. */
 clarke_status
 clarke_step_distances(double far[1 + CLARKE_N_SLOTS], const clarke_step_question *q, const clarke_step_tensor *t, clarke_error *err)
@@ -294,6 +333,7 @@ clarke_step_distances(double far[1 + CLARKE_N_SLOTS], const clarke_step_question
   clarke_hypers h = *q->hypers;
   shared_question own;
   clarke_step_entry e;
+  double start[1 + CLARKE_N_SLOTS];
   clarke_status status = CLARKE_OK;
 
   h.rounding = (clarke_step_rounding){.unit = 200, .tiny = 4000, .scalar = 200};
@@ -301,10 +341,11 @@ clarke_step_distances(double far[1 + CLARKE_N_SLOTS], const clarke_step_question
   memset(far, 0, (1 + CLARKE_N_SLOTS) * sizeof *far);
   clarke_step_entry_init(&e);
   for (size_t i = 0; i < t->n && status == CLARKE_OK; i++) {
+    find_start(start, &e, &own.question, t, i);
     status = enclose(&e, &own.question, t, i, err);
     for (int s = -1; s < CLARKE_N_SLOTS && status == CLARKE_OK; s++)
-      if (is_asked(q, t, s))
-        far[1 + s] = fmax(far[1 + s], distance(number_at(&e, s), recorded_at(t, 1, s, i)));
+      if (is_asked(q, t, s) && !(start[1 + s] == recorded_after(t, s, i) && stays(start, q, t, s, i)))
+        far[1 + s] = fmax(far[1 + s], distance(number_at(&e, s), recorded_after(t, s, i)));
     if (status == CLARKE_OK)
       status = clarke_work_check(err);
   }

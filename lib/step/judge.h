@@ -24,7 +24,8 @@ typedef struct {
 typedef struct {
   size_t bits, within, wrong, open; /* entries: bit for bit; within the bound; outside; the bound is infinite */
   uint64_t ways;           /* in each of these all that are bit for bit are the program's */
-  /* Of theta, then of each slot. At most: the bound on entries that are not bit for bit, or move by nothing; at least: how far one moves. */
+  /* Of theta, then of each slot. At most: the bound on entries that are not bit for bit, or move by nothing; at least: how far one moves,
+   * from where it was recorded or the rule begins it. */
   double bound[1 + CLARKE_N_SLOTS], moved[1 + CLARKE_N_SLOTS];
   int slot;                /* of the first entry that is wrong, or else open: -1 theta; */
   size_t entry;

@@ -592,6 +592,14 @@ def hook_that_looks(step):
         raise AssertionError("the hooks are not those that were there")
 
 
+@attack()
+def parameter_without_entries(step):
+    """Tensors without entries have no memory: that of one is not that of another, which the backward pass makes."""
+    model = Net(lambda h: torch.cat((h.relu(), model.none)))
+    model.none = nn.Parameter(torch.zeros(0, model.first.out_features))
+    plain(step, model)
+
+
 @attack(told="surrogates")
 def full_backward_hook(step):
     model = Net()

@@ -166,6 +166,42 @@ START_TEST(judged)
 }
 END_TEST
 
+/* A state that was not recorded moves from where the rule begins it: rmsprop's v from 1, inna's psi from (1 - alpha beta) theta. */
+START_TEST(begun)
+{
+  static const struct {
+    const char *rule;
+    int slot;
+    double after, moved;
+  } cases[] = {{"rmsprop", CLARKE_SLOT_V, 1 - 0x1p-53, 0x1p-53}, {"inna", CLARKE_SLOT_PSI, -2.75, 0.25}};
+  static const clarke_hyper given[] = {CLARKE_HYPER_STEP, CLARKE_HYPER_ALPHA, CLARKE_HYPER_BETA, CLARKE_HYPER_SIGMA};
+  static const double as[] = {0x1p-4, 2, 2, 1 - 0x1p-50};
+
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const double theta[2] = {1, 0.5}, g = 0.5;
+    clarke_step_tensor t = {.n = 1, .gradient = &g, .theta = {theta, theta + 1}};
+    clarke_step_question q = {.rule = clarke_rule_find(cases[i].rule)};
+    clarke_step_finding f;
+    clarke_hypers h;
+
+    clarke_hypers_init(&h);
+    for (size_t k = 0; k < 4; k++)
+      if (clarke_rule_takes(q.rule, given[k])) {
+        h.given[given[k]] = true;
+        mpq_set_d(h.of[given[k]], as[k]);
+      }
+    OK(clarke_rule_check(&h, q.rule, &error));
+    h.rounding = (clarke_step_rounding){.unit = 53, .tiny = 1022, .scalar = 52};
+    q.hypers = &h;
+    t.slot[1][cases[i].slot] = &cases[i].after;
+    OK(clarke_step_judge(&f, &q, &t, false, &error));
+    ck_assert_msg(f.moved[1 + cases[i].slot] == cases[i].moved, "%s: %g", cases[i].rule, f.moved[1 + cases[i].slot]);
+    clarke_step_finding_clear(&f);
+    clarke_hypers_clear(&h);
+  }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -178,5 +214,6 @@ main(void)
   tcase_add_test(tests, fused_or_not);
   tcase_add_test(tests, products);
   tcase_add_test(tests, judged);
+  tcase_add_test(tests, begun);
   return run_tests();
 }

@@ -407,9 +407,14 @@ def proved(folder):
     expect("and its own product where a group has both", check(proof)[0] == 0, check(proof))
     run = Run("Adam", ADAM, adam)
     ask(folder, run, "--proof", str(proof))
+    said = check(proof)[1]
+    expect("whose settings they are, in numbers that can be read", "settings are this proof's" in said and "eta = 5764607523034235/576460752303423488 (about 0.01), " in said
+           and "weight-decay = 0\n" in said, said)
     forged(folder, proof)
     grown(folder, folder / "grown.proof")
     begun(folder, folder / "begun.proof")
+    emptied(folder, folder / "emptied.proof")
+    rested(folder, folder / "rested.proof")
     for name in SHAPES:
         run.gradient[name] = run.gradient[name][0], [g * 3 for g in run.gradient[name][1]]
     ask(folder, run, "--proof", str(proof))
@@ -459,6 +464,43 @@ def begun(folder, proof):
                                  "direction down", f"parameter w 0 1/1000 {far}"]))
         said = check(proof)
         expect(f"v began with 1: {v}", said[0] == status and ("not small" in said[1]) == (status == 1), said)
+        expect("where v began is said", status == 1 or "having moved by up to about 0.3 from 1, as the rule begins\n" in said[1], said)
+
+
+def emptied(folder, proof):
+    """A proof is about one parameter at least. Where m, v and epsilon are 0 the quotient is taken for 0, and the statement says so."""
+    for parameters, eps, tensors in ((0, "0", ()), (0, "1", ()), (1, "0", ("after/theta/w", "after/exp_avg/w", "after/exp_avg_sq/w"))):
+        data = safetensors({key: ([1], [0.0]) for key in ("before/theta/w", "gradient/w", *tensors)})
+        (folder / "optimizer.safetensors").write_bytes(data)
+        proof.write_text(sealed(["clarke-proof 1", "claim stepped", "optimizer optimizer.safetensors " + hashlib.sha256(data).hexdigest(), "scale 1", "rule torch-adam", "groups 1",
+                                 f"group {parameters}", "number eta 1", "number sigma 1/2", "number momentum 1/2", f"number eps {eps}", "number weight-decay 0", "decay coupled",
+                                 "root outside", "direction down", *["parameter w 0 0 0 0"] * parameters]))
+        status, said = check(proof)
+        expect(f"{parameters} parameters, epsilon {eps}", (status == 0) == (parameters > 0) and (status == 1) == (parameters == 0), said)
+        expect("what is 0 over 0", ("taken for 0" in said) == (status == 0), said)
+
+
+def rested(folder, proof):
+    """What nothing moves has a proof, beside what moves: within 0. And with a step size of 0, as where a schedule begins."""
+    still = ADAM | {"lr": 0.0}
+    for optimizer, settings, rule, k in (("SGD", SGD | {"weight_decay": 0}, sgd, 0), ("Adam", ADAM, adam, 0), ("Adam", still, adam, 0), ("Adam", still, adam, 3),
+                                         ("AdamW", DECAYED, adam, 0)):
+        run, left = Run(optimizer, settings, rule, k), 1 - settings["lr"] * settings["weight_decay"]
+        for name in ("a.bias",) if k == 0 else ():
+            for tensors, key in ((run.update, "gradient/" + name), (run.gradient, name)):
+                tensors[key] = SHAPES[name], [0.0] * count(SHAPES[name])
+            for key in run.update:
+                if key.startswith("after/") and key.endswith(name) and "/step/" not in key:
+                    run.update[key] = SHAPES[name], [x * left for x in run.update[f"before/theta/{name}"][1]] if "/theta/" in key else [0.0] * count(SHAPES[name])
+        ask(folder, run, "--proof", str(proof))
+        said = check(proof)
+        expect(f"{optimizer} at rest, lr {settings['lr']}", said[0] == 0 and (" m" if left < 1 else "theta") + " within 0, having moved by up to about 0" in said[1], said)
+        tiny = copy.deepcopy(run)
+        tiny.update["gradient/a.bias"] = tiny.gradient["a.bias"] = [3], [1e-300, 0.0, 0.0]  # it moves, by less than can be told
+        proof.unlink()
+        if optimizer == "SGD":
+            expect("no proof of what moves, if by nothing that is seen", "would show nothing" in ask(folder, tiny.moved("after/momentum_buffer/a.bias", 0, lambda x: 1e-300),
+                                                                                                 "--proof", str(proof), status=2))
 
 
 def forged(folder, proof):

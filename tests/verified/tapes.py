@@ -55,7 +55,7 @@ def text_of(net):
     text = Text()
     text.line("tape 1")
     text.line(f"samples {len(net['x'])} together {len(net['x'])}")
-    text.line(f"parameter 0 w [{len(net['w'])}]", ("values", [str(v) for v in net["w"]]))
+    text.line(f"parameter 0 {net.get('name', 'w')} [{len(net['w'])}]", ("values", [str(v) for v in net["w"]]))
     width = len(net["x"][0])
     text.line(f"step 0 input {width} [{len(net['x'])},{width}]", ("values", [str(v) for sample in net["x"] for v in sample]))
     for s, (kind, attributes, rows) in enumerate(net["steps"], 1):
@@ -73,7 +73,7 @@ def proof_of(net, directions, more=()):
              f"loss {net['loss']}", "wrt *", "profile pytorch-2.13", *net["rules"], "touched 0", "evidence ad", "cell ad",
              f"directions {len(directions)}"]
     for d in directions:
-        lines += ["direction", *(f"move w at {i} {v}" for i, v in enumerate(d) if v != 0)]
+        lines += ["direction", *(f"move {net.get('name', 'w')} at {i} {v}" for i, v in enumerate(d) if v != 0)]
     return proofs.sealed(lines)
 
 
@@ -249,6 +249,7 @@ def by_hand(verified, work):
     down, up = [[Fraction(-1)]], [[Fraction(1)]]
     cases = [
         ("relu, down", tape, proof_of(relu, down), "VERIFIED"),
+        ("a parameter that is called as blocks are", text_of({**relu, "name": "values"}), proof_of({**relu, "name": "values"}, down), "VERIFIED"),
         ("relu, up", tape, proof_of(relu, up), "REJECTED"),
         ("relu, nowhere", tape, proof_of(relu, []), "REJECTED"),
         ("relu, down at last", tape, proof_of(relu, [[Fraction(0)], [Fraction(-1)]]), "VERIFIED"),

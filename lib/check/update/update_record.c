@@ -170,6 +170,15 @@ begin_entry(const updates *u, update_entry *e, const stepped_tensor *p, size_t i
   interval_add(&e->slot[PSI], &e->slot[THETA], &q);
 }
 
+/* The same in words. */
+static const char *
+begins_with(const updates *u, int s)
+{
+  if (s == PSI)
+    return "theta (1 - alpha beta), as the rule begins";
+  return s == V && u->rule.of->v_is_one ? "1, as the rule begins" : "0, as the rule begins";
+}
+
 /* The most by which it has moved, from where it began. */
 static void
 add_move(stepped_tensor *p, int s, const interval *start, size_t i)
@@ -227,14 +236,15 @@ check_entry(const updates *u, update_entry *e, stepped_tensor *p, size_t i)
 
 /* A distance that is not small beside how far the tensor moved would let a wrong state pass. */
 static void
-state_part(const stepped_tensor *p, int s)
+state_part(const updates *u, const stepped_tensor *p, int s)
 {
   RATIONAL(four);
   mpq_mul_2exp(&four, &p->within[s], 2);
   require(mpq_cmp(&four, &p->moved[s]) <= 0, "%s: the distance of %s is not small beside how far it moved", p->name,
           slot_says[s]);
-  gmp_fprintf(account, "      %s within %Qd, having moved by up to about %.3g\n", slot_says[s], &p->within[s],
-              mpq_get_d(&p->moved[s]));
+  gmp_fprintf(account, "      %s within %Qd, having moved by up to about %.3g%s%s\n", slot_says[s], &p->within[s],
+              mpq_get_d(&p->moved[s]), p->part[0][s] == NULL ? " from " : "",
+              p->part[0][s] == NULL ? begins_with(u, s) : "");
 }
 
 /* `parameter NAME K`, and the distance of each part that is recorded after the step. */
@@ -264,7 +274,7 @@ check_parameter(updates *u)
     check_entry(u, e, &p, i);
   for (int s = 0; s < N_SLOTS; s++) {
     if (p.part[1][s] != NULL)
-      state_part(&p, s);
+      state_part(u, &p, s);
     mpq_clear(&p.within[s]);
     mpq_clear(&p.moved[s]);
   }
@@ -317,6 +327,7 @@ check_whole(const updates *u)
 {
   static const char theta[] = "after/theta/";
   size_t unsaid = 0;
+  require(u->stated.n > 0, "one parameter or more is expected");
   for (size_t i = 0; i < u->n; i++) {
     const char *name = u->all[i].name;
     require(u->read[i] || strncmp(name, theta, strlen(theta)) != 0, "nothing is said of %s", name + strlen(theta));
@@ -343,8 +354,8 @@ check_recorded_update(const char *folder)
   last_line();
   check_whole(&u);
   mpq_clear(&u.scale);
-  printf("VERIFIED\n%sEach recorded number is no farther from what the rule makes, in real arithmetic, of the recorded "
-         "state "
-         "and gradient.\n",
+  printf("VERIFIED\n%sThe rule and its settings are this proof's: they were not compared with those in run.json.\n"
+         "Each recorded number is no farther from what the rule makes, in real arithmetic, of the recorded state and "
+         "gradient.\n",
          account_text());
 }

@@ -304,13 +304,24 @@ step_dinadam_printed(const update *u, update_entry *e, const interval *g)
   {                                                                                                                    \
     [ETA] = true, [DECAY] = true, __VA_ARGS__                                                                          \
   }
-#define CORRECTED                                                                                                      \
-  "m = b m + (1 - b) g; v = s v + (1 - s) g^2; theta - eta (m / (1 - b^k)) / root(v / (1 - s^k)), k from 1"
 #define RMSPROP "v = s v + (1 - s) g^2; m = b m + g / root(v); theta - eta m"
 #define ADAM WITH([SIGMA] = true, [MOMENTUM] = true, [EPS] = true)
 #define NADAM WITH([SIGMA] = true, [MOMENTUM] = true, [EPS] = true, [MOMENTUM_DECAY] = true)
 #define MU "mu_k = b (1 - 0.96^(k momentum-decay) / 2)"
 #define INNA WITH([ALPHA] = true, [BETA] = true, [SIGMA] = true, [EPS] = true)
+
+/* Rules that differ in their defaults alone, which a proof states. */
+#define CORRECTED_ADAM(called)                                                                                         \
+  {                                                                                                                    \
+    .name = called,                                                                                                    \
+    .says = "m = b m + (1 - b) g; v = s v + (1 - s) g^2; theta - eta (m / (1 - b^k)) / root(v / (1 - s^k)), k from 1", \
+    .step = step_adam, .slot = {OF_M, OF_V}, .number = ADAM, .corrects = true                                          \
+  }
+#define ADAGRAD(called)                                                                                                \
+  {                                                                                                                    \
+    .name = called, .says = "v + g^2; theta - eta g / root(v)", .step = step_adagrad, .slot = {OF_V},                  \
+    .number = WITH([EPS] = true)                                                                                       \
+  }
 
 static const update_rule rules[] = {
     {.name = "sgd", .says = "theta - eta g", .step = step_sgd, .number = WITH()},
@@ -330,16 +341,8 @@ static const update_rule rules[] = {
      .step = step_torch_sgd,
      .slot = {OF_M},
      .number = WITH([MOMENTUM] = true, [DAMPENING] = true)},
-    {.name = "adagrad",
-     .says = "v + g^2; theta - eta g / root(v)",
-     .step = step_adagrad,
-     .slot = {OF_V},
-     .number = WITH([EPS] = true)},
-    {.name = "torch-adagrad",
-     .says = "v + g^2; theta - eta g / root(v)",
-     .step = step_adagrad,
-     .slot = {OF_V},
-     .number = WITH([EPS] = true)},
+    ADAGRAD("adagrad"),
+    ADAGRAD("torch-adagrad"),
     {.name = "rmsprop", .says = RMSPROP, .step = step_rmsprop, .slot = {OF_M, OF_V}, .number = ADAM, .v_is_one = true},
     {.name = "torch-rmsprop", .says = RMSPROP, .step = step_rmsprop, .slot = {OF_M, OF_V}, .number = ADAM},
     {.name = "adam",
@@ -347,25 +350,10 @@ static const update_rule rules[] = {
      .step = step_adam,
      .slot = {OF_M, OF_V},
      .number = ADAM},
-    {.name = "adam-corrected",
-     .says = CORRECTED,
-     .step = step_adam,
-     .slot = {OF_M, OF_V},
-     .number = ADAM,
-     .corrects = true},
-    {.name = "adamw", .says = CORRECTED, .step = step_adam, .slot = {OF_M, OF_V}, .number = ADAM, .corrects = true},
-    {.name = "torch-adam",
-     .says = CORRECTED,
-     .step = step_adam,
-     .slot = {OF_M, OF_V},
-     .number = ADAM,
-     .corrects = true},
-    {.name = "torch-adamw",
-     .says = CORRECTED,
-     .step = step_adam,
-     .slot = {OF_M, OF_V},
-     .number = ADAM,
-     .corrects = true},
+    CORRECTED_ADAM("adam-corrected"),
+    CORRECTED_ADAM("adamw"),
+    CORRECTED_ADAM("torch-adam"),
+    CORRECTED_ADAM("torch-adamw"),
     {.name = "tensorflow-adam",
      .says = "m = b m + (1 - b) g; v = s v + (1 - s) g^2; theta - eta sqrt(1 - s^k) / (1 - b^k) m / root(v), k from 1",
      .step = step_tensorflow,

@@ -21,6 +21,15 @@ update_read_rule(update *u)
   require(u->of != NULL, "no rule is called '%.40s'", name);
 }
 
+/* A double's fraction is long: what it is about stands behind. */
+static void
+state_number(const char *name, const rational *q)
+{
+  gmp_fprintf(account, "%s = %Qd", name, q);
+  if (mpz_sizeinbase(mpq_denref(q), 2) > 40)
+    fprintf(account, " (about %.9g)", mpq_get_d(q));
+}
+
 /* The numbers that the rule has, each on its line. */
 static void
 read_numbers(update *u)
@@ -34,7 +43,8 @@ read_numbers(update *u)
     require(mpq_sgn(&u->number[i]) >= 0, "%s is below 0", number_names[i]);
     require((i != SIGMA && i != MOMENTUM) || mpq_cmp(&u->number[i], &plus_one) < 0, "%s is not below 1",
             number_names[i]);
-    gmp_fprintf(account, "%s%s = %Qd", i == ETA ? "  " : ", ", number_says[i], &u->number[i]);
+    fputs(i == ETA ? "  " : ", ", account);
+    state_number(number_says[i], &u->number[i]);
   }
   fputs("\n", account);
   require(!u->of->slot[PSI] || mpq_sgn(&u->number[BETA]) > 0, "beta is 0");
@@ -61,7 +71,8 @@ read_choices(update *u)
                        : "theta (1 - eta weight-decay) before the step");
   if (u->of->slot[V]) {
     u->inside = read_choice("root", "inside", "outside");
-    fprintf(account, "  root(v): %s\n", u->inside ? "sqrt(v + eps)" : "sqrt(v) + eps");
+    fprintf(account, "  root(v): %s%s\n", u->inside ? "sqrt(v + eps)" : "sqrt(v) + eps",
+            mpq_sgn(&u->number[EPS]) == 0 ? "; 0 over a root that is 0 is taken for 0" : "");
   }
   if (u->of->number[DAMPENING]) {
     u->nesterov = read_choice("nesterov", "yes", "no");

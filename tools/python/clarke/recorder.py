@@ -228,7 +228,7 @@ class record:
             for p in self.aside:
                 p.grad = None
         self.trace.owned = [p.untyped_storage() for p in self.parameters.values() if p.requires_grad]  # so no other tensor has their addresses
-        self.trace.parameters = {storage.data_ptr() for storage in self.trace.owned}
+        self.trace.parameters = {storage.data_ptr() for storage in self.trace.owned} - {0}  # tensors without entries have no memory, so all have its address
         self.trace.trained |= self.trace.parameters
         self.trace.homes = {id(p): place(p) for p in self.parameters.values()}
         self.hooks.append(model.register_forward_pre_hook(self.enter_model, with_kwargs=True, prepend=True))

@@ -12,6 +12,7 @@ let outside = Proof_file.outside
 let hash_of_tape text =
   let short = Buffer.create 4096 in
   let rec blocks words lines = match words with
+    | "parameter" :: _ :: _name :: words -> blocks words lines
     | ("values" | "factors" | "sources" | "features") :: n :: hash :: words ->
       let rec take n b lines = if n = 0 then lines else match lines with
         | l :: lines when l <> "" && l.[0] = ' ' ->
