@@ -145,6 +145,15 @@ def others():
     with open("one.prog", "w") as out:
         out.write("input x\noutput exp(x) * exp(-x)\n")
     expect(asked("one.prog", declared(1, 1) + "(assert (>= Y_0 1))\n", "x=1")["answer"] == "undecided", "no precision tells what is equal")
+    with open("wide.prog", "w") as out:
+        out.write("input x\noutput exp(x), exp(4000*x) * (exp(x) * exp(-x) - 1)\n")
+    late = f"(assert (<= Y_0 {e}))\n"
+    for first, second, failing, open_ in ((late, "(assert (<= X_0 0))\n", [4, 5], 0), ("(assert (>= Y_1 0))\n", "(assert (<= X_0 0))\n", [5], 1)):
+        answer = asked("wide.prog", declared(1, 2) + first + second, "x=1")
+        expect([row["line"] for row in answer["failing"]] == failing and answer["not_decided"] == open_, f"all are asked: {answer}")
+        expect(answer["nearest"] == {"line": 5, "margin": "-1"}, f"what fails is told, not what is not decided: {answer}")
+    shown = said(CLARKE, "check-point", "wide.prog", "--property", "p.vnnlib", "--at", "x=1")[1]
+    expect("1 of 2 assertions fail, and of 1 no precision told. That of line 5 fails by 1." in shown, shown)
     with open("c.txt", "w") as out:
         out.write("((X_0 1) (Y_0 3))")
     answer = asked("smooth.prog", text, "c.txt")

@@ -17,6 +17,7 @@
 
 #define ORDERS ((size_t)16)
 #define MOST_ORDERS ((size_t)1000)
+#define UNDECIDED 2 /* the sign of a ball that holds 0 */
 #define NAMED ((size_t)10) /* assertions that fail, in the report */
 
 typedef struct {
@@ -225,7 +226,7 @@ exit_status(const replay *c)
 
     if (sign == -1)
       return EXIT_FAILS;
-    status = sign == 2 ? EXIT_UNDECIDED : status;
+    status = sign == UNDECIDED ? EXIT_UNDECIDED : status;
   }
   return status;
 }
@@ -240,7 +241,17 @@ measure(replay *c)
     clarke_property_margin(&c->part[i], &c->query.asserted.part[i], c->value, c->execution.precision);
 }
 
-/* Branches are told at a precision at which assertions need not be: those are asked again at others. */
+static size_t
+count_of(const replay *c, int sign)
+{
+  size_t n = 0;
+
+  for (size_t i = 0; i < c->query.asserted.n; i++)
+    n += clarke_number_sign(&c->part[i]) == sign;
+  return n;
+}
+
+/* Branches are told at a precision at which assertions need not be: those are asked again at others, all of them, for it is told how many fail. */
 static clarke_status
 decide(replay *c, clarke_error *err)
 {
@@ -257,7 +268,7 @@ decide(replay *c, clarke_error *err)
   for (size_t i = 0; i < c->query.n_inputs; i++)
     clarke_number_set_q(&c->value[i], c->session.at[i]);
   measure(c);
-  while (status == CLARKE_OK && exit_status(c) == EXIT_UNDECIDED && c->execution.precision < CLARKE_PRECISION_LAST) {
+  while (status == CLARKE_OK && count_of(c, UNDECIDED) > 0 && c->execution.precision < CLARKE_PRECISION_LAST) {
     const long precision = 2 * c->execution.precision;
 
     clarke_execution_clear(&c->execution);
@@ -368,7 +379,7 @@ put_margin(FILE *to, const clarke_number *margin)
   char text[40];
   mpq_t q, distance;
 
-  if (sign == 0 || sign == 2) {
+  if (sign == 0 || sign == UNDECIDED) {
     fputs(sign == 0 ? "by nothing: both sides are equal" : "not known", to);
     return;
   }
@@ -380,26 +391,22 @@ put_margin(FILE *to, const clarke_number *margin)
   mpq_clears(q, distance, NULL);
 }
 
-/* The assertion whose margin is the least; of balls the one whose middle is. */
+/* The assertion whose margin is the least, of those that make the answer what it is; of balls that meet the first. */
 static size_t
 nearest(const replay *c)
 {
-  size_t at = 0;
+  const size_t n = c->query.asserted.n;
+  const int status = exit_status(c);
+  size_t at = n;
 
-  for (size_t i = 1; i < c->query.asserted.n; i++)
-    if (clarke_number_compare(&c->part[i], &c->part[at], c->execution.precision) == -1)
+  for (size_t i = 0; i < n; i++) {
+    const int sign = clarke_number_sign(&c->part[i]);
+    const bool counts = status == EXIT_FAILS ? sign == -1 : status == EXIT_UNDECIDED ? sign == UNDECIDED : true;
+
+    if (counts && (at == n || clarke_number_compare(&c->part[i], &c->part[at], c->execution.precision) == -1))
       at = i;
+  }
   return at;
-}
-
-static size_t
-count_failing(const replay *c)
-{
-  size_t n = 0;
-
-  for (size_t i = 0; i < c->query.asserted.n; i++)
-    n += clarke_number_sign(&c->part[i]) == -1;
-  return n;
 }
 
 static void
@@ -416,9 +423,12 @@ put_answer(FILE *to, const replay *c)
     break;
   case EXIT_FAILS:
     fputs("No: in exact arithmetic ", to);
-    fprintf(to, "%zu of ", count_failing(c));
+    fprintf(to, "%zu of ", count_of(c, -1));
     clarke_put_count(to, n, "assertion");
-    fprintf(to, " fail. That of line %zu fails ", c->query.asserted.part[at].line);
+    fputs(" fail", to);
+    if (count_of(c, UNDECIDED) > 0)
+      fprintf(to, ", and of %zu no precision told", count_of(c, UNDECIDED));
+    fprintf(to, ". That of line %zu fails ", c->query.asserted.part[at].line);
     put_margin(to, &c->part[at]);
     break;
   default: fputs("It was not decided: a number could not be told from another at the highest precision", to);
@@ -548,6 +558,7 @@ set_exact(json_t **j, const replay *c)
       clarke_json_append(&failing, json_pack("{s:I, s:o}", "line", (json_int_t)c->query.asserted.part[i].line, "margin", number_json(&c->part[i])));
   clarke_json_set(j, "nearest", json_pack("{s:I, s:o}", "line", (json_int_t)c->query.asserted.part[nearest(c)].line, "margin", number_json(&c->part[nearest(c)])));
   clarke_json_set(j, "failing", failing);
+  clarke_json_set(j, "not_decided", json_integer((json_int_t)count_of(c, UNDECIDED)));
   clarke_json_set(j, "outputs", outputs);
   set_given(j, c);
   set_floats(j, c);
