@@ -51,7 +51,7 @@ copy_text(char **to, const json_t *j, const char *key, clarke_error *err)
   return clarke_text_copy(to, text, json_string_length(j), key, err);
 }
 
-/* A text, or a list of `least` or more that differ; a key that is missing has none. */
+/* A text, or a list of `least` or more that differ; a key that is missing has none, and an empty list does not stand for that. */
 static clarke_status
 read_texts(clarke_manifest_texts *to, const json_t *object, const char *key, size_t least, size_t most, clarke_error *err)
 {
@@ -59,8 +59,8 @@ read_texts(clarke_manifest_texts *to, const json_t *object, const char *key, siz
   const size_t n = list == NULL ? 0 : json_is_array(list) ? json_array_size(list) : 1;
   clarke_status status = CLARKE_OK;
 
-  if (n < least || n > most)
-    return clarke_fail(err, CLARKE_EINPUT, "'%s': expected a list of %zu to %zu texts; there are %zu", key, least, most, n);
+  if (n < least || n > most || (list != NULL && n == 0))
+    return clarke_fail(err, CLARKE_EINPUT, "'%s': expected a list of %zu to %zu texts; there are %zu", key, least > 0 ? least : 1, most, n);
   to->text = calloc(n + 1, sizeof *to->text);
   if (to->text == NULL)
     return clarke_no_memory(err);
@@ -115,8 +115,8 @@ read_seeds(clarke_manifest *m, const json_t *object, clarke_error *err)
     return CLARKE_OK;
   if (json_is_object(seeds))
     return read_range(m, seeds, err);
-  if (!json_is_array(seeds) || json_array_size(seeds) > CLARKE_MOST_PATTERNS)
-    return fail_key("seeds", "a list of up to 4096 whole numbers, or {\"from\": A, \"count\": N}", err);
+  if (json_array_size(seeds) < 1 || json_array_size(seeds) > CLARKE_MOST_PATTERNS)
+    return fail_key("seeds", "a list of 1 to 4096 whole numbers, or {\"from\": A, \"count\": N}", err);
   m->seed = malloc((json_array_size(seeds) + 1) * sizeof *m->seed);
   if (m->seed == NULL)
     return clarke_no_memory(err);
