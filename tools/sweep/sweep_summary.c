@@ -262,7 +262,7 @@ tell(summary *s, const json_t *head, size_t missing, bool json, clarke_error *er
     return clarke_json_print(stdout, answer, JSON_INDENT(2), "\n", err);
   if (answer == NULL)
     return clarke_no_memory(err);
-  printf("%zu of %zu jobs answered, the loss's %s over a minibatch.\n", s->n_lines, clarke_count_at(head, "jobs"), clarke_text_at(head, "reduction"));
+  printf("%zu of %zu jobs answered; reduction of the loss: %s.\n", s->n_lines, clarke_count_at(head, "jobs"), clarke_text_at(head, "reduction"));
   json_array_foreach(groups, i, one)
     print_group(one, s->tau);
   json_decref(answer);
