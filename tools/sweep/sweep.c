@@ -34,7 +34,7 @@ enum { OPTION_SHARD = 256, OPTION_REDUCTION, OPTION_JOB_FILE, OPTION_SHARDS, OPT
 static const struct argp_option options[] = {
   {"output", 'o', "FILE", 0, "where the results go, a line a job. Jobs that it has are not done again", 0},
   {"shard", OPTION_SHARD, "I/N", 0, "of N parts of the jobs the I-th alone, I from 1 to N; clarke merge puts them together", 0},
-  {"reduction", OPTION_REDUCTION, "mean|sum", 0, "of the loss over the minibatch (default: as the manifest says, mean without)", 0},
+  {"reduction", OPTION_REDUCTION, "mean|sum", 0, "of the loss over the minibatch (default: as the manifest says, or else mean)", 0},
   {"tau", OPTION_TAU, "T", 0, "count differences beyond T in the summary's shares (default: 0)", 0},
   {"job-file", OPTION_JOB_FILE, "FILE", 0, "do nothing, but write a job for `hq job submit-file`, a task for each of --shards parts", 0},
   {"shards", OPTION_SHARDS, "N", 0, "the number of tasks that --job-file writes (default: 16)", 0},
@@ -46,14 +46,15 @@ static const struct argp_option options[] = {
 };
 
 static char doc[] =
-  "Asks of each checkpoint and minibatch that MANIFEST names how far apart AD's gradients are under its profiles: exactly, and in "
-  "floats, in a declared order (docs/sweep.md). Each difference is told to be a real bifurcation, a branch that floats alone take, or "
-  "rounding. MANIFEST is a JSON file with the keys model, checkpoints or seeds, batches, profiles, formats, loss, reduction, wrt."
+  "Frameworks take different slopes at kinks, and different entries among equal ones; a profile says which. Of each checkpoint and minibatch "
+  "that MANIFEST names it is asked how far apart the gradients are under two profiles: exactly, and in floats, in a declared order "
+  "(docs/sweep.md). A difference in floats is real (exact gradients differ, too: a bifurcation), a branch (only rounding puts a number on "
+  "a kink) or rounding of the same numbers. MANIFEST is a JSON file with the keys model, checkpoints or seeds, batches, profiles, formats, loss, reduction, wrt."
   "\vExample:\n"
   "  clarke sweep sweep.json -o results.jsonl\n"
   "  clarke sweep sweep.json --shard 1/3 -o results.1.jsonl\n"
   "  clarke merge results.*.jsonl -o results.jsonl\n\n"
-  "Exit status: 0 all jobs are answered, 2 some could not be asked, 3 work was told to stop before its end. What was answered "
+  "Exit status: 0 all jobs are answered (of the part), 2 some could not be asked, 3 work was told to stop before its end. What was answered "
   "stays in FILE, and is not asked again.";
 
 static void
