@@ -154,6 +154,12 @@ def others():
         expect(answer["nearest"] == {"line": 5, "margin": "-1"}, f"what fails is told, not what is not decided: {answer}")
     shown = said(CLARKE, "check-point", "wide.prog", "--property", "p.vnnlib", "--at", "x=1")[1]
     expect("1 of 2 assertions fail, and of 1 no precision told. That of line 5 fails by 1." in shown, shown)
+    for model, words, says in (("smooth.prog", "(assert (<= X_0 0.9999999999999999))", "the assertion fails. That of line 3 fails by about 1e-16."),
+                              ("smooth.prog", "(assert (<= (* 1e-390 Y_0) 0))", "fails by less than 1e-300."),
+                              ("smooth.prog", "(assert (>= (* 1e390 Y_0) 0))", "the assertion holds. Nearest to failing is that of line 3: it holds by more than 1e+300.")):
+        asked(model, declared(1, 1) + words, "x=1")
+        shown = said(CLARKE, "check-point", model, "--property", "p.vnnlib", "--at", "x=1")[1]
+        expect(says in shown, shown)
     with open("c.txt", "w") as out:
         out.write("((X_0 1) (Y_0 3))")
     answer = asked("smooth.prog", text, "c.txt")

@@ -20,6 +20,7 @@
 #define ORDERS ((size_t)16)
 #define MOST_ORDERS ((size_t)1000)
 #define UNDECIDED 2 /* the sign of a ball that holds 0 */
+#define NEAREST 1e-300 /* nearer, or as much farther, a double does not tell a distance */
 #define NAMED ((size_t)10) /* assertions that fail, in the report */
 
 typedef struct {
@@ -291,6 +292,10 @@ put_margin(FILE *to, const clarke_number *margin)
     fputs(sign == 0 ? "by nothing: both sides are equal" : "not known", to);
     return;
   }
+  if (x < NEAREST || x > 1 / NEAREST) {
+    fprintf(to, x < NEAREST ? "by less than %g" : "by more than %g", x < NEAREST ? NEAREST : 1 / NEAREST);
+    return;
+  }
   snprintf(text, sizeof text, "%.6g", x);
   mpq_inits(q, distance, NULL);
   mpq_set_d(q, isfinite(x) ? x : 0);
@@ -324,16 +329,20 @@ put_answer(FILE *to, const replay *c)
 
   switch (exit_status(c)) {
   case EXIT_HOLDS:
-    fputs("Yes: in exact arithmetic all of ", to);
-    clarke_put_count(to, n, "assertion");
-    fprintf(to, " hold. Nearest to failing is that of line %zu: it holds ", c->query.asserted.part[at].line);
+    fputs("Yes: in exact arithmetic ", to);
+    if (n == 1)
+      fputs("the assertion holds", to);
+    else
+      fprintf(to, "all %zu assertions hold", n);
+    fprintf(to, ". Nearest to failing is that of line %zu: it holds ", c->query.asserted.part[at].line);
     put_margin(to, &c->part[at]);
     break;
   case EXIT_FAILS:
     fputs("No: in exact arithmetic ", to);
-    fprintf(to, "%zu of ", count_of(c, -1));
-    clarke_put_count(to, n, "assertion");
-    fputs(" fail", to);
+    if (n == 1)
+      fputs("the assertion fails", to);
+    else
+      fprintf(to, "%zu of %zu assertions fail", count_of(c, -1), n);
     if (count_of(c, UNDECIDED) > 0)
       fprintf(to, ", and of %zu no precision told", count_of(c, UNDECIDED));
     fprintf(to, ". That of line %zu fails ", c->query.asserted.part[at].line);
