@@ -1,6 +1,7 @@
 #include "format/manifest.h"
 
 #include "base/text.h"
+#include "format/object.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -34,12 +35,6 @@ clarke_manifest_clear(clarke_manifest *m)
   clarke_manifest_init(m);
 }
 
-static clarke_status
-fail_key(const char *key, const char *expected, clarke_error *err)
-{
-  return clarke_fail(err, CLARKE_EINPUT, "'%s': expected %s", key, expected);
-}
-
 /* Of one line, and not empty: it is the name of something. */
 static clarke_status
 copy_text(char **to, const json_t *j, const char *key, clarke_error *err)
@@ -47,11 +42,11 @@ copy_text(char **to, const json_t *j, const char *key, clarke_error *err)
   const char *text = json_string_value(j);
 
   if (text == NULL || *text == '\0' || strchr(text, '\n') != NULL)
-    return fail_key(key, "a text of one line", err);
+    return clarke_object_wrong(key, "a text of one line", err);
   return clarke_text_copy(to, text, json_string_length(j), key, err);
 }
 
-/* A text, or a list of `least` or more that differ; a key that is missing has none. */
+/* A text, or a list of `least` or more that differ; a key that is missing has none, and an empty list does not stand for that. */
 static clarke_status
 read_texts(clarke_manifest_texts *to, const json_t *object, const char *key, size_t least, size_t most, clarke_error *err)
 {
@@ -59,8 +54,9 @@ read_texts(clarke_manifest_texts *to, const json_t *object, const char *key, siz
   const size_t n = list == NULL ? 0 : json_is_array(list) ? json_array_size(list) : 1;
   clarke_status status = CLARKE_OK;
 
-  if (n < least || n > most)
-    return clarke_fail(err, CLARKE_EINPUT, "'%s': expected a list of %zu to %zu texts; there are %zu", key, least, most, n);
+  if (n < least || n > most || (list != NULL && n == 0))
+    return clarke_fail(err, CLARKE_EINPUT, "'%s': expected a list of %zu to %zu texts; there are %zu", key, least > 0 ? least : 1,
+                       most, n);
   to->text = calloc(n + 1, sizeof *to->text);
   if (to->text == NULL)
     return clarke_no_memory(err);
@@ -78,7 +74,7 @@ static clarke_status
 add_seed(clarke_manifest *m, json_int_t value, clarke_error *err)
 {
   if (value < 0 || value > UINT32_MAX)
-    return fail_key("seeds", "whole numbers from 0 to 4294967295", err);
+    return clarke_object_wrong("seeds", "whole numbers from 0 to 4294967295", err);
   for (size_t i = 0; i < m->n_seeds; i++)
     if (m->seed[i] == value)
       return clarke_fail(err, CLARKE_EINPUT, "'seeds': %u is there twice", m->seed[i]);
@@ -95,7 +91,7 @@ read_range(clarke_manifest *m, const json_t *range, clarke_error *err)
 
   if (!json_is_integer(from) || !json_is_integer(count) || json_object_size(range) != 2 || n < 1 || (size_t)n > CLARKE_MOST_SEEDS
       || first < 0 || first > (json_int_t)UINT32_MAX - n + 1)
-    return fail_key("seeds", "{\"from\": A, \"count\": N}, N from 1 to 1048576, seeds below 2^32", err);
+    return clarke_object_wrong("seeds", "{\"from\": A, \"count\": N}, N from 1 to 1048576, seeds below 2^32", err);
   m->seed = malloc((size_t)n * sizeof *m->seed);
   if (m->seed == NULL)
     return clarke_no_memory(err);
@@ -115,14 +111,14 @@ read_seeds(clarke_manifest *m, const json_t *object, clarke_error *err)
     return CLARKE_OK;
   if (json_is_object(seeds))
     return read_range(m, seeds, err);
-  if (!json_is_array(seeds) || json_array_size(seeds) > CLARKE_MOST_PATTERNS)
-    return fail_key("seeds", "a list of up to 4096 whole numbers, or {\"from\": A, \"count\": N}", err);
+  if (json_array_size(seeds) < 1 || json_array_size(seeds) > CLARKE_MOST_PATTERNS)
+    return clarke_object_wrong("seeds", "a list of 1 to 4096 whole numbers, or {\"from\": A, \"count\": N}", err);
   m->seed = malloc((json_array_size(seeds) + 1) * sizeof *m->seed);
   if (m->seed == NULL)
     return clarke_no_memory(err);
   for (size_t i = 0; i < json_array_size(seeds) && status == CLARKE_OK; i++)
     status = json_is_integer(json_array_get(seeds, i)) ? add_seed(m, json_integer_value(json_array_get(seeds, i)), err)
-                                                       : fail_key("seeds", "whole numbers", err);
+                                                       : clarke_object_wrong("seeds", "whole numbers", err);
   return status;
 }
 
@@ -133,7 +129,7 @@ read_reduction(clarke_manifest *m, const json_t *object, clarke_error *err)
   const char *text = j == NULL ? "mean" : json_string_value(j);
 
   if (text == NULL || (strcmp(text, "mean") != 0 && strcmp(text, "sum") != 0))
-    return fail_key("reduction", "\"mean\" or \"sum\"", err);
+    return clarke_object_wrong("reduction", "\"mean\" or \"sum\"", err);
   m->sum = *text == 's';
   return CLARKE_OK;
 }
@@ -189,13 +185,11 @@ read_object(clarke_manifest *m, const json_t *object, clarke_error *err)
 clarke_status
 clarke_manifest_parse(clarke_manifest *m, const void *data, size_t size, const char *file, clarke_error *err)
 {
-  json_error_t where;
-  json_t *object = json_loadb(data, size, JSON_REJECT_DUPLICATES, &where);
-  clarke_status status;
+  json_t *object;
+  clarke_status status = clarke_object_parse(&object, data, size, file, err);
 
-  if (object == NULL)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: no JSON: line %d: %s", file, where.line,
-                       clarke_text_valid(where.text, strlen(where.text)) ? where.text : "not readable");
+  if (status != CLARKE_OK)
+    return status;
   status = read_object(m, object, err);
   json_decref(object);
   if (status == CLARKE_OK)

@@ -1,7 +1,7 @@
 #include "format/run.h"
 
-#include "base/text.h"
 #include "exact/literal.h"
+#include "format/object.h"
 #include "op/profile.h"
 
 #include <jansson.h>
@@ -71,25 +71,10 @@ clarke_run_description_clear(clarke_run_description *r)
   clarke_run_description_init(r);
 }
 
-/* What is wrong is a key that is missing, or holds something else. */
-static clarke_status
-fail_key(const char *key, const char *expected, clarke_error *err)
-{
-  return clarke_fail(err, CLARKE_EINPUT, "'%s': expected %s", key, expected);
-}
-
-static clarke_status
-copy_string(char **to, const json_t *j, const char *key, clarke_error *err)
-{
-  if (!json_is_string(j))
-    return fail_key(key, "a text", err);
-  return clarke_text_copy(to, json_string_value(j), json_string_length(j), key, err);
-}
-
 static clarke_status
 read_text(char **to, const json_t *object, const char *key, clarke_error *err)
 {
-  return copy_string(to, json_object_get(object, key), key, err);
+  return clarke_object_text(to, json_object_get(object, key), key, err);
 }
 
 /* `least`: how many there must be; of 0 the key may be missing, too. */
@@ -102,12 +87,12 @@ read_texts(char ***to, size_t *n, const json_t *object, const char *key, size_t 
   if (list == NULL && least == 0)
     return CLARKE_OK;
   if (!json_is_array(list) || json_array_size(list) < least)
-    return fail_key(key, least == 0 ? "a list of texts" : "a list of one text or more", err);
+    return clarke_object_wrong(key, least == 0 ? "a list of texts" : "a list of one text or more", err);
   *to = calloc(json_array_size(list) + 1, sizeof **to);
   if (*to == NULL)
     return clarke_no_memory(err);
   while (*n < json_array_size(list) && status == CLARKE_OK) {
-    status = copy_string(&(*to)[*n], json_array_get(list, *n), key, err);
+    status = clarke_object_text(&(*to)[*n], json_array_get(list, *n), key, err);
     ++*n;
   }
   return status;
@@ -134,14 +119,14 @@ read_file(clarke_run_file *to, const json_t *object, const char *key, bool hashe
   clarke_status status;
 
   if ((hashed || given != NULL) && !is_digest(json_string_value(given)))
-    return fail_key(key, "a file with its sha256, 64 digits", err);
+    return clarke_object_wrong(key, "a file with its sha256, 64 digits", err);
   if (given != NULL)
     memcpy(to->sha256, json_string_value(given), 65);
   if (!json_is_object(j))
-    return fail_key(key, "a file", err);
+    return clarke_object_wrong(key, "a file", err);
   status = read_text(&to->name, j, "file", err);
   if (status == CLARKE_OK && !is_plain(to->name))
-    return fail_key(key, "a plain name in the folder", err);
+    return clarke_object_wrong(key, "a plain name in the folder", err);
   return status;
 }
 
@@ -160,9 +145,9 @@ read_update(clarke_run_statistics *one, const json_t *j, clarke_error *err)
   if (status == CLARKE_OK && json_object_get(j, "count") != NULL)
     status = read_text(&one->count, j, "count", err);
   if (status == CLARKE_OK && samples != NULL && (!json_is_integer(samples) || json_integer_value(samples) < 1))
-    status = fail_key("samples", "a number from 1", err);
+    status = clarke_object_wrong("samples", "a number from 1", err);
   if (status == CLARKE_OK && (momentum == NULL || !clarke_literal_parse(one->momentum, momentum)))
-    status = fail_key("momentum", "a text that is a number", err);
+    status = clarke_object_wrong("momentum", "a text that is a number", err);
   return status;
 }
 
@@ -174,7 +159,7 @@ read_statistics(clarke_run_step *s, const json_t *list, clarke_error *err)
   if (list == NULL)
     return CLARKE_OK;
   if (!json_is_array(list))
-    return fail_key("statistics", "a list", err);
+    return clarke_object_wrong("statistics", "a list", err);
   s->statistics = calloc(json_array_size(list) + 1, sizeof *s->statistics);
   if (s->statistics == NULL)
     return clarke_no_memory(err);
@@ -200,7 +185,7 @@ read_loss(clarke_run_step *s, const json_t *j, clarke_error *err)
   s->has_loss = text != NULL && clarke_literal_parse(loss, text);
   s->loss = s->has_loss ? mpq_get_d(loss) : 0;
   mpq_clear(loss);
-  return s->has_loss ? CLARKE_OK : fail_key("loss", "a text that is a hexadecimal float", err);
+  return s->has_loss ? CLARKE_OK : clarke_object_wrong("loss", "a text that is a hexadecimal float", err);
 }
 
 /* "calls", "loss" or null; may be missing. */
@@ -219,7 +204,7 @@ read_again(clarke_run_again *again, const json_t *object, clarke_error *err)
   else if (text != NULL && strcmp(text, "loss") == 0)
     *again = CLARKE_AGAIN_LOSS;
   else
-    return fail_key("again", "\"calls\", \"loss\" or null", err);
+    return clarke_object_wrong("again", "\"calls\", \"loss\" or null", err);
   return CLARKE_OK;
 }
 
@@ -231,13 +216,13 @@ read_step(clarke_run_step *s, const json_t *j, clarke_error *err)
   clarke_status status;
 
   if (!json_is_integer(number) || json_integer_value(number) < 0)
-    return fail_key("step", "a number", err);
+    return clarke_object_wrong("step", "a number", err);
   s->step = (size_t)json_integer_value(number);
   status = read_loss(s, json_object_get(j, "loss"), err);
   if (status != CLARKE_OK)
     return status;
   if (scale == NULL || !clarke_literal_parse(s->scale, scale) || mpq_sgn(s->scale) == 0)
-    return fail_key("loss_scale", "a text that is a number, and not 0", err);
+    return clarke_object_wrong("loss_scale", "a text that is a number, and not 0", err);
   status = read_again(&s->again, j, err);
   if (status == CLARKE_OK)
     status = read_file(&s->batch, files, "batch", true, err);
@@ -263,7 +248,7 @@ read_steps(clarke_run_description *r, const json_t *object, clarke_error *err)
   clarke_status status = CLARKE_OK;
 
   if (!json_is_array(list) || json_array_size(list) == 0 || json_array_size(list) > MOST_STEPS)
-    return fail_key("steps", "a list of one step or more", err);
+    return clarke_object_wrong("steps", "a list of one step or more", err);
   r->step = calloc(json_array_size(list), sizeof *r->step);
   if (r->step == NULL)
     return clarke_no_memory(err);
@@ -304,7 +289,7 @@ read_common_flags(clarke_run_description *r, const json_t *flags, clarke_error *
   const char *precision = json_string_value(json_object_get(flags, "float32_matmul_precision"));
 
   if (!json_is_boolean(matmul) || !json_is_boolean(cudnn) || precision == NULL)
-    return fail_key("flags", "precision, or tf32_matmul, tf32_cudnn (true or false) and float32_matmul_precision", err);
+    return clarke_object_wrong("flags", "precision, or tf32_matmul, tf32_cudnn (true or false) and float32_matmul_precision", err);
   r->matmul = strcmp(precision, "highest") != 0 ? CLARKE_TO_TF32 : 0;
   r->matmul |= strcmp(precision, "medium") == 0 ? CLARKE_TO_BF16 : 0;
   if (!r->cpu && (json_is_true(matmul) || json_is_true(cudnn)))
@@ -326,7 +311,8 @@ read_flags(clarke_run_description *r, const json_t *object, const char *device, 
   if (!r->by_operator)
     return read_common_flags(r, flags, err);
   if (!read_factors(&r->matmul, backend, "matmul") || !read_factors(&r->conv, backend, "conv"))
-    return fail_key("flags", "precision, with matmul and conv of the device's backend: ieee, tf32, bf16, fp16 or any", err);
+    return clarke_object_wrong("flags",
+                               "precision, with matmul and conv of the device's backend: ieee, tf32, bf16, fp16 or any", err);
   return CLARKE_OK;
 }
 
@@ -368,16 +354,16 @@ read_run(clarke_run_description *r, const json_t *j, clarke_error *err)
   clarke_status status;
 
   if (format == NULL || strcmp(format, "clarke-run") != 0)
-    return fail_key("format", "\"clarke-run\"", err);
+    return clarke_object_wrong("format", "\"clarke-run\"", err);
   if (!json_is_integer(version) || json_integer_value(version) != 1)
-    return fail_key("version", "1", err);
+    return clarke_object_wrong("version", "1", err);
   if (outside != NULL)
     return read_outside(r, outside, err);
   status = read_device(r, j, err);
   if (status == CLARKE_OK)
     status = read_text(&r->profile, j, "profile", err);
   if (status == CLARKE_OK && !clarke_profile_known(r->profile) && !is_plain(r->profile))
-    status = fail_key("profile", "a known profile, or a plain name in the folder", err);
+    status = clarke_object_wrong("profile", "a known profile, or a plain name in the folder", err);
   if (status == CLARKE_OK)
     status = read_text(&r->loss, j, "loss", err);
   if (status == CLARKE_OK)
@@ -400,14 +386,12 @@ clarke_status
 clarke_run_description_parse(clarke_run_description *r, const void *data, size_t size, const char *file,
                              clarke_error *err)
 {
-  json_error_t why;
-  json_t *j = json_loadb(data, size, JSON_REJECT_DUPLICATES, &why);
-  clarke_status status;
+  json_t *j;
+  clarke_status status = clarke_object_parse(&j, data, size, file, err);
 
   clarke_run_description_clear(r);
-  if (j == NULL)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: no JSON: line %d: %s", file, why.line,
-                       clarke_text_valid(why.text, strlen(why.text)) ? why.text : "not readable");
+  if (status != CLARKE_OK)
+    return status;
   status = read_run(r, j, err);
   json_decref(j);
   if (status == CLARKE_OK)

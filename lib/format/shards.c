@@ -2,6 +2,7 @@
 #include "format/shards.h"
 
 #include "format/file.h"
+#include "format/object.h"
 #include "format/pt.h"
 #include "format/safetensors.h"
 #include "base/text.h"
@@ -86,14 +87,12 @@ read_map(clarke_shards *s, json_t *map, clarke_error *err)
 clarke_status
 clarke_shards_parse(clarke_shards *s, const void *data, size_t size, const char *file, clarke_error *err)
 {
-  json_error_t why;
-  json_t *index = json_loadb(data, size, JSON_REJECT_DUPLICATES, &why);
-  clarke_status status;
+  json_t *index;
+  clarke_status status = clarke_object_parse(&index, data, size, file, err);
 
   clarke_shards_clear(s);
-  if (index == NULL)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: is no JSON: byte %d: %s", file, why.position,
-                       clarke_text_valid(why.text, strlen(why.text)) ? why.text : "not readable");
+  if (status != CLARKE_OK)
+    return status;
   status = json_is_object(index) ? read_map(s, json_object_get(index, "weight_map"), err)
                                  : clarke_fail(err, CLARKE_EINPUT, "is no JSON object");
   json_decref(index);

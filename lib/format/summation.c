@@ -1,7 +1,7 @@
 /* The file of trees (summation.h): one JSON object. */
 #include "format/summation.h"
 
-#include "base/text.h"
+#include "format/object.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -33,19 +33,9 @@ clarke_summations_clear(clarke_summations *s)
 }
 
 static clarke_status
-fail_key(const char *key, const char *expected, clarke_error *err)
-{
-  return clarke_fail(err, CLARKE_EINPUT, "'%s': expected %s", key, expected);
-}
-
-static clarke_status
 read_text(char **to, const json_t *object, const char *key, clarke_error *err)
 {
-  const json_t *j = json_object_get(object, key);
-
-  if (!json_is_string(j))
-    return fail_key(key, "a text", err);
-  return clarke_text_copy(to, json_string_value(j), json_string_length(j), key, err);
+  return clarke_object_text(to, json_object_get(object, key), key, err);
 }
 
 /* [first, last] */
@@ -55,15 +45,15 @@ read_range(size_t range[2], const json_t *object, const char *key, clarke_error 
   const json_t *j = json_object_get(object, key);
 
   if (!json_is_array(j) || json_array_size(j) != 2)
-    return fail_key(key, "the first and the last", err);
+    return clarke_object_wrong(key, "the first and the last", err);
   for (size_t i = 0; i < 2; i++) {
     const json_t *end = json_array_get(j, i);
 
     if (!json_is_integer(end) || json_integer_value(end) < 0)
-      return fail_key(key, "the first and the last", err);
+      return clarke_object_wrong(key, "the first and the last", err);
     range[i] = (size_t)json_integer_value(end);
   }
-  return range[0] <= range[1] ? CLARKE_OK : fail_key(key, "the first and the last", err);
+  return range[0] <= range[1] ? CLARKE_OK : clarke_object_wrong(key, "the first and the last", err);
 }
 
 /* "form" may be missing. */
@@ -79,7 +69,8 @@ read_form(clarke_summation_form *form, const json_t *object, clarke_error *err)
   for (size_t i = 0; i < 4; i++)
     if (json_is_string(j) && strcmp(json_string_value(j), names[i]) == 0)
       *form = (clarke_summation_form)(CLARKE_FORM_FIRST + i);
-  return *form != CLARKE_FORM_NONE ? CLARKE_OK : fail_key("form", "\"first\", \"second\", \"sum\" or \"fused\"", err);
+  return *form != CLARKE_FORM_NONE ? CLARKE_OK
+                                     : clarke_object_wrong("form", "\"first\", \"second\", \"sum\" or \"fused\"", err);
 }
 
 static clarke_status
@@ -101,7 +92,7 @@ read_parts(clarke_summation *s, const json_t *object, clarke_error *err)
   clarke_status status = CLARKE_OK;
 
   if (!json_is_array(list) || json_array_size(list) == 0 || json_array_size(list) > CLARKE_SUMMATION_TREES)
-    return fail_key("trees", "a list of 1 to 16", err);
+    return clarke_object_wrong("trees", "a list of 1 to 16", err);
   s->at = calloc(json_array_size(list), sizeof *s->at);
   if (s->at == NULL)
     return clarke_no_memory(err);
@@ -122,7 +113,7 @@ read_type(clarke_dtype *type, const json_t *object, clarke_error *err)
     return CLARKE_OK;
   *type = CLARKE_F64;
   return name != NULL && strcmp(name, clarke_dtype_name(CLARKE_F64)) == 0 ? CLARKE_OK
-                                                                         : fail_key("type", "\"float32\" or \"float64\"", err);
+                                                                          : clarke_object_wrong("type", "\"float32\" or \"float64\"", err);
 }
 
 static clarke_status
@@ -134,7 +125,7 @@ read_sum(clarke_summation *s, const json_t *j, clarke_error *err)
   if (status == CLARKE_OK)
     status = read_text(&s->name, j, "name", err);
   if (status == CLARKE_OK && (!json_is_integer(leaves) || json_integer_value(leaves) < 1))
-    status = fail_key("leaves", "a number, at least 1", err);
+    status = clarke_object_wrong("leaves", "a number, at least 1", err);
   if (status == CLARKE_OK) {
     s->leaves = (size_t)json_integer_value(leaves);
     status = read_type(&s->type, j, err);
@@ -150,11 +141,11 @@ read_sums(clarke_summations *s, const json_t *j, clarke_error *err)
   clarke_status status = CLARKE_OK;
 
   if (format == NULL || strcmp(format, "clarke-trees") != 0)
-    return fail_key("format", "\"clarke-trees\"", err);
+    return clarke_object_wrong("format", "\"clarke-trees\"", err);
   if (!json_is_integer(version) || json_integer_value(version) != 1)
-    return fail_key("version", "1", err);
+    return clarke_object_wrong("version", "1", err);
   if (!json_is_array(list))
-    return fail_key("sums", "a list", err);
+    return clarke_object_wrong("sums", "a list", err);
   s->sum = calloc(json_array_size(list) + 1, sizeof *s->sum);
   if (s->sum == NULL)
     return clarke_no_memory(err);
@@ -168,14 +159,12 @@ read_sums(clarke_summations *s, const json_t *j, clarke_error *err)
 clarke_status
 clarke_summations_parse(clarke_summations *s, const void *data, size_t size, const char *file, clarke_error *err)
 {
-  json_error_t why;
-  json_t *j = json_loadb(data, size, JSON_REJECT_DUPLICATES, &why);
-  clarke_status status;
+  json_t *j;
+  clarke_status status = clarke_object_parse(&j, data, size, file, err);
 
   clarke_summations_clear(s);
-  if (j == NULL)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: no JSON: line %d: %s", file, why.line,
-                       clarke_text_valid(why.text, strlen(why.text)) ? why.text : "not readable");
+  if (status != CLARKE_OK)
+    return status;
   status = read_sums(s, j, err);
   json_decref(j);
   if (status == CLARKE_OK)

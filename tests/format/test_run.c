@@ -1,6 +1,7 @@
 /* Descriptions of run folders: what is read, and each refusal by its words. */
 #include "../suite.h"
 
+#include "format/object.h"
 #include "format/run.h"
 
 #include <stdio.h>
@@ -203,6 +204,27 @@ START_TEST(run_again)
 }
 END_TEST
 
+START_TEST(objects)
+{
+  clarke_error err = {CLARKE_OK, ""};
+  json_t *j;
+  char *text = NULL;
+
+  ck_assert_int_eq(clarke_object_parse(&j, "{\"a\": \"b\", \"n\": 1}", 18, "f", &err), CLARKE_OK);
+  ck_assert_int_eq(clarke_object_text(&text, json_object_get(j, "a"), "a", &err), CLARKE_OK);
+  ck_assert_str_eq(text, "b");
+  free(text);
+  ck_assert_int_eq(clarke_object_text(&text, json_object_get(j, "n"), "n", &err), CLARKE_EINPUT);
+  ck_assert_str_eq(err.text, "'n': expected a text");
+  ck_assert_int_eq(clarke_object_text(&text, json_object_get(j, "m"), "m", &err), CLARKE_EINPUT);
+  json_decref(j);
+  ck_assert_int_eq(clarke_object_parse(&j, "[1,]", 4, "f", &err), CLARKE_EINPUT);
+  ck_assert_int_eq(strncmp(err.text, "f: is no JSON: line 1: ", 23), 0);
+  ck_assert_int_eq(clarke_object_wrong("k", "1", &err), CLARKE_EINPUT);
+  ck_assert_str_eq(err.text, "'k': expected 1");
+}
+END_TEST
+
 START_TEST(refusals)
 {
   static const struct {
@@ -325,6 +347,7 @@ main(void)
   tcase_add_test(tests, lists_of_texts);
   tcase_add_test(tests, outside_the_reals);
   tcase_add_test(tests, run_again);
+  tcase_add_test(tests, objects);
   tcase_add_test(tests, refusals);
   tcase_add_test(tests, an_update);
   tcase_add_test(tests, an_update_alone);

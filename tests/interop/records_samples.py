@@ -48,6 +48,11 @@ def lenet(drop):
     return nn.Sequential(nn.Conv2d(1, 3, 3), nn.ReLU(), nn.MaxPool2d(2), drop, nn.Flatten(), nn.Linear(12, 6), nn.ReLU(), nn.Dropout(), nn.Linear(6, 2))
 
 
+def weighed(of, *more):
+    """What it is called with are weights, which have as many rows as there are samples."""
+    return Of(lambda m, x, w: m.b(of(m.a(x).relu(), w)), a=nn.Linear(3, 4), b=nn.Linear(4, 2)), [torch.randn(4, 3), torch.randn(4, *more)], True
+
+
 MASK = torch.rand(4, 6, generator=torch.Generator().manual_seed(2)) < 0.6
 STEPS = {
     "dropout": (mlp(nn.Dropout(0.4)), [torch.randn(4, 3)], True),
@@ -59,6 +64,12 @@ STEPS = {
     "two inputs": (Of(lambda m, x, z: m.c(m.a(x).relu() + m.b(z).relu()), a=nn.Linear(3, 6), b=nn.Linear(2, 6), c=nn.Linear(6, 2)),
                    [torch.randn(4, 3), torch.randn(4, 2)], True),
     "numbers that all have": (Of(lambda m, x: m.b(m.a(x).relu() + torch.ones(4, 6)), a=nn.Linear(3, 6), b=nn.Linear(6, 2)), [torch.randn(4, 3)], True),
+    "a bias": weighed(lambda h, w: F.linear(h, torch.eye(4)[[1, 0, 3, 2]], w)),
+    "a norm's weight": weighed(lambda h, w: F.layer_norm(h, (4,), w)),
+    "a norm's weight of groups": weighed(lambda h, w: F.group_norm(h, 2, w)),
+    "a convolution's weight": weighed(lambda h, w: F.conv1d(h[:, None], w).sum(1), 1, 1),
+    "data put beside activations": (Of(lambda m, x, z: m.b(torch.cat([m.a(x).relu(), z[:, :1]], 1)), a=nn.Linear(3, 4), b=nn.Linear(5, 2)),
+                                    [torch.randn(4, 3), torch.randn(4, 2)], True),
     "a matrix with a row for each sample": (Of(lambda m, x: m.b((m.a(x).relu().t() @ torch.eye(4)[:, [1, 0, 3, 2]]).t()), a=nn.Linear(3, 6), b=nn.Linear(6, 2)),
                                             [torch.randn(4, 3)], False),
 }

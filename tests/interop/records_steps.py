@@ -225,6 +225,29 @@ def accumulated(folder):
     except ValueError:
         pass
     expect(all(torch.equal(p.grad, g) for p, g in zip(model.parameters(), kept)), "a record that failed has lost gradients")
+    cleared(os.path.join(folder, "cleared"), model, optimizer)
+
+
+def cleared(run, model, optimizer):
+    """In the block, before the backward pass, gradients are those that there are: they may be cleared, or read. A hook would see others."""
+    x, y = data()
+    plain = copy.deepcopy(model)
+    F.cross_entropy(plain(x), y).backward()
+    for left in (model, plain):
+        left.zero_grad()
+        F.cross_entropy(left(x), y).backward()
+    with clarke.record(run, model, again=False, accumulate=True):
+        expect(all(p.grad is not None for p in model.parameters()), "gradients are there until the backward pass")
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+    expect(all(torch.equal(p.grad, q.grad) for p, q in zip(model.parameters(), plain.parameters())), "what was cleared in the block came back")
+    next(model.parameters()).register_post_accumulate_grad_hook(lambda p: None)
+    try:
+        with clarke.record(run, model, accumulate=True):
+            pass
+        expect(False, "a hook sees another gradient")
+    except clarke.Refused as why:
+        expect("register_post_accumulate_grad_hook" in str(why), f"{why}")
 
 
 def not_made(folder):

@@ -68,8 +68,13 @@ def main():
         folder = Path(name)
         manifest = make(folder)
         subprocess.run([CLARKE, "sweep", str(manifest), "-o", str(folder / "serial.jsonl")], check=True, stdout=subprocess.DEVNULL)
-        said = clarke.sweep(manifest, folder / "three.jsonl", shards=3)
-        expect(said["jobs"] == 24 and said["missing"] == 0, f"{said}")
+        said = clarke.sweep(manifest, folder / "three.jsonl", shards=3, tau=1e30)
+        expect(said["jobs"] == 24 and said["missing"] == 0 and said["tau"] == 1e30, f"{said}")
+        try:
+            clarke.sweep(manifest, folder / "none.jsonl", options=("--tau", "1"))
+            expect(False, "an option that would change nothing")
+        except ValueError as why:
+            expect("tau=" in str(why), f"{why}")
         expect(digest(folder / "three.jsonl") == digest(folder / "serial.jsonl"), "three parts, one after another")
         output = str(folder / "cluster.jsonl")
         killer = subprocess.Popen([sys.executable, __file__, CLARKE, output])  # the client's thread keeps Python's lock

@@ -145,6 +145,21 @@ def others():
     with open("one.prog", "w") as out:
         out.write("input x\noutput exp(x) * exp(-x)\n")
     expect(asked("one.prog", declared(1, 1) + "(assert (>= Y_0 1))\n", "x=1")["answer"] == "undecided", "no precision tells what is equal")
+    with open("wide.prog", "w") as out:
+        out.write("input x\noutput exp(x), exp(4000*x) * (exp(x) * exp(-x) - 1)\n")
+    late = f"(assert (<= Y_0 {e}))\n"
+    for first, second, failing, open_ in ((late, "(assert (<= X_0 0))\n", [4, 5], 0), ("(assert (>= Y_1 0))\n", "(assert (<= X_0 0))\n", [5], 1)):
+        answer = asked("wide.prog", declared(1, 2) + first + second, "x=1")
+        expect([row["line"] for row in answer["failing"]] == failing and answer["not_decided"] == open_, f"all are asked: {answer}")
+        expect(answer["nearest"] == {"line": 5, "margin": "-1"}, f"what fails is told, not what is not decided: {answer}")
+    shown = said(CLARKE, "check-point", "wide.prog", "--property", "p.vnnlib", "--at", "x=1")[1]
+    expect("1 of 2 assertions fail, and of 1 no precision told. That of line 5 fails by 1." in shown, shown)
+    for model, words, says in (("smooth.prog", "(assert (<= X_0 0.9999999999999999))", "the assertion fails. That of line 3 fails by about 1e-16."),
+                              ("smooth.prog", "(assert (<= (* 1e-390 Y_0) 0))", "fails by less than 1e-300."),
+                              ("smooth.prog", "(assert (>= (* 1e390 Y_0) 0))", "the assertion holds. Nearest to failing is that of line 3: it holds by more than 1e+300.")):
+        asked(model, declared(1, 1) + words, "x=1")
+        shown = said(CLARKE, "check-point", model, "--property", "p.vnnlib", "--at", "x=1")[1]
+        expect(says in shown, shown)
     with open("c.txt", "w") as out:
         out.write("((X_0 1) (Y_0 3))")
     answer = asked("smooth.prog", text, "c.txt")

@@ -93,6 +93,19 @@ def records():
             f.write(b"\n")
         status, _, rows = differing(f"{CASES}/runs/means", name[:4])
         expect(status == 1 and [r["at"] for r in rows] == ["graph" if name[0] == "g" else "step 0, trees"], f"{name} is another: {rows}")
+    for name, slope in (("one", "0"), ("other", "1")):  # profiles of the same name, which lie in the folders
+        shutil.copytree(f"{CASES}/runs/small", name)
+        os.chmod(name, 0o755)
+        os.chmod(f"{name}/run.json", 0o644)
+        with open(f"{name}/run.json", encoding="utf-8") as f:
+            run = json.load(f)
+        run["profile"] = "own.profile"
+        with open(f"{name}/run.json", "w", encoding="utf-8") as f:
+            json.dump(run, f)
+        with open(f"{name}/own.profile", "w", encoding="utf-8") as f:
+            f.write(f"like pytorch-2.13\nRelu 0 {slope}\n")
+    status, _, rows = differing("one", "other")
+    expect(status == 1 and [r["at"] for r in rows] == ["its profile"], f"another profile: {rows}")
     status, _, rows = differing(f"{CASES}/runs/small", f"{CASES}/runs/small-plain")
     expect(status == 1 and any(r["at"].startswith("step 0, trace: ") for r in rows), "two kernels")
 

@@ -10,13 +10,16 @@ import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from expect import expect, finish, said  # noqa: E402
+from schema import faults  # noqa: E402
 
 CLARKE, CASES = (os.path.abspath(path) for path in sys.argv[1:3])
 PROFILES = {"minimal.profile": "tie MaxPool mean\n", "one.profile": "Relu 0 1\n", "ten.profile": "tie MaxPool hybrid 10\n"}
@@ -34,9 +37,16 @@ def digest(path):
         return hashlib.sha256(f.read()).hexdigest()
 
 
+def obeyed(value):
+    """What is printed or written, as docs/schema says."""
+    expect(not faults("sweep", value), f"{faults('sweep', value)}: {json.dumps(value)[:300]}")
+    return value
+
+
 def lines(path):
+    """The first line, and the jobs'."""
     with open(path, encoding="utf-8") as f:
-        return [json.loads(line) for line in f]
+        return [obeyed(json.loads(line)) for line in f]
 
 
 def sweep(*arguments, status=0):
@@ -70,7 +80,9 @@ def exact_strings():
     pair = lines("lemma2.jsonl")[1]["pairs"][0]
     expect(pair["exact"]["l1"] == "2" and pair["exact"]["inf"] == "2", f"Lemma 2: {pair['exact']}")
     expect(all(f["l1"] == "2" and f["label"] == "bifurcation" for f in pair["floats"].values()), "in floats")
-    summary = json.loads(out)
+    summary = obeyed(json.loads(out))
+    status, out, _ = said(CLARKE, "merge", "lemma2.jsonl", "-o", "again.jsonl", "--json")
+    expect(status == 0 and obeyed(json.loads(out)) == summary, f"what merge says: {out}")
     expect(summary["jobs"] == 1 and summary["missing"] == 0 and all(g["bifurcation"] == 1 for g in summary["groups"]), f"{summary}")
     for reduction in ("mean", "sum"):
         sweep("pair.json", "--reduction", reduction, "-o", f"{reduction}.jsonl")
@@ -134,7 +146,8 @@ def refused():
                        ({"profiles": ["one.profile", "one.profile"]}, "is there twice"), ({"formats": ["float8"]}, "no floating-point format"),
                        ({"seeds": [1], "checkpoints": "lemma2.npz"}, "expected one of them"), ({"seeds": [-1]}, "'seeds'"),
                        ({"seeds": {"from": 4294967295, "count": 2}}, "'seeds'"), ({"seed": 1}, "no key 'seed'"), ({"reduction": "max"}, "'reduction'"),
-                       ({"model": "none.onnx"}, "none.onnx"), ({"wrt": ["a,b"]}, "comma")):
+                       ({"model": "none.onnx"}, "none.onnx"), ({"wrt": ["a,b"]}, "comma"), ({"seeds": []}, "'seeds'"),
+                       ({"checkpoints": []}, "'checkpoints'"), ({"wrt": []}, "'wrt'"), ({"formats": []}, "'formats'")):
         _, err = sweep(manifest("bad.json", **{**good, **keys}), "-o", "bad.jsonl", status=2)
         expect(says in err and not os.path.exists("bad.jsonl"), f"{keys}: {err}")
     _, err = sweep(manifest("bad.json", **good, loss="ce"), "-o", "bad.jsonl", status=2)
@@ -192,6 +205,25 @@ def job_file():
     with open("job.toml", "rb") as f:
         job = tomllib.load(f)
     expect([t["command"][-3] for t in job["task"]] == ["1/4", "2/4", "3/4", "4/4"], f"{job}")
+    for wrong in (["-o", "some.jsonl", "--shards", "4"], ["-o", "some.jsonl", "--shard", "1/2", "--shards", "4"],
+                  ["--job-file", "other.toml", "--shard", "1/2"]):
+        _, err = sweep("many.json", *wrong, status=2)
+        expect("--shard" in err and not os.path.exists("some.jsonl") and not os.path.exists("other.toml"), f"{wrong}: {err}")
+
+
+def lost():
+    """A gradient of 2^-29 that float16 has none of: the least D of a real bifurcation is 0 then."""
+    with zipfile.ZipFile("lemma2.npz") as whole, zipfile.ZipFile("tiny.npz", "w") as other:
+        data = whole.read("x.npy")
+        other.writestr("x.npy", data[:-4] + struct.pack("<f", 2.0 ** -30))
+    out, _ = sweep(manifest("tiny.json", model="lemma2.onnx", batches="tiny.npz", profiles=["pytorch-2.13", "one.profile"],
+                            formats=["float16", "float32"], loss="sum"), "-o", "tiny.jsonl", "--json")
+    groups = obeyed(json.loads(out))["groups"]
+    expect(lines("tiny.jsonl")[1]["pairs"][0]["exact"]["l1"] == "1/536870912", "its exact difference")
+    expect([(g["zero"], g["bifurcation"], g["least_of_a_bifurcation"]) for g in groups] == [(1, 0, 0), (0, 1, 2.0 ** -29)], f"{groups}")
+    expect(all(g["greatest_where_exactly_0"] is None for g in groups), f"nowhere the exact difference is 0: {groups}")
+    out, _ = sweep("tiny.json", "-o", "tiny.jsonl")
+    expect("not 0 (a real bifurcation), at least 0\n" in out and "is 0, at most" not in out, out)
 
 
 def main():
@@ -209,6 +241,7 @@ def main():
         refused()
         external()
         job_file()
+        lost()
         os.chdir("/")
     finish()
 

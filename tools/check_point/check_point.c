@@ -1,4 +1,6 @@
 /* clarke check-point: a verifier's counterexample replayed, exactly and in floats. */
+#include "check_point_floats.h"
+
 #include "base/text.h"
 #include "command.h"
 #include "failed.h"
@@ -17,6 +19,8 @@
 
 #define ORDERS ((size_t)16)
 #define MOST_ORDERS ((size_t)1000)
+#define UNDECIDED 2 /* the sign of a ball that holds 0 */
+#define NEAREST 1e-300 /* nearer, or as much farther, a double does not tell a distance */
 #define NAMED ((size_t)10) /* assertions that fail, in the report */
 
 typedef struct {
@@ -25,12 +29,6 @@ typedef struct {
   bool json;
   clarke_watch_limits watch;
 } request;
-
-/* What a format's floats say, in all orders that were tried. */
-typedef struct {
-  size_t holds, fails, nan; /* orders; nan: where an output is no number */
-  mpq_t least, most;        /* margins, where outputs are numbers */
-} in_floats;
 
 typedef struct {
   clarke_derive_session session;
@@ -41,7 +39,7 @@ typedef struct {
   clarke_number *value; /* query.n_inputs + query.n_outputs */
   size_t n_values;
   clarke_number *part; /* each assertion's margin */
-  in_floats floats[CLARKE_FORMATS];
+  clarke_float_margins floats[CLARKE_FORMATS];
 } replay;
 
 #define OPTION_PROPERTY 'P'
@@ -225,7 +223,7 @@ exit_status(const replay *c)
 
     if (sign == -1)
       return EXIT_FAILS;
-    status = sign == 2 ? EXIT_UNDECIDED : status;
+    status = sign == UNDECIDED ? EXIT_UNDECIDED : status;
   }
   return status;
 }
@@ -240,7 +238,17 @@ measure(replay *c)
     clarke_property_margin(&c->part[i], &c->query.asserted.part[i], c->value, c->execution.precision);
 }
 
-/* Branches are told at a precision at which assertions need not be: those are asked again at others. */
+static size_t
+count_of(const replay *c, int sign)
+{
+  size_t n = 0;
+
+  for (size_t i = 0; i < c->query.asserted.n; i++)
+    n += clarke_number_sign(&c->part[i]) == sign;
+  return n;
+}
+
+/* Branches are told at a precision at which assertions need not be: those are asked again at others, all of them, for it is told how many fail. */
 static clarke_status
 decide(replay *c, clarke_error *err)
 {
@@ -257,7 +265,7 @@ decide(replay *c, clarke_error *err)
   for (size_t i = 0; i < c->query.n_inputs; i++)
     clarke_number_set_q(&c->value[i], c->session.at[i]);
   measure(c);
-  while (status == CLARKE_OK && exit_status(c) == EXIT_UNDECIDED && c->execution.precision < CLARKE_PRECISION_LAST) {
+  while (status == CLARKE_OK && count_of(c, UNDECIDED) > 0 && c->execution.precision < CLARKE_PRECISION_LAST) {
     const long precision = 2 * c->execution.precision;
 
     clarke_execution_clear(&c->execution);
@@ -265,94 +273,6 @@ decide(replay *c, clarke_error *err)
     if (status != CLARKE_OK || c->execution.open)
       return status;
     measure(c);
-  }
-  return status;
-}
-
-/* A generator of numbers (Knuth's MMIX), the same each time. */
-static size_t
-draw(uint64_t *state, size_t below)
-{
-  *state = *state * 6364136223846793005u + 1442695040888963407u;
-  return (size_t)((*state >> 33) % below);
-}
-
-static void
-exchange(clarke_instruction *i, size_t a, size_t b)
-{
-  const size_t in = i->in[a];
-
-  i->in[a] = i->in[b];
-  i->in[b] = in;
-  mpq_swap(i->coef[a], i->coef[b]);
-}
-
-/* The terms of each sum in another order: number 1 is the first turned round, others are drawn. */
-static void
-reorder(clarke_code *p, size_t order, uint64_t *state)
-{
-  for (size_t k = 0; k < p->n; k++) {
-    clarke_instruction *i = &p->instruction[k];
-
-    if (i->kind != CLARKE_DO_LINEAR)
-      continue;
-    for (size_t a = 0; order == 1 && a < i->n_in / 2; a++)
-      exchange(i, a, i->n_in - 1 - a);
-    for (size_t a = i->n_in; order > 1 && a > 1; a--)
-      exchange(i, a - 1, draw(state, a));
-  }
-}
-
-static void
-count(in_floats *f, replay *c, const clarke_rounded *r)
-{
-  clarke_number *value = &c->value[c->query.n_inputs], margin;
-  bool finite = true;
-
-  for (size_t k = 0; k < r->n_values; k++)
-    finite = finite && isfinite(r->value[k]);
-  if (!finite) {
-    f->nan++;
-    return;
-  }
-  clarke_number_init(&margin);
-  for (size_t k = 0; k < r->n_values; k++) {
-    mpq_t q;
-
-    mpq_init(q);
-    mpq_set_d(q, r->value[k]);
-    clarke_number_set_q(&value[k], q);
-    mpq_clear(q);
-  }
-  clarke_property_margin(&margin, &c->query.asserted, c->value, CLARKE_PRECISION_FIRST); /* exactly: all are rational */
-  if (f->holds + f->fails == 0 || mpq_cmp(margin.q, f->least) < 0)
-    mpq_set(f->least, margin.q);
-  if (f->holds + f->fails == 0 || mpq_cmp(margin.q, f->most) > 0)
-    mpq_set(f->most, margin.q);
-  f->holds += mpq_sgn(margin.q) >= 0;
-  f->fails += mpq_sgn(margin.q) < 0;
-  clarke_number_clear(&margin);
-}
-
-/* After what is exact: the sums' terms, and the values of outputs, are others then. */
-static clarke_status
-try_floats(replay *c, size_t orders, clarke_error *err)
-{
-  clarke_status status = CLARKE_OK;
-  uint64_t state = 1;
-
-  for (size_t order = 0; status == CLARKE_OK && order < orders; order++) {
-    if (order > 0)
-      reorder(&c->session.program, order, &state);
-    for (clarke_ieee format = CLARKE_IEEE_F32; status == CLARKE_OK && format <= CLARKE_IEEE_F64; format++) {
-      clarke_rounded r;
-
-      clarke_rounded_init(&r);
-      status = clarke_rounded_values(&r, &c->session.program, c->session.at, format, err);
-      if (status == CLARKE_OK)
-        count(&c->floats[format], c, &r);
-      clarke_rounded_clear(&r);
-    }
   }
   return status;
 }
@@ -368,8 +288,12 @@ put_margin(FILE *to, const clarke_number *margin)
   char text[40];
   mpq_t q, distance;
 
-  if (sign == 0 || sign == 2) {
+  if (sign == 0 || sign == UNDECIDED) {
     fputs(sign == 0 ? "by nothing: both sides are equal" : "not known", to);
+    return;
+  }
+  if (x < NEAREST || x > 1 / NEAREST) {
+    fprintf(to, x < NEAREST ? "by less than %g" : "by more than %g", x < NEAREST ? NEAREST : 1 / NEAREST);
     return;
   }
   snprintf(text, sizeof text, "%.6g", x);
@@ -380,26 +304,22 @@ put_margin(FILE *to, const clarke_number *margin)
   mpq_clears(q, distance, NULL);
 }
 
-/* The assertion whose margin is the least; of balls the one whose middle is. */
+/* The assertion whose margin is the least, of those that make the answer what it is; of balls that meet the first. */
 static size_t
 nearest(const replay *c)
 {
-  size_t at = 0;
+  const size_t n = c->query.asserted.n;
+  const int status = exit_status(c);
+  size_t at = n;
 
-  for (size_t i = 1; i < c->query.asserted.n; i++)
-    if (clarke_number_compare(&c->part[i], &c->part[at], c->execution.precision) == -1)
+  for (size_t i = 0; i < n; i++) {
+    const int sign = clarke_number_sign(&c->part[i]);
+    const bool counts = status == EXIT_FAILS ? sign == -1 : status == EXIT_UNDECIDED ? sign == UNDECIDED : true;
+
+    if (counts && (at == n || clarke_number_compare(&c->part[i], &c->part[at], c->execution.precision) == -1))
       at = i;
+  }
   return at;
-}
-
-static size_t
-count_failing(const replay *c)
-{
-  size_t n = 0;
-
-  for (size_t i = 0; i < c->query.asserted.n; i++)
-    n += clarke_number_sign(&c->part[i]) == -1;
-  return n;
 }
 
 static void
@@ -409,33 +329,28 @@ put_answer(FILE *to, const replay *c)
 
   switch (exit_status(c)) {
   case EXIT_HOLDS:
-    fputs("Yes: in exact arithmetic all of ", to);
-    clarke_put_count(to, n, "assertion");
-    fprintf(to, " hold. Nearest to failing is that of line %zu: it holds ", c->query.asserted.part[at].line);
+    fputs("Yes: in exact arithmetic ", to);
+    if (n == 1)
+      fputs("the assertion holds", to);
+    else
+      fprintf(to, "all %zu assertions hold", n);
+    fprintf(to, ". Nearest to failing is that of line %zu: it holds ", c->query.asserted.part[at].line);
     put_margin(to, &c->part[at]);
     break;
   case EXIT_FAILS:
     fputs("No: in exact arithmetic ", to);
-    fprintf(to, "%zu of ", count_failing(c));
-    clarke_put_count(to, n, "assertion");
-    fprintf(to, " fail. That of line %zu fails ", c->query.asserted.part[at].line);
+    if (n == 1)
+      fputs("the assertion fails", to);
+    else
+      fprintf(to, "%zu of %zu assertions fail", count_of(c, -1), n);
+    if (count_of(c, UNDECIDED) > 0)
+      fprintf(to, ", and of %zu no precision told", count_of(c, UNDECIDED));
+    fprintf(to, ". That of line %zu fails ", c->query.asserted.part[at].line);
     put_margin(to, &c->part[at]);
     break;
   default: fputs("It was not decided: a number could not be told from another at the highest precision", to);
   }
   putc('.', to);
-}
-
-static void
-put_floats(FILE *to, const in_floats *f, const char *name)
-{
-  const size_t tried = f->holds + f->fails + f->nan;
-
-  fprintf(to, "%s: holds in %zu of %zu orders of summation", name, f->holds, tried);
-  if (f->nan > 0)
-    fprintf(to, ", in %zu an output is no number", f->nan);
-  if (f->holds + f->fails > 0)
-    fprintf(to, "; margins from %.6g to %.6g", mpq_get_d(f->least), mpq_get_d(f->most));
 }
 
 static clarke_status
@@ -463,10 +378,8 @@ print_answer(const replay *c, const request *r, clarke_error *err)
         putchar('\n');
         told++;
       }
-    for (clarke_ieee f = CLARKE_IEEE_F32; !c->execution.open && f <= CLARKE_IEEE_F64; f++) {
-      put_floats(stdout, &c->floats[f], f == CLARKE_IEEE_F32 ? "float32" : "float64");
-      putchar('\n');
-    }
+    if (!c->execution.open)
+      clarke_float_margins_print(c->floats);
   }
   clarke_summary_clear(&s);
   return status;
@@ -480,35 +393,6 @@ number_json(const clarke_number *x)
 
   free(text);
   return j;
-}
-
-static json_t *
-rational_json(const mpq_t q)
-{
-  char *text = mpq_get_str(NULL, 10, q);
-  json_t *j = text != NULL ? json_string(text) : NULL;
-
-  free(text);
-  return j;
-}
-
-static void
-set_floats(json_t **j, const replay *c)
-{
-  json_t *list = json_array();
-
-  for (clarke_ieee f = CLARKE_IEEE_F32; f <= CLARKE_IEEE_F64; f++) {
-    const in_floats *in = &c->floats[f];
-    json_t *one = json_pack("{s:s, s:I, s:I, s:I}", "format", f == CLARKE_IEEE_F32 ? "float32" : "float64", "holds", (json_int_t)in->holds, "fails",
-                            (json_int_t)in->fails, "no_number", (json_int_t)in->nan);
-
-    if (in->holds + in->fails > 0) {
-      clarke_json_set(&one, "least", rational_json(in->least));
-      clarke_json_set(&one, "most", rational_json(in->most));
-    }
-    clarke_json_append(&list, one);
-  }
-  clarke_json_set(j, "floats", list);
 }
 
 /* The verifier's own outputs: how far from the exact ones is the worst of them? */
@@ -548,9 +432,10 @@ set_exact(json_t **j, const replay *c)
       clarke_json_append(&failing, json_pack("{s:I, s:o}", "line", (json_int_t)c->query.asserted.part[i].line, "margin", number_json(&c->part[i])));
   clarke_json_set(j, "nearest", json_pack("{s:I, s:o}", "line", (json_int_t)c->query.asserted.part[nearest(c)].line, "margin", number_json(&c->part[nearest(c)])));
   clarke_json_set(j, "failing", failing);
+  clarke_json_set(j, "not_decided", json_integer((json_int_t)count_of(c, UNDECIDED)));
   clarke_json_set(j, "outputs", outputs);
   set_given(j, c);
-  set_floats(j, c);
+  clarke_json_set(j, "floats", clarke_float_margins_json(c->floats));
 }
 
 static clarke_status
@@ -578,7 +463,7 @@ answer(replay *c, const request *r, clarke_error *err)
   if (status == CLARKE_OK)
     status = decide(c, err);
   if (status == CLARKE_OK && !c->execution.open)
-    status = try_floats(c, r->orders, err);
+    status = clarke_float_margins_find(c->floats, &c->session.program, c->session.at, &c->query, r->orders, err);
   clarke_watch_hide(true);
   if (status == CLARKE_OK)
     status = (r->json ? print_json : print_answer)(c, r, err);
@@ -590,8 +475,7 @@ replay_clear(replay *c)
 {
   clarke_numbers_free(c->part, c->part != NULL ? c->query.asserted.n : 0);
   clarke_numbers_free(c->value, c->n_values);
-  for (size_t f = 0; f < CLARKE_FORMATS; f++)
-    mpq_clears(c->floats[f].least, c->floats[f].most, NULL);
+  clarke_float_margins_clear(c->floats);
   clarke_execution_clear(&c->execution);
   clarke_counterexample_clear(&c->given);
   clarke_query_clear(&c->query);
@@ -612,8 +496,7 @@ clarke_command_check_point(int argc, char **argv)
   clarke_read_arguments(&r, &argp, name, argc, argv, 0);
   clarke_derive_session_init(&c.session);
   clarke_execution_init(&c.execution);
-  for (size_t f = 0; f < CLARKE_FORMATS; f++)
-    mpq_inits(c.floats[f].least, c.floats[f].most, NULL);
+  clarke_float_margins_init(c.floats);
   clarke_watch_begin(&r.watch);
   status = answer(&c, &r, &err);
   clarke_watch_end();

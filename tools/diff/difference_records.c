@@ -5,6 +5,7 @@
 #include "format/file.h"
 #include "format/npz.h"
 #include "format/safetensors.h"
+#include "op/profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,11 +81,10 @@ compare_tensors(clarke_differences *d, size_t at, const char *key, json_t *const
   return status;
 }
 
-/* Files whose entries in run.json these are. Where one has none, that is a row of run.json. */
+/* Files of these names beside run.json. Where one has none, that is a row of run.json. */
 static clarke_status
-compare_bytes(clarke_differences *d, const char *at, const json_t *first, const json_t *second, char *const path[2], clarke_error *err)
+compare_bytes(clarke_differences *d, const char *at, const char *const name[2], char *const path[2], clarke_error *err)
 {
-  const char *name[2] = {json_string_value(json_object_get(first, "file")), json_string_value(json_object_get(second, "file"))};
   clarke_file file[2] = {{0}, {0}};
   char text[2][64];
   clarke_status status = CLARKE_OK;
@@ -103,6 +103,21 @@ compare_bytes(clarke_differences *d, const char *at, const json_t *first, const 
   return status;
 }
 
+static const char *
+file_of(const json_t *entry)
+{
+  return json_string_value(json_object_get(entry, "file"));
+}
+
+/* A profile that lies in the folder; known ones are rows of run.json. */
+static const char *
+profile_of(const json_t *run)
+{
+  const char *name = json_string_value(json_object_get(run, "profile"));
+
+  return name != NULL && !clarke_profile_known(name) ? name : NULL;
+}
+
 /* What a step has besides tensors, as trees of sums. */
 static clarke_status
 compare_others(clarke_differences *d, size_t at, const char *const *tensors, json_t *const step[2], char *const path[2], clarke_error *err)
@@ -118,7 +133,7 @@ compare_others(clarke_differences *d, size_t at, const char *const *tensors, jso
     if (status != CLARKE_OK || is_one_of(tensors, key))
       continue;
     place = clarke_text_print("step %zu, %s", at, key);
-    status = place != NULL ? compare_bytes(d, place, entry, json_object_get(files[1], key), path, err) : clarke_no_memory(err);
+    status = place != NULL ? compare_bytes(d, place, (const char *const[]){file_of(entry), file_of(json_object_get(files[1], key))}, path, err) : clarke_no_memory(err);
     free(place);
   }
   return status;
@@ -154,7 +169,10 @@ clarke_differences_of_records(clarke_differences *d, const char *first, const ch
     status = read_description(&run[1], &path[1], second, err);
   if (status == CLARKE_OK) {
     clarke_differences_of_json(d, "", run[0], run[1], skipped);
-    status = compare_bytes(d, "graph", json_object_get(run[0], "graph"), json_object_get(run[1], "graph"), path, err);
+    status = compare_bytes(d, "graph", (const char *const[]){file_of(json_object_get(run[0], "graph")), file_of(json_object_get(run[1], "graph"))}, path, err);
+  }
+  if (status == CLARKE_OK) {
+    status = compare_bytes(d, "its profile", (const char *const[]){profile_of(run[0]), profile_of(run[1])}, path, err);
   }
   if (status == CLARKE_OK)
     status = compare_steps(d, run, path, err);

@@ -17,10 +17,12 @@
 #include <string.h>
 
 #define MOST_SHARDS ((size_t)1 << 20)
+#define TASKS ((size_t)16) /* of a job file that does not say how many */
 
 typedef struct {
   const char *manifest, *output, *reduction, *job_file;
   size_t shard, shards; /* from 1 to shards */
+  size_t tasks;         /* of the job file; 0: not said */
   size_t threads;
   double tau;
   bool json;
@@ -32,10 +34,10 @@ enum { OPTION_SHARD = 256, OPTION_REDUCTION, OPTION_JOB_FILE, OPTION_SHARDS, OPT
 static const struct argp_option options[] = {
   {"output", 'o', "FILE", 0, "where the results go, a line a job. Jobs that it has are not done again", 0},
   {"shard", OPTION_SHARD, "I/N", 0, "of N parts of the jobs the I-th alone, I from 1 to N; clarke merge puts them together", 0},
-  {"reduction", OPTION_REDUCTION, "mean|sum", 0, "of the loss over the minibatch (default: as the manifest says, mean without)", 0},
+  {"reduction", OPTION_REDUCTION, "mean|sum", 0, "of the loss over the minibatch (default: as the manifest says, or else mean)", 0},
   {"tau", OPTION_TAU, "T", 0, "count differences beyond T in the summary's shares (default: 0)", 0},
   {"job-file", OPTION_JOB_FILE, "FILE", 0, "do nothing, but write a job for `hq job submit-file`, a task for each of --shards parts", 0},
-  {"shards", OPTION_SHARDS, "N", 0, "of --job-file (default: 16)", 0},
+  {"shards", OPTION_SHARDS, "N", 0, "the number of tasks that --job-file writes (default: 16)", 0},
   {"threads", OPTION_THREADS, "N", 0, "at most N threads (default: 1); the results are the same", 0},
   {"json", 'j', NULL, 0, "print the summary as one JSON object", 0},
   CLARKE_OPTIONS_OF_WATCH,
@@ -44,14 +46,15 @@ static const struct argp_option options[] = {
 };
 
 static char doc[] =
-  "Asks of each checkpoint and minibatch that MANIFEST names how far apart AD's gradients are under its profiles: exactly, and in "
-  "floats, in a declared order (docs/sweep.md). Each difference is told to be a real bifurcation, a branch that floats alone take, or "
-  "rounding. MANIFEST is a JSON file with the keys model, checkpoints or seeds, batches, profiles, formats, loss, reduction, wrt."
+  "Frameworks take different slopes at kinks, and different entries among equal ones; a profile says which. Of each checkpoint and minibatch "
+  "that MANIFEST names it is asked how far apart the gradients are under two profiles: exactly, and in floats, in a declared order "
+  "(docs/sweep.md). A difference in floats is real (exact gradients differ, too: a bifurcation), a branch (only rounding puts a number on "
+  "a kink) or rounding of the same numbers. MANIFEST is a JSON file with the keys model, checkpoints or seeds, batches, profiles, formats, loss, reduction, wrt."
   "\vExample:\n"
   "  clarke sweep sweep.json -o results.jsonl\n"
   "  clarke sweep sweep.json --shard 1/3 -o results.1.jsonl\n"
   "  clarke merge results.*.jsonl -o results.jsonl\n\n"
-  "Exit status: 0 all jobs are answered, 2 some could not be asked, 3 work was told to stop before its end. What was answered "
+  "Exit status: 0 all jobs are answered (of the part), 2 some could not be asked, 3 work was told to stop before its end. What was answered "
   "stays in FILE, and is not asked again.";
 
 static void
@@ -82,6 +85,10 @@ check_arguments(const request *r, struct argp_state *state)
     argp_error(state, "a MANIFEST is needed");
   if ((r->output == NULL) == (r->job_file == NULL))
     argp_error(state, "-o FILE is needed for the results, or --job-file FILE");
+  if (r->tasks > 0 && r->job_file == NULL)
+    argp_error(state, "--shards is of --job-file, which has a task for each part; --shard I/N asks one part");
+  if (r->shards > 1 && r->job_file != NULL)
+    argp_error(state, "--shard asks one part, and --job-file none: take --shards N for the number of its tasks");
 }
 
 static error_t
@@ -111,7 +118,7 @@ parse(int key, char *arg, struct argp_state *state)
     r->job_file = arg;
     return 0;
   case OPTION_SHARDS:
-    r->shards = read_shards(arg, state);
+    r->tasks = read_shards(arg, state);
     return 0;
   case OPTION_THREADS:
     r->threads = clarke_read_threads(arg, state);
@@ -281,18 +288,19 @@ put_string(FILE *to, const char *text)
 static clarke_status
 write_job_file(const clarke_sweep *s, const request *q, clarke_error *err)
 {
+  const size_t tasks = q->tasks > 0 ? q->tasks : TASKS;
   clarke_output o;
   clarke_status status = clarke_output_open(&o, q->job_file, err);
 
   if (status != CLARKE_OK)
     return status;
   fprintf(o.to, "# Tasks for `hq job submit-file`; then `clarke merge sweep-*.jsonl -o results.jsonl`\nname = \"clarke-sweep-%.12s\"\n", s->id);
-  for (size_t i = 1; i <= q->shards; i++) {
+  for (size_t i = 1; i <= tasks; i++) {
     fprintf(o.to, "\n[[task]]\nid = %zu\ncommand = [\"clarke\", \"sweep\", ", i);
     put_string(o.to, q->manifest);
     if (q->reduction != NULL)
       fprintf(o.to, ", \"--reduction\", \"%s\"", q->reduction);
-    fprintf(o.to, ", \"--shard\", \"%zu/%zu\", \"-o\", \"sweep-%zu.jsonl\"]\ncrash_limit = 100\n", i, q->shards, i);
+    fprintf(o.to, ", \"--shard\", \"%zu/%zu\", \"-o\", \"sweep-%zu.jsonl\"]\ncrash_limit = 100\n", i, tasks, i);
   }
   return clarke_output_close(&o, CLARKE_OK, q->job_file, err);
 }
@@ -303,14 +311,13 @@ clarke_command_sweep(int argc, char **argv)
   static char name[] = "clarke sweep";
   static const char usage[] = "MANIFEST -o FILE\nMANIFEST --shard I/N -o FILE\nMANIFEST --job-file FILE";
   struct argp argp = {options, parse, usage, doc, NULL, NULL, NULL};
-  request q = {.shard = 1, .shards = 0, .threads = 1};
+  request q = {.shard = 1, .shards = 1, .threads = 1};
   clarke_error err = {CLARKE_OK, ""};
   int exit_status = EXIT_HOLDS;
   clarke_sweep s;
   clarke_status status;
 
   clarke_read_arguments(&q, &argp, name, argc, argv, 0);
-  q.shards = q.shards > 0 ? q.shards : q.job_file != NULL ? 16 : 1;
   clarke_watch_begin(&q.watch);
   status = clarke_sweep_read(&s, q.manifest, q.reduction, &err);
   if (status == CLARKE_OK)

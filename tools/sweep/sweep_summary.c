@@ -24,8 +24,8 @@ typedef struct {
   const char *profile[2], *format;
   size_t n, infinite, count[N_LABELS], beyond;
   double *d;        /* those that are finite: n - infinite */
-  double rounding;  /* the largest where the exact difference is 0 */
-  double least;     /* the smallest positive one of a real bifurcation */
+  double rounding;  /* the largest where the exact difference is 0; negative: it nowhere is */
+  double least;     /* the smallest where the exact difference is not 0: floats may lose it, and then it is 0 */
   place *place;     /* n */
 } group;
 
@@ -74,7 +74,7 @@ add_group(summary *s, const char *p, const char *q, const char *format, clarke_e
     return clarke_no_memory(err);
   s->group = grown;
   g = &grown[s->n_groups++];
-  *g = (group){.profile = {p, q}, .format = format, .least = INFINITY};
+  *g = (group){.profile = {p, q}, .format = format, .rounding = -1, .least = INFINITY};
   g->d = calloc(s->n_lines + 1, sizeof *g->d);
   g->place = calloc(s->n_lines + 1, sizeof *g->place);
   return g->d != NULL && g->place != NULL ? CLARKE_OK : clarke_no_memory(err);
@@ -112,7 +112,7 @@ label_of(const json_t *floats, double d)
 }
 
 static void
-take_floats(group *g, const json_t *floats, const char *weights, double tau)
+take_floats(group *g, const json_t *floats, const json_t *exactly_zero, const char *weights, double tau)
 {
   const bool finite = json_is_true(json_object_get(floats, "finite")) && json_is_number(json_object_get(floats, "l1_float"));
   const double d = finite ? json_number_value(json_object_get(floats, "l1_float")) : INFINITY;
@@ -125,9 +125,9 @@ take_floats(group *g, const json_t *floats, const char *weights, double tau)
     g->infinite++;
   else
     g->d[g->n - 1 - g->infinite] = d;
-  if (kind == LABEL_ROUNDING || kind == LABEL_BRANCH)
+  if (finite && json_is_true(exactly_zero))
     g->rounding = fmax(g->rounding, d);
-  if (kind == LABEL_BIFURCATION)
+  if (finite && json_is_false(exactly_zero))
     g->least = fmin(g->least, d);
 }
 
@@ -145,7 +145,7 @@ take_line(summary *s, size_t at)
       group *g = p != NULL && q != NULL ? group_of(s, p, q, format) : NULL;
 
       if (g != NULL && g->n < s->n_lines)
-        take_floats(g, floats, s->weights[at], s->tau);
+        take_floats(g, floats, json_object_get(json_object_get(pair, "exact"), "zero"), s->weights[at], s->tau);
     }
   }
 }
@@ -215,7 +215,7 @@ group_json(group *g)
     clarke_json_set(&j, "median", json_real(g->d[(finite - 1) / 2]));
     clarke_json_set(&j, "greatest", json_real(g->d[finite - 1]));
   }
-  clarke_json_set(&j, "greatest_where_exactly_0", json_real(g->rounding));
+  clarke_json_set(&j, "greatest_where_exactly_0", g->rounding >= 0 ? json_real(g->rounding) : json_null());
   clarke_json_set(&j, "least_of_a_bifurcation", isfinite(g->least) ? json_real(g->least) : json_null());
   if (m > 0) {
     clarke_json_set(&j, "weights_beyond_tau", json_pack("{s:I, s:I, s:f}", "n", (json_int_t)any, "of", (json_int_t)m, "within", hoeffding(m)));
@@ -229,17 +229,19 @@ print_group(const json_t *j, double tau)
 {
   const json_t *weights = json_object_get(j, "weights_beyond_tau"), *jobs = json_object_get(j, "jobs_beyond_tau");
   const json_t *names = json_object_get(j, "profiles"), *least = json_object_get(j, "least_of_a_bifurcation");
+  const json_t *rounding = json_object_get(j, "greatest_where_exactly_0");
 
   printf("\n%s against %s, %s\n", json_string_value(json_array_get(names, 0)), json_string_value(json_array_get(names, 1)),
          clarke_text_at(j, "format"));
-  printf("  0: %zu; rounding: %zu; a branch that floats alone take: %zu; a real bifurcation: %zu; not known: %zu\n", clarke_count_at(j, "zero"),
+  printf("  D = 0: %zu; rounding: %zu; a branch that floats alone take: %zu; a real bifurcation: %zu; not known: %zu\n", clarke_count_at(j, "zero"),
          clarke_count_at(j, "rounding"), clarke_count_at(j, "branch"), clarke_count_at(j, "bifurcation"), clarke_count_at(j, "unknown"));
   if (json_object_get(j, "median") != NULL)
-    printf("  least %.3g, median %.3g, greatest %.3g; where exactly 0 at most %.3g\n", json_number_value(json_object_get(j, "least")),
-           json_number_value(json_object_get(j, "median")), json_number_value(json_object_get(j, "greatest")),
-           json_number_value(json_object_get(j, "greatest_where_exactly_0")));
+    printf("  least %.3g, median %.3g, greatest %.3g\n", json_number_value(json_object_get(j, "least")),
+           json_number_value(json_object_get(j, "median")), json_number_value(json_object_get(j, "greatest")));
+  if (!json_is_null(rounding))
+    printf("  where the exact difference is 0, at most %.3g\n", json_number_value(rounding));
   if (!json_is_null(least))
-    printf("  of real bifurcations at least %.3g\n", json_number_value(least));
+    printf("  where the exact difference is not 0 (a real bifurcation), at least %.3g\n", json_number_value(least));
   if (weights != NULL)
     printf("  beyond %.3g: %zu of %zu weights (Hoeffding: within %.3g), %zu of %zu jobs (McDiarmid: within %.3g)\n", tau,
            clarke_count_at(weights, "n"), clarke_count_at(weights, "of"), json_number_value(json_object_get(weights, "within")),
@@ -260,7 +262,7 @@ tell(summary *s, const json_t *head, size_t missing, bool json, clarke_error *er
     return clarke_json_print(stdout, answer, JSON_INDENT(2), "\n", err);
   if (answer == NULL)
     return clarke_no_memory(err);
-  printf("%zu of %zu jobs answered, the loss's %s over a minibatch.\n", s->n_lines, clarke_count_at(head, "jobs"), clarke_text_at(head, "reduction"));
+  printf("%zu of %zu jobs answered; reduction of the loss: %s.\n", s->n_lines, clarke_count_at(head, "jobs"), clarke_text_at(head, "reduction"));
   json_array_foreach(groups, i, one)
     print_group(one, s->tau);
   json_decref(answer);

@@ -167,7 +167,10 @@ class Graph:
         t, node = value.tensor, self.current
         if self.whole or t.dim() == 0 or t.shape[0] != self.x.tensor.shape[0] or not t.is_floating_point() or self.of_buffer(value) is not None:
             return False
-        return id(value) in self.arguments or (node.name.rstrip("_") in BESIDE and t.dim() == next(iter(values_in(node.results))).tensor.dim())
+        name = node.name.rstrip("_")
+        if name in WEIGHS and node.args[WEIGHS[name]] is not value:
+            return False  # a weight, whose first axis is as long by chance
+        return id(value) in self.arguments or (name in (*BESIDE, "cat") and t.dim() == next(iter(values_in(node.results))).tensor.dim())
 
     def constant(self, t):
         name = self.fresh(f"{self.current.module}/constant" if self.current.module else "constant")
@@ -455,6 +458,9 @@ ALONG = {name: place for place, names in {1: "select slice unbind stack cat _sof
 
 # ATen's operators of several tensors entry by entry.
 BESIDE = {"add", "sub", "rsub", "mul", "div", "addcmul", "addcdiv", "maximum", "minimum", "where"}
+# ATen's operators with weights: the place of what is no weight.
+WEIGHS = {"addmm": 1, "addmv": 1, "convolution": 0, "native_layer_norm": 0, "native_group_norm": 0, "native_batch_norm": 0,
+          "_native_batch_norm_legit": 0}
 # Whose data are of the result's shape.
 ENTRYWISE = {"where", "masked_fill", "native_dropout"}
 

@@ -173,8 +173,8 @@ class record:
     `append`: the folder has steps of this graph already, to which this one is added. `background`: a thread checks and
     writes while the training goes on, and wait() refuses; until then no tensor of the step but parameters, their gradients,
     buffers and the batch may be changed through numpy. `trees`: the orders of summation are asked for, too, and written.
-    `accumulate`: gradients that parameters have already are put aside meanwhile, and the block's are added to them: micro-batches of one
-    optimizer's step, each recorded.
+    `accumulate`: gradients that parameters have already are put aside while the backward pass runs, and its own are added to them:
+    micro-batches of one optimizer's step, each recorded.
     `again`: at the end the modules' calls are run once more, at moved parameters, and compared with what was recorded (again.py);
     or a function that gives the loss again, which is run in their place; False: nothing is, and the report says so.
     """
@@ -214,6 +214,9 @@ class record:
         for name, p in self.model.named_parameters():
             if p.grad is not None and not self.accumulate and bool((p.grad != 0).any()):
                 raise Refused(f"{name} has a gradient already; a record is of one backward pass: zero_grad first, or accumulate=True where gradients are added up")
+            if p.grad is not None and self.accumulate and p._post_accumulate_grad_hooks:
+                raise Refused(f"{name} has a gradient already, and a hook that is run when more is added to it (register_post_accumulate_grad_hook): in a "
+                              "record it would see this pass's alone; zero_grad first, or take the hook away")
 
     def begin(self):
         model, self.thread = self.model, threading.get_ident()
@@ -223,10 +226,6 @@ class record:
         self.start = {name: p.detach().clone() for name, p in self.parameters.items()}
         self.names = {id(m): name for name, m in model.named_modules()}
         self.update = updates.begin(self)
-        if self.accumulate:
-            self.aside = {p: p.grad for p in self.parameters.values() if p.grad is not None}
-            for p in self.aside:
-                p.grad = None
         self.trace.owned = [p.untyped_storage() for p in self.parameters.values() if p.requires_grad]  # so no other tensor has their addresses
         self.trace.parameters = {storage.data_ptr() for storage in self.trace.owned} - {0}  # tensors without entries have no memory, so all have its address
         self.trace.trained |= self.trace.parameters
@@ -274,6 +273,10 @@ class record:
             if now[name] != self.flags[name]:
                 self.trace.refuse(f"{name} is {now[name]} in the backward pass, and was {self.flags[name]} in the forward pass")
         self.trained = {name for name, p in self.parameters.items() if p.requires_grad}
+        if self.accumulate:  # not before: a zero_grad in the block is of these gradients
+            self.aside = {p: p.grad for p in self.parameters.values() if p.grad is not None}
+            for p in self.aside:
+                p.grad = None
         self.hooked = Hooks(self.trace, {id(t): t for t in [*self.parameters.values(), *self.trace.kept]}.values())
 
     def after_backward(self):
@@ -312,7 +315,7 @@ class record:
 
     def leave(self):
         """Nothing sees operators or modules any longer."""
-        self.add_up()  # where no backward pass came
+        self.add_up()  # where the backward pass did not end
         entered = [*_get_current_dispatch_mode_stack(), *_get_current_function_mode_stack()]
         for mode in reversed(self.modes):
             if any(mode is m for m in entered):
