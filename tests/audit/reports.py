@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections import defaultdict
 from itertools import chain
 from pathlib import Path
 
@@ -159,14 +160,20 @@ def main():
     if options.write:
         KEPT.write_text("\n".join(now) + "\n")
         return 0
-    kept = KEPT.read_text().splitlines()[:: options.every]
+    kept = defaultdict(list)
+    for line in KEPT.read_text().splitlines():
+        kept[json.loads(line)["case"]].append(line)
     wrong = 0
-    for old, new in zip(kept, now):
-        if json.loads(old) != json.loads(new):
+    for new in now:
+        olds = kept[json.loads(new)["case"]]
+        old = olds.pop(0) if olds else None
+        if old is None or json.loads(old) != json.loads(new):
             wrong += 1
             print(f"- {old}\n+ {new}")
-    print(f"{len(now)} reports, {wrong} not as they were")
-    return wrong > 0 or len(kept) != len(now)
+    unasked = [old for olds in kept.values() for old in olds] if options.every == 1 else []
+    print("".join(f"- {old}\n" for old in unasked), end="")
+    print(f"{len(now)} reports, {wrong} not as they were, {len(unasked)} not asked")
+    return wrong > 0 or len(unasked) > 0
 
 
 if __name__ == "__main__":
