@@ -50,10 +50,10 @@ clarke_record_clear(clarke_record *r)
   clarke_record_init(r);
 }
 
-/* FOLDER/NAME (malloc); NULL when out of memory. */
-static char *
-path_in(const char *folder, const char *name)
+char *
+clarke_record_path(const clarke_record *r, const char *name)
 {
+  const char *folder = r->folder;
   const size_t n = strlen(folder), size = n + strlen(name) + 2;
   char *path = malloc(size);
 
@@ -70,7 +70,7 @@ read_named(clarke_file *file, char **path, const clarke_record *r, const clarke_
   const bool given = *named->sha256 != '\0', hashed = r->hashed || given;
   clarke_status status;
 
-  *path = path_in(r->folder, named->name);
+  *path = clarke_record_path(r, named->name);
   if (*path == NULL)
     return clarke_no_memory(err);
   if (hashed)
@@ -115,35 +115,44 @@ read_trees(clarke_record *r, clarke_error *err)
   return status;
 }
 
-static clarke_status
-read_run(clarke_record *r, size_t step, clarke_error *err)
+clarke_status
+clarke_record_open_run(clarke_record *r, const char *folder, clarke_error *err)
 {
-  char *path = path_in(r->folder, "run.json");
   clarke_file file = {0};
-  clarke_status status = path != NULL ? clarke_file_read_beside(&file, path, "run.json", err) : clarke_no_memory(err);
+  char *path = NULL;
+  clarke_status status;
 
+  r->folder = strdup(folder);
+  path = r->folder != NULL ? clarke_record_path(r, "run.json") : NULL;
+  status = path != NULL ? clarke_file_read_beside(&file, path, "run.json", err) : clarke_no_memory(err);
   if (status == CLARKE_OK)
     status = clarke_run_description_parse(&r->run, file.data, file.size, path, err);
   if (status == CLARKE_OK && r->run.n_outside > 0)
     status = clarke_fail(err, CLARKE_EINPUT, "%s: %s", path, r->run.outside[0]);
-  for (size_t i = 0; status == CLARKE_OK && i < r->run.n_steps; i++)
-    if (r->run.step[i].step == step || (step == CLARKE_NONE && i == 0))
-      r->step = &r->run.step[i];
-  if (status == CLARKE_OK && r->step == NULL)
-    status = clarke_fail(err, CLARKE_EINPUT, "%s: it has no step %zu", path, step);
   snprintf(r->run_sha256, sizeof r->run_sha256, "%s", file.sha256);
   clarke_file_clear(&file);
   free(path);
   return status;
 }
 
+static clarke_status
+read_run(clarke_record *r, const char *folder, size_t step, clarke_error *err)
+{
+  clarke_status status = clarke_record_open_run(r, folder, err);
+
+  for (size_t i = 0; status == CLARKE_OK && i < r->run.n_steps; i++)
+    if (r->run.step[i].step == step || (step == CLARKE_NONE && i == 0))
+      r->step = &r->run.step[i];
+  if (status == CLARKE_OK && r->step == NULL)
+    status = clarke_fail(err, CLARKE_EINPUT, "%s/run.json: it has no step %zu", folder, step);
+  return status;
+}
+
 clarke_status
 clarke_record_open(clarke_record *r, const char *folder, size_t step, clarke_error *err)
 {
-  clarke_status status;
+  clarke_status status = read_run(r, folder, step, err);
 
-  r->folder = strdup(folder);
-  status = r->folder != NULL ? read_run(r, step, err) : clarke_no_memory(err);
   if (status == CLARKE_OK)
     status = read_named(&r->graph, &r->graph_path, r, &r->run.graph, err);
   if (status == CLARKE_OK)
@@ -184,10 +193,8 @@ clarke_status
 clarke_record_open_update(clarke_record *r, const char *folder, size_t step, clarke_error *err)
 {
   clarke_file bytes[2] = {{0}, {0}};
-  clarke_status status;
+  clarke_status status = read_run(r, folder, step, err);
 
-  r->folder = strdup(folder);
-  status = r->folder != NULL ? read_run(r, step, err) : clarke_no_memory(err);
   if (status == CLARKE_OK && r->step->optimizer.name != NULL)
     status = read_tensors(&r->update, &bytes[0], r, &r->step->optimizer, err);
   if (status == CLARKE_OK)
@@ -212,7 +219,7 @@ clarke_record_gradients(clarke_tensors *ts, const clarke_record *r, const clarke
 clarke_status
 clarke_record_stayed(const clarke_record *r, clarke_error *err)
 {
-  char *path = r->trace_bytes.mapped ? path_in(r->folder, r->step->trace.name) : NULL;
+  char *path = r->trace_bytes.mapped ? clarke_record_path(r, r->step->trace.name) : NULL;
   clarke_status status = CLARKE_OK;
 
   if (r->trace_bytes.mapped)
@@ -253,7 +260,7 @@ clarke_record_request(clarke_audit_request *q, clarke_record *r, clarke_error *e
     return clarke_fail(err, CLARKE_EINPUT, "%s: the step was recorded under profile %s, not %s", r->folder, r->run.profile,
                        q->profile);
   if (status == CLARKE_OK && !clarke_profile_known(r->run.profile)) {
-    r->profile_path = path_in(r->folder, r->run.profile);
+    r->profile_path = clarke_record_path(r, r->run.profile);
     status = r->profile_path != NULL ? CLARKE_OK : clarke_no_memory(err);
   }
   q->profile = r->profile_path != NULL ? r->profile_path : r->run.profile;

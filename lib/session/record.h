@@ -58,6 +58,12 @@ typedef struct {
 void clarke_record_init(clarke_record *r);
 void clarke_record_clear(clarke_record *r);
 
+/* Reads run.json alone: which steps there are. Of a step that left the reals it is an error, which says what did. */
+clarke_status clarke_record_open_run(clarke_record *r, const char *folder, clarke_error *err);
+
+/* FOLDER/NAME of an opened one (malloc); NULL when out of memory. */
+char *clarke_record_path(const clarke_record *r, const char *name);
+
 /* Reads run.json and the files of a step, whose hashes must be its own. A trace may have none there. */
 clarke_status clarke_record_open(clarke_record *r, const char *folder, size_t step, clarke_error *err);
 

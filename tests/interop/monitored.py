@@ -74,6 +74,33 @@ def watched(folder):
     expect(sorted(os.listdir(folder)) == ["steps.jsonl", "summary.json"], f"no step is left: {os.listdir(folder)}")
 
 
+def afterwards(folder):
+    """The same training recorded, and asked about at its end: the same lines, and what they come to."""
+    runs, path = os.path.join(folder, "runs"), os.path.join(folder, "audited.jsonl")
+    recorded = []
+
+    class Recording:
+        def __enter__(self):
+            self.step = len(recorded)
+            recorded.append(clarke.record(os.path.join(runs, f"step-{self.step}"), model, step=self.step, again=False))
+            recorded[-1].__enter__()
+
+        def __exit__(self, *why):
+            return recorded[-1].__exit__(*why)
+
+    model = Net()
+    os.mkdir(runs)
+    train(Recording(), model, 3)
+    status = subprocess.run([CLARKE, "audit", "--run", runs, "--lines", path, "--quiet"]).returncode
+    watch = clarke.monitor(Net(), os.path.join(folder, "watched"))
+    train(watch, watch.model, 3)
+    expect(clarke.summary(path) == watch.close(), f"{status}: {clarke.summary(path)}")
+    with open(path, encoding="utf-8") as f:
+        kept = [json.loads(line) for line in f][1:]
+    same = [{key: line[key] for key in now} for line, now in zip(kept, lines(os.path.join(folder, "watched")))]
+    expect(status == 0 and len(kept) == 3 and same == lines(os.path.join(folder, "watched")), f"{kept}")
+
+
 def goes_on(folder):
     """After an end in the middle of a line, and with a step that is not in-bouligand, which is kept with its proof."""
     with open(os.path.join(folder, "steps.jsonl"), "a", encoding="utf-8") as f:
@@ -190,6 +217,7 @@ def few_wait(folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         watched(os.path.join(folder, "a"))
+        afterwards(tempfile.mkdtemp(dir=folder))
         goes_on(os.path.join(folder, "a"))
         training_goes_on(os.path.join(folder, "b"))
         outside(os.path.join(folder, "outside"))

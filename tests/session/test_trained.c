@@ -196,9 +196,18 @@ START_TEST(what_a_record_asks)
   clarke_graph g;
   clarke_record r;
   clarke_tensors again = {.n = 0};
+  char *path;
 
   clarke_record_init(&r);
   FAILS(clarke_record_open(&r, CASES "/runs/nowhere", CLARKE_NONE, &error), "run.json");
+  clarke_record_clear(&r);
+  FAILS(clarke_record_open_run(&r, CASES "/runs/nowhere", &error), "run.json");
+  clarke_record_clear(&r);
+  OK(clarke_record_open_run(&r, CASES "/runs/small/", &error));
+  path = clarke_record_path(&r, r.run.step[0].batch.name);
+  ck_assert(r.run.n_steps == 1 && r.step == NULL && r.graph_path == NULL);
+  ck_assert_str_eq(path, CASES "/runs/small/step-000000.batch.npz");
+  free(path);
   clarke_record_clear(&r);
   FAILS(clarke_record_open(&r, CASES "/runs/small", 7, &error), "it has no step 7");
   clarke_record_clear(&r);

@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 enum { OPTION_PARAMS = 256, OPTION_GRADIENT, OPTION_EXACT, OPTION_RANKS,
-       OPTION_THREADS, OPTION_STEP, OPTION_NEAREST, OPTION_TOUCHED, OPTION_BATCH_AXIS, OPTION_ZONE_PROOF };
+       OPTION_THREADS, OPTION_STEP, OPTION_NEAREST, OPTION_TOUCHED, OPTION_BATCH_AXIS, OPTION_ZONE_PROOF,
+       OPTION_RUN, OPTION_LINES };
 
 static const struct argp_option options[] = {
   {"batch", 'b', "FILE", 0, "the minibatch: .npz with x and y, or .npy with the inputs alone", 0},
@@ -24,10 +25,14 @@ static const struct argp_option options[] = {
    "(.pt; FILE:KEY where it is under a key), .npz, or an index of shards (.index.json). Files that follow MODEL "
    "are further ones, one row each", 0},
   {"wrt", 'w', "NAME,...", 0, "differentiate in these parameters only: initializers, or Constant nodes that are weights", 0},
-  {"proof", 'p', "FILE", 0, "write a proof that clarke-check verifies; % in FILE is the checkpoint's name", 0},
+  {"proof", 'p', "FILE", 0, "write a proof that clarke-check verifies; % in FILE is the checkpoint's name. With --run: of the first step that is "
+   "not in-bouligand", 0},
   {"zone-proof", OPTION_ZONE_PROOF, "FILE", 0,
    "write a proof of the zone, compensation or bifurcation: does the gradient depend on what AD takes at kinks and ties?", 0},
   {"step", OPTION_STEP, "N", 0, "of a run folder the step of that number (default: the first)", 0},
+  {"run", OPTION_RUN, NULL, 0, "ask about all steps of a run folder, a row each, and sum them up", 0},
+  {"lines", OPTION_LINES, "FILE", 0,
+   "with --run, append each step's answer to FILE as one line of JSON; the steps that FILE has are not asked about again", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
   {"gradient", OPTION_GRADIENT, "FILE", 0,
    "write AD's gradient in float64, as .safetensors; of a large network within a bound that is told", 0},
@@ -55,9 +60,10 @@ static char doc[] =
   "\vExample:\n"
   "  clarke audit cases/audit/lemma2.onnx --batch cases/audit/lemma2.npz --loss sum\n"
   "  clarke audit net.onnx --batch b.npz --params epoch1.pt epoch2.pt epoch3.pt\n"
-  "  clarke audit run/\n\n"
+  "  clarke audit run/\n"
+  "  clarke audit --run run/ --lines steps.jsonl\n\n"
   "Exit status: 0 in-bouligand or in-clarke, 1 not-in-clarke, 2 the question could not be asked, "
-  "3 undecided. Of several checkpoints it is the worst, in the order 2, 1, 3, 0. SIGINT and SIGTERM, as "
+  "3 undecided. Of several checkpoints or steps it is the worst, in the order 2, 1, 3, 0. SIGINT and SIGTERM, as "
   "--timeout and --memory, end in undecided and a report of what was found; a second signal ends at once.";
 
 /* What the command line holds: the files that follow MODEL are checkpoints if --params is given. */
@@ -86,8 +92,12 @@ check_arguments(clarke_audit_command *c, bool params, struct argp_state *state)
     c->run = c->ask.model_path;
   else if (c->ask.model_path == NULL || c->ask.batch_path == NULL)
     argp_error(state, "a MODEL and --batch FILE are needed, or a run folder");
-  else if (c->step != CLARKE_NONE)
-    argp_error(state, "--step is of a run folder");
+  else if (c->step != CLARKE_NONE || c->all_steps)
+    argp_error(state, "%s is of a run folder", c->all_steps ? "--run" : "--step");
+  if (c->all_steps && c->step != CLARKE_NONE)
+    argp_error(state, "--run asks about all steps: leave out --step");
+  if (c->lines != NULL && !c->all_steps)
+    argp_error(state, "--lines needs --run");
   if (c->n_params > 0 && !params)
     argp_error(state, "one MODEL is expected; checkpoints come with --params");
 }
@@ -152,6 +162,12 @@ parse(int key, char *arg, struct argp_state *state)
   case 'v':
     c->verbose = true;
     return 0;
+  case OPTION_RUN:
+    c->all_steps = true;
+    return 0;
+  case OPTION_LINES:
+    c->lines = arg;
+    return 0;
   case OPTION_STEP:
     c->step = clarke_read_step(arg, state);
     return 0;
@@ -163,8 +179,8 @@ parse(int key, char *arg, struct argp_state *state)
     return 0;
   case ARGP_KEY_END:
     check_arguments(c, line->params, state);
-    if (c->n_params > 1 && !c->json && (c->ask.nearest > 0 || c->ask.touched))
-      argp_error(state, "--nearest and --touched of several checkpoints need --json");
+    if ((c->n_params > 1 || c->all_steps) && !c->json && (c->ask.nearest > 0 || c->ask.touched))
+      argp_error(state, "--nearest and --touched of several checkpoints or steps need --json");
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -175,7 +191,7 @@ int
 clarke_command_audit(int argc, char **argv)
 {
   static char name[] = "clarke audit";
-  static const char usage[] = "MODEL.onnx --batch FILE\nMODEL.onnx --batch FILE --params FILE...\nRUN/";
+  static const char usage[] = "MODEL.onnx --batch FILE\nMODEL.onnx --batch FILE --params FILE...\nRUN/\n--run RUN/";
   struct argp argp = {options, parse, usage, doc, NULL, NULL, NULL};
   bool told = false;
   command_line line = {.command = {.ask = {.threads = clarke_processors(), .margins = true}, .step = CLARKE_NONE, .ci.told = &told}};

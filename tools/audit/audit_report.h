@@ -14,8 +14,10 @@ typedef struct {
   size_t n_params;
   const char **params; /* checkpoints */
   bool json, verbose;
-  const char *run; /* a run folder in place of model, batch and checkpoints */
-  size_t step;     /* of it; CLARKE_NONE: the first */
+  const char *run;   /* a run folder in place of model, batch and checkpoints */
+  size_t step;       /* of it; CLARKE_NONE: the first */
+  bool all_steps;    /* all of it, */
+  const char *lines; /* a line each in this file; NULL: in none */
   clarke_ci ci;
   clarke_watch_limits watch;
 } clarke_audit_command;
@@ -37,6 +39,16 @@ clarke_status clarke_audit_write(clarke_check_needs *needs, clarke_audit_session
 
 /* audit_run.c: of a recorded step. */
 clarke_status clarke_audit_run_folder(int *exit_status, const clarke_audit_command *command, clarke_error *err);
+/* Asks, and writes nothing. ask: the command's, of whose files the record has the bytes. The caller clears the answer, on errors too. */
+clarke_status clarke_audit_ask_step(clarke_certified *answer, const clarke_audit_command *command, clarke_audit_request *ask, clarke_error *err);
+int clarke_audit_step_status(const clarke_certified *c);
+/* NULL when out of memory. */
+json_t *clarke_audit_step_json(const clarke_certified *c, const clarke_summary *summary, const clarke_check_needs *needs, bool verbose);
+
+json_t *clarke_audit_outside_json(const clarke_run_description *run); /* of one that left the reals */
+
+/* audit_steps.c: of all recorded steps of a folder. */
+clarke_status clarke_audit_steps(int *exit_status, const clarke_audit_command *command, clarke_error *err);
 
 /* audit_text.c: what comes after the summary. verbose: with systems, ranks, theorems, and gradients that are 0. record: whose step it is,
  * or NULL. */

@@ -79,8 +79,8 @@ print_gradient(const clarke_certified *c)
   putchar('\n');
 }
 
-static json_t *
-answer_json(const clarke_certified *c, const clarke_summary *summary, const clarke_check_needs *needs, bool verbose)
+json_t *
+clarke_audit_step_json(const clarke_certified *c, const clarke_summary *summary, const clarke_check_needs *needs, bool verbose)
 {
   json_t *answer = clarke_audit_json(&c->audit), *gradient = clarke_record_json(&c->record, &c->audit);
 
@@ -115,7 +115,7 @@ tell(int *exit_status, const clarke_certified *c, const clarke_check_needs *need
     status = print(c, &summary, command, err);
   if (status == CLARKE_OK)
     status = clarke_ci_tell(exit_status, &command->ci, &source,
-                            clarke_ci_wants(&command->ci, command->json) ? answer_json(c, &summary, needs, command->verbose) : NULL, err);
+                            clarke_ci_wants(&command->ci, command->json) ? clarke_audit_step_json(c, &summary, needs, command->verbose) : NULL, err);
   clarke_summary_clear(&summary);
   return status;
 }
@@ -136,8 +136,8 @@ find_zeros(clarke_certified *c, const clarke_audit_command *command, clarke_erro
   return status == CLARKE_OK ? clarke_record_find_zeros(&c->record, &c->audit, err) : status;
 }
 
-static int
-status_of(const clarke_certified *c)
+int
+clarke_audit_step_status(const clarke_certified *c)
 {
   switch (c->record.ran) {
   case CLARKE_RAN_REFUTED:
@@ -164,8 +164,8 @@ keep_known(clarke_certified *c, const clarke_audit_request *ask, clarke_error *e
   return status == CLARKE_OK ? clarke_record_say(&c->record, CLARKE_RAN_UNKNOWN, err, "it was not compared (%s)", c->stopped) : status;
 }
 
-static json_t *
-outside_json(const clarke_run_description *run)
+json_t *
+clarke_audit_outside_json(const clarke_run_description *run)
 {
   json_t *answer = json_pack("{s:s, s:s, s:{s:s, s:n, s:s}}", "verdict", clarke_verdict_name(CLARKE_UNDECIDED), "why", run->outside[0], "gradient",
                              "answer", "outside the reals", "explained", "why", run->outside[0]);
@@ -185,37 +185,47 @@ tell_outside(int *exit_status, const clarke_run_description *run, const clarke_a
   *exit_status = EXIT_UNDECIDED;
   for (size_t i = 0; i < run->n_outside && !command->json && !command->ci.quiet; i++)
     puts(run->outside[i]);
-  return clarke_ci_tell(exit_status, &command->ci, &source, clarke_ci_wants(&command->ci, command->json) ? outside_json(run) : NULL, err);
+  return clarke_ci_tell(exit_status, &command->ci, &source, clarke_ci_wants(&command->ci, command->json) ? clarke_audit_outside_json(run) : NULL, err);
+}
+
+clarke_status
+clarke_audit_ask_step(clarke_certified *answer, const clarke_audit_command *command, clarke_audit_request *ask, clarke_error *err)
+{
+  const clarke_certify_request q = {.folder = command->run, .step = command->step, .sieved = !command->ask.exact};
+  clarke_status status;
+
+  *ask = command->ask;
+  ask->provable = command->proof != NULL || command->zone_proof != NULL;
+  status = clarke_certified_ask(answer, ask, &q, err);
+  if (answer->record.run.n_outside > 0)
+    return status;
+  if (status == CLARKE_ESTOPPED && *answer->record.types != '\0')
+    return keep_known(answer, ask, err);
+  return status == CLARKE_OK ? clarke_certified_gradient(answer, err) : status;
 }
 
 clarke_status
 clarke_audit_run_folder(int *exit_status, const clarke_audit_command *command, clarke_error *err)
 {
-  const clarke_certify_request q = {.folder = command->run, .step = command->step, .sieved = !command->ask.exact};
   clarke_audit_command c = *command;
   clarke_check_needs needs;
   clarke_certified answer;
   clarke_status status;
 
   clarke_certified_init(&answer);
-  c.ask.provable = c.proof != NULL || c.zone_proof != NULL;
-  status = clarke_certified_ask(&answer, &c.ask, &q, err);
+  status = clarke_audit_ask_step(&answer, command, &c.ask, err);
   if (answer.record.run.n_outside > 0) {
     status = tell_outside(exit_status, &answer.record.run, &c, err);
     clarke_certified_clear(&answer);
     return status;
   }
-  if (status == CLARKE_ESTOPPED && *answer.record.types != '\0')
-    status = keep_known(&answer, &c.ask, err);
-  else if (status == CLARKE_OK)
-    status = clarke_certified_gradient(&answer, err);
   if (status == CLARKE_OK && answer.record.ran == CLARKE_RAN_REFUTED)
     c.proof = c.zone_proof = NULL; /* it would be about another program */
   if (status == CLARKE_OK)
     status = clarke_audit_write(&needs, &answer.audit, &c, c.ask.params_path, err);
   if (status == CLARKE_OK)
     status = find_zeros(&answer, &c, err);
-  *exit_status = status_of(&answer);
+  *exit_status = clarke_audit_step_status(&answer);
   if (status == CLARKE_OK)
     status = tell(exit_status, &answer, &needs, &c, err);
   clarke_certified_clear(&answer);

@@ -63,7 +63,7 @@ parse(int key, char *arg, struct argp_state *state)
 
 /* Complete results are of the jobs that the first line stands for. */
 static clarke_status
-check_jobs(const clarke_sweep_results *r, clarke_error *err)
+check_jobs(const clarke_lines *r, clarke_error *err)
 {
   json_t *head = json_loads(r->head, 0, NULL);
   const char **ids = calloc(r->n + 1, sizeof *ids);
@@ -84,13 +84,13 @@ check_jobs(const clarke_sweep_results *r, clarke_error *err)
 static clarke_status
 merge(int *exit_status, const request *q, clarke_error *err)
 {
-  clarke_sweep_results r = {0};
+  clarke_lines r = {.form = &clarke_sweep_lines};
   size_t missing = 0;
   clarke_status status = CLARKE_OK;
 
   for (size_t i = 0; i < q->n && status == CLARKE_OK; i++) {
     r.cut = false;
-    status = clarke_sweep_results_read(&r, q->file[i], err);
+    status = clarke_lines_read(&r, q->file[i], err);
     if (status == CLARKE_OK && r.cut)
       fprintf(stderr, "clarke merge: %s: its last line has no end, and was left out: the part was not finished\n", q->file[i]);
   }
@@ -99,13 +99,13 @@ merge(int *exit_status, const request *q, clarke_error *err)
   if (status == CLARKE_OK)
     status = check_jobs(&r, err);
   if (status == CLARKE_OK)
-    status = clarke_sweep_results_write(&r, q->output, err);
+    status = clarke_lines_write(&r, q->output, err);
   if (status == CLARKE_OK)
     status = clarke_sweep_summary(&missing, &r, q->tau, q->json, err);
   *exit_status = missing > 0 ? EXIT_UNDECIDED : EXIT_HOLDS;
   if (status == CLARKE_OK && missing > 0)
     fprintf(stderr, "clarke merge: %zu jobs are missing: run clarke sweep for them, and merge again\n", missing);
-  clarke_sweep_results_clear(&r);
+  clarke_lines_clear(&r);
   return status;
 }
 

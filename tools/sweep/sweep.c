@@ -203,7 +203,7 @@ answer_job(char **text, const clarke_sweep *s, size_t job, size_t threads, clark
 
 /* One that could not be asked does not end the others. */
 static clarke_status
-do_job(int *exit_status, clarke_sweep_appender *to, clarke_sweep_results *r, const clarke_sweep *s, size_t job, size_t threads,
+do_job(int *exit_status, clarke_lines_appender *to, clarke_lines *r, const clarke_sweep *s, size_t job, size_t threads,
        clarke_error *err)
 {
   clarke_error why = {CLARKE_OK, ""};
@@ -222,21 +222,21 @@ do_job(int *exit_status, clarke_sweep_appender *to, clarke_sweep_results *r, con
     *exit_status = clarke_status_worse(*exit_status, EXIT_NOT_ASKED);
     return CLARKE_OK;
   }
-  status = clarke_sweep_append(to, text, err);
+  status = clarke_lines_append(to, text, err);
   if (status == CLARKE_OK)
-    status = clarke_sweep_results_add(r, s->job[job].id, text, err);
+    status = clarke_lines_add(r, s->job[job].id, text, err);
   free(text);
   return status;
 }
 
 static clarke_status
-do_jobs(int *exit_status, clarke_sweep_appender *to, clarke_sweep_results *r, const clarke_sweep *s, const request *q, clarke_error *err)
+do_jobs(int *exit_status, clarke_lines_appender *to, clarke_lines *r, const clarke_sweep *s, const request *q, clarke_error *err)
 {
   bool *done = calloc(s->n + 1, sizeof *done);
   clarke_status status = done != NULL ? CLARKE_OK : clarke_no_memory(err);
 
   for (size_t i = 0; i < s->n && status == CLARKE_OK; i++)
-    done[i] = i % q->shards != q->shard - 1 || clarke_sweep_results_have(r, s->job[i].id);
+    done[i] = i % q->shards != q->shard - 1 || clarke_lines_have(r, s->job[i].id);
   for (size_t i = 0; i < s->n && status == CLARKE_OK; i++)
     if (!done[i])
       status = do_job(exit_status, to, r, s, i, q->threads, err);
@@ -247,15 +247,15 @@ do_jobs(int *exit_status, clarke_sweep_appender *to, clarke_sweep_results *r, co
 static clarke_status
 run(int *exit_status, const clarke_sweep *s, const request *q, clarke_error *err)
 {
-  clarke_sweep_results r = {0};
-  clarke_sweep_appender to = {0};
+  clarke_lines r = {.form = &clarke_sweep_lines};
+  clarke_lines_appender to = {0};
   char *head = clarke_sweep_head(s);
   size_t missing;
-  clarke_status status = head != NULL ? clarke_sweep_append_open(&to, &r, q->output, head, err) : clarke_no_memory(err), closed;
+  clarke_status status = head != NULL ? clarke_lines_append_open(&to, &r, q->output, head, err) : clarke_no_memory(err), closed;
 
   if (status == CLARKE_OK)
     status = do_jobs(exit_status, &to, &r, s, q, err);
-  closed = clarke_sweep_append_close(&to, &r, status == CLARKE_ESTOPPED ? CLARKE_OK : status, err);
+  closed = clarke_lines_append_close(&to, &r, status == CLARKE_ESTOPPED ? CLARKE_OK : status, err);
   if (status == CLARKE_OK)
     status = closed;
   if (status == CLARKE_OK)
@@ -266,7 +266,7 @@ run(int *exit_status, const clarke_sweep *s, const request *q, clarke_error *err
     status = CLARKE_OK;
   }
   free(head);
-  clarke_sweep_results_clear(&r);
+  clarke_lines_clear(&r);
   return status;
 }
 

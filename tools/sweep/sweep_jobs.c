@@ -3,10 +3,10 @@
 #include "base/limit.h"
 #include "base/output.h"
 #include "base/text.h"
+#include "object.h"
 #include "op/step.h"
 #include "program/ieee.h"
 #include "session/json.h"
-#include "sweep_results.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -340,6 +340,29 @@ file_json(const char *path, const char *sha256)
 {
   return json_pack("{s:o, s:s}", "file", clarke_json_text(clarke_base_name(path)), "sha256", sha256);
 }
+
+static bool
+is_id(const char *text)
+{
+  return strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
+}
+
+static bool
+begins(const json_t *head)
+{
+  return is_id(clarke_text_at(head, "sweep")) && json_integer_value(json_object_get(head, "jobs")) > 0;
+}
+
+static bool
+id_of(char id[65], const json_t *line)
+{
+  const char *job = clarke_text_at(line, "job");
+
+  snprintf(id, 65, "%s", job);
+  return is_id(job) && json_is_array(json_object_get(line, "pairs"));
+}
+
+const clarke_lines_form clarke_sweep_lines = {CLARKE_SWEEP_ANSWERS, "sweep", begins, id_of};
 
 char *
 clarke_sweep_head(const clarke_sweep *s)

@@ -2,6 +2,8 @@
 #ifndef CLARKE_TOOLS_SWEEP_JOBS_H
 #define CLARKE_TOOLS_SWEEP_JOBS_H
 
+#include "lines.h"
+
 #include "format/file.h"
 #include "format/manifest.h"
 #include "op/profile.h"
@@ -40,6 +42,9 @@ typedef struct {
 clarke_status clarke_sweep_read(clarke_sweep *s, const char *path, const char *reduction, clarke_error *err);
 void clarke_sweep_clear(clarke_sweep *s);
 
+/* The file of its answers. */
+#define CLARKE_SWEEP_ANSWERS "clarke sweep 1"
+extern const clarke_lines_form clarke_sweep_lines;
 /* The first line of results, with no line end; NULL when out of memory. */
 char *clarke_sweep_head(const clarke_sweep *s);
 /* What a job's line says beside its answer: which weights and minibatch. */

@@ -151,7 +151,7 @@ take_line(summary *s, size_t at)
 }
 
 static clarke_status
-read_lines(summary *s, const clarke_sweep_results *r, clarke_error *err)
+read_lines(summary *s, const clarke_lines *r, clarke_error *err)
 {
   s->line = calloc(r->n + 1, sizeof *s->line);
   s->weights = calloc(r->n + 1, sizeof *s->weights);
@@ -286,7 +286,7 @@ summary_clear(summary *s)
 }
 
 clarke_status
-clarke_sweep_summary(size_t *missing, const clarke_sweep_results *r, double tau, bool json, clarke_error *err)
+clarke_sweep_summary(size_t *missing, const clarke_lines *r, double tau, bool json, clarke_error *err)
 {
   summary s = {.tau = tau};
   json_t *head = json_loads(r->head, 0, NULL);

@@ -2,12 +2,12 @@
 #ifndef CLARKE_TOOLS_SWEEP_SUMMARY_H
 #define CLARKE_TOOLS_SWEEP_SUMMARY_H
 
-#include "sweep_results.h"
+#include "lines.h"
 
 #include <argp.h>
 
 /* Beyond tau a difference is counted in the shares. *missing: how many of the jobs have no line. */
-clarke_status clarke_sweep_summary(size_t *missing, const clarke_sweep_results *r, double tau, bool json, clarke_error *err);
+clarke_status clarke_sweep_summary(size_t *missing, const clarke_lines *r, double tau, bool json, clarke_error *err);
 
 /* The value of --tau, or the command ends. */
 double clarke_sweep_read_tau(const char *text, const struct argp_state *state);

@@ -14,14 +14,17 @@ from .recorder import record
 from .refused import Refused
 
 LINES, FIRST = "steps.jsonl", "first"  # in the monitor's folder
+AUDITED = "clarke run 1"  # how `clarke audit --run --lines` begins a file
 
 
 def whole(text, path, number):
-    """A line of a monitor's, that has its end."""
+    """A line of a monitor's, or of `clarke audit --run`, that has its end. None: it is no step's, but how such a file begins."""
     try:
         line = json.loads(text)
     except ValueError:
         line = None
+    if isinstance(line, dict) and number == 1 and line.get("format") == AUDITED:
+        return None
     if not isinstance(line, dict) or "step" not in line or not ("unanswered" in line or "verdict" in line):
         raise Refused(f"{path}: line {number} is none that a monitor wrote: put the file right, or take another folder")
     return line
@@ -32,11 +35,11 @@ def read_lines(path):
     lines, size = [], 0
     if os.path.exists(path):
         with open(path, "rb") as f:
-            for text in f:
+            for number, text in enumerate(f, 1):
                 if text.endswith(b"\n"):
-                    lines.append(whole(text, path, len(lines) + 1))
+                    lines.append(whole(text, path, number))
                     size += len(text)
-    return lines, size
+    return [line for line in lines if line is not None], size
 
 
 def line_of(step, report, run):
@@ -52,8 +55,10 @@ def line_of(step, report, run):
 
 
 def summary(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """Of a monitor's folder: how many steps, verdicts, zones; by layer in how many steps kinks were touched, and how many in all."""
-    lines, _ = read_lines(os.path.join(os.fspath(folder), LINES))
+    """Of a monitor's folder, or of a file that `clarke audit --run --lines` wrote: how many steps, verdicts, zones; by layer in how many steps
+    kinks were touched, and how many in all."""
+    path = os.fspath(folder)
+    lines, _ = read_lines(os.path.join(path, LINES) if os.path.isdir(path) else path)
     asked = [line for line in lines if "verdict" in line]
     said = {"steps": len(asked), "unanswered": len(lines) - len(asked), "verdicts": {}, "zones": {}, "layers": {}}
     said["steps_touched"] = sum((line["touched"] or 0) > 0 for line in asked)

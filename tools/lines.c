@@ -1,4 +1,4 @@
-#include "sweep_results.h"
+#include "lines.h"
 
 #include "base/output.h"
 #include "base/text.h"
@@ -14,26 +14,26 @@
 #include <unistd.h>
 
 void
-clarke_sweep_results_clear(clarke_sweep_results *r)
+clarke_lines_clear(clarke_lines *r)
 {
   for (size_t i = 0; i < r->n; i++)
     free(r->line[i].text);
   free(r->line);
   free(r->head);
-  memset(r, 0, sizeof *r);
+  *r = (clarke_lines){.form = r->form};
 }
 
 static int
 compare_lines(const void *a, const void *b)
 {
-  return strcmp(((const clarke_sweep_line *)a)->id, ((const clarke_sweep_line *)b)->id);
+  return strcmp(((const clarke_line *)a)->id, ((const clarke_line *)b)->id);
 }
 
 static clarke_status
-grow(clarke_sweep_results *r, clarke_error *err)
+grow(clarke_lines *r, clarke_error *err)
 {
   const size_t room = 2 * r->room + 64;
-  clarke_sweep_line *line = r->n < r->room ? r->line : realloc(r->line, room * sizeof *line);
+  clarke_line *line = r->n < r->room ? r->line : realloc(r->line, room * sizeof *line);
 
   if (line == NULL)
     return clarke_no_memory(err);
@@ -45,7 +45,7 @@ grow(clarke_sweep_results *r, clarke_error *err)
 }
 
 clarke_status
-clarke_sweep_results_add(clarke_sweep_results *r, const char id[65], const char *text, clarke_error *err)
+clarke_lines_add(clarke_lines *r, const char id[65], const char *text, clarke_error *err)
 {
   clarke_status status = grow(r, err);
 
@@ -61,16 +61,16 @@ clarke_sweep_results_add(clarke_sweep_results *r, const char id[65], const char 
 }
 
 bool
-clarke_sweep_results_have(const clarke_sweep_results *r, const char *id)
+clarke_lines_have(const clarke_lines *r, const char *id)
 {
-  clarke_sweep_line wanted;
+  clarke_line wanted;
 
   snprintf(wanted.id, sizeof wanted.id, "%s", id);
   return r->n > 0 && bsearch(&wanted, r->line, r->n, sizeof *r->line, compare_lines) != NULL;
 }
 
 void
-clarke_sweep_results_sort(clarke_sweep_results *r)
+clarke_lines_sort(clarke_lines *r)
 {
   size_t kept = 0;
 
@@ -93,21 +93,19 @@ fail_line(const char *path, size_t number, const char *what, clarke_error *err)
   return clarke_fail(err, CLARKE_EINPUT, "%s: line %zu: %s", clarke_base_name(path), number, what);
 }
 
-static bool
-is_id(const char *text)
-{
-  return strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
-}
-
 static clarke_status
-take_head(clarke_sweep_results *r, const json_t *j, const char *text, const char *path, clarke_error *err)
+take_head(clarke_lines *r, const json_t *j, const char *text, const char *path, clarke_error *err)
 {
-  if (strcmp(clarke_text_at(j, "format"), CLARKE_SWEEP_ANSWERS) != 0)
-    return fail_line(path, 1, "expected \"format\":\"" CLARKE_SWEEP_ANSWERS "\"; results of another version are not merged with these", err);
-  if (!is_id(clarke_text_at(j, "sweep")) || json_integer_value(json_object_get(j, "jobs")) < 1)
-    return fail_line(path, 1, "expected what a sweep begins its results with", err);
+  const char *file = clarke_base_name(path);
+
+  if (strcmp(clarke_text_at(j, "format"), r->form->format) != 0)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: line 1: expected \"format\":\"%s\"; answers of another version are not put beside these", file,
+                       r->form->format);
+  if (!r->form->begins(j))
+    return clarke_fail(err, CLARKE_EINPUT, "%s: line 1: expected what a %s begins its answers with", file, r->form->question);
   if (r->head != NULL && strcmp(r->head, text) != 0)
-    return fail_line(path, 1, "these are another sweep's results: of other files, profiles, formats or options; take another name", err);
+    return clarke_fail(err, CLARKE_EINPUT, "%s: line 1: these are another %s's results: of other files, profiles, formats or options; take another "
+                       "name", file, r->form->question);
   if (r->head == NULL && (r->head = strdup(text)) == NULL)
     return clarke_no_memory(err);
   return CLARKE_OK;
@@ -115,26 +113,27 @@ take_head(clarke_sweep_results *r, const json_t *j, const char *text, const char
 
 /* A line that has its end. */
 static clarke_status
-take_line(clarke_sweep_results *r, const char *text, const char *path, size_t number, clarke_error *err)
+take_line(clarke_lines *r, const char *text, const char *path, size_t number, clarke_error *err)
 {
   json_t *j = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+  char id[65];
   clarke_status status;
 
   if (!json_is_object(j))
     status = fail_line(path, number, "no JSON object", err);
   else if (number == 1)
     status = take_head(r, j, text, path, err);
-  else if (!is_id(clarke_text_at(j, "job")) || !json_is_array(json_object_get(j, "pairs")))
-    status = fail_line(path, number, "expected a job's answer, with its id", err);
+  else if (!r->form->id_of(id, j))
+    status = fail_line(path, number, "expected an answer, with its id", err);
   else
-    status = clarke_sweep_results_add(r, clarke_text_at(j, "job"), text, err);
+    status = clarke_lines_add(r, id, text, err);
   json_decref(j);
   return status;
 }
 
 /* The lines in the file's bytes; *whole: how many bytes they are. */
 static clarke_status
-take_lines(clarke_sweep_results *r, size_t *whole, const clarke_file *f, const char *path, clarke_error *err)
+take_lines(clarke_lines *r, size_t *whole, const clarke_file *f, const char *path, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
   size_t number = 1, from = 0;
@@ -156,7 +155,7 @@ take_lines(clarke_sweep_results *r, size_t *whole, const clarke_file *f, const c
 
 /* No two lines of one job differ. */
 static clarke_status
-check_agreement(clarke_sweep_results *r, const char *path, clarke_error *err)
+check_agreement(clarke_lines *r, const char *path, clarke_error *err)
 {
   const bool in_order = r->in_order;
 
@@ -164,15 +163,15 @@ check_agreement(clarke_sweep_results *r, const char *path, clarke_error *err)
     qsort(r->line, r->n, sizeof *r->line, compare_lines);
   for (size_t i = 1; i < r->n; i++)
     if (strcmp(r->line[i - 1].id, r->line[i].id) == 0 && strcmp(r->line[i - 1].text, r->line[i].text) != 0)
-      return clarke_fail(err, CLARKE_EINPUT, "%s: job %s has another answer here than before; were they made by one version of clarke?",
+      return clarke_fail(err, CLARKE_EINPUT, "%s: %s has another answer here than before; were they made by one version of clarke?",
                          clarke_base_name(path), r->line[i].id);
-  clarke_sweep_results_sort(r);
+  clarke_lines_sort(r);
   r->in_order = in_order; /* of the file */
   return CLARKE_OK;
 }
 
 clarke_status
-clarke_sweep_results_read(clarke_sweep_results *r, const char *path, clarke_error *err)
+clarke_lines_read(clarke_lines *r, const char *path, clarke_error *err)
 {
   clarke_file f = {0};
   size_t whole;
@@ -185,7 +184,7 @@ clarke_sweep_results_read(clarke_sweep_results *r, const char *path, clarke_erro
 }
 
 clarke_status
-clarke_sweep_results_write(const clarke_sweep_results *r, const char *path, clarke_error *err)
+clarke_lines_write(const clarke_lines *r, const char *path, clarke_error *err)
 {
   clarke_output o;
   clarke_status status = clarke_output_open(&o, path, err);
@@ -221,7 +220,7 @@ open_alone(int *fd, const char *path, clarke_error *err)
       return CLARKE_OK;
     if (!S_ISREG(held.st_mode)) {
       close(*fd);
-      return clarke_fail(err, CLARKE_EINPUT, "%s: is no regular file, to which results are appended", path);
+      return clarke_fail(err, CLARKE_EINPUT, "%s: is no regular file, to which answers are appended", path);
     }
     if (errno != 0 && errno != ENOENT && errno != EINTR) {
       close(*fd);
@@ -231,9 +230,9 @@ open_alone(int *fd, const char *path, clarke_error *err)
   }
 }
 
-/* What the file has, of this sweep; half a line at its end is cut off. */
+/* What the file has, to this question; half a line at its end is cut off. */
 static clarke_status
-read_begun(clarke_sweep_results *r, int fd, const char *path, clarke_error *err)
+read_begun(clarke_lines *r, int fd, const char *path, clarke_error *err)
 {
   clarke_file f = {0};
   size_t whole = 0;
@@ -250,13 +249,13 @@ read_begun(clarke_sweep_results *r, int fd, const char *path, clarke_error *err)
 }
 
 clarke_status
-clarke_sweep_append_open(clarke_sweep_appender *a, clarke_sweep_results *r, const char *path, const char *head, clarke_error *err)
+clarke_lines_append_open(clarke_lines_appender *a, clarke_lines *r, const char *path, const char *head, clarke_error *err)
 {
   struct stat st;
   clarke_status status;
   int fd;
 
-  *a = (clarke_sweep_appender){.path = path};
+  *a = (clarke_lines_appender){.path = path};
   errno = 0;
   status = open_alone(&fd, path, err);
   if (status != CLARKE_OK)
@@ -273,11 +272,11 @@ clarke_sweep_append_open(clarke_sweep_appender *a, clarke_sweep_results *r, cons
     close(fd);
     return status == CLARKE_OK ? fail_file(path, err) : status;
   }
-  return st.st_size == 0 ? clarke_sweep_append(a, head, err) : CLARKE_OK;
+  return st.st_size == 0 ? clarke_lines_append(a, head, err) : CLARKE_OK;
 }
 
 clarke_status
-clarke_sweep_append(clarke_sweep_appender *a, const char *text, clarke_error *err)
+clarke_lines_append(clarke_lines_appender *a, const char *text, clarke_error *err)
 {
   fprintf(a->to, "%s\n", text);
   return fflush(a->to) == 0 && !ferror(a->to) ? CLARKE_OK
@@ -286,13 +285,13 @@ clarke_sweep_append(clarke_sweep_appender *a, const char *text, clarke_error *er
 }
 
 clarke_status
-clarke_sweep_append_close(clarke_sweep_appender *a, clarke_sweep_results *r, clarke_status status, clarke_error *err)
+clarke_lines_append_close(clarke_lines_appender *a, clarke_lines *r, clarke_status status, clarke_error *err)
 {
   if (a->to == NULL)
     return status;
   if (status == CLARKE_OK && !r->in_order) {
-    clarke_sweep_results_sort(r);
-    status = clarke_sweep_results_write(r, a->path, err);
+    clarke_lines_sort(r);
+    status = clarke_lines_write(r, a->path, err);
   }
   if (status == CLARKE_OK && fsync(fileno(a->to)) != 0)
     status = fail_file(a->path, err);

@@ -1,0 +1,165 @@
+/* The recorded steps that a folder has. */
+#include "audit_steps.h"
+#include "base/text.h"
+#include "session/json.h"
+#include "session/record.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void
+clarke_audit_step_list_clear(clarke_audit_step_list *list)
+{
+  for (size_t i = 0; i < list->n; i++) {
+    free(list->step[i].folder);
+    json_decref(list->step[i].files);
+  }
+  free(list->step);
+  free(list->graph);
+  memset(list, 0, sizeof *list);
+}
+
+static int
+compare(const void *a, const void *b)
+{
+  const clarke_audit_step *x = a, *y = b;
+
+  return (x->step > y->step) - (x->step < y->step);
+}
+
+const clarke_audit_step *
+clarke_audit_step_find(const clarke_audit_step_list *list, size_t step)
+{
+  const clarke_audit_step wanted = {.step = step};
+
+  return list->n > 0 ? bsearch(&wanted, list->step, list->n, sizeof *list->step, compare) : NULL;
+}
+
+/* Takes files over. */
+static clarke_status
+add(clarke_audit_step_list *list, const char *folder, size_t step, json_t *files, clarke_error *err)
+{
+  const size_t room = list->n < list->room ? list->room : 2 * list->room + 64;
+  clarke_audit_step *grown = room > list->room ? realloc(list->step, room * sizeof *grown) : list->step;
+  char *copy = strdup(folder);
+
+  if (grown != NULL) {
+    list->step = grown;
+    list->room = room;
+  }
+  if (grown == NULL || copy == NULL || files == NULL) {
+    free(copy);
+    json_decref(files);
+    return clarke_no_memory(err);
+  }
+  list->step[list->n++] = (clarke_audit_step){copy, step, files};
+  return CLARKE_OK;
+}
+
+static json_t *
+files_of(const clarke_run_description *run, const clarke_run_step *step)
+{
+  const struct {
+    const char *what;
+    const clarke_run_file *file;
+  } named[] = {{"graph", &run->graph}, {"batch", &step->batch}, {"parameters", &step->parameters}, {"gradients", &step->gradients}, {"trace", &step->trace},
+               {"trees", &step->trees}};
+  json_t *files = json_object();
+
+  for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+    if (named[i].file->name != NULL && *named[i].file->sha256 != '\0')
+      clarke_json_set(&files, named[i].what, json_string(named[i].file->sha256));
+  return files;
+}
+
+/* The number in step-NUMBER, the folder's name. */
+static size_t
+number_of(const char *folder)
+{
+  size_t step = 0;
+
+  return sscanf(clarke_base_name(folder), "step-%zu", &step) == 1 ? step : 0;
+}
+
+/* Of one that left the reals the folder alone has the number. */
+static clarke_status
+add_folder(clarke_audit_step_list *list, const char *folder, clarke_error *err)
+{
+  clarke_record r;
+  clarke_status status;
+
+  clarke_record_init(&r);
+  status = clarke_record_open_run(&r, folder, err);
+  if (list->graph == NULL && r.folder != NULL)
+    list->graph = clarke_record_path(&r, r.run.graph.name != NULL ? r.run.graph.name : "run.json");
+  if (r.run.n_outside > 0)
+    status = add(list, folder, number_of(folder), json_pack("{s:s}", "run", r.run_sha256), err);
+  for (size_t i = 0; i < r.run.n_steps && status == CLARKE_OK; i++)
+    status = add(list, folder, r.run.step[i].step, files_of(&r.run, &r.run.step[i]), err);
+  if (status == CLARKE_OK && list->graph == NULL)
+    status = clarke_no_memory(err);
+  clarke_record_clear(&r);
+  return status;
+}
+
+/* FOLDER/NAME (malloc), if that is a run folder; else NULL. */
+static char *
+run_in(const char *folder, const char *name)
+{
+  const size_t size = strlen(folder) + strlen(name) + sizeof "//run.json";
+  char *path = malloc(size);
+  struct stat st;
+
+  if (path == NULL)
+    return NULL;
+  snprintf(path, size, "%s/%s/run.json", folder, name);
+  if (*name == '.' || lstat(path, &st) != 0) {
+    free(path);
+    return NULL;
+  }
+  path[strlen(path) - strlen("/run.json")] = '\0';
+  return path;
+}
+
+static clarke_status
+add_folders(clarke_audit_step_list *list, const char *folder, clarke_error *err)
+{
+  struct dirent **entry;
+  const int n = scandir(folder, &entry, NULL, alphasort);
+  clarke_status status = CLARKE_OK;
+
+  if (n < 0)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: cannot be read: %s", folder, strerror(errno));
+  for (int i = 0; i < n; i++) {
+    char *run = status == CLARKE_OK ? run_in(folder, entry[i]->d_name) : NULL;
+
+    if (run != NULL)
+      status = add_folder(list, run, err);
+    free(run);
+    free(entry[i]);
+  }
+  free(entry);
+  if (status == CLARKE_OK && list->n == 0)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: there is no run.json, nor in a folder in it: expected a recorded step, or folders of such", folder);
+  return status;
+}
+
+clarke_status
+clarke_audit_step_list_read(clarke_audit_step_list *list, const char *folder, clarke_error *err)
+{
+  char *run = run_in(folder, "");
+  clarke_status status = run != NULL ? add_folder(list, folder, err) : add_folders(list, folder, err);
+
+  free(run);
+  if (list->n > 0)
+    qsort(list->step, list->n, sizeof *list->step, compare);
+  for (size_t i = 1; i < list->n && status == CLARKE_OK; i++)
+    if (list->step[i - 1].step == list->step[i].step)
+      return clarke_fail(err, CLARKE_EINPUT, "%s and %s both have a step %zu: ask about each folder by itself", list->step[i - 1].folder,
+                         list->step[i].folder, list->step[i].step);
+  return status;
+}
