@@ -70,6 +70,8 @@ def main():
         subprocess.run([CLARKE, "sweep", str(manifest), "-o", str(folder / "serial.jsonl")], check=True, stdout=subprocess.DEVNULL)
         said = clarke.sweep(manifest, folder / "three.jsonl", shards=3, tau=1e30)
         expect(said["jobs"] == 24 and said["missing"] == 0 and said["tau"] == 1e30, f"{said}")
+        pair = json.loads(manifest.read_text())["profiles"][:2]
+        expect(clarke.sweep(manifest, folder / "three.jsonl", tau=tuple(pair))["tau_of"] == ",".join(pair), "a threshold from a pair")
         try:
             clarke.sweep(manifest, folder / "none.jsonl", options=("--tau", "1"))
             expect(False, "an option that would change nothing")

@@ -7,6 +7,7 @@ CASES: the folder cases/audit.
 """
 import hashlib
 import json
+import math
 import os
 import shutil
 import signal
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import time
 import zipfile
+from xml.etree import ElementTree
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from expect import expect, finish, said  # noqa: E402
@@ -49,10 +51,14 @@ def lines(path):
         return [obeyed(json.loads(line)) for line in f]
 
 
-def sweep(*arguments, status=0):
-    got, out, err = said(CLARKE, "sweep", *arguments)
+def command(*arguments, status=0):
+    got, out, err = said(CLARKE, *arguments)
     expect(got == status, f"{arguments}: status {got}, not {status}: {err}")
     return out, err
+
+
+def sweep(*arguments, status=0):
+    return command("sweep", *arguments, status=status)
 
 
 def known_answers():
@@ -226,6 +232,46 @@ def lost():
     expect("not 0 (a real bifurcation), at least 0\n" in out and "is 0, at most" not in out, out)
 
 
+def thresholds():
+    """The least positive difference of a pair as every other pair's threshold (thesis, (3.13)), and histograms."""
+    sweep(manifest("three.json", model="lenet-q6.onnx", batches=["images-pair.npz"], profiles=["pytorch-2.13", "one.profile", "minimal.profile"],
+                   formats=["float16", "float32"], seeds={"from": 5, "count": 4}), "-o", "three.jsonl")
+    d = {}
+    for line in lines("three.jsonl")[1:]:
+        for pair in line["pairs"]:
+            for form, floats in pair["floats"].items():
+                d.setdefault((*pair["profiles"], form), []).append((floats["l1_float"], floats["label"]))
+    for of in (("pytorch-2.13", "minimal.profile"), ("pytorch-2.13", "one.profile")):
+        out, _ = command("merge", "three.jsonl", "-o", "again.jsonl", "--tau", ",".join(of), "--json", "--svg", "three.svg")
+        said = obeyed(json.loads(out))
+        expect(said["tau"] is None and said["tau_of"] == ",".join(of), f"{said['tau']} {said['tau_of']}")
+        for g in said["groups"]:
+            own, those = d[*g["profiles"], g["format"]], [x for x, _ in d[*of, g["format"]] if x > 0]
+            tau = min(those, default=None)
+            expect(g["tau"] == tau and g["least_positive"] == min((x for x, _ in own if x > 0), default=None), f"{g}")
+            if tau is None:
+                expect("jobs_beyond_tau" not in g, f"{g}")
+            else:
+                expect(g["jobs_beyond_tau"]["n"] == sum(x > tau for x, _ in own) and g["jobs_beyond_tau"]["of"] == 4, f"{g}")
+            bars = {h["decade"]: {k: n for k, n in h.items() if k != "decade" and n > 0} for h in g["histogram"]}
+            wanted = {}
+            for x, label in own:
+                if x > 0:
+                    at = wanted.setdefault(math.floor(math.log10(x)), {})
+                    at[label or "unknown"] = at.get(label or "unknown", 0) + 1
+            expect(bars == wanted and g["infinite"] == 0, f"{bars} {wanted}")
+        with open("three.svg", encoding="utf-8") as f:
+            picture = ElementTree.parse(f)
+        heights = [float(r.get("height")) for r in picture.iter("{http://www.w3.org/2000/svg}rect") if float(r.get("width")[:-1] if r.get("width").endswith("%") else r.get("width")) == 31]
+        expect(len(heights) == sum((g["zero"] > 0) + sum(n > 0 for h in g["histogram"] for k, n in h.items() if k != "decade") for g in said["groups"]),
+               f"a bar for each count: {heights}")
+    out, _ = command("merge", "three.jsonl", "-o", "again.jsonl", "--tau", "pytorch-2.13,one.profile")
+    expect(out.count("no threshold: the pair of --tau has no difference that is not 0 in this format") == 6, out)
+    for wrong in ("a,b", "one.profile,pytorch-2.13", "-1", "nan", "1e301"):
+        out, err = command("merge", "three.jsonl", "-o", "again.jsonl", "--tau=" + wrong, status=2)
+        expect("--tau: '" in err, f"{wrong}: {err}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         for name in os.listdir(CASES):
@@ -242,6 +288,7 @@ def main():
         external()
         job_file()
         lost()
+        thresholds()
         os.chdir("/")
     finish()
 

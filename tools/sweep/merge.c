@@ -13,16 +13,12 @@ typedef struct {
   const char *output;
   size_t n;
   const char **file;
-  double tau;
-  bool json;
+  clarke_sweep_summing summary;
 } request;
-
-enum { OPTION_TAU = 256 };
 
 static const struct argp_option options[] = {
   {"output", 'o', "FILE", 0, "where all results go, by job", 0},
-  {"tau", OPTION_TAU, "T", 0, "count differences beyond T in the summary's shares (default: 0)", 0},
-  {"json", 'j', NULL, 0, "print the summary as one JSON object", 0},
+  CLARKE_OPTIONS_OF_SUMMARY,
   CLARKE_OPTION_OF_LIMIT,
   {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -38,16 +34,13 @@ static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
   request *r = state->input;
-  const clarke_shared_options shared = {.json = &r->json};
+  const clarke_shared_options shared = {.json = &r->summary.json};
 
-  if (clarke_take_shared(key, arg, state, &shared))
+  if (clarke_take_shared(key, arg, state, &shared) || clarke_sweep_take(key, arg, state, &r->summary))
     return 0;
   switch (key) {
   case 'o':
     r->output = arg;
-    return 0;
-  case OPTION_TAU:
-    r->tau = clarke_sweep_read_tau(arg, state);
     return 0;
   case ARGP_KEY_ARG:
     r->file[r->n++] = arg;
@@ -101,7 +94,7 @@ merge(int *exit_status, const request *q, clarke_error *err)
   if (status == CLARKE_OK)
     status = clarke_lines_write(&r, q->output, err);
   if (status == CLARKE_OK)
-    status = clarke_sweep_summary(&missing, &r, q->tau, q->json, err);
+    status = clarke_sweep_summary(&missing, &r, &q->summary, err);
   *exit_status = missing > 0 ? EXIT_UNDECIDED : EXIT_HOLDS;
   if (status == CLARKE_OK && missing > 0)
     fprintf(stderr, "clarke merge: %zu jobs are missing: run clarke sweep for them, and merge again\n", missing);
@@ -129,5 +122,5 @@ clarke_command_merge(int argc, char **argv)
   free(q.file);
   if (status == CLARKE_OK)
     return exit_status;
-  return clarke_failed("merge", q.json, &err);
+  return clarke_failed("merge", q.summary.json, &err);
 }

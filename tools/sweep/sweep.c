@@ -24,22 +24,20 @@ typedef struct {
   size_t shard, shards; /* from 1 to shards */
   size_t tasks;         /* of the job file; 0: not said */
   size_t threads;
-  double tau;
-  bool json;
+  clarke_sweep_summing summary;
   clarke_watch_limits watch;
 } request;
 
-enum { OPTION_SHARD = 256, OPTION_REDUCTION, OPTION_JOB_FILE, OPTION_SHARDS, OPTION_THREADS, OPTION_TAU };
+enum { OPTION_SHARD = 256, OPTION_REDUCTION, OPTION_JOB_FILE, OPTION_SHARDS, OPTION_THREADS };
 
 static const struct argp_option options[] = {
   {"output", 'o', "FILE", 0, "where the results go, a line a job. Jobs that it has are not done again", 0},
   {"shard", OPTION_SHARD, "I/N", 0, "of N parts of the jobs the I-th alone, I from 1 to N; clarke merge puts them together", 0},
   {"reduction", OPTION_REDUCTION, "mean|sum", 0, "of the loss over the minibatch (default: as the manifest says, or else mean)", 0},
-  {"tau", OPTION_TAU, "T", 0, "count differences beyond T in the summary's shares (default: 0)", 0},
   {"job-file", OPTION_JOB_FILE, "FILE", 0, "do nothing, but write a job for `hq job submit-file`, a task for each of --shards parts", 0},
   {"shards", OPTION_SHARDS, "N", 0, "the number of tasks that --job-file writes (default: 16)", 0},
   {"threads", OPTION_THREADS, "N", 0, "at most N threads (default: 1); the results are the same", 0},
-  {"json", 'j', NULL, 0, "print the summary as one JSON object", 0},
+  CLARKE_OPTIONS_OF_SUMMARY,
   CLARKE_OPTIONS_OF_WATCH,
   CLARKE_OPTION_OF_LIMIT,
   {NULL, 0, NULL, 0, NULL, 0},
@@ -95,9 +93,9 @@ static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
   request *r = state->input;
-  const clarke_shared_options shared = {.json = &r->json};
+  const clarke_shared_options shared = {.json = &r->summary.json};
 
-  if (clarke_take_shared(key, arg, state, &shared) || clarke_watch_take(key, arg, state, &r->watch))
+  if (clarke_take_shared(key, arg, state, &shared) || clarke_sweep_take(key, arg, state, &r->summary) || clarke_watch_take(key, arg, state, &r->watch))
     return 0;
   switch (key) {
   case 'o':
@@ -110,9 +108,6 @@ parse(int key, char *arg, struct argp_state *state)
     if (strcmp(arg, "mean") != 0 && strcmp(arg, "sum") != 0)
       argp_error(state, "--reduction: '%s'; expected mean or sum", arg);
     r->reduction = arg;
-    return 0;
-  case OPTION_TAU:
-    r->tau = clarke_sweep_read_tau(arg, state);
     return 0;
   case OPTION_JOB_FILE:
     r->job_file = arg;
@@ -259,7 +254,7 @@ run(int *exit_status, const clarke_sweep *s, const request *q, clarke_error *err
   if (status == CLARKE_OK)
     status = closed;
   if (status == CLARKE_OK)
-    status = clarke_sweep_summary(&missing, &r, q->tau, q->json, err);
+    status = clarke_sweep_summary(&missing, &r, &q->summary, err);
   if (status == CLARKE_ESTOPPED) {
     fprintf(stderr, "clarke sweep: stopped (%s); what was answered is in %s, and the same command goes on\n", err->text, q->output);
     *exit_status = clarke_status_worse(*exit_status, EXIT_UNDECIDED);
@@ -327,5 +322,5 @@ clarke_command_sweep(int argc, char **argv)
   flint_cleanup_master();
   if (status == CLARKE_OK)
     return exit_status;
-  return clarke_failed("sweep", q.json, &err);
+  return clarke_failed("sweep", q.summary.json, &err);
 }

@@ -16,16 +16,19 @@ static const char *const label_names[] = {"zero", "rounding", "branch", "bifurca
 
 typedef struct {
   const char *weights; /* which: the text of its hash, or seed */
-  bool beyond;
+  double d;            /* infinite, too, where it is no number */
+  label kind;
 } place;
 
 /* Of a pair of profiles in a format. */
 typedef struct {
   const char *profile[2], *format;
-  size_t n, infinite, count[N_LABELS], beyond;
+  size_t n, infinite, count[N_LABELS];
   double *d;        /* those that are finite: n - infinite */
   double rounding;  /* the largest where the exact difference is 0; negative: it nowhere is */
   double least;     /* the smallest where the exact difference is not 0: floats may lose it, and then it is 0 */
+  double positive;  /* the smallest that is not 0; infinite: there is none */
+  double tau;       /* infinite: there is none */
   place *place;     /* n */
 } group;
 
@@ -34,7 +37,6 @@ typedef struct {
   json_t **line;
   char **weights;
   group *group;
-  double tau;
 } summary;
 
 static int
@@ -74,7 +76,7 @@ add_group(summary *s, const char *p, const char *q, const char *format, clarke_e
     return clarke_no_memory(err);
   s->group = grown;
   g = &grown[s->n_groups++];
-  *g = (group){.profile = {p, q}, .format = format, .rounding = -1, .least = INFINITY};
+  *g = (group){.profile = {p, q}, .format = format, .rounding = -1, .least = INFINITY, .positive = INFINITY};
   g->d = calloc(s->n_lines + 1, sizeof *g->d);
   g->place = calloc(s->n_lines + 1, sizeof *g->place);
   return g->d != NULL && g->place != NULL ? CLARKE_OK : clarke_no_memory(err);
@@ -112,15 +114,16 @@ label_of(const json_t *floats, double d)
 }
 
 static void
-take_floats(group *g, const json_t *floats, const json_t *exactly_zero, const char *weights, double tau)
+take_floats(group *g, const json_t *floats, const json_t *exactly_zero, const char *weights)
 {
   const bool finite = json_is_true(json_object_get(floats, "finite")) && json_is_number(json_object_get(floats, "l1_float"));
   const double d = finite ? json_number_value(json_object_get(floats, "l1_float")) : INFINITY;
   const label kind = finite ? label_of(floats, d) : LABEL_UNKNOWN;
 
-  g->place[g->n++] = (place){.weights = weights, .beyond = d > tau};
-  g->beyond += d > tau;
+  g->place[g->n++] = (place){.weights = weights, .d = d, .kind = kind};
   g->count[kind]++;
+  if (finite && d > 0)
+    g->positive = fmin(g->positive, d);
   if (!finite)
     g->infinite++;
   else
@@ -145,7 +148,7 @@ take_line(summary *s, size_t at)
       group *g = p != NULL && q != NULL ? group_of(s, p, q, format) : NULL;
 
       if (g != NULL && g->n < s->n_lines)
-        take_floats(g, floats, json_object_get(json_object_get(pair, "exact"), "zero"), s->weights[at], s->tau);
+        take_floats(g, floats, json_object_get(json_object_get(pair, "exact"), "zero"), s->weights[at]);
     }
   }
 }
@@ -166,6 +169,34 @@ read_lines(summary *s, const clarke_lines *r, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* --- thresholds -------------------------------------------------------------------------------- */
+
+static bool
+is_pair(const group *g, const char *of)
+{
+  const size_t n = strlen(g->profile[0]);
+
+  return strncmp(of, g->profile[0], n) == 0 && of[n] == ',' && strcmp(of + n + 1, g->profile[1]) == 0;
+}
+
+/* Each group's: the one that is given, or the least positive difference of that pair in its format. */
+static clarke_status
+set_thresholds(summary *s, const clarke_sweep_summing *q, clarke_error *err)
+{
+  bool known = q->tau_of == NULL;
+
+  for (size_t i = 0; i < s->n_groups; i++) {
+    s->group[i].tau = q->tau_of == NULL ? q->tau : INFINITY;
+    for (size_t k = 0; k < s->n_groups && q->tau_of != NULL; k++)
+      if (is_pair(&s->group[k], q->tau_of) && strcmp(s->group[k].format, s->group[i].format) == 0) {
+        s->group[i].tau = s->group[k].positive;
+        known = true;
+      }
+  }
+  return known || s->n_groups == 0 ? CLARKE_OK
+                                   : clarke_fail(err, CLARKE_EINPUT, "--tau: '%s' is no pair of profiles of the sweep, in the manifest's order", q->tau_of);
+}
+
 /* --- what is said ------------------------------------------------------------------------------- */
 
 /* How many sets of weights there are; of how many some minibatch is beyond tau; of the first how many minibatches. */
@@ -181,7 +212,7 @@ count_weights(size_t *beyond, group *g)
     bool any = false;
 
     for (; i < g->n && compare_places(&g->place[first], &g->place[i]) == 0; i++)
-      any = any || g->place[i].beyond;
+      any = any || g->place[i].d > g->tau;
     *beyond += any;
   }
   return n;
@@ -200,6 +231,52 @@ mcdiarmid(size_t m, size_t r)
   return sqrt((1 / (double)m + 1 / (double)r) * log(2 / ALPHA) / 2);
 }
 
+static size_t
+count_beyond(const group *g)
+{
+  size_t n = 0;
+
+  for (size_t i = 0; i < g->n; i++)
+    n += g->place[i].d > g->tau;
+  return n;
+}
+
+/* How many are from 10^decade to 10^(decade + 1), by label; those that are 0 or not finite are in none. */
+static json_t *
+decade_json(const group *g, int decade)
+{
+  size_t count[N_LABELS] = {0}, n = 0;
+  json_t *j;
+
+  for (size_t i = 0; i < g->n; i++)
+    if (isfinite(g->place[i].d) && g->place[i].d > 0 && (int)floor(log10(g->place[i].d)) == decade) {
+      count[g->place[i].kind]++;
+      n++;
+    }
+  if (n == 0)
+    return NULL;
+  j = json_pack("{s:i}", "decade", decade);
+  for (label i = LABEL_ROUNDING; i < N_LABELS; i++)
+    clarke_json_set(&j, label_names[i], json_integer((json_int_t)count[i]));
+  return j;
+}
+
+static json_t *
+histogram_json(const group *g, double greatest)
+{
+  json_t *list = json_array();
+
+  if (!isfinite(g->positive))
+    return list;
+  for (int k = (int)floor(log10(g->positive)); k <= (int)floor(log10(greatest)); k++) {
+    json_t *decade = decade_json(g, k);
+
+    if (decade != NULL)
+      clarke_json_append(&list, decade);
+  }
+  return list;
+}
+
 static json_t *
 group_json(group *g)
 {
@@ -215,17 +292,21 @@ group_json(group *g)
     clarke_json_set(&j, "median", json_real(g->d[(finite - 1) / 2]));
     clarke_json_set(&j, "greatest", json_real(g->d[finite - 1]));
   }
+  clarke_json_set(&j, "least_positive", isfinite(g->positive) ? json_real(g->positive) : json_null());
+  clarke_json_set(&j, "infinite", json_integer((json_int_t)g->infinite));
+  clarke_json_set(&j, "histogram", histogram_json(g, finite > 0 ? g->d[finite - 1] : 0));
   clarke_json_set(&j, "greatest_where_exactly_0", g->rounding >= 0 ? json_real(g->rounding) : json_null());
   clarke_json_set(&j, "least_of_a_bifurcation", isfinite(g->least) ? json_real(g->least) : json_null());
-  if (m > 0) {
+  clarke_json_set(&j, "tau", isfinite(g->tau) ? json_real(g->tau) : json_null());
+  if (m > 0 && isfinite(g->tau)) {
     clarke_json_set(&j, "weights_beyond_tau", json_pack("{s:I, s:I, s:f}", "n", (json_int_t)any, "of", (json_int_t)m, "within", hoeffding(m)));
-    clarke_json_set(&j, "jobs_beyond_tau", json_pack("{s:I, s:I, s:f}", "n", (json_int_t)g->beyond, "of", (json_int_t)g->n, "within", mcdiarmid(m, r)));
+    clarke_json_set(&j, "jobs_beyond_tau", json_pack("{s:I, s:I, s:f}", "n", (json_int_t)count_beyond(g), "of", (json_int_t)g->n, "within", mcdiarmid(m, r)));
   }
   return j;
 }
 
 static void
-print_group(const json_t *j, double tau)
+print_group(const json_t *j)
 {
   const json_t *weights = json_object_get(j, "weights_beyond_tau"), *jobs = json_object_get(j, "jobs_beyond_tau");
   const json_t *names = json_object_get(j, "profiles"), *least = json_object_get(j, "least_of_a_bifurcation");
@@ -238,33 +319,43 @@ print_group(const json_t *j, double tau)
   if (json_object_get(j, "median") != NULL)
     printf("  least %.3g, median %.3g, greatest %.3g\n", json_number_value(json_object_get(j, "least")),
            json_number_value(json_object_get(j, "median")), json_number_value(json_object_get(j, "greatest")));
+  if (json_is_number(json_object_get(j, "least_positive")) && clarke_count_at(j, "zero") > 0)
+    printf("  of those that are not 0 the least is %.3g\n", json_number_value(json_object_get(j, "least_positive")));
   if (!json_is_null(rounding))
     printf("  where the exact difference is 0, at most %.3g\n", json_number_value(rounding));
   if (!json_is_null(least))
     printf("  where the exact difference is not 0 (a real bifurcation), at least %.3g\n", json_number_value(least));
+  if (json_is_null(json_object_get(j, "tau")))
+    puts("  no threshold: the pair of --tau has no difference that is not 0 in this format");
   if (weights != NULL)
-    printf("  beyond %.3g: %zu of %zu weights (Hoeffding: within %.3g), %zu of %zu jobs (McDiarmid: within %.3g)\n", tau,
+    printf("  beyond %.3g: %zu of %zu weights (Hoeffding: within %.3g), %zu of %zu jobs (McDiarmid: within %.3g)\n", json_number_value(json_object_get(j, "tau")),
            clarke_count_at(weights, "n"), clarke_count_at(weights, "of"), json_number_value(json_object_get(weights, "within")),
            clarke_count_at(jobs, "n"), clarke_count_at(jobs, "of"), json_number_value(json_object_get(jobs, "within")));
 }
 
 static clarke_status
-tell(summary *s, const json_t *head, size_t missing, bool json, clarke_error *err)
+tell(summary *s, const json_t *head, size_t missing, const clarke_sweep_summing *q, clarke_error *err)
 {
   json_t *groups = json_array(), *one, *answer;
+  clarke_status status;
   size_t i;
 
   for (i = 0; i < s->n_groups; i++)
     clarke_json_append(&groups, group_json(&s->group[i]));
-  answer = json_pack("{s:I, s:I, s:f, s:o}", "jobs", json_integer_value(json_object_get(head, "jobs")), "missing", (json_int_t)missing, "tau",
-                     s->tau, "groups", groups);
-  if (json)
-    return clarke_json_print(stdout, answer, JSON_INDENT(2), "\n", err);
+  answer = json_pack("{s:I, s:I, s:o, s:s?, s:o}", "jobs", json_integer_value(json_object_get(head, "jobs")), "missing", (json_int_t)missing, "tau",
+                     q->tau_of == NULL ? json_real(q->tau) : json_null(), "tau_of", q->tau_of, "groups", groups);
   if (answer == NULL)
     return clarke_no_memory(err);
+  status = q->svg != NULL ? clarke_sweep_histograms(groups, q->svg, err) : CLARKE_OK;
+  if (status == CLARKE_OK && q->json)
+    return clarke_json_print(stdout, answer, JSON_INDENT(2), "\n", err);
+  if (status != CLARKE_OK) {
+    json_decref(answer);
+    return status;
+  }
   printf("%zu of %zu jobs answered; reduction of the loss: %s.\n", s->n_lines, clarke_count_at(head, "jobs"), clarke_text_at(head, "reduction"));
   json_array_foreach(groups, i, one)
-    print_group(one, s->tau);
+    print_group(one);
   json_decref(answer);
   return CLARKE_OK;
 }
@@ -286,9 +377,9 @@ summary_clear(summary *s)
 }
 
 clarke_status
-clarke_sweep_summary(size_t *missing, const clarke_lines *r, double tau, bool json, clarke_error *err)
+clarke_sweep_summary(size_t *missing, const clarke_lines *r, const clarke_sweep_summing *q, clarke_error *err)
 {
-  summary s = {.tau = tau};
+  summary s = {0};
   json_t *head = json_loads(r->head, 0, NULL);
   clarke_status status = head != NULL ? read_lines(&s, r, err) : clarke_no_memory(err);
 
@@ -298,19 +389,29 @@ clarke_sweep_summary(size_t *missing, const clarke_lines *r, double tau, bool js
   for (size_t i = 0; status == CLARKE_OK && i < s.n_lines; i++)
     take_line(&s, i);
   if (status == CLARKE_OK)
-    status = tell(&s, head, *missing, json, err);
+    status = set_thresholds(&s, q, err);
+  if (status == CLARKE_OK)
+    status = tell(&s, head, *missing, q, err);
   summary_clear(&s);
   json_decref(head);
   return status;
 }
 
-double
-clarke_sweep_read_tau(const char *text, const struct argp_state *state)
+bool
+clarke_sweep_take(int key, const char *arg, const struct argp_state *state, clarke_sweep_summing *to)
 {
   char *end;
-  const double tau = strtod(text, &end);
 
-  if (end == text || *end != '\0' || !(tau >= 0) || tau > 1e300)
-    argp_error(state, "--tau: '%s' is no number from 0 on", text);
-  return tau;
+  if (key == CLARKE_OPTION_SWEEP_SVG)
+    to->svg = arg;
+  else if (key == CLARKE_OPTION_TAU && strchr(arg, ',') != NULL)
+    to->tau_of = arg;
+  else if (key == CLARKE_OPTION_TAU) {
+    to->tau = strtod(arg, &end);
+    to->tau_of = NULL;
+    if (end == arg || *end != '\0' || !(to->tau >= 0) || to->tau > 1e300)
+      argp_error(state, "--tau: '%s' is no number from 0 on, nor two profiles with a comma between", arg);
+  } else
+    return false;
+  return true;
 }

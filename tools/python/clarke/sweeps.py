@@ -64,14 +64,15 @@ def heard(parts):
 
 
 def sweep(manifest: str | os.PathLike[str], output: str | os.PathLike[str], *, cluster: Any = None, shards: int = 16, workers: int = 2, retries: int = 3,
-          tau: float = 0.0, options: Sequence[str] = ()) -> dict[str, Any]:
+          tau: float | tuple[str, str] = 0.0, options: Sequence[str] = ()) -> dict[str, Any]:
     """clarke.sweep("sweep.json", "results.jsonl", cluster="local")
 
     The sweep that the manifest describes (docs/sweep.md), in so many parts; the summary, as `clarke merge --json` prints it. The bytes of `output`
     are those of `clarke sweep MANIFEST -o OUTPUT`. cluster: a HyperQueue server's folder, its client, or a LocalCluster; "local": one that is
     started here, with so many workers; None: none, and parts run one after another. A part whose worker ends is begun again by another one, and goes
     on where it was. So is one that was ended itself, `retries` times. Parts lie beside `output`, OUTPUT.part-I, until all is there.
-    tau: differences beyond it are counted in the summary. options: of `clarke sweep`, for each part, such as --reduction.
+    tau: differences beyond it are counted in the summary; ("P", "Q"), two of the manifest's profiles: beyond their least positive difference.
+    options: of `clarke sweep`, for each part, such as --reduction.
     """
     if shards < 1 or workers < 1 or retries < 0:
         raise ValueError("shards and workers are 1 or more, retries 0 or more")
@@ -101,4 +102,4 @@ def sweep(manifest: str | os.PathLike[str], output: str | os.PathLike[str], *, c
 def merge(parts, output, tau):
     """The summary of the parts that have lines; None: none has."""
     files = [path for _, path in parts.values() if os.path.exists(path) and os.path.getsize(path) > 0]
-    return answered("merge", *files, "-o", output, "--tau", repr(float(tau)), "--json") if files else None
+    return answered("merge", *files, "-o", output, "--tau", ",".join(tau) if isinstance(tau, tuple) else repr(float(tau)), "--json") if files else None
