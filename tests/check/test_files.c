@@ -476,6 +476,10 @@ START_TEST(refused_members)
   p = sound();
   refused(join(&p), one_member("x.npy.npy", batch()), "has two readings");
   p = sound();
+  refused(join(&p), one_member("x.txt.gz", batch()), "is compressed, encrypted or no .npy");
+  p = sound();
+  refused(join(&p), one_member(".npy", batch()), "is compressed, encrypted or no .npy");
+  p = sound();
   refused(join(&p), one_member("\xc3\xa9.npy", batch()), "no text");
   p = sound();
   refused(join(&p), one_member("z.npy", batch()), "holds no x");

@@ -331,6 +331,31 @@ meet(void *barrier, size_t sample)
   session_set_bits(160);
 }
 
+/* a / 3 - b, a being 2^200, and b less than its third by 2^-20: with 192 bits of a third the sum is open; with more of them it is not,
+ * and nothing is evaluated exactly. */
+START_TEST(factors_have_more_bits_then_too)
+{
+  rational *x = rationals(2), third = rational_zero();
+  world w;
+  mpq_set(&x[0], two_to(200, false));
+  mpq_set_ui(&third, 1, 3);
+  mpq_mul(&x[1], &x[0], &third);
+  mpq_sub(&x[1], &x[1], two_to(-20, false));
+  world_begin(&w, 2, x);
+  step *st = world_add(&w, LINEAR, 1, 2);
+  st->factors[0].coef = &third;
+  st->factors[1].coef = &minus_one;
+  st->sources[1].from = 1;
+  world_add(&w, PIECEWISE, 1, 1)->n_kinks = 1;
+  world_values(&w);
+  point_evaluate(&w.p);
+  ck_assert(session_bits > 64 && session_bits <= 256);
+  ck_assert(w.p.y[1][0] == NULL);
+  ck_assert_uint_eq(w.p.n_touched, 0);
+  session_set_bits(64);
+}
+END_TEST
+
 /* Each has its own number of bits, which is the first one's to begin with. */
 START_TEST(threads_begin_with_the_bits_of_the_first)
 {
@@ -360,6 +385,7 @@ main(void)
   tcase_add_loop_test(t, a_constant_line_is_zero, 0, 3);
   tcase_add_loop_test(t, bits_are_added_until_pieces_are_decided, 0, 2);
   tcase_add_loop_test(t, exponentials_lie_between_their_ends, 0, 20);
+  tcase_add_test(t, factors_have_more_bits_then_too);
   tcase_add_test(t, threads_begin_with_the_bits_of_the_first);
   tcase_add_test(t, the_exponential_of_next_to_nothing_is_below_one);
   return run_tests();

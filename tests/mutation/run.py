@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # language is apart from what is asked of programs.
 ROOMS = {
     "check": (r"lib/check/.*", ["check", "certify", "sat", "region", "audit-reports", "audit-windows", "audit-definition", "tools",
-                                "fuzz-check", "fuzz-both", "forked", "docs-shown", "hostile"]),
+                                "fuzz-check", "fuzz-both", "forked", "docs-shown", "hostile", "step"]),
     "audit": (r"lib/audit/.*", ["audit", "tools", "program", "check", "valid"]),
     "language": (r"lib/program/prog_.*", ["program", "tools", "audit"]),
     "program": (r"lib/program/(?!prog_).*", ["program", "check", "audit", "tools", "valid"]),
