@@ -135,7 +135,7 @@ def batch_changed_after_use(step):
         try:
             F.cross_entropy(out, Y).backward()
         except RuntimeError:
-            raise clarke.Refused("records_attacks.py: autograd itself") from None
+            raise clarke.Refused("records_attacks.py", "autograd itself", "see above") from None
         step.end()
 
 

@@ -221,7 +221,7 @@ REFUSED = {
     "norm-inf": ("a norm other than that of ord 1 or 2", lambda h: torch.linalg.vector_norm(h, float("inf"), dim=1)),
     "cumprod": ("this operator cannot be written into the graph; compute it with operators that can be", lambda h: h.cumprod(1)),
     "logsumexp-axes": ("of several axes at once; flatten them first", lambda h: cube(h).logsumexp((1, 2))),
-    "softplus-beta": ("softplus(beta * x) / beta is the same function", lambda h: F.softplus(h, beta=2)),
+    "softplus-beta": ("write softplus(beta * x) / beta, which is the same function", lambda h: F.softplus(h, beta=2)),
     "sort-long": ("150 entries to be sorted: at most 126 are", lambda h: h.repeat(1, 30).sort(1)[0]),
     "conv-transposed-computed": ("a transposed convolution whose weight is computed", lambda h: F.conv_transpose1d(h.unsqueeze(1), h[:1, :3].reshape(1, 1, 3))),
     "topk-any": ("without an order; say sorted=True", lambda h: h.topk(2, sorted=False)[0]),

@@ -52,7 +52,7 @@ def write_elu(g, node):
     if celu or (inner != 1 and inner == 1 / alpha and scale == 1):
         return g.add("Celu", [g.of(node.args[0])], alpha=g.float32(alpha, like, "alpha"))
     if inner != 1 or alpha <= 0 or scale <= 0:
-        g.refuse("factors that are not those of elu, selu or celu")
+        g.refuse("factors that are not those of elu, selu or celu", "call one of these, or write it with where and exp")
     alpha = g.float32(alpha, like, "alpha")
     if scale == 1:
         return g.add("Elu", [g.of(node.args[0])], alpha=alpha)
@@ -73,9 +73,9 @@ def write_hardtanh(g, node):
 def clamp(g, node, low, high):
     """At its bounds torch.clamp has the derivative 1, hardtanh 0: another operator."""
     if any(isinstance(b, Value) for b in (low, high)):
-        g.refuse("bounds that are tensors")
+        g.refuse("bounds that are tensors", "take numbers, or torch.maximum and torch.minimum")
     if low is not None and high is not None and low >= high:
-        g.refuse("bounds without a number between them")
+        g.refuse("bounds without a number between them", "take a lower bound that is below the upper one")
     ends = ["" if b is None else g.bound(b, result(node)) for b in (low, high)]
     return g.add("Clamp", [g.of(node.args[0])] + (ends if ends[1] else ends[:1]), domain="clarke")
 
@@ -98,7 +98,7 @@ def write_clamp_max(g, node):
 @operator("hardsigmoid")
 def write_hardsigmoid(g, node):
     if result(node).dtype == torch.float64:
-        g.refuse("PyTorch's slope is the float32 nearest to 1/6 here, in float64 too")
+        g.refuse("PyTorch's slope is the float32 nearest to 1/6 here, in float64 too", "write (x / 6 + 0.5).clamp(0, 1)")
     sixth = float(torch.tensor(1 / 6, dtype=torch.float32))
     return g.add("HardSigmoid", [g.of(node.args[0])], alpha=sixth, beta=0.5)
 

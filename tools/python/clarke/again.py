@@ -205,7 +205,7 @@ class Again:
                 generator.set_state(state)
             self.forget()
         if why:
-            raise Refused(why)
+            raise Refused(*why)
 
     def forget(self):
         """Lets go of all tensors."""
@@ -292,9 +292,9 @@ class Again:
                     yield value
 
     def said(self, name, why):
-        return (f"{name or 'the model'}, run again at moved parameters: {why}. Something is computed, or a tensor changed, that PyTorch's dispatcher "
-                "does not show here (.data =, numpy, another thread, C++, a generator of its own): compute it by operators; again=False records "
-                "without this check, and is told in the report")
+        return (f"{name or 'the model'}, run again at moved parameters", f"{why}. Something is computed, or a tensor changed, that PyTorch's "
+                "dispatcher does not show here (.data =, numpy, another thread, C++, a generator of its own)", "compute it by operators; "
+                "again=False records without this check, and is told in the report")
 
 
 class Comparison:

@@ -208,7 +208,7 @@ def asked(run, proof, options):
 def audit_run(run, options):
     settle()
     if not os.path.isfile(os.path.join(run, "run.json")):
-        raise Failed(f"{run} has no run.json: no step is recorded there")
+        raise Failed(f"{run} has no run.json: record a step there first (clarke.record)")
     with tempfile.TemporaryDirectory() as folder:
         proof, text = os.path.join(folder, "proof"), None
         report = asked(run, proof, options)
@@ -217,7 +217,7 @@ def audit_run(run, options):
                 text = f.read()
     kept_in_answer(report, proof)
     if "gradient" not in report or "verdict" not in report:
-        raise Failed(f"the answer is not about a run: {report.get('why', sorted(report))}")
+        raise Failed(f"the answer is not about a run ({report.get('why', sorted(report))}): leave options out that ask something else")
     if "outside" in report:
         return Answer(report["verdict"], report["why"], None, report["gradient"], None, report)  # nobody looked for kinks
     gradient, module = report["gradient"], modules_of(run)

@@ -48,7 +48,7 @@ def write_comparison(p, node):
 def write_finite(p, node):
     """Near a finite number all are."""
     if not bool(torch.isfinite(node.args[0].tensor).all()):
-        p.refuse("an entry that is not finite")
+        p.refuse("an entry that is not finite", "take a point at which all are")
     p.of(node.args[0])
     return p.constant(result(node))
 
@@ -61,7 +61,7 @@ def conditions(p, value):
 @choice(*LOGICAL)
 def write_logical(p, node):
     if any(v.tensor.dtype != torch.bool for v in node.reads):
-        p.refuse("of numbers, not of conditions")
+        p.refuse("of numbers, not of conditions", "compare first, as with x != 0")
     kind = LOGICAL[node.name.rstrip("_") if node.name[:2] != "__" else node.name]
     return p.named(p.each(lambda a, b: Condition(kind, (a, b)), *(conditions(p, v) for v in node.args[:2])))
 
@@ -84,7 +84,7 @@ def write_copy(p, node):
     """A cast of conditions makes numbers of them; one of numbers is a rounding, which a program has not."""
     kind = node.args[0].tensor.dtype
     if not (result(node).is_floating_point() and (kind.is_floating_point or kind == torch.bool)) and kind != result(node).dtype:
-        p.refuse("a result that is no floating-point number")
+        p.refuse("a result that is no floating-point number", "write round, floor, ceil or trunc, which have jumps that are known")
     return p.of(node.args[0])
 
 
@@ -114,14 +114,14 @@ def write_softplus(p, node):
 @choice("xlogy")
 def write_xlogy(p, node):
     if bool((torch.as_tensor(node.args[1].tensor if isinstance(node.args[1], Value) else node.args[1]) <= 0).any()):
-        p.refuse("x log y has a pole, or ends, where y is 0, and has no generalized derivative there")
+        p.refuse("x log y has a pole, or ends, where y is 0, and has no generalized derivative there", "take a point where y is above 0")
     return p.named(p.each(lambda x, y: f"{x} * log({y})", *entries(p, node, 0, 1)))
 
 
 @choice("nan_to_num")
 def write_replaced(p, node):
     if not bool(torch.isfinite(node.args[0].tensor).all()):
-        p.refuse("an entry that is not finite is replaced: the function jumps there, from a pole")
+        p.refuse("an entry that is not finite is replaced: the function jumps there, from a pole", "take a point at which all entries are finite")
     return p.of(node.args[0])
 
 
@@ -147,7 +147,7 @@ def write_step(p, node):
     """frac is what trunc leaves."""
     name, x = node.name.rstrip("_").replace("frac", "trunc"), node.args[0].tensor.detach().to(torch.float64)
     if argument(node, 1, "decimals", 0) != 0 or not bool((x.abs() < 2**22).all()):
-        p.refuse("decimals, or numbers beyond 2^22")
+        p.refuse("decimals, or numbers beyond 2^22", "round multiples without decimals, and smaller numbers")
     values = {"round": torch.round, "floor": torch.floor, "ceil": torch.ceil, "trunc": torch.trunc}[name](x).numpy()
     less = "{0} - ({1})" if node.name[:4] == "frac" else "{1}"
     return p.named(p.each(lambda x, v: less.format(x, steps(name, x, v)), entries(p, node, 0)[0], values))
@@ -173,7 +173,9 @@ def recorded(p, values, winners, down):
         tied = [i for i, v in enumerate(values) if v == (min if down else max)(values)]
         return {word for word, i in (("first", tied[0]), ("last", tied[-1])) if i == winner}
     words = set.intersection({"first", "last"}, *map(chosen, values, winners))
-    return f"{{{min(words)}}}" if words else p.refuse("of equal entries neither the first nor the last has the gradient")
+    if not words:
+        p.refuse("of equal entries neither the first nor the last has the gradient", "take amax or amin, which share it among them")
+    return f"{{{min(words)}}}"
 
 
 @choice("max", "min", "amax", "amin")
@@ -213,7 +215,7 @@ def clamped(p, node, low, high):
         return p.add("Clamp", [p.of(node.args[0]), *ends])
     at, slope = bounds(p, node, high)[0], installed().slope("Clamp", 0, 0, 1)
     if low > high or slope is None:
-        p.refuse("a lower bound above the upper one, or a profile that does not know its kink")
+        p.refuse("a lower bound above the upper one, or a profile that does not know its kink", "take a lower bound that is below the upper one")
     inner = f"{literal(slope)} * ({{0}} - {at}) + {at}"
     return p.named(p.each(lambda x: f"if {x} == {at} then {inner.format(x)} else {at} + 0*{x}", p.array(p.of(node.args[0]))))
 
@@ -224,7 +226,8 @@ def write_scattered(p, node):
     x, axis, table, source = node.args[:4]
     how = argument(node, 4, "reduce", "sum") if node.name[8] == "r" else "sum"
     if how not in ("sum", "amax", "amin") or id(table) in p.moving:
-        p.refuse("another reduction than sum, amax and amin, or places that are computed from the inputs")
+        p.refuse("another reduction than sum, amax and amin, or places that are computed from the inputs",
+                 "take one of these, with places that are data")
     places = np.stack(np.indices(table.tensor.shape)) if table.tensor.dim() else np.zeros((1, 1), int)
     found, to = {}, table.tensor.cpu().numpy()
     for at in zip(*(line.reshape(-1).tolist() for line in places)):
@@ -268,7 +271,7 @@ def write_deviation(p, node):
     correction = node.kwargs.get("correction", 1)
     parts = np.prod([x.tensor.shape[a] for a in axes]) - (1 if correction is None else correction)
     if parts <= 0 or node.op._overloadname not in ("correction", "correction_out"):
-        p.refuse("no more entries than the correction")
+        p.refuse("no more entries than the correction", "take more entries, or correction=0")
     less = p.add("Sub", [p.of(x), p.add("ReduceMean", [p.of(x), p.integers(axes)], keepdims=1)])
     norm = p.array(p.add("ReduceL2", [less, p.integers(axes)], keepdims=keep))
     made = {0: p.named(p.each(lambda n: f"{n} / sqrt({literal(parts)})", norm))}
@@ -281,7 +284,7 @@ def write_norm(p, node):
     order, dim = given.get("ord", given.get("p", 2)), given.get("dim")
     word = {None: "norm2", 1: "norm1", 2: "norm2", float("inf"): "norminf"}.get(order)
     if word is None or given.get("dtype") not in (None, result(node).dtype):
-        p.refuse("a norm other than that of ord 1, 2 or infinity, or in another type")
+        p.refuse("a norm other than that of ord 1, 2 or infinity, or in another type", "write it with pow and sum, in the type of what it is of")
     axes = [dim] if isinstance(dim, int) else dim
     out = of_groups(p.array(p.of(node.args[0])), axes, False, lambda terms: p.let(f"{word}({', '.join(terms)})"))
     return p.named(out.reshape(tuple(result(node).shape)))
@@ -295,7 +298,8 @@ def write_power(p, node):
         return p.add("Pow", [p.of(x), p.constant(torch.tensor(float(exponent), dtype=torch.float64))])
     base = x.tensor if isinstance(x, Value) else torch.tensor(float(x))
     if not bool((base > 0).all()):
-        p.refuse("a power of what is not above 0, whose exponent is no whole number or half of one up to 64")
+        p.refuse("a power of what is not above 0, whose exponent is no whole number or half of one up to 64",
+                 "take a point where the base is above 0, or write it as a product")
     return p.named(p.each(lambda a, b: f"exp({b} * log({a}))", *(p.array(p.operand(v, result(node))) for v in (x, exponent))))
 
 

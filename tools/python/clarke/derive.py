@@ -25,7 +25,7 @@ from .answer import Failed, answered, kept_in_answer
 from .derived import Derived
 from .folder import surely
 from .graph import ancestors, require_unread
-from .hooks import Hooks
+from .hooks import Hooks, line_of
 from .primitives import literal
 from .profiles import installed
 from .program import written
@@ -48,11 +48,11 @@ def traced(trace, f, at):
     except RuntimeError as why:
         if "a leaf Variable that requires grad" not in str(why):
             raise
-        raise Refused(f"{trace.here()}: the function changes its input in place: let it change a copy") from None
+        raise Refused(trace.function, "it changes its input in place", "let it change a copy") from None
     finally:
         hook.remove()
     if not isinstance(out, torch.Tensor) or out.numel() != 1:
-        raise Refused("the function's result is no tensor of one number")
+        raise Refused(trace.function, f"its result is {kind_of(out)}, and no tensor of one number", "return one, as by sum(), or one entry")
     return inputs, values, trace.value(out), again
 
 
@@ -67,11 +67,12 @@ def differentiated(trace, inputs, result):
         with Dispatch(trace):
             found = torch.autograd.grad(result.of, list(inputs.values()), allow_unused=True)
     except RuntimeError as why:
-        raise Refused(f"PyTorch's backward pass ended: {why}") from None
+        raise Refused(trace.function, f"PyTorch's backward pass ended: {first_line(why)}",
+                      "let it run through in PyTorch alone first: f(x).backward()") from None
     finally:
         hooked.restore()
     for why in trace.refusals + trace.functions:
-        raise Refused(why)
+        raise why
     made = ancestors(result).values()
     for node in (n for n in made if n.name.rstrip("_") in kinks.KINKS and n.grad_enabled and n.args[0].requires_grad):
         if node.grad_output is None or bool(torch.isfinite(node.grad_output).all()):  # of others every derivative is NaN
@@ -84,11 +85,11 @@ def require_finite(made):
     for node in made:
         inwards = [g for g in node.grad_inputs if isinstance(g, torch.Tensor)]
         if any(bool(g.isnan().any()) for g in inwards) and all(bool(g.isfinite().all()) for g in node.grad_outputs if isinstance(g, torch.Tensor)):
-            raise Refused(f"{node.where()}: PyTorch's derivative is nan here: the slope is infinite, and the gradient that it is multiplied by is 0; "
+            raise Refused(node.where(), "PyTorch's derivative is nan here: the slope is infinite, and the gradient that it is multiplied by is 0",
                           "where it is not wanted, let its argument be another number there (torch.where before it, not behind)")
 
 
-def require_same(result, gradient, said):
+def require_same(where, result, gradient, said):
     """No answer rests on this: numbers far apart tell of something that the dispatcher did not see."""
     eps = max([torch.finfo(t.dtype).eps for t in gradient.values()] or [torch.finfo(torch.float32).eps]) ** 0.5
     exact = [number(v) for v in [said["value"], *((said["ad"] or ["nan"]) if gradient else [])]]
@@ -101,8 +102,8 @@ def require_same(result, gradient, said):
     for i, (a, b) in enumerate(zip(exact, ran)):
         if a != b and not abs(a - b) <= eps * largest:
             what = "derivative of the function" if i else "value"
-            raise Refused(f"PyTorch's {what} is {b!r} here, and {'AD' if i else 'that'} of the recorded operators, in exact arithmetic, "
-                          f"{a!r}: something else was differentiated, or floats took another branch")
+            raise Refused(where, f"PyTorch's {what} is {b!r} here, and {'AD' if i else 'that'} of the recorded operators, in exact arithmetic, {a!r}: "
+                          "something else was differentiated, or floats took another branch", "compute it by PyTorch's operators alone, or in float64")
 
 
 FILE, UNCHECKED = "traced.prog", "no proof can be checked here"
@@ -140,7 +141,7 @@ def derived(program, inputs, options):
             found = re.search(FILE + r":(\d+):\d+: ([^\n]*?)(\n|$| \(clarke derive ended)", str(why))
             if found is None or int(found[1]) not in program.makers:
                 raise
-            raise Refused(f"{program.makers[int(found[1])].where()}: {found[2]}") from None
+            raise Refused(program.makers[int(found[1])].where(), found[2], "write another operator there, or take another point") from None
         if os.path.exists(proof):
             with open(proof) as made:
                 said["proof"] = made.read()
@@ -169,14 +170,27 @@ def asked(trace, f, at, options, again):
     """The answer about f, whose operators the trace holds afterwards."""
     inputs, values, result, rerun = traced(trace, f, at)
     for why in trace.refusals:
-        raise Refused(why)
+        raise why
     program, branches = written(trace, values, result), require_unread(trace, result)
     gradient = differentiated(trace, inputs, result)
     if again:
         rerun.check(result, list(inputs.values()), [], branches)
     said = placed(derived(program, inputs, options), program)
-    require_same(result, gradient, said)
+    require_same(trace.function, result, gradient, said)
     return said | {"branches": branches}
+
+
+def first_line(why):
+    return str(why).strip().partition("\n")[0].removesuffix(".")
+
+
+def kind_of(value):
+    """What was given, or handed back, in words."""
+    if not isinstance(value, torch.Tensor):
+        return f"a {type(value).__name__}"
+    if value.layout == torch.strided and value.is_floating_point() and value.numel() > 0 and not bool(torch.isfinite(value).all()):
+        return "a tensor with an entry that is not finite"
+    return f"a tensor of type {value.dtype}, layout {value.layout} and shape {tuple(value.shape)}"
 
 
 def point(at):
@@ -187,9 +201,10 @@ def point(at):
             try:
                 value = named[name] = torch.as_tensor(value, dtype=torch.get_default_dtype() if isinstance(value, (int, float)) else None)
             except Exception as why:
-                raise Refused(f"{name} is no tensor, and no number: {why}") from None
+                raise Refused(name, f"no tensor, and no number: {first_line(why)}",
+                              "give a tensor, a number, or a tuple or dictionary of these") from None
         if not value.is_floating_point() or value.layout != torch.strided or value.numel() == 0 or not bool(torch.isfinite(value).all()):
-            raise Refused(f"{name} is no point: its entries are to be finite floats, one at least, in a dense tensor")
+            raise Refused(name, f"no point: it is {kind_of(value)}", "give finite floats, one at least, in a dense tensor")
     return named
 
 
@@ -204,6 +219,7 @@ def derive(f: Callable[..., Any], at: Any, *, options: Sequence[str] = (), again
     Raises Refused where the function cannot be written as a program, with the line, and Failed where the program gives no answer.
     Each kink of "touched" has its operator under "source"."""
     at, trace = point(at), Trace()
+    trace.function = f"the function, {line_of(getattr(f, 'forward', f))}"
     try:
         return Derived(asked(trace, f, at, options, again))
     finally:

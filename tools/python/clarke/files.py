@@ -35,7 +35,7 @@ def safetensors(tensors):
         t = tensors[name]
         begin, end = end, end + t.numel() * t.element_size()
         if t.dtype not in SAFETENSORS:
-            raise Refused(f"{name}: a tensor of type {t.dtype}")
+            raise Refused(name, f"a tensor of type {t.dtype}", "give it a floating-point type to 64 bits, or one of whole numbers")
         header[name] = {"dtype": SAFETENSORS[t.dtype], "shape": list(t.shape), "data_offsets": [begin, end]}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)

@@ -7,7 +7,7 @@ import re
 import weakref
 
 from .files import discard, temporary, write
-from .refused import Refused
+from .refused import FOLDER, Refused
 
 RUN, LOCK = "run.json", ".clarke.lock"
 OURS = re.compile(r"graph\.onnx|pytorch-[\d.]+\.profile|step-\d{6,}\.(batch\.npz|(parameters|gradients|trace|optimizer)\.safetensors|trees\.json)")
@@ -51,9 +51,9 @@ class Descriptions:
             held = self.held.get(os.path.abspath(path))
             found = held if held is not None and held[0] == text else (text, json.loads(text))
         except FileNotFoundError:
-            raise Refused(f"{path} has no {RUN}: a folder's first step is recorded without append") from None
+            raise Refused(path, f"no {RUN} is there to be added to", "record a folder's first step without append") from None
         except ValueError as why:
-            raise Refused(f"{name} cannot be read ({why}): another folder is needed") from None
+            raise Refused(name, f"cannot be read ({why})", FOLDER) from None
         if found is not held:
             require_run(name, found[1])
         return found
@@ -74,7 +74,7 @@ def require_run(name, run):
     except (KeyError, TypeError, AttributeError):
         right = False
     if not right:
-        raise Refused(f"{name} is no description of a run: another folder is needed")
+        raise Refused(name, "no description of a run", FOLDER)
 
 
 def named(run):
@@ -240,7 +240,7 @@ class Folder:
         """The run that goes on keeps its files."""
         taken = [name for name in files if before is not None and os.path.lexists(self.at(name)) and name in named(before[1])]
         if taken:
-            raise Refused(f"{self.at(taken[0])} is of another step, as {RUN} says: another folder is needed")
+            raise Refused(self.at(taken[0]), f"of another step, as {RUN} says", FOLDER)
 
     def ended(self):
         """The files of the run that is there."""

@@ -7,6 +7,7 @@ import math
 import torch
 
 from .operators import argument, operator, result
+from .refused import Unbatched
 from .trace import Value, trained
 
 MATH = "run the step under torch.nn.attention.sdpa_kernel(SDPBackend.MATH): its operators can be, and are another program"
@@ -22,7 +23,7 @@ def write_attention(g, node):
     q, k, v = node.args[:3]
     p, causal = (argument(node, i, name, False) for i, name in zip(DROPOUTS.get(node.name, (3, 4)), ("dropout_p", "is_causal")))
     if p:
-        g.refuse(f"dropout inside of it, whose mask nobody sees; set it to 0, or {MATH}")
+        g.refuse("dropout inside of it, whose mask nobody sees", f"set it to 0, or {MATH}")
     scale = node.kwargs.get("scale")
     turned = list(range(k.tensor.dim()))
     turned[-1], turned[-2] = turned[-2], turned[-1]
@@ -52,24 +53,24 @@ def masks_of(g, mask, causal, q, k):
         return [] if hidden is None else [shown(g, hidden, size)]
     if trained(mask) or bool(torch.isfinite(mask.tensor).all()):
         if not bool(torch.isfinite(mask.tensor).all()):
-            g.refuse(f"a mask that is computed, and infinite; {MATH}")
+            g.refuse("a mask that is computed, and infinite", MATH)
         if not g.whole and mask.tensor.dim() > 2 and mask.tensor.shape[0] != 1:
-            g.refuse("a mask of its own for each sample")
+            raise Unbatched
         return [g.of(mask)] + ([] if hidden is None else [shown(g, hidden, size)])
     numbers = g.numbers(mask).cpu()
     while numbers.dim() > 2 and bool((numbers == numbers[:1]).all()):  # all alike: expanded
         numbers = numbers[0]
     if not g.whole and numbers.dim() == q.tensor.dim():
-        g.refuse("a mask of its own for each sample")
+        raise Unbatched
     return [shown(g, numbers if hidden is None else numbers + hidden, size)]
 
 
 def shown(g, mask, size):
     """A mask of which each line leaves something."""
     if bool((torch.isnan(mask) | (mask == float("inf"))).any()):
-        g.refuse(f"a mask that is no number, or infinite; {MATH}")
+        g.refuse("a mask that is no number, or infinite", MATH)
     if bool((mask == float("-inf")).all(-1).any()) and size[1] > 0:
-        g.refuse("a softmax of which no entry is left")
+        g.refuse("a softmax of which no entry is left", "leave one in each line of the mask, or leave the line out")
     return g.constant(mask)
 
 
@@ -77,6 +78,7 @@ def shown(g, mask, size):
 
 RELU, TANH, LSTM, GRU = range(4)  # PyTorch's numbers of modes
 RECURRENT = {"mkldnn_rnn_layer", "_cudnn_rnn"}
+PROJECT = "take proj_size=0, or write the steps with an LSTMCell and a Linear"
 
 
 def turned(g, name):
@@ -130,9 +132,9 @@ class Layer:
 
     def __init__(self, g, mode, size, weights):
         if mode == RELU:
-            g.refuse("its derivative at 0 is not seen; write the steps with torch.relu")
+            g.refuse("its derivative at 0 is not seen", "write the steps with torch.relu")
         if len(weights) not in (2, 4):
-            g.refuse("a projection of the state")
+            g.refuse("a projection of the state", PROJECT)
         self.g, self.mode, self.size = g, mode, size
         self.weights, self.biases = [turned(g, g.of(w)) for w in weights[:2]], [g.of(b) for b in weights[2:]] or [None, None]
 
@@ -168,9 +170,9 @@ def joined(g, names, axis):
 
 def require_single(g, sizes):
     if not g.whole:
-        g.refuse("a recurrent layer, whose first axis is not known to be that of samples")
+        raise Unbatched
     if sizes:
-        g.refuse("a packed sequence in one operator; pad it, or run the steps of each by themselves")
+        g.refuse("a packed sequence in one operator", "pad it, or run the steps of each by themselves")
 
 
 @operator("mkldnn_rnn_layer")
@@ -192,9 +194,9 @@ def write_cudnn(g, node):
     x, weights, each, _, hx, cx, mode, size, projected, layers, batch_first, dropout, train, both, sizes = node.args[:15]
     require_single(g, sizes)
     if projected:
-        g.refuse("a projection of the state")
+        g.refuse("a projection of the state", PROJECT)
     if dropout and train and layers > 1:
-        g.refuse("dropout inside of it, whose mask nobody sees; set it to 0, or put a Dropout between layers of their own")
+        g.refuse("dropout inside of it, whose mask nobody sees", "set it to 0, or put a Dropout between layers of their own")
     axis, ways = int(batch_first), 1 + bool(both)
     inputs, last = [entry(g, g.of(x), t, axis) for t in range(x.tensor.shape[axis])], []
     for layer in range(layers):
@@ -219,7 +221,7 @@ def write_rms_norm(g, node):
     x, shape, weight, eps = node.args[0], node.args[1], argument(node, 2, "weight"), argument(node, 3, "eps")
     like = result(node)
     if eps is None and like.dtype not in (torch.float32, torch.float64):
-        g.refuse("without eps, which is another number for each type here; name it")
+        g.refuse("without eps, which is another number for each type here", "name it")
     eps = torch.finfo(like.dtype).eps if eps is None else eps
     square = g.add("Pow", [g.of(x), g.scalar(2, like)])
     mean = g.add("ReduceMean", [square, g.integers(range(like.dim() - len(shape), like.dim()))], keepdims=1)

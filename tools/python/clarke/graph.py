@@ -16,7 +16,7 @@ from .jumps import crossed, deciding, require_clear
 from .kinks import number, sorting
 from .masks import require_softmax
 from .operators import LOSSES, OPERATORS
-from .refused import Refused
+from .refused import COMPOSE, SEEN, Refused, Unbatched
 from .surrogates import behind, parameters_behind, write_own
 from .trace import MAKERS, Value, sources, trained, values_in
 
@@ -48,7 +48,7 @@ def node_proto(op, inputs, name, outputs, domain, attributes, texts):
 
 def tensor_proto(name, t):
     if t.dtype not in ONNX_TYPE:
-        raise Refused(f"{name}: a tensor of type {t.dtype}")
+        raise Refused(name, f"a tensor of type {t.dtype}", "give it a floating-point type to 64 bits, or one of whole numbers")
     return helper.make_tensor(name, ONNX_TYPE[t.dtype], list(t.shape), bytes(raw(t)), raw=True)
 
 
@@ -94,8 +94,8 @@ class Graph:
         self.taken.add(name)
         return name
 
-    def refuse(self, why):
-        raise Refused(f"{self.current.where()}: {why}")
+    def refuse(self, why, instead):
+        raise Refused(self.current.where(), why, instead)
 
     # ---- What operators are written with
 
@@ -111,9 +111,7 @@ class Graph:
         if op not in MOVES and not self.active.intersection(inputs):
             inputs = [self.lifted(inputs[0])] + inputs[1:]
         if op == "Gather" and not self.whole and inputs[0] not in self.active:
-            self.refuse("rows of a table: no function of a sample")
-        if op == "Gemm" and len(self.active.intersection(inputs[:2])) == 2:
-            self.refuse("a Gemm of two activations")
+            raise Unbatched
         name = self.fresh(f"{node.module}/{node.name}" if node.module else node.name)
         if op in ("Gather", "Lift") or self.active.intersection(inputs):
             self.active.add(name)
@@ -129,13 +127,13 @@ class Graph:
         if name not in self.negated:
             return name
         if op in WEIGHTED and i > 0:
-            self.refuse("its weight is a negated parameter; negate what is computed with it")
+            self.refuse("its weight is a negated parameter", "negate what is computed with it")
         return self.lifted(name)
 
     def lifted(self, name):
         """A constant as an activation: of a parameter alone something is computed."""
         if not self.whole:
-            self.refuse("of parameters and constants alone: no function of a sample")
+            raise Unbatched
         return self.add("Lift", [name], domain=DOMAIN)
 
     def data(self, name, t):
@@ -143,7 +141,7 @@ class Graph:
         if not self.whole:
             node = self.current
             if node.name.rstrip("_") not in ENTRYWISE or t.dim() != next(iter(values_in(node.results))).tensor.dim():
-                self.refuse("an array of its own for each sample")
+                raise Unbatched
             return self.constant(t[:1]) if alike(t) else self.beside(name, t)
         name = self.fresh(name)
         self.given[name] = t
@@ -153,10 +151,10 @@ class Graph:
         """Data of each sample, the samples on the first axis as they are in x: an activation that nothing moves."""
         x = self.x.tensor
         if t.dim() == 0 or t.shape[0] != x.shape[0] or not t.is_floating_point() or not x.is_floating_point():
-            self.refuse("an array of its own for each sample, and no floats beside the input's")
+            raise Unbatched
         narrow = t.to(x.dtype)
         if not torch.equal(narrow.to(t.dtype), t):
-            self.refuse("data of each sample that the input's type does not hold")
+            raise Unbatched
         name = self.fresh(name)
         self.given[name] = narrow
         self.active.add(name)
@@ -191,14 +189,15 @@ class Graph:
 
     def float32(self, number, like, what):
         """An attribute is a float32: a number that is none can be said only where it was rounded to one."""
-        if like.dtype == torch.float64 and float(torch.tensor(number, dtype=torch.float32)) != number:
-            self.refuse(f"{what} = {number!r} is no float32, as ONNX's attribute is, and this is computed in float64")
+        narrow = float(torch.tensor(number, dtype=torch.float32))
+        if like.dtype == torch.float64 and narrow != number:
+            self.refuse(f"{what} = {number!r} is no float32, as ONNX's attribute is, and this is computed in float64", f"take {what} = {narrow!r}")
         return float(number)
 
     def of(self, value):
         """The name of a value, or of a number."""
         if not isinstance(value, Value):
-            self.refuse(f"{type(value).__name__} where a tensor is expected")
+            self.refuse(f"a {type(value).__name__} where a tensor is expected", "give a tensor")
         if id(value) not in self.names:
             self.names[id(value)] = self.leaf(value)
         return self.names[id(value)]
@@ -216,11 +215,12 @@ class Graph:
     def numbers(self, value):
         """Those of what is no activation: data; or what AD takes for a constant, which is told."""
         if value.requires_grad:
-            self.refuse("a number, place or mask that is trained")
+            self.refuse("a number, place or mask that is trained",
+                        "detach it, where it is to be a constant; else multiply by it, or choose by torch.maximum or sort")
         if not self.whole and (id(value) in self.moving or trained(value)):
-            self.refuse("an array of its own for each sample")
+            raise Unbatched
         if (why := hidden_in(value)):
-            self.refuse(f"{why}: AD differentiates another function than the one that is computed")
+            self.refuse(f"{why}: AD differentiates another function than the one that is computed", SEEN)
         if trained(value):
             cuts, leaps = behind(value, self.current.where())
             self.branches += [node.source for node in leaps]
@@ -249,7 +249,8 @@ class Graph:
         """The running mean or variance that is read: an initializer, but no parameter."""
         name = self.of_buffer(value)
         if name is None:
-            self.refuse("a running mean or variance that is no buffer of the model")
+            self.refuse("a running mean or variance that is no buffer of the model",
+                        "register it: model.register_buffer(name, tensor), or take a BatchNorm module")
         self.statistics.add(name)
         return self.initializer(name, self.numbers(value))
 
@@ -272,9 +273,10 @@ class Graph:
             self.active.add("x")
             return "x"
         if id(value) in self.moving and value.node is not None and value.requires_grad:
-            self.refuse("it reads what is computed from what is trained, and is no number of the graph (places, or a mask)")
+            self.refuse("it reads what is computed from what is trained, and is no number of the graph (places, or a mask)", COMPOSE)
         if value.requires_grad:
-            self.refuse("it reads a tensor that requires a gradient and is no parameter of the model")
+            self.refuse("it reads a tensor that requires a gradient and is no parameter of the model",
+                        "make it a parameter of the model (register_parameter), record a module that has all that is trained, or detach it")
         numbers = self.numbers(value)
         if self.is_beside(value):
             return self.beside(self.arguments.get(id(value), "data"), numbers)
@@ -354,7 +356,7 @@ def find_target(graph, loss, given):
     target = loss.node.args[1] if loss.node.name in ("nll_loss_forward", "mse_loss") else None
     graph.y = target if isinstance(target, Value) else None
     if graph.y is not None and (graph.y.requires_grad or depends(graph.y, given)):
-        raise Refused(f"{loss.node.where()}: the target is computed from the input or the parameters")
+        raise Unbatched
 
 
 def data_of(graph, nodes):
@@ -370,13 +372,15 @@ def find_input(graph, loss, nodes, given):
     read.update(id(v) for v in values_in(loss.node.args[:1]))  # the target may be the input, too
     used = [v for v in given if id(v) in read] or (data_of(graph, nodes) if graph.whole else [])
     apart = used and not graph.whole and any(v.tensor.dim() == 0 or v.tensor.shape[:1] != used[0].tensor.shape[:1] for v in used)
-    if not used or apart:
-        shapes = ", ".join(str(tuple(v.tensor.shape)) for v in used) or "none"
-        raise Refused(f"the loss depends on no one input that the model was called with, but on {len(used)} ({shapes})" if used else
-                      f"{loss.node.where()}: the loss depends on no data: neither on what the model was called with, nor on other arrays")
+    if apart:
+        raise Unbatched
+    if not used:
+        raise Refused(loss.node.where(), "the loss depends on no data: neither on what the model was called with, nor on other arrays",
+                      "call the model with a tensor in the block, or compute the loss with an array of data")
     graph.x = next((v for v in used if v.tensor.is_floating_point()), used[0])
     if any(v.requires_grad for v in used):
-        raise Refused("an input requires a gradient; a record is of the gradient in parameters")
+        raise Refused(loss.node.where(), "an input requires a gradient, and a record is of the gradient in parameters",
+                      "detach the input, or make it a parameter of the model")
 
 
 def hidden_in(value):
@@ -385,8 +389,13 @@ def hidden_in(value):
     return value.hidden or next(filter(None, behind), "")
 
 
-UNSEEN = ("Python reads a number that depends on what is trained before the backward pass: what is computed of it, or chosen by it, AD does not "
-          "see; read it after the backward pass")
+UNSEEN = "Python reads a number that depends on what is trained before the backward pass: what is computed of it, or chosen by it, AD does not see"
+LATER = "read it after the backward pass"
+
+
+def read_at(value, line):
+    """Where Python read it: the module of what made it, and the line."""
+    return f"{value.node is not None and value.node.module or 'the model'}, {line}"
 
 
 def require_unread(trace, loss):
@@ -399,7 +408,7 @@ def require_unread(trace, loss):
         if not trained(value):
             continue
         if value.tensor.is_floating_point() and shape is None:
-            raise Refused(f"{line}: {UNSEEN}, or by item()")
+            raise Refused(read_at(value, line), UNSEEN, f"{LATER}, or by item()")
         require_clear([*([shape] if value.tensor.is_floating_point() else ()), *crossed(value)], trained, line)
         branches.append(line)
     return list(dict.fromkeys(branches + require_logged(trace, loss)))
@@ -409,17 +418,17 @@ def require_logged(trace, loss):
     """No number that went to a log came back: what ran later reads tensors alone that were there, or are results; and no float. Nor was it
     compared with an equal one, by Python or by an operator on data whose result Python read. (The lines.)"""
     for line, why in trace.readings.jumps:
-        raise Refused(f"{line}: {UNSEEN}: the number {why}")
+        raise Refused(line, f"{UNSEEN}: the number {why}", LATER)
     if trace.logged:
-        (_, line, first, met), later = trace.logged[0], ancestors(loss)
+        (value, line, first, met), later = trace.logged[0], ancestors(loss)
         asked = set().union(*(ancestors(v) for v, _ in trace.read))
         for node in trace.nodes[first:]:
             told = id(node) in later or (id(node) in asked and not any(map(trained, node.reads)))
             if told and (has_float((node.args, node.kwargs)) or any(v.node is None and not v.requires_grad and v.born >= met for v in node.reads)):
-                raise Refused(f"{line}: {UNSEEN}: {node.where()} may compute with it")
+                raise Refused(read_at(value, line), f"{UNSEEN}: {node.where()} may compute with it", LATER)
         new = next((read for v, read in trace.read if v.node is None and not v.requires_grad and v.born >= met), None)
         if new is not None:
-            raise Refused(f"{line}: {UNSEEN}: what Python reads at {new} may be made of it")
+            raise Refused(read_at(value, line), f"{UNSEEN}: what Python reads at {new} may be made of it", LATER)
     return [line for _, line, *_ in trace.logged] + trace.readings.lines
 
 
@@ -502,9 +511,6 @@ def keeps_samples(graph, node, result):
                for v in values_in(node.args[:added.get(name, 0)]))
 
 
-COMPOSE = "compute it with operators that can be, or export the model to ONNX and audit that"
-
-
 def changes_nothing(node):
     """A bound that no entry reaches, set without gradients (as cosine_similarity does). AD's is clamp's derivative: it is written so."""
     bound = bound_of(node)
@@ -524,7 +530,7 @@ def require_open(graph, node):
     """Nothing that it reads depends on what is trained without autograd's knowledge."""
     for value in node.reads:
         if id(value) not in graph.moving and (why := hidden_in(value)):
-            graph.refuse(f"{why}: AD differentiates another function than the one that is computed")
+            graph.refuse(f"{why}: AD differentiates another function than the one that is computed", SEEN)
 
 
 def first_result(node):
@@ -562,18 +568,19 @@ def write_node(graph, node):
         return  # a constant: written where it is read, if it is
     hidden = not node.grad_enabled and any(v.requires_grad for v in (*node.reads, *values_in(node.results)))
     if hidden and not changes_nothing(node):
-        graph.refuse("without gradients here (no_grad, or a Function of its own): AD differentiates another function; what is not to be "
-                     "trained needs requires_grad_(False)")
+        graph.refuse("without gradients here (no_grad, or a Function of its own): AD differentiates another function",
+                     f"{SEEN}; what is not to be trained needs requires_grad_(False)")
     write = OPERATORS.get(node.name.rstrip("_")) if node.op.namespace == "aten" else None
     if write is not None and (node.op._overloadname == "dtype" or not result.tensor.is_floating_point()):
-        graph.refuse("its result is no floating-point number, or its argument's bits: AD differentiates another function")
+        graph.refuse("its result is no floating-point number, or its argument's bits: AD differentiates another function",
+                     "cast by to(dtype) to a floating-point type")
     if write is None:
-        graph.refuse(f"this operator cannot be written into the graph; {COMPOSE}")
+        graph.refuse("this operator cannot be written into the graph", COMPOSE)
     require_softmax(graph, node)
     made = clamp(graph, node, bound_of(node), None) if hidden else write(graph, node)
     made = made if isinstance(made, dict) else {first_result(node): made}
     if not graph.whole and graph.active.intersection(made.values()) and not keeps_samples(graph, node, result):
-        graph.refuse("the first axis is not that of samples")
+        raise Unbatched
     for i, name in made.items():
         graph.names[id(node.results[i])] = name
     for v in node.results:
@@ -589,9 +596,20 @@ def write_loss(graph, loss):
         graph.add("ReduceSum", [graph.of(loss)], keepdims=0)
         return "sum"
     if loss.node.name not in LOSSES:
-        graph.refuse("no loss that is known: cross_entropy or mse_loss with its mean, sum and mean are")
+        raise Unbatched
     require_open(graph, loss.node)
     return LOSSES[loss.node.name](graph, loss.node)
+
+
+def attempted(graph, write, what):
+    """What a writer cannot handle, of arguments that it does not expect, is refused like what it knows that it cannot."""
+    try:
+        return write(graph, what)
+    except (Refused, Unbatched):
+        raise
+    except Exception as why:
+        said = str(why).strip().partition("\n")[0]
+        graph.refuse(f"this form of the operator cannot be written into the graph ({type(why).__name__}: {said})", COMPOSE)
 
 
 def write_as(whole, trace, parameters, buffers, given, arguments):
@@ -600,7 +618,7 @@ def write_as(whole, trace, parameters, buffers, given, arguments):
         graph.taken.discard("y")
     loss, factors = strip_scale(trace.loss)
     if loss.node is None:
-        raise Refused("the loss is no result of an operator")
+        raise Refused("the loss", "no result of an operator", "compute it from the parameters by PyTorch's operators in the block")
     found = needed(loss, given)
     nodes = [n for n in trace.nodes if id(n) in found]
     if not whole:
@@ -614,8 +632,8 @@ def write_as(whole, trace, parameters, buffers, given, arguments):
     graph.read = {id(v) for n in nodes for v in n.reads} | {id(loss)}
     for node in nodes:
         if node is not loss.node:
-            write_node(graph, node)
-    graph.loss, graph.loss_dtype = write_loss(graph, loss), loss.tensor.dtype
+            attempted(graph, write_node, node)
+    graph.loss, graph.loss_dtype = attempted(graph, write_loss, loss), loss.tensor.dtype
     return graph, loss, factors
 
 
@@ -623,5 +641,5 @@ def write(trace, parameters, buffers, given, arguments):
     """(graph, the loss's value, its factors). The graph has a batch axis, if that can be; else the batch is one input."""
     try:
         return write_as(False, trace, parameters, buffers, given, arguments)
-    except Refused:
+    except (Refused, Unbatched):
         return write_as(True, trace, parameters, buffers, given, arguments)

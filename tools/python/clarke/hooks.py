@@ -1,4 +1,5 @@
 """Hooks on tensors that change what autograd hands on: what comes out is the derivative of nothing that is recorded."""
+from .refused import Refused
 from .trace import shown
 
 
@@ -19,16 +20,16 @@ class Hooks:
         self.trace, self.held = trace, []
         try:
             for t in tensors:
-                self.wrap(t._backward_hooks, self.of_gradient)
+                self.wrap(t, t._backward_hooks, self.of_gradient)
                 if t.is_leaf:
-                    self.wrap(t._post_accumulate_grad_hooks, self.of_parameter)
+                    self.wrap(t, t._post_accumulate_grad_hooks, self.of_parameter)
         except BaseException:
             self.restore()
             raise
 
-    def wrap(self, hooks, around):
+    def wrap(self, t, hooks, around):
         for key, hook in (hooks or {}).items():
-            wrapped = around(hook)
+            wrapped = around(hook, self.module_of(t))
             self.held.append((hooks, key, hook, wrapped))
             hooks[key] = wrapped
 
@@ -38,23 +39,30 @@ class Hooks:
                 hooks[key] = hook
         self.held = []
 
-    def note(self, hook):
-        self.trace.refusals.append(f"{line_of(hook)}: a hook changes a gradient, or a parameter: AD differentiates another function")
+    def module_of(self, t):
+        """The one that made it."""
+        value = self.trace.by_identity.get(id(t))
+        return value is not None and value.node is not None and value.node.module or "the model"
 
-    def of_gradient(self, hook):
+    def note(self, hook, module):
+        self.trace.refusals.append(Refused(f"{module}, {line_of(hook)}",
+                                           "a hook changes a gradient, or a parameter: AD differentiates another function",
+                                           "change gradients behind the backward pass, or take the hook away for the step"))
+
+    def of_gradient(self, hook, module):
         def run(gradient):
             before = seen(gradient)
             out = hook(gradient)
             if (out is not None and out is not gradient) or seen(gradient) != before:
-                self.note(hook)
+                self.note(hook, module)
             return out
         return run
 
-    def of_parameter(self, hook):
+    def of_parameter(self, hook, module):
         def run(parameter):
             before = seen(parameter), seen(parameter.grad)
             out = hook(parameter)
             if (seen(parameter), seen(parameter.grad)) != before:
-                self.note(hook)
+                self.note(hook, module)
             return out
         return run

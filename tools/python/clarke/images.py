@@ -4,6 +4,9 @@ import torch
 from .kinks import windows
 from .operators import argument, operator, pair, places_read, result
 
+GIVE = "give it one by unsqueeze(0)"
+DIVIDE = "multiply behind it, without divisor_override, or give the array a batch axis by unsqueeze(0)"
+
 
 @operator("upsample_nearest1d", "upsample_nearest2d", "_upsample_nearest_exact1d", "_upsample_nearest_exact2d")
 def write_nearest(g, node):
@@ -41,7 +44,7 @@ def along(node, axis, entries):
 def write_pixel_shuffle(g, node):
     x, by = node.args[0].tensor, node.args[1]
     if x.dim() != 4:
-        g.refuse("an image without a batch axis; give it one by unsqueeze(0)")
+        g.refuse("an image without a batch axis", GIVE)
     n, c, h, w = x.shape
     name = g.add("Reshape", [g.of(node.args[0]), g.integers([n, c // by**2, by, by, h, w])])
     name = g.add("Transpose", [name], perm=[0, 1, 4, 2, 5, 3])
@@ -82,7 +85,7 @@ def write_max_pool(g, node):
     stride = pair(argument(node, 2, "stride", []) or kernel)
     padding, dilation = pair(argument(node, 3, "padding", [0])), pair(argument(node, 4, "dilation", [1]))
     if x.tensor.dim() != 4:
-        g.refuse("a pool of an array without a batch axis")
+        g.refuse("a pool of an array without a batch axis", GIVE)
     return g.add("MaxPool", [g.of(x)], kernel_shape=kernel, strides=stride, pads=padding * 2, dilations=dilation,
                  ceil_mode=int(argument(node, 5, "ceil_mode", False)))
 
@@ -92,7 +95,7 @@ def write_average_pool(g, node):
     kernel = pair(node.args[1])
     stride, padding = pair(argument(node, 2, "stride", []) or kernel), pair(argument(node, 3, "padding", [0]))
     if argument(node, 6, "divisor_override") is not None or node.args[0].tensor.dim() != 4:
-        g.refuse("a divisor of its own, or no batch axis")
+        g.refuse("a divisor of its own, or no batch axis", DIVIDE)
     return g.add("AveragePool", [g.of(node.args[0])], kernel_shape=kernel, strides=stride, pads=padding * 2,
                  ceil_mode=int(argument(node, 4, "ceil_mode", False)),
                  count_include_pad=int(argument(node, 5, "count_include_pad", True)))
@@ -103,7 +106,7 @@ def write_adaptive_average(g, node):
     """Windows of one size are a pool's. Others are sums along each axis, divided by the number of their entries."""
     x, size, out = node.args[0], node.args[0].tensor.shape[-2:], result(node).shape[-2:]
     if x.tensor.dim() != 4:
-        g.refuse("a pool of an array without a batch axis; give it one by unsqueeze(0)")
+        g.refuse("a pool of an array without a batch axis", GIVE)
     if not any(a % b for a, b in zip(size, out)):
         kernel = [a // b for a, b in zip(size, out)]
         return g.add("AveragePool", [g.of(x)], kernel_shape=kernel, strides=kernel)
@@ -125,10 +128,11 @@ def windows_of(size, count, kind):
 @operator("max_pool3d_with_indices", "adaptive_max_pool2d", "adaptive_max_pool3d")
 def write_largest_of_windows(g, node):
     if node.args[0].tensor.dim() != len(node.args[1]) + 2 and node.name[:3] == "ada":
-        g.refuse("a pool of an array without a batch axis; give it one by unsqueeze(0)")
+        g.refuse("a pool of an array without a batch axis", GIVE)
     found = windows(node)
     if found is None:
-        g.refuse("windows of several sizes, or with gaps")
+        g.refuse("windows of several sizes, or with gaps, or no batch axis",
+                 "take a pool of one window size without dilation, of an array with a batch axis")
     kernel, stride, padding, ceil = found
     return g.add("MaxPool", [g.of(node.args[0])], kernel_shape=kernel, strides=stride, pads=padding * 2, ceil_mode=ceil)
 
@@ -138,7 +142,7 @@ def write_average_of_windows(g, node):
     kernel = list(node.args[1]) * (3 // len(node.args[1]))
     stride, padding = (list(v) * (3 // len(v)) for v in (argument(node, 2, "stride", []) or kernel, argument(node, 3, "padding", [0])))
     if argument(node, 6, "divisor_override") is not None or node.args[0].tensor.dim() != 5:
-        g.refuse("a divisor of its own, or no batch axis")
+        g.refuse("a divisor of its own, or no batch axis", DIVIDE)
     return g.add("AveragePool", [g.of(node.args[0])], kernel_shape=kernel, strides=stride, pads=padding * 2,
                  ceil_mode=int(argument(node, 4, "ceil_mode", False)), count_include_pad=int(argument(node, 5, "count_include_pad", True)))
 
@@ -148,7 +152,7 @@ def write_columns(g, node):
     """Of each window the entries: plane by plane, the taps of each."""
     x, (kernel, dilation, padding, stride) = node.args[0].tensor, node.args[1:5]
     if x.dim() != 4:
-        g.refuse("an image without a batch axis; give it one by unsqueeze(0)")
+        g.refuse("an image without a batch axis", GIVE)
     size, name = [n + 2 * p for n, p in zip(x.shape[2:], padding)], g.of(node.args[0])
     name = g.add("Pad", [name, g.integers([0, 0, *padding] * 2)]) if any(padding) else name
     out = [(n - d * (k - 1) - 1) // s + 1 for n, k, d, s in zip(size, kernel, dilation, stride)]

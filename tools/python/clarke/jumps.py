@@ -119,5 +119,5 @@ def require_clear(nodes, trained, line):
         found = on_jump(node)
         if found is not False:
             why = "two are equal, or a number is where it jumps" if found else "where it jumps is not known"
-            raise Refused(f"{node.where()}: Python's branch at {line} hangs on it, and {why}: of the other side nothing is recorded; "
+            raise Refused(node.where(), f"Python's branch at {line} hangs on it, and {why}: of the other side nothing is recorded",
                           "write it with relu, clamp, maximum or sort, whose kinks are known, or compare what is not equal")

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import torch
 
-from .refused import Refused
+from .refused import RELEASED, Refused
 from .trace import HANDED
 
 
@@ -95,16 +95,16 @@ def check_pointwise(node, profile):
     kinks, formula = KINKS[node.name.rstrip("_")]
     x = node.args[0].tensor
     if not formula <= names(node.backward):
-        raise Refused(f"{node.where()}: its derivative ran as {', '.join(node.backward) or 'nothing'}; "
-                      f"{', '.join(sorted(formula))} is expected")
+        raise Refused(node.where(), f"its derivative ran as {', '.join(node.backward) or 'nothing'}, and not as {', '.join(sorted(formula))}",
+                      RELEASED)
     if not node.grad_inputs or node.grad_inputs[0] is None:
-        raise Refused(f"{node.where()}: autograd handed no gradient on")
+        raise Refused(node.where(), "autograd handed no gradient on", RELEASED)
     if node.grad_inputs[0] is HANDED:
         return  # no entry lies on a kink: touched() was asked before
     for at, operator, kink, left, right in kinks(node.args):
         slope = profile.slope(operator, kink, left, right) if touches(x, at) else None
         if slope is not None and bool(((x == at) & (node.grad_inputs[0] != node.grad_output * slope)).any()):
-            raise Refused(f"{node.where()}: at its kink {at} the derivative that ran is not {slope:g}, as the profile {profile.name} has it")
+            raise Refused(node.where(), f"at its kink {at} the derivative that ran is not {slope:g}, as the profile {profile.name} has it", RELEASED)
 
 
 def pairs(node):
@@ -151,7 +151,7 @@ def check_windows(node):
     for i in range(0, len(y), some):
         first = first_of_windows(x[i:i + some], y[i:i + some], node)
         if first is None or not bool((first == entries(winner[i:i + some])).all()):
-            raise Refused(f"{node.where()}: a window's winner is not its first largest entry, which the profile claims")
+            raise Refused(node.where(), "a window's winner is not its first largest entry, which the profile claims", RELEASED)
 
 
 def windows(node):
@@ -182,7 +182,7 @@ def check_any_windows(node):
     x, places = x.flatten(y.dim()), places.flatten(y.dim())
     first = (x == y.unsqueeze(-1)).to(torch.uint8).argmax(-1, keepdim=True)
     if not torch.equal(places.gather(-1, first).squeeze(-1), winner):
-        raise Refused(f"{node.where()}: a window's winner is not its first largest entry, which the profile claims")
+        raise Refused(node.where(), "a window's winner is not its first largest entry, which the profile claims", RELEASED)
 
 
 def check_largest(node):
@@ -194,7 +194,8 @@ def check_largest(node):
     keep = number(node.args, 2, node.kwargs.get("keepdim", False))
     equal = x == (y if keep else y.unsqueeze(axis))
     if not torch.equal(equal.to(torch.uint8).argmax(axis, keepdim=keep), node.results[1].tensor):
-        raise Refused(f"{node.where()}: a winner is not the first largest entry, which the profile claims")
+        raise Refused(node.where(), "a winner is not the first largest entry, which the profile claims",
+                      "take amax or amin, or the first largest by sort(stable=True)")
 
 
 def sorting(node):
@@ -218,7 +219,7 @@ def check(nodes, profile):
         if not (known or node.name in POOLS) or not node.args[0].requires_grad:
             continue
         if not node.backward or node.grad_output is None:
-            raise Refused(f"{node.where()}: autograd ran no derivative of it (is it in a function that is compiled?)")
+            raise Refused(node.where(), "autograd ran no derivative of it (is it in a function that is compiled?)", "run it without torch.compile")
         if known:
             check_pointwise(node, profile)
         else:

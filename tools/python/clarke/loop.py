@@ -12,7 +12,7 @@ class Loop:
 
     def __init__(self, folder, every=100, **options):
         if every < 1:
-            raise ValueError("every: 1 or more")
+            raise ValueError(f"every is {every}: give it 1 or more")
         self.folder, self.every, self.options = folder, every, {"background": True, **options}
         self.recording, self.number, self.refused = None, None, {}
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import torch
 
+from . import masks
 from .operators import argument, operator, result
 from .trace import Value
 
@@ -33,7 +34,7 @@ def exact(g, *factors):
         for part in parts:
             wanted *= Fraction(part)
         if Fraction(whole) != wanted:
-            g.refuse("a product of weights that no float64 holds")
+            g.refuse("a product of weights that no float64 holds", "take weights of fewer digits, as 0.5, or float32 ones")
     return product
 
 
@@ -41,7 +42,8 @@ def values(g, *tensors):
     """What is data of the loss must not be trained."""
     for v in tensors:
         if isinstance(v, Value) and v.requires_grad:
-            g.refuse("a target, or weight, that is trained; where it is to be a constant detach it")
+            g.refuse("a target, or weight, that is trained",
+                     "where it is to be a constant detach it; else write the loss with log_softmax, products and sums")
     return [None if v is None else g.numbers(v).cpu() for v in tensors]
 
 
@@ -75,7 +77,7 @@ def write_likelihood(g, node):
         return total
     count = node.results[1].tensor  # PyTorch's own sum of weights, which it divides by
     if count.item() == 0:
-        g.refuse("every label is ignored")
+        g.refuse("every label is ignored", "leave the batch out, or take reduction='sum'")
     return g.add("Div", [total, g.data("y_total", count)])
 
 
@@ -84,11 +86,11 @@ def write_likelihood_of_shares(g, node):
     soft, target, weight, reduction, ignored = node.args[:5]
     labels, w = values(g, target, weight)
     if soft.tensor.dim() != 2 or reduction == NONE:
-        g.refuse("of masked logits that are no matrix, or without a reduction; take a large number, as -1e4 before a softmax")
+        g.refuse("of masked logits that are no matrix, or without a reduction", masks.INSTEAD)
     kept = torch.nonzero(labels != ignored).reshape(-1)
     places = kept * soft.tensor.shape[1] + labels[kept]
     if kept.numel() == 0 or bool((soft.tensor.detach().cpu().reshape(-1)[places] == float("-inf")).any()):
-        g.refuse("every label is ignored, or one is masked: its loss is infinite")
+        g.refuse("every label is ignored, or one is masked: its loss is infinite", "let no mask cover a label, and leave such a batch out")
     flat = g.add("Reshape", [g.shares[id(soft)], g.integers([soft.tensor.numel()])])
     logs = g.add("Log", [g.add("Gather", [flat, g.data("places", places)], axis=0)])
     each = torch.ones(len(kept), dtype=torch.float64) if w is None else w.to(torch.float64)[labels[kept]]
@@ -108,7 +110,7 @@ def shares_of(g, y, w, p):
     one = torch.ones((), dtype=torch.float64)
     rest = one - y.to(torch.float64)
     if any(Fraction(r) != 1 - Fraction(t) for r, t in zip(rest.reshape(-1).tolist(), y.to(torch.float64).reshape(-1).tolist())):
-        g.refuse("a target t for which no float64 holds 1 - t")
+        g.refuse("a target t for which no float64 holds 1 - t", "round it to fewer digits, as by float32")
     return [exact(g, -w, y, p), exact(g, -w, rest)]
 
 
@@ -153,7 +155,7 @@ def write_log_sigmoid(g, node):
 def difference(g, node):
     a, b = node.args[:2]
     if a.tensor.shape != b.tensor.shape:
-        g.refuse("a target of another shape than the output's")
+        g.refuse("a target of another shape than the output's", "give it that shape by expand or reshape")
     return g.add("Sub", [g.of(a), g.of(b)])
 
 
@@ -183,7 +185,7 @@ def write_margin(g, node):
     p, margin, weight = argument(node, 2, "p", 1), argument(node, 3, "margin", 1), argument(node, 4, "weight")
     labels, w = values(g, target, weight)
     if x.tensor.dim() != 2 or margin <= 0 or p not in (1, 2):
-        g.refuse("not of outputs (batch, classes), with p 1 or 2 and a margin above 0")
+        g.refuse("not of outputs (batch, classes), with p 1 or 2 and a margin above 0", "give it such, or write it with relu and sum")
     classes = x.tensor.shape[1]
     place = torch.nn.functional.one_hot(labels, classes).to(torch.float64)
     own = g.add("ReduceSum", [g.add("Mul", [g.of(x), g.data("y", place)]), g.integers([1])], keepdims=1)
@@ -203,7 +205,7 @@ def write_margin(g, node):
 def write_sum(g, node):
     axes, keep = argument(node, 1, "dim"), argument(node, 2, "keepdim", False)
     if node.kwargs.get("dtype") not in (None, node.args[0].tensor.dtype):
-        g.refuse("a sum in another type")
+        g.refuse("a sum in another type", "cast before it: x.to(dtype).sum()")
     places = [] if axes is None or len(axes) == 0 else [g.integers(axes)]
     return g.add("ReduceSum", [g.of(node.args[0])] + places, keepdims=int(keep))
 
@@ -212,7 +214,7 @@ def write_sum(g, node):
 def write_power(g, node):
     exponent = node.args[1] if node.name == "pow" else 2
     if isinstance(exponent, Value) or isinstance(node.args[0], (int, float)) or abs(exponent) not in (0.5, *range(1, 9)):
-        g.refuse("a power other than a whole number to 8, 1/2, or minus one of these; write it as a product, or with exp")
+        g.refuse("a power other than a whole number to 8, 1/2, or minus one of these", "write it as a product, or with exp")
     return g.add("Pow", [g.of(node.args[0]), g.scalar(exponent, result(node))])
 
 
@@ -262,7 +264,7 @@ def write_embedding(g, node):
     table, places = node.args[:2]
     padding, by_frequency = argument(node, 2, "padding_idx", -1), argument(node, 3, "scale_grad_by_freq", False)
     if by_frequency:
-        g.refuse("gradients divided by frequency: AD differentiates another function")
+        g.refuse("gradients divided by frequency: AD differentiates another function", "take scale_grad_by_freq=False")
     rows = g.add("Gather", [g.of(table), g.of(places)], axis=0)
     unread = (g.numbers(places) == padding).unsqueeze(-1).expand(result(node).shape)
     if padding < 0 or not table.requires_grad or not (g.whole or bool(unread.any())):
@@ -278,7 +280,7 @@ def write_bags(g, node):
     given = list(node.args) + [False, 0, False, None, False, -1][len(node.args) - 3:]
     table, places, offsets, by_frequency, mode, _, weights, _, padding = given
     if by_frequency or mode == 2:
-        g.refuse("the largest of a bag, or gradients divided by frequency; take embeddings, and of these what is needed")
+        g.refuse("the largest of a bag, or gradients divided by frequency", "take embeddings, and of these what is needed")
     read, starts, own = values(g, places, offsets, weights)
     like, bags = result(node), result(node).shape[0]
     ends = torch.cat([starts, torch.tensor([len(read)])])[1:bags + 1].to(torch.int64)

@@ -4,6 +4,7 @@ The mask is a Constant. The trace does not have the sum that is infinite: nothin
 """
 import torch
 
+from .refused import Unbatched
 from .trace import Value
 
 SAME = {"clone", "alias", "contiguous", "lift_fresh", "_to_copy"}  # the same entries
@@ -13,10 +14,10 @@ INSTEAD = "take a large number, as -1e4 before a softmax"
 def constant(g, t, out):
     """The mask, of which the value `out` becomes minus infinity."""
     if bool((torch.isnan(t) | (t == float("inf"))).any()):
-        g.refuse(f"an entry that becomes infinite; {INSTEAD}")
+        g.refuse("an entry that becomes infinite", INSTEAD)
     if not g.whole and t.dim() == out.tensor.dim() and t.shape[0] > 1:  # the first axis is that of samples
         if not bool((t == t[:1]).all()):
-            g.refuse("a mask of minus infinity of its own for each sample")
+            raise Unbatched
         t = t[:1]
     g.masked.add(id(out))
     return g.constant(t)
@@ -36,6 +37,6 @@ def require_softmax(g, node):
     if node.name in SAME:
         return
     if node.name not in ("_softmax", "_safe_softmax", "_log_softmax"):
-        g.refuse(f"it reads an entry that is infinite; {INSTEAD}")
+        g.refuse("it reads an entry that is infinite", INSTEAD)
     if bool((node.args[0].tensor == float("-inf")).all(node.args[1]).any()):
-        g.refuse("a softmax of which no entry is left")
+        g.refuse("a softmax of which no entry is left", "leave one in each line of the mask, or leave the line out")

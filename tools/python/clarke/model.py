@@ -5,7 +5,7 @@ import onnx
 from onnx import helper
 
 from .graph import DOMAIN, ONNX_TYPE, tensor_proto
-from .refused import Refused
+from .refused import FOLDER, Refused
 
 OPSET, IR_VERSION = 21, 10
 
@@ -67,7 +67,7 @@ def said_by(path, sha256):
         with open(path, "rb") as f:
             data = f.read()
         if hashlib.sha256(data).hexdigest() != sha256:
-            raise Refused(f"{path} is not the graph that run.json says: another folder is needed")
+            raise Refused(path, "not the graph that run.json says", FOLDER)
         graph = onnx.load_from_string(data).graph
         if len(COMPARED) == 4:
             COMPARED.clear()
@@ -81,4 +81,4 @@ def require_same(path, sha256, graph):
     now = said(model_of(graph, "", nodes=False).graph, nodes, [(name, ONNX_TYPE[t.dtype], tuple(t.shape))
                                                                      for name, t in graph.initializers.items()])
     if said_by(path, sha256) != now:
-        raise Refused("the step's graph is not that of the folder: another folder is needed")
+        raise Refused(path, "the step's graph is another than this one, which the folder's steps have", FOLDER)

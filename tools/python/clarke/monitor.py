@@ -26,7 +26,7 @@ def whole(text, path, number):
     if isinstance(line, dict) and number == 1 and line.get("format") == AUDITED:
         return None
     if not isinstance(line, dict) or "step" not in line or not ("unanswered" in line or "verdict" in line):
-        raise Refused(f"{path}: line {number} is none that a monitor wrote: put the file right, or take another folder")
+        raise Refused(path, f"line {number} is none that a monitor wrote", "put the file right, or take another folder")
     return line
 
 
@@ -92,7 +92,7 @@ class monitor:
 
     def __init__(self, model, folder, *, every=1, start=None, waiting=2, options=(), **recorded):
         if every < 1 or waiting < 1:
-            raise ValueError("every and waiting are 1 or more")
+            raise ValueError(f"every is {every}, and waiting {waiting}: give both 1 or more")
         self.model, self.folder, self.every, self.options = model, os.fspath(folder), every, tuple(options)
         self.recorded = {"again": False, **recorded}
         os.makedirs(self.folder, exist_ok=True)
@@ -112,7 +112,7 @@ class monitor:
 
     def __enter__(self):
         if self.closed:
-            raise ValueError("the monitor is closed")
+            raise ValueError("the monitor is closed: make another one, of the same folder")
         if self.recording is not None:
             raise ValueError("the monitor's block is in a block of the same monitor: leave that one first")
         if self.step % self.every == 0:

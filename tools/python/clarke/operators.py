@@ -6,6 +6,7 @@ Activations, products, reductions, rearrangements, images and further losses hav
 import torch
 
 from . import masks
+from .refused import SEEN, Unbatched
 
 OPERATORS, LOSSES = {}, {}
 
@@ -61,7 +62,7 @@ def write_same(g, node):
     offset = argument(node, 3, "storage_offset")
     same = all(n == 1 or a == b for n, a, b in zip(size, x.tensor.stride(), stride))
     if list(size) != list(x.tensor.shape) or not same or offset not in (None, x.tensor.storage_offset()):
-        g.refuse("a view of other entries")
+        g.refuse("a view of other entries", "take them by indices, slices, unfold or reshape")
     return g.add("Identity", [g.of(x)])
 
 
@@ -140,8 +141,6 @@ def write_stack(g, node):
 @operator(*masks.SAME)
 def write_identity(g, node):
     """A cast is a rounding, which the bound on rounding has, and no function of its own."""
-    if not result(node).is_floating_point():
-        g.refuse("a result that is no floating-point number")
     if id(node.args[0]) in g.masked:  # a softmax reads it in another type: no node stands between
         g.masked.add(id(node.results[0]))
         return g.of(node.args[0])
@@ -151,7 +150,7 @@ def write_identity(g, node):
 @operator("detach")
 def write_detach(g, node):
     if node.args[0].requires_grad:
-        g.refuse("detached: AD differentiates another function than the one that is computed")
+        g.refuse("detached: AD differentiates another function than the one that is computed", SEEN)
     return g.add("Identity", [g.of(node.args[0])])
 
 
@@ -166,7 +165,7 @@ def write_roll(g, node):
     """Along each axis the entries in turn, from another one on."""
     x, shifts, axes = node.args[0], node.args[1], argument(node, 2, "dims", [])
     if not axes:
-        g.refuse("entries that are rolled over all axes at once; name the axes")
+        g.refuse("entries that are rolled over all axes at once", "name the axes")
     name = g.of(x)
     for shift, axis in zip(shifts, axes):
         size = x.tensor.shape[axis]
@@ -187,7 +186,7 @@ def write_pad(g, node):
         return name
     border = torch.nn.functional.pad(torch.zeros(x.tensor.shape, dtype=out.dtype), pads, value=value)
     if not g.whole and (before[0] or after[0]):
-        g.refuse("further samples")
+        raise Unbatched
     return g.add("Add", [name, g.constant(border if g.whole else border[:1])])
 
 
@@ -204,14 +203,14 @@ def write_sum(g, node):
 @operator("rsub")
 def write_difference(g, node):
     if argument(node, 2, "alpha", 1) != 1:
-        g.refuse("a factor alpha")
+        g.refuse("a factor alpha", "multiply by it: b - alpha * a")
     return g.add("Sub", [g.operand(node.args[1], result(node)), g.of(node.args[0])])
 
 
 @operator("mul", "div")
 def write_product(g, node):
     if node.kwargs.get("rounding_mode") is not None:
-        g.refuse("a quotient that is rounded to a whole number")
+        g.refuse("a quotient that is rounded to a whole number", "divide, and detach what is rounded on purpose: x + (x.floor() - x).detach()")
     op = {"m": "Mul", "d": "Div"}[node.name[0]]
     if op == "Mul" and node.args[0] is node.args[1]:
         return g.add("Pow", [g.of(node.args[0]), g.scalar(2, result(node))])
@@ -226,7 +225,7 @@ def write_negation(g, node):
 @operator("convolution", "cudnn_convolution", "mkldnn_convolution")
 def write_convolution(g, node):
     if node.name != "convolution":
-        g.refuse("a convolution that bypasses aten.convolution")
+        g.refuse("a convolution that bypasses aten.convolution", "call torch.nn.functional.conv2d, or another of its kind")
     x, w, bias, stride, padding, dilation, transposed, more, groups = node.args[:9]
     axes = w.tensor.dim() - 2
     if g.of(w) in g.active or g.of(w) in g.negated:
@@ -259,7 +258,7 @@ def convolution_by(g, node):
     axes = len(kernel)
     stride, padding, dilation = (list(v) * (axes if len(v) == 1 else 1) for v in (stride, padding, dilation))
     if transposed:
-        g.refuse("a transposed convolution whose weight is computed; of a negated one, negate what is computed with it")
+        g.refuse("a transposed convolution whose weight is computed", "make it a parameter; of a negated one, negate what is computed with it")
     name = g.of(x) if g.of(x) in g.active else g.lifted(g.of(x))
     if any(padding):
         name = g.add("Pad", [name, g.integers([0, 0, *padding] * 2)])
@@ -290,9 +289,9 @@ def write_norm(g, node):
     """The root of the sum of squares; of ord 1 the sum of absolute values."""
     order, axes, keep = argument(node, 1, "ord", 2), argument(node, 2, "dim"), argument(node, 3, "keepdim", False)
     if order not in (1, 2, None) or node.kwargs.get("dtype") not in (None, node.args[0].tensor.dtype):
-        g.refuse("a norm other than that of ord 1 or 2, or in another type")
+        g.refuse("a norm other than that of ord 1 or 2, or in another type", "write it with pow or amax and sum, in the type of what it is of")
     if node.args[0].tensor.dim() == 0:
-        g.refuse("the norm of a number")
+        g.refuse("the norm of a number", "take its abs")
     axes = [axes] if isinstance(axes, int) else axes
     places = [] if axes is None or len(axes) == 0 else [g.integers(axes)]
     if order == 1:
@@ -363,13 +362,11 @@ def write_group_norm(g, node):
 @loss("nll_loss_forward")
 def write_cross_entropy(g, node):
     soft, target, weight, reduction, ignored = node.args[:5]
-    if weight is not None or reduction != 1:
-        g.refuse("weights of classes, or a reduction other than the mean")
-    if bool((target.tensor == ignored).any()):
-        g.refuse(f"a label that is ignored ({ignored})")
+    if weight is not None or reduction != 1 or bool((target.tensor == ignored).any()):
+        raise Unbatched
     last = soft.node
     if last is None or last.name != "_log_softmax" or last.args[1] % soft.tensor.dim() != 1 or soft.tensor.dim() != 2:
-        g.refuse("not after a log_softmax over the classes of (batch, classes)")
+        raise Unbatched
     at = next(i for i, n in enumerate(g.nodes) if n.name == g.of(soft))
     made = type(g.nodes[at])()
     made.CopyFrom(g.nodes[at])  # which others may have, too
@@ -382,10 +379,8 @@ def write_cross_entropy(g, node):
 
 @loss("mse_loss")
 def write_squared_error(g, node):
-    if argument(node, 2, "reduction", 1) != 1:
-        g.refuse("a reduction other than the mean")
-    if node.args[0].tensor.shape != node.args[1].tensor.shape:
-        g.refuse("a target of another shape than the output's")
+    if argument(node, 2, "reduction", 1) != 1 or node.args[0].tensor.shape != node.args[1].tensor.shape:
+        raise Unbatched
     less = g.add("Sub", [g.of(node.args[0]), "y"])
     g.add("ReduceMean", [g.add("Mul", [less, less])], keepdims=0)
     return "mse"
@@ -394,7 +389,7 @@ def write_squared_error(g, node):
 def whole(g, node):
     """A sum or mean over everything, of something that is no such loss below."""
     if argument(node, 1, "dim") not in (None, []) or node.kwargs.get("dtype") is not None:
-        g.refuse("a sum or mean that is not over everything")
+        raise Unbatched
     return g.of(node.args[0])
 
 

@@ -29,7 +29,10 @@ def attribute(number):
 def braces(p, op, kink):
     """AD's side, or number, at a kink of an operator, as a proxy of another function."""
     word = installed().kinks[op, kink]
-    return p.refuse(f"the profile {installed().name} does not say what AD returns at its kink") if word == "unknown" else f"{{{word}}}"
+    if word == "unknown":
+        p.refuse(f"the profile {installed().name} does not say what AD returns at its kink",
+                 "take a point beside it, or an operator whose kink is in the profile (clarke profile show)")
+    return f"{{{word}}}"
 
 
 # ---- Entry by entry

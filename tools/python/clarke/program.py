@@ -13,10 +13,11 @@ from .graph import Graph, ancestors, first_result, varying
 from .conditions import Condition
 from .operators import OPERATORS
 from .primitives import PRIMITIVES, literal
-from .refused import Refused
+from .refused import SEEN, Refused
 from .trace import Value, trained
 
 ALONE = re.compile(r"\w+(\[\d+\])?|\(?-?0x[0-9a-f.]+p[+-]\d+\)?")  # a name, or a literal
+ENTRYWISE = "write it with operators of single entries, sums, products and choices (docs/programs.md)"
 BEHIND = "it reads what depends on the inputs, and autograd does not know it: AD differentiates another function"
 
 
@@ -31,6 +32,7 @@ class Program(Graph):
         super().__init__({}, {}, whole=True)
         self.lines, self.makers = [], {}  # makers: the node of each line, from 1
         self.entries, self.tables = {}, {}  # tables: the tensors of constants
+        self.unwritten = {}  # why the operators that made them are not written, though only numbers may be read of them: by values' identities
         self.hidden = set()  # values that depend on the inputs, autograd not knowing, by more than jumps: by identity
 
     # ---- Statements
@@ -69,7 +71,7 @@ class Program(Graph):
         if name not in self.entries:
             t = self.tables[name]
             if t.is_floating_point() and not bool(torch.isfinite(t).all()):
-                self.refuse("it reads a number that is not finite")
+                self.refuse("it reads a number that is not finite", "take large finite numbers")
             numbers = t.detach().cpu().to(torch.float64).numpy()
             self.entries[name] = np.array([entry_of(t.dtype, n) for n in numbers.reshape(-1)], dtype=object).reshape(numbers.shape)
         return self.entries[name]
@@ -83,13 +85,13 @@ class Program(Graph):
 
     def whole_numbers(self, name):
         if name not in self.tables:
-            self.refuse("places that are computed from the inputs")
+            self.refuse("places that are computed from the inputs", "take places that are data, or sort, max and topk, whose ties are known")
         return self.tables[name]
 
     def add(self, op, inputs, domain="", outputs=1, result=0, **attributes):
         write = PRIMITIVES.get(op)
         if write is None:
-            self.refuse(f"this operator is not in the language of programs (ONNX's {op})")
+            self.refuse(f"this operator is not in the language of programs (ONNX's {op})", ENTRYWISE)
         return self.named(write(self, op, inputs, **{key: v for key, v in attributes.items() if v is not None}))
 
     def lifted(self, name):
@@ -109,19 +111,24 @@ class Program(Graph):
     def numbers(self, value):
         """Those of data: no program has what AD takes for a constant, or another function than is computed."""
         if id(value) in self.moving or value.requires_grad or trained(value):
-            self.refuse(BEHIND)
+            self.refuse(BEHIND, SEEN)
         return value.tensor.detach()
 
     def surrogate(self, node, what):
-        self.refuse(f"AD differentiates another function: {what}")
+        self.refuse(f"AD differentiates another function: {what}", SEEN)
 
     def padded(self, node, table, row):
-        self.refuse("a row that is read, and as padding gets no gradient: AD differentiates another function")
+        self.refuse("a row that is read, and as padding gets no gradient: AD differentiates another function",
+                    "take padding_idx=None, or read other rows")
 
     def leaf(self, value):
         """What no operator that is written has made: a constant."""
+        if id(value) in self.unwritten:
+            raise self.unwritten[id(value)]
         if id(value) in self.moving or value.requires_grad or trained(value):
-            self.refuse(BEHIND if value.node is not None or value.hidden else "it reads what is no input, and requires a gradient")
+            if value.node is not None or value.hidden:
+                self.refuse(BEHIND, SEEN)
+            self.refuse("it reads what is no input, and requires a gradient", "make it an input of the function, or detach it")
         return self.constant(value.tensor)
 
     # ---- Nodes
@@ -143,7 +150,7 @@ class Program(Graph):
         results = [v for v in node.results if isinstance(v, Value)]
         seen = any(v.requires_grad for v in results)
         if seen and any(id(v) in self.hidden for v in node.reads):
-            self.refuse(BEHIND)
+            self.refuse(BEHIND, SEEN)
         before = len(self.lines)
         try:
             self.follow(node)
@@ -151,8 +158,9 @@ class Program(Graph):
             if seen and isinstance(why, Refused):
                 raise
             if seen:  # ours, or PyTorch's
-                self.refuse(f"it cannot be written as a program ({type(why).__name__}: {why})")
+                self.refuse(f"it cannot be written as a program ({type(why).__name__}: {why})", ENTRYWISE)
             del self.lines[before:]
+            self.unwritten.update((id(v), why) for v in results if isinstance(why, Refused))
             return
         if not seen and node.name.rstrip("_") not in choices.FLAT and any(v.requires_grad or id(v) in self.hidden for v in node.reads):
             self.hidden.update(map(id, results))
@@ -160,15 +168,15 @@ class Program(Graph):
     def follow(self, node):
         write = self.writer(node)
         if write is None:
-            self.refuse("this operator is not in the language of programs")
+            self.refuse("this operator is not in the language of programs", ENTRYWISE)
         made = write(self, node)
         for i, name in (made if isinstance(made, dict) else {first_result(node): made}).items():
             if self.raw(name).shape != tuple(node.results[i].tensor.shape):
-                self.refuse(f"its entries have the shape {self.raw(name).shape}, and not {tuple(node.results[i].tensor.shape)}")
+                self.refuse(f"its entries have the shape {self.raw(name).shape}, and not {tuple(node.results[i].tensor.shape)}", ENTRYWISE)
             kind = node.results[i].tensor.dtype
             conditions = all(isinstance(e, Condition) for e in self.raw(name).flat)
             if not (kind.is_floating_point or kind == torch.int64 or (kind == torch.bool and conditions)):
-                self.refuse(f"it computes in {kind}")  # 1 + 1 is 1 in bool
+                self.refuse(f"it computes in {kind}", "cast to a floating-point type first, as by .float()")  # 1 + 1 is 1 in bool
             self.names[id(node.results[i])] = name
 
 
@@ -185,6 +193,6 @@ def written(trace, values, result):
         if any(id(v) in p.moving for v in node.results if isinstance(v, Value)):
             p.write(node)
     if not result.requires_grad and trained(result):
-        raise Refused("the function's result depends on its inputs, and autograd does not know it: AD differentiates another function")
+        raise Refused(trace.function, "its result depends on its inputs, and autograd does not know it: AD differentiates another function", SEEN)
     p.lines.append(f"output {p.array(p.of(result)).reshape(-1)[0]}")
     return p

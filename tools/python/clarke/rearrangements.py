@@ -27,7 +27,7 @@ def write_repeat(g, node):
     name = g.add("Reshape", [name, g.integers(shape)]) if len(shape) > x.dim() or max(counts) == 1 else name
     for axis, (count, size) in enumerate(zip(counts, shape)):
         if count == 0:
-            g.refuse("no entry is left")
+            g.refuse("no entry is left", "repeat it once at least")
         name = taken(g, name, axis, list(range(size)) * count) if count > 1 else name
     return name
 
@@ -81,7 +81,7 @@ def choose_by(g, node, chosen, first, other):
     like = result(node)
     terms = [t for t in (share(g, first, chosen, like), share(g, other, ~chosen, like)) if t is not None]
     if not g.active.intersection(terms):
-        g.refuse("no entry is of what is trained")
+        g.refuse("no entry is of what is trained", "compute such an array before the block, or under the mask's other side read what is trained")
     return g.add("Add", terms) if len(terms) == 2 else terms[0]
 
 
@@ -122,7 +122,7 @@ def add_at(g, node, targets, sources, values, factor=1):
     if most == 0:
         return g.add("Identity", [g.operand(x, like)])
     if most * like.numel() > MOST_ADDED:
-        g.refuse(f"up to {most} entries are added at one place, of {like.numel()}: too large a table; multiply by a matrix of zeros and ones")
+        g.refuse(f"up to {most} entries are added at one place, of {like.numel()}: too large a table", "multiply by a matrix of zeros and ones")
     order = torch.argsort(targets, stable=True)
     rank = torch.arange(targets.numel()) - (count.cumsum(0) - count)[targets[order]]
     table = torch.full((like.numel(), most), values.tensor.numel())
@@ -189,7 +189,7 @@ def write_scatter_add(g, node):
 @operator("scatter_reduce")
 def write_scatter_reduce(g, node):
     if node.args[4] != "sum" or not argument(node, 5, "include_self", True):
-        g.refuse("other than the sum, or without what was there; take scatter_add, and divide by counts")
+        g.refuse("other than the sum, or without what was there", "take scatter_add, and divide by counts")
     return add_at(g, node, *lines(g, node), node.args[3])
 
 
@@ -198,10 +198,10 @@ def write_scatter(g, node):
     """One entry at each place; of several PyTorch may take any."""
     value = node.args[3]
     if node.op._overloadname not in ("src", "value", "src_out", "value_out"):
-        g.refuse("with a reduction; take scatter_add")
+        g.refuse("with a reduction", "take scatter_add")
     to, source = lines(g, node)
     if isinstance(value, Value) and to.unique().numel() != to.numel():
-        g.refuse("several entries are put at one place, and any may stay; put one")
+        g.refuse("several entries are put at one place, and any may stay", "put one")
     if not isinstance(value, Value):
         mask = torch.zeros(result(node).numel(), dtype=torch.bool)
         mask[to] = True
@@ -229,7 +229,7 @@ def write_index_put(g, node):
     if adds:
         return add_at(g, node, to.reshape(-1), sources.reshape(-1), values)
     if to.unique().numel() != to.numel() and values.tensor.numel() > 1:
-        g.refuse("several entries are put at one place, and any may stay; put one, or accumulate")
+        g.refuse("several entries are put at one place, and any may stay", "put one, or accumulate")
     table = grid(result(node).shape).reshape(-1)
     table[to.reshape(-1)] = sources.reshape(-1) + table.numel()
     return put(g, node, table, values)

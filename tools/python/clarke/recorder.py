@@ -29,7 +29,7 @@ from .fused import RECURRENT
 from .hooks import Hooks
 from .precision import of_products, precision
 from .profiles import installed
-from .refused import Refused
+from .refused import FOLDER, Refused
 from .surrogates import note_function
 from .trace import HANDED, Dispatch, Functions, Trace, place, values_in
 
@@ -139,7 +139,8 @@ def device_of(results):
     """Where all operators of the graph ran."""
     devices = sorted({str(t.device) for t in results if t.device.type != "meta"})  # whose numbers were let go
     if len(devices) > 1:
-        raise Refused(f"operators ran on several devices ({', '.join(devices)}): a record is of one")
+        raise Refused("the step", f"operators ran on several devices ({', '.join(devices)}), and a record is of one",
+                      "move the model and the batch to one device")
     device = torch.device(devices[0])
     return {"type": device.type, "name": torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine()}
 
@@ -191,7 +192,7 @@ class record:
         self.again, self.loss_again = Again(self.trace) if again else None, again if callable(again) else None
         self.hooks, self.modes, self.thread, self.trees, self.ran, self.update, self.added = [], [], None, trees, None, None, None
         if trees and (light or background):
-            raise ValueError("trees are of the nodes' numbers (no light record), and asked for in the step's own thread")
+            raise ValueError("trees are of the nodes' numbers, and asked for in the step's own thread: leave light and background False")
         if trees:
             self.trace.keep_sums(trees_of.is_sum, trees_of.held)
 
@@ -210,13 +211,14 @@ class record:
     def require_ready(self):
         for name, module in self.model.named_modules():
             if type(module).__name__ == "OptimizedModule" or getattr(module, "_compiled_call_impl", None) is not None:
-                raise Refused(f"{name or 'the model'} is compiled (torch.compile): its operators cannot be seen; record the module itself")
+                raise Refused(name or "the model", "it is compiled (torch.compile): its operators cannot be seen", "record the module itself")
         for name, p in self.model.named_parameters():
             if p.grad is not None and not self.accumulate and bool((p.grad != 0).any()):
-                raise Refused(f"{name} has a gradient already; a record is of one backward pass: zero_grad first, or accumulate=True where gradients are added up")
+                raise Refused(name, "it has a gradient already, and a record is of one backward pass",
+                              "zero_grad first, or accumulate=True where gradients are added up")
             if p.grad is not None and self.accumulate and p._post_accumulate_grad_hooks:
-                raise Refused(f"{name} has a gradient already, and a hook that is run when more is added to it (register_post_accumulate_grad_hook): in a "
-                              "record it would see this pass's alone; zero_grad first, or take the hook away")
+                raise Refused(name, "it has a gradient already, and a hook that is run when more is added to it (register_post_accumulate_grad_hook): in a "
+                              "record it would see this pass's alone", "zero_grad first, or take the hook away")
 
     def begin(self):
         model, self.thread = self.model, threading.get_ident()
@@ -271,7 +273,8 @@ class record:
         self.flags = self.flags or now
         for name in sorted(now):
             if now[name] != self.flags[name]:
-                self.trace.refuse(f"{name} is {now[name]} in the backward pass, and was {self.flags[name]} in the forward pass")
+                self.trace.refuse(f"{name} is {now[name]} in the backward pass, and was {self.flags[name]} in the forward pass",
+                                  "set it before the block, once")
         self.trained = {name for name, p in self.parameters.items() if p.requires_grad}
         if self.accumulate:  # not before: a zero_grad in the block is of these gradients
             self.aside = {p: p.grad for p in self.parameters.values() if p.grad is not None}
@@ -340,9 +343,10 @@ class record:
     def write(self):
         """The graph now; what is checked and written, now or behind other steps' in a thread of its own."""
         if self.gradients is None:
-            raise Refused("no loss.backward() ran in the block (torch.autograd.backward and grad are not seen)")
+            raise Refused("the block", "no loss.backward() ran in it (torch.autograd.backward and grad are not seen)",
+                          "call loss.backward() in the block")
         for why in self.trace.refusals + self.trace.functions:
-            raise Refused(why)
+            raise why
         for function in self.trace.own.values():
             function.require_that()
         held = {name: self.trace.by_identity.get(id(t)) for name, t in (self.given or {}).items()}
@@ -407,7 +411,7 @@ class record:
         if self.append and self.update is not None:  # a GradScaler skips such a step: that is what is kept (clarke step)
             return False
         if self.append:
-            raise Refused(" ".join(why["lines"]))
+            raise Refused("the step", " ".join(why["lines"]), "record it without append, into a folder of its own")
         run = {"format": "clarke-run", "version": 1, "framework": {"name": "torch", "version": torch.__version__},
                "device": device_of([v.tensor for n in nodes for v in values_in(n.results) if v.tensor.is_floating_point()]),
                "outside": why, "steps": [{"step": self.step, "files": {}}]}
@@ -478,13 +482,13 @@ class record:
         there = folder.read()
         before = there[1]
         if "outside" in before:
-            raise Refused(f"{self.path} has a step that left the reals: another folder is needed")
+            raise Refused(self.path, "it has a step that left the reals", FOLDER)
         models.require_same(os.path.join(self.path, before["graph"]["file"]), before["graph"]["sha256"], graph)
         for key in run.keys() - {"graph", "steps", "nodes", "branches"}:
             if run[key] != before.get(key, {"batch_axis": True, "surrogates": [], "constants": []}.get(key)):
-                raise Refused(f"{key} is {run[key]}, and in {self.path} {before.get(key)}: another folder is needed")
+                raise Refused(self.path, f"{key} is {before.get(key)} in its steps, and {run[key]} in this one", FOLDER)
         if any(step["step"] == self.step for step in before["steps"]):
-            raise Refused(f"{self.path} has a step {self.step} already")
+            raise Refused(self.path, f"it has a step {self.step} already", "give step another number")
         run["branches"] = list(dict.fromkeys(before.get("branches", []) + run["branches"]))  # of any step
         run["nodes"], run["graph"], run["steps"] = before["nodes"], before["graph"], before["steps"] + run["steps"]
         return there
@@ -493,7 +497,7 @@ class record:
         """What it was when the block began, which is what was read."""
         begun = self.start.get(name, self.before.get(name))
         if not same_bits(begun, t.detach()):
-            raise Refused(f"{name} was changed in the block, before it was read: record the step alone")
+            raise Refused(name, "it was changed in the block, before it was read", "record the step alone")
         return begun
 
     def run_again(self):
@@ -509,16 +513,18 @@ class record:
         for value in given:
             behind = [v for n in graphs.ancestors(value).values() for v in n.reads]
             if any(value is v for v in own) and any(v.of is p for v in behind for p in self.parameters.values()):
-                raise Refused(f"{value.node.where()}: what the model is called with was computed from its own parameters")
+                raise Refused(value.node.where(), "what the model is called with was computed from its own parameters",
+                              "record a module that computes both, or detach what the model is called with")
 
     def require_gradients(self, graph):
         """Each trained parameter of the graph has one, which is dense."""
         for name in self.trained_in(graph):
             gradient = self.gradients.get(name)
             if gradient is None:
-                raise Refused(f"{name} is in the graph, and has no gradient (backward(inputs=...), or a hook that takes it away)")
+                raise Refused(name, "it is in the graph, and has no gradient (backward(inputs=...), or a hook that takes it away)",
+                              "call loss.backward() alone, or requires_grad_(False) of what is not trained")
             if gradient.layout != torch.strided:
-                raise Refused(f"{name}: its gradient's layout is {gradient.layout}; make it dense (sparse=False)")
+                raise Refused(name, f"its gradient's layout is {gradient.layout}", "make it dense (sparse=False)")
 
     def trained_in(self, graph):
         """The parameters in the graph that are trained."""
@@ -554,13 +560,13 @@ class record:
         product = Fraction(1)
         for number, divides in factors:
             if not math.isfinite(number) or number == 0:
-                raise Refused(f"{self.trace.loss.node.where()}: the loss is scaled by {number}; take a factor that is finite and not 0")
+                raise Refused(self.trace.loss.node.where(), f"the loss is scaled by {number}", "take a factor that is finite and not 0")
             product = product / Fraction(number) if divides else product * Fraction(number)
         if self.trace.seed is not None:
             product *= Fraction(float(self.trace.seed))
         if product == 0:
-            raise Refused(f"{self.trace.loss.node.where()}: loss.backward(gradient) has a factor 0, so every gradient is 0: take another, or no "
-                          "argument")
+            raise Refused(self.trace.loss.node.where(), "loss.backward(gradient) has a factor 0, so every gradient is 0",
+                          "take another, or no argument")
         return str(product)
 
     def description(self, graph, loss, factors):

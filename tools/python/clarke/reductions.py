@@ -3,6 +3,7 @@ import torch
 
 from .kinks import sorting
 from .operators import argument, operator, result
+from .refused import Unbatched
 from .trace import Value
 
 MOST_ENTRIES, MOST_SORTED = 4096, 126  # of a window, and in order (docs/operators.md)
@@ -26,7 +27,7 @@ def write_variance(g, node):
         count *= x.tensor.shape[a]
     parts = count - (1 if correction is None else correction)
     if parts <= 0 or node.op._overloadname not in ("correction", "correction_out"):
-        g.refuse("no more entries than the correction")
+        g.refuse("no more entries than the correction", "take more entries, or correction=0")
     mean = g.add("ReduceMean", [g.of(x), g.integers(axes)], keepdims=1)
     squares = g.add("Pow", [g.add("Sub", [g.of(x), mean]), g.scalar(2, result(node))])
     spread = g.add("Div", [g.add("ReduceSum", [squares, g.integers(axes)], keepdims=keep), g.scalar(parts, result(node))])
@@ -41,7 +42,7 @@ def write_logsumexp(g, node):
     """The first entry less the logarithm of its softmax."""
     axes = axes_of(node)
     if len(axes) != 1:
-        g.refuse("of several axes at once; flatten them first")
+        g.refuse("of several axes at once", "flatten them first")
     place = g.integers([0]) if argument(node, 2, "keepdim", False) else g.constant(torch.tensor(0))
     both = (g.of(node.args[0]), g.add("LogSoftmax", [g.of(node.args[0])], axis=axes[0]))
     return g.add("Sub", [g.add("Gather", [name, place], axis=axes[0]) for name in both])
@@ -58,7 +59,8 @@ def write_largest(g, node):
     for a in axes:
         many *= x.shape[a]
     if many > MOST_ENTRIES or x.dim() == 0 or (0 in axes and not g.whole):
-        g.refuse(f"the largest of {many} entries: a window has at most {MOST_ENTRIES}; take it of parts, and of these")
+        g.refuse(f"the largest of {many} entries: a window has at most {MOST_ENTRIES}, and is of a tensor with axes",
+                 "take it of parts, and of these; of a number it is the number")
     rows = x.numel() // many
     shape = [rows, 1, 1, many] if g.whole else [x.shape[0], rows // x.shape[0], 1, many]
     name = g.of(node.args[0])
@@ -86,7 +88,8 @@ def divided(g, name, tied):
     (rows, many), count = tied.shape, tied.sum(1)
     times = int(count.max())
     if tied.numel() * times > MOST_PERMUTED:
-        g.refuse(f"of {many} entries up to {times} are the largest, in {rows} lines: too many windows; max(dim) takes the first of them")
+        g.refuse(f"of {many} entries up to {times} are the largest, in {rows} lines: too many windows",
+                 "take max(dim), whose gradient the first of them has")
     own = torch.arange(many).expand(rows, many)
     first = torch.sort((~tied).to(torch.uint8), dim=1, stable=True).indices[:, :times]  # those that are, and then others
     order = torch.sort((own[:, None] != first[:, :, None]).to(torch.uint8), dim=2, stable=True).indices
@@ -106,7 +109,9 @@ def spread(g, value, like):
         return g.operand(value, like)
     if id(value) not in g.names and not value.requires_grad:
         t = g.numbers(value).to(like.dtype).expand(shape)
-        return g.data("data", t.contiguous()) if g.whole else g.refuse("data of another shape")
+        if not g.whole:
+            raise Unbatched
+        return g.data("data", t.contiguous())
     own = [1] * (len(shape) - value.tensor.dim()) + list(value.tensor.shape)
     name = g.add("Reshape", [g.of(value), g.integers(own)])
     for axis, (n, many) in enumerate(zip(own, shape)):
@@ -134,9 +139,10 @@ def write_sorted(g, node):
     x = node.args[0].tensor
     axis, count, down = sorting(node) if x.dim() > 0 else (0, 0, True)
     if not 0 < count <= x.shape[axis] <= MOST_SORTED or (axis == 0 and not g.whole):
-        g.refuse(f"{x.shape[axis] if x.dim() > 0 else 0} entries to be sorted: at most {MOST_SORTED} are")
+        g.refuse(f"{x.shape[axis] if x.dim() > 0 else 0} entries to be sorted: at most {MOST_SORTED} are, and one at least",
+                 "sort parts, or take max or amax where the largest is wanted")
     if node.name == "topk" and not argument(node, 4, "sorted", True):
-        g.refuse("without an order; say sorted=True")
+        g.refuse("without an order", "say sorted=True")
     name, chosen = g.of(node.args[0]), node.results[1].tensor.cpu()
     stable = torch.sort(x.detach().cpu(), dim=axis, descending=down, stable=True).indices.narrow(axis, 0, count)
     if not torch.equal(stable, chosen):
@@ -157,10 +163,10 @@ def permuted(g, name, shape, axis, first):
 def write_median(g, node):
     """Of an axis: the entry that PyTorch took, of those that are equal, comes at the median's place."""
     if len(node.results) != 2:
-        g.refuse("the median of all, between whose equal entries AD divides; take it along an axis: x.flatten().median(0).values")
+        g.refuse("the median of all, between whose equal entries AD divides", "take it along an axis: x.flatten().median(0).values")
     x, axis, chosen = node.args[0].tensor.detach().cpu(), node.args[1] % max(1, node.args[0].tensor.dim()), node.results[1].tensor.cpu()
     if not 0 < x.dim() or not 0 < x.shape[axis] <= MOST_SORTED or (axis == 0 and not g.whole) or bool(x.isnan().any()):
-        g.refuse(f"a median of more than {MOST_SORTED} entries, of a number, or with NaN")
+        g.refuse(f"a median of more than {MOST_SORTED} entries, of a number, or with NaN", "take it of parts, or the mean")
     rank, size = (x.shape[axis] - 1) // 2, x.shape[axis]
     lines = x.movedim(axis, -1).reshape(-1, size)
     order = torch.stack([placed(line, int(i), rank) for line, i in zip(lines, chosen.reshape(lines.shape[0]))])
@@ -188,7 +194,7 @@ def write_running_sum(g, node):
     x, rank = node.args[0].tensor, node.args[0].tensor.dim()
     axis, like = node.args[1] % rank, result(node)
     if rank < 2 or node.kwargs.get("dtype") not in (None, like.dtype):
-        g.refuse("of a vector, or in another type")
+        g.refuse("of a vector, or in another type", "give it a second axis by unsqueeze(0), and cast before it")
     order = list(range(rank))
     order[axis], order[-1] = order[-1], order[axis]
     name = g.of(node.args[0])
@@ -200,7 +206,7 @@ def write_running_sum(g, node):
 @operator("softplus", "mish")
 def write_softplus(g, node):
     if node.name == "softplus" and (argument(node, 1, "beta", 1), argument(node, 2, "threshold", 20)) != (1, 20):
-        g.refuse("with another beta or threshold than 1 and 20; softplus(beta * x) / beta is the same function")
+        g.refuse("with another beta or threshold than 1 and 20", "write softplus(beta * x) / beta, which is the same function")
     return g.add(node.name.capitalize(), [g.of(node.args[0])])
 
 

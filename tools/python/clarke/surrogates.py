@@ -13,9 +13,9 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from .jumps import EMPTY, crossed, is_leap, require_clear
 from .operators import operator
-from .refused import Refused
+from .refused import SEEN, Refused
 from .replay import copied
-from .trace import MAKERS, Operator, replace, trained, unknown_function
+from .trace import MAKERS, Operator, at_function, replace, trained, unknown_function
 
 SAME = {"view", "alias", "view_as", "clone", "_unsafe_view", "detach"}  # what hands its argument's entries on
 
@@ -36,7 +36,7 @@ def behind(value, where):
     while rest:
         v = rest.pop()
         if v.requires_grad:
-            raise Refused(f"{where}: it reads what is computed from what is trained by an operator that has no derivative")
+            raise Refused(where, "it reads what is computed from what is trained by an operator that has no derivative", SEEN)
         node = v.node
         if node is None or node.name in EMPTY or node.name in MAKERS or not any(map(trained, node.reads)):
             continue
@@ -107,7 +107,7 @@ class Own:
 
     def require_that(self):
         if self.factor is None:
-            raise Refused(f"{self.y.node.where()}: {self.why}, or a hook, which does not multiply each entry of a gradient by a number; {INSTEAD}")
+            raise Refused(self.y.node.where(), f"{self.why}, or a hook, which does not multiply each entry of a gradient by a number", INSTEAD)
 
 
 def same(a, b):
@@ -147,10 +147,11 @@ def note_function(trace, node):
     else:
         pairs = [(at(trace, node, 0), at(trace, *edge)) for _, edge in edges]
     if len(pairs) != 1 or None in pairs[0]:
-        return f"{why}, of several tensors that are trained; {INSTEAD}"
+        return Refused(at_function(trace, node), f"{why}, of several tensors that are trained", INSTEAD)
     (y, x), = pairs
     if y.node is None or x.tensor.shape != y.tensor.shape or x.tensor.dtype != y.tensor.dtype or x.tensor.is_meta:
-        return f"{why}, whose result has another shape or type than its argument; {INSTEAD}"
+        return Refused(y.node.where() if y.node is not None else at_function(trace, node),
+                       f"{why}, whose result has another shape or type than its argument", INSTEAD)
     y.node.own = own = Own(name, x, y, why)
     own.node = node
 

@@ -75,9 +75,9 @@ def sweep(manifest: str | os.PathLike[str], output: str | os.PathLike[str], *, c
     options: of `clarke sweep`, for each part, such as --reduction.
     """
     if shards < 1 or workers < 1 or retries < 0:
-        raise ValueError("shards and workers are 1 or more, retries 0 or more")
+        raise ValueError(f"shards is {shards}, workers {workers}, retries {retries}: give the first two 1 or more, the last 0 or more")
     if any(option.startswith("--tau") for option in options):
-        raise ValueError("a part's summary is not looked at: take sweep(..., tau=...)")
+        raise ValueError("--tau is of a part's summary, which is not looked at: take sweep(..., tau=...)")
     manifest, output = os.path.abspath(manifest), os.path.abspath(output)
     parts = {part: (shards, f"{output}.part-{part}") for part in range(1, shards + 1)}
     if cluster is None:

@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 
 from .memory import overlap, root, shared
 from .readings import Number, Readings
-from .refused import Refused
+from .refused import COMPOSE, Refused
 
 # Frames of these folders are not where an operator was called: torch's own, and this one.
 LIBRARIES = tuple(os.path.dirname(os.path.abspath(f)) + os.sep for f in (torch.__file__, __file__))
@@ -181,7 +181,7 @@ class Unfollowed(Exception):
     """A tensor that is no array in memory: of what shares its entries nothing can be said."""
 
 
-DENSE = "of tensors that are sparse, nested, opaque or wrapped (torch.func, forward-mode) nothing is recorded: write it with dense ones"
+DENSE = "write it with dense tensors: of sparse, nested, opaque or wrapped ones (torch.func, forward-mode) nothing is recorded"
 
 HANDED = "handed on"  # in the place of a gradient that nobody looks at
 
@@ -220,9 +220,18 @@ def version(t):
     return None if t.is_inference() else t._version
 
 
-CHANGED = "a view of a tensor that was changed in place is read; write the change as an operator that makes a new tensor"
-REPLACED = ("the memory of a tensor was replaced behind autograd's back (.data =, set_, swap_tensors): AD differentiates another function; "
+CHANGED = "a view of a tensor that was changed in place is read", "write the change as an operator that makes a new tensor"
+REPLACED = ("the memory of a tensor was replaced behind autograd's back (.data =, set_, swap_tensors): AD differentiates another function",
             "compute it by an operator, and before the block where it is to be no part of the step")
+
+
+ONCE = "call loss.backward() once in a block (of several losses, of their sum), and record further passes in blocks of their own"
+
+
+def at_function(trace, node):
+    """Where a Function's node of autograd was made, as its result's operator says."""
+    made = [v.node for v in trace.by_identity.values() if v.of is not None and v.of.grad_fn is node and v.node is not None]
+    return made[0].where() if made else trace.here()
 
 
 def unknown_function(trace, node):
@@ -231,15 +240,21 @@ def unknown_function(trace, node):
     return f"{shown(code.co_filename) or 'torch'}:{code.co_firstlineno}: the derivative is that of a Function of its own, {function.__name__}"
 
 
+def foreign(trace, node):
+    """Of a Function of somebody's, where none is a surrogate (surrogates.py)."""
+    return Refused(at_function(trace, node), unknown_function(trace, node), COMPOSE)
+
+
 class Trace:
     """Fed by the modes below while the step runs."""
 
-    def __init__(self, light=False, watched=(), compared=None, needless=None, note_function=unknown_function):
+    def __init__(self, light=False, watched=(), compared=None, needless=None, note_function=foreign):
         """light: only what autograd hands to the operators that are watched is kept; of those whose gradients are not to be compared
         (a function of the node says so as the backward pass begins), only that there were some. needless: a function of an operator's
         name and its arguments: does nobody ask for the numbers that it changes, if only it has read them? note_function: a function of the
         trace and a Function's node of autograd, which says why that is refused."""
         self.note_function = note_function
+        self.function = ""  # whose operators these are, where it is clarke.derive's
         self.light, self.watched, self.compared, self.needless = light, watched, compared, needless
         self.running = False  # the backward pass
         self.calling = None  # the operator that PyTorch runs: what is raised meanwhile is not of here
@@ -319,7 +334,7 @@ class Trace:
         if found is not None and not found.stale:
             self.require_version(found, t)
             if found.node is None and found.requires_grad != t.requires_grad:
-                self.refuse("whether a tensor requires a gradient was changed after it was read")
+                self.refuse("whether a tensor requires a gradient was changed after it was read", "set requires_grad before the block")
             found.requires_grad = t.requires_grad
         elif found is None and not (t.requires_grad and t.is_leaf):  # autograd makes another tensor of a view that was made
             found = self.of_function(t) or self.at_place(t, t.untyped_storage().data_ptr())
@@ -340,11 +355,11 @@ class Trace:
             seen = not (t.requires_grad or found.requires_grad) or (changed.requires_grad and t is root(changed.of))
             there = changed.node is not None and changed.node.grad_enabled and changed.place == place(changed.of)
             if at is None or not seen or not there:
-                raise self.refused(CHANGED)
+                raise self.refused(*CHANGED)
             if at[0].numel() > 0:
                 found = self.put(found, changed, *at)
         if not torch.equal(found.tensor.detach().nan_to_num(), t.detach().nan_to_num()):  # nor did anybody else write there
-            raise self.refused(CHANGED)
+            raise self.refused(*CHANGED)
         found.written = len(self.writes[here])
         found.tensor, found.of, found.stale, found.place = t, t, False, place(t)
         self.by_identity[id(t)] = found
@@ -369,20 +384,20 @@ class Trace:
         self.nodes.append(out.node)
         return out
 
-    def refused(self, why):
-        return Refused(f"{self.here()}: {why}")
+    def refused(self, why, instead):
+        return Refused(self.here(), why, instead)
 
     def require_unmoved(self, t):
         """A tensor that has other memory than before: of data it is another value, of what is trained no record can say it."""
         if t.requires_grad:
-            raise self.refused(REPLACED)
+            raise self.refused(*REPLACED)
 
     def require_version(self, value, t):
         """It was changed by nobody whom the dispatcher does not show."""
         now = version(t)
         if value.version is not None and value.version != now:
-            raise self.refused("a tensor was changed by what PyTorch's dispatcher does not show here (another thread, C++): compute it in the "
-                            "step's own thread, by operators")
+            raise self.refused("a tensor was changed by what PyTorch's dispatcher does not show here (another thread, C++)",
+                               "compute it in the step's own thread, by operators")
         value.version = now
 
     def require_home(self, t):
@@ -391,10 +406,10 @@ class Trace:
         if home is None:
             return
         if home != place(t):
-            raise self.refused(REPLACED)
+            raise self.refused(*REPLACED)
         if home[0] in self.overwritten:
-            raise self.refused("a parameter was changed in the block, before it was read: AD differentiates another function; compute what is to be "
-                            "read by an operator, and change parameters before the block")
+            raise self.refused("a parameter was changed in the block, before it was read: AD differentiates another function",
+                               "compute what is to be read by an operator, and change parameters before the block")
 
     def spare(self, known, args, changed):
         """The value that an operator is about to change, if nobody asks for its numbers: only this operator has read it, autograd knows
@@ -491,23 +506,23 @@ class Trace:
                 self.calling = None
                 raise
             said = str(why).strip().partition("\n")[0].partition(". ")[0].removesuffix(".")
-            raise Refused(f"{self.here()}: {what}: {said}; {DENSE}") from None
+            raise self.refused(f"{what}: {said}", DENSE) from None
 
     def here(self):
         return f"{self.modules and self.modules[-1] or 'the model'}, {source_line()}"
 
-    def refuse(self, why):
+    def refuse(self, why, instead):
         """Told when the block ends."""
-        self.refusals.append(f"{self.modules[-1] + ', ' if self.modules else ''}{source_line()}: {why}")
+        self.refusals.append(self.refused(why, instead))
 
     def behind(self, op, args, kwargs, autograd_node):
         """An operator that is not of the forward pass is about to run."""
         if autograd_node is not None and not self.running and not self.refusals:
-            self.refuse("a backward pass that is not that of loss.backward(); a record is of one")
+            self.refuse("a backward pass that is not that of loss.backward(), of which a record is", ONCE)
         for t in written(Operator.of(op), args, kwargs):
             self.changed_later.add(t.untyped_storage().data_ptr())
             if self.running and t.untyped_storage().data_ptr() in self.parameters:
-                self.refuse("a parameter is changed while the backward pass runs")
+                self.refuse("a parameter is changed while the backward pass runs", "change it behind the backward pass, as an optimizer does")
             self.change(t)
 
     def backward(self, autograd_node, op):
@@ -518,9 +533,10 @@ class Trace:
     def watch(self, loss, gradient):
         """loss.backward(gradient) is about to run: gradients are kept as autograd hands them on."""
         if self.loss is not None:
-            raise Refused(f"{source_line()}: a second backward pass; a record is of one")
+            raise self.refused("a second backward pass", ONCE)
         if loss.numel() != 1 or loss.grad_fn is None:
-            raise Refused(f"{source_line()}: the backward pass is of no scalar that depends on the parameters")
+            raise self.refused("the backward pass is of no scalar that depends on the parameters",
+                               "call backward() of a loss of one number, as by mean(), of trained parameters")
         self.loss, self.seed, self.readings.open = self.value(loss), gradient, False
         seen, rest = set(), [loss.grad_fn]
         while rest:
@@ -544,7 +560,7 @@ class Trace:
             why = self.note_function(self, node)
             self.functions += [why] if why else []
         elif "CppNode" in node.name():
-            self.functions.append(f"{node.name()}: the derivative is that of a Function of its own")
+            self.functions.append(Refused(at_function(self, node), f"the derivative is that of a Function of its own in C++, {node.name()}", COMPOSE))
 
     def forget(self):
         """Lets go of all tensors. Autograd's nodes hold hooks, which hold nodes of ours, which hold tensors, which hold autograd's:
@@ -641,8 +657,8 @@ class Functions(TorchFunctionMode):
         if function is torch.Tensor.backward:
             return self.backward(function, args, kwargs)
         if isinstance(function, torch._ops.HigherOrderOperator):
-            raise Refused(f"{self.trace.here()}: {function}: what it is handed are functions, whose operators cannot be seen; call these "
-                          "themselves, with Python's own if, for and while")
+            raise self.trace.refused(f"{function}: what it is handed are functions, whose operators cannot be seen",
+                                     "call these themselves, with Python's own if, for and while")
         if self.autocast is None and torch._C._is_any_autocast_enabled():
             kind = next((k for k in ("cuda", "cpu") if torch.is_autocast_enabled(k)), None)
             self.autocast = kind and str(torch.get_autocast_dtype(kind)).removeprefix("torch.")
