@@ -121,14 +121,17 @@ def feature(kind, attributes, row, read, w, slopes, met):
     words = attributes.split(" ")
     at = words.index("pieces")
     kinks = [Fraction(words[i + 2]) for i in range(3, at, 3)]
-    pieces = [tuple(map(Fraction, words[i:i + 2])) for i in range(at + 1, len(words), 3)]
+    pieces = [tuple(map(Fraction, words[i:i + 3])) for i in range(at + 1, len(words), 3)]
     x = read(row[0][1])
     piece = sum(k <= x[0] for k in kinks)
-    slope = pieces[piece][1]
+    met += ["kink"] * (x[0] in kinks)
+    if "*" in row[0][0]:  # left of 0 it is the weight times x; at 0 AD is there, or on the other side
+        left = x[0] < 0 or (x[0] == 0 and slopes == "left")
+        return times(value_of(row[0][0], w), x) if left else x
+    slope = pieces[piece][1] + 2 * pieces[piece][2] * x[0]
     if x[0] in kinks:
         slope = slopes[kinks.index(x[0])]
-        met.append("kink")
-    return pieces[piece][0] + pieces[piece][1] * x[0], [slope * g for g in x[1]]
+    return pieces[piece][0] + pieces[piece][1] * x[0] + pieces[piece][2] * x[0] ** 2, [slope * g for g in x[1]]
 
 
 def gradient(net, w, met):
@@ -144,7 +147,8 @@ def gradient(net, w, met):
             return done[int(s)][int(f)]
 
         for kind, attributes, rows in net["steps"]:
-            done.append([feature(kind, attributes, row, read, w, net["slopes"], met) for row in rows])
+            slopes = net["side"] if "PRelu" in attributes else net["slopes"]
+            done.append([feature(kind, attributes, row, read, w, slopes, met) for row in rows])
         for f, (v, g) in enumerate(done[-1]):
             n = len(done[-1])
             by = 1 if net["loss"] == "sum" else Fraction(2, len(net["x"]) * n) * (v - net["y"][b * n + f])
@@ -175,23 +179,30 @@ def drawn(draw):
 
     relu = draw.choice([("Relu kinks 0 at 0 pieces 0 0 0 0 1 0", 0, 1), ("Abs kinks 0 at 0 pieces 0 -1 0 0 1 0", -1, 1)])
     clip = "Clip kinks 0 at 0 1 at 1 pieces 0 0 0 0 1 0 1 0 0"
-    two = draw.random() < 0.4
-    net["slopes"] = [draw.choice([0, 1]), draw.choice([0, 1])] if two else [draw.choice([relu[1], relu[2], 0])]
-    attributes = " " + (clip if two else relu[0])
+    swish = "HardSwish kinks 0 at -1 1 at 1 pieces 0 0 0 0 1/2 1/2 0 1 0"
+    two = draw.choice(["", "", "", clip, swish])
+    net["slopes"] = {"": [draw.choice([relu[1], relu[2], 0])], clip: [draw.choice([0, 1]), draw.choice([0, 1])],
+                     swish: [draw.choice([0, Fraction(-1, 2)]), draw.choice([1, Fraction(3, 2)])]}[two]
+    attributes = " " + (two or relu[0])
     op = attributes.split(" ")[1]
-    net["rules"] = [f"proxy {op} {k} {s}" for k, s in enumerate(net["slopes"])] + ["tie MaxPool first"]
+    net["side"] = draw.choice(["left", "right"])
+    net["rules"] = [f"proxy {op} {k} {s}" for k, s in enumerate(net["slopes"])]
+    net["rules"] += [f"proxy PRelu 0 {net['side']}", "tie MaxPool first"]
     for _ in range(draw.randint(2, 6)):
         kind = draw.choice(["linear", "linear", "piecewise", "window", "product"])
         many = draw.randint(1, 3)
         if kind == "linear":
             terms = draw.randint(1, 3)
             rows = [[(factor(), draw.choice([source(), source(), "1", "-"])) for _ in range(terms)] for _ in range(many)]
+        elif kind == "piecewise" and draw.random() < 0.3:
+            rows = [[(draw.choice([f"1*0@{draw.randrange(n)}", f"-1*0@{draw.randrange(n)}", "1*1", "1*-2"]), source())] for _ in range(many)]
         elif kind == "piecewise":
             rows = [[("1", source())] for _ in range(many)]
         else:
             terms = 2 if kind == "product" else draw.randint(1, 3)
             rows = [[("1", source()) for _ in range(terms)] for _ in range(many)]
-        net["steps"].append((kind, {"piecewise": attributes, "window": " MaxPool"}.get(kind, ""), rows))
+        kinks = " PRelu kinks 0 at 0 pieces 0 0 0 0 1 0" if "*" in rows[0][0][0] else attributes
+        net["steps"].append((kind, {"piecewise": kinks, "window": " MaxPool"}.get(kind, ""), rows))
         sizes.append(many)
     net["y"] = [Fraction(draw.randint(-2, 2)) for _ in range(len(net["x"]) * sizes[-1])]
     return net
@@ -243,6 +254,10 @@ def by_hand(verified, work):
     weighed = net_of([linear, ("piecewise", " PRelu kinks 0 at 0 pieces 0 0 0 0 1 0", [[("1*1", "1.0")]])], w=(-1,))
     jump = net_of([linear, ("piecewise", " Relu kinks 0 at 0 pieces 0 0 0 1 1 0", [[("1", "1.0")]])])
     square = net_of([linear, ("piecewise", " Relu kinks 0 at 0 pieces 0 0 0 0 1 1", [[("1", "1.0")]])])
+    smooth = net_of([linear, ("piecewise", " Relu kinks 0 at 0 pieces 0 1 0 0 1 1", [[("1", "1.0")]])])
+    leaky = {**weighed, "w": [Fraction(0)], "rules": ["proxy PRelu 0 left"]}
+    two_weights = net_of([("linear", "", [[("1*0@0", "0.0")], [("1*0@0", "0.0")]]),
+                          ("piecewise", " PRelu kinks 0 at 0 pieces 0 0 0 0 1 0", [[("1*0@1", "1.0")], [("1", "1.1")]])], w=(0, 2))
     entropy = net_of([("linear", "", [[("1*0@0", "0.0")], [("1*0@1", "0.0")]]), ("piecewise", RELU[1], [[("1", "1.0")], [("1", "1.1")]])],
                      w=(0, 1), loss="ce", y=[1])
     empty = net_of([linear, ("window", " MaxPool", [[("1", "-")]])])
@@ -261,7 +276,11 @@ def by_hand(verified, work):
         ("a tie of one function", text_of(same), proof_of(same, []), "VERIFIED"),
         ("a slope that is a constant 1", text_of(weighed), proof_of(weighed, []), "OUTSIDE"),
         ("a jump", text_of(jump), proof_of(jump, down), "OUTSIDE"),
-        ("a square", text_of(square), proof_of(square, down), "OUTSIDE"),
+        ("a square", text_of(square), proof_of(square, down), "VERIFIED"),
+        ("a square, up", text_of(square), proof_of(square, up), "REJECTED"),
+        ("pieces with one slope where they meet", text_of(smooth), proof_of(smooth, down), "OUTSIDE"),
+        ("a leaky relu of the weight 1, which has no kink", text_of(leaky), proof_of(leaky, down), "VERIFIED"),
+        ("weights and none", text_of(two_weights), proof_of(two_weights, down), "OUTSIDE"),
         ("cross entropy", text_of(entropy), proof_of(entropy, [[Fraction(-1), Fraction(0)]]), "VERIFIED"),
         ("cross entropy, a label that is no class", text_of({**entropy, "y": [2]}), proof_of(entropy, down * 1), "OUTSIDE"),
         ("a window of padding", text_of(empty), proof_of(empty, []), "OUTSIDE"),

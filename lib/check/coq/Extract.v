@@ -17,4 +17,5 @@ Extract Constant Z.of_nat => "Big_int_Z.big_int_of_int".
 Extract Constant Nat.div => "(fun n m -> if m = 0 then 0 else n / m)".
 Extract Constant Nat.modulo => "(fun n m -> if m = 0 then n else n mod m)".
 
-Extraction "verified_kernel.ml" check parse without_comparisons read_question in_wrt check_network rename.
+Extraction "verified_kernel.ml" check parse without_comparisons read_question in_wrt check_network
+  program_with_loss rename.

@@ -8,12 +8,18 @@ Open Scope R_scope.
 Inductive source_ := Of (s f : nat) | One | Pad.
 Definition factor := (Q * option (nat * nat))%type.
 Definition row := list (factor * source_).
+(* c0 + c1 x + c2 x^2 *)
+Definition piece := (Q * Q * Q)%type.
+Definition c0 (p : piece) := fst (fst p).
+Definition c1 (p : piece) := snd (fst p).
+Definition c2 (p : piece) := snd p.
 (* Each feature has a row of terms; Piecewise and Window read the sources alone, Piecewise one. *)
 Inductive step :=
 | Linear (rows : list row)
 | Product (rows : list row)                                        (* two sources after two are multiplied *)
 | Window (op : string) (rows : list row)
-| Piecewise (op : string) (kinks : list (nat * Q)) (pieces : list (Q * Q)) (rows : list row). (* c0 + c1 x on each piece *)
+| Piecewise (op : string) (kinks : list (nat * Q)) (pieces : list piece) (rows : list row)
+| Leaky (op : string) (k : nat) (rows : list row). (* the source x, and left of 0 the factor times x *)
 
 (* Samples, each with the features of step 0; parameters; the steps after that one; the output, features of a step. *)
 Record tape := { samples : list (list Q); parameters : list (string * list Q); steps : list step; last_step : nat;
@@ -36,16 +42,19 @@ Fixpoint productsR done (r : row) : R := match r with
 Definition is_pad (s : source_) := match s with Pad => true | _ => false end.
 Definition present (r : row) : list source_ := filter (fun s => negb (is_pad s)) (map snd r).
 Definition windowR done (r : row) : R := kthR 1 (map (sourceR done) (present r)).
-Definition onR (p : Q * Q) (x : R) : R := Q2R (fst p) + Q2R (snd p) * x.
-Fixpoint pieceR (kinks : list (nat * Q)) (pieces : list (Q * Q)) (x : R) : R := match kinks, pieces with
+Definition onR (p : piece) (x : R) : R := Q2R (c0 p) + Q2R (c1 p) * x + Q2R (c2 p) * (x * x).
+Fixpoint pieceR (kinks : list (nat * Q)) (pieces : list piece) (x : R) : R := match kinks, pieces with
   | (_, a) :: kinks', p :: pieces' => if Rlt_dec x (Q2R a) then onR p x else pieceR kinks' pieces' x
   | _, p :: _ => onR p x | _, [] => 0 end.
 Definition only (r : row) : source_ := match r with (_, s) :: _ => s | [] => Pad end.
+Definition leakyR (u x : R) : R := if Rlt_dec x 0 then u * x else x.
+Definition weight_of (r : row) : factor := match r with (c, _) :: _ => c | [] => (1%Q, None) end.
 Definition featuresR ps x done (s : step) : list R := match s with
   | Linear rows => map (linearR ps x done) rows
   | Product rows => map (productsR done) rows
   | Window _ rows => map (windowR done) rows
-  | Piecewise _ kinks pieces rows => map (fun r => pieceR kinks pieces (sourceR done (only r))) rows end.
+  | Piecewise _ kinks pieces rows => map (fun r => pieceR kinks pieces (sourceR done (only r))) rows
+  | Leaky _ _ rows => map (fun r => leakyR (factorR ps x (weight_of r)) (sourceR done (only r))) rows end.
 Definition sampleR ps x (t : tape) (sample : list Q) : list R :=
   let done := fold_left (fun done s => done ++ [featuresR ps x done s]) (steps t) [map Q2R sample] in
   map (fun f => nth f (nth (last_step t) done []) 0) (last_features t).
@@ -107,38 +116,56 @@ Fixpoint source_nums D (l : list source_) : option (list num) := match l with []
 Definition window_num D (u : pick) beta r m : option (num * machine) := match source_nums D (present r) with
   | Some (v :: vs) => let (ks, m1) := slots_for (v :: vs) m in let (k, m2) := write (Kth 1 ks u beta) m1 in Some (Slot k, m2)
   | _ => None end.
-(* At kinks behind one another: the first piece, and for each kink a kink at 0 of x less its place. AD's slopes: ps. *)
-Fixpoint add_kinks i (kinks : list (nat * Q)) (slopes ps : list Q) before m : list (Q * nat) * machine := match kinks, slopes,
-  ps with
-  | (_, a) :: kinks', s :: slopes', p :: ps' =>
+(* The slope of a piece at a. *)
+Definition tangent (p : piece) a := qadd (c1 p) (qmul (qmul 2 (c2 p)) a).
+(* At kinks behind one another: the first piece, and for each kink what bends: a kink at 0 of y, x less its place, and its
+   product with y. AD's slopes: ps. *)
+Definition bend (p q : piece) a := qsub (tangent q a) (tangent p a).
+Definition curve (p q : piece) := qsub (c2 q) (c2 p).
+Definition add_curve (p q : piece) a k y m : list (Q * nat) * machine := if qz (curve p q) then ([], m) else
+  let (j, m') := write (Mul k y) m in ([(qmul (curve p q) (Qinv (bend p q a)), j)], m').
+Fixpoint add_kinks i (kinks : list (nat * Q)) (p : piece) (pieces : list piece) (ps : list Q) m : list (Q * nat) * machine :=
+  match kinks, pieces, ps with
+  | (_, a) :: kinks', q :: pieces', s :: ps' =>
       let (y, m1) := write (Lin (qmul (-1) a) [(1%Q, i)]) m in
-      let (k, m2) := write (Kink y 0 (qsub s before) (qsub p before)) m1 in
-      let (l, m3) := add_kinks i kinks' slopes' ps' s m2 in ((1%Q, k) :: l, m3)
+      let (k, m2) := write (Kink y 0 (bend p q a) (qsub s (tangent p a))) m1 in
+      let (t, m3) := add_curve p q a k y m2 in
+      let (l, m4) := add_kinks i kinks' q pieces' ps' m3 in ((1%Q, k) :: t ++ l, m4)
   | _, _, _ => ([], m) end.
-Definition piece_num kinks (pieces : list (Q * Q)) (ps : list Q) v m : option (num * machine) := match pieces with
+Definition add_square (p : piece) i m : list (Q * nat) * machine := if qz (c2 p) then ([], m) else
+  let (j, m') := write (Mul i i) m in ([(c2 p, j)], m').
+Definition general i kinks p pieces ps m : option (num * machine) :=
+  let (l, m1) := add_kinks i kinks p pieces ps m in let (t, m2) := add_square p i m1 in
+  let (k, m3) := write (Lin (c0 p) ((c1 p, i) :: t ++ l)) m2 in Some (Slot k, m3).
+Definition through_0 (p : piece) := qz (c0 p) && qz (c2 p).
+Definition piece_num kinks (pieces : list piece) (ps : list Q) v m : option (num * machine) := match pieces with
   | p :: pieces' => let (i, m1) := slot_for v m in
       match kinks, pieces', ps with
-      | [(_, a)], [q], [s] => if qz a && qz (fst p) && qz (fst q)
-          then let (k, m2) := write (Kink i (snd p) (snd q) s) m1 in Some (Slot k, m2)
-          else let (l, m2) := add_kinks i kinks [snd q] [s] (snd p) m1 in
-               let (k, m3) := write (Lin (fst p) ((snd p, i) :: l)) m2 in Some (Slot k, m3)
-      | _, _, _ => let (l, m2) := add_kinks i kinks (map snd pieces') ps (snd p) m1 in
-          let (k, m3) := write (Lin (fst p) ((snd p, i) :: l)) m2 in Some (Slot k, m3) end
+      | [(_, a)], [q], [s] => if qz a && through_0 p && through_0 q
+          then let (k, m2) := write (Kink i (c1 p) (c1 q) s) m1 in Some (Slot k, m2)
+          else general i kinks p pieces' ps m1
+      | _, _, _ => general i kinks p pieces' ps m1 end
   | [] => None end.
-(* One piece goes over into the next, and kinks come in their order. *)
-Definition on_ (p : Q * Q) x := qadd (fst p) (qmul (snd p) x).
-Fixpoint joins (kinks : list (nat * Q)) (pieces : list (Q * Q)) : bool := match kinks, pieces with
+(* One piece goes over into the next, with another slope unless both are straight; and kinks come in their order. *)
+Definition on_ (p : piece) x := qadd (qadd (c0 p) (qmul (c1 p) x)) (qmul (c2 p) (qmul x x)).
+Fixpoint joins (kinks : list (nat * Q)) (pieces : list piece) : bool := match kinks, pieces with
   | [], [_] => true
   | (_, a) :: kinks', p :: pieces' => match pieces' with
-      | q :: _ => Qeq_bool (on_ p a) (on_ q a) | [] => false end
+      | q :: _ => Qeq_bool (on_ p a) (on_ q a) && (qz (curve p q) || negb (qz (bend p q a))) | [] => false end
       && match kinks' with (_, b) :: _ => match (a ?= b)%Q with Lt => true | _ => false end | [] => true end
       && joins kinks' pieces'
   | _, _ => false end.
-Fixpoint ad_slopes (r : rules) op (kinks : list (nat * Q)) (pieces : list (Q * Q)) : option (list Q) := match kinks, pieces with
-  | (k, _) :: kinks', p :: pieces' =>
-      match slope_at r NoBrace op k (snd p) (snd (hd (0, 0)%Q pieces')), ad_slopes r op kinks' pieces' with
+Fixpoint ad_slopes (r : rules) op (kinks : list (nat * Q)) (pieces : list piece) : option (list Q) := match kinks, pieces with
+  | (k, a) :: kinks', p :: pieces' =>
+      match slope_at r NoBrace op k (tangent p a) (tangent (hd (0, 0, 0)%Q pieces') a), ad_slopes r op kinks' pieces' with
       | Some s, Some l => Some (s :: l) | _, _ => None end
   | _, _ => Some [] end.
+(* relu x, and the factor times what is left of it. AD's slope is the factor or 1, of relu 0 or 1. *)
+Definition leaky_num s u v m : option (num * machine) :=
+  let (i, m1) := slot_for v m in let (k, m2) := write (Kink i 0 1 s) m1 in
+  let (j, m3) := write (Lin 0 [(1%Q, i); ((-1)%Q, k)]) m2 in Some (end_sum (add_term (fst u) (snd u) (Slot j) 0 [(1%Q, k)] m3)).
+Definition leaky_slope (r : rules) op k : option Q := match kink_rule r op k with
+  | Some AtLeft => Some 0%Q | Some AtRight => Some 1%Q | _ => None end.
 
 Fixpoint each_row (f : row -> machine -> option (num * machine)) (rows : list row) k T m : option (tree num * machine) :=
   match rows with [] => Some (T, m)
@@ -153,6 +180,10 @@ Definition step_nums rl ps D (s : step) m : option (tree num * machine) := match
           then each_row (fun r m => match source_num D (only r) with
             | Some v => piece_num kinks pieces slopes v m | None => None end) rows 0 Empty m
           else None
+      | None => None end
+  | Leaky op k rows => match leaky_slope rl op k with
+      | Some s => each_row (fun r m => match factor_num ps (weight_of r), source_num D (only r) with
+          | Some u, Some v => leaky_num s (fst (weight_of r), u) v m | _, _ => None end) rows 0 Empty m
       | None => None end end.
 Fixpoint steps_nums rl ps (l : list step) k D m : option (done_ * machine) := match l with [] => Some (D, m)
   | s :: l' => match step_nums rl ps D s m with

@@ -294,33 +294,39 @@ Qed.
 
 (* {1 Piecewise linear functions} *)
 
-Fixpoint kinksR (kinks : list (nat * Q)) (slopes : list Q) before z : R := match kinks, slopes with
-  | (_, a) :: kinks', s :: slopes' =>
-      (if Rlt_dec z (Q2R a) then 0 else (Q2R s - Q2R before) * (z - Q2R a)) + kinksR kinks' slopes' s z
+Definition bendR (p q : piece) a z := Q2R (bend p q a) * (z - Q2R a) + Q2R (curve p q) * ((z - Q2R a) * (z - Q2R a)).
+Fixpoint kinksR (kinks : list (nat * Q)) (p : piece) (pieces : list piece) z : R := match kinks, pieces with
+  | (_, a) :: kinks', q :: pieces' => (if Rlt_dec z (Q2R a) then 0 else bendR p q a z) + kinksR kinks' q pieces' z
   | _, _ => 0 end.
 
-Lemma kinks_below kinks : forall pieces slopes before z, joins kinks pieces = true ->
-  (match kinks with (_, a) :: _ => z < Q2R a | [] => True end) -> kinksR kinks slopes before z = 0.
+Lemma kinks_below kinks : forall p pieces z, joins kinks (p :: pieces) = true ->
+  (match kinks with (_, a) :: _ => z < Q2R a | [] => True end) -> kinksR kinks p pieces z = 0.
 Proof.
-  induction kinks as [|[k a] kinks IH]; simpl; intros pieces slopes before z J Z; auto. destruct slopes as [|s slopes]; auto.
-  destruct pieces as [|p pieces]; try discriminate. rewrite !andb_true_iff in J. destruct J as [[J1 J2] J3].
-  destruct (Rlt_dec z (Q2R a)); [|lra]. rewrite (IH pieces slopes s z J3); [ring|].
+  induction kinks as [|[k a] kinks IH]; intros p pieces z J Z; auto. destruct pieces as [|q pieces]; auto. cbn [kinksR].
+  simpl in J. rewrite !andb_true_iff in J. destruct J as [[J1 J2] J3].
+  destruct (Rlt_dec z (Q2R a)); [|lra]. rewrite (IH q pieces z J3); [ring|].
   destruct kinks as [|[k' b] kinks]; auto. destruct (a ?= b)%Q eqn:C; try discriminate. apply Qlt_alt, Qlt_Rlt in C. lra.
 Qed.
 
+Lemma bend_at p q a z : Qeq_bool (on_ p a) (on_ q a) = true -> onR q z = onR p z + bendR p q a z.
+Proof.
+  intro J. apply Qeq_bool_R in J. unfold on_ in J. rewrite !Q2R_add, !Q2R_mul in J. unfold onR, bendR, bend, curve, tangent.
+  rewrite !Q2R_sub, !Q2R_add, !Q2R_mul. assert (E : Q2R 2 = 2) by (unfold Q2R; simpl; lra). rewrite E. nra.
+Qed.
+
 Lemma pieces_sum kinks : forall p pieces z, joins kinks (p :: pieces) = true ->
-  pieceR kinks (p :: pieces) z = onR p z + kinksR kinks (map snd pieces) (snd p) z.
+  pieceR kinks (p :: pieces) z = onR p z + kinksR kinks p pieces z.
 Proof.
   induction kinks as [|[k a] kinks IH]; intros p pieces z J.
   - simpl. ring.
-  - simpl in J. rewrite !andb_true_iff in J. destruct J as [[J1 J2] J3]. destruct pieces as [|q pieces]; try discriminate.
+  - simpl in J. destruct pieces as [|q pieces]; [rewrite !andb_true_iff in J; destruct J as [[J1 _] _]; discriminate|].
+    rewrite !andb_true_iff in J. destruct J as [[[J1 J0] J2] J3].
     change (pieceR ((k, a) :: kinks) (p :: q :: pieces) z) with
       (if Rlt_dec z (Q2R a) then onR p z else pieceR kinks (q :: pieces) z).
-    simpl map. cbn [kinksR]. destruct (Rlt_dec z (Q2R a)) as [L|L].
-    + rewrite (kinks_below kinks (q :: pieces) _ _ z J3); [ring|]. destruct kinks as [|[k' b] kinks]; auto.
+    cbn [kinksR]. destruct (Rlt_dec z (Q2R a)) as [L|L].
+    + rewrite (kinks_below kinks q pieces z J3); [ring|]. destruct kinks as [|[k' b] kinks]; auto.
       destruct (a ?= b)%Q eqn:C; try discriminate. apply Qlt_alt, Qlt_Rlt in C. lra.
-    + rewrite (IH q pieces z J3). apply Qeq_bool_R in J1. unfold on_ in J1. rewrite !Q2R_add, !Q2R_mul in J1.
-      unfold onR. nra.
+    + rewrite (IH q pieces z J3), (bend_at p q a z J1). ring.
 Qed.
 
 Lemma joins_length kinks : forall pieces, joins kinks pieces = true -> length pieces = S (length kinks).
@@ -343,42 +349,85 @@ Qed.
 Lemma kinkR_part a b z : kinkR 0 a (z - b) = if Rlt_dec z b then 0 else Q2R a * (z - b).
 Proof. unfold kinkR. rewrite Q2R_0. destruct (Rlt_dec (z - b) 0), (Rlt_dec z b); lra. Qed.
 
-Lemma add_kinks_on i f kinks : forall slopes ads before m l m', wf m -> means m (Slot i) f ->
-  length slopes = length kinks -> length ads = length kinks -> add_kinks i kinks slopes ads before m = (l, m') ->
-  onward m m' /\ sums m' 0 l (fun x => kinksR kinks slopes before (f x)).
+Lemma add_curve_on p q a f k y m l m' g : wf m -> means m (Slot k) g -> means m (Slot y) f ->
+  qz (curve p q) || negb (qz (bend p q a)) = true -> add_curve p q a k y m = (l, m') ->
+  onward m m' /\ sums m' 0 l (fun x => Q2R (curve p q) / Q2R (bend p q a) * (g x * f x)).
 Proof.
-  induction kinks as [|[k a] kinks IH]; intros slopes ads before m l m' Wf Hi Ls La E.
+  intros Wf Hk Hy N E. unfold add_curve in E. destruct (qz (curve p q)) eqn:Z.
+  - inversion E; subst. split; [apply onward_refl; auto|]. eapply sums_ext; [|apply sums_nil]. intro x. simpl.
+    rewrite (qz_true _ Z). unfold Rdiv. ring.
+  - destruct (write (Mul k y) m) as [j m1] eqn:E1. inversion E; subst. destruct (write_on _ _ _ _ Wf E1) as (A & B & C).
+    split; auto. assert (Mj : means m' (Slot j) (fun x => g x * f x)).
+    { split; auto. intro x. unfold den. rewrite C. simpl. rewrite <- (proj2 Hk x), <- (proj2 Hy x). auto. }
+    eapply sums_ext; [|apply (sums_term m' 0 [] _ (qmul (curve p q) (Qinv (bend p q a))) j _ Mj (sums_nil m'))].
+    intro x. simpl. simpl in N. apply negb_true_iff in N. apply qz_false in N. rewrite Q2R_mul, Q2R_inv; [unfold Rdiv; ring|].
+    intro H. apply N. rewrite H. apply Q2R_0.
+Qed.
+
+Lemma sums_app m q l s l' s' : sums m q l s -> sums m 0 l' s' -> sums m q (l' ++ l) (fun x => s x + s' x).
+Proof.
+  intros [A1 A2] [B1 B2]. split; [intros t Ht; apply in_app_or in Ht as [Ht|Ht]; auto|]. intro x. rewrite <- A2, <- B2.
+  clear. induction l' as [|[c k] l' IH]; simpl; [rewrite Q2R_0; ring|]. rewrite IH. ring.
+Qed.
+
+Lemma add_kinks_on i f kinks : forall p pieces ads m l m', wf m -> means m (Slot i) f -> joins kinks (p :: pieces) = true ->
+  length ads = length kinks -> add_kinks i kinks p pieces ads m = (l, m') ->
+  onward m m' /\ sums m' 0 l (fun x => kinksR kinks p pieces (f x)).
+Proof.
+  induction kinks as [|[k a] kinks IH]; intros p pieces ads m l m' Wf Hi J La E.
   - simpl in E. inversion E; subst. split; [apply onward_refl; auto|apply sums_nil].
-  - destruct slopes as [|s slopes]; [discriminate Ls|]. destruct ads as [|p ads]; [discriminate La|]. cbn [add_kinks] in E.
+  - simpl in J. destruct pieces as [|q pieces]; [rewrite !andb_true_iff in J; destruct J as [[J1 _] _]; discriminate|].
+    rewrite !andb_true_iff in J. destruct J as [[[J1 J0] J2] J3].
+    destruct ads as [|s ads]; [discriminate La|]. cbn [add_kinks] in E.
     destruct (write (Lin (qmul (-1) a) [(1%Q, i)]) m) as [y m1] eqn:E1.
-    destruct (write (Kink y 0 (qsub s before) (qsub p before)) m1) as [j m2] eqn:E2.
-    destruct (add_kinks i kinks slopes ads s m2) as [l3 m3] eqn:E3. inversion E; subst.
+    destruct (write (Kink y 0 (bend p q a) (qsub s (tangent p a))) m1) as [j m2] eqn:E2.
+    destruct (add_curve p q a j y m2) as [t m3] eqn:E3.
+    destruct (add_kinks i kinks q pieces ads m3) as [l4 m4] eqn:E4. inversion E; subst.
     destruct (write_on _ _ _ _ Wf E1) as (A & Ky & Vy). destruct (write_on _ _ _ _ (proj1 A) E2) as (B & Kj & Vj).
     pose proof (onward_trans _ _ _ A B) as AB.
-    destruct (IH slopes ads s m2 l3 m' (proj1 B) (means_on m m2 _ _ Wf AB Hi)) as [C S];
-      [simpl in Ls; lia|simpl in La; lia|auto|].
-    split; [apply (onward_trans m m2); auto|].
-    assert (Mj : means m2 (Slot j) (fun x => if Rlt_dec (f x) (Q2R a) then 0 else (Q2R s - Q2R before) * (f x - Q2R a))).
-    { split; auto. intro x. unfold den. rewrite Vj. simpl. rewrite Vy. simpl. rewrite Q2R_1, Q2R_mul, Q2R_m1.
-      pose proof (proj2 Hi x) as Hx. simpl in Hx. rewrite Hx. rewrite <- Q2R_sub, <- kinkR_part. f_equal. ring. }
-    eapply sums_ext; [|apply (sums_term m' 0 l3 _ 1 j _ (means_on m2 m' _ _ (proj1 B) C Mj) S)]. intro x. simpl.
-    rewrite Q2R_1. ring.
+    assert (My : means m1 (Slot y) (fun x => f x - Q2R a)).
+    { split; auto. intro x. unfold den. rewrite Vy. simpl. rewrite Q2R_1, Q2R_mul, Q2R_m1.
+      pose proof (proj2 Hi x) as Hx. simpl in Hx. rewrite Hx. ring. }
+    assert (Mj : means m2 (Slot j) (fun x => if Rlt_dec (f x) (Q2R a) then 0 else Q2R (bend p q a) * (f x - Q2R a))).
+    { split; auto. intro x. unfold den. rewrite Vj. simpl. pose proof (proj2 My x) as Hx. simpl in Hx. rewrite Hx.
+      apply kinkR_part. }
+    destruct (add_curve_on p q a _ j y m2 t m3 _ (proj1 B) Mj (means_on m1 m2 _ _ (proj1 A) B My) J0 E3) as [C S].
+    pose proof (onward_trans _ _ _ AB C) as AC.
+    destruct (IH q pieces ads m3 l4 m' (proj1 C) (means_on m m3 _ _ Wf AC Hi) J3) as [D S']; [simpl in La; lia|auto|].
+    split; [apply (onward_trans m m3); auto|].
+    pose proof (onward_trans _ _ _ C D) as CD.
+    eapply sums_ext; [|apply (sums_term m' 0 _ _ 1 j _ (means_on m2 m' _ _ (proj1 B) CD Mj)
+      (sums_app m' 0 _ _ _ _ S' (sums_on m3 m' _ _ _ (proj1 C) D S)))]. intro x. simpl. rewrite Q2R_1.
+    unfold bendR. destruct (Rlt_dec (f x) (Q2R a)); [ring|]. apply orb_true_iff in J0 as [Z|Z].
+    + rewrite (qz_true _ Z). unfold Rdiv. ring.
+    + apply negb_true_iff in Z. apply qz_false in Z. field. auto.
+Qed.
+
+Lemma add_square_on p i f m l m' : wf m -> means m (Slot i) f -> add_square p i m = (l, m') ->
+  onward m m' /\ sums m' 0 l (fun x => Q2R (c2 p) * (f x * f x)).
+Proof.
+  intros Wf Hi E. unfold add_square in E. destruct (qz (c2 p)) eqn:Z.
+  - inversion E; subst. split; [apply onward_refl; auto|]. eapply sums_ext; [|apply sums_nil]. intro x. simpl.
+    rewrite (qz_true _ Z). ring.
+  - destruct (write (Mul i i) m) as [j m1] eqn:E1. inversion E; subst. destruct (write_on _ _ _ _ Wf E1) as (A & B & C).
+    split; auto. assert (Mj : means m' (Slot j) (fun x => f x * f x)).
+    { split; auto. intro x. unfold den. rewrite C. simpl. rewrite <- (proj2 Hi x). auto. }
+    eapply sums_ext; [|apply (sums_term m' 0 [] _ (c2 p) j _ Mj (sums_nil m'))]. intro x. simpl. ring.
 Qed.
 
 Lemma general_on i f p pieces kinks ads m v m' : wf m -> means m (Slot i) f -> joins kinks (p :: pieces) = true ->
-  length ads = length kinks ->
-  (let (l, m2) := add_kinks i kinks (map snd pieces) ads (snd p) m in
-   let (k, m3) := write (Lin (fst p) ((snd p, i) :: l)) m2 in Some (Slot k, m3)) = Some (v, m') ->
+  length ads = length kinks -> general i kinks p pieces ads m = Some (v, m') ->
   onward m m' /\ means m' v (fun x => pieceR kinks (p :: pieces) (f x)).
 Proof.
-  intros Wf Hi J La E. pose proof (joins_length _ _ J) as Lp. simpl in Lp.
-  destruct (add_kinks i kinks (map snd pieces) ads (snd p) m) as [l m2] eqn:E1.
-  destruct (write (Lin (fst p) ((snd p, i) :: l)) m2) as [k m3] eqn:E2. inversion E; subst.
-  assert (Ls : length (map snd pieces) = length kinks) by (rewrite map_length; inversion Lp; auto).
-  destruct (add_kinks_on i f kinks _ _ _ _ _ _ Wf Hi Ls La E1) as [A S].
-  destruct (write_on _ _ _ _ (proj1 A) E2) as (B & K & V). split; [apply (onward_trans m m2); auto|]. split; auto.
-  intro x. unfold den. rewrite V, pieces_sum by auto. cbn [stepR linR]. rewrite (linR_base (fst p)), (proj2 S x).
-  pose proof (proj2 (means_on m m2 _ _ Wf A Hi) x) as Hx. simpl in Hx. rewrite Hx. unfold onR. ring.
+  intros Wf Hi J La E. unfold general in E. destruct (add_kinks i kinks p pieces ads m) as [l m1] eqn:E1.
+  destruct (add_square p i m1) as [t m2] eqn:E2. destruct (write (Lin (c0 p) ((c1 p, i) :: t ++ l)) m2) as [k m3] eqn:E3.
+  inversion E; subst. destruct (add_kinks_on i f kinks _ _ _ _ _ _ Wf Hi J La E1) as [A S].
+  destruct (add_square_on p i f m1 t m2 (proj1 A) (means_on m m1 _ _ Wf A Hi) E2) as [B S'].
+  destruct (write_on _ _ _ _ (proj1 B) E3) as (C & K & V). pose proof (onward_trans _ _ _ A B) as AB.
+  split; [apply (onward_trans m m2); auto|]. split; auto.
+  intro x. unfold den. rewrite V, pieces_sum by auto. cbn [stepR linR].
+  rewrite (linR_base (c0 p)), (proj2 (sums_app m2 0 _ _ _ _ (sums_on m1 m2 _ _ _ (proj1 A) B S) S') x).
+  pose proof (proj2 (means_on m m2 _ _ Wf AB Hi) x) as Hx. simpl in Hx. rewrite Hx. unfold onR. ring.
 Qed.
 
 Lemma piece_on kinks pieces ads u f m v m' : wf m -> means m u f -> joins kinks pieces = true -> length ads = length kinks ->
@@ -386,19 +435,44 @@ Lemma piece_on kinks pieces ads u f m v m' : wf m -> means m u f -> joins kinks 
 Proof.
   intros Wf Hu J La E. destruct pieces as [|p pieces]; [destruct kinks as [|[]]; discriminate J|].
   unfold piece_num in E. destruct (slot_for u m) as [i m1] eqn:E1. destruct (slot_for_on _ _ _ _ _ Wf Hu E1) as [A Hi].
-  assert (G : forall m', (let (l, m2) := add_kinks i kinks (map snd pieces) ads (snd p) m1 in
-    let (k, m3) := write (Lin (fst p) ((snd p, i) :: l)) m2 in Some (Slot k, m3)) = Some (v, m') ->
+  assert (G : forall m', general i kinks p pieces ads m1 = Some (v, m') ->
     onward m m' /\ means m' v (fun x => pieceR kinks (p :: pieces) (f x))).
   { intros m2 E2. destruct (general_on i f p pieces kinks ads m1 v m2 (proj1 A) Hi J La E2) as [B M].
     split; [apply (onward_trans m m1); auto|auto]. }
   destruct kinks as [|[k a] [|k2 kinks]]; try (apply G; exact E).
   destruct pieces as [|q [|q2 pieces]]; try (apply G; exact E). destruct ads as [|s [|s2 ads]]; try discriminate La.
-  destruct (qz a && qz (fst p) && qz (fst q)) eqn:Z; [|apply G; exact E].
-  rewrite !andb_true_iff in Z. destruct Z as [[Z1 Z2] Z3]. apply qz_true in Z1, Z2, Z3.
-  destruct (write (Kink i (snd p) (snd q) s) m1) as [j m2] eqn:E2. inversion E; subst.
+  destruct (qz a && through_0 p && through_0 q) eqn:Z; [|apply G; exact E].
+  unfold through_0 in Z. rewrite !andb_true_iff in Z. destruct Z as [[Z1 [Z2 Z3]] [Z4 Z5]].
+  apply qz_true in Z1, Z2, Z3, Z4, Z5.
+  destruct (write (Kink i (c1 p) (c1 q) s) m1) as [j m2] eqn:E2. inversion E; subst.
   destruct (write_on _ _ _ _ (proj1 A) E2) as (B & K & V). split; [apply (onward_trans m m1); auto|]. split; auto.
   intro x. unfold den. rewrite V. simpl. pose proof (proj2 Hi x) as Hx. simpl in Hx. rewrite Hx. unfold onR, kinkR.
-  rewrite Z1, Z2, Z3. destruct (Rlt_dec (f x) 0); ring.
+  rewrite Z1, Z2, Z3, Z4, Z5. destruct (Rlt_dec (f x) 0); ring.
+Qed.
+
+Lemma leaky_on s c u g v f m v' m' : wf m -> means m u g -> means m v f -> leaky_num s (c, u) v m = Some (v', m') ->
+  onward m m' /\ means m' v' (fun x => leakyR (Q2R c * g x) (f x)).
+Proof.
+  intros Wf Hu Hv E. unfold leaky_num in E. destruct (slot_for v m) as [i m1] eqn:E1.
+  destruct (slot_for_on _ _ _ _ _ Wf Hv E1) as [A Hi]. destruct (write (Kink i 0 1 s) m1) as [k m2] eqn:E2.
+  destruct (write_on _ _ _ _ (proj1 A) E2) as (B & Kk & Vk).
+  destruct (write (Lin 0 [(1%Q, i); ((-1)%Q, k)]) m2) as [j m3] eqn:E3.
+  destruct (write_on _ _ _ _ (proj1 B) E3) as (C & Kj & Vj). cbn [fst snd] in E.
+  pose proof (onward_trans _ _ _ A B) as AB. pose proof (onward_trans _ _ _ AB C) as AC.
+  set (h := fun x => kinkR 0 1 (f x)).
+  assert (Mk : means m2 (Slot k) h).
+  { split; auto. intro x. unfold den, h. rewrite Vk. simpl. pose proof (proj2 Hi x) as Hx. simpl in Hx. rewrite Hx. auto. }
+  assert (Mj : means m3 (Slot j) (fun x => f x - h x)).
+  { split; auto. intro x. unfold den. rewrite Vj. simpl. rewrite Q2R_1, Q2R_0, Q2R_m1.
+    pose proof (proj2 (means_on m1 m2 _ _ (proj1 A) B Hi) x) as Hx. simpl in Hx. rewrite Hx.
+    pose proof (proj2 Mk x) as Hk. simpl in Hk. rewrite Hk. ring. }
+  destruct (add_term c u (Slot j) 0 [(1%Q, k)] m3) as [[q l] m4] eqn:E4.
+  assert (S0 : sums m3 0 [(1%Q, k)] (fun x => 0 + Q2R 1 * h x)).
+  { apply sums_term; [apply (means_on m2 m3 _ _ (proj1 B) C Mk)|apply sums_nil]. }
+  destruct (add_term_on _ _ _ _ _ _ _ _ _ _ _ _ (proj1 C) (means_on m m3 _ _ Wf AC Hu) Mj S0 E4) as [D S].
+  inversion E as [E5]. destruct (end_sum_on _ _ _ _ _ _ (proj1 D) S E5) as [F M].
+  split; [apply (onward_trans m m3); auto; apply (onward_trans m3 m4); auto|]. split; [apply M|]. intro x. rewrite (proj2 M x).
+  unfold h, leakyR, kinkR. rewrite Q2R_0, Q2R_1. destruct (Rlt_dec (f x) 0); ring.
 Qed.
 
 (* {1 Steps} *)
@@ -436,7 +510,7 @@ End Step.
 Lemma step_on rl D done s m T m' : wf m -> represents m D done -> step_nums rl (stores ps) D s m = Some (T, m') ->
   onward m m' /\ forall f v, find f T = Some v -> means m' v (fun x => nth f (featuresR ps x (done x) s) 0).
 Proof.
-  intros Wf Hd E. destruct s as [rows|rows|op rows|op kinks pieces rows]; cbn [step_nums] in E; simpl featuresR.
+  intros Wf Hd E. destruct s as [rows|rows|op rows|op kinks pieces rows|op k rows]; cbn [step_nums] in E; simpl featuresR.
   - apply (rows_on D done (linear_num (stores ps) D) (fun x => linearR ps x (done x))) with (m := m); auto.
     intros; apply (linear_on D); auto.
   - apply (rows_on D done (product_num D) (fun x => productsR (done x))) with (m := m); auto.
@@ -451,6 +525,11 @@ Proof.
     apply (piece_on kinks pieces ads u (fun x => sourceR (done x) (only r)) m0 v m1 Wf0); auto.
     + apply (source_means m0 D); auto.
     + apply (slopes_length rl op kinks pieces); auto.
+  - destruct (leaky_slope rl op k) as [s|]; try discriminate.
+    refine (rows_on D done _ (fun x r => leakyR (factorR ps x (weight_of r)) (sourceR (done x) (only r))) _ rows m T m' Wf Hd E).
+    intros r m0 v m1 Wf0 Hd0 E0. cbv beta in E0. destruct (factor_num (stores ps) (weight_of r)) as [u|] eqn:Fu; try discriminate.
+    destruct (source_num D (only r)) as [y|] eqn:F; try discriminate.
+    exact (leaky_on s _ u _ y _ m0 v m1 Wf0 (factor_means m0 _ u Wf0 Fu) (source_means m0 D done _ y Hd0 F) E0).
 Qed.
 
 Lemma steps_on rl l : forall k D done m D' m', wf m -> represents m D done -> (forall x, length (done x) = k) ->

@@ -81,14 +81,18 @@ Fixpoint kinks_of fuel (ws : list letters) : option (list (nat * Q) * list lette
   | S fuel', k :: a :: q :: ws' => if is "at" a then k <- natural k ;; q <- rational q ;; '(l, r) <- kinks_of fuel' ws' ;;
       Some ((k, q) :: l, r) else Some ([], ws)
   | _, _ => Some ([], ws) end.
-(* Three numbers a piece, of which the last is 0. *)
-Fixpoint pieces_of fuel (ws : list letters) : option (list (Q * Q) * list letters) := match fuel with O => Some ([], ws)
+(* Three numbers a piece. *)
+Fixpoint pieces_of fuel (ws : list letters) : option (list piece * list letters) := match fuel with O => Some ([], ws)
   | S fuel' => match ws with
-    | a :: b :: c :: ws' => a <- rational a ;; b <- rational b ;; c <- rational c ;; if negb (qz c) then None else
-        '(l, r) <- pieces_of fuel' ws' ;; Some ((a, b) :: l, r)
+    | a :: b :: c :: ws' => a <- rational a ;; b <- rational b ;; c <- rational c ;;
+        '(l, r) <- pieces_of fuel' ws' ;; Some ((a, b, c) :: l, r)
     | _ => None end end.
-(* A piecewise step's weight would be a slope, also where it is 1. *)
+(* A piecewise step's weight is the slope of its first piece, also where it is 1. *)
 Definition no_weight (w : letters) : option factor := if is "1" w then Some (1%Q, None) else None.
+Definition a_weight (w : letters) : option factor := match cut "*" w with (_, Some _) => factor_of w | _ => None end.
+(* Its pieces: left of 0 the weight times x, then x. *)
+Definition leaks (kinks : list (nat * Q)) (pieces : list piece) : option nat := match kinks, pieces with
+  | [(k, a)], [p; q] => if qz a && through_0 p && through_0 q && Qeq_bool (c1 q) 1 then Some k else None | _, _ => None end.
 Definition single (r : row) : bool := match r with [(_, s)] => negb (is_pad s) | _ => false end.
 Definition step_of (ws : list letters) (ls : rest_of) : option (step * rest_of) := match ws with
   | kind :: n :: ws' => if is "linear" kind then '(rows, l) <- rows_with factor_of n ws' ls ;; Some (Linear rows, l)
@@ -100,8 +104,10 @@ Definition step_of (ws : list letters) (ls : rest_of) : option (step * rest_of) 
         | op :: k :: ws'' => if negb (is "kinks" k) then None else
             '(kinks, r) <- kinks_of (length ws'') ws'' ;; match r with
             | p :: r' => if negb (is "pieces" p) then None else '(pieces, r'') <- pieces_of (S (length kinks)) r' ;;
-                '(rows, l) <- rows_with no_weight n r'' ls ;;
-                if forallb single rows then Some (Piecewise (string_of_list_ascii op) kinks pieces rows, l) else None
+                let op := string_of_list_ascii op in match rows_with no_weight n r'' ls with
+                | Some (rows, l) => if forallb single rows then Some (Piecewise op kinks pieces rows, l) else None
+                | None => '(rows, l) <- rows_with a_weight n r'' ls ;; k <- leaks kinks pieces ;;
+                    if forallb single rows then Some (Leaky op k rows, l) else None end
             | [] => None end
         | _ => None end
       else None

@@ -115,7 +115,21 @@ let read_mix (r : reader) table count =
       | ["cell"; "mix"; signs] -> let q = weight signs in (q, read_directions r table)
       | _ -> bad "line %d: 'cell mix SIGNS' is expected" (r.at - 1))
 
-type read = One of Q.t array list | Many of (Q.t * Q.t array list) list
+(* A direction in which AD's output is beyond all cells. Why so is not read: Separating finds a tree itself. *)
+let read_separator (r : reader) (table, n) =
+  let v = Array.make n Q.zero in
+  let rec entries () = match Proof_file.peek r with
+    | ["v"; name; i; q] -> ignore (Proof_file.take r);
+      let first, values = match Hashtbl.find_opt table name with
+        | Some x -> x | None -> bad "line %d: '%s' does not vary" (r.at - 1) name in
+      let i = Proof_file.count r i in
+      if i >= Array.length values then bad "line %d: no such entry" (r.at - 1);
+      v.(first + i) <- Proof_file.rational r q; entries ()
+    | _ -> () in
+  entries ();
+  skip r ["parallel"; "tree"; "branch"; "dead"; "u"; "leaf"]; v
+
+type read = One of Q.t array list | Many of (Q.t * Q.t array list) list | Apart of Q.t array
 let read_evidence (r : reader) table =
   let e = match Proof_file.take r with
     | ["evidence"; "ad"] ->
@@ -123,6 +137,7 @@ let read_evidence (r : reader) table =
       One (read_directions r table)
     | ["evidence"; "hull"; k] -> Many (read_hull r table (Proof_file.count r k))
     | ["evidence"; "mix"; k] -> Many (read_mix r table (Proof_file.count r k))
+    | ["evidence"; ("separator" | "bound")] -> Apart (read_separator r table)
     | "evidence" :: e :: _ -> outside "a network's evidence %s" e
     | _ -> bad "line %d: evidence is expected" (r.at - 1) in
   if r.lines <> [] then Proof_file.wrong r;
@@ -151,6 +166,11 @@ let hints (q : question) =
 (* Of outputs that become polynomials. *)
 let few (q : question) = List.length q.weights <= 64 && List.length q.as_program <= 4096
 
+(* What a small network and its loss are as a program, with what the kernel may ask about it. *)
+let as_program q verdict evidence = match program_with_loss q with
+  | None -> None
+  | Some s -> let h = Demand.hints s in Some (check_network q verdict (OfProgram (evidence s h, h)))
+
 let check (s : statement) verdict =
   let text = List.init (String.length s.tape) (String.get s.tape) in
   match read_question s.rules s.wrt s.loss text with
@@ -163,6 +183,9 @@ let check (s : statement) verdict =
       let hints = hints q in
       List.exists (fun bits -> check_network q verdict (Toward (folded bits directions, hints)))
         (if List.length directions > 1 then [30; 200] else [30])
+    | _ when not (few q) -> outside "a combination, or a separator, in a network that is not small"
     | Many cells ->
-      if not (few q) then outside "a combination in a network that is not small";
-      check_network q verdict (Cells (List.map (fun (weight, directions) -> (weight, [folded 30 directions])) cells))
+      let cells = List.map (fun (weight, directions) -> (weight, [folded 30 directions])) cells in
+      check_network q verdict (Cells cells) || as_program q verdict (fun _ _ -> Hull cells) = Some true
+    | Apart v -> match as_program q verdict (fun s h -> Separator ([Array.to_list v], Separating.tree s h)) with
+      | Some yes -> yes | None -> outside "a separator behind the loss %s" s.loss
