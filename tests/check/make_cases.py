@@ -2,8 +2,8 @@
 """Makes the models, batches and hand-written proofs of tests/check/data.
 
 Each proof that must fail is a right one with one thing wrong, its `end` line made anew. The reason
-it must fail for is the word list `expected` in index.txt: FILE STATUS REASON. What is printed of some (NAME.said) was read, and
-is kept by hand.
+it must fail for is the word list `expected` in index.txt: FILE STATUS REASON. What is printed of those that hold is in said.txt, which
+said.py writes.
 """
 import hashlib
 import json

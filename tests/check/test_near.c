@@ -356,6 +356,28 @@ START_TEST(factors_have_more_bits_then_too)
 }
 END_TEST
 
+/* The largest of two thirds of 2^200, which 192 bits do not tell apart: of one number twice it is known at once which it is, with no bit
+ * more; of numbers that differ by 2^-20 it is not. */
+START_TEST(one_number_twice_is_no_open_tie)
+{
+  rational *x = rationals(2), third = rational_zero();
+  world w;
+  mpq_set_ui(&third, 1, 3);
+  mpq_set(&x[0], two_to(200, false));
+  mpq_add(&x[1], &x[0], two_to(-20, false));
+  world_begin(&w, 2, x);
+  step *st = world_add(&w, LINEAR, 2, 1);
+  st->factors[0].coef = st->factors[1].coef = &third;
+  st->sources[1].from = _i == 0 ? 0 : 1;
+  world_add(&w, WINDOW, 1, 2)->sources[1].from = 1;
+  world_values(&w);
+  point_evaluate(&w.p);
+  ck_assert(_i == 0 ? session_bits == 64 : session_bits > 64 && session_bits <= 256);
+  ck_assert_uint_eq(w.p.place[2][0], (size_t)_i);
+  session_set_bits(64);
+}
+END_TEST
+
 /* Each has its own number of bits, which is the first one's to begin with. */
 START_TEST(threads_begin_with_the_bits_of_the_first)
 {
@@ -386,6 +408,7 @@ main(void)
   tcase_add_loop_test(t, bits_are_added_until_pieces_are_decided, 0, 2);
   tcase_add_loop_test(t, exponentials_lie_between_their_ends, 0, 20);
   tcase_add_test(t, factors_have_more_bits_then_too);
+  tcase_add_loop_test(t, one_number_twice_is_no_open_tie, 0, 2);
   tcase_add_test(t, threads_begin_with_the_bits_of_the_first);
   tcase_add_test(t, the_exponential_of_next_to_nothing_is_below_one);
   return run_tests();

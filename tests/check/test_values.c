@@ -42,7 +42,7 @@ draw_rational(rational *q, unsigned size)
 
 /* ---- Bounds of 64 bits, beside rationals */
 
-/* A dyadic number of up to 200 bits, or a quotient. */
+/* A dyadic number of up to 200 bits, all of which may be ones, or a quotient. */
 static void
 draw_size(rational *q)
 {
@@ -51,6 +51,11 @@ draw_size(rational *q)
   for (unsigned i = draw(6); i > 0; i--) {
     mpz_mul_2exp(&z, &z, 29);
     mpz_add_ui(&z, &z, draw(1 << 29));
+  }
+  if (draw(16) == 0) {
+    mpz_set_ui(&z, 1);
+    mpz_mul_2exp(&z, &z, 1 + draw(200));
+    mpz_sub_ui(&z, &z, 1);
   }
   mpq_set_z(q, &z);
   if (draw(2) == 0) {

@@ -25,7 +25,15 @@ READ = 250  # of the models, at least
 
 
 def runs_of(model, batch):
-    """The input of each run: the batch, or, where the model is of single runs, its rows."""
+    """The inputs of each run: of the whole batch, or, where the model is of single runs, of its rows. An archive has further inputs."""
+    if not isinstance(batch, np.ndarray):
+        first = model.graph.input[0]
+        single = len(first.type.tensor_type.shape.dim) < batch["x"].ndim
+        return [{i.name: batch[i.name] for i in model.graph.input[1:]} | {first.name: batch["x"][0] if single else batch["x"]}]
+    return [{model.graph.input[0].name: rows} for rows in rows_of(model, batch)]
+
+
+def rows_of(model, batch):
     dims = [d.dim_value or None for d in model.graph.input[0].type.tensor_type.shape.dim]
     if len(dims) < batch.ndim:
         return list(batch)
@@ -34,12 +42,11 @@ def runs_of(model, batch):
 
 def by_others(model, runs):
     """The outputs of each run, by the reference and by the runtime, where they run it."""
-    given = model.graph.input[0]
-    dtype = helper.tensor_dtype_to_np_dtype(given.type.tensor_type.elem_type)
+    dtypes = {i.name: helper.tensor_dtype_to_np_dtype(i.type.tensor_type.elem_type) for i in model.graph.input}
     for evaluator in (ReferenceEvaluator, session_of):
         try:
             evaluate = evaluator(model)
-            yield [evaluate.run(None, {given.name: run.astype(dtype)}) for run in runs]
+            yield [evaluate.run(None, {name: array.astype(dtypes[name]) for name, array in run.items()}) for run in runs]
         except Exception:  # it does not run the model: of what kind the failure is, is its own
             continue
 
