@@ -53,6 +53,12 @@ clarke_status clarke_audit_summary(clarke_summary *summary, const clarke_audit_s
 /* "net.onnx on 3 samples, ..." */
 void clarke_audit_put_question(FILE *to, const clarke_audit_session *s);
 
+/* audit_pictures.c, audit_separator.c: in an answer, if they are wanted (--html, or -v) and there is something to draw, "pictures": what
+ * touched kinks see of the minibatch; and "separator": the vector of a verdict that AD's output lies outside (docs/report.md). */
+void clarke_audit_set_pictures(json_t **answer, const clarke_audit_session *s, bool wanted);
+void clarke_audit_set_separator(json_t **answer, const clarke_audit_session *s, bool wanted);
+bool clarke_audit_draws(const clarke_audit_command *command);
+
 /* audit_lists.c: what was asked for, and found. */
 clarke_status clarke_audit_print_nearest(const clarke_audit_session *s, clarke_error *err);
 clarke_status clarke_audit_print_touched(const clarke_audit_session *s, clarke_error *err);
