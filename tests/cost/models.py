@@ -63,7 +63,7 @@ class Network:
 
     def bytes(self, *outputs):
         def port(name, shape):
-            dims = b"".join(field(1, BODY, field(1, VARINT, d)) for d in shape)
+            dims = b"".join(field(1, BODY, text(2, d) if isinstance(d, str) else field(1, VARINT, d)) for d in shape)
             return text(1, name) + field(2, BODY, field(1, BODY, field(1, VARINT, FLOAT) + field(2, BODY, dims)))
 
         graph = (b"".join(field(1, BODY, n) for n in self.nodes) + text(2, "net") + b"".join(field(5, BODY, t) for t in self.tensors)

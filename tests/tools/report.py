@@ -13,99 +13,19 @@ import random
 import re
 import sys
 import tempfile
-from html.parser import HTMLParser
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from draw import draw_count  # noqa: E402
 from expect import expect, finish, said  # noqa: E402
+from page import EVIL, SEEN, Page, lines, more, page_of as read, write  # noqa: E402
 
 CLARKE, CASES, RUNS, REPORTS = (os.path.abspath(a) for a in sys.argv[1:5])
-VOID = {"meta", "rect"}
-TAGS = {"html", "head", "meta", "title", "style", "body", "main", "header", "section", "footer", "p", "h1", "h2", "h3", "dl", "dt", "dd", "ol", "li", "table",
-        "thead", "tbody", "tr", "th", "td", "pre", "code", "small", "svg", "rect"}
-ATTRIBUTES = {"lang", "charset", "name", "content", "class", "role", "aria-label", "width", "height", "viewbox", "fill"}
 IN_SHORT = (("asked", "asked"), ("answer", "answer"), ("what to do", "next"))
-EVIL = "<img src=x onerror=alert(1)>\"'&amp;`=\u202e\u200b\x07</td></style><script>"
-SEEN = EVIL.replace("\u202e", "\\u{202E}").replace("\u200b", "\\u{200B}").replace("\x07", "\\u{7}")
-
-
-class Page(HTMLParser):
-    """The text without style and pictures, and by section; tags that do not match, or that have no business here."""
-
-    def __init__(self, text):
-        super().__init__(convert_charrefs=True)
-        self.open, self.wrong, self.text, self.sections, self.rows, self.bars = [], [], "", {"": ""}, 0, []
-        self.heading, self.filling = "", False
-        self.feed(text)
-        self.close()
-        if self.open:
-            self.wrong.append(f"not closed: {self.open}")
-
-    def handle_starttag(self, tag, attributes):
-        if tag not in TAGS or any(name not in ATTRIBUTES for name, _ in attributes):
-            self.wrong.append(f"<{tag} {attributes}>")
-        if tag not in VOID:
-            self.open.append(tag)
-        if tag == "h2":
-            self.heading, self.filling = "", True
-        if tag in ("tr", "li"):
-            self.rows += "tbody" in self.open or tag == "li"
-        if tag == "svg":
-            self.bars.append(dict(attributes)["aria-label"])
-        self.add("\n" if tag in ("tr", "p", "li", "dt", "h1", "h3") else "\t" if tag in ("td", "dd") else "")
-
-    def handle_startendtag(self, tag, attributes):
-        self.handle_starttag(tag, attributes)
-        if tag not in VOID:
-            self.open.pop()
-
-    def handle_endtag(self, tag):
-        if not self.open or self.open.pop() != tag:
-            self.wrong.append(f"</{tag}>")
-        if tag == "h2":
-            self.filling = False
-            self.sections.setdefault(self.heading, "")
-
-    def handle_data(self, data):
-        if "style" in self.open:
-            return
-        if self.filling:
-            self.heading += data
-        self.add(data)
-
-    def add(self, text):
-        self.text += text
-        if not self.filling:
-            self.sections[self.heading] = self.sections.get(self.heading, "") + text
-
-
-def write(path, data):
-    with open(path, "w", encoding="utf-8") as f:
-        json.dump(data, f)
 
 
 def page_of(answer, *options):
-    write("answer.json", answer)
-    status, out, err = said(CLARKE, "report", "answer.json", "-o", "page.html", *options)
-    expect((status, out, err) == (0, "", ""), f"{str(answer)[:100]}: {status} {out[:200]} {err}")
-    with open("page.html", "rb") as f:
-        data = f.read()
-    text = data.decode("ascii")
-    page = Page(text)
-    expect(not page.wrong, f"{str(answer)[:100]}: {page.wrong[:3]}")
-    expect(len(data) < 1_000_000, f"{len(data)} bytes")
-    expect(not re.search(r"https?:|url\(|@import|src=[^x]|href=|javascript:", re.sub(r"&#\d+;", "", text)), "something is fetched")
-    return page
-
-
-def more(text):
-    """How many items the text says it left out."""
-    return sum(map(int, re.findall(r"^(\d+) more$", text, re.M)))
-
-
-def lines(text):
-    return [line for line in text.split("\n") if line.strip()]
+    return read(CLARKE, answer, *options)
 
 
 # --- counts ----------------------------------------------------------------------------------------
@@ -133,7 +53,8 @@ def check_audit(answer, page):
         expect(touched == [layer["touched"] for layer in answer["layers"]], f"{touched}: {answer['layers']}")
         ties = [int(n) for n in re.findall(r"^ tied windows: (\d+) of \d+$", text, re.M)]
         expect(ties == [layer["ties"] for layer in answer["layers"] if layer["ties"] > 0], f"{ties}")
-        expect(len(page.bars) == len(touched) + len(ties) + text.count("nearest kink not touched"), page.bars)
+        bars = [tag for tag, _ in page.drawn.get("The network, layer by layer", []) if tag == "svg"]
+        expect(len(bars) == len(touched) + len(ties) + text.count("nearest kink not touched"), f"{len(bars)} bars")
     if answer["touched"] is not None:
         expect(f"Kinks touched: {answer['touched']}" in page.sections[""], page.sections[""])
     for key, heading in (("touched_kinks", "Kinks touched"), ("theorems", "Theorems")):

@@ -42,7 +42,7 @@ static const struct argp_option options[] = {
    "list the N arguments and windows of each layer that come nearest to a kink without touching it, exactly", 0},
   {"touched", OPTION_TOUCHED, NULL, 0, "list every touched kink: where it is, its slopes, and what AD takes", 0},
   {"exact", OPTION_EXACT, NULL, 0, "no floating-point filter: the same answer, slower; --gradient is rounded from the exact one", 0},
-  {"verbose", 'v', NULL, 0, "the whole report: ranks, systems, theorems and gradients that are 0, too; of JSON, these zeros and the first three lines", 0},
+  {"verbose", 'v', NULL, 0, "the whole report: ranks, systems, theorems and gradients that are 0, too; of JSON, these zeros, the first three lines, and what pages draw", 0},
   {"threads", OPTION_THREADS, "N", 0,
    "at most N threads (default: as many as processors); the answer is the same", 0},
   CLARKE_OPTIONS_OF_CI,

@@ -43,7 +43,8 @@ clarke_status clarke_audit_run_folder(int *exit_status, const clarke_audit_comma
 clarke_status clarke_audit_ask_step(clarke_certified *answer, const clarke_audit_command *command, clarke_audit_request *ask, clarke_error *err);
 int clarke_audit_step_status(const clarke_certified *c);
 /* NULL when out of memory. */
-json_t *clarke_audit_step_json(const clarke_certified *c, const clarke_summary *summary, const clarke_check_needs *needs, bool verbose);
+json_t *clarke_audit_step_json(const clarke_certified *c, const clarke_summary *summary, const clarke_check_needs *needs,
+                               const clarke_audit_command *command);
 
 json_t *clarke_audit_outside_json(const clarke_run_description *run); /* of one that left the reals */
 
@@ -64,6 +65,12 @@ clarke_status clarke_audit_summary(clarke_summary *summary, const clarke_audit_s
                                    clarke_error *err);
 /* "net.onnx on 3 samples, ..." */
 void clarke_audit_put_question(FILE *to, const clarke_audit_session *s);
+
+/* audit_pictures.c, audit_separator.c: in an answer, if they are wanted (--html, or -v) and there is something to draw, "pictures": what
+ * touched kinks see of the minibatch; and "separator": the vector of a verdict that AD's output lies outside (docs/report.md). */
+void clarke_audit_set_pictures(json_t **answer, const clarke_audit_session *s, bool wanted);
+void clarke_audit_set_separator(json_t **answer, const clarke_audit_session *s, bool wanted);
+bool clarke_audit_draws(const clarke_audit_command *command);
 
 /* audit_lists.c: what was asked for, and found. */
 clarke_status clarke_audit_print_nearest(const clarke_audit_session *s, clarke_error *err);

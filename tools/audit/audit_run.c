@@ -80,7 +80,7 @@ print_gradient(const clarke_certified *c)
 }
 
 json_t *
-clarke_audit_step_json(const clarke_certified *c, const clarke_summary *summary, const clarke_check_needs *needs, bool verbose)
+clarke_audit_step_json(const clarke_certified *c, const clarke_summary *summary, const clarke_check_needs *needs, const clarke_audit_command *command)
 {
   json_t *answer = clarke_audit_json(&c->audit), *gradient = clarke_record_json(&c->record, &c->audit);
 
@@ -88,8 +88,10 @@ clarke_audit_step_json(const clarke_certified *c, const clarke_summary *summary,
   if (c->audit.zeros_asked)
     clarke_json_set(&gradient, "zeros", clarke_record_zeros_json(&c->record, &c->audit));
   clarke_json_set(&answer, "gradient", gradient);
+  clarke_audit_set_pictures(&answer, &c->audit, clarke_audit_draws(command));
+  clarke_audit_set_separator(&answer, &c->audit, clarke_audit_draws(command));
   clarke_set_check_needs(&answer, needs);
-  clarke_summary_set(&answer, summary, verbose);
+  clarke_summary_set(&answer, summary, command->verbose);
   return answer;
 }
 
@@ -115,7 +117,7 @@ tell(int *exit_status, const clarke_certified *c, const clarke_check_needs *need
     status = print(c, &summary, command, err);
   if (status == CLARKE_OK)
     status = clarke_ci_tell(exit_status, &command->ci, &source,
-                            clarke_ci_wants(&command->ci, command->json) ? clarke_audit_step_json(c, &summary, needs, command->verbose) : NULL, err);
+                            clarke_ci_wants(&command->ci, command->json) ? clarke_audit_step_json(c, &summary, needs, command) : NULL, err);
   clarke_summary_clear(&summary);
   return status;
 }

@@ -82,6 +82,8 @@ answer_json(const clarke_audit_session *s, const clarke_summary *summary, const 
 {
   json_t *answer = clarke_audit_json(s);
 
+  clarke_audit_set_pictures(&answer, s, clarke_audit_draws(c));
+  clarke_audit_set_separator(&answer, s, clarke_audit_draws(c));
   clarke_set_check_needs(&answer, needs);
   clarke_summary_set(&answer, summary, c->verbose);
   return answer;

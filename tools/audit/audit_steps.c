@@ -153,7 +153,7 @@ ask(json_t **row, asking *a, const clarke_audit_step *step, clarke_error *err)
     status = prove(&needs, a, &c, &answer, err);
   if (status == CLARKE_OK)
     status = clarke_audit_summary(&summary, &answer.audit, &answer, NULL, err);
-  if (status == CLARKE_OK && (*row = clarke_audit_step_json(&answer, &summary, &needs, a->command->verbose)) == NULL)
+  if (status == CLARKE_OK && (*row = clarke_audit_step_json(&answer, &summary, &needs, a->command)) == NULL)
     status = clarke_no_memory(err);
   clarke_summary_clear(&summary);
   clarke_certified_clear(&answer);

@@ -36,6 +36,7 @@ static const char style[] =
     "vertical-align:top}\n"
     "ol.layers{list-style:none;padding:0}ol.layers li{border-left:2px solid var(--line);padding-left:1rem}.layers "
     "p{margin:0}svg{vertical-align:middle}\n"
+    ".pictures{display:flex;flex-wrap:wrap;gap:1rem}figure{margin:0}figcaption{color:var(--soft)}\n"
     "pre,code{font:14px/1.4 ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere}\n"
     "@media (max-width:32rem){dl{display:block}dd{margin-bottom:.4rem}}\n"
     "@media print{body{font-size:11pt}main{max-width:none}section{break-inside:avoid-page}table{display:table}}\n"

@@ -25,6 +25,10 @@ void clarke_report_derive(FILE *to, const json_t *answer);
 void clarke_report_outside(FILE *to, const json_t *answer);
 void clarke_report_any(FILE *to, const json_t *answer);
 
+/* report_pictures.c, report_separator.c: of an audit that has them; else nothing. */
+void clarke_report_pictures(FILE *to, const json_t *answer);
+void clarke_report_separator(FILE *to, const json_t *answer);
+
 /* report_any.c: a value of any kind. */
 void clarke_report_value(FILE *to, const json_t *value, size_t depth);
 

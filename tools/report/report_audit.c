@@ -272,6 +272,8 @@ clarke_report_audit(FILE *to, const json_t *answer)
   const json_t *gradient = json_object_get(answer, "gradient"), *notes = json_object_get(answer, "notes");
 
   put_verdict(to, answer);
+  clarke_report_pictures(to, answer);
+  clarke_report_separator(to, answer);
   put_gradient(to, gradient);
   put_table(to, "Where rounding took another side", "node\tentry\tsample\twhat parted",
             json_object_get(json_object_get(gradient, "turned"), "kinks"), put_turned);
