@@ -33,23 +33,21 @@ def of_manual(text):
 
 
 def of_help(text):
-    """Of --help: each option's text is a paragraph."""
+    """Of --help: each option's text is a paragraph; its lines of use, examples and commands are none."""
+    text = re.sub(r"^(Usage: |  or: |  +clarke|  [a-z-]+ {2,}|[A-Z]\w+:$).*(\n {20,}.*)*", "", text, flags=re.M)
     return re.split(r"\n\s*\n|\n(?=  +-)", text)
 
 
 def sentences(part):
-    words = " ".join(part.split())
-    return [s for s in re.split(r"(?<=[.!?:;])[)*\"]*\s+(?=[A-Z`*(\"])", words) if s]
+    """Statuses, 0 to 3, are a list."""
+    words = re.sub(r"[;,.] (?=[0-3] [a-z])", ". - ", " ".join(part.split()))
+    if words.count(" (1)") > 3:
+        return []  # other pages
+    return [s for s in re.split(r"(?<=[.!?:;])[)*\"]*\s+(?=[A-Z`*(\"]|- )", words) if s]
 
 
-def helps(*programs):
-    for program in programs:
-        yield os.path.basename(program), subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout
-
-
-def commands(clarke, said):
-    """The commands that --help lists."""
-    return re.findall(r"^  ([a-z-]+) {2,}\S", said, re.M)
+def said(command):
+    return subprocess.run([*command, "--help"], capture_output=True, text=True, check=True).stdout
 
 
 def main(clarke, check, source, *options):
@@ -60,13 +58,12 @@ def main(clarke, check, source, *options):
     for path in sorted(glob.glob(os.path.join(source, "docs", "man", "*.1"))):
         with open(path, encoding="utf-8") as f:
             found += [(path, s) for part in of_manual(f.read()) for s in sentences(part)]
-    for command in ([clarke], [check], *([clarke, name] for name in commands(clarke, dict(helps(clarke))[os.path.basename(clarke)]))):
-        done = subprocess.run([*command, "--help"], capture_output=True, text=True)
-        found += [(" ".join(command[:1] and [os.path.basename(command[0]), *command[1:]]), s) for part in of_help(done.stdout) for s in sentences(part)]
+    for command in [clarke], [check], *([clarke, name] for name in re.findall(r"^  ([a-z-]+) {2,}\S", said([clarke]), re.M)):
+        found += [(f"{' '.join(command)} --help", s) for part in of_help(said(command)) for s in sentences(part)]
     assert len(found) > 5000, f"{len(found)} sentences alone were found"
     long = sorted(((len(s.split()), path, s) for path, s in found if len(s.split()) > MOST), reverse=True)
     for count, path, s in long:
-        print(f"{path}: a sentence of {count} words, of {MOST} at most: {s[:200 if not options else 1000]}")
+        print(f"{path}: a sentence of {count} words, of {MOST} at most: {s if options else s[:200]}")
     return 1 if long else 0
 
 

@@ -38,8 +38,8 @@ static const struct argp_option options[] = {
 };
 
 static char doc[] =
-  "Says where two of a kind differ: checkpoints (.safetensors, .npz, torch.save's, an index of shards; of an .onnx its weights), profiles (a "
-  "known name, or a file), records (RUN/), reports (FILE.json, which a command printed with --json). Entries of tensors are compared as numbers: "
+  "Says where two of a kind differ. They are checkpoints (.safetensors, .npz, torch.save's, an index of shards; of an .onnx its weights), or "
+  "profiles (a known name, or a file). Or they are records (RUN/), or reports (FILE.json, which a command printed with --json). Entries of tensors are compared as numbers: "
   "0 and -0 are equal."
   "\vExamples:\n"
   "  clarke diff before.safetensors after.safetensors\n"

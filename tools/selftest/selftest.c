@@ -41,7 +41,7 @@ typedef struct {
 
 static const struct argp_option options[] = {CLARKE_OPTION_OF_LIMIT, {NULL, 0, NULL, 0, NULL, 0}};
 
-static char doc[] = "Asks small questions whose answers are known, writes their proofs to a folder of its own, has clarke-check, which lies "
+static char doc[] = "Asks small questions whose answers are known, and writes their proofs to a folder of its own. It has clarke-check, which lies "
                     "beside clarke or on the PATH, verify them, and sees that it refuses a changed one."
                     "\vExample:\n"
                     "  clarke selftest\n\n"
