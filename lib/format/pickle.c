@@ -328,9 +328,6 @@ do_stop(machine *m)
     return status;
   if (m->n_marks != 0 || m->depth != 1)
     return clarke_fail(m->err, CLARKE_EINPUT, "leaves %zu values on the stack", m->depth);
-  if (m->at != m->end)
-    return clarke_fail(m->err, CLARKE_EINPUT, "%zu bytes follow the end",
-                       (size_t)(m->end - m->at));
   m->p->root = pop(m);
   m->stopped = true;
   return CLARKE_OK;
@@ -438,7 +435,7 @@ check_start(const unsigned char *data, size_t size, clarke_error *err)
 }
 
 clarke_status
-clarke_pickle_read(clarke_pickle *p, const void *data, size_t size, clarke_error *err)
+clarke_pickle_read_first(clarke_pickle *p, size_t *used, const void *data, size_t size, clarke_error *err)
 {
   machine m = { .p = p, .err = err };
   clarke_status status = check_start(data, size, err);
@@ -453,10 +450,23 @@ clarke_pickle_read(clarke_pickle *p, const void *data, size_t size, clarke_error
   status = clarke_pickle_constants(p, err);
   if (status == CLARKE_OK)
     status = run(&m);
+  *used = (size_t)(m.at - p->data);
   free(m.stack);
   free(m.mark);
   free(m.memo);
   if (status != CLARKE_OK)
     clarke_pickle_clear(p);
   return status;
+}
+
+clarke_status
+clarke_pickle_read(clarke_pickle *p, const void *data, size_t size, clarke_error *err)
+{
+  size_t used;
+  clarke_status status = clarke_pickle_read_first(p, &used, data, size, err);
+
+  if (status != CLARKE_OK || used == size)
+    return status;
+  clarke_pickle_clear(p);
+  return clarke_fail(err, CLARKE_EINPUT, "byte %zu: %zu bytes follow the end", used - 1, size - used);
 }

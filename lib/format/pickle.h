@@ -54,6 +54,8 @@ void clarke_pickle_clear(clarke_pickle *p);
 /* data must outlive p, which must be zero. */
 clarke_status clarke_pickle_read(clarke_pickle *p, const void *data, size_t size,
                                  clarke_error *err);
+/* The same where more may follow: the pickle is the first *used bytes. */
+clarke_status clarke_pickle_read_first(clarke_pickle *p, size_t *used, const void *data, size_t size, clarke_error *err);
 
 /* The name of the member that holds a STORAGE's entries: TEXT. */
 const clarke_pickle_value *clarke_pickle_key(const clarke_pickle *p, uint32_t storage);

@@ -175,13 +175,14 @@ clarke_pickle_call(uint32_t *value, clarke_pickle *p, uint32_t function, uint32_
   }
 }
 
-/* ('storage', class, key, location, entries). */
+/* ('storage', class, key, location, entries[, None]): before 1.6 what came last was of which storage it was a view, which none is today. */
 static bool
 is_storage(const clarke_pickle *p, uint32_t id)
 {
   const clarke_pickle_value *tag, *class;
 
-  if (p->value[id].kind != CLARKE_PICKLE_TUPLE || p->value[id].count != 5)
+  if (p->value[id].kind != CLARKE_PICKLE_TUPLE || p->value[id].count < 5 || p->value[id].count > 6
+      || (p->value[id].count == 6 && item_value(p, id, 5)->kind != CLARKE_PICKLE_NONE))
     return false;
   tag = item_value(p, id, 0);
   class = item_value(p, id, 1);

@@ -1,4 +1,4 @@
-/* PyTorch state dicts (torch.save since 1.6): a ZIP of FOLDER/data.pkl, a pickle that describes the
+/* PyTorch state dicts (torch.save since 1.6; pt_legacy.c has those before): a ZIP of FOLDER/data.pkl, a pickle that describes the
  * tensors (pickle.h), and FOLDER/data/KEY, the entries of each storage; FOLDER/version, and
  * FOLDER/byteorder since 2.1. Tensors are views of storages, several of one perhaps. */
 #include "format/pt.h"
@@ -95,6 +95,13 @@ by_name(const void *a, const void *b)
   return strcmp(((const clarke_pt_member *)a)->name, ((const clarke_pt_member *)b)->name);
 }
 
+void
+clarke_pt_sort(clarke_pt *c)
+{
+  if (c->n_members > 1)
+    qsort(c->members, c->n_members, sizeof *c->members, by_name);
+}
+
 /* Looks at every member: what they hold in all is then known to be bounded by the file. */
 static clarke_status
 read_members(clarke_pt *c, clarke_error *err)
@@ -111,7 +118,7 @@ read_members(clarke_pt *c, clarke_error *err)
     c->n_members++;
   }
   if (status == CLARKE_OK)
-    qsort(c->members, c->n_members, sizeof *c->members, by_name);
+    clarke_pt_sort(c);
   return status;
 }
 
@@ -120,14 +127,19 @@ clarke_pt_find(const clarke_pt *c, char *name)
 {
   const clarke_pt_member key = { name, 0, 0 };
 
-  return bsearch(&key, c->members, c->n_members, sizeof *c->members, by_name);
+  return c->n_members > 0 ? bsearch(&key, c->members, c->n_members, sizeof *c->members, by_name) : NULL;
 }
 
 clarke_status
 clarke_pt_bytes(void *to, const clarke_pt *c, const clarke_pt_member *m, clarke_error *err)
 {
-  const clarke_status status = clarke_archive_read(to, &c->archive, m->index, m->size, err);
+  clarke_status status;
 
+  if (c->raw != NULL) {
+    memcpy(to, c->raw + m->index, m->size);
+    return CLARKE_OK;
+  }
+  status = clarke_archive_read(to, &c->archive, m->index, m->size, err);
   return status == CLARKE_OK
              ? status
              : clarke_fail_in(err, status, "member \"%s%s\"", c->folder, m->name);
@@ -383,31 +395,25 @@ check_unique(clarke_pt *c, clarke_error *err)
 
 /* --- the whole ---------------------------------------------------------------------------------------- */
 
-/* Before torch 1.6, and with _use_new_zipfile_serialization=False, files begin with a pickle of this
- * number: several pickles and the entries, one after another. */
 static clarke_status
-refuse_legacy(const void *data, size_t size, clarke_error *err)
+read_archive(clarke_pt *c, const void *data, size_t size, clarke_error *err)
 {
-  static const unsigned char start[] = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
+  clarke_status status = clarke_archive_open(&c->archive, data, size, "an archive of torch.save", err);
 
-  if (size < sizeof start - 1 || memcmp(data, start, sizeof start - 1) != 0)
-    return CLARKE_OK;
-  return clarke_fail(err, CLARKE_EINPUT,
-                     "is in the form of torch.save before version 1.6, which is not read: load it "
-                     "in PyTorch and save it again");
-}
-
-static clarke_status
-read_checkpoint(clarke_tensors *ts, clarke_pt *c, clarke_error *err)
-{
-  clarke_status status = read_members(c, err);
-
+  if (status == CLARKE_OK)
+    status = read_members(c, err);
   if (status == CLARKE_OK)
     status = check_version(c, err);
   if (status == CLARKE_OK)
     status = read_byte_order(c, err);
-  if (status == CLARKE_OK)
-    status = read_pickle(c, err);
+  return status == CLARKE_OK ? read_pickle(c, err) : status;
+}
+
+static clarke_status
+read_checkpoint(clarke_tensors *ts, clarke_pt *c, const void *data, size_t size, clarke_error *err)
+{
+  clarke_status status = clarke_pt_is_legacy(data, size) ? clarke_pt_read_legacy(c, data, size, err) : read_archive(c, data, size, err);
+
   if (status == CLARKE_OK)
     status = read_entries(c, err);
   if (status == CLARKE_OK)
@@ -422,13 +428,10 @@ clarke_pt_parse(clarke_tensors *ts, const char *key, const void *data, size_t si
                 clarke_error *err)
 {
   clarke_pt c = { .key = key };
-  clarke_status status = refuse_legacy(data, size, err);
+  clarke_status status;
 
   clarke_tensors_clear(ts);
-  if (status == CLARKE_OK)
-    status = clarke_archive_open(&c.archive, data, size, "an archive of torch.save", err);
-  if (status == CLARKE_OK)
-    status = read_checkpoint(ts, &c, err);
+  status = read_checkpoint(ts, &c, data, size, err);
   checkpoint_clear(&c);
   if (status == CLARKE_OK)
     return status;

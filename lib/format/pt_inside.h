@@ -7,9 +7,10 @@
 #include "format/pickle.h"
 #include "format/tensors.h"
 
+/* What a file has under a name: a member of the archive, or, of a file without one, bytes of its own. */
 typedef struct {
   char *name; /* the folder left out */
-  size_t index, size;
+  size_t index, size; /* index: without an archive the first byte */
 } clarke_pt_member;
 
 /* A tensor to be read. */
@@ -25,7 +26,8 @@ typedef struct {
 typedef struct {
   clarke_archive archive;
   const char *key; /* the state dict's in the dictionary; NULL: one of the usual */
-  char *folder; /* with its slash */
+  const unsigned char *raw; /* of a file without an archive its bytes, or NULL */
+  char *folder; /* with its slash; empty without an archive */
   size_t n_members;
   clarke_pt_member *members; /* by name */
   bool big_endian;
@@ -47,6 +49,14 @@ clarke_status clarke_pt_bytes(void *to, const clarke_pt *c, const clarke_pt_memb
 clarke_pt_shown clarke_pt_show(const clarke_pt_entry *e);
 /* The order of storages, and of tensors in one: for qsort. */
 int clarke_pt_by_storage(const void *a, const void *b);
+
+/* Sorts the members, for clarke_pt_find. */
+void clarke_pt_sort(clarke_pt *c);
+
+/* pt_legacy.c. Does the file begin as those do? */
+bool clarke_pt_is_legacy(const void *data, size_t size);
+/* Its pickle and members, as if they lay in an archive. */
+clarke_status clarke_pt_read_legacy(clarke_pt *c, const void *data, size_t size, clarke_error *err);
 
 /* pt_tensors.c. Is every tensor a view inside its storage, and do views agree about theirs? */
 clarke_status clarke_pt_check_entries(clarke_pt *c, clarke_error *err);

@@ -354,6 +354,7 @@ def pt_dtypes():
         return b"".join(data[i:i + width][::-1] for i in range(0, len(data), width))
 
     put("big.pt", rezipped(saved(state), to_big), state_text(state))
+    put("legacy-dtypes.pt", legacy(state), state_text(state))
 
 
 def pt_views():
@@ -373,6 +374,7 @@ def pt_views():
     keep = ("data.pkl", "version")
     put("old.pt", rezipped(data, lambda n, b: b if n in keep or n[:5] == "data/" else None),
         state_text(state))
+    put("legacy.pt", legacy(state), state_text(state))
 
 
 def trained():
@@ -395,8 +397,14 @@ def pt_checkpoints():
                "loss": 0.5, "rates": [1e-3, 1e-4], "big": 2**70, "small": -5, "far": -2**40,
                "done": None, "shuffled": True, "at": (1, 2, 3, 4), "best": torch.tensor(0.9)}),
         state_text(state))
+    put("legacy-checkpoint.pt", legacy({"epoch": 3, "model": state, "optimizer": optimizer.state_dict(), "big": 2**70}), state_text(state))
     many = collections.OrderedDict((f"layer.{i}", torch.tensor([i / 2])) for i in range(50))
     put("many.pt", saved({"model": many}), state_text(many))
+
+
+def legacy(value):
+    """As torch.save wrote before 1.6."""
+    return saved(value, _use_new_zipfile_serialization=False)
 
 
 class Command:
@@ -425,8 +433,7 @@ def pt_refused():
            "refers to torch._utils._rebuild_tensor_v3")
     refuse("sparse.pt", saved({"s": torch.eye(2).to_sparse()}),
            "refers to torch._utils._rebuild_sparse_tensor")
-    refuse("legacy.pt", saved(state, _use_new_zipfile_serialization=False)[:100],
-           "before version 1.6|save it again")
+    pt_legacy_refused()
     refuse("protocol4.pt", saved(state, pickle_protocol=4), "pickle protocol 4; protocol 2")
     refuse("tensor.pt", saved(torch.zeros(2)), "holds no dictionary; expected a state dict")
     refuse("optimizer.pt", saved(optimizer.state_dict()), "entry \"state\" is no tensor")
@@ -457,6 +464,26 @@ def pt_refused():
     buffer = io.BytesIO()
     np.savez(buffer, w=np.ones(2))
     refuse("arrays.pt", buffer.getvalue(), "\"w.npy\" lies in no folder")
+
+
+def pt_legacy_refused():
+    one = legacy({"w": torch.ones(3), "b": torch.zeros(2, dtype=torch.float64)})
+    keys = one.index(b"]q\x00(X")  # the list of the storages' keys
+    first = one[keys + 5:][4:].split(b"q", 1)[0]
+    for name, data, says in [
+            ("pickle", one[:100], "the pickle of the system|runs past the end"),
+            ("version", one.replace(b"\x80\x02M\xe9\x03.", b"\x80\x02M\xea\x03.", 1), "another version than 1001"),
+            ("order", one.replace(b"little_endianq\x02\x88", b"little_endianq\x02\x89", 1), "little-endian machines"),
+            ("unsaid", one.replace(b"little_endian", b"middle_endian", 1), "little-endian machines"),
+            ("cut", one[:-1], "the file ends inside storage"),
+            ("none", one[:one.index(b"e.", keys) + 2], "the file ends before storage '" + first.decode() + "'"),
+            ("more", one + b"\0", "1 bytes follow the last storage"),
+            ("other", one[:keys] + one[keys:].replace(first, b"9" * len(first), 1), "is of no tensor"),
+            ("code", legacy({"w": Command()}), "the pickle of what was saved|posix.system|no code"),
+            ("long", one.replace(struct.pack("<q", 3) + struct.pack("<f", 1), struct.pack("<q", -3) + struct.pack("<f", 1)),
+             "entries")]:
+        assert data != one, name
+        refuse(f"legacy-{name}.pt", data, says)
 
 
 def pt_seeds():

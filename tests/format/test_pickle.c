@@ -35,6 +35,20 @@ item(uint32_t container, size_t k)
   return p.item[at].value;
 }
 
+START_TEST(a_pickle_may_be_followed)
+{
+  static const char two[] = "\x80\2K\7.\x80\2K\10.";
+  size_t used = 0;
+
+  ck_assert_int_eq(clarke_pickle_read_first(&p, &used, two, sizeof two - 1, &err), CLARKE_OK);
+  ck_assert(used == 5 && p.value[p.root].integer == 7);
+  ck_assert_int_eq(clarke_pickle_read_first(&p, &used, two + 5, 5, &err), CLARKE_OK);
+  ck_assert(used == 5 && p.value[p.root].integer == 8);
+  ck_assert_int_eq(clarke_pickle_read_first(&p, &used, two, 4, &err), CLARKE_EINPUT);
+  ck_assert(READ("\x80\2K\7.\x80\2K\10.") == CLARKE_EINPUT && strstr(err.text, "byte 4: 5 bytes follow the end") != NULL);
+}
+END_TEST
+
 START_TEST(containers_hold_their_items_in_order)
 {
   READS("\x80\2](K\3\x88X\2\0\0\0hiNe.");
@@ -186,6 +200,7 @@ main(void)
   TCase *tests = tests_of("pickle");
 
   tcase_add_checked_fixture(tests, begin, end);
+  tcase_add_test(tests, a_pickle_may_be_followed);
   tcase_add_test(tests, containers_hold_their_items_in_order);
   tcase_add_test(tests, a_dictionary_keeps_all_that_was_set);
   tcase_add_test(tests, a_tensor_is_described);

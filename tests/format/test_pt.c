@@ -485,7 +485,78 @@ START_TEST(no_archives)
   refuse_archive(bytes_of("PK\3\4", 4), "the ZIP archive cannot be read");
   refuse_archive(bytes_of("\x80\2}.", 4), "not an archive of torch.save");
   refuse_archive(bytes_of("\x80\2\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.", 15),
-                 "before version 1.6");
+                 "the pickle of the version: not a pickle of protocol 2");
+}
+END_TEST
+
+/* --- files before 1.6 ------------------------------------------------------------------------- */
+
+#define MAGIC "\x80\2\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."
+#define VERSION "\x80\2M\xe9\3."
+#define SYSTEM "\x80\2}X\15\0\0\0little_endian\x88s."
+#define LEGACY_VIEW(type, key, last) "ctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\n" type "Storage\nX\1\0\0\0" key "X\3\0\0\0cpuK\2" last \
+  "tQK\0K\2\x85K\1\x85\x89}tR"
+#define SAVED "\x80\2}(X\1\0\0\0w" LEGACY_VIEW("Float", "7", "N") "X\1\0\0\0v" LEGACY_VIEW("Short", "3", "") "u."
+#define KEYS "\x80\2](X\1\0\0\0" "3X\1\0\0\0" "7e."
+#define SHORTS "\2\0\0\0\0\0\0\0\5\0\xff\xff"
+#define LEGACY_FLOATS "\2\0\0\0\0\0\0\0\0\0\x80\x3f\0\0\0\xc0"
+#define LEGACY(bytes) bytes_of(bytes, sizeof(bytes) - 1)
+
+START_TEST(legacy_files)
+{
+  static const struct {
+    const char *file;
+    size_t size;
+    const char *says;
+  } others[] = {
+#define REFUSED(bytes, says) {bytes, sizeof(bytes) - 1, says}
+    REFUSED(MAGIC, "the pickle of the version"),
+    REFUSED(MAGIC "\x80\2M\xea\3." SYSTEM SAVED KEYS SHORTS LEGACY_FLOATS, "another version than 1001"),
+    REFUSED(MAGIC VERSION "\x80\2}." SAVED KEYS SHORTS LEGACY_FLOATS, "little-endian machines"),
+    REFUSED(MAGIC VERSION "\x80\2]." SAVED KEYS SHORTS LEGACY_FLOATS, "little-endian machines"),
+    REFUSED(MAGIC VERSION "\x80\2}X\15\0\0\0little_endian\x89s." SAVED KEYS SHORTS LEGACY_FLOATS, "little-endian machines"),
+    REFUSED(MAGIC VERSION "\x80\2}(X\15\0\0\0little_endian\x88X\15\0\0\0little_endian\x89u." SAVED KEYS SHORTS LEGACY_FLOATS, "little-endian machines"),
+    REFUSED(MAGIC VERSION SYSTEM "\x80\2K\1." KEYS SHORTS LEGACY_FLOATS, "storage '3' is of no tensor"),
+    REFUSED(MAGIC VERSION SYSTEM "\x80\2}X\1\0\0\0w" LEGACY_VIEW("Float", "7", "K\1") "s." KEYS LEGACY_FLOATS, "a persistent id is no"),
+    REFUSED(MAGIC VERSION SYSTEM "\x80\2}(X\1\0\0\0w" LEGACY_VIEW("Float", "7", "N") "X\1\0\0\0v" LEGACY_VIEW("Short", "7", "") "u." KEYS SHORTS LEGACY_FLOATS,
+            "one storage has entries of"),
+    REFUSED(MAGIC VERSION SYSTEM SAVED "\x80\2}." SHORTS LEGACY_FLOATS, "the storages' keys are no list"),
+    REFUSED(MAGIC VERSION SYSTEM SAVED "\x80\2](K\3X\1\0\0\0" "7e." SHORTS LEGACY_FLOATS, "a storage's key is no text"),
+    REFUSED(MAGIC VERSION SYSTEM SAVED "\x80\2](X\1\0\0\0" "3X\1\0\0\0" "3e." SHORTS SHORTS, "storage '3' is there twice"),
+    REFUSED(MAGIC VERSION SYSTEM SAVED "\x80\2](X\1\0\0\0" "3e." SHORTS, "its storage \"data/7\" is missing"),
+    REFUSED(MAGIC VERSION SYSTEM SAVED KEYS SHORTS LEGACY_FLOATS "\0", "1 bytes follow the last storage"),
+    REFUSED(MAGIC VERSION SYSTEM SAVED KEYS "\1\0\0\0\0\0\0\0\5\0" LEGACY_FLOATS, "expected 2 entries of int16"),
+    REFUSED(MAGIC VERSION SYSTEM SAVED KEYS SHORTS "\377\377\377\377\377\377\377\377", "the file ends inside storage '7' of 18446744073709551615 entries"),
+  };
+  static const char whole[] = MAGIC VERSION SYSTEM SAVED KEYS SHORTS LEGACY_FLOATS;
+  clarke_tensors ts;
+  clarke_error err;
+  clarke_pt c = {0};
+  bytes b;
+
+  clarke_tensors_init(&ts);
+  b = LEGACY(whole);
+  ck_assert_msg(parse(&ts, &b, &err) == CLARKE_OK, "%s", err.text);
+  bytes_clear(&b);
+  ck_assert(ts.n == 2 && strcmp(ts.tensor[0].name, "v") == 0 && strcmp(ts.tensor[1].name, "w") == 0);
+  ck_assert(ts.tensor[0].integer[0] == 5 && ts.tensor[0].integer[1] == -1);
+  ck_assert(ts.tensor[1].real[0] == 1 && ts.tensor[1].real[1] == -2);
+  clarke_tensors_clear(&ts);
+  for (size_t size = sizeof MAGIC - 1; size < sizeof whole - 1; size++)
+    refuse_archive(bytes_of(whole, size), "");
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    refuse_archive(bytes_of(others[i].file, others[i].size), others[i].says);
+  ck_assert(clarke_pt_is_legacy(whole, sizeof whole - 1) && !clarke_pt_is_legacy(whole, sizeof MAGIC - 2) && !clarke_pt_is_legacy("PK\3\4", 4));
+  ck_assert_int_eq(clarke_pt_read_legacy(&c, whole, sizeof whole - 1, &err), CLARKE_OK);
+  ck_assert(c.n_members == 2 && strcmp(c.members[0].name, "data/3") == 0 && c.members[0].size == 4 && c.members[1].size == 8);
+  c.members[0].name[5] = '9';
+  clarke_pt_sort(&c);
+  ck_assert(strcmp(c.members[0].name, "data/7") == 0 && c.members[0].index == sizeof whole - 1 - 8);
+  for (size_t i = 0; i < 2; i++)
+    free(c.members[i].name);
+  free(c.members);
+  free(c.folder);
+  clarke_pickle_clear(&c.pickle);
 }
 END_TEST
 
@@ -700,6 +771,7 @@ main(void)
   tcase_add_test(tests, bit_flips);
   tcase_add_test(tests, members);
   tcase_add_test(tests, no_archives);
+  tcase_add_test(tests, legacy_files);
   tcase_add_test(tests, names_for_messages);
   tcase_add_test(tests, members_by_name);
   tcase_add_test(tests, entries_are_checked_and_decoded);

@@ -1,9 +1,10 @@
-/* Checkpoints. Bytes that are no ZIP are taken for the pickle in one, with eight storages of 64
+/* Checkpoints. Bytes that are no ZIP, nor begin as files before torch 1.6 do, are taken for the pickle in one, with eight storages of 64
  * bytes beside it: a member's CRC would keep every changed pickle from the reader. */
 #include "buffer.h"
 #include "mutate.h"
 #include "target.h"
 #include "format/pt.h"
+#include "format/pt_inside.h"
 
 #define STORAGE 64
 
@@ -68,7 +69,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   buffer zip;
 
-  if (size >= 2 && memcmp(data, "PK", 2) == 0) {
+  if ((size >= 2 && memcmp(data, "PK", 2) == 0) || clarke_pt_is_legacy(data, size)) {
     parse(data, size);
     return 0;
   }
