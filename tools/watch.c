@@ -14,13 +14,18 @@
 
 #define TICK 0.05       /* seconds between two looks */
 #define QUIET 1.0       /* seconds before the bar shows */
+#define EVERY 10.0      /* seconds between two lines at least, where there is no terminal; */
+#define RARER 0.1       /* of the time until then at least */
 #define BAR 30
 #define LINE 78
 
 static struct {
   clarke_watch_limits limits;
   bool terminal, hidden, shown, over, running;
-  double begun;
+  double begun, every, due; /* every: below 0, no lines */
+  const char *stage;        /* as it was looked at last: */
+  size_t done;
+  double stage_begun;
   pthread_t thread;
   pthread_mutex_t lock;
   pthread_cond_t end;
@@ -170,6 +175,79 @@ show_bar(void)
   watch.shown = true;
 }
 
+/* --- lines ------------------------------------------------------------------------------------ */
+
+/* When did the stage at work begin? */
+static void
+follow_stage(double time)
+{
+  size_t done, parts;
+  const char *stage = clarke_work_at(&done, &parts);
+
+  if (stage != watch.stage || done < watch.done)
+    watch.stage_begun = time;
+  watch.stage = stage;
+  watch.done = done;
+}
+
+/* "30 s", "12 min", "3.5 h": for people. */
+static void
+put_time(char text[32], double seconds)
+{
+  if (seconds < 100)
+    snprintf(text, 32, "%.0f s", seconds);
+  else if (seconds < 6000)
+    snprintf(text, 32, "%.0f min", seconds / 60);
+  else
+    snprintf(text, 32, "%.1f h", seconds / 3600);
+}
+
+size_t
+clarke_watch_line(char line[CLARKE_WATCH_ROOM], const clarke_watch_at *at)
+{
+  char since[32], left[32];
+  const bool counted = at->stage != NULL && at->parts > 0 && at->done <= at->parts;
+  int n;
+
+  put_time(since, at->since);
+  n = snprintf(line, CLARKE_WATCH_ROOM, CLARKE_AT_WORK "%s: %.80s", since, at->stage != NULL ? at->stage : "reading");
+  if (counted)
+    n += snprintf(line + n, CLARKE_WATCH_ROOM - (size_t)n, ", %zu of %zu (%.0f%%)", at->done, at->parts,
+                  floor(100 * ((double)at->done / (double)at->parts)));
+  else if (at->stage != NULL && at->done > 0)
+    n += snprintf(line + n, CLARKE_WATCH_ROOM - (size_t)n, ", %zu", at->done);
+  if (counted && at->done > 0 && at->done < at->parts) {
+    put_time(left, at->in_stage * ((double)(at->parts - at->done) / (double)at->done));
+    n += snprintf(line + n, CLARKE_WATCH_ROOM - (size_t)n, ", about %s more", left);
+  }
+  line[n++] = '\n';
+  line[n] = '\0';
+  return (size_t)n;
+}
+
+static void
+show_line(double time)
+{
+  clarke_watch_at at = {.since = time - watch.begun, .in_stage = time - watch.stage_begun};
+  char line[CLARKE_WATCH_ROOM];
+
+  at.stage = clarke_work_at(&at.done, &at.parts);
+  write_line(line, clarke_watch_line(line, &at));
+}
+
+/* The longer it takes, the rarer. */
+static void
+show_due_line(void)
+{
+  const double time = now(), since = time - watch.begun;
+
+  follow_stage(time);
+  if (watch.terminal || watch.hidden || watch.limits.quiet || watch.every < 0 || since < watch.due)
+    return;
+  show_line(time);
+  watch.due = since + (watch.every > 0 && RARER * since > watch.every ? RARER * since : watch.every);
+}
+
 /* --- at work ---------------------------------------------------------------------------------- */
 
 static void *
@@ -183,6 +261,7 @@ keep_watch(void *unused)
     look();
     if (watch.terminal && !watch.hidden && now() - watch.begun >= QUIET)
       show_bar();
+    show_due_line();
     clock_gettime(CLOCK_REALTIME, &t);
     t.tv_nsec += (long)(TICK * 1e9);
     t.tv_sec += t.tv_nsec / 1000000000;
@@ -190,6 +269,7 @@ keep_watch(void *unused)
     pthread_cond_timedwait(&watch.end, &watch.lock, &t);
   }
   clear_bar();
+  show_due_line();
   pthread_mutex_unlock(&watch.lock);
   return NULL;
 }
@@ -213,6 +293,22 @@ catch_signals(void)
       sigaction(caught[i], &action, NULL);
 }
 
+/* CLARKE_PROGRESS: a number of seconds, or "off". */
+static double
+seconds_between(void)
+{
+  const char *text = getenv("CLARKE_PROGRESS");
+  char *end;
+  double seconds;
+
+  if (text == NULL || *text == '\0')
+    return EVERY;
+  if (strcmp(text, "off") == 0)
+    return -1;
+  seconds = strtod(text, &end);
+  return *end == '\0' && *text >= '0' && *text <= '9' && seconds <= 1e9 ? seconds : EVERY;
+}
+
 static void
 obey_environment(void)
 {
@@ -220,6 +316,7 @@ obey_environment(void)
 
   if (after != NULL)
     clarke_work_stop_after(strtoul(after, NULL, 10), "interrupted");
+  watch.every = seconds_between();
 }
 
 void
@@ -232,6 +329,10 @@ clarke_watch_begin(const clarke_watch_limits *limits)
   clarke_work_count_from((clarke_work_count){.limited = true});
   catch_signals();
   obey_environment();
+  watch.due = watch.every;
+  watch.stage = NULL;
+  watch.done = 0;
+  watch.stage_begun = watch.begun;
   look(); /* what is over already */
   pthread_cond_init(&watch.end, NULL);
   watch.running = pthread_create(&watch.thread, NULL, keep_watch, NULL) == 0;
@@ -243,6 +344,8 @@ void
 clarke_watch_hide(bool hide)
 {
   pthread_mutex_lock(&watch.lock);
+  if (hide && watch.running)
+    show_due_line();
   watch.hidden = hide;
   if (hide)
     clear_bar();

@@ -206,6 +206,7 @@ clarke_command_audit(int argc, char **argv)
   }
   /* In order: checkpoints are listed as they are given, whatever stands between them. */
   clarke_read_arguments(&line, &argp, name, argc, argv, ARGP_IN_ORDER);
+  line.command.watch.quiet = line.command.ci.quiet;
   clarke_watch_begin(&line.command.watch);
   status = clarke_audit_answer(&exit_status, &line.command, &err);
   clarke_watch_end();

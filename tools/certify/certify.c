@@ -349,6 +349,7 @@ clarke_command_certify(int argc, char **argv)
   int answer = EXIT_NOT_ASKED;
 
   clarke_read_arguments(&q, &argp, name, argc, argv, 0);
+  q.run.watch.quiet = q.run.ci.quiet;
   clarke_watch_begin(&q.run.watch);
   status = q.mma != NULL ? certify_mma(&answer, &q, &err) : clarke_certify_run_folder(&answer, &q.run, &err);
   clarke_watch_end();

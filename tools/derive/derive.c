@@ -133,6 +133,7 @@ clarke_command_derive(int argc, char **argv)
   clarke_status status;
 
   clarke_read_arguments(&request, &argp, name, argc, argv, 0);
+  request.watch.quiet = request.ci.quiet;
   clarke_watch_begin(&request.watch);
   status = clarke_derive_answer(&exit_status, &request, &err);
   clarke_watch_end();
