@@ -3,7 +3,9 @@
 
     answers.py CLARKE CLARKE-CHECK
 """
+import contextlib
 import inspect
+import io
 import os
 import subprocess
 import sys
@@ -112,10 +114,39 @@ def described():
     expect(os.path.exists(os.path.join(os.path.dirname(clarke.__file__), "py.typed")), "py.typed")
 
 
+def progress(folder):
+    """Lines of how far the program is come on standard error alone, and are no part of what it says otherwise."""
+    run, wrong = os.path.join(folder, "slow"), [os.path.join(folder, "none.prog"), "--at", "t=0"]
+    with clarke.record(run, model := nn.Linear(2, 1)):
+        model(torch.ones(1, 2)).sum().backward()
+    before, out, err = os.environ.get("CLARKE_PROGRESS"), io.StringIO(), io.StringIO()
+    os.environ["CLARKE_PROGRESS"] = "0"  # a line whenever somebody looks
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            answer = clarke.audit(run)
+            try:
+                clarke.answer.answered("derive", *wrong, "--json")
+            except clarke.Failed as why:
+                refused = str(why)
+        closed, quiet = io.StringIO(), io.StringIO()
+        closed.close()
+        with contextlib.redirect_stderr(quiet):
+            clarke.answer.answered("audit", run, "--json", tell=lambda: False)
+        for other in (None, closed):  # nobody to tell
+            with contextlib.redirect_stderr(other):
+                expect(clarke.audit(run).verdict == answer.verdict, "another answer")
+    finally:
+        os.environ.pop("CLARKE_PROGRESS") if before is None else os.environ.update(CLARKE_PROGRESS=before)
+    lines = err.getvalue().splitlines()
+    expect(len(lines) >= 2 and all(line.startswith("clarke at work, ") for line in lines) and out.getvalue() == quiet.getvalue() == "", f"{lines} {out.getvalue()}")
+    expect("at work" not in refused and "none.prog: cannot be opened" in refused, refused)
+
+
 def main():
     torch.manual_seed(3)
     with tempfile.TemporaryDirectory() as folder:
         steps(folder)
+        progress(folder)
     functions()
     described()
     finish()

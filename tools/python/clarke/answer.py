@@ -1,14 +1,17 @@
 """clarke.audit: what the program `clarke` says of a recorded step."""
 from __future__ import annotations
 
+import contextlib
 import html
 import json
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import sysconfig
 import tempfile
+import threading
 from dataclasses import dataclass, field
 from typing import Any, Callable, Sequence
 
@@ -144,20 +147,49 @@ def ended(status):
     return f"{name}; {SENT.get(name, 'ask again')}"
 
 
-def answered(question, *arguments):
-    """What `clarke QUESTION --json` says; where it says nothing, why."""
+AT_WORK = "clarke at work, "  # how the program's lines begin that say how far it is (docs/undecided.md)
+
+
+def listen(lines, heard, tell):
+    """Lines of progress are told where they come, if they are to be; others are kept."""
+    for line in lines:
+        if not line.startswith(AT_WORK):
+            heard.append(line)
+        elif tell() and sys.stderr is not None:
+            with contextlib.suppress(OSError, ValueError):  # it is closed: the program goes on
+                print(line.rstrip(), file=sys.stderr, flush=True)
+
+
+def run_program(command, tell):
+    """(Status, standard output, standard error) of the program, whose progress is told meanwhile."""
+    heard = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace") as running:
+        listener = threading.Thread(target=listen, args=(running.stderr, heard, tell), daemon=True)
+        listener.start()
+        try:
+            said = running.stdout.read()
+        except BaseException:  # interrupted: as subprocess.run
+            running.kill()
+            raise
+        listener.join()
+    return running.returncode, said, "".join(heard)
+
+
+def answered(question, *arguments, tell=lambda: True):
+    """What `clarke QUESTION --json` says; where it says nothing, why. While it takes long, standard error has lines of how far it is, where
+    `tell` says so."""
     command = [program(), question, *arguments]
     try:
-        done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace")
+        status, out, heard = run_program(command, tell)
     except OSError as why:
         raise Failed(f"the program {command[0]} cannot be run ({why.strerror}); the environment variable CLARKE may name another") from None
     try:
-        said = json.loads(done.stdout) if done.returncode >= 0 else None
+        said = json.loads(out) if status >= 0 else None
     except ValueError:
         said = None
     if not isinstance(said, dict) or list(said) == ["error"]:
-        heard = done.stderr.strip() or ("it printed no answer" if not done.stdout else "what it printed is no single JSON object")
-        raise Failed(f"{heard} (clarke {question} ended with {ended(done.returncode)})")
+        why = heard.strip() or ("it printed no answer" if not out else "what it printed is no single JSON object")
+        raise Failed(f"{why} (clarke {question} ended with {ended(status)})")
     return said
 
 

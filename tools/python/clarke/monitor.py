@@ -172,7 +172,8 @@ class monitor:
         run = recording.path
         try:
             recording.wait()
-            report = answered("audit", os.path.join(run, ""), "--json", "--proof", os.path.join(run, "proof"), *self.options)
+            report = answered("audit", os.path.join(run, ""), "--json", "--proof", os.path.join(run, "proof"), *self.options,
+                              tell=lambda: self.closed)  # beside a training nobody waits for it
             line = line_of(step, report, run)
         except (Refused, Failed, KeyError) as error:
             line = {"step": step, "unanswered": str(error)}

@@ -6,7 +6,7 @@ import subprocess
 from contextlib import contextmanager
 from typing import Any, Sequence
 
-from .answer import Failed, answered, ended, program
+from .answer import AT_WORK, Failed, answered, ended, program
 
 CRASHES = 100  # of workers, each of which begins a part again
 
@@ -59,7 +59,7 @@ def heard(parts):
     for _, output in parts.values():
         if os.path.exists(output + ".err"):
             with open(output + ".err", encoding="utf-8", errors="replace") as f:
-                lines += [line.rstrip() for line in f if line.rstrip() not in lines]
+                lines += [line.rstrip() for line in f if line.rstrip() not in lines and not line.startswith(AT_WORK)]
     return "\n".join(lines[:10]) or "nothing was said"
 
 
