@@ -36,11 +36,16 @@ put_branches(FILE *to, const clarke_certified *c)
     return;
   if (p->asked == 0)
     fputs("The network has no kinks.", to);
+  else if (p->n == 0 && p->doubtful == 0 && p->asked == 1)
+    fputs("The one kink or window was taken as in exact arithmetic.", to);
   else if (p->n == 0 && p->doubtful == 0)
     fprintf(to, "All %zu kinks and windows were taken as in exact arithmetic.", p->asked);
-  else
-    fprintf(to, "Of %zu kinks and windows %zu were taken otherwise than in exact arithmetic, and of %zu it is not known.", p->asked, p->n,
-            p->doubtful);
+  else {
+    fprintf(to, "%zu of the %zu kinks and windows %s taken otherwise than in exact arithmetic", p->n, p->asked, p->n == 1 ? "was" : "were");
+    if (p->doubtful > 0)
+      fprintf(to, ", and of %zu it is not known", p->doubtful);
+    fputc('.', to);
+  }
 }
 
 static void

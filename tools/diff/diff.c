@@ -296,7 +296,7 @@ answer(int *exit_status, const request *r, clarke_error *err)
     status = clarke_no_memory(err);
   *exit_status = json_array_size(d.rows) > 0 ? EXIT_FAILS : EXIT_HOLDS;
   if (status == CLARKE_OK && r->json)
-    status = clarke_json_print(stdout, json_pack("{s:s, s:I, s:O}", "kind", kinds[k[0]], "compared", (json_int_t)d.compared, "differing", d.rows),
+    status = clarke_json_print(stdout, json_pack("{s:b, s:s, s:I, s:O}", "same", json_array_size(d.rows) == 0, "kind", kinds[k[0]], "compared", (json_int_t)d.compared, "differing", d.rows),
                                JSON_INDENT(2), "\n", err);
   else if (status == CLARKE_OK)
     status = print_answer(r, k[0], &d, err);

@@ -3,6 +3,7 @@
 
 #include "command.h"
 #include "session/json.h"
+#include "summary.h"
 #include "trace/certificate.h"
 
 #include <math.h>
@@ -189,15 +190,23 @@ print_counts(const clarke_run *r)
     printf("  %zu entries are not the rule's\n", r->sum.wrong);
 }
 
-static void
-print_text(const clarke_run *r)
+static size_t
+count_entries(const clarke_run *r)
 {
-  const clarke_run_update *u = &r->record.step->update;
-  char text[512];
   size_t entries = 0;
 
   for (size_t i = 0; i < r->n; i++)
     entries += r->parameter[i].tensor.n;
+  return entries;
+}
+
+static void
+print_text(const clarke_run *r)
+{
+  const clarke_run_update *u = &r->record.step->update;
+  const size_t entries = count_entries(r);
+  char text[512];
+
   printf("Step %zu: %s", r->record.step->step, u->optimizer);
   if (r->rule != NULL && r->n > 0)
     printf(" (%s), %zu group%s, %zu parameters, %zu entries, path %s", r->rule->name, u->n_groups, u->n_groups == 1 ? "" : "s", r->n, entries,
@@ -218,6 +227,87 @@ print_text(const clarke_run *r)
     printf("  all entries are those of: %s\n", r->instead);
   if (is_good(r->answer) && !is_given(r))
     puts("undecided: the step is the rule's for the gradient that the optimizer was given, which does not follow from the record");
+}
+
+/* --- three lines in front -------------------------------------------------------------------------------------- */
+
+static void
+put_asked(FILE *to, const clarke_run *r)
+{
+  fprintf(to, "Did the optimizer's recorded step do what its rule says? Step %zu, %s", r->record.step->step, r->record.step->update.optimizer);
+  if (r->n > 0) {
+    fputs(", ", to);
+    clarke_put_count(to, r->n, "parameter");
+    fprintf(to, ", %zu entries", count_entries(r));
+  }
+  fputc('.', to);
+}
+
+static void
+put_wrong(FILE *to, const clarke_run *r, const char *why)
+{
+  if (r->sum.wrong > 0)
+    fprintf(to, "No: %zu of %zu entries are not what the rule makes of them (%s).", r->sum.wrong, count_entries(r), name_of(r->answer));
+  else
+    fprintf(to, "No: %s (%s).", why, name_of(r->answer));
+  if (*r->instead != '\0')
+    fprintf(to, " All entries are those of another: %s.", r->instead);
+}
+
+static void
+put_answer(FILE *to, const clarke_run *r)
+{
+  char why[512];
+
+  put_why(why, sizeof why, r);
+  if (r->answer == CLARKE_STEP_WRONG)
+    put_wrong(to, r, why);
+  else if (is_good(r->answer) && !is_given(r))
+    fputs("Not decided: the step is the rule's for the gradient that the optimizer was given, and that one does not follow from the record "
+          "(undecided).", to);
+  else if (is_good(r->answer))
+    fprintf(to, "Yes: every entry is what the rule makes of it, %s (%s).", r->answer == CLARKE_STEP_BITS ? "bit for bit" : "but for rounding",
+            name_of(r->answer));
+  else if (r->answer == CLARKE_STEP_SKIPPED)
+    fprintf(to, "Yes: the step was left out, as it is to be (skipped). Why: %s.", why);
+  else
+    fprintf(to, "Not decided: %s (%s).", why, name_of(r->answer));
+}
+
+static const char *
+what_next(const clarke_run *r, bool proved)
+{
+  if (r->answer == CLARKE_STEP_WRONG)
+    return "Look at the first entry below, and at the optimizer's settings; --rule NAME asks about another rule of clarke step list.";
+  if (r->answer == CLARKE_STEP_UNKNOWN)
+    return "Say by --rule NAME which rule is meant; clarke step list has all.";
+  if (r->answer == CLARKE_STEP_NONE || r->answer == CLARKE_STEP_MISSING)
+    return "Record the step with optimizer=optimizer, and call optimizer.step() behind its backward pass.";
+  if (is_good(r->answer) && !is_given(r))
+    return "Record each backward pass whose gradient the optimizer is given.";
+  if (clarke_run_status(r) != EXIT_HOLDS)
+    return "The reason is below.";
+  return proved || r->answer == CLARKE_STEP_SKIPPED ? "Nothing needs doing." : "Nothing needs doing; --proof FILE writes a proof for clarke-check.";
+}
+
+static clarke_status
+print_summary(const clarke_run *r, const char *proof, clarke_error *err)
+{
+  clarke_summary s = {0};
+  clarke_status status = clarke_summary_begin(&s, err);
+
+  if (status == CLARKE_OK) {
+    put_asked(s.asked.to, r);
+    put_answer(s.answer.to, r);
+    if (proof != NULL)
+      clarke_put_proof(s.next.to, proof);
+    fputs(what_next(r, proof != NULL), s.next.to);
+    status = clarke_summary_end(&s, status, err);
+  }
+  if (status == CLARKE_OK)
+    clarke_summary_print(&s);
+  clarke_summary_clear(&s);
+  return status;
 }
 
 /* --- JSON ---------------------------------------------------------------------------------------------------------- */
@@ -263,12 +353,12 @@ print_json(const clarke_run *r, clarke_error *err)
   char text[512];
 
   put_why(text, sizeof text, r);
-  clarke_json_set(&j, "step", json_integer((json_int_t)r->record.step->step));
-  clarke_json_set(&j, "optimizer", clarke_json_text(u->optimizer));
-  clarke_json_set(&j, "rule", r->rule != NULL ? json_string(r->rule->name) : json_null());
   clarke_json_set(&j, "answer", json_string(name_of(r->answer)));
   clarke_json_set(&j, "why", clarke_json_text(text));
   clarke_json_set(&j, "holds", clarke_run_status(r) == EXIT_UNDECIDED ? json_null() : json_boolean(clarke_run_status(r) == EXIT_HOLDS));
+  clarke_json_set(&j, "step", json_integer((json_int_t)r->record.step->step));
+  clarke_json_set(&j, "optimizer", clarke_json_text(u->optimizer));
+  clarke_json_set(&j, "rule", r->rule != NULL ? json_string(r->rule->name) : json_null());
   clarke_json_set(&j, "gradient", r->n > 0 ? given_json(r) : json_null());
   clarke_json_set(&j, "path", u->n_groups > 0 ? clarke_json_text(u->group[0].path) : json_null());
   clarke_json_set(&j, "bits", json_integer((json_int_t)r->sum.bits));
@@ -283,10 +373,14 @@ print_json(const clarke_run *r, clarke_error *err)
 }
 
 clarke_status
-clarke_run_print(const clarke_run *r, bool json, clarke_error *err)
+clarke_run_print(const clarke_run *r, bool json, const char *proof, clarke_error *err)
 {
+  clarke_status status;
+
   if (json)
     return print_json(r, err);
-  print_text(r);
-  return CLARKE_OK;
+  status = print_summary(r, proof, err);
+  if (status == CLARKE_OK)
+    print_text(r);
+  return status;
 }

@@ -469,7 +469,7 @@ clarke_step_run(int *status_of, const clarke_step_request *q, clarke_error *err)
   if (status == CLARKE_OK && q->proof != NULL)
     status = clarke_run_prove(&r, q->proof, err);
   if (status == CLARKE_OK)
-    status = clarke_run_print(&r, q->json, err);
+    status = clarke_run_print(&r, q->json, q->proof, err);
   *status_of = clarke_run_status(&r);
   for (size_t i = 0; i < r.n; i++)
     clarke_step_finding_clear(&r.parameter[i].finding);

@@ -70,7 +70,7 @@ bool clarke_other_change(clarke_step_settings *s, clarke_other *o);
 
 /* step_answer.c */
 void clarke_run_add(clarke_run *r, const clarke_step_parameter *p);
-clarke_status clarke_run_print(const clarke_run *r, bool json, clarke_error *err);
+clarke_status clarke_run_print(const clarke_run *r, bool json, const char *proof, clarke_error *err);
 int clarke_run_status(const clarke_run *r);
 
 #endif
