@@ -1,20 +1,15 @@
-/* Exact products of integer matrices by dgemm on slices; docs/exact.md has the argument.
+/* Exact products of integer matrices, by products of digits (digits.h); docs/exact.md has the argument.
  *
- * The integers of A are cut into balanced digits of some u bits, |d| <= 2^(u-1): w = sum_s d_s
- * 2^(u s); those of B into digits of v bits. The products of slices s of A and t of B carry the weight
- * 2^(u s + v t); one double matrix collects those of one weight as long as the number of products
- * in each sum is at most 2^(53 - (u-1) - (v-1)), so that no partial sum passes 2^53. A running
+ * The integers of A are cut into balanced digits of some u bits, |d| <= 2^(u-1); those of B into digits of v bits. A running
  * carry for each entry of C turns the sums, weight by weight, into the bits of its words; one or two
  * words take the shifted sums directly. */
 #include "exact/matrix_product_radius.h"
 #include "base/verify.h"
 #include "base/stop.h"
 
-#include <cblas.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#undef I
 
 /* Doubles in the slices of one panel, and rows or columns of one. */
 #define PANEL_SIZE ((size_t)1 << 22)
@@ -55,8 +50,10 @@ add_to_one(const clarke_matrix_product *p, size_t bit)
 /* Takes the sums, of weight 2^bit, to the words of C, or if these are many to the carries. Doubles
  * below 2^53 in magnitude convert exactly. */
 static void
-absorb(clarke_matrix_product *p, size_t bit)
+absorb(void *context, size_t bit)
 {
+  clarke_matrix_product *p = context;
+
   if (p->c->limbs > 2) {
     for (size_t e = 0; e < p->rows * p->cols; e++)
       p->carry[e] += (int64_t)p->sum[e];
@@ -115,67 +112,19 @@ emit_last(clarke_matrix_product *p, size_t bit)
     }
 }
 
-/* sum (+)= A_s B_t over the inner indices k, k + n. */
-static void
-multiply(clarke_matrix_product *p, size_t s, size_t t, size_t k, size_t n, bool add)
-{
-  const clarke_panel *pa = &p->pa, *pb = &p->pb;
-  const double *a = pa->digit + s * pa->rows * pa->cols + (p->a_transposed ? k * pa->cols : k);
-  const double *b = pb->digit + t * pb->rows * pb->cols + (p->b_transposed ? k : k * pb->cols);
-
-  cblas_dgemm(CblasRowMajor, p->a_transposed ? CblasTrans : CblasNoTrans,
-              p->b_transposed ? CblasTrans : CblasNoTrans, (int)p->rows, (int)p->cols, (int)n, 1.0,
-              a, (int)pa->cols, b, (int)pb->cols, add ? 1.0 : 0.0, p->sum, (int)p->cols);
-}
-
-/* Adds the products of slices s and t, of weight 2^bit, to the sums, which hold `used` products so
- * far; when they are full they are absorbed first. Returns how many they hold then. */
-static size_t
-add_pair(clarke_matrix_product *p, size_t s, size_t t, size_t bit, size_t used)
-{
-  const size_t inner = p->k1 - p->k0;
-
-  for (size_t k = 0; k < inner; k += p->limit) {
-    const size_t n = inner - k < p->limit ? inner - k : p->limit;
-
-    if (used + n > p->limit) {
-      absorb(p, bit);
-      used = 0;
-    }
-    multiply(p, s, t, k, n, used > 0);
-    used += n;
-  }
-  return used;
-}
-
-/* Absorbs all products of the weight 2^bit. */
-static void
-sum_weight(clarke_matrix_product *p, size_t bit)
-{
-  size_t used = 0;
-
-  for (size_t s = 0; s < p->pa.slices && s * p->pa.width <= bit; s++) {
-    const size_t rest = bit - s * p->pa.width, t = rest / p->pb.width;
-
-    if (rest % p->pb.width == 0 && t < p->pb.slices && p->pa.used[s] && p->pb.used[t])
-      used = add_pair(p, s, t, bit, used);
-  }
-  if (used > 0)
-    absorb(p, bit);
-}
-
 /* The smallest weight u s + v t above bit; SIZE_MAX when there is none. */
 static size_t
 next_weight(const clarke_matrix_product *p, size_t bit)
 {
+  const size_t u = (size_t)p->pa.m.width, v = (size_t)p->pb.m.width;
   size_t best = SIZE_MAX;
 
-  for (size_t s = 0; s < p->pa.slices; s++) {
-    const size_t first = s * p->pa.width, from = bit + 1;
-    const size_t t = from <= first ? 0 : (from - first + p->pb.width - 1) / p->pb.width;
+  for (size_t s = 0; s < p->pa.m.planes; s++) {
+    const size_t first = s * u, from = bit + 1;
+    const size_t t = from <= first ? 0 : (from - first + v - 1) / v;
 
-    if (t < p->pb.slices && first + t * p->pb.width < best)
-      best = first + t * p->pb.width;
+    if (t < p->pb.m.planes && first + t * v < best)
+      best = first + t * v;
   }
   return best;
 }
@@ -196,15 +145,18 @@ static void
 multiply_panels(clarke_matrix_product *p, size_t i0, size_t j0)
 {
   size_t bit = 0, next;
+  clarke_digit_product sums = { .a = &p->pa.m, .b = &p->pb.m, .a_transposed = p->a_transposed, .b_transposed = p->b_transposed,
+                                .inner = p->k1 - p->k0, .room = clarke_digits_room(p->pb.m.width, false), .sum = p->sum,
+                                .take = absorb, .context = p };
 
   p->i0 = i0;
   p->j0 = j0;
-  p->rows = p->a_transposed ? p->pa.cols : p->pa.rows;
-  p->cols = p->b_transposed ? p->pb.rows : p->pb.cols;
+  sums.rows = p->rows = p->a_transposed ? p->pa.cols : p->pa.rows;
+  sums.cols = p->cols = p->b_transposed ? p->pb.rows : p->pb.cols;
   memset(p->carry, 0, p->rows * p->cols * sizeof *p->carry);
   touch_block(p);
   for (;; bit = next) {
-    sum_weight(p, bit);
+    clarke_digits_multiply(&sums, bit);
     next = next_weight(p, bit);
     if (next == SIZE_MAX)
       break;
@@ -245,20 +197,34 @@ panel_side(size_t side, size_t inner, size_t slices)
   return side < most ? side : most;
 }
 
+/* A's masses, in parts of as many products as a sum holds: all digits may be the largest. */
+static void
+bound_masses(clarke_matrix_product *p)
+{
+  const size_t inner = p->k1 - p->k0, reach = inner < p->limit ? inner : p->limit;
+
+  for (size_t s = 0; s < p->pa.m.planes; s++) {
+    p->pa.m.plane[s].reach = reach;
+    p->pa.m.plane[s].mass = ldexp((double)reach, (int)p->pa.m.width - 1);
+  }
+}
+
 /* C = (range k0..k1 of) A B into zeroed words wide enough; p has its operands and slice counts. */
 static clarke_status
 multiply_range(clarke_matrix_product *p, clarke_error *err)
 {
   const size_t rows = p->c->rows, cols = p->c->cols, inner = p->k1 - p->k0;
-  const size_t high = panel_side(rows, inner, p->pa.slices);
-  const size_t wide = panel_side(cols, inner, p->pb.slices);
+  const size_t high = panel_side(rows, inner, p->pa.m.planes);
+  const size_t wide = panel_side(cols, inner, p->pb.m.planes);
+  bool fits = clarke_digits_alloc(&p->pa.m, p->pa.m.planes * high * inner);
   clarke_status status = CLARKE_OK;
 
-  p->pa.digit = malloc(p->pa.slices * high * inner * sizeof(double));
-  p->pb.digit = malloc(p->pb.slices * wide * inner * sizeof(double));
+  fits = clarke_digits_alloc(&p->pb.m, p->pb.m.planes * wide * inner) && fits;
   p->sum = malloc(high * wide * sizeof *p->sum);
   p->carry = malloc(high * wide * sizeof *p->carry);
-  if (p->pa.digit == NULL || p->pb.digit == NULL || p->sum == NULL || p->carry == NULL)
+  if (fits && p->sum != NULL && p->carry != NULL)
+    bound_masses(p);
+  else
     status = clarke_fail(err, CLARKE_ENOMEM, "no memory for a product of %zu x %zu by %zu x %zu",
                          rows, inner, inner, cols);
   for (size_t j = 0; j < cols && status == CLARKE_OK; j += wide) {
@@ -269,8 +235,8 @@ multiply_range(clarke_matrix_product *p, clarke_error *err)
       multiply_panels(p, i, j);
     }
   }
-  free(p->pa.digit);
-  free(p->pb.digit);
+  clarke_digits_clear(&p->pa.m);
+  clarke_digits_clear(&p->pb.m);
   free(p->sum);
   free(p->carry);
   return status;
@@ -315,8 +281,8 @@ multiply_words(clarke_matrix_product *p, size_t inner, clarke_error *err)
   p->pa.bits = a_bits;
   p->pb.bits = b_bits;
   clarke_product_choose_widths(p, inner);
-  step = clarke_product_carry_limit(p->pa.width, p->pb.width,
-                                    p->pa.slices < p->pb.slices ? p->pa.slices : p->pb.slices);
+  step = clarke_product_carry_limit((size_t)p->pa.m.width, (size_t)p->pb.m.width,
+                                    p->pa.m.planes < p->pb.m.planes ? p->pa.m.planes : p->pb.m.planes);
   for (p->k0 = 0; p->k0 < inner && status == CLARKE_OK; p->k0 = p->k1) {
     p->k1 = inner - p->k0 < step ? inner : p->k0 + step;
     status = p->k0 == 0 ? multiply_range(p, err) : add_range(p, err);

@@ -3,19 +3,18 @@
 #ifndef CLARKE_EXACT_MATRIX_SLICES_H
 #define CLARKE_EXACT_MATRIX_SLICES_H
 
+#include "exact/digits.h"
 #include "exact/matrix_inside.h"
 
 /* The fewest bits of a digit; the most slices of a matrix. */
 #define CLARKE_SLICE_MIN_WIDTH 12
 #define CLARKE_MAX_SLICES (64 * CLARKE_MAX_LIMBS / CLARKE_SLICE_MIN_WIDTH + 2)
 
-/* Digits of a rectangle of a matrix: slice s, row-major, at digit + s * rows * cols. */
+/* A rectangle of a matrix in digits: its rows one behind another, plane by plane. */
 typedef struct {
-  double *digit;
+  clarke_digit_matrix m;
   size_t rows, cols;
-  size_t bits;          /* of the integers cut */
-  size_t width, slices; /* of the digits */
-  bool used[CLARKE_MAX_SLICES]; /* slices that are not all zero */
+  size_t bits; /* of the integers cut */
 } clarke_panel;
 
 typedef struct {
@@ -37,7 +36,7 @@ void clarke_product_choose_widths(clarke_matrix_product *p, size_t inner);
  * loses a bit or more between weights, so it stays below 2^61 + 1, and the two fit in 63 bits. */
 size_t clarke_product_carry_limit(size_t u, size_t v, size_t pairs);
 
-/* The digits of rows r0.. (p->rows of them) and columns c0.. (p->cols) of m; p has its widths and room for them. */
+/* The digits of rows r0.. (p->rows of them) and columns c0.. (p->cols) of m; p has its width, planes, and room for them. */
 void clarke_panel_cut(clarke_panel *p, const clarke_matrix *m, size_t r0, size_t c0);
 
 #endif

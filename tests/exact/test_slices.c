@@ -175,22 +175,22 @@ draw_matrix(clarke_matrix *m, size_t rows, size_t cols, size_t bits)
 static void
 assert_digits(const clarke_panel *p, size_t i, size_t j, const mpz_t entry, bool *used)
 {
-  const double most = ldexp(1, (int)p->width - 1);
+  const double most = ldexp(1, (int)p->m.width - 1);
   bool good = true;
   mpz_t sum, digit;
 
   mpz_inits(sum, digit, NULL);
-  for (size_t s = p->slices; s-- > 0;) {
-    const double d = p->digit[s * p->rows * p->cols + i * p->cols + j];
+  for (size_t s = p->m.planes; s-- > 0;) {
+    const double d = p->m.digit[(ptrdiff_t)s * p->m.apart + (ptrdiff_t)(i * p->m.stride + j)];
 
     good = good && d == floor(d) && -most <= d && d <= most;
     used[s] = used[s] || d != 0;
-    mpz_mul_2exp(sum, sum, p->width);
+    mpz_mul_2exp(sum, sum, (mp_bitcnt_t)p->m.width);
     mpz_set_d(digit, d);
     mpz_add(sum, sum, digit);
   }
   if (!good || mpz_cmp(sum, entry) != 0)
-    ck_abort_msg("width %zu, bits %zu: the digits are wrong", p->width, p->bits);
+    ck_abort_msg("width %ld, bits %zu: the digits are wrong", p->m.width, p->bits);
   mpz_clears(sum, digit, NULL);
 }
 
@@ -199,23 +199,23 @@ static void
 cut(const clarke_matrix *m, size_t width)
 {
   const size_t r0 = draw_below(&state, m->rows), c0 = draw_below(&state, m->cols);
-  clarke_panel p = { .rows = m->rows - r0, .cols = m->cols - c0, .bits = clarke_matrix_bits(m), .width = width };
+  clarke_panel p = { .rows = m->rows - r0, .cols = m->cols - c0, .bits = clarke_matrix_bits(m), .m.width = (long)width };
   bool used[CLARKE_MAX_SLICES] = { false };
   mpz_t entry;
 
   mpz_init(entry);
-  p.slices = p.bits / width + 1;
-  p.digit = malloc(p.slices * p.rows * p.cols * sizeof *p.digit);
+  p.m.planes = p.bits / width + 1;
+  ck_assert(clarke_digits_alloc(&p.m, p.m.planes * p.rows * p.cols));
   clarke_panel_cut(&p, m, r0, c0);
   for (size_t i = 0; i < p.rows; i++)
     for (size_t j = 0; j < p.cols; j++) {
       clarke_matrix_load(entry, m, r0 + i, c0 + j);
       assert_digits(&p, i, j, entry, used);
     }
-  for (size_t s = 0; s < p.slices; s++)
-    if (used[s] != p.used[s])
+  for (size_t s = 0; s < p.m.planes; s++)
+    if (used[s] != p.m.plane[s].used)
       ck_abort_msg("width %zu, bits %zu, slice %zu: used is wrong", width, p.bits, s);
-  free(p.digit);
+  clarke_digits_clear(&p.m);
   mpz_clear(entry);
 }
 
@@ -256,20 +256,20 @@ START_TEST(sums_stay_exact)
     p.pb.bits = draw_below(&state, 500);
     clarke_product_choose_widths(&p, inner);
     ck_assert_uint_eq(p.k1, inner);
-    ck_assert_uint_ge(p.pa.width, CLARKE_SLICE_MIN_WIDTH);
-    ck_assert_uint_ge(p.pb.width, CLARKE_SLICE_MIN_WIDTH);
+    ck_assert_uint_ge((size_t)p.pa.m.width, CLARKE_SLICE_MIN_WIDTH);
+    ck_assert_uint_ge((size_t)p.pb.m.width, CLARKE_SLICE_MIN_WIDTH);
     /* n balanced digits reach 2^(width n - 1) - 1 */
-    ck_assert_uint_le(p.pa.bits, p.pa.width * p.pa.slices - 1);
-    ck_assert_uint_le(p.pb.bits, p.pb.width * p.pb.slices - 1);
-    ck_assert_uint_le(p.pa.slices, CLARKE_MAX_SLICES);
-    each = (clarke_uint128)1 << (p.pa.width + p.pb.width - 2);
+    ck_assert_uint_le(p.pa.bits, (size_t)p.pa.m.width * p.pa.m.planes - 1);
+    ck_assert_uint_le(p.pb.bits, (size_t)p.pb.m.width * p.pb.m.planes - 1);
+    ck_assert_uint_le(p.pa.m.planes, CLARKE_MAX_SLICES);
+    each = (clarke_uint128)1 << ((size_t)p.pa.m.width + (size_t)p.pb.m.width - 2);
     ck_assert_uint_ge(p.limit, 1);
     ck_assert(each * p.limit <= (clarke_uint128)1 << 53);
-    pairs = p.pa.slices < p.pb.slices ? p.pa.slices : p.pb.slices;
-    ck_assert(each * pairs * clarke_product_carry_limit(p.pa.width, p.pb.width, pairs) <= (clarke_uint128)1 << 61);
-    ck_assert(each * pairs * (clarke_product_carry_limit(p.pa.width, p.pb.width, pairs) + 1) >
+    pairs = p.pa.m.planes < p.pb.m.planes ? p.pa.m.planes : p.pb.m.planes;
+    ck_assert(each * pairs * clarke_product_carry_limit((size_t)p.pa.m.width, (size_t)p.pb.m.width, pairs) <= (clarke_uint128)1 << 61);
+    ck_assert(each * pairs * (clarke_product_carry_limit((size_t)p.pa.m.width, (size_t)p.pb.m.width, pairs) + 1) >
               (clarke_uint128)1 << 61);
-    ck_assert_uint_ge(clarke_product_carry_limit(p.pa.width, p.pb.width, pairs), inner < 1024 ? inner : 1024);
+    ck_assert_uint_ge(clarke_product_carry_limit((size_t)p.pa.m.width, (size_t)p.pb.m.width, pairs), inner < 1024 ? inner : 1024);
   }
   clarke_matrix_clear(&a);
   clarke_matrix_clear(&b);

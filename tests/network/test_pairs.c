@@ -463,9 +463,10 @@ END_TEST
 enum { MOST = 40 };
 
 typedef struct {
-  clarke_cut_matrix m;
+  clarke_digit_matrix m;
   clarke_pair pair[MOST * MOST]; /* as it is stored */
   size_t count;
+  int top;
 } cut_matrix;
 
 typedef struct {
@@ -486,29 +487,28 @@ draw_cut(cut_matrix *c, size_t stored_rows, size_t stride, size_t slices, uint64
     low[e] = c->pair[e].low;
     largest = fmax(largest, fabs(high[e]));
   }
-  ck_assert(clarke_sliced_top(&c->m.top, largest));
-  ck_assert(largest == 0 || largest <= ldexp(1, c->m.top));
-  ck_assert_ptr_nonnull(clarke_sliced_room(&c->m, c->count, slices, CLARKE_GRADIENT_SLICE));
+  ck_assert(clarke_sliced_top(&c->top, largest));
+  ck_assert(largest == 0 || largest <= ldexp(1, c->top));
+  ck_assert(clarke_sliced_room(&c->m, c->count, slices, c->top));
   c->m.stride = stride;
   for (size_t at = 0; at < c->count; at += stride)
     clarke_sliced_cut(&c->m, at, high + at, low + at, stride);
 }
 
-/* What is left of a number, by its slices: multiples of their units; *absolute: these together, signs apart. */
+/* What is left of a number, by its digits; *absolute: these together, signs apart. */
 static void
-left_of(mpq_t left, mpq_t absolute, const clarke_cut_matrix *m, size_t e)
+left_of(mpq_t left, mpq_t absolute, const clarke_digit_matrix *m, size_t e)
 {
   mpq_t term;
 
   mpq_init(term);
   mpq_set_ui(absolute, 0, 1);
-  for (size_t s = 0; s < m->slices; s++) {
-    const double digit = m->digit[s * m->plane + e], unit = ldexp(1, m->top + 1 - (int)(s + 1) * m->bits);
+  for (size_t s = 0; s < m->planes; s++) {
+    const double digit = m->digit[(ptrdiff_t)s * m->apart + (ptrdiff_t)e];
 
-    ck_assert(digit == 0 || m->used[s]);
-    ck_assert(unit == clarke_sliced_unit(m, s));
-    ck_assert(fmod(digit, unit) == 0 && fabs(digit / unit) <= ldexp(1, m->bits - 1));
-    mpq_set_d(term, digit);
+    ck_assert(digit == 0 || m->plane[s].used);
+    ck_assert(digit == rint(digit) && fabs(digit) <= ldexp(1, (int)m->width - 1));
+    mpq_set_d(term, digit * ldexp(1, (int)(m->low + m->width * (long)s)));
     mpq_sub(left, left, term);
     mpq_abs(term, term);
     mpq_add(absolute, absolute, term);
@@ -528,7 +528,7 @@ add_square(mpq_t sum, mpq_t q)
   mpq_clear(square);
 }
 
-/* The digits are multiples of their units and make up the numbers but for the tail, whose norm is below the bound, and which is one
+/* The digits make up the numbers but for the tail, whose norm is below the bound, and which is one
  * double; they and tails, signs apart, are larger than the numbers by no more than is said. */
 static void
 check_cut(const cut_matrix *c)
@@ -540,23 +540,23 @@ check_cut(const cut_matrix *c)
     set_pair(left, c->pair[e]);
     add_square(numbers, left);
     left_of(left, absolute, &c->m, e);
-    check_near((clarke_pair){c->m.digit[c->m.slices * c->m.plane + e], 0}, left, 0x1p-53);
-    mpq_set_d(tail, c->m.digit[c->m.slices * c->m.plane + e]);
+    check_near((clarke_pair){c->m.digit[c->m.planes * c->count + e], 0}, left, 0x1p-53);
+    mpq_set_d(tail, c->m.digit[c->m.planes * c->count + e]);
     mpq_abs(left, left);
-    ck_assert_double_le(mpq_get_d(left), ldexp(1 + 0x1p-30, c->m.top - (int)c->m.slices * CLARKE_GRADIENT_SLICE));
+    ck_assert_double_le(mpq_get_d(left), ldexp(1 + 0x1p-30, c->top - (int)c->m.planes * CLARKE_GRADIENT_SLICE));
     add_square(tails, tail);
     mpq_abs(tail, tail);
     mpq_add(absolute, absolute, tail);
     add_square(all, absolute);
   }
-  ck_assert_double_le(sqrt(mpq_get_d(tails)), clarke_sliced_tail(c->m.top, c->m.slices, (double)c->count));
-  ck_assert(c->m.slices == 0 || sqrt(mpq_get_d(all)) <= sqrt(mpq_get_d(numbers)) + clarke_sliced_norm(&c->m, (double)c->count));
+  ck_assert_double_le(sqrt(mpq_get_d(tails)), clarke_sliced_tail(c->top, c->m.planes, (double)c->count));
+  ck_assert(c->m.planes == 0 || sqrt(mpq_get_d(all)) <= sqrt(mpq_get_d(numbers)) + clarke_sliced_norm(&c->m, (double)c->count));
   mpq_clears(left, absolute, tail, tails, numbers, all, NULL);
 }
 
 /* Of any size; sparse: with few numbers in lower slices. */
 static void
-draw_weight(cut_weight *c, size_t count, clarke_sliced_layout layout, bool sparse, bool slices, uint64_t *state)
+draw_weight(cut_weight *c, size_t count, clarke_digit_layout layout, bool sparse, bool slices, uint64_t *state)
 {
   const int most = draw_below(state, 3) == 0 ? 70 : 10;
   bool fits = false;
@@ -570,42 +570,51 @@ draw_weight(cut_weight *c, size_t count, clarke_sliced_layout layout, bool spars
   ck_assert(fits && c->w.all == c->number && (c->w.cut.digit != NULL) == slices);
 }
 
-/* Digits of lists, and of slices that have none, are among the others, too, where these are looked at. */
-static void
-write_out(const clarke_sliced_weight *w)
+/* Digits of row-by-row entry e of the weight, whatever they are kept in. */
+static double
+digit_of(const clarke_sliced_weight *w, size_t s, size_t e)
 {
-  for (size_t s = 0; s < w->cut.slices; s++) {
-    double *digit = w->cut.digit + s * w->cut.plane;
+  const clarke_digit_plane *p = &w->cut.plane[s];
 
-    if (w->few[s] == NULL && w->cut.used[s])
-      continue;
-    memset(digit, 0, w->cut.plane * sizeof *digit);
-    for (size_t i = 0; i < w->n_few[s]; i++)
-      digit[w->few[s][i]] = w->few_digit[s][i];
-  }
+  if (!p->used)
+    return 0;
+  if (p->number == NULL)
+    return w->cut.digit[(ptrdiff_t)s * w->cut.apart + (ptrdiff_t)e];
+  for (size_t k = 0; k < p->n; k++)
+    if (p->place[k] == e)
+      return p->number[k];
+  return 0;
+}
+
+/* Where entry e of the weight is, row by row. */
+static size_t
+by_rows(const clarke_digit_layout *l, size_t e)
+{
+  const size_t block = l->rows * l->inner, in = e % block;
+
+  return l->transposed ? e - in + in % l->rows * l->inner + in / l->rows : e;
 }
 
 /* No part of a row has numbers whose sizes add up to more than is said, in units of the slice, and that fits in a double's sum. */
 static void
 check_reach(const clarke_sliced_weight *w, size_t s, size_t count)
 {
-  const clarke_sliced_layout *l = &w->layout;
-  const double unit = ldexp(1, w->cut.top + 1 - (int)(s + 1) * w->cut.bits);
+  const size_t inner = w->layout.inner;
+  const clarke_digit_plane *p = &w->cut.plane[s];
   double most = 0;
 
-  ck_assert(w->reach[s] >= CLARKE_GRADIENT_SUM || w->reach[s] >= l->inner);
-  ck_assert(w->mass[s] <= CLARKE_GRADIENT_MASS && w->mass[s] <= 0x1p53 / ldexp(1, CLARKE_GRADIENT_SLICE - 1));
-  ck_assert(w->few[s] == NULL || w->reach[s] >= l->inner);
-  for (size_t first = 0; first < count; first += l->rows * l->inner)
-    for (size_t i = 0; i < l->rows; i++)
-      for (size_t k = 0; k < l->inner; k += w->reach[s]) {
-        double sum = 0;
+  ck_assert(p->reach >= CLARKE_GRADIENT_SUM || p->reach >= inner);
+  ck_assert(p->mass <= CLARKE_GRADIENT_MASS && p->mass <= 0x1p53 / ldexp(1, CLARKE_GRADIENT_SLICE - 1));
+  ck_assert(p->number == NULL || p->reach >= inner);
+  for (size_t r = 0; r < count / inner; r++)
+    for (size_t k = 0; k < inner; k += p->reach) {
+      double sum = 0;
 
-        for (size_t e = k; e < k + w->reach[s] && e < l->inner; e++)
-          sum += fabs(w->cut.digit[s * w->cut.plane + first + (l->transposed ? e * l->rows + i : i * l->inner + e)]) / unit;
-        most = fmax(most, sum);
-      }
-  ck_assert(w->mass[s] == most);
+      for (size_t i = k; i < k + p->reach && i < inner; i++)
+        sum += fabs(digit_of(w, s, r * inner + i));
+      most = fmax(most, sum);
+    }
+  ck_assert(p->mass == most);
 }
 
 /* Slices make up the weight, but for what is said to be left; lists have all numbers of theirs. Returns how many lists there are. */
@@ -615,56 +624,57 @@ check_weight(const cut_weight *c, size_t count, bool *left_out)
   const double rest = clarke_sliced_weight_rest(&c->w);
   bool whole = true;
   size_t lists = 0;
-  mpq_t left, absolute;
+  mpq_t left, term;
 
-  mpq_inits(left, absolute, NULL);
-  write_out(&c->w);
-  ck_assert(c->w.whole == (rest == 0) && c->w.cut.slices == CLARKE_GRADIENT_WEIGHT_MOST);
+  mpq_inits(left, term, NULL);
+  ck_assert(c->w.whole == (rest == 0) && c->w.cut.planes == CLARKE_GRADIENT_WEIGHT_MOST);
   for (size_t e = 0; e < count; e++) {
     mpq_set_d(left, c->number[e]);
-    left_of(left, absolute, &c->w.cut, e);
+    for (size_t s = 0; s < c->w.cut.planes; s++) {
+      const double digit = digit_of(&c->w, s, by_rows(&c->w.layout, e));
+
+      ck_assert(digit == rint(digit) && fabs(digit) <= ldexp(1, CLARKE_GRADIENT_WEIGHT_SLICE - 1));
+      mpq_set_d(term, digit * ldexp(1, (int)(c->w.cut.low + c->w.cut.width * (long)s)));
+      mpq_sub(left, left, term);
+    }
     ck_assert_double_le(fabs(mpq_get_d(left)), rest);
     whole = whole && mpq_sgn(left) == 0;
   }
   ck_assert(c->w.whole == whole);
   *left_out = *left_out || !whole;
-  for (size_t s = 0; s < c->w.cut.slices; s++) {
-    size_t n = 0;
+  for (size_t s = 0; s < c->w.cut.planes; s++) {
+    const clarke_digit_plane *p = &c->w.cut.plane[s];
 
-    if (c->w.cut.used[s])
+    if (p->used)
       check_reach(&c->w, s, count);
-
-    for (size_t e = 0; e < count && c->w.few[s] != NULL; e++)
-      if (c->w.cut.digit[s * c->w.cut.plane + e] != 0) {
-        ck_assert(n < c->w.n_few[s] && c->w.few[s][n] == e);
-        n++;
-      }
-    ck_assert(c->w.few[s] == NULL || n == c->w.n_few[s]);
-    lists += c->w.few[s] != NULL;
+    for (size_t k = 0; k < p->n; k++)
+      ck_assert(p->number[k] != 0 && p->place[k] < count && (k == 0 || p->place[k - 1] < p->place[k]));
+    ck_assert(p->used || p->n == 0);
+    lists += p->number != NULL;
   }
-  mpq_clears(left, absolute, NULL);
+  mpq_clears(left, term, NULL);
   return lists;
 }
 
 /* What an entry of a product may be off by: a row of A has norm a, a column of B norm b. */
 static double
-allowed_of(const clarke_sliced_weight *w, const clarke_cut_matrix *x, size_t inner, double a, double b)
+allowed_of(const clarke_sliced_weight *w, const clarke_digit_matrix *x, size_t inner, double a, double b)
 {
   const double rounded = clarke_rounded_gamma((double)inner) + 0x1p-51, n = (double)inner;
   double pairs;
 
-  if (x->slices == 0)
+  if (x->planes == 0)
     return rounded * a * b;
-  pairs = clarke_bound_gamma(clarke_sliced_additions(x->slices, inner), CLARKE_PAIR_UNIT) * (a + clarke_sliced_norm(&w->cut, n)) +
+  pairs = clarke_bound_gamma(clarke_sliced_additions(x->planes, inner), CLARKE_PAIR_UNIT) * (a + clarke_sliced_norm(&w->cut, n)) +
           clarke_sliced_weight_rest(w) * sqrt(n);
-  return rounded * a * clarke_sliced_tail(x->top, x->slices, n) + pairs * (b + clarke_sliced_norm(x, n));
+  return rounded * a * clarke_sliced_tail((int)(x->low + x->width * (long)x->planes) - 1, x->planes, n) + pairs * (b + clarke_sliced_norm(x, n));
 }
 
 /* Entry (i, j) is as near as is allowed. */
 static void
 check_entry(const clarke_sliced_product *q, const double *a, const clarke_pair *b, size_t i, size_t j)
 {
-  const clarke_sliced_layout *l = &q->a->layout;
+  const clarke_digit_layout *l = &q->a->layout;
   const size_t at = i * q->stride + j;
   mpq_t exact, x, y, rows, columns;
 
@@ -692,7 +702,7 @@ check_product(size_t *lists, bool *left_out, uint64_t *state)
   const size_t rows = 1 + draw_below(state, 12), cols = 1 + draw_below(state, 12), blocks = 1 + draw_below(state, 2);
   const size_t inner = draw_below(state, 3) == 0 ? 1 : 1 + draw_below(state, MOST);
   const size_t slices = draw_below(state, CLARKE_GRADIENT_MOST + 1);
-  const clarke_sliced_layout layout = {draw_below(state, 2), rows, inner};
+  const clarke_digit_layout layout = {draw_below(state, 2), rows, inner};
   double high[13 * 12], low[13 * 12], part[12 * 12];
   const clarke_sliced_product q = {.cols = cols, .a = &a.w, .b = &b.m, .first = (blocks - 1) * rows * inner, .high = high,
                                    .low = slices > 0 ? low : NULL, .stride = cols + 1};
@@ -713,7 +723,7 @@ check_product(size_t *lists, bool *left_out, uint64_t *state)
     ck_assert(high[i * q.stride + cols] == 3 && low[i * q.stride + cols] == 0x1p-60);
   }
   clarke_sliced_weight_clear(&a.w);
-  free(b.m.digit);
+  clarke_digits_clear(&b.m);
 }
 
 START_TEST(sliced_products)
@@ -733,31 +743,32 @@ START_TEST(exact_products)
 {
   double a[128] = {0}, b_high[128], b_low[128] = {0}, part, high = 7, low = 7, sum = 0;
   clarke_sliced_weight w;
-  clarke_cut_matrix b = {0};
+  clarke_digit_matrix b = {0};
   clarke_sliced_product q = {.cols = 1, .a = &w, .b = &b, .high = &high, .low = &low, .stride = 1};
   bool fits;
+  int top;
 
   for (size_t k = 0; k < 128; k++) {
     a[k] = k % 16 == 0 ? 1 << 20 : k == 77 ? 1 + 0x1p-15 : 0;
     b_high[k] = (double)k - 60;
     sum += a[k] * b_high[k];
   }
-  OK(clarke_sliced_weight_make(&w, &fits, a, 128, (clarke_sliced_layout){false, 1, 128}, true, &error));
+  OK(clarke_sliced_weight_make(&w, &fits, a, 128, (clarke_digit_layout){false, 1, 128}, true, &error));
   ck_assert(fits && w.whole && clarke_sliced_weight_rest(&w) == 0);
-  ck_assert(clarke_sliced_top(&b.top, 67));
-  ck_assert_ptr_nonnull(clarke_sliced_room(&b, 128, 3, CLARKE_GRADIENT_SLICE));
+  ck_assert(clarke_sliced_top(&top, 67));
+  ck_assert(clarke_sliced_room(&b, 128, 3, top));
   b.stride = 1;
   clarke_sliced_cut(&b, 0, b_high, b_low, 128);
-  ck_assert(w.cut.used[0] && w.cut.used[1] && !w.cut.used[2] && b.used[0] && !b.used[1]);
-  ck_assert(w.few[0] == NULL && w.n_few[1] == 1 && w.few[1][0] == 77 && w.few[2] == NULL);
+  ck_assert(w.cut.plane[2].used && w.cut.plane[1].used && !w.cut.plane[0].used && b.plane[2].used && !b.plane[1].used);
+  ck_assert(w.cut.plane[2].n == 0 && w.cut.plane[1].n == 1 && w.cut.plane[1].place[0] == 77 && w.cut.plane[0].n == 0);
   clarke_sliced_multiply(&q, &part);
   ck_assert(high == sum && low == 0);
   clarke_sliced_multiply(&q, &part); /* what is there goes */
   ck_assert(high == sum && low == 0);
-  b.used[0] = false;
+  b.plane[2].used = false;
   clarke_sliced_multiply(&q, &part); /* nothing of B is there */
   ck_assert(high == 0 && low == 0);
-  free(b.digit);
+  clarke_digits_clear(&b);
   clarke_sliced_weight_clear(&w);
 }
 END_TEST
@@ -771,9 +782,10 @@ START_TEST(full_rows_of_few)
   for (size_t full = IN / 2 - 2; full <= IN; full += IN / 2 + 2) {
     double part[ROWS], high[ROWS], low[ROWS], sum = 0, rest = 0;
     clarke_sliced_weight w;
-    clarke_cut_matrix b = {0};
+    clarke_digit_matrix b = {0};
     clarke_sliced_product q = {.cols = 1, .a = &w, .b = &b, .high = high, .low = low, .stride = 1};
     bool fits;
+    int top;
 
     for (size_t e = 0; e < ROWS * IN; e++)
       a[e] = (e < full ? 0x1p-28 - 0x1p-48 : 0) + (double)(e % 7) + 3; /* the first slice's unit is 2^-27 */
@@ -783,18 +795,18 @@ START_TEST(full_rows_of_few)
       sum += ((double)(k % 7) + 3) * b_high[k];
       rest += (k < full ? 0x1p-28 - 0x1p-48 : 0) * b_high[k];
     }
-    OK(clarke_sliced_weight_make(&w, &fits, a, ROWS * IN, (clarke_sliced_layout){false, ROWS, IN}, true, &error));
-    ck_assert(fits && w.whole && w.cut.used[0] && w.cut.used[1] && !w.cut.used[2]);
-    ck_assert((w.few[1] != NULL) == (full < IN) && (full < IN ? w.n_few[1] == full : w.reach[1] < IN));
-    ck_assert(clarke_sliced_top(&b.top, 3));
-    ck_assert_ptr_nonnull(clarke_sliced_room(&b, IN, 1, CLARKE_GRADIENT_SLICE));
+    OK(clarke_sliced_weight_make(&w, &fits, a, ROWS * IN, (clarke_digit_layout){false, ROWS, IN}, true, &error));
+    ck_assert(fits && w.whole && w.cut.plane[2].used && w.cut.plane[1].used && !w.cut.plane[0].used);
+    ck_assert((w.cut.plane[1].number != NULL) == (full < IN) &&
+              (full < IN ? w.cut.plane[1].n == full : w.cut.plane[1].reach < IN));
+    ck_assert(clarke_sliced_top(&top, 3));
+    ck_assert(clarke_sliced_room(&b, IN, 1, top));
     b.stride = 1;
     clarke_sliced_cut(&b, 0, b_high, b_low, IN);
     clarke_sliced_multiply(&q, part);
     ck_assert(high[0] == clarke_two_sum(sum, rest).high && low[0] == clarke_two_sum(sum, rest).low);
-    write_out(&w);
     check_reach(&w, 1, ROWS * IN);
-    free(b.digit);
+    clarke_digits_clear(&b);
     clarke_sliced_weight_clear(&w);
   }
 }
@@ -807,7 +819,7 @@ check_product_in_fixed_point(const double *a, const clarke_fixed *v, int top, si
   clarke_fixed to = {calloc(rows * cols * CLARKE_FIXED_LIMBS, sizeof *to.limb), CLARKE_FIXED_LIMBS, v->unit - 60};
   clarke_wide wide[9];
   clarke_sliced_waiting waiting = {.sum = wide};
-  clarke_cut_matrix b = {.top = top, .stride = cols};
+  clarke_digit_matrix b = {.stride = cols};
   clarke_sliced_weight w;
   double high[9], part[9];
   bool fits, lost = false;
@@ -816,8 +828,8 @@ check_product_in_fixed_point(const double *a, const clarke_fixed *v, int top, si
   mpq_t sum, term, x;
 
   mpq_inits(sum, term, x, NULL);
-  OK(clarke_sliced_weight_make(&w, &fits, a, rows * inner, (clarke_sliced_layout){false, rows, inner}, true, &error));
-  ck_assert_ptr_nonnull(clarke_sliced_room(&b, inner * cols, (size_t)(top + 1 - v->unit) / CLARKE_GRADIENT_SLICE, CLARKE_GRADIENT_SLICE));
+  OK(clarke_sliced_weight_make(&w, &fits, a, rows * inner, (clarke_digit_layout){false, rows, inner}, true, &error));
+  ck_assert(clarke_sliced_room(&b, inner * cols, (size_t)(top + 1 - v->unit) / CLARKE_GRADIENT_SLICE, top));
   clarke_sliced_cut_fixed(&b, 0, v, 0, inner * cols);
   clarke_sliced_multiply(&q, part);
   ck_assert(!lost && waiting.sums == 0);
@@ -834,7 +846,7 @@ check_product_in_fixed_point(const double *a, const clarke_fixed *v, int top, si
   }
   mpq_clears(sum, term, x, NULL);
   clarke_sliced_weight_clear(&w);
-  free(b.digit);
+  clarke_digits_clear(&b);
   free(to.limb);
 }
 
@@ -882,7 +894,7 @@ START_TEST(weights_that_do_not_fit)
     clarke_sliced_weight w;
     bool fits = true;
 
-    OK(clarke_sliced_weight_make(&w, &fits, a, 2, (clarke_sliced_layout){false, 2, 1}, i % 2, &error));
+    OK(clarke_sliced_weight_make(&w, &fits, a, 2, (clarke_digit_layout){false, 2, 1}, i % 2, &error));
     ck_assert(!fits && w.cut.digit == NULL);
     clarke_sliced_weight_clear(&w);
   }
@@ -894,7 +906,7 @@ static void
 check_long(const clarke_sliced_weight *w, const double *a, double *b, size_t inner, int top)
 {
   double *b_low = calloc(inner, sizeof *b_low), part[MOST], high[MOST] = {0}, low[MOST] = {0};
-  clarke_cut_matrix cut = {.stride = 1};
+  clarke_digit_matrix cut = {.stride = 1};
   const clarke_sliced_product q = {.cols = 1, .a = w, .b = &cut, .high = high, .low = low, .stride = 1};
   mpq_t sum, term, got;
 
@@ -905,8 +917,7 @@ check_long(const clarke_sliced_weight *w, const double *a, double *b, size_t inn
     mpq_mul(term, term, got);
     mpq_add(sum, sum, term);
   }
-  cut.top = top;
-  ck_assert_ptr_nonnull(clarke_sliced_room(&cut, inner, 4, CLARKE_GRADIENT_SLICE));
+  ck_assert(clarke_sliced_room(&cut, inner, 4, top));
   clarke_sliced_cut(&cut, 0, b, b_low, inner);
   for (size_t k = 0; k < inner; k++)
     ck_assert(cut.digit[4 * inner + k] == 0); /* no tail */
@@ -917,7 +928,7 @@ check_long(const clarke_sliced_weight *w, const double *a, double *b, size_t inn
                       clarke_bound_gamma(clarke_sliced_additions(4, inner), CLARKE_PAIR_UNIT) * 2 * fabs(mpq_get_d(sum)));
   mpq_clears(sum, term, got, NULL);
   free(b_low);
-  free(cut.digit);
+  clarke_digits_clear(&cut);
 }
 
 /* Sums longer than what a double holds exactly go to the pairs in time, by lists of few numbers and without; all digits are the
@@ -938,11 +949,11 @@ START_TEST(long_sums)
       a[k] += way < 2 && a[k] != 0 ? 0x1p-20 : 0;
       b[k] = factor - 1 - (double)(k % 5) + (way == 3 ? 0 : 0x1p-30);
     }
-    OK(clarke_sliced_weight_make(&w, &fits, a, inner, (clarke_sliced_layout){way == 2, 1, inner}, true, &error));
-    ck_assert(fits && w.whole && w.cut.top == 31 && (w.few[0] != NULL) == few && (w.few[1] != NULL) == few);
-    ck_assert(w.cut.used[1] == (way < 2));
-    ck_assert(way == 0 ? w.reach[0] == CLARKE_GRADIENT_SUM : w.reach[0] >= inner);
-    check_reach(&w, 0, inner);
+    OK(clarke_sliced_weight_make(&w, &fits, a, inner, (clarke_digit_layout){way == 2, 1, inner}, true, &error));
+    ck_assert(fits && w.whole && w.cut.low == 32 - 96 && (w.cut.plane[2].number != NULL) == few);
+    ck_assert((w.cut.plane[1].number != NULL) == few && w.cut.plane[1].used == (way < 2));
+    ck_assert(way == 0 ? w.cut.plane[2].reach == CLARKE_GRADIENT_SUM : w.cut.plane[2].reach >= inner);
+    check_reach(&w, 2, inner);
     check_long(&w, a, b, inner, 15);
     clarke_sliced_weight_clear(&w);
     free(a);
@@ -963,8 +974,8 @@ START_TEST(few_numbers_in_one_row)
     a[e] = 0x1p31 - 1 - (e < INNER ? 0.5 + ldexp((double)(1 + e % 7), -32) : 0);
   for (size_t k = 0; k < INNER; k++)
     b[k] = 0x1p15 - 1 - (double)(k % 5);
-  OK(clarke_sliced_weight_make(&w, &fits, a, MOST * INNER, (clarke_sliced_layout){false, MOST, INNER}, true, &error));
-  ck_assert(fits && w.whole && w.cut.used[1] && !w.cut.used[2] && w.few[1] == NULL);
+  OK(clarke_sliced_weight_make(&w, &fits, a, MOST * INNER, (clarke_digit_layout){false, MOST, INNER}, true, &error));
+  ck_assert(fits && w.whole && w.cut.plane[1].used && !w.cut.plane[0].used && w.cut.plane[1].number == NULL);
   check_long(&w, a, b, INNER, 15);
   clarke_sliced_weight_clear(&w);
 }

@@ -224,14 +224,15 @@ draw_plan(scene *c, uint64_t *state)
 static double
 tail_of(const clarke_normed *v, size_t e, size_t slices)
 {
-  clarke_cut_matrix m = {0};
+  clarke_digit_matrix m = {0};
   double high = v->at[e], low = v->low != NULL ? v->low[e] : 0, tail;
+  int top;
 
-  ck_assert(clarke_sliced_top(&m.top, v->largest));
-  ck_assert_ptr_nonnull(clarke_sliced_room(&m, 1, slices, CLARKE_GRADIENT_SLICE));
+  ck_assert(clarke_sliced_top(&top, v->largest));
+  ck_assert(clarke_sliced_room(&m, 1, slices, top));
   clarke_sliced_cut(&m, 0, &high, &low, 1);
   tail = m.digit[slices];
-  free(m.digit);
+  clarke_digits_clear(&m);
   return tail;
 }
 

@@ -51,7 +51,7 @@ largest_sum(const weight_scene *c, size_t apart)
 }
 
 /* W's numbers, and the sizes of the digits of each row, are what planes and lists make up; where a sum of products with digits of
- * w->width bits may lie is below 2^53, with what is carried to it. */
+ * w->m.width bits may lie is below 2^53, with what is carried to it. */
 static void
 check_weight(weight_scene *c, size_t apart)
 {
@@ -61,30 +61,27 @@ check_weight(weight_scene *c, size_t apart)
   mpq_t *number = clarke_rationals(MOST_NUMBERS), *mass = clarke_rationals(MOST_NUMBERS), *of_lists = clarke_rationals(MOST_NUMBERS), term, size;
 
   mpq_inits(term, size, NULL);
-  ck_assert(!c->f.lost && w->dense >= 1 && w->dense <= w->planes && w->begin[d->blocks] == w->n_listed);
-  for (size_t b = 0; b < d->blocks; b++) {
-    for (size_t k = 0; k < d->outer * w->dense * d->inner; k++) {
-      const size_t row = k / d->inner / w->dense, plane = w->planes - w->dense + k / d->inner % w->dense, i = k % d->inner;
-      const size_t at = (b * d->outer + row) * d->inner + i, sum = b * apart + row % apart;
-      const double digit = w->digit[b * d->outer * w->dense * d->inner + k];
+  ck_assert(!c->f.lost && w->m.first < w->m.planes);
+  for (size_t s = 0; s < w->m.planes; s++) {
+    const clarke_digit_plane *list = &w->m.plane[s];
+    const size_t numbers = s < w->m.first ? list->n : c->value.count;
 
-      ck_assert(digit == rint(digit) && (plane + 1 == w->planes || fabs(digit) <= ldexp(1, (int)w->width - 1)));
-      mpq_set_d(term, ldexp(digit, (int)(w->low + w->width * (long)plane)));
+    ck_assert((list->number != NULL) <= (s < w->m.first));
+    for (size_t k = 0; k < numbers; k++) {
+      const size_t at = s < w->m.first ? list->place[k] : k, row = at / d->inner;
+      const size_t sum = row / d->outer * apart + row % d->outer % apart;
+      const double digit = s < w->m.first
+        ? list->number[k]
+        : w->m.digit[(ptrdiff_t)(s - w->m.first) * w->m.apart + (ptrdiff_t)(row * w->m.stride + at % d->inner)];
+
+      ck_assert(at < c->value.count && (s >= w->m.first || (digit != 0 && (k == 0 || list->place[k - 1] < at))));
+      ck_assert(digit == rint(digit) && (s + 1 == w->m.planes || fabs(digit) <= ldexp(1, (int)w->m.width - 1)));
+      mpq_set_d(term, ldexp(digit, (int)(w->m.low + w->m.width * (long)s)));
       mpq_add(number[at], number[at], term);
       mpq_set_d(size, fabs(digit));
       mpq_add(mass[sum], mass[sum], size);
-    }
-    for (size_t l = w->begin[b]; l < w->begin[b + 1]; l++) {
-      const clarke_listed *e = &w->list[l];
-      const size_t at = (b * d->outer + e->row) * d->inner + e->column, sum = b * apart + e->row % apart;
-
-      ck_assert(e->row < d->outer && e->column < d->inner && e->plane < w->planes - w->dense);
-      ck_assert(e->digit == rint(e->digit) && e->digit != 0 && fabs(e->digit) <= ldexp(1, (int)w->width - 1));
-      mpq_set_d(term, ldexp(e->digit, (int)(w->low + w->width * (long)e->plane)));
-      mpq_add(number[at], number[at], term);
-      mpq_set_d(size, fabs(e->digit));
-      mpq_add(mass[sum], mass[sum], size);
-      mpq_add(of_lists[sum], of_lists[sum], size);
+      if (s < w->m.first)
+        mpq_add(of_lists[sum], of_lists[sum], size);
     }
   }
   for (size_t e = 0; e < c->value.count; e++) {
@@ -96,8 +93,8 @@ check_weight(weight_scene *c, size_t apart)
     ck_assert(mpq_cmp(mass[s], term) <= 0);
     mpq_set_d(term, w->of_lists);
     ck_assert(mpq_cmp(of_lists[s], term) <= 0);
-    mpq_mul_2exp(mass[s], mass[s], (mp_bitcnt_t)w->width - 1);
-    mpq_set_d(term, ldexp(1, 53 - (int)w->width));
+    mpq_mul_2exp(mass[s], mass[s], (mp_bitcnt_t)w->m.width - 1);
+    mpq_set_d(term, ldexp(1, 53 - (int)w->m.width));
     mpq_add(mass[s], mass[s], term);
     mpq_set_d(term, 0x1p53);
     ck_assert(mpq_cmp(mass[s], term) <= 0);
@@ -142,9 +139,10 @@ START_TEST(weights)
     ck_assert(cost > 0 && cost < INFINITY);
     OK(clarke_cut_weight_make(&c.f, &c.d, c.real, apart, &c.w));
     check_weight(&c, apart);
-    listed += c.w.n_listed;
-    dense += c.w.dense > 1;
-    alone += c.w.dense == 1;
+    for (size_t l = 0; l < c.w.m.first; l++)
+      listed += c.w.m.plane[l].n;
+    dense += c.w.m.planes - c.w.m.first > 1;
+    alone += c.w.m.planes - c.w.m.first == 1;
     clarke_cut_weight_clear(&c.w);
   }
   ck_assert_msg(listed > 20 && dense > 50 && alone > 50, "%zu listed, %zu of two planes, %zu of one", listed, dense, alone);
@@ -164,10 +162,10 @@ START_TEST(sums_just_fit)
       c.real[0] = floor(most / 3);
       c.real[1] = -c.real[0];
       c.real[2] = most - 2 * c.real[0];
-      c.w = (clarke_cut_weight){.planes = 1, .dense = 1, .width = width};
+      c.w = (clarke_cut_weight){.m = {.planes = 1, .width = width}};
       OK(clarke_cut_weight_make(&c.f, &c.d, c.real, 1, &c.w));
       check_weight(&c, 1);
-      ck_assert_int_eq(c.w.width, over > 0 ? width - 1 : width);
+      ck_assert_int_eq(c.w.m.width, over > 0 ? width - 1 : width);
       ck_assert(c.w.mass == most);
       clarke_cut_weight_clear(&c.w);
     }
@@ -181,7 +179,7 @@ START_TEST(weights_that_cannot_be_cut)
 
   weight_begin(&c, 1, 1, 2);
   c.real[0] = c.real[1] = 0x1p50;
-  c.w = (clarke_cut_weight){.planes = 1, .dense = 1, .width = 6};
+  c.w = (clarke_cut_weight){.m = {.planes = 1, .width = 6}};
   ck_assert_int_ne(clarke_cut_weight_make(&c.f, &c.d, c.real, 1, &c.w), CLARKE_OK);
   ck_assert(c.f.lost);
   clarke_cut_weight_clear(&c.w);
@@ -360,8 +358,9 @@ END_TEST
 typedef struct {
   clarke_dense d;
   clarke_slice_product p;
-  clarke_listed list[4];
-  size_t begin[2];
+  clarke_digit_plane plane[3];
+  size_t place[3];
+  double listed[3];
   double weight[2 * 9];
 } product_scene;
 
@@ -376,12 +375,17 @@ product_begin(product_scene *c, size_t inner, size_t planes, uint64_t *state)
   memset(c, 0, sizeof *c);
   c->d = (clarke_dense){.blocks = 1, .outer = 1, .inner = inner, .repeat = 1};
   c->p = (clarke_slice_product){.d = &c->d, .done = c->d, .x = &value[0], .places = 1};
-  c->p.w = (clarke_cut_weight){.planes = dense + 1, .dense = dense, .width = width, .digit = c->weight, .list = c->list,
-                               .begin = c->begin, .mass = mass};
-  c->p.w.low = draw_between(state, -50, 0);
-  c->p.w.n_listed = c->begin[1] = draw_below(state, 4);
-  for (size_t l = 0; l < c->p.w.n_listed; l++, left -= fmin(left, half))
-    c->list[l] = (clarke_listed){.plane = 0, .column = draw_below(state, inner), .digit = fmin(left, half)};
+  c->p.w = (clarke_cut_weight){.m = {.planes = dense + 1, .first = 1, .width = width, .digit = c->weight, .plane = c->plane,
+                                     .apart = (ptrdiff_t)inner, .stride = dense * inner}, .mass = mass};
+  c->p.w.m.low = draw_between(state, -50, 0);
+  c->plane[0].n = draw_below(state, inner < 3 ? inner + 1 : 4);
+  for (size_t l = 0; l < c->plane[0].n; l++, left -= fmin(left, half)) {
+    c->place[l] = l == 0 ? draw_below(state, inner - c->plane[0].n + 1) : c->place[l - 1] + 1;
+    c->listed[l] = fmin(left, half);
+  }
+  for (size_t s = 0; s <= dense; s++)
+    c->plane[s] = (clarke_digit_plane){.used = true, .reach = inner, .n = s == 0 ? c->plane[0].n : 0,
+                                       .place = c->place, .number = s == 0 ? c->listed : NULL};
   for (size_t k = 0; k < dense * inner; k++) { /* the highest plane takes what is left */
     c->weight[k] = k + 1 == dense * inner ? left : floor(fmin(left, k < (dense - 1) * inner ? half : left / 2));
     left -= c->weight[k];
@@ -421,11 +425,11 @@ product_truth(mpq_t y, const product_scene *c, size_t j)
     for (size_t k = 0; k < c->p.cut.planes; k++)
       add_scaled(x, (double)c->p.cut.digit[(k * inner + i) * N + j], c->p.cut.cut + c->p.cut.width * (long)k);
     mpq_set_ui(term, 0, 1);
-    for (size_t k = 0; k < w->dense; k++)
-      add_scaled(term, w->digit[k * inner + i], w->low + w->width * (long)(w->planes - w->dense + k));
-    for (size_t l = 0; l < w->n_listed; l++)
-      if (w->list[l].column == i)
-        add_scaled(term, w->list[l].digit, w->low);
+    for (size_t k = 1; k < w->m.planes; k++)
+      add_scaled(term, w->m.digit[(k - 1) * inner + i], w->m.low + w->m.width * (long)k);
+    for (size_t l = 0; l < w->m.plane[0].n; l++)
+      if (w->m.plane[0].place[l] == i)
+        add_scaled(term, w->m.plane[0].number[l], w->m.low);
     mpq_mul(term, term, x);
     mpq_add(y, y, term);
   }
@@ -448,8 +452,8 @@ START_TEST(products_of_extremes)
 
     OK(clarke_sliced_alloc(&f, x, inner, 1, 0));
     product_begin(&c, inner, planes, &state);
-    least = c.p.w.low + c.p.cut.cut;
-    top = least + 55 + c.p.cut.width * (long)(c.p.w.planes + planes);
+    least = c.p.w.m.low + c.p.cut.cut;
+    top = least + 55 + c.p.cut.width * (long)(c.p.w.m.planes + planes);
     OK(clarke_sliced_alloc(&f, y, 1, (size_t)((top - least + 40) / WIDTH) + 1, least + draw_between(&state, -40, 40)));
     clarke_slice_multiply(&f, &c.p, y);
     ck_assert(!f.lost);

@@ -24,10 +24,11 @@ typedef struct {
   size_t places;     /* of a panel, at most */
   double root;       /* at least by how much the norm of what is gathered exceeds that of its source */
   clarke_sliced_weight w;
-  clarke_cut_matrix whole;   /* all of x, or of g */
-  double tail;           /* at least the norm of its tail in any lane */
-  double *planes;        /* its digits, where they are not the doubles themselves */
-  clarke_cut_matrix b;       /* a panel of x that is gathered */
+  int top;
+  clarke_digit_matrix whole; /* all of x, or of g, of at most 2^top */
+  double tail;               /* at least the norm of its tail in any lane */
+  bool taken;                /* its digits are the doubles themselves */
+  clarke_digit_matrix b;     /* a panel of x that is gathered */
   double *x;             /* a panel of x on the way back, in doubles */
   double *part;          /* a sum of doubles */
   double *high, *low;    /* W^T g of a panel */
@@ -42,8 +43,9 @@ static void
 dense_clear(dense *q)
 {
   clarke_sliced_weight_clear(&q->w);
-  free(q->planes);
-  free(q->b.digit);
+  if (!q->taken)
+    clarke_digits_clear(&q->whole);
+  clarke_digits_clear(&q->b);
   free(q->x);
   free(q->part);
   free(q->high);
@@ -87,7 +89,7 @@ dense_room(dense *q, bool back)
   q->places = larger((fixed ? PANEL / 4 : PANEL) / (d->inner * n + 1), least);
   q->places = q->places < d->repeat ? q->places : d->repeat;
   width = q->places * n;
-  clarke_sliced_room(&q->b, !back && q->map != NULL ? d->inner * width : 0, q->slices, CLARKE_GRADIENT_SLICE);
+  clarke_sliced_room(&q->b, !back && q->map != NULL ? d->inner * width : 0, q->slices, 0);
   q->x = malloc((of_weight > 0 ? d->inner * width : 0) * sizeof *q->x + 1);
   q->part = malloc((larger(larger(d->outer, d->inner) * width, of_weight) + 1) * sizeof *q->part);
   q->high = malloc((back ? d->inner * width : 0) * sizeof *q->high + 1);
@@ -101,7 +103,7 @@ dense_room(dense *q, bool back)
   }
   q->x_squares = calloc(of_weight > 0 ? d->inner * n + 1 : 1, sizeof *q->x_squares);
   q->g_squares = calloc(of_weight > 0 ? d->outer * n + 1 : 1, sizeof *q->g_squares);
-  return q->b.digit != NULL && q->x != NULL && q->part != NULL && q->high != NULL && q->low != NULL && q->x_squares != NULL &&
+  return q->b.digit != NULL && q->b.plane != NULL && q->x != NULL && q->part != NULL && q->high != NULL && q->low != NULL && q->x_squares != NULL &&
                  q->g_squares != NULL
            ? CLARKE_OK
            : clarke_no_memory(q->p->err);
@@ -119,10 +121,10 @@ cut_whole(dense *q, const clarke_normed *v, size_t features)
 
   if (q->slices == 0 && v->low == NULL && v->fixed.limb == NULL) {
     q->whole.digit = v->at;
+    q->taken = true;
     return CLARKE_OK;
   }
-  q->planes = clarke_sliced_room(&q->whole, count, q->slices, CLARKE_GRADIENT_SLICE);
-  if (q->planes == NULL)
+  if (!clarke_sliced_room(&q->whole, count, q->slices, q->top))
     return clarke_no_memory(q->p->err);
   if (v->fixed.limb != NULL)
     clarke_sliced_cut_fixed(&q->whole, 0, &v->fixed, 0, count);
@@ -136,16 +138,16 @@ cut_whole(dense *q, const clarke_normed *v, size_t features)
       memset(low, 0, len * sizeof *low);
     clarke_sliced_cut(&q->whole, at, high, low, len);
   }
-  return clarke_largest_norm(&q->tail, q->whole.digit + q->whole.slices * q->whole.plane, features, q->p->n, q->p->lanes, q->p->err);
+  return clarke_largest_norm(&q->tail, clarke_digits_row(&q->whole, q->whole.planes, 0), features, q->p->n, q->p->lanes, q->p->err);
 }
 
 /* Slices of numbers in fixed point end at their unit, and leave room for what is rounded. */
 static void
 cut_within(dense *q, const clarke_fixed *v)
 {
-  q->whole.top = q->whole.top > v->unit ? q->whole.top : v->unit;
-  q->p->lost = q->p->lost || q->whole.top - v->unit > (int)v->limbs * CLARKE_FIXED_LIMB - 2;
-  while (q->slices > 0 && q->whole.top + 1 - (int)q->slices * CLARKE_GRADIENT_SLICE < v->unit)
+  q->top = q->top > v->unit ? q->top : v->unit;
+  q->p->lost = q->p->lost || q->top - v->unit > (int)v->limbs * CLARKE_FIXED_LIMB - 2;
+  while (q->slices > 0 && q->top + 1 - (int)q->slices * CLARKE_GRADIENT_SLICE < v->unit)
     q->slices--;
 }
 
@@ -153,8 +155,8 @@ static clarke_status
 dense_init(dense *q, clarke_gradient_pass *p, const clarke_step *s, bool back)
 {
   const clarke_value *w = &p->g->values[s->dense.weight];
-  const clarke_sliced_layout forth = {s->dense.transposed, s->dense.outer, s->dense.inner};
-  const clarke_sliced_layout behind = {!s->dense.transposed, s->dense.inner, s->dense.outer};
+  const clarke_digit_layout forth = {s->dense.transposed, s->dense.outer, s->dense.inner};
+  const clarke_digit_layout behind = {!s->dense.transposed, s->dense.inner, s->dense.outer};
   const clarke_normed *v;
   bool fits = true;
   clarke_status status;
@@ -166,7 +168,7 @@ dense_init(dense *q, clarke_gradient_pass *p, const clarke_step *s, bool back)
   if (status == CLARKE_OK)
     status = clarke_sliced_weight_make(&q->w, &fits, w->real, w->count, back ? behind : forth, q->slices > 0, p->err);
   if (status == CLARKE_OK)
-    fits = clarke_sliced_top(&q->whole.top, v->largest) && fits;
+    fits = clarke_sliced_top(&q->top, v->largest) && fits;
   p->lost = p->lost || !fits;
   if (status == CLARKE_OK && v->fixed.limb != NULL)
     cut_within(q, &v->fixed);
@@ -205,11 +207,11 @@ begin_of(const dense *q, const rectangle *r)
 }
 
 /* A rectangle of all that was cut: where it is, or gathered. */
-static clarke_cut_matrix
+static clarke_digit_matrix
 panel_of(const dense *q, const rectangle *r, const size_t *map)
 {
   const size_t width = r->places * q->p->n;
-  clarke_cut_matrix b = q->whole;
+  clarke_digit_matrix b = q->whole;
 
   if (map == NULL) {
     b.digit += begin_of(q, r);
@@ -217,10 +219,10 @@ panel_of(const dense *q, const rectangle *r, const size_t *map)
     return b;
   }
   for (size_t s = 0; s <= q->slices; s++)
-    for (size_t i = 0; i < r->rows && (s == q->slices || b.used[s]); i++)
-      gather_row(q->b.digit + s * q->b.plane + i * width, q, q->whole.digit + s * q->whole.plane, r, i, map);
+    for (size_t i = 0; i < r->rows && (s == q->slices || b.plane[s].used); i++)
+      gather_row(clarke_digits_row(&q->b, s, 0) + i * width, q, clarke_digits_row(&q->whole, s, 0), r, i, map);
   b.digit = q->b.digit;
-  b.plane = q->b.plane;
+  b.apart = q->b.apart;
   b.stride = width;
   return b;
 }
@@ -242,7 +244,7 @@ forward_panel(dense *q, size_t block, size_t from, size_t places, void *unused)
   const clarke_dense *d = q->d;
   const rectangle in = {block, d->inner, from, places}, out = {block, d->outer, from, places};
   clarke_normed *y = &q->p->value[q->s->out];
-  const clarke_cut_matrix b = panel_of(q, &in, q->map);
+  const clarke_digit_matrix b = panel_of(q, &in, q->map);
   const clarke_sliced_product go = {
     .cols = places * q->p->n, .a = &q->w, .b = &b,
     .first = weight_at(q, block), .high = y->at + begin_of(q, &out), .low = y->low != NULL ? y->low + begin_of(q, &out) : NULL,
@@ -281,7 +283,7 @@ taken_by_product(const dense *q, size_t inner, double root)
   const double additions = clarke_sliced_additions(q->slices, inner);
   const double rounded = (clarke_rounded_gamma((double)inner) + clarke_taken(2, 1)) * size;
   const double rest = clarke_sliced_weight_rest(&q->w) * sqrt(entries);
-  const double tail = fmin(clarke_sliced_tail(q->whole.top, q->slices, count), root * q->tail);
+  const double tail = fmin(clarke_sliced_tail(q->top, q->slices, count), root * q->tail);
   const double pairs = clarke_bound_gamma(additions, CLARKE_PAIR_UNIT) * (size + clarke_sliced_norm(&q->w.cut, entries)) + rest;
 
   if (q->slices == 0)
@@ -367,7 +369,7 @@ operand_panel(dense *q, size_t block, size_t from, size_t places)
   const clarke_dense *d = q->d;
   const size_t n = q->p->n, width = places * n;
   const rectangle out = {block, d->outer, from, places};
-  const clarke_cut_matrix b = panel_of(q, &out, NULL);
+  const clarke_digit_matrix b = panel_of(q, &out, NULL);
   clarke_normed *x = &q->p->grad[q->source];
   const clarke_sliced_product back = {
     .cols = width, .a = &q->w, .b = &b, .first = weight_at(q, block), .high = q->high, .low = q->low, .stride = width,

@@ -311,23 +311,21 @@ double
 clarke_fixed_cut(double *digit, size_t stride, const clarke_fixed *v, size_t e, size_t slices, int bits, int at)
 {
   const size_t low = (size_t)(at - v->unit), limbs = v->limbs;
-  const double unit = ldexp(1, at);
   mp_limb_t raised[CLARKE_FIXED_LIMBS];
   int64_t carry = 0;
-  double place = unit;
 
   memcpy(raised, clarke_fixed_at(v, e), limbs * sizeof *raised);
   if (low > 0)
     mpn_add_1(raised + (low - 1) / CLARKE_FIXED_LIMB, raised + (low - 1) / CLARKE_FIXED_LIMB,
               (mp_size_t)(limbs - (low - 1) / CLARKE_FIXED_LIMB), (mp_limb_t)1 << ((low - 1) % CLARKE_FIXED_LIMB));
-  for (size_t s = slices; s-- > 0;) {
-    const uint64_t here = bits_from(raised, limbs, low + (slices - 1 - s) * (size_t)bits);
-    int64_t d = s > 0 ? (int64_t)(here & (((uint64_t)1 << bits) - 1)) + carry : (int64_t)here + carry;
+  for (size_t s = 0; s < slices; s++) {
+    const uint64_t here = bits_from(raised, limbs, low + s * (size_t)bits);
+    const bool last = s + 1 == slices;
+    int64_t d = last ? (int64_t)here + carry : (int64_t)(here & (((uint64_t)1 << bits) - 1)) + carry;
 
-    carry = s > 0 && d >= (int64_t)1 << (bits - 1);
+    carry = !last && d >= (int64_t)1 << (bits - 1);
     d -= carry << bits;
-    digit[s * stride] = (double)d * place;
-    place *= (double)((int64_t)1 << bits);
+    digit[s * stride] = (double)d;
   }
   return low > 0 ? rest_below(v, raised, low) : 0;
 }

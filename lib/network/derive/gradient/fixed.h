@@ -63,8 +63,8 @@ void clarke_fixed_factor_of_double(clarke_fixed_factor *c, double v, size_t limb
 /* An entry, without error. */
 void clarke_fixed_factor_of_entry(clarke_fixed_factor *c, const mp_limb_t *entry, size_t limbs, int unit);
 
-/* The nearest multiple of 2^at as digits of `bits` bits, of absolute value at most half of 2^bits, the highest first; what is left as
- * a double. 2^at is a unit at least. Of an entry of at most 2^(at + slices * bits - 1) units. */
+/* The nearest multiple of 2^at as digits of `bits` bits, integers of absolute value at most half of 2^bits, the lowest first; what is
+ * left as a double. 2^at is a unit at least. Of an entry of at most 2^(at + slices * bits - 1) units. */
 double clarke_fixed_cut(double *digit, size_t stride, const clarke_fixed *v, size_t e, size_t slices, int bits, int at);
 
 #endif

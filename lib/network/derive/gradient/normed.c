@@ -71,7 +71,7 @@ clarke_normed_add_row(clarke_normed *y, size_t to, clarke_pair factor, const cla
     else
       clarke_rows_add_multiple(y->at + to, factor.high, x->at + from, n);
   } else if (y->low != NULL && is_one && x->low == NULL)
-    clarke_rows_add_doubles(y->at + to, y->low + to, x->at + from, n);
+    clarke_rows_add_scaled(y->at + to, y->low + to, 1, x->at + from, n);
   else if (y->low != NULL && is_one)
     clarke_rows_add_pairs(y->at + to, y->low + to, x->at + from, x->low + from, n);
   else if (y->low != NULL && x->low != NULL)

@@ -34,10 +34,10 @@ clarke_rows_add_multiple(double *to, double factor, const double *x, size_t n)
 }
 
 CLARKE_WIDE static void
-add_doubles(double *restrict high, double *restrict low, const double *restrict x, size_t n)
+add_scaled(double *restrict high, double *restrict low, double unit, const double *restrict x, size_t n)
 {
   for (size_t i = 0; i < n; i++) {
-    const clarke_pair sum = clarke_pair_add_double((clarke_pair){high[i], low[i]}, x[i]);
+    const clarke_pair sum = clarke_pair_add_double((clarke_pair){high[i], low[i]}, unit * x[i]);
 
     high[i] = sum.high;
     low[i] = sum.low;
@@ -45,9 +45,9 @@ add_doubles(double *restrict high, double *restrict low, const double *restrict 
 }
 
 void
-clarke_rows_add_doubles(double *high, double *low, const double *x, size_t n)
+clarke_rows_add_scaled(double *high, double *low, double unit, const double *x, size_t n)
 {
-  add_doubles(high, low, x, n);
+  add_scaled(high, low, unit, x, n);
 }
 
 CLARKE_WIDE static void
@@ -251,7 +251,7 @@ clarke_rows_largest(const double *x, size_t n)
 }
 
 CLARKE_WIDE static uint64_t
-cut(double *restrict slice, double *restrict high, double *restrict low, double by, size_t n)
+cut(double *restrict slice, double *restrict high, double *restrict low, double by, double per_unit, size_t n)
 {
   uint64_t any = 0;
 
@@ -262,7 +262,7 @@ cut(double *restrict slice, double *restrict high, double *restrict low, double 
 
     memcpy(&bits, &digit, sizeof bits);
     any |= bits;
-    slice[i] = digit;
+    slice[i] = digit * per_unit;
     high[i] = rest.high;
     low[i] = rest.low;
   }
@@ -272,50 +272,5 @@ cut(double *restrict slice, double *restrict high, double *restrict low, double 
 bool
 clarke_rows_cut(double *slice, double *high, double *low, double unit, size_t n)
 {
-  return cut(slice, high, low, 0x1.8p52 * unit, n) != 0;
-}
-
-CLARKE_WIDE static uint64_t
-cut_doubles(double *restrict slice, const double *restrict x, double by, size_t n)
-{
-  uint64_t left = 0;
-
-  for (size_t i = 0; i < n; i++) {
-    const double digit = (x[i] + by) - by;
-
-    slice[i] = digit;
-    left += x[i] != digit;
-  }
-  return left;
-}
-
-size_t
-clarke_rows_cut_doubles(double *slice, const double *x, double unit, size_t n)
-{
-  return (size_t)cut_doubles(slice, x, 0x1.8p52 * unit, n);
-}
-
-/* Additions side by side wait for no other. */
-#define SIDE_BY_SIDE 8
-
-CLARKE_WIDE static double
-sizes(const double *restrict x, size_t n)
-{
-  double sum[SIDE_BY_SIDE] = {0}, all = 0;
-  size_t i = 0;
-
-  for (; i + SIDE_BY_SIDE <= n; i += SIDE_BY_SIDE)
-    for (size_t k = 0; k < SIDE_BY_SIDE; k++)
-      sum[k] += fabs(x[i + k]);
-  for (; i < n; i++)
-    all += fabs(x[i]);
-  for (size_t k = 0; k < SIDE_BY_SIDE; k++)
-    all += sum[k];
-  return all;
-}
-
-double
-clarke_rows_sizes(const double *x, size_t n)
-{
-  return sizes(x, n);
+  return cut(slice, high, low, 0x1.8p52 * unit, 1 / unit, n) != 0;
 }

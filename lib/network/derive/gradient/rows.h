@@ -13,9 +13,8 @@
 void clarke_rows_add(double *to, const double *x, size_t n);
 /* to += factor x, of doubles */
 void clarke_rows_add_multiple(double *to, double factor, const double *x, size_t n);
-/* high + low += x, of doubles */
-void clarke_rows_add_doubles(double *high, double *low, const double *x, size_t n);
-/* high + low += unit x */
+/* high + low += unit x, the unit being a power of two */
+void clarke_rows_add_scaled(double *high, double *low, double unit, const double *x, size_t n);
 void clarke_rows_add_digits(double *high, double *low, double unit, const float *x, size_t n);
 /* high + low += x + x_low */
 void clarke_rows_add_pairs(double *high, double *low, const double *x, const double *x_low, size_t n);
@@ -44,11 +43,7 @@ void clarke_rows_add_squares(double *squares, const double *x, size_t stride, si
 /* The largest |x|: infinity above all numbers, and a NaN above that. */
 double clarke_rows_largest(const double *x, size_t n);
 
-/* One slice of n pairs, which lose it: multiples of the unit. Is one not 0? */
+/* The digits of n pairs: the nearest multiples of the unit, which the pairs lose. Is one not 0? */
 bool clarke_rows_cut(double *slice, double *high, double *low, double unit, size_t n);
-/* The same of doubles, which stay. Of how many is something left? */
-size_t clarke_rows_cut_doubles(double *slice, const double *x, double unit, size_t n);
-/* The sum of |x|, in some order. */
-double clarke_rows_sizes(const double *x, size_t n);
 
 #endif

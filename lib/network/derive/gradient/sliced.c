@@ -11,8 +11,6 @@
 
 /* Exponents of what is cut, for products of slices not to underflow. */
 #define MOST_EXPONENT 300
-/* A slice of a weight, in slices of what it is multiplied by. */
-#define OF_WEIGHT ((size_t)CLARKE_GRADIENT_WEIGHT_SLICE / CLARKE_GRADIENT_SLICE)
 
 /* The exponent of a bound of absolute values, far below all others of zeros; false where it is too large or too small. */
 bool
@@ -27,36 +25,38 @@ clarke_sliced_top(int *top, double largest)
   return abs(*top) <= MOST_EXPONENT;
 }
 
-void
-clarke_sliced_cut(clarke_cut_matrix *m, size_t at, double *high, double *low, size_t n)
+bool
+clarke_sliced_room(clarke_digit_matrix *m, size_t count, size_t slices, int top)
 {
-  for (size_t s = 0; s < m->slices; s++)
-    m->used[s] = clarke_rows_cut(m->digit + s * m->plane + at, high, low, clarke_sliced_unit(m, s), n) || m->used[s];
+  m->width = CLARKE_GRADIENT_SLICE;
+  m->low = top + 1 - (long)slices * m->width;
+  m->apart = (ptrdiff_t)count;
+  m->planes = slices;
+  return clarke_digits_alloc(m, count * (slices + 1));
+}
+
+void
+clarke_sliced_cut(clarke_digit_matrix *m, size_t at, double *high, double *low, size_t n)
+{
+  double *tail = clarke_digits_row(m, m->planes, 0) + at;
+
+  for (size_t s = m->planes; s-- > 0;)
+    if (clarke_rows_cut(clarke_digits_row(m, s, 0) + at, high, low, clarke_digits_unit(m, s), n))
+      m->plane[s].used = true;
   for (size_t i = 0; i < n; i++)
-    m->digit[m->slices * m->plane + at + i] = high[i] + low[i];
+    tail[i] = high[i] + low[i];
 }
 
 void
-clarke_sliced_cut_fixed(clarke_cut_matrix *m, size_t at, const clarke_fixed *v, size_t from, size_t n)
+clarke_sliced_cut_fixed(clarke_digit_matrix *m, size_t at, const clarke_fixed *v, size_t from, size_t n)
 {
+  double *tail = clarke_digits_row(m, m->planes, 0);
+
   for (size_t i = at; i < at + n; i++) {
-    double *digit = m->digit + i;
-
-    digit[m->slices * m->plane] = clarke_fixed_cut(digit, m->plane, v, from + i - at, m->slices, m->bits,
-                                                   m->top + 1 - (int)m->slices * m->bits);
-    for (size_t s = 0; s < m->slices; s++)
-      m->used[s] = m->used[s] || digit[s * m->plane] != 0;
+    tail[i] = clarke_fixed_cut(m->digit + i, (size_t)m->apart, v, from + i - at, m->planes, (int)m->width, (int)m->low);
+    for (size_t s = 0; s < m->planes; s++)
+      m->plane[s].used = m->plane[s].used || clarke_digits_row(m, s, 0)[i] != 0;
   }
-}
-
-double *
-clarke_sliced_room(clarke_cut_matrix *m, size_t count, size_t slices, int bits)
-{
-  m->bits = bits;
-  m->plane = count;
-  m->slices = slices;
-  m->digit = malloc((count * (slices + 1) + 1) * sizeof *m->digit);
-  return m->digit;
 }
 
 /* --- products -------------------------------------------------------------------------------- */
@@ -76,12 +76,10 @@ end_waiting(const clarke_sliced_product *q)
   w->sums = 0;
 }
 
-/* The sum, of integers of the unit that its slices' numbers have, joins those that wait: units grow from one to the next. */
+/* Sums of integers join those that wait: units grow from one weight to the next. */
 static void
-flush_fixed(const clarke_sliced_product *q, size_t sum, const double *part)
+join_waiting(const clarke_sliced_product *q, int unit, const double *part)
 {
-  const int unit = q->a->cut.top + 1 - q->a->cut.bits + q->b->top + 1 - q->b->bits * (int)(sum + 1);
-  const double per_unit = ldexp(1, -unit);
   const size_t count = q->a->layout.rows * q->cols;
   clarke_sliced_waiting *w = q->waiting;
   clarke_wide one;
@@ -94,127 +92,75 @@ flush_fixed(const clarke_sliced_product *q, size_t sum, const double *part)
   }
   one = (clarke_wide)1 << (unit - w->unit);
   for (size_t e = 0; e < count; e++)
-    w->sum[e] += one * (int64_t)(part[e] * per_unit);
+    w->sum[e] += one * (int64_t)part[e];
 }
 
-/* The sum goes to the pairs. */
+/* A product at work, and its sums of slices. */
+typedef struct {
+  const clarke_sliced_product *q;
+  double *part;
+} summing;
+
+/* Sums of a weight go to the numbers in fixed point, or to the pairs. */
 static void
-flush(const clarke_sliced_product *q, size_t sum, const double *part)
+take_sums(void *context, size_t weight)
 {
-  if (q->fixed != NULL) {
-    flush_fixed(q, sum, part);
-    return;
-  }
-  for (size_t i = 0; i < q->a->layout.rows; i++)
-    clarke_rows_add_doubles(q->high + i * q->stride, q->low + i * q->stride, part + i * q->cols, q->cols);
-}
+  const summing *at = context;
+  const clarke_sliced_product *q = at->q;
+  const int unit = (int)(q->a->cut.low + q->b->low + (long)weight);
 
-/* Adds the products of a slice s of few numbers to the sum. */
-static void
-add_few(const clarke_sliced_product *q, size_t s, size_t t, double *part)
-{
-  const clarke_cut_matrix *a = &q->a->cut, *b = q->b;
-  const clarke_sliced_layout *l = &q->a->layout;
-  const size_t block = l->rows * l->inner;
-
-  for (size_t i = 0; i < q->a->n_few[s]; i++) {
-    const size_t e = q->a->few[s][i] - q->first; /* those before it become large */
-    double *to;
-    const double *from;
-
-    if (e >= block)
-      continue;
-    to = part + (l->transposed ? e % a->stride : e / a->stride) * q->cols;
-    from = b->digit + t * b->plane + (l->transposed ? e / a->stride : e % a->stride) * b->stride;
-    clarke_rows_add_multiple(to, q->a->few_digit[s][i], from, q->cols);
-  }
-}
-
-/* C = A B, or added to C, of n inner products from the k-th on. a, b: where the factors begin. */
-static void
-multiply_part(const clarke_sliced_product *q, const double *a, const double *b, size_t k, size_t n, bool add, double *c,
-              size_t c_stride)
-{
-  const clarke_sliced_layout *l = &q->a->layout;
-  const size_t stride = q->a->cut.stride;
-
-  cblas_dgemm(CblasRowMajor, l->transposed ? CblasTrans : CblasNoTrans, CblasNoTrans, (int)l->rows, (int)q->cols, (int)n, 1,
-              a + q->first + k * (l->transposed ? stride : 1), (int)stride, b + k * q->b->stride, (int)q->b->stride,
-              add ? 1 : 0, c, (int)c_stride);
-}
-
-/* Room in the sum for so much more; returns what it holds already. A sum that is full goes to the pairs. */
-static double
-make_room(const clarke_sliced_product *q, size_t sum, double held, double mass, const double *part)
-{
-  if (held + mass <= CLARKE_GRADIENT_MASS)
-    return held;
-  flush(q, sum, part);
-  return 0;
-}
-
-/* Adds the products of slices s and t to the sum, which holds products of a weight's numbers of so much; returns what it
- * holds then. */
-static double
-add_slices(const clarke_sliced_product *q, size_t s, size_t t, double held, double *part)
-{
-  const size_t sum = t + s * OF_WEIGHT;
-  const size_t inner = q->a->layout.inner, reach = q->a->reach[s];
-
-  if (q->a->few[s] != NULL) {
-    held = make_room(q, sum, held, q->a->mass[s], part);
-    if (held == 0)
-      memset(part, 0, q->a->layout.rows * q->cols * sizeof *part);
-    add_few(q, s, t, part);
-    return held + q->a->mass[s];
-  }
-  for (size_t k = 0; k < inner; k += reach) {
-    held = make_room(q, sum, held, q->a->mass[s], part);
-    multiply_part(q, q->a->cut.digit + s * q->a->cut.plane, q->b->digit + t * q->b->plane, k, inner - k < reach ? inner - k : reach,
-                  held > 0, part, q->cols);
-    held += q->a->mass[s];
-  }
-  return held;
+  if (q->fixed != NULL)
+    join_waiting(q, unit, at->part);
+  for (size_t i = 0; i < q->a->layout.rows && q->fixed == NULL; i++)
+    clarke_rows_add_scaled(q->high + i * q->stride, q->low + i * q->stride, ldexp(1, unit), at->part + i * q->cols, q->cols);
 }
 
 /* C = A tail, in parts. */
 static void
 multiply_tail(const clarke_sliced_product *q, double *part)
 {
-  const double *tail = q->b->digit + q->b->slices * q->b->plane;
-  const size_t inner = q->a->layout.inner;
+  const double *tail = clarke_digits_row(q->b, q->b->planes, 0);
+  const clarke_digit_layout *l = &q->a->layout;
+  const size_t stride = l->transposed ? l->rows : l->inner;
 
-  for (size_t k = 0; k < inner; k += CLARKE_GRADIENT_PART) {
-    const size_t n = inner - k < CLARKE_GRADIENT_PART ? inner - k : CLARKE_GRADIENT_PART;
+  for (size_t k = 0; k < l->inner; k += CLARKE_GRADIENT_PART) {
+    const size_t n = l->inner - k < CLARKE_GRADIENT_PART ? l->inner - k : CLARKE_GRADIENT_PART;
 
-    multiply_part(q, q->a->all, tail, k, n, false, k > 0 ? part : q->high, k > 0 ? q->cols : q->stride);
-    for (size_t i = 0; k > 0 && i < q->a->layout.rows; i++)
+    cblas_dgemm(CblasRowMajor, l->transposed ? CblasTrans : CblasNoTrans, CblasNoTrans, (int)l->rows, (int)q->cols, (int)n, 1,
+                q->a->all + q->first + k * (l->transposed ? stride : 1), (int)stride, tail + k * q->b->stride, (int)q->b->stride, 0,
+                k > 0 ? part : q->high, (int)(k > 0 ? q->cols : q->stride));
+    for (size_t i = 0; k > 0 && i < l->rows; i++)
       clarke_rows_add(q->high + i * q->stride, part + i * q->cols, q->cols);
   }
 }
 
-/* The tail's product, then those of slices, the smallest first: all slices of A, and of B. Those of one sum are multiples of one
- * unit. */
+/* The products of slices, the smallest first: all slices of A, and of B. */
+static void
+multiply_slices(const clarke_sliced_product *q, double *part)
+{
+  const clarke_digit_layout *l = &q->a->layout;
+  clarke_digit_matrix a = q->a->cut;
+  summing at = {q, part};
+  const clarke_digit_product sums = {.a = &a, .b = q->b, .rows = l->rows, .cols = q->cols, .inner = l->inner,
+                                     .a_row = q->first / l->inner, .room = CLARKE_GRADIENT_MASS, .sum = part, .take = take_sums,
+                                     .context = &at};
+  const size_t weights = CLARKE_GRADIENT_WEIGHT_SLICE * (a.planes - 1) + CLARKE_GRADIENT_SLICE * q->b->planes;
+
+  a.digit += q->first;
+  for (size_t weight = 0; weight < weights; weight += CLARKE_GRADIENT_SLICE)
+    clarke_digits_multiply(&sums, weight);
+}
+
 void
 clarke_sliced_multiply(const clarke_sliced_product *q, double *part)
 {
   multiply_tail(q, part);
   for (size_t e = 0; q->fixed != NULL && e < q->a->layout.rows * q->cols && !*q->lost; e++)
     *q->lost = !clarke_fixed_add_double(q->fixed, e, q->high[e]);
-  for (size_t i = 0; i < q->a->layout.rows && q->b->slices > 0 && q->fixed == NULL; i++)
+  for (size_t i = 0; i < q->a->layout.rows && q->b->planes > 0 && q->fixed == NULL; i++)
     memset(q->low + i * q->stride, 0, q->cols * sizeof *q->low);
-  for (size_t sum = q->b->slices > 0 ? q->b->slices + OF_WEIGHT * (CLARKE_GRADIENT_WEIGHT_MOST - 1) : 0; sum-- > 0;) {
-    double held = 0;
-
-    for (size_t s = 0; s < q->a->cut.slices && s * OF_WEIGHT <= sum; s++) {
-      const size_t t = sum - s * OF_WEIGHT;
-
-      if (t < q->b->slices && q->a->cut.used[s] && q->b->used[t])
-        held = add_slices(q, s, t, held, part);
-    }
-    if (held > 0)
-      flush(q, sum, part);
-  }
+  if (q->b->planes > 0)
+    multiply_slices(q, part);
   if (q->fixed != NULL)
     end_waiting(q);
 }
@@ -254,7 +200,7 @@ clarke_sliced_tail(int top, size_t slices, double count)
 }
 
 double
-clarke_sliced_norm(const clarke_cut_matrix *m, double count)
+clarke_sliced_norm(const clarke_digit_matrix *m, double count)
 {
-  return sqrt(count) * ldexp(1, m->top - m->bits + 2);
+  return sqrt(count) * ldexp(1, (int)(m->low + m->width * ((long)m->planes - 1)) + 1);
 }

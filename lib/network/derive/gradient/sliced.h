@@ -4,14 +4,15 @@
 #ifndef CLARKE_NETWORK_DERIVE_GRADIENT_SLICED_H
 #define CLARKE_NETWORK_DERIVE_GRADIENT_SLICED_H
 
+#include "exact/digits.h"
 #include "network/derive/gradient/gradient.h"
 
-/* Bits of a slice, and of one of a weight: two of the first. A weight's numbers of a slice whose sizes add up to so many of its
- * units make exact sums of doubles; so many numbers always do. */
+/* Bits of a slice, and of one of a weight: two of the first. A part of a row's numbers of the weight makes exact sums where they have no
+ * more than this mass; so many numbers always do. */
 #define CLARKE_GRADIENT_SLICE 16
 #define CLARKE_GRADIENT_WEIGHT_SLICE (2 * CLARKE_GRADIENT_SLICE)
-#define CLARKE_GRADIENT_MASS ((double)((int64_t)1 << (53 - (CLARKE_GRADIENT_SLICE - 1))))
-#define CLARKE_GRADIENT_SUM ((size_t)1 << (53 - (CLARKE_GRADIENT_SLICE - 1) - (CLARKE_GRADIENT_WEIGHT_SLICE - 1)))
+#define CLARKE_GRADIENT_MASS clarke_digits_room(CLARKE_GRADIENT_SLICE, false)
+#define CLARKE_GRADIENT_SUM ((size_t)1 << (54 - CLARKE_GRADIENT_SLICE - (CLARKE_GRADIENT_WEIGHT_SLICE - 1)))
 /* Slices at most: of pairs, and of numbers in fixed point. */
 #define CLARKE_GRADIENT_MOST 5
 #define CLARKE_GRADIENT_MOST_FIXED 32
@@ -19,32 +20,12 @@
 /* Products of a rounded sum at most: longer ones are made in parts, added one by one. */
 #define CLARKE_GRADIENT_PART ((size_t)192)
 
-/* Pairs in slices: slice s at digit + s * plane, and behind the last the tail. Each pair is at most 2^top; what slices leave is at
- * most 2^(top - slices * bits). */
-typedef struct {
-  double *digit;
-  size_t plane, stride, slices;
-  int top, bits;
-  bool used[CLARKE_GRADIENT_MOST_FIXED]; /* slices that are not all zero */
-} clarke_cut_matrix;
-
-/* How blocks of a weight are stored, rows x inner; transposed: inner x rows. */
-typedef struct {
-  bool transposed;
-  size_t rows, inner;
-} clarke_sliced_layout;
-
-/* A weight, as it is stored, and its slices: as many as it takes, or none where they are not asked for. */
+/* A weight of blocks as they are stored, and its slices: as many as it takes, or none where they are not asked for. */
 typedef struct {
   const double *all;
-  clarke_sliced_layout layout;
-  clarke_cut_matrix cut;
+  clarke_digit_layout layout;
+  clarke_digit_matrix cut;
   bool whole; /* nothing is left of it */
-  size_t reach[CLARKE_GRADIENT_WEIGHT_MOST]; /* of a slice: a row's sums are made in parts of so many products, of which */
-  double mass[CLARKE_GRADIENT_WEIGHT_MOST];  /* none has numbers whose sizes add up to more units than these */
-  size_t *few[CLARKE_GRADIENT_WEIGHT_MOST]; /* of a slice with few numbers, their places, in order; NULL: it has more */
-  double *few_digit[CLARKE_GRADIENT_WEIGHT_MOST]; /* and these numbers: they need not be among the digits */
-  size_t n_few[CLARKE_GRADIENT_WEIGHT_MOST];
 } clarke_sliced_weight;
 
 /* Sums of a product in fixed point that wait: integers in a unit of their own, for each number of C. */
@@ -54,12 +35,13 @@ typedef struct {
   int unit;
 } clarke_sliced_waiting;
 
-/* C = A B, rows x cols by way of `inner`, A a block of the weight. Where there is a `fixed`, C is there, row by row without a stride,
+/* C = A B, rows x cols by way of `inner`, A a block of the weight. B's slices are of pairs, and behind the highest is the tail, what
+ * they leave. Where there is a `fixed`, C is there, row by row without a stride,
  * and `high` holds the tail's product on the way. */
 typedef struct {
   size_t cols;
   const clarke_sliced_weight *a;
-  const clarke_cut_matrix *b;
+  const clarke_digit_matrix *b;
   size_t first; /* where A begins in the weight */
   double *high, *low;
   size_t stride;
@@ -79,22 +61,16 @@ typedef struct {
 
 /* The exponent of a bound of absolute values, far below all others of zeros; false where it is too large or too small to cut. */
 bool clarke_sliced_top(int *top, double largest);
-/* What the numbers of slice s are multiples of. */
-static inline double
-clarke_sliced_unit(const clarke_cut_matrix *m, size_t s)
-{
-  return ldexp(1, m->top + 1 - (int)(s + 1) * m->bits);
-}
-
-/* Room for so many pairs in slices; NULL: there is none. What was there is not freed. */
-double *clarke_sliced_room(clarke_cut_matrix *m, size_t count, size_t slices, int bits);
-/* Cuts n pairs of at most 2^m->top, which are lost, at m->digit + at. m->used grows by the slices that have a number. */
-void clarke_sliced_cut(clarke_cut_matrix *m, size_t at, double *high, double *low, size_t n);
-/* Cuts n numbers in fixed point, of at most 2^m->top, from the from-th on. */
-void clarke_sliced_cut_fixed(clarke_cut_matrix *m, size_t at, const clarke_fixed *v, size_t from, size_t n);
+/* Room for so many pairs of at most 2^top in slices and a tail, which is at most 2^(top - slices * CLARKE_GRADIENT_SLICE); false: there
+ * is none. What was there is not freed. */
+bool clarke_sliced_room(clarke_digit_matrix *m, size_t count, size_t slices, int top);
+/* Cuts n pairs, which are lost, at m->digit + at. Of the planes it is known which have a number. */
+void clarke_sliced_cut(clarke_digit_matrix *m, size_t at, double *high, double *low, size_t n);
+/* Cuts n numbers in fixed point from the from-th on. */
+void clarke_sliced_cut_fixed(clarke_digit_matrix *m, size_t at, const clarke_fixed *v, size_t from, size_t n);
 /* A weight of so many numbers, whole blocks; in slices where these are asked for. *fits is false where it cannot be cut. */
 clarke_status clarke_sliced_weight_make(clarke_sliced_weight *w, bool *fits, const double *all, size_t count,
-                                        clarke_sliced_layout layout, bool slices, clarke_error *err);
+                                        clarke_digit_layout layout, bool slices, clarke_error *err);
 void clarke_sliced_weight_clear(clarke_sliced_weight *w);
 
 /* part: room for rows * cols doubles. */
@@ -108,7 +84,7 @@ double clarke_sliced_additions(size_t slices, size_t inner);
 /* At least the norm of the tails of so many numbers. */
 double clarke_sliced_tail(int top, size_t slices, double count);
 /* At least by how much the norm of the sum of absolute slices and tails of so many numbers exceeds that of the numbers. */
-double clarke_sliced_norm(const clarke_cut_matrix *m, double count);
+double clarke_sliced_norm(const clarke_digit_matrix *m, double count);
 /* What is left of an entry of a weight, at most. */
 double clarke_sliced_weight_rest(const clarke_sliced_weight *w);
 

@@ -109,29 +109,20 @@ move_taps(const clarke_slicing *f, const clarke_slice_product *p, double *to)
     }
 }
 
-/* made += the products of planes a of block b's W and s - a of x. */
+/* made += the products of place s. */
 static void
 add_planes(const clarke_slice_product *p, size_t b, size_t s, size_t width)
 {
   const clarke_dense *d = &p->done;
-  const clarke_cut_weight *w = &p->w;
-  const size_t block = d->grouped ? b : 0, sparse = w->planes - w->dense, planes = p->cut.planes;
-  const size_t to = s < w->planes ? s + 1 : w->planes;
-  size_t from = s + 1 > planes ? s + 1 - planes : 0;
+  const size_t row = d->grouped ? b * d->outer : 0, plane = d->inner * width;
+  clarke_digit_matrix w = p->w.m;
+  const clarke_digit_matrix x = {.digit = p->panel + (p->cut.planes - 1) * plane, .apart = -(ptrdiff_t)plane, .stride = width,
+                                 .planes = p->cut.planes, .width = w.width};
 
-  for (size_t l = w->begin[block]; l < w->begin[block + 1]; l++) {
-    const clarke_listed *e = &w->list[l];
-
-    if (e->plane >= from && e->plane < to)
-      cblas_daxpy((int)width, e->digit, p->panel + ((planes - 1 - s + e->plane) * d->inner + e->column) * width, 1,
-                  p->made + e->row * width, 1);
-  }
-  from = from < sparse ? sparse : from;
-  if (from < to)
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)d->outer, (int)width, (int)((to - from) * d->inner), 1,
-                w->digit + block * d->outer * w->dense * d->inner + (from - sparse) * d->inner,
-                (int)(w->dense * d->inner), p->panel + (planes - 1 - s + from) * d->inner * width, (int)width, 1, p->made,
-                (int)width);
+  w.digit += row * w.stride;
+  clarke_digits_multiply(&(clarke_digit_product){.a = &w, .b = &x, .rows = d->outer, .cols = width, .inner = d->inner, .a_row = row,
+                                                 .room = INFINITY, .sum = p->made},
+                         s * (size_t)w.width);
 }
 
 /* sum += the products of place s. */
@@ -250,7 +241,7 @@ is_zero(const double *v, size_t n)
 static void
 make_digits(clarke_slicing *f, const clarke_slice_product *p, clarke_sliced *y, size_t b, size_t out, size_t width)
 {
-  const size_t places = p->cut.planes > 0 ? p->w.planes + p->cut.planes - 1 : 0;
+  const size_t places = p->cut.planes > 0 ? p->w.m.planes + p->cut.planes - 1 : 0;
   pending q = {.p = p, .y = y, .out = out, .width = width, .entries = p->d->outer * width, .unit = ldexp(1, (int)f->plan->width)};
 
   memset(p->sum, 0, q.entries * sizeof *p->sum);
@@ -261,7 +252,7 @@ make_digits(clarke_slicing *f, const clarke_slice_product *p, clarke_sliced *y, 
   for (size_t s = p->first; s < places || !is_zero(p->sum, q.entries); s++) {
     if (s < places)
       add_place(f, p, b, s, width);
-    if (!hand_on(f, &q, p->w.low + p->cut.cut + p->cut.width * (long)s - y->low)) {
+    if (!hand_on(f, &q, p->w.m.low + p->cut.cut + p->cut.width * (long)s - y->low)) {
       f->lost = true;
       return;
     }

@@ -229,12 +229,12 @@ cut_both(clarke_slicing *f, const clarke_sliced *y, clarke_slice_product *p)
     status = clarke_cut_weight_make(f, &p->done, real, p->d->outer, &p->w);
     if (status != CLARKE_OK)
       return status;
-    cut->width = p->w.width;
+    cut->width = p->w.m.width;
     cut->planes = (size_t)((bits_above(f, p, cut->cut) + cut->width) / cut->width);
   }
-  for (; cut->planes > 0 && p->first < p->w.planes + cut->planes; p->first++) {
-    const double mass = p->first < p->w.planes - p->w.dense ? p->w.of_lists : p->w.mass;
-    const long place = p->w.low + cut->cut + cut->width * (long)p->first - y->low;
+  for (; cut->planes > 0 && p->first < p->w.m.planes + cut->planes; p->first++) {
+    const double mass = p->first < p->w.m.first ? p->w.of_lists : p->w.mass;
+    const long place = p->w.m.low + cut->cut + cut->width * (long)p->first - y->low;
     const double below = ldexp(mass, (int)(place + cut->width - 1)) * (1 + ldexp(1, 1 - (int)cut->width));
 
     if (below > 1)

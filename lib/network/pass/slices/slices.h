@@ -8,6 +8,7 @@
 #ifndef CLARKE_NETWORK_PASS_SLICES_SLICES_H
 #define CLARKE_NETWORK_PASS_SLICES_SLICES_H
 
+#include "exact/digits.h"
 #include "exact/upward.h"
 #include "network/pass/forward.h"
 #include "network/pass/slices/plan.h"
@@ -65,13 +66,6 @@ static inline long
 clarke_slice_grid(long v, long width)
 {
   return v >= 0 ? v / width * width : -((-v + width - 1) / width * width);
-}
-
-/* The nearest integer, of at most 2^51. */
-static inline double
-clarke_nearest_integer(double v)
-{
-  return v + 0x1.8p52 - 0x1.8p52;
 }
 
 /* Room for a value of so many planes and rows, digits not set, no error yet. Where it would have too many, or is too far

@@ -1,8 +1,6 @@
 /* Weights cut into digits: exactly, row by row. */
 #include "network/pass/slices/weight.h"
 
-#include "base/wide.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,13 +48,6 @@ clarke_weight_bits_count(clarke_weight_bits *b, const double *v, size_t n)
     b->below[e + 1] += b->below[e];
 }
 
-/* Do sums with digits of so many bits stay below 2^53, with what is carried from the place below? It is at most 2^(53 - width). */
-static bool
-sums_fit(double mass, long width)
-{
-  return ldexp(mass, (int)width - 1) <= 0x1p53 - ldexp(1, 53 - (int)width);
-}
-
 /* Numbers that have bits below 2^exponent. */
 static size_t
 numbers_below(const clarke_weight_bits *b, long exponent)
@@ -68,19 +59,19 @@ numbers_below(const clarke_weight_bits *b, long exponent)
 
 /* The planes of W where the highest has the unit 2^unit, so many are dense, and digits have width bits. */
 static void
-lay_planes(clarke_cut_weight *w, long unit, long least, size_t dense, long width)
+lay_planes(clarke_digit_matrix *w, long unit, long least, size_t dense, long width)
 {
   const long left = unit - width * (long)(dense - 1) - least;
 
-  w->dense = dense;
   w->width = width;
-  w->planes = dense + (left > 0 ? (size_t)((left + width - 1) / width) : 0);
+  w->first = left > 0 ? (size_t)((left + width - 1) / width) : 0;
+  w->planes = w->first + dense;
   w->low = unit - width * (long)(w->planes - 1);
 }
 
 /* What an entry of the product costs, with digits as wide as sums allow, as a rule. */
 static double
-cost_of(clarke_cut_weight *w, const clarke_weight_bits *b, size_t inner, double sum, long bits, long unit, size_t dense)
+cost_of(clarke_digit_matrix *w, const clarke_weight_bits *b, size_t inner, double sum, long bits, long unit, size_t dense)
 {
   const double n = (double)inner, rows = fmax(1, (double)b->n / n);
   double mass, digits, of_rows;
@@ -90,7 +81,7 @@ cost_of(clarke_cut_weight *w, const clarke_weight_bits *b, size_t inner, double 
     of_rows = (double)numbers_below(b, unit - width * (long)(dense - 1)) / rows;
     mass = ldexp(sum, (int)-unit) + (unit > b->low ? n / 2 : 0);
     mass += ldexp((double)(dense - 1) * n + 4 * of_rows, (int)width - 2);
-    if (sums_fit(mass, width))
+    if (mass <= clarke_digits_room(width, true))
       break;
   }
   if (width < NARROWEST)
@@ -99,7 +90,7 @@ cost_of(clarke_cut_weight *w, const clarke_weight_bits *b, size_t inner, double 
   if (w->planes > CLARKE_PLANES || labs(w->low) > 1000)
     return INFINITY;
   digits = (double)((bits + 1 + width - 1) / width);
-  return digits * ((double)dense * n + LISTED * of_rows * fmin(2, (double)(w->planes - dense))) +
+  return digits * ((double)dense * n + LISTED * of_rows * fmin(2, (double)w->first)) +
          PLACE_WORK * (digits + (double)w->planes);
 }
 
@@ -112,11 +103,11 @@ clarke_cut_weight_choose(clarke_cut_weight *w, const clarke_weight_bits *b, size
 
   for (long unit = least; unit <= most; unit++)
     for (size_t dense = 1; dense <= MOST_DENSE; dense++) {
-      clarke_cut_weight here = {0};
+      clarke_digit_matrix here = {0};
       const double cost = cost_of(&here, b, inner, sum, bits, unit, dense);
 
       if (cost < least_cost)
-        *w = here;
+        w->m = here;
       least_cost = fmin(least_cost, cost);
       if (here.planes <= dense) /* there is nothing below */
         break;
@@ -126,129 +117,75 @@ clarke_cut_weight_choose(clarke_cut_weight *w, const clarke_weight_bits *b, size
 
 /* --- digits ---------------------------------------------------------------------------------- */
 
-/* What is left of entry (block, row, column) under the dense planes, digit by digit; *size grows by theirs. */
-static clarke_status
-list_entry(clarke_slicing *f, clarke_cut_weight *w, clarke_listed at, double left, double *size)
+/* The sizes of the digits of rows, together, of which those whose numbers are equal modulo `apart` make one sum. room: for all rows, and
+ * as many. */
+static void
+find_mass(clarke_cut_weight *w, size_t rows, clarke_digit_layout l, size_t apart, double *room)
 {
-  for (size_t a = w->planes - w->dense; a-- > 0 && left != 0;) {
-    const int low = (int)(w->low + w->width * (long)a);
+  double *of_lists = room + rows;
 
-    if (w->n_listed == w->room) {
-      clarke_listed *grown = realloc(w->list, (2 * w->room + 64) * sizeof *grown);
-
-      if (grown == NULL)
-        return clarke_no_memory(f->err);
-      w->list = grown;
-      w->room = 2 * w->room + 64;
-    }
-    at.plane = a;
-    at.digit = clarke_nearest_integer(ldexp(left, -low));
-    left -= ldexp(at.digit, low);
-    if (at.digit != 0)
-      w->list[w->n_listed++] = at;
-    *size += fabs(at.digit);
-  }
-  return CLARKE_OK;
-}
-
-/* The sizes of the digits, together: exact below 2^53, and never less where it is more. */
-CLARKE_WIDE static double
-cut_plane(double *to, double *left, double unit, double part, size_t n)
-{
-  double size[8] = {0};
-  size_t i = 0;
-
-  for (; i + 8 <= n; i += 8)
-    for (size_t l = 0; l < 8; l++) {
-      to[i + l] = clarke_nearest_integer(left[i + l] * part);
-      left[i + l] -= to[i + l] * unit;
-      size[l] += fabs(to[i + l]);
-    }
-  for (; i < n; i++) {
-    to[i] = clarke_nearest_integer(left[i] * part);
-    left[i] -= to[i] * unit;
-    size[0] += fabs(to[i]);
-  }
-  return ((size[0] + size[1]) + (size[2] + size[3])) + ((size[4] + size[5]) + (size[6] + size[7]));
-}
-
-/* Row r of all blocks', from the highest plane down. left: room for a row; mass, of_lists: grow by the sizes of its digits. */
-static clarke_status
-cut_row(clarke_slicing *f, const clarke_dense *d, clarke_cut_weight *w, const double *v, double *left, size_t r, double *mass,
-        double *of_lists)
-{
-  const size_t first = d->transposed ? r / d->outer * d->outer * d->inner + r % d->outer : r * d->inner;
-  const size_t stride = d->transposed ? d->outer : 1;
-  double size = 0;
-  clarke_status status = CLARKE_OK;
-
-  for (size_t i = 0; i < d->inner; i++)
-    left[i] = v[first + i * stride];
-  for (size_t a = w->dense; a-- > 0;) {
-    const int low = (int)(w->low + w->width * (long)(w->planes - w->dense + a));
-
-    *mass += cut_plane(w->digit + (r * w->dense + a) * d->inner, left, ldexp(1, low), ldexp(1, -low), d->inner);
-  }
-  for (size_t i = 0; i < d->inner && w->dense < w->planes && status == CLARKE_OK; i++)
-    if (left[i] != 0)
-      status = list_entry(f, w, (clarke_listed){.row = r % d->outer, .column = i}, left[i], &size);
-  *mass += size;
-  *of_lists += size;
-  return status;
-}
-
-/* All rows. room: for one; mass: for blocks * apart sums, and as many of lists'. */
-static clarke_status
-cut_rows(clarke_slicing *f, const clarke_dense *d, const double *real, size_t apart, clarke_cut_weight *w, double *room,
-         double *mass)
-{
-  const size_t blocks = d->grouped ? d->blocks : 1, sums = blocks * apart;
-  clarke_status status = CLARKE_OK;
-
-  w->n_listed = 0;
   w->mass = w->of_lists = 0;
-  memset(mass, 0, 2 * sums * sizeof *mass);
-  for (size_t r = 0; r < blocks * d->outer && status == CLARKE_OK; r++) {
-    const size_t sum = r / d->outer * apart + r % d->outer % apart;
+  memset(room, 0, 2 * rows * sizeof *room);
+  for (size_t s = 0; s < w->m.planes; s++)
+    clarke_digits_measure(s < w->m.first ? of_lists : room, &w->m, s, rows, l.inner, l.inner);
+  for (size_t r = 0; r < rows; r++)
+    room[r] += of_lists[r];
+  for (size_t r = 0; r < rows; r++)
+    if (r % l.rows >= apart) {
+      room[r - r % l.rows + r % l.rows % apart] += room[r];
+      of_lists[r - r % l.rows + r % l.rows % apart] += of_lists[r];
+    }
+  for (size_t r = 0; r < rows; r++)
+    if (r % l.rows < apart) {
+      w->mass = fmax(w->mass, room[r]);
+      w->of_lists = fmax(w->of_lists, of_lists[r]);
+    }
+}
 
-    status = cut_row(f, d, w, real, room, r, &mass[sum], &mass[sums + sum]);
-    w->begin[r / d->outer + 1] = w->n_listed;
-  }
-  for (size_t s = 0; s < sums; s++) {
-    w->mass = fmax(w->mass, mass[s]);
-    w->of_lists = fmax(w->of_lists, mass[sums + s]);
-  }
-  return status;
+/* Digits of what was chosen, anew. */
+static clarke_status
+cut(clarke_slicing *f, clarke_cut_weight *w, const double *real, clarke_digit_layout l, size_t blocks, size_t apart, double *room)
+{
+  bool whole;
+  clarke_status status;
+
+  clarke_digits_clear(&w->m);
+  w->m.apart = (ptrdiff_t)l.inner;
+  w->m.stride = (w->m.planes - w->m.first) * l.inner;
+  status = clarke_digits_cut(&w->m, &whole, real, l, blocks, w->m.planes - w->m.first, f->err);
+  if (status != CLARKE_OK)
+    return status;
+  f->lost = f->lost || !whole;
+  for (size_t s = 0; s < w->m.planes; s++)
+    w->m.plane[s].reach = l.inner;
+  find_mass(w, blocks * l.rows, l, apart, room);
+  return CLARKE_OK;
 }
 
 clarke_status
 clarke_cut_weight_make(clarke_slicing *f, const clarke_dense *d, const double *real, size_t apart, clarke_cut_weight *w)
 {
   const size_t blocks = d->grouped ? d->blocks : 1;
-  double *room = malloc((d->inner + 1) * sizeof *room), *mass = malloc((2 * blocks * apart + 1) * sizeof *mass);
-  clarke_status status;
+  const clarke_digit_layout layout = {d->transposed, d->outer, d->inner};
+  double *room = malloc((2 * blocks * d->outer + 1) * sizeof *room);
+  clarke_status status = room != NULL ? cut(f, w, real, layout, blocks, apart, room) : clarke_no_memory(f->err);
 
-  w->digit = malloc((w->dense * blocks * d->outer * d->inner + 1) * sizeof *w->digit);
-  w->begin = calloc(blocks + 1, sizeof *w->begin);
-  status = room != NULL && mass != NULL && w->digit != NULL && w->begin != NULL ? CLARKE_OK : clarke_no_memory(f->err);
-  if (status == CLARKE_OK)
-    status = cut_rows(f, d, real, apart, w, room, mass);
-  while (status == CLARKE_OK && !sums_fit(w->mass, w->width)) {
-    const long unit = w->low + w->width * (long)(w->planes - 1);
+  while (status == CLARKE_OK && w->mass > clarke_digits_room(w->m.width, true)) {
+    const long unit = w->m.low + w->m.width * (long)(w->m.planes - 1), width = w->m.width - 1;
+    clarke_digit_matrix next = {0};
 
-    lay_planes(w, unit, w->low, w->dense, w->width - 1);
-    f->lost = w->width < NARROWEST || w->planes > CLARKE_PLANES || labs(w->low) > 1000;
-    status = f->lost ? CLARKE_EINPUT : cut_rows(f, d, real, apart, w, room, mass);
+    lay_planes(&next, unit, w->m.low, w->m.planes - w->m.first, width);
+    clarke_digits_clear(&w->m);
+    w->m = next;
+    f->lost = width < NARROWEST || next.planes > CLARKE_PLANES || labs(next.low) > 1000;
+    status = f->lost ? CLARKE_EINPUT : cut(f, w, real, layout, blocks, apart, room);
   }
   free(room);
-  free(mass);
   return status;
 }
 
 void
 clarke_cut_weight_clear(clarke_cut_weight *w)
 {
-  free(w->digit);
-  free(w->list);
-  free(w->begin);
+  clarke_digits_clear(&w->m);
 }

@@ -2,6 +2,7 @@
 #ifndef CLARKE_NETWORK_PASS_SLICES_WEIGHT_H
 #define CLARKE_NETWORK_PASS_SLICES_WEIGHT_H
 
+#include "exact/digits.h"
 #include "network/pass/slices/slices.h"
 
 /* Exponents of the bits of doubles, from that of the least on. */
@@ -13,21 +14,11 @@ typedef struct {
   long low, high;
 } clarke_weight_bits;
 
-/* An entry of a plane of W that is a list. */
+/* W's rows in digits: integers of width bits but for the highest plane's, which may have more. Its highest planes are side by side,
+ * row by row; the lower ones are lists. */
 typedef struct {
-  size_t plane, row, column;
-  double digit;
-} clarke_listed;
-
-/* W in digits, plane a in units of 2^(low + width a): integers of width bits but for the highest plane's, which may have more. Its
- * highest planes side by side, block by block outer x (dense * inner); the entries of the lower. */
-typedef struct {
-  size_t planes, dense;
-  long low, width;
-  double *digit;
-  clarke_listed *list;
-  size_t n_listed, room, *begin; /* begin[b]: where a block's are; one more at the end */
-  double mass, of_lists;         /* the sizes of all digits of a row, together, at most; and of its lists' */
+  clarke_digit_matrix m;
+  double mass, of_lists; /* the sizes of all digits of a row, together, at most; and of its lists' */
 } clarke_cut_weight;
 
 void clarke_weight_bits_count(clarke_weight_bits *b, const double *v, size_t n);
@@ -35,8 +26,8 @@ void clarke_weight_bits_count(clarke_weight_bits *b, const double *v, size_t n);
  * in multiplications; infinity: it cannot be cut. */
 double clarke_cut_weight_choose(clarke_cut_weight *w, const clarke_weight_bits *b, size_t inner, double sum, long bits);
 /* The digits of W, as was chosen; real: its numbers, as d has them, or as many in another order. Sums of products with digits of
- * w->width bits, a row's or those of all rows whose numbers are equal modulo `apart`, are exact: width grows less where they would
- * not be. Where none is little enough f->lost is set. */
+ * w->m.width bits, a row's or those of all rows whose numbers are equal modulo `apart`, are exact: width becomes less where they
+ * would not be. Where none is little enough f->lost is set. */
 clarke_status clarke_cut_weight_make(clarke_slicing *f, const clarke_dense *d, const double *real, size_t apart,
                                      clarke_cut_weight *w);
 void clarke_cut_weight_clear(clarke_cut_weight *w);
