@@ -200,6 +200,9 @@ static void unknown_model(parts *p) { put_int(&p->model, 1000, 1); }
 static void unknown_node(parts *p) { put_int(&p->node, 11, 1); }
 static void unknown_unread(parts *p) { put_bytes(&p->graph, 13, "\x28\x01", 2); }
 static void cut_unread(parts *p) { put_bytes(&p->graph, 13, "\x0a\x7fq", 3); }
+static void cut_packed(parts *p) { put_bytes(&p->tensor, 1, "\x80", 1); }
+static void cut_other_packed(parts *p) { put_bytes(&p->tensor, 7, "\x80", 1); }
+static void cut_ints(parts *p) { put_bytes(&p->attribute, 8, "\1\x80", 2); }
 static void group(parts *p) { put_text(&p->model, "\x1b\x1c"); }
 static void long_varint(parts *p) { put(&p->model, "\x28\x81\x00", 3); }
 static void wide_varint(parts *p) { put(&p->model, "\x28\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 11); }
@@ -271,6 +274,9 @@ static const struct {
   { unknown_node, "NodeProto with a field 11" },
   { unknown_unread, "ValueInfoProto with a field 5" },
   { cut_unread, "cut off" },
+  { cut_packed, "cut off" },
+  { cut_other_packed, "cut off" },
+  { cut_ints, "cut off" },
   { group, "no protocol buffer" },
   { long_varint, "in more bytes than it takes" },
   { wide_varint, "more than 64 bits" },
@@ -486,6 +492,39 @@ START_TEST(refused_members)
 }
 END_TEST
 
+/* Each flag but the one that says that names are UTF-8. */
+START_TEST(flagged_members)
+{
+  char said[4096];
+
+  for (int bit = 0; bit < 16; bit++) {
+    member m = member_of("x.npy", batch());
+    parts p = sound();
+
+    m.flags = 1u << bit;
+    if (bit == 11)
+      ck_assert_int_eq(show(join(&p), archive_of(&m, 1), said, sizeof said), 0);
+    else
+      refused(join(&p), archive_of(&m, 1), "is compressed, encrypted or no .npy");
+  }
+}
+END_TEST
+
+/* What the directory says of a member besides: what is needed to read it, more bytes, a comment, another disk. */
+START_TEST(directories_that_say_more)
+{
+  static const struct {
+    size_t at;
+    unsigned char is;
+  } bytes_of[] = { { 6, 46 }, { 30, 1 }, { 31, 1 }, { 32, 1 }, { 33, 1 }, { 34, 1 }, { 35, 1 } };
+  parts p = sound();
+  bytes b = one_member("x.npy", batch());
+
+  b.data[b.size - 22 - 51 + bytes_of[_i].at] = bytes_of[_i].is;
+  refused(join(&p), b, "the archive's directory is broken");
+}
+END_TEST
+
 START_TEST(arrays)
 {
   static const struct {
@@ -528,6 +567,8 @@ main(void)
   tcase_add_test(t, two_archives);
   tcase_add_test(t, loose_archives);
   tcase_add_test(t, refused_members);
+  tcase_add_test(t, flagged_members);
+  tcase_add_loop_test(t, directories_that_say_more, 0, 7);
   tcase_add_loop_test(t, arrays, 0, 9);
   failed = run_tests();
   rmdir(folder);

@@ -348,6 +348,25 @@ START_TEST(broken_inputs_do_no_harm)
 }
 END_TEST
 
+/* What was wrong on the command line stays wrong, whatever comes behind it. */
+START_TEST(wrong_words_stay_wrong)
+{
+  static const char *const wrong[][2] = {{"--unknown", "--threads"}, {DATA "/lemma2.proof", "--threads"}, {"--threads=0", "--threads"}};
+  char said[SAID];
+  int ends[2];
+
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    pid_t child = fork_heard(ends);
+    if (child == 0) {
+      execl(CLARKE_CHECK, "clarke-check", DATA "/lemma2.proof", wrong[i][0], wrong[i][1], "2", "--data", DATA, (char *)NULL);
+      _exit(99);
+    }
+    ck_assert_int_eq(heard(child, ends, wrong[i][0], said, sizeof said), 2);
+    ck_assert_msg(strstr(said, "Usage: ") != NULL, "%s: %s", wrong[i][0], said);
+  }
+}
+END_TEST
+
 START_TEST(options_are_gnu)
 {
   char said[SAID];
@@ -379,5 +398,6 @@ main(void)
   tcase_add_test(t, sealed_nonsense_does_no_harm);
   tcase_add_test(t, broken_inputs_do_no_harm);
   tcase_add_test(t, options_are_gnu);
+  tcase_add_test(t, wrong_words_stay_wrong);
   return run_tests();
 }
