@@ -22,7 +22,7 @@ def lemma2(*options):
 
 
 # Commands; how many cases fail, and how many are errors.
-ASKED = [(lemma2(), 1, 0), (lemma2("--timeout", "0"), 1, 0), (lemma2("--fail-on", "touched"), 2, 0), (lemma2("--exit-zero"), 1, 0),
+ASKED = [(lemma2(), 1, 0), (["audit", f"{AUDIT}/lenet-q6.onnx", "--batch", f"{AUDIT}/images-pair.npz"], 1, 0), (lemma2("--timeout", "0"), 1, 0), (lemma2("--fail-on", "touched"), 2, 0), (lemma2("--exit-zero"), 1, 0),
          (["audit", f"{AUDIT}/none.onnx", "--batch", f"{AUDIT}/lemma2.npz"], 0, 1), (["audit", f"{RUNS}/small"], 0, 0),
          (["audit", f"{RUNS}/parted"], 1, 0), (["certify", f"{RUNS}/words"], 0, 0), (["certify", f"{RUNS}/small-light"], 1, 0),
          (["derive", "<a b='\"&>.prog", "--at", "t=0", "--fail-on", "in-clarke"], 1, 0)]

@@ -120,13 +120,15 @@ def by_formula(draw):
         layers = [("Conv", draw.choice((1, 2, 3)), draw.choice((1, 2)), draw.choice((0, 1)) if number else 1) for _ in range(2)]
         layers = [(op, max(k, 2 * pad), s, pad) for op, k, s, pad in layers]
         count = height * width * (1 if len(shape) == 2 else shape[2] if last else shape[0])
-        x = [[draw.choice((0, 0, 0, 0.25, 1)) for _ in range(count)], [0.0] * count, [0.25] * count]
+        each = width * (shape[2] if last else 1)  # entries of a row; of each sample the lower half is 0
+        x = [[draw.choice((0, 0.25, 1)) if e // each % height < height // 2 else 0.0 for e in range(count)], [0.0] * count, [0.25] * count]
         model = write(".", f"{number}.onnx", layers_net(shape, layers, last))
         batch = write(".", f"{number}.npy", npy((3, *shape), sum(x, [])))
         answer = audit(model, batch, "--loss", "sum", "--touched")
         pictures = answer["pictures"]
         expect((pictures["axes"], pictures["height"], pictures["width"], pictures["shrunk"]) == (axes, height, width, 1), pictures["axes"])
-        check_dots(pictures, shape, last, x)
+        expect([s["sample"] for s in pictures["samples"]] == [0, 1], f"{shape}: {len(pictures['samples'])} samples")
+        check_dots(pictures, last, x)
         names = {layer["name"]: i + 1 for i, layer in enumerate(answer["layers"])}
         for w in pictures["windows"]:
             upto = layers[:names[w["layer"]]]
@@ -139,7 +141,7 @@ def by_formula(draw):
     expect(checked > 100, checked)
 
 
-def check_dots(pictures, shape, last, x):
+def check_dots(pictures, last, x):
     """As the numbers are: black the least, white the largest."""
     channels = pictures["channels"]
     for sample in pictures["samples"]:
@@ -235,16 +237,31 @@ def check_separator(answer, name):
         expect(f"\t{largest[1]}"[:300] in text, f"{name}: {largest}")
 
 
+def turned_on(path):
+    """The touches that the proof's tree branches on, and those that take their sides with them: numbers in the order of --touched."""
+    with open(path) as f:
+        lines_of = [line.split() for line in f]
+    branched = {words[1] for words in lines_of if words[0] == "branch"}
+    return branched | {k for words in lines_of if words[0] == "parallel" and words[1] in branched for k in words[2:]}
+
+
 def separators():
-    for model, batch, loss in (("lenet-q6", "images-pair", "ce"), ("lemma2", "lemma2", "sum"), ("two-windows", "two-windows", None)):
-        answer = audit(f"{CASES}/{model}.onnx", f"{CASES}/{batch}.npz", "--proof", "p", *(["--loss", loss] if loss else []))
-        if answer["verdict"] == "not-in-clarke":
-            expect({p["name"]: p["entries"] for p in answer["separator"]["parameters"]} == of_proof("p"), f"{model}: {answer['separator']}")
-            check_separator(answer, model)
-        else:
-            expect("separator" not in answer, model)
-        if "windows" in answer.get("pictures", {}):
-            check_page(answer)
+    parallel = 0
+    for model, batch, loss in (("lenet-q6", "images-pair", "ce"), ("lemma2", "lemma2", "sum"), ("opposite-images", "opposite-images", "mse"),
+                               ("zero-gamma", "zero-gamma", "sum"), ("lenet-overlap-q6", "images-384", "ce"), ("digits-pruned", "digits-inverted", "ce")):
+        answer = audit(f"{CASES}/{model}.onnx", f"{CASES}/{batch}.npz", "--proof", "p", "--loss", loss, "--touched")
+        expect(answer["verdict"] == "not-in-clarke", f"{model}: {answer['verdict']}")
+        expect({p["name"]: p["entries"] for p in answer["separator"]["parameters"]} == of_proof("p"), f"{model}: {answer['separator']}")
+        check_separator(answer, model)
+        if "windows" not in answer["pictures"]:
+            continue
+        kinks = {(t["layer"], t["neuron"], t["sample"]): str(k) for k, t in enumerate(answer["touched_kinks"])}
+        windows, turning = answer["pictures"]["windows"], turned_on("p")
+        expect({kinks[w["layer"], w["neuron"], w["sample"]] for w in windows if w["decides"]} == turning, f"{model}: {turning}")
+        expect([w["decides"] for w in windows] == sorted((w["decides"] for w in windows), reverse=True), f"{model}: those that decide come first")
+        parallel += open("p").read().count("\nparallel ")
+        check_page(answer)
+    expect(parallel > 0, "no touches that take one side together")
     # every shape, from a stranger
     answer, draw = audit(f"{CASES}/lemma2.onnx", f"{CASES}/lemma2.npz", "--loss", "sum"), random.Random(4)
     for shape in ((), (1,), (40,), (7, 9), (300, 200), (3, 2, 5), (6, 4, 3, 3), (2, 2, 2, 3, 4), (1, 1, 200, 100)):
