@@ -1,5 +1,5 @@
 """Is every part of docs/proof-format.md that is cited there? Parts are cited by their names: docs/proof-format.md, "Programs". A name is a
-heading's, or what a paragraph begins with in bold; no two headings have one name.
+heading's, or what a paragraph begins with in bold; no two headings have one name, and no section is longer than two pages.
 
     python3 tests/docs/cited.py ROOT
 """
@@ -10,6 +10,7 @@ from pathlib import Path
 
 CITED = re.compile(r'proof-format\.md\)?,\s(?:[ *#]*)(?:"([^"]+)"|(section \d))')
 LINKED = re.compile(r"proof-format\.md#([\w-]+)")
+MOST = 90  # lines of a section: two pages
 FILES = {".c", ".h", ".py", ".md", ".1"}
 
 
@@ -24,6 +25,8 @@ def complaints(page, texts):
     anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
     found = [f"docs/proof-format.md: two headings {heading}" for heading in set(headings) if headings.count(heading) > 1]
     found += [f"docs/proof-format.md: {heading} has a number" for heading in headings if re.match(r"\d", heading)]
+    parts = re.split(r"^#+ (.+)$", page, flags=re.M)
+    found += [f"docs/proof-format.md: {heading} is longer than two pages" for heading, part in zip(parts[1::2], parts[2::2]) if part.count("\n") > MOST]
     for path, text in texts.items():
         for name, section in CITED.findall(text):
             name = re.sub(r"\s+(?:[*#] )?", " ", name)
@@ -39,7 +42,7 @@ def planted():
     good = 'docs/proof-format.md, "Programs"; proof-format.md),\n * "Forks"; proof-format.md#programs'
     wrong = ['proof-format.md, "Program"', "proof-format.md, section 3", "proof-format.md#3-programs"]
     missed = [text for text in wrong if len(complaints(page, {"x": text})) != 1]
-    missed += [page + text for text in ("## Programs\n", "## 2. Other\n") if len(complaints(page + text, {})) != 1]
+    missed += [page + text for text in ("## Programs\n", "## 2. Other\n", "## Long\n" + 99 * "word\n") if len(complaints(page + text, {})) != 1]
     return missed if not complaints(page, {"x": good}) else complaints(page, {"x": good})
 
 

@@ -18,6 +18,7 @@ MOST = 30
 def without_code(text):
     """Of a document its paragraphs: no fenced or indented code, no tables, no headings."""
     text = re.sub(r"```.*?```|<!-- \w.*?<!-- end -->", "", text, flags=re.S)
+    text = re.sub(r"!\[[^]]*\]\([^)]*\)", ". - ", text)  # a picture ends a sentence
     for part in re.split(r"\n\s*\n", text):
         lines = [line for line in part.split("\n") if not line.startswith(("|", "#", "<!--"))]
         if not all(line.startswith("    ") for line in lines):

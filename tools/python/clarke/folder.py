@@ -51,7 +51,7 @@ class Descriptions:
             held = self.held.get(os.path.abspath(path))
             found = held if held is not None and held[0] == text else (text, json.loads(text))
         except FileNotFoundError:
-            raise Refused(path, f"no {RUN} is there to be added to", "record a folder's first step without append") from None
+            raise Refused(path, f"it has no {RUN}", "record a folder's first step without append") from None
         except ValueError as why:
             raise Refused(name, f"cannot be read ({why})", FOLDER) from None
         if found is not held:

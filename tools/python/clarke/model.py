@@ -67,7 +67,7 @@ def said_by(path, sha256):
         with open(path, "rb") as f:
             data = f.read()
         if hashlib.sha256(data).hexdigest() != sha256:
-            raise Refused(path, "not the graph that run.json says", FOLDER)
+            raise Refused(path, "this is not the graph that run.json says", FOLDER)
         graph = onnx.load_from_string(data).graph
         if len(COMPARED) == 4:
             COMPARED.clear()
@@ -81,4 +81,4 @@ def require_same(path, sha256, graph):
     now = said(model_of(graph, "", nodes=False).graph, nodes, [(name, ONNX_TYPE[t.dtype], tuple(t.shape))
                                                                      for name, t in graph.initializers.items()])
     if said_by(path, sha256) != now:
-        raise Refused(path, "the step's graph is another than this one, which the folder's steps have", FOLDER)
+        raise Refused(path, "the step's graph is not that of the folder", FOLDER)
