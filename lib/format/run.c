@@ -64,6 +64,11 @@ clarke_run_description_clear(clarke_run_description *r)
     free(s->trees.name);
     free(s->optimizer.name);
     clarke_run_update_clear(&s->update);
+    for (size_t k = 0; s->more != NULL && k < s->n_more; k++) {
+      free(s->more[k].file.name);
+      clarke_run_update_clear(&s->more[k].update);
+    }
+    free(s->more);
     statistics_clear(s);
     mpq_clear(s->scale);
   }
@@ -208,6 +213,34 @@ read_again(clarke_run_again *again, const json_t *object, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* j NULL: the step has one optimizer at most. */
+static clarke_status
+read_more(clarke_run_step *s, const json_t *j, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  if (j == NULL)
+    return CLARKE_OK;
+  if (!json_is_array(j))
+    return clarke_object_wrong("updates", "a list", err);
+  s->more = calloc(json_array_size(j) + 1, sizeof *s->more);
+  if (s->more == NULL)
+    return clarke_no_memory(err);
+  while (s->n_more < json_array_size(j) && status == CLARKE_OK) {
+    const json_t *one = json_array_get(j, s->n_more);
+    clarke_run_more *to = &s->more[s->n_more++];
+
+    clarke_run_update_init(&to->update);
+    if (!json_is_object(json_object_get(one, "update")))
+      return clarke_object_wrong("updates", "a list of objects with 'update'", err);
+    if (json_object_get(one, "optimizer") != NULL)
+      status = read_file(&to->file, one, "optimizer", true, err);
+    if (status == CLARKE_OK)
+      status = clarke_run_update_read(&to->update, json_object_get(one, "update"), err);
+  }
+  return status;
+}
+
 static clarke_status
 read_step(clarke_run_step *s, const json_t *j, clarke_error *err)
 {
@@ -238,6 +271,8 @@ read_step(clarke_run_step *s, const json_t *j, clarke_error *err)
     status = read_file(&s->optimizer, files, "optimizer", true, err);
   if (status == CLARKE_OK)
     status = clarke_run_update_read(&s->update, json_object_get(j, "update"), err);
+  if (status == CLARKE_OK)
+    status = read_more(s, json_object_get(j, "updates"), err);
   return status == CLARKE_OK ? read_statistics(s, json_object_get(j, "statistics"), err) : status;
 }
 

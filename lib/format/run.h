@@ -31,6 +31,12 @@ typedef enum {
   CLARKE_AGAIN_LOSS   /* all that computes it */
 } clarke_run_again;
 
+/* What another optimizer made of the step, or an average of the parameters. */
+typedef struct {
+  clarke_run_file file; /* name NULL: none */
+  clarke_run_update update;
+} clarke_run_more;
+
 typedef struct {
   size_t step;
   mpq_t scale; /* what the loss was multiplied by, not 0 */
@@ -38,7 +44,9 @@ typedef struct {
   double loss;   /* as a finite number? */
   clarke_run_again again;
   clarke_run_file batch, parameters, gradients, trace, trees, optimizer; /* the last three may be missing */
-  clarke_run_update update; /* what the optimizer made of it */
+  clarke_run_update update; /* what the optimizer made of it; */
+  size_t n_more;
+  clarke_run_more *more;    /* and others, which have the numbers from 1 on, not in order */
   size_t n_statistics;
   clarke_run_statistics *statistics;
 } clarke_run_step;

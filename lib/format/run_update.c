@@ -188,6 +188,7 @@ clarke_run_update_read(clarke_run_update *u, const json_t *j, clarke_error *err)
   clarke_status status;
 
   u->there = j != NULL;
+  u->averages = json_is_true(json_object_get(j, "averages"));
   if (j == NULL)
     return CLARKE_OK;
   if (!json_is_object(j))

@@ -26,6 +26,7 @@ typedef struct {
 
 typedef struct {
   bool there;
+  bool averages; /* no optimizer's: the averaged parameters are in theta's place, those that are averaged in the gradient's */
   char *optimizer, *module;
   char *skipped, *missing; /* why no step was made; why what it made is not kept; or NULL */
   bool scaled, found_inf;  /* a GradScaler's: the step divided the gradients by `scale` itself; or made no step, as it found infinite ones */

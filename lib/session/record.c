@@ -189,12 +189,34 @@ read_gradients(clarke_record *r, clarke_error *err)
   return status;
 }
 
+/* In every step, for steps that were not made are asked about beside it. */
+static clarke_status
+choose_update(clarke_record *r, size_t which, clarke_error *err)
+{
+  if (which > r->step->n_more)
+    return clarke_fail(err, CLARKE_EINPUT, "step %zu has %zu optimizers' steps; the first one has the number 0", r->step->step, r->step->n_more + 1);
+  for (size_t i = 0; which > 0 && i < r->run.n_steps; i++) {
+    clarke_run_step *s = &r->run.step[i];
+
+    if (which <= s->n_more) {
+      const clarke_run_more own = {.file = s->optimizer, .update = s->update};
+
+      s->optimizer = s->more[which - 1].file;
+      s->update = s->more[which - 1].update;
+      s->more[which - 1] = own;
+    }
+  }
+  return CLARKE_OK;
+}
+
 clarke_status
-clarke_record_open_update(clarke_record *r, const char *folder, size_t step, clarke_error *err)
+clarke_record_open_update(clarke_record *r, const char *folder, size_t step, size_t which, clarke_error *err)
 {
   clarke_file bytes[2] = {{0}, {0}};
   clarke_status status = read_run(r, folder, step, err);
 
+  if (status == CLARKE_OK)
+    status = choose_update(r, which, err);
   if (status == CLARKE_OK && r->step->optimizer.name != NULL)
     status = read_tensors(&r->update, &bytes[0], r, &r->step->optimizer, err);
   if (status == CLARKE_OK)
@@ -211,6 +233,16 @@ clarke_record_gradients(clarke_tensors *ts, const clarke_record *r, const clarke
 {
   clarke_file bytes = {0};
   clarke_status status = read_tensors(ts, &bytes, r, &step->gradients, err);
+
+  clarke_file_clear(&bytes);
+  return status;
+}
+
+clarke_status
+clarke_record_update(clarke_tensors *ts, const clarke_record *r, const clarke_run_more *one, clarke_error *err)
+{
+  clarke_file bytes = {0};
+  clarke_status status = one->file.name != NULL ? read_tensors(ts, &bytes, r, &one->file, err) : CLARKE_OK;
 
   clarke_file_clear(&bytes);
   return status;

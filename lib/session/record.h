@@ -68,8 +68,11 @@ char *clarke_record_path(const clarke_record *r, const char *name);
 clarke_status clarke_record_open(clarke_record *r, const char *folder, size_t step, clarke_error *err);
 
 /* Reads run.json, and of a step the gradients, the parameters, and what the optimizer made of them, if that was kept. Where no step was made,
- * or the optimizer was told of such, the gradients may have an entry that is not finite: then r->why says which. */
-clarke_status clarke_record_open_update(clarke_record *r, const char *folder, size_t step, clarke_error *err);
+ * or the optimizer was told of such, the gradients may have an entry that is not finite: then r->why says which. which: of several optimizers'
+ * steps, in the order of run.json; that one changes its place with the step's `update`. */
+clarke_status clarke_record_open_update(clarke_record *r, const char *folder, size_t step, size_t which, clarke_error *err);
+/* What another one of the step's made. */
+clarke_status clarke_record_update(clarke_tensors *ts, const clarke_record *r, const clarke_run_more *one, clarke_error *err);
 
 /* The gradients of another step of an opened record's folder. */
 clarke_status clarke_record_gradients(clarke_tensors *ts, const clarke_record *r, const clarke_run_step *step, clarke_error *err);

@@ -2,6 +2,7 @@
 
 #include "base/stop.h"
 #include "exact/upward.h"
+#include "step/piece.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -95,7 +96,7 @@ ways_of(const clarke_step_finding *f, const clarke_step_question *q, const clark
 
   for (int s = 0; s < CLARKE_N_SLOTS; s++) {
     compared[s] = is_asked(q, t, s);
-    before.slot[s] = t->slot[0][s] != NULL ? t->slot[0][s][i] : 0;
+    before.slot[s] = t->slot[0][s] != NULL ? t->slot[0][s][i] : q->single->start[s];
     after.slot[s] = compared[s] ? t->slot[1][s][i] : 0;
   }
   found = clarke_single_ways(q->single, f->ways, &before, t->gradient[i], &after, compared);
@@ -131,7 +132,7 @@ radius_of(const clarke_number *x)
   return x->exact ? 0 : mag_get_d(arb_radref(x->b));
 }
 
-/* Where theta, then each slot, is before the step: as recorded, or where the rule begins it. */
+/* Where theta, then each slot, is before the step: as recorded, or where the rule begins it (Rprop's size, which may stay there, from 0). */
 static void
 find_start(double start[1 + CLARKE_N_SLOTS], clarke_step_entry *e, const clarke_step_question *q, const clarke_step_tensor *t, size_t i)
 {
@@ -147,7 +148,7 @@ find_start(double start[1 + CLARKE_N_SLOTS], clarke_step_entry *e, const clarke_
   set_double(&e->theta, t->theta[0][i]);
   clarke_rule_begin(e, q->rule, q->hypers);
   for (int s = 0; s < CLARKE_N_SLOTS; s++)
-    if (t->slot[0][s] == NULL)
+    if (t->slot[0][s] == NULL && s != CLARKE_SLOT_SIZE)
       start[1 + s] = clarke_number_double(&e->slot[s]);
 }
 
@@ -307,23 +308,30 @@ distance(const clarke_number *x, double d)
   return most;
 }
 
-/* Does the rule leave theta, or that slot, exactly where it was? It does where the gradient, the decay and m are 0, and v where it is 0 or a
- * sum; and theta where the step size is 0. (psi is not asked about.) */
+/* Does the rule leave theta, or that slot, exactly where it was? It does where the gradient, the decay and m are 0, and v or u where it is 0 or a
+ * sum; and theta where the step size is 0; and ASGD's average where theta is, and it is there already. (psi is not asked about, nor Rprop's size.) */
 static bool
 stays(const double *start, const clarke_step_question *q, const clarke_step_tensor *t, int slot, size_t i)
 {
   const clarke_rule *r = q->rule;
-  const bool decays = start[0] != 0 && mpq_sgn(q->hypers->of[CLARKE_HYPER_DECAY]) != 0;
-  const bool of_gradient = t->gradient[i] == 0 && !(decays && q->hypers->decay == CLARKE_DECAY_COUPLED);
-  const bool slides = r->slot[CLARKE_SLOT_M] && start[1 + CLARKE_SLOT_M] != 0;
+  const clarke_hypers *h = q->hypers;
+  const bool decays = start[0] != 0 && mpq_sgn(h->of[CLARKE_HYPER_DECAY]) != 0, fades = start[0] != 0 && mpq_sgn(h->of[CLARKE_HYPER_LAMBD]) != 0;
+  const bool of_gradient = t->gradient[i] == 0 && !(decays && h->decay == CLARKE_DECAY_COUPLED);
+  const bool slides = r->slot[CLARKE_SLOT_M] && start[1 + CLARKE_SLOT_M] != 0, still = mpq_sgn(h->of[CLARKE_HYPER_STEP]) == 0;
 
-  if (r->slot[CLARKE_SLOT_PSI])
+  if (r->slot[CLARKE_SLOT_PSI] || (slot >= 0 && r->slot[CLARKE_SLOT_SIZE]))
     return false;
-  if (slot == CLARKE_SLOT_V)
-    return of_gradient && (start[1 + CLARKE_SLOT_V] == 0 || !clarke_rule_takes(r, CLARKE_HYPER_SIGMA));
-  if (slot < 0 && mpq_sgn(q->hypers->of[CLARKE_HYPER_STEP]) == 0)
+  if (!clarke_rule_takes(r, CLARKE_HYPER_STEP)) /* an average: of equal numbers */
+    return t->gradient[i] == start[0];
+  if (slot == CLARKE_SLOT_U && r->slot[CLARKE_SLOT_M]) /* Adamax's, of which eps is a part */
+    return false;
+  if (slot == CLARKE_SLOT_V || slot == CLARKE_SLOT_U)
+    return of_gradient && (start[1 + slot] == 0 || !clarke_rule_takes(r, CLARKE_HYPER_SIGMA));
+  if (slot == CLARKE_SLOT_AX && start[1 + slot] != start[0])
+    return false;
+  if (slot != CLARKE_SLOT_M && still && !r->slot[CLARKE_SLOT_SIZE])
     return !slides || strcmp(r->name, "nag") != 0; /* whose m has the step size in it */
-  return of_gradient && !slides && !(slot < 0 && decays);
+  return of_gradient && !slides && !(slot != CLARKE_SLOT_M && (decays || fades));
 }
 
 /* The rule's numbers are enclosed as those of a program in floats that hardly round. */
@@ -379,5 +387,26 @@ clarke_step_product_is(double product, const clarke_hypers *h, size_t k)
   clarke_number_init(&right);
   is = clarke_rule_products(&right, h, k) && is_inside(&right, product) != 0;
   clarke_number_clear(&right);
+  return is;
+}
+
+bool
+clarke_step_average_is(double number, bool eta, const clarke_hypers *h, size_t k)
+{
+  clarke_number right;
+  mpq_t mu;
+  bool is;
+
+  mpq_init(mu);
+  clarke_number_init(&right);
+  clarke_rule_asgd_eta(&right, h, k);
+  if (!eta) {
+    clarke_rule_asgd_mu(mu, h, k);
+    clarke_number_set_q(&right, mu);
+    clarke_piece_share(&right, h, NULL, NULL, &right);
+  }
+  is = is_inside(&right, number) != 0;
+  clarke_number_clear(&right);
+  mpq_clear(mu);
   return is;
 }

@@ -50,5 +50,7 @@ clarke_status clarke_step_distances(double far[1 + CLARKE_N_SLOTS], const clarke
 bool clarke_step_product_follows(const double product[2], const clarke_hypers *h, size_t k);
 /* And is it that of k steps with these settings? */
 bool clarke_step_product_is(double product, const clarke_hypers *h, size_t k);
+/* Is it torch-asgd's eta behind k steps, or its mu? */
+bool clarke_step_average_is(double number, bool eta, const clarke_hypers *h, size_t k);
 
 #endif

@@ -10,9 +10,10 @@
 
 #define CLARKE_STEP_PRECISION 256
 
-/* What an entry has beside its parameter. */
-enum { CLARKE_SLOT_PSI, CLARKE_SLOT_M, CLARKE_SLOT_V, CLARKE_N_SLOTS };
-extern const char *const clarke_slot_names[CLARKE_N_SLOTS]; /* psi, m, v */
+/* What an entry has beside its parameter. u: Adadelta's average of squared steps, Adamax's largest gradient; prev, size: Rprop's gradient before,
+ * and its step; ax: ASGD's average of theta. */
+enum { CLARKE_SLOT_PSI, CLARKE_SLOT_M, CLARKE_SLOT_V, CLARKE_SLOT_U, CLARKE_SLOT_PREV, CLARKE_SLOT_SIZE, CLARKE_SLOT_AX, CLARKE_N_SLOTS };
+extern const char *const clarke_slot_names[CLARKE_N_SLOTS]; /* psi, m, v, u, prev, size, ax */
 
 typedef struct {
   clarke_number theta, slot[CLARKE_N_SLOTS];
@@ -21,7 +22,10 @@ typedef struct {
 typedef enum {
   CLARKE_HYPER_ALPHA, CLARKE_HYPER_BETA, CLARKE_HYPER_STEP, /* the step size: gamma, or eta */
   CLARKE_HYPER_SIGMA, CLARKE_HYPER_MOMENTUM, CLARKE_HYPER_EPS, CLARKE_HYPER_DECAY, CLARKE_HYPER_DAMPENING,
-  CLARKE_HYPER_MOMENTUM_DECAY, CLARKE_N_HYPERS,
+  CLARKE_HYPER_MOMENTUM_DECAY,
+  CLARKE_HYPER_LAMBD, CLARKE_HYPER_T0,                                     /* of torch-asgd, whose power is alpha */
+  CLARKE_HYPER_ETA_MINUS, CLARKE_HYPER_ETA_PLUS, CLARKE_HYPER_SIZE_MIN, CLARKE_HYPER_SIZE_MAX, /* of torch-rprop */
+  CLARKE_N_HYPERS,
 } clarke_hyper;
 const char *clarke_hyper_name(clarke_hyper h); /* "weight-decay" */
 
@@ -58,9 +62,13 @@ struct clarke_rule {
   bool v_is_one;                /* v_0 = 1, else 0 */
   bool needs[CLARKE_N_HYPERS];  /* those that have no default */
   const char *momentum, *sigma, *eps, *weight_decay; /* defaults; NULL: the rule has none */
+  const char *others[CLARKE_N_HYPERS];               /* those of what few rules have */
   bool inside, coupled;         /* of the rule itself */
   clarke_status (*step)(clarke_step_entry *e, const clarke_number *g, const clarke_hypers *h, size_t k, clarke_error *err);
 };
+
+#define CLARKE_N_TORCH_RULES 6
+extern const clarke_rule clarke_torch_rules[CLARKE_N_TORCH_RULES]; /* of rule_torch.c; all of them: clarke_rule_at */
 
 /* NULL: there is none; past the last. */
 const clarke_rule *clarke_rule_find(const char *name);
@@ -71,8 +79,14 @@ clarke_status clarke_rule_check(clarke_hypers *h, const clarke_rule *r, clarke_e
 
 /* Has the rule such a hyperparameter? */
 bool clarke_rule_takes(const clarke_rule *r, clarke_hyper h);
+/* Has its state such a slot (-1: theta)? Where the gradients are preconditioned there is no v. */
+bool clarke_rule_has(const clarke_rule *r, const clarke_hypers *h, int slot);
 /* Is the momentum none of the numbers, but k / (k + 3) in the step behind k steps? */
 bool clarke_rule_grows(const clarke_rule *r, const clarke_hypers *h);
+
+/* torch-asgd's step size and its weight of theta in the average, behind k steps. */
+void clarke_rule_asgd_eta(clarke_number *eta, const clarke_hypers *h, size_t k);
+void clarke_rule_asgd_mu(mpq_t mu, const clarke_hypers *h, size_t k);
 
 void clarke_step_entry_init(clarke_step_entry *e);
 void clarke_step_entry_clear(clarke_step_entry *e);

@@ -96,16 +96,34 @@ divided(const clarke_single *s, double x, double q)
   return stored(s, fit(s, x / fit(s, q)));
 }
 
-/* The nearest, or the other neighbour of the exact root. */
 static double
-root(const clarke_single *s, double x)
+quotient(const clarke_single *s, double x, double y)
+{
+  return stored(s, fit(s, x / y));
+}
+
+static double
+product(const clarke_single *s, double x, double y)
+{
+  return stored(s, fit(s, x * y));
+}
+
+/* The nearest, or the other neighbour of the exact root. number: of the roots that an entry has, 0 or 1 */
+static double
+one_root(const clarke_single *s, double x, int number)
 {
   const double r = fit(s, sqrt(x)), off = fma(r, r, -x);
   const double to = off < 0 ? INFINITY : -INFINITY;
 
-  if (!s->far || off == 0 || s->dtype == CLARKE_BF16 || s->dtype == CLARKE_F16)
+  if ((s->far >> number & 1) == 0 || off == 0 || s->dtype == CLARKE_BF16 || s->dtype == CLARKE_F16)
     return stored(s, r);
   return s->dtype == CLARKE_F32 ? (double)nextafterf((float)r, (float)to) : nextafter(r, to);
+}
+
+static double
+root(const clarke_single *s, double x)
+{
+  return one_root(s, x, 0);
 }
 
 /* Epsilon is cast to the tensor's type. */
@@ -199,6 +217,85 @@ rmsprop(const clarke_single *s, clarke_single_state *e, double g, unsigned way)
     e->theta = addcdiv(s, e->theta, -s->lr, d, below);
 }
 
+static void
+adadelta(const clarke_single *s, clarke_single_state *e, double g, unsigned way)
+{
+  const double d = begin(s, e, g, way);
+  double *const u = &e->slot[CLARKE_SLOT_U], *const v = &e->slot[CLARKE_SLOT_V], by;
+
+  *v = addcmul(s, scaled(s, *v, s->sigma), 1 - s->sigma, d, way);
+  by = product(s, quotient(s, one_root(s, plus_eps(s, *u), 1), one_root(s, plus_eps(s, *v), 0)), d);
+  *u = addcmul(s, scaled(s, *u, s->sigma), 1 - s->sigma, by, way);
+  e->theta = add(s, e->theta, -s->lr, by, way);
+}
+
+static void
+adamax(const clarke_single *s, clarke_single_state *e, double g, unsigned way)
+{
+  const double d = begin(s, e, g, way);
+  double *const m = &e->slot[CLARKE_SLOT_M], *const u = &e->slot[CLARKE_SLOT_U];
+
+  *m = lerp(s, *m, d, 1 - s->momentum, way);
+  *u = fmax(scaled(s, *u, s->sigma), plus_eps(s, fabs(d)));
+  e->theta = addcdiv(s, e->theta, s->scalars[way / CLARKE_WAY_POWERS].step, *m, *u);
+}
+
+/* Torch divides a number by a tensor as it multiplies the number with the tensor's inverse. */
+static void
+radam(const clarke_single *s, clarke_single_state *e, double g, unsigned way)
+{
+  const clarke_single_scalars *of = &s->scalars[way / CLARKE_WAY_POWERS];
+  const double d = begin(s, e, g, way);
+  double by;
+
+  moments(s, e, d, way);
+  by = scaled(s, divided(s, e->slot[CLARKE_SLOT_M], of->rest), s->lr);
+  if (of->rect != 0) {
+    const double inverse = quotient(s, 1, plus_eps(s, root(s, e->slot[CLARKE_SLOT_V])));
+
+    by = scaled(s, product(s, by, scaled(s, inverse, of->root)), of->rect);
+  }
+  e->theta = add(s, e->theta, -1, by, way);
+}
+
+static void
+asgd(const clarke_single *s, clarke_single_state *e, double g, unsigned way)
+{
+  const double d = begin(s, e, g, way);
+  double *const ax = &e->slot[CLARKE_SLOT_AX];
+
+  e->theta = add(s, scaled(s, e->theta, 1 - s->lambd * s->eta), -s->eta, d, way);
+  *ax = s->mu == 1 ? e->theta : add(s, *ax, 1, scaled(s, add(s, e->theta, -1, *ax, way), s->mu), way);
+}
+
+static void
+rprop(const clarke_single *s, clarke_single_state *e, double g, unsigned way)
+{
+  const double d = s->maximize ? -g : g, both = product(s, d, e->slot[CLARKE_SLOT_PREV]);
+  const double minus = stored(s, fit(s, s->eta_minus)), factor = both > 0 ? stored(s, fit(s, s->eta_plus)) : both < 0 ? minus : 1;
+  double *const prev = &e->slot[CLARKE_SLOT_PREV], *const size = &e->slot[CLARKE_SLOT_SIZE];
+
+  *size = fmin(fmax(product(s, *size, factor), stored(s, fit(s, s->size_min))), stored(s, fit(s, s->size_max)));
+  *prev = factor == minus ? 0 : d;
+  e->theta = add_product(s, e->theta, -(double)((*prev > 0) - (*prev < 0)), *size, (way & CLARKE_WAY_ADDCMUL) != 0);
+}
+
+/* An average of parameters, which are in the gradient's place: by lerp; as a sum of two products; in place; or with equal weights, by their number. */
+static void
+ema(const clarke_single *s, clarke_single_state *e, double x, unsigned way)
+{
+  const double share = 1 - s->momentum;
+
+  if (way / CLARKE_WAY_POWERS == 0)
+    e->theta = s->momentum == 0 ? x : lerp(s, e->theta, x, share, way);
+  else if (way / CLARKE_WAY_POWERS == 1)
+    e->theta = stored(s, fit(s, scaled(s, e->theta, s->momentum) + scaled(s, x, share)));
+  else if (way / CLARKE_WAY_POWERS == 2)
+    e->theta = add(s, scaled(s, e->theta, s->momentum), share, x, way);
+  else
+    e->theta = add(s, e->theta, 1, divided(s, add(s, x, -1, e->theta, way), nearbyint(1 / share)), way);
+}
+
 /* Of clarke.INNAprop, DINAdam (tools/python/clarke/optimizers.py): v, and the root of it with epsilon inside. */
 static double
 root_inside(const clarke_single *s, clarke_single_state *e, double d, unsigned way)
@@ -225,12 +322,6 @@ inertial(const clarke_single *s, clarke_single_state *e, double ghat, unsigned w
 
   e->slot[CLARKE_SLOT_PSI] = add(s, scaled(s, before, 1 - share), by, e->theta, way);
   e->theta = add(s, add(s, add(s, e->theta, by, e->theta, way), -share, before, way), -s->lr * s->beta, ghat, way);
-}
-
-static double
-quotient(const clarke_single *s, double x, double y)
-{
-  return stored(s, fit(s, x / y));
 }
 
 static void
@@ -300,6 +391,37 @@ of_nadam(const clarke_single *s, double k, double momentum_decay, unsigned power
                                  .possible = product == more->product[1]};
 }
 
+/* The double nearest to a power, or the other one beside the power. */
+static double
+near_power(double a, double b, bool other)
+{
+  const double below = power(a, b, false), above = power(a, b, true);
+  mpfr_t x, y;
+  double p;
+
+  mpfr_inits2(53, x, y, NULL);
+  mpfr_set_d(x, a, MPFR_RNDN);
+  mpfr_set_d(y, b, MPFR_RNDN);
+  mpfr_pow(x, x, y, MPFR_RNDN);
+  p = mpfr_get_d(x, MPFR_RNDN);
+  mpfr_clears(x, y, NULL);
+  return !other ? p : p == below ? above : below;
+}
+
+static clarke_single_scalars
+of_radam(const clarke_single *s, double k, unsigned powers)
+{
+  static const unsigned others[CLARKE_WAY_POWERS] = {0, 1, 2, 4, 8, 3, 12, 6}; /* which of the four are not the nearest */
+  const unsigned not_near = others[powers];
+  const double second = near_power(s->sigma, k, (not_near & 2) != 0), left = 1 - second, inf = 2 / (1 - s->sigma) - 1;
+  const double t = inf - 2 * k * second / left, square = (t - 4) * (t - 2) * inf / ((inf - 4) * (inf - 2) * t);
+
+  return (clarke_single_scalars){.rest = 1 - near_power(s->momentum, k, (not_near & 1) != 0),
+                                 .root = near_power(left, 0.5, (not_near & 4) != 0),
+                                 .rect = t > 5 ? near_power(square, 0.5, (not_near & 8) != 0) : 0,
+                                 .possible = true};
+}
+
 static bool
 choose(clarke_single *s, const clarke_rule *r)
 {
@@ -308,7 +430,8 @@ choose(clarke_single *s, const clarke_rule *r)
     void (*entry)(const clarke_single *s, clarke_single_state *e, double g, unsigned way);
   } programs[] = {{"torch-sgd", sgd}, {"torch-adam", adam}, {"torch-adamw", adam}, {"torch-nadam", nadam},
                   {"torch-adagrad", adagrad}, {"torch-rmsprop", rmsprop}, {"innaprop", innaprop}, {"innaprop-released", released},
-                  {"dinadam", dinadam}};
+                  {"dinadam", dinadam}, {"torch-adadelta", adadelta}, {"torch-adamax", adamax}, {"torch-radam", radam}, {"torch-asgd", asgd},
+                  {"torch-rprop", rprop}, {"ema", ema}};
 
   for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
     if (strcmp(programs[i].name, r->name) == 0)
@@ -316,30 +439,50 @@ choose(clarke_single *s, const clarke_rule *r)
   return s->entry != NULL;
 }
 
+static clarke_single_scalars
+scalars_of(const clarke_single *s, const clarke_hypers *h, double steps, unsigned p, const clarke_single_more *more)
+{
+  if (s->entry == adam)
+    return of_adam(s, steps, p);
+  if (s->entry == adamax)
+    return (clarke_single_scalars){.step = -(s->lr / (1 - power(s->momentum, steps, p != 0))), .possible = p < 2};
+  if (s->entry == ema) /* no powers, but which of its programs */
+    return (clarke_single_scalars){.possible = p < 4};
+  if (s->entry == radam)
+    return of_radam(s, steps, p);
+  if (s->entry == released)
+    return (clarke_single_scalars){.root = 1 - power(s->sigma, steps, p != 0), .possible = p < 2};
+  if (s->entry == nadam)
+    return of_nadam(s, steps, mpq_get_d(h->of[CLARKE_HYPER_MOMENTUM_DECAY]), p, more);
+  return (clarke_single_scalars){.step = -(s->lr / (1 + (steps - 1) * more->lr_decay)), .possible = p == 0};
+}
+
+/* The hyperparameters as doubles. */
+static void
+take_hypers(clarke_single *s, const clarke_hypers *h)
+{
+  double *const of[CLARKE_N_HYPERS] = {
+    [CLARKE_HYPER_ALPHA] = &s->alpha, [CLARKE_HYPER_BETA] = &s->beta, [CLARKE_HYPER_MOMENTUM] = &s->momentum, [CLARKE_HYPER_SIGMA] = &s->sigma,
+    [CLARKE_HYPER_EPS] = &s->eps, [CLARKE_HYPER_DECAY] = &s->decay, [CLARKE_HYPER_DAMPENING] = &s->dampening, [CLARKE_HYPER_LAMBD] = &s->lambd,
+    [CLARKE_HYPER_ETA_MINUS] = &s->eta_minus, [CLARKE_HYPER_ETA_PLUS] = &s->eta_plus, [CLARKE_HYPER_SIZE_MIN] = &s->size_min,
+    [CLARKE_HYPER_SIZE_MAX] = &s->size_max};
+
+  for (int i = 0; i < CLARKE_N_HYPERS; i++)
+    if (of[i] != NULL)
+      *of[i] = mpq_get_d(h->of[i]);
+}
+
 bool
 clarke_single_make(clarke_single *s, const clarke_rule *r, const clarke_hypers *h, size_t k, clarke_dtype dtype, const clarke_single_more *more)
 {
-  const double steps = (double)k + 1;
-
   *s = (clarke_single){.dtype = dtype, .begins = k == 0, .maximize = more->maximize, .nesterov = h->nesterov, .lr = more->lr,
-                       .alpha = mpq_get_d(h->of[CLARKE_HYPER_ALPHA]), .beta = mpq_get_d(h->of[CLARKE_HYPER_BETA]),
-                       .decoupled = h->decay == CLARKE_DECAY_DECOUPLED, .momentum = mpq_get_d(h->of[CLARKE_HYPER_MOMENTUM]),
-                       .sigma = mpq_get_d(h->of[CLARKE_HYPER_SIGMA]), .eps = mpq_get_d(h->of[CLARKE_HYPER_EPS]),
-                       .decay = mpq_get_d(h->of[CLARKE_HYPER_DECAY]), .dampening = mpq_get_d(h->of[CLARKE_HYPER_DAMPENING])};
+                       .decoupled = h->decay == CLARKE_DECAY_DECOUPLED, .eta = more->eta, .mu = more->mu};
+  take_hypers(s, h);
+  s->start[CLARKE_SLOT_SIZE] = stored(s, fit(s, s->lr));
   if (h->place != (r->inside ? CLARKE_EPS_INSIDE : CLARKE_EPS_OUTSIDE) || h->preconditioned || !choose(s, r))
     return false;
-  for (unsigned p = 0; p < CLARKE_WAY_POWERS; p++) {
-    clarke_single_scalars *of = &s->scalars[p];
-
-    if (s->entry == adam)
-      *of = of_adam(s, steps, p);
-    else if (s->entry == released)
-      *of = (clarke_single_scalars){.root = 1 - power(s->sigma, steps, p != 0), .possible = p < 2};
-    else if (s->entry == nadam)
-      *of = of_nadam(s, steps, mpq_get_d(h->of[CLARKE_HYPER_MOMENTUM_DECAY]), p, more);
-    else
-      *of = (clarke_single_scalars){.step = -(s->lr / (1 + (steps - 1) * more->lr_decay)), .possible = p == 0};
-  }
+  for (unsigned p = 0; p < CLARKE_WAY_POWERS; p++)
+    s->scalars[p] = scalars_of(s, h, (double)k + 1, p, more);
   return true;
 }
 
@@ -377,9 +520,10 @@ uint64_t
 clarke_single_ways(const clarke_single *s, uint64_t ways, const clarke_single_state *before, double g, const clarke_single_state *after,
                    const bool compared[CLARKE_N_SLOTS])
 {
-  const uint64_t found = ways_of(s, ways, before, g, after, compared);
   clarke_single far = *s;
+  uint64_t found = 0;
 
-  far.far = true;
-  return found != 0 ? found : ways_of(&far, ways, before, g, after, compared);
+  for (far.far = 0; found == 0 && far.far < (s->entry == adadelta ? 4 : 2); far.far++)
+    found = ways_of(&far, ways, before, g, after, compared);
+  return found;
 }

@@ -12,7 +12,8 @@
 
 #include <stdint.h>
 
-/* Bits of a way's number: is lerp fused, addcmul, add with a factor; and which neighbour is each of three powers? */
+/* Bits of a way's number: is lerp fused, addcmul, add with a factor; and which neighbour is each of three powers? (RAdam has four: of its sixteen
+ * choices the eight that are likeliest, where two at most are not the nearest.) */
 enum { CLARKE_WAY_LERP = 1, CLARKE_WAY_ADDCMUL = 2, CLARKE_WAY_ADD = 4, CLARKE_WAY_POWERS = 8, CLARKE_N_WAYS = 64 };
 
 typedef struct {
@@ -22,6 +23,7 @@ typedef struct {
 /* What all entries of a tensor share, in one choice of the powers. */
 typedef struct {
   double step, root, of_m, of_g; /* the factor of the step; what the root is divided by; NAdam's factors */
+  double rest, rect;             /* RAdam's 1 - momentum^k, and its factor; 0: rho_t is not above 5 */
   bool possible;
 } clarke_single_scalars;
 
@@ -29,15 +31,18 @@ typedef struct clarke_single clarke_single;
 struct clarke_single {
   clarke_dtype dtype;
   bool begins; /* SGD has no m yet, INNAprop no psi */
-  bool maximize, decoupled, nesterov, far; /* far: roots are rounded away from the nearest */
-  double lr, alpha, beta, momentum, sigma, eps, decay, dampening;
+  bool maximize, decoupled, nesterov;
+  unsigned far; /* bits: is the first root of an entry rounded away from the nearest; the second one, which Adadelta has? */
+  double lr, alpha, beta, momentum, sigma, eps, decay, dampening, lambd, eta_minus, eta_plus, size_min, size_max;
+  double eta, mu; /* of ASGD, as its state has them */
+  double start[CLARKE_N_SLOTS]; /* of a slot that is not there before the step */
   clarke_single_scalars scalars[CLARKE_WAY_POWERS];
   void (*entry)(const clarke_single *s, clarke_single_state *e, double g, unsigned way);
 };
 
-/* lr_decay of Adagrad, the products of mu of NAdam before and after the step (kept in float32 or float64). */
+/* lr_decay of Adagrad, the products of mu of NAdam before and after the step (kept in float32 or float64), ASGD's eta and mu before. */
 typedef struct {
-  double lr, lr_decay, product[2];
+  double lr, lr_decay, product[2], eta, mu;
   bool product_float32, maximize;
 } clarke_single_more;
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-OPTION = re.compile(r"--[a-z][a-z-]*")
+OPTION = re.compile(r"--[a-z][a-z0-9-]*")
 OF_ALL = {"--help", "--usage", "--version", "--limit"}  # README.md names them once
 LONG = {"--output"}  # -o there
 OF_CI = {"--sarif", "--junit", "--html", "--fail-on", "--baseline", "--exit-zero", "--quiet"}  # of three commands; README.md names them once
@@ -21,7 +21,7 @@ def main(clarke, root):
         if command == "check":
             continue
         said = subprocess.run([clarke, command, "--help"], capture_output=True, text=True, check=True).stdout
-        options = set(re.findall(r"^ +(?:-., )?(--[a-z][a-z-]*)", said, re.M))
+        options = set(re.findall(r"^ +(?:-., )?(--[a-z][a-z0-9-]*)", said, re.M))
         lines = " ".join(re.findall(rf"^clarke {command} .*(?:\n  .*)*", readme, re.M))
         if not options or not lines:
             wrong.append(f"{command}: no options, or no line in README.md")

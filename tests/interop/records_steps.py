@@ -18,6 +18,7 @@ import tempfile
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.optim import swa_utils as swa
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "python"))
@@ -36,8 +37,13 @@ OPTIMIZERS = [
     (O.SGD, {"lr": 0.1, "momentum": 0.9, "dampening": 0.3, "maximize": True}), (O.Adam, {"lr": 0.01}), (O.Adam, {"lr": 0.01, "eps": 0.0013}),
     (O.Adam, {"lr": 0.01, "weight_decay": 0.1, "betas": (0.4, 0.9)}), (O.AdamW, {"lr": 0.01}), (O.NAdam, {"lr": 0.01}),
     (O.NAdam, {"lr": 0.01, "weight_decay": 0.01, "decoupled_weight_decay": True}), (O.Adagrad, {"lr": 0.1, "lr_decay": 0.1}),
-    (O.RMSprop, {"lr": 0.01}), (O.RMSprop, {"lr": 0.01, "momentum": 0.9, "weight_decay": 0.1})]
-NO_FUSED = O.NAdam, O.RMSprop
+    (O.RMSprop, {"lr": 0.01}), (O.RMSprop, {"lr": 0.01, "momentum": 0.9, "weight_decay": 0.1}),
+    (O.Adadelta, {"lr": 0.5}), (O.Adadelta, {"rho": 0.6, "eps": 1e-4, "weight_decay": 0.1, "maximize": True}), (O.Adamax, {"lr": 0.01}),
+    (O.Adamax, {"lr": 0.01, "betas": (0.4, 0.5), "weight_decay": 0.1, "maximize": True}), (O.RAdam, {"lr": 0.01}),
+    (O.RAdam, {"lr": 0.01, "betas": (0.8, 0.97), "weight_decay": 0.1}), (O.RAdam, {"lr": 0.01, "weight_decay": 0.1, "decoupled_weight_decay": True}),
+    (O.ASGD, {"lr": 0.1}), (O.ASGD, {"lr": 0.1, "lambd": 0.1, "alpha": 0.5, "t0": 1.0, "weight_decay": 0.1, "maximize": True}),
+    (O.Rprop, {"lr": 0.01}), (O.Rprop, {"lr": 0.01, "etas": (0.4, 3.0), "step_sizes": (0.005, 0.05), "maximize": True})]
+FUSED = O.SGD, O.Adam, O.AdamW, O.Adagrad
 
 
 def network(kind=torch.float32):
@@ -76,18 +82,20 @@ def prove(run, step):
 def programs(folder):
     """Each optimizer by each of its programs."""
     for i, (make, settings) in enumerate(OPTIMIZERS):
+        steps = 8 if make is O.RAdam else 3  # from the sixth step on it is rectified
+        asked = range(3) if steps == 3 else (0, 5, 7)
         for kind in (torch.float64, torch.float32, torch.bfloat16):
             run = os.path.join(folder, f"single-{i}-{kind}")
-            train(run, make, settings | {"foreach": False}, kind)
-            for k in range(3):
+            train(run, make, settings | {"foreach": False}, kind, steps)
+            for k in asked:
                 said = ask(run, k)
                 expect(said["answer"] == BITS and said["holds"] and said["path"] == "single", f"{make.__name__} {settings} {kind} {k}: {said}")
             if kind != torch.bfloat16:  # whose rounding is as large as v's move
-                prove(run, 2)
-        for how in ("foreach", "fused") if make not in NO_FUSED else ("foreach",):
+                prove(run, asked[-1])
+        for how in ("foreach", "fused") if make in FUSED else ("foreach",):
             run = os.path.join(folder, f"{how}-{i}")
-            train(run, make, settings | {how: True}, torch.float32)
-            for k in range(3):
+            train(run, make, settings | {how: True}, torch.float32, steps)
+            for k in asked:
                 said = ask(run, k)
                 expect(said["answer"] in (BITS, WITHIN) and said["path"] == how, f"{make.__name__} {settings} {how} {k}: {said}")
 
@@ -250,6 +258,100 @@ def cleared(run, model, optimizer):
         expect("register_post_accumulate_grad_hook" in str(why), f"{why}")
 
 
+class Both(nn.Module):
+    """A generator and a discriminator, whose optimizers are two."""
+
+    def __init__(self):
+        super().__init__()
+        self.made, self.judged = nn.Linear(6, 5), nn.Linear(5, 3)
+
+    def forward(self, x):
+        return self.judged(torch.relu(self.made(x)))
+
+
+def several(folder):
+    """Two optimizers, each of some parameters, and an average of all: in the block, after it, in the background. The second may step alone."""
+    x, y = data()
+    for how in ("inside", "after", "background"):
+        run, model = os.path.join(folder, f"several-{how}"), Both()
+        first, second = O.Adam(model.made.parameters(), lr=0.01, foreach=False), O.SGD(model.judged.parameters(), lr=0.1, momentum=0.9, foreach=False)
+        averaged = swa.AveragedModel(model, multi_avg_fn=swa.get_ema_multi_avg_fn(0.9))
+        for k in range(3):
+            first.zero_grad()
+            second.zero_grad()
+            with clarke.record(run, model, optimizer=[first, second], ema=averaged, step=k, append=k > 0, background=how == "background", again=False) as record:
+                F.cross_entropy(model(x), y).backward()
+                if how == "inside":
+                    first.step()
+                    second.step()
+                    averaged.update_parameters(model)
+            if how != "inside":
+                second.step()
+                first.step()
+                averaged.update_parameters(model)
+            record.wait()
+            said = ask(run, k)
+            got = {o["rule"]: o for o in said["optimizers"]}
+            expect(said["holds"] and set(got) == {"torch-adam", "torch-sgd", "ema"} and all(o["answer"] == BITS and o["gradient"]["follows"] for o in got.values()),
+                   f"several, {how}, {k}: {said}")
+        expect("update_parameters" not in averaged.__dict__ and not first._optimizer_step_pre_hooks and not second._optimizer_step_post_hooks, "hooks are left")
+        expect(clarke.audit(run).gradient["explained"] is True, f"{how}: the record itself")
+    run, model = os.path.join(folder, "second"), Both()
+    first, second = O.Adam(model.made.parameters()), O.SGD(model.judged.parameters(), lr=0.1)
+    with clarke.record(run, model, optimizer=[first, second], again=False):
+        F.cross_entropy(model(x), y).backward()
+    second.step()
+    said = ask(run)
+    expect(said["rule"] == "torch-sgd" and said["answer"] == BITS, f"the second alone: {said}")
+    for wrong in ({"optimizer": [first, first]}, {"ema": model}):
+        try:
+            clarke.record(run, model, **wrong)
+            expect(False, f"taken: {wrong}")
+        except ValueError:
+            pass
+
+
+def averages(folder):
+    """Each of torch's averages, as it is called and by hand; a first one is a copy; what is not known is told."""
+    ways = [({"multi_avg_fn": swa.get_ema_multi_avg_fn(0.99)}, None), ({"avg_fn": swa.get_ema_avg_fn(0.3)}, None), ({}, None), ({"multi_avg_fn": swa.get_swa_multi_avg_fn()}, None),
+            ({"avg_fn": lambda mean, p, n: mean.mul(0.75).add(p, alpha=0.25)}, 0.75)]
+    for i, (given, decay) in enumerate(ways):
+        for kind in (torch.float32, torch.float64, torch.bfloat16):
+            run, model = os.path.join(folder, f"average-{i}-{kind}"), network(kind)
+            optimizer, averaged = O.SGD(model.parameters(), lr=0.1), swa.AveragedModel(model, **given)
+            for k in range(3):
+                x, y = data(kind)
+                optimizer.zero_grad()
+                with clarke.record(run, model, optimizer=optimizer, ema=averaged if decay is None else (averaged, decay), step=k, append=k > 0, light=True, again=False):
+                    F.cross_entropy(model(x), y).backward()
+                optimizer.step()
+                averaged.update_parameters(model)
+                said = ask(run, k)
+                expect(said["holds"] and said["optimizers"][1]["answer"] == BITS, f"average {i} {kind} {k}: {said}")
+    run, model = os.path.join(folder, "copied"), network()
+    averaged, (x, y) = swa.AveragedModel(model, multi_avg_fn=swa.get_ema_multi_avg_fn(0.5)), data()
+    averaged.update_parameters(model)
+    with clarke.record(run, model, ema=averaged, again=False):
+        F.cross_entropy(model(x), y).backward()
+    copied, kept = copy.deepcopy(averaged), [p.clone() for p in averaged.parameters()]
+    with torch.no_grad():
+        for p in model.parameters():
+            p.add_(1)
+    copied.update_parameters(model)  # its own: the first one stays, and waits
+    expect(all(torch.equal(p, q) for p, q in zip(averaged.parameters(), kept)) and not torch.equal(next(copied.parameters()), kept[0]), "a copy averages itself")
+    averaged.update_parameters(model)
+    expect(all(torch.equal(p, q) for p, q in zip(averaged.parameters(), copied.parameters())), "and the first one itself")
+    said = ask(run)
+    expect(said["answer"] == BITS and said["holds"] is None and "left behind" in said["gradient"]["why"], f"parameters that were changed in between: {said}")
+    run, model = os.path.join(folder, "unknown"), network()
+    averaged, (x, y) = swa.AveragedModel(model, avg_fn=lambda mean, p, n: mean), data()
+    averaged.update_parameters(model)
+    with clarke.record(run, model, ema=averaged, again=False):
+        F.cross_entropy(model(x), y).backward()
+    averaged.update_parameters(model)
+    expect("its decay is not known" in ask(run)["why"], f"an average that is not known: {ask(run)}")
+
+
 def not_made(folder):
     """A GradScaler's skip, and no step at all; a closure; what cannot be kept."""
     x, y = data()
@@ -281,6 +383,12 @@ def not_made(folder):
         F.cross_entropy(model(x), y).backward()
     optimizer.step(lambda: F.cross_entropy(model(x), y))
     expect("closure" in ask(run)["why"], "a closure")
+    run, model = os.path.join(folder, "lbfgs"), network()
+    optimizer = O.LBFGS(model.parameters())
+    with clarke.record(run, model, optimizer=optimizer):
+        F.cross_entropy(model(x), y).backward()
+    optimizer.step(lambda: F.cross_entropy(model(x), y))
+    expect("record each backward pass in the closure" in ask(run)["why"], f"L-BFGS: {ask(run)}")
     before = O.SGD(network().parameters(), lr=0.1)
     try:
         with clarke.record(os.path.join(folder, "failed"), network(), optimizer=before):
@@ -426,7 +534,7 @@ def package(folder):
 def main():
     torch.manual_seed(7)
     with tempfile.TemporaryDirectory() as folder:
-        for part in (programs, fault, places, changed_gradients, accumulated, not_made, outermost, tampered, own, package):
+        for part in (programs, fault, places, changed_gradients, accumulated, several, averages, not_made, outermost, tampered, own, package):
             part(folder)
     finish()
 

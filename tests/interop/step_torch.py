@@ -28,16 +28,39 @@ RULES = [
     ("torch-nadam", torch.optim.NAdam, {"lr": 0.1}, "--eta 0.1d"),
     ("torch-nadam", torch.optim.NAdam, {"lr": 0.1, "weight_decay": 0.01, "momentum_decay": 0.04},
      "--eta 0.1d --weight-decay 0.01d --momentum-decay 0.04d"),
+    ("torch-adadelta", torch.optim.Adadelta, {}, "--eta 1"),
+    ("torch-adadelta", torch.optim.Adadelta, {"lr": 0.5, "rho": 0.8, "eps": 1e-3, "weight_decay": 0.1},
+     "--eta 0.5 --sigma 0.8d --eps 1e-3d --weight-decay 0.1d"),
+    ("torch-adamax", torch.optim.Adamax, {"lr": 0.1}, "--eta 0.1d"),
+    ("torch-adamax", torch.optim.Adamax, {"lr": 0.1, "betas": (0.8, 0.7), "eps": 1e-3, "weight_decay": 0.1},
+     "--eta 0.1d --momentum 0.8d --sigma 0.7d --eps 1e-3d --weight-decay 0.1d"),
+    ("torch-radam", torch.optim.RAdam, {"lr": 0.1}, "--eta 0.1d"),  # from the sixth step on it is rectified
+    ("torch-radam", torch.optim.RAdam, {"lr": 0.1, "betas": (0.8, 0.99), "eps": 1e-3, "weight_decay": 0.1},
+     "--eta 0.1d --momentum 0.8d --sigma 0.99d --eps 1e-3d --weight-decay 0.1d"),
+    ("torch-radam", torch.optim.RAdam, {"lr": 0.1, "betas": (0.8, 0.5), "weight_decay": 0.1, "decoupled_weight_decay": True},
+     "--eta 0.1d --momentum 0.8d --sigma 0.5 --weight-decay 0.1d --decay decoupled"),  # never
+    ("torch-asgd", torch.optim.ASGD, {"lr": 0.1}, "--eta 0.1d"),
+    ("torch-asgd", torch.optim.ASGD, {"lr": 0.1, "lambd": 0.3, "alpha": 0.5, "t0": 1.5, "weight_decay": 0.1},
+     "--eta 0.1d --lambd 0.3d --alpha 0.5 --t0 1.5 --weight-decay 0.1d"),
+    ("torch-rprop", torch.optim.Rprop, {"lr": 0.1}, "--eta 0.1d"),
+    ("torch-rprop", torch.optim.Rprop, {"lr": 0.1, "etas": (0.3, 4.0), "step_sizes": (0.05, 0.5)},
+     "--eta 0.1d --eta-minus 0.3d --eta-plus 4 --size-min 0.05d --size-max 0.5"),
 ]
 
 
-def by_torch(make, options, theta, gradients):
+# Of those that the older rules do not have.
+SLOTS = {"u": None, "prev": "prev", "size": "step_size", "ax": "ax"}
+U = {torch.optim.Adadelta: "acc_delta", torch.optim.Adamax: "exp_inf"}
+OF_RULE = {"torch-adadelta": "u", "torch-adamax": "u", "torch-rprop": "prev size", "torch-asgd": "ax"}
+
+
+def by_torch(make, options, slots, theta, gradients):
     p = torch.nn.Parameter(torch.tensor(theta, dtype=torch.float64))
     optimizer, found = make([p], foreach=False, **options), []
     for g in gradients:
         p.grad = torch.tensor(g, dtype=torch.float64)
         optimizer.step()
-        found.append(p.detach().tolist())
+        found.append([p.detach().tolist(), *(optimizer.state[p][SLOTS[s] or U[make]].tolist() for s in slots)])
     return found
 
 
@@ -46,7 +69,7 @@ def number(text):
     return int(above) / int(below) if below else float(above)
 
 
-def by_rule(folder, rule, options, theta, gradients):
+def by_rule(folder, rule, options, slots, theta, gradients):
     (folder / "s.json").write_text(json.dumps({"theta": theta}))
     files = []
     for i, g in enumerate(gradients):
@@ -54,18 +77,20 @@ def by_rule(folder, rule, options, theta, gradients):
         files += ["--gradient", str(folder / f"g{i}.json")]
     ran = subprocess.run([CLARKE, "step", rule, "--state", str(folder / "s.json"), *files, *options.split(), "--json"],
                          capture_output=True, text=True, check=True)
-    return [[number(x) for x in s["theta"]] for s in json.loads(ran.stdout)["steps"]]
+    return [[[number(x) for x in s[name]] for name in ("theta", *slots)] for s in json.loads(ran.stdout)["steps"]]
 
 
 def main():
+    sys.set_int_max_str_digits(0)
     torch.set_default_dtype(torch.float64)  # NAdam keeps its product of mu in the default type
     rng, worst = random.Random(36), 0
     with tempfile.TemporaryDirectory() as name:
         for rule, make, options, given in RULES:
             theta = [rng.randint(-64, 64) / 32 for _ in range(5)]
-            gradients = [[rng.randint(-64, 64) / 64 for _ in range(5)] for _ in range(6)]
-            pairs = zip(by_torch(make, options, theta, gradients), by_rule(Path(name), rule, given, theta, gradients))
-            error = max(abs(x - y) for a, b in pairs for x, y in zip(a, b))
+            gradients = [[rng.randint(-64, 64) / 64 for _ in range(5)] for _ in range(9)]
+            slots = OF_RULE.get(rule, "").split()
+            pairs = zip(by_torch(make, options, slots, theta, gradients), by_rule(Path(name), rule, given, slots, theta, gradients))
+            error = max(abs(x - y) for a, b in pairs for of_a, of_b in zip(a, b) for x, y in zip(of_a, of_b))
             print(f"{rule:14} {str(options):70} {error:.1e}")
             worst = max(worst, error)
     return worst > 1e-13

@@ -211,7 +211,7 @@ START_TEST(what_a_record_asks)
   clarke_record_clear(&r);
   FAILS(clarke_record_open(&r, CASES "/runs/small", 7, &error), "it has no step 7");
   clarke_record_clear(&r);
-  OK(clarke_record_open_update(&r, CASES "/runs/small", CLARKE_NONE, &error));
+  OK(clarke_record_open_update(&r, CASES "/runs/small", CLARKE_NONE, 0, &error));
   OK(clarke_record_gradients(&again, &r, r.step, &error));
   ck_assert(again.n > 0 && again.n == r.gradients.n && again.tensor[0].count == r.gradients.tensor[0].count);
   clarke_tensors_clear(&again);

@@ -122,6 +122,9 @@ START_TEST(products)
   ck_assert(fabs(clarke_number_double(&next) - mu) < 0x1p-20 && fabs(clarke_number_double(&of_step) - mu) < 0x1p-40);
   ck_assert(clarke_step_product_is(1, &h, 0) && clarke_step_product_is(product[1], &h, 1) && clarke_step_product_is(0, &h, (size_t)1 << 40));
   ck_assert(clarke_rule_products(&next, &h, 3000));
+  mpq_set_ui(h.of[CLARKE_HYPER_T0], 5, 1); /* torch-asgd's: mu = 1 / max(1, k - t0) */
+  ck_assert(clarke_step_average_is(0.5, false, &h, 7) && !clarke_step_average_is(1, false, &h, 7) && clarke_step_average_is(1, false, &h, 6));
+  ck_assert(clarke_step_average_is(mpq_get_d(h.of[CLARKE_HYPER_STEP]), true, &h, 0) && !clarke_step_average_is(0x1p-30, true, &h, 0));
   ck_assert(!clarke_step_product_is(0.5, &h, 0) && !clarke_step_product_is(product[1], &h, 2) && !clarke_step_product_is(0x1p-90, &h, 3000));
   clarke_number_clear(&next);
   clarke_number_clear(&of_step);

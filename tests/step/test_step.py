@@ -66,6 +66,13 @@ EXACT = [
     ("inna", dict(alpha="1/10", beta="9/10", gamma="1/10"), "91/100 9459/10000 918941/1000000"),
     ("innaprop --preconditioned", dict(alpha="2", beta="2", gamma="1/10"), "4/5 93/100 889/1000"),
     ("innaprop-released --preconditioned", dict(alpha="1/10", beta="9/10", gamma="1/10"), "91/100 9459/10000 918941/1000000"),
+    ("ema", dict(momentum="3/4"), "1 5/8 17/32"),
+    ("torch-rprop", dict(eta="1/10"), "9/10 9/10 17/20"),  # half of it where the sign changes, and no step
+    ("torch-rprop", dict(eta="1/10", eta_minus="1/3", size_min="1/5"), "4/5 4/5 3/5"),  # from the start it is in its bounds
+    ("torch-adamax", dict(eta="1/10", momentum="1/2", sigma="1/2", eps="0"), "9/10 9/10 59/70"),
+    ("torch-adamax", dict(eta="1/10", momentum="0", sigma="3/4", eps="1/4"), "23/25 73/75 211/225"),
+    ("torch-asgd", dict(eta="1/10", lambd="0"), "9/10 19/20 37/40"), ("torch-asgd", dict(eta="1/10", lambd="2", alpha="0"), "7/10 61/100 463/1000"),
+    ("torch-radam", dict(eta="1/10", momentum="1/2", sigma="1/2"), "9/10 9/10 31/35"),  # never rectified
     ("dinadam --preconditioned", dict(alpha="1", beta="1/2", eta="1/10"), "52/55 586/605 6344/6655"),
     ("dinadam-printed --preconditioned", dict(alpha="1", beta="1/2", eta="1/10"), "23/22 493/484 10949/10648"),
 ]
@@ -76,6 +83,7 @@ DIGITS = [
     ("torch-rmsprop", dict(eta="1/10", sigma="0.9", momentum="0.5"), ".68377 .67310 .59230"),
     ("adam", ADAM, ".68377 .57059 .40207"), ("torch-adam", ADAM, ".9 .87337 .83932"), ("adam-corrected", ADAM, ".9 .87337 .83932"),
     ("nadam", ADAM, "-.88158 -.15450 -.61013"), ("torch-nadam", ADAM, ".89435 .93547 .90826"),
+    ("torch-adadelta", dict(eta="1", eps="1/10000"), ".96839 .98923 .97771"),
 ]
 
 

@@ -58,8 +58,11 @@ def edits(lines):
 
 
 def means_nothing(lines, i):
-    """m before the first step of torch-sgd is not read, and not where momentum is 0; nag's momentum is not, where mu grows."""
-    return ("mu grows" in lines and lines[i].startswith("number momentum")) or lines[i].startswith("m ") and (("rule torch-sgd" in lines and "before 0" in lines) or "number momentum 0" in lines)
+    """m before the first step of torch-sgd is not read, and not where momentum is 0; nag's momentum is not, where mu grows. Of Rprop's gradients only the
+    last is kept, of the others only signs count; so nothing does beside a gradient of 0, nor eta where the size is stated, nor a factor beyond the bounds. ASGD's
+    average before is not read while mu is 1."""
+    last = max(k for k, line in enumerate(lines) if line.startswith("gradient "))
+    return ("rule torch-rprop" in lines and lines[i].startswith(("number eta ", "number eta-plus ", "gradient ", "prev ")) and i < last) or ("rule torch-asgd" in lines and lines[i].startswith("ax ") and i < last) or ("mu grows" in lines and lines[i].startswith("number momentum")) or lines[i].startswith("m ") and (("rule torch-sgd" in lines and "before 0" in lines) or "number momentum 0" in lines)
 
 
 def forged(folder):
@@ -139,25 +142,36 @@ def drawn(folder):
         rule, k, n = draw.choice(rules), draw.choice([0, 1, 40]), draw.randint(1, 4)
         number = lambda: text_of(Q(draw.randint(-99, 99), draw.choice([1, 7, 64, 10**12])))
         state = {"theta": [number() for _ in range(n)], "k": k}
-        for slot in "psi", "m", "v":
-            held = {"psi": "inna" in rule and "din" not in rule, "m": any(w in rule for w in ("mom", "nag", "torch-sgd", "rms", "ada", "din")) and "grad" not in rule,
-                    "v": not any(w in rule for w in ("sgd", "momentum", "nag")) and rule != "inna"}[slot]
+        for slot in "psi", "m", "v", "u", "prev", "size", "ax":
+            held = {"u": rule in ("torch-adadelta", "torch-adamax"), "prev": rule == "torch-rprop", "size": rule == "torch-rprop", "ax": rule == "torch-asgd",
+                    "psi": "inna" in rule and "din" not in rule, "m": any(w in rule for w in ("mom", "nag", "torch-sgd", "rms", "ada", "din")) and "grad" not in rule and rule not in ("torch-adadelta",),
+                    "v": not any(w in rule for w in ("sgd", "momentum", "nag", "adamax", "rprop")) and rule not in ("inna", "ema")}[slot]
             if held:
-                state[slot] = [number().lstrip("-") if slot == "v" else number() for _ in range(n)]
+                state[slot] = [number().lstrip("-") if slot in ("v", "u", "size") else number() for _ in range(n)]
         (folder / "s.json").write_text(json.dumps(state))
         (folder / "g.json").write_text(json.dumps([number() for _ in range(n)]))
-        options = ["--eta", draw.choice(["1/10", "1e-9", "3"])] + (["--alpha", "1/3", "--beta", "7"] if "inna" in rule or "dinadam" in rule else [])
+        options = (["--momentum", "9/10"] if rule == "ema" else ["--eta", draw.choice(["1/10", "1e-9", "3"])]) + (["--alpha", "1/3", "--beta", "7"] if "inna" in rule or "dinadam" in rule else [])
         ran = subprocess.run([TOOLS / "clarke", "step", rule, "--state", "s.json", "--gradient", "g.json", *options, "--proof", "p.proof"], cwd=folder,
                              text=True, capture_output=True)
         expect(f"{rule}: a proof", ran.returncode == 0, ran.stderr)
         status, said = check(folder / "p.proof")
         expect(f"{rule}: it holds", status == 0 and said.startswith("VERIFIED"), said[-300:])
-    for options, words in ((("adam", "--eta", "1", "--preconditioned"), "no --preconditioned"),):
-        (folder / "s.json").write_text('{"theta": 1}')
-        (folder / "g.json").write_text("1")
-        ran = subprocess.run([TOOLS / "clarke", "step", *options, "--state", "s.json", "--gradient", "g.json", "--proof", "none.proof"], cwd=folder, text=True,
-                             capture_output=True)
-        expect(f"{options}", ran.returncode == 2 and words in ran.stderr and not (folder / "none.proof").exists(), ran.stderr)
+
+
+def divided(folder):
+    """Gradients that are divided by their roots already: there is no v, and none may be stated; the root is none of the others."""
+    (folder / "s.json").write_text('{"theta": [1, "1/3"]}')
+    (folder / "g.json").write_text('["2/7", -5]')
+    for rule in (proof.stem for proof in PROOFS if "\nv " in proof.read_text() and proof.stem != "torch-adadelta"):
+        options = ["--eta", "1/10"] + (["--alpha", "1/3", "--beta", "7"] if "inna" in rule or "dinadam" in rule else [])
+        ran = subprocess.run([TOOLS / "clarke", "step", rule, "--state", "s.json", "--gradient", "g.json", "--preconditioned", *options, "--proof", "p.proof"],
+                             cwd=folder, text=True, capture_output=True)
+        lines = (folder / "p.proof").read_text().splitlines()[:-1]
+        status, said = check(folder / "p.proof")
+        expect(f"{rule}, divided", ran.returncode == 0 and status == 0 and "divided by it already" in said and "\n  v:" not in said, ran.stderr, said[-300:])
+        for changed in ([line.replace("root given", "root inside") for line in lines], [more for line in lines for more in ([line, "v 0 0"] if line.startswith("before") else [line])]):
+            (folder / "p.proof").write_text(sealed(changed))
+            expect(f"{rule}, divided, and not", "VERIFIED" not in check(folder / "p.proof")[1])
 
 
 def identity(folder, text):
@@ -227,10 +241,10 @@ def identities(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as name:
-        for test in (forged, inside, words, drawn, identities):
+        for test in (forged, inside, words, drawn, divided, identities):
             test(Path(name))
     print(f"{len(PROOFS)} proofs, {len(failures)} failures")
-    return len(failures) > 0 or len(PROOFS) < 21
+    return len(failures) > 0 or len(PROOFS) < 27
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ class Run:
 
     def __init__(self, optimizer, settings, rule, k=3, seed=1):
         draw = random.Random(seed)
-        self.optimizer, self.settings, self.k, self.earlier = optimizer, settings, k, []
+        self.optimizer, self.settings, self.k, self.earlier, self.more = optimizer, settings, k, [], []
         self.gradient, self.update, self.start = {}, {}, {}
         for name, shape in SHAPES.items():
             entries, n = [], count(shape)
@@ -150,8 +150,16 @@ class Run:
                "device": {"type": "cpu", "name": "x86_64"}, "dtypes": ["float64"],
                "flags": {"precision": {"cpu": {"matmul": "ieee", "conv": "ieee"}}}, "graph": {"file": "graph.onnx", "sha256": "0" * 64},
                "loss": "sum", "parameters": sorted(SHAPES), "branches": [],
-               "steps": [*self.waiting(folder, named), {"step": 9, "loss": "0x1p+0", "loss_scale": "1", "files": named, "update": self.told}]}
+               "steps": [*self.waiting(folder, named), {"step": 9, "loss": "0x1p+0", "loss_scale": "1", "files": named, "update": self.told,
+                                                          "updates": [*self.others(folder)]}]}
         (folder / "run.json").write_text(json.dumps(run))
+
+    def others(self, folder):
+        """What else stepped, or averages: its tensors, and what is told."""
+        for k, (tensors, told) in enumerate(self.more, 1):
+            data = safetensors(tensors)
+            (folder / f"other-{k}").write_bytes(data)
+            yield {"number": k, "optimizer": {"file": f"other-{k}", "sha256": hashlib.sha256(data).hexdigest()}, "update": told}
 
     def waiting(self, folder, named):
         """Steps before it, of which the optimizer made none."""
@@ -308,6 +316,81 @@ def products(folder):
             run.update[f"{when}/mu_product/{name}"] = [], [run.update[f"{when}/mu_product/{name}"][1][0] / 2]
     said = ask(folder, run, status=3)
     expect("a product of another state", said["holds"] is None and "'mu_product' before the step" in said["why"], said)
+
+
+def averaged(run, decay, moved=0.0):
+    """An average of what the run's step left behind."""
+    tensors, draw = {}, random.Random(8)
+    for name, shape in SHAPES.items():
+        xs = run.update["after/theta/" + name][1]
+        means = [draw.gauss(0, 1) for _ in xs]
+        tensors |= {f"before/theta/{name}": (shape, means), f"gradient/{name}": (shape, xs),
+                    f"after/theta/{name}": (shape, [m + (1 - decay) * (x - m) + moved if 1 - decay < 0.5 else x - (x - m) * (1 - (1 - decay)) for m, x in zip(means, xs)])}
+    return tensors, {"optimizer": "AveragedModel", "module": "torch.optim.swa_utils", "averages": True,
+                     "groups": [{"parameters": list(SHAPES), "path": "foreach", "decay": decay.hex()}]}
+
+
+def several(folder):
+    """Two optimizers of one step, and an average of what they left: each is asked about, and what is wrong in one is not the others'."""
+    def both():
+        run, second = Run("Adam", ADAM, adam), Run("SGD", SGD, sgd, seed=2)
+        other = {key: value for key, value in second.update.items() if key.endswith("a.bias")}
+        run.gradient["a.bias"], run.start["a.bias"] = second.gradient["a.bias"], second.start["a.bias"]
+        for key in [key for key in run.update if key.endswith("a.bias")]:
+            del run.update[key]
+        run.told["groups"][0]["parameters"], second.told["groups"][0]["parameters"] = ["a.weight"], ["a.bias"]
+        run.more = [(other, second.told)]
+        return run
+
+    def with_average(decay=0.9, moved=0.0):
+        run = both()
+        whole = copy.deepcopy(run)
+        whole.update |= run.more[0][0]
+        run.more.append(averaged(whole, decay, moved))
+        return run
+
+    said = ask(folder, both())
+    expect("two optimizers", said["holds"] is True and [o["rule"] for o in said["optimizers"]] == ["torch-adam", "torch-sgd"]
+           and [o["bits"] for o in said["optimizers"]] == [12, 3], said)
+    run = both()
+    shape, values = run.more[0][0]["after/theta/a.bias"]
+    run.more[0][0]["after/theta/a.bias"] = shape, [values[0], values[1] * (1 + 2**-40), values[2]]
+    said = ask(folder, run, status=1)
+    expect("the second's tampered entry", said["holds"] is False and said["optimizers"][0]["holds"] is True and said["optimizers"][1]["first"]["entry"] == 1, said)
+    expect("the first alone", ask(folder, run, "--optimizer", "0")["rule"] == "torch-adam" and ask(folder, run, "--optimizer", "1", status=1)["wrong"] == 1)
+    expect("one that is not there", "has 2 optimizers' steps" in ask(folder, run, "--optimizer", "2", status=2))
+    expect("a rule is of one", "--optimizer N" in ask(folder, run, "--rule", "adam", status=2))
+    proof = folder / "one.proof"
+    ask(folder, both(), "--optimizer", "1", "--proof", str(proof))
+    expect("the second's proof", check(proof)[0] == 0 and "a.bias" in check(proof)[1] and "a.weight" not in check(proof)[1], check(proof))
+    for decay in (0.9, 0.25, 0.0):
+        run = with_average(decay)
+        said = ask(folder, run)
+        mean = said["optimizers"][2]
+        expect(f"an average, {decay}", mean["rule"] == "ema" and mean["answer"] == "the rule's, bit for bit" and mean["gradient"]["follows"] is True, said)
+        ask(folder, run, "--optimizer", "2", "--proof", str(proof))
+        expect("its proof", check(proof)[0] == 0 and "b = " in check(proof)[1] and "gradients " not in proof.read_text(), check(proof))
+    said = ask(folder, with_average(moved=1e-9), status=1)
+    expect("an average that is another", said["optimizers"][2]["wrong"] == 15 and said["optimizers"][2]["first"]["slot"] == "theta", said)
+    run = with_average()
+    run.more[1][1]["groups"][0]["decay"] = 0.875.hex()
+    expect("another decay", ask(folder, run, status=1)["optimizers"][2]["wrong"] == 15)
+    run = both()
+    stale = copy.deepcopy(run)
+    for name in SHAPES:
+        stale.update["after/theta/" + name] = run.start[name]
+    run.more.append(averaged(stale, 0.9))
+    said = ask(folder, run, status=3)
+    expect("an average of parameters before the step", said["optimizers"][2]["gradient"]["follows"] is False and "a.weight is another" in said["optimizers"][2]["gradient"]["why"]
+           or "a.bias is another" in said["optimizers"][2]["gradient"]["why"], said)
+    for bad in ({}, [3], [{"number": 1}]):
+        run = both()
+        run.write(folder)
+        told = json.loads((folder / "run.json").read_text())
+        told["steps"][-1]["updates"] = bad
+        (folder / "run.json").write_text(json.dumps(told))
+        ran = subprocess.run([CLARKE, "step", folder, "--step", "9"], text=True, capture_output=True)
+        expect(f"updates: {bad}", ran.returncode == 2 and "updates" in ran.stderr, ran.stderr)
 
 
 def far(folder):
@@ -617,7 +700,7 @@ def refused(folder):
     (folder / "step-000000.optimizer.safetensors").write_bytes(b"x")
     ran = subprocess.run([CLARKE, "step", folder], text=True, capture_output=True)
     expect("another file", ran.returncode == 2 and "SHA-256" in ran.stderr, ran.stderr)
-    for options, words in ((["--eta", "1"], "only --rule, --step and --proof"), (["--step", "4"], "it has no step 4"), (["--rule", "nobody"], "there is no rule")):
+    for options, words in ((["--eta", "1"], "only --rule, --step, --optimizer and --proof"), (["--step", "4"], "it has no step 4"), (["--rule", "nobody"], "there is no rule")):
         run().write(folder)
         ran = subprocess.run([CLARKE, "step", folder, *options], text=True, capture_output=True)
         expect(f"{options}", ran.returncode == 2 and words in ran.stderr, ran.stderr)
@@ -626,7 +709,7 @@ def refused(folder):
 
 
 def main():
-    for test in (followed, named, given, sums, products, far, wide, wide_slots, proved, unread, refused):
+    for test in (followed, named, given, sums, products, several, far, wide, wide_slots, proved, unread, refused):
         with tempfile.TemporaryDirectory() as name:
             test(Path(name))
     print(f"{len(failures)} failures")

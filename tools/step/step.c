@@ -17,8 +17,8 @@
 
 enum {
   OPTION_STATE = 256, OPTION_GRADIENT, OPTION_EPS_PLACE, OPTION_DECAY, OPTION_NESTEROV, OPTION_PRECONDITIONED,
-  OPTION_AGAINST, OPTION_WITHIN, OPTION_RULE, OPTION_STEP,
-  OPTION_GAMMA, OPTION_HYPER, /* and on */
+  OPTION_AGAINST, OPTION_WITHIN, OPTION_RULE, OPTION_STEP, OPTION_OPTIMIZER,
+  OPTION_GAMMA, OPTION_HYPER = 512, /* and on */
 };
 
 #define MOST_GRADIENTS 4096
@@ -35,7 +35,7 @@ typedef struct {
 } request;
 
 static const struct argp_option options[] = {
-  {"state", OPTION_STATE, "FILE", 0, "theta, and what the rule has beside it: psi, m, v, k (docs/step.md)", 0},
+  {"state", OPTION_STATE, "FILE", 0, "theta, k, and what the rule has beside it: psi, m, v (docs/step.md)", 0},
   {"gradient", OPTION_GRADIENT, "FILE", 0, "the gradient of a step; several are several steps", 0},
   {"alpha", OPTION_HYPER + CLARKE_HYPER_ALPHA, "Q", 0, "damping of inna and what is made of it", 0},
   {"beta", OPTION_HYPER + CLARKE_HYPER_BETA, "Q", 0, "the other one", 0},
@@ -45,6 +45,12 @@ static const struct argp_option options[] = {
   {"momentum", OPTION_HYPER + CLARKE_HYPER_MOMENTUM, "Q", 0, "of the average of gradients (beta_1)", 0},
   {"dampening", OPTION_HYPER + CLARKE_HYPER_DAMPENING, "Q", 0, "of torch-sgd", 0},
   {"momentum-decay", OPTION_HYPER + CLARKE_HYPER_MOMENTUM_DECAY, "Q", 0, "of nadam and torch-nadam (0.004)", 0},
+  {"lambd", OPTION_HYPER + CLARKE_HYPER_LAMBD, "Q", 0, "of torch-asgd, whose power is --alpha (1e-4)", 0},
+  {"t0", OPTION_HYPER + CLARKE_HYPER_T0, "Q", 0, "of torch-asgd: from that step on it averages (1e6)", 0},
+  {"eta-minus", OPTION_HYPER + CLARKE_HYPER_ETA_MINUS, "Q", 0, "of torch-rprop: the factor where signs differ (0.5)", 0},
+  {"eta-plus", OPTION_HYPER + CLARKE_HYPER_ETA_PLUS, "Q", 0, "of torch-rprop: where they agree (1.2)", 0},
+  {"size-min", OPTION_HYPER + CLARKE_HYPER_SIZE_MIN, "Q", 0, "of torch-rprop: the least step (1e-6)", 0},
+  {"size-max", OPTION_HYPER + CLARKE_HYPER_SIZE_MAX, "Q", 0, "of torch-rprop: the largest one (50)", 0},
   {"eps", OPTION_HYPER + CLARKE_HYPER_EPS, "Q", 0, "beside the root", 0},
   {"eps-place", OPTION_EPS_PLACE, "WHERE", 0, "inside the root or outside (the rule's)", 0},
   {"weight-decay", OPTION_HYPER + CLARKE_HYPER_DECAY, "Q", 0, "lambda", 0},
@@ -56,6 +62,7 @@ static const struct argp_option options[] = {
   {"proof", 'p', "FILE", 0, "write a proof of the state after the last step, which clarke-check verifies", 0},
   {"rule", OPTION_RULE, "RULE", 0, "of a run folder: is the step this rule's? (the optimizer's own)", 0},
   {"step", OPTION_STEP, "N", 0, "of a run folder, the step with that number (the first)", 0},
+  {"optimizer", OPTION_OPTIMIZER, "N", 0, "of several optimizers of a recorded step, and averages, that with the number N, from 0 on (all)", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
   CLARKE_OPTIONS_OF_WATCH,
   CLARKE_OPTION_OF_LIMIT,
@@ -126,7 +133,7 @@ check_run(const request *q, const struct argp_state *state)
   for (int k = 0; k < CLARKE_N_HYPERS; k++)
     given = given || q->hyper[k] != NULL;
   if (given)
-    argp_error(state, "a run folder has the state, the gradient and the settings; only --rule, --step and --proof go with it");
+    argp_error(state, "a run folder has the state, the gradient and the settings; only --rule, --step, --optimizer and --proof go with it");
 }
 
 static void
@@ -138,8 +145,8 @@ check_request(const request *q, const struct argp_state *state)
     check_run(q, state);
     return;
   }
-  if (q->run.rule != NULL || q->run.step != CLARKE_NONE)
-    argp_error(state, "--rule and --step go with a run folder; '%s' is none", q->rule);
+  if (q->run.rule != NULL || q->run.step != CLARKE_NONE || q->run.which != CLARKE_NONE)
+    argp_error(state, "--rule, --step and --optimizer go with a run folder; '%s' is none", q->rule);
   if (strcmp(q->rule, "list") == 0)
     return;
   if (q->state == NULL || q->n_gradients == 0)
@@ -200,6 +207,11 @@ parse(int key, char *arg, struct argp_state *state)
     return 0;
   case OPTION_STEP:
     q->run.step = clarke_read_step(arg, state);
+    return 0;
+  case OPTION_OPTIMIZER:
+    if (*arg < '0' || *arg > '9' || strspn(arg, "0123456789") != strlen(arg) || strlen(arg) > 9)
+      argp_error(state, "--optimizer: '%s' is no number", arg);
+    q->run.which = strtoul(arg, NULL, 10);
     return 0;
   case ARGP_KEY_END:
     check_request(q, state);
@@ -301,7 +313,7 @@ take_slot(work *w, int s, clarke_error *err)
 {
   const clarke_step_vector *v = clarke_step_vectors_find(&w->state, clarke_slot_names[s]);
 
-  if (!w->rule->slot[s] || (s == CLARKE_SLOT_V && w->hypers.preconditioned))
+  if (!clarke_rule_has(w->rule, &w->hypers, s))
     return CLARKE_OK;
   if (v == NULL && w->k > 0)
     return clarke_fail(err, CLARKE_EINPUT, "%s: '%s' is missing; %s has it after %zu steps", w->state.file, clarke_slot_names[s],
@@ -309,8 +321,8 @@ take_slot(work *w, int s, clarke_error *err)
   if (v != NULL && v->n != w->n)
     return clarke_fail(err, CLARKE_EINPUT, "%s: '%s' has %zu entries, theta has %zu", w->state.file, clarke_slot_names[s], v->n, w->n);
   for (size_t i = 0; v != NULL && i < w->n; i++) {
-    if (s == CLARKE_SLOT_V && clarke_number_sign(&v->x[i]) < 0)
-      return clarke_fail(err, CLARKE_EINPUT, "%s: entry %zu of 'v' is below 0", w->state.file, i);
+    if ((s == CLARKE_SLOT_V || s == CLARKE_SLOT_U) && clarke_number_sign(&v->x[i]) < 0)
+      return clarke_fail(err, CLARKE_EINPUT, "%s: entry %zu of '%s' is below 0", w->state.file, i, clarke_slot_names[s]);
     clarke_number_set(&w->entry[i].slot[s], &v->x[i]);
   }
   return CLARKE_OK;
@@ -410,18 +422,12 @@ vector_json(const work *w, int slot)
   return list;
 }
 
-static bool
-has(const work *w, int slot)
-{
-  return slot < 0 || (w->rule->slot[slot] && !(slot == CLARKE_SLOT_V && w->hypers.preconditioned));
-}
-
 static void
 set_state(json_t **j, const work *w)
 {
   clarke_json_set(j, "k", json_integer((json_int_t)w->k));
   for (int s = -1; s < CLARKE_N_SLOTS; s++)
-    if (has(w, s))
+    if (clarke_rule_has(w->rule, &w->hypers, s))
       clarke_json_set(j, s < 0 ? "theta" : clarke_slot_names[s], vector_json(w, s));
 }
 
@@ -430,7 +436,7 @@ print_state(const work *w, clarke_error *err)
 {
   printf("after step %zu\n", w->k);
   for (int s = -1; s < CLARKE_N_SLOTS; s++) {
-    if (!has(w, s))
+    if (!clarke_rule_has(w->rule, &w->hypers, s))
       continue;
     printf("  %-6s", s < 0 ? "theta" : clarke_slot_names[s]);
     for (size_t i = 0; i < w->n; i++) {
@@ -494,7 +500,7 @@ compare(work *w, const request *q, json_t **j, clarke_error *err)
 
   for (int s = -1; s < CLARKE_N_SLOTS && status == CLARKE_OK; s++) {
     const char *name = s < 0 ? "theta" : clarke_slot_names[s];
-    const clarke_step_vector *v = has(w, s) ? clarke_step_vectors_find(&w->against, name) : NULL;
+    const clarke_step_vector *v = clarke_rule_has(w->rule, &w->hypers, s) ? clarke_step_vectors_find(&w->against, name) : NULL;
 
     if (v != NULL && v->n != w->n)
       status = clarke_fail(err, CLARKE_EINPUT, "%s: '%s' has %zu entries, theta has %zu", w->against.file, name, v->n, w->n);
@@ -588,7 +594,7 @@ clarke_command_step(int argc, char **argv)
 {
   static char name[] = "clarke step";
   struct argp argp = {options, parse, "RULE --state FILE --gradient FILE...\nRUN\nlist", doc, NULL, NULL, NULL};
-  request q = {.run = {.step = CLARKE_NONE}};
+  request q = {.run = {.step = CLARKE_NONE, .which = CLARKE_NONE}};
   clarke_error err = {CLARKE_OK, ""};
   clarke_status status;
   work w = {.answer = EXIT_HOLDS, .steps = json_array()};

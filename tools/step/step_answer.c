@@ -22,7 +22,7 @@ clarke_run_add(clarke_run *r, const clarke_step_parameter *p)
     r->first = p;
   if (p->miscounted != NULL && r->miscounted == NULL)
     r->miscounted = p;
-  if (p->stray && r->stray == NULL)
+  if (p->stray != NULL && r->stray == NULL)
     r->stray = p;
   if (r->wide == NULL && clarke_step_is_wide(f, &r->wide_slot))
     r->wide = p;
@@ -42,7 +42,7 @@ name_of(clarke_step_answer answer)
   static const char *const names[] = {
     [CLARKE_STEP_BITS] = "the rule's, bit for bit", [CLARKE_STEP_WITHIN] = "the rule's, within the bound",
     [CLARKE_STEP_WRONG] = "not the rule's", [CLARKE_STEP_OPEN] = "undecided", [CLARKE_STEP_WIDE] = "undecided", [CLARKE_STEP_STRAY] = "undecided",
-    [CLARKE_STEP_SKIPPED] = "skipped", [CLARKE_STEP_NONE] = "no step", [CLARKE_STEP_MISSING] = "undecided",
+    [CLARKE_STEP_SKIPPED] = "skipped", [CLARKE_STEP_ABSENT] = "", [CLARKE_STEP_NONE] = "no step", [CLARKE_STEP_MISSING] = "undecided",
     [CLARKE_STEP_UNKNOWN] = "undecided"};
 
   return names[answer];
@@ -90,8 +90,8 @@ put_why(char *text, size_t size, const clarke_run *r)
   else if (r->answer == CLARKE_STEP_WIDE)
     put_wide(text, size, r);
   else if (r->answer == CLARKE_STEP_STRAY)
-    snprintf(text, size, "%s: 'mu_product' before the step, %g, is not that of %zu steps with these settings", r->stray->name,
-             r->stray->counted[0], r->stray->k);
+    snprintf(text, size, "%s: '%s' before the step, %g, is not that of %zu steps with these settings", r->stray->name,
+             r->stray->stray, r->stray->counted[0], r->stray->k);
   else if (r->answer == CLARKE_STEP_SKIPPED && u->skipped != NULL)
     snprintf(text, size, "%s; the gradient is not finite: %s", u->skipped, r->record.why);
   else if (r->answer == CLARKE_STEP_SKIPPED)
@@ -120,7 +120,11 @@ put_given(char *text, size_t size, const clarke_run *r)
 
   if (g->summed > 0)
     snprintf(of, sizeof of, "the sum of %zu recorded ones, of steps %zu to %zu", g->summed, g->from, r->record.step->step);
-  if (g->moved)
+  if (r->record.step->update.averages && g->is == CLARKE_GIVEN_RECORDED)
+    snprintf(text, size, "the parameters that the step left behind");
+  else if (r->record.step->update.averages)
+    snprintf(text, size, "not the parameters that the recorded step left behind: %s is another", g->first);
+  else if (g->moved)
     snprintf(text, size, "%s was changed between the backward pass and the step", g->first);
   else if (g->unrecorded > 0)
     snprintf(text, size, "of %zu parameters that were stepped %zu have no recorded gradient", g->parameters, g->unrecorded);
@@ -214,7 +218,7 @@ print_text(const clarke_run *r)
   puts("");
   if (r->n > 0) {
     put_given(text, sizeof text, r);
-    printf("Gradient: %s\n", text);
+    printf("%s: %s\n", u->averages ? "Averaged" : "Gradient", text);
     if (r->given.unstepped > 0)
       printf("Not stepped: %zu parameters that have a recorded gradient\n", r->given.unstepped);
   }
@@ -226,7 +230,8 @@ print_text(const clarke_run *r)
   if (*r->instead != '\0')
     printf("  all entries are those of: %s\n", r->instead);
   if (is_good(r->answer) && !is_given(r))
-    puts("undecided: the step is the rule's for the gradient that the optimizer was given, which does not follow from the record");
+    printf("undecided: the step is the rule's for %s, which does not follow from the record\n",
+           u->averages ? "the parameters that were averaged" : "the gradient that the optimizer was given");
 }
 
 /* --- three lines in front -------------------------------------------------------------------------------------- */
@@ -234,7 +239,9 @@ print_text(const clarke_run *r)
 static void
 put_asked(FILE *to, const clarke_run *r)
 {
-  fprintf(to, "Did the optimizer's recorded step do what its rule says? Step %zu, %s", r->record.step->step, r->record.step->update.optimizer);
+  fprintf(to, "Did the %s do what its rule says? Step %zu, %s",
+          r->record.step->update.averages ? "recorded average of parameters" : "optimizer's recorded step", r->record.step->step,
+          r->record.step->update.optimizer);
   if (r->n > 0) {
     fputs(", ", to);
     clarke_put_count(to, r->n, "parameter");
@@ -263,8 +270,9 @@ put_answer(FILE *to, const clarke_run *r)
   if (r->answer == CLARKE_STEP_WRONG)
     put_wrong(to, r, why);
   else if (is_good(r->answer) && !is_given(r))
-    fputs("Not decided: the step is the rule's for the gradient that the optimizer was given, and that one does not follow from the record "
-          "(undecided).", to);
+    fprintf(to, "Not decided: the step is the rule's for %s not follow from the record (undecided).",
+            r->record.step->update.averages ? "the parameters that were averaged, and those do"
+                                            : "the gradient that the optimizer was given, and that one does");
   else if (is_good(r->answer))
     fprintf(to, "Yes: every entry is what the rule makes of it, %s (%s).", r->answer == CLARKE_STEP_BITS ? "bit for bit" : "but for rounding",
             name_of(r->answer));
@@ -283,6 +291,8 @@ what_next(const clarke_run *r, bool proved)
     return "Say by --rule NAME which rule is meant; clarke step list has all.";
   if (r->answer == CLARKE_STEP_NONE || r->answer == CLARKE_STEP_MISSING)
     return "Record the step with optimizer=optimizer, and call optimizer.step() behind its backward pass.";
+  if (is_good(r->answer) && !is_given(r) && r->record.step->update.averages)
+    return "Average right behind the recorded optimizers' steps, before anything else changes the parameters.";
   if (is_good(r->answer) && !is_given(r))
     return "Record each backward pass whose gradient the optimizer is given.";
   if (clarke_run_status(r) != EXIT_HOLDS)
@@ -345,8 +355,8 @@ given_json(const clarke_run *r)
   return j;
 }
 
-static clarke_status
-print_json(const clarke_run *r, clarke_error *err)
+static json_t *
+answer_json(const clarke_run *r)
 {
   const clarke_run_update *u = &r->record.step->update;
   json_t *j = json_object();
@@ -369,18 +379,34 @@ print_json(const clarke_run *r, clarke_error *err)
   clarke_json_set(&j, "largest_step", isfinite(r->sum.moved[0]) ? json_real(r->sum.moved[0]) : json_null());
   clarke_json_set(&j, "first", first_json(r));
   clarke_json_set(&j, "instead", *r->instead != '\0' ? json_string(r->instead) : json_null());
-  return clarke_json_print(stdout, j, JSON_INDENT(2), "\n", err);
+  return j;
 }
 
 clarke_status
-clarke_run_print(const clarke_run *r, bool json, const char *proof, clarke_error *err)
+clarke_run_print(json_t **list, const clarke_run *r, bool json, const char *proof, clarke_error *err)
 {
   clarke_status status;
 
-  if (json)
-    return print_json(r, err);
+  if (json) {
+    clarke_json_append(list, answer_json(r));
+    return CLARKE_OK;
+  }
   status = print_summary(r, proof, err);
   if (status == CLARKE_OK)
     print_text(r);
   return status;
+}
+
+clarke_status
+clarke_run_print_all(json_t *list, size_t step, int status, clarke_error *err)
+{
+  json_t *j;
+
+  if (json_array_size(list) == 1)
+    return clarke_json_print(stdout, json_incref(json_array_get(list, 0)), JSON_INDENT(2), "\n", err);
+  j = json_object();
+  clarke_json_set(&j, "step", json_integer((json_int_t)step));
+  clarke_json_set(&j, "holds", status == EXIT_UNDECIDED ? json_null() : json_boolean(status == EXIT_HOLDS));
+  clarke_json_set(&j, "optimizers", json_incref(list));
+  return clarke_json_print(stdout, j, JSON_INDENT(2), "\n", err);
 }

@@ -237,10 +237,65 @@ find_sum(clarke_given_finding *f, const clarke_record *r, clarke_error *err)
   return status;
 }
 
+/* --- averages ------------------------------------------------------------------------------------------------------ */
+
+/* Is a parameter that was averaged what the step's optimizers left behind? One that none of them had is as it was in the step itself. */
+static bool
+is_left(const clarke_record *r, const clarke_tensors *others, const clarke_tensor *averaged, const char *name)
+{
+  const clarke_tensor *start = clarke_tensors_find(&r->start, name);
+  bool stepped = false, same = false;
+
+  for (size_t k = 0; k < r->step->n_more; k++) {
+    const clarke_tensor *left = clarke_update_tensor(&others[k], "after", "theta", name);
+
+    stepped = stepped || left != NULL;
+    same = same || (left != NULL && equal(left, averaged));
+  }
+  return stepped ? same : start != NULL && equal(start, averaged);
+}
+
+static void
+find_left(clarke_given_finding *f, const clarke_record *r, const clarke_tensors *others)
+{
+  static const char part[] = "gradient/";
+
+  for (size_t i = 0; i < r->update.n; i++) {
+    const char *name = r->update.tensor[i].name + strlen(part);
+
+    if (strncmp(r->update.tensor[i].name, part, strlen(part)) != 0)
+      continue;
+    f->parameters++;
+    if (f->is == CLARKE_GIVEN_OTHER || is_left(r, others, &r->update.tensor[i], name))
+      continue;
+    f->is = CLARKE_GIVEN_OTHER;
+    f->first = name;
+  }
+}
+
+static clarke_status
+find_averaged(clarke_given_finding *f, const clarke_record *r, clarke_error *err)
+{
+  const size_t n = r->step->n_more;
+  clarke_tensors *others = calloc(n + 1, sizeof *others);
+  clarke_status status = others != NULL ? CLARKE_OK : clarke_no_memory(err);
+
+  memset(f, 0, sizeof *f);
+  for (size_t k = 0; k < n && status == CLARKE_OK; k++)
+    if (!r->step->more[k].update.averages)
+      status = clarke_record_update(&others[k], r, &r->step->more[k], err);
+  if (status == CLARKE_OK)
+    find_left(f, r, others);
+  for (size_t k = 0; others != NULL && k < n; k++)
+    clarke_tensors_clear(&others[k]);
+  free(others);
+  return status;
+}
+
 clarke_status
 clarke_given_find(clarke_given_finding *f, const clarke_record *r, clarke_error *err)
 {
-  clarke_status status = find_of(f, r, &r->gradients, err);
+  clarke_status status = r->step->update.averages ? find_averaged(f, r, err) : find_of(f, r, &r->gradients, err);
 
-  return status == CLARKE_OK && f->is == CLARKE_GIVEN_OTHER ? find_sum(f, r, err) : status;
+  return status == CLARKE_OK && f->is == CLARKE_GIVEN_OTHER && !r->step->update.averages ? find_sum(f, r, err) : status;
 }

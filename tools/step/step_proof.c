@@ -8,15 +8,14 @@
 
 /* The numbers in the order of a proof. */
 static const clarke_hyper order[] = {CLARKE_HYPER_STEP, CLARKE_HYPER_ALPHA, CLARKE_HYPER_BETA, CLARKE_HYPER_SIGMA, CLARKE_HYPER_MOMENTUM,
-                                     CLARKE_HYPER_EPS, CLARKE_HYPER_DECAY, CLARKE_HYPER_DAMPENING, CLARKE_HYPER_MOMENTUM_DECAY};
+                                     CLARKE_HYPER_EPS, CLARKE_HYPER_DECAY, CLARKE_HYPER_DAMPENING, CLARKE_HYPER_MOMENTUM_DECAY, CLARKE_HYPER_LAMBD,
+                                     CLARKE_HYPER_T0, CLARKE_HYPER_ETA_MINUS, CLARKE_HYPER_ETA_PLUS, CLARKE_HYPER_SIZE_MIN, CLARKE_HYPER_SIZE_MAX};
 
 static clarke_status
 check_provable(const clarke_step_state *s, size_t n_gradients, clarke_error *err)
 {
   if (s->k + n_gradients > MOST_STEPS)
     return clarke_fail(err, CLARKE_EINPUT, "--proof: %zu steps in all; clarke-check takes %d", s->k + n_gradients, MOST_STEPS);
-  if (s->hypers->preconditioned)
-    return clarke_fail(err, CLARKE_EINPUT, "--proof: clarke-check has no --preconditioned gradients");
   return CLARKE_OK;
 }
 
@@ -38,7 +37,7 @@ clarke_step_proof_settings(FILE *out, const clarke_rule *rule, const clarke_hype
   }
   put_word(out, "decay", h->decay == CLARKE_DECAY_COUPLED, "coupled", "decoupled");
   if (rule->slot[CLARKE_SLOT_V])
-    put_word(out, "root", h->place == CLARKE_EPS_INSIDE, "inside", "outside");
+    put_word(out, "root", h->place == CLARKE_EPS_INSIDE && !h->preconditioned, "inside", h->preconditioned ? "given" : "outside");
   if (clarke_rule_takes(rule, CLARKE_HYPER_DAMPENING))
     put_word(out, "nesterov", h->nesterov, "yes", "no");
   if (strcmp(rule->name, "nag") == 0)
@@ -104,7 +103,7 @@ static void
 put_state(FILE *out, const clarke_step_state *s, bool bounds)
 {
   for (int slot = -1; slot < CLARKE_N_SLOTS; slot++) {
-    if (slot >= 0 && !s->rule->slot[slot])
+    if (!clarke_rule_has(s->rule, s->hypers, slot))
       continue;
     fputs(slot < 0 ? "theta" : clarke_slot_names[slot], out);
     for (size_t i = 0; i < s->n; i++)

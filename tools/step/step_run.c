@@ -13,13 +13,14 @@
 
 /* --- a parameter's tensors --------------------------------------------------------------------------------- */
 
-/* What optimizers call m, v and psi. */
+/* What optimizers call the parts of their state. */
 static const clarke_tensor *
 slot_tensor(const clarke_tensors *ts, const char *part, int slot, const char *name)
 {
   static const char *const names[CLARKE_N_SLOTS][5] = {
     [CLARKE_SLOT_PSI] = {"psi", NULL}, [CLARKE_SLOT_M] = {"exp_avg", "momentum_buffer", "m", NULL},
-    [CLARKE_SLOT_V] = {"exp_avg_sq", "square_avg", "sum", "v", NULL}};
+    [CLARKE_SLOT_V] = {"exp_avg_sq", "square_avg", "sum", "v", NULL}, [CLARKE_SLOT_U] = {"acc_delta", "exp_inf", NULL},
+    [CLARKE_SLOT_PREV] = {"prev", NULL}, [CLARKE_SLOT_SIZE] = {"step_size", NULL}, [CLARKE_SLOT_AX] = {"ax", NULL}};
   const clarke_tensor *found = NULL;
 
   for (const char *const *one = names[slot]; *one != NULL && found == NULL; one++)
@@ -198,28 +199,41 @@ rounding_of(clarke_dtype dtype, bool capturable)
   }
 }
 
-/* NAdam's products of mu, before and after. False: there is none after. */
+/* Numbers of a parameter that are no slots of its entries: NAdam's product of mu, ASGD's eta and mu. All begin with 1, or lr. */
 static bool
-products_of(double product[2], const clarke_run *r, const clarke_step_parameter *p)
+numbers_of(double number[2], const clarke_run *r, const clarke_step_parameter *p, const char *name, double start)
 {
-  product[0] = 1;
-  scalar_of(&product[0], &r->record.update, "before", "mu_product", p->name);
-  return scalar_of(&product[1], &r->record.update, "after", "mu_product", p->name);
+  number[0] = start;
+  scalar_of(&number[0], &r->record.update, "before", name, p->name);
+  return scalar_of(&number[1], &r->record.update, "after", name, p->name);
 }
 
-/* The products are no slots of entries, and are asked about here. */
+/* stray: that before the step is not what so many steps make of it; then what comes of it is not asked. */
 static void
-check_product(clarke_step_parameter *p, const clarke_run *r, const clarke_step_settings *s)
+note_number(clarke_step_parameter *p, const char *name, const double number[2], bool stray, bool follows)
 {
-  double product[2];
+  if (p->miscounted != NULL || p->stray != NULL || (!stray && follows))
+    return;
+  p->stray = stray ? name : NULL;
+  p->miscounted = stray ? NULL : name;
+  memcpy(p->counted, number, sizeof p->counted);
+}
 
-  if (p->miscounted != NULL || strcmp(s->rule->name, "torch-nadam") != 0 || !products_of(product, r, p))
-    return;
-  p->stray = !clarke_step_product_is(product[0], &s->hypers, p->k);
-  if (!p->stray && clarke_step_product_follows(product, &s->hypers, p->k))
-    return;
-  p->miscounted = p->stray ? NULL : "mu_product";
-  memcpy(p->counted, product, sizeof p->counted);
+static void
+check_numbers(clarke_step_parameter *p, const clarke_run *r, const clarke_step_settings *s)
+{
+  static const char *const of_asgd[] = {"eta", "mu"};
+  double number[2];
+
+  if (strcmp(s->rule->name, "torch-nadam") == 0 && numbers_of(number, r, p, "mu_product", 1)) {
+    const bool stray = !clarke_step_product_is(number[0], &s->hypers, p->k);
+
+    note_number(p, "mu_product", number, stray, !stray && clarke_step_product_follows(number, &s->hypers, p->k));
+  }
+  for (int i = 0; i < 2 && strcmp(s->rule->name, "torch-asgd") == 0; i++)
+    if (numbers_of(number, r, p, of_asgd[i], i == 0 ? mpq_get_d(s->hypers.of[CLARKE_HYPER_STEP]) : 1))
+      note_number(p, of_asgd[i], number, !clarke_step_average_is(number[0], i == 0, &s->hypers, p->k),
+                  clarke_step_average_is(number[1], i == 0, &s->hypers, p->k + 1));
 }
 
 bool
@@ -228,10 +242,18 @@ clarke_run_question(clarke_step_question *q, clarke_single *single, clarke_step_
   const clarke_run_update *u = &r->record.step->update;
   clarke_single_more more = {.lr = mpq_get_d(s->hypers.of[CLARKE_HYPER_STEP]), .lr_decay = mpq_get_d(s->lr_decay), .maximize = s->maximize};
   const clarke_tensor *product = clarke_update_tensor(&r->record.update, "after", "mu_product", p->name);
+  const clarke_tensor *of_eta = clarke_update_tensor(&r->record.update, "after", "eta", p->name);
+  double eta[2], mu[2];
 
-  products_of(more.product, r, p);
+  numbers_of(more.product, r, p, "mu_product", 1);
   more.product_float32 = product != NULL && product->dtype == CLARKE_F32;
+  numbers_of(eta, r, p, "eta", of_eta != NULL && of_eta->dtype == CLARKE_F32 ? (double)(float)more.lr : more.lr);
+  numbers_of(mu, r, p, "mu", 1);
+  more.eta = eta[0];
+  more.mu = mu[0];
   s->hypers.rounding = rounding_of(p->theta->dtype, s->capturable);
+  if (of_eta != NULL && of_eta->dtype == CLARKE_F32 && !s->capturable) /* ASGD keeps its step size in float32 */
+    s->hypers.rounding.scalar = 24;
   *q = (clarke_step_question){.rule = s->rule, .hypers = &s->hypers, .k = p->k, .maximize = s->maximize, .scale = u->scaled ? u->scale : NULL};
   if (!s->capturable && !u->scaled && clarke_single_make(single, s->rule, &s->hypers, p->k, p->theta->dtype, &more))
     q->single = single;
@@ -276,7 +298,7 @@ judge_parameter(clarke_run *r, clarke_step_parameter *p, clarke_error *err)
     r->unknown = s.unknown;
   if (status == CLARKE_OK && s.unknown == NULL) {
     clarke_run_question(&q, &single, &s, r, p);
-    check_product(p, r, &s);
+    check_numbers(p, r, &s);
     clarke_run_decay_step(&s, p->k);
     status = clarke_step_judge(&p->finding, &q, &p->tensor, false, err);
     clarke_run_add(r, p);
@@ -432,18 +454,23 @@ choose_rule(clarke_run *r, const clarke_step_request *q, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* which: of the optimizers' steps */
 static clarke_status
-answer(clarke_run *r, const clarke_step_request *q, clarke_error *err)
+answer(clarke_run *r, const clarke_step_request *q, size_t which, clarke_error *err)
 {
   const clarke_run_update *u;
-  clarke_status status = clarke_record_open_update(&r->record, q->folder, q->step, err);
+  clarke_status status = clarke_record_open_update(&r->record, q->folder, q->step, which, err);
 
   if (status != CLARKE_OK)
     return status;
   u = &r->record.step->update;
-  if (!u->there)
+  if (!u->there && (which > 0 || r->record.step->n_more == 0))
     return clarke_fail(err, CLARKE_EINPUT, "step %zu has no optimizer's step: record it with clarke.record(..., optimizer=optimizer), and call "
                                            "optimizer.step() in the block or after it", r->record.step->step);
+  if (!u->there) {
+    r->answer = CLARKE_STEP_ABSENT;
+    return CLARKE_OK;
+  }
   if (u->skipped != NULL) {
     r->answer = r->record.why != NULL ? CLARKE_STEP_SKIPPED : CLARKE_STEP_NONE;
     return CLARKE_OK;
@@ -457,23 +484,62 @@ answer(clarke_run *r, const clarke_step_request *q, clarke_error *err)
   return status == CLARKE_OK && r->rule != NULL ? judge(r, err) : status;
 }
 
-clarke_status
-clarke_step_run(int *status_of, const clarke_step_request *q, clarke_error *err)
+/* A rule, or a proof, is of one. */
+static clarke_status
+check_several(const clarke_run *r, const clarke_step_request *q, clarke_error *err)
+{
+  if (r->record.step->n_more > 0 && q->which == CLARKE_NONE && (q->rule != NULL || q->proof != NULL))
+    return clarke_fail(err, CLARKE_EINPUT, "step %zu has %zu optimizers' steps: --%s is of one; --optimizer N says of which, from 0 on",
+                       r->record.step->step, r->record.step->n_more + 1, q->rule != NULL ? "rule" : "proof");
+  return CLARKE_OK;
+}
+
+/* status_of: an exit status, before and with this one's; the worst of several. n: how many there are. */
+static clarke_status
+answer_one(int *status_of, size_t *step, size_t *n, json_t **list, const clarke_step_request *q, size_t which, clarke_error *err)
 {
   clarke_run r = {.n = 0};
   clarke_status status;
+  int mine;
 
   clarke_record_init(&r.record);
-  status = answer(&r, q, err);
+  status = answer(&r, q, which, err);
+  if (status == CLARKE_OK)
+    status = check_several(&r, q, err);
   clarke_watch_hide(true);
   if (status == CLARKE_OK && q->proof != NULL)
     status = clarke_run_prove(&r, q->proof, err);
-  if (status == CLARKE_OK)
-    status = clarke_run_print(&r, q->json, q->proof, err);
-  *status_of = clarke_run_status(&r);
+  if (status == CLARKE_OK && r.answer != CLARKE_STEP_ABSENT) {
+    status = clarke_run_print(list, &r, q->json, q->proof, err);
+    mine = clarke_run_status(&r);
+    *status_of = mine == EXIT_FAILS || *status_of == EXIT_HOLDS ? mine : *status_of;
+  }
+  if (status == CLARKE_OK) {
+    *step = r.record.step->step;
+    *n = 1 + r.record.step->n_more;
+  }
   for (size_t i = 0; i < r.n; i++)
     clarke_step_finding_clear(&r.parameter[i].finding);
   free(r.parameter);
   clarke_record_clear(&r.record);
+  return status;
+}
+
+clarke_status
+clarke_step_run(int *status_of, const clarke_step_request *q, clarke_error *err)
+{
+  const size_t first = q->which != CLARKE_NONE ? q->which : 0;
+  json_t *list = json_array();
+  size_t step = 0, n = first + 1;
+  clarke_status status = CLARKE_OK;
+
+  *status_of = EXIT_HOLDS;
+  for (size_t which = first; status == CLARKE_OK && which < n; which++) {
+    status = answer_one(status_of, &step, &n, &list, q, which, err);
+    n = q->which != CLARKE_NONE ? first + 1 : n;
+  }
+  if (status == CLARKE_OK && q->json)
+    status = clarke_run_print_all(list, step, *status_of, err);
+  json_decref(list);
   return status;
 }

@@ -8,7 +8,7 @@
 typedef struct {
   const char *folder, *rule; /* rule NULL: the optimizer's own */
   const char *proof;         /* where to; NULL: none is asked for. One is written where the step is the rule's */
-  size_t step;
+  size_t step, which; /* which: of several optimizers' steps, CLARKE_NONE: all of them */
   bool json;
 } clarke_step_request;
 
@@ -52,7 +52,8 @@ typedef struct {
   bool moved;            /* a parameter was changed between the backward pass and the step */
 } clarke_given_finding;
 
-/* Tensors gradient/NAME and before/theta/NAME of the update, gradients and parameters of the record. */
+/* Tensors gradient/NAME and before/theta/NAME of the update, gradients and parameters of the record. Of an average: are the parameters those that the
+ * step's optimizers left behind? */
 clarke_status clarke_given_find(clarke_given_finding *f, const clarke_record *r, clarke_error *err);
 
 /* A tensor named PART/NAME, or PART/SLOT/NAME (slot not NULL); NULL: there is none. */

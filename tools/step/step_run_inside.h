@@ -4,12 +4,14 @@
 
 #include "step_run.h"
 
+#include <jansson.h>
+
 typedef struct {
   const char *name;
   size_t group, k;       /* k: steps that were made before */
-  const char *miscounted; /* what does not go on as it should, NULL: "step", whose count after is not one more; "mu_product": */
+  const char *miscounted; /* what does not go on as it should, NULL: "step", whose count after is not one more; "mu_product", "eta", "mu": */
   double counted[2];
-  bool stray; /* NAdam's product before the step is not that of k steps */
+  const char *stray; /* which of the latter is not that of k steps before the step, NULL */
   const clarke_tensor *theta;
   clarke_step_tensor tensor;
   clarke_step_finding finding;
@@ -22,6 +24,7 @@ typedef enum {
   CLARKE_STEP_STRAY,   /* the state before is not one of these settings */
   CLARKE_STEP_SKIPPED, /* the optimizer found infinite gradients, and changed nothing */
   CLARKE_STEP_NONE,    /* none was made */
+  CLARKE_STEP_ABSENT,  /* of several optimizers the first has not stepped yet: nothing is said */
   CLARKE_STEP_MISSING, /* it was not kept */
   CLARKE_STEP_UNKNOWN, /* no rule */
 } clarke_step_answer;
@@ -70,7 +73,10 @@ bool clarke_other_change(clarke_step_settings *s, clarke_other *o);
 
 /* step_answer.c */
 void clarke_run_add(clarke_run *r, const clarke_step_parameter *p);
-clarke_status clarke_run_print(const clarke_run *r, bool json, const char *proof, clarke_error *err);
+/* In words at once; as JSON at the end of the list. proof: where one was written, or NULL. */
+clarke_status clarke_run_print(json_t **list, const clarke_run *r, bool json, const char *proof, clarke_error *err);
+/* The list: its only answer, or what all of them come to. */
+clarke_status clarke_run_print_all(json_t *list, size_t step, int status, clarke_error *err);
 int clarke_run_status(const clarke_run *r);
 
 #endif

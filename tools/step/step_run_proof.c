@@ -130,7 +130,7 @@ put_all(FILE *out, const clarke_run *r, clarke_error *err)
 
   fputs("clarke-proof 1\nclaim stepped\n", out);
   clarke_proof_put_file(out, "optimizer", step->optimizer.name, step->optimizer.sha256);
-  if (r->given.is == CLARKE_GIVEN_RECORDED && r->given.unrecorded == 0 && r->given.summed == 0)
+  if (!step->update.averages && r->given.is == CLARKE_GIVEN_RECORDED && r->given.unrecorded == 0 && r->given.summed == 0)
     clarke_proof_put_file(out, "gradients", step->gradients.name, step->gradients.sha256);
   fputs("scale ", out);
   if (step->update.scaled)

@@ -25,6 +25,9 @@ clarke_step_rule_of(const clarke_run_update *u)
   } known[] = {
     {"torch.optim.", "SGD", "torch-sgd"}, {"torch.optim.", "Adam", "torch-adam"}, {"torch.optim.", "AdamW", "torch-adamw"},
     {"torch.optim.", "NAdam", "torch-nadam"}, {"torch.optim.", "Adagrad", "torch-adagrad"}, {"torch.optim.", "RMSprop", "torch-rmsprop"},
+    {"torch.optim.", "Adadelta", "torch-adadelta"}, {"torch.optim.", "Adamax", "torch-adamax"}, {"torch.optim.", "RAdam", "torch-radam"},
+    {"torch.optim.", "ASGD", "torch-asgd"}, {"torch.optim.", "Rprop", "torch-rprop"},
+    {"torch.optim.", "AveragedModel", "ema"},
     {"clarke.", "INNAprop", "innaprop"}, {"clarke.", "INNApropReleased", "innaprop-released"}, {"clarke.", "DINAdam", "dinadam"},
   };
 
@@ -64,7 +67,9 @@ take_all(clarke_step_settings *s, const clarke_run_group *g)
     size_t i;
   } all[] = {
     {CLARKE_HYPER_STEP, "lr", 0}, {CLARKE_HYPER_ALPHA, "alpha", 0}, {CLARKE_HYPER_BETA, "beta", 0}, {CLARKE_HYPER_MOMENTUM, "momentum", 0},
-    {CLARKE_HYPER_MOMENTUM, "betas", 0}, {CLARKE_HYPER_SIGMA, "betas", 1}, {CLARKE_HYPER_SIGMA, "sigma", 0}, {CLARKE_HYPER_EPS, "eps", 0},
+    {CLARKE_HYPER_MOMENTUM, "betas", 0}, {CLARKE_HYPER_MOMENTUM, "decay", 0}, {CLARKE_HYPER_SIGMA, "betas", 1}, {CLARKE_HYPER_SIGMA, "sigma", 0}, {CLARKE_HYPER_SIGMA, "rho", 0},
+    {CLARKE_HYPER_LAMBD, "lambd", 0}, {CLARKE_HYPER_T0, "t0", 0}, {CLARKE_HYPER_ETA_MINUS, "etas", 0}, {CLARKE_HYPER_ETA_PLUS, "etas", 1},
+    {CLARKE_HYPER_SIZE_MIN, "step_sizes", 0}, {CLARKE_HYPER_SIZE_MAX, "step_sizes", 1}, {CLARKE_HYPER_EPS, "eps", 0},
     {CLARKE_HYPER_DECAY, "weight_decay", 0}, {CLARKE_HYPER_DAMPENING, "dampening", 0}, {CLARKE_HYPER_MOMENTUM_DECAY, "momentum_decay", 0},
   };
 

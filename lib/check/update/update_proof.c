@@ -9,7 +9,7 @@
 #define MOST_STEPS 10000
 #define MOST_ENTRIES 65536
 
-static const char *const slot_names[] = {"theta", "psi", "m", "v"};
+static const char *const slot_names[] = {"theta", "psi", "m", "v", "u", "prev", "size", "ax"};
 
 typedef struct {
   update rule;
@@ -29,7 +29,7 @@ read_state(stepped *u)
   require(u->k <= MOST_STEPS, "at most %d steps before", MOST_STEPS);
   fprintf(account, "After %zu steps\n", u->k);
   for (int s = 0; s < N_SLOTS; s++) {
-    if (s != THETA && !u->rule.of->slot[s])
+    if (!update_has(&u->rule, s))
       continue;
     next_line(slot_names[s]);
     fprintf(account, "  %s:", slot_names[s]);
@@ -37,7 +37,7 @@ read_state(stepped *u)
       interval *x = &u->entries[i].slot[s];
       next_rational(&x->lo);
       mpq_set(&x->hi, &x->lo);
-      require(s != V || mpq_sgn(&x->lo) >= 0, "v is below 0");
+      require((s != V && s != U) || mpq_sgn(&x->lo) >= 0, "%s is below 0", slot_names[s]);
       gmp_fprintf(account, " %Qd", &x->lo);
     }
     fputs("\n", account);
@@ -86,7 +86,7 @@ check_state(stepped *u)
   require(next_number() == u->k, "the number of steps is another: %zu", u->k);
   fprintf(account, "After %zu steps\n", u->k);
   for (int s = 0; s < N_SLOTS; s++) {
-    if (s != THETA && !u->rule.of->slot[s])
+    if (!update_has(&u->rule, s))
       continue;
     next_line(slot_names[s]);
     fprintf(account, "  %s:", slot_names[s]);

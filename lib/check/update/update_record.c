@@ -10,11 +10,15 @@
 #include <string.h>
 
 /* What optimizers call the parts of their state. */
-static const char *const slot_says[N_SLOTS] = {"theta", "psi", "m", "v"};
+static const char *const slot_says[N_SLOTS] = {"theta", "psi", "m", "v", "u", "prev", "size", "ax"};
 static const char *const called[N_SLOTS][5] = {[THETA] = {"theta"},
                                                [PSI] = {"psi"},
                                                [M] = {"exp_avg", "momentum_buffer", "m"},
-                                               [V] = {"exp_avg_sq", "square_avg", "sum", "v"}};
+                                               [V] = {"exp_avg_sq", "square_avg", "sum", "v"},
+                                               [U] = {"acc_delta", "exp_inf"},
+                                               [PREV] = {"prev"},
+                                               [SIZE] = {"step_size"},
+                                               [AX] = {"ax"}};
 
 typedef struct {
   tensor *all, *gradients; /* of the optimizer's file; of the record's, or NULL */
@@ -160,7 +164,10 @@ begin_entry(const updates *u, update_entry *e, const stepped_tensor *p, size_t i
     if (p->part[0][s] != NULL)
       set_entry(&e->slot[s], p->part[0][s], i);
   }
-  require(!u->rule.of->slot[V] || p->part[0][V] == NULL || mpq_sgn(&e->slot[V].lo) >= 0, "%s: v is below 0", p->name);
+  for (int s = V; s <= U; s++)
+    require(!u->rule.of->slot[s] || mpq_sgn(&e->slot[s].lo) >= 0, "%s: %s is below 0", p->name, slot_says[s]);
+  if (p->part[0][SIZE] == NULL && u->rule.of->slot[SIZE])
+    interval_set(&e->slot[SIZE], &u->rule.number[ETA], &u->rule.number[ETA]);
   if (p->part[0][V] == NULL && u->rule.of->v_is_one)
     interval_set(&e->slot[V], &plus_one, &plus_one);
   if (p->part[0][PSI] != NULL || !u->rule.of->slot[PSI])
@@ -176,16 +183,19 @@ begins_with(const updates *u, int s)
 {
   if (s == PSI)
     return "theta (1 - alpha beta), as the rule begins";
+  if (s == SIZE)
+    return "0, not from eta, with which the rule begins";
   return s == V && u->rule.of->v_is_one ? "1, as the rule begins" : "0, as the rule begins";
 }
 
-/* The most by which it has moved, from where it began. */
+/* The most by which it has moved, from where it began. (Rprop's size, which may stay at what it began with: from 0.) */
 static void
 add_move(stepped_tensor *p, int s, const interval *start, size_t i)
 {
   RATIONAL(q);
   tensor_entry(&q, p->part[1][s], i);
-  mpq_sub(&q, &q, &start->lo);
+  if (s != SIZE || p->part[0][s] != NULL)
+    mpq_sub(&q, &q, &start->lo);
   mpq_abs(&q, &q);
   if (mpq_cmp(&q, &p->moved[s]) > 0)
     mpq_set(&p->moved[s], &q);
@@ -288,6 +298,7 @@ check_group(updates *u)
   size_t n = next_number();
   fprintf(account, "  Parameters: %zu\n", n);
   update_read_settings(&u->rule);
+  require(!u->rule.preconditioned, "a recorded gradient is not divided by its root");
   next_line("direction");
   const char *word = next_word();
   u->up = strcmp(word, "up") == 0;

@@ -1,118 +1,22 @@
 /* The rules of optimizers (docs/proof-format.md, "Steps of optimizers"), each a formula of an entry. Entries are intervals, which are exact
  * as long as no root is taken. */
 #include "check/update/update_rule.h"
-#include "check/base/elementary.h"
 
 #include <string.h>
-
-/* ---- Pieces of rules */
-
-static void
-copy(interval *y, const interval *x)
-{
-  interval_set(y, &x->lo, &x->hi);
-}
-
-/* y = a y + b x */
-static void
-mix(interval *y, const rational *a, const rational *b, const interval *x)
-{
-  INTERVAL(sum);
-  interval_add(&sum, y, a);
-  interval_add(&sum, x, b);
-  interval_round(&sum);
-  copy(y, &sum);
-}
-
-/* y -= q x */
-static void
-subtract(interval *y, const rational *q, const interval *x)
-{
-  RATIONAL(minus);
-  mpq_neg(&minus, q);
-  interval_add(y, x, &minus);
-  interval_round(y);
-}
-
-static void
-descend(update_entry *e, const rational *q, const interval *x)
-{
-  subtract(&e->slot[THETA], q, x);
-}
-
-static void
-square(interval *y, const interval *g)
-{
-  interval_mul(y, g, g);
-  if (mpq_sgn(&y->lo) < 0) /* g is of both signs */
-    mpq_set(&y->lo, &zero);
-}
-
-/* v = sigma v + (1 - sigma) g^2 */
-static void
-second_moment(const update *u, update_entry *e, const interval *g)
-{
-  INTERVAL(s);
-  square(&s, g);
-  mix(&e->slot[V], &u->number[SIGMA], &u->rest[SIGMA], &s);
-}
-
-static void
-first_moment(const update *u, update_entry *e, const interval *g)
-{
-  mix(&e->slot[M], &u->number[MOMENTUM], &u->rest[MOMENTUM], g);
-}
-
-/* y = 1 / sqrt(v / c + eps), or 1 / (sqrt(v / c) + eps) */
-static void
-inverse_root(const update *u, interval *y, const interval *v, const interval *c)
-{
-  INTERVAL(t);
-  require(mpq_sgn(&v->lo) >= 0, "v is below 0");
-  mpq_div(&t.lo, &v->lo, &c->hi);
-  mpq_div(&t.hi, &v->hi, &c->lo);
-  if (u->inside) {
-    mpq_add(&t.lo, &t.lo, &u->number[EPS]);
-    mpq_add(&t.hi, &t.hi, &u->number[EPS]);
-  }
-  sqrt_end(&t.lo, &t.lo, false);
-  sqrt_end(&t.hi, &t.hi, true);
-  if (!u->inside) {
-    mpq_add(&t.lo, &t.lo, &u->number[EPS]);
-    mpq_add(&t.hi, &t.hi, &u->number[EPS]);
-  }
-  if (mpq_sgn(&t.hi) == 0 || mpq_sgn(&t.lo) <= 0)
-    leave(UNDECIDED, "a root is not known to be above 0");
-  mpq_inv(&y->lo, &t.hi);
-  mpq_inv(&y->hi, &t.lo);
-}
-
-/* y = x times that; 0 where x is */
-static void
-precondition(const update *u, interval *y, const interval *x, const update_entry *e, const interval *c)
-{
-  INTERVAL(inverse);
-  copy(y, x);
-  if (interval_zero(x))
-    return;
-  inverse_root(u, &inverse, &e->slot[V], c);
-  interval_mul(y, x, &inverse);
-  interval_round(y);
-}
 
 /* ---- Rules */
 
 static void
 step_sgd(const update *u, update_entry *e, const interval *g)
 {
-  descend(e, &u->number[ETA], g);
+  update_descend(e, &u->number[ETA], g);
 }
 
 static void
 step_momentum(const update *u, update_entry *e, const interval *g)
 {
-  first_moment(u, e, g);
-  descend(e, &u->number[ETA], &e->slot[M]);
+  update_first_moment(u, e, g);
+  update_descend(e, &u->number[ETA], &e->slot[M]);
 }
 
 static void
@@ -120,44 +24,33 @@ step_torch_sgd(const update *u, update_entry *e, const interval *g)
 {
   INTERVAL(d);
   if (u->k == 0)
-    copy(&e->slot[M], g);
+    update_copy(&e->slot[M], g);
   else
-    mix(&e->slot[M], &u->number[MOMENTUM], &u->rest[DAMPENING], g);
-  copy(&d, u->nesterov ? g : &e->slot[M]);
+    update_mix(&e->slot[M], &u->number[MOMENTUM], &u->rest[DAMPENING], g);
+  update_copy(&d, u->nesterov ? g : &e->slot[M]);
   if (u->nesterov)
     interval_add(&d, &e->slot[M], &u->number[MOMENTUM]);
-  descend(e, &u->number[ETA], mpq_sgn(&u->number[MOMENTUM]) == 0 ? g : &d);
+  update_descend(e, &u->number[ETA], mpq_sgn(&u->number[MOMENTUM]) == 0 ? g : &d);
 }
 
 static void
 step_adagrad(const update *u, update_entry *e, const interval *g)
 {
   INTERVAL(y);
-  square(&y, g);
+  update_square(&y, g);
   interval_add(&e->slot[V], &y, &plus_one);
-  precondition(u, &y, g, e, &exactly_one);
-  descend(e, &u->number[ETA], &y);
+  update_precondition(u, &y, g, e, &exactly_one);
+  update_descend(e, &u->number[ETA], &y);
 }
 
 static void
 step_rmsprop(const update *u, update_entry *e, const interval *g)
 {
   INTERVAL(y);
-  second_moment(u, e, g);
-  precondition(u, &y, g, e, &exactly_one);
-  mix(&e->slot[M], &u->number[MOMENTUM], &plus_one, &y);
-  descend(e, &u->number[ETA], &e->slot[M]);
-}
-
-/* y = x / c, where c is above 0 */
-void
-update_divide(interval *y, const interval *x, const interval *c)
-{
-  INTERVAL(inverse);
-  mpq_inv(&inverse.lo, &c->hi);
-  mpq_inv(&inverse.hi, &c->lo);
-  interval_mul(y, x, &inverse);
-  interval_round(y);
+  update_second_moment(u, e, g);
+  update_precondition(u, &y, g, e, &exactly_one);
+  update_mix(&e->slot[M], &u->number[MOMENTUM], &plus_one, &y);
+  update_descend(e, &u->number[ETA], &e->slot[M]);
 }
 
 /* Where nothing is corrected, both divisors are 1. */
@@ -165,11 +58,11 @@ static void
 step_adam(const update *u, update_entry *e, const interval *g)
 {
   INTERVAL(y);
-  first_moment(u, e, g);
-  second_moment(u, e, g);
-  precondition(u, &y, &e->slot[M], e, &u->shared[REST_V]);
+  update_first_moment(u, e, g);
+  update_second_moment(u, e, g);
+  update_precondition(u, &y, &e->slot[M], e, &u->shared[REST_V]);
   update_divide(&y, &y, &u->shared[REST_M]);
-  descend(e, &u->number[ETA], &y);
+  update_descend(e, &u->number[ETA], &y);
 }
 
 /* TensorFlow's: epsilon stands beside the root of v itself, whose correction is a factor of the step. */
@@ -177,13 +70,13 @@ static void
 step_tensorflow(const update *u, update_entry *e, const interval *g)
 {
   INTERVAL(y);
-  first_moment(u, e, g);
-  second_moment(u, e, g);
-  precondition(u, &y, &e->slot[M], e, &exactly_one);
+  update_first_moment(u, e, g);
+  update_second_moment(u, e, g);
+  update_precondition(u, &y, &e->slot[M], e, &exactly_one);
   interval_mul(&y, &y, &u->shared[BY_M]);
   interval_round(&y);
   update_divide(&y, &y, &u->shared[REST_M]);
-  descend(e, &u->number[ETA], &y);
+  update_descend(e, &u->number[ETA], &y);
 }
 
 /* Of m and g by their factors, which all entries share. */
@@ -192,12 +85,12 @@ nadam(const update *u, update_entry *e, const interval *g, const interval *of_v)
 {
   INTERVAL(x);
   INTERVAL(y);
-  first_moment(u, e, g);
-  second_moment(u, e, g);
+  update_first_moment(u, e, g);
+  update_second_moment(u, e, g);
   interval_mul(&x, &e->slot[M], &u->shared[BY_M]);
   interval_addmul(&x, g, &u->shared[BY_G]);
-  precondition(u, &y, &x, e, of_v);
-  descend(e, &u->number[ETA], &y);
+  update_precondition(u, &y, &x, e, of_v);
+  update_descend(e, &u->number[ETA], &y);
 }
 
 static void
@@ -221,8 +114,121 @@ step_nag(const update *u, update_entry *e, const interval *g)
   mpq_set_ui(&mu, u->k, u->k + 3);
   mpq_canonicalize(&mu);
   mpq_neg(&minus, &u->number[ETA]);
-  mix(&e->slot[M], u->grows ? &mu : &u->number[MOMENTUM], &minus, g);
-  subtract(&e->slot[THETA], &minus_one, &e->slot[M]);
+  update_mix(&e->slot[M], u->grows ? &mu : &u->number[MOMENTUM], &minus, g);
+  update_subtract(&e->slot[THETA], &minus_one, &e->slot[M]);
+}
+
+/* y = the larger one */
+static void
+larger(interval *y, const interval *x)
+{
+  if (mpq_cmp(&x->lo, &y->lo) > 0)
+    mpq_set(&y->lo, &x->lo);
+  if (mpq_cmp(&x->hi, &y->hi) > 0)
+    mpq_set(&y->hi, &x->hi);
+}
+
+/* x = g root(u) / root(v), 0 where g is; u = s u + (1 - s) x^2; theta - eta x */
+static void
+step_adadelta(const update *u, update_entry *e, const interval *g)
+{
+  INTERVAL(x);
+  INTERVAL(root);
+  update_second_moment(u, e, g);
+  update_precondition(u, &x, g, e, &exactly_one);
+  if (!interval_zero(g)) {
+    update_root(u, &root, &e->slot[U], &exactly_one);
+    interval_mul(&x, &x, &root);
+    interval_round(&x);
+  }
+  update_square(&root, &x);
+  update_mix(&e->slot[U], &u->number[SIGMA], &u->rest[SIGMA], &root);
+  update_descend(e, &u->number[ETA], &x);
+}
+
+/* u = max(s u, |g| + eps) */
+static void
+step_adamax(const update *u, update_entry *e, const interval *g)
+{
+  INTERVAL(y);
+  INTERVAL(minus);
+  update_first_moment(u, e, g);
+  interval_add(&minus, g, &minus_one);
+  update_copy(&y, g);
+  larger(&y, &minus);
+  mpq_add(&y.lo, &y.lo, &u->number[EPS]);
+  mpq_add(&y.hi, &y.hi, &u->number[EPS]);
+  update_copy(&minus, &e->slot[U]);
+  interval_set(&e->slot[U], &zero, &zero);
+  interval_add(&e->slot[U], &minus, &u->number[SIGMA]);
+  larger(&e->slot[U], &y);
+  interval_round(&e->slot[U]);
+  if (mpq_sgn(&e->slot[U].lo) <= 0)
+    leave(UNDECIDED, "u is not known to be above 0");
+  update_divide(&y, &e->slot[M], &e->slot[U]);
+  update_divide(&y, &y, &u->shared[REST_M]);
+  update_descend(e, &u->number[ETA], &y);
+}
+
+/* BY_M: the factor of what is long enough to be rectified. */
+static void
+step_radam(const update *u, update_entry *e, const interval *g)
+{
+  INTERVAL(y);
+  update_first_moment(u, e, g);
+  update_second_moment(u, e, g);
+  update_copy(&y, &e->slot[M]);
+  if (u->is_long) {
+    update_precondition(u, &y, &e->slot[M], e, &exactly_one);
+    interval_mul(&y, &y, &u->shared[BY_M]);
+    interval_round(&y);
+  }
+  update_divide(&y, &y, &u->shared[REST_M]);
+  update_descend(e, &u->number[ETA], &y);
+}
+
+/* BY_G: eta_k; BY_M: mu_k, exactly. */
+static void
+step_asgd(const update *u, update_entry *e, const interval *g)
+{
+  INTERVAL(x);
+  RATIONAL(rest);
+  interval_mul(&x, &u->shared[BY_G], &e->slot[THETA]);
+  update_subtract(&e->slot[THETA], &u->number[LAMBD], &x);
+  interval_mul(&x, &u->shared[BY_G], g);
+  update_descend(e, &plus_one, &x);
+  mpq_sub(&rest, &plus_one, &u->shared[BY_M].lo);
+  update_mix(&e->slot[AX], &rest, &u->shared[BY_M].lo, &e->slot[THETA]);
+}
+
+/* The numbers of an entry are rationals. size is changed by the sign of g prev; where that is -1, no step is made, and prev is 0. */
+static void
+step_rprop(const update *u, update_entry *e, const interval *g)
+{
+  rational *size = &e->slot[SIZE].lo;
+  require(interval_exact(g) && interval_exact(&e->slot[PREV]) && interval_exact(&e->slot[SIZE]),
+          "numbers that are exact are expected");
+  int sign = mpq_sgn(&g->lo) * mpq_sgn(&e->slot[PREV].lo);
+  if (sign != 0)
+    mpq_mul(size, size, &u->number[sign > 0 ? ETA_PLUS : ETA_MINUS]);
+  if (mpq_cmp(size, &u->number[LEAST_SIZE]) < 0)
+    mpq_set(size, &u->number[LEAST_SIZE]);
+  if (mpq_cmp(size, &u->number[MOST_SIZE]) > 0)
+    mpq_set(size, &u->number[MOST_SIZE]);
+  mpq_set(&e->slot[SIZE].hi, size);
+  interval_set(&e->slot[PREV], &zero, &zero);
+  if (sign >= 0)
+    update_copy(&e->slot[PREV], g);
+  RATIONAL(by);
+  mpq_set_si(&by, -mpq_sgn(&e->slot[PREV].lo), 1);
+  interval_add(&e->slot[THETA], &e->slot[SIZE], &by);
+}
+
+/* The parameters that are averaged are in the gradient's place. */
+static void
+step_ema(const update *u, update_entry *e, const interval *x)
+{
+  update_mix(&e->slot[THETA], &u->number[MOMENTUM], &u->rest[MOMENTUM], x);
 }
 
 /* psi (1 - g/b) + theta (g/b - g a); theta (1 + g/b - g a) - (g/b) psi - g b x */
@@ -234,25 +240,25 @@ inertial(const update *u, update_entry *e, const interval *x)
   RATIONAL(share);
   RATIONAL(by);
   RATIONAL(rest);
-  copy(&old, &e->slot[PSI]);
+  update_copy(&old, &e->slot[PSI]);
   mpq_div(&share, gamma, &u->number[BETA]);
   mpq_mul(&by, gamma, &u->number[ALPHA]);
   mpq_sub(&by, &share, &by);
   mpq_sub(&rest, &plus_one, &share);
-  mix(&e->slot[PSI], &rest, &by, &e->slot[THETA]);
+  update_mix(&e->slot[PSI], &rest, &by, &e->slot[THETA]);
   mpq_add(&rest, &plus_one, &by);
   mpq_neg(&by, &share);
-  mix(&e->slot[THETA], &rest, &by, &old);
+  update_mix(&e->slot[THETA], &rest, &by, &old);
   mpq_mul(&by, gamma, &u->number[BETA]);
-  descend(e, &by, x);
+  update_descend(e, &by, x);
 }
 
 static void
 step_innaprop(const update *u, update_entry *e, const interval *g)
 {
   INTERVAL(y);
-  second_moment(u, e, g);
-  precondition(u, &y, g, e, &u->shared[REST_V]);
+  update_second_moment(u, e, g);
+  update_precondition(u, &y, g, e, &u->shared[REST_V]);
   inertial(u, e, &y);
 }
 
@@ -273,14 +279,14 @@ dinadam(const update *u, update_entry *e, const interval *g, bool minus)
   mpq_mul(&x.lo, &by, &s);
   mpq_sub(&by, &by, &x.lo);
   mpq_set(&x.lo, &zero);
-  second_moment(u, e, g);
-  mix(&e->slot[M], &s, &by, g);
-  copy(&x, &e->slot[M]);
+  update_second_moment(u, e, g);
+  update_mix(&e->slot[M], &s, &by, g);
+  update_copy(&x, &e->slot[M]);
   if (minus)
     mpq_neg(&ab, &ab);
   interval_add(&x, g, &ab);
-  precondition(u, &x, &x, e, &exactly_one);
-  descend(e, &u->number[ETA], &x);
+  update_precondition(u, &x, &x, e, &exactly_one);
+  update_descend(e, &u->number[ETA], &x);
 }
 
 static void
@@ -300,6 +306,7 @@ step_dinadam_printed(const update *u, update_entry *e, const interval *g)
 #define OF_M [M] = true
 #define OF_V [V] = true
 #define OF_PSI [PSI] = true
+#define OF_U [U] = true
 #define WITH(...)                                                                                                      \
   {                                                                                                                    \
     [ETA] = true, [DECAY] = true, __VA_ARGS__                                                                          \
@@ -376,6 +383,45 @@ static const update_rule rules[] = {
      .slot = {OF_M, OF_V},
      .number = NADAM,
      .corrects = true},
+    {.name = "torch-adadelta",
+     .says = "v = s v + (1 - s) g^2; d = g root(u) / root(v), root(u) as root(v); u = s u + (1 - s) d^2; theta - eta d",
+     .step = step_adadelta,
+     .slot = {OF_V, OF_U},
+     .number = WITH([SIGMA] = true, [EPS] = true)},
+    {.name = "torch-adamax",
+     .says = "m = b m + (1 - b) g; u = max(s u, |g| + eps); theta - eta m / (1 - b^k) / u, k from 1",
+     .step = step_adamax,
+     .slot = {OF_M, OF_U},
+     .number = ADAM,
+     .corrects = true},
+    {.name = "torch-radam",
+     .says = "m = b m + (1 - b) g; v = s v + (1 - s) g^2; with p = 2 / (1 - s) - 1, q = p - 2 k s^k / (1 - s^k), k "
+             "from 1: where q "
+             "> 5, theta - eta m / (1 - b^k) / root(v) sqrt((1 - s^k) (q - 4) (q - 2) p / ((p - 4) (p - 2) q)), else "
+             "theta - "
+             "eta m / (1 - b^k)",
+     .step = step_radam,
+     .shares = LENGTH,
+     .slot = {OF_M, OF_V},
+     .number = ADAM,
+     .corrects = true},
+    {.name = "torch-asgd",
+     .says = "eta_k = eta / (1 + lambd eta k)^alpha, mu_k = 1 / max(1, k - t0), k from 0; theta (1 - lambd eta_k) - "
+             "eta_k g; ax + mu_k (theta - ax)",
+     .step = step_asgd,
+     .shares = AVERAGE,
+     .slot = {[AX] = true},
+     .number = WITH([ALPHA] = true, [LAMBD] = true, [T0] = true)},
+    {.name = "torch-rprop",
+     .says = "size times eta-plus where g prev > 0, eta-minus where < 0, from size-min to size-max; where g prev < 0, "
+             "theta stays, and prev = 0; else theta - sign(g) size, and prev = g",
+     .step = step_rprop,
+     .slot = {[PREV] = true, [SIZE] = true},
+     .number = {[ETA] = true, [ETA_MINUS] = true, [ETA_PLUS] = true, [LEAST_SIZE] = true, [MOST_SIZE] = true}},
+    {.name = "ema",
+     .says = "theta = b theta + (1 - b) x, where the gradient's numbers are x, the parameters that are averaged",
+     .step = step_ema,
+     .number = {[MOMENTUM] = true}},
     {.name = "inna",
      .says = "psi (1 - eta/beta) + theta (eta/beta - eta alpha); theta (1 + eta/beta - eta alpha) - (eta/beta) psi - "
              "eta beta g",
@@ -415,6 +461,12 @@ update_rule_named(const char *name)
   return NULL;
 }
 
+bool
+update_has(const update *u, int slot)
+{
+  return slot == THETA || (u->of->slot[slot] && !(slot == V && u->preconditioned));
+}
+
 /* ---- Steps */
 
 void
@@ -427,9 +479,9 @@ update_step(const update *u, update_entry *e, const rational *gradient)
     interval_add(&g, &e->slot[THETA], &u->number[DECAY]);
   else {
     INTERVAL(start);
-    copy(&start, &e->slot[THETA]);
+    update_copy(&start, &e->slot[THETA]);
     mpq_mul(&q, &u->number[DECAY], &u->number[ETA]);
-    subtract(&e->slot[THETA], &q, &start);
+    update_subtract(&e->slot[THETA], &q, &start);
   }
   u->of->step(u, e, &g);
 }

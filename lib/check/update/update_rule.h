@@ -4,11 +4,28 @@
 
 #include "check/base/value.h"
 
-enum { ETA, ALPHA, BETA, SIGMA, MOMENTUM, EPS, DECAY, DAMPENING, MOMENTUM_DECAY, N_NUMBERS };
-enum { THETA, PSI, M, V, N_SLOTS };
+enum {
+  ETA,
+  ALPHA,
+  BETA,
+  SIGMA,
+  MOMENTUM,
+  EPS,
+  DECAY,
+  DAMPENING,
+  MOMENTUM_DECAY,
+  LAMBD,
+  T0,
+  ETA_MINUS,
+  ETA_PLUS,
+  LEAST_SIZE,
+  MOST_SIZE,
+  N_NUMBERS
+};
+enum { THETA, PSI, M, V, U, PREV, SIZE, AX, N_SLOTS };
 
-/* 1 - sigma^(k + 1), 1 - momentum^(k + 1); NAdam's factors of m and of g (BY_M: TensorFlow's of the step), and its product of each mu
- * up to that of the step. */
+/* 1 - sigma^(k + 1), 1 - momentum^(k + 1); NAdam's factors of m and of g (BY_M: TensorFlow's of the step, RAdam's; both: ASGD's mu and eta), and its product
+ * of each mu up to that of the step. */
 enum { REST_V, REST_M, BY_M, BY_G, PRODUCT, N_SHARED };
 
 typedef struct {
@@ -24,9 +41,11 @@ typedef struct {
     NOTHING,
     FACTORS,
     PRODUCTS,
-    ROOT
-  } shares;                  /* beside that: mu_k and mu_{k+1}; their products, too; the root of 1 - sigma^k */
-  bool corrects;             /* divides v, and m where it is an Adam, by 1 - sigma^k */
+    ROOT,
+    LENGTH,
+    AVERAGE
+  } shares;      /* beside that: mu_k and mu_{k+1}; their products, too; the root of 1 - sigma^k; RAdam's; ASGD's */
+  bool corrects; /* divides v, and m where it is an Adam, by 1 - sigma^k */
   bool v_is_one, has_growth; /* v begins with 1; mu may be k / (k + 3) */
 } update_rule;
 
@@ -35,16 +54,34 @@ struct update {
   rational number[N_NUMBERS];
   rational rest[N_NUMBERS]; /* 1 less the number */
   bool inside, coupled, nesterov;
-  bool grows; /* nag: mu is k / (k + 3), not the number */
+  bool preconditioned; /* the gradients are divided by their roots already: v is not used */
+  bool grows;          /* nag: mu is k / (k + 3), not the number */
   /* Of the step at hand, which all entries share: */
   size_t k; /* so many were made before */
   interval shared[N_SHARED];
   size_t multiplied; /* so many mu are in the product */
+  bool is_long;      /* RAdam's length is above 5 */
 };
 
-void update_divide(interval *y, const interval *x, const interval *c);        /* y = x / c, where c is above 0 */
 const update_rule *update_rule_named(const char *name);                       /* or NULL */
 void update_step(const update *u, update_entry *e, const rational *gradient); /* the decay, then the rule */
+
+/* Has it such a slot, and uses it? */
+bool update_has(const update *u, int slot);
+
+/* ---- Pieces of rules (update_rule_piece.c) */
+
+void update_copy(interval *y, const interval *x);
+void update_mix(interval *y, const rational *a, const rational *b, const interval *x); /* y = a y + b x */
+void update_subtract(interval *y, const rational *q, const interval *x);               /* y -= q x */
+void update_descend(update_entry *e, const rational *q, const interval *x);            /* theta -= q x */
+void update_square(interval *y, const interval *g);
+void update_divide(interval *y, const interval *x, const interval *c);          /* y = x / c, where c is above 0 */
+void update_first_moment(const update *u, update_entry *e, const interval *g);  /* m = momentum m + (1 - momentum) g */
+void update_second_moment(const update *u, update_entry *e, const interval *g); /* v = sigma v + (1 - sigma) g^2 */
+void update_root(const update *u, interval *y, const interval *v, const interval *c); /* root(v / c) */
+/* y = x / root(v / c); 0 where x is */
+void update_precondition(const update *u, interval *y, const interval *x, const update_entry *e, const interval *c);
 
 /* ---- What the entries of a tensor share (update_rule_share.c) */
 

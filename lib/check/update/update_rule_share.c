@@ -118,6 +118,70 @@ share_products(update *u, size_t k)
   update_divide(&u->shared[BY_M], &next, &c);
 }
 
+/* RAdam's length q = p - 2 k s^k / (1 - s^k), p = 2 / (1 - s) - 1, and its factor: the root of (1 - s^k) (q - 4) (q - 2) p / ((p - 4) (p - 2) q),
+ * which grows with q from 5 on. */
+static void
+share_length(update *u, size_t k)
+{
+  INTERVAL(q);
+  RATIONAL(p);
+  RATIONAL(x);
+  RATIONAL(n);
+  mpq_set_ui(&p, 2, 1);
+  mpq_div(&p, &p, &u->rest[SIGMA]);
+  mpq_sub(&p, &p, &plus_one);
+  power(&q, &u->number[SIGMA], k + 1);
+  update_divide(&q, &q, &u->shared[REST_V]);
+  mpq_set_ui(&n, 2 * (k + 1), 1);
+  for (int up = 0; up < 2; up++) { /* the ends in turn: the larger the quotient, the less is left */
+    mpq_mul(&x, up ? &q.hi : &q.lo, &n);
+    mpq_sub(up ? &q.hi : &q.lo, &p, &x);
+  }
+  mpq_swap(&q.lo, &q.hi);
+  mpq_set_ui(&n, 5, 1);
+  u->is_long = mpq_cmp(&q.lo, &n) > 0;
+  if (!u->is_long && mpq_cmp(&q.hi, &n) > 0)
+    leave(UNDECIDED, "RAdam's length is not known to be above 5");
+  for (int up = 0; up < 2 && u->is_long; up++) {
+    const rational *end = up ? &q.hi : &q.lo;
+    rational *root = up ? &u->shared[BY_M].hi : &u->shared[BY_M].lo;
+    mpq_div(root, &p, end);
+    for (unsigned less = 2; less <= 4; less += 2) {
+      mpq_set_ui(&n, less, 1);
+      mpq_sub(&x, end, &n);
+      mpq_mul(root, root, &x);
+      mpq_sub(&x, &p, &n);
+      mpq_div(root, root, &x);
+    }
+    mpq_mul(root, root, up ? &u->shared[REST_V].hi : &u->shared[REST_V].lo);
+    sqrt_end(root, root, up);
+  }
+}
+
+/* ASGD's eta_k = eta / (1 + lambd eta k)^alpha, and mu_k = 1 / max(1, k - t0) */
+static void
+share_average(update *u, size_t k)
+{
+  RATIONAL(base);
+  RATIONAL(end);
+  mpq_set_ui(&base, k, 1);
+  mpq_sub(&end, &base, &u->number[T0]);
+  if (mpq_cmp(&end, &plus_one) < 0)
+    mpq_set(&end, &plus_one);
+  mpq_inv(&end, &end);
+  interval_set(&u->shared[BY_M], &end, &end);
+  mpq_mul(&base, &base, &u->number[LAMBD]);
+  mpq_mul(&base, &base, &u->number[ETA]);
+  mpq_add(&base, &base, &plus_one);
+  for (int up = 0; up < 2; up++) {
+    rational *of = up ? &u->shared[BY_G].hi : &u->shared[BY_G].lo;
+    log_end(&end, &base, !up);
+    mpq_mul(&end, &end, &u->number[ALPHA]);
+    exp_end(of, &end, up);
+    mpq_mul(of, of, &u->number[ETA]);
+  }
+}
+
 void
 update_share(update *u, size_t k)
 {
@@ -133,6 +197,10 @@ update_share(update *u, size_t k)
     nadam_mu(u, &u->shared[BY_G], k);
     rest_of(&u->shared[BY_G], &u->shared[BY_G]);
   }
+  if (u->of->shares == LENGTH)
+    share_length(u, k);
+  if (u->of->shares == AVERAGE)
+    share_average(u, k);
   if (u->of->shares == ROOT) {
     sqrt_end(&u->shared[BY_M].lo, &u->shared[REST_V].lo, false);
     sqrt_end(&u->shared[BY_M].hi, &u->shared[REST_V].hi, true);

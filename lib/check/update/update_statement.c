@@ -6,11 +6,13 @@
 
 /* ---- The statement */
 
-static const char *const number_names[] = {"eta", "alpha",        "beta",      "sigma",         "momentum",
-                                           "eps", "weight-decay", "dampening", "momentum-decay"};
+static const char *const number_names[] = {"eta", "alpha",        "beta",      "sigma",          "momentum",
+                                           "eps", "weight-decay", "dampening", "momentum-decay", "lambd",
+                                           "t0",  "eta-minus",    "eta-plus",  "size-min",       "size-max"};
 
-static const char *const number_says[] = {"eta",          "alpha",     "beta",          "s", "b", "eps",
-                                          "weight-decay", "dampening", "momentum-decay"};
+static const char *const number_says[] = {"eta",          "alpha",     "beta",           "s",     "b",  "eps",
+                                          "weight-decay", "dampening", "momentum-decay", "lambd", "t0", "eta-minus",
+                                          "eta-plus",     "size-min",  "size-max"};
 
 void
 update_read_rule(update *u)
@@ -34,6 +36,7 @@ state_number(const char *name, const rational *q)
 static void
 read_numbers(update *u)
 {
+  bool first = true;
   for (int i = 0; i < N_NUMBERS; i++) {
     u->number[i] = rational_zero();
     if (!u->of->number[i])
@@ -43,7 +46,8 @@ read_numbers(update *u)
     require(mpq_sgn(&u->number[i]) >= 0, "%s is below 0", number_names[i]);
     require((i != SIGMA && i != MOMENTUM) || mpq_cmp(&u->number[i], &plus_one) < 0, "%s is not below 1",
             number_names[i]);
-    fputs(i == ETA ? "  " : ", ", account);
+    fputs(first ? "  " : ", ", account);
+    first = false;
     state_number(number_says[i], &u->number[i]);
   }
   fputs("\n", account);
@@ -61,18 +65,32 @@ read_choice(const char *keyword, const char *first, const char *second)
 }
 
 static void
+read_root(update *u)
+{
+  next_line("root");
+  const char *word = next_word();
+  u->inside = strcmp(word, "inside") == 0;
+  u->preconditioned = strcmp(word, "given") == 0;
+  require(u->inside || u->preconditioned || strcmp(word, "outside") == 0, "'inside', 'outside' or 'given' is expected");
+  require(!u->preconditioned || !u->of->slot[U], "the gradients of this rule are divided by more than a root of v");
+  if (u->preconditioned)
+    fputs("  root(v) is taken for 1, and there is no v: the gradients are said to be divided by it already\n", account);
+  else
+    fprintf(account, "  root(v): %s%s\n", u->inside ? "sqrt(v + eps)" : "sqrt(v) + eps",
+            mpq_sgn(&u->number[EPS]) == 0 ? "; 0 over a root that is 0 is taken for 0" : "");
+}
+
+static void
 read_choices(update *u)
 {
-  u->inside = u->nesterov = u->grows = false;
+  u->inside = u->nesterov = u->grows = u->preconditioned = false;
   u->coupled = read_choice("decay", "coupled", "decoupled");
   if (mpq_sgn(&u->number[DECAY]) != 0)
     fprintf(account, "  weight decay: %s\n",
             u->coupled ? "weight-decay theta is added to the gradient"
                        : "theta (1 - eta weight-decay) before the step");
   if (u->of->slot[V]) {
-    u->inside = read_choice("root", "inside", "outside");
-    fprintf(account, "  root(v): %s%s\n", u->inside ? "sqrt(v + eps)" : "sqrt(v) + eps",
-            mpq_sgn(&u->number[EPS]) == 0 ? "; 0 over a root that is 0 is taken for 0" : "");
+    read_root(u);
   }
   if (u->of->number[DAMPENING]) {
     u->nesterov = read_choice("nesterov", "yes", "no");

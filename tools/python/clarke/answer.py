@@ -266,7 +266,8 @@ def step(run: str | os.PathLike[str], *, rule: str | None = None, options: Seque
     """Is what the optimizer made of a recorded step its rule's?
 
     rule: by the name of `clarke step list`; None: the optimizer's own. All of `clarke step RUN --json`: "answer", "holds" (None: not
-    known), "first" (the first entry that is not the rule's), "instead" (what was followed, if that is known)."""
+    known), "first" (the first entry that is not the rule's), "instead" (what was followed, if that is known). Where several optimizers stepped, or
+    parameters were averaged, too: "holds", and "optimizers", a list of these."""
     settle()
     return answered("step", os.path.join(os.fspath(run), ""), "--json", *(("--rule", rule) if rule is not None else ()), *options)
 

@@ -10,7 +10,7 @@ from .files import discard, temporary, write
 from .refused import FOLDER, Refused
 
 RUN, LOCK = "run.json", ".clarke.lock"
-OURS = re.compile(r"graph\.onnx|pytorch-[\d.]+\.profile|step-\d{6,}\.(batch\.npz|(parameters|gradients|trace|optimizer)\.safetensors|trees\.json)")
+OURS = re.compile(r"graph\.onnx|pytorch-[\d.]+\.profile|step-\d{6,}\.(batch\.npz|(parameters|gradients|trace|optimizer(-\d+)?)\.safetensors|trees\.json)")
 TEMPORARY = re.compile(rf"({OURS.pattern}|run\.json)\.[0-9a-f]{{16}}\.tmp")
 END = "\n ]\n}\n"  # of run.json, whose last entry is the list of steps
 

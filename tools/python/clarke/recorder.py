@@ -10,11 +10,12 @@ import threading
 import traceback
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from fractions import Fraction
-from typing import Callable
+from typing import Callable, Sequence
 
 import numpy as np
 import torch
 from torch.nn.modules import module as hooks
+from torch.optim.swa_utils import AveragedModel
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils._python_dispatch import _disable_current_modes, _get_current_dispatch_mode_stack
 
@@ -148,6 +149,8 @@ def device_of(results):
 def optimizer_entry(optimizer):
     if optimizer is None:
         return None
+    if isinstance(optimizer, (list, tuple)):
+        return [optimizer_entry(o) for o in optimizer]
     plain = (int, float, bool, str, type(None))
     return {"name": type(optimizer).__name__,
             "groups": [{k: v for k, v in g.items() if isinstance(v, plain)} for g in optimizer.param_groups]}
@@ -170,7 +173,8 @@ class record:
 
     The step runs as it would without. At the end of the block the folder is written, or the step refused (Refused), and
     nothing written. `light` leaves the nodes' outputs and gradients out; `step` is its number. `optimizer` is noted, and its next step(),
-    in the block or after it, is added to the folder: parameters and moments before and after (updates.py).
+    in the block or after it, is added to the folder: parameters and moments before and after (updates.py). It may be a list, each of some of the
+    parameters. `ema`: a torch.optim.swa_utils.AveragedModel of the model, whose next update_parameters() is added, too; or (that, its decay).
     `append`: the folder has steps of this graph already, to which this one is added. `background`: a thread checks and
     writes while the training goes on, and wait() refuses; until then no tensor of the step but parameters, their gradients,
     buffers and the batch may be changed through numpy. `trees`: the orders of summation are asked for, too, and written.
@@ -180,17 +184,19 @@ class record:
     or a function that gives the loss again, which is run in their place; False: nothing is, and the report says so.
     """
 
-    def __init__(self, path: str | os.PathLike[str], model: torch.nn.Module, *, light: bool = False, optimizer: torch.optim.Optimizer | None = None,
-                 step: int = 0, append: bool = False, background: bool = False, trees: bool = False,
+    def __init__(self, path: str | os.PathLike[str], model: torch.nn.Module, *, light: bool = False,
+                 optimizer: torch.optim.Optimizer | Sequence[torch.optim.Optimizer] | None = None,
+                 ema: AveragedModel | tuple[AveragedModel, float] | None = None, step: int = 0, append: bool = False, background: bool = False, trees: bool = False,
                  again: bool | Callable[[], torch.Tensor] = True, accumulate: bool = False) -> None:
         self.path, self.model, self.light, self.optimizer, self.step = os.fspath(path), model, light, optimizer, step
         self.append, self.background, self.work, self.waited = append, background, None, False
-        self.accumulate, self.aside = accumulate, {}
+        self.accumulate, self.aside, self.ema, self.updates = accumulate, {}, ema, []
+        self.require_apart()
         self.trace = Trace(light, kinks.WATCHED, kinks.may_be_compared if background else kinks.compared,
                            kinks.needless if light and not background else None, note_function)
         self.given, self.gradients, self.flags, self.hooked = None, None, None, None
         self.again, self.loss_again = Again(self.trace) if again else None, again if callable(again) else None
-        self.hooks, self.modes, self.thread, self.trees, self.ran, self.update, self.added = [], [], None, trees, None, None, None
+        self.hooks, self.modes, self.thread, self.trees, self.ran, self.added = [], [], None, trees, None, []
         if trees and (light or background):
             raise ValueError("trees are of the nodes' numbers, and asked for in the step's own thread: leave light and background False")
         if trees:
@@ -220,6 +226,18 @@ class record:
                 raise Refused(name, "it has a gradient already, and a hook that is run when more is added to it (register_post_accumulate_grad_hook): in a "
                               "record it would see this pass's alone", "zero_grad first, or take the hook away")
 
+    def require_apart(self):
+        several = self.optimizer if isinstance(self.optimizer, (list, tuple)) else []
+        if len({id(o) for o in several}) < len(several):
+            raise ValueError("optimizer: the same one is there twice")
+        averaged = self.ema[0] if isinstance(self.ema, tuple) else self.ema
+        if averaged is not None and not isinstance(averaged, AveragedModel):
+            raise ValueError(f"ema: a torch.optim.swa_utils.AveragedModel is expected, not {type(averaged).__name__}: when another averages is not known")
+
+    def release_updates(self):
+        for update in self.updates:
+            update.release()
+
     def begin(self):
         model, self.thread = self.model, threading.get_ident()
         self.parameters, self.buffers = dict(model.named_parameters()), dict(model.named_buffers())
@@ -227,7 +245,7 @@ class record:
         self.before = {name: b.detach().clone() for name, b in self.buffers.items()}
         self.start = {name: p.detach().clone() for name, p in self.parameters.items()}
         self.names = {id(m): name for name, m in model.named_modules()}
-        self.update = updates.begin(self)
+        self.updates = updates.begin(self)
         self.trace.owned = [p.untyped_storage() for p in self.parameters.values() if p.requires_grad]  # so no other tensor has their addresses
         self.trace.parameters = {storage.data_ptr() for storage in self.trace.owned} - {0}  # tensors without entries have no memory, so all have its address
         self.trace.trained |= self.trace.parameters
@@ -301,13 +319,13 @@ class record:
             surely(self.leave)
             if kind is None:
                 self.write()
-                if self.update is not None and not self.update.made:
-                    self.update.wait(self.behind_it if self.background else None)
-            elif self.update is not None:
-                self.update.release()
+                for update in self.updates:
+                    if not update.made:
+                        update.wait(self.behind_it if self.background else None)
+            else:
+                self.release_updates()
         except BaseException as why:
-            if self.update is not None:
-                self.update.release()
+            self.release_updates()
             surely(self.leave)
             traceback.clear_frames(why.__traceback__)  # of this package's: who keeps the exception does not keep the step
             raise
@@ -376,7 +394,7 @@ class record:
         self.whole = graph.whole  # a single run, without a batch axis
         self.after = {n: t.detach().clone() if self.background else t for n, t in self.buffers.items()}
         batch = self.batch(graph, copied=self.background)
-        made = self.update is not None and self.update.made  # was the optimizer's step in the block?
+        made = [update for update in self.updates if update.made]  # whose step was in the block
         if self.background:
             own(self.trace, nodes, self.light, graph)
         if not self.background:
@@ -408,16 +426,15 @@ class record:
         why = outside.at_a_norm(nodes, samples, seen) if real else outside.explain(self.trace, nodes, self.gradients, samples, seen)
         if why is None:
             return False
-        if self.append and self.update is not None:  # a GradScaler skips such a step: that is what is kept (clarke step)
+        if self.append and self.updates:  # a GradScaler skips such a step: that is what is kept (clarke step)
             return False
         if self.append:
             raise Refused("the step", " ".join(why["lines"]), "record it without append, into a folder of its own")
         run = {"format": "clarke-run", "version": 1, "framework": {"name": "torch", "version": torch.__version__},
                "device": device_of([v.tensor for n in nodes for v in values_in(n.results) if v.tensor.is_floating_point()]),
                "outside": why, "steps": [{"step": self.step, "files": {}}]}
-        if self.update is not None:  # an optimizer's step has nothing to be put beside
-            self.update.release()
-            self.update = None
+        self.release_updates()  # an optimizer's step has nothing to be put beside
+        self.updates = []
         with Folder(self.path) as folder:
             folder.commit(run)
         return True
@@ -443,11 +460,11 @@ class record:
                 files["trace"] = folder.put(f"{base}.trace.safetensors", safetensors(self.everything(graph)), hashed=False)
             if self.trees:
                 files["trees"] = folder.put(f"{base}.trees.json", [trees_of.find(self.trace, graph, self.parameters)])
-            if made:
-                more, run["steps"][-1]["update"] = self.update.files(folder)
-                files |= more
-            elif self.update is not None:
-                self.update.gradients = files["gradients"]["sha256"]
+            for update in self.updates:
+                if update in made:
+                    update.put_in(folder, run["steps"][-1], files)
+                else:
+                    update.gradients = files["gradients"]["sha256"]
             run["steps"][-1]["files"] = files
             if not self.append:
                 run["graph"] = folder.put("graph.onnx", [models.model_bytes(graph, torch.__version__)])
@@ -460,13 +477,13 @@ class record:
         if self.work is not None:
             self.waited = True
             self.work.result()
-        if self.added is not None:
-            self.added.result()
+        for added in self.added:
+            added.result()
 
     def behind_it(self, add):
         """The optimizer's step, when the record is written."""
-        self.added = later(add)
-        self.added.add_done_callback(self.tell)
+        self.added.append(later(add))
+        self.added[-1].add_done_callback(self.tell)
 
     def tell(self, work):
         """Nobody may have waited for it: a step that was not written is not passed over in silence."""

@@ -1,4 +1,6 @@
 """What an optimizer's step makes of parameters and moments, for the record of the step that it belongs to (docs/run-format.md)."""
+import functools
+import inspect
 import json
 import sys
 import threading
@@ -54,20 +56,23 @@ def is_inner(optimizer, step):
 
 
 class Update:
-    """The next step() of an optimizer behind the record's backward pass, in its block or after it.
+    """The next step() of an optimizer behind the record's backward pass, in its block or after it. number: of those that the record was given.
 
     It is added to the folder when it was made. If the next record of the same optimizer begins before, no step was made (a
     GradScaler's skips), and that is added. What cannot be kept is told as `missing`: training goes on in any case."""
 
-    def __init__(self, record, optimizer):
-        self.folder, self.step, self.thread = record.path, record.step, threading.get_ident()
+    def __init__(self, record, optimizer, number):
+        self.folder, self.step, self.thread, self.number = record.path, record.step, threading.get_ident(), number
         self.optimizer, self.record = weakref.ref(optimizer), record
         self.names = {id(p): name for name, p in record.parameters.items()}
         self.tensors, self.told, self.gradients = {}, None, None  # gradients: the sha256 of the record's file, when it is written
+        self.made, self.ready, self.later = False, False, None  # ready: the block has ended
+        self.hooks = self.hook(optimizer)
+
+    def hook(self, optimizer):
         hooks = [optimizer.register_step_pre_hook(self.begin), optimizer.register_step_post_hook(self.end)]
         optimizer._optimizer_step_post_hooks.move_to_end(hooks[1].id, last=False)  # before others change what the step has made
-        self.hooks = hooks
-        self.made, self.ready, self.later = False, False, None  # ready: the block has ended
+        return hooks
 
     # ---- While the optimizer steps
 
@@ -76,7 +81,10 @@ class Update:
             return
         with _disable_current_modes(), torch.no_grad():
             self.told = self.settings(optimizer)
-            if any(a is not None for a in (*args[1:], kwargs.get("closure"))):
+            if isinstance(optimizer, torch.optim.LBFGS):
+                self.told["missing"] = ("L-BFGS calls its closure several times in one step, at other parameters each time; record each backward pass in the "
+                                        "closure, with append=True and without optimizer=")
+            elif any(a is not None for a in (*args[1:], kwargs.get("closure"))):
                 self.told["missing"] = "step(closure): what computes the gradient inside of the step is not seen"
             else:
                 self.attempt(self.keep, optimizer, "before", True)
@@ -93,6 +101,8 @@ class Update:
         self.release()
         if self.ready:
             self.write()
+
+    awaited = "step()"
 
     def attempt(self, what, *args):
         try:
@@ -151,7 +161,20 @@ class Update:
         """Puts the file, and gives the step's entries in run.json: the file's, and what is told."""
         if not self.tensors:
             return {}, self.told
-        return {"optimizer": folder.put(f"step-{self.step:06}.optimizer.safetensors", safetensors(self.tensors))}, self.told
+        name = "optimizer" if self.number == 0 else f"optimizer-{self.number}"
+        return {"optimizer": folder.put(f"step-{self.step:06}.{name}.safetensors", safetensors(self.tensors))}, self.told
+
+    def put_in(self, folder, step, files):
+        """Into a step of run.json, and its files: the first optimizer's entries are the step's own, those of others in a list."""
+        more, told = self.files(folder)
+        if self.number == 0:
+            files |= more
+            step["update"] = told
+        else:
+            step["updates"] = sorted([*step.get("updates", []), {"number": self.number} | more | {"update": told}], key=lambda u: u["number"])
+
+    def is_in(self, step):
+        return "update" in step if self.number == 0 else any(u["number"] == self.number for u in step.get("updates", []))
 
     def wait(self, later):
         """The block has ended; the step comes after it. later: what writes behind the record; None: that is written."""
@@ -174,22 +197,129 @@ class Update:
             except Refused:
                 return
             run = json.loads(before[0])
-            mine = [s for s in run["steps"] if s["step"] == self.step and s["files"]["gradients"]["sha256"] == self.gradients and "update" not in s]
+            mine = [s for s in run["steps"] if s["step"] == self.step and s["files"]["gradients"]["sha256"] == self.gradients and not self.is_in(s)]
             if not mine:
                 return
-            files, mine[0]["update"] = self.files(folder)
-            mine[0]["files"] |= files
+            self.put_in(folder, mine[0], mine[0]["files"])
             folder.commit(run, before)
 
 
-def begin(record):
-    """Hooks for the record's optimizer. A step that an earlier record of it waits for was not made."""
-    optimizer = record.optimizer
-    if not isinstance(optimizer, torch.optim.Optimizer):  # nobody says when another steps
-        return None
+def named_in_cells(function, name):
+    """What a function that another has made keeps of it."""
+    function = inspect.unwrap(function)
+    return dict(zip(function.__code__.co_freevars, (c.cell_contents for c in function.__closure__ or ()))).get(name)
+
+
+class Average(Update):
+    """The next update_parameters() of a torch.optim.swa_utils.AveragedModel behind the record's backward pass. In the file the averaged parameters are in
+    theta's place, and those of the model in the gradient's."""
+
+    awaited = "update_parameters()"
+
+    def __init__(self, record, averaged, number, decay):
+        self.decay, self.model = decay, weakref.ref(record.model)
+        super().__init__(record, averaged, number)
+
+    def hook(self, averaged):
+        averaged.update_parameters = Seen(self, averaged)
+        return [averaged.update_parameters]
+
+    def begin(self, averaged, args, kwargs):
+        if threading.get_ident() != self.thread or not (self.ready or self.record.gradients is not None) or self.told is not None:
+            return
+        with _disable_current_modes(), torch.no_grad():
+            self.told = self.settings(averaged)
+            if args[1] is not self.model():
+                self.told["missing"] = "update_parameters() was given another model than the recorded one"
+            if "missing" not in self.told:
+                self.attempt(self.keep, averaged, "before", True)
+
+    def end(self, averaged, args, kwargs):
+        if threading.get_ident() != self.thread or self.told is None or self.made:
+            return
+        with _disable_current_modes(), torch.no_grad():
+            if "missing" not in self.told:
+                self.attempt(self.keep, averaged, "after", False)
+        self.made = True
+        self.release()
+        if self.ready:
+            self.write()
+
+    def settings(self, averaged):
+        told = {"optimizer": "AveragedModel", "module": "torch.optim.swa_utils", "averages": True, "groups": []}
+        decay = self.decay_of(averaged)
+        if decay is None:
+            told["missing"] = "the function that averages is none of torch.optim.swa_utils, so that its decay is not known: ema=(averaged, decay)"
+        else:
+            names = [name for name, p in self.model().named_parameters()]
+            path = "foreach" if averaged.multi_avg_fn is not None else "single"
+            told["groups"] = [{"parameters": names, "path": path, "decay": float(decay).hex(), "averaged": int(averaged.n_averaged)}]
+        return told
+
+    def decay_of(self, averaged):
+        """The share of the average before. The first is a copy of the parameters."""
+        function = averaged.multi_avg_fn or averaged.avg_fn
+        name = getattr(function, "__qualname__", "")
+        if int(averaged.n_averaged) == 0:
+            return 0.0
+        if self.decay is not None:
+            return self.decay
+        if name in ("get_ema_multi_avg_fn.<locals>.ema_update", "get_ema_avg_fn.<locals>.ema_update"):
+            return named_in_cells(function, "decay")
+        if name == "get_swa_multi_avg_fn.<locals>.swa_update" or (function is None and averaged.n_averaged.device.type != "cpu"):
+            return 1 - float(1 / (averaged.n_averaged + 1))  # in float32
+        return 1 - 1 / (int(averaged.n_averaged) + 1) if function is None or name == "get_swa_avg_fn.<locals>.swa_update" else None
+
+    def keep(self, averaged, part, with_parameters):
+        for (name, mean), p in zip(averaged.module.named_parameters(), self.model().parameters(), strict=True):
+            if mean.shape != p.shape or mean.dtype != p.dtype:
+                raise Refused(f"{name}: its average is another tensor, of {mean.dtype}, {tuple(mean.shape)}")
+            self.put(part, "theta", name, mean)
+            if with_parameters:
+                self.put("gradient", None, name, p)
+
+
+class Seen:
+    """update_parameters() of an averaged model, which is seen. A copy of the model has its own, of the class, and so has a pickled one."""
+
+    def __init__(self, update, averaged):
+        self.update, self.averaged, self.of_class = update, averaged, averaged.update_parameters
+
+    def __call__(self, model):
+        self.update.begin(self.averaged, (self.averaged, model), {})
+        try:
+            done = self.of_class(model)
+        except BaseException:
+            self.update.told, self.update.tensors = None, {}
+            raise
+        self.update.end(self.averaged, (self.averaged, model), {})
+        return done
+
+    def __reduce__(self):
+        return functools.partial, (type(self.averaged).update_parameters, self.averaged)
+
+    def remove(self):
+        if self.averaged.__dict__.get("update_parameters") is self:
+            del self.averaged.update_parameters
+
+
+def before_it(optimizer):
+    """A step that an earlier record of it waits for was not made."""
     before = WAITING.pop(optimizer, None)
     if before is not None:
         before.release()
-        before.told = {"optimizer": type(optimizer).__name__, "skipped": "step() was not called before the next record began"}
+        before.told = {"optimizer": type(optimizer).__name__, "skipped": f"{before.awaited} was not called before the next record began"}
         before.write()
-    return Update(record, optimizer)
+
+
+def begin(record):
+    """Hooks for the record's optimizers, and its averaged model."""
+    given = record.optimizer if isinstance(record.optimizer, (list, tuple)) else [record.optimizer]
+    optimizers = [o for o in given if isinstance(o, torch.optim.Optimizer)]  # nobody says when others step
+    averaged, decay = record.ema if isinstance(record.ema, tuple) else (record.ema, None)
+    for optimizer in (*optimizers, *(() if averaged is None else (averaged,))):
+        before_it(optimizer)
+    found = [Update(record, optimizer, number) for number, optimizer in enumerate(optimizers)]
+    if averaged is not None:
+        found.append(Average(record, averaged, max(1, len(found)), decay))
+    return found
