@@ -109,11 +109,11 @@ check_claim(const char *folder)
   else if (strcmp(what, "direction") == 0)
     check_directional(folder);
   else {
-    require(
-        strcmp(what, "patterns") == 0 || strcmp(what, "regions") == 0 || strcmp(what, "segment") == 0,
-        "'claim arrangement', 'claim direction', 'claim identity', 'claim patterns', 'claim record', 'claim regions', 'claim segment', "
-        "'claim stepped', "
-        "'claim update' or 'claim zone' is expected");
+    require(strcmp(what, "patterns") == 0 || strcmp(what, "regions") == 0 || strcmp(what, "segment") == 0,
+            "'claim arrangement', 'claim direction', 'claim identity', 'claim patterns', 'claim record', 'claim "
+            "regions', 'claim segment', "
+            "'claim stepped', "
+            "'claim update' or 'claim zone' is expected");
     check_function(folder, what);
   }
 }

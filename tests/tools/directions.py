@@ -209,7 +209,7 @@ def main():
                 print(f"failed: {fault}\n{where}")
     for what, n in sorted(counts.items()):
         print(f"{n:6}  {what}")
-    for what, least in (("decided", asked.number // 2), ("AD wrong", asked.number // 4), ("told by 2", asked.number // 20)):
+    for what, least in (("decided", asked.number // 2), ("AD wrong", asked.number // 4), ("told by 2", asked.number // 50)):
         if counts[what] < least // ONE_IN:
             failed += 1
             print(f"failed: {counts[what]} times {what}, of {least} at least")

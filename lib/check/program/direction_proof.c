@@ -69,8 +69,9 @@ check_bounds(const claims *c, const walk *w, size_t k, size_t o)
   const interval *x = &w->states[w->prog.outputs[o]].g[k];
   bool inside = mpq_cmp(least, &x->lo) <= 0 && mpq_cmp(&x->hi, most) <= 0;
   if (!inside && mpq_cmp(least, &x->hi) <= 0 && mpq_cmp(&x->lo, most) <= 0 && !interval_exact(x))
-    leave(UNDECIDED, "whether the derivative of output %zu along direction %zu is within its bounds is not decided by %d bits", o, k + 1,
-          MAX_BITS);
+    leave(UNDECIDED,
+          "whether the derivative of output %zu along direction %zu is within its bounds is not decided by %d bits", o,
+          k + 1, MAX_BITS);
   require(inside, "the derivative of output %zu along direction %zu is another number", o, k + 1);
 }
 
@@ -101,8 +102,12 @@ static void
 put_claims(const claims *c, const walk *w, const interval *ad)
 {
   for (size_t k = 0; k < c->n; k++) {
-    fprintf(account, k == 0 ? "The derivative of F at w along d1 = " : "Then that of the derivative before it, taken as a function of its\ndirection, at d%zu and along d%zu = ",
-            k, k + 1);
+    fprintf(
+        account,
+        k == 0
+            ? "The derivative of F at w along d1 = "
+            : "Then that of the derivative before it, taken as a function of its\ndirection, at d%zu and along d%zu = ",
+        k, k + 1);
     put_line(c, w, k);
     fputs(" is", account);
     for (size_t o = 0; o < c->n_outputs; o++) {

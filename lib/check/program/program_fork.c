@@ -127,7 +127,8 @@ sign_along(walk *w, size_t at, size_t a, size_t b)
     sign = interval_compare(&t, &nought);
   }
   if (sign == 2)
-    leave(UNDECIDED, "%s: where the directions lead is not decided with intervals of %d bits", place(w, at).text, MAX_BITS);
+    leave(UNDECIDED, "%s: where the directions lead is not decided with intervals of %d bits", place(w, at).text,
+          MAX_BITS);
   return sign;
 }
 

@@ -77,7 +77,8 @@ moves(walk *w, size_t at, size_t k)
     some = some || sign == 1 || sign == -1;
   }
   if (!all && !some)
-    leave(UNDECIDED, "%s: where the directions lead is not decided with intervals of %d bits", place(w, at).text, MAX_BITS);
+    leave(UNDECIDED, "%s: where the directions lead is not decided with intervals of %d bits", place(w, at).text,
+          MAX_BITS);
   return some;
 }
 
