@@ -8,6 +8,7 @@
 #include "check/kernel/zone.h"
 #include "check/onnx/inputs.h"
 #include "check/program/arrangement.h"
+#include "check/program/direction_proof.h"
 #include "check/program/pattern_proof.h"
 #include "check/program/program_proof.h"
 #include "check/program/region_proof.h"
@@ -74,6 +75,20 @@ check_identity(const char *folder)
   check_vanishing(&of);
 }
 
+/* Derivatives of a program along directions. */
+static void
+check_directional(const char *folder)
+{
+  program of = {0};
+  known_line("semantics", "real");
+  bool of_network = line_is("network");
+  if (!of_network)
+    next_line("program");
+  bool parameters = read_function(&of, folder, of_network);
+  check_direction(&of, parameters);
+  printf("VERIFIED\n%sSemantics: real arithmetic, every number taken exactly.\n", account_text());
+}
+
 /* `claim WHAT`. */
 static void
 check_claim(const char *folder)
@@ -91,12 +106,14 @@ check_claim(const char *folder)
     check_zone_of(folder);
   else if (strcmp(what, "identity") == 0)
     check_identity(folder);
+  else if (strcmp(what, "direction") == 0)
+    check_directional(folder);
   else {
-    require(
-        strcmp(what, "patterns") == 0 || strcmp(what, "regions") == 0 || strcmp(what, "segment") == 0,
-        "'claim arrangement', 'claim identity', 'claim patterns', 'claim record', 'claim regions', 'claim segment', "
-        "'claim stepped', "
-        "'claim update' or 'claim zone' is expected");
+    require(strcmp(what, "patterns") == 0 || strcmp(what, "regions") == 0 || strcmp(what, "segment") == 0,
+            "'claim arrangement', 'claim direction', 'claim identity', 'claim patterns', 'claim record', 'claim "
+            "regions', 'claim segment', "
+            "'claim stepped', "
+            "'claim update' or 'claim zone' is expected");
     check_function(folder, what);
   }
 }

@@ -6,18 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-clarke_status
-clarke_walk_init(clarke_walk *w, const clarke_execution *e, mpq_t **arc, size_t n_arc,
-                 clarke_error *err)
+/* Of that many variables; the rest of what *w begins with is set. */
+static clarke_status
+begin(clarke_walk *w, const clarke_execution *e, size_t width, clarke_error *err)
 {
-  size_t n = e->p->n;
+  size_t n = e->p->n, n_arc = w->n_arc;
   clarke_status status;
 
-  memset(w, 0, sizeof *w);
   w->e = e;
-  w->width = clarke_code_wrt_count(e->p);
-  w->arc = arc;
-  w->n_arc = n_arc;
+  w->width = width;
   w->value = clarke_numbers(n);
   w->gradient = calloc(n + 1, sizeof *w->gradient);
   w->degree = calloc(n + 1, sizeof *w->degree);
@@ -36,6 +33,20 @@ clarke_walk_init(clarke_walk *w, const clarke_execution *e, mpq_t **arc, size_t 
       w->fork.y == NULL || w->local == NULL || (n_arc > 0 && w->series == NULL))
     return clarke_no_memory(err);
   return status;
+}
+
+clarke_status
+clarke_walk_init(clarke_walk *w, const clarke_execution *e, mpq_t **arc, size_t n_arc, clarke_error *err)
+{
+  *w = (clarke_walk){.arc = arc, .n_arc = n_arc};
+  return begin(w, e, clarke_code_wrt_count(e->p), err);
+}
+
+clarke_status
+clarke_walk_init_lines(clarke_walk *w, const clarke_execution *e, mpq_t **line, size_t n, clarke_error *err)
+{
+  *w = (clarke_walk){.line = line, .n_lines = n};
+  return begin(w, e, n, err);
 }
 
 static void
@@ -181,8 +192,13 @@ walk_input(clarke_walk *w, size_t at, clarke_error *err)
   w->gradient[at] = clarke_numbers(w->width);
   if (w->gradient[at] == NULL)
     return clarke_no_memory(err);
-  clarke_number_set_si(&w->gradient[at][entry], 1);
   w->degree[at] = 1;
+  for (size_t k = 0; k < w->n_lines; k++)
+    clarke_number_set_q(&w->gradient[at][k], w->line[k][entry]);
+  if (w->n_lines > 0)
+    clarke_walk_settle(w, at, 1);
+  else
+    clarke_number_set_si(&w->gradient[at][entry], 1);
   return w->series != NULL ? clarke_walk_series_input(w, at, err) : CLARKE_OK;
 }
 

@@ -43,6 +43,12 @@ typedef struct {
   mpq_t **arc;              /* n_arc steps of wrt_count rationals; shared */
   bool *lost;               /* by instruction: it moves along the arc, and its series is not rational */
   bool arc_failed;          /* some is lost */
+  /* Along lines t_1 line[0] + t_2 line[1] + ..., t_1 above 0 and each t far less than the one before (docs/proof-format.md,
+   * "Directions of programs"): the variables are the t, of which gradients, degrees and polynomials are; and no fork waits. */
+  size_t n_lines;
+  mpq_t **line;             /* n_lines of wrt_count rationals; shared */
+  bool untold;              /* STUCK: no precision so far tells what comes first along the lines */
+  bool vague;               /* of an ORDER: entries came first that are one along the lines, but not known to be one function */
   /* Norms of zeros met without an arc: their gradients, and what is made of them, enclose all that occur near the point. */
   size_t n_enclosed;
   bool open;                /* no fork is chosen: pointwise and order instructions at one are enclosed, too; */
@@ -55,6 +61,8 @@ typedef struct {
 
 clarke_status clarke_walk_init(clarke_walk *w, const clarke_execution *e, mpq_t **arc,
                                size_t n_arc, clarke_error *err);
+/* Along n >= 1 lines. */
+clarke_status clarke_walk_init_lines(clarke_walk *w, const clarke_execution *e, mpq_t **line, size_t n, clarke_error *err);
 void clarke_walk_clear(clarke_walk *w);
 /* From the beginning, with another arc (n_arc == 0 only where there was none). */
 void clarke_walk_restart(clarke_walk *w, mpq_t **arc);
@@ -75,6 +83,9 @@ void clarke_walk_decision_polynomial(clarke_polynomial *q, const clarke_walk *w,
 
 /* Is y_a - y_b, zero at the point, identically zero near it? (b == CLARKE_NONE: y_a less a kink.) */
 bool clarke_walk_identical(const clarke_walk *w, size_t a, size_t b);
+/* Along lines, the sign of y_a - y_b, zero at the point (b == CLARKE_NONE: of y_a less a kink): that of the first line that tells,
+ * *told. 0: it is zero along all, and *told is CLARKE_NONE; 2: no precision so far tells. */
+int clarke_walk_sign_along(size_t *told, const clarke_walk *w, size_t a, size_t b);
 /* The choice that the arc takes, or CLARKE_NONE when its series do not tell. */
 size_t clarke_walk_arc_choice(const clarke_walk *w);
 

@@ -143,6 +143,47 @@ reduce(const clarke_walk *w, size_t a, int *factor)
   return a;
 }
 
+int
+clarke_walk_sign_along(size_t *told, const clarke_walk *w, size_t a, size_t b)
+{
+  clarke_number none, difference;
+  int sign = 0;
+
+  clarke_number_init(&none);
+  clarke_number_init(&difference);
+  *told = CLARKE_NONE;
+  for (size_t k = 0; k < w->width && sign == 0; k++) {
+    const clarke_number *g = w->gradient[a] != NULL ? &w->gradient[a][k] : &none;
+    const clarke_number *h = b != CLARKE_NONE && w->gradient[b] != NULL ? &w->gradient[b][k] : &none;
+
+    clarke_number_sub(&difference, g, h, w->e->precision);
+    sign = clarke_number_sign(&difference);
+    if (sign != 0)
+      *told = k;
+  }
+  clarke_number_clear(&none);
+  clarke_number_clear(&difference);
+  return sign;
+}
+
+/* The candidate that is first along the lines, from the end that fork.up names; CLARKE_NONE when that is not told. */
+static size_t
+first_along(clarke_walk *w)
+{
+  size_t first = 0, told;
+
+  for (size_t c = 1; c < w->fork.n_choices; c++) {
+    const int sign = clarke_walk_sign_along(&told, w, w->fork.y[c], w->fork.y[first]);
+
+    w->untold = w->untold || sign == 2;
+    if (sign == (w->fork.up ? -1 : 1))
+      first = c;
+  }
+  for (size_t c = 0; c < w->fork.n_choices; c++)
+    w->vague = w->vague || (c != first && clarke_walk_sign_along(&told, w, w->fork.y[c], w->fork.y[first]) == 0);
+  return w->untold ? CLARKE_NONE : first;
+}
+
 bool
 clarke_walk_sign_near(clarke_walk *w, size_t at, size_t a, size_t b, int *sign)
 {
@@ -154,6 +195,14 @@ clarke_walk_sign_near(clarke_walk *w, size_t at, size_t a, size_t b, int *sign)
     a = reduce(w, a, &factor);
   if (clarke_walk_identical(w, a, b))
     return true;
+  if (w->n_lines > 0) {
+    size_t told;
+    const int along = clarke_walk_sign_along(&told, w, a, b);
+
+    w->untold = w->untold || along == 2;
+    *sign = along == 1 || along == -1 ? along * factor : CLARKE_ANY_SIDE;
+    return true;
+  }
   if (w->open) {
     *sign = CLARKE_ANY_SIDE;
     return true;
@@ -203,8 +252,12 @@ clarke_walk_take(clarke_walk *w, size_t at, size_t *left, size_t *m, size_t rank
     *taken = CLARKE_NONE;
     if (w->fork.n_choices > 1 && w->open)
       return true;
-    if (w->fork.n_choices > 1 && !chosen(w, &choice))
+    if (w->fork.n_choices > 1 && w->n_lines > 0)
+      choice = first_along(w);
+    else if (w->fork.n_choices > 1 && !chosen(w, &choice))
       return false;
+    if (choice == CLARKE_NONE)
+      return true;
     *taken = w->fork.y[choice];
     for (size_t k = 0; k < n; k++)
       if (copy_of[k] == choice)

@@ -73,6 +73,8 @@ clarke_walk_pointwise(clarke_walk *w, clarke_walk_state *state, size_t at, clark
       *state = CLARKE_WALK_FORK;
       return CLARKE_OK;
     }
+    if (w->untold)
+      return clarke_walk_stuck(w, state, at, "no precision tells to which side of its kink the directions lead");
     piece += sign == 1;
   }
   w->part[at] = piece;
@@ -155,9 +157,17 @@ clarke_walk_order(clarke_walk *w, clarke_walk_state *state, size_t at, clarke_er
     for (size_t k = 0; k < n; k++)
       tied[k] = i->in[tied[k]];
     w->fork.up = 2 * rank > n + 1;
+    w->vague = false;
     if (clarke_walk_take(w, at, tied, &n, w->fork.up ? n + 1 - rank : rank, copy_of, &taken)) {
       w->part[at] = taken;
-      status = taken != CLARKE_NONE ? same_as(w, at, taken, err) : any_of(w, at, tied, n, err);
+      if (w->untold)
+        status = clarke_walk_stuck(w, state, at, "no precision tells which of these numbers comes first along the directions");
+      else
+        status = taken != CLARKE_NONE ? same_as(w, at, taken, err) : any_of(w, at, tied, n, err);
+      if (w->vague) { /* along the lines it is what is taken, near them perhaps another */
+        clarke_walk_polynomial_drop(w, at);
+        w->degree[at] = 2;
+      }
     } else
       *state = CLARKE_WALK_FORK;
   }
@@ -186,7 +196,10 @@ clarke_walk_branch(clarke_walk *w, clarke_walk_state *state, size_t at, clarke_e
     return CLARKE_OK;
   }
   if (sign == CLARKE_ANY_SIDE)
-    return clarke_walk_stuck(w, state, at, "the arm of a branch cannot be left open");
+    return clarke_walk_stuck(w, state, at,
+                             w->untold        ? "no precision tells which arm the directions lead into"
+                             : w->n_lines > 0 ? "the directions do not tell which arm is taken"
+                                              : "the arm of a branch cannot be left open");
   w->part[at] = clarke_relation_holds(i->relation, sign);
   w->demand.arm[at] = w->part[at] ? 1 : -1;
   return CLARKE_OK;

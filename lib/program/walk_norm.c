@@ -130,9 +130,58 @@ enclose(clarke_walk *w, size_t at, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* The length of the arguments' derivatives along line k: 0 when they are zeros, 2 when no precision tells, else 1. */
+static int
+length_along(clarke_number *length, const clarke_walk *w, const clarke_instruction *i, size_t k)
+{
+  int sign = 0;
+
+  clarke_number_set_si(length, 0);
+  for (size_t j = 0; j < i->n_in; j++)
+    if (w->gradient[i->in[j]] != NULL) {
+      const clarke_number *x = &w->gradient[i->in[j]][k];
+      const int of = clarke_number_sign(x);
+
+      sign = of == 1 || of == -1 || sign == 1 ? 1 : of == 2 ? 2 : sign;
+      clarke_number_addmul(length, x, x, w->e->precision);
+    }
+  if (sign == 1 && !clarke_number_analytic(length, NULL, CLARKE_FN_SQRT, length, w->e->precision))
+    sign = 2;
+  return sign;
+}
+
+/* Along lines, the first of which to move the arguments gives the unit vector; before it the norm does not move. */
+static clarke_status
+along_lines(clarke_walk *w, clarke_walk_state *state, size_t at, clarke_error *err)
+{
+  const clarke_instruction *i = &w->e->p->instruction[at];
+  clarke_number length, unit;
+  clarke_status status = CLARKE_OK;
+  size_t k = 0;
+  int sign = 0;
+
+  clarke_number_init(&length);
+  clarke_number_init(&unit);
+  while (k < w->width && (sign = length_along(&length, w, i, k)) == 0)
+    k++;
+  w->untold = w->untold || sign == 2;
+  for (size_t j = 0; j < i->n_in && sign == 1 && status == CLARKE_OK; j++)
+    if (w->gradient[i->in[j]] != NULL) {
+      clarke_number_div(&unit, &w->gradient[i->in[j]][k], &length, w->e->precision);
+      status = clarke_walk_gradient_addmul(w, at, &unit, i->in[j], err);
+    }
+  clarke_number_clear(&length);
+  clarke_number_clear(&unit);
+  if (status == CLARKE_OK && sign == 2)
+    return clarke_walk_stuck(w, state, at, "no precision tells whether the directions move this norm of zeros");
+  return status;
+}
+
 clarke_status
 clarke_walk_norm(clarke_walk *w, clarke_walk_state *state, size_t at, clarke_error *err)
 {
   w->degree[at] = 2;
+  if (w->n_lines > 0)
+    return along_lines(w, state, at, err);
   return w->series != NULL ? along_arc(w, state, at, err) : enclose(w, at, err);
 }

@@ -4,6 +4,7 @@
 
 #include "audit/audit.h"
 #include "program/derive.h"
+#include "program/directional.h"
 
 #include <stdio.h>
 
@@ -61,5 +62,9 @@ clarke_status clarke_proof_write_program(const char *path, const char *name, con
  * and maxima alone, with respect to parameters products, too; else that is an error. */
 clarke_status clarke_proof_write_network(const char *path, const clarke_proof_input *model, const clarke_derivation *d,
                                          const clarke_proof_tree *tree, clarke_error *err);
+
+/* The same of derivatives along directions that are known; line: those. of: the program or network. */
+clarke_status clarke_proof_write_direction(const char *path, bool network, const clarke_proof_input *of, const clarke_directional *x,
+                                           mpq_t **line, const clarke_profile *profile, clarke_error *err);
 
 #endif

@@ -36,9 +36,9 @@ has_parameters(const clarke_code *p, bool network)
 }
 
 static void
-put_inputs(FILE *out, const clarke_derivation *d, bool network)
+put_inputs(FILE *out, const clarke_execution *e, const clarke_profile *profile, bool network)
 {
-  const clarke_code *p = d->p;
+  const clarke_code *p = e->p;
   const bool parameters = has_parameters(p, network);
 
   if (parameters) {
@@ -48,12 +48,12 @@ put_inputs(FILE *out, const clarke_derivation *d, bool network)
   for (size_t k = 0, at = 0; k < (parameters ? 1 : p->n_inputs); at += p->input[k++].n) {
     fputs("at ", out);
     clarke_proof_put_name(out, p->input[k].name);
-    clarke_proof_put_row(out, "", d->execution.at + at, p->input[k].n);
+    clarke_proof_put_row(out, "", e->at + at, p->input[k].n);
   }
   if (!parameters)
     put_wrt(out, p);
   fputs("profile ", out);
-  clarke_proof_put_name(out, d->profile->name);
+  clarke_proof_put_name(out, profile->name);
   fputc('\n', out);
 }
 
@@ -84,24 +84,26 @@ collect_operators(const clarke_code *p, size_t *n)
   return list;
 }
 
+/* kind: "verdict" or "claim", and which. */
 static clarke_status
-put_statement(FILE *out, bool network, const clarke_proof_input *of, const clarke_derivation *d, clarke_error *err)
+put_statement(FILE *out, const char *kind, const char *which, bool network, const clarke_proof_input *of, const clarke_execution *e,
+              const clarke_profile *profile, clarke_error *err)
 {
   size_t n;
-  const clarke_op **op = collect_operators(d->p, &n);
+  const clarke_op **op = collect_operators(e->p, &n);
 
   if (op == NULL)
     return clarke_no_memory(err);
-  fprintf(out, "clarke-proof 1\nverdict %s\nsemantics real\n", clarke_verdict_name(d->verdict));
+  fprintf(out, "clarke-proof 1\n%s %s\nsemantics real\n", kind, which);
   clarke_proof_put_input(out, network ? "network" : "program", of);
-  put_inputs(out, d, network);
+  put_inputs(out, e, profile, network);
   for (size_t i = 0; i < n; i++)
     for (size_t k = 0; k < op[i]->n_kinks; k++)
-      clarke_proof_put_proxy(out, op[i], k, d->profile);
+      clarke_proof_put_proxy(out, op[i], k, profile);
   for (size_t i = 0; i < n; i++)
     if (op[i]->order)
-      clarke_proof_put_tie(out, op[i], d->profile);
-  fprintf(out, "touched %zu\n", d->execution.n_touched);
+      clarke_proof_put_tie(out, op[i], profile);
+  fprintf(out, "touched %zu\n", e->n_touched);
   free(op);
   return CLARKE_OK;
 }
@@ -211,14 +213,14 @@ put_evidence(FILE *out, const clarke_derivation *d, const clarke_proof_tree *tre
 
 /* A proof that would be refused is not written. */
 static clarke_status
-within_reach(const clarke_derivation *d, clarke_error *err)
+within_reach(const clarke_code *p, size_t far, clarke_error *err)
 {
   bool exponential;
 
-  if (d->far == CLARKE_NONE)
+  if (far == CLARKE_NONE)
     return CLARKE_OK;
-  exponential = d->p->instruction[d->far].function == CLARKE_FN_EXP;
-  return clarke_code_fail(d->p, d->far, err, "no proof can be checked here: the argument of %s is beyond 2^%d",
+  exponential = p->instruction[far].function == CLARKE_FN_EXP;
+  return clarke_code_fail(p, far, err, "no proof can be checked here: the argument of %s is beyond 2^%d",
                              exponential ? "exp" : "sin or cos", exponential ? CLARKE_REACH_EXP : CLARKE_REACH_CIRCLE);
 }
 
@@ -227,14 +229,14 @@ write(const char *path, bool network, const clarke_proof_input *of, const clarke
       clarke_error *err)
 {
   clarke_text text;
-  clarke_status status = within_reach(d, err);
+  clarke_status status = within_reach(d->p, d->far, err);
 
   CLARKE_VERIFY_CHECK(clarke_derivation_is_valid(d));
   if (status == CLARKE_OK)
     status = clarke_text_open(&text, err);
   if (status != CLARKE_OK)
     return status;
-  status = put_statement(text.to, network, of, d, err);
+  status = put_statement(text.to, "verdict", clarke_verdict_name(d->verdict), network, of, &d->execution, d->profile, err);
   if (status == CLARKE_OK)
     status = put_evidence(text.to, d, tree, err);
   return clarke_proof_save(&text, status, path, err);
@@ -278,18 +280,106 @@ clarke_proof_of_steps(const clarke_code *p, bool products)
   return all;
 }
 
+/* Can the network that p unrolls be asked about in a proof? */
+static clarke_status
+can_be_network(const clarke_code *p, const char *name, clarke_error *err)
+{
+  const bool parameters = has_parameters(p, true);
+
+  if (parameters && p->input[0].wrt)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: a network's proof is with respect to its input, or to parameters, not to both", name);
+  if (!clarke_proof_of_steps(p, parameters))
+    return clarke_fail(err, CLARKE_EINPUT, "%s: a network's proof is of sums%s, piecewise functions and maxima; this one has other steps", name,
+                       parameters ? ", products" : "");
+  return CLARKE_OK;
+}
+
 clarke_status
 clarke_proof_write_network(const char *path, const clarke_proof_input *model, const clarke_derivation *d,
                            const clarke_proof_tree *tree, clarke_error *err)
 {
-  const clarke_code *p = d->p;
+  const clarke_status status = can_be_network(d->p, model->name, err);
 
-  const bool parameters = has_parameters(p, true);
+  return status == CLARKE_OK ? write(path, true, model, d, tree, err) : status;
+}
 
-  if (parameters && p->input[0].wrt)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: a network's proof is with respect to its input, or to parameters, not to both", model->name);
-  if (!clarke_proof_of_steps(p, parameters))
-    return clarke_fail(err, CLARKE_EINPUT, "%s: a network's proof is of sums%s, piecewise functions and maxima; this one has other steps", model->name,
-                       parameters ? ", products" : "");
-  return write(path, true, model, d, tree, err);
+/* --- along directions --- */
+
+/* The number, or what is 2^-64 below and above what is near it: `least` and `most`. */
+static clarke_status
+bound(mpq_t *least, mpq_t *most, const clarke_number *x, long precision, clarke_error *err)
+{
+  clarke_number end;
+  mpq_t unit;
+  bool within = x->exact;
+
+  clarke_number_middle(*least, x);
+  mpq_set(*most, *least);
+  if (within)
+    return CLARKE_OK;
+  mpq_init(unit);
+  clarke_number_init(&end);
+  mpq_set_ui(unit, 1, 1);
+  mpq_div_2exp(unit, unit, 64);
+  mpq_mul_2exp(*least, *least, 64);
+  mpz_fdiv_q(mpq_numref(*least), mpq_numref(*least), mpq_denref(*least));
+  mpz_set_ui(mpq_denref(*least), 1);
+  mpq_div_2exp(*least, *least, 64);
+  mpq_add(*most, *least, unit);
+  mpq_add(*most, *most, unit);
+  mpq_sub(*least, *least, unit);
+  clarke_number_set_q(&end, *least);
+  within = clarke_number_compare(x, &end, precision) == 1;
+  clarke_number_set_q(&end, *most);
+  within = within && clarke_number_compare(x, &end, precision) == -1;
+  clarke_number_clear(&end);
+  mpq_clear(unit);
+  return within ? CLARKE_OK : clarke_fail(err, CLARKE_EINPUT, "a derivative along a direction is not known to 2^-64: no proof is written of it");
+}
+
+/* `derivative V ...`; where one is not rational, `least V ...` and `most V ...`. */
+static clarke_status
+put_derivative(FILE *out, const clarke_directional *x, size_t k, clarke_error *err)
+{
+  mpq_t *least = clarke_rationals(x->n_outputs), *most = clarke_rationals(x->n_outputs);
+  bool exact = true;
+  clarke_status status = least != NULL && most != NULL ? CLARKE_OK : clarke_no_memory(err);
+
+  for (size_t o = 0; status == CLARKE_OK && o < x->n_outputs; o++) {
+    const clarke_number *y = &x->derivative[k * x->n_outputs + o];
+
+    exact = exact && y->exact;
+    status = bound(&least[o], &most[o], y, x->execution.precision, err);
+  }
+  if (status == CLARKE_OK) {
+    clarke_proof_put_row(out, exact ? "derivative" : "least", least, x->n_outputs);
+    if (!exact)
+      clarke_proof_put_row(out, "most", most, x->n_outputs);
+  }
+  clarke_rationals_free(least, least != NULL ? x->n_outputs : 0);
+  clarke_rationals_free(most, most != NULL ? x->n_outputs : 0);
+  return status;
+}
+
+clarke_status
+clarke_proof_write_direction(const char *path, bool network, const clarke_proof_input *of, const clarke_directional *x, mpq_t **line,
+                             const clarke_profile *profile, clarke_error *err)
+{
+  clarke_text text;
+  clarke_status status = network ? can_be_network(x->p, of->name, err) : CLARKE_OK;
+
+  if (status == CLARKE_OK && !x->known)
+    status = clarke_fail(err, CLARKE_EINPUT, "an undecided question has no proof");
+  if (status == CLARKE_OK)
+    status = within_reach(x->p, x->far, err);
+  if (status == CLARKE_OK)
+    status = clarke_text_open(&text, err);
+  if (status != CLARKE_OK)
+    return status;
+  status = put_statement(text.to, "claim", "direction", network, of, &x->execution, profile, err);
+  for (size_t k = 0; status == CLARKE_OK && k < x->n; k++) {
+    clarke_proof_put_row(text.to, "direction", line[k], clarke_code_wrt_count(x->p));
+    status = put_derivative(text.to, x, k, err);
+  }
+  return clarke_proof_save(&text, status, path, err);
 }

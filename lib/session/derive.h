@@ -119,8 +119,8 @@ clarke_status clarke_derive_text_fill(clarke_derive_text *t, const clarke_derive
                                       const clarke_derivation *d, clarke_error *err);
 
 /* derive_touched.c */
-clarke_status clarke_derive_touched(clarke_derive_text *t, const clarke_derive_session *s,
-                                    const clarke_derivation *d, clarke_error *err);
+clarke_status clarke_derive_touched(clarke_derive_text *t, const clarke_derive_session *s, const clarke_execution *e,
+                                    const clarke_profile *profile, clarke_error *err);
 void clarke_touched_text_clear(clarke_touched_text *t);
 
 /* derive_float.c: the replays in floating point that were asked for. */

@@ -257,7 +257,7 @@ clarke_derive_text_fill(clarke_derive_text *t, const clarke_derive_session *s,
   if (status == CLARKE_OK && !d->execution.open)
     status = add_ad(t, d, err);
   if (status == CLARKE_OK)
-    status = clarke_derive_touched(t, s, d, err);
+    status = clarke_derive_touched(t, s, &d->execution, d->profile, err);
   if (status == CLARKE_OK)
     status = fill_limits(t, d, err);
   if (status == CLARKE_OK)

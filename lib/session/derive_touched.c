@@ -175,10 +175,10 @@ describe_tie(clarke_touched_text *t, const clarke_touched *k, const clarke_numbe
 }
 
 static clarke_status
-describe_kind(clarke_touched_text *t, const clarke_touched *k, const clarke_derivation *d,
+describe_kind(clarke_touched_text *t, const clarke_touched *k, const clarke_execution *e, const clarke_profile *profile,
               const clarke_number *partial, clarke_error *err)
 {
-  const clarke_instruction *i = &d->p->instruction[k->instruction];
+  const clarke_instruction *i = &e->p->instruction[k->instruction];
   bool tie = i->kind == CLARKE_DO_ORDER, norm = i->kind == CLARKE_DO_NORM;
   clarke_status status = make_room(t, tie ? k->n_tied : norm ? 0 : 2,
                                    tie ? k->n_tied : norm ? i->n_in : 1, err);
@@ -190,10 +190,10 @@ describe_kind(clarke_touched_text *t, const clarke_touched *k, const clarke_deri
   else if (i->kind == CLARKE_DO_BRANCH) {
     t->slope[0] = strdup("then");
     t->slope[1] = strdup("else");
-    t->proxy[0] = strdup(d->execution.piece[k->instruction] != 0 ? "then" : "else");
+    t->proxy[0] = strdup(e->piece[k->instruction] != 0 ? "then" : "else");
   } else if (norm) {
     for (size_t j = 0; j < i->n_in; j++)
-      t->proxy[j] = clarke_is_unbounded(&d->execution, k->instruction, d->profile) ? strdup("nan") : clarke_number_text(&partial[j]);
+      t->proxy[j] = clarke_is_unbounded(e, k->instruction, profile) ? strdup("nan") : clarke_number_text(&partial[j]);
     t->several = true;
   } else
     describe_sides(t, i, k->kink, partial);
@@ -214,34 +214,33 @@ check_texts(const clarke_touched_text *t, clarke_error *err)
 }
 
 static clarke_status
-describe(clarke_touched_text *t, const clarke_touched *k, const places *where,
-         const clarke_derivation *d, clarke_error *err)
+describe(clarke_touched_text *t, const clarke_touched *k, const places *where, const clarke_execution *e,
+         const clarke_profile *profile, clarke_error *err)
 {
-  const clarke_instruction *i = &d->p->instruction[k->instruction];
-  const clarke_number *argument = &d->execution.value[i->in[0]];
+  const clarke_instruction *i = &e->p->instruction[k->instruction];
+  const clarke_number *argument = &e->value[i->in[0]];
   clarke_number *partial = clarke_numbers(i->n_in);
   clarke_status status;
 
   if (partial == NULL)
     return clarke_no_memory(err);
   if (i->kind == CLARKE_DO_ORDER)
-    argument = &d->execution.value[k->instruction];
+    argument = &e->value[k->instruction];
   t->node = name_node(where, k->instruction);
   t->argument = clarke_number_text(argument);
   t->line = i->line;
   t->column = i->column;
-  status = clarke_partials(partial, &d->execution, k->instruction, d->profile, err);
+  status = clarke_partials(partial, e, k->instruction, profile, err);
   if (status == CLARKE_OK)
-    status = describe_kind(t, k, d, partial, err);
+    status = describe_kind(t, k, e, profile, partial, err);
   clarke_numbers_free(partial, i->n_in);
   return status == CLARKE_OK ? check_texts(t, err) : status;
 }
 
 clarke_status
-clarke_derive_touched(clarke_derive_text *t, const clarke_derive_session *s,
-                      const clarke_derivation *d, clarke_error *err)
+clarke_derive_touched(clarke_derive_text *t, const clarke_derive_session *s, const clarke_execution *e,
+                      const clarke_profile *profile, clarke_error *err)
 {
-  const clarke_execution *e = &d->execution;
   places where = {.s = s};
   clarke_status status = CLARKE_OK;
 
@@ -250,12 +249,12 @@ clarke_derive_touched(clarke_derive_text *t, const clarke_derive_session *s,
   t->touched = calloc(e->n_touched, sizeof *t->touched);
   if (t->touched == NULL)
     return clarke_no_memory(err);
-  status = places_of_groups(&where, d->p, err);
+  status = places_of_groups(&where, e->p, err);
   if (status == CLARKE_OK && s->network)
-    status = places_of_steps(&where, &s->graph, d->p, err);
+    status = places_of_steps(&where, &s->graph, e->p, err);
   while (t->n_touched < e->n_touched && status == CLARKE_OK) {
     t->n_touched++;
-    status = describe(&t->touched[t->n_touched - 1], &e->touched[t->n_touched - 1], &where, d, err);
+    status = describe(&t->touched[t->n_touched - 1], &e->touched[t->n_touched - 1], &where, e, profile, err);
   }
   places_clear(&where);
   return status;

@@ -31,7 +31,7 @@ RULE = re.compile(r"^\| [^|]+ \| `([\w/]+\.[ch])`: ([^|]+) \|", re.M)
 GROUPS = ["model", "followed", "program", "network", "formula"]
 KINDS = {
     "formula refutation": (["formula"], "formula"), "formula opposite": (["formula"], "formula"),
-    "arrangement": ([], "arrangement"), "update": ([], "update"), "stepped": ([], "stepped"), "identity": ([], "identity"), "segment": ([], "segment"), "regions": ([], "regions"),
+    "arrangement": ([], "arrangement"), "update": ([], "update"), "stepped": ([], "stepped"), "identity": ([], "identity"), "direction": ([], "direction"), "segment": ([], "segment"), "regions": ([], "regions"),
     "patterns": (["followed", "program"], "patterns"),
     **{f"program {evidence}": (["followed", "program"], "program") for evidence in ("ad", "hull", "unanimous", "separator")},
     **{f"unrolled {evidence}": (["model", "followed"], "unrolled") for evidence in ("ad", "hull", "separator")},

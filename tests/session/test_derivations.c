@@ -5,7 +5,7 @@
 
 #include "program/hold.h"
 #include "program/execute.h"
-#include "session/derive.h"
+#include "session/directional.h"
 
 typedef struct {
   char path[160];
@@ -127,7 +127,7 @@ START_TEST(touched_in_words)
   answer(&a, both_at, 2);
   clarke_derive_text_clear(&a.t);
   clarke_derive_text_init(&a.t);
-  OK(clarke_derive_touched(&a.t, &a.s, &a.d, &error));
+  OK(clarke_derive_touched(&a.t, &a.s, &a.d.execution, a.d.profile, &error));
   ck_assert_uint_eq(a.t.n_touched, 2);
   ck_assert_str_eq(a.t.touched[0].node, "relu at line 3, column 8");
   ck_assert_str_eq(a.t.touched[0].argument, "0");
@@ -310,6 +310,48 @@ START_TEST(of_a_network_in_its_input)
 }
 END_TEST
 
+/* Directions as text, asked, told, proved. */
+START_TEST(along_directions)
+{
+  const char *const ways[] = {"x=1,0,y=2", "0,-1,0"};
+  char path[128];
+  asked a;
+  clarke_directional_answer answer;
+  mpq_t *d = clarke_rationals(3);
+  json_t *j;
+  char *side;
+
+  open_program(&a, both, NULL);
+  a.ask.at = both_at;
+  a.ask.n_at = 2;
+  OK(clarke_derive_session_read(&a.s, &a.ask, &error));
+  OK(clarke_derive_point(&a.s, both_at, 2, CLARKE_NONE, &error));
+  OK(clarke_directional_parse(d, &a.s.program, "y=1/2", &error));
+  ck_assert(mpq_sgn(d[0]) == 0 && mpq_sgn(d[1]) == 0 && mpq_cmp_ui(d[2], 1, 2) == 0);
+  FAILS(clarke_directional_parse(d, &a.s.program, "1,2", &error), "a direction of 2 entries: --wrt has 3");
+  FAILS(clarke_directional_parse(d, &a.s.program, "1,2,3,4", &error), "a direction of 4 entries: --wrt has 3");
+  FAILS(clarke_directional_parse(d, &a.s.program, "1,2,z", &error), "'z' is no number");
+  FAILS(clarke_directional_parse(d, &a.s.program, "x=1,2,x=1,2", &error), "given twice");
+  FAILS(clarke_directional_parse(d, &a.s.program, "y=0", &error), "all its entries are 0");
+  clarke_directional_answer_init(&answer);
+  OK(clarke_directional_ask(&answer, &a.s, ways, 2, &error));
+  ck_assert(answer.found.known && mpq_cmp_ui(answer.found.derivative[0].q, 5, 1) == 0 && mpq_sgn(answer.found.derivative[1].q) == 0);
+  side = clarke_turn_text(&answer, 0);
+  ck_assert_str_eq(side, "right");
+  free(side);
+  j = clarke_directional_json(&answer, &a.s);
+  ck_assert_uint_eq(json_array_size(json_object_get(j, "directions")), 2);
+  json_decref(j);
+  OK(clarke_directional_prove(&answer, &a.s, own_path(path, "along.proof"), &error));
+  remove(path);
+  OK(clarke_proof_write_direction(path, false, &(clarke_proof_input){"asked.prog", a.s.sha256, NULL}, &answer.found, answer.line, &a.s.profile, &error));
+  remove(path);
+  clarke_directional_answer_clear(&answer);
+  clarke_rationals_free(d, 3);
+  close_file(&a);
+}
+END_TEST
+
 MODULE(derivations)
 {
   TCase *tests = tests_of("derivations");
@@ -321,5 +363,6 @@ MODULE(derivations)
   tcase_add_test(tests, what_is_held);
   tcase_add_test(tests, of_a_network);
   tcase_add_test(tests, of_a_network_in_its_input);
+  tcase_add_test(tests, along_directions);
   return all_tests;
 }

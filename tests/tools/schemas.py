@@ -27,6 +27,8 @@ ASKED = [
     ["derive", "none.prog", "--at", "x=0"], ["derive", f"{ROOT}/cases/papers/bolte-zero.prog", "--sweep", "t=-1:1:1/4", "--float", "all"],
     ["derive", f"{ROOT}/cases/papers/bolte-zero.prog", "--at", "t=0", "--float", "all", "-v"],
     ["derive", f"{ROOT}/cases/papers/bolte-zero.prog", "--at", "t=0", "--timeout", "0"], ["derive", f"{AUDIT}/lemma2.onnx", "--at", f"{AUDIT}/lemma2.npz", "--wrt", "w"],
+    ["derive", f"{ROOT}/cases/directions/lexicographic.prog", "--at", "x=0", "--at", "y=0", "--direction", "1,1", "--direction", "x=1"],
+    ["derive", f"{AUDIT}/lemma2.onnx", "--at", f"{AUDIT}/lemma2.npz", "--wrt", "w", "--direction", "1"],
     *[[command, "nonesuch", *more] for command, more in (("cost", []), ("step", ["--state", "none", "--gradient", "none"]), ("patterns", ["--at", "1"]), ("encode", []), ("diff", ["jax-0.10"]),
                                                          ("check-point", ["--property", "p", "--at", "1"]), ("reproduce", ["--cases", "none"]))],
     ["cost", LEMMA[0]], ["cost", f"{RUNS}/small"], ["cost", "--table", "2.2"], ["cost", "--matrices", "4"], ["step", "list"], ["step", f"{ROOT}/cases/steps/run"],

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_PRINT = 256, OPTION_PLOT, OPTION_SWEEP, OPTION_FLOAT };
+enum { OPTION_PRINT = 256, OPTION_PLOT, OPTION_SWEEP, OPTION_FLOAT, OPTION_DIRECTION };
 
 static const struct argp_option options[] = {
   {"at", 'a', "NAME=V,...", 0,
@@ -23,6 +23,8 @@ static const struct argp_option options[] = {
   {"proof", 'p', "FILE", 0, "write a proof that clarke-check verifies", 0},
   {"float", OPTION_FLOAT, "FORMAT", 0,
    "also replay in float16, bfloat16, float32, float64, or all of them", 0},
+  {"direction", OPTION_DIRECTION, "NAME=V,...", 0,
+   "the derivative along this direction in place of the report, and AD's; along several, one after another", 0},
   {"sweep", OPTION_SWEEP, "[NAME=]A:B:STEP", 0,
    "a table over a scalar input from A to B, in place of the report", 0},
   {"plot", OPTION_PLOT, "FILE.svg", 0,
@@ -43,21 +45,33 @@ static char doc[] =
   "\vExamples:\n"
   "  clarke derive cases/papers/bolte-relu2.prog --at t=0\n"
   "  clarke derive cases/audit/lemma2.onnx --at cases/audit/lemma2.npz --wrt w\n\n"
-  "Exit status: 0 in-bouligand or in-clarke (--print, --sweep: done), 1 not-in-clarke, 2 the "
-  "question could not be asked, 3 undecided. SIGINT and SIGTERM, as --timeout and --memory, end in "
+  "Exit status: 0 in-bouligand or in-clarke (--print, --sweep: done; --direction: AD's derivative is the function's), 1 "
+  "not-in-clarke (--direction: it is not), 2 the question could not be asked, 3 undecided. SIGINT and SIGTERM, as --timeout and --memory, end in "
   "undecided and a report of what was found; a second signal ends at once.";
 
 static void
-add_point(clarke_derive_command *r, char *arg, struct argp_state *state)
+add_text(const char ***list, size_t *n, const char *arg, struct argp_state *state)
 {
-  const char **grown = realloc(r->at, (r->ask.n_at + 1) * sizeof *grown);
+  const char **grown = realloc(*list, (*n + 1) * sizeof *grown);
 
   if (grown == NULL)
     argp_failure(state, EXIT_NOT_ASKED, 0, "out of memory");
   else {
-    r->ask.at = r->at = grown;
-    r->at[r->ask.n_at++] = arg;
+    *list = grown;
+    grown[(*n)++] = arg;
   }
+}
+
+/* --direction asks another question. */
+static void
+check_directions(const clarke_derive_command *r, struct argp_state *state)
+{
+  bool floats = false;
+
+  for (size_t f = 0; f < CLARKE_FORMATS; f++)
+    floats = floats || r->ask.format[f];
+  if (r->n_directions > 0 && (r->sweep != NULL || r->plot != NULL || r->print || floats || clarke_ci_wants(&r->ci, false)))
+    argp_error(state, "--direction has a report of its own: it does not go with --sweep, --plot, --print, --float and files of findings");
 }
 
 static void
@@ -86,7 +100,11 @@ parse(int key, char *arg, struct argp_state *state)
     return 0;
   switch (key) {
   case 'a':
-    add_point(r, arg, state);
+    add_text(&r->at, &r->ask.n_at, arg, state);
+    r->ask.at = r->at;
+    return 0;
+  case OPTION_DIRECTION:
+    add_text(&r->direction, &r->n_directions, arg, state);
     return 0;
   case OPTION_FLOAT:
     add_format(r, arg, state);
@@ -113,6 +131,7 @@ parse(int key, char *arg, struct argp_state *state)
       argp_error(state, "a FILE is needed: a program (.prog) or a network (.onnx)");
     if (r->sweep != NULL && r->proof != NULL)
       argp_error(state, "--proof is about one point: it does not go with --sweep");
+    check_directions(r, state);
     if ((r->sweep != NULL || r->print) && (r->ci.quiet || clarke_ci_wants(&r->ci, false)))
       argp_error(state, "what asks for findings, or no report, is about one point: it does not go with --sweep or --print");
     return 0;
@@ -138,6 +157,7 @@ clarke_command_derive(int argc, char **argv)
   status = clarke_derive_answer(&exit_status, &request, &err);
   clarke_watch_end();
   free(request.at);
+  free(request.direction);
   flint_cleanup_master();
   if (status == CLARKE_OK)
     return exit_status;

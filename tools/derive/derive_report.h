@@ -11,6 +11,8 @@ typedef struct {
   clarke_derive_request ask; /* its file is read when the command runs */
   const char *proof, *plot, *sweep;
   const char **at; /* the values of --at, in their order */
+  const char **direction; /* those of --direction */
+  size_t n_directions;
   clarke_ci ci;
   clarke_watch_limits watch;
   bool json, print, verbose;
@@ -18,6 +20,9 @@ typedef struct {
 
 /* The whole command; *exit_status is that of the answer (command.h), and 0 when the answer is not about one point. */
 clarke_status clarke_derive_answer(int *exit_status, const clarke_derive_command *command, clarke_error *err);
+
+/* derive_direction.c: derivatives along directions in place of the report; *exit_status: 0 AD's are these, 1 they are not, 3. */
+clarke_status clarke_derive_along(int *exit_status, const clarke_derive_session *s, const clarke_derive_command *c, clarke_error *err);
 
 /* derive_summary.c. proof: the one that was written, or NULL. The caller clears it, on errors too. */
 clarke_status clarke_derive_summary(clarke_summary *summary, const clarke_derive_session *s, const clarke_derivation *d,

@@ -115,6 +115,8 @@ answer(int *exit_status, clarke_derive_session *s, const clarke_derive_command *
     return clarke_derive_sweep(s, c, err);
   if (!s->network)
     status = clarke_derive_point(s, c->ask.at, c->ask.n_at, CLARKE_NONE, err);
+  if (status == CLARKE_OK && c->n_directions > 0)
+    return clarke_derive_along(exit_status, s, c, err);
   return status == CLARKE_OK ? answer_point(exit_status, s, c, err) : status;
 }
 

@@ -2,9 +2,9 @@
 
 Usage: python tools/train/optimizers.py [SEEDS]
 
-A network 64-32-16-10 with relu is trained for 30 epochs in batches of 64, from SEEDS (5) beginnings. Each optimizer is given the same three
-step sizes, and no other setting is tuned. Of the 1,797 images the last 360 are for testing. Each last step is recorded and asked about (clarke step).
-The table goes into docs/step.md. Another processor may sum in another order, and get other digits.
+A network 64-32-16-10 with relu is trained for 12 epochs in batches of 64, from SEEDS (3) beginnings. Each optimizer is given the same three
+step sizes, and no other setting is tuned. Of the 1,797 images the last 360 are for testing. The last step of the first beginning is recorded
+and asked about (clarke step). The table goes into docs/step.md. Another processor may sum in another order, and get other digits.
 """
 
 import statistics
@@ -19,7 +19,7 @@ from torch import nn
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 import clarke  # noqa: E402
 
-EPOCHS, BATCH, TESTED = 30, 64, 360
+EPOCHS, BATCH, TESTED = 12, 64, 360
 RATES = 1e-3, 3e-3, 1e-2
 OPTIMIZERS = {
     "AdamW": lambda p, lr: torch.optim.AdamW(p, lr=lr, weight_decay=0.01, foreach=False),
@@ -37,7 +37,7 @@ def images():
 
 
 def train(make, rate, seed, run):
-    """Loss on the images that it was trained on, share of right answers on the others."""
+    """Loss on the images that it was trained on, share of right answers on the others. run: where its last step goes, or None."""
     torch.manual_seed(seed)
     net = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 16), nn.ReLU(), nn.Linear(16, 10))
     (x, y), (x_tested, y_tested) = images()
@@ -54,27 +54,28 @@ def train(make, rate, seed, run):
     with torch.no_grad():
         loss = nn.functional.cross_entropy(net(x), y).item()
         right = (net(x_tested).argmax(1) == y_tested).float().mean().item()
-    optimizer.zero_grad()
-    with clarke.record(run, net, optimizer=optimizer, light=True, again=False):
-        step(batch)
-    optimizer.step()
+    if run is not None:
+        optimizer.zero_grad()
+        with clarke.record(run, net, optimizer=optimizer, light=True, again=False):
+            step(batch)
+            optimizer.step()
     return loss, right
 
 
 def main():
-    seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    print("| optimizer | step size | training loss | right, of the tested | its last steps |\n|---|---|---|---|---|")
+    seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+    print("| optimizer | step size | training loss | right, of the tested | its last step |\n|---|---|---|---|---|")
     for name, make in OPTIMIZERS.items():
         for rate in RATES:
-            losses, rights, said = [], [], set()
+            losses, rights, said = [], [], ""
             for seed in range(seeds):
                 with tempfile.TemporaryDirectory() as run:
-                    loss, right = train(make, rate, seed, run)
-                    said.add(clarke.step(run)["answer"])
+                    loss, right = train(make, rate, seed, run if seed == 0 else None)
+                    said = said or clarke.step(run)["answer"]
                 losses.append(loss)
                 rights.append(100 * right)
             print(f"| {name} | {rate:g} | {statistics.mean(losses):.4f} | {statistics.mean(rights):.1f}% ({min(rights):.1f} to {max(rights):.1f}) "
-                  f"| {', '.join(sorted(said))} |", flush=True)
+                  f"| {said} |", flush=True)
 
 
 if __name__ == "__main__":

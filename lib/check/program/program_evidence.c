@@ -77,7 +77,7 @@ check_hull(claimed *q, size_t cells, bool whole)
   intervals_free(sum, n);
 }
 
-static void
+void
 put_number(const interval *x)
 {
   RATIONAL(middle);

@@ -11,6 +11,8 @@ void check_program_evidence(walk *w, const char *verdict, const interval *output
 /* The gradient of the output that entry k of AD's output is of: its entry. In the pattern followed last. */
 const interval *output_gradient(const walk *w, size_t k);
 
+void put_number(const interval *x); /* on the account, or what it is about */
+
 /* On the account, AD's output or a vector of its size: (a, b), or for several outputs ((a, b), (c, d)). */
 void put_rows(const walk *w, const interval *x);
 

@@ -227,6 +227,7 @@ follow_order(walk *w, size_t at)
   memcpy(left, tied, n * sizeof *tied);
   bool up = 2 * rank > n + 1;
   size_t n_left = n;
+  w->vague = false;
   if (w->mode != AT_POINT)
     taken = extreme(w, at, left, &n_left, up ? n + 1 - rank : rank, up);
   y->open = taken == NONE;
@@ -237,6 +238,10 @@ follow_order(walk *w, size_t at)
     for (size_t k = 1; k < n_left; k++)
       for (size_t e = 0; e < w->n_wrt; e++)
         interval_join(&y->g[e], &w->states[left[k]].g[e]);
+  }
+  if (w->vague) { /* along the lines it is what is taken, near them perhaps another */
+    y->open = true;
+    y->degree = 2;
   }
   for (size_t k = 0; k < w->n_wrt && w->mode == AT_POINT; k++)
     interval_set(&y->g[k], &zero, &zero);
@@ -377,7 +382,10 @@ follow(walk *w, size_t at)
   if (i->kind == AN_INPUT && i->entry != NONE) {
     y->degree = 1;
     y->masked = false;
-    interval_set(&y->g[i->entry], &plus_one, &plus_one);
+    for (size_t k = 0; k < w->n_wrt && w->lines != NULL; k++)
+      interval_add(&y->g[k], &exactly_one, &w->lines[k * w->n_entries + i->entry]);
+    if (w->lines == NULL)
+      interval_set(&y->g[i->entry], &plus_one, &plus_one);
     for (size_t k = 1; k < w->n_terms && k <= w->n_steps; k++)
       interval_add(&y->s[k], &exactly_one, &w->arc[(k - 1) * w->n_wrt + i->entry]);
   }
@@ -474,6 +482,12 @@ void
 follow_choices(walk *w)
 {
   run(w, BY_CHOICES, 1);
+}
+
+void
+follow_lines(walk *w)
+{
+  run(w, ALONG_LINES, 1);
 }
 
 size_t

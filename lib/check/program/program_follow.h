@@ -17,6 +17,7 @@ void follow_point(walk *w, bool all);
 /* Along the arc of n steps, with series of that many terms. */
 void follow_arc(walk *w, const rational *steps, size_t n, size_t terms);
 void follow_choices(walk *w);   /* as forks_choose() said */
+void follow_lines(walk *w);     /* along w->lines */
 size_t follow_touched(walk *w); /* touched instructions */
 bool follow_open(walk *w);      /* is something left open, so that gradients enclose what occurs? */
 bool follow_moved(walk *w);     /* does a branch take not the arm that it takes at the point? */

@@ -113,6 +113,38 @@ choose(walk *w, size_t at, size_t n, const size_t *y, bool up)
   return c;
 }
 
+/* Along lines, the sign of a less b by the first line that tells; 0 when it is 0 along all. */
+static int
+sign_along(walk *w, size_t at, size_t a, size_t b)
+{
+  const interval nought = {zero, zero};
+  int sign = 0;
+  for (size_t k = 0; k < w->n_wrt && sign == 0; k++) {
+    INTERVAL(t);
+    interval_add(&t, &w->states[a].g[k], &plus_one);
+    if (b != NONE)
+      interval_add(&t, &w->states[b].g[k], &minus_one);
+    sign = interval_compare(&t, &nought);
+  }
+  if (sign == 2)
+    leave(UNDECIDED, "%s: where the directions lead is not decided with intervals of %d bits", place(w, at).text,
+          MAX_BITS);
+  return sign;
+}
+
+/* Along lines: which of n numbers comes first, from the end that `up` names. */
+static size_t
+first_along(walk *w, size_t at, size_t n, const size_t *y, bool up)
+{
+  size_t first = 0;
+  for (size_t c = 1; c < n; c++)
+    if (sign_along(w, at, y[c], y[first]) == (up ? -1 : 1))
+      first = c;
+  for (size_t c = 0; c < n; c++)
+    w->vague = w->vague || (c != first && sign_along(w, at, y[c], y[first]) == 0);
+  return first;
+}
+
 /* A fork at an instruction: which of n numbers is the largest near the point (up: the least)? */
 size_t
 fork_at(walk *w, size_t at, size_t n, const size_t *y, bool up)
@@ -123,6 +155,8 @@ fork_at(walk *w, size_t at, size_t n, const size_t *y, bool up)
     return 0;
   if (w->mode == BY_CHOICES)
     return choose(w, at, n, y, up);
+  if (w->mode == ALONG_LINES)
+    return first_along(w, at, n, y, up);
   for (bool first = false; !first && c < n; c += !first) {
     first = true;
     for (size_t j = 0; j < n && first; j++) {
@@ -180,8 +214,14 @@ sign_near(walk *w, size_t at, size_t a, size_t b)
 {
   bool negative = false;
   size_t y[2] = {b == NONE ? without_factors(w, a, &negative) : a, b};
-  size_t c = identical(w, y[0], b) ? NONE : fork_at(w, at, 2, y, !negative);
-  return identical(w, y[0], b) ? 0 : c == NONE ? ANY_SIDE : c == 1 ? 1 : -1;
+  if (identical(w, y[0], b))
+    return 0;
+  if (w->mode == ALONG_LINES) {
+    int sign = sign_along(w, at, y[0], b);
+    return sign == 0 ? ANY_SIDE : negative ? -sign : sign;
+  }
+  size_t c = fork_at(w, at, 2, y, !negative);
+  return c == NONE ? ANY_SIDE : c == 1 ? 1 : -1;
 }
 
 /* Is it known not to be identically zero? */

@@ -64,6 +64,49 @@ enclose(walk *w, size_t at)
   w->states[at].open = true;
 }
 
+/* Does line k move the vector? */
+static bool
+moves(walk *w, size_t at, size_t k)
+{
+  const interval nought = {zero, zero};
+  const instruction *i = &w->prog.instructions[at];
+  bool all = true, some = false;
+  for (size_t j = 0; j < i->n; j++) {
+    int sign = interval_compare(&w->states[i->in[j]].g[k], &nought);
+    all = all && sign == 0;
+    some = some || sign == 1 || sign == -1;
+  }
+  if (!all && !some)
+    leave(UNDECIDED, "%s: where the directions lead is not decided with intervals of %d bits", place(w, at).text,
+          MAX_BITS);
+  return some;
+}
+
+/* Along lines the first that moves the vector gives the unit vector by which its gradients are multiplied; before it the norm stays 0. */
+static void
+norm_along(walk *w, size_t at)
+{
+  const instruction *i = &w->prog.instructions[at];
+  INTERVAL(square);
+  INTERVAL(sum);
+  INTERVAL(length);
+  INTERVAL(by);
+  size_t k = 0;
+  while (k < w->n_wrt && !moves(w, at, k))
+    k++;
+  if (k == w->n_wrt)
+    return;
+  for (size_t j = 0; j < i->n; j++) {
+    interval_mul(&square, &w->states[i->in[j]].g[k], &w->states[i->in[j]].g[k]);
+    add_limited(&sum, &square, &plus_one);
+  }
+  series_analytic(&length, &by, "sqrt", &sum, 1);
+  for (size_t j = 0; j < i->n; j++) {
+    series_div(&by, &w->states[i->in[j]].g[k], &length, 1);
+    add_gradient(w, &w->states[at], &by, &w->states[i->in[j]]);
+  }
+}
+
 bool
 follow_norm(walk *w, size_t at, uint8_t top)
 {
@@ -78,6 +121,10 @@ follow_norm(walk *w, size_t at, uint8_t top)
     norm_from(w, at, first);
   if (first > 0)
     y->same = all_zero(y->g, w->n_wrt); /* AD takes zero */
+  if (touched && top > 0 && w->mode == ALONG_LINES) {
+    norm_along(w, at);
+    y->same = all_zero(y->g, w->n_wrt); /* AD takes zero */
+  }
   if (touched && top > 0 && w->mode == BY_CHOICES)
     enclose(w, at);
   return touched;

@@ -124,8 +124,8 @@ read_proxies(walk *w, bool ties)
 }
 
 /* AD's output, row by row. */
-static interval *
-keep_output(walk *w)
+interval *
+keep_output(const walk *w)
 {
   interval *ad = intervals(w->prog.n_outputs * w->n_wrt);
   for (size_t k = 0; k < w->prog.n_outputs * w->n_wrt; k++)
@@ -134,7 +134,7 @@ keep_output(walk *w)
 }
 
 /* F is locally Lipschitz near the point: without that it has no generalized derivative to be a member of. */
-static void
+void
 check_neighbourhood(walk *w)
 {
   near_value *near = allocate(w->prog.n, sizeof *near);
@@ -144,6 +144,18 @@ check_neighbourhood(walk *w)
                            w->states[i].part};
   check_lipschitz(&w->prog, near);
   free(near);
+}
+
+void
+read_question(walk *w, const program *of, bool parameters)
+{
+  walk_program(w, of);
+  read_point(w, parameters);
+  (parameters ? vary_parameters : read_wrt)(w);
+  next_line("profile");
+  state_profile(next_name());
+  read_proxies(w, false);
+  read_proxies(w, true);
 }
 
 static const char *const meanings[][2] = {
@@ -162,13 +174,7 @@ check_program(const program *of, bool parameters, const char *verdict)
   size_t m = 0;
   while (strcmp(meanings[m][0], verdict) != 0)
     m++;
-  walk_program(w, of);
-  read_point(w, parameters);
-  (parameters ? vary_parameters : read_wrt)(w);
-  next_line("profile");
-  state_profile(next_name());
-  read_proxies(w, false);
-  read_proxies(w, true);
+  read_question(w, of, parameters);
   follow_point(w, false);
   for (size_t o = 0; o < w->prog.n_outputs; o++)
     require(w->states[w->prog.outputs[o]].same,

@@ -28,8 +28,8 @@ typedef struct {
 } state;
 
 /* How the program is followed: at the point itself with AD's derivatives; or, with those of a pattern,
- * along an arc point + t arc[0] + t^2 arc[1] + ..., or by choices, in a dead branch no further. */
-typedef enum { AT_POINT, ALONG_ARC, BY_CHOICES } way;
+ * along an arc point + t arc[0] + t^2 arc[1] + ..., or by choices, in a dead branch no further; or along lines. */
+typedef enum { AT_POINT, ALONG_ARC, BY_CHOICES, ALONG_LINES } way;
 
 /* That a difference of two numbers, zero at the point, is positive near it. */
 typedef struct {
@@ -65,6 +65,11 @@ typedef struct {
   rational *steps; /* of the arc that was read last: so many numbers */
   size_t n_numbers;
   bool moved; /* a branch takes not the arm that it takes at the point */
+  /* Instead of the entries of wrt, of which there are n_entries, so many numbers t vary: the entries are at the point plus
+   * t_1 lines[0] + t_2 lines[1] + ... ALONG_LINES these are above 0, and each far less than the one before. */
+  const rational *lines;
+  size_t n_entries;
+  bool vague; /* ALONG_LINES: numbers came first that are one along all lines, but not known to be one function */
 } walk;
 
 void walk_program(walk *w, const program *p);    /* a program that was read, whose instructions are kept */
