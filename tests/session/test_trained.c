@@ -196,7 +196,7 @@ START_TEST(what_a_record_asks)
   clarke_graph g;
   clarke_record r;
   clarke_tensors again = {.n = 0};
-  char *path;
+  char missing[] = "none.safetensors", *path;
 
   clarke_record_init(&r);
   FAILS(clarke_record_open(&r, CASES "/runs/nowhere", CLARKE_NONE, &error), "run.json");
@@ -214,6 +214,11 @@ START_TEST(what_a_record_asks)
   OK(clarke_record_open_update(&r, CASES "/runs/small", CLARKE_NONE, 0, &error));
   OK(clarke_record_gradients(&again, &r, r.step, &error));
   ck_assert(again.n > 0 && again.n == r.gradients.n && again.tensor[0].count == r.gradients.tensor[0].count);
+  clarke_tensors_clear(&again);
+  OK(clarke_record_update(&again, &r, &(clarke_run_more){.file = r.step->gradients}, &error)); /* whatever the file is called, it is read */
+  ck_assert(again.n == r.gradients.n && again.tensor[0].count == r.gradients.tensor[0].count);
+  clarke_tensors_clear(&again);
+  FAILS(clarke_record_update(&again, &r, &(clarke_run_more){.file = {.name = missing}}, &error), "none.safetensors");
   clarke_tensors_clear(&again);
   ck_assert(!r.step->update.there && r.update.n == 0 && r.gradients.n > 0 && r.start.n >= r.gradients.n && r.graph_path == NULL);
   clarke_record_clear(&r);
