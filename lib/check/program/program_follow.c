@@ -357,6 +357,20 @@ follow_analytic(walk *w, size_t at, const state *x)
   y->same = y->same && (!infinite || x->masked);
 }
 
+/* An entry of wrt. */
+static void
+follow_entry(const walk *w, state *y, size_t entry)
+{
+  y->degree = 1;
+  y->masked = false;
+  for (size_t k = 0; k < w->n_wrt && w->lines != NULL; k++)
+    interval_add(&y->g[k], &exactly_one, &w->lines[k * w->n_entries + entry]);
+  if (w->lines == NULL)
+    interval_set(&y->g[entry], &plus_one, &plus_one);
+  for (size_t k = 1; k < w->n_terms && k <= w->n_steps; k++)
+    interval_add(&y->s[k], &exactly_one, &w->arc[(k - 1) * w->n_wrt + entry]);
+}
+
 static void
 follow(walk *w, size_t at)
 {
@@ -379,16 +393,8 @@ follow(walk *w, size_t at)
   }
   if (i->kind == AN_INPUT || i->kind == A_CONSTANT)
     interval_set(y->s, i->c, i->c);
-  if (i->kind == AN_INPUT && i->entry != NONE) {
-    y->degree = 1;
-    y->masked = false;
-    for (size_t k = 0; k < w->n_wrt && w->lines != NULL; k++)
-      interval_add(&y->g[k], &exactly_one, &w->lines[k * w->n_entries + i->entry]);
-    if (w->lines == NULL)
-      interval_set(&y->g[i->entry], &plus_one, &plus_one);
-    for (size_t k = 1; k < w->n_terms && k <= w->n_steps; k++)
-      interval_add(&y->s[k], &exactly_one, &w->arc[(k - 1) * w->n_wrt + i->entry]);
-  }
+  if (i->kind == AN_INPUT && i->entry != NONE)
+    follow_entry(w, y, i->entry);
   if (i->kind == A_SUM)
     follow_sum(w, y, i);
   if (i->kind == A_PRODUCT)
