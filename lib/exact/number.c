@@ -13,6 +13,14 @@
 #include <arb_hypgeom.h>
 #endif
 
+static _Thread_local clarke_tally *tally;
+
+void
+clarke_tally_keep(clarke_tally *t)
+{
+  tally = t;
+}
+
 void
 clarke_number_init(clarke_number *x)
 {
@@ -175,6 +183,8 @@ void
 clarke_number_add(clarke_number *y, const clarke_number *a, const clarke_number *b,
                   long precision)
 {
+  if (tally != NULL)
+    tally->additions++;
   if (a->exact && b->exact) {
     mpq_add(y->q, a->q, b->q);
     y->exact = true;
@@ -190,6 +200,8 @@ void
 clarke_number_sub(clarke_number *y, const clarke_number *a, const clarke_number *b,
                   long precision)
 {
+  if (tally != NULL)
+    tally->additions++;
   if (a->exact && b->exact) {
     mpq_sub(y->q, a->q, b->q);
     y->exact = true;
@@ -203,6 +215,8 @@ void
 clarke_number_mul(clarke_number *y, const clarke_number *a, const clarke_number *b,
                   long precision)
 {
+  if (tally != NULL)
+    tally->multiplications++;
   if (a->exact && b->exact) {
     mpq_mul(y->q, a->q, b->q);
     y->exact = true;
@@ -243,6 +257,8 @@ void
 clarke_number_div(clarke_number *y, const clarke_number *a, const clarke_number *b,
                   long precision)
 {
+  if (tally != NULL)
+    tally->multiplications++;
   CLARKE_ASSERT(!is_zero(b));
   if (is_zero(a))
     clarke_number_set_si(y, 0);
@@ -498,6 +514,8 @@ clarke_number_analytic(clarke_number *y, clarke_number *dy, clarke_analytic f,
   arb_t in, out, slope;
   mpq_t q, dq;
 
+  if (tally != NULL)
+    tally->functions++;
   if (!in_domain(f, x, dy != NULL))
     return false;
   mpq_init(q);

@@ -30,6 +30,13 @@ void clarke_number_set(clarke_number *y, const clarke_number *x);
 void clarke_number_set_q(clarke_number *y, const mpq_t q);
 void clarke_number_set_si(clarke_number *y, long n);
 
+/* What is computed with numbers in this thread, as it runs, while a tally is kept: sums and differences, products and quotients, elementary
+ * functions. A product with an exact zero that is left out is not counted. NULL: none is kept. */
+typedef struct {
+  size_t additions, multiplications, functions;
+} clarke_tally;
+void clarke_tally_keep(clarke_tally *t);
+
 /* n initialized numbers (NULL when out of memory); clears and frees them. */
 clarke_number *clarke_numbers(size_t n);
 void clarke_numbers_free(clarke_number *x, size_t n);

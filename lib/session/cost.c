@@ -68,6 +68,67 @@ read_program(clarke_cost_session *s, const clarke_cost_request *r, clarke_error 
   return status == CLARKE_OK ? clarke_count_program(&s->count, &s->program, err) : status;
 }
 
+static clarke_status
+read_point(mpq_t *at, const clarke_code *p, const char *const *text, size_t n, clarke_error *err)
+{
+  bool *given = calloc(p->n_inputs + 1, sizeof *given);
+  clarke_status status = given != NULL ? CLARKE_OK : clarke_no_memory(err);
+
+  for (size_t k = 0; k < n && status == CLARKE_OK; k++)
+    status = clarke_point_parse(at, given, p, text[k], err);
+  for (size_t i = 0; i < p->n_inputs && status == CLARKE_OK; i++)
+    if (!given[i])
+      status = clarke_fail(err, CLARKE_EINPUT, "input '%.60s' has no value: --at %.60s=...", p->input[i].name, p->input[i].name);
+  free(given);
+  return status;
+}
+
+/* At the precision that its comparisons take, from the beginning. */
+static clarke_status
+count_run(clarke_cost_run *run, const clarke_code *p, mpq_t *at, const clarke_profile *profile, clarke_error *err)
+{
+  const size_t n = p->n_outputs * clarke_code_wrt_count(p);
+  clarke_number *gradient = clarke_numbers(n);
+  clarke_execution e;
+  clarke_status status = gradient != NULL ? CLARKE_OK : clarke_no_memory(err);
+
+  clarke_execution_init(&e);
+  clarke_tally_keep(&run->forward);
+  if (status == CLARKE_OK)
+    status = clarke_execute_at(&e, p, at, CLARKE_PRECISION_FIRST, err);
+  if (status == CLARKE_OK && e.open)
+    status = clarke_code_fail(p, e.open_at, err, "%ld bits do not decide the comparison made here", CLARKE_PRECISION_FIRST);
+  clarke_tally_keep(&run->backward);
+  if (status == CLARKE_OK)
+    status = clarke_execution_ad(gradient, &e, profile, err);
+  clarke_tally_keep(NULL);
+  clarke_execution_clear(&e);
+  clarke_numbers_free(gradient, gradient != NULL ? n : 0);
+  return status;
+}
+
+clarke_status
+clarke_cost_session_run(clarke_cost_run *run, const clarke_cost_session *s, const char *const *text, size_t n, clarke_error *err)
+{
+  const size_t entries = clarke_code_entries(&s->program);
+  mpq_t *at = clarke_rationals(entries);
+  clarke_profile profile;
+  clarke_status status;
+
+  *run = (clarke_cost_run){.forward = {0}};
+  clarke_profile_init(&profile);
+  status = at != NULL ? clarke_profile_load(&profile, "pytorch", err) : clarke_no_memory(err);
+  if (status == CLARKE_OK && s->network)
+    status = clarke_fail(err, CLARKE_EINPUT, "%s: --at is of a program", s->name);
+  if (status == CLARKE_OK)
+    status = read_point(at, &s->program, text, n, err);
+  if (status == CLARKE_OK)
+    status = count_run(run, &s->program, at, &profile, err);
+  clarke_profile_clear(&profile);
+  clarke_rationals_free(at, at != NULL ? entries : 0);
+  return status;
+}
+
 /* --- networks ------------------------------------------------------------------------------------------ */
 
 static clarke_status

@@ -4,6 +4,7 @@
 
 #include "cost/network.h"
 #include "cost/program.h"
+#include "program/execute.h"
 #include "program/prog.h"
 #include "session/record.h"
 
@@ -33,6 +34,15 @@ void clarke_cost_session_clear(clarke_cost_session *s);
 /* Reads and counts. A network's batch is one sample where the file leaves its size open, or as many as it says; a run folder's is the
  * recorded one. */
 clarke_status clarke_cost_session_read(clarke_cost_session *s, const clarke_cost_request *r, clarke_error *err);
+
+/* Operations that our own passes made at a point of a program: the execution, and AD backward from each output. */
+typedef struct {
+  clarke_tally forward, backward;
+} clarke_cost_run;
+
+/* at: NAME=V,... once for each input. In the profile pytorch. */
+clarke_status clarke_cost_session_run(clarke_cost_run *run, const clarke_cost_session *s, const char *const *at, size_t n_at,
+                                      clarke_error *err);
 
 /* The functions, and the entries of (2.11). Of a program all quantities are one. */
 const clarke_count *clarke_cost_session_count(const clarke_cost_session *s, clarke_quantities q);

@@ -571,11 +571,49 @@ START_TEST(session)
 }
 END_TEST
 
+/* A product: one multiplication; then it again for its partial derivatives, and one for each argument, which is added to 0. Behind a 0 nothing. */
+START_TEST(as_run)
+{
+  static const char *const at[] = {"x=3", "y=5"}, *const off[] = {"x=-1", "y=5"};
+  static const char text[] = "input x, y\noutput x*y\n", dead[] = "input x, y\noutput relu(x)*y\n";
+  clarke_cost_session s;
+  clarke_cost_run run;
+  clarke_tally tally = {0};
+  clarke_number a;
+
+  clarke_cost_session_init(&s);
+  OK(clarke_prog_parse(&s.program, text, strlen(text), "t.prog", &error));
+  OK(clarke_code_wrt(&s.program, NULL, 0, &error));
+  OK(clarke_cost_session_run(&run, &s, at, 2, &error));
+  ck_assert(run.forward.additions == 0 && run.forward.multiplications == 1 && run.forward.functions == 0);
+  ck_assert(run.backward.additions == 2 && run.backward.multiplications == 3 && run.backward.functions == 0);
+  ck_assert_int_eq(clarke_cost_session_run(&run, &s, at, 1, &error), CLARKE_EINPUT);
+  clarke_cost_session_clear(&s);
+  clarke_cost_session_init(&s);
+  OK(clarke_prog_parse(&s.program, dead, strlen(dead), "t.prog", &error));
+  OK(clarke_code_wrt(&s.program, NULL, 0, &error));
+  OK(clarke_cost_session_run(&run, &s, off, 2, &error));
+  ck_assert(run.backward.additions <= 4 && run.backward.multiplications <= 5);
+  clarke_cost_session_clear(&s);
+  clarke_number_init(&a);
+  clarke_tally_keep(&tally);
+  clarke_number_add(&a, &a, &a, 64);
+  clarke_number_analytic(&a, NULL, CLARKE_FN_EXP, &a, 64);
+  clarke_number_div(&a, &a, &a, 64);
+  clarke_number_sub(&a, &a, &a, 64);
+  clarke_tally_keep(NULL);
+  clarke_number_mul(&a, &a, &a, 64);
+  ck_assert(tally.additions == 2 && tally.multiplications == 1 && tally.functions == 1);
+  clarke_number_clear(&a);
+}
+END_TEST
+
 int
 main(void)
 {
   TCase *tests = tests_of("cost");
 
+  tcase_add_test(tests, as_run);
   tcase_add_test(tests, tables);
   tcase_add_test(tests, joined);
   tcase_add_test(tests, loose);

@@ -18,9 +18,13 @@ enum {
   OPTION_AGAINST, OPTION_TABLE, OPTION_MATRICES, OPTION_SVG,
 };
 
+#define MOST_INPUTS 64 /* that --at may give */
+
 typedef struct {
   clarke_cost_request ask;
   const char *against, *table, *matrices, *svg, *mode, *price[CLARKE_N_OPERATIONS], *tokens;
+  const char *at[MOST_INPUTS];
+  size_t n_at;
   bool json;
   clarke_watch_limits watch;
 } request;
@@ -32,6 +36,7 @@ static const struct argp_option options[] = {
   {"cplus", OPTION_PLUS, "Q", 0, "what an addition costs (1)", 0},
   {"ctimes", OPTION_TIMES, "Q", 0, "what a multiplication costs (1)", 0},
   {"padding", OPTION_PADDING, NULL, 0, "of a network: products with padding's zeros are operations, too", 0},
+  {"at", 'a', "NAME=V,...", 0, "of a program: count what our own passes do at this point, too; once for each input", 0},
   {"wrt", 'w', "NAMES", 0, "the quantities: inputs of a program, parameters of a network (all); others are constants", 0},
   {"against", OPTION_AGAINST, "FILE", 0, "of a network: explain another counter's number, term by term (JSON; docs/cost.md)", 0},
   {"table", OPTION_TABLE, "N", 0, "the thesis' table 2.1, 2.2 or 2.3, computed, beside a file or alone", 0},
@@ -89,6 +94,11 @@ parse(int key, char *arg, struct argp_state *state)
   case OPTION_MODE:
     take_mode(q, arg, state);
     return 0;
+  case 'a':
+    if (q->n_at == MOST_INPUTS)
+      argp_error(state, "--at: at most %d inputs", MOST_INPUTS);
+    q->at[q->n_at++] = arg;
+    return 0;
   case OPTION_NONLINEAR:
     q->price[CLARKE_NONLINEAR] = arg;
     return 0;
@@ -132,6 +142,8 @@ parse(int key, char *arg, struct argp_state *state)
       argp_error(state, "a file is needed: FILE.prog, FILE.onnx, or a run folder; or --table N, or --matrices P");
     if (q->svg != NULL && q->ask.path == NULL)
       argp_error(state, "--svg goes with a file");
+    if (q->n_at > 0 && q->ask.path == NULL)
+      argp_error(state, "--at goes with a program");
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -206,6 +218,9 @@ answer(clarke_cost_report *r, const request *q, clarke_error *err)
     return status;
   if (status == CLARKE_OK)
     status = clarke_cost_session_read(&r->session, &q->ask, err);
+  r->ran = q->n_at > 0;
+  if (status == CLARKE_OK && r->ran)
+    status = clarke_cost_session_run(&r->run, &r->session, q->at, q->n_at, err);
   if (status == CLARKE_OK && q->against != NULL && !r->session.network)
     status = clarke_fail(err, CLARKE_EINPUT, "--against: %s is a program; counters of frameworks speak of networks", r->session.name);
   if (status == CLARKE_OK && q->against != NULL)

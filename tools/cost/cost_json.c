@@ -228,6 +228,27 @@ prices_json(const clarke_prices *p)
   return j;
 }
 
+static json_t *
+tally_json(const clarke_tally *t)
+{
+  json_t *j = json_object();
+
+  clarke_json_set(&j, "additions", json_integer((json_int_t)t->additions));
+  clarke_json_set(&j, "multiplications", json_integer((json_int_t)t->multiplications));
+  clarke_json_set(&j, "functions", json_integer((json_int_t)t->functions));
+  return j;
+}
+
+static json_t *
+run_json(const clarke_cost_run *run)
+{
+  json_t *j = json_object();
+
+  clarke_json_set(&j, "forward", tally_json(&run->forward));
+  clarke_json_set(&j, "backward", tally_json(&run->backward));
+  return j;
+}
+
 clarke_status
 clarke_cost_json(const clarke_cost_report *r, clarke_error *err)
 {
@@ -250,6 +271,8 @@ clarke_cost_json(const clarke_cost_report *r, clarke_error *err)
   else if (status == CLARKE_OK) {
     set_program(&j, r);
     set_linear_relu(&j, r);
+    if (r->ran)
+      clarke_json_set(&j, "run", run_json(&r->run));
   }
   if (status == CLARKE_OK && r->against.n > 0)
     clarke_json_set(&j, "against", clarke_against_json(&r->against, &r->session.cost.total));

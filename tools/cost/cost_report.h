@@ -37,6 +37,8 @@ typedef struct {
   size_t tokens;       /* D of 6 N D; 0: the samples */
   clarke_against against;
   const char *table;   /* NULL: none is asked for */
+  bool ran;            /* --at: our own passes were counted */
+  clarke_cost_run run;
 } clarke_cost_report;
 
 /* A whole number; as a text where it has more than 63 bits. */

@@ -185,6 +185,29 @@ print_linear_relu(const clarke_cost_report *r)
   clarke_linear_relu_clear(&net);
 }
 
+static void
+print_tally(const char *name, const clarke_tally *t)
+{
+  printf("  %-34s %zu additions, %zu multiplications, %zu functions\n", name, t->additions, t->multiplications, t->functions);
+}
+
+static size_t
+total(const clarke_tally *t)
+{
+  return t->additions + t->multiplications + t->functions;
+}
+
+static void
+print_run(const clarke_cost_run *run)
+{
+  const size_t forward = total(&run->forward), both = forward + total(&run->backward);
+
+  puts("\nOur own passes at the point, as run");
+  print_tally("execution", &run->forward);
+  print_tally("AD, backward", &run->backward);
+  printf("  %-34s %zu / %zu\n", "both / execution", both, forward);
+}
+
 clarke_status
 clarke_cost_text(const clarke_cost_report *r, clarke_error *err)
 {
@@ -196,6 +219,8 @@ clarke_cost_text(const clarke_cost_report *r, clarke_error *err)
     status = print_quantities(r, CLARKE_WITH_INPUT, "Elementary functions", err);
     if (status == CLARKE_OK)
       print_linear_relu(r);
+    if (status == CLARKE_OK && r->ran)
+      print_run(&r->run);
     return status;
   }
   printf("%s: %zu %s%s\n", s->name, s->cost.samples, s->cost.samples == 1 ? "sample" : "samples",
