@@ -63,7 +63,7 @@ clarke_status clarke_proof_write_program(const char *path, const char *name, con
 clarke_status clarke_proof_write_network(const char *path, const clarke_proof_input *model, const clarke_derivation *d,
                                          const clarke_proof_tree *tree, clarke_error *err);
 
-/* The same of derivatives along directions that are known; line: those. of: the program or network. */
+/* The same of derivatives along directions that are known, as AD's are; line: those. of: the program or network. */
 clarke_status clarke_proof_write_direction(const char *path, bool network, const clarke_proof_input *of, const clarke_directional *x,
                                            mpq_t **line, const clarke_profile *profile, clarke_error *err);
 

@@ -346,6 +346,8 @@ START_TEST(along_directions)
   remove(path);
   OK(clarke_proof_write_direction(path, false, &(clarke_proof_input){"asked.prog", a.s.sha256, NULL}, &answer.found, answer.line, &a.s.profile, &error));
   remove(path);
+  answer.found.ad_known = false;
+  FAILS(clarke_directional_prove(&answer, &a.s, path, &error), "an undecided question has no proof");
   clarke_directional_answer_clear(&answer);
   clarke_rationals_free(d, 3);
   close_file(&a);

@@ -155,7 +155,7 @@ print_text(const clarke_derive_session *s, const clarke_directional_answer *a, c
 static clarke_status
 write_proof(const char **written, const clarke_derive_session *s, const clarke_directional_answer *a, const char *path, clarke_error *err)
 {
-  if (!a->found.known) {
+  if (!a->found.known || !a->found.ad_known) {
     clarke_watch_hide(true);
     fprintf(stderr, "clarke derive: undecided: no proof was written\n");
     return CLARKE_OK;
