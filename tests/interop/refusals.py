@@ -137,6 +137,7 @@ class Net(nn.Module):
         return self.layer(*args, **kwargs)
 
 
+OPTIMIZER = torch.optim.SGD(nn.Linear(1, 1).parameters())
 X = torch.linspace(-1, 1, 12).reshape(4, 3).sin()
 
 
@@ -507,6 +508,8 @@ whole("no data", lambda model: (model.layer.weight ** 2).sum().backward(), r"the
 whole("a trained input", lambda model: model(X.clone().requires_grad_()).sum().backward(), r"the model, \S*refusals\.py:LINE: aten\.")
 whole("no operator's loss", lambda model: (model.layer.weight * 2).backward(), "the loss$", make=lambda: Net(nn.Linear(1, 1, bias=False)))
 told("trees", lambda: clarke.record("run", nn.Linear(1, 1), trees=True, light=True), "", (ValueError,))
+told("an optimizer twice", lambda: clarke.record("run", nn.Linear(1, 1), optimizer=[OPTIMIZER, OPTIMIZER]), "", (ValueError,))
+told("no average", lambda: clarke.record("run", nn.Linear(1, 1), ema=nn.Linear(1, 1)), "", (ValueError,))
 
 # ---- Folders
 
@@ -620,6 +623,9 @@ told("no locks", without_locks, "", (OSError,))
 told("a file that is too large", file_too_large, "", (OSError,))
 told("an optimizer's type", lambda: updates.Update.put(SimpleNamespace(tensors={}), "before", "m", "layer.weight", COMPLEX), "layer.weight$")
 told("an optimizer's infinity", lambda: updates.Update.put(SimpleNamespace(tensors={}), "before", "m", "layer.weight", torch.tensor(1e400)), "layer.weight$")
+
+told("an average of another type", lambda: updates.Average.keep(SimpleNamespace(model=lambda: nn.Linear(1, 1)), SimpleNamespace(module=nn.Linear(2, 1)), "before", False),
+     "weight$")
 
 # ---- Functions
 
