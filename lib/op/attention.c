@@ -481,7 +481,7 @@ lower_attention(clarke_lowering *low, clarke_error *err)
   return status == CLARKE_OK ? attend(low, &a, err) : status;
 }
 
-#define ATTRIBUTES "is_causal:i kv_num_heads:i q_num_heads:i qk_matmul_output_mode:i scale:f softcap:f softmax_precision:i"
+#define ATTRIBUTES "is_causal:b kv_num_heads:i q_num_heads:i qk_matmul_output_mode:i scale:f softcap:f softmax_precision:i"
 
 const clarke_op clarke_ops_attention[] = {
     {.name = "Attention",

@@ -169,8 +169,8 @@ lower_batchnorm(clarke_lowering *low, clarke_error *err)
 
 const clarke_op clarke_ops_batchnorm[] = {
   {.name = "BatchNormalization",
-   .forms = {{7, 5, 5, 5, "epsilon:f momentum:f spatial:i"}, {9, 5, 5, 5, "epsilon:f momentum:f"},
-             {14, 5, 5, 3, "epsilon:f momentum:f training_mode:i"}},
+   .forms = {{7, 5, 5, 5, "epsilon:f momentum:f spatial:b"}, {9, 5, 5, 5, "epsilon:f momentum:f"},
+             {14, 5, 5, 3, "epsilon:f momentum:f training_mode:b"}},
    .lower = lower_batchnorm},
   {.name = NULL},
 };

@@ -227,8 +227,8 @@ const clarke_op clarke_ops_dense[] = {
   {.name = "MatMul", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_matmul, .batch = CLARKE_BATCH_ANY,
    .takes_negated = true, .multiplies = true},
   {.name = "Gemm",
-   .forms = {{7, 3, 3, 1, "alpha:f beta:f transA:i transB:i"},
-             {11, 2, 3, 1, "alpha:f beta:f transA:i transB:i"}},
+   .forms = {{7, 3, 3, 1, "alpha:f beta:f transA:b transB:b"},
+             {11, 2, 3, 1, "alpha:f beta:f transA:b transB:b"}},
    .lower = lower_gemm, .batch = CLARKE_BATCH_ANY, .takes_negated = true, .multiplies = true},
   {.name = NULL},
 };

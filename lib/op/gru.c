@@ -64,9 +64,9 @@ lower_gru(clarke_lowering *low, clarke_error *err)
 const clarke_op clarke_ops_gru[] = {
   {.name = "GRU", .may_omit = true,
    .forms = {{7, 3, 6, 2,
-              "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i linear_before_reset:i"},
+              "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i linear_before_reset:b"},
              {14, 3, 6, 2,
-              "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i layout:i linear_before_reset:i"}},
+              "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i layout:b linear_before_reset:b"}},
    .lower = lower_gru, .batch = CLARKE_BATCH_ANY, .multiplies = true},
   {.name = NULL},
 };

@@ -476,7 +476,7 @@ const clarke_op clarke_ops_integers[] = {
    .lower = lower_cast, .batch = CLARKE_BATCH_ANY, .takes_odd = true},
   {.name = "CastLike", .forms = {{15, 2, 2, 1, NULL}, {19, 2, 2, 1, "saturate:i"}, {24, 2, 2, 1, "round_mode:s saturate:i"}},
    .lower = lower_cast_like, .batch = CLARKE_BATCH_ANY, .takes_odd = true},
-  {.name = "CumSum", .forms = {{11, 2, 2, 1, "exclusive:i reverse:i"}}, .lower = lower_running_sum, .batch = CLARKE_BATCH_ANY},
+  {.name = "CumSum", .forms = {{11, 2, 2, 1, "exclusive:b reverse:b"}}, .lower = lower_running_sum, .batch = CLARKE_BATCH_ANY},
   {.name = "Equal", .forms = {{7, 2, 2, 1, NULL}}, COMPARED},
   {.name = "Less", .forms = {{7, 2, 2, 1, NULL}}, COMPARED},
   {.name = "LessOrEqual", .forms = {{12, 2, 2, 1, NULL}}, COMPARED},

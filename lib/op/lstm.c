@@ -37,9 +37,9 @@ lower_lstm(clarke_lowering *low, clarke_error *err)
 
 const clarke_op clarke_ops_lstm[] = {
   {.name = "LSTM", .may_omit = true,
-   .forms = {{7, 3, 8, 3, "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i input_forget:i"},
+   .forms = {{7, 3, 8, 3, "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i input_forget:b"},
              {14, 3, 8, 3,
-              "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i input_forget:i layout:i"}},
+              "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i input_forget:b layout:b"}},
    .lower = lower_lstm, .batch = CLARKE_BATCH_ANY, .multiplies = true},
   {.name = NULL},
 };

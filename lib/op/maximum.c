@@ -165,7 +165,7 @@ lower_operands(clarke_lowering *low, clarke_error *err)
   return finish(low, err);
 }
 
-#define REDUCTION_FORMS {{7, 1, 1, 1, "axes:I keepdims:i"}, {18, 1, 2, 1, "keepdims:i noop_with_empty_axes:i"}}
+#define REDUCTION_FORMS {{7, 1, 1, 1, "axes:I keepdims:b"}, {18, 1, 2, 1, "keepdims:b noop_with_empty_axes:b"}}
 #define OPERAND_FORMS {{8, 1, MOST_INPUTS, 1, NULL}}
 
 const clarke_op clarke_ops_maximum[] = {

@@ -22,7 +22,7 @@
 typedef struct {
   int64_t since; /* 0: no such form */
   size_t min_in, max_in, max_out;
-  const char *attributes; /* "name:t ...", t as i (int), f (float), s (string), S (words), I (ints); NULL: none */
+  const char *attributes; /* "name:t ...", t as i (int), b (int, 0 or 1), f (float), s (string), S (words), I (ints); NULL: none */
 } clarke_form;
 
 #define CLARKE_MAX_FORMS 3

@@ -153,7 +153,7 @@ const clarke_op clarke_ops_reshape[] = {
   {.name = "Flatten", .forms = {{7, 1, 1, 1, "axis:i"}}, .lower = lower_flatten,
    .batch = CLARKE_BATCH_ANY, .takes_negated = true, .takes_odd = true},
   {.name = "Reshape",
-   .forms = {{7, 2, 2, 1, NULL}, {14, 2, 2, 1, "allowzero:i"}},
+   .forms = {{7, 2, 2, 1, NULL}, {14, 2, 2, 1, "allowzero:b"}},
    .lower = lower_reshape,
    .batch = CLARKE_BATCH_ANY, .takes_negated = true, .takes_odd = true},
   {.name = "Squeeze", .forms = {{7, 1, 1, 1, "axes:I"}, {13, 1, 2, 1, NULL}}, .lower = lower_squeeze,

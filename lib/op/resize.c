@@ -384,12 +384,12 @@ lower_resize(clarke_lowering *low, clarke_error *err)
 }
 
 #define RESIZE_ATTRIBUTES \
-  "coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:i extrapolation_value:f mode:s nearest_mode:s"
+  "coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:b extrapolation_value:f mode:s nearest_mode:s"
 
 const clarke_op clarke_ops_resize[] = {
   {.name = "Resize",
    .forms = {{11, 3, 4, 1, RESIZE_ATTRIBUTES}, {13, 1, 4, 1, RESIZE_ATTRIBUTES},
-             {18, 1, 4, 1, "antialias:i axes:I coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:i extrapolation_value:f "
+             {18, 1, 4, 1, "antialias:b axes:I coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:b extrapolation_value:f "
                            "keep_aspect_ratio_policy:s mode:s nearest_mode:s"}},
    .lower = lower_resize},
   {.name = NULL},

@@ -37,7 +37,7 @@ lower_rnn(clarke_lowering *low, clarke_error *err)
 const clarke_op clarke_ops_rnn[] = {
   {.name = "RNN", .may_omit = true,
    .forms = {{7, 3, 6, 2, "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i"},
-             {14, 3, 6, 2, "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i layout:i"}},
+             {14, 3, 6, 2, "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i layout:b"}},
    .lower = lower_rnn, .batch = CLARKE_BATCH_ANY, .multiplies = true},
   {.name = NULL},
 };

@@ -197,7 +197,7 @@ lower_rotary(clarke_lowering *low, clarke_error *err)
 
 const clarke_op clarke_ops_rotary[] = {
     {.name = "RotaryEmbedding",
-     .forms = {{23, 3, 4, 1, "interleaved:i num_heads:i rotary_embedding_dim:i"}},
+     .forms = {{23, 3, 4, 1, "interleaved:b num_heads:i rotary_embedding_dim:i"}},
      .lower = lower_rotary,
      .batch = CLARKE_BATCH_FIRST},
     {.name = NULL},

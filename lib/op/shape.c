@@ -168,7 +168,7 @@ const clarke_op clarke_ops_shape[] = {
   {.name = "Shape", .forms = {{7, 1, 1, 1, NULL}, {15, 1, 1, 1, "end:i start:i"}}, .lower = lower_shape, .batch = CLARKE_BATCH_ANY},
   {.name = "Size", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_size, .batch = CLARKE_BATCH_ANY},
   {.name = "Range", .forms = {{11, 3, 3, 1, NULL}}, .lower = lower_range, .batch = CLARKE_BATCH_ANY},
-  {.name = "ReduceProd", .forms = {{7, 1, 1, 1, "axes:I keepdims:i"}, {18, 1, 2, 1, "keepdims:i noop_with_empty_axes:i"}},
+  {.name = "ReduceProd", .forms = {{7, 1, 1, 1, "axes:I keepdims:b"}, {18, 1, 2, 1, "keepdims:b noop_with_empty_axes:b"}},
    .lower = lower_product, .batch = CLARKE_BATCH_ANY},
   {.name = "ConstantOfShape", .forms = {{9, 1, 1, 1, "value:t"}}, .lower = lower_filled, .batch = CLARKE_BATCH_ANY},
   {.name = NULL},

@@ -219,10 +219,10 @@ lower_sorted(clarke_lowering *low, clarke_error *err)
 
 const clarke_op clarke_ops_sorted[] = {
   {.name = "TopK",
-   .forms = {{7, 1, 1, 2, "axis:i k:i"}, {10, 2, 2, 2, "axis:i"}, {11, 2, 2, 2, "axis:i largest:i sorted:i"}},
+   .forms = {{7, 1, 1, 2, "axis:i k:i"}, {10, 2, 2, 2, "axis:i"}, {11, 2, 2, 2, "axis:i largest:b sorted:b"}},
    .lower = lower_sorted, .batch = CLARKE_BATCH_ANY, .order = true, .first_alone = true,
    .hint = "torch.sort with stable=True, jax.lax.top_k and jax.numpy.sort have first, torch.topk and torch.sort without it none"},
-  {.name = "Sorted", .forms = {{7, 2, 2, 1, "axis:i largest:i"}}, .lower = lower_sorted, .batch = CLARKE_BATCH_ANY,
+  {.name = "Sorted", .forms = {{7, 2, 2, 1, "axis:i largest:b"}}, .lower = lower_sorted, .batch = CLARKE_BATCH_ANY,
    .domain = CLARKE_DOMAIN, .order = true, .first_alone = true, .tie = {[CLARKE_PYTORCH_2_13] = "first"}},
   {.name = NULL},
 };

@@ -64,6 +64,6 @@ lower_trilu(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_trilu[] = {
-  {.name = "Trilu", .forms = {{14, 1, 2, 1, "upper:i"}}, .lower = lower_trilu, .batch = CLARKE_BATCH_ANY},
+  {.name = "Trilu", .forms = {{14, 1, 2, 1, "upper:b"}}, .lower = lower_trilu, .batch = CLARKE_BATCH_ANY},
   {.name = NULL},
 };

@@ -357,6 +357,17 @@ START_TEST(clip_bounds)
   begin(11, SHAPE(-1, 2,));
   attr_float(node("Clip", "x"), "min", 0);
   refused(SHAPE(3, 2,), "'/y' (Clip)|attribute 'min' is not known here (opset 11)");
+  for (int keep = -1; keep < 4; keep++) { /* a flag */
+    begin(17, SHAPE(-1, 2, 3,));
+    clarke_model_node *mean = node("ReduceMean", "x");
+    attr_ints(mean, "axes", SHAPE(2,));
+    attr_int(mean, "keepdims", keep);
+    if (keep == 0 || keep == 1) {
+      ck_assert_msg(build(SHAPE(3, 2, 3,)) == CLARKE_OK, "%s", error.text);
+      end();
+    } else
+      refused(SHAPE(3, 2, 3,), "attribute 'keepdims' is |of which readers of ONNX differ; expected 0 or 1");
+  }
   begin(10, SHAPE(-1, 2,));
   floats("low", SHAPE(), 0);
   node("Clip", "x,low");

@@ -25,7 +25,7 @@
 #include <string.h>
 
 #define ATTENTION                                                                                                      \
-  "is_causal:i kv_num_heads:i q_num_heads:i qk_matmul_output_mode:i scale:f softcap:f softmax_precision:i"
+  "is_causal:b kv_num_heads:i q_num_heads:i qk_matmul_output_mode:i scale:f softcap:f softmax_precision:i"
 
 /* A form of an operator: what a node of it may have from operator set `since` on, until the next form's. An attribute is
  * NAME:T, T its type: an integer i, integers I, a float f, floats F, a string s, words S, a tensor t. */
@@ -43,14 +43,14 @@ static const struct {
     {"Attention", lower_attention, 23, 3, 6, 4, 0, ATTENTION},
     {"Attention", lower_attention, 24, 3, 7, 4, 0, ATTENTION},
     {"Attention", lower_attention, 25, 3, 7, 4, 0, ATTENTION " left_window_size:i right_window_size:i"},
-    {"AveragePool", lower_pool, 7, 1, 1, 1, 0, "auto_pad:s count_include_pad:i kernel_shape:I pads:I strides:I"},
+    {"AveragePool", lower_pool, 7, 1, 1, 1, 0, "auto_pad:s count_include_pad:b kernel_shape:I pads:I strides:I"},
     {"AveragePool", lower_pool, 10, 1, 1, 1, 0,
-     "auto_pad:s ceil_mode:i count_include_pad:i kernel_shape:I pads:I strides:I"},
+     "auto_pad:s ceil_mode:b count_include_pad:b kernel_shape:I pads:I strides:I"},
     {"AveragePool", lower_pool, 19, 1, 1, 1, 0,
-     "auto_pad:s ceil_mode:i count_include_pad:i dilations:I kernel_shape:I pads:I strides:I"},
-    {"BatchNormalization", lower_batch, 7, 5, 5, 5, 0, "epsilon:f momentum:f spatial:i"},
+     "auto_pad:s ceil_mode:b count_include_pad:b dilations:I kernel_shape:I pads:I strides:I"},
+    {"BatchNormalization", lower_batch, 7, 5, 5, 5, 0, "epsilon:f momentum:f spatial:b"},
     {"BatchNormalization", lower_batch, 9, 5, 5, 5, 0, "epsilon:f momentum:f"},
-    {"BatchNormalization", lower_batch, 14, 5, 5, 3, 0, "epsilon:f momentum:f training_mode:i"},
+    {"BatchNormalization", lower_batch, 14, 5, 5, 3, 0, "epsilon:f momentum:f training_mode:b"},
     {"Cast", lower_cast, 7, 1, 1, 1, 0, "to:i"},
     {"Cast", lower_cast, 19, 1, 1, 1, 0, "saturate:i to:i"},
     {"Cast", lower_cast, 24, 1, 1, 1, 0, "round_mode:s saturate:i to:i"},
@@ -70,7 +70,7 @@ static const struct {
     {"Conv", lower_convolution, 7, 2, 3, 1, 0, "auto_pad:s dilations:I group:i kernel_shape:I pads:I strides:I"},
     {"ConvTranspose", lower_convolution, 7, 2, 3, 1, 0,
      "auto_pad:s dilations:I group:i kernel_shape:I output_padding:I output_shape:I pads:I strides:I"},
-    {"CumSum", lower_running, 11, 2, 2, 1, 0, "exclusive:i reverse:i"},
+    {"CumSum", lower_running, 11, 2, 2, 1, 0, "exclusive:b reverse:b"},
     {"DepthToSpace", lower_blocks, 7, 1, 1, 1, 0, "blocksize:i"},
     {"DepthToSpace", lower_blocks, 11, 1, 1, 1, 0, "blocksize:i mode:s"},
     {"Div", lower_arithmetic, 7, 2, 2, 1, 0, ""},
@@ -85,17 +85,17 @@ static const struct {
     {"Flatten", lower_flatten, 7, 1, 1, 1, 0, "axis:i"},
     {"Floor", lower_rounded, 7, 1, 1, 1, 0, ""},
     {"GRU", lower_gru, 7, 3, 6, 2, 0,
-     "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i linear_before_reset:i"},
+     "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i linear_before_reset:b"},
     {"GRU", lower_gru, 14, 3, 6, 2, 0,
-     "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i layout:i "
-     "linear_before_reset:i"},
+     "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i layout:b "
+     "linear_before_reset:b"},
     {"Gather", lower_gather, 7, 2, 2, 1, 0, "axis:i"},
     {"GatherElements", lower_gather_elements, 11, 2, 2, 1, 0, "axis:i"},
     {"GatherND", lower_gather_rows, 11, 2, 2, 1, 0, ""},
     {"GatherND", lower_gather_rows, 12, 2, 2, 1, 0, "batch_dims:i"},
     {"Gelu", lower_gate, 20, 1, 1, 1, 0, "approximate:s"},
-    {"Gemm", lower_product, 7, 3, 3, 1, 0, "alpha:f beta:f transA:i transB:i"},
-    {"Gemm", lower_product, 11, 2, 3, 1, 0, "alpha:f beta:f transA:i transB:i"},
+    {"Gemm", lower_product, 7, 3, 3, 1, 0, "alpha:f beta:f transA:b transB:b"},
+    {"Gemm", lower_product, 11, 2, 3, 1, 0, "alpha:f beta:f transA:b transB:b"},
     {"GlobalAveragePool", lower_mean, 7, 1, 1, 1, 0, ""},
     {"GlobalMaxPool", lower_global_maximum, 7, 1, 1, 1, 0, ""},
     {"Greater", lower_whole, 7, 2, 2, 1, 0, ""},
@@ -108,9 +108,9 @@ static const struct {
     {"Identity", lower_identity, 7, 1, 1, 1, 0, ""},
     {"InstanceNormalization", lower_groups, 7, 3, 3, 1, 0, "epsilon:f"},
     {"LSTM", lower_lstm, 7, 3, 8, 3, 0,
-     "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i input_forget:i"},
+     "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i input_forget:b"},
     {"LSTM", lower_lstm, 14, 3, 8, 3, 0,
-     "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i input_forget:i layout:i"},
+     "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i input_forget:b layout:b"},
     {"LayerNormalization", lower_layer, 17, 2, 3, 3, 0, "axis:i epsilon:f stash_type:i"},
     {"LeakyRelu", lower_relu, 7, 1, 1, 1, 1, "alpha:f"},
     {"Less", lower_whole, 7, 2, 2, 1, 0, ""},
@@ -123,9 +123,9 @@ static const struct {
     {"MatMul", lower_product, 7, 2, 2, 1, 0, ""},
     {"Max", lower_larger, 8, 1, 1024, 1, 0, ""},
     {"MaxPool", lower_pool, 7, 1, 1, 1, 0, "auto_pad:s kernel_shape:I pads:I strides:I"},
-    {"MaxPool", lower_pool, 8, 1, 1, 1, 0, "auto_pad:s kernel_shape:I pads:I storage_order:i strides:I"},
+    {"MaxPool", lower_pool, 8, 1, 1, 1, 0, "auto_pad:s kernel_shape:I pads:I storage_order:b strides:I"},
     {"MaxPool", lower_pool, 10, 1, 1, 1, 0,
-     "auto_pad:s ceil_mode:i dilations:I kernel_shape:I pads:I storage_order:i strides:I"},
+     "auto_pad:s ceil_mode:b dilations:I kernel_shape:I pads:I storage_order:b strides:I"},
     {"Mean", lower_sum, 8, 1, 1024, 1, 0, ""},
     {"Min", lower_larger, 8, 1, 1024, 1, 0, ""},
     {"Mish", lower_gate, 18, 1, 1, 1, 0, ""},
@@ -144,38 +144,38 @@ static const struct {
     {"RNN", lower_rnn, 7, 3, 6, 2, 0,
      "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i"},
     {"RNN", lower_rnn, 14, 3, 6, 2, 0,
-     "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i layout:i"},
+     "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i layout:b"},
     {"Range", lower_range, 11, 3, 3, 1, 0, ""},
     {"Reciprocal", lower_function, 7, 1, 1, 1, 0, ""},
-    {"ReduceL2", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
-    {"ReduceL2", lower_mean, 18, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
-    {"ReduceLogSum", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
-    {"ReduceLogSum", lower_mean, 18, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
-    {"ReduceLogSumExp", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
-    {"ReduceLogSumExp", lower_mean, 18, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
-    {"ReduceMax", lower_extremum, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
-    {"ReduceMax", lower_extremum, 18, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
-    {"ReduceMean", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
-    {"ReduceMean", lower_mean, 18, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
-    {"ReduceMin", lower_extremum, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
-    {"ReduceMin", lower_extremum, 18, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
-    {"ReduceProd", lower_whole_product, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
-    {"ReduceProd", lower_whole_product, 18, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
-    {"ReduceSum", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
-    {"ReduceSum", lower_mean, 13, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
-    {"ReduceSumSquare", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
-    {"ReduceSumSquare", lower_mean, 18, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
+    {"ReduceL2", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:b"},
+    {"ReduceL2", lower_mean, 18, 1, 2, 1, 0, "keepdims:b noop_with_empty_axes:b"},
+    {"ReduceLogSum", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:b"},
+    {"ReduceLogSum", lower_mean, 18, 1, 2, 1, 0, "keepdims:b noop_with_empty_axes:b"},
+    {"ReduceLogSumExp", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:b"},
+    {"ReduceLogSumExp", lower_mean, 18, 1, 2, 1, 0, "keepdims:b noop_with_empty_axes:b"},
+    {"ReduceMax", lower_extremum, 7, 1, 1, 1, 0, "axes:I keepdims:b"},
+    {"ReduceMax", lower_extremum, 18, 1, 2, 1, 0, "keepdims:b noop_with_empty_axes:b"},
+    {"ReduceMean", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:b"},
+    {"ReduceMean", lower_mean, 18, 1, 2, 1, 0, "keepdims:b noop_with_empty_axes:b"},
+    {"ReduceMin", lower_extremum, 7, 1, 1, 1, 0, "axes:I keepdims:b"},
+    {"ReduceMin", lower_extremum, 18, 1, 2, 1, 0, "keepdims:b noop_with_empty_axes:b"},
+    {"ReduceProd", lower_whole_product, 7, 1, 1, 1, 0, "axes:I keepdims:b"},
+    {"ReduceProd", lower_whole_product, 18, 1, 2, 1, 0, "keepdims:b noop_with_empty_axes:b"},
+    {"ReduceSum", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:b"},
+    {"ReduceSum", lower_mean, 13, 1, 2, 1, 0, "keepdims:b noop_with_empty_axes:b"},
+    {"ReduceSumSquare", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:b"},
+    {"ReduceSumSquare", lower_mean, 18, 1, 2, 1, 0, "keepdims:b noop_with_empty_axes:b"},
     {"Relu", lower_relu, 7, 1, 1, 1, 1, ""},
     {"Reshape", lower_reshape, 7, 2, 2, 1, 0, ""},
-    {"Reshape", lower_reshape, 14, 2, 2, 1, 0, "allowzero:i"},
+    {"Reshape", lower_reshape, 14, 2, 2, 1, 0, "allowzero:b"},
     {"Resize", lower_resize, 11, 3, 4, 1, 0,
-     "coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:i extrapolation_value:f mode:s nearest_mode:s"},
+     "coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:b extrapolation_value:f mode:s nearest_mode:s"},
     {"Resize", lower_resize, 13, 1, 4, 1, 0,
-     "coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:i extrapolation_value:f mode:s nearest_mode:s"},
+     "coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:b extrapolation_value:f mode:s nearest_mode:s"},
     {"Resize", lower_resize, 18, 1, 4, 1, 0,
-     "antialias:i axes:I coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:i extrapolation_value:f "
+     "antialias:b axes:I coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:b extrapolation_value:f "
      "keep_aspect_ratio_policy:s mode:s nearest_mode:s"},
-    {"RotaryEmbedding", lower_rotary, 23, 3, 4, 1, 0, "interleaved:i num_heads:i rotary_embedding_dim:i"},
+    {"RotaryEmbedding", lower_rotary, 23, 3, 4, 1, 0, "interleaved:b num_heads:i rotary_embedding_dim:i"},
     {"Round", lower_rounded, 11, 1, 1, 1, 0, ""},
     {"ScatterElements", lower_scatter, 11, 3, 3, 1, 0, "axis:i"},
     {"ScatterElements", lower_scatter, 16, 3, 3, 1, 0, "axis:i reduction:s"},
@@ -192,7 +192,7 @@ static const struct {
     {"Softmax", lower_softmax, 7, 1, 1, 1, 0, "axis:i"},
     {"SoftmaxCrossEntropyLoss", lower_loss, 12, 2, 3, 2, 0, "ignore_index:i reduction:s"},
     {"Softplus", lower_function, 7, 1, 1, 1, 0, ""},
-    {"Sorted", lower_sorted, 7, 2, 2, 1, 0, "axis:i largest:i"},
+    {"Sorted", lower_sorted, 7, 2, 2, 1, 0, "axis:i largest:b"},
     {"SpaceToDepth", lower_blocks, 7, 1, 1, 1, 0, "blocksize:i"},
     {"Split", lower_split, 7, 1, 1, 1024, 0, "axis:i split:I"},
     {"Split", lower_split, 13, 1, 2, 1024, 0, "axis:i"},
@@ -207,9 +207,9 @@ static const struct {
     {"Tile", lower_repeat, 7, 2, 2, 1, 0, ""},
     {"TopK", lower_sorted, 7, 1, 1, 2, 0, "axis:i k:i"},
     {"TopK", lower_sorted, 10, 2, 2, 2, 0, "axis:i"},
-    {"TopK", lower_sorted, 11, 2, 2, 2, 0, "axis:i largest:i sorted:i"},
+    {"TopK", lower_sorted, 11, 2, 2, 2, 0, "axis:i largest:b sorted:b"},
     {"Transpose", lower_transpose, 7, 1, 1, 1, 0, "perm:I"},
-    {"Trilu", lower_trilu, 14, 1, 2, 1, 0, "upper:i"},
+    {"Trilu", lower_trilu, 14, 1, 2, 1, 0, "upper:b"},
     {"Unsqueeze", lower_squeeze, 7, 1, 1, 1, 0, "axes:I"},
     {"Unsqueeze", lower_squeeze, 13, 2, 2, 1, 0, ""},
     {"Where", lower_where, 9, 3, 3, 1, 0, ""},
@@ -250,6 +250,7 @@ find_form(const builder *b)
   return found;
 }
 
+/* A flag (b) is 0 or 1: of another number some readers of ONNX take that it is set, and others that it is not. */
 static void
 check_attributes(const builder *b, const char *known)
 {
@@ -259,12 +260,16 @@ check_attributes(const builder *b, const char *known)
     size_t length = strlen(t->name);
     const char *at = known;
     type = (char)(!t->of_tensor && t->rank > 0 ? type - 'a' + 'A' : type);
-    while (at != NULL && (strncmp(at, t->name, length) != 0 || at[length] != ':' || at[length + 1] != type)) {
+    while (at != NULL
+           && (strncmp(at, t->name, length) != 0 || at[length] != ':'
+               || (at[length + 1] != type && (type != 'i' || at[length + 1] != 'b')))) {
       at = strchr(at, ' ');
       at = at != NULL ? at + 1 : NULL;
     }
     need(at != NULL && length > 0,
          "an attribute is not supported in the model's operator set, or not of the right type");
+    need(at[length + 1] != 'b' || mpq_sgn(t->value) == 0 || mpq_cmp_ui(t->value, 1, 1) == 0,
+         "an attribute that is 0 or 1 in ONNX is another number");
   }
 }
 

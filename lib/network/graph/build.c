@@ -215,7 +215,8 @@ resolve_inputs(const clarke_builder *b, clarke_lowering *low, clarke_error *err)
 }
 
 /* An attribute that the operator does not have in the model's operator set could change its
- * meaning: it is refused, and so is one of the wrong type. */
+ * meaning: it is refused, and so is one of the wrong type. Of a flag that is another number than 0 and 1 some readers take
+ * that it is set, and others that it is not. */
 static clarke_status
 check_attributes(const clarke_lowering *low, clarke_error *err)
 {
@@ -228,10 +229,15 @@ check_attributes(const clarke_lowering *low, clarke_error *err)
     const clarke_attr *a = &low->node->attr[i];
     const char *known = low->form->attributes != NULL ? low->form->attributes : "";
     size_t n = strlen(a->name);
-    bool found = false;
+    bool found = false, flag = false;
 
-    for (const char *at = known; *at != '\0' && !found; at += strcspn(at, " "), at += *at == ' ')
-      found = strncmp(at, a->name, n) == 0 && at[n] == ':' && at[n + 1] == letter[a->type];
+    for (const char *at = known; *at != '\0' && !found; at += strcspn(at, " "), at += *at == ' ') {
+      flag = a->type == CLARKE_ATTR_INT && strncmp(at, a->name, n) == 0 && at[n] == ':' && at[n + 1] == 'b';
+      found = flag || (strncmp(at, a->name, n) == 0 && at[n] == ':' && at[n + 1] == letter[a->type]);
+    }
+    if (flag && a->i != 0 && a->i != 1)
+      return clarke_lower_fail(low, err, "attribute '%s' is %lld, of which readers of ONNX differ; expected 0 or 1", a->name,
+                               (long long)a->i);
     if (!found)
       return clarke_lower_fail(low, err, "attribute '%s' is not known here (opset %lld), or of another "
                                          "type; expected: %s", a->name, (long long)low->opset,
