@@ -349,6 +349,22 @@ def by_hand(verified, work):
                           ("piecewise", " PRelu kinks 0 at 0 pieces 0 0 0 0 1 0", [[("1*0@1", "1.0")], [("1", "1.1")]])], w=(0, 2))
     entropy = net_of([("linear", "", [[("1*0@0", "0.0")], [("1*0@1", "0.0")]]), ("piecewise", RELU[1], [[("1", "1.0")], [("1", "1.1")]])],
                      w=(0, 1), loss="ce", y=[1])
+    below = [("1*0@0", "0.0"), ("1*-1", "1")]
+    entries = ("linear", "", [[("1*0@0", "0.0")], [("2*0@0", "0.0")]])
+    lined = " lines of 2 by 1"
+    # behind a function that is not 0, relu of w; of entries that are equal; of what has no root
+    softmax = net_of([entries, ("softmax", lined, [[("1", "1.0")], [("1", "1.1")]]),
+                      ("product", "", [[("1", "2.0"), ("1", "1.0")]]), ("piecewise", RELU[1], [[("1", "3.0")]])])
+    equal = net_of([entries, ("normalize", " 1" + lined, [[("1", "1.0")], [("1", "1.1")]]),
+                    ("linear", "", [[("1*1", "2.0"), ("1*1", "1.0")]]), ("piecewise", RELU[1], [[("1", "3.0")]])])
+    flat = net_of([entries, ("normalize", " 0" + lined, equal["steps"][1][2])])
+    rooted = net_of([linear, ("over-root", " 1", [[("1*-1", "1.0")]])])
+    over = net_of([linear, ("over-root", " 2", [[("1*-1", "1.0")]]), ("linear", "", [[("1*0@0", "2.0")]]),
+                   ("piecewise", RELU[1], [[("1", "3.0")]])])
+    at_zero = net_of([("linear", "", [below]), ("over-root", " 3", [[("1*0", "1.0")]]), ("linear", "", [[("1*1", "2.0"), ("1*1", "2.0")]]),
+                      ("piecewise", RELU[1], [[("1", "3.0")]])], w=(1,))
+    odd = net_of([entries, ("softmax", " lines of 3 by 1", [[("1", "1.0")], [("1", "1.1")]])])
+    none = net_of([entries, ("softmax", " lines of 0 by 1", [[("1", "1.0")], [("1", "1.1")]])])
     empty = net_of([linear, ("window", " MaxPool", [[("1", "-")]])])
     down, up = [[Fraction(-1)]], [[Fraction(1)]]
     cases = [
@@ -372,6 +388,17 @@ def by_hand(verified, work):
         ("weights and none", text_of(two_weights), proof_of(two_weights, down), "OUTSIDE"),
         ("cross entropy", text_of(entropy), proof_of(entropy, [[Fraction(-1), Fraction(0)]]), "VERIFIED"),
         ("cross entropy, a label that is no class", text_of({**entropy, "y": [2]}), proof_of(entropy, down * 1), "OUTSIDE"),
+        ("a softmax, down", text_of(softmax), proof_of(softmax, down), "VERIFIED"),
+        ("a softmax, up", text_of(softmax), proof_of(softmax, up), "REJECTED"),
+        ("the variance 0 plus a number, down", text_of(equal), proof_of(equal, down), "VERIFIED"),
+        ("the variance 0 plus a number, up", text_of(equal), proof_of(equal, up), "REJECTED"),
+        ("the variance 0", text_of(flat), proof_of(flat, down), "REJECTED"),
+        ("over the root of 0", text_of(rooted), proof_of(rooted, down), "REJECTED"),
+        ("w times w over a root, which does not move along w", text_of(over), proof_of(over, down), "REJECTED"),
+        ("0 over a root, down", text_of(at_zero), proof_of(at_zero, down), "VERIFIED"),
+        ("0 over a root, up", text_of(at_zero), proof_of(at_zero, up), "REJECTED"),
+        ("a line that is too long", text_of(odd), proof_of(odd, down), "OUTSIDE"),
+        ("lines of nothing", text_of(none), proof_of(none, down), "OUTSIDE"),
         ("a window of padding", text_of(empty), proof_of(empty, []), "OUTSIDE"),
         ("a rule that is not there", tape, proof_of({**relu, "rules": []}, down), "OUTSIDE"),
     ]
