@@ -263,7 +263,7 @@ def drawn(draw):
     net["side"] = draw.choice(["left", "right"])
     net["rules"] = [f"proxy {op} {k} {s}" for k, s in enumerate(net["slopes"])]
     net["rules"] += [f"proxy PRelu 0 {net['side']}", "tie MaxPool first"]
-    functions, lines = draw.choice([[], ["over-root", "softmax", "normalize"]]), ""
+    functions, lines = draw.choice([[], [], [], ["over-root", "softmax", "normalize"]]), ""
     for _ in range(draw.randint(2, 6)):
         kind = draw.choice(["linear", "linear", "piecewise", "window", "product", *functions])
         many = draw.randint(1, 3)
@@ -272,12 +272,14 @@ def drawn(draw):
             terms = draw.randint(1, 3)
             rows = [[(factor(), draw.choice([source(), source(), "1", "-"])) for _ in range(terms)] for _ in range(many)]
         elif kind == "piecewise" and draw.random() < 0.3:
-            rows = [[(draw.choice([f"1*0@{draw.randrange(n)}", f"-1*0@{draw.randrange(n)}", "1*1", "1*-2"]), source())] for _ in range(many)]
+            weights = ["1*1", "1*-2", f"1*0@{draw.randrange(n)}", f"-1*0@{draw.randrange(n)}"]
+            rows = [[(draw.choice(weights), source())] for _ in range(many)]
             kinks = " PRelu kinks 0 at 0 pieces 0 0 0 0 1 0"
         elif kind == "piecewise":
             rows = [[("1", source())] for _ in range(many)]
         elif kind == "over-root":
-            rows = [[(draw.choice(["1*1", "1*-1/4", f"1*0@{draw.randrange(n)}", f"2*0@{draw.randrange(n)}"]), source())] for _ in range(many)]
+            weights = ["1*1", "1*-1/4", f"1*0@{draw.randrange(n)}", f"2*0@{draw.randrange(n)}"]
+            rows = [[(draw.choice(weights), source())] for _ in range(many)]
         elif kind in ("softmax", "normalize"):
             length, apart = draw.choice([1, 2, 2, 3]), draw.choice([1, 1, 2])
             many = length * apart * draw.randint(1, 2)
@@ -365,6 +367,7 @@ def by_hand(verified, work):
                       ("piecewise", RELU[1], [[("1", "3.0")]])], w=(1,))
     odd = net_of([entries, ("softmax", " lines of 3 by 1", [[("1", "1.0")], [("1", "1.1")]])])
     none = net_of([entries, ("softmax", " lines of 0 by 1", [[("1", "1.0")], [("1", "1.1")]])])
+    apart = net_of([entries, ("softmax", " lines of 2 by 0", [[("1", "1.0")], [("1", "1.1")]])])
     empty = net_of([linear, ("window", " MaxPool", [[("1", "-")]])])
     down, up = [[Fraction(-1)]], [[Fraction(1)]]
     cases = [
@@ -398,6 +401,7 @@ def by_hand(verified, work):
         ("0 over a root, down", text_of(at_zero), proof_of(at_zero, down), "VERIFIED"),
         ("0 over a root, up", text_of(at_zero), proof_of(at_zero, up), "REJECTED"),
         ("a line that is too long", text_of(odd), proof_of(odd, down), "OUTSIDE"),
+        ("lines of one entry, again", text_of(apart), proof_of(apart, down), "OUTSIDE"),
         ("lines of nothing", text_of(none), proof_of(none, down), "OUTSIDE"),
         ("a window of padding", text_of(empty), proof_of(empty, []), "OUTSIDE"),
         ("a rule that is not there", tape, proof_of({**relu, "rules": []}, down), "OUTSIDE"),

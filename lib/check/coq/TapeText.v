@@ -98,7 +98,7 @@ Definition single (r : row) : bool := match r with [(_, s)] => negb (is_pad s) |
 Definition lines_with n (ws : list letters) (ls : rest_of) : option (nat * nat * list row * rest_of) := match ws with
   | w :: o :: len :: b :: d :: ws' => if is "lines" w && is "of" o && is "by" b then
       len <- natural len ;; d <- natural d ;; '(rows, l) <- rows_without n ws' ls ;;
-      if forallb single rows then Some (len, d, rows, l) else None else None
+      if forallb single rows && Nat.ltb 0 d then Some (len, d, rows, l) else None else None
   | _ => None end.
 Definition step_of (ws : list letters) (ls : rest_of) : option (step * rest_of) := match ws with
   | kind :: n :: ws' => if is "linear" kind then '(rows, l) <- rows_with factor_of n ws' ls ;; Some (Linear rows, l)
