@@ -40,7 +40,7 @@ def tape(checker, proof, folder, to):
 
 def says(checker, proof, folder, option="--data"):
     """(the first word, the first line, the last line) of its answer."""
-    said = subprocess.run([checker, proof, option, folder], capture_output=True, text=True, errors="replace", timeout=300)
+    said = subprocess.run([checker, proof, option, folder], capture_output=True, text=True, errors="replace", timeout=3000)
     lines = said.stdout.splitlines() or said.stderr.splitlines() or [""]
     word = said.stdout.split(" ")[0].split("\n")[0].rstrip(":")
     return word or f"status {said.returncode}", lines[0], lines[-1]

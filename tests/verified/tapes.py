@@ -10,6 +10,7 @@ this is so, with no kink that rests and no tie, the kernel must verify all.
 
 import argparse
 import hashlib
+import math
 import random
 import sys
 import tempfile
@@ -18,7 +19,7 @@ from pathlib import Path
 
 import proofs
 
-NEAR, BESIDE = Fraction(1, 2**600), Fraction(1, 2**1400)
+NEAR, BESIDE, ALIKE = Fraction(1, 2**600), Fraction(1, 2**1400), Fraction(1, 2**100)
 
 
 # ---- Text
@@ -59,7 +60,7 @@ def text_of(net):
     width = len(net["x"][0])
     text.line(f"step 0 input {width} [{len(net['x'])},{width}]", ("values", [str(v) for sample in net["x"] for v in sample]))
     for s, (kind, attributes, rows) in enumerate(net["steps"], 1):
-        text.step(f"step {s} {kind} {len(rows)}{attributes}", rows, kind in ("linear", "piecewise"))
+        text.step(f"step {s} {kind} {len(rows)}{attributes}", rows, kind in ("linear", "piecewise", "over-root"))
     last = len(net["steps"][-1][2])
     text.line(f"output [{last}] of step {len(net['steps'])} loss none", ("features", [str(f) for f in range(last)]))
     if "y" in net:
@@ -98,6 +99,75 @@ def plus(a, b):
     return a[0] + b[0], [p + q for p, q in zip(a[1], b[1])]
 
 
+# Of functions, values to so many bits.
+BITS = 3000
+
+
+def rounded(q):
+    return Fraction(q.numerator * 2**BITS // q.denominator, 2**BITS)
+
+
+def behind(f, slope, a):
+    """A function of a number with derivatives."""
+    return rounded(f(a[0])), [rounded(slope(a[0]) * g) for g in a[1]]
+
+
+def root(q):
+    """Of a positive number."""
+    if q <= 0:
+        raise ValueError("no root")
+    return Fraction(math.isqrt(q.numerator * 4**BITS // q.denominator), 2**BITS)
+
+
+def exponential(q):
+    """By its series at q over a power of 2, squared as often."""
+    x, term, total = rounded(q / 2**64), Fraction(1), Fraction(1)
+    for i in range(1, 60):
+        term = rounded(term * x / i)
+        total += term
+    for _ in range(64):
+        total = rounded(total * total)
+    return total
+
+
+def inverse_root(a):
+    return behind(lambda q: 1 / root(q), lambda q: -1 / (2 * q * root(q)), a)
+
+
+def scaled(c, a):
+    return c * a[0], [c * g for g in a[1]]
+
+
+def total_of(entries):
+    total = entries[0]
+    for entry in entries[1:]:
+        total = plus(total, entry)
+    return total
+
+
+def lines_of(kind, attributes, rows, read, met):
+    """softmax, and normalize: by lines, as docs/tape.md says. Of large exponents the kernel knows too little."""
+    words = attributes.split()
+    at = words.index("lines")
+    length, apart = int(words[at + 2]), int(words[at + 4])
+    entries, features = [read(row[0][1]) for row in rows], [None] * len(rows)
+    for begin in range(0, len(rows), length * apart):
+        for first in range(begin, begin + apart):
+            line = range(first, first + length * apart, apart)
+            if kind == "softmax":
+                met += ["large"] * any(abs(entries[f][0]) > 64 for f in line)
+                members = {f: behind(exponential, exponential, entries[f]) for f in line}
+                by = behind(lambda q: 1 / q, lambda q: -1 / q**2, total_of(list(members.values())))
+            else:
+                mean = scaled(Fraction(1, length), total_of([entries[f] for f in line]))
+                members = {f: plus(entries[f], scaled(-1, mean)) for f in line}
+                variance = scaled(Fraction(1, length), total_of([times(x, x) for x in members.values()]))
+                by = inverse_root((variance[0] + Fraction(words[0]), variance[1]))
+            for f, x in members.items():
+                features[f] = times(x, by)
+    return features
+
+
 def feature(kind, attributes, row, read, w, slopes, met):
     """met: a list to which what is at a kink, or tied, is added."""
     zero = (Fraction(0), [Fraction(0)] * len(w))
@@ -107,6 +177,9 @@ def feature(kind, attributes, row, read, w, slopes, met):
         for term in terms:
             total = plus(total, term)
         return total
+    if kind == "over-root":
+        v, g = value_of(row[0][0], w)
+        return times(read(row[0][1]), inverse_root((v + Fraction(attributes.strip()), g)))
     if kind == "product":
         total = zero
         for (_, a), (_, b) in zip(row[::2], row[1::2]):
@@ -116,7 +189,7 @@ def feature(kind, attributes, row, read, w, slopes, met):
         entries = [read(s) for _, s in row if s != "-"]
         best = max(v for v, _ in entries)
         tied = [e for e in entries if e[0] == best]
-        met += ["tie"] * (len(tied) > 1)
+        met += ["tie"] * (sum(best - v < ALIKE for v, _ in entries) > 1)
         return tied[0]
     words = attributes.split(" ")
     at = words.index("pieces")
@@ -124,7 +197,7 @@ def feature(kind, attributes, row, read, w, slopes, met):
     pieces = [tuple(map(Fraction, words[i:i + 3])) for i in range(at + 1, len(words), 3)]
     x = read(row[0][1])
     piece = sum(k <= x[0] for k in kinks)
-    met += ["kink"] * (x[0] in kinks)
+    met += ["kink"] * any(abs(x[0] - k) < ALIKE for k in kinks)
     if "*" in row[0][0]:  # left of 0 it is the weight times x; at 0 AD is there, or on the other side
         left = x[0] < 0 or (x[0] == 0 and slopes == "left")
         return times(value_of(row[0][0], w), x) if left else x
@@ -147,6 +220,9 @@ def gradient(net, w, met):
             return done[int(s)][int(f)]
 
         for kind, attributes, rows in net["steps"]:
+            if kind in ("softmax", "normalize"):
+                done.append(lines_of(kind, attributes, rows, read, met))
+                continue
             slopes = net["side"] if "PRelu" in attributes else net["slopes"]
             done.append([feature(kind, attributes, row, read, w, slopes, met) for row in rows])
         for f, (v, g) in enumerate(done[-1]):
@@ -188,21 +264,34 @@ def drawn(draw):
     net["side"] = draw.choice(["left", "right"])
     net["rules"] = [f"proxy {op} {k} {s}" for k, s in enumerate(net["slopes"])]
     net["rules"] += [f"proxy PRelu 0 {net['side']}", "tie MaxPool first"]
+    functions, lines = draw.choice([[], [], [], ["over-root", "softmax", "normalize"]]), ""
     for _ in range(draw.randint(2, 6)):
-        kind = draw.choice(["linear", "linear", "piecewise", "window", "product"])
+        kind = draw.choice(["linear", "linear", "piecewise", "window", "product", *functions])
         many = draw.randint(1, 3)
+        kinks = attributes
         if kind == "linear":
             terms = draw.randint(1, 3)
             rows = [[(factor(), draw.choice([source(), source(), "1", "-"])) for _ in range(terms)] for _ in range(many)]
         elif kind == "piecewise" and draw.random() < 0.3:
-            rows = [[(draw.choice([f"1*0@{draw.randrange(n)}", f"-1*0@{draw.randrange(n)}", "1*1", "1*-2"]), source())] for _ in range(many)]
+            weights = ["1*1", "1*-2", f"1*0@{draw.randrange(n)}", f"-1*0@{draw.randrange(n)}"]
+            rows = [[(draw.choice(weights), source())] for _ in range(many)]
+            kinks = " PRelu kinks 0 at 0 pieces 0 0 0 0 1 0"
         elif kind == "piecewise":
+            rows = [[("1", source())] for _ in range(many)]
+        elif kind == "over-root":
+            weights = ["1*1", "1*-1/4", f"1*0@{draw.randrange(n)}", f"2*0@{draw.randrange(n)}"]
+            rows = [[(draw.choice(weights), source())] for _ in range(many)]
+        elif kind in ("softmax", "normalize"):
+            length, apart = draw.choice([1, 2, 2, 3]), draw.choice([1, 1, 2])
+            many = length * apart * draw.randint(1, 2)
+            lines = f" lines of {length} by {apart}"
             rows = [[("1", source())] for _ in range(many)]
         else:
             terms = 2 if kind == "product" else draw.randint(1, 3)
             rows = [[("1", source()) for _ in range(terms)] for _ in range(many)]
-        kinks = " PRelu kinks 0 at 0 pieces 0 0 0 0 1 0" if "*" in rows[0][0][0] else attributes
-        net["steps"].append((kind, {"piecewise": kinks, "window": " MaxPool"}.get(kind, ""), rows))
+        eps = draw.choice(["1", "1/4", "0"])
+        net["steps"].append((kind, {"piecewise": kinks, "window": " MaxPool", "over-root": f" {eps}", "softmax": lines,
+                                    "normalize": f" {eps}{lines}"}.get(kind, ""), rows))
         sizes.append(many)
     net["y"] = [Fraction(draw.randint(-2, 2)) for _ in range(len(net["x"]) * sizes[-1])]
     return net
@@ -223,8 +312,11 @@ def of_drawn(verified, work, seed):
     said = ask(verified, work, text_of(net), proof_of(net, [d]))
     if said == "VERIFIED" or said.startswith("REJECTED"):
         met, beside = [], []
-        ad = gradient(net, net["w"], met)
-        near = gradient(net, [v + NEAR * (u + BESIDE / NEAR * draw.randint(-999, 999)) for v, u in zip(net["w"], d)], beside)
+        try:
+            ad = gradient(net, net["w"], met)
+            near = gradient(net, [v + NEAR * (u + BESIDE / NEAR * draw.randint(-999, 999)) for v, u in zip(net["w"], d)], beside)
+        except ValueError:  # a root of no positive number
+            return said.split(":")[0].lower(), f"seed {seed}: verified, outside of a root's domain" if said == "VERIFIED" else None
         right = size([a - b for a, b in zip(ad, near)]) < Fraction(1, 2**200)
         if said == "VERIFIED":
             return "verified", None if right else f"seed {seed}: verified, but AD gives {ad}, beside the direction it is {near}"
@@ -260,6 +352,23 @@ def by_hand(verified, work):
                           ("piecewise", " PRelu kinks 0 at 0 pieces 0 0 0 0 1 0", [[("1*0@1", "1.0")], [("1", "1.1")]])], w=(0, 2))
     entropy = net_of([("linear", "", [[("1*0@0", "0.0")], [("1*0@1", "0.0")]]), ("piecewise", RELU[1], [[("1", "1.0")], [("1", "1.1")]])],
                      w=(0, 1), loss="ce", y=[1])
+    below = [("1*0@0", "0.0"), ("1*-1", "1")]
+    entries = ("linear", "", [[("1*0@0", "0.0")], [("2*0@0", "0.0")]])
+    lined = " lines of 2 by 1"
+    # behind a function that is not 0, relu of w; of entries that are equal; of what has no root
+    softmax = net_of([entries, ("softmax", lined, [[("1", "1.0")], [("1", "1.1")]]),
+                      ("product", "", [[("1", "2.0"), ("1", "1.0")]]), ("piecewise", RELU[1], [[("1", "3.0")]])])
+    equal = net_of([entries, ("normalize", " 1" + lined, [[("1", "1.0")], [("1", "1.1")]]),
+                    ("linear", "", [[("1*1", "2.0"), ("1*1", "1.0")]]), ("piecewise", RELU[1], [[("1", "3.0")]])])
+    flat = net_of([entries, ("normalize", " 0" + lined, equal["steps"][1][2])])
+    rooted = net_of([linear, ("over-root", " 1", [[("1*-1", "1.0")]])])
+    over = net_of([linear, ("over-root", " 2", [[("1*-1", "1.0")]]), ("linear", "", [[("1*0@0", "2.0")]]),
+                   ("piecewise", RELU[1], [[("1", "3.0")]])])
+    at_zero = net_of([("linear", "", [below]), ("over-root", " 3", [[("1*0", "1.0")]]), ("linear", "", [[("1*1", "2.0"), ("1*1", "2.0")]]),
+                      ("piecewise", RELU[1], [[("1", "3.0")]])], w=(1,))
+    odd = net_of([entries, ("softmax", " lines of 3 by 1", [[("1", "1.0")], [("1", "1.1")]])])
+    none = net_of([entries, ("softmax", " lines of 0 by 1", [[("1", "1.0")], [("1", "1.1")]])])
+    apart = net_of([entries, ("softmax", " lines of 2 by 0", [[("1", "1.0")], [("1", "1.1")]])])
     empty = net_of([linear, ("window", " MaxPool", [[("1", "-")]])])
     down, up = [[Fraction(-1)]], [[Fraction(1)]]
     cases = [
@@ -283,6 +392,18 @@ def by_hand(verified, work):
         ("weights and none", text_of(two_weights), proof_of(two_weights, down), "OUTSIDE"),
         ("cross entropy", text_of(entropy), proof_of(entropy, [[Fraction(-1), Fraction(0)]]), "VERIFIED"),
         ("cross entropy, a label that is no class", text_of({**entropy, "y": [2]}), proof_of(entropy, down * 1), "OUTSIDE"),
+        ("a softmax, down", text_of(softmax), proof_of(softmax, down), "VERIFIED"),
+        ("a softmax, up", text_of(softmax), proof_of(softmax, up), "REJECTED"),
+        ("the variance 0 plus a number, down", text_of(equal), proof_of(equal, down), "VERIFIED"),
+        ("the variance 0 plus a number, up", text_of(equal), proof_of(equal, up), "REJECTED"),
+        ("the variance 0", text_of(flat), proof_of(flat, down), "REJECTED"),
+        ("over the root of 0", text_of(rooted), proof_of(rooted, down), "REJECTED"),
+        ("w times w over a root, which does not move along w", text_of(over), proof_of(over, down), "REJECTED"),
+        ("0 over a root, down", text_of(at_zero), proof_of(at_zero, down), "VERIFIED"),
+        ("0 over a root, up", text_of(at_zero), proof_of(at_zero, up), "REJECTED"),
+        ("a line that is too long", text_of(odd), proof_of(odd, down), "OUTSIDE"),
+        ("lines of one entry, again", text_of(apart), proof_of(apart, down), "OUTSIDE"),
+        ("lines of nothing", text_of(none), proof_of(none, down), "OUTSIDE"),
         ("a window of padding", text_of(empty), proof_of(empty, []), "OUTSIDE"),
         ("a rule that is not there", tape, proof_of({**relu, "rules": []}, down), "OUTSIDE"),
     ]

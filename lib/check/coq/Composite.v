@@ -41,7 +41,8 @@ Proof.
   cbn [map linR length]. rewrite IH, sum_first. simpl. ring.
 Qed.
 
-Lemma total_row q ks G i : Q2R (nth i (snd (stepD G (total q ks))) 0%Q) = Q2R q * sum (length ks) (fun j => row_at G (nth j ks 0%nat) i).
+Lemma total_row q ks G i : Q2R (nth i (snd (stepD G (total q ks))) 0%Q) = Q2R q * sum (length ks) (fun j => row_at G (nth j
+  ks 0%nat) i).
 Proof.
   unfold total, row_at. simpl. induction ks as [|k ks IH]; [simpl; destruct i; simpl; rewrite Q2R_0; ring|].
   cbn [map linD snd length]. rewrite gadd_at, gscale_at, IH, sum_first. simpl. ring.
@@ -92,7 +93,8 @@ Proof.
   replace (length ((G ++ [a]) ++ [b])) with (S (S (length G))) in R1 by (rewrite !app_length; simpl; lia).
   exists (a :: b :: rest). split; [unfold plain in R1; rewrite R1, <- !app_assoc; auto|]. intros [|j] Hj.
   - change (row_at (a :: b :: rest) (2 * 0 + 1) i) with (Q2R (nth i (snd b) 0%Q)). rewrite B, A, A'. auto.
-  - replace (2 * S j + 1)%nat with (S (S (2 * j + 1))) by lia. change (row_at (a :: b :: rest) (S (S (2 * j + 1))) i) with (row_at rest (2 * j + 1) i).
+  - replace (2 * S j + 1)%nat with (S (S (2 * j + 1))) by lia.
+    change (row_at (a :: b :: rest) (S (S (2 * j + 1))) i) with (row_at rest (2 * j + 1) i).
     cbn [nth]. rewrite R2 by (simpl in Hj; lia). rewrite target_tl.
     assert (I : In (nth j outs 0%nat) outs) by (apply nth_In; simpl in Hj; lia). specialize (H _ (or_intror I)).
     unfold row_at, val_at, val. rewrite <- app_assoc, app_nth1; auto.
@@ -137,7 +139,8 @@ Proof.
       (length (runR env P ++ rest)) by (rewrite app_length; lia).
     rewrite app_nth2, Nat.sub_diag by auto. cbn [nth]. rewrite total_value, map_length, seq_length. cbn [loss_at].
     rewrite mean_times. f_equal. apply sum_ext. intros j Hj.
-    rewrite (nth_indep _ 0%nat ((fun j => (length (runR env P) + (2 * j + 1))%nat) 0%nat)) by (rewrite map_length, seq_length; auto).
+    rewrite (nth_indep _ 0%nat ((fun j => (length (runR env P) + (2 * j + 1))%nat) 0%nat)) by (rewrite map_length,
+      seq_length; auto).
     rewrite (map_nth (fun j => (length (runR env P) + (2 * j + 1))%nat)), seq_nth by auto.
     rewrite app_nth2_plus. apply R2, Hj.
 Qed.
@@ -159,14 +162,16 @@ Proof.
   unfold with_loss in Hk. destruct l as [|y|s c labels]; simpl in Hk; try discriminate; inversion Hk; subst; clear Hk;
     rewrite runD_both; fold G.
   - cbn [plain map runD]. replace (pred (n + length P + 1)) with (length G) by lia.
-    unfold row_at. rewrite app_nth2, Nat.sub_diag by auto. cbn [nth]. rewrite total_row, Q2R_1, Rmult_1_l. apply sum_ext. intros j Hj.
+    unfold row_at. rewrite app_nth2, Nat.sub_diag by auto. cbn [nth]. rewrite total_row, Q2R_1, Rmult_1_l. apply sum_ext.
+      intros j Hj.
     rewrite Rows by auto. cbn [loss_slope]. rewrite sum_of_delta by auto. ring.
   - unfold plain. rewrite map_app, runD_both. fold (plain (squares y outs (n + length P))). rewrite <- L.
     destruct (squares_row outs i y G) as [rest [R1 R2]]; [rewrite L; auto|]. rewrite R1. cbn [map runD].
     pose proof (f_equal (@length dual) R1) as Len. rewrite runD_length, app_length in Len. unfold plain in Len at 1.
     rewrite map_length in Len. rewrite app_length. cbn [length].
     replace (pred (length G + (length (squares y outs (length G)) + 1))) with (length (G ++ rest)) by (rewrite app_length; lia).
-    unfold row_at at 1. rewrite app_nth2, Nat.sub_diag by auto. cbn [nth]. rewrite total_row, map_length, seq_length, mean_times.
+    unfold row_at at 1. rewrite app_nth2, Nat.sub_diag by auto. cbn [nth].
+      rewrite total_row, map_length, seq_length, mean_times.
     rewrite <- sum_scale. apply sum_ext. intros j Hj.
     rewrite (nth_indep _ 0%nat ((fun j => (length G + (2 * j + 1))%nat) 0%nat)) by (rewrite map_length, seq_length; auto).
     rewrite (map_nth (fun j => (length G + (2 * j + 1))%nat)), seq_nth by auto. unfold row_at at 1. rewrite app_nth2_plus.

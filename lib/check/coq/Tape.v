@@ -1,6 +1,6 @@
 (* Tapes (docs/tape.md): networks as numbered steps. What they mean over the reals, and the program that one is. *)
 From Coq Require Import QArith Qreals Reals Lra Lia String List Bool.
-From Clarke Require Import Space Numbers Program Rank Text Store.
+From Clarke Require Import Space Numbers Program Rank Text Store Gate.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -19,7 +19,10 @@ Inductive step :=
 | Product (rows : list row)                                        (* two sources after two are multiplied *)
 | Window (op : string) (rows : list row)
 | Piecewise (op : string) (kinks : list (nat * Q)) (pieces : list piece) (rows : list row)
-| Leaky (op : string) (k : nat) (rows : list row). (* the source x, and left of 0 the factor times x *)
+| Leaky (op : string) (k : nat) (rows : list row)                    (* the source x, and left of 0 the factor times x *)
+| OverRoot (eps : Q) (rows : list row)                               (* the source over the root of eps plus the factor *)
+| Softmax (length stride : nat) (rows : list row)                    (* of lines of so many features, so far apart *)
+| Normalize (eps : Q) (length stride : nat) (rows : list row).       (* less the line's mean, over its variance's root *)
 
 (* Samples, each with the features of step 0; parameters; the steps after that one; the output, features of a step. *)
 Record tape := { samples : list (list Q); parameters : list (string * list Q); steps : list step; last_step : nat;
@@ -49,15 +52,30 @@ Fixpoint pieceR (kinks : list (nat * Q)) (pieces : list piece) (x : R) : R := ma
 Definition only (r : row) : source_ := match r with (_, s) :: _ => s | [] => Pad end.
 Definition leakyR (u x : R) : R := if Rlt_dec x 0 then u * x else x.
 Definition weight_of (r : row) : factor := match r with (c, _) :: _ => c | [] => (1%Q, None) end.
+(* The features of the line that f is on. *)
+Definition line length stride f : list nat :=
+  map (fun j => (f / (length * stride) * length + j) * stride + f mod stride)%nat (seq 0 length).
+Definition total_ (l : list R) : R := fold_right Rplus 0 l.
+Section Features.
+Variables e root : R -> R.
+Definition softmaxR (l : list R) x := e x * / total_ (map e l).
+Definition normalizedR eps (l : list R) x := let n := / INR (length l) in let mean := n * total_ l in
+  (x - mean) * / root (Q2R eps + n * total_ (map (fun y => (y - mean) * (y - mean)) l)).
+Definition by_lines (h : list R -> R -> R) length stride (xs : list R) : list R :=
+  map (fun f => h (map (fun g => nth g xs 0) (line length stride f)) (nth f xs 0)) (seq 0 (List.length xs)).
 Definition featuresR ps x done (s : step) : list R := match s with
   | Linear rows => map (linearR ps x done) rows
   | Product rows => map (productsR done) rows
   | Window _ rows => map (windowR done) rows
   | Piecewise _ kinks pieces rows => map (fun r => pieceR kinks pieces (sourceR done (only r))) rows
-  | Leaky _ _ rows => map (fun r => leakyR (factorR ps x (weight_of r)) (sourceR done (only r))) rows end.
+  | Leaky _ _ rows => map (fun r => leakyR (factorR ps x (weight_of r)) (sourceR done (only r))) rows
+  | OverRoot eps rows => map (fun r => sourceR done (only r) * / root (Q2R eps + factorR ps x (weight_of r))) rows
+  | Softmax n d rows => by_lines softmaxR n d (map (fun r => sourceR done (only r)) rows)
+  | Normalize eps n d rows => by_lines (normalizedR eps) n d (map (fun r => sourceR done (only r)) rows) end.
 Definition sampleR ps x (t : tape) (sample : list Q) : list R :=
   let done := fold_left (fun done s => done ++ [featuresR ps x done s]) (steps t) [map Q2R sample] in
   map (fun f => nth f (nth (last_step t) done []) 0) (last_features t).
+End Features.
 
 (* Of all that vary the first entries; what is stored. *)
 Fixpoint places (varies : string -> bool) first (l : list (string * list Q)) : list place_of := match l with [] => []
@@ -66,15 +84,16 @@ Fixpoint places (varies : string -> bool) first (l : list (string * list Q)) : l
 Definition stored (varies : string -> bool) (t : tape) : list Q :=
   flat_map (fun p : string * list Q => if varies (fst p) then snd p else []) (parameters t).
 (* F: the outputs of all samples, end to end, at parameters x. *)
-Definition tape_value varies (t : tape) : map_ := fun x j =>
-  nth j (flat_map (sampleR (places varies 0 (parameters t)) x t) (samples t)) 0.
+Definition tape_value e root varies (t : tape) : map_ := fun x j =>
+  nth j (flat_map (sampleR e root (places varies 0 (parameters t)) x t) (samples t)) 0.
 
 (* {1 The program} *)
 
 (* What is written so far, the last first; and the next slot. *)
-Definition machine := (list instr * nat)%type.
+Definition machine := (list gate * nat)%type.
 Definition write o (m : machine) : nat * machine := (snd m, (o :: fst m, S (snd m))).
-Definition slot_for v (m : machine) : nat * machine := match v with Slot k => (k, m) | Const q => write (Lin q []) m end.
+Definition slot_for v (m : machine) : nat * machine := match v with Slot k => (k, m)
+  | Const q => write (Plain (Lin q [])) m end.
 Fixpoint slots_for l (m : machine) : list nat * machine := match l with [] => ([], m)
   | v :: l' => let (k, m1) := slot_for v m in let (ks, m2) := slots_for l' m1 in (k :: ks, m2) end.
 
@@ -90,31 +109,42 @@ Definition factor_num (ps : stored_at) (c : factor) : option num := match snd c 
     | Some (Some first, T) => match find e T with Some _ => Some (Slot (first + e)) | None => None end
     | Some (None, T) => match find e T with Some q => Some (Const q) | None => None end
     | None => None end end.
-(* c times u v, added to the constant q and the terms l. *)
-Definition add_term c u v q (l : list (Q * nat)) m : Q * list (Q * nat) * machine := match u, v with
-  | Const a, Const b => (qadd q (qmul c (qmul a b)), l, m)
-  | Const a, Slot k | Slot k, Const a => if qz (qmul c a) then (q, l, m) else (q, (qmul c a, k) :: l, m)
-  | Slot i, Slot j => if qz c then (q, l, m) else let (k, m') := write (Mul i j) m in (q, (c, k) :: l, m') end.
-Fixpoint add_terms ps D (r : row) q l m : option (Q * list (Q * nat) * machine) := match r with [] => Some (q, l, m)
+(* A number, terms, products. *)
+Definition amount := (Q * list (Q * nat) * list (Q * (nat * nat)))%type.
+Section Unroll.
+(* Are products kept in sums? Else they are instructions of their own, as programs have them. *)
+Variable fused : bool.
+(* c times u v, added. *)
+Definition add_term c u v (a : amount) m : amount * machine := let '(q, l, p) := a in match u, v with
+  | Const a, Const b => ((qadd q (qmul c (qmul a b)), l, p), m)
+  | Const a, Slot k | Slot k, Const a => if qz (qmul c a) then ((q, l, p), m) else ((q, (qmul c a, k) :: l, p), m)
+  | Slot i, Slot j => if qz c then ((q, l, p), m) else if fused then ((q, l, (c, (i, j)) :: p), m)
+      else let (k, m') := write (Plain (Mul i j)) m in ((q, (c, k) :: l, p), m') end.
+Fixpoint add_terms ps D (r : row) a m : option (amount * machine) := match r with [] => Some (a, m)
   | (c, s) :: r' => match factor_num ps c, source_num D s with
-    | Some u, Some v => let '(q', l', m') := add_term (fst c) u v q l m in add_terms ps D r' q' l' m'
+    | Some u, Some v => let (a', m') := add_term (fst c) u v a m in add_terms ps D r' a' m'
     | _, _ => None end end.
-Definition end_sum (x : Q * list (Q * nat) * machine) : num * machine := let '(q, l, m) := x in match l with
-  | [] => (Const q, m) | _ => let (k, m') := write (Lin q l) m in (Slot k, m') end.
-Definition linear_num ps D r m : option (num * machine) := match add_terms ps D r 0 [] m with
+Definition end_sum (x : amount * machine) : num * machine := let '((q, l, p), m) := x in match l, p with
+  | [], [] => (Const q, m)
+  | _, [] => let (k, m') := write (Plain (Lin q l)) m in (Slot k, m')
+  | _, _ => let (k, m') := write (Dot q l p) m in (Slot k, m') end.
+Definition nothing : amount := (0%Q, [], []).
+Definition linear_num ps D r m : option (num * machine) := match add_terms ps D r nothing m with
   | Some x => Some (end_sum x) | None => None end.
-Fixpoint add_products D (r : row) q l m : option (Q * list (Q * nat) * machine) := match r with
-  | [] => Some (q, l, m)
-  | (_, a) :: (_, b) :: r' => match source_num D a, source_num D b with
-    | Some u, Some v => let '(q', l', m') := add_term 1 u v q l m in add_products D r' q' l' m'
+Fixpoint add_products D (r : row) a m : option (amount * machine) := match r with
+  | [] => Some (a, m)
+  | (_, x) :: (_, y) :: r' => match source_num D x, source_num D y with
+    | Some u, Some v => let (a', m') := add_term 1 u v a m in add_products D r' a' m'
     | _, _ => None end
   | _ => None end.
-Definition product_num D r m : option (num * machine) := match add_products D r 0 [] m with
+Definition product_num D r m : option (num * machine) := match add_products D r nothing m with
   | Some x => Some (end_sum x) | None => None end.
+Fixpoint load_from {A} (l : list A) k T : tree A := match l with [] => T | x :: l' => load_from l' (S k) (put k x T) end.
 Fixpoint source_nums D (l : list source_) : option (list num) := match l with [] => Some []
   | s :: l' => match source_num D s, source_nums D l' with Some v, Some vs => Some (v :: vs) | _, _ => None end end.
 Definition window_num D (u : pick) beta r m : option (num * machine) := match source_nums D (present r) with
-  | Some (v :: vs) => let (ks, m1) := slots_for (v :: vs) m in let (k, m2) := write (Kth 1 ks u beta) m1 in Some (Slot k, m2)
+  | Some (v :: vs) => let (ks, m1) := slots_for (v :: vs) m in let (k,
+    m2) := write (Plain (Kth 1 ks u beta)) m1 in Some (Slot k, m2)
   | _ => None end.
 (* The slope of a piece at a. *)
 Definition tangent (p : piece) a := qadd (c1 p) (qmul (qmul 2 (c2 p)) a).
@@ -123,26 +153,26 @@ Definition tangent (p : piece) a := qadd (c1 p) (qmul (qmul 2 (c2 p)) a).
 Definition bend (p q : piece) a := qsub (tangent q a) (tangent p a).
 Definition curve (p q : piece) := qsub (c2 q) (c2 p).
 Definition add_curve (p q : piece) a k y m : list (Q * nat) * machine := if qz (curve p q) then ([], m) else
-  let (j, m') := write (Mul k y) m in ([(qmul (curve p q) (Qinv (bend p q a)), j)], m').
+  let (j, m') := write (Plain (Mul k y)) m in ([(qmul (curve p q) (Qinv (bend p q a)), j)], m').
 Fixpoint add_kinks i (kinks : list (nat * Q)) (p : piece) (pieces : list piece) (ps : list Q) m : list (Q * nat) * machine :=
   match kinks, pieces, ps with
   | (_, a) :: kinks', q :: pieces', s :: ps' =>
-      let (y, m1) := write (Lin (qmul (-1) a) [(1%Q, i)]) m in
-      let (k, m2) := write (Kink y 0 (bend p q a) (qsub s (tangent p a))) m1 in
+      let (y, m1) := write (Plain (Lin (qmul (-1) a) [(1%Q, i)])) m in
+      let (k, m2) := write (Plain (Kink y 0 (bend p q a) (qsub s (tangent p a)))) m1 in
       let (t, m3) := add_curve p q a k y m2 in
       let (l, m4) := add_kinks i kinks' q pieces' ps' m3 in ((1%Q, k) :: t ++ l, m4)
   | _, _, _ => ([], m) end.
 Definition add_square (p : piece) i m : list (Q * nat) * machine := if qz (c2 p) then ([], m) else
-  let (j, m') := write (Mul i i) m in ([(c2 p, j)], m').
+  let (j, m') := write (Plain (Mul i i)) m in ([(c2 p, j)], m').
 Definition general i kinks p pieces ps m : option (num * machine) :=
   let (l, m1) := add_kinks i kinks p pieces ps m in let (t, m2) := add_square p i m1 in
-  let (k, m3) := write (Lin (c0 p) ((c1 p, i) :: t ++ l)) m2 in Some (Slot k, m3).
+  let (k, m3) := write (Plain (Lin (c0 p) ((c1 p, i) :: t ++ l))) m2 in Some (Slot k, m3).
 Definition through_0 (p : piece) := qz (c0 p) && qz (c2 p).
 Definition piece_num kinks (pieces : list piece) (ps : list Q) v m : option (num * machine) := match pieces with
   | p :: pieces' => let (i, m1) := slot_for v m in
       match kinks, pieces', ps with
       | [(_, a)], [q], [s] => if qz a && through_0 p && through_0 q
-          then let (k, m2) := write (Kink i (c1 p) (c1 q) s) m1 in Some (Slot k, m2)
+          then let (k, m2) := write (Plain (Kink i (c1 p) (c1 q) s)) m1 in Some (Slot k, m2)
           else general i kinks p pieces' ps m1
       | _, _, _ => general i kinks p pieces' ps m1 end
   | [] => None end.
@@ -162,10 +192,49 @@ Fixpoint ad_slopes (r : rules) op (kinks : list (nat * Q)) (pieces : list piece)
   | _, _ => Some [] end.
 (* relu x, and the factor times what is left of it. AD's slope is the factor or 1, of relu 0 or 1. *)
 Definition leaky_num s u v m : option (num * machine) :=
-  let (i, m1) := slot_for v m in let (k, m2) := write (Kink i 0 1 s) m1 in
-  let (j, m3) := write (Lin 0 [(1%Q, i); ((-1)%Q, k)]) m2 in Some (end_sum (add_term (fst u) (snd u) (Slot j) 0 [(1%Q, k)] m3)).
+  let (i, m1) := slot_for v m in let (k, m2) := write (Plain (Kink i 0 1 s)) m1 in
+  let (j, m3) := write (Plain (Lin 0 [(1%Q, i); ((-1)%Q, k)])) m2 in Some (end_sum (add_term (fst u) (snd u) (Slot j) (0%Q,
+    [(1%Q, k)], []) m3)).
 Definition leaky_slope (r : rules) op k : option Q := match kink_rule r op k with
   | Some AtLeft => Some 0%Q | Some AtRight => Some 1%Q | _ => None end.
+
+(* eps plus u, its root, and v over that. *)
+Definition over_root_num eps c u v m : option (num * machine) :=
+  let (x, m1) := end_sum (add_term c u (Const 1) (eps, [], []) m) in let (k, m2) := slot_for x m1 in
+  let (r, m3) := write (Fun Root k) m2 in let (i, m4) := write (Fun Inverse r) m3 in let (j, m5) := slot_for v m4 in
+  let (o, m6) := write (Plain (Mul j i)) m5 in Some (Slot o, m6).
+
+(* Lines: of the slots of a line's entries what they become. *)
+Fixpoint write_each (h : nat -> gate) (l : list nat) m : list nat * machine := match l with [] => ([], m)
+  | k :: l' => let (o, m1) := write (h k) m in let (os, m2) := write_each h l' m1 in (o :: os, m2) end.
+Definition all_with (q : Q) (l : list nat) := map (fun k => (q, k)) l.
+Definition softmax_nums (l : list nat) m : list nat * machine :=
+  let (es, m1) := write_each (Fun Exp) l m in let (t, m2) := write (Plain (Lin 0 (all_with 1 es))) m1 in
+  let (i, m3) := write (Fun Inverse t) m2 in write_each (fun k => Plain (Mul k i)) es m3.
+Definition normalize_nums eps (l : list nat) m : list nat * machine := let n := (1 # Pos.of_nat (length l))%Q in
+  let (mean, m1) := write (Plain (Lin 0 (all_with n l))) m in
+  let (cs, m2) := write_each (fun k => Plain (Lin 0 [(1%Q, k); ((-1)%Q, mean)])) l m1 in
+  let (v, m3) := write (Dot eps [] (map (fun k => (n, (k, k))) cs)) m2 in
+  let (r, m4) := write (Fun Root v) m3 in let (i, m5) := write (Fun Inverse r) m4 in
+  write_each (fun k => Plain (Mul k i)) cs m5.
+Definition same_list (a b : list nat) := if list_eq_dec Nat.eq_dec a b then true else false.
+Fixpoint put_all (fs os : list nat) (T : tree num) := match fs, os with f :: fs', o :: os' => put_all fs' os' (put f (Slot o) T)
+  | _, _ => T end.
+(* Each feature's line, unless it was met before. *)
+Fixpoint each_line (h : list nat -> machine -> list nat * machine) n d (all : tree nat) (count : nat) (fs : list nat) T m :
+  option (tree num * machine) := match fs with [] => Some (T, m)
+  | f :: fs' => match find f T with Some _ => each_line h n d all count fs' T m | None =>
+      let l := line n d f in
+      if Nat.ltb 0 n && forallb (fun g => Nat.ltb g count && same_list (line n d g) l) l then
+        match fold_right (fun g r => match r, find g all with Some ks, Some k => Some (k :: ks) | _,
+          _ => None end) (Some []) l with
+        | Some ks => let (os, m') := h ks m in each_line h n d all count fs' (put_all l os T) m'
+        | None => None end
+      else None end end.
+Definition lines_nums h n d D (rows : list row) m : option (tree num * machine) := match source_nums D (map only rows) with
+  | Some vs => let (ks, m1) := slots_for vs m in
+      each_line h n d (load_from ks 0 Empty) (length ks) (seq 0 (length ks)) Empty m1
+  | None => None end.
 
 Fixpoint each_row (f : row -> machine -> option (num * machine)) (rows : list row) k T m : option (tree num * machine) :=
   match rows with [] => Some (T, m)
@@ -184,11 +253,14 @@ Definition step_nums rl ps D (s : step) m : option (tree num * machine) := match
   | Leaky op k rows => match leaky_slope rl op k with
       | Some s => each_row (fun r m => match factor_num ps (weight_of r), source_num D (only r) with
           | Some u, Some v => leaky_num s (fst (weight_of r), u) v m | _, _ => None end) rows 0 Empty m
-      | None => None end end.
+      | None => None end
+  | OverRoot eps rows => each_row (fun r m => match factor_num ps (weight_of r), source_num D (only r) with
+      | Some u, Some v => over_root_num eps (fst (weight_of r)) u v m | _, _ => None end) rows 0 Empty m
+  | Softmax n d rows => lines_nums softmax_nums n d D rows m
+  | Normalize eps n d rows => lines_nums (normalize_nums eps) n d D rows m end.
 Fixpoint steps_nums rl ps (l : list step) k D m : option (done_ * machine) := match l with [] => Some (D, m)
   | s :: l' => match step_nums rl ps D s m with
     | Some (T, m') => steps_nums rl ps l' (S k) (put k T D) m' | None => None end end.
-Fixpoint load_from {A} (l : list A) k T : tree A := match l with [] => T | x :: l' => load_from l' (S k) (put k x T) end.
 Fixpoint outputs_of (T : tree num) (l : list nat) m : option (list nat * machine) := match l with [] => Some ([], m)
   | f :: l' => match find f T with
     | Some v => let (k, m1) := slot_for v m in match outputs_of T l' m1 with
@@ -203,8 +275,8 @@ Fixpoint samples_nums rl ps t (l : list (list Q)) m : option (list nat * machine
     | Some (ks, m1) => match samples_nums rl ps t l' m1 with Some (js, m2) => Some (ks ++ js, m2) | None => None end
     | None => None end end.
 Definition stores (l : list place_of) : stored_at := load_from (map (fun p => (fst p, load_from (snd p) 0 Empty)) l) 0 Empty.
-Definition program_of (code : list instr) : program := fold_left (fun P o => (no_hint, o) :: P) code [].
 (* The program of a tape, with its outputs. *)
-Definition unroll rl varies (t : tape) : option (program * list nat) :=
+Definition unroll rl varies (t : tape) : option (list gate * list nat) :=
   match samples_nums rl (stores (places varies 0 (parameters t))) t (samples t) ([], length (stored varies t)) with
-  | Some (outs, (code, _)) => Some (program_of code, outs) | None => None end.
+  | Some (outs, (code, _)) => Some (rev' code, outs) | None => None end.
+End Unroll.

@@ -149,22 +149,23 @@ let fold small n directions =
 
 (* Of each instruction the first that is the same function of arguments that are the same. *)
 module Met = Hashtbl.Make (struct
-    type t = instr
+    type t = gate
     let equal = ( = )
     let hash = Hashtbl.hash_param 64 128
   end)
 let hints (q : question) =
   let n = List.length q.weights in
-  let first = Array.init (n + List.length q.as_program) Fun.id and met = Met.create 4096 in
-  List.iteri (fun i (_, o) ->
-      let o = rename (fun k -> first.(k)) o in
-      match Met.find_opt met o with
+  let first = Array.init (n + List.length q.as_gates) Fun.id and met = Met.create 4096 in
+  List.iteri (fun i g ->
+      let g = rename_gate (fun k -> first.(k)) g in
+      match Met.find_opt met g with
       | Some k -> first.(n + i) <- k
-      | None -> Met.replace met o (n + i)) q.as_program;
+      | None -> Met.replace met g (n + i)) q.as_gates;
   Array.to_list (Array.sub first n (Array.length first - n))
 
 (* Of outputs that become polynomials. *)
-let few (q : question) = List.length q.weights <= 64 && List.length q.as_program <= 4096
+let few (q : question) = List.length q.weights <= 64 && List.length q.as_gates <= 2048 && match program_of q with
+  | Some (p, _) -> List.length p <= 4096 | None -> outside "a combination, or a separator, in a network with functions"
 
 (* What a small network and its loss are as a program, with what the kernel may ask about it. *)
 let as_program q verdict evidence = match program_with_loss q with
