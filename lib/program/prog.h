@@ -98,9 +98,9 @@ typedef struct {
 } clarke_prog_header;
 size_t clarke_prog_headers(clarke_prog_header *header, size_t limit, const clarke_prog *g);
 
-/* A point, one input at a time: NAME=v,v,... in the literals of clarke_literal_parse. at holds one
+/* A point, of one input or several: NAME=v,v,...,NAME=v,... in the literals of clarke_literal_parse. at holds one
  * initialized rational for each entry of all inputs, in order, and given (n_inputs of them) is set
- * for the input named. An unknown name lists the inputs; naming one twice is an error. */
+ * for the inputs named. An unknown name lists the inputs; naming one twice is an error. */
 clarke_status clarke_point_parse(mpq_t *at, bool *given, const clarke_code *p, const char *text,
                                  clarke_error *err);
 

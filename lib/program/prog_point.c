@@ -69,21 +69,35 @@ parse_value(mpq_t value, const char *text, size_t length, const char *name, clar
                      " float32, 0.1f", length > 40 ? 40 : (int)length, text, name);
 }
 
+/* The values of one input go as far as the comma in front of the next NAME=, or to the end. */
 static size_t
-count_values(const char *text)
+values_length(const char *text)
 {
-  size_t n = 1;
+  size_t n = strcspn(text, ",");
 
-  while ((text = strchr(text, ',')) != NULL) {
-    text++;
-    n++;
+  while (text[n] == ',') {
+    const size_t part = strcspn(text + n + 1, ",");
+
+    if (memchr(text + n + 1, '=', part) != NULL)
+      break;
+    n += 1 + part;
   }
   return n;
 }
 
-clarke_status
-clarke_point_parse(mpq_t *at, bool *given, const clarke_code *p, const char *text,
-                   clarke_error *err)
+static size_t
+count_values(const char *text, size_t length)
+{
+  size_t n = 1;
+
+  for (size_t i = 0; i < length; i++)
+    n += text[i] == ',';
+  return n;
+}
+
+/* One input; *end is behind its values. */
+static clarke_status
+parse_input(const char **end, mpq_t *at, bool *given, const clarke_code *p, const char *text, clarke_error *err)
 {
   const char *equals = strchr(text, '=');
   const clarke_code_input *input;
@@ -93,17 +107,20 @@ clarke_point_parse(mpq_t *at, bool *given, const clarke_code *p, const char *tex
   if (equals == NULL)
     return clarke_fail(err, CLARKE_EINPUT, "'%.60s' is no point: expected NAME=VALUE,VALUE,...",
                        text);
+  while (is_blank(*text))
+    text++;
   status = find_input(&which, &first, p, text, (size_t)(equals - text), err);
   if (status != CLARKE_OK)
     return status;
   input = &p->input[which];
-  n = count_values(equals + 1);
+  text = equals + 1;
+  *end = text + values_length(text);
+  n = count_values(text, (size_t)(*end - text));
   if (given[which])
     return clarke_fail(err, CLARKE_EINPUT, "input '%.60s' is given twice", input->name);
   if (n != input->n)
     return clarke_fail(err, CLARKE_EINPUT, "input '%.60s' has %zu %s, but %zu %s given", input->name,
                        input->n, input->n == 1 ? "entry" : "entries", n, n == 1 ? "is" : "are");
-  text = equals + 1;
   for (size_t i = 0; status == CLARKE_OK && i < n; i++) {
     const size_t length = strcspn(text, ",");
 
@@ -111,5 +128,16 @@ clarke_point_parse(mpq_t *at, bool *given, const clarke_code *p, const char *tex
     text += length + 1;
   }
   given[which] = status == CLARKE_OK;
+  return status;
+}
+
+clarke_status
+clarke_point_parse(mpq_t *at, bool *given, const clarke_code *p, const char *text,
+                   clarke_error *err)
+{
+  clarke_status status = parse_input(&text, at, given, p, text, err);
+
+  while (status == CLARKE_OK && *text == ',')
+    status = parse_input(&text, at, given, p, text + 1, err);
   return status;
 }

@@ -18,7 +18,9 @@ Prints one line a check, and `N passed, N failed` last; the exit status is 1 if 
 """
 
 import argparse
+import importlib.metadata
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -175,11 +177,37 @@ def check_graphs(report, clarke, folder):
             check_audit(report, name, audit, Model(path), batch, loss)
 
 
+# The packages that a script has loaded: its last line.
+LOADED = """
+import sys, importlib.metadata
+owners = importlib.metadata.packages_distributions()
+print(*{d.lower().replace("_", "-") for name in {m.split(".")[0] for m in list(sys.modules)} for d in owners.get(name, ())})
+"""
+
+
+def needed_by(names):
+    """These packages, and all that come with them."""
+    found, ahead = set(), list(names)
+    while ahead:
+        name = ahead.pop().lower().replace("_", "-")
+        if name not in found:
+            found.add(name)
+            try:
+                wanted = importlib.metadata.requires(name) or []
+            except importlib.metadata.PackageNotFoundError:  # for another system
+                continue
+            ahead += [re.match(r"[\w.-]+", one).group() for one in wanted if "extra ==" not in one]
+    return found
+
+
 def check_tutorial(report, clarke, folder):
     """The first script of the tutorial, run; the networks it saves may differ from the one kept, for floats do."""
     script = (ROOT / "docs" / "tutorial.md").read_text().split("```python\n")[1].split("```")[0]
-    done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", script + LOADED], cwd=folder, capture_output=True, text=True)
     if report.check(done.returncode == 0, "tutorial: the script", done.stderr[-500:]):
+        named = re.search(r"`pip install ([^`]+)`", (ROOT / "docs" / "tutorial.md").read_text()).group(1).split()
+        missing = set(done.stdout.split("\n")[-2].split()) - needed_by(named) - {"tqdm"}  # which torch.hub has where it is there
+        report.check(not missing, "tutorial: it names the packages that its script loads", sorted(missing))
         model, batch_path = folder / "digits.onnx", folder / "batch.npz"
         batch = load_batch(batch_path)
         check_audit(report, "tutorial", Audit(clarke, folder, model, batch_path, "ce"), Model(model), batch, "ce")

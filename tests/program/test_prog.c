@@ -348,7 +348,44 @@ static const struct {
   { "x=1f f", "is no number" },
   { "z=1", "no input 'z': the inputs are v[3], x" },
   { "x", "expected NAME=VALUE" },
+  { "y=1,x=2", "no input 'y'" },
+  { "v=1,x=2", "input 'v' has 3 entries, but 1 is given" },
+  { ",x=2", "no input ',x'" },
 };
+
+/* Several inputs at once, in any order; each keeps its own values. */
+START_TEST(points_of_several_inputs)
+{
+  static const struct {
+    const char *text, *says;
+  } all[] = {
+    { "v=1,-1/3,0.5,x=1/8", NULL }, { "x=0x1p-3, v=1,-1/3, 0.5", NULL }, { "x=1/8,v=1,-1/3,0.5,x=1/8", "input 'x' is given twice" },
+    { "v=1,-1/3,0.5,x=", "is no number" }, { "v=1,-1/3,0.5,=2", "no input ''" }, { "x=1/8,v=1,2", "input 'v' has 3 entries, but 2 are given" },
+    { "x=1/8,", "input 'x' has 1 entry, but 2 are given" }, { "x==1/8", "is no number" }, { "x=1/8,v=1,-1/3,y=2", "input 'v' has 3 entries" },
+  };
+  clarke_code p;
+  mpq_t at[4];
+
+  for (size_t k = 0; k < 4; k++)
+    mpq_init(at[k]);
+  ck_assert_int_eq(parse(&p, "input v[3], x\noutput x", NULL), CLARKE_OK);
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    clarke_error err = { CLARKE_OK, "" };
+    bool given[2] = { false, false };
+    const clarke_status status = clarke_point_parse(at, given, &p, all[i].text, &err);
+
+    ck_assert_msg((status == CLARKE_OK) == (all[i].says == NULL), "%s: %s", all[i].text, err.text);
+    if (all[i].says != NULL)
+      ck_assert_msg(strstr(err.text, all[i].says) != NULL, "%s", err.text);
+    else
+      ck_assert(given[0] && given[1] && mpq_cmp_si(at[0], 1, 1) == 0 && mpq_cmp_si(at[1], -1, 3) == 0 && mpq_cmp_si(at[2], 1, 2) == 0
+                && mpq_cmp_si(at[3], 1, 8) == 0);
+  }
+  for (size_t k = 0; k < 4; k++)
+    mpq_clear(at[k]);
+  clarke_code_clear(&p);
+}
+END_TEST
 
 START_TEST(points_of_programs)
 {
@@ -899,6 +936,7 @@ main(void)
   tcase_add_test(tc, instructions);
   tcase_add_test(tc, pieces_and_headers);
   tcase_add_loop_test(tc, points_of_programs, 0, COUNT(points));
+  tcase_add_test(tc, points_of_several_inputs);
   tcase_add_loop_test(tc, literals_by_hand, 0, COUNT(literals));
   tcase_add_test(tc, literals_by_mpfr);
   tcase_add_test(tc, literal_ties);

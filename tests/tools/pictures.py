@@ -155,6 +155,7 @@ def check_dots(pictures, last, x):
             row, digits = sample["rows"][e // pictures["width"]], 1 if channels == 1 else 3
             shown = [int(d, 16) / 15 for d in row[e % pictures["width"] * digits:][:digits]]
             want = [(at(c, e) - low) / (high - low) if high > low else .5 for c in range(colours)]
+            expect(digits == 1 or set(row) <= set("0369cf"), row)
             expect(len(shown) == len(want) and max(abs(a - b) for a, b in zip(shown, want)) <= (.034 if digits == 1 else .101), f"{shown}: {want}")
 
 
@@ -184,15 +185,21 @@ def no_pictures(draw):
 
 
 def many_samples():
-    """1000 samples of 50 x 26, of which the last one is not 0; at most six are drawn, in dots of 2 x 2."""
-    layers = [("Conv", 2, 20, 0)]
-    x = [0.0] * (999 * 50 * 26) + [float(i % 7) for i in range(50 * 26)]
-    write(".", "many.onnx", layers_net((1, 50, 26), layers))
-    write(".", "many.npy", npy((1000, 1, 50, 26), x))
-    answer = audit("many.onnx", "many.npy", "--loss", "sum")
-    pictures = answer["pictures"]
-    expect((len(pictures["samples"]), len(pictures["windows"]), pictures["shrunk"]) == (6, 72, 2), f"{len(pictures['windows'])}")
-    expect(pictures["all"] == answer["touched"] > 6000 and all(len(s["rows"]) == 25 and len(s["rows"][0]) == 13 for s in pictures["samples"]), "rows")
+    """1000 samples of 51 x 26, the lower half of the first one not 0; six are drawn, in dots of 2 x 2, and of too many kinks some of all."""
+    layers = [("Conv", 2, 1, 0)]
+    lower = [float(i % 7) for i in range(25 * 26)]
+    write(".", "many.onnx", layers_net((1, 51, 26), layers))
+    write(".", "many.npy", npy((1000, 1, 51, 26), [0.0] * (26 * 26) + lower + [0.0] * (999 * 51 * 26)))
+    answer = audit("many.onnx", "many.npy", "--loss", "sum", "--limit", "listed=1000000000")
+    pictures, windows = answer["pictures"], answer["pictures"]["windows"]
+    expect((len(pictures["samples"]), pictures["shrunk"], pictures["all"]) == (6, 2, answer["touched"]), pictures["all"])
+    expect(100 < len(windows) <= 120 and {w["sample"] for w in windows} == set(range(6)) and max(w["neuron"] for w in windows) > 2400, f"{len(windows)}")
+    at = lambda i, j: (lower[26 * (i - 26) + j] if i >= 26 else 0.0) if i < 51 else None  # noqa: E731
+    for i, row in enumerate(pictures["samples"][0]["rows"]):
+        for j, dot in enumerate(row):
+            block = [v for v in (at(2 * i + a, 2 * j + b) for a in (0, 1) for b in (0, 1)) if v is not None]
+            expect(abs(int(dot, 16) / 15 - sum(block) / len(block) / 6) <= .034, f"dot {i}, {j}")
+    expect(len(pictures["samples"][0]["rows"]) == 26 and all(s["rows"] == ["8" * 13] * 26 for s in pictures["samples"][1:]), "rows")
     check_page(answer)
     # largest and smallest doubles: no dot is lost
     n = Floats(("n", 1, 4, 4))
@@ -248,7 +255,8 @@ def turned_on(path):
 def separators():
     parallel = 0
     for model, batch, loss in (("lenet-q6", "images-pair", "ce"), ("lemma2", "lemma2", "sum"), ("opposite-images", "opposite-images", "mse"),
-                               ("zero-gamma", "zero-gamma", "sum"), ("lenet-overlap-q6", "images-384", "ce"), ("digits-pruned", "digits-inverted", "ce")):
+                               ("zero-gamma", "zero-gamma", "sum"), ("lenet-overlap-q6", "images-384", "ce"), ("digits-pruned", "digits-inverted", "ce"),
+                               ("lenet-ternary", "images-384", "ce")):
         answer = audit(f"{CASES}/{model}.onnx", f"{CASES}/{batch}.npz", "--proof", "p", "--loss", loss, "--touched")
         expect(answer["verdict"] == "not-in-clarke", f"{model}: {answer['verdict']}")
         expect({p["name"]: p["entries"] for p in answer["separator"]["parameters"]} == of_proof("p"), f"{model}: {answer['separator']}")
@@ -303,6 +311,16 @@ def strangers(draw):
     wrong = [(key, at, other) for key in ("pictures", "separator") for at in places_of(answer[key]) for other in WRONG]
     for key, at, other in draw.sample(wrong, 80):
         page_of(CLARKE, changed(answer, (key, *at), other))
+    for height, width in ((8, 6400), (6400, 8)):  # more dots than there is room for
+        wide = changed(answer, ("pictures", "height"), height)
+        wide["pictures"] |= {"width": width, "samples": [s | {"rows": ["0" * width] * height} for s in answer["pictures"]["samples"]]}
+        expect("no picture that can be read" in page_of(CLARKE, wide).sections[WHERE], f"{height} x {width}")
+    odd = [[10**9, "1"], [54, "1"], [-1, "1"], [0, "1/0"], [0, "0x1"], [0, "1.5"], ["0", "1"], [0, 1], [0], [], "x", [1.5, "1"], [0, "1" * 200000]]
+    page = page_of(CLARKE, changed(answer, ("separator", "parameters", 0, "entries"), odd + [[53, "-2/4"]]))
+    expect(f"{len(odd)} that are no numbers" in page.sections[APART] and sum(len(dots) for _, dots, _ in drawings(page, APART)) == 1, page.sections[APART])
+    for field in ([0, 0, 1, 9], [0, 7, 1, 2], [0, 0, 9, 1], [7, 0, 2, 1], [8, 8, 1, 1], [0, 0, 0, 1]):  # beyond the sample's 8 rows and columns, or none
+        page = page_of(CLARKE, changed(answer, ("pictures", "windows", 0), answer["pictures"]["windows"][0] | {"field": field, "tied": [field]}))
+        expect([len(rects) for _, _, rects in drawings(page, WHERE)] == [0, 3], field)
     for dots in ("0" * 8, "G" * 8, "0" * 7, "0" * 9, "\u0660" * 8, "a" * 4096):
         answer["pictures"]["samples"][0]["rows"] = [dots] * 8
         page = page_of(CLARKE, answer)

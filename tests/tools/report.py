@@ -6,6 +6,7 @@
 What the answer counts, the page counts. Strings from strangers stay strings. Every page is smaller than 1 MB and says how much it left out.
 """
 import copy
+import hashlib
 import html
 import json
 import os
@@ -175,6 +176,34 @@ def scalars(value):
         yield str(value)[:300]
 
 
+# --- how it looks ----------------------------------------------------------------------------------
+
+def brightness(colour):
+    """As WCAG 2 has it."""
+    parts = [int(c, 16) / 255 for c in (re.findall("..", colour[1:]) if len(colour) == 7 else [c * 2 for c in colour[1:]])]
+    return sum(w * (c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4) for w, c in zip((0.2126, 0.7152, 0.0722), parts))
+
+
+def looks(answers):
+    """Light and dark can be read (WCAG's 4.5), a phone and a printer have rules of their own, and no picture is wider than a phone; the page says
+    what wrote it, and from which bytes."""
+    page = page_of(answers[0])
+    with open("page.html", encoding="ascii") as f:
+        text = f.read()
+    roots = re.findall(r":root\{([^}]*)\}", text)
+    expect(len(roots) == 2 and "@media (prefers-color-scheme:dark){:root" in text, "light and dark")
+    for root in roots:
+        colours = {name: brightness(colour) for name, colour in re.findall(r"--(\w+):(#\w+)", root)}
+        for name in ("ink", "soft", "good", "note", "open", "bad"):
+            light, dark = sorted((colours[name], colours["paper"]), reverse=True)
+            expect((light + 0.05) / (dark + 0.05) >= 4.5, f"{name} on paper: {(light + 0.05) / (dark + 0.05)}")
+    expect("@media print{" in text and re.search(r"@media \(max-width:\d+rem\)\{dl", text) and '<meta name="viewport"' in text, "phone and print")
+    expect(all(int(a["width"]) <= 320 for found in page.drawn.values() for tag, a in found if tag == "svg"), "a picture is wider than a phone")
+    version = said(CLARKE, "--version")[1].split()[1]
+    with open("answer.json", "rb") as f:
+        expect(f"clarke {version} from answer.json (SHA-256 {hashlib.sha256(f.read()).hexdigest()})" in page.text, page.text[-300:])
+
+
 # --- strangers -------------------------------------------------------------------------------------
 
 def poisoned(value, key=""):
@@ -222,10 +251,10 @@ def big(answers):
     certify["nodes"] = [n | {"name": f"{i}"} for i, n in enumerate(certify["nodes"] * 30)]
     check_certify(certify, page_of(certify))
     row = {k: v for k, v in answers[3].items() if k != "touched_kinks"}
-    several = {"checkpoints": [row | {"file": f"step-{i:06}.safetensors", "verdict": ("in-bouligand", "undecided")[i % 100 == 0]} for i in range(9380)]}
+    several = {"checkpoints": [row | {"file": f"step-{i:06}.safetensors", "verdict": ("in-bouligand", "undecided")[i % 100 == 0]} for i in range(10000)]}
     page = page_of(several)
-    check_table(page, "Checkpoints", [None] * (9380 + 3))
-    expect("\tundecided" not in page.sections[""] and re.search(r"undecided\t94\n.*in-bouligand\t9286\n", page.sections["Checkpoints"], re.S),
+    check_table(page, "Checkpoints", [None] * (10000 + 3))
+    expect("\tundecided" not in page.sections[""] and re.search(r"undecided\t100\n.*in-bouligand\t9900\n", page.sections["Checkpoints"], re.S),
            page.sections["Checkpoints"][:300])
     deep = 1
     for _ in range(400):
@@ -276,6 +305,7 @@ def main():
         drawn_reports()
         outside_the_reals()
         any_answer()
+        looks(answers)
         strangers(answers)
         big(answers)
         command()

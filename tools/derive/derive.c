@@ -13,7 +13,7 @@ enum { OPTION_PRINT = 256, OPTION_PLOT, OPTION_SWEEP, OPTION_FLOAT, OPTION_DIREC
 
 static const struct argp_option options[] = {
   {"at", 'a', "NAME=V,...", 0,
-   "an input's entries, once for each input; or a FILE.npz with an array for each; of a network V,... or a file (.npy, .npz, a "
+   "an input's entries, once for each or with commas between; a FILE.npz with an array for each; of a network V,... or a file (.npy, .npz, a "
    "table)", 0},
   {"profile", 'P', "NAME", 0, "proxies: pytorch (default), jax, tensorflow or a profile file", 0},
   {"wrt", 'w', "NAME,...", 0,
