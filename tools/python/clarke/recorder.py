@@ -306,8 +306,11 @@ class record:
         self.add_up()
 
     def add_up(self):
-        """Adds the gradients to those that were put aside, as autograd would have."""
-        with _disable_current_modes(), torch.no_grad():
+        """Adds the gradients to those that were put aside, as autograd would have. (No mode of ours is asked as no_grad ends: Ctrl-C in it would
+        leave PyTorch without gradients.)"""
+        if not self.aside:
+            return
+        with torch._C.DisableTorchFunction(), _disable_current_modes(), torch.no_grad():
             for p, before in self.aside.items():
                 if p.grad is not None:
                     before.add_(p.grad)
