@@ -190,7 +190,7 @@ class record:
                  again: bool | Callable[[], torch.Tensor] = True, accumulate: bool = False) -> None:
         self.path, self.model, self.light, self.optimizer, self.step = os.fspath(path), model, light, optimizer, step
         self.append, self.background, self.work, self.waited = append, background, None, False
-        self.accumulate, self.aside, self.ema, self.updates = accumulate, {}, ema, []
+        self.accumulate, self.aside, self.enabled, self.ema, self.updates = accumulate, {}, None, ema, []
         self.require_apart()
         self.trace = Trace(light, kinks.WATCHED, kinks.may_be_compared if background else kinks.compared,
                            kinks.needless if light and not background else None, note_function)
@@ -319,6 +319,7 @@ class record:
 
     def __exit__(self, kind, error, _):
         try:
+            self.enabled = torch.is_grad_enabled()  # Ctrl-C as a no_grad ends may leave it so
             surely(self.leave)
             if kind is None:
                 self.write()
@@ -333,6 +334,8 @@ class record:
             traceback.clear_frames(why.__traceback__)  # of this package's: who keeps the exception does not keep the step
             raise
         finally:
+            if self.enabled is not None:
+                torch.set_grad_enabled(self.enabled)
             if self.work is None:
                 surely(self.forget)
         return False
