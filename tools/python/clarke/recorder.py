@@ -229,7 +229,7 @@ class record:
     def require_apart(self):
         several = self.optimizer if isinstance(self.optimizer, (list, tuple)) else []
         if len({id(o) for o in several}) < len(several):
-            raise ValueError("optimizer: the same one is there twice")
+            raise ValueError("optimizer: the same one is there twice; give each once")
         averaged = self.ema[0] if isinstance(self.ema, tuple) else self.ema
         if averaged is not None and not isinstance(averaged, AveragedModel):
             raise ValueError(f"ema: a torch.optim.swa_utils.AveragedModel is expected, not {type(averaged).__name__}: when another averages is not known")

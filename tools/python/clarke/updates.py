@@ -273,7 +273,7 @@ class Average(Update):
     def keep(self, averaged, part, with_parameters):
         for (name, mean), p in zip(averaged.module.named_parameters(), self.model().parameters(), strict=True):
             if mean.shape != p.shape or mean.dtype != p.dtype:
-                raise Refused(f"{name}: its average is another tensor, of {mean.dtype}, {tuple(mean.shape)}")
+                raise Refused(name, f"its average is another tensor, of {mean.dtype}, {tuple(mean.shape)}", "make the AveragedModel of the model that is recorded")
             self.put(part, "theta", name, mean)
             if with_parameters:
                 self.put("gradient", None, name, p)
