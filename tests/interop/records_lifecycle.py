@@ -367,7 +367,7 @@ def foreign(folder):
             expect(False, f"{name}: not refused")
         except clarke.Refused as why:
             said = str(why)
-            expect(f" {name}" in said and "records_lifecycle.py:" in said and ("write it with dense ones" in said or "call these" in said), f"{name}: {why}")
+            expect(f" {name}" in said and "records_lifecycle.py:" in said and ("write it with dense tensors" in said or "call these" in said), f"{name}: {why}")
         clean(name)
 
     for name, f in cases.items():

@@ -617,11 +617,21 @@ def file_too_large():
 
 
 COMPLEX = torch.zeros(1, dtype=torch.complex64)
+OPTIMIZER = torch.optim.SGD([torch.ones(1, requires_grad=True)])
+
+
+def other_average():
+    updates.Average.keep(SimpleNamespace(model=lambda: nn.Linear(1, 1)), torch.optim.swa_utils.AveragedModel(nn.Linear(2, 1)), "before", True)
+
+
 told("a type of files", lambda: list(files.safetensors({"layer.weight": COMPLEX})), "layer.weight$")
 told("a type of constants", lambda: tensor_proto("layer.weight", COMPLEX), "layer.weight$")
 told("no locks", without_locks, "", (OSError,))
 told("a file that is too large", file_too_large, "", (OSError,))
 told("an optimizer's type", lambda: updates.Update.put(SimpleNamespace(tensors={}), "before", "m", "layer.weight", COMPLEX), "layer.weight$")
+told("an optimizer twice", lambda: clarke.record("run", nn.Linear(1, 1), optimizer=[OPTIMIZER, OPTIMIZER]), "", (ValueError,))
+told("no average", lambda: clarke.record("run", nn.Linear(1, 1), ema=nn.Linear(1, 1)), "", (ValueError,))
+told("another average", lambda: other_average(), "weight$")
 told("an optimizer's infinity", lambda: updates.Update.put(SimpleNamespace(tensors={}), "before", "m", "layer.weight", torch.tensor(1e400)), "layer.weight$")
 
 told("an average of another type", lambda: updates.Average.keep(SimpleNamespace(model=lambda: nn.Linear(1, 1)), SimpleNamespace(module=nn.Linear(2, 1)), "before", False),

@@ -7,7 +7,9 @@ import os
 import queue
 import shutil
 import threading
-from typing import Any
+from typing import Any, Sequence
+
+import torch
 
 from .answer import Failed, answered, judged, modules_of
 from .recorder import record
@@ -90,7 +92,8 @@ class monitor:
     others are those of clarke.record.
     """
 
-    def __init__(self, model, folder, *, every=1, start=None, waiting=2, options=(), **recorded):
+    def __init__(self, model: torch.nn.Module, folder: str | os.PathLike[str], *, every: int = 1, start: int | None = None, waiting: int = 2,
+                 options: Sequence[str] = (), **recorded: Any) -> None:
         if every < 1 or waiting < 1:
             raise ValueError(f"every is {every}, and waiting {waiting}: give both 1 or more")
         self.model, self.folder, self.every, self.options = model, os.fspath(folder), every, tuple(options)

@@ -190,7 +190,7 @@ class record:
                  again: bool | Callable[[], torch.Tensor] = True, accumulate: bool = False) -> None:
         self.path, self.model, self.light, self.optimizer, self.step = os.fspath(path), model, light, optimizer, step
         self.append, self.background, self.work, self.waited = append, background, None, False
-        self.accumulate, self.aside, self.ema, self.updates = accumulate, {}, ema, []
+        self.accumulate, self.aside, self.enabled, self.ema, self.updates = accumulate, {}, None, ema, []
         self.require_apart()
         self.trace = Trace(light, kinks.WATCHED, kinks.may_be_compared if background else kinks.compared,
                            kinks.needless if light and not background else None, note_function)
@@ -229,7 +229,7 @@ class record:
     def require_apart(self):
         several = self.optimizer if isinstance(self.optimizer, (list, tuple)) else []
         if len({id(o) for o in several}) < len(several):
-            raise ValueError("optimizer: the same one is there twice")
+            raise ValueError("optimizer: the same one is there twice; give each once")
         averaged = self.ema[0] if isinstance(self.ema, tuple) else self.ema
         if averaged is not None and not isinstance(averaged, AveragedModel):
             raise ValueError(f"ema: a torch.optim.swa_utils.AveragedModel is expected, not {type(averaged).__name__}: when another averages is not known")
@@ -306,8 +306,11 @@ class record:
         self.add_up()
 
     def add_up(self):
-        """Adds the gradients to those that were put aside, as autograd would have."""
-        with _disable_current_modes(), torch.no_grad():
+        """Adds the gradients to those that were put aside, as autograd would have. (No mode of ours is asked as no_grad ends: Ctrl-C in it would
+        leave PyTorch without gradients.)"""
+        if not self.aside:
+            return
+        with torch._C.DisableTorchFunction(), _disable_current_modes(), torch.no_grad():
             for p, before in self.aside.items():
                 if p.grad is not None:
                     before.add_(p.grad)
@@ -316,6 +319,7 @@ class record:
 
     def __exit__(self, kind, error, _):
         try:
+            self.enabled = torch.is_grad_enabled()  # Ctrl-C as a no_grad ends may leave it so
             surely(self.leave)
             if kind is None:
                 self.write()
@@ -330,6 +334,8 @@ class record:
             traceback.clear_frames(why.__traceback__)  # of this package's: who keeps the exception does not keep the step
             raise
         finally:
+            if self.enabled is not None:
+                torch.set_grad_enabled(self.enabled)
             if self.work is None:
                 surely(self.forget)
         return False
