@@ -161,7 +161,7 @@ cut_plane(double *restrict to, double *restrict x, double unit, double per_unit,
   return found != 0;
 }
 
-/* Of a number's rest, digits of the planes below `dense` ones; what they leave is the new rest. */
+/* What is left of a number becomes digits of the planes below `dense` ones; what they leave is the new rest. */
 static bool
 list_rest(clarke_digit_matrix *m, size_t dense, size_t place, double *rest)
 {

@@ -70,7 +70,7 @@ void clarke_digits_clear(clarke_digit_matrix *m);
 
 /* --- numbers that are cut --------------------------------------------------------------------- */
 
-/* Of how many of n numbers is something left below m's highest planes, so many of them? */
+/* How many of n numbers have something left below m's highest planes, so many of them? */
 size_t clarke_digits_left(const clarke_digit_matrix *m, size_t planes, const double *x, size_t n);
 
 /* Blocks of rows x inner numbers, one behind another; transposed: of inner x rows. */

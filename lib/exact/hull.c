@@ -40,7 +40,7 @@ read_vector(mpq_t *to, const fmpz_mat_t x)
   }
 }
 
-/* Of no points, or in no dimension. */
+/* A hull of no points, or in no dimension. */
 static void
 place_trivial(clarke_hull_place *place, mpq_t *weight, mpq_t *separator, const clarke_points *s)
 {

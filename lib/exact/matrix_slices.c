@@ -112,7 +112,7 @@ cut_slice(const clarke_panel *p, size_t s, clarke_uint128 bias, double *to, cons
   return found;
 }
 
-/* Of numbers that fit in one or two words with the bias. */
+/* The digits of a row whose numbers fit in one or two words with the bias. */
 static void
 cut_short_row(const clarke_panel *p, double *to, const uint64_t *word, size_t limbs, uint64_t *any)
 {

@@ -243,21 +243,21 @@ check_leaf(arrangement *a)
 /* A split whose second branch is to come. */
 typedef struct {
   size_t column, given; /* signs that stand above it */
-} parting;
+} choice_point;
 
 /* The tree in preorder; how many leaves it has. */
 static size_t
 check_tree(arrangement *a)
 {
   size_t leaves = 0, depth = 0;
-  parting *path = allocate(a->p + 1, sizeof *path);
+  choice_point *path = allocate(a->p + 1, sizeof *path);
   for (;;) {
     if (line_is("circuit")) {
       read_circuit(a);
     } else if (line_is("forced")) {
       take_forced(a);
     } else if (line_is("split")) {
-      path[depth++] = (parting){next_open(a), a->n_trail};
+      path[depth++] = (choice_point){next_open(a), a->n_trail};
       give(a, path[depth - 1].column, -1);
     } else {
       next_line("leaf");

@@ -18,7 +18,7 @@ typedef enum {
   AN_ORDER,
   A_BRANCH,
   A_NORM
-} deed;
+} operation;
 /* The value at a kink, or beta of a tie, and which side or entry. */
 typedef struct {
   bool given;
@@ -32,7 +32,7 @@ typedef struct {
   rational at[2], piece[3][3];
 } pieces;
 typedef struct {
-  deed kind;
+  operation kind;
   size_t n, *in, line;
   rational *c;
   const char *name; /* ANALYTIC: the function; POINTWISE, ORDER: the operator */
@@ -92,7 +92,7 @@ operand operand_sum(reader *r, operand v); /* the sum of the entries */
 /* The language's functions. Of the pointwise: a call gives `least` to `most` numbers after its argument. */
 typedef struct {
   const char *name, *operator;
-  deed kind;
+  operation kind;
   size_t least, most;
   const char *preset[2], *pieces;
 } callable;

@@ -70,7 +70,7 @@ static operand
 call(reader *r, const callable *f, size_t depth)
 {
   const char *name = f->name;
-  deed what = f->kind;
+  operation what = f->kind;
   bool infinity = strcmp(name, "norminf") == 0, one = strcmp(name, "norm1") == 0, kth = strcmp(name, "kth") == 0;
   operand each[3];
   size_t n;

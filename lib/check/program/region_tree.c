@@ -28,12 +28,12 @@ typedef struct {
 } mark;
 
 /* A branch with more to come: of a split the side +, of a maximum the candidates after this one. */
-typedef struct parting {
+typedef struct choice_point {
   mark before;
   size_t row;           /* of a split */
   size_t at, candidate; /* of a maximum; at NONE: a split */
   bool *may;
-} parting;
+} choice_point;
 
 void
 region_tree_begin(region_tree *t, forms *f, size_t n, bool around)
@@ -325,17 +325,17 @@ next_open(region_tree *t)
 
 /* ---- Branches */
 
-static parting *
-push_parting(region_tree *t)
+static choice_point *
+push_choice(region_tree *t)
 {
   t->path = grow(t->path, t->n_path, sizeof *t->path);
-  t->path[t->n_path] = (parting){.before = mark_here(t), .at = NONE};
+  t->path[t->n_path] = (choice_point){.before = mark_here(t), .at = NONE};
   return &t->path[t->n_path++];
 }
 
 /* Rows that say that candidate a is larger than all others that may win. */
 static void
-push_differences(region_tree *t, const parting *m)
+push_differences(region_tree *t, const choice_point *m)
 {
   begin_round(t);
   for (size_t b = 0; b < t->prog->instructions[m->at].n; b++) {
@@ -349,7 +349,7 @@ push_differences(region_tree *t, const parting *m)
 
 /* From this candidate on: `loses A C`, while a circuit refutes that it is the largest; then `wins A`. False: there are no more. */
 static bool
-next_winner(region_tree *t, parting *m)
+next_winner(region_tree *t, choice_point *m)
 {
   size_t n = t->prog->instructions[m->at].n;
   for (; m->candidate < n; m->candidate++) {
@@ -377,7 +377,7 @@ next_winner(region_tree *t, parting *m)
 static bool
 begin_maximum(region_tree *t, size_t at)
 {
-  parting *m = push_parting(t);
+  choice_point *m = push_choice(t);
   size_t n = t->prog->instructions[at].n;
   m->at = at;
   m->may = allocate(n, sizeof *m->may);
@@ -391,7 +391,7 @@ static bool
 next_branch(region_tree *t)
 {
   for (; t->n_path > 0; t->n_path--) {
-    parting *p = &t->path[t->n_path - 1];
+    choice_point *p = &t->path[t->n_path - 1];
     return_to(t, &p->before);
     if (p->at == NONE) {
       give(t, p->row, 1);
@@ -415,7 +415,7 @@ take_sign(region_tree *t)
   } else {
     next_line("split");
     size_t r = next_open(t);
-    push_parting(t)->row = r;
+    push_choice(t)->row = r;
     give(t, r, -1);
   }
 }

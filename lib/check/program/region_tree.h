@@ -21,7 +21,7 @@ typedef struct {
   struct circuit *circuits;
   size_t n_circuits;
   size_t *first_circuit, n_rounds; /* of each round under way */
-  struct parting *path;
+  struct choice_point *path;
   size_t n_path;
   integer *scratch; /* a row */
 } region_tree;

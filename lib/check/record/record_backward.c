@@ -252,9 +252,9 @@ back_cross_entropy(gather *g)
 {
   const graph_value *v = g->v;
   size_t batch = g->r->p->net->batch;
-  handed **to = allocate(v->count, sizeof *to);
+  cotangent **to = allocate(v->count, sizeof *to);
   if (g->composed == NULL)
-    g->composed = handed_new(v->count * batch);
+    g->composed = cotangents_new(v->count * batch);
   for (size_t b = 0; b < batch; b++) {
     node_pass p = {.r = g->r, .n = 1, .first = b, .type = g->type};
     for (size_t i = 0; i < v->count; i++)
@@ -320,7 +320,7 @@ judge_composed(const gather *g, size_t i, size_t roundings, const integer *recor
 {
   const unit *u = &g->r->unit;
   const sum *s = &g->sums[i];
-  const handed *h = &g->composed[i];
+  const cotangent *h = &g->composed[i];
   number *y = number_new(1);
   RATIONAL(q);
   sum_part(&q, u, &s->exact);
@@ -401,7 +401,7 @@ judge_gradient(record *r, const graph_value *v, const tensor *t)
   if (strcmp(v->name, r->p->net->own.of) == 0)
     back_loss(&g);
   answer found = g.unknown ? NOT_COVERED : judge_all(&g, t);
-  handed_free(g.composed, v->count * record_samples(r, v));
+  cotangents_free(g.composed, v->count * record_samples(r, v));
   sums_free(g.sums, v->count * record_samples(r, v));
   free(g.place);
   free(g.via);

@@ -156,13 +156,13 @@ static void
 add_composed(const gather *g, const node_pass *p)
 {
   size_t n = g->v->constant != NULL ? g->v->constant->count : g->r->p->net->steps[g->v->step].n;
-  const handed *from = g->v->constant != NULL ? p->of_weight : p->back[g->v->step];
+  const cotangent *from = g->v->constant != NULL ? p->of_weight : p->back[g->v->step];
   size_t samples = record_samples(g->r, g->v), own = g->v->constant != NULL ? 1 : p->n;
   for (size_t e = 0; e < n * own && from != NULL; e++) {
     if (from[e].terms == 0)
       continue;
     require(g->place[e / own] != NONE, "a node reads an entry that its input does not hold");
-    handed *to = &g->composed[g->place[e / own] * samples + (samples > 1 ? p->first + e % own : 0)];
+    cotangent *to = &g->composed[g->place[e / own] * samples + (samples > 1 ? p->first + e % own : 0)];
     interval_add(&to->x, &from[e].x, g->v->negated ? &minus_one : &plus_one);
     number_round(&to->x);
     to->off = bound_add(to->off, from[e].off);
@@ -178,19 +178,19 @@ run_chain(gather *g, const chain *c, const ends *e)
   size_t constants = g->v->constant != NULL ? g->v->constant->count : 0;
   bool *needed = find_needed(g, c, e);
   if (g->composed == NULL)
-    g->composed = handed_new(g->v->count * record_samples(g->r, g->v));
+    g->composed = cotangents_new(g->v->count * record_samples(g->r, g->v));
   for (size_t b = 0; b < g->r->p->net->batch && !g->unbounded; b += c->samples) {
     node_pass p;
     node_begin(&p, g->r, c, needed, b, g->type);
     p.asked = e->asked;
     p.weight = g->v->constant;
-    p.of_weight = handed_new(constants);
+    p.of_weight = cotangents_new(constants);
     g->unbounded = p.ended;
     if (!p.ended) {
       take_back(&p, g, c, e);
       add_composed(g, &p);
     }
-    handed_free(p.of_weight, constants);
+    cotangents_free(p.of_weight, constants);
     node_end(&p);
   }
   free(needed);

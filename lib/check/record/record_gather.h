@@ -10,7 +10,7 @@ typedef struct {
   size_t type;           /* of the recorded one */
   size_t *place;         /* entry of v by feature, or by entry of the constant; NONE */
   sum *sums;             /* [entry * samples + b] */
-  handed *composed;      /* likewise: what composed nodes hand back; NULL: none does */
+  cotangent *composed;   /* likewise: what composed nodes hand back; NULL: none does */
   size_t readers;        /* nodes */
   bool unknown;          /* something that reads it is not covered */
   bool unbounded;        /* something that reads it is not known as a number: of no entry there is a bound */

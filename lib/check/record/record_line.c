@@ -380,7 +380,7 @@ sums_make(sums_back *t, node_pass *p, size_t s, const number *h, size_t first)
 /* g - y S, y being the softmax, and S the sum of g: y is made as exp of the computed logarithm. */
 static void
 log_entry(node_pass *p, const number *y, const number *g, const sums_back *t, const interval *share,
-          const interval *total, handed *to)
+          const interval *total, cotangent *to)
 {
   INTERVAL(x);
   bound least = least_size(share), grown = bound_times(least, y->off);
@@ -410,7 +410,7 @@ log_back(node_pass *p, size_t s, const number *h, size_t first, sums_back *t)
   interval_softmax(share, share, st->length, 1, false);
   for (size_t i = 0; i < st->length; i++) {
     size_t e = first + i * apart;
-    handed *to = node_target(p, st->sources[st->source_row[e / p->n]], e % p->n);
+    cotangent *to = node_target(p, st->sources[st->source_row[e / p->n]], e % p->n);
     if (to != NULL)
       log_entry(p, &p->y[s][e], &h[e], t, &share[i], &total, to);
   }
@@ -420,7 +420,7 @@ log_back(node_pass *p, size_t s, const number *h, size_t first, sums_back *t)
 /* y (g - sum of y g). */
 static void
 share_entry(node_pass *p, const step *st, const number *y, const number *g, const sums_back *t, const interval *total,
-            handed *to)
+            cotangent *to)
 {
   INTERVAL(x);
   bound mass = bound_add(size_of(g), t->product), apart = bound_add(g->off, t->apart), top = size_of(y);
@@ -442,7 +442,7 @@ share_back(node_pass *p, size_t s, const number *h, size_t first, sums_back *t)
   }
   for (size_t i = 0; i < st->length; i++) {
     size_t e = first + i * line_step(p, st);
-    handed *to = node_target(p, st->sources[st->source_row[e / p->n]], e % p->n);
+    cotangent *to = node_target(p, st->sources[st->source_row[e / p->n]], e % p->n);
     if (to != NULL)
       share_entry(p, st, &p->y[s][e], &h[e], t, &total, to);
   }
@@ -454,7 +454,7 @@ pair_back(node_pass *p, size_t s, const number *h, size_t first, sums_back *t)
 {
   const step *st = &p->r->p->net->steps[s];
   const number *y = &p->y[s][first], *g = &h[first];
-  handed *to = node_target(p, st->sources[st->source_row[first / p->n]], first % p->n);
+  cotangent *to = node_target(p, st->sources[st->source_row[first / p->n]], first % p->n);
   INTERVAL(x);
   interval_mul(&x, &y->x, &p->y[s][first + line_step(p, st)].x);
   bound slope = least_size(&x), apart = bound_scale(y->off, 1), top = size_of(y);
@@ -472,7 +472,7 @@ pair_back(node_pass *p, size_t s, const number *h, size_t first, sums_back *t)
 /* r (m g - S g - y S(y g)), S being a sum over the line. What is rounded is of the size of what some formulas add up. */
 static void
 normalize_entry(node_pass *p, const number *y, const number *g, const sums_back *t, const root *by, const interval *x,
-                handed *to)
+                cotangent *to)
 {
   bound top = size_of(y), mass = bound_add_times(bound_add(size_of(g), t->size), top, t->product);
   bound added = bound_add_times(mass, y->wide, t->added);
@@ -506,7 +506,7 @@ normalize_back(node_pass *p, size_t s, const number *h, size_t first, sums_back 
   centre(g, m);
   for (size_t i = 0; i < m; i++) {
     size_t e = first + i * apart;
-    handed *to = node_target(p, st->sources[st->source_row[e / p->n]], e % p->n);
+    cotangent *to = node_target(p, st->sources[st->source_row[e / p->n]], e % p->n);
     INTERVAL(all);
     multiply_add(&all, &p->y[s][e].x, &total);
     interval_add(&g[i], &all, &minus_one);

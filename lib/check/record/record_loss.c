@@ -47,7 +47,7 @@ loss_shift(node_pass *p, const number *a, size_t n)
 
 /* (share - 1 at the label) q: the share is off by a factor of exp(shift), which is at least 1 + shift. */
 static void
-loss_entry(node_pass *p, const interval *share, bool label, bound shift, const rational *q, handed *to)
+loss_entry(node_pass *p, const interval *share, bool label, bound shift, const rational *q, cotangent *to)
 {
   INTERVAL(x);
   RATIONAL(minus);
@@ -64,7 +64,7 @@ loss_entry(node_pass *p, const interval *share, bool label, bound shift, const r
 }
 
 void
-loss_back(node_pass *p, const graph_value *v, size_t b, handed *const *to)
+loss_back(node_pass *p, const graph_value *v, size_t b, cotangent *const *to)
 {
   number *a = recall_outputs(p, v, b);
   interval *share = intervals(v->count);

@@ -73,7 +73,7 @@ typedef struct {
 /* Tables by step are made once: a chain fills a few places of them, and empties these. */
 typedef struct node_tables {
   number **y, **recorded;
-  handed **back;
+  cotangent **back;
   size_t *filled, n;
   number one;
   kept_step *kept;
@@ -462,7 +462,7 @@ node_end(node_pass *p)
     if (kept == NULL || *kept != p->y[s])
       number_free(p->y[s], n);
     number_free(all->recorded[s], n);
-    handed_free(p->back[s], n);
+    cotangents_free(p->back[s], n);
     p->y[s] = NULL;
     all->recorded[s] = NULL;
     p->back[s] = NULL;

@@ -15,11 +15,11 @@
 typedef struct {
   const record *r;
   size_t first, n, type;
-  number **y;    /* by step of the chain: as it is computed; NULL: not yet. (node_read has what was recorded of it) */
-  handed **back; /* by step, likewise: what is handed back to it; NULL: none */
+  number **y; /* by step of the chain: as it is computed; NULL: not yet. (node_read has what was recorded of it) */
+  cotangent **back;     /* by step, likewise: what is handed back to it; NULL: none */
   const bool *asked;    /* by step: whether gradients are gathered there */
   const tensor *weight; /* a constant, in its own entries */
-  handed *of_weight;
+  cotangent *of_weight;
   bound narrow; /* of the term at work: what is taken of it where its factors were rounded */
   bool open;    /* of the number at work, or of one that it is made of, no bound is known */
   bool ended;   /* a number is not known at all: nothing behind it is computed */
@@ -57,7 +57,7 @@ void line_back(node_pass *p, size_t s, const number *h);                   /* ha
 /* ---- record_loss.c: cross entropy */
 
 /* The loss's own gradient, of sample b, in the entries of v, which it reads. */
-void loss_back(node_pass *p, const graph_value *v, size_t b, handed *const *to);
+void loss_back(node_pass *p, const graph_value *v, size_t b, cotangent *const *to);
 /* Of the logarithm of a softmax that it begins with, one of the model's own nodes: a recorded output, and its gradient. */
 bool loss_is_log(const record *r, const char *name);
 answer loss_log_output(record *r, const tensor *t);
@@ -66,9 +66,9 @@ answer loss_log_gradient(record *r, const tensor *t);
 /* ---- record_node_back.c */
 
 /* What gathers the gradient in x for sample first + j; NULL: it is not asked for. */
-handed *node_target(node_pass *p, source x, size_t j);
+cotangent *node_target(node_pass *p, source x, size_t j);
 /* One term more, which is x, off by so much, and made of numbers of that size. */
-void node_hand(const node_pass *p, handed *to, const interval *x, bound off, bound mass);
+void node_hand(const node_pass *p, cotangent *to, const interval *x, bound off, bound mass);
 /* What was gathered at a step, as numbers: what they are off by holds the rounding of their sums. */
 number *node_settle(node_pass *p, size_t s);
 /* Takes gradients h of the step's output, n for each feature, back through it; what is asked for is gathered in back[step], or in

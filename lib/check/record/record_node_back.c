@@ -4,20 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-handed *
+cotangent *
 node_target(node_pass *p, source x, size_t j)
 {
   if (x.step >= PADDING || !p->asked[x.step])
     return NULL;
   if (p->back[x.step] == NULL) {
-    p->back[x.step] = handed_new(p->r->p->net->steps[x.step].n * p->n);
+    p->back[x.step] = cotangents_new(p->r->p->net->steps[x.step].n * p->n);
     node_note(p, x.step);
   }
   return &p->back[x.step][x.from * p->n + j];
 }
 
 void
-node_hand(const node_pass *p, handed *to, const interval *x, bound off, bound mass)
+node_hand(const node_pass *p, cotangent *to, const interval *x, bound off, bound mass)
 {
   interval_add(&to->x, x, &plus_one);
   number_round(&to->x);
@@ -31,7 +31,7 @@ node_hand(const node_pass *p, handed *to, const interval *x, bound off, bound ma
 /* ---- Terms: of the gradient g, times an exact number, or times a computed one */
 
 static void
-hand_times(const node_pass *p, handed *to, const number *g, const rational *q, bool lost)
+hand_times(const node_pass *p, cotangent *to, const number *g, const rational *q, bool lost)
 {
   INTERVAL(x);
   bound size = bound_of(q), mass = bound_times(size, size_of(g));
@@ -43,7 +43,7 @@ hand_times(const node_pass *p, handed *to, const number *g, const rational *q, b
 
 /* y's wide size is that of what is added up. sign: 1 or -1. */
 static void
-hand_product(const node_pass *p, handed *to, const number *g, const number *y, const rational *sign)
+hand_product(const node_pass *p, cotangent *to, const number *g, const number *y, const rational *sign)
 {
   INTERVAL(x);
   INTERVAL(turned);
@@ -55,7 +55,7 @@ hand_product(const node_pass *p, handed *to, const number *g, const number *y, c
 
 /* Times a slope d that is computed, and off by `apart`; it is added up from numbers of the size `made`. */
 static void
-hand_slope(const node_pass *p, handed *to, const number *g, const interval *d, bound apart, bound made)
+hand_slope(const node_pass *p, cotangent *to, const number *g, const interval *d, bound apart, bound made)
 {
   number y = {*d, apart, {0, 0}, false};
   y.wide = bound_most(size_of(&y), made);
@@ -77,7 +77,7 @@ back_linear(node_pass *p, const step *st, size_t e, const number *g)
     p->narrow = w[i].w != NULL ? narrow : none;
     if (x[i].step == PADDING)
       continue;
-    handed *to = node_target(p, x[i], e % p->n);
+    cotangent *to = node_target(p, x[i], e % p->n);
     node_factor(&q, &lost, p, st, &w[i]);
     if (to != NULL)
       hand_times(p, to, g, &q, lost);
@@ -94,7 +94,7 @@ back_product(node_pass *p, const step *st, size_t e, const number *g)
   p->narrow = node_narrow(p, st);
   for (size_t i = 0; i < st->width; i++) {
     p->open = g->open;
-    handed *to = x[i ^ 1].step != PADDING ? node_target(p, x[i], e % p->n) : NULL;
+    cotangent *to = x[i ^ 1].step != PADDING ? node_target(p, x[i], e % p->n) : NULL;
     if (to != NULL)
       hand_product(p, to, g, node_read(p, x[i ^ 1], e % p->n), &plus_one);
   }
@@ -187,7 +187,7 @@ hand_own_slope(node_pass *p, const factor *w, size_t piece, const number *g, con
 {
   INTERVAL(none);
   RATIONAL(off);
-  handed *to = &p->of_weight[w->at];
+  cotangent *to = &p->of_weight[w->at];
   bound most = bound_times(size_of(g), a->off);
   bound_get(&off, a->off);
   if (piece == 0 && mpq_sgn(&a->x.hi) < 0)
@@ -203,7 +203,7 @@ back_piece(node_pass *p, const step *st, size_t e, const number *g)
   source x = st->sources[st->source_row[e / p->n]];
   const number *a = node_read(p, x, e % p->n);
   size_t piece = node_piece(st, &a->x);
-  handed *to = node_target(p, x, e % p->n);
+  cotangent *to = node_target(p, x, e % p->n);
   INTERVAL(slope);
   slope_at(&slope, p, st, w, piece, &a->x);
   if (to != NULL)
@@ -236,7 +236,7 @@ back_function(node_pass *p, const step *st, size_t e, const number *g)
   const number *a = node_read(p, x, e % p->n), *y = &p->y[st - p->r->p->net->steps][e];
   bool domain = function_has_domain(st->of);
   p->open = p->open || y->open;
-  handed *to = node_target(p, x, e % p->n);
+  cotangent *to = node_target(p, x, e % p->n);
   INTERVAL(slope);
   if (to == NULL)
     return;
@@ -255,7 +255,7 @@ static void
 back_over_root(node_pass *p, const step *st, size_t e, const number *g)
 {
   const interval *root = &st->root[st->factors[st->factor_row[e / p->n]].at];
-  handed *to = node_target(p, st->sources[st->source_row[e / p->n]], e % p->n);
+  cotangent *to = node_target(p, st->sources[st->source_row[e / p->n]], e % p->n);
   bound apart = {0, 0};
   node_round(p, &apart, SPARE_COMPOSED, least_size(root));
   if (to != NULL)
@@ -270,7 +270,7 @@ node_settle(node_pass *p, size_t s)
   size_t n = p->r->p->net->steps[s].n * p->n;
   number *h = number_new(n);
   for (size_t e = 0; e < n && p->back[s] != NULL; e++) {
-    const handed *from = &p->back[s][e];
+    const cotangent *from = &p->back[s][e];
     p->open = from->open;
     interval_add(&h[e].x, &from->x, &plus_one);
     h[e].off = from->off;

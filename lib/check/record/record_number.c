@@ -39,17 +39,17 @@ number_bytes(const number *y, size_t n)
   return all;
 }
 
-handed *
-handed_new(size_t n)
+cotangent *
+cotangents_new(size_t n)
 {
-  handed *h = allocate(n, sizeof *h);
+  cotangent *h = allocate(n, sizeof *h);
   for (size_t i = 0; i < n; i++)
-    h[i] = (handed){.x = interval_nought()};
+    h[i] = (cotangent){.x = interval_nought()};
   return h;
 }
 
 void
-handed_free(handed *h, size_t n)
+cotangents_free(cotangent *h, size_t n)
 {
   for (size_t i = 0; h != NULL && i < n; i++)
     interval_clear(&h[i].x);

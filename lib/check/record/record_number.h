@@ -20,13 +20,13 @@ typedef struct {
   bound off, mass;
   size_t terms;
   bool open; /* of some term no bound is known */
-} handed;
+} cotangent;
 
 number *number_new(size_t n);
 void number_free(number *y, size_t n);
 size_t number_bytes(const number *y, size_t n); /* what they take, but for what the allocator adds */
-handed *handed_new(size_t n);
-void handed_free(handed *h, size_t n);
+cotangent *cotangents_new(size_t n);
+void cotangents_free(cotangent *h, size_t n);
 
 void number_round(interval *x);      /* to the session's bits; an exact one stays so, but for one of very many bits */
 bound least_size(const interval *x); /* the least |x| */

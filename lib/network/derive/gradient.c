@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the finest pass fewer bits do. */
+/* Fewer bits of the finest pass do. */
 #define LEAST_BITS 20
 /* A pass is planned for some bits more, and a second for more still. */
 #define SPARE_BITS 1

@@ -81,7 +81,7 @@ clarke_touch_proxy(mpq_t value, const clarke_graph *g, const clarke_touch *t,
   return CLARKE_OK;
 }
 
-/* Of a function of the argument, a ball for each. */
+/* The slopes of a function of the argument, a ball for each. */
 static clarke_status
 ball_slopes(clarke_matrix *s, const clarke_step *step, const clarke_matrix *x, long precision, clarke_error *err)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of what the last `n` nodes are: the value before them, and the input that they take besides (or CLARKE_NONE). */
+/* What the last `n` nodes are: the value before them, and the input that they take besides (or CLARKE_NONE). */
 typedef struct {
   clarke_loss_kind kind;
   size_t n, target;

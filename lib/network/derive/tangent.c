@@ -285,7 +285,7 @@ drop(clarke_matrix *m)
   clarke_matrix_init(m);
 }
 
-/* Of the first steps alone, n of them. */
+/* The tangents of the first steps alone, n of them. */
 static clarke_status
 run_steps(clarke_matrix *tangent, size_t n, const clarke_forward *f, const clarke_slopes *s, const clarke_matrix *d,
           clarke_error *err)

@@ -143,7 +143,7 @@ piecewise_is_zero(const pass *p, const clarke_step *s, size_t f, size_t j)
   return zero;
 }
 
-/* Of functions that are 0 at 0. */
+/* Is it one of the functions that are 0 at 0, there? */
 static bool
 analytic_is_zero(const pass *p, const clarke_step *s, size_t f, size_t j)
 {
@@ -378,7 +378,7 @@ row_cause(const pass *p, const clarke_step *s, size_t b, size_t o)
   return cause;
 }
 
-/* Of weight (o, i): all columns' products. all: what the row has met. */
+/* The causes of all columns' products with weight (o, i). all: what the row has met. */
 static uint8_t
 weight_cause(const pass *p, const clarke_step *s, size_t b, size_t o, size_t i, uint8_t all)
 {

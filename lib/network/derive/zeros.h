@@ -38,7 +38,7 @@ void clarke_zeros_clear(clarke_zeros *z);
  * factor here. */
 clarke_status clarke_zeros_find(clarke_zeros *z, const clarke_replay *r, const clarke_profile *profile, bool loose, clarke_error *err);
 
-/* Of a parameter's entries: how many are 0, of these how many for the cause 1 << i among others. */
+/* How many of a parameter's entries are 0, and of these how many for the cause 1 << i among others. */
 typedef struct {
   size_t zero, by[CLARKE_ZERO_CAUSES];
 } clarke_zero_counts;

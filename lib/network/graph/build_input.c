@@ -60,7 +60,7 @@ clarke_port_describe(const clarke_model_port *port, char *text, size_t size)
                            a > 0 ? ", " : "", (long long)port->dims[a]);
 }
 
-/* Of a single run the input's integers may be places, which a graph is built with. */
+/* The integers of a single run's input may be places, which a graph is built with. */
 static clarke_status
 keep_integers(clarke_value *v, const clarke_tensor *x, clarke_error *err)
 {

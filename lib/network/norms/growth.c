@@ -38,7 +38,7 @@ most_uses(const uint32_t *uses, size_t n)
   return (double)most;
 }
 
-/* Of an operand of n entries: an entry that is there r times counts r times in the square of the norm. */
+/* An entry that an operand of n entries has r times counts r times in the square of the norm. */
 static clarke_status
 repeated(double *root, const clarke_graph *g, const clarke_operand *o, size_t n, clarke_error *err)
 {
@@ -375,7 +375,7 @@ grow_dense(clarke_growths *p, size_t i, const clarke_scaling *scaling, double be
   return status;
 }
 
-/* Of a GATHER or a MAX. */
+/* The growth of a GATHER or a MAX. */
 static clarke_status
 grow_moved(clarke_growths *p, size_t i, clarke_error *err)
 {

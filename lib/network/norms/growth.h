@@ -5,7 +5,7 @@
 
 #include "network/graph/segments.h"
 
-/* Of an operand: a factor of its errors' Euclidean norm, and one of the largest of them. */
+/* What an operand's errors grow by: a factor of their Euclidean norm, and one of the largest of them. */
 typedef struct {
   double norm, most;
   double alone; /* of a SUM's operand: the first without the others of the same value */

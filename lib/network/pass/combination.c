@@ -164,7 +164,7 @@ side_at(const clarke_combination *c, size_t step, size_t e)
   return k > 0 && c->r->side != NULL ? c->r->side[k - 1] : CLARKE_PROXY;
 }
 
-/* Of numbers, at a kink either piece will do. */
+/* For numbers either piece will do at a kink. */
 static bool
 through_piece(clarke_combination *c, size_t step, size_t e)
 {

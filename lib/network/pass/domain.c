@@ -63,7 +63,7 @@ rationals_if_few(clarke_matrix *y, bool *done, const clarke_step *s, const clark
   return status;
 }
 
-/* Of a function that jumps, in the domain, or where nothing moves the argument. */
+/* A function that jumps, in the domain, or where nothing moves the argument. */
 static void
 round_to(mpq_t q, clarke_function function)
 {

@@ -4,7 +4,7 @@
 
 #include "network/pass/analytic.h"
 
-/* Of a step whose function has a domain: its value, or slope, at every entry of x; rational where all are, of few digits, else
+/* The value, or slope, of a step whose function has a domain, at every entry of x; rational where all are, of few digits, else
  * balls. Fails where an argument does not lie in the domain, *vague being set when its enclosure does not tell. */
 clarke_status clarke_domain_apply(clarke_matrix *y, bool *vague, const clarke_step *s, const clarke_matrix *x, bool slope,
                                   long precision, clarke_error *err);

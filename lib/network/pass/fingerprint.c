@@ -159,7 +159,7 @@ entries(const pass *p, size_t value)
   return p->x[value];
 }
 
-/* Of operand i that entry f takes in the column; `none` where it takes none. */
+/* The fingerprint of operand i that entry f takes in the column; `none` where it takes none. */
 static uint64_t
 taken(const pass *p, const clarke_step *s, size_t i, size_t f, size_t column)
 {
@@ -418,7 +418,7 @@ run_step(const pass *p, const clarke_step *s, clarke_error *err)
 
 /* ---- Prints */
 
-/* Of the name and the shape that a whole run's tensor has. */
+/* A whole run's tensor is drawn by its name and its shape. */
 static uint64_t
 seed_of_value(const clarke_graph *g, const clarke_value *v)
 {

@@ -119,7 +119,7 @@ copies(const clarke_identities *ids, const clarke_step *s, size_t *operand, size
   }
 }
 
-/* Of an entry that is minus one with this identity. */
+/* The identity of an entry that is minus one with this identity. */
 static clarke_identity
 turned_identity(clarke_identities *ids, clarke_identity id, size_t value, size_t entry)
 {

@@ -22,7 +22,7 @@ clarke_identity_is_constant(clarke_identity id)
 
 typedef struct clarke_identities clarke_identities;
 
-/* Of passes over n columns: piece as in clarke_forward, filled as far as the pass has come. value, when
+/* Identities of passes over n columns. piece is as in clarke_forward, filled as far as the pass has come. value, when
  * not NULL, are the activations' matrices, in which constants are told by their numbers. Otherwise
  * only zeros and the inputs x are, and some identical entries may get different numbers. All is
  * borrowed. NULL when out of memory. */

@@ -7,7 +7,7 @@
 #define CLARKE_LEFT ((clarke_branch)-1)
 #define CLARKE_RIGHT ((clarke_branch)1)
 #define CLARKE_PROXY ((clarke_branch)0)
-/* Of a touched window: the number of the option that is the largest. */
+/* The side of a touched window: the number of the option that is the largest. */
 #define CLARKE_OPTION(o) ((clarke_branch)((o) + 1))
 #define CLARKE_OPTION_OF(side) ((size_t)((side) - 1))
 

@@ -11,7 +11,7 @@ size_t clarke_window_tied(size_t *tied, const clarke_forward *f, size_t step, si
                           size_t column);
 /* The places that may be the largest: those that are certainly smaller than another are not. */
 size_t clarke_window_candidates(size_t *place, const clarke_forward *f, size_t step, size_t feature, size_t column);
-/* Of those tied the first of each identity: the window's options, a, b, ... Its identities are known. */
+/* The first of each identity among those tied: the window's options, a, b, ... Its identities are known. */
 size_t clarke_window_options(size_t *option, const clarke_forward *f, size_t step, size_t feature,
                              size_t column);
 /* The option that the last tied entry belongs to. */

@@ -208,7 +208,7 @@ raise_exponent(long *exponent, mpq_t q, double radius)
   mpq_clear(r);
 }
 
-/* Of the largest number compared in column j; doubles tell which entries are too small to be that. */
+/* The largest number compared in column j; doubles tell which entries are too small to be that. */
 static long
 exponent_of(const measured *m, size_t j)
 {
@@ -326,7 +326,7 @@ find_exactly(clarke_nearest *list, clarke_replay *r, const double *within, const
 
 /* --- by bounds -------------------------------------------------------------------------------- */
 
-/* Of each layer the smallest lower bound. */
+/* The smallest lower bound of each layer. */
 static clarke_status
 find_bounds(clarke_nearest *list, const clarke_replay *r, clarke_error *err)
 {

@@ -77,7 +77,7 @@ typedef struct {
   double off;
 } near;
 
-/* Of z, which is off by 12 units of itself at most, if it is no argument. */
+/* exp(z), where z is off by 12 units of itself at most if it was computed. */
 static near
 exponential(clarke_pair z, bool computed)
 {

@@ -173,7 +173,7 @@ scaled(double x, int at)
   return x * power;
 }
 
-/* Of the highest 128 bits from the first that is set the highest 106, as two doubles: what is left is below 2^-105 of it. */
+/* The highest 106 of the highest 128 bits from the first that is set, as two doubles: what is left is below 2^-105 of it. */
 clarke_pair
 clarke_fixed_pair(const mp_limb_t *entry, size_t limbs, int unit)
 {

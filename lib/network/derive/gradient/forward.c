@@ -109,7 +109,7 @@ clarke_pair_of_root(const mpq_t q)
   return x;
 }
 
-/* Of an entry of the constant. */
+/* The factor that an entry c of the constant makes. */
 static clarke_pair
 factor_of(const clarke_step *s, double c)
 {
@@ -216,7 +216,7 @@ clarke_line_taken(const clarke_lines *l, const clarke_step *s, bool slopes_alone
   return one;
 }
 
-/* Of lines of which one is x, and others 0: at a kink the left one is taken. */
+/* Where of lines one is x, and others are 0: at a kink the left one is taken. */
 static void
 take_line(const clarke_gradient_pass *p, const clarke_step *s, size_t one)
 {

@@ -179,7 +179,7 @@ double clarke_gradient_largest(const clarke_gradient *gradient, const clarke_gra
 /* The most times that a step takes an entry of a value. */
 clarke_status clarke_most_taken(size_t *most, const clarke_graph *g, const clarke_step *s, size_t value, clarke_error *err);
 
-/* Of a MAX step, by entry: the feature that the largest entry of the window is. malloc; NULL without memory. */
+/* By entry of a MAX step: the feature that the largest entry of the window is. malloc; NULL without memory. */
 size_t *clarke_winners(const clarke_gradient_pass *p, size_t step);
 
 /* 1 / sqrt(q), q > 0, off by the pairs' unit. */
@@ -221,7 +221,7 @@ clarke_status clarke_gradient_pass_seed(clarke_gradient_pass *p, const clarke_fo
 /* From the output's gradient, which is there, to all parameters. */
 clarke_status clarke_gradient_pass_back(clarke_gradient_pass *p);
 
-/* Of a DENSE step: by how much errors of what it reads grow, of the source where a GATHER is left to it. */
+/* By how much errors of what a DENSE step reads grow, of the source where a GATHER is left to it. */
 double clarke_dense_growth(const clarke_gradient_pass *p, const clarke_step *s);
 /* Its output's numbers, whose room is there, and their errors. */
 clarke_status clarke_dense_forward(clarke_gradient_pass *p, const clarke_step *s);

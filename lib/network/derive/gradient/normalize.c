@@ -123,7 +123,7 @@ divided(clarke_pair x, double m)
   return clarke_two_sum_fast(high, rest);
 }
 
-/* Of m numbers, whose sums were made side by side. */
+/* The mean of m numbers, whose sums were made side by side. */
 static clarke_pair
 mean_of(const long_sums *sums, double m)
 {

@@ -86,7 +86,7 @@ clarke_long_sum_add(clarke_long_sum *to, clarke_pair x)
     clarke_long_sum_add_double(to, x.low);
 }
 
-/* Of sums that are made side by side, so that additions wait for no other; the first becomes that of all. */
+/* Joins sums that are made side by side, so that additions wait for no other: the first becomes that of all. */
 static inline void
 clarke_long_sum_join(clarke_long_sum *sum, int n)
 {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of an error that a tensor bears: what one value, or gradient, may make; and of what that bears: what one step may. */
+/* What one value, or gradient, may make of an error that a tensor bears; and of what that bears: what one step may. */
 #define TENSOR_SHARE 4
 #define SHARE 4
 /* Plans are tried from so many bits less on, and up to so many more. */

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Of the tensors: one that is smaller than this part of the largest entry of all is borne with as one of that size. */
+/* A tensor that is smaller than this part of the largest entry of all is borne with as one of that size. */
 #define SMALLEST 0x1p-20
 
 /* Other samples' outputs are taken to turn the loss's gradient by no more than so many times what was seen. */

@@ -196,7 +196,7 @@ clarke_softmax_forward(clarke_gradient_pass *p, const clarke_step *s)
   return status;
 }
 
-/* Of a group's probabilities, whose norm is at most 1: what they are off by, as a norm; they are all within `most` then. */
+/* What a group's probabilities, whose norm is at most 1, are off by, as a norm; they are all within `most` then. */
 static double
 off_of_group(const clarke_gradient_pass *p, size_t length, double *most)
 {

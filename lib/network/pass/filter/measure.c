@@ -39,7 +39,7 @@ clarke_measure_arguments(clarke_filter *f, const clarke_step *s, const double *x
 /* Columns at a time. */
 #define BLOCK 64
 
-/* Of a row of windows, by column: the smallest bounds of distances, INFINITY where there is none, and the largest size. */
+/* A row of windows, by column: the smallest bounds of distances, INFINITY where there is none, and the largest size. */
 typedef struct {
   double least[BLOCK], most[BLOCK], size[BLOCK];
 } row;

@@ -226,7 +226,7 @@ bound_joined(clarke_slicing *f, const clarke_step *s, double own)
   return status;
 }
 
-/* Of an entry that is moved, places below y's are left out: of digits of at least 8 bits, less than so much of the lowest. */
+/* Places of a moved entry that are below y's are left out: of digits of at least 8 bits, less than so much of the lowest. */
 static double
 left_by_moves(const clarke_slicing *f, const clarke_step *s, long low)
 {

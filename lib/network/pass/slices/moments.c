@@ -32,7 +32,7 @@ clarke_origins_free(clarke_origin *origin, size_t n)
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-/* Of digits by places, and of products of two by both: each is less than 2^63. */
+/* Sums of digits by places, and of products of two by both: each is less than 2^63. */
 typedef struct {
   int64_t sum[CLARKE_PLANES], product[CLARKE_PLANES * CLARKE_PLANES];
 } group_sums;

@@ -5,7 +5,7 @@
 
 #include "network/pass/slices/slices.h"
 
-/* Of a group: 1 / deviation and -mean / deviation, each off by less than 2^(3 - bits) of itself. */
+/* A group's 1 / deviation and -mean / deviation, each off by less than 2^(3 - bits) of itself. */
 typedef struct {
   mpfr_prec_t bits; /* 0: nothing is known */
   mpfr_t inverse, shift;

@@ -11,11 +11,11 @@
 /* Samples by which values' sizes are estimated; where something couples them, for deviations to be near. */
 #define PROBED 4
 #define PROBED_TOGETHER 16
-/* Of the error that a kink allows: what the rounding of one step may make. */
+/* What the rounding of one step may make of the error that a kink allows. */
 #define SHARE 8
 /* The distance from kinks that is wanted, as a part of the values' size: one of so many times as many entries. */
 #define APART 2048
-/* Of the largest entries of a value, times its root mean square, as a rule. */
+/* The largest entries of a value are so many times its root mean square, as a rule. */
 #define LARGEST 5
 /* What a plane of an entry costs outside of products, in multiplications. */
 #define PLANE_WORK 32
@@ -304,7 +304,7 @@ typedef struct {
   clarke_sizes sizes;
 } basis;
 
-/* Of the needed values, which the plan knows. */
+/* The same of the needed values, which the plan knows. */
 static clarke_status
 measure(basis *b, clarke_slice_plan *p, const clarke_tensor *x, clarke_error *err)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of doubles' bits, the place of the least. */
+/* The place of the least of doubles' bits. */
 #define LEAST_EXPONENT 1075
 /* What an entry of a list costs, and handing on the sum of a place, in multiplications of a dense plane. */
 #define LISTED 16
