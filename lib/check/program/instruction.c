@@ -217,13 +217,13 @@ operand_number(reader *r, operand v)
 
 /* v0 + v1, v0 - v1 (- v1 when v0 has no entries), v0 v1, v0 / v1. */
 operand
-operand_arithmetic(reader *r, char operation, const operand *v)
+operand_arithmetic(reader *r, char symbol, const operand *v)
 {
   bool unary = v[0].n == 0;
-  instruction i = {.kind = operation == '*' ? A_PRODUCT : operation == '/' ? A_QUOTIENT : A_SUM};
+  instruction i = {.kind = symbol == '*' ? A_PRODUCT : symbol == '/' ? A_QUOTIENT : A_SUM};
   i.c = rationals(2);
   mpq_set(&i.c[0], &plus_one);
-  mpq_set(&i.c[unary ? 0 : 1], operation == '-' ? &minus_one : &plus_one);
+  mpq_set(&i.c[unary ? 0 : 1], symbol == '-' ? &minus_one : &plus_one);
   return operand_apply(r, i, unary ? 1 : 2, unary ? v + 1 : v);
 }
 

@@ -86,7 +86,7 @@ operand operand_apply(reader *r, instruction i, size_t n, const operand *v);
 operand operand_constant(reader *r, const rational *q);
 const rational *operand_number(reader *r, operand v); /* a literal, or arithmetic on them; NULL when v is none */
 /* v0 + v1, v0 - v1 (- v1 when v0 has no entries), v0 v1, v0 / v1. */
-operand operand_arithmetic(reader *r, char operation, const operand *v);
+operand operand_arithmetic(reader *r, char symbol, const operand *v);
 operand operand_sum(reader *r, operand v); /* the sum of the entries */
 
 /* The language's functions. Of the pointwise: a call gives `least` to `most` numbers after its argument. */

@@ -176,10 +176,10 @@ terms(reader *r, size_t depth, int level)
     return primary(r, depth + 1);
   v[0] = terms(r, depth, level + 1);
   while (strlen(r->token_text) == 1 && strchr(level == 0 ? "+-" : "*/", *r->token_text) != NULL) {
-    char operation = *r->token_text;
+    char symbol = *r->token_text;
     advance(r);
     v[1] = terms(r, depth, level + 1);
-    v[0] = operand_arithmetic(r, operation, v);
+    v[0] = operand_arithmetic(r, symbol, v);
   }
   return v[0];
 }
