@@ -209,6 +209,8 @@ read_input(clarke_recurrence *c, clarke_error *err)
     return status;
   if (clarke_axes_whole(low, 0, dims) != 3)
     return clarke_lower_fail(low, err, "input 0 must have three axes: time, batch, features");
+  if (low->graph->batched && clarke_axes_batch(low, 0) == CLARKE_NONE)
+    return clarke_lower_fail(low, err, "input 0 is computed of constants alone; expected the batch on axis 1, after time");
   if (low->graph->batched && clarke_axes_batch(low, 0) != 1)
     return clarke_lower_fail(low, err, "input 0 has the batch on axis %zu; expected it on axis 1, after time. (In PyTorch: "
                                        "batch_first=True, where the model's input has the batch first)", clarke_axes_batch(low, 0));

@@ -197,7 +197,7 @@ read_node(const builder *b, size_t gates)
   const char *direction = text_attribute(b, "direction", "forward");
   bool both = strcmp(direction, "bidirectional") == 0;
   need(both || strcmp(direction, "forward") == 0 || strcmp(direction, "reverse") == 0, "an unknown direction");
-  need(x->constant == NULL && x->rank == 3 && (!is_batch(b, x) || x->at == 1),
+  need(x->constant == NULL && x->rank == 3 && (!b->net->batched || (is_batch(b, x) && x->at == 1)),
        "its input is no activation of times, batch and features");
   need(b->in[2].rank == 3, "R is no constant of three axes");
   recurrence r = {x->dims[0], x->dims[1], x->dims[2], b->in[2].dims[2], gates, 1 + both, 0};
