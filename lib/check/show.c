@@ -106,6 +106,29 @@ show_attribute(const tensor *t)
 }
 
 static void
+show_nodes(const node *nodes, size_t n_nodes)
+{
+  for (size_t i = 0; i < n_nodes; i++) {
+    const node *n = &nodes[i];
+    printf("node");
+    show_name(n->op);
+    show_name(n->name);
+    putchar('\n');
+    show_names("in", n->in, n->n_own);
+    show_names("out", n->out, n->n_out);
+    for (size_t j = 0; j < n->n_attributes; j++)
+      show_attribute(&n->attributes[j]);
+    for (size_t j = 0; j < n->n_bodies; j++) {
+      printf("graph");
+      show_name(n->bodies[j].name);
+      putchar('\n');
+      show_nodes(n->bodies[j].nodes, n->bodies[j].n_nodes);
+      printf("end\n");
+    }
+  }
+}
+
+static void
 show_model(const model *m)
 {
   printf("opset %ju\n", (uintmax_t)m->opset);
@@ -116,17 +139,7 @@ show_model(const model *m)
     show_port("output", &m->outputs[i]);
   for (size_t i = 0; i < m->n_tensors; i++)
     show_tensor("initializer", m->tensors[i]);
-  for (size_t i = 0; i < m->n_nodes; i++) {
-    const node *n = &m->nodes[i];
-    printf("node");
-    show_name(n->op);
-    show_name(n->name);
-    putchar('\n');
-    show_names("in", n->in, n->n_in);
-    show_names("out", n->out, n->n_out);
-    for (size_t j = 0; j < n->n_attributes; j++)
-      show_attribute(&n->attributes[j]);
-  }
+  show_nodes(m->nodes, m->n_nodes);
 }
 
 /* Where entry f of a whole run's tensor is: its sample, and the entry of that sample. */

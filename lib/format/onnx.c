@@ -91,9 +91,8 @@ allocate_graph(clarke_model *m, clarke_error *err)
   return CLARKE_OK;
 }
 
-static clarke_status
-read_initializer(clarke_tensor *t, clarke_wire_span span, clarke_external *external,
-                 clarke_error *err)
+clarke_status
+clarke_onnx_initializer(clarke_tensor *t, clarke_wire_span span, clarke_external *external, clarke_error *err)
 {
   clarke_status status;
 
@@ -115,10 +114,10 @@ fill_graph(clarke_model *m, clarke_wire_span span, clarke_external *external, cl
   clarke_wire_open(&w, &clarke_onnx_graph_message, span);
   while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
     if (f.number == NODE) {
-      status = clarke_onnx_node(&m->nodes[node], node, f.span, err);
+      status = clarke_onnx_node(&m->nodes[node], node, 0, f.span, err);
       node++;
     } else if (f.number == INITIALIZER) {
-      status = read_initializer(&m->tensors[tensor++], f.span, external, err);
+      status = clarke_onnx_initializer(&m->tensors[tensor++], f.span, external, err);
     } else if (f.number == INPUT) {
       status = clarke_onnx_port(&m->inputs[input++], "input", true, f.span, err);
     } else if (f.number == OUTPUT) {
@@ -135,8 +134,23 @@ fill_graph(clarke_model *m, clarke_wire_span span, clarke_external *external, cl
 /* A name and what gives it a value. */
 typedef struct {
   const char *name;
-  const char *by; /* "initializer", "graph input" or "node output" */
+  const char *by; /* "initializer", "graph input", "node output" or "in a node's graph" */
 } definition;
+
+typedef struct {
+  definition *d; /* NULL: they are counted */
+  size_t n;
+} definitions;
+
+static void
+add_within(void *user, const char *name)
+{
+  definitions *all = user;
+
+  if (all->d != NULL)
+    all->d[all->n] = (definition){ name, "something in a node's graph" };
+  all->n++;
+}
 
 static int
 by_name(const void *a, const void *b)
@@ -191,10 +205,10 @@ check_listed(const clarke_model *m, const definition *inputs, clarke_error *err)
   return CLARKE_OK;
 }
 
-/* Checks that every name is given a value once: by an initializer, an input or a node. listed: must
- * initializers be inputs too? */
+/* Checks that every name is given a value once: by an initializer, an input or a node; by one of so many things in graphs within
+ * nodes. listed: must initializers be inputs too? */
 static clarke_status
-check_names(clarke_model *m, bool listed, definition *d, clarke_error *err)
+check_names(clarke_model *m, bool listed, definition *d, size_t within, clarke_error *err)
 {
   size_t n = 0;
   clarke_status status;
@@ -219,22 +233,26 @@ check_names(clarke_model *m, bool listed, definition *d, clarke_error *err)
     for (size_t k = 0; k < m->nodes[i].n_out; k++)
       if (*m->nodes[i].out[k] != '\0')
         d[n++] = (definition){ m->nodes[i].out[k], "node output" };
-  return check_unique(d, n, err);
+  clarke_onnx_within(m->nodes, m->n_nodes, add_within, &(definitions){ d + n, 0 });
+  return check_unique(d, n + within, err);
 }
 
 static clarke_status
 check_definitions(clarke_model *m, bool listed, clarke_error *err)
 {
   size_t n = m->n_tensors + m->n_inputs;
+  definitions within = { NULL, 0 };
   definition *d;
   clarke_status status;
 
   for (size_t i = 0; i < m->n_nodes; i++)
     n += m->nodes[i].n_out;
+  clarke_onnx_within(m->nodes, m->n_nodes, add_within, &within);
+  n += within.n;
   d = calloc(n + 1, sizeof *d);
   if (d == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "no memory for %zu names", n);
-  status = check_names(m, listed, d, err);
+  status = check_names(m, listed, d, within.n, err);
   free(d);
   return status;
 }
@@ -253,7 +271,7 @@ read_graph(clarke_model *m, bool listed, clarke_wire_span span, clarke_external 
     status = fill_graph(m, span, external, err);
   if (status == CLARKE_OK)
     status = check_definitions(m, listed, err);
-  return status;
+  return status == CLARKE_OK ? clarke_onnx_settle_bodies(m, err) : status;
 }
 
 /* Records the version when the import is the default domain's. */
@@ -400,6 +418,10 @@ parse(clarke_model *m, const void *data, size_t size, const char *file, clarke_e
     status = clarke_wire_check(whole, &clarke_onnx_model_message, err);
   if (status == CLARKE_OK && !(step && m->recorded))
     status = clarke_types_check(m, err);
+  for (size_t i = 0; i < m->n_nodes && status == CLARKE_OK && step && m->recorded; i++)
+    for (size_t a = 0; a < m->nodes[i].n_attr; a++)
+      if (m->nodes[i].attr[a].g != NULL)
+        status = clarke_fail(err, CLARKE_EINPUT, "a recorded step has node %zu (%s), which holds a graph", i, m->nodes[i].op_type);
   if (status == CLARKE_OK)
     return status;
   clarke_model_clear(m);

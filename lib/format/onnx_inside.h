@@ -34,9 +34,22 @@ clarke_wire_span clarke_onnx_tensor_name(clarke_wire_span span);
 clarke_status clarke_onnx_tensor(clarke_tensor *t, clarke_wire_span span, const char *unnamed,
                                  clarke_external *external, clarke_error *err);
 
-/* NodeProto number `index` of its graph. The node is initialized (zeros) by the caller. */
-clarke_status clarke_onnx_node(clarke_model_node *node, size_t index, clarke_wire_span span,
+/* NodeProto number `index` of its graph, which lies in so many others. The node is initialized (zeros) by the caller. */
+clarke_status clarke_onnx_node(clarke_model_node *node, size_t index, size_t depth, clarke_wire_span span,
                                clarke_error *err);
+
+/* An initializer of a graph. */
+clarke_status clarke_onnx_initializer(clarke_tensor *t, clarke_wire_span span, clarke_external *external, clarke_error *err);
+
+/* A GraphProto that an attribute holds, which lies in so many others. */
+clarke_status clarke_onnx_body(clarke_body **body, size_t depth, clarke_wire_span span, clarke_error *err);
+
+/* Calls `each` with all that graphs within these nodes define: inputs, initializers, outputs of nodes. */
+void clarke_onnx_within(const clarke_model_node *nodes, size_t n, void (*each)(void *user, const char *name), void *user);
+
+/* Of a model whose names are unique: initializers of graphs within nodes become the model's, and what such a graph reads of the
+ * names around it further inputs of its node. */
+clarke_status clarke_onnx_settle_bodies(clarke_model *m, clarke_error *err);
 
 /* A ValueInfoProto; `kind` is "input", "output" or "value_info". Not strict: what is said that no tensor here can have is
  * passed over, as if it were not said. */

@@ -78,7 +78,7 @@ static const clarke_wire_rule attribute[] = {
   { 3, CLARKE_WIRE_VARINT, CLARKE_WIRE_ONE, "i", NULL },
   { 4, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "s", NULL },
   { 5, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "t", &clarke_onnx_tensor_message },
-  { 6, CLARKE_WIRE_BYTES, CLARKE_WIRE_NEVER, "g", NULL },
+  { 6, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "g", &clarke_onnx_graph_message },
   { 7, CLARKE_WIRE_32, CLARKE_WIRE_MANY, "floats", NULL },
   { 8, CLARKE_WIRE_VARINT, CLARKE_WIRE_MANY, "ints", NULL },
   { 9, CLARKE_WIRE_BYTES, CLARKE_WIRE_MANY, "strings", NULL },

@@ -1,5 +1,5 @@
 /* NodeProto and AttributeProto: an operator's name, the names of what goes in and out, and its
- * attributes. Attributes that hold graphs or lists of other things are noted, not entered. */
+ * attributes. Attributes that hold other things than numbers, text, a tensor or a graph are noted, not entered. */
 #include "format/onnx_inside.h"
 #include "base/text.h"
 
@@ -27,7 +27,7 @@ static const struct {
 } attr_types[] = {
   [1] = { A_F, CLARKE_ATTR_FLOAT },           [2] = { A_I, CLARKE_ATTR_INT },
   [3] = { A_S, CLARKE_ATTR_STRING },          [4] = { A_T, CLARKE_ATTR_TENSOR },
-  [5] = { A_G, CLARKE_ATTR_OTHER },           [6] = { A_FLOATS, CLARKE_ATTR_FLOATS },
+  [5] = { A_G, CLARKE_ATTR_GRAPH },           [6] = { A_FLOATS, CLARKE_ATTR_FLOATS },
   [7] = { A_INTS, CLARKE_ATTR_INTS },         [8] = { A_STRINGS, CLARKE_ATTR_STRINGS },
   [9] = { A_TENSORS, CLARKE_ATTR_OTHER },     [10] = { A_GRAPHS, CLARKE_ATTR_OTHER },
   [11] = { A_SPARSE_TENSOR, CLARKE_ATTR_OTHER },
@@ -96,9 +96,10 @@ settle_type(clarke_attr *a, attr_survey *s, clarke_error *err)
     return clarke_fail(err, CLARKE_EINPUT, "is of type %llu but holds %s",
                        (unsigned long long)s->type, s->set->name);
   a->type = attr_types[s->type].type;
-  if (attr_types[s->type].field == A_G || attr_types[s->type].field == A_GRAPHS)
-    return clarke_fail(err, CLARKE_EINPUT, "holds a graph of its own, a loop or a branch, which is not supported. torch.onnx.export(dynamo=True) "
-                                           "leaves none where no input decides it; or record the training step (clarke.record)");
+  if (attr_types[s->type].field == A_GRAPHS)
+    return clarke_fail(err, CLARKE_EINPUT, "holds several graphs, which is not supported");
+  if (a->type == CLARKE_ATTR_GRAPH && s->set == NULL)
+    return clarke_fail(err, CLARKE_EINPUT, "is a graph but holds none");
   if (a->type == CLARKE_ATTR_TENSOR && s->set == NULL)
     return clarke_fail(err, CLARKE_EINPUT, "is a tensor but holds none");
   if ((a->type == CLARKE_ATTR_STRING && s->set == NULL) || a->type == CLARKE_ATTR_STRINGS)
@@ -176,7 +177,7 @@ append_word(clarke_attr *a, clarke_wire_span word, clarke_error *err)
 }
 
 static clarke_status
-fill_value(clarke_attr *a, const clarke_wire_field *f, clarke_error *err)
+fill_value(clarke_attr *a, const clarke_wire_field *f, size_t depth, clarke_error *err)
 {
   switch (f->number) {
   case A_F:
@@ -188,6 +189,8 @@ fill_value(clarke_attr *a, const clarke_wire_field *f, clarke_error *err)
     return clarke_text_copy(&a->s, f->span.data, f->span.size, "its string", err);
   case A_STRINGS:
     return append_word(a, f->span, err);
+  case A_G:
+    return clarke_onnx_body(&a->g, depth + 1, f->span, err);
   case A_T:
     return clarke_onnx_tensor(&a->t, f->span, a->name, NULL, err);
   case A_FLOATS:
@@ -199,7 +202,7 @@ fill_value(clarke_attr *a, const clarke_wire_field *f, clarke_error *err)
 }
 
 static clarke_status
-fill_attr(clarke_attr *a, attr_survey *s, clarke_wire_span span, clarke_error *err)
+fill_attr(clarke_attr *a, attr_survey *s, size_t depth, clarke_wire_span span, clarke_error *err)
 {
   clarke_wire w;
   clarke_wire_field f;
@@ -212,7 +215,7 @@ fill_attr(clarke_attr *a, attr_survey *s, clarke_wire_span span, clarke_error *e
   clarke_wire_open(&w, &clarke_onnx_attribute_message, span);
   while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
     if (f.rule == s->set)
-      status = fill_value(a, &f, err);
+      status = fill_value(a, &f, depth, err);
     if (status != CLARKE_OK)
       return status;
   }
@@ -220,7 +223,7 @@ fill_attr(clarke_attr *a, attr_survey *s, clarke_wire_span span, clarke_error *e
 }
 
 static clarke_status
-read_attr(clarke_attr *a, clarke_wire_span span, clarke_error *err)
+read_attr(clarke_attr *a, size_t depth, clarke_wire_span span, clarke_error *err)
 {
   attr_survey s;
   clarke_status status;
@@ -234,7 +237,7 @@ read_attr(clarke_attr *a, clarke_wire_span span, clarke_error *err)
   status = clarke_text_copy(&a->name, s.name.data, s.name.size, "an attribute's name", err);
   if (status != CLARKE_OK)
     return status;
-  status = fill_attr(a, &s, span, err);
+  status = fill_attr(a, &s, depth, span, err);
   return status == CLARKE_OK ? status : clarke_fail_in(err, status, "attribute \"%s\"", a->name);
 }
 
@@ -297,7 +300,7 @@ allocate_node(clarke_model_node *node, clarke_error *err)
 }
 
 static clarke_status
-fill_node(clarke_model_node *node, clarke_wire_span span, clarke_error *err)
+fill_node(clarke_model_node *node, size_t depth, clarke_wire_span span, clarke_error *err)
 {
   size_t in = 0, out = 0, attr = 0;
   clarke_wire w;
@@ -311,7 +314,7 @@ fill_node(clarke_model_node *node, clarke_wire_span span, clarke_error *err)
     else if (f.number == OUTPUT)
       status = clarke_text_copy(&node->out[out++], f.span.data, f.span.size, "an output", err);
     else if (f.number == ATTRIBUTE)
-      status = read_attr(&node->attr[attr++], f.span, err);
+      status = read_attr(&node->attr[attr++], depth, f.span, err);
     if (status != CLARKE_OK)
       return status;
   }
@@ -330,7 +333,7 @@ check_attr_names(const clarke_model_node *node, clarke_error *err)
 }
 
 clarke_status
-clarke_onnx_node(clarke_model_node *node, size_t index, clarke_wire_span span, clarke_error *err)
+clarke_onnx_node(clarke_model_node *node, size_t index, size_t depth, clarke_wire_span span, clarke_error *err)
 {
   clarke_status status = survey_node(node, span, err);
 
@@ -339,7 +342,7 @@ clarke_onnx_node(clarke_model_node *node, size_t index, clarke_wire_span span, c
   if (status == CLARKE_OK)
     status = allocate_node(node, err);
   if (status == CLARKE_OK)
-    status = fill_node(node, span, err);
+    status = fill_node(node, depth, span, err);
   if (status == CLARKE_OK)
     status = check_attr_names(node, err);
   if (status == CLARKE_OK)

@@ -190,8 +190,11 @@ check_numbers(const clarke_wire_field *f, clarke_error *err)
   return status;
 }
 
-clarke_status
-clarke_wire_check(clarke_wire_span span, const clarke_wire_message *message, clarke_error *err)
+/* Messages in one another: a graph in an attribute of a node may hold others. */
+#define MAX_NESTED 64
+
+static clarke_status
+check_nested(clarke_wire_span span, const clarke_wire_message *message, size_t depth, clarke_error *err)
 {
   clarke_wire w;
   clarke_wire_field f;
@@ -201,14 +204,22 @@ clarke_wire_check(clarke_wire_span span, const clarke_wire_message *message, cla
   while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
     if (f.rule->times == CLARKE_WIRE_NEVER)
       return clarke_fail(err, CLARKE_EINPUT, "%s.%s is not supported", message->name, f.rule->name);
+    if (f.rule->inner != NULL && depth == MAX_NESTED)
+      return clarke_fail(err, CLARKE_EINPUT, "more than %d messages in one another", MAX_NESTED);
     if (f.rule->inner != NULL)
-      status = clarke_wire_check(f.span, f.rule->inner, err);
+      status = check_nested(f.span, f.rule->inner, depth + 1, err);
     else if (f.rule->type != CLARKE_WIRE_BYTES)
       status = check_numbers(&f, err);
     if (status != CLARKE_OK)
       return status;
   }
   return status;
+}
+
+clarke_status
+clarke_wire_check(clarke_wire_span span, const clarke_wire_message *message, clarke_error *err)
+{
+  return check_nested(span, message, 0, err);
 }
 
 clarke_status

@@ -68,8 +68,8 @@ clarke_status clarke_wire_next(clarke_wire *w, clarke_wire_field *f, clarke_erro
 clarke_wire_span clarke_wire_find(clarke_wire_span span, const clarke_wire_message *message,
                                   unsigned number);
 
-/* Does the message keep its rules to its last byte, and do all messages in it, read or not? They nest no
- * deeper than their rules name each other. */
+/* Does the message keep its rules to its last byte, and do all messages in it, read or not? They may lie in one
+ * another 64 deep. */
 clarke_status clarke_wire_check(clarke_wire_span span, const clarke_wire_message *message,
                                 clarke_error *err);
 

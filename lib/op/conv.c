@@ -179,7 +179,7 @@ lower_either(clarke_lowering *low, bool transposed, clarke_error *err)
 {
   convolution c;
   size_t value = CLARKE_NONE;
-  clarke_status status = clarke_lower_activation(low, 0, err);
+  clarke_status status = clarke_lower_first(low, err);
 
   if (status == CLARKE_OK)
     status = clarke_computed_weight(low, 1, err);

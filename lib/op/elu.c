@@ -62,7 +62,7 @@ lower_elu(clarke_lowering *low, clarke_error *err)
   const char name = low->node->op_type[0];
   const double alpha = clarke_lower_float(low, "alpha", name == 'S' ? 0x1.ac5afap+0 : 1);
   const double gamma = clarke_lower_float(low, "gamma", name == 'S' ? 0x1.0cfabep+0 : 1);
-  clarke_status status = clarke_lower_activation(low, 0, err);
+  clarke_status status = clarke_lower_first(low, err);
   size_t value;
 
   if (status != CLARKE_OK)

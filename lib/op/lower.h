@@ -78,6 +78,8 @@ clarke_status clarke_lower_lift(clarke_lowering *low, clarke_error *err);
 clarke_status clarke_lower_lift_given(clarke_lowering *low, clarke_error *err);
 /* The same whatever the others are: input 0, if it is a constant. */
 clarke_status clarke_lower_lift_first(clarke_lowering *low, clarke_error *err);
+/* And it must be there. */
+clarke_status clarke_lower_first(clarke_lowering *low, clarke_error *err);
 
 /* A constant without a name, of the entries of input i, a constant: entry e is entry map[e] (map is taken over; NULL: all, as
  * they are). It is to be made before the node's last step. */

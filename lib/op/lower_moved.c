@@ -126,6 +126,14 @@ clarke_lower_lift_first(clarke_lowering *low, clarke_error *err)
 }
 
 clarke_status
+clarke_lower_first(clarke_lowering *low, clarke_error *err)
+{
+  const clarke_status status = clarke_lower_lift_first(low, err);
+
+  return status == CLARKE_OK ? clarke_lower_activation(low, 0, err) : status;
+}
+
+clarke_status
 clarke_lower_lift(clarke_lowering *low, clarke_error *err)
 {
   for (size_t i = 0; i < low->n_in; i++)

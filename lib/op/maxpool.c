@@ -46,7 +46,7 @@ lower_maxpool(clarke_lowering *low, clarke_error *err)
   clarke_window w;
   size_t dims[CLARKE_MAX_RANK], rank;
   clarke_step *s;
-  clarke_status status = clarke_lower_activation(low, 0, err);
+  clarke_status status = clarke_lower_first(low, err);
 
   if (status == CLARKE_OK)
     status = clarke_window_read(&w, low, NULL, err);
@@ -78,7 +78,7 @@ lower_global(clarke_lowering *low, clarke_error *err)
 {
   size_t whole[CLARKE_MAX_WHOLE], dims[CLARKE_MAX_RANK], axes, rank, width = 1, entries, *map;
   clarke_step *s;
-  clarke_status status = clarke_lower_activation(low, 0, err);
+  clarke_status status = clarke_lower_first(low, err);
 
   if (status != CLARKE_OK)
     return status;

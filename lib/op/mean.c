@@ -89,7 +89,7 @@ lower_average(clarke_lowering *low, clarke_error *err)
 {
   clarke_window w;
   size_t dims[CLARKE_MAX_RANK], rank, value, counts;
-  clarke_status status = clarke_lower_activation(low, 0, err);
+  clarke_status status = clarke_lower_first(low, err);
 
   if (status == CLARKE_OK)
     status = clarke_window_read(&w, low, NULL, err);

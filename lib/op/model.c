@@ -33,6 +33,7 @@ node_clear(clarke_model_node *node)
     free(a->ints);
     free(a->floats);
     clarke_tensor_clear(&a->t);
+    clarke_body_free(a->g);
   }
   free(node->attr);
 }
@@ -43,6 +44,22 @@ ports_clear(clarke_model_port *port, size_t n)
   for (size_t i = 0; port != NULL && i < n; i++)
     free(port[i].name);
   free(port);
+}
+
+void
+clarke_body_free(clarke_body *body)
+{
+  if (body == NULL)
+    return;
+  for (size_t i = 0; body->nodes != NULL && i < body->n_nodes; i++)
+    node_clear(&body->nodes[i]);
+  free(body->nodes);
+  for (size_t i = 0; body->tensors != NULL && i < body->n_tensors; i++)
+    clarke_tensor_clear(&body->tensors[i]);
+  free(body->tensors);
+  ports_clear(body->inputs, body->n_inputs);
+  ports_clear(body->outputs, body->n_outputs);
+  free(body);
 }
 
 void
@@ -99,4 +116,17 @@ clarke_model_attr(const clarke_model_node *node, const char *name)
     if (strcmp(node->attr[i].name, name) == 0)
       return &node->attr[i];
   return NULL;
+}
+
+bool
+clarke_model_reads(const clarke_model *m, const char *name)
+{
+  for (size_t i = 0; i < m->n_outputs; i++)
+    if (strcmp(m->outputs[i].name, name) == 0)
+      return true;
+  for (size_t i = 0; i < m->n_nodes; i++)
+    for (size_t k = 0; k < m->nodes[i].n_in; k++)
+      if (strcmp(m->nodes[i].in[k], name) == 0)
+        return true;
+  return false;
 }

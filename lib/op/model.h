@@ -8,8 +8,11 @@
 typedef enum {
   CLARKE_ATTR_INT, CLARKE_ATTR_FLOAT, CLARKE_ATTR_STRING, CLARKE_ATTR_TENSOR,
   CLARKE_ATTR_INTS, CLARKE_ATTR_FLOATS, CLARKE_ATTR_STRINGS,
-  CLARKE_ATTR_OTHER, /* graphs, sparse tensors...: no supported operator has one */
+  CLARKE_ATTR_GRAPH, /* a branch, or a loop's body */
+  CLARKE_ATTR_OTHER, /* sparse tensors...: no supported operator has one */
 } clarke_attr_type;
+
+typedef struct clarke_body clarke_body;
 
 typedef struct {
   char *name;
@@ -21,6 +24,7 @@ typedef struct {
   int64_t *ints;
   double *floats;
   clarke_tensor t;
+  clarke_body *g;
 } clarke_attr;
 
 typedef struct {
@@ -31,6 +35,8 @@ typedef struct {
   bool masked; /* of a Dropout: a fourth input was added, its mask; no reader sets it */
   bool promoted; /* of a Constant: its value is among the initializers (network/graph/promote.h); no reader sets it */
   int64_t like;  /* of a CastLike: its second input's type, as files count them; 0: not known. op/types.h sets it */
+  size_t own_in; /* of a node with graphs: so many inputs are its own, the others are what its graphs read of the names around them */
+  bool within;   /* a copy of a node of such a graph (network/graph/bodies.h); no reader sets it */
   size_t gone;   /* so many nodes of the file's before it were taken away (network/graph/choose.h); no reader sets it */
 } clarke_model_node;
 
@@ -43,6 +49,14 @@ typedef struct {
   int64_t dims[CLARKE_MAX_RANK]; /* -1: symbolic or unknown */
   bool behind;                   /* an input whose array follows the first one's entries (network/graph/masks.h) */
 } clarke_model_port;
+
+/* A graph that a node holds. Its initializers are the model's. No name in it is another's in the file. */
+struct clarke_body {
+  size_t n_nodes, n_tensors, n_inputs, n_outputs;
+  clarke_model_node *nodes;
+  clarke_tensor *tensors; /* while the file is read */
+  clarke_model_port *inputs, *outputs;
+};
 
 typedef struct {
   char *file;    /* base name, for messages */
@@ -71,5 +85,10 @@ void clarke_model_drop_input(clarke_model *m, size_t input);
 
 /* NULL when there is none. */
 const clarke_attr *clarke_model_attr(const clarke_model_node *node, const char *name);
+
+/* Is the name that of an input of a node, or of the model's output? */
+bool clarke_model_reads(const clarke_model *m, const char *name);
+
+void clarke_body_free(clarke_body *body);
 
 #endif

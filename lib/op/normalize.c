@@ -4,6 +4,7 @@
 #include "op/normalize.h"
 #include "op/computed.h"
 #include "op/lower.h"
+#include "op/node.h"
 #include "op/product.h"
 #include "op/quotient.h"
 
@@ -203,6 +204,39 @@ add_fitted(clarke_chain *c, clarke_lowering *low, clarke_step_kind kind, size_t 
   return fill_fitted(low, s, c, clarke_lower_value(low, i), err);
 }
 
+/* The mean over the axes from `axis` on, each with one entry then. */
+static size_t
+mean_from(clarke_lowering *low, size_t value, size_t axis, size_t rank, clarke_error *err)
+{
+  int64_t list[CLARKE_MAX_WHOLE];
+  size_t axes = CLARKE_NONE;
+
+  for (size_t a = axis; a < rank; a++)
+    list[a - axis] = (int64_t)a;
+  if (value != CLARKE_NONE)
+    axes = clarke_inner_integers(low, list, rank - axis, err);
+  return axes != CLARKE_NONE ? clarke_inner_node(low, "ReduceMean", (size_t[]){value, axes}, 2, NULL, 0, err) : CLARKE_NONE;
+}
+
+/* The outputs behind the first, where they are read: the mean, and 1 / sqrt(variance + epsilon). */
+static clarke_status
+give_statistics(clarke_lowering *low, size_t x, size_t axis, size_t rank, clarke_error *err)
+{
+  const size_t mean = mean_from(low, x, axis, rank, err), apart = clarke_inner_of(low, "Sub", x, mean, err);
+  const size_t variance = mean_from(low, clarke_inner_of(low, "Mul", apart, apart, err), axis, rank, err);
+  const size_t epsilon = clarke_inner_number(low, clarke_lower_float(low, "epsilon", (double)1e-5f), err);
+  size_t root = clarke_inner_function(low, "Sqrt", clarke_inner_of(low, "Add", variance, epsilon, err), err);
+  clarke_status status = CLARKE_OK;
+
+  root = clarke_inner_function(low, "Reciprocal", root, err);
+  if (mean == CLARKE_NONE || root == CLARKE_NONE)
+    return clarke_inner_failed(err);
+  for (size_t k = 1; k < low->node->n_out && status == CLARKE_OK; k++)
+    if (low->node->out[k][0] != '\0')
+      status = clarke_inner_done(low, k, k == 1 ? mean : root, err);
+  return status;
+}
+
 static clarke_status
 lower_layer(clarke_lowering *low, clarke_error *err)
 {
@@ -229,7 +263,9 @@ lower_layer(clarke_lowering *low, clarke_error *err)
     status = add_fitted(&c, low, CLARKE_SCALE, SCALE, err);
   if (status == CLARKE_OK && clarke_lower_has(low, B))
     status = add_fitted(&c, low, CLARKE_SUM, B, err);
-  return status == CLARKE_OK ? clarke_lower_done(low, c.value, err) : status;
+  if (status == CLARKE_OK && low->others)
+    status = give_statistics(low, low->in[X], axis, c.axes, err);
+  return status == CLARKE_OK ? clarke_lower_output(low, 0, c.value, err) : status;
 }
 
 /* The mean of squares + epsilon of each group of `length` entries; CLARKE_NONE when it fails. */

@@ -37,6 +37,7 @@ typedef struct {
   size_t n_in;
   size_t *in; /* values; CLARKE_NONE for an omitted optional input */
   const char *of; /* of a node within another one: that one's operator; else NULL */
+  bool others;    /* an output behind the first is read by some node, or is the model's */
   size_t *out; /* of an operator with several outputs: their values; CLARKE_NONE: the last value is the first */
 } clarke_lowering;
 

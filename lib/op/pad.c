@@ -170,7 +170,7 @@ lower_pad(clarke_lowering *low, clarke_error *err)
   clarke_step *s;
   size_t *map;
   size_t count;
-  clarke_status status = clarke_lower_activation(low, 0, err);
+  clarke_status status = clarke_lower_first(low, err);
 
   if (status == CLARKE_OK)
     status = read_mode(&p, low, err);

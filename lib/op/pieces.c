@@ -7,7 +7,7 @@ clarke_lower_pointwise(clarke_lowering *low, size_t n_kinks, clarke_error *err)
 {
   clarke_step *s;
 
-  if (clarke_lower_activation(low, 0, err) != CLARKE_OK)
+  if (clarke_lower_first(low, err) != CLARKE_OK)
     return NULL;
   s = clarke_lower_step_like(low, CLARKE_PIECEWISE, 1, low->in[0], err);
   if (s != NULL)

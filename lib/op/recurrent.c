@@ -2,6 +2,7 @@
 #include "op/axes.h"
 #include "op/computed.h"
 #include "op/lower.h"
+#include "op/node.h"
 #include "op/pieces.h"
 #include "op/sigmoid.h"
 #include "base/text.h"
@@ -200,14 +201,16 @@ part_of_input(clarke_recurrence *c, size_t i, size_t first, size_t n, size_t wid
 static clarke_status
 read_input(clarke_recurrence *c, clarke_error *err)
 {
-  const clarke_lowering *low = c->low;
+  clarke_lowering *low = c->low;
   size_t dims[CLARKE_MAX_WHOLE];
-  clarke_status status = clarke_lower_activation(low, 0, err);
+  clarke_status status = clarke_lower_first(low, err);
 
   if (status != CLARKE_OK)
     return status;
   if (clarke_axes_whole(low, 0, dims) != 3)
     return clarke_lower_fail(low, err, "input 0 must have three axes: time, batch, features");
+  if (low->graph->batched && clarke_axes_batch(low, 0) == CLARKE_NONE)
+    return clarke_lower_fail(low, err, "input 0 is computed of constants alone; expected the batch on axis 1, after time");
   if (low->graph->batched && clarke_axes_batch(low, 0) != 1)
     return clarke_lower_fail(low, err, "input 0 has the batch on axis %zu; expected it on axis 1, after time. (In PyTorch: "
                                        "batch_first=True, where the model's input has the batch first)", clarke_axes_batch(low, 0));
@@ -397,6 +400,46 @@ put_output(clarke_recurrence *c, size_t k, size_t *values, size_t n, size_t time
   c->status = clarke_lower_output(low, k, value, c->err);
 }
 
+/* ---- The batch first: layout 1 */
+
+/* X and the states at the beginning, their first two axes exchanged. */
+static clarke_status
+turn_inputs(clarke_lowering *low, clarke_error *err)
+{
+  static const int64_t order[3] = {1, 0, 2};
+  static const size_t inputs[] = {0, 5, 6};
+
+  for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++) {
+    if (!clarke_lower_has(low, inputs[k]))
+      continue;
+    low->in[inputs[k]] = clarke_inner_transposed(low, low->in[inputs[k]], order, 3, err);
+    if (low->in[inputs[k]] == CLARKE_NONE)
+      return clarke_inner_failed(err);
+  }
+  return CLARKE_OK;
+}
+
+/* All states have (batch, time, directions, hidden), the last ones (batch, directions, hidden). */
+static clarke_status
+turn_outputs(clarke_lowering *low, clarke_error *err)
+{
+  static const int64_t all[4] = {2, 0, 1, 3}, last[3] = {1, 0, 2};
+  clarke_status status = CLARKE_OK;
+
+  for (size_t k = 0; k < low->node->n_out && status == CLARKE_OK; k++) {
+    const size_t value = low->out[k];
+    size_t turned;
+
+    if (value == CLARKE_NONE)
+      continue;
+    free(low->graph->values[value].name); /* the other value has it */
+    low->graph->values[value].name = NULL;
+    turned = clarke_inner_transposed(low, value, k == 0 ? all : last, k == 0 ? 4 : 3, err);
+    status = turned != CLARKE_NONE ? clarke_lower_output(low, k, turned, err) : clarke_inner_failed(err);
+  }
+  return status;
+}
+
 /* ---- The whole */
 
 #define MOST_STATES 2
@@ -431,9 +474,12 @@ clarke_recurrence_lower(clarke_lowering *low, const clarke_recurrence_kind *kind
 {
   clarke_recurrence c = {.low = low, .err = err, .gates = kind->gates[0] + kind->gates[1]};
   size_t *at, last[2 * MOST_STATES];
-  bool reversed;
+  bool reversed, turned;
 
   c.status = clarke_recurrence_attributes(low, err);
+  turned = c.status == CLARKE_OK && clarke_lower_int(low, "layout", 0) == 1;
+  if (turned)
+    c.status = turn_inputs(low, err);
   if (c.status == CLARKE_OK)
     c.status = clarke_recurrence_direction(low, &c.directions, &reversed, err);
   if (c.status == CLARKE_OK)
@@ -451,5 +497,5 @@ clarke_recurrence_lower(clarke_lowering *low, const clarke_recurrence_kind *kind
     put_output(&c, 1 + k, last + k * c.directions, c.directions, 0);
   put_output(&c, 0, at, c.time * c.directions, c.time);
   free(at);
-  return c.status;
+  return turned && c.status == CLARKE_OK ? turn_outputs(low, err) : c.status;
 }

@@ -53,7 +53,7 @@ lower_prelu(clarke_lowering *low, clarke_error *err)
   clarke_status status = clarke_lower_weight(low, 1, err);
 
   if (status == CLARKE_OK)
-    status = clarke_lower_activation(low, 0, err);
+    status = clarke_lower_first(low, err);
   if (status == CLARKE_OK)
     status = clarke_lower_broadcast(low, &rank, dims, &map[0], &map[1], &batch, err);
   if (status != CLARKE_OK)

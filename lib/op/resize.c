@@ -370,7 +370,7 @@ static clarke_status
 lower_resize(clarke_lowering *low, clarke_error *err)
 {
   resizing r = {.rank = 0};
-  clarke_status status = clarke_lower_activation(low, 0, err);
+  clarke_status status = clarke_lower_first(low, err);
 
   if (status == CLARKE_OK)
     status = check_modes(low, err);

@@ -55,7 +55,7 @@ lower_gelu(clarke_lowering *low, clarke_error *err)
 {
   const clarke_attr *approximate = clarke_model_attr(low->node, "approximate");
   const bool tanh = approximate != NULL && strcmp(approximate->s, "tanh") == 0;
-  clarke_status status = clarke_lower_activation(low, 0, err);
+  clarke_status status = clarke_lower_first(low, err);
 
   if (status != CLARKE_OK)
     return status;
@@ -67,7 +67,7 @@ lower_gelu(clarke_lowering *low, clarke_error *err)
 static clarke_status
 lower_mish(clarke_lowering *low, clarke_error *err)
 {
-  clarke_status status = clarke_lower_activation(low, 0, err);
+  clarke_status status = clarke_lower_first(low, err);
   const clarke_step *softplus;
 
   if (status != CLARKE_OK)
@@ -81,7 +81,7 @@ lower_mish(clarke_lowering *low, clarke_error *err)
 static clarke_status
 lower_swish(clarke_lowering *low, clarke_error *err)
 {
-  clarke_status status = clarke_lower_activation(low, 0, err);
+  clarke_status status = clarke_lower_first(low, err);
 
   if (status != CLARKE_OK)
     return status;

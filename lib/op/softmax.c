@@ -13,7 +13,7 @@ lower_softmax(clarke_lowering *low, clarke_error *err)
   int64_t axis = clarke_lower_int(low, "axis", flattened ? 1 : -1);
   size_t whole[CLARKE_MAX_WHOLE], n, at, rank, dims[CLARKE_MAX_RANK], groups = 1, length = 1, stride = 1;
   clarke_step *s;
-  clarke_status status = clarke_lower_activation(low, 0, err);
+  clarke_status status = clarke_lower_first(low, err);
 
   if (status != CLARKE_OK)
     return status;

@@ -36,9 +36,9 @@ read_k(sorting *s, const clarke_lowering *low, clarke_error *err)
 }
 
 static clarke_status
-read_sorting(sorting *s, const clarke_lowering *low, clarke_error *err)
+read_sorting(sorting *s, clarke_lowering *low, clarke_error *err)
 {
-  clarke_status status = clarke_lower_activation(low, 0, err);
+  clarke_status status = clarke_lower_first(low, err);
 
   if (status != CLARKE_OK)
     return status;

@@ -81,6 +81,7 @@ typedef struct {
   bool odd;          /* some entry is infinite or NaN: no step reads it */
   bool *excluded;    /* of an activation: entries that are minus infinity, whatever the parameters, which only a Softmax may
                       * read; NULL: none are */
+  bool within;       /* a Constant node of a graph within a node has it */
   bool bound;        /* of a Clip (or a Pad's value), read when the graph was built: never a
                       * parameter's */
 } clarke_value;

@@ -36,11 +36,13 @@ static const rule rules[] = {
   {"GatherND", 7, "Tl", "T"},
   {"Greater", 7, "T", "b"},
   {"GreaterOrEqual", 7, "T", "b"},
+  {"If", 7, "b.", "."},
   {"LSTM", 7, "TTTTnT", "T"},
   {"LinearAttention", 27, "TTTUTT", "TU"},
   {"LayerNormalization", 7, "T", "T."},
   {"Less", 7, "T", "b"},
   {"LessOrEqual", 7, "T", "b"},
+  {"Loop", 7, "lb.", "."},
   {"MaxPool", 7, "T", "Tl"},
   {"NegativeLogLikelihoodLoss", 7, "TiT", "T"},
   {"Not", 7, "b", "b"},
@@ -91,6 +93,7 @@ typedef struct {
   clarke_model *m;
   typed *values; /* by name */
   size_t n;
+  size_t place; /* of the model's node that is looked at */
 } typing;
 
 /* NULL: not even what takes one type alone, an operator that is not known. */
@@ -188,7 +191,7 @@ wanted(char letter, int type)
 static clarke_status
 fail_at(const typing *t, const clarke_model_node *node, const char *why, clarke_error *err)
 {
-  return clarke_fail(err, CLARKE_EINPUT, "node %zu '%s' (%s): %s", (size_t)(node - t->m->nodes), node->name, node->op_type,
+  return clarke_fail(err, CLARKE_EINPUT, "node %zu '%s' (%s): %s", t->place, node->name, node->op_type,
                      why);
 }
 
@@ -228,6 +231,8 @@ type_of_output(const clarke_model_node *node, char letter, const typed *const *f
   }
 }
 
+static clarke_status check_bodies(const typing *t, clarke_model_node *node, clarke_error *err);
+
 static clarke_status
 check_node(const typing *t, clarke_model_node *node, clarke_error *err)
 {
@@ -246,6 +251,63 @@ check_node(const typing *t, clarke_model_node *node, clarke_error *err)
       find(t, node->out[i])->type = type_of_output(node, letter_at(r->out, i), first);
   if (strcmp(node->op_type, "CastLike") == 0 && node->n_out == 1 && *node->out[0] != '\0')
     node->like = number_of_type(find(t, node->out[0])->type);
+  return status == CLARKE_OK ? check_bodies(t, node, err) : status;
+}
+
+/* The types of a graph's inputs are declared, and those that are handed in; of its nodes they follow. */
+static clarke_status
+check_body(const typing *t, const clarke_model_node *node, const clarke_body *g, clarke_error *err)
+{
+  const bool loop = strcmp(node->op_type, "Loop") == 0;
+  clarke_status status = CLARKE_OK;
+  char why[512];
+
+  for (size_t i = 0; i < g->n_inputs; i++) {
+    const typed *given = i < node->own_in && (i > 1 || !loop) ? find(t, node->in[i]) : NULL;
+    typed *own = find(t, g->inputs[i].name);
+    const int known = given != NULL ? given->type : loop && i < 2 ? (i == 0 ? CLARKE_I64 : CLARKE_BOOL) : UNKNOWN;
+
+    own->type = g->inputs[i].typed ? (int)g->inputs[i].dtype : known;
+    if (known == UNKNOWN || own->type == known)
+      continue;
+    snprintf(why, sizeof why, "its graph's input '%.100s' is declared as %s, and is %s", own->name,
+             clarke_dtype_name((clarke_dtype)own->type), clarke_dtype_name((clarke_dtype)known));
+    return fail_at(t, node, why, err);
+  }
+  for (size_t i = 0; i < g->n_nodes && status == CLARKE_OK; i++)
+    status = check_node(t, &g->nodes[i], err);
+  for (size_t i = 0; i < g->n_outputs && status == CLARKE_OK; i++) {
+    const typed *made = find(t, g->outputs[i].name);
+
+    if (made == NULL || made->type == UNKNOWN || !g->outputs[i].typed || made->type == (int)g->outputs[i].dtype)
+      continue;
+    snprintf(why, sizeof why, "its graph's output '%.100s' is declared as %s, and is %s", made->name,
+             clarke_dtype_name(g->outputs[i].dtype), clarke_dtype_name((clarke_dtype)made->type));
+    return fail_at(t, node, why, err);
+  }
+  return status;
+}
+
+/* And those of the node's outputs: of a Loop behind what tells whether it goes on. */
+static clarke_status
+check_bodies(const typing *t, clarke_model_node *node, clarke_error *err)
+{
+  const size_t skip = strcmp(node->op_type, "Loop") == 0;
+  clarke_status status = CLARKE_OK;
+
+  for (size_t a = 0; a < node->n_attr && status == CLARKE_OK; a++) {
+    const clarke_body *g = node->attr[a].g;
+
+    if (g == NULL)
+      continue;
+    status = check_body(t, node, g, err);
+    for (size_t k = 0; k < node->n_out && k + skip < g->n_outputs && status == CLARKE_OK; k++) {
+      const typed *made = find(t, g->outputs[k + skip].name);
+
+      if (*node->out[k] != '\0' && made != NULL)
+        find(t, node->out[k])->type = made->type;
+    }
+  }
   return status;
 }
 
@@ -274,6 +336,38 @@ check_ports(const typing *t, clarke_error *err)
   return status;
 }
 
+static size_t
+count_within(const clarke_model_node *nodes, size_t n)
+{
+  size_t all = 0;
+
+  for (size_t i = 0; i < n; i++) {
+    all += nodes[i].n_out;
+    for (size_t a = 0; a < nodes[i].n_attr; a++)
+      if (nodes[i].attr[a].g != NULL)
+        all += nodes[i].attr[a].g->n_inputs + count_within(nodes[i].attr[a].g->nodes, nodes[i].attr[a].g->n_nodes);
+  }
+  return all;
+}
+
+static void
+collect_within(typing *t, const clarke_model_node *nodes, size_t n)
+{
+  for (size_t i = 0; i < n; i++) {
+    for (size_t k = 0; k < nodes[i].n_out; k++)
+      if (*nodes[i].out[k] != '\0')
+        t->values[t->n++] = (typed){nodes[i].out[k], UNKNOWN};
+    for (size_t a = 0; a < nodes[i].n_attr; a++) {
+      const clarke_body *g = nodes[i].attr[a].g;
+
+      for (size_t k = 0; g != NULL && k < g->n_inputs; k++)
+        t->values[t->n++] = (typed){g->inputs[k].name, UNKNOWN};
+      if (g != NULL)
+        collect_within(t, g->nodes, g->n_nodes);
+    }
+  }
+}
+
 /* All values, those that nodes make being not known yet. */
 static void
 collect(typing *t)
@@ -284,10 +378,7 @@ collect(typing *t)
     t->values[t->n++] = (typed){m->inputs[i].name, (int)m->inputs[i].dtype};
   for (size_t i = 0; i < m->n_tensors; i++)
     t->values[t->n++] = (typed){m->tensors[i].name, (int)m->tensors[i].dtype};
-  for (size_t i = 0; i < m->n_nodes; i++)
-    for (size_t k = 0; k < m->nodes[i].n_out; k++)
-      if (*m->nodes[i].out[k] != '\0')
-        t->values[t->n++] = (typed){m->nodes[i].out[k], UNKNOWN};
+  collect_within(t, m->nodes, m->n_nodes);
   if (t->n > 1)
     qsort(t->values, t->n, sizeof *t->values, compare);
 }
@@ -296,17 +387,17 @@ clarke_status
 clarke_types_check(clarke_model *m, clarke_error *err)
 {
   typing t = {.m = m};
-  size_t n = m->n_inputs + m->n_tensors;
+  size_t n = m->n_inputs + m->n_tensors + count_within(m->nodes, m->n_nodes);
   clarke_status status = CLARKE_OK;
 
-  for (size_t i = 0; i < m->n_nodes; i++)
-    n += m->nodes[i].n_out;
   t.values = malloc((n + 1) * sizeof *t.values);
   if (t.values == NULL)
     return clarke_no_memory(err);
   collect(&t);
-  for (size_t i = 0; i < m->n_nodes && status == CLARKE_OK; i++)
+  for (size_t i = 0; i < m->n_nodes && status == CLARKE_OK; i++) {
+    t.place = i;
     status = check_node(&t, &m->nodes[i], err);
+  }
   if (status == CLARKE_OK)
     status = check_ports(&t, err);
   free(t.values);

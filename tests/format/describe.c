@@ -53,7 +53,7 @@ static void
 describe_attr(FILE *out, const clarke_attr *a)
 {
   static const char *const types[] = { "int", "float", "string", "tensor", "ints", "floats",
-                                       "strings", "other" };
+                                       "strings", "graph", "other" };
 
   fprintf(out, " %s", a->name);
   if (a->type == CLARKE_ATTR_TENSOR) {

@@ -4,6 +4,7 @@
 #include "nonnumbers.h"
 #include "protobuf.h"
 #include "format/onnx.h"
+#include "format/onnx_inside.h"
 
 #include <math.h>
 #include <sys/stat.h>
@@ -384,7 +385,32 @@ static void spoil_attr_untyped(parts *p)
   reattr(p, 0);
   put_int(&p->attr, 3, 1);
 }
-static void spoil_attr_graph(parts *p) { reattr(p, 5), put_bytes(&p->attr, 6, "", 0); }
+static void spoil_attr_graph(parts *p) { reattr(p, 5), put_bytes(&p->attr, 6, "\x7a\x00", 2); }
+static void spoil_attr_graphs(parts *p) { reattr(p, 10); }
+static void spoil_attr_no_graph(parts *p) { reattr(p, 5); }
+static void spoil_attr_unnamed(parts *p) { reattr(p, 5), put_bytes(&p->attr, 6, "\x5a\x00", 2); }
+static void spoil_attr_defines(parts *p) { reattr(p, 5), put_bytes(&p->attr, 6, "\x5a\x03\x0a\x01w", 5); }
+
+/* Nine: a graph with a node whose attribute is a graph, and so on. */
+static void
+spoil_attr_deep(parts *p)
+{
+  bytes inner = { 0 };
+
+  for (int k = 0; k < 9; k++) {
+    bytes graph = { 0 }, node = { 0 }, attr = { 0 };
+
+    put_string(&attr, 1, "g");
+    put_int(&attr, 20, 5);
+    put_message(&attr, 6, &inner);
+    put_string(&node, 4, "If");
+    put_message(&node, 5, &attr);
+    put_message(&graph, 1, &node);
+    inner = graph;
+  }
+  reattr(p, 5);
+  put_message(&p->attr, 6, &inner);
+}
 static void spoil_attr_strings(parts *p) { reattr(p, 8), put_string(&p->attr, 9, "Tanh"), put_string(&p->attr, 9, "a b"); }
 static void spoil_attr_empty_string(parts *p) { reattr(p, 8), put_string(&p->attr, 9, ""); }
 static void spoil_attr_two_kinds(parts *p) { reattr(p, 8), put_string(&p->attr, 9, "a"), put_string(&p->attr, 4, "b"); }
@@ -419,7 +445,12 @@ static const struct {
   { spoil_empty_raw, "tensor \"w\": entries both in raw_data and in float_data" },
   { spoil_attr_reference, "refers to an attribute of a function" },
   { spoil_attr_untyped, "attribute \"axis\": has no value of a known type (type 0)" },
-  { spoil_attr_graph, "attribute \"axis\": holds a graph of its own, a loop or a branch, which is not supported" },
+  { spoil_attr_graph, "attribute \"axis\": a sparse initializer is not supported" },
+  { spoil_attr_graphs, "attribute \"axis\": holds several graphs" },
+  { spoil_attr_no_graph, "attribute \"axis\": is a graph but holds none" },
+  { spoil_attr_unnamed, "attribute \"axis\": an input of a node's graph has no name" },
+  { spoil_attr_defines, "\"w\" is defined twice" },
+  { spoil_attr_deep, "more than 8 graphs in one another" },
   { spoil_attr_strings, "attribute \"axis\": holds a string that is empty or has a space; expected words" },
   { spoil_attr_empty_string, "holds a string that is empty or has a space" },
   { spoil_attr_two_kinds, "holds both strings and s" },
@@ -940,6 +971,63 @@ START_TEST(a_step_has_its_own_types)
 }
 END_TEST
 
+static void
+count_name(void *user, const char *name)
+{
+  ck_assert(*name != '\0');
+  ++*(size_t *)user;
+}
+
+/* A graph that a node holds: v + k of x and w. What it reads of names around it are further inputs of the node, and k is the model's. */
+START_TEST(graphs_within_nodes)
+{
+  parts p = sound_parts();
+  bytes inner = { 0 }, add = { 0 }, k = tensor("k", 1, 2), b, v = port("v", 1), s = port("s", 1);
+  clarke_wire_span span;
+  clarke_body *body = NULL;
+  clarke_error err = { CLARKE_OK, "" };
+  clarke_tensor t;
+  clarke_model m;
+  size_t names = 0;
+
+  put_bytes(&k, 9, "\0\0\200\77\0\0\0\300", 8);
+  span = (clarke_wire_span){k.data, k.data, k.size};
+  clarke_tensor_init(&t);
+  ck_assert_int_eq(clarke_onnx_initializer(&t, span, NULL, &err), CLARKE_OK);
+  ck_assert_str_eq(t.name, "k");
+  clarke_tensor_clear(&t);
+  for (const char *const *in = (const char *const[]){"v", "k", "x", "w", NULL}; *in != NULL; in++)
+    put_string(&add, 1, *in);
+  put_string(&add, 2, "s");
+  put_string(&add, 4, "Sum");
+  put_message(&inner, 1, &add);
+  put_message(&inner, 5, &k);
+  put_message(&inner, 11, &v);
+  put_message(&inner, 12, &s);
+  span = (clarke_wire_span){inner.data, inner.data, inner.size};
+  ck_assert_int_eq(clarke_onnx_body(&body, 9, span, &err), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_onnx_body(&body, 8, span, &err), CLARKE_OK);
+  ck_assert(body->n_nodes == 1 && body->n_tensors == 1 && body->n_inputs == 1 && body->n_outputs == 1);
+  clarke_body_free(body);
+  reattr(&p, 5);
+  put_message(&p.attr, 6, &inner);
+  b = join(&p);
+  clarke_model_init(&m);
+  ck_assert_msg(parse(&m, &b, &err) == CLARKE_OK, "%s", err.text);
+  ck_assert(m.n_tensors == 2 && m.nodes[0].own_in == 1 && m.nodes[0].n_in == 4);
+  ck_assert_str_eq(m.tensors[1].name, "k");
+  ck_assert_str_eq(m.nodes[0].in[1], "k");
+  ck_assert_str_eq(m.nodes[0].in[2], "w");
+  ck_assert_str_eq(m.nodes[0].in[3], "x");
+  clarke_onnx_within(m.nodes, m.n_nodes, count_name, &names);
+  ck_assert_uint_eq(names, 2); /* v and s: k is the model's */
+  ck_assert_int_eq(clarke_onnx_settle_bodies(&m, &err), CLARKE_OK);
+  ck_assert_uint_eq(m.n_tensors, 2);
+  clarke_model_clear(&m);
+  bytes_clear(&b);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -953,6 +1041,7 @@ main(void)
   tcase_add_test(files, external_data_shared);
   tcase_add_loop_test(tests, no_numbers, 0, N_NONNUMBERS);
   tcase_add_test(tests, sound);
+  tcase_add_test(tests, graphs_within_nodes);
   tcase_add_test(tests, a_step_has_its_own_types);
   tcase_add_test(tests, packing);
   tcase_add_test(tests, packed_floats);

@@ -15,6 +15,7 @@ require_attr(const clarke_model_node *node, const clarke_attr *a)
   REQUIRE(a->type != CLARKE_ATTR_INTS || a->ints != NULL);
   REQUIRE(a->type != CLARKE_ATTR_FLOATS || a->floats != NULL);
   REQUIRE(isfinite(a->f));
+  REQUIRE((a->type == CLARKE_ATTR_GRAPH) == (a->g != NULL));
   if (a->type == CLARKE_ATTR_TENSOR)
     require_entries(&a->t);
 }

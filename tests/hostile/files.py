@@ -35,7 +35,19 @@ def scalar(name, value):
     return tensor(name, [], struct.pack("<f", value))
 
 
+class Graph(bytes):
+    pass
+
+
+def graph(nodes, inputs, outputs, initializers=()):
+    """That a node holds. Ports are of any type."""
+    return Graph(b"".join(field(1, BODY, n) for n in nodes) + text(2, "g") + b"".join(field(5, BODY, t) for t in initializers)
+                 + b"".join(field(11, BODY, text(1, i)) for i in inputs) + b"".join(field(12, BODY, text(1, o)) for o in outputs))
+
+
 def attribute(name, value):
+    if isinstance(value, Graph):
+        return text(1, name) + field(6, BODY, value) + field(20, VARINT, 5)
     if isinstance(value, list):
         return text(1, name) + b"".join(field(8, VARINT, v) for v in value) + field(20, VARINT, 7)
     if isinstance(value, float):

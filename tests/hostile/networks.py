@@ -1,7 +1,7 @@
 """Models and batches that ask for much more than they hold."""
 import struct
 
-from files import (archive, attribute, bomb, field, floats, integers, model, network_proof, node, npy, scalar, tensor,
+from files import (archive, attribute, bomb, field, floats, graph, integers, model, network_proof, node, npy, scalar, tensor,
                    text)
 from inputs import ENDS, Hostile, refused, run
 
@@ -292,6 +292,71 @@ of_one("SoftmaxCrossEntropyLoss of no classes", "SoftmaxCrossEntropyLoss", ["x",
        reduction="none")
 of_one("SoftmaxCrossEntropyLoss, all ignored", "SoftmaxCrossEntropyLoss", ["x", "t"], [3], [integers("t", [7])], 13, reduction="none",
        ignore_index=7)
+
+# ---- graphs in nodes
+
+
+def loop(nodes, result, inputs=("M", "", "x"), out="out", k=""):
+    """From the state v to `result`, round after round."""
+    return node("Loop", list(inputs), [out], body=graph([node("Identity", ["c" + k], ["d" + k])] + nodes, ["i" + k, "c" + k, "v" + k],
+                                                        ["d" + k, result]))
+
+
+def nested(n, rounds):
+    body = node("Identity", ["v%d" % n], ["w%d" % n])
+    for k in range(n, 0, -1):
+        body = loop([body], "w%d" % k, ("M", "", "v%d" % (k - 1) if k > 1 else "x"), "w%d" % (k - 1) if k > 1 else "out", str(k))
+    return model([body], ["N", 1], [integers("M", [rounds])])
+
+
+def deep(n):
+    """So many graphs in one another, without ends of their own."""
+    body = graph([], [], ["x"])
+    for _ in range(n):
+        body = graph([node("If", ["x"], ["a"], then_branch=body)], [], ["a"])
+    return model([node("If", ["x"], ["out"], then_branch=body)], ["N", 1])
+
+
+NODES = [refused("audit", "nodes"), refused("show", "nodes"), refused("check", "nodes")]
+for name, rounds in (("3000", 3000), ("2^62", 1 << 62), ("2^63 - 1", (1 << 63) - 1)):
+    network("Loop, rounds " + name, lambda rounds=rounds: model([loop([node("Relu", ["v"], ["w"])], "w")], ["N", 1],
+                                                                 [integers("M", [rounds])]), runs=NODES)
+for name, rounds in (("-1", (1 << 64) - 1), ("-2^63", 1 << 63), ("0", 0)):
+    network("Loop, rounds " + name, lambda rounds=rounds: model([loop([node("Relu", ["v"], ["w"])], "w")], ["N", 1],
+                                                                 [integers("M", [rounds])]))
+network("Loop that never ends", lambda: model([loop([], "v", ("", "", "x"))], ["N", 1]), runs=NODES)
+network("Loop of no nodes, 2^62 rounds", lambda: model([node("Loop", ["M", "", "x"], ["out"], body=graph([], ["i", "c", "v"], ["c", "v"]))],
+                                                       ["N", 1], [integers("M", [1 << 62])]), runs=NODES)
+network("Loop, 500 rounds of Relu", lambda: model([loop([node("Relu", ["v"], ["w"])], "w")], ["N", 1], [integers("M", [500])]), proxies=RELU,
+        quick=False)
+network("Loop whose state doubles, 40 rounds", lambda: model([loop([node("Concat", ["v", "v"], ["w"], axis=1)], "w")], ["N", 1],
+                                                             [integers("M", [40])]), runs=REFUSED)
+network("loops in one another, 8 of 8 rounds", lambda: nested(8, 8), runs=NODES)
+network("loops in one another, 8 of 2 rounds", lambda: nested(8, 2))
+network("loops in one another, 9", lambda: nested(9, 1), runs=REFUSED)
+network("graphs in one another, 200", lambda: deep(200), runs=REFUSED)
+network("graphs in one another, 10000", lambda: deep(10000), runs=REFUSED)
+network("Loop of its own output", lambda: model([loop([node("Relu", ["w"], ["w"])], "w")], ["N", 1], [integers("M", [1])]), runs=REFUSED)
+network("Loop whose graph names the model's input", lambda: model([loop([node("Relu", ["v"], ["x"])], "x")], ["N", 1], [integers("M", [1])]),
+        runs=REFUSED)
+network("Loop whose graph reads what comes after it", lambda: model([loop([node("Add", ["v", "z"], ["w"])], "w", out="y"),
+                                                                     node("Relu", ["x"], ["z"]), node("Relu", ["y"], ["out"])], ["N", 1],
+                                                                    [integers("M", [1])]), runs=REFUSED)
+network("Loop whose names are those of rounds", lambda: model([node("Relu", ["x"], ["w/0"]), loop([node("Relu", ["v"], ["w"])], "w")], ["N", 1],
+                                                              [integers("M", [1])]), runs=REFUSED)
+network("If, a branch of 4000 nodes that does not run", lambda: model([node("If", ["c"], ["out"],
+        then_branch=graph([node("Relu", ["x"], ["t"])], [], ["t"]),
+        else_branch=graph([node("Relu", ["x" if i == 0 else "a%d" % i], ["a%d" % (i + 1)]) for i in range(4000)], [], ["a4000"]))], ["N", 1],
+        [tensor("c", [], b"\1", 9)]), proxies=RELU, runs=SOON)
+network("If, 20000 names around it", lambda: model([node("If", ["c"], ["out"], then_branch=graph([node("Identity", ["x"], ["t"])], [], ["t"]),
+        else_branch=graph([node("Sum", ["n%d" % i for i in range(20000)], ["e"])], [], ["e"]))], ["N", 1], [tensor("c", [], b"\1", 9)]), runs=SOON)
+network("Scan, 3000 entries", lambda: model([node("Scan", ["x"], ["out"], num_scan_inputs=1, scan_input_axes=[1], scan_output_axes=[1],
+        body=graph([node("Relu", ["v"], ["w"])], ["v"], ["w"]))], ["N", 3000]), data=lambda: batch(npy([1, 3000])), runs=NODES)
+for name, count in (("0", 0), ("2^62", 1 << 62), ("-1", (1 << 64) - 1)):
+    network("Scan, num_scan_inputs " + name, lambda count=count: model([node("Scan", ["x"], ["out"], num_scan_inputs=count,
+            body=graph([node("Relu", ["v"], ["w"])], ["v"], ["w"]))], ["N", 1]), runs=REFUSED)
+network("Scan, axis 2^62", lambda: model([node("Scan", ["x"], ["out"], num_scan_inputs=1, scan_input_axes=[1 << 62],
+        body=graph([node("Relu", ["v"], ["w"])], ["v"], ["w"]))], ["N", 1]), runs=REFUSED)
 
 # ---- initializers and shapes that are claimed
 

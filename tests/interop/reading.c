@@ -142,6 +142,32 @@ show_attribute(const clarke_attr *a)
 }
 
 static void
+show_nodes(const clarke_model_node *nodes, size_t n_nodes)
+{
+  for (size_t i = 0; i < n_nodes; i++) {
+    const clarke_model_node *n = &nodes[i];
+
+    fprintf(to, "node");
+    show_name(n->op_type);
+    show_name(n->name);
+    putc('\n', to);
+    show_names("in", n->in, n->own_in);
+    show_names("out", n->out, n->n_out);
+    for (size_t k = 0; k < n->n_attr; k++)
+      if (n->attr[k].g == NULL)
+        show_attribute(&n->attr[k]);
+    for (size_t k = 0; k < n->n_attr; k++)
+      if (n->attr[k].g != NULL) {
+        fprintf(to, "graph");
+        show_name(n->attr[k].name);
+        putc('\n', to);
+        show_nodes(n->attr[k].g->nodes, n->attr[k].g->n_nodes);
+        fprintf(to, "end\n");
+      }
+  }
+}
+
+static void
 show_model(const clarke_model *m)
 {
   fprintf(to, "model\nopset %lld\n", (long long)m->opset);
@@ -151,18 +177,7 @@ show_model(const clarke_model *m)
     show_port("output", &m->outputs[i]);
   for (size_t i = 0; i < m->n_tensors; i++)
     show_tensor("initializer", m->tensors[i].name, &m->tensors[i]);
-  for (size_t i = 0; i < m->n_nodes; i++) {
-    const clarke_model_node *n = &m->nodes[i];
-
-    fprintf(to, "node");
-    show_name(n->op_type);
-    show_name(n->name);
-    putc('\n', to);
-    show_names("in", n->in, n->n_in);
-    show_names("out", n->out, n->n_out);
-    for (size_t k = 0; k < n->n_attr; k++)
-      show_attribute(&n->attr[k]);
-  }
+  show_nodes(m->nodes, m->n_nodes);
 }
 
 static void

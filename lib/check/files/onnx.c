@@ -2,6 +2,7 @@
  * fields. What ONNX's checker refuses, and what would change the meaning of the rest, is refused. */
 #include "check/files/onnx.h"
 #include "check/base/allocate.h"
+#include "check/files/bodies.h"
 #include "check/files/protobuf.h"
 #include "check/files/types.h"
 
@@ -168,10 +169,9 @@ words(bytes b, const char *name)
 /* AttributeProto: name 1, f 2, i 3, s 4, t 5, floats 7, ints 8, strings 9, type 20 (FLOAT 1, INT 2, STRING 3,
  * TENSOR 4, FLOATS 6, INTS 7, STRINGS 8). */
 static void
-read_attribute(void *item, bytes b)
+read_attribute(tensor *t, bytes b)
 {
   static const unsigned fields[] = {[1] = 2, [2] = 3, [3] = 4, [4] = 5, [6] = 7, [7] = 8, [8] = 9};
-  tensor *t = item;
   uint64_t type = whole(b, 20);
   char *name = text(b, 1);
   t->name = name;
@@ -202,6 +202,41 @@ read_name(void *item, bytes b)
   *(char **)item = copy_text(b.data, b.size);
 }
 
+static void read_within(void *item, bytes b);
+static void read_node(void *item, bytes b);
+
+/* GraphProto, as one of an attribute (name 1, g 6): its initializers are read with the model's. */
+static void
+read_body(void *item, bytes b)
+{
+  body *g = item;
+  g->name = text(b, 1);
+  refuse_if(!given(b, 6), "attribute '%s' has no graph", g->name);
+  for (unsigned i = 2; i <= 9; i++)
+    refuse_if(i != 6 && given(b, i), "attribute '%s' holds what is not of its type", g->name);
+  g->message = single(b, 6).body;
+  g->nodes = list(g->message, 1, sizeof *g->nodes, read_node, &g->n_nodes);
+  g->inputs = list(g->message, 11, sizeof *g->inputs, read_within, &g->n_inputs);
+  g->outputs = list(g->message, 12, sizeof *g->outputs, read_within, &g->n_outputs);
+  for (size_t i = 0; i < g->n_inputs + g->n_outputs; i++)
+    refuse_if(*(i < g->n_inputs ? &g->inputs[i] : &g->outputs[i - g->n_inputs])->name == '\0',
+              "an input or output of graph '%s' has no name", g->name);
+}
+
+/* Attributes, those that are graphs (type 5) apart. */
+static void
+read_attributes(node *n, bytes b)
+{
+  for (field f; next_of(&b, 5, &f);)
+    if (whole(f.body, 20) == 5) {
+      n->bodies = grow(n->bodies, n->n_bodies, sizeof *n->bodies);
+      read_body(&n->bodies[n->n_bodies++], f.body);
+    } else {
+      n->attributes = grow(n->attributes, n->n_attributes, sizeof *n->attributes);
+      read_attribute(&n->attributes[n->n_attributes++], f.body);
+    }
+}
+
 /* NodeProto: input 1, output 2, name 3, op_type 4, attribute 5, domain 7, overload 8. */
 static void
 read_node(void *item, bytes b)
@@ -212,7 +247,7 @@ read_node(void *item, bytes b)
   n->name = text(b, 3);
   n->in = list(b, 1, sizeof *n->in, read_name, &n->n_in);
   n->out = list(b, 2, sizeof *n->out, read_name, &n->n_out);
-  n->attributes = list(b, 5, sizeof *n->attributes, read_attribute, &n->n_attributes);
+  read_attributes(n, b);
   n->own = strcmp(domain, "clarke") == 0;
   refuse_if((*domain != '\0' && !n->own) || *text(b, 8) != '\0', "node '%s' (%s) is overloaded, or of domain '%s'",
             n->name, n->op, domain);
@@ -220,6 +255,9 @@ read_node(void *item, bytes b)
   for (size_t i = 0; i < n->n_attributes; i++)
     expect(name_add(&attributes, n->attributes[i].name), "node '%s' (%s) has attribute '%s' twice", n->name, n->op,
            n->attributes[i].name);
+  for (size_t i = 0; i < n->n_bodies; i++)
+    expect(name_add(&attributes, n->bodies[i].name), "node '%s' (%s) has attribute '%s' twice", n->name, n->op,
+           n->bodies[i].name);
   name_index_free(&attributes);
 }
 
@@ -313,6 +351,7 @@ check_names(model *m, bool listed)
     for (size_t j = 0; j < m->nodes[i].n_out; j++)
       if (*m->nodes[i].out[j] != '\0')
         expect(name_add(&values, m->nodes[i].out[j]), "the model defines '%s' twice", m->nodes[i].out[j]);
+  names_within(&values, m->nodes, m->n_nodes);
   name_index_free(&values);
 }
 
@@ -352,6 +391,33 @@ made_type(const node *n)
   return first->text != NULL ? 0 : first->type;
 }
 
+/* The types of a node's outputs, and of what lies in its graphs: these give an output each, a Loop's behind one that tells whether it
+ * goes on. */
+static void
+follow_node(value_types *v, const model *m, node *n, size_t place)
+{
+  size_t loop = strcmp(n->op, "Loop") == 0;
+  for (size_t g = 0; g < n->n_bodies; g++) {
+    const body *of = &n->bodies[g];
+    for (size_t i = 0; i < of->n_inputs; i++) {
+      size_t given = loop && i < 2 ? (i == 0 ? INT64 : BOOL) : i < n->n_own ? type_of(v, n->in[i]) : 0;
+      types_set(v, of->inputs[i].name, of->inputs[i].type != 0 ? of->inputs[i].type : given);
+      if (given != 0)
+        types_compare(v, "input", of->inputs[i].name, given);
+    }
+    for (size_t i = 0; i < of->n_nodes; i++)
+      follow_node(v, m, &of->nodes[i], place);
+    for (size_t i = 0; i < of->n_outputs; i++)
+      types_compare(v, "output", of->outputs[i].name, of->outputs[i].type);
+  }
+  types_follow(
+      v, &(typed_node){n->name, n->own ? "" : n->op, m->opset, place, n->n_in, n->n_out, made_type(n), n->in, n->out});
+  for (size_t g = 0; g < n->n_bodies; g++)
+    for (size_t k = 0; k < n->n_out && k + loop < n->bodies[g].n_outputs; k++)
+      types_change(v, n->out[k], type_of(v, n->bodies[g].outputs[k + loop].name));
+  n->like = n->n_in > 1 ? type_of(v, n->in[1]) : 0;
+}
+
 /* Do the types fit, from inputs and initializers on, with what is declared of outputs, of values within, and of inputs that are
  * initializers? */
 void
@@ -362,12 +428,8 @@ onnx_check_types(model *m)
     types_set(&v, m->tensors[i]->name, m->tensors[i]->type);
   for (size_t i = 0; i < m->n_inputs; i++)
     types_set(&v, m->inputs[i].name, m->inputs[i].type);
-  for (size_t i = 0; i < m->n_nodes; i++) {
-    node *n = &m->nodes[i];
-    types_follow(
-        &v, &(typed_node){n->name, n->own ? "" : n->op, m->opset, i, n->n_in, n->n_out, made_type(n), n->in, n->out});
-    n->like = n->n_in > 1 ? type_of(&v, n->in[1]) : 0;
-  }
+  for (size_t i = 0; i < m->n_nodes; i++)
+    follow_node(&v, m, &m->nodes[i], i);
   for (size_t i = 0; i < m->n_inputs; i++)
     types_compare(&v, "input", m->inputs[i].name, m->inputs[i].type);
   for (size_t i = 0; i < m->n_outputs; i++)
@@ -407,6 +469,19 @@ is_initializer(const model *m, const char *name)
   return name_find(&m->initializers, name) != NONE;
 }
 
+bool
+is_read(const model *m, const char *name)
+{
+  for (size_t i = 0; i < m->n_outputs; i++)
+    if (strcmp(m->outputs[i].name, name) == 0)
+      return true;
+  for (size_t i = 0; i < m->n_nodes; i++)
+    for (size_t k = 0; k < m->nodes[i].n_in; k++)
+      if (strcmp(m->nodes[i].in[k], name) == 0)
+        return true;
+  return false;
+}
+
 /* ModelProto: ir_version 1, producer_name 2, graph 7, opset_import 8, metadata_props 14. GraphProto: node 1, name 2,
  * initializer 5, input 11, output 12, value_info 13. */
 static void
@@ -429,6 +504,12 @@ read_model(model *m, bytes file, void (*initializer)(void *item, bytes b))
   m->outputs = list(graph, 12, sizeof *m->outputs, read_port, &m->n_outputs);
   m->declared = list(graph, 13, sizeof *m->declared, read_within, &m->n_declared);
   check_names(m, version == 3);
+  size_t own = m->n_tensors;
+  hoist_initializers(&m->tensors, &m->n_tensors, m->nodes, m->n_nodes, initializer);
+  for (size_t i = own; i < m->n_tensors; i++)
+    name_add(&m->initializers, m->tensors[i]->name);
+  for (size_t i = 0; i < m->n_nodes; i++)
+    add_outer_inputs(&m->nodes[i]);
 }
 
 void
@@ -452,5 +533,7 @@ onnx_read_step(model *m, bytes file)
   bool recorded = is_recorded(single(file, 2).body);
   if (!recorded)
     onnx_check_types(m);
+  for (size_t i = 0; i < m->n_nodes; i++)
+    refuse_if(recorded && m->nodes[i].n_bodies > 0, "a recorded step has a node that holds a graph");
   return recorded;
 }

@@ -2,18 +2,7 @@
 #ifndef CLARKE_KERNEL_ONNX_H
 #define CLARKE_KERNEL_ONNX_H
 
-#include "check/base/name_index.h"
-#include "check/files/tensors.h"
-
-typedef struct node {
-  char *op, *name, **in, **out;
-  bool own;      /* of the domain `clarke`, not ONNX's */
-  bool promoted; /* a Constant whose tensor is among the initializers */
-  size_t place;  /* in the file */
-  size_t like;   /* of a CastLike: the type of its second input; 0: not known */
-  size_t n_in, n_out, n_attributes;
-  tensor *attributes; /* without values: a string, text */
-} node;
+#include "check/files/bodies.h"
 
 typedef struct {
   uint64_t opset;
@@ -27,6 +16,7 @@ typedef struct {
 } model;
 
 bool is_initializer(const model *m, const char *name); /* has the model a tensor of that name? */
+bool is_read(const model *m, const char *name);        /* is it an input of a node, or an output of the model? */
 /* The Constant node number i, of floats, gives way to an initializer of its output's name, behind the others; false where it has no floats. */
 bool onnx_promote(model *m, size_t i);
 void onnx_read(model *m, bytes file);

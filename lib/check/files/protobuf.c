@@ -42,48 +42,83 @@ static const char *const names[] = {
 };
 
 /* The fields of onnx.proto. Left out, and so refused: functions, training information, sparse tensors, attributes of
- * other kinds than numbers, text and a tensor, other types than a tensor's, data in segments or in other files,
- * placement on devices. No message holds itself, at whatever depth. */
+ * other kinds than numbers, text, a tensor and a graph, other types than a tensor's, data in segments or in other files,
+ * placement on devices. Only graphs hold themselves: in an attribute of a node. */
 static const struct {
   content in;
   unsigned number;
   enum { ONCE, MANY } times;
   content content;
 } fields[] = {
-    {MODEL, 1, ONCE, INTEGER},       {MODEL, 2, ONCE, DATA},
-    {MODEL, 3, ONCE, DATA},          {MODEL, 4, ONCE, DATA},
-    {MODEL, 5, ONCE, INTEGER},       {MODEL, 6, ONCE, DATA},
-    {MODEL, 7, ONCE, GRAPH},         {MODEL, 8, MANY, OPERATOR_SET},
-    {MODEL, 14, MANY, ENTRY},        {GRAPH, 1, MANY, NODE},
-    {GRAPH, 2, ONCE, DATA},          {GRAPH, 5, MANY, TENSOR},
-    {GRAPH, 10, ONCE, DATA},         {GRAPH, 11, MANY, VALUE_INFO},
-    {GRAPH, 12, MANY, VALUE_INFO},   {GRAPH, 13, MANY, VALUE_INFO},
-    {GRAPH, 14, MANY, ANNOTATION},   {GRAPH, 16, MANY, ENTRY},
-    {NODE, 1, MANY, DATA},           {NODE, 2, MANY, DATA},
-    {NODE, 3, ONCE, DATA},           {NODE, 4, ONCE, DATA},
-    {NODE, 5, MANY, ATTRIBUTE},      {NODE, 6, ONCE, DATA},
-    {NODE, 7, ONCE, DATA},           {NODE, 8, ONCE, DATA},
-    {NODE, 9, MANY, ENTRY},          {ATTRIBUTE, 1, ONCE, DATA},
-    {ATTRIBUTE, 2, ONCE, REAL},      {ATTRIBUTE, 3, ONCE, INTEGER},
-    {ATTRIBUTE, 4, ONCE, DATA},      {ATTRIBUTE, 5, ONCE, TENSOR},
-    {ATTRIBUTE, 7, MANY, REAL},      {ATTRIBUTE, 8, MANY, INTEGER},
-    {ATTRIBUTE, 9, MANY, DATA},      {ATTRIBUTE, 13, ONCE, DATA},
-    {ATTRIBUTE, 20, ONCE, INTEGER},  {TENSOR, 1, MANY, INTEGER},
-    {TENSOR, 2, ONCE, INTEGER},      {TENSOR, 4, MANY, REAL},
-    {TENSOR, 5, MANY, INTEGER},      {TENSOR, 6, MANY, DATA},
-    {TENSOR, 7, MANY, INTEGER},      {TENSOR, 8, ONCE, DATA},
-    {TENSOR, 9, ONCE, DATA},         {TENSOR, 10, MANY, LONG_REAL},
-    {TENSOR, 11, MANY, INTEGER},     {TENSOR, 12, ONCE, DATA},
-    {TENSOR, 14, ONCE, INTEGER},     {TENSOR, 16, MANY, ENTRY},
-    {VALUE_INFO, 1, ONCE, DATA},     {VALUE_INFO, 2, ONCE, TYPE},
-    {VALUE_INFO, 3, ONCE, DATA},     {VALUE_INFO, 4, MANY, ENTRY},
-    {TYPE, 1, ONCE, TENSOR_TYPE},    {TYPE, 6, ONCE, DATA},
-    {TENSOR_TYPE, 1, ONCE, INTEGER}, {TENSOR_TYPE, 2, ONCE, SHAPE},
-    {SHAPE, 1, MANY, DIMENSION},     {DIMENSION, 1, ONCE, INTEGER},
-    {DIMENSION, 2, ONCE, DATA},      {DIMENSION, 3, ONCE, DATA},
-    {OPERATOR_SET, 1, ONCE, DATA},   {OPERATOR_SET, 2, ONCE, INTEGER},
-    {ENTRY, 1, ONCE, DATA},          {ENTRY, 2, ONCE, DATA},
-    {ANNOTATION, 1, ONCE, DATA},     {ANNOTATION, 2, MANY, ENTRY},
+    {MODEL, 1, ONCE, INTEGER},
+    {MODEL, 2, ONCE, DATA},
+    {MODEL, 3, ONCE, DATA},
+    {MODEL, 4, ONCE, DATA},
+    {MODEL, 5, ONCE, INTEGER},
+    {MODEL, 6, ONCE, DATA},
+    {MODEL, 7, ONCE, GRAPH},
+    {MODEL, 8, MANY, OPERATOR_SET},
+    {MODEL, 14, MANY, ENTRY},
+    {GRAPH, 1, MANY, NODE},
+    {GRAPH, 2, ONCE, DATA},
+    {GRAPH, 5, MANY, TENSOR},
+    {GRAPH, 10, ONCE, DATA},
+    {GRAPH, 11, MANY, VALUE_INFO},
+    {GRAPH, 12, MANY, VALUE_INFO},
+    {GRAPH, 13, MANY, VALUE_INFO},
+    {GRAPH, 14, MANY, ANNOTATION},
+    {GRAPH, 16, MANY, ENTRY},
+    {NODE, 1, MANY, DATA},
+    {NODE, 2, MANY, DATA},
+    {NODE, 3, ONCE, DATA},
+    {NODE, 4, ONCE, DATA},
+    {NODE, 5, MANY, ATTRIBUTE},
+    {NODE, 6, ONCE, DATA},
+    {NODE, 7, ONCE, DATA},
+    {NODE, 8, ONCE, DATA},
+    {NODE, 9, MANY, ENTRY},
+    {ATTRIBUTE, 1, ONCE, DATA},
+    {ATTRIBUTE, 2, ONCE, REAL},
+    {ATTRIBUTE, 3, ONCE, INTEGER},
+    {ATTRIBUTE, 4, ONCE, DATA},
+    {ATTRIBUTE, 5, ONCE, TENSOR},
+    {ATTRIBUTE, 7, MANY, REAL},
+    {ATTRIBUTE, 8, MANY, INTEGER},
+    {ATTRIBUTE, 9, MANY, DATA},
+    {ATTRIBUTE, 13, ONCE, DATA},
+    {ATTRIBUTE, 20, ONCE, INTEGER},
+    {ATTRIBUTE, 6, ONCE, GRAPH},
+    {TENSOR, 1, MANY, INTEGER},
+    {TENSOR, 2, ONCE, INTEGER},
+    {TENSOR, 4, MANY, REAL},
+    {TENSOR, 5, MANY, INTEGER},
+    {TENSOR, 6, MANY, DATA},
+    {TENSOR, 7, MANY, INTEGER},
+    {TENSOR, 8, ONCE, DATA},
+    {TENSOR, 9, ONCE, DATA},
+    {TENSOR, 10, MANY, LONG_REAL},
+    {TENSOR, 11, MANY, INTEGER},
+    {TENSOR, 12, ONCE, DATA},
+    {TENSOR, 14, ONCE, INTEGER},
+    {TENSOR, 16, MANY, ENTRY},
+    {VALUE_INFO, 1, ONCE, DATA},
+    {VALUE_INFO, 2, ONCE, TYPE},
+    {VALUE_INFO, 3, ONCE, DATA},
+    {VALUE_INFO, 4, MANY, ENTRY},
+    {TYPE, 1, ONCE, TENSOR_TYPE},
+    {TYPE, 6, ONCE, DATA},
+    {TENSOR_TYPE, 1, ONCE, INTEGER},
+    {TENSOR_TYPE, 2, ONCE, SHAPE},
+    {SHAPE, 1, MANY, DIMENSION},
+    {DIMENSION, 1, ONCE, INTEGER},
+    {DIMENSION, 2, ONCE, DATA},
+    {DIMENSION, 3, ONCE, DATA},
+    {OPERATOR_SET, 1, ONCE, DATA},
+    {OPERATOR_SET, 2, ONCE, INTEGER},
+    {ENTRY, 1, ONCE, DATA},
+    {ENTRY, 2, ONCE, DATA},
+    {ANNOTATION, 1, ONCE, DATA},
+    {ANNOTATION, 2, MANY, ENTRY},
 };
 #define N_FIELDS (sizeof fields / sizeof *fields)
 
@@ -128,8 +163,11 @@ check_packed(bytes b, content type)
     varint(&b);
 }
 
+/* graphs: how many the message lies in. */
+#define MOST_GRAPHS 9
+
 static void
-check_message(bytes b, content message)
+check_message(bytes b, content message, size_t graphs)
 {
   static const unsigned wires[] = {[INTEGER] = VARINT, [REAL] = FOUR, [LONG_REAL] = EIGHT};
   bool seen[64] = {false};
@@ -148,15 +186,17 @@ check_message(bytes b, content message)
     seen[f.number] = true;
     if (packed)
       check_packed(f.body, type);
+    refuse_if(type == GRAPH && graphs == MOST_GRAPHS, "the model has more than %d graphs in one another",
+              MOST_GRAPHS - 1);
     if (type > DATA)
-      check_message(f.body, type);
+      check_message(f.body, type, graphs + (type == GRAPH));
   }
 }
 
 void
 protobuf_check(bytes file)
 {
-  check_message(file, MODEL);
+  check_message(file, MODEL, 0);
 }
 
 bool

@@ -36,6 +36,8 @@ static const struct {
     {7, "ZA", "A", "Where "},
     {7, "_", "L", "Shape Size "},
     {7, "_", "M", "Cast Constant "},
+    {7, "Z_", "_", "If "},
+    {7, "LZ_", "_", "Loop "},
     {15, "_A", "A", "CastLike "},
     {7, "L", "M", "ConstantOfShape "},
     {10, "A", "AZ", "Dropout "},
@@ -73,6 +75,14 @@ types_set(value_types *v, const char *name, size_t type)
     return;
   v->type = grow(v->type, v->names.n - 1, sizeof *v->type);
   v->type[v->names.n - 1] = type;
+}
+
+void
+types_change(value_types *v, const char *name, size_t type)
+{
+  size_t i = name_find(&v->names, name);
+  if (i != NONE)
+    v->type[i] = type;
 }
 
 static bool

@@ -11,7 +11,8 @@ typedef struct {
 } value_types;
 
 void types_set(value_types *v, const char *name, size_t type);
-size_t type_of(const value_types *v, const char *name); /* 0: not known */
+size_t type_of(const value_types *v, const char *name);           /* 0: not known */
+void types_change(value_types *v, const char *name, size_t type); /* of a name that is there */
 
 /* A node's operator and its operands; made: the type that an attribute gives what it makes, or 0. */
 typedef struct {

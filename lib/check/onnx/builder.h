@@ -25,6 +25,9 @@ typedef struct builder {
   uint64_t opset;                    /* that the node is read in */
   const char *of;                    /* of a node within another one (inner.h): that one's operator; NULL */
   void (*within)(struct builder *b); /* makes b->node, b->in being its inputs: for inner.c */
+  void (*each)(struct builder *b);   /* makes b->node, its inputs being found by their names: for flow.c */
+  const struct frame *frame;         /* the graph within a node that is read (flow.c); NULL: the model's */
+  size_t n_within;                   /* nodes of such graphs, and rounds of loops */
   bool shared;                       /* what the node makes has no batch axis: its activations have none */
 } builder;
 

@@ -171,6 +171,15 @@ need_batch_first(const builder *b, const value *v)
   need(!is_batch(b, v) || (v->at == 0 && v->inner == 0), "the batch is on another axis than the first, or merged");
 }
 
+bool
+others_are_read(const builder *b)
+{
+  bool read = false;
+  for (size_t k = 1; k < b->node->n_out && !read; k++)
+    read = *b->node->out[k] != '\0' && (b->node->within || is_read(b->m, b->node->out[k]));
+  return read;
+}
+
 /* A copy: a value has one name. */
 void
 give_output(builder *b, size_t k, value v)

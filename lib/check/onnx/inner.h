@@ -32,6 +32,8 @@ void lift_alone(builder *b);
 size_t run_axes(const builder *b, size_t i, size_t *dims);
 /* Where it has the batch, that is its first axis alone. */
 void need_batch_first(const builder *b, const value *v);
+/* Is an output behind the first read, or the model's own? */
+bool others_are_read(const builder *b);
 /* The value is output k of the node, behind the first. */
 void give_output(builder *b, size_t k, value v);
 

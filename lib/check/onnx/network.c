@@ -7,6 +7,7 @@
 #include "check/onnx/dropout.h"
 #include "check/onnx/einsum.h"
 #include "check/onnx/extremum.h"
+#include "check/onnx/flow.h"
 #include "check/onnx/integers.h"
 #include "check/onnx/jump.h"
 #include "check/base/limit.h"
@@ -344,17 +345,20 @@ static bool
 lifts(const builder *b, lowering lower)
 {
   bool alone = true,
-       first = AMONG(lower, lower_batch, lower_layer, lower_groups, lower_root_mean) || strcmp(b->op, "Gemm") == 0;
+       first = AMONG(lower, lower_batch, lower_layer, lower_groups, lower_root_mean, lower_convolution, lower_pool,
+                     lower_relu, lower_clip, lower_hard, lower_huber, lower_gate, lower_elu, lower_softmax, lower_pad,
+                     lower_resize, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_global_maximum)
+               || strcmp(b->op, "Gemm") == 0;
   for (size_t i = 0; i < b->node->n_in; i++)
     alone = alone && b->in[i].name != NULL && b->in[i].constant != NULL;
   bool computes =
       lower == lower_arithmetic || lower == lower_power || lower == lower_concat || strcmp(b->op, "Sqrt") == 0;
   bool computed = computes && (of_integers(b) || of_floats(b));
   computed = computed || (lower == lower_extremum && is_float(&b->in[0]));
-  return (first || (alone && !computed))
-         && AMONG(lower, lower_arithmetic, lower_product, lower_function, lower_sigmoid, lower_power, lower_mean,
-                  lower_extremum, lower_batch, lower_layer, lower_groups, lower_einsum, lower_concat, lower_sum,
-                  lower_root_mean, lower_rounded);
+  return first
+         || (alone && !computed
+             && AMONG(lower, lower_arithmetic, lower_product, lower_function, lower_sigmoid, lower_power, lower_mean,
+                      lower_extremum, lower_einsum, lower_concat, lower_sum, lower_rounded));
 }
 
 /* The node, whose inputs are found. */
@@ -391,6 +395,11 @@ lower_node(builder *b)
 {
   const node *n = b->node;
   b->op = n->op;
+  if (is_flow(n)) {
+    lower_flow(b);
+    return;
+  }
+  need(n->n_bodies == 0, "it holds a graph");
   size_t f = find_form(b);
   need(n->n_in >= operators[f].least && n->n_in <= operators[f].most && n->n_out > 0 && n->n_out <= operators[f].outputs
            && (*n->out[0] != '\0' || AMONG(operators[f].lower, lower_lstm, lower_gru, lower_rnn)),
@@ -443,16 +452,14 @@ batch_fits(const network *net, size_t n, size_t each, bool output)
 static bool
 is_left_out(const model *m, const char *name)
 {
-  bool recurrent = false, read = false;
+  bool recurrent = false;
   for (size_t i = 0; i < m->n_nodes; i++) {
     const node *n = &m->nodes[i];
-    for (size_t k = 0; k < n->n_in; k++)
-      read = read || strcmp(n->in[k], name) == 0;
     bool steps = strcmp(n->op, "LSTM") == 0 || strcmp(n->op, "GRU") == 0 || strcmp(n->op, "RNN") == 0;
     for (size_t k = 0; steps && k < n->n_out; k++)
       recurrent = recurrent || strcmp(n->out[k], name) == 0;
   }
-  return recurrent && !read;
+  return recurrent && !is_read(m, name);
 }
 
 /* Does the value have the shape that is declared, if one is? */
@@ -564,7 +571,8 @@ read_inputs(builder *b, const arrays *given)
 void
 network_build(network *net, const model *m, const arrays *given)
 {
-  builder b = {.net = net, .m = m, .x = given->x, .given = given, .opset = m->opset, .within = lower_within};
+  builder b = {
+      .net = net, .m = m, .x = given->x, .given = given, .opset = m->opset, .within = lower_within, .each = lower_node};
   within(LIMIT_NODES, m->n_nodes, "a network of %zu nodes", m->n_nodes);
   *net = (network){.tensors = m->tensors, .n_tensors = m->n_tensors};
   net->operators = kinked_operators(&net->n_operators);

@@ -2,6 +2,7 @@
 #include "check/onnx/normalization.h"
 
 #include "check/base/allocate.h"
+#include "check/onnx/inner.h"
 
 /* w, which has a number for each of n runs of `apart` features, in turn, spread over all features. */
 static value
@@ -176,12 +177,61 @@ lower_groups(builder *b)
     by_weights(b, by_group ? periodic(b, i, n, length) : periodic(b, i, channels, apart), i == 2);
 }
 
+/* Each group's mean over the axes from `axis` on, plus epsilon. */
+static value
+group_mean(builder *b, const value *x, size_t axis, const rational *epsilon)
+{
+  size_t length = product(x->dims + axis, x->rank - axis), groups = x->count / length, dims[MAX_RANK];
+  rational *share = rationals(1);
+  mpq_set_ui(share, 1, length);
+  for (size_t a = 0; a < x->rank; a++)
+    dims[a] = a < axis ? x->dims[a] : 1;
+  step *s = add_step(b, LINEAR, length + (epsilon != NULL), x->rank, dims);
+  for (size_t f = 0; f < groups; f++) {
+    for (size_t i = 0; i < length; i++)
+      operand(b, s, f * s->width + i, x, f * length + i)->coef = share;
+    if (epsilon != NULL)
+      s->factors[f * s->width + length].coef = epsilon;
+  }
+  value y = b->out;
+  y.name = "";
+  return y;
+}
+
+/* Outputs 1 and 2: the mean, and one over the root of the variance + epsilon. */
+static void
+give_statistics(builder *b, const value *x, size_t axis)
+{
+  size_t length = product(x->dims + axis, x->rank - axis);
+  rational *epsilon = rationals(1);
+  real_attribute(b, "epsilon", epsilon, 1e-5f);
+  value mean = group_mean(b, x, axis, NULL), each = mean;
+  each.map = index_map(b, 2, (size_t[]){mean.count, length}, (size_t[]){1, 0}, mean.map);
+  step *s = add_step(b, LINEAR, 2, x->rank, x->dims);
+  for (size_t f = 0; f < s->n; f++) {
+    operand(b, s, 2 * f, x, f);
+    operand(b, s, 2 * f + 1, &each, f)->coef = &minus_one;
+  }
+  value apart = b->out;
+  put_products(b, &apart, &apart, x->rank, x->dims);
+  value squares = b->out, variance = group_mean(b, &squares, axis, epsilon);
+  put_function(b, F_ROOT, &variance);
+  value root = b->out;
+  put_function(b, F_RECIPROCAL, &root);
+  root = b->out;
+  root.name = "";
+  give_output(b, 1, mean);
+  give_output(b, 2, root);
+}
+
 void
 lower_layer(builder *b)
 {
   const value *x = &b->in[0];
   size_t axis = axis_of(b, whole_attribute(b, "axis", -1), x->rank);
   need(!is_batch(b, x) || axis > 0, "the batch axis would be mixed");
+  if (others_are_read(b))
+    give_statistics(b, x, axis);
   add_normalization(b, x, product(x->dims + axis, x->rank - axis), false);
   by_weights(b, spread_over(b, 1, x), false);
   if (b->in[2].name != NULL)

@@ -1,6 +1,7 @@
 /* LSTM, GRU, RNN: their equations (docs/operators.md) for each time in turn. */
 #include "check/onnx/recurrent.h"
 #include "check/base/allocate.h"
+#include "check/onnx/inner.h"
 #include "check/onnx/pointwise.h"
 
 #include <string.h>
@@ -21,7 +22,7 @@ typedef struct {
   const value *x;
   size_t units; /* at hand: for each row of x so many entries of the sum */
   value *made;
-} times;
+} multiple;
 
 static size_t
 row_length(const recurrence *r, size_t i)
@@ -31,7 +32,7 @@ row_length(const recurrence *r, size_t i)
 
 /* Of the units from `first` on. */
 static void
-make_products(builder *b, const recurrence *r, times *of, size_t first)
+make_products(builder *b, const recurrence *r, multiple *of, size_t first)
 {
   size_t n = row_length(r, of->i), all = r->gates * r->hidden;
   if (of->x == NULL || b->in[of->i].constant != NULL)
@@ -48,14 +49,14 @@ make_products(builder *b, const recurrence *r, times *of, size_t first)
 
 /* How many terms it is of a sum. */
 static size_t
-n_terms(const builder *b, const recurrence *r, const times *of)
+n_terms(const builder *b, const recurrence *r, const multiple *of)
 {
   return of->x == NULL ? 0 : (of->made != NULL ? 1 : row_length(r, of->i)) + (b->in[3].name != NULL);
 }
 
 /* Terms t on of entry f: row o of the direction's matrix times a row of x, and entry o of its half of the bias. */
 static size_t
-put_row(const builder *b, const recurrence *r, step *s, size_t t, size_t o, const times *of, size_t f)
+put_row(const builder *b, const recurrence *r, step *s, size_t t, size_t o, const multiple *of, size_t f)
 {
   size_t i = of->i, n = row_length(r, i), all = r->gates * r->hidden;
   if (of->x == NULL)
@@ -76,8 +77,8 @@ static value
 put_sum(builder *b, const recurrence *r, size_t first, size_t n, size_t time, const value *h, const value *more)
 {
   size_t units = n * r->hidden;
-  times x = {1, time * r->rows * r->inputs, time != NONE ? &b->in[0] : NULL, units, NULL},
-        state = {2, 0, h, units, NULL};
+  multiple x = {1, time * r->rows * r->inputs, time != NONE ? &b->in[0] : NULL, units, NULL},
+           state = {2, 0, h, units, NULL};
   make_products(b, r, &x, first * r->hidden);
   make_products(b, r, &state, first * r->hidden);
   size_t width = n_terms(b, r, &x) + n_terms(b, r, &state) + (more != NULL);
@@ -196,7 +197,7 @@ read_node(const builder *b, size_t gates)
   const char *direction = text_attribute(b, "direction", "forward");
   bool both = strcmp(direction, "bidirectional") == 0;
   need(both || strcmp(direction, "forward") == 0 || strcmp(direction, "reverse") == 0, "an unknown direction");
-  need(x->constant == NULL && x->rank == 3 && (!is_batch(b, x) || x->at == 1),
+  need(x->constant == NULL && x->rank == 3 && (!b->net->batched || (is_batch(b, x) && x->at == 1)),
        "its input is no activation of times, batch and features");
   need(b->in[2].rank == 3, "R is no constant of three axes");
   recurrence r = {x->dims[0], x->dims[1], x->dims[2], b->in[2].dims[2], gates, 1 + both, 0};
@@ -208,10 +209,10 @@ read_node(const builder *b, size_t gates)
   need(lengths->name == NULL || lengths->constant != NULL, "sequence_lens is no constant");
   for (size_t i = 0; lengths->name != NULL && i < lengths->count; i++)
     need(whole_entry(b, lengths->constant, lengths->map[i]) == (long)r.time, "a sample is shorter than others");
-  need(whole_attribute(b, "layout", 0) == 0 && whole_attribute(b, "input_forget", 0) == 0
-           && find_attribute(b, "clip") == NULL && find_attribute(b, "activation_alpha") == NULL
-           && find_attribute(b, "activation_beta") == NULL && b->in[7].name == NULL,
-       "layout, input_forget, clip, parameters of activations, or peepholes");
+  need(whole_attribute(b, "input_forget", 0) == 0 && find_attribute(b, "clip") == NULL
+           && find_attribute(b, "activation_alpha") == NULL && find_attribute(b, "activation_beta") == NULL
+           && b->in[7].name == NULL,
+       "input_forget, clip, parameters of activations, or peepholes");
   return r;
 }
 
@@ -267,9 +268,22 @@ put_output(builder *b, const recurrence *r, const value *states, size_t rank, co
   b->out.inner = b->in[0].inner;
 }
 
+/* With the batch first, layout 1, axes are exchanged before and behind. */
+static void
+turn(builder *b, value *v, size_t rank, const long *order)
+{
+  if (v->name != NULL)
+    *v = inner_node(b, "Transpose", 1, v, inner_list("perm", rank, order));
+}
+
 static void
 lower(builder *b, size_t gates, size_t n_states, cell *next, const char *activations, const char *others)
 {
+  static const long swapped[] = {1, 0, 2}, to_front[] = {2, 0, 1, 3};
+  long layout = whole_attribute(b, "layout", 0);
+  need(layout == 0 || layout == 1, "an unknown layout");
+  for (size_t i = 0; i < 7 && layout == 1; i += i == 0 ? 5 : 1)
+    turn(b, &b->in[i], 3, swapped);
   recurrence r = read_node(b, gates);
   value *all = allocate(r.time * r.directions, sizeof *all), last[2][2], states[2];
   bool reversed = strcmp(text_attribute(b, "direction", "forward"), "reverse") == 0;
@@ -289,10 +303,15 @@ lower(builder *b, size_t gates, size_t n_states, cell *next, const char *activat
   for (size_t k = 0; k < n_states; k++)
     if (1 + k < b->node->n_out && *b->node->out[1 + k] != '\0') {
       put_output(b, &r, last[k], 3, (size_t[]){r.directions, r.rows, r.hidden});
+      if (layout == 1)
+        b->out = inner_node(b, "Transpose", 1, &b->out, inner_list("perm", 3, swapped));
       define(b, b->node->out[1 + k]);
     }
-  if (*b->node->out[0] != '\0')
-    put_output(b, &r, all, 4, (size_t[]){r.time, r.directions, r.rows, r.hidden});
+  if (*b->node->out[0] == '\0')
+    return;
+  put_output(b, &r, all, 4, (size_t[]){r.time, r.directions, r.rows, r.hidden});
+  if (layout == 1)
+    b->out = inner_node(b, "Transpose", 1, &b->out, inner_list("perm", 4, to_front));
 }
 
 void

@@ -4,6 +4,7 @@
 
 #include "base/limit.h"
 #include "base/verify.h"
+#include "network/graph/bodies.h"
 #include "network/graph/choose.h"
 #include "op/lower.h"
 #include "op/node.h"
@@ -35,8 +36,8 @@ no_memory(const clarke_builder *b, clarke_error *err)
   return clarke_fail(err, CLARKE_ENOMEM, "%s: out of memory", b->m->file);
 }
 
-static clarke_status
-bind(clarke_builder *b, const char *name, size_t value, clarke_error *err)
+clarke_status
+clarke_builder_bind(clarke_builder *b, const char *name, size_t value, clarke_error *err)
 {
   binding *entry = malloc(sizeof *entry);
   void *found;
@@ -93,7 +94,7 @@ clarke_builder_value(clarke_builder *b, const char *name, clarke_error *err)
   v->producer = v->parameter = v->made_of = CLARKE_NONE;
   v->count = 1;
   v->name = strdup(name);
-  if (v->name != NULL && bind(b, name, g->n_values - 1, err) == CLARKE_OK)
+  if (v->name != NULL && clarke_builder_bind(b, name, g->n_values - 1, err) == CLARKE_OK)
     return v;
   if (v->name == NULL)
     no_memory(b, err);
@@ -151,7 +152,7 @@ names_value(const clarke_attr *a, int64_t opset)
                                      [CLARKE_ATTR_FLOAT] = "value_float",
                                      [CLARKE_ATTR_FLOATS] = "value_floats"};
 
-  return a->type != CLARKE_ATTR_STRING && a->type != CLARKE_ATTR_STRINGS && a->type != CLARKE_ATTR_OTHER
+  return a->type != CLARKE_ATTR_STRING && a->type != CLARKE_ATTR_STRINGS && a->type < CLARKE_ATTR_GRAPH
          && (opset >= 12 || a->type == CLARKE_ATTR_TENSOR) && strcmp(a->name, name[a->type]) == 0;
 }
 
@@ -223,7 +224,7 @@ check_attributes(const clarke_lowering *low, clarke_error *err)
   static const char letter[] = {[CLARKE_ATTR_INT] = 'i', [CLARKE_ATTR_FLOAT] = 'f',
                                 [CLARKE_ATTR_STRING] = 's', [CLARKE_ATTR_TENSOR] = 't',
                                 [CLARKE_ATTR_INTS] = 'I', [CLARKE_ATTR_FLOATS] = 'F', [CLARKE_ATTR_STRINGS] = 'S',
-                                [CLARKE_ATTR_OTHER] = '?'};
+                                [CLARKE_ATTR_GRAPH] = '?', [CLARKE_ATTR_OTHER] = '?'};
 
   for (size_t i = 0; i < low->node->n_attr; i++) {
     const clarke_attr *a = &low->node->attr[i];
@@ -249,37 +250,48 @@ check_attributes(const clarke_lowering *low, clarke_error *err)
 static bool
 is_of_file(const clarke_builder *b, const clarke_model_node *node)
 {
-  return node >= b->m->nodes + b->m->added;
+  return node->within || node >= b->m->nodes + b->m->added;
 }
 
 /* Ignored outputs have names that no other value may have, and none may read. */
-static clarke_status
-bind_outputs(clarke_builder *b, const clarke_lowering *low, clarke_error *err)
+clarke_status
+clarke_builder_outputs(clarke_builder *b, const clarke_lowering *low, clarke_error *err)
 {
   const clarke_model_node *node = low->node;
   const size_t first = low->out[0] != CLARKE_NONE ? low->out[0] : b->g->n_values - 1;
-  clarke_status status = node->out[0][0] != '\0' ? bind(b, node->out[0], first, err) : CLARKE_OK;
+  clarke_status status = node->out[0][0] != '\0' ? clarke_builder_bind(b, node->out[0], first, err) : CLARKE_OK;
 
   b->g->values[first].printed = is_of_file(b, node) && node->out[0][0] != '\0';
   for (size_t i = 1; i < node->n_out && status == CLARKE_OK; i++)
     if (node->out[i][0] != '\0') {
       if (low->out[i] != CLARKE_NONE)
         b->g->values[low->out[i]].printed = is_of_file(b, node);
-      status = bind(b, node->out[i], low->out[i], err);
+      status = clarke_builder_bind(b, node->out[i], low->out[i], err);
     }
   return status;
 }
 
-static clarke_status
-lower_node(clarke_builder *b, size_t place, clarke_error *err)
+/* Is an output of the node behind the first read, or the model's own? */
+static bool
+others_are_read(const clarke_model *m, const clarke_model_node *node)
 {
-  const clarke_model_node *node = &b->m->nodes[place];
-  const size_t own = (place >= b->m->added ? place - b->m->added : place) + node->gone; /* in the file */
+  bool read = false;
+
+  for (size_t k = 1; k < node->n_out && !read; k++)
+    read = node->out[k][0] != '\0' && (node->within || clarke_model_reads(m, node->out[k]));
+  return read;
+}
+
+clarke_status
+clarke_builder_node(clarke_builder *b, const clarke_model_node *node, size_t own, clarke_error *err)
+{
   clarke_lowering low = {.graph = b->g, .node = node, .place = own, .opset = b->m->opset};
   clarke_status status;
 
   if (node->domain[0] == '\0' && strcmp(node->op_type, "Constant") == 0)
     return add_constant_node(b, node, own, err);
+  if (clarke_bodies_hold(node))
+    return clarke_bodies_lower(b, node, own, err);
   low.op = clarke_operator_find(node->op_type);
   if (low.op == NULL || low.op->lower == NULL || strcmp(node->domain, low.op->domain != NULL ? low.op->domain : "") != 0)
     return clarke_builder_unsupported(b, node, own, err);
@@ -293,15 +305,24 @@ lower_node(clarke_builder *b, size_t place, clarke_error *err)
   low.out = low.in + node->n_in;
   for (size_t i = 0; i < node->n_out; i++)
     low.out[i] = CLARKE_NONE;
+  low.others = others_are_read(b->m, node);
   status = resolve_inputs(b, &low, err);
   if (status == CLARKE_OK)
     status = check_attributes(&low, err);
   if (status == CLARKE_OK)
     status = clarke_node_lower(&low, err);
   if (status == CLARKE_OK)
-    status = bind_outputs(b, &low, err);
+    status = clarke_builder_outputs(b, &low, err);
   free(low.in);
   return status;
+}
+
+static clarke_status
+lower_place(clarke_builder *b, size_t place, clarke_error *err)
+{
+  const clarke_model_node *node = &b->m->nodes[place];
+
+  return clarke_builder_node(b, node, (place >= b->m->added ? place - b->m->added : place) + node->gone, err);
 }
 
 /* Is the axis of samples the first, alone? Of one sample a run it may be merged with any: the whole output is that sample's. */
@@ -405,6 +426,9 @@ forget_unnamed(const clarke_builder *b)
     if (v != CLARKE_NONE)
       b->g->values[v].weight = false;
   }
+  for (size_t v = 0; v < b->g->n_values; v++)
+    if (b->g->values[v].within)
+      b->g->values[v].weight = false;
 }
 
 /* What is infinite or NaN was read by no step: it becomes 0, so that all numbers of a graph are finite. */
@@ -434,7 +458,7 @@ build(clarke_builder *b, const clarke_tensor *x, clarke_error *err)
   for (size_t i = 0; status == CLARKE_OK && i < m->n_nodes; i++) {
     const size_t first = b->g->n_steps;
 
-    status = lower_node(b, i, err);
+    status = lower_place(b, i, err);
     if (status == CLARKE_OK)
       status = count_products(&products, b->g, first, err);
   }

@@ -3,12 +3,15 @@
 #define CLARKE_NETWORK_GRAPH_BUILD_H
 
 #include "network/graph/graph.h"
+#include "op/operator.h"
 
 typedef struct {
   clarke_graph *g;
   const clarke_model *m;
   clarke_tensor *taken; /* m's initializers, whose numbers become the graph's; NULL: they are copied */
   void *names; /* a tsearch tree of bindings */
+  const struct clarke_instance *within; /* the graph within a node that is being read; NULL: the model's */
+  size_t n_within;                      /* nodes of such graphs, and rounds of loops */
 } clarke_builder;
 
 /* Do dims (n of them) agree with the port's from axis `skip` on? Unknown and 0 fit anything. */
@@ -22,6 +25,11 @@ void clarke_port_describe(const clarke_model_port *port, char *text, size_t size
 clarke_value *clarke_builder_value(clarke_builder *b, const char *name, clarke_error *err);
 /* The value of that name; CLARKE_NONE. */
 size_t clarke_builder_find(const clarke_builder *b, const char *name);
+/* The value has the name from here on. */
+clarke_status clarke_builder_bind(clarke_builder *b, const char *name, size_t value, clarke_error *err);
+/* The steps of a node, which has that place in the file; its outputs' names. */
+clarke_status clarke_builder_node(clarke_builder *b, const clarke_model_node *node, size_t own, clarke_error *err);
+clarke_status clarke_builder_outputs(clarke_builder *b, const clarke_lowering *low, clarke_error *err);
 /* The graph's input: the model's one input port, of the batch x. */
 clarke_status clarke_builder_input(clarke_builder *b, const clarke_tensor *x, clarke_error *err);
 

@@ -66,19 +66,17 @@ describe(char *text, size_t size, const clarke_graph *g, const axes_of_run *a)
 static bool
 is_left_out(const clarke_model *m, const char *name)
 {
-  bool recurrent = false, read = false;
+  bool recurrent = false;
 
   for (size_t i = 0; i < m->n_nodes; i++) {
     const clarke_model_node *n = &m->nodes[i];
     const char *op = n->op_type;
 
-    for (size_t k = 0; k < n->n_in; k++)
-      read = read || strcmp(n->in[k], name) == 0;
     if (strcmp(op, "LSTM") == 0 || strcmp(op, "GRU") == 0 || strcmp(op, "RNN") == 0)
       for (size_t k = 0; k < n->n_out; k++)
         recurrent = recurrent || strcmp(n->out[k], name) == 0;
   }
-  return recurrent && !read;
+  return recurrent && !clarke_model_reads(m, name);
 }
 
 static clarke_status

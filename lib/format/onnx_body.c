@@ -1,0 +1,266 @@
+/* GraphProto as an attribute's value: the branches of an If, the body of a Loop or a Scan. What such a graph reads of the names
+ * around it, and the initializers that it holds, are made plain after all is read. */
+#include "format/onnx_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Graphs in one another. */
+#define MAX_DEPTH 8
+
+enum { NODE = 1, INITIALIZER = 5, INPUT = 11, OUTPUT = 12, SPARSE_INITIALIZER = 15 };
+
+static clarke_status
+no_memory(clarke_error *err)
+{
+  return clarke_fail(err, CLARKE_ENOMEM, "no memory for a graph");
+}
+
+/* Counts what the graph holds, and makes room for it. */
+static clarke_status
+survey(clarke_body *g, clarke_wire_span span, clarke_error *err)
+{
+  clarke_wire w;
+  clarke_wire_field f;
+  clarke_status status;
+
+  clarke_wire_open(&w, &clarke_onnx_graph_message, span);
+  while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
+    g->n_nodes += f.number == NODE;
+    g->n_tensors += f.number == INITIALIZER;
+    g->n_inputs += f.number == INPUT;
+    g->n_outputs += f.number == OUTPUT;
+    if (f.number == SPARSE_INITIALIZER)
+      return clarke_fail(err, CLARKE_EINPUT, "a sparse initializer is not supported; expected dense initializers");
+  }
+  g->nodes = calloc(g->n_nodes + 1, sizeof *g->nodes);
+  g->tensors = calloc(g->n_tensors + 1, sizeof *g->tensors);
+  g->inputs = calloc(g->n_inputs + 1, sizeof *g->inputs);
+  g->outputs = calloc(g->n_outputs + 1, sizeof *g->outputs);
+  return status != CLARKE_OK || (g->nodes != NULL && g->tensors != NULL && g->inputs != NULL && g->outputs != NULL)
+           ? status
+           : no_memory(err);
+}
+
+/* Its tensors' types are told where the file has them; sequences and optional values have none here. */
+static clarke_status
+read_port(clarke_model_port *port, const char *what, clarke_wire_span span, clarke_error *err)
+{
+  const clarke_status status = clarke_onnx_port(port, what, false, span, err);
+
+  if (status == CLARKE_OK && (port->name == NULL || *port->name == '\0'))
+    return clarke_fail(err, CLARKE_EINPUT, "an %s of a node's graph has no name", what);
+  return status;
+}
+
+static clarke_status
+fill(clarke_body *g, size_t depth, clarke_wire_span span, clarke_error *err)
+{
+  size_t node = 0, tensor = 0, input = 0, output = 0;
+  clarke_wire w;
+  clarke_wire_field f;
+  clarke_status status;
+
+  clarke_wire_open(&w, &clarke_onnx_graph_message, span);
+  while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
+    if (f.number == NODE) {
+      status = clarke_onnx_node(&g->nodes[node], node, depth, f.span, err);
+      node++;
+    } else if (f.number == INITIALIZER) {
+      status = clarke_onnx_initializer(&g->tensors[tensor++], f.span, NULL, err);
+    } else if (f.number == INPUT) {
+      status = read_port(&g->inputs[input++], "input", f.span, err);
+    } else if (f.number == OUTPUT) {
+      status = read_port(&g->outputs[output++], "output", f.span, err);
+    }
+    if (status != CLARKE_OK)
+      return status;
+  }
+  return status;
+}
+
+clarke_status
+clarke_onnx_body(clarke_body **body, size_t depth, clarke_wire_span span, clarke_error *err)
+{
+  clarke_status status;
+
+  if (depth > MAX_DEPTH)
+    return clarke_fail(err, CLARKE_EINPUT, "more than %d graphs in one another", MAX_DEPTH);
+  *body = calloc(1, sizeof **body);
+  if (*body == NULL)
+    return no_memory(err);
+  status = survey(*body, span, err);
+  return status == CLARKE_OK ? fill(*body, depth, span, err) : status;
+}
+
+void
+clarke_onnx_within(const clarke_model_node *nodes, size_t n, void (*each)(void *user, const char *name), void *user)
+{
+  for (size_t i = 0; i < n; i++)
+    for (size_t a = 0; a < nodes[i].n_attr; a++) {
+      const clarke_body *g = nodes[i].attr[a].g;
+
+      if (g == NULL)
+        continue;
+      for (size_t k = 0; k < g->n_inputs; k++)
+        each(user, g->inputs[k].name);
+      for (size_t k = 0; k < g->n_tensors; k++)
+        each(user, g->tensors[k].name);
+      for (size_t k = 0; k < g->n_nodes; k++)
+        for (size_t o = 0; o < g->nodes[k].n_out; o++)
+          if (*g->nodes[k].out[o] != '\0')
+            each(user, g->nodes[k].out[o]);
+      clarke_onnx_within(g->nodes, g->n_nodes, each, user);
+    }
+}
+
+/* --- What a graph reads of the names around it --- */
+
+typedef struct {
+  const char **name;
+  size_t n, capacity;
+  bool failed;
+} names;
+
+static void
+add(names *all, const char *name)
+{
+  if (all->n == all->capacity && !all->failed) {
+    const size_t wanted = 2 * all->capacity + 16;
+    const char **grown = realloc(all->name, wanted * sizeof *grown);
+
+    all->failed = grown == NULL;
+    all->name = grown != NULL ? grown : all->name;
+    all->capacity = grown != NULL ? wanted : all->capacity;
+  }
+  if (!all->failed && *name != '\0')
+    all->name[all->n++] = name;
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void
+sort(names *all)
+{
+  if (all->n > 1)
+    qsort(all->name, all->n, sizeof *all->name, by_name);
+}
+
+/* What the graph defines itself, but for initializers. */
+static void
+list_own(names *own, const clarke_body *g)
+{
+  for (size_t i = 0; i < g->n_inputs; i++)
+    add(own, g->inputs[i].name);
+  for (size_t i = 0; i < g->n_nodes; i++)
+    for (size_t o = 0; o < g->nodes[i].n_out; o++)
+      add(own, g->nodes[i].out[o]);
+  sort(own);
+}
+
+static void
+read_name(names *outer, const names *own, const char *name)
+{
+  if (own->n == 0 || bsearch(&name, own->name, own->n, sizeof *own->name, by_name) == NULL)
+    add(outer, name);
+}
+
+/* The further inputs of its nodes that hold graphs are known already. */
+static bool
+list_outer(names *outer, const clarke_body *g)
+{
+  names own = { NULL, 0, 0, false };
+
+  list_own(&own, g);
+  for (size_t i = 0; i < g->n_nodes; i++)
+    for (size_t k = 0; k < g->nodes[i].n_in; k++)
+      read_name(outer, &own, g->nodes[i].in[k]);
+  for (size_t i = 0; i < g->n_outputs; i++)
+    read_name(outer, &own, g->outputs[i].name);
+  free(own.name);
+  return !own.failed;
+}
+
+static clarke_status
+add_inputs(clarke_model_node *node, const names *outer, clarke_error *err)
+{
+  char **grown = realloc(node->in, (node->n_in + outer->n + 1) * sizeof *grown);
+
+  if (grown == NULL)
+    return no_memory(err);
+  node->in = grown;
+  for (size_t i = 0; i < outer->n; i++) {
+    if (i > 0 && strcmp(outer->name[i], outer->name[i - 1]) == 0)
+      continue;
+    grown[node->n_in] = strdup(outer->name[i]);
+    if (grown[node->n_in] == NULL)
+      return no_memory(err);
+    node->n_in++;
+  }
+  return CLARKE_OK;
+}
+
+static clarke_status
+settle_node(clarke_model_node *node, clarke_error *err)
+{
+  names outer = { NULL, 0, 0, false };
+  bool room = true, some = false;
+  clarke_status status = CLARKE_OK;
+
+  node->own_in = node->n_in;
+  for (size_t a = 0; a < node->n_attr && room; a++) {
+    const clarke_body *g = node->attr[a].g;
+
+    for (size_t i = 0; g != NULL && i < g->n_nodes && status == CLARKE_OK; i++)
+      status = settle_node(&g->nodes[i], err);
+    room = g == NULL || list_outer(&outer, g);
+    some = some || g != NULL;
+  }
+  sort(&outer);
+  if (status == CLARKE_OK && (!room || outer.failed))
+    status = no_memory(err);
+  if (status == CLARKE_OK && some)
+    status = add_inputs(node, &outer, err);
+  free(outer.name);
+  return status;
+}
+
+/* --- Initializers --- */
+
+static clarke_status
+hoist(clarke_model *m, const clarke_model_node *nodes, size_t n, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  for (size_t i = 0; i < n; i++)
+    for (size_t a = 0; a < nodes[i].n_attr && status == CLARKE_OK; a++) {
+      clarke_body *g = nodes[i].attr[a].g;
+      clarke_tensor *grown;
+
+      if (g == NULL)
+        continue;
+      grown = realloc(m->tensors, (m->n_tensors + g->n_tensors + 1) * sizeof *grown);
+      if (grown == NULL)
+        return no_memory(err);
+      m->tensors = grown;
+      memcpy(grown + m->n_tensors, g->tensors, g->n_tensors * sizeof *grown);
+      m->n_tensors += g->n_tensors;
+      g->n_tensors = 0;
+      status = hoist(m, g->nodes, g->n_nodes, err);
+    }
+  return status;
+}
+
+clarke_status
+clarke_onnx_settle_bodies(clarke_model *m, clarke_error *err)
+{
+  clarke_status status = hoist(m, m->nodes, m->n_nodes, err);
+
+  for (size_t i = 0; i < m->n_nodes && status == CLARKE_OK; i++)
+    status = settle_node(&m->nodes[i], err);
+  return status;
+}
