@@ -81,7 +81,7 @@ START_TEST(a_node_is_read_alone)
   put_int(&a, 3, (uint64_t)-1);
   put_int(&a, 20, 2);
   put_message(&b, 5, &a);
-  ck_assert_msg(clarke_onnx_node(&node, 4, span_of(&b), &err) == CLARKE_OK, "%s", err.text);
+  ck_assert_msg(clarke_onnx_node(&node, 4, 0, span_of(&b), &err) == CLARKE_OK, "%s", err.text);
   ck_assert_str_eq(node.op_type, "Relu");
   ck_assert(node.n_in == 1 && node.n_out == 1 && node.n_attr == 1);
   ck_assert_str_eq(node.attr[0].name, "axis");
@@ -94,7 +94,7 @@ START_TEST(a_node_is_read_alone)
   *m.nodes = node;
   clarke_model_clear(&m);
   memset(&node, 0, sizeof node);
-  ck_assert_int_eq(clarke_onnx_node(&node, 4, span_of(&b), &err), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_onnx_node(&node, 4, 0, span_of(&b), &err), CLARKE_EINPUT);
   assert_says(err.text, "node 4|Relu|alpha|is of type 1 but holds i");
   m = (clarke_model){ .n_nodes = 1, .nodes = malloc(sizeof node) };
   *m.nodes = node;
