@@ -1099,7 +1099,7 @@ START_TEST(bad_paddings)
   padded("x", SHAPE(0,));
   refused(SHAPE(5, 2, 3,), "(Pad): 1 inputs and 1 outputs; expected 2 to 4");
   padded("p,p", SHAPE(0, 0,));
-  refused(SHAPE(5, 2, 3,), "input 0 must be an activation");
+  refused(SHAPE(5, 2, 3,), "input 0 must hold floats");
   for (size_t i = 0; i < 3; i++) {
     static const char *const modes[] = {"symmetric", "wrap", ""};
 
@@ -1199,7 +1199,7 @@ START_TEST(bad_convolutions)
   conv("x,x");
   refused(BATCH, "input 1 must be a constant");
   conv("W,W");
-  refused(BATCH, "input 0 must be an activation");
+  refused(BATCH, "group is 2; expected a divisor of 1 channels and of 4 outputs");
   begin(16, SHAPE(-1, 2, 2, 2, 2, 2, 2,));
   drawn("W", SHAPE(4, 2, 1, 1, 1, 1, 1,));
   model_node(&m, "Conv", "x,W", "y");
