@@ -302,7 +302,7 @@ def loop(nodes, result, inputs=("M", "", "x"), out="out", k=""):
                                                         ["d" + k, result]))
 
 
-def nested(n, rounds):
+def loops_inside(n, rounds):
     body = node("Identity", ["v%d" % n], ["w%d" % n])
     for k in range(n, 0, -1):
         body = loop([body], "w%d" % k, ("M", "", "v%d" % (k - 1) if k > 1 else "x"), "w%d" % (k - 1) if k > 1 else "out", str(k))
@@ -331,9 +331,9 @@ network("Loop, 500 rounds of Relu", lambda: model([loop([node("Relu", ["v"], ["w
         quick=False)
 network("Loop whose state doubles, 40 rounds", lambda: model([loop([node("Concat", ["v", "v"], ["w"], axis=1)], "w")], ["N", 1],
                                                              [integers("M", [40])]), runs=REFUSED)
-network("loops in one another, 8 of 8 rounds", lambda: nested(8, 8), runs=NODES)
-network("loops in one another, 8 of 2 rounds", lambda: nested(8, 2))
-network("loops in one another, 9", lambda: nested(9, 1), runs=REFUSED)
+network("loops in one another, 8 of 8 rounds", lambda: loops_inside(8, 8), runs=NODES)
+network("loops in one another, 8 of 2 rounds", lambda: loops_inside(8, 2))
+network("loops in one another, 9", lambda: loops_inside(9, 1), runs=REFUSED)
 network("graphs in one another, 200", lambda: deep(200), runs=REFUSED)
 network("graphs in one another, 10000", lambda: deep(10000), runs=REFUSED)
 network("Loop of its own output", lambda: model([loop([node("Relu", ["w"], ["w"])], "w")], ["N", 1], [integers("M", [1])]), runs=REFUSED)

@@ -1,4 +1,6 @@
 /* clarke check-point: a verifier's counterexample replayed, exactly and in floats. */
+#include <stdio.h> /* before gmp.h, for its printing */
+
 #include "check_point_floats.h"
 
 #include "base/text.h"
