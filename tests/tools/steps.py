@@ -88,6 +88,9 @@ def all_steps(folder):
                                     for name in ("relu", "relu_2")}, f"{summed}")
     status, _, _ = said(CLARKE, "audit", "--run", run.run, "--quiet", "--proof", os.path.join(folder, "%.proof"))
     expect(status == 1 and all(os.path.exists(os.path.join(folder, f"step-{step:06}.proof")) for step in (3, 5, 7, 9)), "a proof each")
+    said(CLARKE, "audit", "--run", run.run, "--quiet", "--zone-proof", os.path.join(folder, "zone-%"), "--gradient", os.path.join(folder, "%.gradient"))
+    expect(sorted(name for name in os.listdir(folder) if name.startswith("zone-")) == ["zone-step-000005", "zone-step-000009"]
+           and sum(name.endswith(".gradient") for name in os.listdir(folder)) == 4, f"a file each: {os.listdir(folder)}")
     status, text, _ = said(CLARKE, "audit", "--run", run.run, "--verbose")
     expect([line.split()[0] for line in text.splitlines() if "explained" in line] == ["3", "5", "7", "9"], text)
     sarif = os.path.join(folder, "sarif")
@@ -153,7 +156,9 @@ def faulty(folder):
     expect(status == 2 and "clarke audit: step 7: " in error and "its SHA-256 is " in error and "1 of 4 is not answered." in text
            and [line.get("step") for line in lines_of(path)] == [None, 3, 5, 9], f"{status} {text}{error}")
     os.makedirs(os.path.join(folder, "empty", "step-000003"))
-    for args, words in ((("--run", run.run, "--step", "3"), "--run asks about all steps"), ((run.run, "--lines", path), "--lines needs --run"),
+    for args, words in ((("--run", run.run, "--step", "3"), "--run asks about all steps"),
+                        (("--run", run.run, "--gradient", path + ".safetensors"), "expected a name with a %"),
+                        (("--run", run.run, "--zone-proof", path + ".proof"), "expected a name with a %"), ((run.run, "--lines", path), "--lines needs --run"),
                         (("--run", os.path.join(run.run, "graph.onnx"), "--batch", path), "--run is of a run folder"),
                         (("--run", os.path.join(folder, "empty")), "there is no run.json, nor in a folder in it")):
         status, text, error = said(CLARKE, "audit", *args)

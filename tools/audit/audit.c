@@ -98,6 +98,8 @@ check_arguments(clarke_audit_command *c, bool params, struct argp_state *state)
     argp_error(state, "--run asks about all steps: leave out --step");
   if (c->lines != NULL && !c->all_steps)
     argp_error(state, "--lines needs --run");
+  if (c->all_steps && ((c->gradient != NULL && strchr(c->gradient, '%') == NULL) || (c->zone_proof != NULL && strchr(c->zone_proof, '%') == NULL)))
+    argp_error(state, "with --run --gradient and --zone-proof write a file for each step: expected a name with a %%, for which step-NUMBER is put");
   if (c->n_params > 0 && !params)
     argp_error(state, "one MODEL is expected; checkpoints come with --params");
 }
