@@ -129,6 +129,15 @@ def lines(folder):
     moved = records.Changed(folder, folder, "other", to="moved")
     moved.files = moved.description["steps"][1]["files"]
     moved.put_value("gradients", "w", 0, 0.5)
+    ruled, theirs = folder_of(folder, to="ruled"), os.path.join(folder, "ruled.jsonl")
+    ruled.description["profile"] = "own.profile"
+    ruled.write()
+    own = os.path.join(ruled.run, "own.profile")
+    for text in ("Relu 0 0\n", "Relu 0 1\n"):  # the profile is a file of the folder: another one, other answers
+        with open(own, "w") as f:
+            f.write(text)
+        status, said_so, error = said(CLARKE, "audit", "--run", ruled.run, "--lines", theirs)
+        expect(status != 2 if text == "Relu 0 0\n" else status == 2 and "its step 3 is not the one that is there now" in error, f"{status} {said_so}{error}")
     for args, words in (((moved.run, path), "its step 5 is not the one that is there now"), ((os.path.join(RUNS, "two-zeros"), path), "its step 3 is not the one that is there now"),
                         ((other.run, path, "--wrt", "w"), "these are another run's results"), ((other.run, folder), "Is a directory"),
                         ((other.run, os.path.join(RUNS, "lemma2", "run.json")), "line 1: no JSON object")):

@@ -1,6 +1,7 @@
 /* The recorded steps that a folder has. */
 #include "audit_steps.h"
 #include "base/text.h"
+#include "op/profile.h"
 #include "session/json.h"
 #include "session/record.h"
 
@@ -60,8 +61,9 @@ add(clarke_audit_step_list *list, const char *folder, size_t step, json_t *files
   return CLARKE_OK;
 }
 
+/* What the answer depends on: the hashes that run.json has, and which profile. */
 static json_t *
-files_of(const clarke_run_description *run, const clarke_run_step *step)
+files_of(const clarke_run_description *run, const clarke_run_step *step, const char *profile)
 {
   const struct {
     const char *what;
@@ -73,7 +75,28 @@ files_of(const clarke_run_description *run, const clarke_run_step *step)
   for (size_t i = 0; i < sizeof named / sizeof *named; i++)
     if (named[i].file->name != NULL && *named[i].file->sha256 != '\0')
       clarke_json_set(&files, named[i].what, json_string(named[i].file->sha256));
+  clarke_json_set(&files, "profile", clarke_json_text(profile));
   return files;
+}
+
+/* The name of a known profile, or the hash of the file in the folder. */
+static clarke_status
+read_profile(char profile[65], const clarke_record *r, clarke_error *err)
+{
+  clarke_file file = {0};
+  char *path = NULL;
+  clarke_status status = CLARKE_OK;
+
+  snprintf(profile, 65, "%s", r->run.profile);
+  if (clarke_profile_known(r->run.profile))
+    return CLARKE_OK;
+  path = clarke_record_path(r, r->run.profile);
+  status = path != NULL ? clarke_file_read_beside(&file, path, r->run.profile, err) : clarke_no_memory(err);
+  if (status == CLARKE_OK)
+    snprintf(profile, 65, "%s", file.sha256);
+  clarke_file_clear(&file);
+  free(path);
+  return status;
 }
 
 /* The number in step-NUMBER, the folder's name. */
@@ -91,15 +114,18 @@ add_folder(clarke_audit_step_list *list, const char *folder, clarke_error *err)
 {
   clarke_record r;
   clarke_status status;
+  char profile[65];
 
   clarke_record_init(&r);
   status = clarke_record_open_run(&r, folder, err);
+  if (status == CLARKE_OK)
+    status = read_profile(profile, &r, err);
   if (list->graph == NULL && r.folder != NULL)
     list->graph = clarke_record_path(&r, r.run.graph.name != NULL ? r.run.graph.name : "run.json");
   if (r.run.n_outside > 0)
     status = add(list, folder, number_of(folder), json_pack("{s:s}", "run", r.run_sha256), err);
   for (size_t i = 0; i < r.run.n_steps && status == CLARKE_OK; i++)
-    status = add(list, folder, r.run.step[i].step, files_of(&r.run, &r.run.step[i]), err);
+    status = add(list, folder, r.run.step[i].step, files_of(&r.run, &r.run.step[i], profile), err);
   if (status == CLARKE_OK && list->graph == NULL)
     status = clarke_no_memory(err);
   clarke_record_clear(&r);

@@ -16,7 +16,7 @@
 typedef struct {
   char *folder;  /* the run folder that it is in */
   size_t step;
-  json_t *files; /* the hashes of its files */
+  json_t *files; /* the hashes of its files, and its profile */
 } clarke_audit_step;
 
 typedef struct {
