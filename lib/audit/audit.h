@@ -27,6 +27,9 @@ typedef struct {
   size_t moving;        /* of these, not flat under AD's pattern */
   size_t constraints;   /* rows of the system: what AD's sides ask of those */
   size_t ties;          /* MAX: windows with several largest entries; touched are the nontrivial ones */
+  bool zeros_known;     /* MAX of a function that is 0 up to its first kink alone (Relu): */
+  size_t ties_of_zeros; /* ... the ties whose windows hold nothing but 0; the others' maximum is what Algorithm 2 asks about */
+  size_t parted;        /* MAX: by touched windows, largest entries that are another function than the first: |S_j \ T_j| in all */
   size_t weight;        /* the parameter of the dense step just before, or CLARKE_NONE */
   size_t dense;         /* that step, or CLARKE_NONE */
   size_t bias;          /* a parameter added to every neuron just before, or CLARKE_NONE */

@@ -29,6 +29,16 @@ clarke_step_has_kinks(const clarke_step *s)
 }
 
 bool
+clarke_step_begins_with_zero(const clarke_step *s)
+{
+  bool zero = s->kind == CLARKE_PIECEWISE && s->pieces.slope == CLARKE_NONE;
+
+  for (size_t d = 0; d < 3 && zero; d++)
+    zero = mpq_sgn(s->pieces.coef[0][d]) == 0;
+  return zero;
+}
+
+bool
 clarke_step_is_analytic(const clarke_step *s)
 {
   return s->kind == CLARKE_ANALYTIC || s->kind == CLARKE_SOFTMAX || s->kind == CLARKE_NORMALIZE;

@@ -222,6 +222,9 @@ size_t clarke_step_bad_divisor(const clarke_graph *g, const clarke_step *s);
 /* PIECEWISE or MAX? */
 bool clarke_step_has_kinks(const clarke_step *s);
 
+/* A PIECEWISE step that is the constant 0 left of its first kink, as Relu and Clip from 0 on are? */
+bool clarke_step_begins_with_zero(const clarke_step *s);
+
 /* ANALYTIC, SOFTMAX or NORMALIZE: smooth, but no polynomial? */
 bool clarke_step_is_analytic(const clarke_step *s);
 

@@ -17,16 +17,24 @@ blocks_json(const clarke_block_counts *c)
                                (json_int_t)c->empty, "undecided", (json_int_t)c->open);
 }
 
+/* Of a layer with tied windows: how many hold only zeros. NULL, which leaves it out, of others; null where it is not known. */
+static json_t *
+ties_of_zeros_json(const clarke_layer *l)
+{
+  return l->ties == 0 ? NULL : l->zeros_known ? json_integer((json_int_t)l->ties_of_zeros) : json_null();
+}
+
 static json_t *
 layer_json(const clarke_layer *l, const clarke_graph *g)
 {
   const clarke_step *step = &g->steps[l->step];
 
-  return json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:{s:I, s:I, s:o, s:b, s:o, s:o}}",
+  return json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o*, s:o*, s:o, s:I, s:{s:I, s:I, s:o, s:b, s:o, s:o}}",
                    "name", clarke_json_text(step->name), "op", step->op->name, "neurons",
                    (json_int_t)l->neurons, "touched", (json_int_t)l->touched, "moving",
                    (json_int_t)l->moving, "ties", (json_int_t)l->ties, "nontrivial_ties",
                    (json_int_t)(step->kind == CLARKE_MAX ? l->touched : 0),
+                   "ties_of_zeros", ties_of_zeros_json(l), "parted", l->parted > 0 ? json_integer((json_int_t)l->parted) : NULL,
                    "rank", l->rank_known ? json_integer((json_int_t)l->rank) : json_null(),
                    "columns", (json_int_t)l->columns, "system", "constraints",
                    (json_int_t)l->constraints, "variables", (json_int_t)l->variables, "feasible",

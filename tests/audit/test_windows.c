@@ -17,6 +17,7 @@
 #include "network/derive/reverse.h"
 #include "network/derive/sink.h"
 #include "audit/effect.h"
+#include "audit/layers.h"
 #include "audit/layer_system.h"
 #include "audit/ray.h"
 #include "audit/slope_hull.h"
@@ -1458,6 +1459,21 @@ grow_smooth(growing *g, uint64_t *state)
   g->number = mostly_zero; /* of the samples */
 }
 
+/* As in the published networks: a convolution, Relu, a pool. */
+static void
+grow_pooled_relu(growing *g, uint64_t *state)
+{
+  size_t dims[3] = {1 + draw_below(state, 2), 3 + draw_below(state, 3), 3 + draw_below(state, 3)};
+
+  grow_begin(g, state, ternary, 2 + draw_below(state, 2), dims);
+  grow_conv(g, 2, draw_below(state, 2));
+  grow_node(g, "Relu", NULL, false);
+  grow_maxpool(g, true);
+  grow_flatten(g);
+  grow_dense(g, 1);
+  model_output(&g->m, g->at);
+}
+
 static void
 grow_kinked(growing *g, uint64_t *state)
 {
@@ -1465,8 +1481,72 @@ grow_kinked(growing *g, uint64_t *state)
 }
 
 typedef struct {
-  size_t touches, trivial, open;
+  size_t touches, trivial, open, zeros, above, parted;
 } tie_tally;
+
+/* By the values of an exact pass: is the window tied at its largest number? *zero: is that 0, and no entry less? */
+static bool
+is_tied(bool *zero, const clarke_forward *f, const clarke_step *s, size_t feature, size_t column)
+{
+  const clarke_matrix *x = &f->value[s->in[0].value];
+  size_t best = CLARKE_NONE, equal = 0;
+
+  *zero = true;
+  for (size_t i = 0; i < s->width; i++) {
+    const size_t entry = s->in[0].map[feature * s->width + i];
+    const int sign = entry == CLARKE_NONE ? -1 : best == CLARKE_NONE ? 1 : clarke_matrix_compare_entries(x, entry, best, column);
+
+    best = sign > 0 ? entry : best;
+    equal = sign > 0 ? 1 : equal + (sign == 0);
+    *zero = *zero && (entry == CLARKE_NONE || clarke_matrix_entry_is_zero(x, entry, column));
+  }
+  return equal > 1;
+}
+
+/* Windows of zeros alone, and tied ones that are none, of pools behind a Relu: counted by values, which the audit does not ask. */
+static void
+count_zeros(tie_tally *t, session *s)
+{
+  clarke_forward f;
+
+  clarke_forward_init(&f);
+  OK(clarke_layers_read(&s->audit, &s->question, &error));
+  OK(clarke_replay_all(&f, &s->replay, false, 64, &error));
+  for (size_t k = 0; k < s->audit.n_layers; k++) {
+    const clarke_layer *l = &s->audit.layer[k];
+    const clarke_step *step = &s->graph.steps[l->step];
+    const size_t from = s->graph.values[step->in[0].value].producer;
+    size_t zeros = 0, above = 0;
+
+    if (step->kind != CLARKE_MAX || from == CLARKE_NONE || strcmp(s->graph.steps[from].op->name, "Relu") != 0)
+      continue;
+    for (size_t e = 0; e < l->neurons * f.n; e++) {
+      bool zero, tied = is_tied(&zero, &f, step, e / f.n, e % f.n);
+
+      zeros += tied && zero;
+      above += tied && !zero;
+    }
+    ck_assert(l->zeros_known);
+    ck_assert_uint_eq(l->ties_of_zeros, zeros);
+    ck_assert_uint_eq(l->ties - l->ties_of_zeros, above);
+    t->zeros += zeros;
+    t->above += above;
+  }
+  clarke_forward_clear(&f);
+}
+
+/* In a touched window each option but the first has an entry at least, and all tied ones are fewer than the places. */
+static void
+count_parted(tie_tally *t, const clarke_replay *r)
+{
+  for (size_t k = 0; k < r->n_touches; k++) {
+    const clarke_touch *touch = &r->touch[k];
+
+    ck_assert(touch->n_options == 0 ? touch->parted == 0
+                                    : touch->parted >= touch->n_options - 1 && touch->parted < r->g->steps[touch->step].width);
+    t->parted += touch->parted;
+  }
+}
 
 /* Open windows have no count that could be compared. */
 static void
@@ -1479,6 +1559,9 @@ count_ties(tie_tally *t, const network *net, session *s, size_t number)
     ck_abort_msg("network %zu", number);
   }
   t->touches += s->replay.n_touches;
+  count_parted(t, &s->replay);
+  if (s->replay.open == 0 && clarke_graph_wrt_count(&s->graph) > 0)
+    count_zeros(t, s);
   for (size_t k = 0; k < s->graph.n_steps; k++)
     t->trivial += ties_of(&s->replay, k);
   for (size_t k = 0; k < s->replay.n_touches; k++)
@@ -1507,7 +1590,8 @@ compare_ties(void (*grow)(growing *g, uint64_t *state), uint64_t state)
     session_end(&s);
     network_clear(&net);
   }
-  printf("identity: %zu touches and %zu trivial ties counted alike, %zu networks open\n", t.touches, t.trivial, t.open);
+  printf("identity: %zu touches and %zu trivial ties counted alike, %zu networks open; %zu windows of zeros, %zu others tied, %zu entries parted\n",
+         t.touches, t.trivial, t.open, t.zeros, t.above, t.parted);
   remove_folder();
   return t;
 }
@@ -1523,6 +1607,17 @@ START_TEST(the_checker_finds_the_same_ties)
 END_TEST
 
 /* Where values are equal and the functions are two, no digits tell which is larger: such networks are open. */
+START_TEST(windows_of_zeros_are_told_from_others)
+{
+  tie_tally t = compare_ties(grow_pooled_relu, seed + 2200);
+
+  ck_assert_uint_eq(t.open, 0);
+  ck_assert_uint_gt(t.zeros, n_networks / 2);
+  ck_assert_uint_gt(t.above, n_networks / 2);
+  ck_assert_uint_gt(t.parted, n_networks / 4);
+}
+END_TEST
+
 START_TEST(the_checker_finds_the_same_ties_of_smooth_entries)
 {
   tie_tally t = compare_ties(grow_smooth, seed + 2500);
@@ -1874,6 +1969,7 @@ main(int argc, char **argv)
                {"simplices", simplices_verify},
                {"identity", the_checker_finds_the_same_ties},
                {"two", equal_smooth_entries_may_be_two_functions},
+               {"zeros", windows_of_zeros_are_told_from_others},
                {"smooth", the_checker_finds_the_same_ties_of_smooth_entries},
                {"cell", a_cell_has_ads_gradient_or_is_refused},
                {"normalized", normalized_networks_have_proofs}};

@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 /* The file of lines, in its first one. */
-#define CLARKE_STEPS_ANSWERS "clarke run 1"
+#define CLARKE_STEPS_ANSWERS "clarke run 2"
 /* In place of a verdict, where the recorded gradient is not the step's. */
 #define CLARKE_NOT_EXPLAINED "not-explained"
 

@@ -22,17 +22,18 @@ count(json_t **counts, const char *key, size_t n)
 static void
 count_layer(json_t **layers, const json_t *of)
 {
-  static const char *const pair[][2] = {{"touched", "steps_touched"}, {"windows", "steps_with_windows"}};
+  static const char *const pair[][2] = {{"touched", "steps_touched"}, {"windows", "steps_with_windows"}, {"above_zero", "steps_above_zero"}};
   const char *name = clarke_text_at(of, "layer");
   json_t *layer = json_incref(json_object_get(*layers, name));
 
   if (layer == NULL)
-    layer = json_pack("{s:s, s:s, s:i, s:i, s:i, s:i}", "module", clarke_text_at(of, "module"), "op", clarke_text_at(of, "op"), "steps_touched", 0,
-                      "touched", 0, "steps_with_windows", 0, "windows", 0);
-  for (size_t i = 0; i < 2; i++) {
+    layer = json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "module", clarke_text_at(of, "module"), "op", clarke_text_at(of, "op"), "steps_touched", 0,
+                      "touched", 0, "steps_with_windows", 0, "windows", 0, "steps_above_zero", 0, "above_zero", 0, "parted", 0);
+  for (size_t i = 0; i < 3; i++) {
     count(&layer, pair[i][0], clarke_count_at(of, pair[i][0]));
     count(&layer, pair[i][1], clarke_count_at(of, pair[i][0]) > 0);
   }
+  count(&layer, "parted", clarke_count_at(of, "parted"));
   clarke_json_set(layers, name, layer);
 }
 
@@ -204,10 +205,10 @@ print_layers(const json_t *layers)
 
   if (json_object_size(layers) == 0)
     return;
-  printf("%-28s %-12s %14s %9s %15s %9s\n", "layer", "op", "steps touched", "touched", "steps with ties", "ties");
+  printf("%-28s %-12s %14s %9s %15s %9s %12s\n", "layer", "op", "steps touched", "touched", "steps with ties", "ties", "not of zeros");
   json_object_foreach((json_t *)layers, name, l)
-    printf("%-28s %-12s %14zu %9zu %15zu %9zu\n", name, clarke_text_at(l, "op"), clarke_count_at(l, "steps_touched"), clarke_count_at(l, "touched"),
-           clarke_count_at(l, "steps_with_windows"), clarke_count_at(l, "windows"));
+    printf("%-28s %-12s %14zu %9zu %15zu %9zu %12zu\n", name, clarke_text_at(l, "op"), clarke_count_at(l, "steps_touched"), clarke_count_at(l, "touched"),
+           clarke_count_at(l, "steps_with_windows"), clarke_count_at(l, "windows"), clarke_count_at(l, "above_zero"));
   putchar('\n');
 }
 

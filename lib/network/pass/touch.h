@@ -18,6 +18,7 @@ typedef struct {
   size_t kink;      /* of the step's pieces */
   size_t column;    /* the sample's column in replay->near */
   size_t n_options; /* of a window, at least 2; of a kink 0 */
+  size_t parted;    /* of a window: largest entries that are not identical with the first of them; of a kink 0 */
   size_t *option;   /* features of the step's operand, the first of each identity */
   /* What a side asks for: of a kink its argument on that side, of a window the side's option over
    * each other one. Conditions are numbered through all touches, a window's by its options. */

@@ -209,6 +209,17 @@ clarke_window_options(size_t *option, const clarke_forward *f, size_t step, size
 }
 
 size_t
+clarke_window_parted(const clarke_forward *f, size_t step, size_t feature, size_t column)
+{
+  window w = window_at(f, step, feature, column);
+  size_t tied[CLARKE_MAX_WIDTH], n = clarke_window_tied(tied, f, step, feature, column), parted = 0;
+
+  for (size_t i = 1; i < n; i++)
+    parted += !identical(&w, tied[i], tied[0]);
+  return parted;
+}
+
+size_t
 clarke_window_last_option(const clarke_forward *f, size_t step, size_t feature, size_t column)
 {
   window w = window_at(f, step, feature, column);

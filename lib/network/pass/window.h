@@ -14,6 +14,8 @@ size_t clarke_window_candidates(size_t *place, const clarke_forward *f, size_t s
 /* The first of each identity among those tied: the window's options, a, b, ... Its identities are known. */
 size_t clarke_window_options(size_t *option, const clarke_forward *f, size_t step, size_t feature,
                              size_t column);
+/* How many tied entries are not identical with the first of them; the identities are known. */
+size_t clarke_window_parted(const clarke_forward *f, size_t step, size_t feature, size_t column);
 /* The option that the last tied entry belongs to. */
 size_t clarke_window_last_option(const clarke_forward *f, size_t step, size_t feature,
                                  size_t column);

@@ -42,6 +42,7 @@ set_options(clarke_touch *t, const clarke_replay *r, clarke_error *err)
   if (s->kind != CLARKE_MAX)
     return CLARKE_OK;
   t->n_options = clarke_window_options(place, &r->near, t->step, t->feature, t->column);
+  t->parted = clarke_window_parted(&r->near, t->step, t->feature, t->column);
   t->option = malloc(t->n_options * sizeof *t->option);
   if (t->option == NULL)
     return clarke_no_memory(err);

@@ -16,7 +16,7 @@ from .recorder import record
 from .refused import Refused
 
 LINES, FIRST = "steps.jsonl", "first"  # in the monitor's folder
-AUDITED = "clarke run 1"  # how `clarke audit --run --lines` begins a file
+AUDITED = "clarke run 2"  # how `clarke audit --run --lines` begins a file
 
 
 def whole(text, path, number):
@@ -45,13 +45,15 @@ def read_lines(path):
 
 
 def line_of(step, report, run):
-    """What is kept of an answer. windows: with several largest entries, be they equal by structure or not."""
+    """What is kept of an answer. windows: with several largest entries, be they equal by structure or not; above_zero: of these, all but
+    windows of zeros; parted: over touched windows, largest entries that are another function than the first."""
     if "outside" in report:  # of such a step the folder has nothing else
         return {"step": step, "verdict": report["verdict"], "zone": None, "gradient": report["gradient"]["answer"], "touched": None, "layers": [],
                 "outside": report["outside"]["lines"]}
     module = modules_of(run)
     layers = [{"layer": layer["name"], "module": module.get(layer["name"], ""), "op": layer["op"], "touched": layer["touched"],
-               "windows": layer["ties"]} for layer in report["layers"] if layer["touched"] + layer["ties"] > 0]
+               "windows": layer["ties"], "above_zero": layer["ties"] - (layer.get("ties_of_zeros") or 0),
+               "parted": layer.get("parted", 0)} for layer in report["layers"] if layer["touched"] + layer["ties"] > 0]
     return {"step": step, "verdict": judged(report)[0], "zone": report["zone"], "gradient": report["gradient"]["answer"],
             "touched": report["touched"], "layers": layers}
 
@@ -70,10 +72,12 @@ def summary(folder: str | os.PathLike[str]) -> dict[str, Any]:
             said[key][value] = said[key].get(value, 0) + 1
         for layer in line["layers"]:
             of = said["layers"].setdefault(layer["layer"], {"module": layer["module"], "op": layer["op"], "steps_touched": 0, "touched": 0,
-                                                            "steps_with_windows": 0, "windows": 0})
-            for count, steps in (("touched", "steps_touched"), ("windows", "steps_with_windows")):
-                of[count] += layer[count]
-                of[steps] += layer[count] > 0
+                                                            "steps_with_windows": 0, "windows": 0, "steps_above_zero": 0,
+                                                            "above_zero": 0, "parted": 0})
+            for count, steps in (("touched", "steps_touched"), ("windows", "steps_with_windows"), ("above_zero", "steps_above_zero")):
+                of[count] += layer.get(count, 0)  # a line of an earlier version has no above_zero
+                of[steps] += layer.get(count, 0) > 0
+            of["parted"] += layer.get("parted", 0)
     return said
 
 

@@ -79,12 +79,8 @@ static const clarke_branch *
 places_of_zeros(const clarke_filter *f, const clarke_step *s)
 {
   size_t step = f->g->values[s->in[0].value].producer;
-  const clarke_step *p = step != CLARKE_NONE ? &f->g->steps[step] : NULL;
-  bool zeros = p != NULL && p->kind == CLARKE_PIECEWISE && p->pieces.slope == CLARKE_NONE;
 
-  for (size_t d = 0; d < 3 && zeros; d++)
-    zeros = mpq_sgn(p->pieces.coef[0][d]) == 0;
-  return zeros ? f->piece[step] : NULL;
+  return step != CLARKE_NONE && clarke_step_begins_with_zero(&f->g->steps[step]) ? f->piece[step] : NULL;
 }
 
 /* Open windows of one row that hold nothing but such zeros, which are identical: the first is taken. How
