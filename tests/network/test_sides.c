@@ -147,6 +147,7 @@ check_window(const machine *k, size_t number, const clarke_slopes *chosen, clark
   const size_t *entry = s->in[0].map + t->feature * s->width;
   size_t tied[CLARKE_MAX_WIDTH], option[CLARKE_MAX_WIDTH], at = 0;
   const size_t n = clarke_window_tied(tied, f, t->step, t->feature, t->column);
+  size_t parted = 0;
 
   for (size_t i = 0; i < s->width; i++) {
     bool largest = entry[i] != CLARKE_NONE;
@@ -157,6 +158,11 @@ check_window(const machine *k, size_t number, const clarke_slopes *chosen, clark
       ck_assert_uint_eq(tied[at++], i);
   }
   ck_assert_uint_eq(at, n);
+  for (size_t i = 0; i < n; i++)
+    parted += clarke_identity_of(f->identities, s->in[0].value, entry[tied[i]], t->column)
+              != clarke_identity_of(f->identities, s->in[0].value, t->option[0], t->column);
+  ck_assert_uint_eq(clarke_window_parted(f, t->step, t->feature, t->column), parted);
+  ck_assert_uint_eq(t->parted, parted);
   ck_assert_uint_eq(clarke_window_options(option, f, t->step, t->feature, t->column), t->n_options);
   for (size_t o = 0; o < t->n_options; o++)
     ck_assert_uint_eq(entry[option[o]], t->option[o]);

@@ -136,6 +136,33 @@ START_TEST(kinds)
 }
 END_TEST
 
+/* Its first piece decides: 0 + 0 x + 0 x^2, and no slope from elsewhere. */
+START_TEST(beginnings)
+{
+  static const struct {
+    int coef[3];
+    size_t slope;
+    bool zero;
+  } is[] = {
+    {{0, 0, 0}, CLARKE_NONE, true}, {{0, 0, 0}, 3, false}, {{1, 0, 0}, CLARKE_NONE, false}, {{0, -1, 0}, CLARKE_NONE, false}, {{0, 0, 2}, CLARKE_NONE, false},
+  };
+
+  for (size_t i = 0; i < sizeof is / sizeof is[0]; i++) {
+    clarke_step s = {.kind = CLARKE_PIECEWISE, .pieces = {.n_kinks = 1, .slope = is[i].slope}};
+
+    for (size_t d = 0; d < 3; d++) {
+      mpq_init(s.pieces.coef[0][d]);
+      mpq_set_si(s.pieces.coef[0][d], is[i].coef[d], 1);
+    }
+    ck_assert(clarke_step_begins_with_zero(&s) == is[i].zero);
+    s.kind = CLARKE_MAX;
+    ck_assert(!clarke_step_begins_with_zero(&s));
+    for (size_t d = 0; d < 3; d++)
+      mpq_clear(s.pieces.coef[0][d]);
+  }
+}
+END_TEST
+
 /* By a product's factors, every pair (row, inner), (inner, column) of a block is met once. */
 START_TEST(factors)
 {
@@ -186,6 +213,7 @@ main(void)
   tcase_add_test(tests, slopes_are_differences);
   tcase_add_test(tests, valid_pieces);
   tcase_add_test(tests, kinds);
+  tcase_add_test(tests, beginnings);
   tcase_add_test(tests, factors);
   tcase_add_test(tests, bad_divisors);
   return run_tests();
