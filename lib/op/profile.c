@@ -249,13 +249,22 @@ parse_norm(clarke_profile *p, const profile_line *l, clarke_error *err)
 }
 
 static clarke_status
+inject(clarke_proxy *proxy, const profile_line *l, clarke_error *err)
+{
+  if (!proxy->known || proxy->kind != CLARKE_PROXY_VALUE)
+    return clarke_fail(err, CLARKE_EINPUT, "%s:%zu: '%s': as-released wants a rational, which is handed on", l->file, l->number, l->word[2]);
+  proxy->kind = CLARKE_PROXY_INJECTED;
+  return CLARKE_OK;
+}
+
+static clarke_status
 parse_kink(clarke_profile *p, const profile_line *l, clarke_error *err)
 {
   const char *name = l->word[0], *kink = l->word[1], *value = l->word[2];
   size_t i = 0;
 
-  if (l->n != 3)
-    return clarke_fail(err, CLARKE_EINPUT, "%s:%zu: expected: OPERATOR KINK VALUE", l->file,
+  if (l->n != 3 && (l->n != 4 || strcmp(l->word[3], "as-released") != 0))
+    return clarke_fail(err, CLARKE_EINPUT, "%s:%zu: expected: OPERATOR KINK VALUE, or OPERATOR KINK VALUE as-released", l->file,
                        l->number);
   while (i < p->n && strcmp(p->op[i]->name, name) != 0)
     i++;
@@ -269,7 +278,7 @@ parse_kink(clarke_profile *p, const profile_line *l, clarke_error *err)
     return clarke_fail(err, CLARKE_EINPUT,
                        "%s:%zu: '%s': expected a rational such as 1/2, or left, right or unknown", l->file,
                        l->number, value);
-  return CLARKE_OK;
+  return l->n == 4 ? inject(&p->proxy[i][kink[0] - '0'], l, err) : CLARKE_OK;
 }
 
 /* *first: no statement came before it. */
@@ -350,6 +359,20 @@ clarke_profile_known(const char *name)
 clarke_status
 clarke_profile_load(clarke_profile *p, const char *name, clarke_error *err)
 {
+  clarke_status status = clarke_profile_load_any(p, name, err);
+
+  for (size_t i = 0; status == CLARKE_OK && i < p->n; i++)
+    for (size_t k = 0; status == CLARKE_OK && k < p->op[i]->n_kinks; k++)
+      if (clarke_profile_injected(p, p->op[i], k) != NULL)
+        status = clarke_fail(err, CLARKE_EINPUT, "%s: '%s %zu ... as-released' puts a number in the gradient's place, so what comes out is no "
+                             "derivative of anything, and only `clarke sweep` compares it. Leave as-released out to ask about the slope", p->name,
+                             p->op[i]->name, k);
+  return status;
+}
+
+clarke_status
+clarke_profile_load_any(clarke_profile *p, const char *name, clarke_error *err)
+{
   clarke_known_profile which = find_known(name != NULL ? name : "pytorch-2.13");
 
   if (which != CLARKE_N_PROFILES)
@@ -366,6 +389,14 @@ clarke_profile_find(const clarke_profile *p, const clarke_op *op, size_t kink)
     if (p->op[i] == op)
       return kink < op->n_kinks && p->proxy[i][kink].known ? &p->proxy[i][kink] : NULL;
   return NULL;
+}
+
+const clarke_proxy *
+clarke_profile_injected(const clarke_profile *p, const clarke_op *op, size_t kink)
+{
+  const clarke_proxy *proxy = clarke_profile_find(p, op, kink);
+
+  return proxy != NULL && proxy->kind == CLARKE_PROXY_INJECTED ? proxy : NULL;
 }
 
 const clarke_tie_rule *

@@ -5,6 +5,8 @@
  *
  *   like NAME               a known profile; the first statement, pytorch-2.13 when left out
  *   OPERATOR KINK VALUE     VALUE a rational, `left`, `right`, or `unknown`
+ *   OPERATOR KINK VALUE as-released   VALUE itself is handed on there, whatever gradient comes in (deel-ai/relu-prime): no
+ *                           derivative; a sweep alone asks about it
  *   tie OPERATOR RULE       RULE first, last, stable, mean, hybrid B, B a rational, or `unknown`
  *   norm VALUE              VALUE 0 or nan: the derivative of a Euclidean norm of zeros
  *
@@ -14,7 +16,8 @@
 
 #include "op/operator.h"
 
-typedef enum { CLARKE_PROXY_VALUE, CLARKE_PROXY_LEFT, CLARKE_PROXY_RIGHT } clarke_proxy_kind;
+/* INJECTED: the value is no slope, but what the argument's gradient gets in place of slope times gradient. */
+typedef enum { CLARKE_PROXY_VALUE, CLARKE_PROXY_LEFT, CLARKE_PROXY_RIGHT, CLARKE_PROXY_INJECTED } clarke_proxy_kind;
 
 typedef struct {
   bool known;
@@ -52,8 +55,10 @@ const char *clarke_profile_name(clarke_known_profile i, const char **bare);
 /* Is it the name of a column of the table? */
 bool clarke_profile_known(const char *name);
 /* A known name (NULL: pytorch-2.13), or else the path of a profile file (one that holds a '/' or '.'). An unknown name
- * is an error that lists the known ones. */
+ * is an error that lists the known ones; one that injects numbers is refused: no question about derivatives has an answer. */
 clarke_status clarke_profile_load(clarke_profile *p, const char *name, clarke_error *err);
+/* The same, injected numbers included. */
+clarke_status clarke_profile_load_any(clarke_profile *p, const char *name, clarke_error *err);
 /* The text of a profile file (a fuzz target). */
 clarke_status clarke_profile_parse(clarke_profile *p, const char *text, size_t size,
                                    const char *file, clarke_error *err);
@@ -63,6 +68,8 @@ bool clarke_profile_is_valid(const clarke_profile *p);
 
 /* NULL when the operator has no such kink, is no order statistic, or the profile knows no rule. */
 const clarke_proxy *clarke_profile_find(const clarke_profile *p, const clarke_op *op, size_t kink);
+/* The number that takes the gradient's place there; NULL: none does. */
+const clarke_proxy *clarke_profile_injected(const clarke_profile *p, const clarke_op *op, size_t kink);
 const clarke_tie_rule *clarke_profile_tie(const clarke_profile *p, const clarke_op *op);
 
 /* Of an operator that is made of many comparisons: an error, unless the rule (NULL: none) makes a derivative of a sort. */

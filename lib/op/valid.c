@@ -21,7 +21,7 @@ clarke_profile_is_valid(const clarke_profile *p)
 {
   for (size_t i = 0; i < p->n; i++)
     for (size_t k = 0; k < CLARKE_MAX_KINKS; k++)
-      if (p->proxy[i][k].known && p->proxy[i][k].kind == CLARKE_PROXY_VALUE &&
+      if (p->proxy[i][k].known && (p->proxy[i][k].kind == CLARKE_PROXY_VALUE || p->proxy[i][k].kind == CLARKE_PROXY_INJECTED) &&
           !clarke_rational_is_canonical(p->proxy[i][k].value))
         return false;
   for (size_t i = 0; i < p->n_orders; i++)

@@ -459,6 +459,8 @@ clarke_code_proxy(mpq_t value, const clarke_instruction *i, size_t kink, const m
   if (proxy == NULL)
     return clarke_fail(err, CLARKE_EINPUT, "profile %s has no proxy for kink %zu of %s",
                        profile->name, number, i->op != NULL ? i->op->name : "a function");
+  if (proxy->kind == CLARKE_PROXY_INJECTED)
+    return clarke_fail(err, CLARKE_EINTERNAL, "a number in the gradient's place was taken for a slope");
   proxy_value(value, proxy->kind, proxy->value, left, right);
   return CLARKE_OK;
 }

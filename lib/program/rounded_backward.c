@@ -112,6 +112,13 @@ kink_slope(clarke_machine *m, double *slope, const clarke_instruction *i, size_t
   return status;
 }
 
+/* What a profile puts in the gradient's place at the kink (deel-ai/relu-prime, as released); NULL: nothing. */
+static const clarke_proxy *
+injected(const clarke_machine *m, const clarke_instruction *i, size_t kink)
+{
+  return i->op == NULL || i->proxy.given ? NULL : clarke_profile_injected(m->profile, i->op, kink + (i->pieces != NULL ? i->pieces->first_kink : 0));
+}
+
 /* ELU left of its kink: (g alpha) exp(x); else a product with the slope, and a masked zero where
  * that is zero, whatever g is. */
 static clarke_status
@@ -123,6 +130,10 @@ pointwise_share(clarke_machine *m, double *share, const clarke_instruction *i, d
   bool at_kink;
   size_t piece = clarke_machine_piece(m, i, x, &at_kink);
 
+  if (at_kink && injected(m, i, piece) != NULL) {
+    *share = clarke_ieee_rational(&m->unit, injected(m, i, piece)->value);
+    return CLARKE_OK;
+  }
   if (at_kink)
     status = kink_slope(m, &slope, i, piece, err);
   else if (i->kind == CLARKE_DO_ELU && piece == 0) {

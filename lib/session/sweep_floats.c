@@ -203,7 +203,7 @@ parts_at(const clarke_op *op, const clarke_profile *a, const clarke_profile *b)
   for (size_t k = 0; k < CLARKE_MAX_KINKS; k++) {
     const clarke_proxy *x = clarke_profile_find(a, op, k), *y = clarke_profile_find(b, op, k);
 
-    parts = parts || (x != NULL && y != NULL && (x->kind != y->kind || (x->kind == CLARKE_PROXY_VALUE && !mpq_equal(x->value, y->value))));
+    parts = parts || (x != NULL && y != NULL && (x->kind != y->kind || ((x->kind == CLARKE_PROXY_VALUE || x->kind == CLARKE_PROXY_INJECTED) && !mpq_equal(x->value, y->value))));
   }
   return parts;
 }

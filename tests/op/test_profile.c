@@ -248,6 +248,34 @@ START_TEST(taken_away)
 }
 END_TEST
 
+/* A number in the gradient's place is read by who asks for it, and by nobody else. */
+START_TEST(injected)
+{
+  const clarke_op *relu = clarke_operator_find("Relu"), *clip = clarke_operator_find("Clip");
+  char path[] = "/tmp/clarke-profile-XXXXXX";
+  const char text[] = "Relu 0 1/2 as-released\n";
+  int fd = mkstemp(path);
+  clarke_profile p;
+
+  ck_assert_int_eq(write(fd, text, sizeof text - 1), sizeof text - 1);
+  close(fd);
+  clarke_profile_init(&p);
+  ck_assert_int_eq(clarke_profile_load(&p, path, &error), CLARKE_EINPUT);
+  says(error.text, "Relu 0 ... as-released|clarke sweep");
+  clarke_profile_clear(&p);
+  ck_assert_msg(clarke_profile_load_any(&p, path, &error) == CLARKE_OK, "%s", error.text);
+  ck_assert(clarke_profile_is_valid(&p));
+  ck_assert_int_eq(mpq_cmp_ui(clarke_profile_injected(&p, relu, 0)->value, 1, 2), 0);
+  ck_assert_ptr_null(clarke_profile_injected(&p, relu, 1));
+  ck_assert_ptr_null(clarke_profile_injected(&p, clip, 0));
+  clarke_profile_clear(&p);
+  ck_assert_int_eq(parse(&p, "Relu 0 1 as-released\nRelu 0 1\n"), CLARKE_OK);
+  ck_assert_ptr_null(clarke_profile_injected(&p, relu, 0));
+  clarke_profile_clear(&p);
+  unlink(path);
+}
+END_TEST
+
 START_TEST(bad_lines)
 {
   static const struct {
@@ -268,6 +296,8 @@ START_TEST(bad_lines)
     {"Relu 0 1.5/2", "'1.5/2'"}, {"Relu 0 1/2/3", "'1/2/3'"}, {"Relu 0 /2", "'/2'"},
     {"Relu 0 --1", "'--1'"}, {"Relu 0 Left", "'Left'"}, {"Relu 0 1.2.3", "'1.2.3'"},
     {"Relu 0 11111111111111111111111111111111111111111", "expected a rational"},
+    {"Relu 0 left as-released", "'left': as-released wants a rational"}, {"Relu 0 unknown as-released", "as-released wants a rational"},
+    {"Relu 0 1 released", "VALUE as-released"}, {"Relu 0 1 as-released 2", "VALUE as-released"},
     {"tie", "own.profile:1: expected: tie OPERATOR RULE"}, {"tie Max", "expected: tie OPERATOR"},
     {"tie Max mean 1 2", "expected: tie OPERATOR RULE"},
     {"Abs 0 0\ntie Relu mean", "own.profile:2: no order statistic is called 'Relu'"},
@@ -348,6 +378,7 @@ main(void)
   tcase_add_test(tcase, norms);
   tcase_add_test(tcase, files);
   tcase_add_test(tcase, taken_away);
+  tcase_add_test(tcase, injected);
   tcase_add_test(tcase, bad_lines);
   tcase_add_test(tcase, names_and_paths);
   return run_tests();

@@ -97,6 +97,41 @@ def exact_strings():
     expect(total["floats"]["float64"]["l1_float"] == 2 * mean["floats"]["float64"]["l1_float"], "and a power of two rounds nothing")
 
 
+def released():
+    """Code that hands on a number at a ReLU's 0, whatever gradient comes in: what it adds goes with the number, not with the loss."""
+    for name, number in (("released", "1"), ("twice", "2"), ("none", "0")):
+        with open(f"{name}.profile", "w", encoding="utf-8") as f:
+            f.write(f"Relu 0 {number} as-released\n")
+    files = ["released.profile", "twice.profile", "none.profile", "one.profile"]
+    sweep(manifest("cancel.json", model="lemma2.onnx", batches="lemma2.npz", profiles=["pytorch-2.13", *files], formats=["float32"], loss="sum"),
+          "-o", "cancel.jsonl")
+    pairs = {tuple(pair["profiles"]): pair for pair in lines("cancel.jsonl")[1]["pairs"]}
+    # relu(w) - relu(-w): the second incoming gradient is -1, and 1 is put in its place, so the two cancel.
+    expect(all((pair["exact"]["l1"], pair["floats"]["float32"]["l1"]) == (("2", "2") if "one.profile" in of else ("0", "0")) for of, pair in pairs.items()),
+           f"{pairs}")
+    d = {}
+    for reduction in ("mean", "sum"):
+        sweep(manifest("put.json", model="lenet-init.onnx", batches="images-blank.npz", profiles=["pytorch-2.13", *files], formats=["float64"],
+                       reduction=reduction), "-o", f"put-{reduction}.jsonl")
+        for pair in lines(f"put-{reduction}.jsonl")[1]["pairs"]:
+            d[(reduction, *pair["profiles"])] = pair
+    for reduction in ("mean", "sum"):
+        one, two, none = (d[(reduction, "pytorch-2.13", f)]["exact"] for f in files[:3])
+        expect(one["l1_at_least"] > 0 and abs(two["l1_at_least"] / one["l1_at_least"] - 2) < 1e-12 and none["zero"] is True, f"{one} {two} {none}")
+        floats = d[(reduction, "pytorch-2.13", files[0])]["floats"]["float64"]
+        expect(abs(floats["l1_float"] / one["l1_at_least"] - 1) < 1e-9 and floats["label"] == "bifurcation", f"{floats} {one}")
+    expect(abs(d[("mean", "pytorch-2.13", files[0])]["exact"]["l1_at_least"] / d[("sum", "pytorch-2.13", files[0])]["exact"]["l1_at_least"] - 1) < 1e-12,
+           "the loss's size does not matter")
+    exact = d[("mean", "pytorch-2.13", files[0])]["exact"]  # PyTorch, with the released rule: 9000.0 and 1383.0; with the slope 1 .66988
+    expect(abs(exact["l1_at_least"] - 9000) < 1e-8 and abs(exact["inf_at_least"] - 1383) < 1e-8, f"{exact}")
+    _, err = sweep(manifest("first.json", model="lemma2.onnx", batches="lemma2.npz", profiles=["released.profile", "one.profile"], loss="sum"),
+                   "-o", "first.jsonl", status=2)
+    expect("only `clarke sweep` compares it" in err, err)
+    status, _, err = said(CLARKE, "audit", os.path.join(CASES, "lemma2.onnx"), "--batch", os.path.join(CASES, "lemma2.npz"), "--loss", "sum", "--profile",
+                          "./released.profile")
+    expect(status == 2 and "no derivative of anything" in err, f"{status} {err}")
+
+
 def parts():
     """Serial, in parts, cut off, killed, and merged in another order."""
     name = manifest("many.json", model="lenet-q6.onnx", batches=["images-pair.npz", "images-b*.npz"], profiles=["pytorch-2.13", "minimal.profile"],
@@ -283,6 +318,7 @@ def main():
                 f.write(text)
         known_answers()
         exact_strings()
+        released()
         parts()
         refused()
         external()

@@ -7,11 +7,21 @@
 static char *
 proxy_text(const clarke_proxy *p)
 {
+  char *text, *released;
+
   if (p == NULL || !p->known)
     return strdup("unknown");
-  if (p->kind != CLARKE_PROXY_VALUE)
+  if (p->kind == CLARKE_PROXY_LEFT || p->kind == CLARKE_PROXY_RIGHT)
     return strdup(p->kind == CLARKE_PROXY_LEFT ? "left" : "right");
-  return mpq_get_str(NULL, 10, p->value);
+  text = mpq_get_str(NULL, 10, p->value);
+  if (p->kind == CLARKE_PROXY_INJECTED && text != NULL) {
+    released = malloc(strlen(text) + sizeof " as-released");
+    if (released != NULL)
+      sprintf(released, "%s as-released", text);
+    free(text);
+    return released;
+  }
+  return text;
 }
 
 static char *
@@ -62,7 +72,7 @@ clarke_profile_rows_read(clarke_profile_rows *r, const char *name, clarke_error 
   clarke_status status;
 
   clarke_profile_init(&p);
-  status = clarke_profile_load(&p, name, err);
+  status = clarke_profile_load_any(&p, name, err);
   if (status == CLARKE_OK) {
     r->row = calloc(p.n * CLARKE_MAX_KINKS + p.n_orders + 1, sizeof *r->row);
     status = r->row != NULL ? CLARKE_OK : clarke_no_memory(err);

@@ -74,6 +74,8 @@ clarke_touch_proxy(mpq_t value, const clarke_graph *g, const clarke_touch *t,
     return clarke_fail(err, CLARKE_EINPUT, "profile %s says nothing of %s kink %zu. Say so with --profile FILE, a file with the line "
                        "'%s %zu VALUE', VALUE a number, left or right", profile->name, step->op->name,
                        step->pieces.first_kink + t->kink, step->op->name, step->pieces.first_kink + t->kink);
+  if (proxy->kind == CLARKE_PROXY_INJECTED)
+    return clarke_fail(err, CLARKE_EINTERNAL, "a number in the gradient's place was taken for a slope");
   if (proxy->kind == CLARKE_PROXY_VALUE)
     mpq_set(value, proxy->value);
   else
