@@ -215,6 +215,29 @@ def chapter1():
                at("t0=1 g1=1 g2=-1/2 g3=1/4", value="(99/100, 493/500, 9799/10000)"), note="beta = 9/10, gamma = 1/10"))
 
 
+def proposition4():
+    """All edges of Proposition 4's graph, of a network whose matrices are numbers: R_ij = M_(i+1) Q_(i+1) ... M_(j-1) Q_(j-1) M_j."""
+    says = "the edges of its graph take at most 4 (L + 1)^2 products of matrices, of up to 2 L + 1 each"
+    for layers in (2, 5):
+        lines = [f"input m[{layers + 1}], q[{layers}]"]
+        for i in range(layers):  # from layer i - 1 to layer j
+            last = f"m[{i}]"
+            for j in range(i + 1, layers + 1):
+                lines += [f"let s{i}_{j} = {last} * q[{j - 1}]", f"let r{i}_{j} = s{i}_{j} * m[{j}]"]
+                last = f"r{i}_{j}"
+        ones = "1,".join([""] * (layers + 1)) + "1"
+        case(f"proposition4-{layers}", "\n".join(lines) + f"\noutput r0_{layers}",
+             claim("T2-P4n", "Proposition 4, its proof", says + f"; here L = {layers}, and the bound {4 * (layers + 1) ** 2}",
+                   at(f"m={ones} q={ones[2:]}", cost=layers * (layers + 1)), note="L (L + 1) products of two: each edge goes on from the one before"))
+    case("proposition4-all", "input L\nlet bound = 4*(L + 1)*(L + 1)\n"
+         "output bound - (L + 1)*(L + 2)/2 - (L + 1)*(7*L + 6)/2, bound - L*(L + 1) - (L + 1)*(3*L + 4)",
+         claim("T2-P4n", "Proposition 4, its proof", says, at("L=3", vanishes="yes"),
+               note="for each L: (L + 1) (L + 2) / 2 edges between layers, and L (L + 1) products of two, are (L + 1) (7 L + 6) / 2 and (L + 1) (3 L + 4) less"))
+    case("proposition4-apart", "input L\noutput 4*(L + 1)*(L + 1) - L*(L + 1)*(L + 2)/3",
+         claim("T2-P4n", "Proposition 4, its proof", says, at("L=11", value=4), at("L=12", value=-52),
+               note="counted by products of two, each edge's made from its first matrix on, it would hold up to L = 11"))
+
+
 if __name__ == "__main__":
-    for part in (rows, nonsmooth, programs, theorem4, chapter1):
+    for part in (rows, nonsmooth, programs, theorem4, chapter1, proposition4):
         part()

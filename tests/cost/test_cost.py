@@ -110,6 +110,11 @@ def letters(folder):
     expect("free relu", found["omega"] == "unbounded" and found["symbolic"]["cost"] == "2 + c_nl", found)
     expect("text", "2 + c_nl + c_R; 4 at c_nl = c_R = 1" in cost(folder, "letters.prog").stdout)
     expect("forward", "(2.11)" in cost(folder, "letters.prog", "--mode", "forward").stdout)
+    (folder / "linear.prog").write_text("input a, b\nlet r = relu(a + b)\noutput r - relu(r - b)\n")
+    net = answer(folder, "linear.prog")["linear_relu_network"]
+    layers = net["layers"]
+    expect("Proposition 4", layers == 5 and (net["edge_products"], net["edge_products_bound"]) == (layers * (layers + 1), 4 * (layers + 1) ** 2), net)
+    expect("in words", f"{layers * (layers + 1)} products of two matrices for all edges; at most 4 (L + 1)^2 = 144" in cost(folder, "linear.prog").stdout)
     found = answer(folder, "letters.prog", "--wrt", "a")
     expect("a constant", (found["cost"], found["entries"]) == ("3", 1), found)
 

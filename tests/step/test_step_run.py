@@ -491,9 +491,10 @@ def proved(folder):
     run = Run("Adam", ADAM, adam)
     ask(folder, run, "--proof", str(proof))
     said = check(proof)[1]
-    expect("whose settings they are, in numbers that can be read", "settings are this proof's" in said and "eta = 5764607523034235/576460752303423488 (about 0.01), " in said
+    expect("whose settings they are, in numbers that can be read", "those that run.json has of this step: Adam of torch.optim.adam" in said and "eta = 5764607523034235/576460752303423488 (about 0.01), " in said
            and "weight-decay = 0\n" in said, said)
     forged(folder, proof)
+    told(folder, proof)
     grown(folder, folder / "grown.proof")
     begun(folder, folder / "begun.proof")
     emptied(folder, folder / "emptied.proof")
@@ -587,7 +588,7 @@ def rested(folder, proof):
 
 
 def forged(folder, proof):
-    lines = proof.read_text().splitlines()[:-1]
+    lines = [line for line in proof.read_text().splitlines()[:-1] if line != "settings run.json"]  # which would say it first (told)
     for i, line in enumerate(lines[2:], 2):
         for w, word in enumerate(line.split()):
             if w == 0 or not word[0].isdigit() or line.startswith(("optimizer", "gradients")) and w == 2:
@@ -616,6 +617,71 @@ def forged(folder, proof):
     path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     expect("another file", "the hash of" in check(proof)[1])
     path.write_bytes(data)
+
+
+def told(folder, proof):
+    """What run.json has of the step is what the proof says, or the proof fails; other steps may come."""
+    def edited(edit, words, optimizer="Adam", settings=ADAM, rule=adam):
+        run = Run(optimizer, settings, rule)
+        ask(folder, run, "--proof", str(proof))
+        path = folder / "run.json"
+        data = json.loads(path.read_text())
+        edit(data, data["steps"][0]["update"], data["steps"][0]["update"]["groups"][0])
+        path.write_text(json.dumps(data, indent=1 if words is None else None))
+        status, said = check(proof)
+        expect(f"{optimizer}: run.json: {words}", status == (0 if words is None else 1 if words[0] != "!" else 2) and (words or "VERIFIED").lstrip("!") in said, status, said)
+
+    def entry(key, value):
+        return lambda data, update, group: group.__setitem__(key, value)
+
+    def of_step(key, value):
+        return lambda data, update, group: update.__setitem__(key, value)
+
+    def forget(key):
+        return lambda data, update, group: group.pop(key)
+
+    lr, betas = ADAM["lr"], ADAM["betas"]
+    edited(lambda *_: None, None)
+    edited(lambda data, *_: data["steps"].append({"step": 10, "files": {}, "update": {"optimizer": "SGD", "skipped": "not called"}}), None)
+    edited(lambda data, *_: data["steps"].insert(0, {"step": 1}), None)
+    edited(entry("name", "\u00e9\n\"quoted\""), None)
+    edited(entry("lr", {"tensor": "float64", "value": lr.hex()}), None)
+    edited(entry("lr", (lr * (1 + 2**-52)).hex()), "another number: lr")  # by less than the distance shows
+    edited(entry("lr", {"tensor": "float64", "value": 1}), "another number: lr")
+    edited(entry("lr", "-" + lr.hex()), "another number: lr")
+    edited(entry("lr", lr), "!a whole number or a hexadecimal float")
+    edited(entry("lr", "0x1.8"), "!no hexadecimal float")
+    edited(entry("lr", "0x1p+9999999999"), "!no hexadecimal float")
+    edited(entry("lr", True), "!a whole number or a hexadecimal float")
+    edited(forget("lr"), "!no object that has 'lr'")
+    edited(entry("betas", [x.hex() for x in reversed(betas)]), "another number: ")
+    edited(entry("betas", [betas[0].hex()]), "!too short a list")
+    edited(entry("eps", (1e-8 * 1.5).hex()), "another number: eps")
+    edited(entry("weight_decay", "0x1p-60"), "another number: weight_decay")
+    edited(entry("maximize", True), "another direction")
+    edited(entry("amsgrad", True), "sets 'amsgrad'")
+    edited(entry("differentiable", True), "sets 'differentiable'")
+    edited(entry("parameters", ["a.weight"]), "a.bias: run.json has it in no group")
+    edited(entry("parameters", [*SHAPES, "a.bias"]), "in two places of one step")
+    edited(lambda data, update, group: update["groups"].append(group | {"parameters": ["a.bias"]}), "in two places of one step")
+    edited(of_step("grad_scale", "0x1p+1"), "another scale")
+    edited(of_step("optimizer", "AdamW"), "another optimizer: AdamW")
+    edited(of_step("module", "apex.optimizers"), "whose rule is not known")
+    edited(of_step("module", None), "!")
+    edited(lambda data, *_: data["steps"].clear(), "run.json has 0 steps")
+    edited(lambda data, *_: data["steps"].append(data["steps"][0]), "run.json has 2 steps")
+    edited(lambda data, *_: data["steps"][0]["files"]["optimizer"].__setitem__("sha256", "0" * 64), "run.json has 0 steps")
+    edited(lambda data, *_: data["steps"][0].pop("update"), "!no object that has 'update'")
+    edited(entry("nesterov", True), "another 'nesterov'", "SGD", SGD, sgd)
+    edited(entry("momentum", 0), "another number: momentum", "SGD", SGD, sgd)
+    edited(entry("decoupled_weight_decay", False), "another weight decay", "AdamW", DECAYED, adam)
+    (folder / "run.json").unlink()
+    expect("no run.json", check(proof)[0] == 2, check(proof))
+    run = Run("Adam", ADAM, adam)
+    run.told["module"] = "apex.optimizers"
+    ask(folder, run, "--rule", "torch-adam", "--proof", str(proof))
+    (folder / "run.json").unlink()
+    expect("of a rule that was asked about", check(proof)[0] == 0 and "they were not compared with those in run.json" in check(proof)[1], check(proof))
 
 
 def unchanged(folder):

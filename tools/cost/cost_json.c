@@ -206,6 +206,8 @@ set_linear_relu(json_t **j, const clarke_cost_report *r)
   clarke_json_set(&found, "layers", json_integer((json_int_t)net.layers));
   clarke_json_set(&found, "size", clarke_cost_whole(net.size));
   clarke_json_set(&found, "bound", clarke_cost_whole(net.bound));
+  clarke_json_set(&found, "edge_products", json_integer((json_int_t)(net.layers * (net.layers + 1))));
+  clarke_json_set(&found, "edge_products_bound", json_integer((json_int_t)(4 * (net.layers + 1) * (net.layers + 1))));
   if (net.is)
     clarke_json_set(j, "linear_relu_network", found);
   else

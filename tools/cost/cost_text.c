@@ -179,9 +179,12 @@ print_linear_relu(const clarke_cost_report *r)
 
   clarke_linear_relu_init(&net);
   clarke_linear_relu_find(&net, &r->session.count, clarke_code_entries(&r->session.program));
-  if (net.is)
+  if (net.is) {
     gmp_printf("  As a linear ReLU network (2.13): %zu layers of %zu, size %Zd; at most 18 cost^3 = %Zd\n", net.layers, net.memory, net.size,
                net.bound);
+    printf("  Proposition 4's graph of it: %zu products of two matrices for all edges; at most 4 (L + 1)^2 = %zu\n", net.layers * (net.layers + 1),
+           4 * (net.layers + 1) * (net.layers + 1));
+  }
   clarke_linear_relu_clear(&net);
 }
 

@@ -23,6 +23,7 @@ typedef struct {
   clarke_hypers hypers;
   mpq_t lr_decay;
   bool maximize, capturable;
+  bool whole;          /* the group has a number for each that the rule has */
   const char *unknown; /* a setting that no rule here has: "amsgrad"; NULL */
 } clarke_step_settings;
 

@@ -121,6 +121,23 @@ put_group(FILE *out, const clarke_run *r, size_t from, size_t n, clarke_error *e
   return status;
 }
 
+/* Are the rule and all its numbers those that run.json has? Then a checker compares them. Not of a rule that was asked about instead. */
+static bool
+is_told(const clarke_run *r)
+{
+  const clarke_run_update *u = &r->record.step->update;
+  bool told = clarke_step_rule_of(u) == r->rule;
+
+  for (size_t g = 0; g < u->n_groups && told; g++) {
+    clarke_step_settings s;
+
+    clarke_step_settings_init(&s);
+    told = clarke_step_settings_read(&s, r->rule, &u->group[g], NULL) == CLARKE_OK && s.whole;
+    clarke_step_settings_clear(&s);
+  }
+  return told;
+}
+
 static clarke_status
 put_all(FILE *out, const clarke_run *r, clarke_error *err)
 {
@@ -137,6 +154,7 @@ put_all(FILE *out, const clarke_run *r, clarke_error *err)
     mpq_out_str(out, 10, step->update.scale);
   else
     fputs("1", out);
+  fputs(is_told(r) ? "\nsettings run.json" : "", out);
   for (size_t i = 0; i < r->n; i += group_at(r, i))
     groups++;
   fprintf(out, "\nrule %s\ngroups %zu\n", r->rule->name, groups);

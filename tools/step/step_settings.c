@@ -86,6 +86,9 @@ clarke_step_settings_read(clarke_step_settings *s, const clarke_rule *rule, cons
 
   s->rule = rule;
   take_all(s, g);
+  s->whole = true;
+  for (int h = 0; h < CLARKE_N_HYPERS; h++)
+    s->whole = s->whole && (s->hypers.given[h] || !clarke_rule_takes(rule, (clarke_hyper)h));
   s->maximize = is_set(g, "maximize");
   s->capturable = is_set(g, "capturable");
   s->unknown = is_set(g, "amsgrad") ? "amsgrad" : is_set(g, "centered") ? "centered" : is_set(g, "differentiable") ? "differentiable" : NULL;

@@ -146,18 +146,27 @@ refuse_links(void)
   proof.no_links = true;
 }
 
+bytes
+sibling_file(const char *folder, const char *name)
+{
+  char *path = allocate(strlen(folder) + strlen(name) + 2, 1);
+  require(strchr(name, '/') == NULL, "'%s' is not a base name", name);
+  sprintf(path, "%s/%s", folder, name);
+  bytes b = (proof.no_links ? read_no_link : read_file)(path);
+  free(path);
+  return b;
+}
+
 /* After the keyword, `NAME HASH`: the file, if it has the hash. */
 bytes
 next_file(const char *folder, const char *what)
 {
   char hex[65];
   const char *word = proof.words;
-  char *name = next_name(), *path = allocate(strlen(folder) + strlen(name) + 2, 1);
-  require(strchr(name, '/') == NULL, "'%s' is not a base name", name);
-  sprintf(path, "%s/%s", folder, name);
-  bytes b = (proof.no_links ? read_no_link : read_file)(path);
+  char *name = next_name();
+  bytes b = sibling_file(folder, name);
   sha256(b, hex);
-  require(strcmp(next_word(), hex) == 0, "the hash of %s is %s", path, hex);
+  require(strcmp(next_word(), hex) == 0, "the hash of %s/%s is %s", folder, name, hex);
   fprintf(account, "%s: %s\n  SHA-256 %s\n", what, word, hex);
   return b;
 }

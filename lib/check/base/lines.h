@@ -26,7 +26,8 @@ void next_rational(rational *q);
 size_t next_number(void);
 char *next_name(void);
 bytes next_file(const char *folder, const char *what);
-void refuse_links(void); /* from here on no file may be a symbolic link */
+bytes sibling_file(const char *folder, const char *name); /* of that base name, whatever its hash */
+void refuse_links(void);                                  /* from here on no file may be a symbolic link */
 
 /* ---- The account: the statement in words */
 

@@ -209,7 +209,7 @@ json_value(bytes *h)
 }
 
 bytes
-json_member(bytes object, const char *name)
+json_find(bytes object, const char *name)
 {
   bytes found = {NULL, 0};
   name_index keys = {0};
@@ -218,13 +218,33 @@ json_member(bytes object, const char *name)
     bytes value = json_value(&object);
     found = strcmp(key, name) == 0 ? value : found;
   }
-  expect(found.size > 0 && object.size == 0, "no object that has '%s', and nothing else", name);
+  expect(object.size == 0, "more than an object");
   name_index_free(&keys);
+  return found;
+}
+
+bytes
+json_member(bytes object, const char *name)
+{
+  bytes found = json_find(object, name);
+  expect(found.size > 0, "no object that has '%s'", name);
   return found;
 }
 
 char *
 json_text(bytes value)
 {
-  return text_quoted(&value, "\"");
+  return pass_text(&value);
+}
+
+bool
+json_item(bytes *list, bytes *item)
+{
+  bool first = json_token(list, "[");
+  if (json_token(list, "]"))
+    return false;
+  if (!first)
+    json_over(list, ",");
+  *item = json_value(list);
+  return true;
 }

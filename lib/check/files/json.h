@@ -1,4 +1,4 @@
-/* Text in headers, and JSON: objects whose keys have no escapes, texts, lists of numbers are read; all else is JSON, too. */
+/* Text in headers, and JSON: objects whose keys have no escapes, texts, lists are read; all else is JSON, too. */
 #ifndef CLARKE_KERNEL_JSON_H
 #define CLARKE_KERNEL_JSON_H
 
@@ -17,8 +17,11 @@ void json_over(bytes *h, const char *text);
 char *json_key(bytes *h, name_index *keys);
 /* A value of any kind, and blanks around it: its bytes. It must be JSON; in its objects no key may be there twice. */
 bytes json_value(bytes *h);
-/* Of such bytes: of an object, that key's value, which must be there; of a text, what it says. */
+/* Of such bytes: of an object, that key's value, which must be there, or of size 0 if it is not; of a text, what it says; of a list, or what was
+ * left of one, the next value, until there is none. */
 bytes json_member(bytes object, const char *name);
+bytes json_find(bytes object, const char *name);
 char *json_text(bytes value);
+bool json_item(bytes *list, bytes *item);
 
 #endif

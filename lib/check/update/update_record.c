@@ -3,7 +3,9 @@
 #include "check/update/update_record.h"
 #include "check/base/allocate.h"
 #include "check/base/lines.h"
+#include "check/base/sha256.h"
 #include "check/files/tensor_files.h"
+#include "check/update/update_settings.h"
 #include "check/update/update_statement.h"
 
 #include <stdlib.h>
@@ -28,6 +30,7 @@ typedef struct {
   update rule;
   bool up; /* along the gradient, not down */
   rational scale;
+  update_settings settings; /* of run.json, if the proof says that they are */
 } updates;
 
 /* A parameter, before the step and after it. NULL: it has not such a tensor. */
@@ -279,6 +282,8 @@ check_parameter(updates *u)
     if (p.part[1][s] != NULL)
       next_rational(&p.within[s]);
   }
+  if (u->settings.of != NULL)
+    update_settings_check(&u->settings, p.name, &u->rule, u->up, p.k);
   update_share(&u->rule, p.k);
   for (size_t i = 0; i < p.gradient->count; i++)
     check_entry(u, e, &p, i);
@@ -312,11 +317,29 @@ check_group(updates *u)
 
 /* ---- The statement */
 
+/* `settings run.json`, if it is there: what follows is as the folder's run.json has it of the step with that optimizer's file. */
+static void
+read_settings(updates *u, const char *folder, const char *file, const char *hash)
+{
+  if (!line_is("settings"))
+    return;
+  require(strcmp(next_word(), "run.json") == 0, "'run.json' is expected");
+  update_settings_read(&u->settings, folder, file, hash);
+  update_settings_check_scale(&u->settings, &u->scale);
+}
+
 static void
 read_files(updates *u, const char *folder)
 {
   next_line("optimizer");
-  u->all = tensors_read(next_file(folder, "Optimizer's step"), &u->n, &u->names);
+  const char *word = next_word();
+  unread_word(word);
+  char *file = next_name();
+  unread_word(word);
+  bytes optimizer = next_file(folder, "Optimizer's step");
+  char hash[65];
+  sha256(optimizer, hash);
+  u->all = tensors_read(optimizer, &u->n, &u->names);
   u->read = allocate(u->n, sizeof *u->read);
   if (line_is("gradients")) {
     u->gradients = tensors_read(next_file(folder, "Gradients"), &u->n_gradients, &u->gradient_names);
@@ -330,6 +353,8 @@ read_files(updates *u, const char *folder)
   require(mpq_sgn(&u->scale) > 0, "the scale is not above 0");
   if (mpq_cmp_ui(&u->scale, 1, 1) != 0)
     gmp_fprintf(account, "The step divided them by %Qd.\n", &u->scale);
+  read_settings(u, folder, file, hash);
+  free(file);
 }
 
 /* Every parameter of the file is stated. Of what else it has nothing is said. */
@@ -365,7 +390,11 @@ check_recorded_update(const char *folder)
   last_line();
   check_whole(&u);
   mpq_clear(&u.scale);
-  printf("VERIFIED\n%sThe rule and its settings are this proof's: they were not compared with those in run.json.\n"
+  if (u.settings.of != NULL)
+    update_settings_state(&u.settings);
+  else
+    fputs("The rule and its settings are this proof's: they were not compared with those in run.json.\n", account);
+  printf("VERIFIED\n%s"
          "Each recorded number is no farther from what the rule makes, in real arithmetic, of the recorded state and "
          "gradient.\n",
          account_text());

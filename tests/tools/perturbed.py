@@ -1,0 +1,43 @@
+"""clarke reproduce finds each wrong expectation: all that the papers' cases expect, each changed a little, in copies of them.
+
+    perturbed.py CLARKE CASES
+"""
+import json
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from expect import expect, finish, said
+
+CLARKE, CASES = sys.argv[1], Path(sys.argv[2])
+OTHER = {"yes": "no", "no": "yes", "regular": "bifurcation", "bifurcation": "compensation", "compensation": "regular", "nonzero": "0",
+         "in-bouligand": "in-clarke", "in-clarke": "not-in-clarke", "not-in-clarke": "in-bouligand"}
+
+
+def changed(value):
+    """Another value of that kind: for a word another one; of a number, or several, the last digit is another."""
+    if value in OTHER:
+        return OTHER[value]
+    last = re.search(r"(\d)(\D*)$", value)
+    return value[:last.start()] + ("8" if last[1] == "9" else str(int(last[1]) + 1)) + last[2]
+
+
+def main():
+    lines = 0
+    with tempfile.TemporaryDirectory() as name:
+        for case in sorted(CASES.glob("*.prog")):
+            text, n = re.subn(r"^(#: expect \S+ )(.*)$", lambda m: m[1] + changed(m[2]), case.read_text(), flags=re.M)
+            (Path(name) / case.name).write_text(text)
+            lines += n
+        status, out, err = said(CLARKE, "reproduce", "--json", "--cases", name)
+    facts = [(row["claim"], row["file"], row["line"], fact) for row in json.loads(out)["rows"] for fact in row.get("facts", ())]
+    expect(status == 1 and err == "", f"status {status}: {err}")
+    expect(len(facts) >= lines > 1000, f"{len(facts)} facts of {lines} lines")
+    for claim, file, line, fact in facts:
+        expect(not fact["agrees"], f"{claim} ({file}:{line}) agrees with what is not so: {fact}")
+    finish()
+
+
+if __name__ == "__main__":
+    main()
