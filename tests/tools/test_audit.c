@@ -154,7 +154,7 @@ begin(void)
 
 START_TEST(exit_statuses)
 {
-  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz -v"), 0);
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --theorems"), 0);
   file_says("out", "in-bouligand|Relu|net.onnx on 3 samples, loss ce|pytorch-2.13|Theorem 8");
   ck_assert_int_eq(run(CLARKE " audit " CASES "/lemma2.onnx -b " CASES "/lemma2.npz -l sum"), 1);
   file_says("out", "not-in-clarke|NOT an element");
@@ -516,12 +516,35 @@ START_TEST(errors_write_nothing)
 }
 END_TEST
 
+static void
+theorems_shown(const char *options, bool shown)
+{
+  char *text;
+
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz %s", options), 0);
+  text = text_of("out");
+  ck_assert_int_eq(strstr(text, "theorem         applies") != NULL, shown);
+  ck_assert_int_eq(strstr(text, "system (constraints x variables)") != NULL, shown);
+  free(text);
+}
+
+START_TEST(theorems_systems_and_ranks_are_asked_for)
+{
+  theorems_shown("", false);
+  theorems_shown("-v", false);
+  theorems_shown("--theorems", true);
+  theorems_shown("--ranks", true);
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --theorems --params later.pt later.pt"), 2);
+  file_says("err", "--theorems and --ranks of several checkpoints or steps need --json");
+}
+END_TEST
+
 START_TEST(what_is_not_touched_needs_no_proxy)
 {
   ck_assert_int_eq(run("echo tie MaxPool stable > stable"), 0);
   ck_assert_int_eq(run(CLARKE " audit capped.onnx --batch inputs.npz --profile ./stable"), 0);
   file_says("out", "no kink is touched");
-  ck_assert_int_eq(run(CLARKE " audit capped.onnx --batch inputs.npz --profile jax-0.10 -v"), 0);
+  ck_assert_int_eq(run(CLARKE " audit capped.onnx --batch inputs.npz --profile jax-0.10 --theorems"), 0);
   file_says("out", "no kink is touched|Theorem 6       yes      ?|the profile has no proxy at a kink of layer /c");
 }
 END_TEST
@@ -874,7 +897,7 @@ main(int argc, char **argv)
     large_gradients_have_a_bound,
     an_undecided_pattern_has_a_verdict_and_no_gradient, an_undecided_verdict_names_what_would_settle_it, zones,
     what_is_near_and_what_is_touched, a_line_for_each_layer_where_nothing_is_touched,
-    errors_write_nothing, what_is_not_touched_needs_no_proxy, a_proof_leaves_no_proxy_unsaid,
+    errors_write_nothing, theorems_systems_and_ranks_are_asked_for, what_is_not_touched_needs_no_proxy, a_proof_leaves_no_proxy_unsaid,
     a_proof_is_of_its_own_files, checkpoints_of_every_kind, proofs_of_checkpoints,
     several_checkpoints, external_data, stored_proofs_are_those_of_the_cases,
   };

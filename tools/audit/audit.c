@@ -12,7 +12,7 @@
 
 enum { OPTION_PARAMS = 256, OPTION_GRADIENT, OPTION_EXACT, OPTION_RANKS,
        OPTION_THREADS, OPTION_STEP, OPTION_NEAREST, OPTION_TOUCHED, OPTION_BATCH_AXIS, OPTION_ZONE_PROOF,
-       OPTION_RUN, OPTION_LINES };
+       OPTION_RUN, OPTION_LINES, OPTION_THEOREMS };
 
 static const struct argp_option options[] = {
   {"batch", 'b', "FILE", 0, "the minibatch: .npz with x and y, or .npy with the inputs alone", 0},
@@ -36,13 +36,14 @@ static const struct argp_option options[] = {
   {"json", 'j', NULL, 0, "print one JSON object", 0},
   {"gradient", OPTION_GRADIENT, "FILE", 0,
    "write AD's gradient in float64, as .safetensors; of a large network within a bound that is told", 0},
-  {"ranks", OPTION_RANKS, NULL, 0, "the rank before every layer, not only where a kink is touched",
+  {"theorems", OPTION_THEOREMS, NULL, 0, "the papers' theorems: which apply, which hold, and why; systems and ranks of the layers", 0},
+  {"ranks", OPTION_RANKS, NULL, 0, "--theorems, with the rank before every layer, not only where a kink is touched",
    0},
   {"nearest", OPTION_NEAREST, "N", 0,
    "list the N arguments and windows of each layer that come nearest to a kink without touching it, exactly", 0},
   {"touched", OPTION_TOUCHED, NULL, 0, "list every touched kink: where it is, its slopes, and what AD takes", 0},
   {"exact", OPTION_EXACT, NULL, 0, "no floating-point filter: the same answer, slower; --gradient is rounded from the exact one", 0},
-  {"verbose", 'v', NULL, 0, "the whole report: ranks, systems, theorems and gradients that are 0, too; of JSON, these zeros, the first three lines, and what pages draw", 0},
+  {"verbose", 'v', NULL, 0, "the whole report: gradients that are 0, too, and with --run all steps; of JSON, these zeros, the first three lines, and what pages draw", 0},
   {"threads", OPTION_THREADS, "N", 0,
    "at most N threads (default: as many as processors); the answer is the same", 0},
   CLARKE_OPTIONS_OF_CI,
@@ -148,6 +149,10 @@ parse(int key, char *arg, struct argp_state *state)
     return 0;
   case OPTION_RANKS:
     c->ask.ranks = true;
+    c->theorems = true;
+    return 0;
+  case OPTION_THEOREMS:
+    c->theorems = true;
     return 0;
   case OPTION_THREADS:
     c->ask.threads = clarke_read_threads(arg, state);
@@ -181,8 +186,8 @@ parse(int key, char *arg, struct argp_state *state)
     return 0;
   case ARGP_KEY_END:
     check_arguments(c, line->params, state);
-    if ((c->n_params > 1 || c->all_steps) && !c->json && (c->ask.nearest > 0 || c->ask.touched))
-      argp_error(state, "--nearest and --touched of several checkpoints or steps need --json");
+    if ((c->n_params > 1 || c->all_steps) && !c->json && (c->ask.nearest > 0 || c->ask.touched || c->theorems))
+      argp_error(state, "--nearest, --touched, --theorems and --ranks of several checkpoints or steps need --json");
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;

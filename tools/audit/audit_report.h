@@ -13,7 +13,7 @@ typedef struct {
   const char *proof, *zone_proof, *gradient;
   size_t n_params;
   const char **params; /* checkpoints */
-  bool json, verbose;
+  bool json, verbose, theorems;
   const char *run;   /* a run folder in place of model, batch and checkpoints */
   size_t step;       /* of it; CLARKE_NONE: the first */
   bool all_steps;    /* all of it, */
@@ -51,9 +51,10 @@ json_t *clarke_audit_outside_json(const clarke_run_description *run); /* of one 
 /* audit_steps.c: of all recorded steps of a folder. */
 clarke_status clarke_audit_steps(int *exit_status, const clarke_audit_command *command, clarke_error *err);
 
-/* audit_text.c: what comes after the summary. verbose: with systems, ranks, theorems, and gradients that are 0. record: whose step it is,
- * or NULL. */
-clarke_status clarke_audit_print_text(const clarke_audit_session *s, const clarke_record *record, bool verbose, clarke_error *err);
+/* audit_text.c: what comes after the summary, as the command asks for it: --theorems with systems and ranks, -v with gradients that are
+ * 0. record: whose step it is, or NULL. */
+clarke_status clarke_audit_print_text(const clarke_audit_session *s, const clarke_record *record, const clarke_audit_command *command,
+                                      clarke_error *err);
 
 /* audit_zeros.c: entries of the gradient that are 0: a table, and sentences of parameters all of whose entries are. */
 void clarke_audit_print_zeros(const clarke_audit_session *s, const clarke_record *record);

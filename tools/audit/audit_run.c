@@ -102,7 +102,7 @@ print(const clarke_certified *c, const clarke_summary *summary, const clarke_aud
     return CLARKE_OK;
   clarke_summary_print(summary);
   print_gradient(c);
-  return clarke_audit_print_text(&c->audit, &c->record, command->verbose, err);
+  return clarke_audit_print_text(&c->audit, &c->record, command, err);
 }
 
 static clarke_status

@@ -170,7 +170,7 @@ print(const clarke_audit_session *s, const clarke_summary *summary, const clarke
   if (c->json || c->ci.quiet)
     return CLARKE_OK;
   clarke_summary_print(summary);
-  return clarke_audit_print_text(s, NULL, c->verbose, err);
+  return clarke_audit_print_text(s, NULL, c, err);
 }
 
 static clarke_status

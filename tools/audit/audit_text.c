@@ -33,20 +33,20 @@ print_system(const clarke_layer *l)
 }
 
 static void
-print_layer(const clarke_layer *l, const clarke_step *step, bool verbose)
+print_layer(const clarke_layer *l, const clarke_step *step, bool systems)
 {
   char ties[32] = "-";
 
   if (step->kind == CLARKE_MAX)
     snprintf(ties, sizeof ties, "%zu", l->ties);
   printf("%-28.28s %-12s %8zu %9s %9zu", step->name, step->op->name, l->neurons, ties, l->touched);
-  if (verbose)
+  if (systems)
     print_system(l);
   putchar('\n');
 }
 
 static void
-print_layers(const clarke_audit_session *s, bool verbose)
+print_layers(const clarke_audit_session *s, bool systems)
 {
   const clarke_audit *a = &s->audit;
 
@@ -60,9 +60,9 @@ print_layers(const clarke_audit_session *s, bool verbose)
     return;
   }
   printf("%-28s %-12s %8s %9s %9s", "layer", "op", "neurons", "ties", "touched");
-  printf(verbose ? " %9s  %s\n" : "\n", "rank", "system (constraints x variables)");
+  printf(systems ? " %9s  %s\n" : "\n", "rank", "system (constraints x variables)");
   for (size_t i = 0; i < a->n_layers; i++)
-    print_layer(&a->layer[i], &s->graph.steps[a->layer[i].step], verbose);
+    print_layer(&a->layer[i], &s->graph.steps[a->layer[i].step], systems);
   if (a->flat > 0)
     printf("%zu of what is touched is constant near the parameters%s, and asks for nothing.\n",
            a->flat, a->flat == s->replay.n_touches ? "" : " where the rest keeps to the sides that AD takes");
@@ -103,20 +103,21 @@ print_verdict(const clarke_audit *a)
 }
 
 clarke_status
-clarke_audit_print_text(const clarke_audit_session *s, const clarke_record *record, bool verbose, clarke_error *err)
+clarke_audit_print_text(const clarke_audit_session *s, const clarke_record *record, const clarke_audit_command *command,
+                        clarke_error *err)
 {
   clarke_status status;
 
-  print_layers(s, verbose);
+  print_layers(s, command->theorems);
   status = clarke_audit_print_nearest(s, err);
   if (status == CLARKE_OK)
     status = clarke_audit_print_touched(s, err);
   if (status != CLARKE_OK)
     return status;
-  if (verbose) {
+  if (command->theorems)
     print_theorems(&s->audit);
+  if (command->verbose)
     clarke_audit_print_zeros(s, record);
-  }
   if (s->valued)
     printf("\nloss %s%s\n", s->loss_exact ? "" : "about ", s->loss_value);
   if (s->bounded)
