@@ -629,6 +629,49 @@ START_TEST(hand_written)
 }
 END_TEST
 
+/* ---- directions */
+
+/* Proofs by hand of derivatives along directions; without: what must not be said. */
+static const struct {
+  int status;
+  const char *reason, *without, *program, *lines;
+} ways[] = {
+  {0, "is 1; AD's forward mode returns 0, which is ANOTHER number.", NULL, "input x\noutput relu(x)\n",
+   "at x 0\n" RELU0 "touched 1\ndirection 1\nderivative 1\n"},
+  {0, "is 0; AD's forward mode returns 0, which is that number.", NULL, "input x\noutput relu(x)\n",
+   "at x 0\n" RELU0 "touched 1\ndirection -1\nderivative 0\n"},
+  {1, "is another number", NULL, "input x\noutput relu(x)\n", "at x 0\n" RELU0 "touched 1\ndirection 1\nderivative 0\n"},
+  /* Forward mode divides 0 by 0 at the root of what is 0 near the point, where reverse mode's mask stops all. A root of a constant has no tangent. */
+  {0, "along d1 = (1) is 0.\n", "forward mode", "input x\noutput sqrt(relu(x))\n", "at x -1\n" RELU0 "touched 0\ndirection 1\nderivative 0\n"},
+  {0, "is 1; AD's forward mode returns 1, which is that number.", NULL, "input x\noutput x + sqrt(0)\n",
+   "at x -1\n" PLAIN "touched 0\ndirection 1\nderivative 1\n"},
+};
+
+START_TEST(directions)
+{
+  char text[4096], said[8192], hex[65];
+  size_t wrong = 0;
+
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    int status;
+    size_t n;
+
+    save("way.prog", ways[i].program, strlen(ways[i].program));
+    sha256_of(hex, ways[i].program, strlen(ways[i].program));
+    n = (size_t)snprintf(text, sizeof text, "clarke-proof 1\nclaim direction\nsemantics real\nprogram way.prog %s\n%s%069d", hex, ways[i].lines, 0);
+    ck_assert(n < sizeof text);
+    seal(text, n);
+    save("way.proof", text, n);
+    status = run(said, sizeof said, "way.proof");
+    if (status == ways[i].status && strstr(said, ways[i].reason) != NULL && (ways[i].without == NULL || strstr(said, ways[i].without) == NULL))
+      continue;
+    wrong++;
+    printf("direction %zu: status %d, not %d, and '%s' expected: %s\n%s", i, status, ways[i].status, ways[i].reason, said, text);
+  }
+  ck_assert_msg(wrong == 0, "%zu cases", wrong);
+}
+END_TEST
+
 /* ---- changed bytes */
 
 /* What is said before the evidence: the statement. */
@@ -1021,6 +1064,7 @@ main(int argc, char **argv)
     tcase_add_test(t, written_by_the_library);
   } else {
     tcase_add_test(t, hand_written);
+    tcase_add_test(t, directions);
     tcase_add_test(t, decisions_of_sums);
   }
   return run_tests();

@@ -344,6 +344,14 @@ network("Loop whose graph reads what comes after it", lambda: model([loop([node(
                                                                     [integers("M", [1])]), runs=REFUSED)
 network("Loop whose names are those of rounds", lambda: model([node("Relu", ["x"], ["w/0"]), loop([node("Relu", ["v"], ["w"])], "w")], ["N", 1],
                                                               [integers("M", [1])]), runs=REFUSED)
+TRIPS = [integers("M", [2]), tensor("no", [], b"\0", 9)]
+network("Loop, its condition left out, that its graph ends before its rounds", lambda: model([node("Loop", ["M", "", "x"], ["out"], body=graph([node("Relu", ["v"], ["w"])], ["i", "c", "v"], ["no", "w"]))],
+                                ["N", 1], TRIPS), runs=REFUSED)
+network("Loop, its condition left out, whose graph ends where its rounds do", lambda: model(
+    [node("Loop", ["M", "", "x"], ["out"], body=graph([node("Less", ["i", "one"], ["d"]), node("Relu", ["v"], ["w"])], ["i", "c", "v"], ["d", "w"]))],
+    ["N", 1], TRIPS + [tensor("one", [], (1).to_bytes(8, "little"), 7)]))
+network("Loop that gives out its round's number", lambda: model([node("Loop", ["M", "", "x", "M0"], ["out", "k"], body=graph(
+    [node("Relu", ["v"], ["w"])], ["i", "c", "v", "j"], ["c", "w", "i"]))], ["N", 1], [*TRIPS, tensor("M0", [], bytes(8), 7)]), runs=REFUSED)
 network("If, a branch of 4000 nodes that does not run", lambda: model([node("If", ["c"], ["out"],
         then_branch=graph([node("Relu", ["x"], ["t"])], [], ["t"]),
         else_branch=graph([node("Relu", ["x" if i == 0 else "a%d" % i], ["a%d" % (i + 1)]) for i in range(4000)], [], ["a4000"]))], ["N", 1],

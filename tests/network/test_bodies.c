@@ -96,6 +96,8 @@ END_TEST
 
 START_TEST(what_is_not_known_is_refused)
 {
+  const clarke_model_node *node;
+
   begin("Loop", 1 << 20);
   ck_assert_int_ne(build(), CLARKE_OK);
   ck_assert_ptr_nonnull(strstr(error.text, "round after round, a network of"));
@@ -104,6 +106,12 @@ START_TEST(what_is_not_known_is_refused)
   ck_assert_int_eq(build(), CLARKE_EINPUT);
   ck_assert_ptr_nonnull(strstr(error.text, "its graph 'body' takes 2 values and gives 2; expected 3 and 2"));
   m.nodes[0].attr[0].g->n_inputs++;
+  end();
+  node = begin("Loop", 2);
+  free(node->attr[0].g->outputs[1].name);
+  node->attr[0].g->outputs[1].name = strdup("i");
+  ck_assert_int_eq(build(), CLARKE_EINPUT);
+  ck_assert_ptr_nonnull(strstr(error.text, "the round's number 'i' itself goes out of its graph"));
   end();
   begin("If", 1);
   ck_assert_int_eq(build(), CLARKE_EINPUT);

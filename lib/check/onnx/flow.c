@@ -267,6 +267,15 @@ number(const builder *b, size_t type, size_t n)
   return v;
 }
 
+/* Some runtimes write the next round's number over that which a graph hands out as it came. */
+static void
+check_number_stays(const builder *b, const body *g)
+{
+  for (size_t k = 0; k < g->n_outputs; k++)
+    need(strcmp(g->outputs[k].name, g->inputs[0].name) != 0,
+         "the round's number itself goes out of its graph, which not all runtimes keep");
+}
+
 static void
 lower_loop(builder *b)
 {
@@ -282,10 +291,15 @@ lower_loop(builder *b)
   }
   if (*n->in[1] != '\0')
     condition = value_named(b, n->in[1]);
+  check_number_stays(b, g);
   start(b, &l, g, 2);
   for (size_t k = 0;; k++) {
     need(is_truth(&condition), "whether it goes on is no constant");
-    if (!is_true(&condition) || (most.constant != NULL && mpq_cmp_ui(&most.constant->value[most.map[0]], k, 1) <= 0))
+    if (most.constant != NULL && mpq_cmp_ui(&most.constant->value[most.map[0]], k, 1) <= 0)
+      break;
+    need(is_true(&condition) || *n->in[1] != '\0',
+         "its condition is left out, and its graph ends it: ONNX goes on, and runtimes end");
+    if (!is_true(&condition))
       break;
     l.f.behind = round_text(l.f.outer, k);
     hand_in(b, &l.f, 0, number(b, INT64, k));

@@ -354,7 +354,9 @@ follow_analytic(walk *w, size_t at, const state *x)
     add_gradient(w, y, by, x);
   intervals_free(by, by != NULL ? w->n_terms : 0);
   y->degree = x->degree > 0 && !(w->every_arm && root) ? 2 : 0; /* or it is refused (program_lipschitz.h) */
-  y->same = y->same && (!infinite || x->masked);
+  bool stopped =
+      x->masked && !(w->mode == AT_POINT && w->lines != NULL && x->degree > 0); /* a tangent of 0 over 0 is NaN */
+  y->same = y->same && (!infinite || stopped);
 }
 
 /* An entry of wrt. */

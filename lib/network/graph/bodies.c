@@ -504,12 +504,29 @@ run_rounds(loop *l, holder *h, int64_t most, bool goes, clarke_error *err)
       status = output_of(h, &l->i, 0, &value, err);
     if (status == CLARKE_OK)
       goes = is_true(&h->low.graph->values[value], &known);
+    if (status == CLARKE_OK && known && !goes && k + 1 < most && h->low.node->in[1][0] == '\0')
+      status = clarke_lower_fail(&h->low, err,
+                                 "its condition is left out, and its graph ends it after round %lld: ONNX goes on, and runtimes end. Give it a "
+                                 "condition, true at first",
+                                 (long long)k);
     if (status == CLARKE_OK && !known)
       status = clarke_lower_fail(&h->low, err,
                                  "whether it goes on after round %lld is no constant: how many rounds there are is not known",
                                  (long long)k);
   }
   return status;
+}
+
+/* Some runtimes write the next round's number over that which a graph hands out as it came. */
+static clarke_status
+check_number_stays(const holder *h, const clarke_body *body, clarke_error *err)
+{
+  for (size_t k = 0; k < body->n_outputs; k++)
+    if (strcmp(body->outputs[k].name, body->inputs[0].name) == 0)
+      return clarke_lower_fail(&h->low, err,
+                               "the round's number '%s' itself goes out of its graph, which not all runtimes keep: hand out an Identity of it",
+                               body->inputs[0].name);
+  return CLARKE_OK;
 }
 
 static clarke_status
@@ -528,6 +545,8 @@ lower_loop(holder *h, size_t *value, clarke_error *err)
                              node->own_in, node->n_out);
   l.n_kept = node->n_out - l.n;
   status = find_body(h, "body", l.n + 2, node->n_out + 1, &body, err);
+  if (status == CLARKE_OK)
+    status = check_number_stays(h, body, err);
   if (status == CLARKE_OK)
     status = read_trips(h, &most, &goes, err);
   if (status != CLARKE_OK)
