@@ -22,6 +22,10 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT / "tests/check"))
+
+import edits  # noqa: E402
+
 KEPT = HERE / "reports.jsonl"
 LONGEST = "lenet-ternary"
 
@@ -38,7 +42,7 @@ def shipped():
 def of_proofs(profile):
     """The same for proofs by hand, each question once; their proxies and ties become the profile."""
     folder, asked = ROOT / "tests/check/data", set()
-    for proof in sorted(folder.glob("*.proof")):
+    for proof in sorted(edits.expanded(folder).glob("*.proof")):
         lines = proof.read_text(errors="replace").splitlines()
         said = {line.split(" ")[0]: line.split(" ")[1:] for line in reversed(lines)}
         rules = tuple(line.removeprefix("proxy ") for line in lines if line.startswith(("proxy ", "tie ")))

@@ -19,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "interop"))
 
+import edits
 from wire import BODY, FOUR, VARINT, field, join, read_varint, split, varint
 
 GRAPH, NODE, INITIALIZER = 7, 1, 5
@@ -129,11 +130,11 @@ def check(checker, folder):
 
 def models():
     """(Model, batch) of stored proofs, small ones, each model once."""
-    seen = set()
-    for proof in sorted([*DATA.glob("*.proof"), *(ROOT / "proofs-data").glob("*.proof")]):
+    seen, small = set(), edits.expanded(DATA)
+    for proof in sorted([*small.glob("*.proof"), *(ROOT / "proofs-data").glob("*.proof")]):
         text = proof.read_text(errors="replace")
         pair = re.search(r"^model (\S+) .*\n(?:batch (\S+) .*\n)loss sum$", text, re.M)
-        folder = DATA if proof.parent == DATA else AUDIT
+        folder = DATA if proof.parent == small else AUDIT
         if pair and pair[1] not in seen and (folder / pair[1]).exists() and (folder / pair[1]).stat().st_size < 4000:
             seen.add(pair[1])
             yield folder / pair[1], folder / pair[2]

@@ -1,5 +1,5 @@
-/* clarke-check on the proofs of index.txt: each must end with its status and say why, and say of a right one what said.txt has; no changed byte
- * of a right proof may pass, and no changed byte of anything may crash it. */
+/* clarke-check on the proofs of index.txt, those kept as edits written out (edits.py). Each must end with its status and say why, and say of
+ * a right one what said.txt has; no changed byte of a right proof may pass, and no changed byte of anything may crash it. */
 #include "../draw.h"
 #include "apart.h"
 #include "heard.h"
@@ -71,7 +71,7 @@ case_at(size_t i, char *path, size_t size, int *status, char *reason)
     return false;
   line[strcspn(line, "\n")] = '\0';
   ck_assert_int_eq(sscanf(line, "%255s %d %255[^\n]", name, status, reason), 3);
-  snprintf(path, size, DATA "/%s", name);
+  snprintf(path, size, PROOFS "/%s", name);
   return true;
 }
 
@@ -200,7 +200,7 @@ START_TEST(no_proof_is_left_out)
 {
   char path[512], reason[256];
   size_t listed = 0, found = 0;
-  DIR *all = opendir(DATA);
+  DIR *all = opendir(PROOFS);
   int status;
 
   ck_assert(all != NULL);
@@ -287,7 +287,7 @@ START_TEST(sealed_nonsense_does_no_harm)
 
   snprintf(changed, sizeof changed, "%s/sealed.proof", folder);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    snprintf(path, sizeof path, DATA "/%s.proof", names[i]);
+    snprintf(path, sizeof path, PROOFS "/%s.proof", names[i]);
     bytes b = read_file(path);
     for (size_t round = 0; round < 75 / one_in(); round++) {
       size_t at = any(b.size - 69);
@@ -324,7 +324,7 @@ START_TEST(broken_inputs_do_no_harm)
     write_file(changed, read_file(path));
     snprintf(path, sizeof path, DATA "/%s", input);
     bytes data = read_file(path);
-    snprintf(path, sizeof path, DATA "/%s.proof", name[0]);
+    snprintf(path, sizeof path, PROOFS "/%s.proof", name[0]);
     bytes proof = read_file(path);
     sha256(data, old);
     for (size_t round = 0; round < 100 / one_in(); round++) {
@@ -351,14 +351,14 @@ END_TEST
 /* What was wrong on the command line stays wrong, whatever comes behind it. */
 START_TEST(wrong_words_stay_wrong)
 {
-  static const char *const wrong[][2] = {{"--unknown", "--threads"}, {DATA "/lemma2.proof", "--threads"}, {"--threads=0", "--threads"}};
+  static const char *const wrong[][2] = {{"--unknown", "--threads"}, {PROOFS "/lemma2.proof", "--threads"}, {"--threads=0", "--threads"}};
   char said[SAID];
   int ends[2];
 
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     pid_t child = fork_heard(ends);
     if (child == 0) {
-      execl(CLARKE_CHECK, "clarke-check", DATA "/lemma2.proof", wrong[i][0], wrong[i][1], "2", "--data", DATA, (char *)NULL);
+      execl(CLARKE_CHECK, "clarke-check", PROOFS "/lemma2.proof", wrong[i][0], wrong[i][1], "2", "--data", DATA, (char *)NULL);
       _exit(99);
     }
     ck_assert_int_eq(heard(child, ends, wrong[i][0], said, sizeof said), 2);
@@ -376,9 +376,9 @@ START_TEST(options_are_gnu)
   ck_assert_int_eq(run_program("2", "--version", DATA, said, sizeof said), 0);
   ck_assert(strncmp(said, "clarke-check ", 13) == 0);
   ck_assert_int_eq(run_program("2", "--unknown", DATA, said, sizeof said), 2);
-  ck_assert_int_eq(run_program("0", DATA "/lemma2.proof", DATA, said, sizeof said), 2);
-  ck_assert_int_eq(run_program("-1", DATA "/lemma2.proof", DATA, said, sizeof said), 2);
-  ck_assert_int_eq(run_program("two", DATA "/lemma2.proof", DATA, said, sizeof said), 2);
+  ck_assert_int_eq(run_program("0", PROOFS "/lemma2.proof", DATA, said, sizeof said), 2);
+  ck_assert_int_eq(run_program("-1", PROOFS "/lemma2.proof", DATA, said, sizeof said), 2);
+  ck_assert_int_eq(run_program("two", PROOFS "/lemma2.proof", DATA, said, sizeof said), 2);
   ck_assert_int_eq(run_program("2", DATA "/no-such.proof", DATA, said, sizeof said), 2);
   ck_assert(strstr(said, "cannot be opened") != NULL);
 }

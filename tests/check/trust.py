@@ -22,7 +22,9 @@ ROOT = Path(__file__).resolve().parents[2]
 CHECK = ROOT / "lib" / "check"
 sys.path.insert(0, str(ROOT / "tests" / "arrows"))
 import arrows  # noqa: E402
+import edits  # noqa: E402
 
+DATA = ROOT / "tests" / "check" / "data"
 PAGE = ROOT / "docs" / "trust.md"
 BLOCK = re.compile(r"(?<=<!-- entered: )([\w ]+)( -->\n)(.*?)(?=<!-- end -->)", re.S)
 RULE = re.compile(r"^\| [^|]+ \| `([\w/]+\.[ch])`: ([^|]+) \|", re.M)
@@ -60,15 +62,15 @@ def data_of(proof):
         return ROOT / "cases/steps" / folder
     if folder == "runs":
         return ROOT / "cases/runs" / proof.stem
-    return ROOT / "cases" / ("audit" if folder == "proofs-data" else folder) if "proofs-data" in proof.parts else proof.parent
+    return ROOT / "cases" / ("audit" if folder == "proofs-data" else folder) if "proofs-data" in proof.parts else DATA
 
 
 def stored():
     """Proofs by kind."""
     found = {kind: [] for kind in KINDS}
-    for folder in ("proofs-data", "tests/check/data"):
+    for folder in (ROOT / "proofs-data", edits.expanded(DATA)):
         missing = [kind for kind in found if not found[kind]]
-        for proof in sorted((ROOT / folder).rglob("*.proof")):
+        for proof in sorted(folder.rglob("*.proof")):
             kind = kind_of(proof)
             if kind in missing:
                 found[kind].append(proof)

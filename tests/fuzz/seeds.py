@@ -19,6 +19,9 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE.parent / "interop"))
 
+sys.path.insert(0, str(HERE.parent / "check"))
+
+import edits  # noqa: E402
 import wire  # noqa: E402
 
 F4, F8, I8 = "<f4", "<f8", "<i8"
@@ -360,9 +363,10 @@ def formula_proofs():
 def record_proofs():
     """Proofs about record.onnx, each with a trace behind it."""
     folder = ROOT / "tests/check/data"
+    proofs = edits.stored(folder)
     for name in ["record", "record-1", "record-kept", "record-less", "record-more", "record-shape",
                  "statistic-f32-variance-0"]:
-        text = (folder / (name + ".proof")).read_bytes()
+        text = proofs[name + ".proof"].encode()
         trace = next(line.split(b" ")[1] for line in text.split(b"\n") if line.startswith(b"trace "))
         yield name, text.replace(b"trace " + trace, b"trace T") + b"===\n" + (folder / trace.decode()).read_bytes()
 
@@ -378,7 +382,7 @@ def seeds():
             ("onnx", "onnx", models()), ("graph", "onnx", models()),
             ("graph", "onnx", [("small-" + name, data) for name, data in
                                chosen(files_of("tests/check/data", "*.onnx", 2000), features_of_model)]),
-            ("check-proof", "proof", chosen(files_of("tests/check/data", "*.proof", 3000), features_of_text)),
+            ("check-proof", "proof", chosen(files_of(edits.expanded(ROOT / "tests/check/data"), "*.proof", 3000), features_of_text)),
             ("check-program", "text", chosen(list(programs()), features_of_program)),
             ("check-formula", "text", formula_proofs()), ("dimacs", "cnf", formulas()), ("clausal", "text", refutations()),
             ("prog", "prog", chosen(files_of("cases/papers", "*.prog", 1500), features_of_program)),

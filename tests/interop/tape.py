@@ -21,7 +21,12 @@ import onnx
 from onnx import helper, numpy_helper
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = [(ROOT / "proofs-data", ROOT / "cases" / "audit"), (ROOT / "tests" / "check" / "data",) * 2]
+sys.path.insert(0, str(ROOT / "tests" / "check"))
+
+import edits  # noqa: E402
+
+DATA = ROOT / "tests" / "check" / "data"
+FOLDERS = [(ROOT / "proofs-data", ROOT / "cases" / "audit"), (edits.expanded(DATA), DATA)]
 LEAST = {"models": 100, "cases": 27}
 SAFE = "._/:-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

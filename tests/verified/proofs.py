@@ -3,20 +3,26 @@
 import hashlib
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "check"))
+
+import edits  # noqa: E402
 
 
 def stored():
     """(proof, folder of its inputs) of every proof that is stored."""
-    parts = ROOT / "proofs-data", ROOT / "cases", ROOT / "tests/check/data"
-    for proof in sorted(path for part in parts for path in part.rglob("*.proof")):
+    small = ROOT / "tests/check/data"
+    for proof in sorted(path for part in (ROOT / "proofs-data", ROOT / "cases") for path in part.rglob("*.proof")):
         folder = proof.parent.relative_to(ROOT)
         if folder.parts[0] == "proofs-data":
             folder = Path("cases", *(folder.parts[1:] or ("audit",)))
             folder = folder / proof.stem if folder.name == "runs" else folder
         yield proof, ROOT / folder
+    for proof in sorted(edits.expanded(small).glob("*.proof")):
+        yield proof, small
 
 
 def about(text):

@@ -105,7 +105,7 @@ def main():
         if word == "OUTSIDE":
             counts[line.removeprefix("OUTSIDE: ")] += 1
         elif (word == "VERIFIED") != (theirs == "VERIFIED"):
-            failed.append(f"{proof.relative_to(proofs.ROOT)}: clarke-check says {theirs}, the proved kernel '{line}'")
+            failed.append(f"{proof.name}: clarke-check says {theirs}, the proved kernel '{line}'")
         elif word == "VERIFIED":
             verified += 1
             lipschitz += last == "F is Lipschitz near w."
