@@ -125,7 +125,7 @@ clarke_status clarke_answer_prove(const clarke_answer *answer, const char *path,
 clarke_status clarke_answer_gradient(double **gradient, size_t *n, clarke_answer *answer, const char *name,
                                      clarke_error *err);
 
-/* Of a network, all of it as float64 tensors: a .safetensors file. */
+/* Saves a network's gradient, all of it, as float64 tensors: a .safetensors file. */
 clarke_status clarke_answer_save_gradient(clarke_answer *answer, const char *path, clarke_error *err);
 
 void clarke_answer_free(clarke_answer *answer);

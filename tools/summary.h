@@ -21,7 +21,7 @@ clarke_status clarke_summary_end(clarke_summary *s, clarke_status status, clarke
 /* Zeroed, open or ended. */
 void clarke_summary_clear(clarke_summary *s);
 
-/* Of an ended one: on standard output, and an empty line. */
+/* Prints an ended one on standard output, and an empty line. */
 void clarke_summary_print(const clarke_summary *s);
 /* In an answer, under "summary", if it is wanted. */
 void clarke_summary_set(json_t **answer, const clarke_summary *s, bool wanted);

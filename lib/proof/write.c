@@ -334,7 +334,7 @@ put_node(writer *w, const clarke_node *node)
   }
 }
 
-/* Of the class that touch j stands for: the others, if there are some. */
+/* Writes the others of the class that touch j stands for, if there are some. */
 static void
 put_parallel(writer *w, size_t j)
 {

@@ -277,7 +277,7 @@ own_slope(double *own, const clarke_matrix *m, size_t i, size_t j, mpq_srcptr of
   return m == NULL || (clarke_matrix_radius(m, i, j) == 0 && (none || clarke_matrix_compare(m, i, j, of_piece) == 0));
 }
 
-/* Of lines: the piece in which the computed argument is, far from its kinks. False: doubles do not tell. */
+/* The piece of a step made of lines in which the computed argument is, far from its kinks. False: doubles do not tell. */
 static bool
 find_piece(size_t *piece, const look *l, size_t entry)
 {

@@ -113,14 +113,14 @@ typedef struct {
 } clarke_reach;
 clarke_status clarke_roundoff_reach(clarke_reach *reach, clarke_roundoff *r, size_t step, size_t entry, clarke_error *err);
 
-/* Of a NORMALIZE step (rounding_normalize.c): the errors of its output, and what is wide; errors and sizes of its input's
+/* For a NORMALIZE step (rounding_normalize.c): the errors of its output, and what is wide; errors and sizes of its input's
  * gradient, from sizes and errors of its output's. False when out of memory. */
 bool clarke_roundoff_normalize(double *error, double *wide, const clarke_roundoff *r, const clarke_step *s);
 bool clarke_roundoff_normalize_back(double *error, double *mass, const clarke_roundoff *r, const clarke_step *s,
                                    const double *size, const double *size_error);
 
-/* Of a step whose function has a domain (rounding_domain.c), at an entry: what the argument's error makes of the value; how far
- * the computed slope may be from the exact one, which is at most `slope`. Infinite where a border may have been reached. */
+/* For a step whose function has a domain (rounding_domain.c), at an entry: what the argument's error makes of the value; how
+ * far the computed slope may be from the exact one, which is at most `slope`. Infinite where a border may have been reached. */
 double clarke_roundoff_inside(const clarke_roundoff *r, const clarke_step *s, size_t entry);
 double clarke_roundoff_inside_slope(const clarke_roundoff *r, const clarke_step *s, size_t entry, double slope);
 
@@ -137,7 +137,7 @@ clarke_roundoff_constant(const clarke_roundoff *r, double value)
  * Before the exact pass back is made. */
 void clarke_roundoff_reroute(clarke_roundoff *r);
 
-/* Of what a window pools, may `other` have been computed as no smaller than `best` in sample j? */
+/* May `other`, among what a window pools, have been computed as no smaller than `best` in sample j? */
 bool clarke_roundoff_may_win(const clarke_roundoff *r, size_t value, size_t best, size_t other, size_t j);
 
 /* The entry of a window that the recorded numbers make the winner, the first of the largest: a feature of the operand. */

@@ -81,7 +81,7 @@ is_folder(const char *path)
   return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Of what is given, does it fit together? A folder stands for model, batch and checkpoint. */
+/* Does what is given fit together? A folder stands for model, batch and checkpoint. */
 static void
 check_arguments(clarke_audit_command *c, bool params, struct argp_state *state)
 {

@@ -25,7 +25,7 @@ step_id(char id[65], size_t step)
   snprintf(id, 65, "%020zu", step);
 }
 
-/* Of answers that nobody here gives, nothing would be known. */
+/* The step that a line answers for. A line that nobody here writes has none: nothing would be known by it. */
 static bool
 id_of(char id[65], const json_t *line)
 {

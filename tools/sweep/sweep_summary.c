@@ -20,7 +20,7 @@ typedef struct {
   label kind;
 } place;
 
-/* Of a pair of profiles in a format. */
+/* What is known of a pair of profiles in a format. */
 typedef struct {
   const char *profile[2], *format;
   size_t n, infinite, count[N_LABELS];

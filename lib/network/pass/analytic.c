@@ -310,7 +310,8 @@ clarke_analytic_slope(arb_t y, const arb_t x, clarke_function function, long pre
   arb_clear(t);
 }
 
-/* Of erf 2 / sqrt(pi) at 0; of NORMAL 1 / sqrt(2 pi). That of NORMAL_TANH, 0.399 at 0, falls on both sides. */
+/* The steepest slope, rounded up: erf's is 2 / sqrt(pi) at 0, NORMAL's 1 / sqrt(2 pi). That of NORMAL_TANH, 0.399 at 0,
+ * falls on both sides. */
 double
 clarke_analytic_steepest(clarke_function function)
 {
