@@ -36,6 +36,7 @@ typedef struct {
   size_t additions, multiplications, functions;
 } clarke_tally;
 void clarke_tally_keep(clarke_tally *t);
+void clarke_tally_add(size_t additions, size_t multiplications, size_t functions); /* of matrices and their entries: nothing if none is kept */
 
 /* n initialized numbers (NULL when out of memory); clears and frees them. */
 clarke_number *clarke_numbers(size_t n);

@@ -273,9 +273,9 @@ clarke_cost_json(const clarke_cost_report *r, clarke_error *err)
   else if (status == CLARKE_OK) {
     set_program(&j, r);
     set_linear_relu(&j, r);
-    if (r->ran)
-      clarke_json_set(&j, "run", run_json(&r->run));
   }
+  if (r->ran)
+    clarke_json_set(&j, "run", run_json(&r->run));
   if (status == CLARKE_OK && r->against.n > 0)
     clarke_json_set(&j, "against", clarke_against_json(&r->against, &r->session.cost.total));
   if (status == CLARKE_OK && r->table != NULL)

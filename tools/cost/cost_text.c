@@ -235,5 +235,7 @@ clarke_cost_text(const clarke_cost_report *r, clarke_error *err)
     print_layers(r);
     clarke_against_print(&r->against, &s->cost.total);
   }
+  if (status == CLARKE_OK && r->ran)
+    print_run(&r->run);
   return status;
 }

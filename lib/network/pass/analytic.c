@@ -230,6 +230,7 @@ clarke_analytic_apply(clarke_matrix *y, const clarke_step *s, const clarke_matri
   arb_ptr ball = _arb_vec_init((long)n);
   clarke_status status;
 
+  clarke_tally_add(0, 0, n);
   for (size_t e = 0; e < n; e++) {
     clarke_matrix_get_ball(ball + e, x, e / x->cols, e % x->cols, 2 * precision);
     clarke_analytic_value(ball + e, ball + e, s->function, precision + 10);

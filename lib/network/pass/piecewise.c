@@ -2,6 +2,7 @@
 
 #include "network/pass/linear.h"
 
+#include "exact/number.h"
 #include "exact/upward.h"
 
 #include <math.h>
@@ -273,6 +274,7 @@ apply_general(clarke_matrix *y, const clarke_step *step, const clarke_matrix *x,
   mpz_inits(word, result, NULL);
   y->exp = ip.exp;
   mpz_set(y->den, ip.den);
+  clarke_tally_add(2 * x->rows * x->cols, 2 * x->rows * x->cols, 0); /* each a polynomial of degree 2 */
   for (size_t e = 0; status == CLARKE_OK && e < x->rows * x->cols; e++) {
     size_t p = formula(step, x, piece, e);
 
