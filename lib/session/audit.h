@@ -22,7 +22,7 @@ typedef struct {
   const char *loss; /* NULL: by what y is */
   const char *wrt;  /* names with commas between; NULL: all */
   const char *output; /* the one that is asked about; NULL: the model has one */
-  bool whole;       /* each sample is a whole input: no axis of the model's has samples */
+  bool whole;       /* no axis of the model's has samples: each is a whole input where it declares 1, else all are one */
   bool exact, ranks;
   size_t nearest;   /* so many of each layer that come nearest to a kink; 0: none */
   bool margins;     /* where nothing is touched one of each layer, or a bound, as if nearest were 1 */
@@ -58,7 +58,7 @@ typedef struct {
   char *log_softmax;          /* which begins with that node (NULL: it does not, or is no mean over the batch alone), */
   bool loss_by_y;             /* was no loss asked for, */
   bool params_stored;         /* and can clarke-check read the checkpoint? */
-  bool whole;                 /* is each sample a whole input? */
+  bool whole, together;       /* is each sample a whole input; are all of them one? */
   char *output;               /* that was chosen, or NULL */
   size_t n_left_out;
   char **left_out;            /* the model's, which it does not need */
