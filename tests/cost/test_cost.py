@@ -192,7 +192,7 @@ def tables(folder):
     for table, n in wrong.items():
         rows = answer(folder, "--table", table)["rows"]
         expect(f"table {table}", sum(r["outcome"] == "paper wrong" for r in rows) == n, rows)
-        expect(f"text of table {table}", cost(folder, "--table", table).stdout.count("paper wrong") == n)
+        expect(f"text of table {table}", cost(folder, "--table", table).stdout.count("paper wrong:") == n)
         for r in rows:
             expect(f"{table}: {r['function']}", Fraction(r["at_most"]) <= 5, r)
     norms = {r["function"]: r for r in answer(folder, "--table", "2.3")["rows"]}

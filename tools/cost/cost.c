@@ -182,7 +182,8 @@ print_table(const clarke_cost_report *r, const request *q, clarke_error *err)
 
   if (!q->json) {
     json_decref(j);
-    return clarke_cost_table_print(q->table, &r->prices, err);
+    status = clarke_cost_table_tell(q->table, err);
+    return status == CLARKE_OK ? clarke_cost_table_print(q->table, &r->prices, err) : status;
   }
   status = clarke_cost_table_json(&j, q->table, &r->prices, err);
   if (status == CLARKE_OK)
@@ -194,8 +195,10 @@ print_table(const clarke_cost_report *r, const request *q, clarke_error *err)
 static clarke_status
 print_file(const clarke_cost_report *r, clarke_error *err)
 {
-  clarke_status status = clarke_cost_text(r, err);
+  clarke_status status = clarke_cost_tell_summary(r, err);
 
+  if (status == CLARKE_OK)
+    status = clarke_cost_text(r, err);
   if (status != CLARKE_OK || r->table == NULL)
     return status;
   puts("");

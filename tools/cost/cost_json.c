@@ -261,6 +261,8 @@ clarke_cost_json(const clarke_cost_report *r, clarke_error *err)
 
   mpz_init(p);
   clarke_cost_session_entries(p, &r->session, CLARKE_WITH_INPUT);
+  if (r->against.n > 0)
+    clarke_json_set(&j, "explained", json_boolean(r->against.explained));
   clarke_json_set(&j, "file", clarke_json_text(r->session.name));
   clarke_json_set(&j, "mode", json_string(r->forward ? "forward" : "backward"));
   clarke_json_set(&j, "prices", prices_json(&r->prices));
