@@ -104,8 +104,8 @@ take_head(clarke_lines *r, const json_t *j, const char *text, const char *path, 
   if (!r->form->begins(j))
     return clarke_fail(err, CLARKE_EINPUT, "%s: line 1: expected what a %s begins its answers with", file, r->form->question);
   if (r->head != NULL && strcmp(r->head, text) != 0)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: line 1: these are another %s's results: of other files, profiles, formats or options; take another "
-                       "name", file, r->form->question);
+    return clarke_fail(err, CLARKE_EINPUT, "%s: line 1: these are another %s's results: of other files, profiles, formats or options, or another version's; "
+                       "take another name", file, r->form->question);
   if (r->head == NULL && (r->head = strdup(text)) == NULL)
     return clarke_no_memory(err);
   return CLARKE_OK;
@@ -230,6 +230,15 @@ open_alone(int *fd, const char *path, clarke_error *err)
   }
 }
 
+/* Half a line alone is the beginning of what the first one is to be, or somebody else's file. */
+static clarke_status
+check_begun(const clarke_lines *r, const clarke_file *f, const char *path, clarke_error *err)
+{
+  if (f->size <= strlen(r->head) && memcmp(f->data, r->head, f->size) == 0)
+    return CLARKE_OK;
+  return fail_line(path, 1, "expected the first line of answers to this question; take another name", err);
+}
+
 /* What the file has, to this question; half a line at its end is cut off. */
 static clarke_status
 read_begun(clarke_lines *r, int fd, const char *path, clarke_error *err)
@@ -240,6 +249,8 @@ read_begun(clarke_lines *r, int fd, const char *path, clarke_error *err)
 
   if (status == CLARKE_OK)
     status = take_lines(r, &whole, &f, path, err);
+  if (status == CLARKE_OK && whole == 0)
+    status = check_begun(r, &f, path, err);
   if (status == CLARKE_OK)
     status = check_agreement(r, path, err);
   if (status == CLARKE_OK && whole < f.size && ftruncate(fd, (off_t)whole) != 0)

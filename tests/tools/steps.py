@@ -130,6 +130,16 @@ def lines(folder):
     moved = records.Changed(folder, folder, "other", to="moved")
     moved.files = moved.description["steps"][1]["files"]
     moved.put_value("gradients", "w", 0, 0.5)
+    scaled = folder_of(folder, to="scaled")  # what run.json says beside the hashes: a gradient that was scaled is not this one
+    scaled.description["steps"][2]["loss_scale"] = "2"
+    scaled.write()
+    known = folder_of(folder, to="known")  # what an optimizer made of a step later matters to no answer
+    known.description["steps"][2]["update"] = {"optimizer": "SGD", "groups": []}
+    known.write()
+    expect(said(CLARKE, "audit", "--run", known.run, "--lines", path)[0] == 1, "an update that was recorded later")
+    unlike, mine = os.path.join(folder, "unlike.jsonl"), os.path.join(folder, "mine.json")
+    with open(mine, "w") as f:  # somebody's own, of one line without its end
+        f.write('{"mine": 1}')
     ruled, theirs = folder_of(folder, to="ruled"), os.path.join(folder, "ruled.jsonl")
     ruled.description["profile"] = "own.profile"
     ruled.write()
@@ -139,13 +149,19 @@ def lines(folder):
             f.write(text)
         status, said_so, error = said(CLARKE, "audit", "--run", ruled.run, "--lines", theirs)
         expect(status != 2 if text == "Relu 0 0\n" else status == 2 and "its step 3 is not the one that is there now" in error, f"{status} {said_so}{error}")
-    for args, words in (((moved.run, path), "its step 5 is not the one that is there now"), ((os.path.join(RUNS, "two-zeros"), path), "its step 3 is not the one that is there now"),
+    for old, new in ((b'"verdict":"not-in-clarke"', b'"verdict":"fine"'), (b'"gradient":"explained"', b'"gradient":"fine"'), (b'"gradient":"explained",', b"")):
+        with open(unlike, "wb") as f:
+            f.write(complete.replace(old, new))
+        status, text, error = said(CLARKE, "audit", "--run", run.run, "--lines", unlike)
+        expect((status, text) == (2, "") and "expected an answer, with its id" in error, f"an answer that nobody gives: {status} {text}{error}")
+    for args, words in (((scaled.run, path), "its step 7 is not the one that is there now"), ((other.run, mine), "expected the first line of answers"),
+                        ((moved.run, path), "its step 5 is not the one that is there now"), ((os.path.join(RUNS, "two-zeros"), path), "its step 3 is not the one that is there now"),
                         ((other.run, path, "--wrt", "w"), "these are another run's results"), ((other.run, folder), "Is a directory"),
                         ((other.run, os.path.join(RUNS, "lemma2", "run.json")), "line 1: no JSON object")):
         status, text, error = said(CLARKE, "audit", "--run", args[0], "--lines", *args[1:])
         expect((status, text) == (2, "") and words in error, f"{words}: {status} {text}{error}")
-    with open(path, "rb") as f:
-        expect(f.read() == complete, "what was refused changed nothing")
+    with open(path, "rb") as f, open(mine) as g:
+        expect((f.read(), g.read()) == (complete, '{"mine": 1}'), "what was refused changed nothing")
 
 
 def faulty(folder):
@@ -165,6 +181,12 @@ def faulty(folder):
     status, text, error = said(CLARKE, "audit", "--run", run.run, "--lines", path)
     expect(status == 2 and "clarke audit: step 7: " in error and "its SHA-256 is " in error and "1 of 4 is not answered." in text
            and [line.get("step") for line in lines_of(path)] == [None, 3, 5, 9], f"{status} {text}{error}")
+    right = folder_of(folder, to="right")
+    for step, which in ((1, "batch"), (3, "batch")):
+        right.files = right.description["steps"][step]["files"]
+        right.put(which, b"no archive", seal=False)
+    status, text, error = said(CLARKE, "audit", "--run", right.run)
+    expect(status == 2 and "2 of 4 are not answered. No kink is touched in those that are." in text and "Nothing needs doing" not in text, text)
     os.makedirs(os.path.join(folder, "empty", "step-000003"))
     for args, words in ((("--run", run.run, "--step", "3"), "--run asks about all steps"),
                         (("--run", run.run, "--gradient", path + ".safetensors"), "expected a name with a %"),

@@ -1,5 +1,6 @@
 /* clarke audit RUN/: a recorded step, its gradient beside AD's exact one, and the verdict. */
 #include "audit_report.h"
+#include "audit_steps.h"
 #include "command.h"
 #include "recorded.h"
 #include "session/certify.h"
@@ -170,7 +171,7 @@ json_t *
 clarke_audit_outside_json(const clarke_run_description *run)
 {
   json_t *answer = json_pack("{s:s, s:s, s:{s:s, s:n, s:s}}", "verdict", clarke_verdict_name(CLARKE_UNDECIDED), "why", run->outside[0], "gradient",
-                             "answer", "outside the reals", "explained", "why", run->outside[0]);
+                             "answer", CLARKE_OUTSIDE_REALS, "explained", "why", run->outside[0]);
 
   clarke_json_set(&answer, "summary", json_pack("{s:s, s:s, s:s}", "asked", "is the recorded gradient AD's, and in the Clarke subdifferential?", "answer",
                                                 run->outside[0], "next", run->outside[run->n_outside - 1]));

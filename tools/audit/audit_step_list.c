@@ -61,22 +61,76 @@ add(clarke_audit_step_list *list, const char *folder, size_t step, json_t *files
   return CLARKE_OK;
 }
 
-/* What the answer depends on: the hashes that run.json has, and which profile. */
+/* The hash of a text, which is freed; NULL when out of memory. */
 static json_t *
-files_of(const clarke_run_description *run, const clarke_run_step *step, const char *profile)
+hash_of(char *text)
 {
+  clarke_file f = {.data = (unsigned char *)text, .size = text != NULL ? strlen(text) : 0};
+  const bool hashed = text != NULL && clarke_file_hash(&f, "run.json", NULL) == CLARKE_OK;
+
+  free(text);
+  return hashed ? json_string(f.sha256) : NULL;
+}
+
+/* Of all that run.json says of the step, itself and with the others, but of what no answer depends on: what optimizers made of it. */
+static json_t *
+said_of(const json_t *run, size_t i)
+{
+  static const char *const later[] = {"update", "updates", "replay"};
+  json_t *said = json_copy((json_t *)run), *step = json_deep_copy(json_array_get(json_object_get(run, "steps"), i)), *hash;
+
+  for (size_t k = 0; k < sizeof later / sizeof *later; k++)
+    json_object_del(step, later[k]);
+  json_object_del(json_object_get(step, "files"), "optimizer");
+  clarke_json_set(&said, "steps", step);
+  hash = hash_of(said != NULL ? json_dumps(said, JSON_COMPACT | JSON_SORT_KEYS) : NULL);
+  json_decref(said);
+  return hash;
+}
+
+/* What the answer depends on: what run.json says of the step, the hashes that it has, and which profile. */
+static json_t *
+files_of(const clarke_record *r, const json_t *run, size_t i, const char *profile)
+{
+  const clarke_run_step *step = &r->run.step[i];
   const struct {
     const char *what;
     const clarke_run_file *file;
-  } named[] = {{"graph", &run->graph}, {"batch", &step->batch}, {"parameters", &step->parameters}, {"gradients", &step->gradients}, {"trace", &step->trace},
+  } named[] = {{"graph", &r->run.graph}, {"batch", &step->batch}, {"parameters", &step->parameters}, {"gradients", &step->gradients}, {"trace", &step->trace},
                {"trees", &step->trees}};
   json_t *files = json_object();
 
-  for (size_t i = 0; i < sizeof named / sizeof *named; i++)
-    if (named[i].file->name != NULL && *named[i].file->sha256 != '\0')
-      clarke_json_set(&files, named[i].what, json_string(named[i].file->sha256));
+  clarke_json_set(&files, "run", said_of(run, i));
+  for (size_t k = 0; k < sizeof named / sizeof *named; k++) {
+    clarke_file unhashed = {0};
+    char *path = named[k].file->name != NULL && *named[k].file->sha256 == '\0' ? clarke_record_path(r, named[k].file->name) : NULL;
+
+    if (path != NULL) /* where it cannot be read the step has no answer */
+      clarke_file_read_beside(&unhashed, path, named[k].file->name, NULL);
+    if (named[k].file->name != NULL)
+      clarke_json_set(&files, named[k].what, json_string(path != NULL ? unhashed.sha256 : named[k].file->sha256));
+    clarke_file_clear(&unhashed);
+    free(path);
+  }
   clarke_json_set(&files, "profile", clarke_json_text(profile));
   return files;
+}
+
+/* run.json, as it was read; *run: a new reference. */
+static clarke_status
+read_json(json_t **run, const clarke_record *r, clarke_error *err)
+{
+  clarke_file file = {0};
+  char *path = clarke_record_path(r, "run.json");
+  clarke_status status = path != NULL ? clarke_file_read_beside(&file, path, "run.json", err) : clarke_no_memory(err);
+
+  if (status == CLARKE_OK && strcmp(file.sha256, r->run_sha256) != 0)
+    status = clarke_fail(err, CLARKE_EINPUT, "%s: was changed while it was being read", path);
+  if (status == CLARKE_OK && (*run = json_loadb((const char *)file.data, file.size, 0, NULL)) == NULL)
+    status = clarke_no_memory(err);
+  clarke_file_clear(&file);
+  free(path);
+  return status;
 }
 
 /* The name of a known profile, or the hash of the file in the folder. */
@@ -115,19 +169,23 @@ add_folder(clarke_audit_step_list *list, const char *folder, clarke_error *err)
   clarke_record r;
   clarke_status status;
   char profile[65];
+  json_t *run = NULL;
 
   clarke_record_init(&r);
   status = clarke_record_open_run(&r, folder, err);
   if (status == CLARKE_OK)
     status = read_profile(profile, &r, err);
+  if (status == CLARKE_OK)
+    status = read_json(&run, &r, err);
   if (list->graph == NULL && r.folder != NULL)
     list->graph = clarke_record_path(&r, r.run.graph.name != NULL ? r.run.graph.name : "run.json");
   if (r.run.n_outside > 0)
     status = add(list, folder, number_of(folder), json_pack("{s:s}", "run", r.run_sha256), err);
   for (size_t i = 0; i < r.run.n_steps && status == CLARKE_OK; i++)
-    status = add(list, folder, r.run.step[i].step, files_of(&r.run, &r.run.step[i], profile), err);
+    status = add(list, folder, r.run.step[i].step, files_of(&r, run, i, profile), err);
   if (status == CLARKE_OK && list->graph == NULL)
     status = clarke_no_memory(err);
+  json_decref(run);
   clarke_record_clear(&r);
   return status;
 }

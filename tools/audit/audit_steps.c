@@ -25,12 +25,13 @@ step_id(char id[65], size_t step)
   snprintf(id, 65, "%020zu", step);
 }
 
+/* Of answers that nobody here gives, nothing would be known. */
 static bool
 id_of(char id[65], const json_t *line)
 {
   const json_t *step = json_object_get(line, "step");
 
-  if (!json_is_integer(step) || json_integer_value(step) < 0 || *clarke_text_at(line, "verdict") == '\0' || !json_is_array(json_object_get(line, "layers")))
+  if (!json_is_integer(step) || json_integer_value(step) < 0 || !clarke_steps_known(line) || !json_is_array(json_object_get(line, "layers")))
     return false;
   step_id(id, (size_t)json_integer_value(step));
   return true;
@@ -42,7 +43,7 @@ static const clarke_lines_form form = {CLARKE_STEPS_ANSWERS, "run", begins, id_o
 static char *
 head_of(const clarke_audit_request *ask)
 {
-  json_t *head = json_pack("{s:s, s:s?, s:s?}", "format", CLARKE_STEPS_ANSWERS, "profile", ask->profile, "wrt", ask->wrt);
+  json_t *head = json_pack("{s:s, s:s, s:s?, s:s?}", "format", CLARKE_STEPS_ANSWERS, "clarke", clarke_version(), "profile", ask->profile, "wrt", ask->wrt);
   char *text = head != NULL ? json_dumps(head, JSON_COMPACT) : NULL;
 
   json_decref(head);

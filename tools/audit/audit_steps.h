@@ -8,6 +8,8 @@
 
 /* The file of lines, in its first one. */
 #define CLARKE_STEPS_ANSWERS "clarke run 2"
+/* In place of an answer about the gradient, of a step that left the reals. */
+#define CLARKE_OUTSIDE_REALS "outside the reals"
 /* In place of a verdict, where the recorded gradient is not the step's. */
 #define CLARKE_NOT_EXPLAINED "not-explained"
 
@@ -33,6 +35,9 @@ void clarke_audit_step_list_clear(clarke_audit_step_list *list);
 const clarke_audit_step *clarke_audit_step_find(const clarke_audit_step_list *list, size_t step);
 
 /* --- audit_steps_sum.c --- */
+
+/* Does the line say what answers say, of the verdict and of the gradient? */
+bool clarke_steps_known(const json_t *line);
 
 typedef struct {
   const char *folder;

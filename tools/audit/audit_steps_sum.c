@@ -37,6 +37,19 @@ count_layer(json_t **layers, const json_t *of)
   clarke_json_set(layers, name, layer);
 }
 
+bool
+clarke_steps_known(const json_t *line)
+{
+  const char *verdict = clarke_text_at(line, "verdict"), *gradient = clarke_text_at(line, "gradient");
+  bool of_verdict = strcmp(verdict, CLARKE_NOT_EXPLAINED) == 0, of_gradient = strcmp(gradient, CLARKE_OUTSIDE_REALS) == 0;
+
+  for (clarke_verdict v = CLARKE_IN_BOULIGAND; v <= CLARKE_UNDECIDED; v++)
+    of_verdict = of_verdict || strcmp(verdict, clarke_verdict_name(v)) == 0;
+  for (clarke_ran r = CLARKE_RAN_UNKNOWN; r <= CLARKE_RAN_REFUTED; r++)
+    of_gradient = of_gradient || strcmp(gradient, clarke_ran_name(r)) == 0;
+  return of_verdict && of_gradient;
+}
+
 /* As of one step: of a gradient that is not known to be the step's no verdict is one about the step. */
 static int
 status_of(const json_t *line)
@@ -134,13 +147,14 @@ put_verdicts(FILE *to, const json_t *summed, const clarke_steps_asked *asked)
 }
 
 static void
-put_touched(FILE *to, const json_t *summed)
+put_touched(FILE *to, const json_t *summed, const clarke_steps_asked *asked)
 {
+  const size_t answered = clarke_count_at(summed, "asked");
   const size_t touched = clarke_count_at(summed, "steps_touched"), unknown = clarke_count_at(json_object_get(summed, "gradients"), clarke_ran_name(CLARKE_RAN_UNKNOWN));
 
-  if (touched == 0)
-    fputs("No kink is touched in any of them.", to);
-  else {
+  if (touched == 0 && answered > 0)
+    fputs(answered < asked->steps ? "No kink is touched in those that are." : "No kink is touched in any of them.", to);
+  else if (touched > 0) {
     fputs("Kinks are touched in ", to);
     clarke_put_count(to, touched, "step");
     fputs(".", to);
@@ -170,6 +184,10 @@ put_next(FILE *to, const json_t *summed, const clarke_steps_asked *asked)
     clarke_put_proof(to, asked->proof);
   if (json_is_integer(first))
     put_first(to, clarke_audit_step_find(asked->list, (size_t)json_integer_value(first)));
+  else if (asked->unasked > 0)
+    fputs("Why steps are not answered is told on standard error.", to);
+  else if (clarke_count_at(json_object_get(summed, "gradients"), clarke_ran_name(CLARKE_RAN_UNKNOWN)) > 0)
+    fputs("The steps whose gradient is not explained are below, with the reason.", to);
   else if (asked->stopped == NULL)
     fputs("Nothing needs doing.", to);
 }
@@ -188,7 +206,7 @@ print_summary(const json_t *summed, const clarke_steps_asked *asked, clarke_erro
     fprintf(s.asked.to, ", %zu to %zu", asked->list->step[0].step, asked->list->step[asked->steps - 1].step);
   fputs(".", s.asked.to);
   put_verdicts(s.answer.to, summed, asked);
-  put_touched(s.answer.to, summed);
+  put_touched(s.answer.to, summed, asked);
   put_next(s.next.to, summed, asked);
   status = clarke_summary_end(&s, status, err);
   if (status == CLARKE_OK)
