@@ -76,7 +76,8 @@ clarke_status clarke_network_load(clarke_network *network, const char *path, cla
  *   loss     ce, mse or sum; default: by the batch's y
  *   wrt      parameters to differentiate in, with commas between; default: all
  *   output   of a model with several, the one that is asked about; default: it has one
- *   whole    yes: each sample of x is a whole input, none of whose axes is the batch (--batch-axis none); default: no
+ *   whole    yes: no axis of the input is the batch (--batch-axis none): each sample of x is a whole input where it declares 1 first,
+ *            else x is one; default: no
  *   exact    yes: without the floating-point filter, slower; default: no
  *   ranks    yes: the rank before every layer; default: no
  *   provable yes: refuse what no proof can speak of, before any work; default: no
@@ -125,7 +126,7 @@ clarke_status clarke_answer_prove(const clarke_answer *answer, const char *path,
 clarke_status clarke_answer_gradient(double **gradient, size_t *n, clarke_answer *answer, const char *name,
                                      clarke_error *err);
 
-/* Of a network, all of it as float64 tensors: a .safetensors file. */
+/* Saves a network's gradient, all of it, as float64 tensors: a .safetensors file. */
 clarke_status clarke_answer_save_gradient(clarke_answer *answer, const char *path, clarke_error *err);
 
 void clarke_answer_free(clarke_answer *answer);

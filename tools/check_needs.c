@@ -24,7 +24,7 @@ clarke_check_needs_read(clarke_check_needs *c, const char *proof, const char *co
   clarke_check_needs_begin(c, bytes);
 }
 
-/* Of memory, which is an estimate, a quarter more, in whole MiB: a limit that is too high costs nothing. */
+/* Memory, which is an estimate, gets a quarter more, in whole MiB: a limit that is too high costs nothing. */
 static size_t
 to_give(const clarke_check_needs *c, clarke_check_limit which)
 {

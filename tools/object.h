@@ -13,7 +13,7 @@ clarke_text_at(const json_t *object, const char *key)
   return text != NULL ? text : "";
 }
 
-/* Of a list its length. */
+/* A number at a key, or the length of a list there. */
 static inline size_t
 clarke_count_at(const json_t *object, const char *key)
 {

@@ -1,5 +1,6 @@
 #include "summary.h"
 
+#include "object.h"
 #include "op/operator.h"
 #include "session/json.h"
 #include "trace/certificate.h"
@@ -50,6 +51,16 @@ void
 clarke_summary_print(const clarke_summary *s)
 {
   printf("Asked:  %s\nAnswer: %s\nNext:   %s\n\n", s->asked.text, s->answer.text, s->next.text);
+}
+
+clarke_status
+clarke_summary_tell(clarke_summary *s, clarke_status status, clarke_error *err)
+{
+  status = clarke_summary_end(s, status, err);
+  if (status == CLARKE_OK)
+    clarke_summary_print(s);
+  clarke_summary_clear(s);
+  return status;
 }
 
 void
@@ -111,6 +122,54 @@ clarke_put_proof(FILE *to, const char *proof)
   fputs("The proof is in ", to);
   fputs(proof, to);
   fputs(", for clarke-check. ", to);
+}
+
+/* --- several answers -------------------------------------------------------------------------- */
+
+const char *
+clarke_worst_verdict(const json_t *verdicts, bool open)
+{
+  static const clarke_verdict known[] = {CLARKE_IN_BOULIGAND, CLARKE_IN_CLARKE, CLARKE_NOT_IN_CLARKE};
+  size_t n[3], all = 0;
+  const char *name;
+  json_t *count;
+
+  json_object_foreach((json_t *)verdicts, name, count)
+    all += (size_t)json_integer_value(count);
+  for (size_t i = 0; i < 3; i++)
+    n[i] = clarke_count_at(verdicts, clarke_verdict_name(known[i]));
+  if (n[2] > 0)
+    return clarke_verdict_name(CLARKE_NOT_IN_CLARKE);
+  if (open || all == 0 || n[0] + n[1] < all)
+    return clarke_verdict_name(CLARKE_UNDECIDED);
+  return clarke_verdict_name(n[1] > 0 ? CLARKE_IN_CLARKE : CLARKE_IN_BOULIGAND);
+}
+
+void
+clarke_put_verdicts(FILE *to, const json_t *verdicts, bool open, const char *is, const char *in, const char *what)
+{
+  static const char *const word[][2] = {{"in-bouligand", "right"}, {"in-clarke", "a weighted mean of true derivatives"}, {"not-in-clarke", "wrong"},
+                                        {"undecided", "not decided"}, {CLARKE_STEP_NOT_EXPLAINED, "not what was recorded"}};
+  static const char *const begins[] = {"Yes: ", "Yes, as a mean: ", "No: ", "Not decided: "};
+  const char *worst = clarke_worst_verdict(verdicts, open);
+  bool begun = false;
+
+  if (clarke_count_at(verdicts, CLARKE_STEP_NOT_EXPLAINED) > 0)
+    worst = clarke_verdict_name(CLARKE_NOT_IN_CLARKE); /* in words, for what was recorded is wrong */
+  for (clarke_verdict v = CLARKE_IN_BOULIGAND; v <= CLARKE_UNDECIDED; v++)
+    if (strcmp(worst, clarke_verdict_name(v)) == 0)
+      fputs(begins[v], to);
+  for (size_t i = 0; i < sizeof word / sizeof *word; i++) {
+    const size_t n = clarke_count_at(verdicts, word[i][0]);
+
+    if (n == 0)
+      continue;
+    fprintf(to, "%s%s %s ", begun ? "; " : is, word[i][1], in);
+    clarke_put_count(to, n, what);
+    fprintf(to, " (%s)", word[i][0]);
+    begun = true;
+  }
+  fputs(begun ? ". " : "nothing is answered. ", to);
 }
 
 /* --- places ----------------------------------------------------------------------------------- */

@@ -21,7 +21,10 @@ clarke_status clarke_summary_end(clarke_summary *s, clarke_status status, clarke
 /* Zeroed, open or ended. */
 void clarke_summary_clear(clarke_summary *s);
 
-/* Of an ended one: on standard output, and an empty line. */
+/* Ends one, prints it unless that is an error, and clears it. */
+clarke_status clarke_summary_tell(clarke_summary *s, clarke_status status, clarke_error *err);
+
+/* Prints an ended one on standard output, and an empty line. */
 void clarke_summary_print(const clarke_summary *s);
 /* In an answer, under "summary", if it is wanted. */
 void clarke_summary_set(json_t **answer, const clarke_summary *s, bool wanted);
@@ -37,6 +40,13 @@ void clarke_put_hash(FILE *to, const char *sha256);
 /* "Yes: AD's gradient is ... (in-bouligand)", with no full stop. what: whose gradient; points: "weights". derivative: of what is
  * in-bouligand, is it proved that the function has this one derivative there? */
 void clarke_put_verdict(FILE *to, clarke_verdict verdict, bool derivative, const char *what, const char *points);
+
+/* Stands for a verdict where a recorded gradient is not the step's. */
+#define CLARKE_STEP_NOT_EXPLAINED "not-explained"
+/* Of several answers, so many by verdict: the worst verdict; open: some are missing. What is no verdict is undecided. */
+const char *clarke_worst_verdict(const json_t *verdicts, bool open);
+/* "No: AD's gradient is right in 11 steps (in-bouligand); wrong in 1 step (not-in-clarke). ": is, in, what. */
+void clarke_put_verdicts(FILE *to, const json_t *verdicts, bool open, const char *is, const char *in, const char *what);
 
 /* A proof was written there. */
 void clarke_put_proof(FILE *to, const char *proof);

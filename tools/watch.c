@@ -156,7 +156,7 @@ put_bar(char line[LINE + 2], const char *stage, size_t done, size_t parts)
                   now() - watch.begun);
 }
 
-/* Of a stage whose parts nobody knows, how many are done. */
+/* Shows the stage: a bar, or, where nobody knows its parts, how many are done. */
 static void
 show_bar(void)
 {

@@ -56,7 +56,7 @@ entry_is_zero(const clarke_matrix *x, size_t f, size_t j)
   return x->radius == NULL || x->radius[f * x->cols + j] == 0;
 }
 
-/* Of entry (f, j) of an activation times an entry of a constant. */
+/* The degree of entry (f, j) of an activation times an entry of a constant. */
 static uint8_t
 product_degree(const clarke_marking *m, size_t value, size_t f, size_t j, size_t constant)
 {
@@ -73,7 +73,7 @@ source(const clarke_operand *o, size_t f)
   return o->map != NULL ? o->map[f] : f;
 }
 
-/* Of an operand's entry: padding is the constant 0. */
+/* The degree of an operand's entry: padding is the constant 0. */
 static uint8_t
 operand_degree(const clarke_marking *m, const clarke_operand *o, size_t f, size_t j)
 {
@@ -122,7 +122,7 @@ dense_degree(const clarke_marking *m, const clarke_step *s, size_t f, size_t j)
   return degree;
 }
 
-/* Of piece p at an argument of that degree. PRelu's left piece is constant when its slope is 0 and
+/* The degree of piece p at an argument of that degree. PRelu's left piece is constant when its slope is 0 and
  * does not move. */
 static uint8_t
 piece_degree(const clarke_marking *m, const clarke_step *s, size_t p, size_t f, size_t j, uint8_t degree)
@@ -185,7 +185,7 @@ max_degree(const clarke_marking *m, const clarke_step *s, size_t f, size_t j)
   return 0;
 }
 
-/* Of a sum of products of two entries: of one that moves and a number that of the first, of two that move any. */
+/* The degree of a sum of products of two entries: one that moves, times a number, has its own; two that move have any. */
 static uint8_t
 contraction_degree(const clarke_marking *m, const clarke_step *s, size_t f, size_t j)
 {
@@ -224,7 +224,7 @@ softmax_degree(const clarke_marking *m, const clarke_step *s, size_t f, size_t j
   return 0;
 }
 
-/* Of a NORMALIZE: mark_groups. */
+/* The degree of an entry, by kind of step. A NORMALIZE step's are marked by mark_groups. */
 static uint8_t (*const of_kind[CLARKE_STEP_KINDS])(const clarke_marking *m, const clarke_step *s, size_t f, size_t j) = {
   [CLARKE_GATHER] = sum_degree, [CLARKE_SUM] = sum_degree, [CLARKE_SCALE] = scale_degree, [CLARKE_DENSE] = dense_degree,
   [CLARKE_PIECEWISE] = piecewise_degree, [CLARKE_ANALYTIC] = analytic_degree, [CLARKE_SOFTMAX] = softmax_degree,

@@ -18,7 +18,7 @@ typedef struct {
 /* side is kept by reference. Cleared also when it fails. */
 clarke_status clarke_marking_run(clarke_marking *m, const clarke_question *q, const clarke_branch *side, clarke_error *err);
 void clarke_marking_clear(clarke_marking *m);
-/* Of touch k's argument, or the entry of a window's option. */
+/* The degree of touch k's argument, or of the entry of a window's option. */
 uint8_t clarke_marking_degree(const clarke_marking *m, size_t k, size_t condition);
 
 /* degree[c], by condition: how touch k's argument, or the entry of a window's option, depends on the wrt

@@ -24,6 +24,7 @@ typedef struct {
 
 void clarke_direction_init(clarke_direction *d);
 void clarke_direction_clear(clarke_direction *d);
+/* Adds a move of that kind along a parameter, or one entry of it; coef is copied. */
 clarke_status clarke_direction_move(clarke_direction *d, clarke_move_kind kind, size_t parameter,
                                     size_t entry, const mpq_t coef, clarke_error *err);
 

@@ -11,8 +11,8 @@ typedef struct {
   bool **at; /* by step, of MAX: such windows, by feature and column of the near pass; NULL: none */
 } clarke_loose;
 
-/* Of the marking's question, whose sides must not be chosen. among[k]: may choices at touch k change a derivative? One that
- * does not move (degree 0) changes none. Cleared also when it fails. */
+/* Finds them for the marking's question, whose sides must not be chosen. among[k]: may choices at touch k change a
+ * derivative? One that does not move (degree 0) changes none. Cleared also when it fails. */
 clarke_status clarke_loose_find(clarke_loose *loose, const clarke_marking *m, const bool *among, clarke_error *err);
 void clarke_loose_clear(clarke_loose *loose, const clarke_graph *g);
 

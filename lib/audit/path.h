@@ -15,7 +15,7 @@ typedef struct {
   clarke_constraint *constraint;
 } clarke_path;
 
-/* Of at most so many constraints. */
+/* A path of at most so many constraints. */
 clarke_status clarke_path_init(clarke_path *p, size_t most, clarke_error *err);
 void clarke_path_clear(clarke_path *p);
 

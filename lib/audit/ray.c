@@ -92,7 +92,7 @@ begin(ray *r, uint64_t *state, bool turned, const clarke_question *q, clarke_err
   return status;
 }
 
-/* Of two entries of a touch's argument, or of one and 0 (b == CLARKE_NONE), the sign of the first derivative that tells. */
+/* How two entries of a touch's argument part, or one and 0 (b == CLARKE_NONE): the sign of the first derivative that tells. */
 static int
 compare(const ray *r, const clarke_touch *t, size_t a, size_t b)
 {

@@ -12,6 +12,7 @@ typedef struct {
 
 void clarke_row_init(clarke_row *r);
 void clarke_row_clear(clarke_row *r);
+/* Appends an entry, which is copied; the row is finished by clarke_row_finish. */
 clarke_status clarke_row_add(clarke_row *r, size_t column, const mpq_t value, clarke_error *err);
 /* Sorts, adds up repeated columns, drops zeros. */
 void clarke_row_finish(clarke_row *r);

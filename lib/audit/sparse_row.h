@@ -12,7 +12,7 @@ typedef struct {
   clarke_row *grad; /* by value: entries, not yet added up */
   bool *carries;
   clarke_matrix *scale; /* by step: what a SCALE multiplies by; 0 x 0 before it is asked for */
-  /* Of the last row: did enclosures come into one entry alone, by its last factor? Then its number is no farther than spread
+  /* The last row: did enclosures come into one entry alone, by its last factor? Then its number is no farther than spread
    * from that of the row. vague: into more. */
   bool enclosed, vague;
   size_t parameter, entry;

@@ -212,7 +212,7 @@ mix_is_valid(const clarke_audit *a)
   return a->n_mixed > 0 && a->n_cells == (size_t)1 << a->n_mixed;
 }
 
-/* Of one cell a block they prove in-bouligand, else in-clarke. */
+/* Simplices of one cell a block prove in-bouligand, others in-clarke. */
 static bool
 simplices_are_valid(const clarke_audit *a, const clarke_question *q)
 {
@@ -249,7 +249,7 @@ evidence_is_valid(const clarke_audit *a, const clarke_question *q)
   }
 }
 
-/* Of other evidence the cells are what a try left behind. */
+/* Do the cells prove anything? Beside other evidence they are what a try left behind. */
 static bool
 has_cells(const clarke_audit *a)
 {

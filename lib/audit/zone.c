@@ -360,7 +360,7 @@ end(search *w)
     clarke_columns_clear(&w->columns);
 }
 
-/* Of samples in which no kink is touched, every tie is of entries that are one function near w, which is smooth there: they
+/* In samples in which no kink is touched, every tie is of entries that are one function near w, which is smooth there: they
  * have one derivative, whatever is chosen at the ties before them. */
 static clarke_status
 untouched(clarke_zone_found *z, bool ties, clarke_error *err)

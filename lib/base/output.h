@@ -18,6 +18,7 @@ typedef struct {
   size_t room; /* private */
 } clarke_text;
 
+/* Makes t->to a stream that the text grows by. An error leaves *t zeroed. */
 clarke_status clarke_text_open(clarke_text *t, clarke_error *err);
 /* Ends the text; t->to must be open. Returns status when that is an error already, CLARKE_ENOMEM when a write failed. */
 clarke_status clarke_text_close(clarke_text *t, clarke_status status, clarke_error *err);

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Is it well-formed UTF-8 without control characters? */
 bool clarke_text_valid(const void *bytes, size_t size);
 
 /* *copy = the NUL-terminated text (malloc), or an error that says `what` is no text. */

@@ -7,6 +7,7 @@
 #ifndef CLARKE_BASE_VERIFY_H
 #define CLARKE_BASE_VERIFY_H
 
+/* Says on standard error that it is clarke's own error, and aborts. */
 _Noreturn void clarke_assertion_failed(const char *condition, const char *file, int line);
 
 #define CLARKE_ASSERT(condition) \

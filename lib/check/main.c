@@ -86,7 +86,7 @@ is_option(const char *name, char **argv, int argc, int *i, const char **value)
   return true;
 }
 
-/* Of a model and its batch, which may be NULL. */
+/* Prints what is asked of a model and its batch, which may be NULL. */
 typedef void printer(const char *model_path, const char *batch_path);
 
 /* Shows models, each with the batch after it, and says which are refused. */

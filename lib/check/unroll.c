@@ -137,7 +137,8 @@ add_product(unrolling *u, size_t a, size_t b)
   return add(u, i);
 }
 
-/* Of a term with a parameter in wrt: it times the source, which what else the factor has then multiplies. */
+/* A term whose weight is a parameter in wrt becomes the parameter times the source; the factor's coefficient multiplies
+ * that. */
 static size_t
 add_varying(unrolling *u, const step *st, const term *t)
 {

@@ -16,11 +16,12 @@ typedef struct {
 
 void clarke_count_init(clarke_count *c);
 void clarke_count_clear(clarke_count *c);
+/* Counts a function so many times more; 0 adds nothing. */
 clarke_status clarke_count_add(clarke_count *c, const clarke_elementary *e, size_t times, clarke_error *err);
 /* All that is counted in another. */
 clarke_status clarke_count_join(clarke_count *c, const clarke_count *more, clarke_error *err);
 
-/* Of one function: what (2.10) and (2.11) have of it, with p entries that are differentiated in. */
+/* What (2.10) and (2.11) have of one function, with p entries that are differentiated in. */
 void clarke_elementary_backward(clarke_operations *o, const clarke_elementary *e);
 void clarke_elementary_forward(clarke_amount *a, const clarke_elementary *e, const mpz_t p);
 

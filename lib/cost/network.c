@@ -142,7 +142,7 @@ inside(const counting *w, const clarke_step *s, size_t block, size_t repeat)
   return n;
 }
 
-/* Of all outputs: products without padding's, and additions of these. */
+/* How many products all outputs take, without padding's, and additions of these. */
 static void
 dense_sizes(size_t *products, size_t *additions, const counting *w, const clarke_step *s)
 {

@@ -65,8 +65,8 @@ typedef struct {
 
 void clarke_network_cost_init(clarke_network_cost *c);
 void clarke_network_cost_clear(clarke_network_cost *c);
-/* Of a graph with its wrt marked. c keeps references to it. With padding the elementary functions have products with padding's zeros,
- * too, and their additions, which frameworks compute; the program leaves them out. */
+/* The cost of a graph with its wrt marked. c keeps references to it. With padding the elementary functions have products
+ * with padding's zeros, too, and their additions, which frameworks compute; the program leaves them out. */
 clarke_status clarke_network_cost_find(clarke_network_cost *c, const clarke_graph *g, bool padding, clarke_error *err);
 
 /* The entries that forward mode takes along, p of (2.11). */

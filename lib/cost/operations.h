@@ -16,12 +16,12 @@
 
 enum { CLARKE_ADDITION, CLARKE_MULTIPLICATION, CLARKE_NONLINEAR, CLARKE_SIGN, CLARKE_N_OPERATIONS };
 
-/* Of one elementary function: small numbers. */
+/* The operations of one elementary function: small numbers. */
 typedef struct {
   size_t of[CLARKE_N_OPERATIONS];
 } clarke_operations;
 
-/* Of many: whole numbers of any size. Initialized by clarke_amount_init, which makes them 0. */
+/* The operations of many: whole numbers of any size. Initialized by clarke_amount_init, which makes them 0. */
 typedef struct {
   mpz_t of[CLARKE_N_OPERATIONS];
 } clarke_amount;

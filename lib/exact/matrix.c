@@ -332,6 +332,19 @@ top_of_words(const uint64_t *word, size_t limbs, long *shift)
   return copysign((double)(high | (low != 0)), negative ? -1 : 1);
 }
 
+/* x * 2^e. Where both the power and the product are normal, the product rounds as ldexp does, and there it is exact. */
+static inline double
+scaled(double x, long e)
+{
+  const uint64_t bits = (uint64_t)(e + 1023) << 52;
+  double power;
+
+  if (e < -900 || e > 900)
+    return ldexp(x, (int)e);
+  memcpy(&power, &bits, sizeof power);
+  return x * power;
+}
+
 double
 clarke_matrix_get_double(const clarke_matrix *m, size_t i, size_t j)
 {
@@ -343,10 +356,10 @@ clarke_matrix_get_double(const clarke_matrix *m, size_t i, size_t j)
   if (clarke_word_zero(word, m->limbs))
     return 0;
   if (m->limbs == 1 && m->exp > -1000 && m->exp < 900 && mpz_cmp_ui(m->den, 1) == 0)
-    return ldexp((double)(int64_t)word[0], (int)m->exp);
+    return scaled((double)(int64_t)word[0], m->exp);
   if (m->limbs <= FEW_LIMBS && m->exp > -1000 && m->exp < 300 && mpz_cmp_ui(m->den, 1) == 0) {
     result = top_of_words(word, m->limbs, &shift);
-    return ldexp(result, (int)(m->exp + shift));
+    return scaled(result, m->exp + shift);
   }
   mpz_init(value);
   clarke_word_get(value, word, m->limbs);

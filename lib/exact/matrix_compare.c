@@ -2,6 +2,7 @@
 #include "exact/matrix.h"
 
 #include "exact/matrix_inside.h"
+#include "exact/number.h"
 #include "exact/upward.h"
 
 #include <string.h>
@@ -86,6 +87,7 @@ clarke_matrix_compare(const clarke_matrix *m, size_t i, size_t j, const mpq_t c)
   const uint64_t *word = clarke_entry(m, index);
   int sign;
 
+  clarke_tally_add(1, 0, 0);
   if (mpq_sgn(c) == 0) {
     sign = clarke_word_negative(word, m->limbs) ? -1 : !clarke_word_zero(word, m->limbs);
   } else {
@@ -110,6 +112,7 @@ clarke_matrix_compare_entries(const clarke_matrix *m, size_t i, size_t k, size_t
   int sign = 0;
   mpq_t c;
 
+  clarke_tally_add(1, 0, 0);
   if (m->radius != NULL && (m->radius[one] != 0 || m->radius[other] != 0)) {
     mpq_init(c);
     clarke_matrix_get(c, m, k, j);
@@ -131,6 +134,7 @@ clarke_matrix_signs(signed char *sign, const clarke_matrix *m, const mpq_t c)
   threshold t;
   mpz_t value;
 
+  clarke_tally_add(count, 0, 0);
   mpz_init(value);
   threshold_init(&t, m, c);
   for (size_t k = 0; k < count; k++) {

@@ -20,12 +20,14 @@ typedef struct {
   long exp;
 } clarke_scale_bound;
 
+/* The words of an entry, the lowest first. */
 static inline uint64_t *
 clarke_entry(const clarke_matrix *m, size_t index)
 {
   return m->word + index * m->limbs;
 }
 
+/* Is it below 0, in two's complement? */
 static inline bool
 clarke_word_negative(const uint64_t *word, size_t limbs)
 {
@@ -39,6 +41,7 @@ clarke_word_fill(const uint64_t *word, size_t limbs)
   return -(word[limbs - 1] >> 63);
 }
 
+/* Is it 0? */
 static inline bool
 clarke_word_zero(const uint64_t *word, size_t limbs)
 {
@@ -48,6 +51,7 @@ clarke_word_zero(const uint64_t *word, size_t limbs)
   return true;
 }
 
+/* Its lowest two words, with their sign; it must fit. */
 static inline clarke_int128
 clarke_word_int128(const uint64_t *word, size_t limbs)
 {
@@ -97,6 +101,7 @@ clarke_log2_up(size_t n)
   return bits;
 }
 
+/* Have both as many rows and as many columns? */
 static inline bool
 clarke_same_shape(const clarke_matrix *a, const clarke_matrix *b)
 {
@@ -109,6 +114,7 @@ clarke_status clarke_matrix_shape_bits(clarke_matrix *m, size_t rows, size_t col
 clarke_status clarke_matrix_set_scale(clarke_matrix *m, long exp, const mpz_t den,
                                       clarke_error *err);
 
+/* At least 2^exp / den, by which all entries are multiplied. */
 clarke_scale_bound clarke_matrix_scale_bound(const clarke_matrix *m);
 /* At least |midpoint| of the entry with this index. */
 double clarke_matrix_magnitude(const clarke_matrix *m, clarke_scale_bound bound, size_t index);

@@ -2,6 +2,7 @@
 #include "exact/matrix.h"
 
 #include "exact/matrix_inside.h"
+#include "exact/number.h"
 #include "exact/upward.h"
 
 #include <stdlib.h>
@@ -165,6 +166,7 @@ clarke_matrix_scatter_rows(clarke_matrix *c, const clarke_matrix *a, const size_
   for (size_t i = 0; i < a->rows && status == CLARKE_OK; i++) {
     if (map[i] == SIZE_MAX)
       continue;
+    clarke_tally_add(cols, 0, 0);
     for (size_t j = 0; j < cols; j++) {
       const size_t to = map[i] * cols + j, from = i * cols + j;
 
@@ -207,6 +209,7 @@ clarke_matrix_scatter_entries(clarke_matrix *c, const clarke_matrix *a, const si
 
     if (map[e] == SIZE_MAX)
       continue;
+    clarke_tally_add(1, 0, 0);
     accumulate(clarke_entry(c, to), c->limbs, clarke_entry(a, e), a->limbs);
     if (a->radius != NULL)
       c->radius[to] = clarke_up_add(c->radius[to], a->radius[e]);
@@ -222,6 +225,7 @@ clarke_matrix_row_sums(clarke_matrix *c, const clarke_matrix *a, clarke_error *e
 
   status = shape_like(c, a, a->rows, 1,
                       clarke_limbs_for(clarke_matrix_bits(a) + clarke_log2_up(most)), err);
+  clarke_tally_add(a->rows * a->cols, 0, 0);
   for (size_t i = 0; i < a->rows && status == CLARKE_OK; i++)
     for (size_t j = 0; j < a->cols; j++) {
       accumulate(clarke_entry(c, i), c->limbs, clarke_entry(a, i * a->cols + j), a->limbs);

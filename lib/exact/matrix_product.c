@@ -4,6 +4,7 @@
  * carry for each entry of C turns the sums, weight by weight, into the bits of its words; one or two
  * words take the shifted sums directly. */
 #include "exact/matrix_product_radius.h"
+#include "exact/number.h"
 #include "base/verify.h"
 #include "base/stop.h"
 
@@ -307,6 +308,7 @@ multiply_all(clarke_matrix_product *p, clarke_error *err)
   if (rows > INT32_MAX || inner > INT32_MAX || cols > INT32_MAX)
     return clarke_fail(err, CLARKE_ENOMEM, "a product of %zu x %zu by %zu x %zu is too large",
                        rows, inner, inner, cols);
+  clarke_tally_add(inner > 0 ? rows * cols * (inner - 1) : 0, rows * cols * inner, 0);
   clarke_work_spend(rows * cols / 8 * (inner / 8 + 4));
   status = clarke_work_check(err);
   if (status == CLARKE_OK)

@@ -85,6 +85,7 @@ clarke_matrix_scale(clarke_matrix *c, const clarke_matrix *a, const mpq_t q, cla
   mpz_t num, den;
 
   CLARKE_VERIFY_CHECK(clarke_matrix_is_valid(a) && clarke_rational_is_canonical(q));
+  clarke_tally_add(0, a->rows * a->cols, 0);
   clarke_matrix_init(&fresh);
   mpz_init_set(num, mpq_numref(q));
   mpz_init_set(den, mpq_denref(q));
@@ -260,6 +261,7 @@ add_or_sub(clarke_matrix *c, const clarke_matrix *a, const clarke_matrix *b, boo
   CLARKE_VERIFY_CHECK(clarke_matrix_is_valid(a) && clarke_matrix_is_valid(b));
   if (status != CLARKE_OK)
     return status;
+  clarke_tally_add(a->rows * a->cols, 0, 0);
   clarke_matrix_init(&fresh);
   status = add_any(&fresh, a, b, minus, err);
   CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_matrix_is_valid(&fresh));
@@ -364,6 +366,7 @@ clarke_matrix_hadamard(clarke_matrix *c, const clarke_matrix *a, const clarke_ma
   CLARKE_VERIFY_CHECK(clarke_matrix_is_valid(a) && clarke_matrix_is_valid(b));
   if (status != CLARKE_OK)
     return status;
+  clarke_tally_add(0, a->rows * a->cols, 0);
   clarke_matrix_init(&fresh);
   mpz_init(den);
   mpz_mul(den, a->den, b->den);

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-double clarke_dot(const double *a, const double *b, size_t n);
+double clarke_dot(const double *a, const double *b, size_t n); /* <a, b>, as doubles round it */
 
 /* x (dim entries) for n points (n x dim). *outside: <x, point> > 0 for all of them. */
 clarke_status clarke_nearest(bool *outside, double *x, const double *point, size_t n, size_t dim,

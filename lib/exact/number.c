@@ -22,6 +22,16 @@ clarke_tally_keep(clarke_tally *t)
 }
 
 void
+clarke_tally_add(size_t additions, size_t multiplications, size_t functions)
+{
+  if (tally == NULL)
+    return;
+  tally->additions += additions;
+  tally->multiplications += multiplications;
+  tally->functions += functions;
+}
+
+void
 clarke_number_init(clarke_number *x)
 {
   x->exact = true;

@@ -26,9 +26,9 @@ typedef struct {
 
 void clarke_number_init(clarke_number *x); /* exactly zero */
 void clarke_number_clear(clarke_number *x);
-void clarke_number_set(clarke_number *y, const clarke_number *x);
-void clarke_number_set_q(clarke_number *y, const mpq_t q);
-void clarke_number_set_si(clarke_number *y, long n);
+void clarke_number_set(clarke_number *y, const clarke_number *x); /* y = x */
+void clarke_number_set_q(clarke_number *y, const mpq_t q); /* y = q exactly */
+void clarke_number_set_si(clarke_number *y, long n); /* y = n exactly */
 
 /* What is computed with numbers in this thread, as it runs, while a tally is kept: sums and differences, products and quotients, elementary
  * functions. A product with an exact zero that is left out is not counted. NULL: none is kept. */
@@ -36,6 +36,7 @@ typedef struct {
   size_t additions, multiplications, functions;
 } clarke_tally;
 void clarke_tally_keep(clarke_tally *t);
+void clarke_tally_add(size_t additions, size_t multiplications, size_t functions); /* of matrices and their entries: nothing if none is kept */
 
 /* n initialized numbers (NULL when out of memory); clears and frees them. */
 clarke_number *clarke_numbers(size_t n);

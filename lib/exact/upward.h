@@ -32,6 +32,7 @@ clarke_larger(double a, double b)
   return a >= b ? a : b >= a ? b : NAN;
 }
 
+/* At least the sum of two numbers that are not negative. */
 static inline double
 clarke_up_add(double a, double b)
 {
@@ -40,6 +41,7 @@ clarke_up_add(double a, double b)
   return (a + b) * (1 + 0x1p-52);
 }
 
+/* At least the product of two numbers that are not negative. */
 static inline double
 clarke_up_mul(double a, double b)
 {
@@ -69,6 +71,7 @@ clarke_up_ldexp(double a, long e)
 
 /* --- several roundings ------------------------------------------------------------------------ */
 
+/* What n roundings multiply a number by, at most. */
 static inline double
 clarke_up_factor(double n)
 {
@@ -137,6 +140,7 @@ clarke_above(double v)
   return nextafter(v, INFINITY);
 }
 
+/* The double next below v. */
 static inline double
 clarke_below(double v)
 {

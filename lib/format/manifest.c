@@ -35,7 +35,7 @@ clarke_manifest_clear(clarke_manifest *m)
   clarke_manifest_init(m);
 }
 
-/* Of one line, and not empty: it is the name of something. */
+/* Copies a text of one line that is not empty: the name of something. */
 static clarke_status
 copy_text(char **to, const json_t *j, const char *key, clarke_error *err)
 {

@@ -28,6 +28,7 @@ clarke_status clarke_npy_read_header(clarke_npy_header *h, const void *data, siz
 clarke_status clarke_npy_read_data(clarke_tensor *t, const clarke_npy_header *h, const char *name,
                                    const void *entries, clarke_error *err);
 
+/* A whole .npy file, whose header and data are read as above; file: its name, for messages. */
 clarke_status clarke_npy_parse(clarke_tensor *t, const void *data, size_t size, const char *file,
                                clarke_error *err);
 

@@ -25,7 +25,7 @@ enum { IR_VERSION = 1, PRODUCER_NAME = 2, GRAPH = 7, OPSET_IMPORT = 8, METADATA_
 
 enum { NODE = 1, GRAPH_NAME = 2, INITIALIZER = 5, INPUT = 11, OUTPUT = 12, VALUE_INFO = 13, SPARSE_INITIALIZER = 15 };
 
-/* Of messages that are not supported, what names them. */
+/* Messages that are not supported are read for what names them. */
 static const clarke_wire_rule sparse_rules[] = {
   { 1, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "values", NULL },
 };

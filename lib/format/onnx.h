@@ -4,6 +4,7 @@
 
 #include "op/model.h"
 
+/* Reads a model; one with external data is refused. file: its name, for messages. */
 clarke_status clarke_onnx_parse(clarke_model *m, const void *data, size_t size, const char *file,
                                 clarke_error *err);
 /* The same of the file that lies at `path`, whose base name is used in messages: initializers with

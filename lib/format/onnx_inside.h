@@ -47,8 +47,8 @@ clarke_status clarke_onnx_body(clarke_body **body, size_t depth, clarke_wire_spa
 /* Calls `each` with all that graphs within these nodes define: inputs, initializers, outputs of nodes. */
 void clarke_onnx_within(const clarke_model_node *nodes, size_t n, void (*each)(void *user, const char *name), void *user);
 
-/* Of a model whose names are unique: initializers of graphs within nodes become the model's, and what such a graph reads of the
- * names around it further inputs of its node. */
+/* For a model whose names are unique: initializers of graphs within nodes become the model's, and what such a graph
+ * reads of the names around it becomes further inputs of its node. */
 clarke_status clarke_onnx_settle_bodies(clarke_model *m, clarke_error *err);
 
 /* A ValueInfoProto; `kind` is "input", "output" or "value_info". Not strict: what is said that no tensor here can have is

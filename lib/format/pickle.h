@@ -68,6 +68,7 @@ typedef struct {
   size_t dims[CLARKE_MAX_RANK], strides[CLARKE_MAX_RANK];
 } clarke_pickle_view;
 
+/* What a value that is a tensor says of itself. */
 void clarke_pickle_view_of(clarke_pickle_view *view, const clarke_pickle *p, uint32_t tensor);
 
 /* --- what the files of the reader share ----------------------------------------------------------- */

@@ -24,7 +24,7 @@ typedef struct {
   clarke_property asserted; /* ALL, a part an assertion */
 } clarke_query;
 
-/* Of a zeroed one. Errors leave it zeroed. */
+/* Reads a property into a zeroed query; the file's name is for messages. Errors leave it zeroed. */
 clarke_status clarke_query_parse(clarke_query *q, const void *data, size_t size, const char *file, clarke_error *err);
 void clarke_query_clear(clarke_query *q);
 
@@ -40,7 +40,7 @@ typedef struct {
   mpq_t *input, *output;
 } clarke_counterexample;
 
-/* Of a zeroed one. Errors leave it zeroed. */
+/* Reads a counterexample into a zeroed one; the file's name is for messages. Errors leave it zeroed. */
 clarke_status clarke_counterexample_parse(clarke_counterexample *c, const void *data, size_t size, const char *file, clarke_error *err);
 void clarke_counterexample_clear(clarke_counterexample *c);
 

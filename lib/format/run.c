@@ -297,7 +297,7 @@ read_steps(clarke_run_description *r, const json_t *object, clarke_error *err)
   return status;
 }
 
-/* Of one backend: {"matmul": "ieee", "conv": "bf16"}. */
+/* What one backend says: {"matmul": "ieee", "conv": "bf16"}. */
 static bool
 read_factors(unsigned *to, const json_t *backend, const char *key)
 {

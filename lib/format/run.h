@@ -68,7 +68,7 @@ typedef struct {
   size_t n_surrogates, n_constants;
   char **surrogate; /* where AD differentiates another function than the one that was computed, on purpose: the graph is of that */
   char **constant;  /* what of the parameters was no variable, each a phrase */
-  /* Of a step that left the reals: what did so, in lines, and as JSON. There are no other keys then, and no step. */
+  /* A step that left the reals has what did so, in lines, and as JSON. There are no other keys then, and no step. */
   size_t n_outside;
   char **outside, *outside_json;
   clarke_run_step *step;     /* at least one */

@@ -17,6 +17,7 @@ typedef struct {
 
 void clarke_shards_init(clarke_shards *s);
 void clarke_shards_clear(clarke_shards *s);
+/* Reads an index alone, none of its files. file: its name, for messages. */
 clarke_status clarke_shards_parse(clarke_shards *s, const void *data, size_t size, const char *file, clarke_error *err);
 /* The tensors of an index that lies at `path`: each file in its folder holds just those that the index says. Symbolic
  * links are not followed. */

@@ -24,6 +24,7 @@ bool clarke_table_number(mpq_t value, const char *word);
 void clarke_table_init(clarke_table *t);
 void clarke_table_clear(clarke_table *t);
 
+/* Reads a table of one number or more. file: its name, for messages. */
 clarke_status clarke_table_parse(clarke_table *t, const void *data, size_t size, const char *file, clarke_error *err);
 
 #endif

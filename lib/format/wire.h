@@ -59,6 +59,7 @@ typedef struct {
   uint64_t seen; /* bit k: field number k has come */
 } clarke_wire;
 
+/* Begins to read the bytes of a message by its rules. */
 void clarke_wire_open(clarke_wire *w, const clarke_wire_message *message, clarke_wire_span span);
 
 /* The next field; number 0 at the end. */

@@ -14,9 +14,9 @@ typedef struct {
   unsigned char label[3][CLARKE_MAX_WHOLE];
 } clarke_equation;
 
-/* Of operands of these ranks, at most CLARKE_MAX_WHOLE. NULL, or what is wrong with it. A result without "->" has the labels
- * that stand once, in the order of the alphabet, behind the axes of "...": capitals are refused there, whose order is not one
- * in all readers. */
+/* Reads the equation of operands of these ranks, at most CLARKE_MAX_WHOLE. NULL, or what is wrong with it. A result without
+ * "->" has the labels that stand once, in the order of the alphabet, behind the axes of "...": capitals are refused there,
+ * whose order is not one in all readers. */
 const char *clarke_equation_read(clarke_equation *e, const char *text, size_t n, const size_t *ranks);
 
 #endif

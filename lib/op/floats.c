@@ -55,8 +55,8 @@ root_power(double x, double exponent)
   return fabs(exponent) == 0.5 && (float)(y - y * apart) == (float)(y + y * apart) ? y : NAN;
 }
 
-/* Of one to three entries. A double holds the exact operands of a node and more than twice their digits, so that to round
- * first to it changes nothing (Figueroa, 1995). */
+/* What the node makes of one to three entries. A double holds the exact operands of a node and more than twice their digits,
+ * so that to round first to it changes nothing (Figueroa, 1995). */
 static double
 compute(const char *op, const clarke_value *const *v, const size_t *e)
 {

@@ -76,7 +76,7 @@ row_map(const size_t *place, size_t places, size_t before, size_t size, size_t a
   return map;
 }
 
-/* Of a constant, in a single run. */
+/* The rows of a constant, in a single run. */
 static clarke_status
 lift_rows(clarke_lowering *low, clarke_error *err)
 {

@@ -423,7 +423,7 @@ lower_cast(clarke_lowering *low, clarke_error *err)
   return cast_to(low, clarke_lower_int(low, "to", 0), err);
 }
 
-/* Of the second input only the type is read. */
+/* Only the type of the second input is read. */
 static clarke_status
 lower_cast_like(clarke_lowering *low, clarke_error *err)
 {

@@ -11,7 +11,7 @@ clarke_status clarke_lower_truths(clarke_lowering *low, clarke_error *err);
 /* Where by an activation of truth values: each of the others times what of the mask chooses it. */
 clarke_status clarke_lower_chosen(clarke_lowering *low, clarke_holds holds, clarke_error *err);
 
-/* Of an activation of floats: whether it is not 0, as truth values; or rounded towards 0, as integers. */
+/* Casts an activation of floats: to whether it is not 0, as truth values; or rounded towards 0, as integers. */
 clarke_status clarke_lower_cast_activation(clarke_lowering *low, bool to_truths, clarke_error *err);
 
 #endif

@@ -100,7 +100,7 @@ read_rule(recurrence *r, clarke_lowering *low, clarke_error *err)
   return (gated && r->decay == CLARKE_NONE) || (delta && r->beta == CLARKE_NONE) ? clarke_inner_failed(err) : CLARKE_OK;
 }
 
-/* Of a value by heads what it is at a time; turned: its rows as columns. */
+/* What a value by heads is at a time; turned: its rows as columns. */
 static size_t
 at_time(clarke_lowering *low, size_t value, size_t time, bool turned, clarke_error *err)
 {

@@ -15,8 +15,8 @@ clarke_status clarke_lower_too_large(const clarke_lowering *low, clarke_error *e
 /* The node's name, or one made of operator and place; NULL: there is no memory. */
 char *clarke_lower_name(const clarke_lowering *low);
 
-const clarke_value *clarke_lower_value(const clarke_lowering *low, size_t i);
-bool clarke_lower_has(const clarke_lowering *low, size_t i);
+const clarke_value *clarke_lower_value(const clarke_lowering *low, size_t i); /* input i, which is there */
+bool clarke_lower_has(const clarke_lowering *low, size_t i); /* is input i there? (It may be left out) */
 /* The input must be an activation; a floating-point constant; an integer constant. */
 clarke_status clarke_lower_activation(const clarke_lowering *low, size_t i, clarke_error *err);
 clarke_status clarke_lower_constant(const clarke_lowering *low, size_t i, clarke_error *err);
@@ -36,6 +36,7 @@ clarke_status clarke_lower_read(clarke_lowering *low, size_t value, clarke_error
 clarke_status clarke_lower_made(clarke_lowering *low, size_t rank, const size_t *dims,
                                 size_t *value, clarke_error *err);
 
+/* An attribute of the node; `absent` where there is none of that name and type. */
 int64_t clarke_lower_int(const clarke_lowering *low, const char *name, int64_t absent);
 double clarke_lower_float(const clarke_lowering *low, const char *name, double absent);
 
@@ -55,7 +56,7 @@ size_t *clarke_lower_map(clarke_lowering *low, clarke_step *s, size_t i, size_t 
 clarke_status clarke_lower_periodic(clarke_lowering *low, clarke_step *s, size_t i, size_t repeat,
                                     size_t period, clarke_error *err);
 clarke_status clarke_lower_done(clarke_lowering *low, size_t value, clarke_error *err);
-/* Of a node with several outputs: the value is output k. */
+/* A node with several outputs: the value is output k. */
 clarke_status clarke_lower_output(clarke_lowering *low, size_t k, size_t value, clarke_error *err);
 /* The same with minus the value, when `negated`: a step more. */
 clarke_status clarke_lower_done_signed(clarke_lowering *low, size_t value, bool negated, clarke_error *err);

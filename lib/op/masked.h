@@ -4,9 +4,9 @@
 
 #include "op/operator.h"
 
-/* Of the step, a SUM that is the node's last, operand i is a constant with infinite numbers. Where it is minus infinity the step's
- * output is, which no step then reads: it is left out, and marked. The other entries become a constant of their own, which no
- * parameter moves. Fails at what is infinity or NaN. */
+/* Operand i of the step, a SUM that is the node's last, is a constant with infinite numbers. Where it is minus infinity the
+ * step's output is, which no step then reads: it is left out, and marked. The other entries become a constant of their own,
+ * which no parameter moves. Fails at what is infinity or NaN. */
 clarke_status clarke_lower_exclude(clarke_lowering *low, clarke_step *s, size_t i, clarke_error *err);
 
 /* The softmax of input 0, some entries of which are marked, in lines of `length` entries, `stride` apart: of the others of each

@@ -48,7 +48,8 @@ moves_entries(const char *op)
   return strstr(all, name) != NULL;
 }
 
-/* Of truth values and integers that are computed of activations other operators are not what they are of floats. */
+/* An operator of truth values or integers that are computed of activations is not what it is of floats: fails unless it
+ * takes them. */
 static clarke_status
 check_held(const clarke_lowering *low, clarke_error *err)
 {

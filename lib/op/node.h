@@ -21,7 +21,8 @@ clarke_status clarke_node_lower(clarke_lowering *low, clarke_error *err);
 clarke_attr clarke_inner_int(const char *name, int64_t i);
 clarke_attr clarke_inner_ints(const char *name, const int64_t *ints, size_t n);
 
-/* Of an operator of ONNX's; an input may be left out (CLARKE_NONE) as in a file. */
+/* A node within the node, of an operator of ONNX's; an input may be left out (CLARKE_NONE) as in a file. Its output, or
+ * CLARKE_NONE when it fails. */
 size_t clarke_inner_node(clarke_lowering *low, const char *op, const size_t *in, size_t n_in, const clarke_attr *attr,
                          size_t n_attr, clarke_error *err);
 

@@ -73,11 +73,11 @@ struct clarke_op {
   size_t n_kinks;
   /* By profile: a rational, "left" or "right"; NULL where no rule is known. */
   const char *proxy[CLARKE_N_PROFILES][CLARKE_MAX_KINKS];
-  /* Of programs. pieces fills kinks and coefficients (all zero to begin with, n_kinks set to the
+  /* For programs: pieces fills kinks and coefficients (all zero to begin with, n_kinks set to the
    * operator's) from the spelling's constants, and says what is wrong with them, or NULL. */
   clarke_spelling spelling[CLARKE_MAX_SPELLINGS];
   const char *(*pieces)(clarke_pieces *pieces, mpq_t *constant);
-  /* Of an order statistic, by profile: "first", "last", "stable" or "mean"; NULL: not known. */
+  /* An order statistic has a tie rule by profile: "first", "last", "stable" or "mean"; NULL: not known. */
   bool order;
   bool first_alone; /* of one that is made of many comparisons: they make a derivative of a sort by the rule `first` alone */
   const char *tie[CLARKE_N_PROFILES];

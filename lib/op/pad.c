@@ -31,7 +31,7 @@ read_mode(padding *p, const clarke_lowering *low, clarke_error *err)
   return CLARKE_OK;
 }
 
-/* Of constants, zeros alone are put in. */
+/* Zeros alone are put in: fails for another constant. */
 static clarke_status
 check_value(clarke_lowering *low, clarke_error *err)
 {

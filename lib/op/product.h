@@ -4,11 +4,12 @@
 
 #include "op/operator.h"
 
-/* Of the node's inputs, entry by entry, with NumPy's broadcasting; as matrices, all axes but the last two alike. */
+/* The products of the node's inputs, entry by entry, with NumPy's broadcasting; as matrices, all axes but the last two
+ * alike. */
 clarke_status clarke_lower_times(clarke_lowering *low, clarke_error *err);
 clarke_status clarke_lower_contraction(clarke_lowering *low, clarke_error *err);
 
-/* Of two values of one shape, entry by entry: a step; NULL when it fails. */
+/* The products of two values of one shape, entry by entry: a step; NULL when it fails. */
 clarke_step *clarke_lower_entries(clarke_lowering *low, size_t a, size_t c, clarke_error *err);
 
 #endif

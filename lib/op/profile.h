@@ -72,7 +72,7 @@ const clarke_proxy *clarke_profile_find(const clarke_profile *p, const clarke_op
 const clarke_proxy *clarke_profile_injected(const clarke_profile *p, const clarke_op *op, size_t kink);
 const clarke_tie_rule *clarke_profile_tie(const clarke_profile *p, const clarke_op *op);
 
-/* Of an operator that is made of many comparisons: an error, unless the rule (NULL: none) makes a derivative of a sort. */
+/* An error, unless the rule (NULL: none) makes a derivative of a sort of an operator that is made of many comparisons. */
 clarke_status clarke_tie_sorts(const clarke_tie_rule *rule, const clarke_profile *p, const clarke_op *op, clarke_error *err);
 
 #endif

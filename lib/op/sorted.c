@@ -60,7 +60,7 @@ read_sorting(sorting *s, clarke_lowering *low, clarke_error *err)
   return read_k(s, low, err);
 }
 
-/* Of round r the place that is compared with place p: the one below, above, or itself. */
+/* The place that is compared with place p in round r: the one below, above, or itself. */
 static size_t
 partner(const sorting *s, size_t r, size_t p)
 {

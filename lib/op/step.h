@@ -158,7 +158,7 @@ typedef enum {
   CLARKE_PRODUCT,
 } clarke_step_kind;
 
-/* Of a pass there is a table by kind: what it does at a step. */
+/* A pass has a table by kind: what it does at a step. */
 #define CLARKE_STEP_KINDS (CLARKE_PRODUCT + 1)
 
 /* NORMAL: (1 + erf(x / sqrt(2))) / 2. NORMAL_TANH: sigmoid(sqrt(8 / pi) (x + 0.044715 x^3)), which is near it. ELU: x, or exp(x) - 1
@@ -213,7 +213,7 @@ typedef struct {
   size_t capacity_values, capacity_steps;
 } clarke_graph;
 
-bool clarke_pieces_are_valid(const clarke_pieces *p);
+bool clarke_pieces_are_valid(const clarke_pieces *p); /* kinks ascend; canonical rationals */
 
 /* The first entry of a SCALE's constant by which nothing can be divided: 0, or, with root, one whose
  * sum with epsilon is not above 0. CLARKE_NONE when there is none. */
@@ -235,10 +235,10 @@ bool clarke_step_jumps(const clarke_step *s);
 /* Does a layer's own part of the network end there: has the step kinks, or is it not linear in activations? */
 bool clarke_step_ends_layer(const clarke_step *s);
 
-/* Of a PRODUCT step: which entry of operand 0 or 1 is the factor k of entry f. */
+/* Which entry of operand 0 or 1 is the factor k of a PRODUCT step's entry f. */
 size_t clarke_step_factor(const clarke_step *s, size_t operand, size_t f, size_t k);
 
-/* Of a NORMALIZE step: the group of feature f; the entries of a group in a pass over n samples. */
+/* A NORMALIZE step's group of feature f; how many entries a group has in a pass over n samples. */
 size_t clarke_step_group(const clarke_step *s, size_t f);
 size_t clarke_step_group_size(const clarke_step *s, size_t n);
 

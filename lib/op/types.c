@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of an operator from operator set `since` on, a letter for each input and each output, the last one for all that follow.
+/* An operator has, from operator set `since` on, a letter for each input and each output, the last one for all that follow.
  * T, U, V: one type wherever the letter stands; l: int64; n: int32; i: one of the two; f: float32; r: any floats; b: bool;
  * a: as the node's attribute says; '.': any. What is not here has one type, T, in all places. (The type constraints of
  * https://onnx.ai/onnx/operators.) */

@@ -3,7 +3,7 @@
  * Along an axis, tap k at position p reads place p * stride + k * dilation - before of the array;
  * places outside it are padding. Taps and positions are numbered in row-major order.
  *
- * Of a transposed convolution the kernel stands at each of the array's places and stops at no positions: tap k at position p
+ * The kernel of a transposed convolution stands at each of the array's places and stops at no positions: tap k at position p
  * reads the place q with q * stride + k * dilation - before = p, if there is one. */
 #ifndef CLARKE_OP_WINDOW_H
 #define CLARKE_OP_WINDOW_H

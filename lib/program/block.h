@@ -21,6 +21,7 @@ typedef struct {
   size_t weight, weight_step, x, x_step;
 } clarke_block_row;
 
+/* The terms of result f. */
 static inline clarke_block_row
 clarke_block_row_of(const clarke_dense *d, size_t f)
 {

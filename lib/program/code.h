@@ -111,8 +111,11 @@ clarke_status clarke_code_wrt(clarke_code *p, char *const *names, size_t n,
 
 /* --- building: each appends one instruction (inputs: n) and returns its number in *at ----------- */
 
+/* n entries of an input of that name, which is copied; *first is the first one's number. vector: it is one, of n
+ * entries. */
 clarke_status clarke_code_add_input(clarke_code *p, size_t *first, const char *name, size_t n,
                                        bool vector, clarke_error *err);
+/* The value is copied. */
 clarke_status clarke_code_add_constant(clarke_code *p, size_t *at, const mpq_t value,
                                           clarke_error *err);
 /* coef: n + 1 rationals, copied. Arguments may repeat. */

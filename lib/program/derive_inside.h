@@ -6,6 +6,7 @@
 
 /* --- derive_membership.c --- */
 
+/* Sets the verdict, its evidence and why, which is copied. */
 void clarke_derive_say(clarke_derivation *d, clarke_verdict verdict, clarke_evidence evidence, const char *why);
 
 /* Have all patterns of a complete tree one rational gradient? Some of them occurs, whichever. */

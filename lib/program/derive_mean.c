@@ -31,7 +31,7 @@ halves_kink(const search *s, const clarke_touched *t, const clarke_instruction *
   return halves && abs(clarke_number_sign(&s->tangent[i->in[0]])) == 1;
 }
 
-/* Of two equal entries each has a half, and they part. */
+/* Does each of two equal entries have a half, and do they part? */
 static bool
 halves_tie(const search *s, const clarke_touched *t, const clarke_instruction *i)
 {

@@ -229,7 +229,7 @@ no_question(clarke_derivation *d)
   return false;
 }
 
-/* Of patterns that are listed: AD's own, d->ad_pattern. Of cones: one with AD's output, which gives the verdict. */
+/* Among patterns that are listed, finds AD's own, d->ad_pattern; among cones one with AD's output, which gives the verdict. */
 static clarke_status
 find_own(clarke_derivation *d, clarke_error *err)
 {

@@ -59,7 +59,7 @@ count(size_t *above, size_t *equal, const clarke_instruction *i, size_t k,
   return true;
 }
 
-/* Of the largest or the least an entry that is it, if that can be told; of other ranks, 0. */
+/* An entry that is the largest, or the least, if that can be told; for other ranks, 0. */
 static size_t
 first_guess(const clarke_instruction *i, const clarke_number *value, long precision)
 {
@@ -81,7 +81,7 @@ clarke_order_place(size_t *tied, size_t *n_tied, size_t *rank_in_tie, const clar
   for (size_t turn = 0; turn < i->n_in; turn++) {
     size_t above, equal, k = (guess + turn) % i->n_in;
 
-    /* Of a list in which some pair cannot be told apart another entry may still be certain. */
+    /* Where some pair of the list cannot be told apart, another entry may still be certain. */
     if (!count(&above, &equal, i, k, value, precision) || above >= i->rank ||
         above + equal < i->rank)
       continue;

@@ -32,6 +32,7 @@ typedef struct {
   mpfr_t term[3];                    /* exact products of three numbers */
 } clarke_ieee_unit;
 
+/* Begins to compute in a format: MPFR's exponents become its own until clarke_ieee_end, which restores them. */
 void clarke_ieee_begin(clarke_ieee_unit *u, clarke_ieee format);
 void clarke_ieee_end(clarke_ieee_unit *u);
 
@@ -61,24 +62,28 @@ clarke_ieee_round(const clarke_ieee_unit *u, double x)
   return u->format == CLARKE_IEEE_F64 ? x : u->format == CLARKE_IEEE_F32 ? (double)(float)x : clarke_ieee_halve(u, x);
 }
 
+/* a + b, a b and a / b as the format rounds them. */
 static inline double
 clarke_ieee_add(const clarke_ieee_unit *u, double a, double b)
 {
   return clarke_ieee_round(u, a + b);
 }
 
+/* See clarke_ieee_add. */
 static inline double
 clarke_ieee_mul(const clarke_ieee_unit *u, double a, double b)
 {
   return clarke_ieee_round(u, a * b);
 }
 
+/* See clarke_ieee_add. */
 static inline double
 clarke_ieee_div(const clarke_ieee_unit *u, double a, double b)
 {
   return clarke_ieee_round(u, a / b);
 }
 
+/* q, and exp(x) - 1, with one rounding. */
 double clarke_ieee_rational(clarke_ieee_unit *u, const mpq_t q);
 double clarke_ieee_expm1(clarke_ieee_unit *u, double x);
 /* f(x); outside the domain what IEEE says: log 0 is -infinity, log -1 a NaN. */

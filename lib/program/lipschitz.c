@@ -152,7 +152,7 @@ make_piece(clarke_polynomial *y, const neighbourhood *n, mpq_t *c, const clarke_
   clarke_polynomial_clear(&square, n->ring);
 }
 
-/* Of two polynomials the quotient is one when the numerator is zero, or the divisor a number; else it is a variable. */
+/* The quotient of two polynomials is one when the numerator is zero, or the divisor a number; else it is a variable. */
 static void
 make_quotient(clarke_polynomial *y, const neighbourhood *n, const near_point *of, const clarke_polynomial *a,
               const clarke_polynomial *b)
@@ -395,7 +395,7 @@ is_beyond(const clarke_number *x, mp_bitcnt_t bits)
   return beyond;
 }
 
-/* Of an analytic function: is its argument x beyond the checker's reach? */
+/* Is x, the argument of an analytic function, beyond the checker's reach? */
 static bool
 is_far(const clarke_instruction *i, const clarke_number *x)
 {

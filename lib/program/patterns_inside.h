@@ -101,7 +101,7 @@ int clarke_search_small(uint64_t *state); /* from -3 to 3, in a fixed pseudorand
 /* Arcs of small integers until all patterns of the tree are realized, or enough were tried. The path is spoiled. */
 clarke_status clarke_search_arcs(clarke_pattern_search *s, clarke_error *err);
 
-bool clarke_patterns_all_realized(const clarke_patterns *t);
+bool clarke_patterns_all_realized(const clarke_patterns *t); /* is a direction or an arc known for each? */
 
 /* p is realized by n steps of an arc, which are copied. */
 clarke_status clarke_search_give(clarke_pattern *p, mpq_t **steps, size_t n, size_t width, clarke_error *err);

@@ -4,6 +4,7 @@
 
 #include "program/prog_lower.h"
 
+/* The value of a call. Names that are unknown, and arguments that do not fit, are errors at their place. */
 clarke_status clarke_prog_call(prog_value *v, prog_lowering *low, uint32_t node);
 
 /* Names of all functions of the language in turn, NULL past the end. */

@@ -4,6 +4,7 @@
 
 #include "program/prog_lower.h"
 
+/* The value of an expression, which the caller clears. */
 clarke_status clarke_prog_value_of(prog_value *v, prog_lowering *low, uint32_t node);
 /* The node's value must be a scalar; what names it in the message. */
 clarke_status clarke_prog_scalar_of(prog_scalar *s, prog_lowering *low, uint32_t node,

@@ -4,6 +4,7 @@
 
 #include "program/prog_lower.h"
 
+/* Numbers all names of the program; no value is bound to them yet. clear frees what it made, on errors too. */
 clarke_status clarke_prog_names_find(prog_lowering *low);
 void clarke_prog_names_clear(prog_lowering *low);
 /* Binds the NAME node's name; *v goes over to it. */

@@ -27,6 +27,7 @@ typedef struct {
   unsigned brackets;  /* open ones, inside which a line's end is a blank */
 } prog_lexer;
 
+/* The next token, TOKEN_END at the end; what is none is an error at its line and column. */
 clarke_status clarke_prog_token(prog_token *token, prog_lexer *lexer, clarke_error *err);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a source line in a message, so many bytes, so many of them before the column. */
+/* A message shows so many bytes of a source line, so many of them before the column. */
 #define SHOWN 90
 #define SHOWN_BEFORE 60
 

@@ -4,8 +4,8 @@
 
 #include "program/prog_lower.h"
 
-const clarke_prog_node *clarke_prog_node_at(const prog_lowering *low, uint32_t node);
-prog_scalar clarke_prog_entry(const prog_value *v, size_t i);
+const clarke_prog_node *clarke_prog_node_at(const prog_lowering *low, uint32_t node); /* the node of that number */
+prog_scalar clarke_prog_entry(const prog_value *v, size_t i); /* a scalar's entries are all itself */
 void clarke_prog_value_clear(prog_value *v);
 /* Counts n more entries of vectors, of one vector. */
 clarke_status clarke_prog_count(prog_lowering *low, size_t n, size_t at);

@@ -23,6 +23,7 @@ typedef struct {
 
 void clarke_representation_init(clarke_representation *r);
 void clarke_representation_clear(clarke_representation *r);
+/* Checks it at the execution's point. What it cannot tell is no error: r->why says so. */
 clarke_status clarke_representation_check(clarke_representation *r, const clarke_execution *e,
                                           clarke_error *err);
 

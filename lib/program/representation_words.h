@@ -9,6 +9,7 @@ typedef struct {
   size_t n;
 } clarke_sentence;
 
+/* Appends to the sentence, which is cut where it is full. */
 void clarke_say(clarke_sentence *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A rational; in digits when it is long. */
 void clarke_say_number(clarke_sentence *w, const mpq_t q);

@@ -57,6 +57,7 @@ void clarke_machine_unreach(clarke_machine *m);
 void clarke_machine_seed(clarke_machine *m, size_t instruction, double adjoint);
 clarke_status clarke_machine_backward(clarke_machine *m, double *gradient, clarke_error *err);
 
+/* *total += x, rounded; the first time it is x itself. */
 static inline void
 clarke_machine_add(const clarke_machine *m, double *total, bool *begun, double x)
 {
@@ -85,7 +86,7 @@ size_t clarke_machine_turn(size_t n, size_t turn, bool first_is_one);
 
 /* --- rounded_block.c --- */
 
-void clarke_machine_block_forward(clarke_machine *m, size_t block);
+void clarke_machine_block_forward(clarke_machine *m, size_t block); /* computes the block's results */
 /* What its results' adjoints give to its argument and its matrix. */
 void clarke_machine_block_backward(clarke_machine *m, size_t block);
 

@@ -36,7 +36,7 @@ turned(clarke_magnitude m, int sign)
   return sign > 0 ? m : m == CLARKE_INFINITY ? CLARKE_MINUS_INFINITY : CLARKE_INFINITY;
 }
 
-/* Of a sum one of whose terms is not finite. */
+/* The magnitude of a sum one of whose terms is not finite. */
 static clarke_magnitude
 sum_of(clarke_magnitude a, clarke_magnitude b)
 {

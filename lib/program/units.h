@@ -47,6 +47,7 @@ typedef struct {
 
 void clarke_units_init(clarke_units *u);
 void clarke_units_clear(clarke_units *u);
+/* Fills *u, initialized, at the execution's point; e must outlive it. u->known false is no error. */
 clarke_status clarke_units_find(clarke_units *u, const clarke_execution *e, clarke_error *err);
 
 /* Leaves in adjoint the derivatives of output number `output`, of a unit's form. */

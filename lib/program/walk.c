@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of that many variables; the rest of what *w begins with is set. */
+/* Begins a walk of that many variables; the rest of what *w begins with is set. */
 static clarke_status
 begin(clarke_walk *w, const clarke_execution *e, size_t width, clarke_error *err)
 {

@@ -29,7 +29,7 @@ typedef struct {
   clarke_number *value;     /* by instruction */
   clarke_number **gradient; /* by instruction; NULL stands for zeros */
   uint8_t *degree;          /* 0: constant near the point, 1: affine, 2: anything */
-  /* Of degree 2: the polynomial it is, where it is one; of a lower one see clarke_walk_polynomial.
+  /* What an instruction of degree 2 is, where it is a polynomial; for lower degrees see clarke_walk_polynomial.
    * NULL where there are too many variables. */
   clarke_polynomial **polynomial;
   fmpq_mpoly_ctx_t ring;    /* width variables */

@@ -1,7 +1,7 @@
 /* What the files of a walk share: what is known of an instruction when it is done, and choices at kinks. Private to the
  * files walk*.c.
  *
- * Of an instruction that is done near the point, value, gradient and degree are set, part where it has one, its polynomial
+ * For an instruction that is done near the point, value, gradient and degree are set, part where it has one, its polynomial
  * where it is one of degree 2, and its series when the walk is along an arc. The functions below that are given `at` find its
  * arguments done. */
 #ifndef CLARKE_PROGRAM_WALK_INSIDE_H
@@ -48,7 +48,8 @@ clarke_status clarke_walk_refine(clarke_walk *w, size_t at, clarke_error *err);
 /* --- walk_series.c: w->series[at] from its arguments', value and degree being set; w->lost[at] where it is not rational.
  * All but copy ask for a walk along an arc --- */
 
-void clarke_walk_lose(clarke_walk *w, size_t at);
+void clarke_walk_lose(clarke_walk *w, size_t at); /* its series is not known, so that the arc decides nothing */
+/* An entry of wrt: the arc's own; another input stays without a series. */
 clarke_status clarke_walk_series_input(clarke_walk *w, size_t at, clarke_error *err);
 /* A LINEAR, PRODUCT, QUOTIENT, ANALYTIC or NORM; of the last two it is lost when they move. */
 clarke_status clarke_walk_series_smooth(clarke_walk *w, size_t at, clarke_error *err);
@@ -89,6 +90,7 @@ bool clarke_walk_differs(const clarke_walk *w, size_t a, size_t b);
 /* --- walk_kink.c: an instruction that may be at a kink. *state is FORK where the walk waits for a choice; STUCK where no
  * precision tells. --- */
 
+/* A PIECEWISE or ELU; an ORDER. */
 clarke_status clarke_walk_pointwise(clarke_walk *w, clarke_walk_state *state, size_t at,
                                     clarke_error *err);
 clarke_status clarke_walk_order(clarke_walk *w, clarke_walk_state *state, size_t at,

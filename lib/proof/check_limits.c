@@ -250,14 +250,14 @@ static double (*const bits_of_kind[CLARKE_STEP_KINDS])(const double *bits, const
   [CLARKE_DENSE] = bits_of_dense, [CLARKE_PIECEWISE] = bits_of_piecewise, [CLARKE_PRODUCT] = bits_of_product,
 };
 
-/* Of an enclosure: how long its ends are. */
+/* How long an enclosure's ends are. */
 static double
 bits_behind(const double *bits, const clarke_step *s)
 {
   return bits_of_kind[s->kind] != NULL ? bits_of_kind[s->kind](bits, s) : OF_END;
 }
 
-/* Of numbers that are much longer the checker keeps enclosures. */
+/* Where numbers are much longer the checker keeps enclosures. */
 #define MOST_BITS 16384.0
 
 /* What a value takes. What only moves entries is in the checker a table of places, once for all samples. */

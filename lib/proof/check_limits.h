@@ -43,8 +43,8 @@ void clarke_check_needs_to_follow(clarke_check_needs *c, const clarke_code *p, s
 /* The check makes an affine form in n variables of each instruction: proofs of regions and of segments. */
 void clarke_check_needs_forms(clarke_check_needs *c, const clarke_code *p, size_t n, bool text);
 
-/* Of memory: the check evaluates the network for all its samples, each entry as a number of its own. An upper bound but for what the
- * evidence needs besides, which is made of a cell at a time. */
+/* What a check needs of memory: it evaluates the network for all its samples, each entry as a number of its own. An upper
+ * bound but for what the evidence needs besides, which is made of a cell at a time. */
 void clarke_check_needs_network(clarke_check_needs *c, const clarke_graph *g);
 /* A recorded step's, of so many bytes of tensors beside the network: the numbers, what is made of them, and what was not recorded. */
 void clarke_check_needs_record(clarke_check_needs *c, const clarke_graph *g, size_t tensors);

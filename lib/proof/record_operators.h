@@ -12,6 +12,7 @@ typedef struct {
   bool kinks;           /* has kinks or windows, and so a line `pattern` */
 } clarke_record_operator;
 
+/* What proofs about records say of a node's operator. */
 clarke_record_operator clarke_record_operator_of(const clarke_model_node *node);
 
 #endif

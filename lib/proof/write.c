@@ -176,8 +176,8 @@ put_files(writer *w, const clarke_proof_statement *s, const char *what, const ch
   put_constants(w->out, w->q->g);
   clarke_proof_put_input(w->out, "params", &s->params);
   clarke_proof_put_input(w->out, "batch", &s->batch);
-  if (s->whole)
-    fputs("samples whole\n", w->out);
+  if (s->whole || s->together)
+    fputs(s->whole ? "samples whole\n" : "samples together\n", w->out);
   status = clarke_proof_put_fingerprints(w->out, w->q->g, err);
   fprintf(w->out, "loss %s\n", clarke_loss_name(w->q->loss.kind));
   return status;
@@ -334,7 +334,7 @@ put_node(writer *w, const clarke_node *node)
   }
 }
 
-/* Of the class that touch j stands for: the others, if there are some. */
+/* Writes the others of the class that touch j stands for, if there are some. */
 static void
 put_parallel(writer *w, size_t j)
 {

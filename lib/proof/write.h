@@ -17,7 +17,7 @@ typedef struct {
 
 typedef struct {
   clarke_proof_input model, params, batch;
-  bool whole;       /* each sample is a whole input */
+  bool whole, together; /* each sample is a whole input; all of them are one */
   char *const *wrt; /* the names given, or NULL with n_wrt == 0 for all */
   size_t n_wrt;
 } clarke_proof_statement;

@@ -21,7 +21,7 @@ clarke_status clarke_arrangement_proof_split(void *proof, size_t row, clarke_err
 clarke_status clarke_arrangement_proof_forced(void *proof, size_t row, int sign, size_t circuit, clarke_error *err);
 void clarke_arrangement_proof_leaf(clarke_arrangement_proof *p, const clarke_witness *w);
 
-/* Of a walk that was complete: writes the proof, as clarke_proof_write does. offsets: without a name for a central one. */
+/* When the walk was complete, writes the proof, as clarke_proof_write does. offsets: without a name for a central one. */
 clarke_status clarke_arrangement_proof_save(clarke_arrangement_proof *p, const char *path, const clarke_proof_input *matrix,
                                             const clarke_proof_input *offsets, size_t regions, clarke_error *err);
 

@@ -12,7 +12,7 @@ typedef struct {
   mpq_t *point;            /* the entries of all inputs */
 } clarke_patterns_statement;
 
-/* Of a tree that is complete and of which every pattern is realized: writes the proof, as clarke_proof_write does. */
+/* When the tree is complete and every pattern of it is realized, writes the proof, as clarke_proof_write does. */
 clarke_status clarke_patterns_prove(const clarke_patterns *t, const clarke_patterns_statement *s, const char *path, clarke_error *err);
 
 #endif

@@ -44,7 +44,7 @@ typedef struct {
 clarke_status clarke_regions_proof_end(clarke_regions_proof *p, clarke_error *err);
 void clarke_regions_proof_tree(FILE *out, const void *proof);
 
-/* Of a search that was complete: writes the proof, as clarke_proof_write does. */
+/* When the search was complete, writes the proof, as clarke_proof_write does. */
 clarke_status clarke_regions_proof_save(clarke_regions_proof *p, const char *path, const clarke_regions_statement *s, clarke_error *err);
 
 #endif

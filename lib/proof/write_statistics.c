@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* Of the part of the buffer: mean, variance or count. Those who bring it up to date, in their order: how many; out NULL: counts. */
+/* Puts the nodes that bring a part of the buffer (mean, variance or count) up to date, in their order; how many there
+ * are. out NULL: only counts. */
 static size_t
 put_updates(FILE *out, const clarke_certify *c, const char *buffer, const char *kind)
 {

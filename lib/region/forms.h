@@ -45,6 +45,7 @@ void clarke_forms_clear(clarke_forms *f); /* of forms that are zeroed, too */
 clarke_status clarke_forms_share(clarke_forms *to, const clarke_forms *from, clarke_error *err);
 void clarke_forms_unshare(clarke_forms *f); /* of such a copy */
 
+/* The form of an instruction: dim + 1 integers. */
 static inline fmpz *
 clarke_forms_at(const clarke_forms *f, size_t instruction)
 {

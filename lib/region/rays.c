@@ -37,7 +37,7 @@ exact_sign(const fmpz *row, const fmpz *ray, size_t width)
   return sign;
 }
 
-/* Of unit vectors of up to three entries the product is off by less than 2^-45. */
+/* The sign of a row on ray i. The product of unit vectors of up to three entries is off by less than 2^-45. */
 static int
 sign_on(const clarke_rays *r, size_t i, const fmpz *row, const double unit[3])
 {

@@ -84,7 +84,7 @@ clarke_witness_set(clarke_witness *w, const clarke_witness *from, size_t dim)
     fmpz_mat_set(w->exact, from->exact);
 }
 
-/* Of large entries the doubles are scaled together, so that none is infinite. */
+/* The doubles of large entries are scaled together, so that none is infinite. */
 void
 clarke_witness_set_exact(clarke_witness *w, const fmpz_mat_t column)
 {

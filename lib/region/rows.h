@@ -28,6 +28,7 @@ void clarke_unit(double *unit, const fmpz *row, size_t dim);
 clarke_status clarke_rows_init(clarke_rows *rows, const fmpz_mat_t integers, clarke_error *err);
 void clarke_rows_clear(clarke_rows *rows); /* of rows that are zeroed, too */
 
+/* Row i as a unit vector, in doubles. */
 static inline const double *
 clarke_rows_unit(const clarke_rows *rows, size_t i)
 {
@@ -43,7 +44,7 @@ typedef struct {
 
 clarke_status clarke_witness_init(clarke_witness *w, size_t dim, clarke_error *err);
 void clarke_witness_clear(clarke_witness *w); /* of a witness that is zeroed, too */
-void clarke_witness_set(clarke_witness *w, const clarke_witness *from, size_t dim);
+void clarke_witness_set(clarke_witness *w, const clarke_witness *from, size_t dim); /* a copy */
 /* The integers of a column. */
 void clarke_witness_set_exact(clarke_witness *w, const fmpz_mat_t column);
 /* Entry j. */

@@ -1,6 +1,6 @@
 /* The widest direction of a cone, in floats: a guess.
  *
- * Of unit vectors p_0, ..., p_(n-1) it finds the point x of least norm in their convex hull (Wolfe, Finding the nearest point
+ * For unit vectors p_0, ..., p_(n-1) it finds the point x of least norm in their convex hull (Wolfe, Finding the nearest point
  * in a polytope, 1976). Where x is not 0, <x, p_i> >= |x|^2 for all i, and no direction is farther from all the hyperplanes.
  * Where x is 0, a positive combination of few of them is 0: a Gordan vector with the least support. */
 #ifndef CLARKE_REGION_WIDEST_H

@@ -87,7 +87,7 @@ find(const lrat *l, int64_t number)
 
 typedef enum { TRUE, FALSE, UNIT, OPEN } state;
 
-/* Of a UNIT, *open is the literal that is not false. */
+/* A clause's state. For a UNIT, *open is the literal that is not false. */
 static state
 state_of(const lrat *l, literals c, int32_t *open)
 {

@@ -76,7 +76,7 @@ void clarke_solver_reduce(clarke_solver *s);
 
 void clarke_order_put(clarke_solver *s, uint32_t variable); /* open again */
 uint32_t clarke_order_take(clarke_solver *s);               /* the open one of the largest activity, or NO_CLAUSE */
-void clarke_order_bump(clarke_solver *s, uint32_t variable);
+void clarke_order_bump(clarke_solver *s, uint32_t variable); /* its activity grows */
 
 /* --- solver_learn.c */
 

@@ -30,11 +30,11 @@ clarke_status clarke_around_find(clarke_around *a, const clarke_code *p, mpq_t *
 
 /* The walk is that of the pattern. */
 clarke_status clarke_around_show(clarke_around *a, const clarke_pattern *pattern, clarke_error *err);
-/* Of a needed kink or maximum in the pattern shown: its piece, or its largest entry's place; or CLARKE_NONE: the argument is
- * constant at a kink. */
+/* What the pattern shown takes at a needed kink or maximum: its piece, or its largest entry's place; or CLARKE_NONE: the
+ * argument is constant at a kink. */
 size_t clarke_around_choice(const clarke_around *a, size_t instruction);
 
-/* Of one that is whole, without an undecided pattern: writes a proof, as clarke_proof_write does. model: the function's file. */
+/* Where it is whole, without an undecided pattern: writes a proof, as clarke_proof_write does. model: the function's file. */
 clarke_status clarke_around_prove(const clarke_around *a, const clarke_region_function *f, const char *model, mpq_t *point, const char *path,
                                   clarke_error *err);
 

@@ -122,10 +122,15 @@ read_batch(clarke_audit_session *s, const clarke_audit_request *r, clarke_error 
   return CLARKE_OK;
 }
 
-/* Samples that are whole inputs: x of shape (n, ...) becomes (n, 1, ...), whose second axis is the input's first. */
+/* No axis of the input's has samples. Where it declares 1 first, each sample is a whole input: x of shape (n, ...) becomes
+ * (n, 1, ...). Else x is one, and becomes (1, n, ...). */
 static clarke_status
-part_samples(clarke_audit_session *s, clarke_error *err)
+part_samples(clarke_audit_session *s, const clarke_model *m, clarke_error *err)
 {
+  const clarke_model_port *port = &m->inputs[0];
+
+  s->whole = m->n_inputs > 0 && port->shaped && port->rank > 0 && port->dims[0] == 1;
+  s->together = !s->whole;
   for (size_t i = 0; i < s->batch.n; i++) {
     clarke_tensor *t = &s->batch.tensor[i];
 
@@ -134,11 +139,10 @@ part_samples(clarke_audit_session *s, clarke_error *err)
     if (t->rank < 1 || t->rank == CLARKE_MAX_RANK)
       return clarke_fail(err, CLARKE_EINPUT, "%s: x has %zu axes; with --batch-axis none from 1 to %d are read", s->batch_file.name,
                          t->rank, CLARKE_MAX_RANK - 1);
-    memmove(t->dims + 2, t->dims + 1, (t->rank - 1) * sizeof *t->dims);
-    t->dims[1] = 1;
+    memmove(t->dims + s->whole + 1, t->dims + s->whole, (t->rank - s->whole) * sizeof *t->dims);
+    t->dims[s->whole] = 1;
     t->rank++;
   }
-  s->whole = true;
   return CLARKE_OK;
 }
 
@@ -155,19 +159,23 @@ drop_first_axis(clarke_graph *g)
   memmove(v->dims, v->dims + 1, v->rank * sizeof *v->dims);
 }
 
-/* What is refused for the batch's sake may be read sample by sample. */
+/* What is refused for the batch's sake may be read without one. */
 static clarke_status
 hint(const clarke_audit_session *s, clarke_status status, clarke_error *err)
 {
   const clarke_graph *g = &s->graph;
   size_t used;
 
-  if (status != CLARKE_EINPUT || err == NULL || s->whole || !g->batched || g->together != 1
+  if (status != CLARKE_EINPUT || err == NULL || s->whole || !g->batched
       || (strstr(err->text, "batch") == NULL && strstr(err->text, "samples") == NULL))
     return status;
   used = strlen(err->text);
-  snprintf(err->text + used, sizeof err->text - used, ". Each sample is a run of its own here: --batch-axis none reads it as a whole "
-           "input, none of whose axes is the batch");
+  if (g->together == 1)
+    snprintf(err->text + used, sizeof err->text - used, ". Each sample is a run of its own here: --batch-axis none reads it as a whole "
+             "input, none of whose axes is the batch");
+  else
+    snprintf(err->text + used, sizeof err->text - used, ". All of x as one input, none of whose axes is the batch: clarke audit %s "
+             "--batch %s --batch-axis none", s->model.name, s->batch_file.name);
   return status;
 }
 
@@ -220,6 +228,8 @@ read_model(clarke_audit_session *s, const clarke_audit_request *r, clarke_error 
   s->external = model.external;
   if (status == CLARKE_OK)
     status = choose_output(s, &model, r->output, err);
+  if (status == CLARKE_OK && r->whole)
+    status = part_samples(s, &model, err);
   if (status == CLARKE_OK)
     status = clarke_promote_constants(&model, s->wrt, s->n_wrt, err);
   if (status == CLARKE_OK)
@@ -285,8 +295,6 @@ clarke_audit_session_read(clarke_audit_session *s, const clarke_audit_request *r
 
   if (status == CLARKE_OK)
     status = read_batch(s, r, err);
-  if (status == CLARKE_OK && r->whole)
-    status = part_samples(s, err);
   if (status == CLARKE_OK)
     status = clarke_names_split(&s->wrt, &s->n_wrt, r->wrt, "wrt", err);
   if (status == CLARKE_OK)
@@ -420,6 +428,7 @@ statement_of(const clarke_audit_session *s)
     .params = {s->params.name, s->params.sha256, NULL},
     .batch = {s->batch_file.name, s->batch_file.sha256, NULL},
     .whole = s->whole,
+    .together = s->together,
     .wrt = s->wrt,
     .n_wrt = s->n_wrt,
   };

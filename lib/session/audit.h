@@ -22,7 +22,7 @@ typedef struct {
   const char *loss; /* NULL: by what y is */
   const char *wrt;  /* names with commas between; NULL: all */
   const char *output; /* the one that is asked about; NULL: the model has one */
-  bool whole;       /* each sample is a whole input: no axis of the model's has samples */
+  bool whole;       /* no axis of the model's has samples: each is a whole input where it declares 1, else all are one */
   bool exact, ranks;
   size_t nearest;   /* so many of each layer that come nearest to a kink; 0: none */
   bool margins;     /* where nothing is touched one of each layer, or a bound, as if nearest were 1 */
@@ -58,7 +58,7 @@ typedef struct {
   char *log_softmax;          /* which begins with that node (NULL: it does not, or is no mean over the batch alone), */
   bool loss_by_y;             /* was no loss asked for, */
   bool params_stored;         /* and can clarke-check read the checkpoint? */
-  bool whole;                 /* is each sample a whole input? */
+  bool whole, together;       /* is each sample a whole input; are all of them one? */
   char *output;               /* that was chosen, or NULL */
   size_t n_left_out;
   char **left_out;            /* the model's, which it does not need */
@@ -87,6 +87,7 @@ typedef struct {
   char **notes; /* notes.h */
 } clarke_audit_session;
 
+/* Sets the base name of path, a copy, and the file's SHA-256. */
 clarke_status clarke_named_file_set(clarke_named_file *f, const char *path, const clarke_file *file, clarke_error *err);
 
 void clarke_audit_session_init(clarke_audit_session *s);
@@ -98,15 +99,15 @@ clarke_status clarke_audit_session_read(clarke_audit_session *s, const clarke_au
  * error: s->stopped tells, the verdict is undecided unless it was proved before, and what was found is there. */
 clarke_status clarke_audit_session_ask(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err);
 
-/* Of an answered session: its arguments of kinks and windows; and those that are known to be at no kink, and not tied. */
+/* How many arguments of kinks and windows an answered session has; and how many are known to be at no kink, and not tied. */
 size_t clarke_audit_asked(const clarke_audit_session *s);
 size_t clarke_audit_decided(const clarke_audit_session *s);
 
-/* audit_zeros.c. Of an answered session: which entries of AD's gradient are 0 because a factor of each path is, and why. Not known (no error)
- * where the work is stopped, or s->zeros.known says so. */
+/* audit_zeros.c. For an answered session: which entries of AD's gradient are 0 because a factor of each path is, and why.
+ * Not known (no error) where the work is stopped, or s->zeros.known says so. */
 clarke_status clarke_audit_find_zeros(clarke_audit_session *s, clarke_error *err);
 
-/* Of a parameter that was asked about: */
+/* The zeros of a parameter that was asked about: */
 typedef struct {
   size_t entries;
   clarke_zero_counts ad; /* AD's entries that are 0, and why */
@@ -119,9 +120,10 @@ bool clarke_zero_causes(char *text, size_t size, const clarke_zero_counts *count
 /* NULL when out of memory; null where they are not known. */
 json_t *clarke_zeros_json(const clarke_audit_session *s);
 
-/* Of an answered session. The proof of what is decided; what cannot have one is an error. */
-/* Could the checker read what the session did, and does the profile know what a proof states? Else an error says what not. */
+/* Could the checker read what an answered session did, and does the profile know what a proof states? Else an error says
+ * what not. */
 clarke_status clarke_audit_session_provable(const clarke_audit_session *s, clarke_error *err);
+/* Write the proof of the zone, and of the verdict, that an answered session decided; what cannot have a proof is an error. */
 clarke_status clarke_audit_session_prove_zone(const clarke_audit_session *s, const char *path, clarke_error *err);
 clarke_status clarke_audit_session_prove(const clarke_audit_session *s, const char *path, clarke_error *err);
 
@@ -137,6 +139,7 @@ typedef struct {
   char *ad;         /* the number that AD takes for the slope; of a window the entry's number, or "mean" */
 } clarke_touch_text;
 
+/* Touch number `touch` in words; *t is cleared by the caller, on errors too. */
 clarke_status clarke_touch_describe(clarke_touch_text *t, const clarke_audit_session *s, size_t touch, clarke_error *err);
 void clarke_touch_text_clear(clarke_touch_text *t);
 
@@ -151,6 +154,7 @@ typedef struct {
   bool at_least_exact, ulps_exact;    /* nothing was lost in decimals */
 } clarke_near_text;
 
+/* The i-th of the nearest kinks in words; *t is cleared by the caller, on errors too. */
 clarke_status clarke_near_describe(clarke_near_text *t, const clarke_audit_session *s, size_t i, clarke_error *err);
 void clarke_near_text_clear(clarke_near_text *t);
 

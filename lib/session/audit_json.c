@@ -17,7 +17,8 @@ blocks_json(const clarke_block_counts *c)
                                (json_int_t)c->empty, "undecided", (json_int_t)c->open);
 }
 
-/* Of a layer with tied windows: how many hold only zeros. NULL, which leaves it out, of others; null where it is not known. */
+/* How many windows of a layer with tied ones hold only zeros; null where it is not known. NULL, which leaves it out, for
+ * other layers. */
 static json_t *
 ties_of_zeros_json(const clarke_layer *l)
 {

@@ -26,6 +26,7 @@ typedef struct {
 /* Both were run. Another graph, batch or other parameters are an error. */
 clarke_status clarke_certified_against(clarke_difference *d, const clarke_certified *a, const clarke_certified *b, clarke_error *err);
 
+/* One object; NULL when out of memory. */
 json_t *clarke_difference_json(const clarke_difference *d, const clarke_certified *a, const clarke_certified *b);
 
 #endif

@@ -118,8 +118,6 @@ clarke_cost_session_run(clarke_cost_run *run, const clarke_cost_session *s, cons
   *run = (clarke_cost_run){.forward = {0}};
   clarke_profile_init(&profile);
   status = at != NULL ? clarke_profile_load(&profile, "pytorch", err) : clarke_no_memory(err);
-  if (status == CLARKE_OK && s->network)
-    status = clarke_fail(err, CLARKE_EINPUT, "%s: --at is of a program", s->name);
   if (status == CLARKE_OK)
     status = read_point(at, &s->program, text, n, err);
   if (status == CLARKE_OK)

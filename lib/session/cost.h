@@ -35,7 +35,7 @@ void clarke_cost_session_clear(clarke_cost_session *s);
  * recorded one. */
 clarke_status clarke_cost_session_read(clarke_cost_session *s, const clarke_cost_request *r, clarke_error *err);
 
-/* Operations that our own passes made at a point of a program: the execution, and AD backward from each output. */
+/* Operations that our own passes made at a point: the execution, and AD backward, from each output of a program. */
 typedef struct {
   clarke_tally forward, backward;
 } clarke_cost_run;
@@ -43,6 +43,10 @@ typedef struct {
 /* at: NAME=V,... once for each input. In the profile pytorch. */
 clarke_status clarke_cost_session_run(clarke_cost_run *run, const clarke_cost_session *s, const char *const *at, size_t n_at,
                                       clarke_error *err);
+
+/* The same of a network on a batch, AD backward from the sum of the outputs. batch: a file; of a run folder "recorded". Entries of layers are counted one by
+ * one, zeros included; what gathers adds to zeros. */
+clarke_status clarke_cost_run_network(clarke_cost_run *run, clarke_cost_session *s, const clarke_cost_request *r, const char *batch, clarke_error *err);
 
 /* The functions, and the entries of (2.11). Of a program all quantities are one. */
 const clarke_count *clarke_cost_session_count(const clarke_cost_session *s, clarke_quantities q);

@@ -101,7 +101,7 @@ mark_parameters(clarke_derive_session *s, const char *input_name, clarke_error *
   return status == CLARKE_OK && (s->all_parameters || n > 0) ? clarke_graph_check_wrt(&s->graph, err) : status;
 }
 
-/* Of the graph as marked. Unrolling marks its parameters, or else the input. */
+/* Unrolls the graph as marked. Unrolling marks its parameters, or else the input. */
 static clarke_status
 unroll(clarke_code *p, mpq_t **at, size_t *n_at, const clarke_derive_session *s, const sample *x, const char *input, clarke_error *err)
 {

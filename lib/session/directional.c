@@ -223,12 +223,12 @@ clarke_directional_json(const clarke_directional_answer *a, const clarke_derive_
   const clarke_directional *x = &a->found;
   json_t *j = json_object(), *list = json_array();
 
+  clarke_json_set(&j, "ad_agrees", x->agrees == CLARKE_UNKNOWN ? json_null() : json_boolean(x->agrees == CLARKE_YES));
   clarke_json_set(&j, "file", clarke_json_text(s->program.file));
   if (s->output != NULL)
     clarke_json_set(&j, "output", clarke_json_text(s->output));
   clarke_json_set(&j, "profile", clarke_json_text(s->profile.name));
   clarke_json_set(&j, "semantics", json_string("real"));
-  clarke_json_set(&j, "ad_agrees", x->agrees == CLARKE_UNKNOWN ? json_null() : json_boolean(x->agrees == CLARKE_YES));
   clarke_json_set(&j, "why", clarke_json_text(!x->known ? x->why : !x->ad_known ? x->ad_why : ""));
   for (size_t k = 0; k < a->n; k++)
     clarke_json_append(&list, line_json(a, k));

@@ -19,7 +19,7 @@ void clarke_directional_answer_clear(clarke_directional_answer *a);
  * clarke_code_wrt_count zeros. */
 clarke_status clarke_directional_parse(mpq_t *d, const clarke_code *p, const char *text, clarke_error *err);
 
-/* Of a session that was read, with its point. */
+/* Answers for n directions, as texts, of a session that was read, with its point. */
 clarke_status clarke_directional_ask(clarke_directional_answer *a, const clarke_derive_session *s, const char *const *text, size_t n,
                                    clarke_error *err);
 
@@ -29,6 +29,7 @@ json_t *clarke_directional_json(const clarke_directional_answer *a, const clarke
 /* Where a touched kink is left to, in words (malloc). */
 char *clarke_turn_text(const clarke_directional_answer *a, size_t touched);
 
+/* Writes the proof of an answer, as clarke_proof_write does. */
 clarke_status clarke_directional_prove(const clarke_directional_answer *a, const clarke_derive_session *s, const char *path,
                                      clarke_error *err);
 

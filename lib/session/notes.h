@@ -6,7 +6,7 @@
 
 #include "session/audit.h"
 
-/* Of an answered session: s->notes, sentences without their ends. */
+/* Fills the notes of an answered session, s->notes: sentences without their ends. */
 clarke_status clarke_audit_notes(clarke_audit_session *s, clarke_error *err);
 clarke_status clarke_audit_note_branches(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err);
 

@@ -84,8 +84,8 @@ clarke_status clarke_record_stayed(const clarke_record *r, clarke_error *err);
  * be the record's, or among its parameters. */
 clarke_status clarke_record_request(clarke_audit_request *q, clarke_record *r, clarke_error *err);
 
-/* record_claims.c: what run.json says, beside what the record shows. Of a trace the types of its tensors must be those that are told.
- * Of a gradient that is not a parameter's, and of a parameter that has one and is not told, it is an error. */
+/* record_claims.c: what run.json says, beside what the record shows. The types of a trace's tensors must be those that are
+ * told. A gradient that is not a parameter's is an error, and so is a parameter that has one and is not told. */
 clarke_status clarke_record_claims(clarke_record *r, const clarke_audit_session *s, clarke_error *err);
 
 /* To what the settings may round float32 factors, in words; NULL: not at all. conv: of convolutions, else of matrix products. */
@@ -98,15 +98,16 @@ clarke_status clarke_record_tell(clarke_record *r, clarke_error *err, const char
  * says. A setting counts where the graph has such an operator. */
 clarke_status clarke_record_rounding(clarke_rounding *by, const clarke_record *r, const clarke_graph *g, bool claimed, clarke_error *err);
 
-/* Of an answered session of that request, with the global bound. nodes: each node is certified by itself (CLARKE_WITHIN_BOUND or
- * better), so that the gradient must only be near AD's; NULL: the bound itself must be small. turned: AD's gradient is that along the
- * branches that parted (NULL: the exact ones). */
+/* Compares the recorded gradient with that of an answered session of that request, with the global bound. nodes: each node
+ * is certified by itself (CLARKE_WITHIN_BOUND or better), so that the gradient must only be near AD's; NULL: the bound
+ * itself must be small. turned: AD's gradient is that along the branches that parted (NULL: the exact ones). */
 clarke_status clarke_record_compare(clarke_record *r, clarke_audit_session *s, const clarke_certify *nodes, const clarke_branches *turned,
                                     clarke_error *err);
 
 /* record_zeros.c. Is all of a parameter's recorded gradient 0? */
 clarke_status clarke_record_has_zero(bool *has, clarke_record *r, clarke_error *err);
-/* Of an answered session whose zeros were found. Exact entries are computed where that takes no time. */
+/* Finds the recorded zeros, beside those of an answered session whose zeros were found. Exact entries are computed where
+ * that takes no time. */
 clarke_status clarke_record_find_zeros(clarke_record *r, clarke_audit_session *s, clarke_error *err);
 /* Those of parameters that have such; NULL when out of memory; null where they are not known. */
 json_t *clarke_record_zeros_json(const clarke_record *r, const clarke_audit_session *s);
@@ -118,7 +119,7 @@ clarke_status clarke_record_say(clarke_record *r, clarke_ran ran, clarke_error *
 /* Where AD differentiates another function, by design: a list of texts. */
 json_t *clarke_record_surrogates_json(const clarke_record *r);
 
-/* Of the comparison: an object. */
+/* The comparison as an object. */
 json_t *clarke_record_json(const clarke_record *r, const clarke_audit_session *s);
 
 #endif

@@ -370,7 +370,7 @@ compare_all(work *w)
 
 /* --- kinks, in units of the error that their arguments may have --- */
 
-/* Of a window: its largest entry less another. */
+/* A window's margin: its largest entry less another. */
 static double
 window_margin(const work *w, const clarke_step *s, size_t e)
 {

@@ -277,7 +277,7 @@ read_list(mpq_t *point, const char *text, size_t n, const char *what, clarke_err
   return found == n ? CLARKE_OK : fail_length(what, "the list", found, n, err);
 }
 
-/* Of characters of numbers alone? Then it names no file. */
+/* Has it characters of numbers alone? Then it names no file. */
 static bool
 is_list(const char *text)
 {

@@ -23,6 +23,7 @@ typedef struct {
 
 void clarke_region_function_init(clarke_region_function *f);
 void clarke_region_function_clear(clarke_region_function *f);
+/* Reads a program or a network as a function; f->output, set before, chooses a network's output. */
 clarke_status clarke_region_function_open(clarke_region_function *f, const char *path, clarke_error *err);
 
 /* With wrt set: *point (n_given rationals) gets the stored values too, n in all; and what does not vary is held there (program/hold.h).

@@ -27,7 +27,7 @@ typedef struct {
  * is it when the work is told to stop (base/stop.h), which is no error: the pieces found stand. */
 clarke_status clarke_segment_find(clarke_segment *s, clarke_region_function *f, mpq_t *a, mpq_t *b, const clarke_profile *profile,
                                   bool (*go_on)(size_t pieces), clarke_error *err);
-/* Of one whose integral is told, and agrees: writes a proof, as clarke_proof_write does. model: the function's file. */
+/* Where the integral is told, and agrees: writes a proof, as clarke_proof_write does. model: the function's file. */
 clarke_status clarke_segment_prove(const clarke_segment *s, const clarke_region_function *f, const char *model, mpq_t *a, mpq_t *b,
                                    const char *path, clarke_error *err);
 void clarke_segment_clear(clarke_segment *s); /* of one that is zeroed, too */

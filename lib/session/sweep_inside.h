@@ -14,6 +14,7 @@ typedef struct {
 
 void clarke_sweep_norms_init(clarke_sweep_norms *n);
 void clarke_sweep_norms_clear(clarke_sweep_norms *n);
+/* Puts them into an object: "finite", and, if so, "l1" and "inf". */
 clarke_status clarke_sweep_put_norms(json_t **to, const clarke_sweep_norms *n, clarke_error *err);
 
 /* --- sweep_exact.c --- */
@@ -29,11 +30,13 @@ typedef struct {
   size_t *only;      /* by step: kinks touched, and windows tied, that are none exactly */
 } clarke_sweep_floats;
 
+/* AD's gradients in a format under all profiles of the question; *f is cleared by the caller, on errors too. */
 clarke_status clarke_sweep_replay(clarke_sweep_floats *f, const clarke_audit_session *s, const clarke_sweep_question *q, clarke_ieee format,
                                   clarke_error *err);
 void clarke_sweep_floats_clear(clarke_sweep_floats *f, const clarke_sweep_question *q);
+/* Adds the difference of the gradients under profiles a and b. */
 void clarke_sweep_compare(clarke_sweep_norms *n, const clarke_sweep_floats *f, const clarke_graph *g, size_t a, size_t b);
-/* Of the steps at whose kinks or ties the two profiles take other numbers. */
+/* How many kinks are touched, and windows tied, in floats alone, in steps where the two profiles take other numbers. */
 size_t clarke_sweep_only(const clarke_sweep_floats *f, const clarke_graph *g, const clarke_profile *a, const clarke_profile *b);
 
 /* --- sweep_draw.c --- */

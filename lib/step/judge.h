@@ -24,8 +24,8 @@ typedef struct {
 typedef struct {
   size_t bits, within, wrong, open; /* entries: bit for bit; within the bound; outside; the bound is infinite */
   uint64_t ways;           /* in each of these all that are bit for bit are the program's */
-  /* Of theta, then of each slot. At most: the bound on entries that are not bit for bit, or move by nothing; at least: how far one moves,
-   * from where it was recorded or the rule begins it. */
+  /* For theta, then each slot. At most: the bound on entries that are not bit for bit, or move by nothing; at least: how far
+   * one moves, from where it was recorded or the rule begins it. */
   double bound[1 + CLARKE_N_SLOTS], moved[1 + CLARKE_N_SLOTS];
   int slot;                /* of the first entry that is wrong, or else open: -1 theta; */
   size_t entry;
@@ -42,8 +42,8 @@ bool clarke_step_is_wide(const clarke_step_finding *f, int *slot);
 /* stop: at the first entry that is not the rule's. */
 clarke_status clarke_step_judge(clarke_step_finding *f, const clarke_step_question *q, const clarke_step_tensor *t, bool stop, clarke_error *err);
 
-/* Of theta, then of each slot: how far the recorded numbers are from the exact rule's, at most; infinite where that is not known. Of a slot that is
- * not asked about 0. */
+/* How far the recorded numbers of theta, then of each slot, are from the exact rule's, at most; infinite where that is
+ * not known, 0 for a slot that is not asked about. */
 clarke_status clarke_step_distances(double far[1 + CLARKE_N_SLOTS], const clarke_step_question *q, const clarke_step_tensor *t, clarke_error *err);
 
 /* Is torch-nadam's product of all mu, before the step and after it, the next one, as far as floats may tell? */

@@ -167,7 +167,7 @@ both_moments(clarke_step_entry *e, const clarke_number *g, const clarke_hypers *
   clarke_piece_second_moment(e, g, h);
 }
 
-/* Of Table 4.5: nothing is corrected. */
+/* Adam as in Table 4.5: nothing is corrected. */
 static clarke_status
 step_adam(clarke_step_entry *e, const clarke_number *g, const clarke_hypers *h, size_t k, clarke_error *err)
 {
@@ -284,7 +284,7 @@ blend(clarke_number *x, const clarke_number *a, const clarke_number *m, const cl
   clarke_number_clear(&of_g);
 }
 
-/* Of Table 4.5: mu_{k+1} m_{k+1} + (1 - mu_k) g_k. */
+/* NAdam as in Table 4.5: mu_{k+1} m_{k+1} + (1 - mu_k) g_k. */
 static clarke_status
 step_nadam(clarke_step_entry *e, const clarke_number *g, const clarke_hypers *h, size_t k, clarke_error *err)
 {

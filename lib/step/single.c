@@ -296,7 +296,7 @@ ema(const clarke_single *s, clarke_single_state *e, double x, unsigned way)
     e->theta = add(s, e->theta, 1, divided(s, add(s, x, -1, e->theta, way), nearbyint(1 / share)), way);
 }
 
-/* Of clarke.INNAprop, DINAdam (tools/python/clarke/optimizers.py): v, and the root of it with epsilon inside. */
+/* Advances v as clarke.INNAprop and DINAdam do (tools/python/clarke/optimizers.py); the root of it with epsilon inside. */
 static double
 root_inside(const clarke_single *s, clarke_single_state *e, double d, unsigned way)
 {

@@ -177,7 +177,7 @@ compare_window(work *w, size_t step, size_t e, clarke_branch exact, clarke_branc
   return exact < 0 && recorded >= 0 ? add(w, CLARKE_AT_EXACTLY, step, e, winner == largest) : CLARKE_OK;
 }
 
-/* Of an argument that was not recorded, but follows from what was: is it farther from kinks, or other entries of its window, than
+/* Is an argument that was not recorded, but follows from what was, farther from kinks, or other entries of its window, than
  * rounding may have taken it? */
 static clarke_status
 follows(bool *known, const work *w, size_t step, size_t e)
@@ -214,7 +214,7 @@ find_other(const clarke_branch *exact, const clarke_branch *recorded, size_t e, 
   return e;
 }
 
-/* Of a window's place, which is the same in both: is it that of the recorded winner? */
+/* Is a window's place, which is the same in both, that of the recorded winner? */
 static bool
 is_winner(const work *w, const clarke_step *s, size_t step, size_t e)
 {

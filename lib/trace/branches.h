@@ -37,8 +37,8 @@ clarke_status clarke_branches_compare(clarke_branches *p, const clarke_certify *
  * record touches it, too. *known is false where it took none of them. */
 clarke_branch clarke_branches_side(bool *known, const clarke_certify *c, const clarke_replay *r, size_t k);
 
-/* Of two records of one step: the first kink or window, in a's order, at which they part; false: they follow one pattern. twin: by step of
- * a's graph that of b's; a step with kinks has one. */
+/* The first kink or window, in a's order, at which two records of one step part; false: they follow one pattern. twin:
+ * by step of a's graph that of b's; a step with kinks has one. */
 typedef struct {
   size_t step, feature, sample;
 } clarke_bifurcation;

@@ -158,11 +158,11 @@ clarke_round_double(double d, clarke_dtype type)
 
 /* --- one entry --- */
 
-/* Of doubles that are added up: a bound below it may be nothing but what they are rounded by (clarke_roundoff_lift). */
+/* A bound below this may be nothing but what the doubles that are added up are rounded by (clarke_roundoff_lift). */
 static double
 slack_of(clarke_dtype type)
 {
-  return type == CLARKE_F64 ? 0x1p-1040 : 0x1p-980;
+  return type == CLARKE_F64 ? 0x1p-990 : 0x1p-980;
 }
 
 typedef struct {

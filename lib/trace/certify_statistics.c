@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the share, its complement, both products and their sum, and a cast of the share. */
+/* The roundings of an update: of the share, its complement, both products and their sum, and a cast of the share. */
 #define ROUNDINGS 8
 /* Exact numbers grow with each update: how many there may be of a buffer, bits of a share, and of all shares times updates times entries. */
 #define MOST_UPDATES 64

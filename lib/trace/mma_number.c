@@ -10,7 +10,7 @@ const clarke_mma_format clarke_mma_formats[CLARKE_MMA_FORMATS] = {
   [CLARKE_MMA_FP32] = {"fp32", 23, -126, 127, UINT32_C(0x7f7fffff)},
 };
 
-/* Of magnitude > 0: the place of its leading one. */
+/* The place of the leading one of a magnitude above 0. */
 static int
 leading(uint64_t magnitude)
 {

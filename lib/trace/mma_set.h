@@ -32,6 +32,7 @@ typedef struct {
   char fp32[CLARKE_MMA_INSTRUCTION], fp16[CLARKE_MMA_INSTRUCTION]; /* empty: not named */
 } clarke_mma_instructions;
 
+/* Reads them; messages name `file` and the line. */
 clarke_status clarke_mma_parse_instructions(clarke_mma_instructions *i, const void *data, size_t size, const char *file,
                                             clarke_error *err);
 

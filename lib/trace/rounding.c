@@ -127,11 +127,13 @@ clarke_roundoff_sizes(const clarke_matrix *m)
 {
   double *size = malloc((m->rows * m->cols + 1) * sizeof *size);
 
-  for (size_t e = 0; size != NULL && e < m->rows * m->cols; e++)
-    size[e] = clarke_matrix_entry_is_zero(m, e / m->cols, e % m->cols)
-                ? 0
-                : clarke_roundoff_sum(fabs(clarke_matrix_get_double(m, e / m->cols, e % m->cols))
-                                      + clarke_matrix_radius(m, e / m->cols, e % m->cols), 2);
+  for (size_t i = 0, e = 0; size != NULL && i < m->rows; i++)
+    for (size_t j = 0; j < m->cols; j++, e++) {
+      const double near = clarke_matrix_get_double(m, i, j), radius = m->radius == NULL ? 0 : m->radius[e];
+      const bool zero = near == 0 && radius == 0 && clarke_matrix_entry_is_zero(m, i, j);
+
+      size[e] = zero ? 0 : clarke_roundoff_sum(fabs(near) + radius, 2);
+    }
   return size;
 }
 
@@ -277,7 +279,7 @@ own_slope(double *own, const clarke_matrix *m, size_t i, size_t j, mpq_srcptr of
   return m == NULL || (clarke_matrix_radius(m, i, j) == 0 && (none || clarke_matrix_compare(m, i, j, of_piece) == 0));
 }
 
-/* Of lines: the piece in which the computed argument is, far from its kinks. False: doubles do not tell. */
+/* The piece of a step made of lines in which the computed argument is, far from its kinks. False: doubles do not tell. */
 static bool
 find_piece(size_t *piece, const look *l, size_t entry)
 {

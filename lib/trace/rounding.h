@@ -64,15 +64,16 @@ clarke_status clarke_roundoff_backward(double **bound, clarke_roundoff *r, const
 
 /* --- what both passes share --- */
 
-/* At least a sum of n numbers >= 0 that was made in doubles. */
+/* At least a sum of n numbers >= 0 that was made in doubles. Of nothing it is told to be more than underflow takes: a normal number, as
+ * processors multiply subnormal ones a hundred times slower. */
 static inline double
 clarke_roundoff_sum(double sum, size_t n)
 {
-  return clarke_up_over(sum, 2 * (double)(n + 8), (double)(n + 8) * 0x1p-1060);
+  return clarke_up_over(sum, 2 * (double)(n + 8), (double)(n + 8) * 0x1p-1016);
 }
 
-/* Such a sum of nothing is a subnormal number, which processors multiply a hundred times slower. Where all types but float64 are far above it,
- * it is told to be so much that its products with weights are none. */
+/* Where all types but float64 are far above such a sum of nothing, it is told to be so much that its products with weights are no subnormal
+ * numbers, either. */
 static inline double
 clarke_roundoff_lift(const clarke_rounding *r, double bound)
 {
@@ -113,14 +114,14 @@ typedef struct {
 } clarke_reach;
 clarke_status clarke_roundoff_reach(clarke_reach *reach, clarke_roundoff *r, size_t step, size_t entry, clarke_error *err);
 
-/* Of a NORMALIZE step (rounding_normalize.c): the errors of its output, and what is wide; errors and sizes of its input's
+/* For a NORMALIZE step (rounding_normalize.c): the errors of its output, and what is wide; errors and sizes of its input's
  * gradient, from sizes and errors of its output's. False when out of memory. */
 bool clarke_roundoff_normalize(double *error, double *wide, const clarke_roundoff *r, const clarke_step *s);
 bool clarke_roundoff_normalize_back(double *error, double *mass, const clarke_roundoff *r, const clarke_step *s,
                                    const double *size, const double *size_error);
 
-/* Of a step whose function has a domain (rounding_domain.c), at an entry: what the argument's error makes of the value; how far
- * the computed slope may be from the exact one, which is at most `slope`. Infinite where a border may have been reached. */
+/* For a step whose function has a domain (rounding_domain.c), at an entry: what the argument's error makes of the value; how
+ * far the computed slope may be from the exact one, which is at most `slope`. Infinite where a border may have been reached. */
 double clarke_roundoff_inside(const clarke_roundoff *r, const clarke_step *s, size_t entry);
 double clarke_roundoff_inside_slope(const clarke_roundoff *r, const clarke_step *s, size_t entry, double slope);
 
@@ -137,7 +138,7 @@ clarke_roundoff_constant(const clarke_roundoff *r, double value)
  * Before the exact pass back is made. */
 void clarke_roundoff_reroute(clarke_roundoff *r);
 
-/* Of what a window pools, may `other` have been computed as no smaller than `best` in sample j? */
+/* May `other`, among what a window pools, have been computed as no smaller than `best` in sample j? */
 bool clarke_roundoff_may_win(const clarke_roundoff *r, size_t value, size_t best, size_t other, size_t j);
 
 /* The entry of a window that the recorded numbers make the winner, the first of the largest: a feature of the operand. */

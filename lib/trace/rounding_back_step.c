@@ -185,8 +185,8 @@ back_scale(const clarke_roundback *p, clarke_error *err)
   return status;
 }
 
-/* Of the products w x: each to x, with the weight's sizes, and to w, with x's. all: |gradient| + error, and more where factors are narrow;
- * narrow: what these take. */
+/* What comes back through the products w x: each to x, with the weight's sizes, and to w, with x's. all: |gradient| + error,
+ * and more where factors are narrow; narrow: what these take. */
 static void
 back_products(const clarke_roundback *p, clarke_rounding_sum *x, clarke_rounding_sum *w, const clarke_dense_sizes *sizes,
               const double *all, const double *narrow)
@@ -375,8 +375,8 @@ share_of(const clarke_roundback *p, size_t e, double off)
   return fmax(p->r->by.tiny, clarke_up_by(exp(fmin(0, log + clarke_matrix_radius(y, e / p->n, e % p->n)) + off), 0x1p12));
 }
 
-/* Of the logarithm g - y S, with y the softmax and S the sum of the line's g; y is made as exp of the computed value, and is
- * off by a factor of exp(its error) at most. */
+/* A logarithm hands back g - y S, with y the softmax and S the sum of the line's g; y is made as exp of the computed value,
+ * and is off by a factor of exp(its error) at most. */
 static void
 log_entry(const clarke_roundback *p, clarke_rounding_sum *to, size_t e, size_t first)
 {

@@ -64,7 +64,7 @@ row_length(const clarke_dense *d)
   return (int)(d->transposed ? d->outer : d->inner);
 }
 
-/* Of one block's feature axis (extent, repeat) and all samples: a matrix of `extent` rows, row-major. */
+/* The columns of one block's feature axis (extent, repeat) and all samples, as a matrix of `extent` rows, row-major. */
 static size_t
 columns_of(const clarke_dense *d, size_t n)
 {

@@ -12,6 +12,7 @@ typedef struct {
   double least;       /* an entry that is less is far */
 } clarke_rounding_line;
 
+/* The line of n entries of a value: first, first + apart, ...; and is entry e of it far? */
 void clarke_roundoff_line(clarke_rounding_line *l, const clarke_roundoff *r, size_t value, size_t first, size_t apart, size_t n);
 bool clarke_roundoff_is_far(const clarke_rounding_line *l, const clarke_roundoff *r, size_t value, size_t e);
 

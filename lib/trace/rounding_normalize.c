@@ -8,7 +8,7 @@
 /* Roundings beyond one a term. */
 #define SPARE 16
 
-/* Of one group: means over its entries, bounds of the root r of variance + epsilon. */
+/* One group: means over its entries, bounds of the root r of variance + epsilon. */
 typedef struct {
   double size, square, error, error_square; /* means of |x| + error, its square, of the errors and their squares */
   double low;                               /* r is at least this */

@@ -70,6 +70,7 @@ void clarke_sieve_end(clarke_sieve *s);
 
 /* --- sieve_forward.c, sieve_backward.c --- */
 
+/* Judge all recorded outputs, and all gradients: step by step, as far as doubles tell; what they leave open stays so. */
 clarke_status clarke_sieve_forward(clarke_sieve *s, clarke_error *err);
 clarke_status clarke_sieve_backward(clarke_sieve *s, clarke_error *err);
 
@@ -79,7 +80,8 @@ const float *clarke_sieve_known(clarke_sieve *s, size_t value, clarke_error *err
 /* sieve_back_step.c: step i's share in the gradients of what it reads, once that of its output is known. */
 clarke_status clarke_sieve_step_back(clarke_sieve *s, size_t i, clarke_error *err);
 
-/* Of pieces that are each a number or x itself: kinks, which piece is x, the numbers of the others. False: some piece is neither. */
+/* For pieces that are each a number or x itself: the kinks, which piece is x, the numbers of the others. False: some
+ * piece is neither. */
 bool clarke_sieve_selects(double *kink, double *number, bool *itself, const clarke_pieces *p);
 
 #define CLARKE_NO_WINNER UINT32_MAX
@@ -101,6 +103,7 @@ typedef struct {
   bool enclosed;
 } clarke_sieve_numbers;
 
+/* Entry e: the exact one, or the one near it; by how much it is off at most; what errors are allowed at least. */
 static inline double
 clarke_sieve_near(const clarke_sieve_numbers *x, size_t e)
 {
@@ -177,9 +180,11 @@ clarke_sieve_is_another(float recorded, double near, double off)
 /* Are all numbers so small that no sum of theirs overflows? Else all is left open. */
 void clarke_sieve_check_sizes(clarke_sieve *s, const clarke_sieved *v, size_t count);
 
+/* What a SUM, and a SCALE, makes of its operands entry by entry. */
 clarke_status clarke_sieve_add_entries(clarke_sieve *s, const clarke_step *step, clarke_error *err);
 clarke_status clarke_sieve_scale(clarke_sieve *s, const clarke_step *step, clarke_error *err);
-/* Of a SUM: to one operand, from a whole gradient. Of a GATHER that nothing was recorded of: sums go on as they are. */
+/* What a SUM hands back to one operand, from a whole gradient. Through a GATHER that nothing was recorded of sums go on
+ * as they are. */
 clarke_status clarke_sieve_add_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, clarke_error *err);
 clarke_status clarke_sieve_move_back(clarke_sieve *s, const clarke_step *step, clarke_error *err);
 /* A DENSE whose weight is not trained, of what was not recorded; from a whole gradient that nothing was recorded of. */
@@ -191,6 +196,8 @@ clarke_status clarke_sieve_judge_entries(clarke_sieve *s, clarke_certificate *ma
 
 /* --- sieve_normalize.c, sieve_smooth.c, sieve_contraction.c --- */
 
+/* Each passes a step of that kind forward, or, `back`, its gradient backward. What doubles cannot tell leaves the sieve
+ * open, which is no error. */
 clarke_status clarke_sieve_normalize(clarke_sieve *s, const clarke_step *step, clarke_error *err);
 clarke_status clarke_sieve_normalize_back(clarke_sieve *s, const clarke_step *step, clarke_error *err);
 clarke_status clarke_sieve_analytic(clarke_sieve *s, const clarke_step *step, clarke_error *err);
@@ -209,7 +216,7 @@ typedef enum { CLARKE_TERMS_OF_OUTPUT, CLARKE_TERMS_OF_INPUT, CLARKE_TERMS_OF_WE
 clarke_status clarke_sieve_judge(clarke_sieve *s, clarke_certificate *made, const clarke_sieved *v, size_t rows, size_t cols,
                                  const float *recorded, double roundings, clarke_terms_kind kind, clarke_error *err);
 
-bool clarke_sieve_is_equal(const float *a, const float *b, size_t n);
+bool clarke_sieve_is_equal(const float *a, const float *b, size_t n); /* a NaN is equal to none */
 
 /* A float32 tensor, cols x rows (samples first), as rows x cols: a room, or its own bytes where they lie so. NULL: out of memory, or,
  * and open, if it is none. */

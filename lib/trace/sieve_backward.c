@@ -56,7 +56,7 @@ certify_winners(clarke_sieve *s, const clarke_step *step, clarke_error *err)
 
 /* --- records --- */
 
-/* Of a constant's gradient: numbers in a row. */
+/* How many numbers a constant's gradient has in a row. */
 static size_t
 line_of(const clarke_sieved *g)
 {

@@ -109,7 +109,7 @@ widen_operand(const clarke_sieve_product_back *k, clarke_error *err)
   return sum != NULL && reads != NULL && (kernels != NULL || !k->p.is_conv) ? CLARKE_OK : clarke_no_memory(err);
 }
 
-/* Of blocks that share their weight, rows are those of all of them together. */
+/* How many norms of rows there are: where blocks share their weight, each is over all of them together. */
 static size_t
 norms_of(const clarke_dense *d, size_t rows)
 {

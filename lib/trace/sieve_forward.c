@@ -370,7 +370,7 @@ clarke_sieve_known(clarke_sieve *s, size_t value, clarke_error *err)
   return x->exact;
 }
 
-/* Of a matrix; numbers that are no float32s, integers perhaps, leave all open. */
+/* A matrix as float32s; numbers that are none, integers perhaps, leave all open. */
 static float *
 numbers_of(clarke_sieve *s, const clarke_matrix *m)
 {

@@ -111,7 +111,7 @@ turn_packed(clarke_sieve *s, const unsigned char *from, size_t rows, size_t cols
   return to;
 }
 
-/* Of numbers that are decoded. */
+/* Turns a tensor whose numbers are decoded first. */
 static const float *
 turn_decoded(clarke_sieve *s, clarke_tensor *t, size_t rows, size_t cols, clarke_error *err)
 {

@@ -199,7 +199,7 @@ visit_products(clarke_sieve_terms *p, size_t row, size_t col)
   }
 }
 
-/* Of rows of n numbers, a bit for each that is not 0. */
+/* A bit for each number of the rows, of n each, that is not 0. */
 static uint64_t *
 bits_of(const float *x, size_t rows, size_t n)
 {

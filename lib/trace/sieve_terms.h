@@ -4,7 +4,7 @@
 
 #include "trace/sieve.h"
 
-/* Of the entries of v, whose v->dense is set. Zeros but for the first three; cleared by clarke_sieve_terms_clear. */
+/* The terms of v's entries, whose v->dense is set. Zeros but for the first three; cleared by clarke_sieve_terms_clear. */
 typedef struct {
   clarke_sieve *s;
   const clarke_sieved *v;

@@ -48,7 +48,7 @@ static const algorithm four = {
   {{1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}},
 };
 
-/* Of d only d1 and d2 are no zeros: the outputs are w1 d1 + w2 d2 and w0 d1 + w1 d2, and w1 (d1 + d2) is in both. */
+/* Where only d1 and d2 of d are no zeros: the outputs are w1 d1 + w2 d2 and w0 d1 + w1 d2, and w1 (d1 + d2) is in both. */
 static const algorithm bordered = {
   2, 3,
   {{0, 1, 1, 0}, {0, 0, 1, 0}, {0, 1, 0, 0}},
@@ -155,7 +155,7 @@ typedef struct {
   double *room, *wide;  /* for (m + 2)^2 vectors each */
 } tiling;
 
-/* Of a tile's inputs in a row. */
+/* How many inputs a tile has in a row. */
 static size_t
 side_of(const tiling *t)
 {

@@ -15,11 +15,11 @@
  *              squares of differences, each rounded, and of likelihoods by their weights: losses.
  *   gradient   in a factor of such products that is read several times: the sum of g times the other factor.
  *   gradient   in the constant: the sum of g[b,o,r] x[b,k,r] over samples, then b, then r.
- *              Of a transposed convolution: of x[b,k,i] g[b,o,r] over samples, then b, then the places i of the input, r being the output
+ *              In a transposed convolution's, of x[b,k,i] g[b,o,r] over samples, then b, then the places i of the input, r being the output
  *              that the tap takes i to, if there is one.
  *   parameter  a bias, or a constant that is the parameter itself: the same of its gradient; of a bias the sum of g alone.
  *   gradient   in what several steps read, activation or constant: the sums above, one after another.
- * Of a tensor of half precision the factors are cast to its type, and the sum is rounded to it at the end. */
+ * For a tensor of half precision the factors are cast to its type, and the sum is rounded to it at the end. */
 #ifndef CLARKE_TRACE_SUMMATION_H
 #define CLARKE_TRACE_SUMMATION_H
 
@@ -93,14 +93,15 @@ void clarke_sum_operands_take(double *p, double *q, const clarke_sum_operands *o
 
 /* --- summation_turned.c: of the gradient in a transposed convolution's weight, turned round as the graph has it --- */
 
-/* Of the weight's parameter: o has the product, its input through the map and the gradient behind it, where they were recorded. */
+/* For the weight's parameter: o has the product, its input through the map and the gradient behind it, where they were
+ * recorded. */
 clarke_status clarke_sum_turned_find(clarke_sum_operands *o, const char **why, clarke_error *err);
 /* The factors of the products of the parameter's entry k. */
 void clarke_sum_turned_take(double *p, double *q, const clarke_sum_operands *o, size_t k);
 
 /* --- summation_contraction.c --- */
 
-/* Of the PRODUCT step's output `value`, or of the gradient in the value of one of its operands; o->c is set, and, of the latter,
+/* For the PRODUCT step's output `value`, or the gradient in the value of one of its operands; o->c is set, and, of the latter,
  * o->gradient, where it was recorded. */
 clarke_status clarke_sum_contraction_find(clarke_sum_operands *o, const char **why, const clarke_step *s, size_t value, clarke_error *err);
 /* The factors of feature f's products. */
@@ -108,18 +109,20 @@ void clarke_sum_contraction_take(double *p, double *q, const clarke_sum_operands
 
 /* --- summation_terms.c --- */
 
-/* Of the DENSE step of ones that adds up the entries of a value: were these not recorded, and are they products of entries? Then o is
+/* A DENSE step of ones adds up the entries of a value: were these not recorded, and are they products of entries? Then o is
  * told so, and *why is NULL, or says what was not recorded either. */
 bool clarke_sum_terms_find(clarke_sum_operands *o, const char **why, size_t value);
 void clarke_sum_terms_take(double *p, double *q, const clarke_sum_operands *o, size_t f, size_t sample);
-/* Of a step that reads the value: does it multiply its entries by numbers that are known? And that for its entry f; 1: it does not. */
+/* Does a step that reads the value multiply its entries by numbers that are known? And that number for its entry f; 1:
+ * it does not. */
 bool clarke_sum_copies_factor(clarke_sum_operands *o, const clarke_step *s, size_t value);
 double clarke_sum_copy_times(const clarke_sum_operands *o, size_t f, size_t sample);
 
 /* --- summation_parts.c --- */
 
-/* Of the gradient in an activation that several steps read, in their order; or in a parameter, whose constant several read (their order),
- * and then its rearrangements, each of whose gradients was recorded (one leaf each). Added up they are its sums. */
+/* The parts of the gradient in an activation that several steps read, in their order; or in a parameter, whose constant
+ * several read (their order), and then its rearrangements, each of whose gradients was recorded (one leaf each). Added
+ * up they are its sums. */
 clarke_status clarke_sum_parts_find(clarke_sum_operands *o, const char **why, size_t value, const char *parameter, clarke_error *err);
 void clarke_sum_parts_take(double *p, double *q, const clarke_sum_operands *o, size_t k);
 /* Is the value that parameter's constant, which a gradient is asked in, or a rearrangement of it, and is it read? */
@@ -142,7 +145,7 @@ typedef struct {
 
 /* Is the step's output that of a product that was not recorded, and that nothing else reads? */
 bool clarke_sum_added(clarke_added *a, const clarke_certify *c, const clarke_step *s);
-/* Of that step's output: what is added, and the factors. *why stays where it was found. */
+/* For that step's output: what is added, and the factors. *why stays where it was found. */
 void clarke_sum_added_set(clarke_sum_operands *o, const char **why, const clarke_added *a);
 /* The last leaf of feature f, where something is added. */
 void clarke_sum_added_take(double *p, double *q, const clarke_sum_operands *o, size_t f, size_t sample);

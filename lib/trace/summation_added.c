@@ -79,7 +79,8 @@ product_inside(double *factor, const clarke_certify *c, size_t value)
            && c->g->values[s->dense.weight].real != NULL ? s : NULL;
 }
 
-/* Of a SUM of one operand or two: the first that is a product. Of two factors it would not be known which rounds first. */
+/* Finds the first operand of a SUM of one or two that is a product. With two factors it would not be known which rounds
+ * first. */
 static bool
 find_side(clarke_added *a, const clarke_certify *c, const clarke_step *s)
 {

@@ -33,7 +33,7 @@ take_product(double *p, double *q, const clarke_sum_operands *o, size_t f, size_
   clarke_sum_added_take(p, q, o, f, sample);
 }
 
-/* Of entry f of the operand, as it is laid out. */
+/* The factors of entry f of the operand, as it is laid out. */
 static void
 take_of_laid(double *p, double *q, const clarke_sum_operands *o, size_t f, size_t sample)
 {

@@ -59,7 +59,8 @@ maker(const clarke_graph *g, size_t value)
 
 /* --- numbers --- */
 
-/* Of the product's input as they were recorded: x stays NULL when they were not. The value that has them, behind patches. */
+/* Finds the numbers of the product's input as they were recorded: x stays NULL when they were not. The value that has
+ * them, behind patches. */
 static size_t
 find_input(clarke_sum_operands *o)
 {
@@ -75,7 +76,8 @@ find_input(clarke_sum_operands *o)
   return v;
 }
 
-/* Of the gradient in a value as it was recorded; where nothing was, of what it is added to or a factor of, the factor being alpha. */
+/* Finds the gradient in a value as it was recorded; where it was not, that in what the value is added to or a factor of,
+ * the factor being alpha. */
 static void
 find_gradient(clarke_sum_operands *o, size_t value)
 {
@@ -193,8 +195,8 @@ list_readers(clarke_sum_operands *o, const char **why, const size_t *map, size_t
   return CLARKE_OK;
 }
 
-/* Of the gradient in an activation whose entries a sum reads several times each, or a product of entries: the sum of those in its own,
- * or of these times the other factors. */
+/* For the gradient in an activation whose entries a sum reads several times each, or a product of entries: the sum of
+ * those in its own, or of these times the other factors. */
 static clarke_status
 find_of_copies(clarke_sum_operands *o, const char **why, size_t value, const clarke_step *s, clarke_error *err)
 {
@@ -335,7 +337,7 @@ constant_of(const clarke_graph *g, const char *name)
   return n == 1 && (g->values[found].origin == NULL || (reader != NULL && is_turned(reader))) ? found : CLARKE_NONE;
 }
 
-/* Of an output; else one that no terms are rounded to. */
+/* The type of a recorded output; else one that no terms are rounded to. */
 static clarke_dtype
 type_of(clarke_certify *c, clarke_part part, const char *name)
 {

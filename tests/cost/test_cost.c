@@ -608,12 +608,45 @@ START_TEST(as_run)
 }
 END_TEST
 
+/* What matrices compute is counted by their entries; nothing where no tally is kept, or no batch is given. */
+START_TEST(as_run_in_matrices)
+{
+  static const double entries[] = {1, 2, 0, 4, 5, 6};
+  const clarke_cost_request request = {.path = "net.onnx"};
+  clarke_cost_session s;
+  clarke_cost_run run;
+  clarke_tally tally = {0};
+  clarke_matrix a, b;
+
+  clarke_matrix_init(&a);
+  clarke_matrix_init(&b);
+  OK(clarke_matrix_set_doubles(&a, 2, 3, entries, &error));
+  clarke_tally_keep(&tally);
+  OK(clarke_matrix_mul_nt(&b, &a, &a, &error));
+  ck_assert(tally.multiplications == 12 && tally.additions == 8);
+  OK(clarke_matrix_hadamard(&b, &a, &a, &error));
+  OK(clarke_matrix_add(&b, &a, &b, &error));
+  OK(clarke_matrix_row_sums(&b, &a, &error));
+  clarke_tally_add(1, 2, 3);
+  clarke_tally_keep(NULL);
+  clarke_tally_add(1, 1, 1);
+  OK(clarke_matrix_sub(&b, &a, &a, &error));
+  ck_assert(tally.multiplications == 20 && tally.additions == 21 && tally.functions == 3);
+  clarke_matrix_clear(&a);
+  clarke_matrix_clear(&b);
+  clarke_cost_session_init(&s);
+  ck_assert_int_eq(clarke_cost_run_network(&run, &s, &request, "recorded", &error), CLARKE_EINPUT);
+  clarke_cost_session_clear(&s);
+}
+END_TEST
+
 int
 main(void)
 {
   TCase *tests = tests_of("cost");
 
   tcase_add_test(tests, as_run);
+  tcase_add_test(tests, as_run_in_matrices);
   tcase_add_test(tests, tables);
   tcase_add_test(tests, joined);
   tcase_add_test(tests, loose);

@@ -4,6 +4,7 @@
 """
 import json
 import random
+import struct
 import subprocess
 import sys
 import tempfile
@@ -127,6 +128,37 @@ FLOP = {"lenet": (416520, 833040, 813312, 1430880, 1666080), "vgg11": (152769536
 KEYS = ("mac", "flop", "flop_without_padding", "flop_backward", "flop_backward_with_input")
 
 
+def npy(*shape):
+    """An array of eighths, as a file."""
+    count = 1
+    for d in shape:
+        count *= d
+    head = repr({"descr": "<f4", "fortran_order": False, "shape": shape}).encode()
+    head += b" " * (-(len(head) + 11) % 64) + b"\n"
+    return b"\x93NUMPY\1\0" + len(head).to_bytes(2, "little") + head + struct.pack(f"<{count}f", *(k % 7 / 8 for k in range(count)))
+
+
+def as_run(folder):
+    """Our own passes: a product for each multiply-add of the forward and the backward pass; of an entry of a relu two for its slope, and one with it."""
+    (folder / "lenet.onnx").write_bytes(models.NETWORKS["lenet"]())
+    (folder / "x.npy").write_bytes(npy(2, 1, 28, 28))
+    found = answer(folder, "lenet.onnx", "--at", "x.npy")
+    run, relu = found["run"], found["terms"]["entries of Relu"]
+    expect("products, forward", run["forward"]["multiplications"] == 2 * found["mac"], run, found["mac"])
+    expect("products, backward", run["backward"]["multiplications"] == 2 * (found["flop_backward"] // 2 + 3 * relu), run, found["flop_backward"], relu)
+    expect("no functions", run["forward"]["functions"] == run["backward"]["functions"] == 0 < run["backward"]["additions"], run)
+    expect("in words", "Our own passes at the point, as run" in cost(folder, "lenet.onnx", "--at", "x.npy").stdout)
+    expect("what it takes of a network without", "run" not in answer(folder, "lenet.onnx"))
+    (folder / "block.onnx").write_bytes(models.NETWORKS["block"]())
+    (folder / "tokens.npy").write_bytes(npy(1, 16, 64))
+    for options, words in ((("block.onnx", "--at", "tokens.npy"), "is not counted"), (("lenet.onnx", "--at", "recorded"), "a file with the batch is expected"),
+                           (("lenet.onnx", "--at", "x.npy", "--at", "x.npy"), "one batch is expected"), (("lenet.onnx", "--at", "none.npy"), "cannot be opened"),
+                           ((ROOT / "cases/runs/small", "--at", "x.npy"), "--at recorded")):
+        expect(words, words in cost(folder, *options, status=2).stderr)
+    found = answer(folder, ROOT / "cases/runs/small", "--at", "recorded")
+    expect("a recorded batch", found["run"]["forward"]["multiplications"] == found["mac"], found["run"])
+
+
 def networks(folder):
     said = json.loads((ROOT / "tests/cost/counters.json").read_text())
     for name, make in models.NETWORKS.items():
@@ -192,7 +224,7 @@ def tables(folder):
     for table, n in wrong.items():
         rows = answer(folder, "--table", table)["rows"]
         expect(f"table {table}", sum(r["outcome"] == "paper wrong" for r in rows) == n, rows)
-        expect(f"text of table {table}", cost(folder, "--table", table).stdout.count("paper wrong") == n)
+        expect(f"text of table {table}", cost(folder, "--table", table).stdout.count("paper wrong:") == n)
         for r in rows:
             expect(f"{table}: {r['function']}", Fraction(r["at_most"]) <= 5, r)
     norms = {r["function"]: r for r in answer(folder, "--table", "2.3")["rows"]}
@@ -233,7 +265,7 @@ def refusals(folder):
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for test in (lists, letters, networks, against, picture, folders, tables, refusals):
+        for test in (lists, letters, networks, as_run, against, picture, folders, tables, refusals):
             test(folder)
     print(f"{LISTS} lists, {len(models.NETWORKS)} networks: {len(failures)} failures")
     return len(failures) > 0

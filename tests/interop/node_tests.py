@@ -2,10 +2,11 @@
 
 Usage: python tests/interop/node_tests.py --build build [--only NAME] [--one-in N] [--refused]
 
-Package onnx has some 1,900 models of one node each, with inputs and outputs. For each float input and each float output there are
-two variants: the input is the network's, of a single run, or with its first axis the batch; the other inputs are initializers. And
-there is one with constants alone. What `clarke-check --values` and `reads --values` print has the test's shapes and values.
-With --refused the operators are printed, too, of which variants with a float input are refused.
+Package onnx has some 1,900 models of one node each, with inputs and outputs. For each float input and each float output the input is
+the network's, the other inputs are initializers, and two questions are asked: the input as a whole, as with `--batch-axis none`, and
+with its first axis the batch. Where an operator mixes that axis, the second question has no answer, and the message offers the first.
+And there is a model with constants alone. What `clarke-check --values` and `reads --values` print has the test's shapes and values.
+With --refused the operators are printed, too, of which models with a float input are refused.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from onnx.backend.test.case.node import collect_testcases
 
 from readings import Programs, unlike, unlike_prints
 
+MIXED = "the batch, where it would be mixed"
 # Why a variant is refused, by what the library says of it. What no pattern fits fails.
 REASONS = {
     "an operator without steps": "^operator [\\w.]+ is not supported",
@@ -32,7 +34,7 @@ REASONS = {
     "an activation where the network must know a constant, or the reverse": "must be an activation|must be a constant|"
         "must be one constant|"
         "no constants of|no list of integers|be constants? |arithmetic between constants|takes a negated|is a negated constant",
-    "the batch, where it would be mixed": "the batch|each sample|samples|of constants, of|along the batch axis|mixed",
+    MIXED: "the batch|each sample|samples|of constants, of|along the batch axis|mixed",
     "outputs that are not made": "only the first output|is computed by no node|^choose another",
     "what is computed of constants": "become floats of any type|become float32|constants are joined|are computed|no integer of the type|"
         "no number, or too large|"
@@ -66,7 +68,7 @@ def variants(case):
     """(what varies, model, batch, {name: the values expected})"""
     graph = case.model.graph
     inputs, outputs = case.data_sets[0]
-    given = dict(zip([p.name for p in graph.input], inputs))
+    given = {p.name: np.asarray(a) if isinstance(a, np.generic) else a for p, a in zip(graph.input, inputs)}
     expected = {p.name: a for p, a in zip(graph.output, outputs) if isinstance(a, np.ndarray)}
     for i in graph.input:
         if kind_of(i) not in FLOATS or not isinstance(given[i.name], np.ndarray):
@@ -173,11 +175,11 @@ def print_refused(asked, refused):
             reasons.setdefault(operator, Counter())[refused[name, what]] += 1
     for operator, why in sorted(reasons.items(), key=lambda r: (-r[1].total(), r[0])):
         print(f"{why.total():5} of {of[operator]:4} {operator}: " + "; ".join(f"{n} {reason}" for reason, n in why.most_common()))
-    for way, meant in (("single", "of a single run"), ("batch", "with their first axis the batch")):
-        own = [(name, what) for name, what, _ in floats if what.endswith(way)]
-        print(f"{sum(v not in refused for v in own)} of {len(own)} {meant} are read")
-    none = sum(why.total() for why in reasons.values())
-    print(f"{len(floats) - none} of {len(floats)} variants with a float input are read ({100 * (1 - none / max(len(floats), 1)):.1f}%)")
+    for way, meant in (("single", "as a whole"), ("batch", "with its first axis the batch, where that is not mixed")):
+        own = [(name, what) for name, what, _ in floats if what.endswith(way) and refused.get((name, what)) != MIXED]
+        read = sum(v not in refused for v in own)
+        print(f"{read} of {len(own)} variants are read, the float input {meant} ({100 * read / max(len(own), 1):.1f}%)")
+    print(f"{sum(r == MIXED for r in refused.values())} mix that axis: asked as a whole alone")
 
 
 def operator_of(case):

@@ -20,15 +20,15 @@ def main():
         os.mkdir(files)
         status, out, error = said(CLARKE, "selftest")
         lines = out.splitlines()
-        expect((status, error) == (0, "") and len(lines) == 7 and all(line.startswith("ok ") for line in lines[:-1]), f"{status} {out} {error}")
-        expect(lines[-1] == "6 of 6 answers are what they must be." and os.listdir(files) == [], f"{lines[-1]} {os.listdir(files)}")
+        expect((status, error) == (0, "") and len(lines) == 10 and all(line.startswith("ok ") for line in lines[4:]), f"{status} {out} {error}")
+        expect(lines[1] == "Answer: Yes: 6 of 6 answers are what they must be." and os.listdir(files) == [], f"{lines[1]} {os.listdir(files)}")
         other = os.path.join(folder, "clarke")
         shutil.copy(CLARKE, other)
         beside = os.path.join(folder, "clarke-check")
         for program, says in (("true", "clarke-check verifies a changed proof"), ("false", "clarke-check does not verify the proof")):
             shutil.copy(shutil.which(program), beside)
             status, out, error = said(other, "selftest")
-            expect(status == 1 and out.count("WRONG   ") == 5 and says in out and "ok      a jump" in out, f"{program}: {status} {out} {error}")
+            expect(status == 1 and out.count("WRONG   ") == 5 and "\nAnswer: No: 1 of 6 answers" in out and says in out and "ok      a jump" in out, f"{program}: {status} {out} {error}")
             expect(os.listdir(files) == [], f"{program}: {os.listdir(files)}")
         os.unlink(beside)
         path, os.environ["PATH"] = os.environ["PATH"], folder

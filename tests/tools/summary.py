@@ -19,7 +19,7 @@ ALL = sys.argv[5:] == ["--all"]
 LITTLE = {"bounds", "lemma2", "means", "own-side", "parted", "pooled", "small-light", "tied", "turned"}
 OF_THE_FIELD = re.compile(r"\b(clarke|bouligand|subdifferential|convex|hull|cell|limit|rank|system|theorem|lemma|lambda|polyhedr\w*|cone|gordan|N-1|P_l|vector|pattern|"
                           r"simplex|separator|hyperplane|half-?space|facet|vertex|vertices|conservative|lipschitz|jacobian|adjoint|affine|realized?|stratum|strata|omega)s?\b", re.I)
-COMMANDS = re.compile(r"\(.*?\)|clarke (audit|certify|explain|step list)\b|clarke\.record\b|clarke-check|reports? of\b")
+COMMANDS = re.compile(r"\(.*?\)|clarke (audit|certify|explain|merge|step list)\b|clarke\.record\b|clarke-check|reports? of\b")
 LENET = {"/relu1": 8, "/pool1": 4}  # pictures behind its first convolution, of so many rows and columns
 SEEN = set()  # verdicts of audits
 BEGINS = {"in-bouligand": "Yes: ", "in-clarke": "Yes, as a mean: ", "not-in-clarke": "No: ", "undecided": "Not decided: "}
@@ -66,10 +66,48 @@ def others(folder):
         expect(found is not None and first == (key, answer), f"{command}: {first}, {text[:300]}{err}")
         plainly(found.groupdict(), command)
         expect(found["answer"].startswith(begins) and (key != "answer" or command[0] != "step" or f"({answer})" in found["answer"]), f"{command}: {found['answer']}")
-    for command in (["cost", f"{CASES}/lemma2.onnx"], ["cost", f"{RUNS}/small"], ["sweep", f"{RUNS}/../sweep/lemma2.json", "-o", os.path.join(folder, "out")]):
-        text = said(CLARKE, *command)[1].splitlines()
-        found = OF_THE_FIELD.search(" ".join(text[:3]))
-        expect(len(text) > 3 and found is None, f"{command}: '{found and found[0]}' in {text[:3]}")
+
+
+def answers(folder):
+    """The others: three lines in plain words, and behind them what JSON has."""
+    three = os.path.join(folder, "three.cnf")
+    files = {name: os.path.join(folder, name) for name in ("state.json", "g.json", "after.json", "r.jsonl", "counts.json")}
+    for path, text in ((three, "p cnf 1 2\n1 0\n-1 0\n"), (files["state.json"], '{"theta": [1, 2]}'), (files["g.json"], "[1, 2]"), (files["after.json"], '{"theta": [0.9, 1.8]}'),
+                       (files["counts.json"], '{"torch": {"forward": 1}}')):
+        with open(path, "w") as f:
+            f.write(text)
+    papers, step = f"{CASES}/../papers", ["step", "torch-sgd", "--state", files["state.json"], "--gradient", files["g.json"], "--eta"]
+    later = [f"{CASES}/digits-relu.onnx", "--batch", f"{CASES}/digits.npz", "--params", f"{CASES}/digits-relu-later.safetensors"]
+    formula = f"{CASES}/../encode/example4.cnf"
+    for command, status, begins, first in (
+            (["cost", f"{papers}/bolte-zero.prog"], 0, "The program costs ", None), (["cost", f"{papers}/bolte-zero.prog", "--mode", "forward"], 0, "The program costs ", None),
+            (["cost", f"{CASES}/lemma2.onnx"], 0, "Forward: 5 multiply-adds", None), (["cost", f"{RUNS}/small"], 0, "Forward: 9024 multiply-adds", None),
+            (["cost", f"{CASES}/lemma2.onnx", "--against", files["counts.json"]], 1, "No: of 1 number of another counter 1 is not explained. ", ("explained", False)),
+            (["cost", "--table", "2.1"], 0, "Yes: all 6 rows are.", None), (["cost", "--table", "2.2"], 0, "Not all: of 6 rows 2 are printed otherwise", None),
+            (["cost", "--matrices", "4"], 0, "The function itself takes 104 operations.", None),
+            ([*step, "1/10"], 0, "Theta after step 1: the 2 entries below.", None), ([*step, "1/10", "--against", files["after.json"]], 0, "Yes: 2 numbers compared", ("agrees", True)),
+            ([*step, "1/5", "--against", files["after.json"]], 1, "No: after.json has a number", ("agrees", False)),
+            (["encode", formula, "--decide"], 1, "No: ", ("verdict", "not-differentiable")), (["encode", three, "--decide"], 0, "Yes, and it is 0: ", ("verdict", "differentiable")),
+            (["encode", formula, "--decide", "--work", "1"], None, None, None), (["encode", formula], 0, "A network of 6 inputs", None),
+            (["encode", formula, "--decode", "x=1/3,2,-1,0,0,-3"], 0, "The one below", ("satisfies", True)),
+            (["encode", formula, "--decode", "x=0,0,0,0,0,0"], 1, "None: ", ("satisfies", False)),
+            (["derive", f"{papers}/bolte-zero.prog", "--sweep", "t=-1:1:1"], 0, "No: AD's derivative is right at 2 points (in-bouligand); wrong at 1 point (not-in-clarke).", None),
+            (["derive", f"{papers}/bolte-zero.prog", "--sweep", "t=1:2:1"], 0, "Yes: AD's derivative is right at 2 points (in-bouligand).", None),
+            (["derive", f"{papers}/bolte-zero.prog", "--at", "t=0", "--direction", "t=1"], None, None, ("ad_agrees", False)),
+            (["reproduce", "P-L2*", "--cases", papers], 0, "7 checks do (agree)", ("summary", None)),
+            (["sweep", f"{RUNS}/../sweep/lemma2.json", "-o", files["r.jsonl"]], 0, "Exact gradients differ in 1 of 1 comparisons.", None),
+            (["merge", files["r.jsonl"], "-o", files["r.jsonl"]], 0, "Exact gradients differ in 1 of 1 comparisons.", None),
+            (["audit", *later, later[-1]], 0, "Yes: AD's gradient is right at 2 checkpoints (in-bouligand).", ("verdict", "in-bouligand")),
+            (["audit", *later, "none.pt"], 2, "Not decided: AD's gradient is right at 1 checkpoint (in-bouligand). 1 could not be asked about.", ("verdict", "undecided")),
+            (["audit", "--run", f"{RUNS}/tied"], 0, "Yes: AD's gradient is right in 1 step (in-bouligand).", ("verdict", "in-bouligand")),
+            (["profile", "diff", "pytorch-2.13", "pytorch-2.14"], 1, "4 of 28 rows: Clamp, tie Maximum, tie Minimum.", ("same", False))):
+        was, text, err = said(CLARKE, *command)
+        found = re.match(r"Asked:  (?P<asked>.+)\nAnswer: (?P<answer>.+)\nNext:   (?P<next>.+)\n\n", text)
+        expect(found is not None and (status is None or was == status), f"{command}: {was} {text[:300]}{err}")
+        plainly(found.groupdict(), command)
+        expect(begins is None or found["answer"].startswith(begins), f"{command}: {found['answer']}")
+        answer = json.loads(said(CLARKE, *command, "--json")[1]) if first else None
+        expect(first is None or list(answer)[0] == first[0] and first[1] in (None, answer[first[0]]), f"{command}: {answer and list(answer.items())[:1]}")
 
 
 def kinks(lines, answer, options):
@@ -224,6 +262,7 @@ def main():
         wrong_record(folder)
         programs(folder)
         others(folder)
+        answers(folder)
     finish()
 
 

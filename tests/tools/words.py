@@ -73,7 +73,7 @@ def profiles():
     status, out, err = said(CLARKE, "profile", "list", "--json")
     expect(status == 0 and [p["name"] for p in json.loads(out)["profiles"]] == PROFILES, f"list: {out} {err}")
     for p in json.loads(out)["profiles"]:
-        expect(p["also"] is None or said(CLARKE, "profile", "diff", p["also"], p["name"]) == (0, "", ""), p)
+        expect(p["also"] is None or said(CLARKE, "profile", "diff", p["also"], p["name"]) [::2] == (0, ""), p)
     expect(said(CLARKE, "profile", "list")[1].splitlines()[:2] == ["pytorch-2.13", "pytorch-2.14  also called pytorch"], "list")
     for name in PROFILES:
         status, out, err = said(CLARKE, "profile", "show", name)
@@ -82,16 +82,21 @@ def profiles():
         expect(json.loads(said(CLARKE, "profile", "show", name, "--json")[1]) == {"profile": name, "takes": rows}, name)
         with open("own.profile", "w") as f:
             f.write(out)
-        expect(said(CLARKE, "profile", "diff", name, "./own.profile") == (0, "", ""), f"{name}: what is shown is read back")
+        same = said(CLARKE, "profile", "diff", name, "./own.profile")
+        expect(same[::2] == (0, "") and "\nAnswer: Nothing: all " in same[1] and same[1].endswith("\n\n"), f"{name}: what is shown is read back")
         for other in PROFILES:
             differ = [(k, table[name][k], table[other][k]) for k in rows if table[name][k] != table[other][k]]
             status, out, _ = said(CLARKE, "profile", "diff", name, other)
-            expect(status == (1 if differ else 0) and len(out.splitlines()) == len(differ), f"{name}, {other}: {status} {out}")
+            expect(status == (1 if differ else 0) and len(out.splitlines()) == len(differ) + 4, f"{name}, {other}: {status} {out}")
+            named = {re.sub(r"^(?!tie )(\w+) .*", r"\1", at) for at, _, _ in differ}
+            told = re.search(r"^Answer: (\d+) of \d+ rows: (.*)\.$", out, re.M)
+            expect(not differ or (int(told[1]), sorted(told[2].split(", "))) == (len(differ), sorted(named)), f"{name}, {other}: {out}")
+            expect(list(json.loads(said(CLARKE, "profile", "diff", name, other, "--json")[1]).items())[0] == ("same", not differ), f"{name}, {other}")
             found = json.loads(said(CLARKE, "profile", "diff", name, other, "--json")[1])["differing"]
             expect([(d["at"], d["first"], d["second"]) for d in found] == differ, f"{name}, {other}: {found} {differ}")
     with open("own.profile", "w") as f:
         f.write("like jax-0.10\nRelu 0 1/3\ntie MaxPool hybrid 1/4\nnorm 0\n")
-    expect(said(CLARKE, "profile", "diff", "jax-0.10", "./own.profile")[1].split() ==
+    expect(said(CLARKE, "profile", "diff", "jax-0.10", "./own.profile")[1].split("\n\n")[1].split() ==
            "Relu 0 0 in jax-0.10, 1/3 in ./own.profile tie MaxPool first in jax-0.10, hybrid 1/4 in ./own.profile norm nan in jax-0.10, 0 in ./own.profile".split(),
            "an own profile")
     for options in ([], ["list", "jax"], ["show"], ["show", "a", "b"], ["diff", "jax"], ["diff", "a", "b", "c"], ["change"], ["show", "jax-9"],

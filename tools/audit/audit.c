@@ -16,7 +16,7 @@ enum { OPTION_PARAMS = 256, OPTION_GRADIENT, OPTION_EXACT, OPTION_RANKS,
 
 static const struct argp_option options[] = {
   {"batch", 'b', "FILE", 0, "the minibatch: .npz with x and y, or .npy with the inputs alone", 0},
-  {"batch-axis", OPTION_BATCH_AXIS, "none", 0, "each sample of x is a whole input, none of whose axes is the batch", 0},
+  {"batch-axis", OPTION_BATCH_AXIS, "none", 0, "no axis of the input is the batch: all of x is one input, or each sample is where the input declares 1 first", 0},
   {"loss", 'l', "ce|mse|sum", 0,
    "default: ce for integer labels y, mse for other y, sum without y", 0},
   {"profile", 'P', "NAME", 0, "proxies: pytorch-2.13 (default), pytorch-2.14, jax-0.10, tensorflow-2, or a profile file", 0},
@@ -81,7 +81,7 @@ is_folder(const char *path)
   return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Of what is given, does it fit together? A folder stands for model, batch and checkpoint. */
+/* Does what is given fit together? A folder stands for model, batch and checkpoint. */
 static void
 check_arguments(clarke_audit_command *c, bool params, struct argp_state *state)
 {

@@ -102,8 +102,8 @@ number(const layout *l, size_t sample, size_t entry)
   return l->x->real != NULL ? l->x->real[e] : (double)l->x->integer[e];
 }
 
-/* Of one colour, the part of the way from the darkest number to the lightest: the mean over the dot's entries. Halves, for the numbers
- * may be as large as there are. */
+/* How far one colour is on the way from the darkest number to the lightest: the mean over the dot's entries. Halves, for the
+ * numbers may be as large as there are. */
 static double
 brightness(const layout *l, size_t sample, size_t at, size_t row, size_t column, const double range[2])
 {
@@ -216,7 +216,7 @@ field_json(size_t *picture, clarke_status *status, album *a, size_t value, size_
   return json_pack("[I, I, I, I]", (json_int_t)box[0], (json_int_t)box[1], (json_int_t)box[2], (json_int_t)box[3]);
 }
 
-/* Of a window its tied entries, each with what it sees. */
+/* A window's tied entries, each with what it sees. */
 static json_t *
 tied_json(clarke_status *status, album *a, const clarke_touch *t, clarke_error *err)
 {
@@ -310,7 +310,8 @@ is_asked(const album *a, size_t touch, bool deciding)
   return a->decides[touch] == deciding && a->chosen[a->s->replay.touch[touch].sample];
 }
 
-/* Of too many each second one, or third. Work that is stopped, or too much, leaves the rest out. */
+/* Puts the windows; where there are too many, each second one, or third. Work that is stopped, or too much, leaves the rest
+ * out. */
 static void
 put_windows(album *a, bool deciding, clarke_error *err)
 {

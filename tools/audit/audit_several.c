@@ -2,6 +2,7 @@
 #include "audit_report.h"
 #include "base/text.h"
 #include "command.h"
+#include "object.h"
 #include "session/json.h"
 #include "format/file.h"
 
@@ -52,28 +53,28 @@ width_of(const clarke_audit_command *c)
   return width < 200 ? (int)width : 200;
 }
 
+/* What is known of several checkpoints. */
+typedef struct {
+  json_t *rows, *verdicts; /* rows: NULL if no JSON is wanted */
+  clarke_text table;       /* printed behind the summary */
+  size_t unasked;
+  const char *worst; /* the first one that is not right; NULL: all are */
+} several_answers;
+
 static void
-print_row(const clarke_audit_session *s, const char *file, int width, const char *why)
+put_row(FILE *to, const clarke_audit_session *s, const char *file, int width, const char *why)
 {
   size_t ties = 0;
 
   for (size_t i = 0; why == NULL && i < s->audit.n_layers; i++)
     ties += s->audit.layer[i].ties;
   if (why != NULL)
-    printf("%-*s %9s %9s %9s  could not be asked\n", width, file, "-", "-", "-");
+    fprintf(to, "%-*s %9s %9s %9s  could not be asked\n", width, file, "-", "-", "-");
   else if (!s->replayed)
-    printf("%-*s %9s %9s %9s  %s\n", width, file, "-", "-", "-", clarke_verdict_name(s->audit.verdict));
+    fprintf(to, "%-*s %9s %9s %9s  %s\n", width, file, "-", "-", "-", clarke_verdict_name(s->audit.verdict));
   else
-    printf("%-*s %9zu %9zu %9zu  %s\n", width, file, ties, s->replay.n_touches, s->audit.flat,
-           clarke_verdict_name(s->audit.verdict));
-  fflush(stdout); /* a row when it is known */
-}
-
-static void
-print_head(const clarke_audit_session *s, const clarke_audit_command *c)
-{
-  clarke_audit_put_question(stdout, s);
-  printf("\n\n%-*s %9s %9s %9s  verdict\n", width_of(c), "checkpoint", "ties", "touched", "flat");
+    fprintf(to, "%-*s %9zu %9zu %9zu  %s\n", width, file, ties, s->replay.n_touches, s->audit.flat,
+            clarke_verdict_name(s->audit.verdict));
 }
 
 /* The answer's object; NULL when out of memory. */
@@ -107,9 +108,21 @@ row_json(const clarke_audit_session *s, const clarke_summary *summary, const cla
   return row;
 }
 
+/* verdict NULL: it could not be asked about. */
+static void
+count_row(several_answers *found, const char *verdict, const char *file)
+{
+  if (verdict == NULL)
+    found->unasked++;
+  else
+    clarke_json_set(&found->verdicts, verdict, json_integer((json_int_t)clarke_count_at(found->verdicts, verdict) + 1));
+  if (found->worst == NULL && (verdict == NULL || strcmp(verdict, clarke_verdict_name(CLARKE_IN_BOULIGAND)) != 0))
+    found->worst = file;
+}
+
 /* Answers for a checkpoint; one that cannot be asked about does not end the run. */
 static void
-answer_row(int *exit_status, json_t **rows, const clarke_audit_command *c, size_t i)
+answer_row(int *exit_status, several_answers *found, const clarke_audit_command *c, size_t i)
 {
   clarke_error err = {CLARKE_OK, ""};
   clarke_audit_session s;
@@ -132,10 +145,10 @@ answer_row(int *exit_status, json_t **rows, const clarke_audit_command *c, size_
   if (why != NULL)
     fprintf(stderr, "clarke audit: %s\n", why);
   *exit_status = clarke_status_worse(*exit_status, why == NULL ? clarke_verdict_status(s.audit.verdict) : EXIT_NOT_ASKED);
-  if (clarke_ci_wants(&c->ci, c->json))
-    clarke_json_append(rows, row_json(&s, &summary, &needs, c, c->params[i], why));
-  if (!c->json && !c->ci.quiet)
-    print_row(&s, c->params[i], width_of(c), why);
+  count_row(found, why == NULL ? clarke_verdict_name(s.audit.verdict) : NULL, c->params[i]);
+  if (found->rows != NULL)
+    clarke_json_append(&found->rows, row_json(&s, &summary, &needs, c, c->params[i], why));
+  put_row(found->table.to, &s, c->params[i], width_of(c), why);
   clarke_summary_clear(&summary);
   clarke_audit_session_clear(&s);
 }
@@ -147,21 +160,67 @@ source_of(const clarke_audit_command *c)
                             .checkpoint = c->n_params == 1 ? c->params[0] : NULL, .json = c->json};
 }
 
+static clarke_status
+tell_several(const several_answers *found, const clarke_audit_session *s, const clarke_audit_command *c, clarke_error *err)
+{
+  clarke_summary lines;
+  clarke_status status = clarke_summary_begin(&lines, err);
+
+  if (status == CLARKE_OK) {
+    fprintf(lines.asked.to, "Is AD's gradient right at these weights? %zu checkpoints; ", c->n_params);
+    clarke_audit_put_question(lines.asked.to, s);
+    fputs("; model ", lines.asked.to);
+    clarke_put_hash(lines.asked.to, s->model.sha256);
+    fputs(".", lines.asked.to);
+    clarke_put_verdicts(lines.answer.to, found->verdicts, found->unasked > 0, "AD's gradient is ", "at", "checkpoint");
+    if (found->unasked > 0)
+      fprintf(lines.answer.to, "%zu could not be asked about. ", found->unasked);
+    fprintf(lines.next.to, found->worst != NULL ? "The first to look at is %s: asked about alone, it has the whole report." : "Nothing needs doing.",
+            found->worst);
+  }
+  return clarke_summary_tell(&lines, status, err);
+}
+
+/* With the table, which is closed. */
+static clarke_status
+print_several(const several_answers *found, const clarke_audit_session *s, const clarke_audit_command *c, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  if (c->json || c->ci.quiet)
+    return status;
+  status = tell_several(found, s, c, err);
+  if (status == CLARKE_OK)
+    printf("%-*s %9s %9s %9s  verdict\n%s", width_of(c), "checkpoint", "ties", "touched", "flat", found->table.text);
+  return status;
+}
+
 /* s was read: what is wrong with the model or the batch ends the run before. */
 static clarke_status
 answer_several(int *exit_status, const clarke_audit_session *s, const clarke_audit_command *c, clarke_error *err)
 {
   const bool wanted = clarke_ci_wants(&c->ci, c->json);
   const clarke_ci_source source = source_of(c);
-  json_t *rows = wanted ? json_array() : NULL;
+  several_answers found = {.rows = wanted ? json_array() : NULL, .verdicts = json_object()};
+  clarke_status status = clarke_text_open(&found.table, err);
 
-  clarke_watch_hide(true);
-  if (!c->json && !c->ci.quiet)
-    print_head(s, c);
-  *exit_status = EXIT_HOLDS;
-  for (size_t i = 0; i < c->n_params; i++)
-    answer_row(exit_status, &rows, c, i);
-  return clarke_ci_tell(exit_status, &c->ci, &source, wanted ? json_pack("{s:o}", "checkpoints", rows) : NULL, err);
+  if (status == CLARKE_OK) {
+    clarke_watch_hide(true);
+    *exit_status = EXIT_HOLDS;
+    for (size_t i = 0; i < c->n_params; i++)
+      answer_row(exit_status, &found, c, i);
+    status = clarke_text_close(&found.table, status, err);
+  }
+  if (status == CLARKE_OK)
+    status = print_several(&found, s, c, err);
+  if (status == CLARKE_OK)
+    status = clarke_ci_tell(exit_status, &c->ci, &source,
+                            wanted ? json_pack("{s:s, s:O}", "verdict", clarke_worst_verdict(found.verdicts, found.unasked > 0), "checkpoints", found.rows) : NULL,
+                            err);
+  clarke_text_clear(&found.table);
+  json_decref(found.rows);
+  json_decref(found.verdicts);
+  return status;
 }
 
 static clarke_status

@@ -72,7 +72,7 @@ hash_of(char *text)
   return hashed ? json_string(f.sha256) : NULL;
 }
 
-/* Of all that run.json says of the step, itself and with the others, but of what no answer depends on: what optimizers made of it. */
+/* The hash of all that run.json says of the step, itself and with the others, but of what no answer depends on: what optimizers made of it. */
 static json_t *
 said_of(const json_t *run, size_t i)
 {
@@ -162,7 +162,7 @@ number_of(const char *folder)
   return sscanf(clarke_base_name(folder), "step-%zu", &step) == 1 ? step : 0;
 }
 
-/* Of one that left the reals the folder alone has the number. */
+/* Adds the step of a folder. Where it left the reals, the folder alone has its number. */
 static clarke_status
 add_folder(clarke_audit_step_list *list, const char *folder, clarke_error *err)
 {

@@ -25,7 +25,7 @@ step_id(char id[65], size_t step)
   snprintf(id, 65, "%020zu", step);
 }
 
-/* Of answers that nobody here gives, nothing would be known. */
+/* The step that a line answers for. A line that nobody here writes has none: nothing would be known by it. */
 static bool
 id_of(char id[65], const json_t *line)
 {
@@ -80,7 +80,7 @@ line_of(const json_t *answer, const clarke_audit_step *step)
   const bool refuted = strcmp(ran, clarke_ran_name(CLARKE_RAN_REFUTED)) == 0; /* the verdict is about a program that did not run */
 
   return json_pack("{s:I, s:O, s:s, s:s, s:O?, s:s, s:I, s:o}", "step", (json_int_t)step->step, "files", step->files, "verdict",
-                   refuted ? CLARKE_NOT_EXPLAINED : clarke_text_at(said, "verdict"), "why",
+                   refuted ? CLARKE_STEP_NOT_EXPLAINED : clarke_text_at(said, "verdict"), "why",
                    refuted ? clarke_text_at(gradient, "why") : clarke_text_at(said, "why"), "zone", json_object_get(answer, "zone"), "gradient", ran,
                    "touched", (json_int_t)clarke_count_at(answer, "touched"), "layers", layers_of(answer));
 }
@@ -262,7 +262,7 @@ tell(int *exit_status, asking *a, const char *stopped, clarke_error *err)
   if (status == CLARKE_OK && !c->json && !c->ci.quiet)
     status = clarke_steps_print(summed, &a->lines, &asked, c->verbose, err);
   if (status == CLARKE_OK && a->rows != NULL) {
-    answer = json_pack("{s:O, s:O}", "run", summed, "checkpoints", a->rows);
+    answer = json_pack("{s:s, s:O, s:O}", "verdict", clarke_steps_verdict(summed, &asked), "run", summed, "checkpoints", a->rows);
     status = answer != NULL ? CLARKE_OK : clarke_no_memory(err);
   }
   if (status == CLARKE_OK)

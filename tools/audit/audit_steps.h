@@ -10,8 +10,6 @@
 #define CLARKE_STEPS_ANSWERS "clarke run 2"
 /* In place of an answer about the gradient, of a step that left the reals. */
 #define CLARKE_OUTSIDE_REALS "outside the reals"
-/* In place of a verdict, where the recorded gradient is not the step's. */
-#define CLARKE_NOT_EXPLAINED "not-explained"
 
 /* --- audit_step_list.c: which steps there are --- */
 
@@ -50,6 +48,9 @@ typedef struct {
 /* *summed = counts of steps by verdict, zone and answer about the gradient, and by layer. *exit_status: of the worst (command.h). The
  * caller drops *summed, on errors too. */
 clarke_status clarke_steps_sum(json_t **summed, int *exit_status, const clarke_lines *lines, const clarke_steps_asked *asked, clarke_error *err);
+
+/* The worst; of what is not answered undecided. */
+const char *clarke_steps_verdict(const json_t *summed, const clarke_steps_asked *asked);
 
 /* Three lines, the layers that were touched, and the steps that ask for a look; verbose: all steps. */
 clarke_status clarke_steps_print(const json_t *summed, const clarke_lines *lines, const clarke_steps_asked *asked, bool verbose, clarke_error *err);

@@ -41,7 +41,7 @@ bool
 clarke_steps_known(const json_t *line)
 {
   const char *verdict = clarke_text_at(line, "verdict"), *gradient = clarke_text_at(line, "gradient");
-  bool of_verdict = strcmp(verdict, CLARKE_NOT_EXPLAINED) == 0, of_gradient = strcmp(gradient, CLARKE_OUTSIDE_REALS) == 0;
+  bool of_verdict = strcmp(verdict, CLARKE_STEP_NOT_EXPLAINED) == 0, of_gradient = strcmp(gradient, CLARKE_OUTSIDE_REALS) == 0;
 
   for (clarke_verdict v = CLARKE_IN_BOULIGAND; v <= CLARKE_UNDECIDED; v++)
     of_verdict = of_verdict || strcmp(verdict, clarke_verdict_name(v)) == 0;
@@ -56,7 +56,7 @@ status_of(const json_t *line)
 {
   const char *verdict = clarke_text_at(line, "verdict");
 
-  if (strcmp(verdict, CLARKE_NOT_EXPLAINED) == 0)
+  if (strcmp(verdict, CLARKE_STEP_NOT_EXPLAINED) == 0)
     return EXIT_NOT_ASKED;
   if (strcmp(verdict, clarke_verdict_name(CLARKE_UNDECIDED)) == 0 || strcmp(clarke_text_at(line, "gradient"), clarke_ran_name(CLARKE_RAN_UNKNOWN)) == 0)
     return EXIT_UNDECIDED;
@@ -120,30 +120,25 @@ clarke_steps_sum(json_t **summed, int *exit_status, const clarke_lines *lines, c
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-/* "AD's gradient is a true derivative or a limit of such in 11 steps (in-bouligand), wrong in 1 (not-in-clarke)." */
-static void
-put_verdicts(FILE *to, const json_t *summed, const clarke_steps_asked *asked)
+static bool
+is_open(const json_t *summed, const clarke_steps_asked *asked)
 {
-  static const char *const word[][2] = {{"in-bouligand", "a true derivative, or a limit of such"}, {"in-clarke", "between true derivatives"},
-                                        {"not-in-clarke", "wrong"}, {"undecided", "not decided"}, {CLARKE_NOT_EXPLAINED, "not what was recorded"}};
-  const json_t *verdicts = json_object_get(summed, "verdicts");
-  const size_t answered = clarke_count_at(summed, "asked");
-  bool begun = false;
+  return clarke_count_at(summed, "asked") < asked->steps || clarke_count_at(json_object_get(summed, "gradients"), clarke_ran_name(CLARKE_RAN_UNKNOWN)) > 0;
+}
 
-  for (size_t i = 0; i < sizeof word / sizeof *word; i++) {
-    const size_t n = clarke_count_at(verdicts, word[i][0]);
+const char *
+clarke_steps_verdict(const json_t *summed, const clarke_steps_asked *asked)
+{
+  return clarke_worst_verdict(json_object_get(summed, "verdicts"), is_open(summed, asked));
+}
 
-    if (n == 0)
-      continue;
-    fputs(begun ? "; " : "AD's gradient is ", to);
-    fprintf(to, "%s in ", word[i][1]);
-    clarke_put_count(to, n, "step");
-    fprintf(to, " (%s)", word[i][0]);
-    begun = true;
-  }
-  fputs(begun ? ". " : "", to);
-  if (answered < asked->steps)
-    fprintf(to, "%zu of %zu %s not answered. ", asked->steps - answered, asked->steps, asked->steps - answered == 1 ? "is" : "are");
+static void
+put_unanswered(FILE *to, const json_t *summed, const clarke_steps_asked *asked)
+{
+  const size_t n = asked->steps - clarke_count_at(summed, "asked");
+
+  if (n > 0)
+    fprintf(to, "%zu of %zu %s not answered. ", n, asked->steps, n == 1 ? "is" : "are");
 }
 
 static void
@@ -169,7 +164,7 @@ put_touched(FILE *to, const json_t *summed, const clarke_steps_asked *asked)
 static void
 put_first(FILE *to, const clarke_audit_step *first)
 {
-  fprintf(to, "The first that is not in-bouligand is step %zu: clarke audit %s --step %zu tells all of it.", first->step, first->folder, first->step);
+  fprintf(to, "The first to look at is step %zu: clarke audit %s --step %zu tells all of it.", first->step, first->folder, first->step);
 }
 
 static void
@@ -185,9 +180,9 @@ put_next(FILE *to, const json_t *summed, const clarke_steps_asked *asked)
   if (json_is_integer(first))
     put_first(to, clarke_audit_step_find(asked->list, (size_t)json_integer_value(first)));
   else if (asked->unasked > 0)
-    fputs("Why steps are not answered is told on standard error.", to);
-  else if (clarke_count_at(json_object_get(summed, "gradients"), clarke_ran_name(CLARKE_RAN_UNKNOWN)) > 0)
-    fputs("The steps whose gradient is not explained are below, with the reason.", to);
+    fputs("The messages on standard error say why.", to);
+  else if (is_open(summed, asked) && asked->stopped == NULL)
+    fputs("Look at the steps below; clarke certify tells what is known of each node.", to);
   else if (asked->stopped == NULL)
     fputs("Nothing needs doing.", to);
 }
@@ -205,14 +200,11 @@ print_summary(const json_t *summed, const clarke_steps_asked *asked, clarke_erro
   if (asked->steps > 1)
     fprintf(s.asked.to, ", %zu to %zu", asked->list->step[0].step, asked->list->step[asked->steps - 1].step);
   fputs(".", s.asked.to);
-  put_verdicts(s.answer.to, summed, asked);
+  clarke_put_verdicts(s.answer.to, json_object_get(summed, "verdicts"), is_open(summed, asked), "AD's gradient is ", "in", "step");
+  put_unanswered(s.answer.to, summed, asked);
   put_touched(s.answer.to, summed, asked);
   put_next(s.next.to, summed, asked);
-  status = clarke_summary_end(&s, status, err);
-  if (status == CLARKE_OK)
-    clarke_summary_print(&s);
-  clarke_summary_clear(&s);
-  return status;
+  return clarke_summary_tell(&s, status, err);
 }
 
 static void

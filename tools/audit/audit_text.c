@@ -11,7 +11,7 @@ answer_word(clarke_truth a)
   return a == CLARKE_YES ? "yes" : a == CLARKE_NO ? "no" : "?";
 }
 
-/* Of a layer with kinks: the rank before it, and its system. */
+/* Prints the rank before a layer with kinks, and its system. */
 static void
 print_system(const clarke_layer *l)
 {

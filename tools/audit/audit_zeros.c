@@ -5,7 +5,7 @@
 
 #define CAUSES_ROOM 256
 
-/* Of these entries too, without a factor on each path that is known to be 0. */
+/* Prints these entries, too: they have no factor on each path that is known to be 0. */
 static void
 print_recorded(const clarke_recorded_zeros *z)
 {

@@ -108,7 +108,7 @@ print_answer(const clarke_certified *c)
   puts(".");
 }
 
-/* Of what is certified, or followed, the answers are alike here. */
+/* All answers of what is certified, or followed, are alike here. */
 static int
 rank(const clarke_certificate *c)
 {

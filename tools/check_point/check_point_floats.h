@@ -5,7 +5,7 @@
 #include "format/property.h"
 #include "session/derive.h"
 
-/* Of a format, in all orders that were tried. */
+/* What was found in a format, in all orders that were tried. */
 typedef struct {
   size_t holds, fails, nan; /* orders; nan: where an output is no number */
   mpq_t least, most;        /* margins, where outputs are numbers */
@@ -14,7 +14,7 @@ typedef struct {
 void clarke_float_margins_init(clarke_float_margins of[CLARKE_FORMATS]);
 void clarke_float_margins_clear(clarke_float_margins of[CLARKE_FORMATS]);
 
-/* Of float32 and float64. The code's sums have their terms in another order afterwards. */
+/* Finds the margins in float32 and float64. The code's sums have their terms in another order afterwards. */
 clarke_status clarke_float_margins_find(clarke_float_margins of[CLARKE_FORMATS], clarke_code *p, mpq_t *at, const clarke_query *q, size_t orders,
                                         clarke_error *err);
 

@@ -11,7 +11,7 @@
 
 #define MOST_TOLD 20 /* lines */
 
-/* Of a file of findings, what is known by now of each of its results. */
+/* A file of findings, and what is known by now of each of its results. */
 typedef struct {
   json_t *file;
   const json_t *results;

@@ -79,7 +79,8 @@ clarke_ci_wants(const clarke_ci *ci, bool json)
 
 /* --- the exit status -------------------------------------------------------------------------- */
 
-/* Of a finding: 1 where --fail-on names it, none where the baseline has it. A question that could not be asked is never known. */
+/* A finding's status: 1 where --fail-on names it, 0 where the baseline has it. A question that could not be asked is never
+ * known. */
 static int
 status_of(const clarke_finding *f, const clarke_ci *ci)
 {

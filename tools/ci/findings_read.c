@@ -69,7 +69,8 @@ branch_at(const clarke_findings *list, const char *node)
   return NULL;
 }
 
-/* Of a pattern only what turned AD's gradient: a finding a node, for which entry and sample it was is another in each batch. */
+/* Adds what parted from the pattern and turned AD's gradient: a finding a node, for which entry and sample it was is another
+ * in each batch. */
 static void
 add_parted(clarke_findings *list, const json_t *kink)
 {
@@ -167,8 +168,8 @@ add_set(clarke_findings *list, const json_t *set)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* Of a model or a program, or of one checkpoint of several: then `subject` is its name. A verdict about a program that is not
- * the one that ran is none. */
+/* Adds the answer about a model or a program, or about one checkpoint of several: then `subject` is its name. A verdict
+ * about a program that is not the one that ran is none. */
 static void
 add_answer(clarke_findings *list, const json_t *answer, const char *subject)
 {

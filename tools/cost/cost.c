@@ -36,7 +36,8 @@ static const struct argp_option options[] = {
   {"cplus", OPTION_PLUS, "Q", 0, "what an addition costs (1)", 0},
   {"ctimes", OPTION_TIMES, "Q", 0, "what a multiplication costs (1)", 0},
   {"padding", OPTION_PADDING, NULL, 0, "of a network: products with padding's zeros are operations, too", 0},
-  {"at", 'a', "NAME=V,...", 0, "of a program: count what our own passes do at this point, too; once for each input", 0},
+  {"at", 'a', "POINT", 0, "count what our own passes do there, too: NAME=V,... once for each input of a program; of a network a file with the batch; of "
+                          "a run folder `recorded'", 0},
   {"wrt", 'w', "NAMES", 0, "the quantities: inputs of a program, parameters of a network (all); others are constants", 0},
   {"against", OPTION_AGAINST, "FILE", 0, "of a network: explain another counter's number, term by term (JSON; docs/cost.md)", 0},
   {"table", OPTION_TABLE, "N", 0, "the thesis' table 2.1, 2.2 or 2.3, computed, beside a file or alone", 0},
@@ -143,7 +144,7 @@ parse(int key, char *arg, struct argp_state *state)
     if (q->svg != NULL && q->ask.path == NULL)
       argp_error(state, "--svg goes with a file");
     if (q->n_at > 0 && q->ask.path == NULL)
-      argp_error(state, "--at goes with a program");
+      argp_error(state, "--at goes with a file");
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -182,7 +183,8 @@ print_table(const clarke_cost_report *r, const request *q, clarke_error *err)
 
   if (!q->json) {
     json_decref(j);
-    return clarke_cost_table_print(q->table, &r->prices, err);
+    status = clarke_cost_table_tell(q->table, err);
+    return status == CLARKE_OK ? clarke_cost_table_print(q->table, &r->prices, err) : status;
   }
   status = clarke_cost_table_json(&j, q->table, &r->prices, err);
   if (status == CLARKE_OK)
@@ -194,12 +196,26 @@ print_table(const clarke_cost_report *r, const request *q, clarke_error *err)
 static clarke_status
 print_file(const clarke_cost_report *r, clarke_error *err)
 {
-  clarke_status status = clarke_cost_text(r, err);
+  clarke_status status = clarke_cost_tell_summary(r, err);
 
+  if (status == CLARKE_OK)
+    status = clarke_cost_text(r, err);
   if (status != CLARKE_OK || r->table == NULL)
     return status;
   puts("");
   return clarke_cost_table_print(r->table, &r->prices, err);
+}
+
+static clarke_status
+count_run(clarke_cost_report *r, const request *q, clarke_error *err)
+{
+  r->ran = q->n_at > 0;
+  if (!r->ran)
+    return CLARKE_OK;
+  if (!r->session.network)
+    return clarke_cost_session_run(&r->run, &r->session, q->at, q->n_at, err);
+  return q->n_at > 1 ? clarke_fail(err, CLARKE_EINPUT, "--at: one batch is expected, of %s", r->session.name)
+                     : clarke_cost_run_network(&r->run, &r->session, &q->ask, q->at[0], err);
 }
 
 static clarke_status
@@ -218,9 +234,8 @@ answer(clarke_cost_report *r, const request *q, clarke_error *err)
     return status;
   if (status == CLARKE_OK)
     status = clarke_cost_session_read(&r->session, &q->ask, err);
-  r->ran = q->n_at > 0;
-  if (status == CLARKE_OK && r->ran)
-    status = clarke_cost_session_run(&r->run, &r->session, q->at, q->n_at, err);
+  if (status == CLARKE_OK)
+    status = count_run(r, q, err);
   if (status == CLARKE_OK && q->against != NULL && !r->session.network)
     status = clarke_fail(err, CLARKE_EINPUT, "--against: %s is a program; counters of frameworks speak of networks", r->session.name);
   if (status == CLARKE_OK && q->against != NULL)

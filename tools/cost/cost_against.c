@@ -166,7 +166,7 @@ clarke_against_read(clarke_against *a, const char *path, clarke_error *err)
 
 /* --- explaining ------------------------------------------------------------------------------------------- */
 
-/* Of the conventions that the claim may mean the one that gives its number, else the first. */
+/* Explains a claim by the one of the conventions it may mean that gives its number, else by the first. */
 static void
 explain(clarke_counter_claim *c, const clarke_layer_cost *l)
 {

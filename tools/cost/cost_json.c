@@ -261,6 +261,8 @@ clarke_cost_json(const clarke_cost_report *r, clarke_error *err)
 
   mpz_init(p);
   clarke_cost_session_entries(p, &r->session, CLARKE_WITH_INPUT);
+  if (r->against.n > 0)
+    clarke_json_set(&j, "explained", json_boolean(r->against.explained));
   clarke_json_set(&j, "file", clarke_json_text(r->session.name));
   clarke_json_set(&j, "mode", json_string(r->forward ? "forward" : "backward"));
   clarke_json_set(&j, "prices", prices_json(&r->prices));
@@ -273,9 +275,9 @@ clarke_cost_json(const clarke_cost_report *r, clarke_error *err)
   else if (status == CLARKE_OK) {
     set_program(&j, r);
     set_linear_relu(&j, r);
-    if (r->ran)
-      clarke_json_set(&j, "run", run_json(&r->run));
   }
+  if (r->ran)
+    clarke_json_set(&j, "run", run_json(&r->run));
   if (status == CLARKE_OK && r->against.n > 0)
     clarke_json_set(&j, "against", clarke_against_json(&r->against, &r->session.cost.total));
   if (status == CLARKE_OK && r->table != NULL)

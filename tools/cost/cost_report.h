@@ -56,8 +56,14 @@ void clarke_cost_numbers_clear(clarke_cost_numbers *n);
 
 /* --table, which may be asked beside a file, and --matrices. */
 clarke_status clarke_cost_table_print(const char *table, const clarke_prices *prices, clarke_error *err);
+clarke_status clarke_cost_table_tell(const char *table, clarke_error *err); /* its three lines */
 clarke_status clarke_cost_table_json(json_t **j, const char *table, const clarke_prices *prices, clarke_error *err);
 clarke_status clarke_cost_matrices_print(size_t p, bool json, clarke_error *err);
+
+/* cost_summary.c: three lines of a file; of a table, of whose rows some are printed otherwise; of --matrices, and the cheapest product. */
+clarke_status clarke_cost_tell_summary(const clarke_cost_report *r, clarke_error *err);
+clarke_status clarke_cost_tell_table(const char *table, size_t rows, size_t wrong, clarke_error *err);
+clarke_status clarke_cost_tell_matrices(size_t p, const mpz_t cost, const char *product, const mpz_t least, clarke_error *err);
 
 /* A picture, whole or not at all. */
 clarke_status clarke_cost_svg(const clarke_cost_report *r, const char *path, clarke_error *err);

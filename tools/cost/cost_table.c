@@ -62,6 +62,12 @@ supremum(const clarke_elementary *e)
   return text;
 }
 
+static bool
+is_wrong(const clarke_table_row_of_costs *row)
+{
+  return row->share != NULL || row->has_cost || !row->holds;
+}
+
 static clarke_status
 find_texts(texts *t, const clarke_table_row_of_costs *row, const clarke_prices *prices, clarke_error *err)
 {
@@ -73,7 +79,7 @@ find_texts(texts *t, const clarke_table_row_of_costs *row, const clarke_prices *
   t->share = ratio(NULL, e->arguments, &e->cost, prices);
   t->omega = ratio(&e->joint, 2 * e->arguments, &e->cost, prices);
   t->most = row->is_unit ? strdup(row->bound) : supremum(e);
-  t->wrong = row->share != NULL || row->has_cost || !row->holds;
+  t->wrong = is_wrong(row);
   t->printed_cost = row->has_cost ? ratio(&row->printed.cost, 0, NULL, prices) : strdup("");
   t->printed_omega = row->has_cost ? supremum(&row->printed) : strdup("");
   return t->cost != NULL && t->joint != NULL && t->more != NULL && t->share != NULL && t->omega != NULL && t->most != NULL
@@ -163,6 +169,18 @@ clarke_cost_table_print(const char *table, const clarke_prices *prices, clarke_e
 }
 
 clarke_status
+clarke_cost_table_tell(const char *table, clarke_error *err)
+{
+  clarke_table_row_of_costs row[CLARKE_COST_ROWS];
+  const size_t n = clarke_cost_table(row, table);
+  size_t wrong = 0;
+
+  for (size_t i = 0; i < n; i++)
+    wrong += is_wrong(&row[i]);
+  return clarke_cost_tell_table(table, n, wrong, err);
+}
+
+clarke_status
 clarke_cost_table_json(json_t **j, const char *table, const clarke_prices *prices, clarke_error *err)
 {
   clarke_table_row_of_costs row[CLARKE_COST_ROWS];
@@ -243,21 +261,44 @@ print_scheme(const scheme *s, size_t p, json_t **list)
   mpq_clears(ratio_of, stated, NULL);
 }
 
+static clarke_status
+tell_matrices(size_t p, const mpz_t cost, clarke_error *err)
+{
+  size_t best = 0;
+  clarke_status status;
+  mpz_t c, least;
+
+  mpz_inits(c, least, NULL);
+  product_cost(least, &schemes[0], p);
+  for (size_t k = 1; k < sizeof schemes / sizeof *schemes; k++) {
+    product_cost(c, &schemes[k], p);
+    if (mpz_cmp(c, least) < 0) {
+      mpz_set(least, c);
+      best = k;
+    }
+  }
+  status = clarke_cost_tell_matrices(p, cost, schemes[best].name, least, err);
+  mpz_clears(c, least, NULL);
+  return status;
+}
+
 clarke_status
 clarke_cost_matrices_print(size_t p, bool json, clarke_error *err)
 {
   static const char *const signs[] = {"none: 4 does not divide p", "Sylvester's", "not known here"};
   json_t *j = json_object(), *list = json_array();
+  clarke_status status;
   mpz_t cost;
 
   mpz_init(cost);
   clarke_directions_cost(cost, p);
-  if (!json)
+  status = json ? CLARKE_OK : tell_matrices(p, cost, err);
+  if (!json && status == CLARKE_OK)
     gmp_printf("Theorem 4, p = %zu\n  cost(P_F) = 6 p^2 + 2 p = %Zd\n  U with entries 1 and -1, U^T U = p I: %s\n\n"
                "  If c(p), the least cost of a product of p x p matrices, were\n  %-34s %16s %8s  %-22s %s\n", p, cost,
                signs[clarke_orthogonal_signs(p)], "that of a product", "c", "cut-off", "(c - 5p) / 5 cost(P_F)",
                "(c - 5p) / 40 p^2 (2.7)");
-  for (size_t k = 0; k < sizeof schemes / sizeof *schemes; k++)
+  for (size_t k = 0; k < sizeof schemes / sizeof *schemes && status == CLARKE_OK; k++)
     print_scheme(&schemes[k], p, json ? &list : NULL);
   clarke_json_set(&j, "p", json_integer((json_int_t)p));
   clarke_json_set(&j, "cost", clarke_cost_whole(cost));
@@ -267,5 +308,5 @@ clarke_cost_matrices_print(size_t p, bool json, clarke_error *err)
   if (json)
     return clarke_json_print(stdout, j, JSON_INDENT(2), "\n", err);
   json_decref(j);
-  return CLARKE_OK;
+  return status;
 }

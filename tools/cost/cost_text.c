@@ -164,7 +164,7 @@ print_quantities(const clarke_cost_report *r, clarke_quantities q, const char *t
 
   mpz_init(p);
   clarke_cost_session_entries(p, &r->session, q);
-  printf("\n%s\n", title);
+  puts(title);
   status = print_functions(c, &r->prices, err);
   if (status == CLARKE_OK)
     status = print_numbers(c, p, r, err);
@@ -218,7 +218,6 @@ clarke_cost_text(const clarke_cost_report *r, clarke_error *err)
   clarke_status status;
 
   if (!s->network) {
-    printf("%s: %zu %s\n", s->name, clarke_code_entries(&s->program), clarke_code_entries(&s->program) == 1 ? "input" : "inputs");
     status = print_quantities(r, CLARKE_WITH_INPUT, "Elementary functions", err);
     if (status == CLARKE_OK)
       print_linear_relu(r);
@@ -226,14 +225,15 @@ clarke_cost_text(const clarke_cost_report *r, clarke_error *err)
       print_run(&r->run);
     return status;
   }
-  printf("%s: %zu %s%s\n", s->name, s->cost.samples, s->cost.samples == 1 ? "sample" : "samples",
-         s->loss ? ", the loss not counted" : "");
   status = print_quantities(r, CLARKE_WITH_INPUT, "Parameters and the network's input are quantities", err);
+  puts("");
   if (status == CLARKE_OK)
     status = print_quantities(r, CLARKE_PARAMETERS_ALONE, "The network's input is constant", err);
   if (status == CLARKE_OK) {
     print_layers(r);
     clarke_against_print(&r->against, &s->cost.total);
   }
+  if (status == CLARKE_OK && r->ran)
+    print_run(&r->run);
   return status;
 }

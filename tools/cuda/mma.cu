@@ -39,7 +39,7 @@
       d[tile * 128 + 4 * lane + i] = r[i];                                                                        \
   }
 
-/* Of one or two registers of B, and a float32 or float16 result. */
+/* The instructions of one or two registers of B, and a float32 or float16 result. */
 #define MMA_1_FP32(name, ptx)                                                                                     \
   MMA_BEGIN(name)                                                                                                 \
     asm volatile(ptx " {%0,%1,%2,%3}, {%4,%5}, {%6}, {%7,%8,%9,%10};"                                             \

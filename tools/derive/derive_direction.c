@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* Of a direction's entries, and of an output's, the first; --json has all. */
+/* So many of a direction's entries, and of an output's, are shown; --json has all. */
 #define SHOWN ((size_t)12)
 
 static void

@@ -1,7 +1,7 @@
 /* The three lines in front of what is derived. */
 #include "derive_report.h"
 
-/* Of the point's numbers the first. */
+/* So many of the point's numbers are shown. */
 #define SHOWN ((size_t)8)
 
 static void

@@ -4,6 +4,9 @@
 #include "base/output.h"
 #include "exact/literal.h"
 #include "program/ieee.h"
+#include "object.h"
+#include "session/json.h"
+#include "summary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,24 +156,24 @@ parse_range(clarke_derive_range *r, const clarke_derive_session *s, const clarke
 /* --- the table -------------------------------------------------------------------------------- */
 
 static void
-print_head(const clarke_derive_session *s, const clarke_derive_range *r)
+put_head(FILE *to, const clarke_derive_session *s, const clarke_derive_range *r)
 {
-  printf("%-14s  %-20s  %-20s", s->program.input[r->input].name, "value", "AD");
+  fprintf(to, "%-14s  %-20s  %-20s", s->program.input[r->input].name, "value", "AD");
   for (size_t f = 0; f < CLARKE_FORMATS; f++)
     if (s->format[f])
-      printf("  AD %-21s", clarke_ieee_name((clarke_ieee)f));
-  printf("  %-12s  %s\n", "zone", "verdict");
+      fprintf(to, "  AD %-21s", clarke_ieee_name((clarke_ieee)f));
+  fprintf(to, "  %-12s  %s\n", "zone", "verdict");
 }
 
 /* In a column; wider text pushes the rest along. */
 static clarke_status
-print_cell(const clarke_vectors *v, const clarke_derive_text *t, int width, clarke_error *err)
+put_cell(FILE *to, const clarke_vectors *v, const clarke_derive_text *t, int width, clarke_error *err)
 {
   clarke_text text;
   clarke_status status;
 
   if (!v->known) {
-    printf("  %-*s", width, "-");
+    fprintf(to, "  %-*s", width, "-");
     return CLARKE_OK;
   }
   status = clarke_text_open(&text, err);
@@ -179,37 +182,58 @@ print_cell(const clarke_vectors *v, const clarke_derive_text *t, int width, clar
   clarke_vector_print(text.to, v, 0, t);
   status = clarke_text_close(&text, status, err);
   if (status == CLARKE_OK)
-    printf("  %-*s", width, text.text);
+    fprintf(to, "  %-*s", width, text.text);
   clarke_text_clear(&text);
   return status;
 }
 
 /* d is NULL where there is no answer, because of why. */
 static clarke_status
-print_row(const char *at, const clarke_derivation *d, const clarke_derive_text *t,
-          const char *why, clarke_error *err)
+put_row(FILE *to, const char *at, const clarke_derivation *d, const clarke_derive_text *t,
+        const char *why, clarke_error *err)
 {
   clarke_derive_text flat = {.rows = false};
   clarke_status status;
 
   if (d == NULL) {
-    printf("%-14s  undefined: %.*s\n", at, (int)strcspn(why, "\n"), why);
+    fprintf(to, "%-14s  undefined: %.*s\n", at, (int)strcspn(why, "\n"), why);
     return CLARKE_OK;
   }
-  printf("%-14s", at);
-  status = print_cell(&t->value, &flat, 20, err);
+  fprintf(to, "%-14s", at);
+  status = put_cell(to, &t->value, &flat, 20, err);
   if (status == CLARKE_OK)
-    status = print_cell(&t->ad, t, 20, err);
+    status = put_cell(to, &t->ad, t, 20, err);
   for (size_t f = 0; f < 4 && status == CLARKE_OK; f++)
     if (t->rounded[f].asked)
-      status = print_cell(&t->rounded[f].ad, t, 24, err);
-  printf("  %-12s  %s\n", clarke_zone_name(d->zone), clarke_verdict_name(d->verdict));
+      status = put_cell(to, &t->rounded[f].ad, t, 24, err);
+  fprintf(to, "  %-12s  %s\n", clarke_zone_name(d->zone), clarke_verdict_name(d->verdict));
   return status;
 }
 
-/* An input where the program is undefined is a row that says so; anything else ends the table. */
+/* What the rows come to. */
+typedef struct {
+  clarke_text rows;
+  json_t *verdicts;
+  size_t undefined;
+  char *first; /* the first point where AD is not right (malloc) */
+} table;
+
+static void
+count_row(table *t, const char *at, const clarke_derivation *d)
+{
+  const char *verdict = d != NULL ? clarke_verdict_name(d->verdict) : NULL;
+
+  if (verdict == NULL)
+    t->undefined++;
+  else
+    clarke_json_set(&t->verdicts, verdict, json_integer((json_int_t)clarke_count_at(t->verdicts, verdict) + 1));
+  if (t->first == NULL && verdict != NULL && d->verdict != CLARKE_IN_BOULIGAND)
+    t->first = strdup(at);
+}
+
+/* An input where the program is undefined is a row that says so; anything else ends the table. rows NULL: a row of JSON. */
 static clarke_status
-sweep_row(clarke_derive_session *s, size_t entry, bool json, bool last, clarke_error *err)
+sweep_row(table *rows, clarke_derive_session *s, size_t entry, bool last, clarke_error *err)
 {
   clarke_derivation d;
   clarke_derive_text t;
@@ -228,9 +252,10 @@ sweep_row(clarke_derive_session *s, size_t entry, bool json, bool last, clarke_e
     status = CLARKE_OK;
   if (status != CLARKE_OK)
     clarke_fail(err, status, "%s", wrong.text);
-  else if (!json)
-    status = print_row(at, answered ? &d : NULL, &t, wrong.text, err);
-  else
+  else if (rows != NULL) {
+    count_row(rows, at, answered ? &d : NULL);
+    status = put_row(rows->rows.to, at, answered ? &d : NULL, &t, wrong.text, err);
+  } else
     status = clarke_derive_row_json(stdout, at, answered ? &d : NULL, &t, wrong.text, last, err);
   clarke_derive_text_clear(&t);
   clarke_derivation_clear(&d);
@@ -239,22 +264,74 @@ sweep_row(clarke_derive_session *s, size_t entry, bool json, bool last, clarke_e
 }
 
 static clarke_status
-sweep(clarke_derive_session *s, const clarke_derive_range *r, bool json, clarke_error *err)
+sweep_rows(table *rows, clarke_derive_session *s, const clarke_derive_range *r, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
 
   mpq_set(s->at[r->entry], r->from);
-  clarke_watch_hide(true);
-  if (json)
-    puts("[");
-  else
-    print_head(s, r);
   for (size_t i = 0; i < r->n && status == CLARKE_OK; i++) {
-    status = sweep_row(s, r->entry, json, i + 1 == r->n, err);
+    status = sweep_row(rows, s, r->entry, i + 1 == r->n, err);
     mpq_add(s->at[r->entry], s->at[r->entry], r->step);
   }
-  if (json && status == CLARKE_OK)
+  return status;
+}
+
+static clarke_status
+print_json(clarke_derive_session *s, const clarke_derive_range *r, clarke_error *err)
+{
+  clarke_status status;
+
+  clarke_watch_hide(true);
+  puts("[");
+  status = sweep_rows(NULL, s, r, err);
+  if (status == CLARKE_OK)
     puts("]");
+  return status;
+}
+
+static clarke_status
+tell_summary(const table *t, const clarke_derive_session *s, const clarke_derive_range *r, clarke_error *err)
+{
+  const char *input = s->program.input[r->input].name;
+  clarke_summary lines;
+  clarke_status status = clarke_summary_begin(&lines, err);
+
+  if (status == CLARKE_OK) {
+    fprintf(lines.asked.to, "Where is AD right? %s at ", s->program.file);
+    clarke_put_count(lines.asked.to, r->n, "point");
+    fprintf(lines.asked.to, " of %s, AD as %s; ", input, s->profile.name);
+    clarke_put_hash(lines.asked.to, s->sha256);
+    fputs(".", lines.asked.to);
+    clarke_put_verdicts(lines.answer.to, t->verdicts, t->undefined == r->n, "AD's derivative is ", "at", "point");
+    if (t->undefined > 0)
+      fprintf(lines.answer.to, "Undefined at %zu.", t->undefined);
+    if (t->first != NULL)
+      fprintf(lines.next.to, "The first to look at is %s = %s: with --at in place of --sweep it has the whole report.", input, t->first);
+    else
+      fputs(t->undefined == r->n ? "Choose points where the function is defined." : "Nothing needs doing.", lines.next.to);
+  }
+  return clarke_summary_tell(&lines, status, err);
+}
+
+static clarke_status
+print_text(clarke_derive_session *s, const clarke_derive_range *r, clarke_error *err)
+{
+  table t = {.verdicts = json_object()};
+  clarke_status status = clarke_text_open(&t.rows, err);
+
+  if (status == CLARKE_OK) {
+    put_head(t.rows.to, s, r);
+    status = sweep_rows(&t, s, r, err);
+    status = clarke_text_close(&t.rows, status, err);
+  }
+  clarke_watch_hide(true);
+  if (status == CLARKE_OK)
+    status = tell_summary(&t, s, r, err);
+  if (status == CLARKE_OK)
+    fputs(t.rows.text, stdout);
+  clarke_text_clear(&t.rows);
+  json_decref(t.verdicts);
+  free(t.first);
   return status;
 }
 
@@ -271,7 +348,7 @@ clarke_derive_sweep(clarke_derive_session *s, const clarke_derive_command *c, cl
   if (status == CLARKE_OK && c->plot != NULL)
     status = clarke_derive_figure(s, c->plot, &r, err);
   if (status == CLARKE_OK)
-    status = sweep(s, &r, c->json, err);
+    status = (c->json ? print_json : print_text)(s, &r, err);
   clarke_derive_range_clear(&r);
   return status;
 }

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Of a longer list the rest is counted: --json has all of it. */
+/* The rest of a longer list is counted: --json has all of it. */
 #define SHOWN ((size_t)24)
 /* A fraction longer than this is shown as ~ and a decimal near it. */
 #define LONG ((size_t)32)
@@ -29,7 +29,7 @@ print_number(FILE *out, const char *text)
   mpq_clear(x);
 }
 
-/* Of more than SHOWN numbers, the first. */
+/* Prints a row; of more than SHOWN numbers, the first. */
 static void
 print_row(FILE *out, char *const *x, size_t n)
 {

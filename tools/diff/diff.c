@@ -212,7 +212,7 @@ compare(clarke_differences *d, kind k, const request *r, char *const path[2], co
 
 /* --- answers ---------------------------------------------------------------------------------------- */
 
-/* Of others' texts what may go to a terminal, on one line. */
+/* Prints what of others' texts may go to a terminal, on one line. */
 static void
 print_text(const char *text)
 {

@@ -42,7 +42,7 @@ read_description(json_t **j, char **path, const char *folder, clarke_error *err)
   return status;
 }
 
-/* Of a step's file, which a step need not have. */
+/* Reads the tensors of a step's file, which a step need not have. */
 static clarke_status
 read_tensors(clarke_tensors *ts, const json_t *step, const char *key, const char *beside, clarke_error *err)
 {

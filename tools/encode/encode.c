@@ -349,9 +349,7 @@ answer(clarke_encode_report *r, const request *q, clarke_error *err)
   clarke_watch_hide(true);
   if (status == CLARKE_OK && q->json)
     return clarke_encode_json(r, err);
-  if (status == CLARKE_OK)
-    clarke_encode_text(r);
-  return status;
+  return status == CLARKE_OK ? clarke_encode_text(r, q->proof, err) : status;
 }
 
 static int

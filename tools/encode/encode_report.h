@@ -28,7 +28,8 @@ typedef struct {
   clarke_decoded decoded;
 } clarke_encode_report;
 
-void clarke_encode_text(const clarke_encode_report *r);
+/* proof: the file that was written, or NULL. */
+clarke_status clarke_encode_text(const clarke_encode_report *r, const char *proof, clarke_error *err);
 clarke_status clarke_encode_json(const clarke_encode_report *r, clarke_error *err);
 
 #endif

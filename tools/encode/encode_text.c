@@ -3,6 +3,7 @@
 
 #include "encode_report.h"
 #include "session/json.h"
+#include "summary.h"
 
 #include <string.h>
 
@@ -102,17 +103,84 @@ print_decoded(const clarke_encode_report *r)
          plural(r->cnf.n_clauses, "clause", "clauses"));
 }
 
-void
-clarke_encode_text(const clarke_encode_report *r)
+static void
+put_asked(FILE *to, const clarke_encode_report *r)
 {
-  printf("%s: %zu %s, %zu %s\n\n", r->formula, r->cnf.n_variables, plural(r->cnf.n_variables, "variable", "variables"),
-         r->cnf.n_clauses, plural(r->cnf.n_clauses, "clause", "clauses"));
+  if (r->decided)
+    fputs("Has the network of this formula a derivative where all inputs are 0? ", to);
+  else if (r->decoded.asked)
+    fputs("Which assignment does this direction stand for? ", to);
+  else
+    fputs("What is the network of this formula? ", to);
+  fprintf(to, "%s: ", r->formula);
+  clarke_put_count(to, r->cnf.n_variables, "variable");
+  fputs(", ", to);
+  clarke_put_count(to, r->cnf.n_clauses, "clause");
+  fputs(".", to);
+}
+
+static void
+put_answer(FILE *to, const clarke_encode_report *r)
+{
+  static const char *const answers[] = {
+    [CLARKE_FORMULA_SATISFIED] = "No: an assignment makes the formula true, and along its signs the network has a kink there (not-differentiable).",
+    [CLARKE_FORMULA_REFUTED] = "Yes, and it is 0: no assignment makes the formula true, so the network is 0 everywhere (differentiable).",
+    [CLARKE_FORMULA_GIVEN_UP] = "Not decided: no assignment was found, nor that there is none (undecided)."};
+
+  if (r->decided)
+    fputs(answers[r->solution.answer], to);
+  else if (r->decoded.asked)
+    fputs(r->decoded.assignment != NULL ? "The one below, which makes the formula true (satisfies)." : "None: the network is 0 along it (no assignment).", to);
+  else {
+    fputs("A network of ", to);
+    clarke_put_count(to, r->network.n_inputs, "input");
+    fprintf(to, " and %zu layers of ReLUs.", r->network.n_matrices - 1);
+  }
+}
+
+static void
+put_next(FILE *to, const clarke_encode_report *r, const char *proof)
+{
+  if (proof != NULL && r->decided && r->solution.answer != CLARKE_FORMULA_GIVEN_UP)
+    clarke_put_proof(to, proof);
+  if (r->written != NULL)
+    fprintf(to, "The network is in %s. ", r->written);
+  if (r->decided && r->solution.answer == CLARKE_FORMULA_GIVEN_UP)
+    fputs("Ask again with more work (--work N), time or memory.", to);
+  else if (!r->decided && !r->decoded.asked)
+    fputs("--decide tells whether it has a derivative where all inputs are 0.", to);
+  else
+    fputs("Nothing needs doing.", to);
+}
+
+static clarke_status
+tell_summary(const clarke_encode_report *r, const char *proof, clarke_error *err)
+{
+  clarke_summary s;
+  clarke_status status = clarke_summary_begin(&s, err);
+
+  if (status == CLARKE_OK) {
+    put_asked(s.asked.to, r);
+    put_answer(s.answer.to, r);
+    put_next(s.next.to, r, proof);
+  }
+  return clarke_summary_tell(&s, status, err);
+}
+
+clarke_status
+clarke_encode_text(const clarke_encode_report *r, const char *proof, clarke_error *err)
+{
+  const clarke_status status = tell_summary(r, proof, err);
+
+  if (status != CLARKE_OK)
+    return status;
   print_clauses(r);
   print_network(r);
   if (r->decided)
     print_decision(r);
   if (r->decoded.asked)
     print_decoded(r);
+  return CLARKE_OK;
 }
 
 /* --- JSON ------------------------------------------------------------------------------------ */
@@ -189,10 +257,10 @@ set_decoded(json_t **j, const clarke_encode_report *r)
   char *text = mpq_get_str(NULL, 10, r->decoded.value);
   void (*release)(void *, size_t);
 
+  clarke_json_set(j, "satisfies", json_boolean(r->decoded.assignment != NULL));
   clarke_json_set(j, "value", clarke_json_text(text));
   mp_get_memory_functions(NULL, NULL, &release);
   release(text, strlen(text) + 1);
-  clarke_json_set(j, "satisfies", json_boolean(r->decoded.assignment != NULL));
   if (r->decoded.assignment != NULL)
     clarke_json_set(j, "assignment", assignment_json(r->decoded.assignment, r->three.n_own));
 }
@@ -202,14 +270,14 @@ clarke_encode_json(const clarke_encode_report *r, clarke_error *err)
 {
   json_t *j = json_object();
 
+  if (r->decided)
+    set_decision(&j, r);
+  if (r->decoded.asked)
+    set_decoded(&j, r);
   clarke_json_set(&j, "formula", clarke_json_text(r->formula));
   set_count(&j, "variables", r->cnf.n_variables);
   set_count(&j, "clauses", r->cnf.n_clauses);
   clarke_json_set(&j, "rewritten", rewritten_json(&r->three));
   clarke_json_set(&j, "network", network_json(r));
-  if (r->decided)
-    set_decision(&j, r);
-  if (r->decoded.asked)
-    set_decoded(&j, r);
   return clarke_json_print(stdout, j, JSON_INDENT(2), "\n", err);
 }

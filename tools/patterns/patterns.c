@@ -154,7 +154,7 @@ parse(int key, char *arg, struct argp_state *state)
   }
 }
 
-/* Of --line A B, B may begin with a minus, as no argument may that is no option: it gets a space before. To be freed. */
+/* In --line A B, B may begin with a minus, as no argument may that is no option: it gets a space before. To be freed. */
 static char *
 protect_end(int argc, char **argv)
 {

@@ -400,7 +400,7 @@ search(answer *a, clarke_error *err)
   return status;
 }
 
-/* Of a box that is a table the proof names the file; of another one it has the bounds. */
+/* Where a box is a table the proof names the file; else it has the bounds. */
 static clarke_status
 prove(answer *a, clarke_error *err)
 {

@@ -3,6 +3,7 @@
 #include "failed.h"
 #include "profile_rows.h"
 #include "session/json.h"
+#include "summary.h"
 
 #include <argp.h>
 #include <flint/flint.h>
@@ -114,27 +115,91 @@ show(const request *r, clarke_error *err)
   return status;
 }
 
+/* Does row i differ, and is it its operator's first that does? *length: of the operator's name, which it begins with. */
+static bool
+begins_operator(int *length, const clarke_profile_rows *one, const clarke_profile_rows *two, size_t i)
+{
+  const char *about = one->row[i].about;
+  const size_t n = strncmp(about, "tie ", 4) == 0 ? strlen(about) : strcspn(about, " ");
+
+  *length = (int)n;
+  if (strcmp(one->row[i].takes, two->row[i].takes) == 0)
+    return false;
+  for (size_t k = 0; k < i; k++)
+    if (strcmp(one->row[k].takes, two->row[k].takes) != 0 && strncmp(one->row[k].about, about, n) == 0 && strchr(" ", one->row[k].about[n]) != NULL)
+      return false;
+  return true;
+}
+
+/* "Clamp, tie Maximum": what differs, by operator. */
+static void
+put_operators(FILE *to, const clarke_profile_rows *one, const clarke_profile_rows *two)
+{
+  int length;
+  bool begun = false;
+
+  for (size_t i = 0; i < one->n; i++)
+    if (begins_operator(&length, one, two, i)) {
+      fprintf(to, "%s%.*s", begun ? ", " : "", length, one->row[i].about);
+      begun = true;
+    }
+}
+
+static clarke_status
+tell_difference(const request *r, const clarke_profile_rows *one, const clarke_profile_rows *two, size_t differ, clarke_error *err)
+{
+  clarke_summary s;
+  clarke_status status = clarke_summary_begin(&s, err);
+
+  if (status == CLARKE_OK) {
+    fprintf(s.asked.to, "What do %s and %s take differently, for slopes at kinks and among equal entries?", r->name[0], r->name[1]);
+    if (differ == 0)
+      fprintf(s.answer.to, "Nothing: all %zu rows are the same.", one->n);
+    else {
+      fprintf(s.answer.to, "%zu of %zu rows: ", differ, one->n);
+      put_operators(s.answer.to, one, two);
+      fputs(".", s.answer.to);
+    }
+    if (differ == 0)
+      fputs("Nothing needs doing.", s.next.to);
+    else
+      fputs("A model with such operators may train otherwise: clarke audit with --profile, once for each, tells whether its gradient does.", s.next.to);
+  }
+  return clarke_summary_tell(&s, status, err);
+}
+
+static size_t
+count_differing(const clarke_profile_rows *one, const clarke_profile_rows *two)
+{
+  size_t n = 0;
+
+  for (size_t i = 0; i < one->n; i++)
+    n += strcmp(one->row[i].takes, two->row[i].takes) != 0;
+  return n;
+}
+
 static clarke_status
 print_difference(int *exit_status, const request *r, const clarke_profile_rows *one, const clarke_profile_rows *two, clarke_error *err)
 {
+  const size_t differ = count_differing(one, two);
   json_t *differing = json_array();
+  clarke_status status = r->json ? CLARKE_OK : tell_difference(r, one, two, differ, err);
 
-  *exit_status = EXIT_HOLDS;
-  for (size_t i = 0; i < one->n; i++) {
+  *exit_status = differ > 0 ? EXIT_FAILS : EXIT_HOLDS;
+  for (size_t i = 0; i < one->n && status == CLARKE_OK; i++) {
     const char *a = one->row[i].takes, *b = two->row[i].takes;
 
     if (strcmp(a, b) == 0)
       continue;
-    *exit_status = EXIT_FAILS;
     if (r->json)
       clarke_json_append(&differing, json_pack("{s:s, s:s, s:s}", "at", one->row[i].about, "first", a, "second", b));
     else
       printf("%-16s %-10s in %s, %s in %s\n", one->row[i].about, a, r->name[0], b, r->name[1]);
   }
   if (r->json)
-    return clarke_json_print(stdout, json_pack("{s:o}", "differing", differing), JSON_INDENT(2), "\n", err);
+    return clarke_json_print(stdout, json_pack("{s:b, s:o}", "same", differ == 0, "differing", differing), JSON_INDENT(2), "\n", err);
   json_decref(differing);
-  return CLARKE_OK;
+  return status;
 }
 
 static clarke_status

@@ -13,7 +13,8 @@ typedef struct {
   size_t n;
 } clarke_profile_rows;
 
-/* Of a known name, or a file. All profiles have the same rows, in the same order. The caller clears them, on errors too. */
+/* Reads the rows of a known name, or of a file. All profiles have the same rows, in the same order. The caller clears them,
+ * on errors too. */
 clarke_status clarke_profile_rows_read(clarke_profile_rows *r, const char *name, clarke_error *err);
 void clarke_profile_rows_clear(clarke_profile_rows *r);
 

@@ -398,8 +398,7 @@ reproduce(clarke_table *rows, library *l, const request *q, clarke_error *err)
   summarize(rows);
   if (q->json)
     return clarke_table_print_json(rows, err);
-  clarke_table_print(rows);
-  return CLARKE_OK;
+  return clarke_table_print(rows, l->unread, err);
 }
 
 int

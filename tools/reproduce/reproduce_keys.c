@@ -295,7 +295,7 @@ set_amount(clarke_amount *a, const clarke_run *r, amount_kind kind)
   mpz_clear(p);
 }
 
-/* Of one amount its price; of two, or a cost and so many products more, their ratio. */
+/* The price of one amount; the ratio of two, or of a cost and so many products more. */
 static clarke_status
 find_price(clarke_result *result, const clarke_run *r, amount_kind above, bool over_cost, size_t products, clarke_error *err)
 {
@@ -352,7 +352,7 @@ find_as_one(clarke_result *result, const clarke_run *r, clarke_error *err)
   return find_price(result, r, OF_COST, true, 2 * clarke_code_wrt_count(r->p), err);
 }
 
-/* Of it cx |pr| / cost(g). */
+/* The share cx |pr| / cost(g). */
 static clarke_status
 find_share(clarke_result *result, const clarke_run *r, clarke_error *err)
 {

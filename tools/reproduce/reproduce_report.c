@@ -1,6 +1,7 @@
 /* The table of clarke reproduce (Markdown, its narrow columns aligned), and the same as JSON. */
 #include "reproduce_report.h"
 #include "session/json.h"
+#include "summary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,11 +136,36 @@ put_row(const clarke_table_row *row, int claim_width)
   puts(" |");
 }
 
-void
-clarke_table_print(const clarke_table *rows)
+static clarke_status
+tell_summary(const clarke_table *rows, size_t unread, clarke_error *err)
 {
-  int width = longest_claim(rows);
+  const size_t wrong = rows->count[CLARKE_ROW_DISAGREES], papers = rows->count[CLARKE_ROW_PAPER_WRONG], cannot = rows->count[CLARKE_ROW_CANNOT];
+  clarke_summary s;
+  clarke_status status = clarke_summary_begin(&s, err);
 
+  if (status == CLARKE_OK) {
+    fputs("Do the papers' examples come out as they are printed? ", s.asked.to);
+    clarke_put_count(s.asked.to, rows->n - cannot, "check");
+    fputs(" of ", s.asked.to);
+    clarke_put_count(s.asked.to, rows->n_claims, "claim");
+    fputs(".", s.asked.to);
+    fputs(wrong > 0 ? "No: " : unread > 0 ? "Not decided: " : "", s.answer.to);
+    clarke_put_count(s.answer.to, rows->count[CLARKE_ROW_AGREES], "check");
+    fprintf(s.answer.to, " %s (agree); in %zu the paper is wrong, as shown (paper wrong); %zu %s not what it must be (DISAGREE).",
+            rows->count[CLARKE_ROW_AGREES] == 1 ? "does" : "do", papers, wrong, wrong == 1 ? "is" : "are");
+    fputs(wrong > 0 ? "Look at the rows that DISAGREE." : unread > 0 ? "Some cases could not be read: the messages say why." : "Nothing needs doing.", s.next.to);
+  }
+  return clarke_summary_tell(&s, status, err);
+}
+
+clarke_status
+clarke_table_print(const clarke_table *rows, size_t unread, clarke_error *err)
+{
+  const int width = longest_claim(rows);
+  const clarke_status status = tell_summary(rows, unread, err);
+
+  if (status != CLARKE_OK)
+    return status;
   fputs("| ", stdout);
   put_padded("claim", width);
   put_padded("outcome", 12);
@@ -155,6 +181,7 @@ clarke_table_print(const clarke_table *rows)
          "claims cannot be checked on a program.\n", rows->n - rows->count[CLARKE_ROW_CANNOT],
          rows->n_claims, rows->count[CLARKE_ROW_AGREES], rows->count[CLARKE_ROW_PAPER_WRONG],
          rows->count[CLARKE_ROW_DISAGREES], rows->count[CLARKE_ROW_CANNOT]);
+  return CLARKE_OK;
 }
 
 /* --- JSON ------------------------------------------------------------------------------------ */
@@ -208,11 +235,11 @@ clarke_table_print_json(const clarke_table *rows, clarke_error *err)
 
   for (size_t i = 0; i < rows->n; i++)
     json_array_append_new(list, row_json(&rows->row[i]));
-  j = json_pack("{s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I}}", "rows", list, "summary", "checks",
+  j = json_pack("{s:{s:I, s:I, s:I, s:I, s:I, s:I}, s:o}", "summary", "checks",
                 (json_int_t)(rows->n - rows->count[CLARKE_ROW_CANNOT]), "claims",
                 (json_int_t)rows->n_claims, "agree", (json_int_t)rows->count[CLARKE_ROW_AGREES],
                 "paper_wrong", (json_int_t)rows->count[CLARKE_ROW_PAPER_WRONG], "disagree",
                 (json_int_t)rows->count[CLARKE_ROW_DISAGREES], "cannot_check",
-                (json_int_t)rows->count[CLARKE_ROW_CANNOT]);
+                (json_int_t)rows->count[CLARKE_ROW_CANNOT], "rows", list);
   return clarke_json_print(stdout, j, JSON_INDENT(2), "\n", err);
 }

@@ -32,7 +32,8 @@ typedef struct {
 } clarke_table;
 
 const char *clarke_outcome_name(clarke_outcome outcome);
-void clarke_table_print(const clarke_table *rows);
+/* unread: files that are no cases. */
+clarke_status clarke_table_print(const clarke_table *rows, size_t unread, clarke_error *err);
 clarke_status clarke_table_print_json(const clarke_table *rows, clarke_error *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include "failed.h"
 #include "exact/literal.h"
 #include "session/json.h"
+#include "summary.h"
 #include "watch.h"
 
 #include <argp.h>
@@ -257,7 +258,8 @@ typedef struct {
   clarke_step_entry *entry;
   mpq_t within;
   json_t *steps;
-  clarke_text proof;
+  clarke_text proof, told; /* told: behind the three lines */
+  size_t compared;
   int answer;
 } work;
 
@@ -432,22 +434,22 @@ set_state(json_t **j, const work *w)
 }
 
 static clarke_status
-print_state(const work *w, clarke_error *err)
+put_state(FILE *to, const work *w, clarke_error *err)
 {
-  printf("after step %zu\n", w->k);
+  fprintf(to, "after step %zu\n", w->k);
   for (int s = -1; s < CLARKE_N_SLOTS; s++) {
     if (!clarke_rule_has(w->rule, &w->hypers, s))
       continue;
-    printf("  %-6s", s < 0 ? "theta" : clarke_slot_names[s]);
+    fprintf(to, "  %-6s", s < 0 ? "theta" : clarke_slot_names[s]);
     for (size_t i = 0; i < w->n; i++) {
       char *text = clarke_number_text(number_at(w, s, i));
 
       if (text == NULL)
         return clarke_no_memory(err);
-      printf(" %s", text);
+      fprintf(to, " %s", text);
       free(text);
     }
-    puts("");
+    putc('\n', to);
   }
   return CLARKE_OK;
 }
@@ -477,15 +479,15 @@ is_within(const clarke_number *x, const clarke_number *y, const mpq_t bound)
 }
 
 static clarke_status
-tell(work *w, int answer, int slot, size_t i, const clarke_number *other, bool json, clarke_error *err)
+tell(work *w, int answer, int slot, size_t i, const clarke_number *other, clarke_error *err)
 {
   char *texts[2] = {clarke_number_text(number_at(w, slot, i)), clarke_number_text(other)};
   const bool are = texts[0] != NULL && texts[1] != NULL;
 
   w->answer = answer;
-  if (!json && are)
-    printf("%s: entry %zu of %s is %s, by the rule %s\n", answer == EXIT_FAILS ? "not the rule's" : "undecided", i,
-           slot < 0 ? "theta" : clarke_slot_names[slot], texts[1], texts[0]);
+  if (are)
+    fprintf(w->told.to, "%s: entry %zu of %s is %s, by the rule %s\n", answer == EXIT_FAILS ? "not the rule's" : "undecided", i,
+            slot < 0 ? "theta" : clarke_slot_names[slot], texts[1], texts[0]);
   free(texts[0]);
   free(texts[1]);
   return are ? CLARKE_OK : clarke_no_memory(err);
@@ -496,7 +498,6 @@ static clarke_status
 compare(work *w, const request *q, json_t **j, clarke_error *err)
 {
   clarke_status status = clarke_step_vectors_read(&w->against, q->against, "theta", err);
-  size_t compared = 0;
 
   for (int s = -1; s < CLARKE_N_SLOTS && status == CLARKE_OK; s++) {
     const char *name = s < 0 ? "theta" : clarke_slot_names[s];
@@ -504,17 +505,15 @@ compare(work *w, const request *q, json_t **j, clarke_error *err)
 
     if (v != NULL && v->n != w->n)
       status = clarke_fail(err, CLARKE_EINPUT, "%s: '%s' has %zu entries, theta has %zu", w->against.file, name, v->n, w->n);
-    for (size_t i = 0; v != NULL && status == CLARKE_OK && i < w->n && w->answer == EXIT_HOLDS; i++, compared++) {
+    for (size_t i = 0; v != NULL && status == CLARKE_OK && i < w->n && w->answer == EXIT_HOLDS; i++, w->compared++) {
       const int is = is_within(number_at(w, s, i), &v->x[i], w->within);
 
       if (is != 1)
-        status = tell(w, is == 0 ? EXIT_FAILS : EXIT_UNDECIDED, s, i, &v->x[i], q->json, err);
+        status = tell(w, is == 0 ? EXIT_FAILS : EXIT_UNDECIDED, s, i, &v->x[i], err);
     }
   }
-  if (status == CLARKE_OK && compared == 0 && w->answer == EXIT_HOLDS && w->n > 0)
+  if (status == CLARKE_OK && w->compared == 0 && w->answer == EXIT_HOLDS && w->n > 0)
     return clarke_fail(err, CLARKE_EINPUT, "%s: no 'theta', and nothing else of %s's state", w->against.file, w->rule->name);
-  if (status == CLARKE_OK && w->answer == EXIT_HOLDS && !q->json)
-    printf("the rule's: %zu entries compared\n", compared);
   clarke_json_set(j, "agrees", w->answer == EXIT_UNDECIDED ? json_null() : json_boolean(w->answer == EXIT_HOLDS));
   return status;
 }
@@ -537,8 +536,8 @@ make_steps(work *w, const request *q, clarke_error *err)
 
     status = make_step(w, q->gradient[i], err);
     clarke_watch_hide(true);
-    if (status == CLARKE_OK && !q->json)
-      status = print_state(w, err);
+    if (status == CLARKE_OK)
+      status = put_state(w->told.to, w, err);
     if (status == CLARKE_OK)
       set_state(&j, w);
     clarke_json_append(&w->steps, j);
@@ -546,6 +545,85 @@ make_steps(work *w, const request *q, clarke_error *err)
   }
   state = state_of(w);
   return clarke_step_proof_save(&w->proof, &state, status, q->proof, err);
+}
+
+/* --- three lines ------------------------------------------------------------------------------------------------------ */
+
+/* What came out of one entry; of several how many there are. */
+static clarke_status
+put_computed(FILE *to, const work *w, clarke_error *err)
+{
+  char *text = w->n == 1 ? clarke_number_text(&w->entry[0].theta) : NULL;
+
+  if (w->n == 1 && text == NULL)
+    return clarke_no_memory(err);
+  if (text != NULL)
+    fprintf(to, "Theta after step %zu: %s.", w->k, text);
+  else
+    fprintf(to, "Theta after step %zu: the %zu entries below.", w->k, w->n);
+  free(text);
+  return CLARKE_OK;
+}
+
+static clarke_status
+put_answer(FILE *to, const work *w, const request *q, clarke_error *err)
+{
+  if (q->against == NULL)
+    return put_computed(to, w, err);
+  if (w->answer == EXIT_HOLDS) {
+    fputs("Yes: ", to);
+    clarke_put_count(to, w->compared, "number");
+    fprintf(to, " compared, and each is what the rule makes of it%s%s (the rule's).", q->within != NULL ? ", or no farther from that than " : "",
+            q->within != NULL ? q->within : "");
+  } else if (w->answer == EXIT_FAILS)
+    fprintf(to, "No: %s has a number that is not what the rule makes of it (not the rule's).", w->against.file);
+  else
+    fprintf(to, "Not decided: of a number of %s neither was proved (undecided).", w->against.file);
+  return CLARKE_OK;
+}
+
+static clarke_status
+tell_summary(const work *w, const request *q, clarke_error *err)
+{
+  clarke_summary s;
+  clarke_status status = clarke_summary_begin(&s, err);
+
+  if (status == CLARKE_OK) {
+    fprintf(s.asked.to, "What does the rule %s make of this state and gradient%s? ", w->rule->name, q->n_gradients > 1 ? "s" : "");
+    clarke_put_count(s.asked.to, q->n_gradients, "step");
+    fputs(", ", s.asked.to);
+    fprintf(s.asked.to, w->n == 1 ? "%zu entry" : "%zu entries", w->n);
+    fprintf(s.asked.to, "; %s%s%s.", w->state.file, q->against != NULL ? ", beside " : "", q->against != NULL ? w->against.file : "");
+    status = put_answer(s.answer.to, w, q, err);
+    if (q->proof != NULL)
+      clarke_put_proof(s.next.to, q->proof);
+    fputs(w->answer == EXIT_HOLDS ? "Nothing needs doing." : "Look at the last line, and at the settings; clarke step list has the rules.", s.next.to);
+  }
+  return clarke_summary_tell(&s, status, err);
+}
+
+static clarke_status
+print(work *w, const request *q, clarke_error *err)
+{
+  clarke_status status = clarke_text_close(&w->told, CLARKE_OK, err);
+
+  if (status == CLARKE_OK)
+    status = tell_summary(w, q, err);
+  if (status == CLARKE_OK)
+    fputs(w->told.text, stdout);
+  return status;
+}
+
+static clarke_status
+ask(work *w, const request *q, clarke_error *err)
+{
+  clarke_status status = clarke_text_open(&w->told, err);
+
+  if (status == CLARKE_OK)
+    status = set_hypers(w, q, err);
+  if (status == CLARKE_OK)
+    status = read_state(w, q, err);
+  return status == CLARKE_OK ? make_steps(w, q, err) : status;
 }
 
 static clarke_status
@@ -558,22 +636,18 @@ answer(work *w, const request *q, clarke_error *err)
   if (w->rule == NULL)
     status = clarke_fail(err, CLARKE_EINPUT, "there is no rule '%s'; clarke step list has all of them", q->rule);
   if (status == CLARKE_OK)
-    status = set_hypers(w, q, err);
-  if (status == CLARKE_OK)
-    status = read_state(w, q, err);
-  if (status == CLARKE_OK)
-    status = make_steps(w, q, err);
+    status = ask(w, q, err);
+  if (status == CLARKE_OK && q->against != NULL)
+    status = compare(w, q, &j, err);
   if (status == CLARKE_OK) {
     clarke_json_set(&j, "rule", json_string(w->rule->name));
     set_state(&j, w);
     clarke_json_set(&j, "steps", json_incref(w->steps));
   }
-  if (status == CLARKE_OK && q->against != NULL)
-    status = compare(w, q, &j, err);
   if (status == CLARKE_OK && q->json)
     return clarke_json_print(stdout, j, JSON_INDENT(2), "\n", err);
   json_decref(j);
-  return status;
+  return status == CLARKE_OK ? print(w, q, err) : status;
 }
 
 static void
@@ -587,6 +661,7 @@ work_clear(work *w)
   clarke_hypers_clear(&w->hypers);
   mpq_clear(w->within);
   json_decref(w->steps);
+  clarke_text_clear(&w->told);
 }
 
 int

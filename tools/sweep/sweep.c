@@ -146,7 +146,7 @@ read_same(clarke_file *f, const clarke_sweep_file *named, clarke_error *err)
   return status;
 }
 
-/* Of a job whose files were read. */
+/* Asks about a job whose files were read. */
 static clarke_status
 ask(json_t **line, const clarke_sweep *s, size_t job, const clarke_file *batch, const clarke_file *params, size_t threads, clarke_error *err)
 {

@@ -2,6 +2,7 @@
 
 #include "object.h"
 #include "session/json.h"
+#include "summary.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ typedef struct {
   label kind;
 } place;
 
-/* Of a pair of profiles in a format. */
+/* What is known of a pair of profiles in a format. */
 typedef struct {
   const char *profile[2], *format;
   size_t n, infinite, count[N_LABELS];
@@ -306,13 +307,13 @@ group_json(group *g)
 }
 
 static void
-print_group(const json_t *j)
+print_group(const json_t *j, bool first)
 {
   const json_t *weights = json_object_get(j, "weights_beyond_tau"), *jobs = json_object_get(j, "jobs_beyond_tau");
   const json_t *names = json_object_get(j, "profiles"), *least = json_object_get(j, "least_of_a_bifurcation");
   const json_t *rounding = json_object_get(j, "greatest_where_exactly_0");
 
-  printf("\n%s against %s, %s\n", json_string_value(json_array_get(names, 0)), json_string_value(json_array_get(names, 1)),
+  printf("%s%s against %s, %s\n", first ? "" : "\n", json_string_value(json_array_get(names, 0)), json_string_value(json_array_get(names, 1)),
          clarke_text_at(j, "format"));
   printf("  D = 0: %zu; rounding: %zu; a branch that floats alone take: %zu; a real bifurcation: %zu; not known: %zu\n", clarke_count_at(j, "zero"),
          clarke_count_at(j, "rounding"), clarke_count_at(j, "branch"), clarke_count_at(j, "bifurcation"), clarke_count_at(j, "unknown"));
@@ -331,6 +332,92 @@ print_group(const json_t *j)
     printf("  beyond %.3g: %zu of %zu weights (Hoeffding: within %.3g), %zu of %zu jobs (McDiarmid: within %.3g)\n", json_number_value(json_object_get(j, "tau")),
            clarke_count_at(weights, "n"), clarke_count_at(weights, "of"), json_number_value(json_object_get(weights, "within")),
            clarke_count_at(jobs, "n"), clarke_count_at(jobs, "of"), json_number_value(json_object_get(jobs, "within")));
+}
+
+/* --- three lines -------------------------------------------------------------------------------- */
+
+static void
+put_list(FILE *to, const json_t *texts)
+{
+  for (size_t i = 0; i < json_array_size(texts); i++)
+    fprintf(to, "%s%s", i > 0 ? ", " : "", json_string_value(json_array_get(texts, i)));
+}
+
+static void
+put_asked(FILE *to, const summary *s, const json_t *head)
+{
+  const json_t *formats = json_object_get(head, "formats");
+
+  fputs("How far apart are gradients, by what is taken at kinks and ties? ", to);
+  put_list(to, json_object_get(head, "profiles"));
+  fprintf(to, "; exactly%s", json_array_size(formats) > 0 ? ", and in " : "");
+  put_list(to, formats);
+  fprintf(to, "; %zu of %zu jobs answered; reduction of the loss: %s; ", s->n_lines, clarke_count_at(head, "jobs"), clarke_text_at(head, "reduction"));
+  clarke_put_hash(to, clarke_text_at(head, "sweep"));
+  putc('.', to);
+}
+
+/* Of pairs of profiles: are their exact gradients one? 0 they differ, 1 they are, 2 that is not known. */
+static void
+count_exact(size_t count[3], const summary *s)
+{
+  for (size_t at = 0; at < s->n_lines; at++) {
+    const json_t *pairs = json_object_get(s->line[at], "pairs");
+
+    for (size_t i = 0; i < json_array_size(pairs); i++) {
+      const json_t *zero = json_object_get(json_object_get(json_array_get(pairs, i), "exact"), "zero");
+
+      count[json_is_true(zero) ? 1 : json_is_false(zero) ? 0 : 2]++;
+    }
+  }
+}
+
+static void
+put_answer(FILE *to, const summary *s, const size_t exact[3])
+{
+  static const char *const said[] = {[LABEL_BIFURCATION] = "for real", [LABEL_BRANCH] = "by a side that rounding alone takes",
+                                     [LABEL_ROUNDING] = "by rounding of the same numbers", [LABEL_UNKNOWN] = "for no known reason"};
+  const size_t compared = exact[0] + exact[1] + exact[2];
+  size_t n = 0;
+
+  if (compared == 0)
+    fputs("Nothing was compared yet.", to);
+  else {
+    fprintf(to, "Exact gradients differ in %zu of %zu comparisons", exact[0], compared);
+    fprintf(to, exact[2] > 0 ? "; of %zu that is not known." : ".", exact[2]);
+  }
+  for (label i = N_LABELS - 1; i > LABEL_ZERO; i--) {
+    size_t of = 0;
+
+    for (size_t k = 0; k < s->n_groups; k++)
+      of += s->group[k].count[i];
+    if (of > 0)
+      fprintf(to, "%s %s in %zu (%s)", n++ == 0 ? " Floats differ" : ",", said[i], of, label_names[i]);
+  }
+  fputs(n > 0 ? "." : s->n_groups > 0 && compared > 0 ? " Floats are equal everywhere." : "", to);
+}
+
+static clarke_status
+tell_summary(const summary *s, const json_t *head, size_t missing, clarke_error *err)
+{
+  size_t exact[3] = {0, 0, 0};
+  clarke_summary lines;
+  clarke_status status = clarke_summary_begin(&lines, err);
+
+  count_exact(exact, s);
+  if (status == CLARKE_OK) {
+    put_asked(lines.asked.to, s, head);
+    put_answer(lines.answer.to, s, exact);
+    if (missing > 0)
+      fprintf(lines.next.to, "Ask about the other %zu, too: with the same command again, or with other parts, which clarke merge puts together.", missing);
+    else if (exact[0] > 0)
+      fputs("Find where: clarke audit --touched of such weights and minibatch names the kinks and ties.", lines.next.to);
+    else if (exact[2] > 0)
+      fputs("The results have bounds on what is not known (l1_at_least, l1_at_most).", lines.next.to);
+    else
+      fputs("Nothing needs doing.", lines.next.to);
+  }
+  return clarke_summary_tell(&lines, status, err);
 }
 
 static clarke_status
@@ -353,11 +440,12 @@ tell(summary *s, const json_t *head, size_t missing, const clarke_sweep_summing 
     json_decref(answer);
     return status;
   }
-  printf("%zu of %zu jobs answered; reduction of the loss: %s.\n", s->n_lines, clarke_count_at(head, "jobs"), clarke_text_at(head, "reduction"));
+  status = tell_summary(s, head, missing, err);
   json_array_foreach(groups, i, one)
-    print_group(one);
+    if (status == CLARKE_OK)
+      print_group(one, i == 0);
   json_decref(answer);
-  return CLARKE_OK;
+  return status;
 }
 
 static void

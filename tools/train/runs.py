@@ -102,7 +102,7 @@ def dense():
 
 
 class Attention(nn.Module):
-    """Of five tokens, by products of activations (bmm) and a softmax."""
+    """Attention over five tokens, by products of activations (bmm) and a softmax."""
 
     def __init__(self):
         super().__init__()

@@ -10,6 +10,7 @@
 
 /* --- judge.c: conditions on layers --- */
 
+/* the layer's step's, which the graph has */
 const char *clarke_layer_name(const clarke_question *q, const clarke_layer *layer);
 
 /* The first layer with kinks but no distinct bias, or NULL. */
@@ -26,8 +27,8 @@ typedef struct {
   clarke_truth shared;    /* all equal, in [0, 1] */
 } clarke_proxies;
 
-/* Of a pointwise layer, touched or not. UNKNOWN is what would be YES if the profile had all proxies: it need not have
- * one where nothing is touched. */
+/* The proxies of a pointwise layer, touched or not. UNKNOWN is what would be YES if the profile had all proxies: it need not
+ * have one where nothing is touched. */
 clarke_proxies clarke_judge_proxies(const clarke_question *q, const clarke_layer *layer);
 
 /* --- judge.c: saying so --- */

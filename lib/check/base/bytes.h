@@ -9,7 +9,7 @@ typedef struct {
   size_t size;
 } bytes;
 
-bytes read_file(const char *path);
+bytes read_file(const char *path);                 /* all of a regular file; what cannot be read is refused */
 bytes read_no_link(const char *path);              /* the same, where the path's last name is no symbolic link */
 bytes slice(bytes b, size_t from, size_t n);       /* that part, which must be inside */
 bytes take(bytes *b, size_t n);                    /* its first n, which it then no longer has */

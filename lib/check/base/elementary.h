@@ -12,7 +12,7 @@ void exp_end(rational *end, const rational *t, bool up);
 void exponential(rational *end, const rational *t, bool up);
 void log_end(rational *end, const rational *z, bool up);
 void sqrt_end(rational *end, const rational *q, bool up); /* q >= 0; a rational root is exact */
-/* Of n entries, stride apart; or its logarithm. */
+/* Encloses the softmax of n entries, stride apart; or its logarithm. */
 void interval_softmax(interval *y, const interval *x, size_t n, size_t stride, bool logarithm);
 
 #endif

@@ -24,15 +24,14 @@ typedef enum {
   F_TRUNCATE
 } function;
 
-const char *function_name(function f);
-bool function_has_domain(function f);
-bool function_jumps(function f);
+const char *function_name(function f); /* as messages and operators have it */
+bool function_has_domain(function f);  /* is x to be not 0, above 0, or off its jumps? */
+bool function_jumps(function f);       /* is it constant off its jumps? */
 /* Does x lie in the domain? UNDECIDED when it does not say. Of one that jumps x may be there, if nothing moves it: `still`. */
 bool function_inside(function f, const interval *x, bool still);
 /* Is it sure that all of x does? */
 bool function_holds(function f, const interval *x, bool still);
-/* Of an x in the domain. */
-
+/* Encloses f(x), or its derivative, for an x in the domain. */
 void function_value(interval *y, function f, const interval *x); /* y may be x */
 void function_slope(interval *y, function f, const interval *x);
 

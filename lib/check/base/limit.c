@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* Of input, for which the standard limits are; each byte more may claim as much more as stands under growth. */
+/* The standard limits are for so much input; each byte more may claim as much more as stands under growth. */
 #define FIRST_BYTES ((size_t)1 << 20)
 
 static const struct {

@@ -23,6 +23,7 @@ typedef enum {
   N_LIMITS
 } quantity;
 size_t limit_of(quantity which); /* for the files read so far */
+/* Ends the process: what the text says is more than that limit, which it names. */
 _Noreturn void leave_past(quantity which, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* What must not be more than the limit. */
 #define within(which, amount, ...)                                                                                     \

@@ -12,9 +12,9 @@ typedef struct {
       *place; /* at its hash, or behind: 1 + a sequence's number; 0: nothing. A power of two, over half of it 0 */
 } sequences;
 
-void put_word(sequences *t, size_t word); /* to a sequence that the next call of end_sequence ends */
-void put_rational(sequences *t, const rational *q);
-size_t end_sequence(sequences *t); /* its number: 0, 1, ... in the order in which new ones come */
-void sequences_free(sequences *t); /* is {0} then */
+void put_word(sequences *t, size_t word);           /* to a sequence that the next call of end_sequence ends */
+void put_rational(sequences *t, const rational *q); /* likewise */
+size_t end_sequence(sequences *t);                  /* its number: 0, 1, ... in the order in which new ones come */
+void sequences_free(sequences *t);                  /* is {0} then */
 
 #endif

@@ -16,6 +16,7 @@
  * FAILED. */
 typedef enum { VERIFIED, FAILED, REFUSED, UNDECIDED } outcome;
 
+/* Ends the process with that outcome, and says why. */
 _Noreturn void leave(outcome result, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* What must hold of the proof; what must, and what must not, of an input. */
 #define require(condition, ...)                                                                                        \

@@ -21,19 +21,19 @@ typedef struct {
 
 extern const rational zero, plus_one, minus_one, two;
 extern const interval exactly_zero, exactly_one;
-rational rational_zero(void);
-integer integer_zero(void);
-interval interval_nought(void);
+rational rational_zero(void);   /* 0; to be cleared */
+integer integer_zero(void);     /* 0; to be cleared */
+interval interval_nought(void); /* [0, 0]; to be cleared */
 void interval_clear(interval *x);
-rational *rationals(size_t n);
+rational *rationals(size_t n);               /* n zeros; freed by rationals_free */
 void rationals_begin(rational *q, size_t n); /* makes what allocate() gave rationals, unless it is done */
 void rationals_free(rational *q, size_t n);
-interval *intervals(size_t n);
+interval *intervals(size_t n); /* n zeros; freed by intervals_free */
 void intervals_free(interval *x, size_t n);
-bool interval_exact(const interval *x);
-bool interval_zero(const interval *x); /* exactly */
-bool zeros(const rational *x, size_t n);
-bool all_zero(const interval *x, size_t n);
+bool interval_exact(const interval *x);     /* are its ends one number? */
+bool interval_zero(const interval *x);      /* exactly */
+bool zeros(const rational *x, size_t n);    /* are all 0? */
+bool all_zero(const interval *x, size_t n); /* are all 0 exactly? */
 /* y += a x; y is not made canonical, which would cost more than the rest. */
 void add_multiple(rational *y, const rational *a, const rational *x);
 void interval_set(interval *y, const rational *lo, const rational *hi);

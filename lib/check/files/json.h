@@ -11,14 +11,14 @@ char *text_quoted(bytes *b, const char *quote); /* a string between such quotes,
 
 /* ---- The same, with blanks around it */
 
-bool json_token(bytes *h, const char *text);
-void json_over(bytes *h, const char *text);
-/* Of an object, the next key; NULL where it ends. Keys are put into the index, in which it may not be. */
+bool json_token(bytes *h, const char *text); /* is it next? Then it is passed over */
+void json_over(bytes *h, const char *text);  /* which must be next */
+/* The next key of an object; NULL where it ends. Keys are put into the index, in which it may not be. */
 char *json_key(bytes *h, name_index *keys);
 /* A value of any kind, and blanks around it: its bytes. It must be JSON; in its objects no key may be there twice. */
 bytes json_value(bytes *h);
-/* Of such bytes: of an object, that key's value, which must be there, or of size 0 if it is not; of a text, what it says; of a list, or what was
- * left of one, the next value, until there is none. */
+/* What such bytes hold: the value of an object's key, which must be there, or of size 0 if it is not; what a text says; the next value of a
+ * list, or of what was left of one, until there is none. */
 bytes json_member(bytes object, const char *name);
 bytes json_find(bytes object, const char *name);
 char *json_text(bytes value);

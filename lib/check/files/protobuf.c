@@ -137,7 +137,7 @@ varint(bytes *b)
   leave(REFUSED, "the model is cut off, or holds a number of more than 64 bits, or in more bytes than it takes");
 }
 
-/* Of a message that is not at its end. */
+/* The next field of a message that is not at its end. */
 static field
 next_field(bytes *b)
 {

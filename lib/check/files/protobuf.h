@@ -16,11 +16,11 @@ typedef struct {
  * buffers merge what is given twice, and pass over a field of another wire type.) */
 void protobuf_check(bytes file);
 
-uint64_t varint(bytes *b);
+uint64_t varint(bytes *b);                         /* the next number, passed over */
 bool next_of(bytes *b, unsigned number, field *f); /* the next with that number; false at the end */
 field single(bytes b, unsigned number);            /* the one with that number; zeros when there is none */
-bool given(bytes b, unsigned number);
-uint64_t whole(bytes b, unsigned number); /* 0 when there is none */
-char *text(bytes b, unsigned number);     /* "" when there is none */
+bool given(bytes b, unsigned number);              /* is there a field with that number? */
+uint64_t whole(bytes b, unsigned number);          /* 0 when there is none */
+char *text(bytes b, unsigned number);              /* "" when there is none */
 
 #endif

@@ -10,7 +10,7 @@ typedef struct {
   size_t *type; /* of each name, by its number in ONNX; 0: not known */
 } value_types;
 
-void types_set(value_types *v, const char *name, size_t type);
+void types_set(value_types *v, const char *name, size_t type);    /* unless it has one, or is "" */
 size_t type_of(const value_types *v, const char *name);           /* 0: not known */
 void types_change(value_types *v, const char *name, size_t type); /* of a name that is there */
 

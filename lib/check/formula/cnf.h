@@ -9,6 +9,6 @@ typedef struct {
   int *literal;                  /* v or -v, v from 1 */
 } cnf;
 
-void cnf_read(cnf *f, bytes file);
+void cnf_read(cnf *f, bytes file); /* a DIMACS file; what is wrong with it is refused */
 
 #endif

@@ -115,7 +115,7 @@ n_matrices(const three *t)
   return matrices;
 }
 
-/* Of two forms f, g the rows f - g, g, -g. */
+/* Adds row r of those that forms f, g have three by three: f - g, g, -g. */
 static void
 add_maxima_row(construction *net, size_t r)
 {

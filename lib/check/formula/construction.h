@@ -11,7 +11,7 @@ typedef struct {
   int (*clause)[3];
 } three;
 
-void three_make(three *t, const cnf *f);
+void three_make(three *t, const cnf *f); /* clauses of three literals that say the same */
 /* The model, whose initializers are packed, is the network of those clauses, or the process ends. Returns its layers of relu. */
 size_t construction_compare(const three *t, const model *m);
 /* The network's output at x, an entry for each variable. */

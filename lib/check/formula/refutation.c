@@ -64,7 +64,7 @@ make_true(refutation *r, int l)
   r->changed[r->n_changed++] = (size_t)abs(l);
 }
 
-/* Of the clause all literals are false, or all but one, which becomes true. Is it false? */
+/* All literals of the clause are false, or all but one, which becomes true. Is the clause false? */
 static bool
 propagate(refutation *r, size_t k)
 {

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Of a sample, or of all that are coupled. */
+/* What is marked of a sample, or of all samples when they are coupled. */
 typedef struct {
   const point *p;
   size_t sample;

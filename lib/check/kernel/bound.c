@@ -52,7 +52,8 @@ find_differences(bounds *b, const rational *ad)
 
 /* ---- Parallel touched kinks */
 
-/* Of several options each must be affine: factors of their own would not keep their proportion. */
+/* Is the touch's argument affine under the cell, but for one factor? Where there are more than two options each must be
+ * affine: factors of their own would not keep their proportion. */
 static bool
 affine(bounds *b, const cell *c, const touch *t)
 {

@@ -45,7 +45,7 @@ pair_degree(const cell *c, const point *p, const step *st, size_t e, size_t i)
   return of[0] + of[1] < 2 ? of[0] + of[1] : 2;
 }
 
-/* Of a PIECEWISE entry; settles its touched kink. */
+/* The degree of a PIECEWISE entry; it settles the entry's touched kink. */
 static uint8_t
 piece_degree(cell *c, const point *p, size_t s, size_t e, bool tree)
 {
@@ -120,7 +120,7 @@ sum_degree(const cell *c, const point *p, const step *st, size_t e)
   return worst;
 }
 
-/* Of sums: entries with one row of sources have one degree, where all rows of factors are alike. */
+/* Settles the entries of a step of sums. Those with one row of sources have one degree, where all rows of factors are alike. */
 static void
 settle_sums(cell *c, const point *p, size_t s, size_t sample)
 {
@@ -136,7 +136,8 @@ settle_sums(cell *c, const point *p, size_t s, size_t sample)
   free(known);
 }
 
-/* Of a line: what is alone in a NORMALIZE step's is its mean. */
+/* The degree of an entry of a line, which all its entries share. One that is alone in a NORMALIZE step's line is its
+ * own mean, and constant. */
 static uint8_t
 line_degree(const cell *c, const point *p, size_t s, size_t e)
 {

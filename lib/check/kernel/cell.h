@@ -4,7 +4,7 @@
 
 #include "check/kernel/point.h"
 
-cell cell_new(const point *p);
+cell cell_new(const point *p); /* without sides; inputs alone are constant */
 /* Fills flat, slope and degree from side. In a tree an affine argument with derivative zero is constant too. Of samples in which
  * nothing is touched degree stays 2, if no step is smooth. */
 void cell_settle(cell *c, const point *p, bool tree);

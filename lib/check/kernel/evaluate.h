@@ -4,7 +4,7 @@
 
 #include "check/kernel/point.h"
 
-const interval *value_at(const point *p, size_t s, size_t e);
+const interval *value_at(const point *p, size_t s, size_t e);                      /* of entry e of step s */
 const rational *input_at(const point *p, const step *st, size_t e);                /* of an INPUT step */
 bool zero_at(const point *p, size_t s, size_t e);                                  /* is its value exactly 0? */
 const interval *argument(const point *p, const step *st, size_t e);                /* x of its first term */
@@ -19,8 +19,8 @@ typedef struct {
   interval ***x; /* as y; read by tangent_at */
 } motion;
 
-motion tangents(const point *p, const rational *slope);
-const interval *tangent_at(const motion *d, size_t s, size_t e);
+motion tangents(const point *p, const rational *slope);          /* along the network's move, under those slopes */
+const interval *tangent_at(const motion *d, size_t s, size_t e); /* of entry e of step s */
 void tangents_free(motion *d);
 const interval *argument_tangent(const motion *d, const step *st, size_t e);           /* of argument() */
 void slope_at(const point *p, size_t s, size_t e, const rational *slope, interval *d); /* of a PIECEWISE entry */

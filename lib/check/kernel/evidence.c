@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of AD's output at a point: what is claimed, as far as it was read. */
+/* What is claimed of AD's output at a point, as far as it was read. */
 typedef struct {
   point *p;
   network *net; /* the point's */

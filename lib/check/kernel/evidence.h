@@ -4,7 +4,8 @@
 
 #include "check/kernel/point.h"
 
-/* Of a network at its weights, with its batch: the lines behind its files, from `loss` on, and the evidence for that verdict. */
+/* Reads what a proof says of a network at its weights, with its batch: the lines behind its files, from `loss` on, and
+ * the evidence for that verdict. What does not hold is a failure. */
 void check_output(point *p, const char *verdict);
 
 #endif

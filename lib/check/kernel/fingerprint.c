@@ -58,7 +58,7 @@ of_integer(const integer *z)
   return mpz_fdiv_ui(z, P);
 }
 
-/* Of denominators most are powers of two, of which 2^61 is 1. */
+/* The residue of a rational. Most denominators are powers of two, and 2^61 is 1, so that these need no inverse. */
 static residue
 of_rational(const rational *q)
 {
@@ -107,7 +107,7 @@ entry_of_weight(const factor *by, const tensor *of, uint64_t seed)
   return of->initializer ? add(value, drawn(seed, by->at)) : value;
 }
 
-/* Of all rows of factors what each multiplies by, before it is inverted; of OVER_ROOT and PIECEWISE the weights. */
+/* What each factor of all rows multiplies by, before a quotient's is inverted; the weights of OVER_ROOT and PIECEWISE steps. */
 static residue *
 factors_of(const step *st)
 {

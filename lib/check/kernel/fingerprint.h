@@ -12,7 +12,7 @@ typedef struct {
   residue **y; /* of each step, [feature * samples + sample] */
 } prints;
 
-prints prints_take(const network *net);
+prints prints_take(const network *net);                  /* of all steps; see docs/proof-format.md */
 residue print_of(const prints *p, const graph_value *v); /* of an activation */
 /* The lines `fingerprint`, as many as are next: each must be that of the node's output. */
 void check_fingerprints(const network *net);

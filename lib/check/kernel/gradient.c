@@ -228,7 +228,7 @@ function_back(const passage *b, size_t s, size_t e)
   hand(b, s, e, e, read_by(b->p, st, e), &by);
 }
 
-/* Of an entry that is alone in its line nothing comes: it is always 1, its logarithm 0. */
+/* Nothing comes from an entry that is alone in its line: it is always 1, its logarithm 0. */
 static void
 softmax_back(const passage *b, size_t s, size_t e)
 {

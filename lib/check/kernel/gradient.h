@@ -4,12 +4,13 @@
 
 #include "check/kernel/evaluate.h"
 
-interval *loss_slopes(const point *p); /* [sample * n_outputs + output]: the loss's derivative by it */
-void tangent_loss(interval *sum, const motion *d);
+interval *loss_slopes(const point *p);             /* [sample * n_outputs + output]: the loss's derivative by it */
+void tangent_loss(interval *sum, const motion *d); /* the derivative of the loss along that motion */
 /* Gradients, into the network's, under a cell (or NULL), settled, of those slopes: then nothing comes from what is constant.
- * Of the loss, or without that of samples in which no kink is touched; one that is not rational is a failure. */
+ * This is the loss's gradient; with of_touched, without that of samples in which no kink is touched. One
+ * that is not rational is a failure. */
 void loss_gradient(const point *p, const rational *slope, const cell *c, bool of_touched);
-/* Of the argument of touched kink k, or of an option of touched window k less another; false: it is not rational.
+/* The gradient of the argument of touched kink k, or of an option of touched window k less another; false: it is not rational.
  * up_to_a_root: divided by a positive number, where a root is a factor of all of it. */
 bool kink_gradient(const point *p, const rational *slope, const cell *c, size_t k, size_t option, size_t over,
                    bool up_to_a_root);
@@ -22,7 +23,7 @@ typedef struct {
 } origins;
 /* These add what they find. Of the loss, under the slopes and cell: */
 void loss_origins(const point *p, const cell *c, origins *of);
-/* Of the argument of touched kink k, or of its first option less another. Is the gradient zero? */
+/* Where the gradient comes from: that of the argument of touched kink k, or of its first option less another. Is it zero? */
 bool kink_origins(const point *p, const cell *c, size_t k, size_t over, origins *of);
 void whole_row(const point *p, const cell *c, size_t k, size_t option, size_t over); /* not up to anything */
 

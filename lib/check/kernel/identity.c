@@ -102,7 +102,7 @@ function_number(size_t k)
   return 4 * k + 4;
 }
 
-/* Of minus a function that is no constant. */
+/* The number of minus a function that is no constant. */
 static size_t
 turned_number(size_t number)
 {
@@ -163,7 +163,7 @@ put_factor(naming *a, const factor *t)
   put_word(&a->others, number ? constant_number(a, &t->w->value[t->at]) : t->at);
 }
 
-/* Of an entry of some patch under some row of factors; of a NORMALIZE step, in some line. */
+/* An entry's number is told by its patch and its row of factors; in a NORMALIZE step, by its line, too. */
 static size_t
 entry_number(naming *a, size_t e)
 {
@@ -190,7 +190,7 @@ argument_number(const point *p, const step *st, size_t e)
   return same_as(p, x.step, entry_of(p, x, e));
 }
 
-/* Of an entry of a SOFTMAX step: by its argument, and by those of its line, place by place. */
+/* The number of an entry of a SOFTMAX step is told by its argument, and by those of its line, place by place. */
 static size_t
 softmax_number(naming *a, size_t e)
 {
@@ -236,7 +236,7 @@ copied(const point *p, const step *st, size_t s, size_t e)
   return st->copy ? term_at(p, st, e, 0).x : (source){NONE, 0};
 }
 
-/* Of entry e, the i-th of its sample. What is found to be constant has degree 0. */
+/* The number of entry e, the i-th of its sample. What is found to be constant has degree 0. */
 static size_t
 name_entry(naming *a, size_t e, size_t i)
 {

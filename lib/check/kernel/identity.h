@@ -8,6 +8,7 @@
  * constant 0. It is found with those of the whole step, and of all before it: their windows' places must be known. */
 size_t same_as(const point *p, size_t s, size_t e);
 #define ZERO 1
+/* are the two entries known to be one function? */
 bool one_identity(const point *p, size_t s, size_t e, size_t s2, size_t e2);
 void identities_forget(const point *p, size_t sample); /* they are found again when they are asked for */
 void rows_prepare(step *st);                           /* fills alike, uniform and telling */

@@ -5,15 +5,15 @@
 
 #include "check/kernel/point.h"
 
-size_t line_length(const point *p, const step *st);
+size_t line_length(const point *p, const step *st);                    /* how many entries a line of that step has */
 size_t line_entry(const point *p, const step *st, size_t e, size_t j); /* entry j of the line that has entry e */
 source read_by(const point *p, const step *st, size_t e);              /* what entry e reads */
 
-/* ---- Of an OVER_ROOT step */
+/* ---- An OVER_ROOT step */
 
 void root_prepare(step *st); /* what multiplies x */
 
-/* ---- Of a NORMALIZE step, whose m entries are x */
+/* ---- A line of a NORMALIZE step, whose m entries are x */
 
 void centre(interval *x, size_t m);                                                     /* x becomes m (x - mean) */
 void inverse_square(interval *r, const interval *c, size_t m, const rational *epsilon); /* r^2 of c */

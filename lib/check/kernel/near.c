@@ -17,7 +17,7 @@
 #define MOST_BEGUN 1024  /* session_bits with which no other pass is begun */
 #define MOST_ARGUMENT 15 /* of a function: below 2^15 */
 
-/* Of a sample, or of all that are coupled. open: may the pass be ended, to be begun with more bits? Is it? */
+/* The pass of a sample, or of all samples when they are coupled. open: may it be ended, to be begun with more bits? Is it? */
 typedef struct {
   point *p;
   near *v;

@@ -49,7 +49,7 @@ factor_interval(const step *st, const factor *t, interval *q)
   interval_set(q, st->kind == LINEAR ? &q->lo : &st->root[t->at].lo, st->kind == LINEAR ? &q->lo : &st->root[t->at].hi);
 }
 
-/* Of a PIECEWISE step norm is a whole number not less than any slope, but for those of parabolas. */
+/* The norm of a PIECEWISE step is a whole number not less than the size of any slope, but for those of parabolas. */
 static void
 steepest(step *st)
 {

@@ -16,7 +16,7 @@ typedef struct {
 
 /* What near values need beside words, once for each number of bits. */
 void near_prepare_beside_words(network *net);
-/* Of all steps: bounds and simplices take the factors from there, too. */
+/* Prepares the factors of all steps; bounds and simplices take them from there, too. */
 void near_prepare(network *net);
 void near_forget(network *net);            /* makes it be prepared anew, with other bits */
 bool is_in_words(const step *st);          /* a LINEAR step of wide rows, whose factors words hold exactly */

@@ -1,5 +1,6 @@
-/* Of a step of wide rows, whose factors are machine words exactly, c is cut into slices, each below 2^61: c is the sum of slice k times
- * 2^(61 k), and so is a row's sum of its sums over the slices, each of which words take (word.c). Others are sums of long integers.
+/* Where a step has wide rows, whose factors are machine words exactly, c is cut into slices, each below 2^61. c is the sum of
+ * slice k times 2^(61 k), and so is a row's sum of its sums over the slices, each of which words take (word.c). Others are sums
+ * of long integers.
  *
  * With |c| <= most, the true sum of factors (m + s), 0 <= s <= slack, by values (c + d), |d| <= r, is at most
  * norm r + width slack (most + r) off from the sum of m c. That is then rounded down to units. */
@@ -139,7 +140,7 @@ sums_in_slices(const point *p, near *v, size_t s, size_t sample)
   return cut;
 }
 
-/* ---- Of long integers */
+/* ---- In long integers */
 
 static bool
 long_sums(const point *p, near *v, size_t s, size_t sample)

@@ -4,7 +4,8 @@
 
 #include "check/kernel/near_step.h"
 
-/* Of a step whose sources are known, fills v[s]. A sample, or all that are coupled. */
+/* Fills v[s] of a step of sums, and of one of products of entries, whose sources are known; for a sample, or all samples
+ * when they are coupled. */
 void near_sums(const point *p, near *v, size_t s, size_t sample);
 void near_products(const point *p, near *v, size_t s, size_t sample);
 

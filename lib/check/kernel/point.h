@@ -19,6 +19,7 @@ typedef struct {
   rational left, right; /* of a kink: the slopes on its sides */
 } touch;
 
+/* Is it a tie of a window, not a kink? */
 static inline bool
 is_window(const touch *t)
 {
@@ -63,7 +64,7 @@ typedef struct {
   uint8_t **degree; /* of each output in the parameters: 0 constant, 1 affine, 2 anything */
 } cell;
 
-/* Of step s. */
+/* How many entries step s has in the whole batch. */
 static inline size_t
 entries(const point *p, size_t s)
 {
@@ -86,7 +87,7 @@ term_at(const point *p, const step *st, size_t e, size_t i)
 }
 
 size_t rows_of_factors(const step *st); /* of a step that reads nothing, as many as there can be */
-size_t rows_of_sources(const step *st);
+size_t rows_of_sources(const step *st); /* likewise */
 /* For each option of a window's entry that counts: where it is, and what multiplies its derivative. How many these are;
  * alone: room for one place. */
 size_t options(const point *p, size_t s, size_t e, const rational *slope, const size_t **at, const rational **by,

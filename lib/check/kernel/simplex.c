@@ -85,7 +85,7 @@ side_taken(simplices *q, const motion *d, size_t k)
   return sign == 0 ? 0 : (int)best + 1;
 }
 
-/* Of the block's touched kink k nothing is decided: its argument does not move, or a window's options move as one. */
+/* Nothing is decided at the block's touched kink k: its argument does not move, or a window's options move as one. */
 static void
 stand_still(simplices *q, const motion *d, size_t k)
 {
@@ -160,8 +160,8 @@ in_play(simplices *q, const block *b, size_t j, size_t o)
   return any;
 }
 
-/* Of the block's kink j: its argument's gradient; of a window, what each option in play has over the first that is.
- * Row o goes to work. */
+/* Hands the rows of the block's kink j to work, row o of each: its argument's gradient, or what each of a window's
+ * options in play has over the first that is. */
 static void
 for_each_row(simplices *q, block *b, size_t j, void (*work)(simplices *q, block *b, size_t j, size_t o))
 {

@@ -6,7 +6,7 @@
 
 /* ---- These write on `account` */
 
-void state_loss(const point *p);
+void state_loss(const point *p);           /* which loss, and of what */
 void state_parameters(const network *net); /* those in wrt */
 /* What the verdict says of AD's output, to standard output. */
 void print_verdict(const network *net, const char *verdict);

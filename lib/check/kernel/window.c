@@ -49,7 +49,7 @@ static const char *const operators[N_TIE_RULES] = {"GlobalMaxPool", "MaxPool",  
                                                    "ReduceMax",     "ReduceMin", "Sorted",  "TopK"};
 #define LETTERS 26
 
-/* Of a step that has windows. */
+/* Which of the operators with tie rules a step that has windows is of. */
 static size_t
 rule_of(const point *p, size_t s)
 {
@@ -79,7 +79,8 @@ window_begin(point *p)
   }
 }
 
-/* Of those marked, an entry with the largest lower end, but for entries of its identity: the largest, if any is. */
+/* The marked entry with the largest lower end: the largest of all, if any is known to be. Entries of one identity count
+ * once. */
 static source
 largest(const point *p, const step *st, size_t e, const bool *among)
 {
@@ -268,8 +269,7 @@ rests(const point *p, const cell *c, size_t k, size_t o)
   return kink_gradient(p, c->slope, c, k, side, o, true) && zeros(p->net->gradient, p->net->n_wrt);
 }
 
-/* Of the derivative of touched kink k's argument, turned to its side; or of the side's option less
- * option o. */
+/* The sign of the derivative of touched kink k's argument, turned to its side; or of the side's option less option o. */
 static int
 side_sign(const point *p, const cell *c, const motion *d, size_t k, size_t o)
 {
@@ -284,7 +284,7 @@ side_sign(const point *p, const cell *c, const motion *d, size_t k, size_t o)
   return interval_sign(&x, kink(p, k).text);
 }
 
-/* Of touched kink k a flat argument asks nothing, of a window's options the side itself. */
+/* Does touched kink k ask nothing? A flat argument does not, nor does the side itself among a window's options. */
 static bool
 asks_nothing(const point *p, const cell *c, size_t k, size_t o)
 {

@@ -4,9 +4,9 @@
 
 #include "check/kernel/evaluate.h"
 
-void window_begin(point *p); /* before its steps are evaluated */
-void touch_add(point *p, touch t);
-void touches_number(point *p); /* when all are added */
+void window_begin(point *p);       /* before its steps are evaluated */
+void touch_add(point *p, touch t); /* from any thread */
+void touches_number(point *p);     /* when all are added */
 
 /* The place of the first tied entry of a window, the largest being among those marked; + TOUCHED when the
  * window is touched, which is then noted. */

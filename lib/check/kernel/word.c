@@ -1,7 +1,7 @@
 /* Near values in machine words. A word is at most 2^61, a bound less than 2^61, a sum in 128 bits less than 2^126; what would
  * exceed that is not known.
  *
- * Of a LINEAR step the true factors are m + s, with s from 0 to what m is rounded by, at most 2; the true values are c + d, with
+ * The true factors of a LINEAR step are m + s, with s from 0 to what m is rounded by, at most 2; the true values are c + d, with
  * |d| <= r and |c| <= most. So the sum of (m + s)(c + d) is at most norm r + lost (most + r) off from that of m c. This, shifted
  * to the step's own units, is less than 1 off once more where it is rounded. A PIECEWISE step is a continuous function whose
  * slopes are at most norm + lost: on whichever piece c lies, what it has there is at most (norm + lost) r off from what x has. */
@@ -102,7 +102,7 @@ fill_patch(pass *a, const step *st, size_t row, size_t e, patch *to)
   }
 }
 
-/* Of one sample b; `rows` has room for a patch of every row of sources. */
+/* The sums of one sample b; `rows` has room for a patch of every row of sources. */
 static void
 sums_of(pass *a, size_t s, size_t b, patch *rows)
 {

@@ -4,7 +4,7 @@
 
 #include "check/kernel/word_step.h"
 
-/* Of a step and a sample, or all that are coupled: the value of entry e is within r units of c[e / apart], a unit being
+/* The values of a step for a sample, or for all that are coupled: entry e is within r units of c[e / apart], a unit being
  * 2^-digits. It is as fine as the words allow, but not below 2^-61. */
 typedef struct {
   int64_t *c;

@@ -113,7 +113,7 @@ prepare_factors(step *st)
   }
 }
 
-/* Of a PIECEWISE step m are the slopes that factors give piece 0. */
+/* A PIECEWISE step's m are the slopes that factors give piece 0. */
 static void
 prepare_pieces(step *st)
 {

@@ -21,6 +21,6 @@ void words_prepare(step *st); /* fills in_words */
 bool word_of(int64_t *z, const rational *q, unsigned shift,
              bool up);             /* z = q 2^shift, rounded; is it less than 2^62? */
 long magnitude(const rational *q); /* |q| is less than 2 to this; LONG_MIN of 0 */
-long longer(long a, long b);
+long longer(long a, long b);       /* the larger of the two */
 
 #endif

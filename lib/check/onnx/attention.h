@@ -4,8 +4,8 @@
 
 #include "check/onnx/builder.h"
 
-void lower_attention(builder *b);
-void lower_linear_attention(builder *b);
-void lower_rotary(builder *b);
+void lower_attention(builder *b);        /* Attention */
+void lower_linear_attention(builder *b); /* LinearAttention */
+void lower_rotary(builder *b);           /* RotaryEmbedding */
 
 #endif

@@ -36,7 +36,7 @@ typedef struct builder {
 
 #define need(condition, why) expect(condition, "node %zu '%s' (%s): %s", b->place, b->node->name, b->op, why)
 
-size_t product(const size_t *dims, size_t n);
+size_t product(const size_t *dims, size_t n); /* of n numbers; one that overflows is a failure */
 
 /* ---- Values */
 
@@ -69,7 +69,7 @@ void lift_constant(builder *b);
 void lift_entry(const builder *b, step *s, size_t f, const value *v, size_t i);
 value lifted_constant(builder *b, const value *v);
 void note_shared(builder *b); /* are the node's activations without a batch axis? */
-/* Of a constant: is entry i minus infinity ('-'), infinity or NaN ('?'), or a number (0)? Is any entry no number? */
+/* Is entry i of a constant minus infinity ('-'), infinity or NaN ('?'), or a number (0)? Is any entry no number? */
 char odd_entry(const value *v, size_t i);
 bool is_odd(const value *v);
 /* The entries of a constant of floats, or of what they are known of: lifted constants, and sums of these of one shape. NULL. */
@@ -104,15 +104,15 @@ bool exclude(builder *b, step *s, size_t f, const value *v);
 
 /* ---- Attributes, and inputs that were attributes */
 
-const tensor *find_attribute(const builder *b, const char *name);
-long whole_entry(const builder *b, const tensor *t, size_t i);
-long whole_attribute(const builder *b, const char *name, long absent);
+const tensor *find_attribute(const builder *b, const char *name);      /* NULL: there is none of that name */
+long whole_entry(const builder *b, const tensor *t, size_t i);         /* entry i as an integer, which it must be */
+long whole_attribute(const builder *b, const char *name, long absent); /* the integer; `absent` when there is none */
 /* Its default is the float32 nearest to `absent`. False when it is absent. */
 bool real_attribute(const builder *b, const char *name, rational *q, float absent);
 /* The string, or the default when there is none. */
 const char *text_attribute(const builder *b, const char *name, const char *absent);
 size_t axis_of(const builder *b, long axis, size_t rank);
-/* Of a reduction: marks the axes that are named; then what stays of the shape and what goes, each with 1 at the other's axes,
+/* For a reduction: marks the axes that are named; then what stays of the shape and what goes, each with 1 at the other's axes,
  * the strides of both, and the result's dims, the number of which is returned (keepdims: as many as there were). */
 void mark_axes(const builder *b, const long *axes, size_t count, size_t rank, bool *over);
 size_t split_axes(const builder *b, const value *x, const bool *over, size_t *kept, size_t *gone, size_t *stride,

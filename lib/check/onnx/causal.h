@@ -4,6 +4,6 @@
 
 #include "check/onnx/builder.h"
 
-void lower_causal(builder *b);
+void lower_causal(builder *b); /* CausalConvWithState */
 
 #endif

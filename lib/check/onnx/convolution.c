@@ -31,7 +31,7 @@ axes_attribute(const builder *b, const char *name, size_t at, size_t *list, size
   }
 }
 
-/* Of a transposed convolution: the entries along axis i that the windows cover, less the padding. */
+/* A transposed convolution's entries along axis i: those that the windows cover, less the padding. */
 static void
 crop_windows(const builder *b, windows *g, size_t i, size_t more)
 {
@@ -77,8 +77,8 @@ check_batch_axis(const builder *b, const windows *g)
        "the batch axis would be mixed");
 }
 
-/* Of the node's input 0, which they have as many axes as; width: of the windows, by a weight's shape
- * or NULL. */
+/* The windows of the node's input 0, which have as many axes as it. width: the windows' own, by a weight's shape; NULL: the
+ * attribute's. */
 static windows
 read_windows(const builder *b, const size_t *width, bool transposed)
 {

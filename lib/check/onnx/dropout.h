@@ -4,6 +4,6 @@
 
 #include "check/onnx/builder.h"
 
-void lower_dropout(builder *b);
+void lower_dropout(builder *b); /* Dropout */
 
 #endif

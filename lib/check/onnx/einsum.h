@@ -4,6 +4,6 @@
 
 #include "check/onnx/builder.h"
 
-void lower_einsum(builder *b);
+void lower_einsum(builder *b); /* Einsum */
 
 #endif

@@ -30,7 +30,7 @@ turn(builder *b)
   b->out.inner = x.inner;
 }
 
-/* Of a constant of float32 that no parameter is, computed. Minus infinity is the smallest. */
+/* The largest or least entries of a constant of float32 that is no parameter, computed. Minus infinity is the smallest. */
 static void
 put_extremes(builder *b, const value *x, const bool *over)
 {

@@ -4,7 +4,7 @@
 
 #include "check/onnx/builder.h"
 
-void lower_extremum(builder *b);
-void lower_larger(builder *b);
+void lower_extremum(builder *b); /* ReduceMax, ReduceMin */
+void lower_larger(builder *b);   /* Max, Min */
 
 #endif

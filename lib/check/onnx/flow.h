@@ -5,7 +5,7 @@
 
 #include "check/onnx/builder.h"
 
-bool is_flow(const node *n);
-void lower_flow(builder *b);
+bool is_flow(const node *n); /* is it an If, a Loop or a Scan? */
+void lower_flow(builder *b); /* such a node, with its bodies */
 
 #endif

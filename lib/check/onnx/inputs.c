@@ -129,20 +129,22 @@ read_constants(model *m)
   } while (more_words());
 }
 
-/* The line `samples whole`, if it is next: x of shape (n, ...) is read as (n, 1, ...), and so a sample as (1, ...). */
+/* The line `samples whole`, if it is next: x of shape (n, ...) is read as (n, 1, ...), and so a sample as (1, ...); or
+ * `samples together`: it is read as (1, n, ...), one sample. */
 static void
 read_samples(arrays *given)
 {
   if (!line_is("samples"))
     return;
   const char *word = next_word();
-  require(strcmp(word, "whole") == 0, "'samples whole' is expected, not '%s'", word);
+  bool whole = strcmp(word, "whole") == 0;
+  require(whole || strcmp(word, "together") == 0, "'samples whole' or 'samples together' is expected, not '%s'", word);
   tensor *x = array_named(given, "x");
   require(x->rank > 0 && x->rank < MAX_RANK, "x has no axis of samples, or too many axes");
-  memmove(x->dims + 2, x->dims + 1, (x->rank - 1) * sizeof *x->dims);
-  x->dims[1] = 1;
+  memmove(x->dims + whole + 1, x->dims + whole, (x->rank - whole) * sizeof *x->dims);
+  x->dims[whole] = 1;
   x->rank++;
-  given->whole = true;
+  given->whole = whole;
 }
 
 /* The lines `model`, `output`, `constants` and `params` (perhaps), `batch` and `samples` (perhaps). */

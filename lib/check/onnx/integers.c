@@ -232,7 +232,7 @@ chosen_kind(const builder *b)
   return HOLDS_FLOATS;
 }
 
-/* Of a mask and two constants, or of what activations there are: entries and nothing else. */
+/* Where of a mask and two constants, or of activations: it takes entries from them and does nothing else. */
 void
 lower_where(builder *b)
 {
@@ -586,7 +586,7 @@ lower_cast(builder *b)
   cast(b, whole_attribute(b, "to", 0));
 }
 
-/* Of its second input only the type is read. */
+/* CastLike: only the type of its second input is read. */
 void
 lower_cast_like(builder *b)
 {

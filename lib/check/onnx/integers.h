@@ -5,18 +5,18 @@
 
 #include "check/onnx/builder.h"
 
-bool of_integers(const builder *b); /* are all inputs such integers, of one type? */
-void lower_whole(builder *b);       /* arithmetic, comparisons and logic of them */
-void lower_running(builder *b);     /* CumSum */
-void lower_where(builder *b);       /* of all: constants and activations */
-void lower_listed(builder *b);      /* Concat of lists of them */
-void lower_shape(builder *b);
-void lower_size(builder *b);
-void lower_range(builder *b);
+bool of_integers(const builder *b);   /* are all inputs such integers, of one type? */
+void lower_whole(builder *b);         /* arithmetic, comparisons and logic of them */
+void lower_running(builder *b);       /* CumSum */
+void lower_where(builder *b);         /* of all: constants and activations */
+void lower_listed(builder *b);        /* Concat of lists of them */
+void lower_shape(builder *b);         /* Shape */
+void lower_size(builder *b);          /* Size */
+void lower_range(builder *b);         /* Range */
 void lower_whole_product(builder *b); /* ReduceProd */
 void lower_filled(builder *b);        /* ConstantOfShape */
-void lower_cast(builder *b);
-void lower_cast_like(builder *b);
+void lower_cast(builder *b);          /* Cast */
+void lower_cast_like(builder *b);     /* CastLike */
 
 /* The node's output, a constant of zeros of that type. */
 rational *put_whole(builder *b, size_t type, size_t rank, const size_t *dims);

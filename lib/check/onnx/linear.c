@@ -162,7 +162,7 @@ lower_product(builder *b)
   put_product(b, coef, left, last);
 }
 
-/* Of a sum or difference of what is known, of one shape. */
+/* The entries of a sum or difference are known where those of both inputs are, of one shape. */
 static void
 know_sum(builder *b)
 {
@@ -248,7 +248,7 @@ lower_sum(builder *b)
   b->out.inner = all.inner;
 }
 
-/* Of a constant, too, which is marked. */
+/* Neg of an activation is a step; a constant is marked as negated. */
 void
 lower_negation(builder *b)
 {

@@ -1,4 +1,5 @@
-/* Of each target minus the entry of its class, times the class's weight: these, their sum, or that by the sum of the weights. */
+/* A loss: for each target minus the entry of its class, times the class's weight; or their sum; or that by the sum of
+ * the weights. */
 #include "check/onnx/loss.h"
 #include "check/base/allocate.h"
 #include "check/onnx/inner.h"

@@ -4,6 +4,6 @@
 
 #include "check/onnx/builder.h"
 
-void lower_loss(builder *b);
+void lower_loss(builder *b); /* NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss */
 
 #endif

@@ -47,7 +47,7 @@ put_masked(builder *b, const value *x, size_t length, size_t stride)
     s->sources[e] = x->excluded[e] ? (source){PADDING, 0} : at[e];
 }
 
-/* Of a constant, of numbers or integers. */
+/* Trilu of a constant, of numbers or integers. */
 void
 lower_trilu(builder *b)
 {

@@ -217,7 +217,7 @@ static const struct {
 };
 #define N_FORMS (sizeof operators / sizeof *operators)
 
-/* Of the table's operators those with kinks. */
+/* Those of the table's operators that have kinks. */
 static const kinked_operator *
 kinked_operators(size_t *n)
 {
@@ -339,8 +339,8 @@ check_batch(const builder *b, lowering lower)
          "an input has the batch on another axis than the first, or merged with others");
 }
 
-/* Of constants alone these make an activation, but for what is computed of integers, or of floats that are no parameters. Some
- * take one in any case, and their others may be computed. */
+/* Does the operator make an activation even of constants alone? These do, but for what is computed of integers, or of
+ * floats that are no parameters. Some take one in any case, and their others may be computed. */
 static bool
 lifts(const builder *b, lowering lower)
 {

@@ -4,9 +4,9 @@
 
 #include "check/onnx/builder.h"
 
-void lower_clip(builder *b);
-void lower_hard(builder *b); /* HardSigmoid, HardSwish */
-void lower_huber(builder *b);
+void lower_clip(builder *b);     /* Clip */
+void lower_hard(builder *b);     /* HardSigmoid, HardSwish */
+void lower_huber(builder *b);    /* Huber */
 void lower_relu(builder *b);     /* Abs, LeakyRelu, PRelu, Relu */
 void lower_softmax(builder *b);  /* LogSoftmax, Softmax */
 void lower_sigmoid(builder *b);  /* Sigmoid, Tanh */

@@ -30,7 +30,7 @@ row_length(const recurrence *r, size_t i)
   return i == 1 ? r->inputs : r->hidden;
 }
 
-/* Of the units from `first` on. */
+/* The products of a row and the weights of the units from `first` on, as a step. */
 static void
 make_products(builder *b, const recurrence *r, multiple *of, size_t first)
 {

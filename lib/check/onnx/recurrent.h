@@ -4,8 +4,8 @@
 
 #include "check/onnx/builder.h"
 
-void lower_lstm(builder *b);
-void lower_gru(builder *b);
-void lower_rnn(builder *b);
+void lower_lstm(builder *b); /* LSTM */
+void lower_gru(builder *b);  /* GRU */
+void lower_rnn(builder *b);  /* RNN */
 
 #endif

@@ -4,15 +4,15 @@
 
 #include "check/onnx/builder.h"
 
-void lower_identity(builder *b); /* Dropout, Identity */
-void lower_flatten(builder *b);
-void lower_repeat(builder *b); /* Expand, Tile */
-void lower_reshape(builder *b);
-void lower_transpose(builder *b);
-void lower_squeeze(builder *b); /* Squeeze, Unsqueeze */
-void lower_constant(builder *b);
-void lower_concat(builder *b);
-void lower_pad(builder *b);
-void lower_resize(builder *b);
+void lower_identity(builder *b);  /* Dropout, Identity */
+void lower_flatten(builder *b);   /* Flatten */
+void lower_repeat(builder *b);    /* Expand, Tile */
+void lower_reshape(builder *b);   /* Reshape */
+void lower_transpose(builder *b); /* Transpose */
+void lower_squeeze(builder *b);   /* Squeeze, Unsqueeze */
+void lower_constant(builder *b);  /* Constant */
+void lower_concat(builder *b);    /* Concat */
+void lower_pad(builder *b);       /* Pad */
+void lower_resize(builder *b);    /* Resize */
 
 #endif

@@ -4,6 +4,6 @@
 
 #include "check/onnx/builder.h"
 
-void lower_sorted(builder *b);
+void lower_sorted(builder *b); /* Sorted, TopK */
 
 #endif

@@ -5,11 +5,11 @@
 
 #include "check/onnx/builder.h"
 
-void lower_slice(builder *b);
-void lower_split(builder *b);
-void lower_blocks(builder *b); /* DepthToSpace, SpaceToDepth */
-void lower_gather(builder *b);
-void lower_gather_elements(builder *b);
-void lower_gather_rows(builder *b); /* GatherND */
+void lower_slice(builder *b);           /* Slice */
+void lower_split(builder *b);           /* Split */
+void lower_blocks(builder *b);          /* DepthToSpace, SpaceToDepth */
+void lower_gather(builder *b);          /* Gather */
+void lower_gather_elements(builder *b); /* GatherElements */
+void lower_gather_rows(builder *b);     /* GatherND */
 
 #endif

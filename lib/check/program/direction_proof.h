@@ -4,7 +4,8 @@
 
 #include "check/program/program.h"
 
-/* Of a program that was read (as of check_program): the lines of the statement behind its file, and what they claim. */
+/* Checks the statement about directions of a program that was read (as of check_program): the lines behind its file, and
+ * what they claim. What does not hold is a failure. */
 void check_direction(const program *of, bool parameters);
 
 #endif

@@ -26,7 +26,7 @@ is_constant(forms *f, size_t at)
   return instruction_at(f, at)->kind == A_CONSTANT;
 }
 
-/* Of a product the factor that is not a number; NONE when neither is one. */
+/* The factor of a product that varies, where the other is a number; NONE when neither is one. */
 static size_t
 varying_factor(forms *f, const instruction *i)
 {
@@ -130,7 +130,7 @@ part_of(forms *f, rational *q, const integer **d, const instruction *i, size_t k
     *d = mpq_denref(&plus_one);
 }
 
-/* Of a product or quotient: one part, the argument that varies, and its multiple. */
+/* The one part of a product or quotient: by which number it multiplies the argument that varies, and over which denominator. */
 static void
 part_of_multiple(forms *f, rational *q, const integer **d, const instruction *i)
 {

@@ -17,7 +17,7 @@ typedef struct {
 /* Is the instruction a sum, a product, a quotient by a number, pieces of degree 1 that meet, a maximum or minimum? */
 bool is_piecewise_polynomial(const program *p, size_t at);
 
-/* Of that program, in n variables. What is not piecewise linear and continuous is refused: see
+/* The forms of that program, in n variables. What is not piecewise linear and continuous is refused: see
  * docs/proof-format.md, "Regions". */
 void forms_begin(forms *f, const program *p, size_t n);
 

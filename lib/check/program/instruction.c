@@ -29,8 +29,8 @@ static const kinked kink_table[N_KINKED] = {{.name = "Abs", .n_kinks = 1},
                                             {.name = "Sorted", .first_alone = true},
                                             {.name = "TopK", .first_alone = true}};
 
-/* Of the pointwise: the numbers a and b that a call gives or may leave out, then its kinks, then three
- * coefficients a piece. */
+/* The functions that a program may call. The pointwise ones have the numbers a and b that a call gives or may leave out, then
+ * kinks, then three coefficients a piece. */
 static const callable functions[] = {
     {"exp", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
     {"log", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},

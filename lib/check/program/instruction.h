@@ -77,9 +77,9 @@ typedef struct operand {
   bool vector;
 } operand;
 
-size_t add_instruction(reader *r, instruction i); /* its number */
-void count_entries(reader *r, size_t n);          /* fails where vectors have more entries together than may be */
-operand operand_new(reader *r, size_t n, bool vector);
+size_t add_instruction(reader *r, instruction i);      /* its number */
+void count_entries(reader *r, size_t n);               /* fails where vectors have more entries together than may be */
+operand operand_new(reader *r, size_t n, bool vector); /* of n entries, which are not set */
 
 /* One instruction for each entry of the operands; scalars stand for as many copies. */
 operand operand_apply(reader *r, instruction i, size_t n, const operand *v);
@@ -97,6 +97,7 @@ typedef struct {
   const char *preset[2], *pieces;
 } callable;
 const callable *find_function(const char *name); /* NULL: none has the name */
+/* A pointwise function of x, entry by entry, with the numbers that the call gives. */
 operand operand_pointwise(reader *r, const callable *f, proxy how, operand x, operand *arguments, size_t n);
 /* The k-th largest of the entries, for one k or, ascending, for all. */
 operand operand_order(reader *r, const callable *f, proxy how, operand v, size_t k);

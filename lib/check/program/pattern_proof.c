@@ -78,7 +78,7 @@ is_open_along(patterns *q, const rational *d)
   return positive;
 }
 
-/* Of two patterns in open cones with different gradients. */
+/* Keeps the gradient of a pattern in an open cone; notes whether two such patterns have different ones. */
 static void
 keep_open(patterns *q)
 {

@@ -4,7 +4,8 @@
 
 #include "check/program/program.h"
 
-/* Of a program as region_function_read takes it: the lines behind its file, and the statement written. */
+/* Checks the patterns of a program, as region_function_read takes it: reads the lines behind its file, and writes the
+ * statement. */
 void check_patterns(program *of, bool parameters);
 
 #endif

@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of AD's output what is claimed, as far as it was read. */
+/* What is claimed of AD's output, as far as it was read. */
 typedef struct {
   walk *w;
   const interval *ad; /* AD's output, row by row */
   bool enclosed;      /* at some leaf: a norm of zeros, or what was left open */
-  /* Of a separator: the vector, its product with AD's output, and the largest with the gradient of a leaf or cone so far. */
+  /* A separator: the vector, its product with AD's output, and the largest with the gradient of a leaf or cone so far. */
   const interval *separator, *ours;
   interval *most;
   bool first;
@@ -142,7 +142,7 @@ check_below(claimed *q, const interval *theirs)
   q->first = false;
 }
 
-/* Of a tree's leaf: without a separator its gradient is AD's output, else it is below. */
+/* The gradient at a tree's leaf is AD's output, or, where there is a separator, below it. */
 static void
 check_leaf(void *of, const size_t *choices, size_t depth)
 {

@@ -4,12 +4,12 @@
 
 #include "check/program/program_walk.h"
 
-/* Of a touched instruction, at its kink k. */
+/* The proxy of a touched instruction at its kink k. */
 const proxy *proxy_of(const walk *w, const instruction *i, size_t k);
 void slope_on(rational *slope, const pieces *p, size_t k, const rational *x); /* c1 + 2 c2 x on piece k */
 /* The entries equal to the value of an ORDER into tied, in the order of the arguments; *rank of them is its own. */
 size_t find_tied(walk *w, size_t at, size_t *tied, size_t *rank);
-/* Of n tied entries, AD's share of the k-th. */
+/* AD's share of the k-th of n tied entries. */
 void tied_share(rational *c, const walk *w, const instruction *i, size_t n, size_t rank, size_t k);
 
 /* At the point; all: with both arms of branches whose comparands are equal. */

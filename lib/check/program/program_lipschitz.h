@@ -4,9 +4,9 @@
 
 #include "check/program/program.h"
 
-/* Of an instruction that may be executed near the point: its value there (NULL: it is not executed), and whether it is known to be
- * constant near it. Of a branch, the arm that is taken near the point: 1 then, -1 else, or BOTH_ARMS; of POINTWISE the piece that it
- * is on there, of ORDER the instruction that it is, or NONE. */
+/* What is known of an instruction that may be executed near the point: its value there (NULL: it is not executed), and
+ * whether it is constant near it. A branch has the arm that is taken near the point: 1 then, -1 else, or BOTH_ARMS;
+ * POINTWISE the piece that it is on there, ORDER the instruction that it is, or NONE. */
 typedef struct {
   const interval *value;
   bool constant;

@@ -5,7 +5,7 @@
 
 #include "check/program/program_walk.h"
 
-/* Of each instruction: what the arcs have chosen there so far. */
+/* What the arcs have chosen so far at each instruction. */
 typedef struct blend blend;
 typedef struct {
   size_t n_cells;
@@ -14,7 +14,7 @@ typedef struct {
   bool even;       /* there are two arcs, of one weight */
 } means;
 
-void means_begin(means *m, const walk *w);
+void means_begin(means *m, const walk *w);                 /* without arcs */
 void means_add(means *m, walk *w, const rational *weight); /* the arc that was followed last */
 /* Is the sum of instruction `at`'s gradients, weighted, AD's derivative of it? False: that is not told. */
 bool means_are_ads(means *m, walk *w, size_t at);

@@ -29,7 +29,7 @@ state_program(bytes b)
   }
 }
 
-/* Of a network's parameters no line speaks: they are as stored. */
+/* Reads the point. No line speaks of a network's parameters: they are as stored. */
 static void
 read_point(walk *w, bool parameters)
 {

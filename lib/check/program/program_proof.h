@@ -4,8 +4,9 @@
 
 #include "check/program/program_walk.h"
 
-/* Of a program that was read, whose inputs but the first are parameters that vary, or are not: the lines of the statement behind its
- * file; the evidence (verdict is a word of the three), and the statement written. */
+/* Checks a verdict about a program that was read, whose inputs but the first are parameters that vary, or are not: reads
+ * the lines of the statement behind its file and the evidence (verdict is a word of the three), and writes the
+ * statement. */
 void check_program(const program *of, bool parameters, const char *verdict);
 
 /* What statements about a point share: of a program as above the lines up to the ties; that it is Lipschitz near the point; AD's

@@ -43,7 +43,7 @@ limit_interval(const interval *x)
   limit_size(&x->hi);
 }
 
-/* Of many terms it may be the product of their sizes. */
+/* Adds, and holds the sum to its limit: the sum of many terms may be as long as the product of their sizes. */
 void
 add_limited(interval *y, const interval *x, const rational *c)
 {

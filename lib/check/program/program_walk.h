@@ -83,7 +83,7 @@ place_name place(walk *w, size_t at); /* of an instruction, for messages */
 void add_gradient(walk *w, state *y, const interval *c,
                   const state *x); /* y's += c times x's, in AD's way where y is AD's */
 
-void limit_interval(const interval *x);
+void limit_interval(const interval *x); /* fails where an end is longer than numbers may be */
 void add_limited(interval *y, const interval *x, const rational *c); /* y += c x, the size being looked at */
 
 void polynomial_clear(polynomial *y);

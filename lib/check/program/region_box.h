@@ -14,7 +14,7 @@ void region_box_set(region_box *box, size_t n, const integer *const *bound);
 
 #define REGION_BOX_OPEN 2
 
-/* Of a form that varies, n + 1 integers: -1 or 1, its sign inside the box; or REGION_BOX_OPEN. */
+/* The sign inside the box, -1 or 1, of a form that varies (n + 1 integers); or REGION_BOX_OPEN. */
 int region_box_sign(region_box *box, const integer *form);
 
 #endif

@@ -6,9 +6,9 @@
 
 typedef enum { VARIES_INPUT, VARIES_NAMED, VARIES_PARAMETERS } what_varies;
 
-/* Of a program that was read, whose inputs but the first are parameters that vary, or are not: reads the lines `wrt NAME ...` (not
- * of parameters) and `held V ...`, if they follow. Then what is not named is held, and the program's inputs are those named alone.
- * Returns the number of entries of all inputs. */
+/* Takes a program that was read, whose inputs but the first are parameters that vary, or are not, and reads the lines `wrt
+ * NAME ...` (not of parameters) and `held V ...`, if they follow. Then what is not named is held, and the program's inputs
+ * are those named alone. Returns the number of entries of all inputs. */
 size_t region_function_read(program *p, bool parameters, what_varies *varies);
 
 /* Entry e of all inputs, in their order. */

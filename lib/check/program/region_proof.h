@@ -4,8 +4,8 @@
 
 #include "check/program/program.h"
 
-/* Of a program as region_function_read takes it: the lines behind its file, and the statement written. A box is a file in that
- * folder. */
+/* Checks the regions of a program, as region_function_read takes it: reads the lines behind its file, and writes the
+ * statement. A box is a file in that folder. */
 void check_regions(program *of, bool parameters, const char *folder);
 
 #endif

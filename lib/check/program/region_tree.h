@@ -27,7 +27,7 @@ typedef struct {
   integer *scratch; /* a row */
 } region_tree;
 
-/* Of the forms' program in n variables; an empty tree. local: around z = 0; else in a box. */
+/* Begins an empty tree over the forms' program in n variables. local: around z = 0; else in a box. */
 void region_tree_begin(region_tree *t, forms *f, size_t n, bool local);
 /* A row that is positive in the box: n + 1 integers, copied. */
 void region_tree_bound(region_tree *t, const integer *row);

@@ -4,7 +4,8 @@
 
 #include "check/program/program.h"
 
-/* Of a program as region_function_read takes it: the lines behind its file, and the statement written. */
+/* Checks what is said of a segment for a program, as region_function_read takes it: reads the lines behind its file, and
+ * writes the statement. */
 void check_segment(program *of, bool parameters);
 
 #endif

@@ -10,6 +10,6 @@ typedef struct {
   rational *value; /* rows x columns */
 } table;
 
-table table_read(bytes file, const char *what);
+table table_read(bytes file, const char *what); /* rows of rationals; what: for messages */
 
 #endif

@@ -191,7 +191,7 @@ begin(grid *g)
   }
 }
 
-/* Of each variable as many numbers as any output needs; how many points that are. */
+/* The grid has as many numbers of each variable as any output needs. Returns how many points that are. */
 static size_t
 find_size(grid *g)
 {

@@ -4,6 +4,7 @@
 
 #include "check/program/program.h"
 
+/* Checks that the program's outputs are 0 for all inputs, and writes the statement. */
 void check_vanishing(program *of);
 
 #endif

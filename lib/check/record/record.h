@@ -102,16 +102,16 @@ answer answer_of(answer so_far, nearness n); /* the weaker */
 answer answer_note(record *r, answer so_far,
                    answer now); /* likewise, of one entry more; those without a bound are counted */
 
-/* Of the recorded tensor t: of the output of a node (record_forward.c) */
+/* What is said of the recorded tensor t: the output of a node, or a window's indices (record_forward.c). */
 answer record_output(record *r, const char *name, const tensor *t);
 answer record_indices(record *r, const char *name, const tensor *t);
 
-/* Of a WINDOW step: the recorded indices, and the value that it pools; NULL: they were not recorded. And the term that entry f of
- * sample b of them names; NONE: none of the window's. */
+/* The recorded indices of a WINDOW step, and the value that it pools; NULL: they were not recorded. And the term that
+ * entry f of sample b of them names; NONE: none of the window's. */
 const tensor *record_winners(record *r, const step *st, const graph_value **in);
 size_t record_named(const record *r, const step *st, const graph_value *in, const tensor *t, size_t f, size_t b);
 
-/* Of the gradient of a node's output; of a parameter (record_backward.c). */
+/* What is said of t as the gradient of a node's output, or of a parameter (record_backward.c). */
 answer record_gradient(record *r, const char *name, const tensor *t);
 answer record_parameter(record *r, const graph_value *v, const tensor *t);
 

@@ -314,7 +314,7 @@ find_places(gather *g)
   return true;
 }
 
-/* Of plain sums and of what composed nodes hand back: entry i, with so many roundings. */
+/* Judges entry i as the total of plain sums and of what composed nodes hand back, with so many roundings. */
 static answer
 judge_composed(const gather *g, size_t i, size_t roundings, const integer *recorded)
 {

@@ -15,8 +15,8 @@ typedef struct {
   long e;
 } bound;
 
-bound bound_of(const rational *q); /* |q|, rounded down */
-void bound_get(rational *q, bound a);
+bound bound_of(const rational *q);            /* |q|, rounded down */
+void bound_get(rational *q, bound a);         /* q = a exactly */
 bound bound_over(bound a, bound b);           /* a / b, b > 0 */
 bound bound_less(bound a, bound b);           /* a - b, or 0, rounded *up*: for what divides */
 bound bound_above(const rational *q);         /* |q|, rounded up: likewise */
@@ -28,18 +28,21 @@ bound_scale(bound a, long e) /* a 2^e */
   return (bound){a.m, a.e + e};
 }
 
+/* a < b? */
 static inline bool
 bound_below(bound a, bound b)
 {
   return a.m == 0 || b.m == 0 || a.e == b.e ? a.m < b.m : a.e < b.e;
 }
 
+/* The larger one. */
 static inline bound
 bound_most(bound a, bound b)
 {
   return bound_below(a, b) ? b : a;
 }
 
+/* a b, rounded down. */
 static inline bound
 bound_times(bound a, bound b)
 {
@@ -48,6 +51,7 @@ bound_times(bound a, bound b)
   return a.m == 0 || b.m == 0 ? (bound){0, 0} : (bound){(uint64_t)(p >> (63 + top)), a.e + b.e + 63 + top};
 }
 
+/* a + b, rounded down. */
 static inline bound
 bound_add(bound a, bound b)
 {
@@ -66,6 +70,7 @@ bound_add_times(bound y, bound a, bound b)
   return bound_add(y, bound_times(a, b));
 }
 
+/* n exactly. */
 static inline bound
 bound_natural(uint64_t n)
 {

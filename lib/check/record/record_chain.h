@@ -13,7 +13,7 @@ typedef struct {
   bool covers;      /* false: some step has no rule, or something that they read is not known */
 } chain;
 
-void chain_begin(chain *c, const record *r);
+void chain_begin(chain *c, const record *r); /* empty */
 /* The step, or all of the node; own: of one that is asked about. */
 void chain_add(chain *c, const record *r, size_t s);
 void chain_add_node(chain *c, const record *r, size_t place, bool own);

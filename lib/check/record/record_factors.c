@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of which operators; what run.json and proofs call them. */
+/* The kinds of operators that have factors of their own; what run.json and proofs call them. */
 enum { CONV, MATMUL, KINDS };
 static const char *const kinds[] = {[CONV] = "conv", [MATMUL] = "matmul"};
 

@@ -90,7 +90,8 @@ add_entry(sum *s, record *r, const step *st, size_t f, size_t b, size_t type)
     add_largest(s, r, st, f, b, type);
 }
 
-/* Of a mean, say: what is added up is multiplied by a number other than 1 and -1. */
+/* How many roundings entry f takes: a few more where what is added up is multiplied by a number other than 1 and -1, as
+ * in a mean. */
 static size_t
 roundings_of(const step *st, size_t f)
 {
@@ -138,7 +139,7 @@ judge_copy(record *r, const graph_value *v, const tensor *t)
   return all;
 }
 
-/* Of a composed node, or of one that reads what was not recorded. */
+/* Judges the output of a composed node, or of one that reads what was not recorded. */
 static answer
 judge_composed(record *r, const graph_value *v, const tensor *t)
 {

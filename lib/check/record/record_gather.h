@@ -20,7 +20,7 @@ typedef struct {
   size_t n_via, *nodes, n_nodes; /* nodes: that read one of these, and do not only move its entries */
 } gather;
 
-/* Of one step, or one constant: views of the same entries. */
+/* Are both views of the same entries, of one step or one constant? */
 bool gather_shares(const graph_value *v, const graph_value *w);
 /* What a node's output was given: its recorded gradient; NULL: there is none with the samples first. */
 const tensor *gather_given(record *r, const graph_value *w);

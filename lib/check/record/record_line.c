@@ -43,7 +43,7 @@ mean(bound total, size_t members)
 
 /* ---- Softmax */
 
-/* Of a type: underflow takes at most so much. */
+/* Underflow in a type takes at most so much. */
 static bound
 underflow(size_t type)
 {
@@ -110,7 +110,8 @@ softmax_shift(node_pass *p, const number *const *a, size_t n, const bool *far)
   return shift;
 }
 
-/* Of an entry that is far: of a share, twice what underflow takes; of a logarithm, what its own argument is off by, besides. */
+/* What an entry that is far is off by: a share by twice what underflow takes; a logarithm by what its own argument is,
+ * besides. */
 static void
 far_off(node_pass *p, bool log, size_t n, number *y, const number *a, bound shift)
 {
@@ -127,7 +128,7 @@ far_off(node_pass *p, bool log, size_t n, number *y, const number *a, bound shif
   node_round(p, &y->off, n + SPARE_COMPOSED, mass);
 }
 
-/* Of a logarithm two shifts; of a share y, the factor exp(2 shift), which is at least 1 + 2 shift + 2 shift^2. */
+/* A logarithm is off by two shifts, a share y by the factor exp(2 shift), which is at least 1 + 2 shift + 2 shift^2. */
 static void
 softmax_off(node_pass *p, bool log, size_t n, number *y, bound shift)
 {
@@ -208,8 +209,8 @@ line_log_softmax(node_pass *p, number *y, const number *x, size_t n)
 
 /* ---- Normalizations */
 
-/* Of a line: r, what multiplies x - mean; at least that; means of sizes and errors of x; what the computed one is off by, in parts
- * of it; what the mean is; how many entries. */
+/* A line's root: r, what multiplies x - mean; at least that; means of sizes and errors of x; what the computed one is
+ * off by, in parts of it; what the mean is; how many entries the line has. */
 typedef struct {
   interval r;
   bound inverse, size, square, off, share, middle;
@@ -229,7 +230,7 @@ over_powers(interval *r)
   unfixed(&r->hi, &z, bits);
 }
 
-/* Of a step, as node_tables keeps its numbers: they are of its arguments alone. */
+/* The roots of a step's lines, kept as node_tables keeps its numbers: they depend on its arguments alone. */
 typedef struct line_roots {
   size_t type, samples;
   root *of; /* by line, of the first samples first; members 0: not made yet */
@@ -351,7 +352,7 @@ line_compute(node_pass *p, size_t s)
 
 /* ---- Back */
 
-/* Of g, and of what the line's numbers y make of it: sums over the line. */
+/* Sums over a line, of g and of what the line's numbers y make of it. */
 typedef struct {
   bound size, off;      /* of |g| + off, of off */
   bound product, apart; /* of (|y| + off of y) (|g| + off), of what the products y g are off by */

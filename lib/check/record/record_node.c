@@ -80,7 +80,7 @@ typedef struct node_tables {
   size_t kept_bytes;
 } node_tables;
 
-/* Of the memory that there may be numbers take so much that are kept: one part of this many. */
+/* Numbers that are kept take so much of the memory that there may be: one part of this many. */
 #define PART_KEPT 8
 
 void

@@ -40,7 +40,8 @@ void node_round(node_pass *p, bound *off, size_t n, bound mass);
 bound node_narrow(const node_pass *p, const step *st);
 /* What multiplies the x of a LINEAR step's term; *lost: a weight in it is subnormal. */
 void node_factor(rational *q, bool *lost, const node_pass *p, const step *st, const factor *w);
-/* Of a PIECEWISE step: the piece that x is on, at a kink the left one (NONE: it may be on several); the coefficients of a piece. */
+/* The piece of a PIECEWISE step that x is on, at a kink the left one (NONE: it may be on several); the coefficients of a
+ * piece. */
 size_t node_piece(const step *st, const interval *x);
 void node_coefficients(const rational *c[3], const step *st, const factor *w, size_t piece);
 /* At least what its slopes are made of, where |x| has that size: the largest sum of a piece's |c1| + 2 |c2| |x|. */
@@ -58,7 +59,8 @@ void line_back(node_pass *p, size_t s, const number *h);                   /* ha
 
 /* The loss's own gradient, of sample b, in the entries of v, which it reads. */
 void loss_back(node_pass *p, const graph_value *v, size_t b, cotangent *const *to);
-/* Of the logarithm of a softmax that it begins with, one of the model's own nodes: a recorded output, and its gradient. */
+/* Is NAME the logarithm of a softmax that the loss begins with, one of the model's own nodes? What is said of its
+ * recorded output and gradient. */
 bool loss_is_log(const record *r, const char *name);
 answer loss_log_output(record *r, const tensor *t);
 answer loss_log_gradient(record *r, const tensor *t);

@@ -22,10 +22,10 @@ typedef struct {
   bool open; /* of some term no bound is known */
 } cotangent;
 
-number *number_new(size_t n);
+number *number_new(size_t n); /* n zeros */
 void number_free(number *y, size_t n);
 size_t number_bytes(const number *y, size_t n); /* what they take, but for what the allocator adds */
-cotangent *cotangents_new(size_t n);
+cotangent *cotangents_new(size_t n);            /* n zeros */
 void cotangents_free(cotangent *h, size_t n);
 
 void number_round(interval *x);      /* to the session's bits; an exact one stays so, but for one of very many bits */

@@ -246,7 +246,7 @@ read_pattern(judged *q, point *p)
   fprintf(account, "  of %zu kinks and windows; nodes not covered: %zu\n", asked, open);
 }
 
-/* Of what nothing is said there are tensors that were recorded: they are in the files, and could be others. */
+/* Recorded tensors of which nothing is said are named: they are in the files, and could be others. */
 static void
 state_verdict(judged *q, bool updated)
 {

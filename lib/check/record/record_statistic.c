@@ -26,7 +26,7 @@ typedef struct moments {
   rational *mean, *variance, *size, *spread;
 } moments;
 
-/* Of a node: is a mean of its own among the updates, and a variance? */
+/* Are a mean and a variance of a node's own among the updates? */
 typedef struct told_statistics {
   bool mean, variance;
 } told_statistics;

@@ -4,8 +4,8 @@
 
 #include "check/record/record.h"
 
-/* Of a line `statistic NAME ...`, whose rest but for the answer is read here: what was recorded of the buffer behind the step. *after:
- * that; NULL when there is none. */
+/* Reads the rest of a line `statistic NAME ...` but for the answer, and judges what was recorded of the buffer behind
+ * the step. *after: that; NULL when there is none. */
 answer record_statistic(record *r, const char *name, const tensor **after);
 
 /* States the nodes that normalize by the minibatch's own statistics, and of which no line brings a mean and a variance up to date. */

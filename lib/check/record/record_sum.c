@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Of a type with e bits of exponent: the smallest normal number is 2^-least, and everything is below 2^most. */
+/* In a type with e bits of exponent the smallest normal number is 2^-least, and everything is below 2^most. */
 unsigned long
 type_most(size_t type)
 {

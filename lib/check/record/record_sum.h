@@ -29,13 +29,13 @@ typedef struct {
   bool plain;
 } coefficient;
 
-/* Of a type: all its numbers are below 2^most; underflow takes at most 2^-tiny. */
+/* All numbers of a type are below 2^most; underflow in it takes at most 2^-tiny. */
 unsigned long type_most(size_t type);
 unsigned long type_tiny(size_t type);
 /* Is it below the smallest normal number, where subnormals may be lost, and not 0? */
 bool is_subnormal(const unit *u, size_t type, const integer *a);
 
-sum *sums(size_t n);
+sum *sums(size_t n); /* n empty ones */
 void sums_free(sum *s, size_t n);
 void coefficient_set(coefficient *c, const unit *u, const rational *q); /* nothing to do where it is q's already */
 /* One term more, c a b; b NULL: c a. type: what is computed in. narrow: what is taken of it where its factors were rounded, in parts of
@@ -52,6 +52,7 @@ void sum_add_number(sum *s, const unit *u, const rational *q);
 
 /* A recorded number of that type beside the sum, of which so many roundings may be made: how near? */
 typedef enum { BIT_EXACT, WITHIN_BOUND, BOUNDLESS, BEYOND } nearness;
+/* Says so of the recorded number of that type, beside the sum. */
 nearness sum_judge(const sum *s, const unit *u, size_t type, size_t roundings, const integer *recorded);
 
 #endif

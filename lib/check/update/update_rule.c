@@ -79,7 +79,7 @@ step_tensorflow(const update *u, update_entry *e, const interval *g)
   update_descend(e, &u->number[ETA], &y);
 }
 
-/* Of m and g by their factors, which all entries share. */
+/* NAdam's direction is made of m and g by their factors, which all entries share. */
 static void
 nadam(const update *u, update_entry *e, const interval *g, const interval *of_v)
 {

@@ -56,7 +56,7 @@ struct update {
   bool inside, coupled, nesterov;
   bool preconditioned; /* the gradients are divided by their roots already: v is not used */
   bool grows;          /* nag: mu is k / (k + 3), not the number */
-  /* Of the step at hand, which all entries share: */
+  /* What all entries share in the step at hand: */
   size_t k; /* so many were made before */
   interval shared[N_SHARED];
   size_t multiplied; /* so many mu are in the product */
@@ -71,11 +71,11 @@ bool update_has(const update *u, int slot);
 
 /* ---- Pieces of rules (update_rule_piece.c) */
 
-void update_copy(interval *y, const interval *x);
+void update_copy(interval *y, const interval *x);                                      /* y = x */
 void update_mix(interval *y, const rational *a, const rational *b, const interval *x); /* y = a y + b x */
 void update_subtract(interval *y, const rational *q, const interval *x);               /* y -= q x */
 void update_descend(update_entry *e, const rational *q, const interval *x);            /* theta -= q x */
-void update_square(interval *y, const interval *g);
+void update_square(interval *y, const interval *g);                                    /* y = g^2 */
 void update_divide(interval *y, const interval *x, const interval *c);          /* y = x / c, where c is above 0 */
 void update_first_moment(const update *u, update_entry *e, const interval *g);  /* m = momentum m + (1 - momentum) g */
 void update_second_moment(const update *u, update_entry *e, const interval *g); /* v = sigma v + (1 - sigma) g^2 */
@@ -85,8 +85,8 @@ void update_precondition(const update *u, interval *y, const interval *x, const 
 
 /* ---- What the entries of a tensor share (update_rule_share.c) */
 
-void update_begin(update *u); /* its numbers are set */
-void update_end(update *u);
+void update_begin(update *u);           /* its numbers are set */
+void update_end(update *u);             /* frees what update_begin made */
 void update_share(update *u, size_t k); /* for the step that k steps come before */
 
 #endif

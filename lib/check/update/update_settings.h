@@ -14,12 +14,13 @@ typedef struct {
   bytes *group;           /* and, by their numbers, the group of each */
 } update_settings;
 
-/* Of the folder's run.json: the one step whose optimizer's file has that name and hash. */
+/* Reads the one step in the folder's run.json whose optimizer's file has that name and hash. */
 void update_settings_read(update_settings *s, const char *folder, const char *file, const char *hash);
 void update_settings_state(const update_settings *s); /* the class, in words */
 
 /* ---- What a proof says is the same, or a failure */
 
+/* What the gradients were multiplied by; 1 where run.json says nothing. */
 void update_settings_check_scale(const update_settings *s, const rational *scale);
 /* The rule with its numbers and choices, and its direction; of a parameter behind k steps. */
 void update_settings_check(const update_settings *s, const char *parameter, const update *rule, bool up, size_t k);

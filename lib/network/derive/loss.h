@@ -14,7 +14,8 @@ typedef struct {
   size_t samples;         /* of the whole batch */
 } clarke_loss;
 
-const char *clarke_loss_name(clarke_loss_kind kind);
+const char *clarke_loss_name(clarke_loss_kind kind); /* "sum", "mse" or "ce" */
+/* The loss of that name; an unknown one is an error that lists those that are known. */
 clarke_status clarke_loss_parse(clarke_loss_kind *kind, const char *name, clarke_error *err);
 
 /* Do the labels or targets fit the network's output? */

@@ -1,6 +1,7 @@
 #include "network/derive/slopes.h"
 
 #include "exact/ball.h"
+#include "exact/number.h"
 #include "exact/upward.h"
 #include "network/pass/domain.h"
 #include "network/pass/piecewise.h"
@@ -91,6 +92,7 @@ ball_slopes(clarke_matrix *s, const clarke_step *step, const clarke_matrix *x, l
   arb_ptr y = _arb_vec_init((long)n);
   clarke_status status;
 
+  clarke_tally_add(0, 0, n);
   for (size_t e = 0; e < n; e++) {
     clarke_matrix_get_ball(y + e, x, e / x->cols, e % x->cols, 2 * precision);
     clarke_analytic_slope(y + e, y + e, step->function, precision + 10);

@@ -33,9 +33,9 @@ typedef struct {
 void clarke_zeros_init(clarke_zeros *z);
 void clarke_zeros_clear(clarke_zeros *z);
 
-/* Of a replay's own batch. loose: kinks and windows that are touched may take any of their sides, so that no slope of theirs
- * is 0. What then is 0 is 0 in each limit of gradients at points that approach these weights: in these a factor's limit is the
- * factor here. */
+/* Finds the zeros of the gradient over a replay's own batch. loose: kinks and windows that are touched may take any of their
+ * sides, so that no slope of theirs is 0. What then is 0 is 0 in each limit of gradients at points that approach these
+ * weights: in these a factor's limit is the factor here. */
 clarke_status clarke_zeros_find(clarke_zeros *z, const clarke_replay *r, const clarke_profile *profile, bool loose, clarke_error *err);
 
 /* How many of a parameter's entries are 0, and of these how many for the cause 1 << i among others. */

@@ -575,7 +575,7 @@ entry_of(const holder *h, const char *name, size_t k, size_t n, int64_t *entry, 
   return CLARKE_OK;
 }
 
-/* Of n inputs that are gone through the axes, the directions and the length, which is the same for all. */
+/* The n inputs that are gone through: the axes, the directions and the length, which is the same for all. */
 typedef struct {
   size_t n, *value, *axis, length;
   bool *turned;

@@ -5,7 +5,8 @@
 
 #include "network/graph/build.h"
 
-bool clarke_bodies_hold(const clarke_model_node *node);
+bool clarke_bodies_hold(const clarke_model_node *node); /* is it an If, a Loop or a Scan? */
+/* Lowers such a node, with the bodies that run; own: its place among the nodes. What it does not take is an error. */
 clarke_status clarke_bodies_lower(clarke_builder *b, const clarke_model_node *node, size_t own, clarke_error *err);
 
 #endif

@@ -35,10 +35,11 @@ clarke_status clarke_builder_input(clarke_builder *b, const clarke_tensor *x, cl
 
 /* Fails with the node's name, what to do instead of its operator, and a list of those that are supported. */
 clarke_status clarke_builder_unsupported(const clarke_builder *b, const clarke_model_node *node, size_t place, clarke_error *err);
-/* Of a graph whose nodes are lowered and whose output is found: fails where a value has another shape than the file declares. */
+/* Holds a graph whose nodes are lowered and whose output is found to its file: fails where a value has another shape than
+ * the file declares. */
 clarke_status clarke_builder_declared(const clarke_builder *b, clarke_error *err);
-/* Of a graph whose nodes are lowered: puts its parameters in the order of the file's initializers, whatever the order of use, and
- * drops those that are only rearranged. None may be a bound. */
+/* Puts the parameters of a graph whose nodes are lowered in the order of the file's initializers, whatever the order of use,
+ * and drops those that are only rearranged. None may be a bound. */
 clarke_status clarke_builder_parameters(clarke_builder *b, clarke_error *err);
 
 /* Types the model for samples of the batch array's shape x (with its leading batch axis). The

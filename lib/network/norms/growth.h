@@ -18,7 +18,7 @@ typedef struct {
   double size;        /* at least the root of the sum of their squares */
 } clarke_scaling;
 
-/* Of a DENSE step row is the largest norm of a row of W, by which one entry's error exceeds the norm of its column's, and
+/* A DENSE step's row is the largest norm of a row of W, by which one entry's error exceeds the norm of its column's, and
  * column that by which a column's may exceed the norm of all (1 where no column takes an entry twice). */
 typedef struct {
   const clarke_graph *g;  /* NULL: nothing is known yet */

@@ -230,6 +230,7 @@ clarke_analytic_apply(clarke_matrix *y, const clarke_step *s, const clarke_matri
   arb_ptr ball = _arb_vec_init((long)n);
   clarke_status status;
 
+  clarke_tally_add(0, 0, n);
   for (size_t e = 0; e < n; e++) {
     clarke_matrix_get_ball(ball + e, x, e / x->cols, e % x->cols, 2 * precision);
     clarke_analytic_value(ball + e, ball + e, s->function, precision + 10);
@@ -310,7 +311,8 @@ clarke_analytic_slope(arb_t y, const arb_t x, clarke_function function, long pre
   arb_clear(t);
 }
 
-/* Of erf 2 / sqrt(pi) at 0; of NORMAL 1 / sqrt(2 pi). That of NORMAL_TANH, 0.399 at 0, falls on both sides. */
+/* The steepest slope, rounded up: erf's is 2 / sqrt(pi) at 0, NORMAL's 1 / sqrt(2 pi). That of NORMAL_TANH, 0.399 at 0,
+ * falls on both sides. */
 double
 clarke_analytic_steepest(clarke_function function)
 {

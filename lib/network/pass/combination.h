@@ -6,10 +6,10 @@
 #include "network/pass/forward.h"
 #include "network/pass/touch.h"
 
-/* Of functions: mark has the degree of every entry of every activation (0 constant, 1 affine, 2 anything), by value,
- * features x columns; index, by step with kinks, 1 + the touch at its output's entry, or 0; side the sides chosen, by touch
- * (or NULL). Then a way ends at what is affine, and parameters in wrt may be factors. Of numbers: mark, index, side and touch
- * are NULL; a way ends at exact entries. */
+/* For combinations of functions mark has the degree of every entry of every activation (0 constant, 1 affine, 2 anything),
+ * by value, features x columns; index, by step with kinks, 1 + the touch at its output's entry, or 0; side the sides chosen,
+ * by touch (or NULL). Then a way ends at what is affine, and parameters in wrt may be factors. For numbers mark, index, side
+ * and touch are NULL; a way ends at exact entries. */
 typedef struct {
   const clarke_forward *f;
   uint8_t *const *mark;

@@ -210,6 +210,7 @@ clarke_domain_apply(clarke_matrix *y, bool *vague, const clarke_step *s, const c
   mpq_t zero;
 
   *vague = false;
+  clarke_tally_add(0, 0, n);
   if (clarke_step_jumps(s))
     return apply_jumps(y, vague, s, x, slope, err);
   mpq_init(zero);

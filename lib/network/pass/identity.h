@@ -14,6 +14,7 @@ typedef uint32_t clarke_identity;
 /* Constants other than 0 have this bit. */
 #define CLARKE_IDENTITY_CONSTANT ((clarke_identity)1 << 31)
 
+/* Is it that of a constant, 0 or another? */
 static inline bool
 clarke_identity_is_constant(clarke_identity id)
 {

@@ -2,6 +2,7 @@
 #include "network/pass/linear.h"
 
 #include "exact/ball.h"
+#include "exact/number.h"
 
 #include <stdlib.h>
 
@@ -174,6 +175,7 @@ clarke_reciprocals(clarke_matrix *r, const clarke_matrix *c, clarke_error *err)
 
   if (q == NULL)
     return clarke_no_memory(err);
+  clarke_tally_add(0, n, 0);
   for (size_t i = 0; i < n; i++) {
     mpq_init(q[i]);
     clarke_matrix_get(q[i], c, i / c->cols, i % c->cols);
@@ -245,6 +247,7 @@ clarke_root_reciprocals(clarke_matrix *r, const clarke_matrix *c, const mpq_t ep
     _arb_vec_clear(y, (long)n);
     return clarke_no_memory(err);
   }
+  clarke_tally_add(n, 0, n);
   for (size_t i = 0; i < n; i++) {
     bool rational;
 

@@ -40,6 +40,7 @@ clarke_margin_take(clarke_margin *m, double least, double most, size_t feature)
   m->most = most < m->most ? most : m->most;
 }
 
+/* m->size, which all that is compared is at most as large as, grows to this one. */
 static inline void
 clarke_margin_hold(clarke_margin *m, double size)
 {
@@ -72,6 +73,7 @@ clarke_margin_compared(const clarke_graph *g, const clarke_step *s)
   return g->values[s->out].count * (s->kind == CLARKE_MAX ? s->width : 1);
 }
 
+/* The feature of the operand that comparison c is of; CLARKE_NONE where it is padding. */
 static inline size_t
 clarke_margin_row(const clarke_step *s, size_t c)
 {

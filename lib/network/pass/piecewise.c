@@ -2,6 +2,7 @@
 
 #include "network/pass/linear.h"
 
+#include "exact/number.h"
 #include "exact/upward.h"
 
 #include <math.h>
@@ -273,6 +274,7 @@ apply_general(clarke_matrix *y, const clarke_step *step, const clarke_matrix *x,
   mpz_inits(word, result, NULL);
   y->exp = ip.exp;
   mpz_set(y->den, ip.den);
+  clarke_tally_add(2 * x->rows * x->cols, 2 * x->rows * x->cols, 0); /* each a polynomial of degree 2 */
   for (size_t e = 0; status == CLARKE_OK && e < x->rows * x->cols; e++) {
     size_t p = formula(step, x, piece, e);
 
@@ -362,6 +364,32 @@ prelu_slopes(clarke_matrix *s, const clarke_constants *constants, const clarke_s
   return status;
 }
 
+/* Is the slope of every piece an integer that a word holds? */
+static bool
+slopes_are_words(const clarke_pieces *p)
+{
+  for (size_t i = 0; i <= p->n_kinks; i++)
+    if (mpz_cmp_ui(mpq_denref(p->coef[i][1]), 1) != 0 || !mpz_fits_slong_p(mpq_numref(p->coef[i][1])))
+      return false;
+  return slopes_are_constant(p);
+}
+
+/* Of such pieces: one word an entry, whatever the argument's numbers take. */
+static clarke_status
+word_slopes(clarke_matrix *s, const clarke_step *step, const clarke_matrix *x, const clarke_branch *piece, clarke_error *err)
+{
+  long slope[CLARKE_MAX_KINKS + 1];
+  clarke_status status = clarke_matrix_resize(s, x->rows, x->cols, 1, err);
+
+  for (size_t i = 0; i <= step->pieces.n_kinks; i++)
+    slope[i] = mpz_get_si(mpq_numref(step->pieces.coef[i][1]));
+  for (size_t e = 0; status == CLARKE_OK && e < x->rows * x->cols; e++)
+    s->word[e] = (uint64_t)slope[formula(step, x, piece, e)];
+  if (status == CLARKE_OK)
+    clear_touched(s, piece);
+  return status;
+}
+
 clarke_status
 clarke_piecewise_slopes(clarke_matrix *s, const clarke_constants *constants,
                         const clarke_step *step, const clarke_matrix *x, const clarke_branch *piece,
@@ -372,6 +400,8 @@ clarke_piecewise_slopes(clarke_matrix *s, const clarke_constants *constants,
 
   if (step->pieces.slope != CLARKE_NONE)
     return prelu_slopes(s, constants, step, piece, x->cols, err);
+  if (slopes_are_words(&step->pieces))
+    return word_slopes(s, step, x, piece, err);
   derivative_pieces(&derivative.pieces, &step->pieces);
   status = apply_general(s, &derivative, x, piece, err);
   if (status == CLARKE_OK && x->radius != NULL && !slopes_are_constant(&step->pieces)) {

@@ -4,6 +4,7 @@
 
 #include "network/pass/forward.h"
 
+/* y = at each entry of x the value of the piece that is chosen there (piece, by entry). */
 clarke_status clarke_piecewise_apply(clarke_matrix *y, const clarke_constants *constants,
                                      const clarke_step *step, const clarke_matrix *x,
                                      const clarke_branch *piece, clarke_error *err);

@@ -25,6 +25,7 @@ typedef struct {
   size_t first_condition;
 } clarke_touch;
 
+/* How many conditions the touch has. */
 static inline size_t
 clarke_touch_conditions(const clarke_touch *t)
 {
@@ -45,6 +46,7 @@ clarke_side_numbered(const clarke_touch *t, size_t o)
   return t->n_options > 0 ? CLARKE_OPTION(o) : o == 1 ? CLARKE_RIGHT : CLARKE_LEFT;
 }
 
+/* The number that clarke_side_numbered makes that side of. */
 static inline size_t
 clarke_side_number(const clarke_touch *t, clarke_branch side)
 {

@@ -24,12 +24,12 @@ double clarke_floats_of(clarke_floats *f, double x);
 /* The forward pass of a sample. output: as many as the network has entries. */
 void clarke_floats_forward(clarke_floats *f, double *output, size_t sample);
 
-/* Of the sample that was passed forward: AD's derivative by the entries in wrt of the outputs, weighted by `seed`. As of a program
- * that ends in their weighted sum. The profile says what is taken at kinks. */
+/* AD's derivative, by the entries in wrt, of the outputs of the sample that was passed forward, weighted by `seed`: as for a
+ * program that ends in their weighted sum. The profile says what is taken at kinks. */
 clarke_status clarke_floats_backward(clarke_floats *f, double *gradient, const double *seed, const clarke_profile *profile,
                                      clarke_error *err);
 
-/* Of that sample: is the argument of the step's entry at a kink whose slopes differ, or does the window have several largest
+/* In that sample, is the argument of the step's entry at a kink whose slopes differ, or does the window have several largest
  * entries? */
 bool clarke_floats_is_touched(clarke_floats *f, size_t step, size_t feature);
 

@@ -34,7 +34,7 @@ typedef struct {
 } product_task;
 
 void device_product(sum_order order, numbers factors, product_task task);
-/* Of CUBLAS; where this was compiled with it. */
+/* The product by CUBLAS, where this was compiled with it. */
 void cublas_product(numbers factors, const product_task *task);
 
 /* to[e] = from[e], rounded. */
@@ -44,8 +44,8 @@ void device_gate(float *to, const float *from, const float *where, size_t n);
 /* w[e] -= rate g[e] */
 void device_descend(float *w, const float *g, size_t n, float rate);
 
-/* Of n rows of logits the log-softmax, and the gradient of the loss times scale in the logits: the mean over rows of -log_softmax
- * at the label. */
+/* The log-softmax of n rows of logits, and the gradient of the loss times scale in the logits: the mean over rows of
+ * -log_softmax at the label. */
 typedef struct {
   const float *logits, *labels;
   float *log_softmax, *gradient;

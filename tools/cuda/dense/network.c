@@ -53,7 +53,7 @@ layer_init(dense_layer *l, const dense_network *d, bool last, uint64_t *state)
   return true;
 }
 
-/* Of all products the most entries. */
+/* The most entries that any product has. */
 static size_t
 most_entries(const dense_network *d)
 {

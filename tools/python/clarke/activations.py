@@ -105,7 +105,7 @@ def write_hardsigmoid(g, node):
 
 @operator("_softmax", "_safe_softmax", "_log_softmax")
 def write_softmax(g, node):
-    """Of a line of which some entries are minus infinity the logarithms are so, too: who takes none of these takes them of the softmax."""
+    """Where some entries of a line are minus infinity, so are their logarithms: who takes none of these takes them of the softmax."""
     if node.name == "_log_softmax" and id(node.args[0]) in g.masked:
         g.shares[id(node.results[0])] = g.add("Softmax", [g.of(node.args[0])], axis=node.args[1])
         return {}

@@ -75,7 +75,7 @@ class Answer(Summed):
 
     @property
     def answer(self) -> str:
-        """Of the gradient that ran: explained (AD's exact gradient within rounding), turned (rounding took other branches), refuted, not known."""
+        """What the gradient that ran is: explained (AD's exact gradient within rounding), turned (rounding took other branches), refuted, not known."""
         return self.gradient["answer"]
 
     @property
@@ -85,7 +85,7 @@ class Answer(Summed):
 
     @property
     def outside(self) -> dict | None:
-        """Of a step that left the reals: what made the first NaN or infinity, where, and what the real function has there (docs/outside.md). Else None."""
+        """What of a step that left the reals made the first NaN or infinity, where, and what the real function has there (docs/outside.md). Else None."""
         return self.report.get("outside")
 
     @property

@@ -13,7 +13,7 @@ from .reductions import axes_of
 from .trace import Value
 
 WRITERS = {}
-# Of these the derivative is 0 off jumps, whether autograd knows of them or not.
+# The derivative of these is 0 off jumps, whether autograd knows of them or not.
 COMPARED = {"gt": ">", "ge": ">=", "lt": "<", "le": "<=", "eq": "==", "ne": "!="}
 LOGICAL = {"logical_and": "and", "logical_or": "or", "bitwise_and": "and", "bitwise_or": "or", "__and__": "and", "__or__": "or"}
 LEAPS = {"sign", "sgn", "round", "floor", "ceil", "trunc"}
@@ -180,7 +180,7 @@ def recorded(p, values, winners, down):
 
 @choice("max", "min", "amax", "amin")
 def write_largest(p, node):
-    """Of an axis the winner has the gradient (max, min); else equal entries share it."""
+    """Along an axis the winner has the gradient (max, min); else equal entries share it."""
     if len(node.args) > 1 and isinstance(node.args[1], Value):
         return write_pair(p, node)
     word, x = extremum(node.name), node.args[0]
@@ -292,7 +292,7 @@ def write_norm(p, node):
 
 @choice("pow", "square")
 def write_power(p, node):
-    """Of whole numbers and halves a product; else by the exponential, of what is above 0."""
+    """Powers that are whole numbers and halves are products; others go by the exponential, where the base is above 0."""
     x, exponent = node.args[0], node.args[1] if node.name == "pow" else 2
     if not isinstance(exponent, Value) and float(2 * exponent).is_integer() and 0 < abs(exponent) <= 64:
         return p.add("Pow", [p.of(x), p.constant(torch.tensor(float(exponent), dtype=torch.float64))])

@@ -119,7 +119,7 @@ def profile_in(folder):
 
 
 def number(text):
-    """Of a report: a rational, a decimal or no number."""
+    """A report's number: a rational, a decimal or no number."""
     return math.nan if text in ("nan", None) else float(text) if text.endswith("inf") else float(Fraction(text))
 
 

@@ -36,7 +36,7 @@ def write_attention(g, node):
 
 
 def heads(g, value, q):
-    """Of keys or values that several heads share, as many as of queries."""
+    """Keys or values that several heads share, repeated to as many heads as queries have."""
     count, wanted = value.tensor.shape[-3], q.tensor.shape[-3]
     if count == wanted:
         return g.of(value)

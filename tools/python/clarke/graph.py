@@ -203,7 +203,7 @@ class Graph:
         return self.names[id(value)]
 
     def operand(self, value, like):
-        """Of arithmetic: integers that are data become the floats that they are computed with."""
+        """An operand of arithmetic: integers that are data become the floats that they are computed with."""
         if not isinstance(value, Value):
             return self.scalar(value, like)
         if value.tensor.is_floating_point() or id(value) in self.names:

@@ -36,7 +36,7 @@ def behind(item):
 
 
 def same(a, b):
-    """Of a container the very items; of a state equal numbers."""
+    """Is a container's every item the very same; are a state's numbers equal?"""
     if type(a) is not type(b):
         return False
     if isinstance(a, dict):

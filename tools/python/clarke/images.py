@@ -149,7 +149,7 @@ def write_average_of_windows(g, node):
 
 @operator("im2col")
 def write_columns(g, node):
-    """Of each window the entries: plane by plane, the taps of each."""
+    """The entries of each window: plane by plane, the taps of each."""
     x, (kernel, dilation, padding, stride) = node.args[0].tensor, node.args[1:5]
     if x.dim() != 4:
         g.refuse("an image without a batch axis", GIVE)

@@ -444,7 +444,7 @@ def given(kernel, steps, form, seed):
 
 
 def explained(kernel, tree, fused, at, form=""):
-    """Of which entries does the tree give every drawn result? Where it does not give the entry `at`, no more is asked."""
+    """For which entries does the tree give every drawn result? Where it does not give the entry `at`, no more is asked."""
     steps, all_ = summation.actions(tree, fused), np.ones(kernel.shape, bool)
     draws = min(32, DRAWN // (math.prod(kernel.shape) * kernel.leaves), FOLLOWED // kernel.leaves)
     for seed in range(1, max(DRAWS, draws) + 1):

@@ -66,7 +66,7 @@ def touches(x, at):
 
 
 def touched(name, arguments):
-    """Of an operator with kinks: does an entry lie on one, or may it?"""
+    """Does an entry of an operator with kinks lie on one, or may it?"""
     try:
         places = [at for at, *_ in KINKS[name][0](arguments)]
     except IndexError:
@@ -115,7 +115,7 @@ def pairs(node):
 
 
 def first_of_windows(x, y, node):
-    """Of each window the place of its first largest entry, in an image's entries; None: some window has none (beside a NaN). y: the largest."""
+    """The place of each window's first largest entry, in an image's entries; None: some window has none (beside a NaN). y: the largest."""
     kernel, stride, padding, dilation = pairs(node)
     size, out = x.shape[-2:], y.shape[-2:]
     # so many rows and columns that each window is whole
@@ -186,7 +186,7 @@ def check_any_windows(node):
 
 
 def check_largest(node):
-    """Of an axis with places: the winner is the first. (Among others AD divides: reductions.py. The audit compares the gradient.)"""
+    """Along an axis with places the winner is the first. (Among others AD divides: reductions.py. The audit compares the gradient.)"""
     axis = number(node.args, 1, node.kwargs.get("dim"))
     if len(node.results) != 2 or not isinstance(axis, int):
         return

@@ -82,7 +82,7 @@ def write_likelihood(g, node):
 
 
 def write_likelihood_of_shares(g, node):
-    """Of a softmax that leaves entries out: the logarithms of the labels' shares alone, none of which is 0."""
+    """The loss of a softmax that leaves entries out: the logarithms of the labels' shares alone, none of which is 0."""
     soft, target, weight, reduction, ignored = node.args[:5]
     labels, w = values(g, target, weight)
     if soft.tensor.dim() != 2 or reduction == NONE:
@@ -129,7 +129,7 @@ def write_binary(g, node):
 
 @operator("binary_cross_entropy")
 def write_binary_of_shares(g, node):
-    """Of probabilities; PyTorch takes no logarithm below -100."""
+    """Cross-entropy of probabilities; PyTorch takes no logarithm below -100."""
     x, target, weight, reduction = (argument(node, i, name) for i, name in enumerate(["self", "target", "weight", "reduction"]))
     y, w = values(g, target, weight)
     one = torch.ones((), dtype=torch.float64)

@@ -45,7 +45,7 @@ BARE = {}  # by the identities of nodes, which are held, too
 
 
 def bare_again(node):
-    """Of a node that later steps have, too (graph.py)."""
+    """The bare form of a node that later steps have, too (graph.py): it is kept."""
     if id(node) not in BARE:
         if len(BARE) == 10000:
             BARE.clear()

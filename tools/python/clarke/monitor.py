@@ -59,7 +59,7 @@ def line_of(step, report, run):
 
 
 def summary(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """Of a monitor's folder, or of a file that `clarke audit --run --lines` wrote: how many steps, verdicts, zones; by layer in how many steps
+    """Sums up a monitor's folder, or a file that `clarke audit --run --lines` wrote: how many steps, verdicts, zones; by layer in how many steps
     kinks were touched, and how many in all."""
     path = os.fspath(folder)
     lines, _ = read_lines(os.path.join(path, LINES) if os.path.isdir(path) else path)

@@ -175,7 +175,7 @@ def write_roll(g, node):
 
 @operator("constant_pad_nd")
 def write_pad(g, node):
-    """Of another number than 0: a 0, and it is added."""
+    """Pads; another number than 0 is padded as 0, and added."""
     x, pads, value = *node.args[:2], argument(node, 2, "value", 0)
     rank, out = x.tensor.dim(), result(node)
     before, after = [0] * rank, [0] * rank
@@ -243,7 +243,7 @@ def with_bias(g, name, bias, axes):
 
 
 def places_read(size, kernel, stride, dilation, out):
-    """Of each tap and each place of an output the entry of a plane."""
+    """The entry of a plane that each tap reads at each place of an output."""
     at = [(torch.arange(o) * s)[None, :] + (torch.arange(k) * d)[:, None] for o, s, k, d in zip(out, stride, kernel, dilation)]
     if len(at) == 1:
         return at[0]

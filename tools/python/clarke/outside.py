@@ -274,7 +274,7 @@ def squared_entries(node, base, entry):
 
 
 def root_rule(node, x, entry):
-    """Of sqrt, or a power between 0 and 1, at 0."""
+    """What is said of sqrt, or a power between 0 and 1, at 0."""
     total, base = made_of_squares(x) if node.name.rstrip("_") == "sqrt" or node.args[1] == 0.5 else (None, None)
     if base is None:
         return facts("the slope of a root grows without bound where its argument is 0", "no, as a function of its argument: its slope is infinite there",

@@ -10,7 +10,7 @@ OF_WORD = {"highest": "ieee", "high": "tf32", "medium": "bf16"}  # of torch.set_
 
 
 def setting(backend, operator, before):
-    """Of torch.backends.BACKEND.OPERATOR.fp32_precision; of versions that do not have it, what was there before."""
+    """What torch.backends.BACKEND.OPERATOR.fp32_precision says; in versions that do not have it, what was there before."""
     of = getattr(getattr(torch.backends, backend), operator, None)
     chosen = getattr(of, "fp32_precision", None)
     return before() if chosen is None else "ieee" if chosen == "none" else chosen

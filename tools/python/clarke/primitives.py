@@ -57,7 +57,7 @@ def write_product(p, op, names):
 
 @primitive("Pow")
 def write_power(p, op, names):
-    """Of a half a power of the root: where that power is above 1 the adjoint of a root of 0 is 0, as PyTorch's is."""
+    """Halves are powers of the root: where that power is above 1 the adjoint of a root of 0 is 0, as PyTorch's is."""
     power = p.whole_numbers(names[1]).item()
     half = power != int(power)
 
@@ -176,7 +176,7 @@ def write_reduction(p, op, names, keepdims=1):
 
 @primitive("Softmax", "LogSoftmax")
 def write_softmax(p, op, names, axis=-1):
-    """Of differences from the first entry: numbers are rational where all are equal."""
+    """Softmax by differences from the first entry: numbers are rational where all are equal."""
     rows = np.moveaxis(p.array(names[0]), axis, -1).copy()
     for at in np.ndindex(rows.shape[:-1]):
         first, *others = rows[at]
@@ -291,7 +291,7 @@ def write_gemm(p, op, names, alpha=1.0, beta=1.0):
 
 
 def places(size, kernel, stride, padding, dilation, ceil):
-    """Of each window along an axis, its entries' places, some before the first or behind the last."""
+    """The places of the entries of each window along an axis, some before the first or behind the last."""
     room = size + 2 * padding - dilation * (kernel - 1) - 1
     count = (room + (stride - 1 if ceil else 0)) // stride + 1
     count -= ceil and (count - 1) * stride >= size + padding
@@ -299,7 +299,7 @@ def places(size, kernel, stride, padding, dilation, ceil):
 
 
 def windows(entries, kernel_shape, strides=None, pads=None, dilations=None, ceil_mode=0):
-    """Of the axes behind the second: ((places of each window's entries, along each axis), by its place)."""
+    """The windows over the axes behind the second: how many along each; (place of a window, places of its entries along each axis)."""
     rank = len(kernel_shape)
     lines = [places(*given, ceil_mode) for given in zip(entries.shape[2:], kernel_shape, strides or [1] * rank, (pads or [0] * rank)[:rank],
                                                        dilations or [1] * rank)]
@@ -327,7 +327,7 @@ def write_max_pool(p, op, names, **given):
 
 @primitive("AveragePool")
 def write_average_pool(p, op, names, count_include_pad=0, **given):
-    """Of windows that reach over the padding, only what is inside of it counts."""
+    """Only what is inside of the padding counts in windows that reach over it."""
     x = p.array(names[0])
     shape, found = windows(x, **given)
     room = [n + q for n, q in zip(x.shape[2:], given.get("pads", [0] * len(shape)))]

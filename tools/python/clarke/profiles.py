@@ -232,7 +232,7 @@ def parsed(text):
 
 
 def version():
-    """Of PyTorch: 2.14 of 2.14.1+cu130."""
+    """PyTorch's version: 2.14 of 2.14.1+cu130."""
     return re.match(r"\d+\.\d+", torch.__version__).group()
 
 

@@ -114,7 +114,7 @@ def put(g, node, places, values):
 
 
 def add_at(g, node, targets, sources, values, factor=1):
-    """Of the flat places `targets` of x each gets the entry of `values` at the flat place `sources` beside it. Each entry of the result is
+    """Each of the flat places `targets` of x gets the entry of `values` at the flat place `sources` beside it. Each entry of the result is
     a sum over a line of a table: of as many places as the fullest has, the others of a zero."""
     x, like = node.args[0], result(node)
     count = torch.bincount(targets, minlength=like.numel())

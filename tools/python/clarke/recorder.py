@@ -38,7 +38,7 @@ MOST_WAITING = 2  # steps in the background; each holds its activations
 
 
 def begin_thread():
-    """Of the steps in the background: one, so that they are written in order. A process that was forked has none of its parent's threads."""
+    """One thread writes the steps in the background, so that they are in order. A process that was forked has none of its parent's threads."""
     global LATER, WAITING, QUEUE
     LATER, WAITING, QUEUE = ThreadPoolExecutor(max_workers=1, thread_name_prefix="clarke.record"), [], threading.Lock()
 

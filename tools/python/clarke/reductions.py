@@ -161,7 +161,7 @@ def permuted(g, name, shape, axis, first):
 
 @operator("median", "nanmedian")
 def write_median(g, node):
-    """Of an axis: the entry that PyTorch took, of those that are equal, comes at the median's place."""
+    """Along an axis: the entry that PyTorch took, of those that are equal, comes at the median's place."""
     if len(node.results) != 2:
         g.refuse("the median of all, between whose equal entries AD divides", "take it along an axis: x.flatten().median(0).values")
     x, axis, chosen = node.args[0].tensor.detach().cpu(), node.args[1] % max(1, node.args[0].tensor.dim()), node.results[1].tensor.cpu()

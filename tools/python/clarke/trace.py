@@ -241,7 +241,7 @@ def unknown_function(trace, node):
 
 
 def foreign(trace, node):
-    """Of a Function of somebody's, where none is a surrogate (surrogates.py)."""
+    """Refuses a Function of somebody's, where none is a surrogate (surrogates.py)."""
     return Refused(at_function(trace, node), unknown_function(trace, node), COMPOSE)
 
 
@@ -576,7 +576,7 @@ class Trace:
         self.let_go()
 
     def let_go(self):
-        """Of what is looked up while the step runs."""
+        """Lets go of what is looked up while the step runs."""
         for hook in self.hooks:
             hook.remove()
         self.walked, self.hooks = set(), []

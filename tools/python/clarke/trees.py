@@ -169,7 +169,7 @@ def describe(part, name, t, by, kwargs, known, swapped):
 
 
 def describe_several(part, name, t, of, known):
-    """Of several that are added up."""
+    """Describes a gradient of several that are added up."""
     parts = []
     for one in of.parts if not of.why else []:
         if one.by is None:

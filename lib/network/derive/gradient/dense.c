@@ -262,7 +262,7 @@ typedef struct {
   double part, lost;
 } taking;
 
-/* Of W^T g in fixed point: what so many additions to an entry lose, a unit each. */
+/* What W^T g in fixed point loses by so many additions to an entry, a unit each. */
 static double
 lost_in_fixed(const dense *q, double additions)
 {
@@ -271,9 +271,9 @@ lost_in_fixed(const dense *q, double additions)
   return q->fixed.limb == NULL ? 0 : clarke_bound_up(ldexp(additions * sqrt(columns), q->fixed.unit));
 }
 
-/* Of a product with W, either way: `inner` products an entry; root: by how much the norm of what is multiplied exceeds that of what was
- * cut. The tail is rounded when it is made, and its product; each sum of slices when it is added, and these are no more than absolute
- * slices and tails together; and what is left of W is not multiplied. */
+/* What a product with W takes, either way: `inner` products an entry; root: by how much the norm of what is multiplied
+ * exceeds that of what was cut. The tail is rounded when it is made, and its product; each sum of slices when it is added,
+ * and these are no more than absolute slices and tails together; and what is left of W is not multiplied. */
 static taking
 taken_by_product(const dense *q, size_t inner, double root)
 {

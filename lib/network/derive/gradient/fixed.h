@@ -28,6 +28,7 @@ typedef struct {
   int unit;
 } clarke_fixed_factor;
 
+/* The limbs of entry e, the lowest first. */
 static inline mp_limb_t *
 clarke_fixed_at(const clarke_fixed *v, size_t e)
 {

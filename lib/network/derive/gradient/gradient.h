@@ -90,12 +90,14 @@ clarke_lane_root(const clarke_gradient_pass *p)
   return clarke_bound_up(sqrt((double)(p->n / p->lanes)));
 }
 
+/* Is the value kept in fixed point? */
 static inline bool
 clarke_is_fixed(const clarke_gradient_pass *p, size_t value)
 {
   return p->plan->fixed != NULL && p->plan->fixed[value];
 }
 
+/* The lane that a sample is in. */
 static inline size_t
 clarke_lane_of(const clarke_gradient_pass *p, size_t sample)
 {
@@ -109,18 +111,21 @@ clarke_bound_gamma(double n, double unit)
   return clarke_gamma(n + 4, unit);
 }
 
+/* What one rounding takes of a number, in parts of it; fixed point has errors of its own. */
 static inline double
 clarke_unit_of(const clarke_normed *v)
 {
   return v->fixed.limb != NULL ? 0 : v->low != NULL ? CLARKE_PAIR_UNIT : CLARKE_DOUBLE_UNIT;
 }
 
+/* Entry e, which is not in fixed point. */
 static inline clarke_pair
 clarke_normed_get(const clarke_normed *v, size_t e)
 {
   return (clarke_pair){v->at[e], v->low != NULL ? v->low[e] : 0};
 }
 
+/* Sets entry e, which is not in fixed point; without a second double its own is left out. */
 static inline void
 clarke_normed_put(clarke_normed *v, size_t e, clarke_pair x)
 {
@@ -129,6 +134,7 @@ clarke_normed_put(clarke_normed *v, size_t e, clarke_pair x)
     v->low[e] = x.low;
 }
 
+/* Adds to entry e, which is not in fixed point. */
 static inline void
 clarke_normed_add(clarke_normed *v, size_t e, clarke_pair x)
 {
@@ -199,9 +205,9 @@ size_t clarke_line_taken(const clarke_lines *l, const clarke_step *s, bool slope
 /* The slope of piece p at feature f: PRelu's left one has its own. */
 clarke_pair clarke_line_slope(const clarke_lines *l, const clarke_graph *g, const clarke_step *s, size_t p, size_t f);
 
-/* Of a NORMALIZE step: its output's numbers, whose room is there, and their errors. */
+/* Makes a NORMALIZE step's output: its numbers, whose room is there, and their errors. */
 clarke_status clarke_normalized_forward(clarke_gradient_pass *p, const clarke_step *s);
-/* The operand's gradient; of a step in fixed point. */
+/* Adds to the operand's gradient; the second for a step in fixed point. */
 clarke_status clarke_normalized_back(clarke_gradient_pass *p, const clarke_step *s);
 clarke_status clarke_normalized_back_fixed(clarke_gradient_pass *p, const clarke_step *s);
 
@@ -210,7 +216,7 @@ clarke_status clarke_gradient_pass_forward(clarke_gradient_pass *p);
 /* The same in as many digits as the plan says. */
 clarke_status clarke_gradient_pass_forward_in_digits(clarke_gradient_pass *p);
 clarke_status clarke_gradient_pass_load_input(clarke_gradient_pass *p);
-/* Of a NORMALIZE step whose operand is there in fixed point, which becomes what is left of its mean. */
+/* The same for a NORMALIZE step whose operand is there in fixed point: that becomes its distance from the mean. */
 clarke_status clarke_normalized_forward_fixed(clarke_gradient_pass *p, const clarke_step *s);
 /* y's errors grow by those of x, and what rounding takes from each group is in them, squared. relative: by how much 1 / d of a group
  * is off, at most. */
@@ -233,8 +239,8 @@ clarke_status clarke_dense_back(clarke_gradient_pass *p, const clarke_step *s);
  * of `from`, and lost: besides; repeats: how many times an entry is added to. */
 void clarke_note_term(clarke_gradient_pass *p, size_t value, const clarke_normed *from, double grow, double mass, double round,
                       double lost, size_t repeats);
-/* Of a step with one operand: room for its gradient, and the bounds of what the step adds to it. lost: the norm of what all entries of
- * g lose besides, each once. */
+/* For a step with one operand: room for its gradient, and the bounds of what the step adds to it. lost: the norm of what
+ * all entries of g lose besides, each once. */
 clarke_status clarke_note_operand(clarke_gradient_pass *p, const clarke_step *s, const clarke_normed *g, double grow, double round,
                                   double lost);
 /* Room for the gradient of a value. */

@@ -36,6 +36,7 @@ clarke_two_product(double a, double b)
   return (clarke_pair){p, ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low};
 }
 
+/* x + y for a double y, rounded to a pair. */
 static inline clarke_pair
 clarke_pair_add_double(clarke_pair x, double y)
 {
@@ -44,6 +45,7 @@ clarke_pair_add_double(clarke_pair x, double y)
   return clarke_two_sum_fast(s.high, x.low + s.low);
 }
 
+/* x + y, rounded to a pair. */
 static inline clarke_pair
 clarke_pair_add(clarke_pair x, clarke_pair y)
 {
@@ -53,6 +55,7 @@ clarke_pair_add(clarke_pair x, clarke_pair y)
   return clarke_two_sum_fast(v.high, t.low + v.low);
 }
 
+/* x y, rounded to a pair. */
 static inline clarke_pair
 clarke_pair_multiply(clarke_pair x, clarke_pair y)
 {
@@ -68,6 +71,7 @@ typedef struct {
   double first, second, third;
 } clarke_long_sum;
 
+/* Adds a double to the three parts. */
 static inline void
 clarke_long_sum_add_double(clarke_long_sum *to, double x)
 {
@@ -78,6 +82,7 @@ clarke_long_sum_add_double(clarke_long_sum *to, double x)
   to->third += b.low;
 }
 
+/* Adds a pair: both of its doubles. */
 static inline void
 clarke_long_sum_add(clarke_long_sum *to, clarke_pair x)
 {
@@ -97,6 +102,7 @@ clarke_long_sum_join(clarke_long_sum *sum, int n)
   }
 }
 
+/* The sum of the parts, rounded to a pair. */
 static inline clarke_pair
 clarke_long_sum_pair(const clarke_long_sum *sum)
 {

@@ -142,7 +142,7 @@ is_fine(double size, double borne)
   return size * CLARKE_DOUBLE_UNIT > borne / SHARE;
 }
 
-/* Of a DENSE step, whose operand may be gathered. *in_pairs, *enough: false where there are too few slices forward, back. */
+/* Plans a DENSE step, whose operand may be gathered. *in_pairs, *enough: false where there are too few slices forward, back. */
 static void
 plan_dense(clarke_planning *q, bool *in_pairs, bool *enough, size_t i)
 {

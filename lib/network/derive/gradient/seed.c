@@ -73,10 +73,10 @@ clarke_gradient_pass_enclose(clarke_forward *outputs, const clarke_gradient_pass
 /* What the gradient's entries are taken to be off by at most, times the loss's samples. */
 #define SLACK 0x1p-40
 
-/* Of cross-entropy. The second derivative in a sample's outputs is diag(p) - p p^T, over the samples. That is no more than diag(p),
- * so its norm is at most the largest p; and its rows' absolute sums are 2 p (1 - p) (Gershgorin), which is at most 1/2. Where
- * outputs are within `error`, p is at most exp(2 error) times as large, and so is 1 - p, a sum of others. The gradient is p, less 1 at
- * the label, where it is negative, or 0 to so many digits. */
+/* How much cross-entropy's gradient may turn. The second derivative in a sample's outputs is diag(p) - p p^T, over the
+ * samples. That is no more than diag(p), so its norm is at most the largest p; and its rows' absolute sums are 2 p (1 - p)
+ * (Gershgorin), which is at most 1/2. Where outputs are within `error`, p is at most exp(2 error) times as large, and so is
+ * 1 - p, a sum of others. The gradient is p, less 1 at the label, where it is negative, or 0 to so many digits. */
 static double
 turn_of_sample(const clarke_gradient_pass *p, const double *seed, size_t j, double error)
 {

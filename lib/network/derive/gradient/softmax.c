@@ -12,7 +12,7 @@
 #define OFF 0x1p-100
 
 /* The variance of v under p is at most a quarter of the square of its range, which is at most sqrt(2) |v|; so |diag(p) - p p^T| <= 1/2.
- * Of the logarithm |I - 1 p^T| <= 1 + sqrt(length). */
+ * For the logarithm |I - 1 p^T| <= 1 + sqrt(length). */
 double
 clarke_softmax_growth(const clarke_step *s)
 {

@@ -9,7 +9,7 @@ typedef struct {
   double **deviation; /* n_steps: of a NORMALIZE step, by group */
 } clarke_sizes;
 
-/* Of the needed values, which have no ANALYTIC or SOFTMAX step before them, over the first n samples of x. No bound is
+/* Measures the needed values, which have no ANALYTIC or SOFTMAX step before them, over the first n samples of x. No bound is
  * meant: a NaN where something overflows. A NORMALIZE that couples takes its groups over these samples. */
 clarke_status clarke_sizes_measure(clarke_sizes *z, const clarke_graph *g, const clarke_tensor *x, size_t n,
                                    const bool *needed, clarke_error *err);

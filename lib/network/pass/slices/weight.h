@@ -21,7 +21,7 @@ typedef struct {
   double mass, of_lists; /* the sizes of all digits of a row, together, at most; and of its lists' */
 } clarke_cut_weight;
 
-void clarke_weight_bits_count(clarke_weight_bits *b, const double *v, size_t n);
+void clarke_weight_bits_count(clarke_weight_bits *b, const double *v, size_t n); /* counts the bits of v */
 /* How W, whose rows' sizes add up to `sum` at most, is cut at the least cost for products with so many bits; the cost of an entry,
  * in multiplications; infinity: it cannot be cut. */
 double clarke_cut_weight_choose(clarke_cut_weight *w, const clarke_weight_bits *b, size_t inner, double sum, long bits);
