@@ -36,8 +36,8 @@ circuit_read(const hyperplanes *all)
     size_t number = next_number();
     next_integer(&value);
     const integer *vector = all->at(all->of, number).vector;
-    require(vector != NULL && (c.n == 0 || number > c.number[c.n - 1]), "%ss that there are, in increasing order, are expected",
-            all->noun);
+    require(vector != NULL && (c.n == 0 || number > c.number[c.n - 1]),
+            "%ss that there are, in increasing order, are expected", all->noun);
     require(mpz_sgn(&value) != 0, "integers that are not 0 are expected");
     for (size_t i = 0; i < all->width; i++)
       mpz_addmul(&sum[i], &value, &vector[i]);
@@ -72,7 +72,8 @@ circuit_refutes(const circuit *c, size_t k, size_t number, const hyperplanes *al
       own = c->sign[i];
       continue;
     }
-    require(s != 0 && (others == 0 || s == turn), "the signs given do not stand as in circuit %zu, nor all opposite", k);
+    require(s != 0 && (others == 0 || s == turn), "the signs given do not stand as in circuit %zu, nor all opposite",
+            k);
     turn = s;
     others++;
   }
@@ -95,5 +96,6 @@ require_side(const integer *x, const hyperplanes *all, size_t number)
   INTEGER(product);
   for (size_t i = 0; i < all->width; i++)
     mpz_addmul(&product, &x[i], &h.vector[i]);
-  require(h.sign != 0 && mpz_sgn(&product) == h.sign, "the point is not on the side given of %s %zu", all->noun, number);
+  require(h.sign != 0 && mpz_sgn(&product) == h.sign, "the point is not on the side given of %s %zu", all->noun,
+          number);
 }
