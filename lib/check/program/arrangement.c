@@ -3,17 +3,11 @@
 #include "check/program/arrangement.h"
 #include "check/base/allocate.h"
 #include "check/base/lines.h"
+#include "check/program/circuit.h"
 #include "check/program/table.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* A combination of columns that is zero. */
-typedef struct {
-  size_t n;
-  size_t *column;
-  signed char *sign; /* of the coefficients */
-} circuit;
 
 typedef struct {
   size_t n, p;       /* the matrix: n rows, p columns */
@@ -37,7 +31,7 @@ vector_of(arrangement *a, size_t j)
 
 /* x times the common denominator, over the greatest common divisor. */
 static void
-make_primitive(integer *to, rational **x, size_t size)
+set_primitive(integer *to, rational **x, size_t size)
 {
   INTEGER(common);
   mpz_set_ui(&common, 1);
@@ -47,11 +41,7 @@ make_primitive(integer *to, rational **x, size_t size)
     mpz_divexact(&to[i], &common, mpq_denref(x[i]));
     mpz_mul(&to[i], &to[i], mpq_numref(x[i]));
   }
-  mpz_set_ui(&common, 0);
-  for (size_t i = 0; i < size; i++)
-    mpz_gcd(&common, &common, &to[i]);
-  for (size_t i = 0; i < size && mpz_sgn(&common) != 0; i++)
-    mpz_divexact(&to[i], &to[i], &common);
+  make_primitive(to, size);
 }
 
 static void
@@ -72,7 +62,7 @@ set_vectors(arrangement *a, const table *v, const table *offsets)
     }
     if (a->affine)
       x[a->n] = &offsets->value[j];
-    make_primitive(vector_of(a, j), x, size);
+    set_primitive(vector_of(a, j), x, size);
     if (a->affine)
       mpz_neg(&vector_of(a, j)[a->n], &vector_of(a, j)[a->n]);
   }
@@ -156,88 +146,54 @@ next_open(arrangement *a)
   return j;
 }
 
-/* `circuit J VALUE J VALUE ...`: the combination of these vectors is zero. */
+/* Column p is the one that an affine arrangement has more. */
+static hyperplane
+column_at(const void *of, size_t j)
+{
+  const arrangement *a = of;
+  const bool is = j < a->p ? a->hyperplane[j] : a->affine && j == a->p;
+  return (hyperplane){is ? a->vector + j * (a->n + a->affine) : NULL, is ? a->sign[j] : 0};
+}
+
+static hyperplanes
+columns(const arrangement *a)
+{
+  return (hyperplanes){a, column_at, a->n + a->affine, "column"};
+}
+
 static void
 read_circuit(arrangement *a)
 {
-  circuit c = {0, NULL, NULL};
-  integer *sum = allocate(a->n + a->affine, sizeof *sum);
-  RATIONAL(value);
-  for (size_t i = 0; i < a->n + a->affine; i++)
-    sum[i] = integer_zero();
-  while (more_words()) {
-    size_t j = next_number();
-    next_rational(&value);
-    require((j < a->p && a->hyperplane[j]) || (a->affine && j == a->p), "column %zu is no hyperplane", j);
-    require(c.n == 0 || j > c.column[c.n - 1], "columns in increasing order are expected");
-    require(mpq_sgn(&value) != 0 && mpz_cmp_ui(mpq_denref(&value), 1) == 0, "integers that are not 0 are expected");
-    for (size_t i = 0; i < a->n + a->affine; i++)
-      mpz_addmul(&sum[i], mpq_numref(&value), &vector_of(a, j)[i]);
-    c.column = grow(c.column, c.n, sizeof *c.column);
-    c.sign = grow(c.sign, c.n, sizeof *c.sign);
-    c.column[c.n] = j;
-    c.sign[c.n++] = (signed char)mpq_sgn(&value);
-  }
-  for (size_t i = 0; i < a->n + a->affine; i++) {
-    require(mpz_sgn(&sum[i]) == 0, "the combination of the columns is not 0");
-    mpz_clear(&sum[i]);
-  }
-  free(sum);
+  const hyperplanes all = columns(a);
   a->circuits = grow(a->circuits, a->n_circuits, sizeof *a->circuits);
-  a->circuits[a->n_circuits++] = c;
+  a->circuits[a->n_circuits++] = circuit_read(&all);
 }
 
-/* `forced J C`: all other columns of circuit C have the signs of its coefficients, or all the opposite ones; so column J has
- * not. */
+/* `forced J C` */
 static void
 take_forced(arrangement *a)
 {
-  size_t j = next_open(a), k = next_number(), members = 0;
+  const hyperplanes all = columns(a);
+  size_t j = next_open(a), k = next_number();
   require(k < a->n_circuits, "there is no circuit %zu yet", k);
-  const circuit *c = &a->circuits[k];
-  signed char turn = 0, own = 0;
-  for (size_t i = 0; i < c->n; i++) {
-    signed char s = (signed char)(a->sign[c->column[i]] * c->sign[i]);
-    if (c->column[i] == j) {
-      own = c->sign[i];
-      continue;
-    }
-    require(s != 0 && (members == 0 || s == turn), "the signs given do not stand as in circuit %zu, nor all opposite",
-            k);
-    turn = s;
-    members++;
-  }
-  require(own != 0 && members > 0, "circuit %zu has no column %zu, or no other", k, j);
-  give(a, j, (signed char)-(turn * own));
+  give(a, j, (signed char)-circuit_refutes(&a->circuits[k], k, j, &all));
 }
 
 /* `leaf X ...`: a point that has all signs. */
 static void
 check_leaf(arrangement *a)
 {
-  RATIONAL(value);
-  INTEGER(product);
+  const hyperplanes all = columns(a);
   if (a->point == NULL) {
     a->point = allocate(a->n + a->affine, sizeof *a->point);
     for (size_t i = 0; i < a->n + a->affine; i++)
       a->point[i] = integer_zero();
   }
-  integer *x = a->point;
-  for (size_t i = 0; i < a->n + a->affine; i++) {
-    next_rational(&value);
-    require(mpz_cmp_ui(mpq_denref(&value), 1) == 0, "integers are expected");
-    mpz_set(&x[i], mpq_numref(&value));
-  }
-  require(!a->affine || mpz_sgn(&x[a->n]) > 0, "the last entry must be above 0");
-  for (size_t j = 0; j < a->p; j++) {
-    if (!a->hyperplane[j])
-      continue;
-    require(a->sign[j] != 0, "column %zu has no sign here", j);
-    mpz_set_ui(&product, 0);
-    for (size_t i = 0; i < a->n + a->affine; i++)
-      mpz_addmul(&product, &x[i], &vector_of(a, j)[i]);
-    require(mpz_sgn(&product) == a->sign[j], "the point does not have the sign given to column %zu", j);
-  }
+  next_point(a->point, a->n + a->affine);
+  require(!a->affine || mpz_sgn(&a->point[a->n]) > 0, "the last entry must be above 0");
+  for (size_t j = 0; j < a->p; j++)
+    if (a->hyperplane[j])
+      require_side(a->point, &all, j);
 }
 
 /* A split whose second branch is to come. */

@@ -1,6 +1,7 @@
 /* Trees of regions. What a cell decides is kept on stacks, which are cut back when another branch begins. */
 #include "check/program/region_tree.h"
 #include "check/base/allocate.h"
+#include "check/program/circuit.h"
 #include "check/program/forms.h"
 #include "check/base/lines.h"
 #include "check/program/region_box.h"
@@ -14,13 +15,6 @@ typedef struct row {
   signed char sign; /* 0: none yet */
   size_t at, kink;  /* at NONE: it is of no kink */
 } row;
-
-/* A combination of rows that is zero. */
-typedef struct circuit {
-  size_t n;
-  size_t *row;
-  signed char *sign; /* of the coefficients */
-} circuit;
 
 /* How far the stacks were filled. */
 typedef struct {
@@ -53,15 +47,17 @@ region_tree_begin(region_tree *t, forms *f, size_t n, bool around)
 
 /* ---- Rows and signs */
 
-/* Divides by the entries' greatest common divisor. */
-static void
-make_primitive(integer *x, size_t n)
+static hyperplane
+row_at(const void *of, size_t r)
 {
-  INTEGER(common);
-  for (size_t i = 0; i < n && mpz_cmp_ui(&common, 1) != 0; i++)
-    mpz_gcd(&common, &common, &x[i]);
-  for (size_t i = 0; i < n && mpz_cmp_ui(&common, 1) > 0; i++)
-    mpz_divexact(&x[i], &x[i], &common);
+  const region_tree *t = of;
+  return (hyperplane){r < t->n_rows ? t->rows[r].vector : NULL, r < t->n_rows ? t->rows[r].sign : 0};
+}
+
+static hyperplanes
+rows_of(const region_tree *t)
+{
+  return (hyperplanes){t, row_at, t->width, "row"};
 }
 
 /* The row in scratch, of no sign yet. */
@@ -135,10 +131,8 @@ return_to(region_tree *t, const mark *m)
   t->n_rows = m->rows;
   if (t->n_rounds == m->rounds)
     return;
-  for (t->n_rounds = m->rounds; t->n_circuits > t->first_circuit[t->n_rounds];) {
-    free(t->circuits[--t->n_circuits].row);
-    free(t->circuits[t->n_circuits].sign);
-  }
+  for (t->n_rounds = m->rounds; t->n_circuits > t->first_circuit[t->n_rounds];)
+    circuit_free(&t->circuits[--t->n_circuits]);
 }
 
 static void
@@ -263,56 +257,22 @@ sweep(region_tree *t)
 
 /* ---- Circuits */
 
-/* `circuit R VALUE R VALUE ...`: the combination of these rows is zero. */
 static void
 read_circuit(region_tree *t)
 {
-  circuit c = {0, NULL, NULL};
-  RATIONAL(value);
-  for (size_t k = 0; k < t->width; k++)
-    mpz_set_ui(&t->scratch[k], 0);
-  while (more_words()) {
-    size_t r = next_number();
-    next_rational(&value);
-    require(r < t->n_rows && (c.n == 0 || r > c.row[c.n - 1]),
-            "rows that there are, in increasing order, are expected");
-    require(mpq_sgn(&value) != 0 && mpz_cmp_ui(mpq_denref(&value), 1) == 0, "integers that are not 0 are expected");
-    for (size_t k = 0; k < t->width; k++)
-      mpz_addmul(&t->scratch[k], mpq_numref(&value), &t->rows[r].vector[k]);
-    c.row = grow(c.row, c.n, sizeof *c.row);
-    c.sign = grow(c.sign, c.n, sizeof *c.sign);
-    c.row[c.n] = r;
-    c.sign[c.n++] = (signed char)mpq_sgn(&value);
-  }
-  for (size_t k = 0; k < t->width; k++)
-    require(mpz_sgn(&t->scratch[k]) == 0, "the combination of the rows is not 0");
+  const hyperplanes all = rows_of(t);
   t->circuits = grow(t->circuits, t->n_circuits, sizeof *t->circuits);
-  t->circuits[t->n_circuits++] = c;
+  t->circuits[t->n_circuits++] = circuit_read(&all);
 }
 
-/* The next word's circuit has row r (or any, when r is NONE), and all its other rows have the signs of its coefficients, or all
- * have the opposite ones. Returns the sign that row r then cannot have. */
+/* The next word's circuit refutes a sign of row r (or, when r is NONE, the signs as they are). */
 static signed char
 refuted_sign(region_tree *t, size_t r)
 {
-  size_t k = next_number(), others = 0;
+  const hyperplanes all = rows_of(t);
+  size_t k = next_number();
   require(k < t->n_circuits, "there is no circuit %zu here", k);
-  const circuit *c = &t->circuits[k];
-  signed char turn = 0, own = 0;
-  for (size_t i = 0; i < c->n; i++) {
-    signed char s = (signed char)(t->rows[c->row[i]].sign * c->sign[i]);
-    if (c->row[i] == r) {
-      own = c->sign[i];
-      continue;
-    }
-    require(s != 0 && (others == 0 || s == turn), "the signs given do not stand as in circuit %zu, nor all opposite",
-            k);
-    turn = s;
-    others++;
-  }
-  require(others > 0, "circuit %zu has no other row", k);
-  require(r == NONE || own != 0, "circuit %zu has no row %zu", k, r);
-  return (signed char)(turn * own);
+  return circuit_refutes(&t->circuits[k], k, r, &all);
 }
 
 static size_t
@@ -426,20 +386,11 @@ take_sign(region_tree *t)
 static void
 check_point(region_tree *t)
 {
-  RATIONAL(value);
-  INTEGER(product);
-  for (size_t k = 0; k < t->width; k++) {
-    next_rational(&value);
-    require(mpz_cmp_ui(mpq_denref(&value), 1) == 0, "integers are expected");
-    mpz_set(&t->scratch[k], mpq_numref(&value));
-  }
+  const hyperplanes all = rows_of(t);
+  next_point(t->scratch, t->width);
   require(t->local || mpz_sgn(&t->scratch[t->width - 1]) > 0, "the last entry must be above 0");
-  for (size_t r = 0; r < t->n_rows; r++) {
-    mpz_set_ui(&product, 0);
-    for (size_t k = 0; k < t->width; k++)
-      mpz_addmul(&product, &t->scratch[k], &t->rows[r].vector[k]);
-    require(mpz_sgn(&product) == t->rows[r].sign, "the point is not on the side given of row %zu", r);
-  }
+  for (size_t r = 0; r < t->n_rows; r++)
+    require_side(t->scratch, &all, r);
 }
 
 /* The bounds' rows are the first. */

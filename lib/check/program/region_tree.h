@@ -3,6 +3,7 @@
 #ifndef CLARKE_KERNEL_REGION_TREE_H
 #define CLARKE_KERNEL_REGION_TREE_H
 
+#include "check/program/circuit.h"
 #include "check/program/forms.h"
 #include "check/program/region_box.h"
 
@@ -18,7 +19,7 @@ typedef struct {
   size_t *done, n_done;   /* instructions that became known, or asked */
   bool *known, *asked;    /* by instruction: its form is set; its kinks have rows */
   signed char (*side)[2]; /* by instruction and kink */
-  struct circuit *circuits;
+  circuit *circuits;
   size_t n_circuits;
   size_t *first_circuit, n_rounds; /* of each round under way */
   struct choice_point *path;
