@@ -1,7 +1,7 @@
 /* Files beside a model (external.h). */
 #include "format/external.h"
 #include "format/extent.h"
-#include "format/onnx_inside.h"
+#include "format/onnx_messages.h"
 #include "base/text.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
-/* ONNX models: ModelProto and GraphProto. The graph is read in two passes over its fields, one to
- * count and one to fill, so that nothing is allocated which the file does not hold. */
+/* ONNX models: ModelProto, and what its graph's names stand for. */
 #include "format/onnx.h"
 
 #include "format/onnx_inside.h"
@@ -23,25 +22,20 @@
 
 enum { IR_VERSION = 1, PRODUCER_NAME = 2, GRAPH = 7, OPSET_IMPORT = 8, METADATA_PROPS = 14, FUNCTIONS = 25 };
 
-enum { NODE = 1, GRAPH_NAME = 2, INITIALIZER = 5, INPUT = 11, OUTPUT = 12, VALUE_INFO = 13, SPARSE_INITIALIZER = 15 };
+enum { GRAPH_NAME = 2 };
 
-/* Messages that are not supported are read for what names them. */
-static const clarke_wire_rule sparse_rules[] = {
-  { 1, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "values", NULL },
-};
-static const clarke_wire_message sparse_message = { "SparseTensorProto", 1, sparse_rules };
-
+/* A message that is not supported is read for what names it. */
 static const clarke_wire_rule function_rules[] = {
   { 1, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "name", NULL },
 };
 static const clarke_wire_message function_message = { "FunctionProto", 1, function_rules };
 
-static clarke_status
-refuse_named(const char *what, clarke_wire_span name, const char *why, clarke_error *err)
+clarke_status
+clarke_onnx_refuse_named(const char *what, clarke_wire_span name, const char *why, clarke_error *err)
 {
   char *text;
 
-  if (clarke_text_copy(&text, name.data, name.size, what, NULL) != CLARKE_OK)
+  if (name.size == 0 || clarke_text_copy(&text, name.data, name.size, what, NULL) != CLARKE_OK)
     return clarke_fail(err, CLARKE_EINPUT, "%s: %s", what, why);
   clarke_fail(err, CLARKE_EINPUT, "%s \"%s\": %s", what, text, why);
   free(text);
@@ -49,85 +43,19 @@ refuse_named(const char *what, clarke_wire_span name, const char *why, clarke_er
 }
 
 static clarke_status
-refuse_sparse(clarke_wire_span span, clarke_error *err)
+read_nodes(clarke_model *m, clarke_wire_span span, clarke_external *external, clarke_error *err)
 {
-  const clarke_wire_span values = clarke_wire_find(span, &sparse_message, 1);
+  clarke_body g = { 0 };
+  const clarke_status status = clarke_onnx_graph(&g, m, 0, span, external, err);
 
-  return refuse_named("sparse initializer", clarke_onnx_tensor_name(values),
-                      "not supported; expected dense initializers", err);
-}
-
-static clarke_status
-count_graph(clarke_model *m, clarke_wire_span span, clarke_error *err)
-{
-  clarke_wire w;
-  clarke_wire_field f;
-  clarke_status status;
-
-  clarke_wire_open(&w, &clarke_onnx_graph_message, span);
-  while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
-    m->n_nodes += f.number == NODE;
-    m->n_tensors += f.number == INITIALIZER;
-    m->n_inputs += f.number == INPUT;
-    m->n_outputs += f.number == OUTPUT;
-    m->n_declared += f.number == VALUE_INFO;
-    if (f.number == SPARSE_INITIALIZER)
-      return refuse_sparse(f.span, err);
-  }
-  return status;
-}
-
-static clarke_status
-allocate_graph(clarke_model *m, clarke_error *err)
-{
-  m->nodes = calloc(m->n_nodes + 1, sizeof *m->nodes);
-  m->tensors = calloc(m->n_tensors + 1, sizeof *m->tensors);
-  m->inputs = calloc(m->n_inputs + 1, sizeof *m->inputs);
-  m->outputs = calloc(m->n_outputs + 1, sizeof *m->outputs);
-  m->declared = calloc(m->n_declared + m->n_inputs + 1, sizeof *m->declared);
-  if (m->nodes == NULL || m->tensors == NULL || m->inputs == NULL || m->outputs == NULL || m->declared == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "no memory for %zu nodes and %zu initializers",
-                       m->n_nodes, m->n_tensors);
-  return CLARKE_OK;
-}
-
-clarke_status
-clarke_onnx_initializer(clarke_tensor *t, clarke_wire_span span, clarke_external *external, clarke_error *err)
-{
-  clarke_status status;
-
-  clarke_tensor_init(t);
-  status = clarke_onnx_tensor(t, span, "", external, err);
-  if (status == CLARKE_OK && *t->name == '\0')
-    status = clarke_fail(err, CLARKE_EINPUT, "has no name");
-  return status == CLARKE_OK ? status : clarke_fail_in(err, status, "initializer");
-}
-
-static clarke_status
-fill_graph(clarke_model *m, clarke_wire_span span, clarke_external *external, clarke_error *err)
-{
-  size_t node = 0, tensor = 0, input = 0, output = 0, declared = 0;
-  clarke_wire w;
-  clarke_wire_field f;
-  clarke_status status;
-
-  clarke_wire_open(&w, &clarke_onnx_graph_message, span);
-  while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
-    if (f.number == NODE) {
-      status = clarke_onnx_node(&m->nodes[node], node, 0, f.span, err);
-      node++;
-    } else if (f.number == INITIALIZER) {
-      status = clarke_onnx_initializer(&m->tensors[tensor++], f.span, external, err);
-    } else if (f.number == INPUT) {
-      status = clarke_onnx_port(&m->inputs[input++], "input", true, f.span, err);
-    } else if (f.number == OUTPUT) {
-      status = clarke_onnx_port(&m->outputs[output++], "output", true, f.span, err);
-    } else if (f.number == VALUE_INFO) {
-      status = clarke_onnx_port(&m->declared[declared++], "value_info", false, f.span, err);
-    }
-    if (status != CLARKE_OK)
-      return status;
-  }
+  m->n_nodes = g.n_nodes;
+  m->n_tensors = g.n_tensors;
+  m->n_inputs = g.n_inputs;
+  m->n_outputs = g.n_outputs;
+  m->nodes = g.nodes;
+  m->tensors = g.tensors;
+  m->inputs = g.inputs;
+  m->outputs = g.outputs;
   return status;
 }
 
@@ -261,14 +189,10 @@ static clarke_status
 read_graph(clarke_model *m, bool listed, clarke_wire_span span, clarke_external *external,
            clarke_error *err)
 {
-  clarke_status status = count_graph(m, span, err);
+  clarke_status status = read_nodes(m, span, external, err);
 
   if (status == CLARKE_OK && clarke_wire_find(span, &clarke_onnx_graph_message, GRAPH_NAME).size == 0)
     status = clarke_fail(err, CLARKE_EINPUT, "the graph has no name");
-  if (status == CLARKE_OK)
-    status = allocate_graph(m, err);
-  if (status == CLARKE_OK)
-    status = fill_graph(m, span, external, err);
   if (status == CLARKE_OK)
     status = check_definitions(m, listed, err);
   return status == CLARKE_OK ? clarke_onnx_settle_bodies(m, err) : status;
@@ -326,8 +250,8 @@ read_header(clarke_model *m, bool *listed, clarke_wire_span *graph, clarke_wire_
     else if (f.number == OPSET_IMPORT)
       status = read_opset(m, f.span, err);
     else if (f.number == FUNCTIONS)
-      status = refuse_named("function", clarke_wire_find(f.span, &function_message, 1),
-                            "model-local functions are not supported", err);
+      status = clarke_onnx_refuse_named("function", clarke_wire_find(f.span, &function_message, 1),
+                                        "model-local functions are not supported", err);
     if (f.number == GRAPH) {
       *graph = f.span;
       found = true;
@@ -391,7 +315,7 @@ check_metadata(clarke_wire_span span, clarke_error *err)
     qsort(key, n, sizeof *key, by_bytes);
   for (size_t i = 1; i < n && status == CLARKE_OK; i++)
     if (by_bytes(&key[i - 1], &key[i]) == 0)
-      status = refuse_named("metadata", key[i], "is given twice", err);
+      status = clarke_onnx_refuse_named("metadata", key[i], "is given twice", err);
   free(key);
   return status;
 }

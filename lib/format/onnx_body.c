@@ -8,89 +8,19 @@
 /* Graphs in one another. */
 #define MAX_DEPTH 8
 
-enum { NODE = 1, INITIALIZER = 5, INPUT = 11, OUTPUT = 12, SPARSE_INITIALIZER = 15 };
-
 static clarke_status
 no_memory(clarke_error *err)
 {
   return clarke_fail(err, CLARKE_ENOMEM, "no memory for a graph");
 }
 
-/* Counts what the graph holds, and makes room for it. */
-static clarke_status
-survey(clarke_body *g, clarke_wire_span span, clarke_error *err)
-{
-  clarke_wire w;
-  clarke_wire_field f;
-  clarke_status status;
-
-  clarke_wire_open(&w, &clarke_onnx_graph_message, span);
-  while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
-    g->n_nodes += f.number == NODE;
-    g->n_tensors += f.number == INITIALIZER;
-    g->n_inputs += f.number == INPUT;
-    g->n_outputs += f.number == OUTPUT;
-    if (f.number == SPARSE_INITIALIZER)
-      return clarke_fail(err, CLARKE_EINPUT, "a sparse initializer is not supported; expected dense initializers");
-  }
-  g->nodes = calloc(g->n_nodes + 1, sizeof *g->nodes);
-  g->tensors = calloc(g->n_tensors + 1, sizeof *g->tensors);
-  g->inputs = calloc(g->n_inputs + 1, sizeof *g->inputs);
-  g->outputs = calloc(g->n_outputs + 1, sizeof *g->outputs);
-  return status != CLARKE_OK || (g->nodes != NULL && g->tensors != NULL && g->inputs != NULL && g->outputs != NULL)
-           ? status
-           : no_memory(err);
-}
-
-/* Its tensors' types are told where the file has them; sequences and optional values have none here. */
-static clarke_status
-read_port(clarke_model_port *port, const char *what, clarke_wire_span span, clarke_error *err)
-{
-  const clarke_status status = clarke_onnx_port(port, what, false, span, err);
-
-  if (status == CLARKE_OK && (port->name == NULL || *port->name == '\0'))
-    return clarke_fail(err, CLARKE_EINPUT, "an %s of a node's graph has no name", what);
-  return status;
-}
-
-static clarke_status
-fill(clarke_body *g, size_t depth, clarke_wire_span span, clarke_error *err)
-{
-  size_t node = 0, tensor = 0, input = 0, output = 0;
-  clarke_wire w;
-  clarke_wire_field f;
-  clarke_status status;
-
-  clarke_wire_open(&w, &clarke_onnx_graph_message, span);
-  while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
-    if (f.number == NODE) {
-      status = clarke_onnx_node(&g->nodes[node], node, depth, f.span, err);
-      node++;
-    } else if (f.number == INITIALIZER) {
-      status = clarke_onnx_initializer(&g->tensors[tensor++], f.span, NULL, err);
-    } else if (f.number == INPUT) {
-      status = read_port(&g->inputs[input++], "input", f.span, err);
-    } else if (f.number == OUTPUT) {
-      status = read_port(&g->outputs[output++], "output", f.span, err);
-    }
-    if (status != CLARKE_OK)
-      return status;
-  }
-  return status;
-}
-
 clarke_status
 clarke_onnx_body(clarke_body **body, size_t depth, clarke_wire_span span, clarke_error *err)
 {
-  clarke_status status;
-
   if (depth > MAX_DEPTH)
     return clarke_fail(err, CLARKE_EINPUT, "more than %d graphs in one another", MAX_DEPTH);
   *body = calloc(1, sizeof **body);
-  if (*body == NULL)
-    return no_memory(err);
-  status = survey(*body, span, err);
-  return status == CLARKE_OK ? fill(*body, depth, span, err) : status;
+  return *body != NULL ? clarke_onnx_graph(*body, NULL, depth, span, NULL, err) : no_memory(err);
 }
 
 void

@@ -5,22 +5,8 @@
 #define CLARKE_FORMAT_ONNX_INSIDE_H
 
 #include "format/external.h"
+#include "format/onnx_messages.h"
 #include "op/model.h"
-
-/* onnx.proto's messages (onnx_messages.c), by their names there, each with all its fields. */
-extern const clarke_wire_message clarke_onnx_model_message,
-    clarke_onnx_operator_set_message,
-    clarke_onnx_graph_message,
-    clarke_onnx_node_message,
-    clarke_onnx_attribute_message,
-    clarke_onnx_tensor_message,
-    clarke_onnx_value_info_message,
-    clarke_onnx_type_message,
-    clarke_onnx_tensor_type_message,
-    clarke_onnx_shape_message,
-    clarke_onnx_dimension_message,
-    clarke_onnx_annotation_message,
-    clarke_onnx_entry_message;
 
 /* The name of an element type of ONNX (TensorProto.DataType), and its dtype if it has one. */
 const char *clarke_onnx_type_name(uint64_t code);
@@ -38,8 +24,13 @@ clarke_status clarke_onnx_tensor(clarke_tensor *t, clarke_wire_span span, const 
 clarke_status clarke_onnx_node(clarke_model_node *node, size_t index, size_t depth, clarke_wire_span span,
                                clarke_error *err);
 
-/* An initializer of a graph. */
-clarke_status clarke_onnx_initializer(clarke_tensor *t, clarke_wire_span span, clarke_external *external, clarke_error *err);
+/* A GraphProto, into a zeroed *g: the model's own, whose declared types become m's and are held to more; or, m being NULL, one that
+ * lies in so many others. An error leaves in *g and m what is to be freed. */
+clarke_status clarke_onnx_graph(clarke_body *g, clarke_model *m, size_t depth, clarke_wire_span span, clarke_external *external,
+                                clarke_error *err);
+
+/* An error: `what` of that name, and why. */
+clarke_status clarke_onnx_refuse_named(const char *what, clarke_wire_span name, const char *why, clarke_error *err);
 
 /* A GraphProto that an attribute holds, which lies in so many others. */
 clarke_status clarke_onnx_body(clarke_body **body, size_t depth, clarke_wire_span span, clarke_error *err);

@@ -1,6 +1,6 @@
 /* The messages of onnx.proto (onnx.h). Those that are refused wherever they stand are not described further:
  * their fields are marked NEVER. */
-#include "format/onnx_inside.h"
+#include "format/onnx_messages.h"
 
 #define SIZE(rules) (sizeof rules / sizeof rules[0])
 

@@ -445,7 +445,7 @@ static const struct {
   { spoil_empty_raw, "tensor \"w\": entries both in raw_data and in float_data" },
   { spoil_attr_reference, "refers to an attribute of a function" },
   { spoil_attr_untyped, "attribute \"axis\": has no value of a known type (type 0)" },
-  { spoil_attr_graph, "attribute \"axis\": a sparse initializer is not supported" },
+  { spoil_attr_graph, "attribute \"axis\": sparse initializer: not supported" },
   { spoil_attr_graphs, "attribute \"axis\": holds several graphs" },
   { spoil_attr_no_graph, "attribute \"axis\": is a graph but holds none" },
   { spoil_attr_unnamed, "attribute \"axis\": an input of a node's graph has no name" },
@@ -982,20 +982,14 @@ count_name(void *user, const char *name)
 START_TEST(graphs_within_nodes)
 {
   parts p = sound_parts();
-  bytes inner = { 0 }, add = { 0 }, k = tensor("k", 1, 2), b, v = port("v", 1), s = port("s", 1);
+  bytes inner = { 0 }, add = { 0 }, k = tensor("k", 1, 2), b, v = port("v", 1), s = port("s", 1), d = port("s", 1);
   clarke_wire_span span;
-  clarke_body *body = NULL;
+  clarke_body *body = NULL, *own = calloc(1, sizeof *own);
   clarke_error err = { CLARKE_OK, "" };
-  clarke_tensor t;
   clarke_model m;
   size_t names = 0;
 
   put_bytes(&k, 9, "\0\0\200\77\0\0\0\300", 8);
-  span = (clarke_wire_span){k.data, k.data, k.size};
-  clarke_tensor_init(&t);
-  ck_assert_int_eq(clarke_onnx_initializer(&t, span, NULL, &err), CLARKE_OK);
-  ck_assert_str_eq(t.name, "k");
-  clarke_tensor_clear(&t);
   for (const char *const *in = (const char *const[]){"v", "k", "x", "w", NULL}; *in != NULL; in++)
     put_string(&add, 1, *in);
   put_string(&add, 2, "s");
@@ -1004,7 +998,15 @@ START_TEST(graphs_within_nodes)
   put_message(&inner, 5, &k);
   put_message(&inner, 11, &v);
   put_message(&inner, 12, &s);
+  put_message(&inner, 13, &d);
   span = (clarke_wire_span){inner.data, inner.data, inner.size};
+  clarke_model_init(&m); /* as a model's own graph, whose declared types are the model's */
+  ck_assert_msg(own != NULL && clarke_onnx_graph(own, &m, 0, span, NULL, &err) == CLARKE_OK, "%s", err.text);
+  ck_assert(own->n_nodes == 1 && own->n_tensors == 1 && own->n_inputs == 1 && own->n_outputs == 1 && m.n_declared == 1);
+  ck_assert_str_eq(own->tensors[0].name, "k");
+  ck_assert_str_eq(m.declared[0].name, "s");
+  clarke_body_free(own);
+  clarke_model_clear(&m);
   ck_assert_int_eq(clarke_onnx_body(&body, 9, span, &err), CLARKE_EINPUT);
   ck_assert_int_eq(clarke_onnx_body(&body, 8, span, &err), CLARKE_OK);
   ck_assert(body->n_nodes == 1 && body->n_tensors == 1 && body->n_inputs == 1 && body->n_outputs == 1);
@@ -1028,6 +1030,23 @@ START_TEST(graphs_within_nodes)
 }
 END_TEST
 
+/* By its name, if that is a text. */
+START_TEST(refused_by_name)
+{
+  static const struct {
+    const char *name, *says;
+  } cases[] = {{"w", "thing \"w\": why"}, {"", "thing: why"}, {"\xff", "thing: why"}};
+  clarke_error err = { CLARKE_OK, "" };
+
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const unsigned char *name = (const unsigned char *)cases[i].name;
+
+    ck_assert_int_eq(clarke_onnx_refuse_named("thing", (clarke_wire_span){name, name, strlen(cases[i].name)}, "why", &err), CLARKE_EINPUT);
+    ck_assert_str_eq(err.text, cases[i].says);
+  }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -1042,6 +1061,7 @@ main(void)
   tcase_add_loop_test(tests, no_numbers, 0, N_NONNUMBERS);
   tcase_add_test(tests, sound);
   tcase_add_test(tests, graphs_within_nodes);
+  tcase_add_test(tests, refused_by_name);
   tcase_add_test(tests, a_step_has_its_own_types);
   tcase_add_test(tests, packing);
   tcase_add_test(tests, packed_floats);
