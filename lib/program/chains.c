@@ -2,7 +2,6 @@
 #include "program/chains.h"
 
 #include "base/stop.h"
-#include "program/conservative.h"
 
 #include <stdlib.h>
 #include <string.h>

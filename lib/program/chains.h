@@ -4,6 +4,9 @@
 
 #include "program/units.h"
 
+/* Corners of a conservative set that are enumerated, at most (conservative.h). */
+#define CLARKE_CONSERVATIVE_CORNERS ((size_t)1 << 14)
+
 /* A nonzero derivative of a unit's form in an earlier site's instruction, in an entry of wrt. */
 typedef struct {
   size_t from;

@@ -21,8 +21,6 @@ typedef struct {
   size_t n_units;      /* free choices: kinks with two slopes, tied entries but one... */
 } clarke_conservative;
 
-#define CLARKE_CONSERVATIVE_CORNERS ((size_t)1 << 14)
-
 void clarke_conservative_init(clarke_conservative *c);
 void clarke_conservative_clear(clarke_conservative *c);
 /* Singleton or not by the paths of the thesis, Propositions 3 and 4, in polynomial time, whatever

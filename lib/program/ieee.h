@@ -8,7 +8,7 @@
 #ifndef CLARKE_PROGRAM_IEEE_H
 #define CLARKE_PROGRAM_IEEE_H
 
-#include "program/rounded.h"
+#include "program/code.h"
 
 #include <float.h>
 #include <math.h>
@@ -17,6 +17,8 @@
 #include <string.h>
 
 _Static_assert(FLT_EVAL_METHOD == 0, "doubles are computed as doubles");
+
+typedef enum { CLARKE_IEEE_F16, CLARKE_IEEE_BF16, CLARKE_IEEE_F32, CLARKE_IEEE_F64 } clarke_ieee;
 
 /* MPFR's exponent range and flags are the thread's: begin widens the range, end restores both.
  * In between the calling thread must not count on them. */

@@ -2,7 +2,7 @@
 #ifndef CLARKE_PROGRAM_REPRESENTATION_WORDS_H
 #define CLARKE_PROGRAM_REPRESENTATION_WORDS_H
 
-#include "program/representation.h"
+#include "program/code.h"
 
 typedef struct {
   char text[512];

@@ -1,4 +1,5 @@
 /* The replay in a floating-point format: docs/rounding.md says what is rounded, and when. */
+#include "program/rounded.h"
 #include "program/rounded_inside.h"
 
 #include <stdlib.h>

@@ -15,8 +15,7 @@
 #define CLARKE_PROGRAM_ROUNDED_H
 
 #include "program/execute.h"
-
-typedef enum { CLARKE_IEEE_F16, CLARKE_IEEE_BF16, CLARKE_IEEE_F32, CLARKE_IEEE_F64 } clarke_ieee;
+#include "program/ieee.h"
 
 /* value: n_outputs; gradient: n_outputs x wrt_count, NaN and infinities as doubles; every number of
  * the four formats is a double. Inputs and constants are rounded to the format first. */

@@ -1,5 +1,6 @@
 /* The replay in floats, backward: AD in reverse, in the order of a framework (docs/rounding.md). */
 #include "program/rounded_inside.h"
+#include "program/elementary.h"
 
 #include <math.h>
 #include <stdlib.h>

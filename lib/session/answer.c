@@ -1,5 +1,5 @@
 /* Answers (clarke.h). */
-#include "session/answer.h"
+#include "session/handles.h"
 
 #include "session/gradient.h"
 #include "session/json.h"
@@ -8,31 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-clarke_answer *
-clarke_answer_new(bool of_network)
-{
-  clarke_answer *a = malloc(sizeof *a);
-
-  if (a == NULL)
-    return NULL;
-  a->of_network = of_network;
-  clarke_audit_session_init(&a->audit);
-  clarke_derive_session_init(&a->derive);
-  clarke_derivation_init(&a->found);
-  return a;
-}
-
-void
-clarke_answer_free(clarke_answer *a)
-{
-  if (a == NULL)
-    return;
-  clarke_derivation_clear(&a->found);
-  clarke_derive_session_clear(&a->derive);
-  clarke_audit_session_clear(&a->audit);
-  free(a);
-}
 
 clarke_verdict
 clarke_answer_verdict(const clarke_answer *a)

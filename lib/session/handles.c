@@ -1,7 +1,6 @@
 /* Handles (clarke.h): files in memory, and options. */
 #include "session/handles.h"
 
-#include "session/answer.h"
 #include "session/checkpoint.h"
 
 #include <stdlib.h>
@@ -19,6 +18,33 @@ open_file(char **copy, clarke_file *file, const char *path, clarke_error *err)
 {
   *copy = strdup(path);
   return *copy != NULL ? clarke_file_read(file, path, err) : clarke_no_memory(err);
+}
+
+/* --- answers --- */
+
+clarke_answer *
+clarke_answer_new(bool of_network)
+{
+  clarke_answer *a = malloc(sizeof *a);
+
+  if (a == NULL)
+    return NULL;
+  a->of_network = of_network;
+  clarke_audit_session_init(&a->audit);
+  clarke_derive_session_init(&a->derive);
+  clarke_derivation_init(&a->found);
+  return a;
+}
+
+void
+clarke_answer_free(clarke_answer *a)
+{
+  if (a == NULL)
+    return;
+  clarke_derivation_clear(&a->found);
+  clarke_derive_session_clear(&a->derive);
+  clarke_audit_session_clear(&a->audit);
+  free(a);
 }
 
 /* --- options --- */

@@ -33,4 +33,7 @@ struct clarke_answer {
   clarke_derivation found;      /* what was found */
 };
 
+/* An answer without content; NULL when out of memory. */
+clarke_answer *clarke_answer_new(bool of_network);
+
 #endif

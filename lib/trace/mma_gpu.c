@@ -2,6 +2,7 @@
 #include "trace/mma_gpu.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 

@@ -2,7 +2,7 @@
 #ifndef CLARKE_TRACE_MMA_GPU_H
 #define CLARKE_TRACE_MMA_GPU_H
 
-#include "trace/mma_rule.h"
+typedef enum { CLARKE_VOLTA, CLARKE_AMPERE, CLARKE_ADA, CLARKE_HOPPER, CLARKE_BLACKWELL, CLARKE_NO_ARCHITECTURE } clarke_architecture;
 
 /* The architecture of a GPU's name: "H100", "RTX4090", "NVIDIA GeForce RTX 4090". Case and what is no letter or digit do not count.
  * CLARKE_NO_ARCHITECTURE: not in the table. */

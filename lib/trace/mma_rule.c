@@ -1,6 +1,5 @@
 #include "trace/mma_rule.h"
 
-#include "trace/mma_gpu.h"
 #include "base/verify.h"
 
 #include <limits.h>

@@ -6,11 +6,10 @@
 #ifndef CLARKE_TRACE_MMA_RULE_H
 #define CLARKE_TRACE_MMA_RULE_H
 
+#include "trace/mma_gpu.h"
 #include "trace/mma_number.h"
 
 #include <stddef.h>
-
-typedef enum { CLARKE_VOLTA, CLARKE_AMPERE, CLARKE_ADA, CLARKE_HOPPER, CLARKE_BLACKWELL, CLARKE_NO_ARCHITECTURE } clarke_architecture;
 
 typedef enum {
   CLARKE_MMA_ONE_GROUP,

@@ -1,5 +1,6 @@
 /* Numbers, rules and readers of tensor cores' records. */
 #include "trace/mma_gpu.h"
+#include "trace/mma_rule.h"
 #include "trace/mma_set.h"
 #include "../suite.h"
 

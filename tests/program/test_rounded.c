@@ -5,6 +5,7 @@
 #include "../ok.h"
 
 #include "program/ieee.h"
+#include "program/rounded.h"
 
 #include <flint/fmpq.h>
 #include <math.h>

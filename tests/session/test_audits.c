@@ -5,7 +5,7 @@
 
 #include "format/safetensors.h"
 #include "format/safetensors_write.h"
-#include "session/answer.h"
+#include "session/handles.h"
 #include "session/checkpoint.h"
 #include "session/gradient.h"
 #include "session/notes.h"

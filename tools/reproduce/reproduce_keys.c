@@ -2,6 +2,7 @@
 
 #include "exact/cone.h"
 #include "program/ieee.h"
+#include "program/rounded.h"
 #include "program/rational.h"
 
 #include <stdlib.h>
