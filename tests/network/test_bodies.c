@@ -3,7 +3,8 @@
 #include "models.h"
 
 #include "network/graph/bodies.h"
-#include "op/lower.h"
+#include "network/graph/bodies_inside.h"
+#include "op/node.h"
 
 #include <search.h>
 
@@ -158,6 +159,69 @@ START_TEST(nodes_are_read_by_themselves)
 }
 END_TEST
 
+static void
+named(const clarke_instance *i, const char *name, const char *as)
+{
+  char *own = clarke_instance_name(i, name);
+
+  ck_assert_str_eq(own, as);
+  free(own);
+}
+
+/* A graph in round 7 by itself: what its names stand for, what is handed in, what comes out. */
+START_TEST(a_graph_is_read_once)
+{
+  const clarke_model_node *node = begin("Loop", 1);
+  const clarke_body *body = NULL;
+  clarke_builder b = {.g = &g, .m = &m};
+  size_t out[1] = {CLARKE_NONE}, dims[CLARKE_MAX_WHOLE], truth, value;
+  clarke_holder h = {.b = &b, .low = {.graph = &g, .node = node, .place = 6, .opset = 17, .out = out}};
+  clarke_instance i;
+  bool known;
+
+  ck_assert_int_eq(build(), CLARKE_OK);
+  ck_assert_int_eq(clarke_holder_body(&h, "body", 3, 1, &body, &error), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_holder_body(&h, "then_branch", 3, 2, &body, &error), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_holder_body(&h, "body", 3, 2, &body, &error), CLARKE_OK);
+  ck_assert_ptr_eq(body, node->attr[0].g);
+  ck_assert(clarke_holder_axes(&h, g.input, dims) == 2 && dims[0] == 1 && dims[1] == 2);
+  ck_assert_int_eq(clarke_holder_value(&h, NULL, &value, &error), CLARKE_ENOMEM);
+  ck_assert_int_eq(clarke_holder_value(&h, "w", &value, &error), CLARKE_EINPUT);
+  for (size_t v = 0; v < g.n_values; v++)
+    if (g.values[v].name != NULL && strcmp(g.values[v].name, "w") == 0)
+      ck_assert_int_eq(clarke_builder_bind(&b, "w", v, &error), CLARKE_OK);
+  ck_assert_int_eq(clarke_holder_value(&h, "w", &value, &error), CLARKE_OK);
+  clarke_holder_is_true(&g.values[value], &known);
+  ck_assert(!known);
+  truth = clarke_inner_integers(&h.low, (const int64_t[]){1}, 1, &error);
+  ck_assert(!clarke_holder_is_true(&g.values[truth], &known) && !known);
+  g.values[truth].dtype = CLARKE_BOOL;
+  ck_assert(clarke_holder_is_true(&g.values[truth], &known) && known);
+
+  ck_assert_int_eq(clarke_instance_begin(&i, &h, body, &error), CLARKE_OK);
+  ck_assert(clarke_instance_suffix(&i, true, 7));
+  ck_assert_int_eq(clarke_instance_give(&i, &h, 1, truth, &error), CLARKE_OK);
+  ck_assert_int_eq(clarke_instance_give(&i, &h, 2, g.input, &error), CLARKE_OK);
+  named(&i, "s", "s/7");
+  named(&i, "v", "v/7");
+  named(&i, "w", "w");
+  ck_assert_int_eq(clarke_instance_output(&i, &h, 1, &value, &error), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_instance_run(&i, &h, &error), CLARKE_OK);
+  ck_assert_int_eq(clarke_instance_output(&i, &h, 1, &value, &error), CLARKE_OK);
+  ck_assert_str_eq(g.values[value].name, "s/7");
+  ck_assert_int_eq(clarke_instance_output(&i, &h, 0, &value, &error), CLARKE_OK);
+  ck_assert(clarke_holder_is_true(&g.values[value], &known) && known);
+  clarke_instance_end(&i, &h);
+  ck_assert_ptr_null(b.within);
+  ck_assert_int_eq(clarke_holder_loop(&h, &value, &error), CLARKE_EINPUT);
+  ck_assert_ptr_nonnull(strstr(error.text, "'r' is computed by no node before it"));
+  ck_assert_int_eq(clarke_holder_scan(&h, &value, &error), CLARKE_EINPUT);
+  ck_assert_ptr_nonnull(strstr(error.text, "num_scan_inputs is 0 of 3 inputs"));
+  tdestroy(b.names, free_bound);
+  end();
+}
+END_TEST
+
 int
 main(void)
 {
@@ -167,5 +231,6 @@ main(void)
   tcase_add_test(tests, rounds_are_named);
   tcase_add_test(tests, what_is_not_known_is_refused);
   tcase_add_test(tests, nodes_are_read_by_themselves);
+  tcase_add_test(tests, a_graph_is_read_once);
   return run_tests();
 }
