@@ -43,7 +43,7 @@ void clarke_put_verdict(FILE *to, clarke_verdict verdict, bool derivative, const
 
 /* Stands for a verdict where a recorded gradient is not the step's. */
 #define CLARKE_STEP_NOT_EXPLAINED "not-explained"
-/* Of several answers, so many by verdict: the worst verdict; open: some are missing. What is no verdict is undecided. */
+/* The worst verdict of several answers, so many by verdict; open: some are missing. What is no verdict is undecided. */
 const char *clarke_worst_verdict(const json_t *verdicts, bool open);
 /* "No: AD's gradient is right in 11 steps (in-bouligand); wrong in 1 step (not-in-clarke). ": is, in, what. */
 void clarke_put_verdicts(FILE *to, const json_t *verdicts, bool open, const char *is, const char *in, const char *what);

@@ -21,7 +21,7 @@ put_against(FILE *to, const clarke_against *a)
             missed == 1 ? "is" : "are");
 }
 
-/* Of all parameters and the input, by the prices that are given. */
+/* Says what the program costs with all parameters and the input, by the prices that are given. */
 static clarke_status
 put_program(FILE *to, const clarke_cost_report *r, clarke_error *err)
 {

@@ -380,7 +380,7 @@ put_asked(FILE *to, const summary *s, const json_t *head)
   putc('.', to);
 }
 
-/* Of pairs of profiles: are their exact gradients one? 0 they differ, 1 they are, 2 that is not known. */
+/* Counts pairs of profiles by whether their exact gradients are one: 0 they differ, 1 they are, 2 that is not known. */
 static void
 count_exact(size_t count[3], const summary *s)
 {

@@ -374,7 +374,7 @@ slopes_are_words(const clarke_pieces *p)
   return slopes_are_constant(p);
 }
 
-/* Of such pieces: one word an entry, whatever the argument's numbers take. */
+/* The slopes of such pieces: one word an entry, whatever the argument's numbers take. */
 static clarke_status
 word_slopes(clarke_matrix *s, const clarke_step *step, const clarke_matrix *x, const clarke_branch *piece, clarke_error *err)
 {
