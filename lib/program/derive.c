@@ -3,6 +3,7 @@
 #include "base/limit.h"
 #include "base/verify.h"
 #include "base/stop.h"
+#include "program/convex.h"
 #include "program/derive_inside.h"
 #include "exact/hull.h"
 #include "exact/wolfe.h"
@@ -344,6 +345,8 @@ clarke_derive_by(clarke_derivation *d, const clarke_code *p, mpq_t *at, const cl
     status = find_ad(d, &stopped);
   if (status == CLARKE_ESTOPPED)
     return keep_nothing(d, clarke_work_stopped());
+  if (status == CLARKE_OK && p->n_outputs == 1)
+    status = clarke_convex_find(&d->convex, &d->execution, 0, &stopped);
   if (status == CLARKE_OK)
     status = find_verdict(&judged, d, source, &stopped);
   if (status == CLARKE_ESTOPPED)

@@ -31,6 +31,7 @@ typedef struct {
   clarke_conservative conservative;
   clarke_representation representation;
   clarke_truth differentiable;
+  bool convex;           /* the output is proved to be, in all entries of wrt, everywhere (convex.h) */
   clarke_zone zone;
   clarke_verdict verdict;
   char why[512];

@@ -196,6 +196,8 @@ clarke_derive_json(const clarke_derive_session *s, const clarke_derivation *d, c
   clarke_json_set(&j, "zone", d->zone == CLARKE_ZONE_UNKNOWN
                                    ? json_null()
                                    : json_string(clarke_zone_name(d->zone)));
+  if (d->convex)
+    clarke_json_set(&j, "convex", json_true());
   for (size_t f = 0; f < 4; f++)
     if (t->rounded[f].asked)
       clarke_json_set(&j, "float", floats_json(t));

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "exact/literal.h"
+#include "program/convex.h"
 #include "session/json.h"
 
 #include <stdlib.h>
@@ -22,6 +23,7 @@ clarke_directional_answer_clear(clarke_directional_answer *a)
   for (size_t k = 0; a->line != NULL && k < a->n; k++)
     clarke_rationals_free(a->line[k], a->line[k] != NULL ? clarke_code_wrt_count(a->found.p) : 0);
   free(a->line);
+  clarke_rationals_free(a->subgradient, a->subgradient != NULL ? clarke_code_wrt_count(a->found.p) : 0);
   clarke_directional_clear(&a->found);
   clarke_derive_text_clear(&a->text);
   clarke_directional_answer_init(a);
@@ -115,6 +117,29 @@ clarke_directional_parse(mpq_t *d, const clarke_code *p, const char *text, clark
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
+/* Of a convex function the lexicographic derivative is an element of Clarke's subdifferential, which is the convex one. */
+static clarke_status
+find_subgradient(clarke_directional_answer *a, clarke_error *err)
+{
+  const size_t width = clarke_code_wrt_count(a->found.p);
+  mpq_t *g;
+  clarke_status status;
+
+  if (!a->found.known || a->found.n_outputs != 1)
+    return CLARKE_OK;
+  status = clarke_convex_find(&a->convex, &a->found.execution, 0, err);
+  if (status != CLARKE_OK || !a->convex)
+    return status;
+  g = clarke_rationals(width);
+  if (g == NULL)
+    return clarke_no_memory(err);
+  if (clarke_gradient_along(g, a->line, a->found.derivative, a->n, width))
+    a->subgradient = g;
+  else
+    clarke_rationals_free(g, width);
+  return CLARKE_OK;
+}
+
 clarke_status
 clarke_directional_ask(clarke_directional_answer *a, const clarke_derive_session *s, const char *const *text, size_t n, clarke_error *err)
 {
@@ -134,7 +159,7 @@ clarke_directional_ask(clarke_directional_answer *a, const clarke_derive_session
     status = clarke_directional_find(&a->found, &s->program, s->at, a->line, n, &s->profile, err);
   if (status == CLARKE_OK && !a->found.execution.open)
     status = clarke_derive_touched(&a->text, s, &a->found.execution, &s->profile, err);
-  return status;
+  return status == CLARKE_OK ? find_subgradient(a, err) : status;
 }
 
 clarke_status
@@ -181,18 +206,26 @@ numbers_json(const clarke_number *x, size_t n)
 }
 
 static json_t *
+rationals_json(mpq_t *q, size_t n)
+{
+  json_t *list = json_array();
+
+  for (size_t e = 0; e < n; e++) {
+    char *text = mpq_get_str(NULL, 10, q[e]);
+
+    clarke_json_append(&list, json_string(text));
+    free(text);
+  }
+  return list;
+}
+
+static json_t *
 line_json(const clarke_directional_answer *a, size_t k)
 {
   const clarke_directional *x = &a->found;
-  json_t *j = json_object(), *line = json_array();
+  json_t *j = json_object();
 
-  for (size_t e = 0; e < clarke_code_wrt_count(x->p); e++) {
-    char *text = mpq_get_str(NULL, 10, a->line[k][e]);
-
-    clarke_json_append(&line, json_string(text));
-    free(text);
-  }
-  clarke_json_set(&j, "direction", line);
+  clarke_json_set(&j, "direction", rationals_json(a->line[k], clarke_code_wrt_count(x->p)));
   clarke_json_set(&j, "derivative", x->known ? numbers_json(&x->derivative[k * x->n_outputs], x->n_outputs) : json_null());
   clarke_json_set(&j, "ad", x->ad_known ? numbers_json(&x->ad[k * x->n_outputs], x->n_outputs) : json_null());
   return j;
@@ -234,5 +267,9 @@ clarke_directional_json(const clarke_directional_answer *a, const clarke_derive_
     clarke_json_append(&list, line_json(a, k));
   clarke_json_set(&j, "directions", list);
   clarke_json_set(&j, "touched", x->execution.open ? json_null() : turns_json(a));
+  if (a->convex)
+    clarke_json_set(&j, "convex", json_true());
+  if (a->subgradient != NULL)
+    clarke_json_set(&j, "subgradient", rationals_json(a->subgradient, clarke_code_wrt_count(x->p)));
   return j;
 }

@@ -10,6 +10,8 @@ typedef struct {
   mpq_t **line;              /* each with an entry for each of wrt */
   clarke_directional found;
   clarke_derive_text text;   /* the touched kinks alone */
+  bool convex;               /* the output is proved to be (program/convex.h) */
+  mpq_t *subgradient;        /* where it is, and the directions determine one: what has these derivatives, an entry for each of wrt; else NULL */
 } clarke_directional_answer;
 
 void clarke_directional_answer_init(clarke_directional_answer *a);

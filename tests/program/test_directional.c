@@ -2,6 +2,7 @@
  * tests/tools/directions.py. */
 #include "executed.h"
 
+#include "program/convex.h"
 #include "program/directional.h"
 #include "program/walk.h"
 
@@ -129,6 +130,31 @@ START_TEST(a_walk_along_lines_has_their_numbers_for_gradients)
 }
 END_TEST
 
+/* Two independent directions determine a subgradient, two that depend do not; a number that is not rational does not. */
+START_TEST(a_convex_function_has_a_subgradient)
+{
+  const long both[][2] = {{1, 1}, {1, 0}}, one[][2] = {{1, 1}, {2, 2}};
+  mpq_t *g = clarke_rationals(2);
+  bool convex;
+  executed x;
+
+  ask(&x, "input x, y\noutput abs(x) + max(x, y)", 0, 0, 2, both);
+  OK(clarke_convex_find(&convex, &found.execution, 0, &error));
+  ck_assert(convex && clarke_gradient_along(g, lines, found.derivative, 2, 2));
+  ck_assert(mpq_cmp_si(g[0], 2, 1) == 0 && mpq_sgn(g[1]) == 0);
+  ck_assert(!clarke_gradient_along(g, lines, found.derivative, 1, 2));
+  done(&x);
+  ask(&x, "input x, y\noutput abs(x) + max(x, y)", 0, 0, 2, one);
+  ck_assert(found.known && !clarke_gradient_along(g, lines, found.derivative, 2, 2));
+  done(&x);
+  ask(&x, "input x, y\noutput norm2(x, y) - abs(x)", 0, 0, 2, both);
+  OK(clarke_convex_find(&convex, &found.execution, 0, &error));
+  ck_assert(!convex && !clarke_gradient_along(g, lines, found.derivative, 2, 2));
+  done(&x);
+  clarke_rationals_free(g, 2);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -140,6 +166,7 @@ main(void)
   tcase_add_test(tests, norms_of_zeros_go_the_first_way_that_moves_them);
   tcase_add_test(tests, what_may_not_be_lipschitz_is_left_undecided);
   tcase_add_test(tests, a_walk_along_lines_has_their_numbers_for_gradients);
+  tcase_add_test(tests, a_convex_function_has_a_subgradient);
   failed = run_tests();
   flint_cleanup();
   return failed;

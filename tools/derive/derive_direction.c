@@ -145,6 +145,11 @@ print_text(const clarke_derive_session *s, const clarke_directional_answer *a, c
     status = print_lines(a, err);
   if (status == CLARKE_OK && a->found.known)
     status = print_turns(a, err);
+  if (a->subgradient != NULL) {
+    printf("%-15s", "subgradient");
+    put_line(stdout, a->subgradient, clarke_code_wrt_count(a->found.p));
+    puts(": F is convex, and this has these derivatives");
+  }
   if (!a->found.known)
     printf("\nNot decided: %s.\n", a->found.why);
   else if (!a->found.ad_known)

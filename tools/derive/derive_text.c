@@ -266,6 +266,8 @@ clarke_derive_print_text(const clarke_derivation *d, const clarke_derive_text *t
   print_declared(&d->representation, t);
   printf("%-15s%s\n%-15s%s\n", "differentiable", answer[d->differentiable], "zone",
          clarke_zone_name(d->zone));
+  if (d->convex)
+    printf("%-15syes: so Clarke's subdifferential is the convex one, of all g with F(y) >= F(w) + <g, y - w> for each y\n", "convex");
   print_verdict(d);
   if (any_long(&t->value) || any_long(&t->ad))
     puts("(~ is near a fraction too long to show: --json has them all.)");
