@@ -64,9 +64,10 @@ def pool_of(asked):
     def one(i):
         tape, path = folder / f"{i}.tape", folder / f"{i}.proof"
         if i < len(stored):
-            path, data = stored[i]
-            if not tampered_networks.in_reach(asked, path, data, tape):
+            kept, data = stored[i]
+            if not tampered_networks.in_reach(asked, kept, data, tape):
                 return None
+            path.write_bytes(kept.read_bytes())
         else:
             text, data, _ = tampered_networks.drawn(asked.seed * 1000003 + i, asked, stored, folder)
             if text is None:
