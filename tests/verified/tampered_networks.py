@@ -58,8 +58,8 @@ def both(asked, proof, folder, tape):
 def in_reach(asked, proof, folder, tape):
     """Do both verify the stored proof, of a short tape? (Remembered.)"""
     if proof not in asked.reach:
-        theirs, ours, why = both(asked, proof, folder, tape)
-        asked.reach[proof] = not why and theirs == ours == "VERIFIED" and tape.stat().st_size <= LONGEST
+        short = proofs.tape(asked.check, proof, folder, tape) and tape.stat().st_size <= LONGEST
+        asked.reach[proof] = short and both(asked, proof, folder, tape) == ("VERIFIED", "VERIFIED", "")
     return asked.reach[proof]
 
 
