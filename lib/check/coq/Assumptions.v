@@ -1,5 +1,5 @@
 (* What the theorems stand on: printed, and compared with tests/verified/assumptions.txt. *)
-From Clarke Require Import Value Verdict Direction Loss NetworkVerdict.
+From Clarke Require Import Value Verdict Direction Functions Loss NetworkVerdict.
 Print Assumptions verify_sound.
 Print Assumptions check_sound.
 Print Assumptions ad_value.
@@ -10,3 +10,6 @@ Print Assumptions ad_in_bouligand.
 Print Assumptions direction_sound.
 Print Assumptions loss_bouligand.
 Print Assumptions network_sound.
+Print Assumptions functions_sound.
+Print Assumptions no_tie.
+Print Assumptions network_in_clarke.

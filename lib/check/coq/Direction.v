@@ -98,11 +98,19 @@ Fixpoint follow_direction (P : list gate) (hints : list nat) c T : option store 
 Fixpoint load (l : list (Q * Q)) c T : store := match l with [] => T
   | (v, t) :: l' => load l' (S c) (put c
       {| at_w := Exactly v; along_d := Exactly t; still := false; same_as := c; made := Plain (Lin 0 [(1%Q, c)]) |} T) end.
-Definition entries_of n (w d : list Q) := map (fun k => (nth k w 0%Q, nth k d 0%Q)) (seq 0 n).
+(* The first n of both, with 0 for what is not there. *)
+Fixpoint entries_of n (w d : list Q) : list (Q * Q) := match n with O => []
+  | S m => (hd 0%Q w, hd 0%Q d) :: entries_of m (tl w) (tl d) end.
 Definition check_direction n P outs w d hints : bool :=
   match follow_direction P hints n (load (entries_of n w d) 0 Empty) with
   | Some T => forallb (fun k => match find k T with Some _ => true | None => false end) outs
   | None => false end.
+
+Lemma entries_nth n : forall w d, entries_of n w d = map (fun k => (nth k w 0%Q, nth k d 0%Q)) (seq 0 n).
+Proof.
+  induction n as [|n IH]; intros w d; simpl; auto. rewrite IH, <- seq_shift, map_map. f_equal; [destruct w, d; auto|].
+  apply map_ext. intro k. destruct w, d; simpl; auto; destruct k; auto.
+Qed.
 
 (* {1 Gates} *)
 
@@ -979,36 +987,57 @@ Proof.
   - intros j i Hj Hi. apply R2; auto. lra.
 Qed.
 
-Theorem direction_sound P outs hints : check_direction n P outs w d hints = true ->
-  Bouligand n (length outs) (gates_value ex root n P outs) W (adR ex root n P outs W) /\
+(* Functions that F is beside the direction, smooth near w, with AD's output for their Jacobian at w. *)
+Definition goes_on (P : list gate) (outs : list nat) := exists (f : nat -> pt -> R) (f' : nat -> pt -> pt),
+  (forall j, (j < length outs)%nat -> near (f j) (f' j) /\
+    forall i, (i < n)%nat -> f' j W i = adR ex root n P outs W j i) /\
+  beside (fun y => forall j, (j < length outs)%nat -> gates_value ex root n P outs y j = f j y) /\
   forall j, (j < length outs)%nat -> cont n (fun y => gates_value ex root n P outs y j) W.
+
+Lemma direction_goes_on P outs hints : check_direction n P outs w d hints = true -> goes_on P outs.
 Proof.
   unfold check_direction. destruct (follow_direction _ _ _ _) as [T|] eqn:F; try discriminate. intro H.
   assert (H0 : holds_for inputs_at (inputsR n W) n (load (entries_of n w d) 0 Empty)).
   { split; [intro y; rewrite map_length, seq_length; auto|].
     split; [split; [unfold inputsR; rewrite map_length, seq_length; auto|unfold inputsR; rewrite map_map; auto]|].
-    intros k x. apply load_knows; [lia|]. intros k' x' E. discriminate E. }
+    intros k x. rewrite entries_nth. apply load_knows; [lia|]. intros k' x' E. discriminate E. }
   destruct (follow_direction_sound P hints _ _ _ _ _ H0 F) as (_ & _ & K).
+  unfold goes_on, gates_value, adR.
   set (env := fun y => runG (map y (seq 0 n)) P) in *. set (G := runA (inputsR n W) P) in *.
-  assert (S : exists (f : nat -> pt -> R) (f' : nat -> pt -> pt),
-    (forall j, (j < length outs)%nat -> near (f j) (f' j) /\
-      forall i, (i < n)%nat -> f' j W i = rowR G (nth j outs 0%nat) i) /\
-    beside (fun y => forall j, (j < length outs)%nat -> nth (nth j outs 0%nat) (env y) 0 = f j y) /\
-    forall j, (j < length outs)%nat -> cont n (fun y => nth (nth j outs 0%nat) (env y) 0) W).
-  { clear F H0. induction outs as [|k outs IH]; simpl in H.
-    - exists (fun _ _ => 0), (fun _ _ _ => 0). split; [simpl; intros; lia|]. split; [apply beside_all|]; simpl; intros; lia.
-    - apply andb_true_iff in H as [H1 H2]. destruct (find k T) as [x|] eqn:Fk; try discriminate.
-      destruct (IH H2) as (f & f' & I1 & I2 & I3). destruct (knows_smooth _ _ _ _ _ (K k x Fk)) as (h & h' & [S0 S1 S2 S3 S4
-        S5] & B).
-      exists (fun j => match j with O => h | S j' => f j' end), (fun j => match j with O => h' | S j' => f' j' end). split;
-        [|split].
-      + intros [|j] Hj; simpl; auto. apply I1. simpl in Hj. lia.
-      + apply (beside_imp n W A _ _ (beside_and n W A _ _ B I2)). intros y [Y1 Y2] [|j] Hj; simpl; auto.
-        apply Y2. simpl in Hj. lia.
-      + intros [|j] Hj; [apply (knows_cont _ _ _ _ _ (K k x Fk))|]. simpl in Hj. apply (I3 j). lia. }
-  destruct S as (f & f' & S1 & S2 & S3). split; [|exact S3]. apply (smooth_bouligand _ _ f f').
-  - intros j Hj. apply S1, Hj.
-  - exact S2.
-  - intros j i Hj Hi. apply (proj2 (S1 j Hj)); auto.
+  clear F H0. induction outs as [|k outs IH]; simpl in H.
+  - exists (fun _ _ => 0), (fun _ _ _ => 0). split; [simpl; intros; lia|]. split; [apply beside_all|]; simpl; intros; lia.
+  - apply andb_true_iff in H as [H1 H2]. destruct (find k T) as [x|] eqn:Fk; try discriminate.
+    destruct (IH H2) as (f & f' & I1 & I2 & I3). destruct (knows_smooth _ _ _ _ _ (K k x Fk)) as (h & h' & [S0 S1 S2 S3 S4
+      S5] & B).
+    exists (fun j => match j with O => h | S j' => f j' end), (fun j => match j with O => h' | S j' => f' j' end). split;
+      [|split].
+    + intros [|j] Hj; simpl; auto. apply I1. simpl in Hj. lia.
+    + apply (beside_imp n W A _ _ (beside_and n W A _ _ B I2)). intros y [Y1 Y2] [|j] Hj; simpl; auto.
+      apply Y2. simpl in Hj. lia.
+    + intros [|j] Hj; [apply (knows_cont _ _ _ _ _ (K k x Fk))|]. simpl in Hj. apply (I3 j). lia.
+Qed.
+
+Theorem direction_sound P outs hints : check_direction n P outs w d hints = true ->
+  Bouligand n (length outs) (gates_value ex root n P outs) W (adR ex root n P outs W) /\
+  forall j, (j < length outs)%nat -> cont n (fun y => gates_value ex root n P outs y j) W.
+Proof.
+  intro H. destruct (direction_goes_on P outs hints H) as (f & f' & S1 & S2 & S3). split; [|exact S3].
+  apply (smooth_bouligand _ _ f f'); [intros j Hj; apply S1, Hj|exact S2|].
+  intros j i Hj Hi. apply (proj2 (S1 j Hj)); auto.
 Qed.
 End Direction.
+
+(* Along no direction no argument moves. So none is at a kink, and no entries tie, unless they are constant or the same: F is
+   one smooth function around w, and AD's output is its Jacobian there. *)
+Theorem standing_sound ex log root n w P outs hints : elementary ex log root -> check_direction n P outs w [] hints = true ->
+  forall j, (j < length outs)%nat -> diff_at n (fun y => gates_value ex root n P outs y j) (real w) (adR ex root n P outs
+    (real w) j).
+Proof.
+  intros laws H j Hj. destruct (direction_goes_on ex log root laws n w [] P outs hints H) as (f & f' & S1 & [T [T1 T2]] & _).
+  destruct (S1 j Hj) as [[r [R1 R2]] E]. destruct (R2 (real w) ltac:(rewrite N_self; auto)) as [D _].
+  destruct (T2 (T / 2) ltac:(lra)) as [b [B1 B2]].
+  apply (diff_ext_g n _ _ (f' j (real w))); auto.
+  apply (diff_local n (f j) _ _ _ b B1); auto. intros y Hy. apply B2; auto.
+  rewrite (N_ext n _ (sub y (real w))); auto. intros i Hi. unfold sub. rewrite arc_line by auto. unfold line.
+  replace (real [] i) with 0; [ring|]. unfold real. destruct i; simpl; rewrite Q2R_0; auto.
+Qed.

@@ -11,6 +11,12 @@ Inductive gate :=
 | Dot (c : Q) (l : list (Q * nat)) (m : list (Q * (nat * nat)))  (* c + the sum of q x_k + the sum of q x_i x_j *)
 | Fun (f : fn) (i : nat).
 
+(* Programs are gates that are instructions alone. *)
+Definition plain_gates (P : program) : list gate := map (fun x : hint * instr => Plain (snd x)) P.
+Fixpoint plain_program (P : list gate) : option program := match P with [] => Some []
+  | Plain o :: P' => match plain_program P' with Some Q => Some ((no_hint, o) :: Q) | None => None end
+  | _ => None end.
+
 (* The exponential function, the logarithm and the root by what they are known for. Coq's own are such; they need one more axiom. *)
 Definition elementary (e log root : R -> R) := exponentials e log /\ (forall x y, e (x + y) = e x * e y) /\
   (forall x, 1 + x <= e x) /\ forall x, 0 < x -> 0 < root x /\ root x * root x = x.

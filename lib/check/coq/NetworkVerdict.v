@@ -11,12 +11,12 @@ Definition in_wrt (v : wrt) (name : string) : bool := match v with None => true 
 Definition known_names (v : wrt) (t : tape) : bool := match v with None => true
   | Some l => forallb (fun name => existsb (fun p : string * list Q => String.eqb name (fst p)) (parameters t)) l end.
 
-(* A tape, its program, and the loss. *)
+(* A tape (of one sample, if samples are coupled), its program, and the loss. *)
 Record question := { asked : tape; varies : wrt; by_rules : rules; by_loss : loss; as_gates : list gate; ends_at : list nat;
   weights : list Q }.
 Definition read_question (r : rules) (v : wrt) (loss_name : string) (text : list ascii) : option question :=
-  match read_tape text with None => None | Some (t, o, y) =>
-    match loss_of loss_name t o y, unroll true r (in_wrt v) t with
+  match read_tape text with None => None | Some (read, o, y) => let t := whole_tape read in
+    match loss_of loss_name read o y, unroll true r (in_wrt v) t with
     | Some l, Some (P, outs) => if known_names v t then Some {| asked := t; varies := v; by_rules := r; by_loss := l;
         as_gates := P; ends_at := outs; weights := stored (in_wrt v) t |} else None
     | _, _ => None end end.
@@ -91,7 +91,8 @@ Theorem network_sound r v loss_name text q w e : read_question r v loss_name tex
   check_network q w e = true -> network_claim q (fused e) w.
 Proof.
   unfold read_question.
-  destruct (read_tape text) as [[[t o] y]|]; try discriminate. destruct (loss_of loss_name t o y) as [l|]; try discriminate.
+  destruct (read_tape text) as [[[read o] y]|]; try discriminate. set (t := whole_tape read). clearbody t. cbv zeta.
+  destruct (loss_of loss_name read o y) as [l|]; try discriminate.
   destruct (unroll true r (in_wrt v) t) as [[P outs]|] eqn:U; try discriminate. destruct (known_names v t); try discriminate.
   intro H. assert (E : q = {| asked := t; varies := v; by_rules := r; by_loss := l; as_gates := P; ends_at := outs;
     weights := stored (in_wrt v) t |}) by congruence. subst q. clear H.
@@ -161,3 +162,77 @@ Proof.
     + intros j i Hj Hi. replace j with 0%nat by lia. apply (with_loss_ad _ _ _ _ _ _ Wl Bl _ _ _ Hi).
     + exact Ver.
 Qed.
+
+(* {1 For other developments} *)
+
+(* The loss of F, and AD's output, of a question; by sums that keep their products, or do not. *)
+Definition outputs_of (q : question) := (length (samples (asked q)) * length (last_features (asked q)))%nat.
+Definition loss_map e log root (q : question) : map_ :=
+  composed e log (by_loss q) (outputs_of q) (tape_value e root (in_wrt (varies q)) (asked q)).
+Definition ad_output e root (q : question) (f : bool) : jacobian :=
+  match unroll f (by_rules q) (in_wrt (varies q)) (asked q) with
+  | Some (P, outs) => chained e (by_loss q) (outputs_of q) (tape_value e root (in_wrt (varies q)) (asked q) (real (weights q)))
+      (adR e root (length (weights q)) P outs (real (weights q)))
+  | None => fun _ _ => 0 end.
+
+(* The question that a tape's text asks, and a yes to it. By computation, at a given point. *)
+Definition verify_network r v loss_name text w e : bool := match read_question r v loss_name text with
+  | Some q => check_network q w e | None => false end.
+Definition no_direction := Toward [] [].
+
+Section AtPoint.
+Variables (r : rules) (v : wrt) (loss_name : string) (text : list ascii).
+Variables e log root : R -> R.
+Hypothesis laws : elementary e log root.
+
+(* No argument is at a kink and no entries tie, unless they are constant or the same. Then the loss is differentiable at the
+   weights, and AD's output is its gradient. *)
+Theorem no_tie : verify_network r v loss_name text InBouligand no_direction = true ->
+  exists q, read_question r v loss_name text = Some q /\
+    diff_at (length (weights q)) (fun y => loss_map e log root q y 0%nat) (real (weights q)) (ad_output e root q true 0%nat).
+Proof.
+  unfold verify_network. destruct (read_question r v loss_name text) as [q|] eqn:E; try discriminate. intro H. exists q. split;
+    auto. revert E. unfold read_question.
+  destruct (read_tape text) as [[[read o] y]|]; try discriminate. set (t := whole_tape read). clearbody t. cbv zeta.
+  destruct (loss_of loss_name read o y) as [l|]; try discriminate.
+  destruct (unroll true r (in_wrt v) t) as [[P outs]|] eqn:U; try discriminate. destruct (known_names v t); try discriminate.
+  intro E. assert (Eq : q = {| asked := t; varies := v; by_rules := r; by_loss := l; as_gates := P; ends_at := outs;
+    weights := stored (in_wrt v) t |}) by congruence. subst q. clear E.
+  unfold check_network, no_direction in H. cbn [by_loss ends_at as_gates weights] in H. apply andb_true_iff in H as [Fl D].
+  unfold loss_map, ad_output, outputs_of. cbn [asked varies by_rules by_loss weights]. rewrite U.
+  destruct (unroll_value e root _ _ _ _ _ _ U) as [Len Val]. rewrite <- Len.
+  set (n := length (stored (in_wrt v) t)) in *. set (x := real (stored (in_wrt v) t)).
+  assert (Same : forall y, (forall j, (j < length outs)%nat -> tape_value e root (in_wrt v) t y j = gates_value e root n P
+    outs y j)) by (intros; symmetry; auto).
+  apply (diff_local n (fun y => loss_at e log l (length outs) (gates_value e root n P outs y)) _ _ _ 1 Rlt_0_1).
+  { intros y' _. unfold composed. apply (loss_ext e log l); auto. }
+  apply (diff_ext_g n _ _ (chained e l (length outs) (gates_value e root n P outs x) (adR e root n P outs x) 0%nat)).
+  { intros i _. unfold chained. apply sum_ext. intros j Hj. f_equal. apply (loss_ext e log l); auto. }
+  unfold chained. apply (diff_outer n _ (gates_value e root n P outs)).
+  - apply (standing_sound e log root n _ P outs [] laws D).
+  - apply (c1_diff _ _ _ (loss_smooth _ e log l (proj1 laws) Fl)).
+Qed.
+
+(* AD's output is a limit of gradients; or in Clarke's subdifferential, which holds these. *)
+Theorem network_in_bouligand ev : verify_network r v loss_name text InBouligand ev = true ->
+  exists q, read_question r v loss_name text = Some q /\
+    Bouligand (length (weights q)) 1 (loss_map e log root q) (real (weights q)) (ad_output e root q (fused ev)).
+Proof.
+  unfold verify_network. destruct (read_question r v loss_name text) as [q|] eqn:E; try discriminate. intro H. exists q. split;
+    auto. destruct (network_sound _ _ _ _ _ _ _ E H e log root laws) as (P & outs & U & C). unfold ad_output. rewrite U.
+  exact C.
+Qed.
+
+Theorem network_in_clarke w ev : w <> NotInClarke -> verify_network r v loss_name text w ev = true ->
+  exists q, read_question r v loss_name text = Some q /\
+    Clarke (length (weights q)) 1 (loss_map e log root q) (real (weights q)) (ad_output e root q (fused ev)).
+Proof.
+  intros Hw H. destruct w; [|clear Hw|contradiction].
+  - destruct (network_in_bouligand ev H) as (q & E & B). exists q. split; auto.
+    exists [(1, ad_output e root q (fused ev))]. split; [constructor; [simpl; split; [lra|exact B]|constructor]|].
+    split; [simpl; ring|]. intros j i _ _. simpl. ring.
+  - revert H. unfold verify_network. destruct (read_question r v loss_name text) as [q|] eqn:E; try discriminate. intro H.
+    exists q. split; auto. destruct (network_sound _ _ _ _ _ _ _ E H e log root laws) as (P & outs & U & C).
+    unfold ad_output. rewrite U. exact C.
+Qed.
+End AtPoint.

@@ -4,11 +4,6 @@ From Clarke Require Import Space Calculus Numbers Program Value Sound Loss Compo
 Import ListNotations.
 Open Scope R_scope.
 
-Definition plain_gates (P : program) : list gate := map (fun x : hint * instr => Plain (snd x)) P.
-Fixpoint plain_program (P : list gate) : option program := match P with [] => Some []
-  | Plain o :: P' => match plain_program P' with Some Q => Some ((no_hint, o) :: Q) | None => None end
-  | _ => None end.
-
 Lemma plain_program_gates P : forall Q, plain_program P = Some Q -> plain_gates Q = P.
 Proof.
   induction P as [|[o|c l m|f i] P IH]; simpl; intros Q H; try discriminate; [inversion H; auto|].

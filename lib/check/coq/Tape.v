@@ -13,6 +13,9 @@ Definition piece := (Q * Q * Q)%type.
 Definition c0 (p : piece) := fst (fst p).
 Definition c1 (p : piece) := snd (fst p).
 Definition c2 (p : piece) := snd p.
+(* The lines that features are on: of so many, so far apart. Of a sample alone; of each of `count` samples of so many features
+   that lie end to end; or of all of these together. *)
+Inductive lines := By (length stride : nat) | Each (count width length stride : nat) | All (count width length stride : nat).
 (* Each feature has a row of terms; Piecewise and Window read the sources alone, Piecewise one. *)
 Inductive step :=
 | Linear (rows : list row)
@@ -21,8 +24,8 @@ Inductive step :=
 | Piecewise (op : string) (kinks : list (nat * Q)) (pieces : list piece) (rows : list row)
 | Leaky (op : string) (k : nat) (rows : list row)                    (* the source x, and left of 0 the factor times x *)
 | OverRoot (eps : Q) (rows : list row)                               (* the source over the root of eps plus the factor *)
-| Softmax (length stride : nat) (rows : list row)                    (* of lines of so many features, so far apart *)
-| Normalize (eps : Q) (length stride : nat) (rows : list row).       (* less the line's mean, over its variance's root *)
+| Softmax (ls : lines) (rows : list row)
+| Normalize (eps : Q) (ls : lines) (rows : list row).                (* less the line's mean, over its variance's root *)
 
 (* Samples, each with the features of step 0; parameters; the steps after that one; the output, features of a step. *)
 Record tape := { samples : list (list Q); parameters : list (string * list Q); steps : list step; last_step : nat;
@@ -53,16 +56,21 @@ Definition only (r : row) : source_ := match r with (_, s) :: _ => s | [] => Pad
 Definition leakyR (u x : R) : R := if Rlt_dec x 0 then u * x else x.
 Definition weight_of (r : row) : factor := match r with (c, _) :: _ => c | [] => (1%Q, None) end.
 (* The features of the line that f is on. *)
-Definition line length stride f : list nat :=
+Definition line_of length stride f : list nat :=
   map (fun j => (f / (length * stride) * length + j) * stride + f mod stride)%nat (seq 0 length).
+Definition of_sample width b (l : list nat) := map (fun g => b * width + g)%nat l.
+Definition line (ls : lines) f : list nat := match ls with
+  | By n d => line_of n d f
+  | Each _ width n d => of_sample width (f / width) (line_of n d (f mod width))
+  | All count width n d => flat_map (fun b => of_sample width b (line_of n d (f mod width))) (seq 0 count) end.
 Definition total_ (l : list R) : R := fold_right Rplus 0 l.
 Section Features.
 Variables e root : R -> R.
 Definition softmaxR (l : list R) x := e x * / total_ (map e l).
 Definition normalizedR eps (l : list R) x := let n := / INR (length l) in let mean := n * total_ l in
   (x - mean) * / root (Q2R eps + n * total_ (map (fun y => (y - mean) * (y - mean)) l)).
-Definition by_lines (h : list R -> R -> R) length stride (xs : list R) : list R :=
-  map (fun f => h (map (fun g => nth g xs 0) (line length stride f)) (nth f xs 0)) (seq 0 (List.length xs)).
+Definition by_lines (h : list R -> R -> R) (ls : lines) (xs : list R) : list R :=
+  map (fun f => h (map (fun g => nth g xs 0) (line ls f)) (nth f xs 0)) (seq 0 (List.length xs)).
 Definition featuresR ps x done (s : step) : list R := match s with
   | Linear rows => map (linearR ps x done) rows
   | Product rows => map (productsR done) rows
@@ -70,12 +78,37 @@ Definition featuresR ps x done (s : step) : list R := match s with
   | Piecewise _ kinks pieces rows => map (fun r => pieceR kinks pieces (sourceR done (only r))) rows
   | Leaky _ _ rows => map (fun r => leakyR (factorR ps x (weight_of r)) (sourceR done (only r))) rows
   | OverRoot eps rows => map (fun r => sourceR done (only r) * / root (Q2R eps + factorR ps x (weight_of r))) rows
-  | Softmax n d rows => by_lines softmaxR n d (map (fun r => sourceR done (only r)) rows)
-  | Normalize eps n d rows => by_lines (normalizedR eps) n d (map (fun r => sourceR done (only r)) rows) end.
+  | Softmax ls rows => by_lines softmaxR ls (map (fun r => sourceR done (only r)) rows)
+  | Normalize eps ls rows => by_lines (normalizedR eps) ls (map (fun r => sourceR done (only r)) rows) end.
 Definition sampleR ps x (t : tape) (sample : list Q) : list R :=
   let done := fold_left (fun done s => done ++ [featuresR ps x done s]) (steps t) [map Q2R sample] in
   map (fun f => nth f (nth (last_step t) done []) 0) (last_features t).
 End Features.
+
+(* {1 Samples that depend on each other} *)
+
+(* A batch whose statistics are of all samples is one sample, of all their features end to end. Each step is that of each
+   sample; lines that are coupled go through all. *)
+Definition rows_of_step (s : step) : list row := match s with
+  | Linear l | Product l | Window _ l | Piecewise _ _ _ l | Leaky _ _ l | OverRoot _ l | Softmax _ l | Normalize _ _ l => l end.
+Definition with_rows (s : step) (ls : lines -> lines) (l : list row) : step := match s with
+  | Linear _ => Linear l | Product _ => Product l | Window op _ => Window op l | Piecewise op k p _ => Piecewise op k p l
+  | Leaky op k _ => Leaky op k l | OverRoot e _ => OverRoot e l | Softmax x _ => Softmax (ls x) l
+  | Normalize e x _ => Normalize e (ls x) l end.
+Definition widths (t : tape) : list nat := length (hd [] (samples t)) :: map (fun s => length (rows_of_step s)) (steps t).
+Definition moved (ws : list nat) b (r : row) : row := map (fun x : factor * source_ => (fst x, match snd x with
+  | Of s f => Of s (b * nth s ws 0 + f)%nat | o => o end)) r.
+Definition joined_lines count width (ls : lines) : lines := match ls with
+  | By n d => Each count width n d | All _ _ n d => All count width n d | Each _ _ _ _ => ls end.
+Definition joined_step count ws (s : step) : step := with_rows s (joined_lines count (length (rows_of_step s)))
+  (flat_map (fun b => map (moved ws b) (rows_of_step s)) (seq 0 count)).
+Definition joined_tape (t : tape) : tape := let count := length (samples t) in let ws := widths t in
+  {| samples := [concat (samples t)]; parameters := parameters t; steps := map (joined_step count ws) (steps t);
+     last_step := last_step t;
+     last_features := flat_map (fun b => of_sample (nth (last_step t) ws 0%nat) b (last_features t)) (seq 0 count) |}.
+Definition couples (s : step) : bool := match s with Softmax (All _ _ _ _) _ | Normalize _ (All _ _ _ _) _ => true | _ => false end.
+(* The tape as it is, unless a step couples samples. *)
+Definition whole_tape (t : tape) : tape := if existsb couples (steps t) then joined_tape t else t.
 
 (* Of all that vary the first entries; what is stored. *)
 Fixpoint places (varies : string -> bool) first (l : list (string * list Q)) : list place_of := match l with [] => []
@@ -221,19 +254,19 @@ Definition same_list (a b : list nat) := if list_eq_dec Nat.eq_dec a b then true
 Fixpoint put_all (fs os : list nat) (T : tree num) := match fs, os with f :: fs', o :: os' => put_all fs' os' (put f (Slot o) T)
   | _, _ => T end.
 (* Each feature's line, unless it was met before. *)
-Fixpoint each_line (h : list nat -> machine -> list nat * machine) n d (all : tree nat) (count : nat) (fs : list nat) T m :
+Fixpoint each_line (h : list nat -> machine -> list nat * machine) ls (all : tree nat) (count : nat) (fs : list nat) T m :
   option (tree num * machine) := match fs with [] => Some (T, m)
-  | f :: fs' => match find f T with Some _ => each_line h n d all count fs' T m | None =>
-      let l := line n d f in
-      if Nat.ltb 0 n && forallb (fun g => Nat.ltb g count && same_list (line n d g) l) l then
+  | f :: fs' => match find f T with Some _ => each_line h ls all count fs' T m | None =>
+      let l := line ls f in
+      if Nat.ltb 0 (length l) && forallb (fun g => Nat.ltb g count && same_list (line ls g) l) l then
         match fold_right (fun g r => match r, find g all with Some ks, Some k => Some (k :: ks) | _,
           _ => None end) (Some []) l with
-        | Some ks => let (os, m') := h ks m in each_line h n d all count fs' (put_all l os T) m'
+        | Some ks => let (os, m') := h ks m in each_line h ls all count fs' (put_all l os T) m'
         | None => None end
       else None end end.
-Definition lines_nums h n d D (rows : list row) m : option (tree num * machine) := match source_nums D (map only rows) with
+Definition lines_nums h ls D (rows : list row) m : option (tree num * machine) := match source_nums D (map only rows) with
   | Some vs => let (ks, m1) := slots_for vs m in
-      each_line h n d (load_from ks 0 Empty) (length ks) (seq 0 (length ks)) Empty m1
+      each_line h ls (load_from ks 0 Empty) (length ks) (seq 0 (length ks)) Empty m1
   | None => None end.
 
 Fixpoint each_row (f : row -> machine -> option (num * machine)) (rows : list row) k T m : option (tree num * machine) :=
@@ -256,8 +289,8 @@ Definition step_nums rl ps D (s : step) m : option (tree num * machine) := match
       | None => None end
   | OverRoot eps rows => each_row (fun r m => match factor_num ps (weight_of r), source_num D (only r) with
       | Some u, Some v => over_root_num eps (fst (weight_of r)) u v m | _, _ => None end) rows 0 Empty m
-  | Softmax n d rows => lines_nums softmax_nums n d D rows m
-  | Normalize eps n d rows => lines_nums (normalize_nums eps) n d D rows m end.
+  | Softmax ls rows => lines_nums softmax_nums ls D rows m
+  | Normalize eps ls rows => lines_nums (normalize_nums eps) ls D rows m end.
 Fixpoint steps_nums rl ps (l : list step) k D m : option (done_ * machine) := match l with [] => Some (D, m)
   | s :: l' => match step_nums rl ps D s m with
     | Some (T, m') => steps_nums rl ps l' (S k) (put k T D) m' | None => None end end.

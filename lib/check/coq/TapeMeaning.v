@@ -686,15 +686,15 @@ Variables (hs : list nat -> machine -> list nat * machine) (H : list R -> R -> R
 Hypothesis hs_on : forall ks m fs os m', wf m -> (0 < length ks)%nat -> slots_mean m ks fs -> hs ks m = (os, m') ->
   onward m m' /\ slots_mean m' os (map (fun f x => H (map (fun f => f x) fs) (f x)) fs).
 
-Lemma each_line_on len str gs all fs : forall T m T' m', wf m -> slots_mean m all gs ->
-  (forall f v, find f T = Some v -> means m v (fun x => nth f (by_lines H len str (map (fun g => g x) gs)) 0)) ->
-  each_line hs len str (load_from all 0 Empty) (length all) fs T m = Some (T', m') -> onward m m' /\
-  forall f v, find f T' = Some v -> means m' v (fun x => nth f (by_lines H len str (map (fun g => g x) gs)) 0).
+Lemma each_line_on ls gs all fs : forall T m T' m', wf m -> slots_mean m all gs ->
+  (forall f v, find f T = Some v -> means m v (fun x => nth f (by_lines H ls (map (fun g => g x) gs)) 0)) ->
+  each_line hs ls (load_from all 0 Empty) (length all) fs T m = Some (T', m') -> onward m m' /\
+  forall f v, find f T' = Some v -> means m' v (fun x => nth f (by_lines H ls (map (fun g => g x) gs)) 0).
 Proof.
   induction fs as [|f fs IH]; cbn [each_line]; intros T m T' m' Wf Sl Ht E.
   - inversion E; subst. split; [apply onward_refl; auto|auto].
-  - destruct (find f T) as [v|] eqn:Ff; [apply (IH T m T' m'); auto|]. set (l := line len str f) in *.
-    destruct (Nat.ltb 0 len && _) eqn:Ck; try discriminate. apply andb_true_iff in Ck as [Lp Ck]. apply Nat.ltb_lt in Lp.
+  - destruct (find f T) as [v|] eqn:Ff; [apply (IH T m T' m'); auto|]. set (l := line ls f) in *.
+    destruct (Nat.ltb 0 (length l) && _) eqn:Ck; try discriminate. apply andb_true_iff in Ck as [Lp Ck]. apply Nat.ltb_lt in Lp.
     destruct (fold_right _ (Some []) l) as [ks|] eqn:Fk; try discriminate.
     destruct (hs ks m) as [os m1] eqn:Eh.
     assert (Sk : slots_mean m ks (map (fun g => nth g gs nil_at) l) /\ length ks = length l).
@@ -704,36 +704,35 @@ Proof.
       destruct (IH ks' eq_refl) as [I1 I2]. split; [|simpl; auto]. constructor; auto. apply (slots_nth m all gs g k Sl).
       destruct (load_find _ _ _ _ _ Fg) as [[i [J1 [J2 J3]]]|F0]; [|destruct g; discriminate F0]. simpl in J2. subst i. auto. }
     destruct Sk as [Sk Lk].
-    assert (Ll : length l = len) by (unfold l, line; rewrite map_length, seq_length; auto).
     destruct (hs_on ks m _ os m1 Wf ltac:(lia) Sk Eh) as [A So]. rewrite map_map in So.
     assert (La : length all = length gs) by (clear -Sl; induction Sl; simpl; auto).
-    assert (Outs : Forall2 (fun g o => means m1 (Slot o) (fun x => nth g (by_lines H len str (map (fun g => g x) gs)) 0)) l os).
-    { apply (outs_for m1 _ (fun g x => nth g (by_lines H len str (map (fun g => g x) gs)) 0) l os So).
+    assert (Outs : Forall2 (fun g o => means m1 (Slot o) (fun x => nth g (by_lines H ls (map (fun g => g x) gs)) 0)) l os).
+    { apply (outs_for m1 _ (fun g x => nth g (by_lines H ls (map (fun g => g x) gs)) 0) l os So).
       intros g Hg x. rewrite forallb_forall in Ck. specialize (Ck g Hg). apply andb_true_iff in Ck as [C1 C2].
-      apply Nat.ltb_lt in C1. unfold same_list in C2. destruct (list_eq_dec Nat.eq_dec (line len str g) l) as [C3|];
+      apply Nat.ltb_lt in C1. unfold same_list in C2. destruct (list_eq_dec Nat.eq_dec (line ls g) l) as [C3|];
         try discriminate.
       unfold by_lines. rewrite map_length.
-      rewrite (nth_indep _ 0 ((fun f => H (map (fun g0 => nth g0 (map (fun g1 => g1 x) gs) 0) (line len str f))
+      rewrite (nth_indep _ 0 ((fun f => H (map (fun g0 => nth g0 (map (fun g1 => g1 x) gs) 0) (line ls f))
         (nth f (map (fun g1 => g1 x) gs) 0)) 0%nat)) by (rewrite map_length, seq_length; lia).
-      rewrite (map_nth (fun f => H (map (fun g0 => nth g0 (map (fun g1 => g1 x) gs) 0) (line len str f))
+      rewrite (map_nth (fun f => H (map (fun g0 => nth g0 (map (fun g1 => g1 x) gs) 0) (line ls f))
         (nth f (map (fun g1 => g1 x) gs) 0))), seq_nth by lia. simpl. rewrite C3, map_map.
       assert (Nt : forall g0, nth g0 (map (fun g1 : pt -> R => g1 x) gs) 0 = nth g0 gs nil_at x).
       { intro g0. change 0 with ((fun g1 : pt -> R => g1 x) nil_at). apply map_nth. }
       rewrite Nt. f_equal. apply map_ext. intro. symmetry. apply Nt. }
     destruct (IH (put_all l os T) m1 T' m' (proj1 A) (slots_mean_on m m1 _ _ Wf A Sl)) as [B C]; auto.
-    { apply (put_all_find (fun f v => means m1 v (fun x => nth f (by_lines H len str (map (fun g => g x) gs)) 0)) l os T Outs).
+    { apply (put_all_find (fun f v => means m1 v (fun x => nth f (by_lines H ls (map (fun g => g x) gs)) 0)) l os T Outs).
       intros f' v' F'. apply (means_on m); auto. }
     split; [apply (onward_trans m m1); auto|auto].
 Qed.
 
-Lemma lines_on len str D done rows_ m T m' : wf m -> represents m D done -> lines_nums hs len str D rows_ m = Some (T, m') ->
+Lemma lines_on ls D done rows_ m T m' : wf m -> represents m D done -> lines_nums hs ls D rows_ m = Some (T, m') ->
   onward m m' /\ forall f v, find f T = Some v ->
-    means m' v (fun x => nth f (by_lines H len str (map (fun r => sourceR (done x) (only r)) rows_)) 0).
+    means m' v (fun x => nth f (by_lines H ls (map (fun r => sourceR (done x) (only r)) rows_)) 0).
 Proof.
   intros Wf Hd E. unfold lines_nums in E. destruct (source_nums D (map only rows_)) as [vs|] eqn:Sn; try discriminate.
   pose proof (sources_means m D done _ _ Hd Sn) as M. destruct (slots_for vs m) as [ks m1] eqn:Sf.
   destruct (slots_for_on _ _ _ _ _ Wf M Sf) as [A Sl].
-  destruct (each_line_on len str _ ks (seq 0 (length ks)) Empty m1 T m' (proj1 A) Sl) as [B C]; auto.
+  destruct (each_line_on ls _ ks (seq 0 (length ks)) Empty m1 T m' (proj1 A) Sl) as [B C]; auto.
   { intros f v F. destruct f; discriminate F. }
   split; [apply (onward_trans m m1); auto|]. intros f v F. destruct (C f v F) as [C1 C2]. split; auto. intro x. rewrite C2.
   rewrite !map_map. auto.
@@ -775,7 +774,7 @@ End Step.
 Lemma step_on rl D done s m T m' : wf m -> represents m D done -> step_nums rl (stores ps) D s m = Some (T, m') ->
   onward m m' /\ forall f v, find f T = Some v -> means m' v (fun x => nth f (featuresR ex root ps x (done x) s) 0).
 Proof.
-  intros Wf Hd E. destruct s as [rows|rows|op rows|op kinks pieces rows|op k rows|eps rows|len str rows|eps len str rows];
+  intros Wf Hd E. destruct s as [rows|rows|op rows|op kinks pieces rows|op k rows|eps rows|ls rows|eps ls rows];
     cbn [Tape.step_nums] in E; simpl featuresR.
   - apply (rows_on D done (linear_num (stores ps) D) (fun x => linearR ps x (done x))) with (m := m); auto.
     intros; apply (linear_on D); auto.

@@ -94,11 +94,13 @@ Definition a_weight (w : letters) : option factor := match cut "*" w with (_, So
 Definition leaks (kinks : list (nat * Q)) (pieces : list piece) : option nat := match kinks, pieces with
   | [(k, a)], [p; q] => if qz a && through_0 p && through_0 q && Qeq_bool (c1 q) 1 then Some k else None | _, _ => None end.
 Definition single (r : row) : bool := match r with [(_, s)] => negb (is_pad s) | _ => false end.
-(* `lines of L by D of 1 ...` *)
-Definition lines_with n (ws : list letters) (ls : rest_of) : option (nat * nat * list row * rest_of) := match ws with
+(* `lines of L by D of 1 ...`, or `lines of L by D coupled of 1 ...` *)
+Definition lines_with n (ws : list letters) (ls : rest_of) : option (lines * list row * rest_of) := match ws with
   | w :: o :: len :: b :: d :: ws' => if is "lines" w && is "of" o && is "by" b then
-      len <- natural len ;; d <- natural d ;; '(rows, l) <- rows_without n ws' ls ;;
-      if forallb single rows && Nat.ltb 0 d then Some (len, d, rows, l) else None else None
+      len <- natural len ;; d <- natural d ;; let coupled := match ws' with c :: _ => is "coupled" c | [] => false end in
+      '(rows, l) <- rows_without n (if coupled then tl ws' else ws') ls ;;
+      if forallb single rows && Nat.ltb 0 d
+        then Some (if coupled then All 1 (length rows) len d else By len d, rows, l) else None else None
   | _ => None end.
 Definition step_of (ws : list letters) (ls : rest_of) : option (step * rest_of) := match ws with
   | kind :: n :: ws' => if is "linear" kind then '(rows, l) <- rows_with factor_of n ws' ls ;; Some (Linear rows, l)
@@ -120,9 +122,9 @@ Definition step_of (ws : list letters) (ls : rest_of) : option (step * rest_of) 
         | eps :: ws'' => eps <- rational eps ;; '(rows, l) <- rows_with factor_of n ws'' ls ;;
             if forallb single rows then Some (OverRoot eps rows, l) else None
         | [] => None end
-      else if is "softmax" kind then '(len, d, rows, l) <- lines_with n ws' ls ;; Some (Softmax len d rows, l)
+      else if is "softmax" kind then '(x, rows, l) <- lines_with n ws' ls ;; Some (Softmax x rows, l)
       else if is "normalize" kind then match ws' with
-        | eps :: ws'' => eps <- rational eps ;; '(len, d, rows, l) <- lines_with n ws'' ls ;; Some (Normalize eps len d rows, l)
+        | eps :: ws'' => eps <- rational eps ;; '(x, rows, l) <- lines_with n ws'' ls ;; Some (Normalize eps x rows, l)
         | [] => None end
       else None
   | _ => None end.

@@ -1,8 +1,8 @@
 (* The text of a program (docs/programs.md), read: words, then statements, each instruction in the order of the text.
-   None: the text is outside of what is read here, or no program. Analytic functions, norms, quotients by what varies,
-   numbers with a format or in hexadecimal are outside. *)
+   None: the text is outside of what is read here, or no program. Of the analytic functions exp, sqrt and Euclidean norms are read;
+   quotients by what varies, numbers with a format or in hexadecimal are outside. *)
 From Coq Require Import QArith Ascii String List Bool.
-From Clarke Require Import Numbers Program.
+From Clarke Require Import Numbers Program Gate.
 Import ListNotations.
 Local Open Scope nat_scope.
 Local Open Scope char_scope.
@@ -105,9 +105,10 @@ Inductive num := Const (q : Q) | Slot (k : nat).
 Definition operand := (bool * list num)%type.
 
 (* What was read so far: the words that are left; instructions, the last first, and the next one's slot. *)
-Record state := { left : list word; written : list instr; next : nat }.
+Record state := { left : list word; written : list gate; next : nat }.
 Definition pass s := {| left := tl (left s); written := written s; next := next s |}.
-Definition emit o s := (next s, {| left := left s; written := o :: written s; next := S (next s) |}).
+Definition emit_gate g s := (next s, {| left := left s; written := g :: written s; next := S (next s) |}).
+Definition emit o s := emit_gate (Plain o) s.
 
 Definition slot_of x s := match x with Slot k => (k, s) | Const q => emit (Lin q []) s end.
 Fixpoint slots_of l s := match l with [] => ([], s)
@@ -152,6 +153,12 @@ Definition whole (a : operand) : option nat := match constant_of a with
     Some (Z.to_nat (Qnum q)) else None | None => None end.
 
 (* {1 Functions} *)
+
+(* What is smooth where it is defined. A Euclidean norm is the root of a sum of squares. *)
+Definition smooth_at f x s : num * state :=
+  let (i, s1) := slot_of x s in let (k, s2) := emit_gate (Fun f i) s1 in (Slot k, s2).
+Definition norm (l : list num) s : num * state :=
+  let (squares, s1) := each (fun x s => times x x s) l s in let (y, s2) := total 1 squares s1 in smooth_at Root y s2.
 
 (* AD's numbers: of an operator's kink, of an operator's ties. *)
 Inductive side := AtLeft | AtRight | At (q : Q).
@@ -206,6 +213,8 @@ Definition of_one r (f : string) b (parameters : list Q) : option (num -> state 
   | [] => if is "relu" then Some (at_zero r b "Relu" 0 1)
     else if is "leaky_relu" then Some (at_zero r b "LeakyRelu" (1 # 100) 1)
     else if is "abs" then Some (at_zero r b "Abs" (-1) 1)
+    else if is "exp" then Some (fun x s => Some (smooth_at Exp x s))
+    else if is "sqrt" then Some (fun x s => Some (smooth_at Root x s))
     else if is "relu6" then Some (clip r b "Clip" 0 1 0 6)
     else if is "hardtanh" then Some (clip r b "Clip" (-1) 1 (-1) 1)
     else if is "hardsigmoid" then Some (clip r b "HardSigmoid" 0 (1 # 6) (-3) 3) else None
@@ -231,10 +240,11 @@ Definition of_many r (f : string) b (args : list operand) s : option (operand * 
   else if is "kth" then match args with
     | k :: rest => m <- whole k ;; order r b "Kth" m (joined rest) s | [] => None end
   else if is "sort" then ascending r b all s
+  else if is "norm2" || is "normpool" then scalar (norm all s)
   else if is "norm1" then '(ys, s') <- pointwise (at_zero r b "Abs" (-1) 1) all s ;; scalar (total 1 ys s')
   else if is "norminf" then '(ys, s') <- pointwise (at_zero r NoBrace "Abs" (-1) 1) all s ;; order r b "Max" 1 ys s'
   else None.
-Definition pointwise_names := ["relu"; "leaky_relu"; "abs"; "relu6"; "hardtanh"; "clamp"; "hardsigmoid"].
+Definition pointwise_names := ["relu"; "leaky_relu"; "abs"; "relu6"; "hardtanh"; "clamp"; "hardsigmoid"; "exp"; "sqrt"].
 Definition call r (f : string) b (args : list operand) s : option (operand * state) :=
   if existsb (String.eqb f) pointwise_names then match args with
     | x :: rest => qs <- constants rest ;; g <- of_one r f b qs ;; on x g s | [] => None end
@@ -399,12 +409,18 @@ Fixpoint statements m x : option reader := match m with O => None | S m' => matc
   | _ => y <- statement x ;; match left (now y) with [] | Stop :: _ => statements m' y | _ => None end end end.
 End Statements.
 
-Definition parse (r : rules) (p : point) (text : list ascii) : option source :=
+(* A program with functions: its gates. *)
+Record written_source := { inputs_of : nat; point_of : list Q; gates : list gate; ends_of : list nat }.
+Definition parse_gates (r : rules) (p : point) (text : list ascii) : option written_source :=
   let fuel := (10 * length text + 100)%nat in let n := length (entries p) in
   ws <- words fuel 0 text ;;
   x <- statements r fuel fuel {| now := {| left := ws; written := []; next := n |}; bound := []; inputs_left := p;
     first_free := 0; found := None |} ;;
   match found x, inputs_left x with
   | Some l, [] => let (outs, s) := slots_of l (now x) in
-      Some {| size := n; place := entries p; body := map (fun o => (no_hint, o)) (rev (written s)); results := outs |}
+      Some {| inputs_of := n; point_of := entries p; gates := rev (written s); ends_of := outs |}
   | _, _ => None end.
+(* One of instructions alone. *)
+Definition parse (r : rules) (p : point) (text : list ascii) : option source := match parse_gates r p text with None => None
+  | Some s => match plain_program (gates s) with None => None
+    | Some P => Some {| size := inputs_of s; place := point_of s; body := P; results := ends_of s |} end end.

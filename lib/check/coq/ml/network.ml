@@ -35,6 +35,12 @@ let rec skip (r : reader) keywords = match Proof_file.peek r with
   | w :: _ when List.mem w keywords -> ignore (Proof_file.take r); skip r keywords
   | _ -> ()
 
+(* A line that is there, or may be; of what clarke-check reads to print the tape. *)
+let optional (r : reader) keyword = match Proof_file.peek r with
+  | w :: _ when w = keyword -> ignore (Proof_file.take r) | _ -> ()
+let required (r : reader) keyword = match Proof_file.take r with
+  | w :: _ when w = keyword -> () | _ -> bad "line %d: '%s' is expected" (r.at - 1) keyword
+
 let rec read_kinks (r : reader) = match Proof_file.peek r with
   | ["proxy"; op; k; s] ->
     ignore (Proof_file.take r);
@@ -46,22 +52,33 @@ let rec read_ties (r : reader) = match Proof_file.peek r with
   | "tie" :: op :: _ -> let l = Proof_file.read_tie r op in l @ read_ties r
   | _ -> []
 
-(* From `semantics` on. A tape that the proof names must be this one. *)
+(* Names are there once each; rules in their order, too. *)
+let once (r : reader) l = if List.length (List.sort_uniq compare l) <> List.length l then
+    bad "line %d: a name is there twice before" r.at
+let in_order (r : reader) l = if List.sort_uniq compare l <> l then
+    bad "line %d: rules are expected in their order, each once" r.at
+
+(* From `semantics` on, in the lines' order. A tape that the proof names must be this one. *)
 let read_statement (r : reader) tape =
   if Proof_file.take r <> ["semantics"; "real"] then bad "line %d: 'semantics real' is expected" (r.at - 1);
   let hash = hash_of_tape tape in
-  skip r ["model"; "output"; "constants"; "params"; "batch"; "samples"];
+  required r "model";
+  List.iter (optional r) ["output"; "constants"; "params"];
+  required r "batch";
+  optional r "samples";
   (match Proof_file.peek r with
    | ["tape"; h] -> if h <> hash then bad "line %d: the proof is about another tape" r.at; ignore (Proof_file.take r)
    | _ -> ());
   skip r ["fingerprint"];
   let loss = match Proof_file.take r with ["loss"; l] -> l | _ -> bad "line %d: the loss is expected" (r.at - 1) in
   let wrt = match Proof_file.take r with
-    | ["wrt"; "*"] -> None | "wrt" :: l -> Some l | _ -> bad "line %d: 'wrt' is expected" (r.at - 1) in
-  skip r ["profile"];
+    | ["wrt"; "*"] -> None | "wrt" :: l -> once r l; Some l | _ -> bad "line %d: 'wrt' is expected" (r.at - 1) in
+  required r "profile";
   let kinks = read_kinks r in
   let ties = read_ties r in
-  skip r ["touched"];
+  in_order r (List.map fst kinks); in_order r (List.map fst ties);
+  (match Proof_file.take r with
+   | ["touched"; n] -> ignore (Proof_file.count r n) | _ -> bad "line %d: 'touched N' is expected" (r.at - 1));
   { rules = { kinks; ties }; wrt; loss; tape; hash; directions = r }
 
 (* {1 Evidence} *)
@@ -73,23 +90,27 @@ let places (q : question) =
       Hashtbl.replace table name (!next, Array.of_list entries); next := !next + List.length entries end) q.asked.parameters;
   (table, !next)
 
+(* One move at least, each with a coefficient that is not 0. *)
 let read_direction (r : reader) (table, n) =
   let d = Array.make n Q.zero in
-  let rec moves () = match Proof_file.peek r with
+  let rec moves any = match Proof_file.peek r with
     | "move" :: name :: how -> ignore (Proof_file.take r);
       let first, entries = match Hashtbl.find_opt table name with
         | Some x -> x | None -> bad "line %d: '%s' does not vary" (r.at - 1) name in
       let add i q = if i >= Array.length entries then bad "line %d: no such entry" (r.at - 1);
         d.(first + i) <- Q.add d.(first + i) q in
+      let coefficient c =
+        let c = Proof_file.rational r c in
+        if Q.sign c = 0 then bad "line %d: a coefficient 0" (r.at - 1); c in
       (match how with
-       | ["copy"; c] -> let c = Proof_file.rational r c in Array.iteri (fun i v -> add i (Q.mul c v)) entries
-       | ["add"; c] -> let c = Proof_file.rational r c in Array.iteri (fun i _ -> add i c) entries
-       | ["at"; i; c] -> add (Proof_file.count r i) (Proof_file.rational r c)
+       | ["copy"; c] -> let c = coefficient c in Array.iteri (fun i v -> add i (Q.mul c v)) entries
+       | ["add"; c] -> let c = coefficient c in Array.iteri (fun i _ -> add i c) entries
+       | ["at"; i; c] -> add (Proof_file.count r i) (coefficient c)
        | _ -> bad "line %d: copy, add or at is expected" (r.at - 1));
-      moves ()
-    | _ -> () in
+      moves true
+    | _ -> if not any then bad "line %d: 'move' is expected" r.at in
   if Proof_file.take r <> ["direction"] then bad "line %d: a direction is expected" (r.at - 1);
-  moves (); d
+  moves false; d
 
 let read_directions (r : reader) table =
   let count = match Proof_file.take r with
@@ -117,14 +138,16 @@ let read_mix (r : reader) table count =
 
 (* A direction in which AD's output is beyond all cells. Why so is not read: Separating finds a tree itself. *)
 let read_separator (r : reader) (table, n) =
-  let v = Array.make n Q.zero in
+  let v = Array.make n Q.zero and last = ref (-1) in
   let rec entries () = match Proof_file.peek r with
     | ["v"; name; i; q] -> ignore (Proof_file.take r);
       let first, values = match Hashtbl.find_opt table name with
         | Some x -> x | None -> bad "line %d: '%s' does not vary" (r.at - 1) name in
       let i = Proof_file.count r i in
       if i >= Array.length values then bad "line %d: no such entry" (r.at - 1);
-      v.(first + i) <- Proof_file.rational r q; entries ()
+      let q = Proof_file.rational r q in
+      if first + i <= !last || Q.sign q = 0 then bad "line %d: entries that are not 0, in order, are expected" (r.at - 1);
+      last := first + i; v.(first + i) <- q; entries ()
     | _ -> () in
   entries ();
   skip r ["parallel"; "tree"; "branch"; "dead"; "u"; "leaf"]; v
@@ -153,14 +176,13 @@ module Met = Hashtbl.Make (struct
     let equal = ( = )
     let hash = Hashtbl.hash_param 64 128
   end)
-let hints (q : question) =
-  let n = List.length q.weights in
-  let first = Array.init (n + List.length q.as_gates) Fun.id and met = Met.create 4096 in
+let hints n gates =
+  let first = Array.init (n + List.length gates) Fun.id and met = Met.create 4096 in
   List.iteri (fun i g ->
       let g = rename_gate (fun k -> first.(k)) g in
       match Met.find_opt met g with
       | Some k -> first.(n + i) <- k
-      | None -> Met.replace met g (n + i)) q.as_gates;
+      | None -> Met.replace met g (n + i)) gates;
   Array.to_list (Array.sub first n (Array.length first - n))
 
 (* Of outputs that become polynomials. *)
@@ -168,25 +190,31 @@ let few (q : question) = List.length q.weights <= 64 && List.length q.as_gates <
   | Some (p, _) -> List.length p <= 4096 | None -> outside "a combination, or a separator, in a network with functions"
 
 (* What a small network and its loss are as a program, with what the kernel may ask about it. *)
-let as_program q verdict evidence = match program_with_loss q with
+let as_program q evidence = match program_with_loss q with
   | None -> None
-  | Some s -> let h = Demand.hints s in Some (check_network q verdict (OfProgram (evidence s h, h)))
+  | Some s -> let h = Demand.hints s in Some (OfProgram (evidence s h, h))
 
-let check (s : statement) verdict =
-  let text = List.init (String.length s.tape) (String.get s.tape) in
-  match read_question s.rules s.wrt s.loss text with
-  | None -> outside "a network with steps, a loss or rules that are unknown"
-  | Some q ->
-    let table, n = places q in
-    let folded bits directions = Array.to_list (fold (Q.div_2exp Q.one bits) n directions) in
-    match read_evidence s.directions (table, n) with
+let question (s : statement) =
+  match read_question s.rules s.wrt s.loss (List.init (String.length s.tape) (String.get s.tape)) with
+  | Some q -> q | None -> outside "a network with steps, a loss or rules that are unknown"
+
+(* Is no kink touched, nor a tie? *)
+let stands s = check_network (question s) InBouligand (Toward ([], []))
+
+(* The evidence that the kernel accepts, if it accepts one: each here is a guess from the proof's. *)
+let accepted (s : statement) verdict =
+  let q = question s in
+  let table, n = places q in
+  let folded bits directions = Array.to_list (fold (Q.div_2exp Q.one bits) n directions) in
+  let guesses = match read_evidence s.directions (table, n) with
     | One directions ->
-      let hints = hints q in
-      List.exists (fun bits -> check_network q verdict (Toward (folded bits directions, hints)))
-        (if List.length directions > 1 then [30; 200] else [30])
+      let hints = hints (List.length q.weights) q.as_gates in
+      List.map (fun bits -> lazy (Some (Toward (folded bits directions, hints)))) (if List.length directions > 1 then [30; 200] else [30])
     | _ when not (few q) -> outside "a combination, or a separator, in a network that is not small"
     | Many cells ->
       let cells = List.map (fun (weight, directions) -> (weight, [folded 30 directions])) cells in
-      check_network q verdict (Cells cells) || as_program q verdict (fun _ _ -> Hull cells) = Some true
-    | Apart v -> match as_program q verdict (fun s h -> Separator ([Array.to_list v], Separating.tree s h)) with
-      | Some yes -> yes | None -> outside "a separator behind the loss %s" s.loss
+      [lazy (Some (Cells cells)); lazy (as_program q (fun _ _ -> Hull cells))]
+    | Apart v -> match as_program q (fun s h -> Separator ([Array.to_list v], Separating.tree s h)) with
+      | None -> outside "a separator behind the loss %s" s.loss | guess -> [lazy guess] in
+  List.find_map (fun guess -> match Lazy.force guess with
+      | Some e when check_network q verdict e -> Some e | _ -> None) guesses

@@ -145,8 +145,11 @@ let read_arc r n = match take r with
 
 let rec read_tree r = match take r with
   | ["leaf"] -> Leaf
-  | ["dead"; k] -> Dead (List.init (count r k) (fun _ -> match take r with
-      | ["u"; i; q] -> (count r i, rational r q) | _ -> bad "line %d: 'u K VALUE' is expected" (r.at - 1)))
+  | ["dead"; k] ->
+    let l = List.init (count r k) (fun _ -> match take r with
+        | ["u"; i; q] -> (count r i, rational r q) | _ -> bad "line %d: 'u K VALUE' is expected" (r.at - 1)) in
+    if List.sort_uniq compare (List.map fst l) <> List.map fst l then bad "line %d: decisions are in increasing order" (r.at - 1);
+    Dead l
   | ["branch"; k] -> let k = count r k in
     let rec go i = if i = 0 then [] else let t = read_tree r in t :: go (i - 1) in Branch (go k)
   | ["open"] -> outside "a fork that is left open"
