@@ -153,6 +153,19 @@ judge(int i)
   return VERIFIED;
 }
 
+/* An axis that is not declared is one, too. */
+START_TEST(shapes_are_stated)
+{
+  const size_t dims[] = {0, 2, 0, 0, 3};
+  account_begin();
+  state_shape(dims, 5);
+  state_shape(dims + 1, 2);
+  state_shape(dims, 1);
+  state_shape(dims, 0);
+  ck_assert_str_eq(account_text(), "(?, 2, ?, ?, 3)(2, ?)(?)()");
+}
+END_TEST
+
 START_TEST(evidence_is_judged)
 {
   char said[512];
@@ -192,6 +205,7 @@ main(void)
 {
   TCase *tests = tests_of("evidence");
 
+  tcase_add_test(tests, shapes_are_stated);
   tcase_add_loop_test(tests, evidence_is_judged, 0, (int)(sizeof cases / sizeof *cases));
   tcase_add_loop_test(tests, seals_are_looked_at, 0, 40);
   return run_tests();

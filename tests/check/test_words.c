@@ -4,6 +4,7 @@
 #include "check/kernel/near.h"
 #include "small_world.h"
 #include "check/kernel/word.h"
+#include "check/kernel/word_step.h"
 #include "heard.h"
 
 #include <stdlib.h>
@@ -442,6 +443,25 @@ START_TEST(what_is_its_mean_is_zero_by_structure)
 }
 END_TEST
 
+/* Rounded up, too, to what still is a word. */
+START_TEST(a_word_is_less_than_2_to_62)
+{
+  RATIONAL(q);
+  int64_t z = 0;
+  const int64_t most = (INT64_C(1) << (WORD_BITS + 1)) - 1;
+  for (int minus = 0; minus < 2; minus++) {
+    mpq_set_si(&q, minus ? -most : most, 4);
+    mpq_canonicalize(&q);
+    ck_assert(word_of(&z, &q, 2, false) && z == (minus ? -most : most));
+    ck_assert(word_of(&z, &q, 0, true) && z == (minus ? -(most / 4) : most / 4 + 1));
+    ck_assert(word_of(&z, &q, 0, false) && z == (minus ? -(most / 4) - 1 : most / 4));
+    ck_assert(!word_of(&z, &q, 3, false) && !word_of(&z, &q, 3, true));
+    mpq_set_si(&q, minus ? -most - 1 : most + 1, 1);
+    ck_assert(!word_of(&z, &q, 0, false));
+  }
+}
+END_TEST
+
 int
 main(int argc, char **argv)
 {
@@ -455,6 +475,7 @@ main(int argc, char **argv)
   tcase_add_loop_test(t, a_window_of_padding_alone_is_refused, 0, 2);
   tcase_add_test(t, one_function_has_one_number);
   tcase_add_test(t, words_decide_a_window_of_one_function);
+  tcase_add_test(t, a_word_is_less_than_2_to_62);
   tcase_add_test(t, rows_are_told_apart_by_all_of_them);
   tcase_add_test(t, a_copy_is_what_it_copies);
   tcase_add_loop_test(t, what_is_its_mean_is_zero_by_structure, 0, 2);

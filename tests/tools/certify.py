@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """clarke certify of the recorded steps in cases/runs, as they are and with one number changed.
 
-    certify.py CLARKE RUNS
+    certify.py CLARKE RUNS CLARKE-CHECK
 
 As recorded, nothing is refuted. Then entries are drawn, with a fixed seed, from every tensor of the trace and from the gradients:
 each is changed beyond rounding, and must be the first that is refuted, with its index. So must a winner that is another entry
 of its window.
 """
 import fractions
+import hashlib
 import json
 import os
 import random
@@ -21,7 +22,7 @@ import records  # noqa: E402
 from expect import behind, expect, finish, said  # noqa: E402
 from schema import faults  # noqa: E402
 
-CLARKE, RUNS = sys.argv[1:3]
+CLARKE, RUNS, CHECK = sys.argv[1:4]
 TRACED = ["added", "attention", "bounds", "factors", "factors-fused", "fresh", "lemma2", "means", "own-side", "own-side-float64", "parted", "pooled", "small", "small-plain", "small-trees", "tied", "trees", "turned", "two-zeros", "words"]
 draw = random.Random(13)
 
@@ -410,6 +411,15 @@ def statistics(folder):
     changed = records.Changed(folder, RUNS, "fresh")
     status, found = rows(changed)
     expect(status == 0 and sorted(found) == ["1.running_mean", "1.running_var"], f"statistics: {status} {found}")
+    proof = os.path.join(changed.run, "proof")
+    certify(changed.run, "--proof", proof)
+    with open(proof) as f:
+        body = f.read()
+    body = body[:body.rindex("end ")].replace(" 1 within\n", " 0 within\n", 1)
+    with open(proof, "w") as f:
+        f.write(body + f"end {hashlib.sha256(body.encode()).hexdigest()}\n")
+    done = subprocess.run([CHECK, proof], capture_output=True, text=True)
+    expect(done.returncode == 1 and "an update is of one sample or more" in done.stdout, f"an update of no samples: {done.stdout}{done.stderr}")
     whole = changed.bytes_of("trace")
     for name in found:
         own = changed.values("trace", f"after/{name}")

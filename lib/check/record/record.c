@@ -55,12 +55,15 @@ static void
 for_each_weight(record *r, void (*work)(unit *u, tensor *t))
 {
   const network *net = r->p->net;
-  for (size_t s = 1; s < net->n_steps; s++)
+  for (size_t s = 1; s < net->n_steps; s++) {
+    const tensor *last = NULL;
     for (size_t i = 0; i < net->steps[s].n_factors; i++) {
-      const factor *w = &net->steps[s].factors[i];
-      if (w->w != NULL && (i == 0 || w->w != w[-1].w))
-        work(&r->unit, w->w);
+      tensor *w = net->steps[s].factors[i].w;
+      if (w != NULL && w != last)
+        work(&r->unit, w);
+      last = w;
     }
+  }
 }
 
 /* All tensors that hold the record's numbers, and the weights of steps, one after another. */
