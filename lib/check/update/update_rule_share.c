@@ -132,7 +132,8 @@ share_length(update *u, size_t k)
   mpq_sub(&p, &p, &plus_one);
   power(&q, &u->number[SIGMA], k + 1);
   update_divide(&q, &q, &u->shared[REST_V]);
-  mpq_set_ui(&n, 2 * (k + 1), 1);
+  mpq_set_ui(&n, k + 1, 1);
+  mpq_mul_2exp(&n, &n, 1); /* of any k that a proof may have */
   for (int up = 0; up < 2; up++) { /* the ends in turn: the larger the quotient, the less is left */
     mpq_mul(&x, up ? &q.hi : &q.lo, &n);
     mpq_sub(up ? &q.hi : &q.lo, &p, &x);
