@@ -164,8 +164,9 @@ def cut_off(name, whole):
         expect(digest("cut.jsonl") == whole, f"cut after {size} bytes")
     with open("half.jsonl", "wb") as f:
         f.write(data[:len(data) - 1])
-    status, _, err = said(CLARKE, "merge", "half.jsonl", "-o", "whole.jsonl")
+    status, out, err = said(CLARKE, "merge", "half.jsonl", "-o", "whole.jsonl")
     expect(status == 3 and "has no end" in err, f"half a line: {status}, {err}")
+    expect("8 of 9 jobs answered" in out and "of 3 weights, " in out and "within" not in out, f"weights with fewer jobs than others: {out}")
 
 
 def killed(name, whole):
@@ -288,6 +289,7 @@ def thresholds():
                 expect("jobs_beyond_tau" not in g, f"{g}")
             else:
                 expect(g["jobs_beyond_tau"]["n"] == sum(x > tau for x, _ in own) and g["jobs_beyond_tau"]["of"] == 4, f"{g}")
+                expect(g["jobs_beyond_tau"]["within"] is None and g["weights_beyond_tau"]["within"] is None, f"of a threshold that is theirs there is no limit: {g}")
             bars = {h["decade"]: {k: n for k, n in h.items() if k != "decade" and n > 0} for h in g["histogram"]}
             wanted = {}
             for x, label in own:
@@ -300,7 +302,15 @@ def thresholds():
         heights = [float(r.get("height")) for r in picture.iter("{http://www.w3.org/2000/svg}rect") if float(r.get("width")[:-1] if r.get("width").endswith("%") else r.get("width")) == 31]
         expect(len(heights) == sum((g["zero"] > 0) + sum(n > 0 for h in g["histogram"] for k, n in h.items() if k != "decade") for g in said["groups"]),
                f"a bar for each count: {heights}")
+    out, _ = command("merge", "three.jsonl", "-o", "again.jsonl", "--json")
+    for g in obeyed(json.loads(out))["groups"]:
+        own = g["weights_beyond_tau"]["within"], g["jobs_beyond_tau"]["within"]
+        wanted = math.sqrt(math.log(40) / 8), math.sqrt((1 / 4 + 1) * math.log(40) / 2)
+        expect(all(math.isclose(a, b) for a, b in zip(own, wanted)), f"the limits of 4 weights, with a minibatch each: {own}")
+    out, _ = command("merge", "three.jsonl", "-o", "again.jsonl")
+    expect(out.count("(Hoeffding: within 0.679), ") == out.count("(McDiarmid: within 1.52)") == 6, out)
     out, _ = command("merge", "three.jsonl", "-o", "again.jsonl", "--tau", "pytorch-2.13,one.profile")
+    expect("within" not in out, f"of a threshold that is theirs there is no limit: {out}")
     expect(out.count("no threshold: the pair of --tau has no difference that is not 0 in this format") == 6, out)
     for wrong in ("a,b", "one.profile,pytorch-2.13", "-1", "nan", "1e301"):
         out, err = command("merge", "three.jsonl", "-o", "again.jsonl", "--tau=" + wrong, status=2)

@@ -200,13 +200,14 @@ set_thresholds(summary *s, const clarke_sweep_summing *q, clarke_error *err)
 
 /* --- what is said ------------------------------------------------------------------------------- */
 
-/* How many sets of weights there are; of how many some minibatch is beyond tau; of the first how many minibatches. */
+/* How many sets of weights there are; of how many some minibatch is beyond tau; whether each has as many minibatches. */
 static size_t
-count_weights(size_t *beyond, group *g)
+count_weights(size_t *beyond, bool *even, group *g)
 {
-  size_t n = 0;
+  size_t n = 0, each = 0;
 
   *beyond = 0;
+  *even = true;
   qsort(g->place, g->n, sizeof *g->place, compare_places);
   for (size_t i = 0; i < g->n; n++) {
     const size_t first = i;
@@ -214,12 +215,15 @@ count_weights(size_t *beyond, group *g)
 
     for (; i < g->n && compare_places(&g->place[first], &g->place[i]) == 0; i++)
       any = any || g->place[i].d > g->tau;
+    each = first == 0 ? i : each;
+    *even = *even && i - first == each;
     *beyond += any;
   }
   return n;
 }
 
-/* Hoeffding's for the share of M sets of weights; McDiarmid's for that of M x R pairs, each of which two drawings change. */
+/* Hoeffding's for the share of M sets of weights; McDiarmid's for that of M x R pairs, each of which two drawings change. Of a threshold that
+ * these draws gave neither says anything, nor of pairs that are missing for some weights: there is no limit then. */
 static double
 hoeffding(size_t m)
 {
@@ -279,10 +283,17 @@ histogram_json(const group *g, double greatest)
 }
 
 static json_t *
-group_json(group *g)
+share_json(size_t n, size_t of, bool limited, double within)
+{
+  return json_pack("{s:I, s:I, s:o}", "n", (json_int_t)n, "of", (json_int_t)of, "within", limited ? json_real(within) : json_null());
+}
+
+static json_t *
+group_json(group *g, bool given)
 {
   const size_t finite = g->n - g->infinite;
-  size_t any, m = count_weights(&any, g), r = m > 0 ? g->n / m : 0;
+  bool even;
+  size_t any, m = count_weights(&any, &even, g), r = m > 0 ? g->n / m : 0;
   json_t *j = json_pack("{s:[s,s], s:s, s:I}", "profiles", g->profile[0], g->profile[1], "format", g->format, "n", (json_int_t)g->n);
 
   qsort(g->d, finite, sizeof *g->d, compare_doubles);
@@ -300,10 +311,24 @@ group_json(group *g)
   clarke_json_set(&j, "least_of_a_bifurcation", isfinite(g->least) ? json_real(g->least) : json_null());
   clarke_json_set(&j, "tau", isfinite(g->tau) ? json_real(g->tau) : json_null());
   if (m > 0 && isfinite(g->tau)) {
-    clarke_json_set(&j, "weights_beyond_tau", json_pack("{s:I, s:I, s:f}", "n", (json_int_t)any, "of", (json_int_t)m, "within", hoeffding(m)));
-    clarke_json_set(&j, "jobs_beyond_tau", json_pack("{s:I, s:I, s:f}", "n", (json_int_t)count_beyond(g), "of", (json_int_t)g->n, "within", mcdiarmid(m, r)));
+    clarke_json_set(&j, "weights_beyond_tau", share_json(any, m, given && even, hoeffding(m)));
+    clarke_json_set(&j, "jobs_beyond_tau", share_json(count_beyond(g), g->n, given && even, mcdiarmid(m, r)));
   }
   return j;
+}
+
+static void
+print_shares(double tau, const json_t *weights, const json_t *jobs)
+{
+  const json_t *of_weights = json_object_get(weights, "within"), *of_jobs = json_object_get(jobs, "within");
+
+  printf("  beyond %.3g: %zu of %zu weights", tau, clarke_count_at(weights, "n"), clarke_count_at(weights, "of"));
+  if (json_is_number(of_weights))
+    printf(" (Hoeffding: within %.3g)", json_number_value(of_weights));
+  printf(", %zu of %zu jobs", clarke_count_at(jobs, "n"), clarke_count_at(jobs, "of"));
+  if (json_is_number(of_jobs))
+    printf(" (McDiarmid: within %.3g)", json_number_value(of_jobs));
+  putchar('\n');
 }
 
 static void
@@ -329,9 +354,7 @@ print_group(const json_t *j, bool first)
   if (json_is_null(json_object_get(j, "tau")))
     puts("  no threshold: the pair of --tau has no difference that is not 0 in this format");
   if (weights != NULL)
-    printf("  beyond %.3g: %zu of %zu weights (Hoeffding: within %.3g), %zu of %zu jobs (McDiarmid: within %.3g)\n", json_number_value(json_object_get(j, "tau")),
-           clarke_count_at(weights, "n"), clarke_count_at(weights, "of"), json_number_value(json_object_get(weights, "within")),
-           clarke_count_at(jobs, "n"), clarke_count_at(jobs, "of"), json_number_value(json_object_get(jobs, "within")));
+    print_shares(json_number_value(json_object_get(j, "tau")), weights, jobs);
 }
 
 /* --- three lines -------------------------------------------------------------------------------- */
@@ -428,7 +451,7 @@ tell(summary *s, const json_t *head, size_t missing, const clarke_sweep_summing 
   size_t i;
 
   for (i = 0; i < s->n_groups; i++)
-    clarke_json_append(&groups, group_json(&s->group[i]));
+    clarke_json_append(&groups, group_json(&s->group[i], q->tau_of == NULL));
   answer = json_pack("{s:I, s:I, s:o, s:s?, s:o}", "jobs", json_integer_value(json_object_get(head, "jobs")), "missing", (json_int_t)missing, "tau",
                      q->tau_of == NULL ? json_real(q->tau) : json_null(), "tau_of", q->tau_of, "groups", groups);
   if (answer == NULL)
