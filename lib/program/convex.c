@@ -193,7 +193,7 @@ take_at(curve *c, const clarke_pieces *p, size_t piece, const mpq_t x)
   mpq_clear(y);
 }
 
-/* Of a parabola the vertex, where it lies between (NULL: no end). */
+/* Takes a parabola's vertex, where it lies between (NULL: no end). */
 static void
 take_vertex(curve *c, const clarke_pieces *p, size_t piece, mpq_srcptr left, mpq_srcptr right)
 {
@@ -311,7 +311,7 @@ is_constant(const clarke_code *p, size_t at, const shape *of)
   return is;
 }
 
-/* Of an instruction that was executed, and whose arguments were. */
+/* The shape of an instruction that was executed, and whose arguments were. */
 static shape
 shape_of(const clarke_execution *e, size_t at, const shape *of)
 {

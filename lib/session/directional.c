@@ -117,7 +117,7 @@ clarke_directional_parse(mpq_t *d, const clarke_code *p, const char *text, clark
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-/* Of a convex function the lexicographic derivative is an element of Clarke's subdifferential, which is the convex one. */
+/* A convex function's lexicographic derivative is an element of Clarke's subdifferential, which is the convex one. */
 static clarke_status
 find_subgradient(clarke_directional_answer *a, clarke_error *err)
 {
