@@ -5,14 +5,56 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MOST_FLOATS ((size_t)65536)
+#define NOT_NORMAL "entry %zu is no number, or too large or too small for a normal one of its type"
+
+bool
+clarke_floats_are(clarke_dtype dtype)
+{
+  return dtype == CLARKE_F32 || dtype == CLARKE_F16 || dtype == CLARKE_F64 || dtype == CLARKE_BF16;
+}
+
+/* Binary digits of a number; the least exponent of a normal one, as frexp counts it, and the largest. */
+static void
+format_of(clarke_dtype dtype, int *digits, int *least, int *most)
+{
+  *digits = dtype == CLARKE_F16 ? 11 : dtype == CLARKE_BF16 ? 8 : dtype == CLARKE_F32 ? FLT_MANT_DIG : DBL_MANT_DIG;
+  *least = dtype == CLARKE_F16 ? -13 : dtype == CLARKE_F64 ? DBL_MIN_EXP : FLT_MIN_EXP;
+  *most = dtype == CLARKE_F16 ? 16 : dtype == CLARKE_F64 ? DBL_MAX_EXP : FLT_MAX_EXP;
+}
+
+double
+clarke_floats_nearest(double x, clarke_dtype dtype)
+{
+  int digits, least, most, exponent;
+
+  format_of(dtype, &digits, &least, &most);
+  if (x == 0 || !isfinite(x) || digits == DBL_MANT_DIG)
+    return x;
+  frexp(x, &exponent);
+  exponent = exponent < least ? least : exponent;
+  x = ldexp(rint(ldexp(x, digits - exponent)), exponent - digits);
+  return fabs(x) < ldexp(1, most) ? x : copysign(INFINITY, x);
+}
+
+/* Is it 0, or a normal number of the type? */
+static bool
+is_normal(double y, clarke_dtype dtype)
+{
+  int digits, least, most;
+
+  format_of(dtype, &digits, &least, &most);
+  return y == 0 || (isfinite(y) && fabs(y) >= ldexp(1, least - 1));
+}
 
 static bool
 is_number(const clarke_value *v)
 {
-  return v->constant && v->real != NULL && v->dtype == CLARKE_F32 && !v->initializer && v->parameter == CLARKE_NONE && !v->negated;
+  return v->constant && v->real != NULL && clarke_floats_are(v->dtype) && !v->initializer && v->parameter == CLARKE_NONE
+         && !v->negated;
 }
 
 static bool
@@ -21,8 +63,15 @@ are_numbers(const clarke_lowering *low, size_t first)
   bool all = low->n_in > first;
 
   for (size_t i = first; i < low->n_in; i++)
-    all = all && clarke_lower_has(low, i) && is_number(clarke_lower_value(low, i));
+    all = all && clarke_lower_has(low, i) && is_number(clarke_lower_value(low, i))
+          && clarke_lower_value(low, i)->dtype == clarke_lower_value(low, first)->dtype;
   return all;
+}
+
+bool
+clarke_lower_is_floats(const clarke_lowering *low, size_t i)
+{
+  return clarke_lower_has(low, i) && is_number(clarke_lower_value(low, i));
 }
 
 bool
@@ -37,7 +86,6 @@ clarke_lower_chooses_floats(const clarke_lowering *low)
   return clarke_lower_of_truths(low, 0) && are_numbers(low, 1);
 }
 
-/* Cast takes integers, too, which are exact in no double beyond 2^53: they are converted at once. */
 static bool
 is_castable(const clarke_lowering *low)
 {
@@ -46,31 +94,37 @@ is_castable(const clarke_lowering *low)
   return v != NULL && v->integer != NULL && (v->dtype == CLARKE_I64 || v->dtype == CLARKE_I32 || v->dtype == CLARKE_BOOL);
 }
 
-/* x to the power 1/2 or -1/2; NaN where two roundings of doubles leave open which float32 is nearest. */
+/* x to the power 1/2 or -1/2; NaN where two roundings of doubles leave open which number of the type is nearest. */
 static double
-root_power(double x, double exponent)
+root_power(double x, double exponent, clarke_dtype dtype)
 {
   const double y = exponent < 0 ? 1 / sqrt(x) : sqrt(x), apart = 4 * DBL_EPSILON;
 
-  return fabs(exponent) == 0.5 && (float)(y - y * apart) == (float)(y + y * apart) ? y : NAN;
+  return fabs(exponent) == 0.5 && clarke_floats_nearest(y - y * apart, dtype) == clarke_floats_nearest(y + y * apart, dtype) ? y
+                                                                                                                             : NAN;
 }
 
-/* What the node makes of one to three entries. A double holds the exact operands of a node and more than twice their digits,
- * so that to round first to it changes nothing (Figueroa, 1995). */
+/* A product or quotient; NaN where it is none of a double's: too small. */
+static double
+unless_lost(double y, double x)
+{
+  return y == 0 && x != 0 ? NAN : y;
+}
+
+/* What the node makes of one to three entries. A double is the type itself, or holds the exact operands of a node and more than twice their digits, so
+ * that to round first to it changes nothing (Figueroa, 1995). */
 static double
 compute(const char *op, const clarke_value *const *v, const size_t *e)
 {
   switch (op[0]) {
   case 'A':
     return v[0]->real[e[0]] + v[1]->real[e[1]];
-  case 'C':
-    return v[0]->integer != NULL ? (double)(float)v[0]->integer[e[0]] : v[0]->real[e[0]];
   case 'D':
-    return v[0]->real[e[0]] / v[1]->real[e[1]];
+    return unless_lost(v[0]->real[e[0]] / v[1]->real[e[1]], v[0]->real[e[0]]);
   case 'M':
-    return v[0]->real[e[0]] * v[1]->real[e[1]];
+    return unless_lost(v[0]->real[e[0]] * v[1]->real[e[1]], v[1]->real[e[1]] != 0 ? v[0]->real[e[0]] : 0);
   case 'P':
-    return root_power(v[0]->real[e[0]], v[1]->real[e[1]]);
+    return root_power(v[0]->real[e[0]], v[1]->real[e[1]], v[0]->dtype);
   case 'S':
     return op[1] == 'q' ? sqrt(v[0]->real[e[0]]) : v[0]->real[e[0]] - v[1]->real[e[1]];
   default: /* Where */
@@ -87,7 +141,7 @@ adds_infinity(const char *op, const clarke_value *const *v, const size_t *e, dou
 
 /* A constant of zeros for the caller to fill, the node's output; NULL. */
 static clarke_value *
-new_floats(clarke_lowering *low, size_t rank, const size_t *dims, clarke_error *err)
+new_floats(clarke_lowering *low, clarke_dtype dtype, size_t rank, const size_t *dims, clarke_error *err)
 {
   size_t value;
   clarke_value *v;
@@ -100,7 +154,7 @@ new_floats(clarke_lowering *low, size_t rank, const size_t *dims, clarke_error *
     return NULL;
   }
   low->graph->activations += v->count;
-  v->dtype = CLARKE_F32;
+  v->dtype = dtype;
   return clarke_lower_done(low, value, err) == CLARKE_OK ? &low->graph->values[value] : NULL;
 }
 
@@ -108,36 +162,70 @@ clarke_status
 clarke_lower_floats_computed(clarke_lowering *low, clarke_error *err)
 {
   const char *op = low->node->op_type;
-  const bool copied = op[0] == 'C' || op[0] == 'W';
+  const bool chosen = op[0] == 'W';
   const clarke_value *v[3] = {NULL}, *out;
   size_t rank, dims[CLARKE_MAX_RANK], e[3] = {0};
 
-  if (!clarke_lower_of_floats(low) && !(op[0] == 'C' && is_castable(low)) && !(op[0] == 'W' && clarke_lower_chooses_floats(low)))
-    return clarke_lower_fail(low, err, "only constants of integers, truth values or float32 that are no parameters become "
-                                       "float32. Export with torch.onnx.export(dynamo=True), which folds other constants; or record "
-                                       "the training step (clarke.record)");
+  if (!clarke_lower_of_floats(low) && !(chosen && clarke_lower_chooses_floats(low)))
+    return clarke_lower_fail(low, err, "only constants of floats of one type that are no parameters are computed");
   if (!clarke_lower_constants_shape(low, &rank, dims))
     return clarke_lower_fail(low, err, "the shapes do not broadcast");
-  out = new_floats(low, rank, dims, err);
+  out = new_floats(low, clarke_lower_value(low, low->n_in - 1)->dtype, rank, dims, err);
   if (out == NULL)
     return err != NULL ? err->code : CLARKE_EINPUT;
   for (size_t i = 0; i < low->n_in; i++)
     v[i] = clarke_lower_value(low, i);
   for (size_t f = 0; f < out->count; f++) {
     double exact;
-    float y;
 
     for (size_t i = 0; i < low->n_in; i++)
       e[i] = clarke_lower_constants_entry(v[i], rank, dims, f);
     exact = compute(op, v, e);
-    y = (float)exact;
-    out->real[f] = (double)y;
-    if (!isfinite(exact) && (copied || adds_infinity(op, v, e, exact))) {
+    out->real[f] = clarke_floats_nearest(exact, out->dtype);
+    if (!isfinite(exact) && (chosen || adds_infinity(op, v, e, exact)))
       low->graph->values[low->graph->n_values - 1].odd = true;
-      continue;
-    }
-    if (!isnormal(y) && (y != 0 || exact != 0))
-      return clarke_lower_fail(low, err, "entry %zu is no number, or too large or too small for a normal one of float32", f);
+    else if (!is_normal(out->real[f], out->dtype) || (out->real[f] == 0 && exact != 0))
+      return clarke_lower_fail(low, err, NOT_NORMAL, f);
+  }
+  return CLARKE_OK;
+}
+
+/* Of integers beyond 2^53 a double is another number: float32 and float64 are of these directly. */
+#define MOST_EXACT ((int64_t)1 << 53)
+
+static double
+of_integer(int64_t i, clarke_dtype dtype)
+{
+  if (dtype == CLARKE_F32)
+    return (double)(float)i;
+  return dtype == CLARKE_F64 || (i <= MOST_EXACT && i >= -MOST_EXACT) ? (double)i : NAN;
+}
+
+clarke_status
+clarke_lower_floats_cast(clarke_lowering *low, clarke_dtype dtype, clarke_error *err)
+{
+  size_t rank, dims[CLARKE_MAX_RANK];
+  const clarke_value *x, *out;
+
+  if (!clarke_lower_of_floats(low) && !is_castable(low))
+    return clarke_lower_fail(low, err, "only constants of integers, truth values or floats that are no parameters become "
+                                       "floats. Export with torch.onnx.export(dynamo=True), which folds other constants; or record "
+                                       "the training step (clarke.record)");
+  rank = clarke_lower_value(low, 0)->rank;
+  memcpy(dims, clarke_lower_value(low, 0)->dims, rank * sizeof *dims);
+  out = new_floats(low, dtype, rank, dims, err);
+  if (out == NULL)
+    return err != NULL ? err->code : CLARKE_EINPUT;
+  x = clarke_lower_value(low, 0);
+  for (size_t f = 0; f < out->count; f++) {
+    const double exact = x->integer != NULL ? of_integer(x->integer[f], dtype) : x->real[f];
+    const bool odd = x->integer == NULL && !isfinite(exact);
+
+    out->real[f] = clarke_floats_nearest(exact, dtype);
+    if (odd)
+      low->graph->values[low->graph->n_values - 1].odd = true;
+    else if (!is_normal(out->real[f], dtype) || (out->real[f] == 0 && exact != 0))
+      return clarke_lower_fail(low, err, NOT_NORMAL, f);
   }
   return CLARKE_OK;
 }
@@ -154,9 +242,10 @@ clarke_lower_computed(clarke_lowering *low, bool *computed, clarke_error *err)
 }
 
 clarke_status
-clarke_lower_floats_filled(clarke_lowering *low, size_t rank, const size_t *dims, double value, clarke_error *err)
+clarke_lower_floats_filled(clarke_lowering *low, clarke_dtype dtype, size_t rank, const size_t *dims, double value,
+                           clarke_error *err)
 {
-  clarke_value *out = new_floats(low, rank, dims, err);
+  clarke_value *out = new_floats(low, dtype, rank, dims, err);
 
   if (out == NULL)
     return err != NULL ? err->code : CLARKE_EINPUT;
@@ -177,7 +266,7 @@ clarke_lower_floats_joined(clarke_lowering *low, clarke_error *err)
       return clarke_lower_fail(low, err, "constants are joined that are no lists, or not along their axis");
     n += clarke_lower_value(low, i)->count;
   }
-  out = new_floats(low, 1, &n, err);
+  out = new_floats(low, clarke_lower_value(low, 0)->dtype, 1, &n, err);
   if (out == NULL)
     return err != NULL ? err->code : CLARKE_EINPUT;
   for (size_t i = 0; i < low->n_in; i++)
@@ -193,22 +282,38 @@ clarke_lower_floats_running(clarke_lowering *low, size_t axis, clarke_error *err
   size_t dims[CLARKE_MAX_RANK], stride = 1;
   const clarke_value *x;
   clarke_value *out;
+  int digits, least, most;
 
   memcpy(dims, clarke_lower_value(low, 0)->dims, rank * sizeof *dims);
   for (size_t a = axis + 1; a < rank; a++)
     stride *= dims[a];
   if (!is_number(clarke_lower_value(low, 0)))
-    return clarke_lower_fail(low, err, "only constants of integers, or of float32 that are no parameters, are summed so");
-  out = new_floats(low, rank, dims, err);
+    return clarke_lower_fail(low, err, "only constants of integers, or of floats that are no parameters, are summed so");
+  format_of(clarke_lower_value(low, 0)->dtype, &digits, &least, &most);
+  out = new_floats(low, clarke_lower_value(low, 0)->dtype, rank, dims, err);
   if (out == NULL)
     return err != NULL ? err->code : CLARKE_EINPUT;
   x = clarke_lower_value(low, 0);
   for (size_t f = 0; f < out->count; f++) {
     out->real[f] = x->real[f] + (f / stride % dims[axis] > 0 ? out->real[f - stride] : 0);
-    if (out->real[f] != rint(out->real[f]) || fabs(out->real[f]) > 1 << 24)
-      return clarke_lower_fail(low, err, "entry %zu: the sum is no whole number up to 2^24, and would depend on the order", f);
+    if (!(out->real[f] == rint(out->real[f]) && fabs(out->real[f]) <= ldexp(1, digits)))
+      return clarke_lower_fail(low, err, "entry %zu: the sum is no whole number up to 2^%d, and would depend on the order", f, digits);
   }
   return CLARKE_OK;
+}
+
+clarke_status
+clarke_lower_floats_moved(clarke_lowering *low, size_t rank, const size_t *dims, size_t *map, double value, clarke_error *err)
+{
+  clarke_value *out = new_floats(low, clarke_lower_value(low, 0)->dtype, rank, dims, err);
+  const clarke_value *x = clarke_lower_value(low, 0);
+
+  for (size_t f = 0; out != NULL && f < out->count; f++) {
+    out->real[f] = map[f] != CLARKE_NONE ? x->real[map[f]] : value;
+    out->odd = out->odd || !isfinite(out->real[f]);
+  }
+  free(map);
+  return out != NULL ? CLARKE_OK : err != NULL ? err->code : CLARKE_EINPUT;
 }
 
 /* Which entry of what is reduced entry f of the input goes to, the axes over which it is being marked. */
@@ -228,7 +333,7 @@ reduced_entry(const clarke_value *x, const bool *over, size_t f)
 static clarke_status
 take_extremes(clarke_lowering *low, const bool *over, bool least, size_t rank, const size_t *dims, clarke_error *err)
 {
-  clarke_value *out = new_floats(low, rank, dims, err);
+  clarke_value *out = new_floats(low, clarke_lower_value(low, 0)->dtype, rank, dims, err);
   const clarke_value *x;
 
   if (out == NULL)

@@ -137,7 +137,8 @@ lower_dropout(clarke_lowering *low, clarke_error *err)
 
 
 const clarke_op clarke_ops_identity[] = {
-  {.name = "Identity", .forms = {{7, 1, 1, 1, NULL}}, .lower = clarke_lower_copy, .batch = CLARKE_BATCH_KEPT, .takes_negated = true, .takes_odd = true},
+  {.name = "Identity", .forms = {{7, 1, 1, 1, NULL}}, .lower = clarke_lower_copy_marked, .batch = CLARKE_BATCH_KEPT, .takes_negated = true,
+   .takes_odd = true},
   {.name = "Dropout",
    .forms = {{7, 1, 1, 2, "ratio:f"}, {12, 1, 3, 2, "seed:i"}},
    .lower = lower_dropout, .batch = CLARKE_BATCH_KEPT},

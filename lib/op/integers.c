@@ -373,12 +373,6 @@ cast_integers(clarke_lowering *low, clarke_dtype dtype, clarke_error *err)
   return CLARKE_OK;
 }
 
-static bool
-is_float(clarke_dtype dtype)
-{
-  return dtype == CLARKE_F32 || dtype == CLARKE_F16 || dtype == CLARKE_F64 || dtype == CLARKE_BF16;
-}
-
 /* Truth values and integers as numbers of another type, which has all of them. */
 static clarke_status
 copy_as(clarke_lowering *low, clarke_holds holds, clarke_error *err)
@@ -399,19 +393,19 @@ cast_to(clarke_lowering *low, int64_t to, clarke_error *err)
   const bool kept = x != NULL && x->integer == NULL && (!x->constant || x->initializer || x->parameter != CLARKE_NONE);
   const clarke_dtype dtype = known ? types[to] : CLARKE_F32;
 
-  if (kept && !x->constant && x->holds != CLARKE_HOLDS_FLOATS && known && (is_float(dtype) || dtype == CLARKE_I64 || dtype == CLARKE_I32))
-    return copy_as(low, is_float(dtype) ? CLARKE_HOLDS_FLOATS : CLARKE_HOLDS_INTEGERS, err);
-  if (kept && x->excluded != NULL && known && !is_float(dtype))
+  if (kept && !x->constant && x->holds != CLARKE_HOLDS_FLOATS && known && (clarke_floats_are(dtype) || dtype == CLARKE_I64 || dtype == CLARKE_I32))
+    return copy_as(low, clarke_floats_are(dtype) ? CLARKE_HOLDS_FLOATS : CLARKE_HOLDS_INTEGERS, err);
+  if (kept && x->excluded != NULL && known && !clarke_floats_are(dtype))
     return clarke_lower_fail(low, err, "entries that are minus infinity become no integers");
-  if (kept && !x->constant && known && !is_float(dtype))
+  if (kept && !x->constant && known && !clarke_floats_are(dtype))
     return clarke_lower_cast_activation(low, dtype == CLARKE_BOOL, err);
-  if (x != NULL && known && is_float(dtype) && kept)
+  if (x != NULL && known && clarke_floats_are(dtype) && kept)
     return clarke_lower_copy_marked(low, err);
-  if (x != NULL && known && dtype == CLARKE_F32)
-    return clarke_lower_floats_computed(low, err);
-  if (x == NULL || !known || is_float(dtype) || !(is_whole(low, 0) || clarke_lower_of_floats(low)))
+  if (x != NULL && known && clarke_floats_are(dtype))
+    return clarke_lower_floats_cast(low, dtype, err);
+  if (x == NULL || !known || !(is_whole(low, 0) || clarke_lower_of_floats(low)))
     return clarke_lower_fail(low, err, "activations and parameters become floats of any type; constants of integers, of truth values, and "
-                                       "float32 that are no parameters become 64-bit and 32-bit integers, truth values and float32. Export "
+                                       "floats that are no parameters become 64-bit and 32-bit integers, truth values and floats. Export "
                                        "with torch.onnx.export(dynamo=True), which folds other constants; or record the training step "
                                        "(clarke.record)");
   return cast_integers(low, dtype, err);

@@ -189,12 +189,13 @@ find_bottom(const clarke_lowering *low)
   return 2;
 }
 
-/* An activation is a number, which is above minus infinity: a constant. */
+/* An activation is a number, which is above minus infinity, or marked as equal to it: a constant. */
 static clarke_status
 compare_with_bottom(clarke_lowering *low, size_t bottom, clarke_error *err)
 {
   const char *op = low->node->op_type;
-  const bool holds = op[0] == 'G' ? bottom == 1 : op[0] == 'L' && bottom == 0;
+  const bool holds = op[0] == 'G' ? bottom == 1 : op[0] == 'L' && bottom == 0, equal = strstr(op, "Equal") != NULL;
+  const clarke_value *x;
   size_t rank, dims[CLARKE_MAX_WHOLE], count = 1;
   int64_t *out;
 
@@ -204,8 +205,9 @@ compare_with_bottom(clarke_lowering *low, size_t bottom, clarke_error *err)
   out = clarke_lower_integers_made(low, CLARKE_BOOL, rank, dims, err);
   for (size_t a = 0; a < rank; a++)
     count *= dims[a];
+  x = clarke_lower_value(low, 1 - bottom);
   for (size_t f = 0; out != NULL && f < count; f++)
-    out[f] = holds;
+    out[f] = x->excluded != NULL && x->excluded[clarke_lower_constants_entry(x, rank, dims, f)] ? equal : holds;
   return out != NULL ? CLARKE_OK : failed(err);
 }
 
@@ -220,6 +222,9 @@ clarke_lower_truths(clarke_lowering *low, clarke_error *err)
 
   if (bottom < 2 || status != CLARKE_OK)
     return status;
+  for (size_t i = 0; i < low->n_in; i++)
+    if (clarke_lower_value(low, i)->excluded != NULL)
+      return clarke_lower_fail(low, err, "input %zu has entries that are minus infinity: only with that they are compared", i);
   if (strcmp(op, "Not") == 0)
     x = add_sum(low, &all, 1, -1, x, 0, CLARKE_NONE, err);
   else if (strcmp(op, "And") == 0)

@@ -39,18 +39,28 @@ give_maps(clarke_lowering *low, clarke_step *s, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* Entry e of a constant, or of an activation that may be marked: minus infinity, or some number. */
+static double
+mark_of(const clarke_value *v, size_t e)
+{
+  if (e == CLARKE_NONE)
+    return 0;
+  return v->constant ? v->real[e] : v->excluded != NULL && v->excluded[e] ? -INFINITY : 0;
+}
+
 clarke_status
 clarke_lower_exclude(clarke_lowering *low, clarke_step *s, size_t i, clarke_error *err)
 {
   clarke_graph *g = low->graph;
-  const size_t constant = s->in[i].value, count = g->values[s->out].count, out = s->out;
-  bool *excluded = calloc(count + 1, sizeof *excluded), some = false;
+  const size_t read = s->in[i].value, count = g->values[s->out].count, out = s->out;
+  bool *excluded = calloc(count + 1, sizeof *excluded), some = g->values[out].excluded != NULL;
   size_t number;
   clarke_status status = excluded != NULL ? give_maps(low, s, err) : clarke_lower_no_memory(low, err);
 
+  if (excluded != NULL && some) /* of another operand */
+    memcpy(excluded, g->values[out].excluded, count * sizeof *excluded);
   for (size_t f = 0; status == CLARKE_OK && f < count; f++) {
-    const size_t e = s->in[i].map[f];
-    const double entry = e != CLARKE_NONE ? g->values[constant].real[e] : 0;
+    const double entry = mark_of(&g->values[read], s->in[i].map[f]);
 
     if (isfinite(entry))
       continue;
@@ -61,14 +71,15 @@ clarke_lower_exclude(clarke_lowering *low, clarke_step *s, size_t i, clarke_erro
     for (size_t k = 0; k < s->n_in; k++)
       s->in[k].map[f] = CLARKE_NONE;
   }
-  if (status == CLARKE_OK)
-    status = cleaned(low, constant, &number, err);
-  if (status == CLARKE_OK)
+  if (status == CLARKE_OK && g->values[read].constant)
+    status = cleaned(low, read, &number, err);
+  if (status == CLARKE_OK && g->values[read].constant)
     s->in[i].value = number;
   low->out[0] = out; /* the number is a value behind it */
-  if (status == CLARKE_OK && some)
+  if (status == CLARKE_OK && some) {
+    free(g->values[out].excluded);
     g->values[out].excluded = excluded;
-  else
+  } else
     free(excluded);
   return status;
 }

@@ -57,6 +57,30 @@ finish(clarke_lowering *low, clarke_error *err)
   return clarke_lower_done_signed(low, low->graph->n_values - 1, is_minimum(low), err);
 }
 
+/* Of a window entries that are minus infinity are left out; where all are, so is the largest. */
+static clarke_status
+leave_out(clarke_lowering *low, size_t value, size_t *map, size_t width, clarke_error *err)
+{
+  clarke_value *y = &low->graph->values[low->graph->n_values - 1];
+  const bool *excluded = low->graph->values[value].excluded;
+
+  if (excluded == NULL)
+    return CLARKE_OK;
+  y->excluded = calloc(y->count + 1, sizeof *y->excluded);
+  if (y->excluded == NULL)
+    return clarke_lower_no_memory(low, err);
+  for (size_t f = 0; f < y->count; f++) {
+    size_t left = 0;
+
+    for (size_t i = 0; i < width; i++)
+      left += !excluded[map[f * width + i]];
+    y->excluded[f] = left == 0;
+    for (size_t i = 0; i < width && left > 0; i++)
+      map[f * width + i] = excluded[map[f * width + i]] ? CLARKE_NONE : map[f * width + i];
+  }
+  return CLARKE_OK;
+}
+
 /* Entries of a window are in row-major order of the axes that are reduced. */
 static clarke_status
 lower_reduced(clarke_lowering *low, clarke_error *err)
@@ -72,7 +96,7 @@ lower_reduced(clarke_lowering *low, clarke_error *err)
 
   if (status != CLARKE_OK)
     return status;
-  if (r.none)
+  if (r.none && clarke_lower_value(low, 0)->excluded == NULL)
     return clarke_lower_rearranged(low, r.rank - r.lead, r.dims + r.lead, NULL, err);
   for (size_t a = 0; a < r.rank; a++)
     width *= r.reduced[a] ? r.dims[a] : 1;
@@ -86,7 +110,8 @@ lower_reduced(clarke_lowering *low, clarke_error *err)
     return err != NULL ? err->code : CLARKE_ENOMEM;
   for (size_t e = 0; e < low->graph->values[low->graph->n_values - 1].count * width; e++)
     map[e] = clarke_reduction_offset(&r, 0, false, e / width) + clarke_reduction_offset(&r, 0, true, e % width);
-  return finish(low, err);
+  status = leave_out(low, value, map, width, err);
+  return status == CLARKE_OK ? finish(low, err) : status;
 }
 
 /* The operands, broadcast to `count` entries, beside one another: entries f of all are n f, n f + 1, and so on. Takes the maps

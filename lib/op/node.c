@@ -6,11 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Entries that are minus infinity: a Softmax, and what casts them. */
+/* Entries that are minus infinity: a Softmax, what casts them, adds to them, takes the largest, or compares them. */
 static bool
 takes_marked(const char *op)
 {
-  return strcmp(op, "Softmax") == 0 || strcmp(op, "Cast") == 0 || strcmp(op, "CastLike") == 0;
+  static const char all[] = " Softmax Cast CastLike Identity Pad Add ReduceMax Equal Less LessOrEqual Greater GreaterOrEqual ";
+  char name[66];
+
+  snprintf(name, sizeof name, " %.63s ", op);
+  return strstr(all, name) != NULL;
 }
 
 /* Does the operator take what is marked: a negated constant; infinite numbers and NaN; entries that are minus infinity? */
@@ -30,7 +34,7 @@ check_kinds(const clarke_lowering *low, clarke_error *err)
           "before a Softmax",
           low->node->in[i]);
     if (v != NULL && v->excluded != NULL && !takes_marked(low->node->op_type))
-      return clarke_lower_fail(low, err, "input '%s' has entries that are minus infinity: only a Softmax takes them",
+      return clarke_lower_fail(low, err, "input '%s' has entries that are minus infinity: a Softmax takes them, an Add, a ReduceMax",
                                low->node->in[i]);
   }
   return CLARKE_OK;

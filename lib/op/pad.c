@@ -1,14 +1,18 @@
-/* Pad with zeros along the axes of a sample, negative pads crop; or with entries of the axis: its ends, what lies beyond them in a
- * mirror, or its other end. */
+/* Pad with zeros, or minus infinity, along the axes of a sample, negative pads crop; or with entries of the axis: its ends, what lies
+ * beyond them in a mirror, or its other end. */
 #include "op/axes.h"
+#include "op/floats.h"
 #include "op/lower.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef enum { ZEROS, EDGE, REFLECT, WRAP } padding_mode;
 
 typedef struct {
   padding_mode mode;
+  double value; /* that is put in: 0, or of a mask one that is infinite */
   size_t lead, rank, in[CLARKE_MAX_WHOLE], out[CLARKE_MAX_WHOLE];
   int64_t before[CLARKE_MAX_WHOLE], after[CLARKE_MAX_WHOLE];
 } padding;
@@ -31,24 +35,24 @@ read_mode(padding *p, const clarke_lowering *low, clarke_error *err)
   return CLARKE_OK;
 }
 
-/* Zeros alone are put in: fails for another constant. */
+/* Zeros are put in, or minus infinity; in a mask of constants also what is infinite otherwise. */
 static clarke_status
-check_value(clarke_lowering *low, clarke_error *err)
+read_value(padding *p, clarke_lowering *low, bool mask, clarke_error *err)
 {
-  double value = clarke_lower_float(low, "value", 0);
-  clarke_status status;
-
+  p->value = clarke_lower_float(low, "value", 0);
   if (clarke_lower_has(low, 2)) {
-    status = clarke_lower_constant(low, 2, err);
-    if (status != CLARKE_OK)
-      return status;
-    if (clarke_lower_value(low, 2)->count != 1)
+    clarke_value *v = &low->graph->values[low->in[2]];
+
+    if (!v->constant || v->real == NULL)
+      return clarke_lower_fail(low, err, "input 2 must be a constant of floats");
+    if (v->count != 1)
       return clarke_lower_fail(low, err, "the value must be a scalar");
-    value = clarke_lower_value(low, 2)->real[0];
-    low->graph->values[low->in[2]].bound = true;
+    p->value = v->real[0];
+    v->bound = true;
   }
-  return value == 0 ? CLARKE_OK
-                    : clarke_lower_fail(low, err, "the value is %.17g; expected 0", value);
+  return p->value == 0 || p->value == -INFINITY || (mask && !isfinite(p->value))
+           ? CLARKE_OK
+           : clarke_lower_fail(low, err, "the value is %.17g; expected 0, or minus infinity", p->value);
 }
 
 /* The axes that pads speak of, in its order: all, or those that input 3 lists (from opset 18). */
@@ -163,23 +167,61 @@ entry(const padding *p, size_t f)
   return from;
 }
 
+/* Of the step's output what is put in is marked as minus infinity, and what was of the input. */
+static clarke_status
+mark(const padding *p, clarke_lowering *low, const clarke_step *s, clarke_error *err)
+{
+  clarke_value *y = &low->graph->values[s->out];
+  const bool *excluded = clarke_lower_value(low, 0)->excluded;
+
+  if (p->value == 0 && excluded == NULL)
+    return CLARKE_OK;
+  y->excluded = calloc(y->count + 1, sizeof *y->excluded);
+  if (y->excluded == NULL)
+    return clarke_lower_no_memory(low, err);
+  for (size_t f = 0; f < y->count; f++)
+    y->excluded[f] = s->in[0].map[f] == CLARKE_NONE ? p->value != 0 : excluded != NULL && excluded[s->in[0].map[f]];
+  return CLARKE_OK;
+}
+
+/* Constants with entries that are infinite, or get such: they stay constants. */
+static clarke_status
+pad_mask(const padding *p, clarke_lowering *low, clarke_error *err)
+{
+  size_t count = 1, *map;
+
+  for (size_t a = 0; a < p->rank; a++)
+    count *= p->out[a];
+  if (!clarke_lower_affordable(low->graph, count))
+    return clarke_lower_too_large(low, err);
+  map = malloc((count + 1) * sizeof *map);
+  if (map == NULL)
+    return clarke_lower_no_memory(low, err);
+  for (size_t f = 0; f < count; f++)
+    map[f] = entry(p, f);
+  return clarke_lower_floats_moved(low, p->rank, p->out, map, p->value, err);
+}
+
 static clarke_status
 lower_pad(clarke_lowering *low, clarke_error *err)
 {
   padding p = {.mode = ZEROS};
+  const bool mask = clarke_lower_is_floats(low, 0);
   clarke_step *s;
   size_t *map;
   size_t count;
-  clarke_status status = clarke_lower_first(low, err);
+  clarke_status status = read_mode(&p, low, err);
 
-  if (status == CLARKE_OK)
-    status = read_mode(&p, low, err);
   if (status == CLARKE_OK && p.mode == ZEROS)
-    status = check_value(low, err);
+    status = read_value(&p, low, mask, err);
+  if (status == CLARKE_OK && !(mask && (clarke_lower_value(low, 0)->odd || p.value != 0)))
+    status = clarke_lower_first(low, err);
   if (status == CLARKE_OK)
     status = read_pads(&p, low, err);
   if (status != CLARKE_OK)
     return status;
+  if (clarke_lower_value(low, 0)->constant)
+    return pad_mask(&p, low, err);
   s = clarke_lower_step(low, CLARKE_GATHER, 1, p.rank - p.lead, p.out + p.lead, err);
   count = s != NULL ? low->graph->values[s->out].count : 0;
   map = s != NULL ? clarke_lower_map(low, s, 0, count, err) : NULL;
@@ -187,12 +229,13 @@ lower_pad(clarke_lowering *low, clarke_error *err)
     return err != NULL ? err->code : CLARKE_ENOMEM;
   for (size_t f = 0; f < count; f++)
     map[f] = entry(&p, f);
-  return clarke_lower_done(low, s->out, err);
+  status = mark(&p, low, s, err);
+  return status == CLARKE_OK ? clarke_lower_done(low, s->out, err) : status;
 }
 
 const clarke_op clarke_ops_pad[] = {
   {.name = "Pad",
    .forms = {{7, 1, 1, 1, "mode:s pads:I value:f"}, {11, 2, 3, 1, "mode:s"}, {18, 2, 4, 1, "mode:s"}},
-   .lower = lower_pad},
+   .lower = lower_pad, .takes_odd = true},
   {.name = NULL},
 };

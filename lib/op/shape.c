@@ -145,15 +145,15 @@ lower_filled(clarke_lowering *low, clarke_error *err)
   rank = clarke_lower_value(low, 0)->count;
   if (rank > CLARKE_MAX_RANK)
     return clarke_lower_fail(low, err, "the shape has over %d axes", CLARKE_MAX_RANK);
-  if (fill != NULL && (fill->t.count != 1 || !(whole || (fill->t.dtype == CLARKE_F32 && fill->t.real != NULL))))
-    return clarke_lower_fail(low, err, "value is no 64-bit integer and no float32, or more than one");
+  if (fill != NULL && (fill->t.count != 1 || !(whole || (clarke_floats_are(fill->t.dtype) && fill->t.real != NULL))))
+    return clarke_lower_fail(low, err, "value is no 64-bit integer and no float, or more than one");
   for (size_t a = 0; a < rank; a++) {
     if (clarke_lower_value(low, 0)->integer[a] < 0 || clarke_lower_value(low, 0)->integer[a] > INT32_MAX)
       return clarke_lower_fail(low, err, "entry %zu of the shape is %lld", a, (long long)clarke_lower_value(low, 0)->integer[a]);
     dims[a] = (size_t)clarke_lower_value(low, 0)->integer[a];
   }
   if (!whole)
-    return clarke_lower_floats_filled(low, rank, dims, fill != NULL ? fill->t.real[0] : 0, err);
+    return clarke_lower_floats_filled(low, fill != NULL ? fill->t.dtype : CLARKE_F32, rank, dims, fill != NULL ? fill->t.real[0] : 0, err);
   out = clarke_lower_integers_made(low, CLARKE_I64, rank, dims, err);
   if (out == NULL)
     return failed(err);

@@ -29,7 +29,7 @@ lower_trilu(clarke_lowering *low, clarke_error *err)
 {
   const bool upper = clarke_lower_int(low, "upper", 1) != 0;
   const clarke_value *x = clarke_lower_has(low, 0) ? clarke_lower_value(low, 0) : NULL;
-  const bool number = x != NULL && x->constant && x->real != NULL && x->dtype == CLARKE_F32 && !x->initializer && x->parameter == CLARKE_NONE;
+  const bool number = x != NULL && x->constant && x->real != NULL && clarke_floats_are(x->dtype) && !x->initializer && x->parameter == CLARKE_NONE;
   size_t rank, dims[CLARKE_MAX_RANK], rows, columns;
   int64_t k, *out = NULL;
   clarke_status status = read_diagonal(low, &k, err);
@@ -37,7 +37,7 @@ lower_trilu(clarke_lowering *low, clarke_error *err)
   if (status != CLARKE_OK)
     return status;
   if (x == NULL || x->rank < 2 || !(number || (x->constant && x->integer != NULL)))
-    return clarke_lower_fail(low, err, "input 0 is no constant of two axes or more, of integers, truth values, or float32 that no parameter "
+    return clarke_lower_fail(low, err, "input 0 is no constant of two axes or more, of integers, truth values, or floats that no parameter "
                                        "is: only masks are computed so. Write it as a product with a mask, or record the training step "
                                        "(clarke.record)");
   rank = x->rank;
@@ -45,7 +45,7 @@ lower_trilu(clarke_lowering *low, clarke_error *err)
   rows = dims[rank - 2];
   columns = dims[rank - 1];
   if (number)
-    status = clarke_lower_floats_filled(low, rank, dims, 0, err);
+    status = clarke_lower_floats_filled(low, x->dtype, rank, dims, 0, err);
   else
     out = clarke_lower_integers_made(low, x->dtype, rank, dims, err);
   if (status != CLARKE_OK || (!number && out == NULL))

@@ -21,8 +21,8 @@ def attribute(name, value):
 class Network:
     """Nodes one after another; each gives its output's name."""
 
-    def __init__(self, shape):
-        self.shape, self.nodes, self.tensors, self.count = shape, [], [], 0
+    def __init__(self, shape, opset=20):
+        self.shape, self.opset, self.nodes, self.tensors, self.count = shape, opset, [], [], 0
 
     def name(self, stem):
         self.count += 1
@@ -69,7 +69,7 @@ class Network:
         graph = (b"".join(field(1, BODY, n) for n in self.nodes) + text(2, "net") + b"".join(field(5, BODY, t) for t in self.tensors)
                  + field(11, BODY, port("x", self.shape))
                  + b"".join(field(12, BODY, text(1, o) + field(2, BODY, field(1, BODY, field(1, VARINT, FLOAT)))) for o in outputs))
-        return field(1, VARINT, 9) + field(7, BODY, graph) + field(8, BODY, text(1, "") + field(2, VARINT, 20))
+        return field(1, VARINT, 9) + field(7, BODY, graph) + field(8, BODY, text(1, "") + field(2, VARINT, self.opset))
 
 
 def lenet():

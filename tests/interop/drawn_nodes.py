@@ -250,7 +250,7 @@ def pointwise(d):
         ("HardSigmoid", 7, {"alpha": [None, 0.25], "beta": [None, 0.25]}), ("HardSwish", 14, {}), ("Elu", 7, {"alpha": [None, 0.5]}),
         ("Selu", 7, {"alpha": [None, 1.5], "gamma": [None, 2.]}), ("Celu", 12, {"alpha": [None, 0.5]}), ("Sigmoid", 7, {}),
         ("Tanh", 7, {}), ("Exp", 7, {}), ("Erf", 9, {}), ("Softplus", 7, {}), ("Gelu", 20, {"approximate": [None, "none", "tanh"]}),
-        ("Mish", 18, {}), ("Swish", 24, {})])
+        ("Mish", 18, {}), ("Swish", 24, {}), ("Sinh", 9, {}), ("Cosh", 9, {}), ("Asinh", 9, {}), ("Softsign", 7, {})])
     d.since(since)
     return d.node(op, [d.now], **{k: d.rng.choice(v) for k, v in attributes.items()})
 
@@ -388,14 +388,39 @@ def pool(d):
 
 
 def reduction(d):
-    op = d.rng.choice(["ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceSumSquare", "ReduceL2"])
+    op = d.rng.choice(["ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceSumSquare", "ReduceL2", "ReduceL1"])
     shape = d.shape()
     axes = d.rng.sample(range(len(shape)), d.rng.randrange(1, len(shape) + 1)) if shape and d.rng.random() < 0.9 else None
     if axes and d.opset >= 11:
         axes = [a - len(shape) if d.rng.random() < 0.3 else a for a in axes]
     since = 13 if op == "ReduceSum" else 18
-    quiet = d.rng.choice([None, None, 0, 1]) if d.opset >= since else None
+    quiet = d.rng.choice([None, None, 0, 1]) if d.opset >= since and (axes or op != "ReduceL1") else None
     return d.listed(op, [d.now], "axes", axes, since, keepdims=d.rng.choice([None, 0, 1]), noop_with_empty_axes=quiet)
+
+
+def norm(d):
+    """Divided by a norm, or a norm of windows: of what is nowhere 0."""
+    d.since(13)
+    shape = d.shape()
+    x = d.node("Add", [d.node("Abs", [d.now]), d.constant(np.array(1, np.float32), weight=False)])
+    if len(shape) < 3 or d.rng.random() < 0.4:
+        return d.node("LpNormalization", [x], axis=d.axis(shape)[1], p=d.rng.choice([None, 1, 2]))
+    if d.rng.random() < 0.3:
+        return d.node("GlobalLpPool", [x], p=d.rng.choice([None, 1, 2]))
+    kernel = [d.rng.choice([1, 1, 2, 3]) for _ in shape[2:]]
+    attributes = {k: v for k, v in window_attributes(d, shape[2:], kernel, False).items() if k != "auto_pad"}
+    return d.node("LpPool", [x], kernel_shape=kernel, p=d.rng.choice([None, 1, 2, 3]), **attributes)
+
+
+def threshold(d):
+    d.since(10)
+    limit = d.rng.choice([None, 0.25, 0.])
+    op, at = d.rng.choice([("ThresholdedRelu", 1 if limit is None else limit), ("Shrink", 0.5 if limit is None else limit)])
+    values = [np.asarray(a, np.float64) for runs in d.value[d.now] for a in runs]
+    off_jumps(d, [v for a in values for v in (a - at, a + at)])
+    if op == "Shrink":
+        return d.node(op, [d.now], lambd=limit, bias=d.rng.choice([None, 0.5]))
+    return d.node(op, [d.now], alpha=limit)
 
 
 def softmax(d):
@@ -692,5 +717,5 @@ def by_shape(d):
 
 
 OPERATORS = [pointwise, pointwise, clip, prelu, arithmetic, arithmetic, arithmetic, extremes, power, matmul, matmul, gemm,
-             rounding, choice, choice, cast, space, space, convolution, convolution, transposed, pool, pool, reduction, reduction, softmax, normalization, normalization, attention, attention, rotary, loss_of, scatter,
+             norm, threshold, rounding, choice, choice, cast, space, space, convolution, convolution, transposed, pool, pool, reduction, reduction, softmax, normalization, normalization, attention, attention, rotary, loss_of, scatter,
              einsum, einsum, sorted_, resize, recurrent, cumulative, triangle, by_shape]

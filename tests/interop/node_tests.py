@@ -29,10 +29,11 @@ REASONS = {
     "an operator without steps": "^operator [\\w.]+ is not supported",
     "rounds or branches that are not known": "rounds|goes on|one truth value|another shape in each branch",
     "operator sets before 7, or of another domain alone": "7 to 28|no operator set is imported|before operator set 9",
+    "arguments at the border of a domain, or of a jump": "the argument of a root|both sides are",
     "types": "input 0 must hold floats|element type|is infinite; it must be finite|of another type; expected|"
         "type .* is not supported",
     "an activation where the network must know a constant, or the reverse": "must be an activation|must be a constant|"
-        "must be one constant|"
+        "must be one constant|is no constant scalar|summed so|"
         "no constants of|no list of integers|be constants? |arithmetic between constants|takes a negated|is a negated constant",
     MIXED: "the batch|each sample|samples|of constants, of|along the batch axis|mixed",
     "outputs that are not made": "only the first output|is computed by no node|^choose another",
@@ -44,8 +45,8 @@ REASONS = {
     "no entries": "no entries|a dimension is 0",
     "products of vectors, which are no matrices": "unsqueeze it to a matrix",
     "attributes and modes": "its reference|"
-        "input_forget must|alpha must be 1|mode is|coordinate_transformation_mode is|"
-        "aspect ratio|auto_pad and output_shape|"
+        "the value is|input_forget must|alpha must be 1|mode is|coordinate_transformation_mode is|"
+        "p is \\d+|exclusive and reverse|aspect ratio|auto_pad and output_shape|"
         "transA = 0|batch_dims|are supported$|peephole",
     "shapes of a single run that a batch of this size does not fit": "do not broadcast|"
         "in \\d+ equal parts|the parts do not fit|out of range|"

@@ -7,6 +7,8 @@
 #include "op/lower.h"
 #include "op/pieces.h"
 
+#include <math.h>
+
 START_TEST(failures_name_the_node)
 {
   ck_assert_int_eq(clarke_lower_fail(&low, &error, "%s", "no good"), CLARKE_EINPUT);
@@ -199,13 +201,13 @@ START_TEST(constants_are_made)
   const clarke_value *v;
   int64_t *out;
 
-  ck_assert_int_eq(clarke_lower_floats_filled(&low, 2, shape, -0.75, &error), CLARKE_OK);
+  ck_assert_int_eq(clarke_lower_floats_filled(&low, CLARKE_F32, 2, shape, -0.75, &error), CLARKE_OK);
   v = &g.values[g.n_values - 1];
   ck_assert(v->constant && v->rank == 2 && v->dims[0] == 2 && v->dims[1] == 3 && v->dtype == CLARKE_F32 && v->parameter == CLARKE_NONE);
   for (size_t i = 0; i < 6; i++)
     ck_assert(v->real[i] == -0.75);
-  ck_assert_int_eq(clarke_lower_floats_filled(&low, 2, none, 0, &error), CLARKE_EINPUT);
-  ck_assert_int_eq(clarke_lower_floats_filled(&low, 2, many, 0, &error), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_lower_floats_filled(&low, CLARKE_F32, 2, none, 0, &error), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_lower_floats_filled(&low, CLARKE_F32, 2, many, 0, &error), CLARKE_EINPUT);
   out = clarke_lower_integers_made(&low, CLARKE_I32, 2, shape, &error);
   v = &g.values[g.n_values - 1];
   ck_assert(out != NULL && v->integer == out && v->real == NULL && v->constant && v->count == 6 && v->dtype == CLARKE_I32);
@@ -238,6 +240,58 @@ START_TEST(floats_are_listed)
   g.values[2].real[1] = 0.5;
   ck_assert_int_eq(clarke_lower_floats_running(&low, 0, &error), CLARKE_EINPUT);
   says(error.text, "entry 1: the sum is no whole number");
+}
+END_TEST
+
+/* A number's nearest of each type: of two the even one; too large ones are infinite, and below the normal ones digits are lost. */
+START_TEST(floats_are_rounded)
+{
+  static const struct {
+    double x;
+    clarke_dtype type;
+    double y;
+  } all[] = {
+    {0x1.003p0, CLARKE_F16, 0x1.004p0}, {0x1.002p0, CLARKE_F16, 1},         {0x1.006p0, CLARKE_F16, 0x1.008p0},
+    {-65519, CLARKE_F16, -65504},       {65520, CLARKE_F16, INFINITY},      {0x1p-25, CLARKE_F16, 0},
+    {0x1.8p-25, CLARKE_F16, 0x1p-24},   {0x1.01p0, CLARKE_BF16, 1},         {0x1.03p0, CLARKE_BF16, 0x1.04p0},
+    {0x1.000001p0, CLARKE_F32, 1},      {0x1.000003p0, CLARKE_F32, 0x1.000004p0}, {0x1p128, CLARKE_F32, INFINITY},
+    {0.1, CLARKE_F32, (double)0.1f},    {0.1, CLARKE_F64, 0.1},             {-INFINITY, CLARKE_F16, -INFINITY},
+  };
+
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    ck_assert_msg(clarke_floats_nearest(all[i].x, all[i].type) == all[i].y, "%zu", i);
+  ck_assert(clarke_floats_are(CLARKE_F16) && clarke_floats_are(CLARKE_F64) && !clarke_floats_are(CLARKE_I64));
+}
+END_TEST
+
+/* Constants become those of another type, or of another shape; what is put in may be infinite. */
+START_TEST(floats_are_cast_and_moved)
+{
+  static size_t one[] = {2}, weight[] = {0};
+  static const double list[] = {1, 0.1, -INFINITY};
+  static const size_t four[] = {4};
+  size_t *map = malloc(4 * sizeof *map);
+  const clarke_value *out;
+
+  g.values[2].dtype = CLARKE_F32;
+  memcpy(g.values[2].real, list, sizeof list);
+  low.n_in = 1;
+  low.in = one;
+  ck_assert(clarke_lower_is_floats(&low, 0));
+  ck_assert_int_eq(clarke_lower_floats_cast(&low, CLARKE_BF16, &error), CLARKE_OK);
+  out = &g.values[g.n_values - 1];
+  ck_assert(out->dtype == CLARKE_BF16 && out->odd && out->real[0] == 1 && out->real[1] == 0x1.9ap-4 && out->real[2] == -INFINITY);
+  ck_assert_ptr_nonnull(map);
+  for (size_t f = 0; f < 4; f++)
+    map[f] = f < 2 ? f : CLARKE_NONE;
+  ck_assert_int_eq(clarke_lower_floats_moved(&low, 1, four, map, -INFINITY, &error), CLARKE_OK);
+  out = &g.values[g.n_values - 1];
+  ck_assert(out->dtype == CLARKE_F32 && out->odd && out->real[1] == 0.1 && out->real[3] == -INFINITY);
+  g.values[2].real[0] = 70000;
+  ck_assert_int_eq(clarke_lower_floats_cast(&low, CLARKE_F16, &error), CLARKE_EINPUT);
+  says(error.text, "entry 0 is no number, or too large");
+  low.in = weight;
+  ck_assert(!clarke_lower_is_floats(&low, 0));
 }
 END_TEST
 
@@ -349,6 +403,8 @@ main(void)
   tcase_add_test(tests, masks_choose);
   tcase_add_test(tests, constants_are_made);
   tcase_add_test(tests, floats_are_listed);
+  tcase_add_test(tests, floats_are_rounded);
+  tcase_add_test(tests, floats_are_cast_and_moved);
   tcase_add_test(tests, steps_take_maps);
   tcase_add_test(tests, kinks_that_bend_nothing_are_dropped);
   tcase_add_test(tests, rearranged_entries_keep_their_origin);

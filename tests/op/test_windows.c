@@ -1594,7 +1594,7 @@ START_TEST(bad_computed_shapes)
     {"Mul", "s,h", "(Mul): entry 0, of 5 and 4611686018427387904: the result is no integer of the type"},
     {"And", "s,s", "(And): the inputs are no constants of truth values"},
     {"Where", "s,x,x", "(Where): input 0 is no constant of truth values, and no comparison of activations"},
-    {"CumSum", "x,z", "(CumSum): only constants of integers, or of float32 that are no parameters, are summed so"},
+    {"CumSum", "x,z", "(CumSum): only constants of integers, or of floats that are no parameters, are summed so"},
     {"GatherElements", "x,s", "(GatherElements): each sample would have places of its own"},
     {"GatherND", "x,z", "(GatherND): axis 0 is the batch"},
     {"GatherND", "x,s", "(GatherND): index 5 is out of range for an axis of 1 entries"},

@@ -12,24 +12,25 @@ static const struct {
   const char *in, *out, *operators;
 } signatures[] = {
     {7, "A", "A",
-     "Abs Add AveragePool BatchNormalization CausalConvWithState "
-     "Ceil Celu Clip Concat Conv ConvTranspose Div Dropout Einsum Elu Erf Exp "
-     "Flatten Floor Gelu "
+     "Abs Acosh Add Asinh Atanh AveragePool BatchNormalization CausalConvWithState "
+     "Ceil Celu Clip Concat Conv ConvTranspose Cosh Div Dropout Einsum Elu Erf Exp "
+     "Flatten Floor Gelu GlobalLpPool "
      "Gemm GlobalAveragePool GlobalMaxPool GroupNormalization HardSigmoid HardSwish Identity InstanceNormalization "
-     "LeakyRelu Log LogSoftmax MatMul Max Min Mish Mod Mul Neg PRelu Pad Pow Range Reciprocal ReduceL2 ReduceMax "
+     "LeakyRelu Log LogSoftmax LpNormalization LpPool MatMul Max Min Mish Mod Mul Neg PRelu Pad Pow Range Reciprocal "
+     "ReduceL1 ReduceL2 ReduceMax "
      "DepthToSpace ReduceLogSum ReduceLogSumExp SpaceToDepth Mean ReduceMean ReduceMin ReduceProd ReduceSum "
-     "ReduceSumSquare Relu Round Selu Sigmoid Sign Slice Softmax "
-     "Softplus Split "
+     "ReduceSumSquare Relu Round Selu Shrink Sigmoid Sign Sinh Slice Softmax "
+     "Softplus Softsign Split "
      "Sqrt "
      "Squeeze "
-     "Sub Sum Swish Tanh Transpose Unsqueeze "},
+     "Sub Sum SwiGLU Swish Tanh ThresholdedRelu Transpose Unsqueeze "},
     {7, "A", "A_", "LayerNormalization "},
     {7, "A", "AL", "MaxPool "},
     {7, "A", "Z", "Equal Greater GreaterOrEqual Less LessOrEqual "},
     {7, "Z", "Z", "And Not Or "},
     {7, "AL", "A", "Expand GatherND Reshape Tile Trilu "},
     {7, "AL", "AL", "TopK "},
-    {7, "AP", "A", "CumSum Gather GatherElements "},
+    {7, "AP", "A", "CumProd CumSum Gather GatherElements "},
     {7, "AAAANA", "A", "GRU LSTM RNN "},
     {7, "APA", "A", "NegativeLogLikelihoodLoss ScatterElements SoftmaxCrossEntropyLoss "},
     {7, "ALA", "A", "ScatterND "},
@@ -54,7 +55,9 @@ static const struct {
     {23, "AAB_ABL", "AABA", "Attention "},
     {23, "AAAL", "A", "RotaryEmbedding "},
     {27, "AAABAA", "AB", "LinearAttention "},
-    {18, "AL", "A", "ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSumSquare "},
+    {7, "__A", "A", "OneHot "},
+    {18, "AL", "A",
+     "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSumSquare "},
 };
 
 static const char *const words[N_DTYPES] = {"",       "FLOAT",  "UINT8", "INT8", "UINT16",  "INT16",

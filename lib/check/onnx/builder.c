@@ -394,6 +394,13 @@ spread(const builder *b, const value *v, size_t rank, const size_t *dims)
   for (size_t i = v->rank; i-- > 0; next *= v->dims[i])
     stride[i + rank - v->rank] = v->dims[i] == 1 ? 0 : next;
   wide.map = index_map(b, rank, dims, stride, v->map);
+  if (v->excluded != NULL) {
+    size_t n = product(dims, rank), *own = index_map(b, rank, dims, stride, NULL);
+    bool *excluded = allocate(n, sizeof *excluded);
+    for (size_t f = 0; f < n; f++)
+      excluded[f] = v->excluded[own[f]];
+    wide.excluded = excluded;
+  }
   wide.at += rank - v->rank; /* it stands for a value of that rank */
   wide.rank = rank;
   return wide;
@@ -528,7 +535,7 @@ without_odd(const builder *b, const value *v)
 bool
 exclude(builder *b, step *s, size_t f, const value *v)
 {
-  char odd = odd_entry(v, f);
+  char odd = v->excluded != NULL && v->excluded[f] ? '-' : odd_entry(v, f);
   if (odd == 0)
     return false;
   need(odd == '-', "a mask holds infinity or NaN");

@@ -30,7 +30,7 @@ turn(builder *b)
   b->out.inner = x.inner;
 }
 
-/* The largest or least entries of a constant of float32 that is no parameter, computed. Minus infinity is the smallest. */
+/* The largest or least entries of a constant of floats that is no parameter, computed. Minus infinity is the smallest. */
 static void
 put_extremes(builder *b, const value *x, const bool *over)
 {
@@ -38,7 +38,7 @@ put_extremes(builder *b, const value *x, const bool *over)
       n = split_axes(b, x, over, kept, gone, stride, dims);
   size_t *from = index_map(b, x->rank, kept, stride, NULL), *at = index_map(b, x->rank, gone, stride, NULL);
   size_t width = product(gone, x->rank);
-  rational *out = put_whole(b, FLOAT, n, dims);
+  rational *out = put_whole(b, x->constant->type, n, dims);
   tensor *t = b->out.constant;
   t->real = true;
   t->odd = allocate(t->count, 1);
@@ -78,13 +78,13 @@ lower_extremum(builder *b)
     put_extremes(b, x, over);
     return;
   }
-  if (count == 0 && (x->rank == 0 || whole_attribute(b, "noop_with_empty_axes", 0) != 0)) {
+  if (x->excluded == NULL && count == 0 && (x->rank == 0 || whole_attribute(b, "noop_with_empty_axes", 0) != 0)) {
     put(b, NULL, x->step, x->map, x->rank, x->dims);
     return;
   }
   mark_axes(b, axes, count, x->rank, over);
   for (size_t i = 0; i < x->rank && count == 0; i++)
-    over[i] = true;
+    over[i] = whole_attribute(b, "noop_with_empty_axes", 0) == 0;
   size_t n = split_axes(b, x, over, kept, gone, stride, dims);
   need(product(gone, x->rank) <= MAX_WINDOW, "the largest of more than 4096 entries");
   size_t *from = index_map(b, x->rank, kept, stride, NULL), *at = index_map(b, x->rank, gone, stride, NULL);
@@ -92,8 +92,20 @@ lower_extremum(builder *b)
   turn(b);
   value turned = b->out;
   step *s = add_step(b, WINDOW, product(gone, x->rank), n, dims);
-  for (size_t i = 0; i < s->n * s->width; i++)
-    factor_source(b, s, i, &turned, from[i / s->width] + at[i % s->width]);
+  bool *none = x->excluded != NULL ? allocate(s->n, sizeof *none) : NULL;
+  for (size_t f = 0; f < s->n; f++) {
+    size_t left = 0;
+    for (size_t i = 0; i < s->width; i++)
+      left += none == NULL || !x->excluded[from[f] + at[i]];
+    for (size_t i = 0; i < s->width; i++)
+      if (left > 0 && none != NULL && x->excluded[from[f] + at[i]])
+        s->sources[f * s->width + i] = (source){PADDING, 0};
+      else
+        factor_source(b, s, f * s->width + i, &turned, from[f] + at[i]);
+    if (none != NULL)
+      none[f] = left == 0; /* all are minus infinity, and so is the largest */
+  }
+  b->out.excluded = none;
   turn(b);
 }
 

@@ -35,16 +35,21 @@ inner_list(const char *name, size_t n, const long *list)
 value
 inner_node(builder *b, const char *op, size_t n, const value *in, const tensor *attribute)
 {
+  return inner_node_of(b, op, n, in, attribute != NULL, attribute);
+}
+
+value
+inner_node_of(builder *b, const char *op, size_t n, const value *in, size_t n_attributes, const tensor *attributes)
+{
   const builder outer = *b;
   node *made = allocate(1, sizeof *made);
   *made =
       (node){.op = allocate(strlen(op) + 1, 1), .name = outer.node->name, .place = outer.place, .n_in = n, .n_out = 1};
   memcpy(made->op, op, strlen(op));
-  if (attribute != NULL) {
-    made->n_attributes = 1;
-    made->attributes = allocate(1, sizeof *made->attributes);
-    *made->attributes = *attribute;
-  }
+  made->n_attributes = n_attributes;
+  made->attributes = allocate(n_attributes, sizeof *made->attributes);
+  for (size_t i = 0; i < n_attributes; i++)
+    made->attributes[i] = attributes[i];
   b->node = made;
   b->op = made->op;
   b->of = outer.of != NULL ? outer.of : outer.op;

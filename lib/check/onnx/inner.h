@@ -9,6 +9,8 @@
 
 /* What a node of the operator makes of n values; attribute: its only one, or NULL. */
 value inner_node(builder *b, const char *op, size_t n, const value *in, const tensor *attribute);
+value inner_node_of(builder *b, const char *op, size_t n, const value *in, size_t n_attributes,
+                    const tensor *attributes);                              /* of several */
 value inner_of(builder *b, const char *op, const value *x, const value *y); /* of two; y NULL: of one */
 value inner_joined(builder *b, const value *x, const value *y, size_t axis);
 tensor *inner_whole(const char *name, long i); /* attributes */

@@ -50,12 +50,39 @@ need_fit(const builder *b, const integer *n, size_t type)
        "the result is no integer of the type");
 }
 
-/* Constants of float32 that are no parameters: of Constant nodes, or computed. */
+static bool
+is_float_type(long type)
+{
+  return type == FLOAT || type == FLOAT16 || type == DOUBLE || type == BFLOAT16;
+}
+
+/* Constants of floats that are no parameters: of Constant nodes, or computed. */
 bool
 is_float(const value *v)
 {
   const tensor *t = v->constant;
-  return v->name != NULL && t != NULL && t->real && t->type == FLOAT && !t->initializer && !v->negated;
+  return v->name != NULL && t != NULL && t->real && is_float_type((long)t->type) && !t->initializer && !v->negated;
+}
+
+/* Of a type of floats: binary digits of a number; 2^least is its smallest normal one, and all are below 2^most. */
+static void
+format_of(size_t type, long *digits, long *least, long *most)
+{
+  *digits = type == FLOAT16 ? 11 : type == BFLOAT16 ? 8 : type == FLOAT ? 24 : 53;
+  *least = type == FLOAT16 ? -14 : type == DOUBLE ? -1022 : -126;
+  *most = type == FLOAT16 ? 16 : type == DOUBLE ? 1024 : 128;
+}
+
+/* A whole number that the type of floats holds, as it does all below it. */
+static bool
+is_held(const rational *q, size_t type)
+{
+  long digits, least, most;
+  format_of(type, &digits, &least, &most);
+  INTEGER(n);
+  mpz_tdiv_q_2exp(&n, mpq_numref(q), (mp_bitcnt_t)digits);
+  return mpz_cmp_ui(mpq_denref(q), 1) == 0
+         && (mpz_sgn(&n) == 0 || (mpz_cmpabs_ui(&n, 1) == 0 && mpz_scan1(mpq_numref(q), 0) == (mp_bitcnt_t)digits));
 }
 
 /* A whole number that float32 holds, as it does all below it. */
@@ -70,7 +97,7 @@ are_floats(const builder *b, size_t first)
 {
   bool all = b->node->n_in > first;
   for (size_t i = first; i < b->node->n_in; i++)
-    all = all && is_float(&b->in[i]);
+    all = all && is_float(&b->in[i]) && b->in[i].constant->type == b->in[first].constant->type;
   return all;
 }
 
@@ -138,16 +165,17 @@ order_of(const builder *b, const value *v, const value *w, size_t f, const ratio
   return (mpq_cmp(l, r) > 0) - (mpq_cmp(l, r) < 0);
 }
 
-/* An activation is a number, so it is above minus infinity, which input `bottom` is. */
+/* An activation is a number, so it is above minus infinity, which input `bottom` is; or marked, and equal to it. */
 static void
 compare_with_bottom(builder *b, size_t bottom)
 {
   size_t dims[MAX_RANK], rank = broadcast(b, &b->in[0], &b->in[1], dims);
-  bool holds = bottom == 1 ? b->op[0] == 'G' : b->op[0] == 'L';
+  bool holds = bottom == 1 ? b->op[0] == 'G' : b->op[0] == 'L', equal = strstr(b->op, "Equal") != NULL;
+  value x = spread(b, &b->in[1 - bottom], rank, dims);
   b->in[bottom].constant->number = true;
   rational *out = put_whole(b, BOOL, rank, dims);
   for (size_t f = 0; f < b->out.count; f++)
-    mpq_set_ui(&out[f], holds, 1);
+    mpq_set_ui(&out[f], x.excluded != NULL && x.excluded[f] ? equal : holds, 1);
 }
 
 /* And, Equal, Greater, GreaterOrEqual, Less, LessOrEqual, Mod, Not, Or; Add, Sub, Mul, Div, Max, Min and Neg of integers. */
@@ -166,6 +194,8 @@ lower_whole(builder *b)
     compare_with_bottom(b, bottom_input(b));
     return;
   }
+  for (size_t i = 0; i < b->node->n_in; i++)
+    need(b->in[i].excluded == NULL, "an input has entries that are minus infinity, which are compared with that alone");
   if (truths && !floats && (numbers_of(b, x) == NULL || numbers_of(b, y) == NULL)) {
     lower_truths(b);
     return;
@@ -213,7 +243,7 @@ lower_running(builder *b)
     mpq_set(&out[f], &t->value[x->map[f]]);
     if (f / apart % x->dims[axis] > 0)
       mpq_add(&out[f], &out[f], &out[f - apart]);
-    need(!floats || is_small(&out[f]), "a sum of floats that is no whole number up to 2^24");
+    need(!floats || is_held(&out[f], t->type), "a sum of floats that is no whole number that its type has");
     need_fit(b, mpq_numref(&out[f]), floats ? INT64 : t->type);
   }
 }
@@ -292,7 +322,7 @@ lower_listed(builder *b)
     n += b->in[i].count;
   }
   bool whole = of_integers(b);
-  rational *out = put_whole(b, whole ? numbers_of(b, &b->in[0])->type : FLOAT, 1, &n);
+  rational *out = put_whole(b, whole ? numbers_of(b, &b->in[0])->type : b->in[0].constant->type, 1, &n);
   b->out.constant->real = !whole;
   for (size_t i = 0; i < b->node->n_in; i++) {
     const tensor *t = whole ? numbers_of(b, &b->in[i]) : b->in[i].constant;
@@ -382,39 +412,40 @@ lower_filled(builder *b)
   size_t dims[MAX_RANK];
   need_integers(b, 0);
   size_t rank = whole_list(b, 0, "", list);
-  bool floats = with == NULL || (with->real && with->type == FLOAT);
+  bool floats = with == NULL || (with->real && is_float_type((long)with->type));
   need(with == NULL || (with->count == 1 && with->odd == NULL && (floats || with->type == INT64)),
-       "its value is no 64-bit integer, and no float32");
+       "its value is no 64-bit integer, and no float");
   for (size_t i = 0; i < rank; i++) {
     need(list[i] > 0 && list[i] <= INT32_MAX, "not a shape");
     dims[i] = (size_t)list[i];
   }
-  rational *out = put_whole(b, floats ? FLOAT : INT64, rank, dims);
+  rational *out = put_whole(b, with == NULL ? FLOAT : with->type, rank, dims);
   b->out.constant->real = floats;
   for (size_t i = 0; i < b->out.count && with != NULL; i++)
     mpq_set(&out[i], with->value);
 }
 
-/* q becomes the float32 nearest to it, of two the even one: 0, or a normal number. */
+/* q becomes the number of that type of floats that is nearest to it, of two the even one: 0, or a normal number. */
 static void
-round_float(const builder *b, rational *q)
+round_float(const builder *b, rational *q, size_t type)
 {
   INTEGER(rest);
   INTEGER(n);
-  long sign = mpq_sgn(q), size = 0;
+  long sign = mpq_sgn(q), size = 0, digits, least, most;
   if (sign == 0)
     return;
+  format_of(type, &digits, &least, &most);
   mpq_abs(q, q);
-  size = (long)mpz_sizeinbase(mpq_numref(q), 2) - (long)mpz_sizeinbase(mpq_denref(q), 2) - 24;
-  for (;; size++) { /* q / 2^size is below 2^25; until it is below 2^24 */
+  size = (long)mpz_sizeinbase(mpq_numref(q), 2) - (long)mpz_sizeinbase(mpq_denref(q), 2) - digits;
+  for (;; size++) { /* q / 2^size is below 2^(digits + 1); until it is below 2^digits */
     mpz_set(&n, mpq_numref(q));
     mpz_set(&rest, mpq_denref(q));
     mpz_mul_2exp(size < 0 ? &n : &rest, size < 0 ? &n : &rest, (mp_bitcnt_t)(size < 0 ? -size : size));
-    mpz_mul_2exp(&rest, &rest, 24);
+    mpz_mul_2exp(&rest, &rest, (mp_bitcnt_t)digits);
     if (mpz_cmp(&n, &rest) < 0)
       break;
   }
-  mpz_fdiv_q_2exp(&rest, &rest, 24); /* n / rest = q / 2^size, from 2^23 on */
+  mpz_fdiv_q_2exp(&rest, &rest, (mp_bitcnt_t)digits); /* n / rest = q / 2^size, from 2^(digits - 1) on */
   mpz_mul_2exp(&n, &n, 1);
   INTEGER(twice);
   mpz_fdiv_qr(&twice, &n, &n, &rest); /* twice that, and what is left */
@@ -422,8 +453,9 @@ round_float(const builder *b, rational *q)
   mpz_fdiv_q_2exp(&twice, &twice, 1);
   if (half && (more || mpz_odd_p(&twice)))
     mpz_add_ui(&twice, &twice, 1);
-  need(mpz_sizeinbase(&twice, 2) >= 24 && size >= -149 && size + (long)mpz_sizeinbase(&twice, 2) <= 128,
-       "no number of float32, or one below its normal numbers");
+  need((long)mpz_sizeinbase(&twice, 2) >= digits && size >= least + 1 - digits
+           && size + (long)mpz_sizeinbase(&twice, 2) <= most,
+       "no number of its type of floats, or one below its normal numbers");
   mpq_set_z(q, &twice);
   if (size < 0)
     mpq_div_2exp(q, q, (mp_bitcnt_t)-size);
@@ -481,11 +513,11 @@ compute_float(const builder *b, rational *x, const rational *y)
   }
 }
 
-/* Add, Sub, Mul, Div, Sqrt, Cast to float32, Where: each rounded to float32. */
+/* Add, Sub, Mul, Div, Sqrt, Where: each rounded to the type of what is computed. */
 void
 lower_floats(builder *b)
 {
-  bool chosen = b->op[0] == 'W', copied = chosen || b->op[0] == 'C';
+  bool chosen = b->op[0] == 'W';
   value *x = &b->in[chosen], *y = &b->in[b->node->n_in - 1], all = *x;
   size_t dims[MAX_RANK], rank = broadcast(b, x, y, dims);
   if (chosen) {
@@ -494,32 +526,49 @@ lower_floats(builder *b)
     rank = broadcast(b, &all, &b->in[0], dims);
   }
   value p = spread(b, x, rank, dims), q = spread(b, y, rank, dims), r = spread(b, &b->in[0], rank, dims);
-  const tensor *left = x->constant != NULL ? x->constant : numbers_of(b, x), *mask = numbers_of(b, &b->in[0]);
-  rational *out = put_whole(b, FLOAT, rank, dims);
+  const tensor *left = x->constant, *mask = numbers_of(b, &b->in[0]);
+  rational *out = put_whole(b, left->type, rank, dims);
   b->out.constant->real = true;
   b->net->read[ROUNDED] = true;
   for (size_t f = 0; f < b->out.count; f++) {
     bool second = chosen && mpq_sgn(&mask->value[r.map[f]]) == 0;
     char odd = odd_entry(second ? &q : &p, f);
-    char other = copied ? 0 : odd_entry(&q, f);
+    char other = chosen ? 0 : odd_entry(&q, f);
     bool mask_sum = strcmp(b->op, "Add") == 0 && odd != '?' && other != '?'; /* minus infinity and a number */
     odd = odd == 0 ? other : odd;
-    need(odd == 0 || copied || mask_sum, "arithmetic with an infinite number or NaN");
+    need(odd == 0 || chosen || mask_sum, "arithmetic with an infinite number or NaN");
     if (odd != 0) {
       b->out.constant->odd = b->out.constant->odd == NULL ? allocate(b->out.count, 1) : b->out.constant->odd;
       b->out.constant->odd[f] = odd;
       continue;
     }
     mpq_set(&out[f], second ? &y->constant->value[q.map[f]] : &left->value[p.map[f]]);
-    compute_float(b, &out[f], chosen || y->constant == NULL ? NULL : &y->constant->value[q.map[f]]);
-    round_float(b, &out[f]);
+    compute_float(b, &out[f], chosen ? NULL : &y->constant->value[q.map[f]]);
+    round_float(b, &out[f], left->type);
   }
 }
 
-static bool
-is_float_type(long type)
+/* Cast of such constants, of integers and of truth values. Infinity and NaN stay what they are. */
+static void
+cast_float(builder *b, size_t to)
 {
-  return type == FLOAT || type == 10 || type == DOUBLE || type == 16;
+  const value *x = &b->in[0];
+  const tensor *t = x->constant != NULL ? x->constant : numbers_of(b, x);
+  rational *out = put_whole(b, to, x->rank, x->dims);
+  tensor *made = b->out.constant;
+  made->real = true;
+  b->net->read[ROUNDED] = true;
+  for (size_t f = 0; f < x->count; f++) {
+    char odd = odd_entry(x, f);
+    if (odd != 0) {
+      made->odd = made->odd == NULL ? allocate(x->count, 1) : made->odd;
+      made->odd[f] = odd;
+      continue;
+    }
+    mpq_set(&out[f], &t->value[x->map[f]]);
+    need(t->real || to == FLOAT || to == DOUBLE || is_held(&out[f], DOUBLE), "an integer beyond 2^53");
+    round_float(b, &out[f], to);
+  }
 }
 
 /* Truth values and integers as numbers of another type, which has all of them; of integers the truth is whether they are not 0. */
@@ -561,8 +610,8 @@ cast(builder *b, long to)
     return;
   }
   bool known = t != NULL && (t->type == INT64 || t->type == INT32 || t->type == BOOL);
-  if (to == FLOAT && (of_floats(b) || known)) {
-    lower_floats(b);
+  if (is_float_type(to) && (of_floats(b) || known)) {
+    cast_float(b, (size_t)to);
     return;
   }
   need((known || of_floats(b)) && (to == INT64 || to == INT32 || to == BOOL),

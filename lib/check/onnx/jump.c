@@ -157,7 +157,7 @@ bottom_input(const builder *b)
   for (size_t i = 0; i < 2 && b->node->n_in == 2; i++) {
     const value *v = &b->in[i], *x = &b->in[1 - i];
     bool all = v->constant != NULL && v->constant->real && v->count > 0 && !v->negated && x->constant == NULL
-               && x->holds == HOLDS_FLOATS && x->excluded == NULL && !is_batch(b, x);
+               && x->holds == HOLDS_FLOATS && !is_batch(b, x);
     for (size_t e = 0; e < v->count && all; e++)
       all = odd_entry(v, e) == '-';
     if (all)

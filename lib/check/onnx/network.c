@@ -20,6 +20,7 @@
 #include "check/onnx/scatter.h"
 #include "check/onnx/shape.h"
 #include "check/onnx/sorted.h"
+#include "check/onnx/stated.h"
 #include "check/onnx/tail.h"
 #include "check/onnx/take.h"
 
@@ -39,8 +40,11 @@ static const struct {
 } operators[] = {
     /* sorted */
     {"Abs", lower_relu, 7, 1, 1, 1, 1, ""},
+    {"Acosh", lower_stated_function, 9, 1, 1, 1, 0, ""},
     {"Add", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"And", lower_whole, 7, 2, 2, 1, 0, ""},
+    {"Asinh", lower_stated_function, 9, 1, 1, 1, 0, ""},
+    {"Atanh", lower_stated_function, 9, 1, 1, 1, 0, ""},
     {"Attention", lower_attention, 23, 3, 6, 4, 0, ATTENTION},
     {"Attention", lower_attention, 24, 3, 7, 4, 0, ATTENTION},
     {"Attention", lower_attention, 25, 3, 7, 4, 0, ATTENTION " left_window_size:i right_window_size:i"},
@@ -71,6 +75,8 @@ static const struct {
     {"Conv", lower_convolution, 7, 2, 3, 1, 0, "auto_pad:s dilations:I group:i kernel_shape:I pads:I strides:I"},
     {"ConvTranspose", lower_convolution, 7, 2, 3, 1, 0,
      "auto_pad:s dilations:I group:i kernel_shape:I output_padding:I output_shape:I pads:I strides:I"},
+    {"Cosh", lower_stated_function, 9, 1, 1, 1, 0, ""},
+    {"CumProd", lower_running_product, 26, 2, 2, 1, 0, "exclusive:b reverse:b"},
     {"CumSum", lower_running, 11, 2, 2, 1, 0, "exclusive:b reverse:b"},
     {"DepthToSpace", lower_blocks, 7, 1, 1, 1, 0, "blocksize:i"},
     {"DepthToSpace", lower_blocks, 11, 1, 1, 1, 0, "blocksize:i mode:s"},
@@ -98,6 +104,7 @@ static const struct {
     {"Gemm", lower_product, 7, 3, 3, 1, 0, "alpha:f beta:f transA:b transB:b"},
     {"Gemm", lower_product, 11, 2, 3, 1, 0, "alpha:f beta:f transA:b transB:b"},
     {"GlobalAveragePool", lower_mean, 7, 1, 1, 1, 0, ""},
+    {"GlobalLpPool", lower_norm, 7, 1, 1, 1, 0, "p:i"},
     {"GlobalMaxPool", lower_global_maximum, 7, 1, 1, 1, 0, ""},
     {"Greater", lower_whole, 7, 2, 2, 1, 0, ""},
     {"GreaterOrEqual", lower_whole, 12, 2, 2, 1, 0, ""},
@@ -121,6 +128,9 @@ static const struct {
      "chunk_size:i kv_num_heads:i q_num_heads:i scale:f update_rule:s"},
     {"Log", lower_function, 7, 1, 1, 1, 0, ""},
     {"LogSoftmax", lower_softmax, 7, 1, 1, 1, 0, "axis:i"},
+    {"LpNormalization", lower_by_norm, 7, 1, 1, 1, 0, "axis:i p:i"},
+    {"LpPool", lower_norm, 7, 1, 1, 1, 0, "auto_pad:s kernel_shape:I p:i pads:I strides:I"},
+    {"LpPool", lower_norm, 18, 1, 1, 1, 0, "auto_pad:s ceil_mode:b dilations:I kernel_shape:I p:i pads:I strides:I"},
     {"MatMul", lower_product, 7, 2, 2, 1, 0, ""},
     {"Max", lower_larger, 8, 1, 1024, 1, 0, ""},
     {"MaxPool", lower_pool, 7, 1, 1, 1, 0, "auto_pad:s kernel_shape:I pads:I strides:I"},
@@ -135,6 +145,7 @@ static const struct {
     {"Neg", lower_negation, 7, 1, 1, 1, 0, ""},
     {"NegativeLogLikelihoodLoss", lower_loss, 12, 2, 3, 1, 0, "ignore_index:i reduction:s"},
     {"Not", lower_whole, 7, 1, 1, 1, 0, ""},
+    {"OneHot", lower_one_hot, 9, 3, 3, 1, 0, "axis:i"},
     {"Or", lower_whole, 7, 2, 2, 1, 0, ""},
     {"PRelu", lower_relu, 7, 2, 2, 1, 1, ""},
     {"Pad", lower_pad, 7, 1, 1, 1, 0, "mode:s pads:I value:f"},
@@ -148,6 +159,8 @@ static const struct {
      "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i layout:b"},
     {"Range", lower_range, 11, 3, 3, 1, 0, ""},
     {"Reciprocal", lower_function, 7, 1, 1, 1, 0, ""},
+    {"ReduceL1", lower_sizes, 7, 1, 1, 1, 0, "axes:I keepdims:b"},
+    {"ReduceL1", lower_sizes, 18, 1, 2, 1, 0, "keepdims:b noop_with_empty_axes:b"},
     {"ReduceL2", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:b"},
     {"ReduceL2", lower_mean, 18, 1, 2, 1, 0, "keepdims:b noop_with_empty_axes:b"},
     {"ReduceLogSum", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:b"},
@@ -185,14 +198,17 @@ static const struct {
     {"Selu", lower_elu, 7, 1, 1, 1, 1, "alpha:f gamma:f"},
     {"Shape", lower_shape, 7, 1, 1, 1, 0, ""},
     {"Shape", lower_shape, 15, 1, 1, 1, 0, "end:i start:i"},
+    {"Shrink", lower_threshold, 9, 1, 1, 1, 0, "bias:f lambd:f"},
     {"Sigmoid", lower_sigmoid, 7, 1, 1, 1, 0, ""},
     {"Sign", lower_rounded, 9, 1, 1, 1, 0, ""},
+    {"Sinh", lower_stated_function, 9, 1, 1, 1, 0, ""},
     {"Size", lower_size, 7, 1, 1, 1, 0, ""},
     {"Slice", lower_slice, 7, 1, 1, 1, 0, "axes:I ends:I starts:I"},
     {"Slice", lower_slice, 10, 3, 5, 1, 0, ""},
     {"Softmax", lower_softmax, 7, 1, 1, 1, 0, "axis:i"},
     {"SoftmaxCrossEntropyLoss", lower_loss, 12, 2, 3, 2, 0, "ignore_index:i reduction:s"},
     {"Softplus", lower_function, 7, 1, 1, 1, 0, ""},
+    {"Softsign", lower_stated_function, 7, 1, 1, 1, 0, ""},
     {"Sorted", lower_sorted, 7, 2, 2, 1, 0, "axis:i largest:b"},
     {"SpaceToDepth", lower_blocks, 7, 1, 1, 1, 0, "blocksize:i"},
     {"Split", lower_split, 7, 1, 1, 1024, 0, "axis:i split:I"},
@@ -203,8 +219,10 @@ static const struct {
     {"Squeeze", lower_squeeze, 13, 1, 2, 1, 0, ""},
     {"Sub", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"Sum", lower_sum, 8, 1, 1024, 1, 0, ""},
+    {"SwiGLU", lower_stated_function, 28, 2, 2, 1, 0, "alpha:f"},
     {"Swish", lower_gate, 24, 1, 1, 1, 0, "alpha:f"},
     {"Tanh", lower_sigmoid, 7, 1, 1, 1, 0, ""},
+    {"ThresholdedRelu", lower_threshold, 10, 1, 1, 1, 0, "alpha:f"},
     {"Tile", lower_repeat, 7, 2, 2, 1, 0, ""},
     {"TopK", lower_sorted, 7, 1, 1, 2, 0, "axis:i k:i"},
     {"TopK", lower_sorted, 10, 2, 2, 2, 0, "axis:i"},
@@ -304,12 +322,14 @@ static void
 check_masks(const builder *b, lowering lower)
 {
   bool known = AMONG(lower, lower_identity, lower_flatten, lower_reshape, lower_squeeze, lower_transpose, lower_repeat,
-                     lower_where, lower_cast, lower_cast_like, lower_attention)
+                     lower_where, lower_cast, lower_cast_like, lower_attention, lower_pad)
                || strcmp(b->op, "Add") == 0 || lower == lower_extremum
                || (lower == lower_whole && strchr("EGL", b->op[0]) != NULL);
   for (size_t i = 0; i < b->node->n_in; i++) {
     need(known || !is_odd(&b->in[i]), "an input holds an infinite number or NaN, which this operator does not take");
-    need(b->in[i].excluded == NULL || strcmp(b->op, "Softmax") == 0 || AMONG(lower, lower_cast, lower_cast_like),
+    need(b->in[i].excluded == NULL || strcmp(b->op, "Softmax") == 0 || strcmp(b->op, "Add") == 0
+             || strcmp(b->op, "ReduceMax") == 0 || (lower == lower_whole && strchr("EGL", b->op[0]) != NULL)
+             || AMONG(lower, lower_cast, lower_cast_like, lower_pad) || strcmp(b->op, "Identity") == 0,
          "an input has entries that are minus infinity");
   }
 }
@@ -328,12 +348,12 @@ keeps_batch(const builder *b, lowering lower)
 static void
 check_batch(const builder *b, lowering lower)
 {
-  bool any =
-      keeps_batch(b, lower)
-      || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze, lower_transpose,
-               lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows, lower_larger,
-               lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_cast_like, lower_sum, lower_lstm,
-               lower_gru, lower_rnn, lower_sorted, lower_einsum, lower_whole, lower_scatter);
+  bool any = keeps_batch(b, lower)
+             || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze,
+                      lower_transpose, lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows,
+                      lower_larger, lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_cast_like,
+                      lower_sum, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_einsum, lower_whole,
+                      lower_scatter, lower_stated_function, lower_threshold, lower_running_product, lower_one_hot);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
          "an input has the batch on another axis than the first, or merged with others");
@@ -355,7 +375,9 @@ lifts(const builder *b, lowering lower)
       lower == lower_arithmetic || lower == lower_power || lower == lower_concat || strcmp(b->op, "Sqrt") == 0;
   bool computed = computes && (of_integers(b) || of_floats(b));
   computed = computed || (lower == lower_extremum && is_float(&b->in[0]));
-  return first
+  const value *x = &b->in[0];
+  bool mask = lower == lower_pad && is_float(x) && (is_odd(x) || (b->in[2].name != NULL && is_odd(&b->in[2])));
+  return (first && !mask)
          || (alone && !computed
              && AMONG(lower, lower_arithmetic, lower_product, lower_function, lower_sigmoid, lower_power, lower_mean,
                       lower_extremum, lower_einsum, lower_concat, lower_sum, lower_rounded));
@@ -493,8 +515,7 @@ const char *const readings[N_READINGS] = {
     [UNBOUNDED] = "a Clip without a bound has none, not its type's largest number",
     [MINIBATCH] = "BatchNormalization in training mode takes mean and variance of all samples of a run, not the file's",
     [APART] = "an initializer that is a weight and a mean or variance is two: the mean or variance does not move",
-    [ROUNDED] =
-        "a float32 that nodes compute of constants alone is rounded to float32 at each node, as IEEE 754 has it",
+    [ROUNDED] = "a float that nodes compute of constants alone is rounded to its type at each node, as IEEE 754 has it",
     [DECIDED] = "a comparison of initializers is decided by their numbers, which differ: near them it is the same"};
 
 /* An input beside the network's, of each sample its own: an activation that no parameter moves. */

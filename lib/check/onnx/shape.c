@@ -32,6 +32,7 @@ lower_identity(builder *b)
     need(b->in[i].name == NULL || (b->in[i].constant != NULL && b->in[i].rank == 0),
          "a ratio or mode that is no constant scalar");
   put_shaped(b, b->in[0].rank, b->in[0].dims);
+  b->out.excluded = b->in[0].excluded;
 }
 
 void
@@ -165,7 +166,6 @@ lower_concat(builder *b)
   value *x = b->in;
   bool activation = false;
   size_t axis = axis_of(b, whole_attribute(b, "axis", 1), x->rank), dims[MAX_RANK], before = 0, first = 0;
-  size_t apart = product(x->dims + axis + 1, x->rank - axis - 1);
   while (first + 1 < b->node->n_in && x[first].constant != NULL)
     first++;
   for (size_t i = 0; i < b->node->n_in; i++) {
@@ -176,7 +176,8 @@ lower_concat(builder *b)
     need(!is_batch(b, &x[i]) || (x[i].at == x[first].at && x[i].inner == x[first].inner),
          "the inputs have the batch on different axes");
   }
-  memcpy(dims, x->dims, sizeof dims);
+  memcpy(dims, x->dims, sizeof dims); /* a constant first may have become one sample's */
+  size_t apart = product(dims + axis + 1, x->rank - axis - 1);
   dims[axis] = 0;
   need(find_attribute(b, "axis") != NULL && !on_batch(b, &x[first], axis), "no axis, or the batch's");
   for (size_t i = 0; i < b->node->n_in; i++) {
@@ -222,31 +223,54 @@ check_padded(const builder *b, const char *mode, long pad, size_t n)
   need(pad >= 0 && (edge || pad <= (long)n - mirror), "a pad below 0, or beyond what the axis has entries for");
 }
 
-/* Pad with zeros, fewer than none cut off; or with entries of the axis. */
+/* What is put in: 0; '-', minus infinity; '?', what is infinite or NaN otherwise. */
+static char
+filling_of(const builder *b, const value *with)
+{
+  rational *number = rationals(1);
+  real_attribute(b, "value", number, 0);
+  need(mpq_sgn(number) == 0, "not with zeros");
+  if (with->name == NULL)
+    return 0;
+  need(with->constant != NULL && with->constant->real && with->count == 1, "its value is no constant number");
+  with->constant->number = true;
+  char odd = odd_entry(with, 0);
+  need(odd != 0 || mpq_sgn(&with->constant->value[with->map[0]]) == 0, "not with zeros");
+  return odd;
+}
+
+/* The output, for its entries: a constant where x is one, else a step, with marks where some may be minus infinity. */
+static void
+put_padded(builder *b, const value *x, const size_t *dims, char filling)
+{
+  if (x->constant != NULL) {
+    put_whole(b, x->constant->type, x->rank, dims);
+    b->out.constant->real = true;
+    b->out.constant->odd = allocate(b->out.count, 1);
+    return;
+  }
+  step *s = add_step(b, LINEAR, 1, x->rank, dims);
+  s->copy = true;
+  b->out.excluded = filling != 0 || x->excluded != NULL ? allocate(s->n, sizeof(bool)) : NULL;
+}
+
+/* Pad with zeros, fewer than none cut off; or with entries of the axis. A mask of constants to which minus infinity belongs stays one. */
 void
 lower_pad(builder *b)
 {
   const value *x = &b->in[0], *with = &b->in[2];
   const char *mode = text_attribute(b, "mode", "constant");
-  bool zeros = strcmp(mode, "constant") == 0;
+  bool zeros = strcmp(mode, "constant") == 0, stays = x->constant != NULL;
+  char filling = zeros ? filling_of(b, with) : 0;
   long pads[2 * MAX_RANK], axes[MAX_RANK], before[MAX_RANK] = {0};
   size_t dims[MAX_RANK], n = whole_list_within(b, 1, "pads", pads, 2 * MAX_RANK), count = x->rank;
   bool padded[MAX_RANK] = {false};
-  rational *number = rationals(1);
-  real_attribute(b, "value", number, 0);
-  need(!zeros
-           || (mpq_sgn(number) == 0
-               && (with->name == NULL
-                   || (with->constant != NULL && with->constant->real && with->count == 1
-                       && mpq_sgn(&with->constant->value[with->map[0]]) == 0))),
-       "not with zeros");
-  if (zeros && with->name != NULL)
-    with->constant->number = true;
+  need(filling != '?' || stays, "not with zeros, nor minus infinity");
   for (size_t i = 0; i < x->rank; i++)
     axes[i] = (long)i;
   if (b->in[3].name != NULL)
     count = whole_list(b, 3, "", axes);
-  need(x->constant == NULL && n == 2 * count, "its input must be an activation, and pads two for each axis");
+  need(n == 2 * count, "its pads are not two for each axis");
   memcpy(dims, x->dims, sizeof dims);
   for (size_t i = 0; i < count; i++) {
     size_t axis = axis_of(b, axes[i], x->rank);
@@ -261,9 +285,9 @@ lower_pad(builder *b)
     before[axis] = pads[i];
     dims[axis] = (size_t)size;
   }
-  step *s = add_step(b, LINEAR, 1, x->rank, dims);
-  s->copy = true;
-  for (size_t f = 0; f < s->n; f++) {
+  put_padded(b, x, dims, filling);
+  step *s = stays ? NULL : &b->net->steps[b->out.step];
+  for (size_t f = 0; f < product(dims, x->rank); f++) {
     size_t rest = f, at = 0, stride = 1;
     bool inside = true;
     for (size_t i = x->rank; i-- > 0; stride *= x->dims[i], rest /= dims[i]) {
@@ -272,6 +296,14 @@ lower_pad(builder *b)
       inside = inside && place >= 0 && place < (long)x->dims[i];
       at += inside ? (size_t)place * stride : 0;
     }
+    if (stays) {
+      b->out.constant->odd[f] = inside ? odd_entry(x, at) : filling;
+      if (inside)
+        mpq_set(&b->out.constant->value[f], &x->constant->value[x->map[at]]);
+      continue;
+    }
+    if (b->out.excluded != NULL)
+      b->out.excluded[f] = inside ? x->excluded != NULL && x->excluded[at] : filling != 0;
     if (inside)
       operand(b, s, f, x, at);
     else

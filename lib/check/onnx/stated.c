@@ -1,0 +1,269 @@
+/* Operators that ONNX states by others (docs/operators.md). */
+#include "check/onnx/stated.h"
+#include "check/base/allocate.h"
+#include "check/onnx/inner.h"
+
+#include <string.h>
+
+#define MOST_FACTORS 1024
+#define MOST_MAPPED ((size_t)1 << 26)
+
+static value
+number(builder *b, const rational *q)
+{
+  value v = made_numbers(b, 0, (size_t[]){0});
+  mpq_set(v.constant->value, q);
+  return v;
+}
+
+static value
+whole(builder *b, long n)
+{
+  value v = made_numbers(b, 0, (size_t[]){0});
+  mpq_set_si(v.constant->value, n, 1);
+  return v;
+}
+
+/* That of an attribute; its default when the node has none. */
+static value
+attribute(builder *b, const char *name, float absent)
+{
+  rational *q = rationals(1);
+  real_attribute(b, name, q, absent);
+  return number(b, q);
+}
+
+static value
+with(builder *b, const char *op, value x, value y)
+{
+  return inner_of(b, op, &x, &y);
+}
+
+static value
+of(builder *b, const char *op, value x)
+{
+  return inner_of(b, op, &x, NULL);
+}
+
+/* The logarithm of x + sqrt(x^2 + by). */
+static value
+area(builder *b, value x, long by)
+{
+  value root = of(b, "Sqrt", with(b, "Add", with(b, "Mul", x, x), whole(b, by)));
+  return of(b, "Log", with(b, "Add", x, root));
+}
+
+void
+lower_stated_function(builder *b)
+{
+  const char *op = b->op;
+  lift_alone(b);
+  for (size_t i = 0; i < b->node->n_in; i++)
+    need(has_input(b, i) && b->in[i].count == b->in[0].count, "an input is missing, or inputs of several shapes");
+  value x = b->in[0], y;
+  if (op[0] == 'S' && op[1] == 'w') { /* SwiGLU */
+    y = of(b, "Sigmoid", with(b, "Mul", x, attribute(b, "alpha", 1)));
+    y = with(b, "Mul", with(b, "Mul", y, x), b->in[1]);
+  } else if (strcmp(op, "Softsign") == 0)
+    y = with(b, "Div", x, with(b, "Add", of(b, "Abs", x), whole(b, 1)));
+  else if (op[0] == 'A' && op[1] != 't')
+    y = area(b, x, op[1] == 's' ? 1 : -1);
+  else if (op[0] == 'A') { /* half the logarithm of 1 + x less that of 1 - x */
+    value up = of(b, "Log", with(b, "Add", whole(b, 1), x)), down = of(b, "Log", with(b, "Sub", whole(b, 1), x));
+    y = with(b, "Div", with(b, "Sub", up, down), whole(b, 2));
+  } else { /* half of exp(x) + exp(-x), or the difference */
+    value up = of(b, "Exp", x), down = of(b, "Exp", of(b, "Neg", x));
+    y = with(b, "Div", with(b, op[0] == 'C' ? "Add" : "Sub", up, down), whole(b, 2));
+  }
+  b->out = y;
+}
+
+/* x + by where the comparison with the number holds, and 0 elsewhere. */
+static value
+kept(builder *b, value x, const char *how, value limit, const value *by)
+{
+  value truth = with(b, how, x, limit);
+  value share = inner_node(b, "Cast", 1, &truth, inner_whole("to", FLOAT));
+  return with(b, "Mul", by != NULL ? with(b, "Add", x, *by) : x, share);
+}
+
+void
+lower_threshold(builder *b)
+{
+  rational *bias = rationals(2), *limit = rationals(2);
+  lift_alone(b);
+  value x = b->in[0];
+  if (strcmp(b->op, "ThresholdedRelu") == 0) {
+    b->out = kept(b, x, "Greater", attribute(b, "alpha", 1), NULL);
+    return;
+  }
+  real_attribute(b, "bias", &bias[0], 0);
+  real_attribute(b, "lambd", &limit[0], 0.5F);
+  need(mpq_sgn(&limit[0]) >= 0, "lambd is below 0");
+  mpq_neg(&bias[1], &bias[0]);
+  mpq_neg(&limit[1], &limit[0]);
+  value more = number(b, &bias[0]), less = number(b, &bias[1]);
+  value low = kept(b, x, "Less", number(b, &limit[1]), &more);
+  value high = kept(b, x, "Greater", number(b, &limit[0]), &less);
+  b->out = with(b, "Add", low, high);
+}
+
+/* ---- Norms */
+
+/* Over n axes, or all: of x's sizes the sum, or the root of the sum of squares. */
+static value
+norm_of(builder *b, value x, long p, size_t n, const long *axes, bool keep)
+{
+  value in[2] = {p == 1 ? of(b, "Abs", x) : x};
+  if (n > 0)
+    in[1] = list_of(b, n, axes);
+  return inner_node(b, p == 1 ? "ReduceSum" : "ReduceL2", 1 + (n > 0), in, inner_whole("keepdims", keep));
+}
+
+static long
+power_of(const builder *b, long most)
+{
+  long p = whole_attribute(b, "p", 2);
+  need(p >= 1 && p <= most, "p is below 1, or too large");
+  return p;
+}
+
+void
+lower_sizes(builder *b)
+{
+  long axes[MAX_RANK];
+  bool named = b->in[1].name != NULL || find_attribute(b, "axes") != NULL;
+  size_t n = named ? whole_list(b, 1, "axes", axes) : 0;
+  lift_constant(b);
+  need(n > 0 || whole_attribute(b, "noop_with_empty_axes", 0) == 0, "no axes, and noop_with_empty_axes");
+  b->out = norm_of(b, b->in[0], 1, n, axes, whole_attribute(b, "keepdims", 1) != 0);
+}
+
+void
+lower_by_norm(builder *b)
+{
+  long axis = whole_attribute(b, "axis", -1), p = power_of(b, 2);
+  lift_constant(b);
+  b->out = with(b, "Div", b->in[0], norm_of(b, b->in[0], p, 1, &axis, true));
+}
+
+/* Sums of what is in windows: a Conv by channel whose weights are ones. */
+static value
+window_sums(builder *b, value x)
+{
+  static const char *const passed[] = {"auto_pad", "dilations", "pads", "strides"};
+  long kernel[MAX_RANK];
+  size_t dims[MAX_RANK] = {x.dims[1], 1}, n = whole_list(b, 1, "kernel_shape", kernel), taken = 1;
+  tensor *attributes = allocate(5, sizeof *attributes);
+  attributes[0] = *inner_whole("group", (long)x.dims[1]);
+  for (size_t i = 0; i < b->node->n_attributes; i++)
+    for (size_t k = 0; k < 4; k++)
+      if (strcmp(b->node->attributes[i].name, passed[k]) == 0 && taken < 5)
+        attributes[taken++] = b->node->attributes[i];
+  need(n + 2 == x.rank && whole_attribute(b, "ceil_mode", 0) == 0, "a kernel of other axes, or ceil_mode");
+  for (size_t i = 0; i < n; i++) {
+    need(kernel[i] > 0 && kernel[i] <= INT32_MAX, "no kernel");
+    dims[i + 2] = (size_t)kernel[i];
+  }
+  value ones = made_numbers(b, x.rank, dims);
+  for (size_t i = 0; i < ones.count; i++)
+    mpq_set_ui(&ones.constant->value[i], 1, 1);
+  return inner_node_of(b, "Conv", 2, (value[]){x, ones}, taken, attributes);
+}
+
+void
+lower_norm(builder *b)
+{
+  long axes[MAX_RANK], p = power_of(b, b->op[0] == 'G' ? 2 : 8);
+  lift_constant(b);
+  value x = b->in[0];
+  need(x.rank > 2, "not channels with axes behind them");
+  for (size_t i = 2; i < x.rank; i++)
+    axes[i - 2] = (long)i;
+  if (b->op[0] == 'G') {
+    b->out = norm_of(b, x, p, x.rank - 2, axes, true);
+    return;
+  }
+  need(find_attribute(b, "kernel_shape") != NULL, "no kernel_shape");
+  x = window_sums(b, with(b, "Pow", p % 2 != 0 ? of(b, "Abs", x) : x, whole(b, p)));
+  if (p > 2)
+    x = of(b, "Exp", with(b, "Div", of(b, "Log", x), whole(b, p)));
+  b->out = p == 2 ? of(b, "Sqrt", x) : x;
+}
+
+/* ---- Products along an axis */
+
+/* Place i of the axis. */
+static value
+at_place(builder *b, const value *x, size_t axis, size_t i)
+{
+  long from = (long)i, to = from + 1, along = (long)axis;
+  return inner_node(b, "Slice", 4, (value[]){*x, list_of(b, 1, &from), list_of(b, 1, &to), list_of(b, 1, &along)},
+                    NULL);
+}
+
+void
+lower_running_product(builder *b)
+{
+  bool reverse = whole_attribute(b, "reverse", 0) != 0, exclusive = whole_attribute(b, "exclusive", 0) != 0;
+  long along[MAX_RANK];
+  lift_constant(b);
+  const value *x = &b->in[0];
+  need(whole_list(b, 1, "", along) == 1, "not one axis");
+  size_t axis = axis_of(b, along[0], x->rank), n = x->dims[axis];
+  need(!on_batch(b, x, axis) && n > 0 && n <= MOST_FACTORS, "the batch's axis, or too many factors");
+  value *all = allocate(n, sizeof *all), so_far = *x;
+  for (size_t k = 0; k < n; k++) {
+    size_t i = reverse ? n - 1 - k : k;
+    value here = at_place(b, x, axis, i), next = k > 0 ? with(b, "Mul", so_far, here) : here;
+    all[i] = next;
+    if (exclusive)
+      all[i] = k > 0 ? so_far : with(b, "Add", with(b, "Mul", here, whole(b, 0)), whole(b, 1));
+    so_far = next;
+  }
+  b->out = inner_node(b, "Concat", n, all, inner_whole("axis", (long)axis));
+}
+
+/* ---- Choices */
+
+/* Entry e of a constant of integers, or of floats that are whole and small: a number, which no parameter may be. */
+static long
+whole_number(const builder *b, const value *v, size_t e)
+{
+  need(v->constant != NULL && odd_entry(v, e) == 0, "its places or depth are no constants");
+  const rational *q = &v->constant->value[v->map[e]];
+  need(mpz_cmp_ui(mpq_denref(q), 1) == 0 && mpz_cmpabs_ui(mpq_numref(q), INT32_MAX) <= 0,
+       "no whole number, or too large");
+  v->constant->number = v->constant->number || v->constant->real;
+  return mpz_get_si(mpq_numref(q));
+}
+
+void
+lower_one_hot(builder *b)
+{
+  const value *places = &b->in[0], *values = &b->in[2];
+  long depth = 0, shape[MAX_RANK];
+  size_t n = places->count, rank = places->rank + 1, behind = 1;
+  need(b->in[1].constant != NULL && b->in[1].count == 1 && !places->negated && !b->in[1].negated,
+       "its depth is no constant number");
+  depth = whole_number(b, &b->in[1], 0);
+  need(depth > 0, "its depth is not above 0");
+  need(values->constant == NULL && values->rank == 1 && values->count == 2 && !is_batch(b, values) && rank <= MAX_RANK,
+       "its values are no two of an activation without a batch axis");
+  need(n > 0 && (size_t)depth <= MOST_MAPPED / n, "no places, or too many entries");
+  size_t axis = axis_of(b, whole_attribute(b, "axis", -1), rank);
+  for (size_t i = 0; i < rank; i++)
+    shape[i] = i == axis ? depth : (long)places->dims[i - (i > axis)];
+  for (size_t i = axis; i < places->rank; i++)
+    behind *= places->dims[i];
+  long *which = allocate(n * (size_t)depth, sizeof *which);
+  for (size_t i = 0; i < n; i++) {
+    long at = whole_number(b, places, i);
+    at = at < 0 ? at + depth : at;
+    if (at >= 0 && at < depth)
+      which[(i / behind * (size_t)depth + (size_t)at) * behind + i % behind] = 1;
+  }
+  value flat =
+      inner_node(b, "Gather", 2, (value[]){*values, list_of(b, n * (size_t)depth, which)}, inner_whole("axis", 0));
+  b->out = inner_node(b, "Reshape", 2, (value[]){flat, list_of(b, rank, shape)}, NULL);
+}

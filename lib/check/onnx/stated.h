@@ -1,0 +1,15 @@
+/* Operators that ONNX states by others, as nodes within a node: functions, norms, products along an axis, choices of two values. */
+#ifndef CLARKE_ONNX_STATED_H
+#define CLARKE_ONNX_STATED_H
+
+#include "check/onnx/builder.h"
+
+void lower_stated_function(builder *b); /* Acosh, Asinh, Atanh, Cosh, Sinh, Softsign, SwiGLU */
+void lower_threshold(builder *b);       /* ThresholdedRelu, Shrink */
+void lower_sizes(builder *b);           /* ReduceL1 */
+void lower_by_norm(builder *b);         /* LpNormalization */
+void lower_norm(builder *b);            /* GlobalLpPool, LpPool */
+void lower_running_product(builder *b); /* CumProd */
+void lower_one_hot(builder *b);
+
+#endif

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Operators that ONNX states by others: each is audited, its gradient compared with differences, and its proof verified.
+
+    stated.py CLARKE CLARKE_CHECK
+"""
+import json
+import math
+import os
+import struct
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "cost")]
+from expect import expect, finish, said  # noqa: E402
+from onnx_bytes import Floats, npy, write  # noqa: E402
+
+CLARKE, CHECK = sys.argv[1:3]
+X = [[0.5, -1.25, 2], [0.25, 0.75, -0.75]]
+W = [0.5, 1.5, -1]  # x times W by entries is what the operator takes
+
+
+def softsign(v):
+    return v / (1 + abs(v))
+
+
+def threshold(v):
+    return v if v > 1 else 0.
+
+
+def shrink(v):
+    return v if abs(v) > 0.5 else 0.
+
+
+def each(f):
+    return lambda row: sum(f(v) for v in row)
+
+
+FUNCTIONS = {"Sinh": each(math.sinh), "Cosh": each(math.cosh), "Asinh": each(math.asinh), "Softsign": each(softsign),
+             "ThresholdedRelu": each(threshold), "Shrink": each(shrink), "LpNormalization": lambda row: sum(row) / math.hypot(*row),
+             "ReduceL1": lambda row: sum(abs(v) for v in row), "SwiGLU": lambda row: sum(v * v / (1 + math.exp(-v)) for v in row)}
+
+
+def model(op):
+    n = Floats(("n", 3), opset=28)
+    n.floats("W", (3,), W)
+    n.call("Mul", "h", "x", "W")
+    inputs = ["h", "h"] if op == "SwiGLU" else ["h"]
+    if op == "ReduceL1":
+        n.integers("axis", 1)
+        inputs.append("axis")
+    n.call(op, "y", *inputs)
+    return n.bytes("y")
+
+
+def slope(f, i):
+    """The sum's derivative in entry i of W, by a difference."""
+    def loss(w):
+        return sum(f([a * b for a, b in zip(row, w)]) for row in X)
+
+    step = 2.0 ** -20
+    ends = [loss([b + s * step * (k == i) for k, b in enumerate(W)]) for s in (1, -1)]
+    return (ends[0] - ends[1]) / (2 * step)
+
+
+def gradient(path):
+    with open(path, "rb") as f:
+        data = f.read()
+    size = int.from_bytes(data[:8], "little")
+    begin, end = json.loads(data[8:8 + size])["W"]["data_offsets"]
+    return struct.unpack(f"<{(end - begin) // 8}d", data[8 + size + begin:8 + size + end])
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    batch = write(scratch, "x.npy", npy((2, 3), [v for row in X for v in row]))
+    for name, function in FUNCTIONS.items():
+        path = write(scratch, f"{name}.onnx", model(name))
+        proof, made = os.path.join(scratch, "p.proof"), os.path.join(scratch, "g.safetensors")
+        status, report, error = said(CLARKE, "audit", path, "--batch", batch, "--json", "--proof", proof, "--gradient", made)
+        expect(status == 0 and json.loads(report)["verdict"] == "in-bouligand", f"{name}: {status} {report} {error}")
+        expect(all(abs(g - slope(function, i)) < 1e-5 for i, g in enumerate(gradient(made))), f"{name}: {gradient(made)}")
+        status, out, error = said(CHECK, proof)
+        expect(status == 0 and "VERIFIED" in out, f"{name}: {status} {out} {error}")
+    # at a jump no generalized derivative is told of
+    batch = write(scratch, "x.npy", npy((1, 3), [2, 1, 1]))
+    status, _, error = said(CLARKE, "audit", os.path.join(scratch, "ThresholdedRelu.onnx"), "--batch", batch)
+    expect(status == 2 and "jump" in error, f"at a jump: {status} {error}")
+finish()
