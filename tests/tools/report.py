@@ -256,6 +256,12 @@ def big(answers):
     check_table(page, "Checkpoints", [None] * (10000 + 3))
     expect("\tundecided" not in page.sections[""] and re.search(r"undecided\t100\n.*in-bouligand\t9900\n", page.sections["Checkpoints"], re.S),
            page.sections["Checkpoints"][:300])
+    run = {"folder": "runs", "steps": 10001, "asked": 10000, "unanswered": 1, "verdicts": {"in-bouligand": 9900, "undecided": 100}, "zones": {}, "gradients": {},
+           "steps_touched": 7, "first_not_in_bouligand": 0, "layers": {f"layer {i}": {"op": "Relu", "steps_touched": i, "touched": i} for i in range(300)}, "stopped": None}
+    page = page_of({"verdict": "undecided", "run": run, **several})
+    check_table(page, "Steps", [None] * (10000 + 8))
+    check_table(page, "Layers that were touched", [None] * 300)
+    expect("not asked" in page.sections[""], page.sections[""])
     deep = 1
     for _ in range(400):
         deep = [deep]
@@ -263,6 +269,17 @@ def big(answers):
     # the whole page ends, where each list alone would not
     page = page_of([{str(i): [[EVIL * 5] * 40] * 40 for i in range(2)}] * 2)
     expect(len(page.text) > 300_000 and page.text.count(" more") > 2, f"{len(page.text)} characters")
+
+
+def run_again():
+    """A run whose answers a file of lines has already: no step has a row, and the page says the same."""
+    for again in (False, True):
+        said(CLARKE, "audit", "--run", f"{RUNS}/lemma2", "--lines", "lines.jsonl", "--html", "run.html", "--quiet")
+        page = Page(open("run.html").read())
+        expect("not-in-clarke" in page.sections[""] and "in-bouligand" not in page.sections[""], page.sections[""])
+        expect("not-in-clarke\t1\n" in page.sections["Steps"] and page.sections["Steps"].count("step 0") == (not again), page.sections["Steps"])
+    for answer in ({"checkpoints": []}, {"verdict": "undecided", "checkpoints": []}):
+        expect("undecided" in page_of(answer).sections[""], "nothing was answered")
 
 
 # --- the command -----------------------------------------------------------------------------------
@@ -308,6 +325,7 @@ def main():
         looks(answers)
         strangers(answers)
         big(answers)
+        run_again()
         command()
         os.chdir("/")
     finish()

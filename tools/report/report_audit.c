@@ -4,6 +4,7 @@
 #include "markup.h"
 #include "object.h"
 #include "page.h"
+#include "session/json.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -321,33 +322,95 @@ count_outcomes(const json_t *rows, const char *outcome)
   return n;
 }
 
+/* From the worst on. */
+static const char *const outcomes[] = {"not asked", "not-explained", "not-in-clarke", "undecided", "in-clarke", "in-bouligand"};
+#define N_OUTCOMES (sizeof outcomes / sizeof *outcomes)
+
+/* Of a run's steps as they are summed up: some of them may have no row, because a file of lines has them already. */
+static void
+count_answers(size_t n[N_OUTCOMES], const json_t *answer)
+{
+  const json_t *run = json_object_get(answer, "run"), *verdicts = json_object_get(run, "verdicts");
+
+  for (size_t i = 0; i < N_OUTCOMES; i++)
+    n[i] = run != NULL ? clarke_count_at(verdicts, outcomes[i]) : count_outcomes(json_object_get(answer, "checkpoints"), outcomes[i]);
+  if (run != NULL)
+    n[0] = clarke_count_at(run, "steps") - clarke_count_at(run, "asked");
+}
+
+/* What is not known to be better is undecided: nothing was answered, or the answer says so. */
+static size_t
+worst_of(const size_t n[N_OUTCOMES], const json_t *answer)
+{
+  const size_t undecided = 3;
+  size_t worst = N_OUTCOMES;
+
+  for (size_t i = N_OUTCOMES; i-- > 0;)
+    worst = n[i] > 0 ? i : worst;
+  if (worst == N_OUTCOMES || (worst > undecided && strcmp(clarke_text_at(answer, "verdict"), outcomes[undecided]) == 0))
+    worst = undecided;
+  return worst;
+}
+
+static void
+put_layer_of_run(FILE *to, const json_t *layer)
+{
+  clarke_page_cell_of(to, layer, "layer");
+  clarke_page_cell_of(to, layer, "op");
+  clarke_page_cell_of(to, layer, "steps_touched");
+  clarke_page_cell_of(to, layer, "touched");
+}
+
+static void
+put_run(FILE *to, const json_t *run)
+{
+  json_t *rows = json_array(), *layer;
+  const char *name;
+
+  json_object_foreach(json_object_get(run, "layers"), name, layer) {
+    json_t *row = json_copy(layer);
+
+    clarke_json_set(&row, "layer", clarke_json_text(name));
+    clarke_json_append(&rows, row);
+  }
+  clarke_page_section(to, "Layers that were touched");
+  clarke_page_table(to, "layer\toperator\tsteps\ttouched in all", rows, 200, put_layer_of_run);
+  clarke_page_section_end(to);
+  json_decref(rows);
+}
+
 /* The worst of them is what the page says first. */
 void
 clarke_report_checkpoints(FILE *to, const json_t *answer)
 {
-  static const char *const worst_first[] = {"not asked", "not-in-clarke", "undecided", "in-clarke", "in-bouligand"};
-  const json_t *rows = json_object_get(answer, "checkpoints"), *first = json_array_get(rows, 0);
-  const char *model = clarke_text_at(json_object_get(first, "model"), "name");
-  size_t n[5], worst = 4;
+  const json_t *rows = json_object_get(answer, "checkpoints"), *first = json_array_get(rows, 0), *run = json_object_get(answer, "run");
+  const char *model = run != NULL ? clarke_text_at(run, "folder") : clarke_text_at(json_object_get(first, "model"), "name");
+  size_t n[N_OUTCOMES], worst;
 
-  for (size_t i = 5; i-- > 0;) {
-    n[i] = count_outcomes(rows, worst_first[i]);
-    worst = n[i] > 0 ? i : worst;
-  }
+  count_answers(n, answer);
+  worst = worst_of(n, answer);
   if (worst == 0)
-    clarke_page_begin(to, "clarke audit", model, CLARKE_TONE_BAD, "not asked", "Not all checkpoints could be asked about", "");
+    clarke_page_begin(to, "clarke audit", model, CLARKE_TONE_BAD, "not asked", run != NULL ? "Not all steps are answered" : "Not all checkpoints could be asked about", "");
+  else if (worst == 1)
+    clarke_page_begin(to, "clarke audit", model, CLARKE_TONE_BAD, outcomes[1], "Some recorded gradients are not those of the recorded steps", "");
   else
-    clarke_page_begin(to, "clarke audit", model, clarke_plain_verdict(worst_first[worst], NULL)->tone, worst_first[worst],
-                      "The worst of the checkpoints has this verdict",
-                      clarke_plain_verdict(worst_first[worst], NULL)->sentence);
+    clarke_page_begin(to, "clarke audit", model, clarke_plain_verdict(outcomes[worst], NULL)->tone, outcomes[worst],
+                      run != NULL ? "The worst of the steps has this verdict" : "The worst of the checkpoints has this verdict",
+                      clarke_plain_verdict(outcomes[worst], NULL)->sentence);
   clarke_page_head_end(to);
-  clarke_page_section(to, "Checkpoints");
+  clarke_page_section(to, run != NULL ? "Steps" : "Checkpoints");
   fputs("<dl>\n", to);
-  for (size_t i = 0; i < 5; i++)
+  for (size_t i = 0; i < N_OUTCOMES; i++)
     if (n[i] > 0)
-      clarke_markup(to, "<dt>%s</dt><dd>%zu</dd>\n", worst_first[i], n[i]);
+      clarke_markup(to, "<dt>%s</dt><dd>%zu</dd>\n", outcomes[i], n[i]);
+  clarke_page_fact_of(to, "steps", run, "steps");
+  clarke_page_fact_of(to, "with a touched kink", run, "steps_touched");
+  clarke_page_fact_of(to, "first that is not in-bouligand", run, "first_not_in_bouligand");
+  clarke_page_fact_of(to, "stopped", run, "stopped");
   clarke_page_fact_of(to, "AD as in", first, "profile");
   fputs("</dl>\n", to);
   clarke_page_table(to, "file\tverdict\ttouched\twhy", rows, 2000, put_checkpoint);
   clarke_page_section_end(to);
+  if (json_object_size(json_object_get(run, "layers")) > 0)
+    put_run(to, run);
 }
