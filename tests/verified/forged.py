@@ -25,6 +25,15 @@ CASES = [
     # F jumps from the right alone: AD's derivative is a limit of gradients, but F is not Lipschitz.
     ("if x > 0 then x + 1 else 0*x", "in-bouligand", [*ARC, "step -1"], "VERIFIED", "FAILED"),
     ("relu{0}(x)", "in-bouligand", [*ARC, "step -2/2"], "REJECTED", "FAILED"),
+    # With functions: AD's output is no rational. What has no kinks has no braces.
+    ("exp(x)*relu{0}(x)", "in-bouligand", [*ARC, "step -1"], "VERIFIED", "VERIFIED"),
+    ("exp(x)*relu{0}(x)", "in-bouligand", [*ARC, "step 1"], "REJECTED", "FAILED"),
+    ("sqrt(relu{1}(x) + 4)", "in-bouligand", [*ARC, "step 1"], "VERIFIED", "VERIFIED"),
+    ("norm2(3, 4 + relu{1}(x))", "in-bouligand", [*ARC, "step 1"], "VERIFIED", "VERIFIED"),
+    ("exp(relu{1/2}(x))", "in-clarke", [*HALVES, "step 1"], "OUTSIDE", "VERIFIED"),
+    ("exp{0}(x) + relu{0}(x)", "in-bouligand", [*ARC, "step -1"], "OUTSIDE", "status 2"),
+    ("sum{0}(x) + relu{0}(x)", "in-bouligand", [*ARC, "step -1"], "OUTSIDE", "status 2"),
+    ("norm2{0}(3, x) + relu{0}(x)", "in-bouligand", [*ARC, "step -1"], "OUTSIDE", "status 2"),
     ("relu{0}(x)", "in-bouligand", ["evidence hull 1", "cell 1", "arc 1", "step -1"], "VERIFIED", "VERIFIED"),
     ("relu{1/2}(x)", "in-clarke", [*HALVES, "step 1"], "VERIFIED", "VERIFIED"),
     ("relu{1/2}(x)", "in-clarke", [*HALVES, "step -1"], "REJECTED", "FAILED"),

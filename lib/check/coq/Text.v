@@ -207,14 +207,17 @@ Definition ascending r b (l : list num) s : option (operand * state) :=
   let (ks, s1) := slots_of l s in let (os, s2) := ranks (length ks) ks u beta s1 in Some ((true, os), s2).
 
 Local Open Scope string_scope.
+(* What has no kinks has no braces. *)
+Definition bare b := match b with NoBrace => true | _ => false end.
+Definition smooth_names := ["sum"; "mean"; "dot"; "norm2"; "normpool"].
 (* Functions of one number, with parameters that are constants. *)
 Definition of_one r (f : string) b (parameters : list Q) : option (num -> state -> option (num * state)) :=
   let is := String.eqb f in match parameters with
   | [] => if is "relu" then Some (at_zero r b "Relu" 0 1)
     else if is "leaky_relu" then Some (at_zero r b "LeakyRelu" (1 # 100) 1)
     else if is "abs" then Some (at_zero r b "Abs" (-1) 1)
-    else if is "exp" then Some (fun x s => Some (smooth_at Exp x s))
-    else if is "sqrt" then Some (fun x s => Some (smooth_at Root x s))
+    else if is "exp" && bare b then Some (fun x s => Some (smooth_at Exp x s))
+    else if is "sqrt" && bare b then Some (fun x s => Some (smooth_at Root x s))
     else if is "relu6" then Some (clip r b "Clip" 0 1 0 6)
     else if is "hardtanh" then Some (clip r b "Clip" (-1) 1 (-1) 1)
     else if is "hardsigmoid" then Some (clip r b "HardSigmoid" 0 (1 # 6) (-3) 3) else None
@@ -227,7 +230,8 @@ Fixpoint constants (l : list operand) : option (list Q) := match l with [] => So
 (* Functions of many numbers. *)
 Definition of_many r (f : string) b (args : list operand) s : option (operand * state) :=
   let all := joined args in let n := length all in let is := String.eqb f in
-  if is "sum" then scalar (total 1 all s)
+  if existsb is smooth_names && negb (bare b) then None
+  else if is "sum" then scalar (total 1 all s)
   else if is "mean" then scalar (let (y, s') := total 1 all s in scale (1 # Pos.of_nat n) y s')
   else if is "dot" then match args with
     | [(_, l); (_, k)] => if Nat.eqb (length l) (length k)
