@@ -174,6 +174,22 @@ def divided(folder):
             expect(f"{rule}, divided, and not", "VERIFIED" not in check(folder / "p.proof")[1])
 
 
+def degenerate(folder):
+    """A root that is 0, of what is not; and one rule whose step has two roots, so that gradients cannot be divided by them before."""
+    def of(rule, changes):
+        lines = (ROOT / f"proofs-data/steps/{rule}.proof").read_text().splitlines()[:-1]
+        (folder / "p.proof").write_text(sealed([changes.get(line.split()[0], line) for line in lines if changes.get(line.split()[0]) != ""]))
+        return check(folder / "p.proof")
+    lines = (ROOT / "proofs-data/steps/torch-adam.proof").read_text().splitlines()[:-1]
+    kept = [line for line in lines if line.split()[0] not in ("gradient", "gradients", "entries", "theta", "m", "v", "after", "before")]
+    kept = ["number eps 0" if line.startswith("number eps") else line for line in kept]
+    (folder / "p.proof").write_text(sealed([*kept, "entries 1", "before 0", "theta 0", "m 1", "v 0", "gradients 1", "gradient 0", "after 1", "theta 0 0", "m 0 1", "v 0 0"]))
+    status, said = check(folder / "p.proof")
+    expect("a root of 0 below what is not", status == 1 and "a root is not known to be above 0" in said, said)
+    status, said = of("torch-adadelta", {"root": "root given", "v": ""})
+    expect("adadelta, divided by one of its roots", status == 1 and "divided by more than a root of v" in said, said)
+
+
 def identity(folder, text):
     """What clarke-check says of a program whose outputs are said to be 0."""
     (folder / "i.prog").write_text(text)
@@ -241,7 +257,7 @@ def identities(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as name:
-        for test in (forged, inside, words, drawn, divided, identities):
+        for test in (forged, inside, words, drawn, divided, degenerate, identities):
             test(Path(name))
     print(f"{len(PROOFS)} proofs, {len(failures)} failures")
     return len(failures) > 0 or len(PROOFS) < 27

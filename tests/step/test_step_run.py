@@ -493,6 +493,8 @@ def proved(folder):
     said = check(proof)[1]
     expect("whose settings they are, in numbers that can be read", "those that run.json has of this step: Adam of torch.optim.adam" in said and "eta = 5764607523034235/576460752303423488 (about 0.01), " in said
            and "weight-decay = 0\n" in said, said)
+    retyped(folder, proof)
+    ask(folder, run, "--proof", str(proof))
     forged(folder, proof)
     told(folder, proof)
     grown(folder, folder / "grown.proof")
@@ -508,6 +510,18 @@ def proved(folder):
     expect("no proof of what is not the rule's", not proof.exists())
     small = Run("SGD", SGD | {"lr": 1e-17, "momentum": 0, "weight_decay": 0}, sgd)
     expect("no proof that would show nothing", "would show nothing" in ask(folder, small, "--proof", str(proof), status=2) and not proof.exists())
+
+
+def retyped(folder, proof):
+    """The same bytes are other numbers in another type."""
+    lines = proof.read_text().splitlines()[:-1]
+    at = next(i for i, line in enumerate(lines) if line.startswith("gradients "))
+    file = folder / lines[at].split()[1]
+    data = file.read_bytes().replace(b'"F64"', b'"I64"').replace(b'"F32"', b'"I32"')
+    file.write_bytes(data)
+    lines[at] = f"gradients {file.name} {hashlib.sha256(data).hexdigest()}"
+    proof.write_text(sealed(lines))
+    expect("gradients of another type", check(proof)[0] == 1 and "another gradient than the recorded one" in check(proof)[1], check(proof))
 
 
 def grown(folder, proof):
@@ -660,6 +674,11 @@ def told(folder, proof):
     edited(entry("weight_decay", "0x1p-60"), "another number: weight_decay")
     edited(entry("maximize", True), "another direction")
     edited(entry("amsgrad", True), "sets 'amsgrad'")
+    edited(entry("amsgrad", 1), "sets 'amsgrad'")  # which Python takes for True
+    edited(entry("amsgrad", 0), None)
+    edited(entry("amsgrad", "yes"), "!a whole number or a hexadecimal float")
+    edited(entry("maximize", "0x1p+0"), "another direction")
+    edited(entry("decoupled_weight_decay", 1), "another weight decay", "Adam", ADAM | {"weight_decay": 0.1}, adam)
     edited(entry("differentiable", True), "sets 'differentiable'")
     edited(entry("parameters", ["a.weight"]), "a.bias: run.json has it in no group")
     edited(entry("parameters", [*SHAPES, "a.bias"]), "in two places of one step")
@@ -746,6 +765,8 @@ def refused(folder):
     r = run()
     r.told["groups"][0]["amsgrad"] = True
     expect("amsgrad", "amsgrad" in ask(folder, r, status=3)["why"])
+    r.told["groups"][0]["amsgrad"] = 1
+    expect("amsgrad, as Python takes a number", "amsgrad" in ask(folder, r, status=3)["why"])
     r = run()
     r.told["module"] = "apex.optimizers"
     expect("another's Adam", "no rule is known" in ask(folder, r, status=3)["why"])

@@ -50,12 +50,13 @@ take(clarke_step_settings *s, clarke_hyper h, const clarke_run_group *g, const c
   mpq_set(s->hypers.of[h], one->number[i]);
 }
 
+/* As Python takes it: a number other than 0 sets it, too. */
 static bool
 is_set(const clarke_run_group *g, const char *name)
 {
   const clarke_run_setting *one = clarke_run_setting_find(g, name);
 
-  return one != NULL && one->is_flag && one->flag;
+  return one != NULL && (one->is_flag ? one->flag : one->n == 1 && mpq_sgn(one->number[0]) != 0);
 }
 
 static void
@@ -93,8 +94,8 @@ clarke_step_settings_read(clarke_step_settings *s, const clarke_rule *rule, cons
   s->capturable = is_set(g, "capturable");
   s->unknown = is_set(g, "amsgrad") ? "amsgrad" : is_set(g, "centered") ? "centered" : is_set(g, "differentiable") ? "differentiable" : NULL;
   s->hypers.nesterov = is_set(g, "nesterov") && strcmp(rule->name, "torch-sgd") == 0;
-  if (decoupled != NULL && decoupled->is_flag)
-    s->hypers.decay = decoupled->flag ? CLARKE_DECAY_DECOUPLED : CLARKE_DECAY_COUPLED;
+  if (decoupled != NULL && (decoupled->is_flag || decoupled->n == 1))
+    s->hypers.decay = is_set(g, "decoupled_weight_decay") ? CLARKE_DECAY_DECOUPLED : CLARKE_DECAY_COUPLED;
   if (decay != NULL && decay->n == 1)
     mpq_set(s->lr_decay, decay->number[0]);
   return clarke_rule_check(&s->hypers, rule, err);

@@ -133,7 +133,7 @@ share_length(update *u, size_t k)
   power(&q, &u->number[SIGMA], k + 1);
   update_divide(&q, &q, &u->shared[REST_V]);
   mpq_set_ui(&n, k + 1, 1);
-  mpq_mul_2exp(&n, &n, 1); /* of any k that a proof may have */
+  mpq_mul_2exp(&n, &n, 1);         /* of any k that a proof may have */
   for (int up = 0; up < 2; up++) { /* the ends in turn: the larger the quotient, the less is left */
     mpq_mul(&x, up ? &q.hi : &q.lo, &n);
     mpq_sub(up ? &q.hi : &q.lo, &p, &x);

@@ -300,11 +300,17 @@ check_numbers(const update_settings *s, bytes group, const char *parameter, cons
   }
 }
 
+/* As Python takes it: a number other than 0 sets it, too. */
 static bool
 is_set(bytes group, const char *key)
 {
+  RATIONAL(q);
   bytes value = json_find(group, key);
-  return value.size > 0 && is_word(value, "true");
+  if (value.size == 0 || is_word(value, "false") || is_word(value, "null"))
+    return false;
+  if (!is_word(value, "true"))
+    read_number(&q, value);
+  return is_word(value, "true") || mpq_sgn(&q) != 0;
 }
 
 void
@@ -312,11 +318,12 @@ update_settings_check(const update_settings *s, const char *parameter, const upd
 {
   size_t i = name_find(&s->names, parameter);
   require(i != NONE, "%s: run.json has it in no group of this step", parameter);
-  bytes group = s->group[i], decoupled = json_find(group, "decoupled_weight_decay");
+  bytes group = s->group[i];
   require(strcmp(s->of->rule, rule->of->name) == 0, "run.json has another optimizer: %s, whose rule is %s", s->of->name,
           s->of->rule);
   check_numbers(s, group, parameter, rule, k);
-  bool coupled = decoupled.size > 0 ? !is_word(decoupled, "true") : s->of->coupled;
+  bool said = json_find(group, "decoupled_weight_decay").size > 0,
+       coupled = said ? !is_set(group, "decoupled_weight_decay") : s->of->coupled;
   require(mpq_sgn(&rule->number[DECAY]) == 0 || coupled == rule->coupled, "%s: run.json has another weight decay",
           parameter);
   require(!rule->of->slot[V] || rule->inside == s->of->inside, "%s: its rule has epsilon at another place", parameter);
