@@ -5,14 +5,15 @@
 writes all proofs of FOLDER into TO, those kept whole and those kept as edits, and what they were made of into DEPFILE. In a file of
 edits,
 
-    == abs-lambda.proof
+    == abs-lambda.proof 81d4e5f20a67b93c
     8- loss sum
     8+ loss mse
     12= cell ad
     12+ directions 0
 
 is one proof: line 8 of the base is another one, and after line 12 there is one more. What `-` takes away and what `=` keeps must stand
-there, so that an edit which no longer fits its base fails. The last line, `end` and the hash of those before it, is made anew.
+there, so that an edit which no longer fits its base fails. The last line, `end` and the hash of those before it, is made anew; it must
+begin as the number behind the name does, so that no byte of a proof may change unseen.
 """
 
 import atexit
@@ -25,6 +26,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+TOLD = 16  # digits of the hash that are kept
 LARGEST = 0.6  # of a proof, its edits: where they are longer, it is kept whole
 EDIT = re.compile(r"([1-9][0-9]*)([-=+])(?: (.*))?", re.S)
 
@@ -41,6 +43,11 @@ def sealed(lines):
     """The proof of these lines."""
     body = "".join(line + "\n" for line in lines)
     return body + f"end {hashlib.sha256(body.encode(errors='surrogateescape')).hexdigest()}\n"
+
+
+def hash_of(text):
+    """The first digits of a proof's last line."""
+    return text[-65:-65 + TOLD]
 
 
 def body_of(text):
@@ -94,11 +101,15 @@ def proofs_of(file):
     if before:
         raise SystemExit(f"{file} does not begin with a line '== NAME'")
     for part in parts:
-        name, *edits = part.removesuffix("\n").split("\n")
+        head, *edits = part.removesuffix("\n").split("\n")
+        name, _, told = head.partition(" ")
         try:
-            yield name, sealed(edited(base, edits))
+            text = sealed(edited(base, edits))
         except ValueError as wrong:
             raise SystemExit(f"{file}: {name}: {wrong}") from None
+        if hash_of(text) != told:
+            raise SystemExit(f"{file}: {name}: the proof has the hash {hash_of(text)}, not '{told}': it or its base was changed")
+        yield name, text
 
 
 def stored(folder):
@@ -130,12 +141,12 @@ def fold(folder, names):
         lines, family = body_of(text), bases.setdefault(re.split("[-.]", name)[0], {})
         if lines is None:
             continue
-        ways = [("\n".join([f"== {name}", *edits_between(base, lines)]) + "\n", other) for other, base in family.items()]
+        ways = [("".join(edit + "\n" for edit in edits_between(base, lines)), other) for other, base in family.items()]
         edits, base = min(ways, key=lambda way: len(way[0]), default=("", None))
         if base is None or len(edits) > LARGEST * len(text):
             family[name] = lines
         else:
-            kept[base] = kept.get(base, "") + edits
+            kept[base] = kept.get(base, "") + f"== {name} {hash_of(text)}\n{edits}"
             (folder / name).unlink()
     for base, edits in kept.items():
         write((folder / base).with_suffix(".edits"), edits)

@@ -37,7 +37,7 @@ def there_and_back(draw):
 def folded(folder, draw):
     """A folder of proofs, kept as edits: fewer files, the same proofs; all of them are written."""
     base, names = ["clarke-proof 1", *(f"u {i} 1" for i in range(9)), "é\r", ""], [f"a-{i}.proof" for i in range(20)] + ["b.proof", "a.proof"]
-    texts = {name: edits.sealed(drawn(draw, base)) for name in names}
+    texts = {name: edits.sealed(base[:8] + drawn(draw, base[8:])) for name in names}
     texts |= {"b.proof": edits.sealed(base), "a-7.proof": "end nowhere", "a-8.proof": edits.sealed(base)[:-1], "a-9.proof": edits.sealed(base) + "\n"}
     for name, text in texts.items():
         edits.write(folder / name, text)
@@ -55,7 +55,11 @@ def folded(folder, draw):
 
 def refused(folder):
     """What fits no base is not guessed."""
-    base = edits.sealed(["clarke-proof 1", "touched 1", "leaf"])
+    base, right = edits.sealed(["clarke-proof 1", "touched 1", "leaf"]), edits.hash_of(edits.sealed(["clarke-proof 1", "touched 3", "leaf"]))
+    short = edits.hash_of(edits.sealed(["clarke-proof 1", "touched 1"]))
+    edits.write(folder / "a.proof", base)
+    edits.write(folder / "a.edits", f"== b.proof {right}\n2- touched 1\n2+ touched 3\n")
+    expect(edits.stored(folder)["b.proof"] == edits.sealed(["clarke-proof 1", "touched 3", "leaf"]), "the right hash is refused")
     for says, text, other in [
             ("a.edits: b.proof: '2- touched 2' does not fit the base, which has 'touched 1' there", "== b.proof\n2- touched 2\n2+ touched 3\n", base),
             ("does not fit the base", "== b.proof\n2= touched\n2+ touched 3\n", base),
@@ -66,8 +70,12 @@ def refused(folder):
             ("comes after no line 2", "== b.proof\n2+ touched 3\n", base),
             ("comes after no line 2", "== b.proof\n3- leaf\n2+ touched 3\n", base),
             ("is no edit", "== b.proof\n2 touched 1\n", base), ("is no edit", "== b.proof\n0= x\n", base), ("is no edit", "== b.proof\n\n", base),
-            ("a.proof is there more than once", "== a.proof\n3- leaf\n", base), ("b.proof is there", "== b.proof\n3- leaf\n== b.proof\n", base),
+            ("a.proof is there more than once", f"== a.proof {short}\n3- leaf\n", base),
+            ("b.proof is there", f"== b.proof {short}\n3- leaf\n== b.proof {edits.hash_of(base)}\n", base),
             ("does not end in its hash", "== b.proof\n3- leaf\n", base.replace("touched 1", "touched 2")),
+            ("b.proof: the proof has the hash", f"== b.proof {right}\n2- touched 1\n2+ touched 2\n", base),
+            ("b.proof: the proof has the hash", f"== b.proof {right[:-1]}\n2- touched 1\n2+ touched 3\n", base),
+            ("b.proof: the proof has the hash", "== b.proof\n2- touched 1\n2+ touched 3\n", base),
             ("does not begin with a line '== NAME'", "3- leaf\n== b.proof\n", base)]:
         edits.write(folder / "a.proof", other)
         edits.write(folder / "a.edits", text)
