@@ -190,7 +190,7 @@ clarke_lower_floats_computed(clarke_lowering *low, clarke_error *err)
   return CLARKE_OK;
 }
 
-/* Of integers beyond 2^53 a double is another number: float32 and float64 are of these directly. */
+/* A double may be another number than an integer beyond 2^53: float32 and float64 are made of such integers directly. */
 #define MOST_EXACT ((int64_t)1 << 53)
 
 static double

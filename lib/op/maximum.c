@@ -57,7 +57,7 @@ finish(clarke_lowering *low, clarke_error *err)
   return clarke_lower_done_signed(low, low->graph->n_values - 1, is_minimum(low), err);
 }
 
-/* Of a window entries that are minus infinity are left out; where all are, so is the largest. */
+/* A window's entries that are minus infinity are left out; where all are, so is the largest. */
 static clarke_status
 leave_out(clarke_lowering *low, size_t value, size_t *map, size_t width, clarke_error *err)
 {

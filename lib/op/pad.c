@@ -167,7 +167,7 @@ entry(const padding *p, size_t f)
   return from;
 }
 
-/* Of the step's output what is put in is marked as minus infinity, and what was of the input. */
+/* Marks as minus infinity what is put into the step's output, and what was so in the input. */
 static clarke_status
 mark(const padding *p, clarke_lowering *low, const clarke_step *s, clarke_error *err)
 {

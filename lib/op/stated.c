@@ -187,7 +187,7 @@ lower_global_norm(clarke_lowering *low, clarke_error *err)
   return clarke_inner_done(low, 0, norm_of(low, low->in[0], p, axes, rank - 2, true, err), err);
 }
 
-/* Of each window: a Conv by channel, whose weights are ones, of sizes or squares. */
+/* The norm of each window: a Conv by channel, whose weights are ones, of sizes or squares. */
 static clarke_status
 lower_norm_pool(clarke_lowering *low, clarke_error *err)
 {

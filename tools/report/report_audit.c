@@ -326,7 +326,7 @@ count_outcomes(const json_t *rows, const char *outcome)
 static const char *const outcomes[] = {"not asked", "not-explained", "not-in-clarke", "undecided", "in-clarke", "in-bouligand"};
 #define N_OUTCOMES (sizeof outcomes / sizeof *outcomes)
 
-/* Of a run's steps as they are summed up: some of them may have no row, because a file of lines has them already. */
+/* Counts a run's steps as they are summed up: some of them may have no row, because a file of lines has them already. */
 static void
 count_answers(size_t n[N_OUTCOMES], const json_t *answer)
 {

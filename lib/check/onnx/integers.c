@@ -64,7 +64,7 @@ is_float(const value *v)
   return v->name != NULL && t != NULL && t->real && is_float_type((long)t->type) && !t->initializer && !v->negated;
 }
 
-/* Of a type of floats: binary digits of a number; 2^least is its smallest normal one, and all are below 2^most. */
+/* A type of floats: the binary digits of a number; 2^least is its smallest normal one, and all are below 2^most. */
 static void
 format_of(size_t type, long *digits, long *least, long *most)
 {

@@ -10,6 +10,6 @@ void lower_sizes(builder *b);           /* ReduceL1 */
 void lower_by_norm(builder *b);         /* LpNormalization */
 void lower_norm(builder *b);            /* GlobalLpPool, LpPool */
 void lower_running_product(builder *b); /* CumProd */
-void lower_one_hot(builder *b);
+void lower_one_hot(builder *b);         /* OneHot */
 
 #endif
