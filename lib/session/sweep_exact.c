@@ -91,7 +91,9 @@ static void
 scale(clarke_sweep_norms *n, const clarke_audit_session *s)
 {
   const size_t outputs = s->graph.values[s->graph.output].count;
-  const size_t times = s->loss.kind == CLARKE_LOSS_SUM ? 1 : s->loss.samples * (s->loss.kind == CLARKE_LOSS_MSE ? outputs : 1);
+  const size_t times = s->loss.kind == CLARKE_LOSS_SUM   ? 1
+                       : s->loss.kind == CLARKE_LOSS_MSE ? s->loss.samples * outputs
+                                                         : clarke_loss_counted(&s->loss);
   mpq_t q;
 
   mpq_init(q);
