@@ -150,7 +150,7 @@ reach_init(reach *r)
   return whole;
 }
 
-/* The output's entries, but those at their target. */
+/* The output's entries, but those at their target, and of samples that the loss ignores. */
 static clarke_status
 reach_begin(const reach *r, const clarke_question *q, clarke_error *err)
 {
@@ -160,7 +160,7 @@ reach_begin(const reach *r, const clarke_question *q, clarke_error *err)
   clarke_matrix seed;
 
   clarke_matrix_init(&seed);
-  if (q->loss.kind == CLARKE_LOSS_MSE && r->f->value[q->g->output].rows > 0)
+  if ((q->loss.kind == CLARKE_LOSS_MSE || q->loss.ignores) && r->f->value[q->g->output].rows > 0)
     status = clarke_loss_seed(&seed, &q->loss, r->f, q->replay->near_sample, err);
   for (size_t e = 0; e < n && status == CLARKE_OK; e++)
     counts[e] = seed.rows == 0 || !clarke_matrix_entry_is_zero(&seed, e / r->n, e % r->n);

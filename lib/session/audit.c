@@ -179,12 +179,12 @@ hint(const clarke_audit_session *s, clarke_status status, clarke_error *err)
   return status;
 }
 
-/* Is it the mean over the batch, and nothing else? */
+/* Is it the mean over the batch, but for a label that is ignored? */
 static bool
 is_plain(const clarke_model_node *node)
 {
   return strcmp(node->op_type, "NegativeLogLikelihoodLoss") == 0 && node->n_in == 2
-         && node->n_attr == (clarke_model_attr(node, "reduction") != NULL);
+         && node->n_attr == (size_t)(clarke_model_attr(node, "reduction") != NULL) + (size_t)(clarke_model_attr(node, "ignore_index") != NULL);
 }
 
 /* The loss is taken off the graph: which node of the file is the log-softmax that it begins with? */
@@ -235,7 +235,7 @@ read_model(clarke_audit_session *s, const clarke_audit_request *r, clarke_error 
   if (status == CLARKE_OK)
     status = find_log_softmax(s, &model, err);
   if (status == CLARKE_OK)
-    status = clarke_tail_take(&s->loss.kind, &s->own_loss, &model, s->y, err);
+    status = clarke_tail_take(&s->loss, &s->own_loss, &model, s->y, err);
   if (status == CLARKE_OK && clarke_ends_with(r->batch_path, ".npz"))
     status = clarke_masks_take(&model, &s->with_masks, s->x, s->batch.tensor, s->batch.n, s->batch_file.name, err);
   if (status == CLARKE_OK && clarke_ends_with(r->batch_path, ".npz"))

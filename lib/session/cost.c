@@ -132,9 +132,9 @@ clarke_cost_session_run(clarke_cost_run *run, const clarke_cost_session *s, cons
 static clarke_status
 build(clarke_cost_session *s, clarke_model *m, clarke_error *err)
 {
-  clarke_loss_kind kind;
+  clarke_loss loss;
   clarke_tensor x;
-  clarke_status status = clarke_tail_take(&kind, &s->loss, m, NULL, err);
+  clarke_status status = clarke_tail_take(&loss, &s->loss, m, NULL, err);
 
   clarke_tensor_init(&x);
   if (status == CLARKE_OK && m->n_inputs != 1)

@@ -77,6 +77,21 @@ note_clips(clarke_audit_session *s, clarke_error *err)
   return status;
 }
 
+/* Samples that are no part of the loss, by their label. */
+static clarke_status
+note_ignored(clarke_audit_session *s, clarke_error *err)
+{
+  const size_t samples = s->loss.samples, counted = clarke_loss_counted(&s->loss);
+  size_t first = 0;
+
+  while (first < samples && clarke_loss_label(&s->loss, first) != CLARKE_NONE)
+    first++;
+  if (counted == samples)
+    return CLARKE_OK;
+  return note(s, err, "%zu of %zu samples have the label %lld, which the loss ignores, the first sample %zu: the mean is over the other %zu",
+              samples - counted, samples, (long long)s->loss.ignored, first, counted);
+}
+
 static clarke_status
 note_loss(clarke_audit_session *s, clarke_error *err)
 {
@@ -89,7 +104,7 @@ note_loss(clarke_audit_session *s, clarke_error *err)
       && s->graph.steps[producer].kind == CLARKE_SOFTMAX)
     status = note(s, err, "the network ends in a %s, and loss ce takes its output for logits: a softmax of a softmax",
                   s->graph.steps[producer].op->name);
-  return status;
+  return status == CLARKE_OK && s->loss.kind == CLARKE_LOSS_CE ? note_ignored(s, err) : status;
 }
 
 #define MOST_CONSTANTS 3
@@ -134,5 +149,7 @@ clarke_audit_note_branches(clarke_audit_session *s, const clarke_audit_request *
                   r->branch[i]);
   if (status == CLARKE_OK && r->n_branches > MOST_BRANCHES)
     status = note(s, err, "so it did at so many other lines: %zu", r->n_branches - MOST_BRANCHES);
+  if (status == CLARKE_OK && s->loss.kind == CLARKE_LOSS_CE)
+    status = note_ignored(s, err);
   return status;
 }

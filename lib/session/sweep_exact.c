@@ -150,7 +150,7 @@ times_of(const clarke_audit_session *s)
 {
   const size_t outputs = s->graph.values[s->graph.output].count;
 
-  return s->loss.kind == CLARKE_LOSS_SUM ? 1 : s->loss.samples * (s->loss.kind == CLARKE_LOSS_MSE ? outputs : 1);
+  return s->loss.kind == CLARKE_LOSS_SUM ? 1 : s->loss.kind == CLARKE_LOSS_MSE ? s->loss.samples * outputs : clarke_loss_counted(&s->loss);
 }
 
 static void

@@ -55,8 +55,10 @@ seed_loss(replaying *r, size_t sample)
 {
   const clarke_loss *loss = &r->s->loss;
 
-  if (loss->kind == CLARKE_LOSS_CE)
-    seed_ce(r, (size_t)loss->y->integer[sample]);
+  if (loss->kind == CLARKE_LOSS_CE && clarke_loss_label(loss, sample) == CLARKE_NONE)
+    memset(r->seed, 0, r->outputs * sizeof *r->seed);
+  else if (loss->kind == CLARKE_LOSS_CE)
+    seed_ce(r, clarke_loss_label(loss, sample));
   else if (loss->kind == CLARKE_LOSS_MSE)
     seed_mse(r, sample);
   for (size_t i = 0; loss->kind == CLARKE_LOSS_SUM && i < r->outputs; i++)
@@ -67,7 +69,9 @@ static void
 choose_share(replaying *r, bool sum)
 {
   const clarke_loss *loss = &r->s->loss;
-  const double n = (double)loss->samples * (loss->kind == CLARKE_LOSS_MSE ? (double)r->outputs : 1);
+  const double n = loss->kind == CLARKE_LOSS_MSE ? (double)loss->samples * (double)r->outputs
+                   : loss->kind == CLARKE_LOSS_CE ? (double)clarke_loss_counted(loss)
+                                                  : (double)loss->samples;
   const double of = loss->kind == CLARKE_LOSS_MSE ? 2 : 1;
 
   r->share = sum || loss->kind == CLARKE_LOSS_SUM ? of : clarke_floats_div(r->f, of, clarke_floats_of(r->f, n));

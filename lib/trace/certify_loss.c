@@ -100,21 +100,25 @@ certify_output(clarke_certify *c, clarke_error *err)
   return status;
 }
 
-/* Less the scale / N at the label, else 0. */
+/* Less the scale / N at the label, of the N samples that are not ignored; else 0. */
 static clarke_status
 certify_gradient(clarke_certify *c, clarke_error *err)
 {
   const size_t rows = c->g->values[c->g->output].count, n = c->pass.n;
   mpq_t *entry = clarke_rationals(rows * n);
+  const unsigned long counted = (unsigned long)clarke_loss_counted(c->loss);
   double *bound = NULL;
   clarke_matrix m;
   clarke_status status = entry != NULL ? CLARKE_OK : clarke_no_memory(err);
 
   clarke_matrix_init(&m);
   for (size_t j = 0; j < n && status == CLARKE_OK; j++) {
-    mpq_t *at = &entry[(size_t)c->loss->y->integer[j] * n + j];
+    const size_t label = clarke_loss_label(c->loss, j);
+    mpq_t *at = label != CLARKE_NONE ? &entry[label * n + j] : NULL;
 
-    mpq_set_ui(*at, (unsigned long)n, 1);
+    if (at == NULL)
+      continue;
+    mpq_set_ui(*at, counted, 1);
     mpq_div(*at, c->scale, *at);
     mpq_neg(*at, *at);
   }

@@ -24,16 +24,20 @@ seed_squares(const clarke_roundback *p, clarke_rounding_sum *s, size_t rows)
   }
 }
 
-/* (softmax - one of the label) / N, the softmax as exp of the log-softmax. */
+/* (softmax - one of the label) / N, the softmax as exp of the log-softmax. Of an ignored sample it is 0, and 0 is computed: its gradient in the
+ * log-softmax is 0. */
 static void
 seed_cross_entropy(const clarke_roundback *p, clarke_rounding_sum *s, size_t rows)
 {
   const size_t out = p->g->output;
-  const double by = clarke_up_by(p->scale / (double)p->n, 4);
+  const double counted = (double)clarke_loss_counted(p->r->loss), by = clarke_up_by(p->scale / counted, 4);
 
   for (size_t j = 0; j < p->n; j++) {
+    const size_t own = clarke_loss_label(p->r->loss, j);
     double shift = 0, size = 0;
 
+    if (own == CLARKE_NONE)
+      continue;
     for (size_t i = 0; i < rows; i++) {
       shift = fmax(shift, p->r->error[out][i * p->n + j]);
       size = fmax(size, p->r->size[out][i * p->n + j] + p->r->error[out][i * p->n + j]);
@@ -41,8 +45,8 @@ seed_cross_entropy(const clarke_roundback *p, clarke_rounding_sum *s, size_t row
     /* exp(x - largest), their sum, its logarithm, and the exponential of the difference */
     shift = 2 * shift + clarke_roundoff_by(&p->r->by, (double)rows + 24, 3 * size + log((double)rows + 1) + 2);
     for (size_t i = 0; i < rows; i++) {
-      const double g = clarke_matrix_get_double(&p->grad[out], i, j) * (double)p->n;
-      const bool label = (size_t)p->r->loss->y->integer[j] == i;
+      const double g = clarke_matrix_get_double(&p->grad[out], i, j) * counted;
+      const bool label = own == i;
       const double share = fmin(1, fabs(label ? g + 1 : g) + clarke_taken(0x1p12, 1));
 
       const double rounding = clarke_roundoff_by(&p->r->by, CLARKE_ROUNDBACK_SPARE + 8, share * exp(shift) + label);
@@ -94,12 +98,16 @@ double
 clarke_roundoff_loss(const clarke_roundoff *r)
 {
   const size_t out = r->f->g->output, rows = r->f->value[out].rows, n = r->f->n;
-  const double parts = r->loss->kind == CLARKE_LOSS_SUM ? 1 : r->loss->kind == CLARKE_LOSS_MSE ? (double)rows * (double)n : (double)n;
+  const double parts = r->loss->kind == CLARKE_LOSS_SUM   ? 1
+                       : r->loss->kind == CLARKE_LOSS_MSE ? (double)rows * (double)n
+                                                          : (double)clarke_loss_counted(r->loss);
   double error = 0, mass = 0;
 
   for (size_t j = 0; r->loss->kind == CLARKE_LOSS_CE && j < n; j++) {
     double off, size;
 
+    if (clarke_loss_label(r->loss, j) == CLARKE_NONE)
+      continue;
     measure_entropy(&off, &size, r, j);
     error += off;
     mass += size + off;

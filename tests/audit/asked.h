@@ -76,7 +76,7 @@ ask(asked *a, const char *out)
   OK(clarke_graph_build(&a->graph, &a->model, &a->x, &error));
   OK(clarke_graph_wrt(&a->graph, wrt, n, &error));
   OK(clarke_profile_parse(&a->of, a->profile, strlen(a->profile), "by hand", &error));
-  loss = (clarke_loss){a->loss, a->loss == CLARKE_LOSS_SUM ? NULL : &a->y, a->x.dims[0]};
+  loss = (clarke_loss){.kind = a->loss, .y = a->loss == CLARKE_LOSS_SUM ? NULL : &a->y, .samples = a->x.dims[0]};
   OK(clarke_loss_check(&loss, &a->graph, &error));
   OK(clarke_replay_run(&a->replay, NULL, &a->graph, &a->x, false, 1, &error));
   OK(clarke_question_init(&a->question, &a->replay, &a->of, &loss, &error));

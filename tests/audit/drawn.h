@@ -181,7 +181,7 @@ pattern_sides(clarke_branch *side, const clarke_replay *r, size_t i)
 static inline void
 draw_once(drawn *n, uint64_t *state)
 {
-  clarke_loss loss = {(clarke_loss_kind)draw_below(state, 3), NULL, 0};
+  clarke_loss loss = {.kind = (clarke_loss_kind)draw_below(state, 3)};
 
   memset(n, 0, sizeof *n);
   clarke_graph_init(&n->g);

@@ -90,7 +90,7 @@ static void
 check_touches(machine *k, uint64_t *state, tally *count)
 {
   size_t n = k->replay.n_touches;
-  clarke_loss loss = {CLARKE_LOSS_SUM, NULL, k->replay.samples};
+  clarke_loss loss = {.kind = CLARKE_LOSS_SUM, .y = NULL, .samples = k->replay.samples};
   clarke_question q;
   clarke_columns c;
   clarke_branch *side = calloc(n + 1, sizeof *side);
@@ -156,7 +156,7 @@ START_TEST(the_mean_is_of_all_samples)
   clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(3, 2,));
   clarke_columns c;
   clarke_question q;
-  clarke_loss loss = {CLARKE_LOSS_SUM, NULL, 3};
+  clarke_loss loss = {.kind = CLARKE_LOSS_SUM, .y = NULL, .samples = 3};
   clarke_row row;
   clarke_model_node *norm;
   clarke_branch side = CLARKE_RIGHT;

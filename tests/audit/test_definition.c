@@ -386,7 +386,7 @@ static void
 session_begin(session *s, const little *net)
 {
   clarke_model m;
-  clarke_loss loss = {CLARKE_LOSS_SUM, NULL, net->samples};
+  clarke_loss loss = {.kind = CLARKE_LOSS_SUM, .y = NULL, .samples = net->samples};
 
   memset(s, 0, sizeof *s);
   clarke_graph_init(&s->graph);
@@ -404,7 +404,7 @@ session_begin(session *s, const little *net)
   little_profile(s->text, sizeof s->text, net);
   OK(clarke_profile_parse(&s->profile, s->text, strlen(s->text), "drawn", &error));
   if (net->mse)
-    loss = (clarke_loss){CLARKE_LOSS_MSE, &s->y, net->samples};
+    loss = (clarke_loss){.kind = CLARKE_LOSS_MSE, .y = &s->y, .samples = net->samples};
   OK(clarke_loss_check(&loss, &s->graph, &error));
   OK(clarke_replay_run(&s->replay, NULL, &s->graph, &s->x, false, 1, &error));
   OK(clarke_question_init(&s->question, &s->replay, &s->profile, &loss, &error));

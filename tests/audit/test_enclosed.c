@@ -78,7 +78,7 @@ ask(asked *a, void (*draw_model)(clarke_model *m), const char *wrt)
   OK(clarke_graph_build(&a->g, &a->m, &a->x, &error));
   OK(clarke_graph_wrt(&a->g, &name, 1, &error));
   OK(clarke_replay_run(&a->replay, NULL, &a->g, &a->x, false, 1, &error));
-  OK(clarke_question_init(&a->q, &a->replay, &a->profile, &(clarke_loss){CLARKE_LOSS_SUM, NULL, 1}, &error));
+  OK(clarke_question_init(&a->q, &a->replay, &a->profile, &(clarke_loss){.kind = CLARKE_LOSS_SUM, .y = NULL, .samples = 1}, &error));
   ck_assert_uint_eq(a->replay.open, 0);
   free(name);
 }

@@ -26,7 +26,7 @@ static void
 ask(asked *a, bool *any, const char *wrt, const clarke_branch *side)
 {
   static const char profile[] = "Relu 0 left\ntie MaxPool first\ntie Maximum first\n";
-  clarke_loss loss = {CLARKE_LOSS_SUM, NULL, a->x.dims[0]};
+  clarke_loss loss = {.kind = CLARKE_LOSS_SUM, .y = NULL, .samples = a->x.dims[0]};
   size_t n;
   char **names = words_of(wrt, &n);
 

@@ -29,7 +29,7 @@ typedef struct {
 static void
 open_case(shipped *s, const char *model, const char *batch)
 {
-  clarke_loss loss = {CLARKE_LOSS_CE, NULL, 0};
+  clarke_loss loss = {.kind = CLARKE_LOSS_CE, .y = NULL, .samples = 0};
   clarke_model m;
   char path[512];
   bool stored;

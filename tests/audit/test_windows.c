@@ -221,10 +221,10 @@ session_build(session *s, const network *net, const char *profile)
 static clarke_loss
 loss_of(const network *net)
 {
-  return (clarke_loss){net->ce    ? CLARKE_LOSS_CE
-                       : net->mse ? CLARKE_LOSS_MSE
-                                  : CLARKE_LOSS_SUM,
-                       net->mse || net->ce ? &net->y : NULL, net->x.dims[0]};
+  return (clarke_loss){.kind = net->ce    ? CLARKE_LOSS_CE
+                               : net->mse ? CLARKE_LOSS_MSE
+                                          : CLARKE_LOSS_SUM,
+                       .y = net->mse || net->ce ? &net->y : NULL, .samples = net->x.dims[0]};
 }
 
 static void

@@ -222,7 +222,7 @@ static void
 draw_anything(drawn *n, uint64_t *state)
 {
   static const char profile[] = "like pytorch-2.13\ntie Maximum first\ntie Minimum first\ntie ReduceMax first\ntie ReduceMin first\n";
-  clarke_loss loss = {draw_below(state, 2) ? CLARKE_LOSS_SUM : CLARKE_LOSS_MSE, NULL, 0};
+  clarke_loss loss = {.kind = draw_below(state, 2) ? CLARKE_LOSS_SUM : CLARKE_LOSS_MSE};
 
   memset(n, 0, sizeof *n);
   clarke_graph_init(&n->g);

@@ -159,7 +159,7 @@ replay_phase(bench *b, bool exact, clarke_error *err)
 static clarke_status
 audit_phase(bench *b, clarke_error *err)
 {
-  clarke_loss loss = {CLARKE_LOSS_CE, clarke_tensors_find(&b->batch, "y"), b->replay.samples};
+  clarke_loss loss = {.kind = CLARKE_LOSS_CE, .y = clarke_tensors_find(&b->batch, "y"), .samples = b->replay.samples};
   clarke_status status;
 
   if (loss.y == NULL)

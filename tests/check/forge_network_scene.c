@@ -171,7 +171,7 @@ ask_library(scene *s)
   network *net = s->net;
   char profile[1024], *names[MOST_TENSORS];
   size_t n = 0;
-  clarke_loss loss = {(clarke_loss_kind)net->claim.loss, net->claim.loss == LOSS_SUM ? NULL : &net->y, net->samples};
+  clarke_loss loss = {.kind = (clarke_loss_kind)net->claim.loss, .y = net->claim.loss == LOSS_SUM ? NULL : &net->y, .samples = net->samples};
 
   OK(clarke_graph_build(&s->graph, &s->model, &net->x, &error));
   if (s->params)

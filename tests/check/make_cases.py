@@ -2403,11 +2403,20 @@ def own_losses():
     for name, status, reason, shape in [("unsaid", 0, "VERIFIED", None), ("one", 2, "is a loss, and no scalar", [1]), ("two", 2, "is a loss, and no scalar", [2])]:
         save_step(f"step-{name}.onnx", [*soft, nll], ["N", 1], w, labels, loss=shape)
         case("step-" + name, status, reason, model=f"step-{name}.onnx", data="step-labels.npz", loss="ce", **base)
+    batch("step-ignored.npz", [[1], [2]], [-100, 1])
+    batch("step-all-ignored.npz", [[1], [2]], [-100, -100])
+    for name, index in ("ignoring", -100), ("ignoring-another", 0):
+        save_step(f"step-{name}.onnx", [*soft, node("NegativeLogLikelihoodLoss", ["l", "y"], ["loss"], "nll", ignore_index=index)], ["N", 1], w, labels)
+    case("step-ignoring", 0, "VERIFIED", model="step-ignoring.onnx", data="step-ignored.npz", loss="ce", **base)
+    case("step-ignoring-none", 0, "VERIFIED", model="step-ignoring.onnx", data="step-labels.npz", loss="ce", **base)
+    case("step-ignoring-all", 1, "every label is ignored", model="step-ignoring.onnx", data="step-all-ignored.npz", loss="ce", **base)
+    case("step-ignoring-another", 1, "label 0 is no class", model="step-ignoring-another.onnx", data="step-ignored.npz", loss="ce", **base)
+    case("step-not-ignoring", 1, "label 0 is no class", model="step-ce.onnx", data="step-ignored.npz", loss="ce", **base)
     again = node("Relu", ["l"], ["more"], "more")
     for name, reason, nodes, y in [
             ("reduction", "is not of the first one's type", [*soft, node("NegativeLogLikelihoodLoss", ["l", "y"], ["loss"], reduction="sum")], labels),
-            ("ignore", "is not of the first one's type", [*soft, node("NegativeLogLikelihoodLoss", ["l", "y"], ["loss"], reduction="mean",
-                                                                 ignore_index=0)], labels),
+            ("ignore", "is not of the first one's type", [*soft, node("NegativeLogLikelihoodLoss", ["l", "y"], ["loss"], reduction="mean", ignore_index=0.0)],
+             labels),
             ("axis", "is not of the first one's type", [soft[0], node("LogSoftmax", ["o"], ["l"], "soft", axis=-1), nll], labels),
             ("read", "is not of the first one's type", [*soft, again, nll], labels),
             ("keep", "the batch has no array for input", [*less, mean[0], node("ReduceMean", ["s"], ["loss"], keepdims=1)], targets),

@@ -370,7 +370,7 @@ reading_show(FILE *out, const clarke_file *model, const char *model_path, const 
   clarke_model m, cut; /* as it is; without its loss */
   clarke_tensors ts;
   clarke_graph g;
-  clarke_loss_kind kind;
+  clarke_loss loss;
   bool own = false;
   clarke_status status;
 
@@ -385,13 +385,13 @@ reading_show(FILE *out, const clarke_file *model, const char *model_path, const 
   if (status == CLARKE_OK)
     status = clarke_onnx_parse(&cut, model->data, model->size, model_path, err);
   if (status == CLARKE_OK)
-    status = clarke_tail_take(&kind, &own, &cut, NULL, err);
+    status = clarke_tail_take(&loss, &own, &cut, NULL, err);
   if (status == CLARKE_OK)
     status = clarke_inputs_take(&cut, clarke_tensors_find(&ts, "x"), ts.tensor, ts.n, batch_path, err);
   if (status == CLARKE_OK)
     status = clarke_graph_build(&g, &cut, clarke_tensors_find(&ts, "x"), err);
   if (status == CLARKE_OK && own)
-    status = clarke_tail_check(&g, kind, err);
+    status = clarke_tail_check(&g, loss.kind, err);
   if (status == CLARKE_OK) {
     const clarke_tensor *x = clarke_tensors_find(&ts, "x"), *y = clarke_tensors_find(&ts, "y");
 

@@ -22,7 +22,9 @@ sys.path.append(os.path.join(HERE, "..", "tools"))
 CLARKE, CHECK = map(os.path.abspath, sys.argv[1:3])
 os.environ["CLARKE"] = CLARKE
 import clarke  # noqa: E402
+from copied_run import Copy  # noqa: E402
 from expect import expect, finish  # noqa: E402
+from safetensors.torch import load_file  # noqa: E402
 
 Y = torch.tensor([0, 1, 0, 1])
 
@@ -110,9 +112,64 @@ def again(folder):
         expect(answer.answer == "explained" and answer.report["batch"] == 4, f"step {step}: {answer}")
 
 
+def gradient_of(run, folder):
+    """AD's exact gradient, rounded, and the loss's value."""
+    path = os.path.join(folder, "gradient.safetensors")
+    done = subprocess.run([CLARKE, "audit", run, f"--gradient={path}", "--json"], capture_output=True, text=True)
+    report = json.loads(done.stdout)
+    return load_file(path), float(report["loss"]["value"]), report
+
+
+def ignored(folder):
+    """Samples whose label is ignored stay samples: the step is that of the others, at their kinks alone a pattern changes it, and the loss couples
+    them by a number that no weight changes. By brute force: the batch without them."""
+    labels = torch.tensor([2, 0, 1, 2, 1, 0])
+    for name, index in ("ignored", -100), ("a class ignored", 1):
+        y = torch.where(labels == 1, index, labels)
+        model, x, kept = nn.Sequential(nn.Linear(3, 6), nn.ReLU(), nn.Linear(6, 3)), torch.randn(6, 3), y != index
+        model[0].weight.data[0], model[0].bias.data[0] = 0, 0
+        runs = []
+        for what, given, target in (name, x, y), (name + ", left out", x[kept], y[kept]):
+            model.zero_grad()
+            runs.append(os.path.join(folder, what.replace(" ", "-")))
+            with clarke.record(runs[-1], model):
+                F.cross_entropy(model(given), target, ignore_index=index).backward()
+        answer, proof = clarke.audit(runs[0]), os.path.join(folder, "proof")
+        expect(answer.report["batch"] == 6 and {kink.sample for kink in answer.touched} == set(range(6)), f"{name}: {answer.touched}")
+        expect(answer.answer == "explained" and answer.verdict == "in-bouligand", f"{name}: {answer}")
+        expect(any(f"2 of 6 samples have the label {index}, which the loss ignores, the first sample 2" in note for note in answer.report["notes"]), f"{name}: notes")
+        with open(proof, "wb") as f:
+            f.write(answer.proof or b"")
+        expect(verified(proof, runs[0]), f"{name}: the audit's proof is refused")
+        (all_of, loss, _), (of_kept, loss_kept, _) = (gradient_of(run, folder) for run in runs)
+        expect(abs(loss - loss_kept) < 1e-15 and all(torch.equal(all_of[n], of_kept[n]) for n in of_kept), f"{name}: not what the others give")
+        expect(abs(loss - F.cross_entropy(model(x).double(), y, ignore_index=index).item()) < 1e-6, f"{name}: the loss is {loss}")
+        certify = [CLARKE, "certify", runs[0], "--proof", proof]
+        expect(subprocess.run(certify, capture_output=True).returncode == 0 and verified(proof, runs[0]), f"{name}: not certified")
+        edited(name, folder, runs[0], proof)
+
+
+def edited(name, folder, run, proof):
+    """A gradient that an ignored sample has, or a mean over all samples, is no longer the step's; and a proof of one is none of the other."""
+    trace = "gradient/2/addmm"
+
+    def given(tensors):
+        tensors[trace][2, 0] = 2.0 ** -20
+        return tensors
+
+    def of_all(tensors):
+        return {n: t * (4 / 6) if n == trace else t for n, t in tensors.items()}
+    for change in given, of_all:
+        other = Copy(folder, run).tensors("trace", change).run
+        done = subprocess.run([CLARKE, "certify", other, "--proof", proof + ".other"], capture_output=True, text=True)
+        expect(done.returncode == 1 and "refuted" in done.stdout, f"{name}: an edited gradient is certified: {done.stdout[:300]}")
+        expect(not verified(proof, other), f"{name}: the proof is one of an edited record, too")
+
+
 torch.manual_seed(1)
 with tempfile.TemporaryDirectory() as scratch:
     for what, (net, called, whether) in STEPS.items():
         ask(what, net, called, whether, scratch)
     again(scratch)
+    ignored(scratch)
 finish()

@@ -174,7 +174,7 @@ check_enclosures(const machine *k, naive_run *r, size_t number, double *widest)
 static inline void
 gradient_difference(mpq_t sum, double *radius, machine *k, naive_run *r)
 {
-  clarke_loss loss = {CLARKE_LOSS_SUM, NULL, k->replay.samples};
+  clarke_loss loss = {.kind = CLARKE_LOSS_SUM, .y = NULL, .samples = k->replay.samples};
   const naive *out = naive_find(r, r->m->outputs[0].name);
   mpq_t p, q;
 

@@ -123,7 +123,7 @@ draw_keep(const clarke_graph *g, uint64_t *state)
 static void
 seed_ones(machine *k)
 {
-  const clarke_loss loss = {CLARKE_LOSS_SUM, NULL, k->replay.samples};
+  const clarke_loss loss = {.kind = CLARKE_LOSS_SUM, .y = NULL, .samples = k->replay.samples};
 
   for (size_t v = 0; v < k->g.n_values; v++) {
     clarke_matrix_clear(&k->grad[v]);

@@ -286,7 +286,7 @@ static void
 check_cross_entropy(const clarke_graph *g, const clarke_forward *pass, const clarke_slopes *slopes,
                     const two_layers *n, ball out[SAMPLES][OUT])
 {
-  clarke_loss loss = {CLARKE_LOSS_CE, &n->y, SAMPLES};
+  clarke_loss loss = {.kind = CLARKE_LOSS_CE, .y = &n->y, .samples = SAMPLES};
   clarke_matrix grad[16], gradient[2];
   ball truth;
   arb_t value, slope;

@@ -103,14 +103,14 @@ check_loss(tally *t, machine *k, const clarke_loss *loss, const clarke_model *m,
   clarke_gradient_clear(&gradient);
 }
 
-/* Targets of the outputs' shape, or labels where there is one axis of classes. */
+/* Targets of the outputs' shape, or labels where there is one axis of classes; then one label may be ignored, but the first sample's. */
 static void
 check_targets(tally *t, machine *k, const clarke_model *m, uint64_t *state)
 {
   const clarke_value *out = &k->g.values[k->g.output];
   const bool labels = out->rank == 1 && draw_below(state, 2);
   long shape[CLARKE_MAX_RANK + 2] = {(long)k->replay.samples};
-  clarke_loss loss = {labels ? CLARKE_LOSS_CE : CLARKE_LOSS_MSE, NULL, k->replay.samples};
+  clarke_loss loss = {.kind = labels ? CLARKE_LOSS_CE : CLARKE_LOSS_MSE, .samples = k->replay.samples};
   clarke_tensor y;
 
   for (size_t a = 0; a < out->rank; a++)
@@ -123,6 +123,9 @@ check_targets(tally *t, machine *k, const clarke_model *m, uint64_t *state)
     else
       y.real[e] = (double)draw_between(state, -8, 8) / 4;
   loss.y = &y;
+  loss.ignores = labels && draw_below(state, 2);
+  loss.ignored = labels ? (y.integer[0] + 1) % (int64_t)out->count : 0;
+  loss.ignores = loss.ignores && loss.ignored != y.integer[0];
   check_loss(t, k, &loss, m, state);
   clarke_tensor_clear(&y);
 }
@@ -139,7 +142,7 @@ is_served(const machine *k)
 static void
 check_network(tally *t, growing *grown, const clarke_tensor *x, const char *profile)
 {
-  clarke_loss sum = {CLARKE_LOSS_SUM, NULL, x->dims[0]};
+  clarke_loss sum = {.kind = CLARKE_LOSS_SUM, .y = NULL, .samples = x->dims[0]};
   machine k;
 
   machine_begin(&k, &grown->m, x, profile, true);

@@ -450,7 +450,7 @@ START_TEST(seeds)
     y = tensor_of("y", CLARKE_I64, SHAPE(4,));
     for (size_t e = 0; e < y.count; e++)
       y.integer[e] = (int64_t)draw_below(&state, 3);
-    loss = (clarke_loss){i % 2 ? CLARKE_LOSS_SUM : CLARKE_LOSS_CE, i % 2 ? NULL : &y, 4};
+    loss = (clarke_loss){.kind = i % 2 ? CLARKE_LOSS_SUM : CLARKE_LOSS_CE, .y = i % 2 ? NULL : &y, .samples = 4};
     machine_begin(&k, &grown.m, &x, profile_with("first"), true);
     for (size_t j = 0; j < k.g.n_steps; j++)
       if (k.g.steps[j].kind == CLARKE_NORMALIZE)

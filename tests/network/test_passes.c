@@ -168,7 +168,7 @@ static bool
 grow(scene *c, growing *grown, clarke_tensor *x, bool normalized, uint64_t *state)
 {
   bool serves = false;
-  clarke_loss sum = {CLARKE_LOSS_SUM, NULL, 0};
+  clarke_loss sum = {.kind = CLARKE_LOSS_SUM, .y = NULL, .samples = 0};
 
   memset(c, 0, sizeof *c);
   if (normalized)
@@ -459,7 +459,7 @@ START_TEST(chosen_plans)
       go_back(&c);
       for (size_t i = 0; i < c.k.g.n_parameters; i++)
         most = fmax(most, clarke_gradient_largest(&c.gradient, &c.k.g, i));
-      c.p.loss = &(clarke_loss){CLARKE_LOSS_SUM, NULL, c.p.n};
+      c.p.loss = &(clarke_loss){.kind = CLARKE_LOSS_SUM, .y = NULL, .samples = c.p.n};
       for (size_t b = 0; b < sizeof bits / sizeof *bits && !c.p.lost && most > 0; b++) {
         size_t slices = 0;
         bool enough = false, fits = true;

@@ -87,7 +87,7 @@ add_inner(mpq_t sum, const clarke_matrix *a, const clarke_matrix *b)
 static void
 check_loss(machine *k, naive_run *r, const clarke_tensor *y, size_t number)
 {
-  clarke_loss loss = {y != NULL ? CLARKE_LOSS_MSE : CLARKE_LOSS_SUM, y, k->replay.samples};
+  clarke_loss loss = {.kind = y != NULL ? CLARKE_LOSS_MSE : CLARKE_LOSS_SUM, .y = y, .samples = k->replay.samples};
   mpq_t value, along, found;
 
   mpq_inits(value, along, found, NULL);
@@ -157,7 +157,7 @@ check_zeros(const clarke_zeros *z, const clarke_graph *g, const clarke_matrix *g
 static void
 gradient_of_sides(clarke_matrix *gradient, const machine *k, uint64_t *state)
 {
-  const clarke_loss loss = {CLARKE_LOSS_SUM, NULL, k->replay.samples};
+  const clarke_loss loss = {.kind = CLARKE_LOSS_SUM, .y = NULL, .samples = k->replay.samples};
   clarke_branch *side = calloc(k->replay.n_touches + 1, sizeof *side);
   clarke_touch *touch = calloc(k->replay.n_touches + 1, sizeof *touch);
   clarke_matrix *grad = clarke_matrices_new(k->g.n_values);

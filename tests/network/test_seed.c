@@ -31,7 +31,7 @@ begin(scene *c, clarke_loss_kind kind, const clarke_tensor *y, size_t rows, size
   c->g = (clarke_graph){.n_values = 1, .values = c->values, .input = 0, .output = 0};
   c->fine[0] = true;
   c->plan = (clarke_gradient_plan){.fine_back = c->fine};
-  c->loss = (clarke_loss){kind, y, n + 1};
+  c->loss = (clarke_loss){.kind = kind, .y = y, .samples = n + 1};
   c->p = (clarke_gradient_pass){.r = &c->r, .g = &c->g, .loss = &c->loss, .n = n, .lanes = lanes, .plan = &c->plan, .value = c->value,
                           .grad = c->grad, .err = &error};
   OK(clarke_normed_make(&c->value[0], rows, n, true, &error));

@@ -28,16 +28,19 @@ last(const char *op, const char *in, const char *out)
   model_node(&m, op, in, out);
 }
 
+/* The label that the last node ignores; 0: none. */
+static int64_t ignored;
+
 /* Is it taken, and of this kind? Then the network's output is o, and nothing is left of the loss. */
 static void
 taken(clarke_loss_kind expected)
 {
-  clarke_loss_kind kind;
+  clarke_loss loss;
   bool found = false;
 
   model_output(&m, "loss");
-  ck_assert_int_eq(clarke_tail_take(&kind, &found, &m, NULL, &error), CLARKE_OK);
-  ck_assert(found && kind == expected);
+  ck_assert_int_eq(clarke_tail_take(&loss, &found, &m, NULL, &error), CLARKE_OK);
+  ck_assert(found && loss.kind == expected && loss.ignores == (ignored != 0) && loss.ignored == ignored);
   ck_assert_uint_eq(m.n_nodes, 1);
   ck_assert_uint_eq(m.n_inputs, 1);
   ck_assert_str_eq(m.inputs[0].name, "x");
@@ -49,11 +52,11 @@ static void
 left(void)
 {
   const size_t n = m.n_nodes, inputs = m.n_inputs;
-  clarke_loss_kind kind;
+  clarke_loss loss;
   bool found = true;
 
   model_output(&m, "loss");
-  ck_assert_int_eq(clarke_tail_take(&kind, &found, &m, NULL, &error), CLARKE_OK);
+  ck_assert_int_eq(clarke_tail_take(&loss, &found, &m, NULL, &error), CLARKE_OK);
   ck_assert(!found && m.n_nodes == n && m.n_inputs == inputs);
   ck_assert_str_eq(m.outputs[0].name, "loss");
   clarke_model_clear(&m);
@@ -71,6 +74,15 @@ START_TEST(known)
   attribute("axis", 1);
   last("NegativeLogLikelihoodLoss", "l,y", "loss");
   taken(CLARKE_LOSS_CE);
+  begin();
+  model_input(&m, "y", SHAPE(3,));
+  last("LogSoftmax", "o", "l");
+  attribute("axis", 1);
+  last("NegativeLogLikelihoodLoss", "l,y", "loss");
+  attribute("ignore_index", -100);
+  ignored = -100;
+  taken(CLARKE_LOSS_CE);
+  ignored = 0;
   begin();
   model_input(&m, "y", SHAPE(3, 4,));
   last("Sub", "o,y", "d");
@@ -124,19 +136,37 @@ START_TEST(unknown)
 }
 END_TEST
 
+/* A mean, and which label it leaves out. */
+START_TEST(ignoring)
+{
+  clarke_tensor y = tensor_of("y", CLARKE_I64, SHAPE(4,));
+  clarke_loss loss = {.kind = CLARKE_LOSS_CE, .y = &y, .samples = 4};
+
+  for (size_t j = 0; j < 4; j++)
+    y.integer[j] = j == 1 ? -100 : (int64_t)j / 2;
+  loss.ignored = 1;
+  ck_assert(clarke_loss_label(&loss, 3) == 1 && clarke_loss_counted(&loss) == 4);
+  loss.ignores = true;
+  ck_assert(clarke_loss_label(&loss, 3) == CLARKE_NONE && clarke_loss_label(&loss, 0) == 0 && clarke_loss_counted(&loss) == 2);
+  loss.ignored = -100;
+  ck_assert(clarke_loss_label(&loss, 1) == CLARKE_NONE && clarke_loss_label(&loss, 3) == 1 && clarke_loss_counted(&loss) == 3);
+  clarke_tensor_clear(&y);
+}
+END_TEST
+
 START_TEST(shapes)
 {
   clarke_tensor y = tensor_of("y", CLARKE_I64, SHAPE(4,));
-  clarke_loss_kind kind;
+  clarke_loss loss;
   bool found;
 
   entropy(1, false, false);
   model_output(&m, "loss");
-  ck_assert_int_eq(clarke_tail_take(&kind, &found, &m, &y, &error), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_tail_take(&loss, &found, &m, &y, &error), CLARKE_EINPUT);
   ck_assert_ptr_nonnull(strstr(error.text, "input 'y', the loss's target, is declared with another shape"));
   m.outputs[0].shaped = true;
   m.outputs[0].rank = 1;
-  ck_assert_int_eq(clarke_tail_take(&kind, &found, &m, NULL, &error), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_tail_take(&loss, &found, &m, NULL, &error), CLARKE_EINPUT);
   ck_assert_ptr_nonnull(strstr(error.text, "is declared to be no scalar"));
   clarke_model_clear(&m);
   clarke_tensor_clear(&y);
@@ -150,6 +180,7 @@ main(void)
 
   tcase_add_test(tcase, known);
   tcase_add_test(tcase, unknown);
+  tcase_add_test(tcase, ignoring);
   tcase_add_test(tcase, shapes);
   return run_tests();
 }

@@ -215,7 +215,7 @@ static void
 machine_run(machine *k, const clarke_graph *g, const clarke_tensor *x,
             const clarke_profile *profile)
 {
-  clarke_loss loss = {CLARKE_LOSS_SUM, NULL, x->dims[0]};
+  clarke_loss loss = {.kind = CLARKE_LOSS_SUM, .y = NULL, .samples = x->dims[0]};
 
   memset(k, 0, sizeof *k);
   clarke_replay_init(&k->replay);

@@ -219,7 +219,7 @@ START_TEST(gradients_stay_short)
   clarke_matrix *grad, gradient;
   clarke_slopes slopes;
   clarke_forward f;
-  clarke_loss loss = {CLARKE_LOSS_SUM, NULL, 1};
+  clarke_loss loss = {.kind = CLARKE_LOSS_SUM, .y = NULL, .samples = 1};
 
   s.x.real[0] = AT;
   model_begin(&s.m, 16);

@@ -94,7 +94,7 @@ build(scene *c, const net *s)
     c->x.real[e] = s->x[e];
   for (size_t e = 0; e < c->y.count; e++)
     c->y.real[e] = s->y[e];
-  scene_build(c, &m, (clarke_loss){CLARKE_LOSS_MSE, &c->y, s->n}, "float32", 1);
+  scene_build(c, &m, (clarke_loss){.kind = CLARKE_LOSS_MSE, .y = &c->y, .samples = s->n}, "float32", 1);
 }
 
 /* --- the edge of the bound --- */

@@ -51,7 +51,7 @@ begin(scene *c, const clamp *as, const double *x, const double *y)
   c->y = tensor_of("y", CLARKE_F32, SHAPE(SAMPLES, 1,));
   memcpy(c->x.real, x, SAMPLES * sizeof *x);
   memcpy(c->y.real, y, SAMPLES * sizeof *y);
-  scene_build(c, &m, (clarke_loss){CLARKE_LOSS_MSE, &c->y, SAMPLES}, "float32", 1);
+  scene_build(c, &m, (clarke_loss){.kind = CLARKE_LOSS_MSE, .y = &c->y, .samples = SAMPLES}, "float32", 1);
   clarke_profile_clear(&c->profile);
   clarke_profile_init(&c->profile);
   if (as->profile != NULL)
@@ -167,7 +167,7 @@ build_largest(scene *c, const double *x, const size_t *to)
   c->y = tensor_of("y", CLARKE_F32, SHAPE(2, 1,));
   memcpy(c->x.real, x, 6 * sizeof *x);
   memcpy(c->y.real, y, sizeof y);
-  scene_build(c, &m, (clarke_loss){CLARKE_LOSS_MSE, &c->y, 2}, "float32", 1);
+  scene_build(c, &m, (clarke_loss){.kind = CLARKE_LOSS_MSE, .y = &c->y, .samples = 2}, "float32", 1);
   put(&c->trace, "gradient/a", SHAPE(2, 3,), in);
   put(&c->trace, "gradient/m", SHAPE(2, 1,), back);
   put(&c->trace, "gradient/o", SHAPE(2, 1,), back);
@@ -290,7 +290,7 @@ START_TEST(read_twice)
   c.y = tensor_of("y", CLARKE_F32, column);
   memcpy(c.x.real, x, sizeof x);
   memcpy(c.y.real, y, sizeof y);
-  scene_build(&c, &m, (clarke_loss){CLARKE_LOSS_MSE, &c.y, SAMPLES}, "float32", 1);
+  scene_build(&c, &m, (clarke_loss){.kind = CLARKE_LOSS_MSE, .y = &c.y, .samples = SAMPLES}, "float32", 1);
   put(&c.trace, "gradient/a", column, in);
   put(&c.trace, "gradient/o", column, back);
   put(&c.trace, "gradient/r", column, back);

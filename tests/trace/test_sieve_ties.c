@@ -41,7 +41,7 @@ build(scene *c, const step *s)
   memcpy(c->x.real, s->x, s->n * s->features * sizeof *s->x);
   c->y = tensor_of("y", CLARKE_F32, SHAPE(n, 1,));
   memcpy(c->y.real, s->y, s->n * sizeof *s->y);
-  scene_build(c, &m, (clarke_loss){CLARKE_LOSS_MSE, &c->y, s->n}, "float32", 1);
+  scene_build(c, &m, (clarke_loss){.kind = CLARKE_LOSS_MSE, .y = &c->y, .samples = s->n}, "float32", 1);
   put(&c->trace, "gradient/a", SHAPE(n, 1,), s->g);
   put(&c->trace, "output/a", SHAPE(n, 1,), s->a);
   put(&c->gradients, "b", SHAPE(1,), &s->gb);

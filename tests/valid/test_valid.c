@@ -92,7 +92,7 @@ begin(void)
   OK(clarke_graph_build(&a.g, &a.m, &a.x, &error));
   OK(clarke_graph_wrt(&a.g, NULL, 0, &error));
   OK(clarke_replay_run(&a.replay, NULL, &a.g, &a.x, true, 1, &error));
-  OK(clarke_question_init(&a.q, &a.replay, &a.profile, &(clarke_loss){CLARKE_LOSS_SUM, NULL, 1}, &error));
+  OK(clarke_question_init(&a.q, &a.replay, &a.profile, &(clarke_loss){.kind = CLARKE_LOSS_SUM, .y = NULL, .samples = 1}, &error));
   ck_assert_uint_eq(a.replay.n_touches, 3);
   ck_assert_uint_eq(a.replay.touch[2].n_options, 4);
 }
@@ -662,7 +662,7 @@ ask_again(void *context)
   clarke_question q;
 
   (void)context;
-  (void)clarke_question_init(&q, &a.replay, &a.profile, &(clarke_loss){CLARKE_LOSS_SUM, NULL, 1}, NULL);
+  (void)clarke_question_init(&q, &a.replay, &a.profile, &(clarke_loss){.kind = CLARKE_LOSS_SUM, .y = NULL, .samples = 1}, NULL);
 }
 
 static void

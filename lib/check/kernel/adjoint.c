@@ -169,7 +169,7 @@ whole_loss_slopes(const point *of)
   size_t n = of->net->batch * of->net->n_outputs;
   interval *slopes = loss_slopes(of);
   INTERVAL(by);
-  mpq_set_ui(&by.lo, of->loss == LOSS_MSE ? n : of->loss == LOSS_CE ? of->net->batch : 1, 1);
+  mpq_set_ui(&by.lo, of->loss == LOSS_MSE ? n : of->loss == LOSS_CE ? loss_counted(of) : 1, 1);
   mpq_set(&by.hi, &by.lo);
   for (size_t i = 0; i < n; i++)
     interval_mul(&slopes[i], &slopes[i], &by);

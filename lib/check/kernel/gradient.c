@@ -13,6 +13,30 @@ output_entry(const point *p, size_t i)
   return p->net->map[i % p->net->n_outputs] * p->net->batch + i / p->net->n_outputs;
 }
 
+bool
+loss_ignores(const point *p, size_t sample)
+{
+  const tensor *ignored = p->net->own.ignored;
+  return ignored != NULL && mpq_equal(&p->target->value[sample], ignored->value);
+}
+
+size_t
+loss_counted(const point *p)
+{
+  size_t n = 0;
+  for (size_t b = 0; b < p->net->batch; b++)
+    n += !loss_ignores(p, b);
+  return n;
+}
+
+/* d, the n outputs of a sample, become the derivative of its cross entropy by them. */
+static void
+entropy_slopes(const point *p, interval *d, size_t n, size_t sample)
+{
+  interval_softmax(d, d, n, 1, false);
+  interval_add(&d[mpz_get_ui(mpq_numref(&p->target->value[sample]))], &exactly_one, &minus_one);
+}
+
 /* The derivative of the loss by the output's entries. */
 interval *
 loss_slopes(const point *p)
@@ -20,15 +44,20 @@ loss_slopes(const point *p)
   size_t n = p->net->n_outputs, all = n * p->net->batch;
   interval *d = intervals(all);
   INTERVAL(scale);
-  mpq_set_ui(&scale.lo, p->loss == LOSS_MSE ? 2 : 1, p->loss == LOSS_MSE ? all : p->net->batch);
+  if (p->loss == LOSS_MSE)
+    mpq_set_ui(&scale.lo, 2, all);
+  else
+    mpq_set_ui(&scale.lo, 1, p->loss == LOSS_CE ? loss_counted(p) : 1);
   mpq_canonicalize(&scale.lo);
   mpq_set(&scale.hi, &scale.lo);
   for (size_t i = 0; i < all; i++)
     interval_add(&d[i], p->loss == LOSS_SUM ? &exactly_one : value_at(p, p->net->output, output_entry(p, i)),
                  &plus_one);
   for (size_t b = 0; p->loss == LOSS_CE && b < p->net->batch; b++) {
-    interval_softmax(&d[b * n], &d[b * n], n, 1, false);
-    interval_add(&d[b * n + mpz_get_ui(mpq_numref(&p->target->value[b]))], &exactly_one, &minus_one);
+    if (!loss_ignores(p, b))
+      entropy_slopes(p, &d[b * n], n, b);
+    for (size_t i = 0; i < n && loss_ignores(p, b); i++)
+      interval_set(&d[b * n + i], &zero, &zero);
   }
   for (size_t i = 0; p->loss != LOSS_SUM && i < all; i++) {
     RATIONAL(q);

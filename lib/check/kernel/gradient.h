@@ -4,6 +4,9 @@
 
 #include "check/kernel/evaluate.h"
 
+/* Is the sample no part of cross entropy's mean, by its label; how many are part of it? */
+bool loss_ignores(const point *p, size_t sample);
+size_t loss_counted(const point *p);
 interval *loss_slopes(const point *p);             /* [sample * n_outputs + output]: the loss's derivative by it */
 void tangent_loss(interval *sum, const motion *d); /* the derivative of the loss along that motion */
 /* Gradients, into the network's, under a cell (or NULL), settled, of those slopes: then nothing comes from what is constant.

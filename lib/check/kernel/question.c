@@ -2,6 +2,7 @@
 #include "check/kernel/question.h"
 #include "check/base/allocate.h"
 #include "check/base/lines.h"
+#include "check/kernel/gradient.h"
 #include "check/kernel/names.h"
 #include "check/kernel/statement.h"
 
@@ -37,7 +38,9 @@ read_loss(point *p)
   require(p->loss == LOSS_MSE || (rank == 1 && y->rank == 1 && !y->real),
           "cross entropy is of outputs (batch, classes) and an integer label for each sample");
   for (size_t b = 0; b < net->batch && p->loss == LOSS_CE; b++)
-    require(mpq_sgn(&y->value[b]) >= 0 && mpq_cmp_ui(&y->value[b], dims[0], 1) < 0, "label %zu is no class", b);
+    require(loss_ignores(p, b) || (mpq_sgn(&y->value[b]) >= 0 && mpq_cmp_ui(&y->value[b], dims[0], 1) < 0),
+            "label %zu is no class", b);
+  require(p->loss != LOSS_CE || loss_counted(p) > 0, "every label is ignored: the loss has no value");
 }
 
 /* Puts a parameter after those in wrt already. */

@@ -13,8 +13,12 @@ state_loss(const point *p)
     fputs("Loss: sum, of all entries of the output in all samples\n", account);
   if (p->loss == LOSS_MSE)
     fputs("Loss: mse, the mean over all entries of the output in all samples of (output - y)^2\n", account);
-  if (p->loss == LOSS_CE)
-    fputs("Loss: ce, the mean over all samples of log(sum over classes c of exp(output[c])) - output[y]\n", account);
+  if (p->loss == LOSS_CE) {
+    fputs("Loss: ce, the mean over all samples ", account);
+    if (p->net->own.ignored != NULL)
+      fprintf(account, "whose y is not %ld ", mpz_get_si(mpq_numref(p->net->own.ignored->value)));
+    fputs("of log(sum over classes c of exp(output[c])) - output[y]\n", account);
+  }
   if (p->net->own.kind != LOSS_NONE)
     fputs("  as the model's own last nodes have it\n", account);
 }

@@ -96,13 +96,14 @@ typedef struct {
 
 typedef enum { LOSS_SUM, LOSS_MSE, LOSS_CE, LOSS_NONE } loss_kind;
 
-/* The nodes from `from` on are the loss, of the value `of`; y: the input that it takes, or NULL. Of LOSS_NONE the network has
- * all nodes, and `of` is the model's output. */
+/* The nodes from `from` on are the loss, of the value `of`; y: the input that it takes, or NULL; ignored: the label whose samples
+ * are no part of the mean, or NULL. Of LOSS_NONE the network has all nodes, and `of` is the model's output. */
 typedef struct {
   loss_kind kind;
   size_t from;
   const char *of;
   const port *y;
+  const tensor *ignored;
 } tail;
 
 /* Where what is computed is more, or less, than ONNX and the stored numbers say. */

@@ -2,6 +2,7 @@
 #include "check/record/record.h"
 #include "check/base/allocate.h"
 #include "check/files/tensor_files.h"
+#include "check/kernel/gradient.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +117,7 @@ choose_unit(record *r)
   mpq_canonicalize(&share);
   mpq_mul(&share, &share, &r->scale);
   note_coefficient(&r->unit, &share);
-  mpq_set_ui(&share, 1, net->batch); /* of cross entropy */
+  mpq_set_ui(&share, 1, r->p->loss == LOSS_CE ? loss_counted(r->p) : 1);
   mpq_mul(&share, &share, &r->scale);
   note_coefficient(&r->unit, &share);
   note_coefficient(&r->unit, &r->scale);

@@ -1,5 +1,6 @@
 /* Cross entropy beside what was recorded (record_node.h). */
 #include "check/record/record_node.h"
+#include "check/kernel/gradient.h"
 
 #include <string.h>
 
@@ -18,12 +19,12 @@ label_of(const record *r, size_t b)
   return mpz_get_ui(mpq_numref(&r->p->target->value[b]));
 }
 
-/* The scale divided by the number of samples. */
+/* The scale divided by the number of samples that are not ignored. */
 static void
 share_of_loss(rational *q, const record *r)
 {
   RATIONAL(n);
-  mpq_set_ui(&n, r->p->net->batch, 1);
+  mpq_set_ui(&n, loss_counted(r->p), 1);
   mpq_div(q, &r->scale, &n);
 }
 
@@ -74,7 +75,7 @@ loss_back(node_pass *p, const graph_value *v, size_t b, cotangent *const *to)
   for (size_t i = 0; i < v->count; i++)
     interval_add(&share[i], &a[i].x, &plus_one);
   interval_softmax(share, share, v->count, 1, false);
-  for (size_t i = 0; i < v->count; i++)
+  for (size_t i = 0; i < v->count && !loss_ignores(p->r->p, b); i++)
     loss_entry(p, &share[i], i == label_of(p->r, b), shift, &q, to[i]);
   number_free(a, v->count);
   intervals_free(share, v->count);
@@ -116,7 +117,7 @@ loss_log_output(record *r, const tensor *t)
   return v != NULL ? all : NOT_COVERED;
 }
 
-/* Less the scale / N at the label, and nothing elsewhere. */
+/* Less the scale / N at the label, and nothing elsewhere, nor where it is ignored. */
 answer
 loss_log_gradient(record *r, const tensor *t)
 {
@@ -128,9 +129,9 @@ loss_log_gradient(record *r, const tensor *t)
   for (size_t b = 0; v != NULL && b < r->p->net->batch; b++)
     for (size_t i = 0; i < v->count && all < REFUTED; i++) {
       sum *s = sums(1);
-      if (i == label_of(r, b))
+      s->rounds = !loss_ignores(r->p, b) && i == label_of(r, b);
+      if (s->rounds)
         sum_add_number(s, &r->unit, &q);
-      s->rounds = i == label_of(r, b);
       all = answer_note(r, all, answer_of(EXACT, sum_judge(s, &r->unit, t->type, SPARE, &t->whole[b * v->count + i])));
       sums_free(s, 1);
     }

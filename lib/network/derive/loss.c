@@ -26,6 +26,22 @@ clarke_loss_is_rational(const clarke_loss *loss)
   return loss->kind != CLARKE_LOSS_CE;
 }
 
+size_t
+clarke_loss_label(const clarke_loss *loss, size_t sample)
+{
+  return loss->ignores && loss->y->integer[sample] == loss->ignored ? CLARKE_NONE : (size_t)loss->y->integer[sample];
+}
+
+size_t
+clarke_loss_counted(const clarke_loss *loss)
+{
+  size_t counted = 0;
+
+  for (size_t j = 0; j < loss->samples; j++)
+    counted += clarke_loss_label(loss, j) != CLARKE_NONE;
+  return counted;
+}
+
 static clarke_status
 check_labels(const clarke_loss *loss, size_t classes, clarke_error *err)
 {
@@ -36,10 +52,13 @@ check_labels(const clarke_loss *loss, size_t classes, clarke_error *err)
                        "labels 'y': expected %zu integers, one a sample, for loss ce",
                        loss->samples);
   for (size_t j = 0; j < y->count; j++)
-    if (y->integer[j] < 0 || (uint64_t)y->integer[j] >= classes)
+    if (clarke_loss_label(loss, j) != CLARKE_NONE && (y->integer[j] < 0 || (uint64_t)y->integer[j] >= classes))
       return clarke_fail(err, CLARKE_EINPUT,
                          "labels 'y': entry %zu is %lld; the network has classes 0 to %zu", j,
                          (long long)y->integer[j], classes - 1);
+  if (clarke_loss_counted(loss) == 0)
+    return clarke_fail(err, CLARKE_EINPUT, "labels 'y': all are %lld, which the loss ignores; a mean of nothing has no value",
+                       (long long)loss->ignored);
   return CLARKE_OK;
 }
 
@@ -86,7 +105,7 @@ scale_by(clarke_matrix *m, long numerator, size_t denominator, clarke_error *err
   return status;
 }
 
-/* Targets, or one-hot labels, as outputs x columns. */
+/* Targets, or one-hot labels (0 where they are ignored), as outputs x columns. */
 static clarke_status
 targets(clarke_matrix *t, const clarke_loss *loss, const clarke_forward *f, const size_t *sample,
         clarke_error *err)
@@ -101,7 +120,8 @@ targets(clarke_matrix *t, const clarke_loss *loss, const clarke_forward *f, cons
     size_t s = sample != NULL ? sample[j] : j;
 
     if (loss->kind == CLARKE_LOSS_CE) {
-      values[(size_t)loss->y->integer[s] * n + j] = 1;
+      if (clarke_loss_label(loss, s) != CLARKE_NONE)
+        values[clarke_loss_label(loss, s) * n + j] = 1;
       continue;
     }
     for (size_t i = 0; i < rows; i++)
@@ -113,9 +133,9 @@ targets(clarke_matrix *t, const clarke_loss *loss, const clarke_forward *f, cons
   return status;
 }
 
-/* softmax of every column. */
+/* softmax of every column; 0 of those whose label is ignored. */
 static clarke_status
-probabilities(clarke_matrix *p, const clarke_forward *f, clarke_error *err)
+probabilities(clarke_matrix *p, const clarke_loss *loss, const clarke_forward *f, const size_t *sample, clarke_error *err)
 {
   const clarke_matrix *out = &f->value[f->g->output];
   size_t n = out->rows * out->cols;
@@ -140,7 +160,10 @@ probabilities(clarke_matrix *p, const clarke_forward *f, clarke_error *err)
     }
   }
   for (size_t e = 0; e < n; e++)
-    arb_div(balls + e, balls + e, sum + e % out->cols, precision + 20);
+    if (clarke_loss_label(loss, sample != NULL ? sample[e % out->cols] : e % out->cols) != CLARKE_NONE)
+      arb_div(balls + e, balls + e, sum + e % out->cols, precision + 20);
+    else
+      arb_zero(balls + e);
   status = clarke_matrix_set_balls(p, out->rows, out->cols, balls, precision, err);
   arf_clear(shift);
   _arb_vec_clear(balls, (long)n);
@@ -183,11 +206,11 @@ clarke_loss_seed(clarke_matrix *seed, const clarke_loss *loss, const clarke_forw
       status = scale_by(seed, 2, out->rows * loss->samples, err);
   } else {
     if (status == CLARKE_OK)
-      status = probabilities(seed, f, err);
+      status = probabilities(seed, loss, f, sample, err);
     if (status == CLARKE_OK)
       status = clarke_matrix_sub(seed, seed, &t, err);
     if (status == CLARKE_OK)
-      status = scale_by(seed, 1, loss->samples, err);
+      status = scale_by(seed, 1, clarke_loss_counted(loss), err);
   }
   clarke_matrix_clear(&t);
   return status;
@@ -279,10 +302,12 @@ clarke_loss_value(arb_t value, const clarke_loss *loss, const clarke_forward *f,
   arb_init(term);
   arb_zero(value);
   for (size_t j = 0; j < f->n; j++) {
-    cross_entropy(term, out, j, (size_t)loss->y->integer[j], precision);
+    if (clarke_loss_label(loss, j) == CLARKE_NONE)
+      continue;
+    cross_entropy(term, out, j, clarke_loss_label(loss, j), precision);
     arb_add(value, value, term, precision);
   }
-  arb_div_ui(value, value, loss->samples, precision);
+  arb_div_ui(value, value, clarke_loss_counted(loss), precision);
   arb_clear(term);
   return status;
 }

@@ -1,5 +1,6 @@
 /* Losses: the sum of all outputs; the mean squared error over all entries; cross-entropy, the mean
- * over the batch of logsumexp(output) - output[label]. As PyTorch's defaults. */
+ * over the batch of logsumexp(output) - output[label]. As PyTorch's defaults. Samples of one label may be
+ * ignored: cross-entropy is then the mean over the others. */
 #ifndef CLARKE_NETWORK_DERIVE_LOSS_H
 #define CLARKE_NETWORK_DERIVE_LOSS_H
 
@@ -12,13 +13,19 @@ typedef struct {
   clarke_loss_kind kind;
   const clarke_tensor *y; /* NULL for sum */
   size_t samples;         /* of the whole batch */
+  bool ignores;           /* of cross-entropy: are samples whose label is this one no part of it? */
+  int64_t ignored;
 } clarke_loss;
+
+/* For cross-entropy: the label of a sample, CLARKE_NONE where it is ignored; how many samples are not. */
+size_t clarke_loss_label(const clarke_loss *loss, size_t sample);
+size_t clarke_loss_counted(const clarke_loss *loss);
 
 const char *clarke_loss_name(clarke_loss_kind kind); /* "sum", "mse" or "ce" */
 /* The loss of that name; an unknown one is an error that lists those that are known. */
 clarke_status clarke_loss_parse(clarke_loss_kind *kind, const char *name, clarke_error *err);
 
-/* Do the labels or targets fit the network's output? */
+/* Do the labels or targets fit the network's output, and is a label left that is not ignored? */
 clarke_status clarke_loss_check(const clarke_loss *loss, const clarke_graph *g,
                                 clarke_error *err);
 

@@ -8,6 +8,7 @@ typedef struct {
   clarke_loss_kind kind;
   size_t n, target;
   const char *of;
+  const clarke_attr *ignored; /* the label that is; NULL: none */
 } tail;
 
 /* Node i from the end; NULL when it is another operator, has another number of inputs, or several outputs. */
@@ -32,14 +33,14 @@ has_only(const clarke_model_node *node, const char *name, int64_t value)
   return node->n_attr == 1 && a != NULL && a->type == CLARKE_ATTR_INT && a->i == value;
 }
 
-/* Is the mean its reduction, the default? */
+/* Is the mean its reduction, the default? Beside it a label may be ignored. */
 static bool
 is_mean(const clarke_model_node *node)
 {
-  const clarke_attr *a = clarke_model_attr(node, "reduction");
+  const clarke_attr *a = clarke_model_attr(node, "reduction"), *ignored = clarke_model_attr(node, "ignore_index");
 
-  return node->n_attr == 0
-         || (node->n_attr == 1 && a != NULL && a->type == CLARKE_ATTR_STRING && strcmp(a->s, "mean") == 0);
+  return node->n_attr == (size_t)(a != NULL) + (size_t)(ignored != NULL) && (ignored == NULL || ignored->type == CLARKE_ATTR_INT)
+         && (a == NULL || (a->type == CLARKE_ATTR_STRING && strcmp(a->s, "mean") == 0));
 }
 
 /* How many inputs of nodes are of that name. */
@@ -79,7 +80,7 @@ is_cross_entropy(tail *t, const clarke_model *m)
 
   if (nll == NULL || soft == NULL || !is_mean(nll) || !has_only(soft, "axis", 1) || !follows(m, nll, soft, 1))
     return false;
-  *t = (tail){CLARKE_LOSS_CE, 2, input_named(m, nll->in[1]), soft->in[0]};
+  *t = (tail){CLARKE_LOSS_CE, 2, input_named(m, nll->in[1]), soft->in[0], clarke_model_attr(nll, "ignore_index")};
   return t->target != CLARKE_NONE && readers(m, nll->in[1]) == 1;
 }
 
@@ -93,7 +94,7 @@ is_squared_error(tail *t, const clarke_model *m)
   if (mean == NULL || square == NULL || less == NULL || !has_only(mean, "keepdims", 0) || square->n_attr > 0
       || less->n_attr > 0 || !follows(m, mean, square, 1) || !follows(m, square, less, 2))
     return false;
-  *t = (tail){CLARKE_LOSS_MSE, 3, input_named(m, less->in[1]), less->in[0]};
+  *t = (tail){CLARKE_LOSS_MSE, 3, input_named(m, less->in[1]), less->in[0], NULL};
   return t->target != CLARKE_NONE && readers(m, less->in[1]) == 1;
 }
 
@@ -104,7 +105,7 @@ is_sum(tail *t, const clarke_model *m)
 
   if (sum == NULL || !has_only(sum, "keepdims", 0))
     return false;
-  *t = (tail){CLARKE_LOSS_SUM, 1, CLARKE_NONE, sum->in[0]};
+  *t = (tail){CLARKE_LOSS_SUM, 1, CLARKE_NONE, sum->in[0], NULL};
   return true;
 }
 
@@ -139,7 +140,7 @@ cut(clarke_model *m, const tail *t, clarke_error *err)
 }
 
 clarke_status
-clarke_tail_take(clarke_loss_kind *kind, bool *found, clarke_model *m, const clarke_tensor *y, clarke_error *err)
+clarke_tail_take(clarke_loss *loss, bool *found, clarke_model *m, const clarke_tensor *y, clarke_error *err)
 {
   tail t;
 
@@ -155,7 +156,9 @@ clarke_tail_take(clarke_loss_kind *kind, bool *found, clarke_model *m, const cla
     return clarke_fail(err, CLARKE_EINPUT, "%s: input '%s', the loss's target, is declared with another shape than the "
                        "batch's 'y' has", m->file, m->inputs[t.target].name);
   *found = true;
-  *kind = t.kind;
+  loss->kind = t.kind;
+  loss->ignores = t.ignored != NULL;
+  loss->ignored = t.ignored != NULL ? t.ignored->i : 0;
   return cut(m, &t, err);
 }
 

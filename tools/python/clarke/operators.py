@@ -359,10 +359,14 @@ def write_group_norm(g, node):
 # ---- Losses: the last nodes, in the form that docs/operators.md has for each
 
 
+IGNORED = -100  # cross_entropy's default
+
+
 @loss("nll_loss_forward")
 def write_cross_entropy(g, node):
     soft, target, weight, reduction, ignored = node.args[:5]
-    if weight is not None or reduction != 1 or bool((target.tensor == ignored).any()):
+    left_out = target.tensor == ignored
+    if weight is not None or reduction != 1 or bool(left_out.all()):
         raise Unbatched
     last = soft.node
     if last is None or last.name != "_log_softmax" or last.args[1] % soft.tensor.dim() != 1 or soft.tensor.dim() != 2:
@@ -373,7 +377,8 @@ def write_cross_entropy(g, node):
     del made.attribute[:]
     made.attribute.add(name="axis", i=1, type=2)
     g.nodes[at] = made
-    g.add("NegativeLogLikelihoodLoss", [g.of(soft), "y"], reduction="mean")
+    tells = ignored != IGNORED or bool(left_out.any())  # PyTorch's default is no label of most steps
+    g.add("NegativeLogLikelihoodLoss", [g.of(soft), "y"], reduction="mean", **({"ignore_index": ignored} if tells else {}))
     return "ce"
 
 

@@ -80,7 +80,7 @@ clarke_gradient_pass_enclose(clarke_forward *outputs, const clarke_gradient_pass
 static double
 turn_of_sample(const clarke_gradient_pass *p, const double *seed, size_t j, double error)
 {
-  const double samples = (double)p->loss->samples, more = exp(2 * error);
+  const double samples = (double)clarke_loss_counted(p->loss), more = exp(2 * error);
   double most = 0, around = 0;
   bool labelled = false;
 
@@ -98,15 +98,15 @@ turn_of_sample(const clarke_gradient_pass *p, const double *seed, size_t j, doub
 static double
 turn_of(const clarke_gradient_pass *p, const double *seed, size_t lane, double error)
 {
-  const double samples = (double)p->loss->samples;
-  double most = 0;
+  double samples = (double)p->loss->samples, most = 0;
 
   if (p->loss->kind == CLARKE_LOSS_SUM)
     return 0;
   if (p->loss->kind == CLARKE_LOSS_MSE) /* a square's, over all entries */
     return clarke_bound_up(2 / ((double)p->g->values[p->g->output].count * samples));
-  for (size_t j = 0; j < p->n; j++)
-    if (clarke_lane_of(p, j) == lane)
+  samples = (double)clarke_loss_counted(p->loss);
+  for (size_t j = 0; j < p->n; j++) /* an ignored sample's gradient is 0, wherever its outputs are */
+    if (clarke_lane_of(p, j) == lane && clarke_loss_label(p->loss, j) != CLARKE_NONE)
       most = fmax(most, turn_of_sample(p, seed, j, error));
   return clarke_bound_up(most / samples);
 }
