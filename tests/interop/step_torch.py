@@ -45,6 +45,9 @@ RULES = [
     ("torch-rprop", torch.optim.Rprop, {"lr": 0.1}, "--eta 0.1d"),
     ("torch-rprop", torch.optim.Rprop, {"lr": 0.1, "etas": (0.3, 4.0), "step_sizes": (0.05, 0.5)},
      "--eta 0.1d --eta-minus 0.3d --eta-plus 4 --size-min 0.05d --size-max 0.5"),
+    ("torch-sparseadam", torch.optim.SparseAdam, {"lr": 0.1}, "--eta 0.1d"),
+    ("torch-sparseadam", torch.optim.SparseAdam, {"lr": 0.1, "betas": (0.8, 0.9), "eps": 1e-3, "maximize": False},
+     "--eta 0.1d --momentum 0.8d --sigma 0.9d --eps 1e-3d"),
 ]
 
 
@@ -55,10 +58,13 @@ OF_RULE = {"torch-adadelta": "u", "torch-adamax": "u", "torch-rprop": "prev size
 
 
 def by_torch(make, options, slots, theta, gradients):
+    sparse = make is torch.optim.SparseAdam
     p = torch.nn.Parameter(torch.tensor(theta, dtype=torch.float64))
-    optimizer, found = make([p], foreach=False, **options), []
+    optimizer, found = make([p], **options, **({} if sparse else {"foreach": False})), []
     for g in gradients:
         p.grad = torch.tensor(g, dtype=torch.float64)
+        if sparse:  # all entries, one by one: zeros too
+            p.grad = torch.sparse_coo_tensor(torch.arange(len(g))[None], p.grad, (len(g),))
         optimizer.step()
         found.append([p.detach().tolist(), *(optimizer.state[p][SLOTS[s] or U[make]].tolist() for s in slots)])
     return found

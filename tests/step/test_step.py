@@ -112,8 +112,11 @@ def known(folder):
     expect("eps inside", got == ["37/40"], got)
     got = thetas(folder, "adagrad", ["3"], *hypers(eta="1/10", eps="7"), "--eps-place", "outside")
     expect("eps outside", got == ["97/100"], got)
-    got = thetas(folder, "tensorflow-adam", ["1"], *hypers(eta="1/10", sigma="3/4", momentum="0", eps="1/2"))
-    expect("tensorflow", got == ["19/20"], got)
+    for rule in ("tensorflow-adam", "torch-sparseadam"):
+        got = thetas(folder, rule, ["1"], *hypers(eta="1/10", sigma="3/4", momentum="0", eps="1/2"))
+        expect(rule, got == ["19/20"], got)
+    ran = step(folder, "torch-sparseadam", "--state", "state.json", "--gradient", "g0.json", *hypers(eta="1/10", weight_decay="1/2"), status=2)
+    expect("a decay that it has not", "weight-decay" in ran.stderr, ran.stderr)
 
 
 def recursion(theta, gradients, a, b, g):
@@ -217,7 +220,7 @@ def refusals(folder):
 
 def rules(folder):
     named = [r["name"] for r in json.loads(step(folder, "list", "--json").stdout)["rules"]]
-    tested = {r.split(" ")[0] for r, *_ in EXACT + DIGITS} | {"nag", "adagrad", "adamw", "tensorflow-adam", "torch-adagrad", "torch-adamw"}
+    tested = {r.split(" ")[0] for r, *_ in EXACT + DIGITS} | {"nag", "adagrad", "adamw", "tensorflow-adam", "torch-sparseadam", "torch-adagrad", "torch-adamw"}
     expect("all rules are tested", set(named) == tested, set(named) ^ tested)
     expect("the list", step(folder, "list").stdout.count("\n") == len(named))
     expect("torch-adagrad", thetas(folder, "torch-adagrad", ["3"], *hypers(eta="1/10", eps="0")) == ["9/10"])

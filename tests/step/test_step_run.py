@@ -660,6 +660,8 @@ def told(folder, proof):
     edited(lambda data, *_: data["steps"].insert(0, {"step": 1}), None)
     edited(entry("name", "\u00e9\n\"quoted\""), None)
     edited(entry("lr", {"tensor": "float64", "value": lr.hex()}), None)
+    edited(entry("lr_decay", "0x1p-1"), None)  # which is Adagrad's alone
+    edited(entry("momentum", "0x1p-1"), None)
     edited(entry("lr", (lr * (1 + 2**-52)).hex()), "another number: lr")  # by less than the distance shows
     edited(entry("lr", {"tensor": "float64", "value": 1}), "another number: lr")
     edited(entry("lr", "-" + lr.hex()), "another number: lr")

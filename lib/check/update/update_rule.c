@@ -368,6 +368,15 @@ static const update_rule rules[] = {
      .slot = {OF_M, OF_V},
      .number = ADAM,
      .corrects = true},
+    {.name = "torch-sparseadam",
+     .says =
+         "of entries that the gradient has: m = b m + (1 - b) g; v = s v + (1 - s) g^2; theta - eta sqrt(1 - s^k) / "
+         "(1 - b^k) m / root(v), k from 1",
+     .step = step_tensorflow,
+     .shares = ROOT,
+     .slot = {OF_M, OF_V},
+     .number = {[ETA] = true, [SIGMA] = true, [MOMENTUM] = true, [EPS] = true},
+     .corrects = true},
     {.name = "nadam",
      .says = "m = b m + (1 - b) g; v = s v + (1 - s) g^2; " MU
              "; theta - eta (mu_{k+1} m + (1 - mu_k) g) / root(v), k from 0",

@@ -284,7 +284,7 @@ check_numbers(const update_settings *s, bytes group, const char *parameter, cons
     if (!rule->of->number[i])
       continue;
     number_of(&q, s, group, i);
-    bytes decay = i == ETA ? json_find(group, "lr_decay") : (bytes){NULL, 0};
+    bytes decay = i == ETA && strcmp(s->of->name, "Adagrad") == 0 ? json_find(group, "lr_decay") : (bytes){NULL, 0};
     if (decay.size > 0) { /* Adagrad's: lr / (1 + k lr_decay) */
       read_number(&by, decay);
       mpz_mul_ui(mpq_numref(&by), mpq_numref(&by), k);
