@@ -63,6 +63,7 @@ leave_out(clarke_lowering *low, size_t value, size_t *map, size_t width, clarke_
 {
   clarke_value *y = &low->graph->values[low->graph->n_values - 1];
   const bool *excluded = low->graph->values[value].excluded;
+  bool some = false;
 
   if (excluded == NULL)
     return CLARKE_OK;
@@ -75,8 +76,13 @@ leave_out(clarke_lowering *low, size_t value, size_t *map, size_t width, clarke_
     for (size_t i = 0; i < width; i++)
       left += !excluded[map[f * width + i]];
     y->excluded[f] = left == 0;
+    some = some || left == 0;
     for (size_t i = 0; i < width && left > 0; i++)
       map[f * width + i] = excluded[map[f * width + i]] ? CLARKE_NONE : map[f * width + i];
+  }
+  if (!some) {
+    free(y->excluded);
+    y->excluded = NULL;
   }
   return CLARKE_OK;
 }

@@ -18,6 +18,12 @@ class Floats(Network):
         self.tensors.append(field(1, VARINT, len(entries)) + field(2, VARINT, INT64) + text(8, name)
                             + field(9, BODY, struct.pack(f"<{len(entries)}q", *entries)))
 
+    def constant(self, name, dims, entries):
+        self.floats(name, dims, entries)
+        held = self.tensors.pop()
+        self.nodes.append(text(2, name) + text(3, "node_" + name) + text(4, "Constant")
+                          + field(5, BODY, text(1, "value") + field(5, BODY, held) + field(20, VARINT, 4)))
+
     def call(self, op, output, *inputs):
         self.nodes.append(b"".join(text(1, i) for i in inputs) + text(2, output) + text(3, "node_" + output) + text(4, op))
 

@@ -92,7 +92,7 @@ lower_extremum(builder *b)
   turn(b);
   value turned = b->out;
   step *s = add_step(b, WINDOW, product(gone, x->rank), n, dims);
-  bool *none = x->excluded != NULL ? allocate(s->n, sizeof *none) : NULL;
+  bool *none = x->excluded != NULL ? allocate(s->n, sizeof *none) : NULL, some = false;
   for (size_t f = 0; f < s->n; f++) {
     size_t left = 0;
     for (size_t i = 0; i < s->width; i++)
@@ -104,8 +104,9 @@ lower_extremum(builder *b)
         factor_source(b, s, f * s->width + i, &turned, from[f] + at[i]);
     if (none != NULL)
       none[f] = left == 0; /* all are minus infinity, and so is the largest */
+    some = some || left == 0;
   }
-  b->out.excluded = none;
+  b->out.excluded = some ? none : NULL;
   turn(b);
 }
 

@@ -1,0 +1,87 @@
+"""A checkpoint without a graph: the network by its name, recorded and audited; and what is said where that cannot be.
+
+Usage: python tests/interop/like.py CLARKE CLARKE_CHECK
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import torch
+
+ROOT = Path(__file__).resolve().parents[2]
+CLARKE, CHECK = (Path(p).resolve() for p in sys.argv[1:3])
+NETS = '''
+import torch
+from torch import nn
+
+def net(classes=3):
+    torch.manual_seed(5)
+    return nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Linear(6, classes))
+
+def wider():
+    return net(4)
+
+number = 3
+'''
+failed = 0
+
+
+def expect(holds, what):
+    global failed
+    if not holds:
+        failed += 1
+        print(f"failed: {what}")
+
+
+def like(folder, name, weights, batch, run, *options):
+    path = os.pathsep.join([str(ROOT / "tools" / "python"), folder])
+    env = {**os.environ, "PYTHONPATH": path, "PATH": os.pathsep.join([str(CLARKE.parent), os.environ["PATH"]])}
+    done = subprocess.run([sys.executable, "-W", "ignore", "-m", "clarke.like", name, weights, batch, run, *options], capture_output=True,
+                          text=True, env=env, cwd=folder, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    Path(scratch, "nets.py").write_text(NETS)
+    sys.path.insert(0, scratch)
+    import nets
+
+    state, x, y = nets.net().state_dict(), torch.randn(5, 4).numpy(), np.array([0, 1, 2, 0, 1])
+    torch.save(state, Path(scratch, "plain.pth"))
+    torch.save({"epoch": 3, "state_dict": state}, Path(scratch, "within.pth"))
+    torch.save(list(state.values()), Path(scratch, "list.pth"))
+    torch.save({k: t for k, t in state.items() if k != "3.bias"}, Path(scratch, "short.pth"))
+    np.savez(Path(scratch, "b.npz"), x=x, y=y)
+    np.save(Path(scratch, "b.npy"), x)
+    for number, (weights, batch, options) in enumerate([("plain.pth", "b.npz", []), ("within.pth", "b.npy", []),
+                                                        ("plain.pth", "b.npz", ["--train"])]):
+        status, out, error = like(scratch, "nets:net", weights, batch, f"run{number}", *options)
+        expect(status == 0 and "in-bouligand" in out + error, f"{weights}: {status} {out} {error}")
+        proof = str(Path(scratch, f"run{number}", "p.proof"))
+        done = subprocess.run([CLARKE, "audit", str(Path(scratch, f"run{number}")), "--proof", proof], capture_output=True, text=True, check=False)
+        checked = subprocess.run([CHECK, proof, "--data", str(Path(scratch, f"run{number}"))], capture_output=True, text=True, check=False)
+        expect(done.returncode == 0 and checked.returncode == 0, f"{weights}: {done.stderr} {checked.stdout} {checked.stderr}")
+    for name, weights, says in [
+            ("nets:wider", "plain.pth", "3.weight has shape (3, 6), and (4, 6) in the network"),
+            ("nets:net", "short.pth", "it has not ['3.bias']"), ("nets:net", "list.pth", "no state dict"),
+            ("nets:number", "plain.pth", "module nets has no function number"), ("nowhere:net", "plain.pth", "pip install nowhere"),
+            ("resnet18", "plain.pth", "expected torchvision.MODEL, timm.MODEL or MODULE:FUNCTION")]:
+        status, out, error = like(scratch, name, weights, "b.npz", "refused")
+        expect(status == 2 and says in error and not Path(scratch, "refused").exists(), f"{name}: {status} {out} {error}")
+    try:
+        import torchvision
+    except ImportError:
+        status, out, error = like(scratch, "torchvision.resnet18", "plain.pth", "b.npz", "refused")
+        expect(status == 2 and "the package torchvision is not installed here" in error, f"torchvision: {status} {error}")
+    else:
+        torch.save(torchvision.models.resnet18(num_classes=2).state_dict(), Path(scratch, "r.pth"))
+        np.savez(Path(scratch, "i.npz"), x=np.random.default_rng(0).normal(size=(2, 3, 32, 32)).astype(np.float32), y=np.array([0, 1]))
+        status, out, error = like(scratch, "torchvision.resnet18", "r.pth", "i.npz", "resnet")
+        expect(status == 0, f"torchvision: {status} {out} {error}")
+        print(out)
+print(f"{failed} failed")
+sys.exit(failed > 0)

@@ -1,0 +1,139 @@
+"""A checkpoint without a graph: the network by its name in a library, with the checkpoint's weights; one step is recorded and audited.
+
+    python -m clarke.like torchvision.resnet18 W.pth B.npz RUN/ [--loss ce|mse|sum] [--train]
+
+The name is torchvision.MODEL, timm.MODEL, or MODULE:FUNCTION, which returns a network when it is called. The weights must be that
+network's, all of them and no others. A classifier's number of classes is the checkpoint's. `clarke audit RUN/ --proof F` writes a proof.
+"""
+
+import argparse
+import importlib
+import os
+import sys
+
+import numpy as np
+import torch
+
+from .answer import Failed, audit
+from .recorder import record
+from .refused import Refused
+
+LOSSES = {"ce": torch.nn.functional.cross_entropy, "mse": torch.nn.functional.mse_loss, "sum": lambda output, y: output.sum()}
+KEYS = ("state_dict", "model_state_dict", "model")  # under which checkpoints have their weights, beside others
+
+
+class Unlike(Exception):
+    """The checkpoint is not of that network, or there is no such network; a sentence."""
+
+
+def imported(module, name):
+    try:
+        return importlib.import_module(module)
+    except ImportError as e:
+        raise Unlike(f"{name}: the package {module.split('.')[0]} is not installed here ({e}); pip install {module.split('.')[0]}") from e
+
+
+def weights(path):
+    """{name: tensor} of a state dict, whose pickle is not executed."""
+    if path.endswith(".safetensors"):
+        return dict(imported("safetensors.torch", path).load_file(path))
+    held = torch.load(path, map_location="cpu", weights_only=True)
+    for key in KEYS:
+        if isinstance(held, dict) and isinstance(held.get(key), dict):
+            held = held[key]
+    if not isinstance(held, dict) or not held or not all(isinstance(t, torch.Tensor) for t in held.values()):
+        raise Unlike(f"{path}: no state dict, nor one under {', '.join(KEYS)}")
+    return held
+
+
+def maker(name):
+    """A function of a number of classes, or of none, that returns the network."""
+    library, _, model = name.partition(".")
+    if ":" in name:
+        module, _, function = name.partition(":")
+        make = getattr(imported(module, name), function, None)
+        if not callable(make):
+            raise Unlike(f"{name}: module {module} has no function {function}")
+        return lambda classes: make()
+    if library == "torchvision":
+        models = imported("torchvision.models", name)
+        if model not in models.list_models():
+            raise Unlike(f"{name}: torchvision has no such model; torchvision.models.list_models() names them")
+        return lambda classes: models.get_model(model, weights=None, **({"num_classes": classes} if classes else {}))
+    if library == "timm":
+        timm = imported("timm", name)
+        if not timm.is_model(model):
+            raise Unlike(f"{name}: timm has no such model; timm.list_models() names them")
+        return lambda classes: timm.create_model(model, pretrained=False, **({"num_classes": classes} if classes else {}))
+    raise Unlike(f"{name}: expected torchvision.MODEL, timm.MODEL or MODULE:FUNCTION")
+
+
+def difference(model, held):
+    """In what the weights are not the network's: a sentence, or None."""
+    own = {k: tuple(t.shape) for k, t in model.state_dict().items()}
+    missing, more = sorted(own.keys() - held.keys()), sorted(held.keys() - own.keys())
+    if missing or more:
+        return f"has not {missing[:3]}" if missing else f"has {more[:3]}, which the network has not"
+    other = [k for k in own if own[k] != tuple(held[k].shape)]
+    return f"{other[0]} has shape {tuple(held[other[0]].shape)}, and {own[other[0]]} in the network" if other else None
+
+
+def network(name, path):
+    """The network of that name, with the weights of the checkpoint."""
+    held, make = weights(path), maker(name)
+    last = list(held.values())[-1]
+    model = make(None)
+    if difference(model, held) and ":" not in name and last.dim() == 1:  # a bias of another number of classes
+        model = make(len(last))
+    why = difference(model, held)
+    if why:
+        raise Unlike(f"{path} is no checkpoint of {name}: it {why}" if why.startswith("has") else f"{path} is no checkpoint of {name}: {why}")
+    model.load_state_dict(held)
+    return model
+
+
+def arrays(path):
+    """x, and y or None."""
+    held = np.load(path)
+    if isinstance(held, np.ndarray):
+        return torch.from_numpy(held), None
+    if "x" not in held:
+        raise Unlike(f"{path}: no array 'x'")
+    return torch.from_numpy(held["x"]), torch.from_numpy(held["y"]) if "y" in held else None
+
+
+def record_like(name, path, batch, folder, loss=None, train=False):
+    model = network(name, path).train(train)
+    x, y = arrays(batch)
+    kind = loss or ("sum" if y is None else "mse" if y.is_floating_point() else "ce")
+    if kind != "sum" and y is None:
+        raise Unlike(f"{batch}: no array 'y', which loss {kind} takes")
+    with record(folder, model):
+        output = model(x)
+        if not isinstance(output, torch.Tensor):
+            raise Unlike(f"{name} returns no tensor: give MODULE:FUNCTION of one that does")
+        LOSSES[kind](output, y).backward()
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m clarke.like", description=__doc__.split("\n")[0])
+    parser.add_argument("name", help="torchvision.MODEL, timm.MODEL or MODULE:FUNCTION")
+    parser.add_argument("checkpoint", help=".pth or .pt of torch.save, or .safetensors")
+    parser.add_argument("batch", help=".npz with x and y, or .npy with the inputs alone")
+    parser.add_argument("run", help="the folder to record the step in")
+    parser.add_argument("--loss", choices=sorted(LOSSES), help="default: ce for integer y, mse for other y, sum without y")
+    parser.add_argument("--train", action="store_true", help="in training mode: BatchNormalization by the batch (default: as in use)")
+    o = parser.parse_args()
+    sys.path.insert(0, os.getcwd())  # MODULE:FUNCTION may stand here
+    try:
+        record_like(o.name, o.checkpoint, o.batch, o.run, o.loss, o.train)
+        answer = audit(o.run)
+        print(answer)
+        raise SystemExit({"in-bouligand": 0, "in-clarke": 0, "not-in-clarke": 1}.get(answer.verdict, 3))
+    except (Unlike, Refused, Failed, OSError) as e:
+        print(f"clarke.like: {e}", file=sys.stderr)
+        raise SystemExit(2) from e
+
+
+if __name__ == "__main__":
+    main()
