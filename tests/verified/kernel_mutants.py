@@ -2,10 +2,11 @@
 
     python3 tests/verified/kernel_mutants.py CLARKE-CHECK CLARKE-CHECK-VERIFIED [--number N] [--seed N] [--pool N] [--folder DIR]
 
-A change (tests/mutation/mutants.py) is planted in a rule of evidence of lib/check/kernel. The checker with it is asked about a pool of
-proofs about small networks: stored ones, and ones with drawn edits (tampered_networks.py), of which both kernels say the same as it is. The
-proved kernel notices the change where they differ then: where clarke-check verifies what the proved kernel rejects, or refuses what
-that verifies. What it does not notice is printed. It may concern evidence that the proved kernel does not read, or a message.
+A change (tests/mutation/mutants.py) is planted in a rule of evidence of lib/check/kernel. The checker with it is asked about a pool
+of proofs about small networks: stored ones, and ones with drawn edits (tampered_networks.py), of which both kernels say the same as
+it is. The proved kernel notices the change where they differ then: where clarke-check verifies what the proved kernel rejects, or
+refuses what that verifies. What it does not notice is printed. It may concern evidence that the proved kernel does not read, or a
+message.
 """
 
 import argparse

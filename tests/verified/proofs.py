@@ -54,7 +54,8 @@ def says(checker, proof, folder, option="--data"):
 
 # What clarke-check refuses in a proof about a network, and the kernel does not read (docs/verified.md). Of the lines before the
 # evidence: how many kinks are touched, and the rules of operators that the tape names otherwise, or not.
-STATEMENTS = re.compile(r"FAILED line [0-9]+: (the number of touched kinks is|unknown tie rule|the tie rule of|'touched' is expected)")
+STATEMENTS = re.compile(r"FAILED line [0-9]+: (the number of touched kinks is|unknown tie rule|the tie rule of|'touched' is expected"
+                        r"|the proxy of kink [0-9]+ of \w+ is expected)")
 # Of a combination's cells the kernel does not read the sides: it finds them along the direction.
 SIDES = re.compile(r"FAILED line [0-9]+: (touched kink .* (moves to the wrong side|has no side|does not rest)|one side for each|the cells' signs"
                    r"|there is no such node)")

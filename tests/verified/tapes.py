@@ -376,6 +376,7 @@ def by_hand(verified, work):
     # of two samples, w and 2 w: their mean is moved by both; a sample by itself has the variance 0
     two = [[Fraction(1)], [Fraction(2)]]
     coupled = {**net_of([linear, ("normalize", " 1 lines of 1 by 1 coupled", [[("1", "1.0")]]), ("piecewise", RELU[1], [[("1", "2.0")]])]), "x": two}
+    others = {**coupled, "steps": [linear, ("normalize", " 1 lines of 1 by 1 coupled", [[("1", "1.1")]]), coupled["steps"][2]]}
     alone = {**coupled, "steps": [linear, ("normalize", " 1 lines of 1 by 1", [[("1", "1.0")]]), coupled["steps"][2]]}
     odd = net_of([entries, ("softmax", " lines of 3 by 1", [[("1", "1.0")], [("1", "1.1")]])])
     none = net_of([entries, ("softmax", " lines of 0 by 1", [[("1", "1.0")], [("1", "1.1")]])])
@@ -409,6 +410,7 @@ def by_hand(verified, work):
         ("the variance 0 plus a number, down", text_of(equal), proof_of(equal, down), "VERIFIED"),
         ("the variance 0 plus a number, up", text_of(equal), proof_of(equal, up), "REJECTED"),
         ("of both samples, one of which goes up", text_of(coupled), proof_of(coupled, down), "REJECTED"),
+        ("a feature that is another sample's", text_of(others), proof_of(others, down), "OUTSIDE"),
         ("of each sample, which does not move", text_of(alone), proof_of(alone, down), "REJECTED"),
         ("the variance 0", text_of(flat), proof_of(flat, down), "REJECTED"),
         ("over the root of 0", text_of(rooted), proof_of(rooted, down), "REJECTED"),

@@ -15,7 +15,8 @@ Definition known_names (v : wrt) (t : tape) : bool := match v with None => true
 Record question := { asked : tape; varies : wrt; by_rules : rules; by_loss : loss; as_gates : list gate; ends_at : list nat;
   weights : list Q }.
 Definition read_question (r : rules) (v : wrt) (loss_name : string) (text : list ascii) : option question :=
-  match read_tape text with None => None | Some (read, o, y) => let t := whole_tape read in
+  match read_tape text with None => None | Some (read, o, y) =>
+    if negb (in_range read) then None else let t := whole_tape read in
     match loss_of loss_name read o y, unroll true r (in_wrt v) t with
     | Some l, Some (P, outs) => if known_names v t then Some {| asked := t; varies := v; by_rules := r; by_loss := l;
         as_gates := P; ends_at := outs; weights := stored (in_wrt v) t |} else None
@@ -91,7 +92,8 @@ Theorem network_sound r v loss_name text q w e : read_question r v loss_name tex
   check_network q w e = true -> network_claim q (fused e) w.
 Proof.
   unfold read_question.
-  destruct (read_tape text) as [[[read o] y]|]; try discriminate. set (t := whole_tape read). clearbody t. cbv zeta.
+  destruct (read_tape text) as [[[read o] y]|]; try discriminate. destruct (in_range read); try discriminate. cbn [negb].
+  set (t := whole_tape read). clearbody t. cbv zeta.
   destruct (loss_of loss_name read o y) as [l|]; try discriminate.
   destruct (unroll true r (in_wrt v) t) as [[P outs]|] eqn:U; try discriminate. destruct (known_names v t); try discriminate.
   intro H. assert (E : q = {| asked := t; varies := v; by_rules := r; by_loss := l; as_gates := P; ends_at := outs;
@@ -193,7 +195,8 @@ Theorem no_tie : verify_network r v loss_name text InBouligand no_direction = tr
 Proof.
   unfold verify_network. destruct (read_question r v loss_name text) as [q|] eqn:E; try discriminate. intro H. exists q. split;
     auto. revert E. unfold read_question.
-  destruct (read_tape text) as [[[read o] y]|]; try discriminate. set (t := whole_tape read). clearbody t. cbv zeta.
+  destruct (read_tape text) as [[[read o] y]|]; try discriminate. destruct (in_range read); try discriminate. cbn [negb].
+  set (t := whole_tape read). clearbody t. cbv zeta.
   destruct (loss_of loss_name read o y) as [l|]; try discriminate.
   destruct (unroll true r (in_wrt v) t) as [[P outs]|] eqn:U; try discriminate. destruct (known_names v t); try discriminate.
   intro E. assert (Eq : q = {| asked := t; varies := v; by_rules := r; by_loss := l; as_gates := P; ends_at := outs;

@@ -96,6 +96,11 @@ Definition with_rows (s : step) (ls : lines -> lines) (l : list row) : step := m
   | Leaky op k _ => Leaky op k l | OverRoot e _ => OverRoot e l | Softmax x _ => Softmax (ls x) l
   | Normalize e x _ => Normalize e (ls x) l end.
 Definition widths (t : tape) : list nat := length (hd [] (samples t)) :: map (fun s => length (rows_of_step s)) (steps t).
+(* Each source is a feature that is there. *)
+Definition in_range (t : tape) : bool := let ws := widths t in let there k f := Nat.ltb f (nth k ws 0%nat) in
+  forallb (fun q => Nat.eqb (length q) (nth 0 ws 0%nat)) (samples t) &&
+  forallb (fun s => forallb (forallb (fun x : factor * source_ => match snd x with Of k f => there k f | _ => true end))
+    (rows_of_step s)) (steps t) && forallb (there (last_step t)) (last_features t).
 Definition moved (ws : list nat) b (r : row) : row := map (fun x : factor * source_ => (fst x, match snd x with
   | Of s f => Of s (b * nth s ws 0 + f)%nat | o => o end)) r.
 Definition joined_lines count width (ls : lines) : lines := match ls with

@@ -99,7 +99,7 @@ Definition lines_with n (ws : list letters) (ls : rest_of) : option (lines * lis
   | w :: o :: len :: b :: d :: ws' => if is "lines" w && is "of" o && is "by" b then
       len <- natural len ;; d <- natural d ;; let coupled := match ws' with c :: _ => is "coupled" c | [] => false end in
       '(rows, l) <- rows_without n (if coupled then tl ws' else ws') ls ;;
-      if forallb single rows && Nat.ltb 0 d
+      if forallb single rows && Nat.ltb 0 (len * d) && Nat.eqb (Nat.modulo (length rows) (len * d)) 0
         then Some (if coupled then All 1 (length rows) len d else By len d, rows, l) else None else None
   | _ => None end.
 Definition step_of (ws : list letters) (ls : rest_of) : option (step * rest_of) := match ws with
