@@ -641,6 +641,9 @@ static const struct {
   {0, "is 0; AD's forward mode returns 0, which is that number.", NULL, "input x\noutput relu(x)\n",
    "at x 0\n" RELU0 "touched 1\ndirection -1\nderivative 0\n"},
   {1, "is another number", NULL, "input x\noutput relu(x)\n", "at x 0\n" RELU0 "touched 1\ndirection 1\nderivative 0\n"},
+  /* Along the line the function is x; off it it jumps. */
+  {1, "cannot be told to: F may jump, and have no generalized derivative", NULL, "input x, y\noutput if y > 0 then 1 + x else x\n",
+   XY0 "touched 1\ndirection 1 0\nderivative 1\n"},
   /* Forward mode divides 0 by 0 at the root of what is 0 near the point, where reverse mode's mask stops all. A root of a constant has no tangent. */
   {0, "along d1 = (1) is 0.\n", "forward mode", "input x\noutput sqrt(relu(x))\n", "at x -1\n" RELU0 "touched 0\ndirection 1\nderivative 0\n"},
   {0, "is 1; AD's forward mode returns 1, which is that number.", NULL, "input x\noutput x + sqrt(0)\n",

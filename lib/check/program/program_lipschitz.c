@@ -293,7 +293,7 @@ check_branch(lipschitz *l, size_t at, size_t with)
     return;
   size_t held = with == SEVERAL ? NONE : with;
   require(arms_meet(l, in, held, false) || arms_meet(l, in, held, true) || arms_meet(l, in, NONE, true),
-          "program line %zu: the arms of this branch do not meet where its comparands do, or cannot be told to:\n"
+          "program line %zu: the arms of this branch do not meet where its comparands do, or cannot be told to: "
           "F may jump, and have no generalized derivative",
           l->prog->instructions[at].line);
 }
