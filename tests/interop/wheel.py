@@ -2,9 +2,9 @@
 """The wheel that tools/wheel/build makes of the repository: the package with both programs and their libraries, in an environment that
 has nothing else: no compiler, no variable but an empty PATH, and of the system's libraries those alone that every Linux has.
 
-    wheel.py
+    wheel.py [WHEEL]
 
-Lemma 2 as a module is recorded and audited, its proof is checked, and pytest finds the fixture.
+Without a WHEEL it is built. Lemma 2 as a module is recorded and audited, its proof is checked, and pytest finds the fixture. The tutorial runs as it is printed.
 """
 import glob
 import os
@@ -113,10 +113,14 @@ def asked(folder, scripts):
 
 
 if __name__ == "__main__":
+    import newcomer  # which takes its names from here
+
     with tempfile.TemporaryDirectory() as scratch:
-        made = built(scratch)
+        made = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else built(scratch)
+        newcomer.citation(scratch)
         if made is not None:
             programs = installed(scratch, made)
             contained(scratch)
             asked(scratch, programs)
+            newcomer.tutorial(scratch, programs)
     finish()
