@@ -298,7 +298,7 @@ build(scene *c, const step *s, const machine *m, double scale)
   c->y = tensor_of("y", CLARKE_F64, SHAPE((long)s->n, (long)s->out,));
   memcpy(c->x.real, s->x, c->x.count * sizeof(double));
   memcpy(c->y.real, s->y, c->y.count * sizeof(double));
-  scene_build(c, &model, (clarke_loss){s->loss, s->loss == CLARKE_LOSS_SUM ? NULL : &c->y, s->n}, m->name, scale);
+  scene_build(c, &model, (clarke_loss){.kind = s->loss, .y = s->loss == CLARKE_LOSS_SUM ? NULL : &c->y, .samples = s->n}, m->name, scale);
   record(&c->trace, &c->gradients, s, m->type);
 }
 
