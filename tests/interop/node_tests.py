@@ -1,12 +1,13 @@
 """ONNX's own node tests: both programs read each as ONNX says, or refuse it for a reason that is known.
 
-Usage: python tests/interop/node_tests.py --build build [--only NAME] [--one-in N] [--refused]
+Usage: python tests/interop/node_tests.py --build build [--only NAME] [--one-in N] [--refused] [--write]
 
 Package onnx has some 1,900 models of one node each, with inputs and outputs. For each float input and each float output the input is
 the network's, the other inputs are initializers, and two questions are asked: the input as a whole, as with `--batch-axis none`, and
 with its first axis the batch. Where an operator mixes that axis, the second question has no answer, and the message offers the first.
 And there is a model with constants alone. What `clarke-check --values` and `reads --values` print has the test's shapes and values.
-With --refused the operators are printed, too, of which models with a float input are refused.
+With --refused the operators are printed, too, of which models with a float input are refused. With --write all of the first question
+are asked, and docs/node-tests.md is made anew. Each reason for which one is refused must be on that page.
 """
 
 import argparse
@@ -30,7 +31,7 @@ REASONS = {
     "rounds or branches that are not known": "rounds|goes on|one truth value|another shape in each branch",
     "operator sets before 7, or of another domain alone": "7 to 28|no operator set is imported|before operator set 9",
     "arguments at the border of a domain, or of a jump": "the argument of a root|both sides are",
-    "types": "input 0 must hold floats|element type|is infinite; it must be finite|of another type; expected|"
+    "types": "must hold floats|element type|is infinite; it must be finite|of another type; expected|"
         "type .* is not supported",
     "an activation where the network must know a constant, or the reverse": "must be an activation|must be a constant|"
         "must be one constant|is no constant scalar|summed so|"
@@ -45,7 +46,7 @@ REASONS = {
     "no entries": "no entries|a dimension is 0",
     "products of vectors, which are no matrices": "unsqueeze it to a matrix",
     "attributes and modes": "its reference|"
-        "the value is|input_forget must|alpha must be 1|mode is|coordinate_transformation_mode is|"
+        "the value is|expected min < max|input_forget must|alpha must be 1|mode is|coordinate_transformation_mode is|"
         "p is \\d+|exclusive and reverse|aspect ratio|auto_pad and output_shape|"
         "transA = 0|batch_dims|are supported$|peephole",
     "shapes of a single run that a batch of this size does not fit": "do not broadcast|"
@@ -183,6 +184,42 @@ def print_refused(asked, refused):
     print(f"{sum(r == MIXED for r in refused.values())} mix that axis: asked as a whole alone")
 
 
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "node-tests.md"
+HEAD = """# ONNX's tests of nodes
+
+Package `onnx` has some 1,900 models of one node each, or of one function's nodes, with inputs and what comes out. Both programs are asked
+about each input and each output of floats. That input is the network's, as a whole (`--batch-axis none`), and the others are its weights.
+So there are {all} questions. {read} of them are read by both programs and agree with the test ({share:.1f}%), none is read otherwise,
+and {none} are refused by both. This page is made by `python tests/interop/node_tests.py --build build --write`. CI asks for one question
+in four, and for each refusal's reason here.
+
+With its first axis the batch the same input is another question. Where an operator mixes the samples, it has no answer, and the message
+ends with the command that asks as above.
+
+| refused | why | of |
+|---:|---|---|
+"""
+
+
+def write_page(asked):
+    """asked: of each question as a whole its operator, and the reason for which it is refused or None."""
+    reasons = {}
+    for operator, reason in asked:
+        if reason is not None:
+            reasons.setdefault(reason, Counter())[operator] += 1
+    none = sum(of.total() for of in reasons.values())
+    text = HEAD.format(all=len(asked), read=len(asked) - none, none=none, share=100 * (1 - none / len(asked)))
+    for reason, of in sorted(reasons.items(), key=lambda r: -r[1].total()):
+        shown = [f"{operator} {n}" for operator, n in of.most_common(12)]
+        text += f"| {of.total()} | {reason} | {', '.join(shown)}{' and others' if len(of) > 12 else ''} |\n"
+    PAGE.write_text(text)
+
+
+def body_of(operator):
+    """Of the bodies of one function's variants one name."""
+    return re.sub(r"test_([a-z]+)(_\w*)?, its body", r"a body of \1", operator)
+
+
 def operator_of(case):
     """Of a function's body the function."""
     return re.sub("_expanded.*", "", case.name) + ", its body" if "_expanded" in case.name else case.model.graph.node[0].op_type
@@ -193,11 +230,13 @@ def main():
     parser.add_argument("--build", default="build")
     parser.add_argument("--only", default="")
     parser.add_argument("--one-in", type=int, default=1, help="ask for one variant in so many")
+    parser.add_argument("--write", action="store_true", help="make docs/node-tests.md anew")
     parser.add_argument("--refused", action="store_true", help="print what is refused by operator")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     programs, count, wrong, refused = Programs(options.build), Counter(), 0, {}
-    asked = [(c, *v) for c in collect_testcases() if options.only in c.name for v in variants(c)][::options.one_in]
+    asked = [(c, *v) for c in collect_testcases() if options.only in c.name for v in variants(c)
+             if not options.write or v[0].endswith("single")][::options.one_in]
     with tempfile.TemporaryDirectory() as folder:
         for first in range(0, len(asked), 100):
             pairs = []
@@ -212,12 +251,19 @@ def main():
                 said = next((v for v in answer.values() if isinstance(v, str)), None)
                 if said is not None:
                     refused[case.name, what] = reason_of(said.split(": ", 2)[-1])
-    if not options.only and count["read by both"] * options.one_in < READ:
+    if not options.only and not options.write and count["read by both"] * options.one_in < READ:
         wrong += 1
         print(f"failed: {count['read by both']} variants are read, expected {READ // options.one_in} at least")
     print("\n".join(f"{n:6} {what}" for what, n in sorted(count.items(), key=lambda c: -c[1])))
     if options.refused:
         print_refused(asked, refused)
+    if options.write:
+        write_page([(body_of(operator_of(case)), refused.get((case.name, what))) for case, what, *_ in asked])
+    page = PAGE.read_text()
+    for reason in {reason for (_, what), reason in refused.items() if what.endswith("single") and reason is not None}:
+        if f"| {reason} |" not in page:
+            wrong += 1
+            print(f"failed: no reason of docs/node-tests.md: {reason}")
     print(f"{len(asked)} variants, {wrong} read otherwise")
     return wrong > 0
 
