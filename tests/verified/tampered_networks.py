@@ -186,7 +186,7 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("check")
     arguments.add_argument("verified")
-    arguments.add_argument("--number", type=int, default=200)
+    arguments.add_argument("--number", type=int, default=100)
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--show", action="store_true")
     asked = arguments.parse_args()
