@@ -8,7 +8,8 @@ network. What is printed is a row of docs/runs.md.
 
 park: Park, Chun and Lee's first scenario. 784-256-64-10 with ReLU6, HardTanh or HardSigmoid, biases, SGD with
 minibatches of 128, rate .05 to 0 by a cosine, decay 1e-4, 20 epochs. Of all steps the arguments that are at a kink in float32 are counted.
-Of every N-th one `clarke` is asked for those in real numbers, and whether AD's gradient is right.
+Of every N-th step, and of each that has some, `clarke` is
+asked for those in real numbers, and whether AD's gradient is right.
 
 relu-prime: Bertoin, Bolte, Gerchinovitz and Pauwels. Hidden layers of 256, minibatches of 256, float32, one epoch, SGD with rate .1.
 Two trainings of one seed with ReLU'(0) = 0 and 1: in how many do the weights differ after the epoch, and at which step did they first?
@@ -87,7 +88,7 @@ def park_once(x, y, activation, seed, o):
             optimizer.zero_grad()
             F.cross_entropy(net(a), b).backward()
             with_touches += net.touched > before
-            if watch and step % o.every == 0:
+            if watch and (step % o.every == 0 or net.touched > before):
                 ask(watch, plain, a, b, step)
             optimizer.step()
             rate.step()
