@@ -349,15 +349,15 @@ def rules():
     circuit, forced = "circuit 0 1 2 -1 4 -1\n", "forced 4 0\n"
     for why, old, new in [
             ("integers that are not 0 are expected", circuit, "circuit 0 1 1 0 2 -1 4 -1\n"),
-            ("integers that are not 0 are expected", circuit, "circuit 0 1/2 2 -1/2 4 -1/2\n"),
-            ("columns in increasing order are expected", circuit, "circuit 2 -1 0 1 4 -1\n"),
-            ("columns in increasing order are expected", circuit, "circuit 0 1 0 -1 2 -1\n"),
+            ("integers are expected", circuit, "circuit 0 1/2 2 -1/2 4 -1/2\n"),
+            ("columns that there are, in increasing order, are expected", circuit, "circuit 2 -1 0 1 4 -1\n"),
+            ("columns that there are, in increasing order, are expected", circuit, "circuit 0 1 0 -1 2 -1\n"),
             ("the combination of the columns is not 0", circuit, "circuit 0 1 2 -1 4 1\n"),
-            ("column 6 is no hyperplane", circuit, "circuit 0 1 2 -1 6 -1\n"),
+            ("columns that there are, in increasing order, are expected", circuit, "circuit 0 1 2 -1 6 -1\n"),
             ("do not stand as in circuit 0", forced, "forced 3 0\n"),
             ("there is no circuit 1 yet", forced, "forced 4 1\n"),
             # A branch that no point is in, and a circuit that says so, but nothing of column 3.
-            ("circuit 0 has no column 3, or no other", forced, "split 4\nforced 3 0\n")]:
+            ("circuit 0 has no column 3", forced, "split 4\nforced 3 0\n")]:
         with tempfile.TemporaryDirectory() as made:
             (Path(made) / "forged").write_text(sealed(text.replace(old, new, 1)))
             said = run(CHECK, Path(made) / "forged", "--data", CASES)
