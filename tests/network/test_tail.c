@@ -150,6 +150,8 @@ START_TEST(ignoring)
   ck_assert(clarke_loss_label(&loss, 3) == CLARKE_NONE && clarke_loss_label(&loss, 0) == 0 && clarke_loss_counted(&loss) == 2);
   loss.ignored = -100;
   ck_assert(clarke_loss_label(&loss, 1) == CLARKE_NONE && clarke_loss_label(&loss, 3) == 1 && clarke_loss_counted(&loss) == 3);
+  y.integer[1] = -1; /* no class, and no label that is ignored */
+  ck_assert_uint_eq(clarke_loss_counted(&loss), 4);
   clarke_tensor_clear(&y);
 }
 END_TEST

@@ -26,10 +26,16 @@ clarke_loss_is_rational(const clarke_loss *loss)
   return loss->kind != CLARKE_LOSS_CE;
 }
 
+static bool
+is_ignored(const clarke_loss *loss, size_t sample)
+{
+  return loss->ignores && loss->y->integer[sample] == loss->ignored;
+}
+
 size_t
 clarke_loss_label(const clarke_loss *loss, size_t sample)
 {
-  return loss->ignores && loss->y->integer[sample] == loss->ignored ? CLARKE_NONE : (size_t)loss->y->integer[sample];
+  return is_ignored(loss, sample) ? CLARKE_NONE : (size_t)loss->y->integer[sample];
 }
 
 size_t
@@ -38,7 +44,7 @@ clarke_loss_counted(const clarke_loss *loss)
   size_t counted = 0;
 
   for (size_t j = 0; j < loss->samples; j++)
-    counted += clarke_loss_label(loss, j) != CLARKE_NONE;
+    counted += !is_ignored(loss, j);
   return counted;
 }
 
@@ -52,7 +58,7 @@ check_labels(const clarke_loss *loss, size_t classes, clarke_error *err)
                        "labels 'y': expected %zu integers, one a sample, for loss ce",
                        loss->samples);
   for (size_t j = 0; j < y->count; j++)
-    if (clarke_loss_label(loss, j) != CLARKE_NONE && (y->integer[j] < 0 || (uint64_t)y->integer[j] >= classes))
+    if (!is_ignored(loss, j) && (y->integer[j] < 0 || (uint64_t)y->integer[j] >= classes))
       return clarke_fail(err, CLARKE_EINPUT,
                          "labels 'y': entry %zu is %lld; the network has classes 0 to %zu", j,
                          (long long)y->integer[j], classes - 1);
