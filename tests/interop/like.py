@@ -25,6 +25,18 @@ def net(classes=3):
 def wider():
     return net(4)
 
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 4, bias=False), nn.Linear(4, 4, bias=False)
+        self.b.weight = self.a.weight
+
+    def forward(self, x):
+        return self.b(self.a(x).relu())
+
+def tied():
+    return Tied()
+
 number = 3
 '''
 failed = 0
@@ -72,6 +84,21 @@ with tempfile.TemporaryDirectory() as scratch:
             ("resnet18", "plain.pth", "expected torchvision.MODEL, timm.MODEL or MODULE:FUNCTION")]:
         status, out, error = like(scratch, name, weights, "b.npz", "refused")
         expect(status == 2 and says in error and not Path(scratch, "refused").exists(), f"{name}: {status} {out} {error}")
+    # weights that loading would change, and batches that the network does not run on
+    torch.save({k: t.double() * (1 + 2.0 ** -40) if t.is_floating_point() else t for k, t in state.items()}, Path(scratch, "double.pth"))
+    torch.save({k: t.double() if t.is_floating_point() else t for k, t in state.items()}, Path(scratch, "exact.pth"))
+    torch.save({"a.weight": torch.eye(4), "b.weight": 2 * torch.eye(4)}, Path(scratch, "two.pth"))
+    np.savez(Path(scratch, "wide.npz"), x=np.zeros((5, 7), np.float32), y=y)
+    np.savez(Path(scratch, "double.npz"), x=x.astype(np.float64), y=y)
+    np.savez(Path(scratch, "short.npz"), x=x, y=y.astype(np.int32))
+    for name, weights, batch, says in [
+            ("nets:net", "double.pth", "b.npz", "torch.float64 there is torch.float32 here"), ("nets:tied", "two.pth", "b.npy", "a.weight is another"),
+            ("nets:net", "plain.pth", "wide.npz", "does not run on wide.npz"), ("nets:net", "plain.pth", "double.npz", "does not run on double.npz"),
+            ("nets:net", "plain.pth", "short.npz", "does not run on short.npz")]:
+        status, out, error = like(scratch, name, weights, batch, "refused")
+        expect(status == 2 and says in error and not Path(scratch, "refused").exists(), f"{weights} {batch}: {status} {out} {error}")
+    status, out, error = like(scratch, "nets:net", "exact.pth", "b.npz", "exact")
+    expect(status == 0, f"exact: {status} {out} {error}")
     try:
         import torchvision
     except ImportError:

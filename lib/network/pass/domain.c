@@ -139,8 +139,8 @@ at_jump(bool *vague, const clarke_step *s, const clarke_matrix *x, size_t e, cla
     return clarke_fail(err, CLARKE_EINPUT, "entry %zu of the argument is near %g: it cannot be told whether it is %s, where the "
                        "function jumps", i, number, where[s->function - CLARKE_ABOVE]);
   if (s->function == CLARKE_ABOVE)
-    return clarke_fail(err, CLARKE_EINPUT, "entry %zu: what is compared is equal, and the parameters move it. The function "
-                       "jumps there, and has no generalized derivative", i);
+    return clarke_fail(err, CLARKE_EINPUT, "entry %zu: what is compared is equal, and the parameters move it. The comparison "
+                       "jumps there, and has no generalized derivative; whether what is made of it jumps, too, is not looked for", i);
   return clarke_fail(err, CLARKE_EINPUT, "entry %zu of the argument is %g, %s, and the parameters move it. The function jumps "
                      "there, and has no generalized derivative", i, number, where[s->function - CLARKE_ABOVE]);
 }

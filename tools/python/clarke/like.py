@@ -89,6 +89,10 @@ def network(name, path):
     if why:
         raise Unlike(f"{path} is no checkpoint of {name}: it {why}" if why.startswith("has") else f"{path} is no checkpoint of {name}: {why}")
     model.load_state_dict(held)
+    for k, t in model.state_dict().items():  # what is copied is rounded to the network's type, and of what is shared the last one stays
+        if not torch.equal(t.to(held[k].dtype), held[k]):
+            raise Unlike(f"{path}: {k} is another one in the network: {held[k].dtype} there is {t.dtype} here, or one tensor has two names, "
+                         "or it holds NaN")
     return model
 
 
@@ -108,11 +112,14 @@ def record_like(name, path, batch, folder, loss=None, train=False):
     kind = loss or ("sum" if y is None else "mse" if y.is_floating_point() else "ce")
     if kind != "sum" and y is None:
         raise Unlike(f"{batch}: no array 'y', which loss {kind} takes")
-    with record(folder, model):
-        output = model(x)
-        if not isinstance(output, torch.Tensor):
-            raise Unlike(f"{name} returns no tensor: give MODULE:FUNCTION of one that does")
-        LOSSES[kind](output, y).backward()
+    try:
+        with record(folder, model):
+            output = model(x)
+            if not isinstance(output, torch.Tensor):
+                raise Unlike(f"{name} returns no tensor: give MODULE:FUNCTION of one that does")
+            LOSSES[kind](output, y).backward()
+    except (RuntimeError, TypeError, ValueError, IndexError) as e:  # PyTorch's own; a traceback would end with 1, which says no
+        raise Unlike(f"{name} does not run on {batch} with loss {kind}: {e}") from e
 
 
 def main():
