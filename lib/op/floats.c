@@ -201,6 +201,14 @@ of_integer(int64_t i, clarke_dtype dtype)
   return dtype == CLARKE_F64 || (i <= MOST_EXACT && i >= -MOST_EXACT) ? (double)i : NAN;
 }
 
+/* To half precision runtimes cast by way of float32: is that number another one than what is nearest? */
+static bool
+is_rounded_twice(double exact, double nearest, clarke_dtype dtype)
+{
+  return (dtype == CLARKE_F16 || dtype == CLARKE_BF16) && isfinite(nearest)
+         && clarke_floats_nearest(clarke_floats_nearest(exact, CLARKE_F32), dtype) != nearest;
+}
+
 clarke_status
 clarke_lower_floats_cast(clarke_lowering *low, clarke_dtype dtype, clarke_error *err)
 {
@@ -222,6 +230,8 @@ clarke_lower_floats_cast(clarke_lowering *low, clarke_dtype dtype, clarke_error 
     const bool odd = x->integer == NULL && !isfinite(exact);
 
     out->real[f] = clarke_floats_nearest(exact, dtype);
+    if (is_rounded_twice(exact, out->real[f], dtype))
+      return clarke_lower_fail(low, err, "entry %zu: by way of float32, as runtimes cast, it is another number than the nearest", f);
     if (odd)
       low->graph->values[low->graph->n_values - 1].odd = true;
     else if (!is_normal(out->real[f], dtype) || (out->real[f] == 0 && exact != 0))

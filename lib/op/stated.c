@@ -330,6 +330,9 @@ lower_one_hot(clarke_lowering *low, clarke_error *err)
   if (status != CLARKE_OK)
     return status;
   n = clarke_lower_value(low, 0)->count;
+  for (size_t e = 0; e < n; e++)
+    if (low->opset < 11 && whole_entry(clarke_lower_value(low, 0), e) < 0)
+      return clarke_lower_fail(low, err, "place %zu is below 0, which is none before operator set 11", e);
   rank = clarke_lower_value(low, 0)->rank + 1;
   depth = clarke_lower_value(low, 1)->count == 1 ? whole_entry(clarke_lower_value(low, 1), 0) : 0;
   if (depth < 1 || n == 0 || rank > CLARKE_MAX_RANK || (size_t)depth > CLARKE_MAX_MAP / n)

@@ -50,8 +50,11 @@ lower_sum(clarke_lowering *low, clarke_error *err)
   if (strcmp(low->node->op_type, "Sub") == 0)
     s->in[1].coef = -s->in[1].coef;
   low->graph->values[s->out].batch = batch;
+  for (size_t i = 0; i < 2 && status == CLARKE_OK; i++) /* before marks hide what is infinity or NaN */
+    if (clarke_lower_value(low, i)->odd)
+      status = clarke_lower_exclude(low, s, i, err);
   for (size_t i = 0; i < 2 && status == CLARKE_OK; i++)
-    if (clarke_lower_value(low, i)->odd || clarke_lower_value(low, i)->excluded != NULL)
+    if (clarke_lower_value(low, i)->excluded != NULL)
       status = clarke_lower_exclude(low, s, i, err);
   if (status == CLARKE_OK)
     status = clarke_lower_know_sum(low, s->out, low->node->op_type[0] == 'S', err);

@@ -49,6 +49,16 @@ same_parameters(const clarke_graph *g, const clarke_graph *h)
   return all;
 }
 
+/* Are both losses, of one batch, made of the same samples? A label may be ignored by one of them alone. */
+static bool
+same_samples(const clarke_loss *a, const clarke_loss *b)
+{
+  for (size_t j = 0; a->kind == CLARKE_LOSS_CE && j < a->samples; j++)
+    if ((clarke_loss_label(a, j) == CLARKE_NONE) != (clarke_loss_label(b, j) == CLARKE_NONE))
+      return false;
+  return true;
+}
+
 /* What the records are not one step in; NULL: nothing, and twins are made. */
 static clarke_status
 unlike(const char **what, clarke_twins *twins, const clarke_certified *a, const clarke_certified *b, clarke_error *err)
@@ -68,6 +78,8 @@ unlike(const char **what, clarke_twins *twins, const clarke_certified *a, const 
     *what = "batch";
     return CLARKE_OK;
   }
+  if (!same_samples(&a->audit.loss, &b->audit.loss))
+    return CLARKE_OK;
   status = clarke_twins_find(twins, &same, g, h, err);
   *what = same ? NULL : *what;
   return status;

@@ -69,6 +69,16 @@ def differing(a, b):
     return {line.split()[0] for lines in zip(a.splitlines(), b.splitlines()) for line in lines if lines[0] != lines[1]}
 
 
+def of_ignored(checker):
+    """What is wrong with the tapes of cross entropy that ignores a label."""
+    data = ROOT / "tests" / "check" / "data"
+    own, none, some = (tape(checker, data / f"step-{model}.onnx", data / "step-labels.npz") for model in ("ce", "ignoring", "ignoring-another"))
+    if none != own:
+        yield "a label that is ignored, and no sample has, is told"
+    if differing(own, some) != {"output"} or " loss ce ignoring 0 " not in some:
+        yield "a label that is ignored is not told by the output's line"
+
+
 def changed(checker, folder, old, new):
     """The tape of lemma2 with these bytes of the model in place of those, of the same number."""
     data = (AUDIT / "lemma2.onnx").read_bytes()
@@ -98,6 +108,7 @@ def main():
         if differing(own, changed(checker, Path(at), b"\x01w", b"\x01W")) != {"parameter"}:
             wrong.append("a parameter's name is not told by its line alone")
         wrong += of_proofs(checker, Path(at))
+    wrong += of_ignored(checker)
     for model, batch in [("lemma2.onnx", "lemma2.npz"), ("lenet.onnx", "images.npz")]:
         broken, text = broken_blocks(checker, AUDIT / model, AUDIT / batch)
         if broken or text.rpartition("hash ")[0] != tape(checker, AUDIT / model, AUDIT / batch):

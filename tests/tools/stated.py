@@ -13,6 +13,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "cost")]
 from expect import expect, finish, said  # noqa: E402
+from models import BODY, FLOAT, VARINT, field, text  # noqa: E402
 from onnx_bytes import Floats, npy, write  # noqa: E402
 
 CLARKE, CHECK = sys.argv[1:3]
@@ -71,6 +72,65 @@ def gradient(path):
     return struct.unpack(f"<{(end - begin) // 8}d", data[8 + size + begin:8 + size + end])
 
 
+def hidden_infinity():
+    """Infinity is added where minus infinity was: NaN, and no mask."""
+    n = Floats(("n", 3), opset=21)
+    n.floats("W", (3,), [1, 1, 1])
+    n.constant("hides", (3,), [0, -math.inf, 0])
+    n.constant("infinite", (3,), [0, math.inf, 0])
+    n.call("Mul", "h", "x", "W")
+    n.call("Add", "seen", "h", "hides")
+    n.call("Add", "lost", "seen", "infinite")
+    n.call("Softmax", "y", "lost")
+    return n.bytes("y")
+
+
+def chosen_below(opset):
+    """A place below 0, which before operator set 11 is none."""
+    n = Floats((1, 3), opset=opset)
+    n.floats("W", (3,), [1, 1, 1])
+    n.integers("nought", 0)
+    n.integers("two", 2)
+    n.integers("places", -1, 1)
+    n.integers("depth", 3)
+    n.integers("values", 1, 2)
+    n.call("Mul", "h", "x", "W")
+    n.call("Gather", "g", "h", "values")
+    n.nodes[-1] += whole("axis", 1)
+    n.call("Reshape", "v", "g", "two")
+    n.call("OneHot", "y", "places", "depth", "v")
+    return n.bytes("y")
+
+
+def half(number):
+    """A constant of float64 becomes bfloat16: 1 + 2^-8 is a tie in the middle of two, and what is little more is one in float32."""
+    n = Floats(("n", 3), opset=21)
+    n.floats("W", (3,), [1, 1, 1])
+    held = field(1, VARINT, 1) + field(2, VARINT, 11) + field(9, BODY, struct.pack("<d", number))
+    n.nodes.append(text(2, "exact") + text(3, "node_exact") + text(4, "Constant")
+                   + field(5, BODY, text(1, "value") + field(5, BODY, held) + field(20, VARINT, 4)))
+    for name, of, to in (("short", "exact", 16), ("again", "short", FLOAT)):
+        n.call("Cast", name, of)
+        n.nodes[-1] += whole("to", to)
+    n.call("Mul", "h", "x", "W")
+    n.call("Mul", "y", "h", "again")
+    return n.bytes("y")
+
+
+def whole(name, number):
+    return field(5, BODY, text(1, name) + field(3, VARINT, number) + field(20, VARINT, 2))
+
+
+def refused(scratch, name, data, says, checks, *options):
+    """Neither program reads it."""
+    path, batch = write(scratch, f"{name}.onnx", data), write(scratch, "x.npy", npy((1, 3), [1, 2, 3]))
+    status, _, error = said(CLARKE, "audit", path, "--batch", batch, *options)
+    expect(status == 2 and says in error, f"{name}: {status} {error}")
+    batch = write(scratch, "x.npy", npy((1, 1, 3), [1, 2, 3])) if options else batch
+    status, out, error = said(CHECK, "--values", path, batch)
+    expect(status == 2 and checks in error, f"{name}: {status} {out} {error}")
+
+
 with tempfile.TemporaryDirectory() as scratch:
     batch = write(scratch, "x.npy", npy((2, 3), [v for row in X for v in row]))
     for name, function in FUNCTIONS.items():
@@ -97,6 +157,15 @@ with tempfile.TemporaryDirectory() as scratch:
     expect(status == 0 and [layer["touched"] for layer in layers] == [0], f"masked: {status} {layers} {error}")
     status, out, error = said(CHECK, proof)
     expect(status == 0, f"masked: {status} {out} {error}")
+    refused(scratch, "lost", hidden_infinity(), "entry 1 is infinity", "a mask holds infinity or NaN")
+    refused(scratch, "below", chosen_below(9), "place 0 is below 0", "a place below 0", "--batch-axis", "none")
+    path, batch = write(scratch, "below.onnx", chosen_below(11)), write(scratch, "x.npy", npy((1, 3), [1, 2, 3]))
+    status, _, error = said(CLARKE, "audit", path, "--batch", batch, "--batch-axis", "none")
+    expect(status == 0, f"below: {status} {error}")
+    refused(scratch, "twice", half(1 + 2.0 ** -8 + 2.0 ** -40), "by way of float32", "by way of float32")
+    path = write(scratch, "once.onnx", half(1 + 2.0 ** -8))
+    status, _, error = said(CLARKE, "audit", path, "--batch", batch)
+    expect(status == 0, f"once: {status} {error}")
     # at a jump no generalized derivative is told of
     batch = write(scratch, "x.npy", npy((1, 3), [2, 1, 1]))
     status, _, error = said(CLARKE, "audit", os.path.join(scratch, "ThresholdedRelu.onnx"), "--batch", batch)

@@ -62,7 +62,7 @@ def text_of(net):
     for s, (kind, attributes, rows) in enumerate(net["steps"], 1):
         text.step(f"step {s} {kind} {len(rows)}{attributes}", rows, kind in ("linear", "piecewise", "over-root"))
     last = len(net["steps"][-1][2])
-    text.line(f"output [{last}] of step {len(net['steps'])} loss none", ("features", [str(f) for f in range(last)]))
+    text.line(f"output [{last}] of step {len(net['steps'])} loss {net.get('own', 'none')}", ("features", [str(f) for f in range(last)]))
     if "y" in net:
         shape = f"{len(net['x'])}" + ("" if net["loss"] == "ce" else f",{last}")
         text.line(f"target {'integer' if net['loss'] == 'ce' else 'real'} [{shape}]", ("values", [str(v) for v in net["y"]]))
@@ -404,6 +404,8 @@ def by_hand(verified, work):
         ("a leaky relu of the weight 1, which has no kink", text_of(leaky), proof_of(leaky, down), "VERIFIED"),
         ("weights and none", text_of(two_weights), proof_of(two_weights, down), "OUTSIDE"),
         ("cross entropy", text_of(entropy), proof_of(entropy, [[Fraction(-1), Fraction(0)]]), "VERIFIED"),
+        ("cross entropy, the model's own", text_of({**entropy, "own": "ce"}), proof_of(entropy, [[Fraction(-1), Fraction(0)]]), "VERIFIED"),
+        ("cross entropy that ignores a class", text_of({**entropy, "own": "ce ignoring 1"}), proof_of(entropy, [[Fraction(-1), Fraction(0)]]), "OUTSIDE"),
         ("cross entropy, a label that is no class", text_of({**entropy, "y": [2]}), proof_of(entropy, down * 1), "OUTSIDE"),
         ("a softmax, down", text_of(softmax), proof_of(softmax, down), "VERIFIED"),
         ("a softmax, up", text_of(softmax), proof_of(softmax, up), "REJECTED"),

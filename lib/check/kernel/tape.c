@@ -252,10 +252,22 @@ put_parameters(writer *w)
   free(sorted);
 }
 
+/* The model's own loss. A label that it ignores is told unless y is there and no sample has it: the mean is of others then. */
+static void
+put_loss(FILE *to, const tail *own, const tensor *y)
+{
+  static const char *const losses[] = {"sum", "mse", "ce", "none"};
+  bool told = own->ignored != NULL && y == NULL;
+  for (size_t i = 0; own->ignored != NULL && y != NULL && i < y->count; i++)
+    told = told || mpq_equal(&y->value[i], own->ignored->value);
+  fprintf(to, " loss %s", losses[own->kind]);
+  if (told)
+    gmp_fprintf(to, " ignoring %Qd", own->ignored->value);
+}
+
 void
 tape_write(FILE *to, const network *net, const tensor *x, const tensor *y, bool whole)
 {
-  static const char *const losses[] = {"sum", "mse", "ce", "none"};
   writer w = {to, net, x, y, whole, {0}, allocate(net->n_tensors, sizeof(size_t))};
   text_begin(&w.behind);
   fprintf(to, "tape 1\nsamples %zu together %zu\n", net->batch, net->together);
@@ -268,7 +280,8 @@ tape_write(FILE *to, const network *net, const tensor *x, const tensor *y, bool 
     fprintf(map.to, "%zu\n", net->map[f]);
   fputs("output", to);
   put_dims(to, net->dims + net->batched, net->rank - net->batched);
-  fprintf(to, " of step %zu loss %s", net->output, losses[net->own.kind]);
+  fprintf(to, " of step %zu", net->output);
+  put_loss(to, &net->own, y);
   end_block(&w, &map, "features");
   end_line(&w);
   if (y != NULL) {

@@ -548,6 +548,21 @@ lower_floats(builder *b)
   }
 }
 
+/* q becomes the nearest number of the type, which of half precision it must be also by way of float32, as runtimes cast. */
+static void
+round_cast(const builder *b, rational *q, size_t type)
+{
+  rational *twice = rationals(1);
+  mpq_set(twice, q);
+  round_float(b, q, type);
+  if (type == FLOAT16 || type == BFLOAT16) {
+    round_float(b, twice, FLOAT);
+    round_float(b, twice, type);
+    need(mpq_equal(twice, q), "by way of float32 it is another number than the nearest");
+  }
+  rationals_free(twice, 1);
+}
+
 /* Cast of such constants, of integers and of truth values. Infinity and NaN stay what they are. */
 static void
 cast_float(builder *b, size_t to)
@@ -567,7 +582,7 @@ cast_float(builder *b, size_t to)
     }
     mpq_set(&out[f], &t->value[x->map[f]]);
     need(t->real || to == FLOAT || to == DOUBLE || is_held(&out[f], DOUBLE), "an integer beyond 2^53");
-    round_float(b, &out[f], to);
+    round_cast(b, &out[f], to);
   }
 }
 

@@ -208,7 +208,8 @@ lower_arithmetic(builder *b)
   v = without_odd(b, &v);
   w = without_odd(b, &w);
   for (size_t f = 0; f < s->n; f++) {
-    if (exclude(b, s, f, &masks[0]) || exclude(b, s, f, &masks[1]))
+    bool first = exclude(b, s, f, &masks[0]), second = exclude(b, s, f, &masks[1]); /* infinity beside a mark is NaN */
+    if (first || second)
       continue;
     factor *t = operand(b, s, f * s->width, &v, f);
     if (v.negated)

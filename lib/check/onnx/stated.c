@@ -259,6 +259,7 @@ lower_one_hot(builder *b)
   long *which = allocate(n * (size_t)depth, sizeof *which);
   for (size_t i = 0; i < n; i++) {
     long at = whole_number(b, places, i);
+    need(at >= 0 || b->opset >= 11, "a place below 0, which is none before operator set 11");
     at = at < 0 ? at + depth : at;
     if (at >= 0 && at < depth)
       which[(i / behind * (size_t)depth + (size_t)at) * behind + i % behind] = 1;
