@@ -60,6 +60,8 @@ check(void (*work)(const char *, const char *), const char *path, const char *ot
   }
   if (WIFEXITED(status))
     return WEXITSTATUS(status);
+  if (WTERMSIG(status) == SIGPIPE) /* nobody reads on: no failure to tell of, and no answer */
+    raise(SIGPIPE);
   fprintf(stderr, "clarke-check: cannot check: ended by signal %d (%s)\n", WTERMSIG(status),
           strsignal(WTERMSIG(status)));
   return REFUSED;

@@ -257,7 +257,7 @@ static clarke_status
 lower_running_product(clarke_lowering *low, clarke_error *err)
 {
   const bool reverse = clarke_lower_int(low, "reverse", 0) != 0, exclusive = clarke_lower_int(low, "exclusive", 0) != 0;
-  size_t axis, n, product[MOST_FACTORS], so_far = CLARKE_NONE;
+  size_t axis = 0, n = 0, product[MOST_FACTORS], so_far = CLARKE_NONE;
   clarke_status status = clarke_lower_first(low, err);
 
   if (status == CLARKE_OK)

@@ -164,18 +164,19 @@ static clarke_status
 hint(const clarke_audit_session *s, clarke_status status, clarke_error *err)
 {
   const clarke_graph *g = &s->graph;
+  const char *said = err != NULL ? err->text : "", *name = s->model.name != NULL ? s->model.name : "";
   size_t used;
 
-  if (status != CLARKE_EINPUT || err == NULL || s->whole || !g->batched
-      || (strstr(err->text, "batch") == NULL && strstr(err->text, "samples") == NULL))
+  said += strncmp(said, name, strlen(name)) == 0 ? strlen(name) : 0; /* the file's name may have the word, too */
+  if (status != CLARKE_EINPUT || err == NULL || s->whole || !g->batched || (strstr(said, "batch") == NULL && strstr(said, "samples") == NULL))
     return status;
   used = strlen(err->text);
   if (g->together == 1)
     snprintf(err->text + used, sizeof err->text - used, ". Each sample is a run of its own here: --batch-axis none reads it as a whole "
              "input, none of whose axes is the batch");
   else
-    snprintf(err->text + used, sizeof err->text - used, ". All of x as one input, none of whose axes is the batch: clarke audit %s "
-             "--batch %s --batch-axis none", s->model.name, s->batch_file.name);
+    snprintf(err->text + used, sizeof err->text - used, ". If none of x's axes is the batch, ask about all of it as one input: "
+             "clarke audit %s --batch %s --batch-axis none", s->model.name, s->batch_file.name);
   return status;
 }
 

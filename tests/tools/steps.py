@@ -176,6 +176,8 @@ def faulty(folder):
     path = os.path.join(folder, "faulty.jsonl")
     status, text, error = said(CLARKE, "audit", "--run", run.run, "--lines", path)
     expect(status == 2 and "not what was recorded in 1 step (not-explained)" in text, text + error)
+    status, _, error = said(CLARKE, "audit", "--run", os.path.join(folder, "nowhere"))
+    expect(status == 2 and "nowhere: there is no folder of that name; --run wants the folder" in error, error)
     run.put("batch", b"no archive", seal=False)  # cannot be asked: the others are, and the next call asks again
     os.unlink(path)
     status, text, error = said(CLARKE, "audit", "--run", run.run, "--lines", path)

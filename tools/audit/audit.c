@@ -91,6 +91,9 @@ check_arguments(clarke_audit_command *c, bool params, struct argp_state *state)
     argp_error(state, "%s is a run folder, which has its batch, parameters and loss", c->ask.model_path);
   if (folder)
     c->run = c->ask.model_path;
+  else if (c->ask.model_path != NULL && c->ask.batch_path == NULL && (c->step != CLARKE_NONE || c->all_steps))
+    argp_error(state, "%s: there is no folder of that name; %s wants the folder that clarke.record wrote", c->ask.model_path,
+               c->all_steps ? "--run" : "--step");
   else if (c->ask.model_path == NULL || c->ask.batch_path == NULL)
     argp_error(state, "a MODEL and --batch FILE are needed, or a run folder");
   else if (c->step != CLARKE_NONE || c->all_steps)
