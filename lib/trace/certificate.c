@@ -162,7 +162,7 @@ clarke_round_double(double d, clarke_dtype type)
 static double
 slack_of(clarke_dtype type)
 {
-  return type == CLARKE_F64 ? 0x1p-990 : 0x1p-980;
+  return type == CLARKE_F64 ? 0x1p-1040 : 0x1p-980;
 }
 
 typedef struct {

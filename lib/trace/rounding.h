@@ -64,16 +64,15 @@ clarke_status clarke_roundoff_backward(double **bound, clarke_roundoff *r, const
 
 /* --- what both passes share --- */
 
-/* At least a sum of n numbers >= 0 that was made in doubles. Of nothing it is told to be more than underflow takes: a normal number, as
- * processors multiply subnormal ones a hundred times slower. */
+/* At least a sum of n numbers >= 0 that was made in doubles. */
 static inline double
 clarke_roundoff_sum(double sum, size_t n)
 {
-  return clarke_up_over(sum, 2 * (double)(n + 8), (double)(n + 8) * 0x1p-1016);
+  return clarke_up_over(sum, 2 * (double)(n + 8), (double)(n + 8) * 0x1p-1060);
 }
 
-/* Where all types but float64 are far above such a sum of nothing, it is told to be so much that its products with weights are no subnormal
- * numbers, either. */
+/* Such a sum of nothing is a subnormal number, which processors multiply a hundred times slower. Where all types but float64 are far above it,
+ * it is told to be so much that its products with weights are none. */
 static inline double
 clarke_roundoff_lift(const clarke_rounding *r, double bound)
 {

@@ -137,8 +137,8 @@ def softmaxes(folder):
                     ("weight-sum", lambda y: lambda m: F.cross_entropy(m(X), y, weight=W, reduction="sum")),
                     ("none", lambda y: lambda m: (F.cross_entropy(m(X), y, reduction="none") * T[:, 0]).sum()),
                     ("nll", lambda y: lambda m: F.nll_loss(F.log_softmax(m(X), 1), y, weight=W, reduction="sum"))]:
-        whole = name != "label"
-        first, second = (Y, OTHER) if not whole else (IGNORED, IGNORED_TOO)
+        whole = name not in ("label", "ignore")
+        first, second = (Y, OTHER) if name == "label" else (IGNORED, IGNORED_TOO)
         ask(folder, "ce-" + name, dense(), f(first), whole=whole, again=f(second))
     ask(folder, "ce-shares", dense(), lambda m: F.cross_entropy(m(X), T.softmax(1)))
     image = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.Conv2d(4, 3, 1))

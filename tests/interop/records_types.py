@@ -236,9 +236,16 @@ def forged(folder, path, lines):
     expect(not well and "'ieee' of conv" in said, "all of a factor", said)
     well, said = verified(Copy(folder, path).describe(lambda d: d.update(note='a "bracket\\" { [', more=[1, [{}], -2.5e3, None])).run, with_factors(lines, *both))
     expect(well, "texts with quotes and brackets", said)
+    other = Copy(folder, path).run
+    with open(os.path.join(other, "run.json"), encoding="utf-8") as f:
+        escaped = f.read().replace('"bf16"', '"bf\\u00316"', 1)
+    with open(os.path.join(other, "run.json"), "w", encoding="utf-8") as f:
+        f.write(escaped)
+    expect("u00316" in escaped and verified(other, with_factors(lines, *both))[0], "a text with an escape says the same")
     for old, new, why in (('"conv": "bf16"', '"conv": "ieee", "conv": "bf16"', "twice"), ('"conv": "bf16"', '"conv": "bf16", "c\\u006fnv": "ieee"', "twice"), ('"conv": "bf16"', '"conv": "bf16", "c\\u006fn": "ieee"', "escape"),
-                          ('"precision"', '"precisio\\u006e": {}, "precision"', "twice"), ('"precision"', '"precisio\\u006f": {}, "precision"', "escape"), ('"flags"', '"flags": {}, "flags"', "twice"), ('"bf16"', '"bf\\u00316"', "escape"),
-                          ("\n", "\n{}", "nothing else")):
+                          ('"precision"', '"precisio\\u006e": {}, "precision"', "twice"), ('"precision"', '"precisio\\u006f": {}, "precision"', "escape"), ('"flags"', '"flags": {}, "flags"', "twice"), ('"bf16"', '"bf\\u00317"', "'bf17' of conv"),
+                          ('"bf16"', '"bf16\\u0000"', "escape"),
+                          ("\n", "\n{}", "more than an object")):
         other = Copy(folder, path).run
         with open(os.path.join(other, "run.json"), encoding="utf-8") as f:
             text = f.read() + "\n"
