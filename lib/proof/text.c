@@ -42,7 +42,7 @@ clarke_proof_put_proxy(FILE *out, const clarke_op *op, size_t kink, const clarke
   const clarke_proxy *p = clarke_profile_find(profile, op, kink);
 
   fprintf(out, "proxy %s %zu ", op->name, kink);
-  if (p == NULL)
+  if (p == NULL || p->kind == CLARKE_PROXY_INJECTED) /* what takes the gradient's place is no slope that could be stated */
     fputs("unknown", out);
   else if (p->kind == CLARKE_PROXY_VALUE)
     mpq_out_str(out, 10, p->value);

@@ -216,6 +216,9 @@ def named(folder):
     told = Run("AdamW", DECAYED, adam)
     told.told["groups"][0]["decoupled_weight_decay"] = False
     expect("coupled is named", "decoupled" in ask(folder, told, status=1)["instead"])
+    stray = Run("SGD", SGD | {"weight_decay": 0.1}, sgd)  # SGD asks for no such flag
+    stray.told["groups"][0]["decoupled_weight_decay"] = True
+    ask(folder, stray)
     late = Run("Adam", ADAM, adam)
     for name in SHAPES:
         late.update[f"before/step/{name}"], late.update[f"after/step/{name}"] = ([], [2.0]), ([], [3.0])
@@ -696,6 +699,7 @@ def told(folder, proof):
     edited(entry("nesterov", True), "another 'nesterov'", "SGD", SGD, sgd)
     edited(entry("momentum", 0), "another number: momentum", "SGD", SGD, sgd)
     edited(entry("decoupled_weight_decay", False), "another weight decay", "AdamW", DECAYED, adam)
+    edited(entry("decoupled_weight_decay", True), None, "SGD", SGD | {"weight_decay": 0.1}, sgd)  # which SGD does not ask for
     (folder / "run.json").unlink()
     expect("no run.json", check(proof)[0] == 2, check(proof))
     run = Run("Adam", ADAM, adam)

@@ -83,7 +83,9 @@ take_all(clarke_step_settings *s, const clarke_run_group *g)
 clarke_status
 clarke_step_settings_read(clarke_step_settings *s, const clarke_rule *rule, const clarke_run_group *g, clarke_error *err)
 {
+  static const char *const switched[] = {"torch-adam", "torch-adamw", "torch-nadam", "torch-radam"}; /* other optimizers do not ask for the flag */
   const clarke_run_setting *decay = clarke_run_setting_find(g, "lr_decay"), *decoupled = clarke_run_setting_find(g, "decoupled_weight_decay");
+  bool asked = false;
 
   s->rule = rule;
   take_all(s, g);
@@ -94,7 +96,9 @@ clarke_step_settings_read(clarke_step_settings *s, const clarke_rule *rule, cons
   s->capturable = is_set(g, "capturable");
   s->unknown = is_set(g, "amsgrad") ? "amsgrad" : is_set(g, "centered") ? "centered" : is_set(g, "differentiable") ? "differentiable" : NULL;
   s->hypers.nesterov = is_set(g, "nesterov") && strcmp(rule->name, "torch-sgd") == 0;
-  if (decoupled != NULL && (decoupled->is_flag || decoupled->n == 1))
+  for (size_t i = 0; i < sizeof switched / sizeof *switched; i++)
+    asked = asked || strcmp(rule->name, switched[i]) == 0;
+  if (asked && decoupled != NULL && (decoupled->is_flag || decoupled->n == 1))
     s->hypers.decay = is_set(g, "decoupled_weight_decay") ? CLARKE_DECAY_DECOUPLED : CLARKE_DECAY_COUPLED;
   if (decay != NULL && decay->n == 1)
     mpq_set(s->lr_decay, decay->number[0]);

@@ -10,11 +10,11 @@
 
 #define MOST_EXPONENT 1100 /* of a double, with some to spare */
 
-/* Classes of optimizers, and their rules: whether decay is added to the gradient, unless the group says so itself; whether epsilon is below the
- * root; what momentum and sigma are called (`betas`: its first number, its second). */
+/* Classes of optimizers, and their rules: whether decay is added to the gradient, and whether a group's decoupled_weight_decay may say
+ * otherwise, which other classes do not ask for; whether epsilon is below the root; what momentum and sigma are called (`betas`: its first number, its second). */
 struct update_class {
   const char *module, *name, *rule;
-  bool coupled, inside;
+  bool coupled, asks, inside;
   const char *momentum, *sigma;
 };
 
@@ -24,19 +24,27 @@ static const update_class classes[] = {
      .name = "Adam",
      .rule = "torch-adam",
      .coupled = true,
+     .asks = true,
      .momentum = "betas",
      .sigma = "betas"},
-    {.module = "torch.optim.", .name = "AdamW", .rule = "torch-adamw", .momentum = "betas", .sigma = "betas"},
+    {.module = "torch.optim.",
+     .name = "AdamW",
+     .rule = "torch-adamw",
+     .asks = true,
+     .momentum = "betas",
+     .sigma = "betas"},
     {.module = "torch.optim.",
      .name = "NAdam",
      .rule = "torch-nadam",
      .coupled = true,
+     .asks = true,
      .momentum = "betas",
      .sigma = "betas"},
     {.module = "torch.optim.",
      .name = "RAdam",
      .rule = "torch-radam",
      .coupled = true,
+     .asks = true,
      .momentum = "betas",
      .sigma = "betas"},
     {.module = "torch.optim.",
@@ -322,7 +330,7 @@ update_settings_check(const update_settings *s, const char *parameter, const upd
   require(strcmp(s->of->rule, rule->of->name) == 0, "run.json has another optimizer: %s, whose rule is %s", s->of->name,
           s->of->rule);
   check_numbers(s, group, parameter, rule, k);
-  bool said = json_find(group, "decoupled_weight_decay").size > 0,
+  bool said = s->of->asks && json_find(group, "decoupled_weight_decay").size > 0,
        coupled = said ? !is_set(group, "decoupled_weight_decay") : s->of->coupled;
   require(mpq_sgn(&rule->number[DECAY]) == 0 || coupled == rule->coupled, "%s: run.json has another weight decay",
           parameter);
