@@ -144,7 +144,7 @@ class MadeUp:
 
 
 class Windows:
-    """Of a pool: windows that have several largest entries, which are above 0."""
+    """A pool's windows that have several largest entries, which are above 0."""
 
     counts = True
 
