@@ -113,7 +113,7 @@ def ask(name, f, w, way, operator, entry, rule, differentiable, rounded):
     right = (found["pass"], found["operator"].split(".")[1], found["entry"], found["differentiable"].split(",")[0].split(":")[0]) == (way, operator, entry, differentiable)
     REPORT.check(right and rule in found["rule"] and found["rounded"] == rounded and found["source"].endswith(line), name, (found, line))
     REPORT.check(answer.verdict == "undecided" and answer.answer == "outside the reals" and not answer.in_clarke and answer.proof is None and answer.touched is None, f"{name}: no verdict", answer)
-    REPORT.check(text.returncode == 3 and text.stdout.splitlines() == found["lines"], f"{name}: the report", text.stdout + text.stderr)
+    REPORT.check(text.returncode == 3 and text.stdout.split("\n\n", 1) == [repr(answer), "\n".join([*found["lines"], ""])], f"{name}: the report", text.stdout + text.stderr)
     REPORT.check(certified.returncode == 2 and found["lines"][0] in certified.stderr, f"{name}: no certificate", certified.stderr)
     if said != "nothing" and way == "backward":
         agree = said == found["derivative"] or "infinity" in found["value"]  # it looks for NaN alone, and so may come later

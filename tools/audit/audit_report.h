@@ -51,7 +51,8 @@ int clarke_audit_step_status(const clarke_certified *c);
 json_t *clarke_audit_step_json(const clarke_certified *c, const clarke_summary *summary, const clarke_check_needs *needs,
                                const clarke_audit_command *command);
 
-json_t *clarke_audit_outside_json(const clarke_run_description *run); /* of one that left the reals */
+/* A step that left the reals, recorded in folder. */
+clarke_status clarke_audit_outside_json(json_t **answer, const clarke_run_description *run, const char *folder, clarke_error *err);
 
 /* audit_steps.c: of all recorded steps of a folder. */
 clarke_status clarke_audit_steps(int *exit_status, const clarke_audit_command *command, clarke_error *err);
