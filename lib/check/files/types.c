@@ -11,6 +11,7 @@ static const struct {
   uint64_t since;
   const char *in, *out, *operators;
 } signatures[] = {
+    {1, "RLA", "A", "Adagrad Adam Momentum "},
     {7, "A", "A",
      "Abs Acosh Add Asinh Atanh AveragePool BatchNormalization CausalConvWithState "
      "Ceil Celu Clip Concat Conv ConvTranspose Cosh Div Dropout Einsum Elu Erf Exp "

@@ -15,6 +15,7 @@
 #include "check/onnx/loss.h"
 #include "check/onnx/masked.h"
 #include "check/onnx/normalization.h"
+#include "check/onnx/optimizer.h"
 #include "check/onnx/pointwise.h"
 #include "check/onnx/recurrent.h"
 #include "check/onnx/scatter.h"
@@ -41,6 +42,8 @@ static const struct {
     /* sorted */
     {"Abs", lower_relu, 7, 1, 1, 1, 1, ""},
     {"Acosh", lower_stated_function, 9, 1, 1, 1, 0, ""},
+    {"Adagrad", lower_adagrad, 1, 5, 1024, 1024, 0, "decay_factor:f epsilon:f norm_coefficient:f"},
+    {"Adam", lower_adam, 1, 6, 1024, 1024, 0, "alpha:f beta:f epsilon:f norm_coefficient:f norm_coefficient_post:f"},
     {"Add", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"And", lower_whole, 7, 2, 2, 1, 0, ""},
     {"Asinh", lower_stated_function, 9, 1, 1, 1, 0, ""},
@@ -141,6 +144,7 @@ static const struct {
     {"Min", lower_larger, 8, 1, 1024, 1, 0, ""},
     {"Mish", lower_gate, 18, 1, 1, 1, 0, ""},
     {"Mod", lower_whole, 10, 2, 2, 1, 0, "fmod:i"},
+    {"Momentum", lower_momentum, 1, 5, 1024, 1024, 0, "alpha:f beta:f mode:s norm_coefficient:f"},
     {"Mul", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"Neg", lower_negation, 7, 1, 1, 1, 0, ""},
     {"NegativeLogLikelihoodLoss", lower_loss, 12, 2, 3, 1, 0, "ignore_index:i reduction:s"},
@@ -253,6 +257,20 @@ kinked_operators(size_t *n)
 
 static const char *const own_operators[] = {"Clamp", "Huber", "Lift", "Sorted"};
 
+typedef void (*lowering)(builder *b);
+
+static bool
+is_among(lowering lower, const lowering *list, size_t n)
+{
+  bool known = false;
+  for (size_t i = 0; i < n; i++)
+    known = known || lower == list[i];
+  return known;
+}
+
+#define AMONG(lower, ...)                                                                                              \
+  is_among(lower, (const lowering[]){__VA_ARGS__}, sizeof((lowering[]){__VA_ARGS__}) / sizeof(lowering))
+
 /* The node's form: of its operator's the last that is not newer than the model. */
 static size_t
 find_form(const builder *b)
@@ -265,7 +283,8 @@ find_form(const builder *b)
   bool own = false;
   for (size_t i = 0; i < sizeof own_operators / sizeof *own_operators; i++)
     own = own || strcmp(b->node->op, own_operators[i]) == 0;
-  need(b->node->own == own, "the operator is of another domain");
+  bool training = AMONG(operators[found].lower, lower_adagrad, lower_adam, lower_momentum);
+  need(b->node->own == own && b->node->training == training, "the operator is of another domain");
   return found;
 }
 
@@ -291,20 +310,6 @@ check_attributes(const builder *b, const char *known)
          "an attribute that is 0 or 1 in ONNX is another number");
   }
 }
-
-typedef void (*lowering)(builder *b);
-
-static bool
-is_among(lowering lower, const lowering *list, size_t n)
-{
-  bool known = false;
-  for (size_t i = 0; i < n; i++)
-    known = known || lower == list[i];
-  return known;
-}
-
-#define AMONG(lower, ...)                                                                                              \
-  is_among(lower, (const lowering[]){__VA_ARGS__}, sizeof((lowering[]){__VA_ARGS__}) / sizeof(lowering))
 
 /* Negated constants are for these operators alone. */
 static void
@@ -348,12 +353,13 @@ keeps_batch(const builder *b, lowering lower)
 static void
 check_batch(const builder *b, lowering lower)
 {
-  bool any = keeps_batch(b, lower)
-             || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze,
-                      lower_transpose, lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows,
-                      lower_larger, lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_cast_like,
-                      lower_sum, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_einsum, lower_whole,
-                      lower_scatter, lower_stated_function, lower_threshold, lower_running_product, lower_one_hot);
+  bool any =
+      keeps_batch(b, lower)
+      || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze, lower_transpose,
+               lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows, lower_larger,
+               lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_cast_like, lower_sum, lower_lstm,
+               lower_gru, lower_rnn, lower_sorted, lower_einsum, lower_whole, lower_scatter, lower_stated_function,
+               lower_threshold, lower_running_product, lower_one_hot, lower_adagrad, lower_adam, lower_momentum);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
          "an input has the batch on another axis than the first, or merged with others");

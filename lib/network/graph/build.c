@@ -295,6 +295,8 @@ clarke_builder_node(clarke_builder *b, const clarke_model_node *node, size_t own
   low.op = clarke_operator_find(node->op_type);
   if (low.op == NULL || low.op->lower == NULL || strcmp(node->domain, low.op->domain != NULL ? low.op->domain : "") != 0)
     return clarke_builder_unsupported(b, node, own, err);
+  if (strcmp(node->domain, CLARKE_DOMAIN_OF_TRAINING) == 0 && b->m->training != 1)
+    return clarke_lower_fail(&low, err, "operator set 1 of its domain, %s, is not imported", node->domain);
   low.form = clarke_node_form(low.op, low.opset);
   if (low.form == NULL)
     return clarke_lower_fail(&low, err, "the operator is newer than operator set %lld",
