@@ -83,7 +83,7 @@ with tempfile.TemporaryDirectory() as scratch:
             ("nets:wider", "plain.pth", "3.weight has shape (3, 6), and (4, 6) in the network"),
             ("nets:net", "short.pth", "it has not ['3.bias']"), ("nets:net", "list.pth", "no state dict"),
             ("nets:number", "plain.pth", "module nets has no function number"), ("nowhere:net", "plain.pth", "pip install nowhere"),
-            ("resnet18", "plain.pth", "expected torchvision.MODEL, timm.MODEL, transformers.CLASS or MODULE:FUNCTION"),
+            ("resnet18", "plain.pth", "expected torchvision.MODEL, timm.MODEL, transformers.CLASS, keras or MODULE:FUNCTION"),
             ("transformers.BertModel", "plain.pth", "no config.json in" if importlib.util.find_spec("transformers") else "pip install transformers")]:
         status, out, error = like(scratch, name, weights, "b.npz", "refused")
         expect(status == 2 and says in error and not Path(scratch, "refused").exists(), f"{name}: {status} {out} {error}")
@@ -151,6 +151,30 @@ with tempfile.TemporaryDirectory() as scratch:
     torch.save({"a.weight": torch.eye(4)}, Path(scratch, "once.pth"))
     status, out, error = like(scratch, "nets:tied", "once.pth", "b.npy", "tied")
     expect(status == 0, f"a tensor with two names: {status} {error}")
+    if importlib.util.find_spec("keras") and importlib.util.find_spec("h5py"):
+        os.environ["KERAS_BACKEND"] = "torch"
+        import keras
+        layers = [keras.Input((4,)), keras.layers.Dense(5, activation="relu"), keras.layers.Dense(3, activation="softmax")]
+        saved = keras.Sequential(layers)
+        saved.save(Path(scratch, "bare.keras"))
+        saved.compile(loss="sparse_categorical_crossentropy")
+        saved.save(Path(scratch, "net.keras"))
+        saved.save(Path(scratch, "net.h5"))
+        for file in "net.keras", "net.h5":
+            status, out, error = like(scratch, "keras", file, "b.npz", "keras-run")
+            expect(status == 0, f"{file}: {status} {error}")
+            held = load_file(next(Path(scratch, "keras-run").glob("*.gradients.safetensors")))
+            saved.zero_grad()
+            saved.compute_loss(y=torch.from_numpy(y), y_pred=saved(torch.from_numpy(x))).backward()
+            theirs = sorted(p.grad.abs().sum().item() for p in saved.parameters())
+            expect(np.allclose(sorted(np.abs(g).sum() for g in held.values()), theirs, rtol=1e-4), f"{file}: another gradient")
+        status, out, error = like(scratch, "keras", "bare.keras", "b.npz", "refused")
+        expect(status == 2 and "--loss says which is meant" in error, f"bare.keras: {status} {out} {error}")
+        status, out, error = like(scratch, "keras", "plain.pth", "b.npz", "refused")
+        expect(status == 2 and "Keras loads no network from it" in error, f"no keras file: {status} {out} {error}")
+    else:
+        status, out, error = like(scratch, "keras", "plain.pth", "b.npz", "refused")
+        expect(status == 2 and "the package keras is not installed here" in error, f"keras: {status} {out} {error}")
     try:
         import torchvision
     except ImportError:

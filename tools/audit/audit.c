@@ -34,8 +34,8 @@ static const struct argp_option options[] = {
   {"lines", OPTION_LINES, "FILE", 0,
    "with --run, append each step's answer to FILE as one line of JSON; the steps that FILE has are not asked about again", 0},
   {"like", OPTION_LIKE, "NAME", 0,
-   "MODEL is a checkpoint without a graph, of the network torchvision.NAME, timm.NAME, transformers.CLASS or MODULE:FUNCTION. Python's "
-   "package clarke records a step of it, which is asked about", 0},
+   "MODEL is a checkpoint without a graph, of the network torchvision.NAME, timm.NAME, transformers.CLASS or MODULE:FUNCTION; or NAME is keras, and "
+   "MODEL a .keras or .h5 file. Python's package clarke records a step of it, which is asked about", 0},
   {"keep", OPTION_KEEP, "RUN", 0, "with --like, keep the recorded step in this folder", 0},
   {"train", OPTION_TRAIN, NULL, 0, "with --like, the network is in training mode (default: as in use)", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},

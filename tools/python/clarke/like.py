@@ -5,7 +5,9 @@
 
 The name is torchvision.MODEL, timm.MODEL, transformers.CLASS, or MODULE:FUNCTION, which returns a network when it is called. The weights
 must be that network's, all of them and no others. A classifier's number of classes is the checkpoint's. Of transformers the checkpoint is
-a folder as save_pretrained writes it, or a file in one: config.json there says what the network is. `clarke audit --like` is this command.
+a folder as save_pretrained writes it, or a file in one: config.json there says what the network is. The name keras is for .keras and .h5
+files, which have the network in them: Keras computes it with PyTorch, with the loss it was compiled with. `clarke audit --like` is this
+command.
 """
 
 import argparse
@@ -79,6 +81,31 @@ def of_transformers(name, model, path):
         raise Unlike(f"{name}: {os.path.join(folder, 'config.json')} makes no such network: {e}") from e
 
 
+def of_keras(path):
+    """A network that Keras saved, its loss and optimizer with it; PyTorch computes it."""
+    os.environ["KERAS_BACKEND"] = "torch"
+    keras = imported("keras", path)
+    if keras.backend.backend() != "torch":
+        raise Unlike(f"{path}: Keras computes with {keras.backend.backend()} here; expected torch")
+    try:
+        model = keras.saving.load_model(path)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as e:
+        raise Unlike(f"{path}: Keras loads no network from it: {e}") from e
+    if not isinstance(model, torch.nn.Module):
+        raise Unlike(f"{path}: Keras loads no network from it, but {type(model).__name__}")
+    return model
+
+
+def compiled_loss(model, path):
+    """The loss that a network of Keras was compiled with, or one that its output is fit for."""
+    if getattr(model, "compiled", False) and model.loss is not None:
+        return lambda output, y: model.compute_loss(y=y, y_pred=output)
+    last = getattr(model.layers[-1] if model.layers else None, "activation", None)
+    if getattr(last, "__name__", None) == "softmax":
+        raise Unlike(f"{path}: it was compiled with no loss, and ends in softmax; --loss says which is meant (ce takes logits)")
+    return None
+
+
 def maker(name, path):
     """A function of a number of classes, or of none, that returns the network."""
     library, _, model = name.partition(".")
@@ -100,7 +127,7 @@ def maker(name, path):
         return lambda classes: timm.create_model(model, pretrained=False, **({"num_classes": classes} if classes else {}))
     if library == "transformers":
         return lambda classes: of_transformers(name, model, path)
-    raise Unlike(f"{name}: expected torchvision.MODEL, timm.MODEL, transformers.CLASS or MODULE:FUNCTION")
+    raise Unlike(f"{name}: expected torchvision.MODEL, timm.MODEL, transformers.CLASS, keras or MODULE:FUNCTION")
 
 
 def with_shared(model, held):
@@ -123,6 +150,8 @@ def difference(model, held):
 
 def network(name, path):
     """The network of that name, with the weights of the checkpoint."""
+    if name == "keras":
+        return of_keras(path)
     held, make = weights(path), maker(name, path)
     last = list(held.values())[-1]
     model = make(None)
@@ -169,6 +198,7 @@ def record_like(name, path, batch, folder, loss=None, train=False):
     """Records in the folder a step of that network, with the checkpoint's weights, on the batch."""
     model = network(name, path).train(train)
     x, y = arrays(batch)
+    own = compiled_loss(model, path) if name == "keras" and loss is None and y is not None else None
     kind = loss or ("sum" if y is None else "mse" if y.is_floating_point() else "ce")
     if kind != "sum" and y is None:
         raise Unlike(f"{batch}: no array 'y', which loss {kind} takes")
@@ -177,7 +207,7 @@ def record_like(name, path, batch, folder, loss=None, train=False):
             output = answered(model(x))
             if not isinstance(output, torch.Tensor):
                 raise Unlike(f"{name} returns no tensor: give MODULE:FUNCTION of one that does")
-            lost(kind, output, y).backward()
+            (own(output, y) if own is not None else lost(kind, output, y)).backward()
     except (RuntimeError, TypeError, ValueError, IndexError) as e:  # PyTorch's own; a traceback would end with 1, which says no
         raise Unlike(f"{name} does not run on {batch} with loss {kind}: {e}") from e
 
@@ -195,11 +225,11 @@ def put_manifest(path, name, checkpoints, batch, folder):
 
 def arguments():
     parser = argparse.ArgumentParser(prog="python -m clarke.like", description=__doc__.split("\n")[0])
-    parser.add_argument("name", help="torchvision.MODEL, timm.MODEL, transformers.CLASS or MODULE:FUNCTION")
-    parser.add_argument("checkpoint", nargs="+", help=".pth or .pt of torch.save, .safetensors, an index of shards, or a folder of transformers")
+    parser.add_argument("name", help="torchvision.MODEL, timm.MODEL, transformers.CLASS, keras or MODULE:FUNCTION")
+    parser.add_argument("checkpoint", nargs="+", help=".pth or .pt of torch.save, .safetensors, an index of shards, a folder of transformers, or .keras and .h5")
     parser.add_argument("batch", help=".npz with x and y, or .npy with the inputs alone")
     parser.add_argument("run", help="the folder to record the step in")
-    parser.add_argument("--loss", choices=sorted(LOSSES), help="default: ce for integer y, mse for other y, sum without y")
+    parser.add_argument("--loss", choices=sorted(LOSSES), help="default: what Keras compiled; ce for integer y, mse for other y, sum without y")
     parser.add_argument("--train", action="store_true", help="in training mode: BatchNormalization by the batch (default: as in use)")
     parser.add_argument("--record", action="store_true", help="record only; clarke audit RUN/ asks about it")
     parser.add_argument("--manifest", metavar="M.json", help="of several checkpoints: record the first, and write a manifest for clarke sweep")
