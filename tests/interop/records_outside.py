@@ -106,7 +106,7 @@ def ask(name, f, w, way, operator, entry, rule, differentiable, rounded):
         run = os.path.join(folder, "run")
         record(run, model, torch.ones(3))
         answer = clarke.audit(run)
-        text = subprocess.run([CLARKE, "audit", run], capture_output=True, text=True)
+        text = subprocess.run([CLARKE, "audit", os.path.join(run, "")], capture_output=True, text=True)
         certified = subprocess.run([CLARKE, "certify", run], capture_output=True, text=True)
     found = answer.outside
     line = f"{os.path.basename(__file__)}:{f.__code__.co_firstlineno}"

@@ -3,7 +3,7 @@ import re
 
 OF_THE_FIELD = re.compile(r"\b(clarke|bouligand|subdifferential|convex|hull|cell|limit|rank|system|theorem|lemma|lambda|polyhedr\w*|cone|gordan|N-1|P_l|vector|pattern|"
                           r"simplex|separator|separates?|hyperplane|half-?space|facet|vertex|vertices|conservative|lipschitz|jacobian|adjoint|affine|realized?|stratum|strata|omega)s?\b", re.I)
-COMMANDS = re.compile(r"\(.*?\)|clarke (audit|certify|derive|explain|merge|step list)\b|clarke\.record\b|clarke-check|reports? of\b")
+COMMANDS = re.compile(r"\(.*?\)|clarke (audit|certify|derive|explain|merge|step list)\b|clarke\.record\b|clarke-check|reports? of\b|the limit of (regions|work|nodes)\b")
 
 
 def word_of_the_field(line):
