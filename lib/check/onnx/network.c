@@ -332,7 +332,10 @@ check_masks(const builder *b, lowering lower)
                || (lower == lower_whole && strchr("EGL", b->op[0]) != NULL);
   for (size_t i = 0; i < b->node->n_in; i++) {
     need(known || !is_odd(&b->in[i]), "an input holds an infinite number or NaN, which this operator does not take");
-    need(b->in[i].excluded == NULL || strcmp(b->op, "Softmax") == 0 || strcmp(b->op, "Add") == 0
+    need(!b->in[i].undefined || AMONG(lower, lower_cast, lower_cast_like, lower_where)
+             || strcmp(b->op, "Identity") == 0,
+         "an input has entries that are NaN, of lines that were minus infinity throughout before a Softmax");
+    need(b->in[i].excluded == NULL || lower == lower_where || strcmp(b->op, "Softmax") == 0 || strcmp(b->op, "Add") == 0
              || strcmp(b->op, "ReduceMax") == 0 || (lower == lower_whole && strchr("EGL", b->op[0]) != NULL)
              || AMONG(lower, lower_cast, lower_cast_like, lower_pad) || strcmp(b->op, "Identity") == 0,
          "an input has entries that are minus infinity");
@@ -622,7 +625,7 @@ network_build(network *net, const model *m, const arrays *given)
   const value *v = find(&b, net->own.of);
   expect(v != NULL && v->constant == NULL && !v->shared, "output '%s' is not computed from the input", net->own.of);
   expect(v->holds == HOLDS_FLOATS, "output '%s' holds truth values or integers", net->own.of);
-  expect(v->excluded == NULL, "output '%s' has entries that are minus infinity", net->own.of);
+  expect(v->excluded == NULL, "output '%s' has entries that are minus infinity or NaN", net->own.of);
   expect(!net->batched || (v->inner == 0 ? v->at == 0 : net->together == 1),
          "output '%s' has not the batch on its first axis", net->own.of);
   if (net->own.kind == LOSS_NONE)

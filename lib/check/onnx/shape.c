@@ -33,6 +33,7 @@ lower_identity(builder *b)
          "a ratio or mode that is no constant scalar");
   put_shaped(b, b->in[0].rank, b->in[0].dims);
   b->out.excluded = b->in[0].excluded;
+  b->out.undefined = b->in[0].undefined;
 }
 
 void

@@ -356,7 +356,8 @@ find_output(clarke_builder *b, clarke_error *err)
   if (b->g->values[v].constant)
     return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' is a constant", b->m->file, b->m->outputs[0].name);
   if (b->g->values[v].excluded != NULL)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' has entries that are minus infinity", b->m->file, b->m->outputs[0].name);
+    return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' has entries that are %s", b->m->file, b->m->outputs[0].name,
+                       b->g->values[v].undefined ? "NaN: lines of a Softmax that are minus infinity throughout" : "minus infinity");
   if (b->g->values[v].holds != CLARKE_HOLDS_FLOATS)
     return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' holds truth values or integers, of which no loss is taken: choose an output "
                        "of floats (--output)", b->m->file, b->m->outputs[0].name);
