@@ -8,6 +8,7 @@
 #include "check/onnx/einsum.h"
 #include "check/onnx/extremum.h"
 #include "check/onnx/flow.h"
+#include "check/onnx/grid.h"
 #include "check/onnx/integers.h"
 #include "check/onnx/jump.h"
 #include "check/base/limit.h"
@@ -18,6 +19,7 @@
 #include "check/onnx/optimizer.h"
 #include "check/onnx/pointwise.h"
 #include "check/onnx/recurrent.h"
+#include "check/onnx/resize.h"
 #include "check/onnx/scatter.h"
 #include "check/onnx/shape.h"
 #include "check/onnx/sorted.h"
@@ -68,9 +70,11 @@ static const struct {
     {"CausalConvWithState", lower_causal, 27, 2, 4, 2, 0, "activation:s"},
     {"Ceil", lower_rounded, 7, 1, 1, 1, 0, ""},
     {"Celu", lower_elu, 12, 1, 1, 1, 0, "alpha:f"},
+    {"CenterCropPad", lower_center, 18, 2, 2, 1, 0, "axes:I"},
     {"Clamp", lower_clip, 7, 1, 3, 1, 2, ""},
     {"Clip", lower_clip, 7, 1, 1, 1, 2, "max:f min:f"},
     {"Clip", lower_clip, 11, 1, 3, 1, 2, ""},
+    {"Col2Im", lower_fold, 18, 3, 3, 1, 0, "dilations:I pads:I strides:I"},
     {"Concat", lower_concat, 7, 1, 1024, 1, 0, "axis:i"},
     {"Constant", lower_constant, 7, 0, 0, 1, 0, "value:t"},
     {"Constant", lower_constant, 12, 0, 0, 1, 0, "value:t value_float:f value_floats:F value_int:i value_ints:I"},
@@ -111,6 +115,7 @@ static const struct {
     {"GlobalMaxPool", lower_global_maximum, 7, 1, 1, 1, 0, ""},
     {"Greater", lower_whole, 7, 2, 2, 1, 0, ""},
     {"GreaterOrEqual", lower_whole, 12, 2, 2, 1, 0, ""},
+    {"GridSample", lower_grid, 16, 2, 2, 1, 0, "align_corners:b mode:s padding_mode:s"},
     {"GroupNormalization", lower_groups, 18, 3, 3, 1, 0, "epsilon:f num_groups:i"},
     {"GroupNormalization", lower_groups, 21, 3, 3, 1, 0, "epsilon:f num_groups:i stash_type:i"},
     {"HardSigmoid", lower_hard, 7, 1, 1, 1, 2, "alpha:f beta:f"},
@@ -376,7 +381,7 @@ lifts(const builder *b, lowering lower)
   bool alone = true,
        first = AMONG(lower, lower_batch, lower_layer, lower_groups, lower_root_mean, lower_convolution, lower_pool,
                      lower_relu, lower_clip, lower_hard, lower_huber, lower_gate, lower_elu, lower_softmax, lower_pad,
-                     lower_resize, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_global_maximum)
+                     lower_resize, lower_grid, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_global_maximum)
                || strcmp(b->op, "Gemm") == 0;
   for (size_t i = 0; i < b->node->n_in; i++)
     alone = alone && b->in[i].name != NULL && b->in[i].constant != NULL;
