@@ -10,6 +10,8 @@
 typedef struct {
   size_t n;
   const double *gradient, *theta[2], *slot[2][CLARKE_N_SLOTS];
+  const int64_t *times; /* how often a sparse gradient has the entry, whose numbers are added up; NULL: it is a dense one */
+  const double *sizes;  /* the sum of their absolute values; NULL where none is there twice */
 } clarke_step_tensor;
 
 typedef struct {

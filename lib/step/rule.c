@@ -622,7 +622,7 @@ static const clarke_rule rules[] = {
   {"tensorflow-adam", "tf.keras.optimizers.Adam", "the step corrected, eps beside sqrt(v)", .slot = {M, V}, .needs = {STEP},
    .momentum = "0.9", .sigma = "0.999", .eps = "1e-7", .weight_decay = "0", .coupled = true, .step = step_tensorflow},
   {"torch-sparseadam", "torch.optim.SparseAdam", "of entries that the gradient has; tensorflow-adam without decay", .slot = {M, V},
-   .needs = {STEP}, .momentum = "0.9", .sigma = "0.999", .eps = "1e-8", .coupled = true, .step = step_tensorflow},
+   .needs = {STEP}, .momentum = "0.9", .sigma = "0.999", .eps = "1e-8", .coupled = true, .sparse = true, .step = step_tensorflow},
 };
 
 const clarke_rule *

@@ -64,6 +64,7 @@ struct clarke_rule {
   const char *momentum, *sigma, *eps, *weight_decay; /* defaults; NULL: the rule has none */
   const char *others[CLARKE_N_HYPERS];               /* those of what few rules have */
   bool inside, coupled;         /* of the rule itself */
+  bool sparse;                  /* what a sparse gradient does not have stays as it is */
   clarke_status (*step)(clarke_step_entry *e, const clarke_number *g, const clarke_hypers *h, size_t k, clarke_error *err);
 };
 

@@ -4748,7 +4748,7 @@ def needs():
             ("resize-nothing", "a scale leaves no entries, or too many", [node("Resize", ["x", "", "s"], ["out"])], dict(s=[1.0, 1.0, 0.125]), dict(), 17),
             ("resize-batch", "samples would be mixed", [node("Resize", ["x", "", "s"], ["out"])], dict(s=[2.0, 1.0, 1.0]), dict(), 17),
             ("resize-rounding", "unknown nearest_mode", [node("Resize", ["x", "", "s"], ["out"], nearest_mode="up")], dict(s=[1.0, 1.0, 2.0]), dict(), 17),
-            ("resize-mode", "a mode that is not supported", [node("Resize", ["x", "", "s"], ["out"], mode="cubic")], dict(s=[1.0, 1.0, 2.0]), dict(), 17),
+            ("resize-mode", "a mode that is not supported", [node("Resize", ["x", "", "s"], ["out"], mode="sinc")], dict(s=[1.0, 1.0, 2.0]), dict(), 17),
             ("resize-antialias", "a mode that is not supported", [node("Resize", ["x", "", "s"], ["out"], antialias=1, mode="linear")], dict(s=[1.0, 1.0, 2.0]), dict(), 18),
             ("slice-ends", "starts, ends, axes and steps are not of one length", [node("Slice", ["x", "a", "b", "c"], ["out"])], dict(), dict(a=[0], b=[1, 1], c=[2]), 17),
             ("slice-steps", "starts, ends, axes and steps are not of one length", [node("Slice", ["x", "a", "b", "c", "d"], ["out"])], dict(), dict(a=[0], b=[1], c=[2], d=[1, 1]), 17),

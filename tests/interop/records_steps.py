@@ -531,10 +531,100 @@ def package(folder):
     expect(said["holds"] is False and said["rule"] == "adam" and said["instead"] is not None, f"another rule: {said}")
 
 
+class Words(nn.Module):
+    """Of five of seven words, the last four in pairs: of a step some rows are there several times, others not at all."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.table, self.last = nn.Embedding(7, 4, sparse=True, dtype=kind), nn.Linear(8, 3, dtype=kind)
+
+    def forward(self, x):
+        return self.last(self.table(x).flatten(1))
+
+
+def with_file(run, step, change):
+    """Changes the tensors of a step's optimizer's file, and its hash in run.json."""
+    with open(os.path.join(run, "run.json"), encoding="utf-8") as f:
+        told = f.read()
+    named = json.loads(told)["steps"][step]["files"]["optimizer"]
+    path = os.path.join(run, named["file"])
+    tensors = {n: t.clone() for n, t in load_file(path).items()}
+    change(tensors)
+    with open(path, "wb") as f:
+        f.write(b"".join(safetensors(tensors)))
+    with open(path, "rb") as f, open(os.path.join(run, "run.json"), "w", encoding="utf-8") as out:
+        out.write(told.replace(named["sha256"], hashlib.sha256(f.read()).hexdigest()))
+
+
+SPARSE = (O.SGD, {"lr": 0.1}), (O.Adagrad, {"lr": 0.1}), (O.SparseAdam, {"lr": 0.1}), (O.SparseAdam, {"lr": 0.01, "betas": (0.3, 0.4), "maximize": True})
+
+
+def sparse(folder):
+    """Steps by sparse gradients; what these do not have stays, of SparseAdam with its averages."""
+    rows = torch.tensor([[0, 1], [2, 3], [0, 1]]), torch.tensor([[1, 2], [4, 1], [2, 2]]), torch.tensor([[4, 3], [0, 3], [3, 3]])
+    for i, (make, settings) in enumerate(SPARSE):
+        for kind in (torch.float64, torch.float32, torch.bfloat16):
+            run, model = os.path.join(folder, f"sparse-{i}-{kind}"), Words(kind)
+            optimizer = make(model.table.parameters(), **settings)
+            for k, x in enumerate(rows):
+                model.zero_grad()
+                with clarke.record(run, model, optimizer=optimizer, step=k, append=k > 0, light=True, again=False):
+                    F.cross_entropy(model(x), torch.tensor([0, 1, 2])).backward()
+                optimizer.step()
+            for k in range(3):
+                said = ask(run, k)
+                good = (BITS,)
+                if make is O.SGD:  # which adds such rows one by one; in bfloat16 that may round more than the step
+                    good = (BITS, WITHIN) if kind != torch.bfloat16 else (BITS, WITHIN, "undecided")
+                expect(said["answer"] in good and said["gradient"]["is"] == "recorded", f"{make.__name__} {settings} {kind} {k}: {said}")
+            if kind != torch.bfloat16:
+                prove(run, 2)
+            if make is O.SparseAdam and kind == torch.float32:
+                left_alone(run)
+    expect("momentum_buffer" in refused(folder, O.SGD, {"lr": 0.1, "momentum": 0.9}), "a sparse buffer")
+    twice = torch.sparse_coo_tensor([[0, 0, 0, 2]], torch.tensor([[1.0, -1.0], [1e-9, 1.0], [-1.0, 0.5], [2.0, 3.0]]), (3, 2), check_invariants=True)
+    of = clarke.sparse
+    expect(of.times(twice).tolist() == [[3, 3], [0, 0], [1, 1]] and of.dense(twice)[2].tolist() == [2, 3], "how often")
+    expect(of.sizes(twice)[0].tolist() == [2 + 1e-9, 2.5] or abs(float(of.sizes(twice)[0, 0]) - 2) < 1e-8, "the sizes")
+
+
+def refused(folder, make, settings):
+    run, model = os.path.join(folder, "sparse-refused"), Words(torch.float32)
+    optimizer = make(model.table.parameters(), **settings)
+    for k in range(2):
+        model.zero_grad()
+        with clarke.record(run, model, optimizer=optimizer, step=k, append=k > 0):
+            F.cross_entropy(model(torch.tensor([[0, 1], [2, 3]])), torch.tensor([0, 1])).backward()
+        optimizer.step()
+    said = ask(run, 1)
+    expect(said["holds"] is None, f"a sparse buffer: {said}")
+    return json.dumps(said)
+
+
+def left_alone(run):
+    """A row that the gradient of the last step does not have: 2. And what is said of it elsewhere."""
+    said = ask(run, 2, rule="torch-adam")
+    expect(said["holds"] is False and "torch-sparseadam" in str(said["instead"]), f"Adam, which moves all rows: {said}")
+    check = subprocess.run([CHECK, os.path.join(run, "step.proof")], capture_output=True, text=True).stdout
+    expect("16 entries are not in its sparse gradient" in check, check)
+
+    def moved(tensors):
+        tensors["after/exp_avg/table.weight"][2, 1] *= 1 + 2**-20
+
+    def lied(tensors):
+        tensors["times/table.weight"][:] = 1
+
+    with_file(run, 2, moved)
+    said = ask(run, 2)
+    expect(said["holds"] is False and said["first"]["entry"] == 9, f"a row that stays: {said}")
+    with_file(run, 2, lied)
+    expect(ask(run, 2)["wrong"] >= 4, f"rows that were said to be there: {ask(run, 2)}")
+
+
 def main():
     torch.manual_seed(7)
     with tempfile.TemporaryDirectory() as folder:
-        for part in (programs, fault, places, changed_gradients, accumulated, several, averages, not_made, outermost, tampered, own, package):
+        for part in (programs, fault, places, changed_gradients, accumulated, several, averages, not_made, outermost, tampered, sparse, own, package):
             part(folder)
     finish()
 

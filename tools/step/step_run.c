@@ -115,6 +115,27 @@ check_slots(const clarke_step_parameter *p, const clarke_step_settings *settings
   return CLARKE_OK;
 }
 
+/* How often a sparse gradient has each entry. What it does not have is 0. */
+static clarke_status
+take_sparse(clarke_step_parameter *p, const clarke_run *r, const clarke_tensor *theta, clarke_error *err)
+{
+  const clarke_tensor *times = clarke_update_tensor(&r->record.update, "times", NULL, p->name);
+  const clarke_tensor *sizes = clarke_update_tensor(&r->record.update, "sizes", NULL, p->name);
+
+  if (times == NULL)
+    return CLARKE_OK;
+  if (times->integer == NULL || times->count != theta->count || (sizes != NULL && (sizes->real == NULL || sizes->count != theta->count)))
+    return clarke_fail(err, CLARKE_EINPUT, "%s: 'times' or 'sizes' of its sparse gradient are of another type or shape", p->name);
+  for (size_t i = 0; i < times->count; i++)
+    if (times->integer[i] < 0 || (times->integer[i] == 0 && p->tensor.gradient != NULL && p->tensor.gradient[i] != 0)
+        || (times->integer[i] > 1 && (sizes == NULL || sizes->real[i] < 0)))
+      return clarke_fail(err, CLARKE_EINPUT, "%s: entry %zu of its sparse gradient is there %lld times, its number or the sum of sizes does not suit that",
+                         p->name, i, (long long)times->integer[i]);
+  p->tensor.times = times->integer;
+  p->tensor.sizes = sizes != NULL ? sizes->real : NULL;
+  return CLARKE_OK;
+}
+
 static clarke_status
 take_parameter(clarke_step_parameter *p, clarke_run *r, const char *name, size_t group, clarke_error *err)
 {
@@ -135,6 +156,8 @@ take_parameter(clarke_step_parameter *p, clarke_run *r, const char *name, size_t
     status = take_tensor(&p->tensor.theta[1], end, theta, "theta after", name, err);
   if (status == CLARKE_OK && g != NULL)
     status = take_tensor(&p->tensor.gradient, g, theta, "the gradient", name, err);
+  if (status == CLARKE_OK)
+    status = take_sparse(p, r, theta, err);
   return status == CLARKE_OK ? take_slots(p, r, theta, err) : status;
 }
 
@@ -240,7 +263,7 @@ bool
 clarke_run_question(clarke_step_question *q, clarke_single *single, clarke_step_settings *s, const clarke_run *r, const clarke_step_parameter *p)
 {
   const clarke_run_update *u = &r->record.step->update;
-  clarke_single_more more = {.lr = mpq_get_d(s->hypers.of[CLARKE_HYPER_STEP]), .lr_decay = mpq_get_d(s->lr_decay), .maximize = s->maximize};
+  clarke_single_more more = {.lr = mpq_get_d(s->hypers.of[CLARKE_HYPER_STEP]), .lr_decay = mpq_get_d(s->lr_decay), .maximize = s->maximize, .sparse = p->tensor.times != NULL};
   const clarke_tensor *product = clarke_update_tensor(&r->record.update, "after", "mu_product", p->name);
   const clarke_tensor *of_eta = clarke_update_tensor(&r->record.update, "after", "eta", p->name);
   double eta[2], mu[2];

@@ -27,7 +27,7 @@ clarke_step_rule_of(const clarke_run_update *u)
     {"torch.optim.", "NAdam", "torch-nadam"}, {"torch.optim.", "Adagrad", "torch-adagrad"}, {"torch.optim.", "RMSprop", "torch-rmsprop"},
     {"torch.optim.", "Adadelta", "torch-adadelta"}, {"torch.optim.", "Adamax", "torch-adamax"}, {"torch.optim.", "RAdam", "torch-radam"},
     {"torch.optim.", "ASGD", "torch-asgd"}, {"torch.optim.", "Rprop", "torch-rprop"},
-    {"torch.optim.", "AveragedModel", "ema"},
+    {"torch.optim.", "SparseAdam", "torch-sparseadam"}, {"torch.optim.", "AveragedModel", "ema"},
     {"clarke.", "INNAprop", "innaprop"}, {"clarke.", "INNApropReleased", "innaprop-released"}, {"clarke.", "DINAdam", "dinadam"},
   };
 

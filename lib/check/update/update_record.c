@@ -39,6 +39,8 @@ typedef struct {
   size_t k;     /* steps before */
   bool counted; /* the file says so, too */
   const tensor *gradient, *part[2][N_SLOTS];
+  const tensor *times;                      /* how often a sparse gradient has each entry; NULL: it is a dense one */
+  size_t left;                              /* so many it does not have, and the rule leaves them as they are */
   rational within[N_SLOTS], moved[N_SLOTS]; /* as stated; as recorded, the most of all entries */
 } stepped_tensor;
 
@@ -119,6 +121,8 @@ find_parts(updates *u, stepped_tensor *p)
   require(theta != NULL && p->part[1][THETA] != NULL && p->gradient != NULL,
           "%s: theta before, theta after or the gradient is not recorded", p->name);
   require(same_shape(theta, p->gradient), "%s: the gradient has another shape", p->name);
+  p->times = u->rule.of->sparse ? find(u, "times", "", p->name) : NULL;
+  require(p->times == NULL || same_shape(theta, p->times), "%s: 'times' has another shape", p->name);
   for (int s = 0; s < N_SLOTS; s++) {
     const tensor *before = p->part[0][s], *after = p->part[1][s];
     require(before == NULL || same_shape(theta, before), "%s: a part before has another shape", p->name);
@@ -224,6 +228,20 @@ check_near(const stepped_tensor *p, const interval *x, const rational *after, in
         slot_says[s], MAX_BITS);
 }
 
+/* Is the entry one that a sparse gradient, of a rule that asks for it, does not have? */
+static bool
+is_left(const stepped_tensor *p, const rational *gradient, size_t i)
+{
+  RATIONAL(q);
+  if (p->times == NULL)
+    return false;
+  tensor_entry(&q, p->times, i);
+  require(mpq_sgn(&q) >= 0, "%s: entry %zu of its gradient is there less than 0 times", p->name, i);
+  require(mpq_sgn(&q) > 0 || mpq_sgn(gradient) == 0, "%s: entry %zu of its gradient is not 0, and not there", p->name,
+          i);
+  return mpq_sgn(&q) == 0;
+}
+
 static void
 check_entry(const updates *u, update_entry *e, stepped_tensor *p, size_t i)
 {
@@ -236,7 +254,10 @@ check_entry(const updates *u, update_entry *e, stepped_tensor *p, size_t i)
   mpq_div(&g, &g, &u->scale);
   if (u->up)
     mpq_neg(&g, &g);
-  update_step(&u->rule, e, &g);
+  if (is_left(p, &g, i))
+    p->left++;
+  else
+    update_step(&u->rule, e, &g);
   for (int s = 0; s < N_SLOTS; s++) {
     if (p->part[1][s] == NULL)
       continue;
@@ -287,6 +308,8 @@ check_parameter(updates *u)
   update_share(&u->rule, p.k);
   for (size_t i = 0; i < p.gradient->count; i++)
     check_entry(u, e, &p, i);
+  if (p.times != NULL)
+    fprintf(account, "      %zu entries are not in its sparse gradient: the rule leaves them as they are\n", p.left);
   for (int s = 0; s < N_SLOTS; s++) {
     if (p.part[1][s] != NULL)
       state_part(u, &p, s);

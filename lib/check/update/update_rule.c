@@ -374,6 +374,7 @@ static const update_rule rules[] = {
          "(1 - b^k) m / root(v), k from 1",
      .step = step_tensorflow,
      .shares = ROOT,
+     .sparse = true,
      .slot = {OF_M, OF_V},
      .number = {[ETA] = true, [SIGMA] = true, [MOMENTUM] = true, [EPS] = true},
      .corrects = true},

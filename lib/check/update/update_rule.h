@@ -45,6 +45,7 @@ typedef struct {
     LENGTH,
     AVERAGE
   } shares;      /* beside that: mu_k and mu_{k+1}; their products, too; the root of 1 - sigma^k; RAdam's; ASGD's */
+  bool sparse;   /* what a sparse gradient does not have stays as it is */
   bool corrects; /* divides v, and m where it is an Adam, by 1 - sigma^k */
   bool v_is_one, has_growth; /* v begins with 1; mu may be k / (k + 3) */
 } update_rule;
