@@ -15,8 +15,7 @@ static const char *const fills[] = {"#1a7f4b", "#2b6cb0", "#b7791f", "#c0392b"};
 /* Nothing here is fetched from anywhere, and nothing runs. */
 static const char style[] =
     "<style>\n"
-    ":root{color-scheme:light "
-    "dark;--ink:#1c2024;--soft:#5b6570;--line:#d7dce1;--paper:#fff;--good:#1a7f4b;--note:#2b6cb0;--open:#975a16;--bad:#b42318}"
+    ":root{--ink:#1c2024;--soft:#5b6570;--line:#d7dce1;--paper:#fff;--good:#1a7f4b;--note:#2b6cb0;--open:#975a16;--bad:#b42318}"
     "\n"
     "@media "
     "(prefers-color-scheme:dark){:root{--ink:#e6e8ea;--soft:#a3adb8;--line:#3a424a;--paper:#16191c;--good:#4fc38a;--note:#"
@@ -41,7 +40,7 @@ static const char style[] =
     "pre,code{font:14px/1.4 ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere}\n"
     "@media (max-width:32rem){dl{display:block}dd{margin-bottom:.4rem}dd dl{border-left:2px solid var(--line);padding-left:.75rem}}\n"
     "@media print{body{font-size:10pt}main{max-width:none;padding:0}h2,h3,thead{break-after:avoid}header,tr,li,figure,dt{break-inside:avoid}"
-    "table{display:table}svg,header{print-color-adjust:exact}}\n"
+    "table{display:table}}\n"
     "</style>\n";
 
 void
@@ -52,7 +51,8 @@ clarke_page_begin(FILE *to, const char *command, const char *about, clarke_tone 
 
   clarke_markup(to,
                 "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>%s%s",
+                "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                "<meta name=\"color-scheme\" content=\"light dark\">\n<title>%s%s",
                 command, *about != '\0' ? ": " : "");
   snprintf(short_about, sizeof short_about, "%s", about); /* no element may stand in a title: clarke_page_text's */
   clarke_markup(to, "%s</title>\n", short_about);

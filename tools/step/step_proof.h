@@ -3,12 +3,13 @@
 #define CLARKE_TOOLS_STEP_PROOF_H
 
 #include "proof/text.h"
-#include "step/rule.h"
+#include "step/whole.h"
 
 /* What is stepped. */
 typedef struct {
   const clarke_rule *rule;
   const clarke_hypers *hypers;
+  const clarke_step_shape *shape;
   size_t n, k;                /* entries; steps that were made */
   const clarke_step_entry *entry;
 } clarke_step_state;

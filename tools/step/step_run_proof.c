@@ -132,7 +132,7 @@ is_told(const clarke_run *r)
     clarke_step_settings s;
 
     clarke_step_settings_init(&s);
-    told = clarke_step_settings_read(&s, r->rule, &u->group[g], NULL) == CLARKE_OK && s.whole;
+    told = clarke_step_settings_read(&s, r->rule, &u->group[g], clarke_run_first_type(r, g), NULL) == CLARKE_OK && s.whole;
     clarke_step_settings_clear(&s);
   }
   return told;

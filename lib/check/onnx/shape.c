@@ -156,7 +156,14 @@ lower_constant(builder *b)
   put(b, t, 0, NULL, t->rank, t->dims);
 }
 
-/* A constant's part is as a bias is: terms without an x. */
+/* No initializer, and without entries: a part that a Split made? */
+static bool
+is_nothing(const value *v)
+{
+  return v->constant != NULL && v->count == 0 && v->constant->real && !v->constant->initializer;
+}
+
+/* A constant's part is as a bias is: terms without an x. One without entries has none. */
 void
 lower_concat(builder *b)
 {
@@ -170,6 +177,7 @@ lower_concat(builder *b)
   while (first + 1 < b->node->n_in && x[first].constant != NULL)
     first++;
   for (size_t i = 0; i < b->node->n_in; i++) {
+    need(x[i].count > 0 || (is_nothing(&x[i]) && x[i].dims[axis] == 0), "an input without entries");
     need(x[i].constant == NULL || x[first].shared || b->net->together == 1 || make_shared(b, &x[i], x[first].at),
          "a constant, which has not the axis of all samples");
     need(x[i].constant != NULL || x[i].shared == x[first].shared,
