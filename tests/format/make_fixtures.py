@@ -402,6 +402,32 @@ def pt_checkpoints():
     put("many.pt", saved({"model": many}), state_text(many))
 
 
+class Branched(torch.nn.Module):
+    """A module used twice, a tied weight, a buffer, and attributes that no state dict has."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.rates, self.kind = torch.nn.Linear(3, 3), [0.5, 1.0], "plain"
+        self.inner = torch.nn.Sequential(torch.nn.Conv1d(1, 2, 2, padding=1), torch.nn.BatchNorm1d(2))
+        self.again = self.inner
+        self.tied = torch.nn.Linear(3, 3)
+        self.tied.weight = self.first.weight
+        self.register_buffer("seen", torch.arange(3))
+
+    def forward(self, x):
+        return self.again(self.inner(self.tied(self.first(x)))[:, :1])
+
+
+def pt_scripts():
+    torch.manual_seed(5)
+    net = Branched().eval()
+    state = net.state_dict()
+    for name, made in (("script.pt", torch.jit.script(net)), ("traced.pt", torch.jit.trace(net, torch.ones(1, 1, 3)))):
+        to = io.BytesIO()
+        torch.jit.save(made, to)
+        put(name, to.getvalue(), state_text(state))
+
+
 def legacy(value):
     """As torch.save wrote before 1.6."""
     return saved(value, _use_new_zipfile_serialization=False)
@@ -517,6 +543,7 @@ numpy_all()
 pt_dtypes()
 pt_views()
 pt_checkpoints()
+pt_scripts()
 pt_refused()
 if SEEDS is not None:
     (SEEDS / "pt").mkdir(exist_ok=True)
