@@ -444,6 +444,26 @@ def refuse(name, data, says):
     (REFUSED / (name + ".says")).write_text(says)
 
 
+def foreign():
+    """Files of other programs under the name of a model: what each is, and what to do."""
+    net, _ = trained()
+    script, arrays, keras = io.BytesIO(), io.BytesIO(), io.BytesIO()
+    torch.jit.save(torch.jit.script(net), script)
+    np.savez(arrays, x=np.zeros(2))
+    with zipfile.ZipFile(keras, "w") as z:
+        z.writestr("metadata.json", "{}")
+    refuse("state.onnx", saved(net.state_dict()), "a checkpoint of PyTorch's, which has no graph")
+    refuse("legacy.onnx", legacy(net.state_dict()), "a checkpoint of PyTorch's, which has no graph")
+    refuse("script.onnx", script.getvalue(), "a checkpoint of PyTorch's, which has no graph")
+    refuse("arrays.onnx", arrays.getvalue(), "as numpy.savez writes it")
+    refuse("keras.onnx", keras.getvalue(), "audit --like keras FILE")
+    refuse("tensors.onnx", safetensors.torch.save(net.state_dict()), "a safetensors file, which has no graph")
+    refuse("lite.onnx", b"\x1c\0\0\0TFL3" + bytes(40), "a TensorFlow Lite model|tf2onnx")
+    refuse("hdf.onnx", b"\x89HDF\r\n\x1a\n" + bytes(40), "an HDF5 file, as Keras writes them")
+    refuse("short.onnx", b"\x1c\0\0\0TFL", "not an ONNX model: ")
+    refuse("named.onnx", b"PK\3\4" + bytes(22) + b"\xff\xff", "not an ONNX model: ")
+
+
 def pt_refused():
     net, optimizer = trained()
     state = net.state_dict()
@@ -545,6 +565,7 @@ pt_views()
 pt_checkpoints()
 pt_scripts()
 pt_refused()
+foreign()
 if SEEDS is not None:
     (SEEDS / "pt").mkdir(exist_ok=True)
     pt_seeds()
