@@ -579,22 +579,85 @@ def resize(d):
     shape = d.shape()
     if len(shape) < 2:
         raise Undrawn
-    mode = d.rng.choice(["nearest", "linear"])
-    attributes = {"mode": mode, "coordinate_transformation_mode": d.rng.choice(
-        ["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"])}
+    mode = d.rng.choice(["nearest", "linear", "cubic"])
+    where = d.rng.choice(["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "tf_crop_and_resize",
+                          *["half_pixel_symmetric"] * (d.opset >= 19)])
+    attributes = {"mode": mode, "coordinate_transformation_mode": where}
     if mode == "nearest":
         attributes["nearest_mode"] = d.rng.choice(["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
+    if mode == "cubic":
+        attributes["cubic_coeff_a"] = d.rng.choice([None, -0.5])
+        attributes["exclude_outside"] = d.rng.choice([None, 0, 1])
     scales = [d.rng.choice([1, 1, 1, 2, 0.5, 1.5, 3]) if d.rng.random() < 0.6 else 1 for _ in shape]
     if d.opset >= 18 and d.rng.random() < 0.3:  # some axes, in any order
         axes = d.rng.sample(range(len(shape)), d.rng.randrange(1, len(shape) + 1))
         attributes["axes"] = axes  # the reference takes none from the end
         scales, shape = [scales[a] for a in axes], [shape[a] for a in axes]
     roi = d.constant(np.array([], np.float32), weight=True) if d.opset < 13 else ""
-    if d.rng.random() < 0.5:
+    if where == "tf_crop_and_resize":
+        attributes["extrapolation_value"] = d.rng.choice([None, 0.25])
+        kept = [d.rng.random() < 0.5 or s == 1 for s in scales]
+        roi = d.constant(np.array([0 if k else d.rng.choice([0, 0.25, -0.5, 1]) for k in kept]
+                                  + [1 if k else d.rng.choice([1, 0.75, 1.5, 0]) for k in kept], np.float32), weight=True)
+    elif d.rng.random() < 0.5:
         return d.node("Resize", [d.now, roi, d.constant(np.array(scales, np.float32))], **attributes)
+    elif d.opset >= 18:
+        attributes["keep_aspect_ratio_policy"] = d.rng.choice([None, None, "not_larger", "not_smaller"])
     sizes = [max(1, int(n * s)) for n, s in zip(shape, scales)]
     none = d.constant(np.array([], np.float32), weight=True) if d.opset < 13 else ""
     return d.node("Resize", [d.now, roi, none, d.constant(np.array(sizes, np.int64))], **attributes)
+
+
+def grid_sample(d):
+    d.since(16)
+    shape = d.shape()
+    if len(shape) not in (4, 5):
+        raise Undrawn
+    modes = ["nearest", "linear", "cubic"] if d.opset >= 20 else ["nearest", "bilinear", "bicubic"]
+    mode = d.rng.choice(modes[:2] if len(shape) == 5 else modes)
+    space = [d.rng.choice([1, 2, 3]) for _ in shape[2:]]
+    numbers = [d.rng.choice([-1, 0, 1, d.rng.randrange(-12, 13) / 8, np.float32(d.rng.uniform(-1.6, 1.6))])
+               for _ in range(int(np.prod(space)) * (len(shape) - 2))]
+    grid = np.array(numbers, np.float32).reshape([1, *space, len(shape) - 2])
+    grid = np.repeat(grid, shape[0], 0)
+    if d.kind == "single" and d.rng.random() < 0.5:
+        grid = np.flip(grid.reshape(-1)).reshape(grid.shape)
+    return d.node("GridSample", [d.now, d.constant(np.ascontiguousarray(grid), weight=d.rng.random() < 0.5)],
+                  mode=d.rng.choice([None, mode]), padding_mode=d.rng.choice([None, "zeros", "border", "reflection"]),
+                  align_corners=d.rng.choice([None, 0, 1]))
+
+
+def center(d):
+    d.since(18)
+    shape = d.shape()
+    if not shape:
+        raise Undrawn
+    axes = d.rng.sample(range(len(shape)), d.rng.randrange(1, len(shape) + 1))
+    to = [max(1, shape[a] + d.rng.choice([0, 0, 1, 2, 3, -1, -2])) for a in axes]
+    if d.rng.random() < 0.3:
+        axes, to = None, [shape[a] if a not in axes else to[axes.index(a)] for a in range(len(shape))]
+    elif d.rng.random() < 0.5:
+        axes = [a - len(shape) for a in axes]
+    return d.node("CenterCropPad", [d.now, d.constant(np.array(to, np.int64))], axes=axes)
+
+
+def fold(d):
+    """The axes behind the channels become places of windows."""
+    d.since(18)
+    shape = d.shape()
+    if len(shape) != 3:
+        raise Undrawn
+    block = [d.rng.choice([1, 2, 3]), d.rng.choice([1, 2])]
+    by, apart, pads = ([d.rng.choice([1, 1, 2]) for _ in range(2)] for _ in range(3))
+    pads = [d.rng.choice([0, 0, 1]) for _ in range(4)]
+    rows = d.rng.choice([k for k in range(1, shape[2] + 1) if shape[2] % k == 0])
+    image = [(n - 1) * by[a] + apart[a] * (block[a] - 1) + 1 - pads[a] - pads[a + 2] + d.rng.randrange(by[a])
+             for a, n in enumerate([rows, shape[2] // rows])]
+    taps = int(np.prod(block))
+    if min(image) < 1 or shape[1] % taps:
+        raise Undrawn
+    return d.node("Col2Im", [d.now, d.constant(np.array(image, np.int64)), d.constant(np.array(block, np.int64))],
+                  strides=d.rng.choice([None, by]) if by == [1, 1] else by, dilations=apart, pads=pads)
 
 
 def recurrent(d):
@@ -718,4 +781,4 @@ def by_shape(d):
 
 OPERATORS = [pointwise, pointwise, clip, prelu, arithmetic, arithmetic, arithmetic, extremes, power, matmul, matmul, gemm,
              norm, threshold, rounding, choice, choice, cast, space, space, convolution, convolution, transposed, pool, pool, reduction, reduction, softmax, normalization, normalization, attention, attention, rotary, loss_of, scatter,
-             einsum, einsum, sorted_, resize, recurrent, cumulative, triangle, by_shape]
+             einsum, einsum, sorted_, resize, grid_sample, grid_sample, center, fold, fold, recurrent, cumulative, triangle, by_shape]

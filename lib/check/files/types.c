@@ -11,6 +11,7 @@ static const struct {
   uint64_t since;
   const char *in, *out, *operators;
 } signatures[] = {
+    {1, "RLA", "A", "Adagrad Adam Momentum "},
     {7, "A", "A",
      "Abs Acosh Add Asinh Atanh AveragePool BatchNormalization CausalConvWithState "
      "Ceil Celu Clip Concat Conv ConvTranspose Cosh Div Dropout Einsum Elu Erf Exp "
@@ -47,6 +48,9 @@ static const struct {
     {10, "AF", "A", "Resize "},
     {11, "ARFL", "A", "Resize "},
     {12, "ARZ", "AZ", "Dropout "},
+    {16, "AR", "A", "GridSample "},
+    {18, "AP", "A", "CenterCropPad "},
+    {18, "AL", "A", "Col2Im "},
     {12, "A_", "A", "Pow "},
     {13, "AL", "A", "ReduceSum Split Squeeze Unsqueeze "},
     {14, "AAABB", "ABB", "BatchNormalization "},

@@ -268,6 +268,8 @@ lower_where(builder *b)
 {
   held_kind holds = chosen_kind(b);
   if (b->in[0].name != NULL && b->in[0].constant == NULL && b->in[0].holds == HOLDS_TRUTHS) {
+    need(b->in[1].excluded == NULL && b->in[2].excluded == NULL,
+         "an input has entries that are minus infinity or NaN, and the mask is no constant");
     lower_chosen(b, holds);
     return;
   }
@@ -622,6 +624,7 @@ cast(builder *b, long to)
     b->out.at = x->at;
     b->out.inner = x->inner;
     b->out.excluded = x->excluded;
+    b->out.undefined = x->undefined;
     return;
   }
   bool known = t != NULL && (t->type == INT64 || t->type == INT32 || t->type == BOOL);
