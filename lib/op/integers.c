@@ -7,6 +7,7 @@
 #include "op/identity.h"
 #include "op/jump.h"
 #include "op/lower.h"
+#include "op/stated.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -436,6 +437,8 @@ lower_running_sum(clarke_lowering *low, clarke_error *err)
   int64_t *out;
   clarke_status status = clarke_lower_integers(low, 1, &axis, &n, err);
 
+  if (status == CLARKE_OK && clarke_lower_has(low, 0) && !clarke_lower_value(low, 0)->constant)
+    return clarke_lower_running(low, err);
   if (status == CLARKE_OK && (n != 1 || clarke_lower_int(low, "exclusive", 0) != 0 || clarke_lower_int(low, "reverse", 0) != 0))
     status = clarke_lower_fail(low, err, "exclusive and reverse are not supported, and there is one axis");
   if (status == CLARKE_OK && !clarke_lower_has(low, 0))

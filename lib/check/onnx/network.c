@@ -377,7 +377,7 @@ lifts(const builder *b, lowering lower)
        first = AMONG(lower, lower_batch, lower_layer, lower_groups, lower_root_mean, lower_convolution, lower_pool,
                      lower_relu, lower_clip, lower_hard, lower_huber, lower_gate, lower_elu, lower_softmax, lower_pad,
                      lower_resize, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_global_maximum)
-               || strcmp(b->op, "Gemm") == 0;
+               || strcmp(b->op, "Gemm") == 0 || (lower == lower_power && !of_floats(b) && !of_integers(b));
   for (size_t i = 0; i < b->node->n_in; i++)
     alone = alone && b->in[i].name != NULL && b->in[i].constant != NULL;
   bool computes =
