@@ -1,6 +1,7 @@
 /* Cast, CumSum, comparisons, logic, Mod; and what Add, Sub, Mul, Div, Max, Min, Concat, Where are of integers: constants, computed when
  * the network is built. */
 #include "op/integers.h"
+#include "op/along.h"
 #include "op/axes.h"
 #include "op/decided.h"
 #include "op/floats.h"
@@ -465,6 +466,17 @@ lower_running_sum(clarke_lowering *low, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* Of an activation it has jumps, of integers it is computed. */
+static clarke_status
+lower_mod(clarke_lowering *low, clarke_error *err)
+{
+  bool moves = false;
+
+  for (size_t i = 0; i < low->n_in; i++)
+    moves = moves || (clarke_lower_has(low, i) && !clarke_lower_value(low, i)->constant);
+  return moves ? clarke_lower_modulo(low, err) : clarke_lower_integers_computed(low, err);
+}
+
 #define COMPUTED .lower = clarke_lower_integers_computed, .batch = CLARKE_BATCH_ANY
 #define COMPARED COMPUTED, .takes_odd = true
 
@@ -482,6 +494,6 @@ const clarke_op clarke_ops_integers[] = {
   {.name = "And", .forms = {{7, 2, 2, 1, NULL}}, COMPUTED},
   {.name = "Or", .forms = {{7, 2, 2, 1, NULL}}, COMPUTED},
   {.name = "Not", .forms = {{7, 1, 1, 1, NULL}}, COMPUTED},
-  {.name = "Mod", .forms = {{10, 2, 2, 1, "fmod:i"}}, COMPUTED},
+  {.name = "Mod", .forms = {{10, 2, 2, 1, "fmod:i"}}, .lower = lower_mod, .batch = CLARKE_BATCH_ANY},
   {.name = NULL},
 };

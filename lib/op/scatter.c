@@ -252,6 +252,8 @@ lower_scatter(clarke_lowering *low, clarke_error *err)
 
   if (!clarke_lower_has(low, X) || !clarke_lower_has(low, UPDATES))
     return clarke_lower_fail(low, err, "an input is missing");
+  if (strcmp(low->node->op_type, "Scatter") == 0 && low->opset >= 11)
+    return clarke_lower_fail(low, err, "from operator set 11 on it is ScatterElements");
   status = clarke_lower_integers(low, PLACES, &places, &n, err);
   if (status == CLARKE_OK && clarke_lower_value(low, X)->constant && clarke_lower_value(low, UPDATES)->constant)
     status = clarke_lower_lift_first(low, err);
@@ -262,6 +264,7 @@ lower_scatter(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_scatter[] = {
+    {.name = "Scatter", .forms = {{9, 3, 3, 1, "axis:i"}}, .lower = lower_scatter, .batch = CLARKE_BATCH_ANY},
     {.name = "ScatterElements",
      .forms = {{11, 3, 3, 1, "axis:i"}, {16, 3, 3, 1, "axis:i reduction:s"}},
      .lower = lower_scatter,

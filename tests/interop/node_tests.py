@@ -54,7 +54,7 @@ REASONS = {
         "different numbers of entries|has no such axis|a mask of \\d+ entries along axis|which takes \\d+ entries along|entries for \\d+ outputs",
 }
 # What one program reads and the other does not, by what is said.
-ONE_SIDED = {"a bias of more rows than one, in Gemm": "entries for \\d+ outputs"}
+ONE_SIDED = {}
 
 READ = 3900  # variants that are read, at least: so many are of operators that clarke has
 NEWEST = 28  # operator set: nodes of later ones that are as they were then are read by that number

@@ -2,6 +2,7 @@
 #include "check/onnx/integers.h"
 #include "check/base/allocate.h"
 #include "check/onnx/jump.h"
+#include "check/onnx/along.h"
 #include "check/onnx/stated.h"
 
 #include <string.h>
@@ -191,6 +192,10 @@ lower_whole(builder *b)
   bool numbers = !logic && truths && of_floats(b),
        moved = !logic && truths && !numbers && known[0] != NULL && known[1] != NULL;
   bool floats = numbers || moved;
+  if (strcmp(op, "Mod") == 0 && (x->constant == NULL || y->constant == NULL) && !of_integers(b)) {
+    lower_modulo(b);
+    return;
+  }
   if (!logic && truths && bottom_input(b) < 2) {
     compare_with_bottom(b, bottom_input(b));
     return;

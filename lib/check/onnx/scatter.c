@@ -103,6 +103,7 @@ lower_scatter(builder *b)
   const char *reduction = text_attribute(b, "reduction", "none");
   bool add = strcmp(reduction, "add") == 0, max = strcmp(reduction, "max") == 0, min = strcmp(reduction, "min") == 0,
        mul = strcmp(reduction, "mul") == 0, other = mul || ((max || min) && b->opset >= 18);
+  need(strcmp(b->op, "Scatter") != 0 || b->opset < 11, "an operator that ends before the model's operator set");
   need(add || other || strcmp(reduction, "none") == 0, "an unsupported reduction");
   need(b->in[1].constant != NULL && !b->in[1].constant->real, "the places are no constant of integers");
   if (other) {
