@@ -149,6 +149,7 @@ START_TEST(test_bad_cases)
     {"#: claim L\n#: expect ad 0\n" PROGRAM, "a.prog:2: expect and claimed come after an at"},
     {"#: claim L\n#: network a.onnx a.npz\n#: expect ad 0\n", "a.prog:3: no such key: 'ad'"},
     {LEMMA "#: expect systems none\n" PROGRAM, "a.prog:5: no such key: 'systems'"},
+    {"#: claim L\n#: line 0 1\n#: expect ad 0\n" PROGRAM, "a.prog:3: no such key: 'ad'"},
     {LEMMA "#: expect ad 0\ninput w\noutput v\n", "a.prog:7:"},
   };
 
@@ -219,6 +220,26 @@ START_TEST(test_networks)
 }
 END_TEST
 
+/* Along a segment, whose ends are numbers: no file is read for them. */
+START_TEST(test_lines)
+{
+  static const char *const bad[] = {"0", "0 1 2", "out 1", "0,1 2,3", "0 0", "a.prog 1", ". ,"};
+
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    char text[256];
+
+    snprintf(text, sizeof text, "#: claim L\n#: where here\n#: says so\n#: line %s\n#: expect integral 0\n" PROGRAM, bad[i]);
+    save_case("a.prog", text);
+    ck_assert_msg(run(CLARKE " reproduce --cases cases") == 1, "%s", bad[i]);
+    file_has("out", "a.prog:4");
+  }
+  save_case("a.prog", "#: claim L\n#: where here\n#: says so\n#: proxy Relu 0 5\n#: line -1 3\n#: expect integral 6\n#: expect pieces 2\n"
+                      "#: line -1 3/2\n#: expect difference 3\ninput w\noutput 2*relu(w)\n");
+  ck_assert_int_eq(run(CLARKE " reproduce --cases cases --proofs p"), 0);
+  ck_assert_int_eq(run(CHECKER " p/L-1.proof --data cases && " CHECKER " p/L-2.proof --data cases"), 0);
+}
+END_TEST
+
 START_TEST(test_pattern_and_json)
 {
   json_t *j, *row;
@@ -279,6 +300,7 @@ main(void)
   tcase_add_test(c, test_bad_cases);
   tcase_add_test(c, test_bad_points);
   tcase_add_test(c, test_networks);
+  tcase_add_test(c, test_lines);
   tcase_add_test(c, test_pattern_and_json);
   tcase_add_test(c, test_shipped);
   return run_tests();

@@ -7,6 +7,7 @@
 #include "proof/write.h"
 #include "reproduce_compare.h"
 #include "reproduce_keys.h"
+#include "reproduce_line.h"
 #include "reproduce_report.h"
 #include "watch.h"
 
@@ -232,6 +233,8 @@ write_proof(char **name, const library *l, const clarke_run *r, const char *fold
     return clarke_no_memory(err);
   if (r->network != NULL) {
     status = clarke_audit_session_prove(r->network, path, err);
+  } else if (r->line != NULL) {
+    status = clarke_line_prove(r, path, err);
   } else {
     status = identity ? write_identity(path, r, err) : clarke_proof_write_program(path, r->c->name, r->c->file.sha256, &r->d, NULL, err);
     if (status == CLARKE_OK && !identity) {
@@ -325,7 +328,7 @@ run_check(clarke_table *rows, const library *l, clarke_case *c, const clarke_che
   row->check = check;
   clarke_run_init(&r);
   status = clarke_run_check(&r, c, check, err);
-  bool decided = status == CLARKE_OK && clarke_run_verdict(&r) != CLARKE_UNDECIDED;
+  bool decided = status == CLARKE_OK && (r.line != NULL ? clarke_line_holds(&r) : clarke_run_verdict(&r) != CLARKE_UNDECIDED);
   status = compare(row, &r, status, err);
   if (status == CLARKE_OK && q->proofs != NULL && (decided || is_identity(row)))
     status = write_proof(&row->proof, l, &r, q->proofs, !decided, err);

@@ -1,6 +1,7 @@
 #include "reproduce_run.h"
 
 #include "reproduce_keys.h"
+#include "reproduce_line.h"
 #include "reproduce_network.h"
 
 #include <stdlib.h>
@@ -29,6 +30,7 @@ clarke_run_clear(clarke_run *r)
   if (r->network != NULL)
     clarke_audit_session_clear(r->network);
   free(r->network);
+  clarke_run_line_clear(r);
   clarke_file_clear(&r->model);
   clarke_file_clear(&r->batch);
   memset(r, 0, sizeof *r);
@@ -194,7 +196,9 @@ clarke_run_check(clarke_run *r, clarke_case *c, const clarke_check *check, clark
 
   r->c = c;
   r->check = check;
-  status = check->network ? clarke_run_network(r, err) : derive(r, c, check, err);
+  status = check->kind == CLARKE_CHECK_NETWORK ? clarke_run_network(r, err)
+           : check->kind == CLARKE_CHECK_LINE  ? clarke_run_line(r, err)
+                                               : derive(r, c, check, err);
   return status == CLARKE_OK
            ? CLARKE_OK
            : clarke_fail_in(err, status, "%s:%zu", c->name, check->line);
