@@ -1,6 +1,7 @@
 /* ONNX models: ModelProto, and what its graph's names stand for. */
 #include "format/onnx.h"
 
+#include "format/foreign.h"
 #include "format/onnx_inside.h"
 #include "base/text.h"
 #include "op/types.h"
@@ -339,6 +340,15 @@ check_metadata(clarke_wire_span span, clarke_error *err)
   return status;
 }
 
+/* A header that was refused, of a file that seems to be another program's. */
+static clarke_status
+refuse_foreign(const void *data, size_t size, clarke_status status, clarke_error *err)
+{
+  const char *what = status == CLARKE_EINPUT ? clarke_foreign_model(data, size) : NULL;
+
+  return what == NULL ? status : clarke_fail(err, CLARKE_EINPUT, "not an ONNX model, but %s", what);
+}
+
 static clarke_status
 parse(clarke_model *m, const void *data, size_t size, const char *file, clarke_external *external, bool step,
       clarke_error *err)
@@ -353,6 +363,8 @@ parse(clarke_model *m, const void *data, size_t size, const char *file, clarke_e
   if (m->file == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "%s: no memory for its name", file);
   status = read_header(m, &listed, &graph, whole, err);
+  if (status != CLARKE_OK)
+    status = refuse_foreign(data, size, status, err);
   if (status == CLARKE_OK)
     status = read_graph(m, listed, graph, external, err);
   if (status == CLARKE_OK)

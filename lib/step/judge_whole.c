@@ -1,4 +1,5 @@
 #include "step/judge_inside.h"
+#include "step/single_adafactor.h"
 #include "step/single_muon.h"
 
 #include <math.h>
@@ -206,6 +207,17 @@ judge_muon(clarke_step_finding *f, const clarke_step_whole *w, const clarke_step
   return status;
 }
 
+/* --- Adafactor: bit for bit, or within the bound ------------------------------------------------------------------- */
+
+static clarke_status
+judge_adafactor(clarke_step_finding *f, const clarke_step_whole *w, const clarke_step_question *q, const clarke_step_tensor *t, clarke_error *err)
+{
+  if (!clarke_adafactor_is_program(q, t))
+    return compare_all(f, w, q, t, err);
+  f->bits += t->n;
+  return CLARKE_OK;
+}
+
 /* --- both ------------------------------------------------------------------------------------------------------------- */
 
 clarke_status
@@ -217,7 +229,7 @@ clarke_judge_whole(clarke_step_finding *f, const clarke_step_question *q, const 
 
   if (status == CLARKE_OK) {
     measure_moves(f, q, t);
-    status = strcmp(q->rule->name, "torch-muon") == 0 ? judge_muon(f, &w, q, t, err) : compare_all(f, &w, q, t, err);
+    status = strcmp(q->rule->name, "torch-muon") == 0 ? judge_muon(f, &w, q, t, err) : judge_adafactor(f, &w, q, t, err);
   } else if (status == CLARKE_EVAGUE)
     status = count(f, -1, -1, 0, t->theta[1][0], NULL, err);
   else

@@ -265,6 +265,9 @@ def whole(folder):
         name = rule if rule == "sgd" else f"torch-{rule}"
         ran = step(folder, name, "--state", state, "--gradient", gradient, "--eta", "1/10", *options, status=2)
         expect(f"message of {rule} {state} {options}", message in ran.stderr and ran.stdout == "", ran.stderr)
+    (folder / "large.json").write_text(json.dumps([[1] * 100] * 128))
+    ran = step(folder, "torch-muon", "--state", "large.json", "--gradient", "large.json", "--eta", "1/10", "--proof", "large.proof", status=2)
+    expect("a proof that is too much work", "a matrix of 128 x 100" in ran.stderr and not (folder / "large.proof").exists(), ran.stderr)
     (folder / "zeros.json").write_text("[[0, 0], [0, 0]]")
     for name in ("torch-adafactor", "torch-muon"):
         ran = step(folder, name, "--state", "matrix.json", "--gradient", "zeros.json", "--eta", "1/10", "--eps", "0", status=2)

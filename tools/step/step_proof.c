@@ -5,6 +5,8 @@
 #include <string.h>
 
 #define MOST_STEPS 10000 /* of clarke-check (docs/proof-format.md) */
+#define MOST_PRODUCTS 16000000
+#define MOST_ENTRIES 65536
 
 /* The numbers in the order of a proof. */
 static const clarke_hyper order[] = {CLARKE_HYPER_STEP, CLARKE_HYPER_ALPHA, CLARKE_HYPER_BETA, CLARKE_HYPER_SIGMA, CLARKE_HYPER_MOMENTUM,
@@ -18,6 +20,19 @@ check_provable(const clarke_step_state *s, size_t n_gradients, clarke_error *err
 {
   if (s->k + n_gradients > MOST_STEPS)
     return clarke_fail(err, CLARKE_EINPUT, "--proof: %zu steps in all; clarke-check takes %d", s->k + n_gradients, MOST_STEPS);
+  return clarke_step_proof_check(s->shape, s->rule, s->hypers, err);
+}
+
+clarke_status
+clarke_step_proof_check(const clarke_step_shape *s, const clarke_rule *rule, const clarke_hypers *h, clarke_error *err)
+{
+  const size_t least = s->rows < s->cols ? s->rows : s->cols;
+
+  if (rule->whole == NULL || rule->slot[CLARKE_SLOT_ROW])
+    return CLARKE_OK;
+  if (s->n > MOST_ENTRIES || 3 * s->n * least * mpz_get_ui(mpq_numref(h->of[CLARKE_HYPER_NS_STEPS])) > MOST_PRODUCTS)
+    return clarke_fail(err, CLARKE_EINPUT, "--proof: a matrix of %zu x %zu: clarke-check takes %d entries, and %d products of numbers in all iterations", s->rows,
+                       s->cols, MOST_ENTRIES, MOST_PRODUCTS);
   return CLARKE_OK;
 }
 

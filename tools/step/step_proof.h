@@ -14,6 +14,8 @@ typedef struct {
   const clarke_step_entry *entry;
 } clarke_step_state;
 
+/* An error where a tensor of that shape is more work than clarke-check does. */
+clarke_status clarke_step_proof_check(const clarke_step_shape *s, const clarke_rule *rule, const clarke_hypers *h, clarke_error *err);
 /* The lines of the rule's numbers, and of what may be chosen. */
 void clarke_step_proof_settings(FILE *out, const clarke_rule *rule, const clarke_hypers *h);
 /* The statement, with the state before all steps; an error where it is larger than clarke-check takes. */

@@ -146,7 +146,7 @@ take_sparse(clarke_step_parameter *p, const clarke_run *r, const clarke_tensor *
   if (times->integer == NULL || times->count != theta->count || (sizes != NULL && (sizes->real == NULL || sizes->count != theta->count)))
     return clarke_fail(err, CLARKE_EINPUT, "%s: 'times' or 'sizes' of its sparse gradient are of another type or shape", p->name);
   for (size_t i = 0; i < times->count; i++)
-    if (times->integer[i] < 0 || (times->integer[i] == 0 && p->tensor.gradient != NULL && p->tensor.gradient[i] != 0)
+    if (times->integer[i] < 0 || times->integer[i] > (int64_t)1 << 40 || (times->integer[i] == 0 && p->tensor.gradient != NULL && p->tensor.gradient[i] != 0)
         || (times->integer[i] > 1 && (sizes == NULL || sizes->real[i] < 0)))
       return clarke_fail(err, CLARKE_EINPUT, "%s: entry %zu of its sparse gradient is there %lld times, its number or the sum of sizes does not suit that",
                          p->name, i, (long long)times->integer[i]);

@@ -74,6 +74,8 @@ put_parameter(FILE *out, const clarke_run *r, const clarke_step_parameter *p, cl
   clarke_step_settings_init(&s);
   status = ask(&s, &q, r, p, err);
   if (status == CLARKE_OK)
+    status = clarke_step_proof_check(&p->tensor.shape, s.rule, &s.hypers, err);
+  if (status == CLARKE_OK)
     status = clarke_step_distances(far, &q, &p->tensor, err);
   if (status == CLARKE_OK)
     status = check_small(p, far, err);

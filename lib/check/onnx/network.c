@@ -1,6 +1,7 @@
 /* The table of operators, and the network of their steps. */
 #include "check/onnx/network.h"
 #include "check/base/allocate.h"
+#include "check/onnx/along.h"
 #include "check/onnx/attention.h"
 #include "check/onnx/causal.h"
 #include "check/onnx/convolution.h"
@@ -75,6 +76,7 @@ static const struct {
     {"Clip", lower_clip, 7, 1, 1, 1, 2, "max:f min:f"},
     {"Clip", lower_clip, 11, 1, 3, 1, 2, ""},
     {"Col2Im", lower_fold, 18, 3, 3, 1, 0, "dilations:I pads:I strides:I"},
+    {"Compress", lower_compress, 9, 2, 2, 1, 0, "axis:i"},
     {"Concat", lower_concat, 7, 1, 1024, 1, 0, "axis:i"},
     {"Constant", lower_constant, 7, 0, 0, 1, 0, "value:t"},
     {"Constant", lower_constant, 12, 0, 0, 1, 0, "value:t value_float:f value_floats:F value_int:i value_ints:I"},
@@ -120,6 +122,7 @@ static const struct {
     {"GroupNormalization", lower_groups, 21, 3, 3, 1, 0, "epsilon:f num_groups:i stash_type:i"},
     {"HardSigmoid", lower_hard, 7, 1, 1, 1, 2, "alpha:f beta:f"},
     {"HardSwish", lower_hard, 14, 1, 1, 1, 2, ""},
+    {"Hardmax", lower_hardmax, 7, 1, 1, 1, 0, "axis:i"},
     {"Huber", lower_huber, 7, 2, 2, 1, 0, ""},
     {"Identity", lower_identity, 7, 1, 1, 1, 0, ""},
     {"InstanceNormalization", lower_groups, 7, 3, 3, 1, 0, "epsilon:f"},
@@ -200,6 +203,7 @@ static const struct {
      "keep_aspect_ratio_policy:s mode:s nearest_mode:s"},
     {"RotaryEmbedding", lower_rotary, 23, 3, 4, 1, 0, "interleaved:b num_heads:i rotary_embedding_dim:i"},
     {"Round", lower_rounded, 11, 1, 1, 1, 0, ""},
+    {"Scatter", lower_scatter, 9, 3, 3, 1, 0, "axis:i"},
     {"ScatterElements", lower_scatter, 11, 3, 3, 1, 0, "axis:i"},
     {"ScatterElements", lower_scatter, 16, 3, 3, 1, 0, "axis:i reduction:s"},
     {"ScatterND", lower_scatter, 11, 3, 3, 1, 0, ""},
@@ -231,6 +235,7 @@ static const struct {
     {"SwiGLU", lower_stated_function, 28, 2, 2, 1, 0, "alpha:f"},
     {"Swish", lower_gate, 24, 1, 1, 1, 0, "alpha:f"},
     {"Tanh", lower_sigmoid, 7, 1, 1, 1, 0, ""},
+    {"TensorScatter", lower_tensor_scatter, 24, 2, 3, 1, 0, "axis:i mode:s"},
     {"ThresholdedRelu", lower_threshold, 10, 1, 1, 1, 0, "alpha:f"},
     {"Tile", lower_repeat, 7, 2, 2, 1, 0, ""},
     {"TopK", lower_sorted, 7, 1, 1, 2, 0, "axis:i k:i"},
@@ -367,7 +372,8 @@ check_batch(const builder *b, lowering lower)
                lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows, lower_larger,
                lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_cast_like, lower_sum, lower_lstm,
                lower_gru, lower_rnn, lower_sorted, lower_einsum, lower_whole, lower_scatter, lower_stated_function,
-               lower_threshold, lower_running_product, lower_one_hot, lower_adagrad, lower_adam, lower_momentum);
+               lower_threshold, lower_running_product, lower_one_hot, lower_adagrad, lower_adam, lower_momentum,
+               lower_running, lower_hardmax, lower_compress, lower_tensor_scatter);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
          "an input has the batch on another axis than the first, or merged with others");
@@ -378,11 +384,12 @@ check_batch(const builder *b, lowering lower)
 static bool
 lifts(const builder *b, lowering lower)
 {
-  bool alone = true,
-       first = AMONG(lower, lower_batch, lower_layer, lower_groups, lower_root_mean, lower_convolution, lower_pool,
-                     lower_relu, lower_clip, lower_hard, lower_huber, lower_gate, lower_elu, lower_softmax, lower_pad,
-                     lower_resize, lower_grid, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_global_maximum)
-               || strcmp(b->op, "Gemm") == 0;
+  bool alone = true, first = AMONG(lower, lower_batch, lower_layer, lower_groups, lower_root_mean, lower_convolution,
+                                   lower_pool, lower_relu, lower_clip, lower_hard, lower_huber, lower_gate, lower_elu,
+                                   lower_softmax, lower_pad, lower_resize, lower_grid, lower_lstm, lower_gru, lower_rnn,
+                                   lower_sorted, lower_global_maximum, lower_hardmax, lower_compress)
+                             || strcmp(b->op, "Gemm") == 0
+                             || (lower == lower_power && !of_floats(b) && !of_integers(b));
   for (size_t i = 0; i < b->node->n_in; i++)
     alone = alone && b->in[i].name != NULL && b->in[i].constant != NULL;
   bool computes =

@@ -14,6 +14,7 @@ import argparse
 import importlib
 import json
 import os
+import pickle
 import sys
 
 import numpy as np
@@ -56,7 +57,10 @@ def weights(path):
         return {k: t for shard in shards for k, t in weights(os.path.join(os.path.dirname(path), shard)).items()}
     if path.endswith(".safetensors"):
         return dict(imported("safetensors.torch", path).load_file(path))
-    held = torch.load(path, map_location="cpu", weights_only=True)
+    try:
+        held = torch.load(path, map_location="cpu", weights_only=True)
+    except (RuntimeError, ValueError, EOFError, pickle.UnpicklingError) as e:
+        raise Unlike(f"{path}: PyTorch loads no state dict from it: {str(e).splitlines()[0]}") from e
     for key in KEYS:
         if isinstance(held, dict) and isinstance(held.get(key), dict):
             held = held[key]
