@@ -1123,7 +1123,7 @@ def trained():
             helper.make_node("BatchNormalization", ["y", "s", "b", "mean", "var"], ["n", "m", "d"], "norm",
                              training_mode=training),
             helper.make_node("Relu", [use], ["out"], "rho")], ["N", 2], None, weights)
-        reason = {"more": "VERIFIED", "running": "is not computed before it", "inference": "without it there is one output"}
+        reason = {"more": "VERIFIED", "running": "running statistics of all samples", "inference": "without it there is one output"}
         case("trained-" + name, status, reason[name], evidence=ad, **{**base, "model": f"trained-{name}.onnx"})
 
 
