@@ -458,6 +458,17 @@ tell_processor(void)
 }
 #endif
 
+extern int blas_thread_shutdown_(void) __attribute__((weak));
+
+/* OpenBLAS began threads when it was loaded. Each asks for work again and again, for some hundredths of a second, before it sleeps: they end. */
+static void
+leave_one_thread(void)
+{
+  openblas_set_num_threads(1);
+  if (blas_thread_shutdown_ != NULL)
+    blas_thread_shutdown_();
+}
+
 void
 clarke_process_computes(void)
 {
@@ -469,7 +480,7 @@ clarke_process_computes(void)
   if (limited && !has_room())
     give_up("out of memory: the limit of the address space is too low for the BLAS's buffers");
   if (getenv("OPENBLAS_NUM_THREADS") == NULL) /* so that times can be repeated; results always can */
-    openblas_set_num_threads(1);
+    leave_one_thread();
   if (limited)
     get_buffer();
 }
