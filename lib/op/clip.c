@@ -73,6 +73,22 @@ has_activation(const clarke_lowering *low)
   return some;
 }
 
+/* Bound i; a constant one is a number, which no parameter is. */
+static size_t
+bound_value(clarke_lowering *low, size_t i, clarke_error *err)
+{
+  const clarke_value *v = clarke_lower_value(low, i);
+
+  if (!v->constant)
+    return low->in[i];
+  if (v->real == NULL || v->count != 1) {
+    clarke_lower_fail(low, err, "bound %zu is no number", i);
+    return CLARKE_NONE;
+  }
+  low->graph->values[low->in[i]].bound = true;
+  return clarke_inner_number(low, v->real[0], err);
+}
+
 /* Then it is a Max and a Min, with ties for kinks. */
 static clarke_status
 by_extremes(clarke_lowering *low, clarke_error *err)
@@ -91,7 +107,7 @@ by_extremes(clarke_lowering *low, clarke_error *err)
     if (!one)
       return clarke_lower_fail(low, err, "bound %zu is no scalar", i);
     if (clarke_lower_has(low, i))
-      y = clarke_inner_of(low, op[i], y, low->in[i], err);
+      y = clarke_inner_of(low, op[i], y, bound_value(low, i, err), err);
   }
   if (y == CLARKE_NONE)
     return clarke_inner_failed(err);

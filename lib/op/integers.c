@@ -466,7 +466,7 @@ lower_running_sum(clarke_lowering *low, clarke_error *err)
   return CLARKE_OK;
 }
 
-/* Of an activation it has jumps, of integers it is computed. */
+/* Mod has jumps where it is taken of an activation; of integers it is computed. */
 static clarke_status
 lower_mod(clarke_lowering *low, clarke_error *err)
 {

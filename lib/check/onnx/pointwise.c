@@ -39,7 +39,14 @@ clip_by_activations(builder *b)
       continue;
     size_t rank = run_axes(b, i, w);
     need(product(w, rank) == 1 && rank <= run_axes(b, 0, x), "a bound is no scalar");
-    y = inner_of(b, i == 1 ? "Max" : "Min", &y, &b->in[i]);
+    value bound = b->in[i];
+    if (bound.constant != NULL) { /* a number, which no parameter is */
+      need(bound.constant->real && bound.count == 1, "a bound is no number");
+      bound.constant->number = true;
+      bound = made_numbers(b, 0, (size_t[]){0});
+      mpq_set(bound.constant->value, &b->in[i].constant->value[b->in[i].map[0]]);
+    }
+    y = inner_of(b, i == 1 ? "Max" : "Min", &y, &bound);
   }
   b->out = y;
   b->in[0].at = y.at; /* where the node keeps it */
