@@ -43,6 +43,8 @@ clarke_shape_count(const clarke_step_shape *s, int slot)
 clarke_status
 clarke_shape_check(const clarke_step_shape *s, const clarke_rule *r, clarke_error *err)
 {
+  if (r->whole != NULL && s->n == 0)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: theta has no entries", r->name);
   if (r->whole == NULL || r->slot[CLARKE_SLOT_ROW] || s->rank == 2)
     return CLARKE_OK;
   return clarke_fail(err, CLARKE_EINPUT, "%s steps matrices; theta has %zu axes. In JSON a matrix is a list of its rows", r->name, s->rank);

@@ -265,6 +265,12 @@ def whole(folder):
         name = rule if rule == "sgd" else f"torch-{rule}"
         ran = step(folder, name, "--state", state, "--gradient", gradient, "--eta", "1/10", *options, status=2)
         expect(f"message of {rule} {state} {options}", message in ran.stderr and ran.stdout == "", ran.stderr)
+    (folder / "wide.json").write_text("[[1, 2, 3, 4]]")
+    (folder / "nothing.json").write_text('{"theta": [[]]}')
+    (folder / "no.json").write_text("[[]]")
+    for state, gradient, message in (("matrix.json", "wide.json", "the gradient is 1 x 4, theta 2 x 2"), ("nothing.json", "no.json", "theta has no entries")):
+        ran = step(folder, "torch-adafactor", "--state", state, "--gradient", gradient, "--eta", "1/10", status=2)
+        expect(message, message in ran.stderr, ran.stderr)
     (folder / "large.json").write_text(json.dumps([[1] * 100] * 128))
     ran = step(folder, "torch-muon", "--state", "large.json", "--gradient", "large.json", "--eta", "1/10", "--proof", "large.proof", status=2)
     expect("a proof that is too much work", "a matrix of 128 x 100" in ran.stderr and not (folder / "large.proof").exists(), ran.stderr)

@@ -79,7 +79,10 @@ START_TEST(shapes)
   ck_assert(clarke_shape_has(&vector, orthogonal, -1) && clarke_shape_has(&vector, clarke_rule_find("adam"), CLARKE_SLOT_V));
   OK(clarke_shape_check(&s, factors, &error));
   ck_assert_int_eq(clarke_shape_check(&s, orthogonal, &error), CLARKE_EINPUT);
-  OK(clarke_shape_check(&(clarke_step_shape){.rank = 2}, orthogonal, &error));
+  OK(clarke_shape_check(&(clarke_step_shape){.rank = 2, .n = 1}, orthogonal, &error));
+  ck_assert_int_eq(clarke_shape_check(&(clarke_step_shape){.rank = 2}, orthogonal, &error), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_shape_check(&(clarke_step_shape){.rank = 1}, factors, &error), CLARKE_EINPUT);
+  OK(clarke_shape_check(&(clarke_step_shape){.rank = 1}, clarke_rule_find("adam"), &error));
 }
 END_TEST
 

@@ -452,6 +452,9 @@ make_step(work *w, const char *path, clarke_error *err)
     status = clarke_fail(err, CLARKE_EINPUT, "%s: no 'g' (or 'gradient', 'grad', 'theta')", file.file);
   if (status == CLARKE_OK && g->n != w->n)
     status = clarke_fail(err, CLARKE_EINPUT, "%s: the gradient has %zu entries, theta has %zu", file.file, g->n, w->n);
+  if (status == CLARKE_OK && w->rule->whole != NULL && g->shape.rank > 1 && (g->shape.rows != w->shape.rows || g->shape.cols != w->shape.cols))
+    status = clarke_fail(err, CLARKE_EINPUT, "%s: the gradient is %zu x %zu, theta %zu x %zu", file.file, g->shape.rows, g->shape.cols, w->shape.rows,
+                         w->shape.cols);
   if (status == CLARKE_OK && w->proof.to != NULL)
     clarke_step_proof_gradient(&w->proof, g->x, g->n);
   if (status == CLARKE_OK && w->rule->whole != NULL)
