@@ -444,6 +444,11 @@ def with_domains(down, up):
     yield case("a quotient by a constant 0", relu_behind(by_0, 1), up, "OUTSIDE")
     yield case("a quotient by what is below 0, up", relu_behind(quotient, -2, [("1*1", "1")]), up, "VERIFIED")
     yield case("a quotient by what is below 0, down", relu_behind(quotient, -2, [("1*1", "1")]), down, "REJECTED")
+    # 2048 + w times 2 / w, at -2048: it moves against w
+    by_much = net_of([("linear", "", [[("1*0@0", "0.0"), ("1*2048", "1")]]), *quotient, ("product", "", [[("1", "1.0"), ("1", "2.0")]]),
+                      (*RELU[:2], [[("1", "3.0")]])], w=(-2048,))
+    yield case("a quotient by much below 0, up", by_much, up, "VERIFIED")
+    yield case("a quotient by much below 0, down", by_much, down, "REJECTED")
     yield case("1 over 0", relu_behind(reciprocal, 0), up, "REJECTED")
     yield case("1 over 2 less a half, up", relu_behind(reciprocal, 2, [("1*-1/2", "1")]), up, "VERIFIED")
     yield case("1 over 2 less a half, down", relu_behind(reciprocal, 2, [("1*-1/2", "1")]), down, "REJECTED")
