@@ -267,13 +267,14 @@ read_node(void *item, bytes b)
   name_index_free(&attributes);
 }
 
-/* dim_value 1, dim_param 2 */
+/* dim_value 1, dim_param 2. A value of -1 is none, as PaddlePaddle writes it. */
 static void
 read_dim(void *item, bytes b)
 {
   int64_t size = (int64_t)whole(b, 1);
-  refuse_if(given(b, 1) && (given(b, 2) || size < 1), "a dimension has both a value and a name, or is less than 1");
-  *(size_t *)item = (size_t)size;
+  refuse_if(given(b, 1) && (given(b, 2) || (size < 1 && size != -1)),
+            "a dimension has both a value and a name, or is less than 1");
+  *(size_t *)item = size == -1 ? 0 : (size_t)size;
 }
 
 /* ValueInfoProto: name 1, type 2 { tensor_type 1 { elem_type 1, shape 2 { dim 1 } } }. */

@@ -14,14 +14,14 @@ static const struct {
     {1, "RLA", "A", "Adagrad Adam Momentum "},
     {7, "A", "A",
      "Abs Acosh Add Asinh Atanh AveragePool BatchNormalization CausalConvWithState "
-     "Ceil Celu Clip Concat Conv ConvTranspose Cosh Div Dropout Einsum Elu Erf Exp "
+     "Ceil Celu Clip Concat Conv ConvTranspose Cos Cosh Div Dropout Einsum Elu Erf Exp "
      "Flatten Floor Gelu GlobalLpPool "
      "Gemm GlobalAveragePool GlobalMaxPool GroupNormalization HardSigmoid HardSwish Hardmax Identity "
      "InstanceNormalization "
      "LeakyRelu Log LogSoftmax LpNormalization LpPool MatMul Max Min Mish Mod Mul Neg PRelu Pad Pow Range Reciprocal "
      "ReduceL1 ReduceL2 ReduceMax "
      "DepthToSpace ReduceLogSum ReduceLogSumExp SpaceToDepth Mean ReduceMean ReduceMin ReduceProd ReduceSum "
-     "ReduceSumSquare Relu Round Selu Shrink Sigmoid Sign Sinh Slice Softmax "
+     "ReduceSumSquare Relu Round Selu Shrink Sigmoid Sign Sin Sinh Slice Softmax "
      "Softplus Softsign Split "
      "Sqrt "
      "Squeeze "

@@ -204,15 +204,15 @@ lower_sigmoid(builder *b)
   put_logistic(b, &b->in[0], b->op[0] == 'T');
 }
 
-/* Erf, Exp, Log, Reciprocal, Softplus, Sqrt. */
+/* Cos, Erf, Exp, Log, Reciprocal, Sin, Softplus, Sqrt. */
 void
 lower_function(builder *b)
 {
   static const struct {
     const char *name;
     function of;
-  } all[] = {{"Erf", F_ERF},           {"Exp", F_EXP},  {"Log", F_LOG}, {"Reciprocal", F_RECIPROCAL},
-             {"Softplus", F_SOFTPLUS}, {"Sqrt", F_ROOT}};
+  } all[] = {{"Erf", F_ERF},           {"Exp", F_EXP},   {"Log", F_LOG}, {"Reciprocal", F_RECIPROCAL},
+             {"Softplus", F_SOFTPLUS}, {"Sqrt", F_ROOT}, {"Sin", F_SIN}, {"Cos", F_COS}};
   size_t i = 0;
   if (strcmp(b->op, "Sqrt") == 0 && of_floats(b)) {
     lower_floats(b);
