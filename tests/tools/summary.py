@@ -142,7 +142,8 @@ def kinks(lines, answer, options):
 def audits():
     with open(os.path.join(CASES, "cases.json")) as f:
         cases = [c for c in json.load(f)["cases"] if not c.get("slow")]
-    for case in cases[::1 if ALL else 4]:
+    firsts = {case["verdict"]: case for case in reversed(cases)}  # and one of each verdict, wherever cases are added
+    for case in cases if ALL else cases[::4] + [case for case in firsts.values() if case not in cases[::4]]:
         options = [os.path.join(CASES, case["model"]), "--batch", os.path.join(CASES, case["batch"]), "--loss", case["loss"],
                    *(["--params", os.path.join(CASES, case["params"])] if case.get("params") else [])]
         lines, answer = lines_of("audit", *options)
@@ -230,7 +231,8 @@ def programs(folder):
         kept = [json.loads(line) for line in f]
     kept = [k for k in kept if ": " in k["case"] and "input " in k["case"] and k["status"] in (0, 1, 3)]
     seen, path = set(), os.path.join(folder, "p.prog")
-    for k in kept[:: 1 if ALL else 20]:
+    firsts = {k["report"]["verdict"]: k for k in reversed(kept) if isinstance(k["report"], dict)}
+    for k in kept if ALL else kept[::20] + list(firsts.values()):
         point, _, text = k["case"].partition(": ")
         with open(path, "w") as f:
             f.write(text + "\n")
