@@ -21,13 +21,19 @@ FORGED = [("At (0 # 1)", "At (1 # 2)"), ("Clarke (", "Bouligand ("), ("(1 # 2), 
 USER = """From Coq Require Import QArith Reals List.
 From Clarke Require Import Space Numbers Program Loss Gate NetworkVerdict.
 Require Import cascade declared_plain.
+(* Coq's own functions are what is asked. *)
+Theorem own : elementary exp ln sqrt.
+Proof.
+  repeat split; auto using exp_0, ln_1, exp_pos, derivable_pt_lim_exp, derivable_pt_lim_ln, exp_plus, exp_ineq1_le, sqrt_lt_R0, exp_ln.
+  apply sqrt_sqrt, Rlt_le; assumption.
+Qed.
 (* A theorem of one's own that asks for what AD returns; its hypothesis is met at this point. *)
 Definition good n (F : map_) w (G : jacobian) := Bouligand n 1 F w G \\/ diff_at n (fun y => F y 0%nat) w (G 0%nat).
 Theorem met e log root : elementary e log root -> exists q f,
-  good (length (weights q)) (loss_map e log root q) (real (weights q)) (ad_output e root q f).
+  good (length (weights q)) (loss_map e log root q) (real (weights q)) (ad_output e log root q f).
 Proof. intro H. destruct (cascade.verified e log root H) as (q & _ & B). exists q. eexists. left. exact B. Qed.
 Theorem met_off_kinks e log root : elementary e log root -> exists q f,
-  good (length (weights q)) (loss_map e log root q) (real (weights q)) (ad_output e root q f).
+  good (length (weights q)) (loss_map e log root q) (real (weights q)) (ad_output e log root q f).
 Proof. intro H. destruct (declared_plain.differentiable e log root H) as (q & _ & D). exists q, true. right. exact D. Qed.
 Print Assumptions met.
 Print Assumptions met_off_kinks.

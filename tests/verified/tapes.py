@@ -19,7 +19,7 @@ from pathlib import Path
 
 import proofs
 
-NEAR, BESIDE, ALIKE = Fraction(1, 2**600), Fraction(1, 2**1400), Fraction(1, 2**100)
+NEAR, BESIDE, ALIKE = Fraction(1, 2**600), Fraction(1, 2**1400), Fraction(1, 2**40)
 
 
 # ---- Text
@@ -60,8 +60,12 @@ def text_of(net):
     width = len(net["x"][0])
     text.line(f"step 0 input {width} [{len(net['x'])},{width}]", ("values", [str(v) for sample in net["x"] for v in sample]))
     for s, (kind, attributes, rows) in enumerate(net["steps"], 1):
+        if kind == "input":  # of each sample its numbers
+            text.line(f"step {s} input {len(rows[0])} [{len(rows)},{len(rows[0])}]", ("values", [str(v) for sample in rows for v in sample]))
+            continue
         text.step(f"step {s} {kind} {len(rows)}{attributes}", rows, kind in ("linear", "piecewise", "over-root"))
-    last = len(net["steps"][-1][2])
+    rows = net["steps"][-1][2]
+    last = len(rows[0] if net["steps"][-1][0] == "input" else rows)
     text.line(f"output [{last}] of step {len(net['steps'])} loss {net.get('own', 'none')}", ("features", [str(f) for f in range(last)]))
     if "y" in net:
         shape = f"{len(net['x'])}" + ("" if net["loss"] == "ce" else f",{last}")
@@ -89,6 +93,12 @@ def value_of(word, w):
         e = int(rest.partition("@")[2])
         return Fraction(c) * w[e], [Fraction(c) * (i == e) for i in range(len(w))]
     return Fraction(c) * (Fraction(rest) if rest else 1), zero
+
+
+def quotient_of(word, w):
+    """A number over an entry, or over another."""
+    c, _, rest = word.partition("*")
+    return scaled(Fraction(c), inverse(value_of(f"1*{rest}", w))) if rest else value_of(word, w)
 
 
 def times(a, b):
@@ -130,6 +140,46 @@ def exponential(q):
     return total
 
 
+def logarithm(q):
+    """By Newton's method, from what a float knows."""
+    if q <= 0:
+        raise ValueError("no logarithm")
+    y = Fraction(math.log(q.numerator) - math.log(q.denominator))
+    for _ in range(6):
+        e = exponential(y)
+        y = rounded(y + 2 * (q - e) / (q + e))
+    return y
+
+
+def inverse(a):
+    if a[0] == 0:
+        raise ValueError("a division by 0")
+    return behind(lambda q: 1 / q, lambda q: -1 / q**2, a)
+
+
+def elu(q):
+    return q if q >= 0 else exponential(q) - 1
+
+
+def above(q):
+    if q == 0:
+        raise ValueError("a jump")
+    return Fraction(q > 0)
+
+
+# Each with its derivative. Of softplus and exponentials of large numbers the kernel knows too little.
+FUNCTIONS = {"exp": (exponential, exponential), "log": (logarithm, lambda q: 1 / q), "root": (root, lambda q: 1 / (2 * root(q))),
+             "elu": (elu, lambda q: 1 if q >= 0 else exponential(q)), "above": (above, lambda q: 0),
+             "softplus": (lambda q: logarithm(1 + exponential(q)), lambda q: 1 - 1 / (1 + exponential(q)))}
+
+
+def function(name, a, met):
+    met += ["large"] * (abs(a[0]) > 8)
+    if abs(a[0]) > 2000 and name in ("exp", "softplus", "elu"):
+        raise OverflowError
+    return inverse(a) if name == "reciprocal" else behind(*FUNCTIONS[name], a)
+
+
 def inverse_root(a):
     return behind(lambda q: 1 / root(q), lambda q: -1 / (2 * q * root(q)), a)
 
@@ -158,6 +208,12 @@ def lines_of(kind, attributes, rows, reads, met):
             if kind == "softmax":
                 met += ["large"] * any(abs(entries[b][f][0]) > 64 for b, f in line)
                 members = {(b, f): behind(exponential, exponential, entries[b][f]) for b, f in line}
+                if "logarithm" in words:
+                    met += ["alone"] * (len(line) == 1)  # 0, which the kernel knows in an interval only
+                    total = function("log", total_of(list(members.values())), [])
+                    for b, f in line:
+                        features[b][f] = plus(entries[b][f], scaled(-1, total))
+                    continue
                 by = behind(lambda q: 1 / q, lambda q: -1 / q**2, total_of(list(members.values())))
             else:
                 mean = scaled(Fraction(1, len(line)), total_of([entries[b][f] for b, f in line]))
@@ -173,11 +229,14 @@ def feature(kind, attributes, row, read, w, slopes, met):
     """met: a list to which what is at a kink, or tied, is added."""
     zero = (Fraction(0), [Fraction(0)] * len(w))
     if kind == "linear":
-        terms = [times(value_of(f, w), read(s)) for f, s in row if s != "-"]
+        by = (lambda f: quotient_of(f, w)) if attributes else (lambda f: value_of(f, w))
+        terms = [times(by(f), read(s)) for f, s in row if s != "-"]
         total = zero
         for term in terms:
             total = plus(total, term)
         return total
+    if kind == "function":
+        return function(attributes.strip(), read(row[0][1]), met)
     if kind == "over-root":
         v, g = value_of(row[0][0], w)
         return times(read(row[0][1]), inverse_root((v + Fraction(attributes.strip()), g)))
@@ -191,7 +250,9 @@ def feature(kind, attributes, row, read, w, slopes, met):
         best = max(v for v, _ in entries)
         tied = [e for e in entries if e[0] == best]
         met += ["tie"] * (sum(best - v < ALIKE for v, _ in entries) > 1)
-        return tied[0]
+        if slopes == "mean":
+            return best, [sum(g) / len(tied) for g in zip(*(g for _, g in tied))]
+        return tied[-1 if slopes == "last" else 0]
     words = attributes.split(" ")
     at = words.index("pieces")
     kinks = [Fraction(words[i + 2]) for i in range(3, at, 3)]
@@ -203,7 +264,7 @@ def feature(kind, attributes, row, read, w, slopes, met):
         left = x[0] < 0 or (x[0] == 0 and slopes == "left")
         return times(value_of(row[0][0], w), x) if left else x
     slope = pieces[piece][1] + 2 * pieces[piece][2] * x[0]
-    if x[0] in kinks:
+    if x[0] in kinks and words[1] != "Huber":
         slope = slopes[kinks.index(x[0])]
     return pieces[piece][0] + pieces[piece][1] * x[0] + pieces[piece][2] * x[0] ** 2, [slope * g for g in x[1]]
 
@@ -223,11 +284,13 @@ def gradient(net, w, met):
 
     reads = [of(sample) for sample in done]
     for kind, attributes, rows in net["steps"]:
-        if kind in ("softmax", "normalize"):
+        if kind == "input":
+            features = [[(v, [Fraction(0)] * len(w)) for v in sample] for sample in rows]
+        elif kind in ("softmax", "normalize"):
             parts = [reads] if attributes.endswith("coupled") else [[read] for read in reads]
             features = [line for part in parts for line in lines_of(kind, attributes, rows, part, met)]
         else:
-            slopes = net["side"] if "PRelu" in attributes else net["slopes"]
+            slopes = net["side"] if "PRelu" in attributes else net["tie"] if kind == "window" else net["slopes"]
             features = [[feature(kind, attributes, row, read, w, slopes, met) for row in rows] for read in reads]
         for sample, more in zip(done, features):
             sample.append(more)
@@ -270,35 +333,44 @@ def drawn(draw):
     op = attributes.split(" ")[1]
     net["side"] = draw.choice(["left", "right"])
     net["rules"] = [f"proxy {op} {k} {s}" for k, s in enumerate(net["slopes"])]
-    net["rules"] += [f"proxy PRelu 0 {net['side']}", "tie MaxPool first"]
-    functions, lines = draw.choice([[], [], [], ["over-root", "softmax", "normalize"]]), ""
+    net["tie"] = draw.choice(["first", "first", "last", "mean"])
+    net["rules"] += [f"proxy PRelu 0 {net['side']}", f"tie MaxPool {net['tie']}"]
+    functions, lines = draw.choice([[], [], ["over-root", "softmax", "normalize"], ["function", "function", "dividing", "softmax"]]), ""
     for _ in range(draw.randint(2, 6)):
         kind = draw.choice(["linear", "linear", "piecewise", "window", "product", *functions])
         many = draw.randint(1, 3)
         kinks = attributes
-        if kind == "linear":
+        if kind == "linear" and draw.random() < 0.05:
+            kind, rows = "input", [[Fraction(draw.randint(-1, 2)) for _ in range(many)] for _ in net["x"]]
+        elif kind == "linear":
             terms = draw.randint(1, 3)
             rows = [[(factor(), draw.choice([source(), source(), "1", "-"])) for _ in range(terms)] for _ in range(many)]
         elif kind == "piecewise" and draw.random() < 0.3:
             weights = ["1*1", "1*-2", f"1*0@{draw.randrange(n)}", f"-1*0@{draw.randrange(n)}"]
             rows = [[(draw.choice(weights), source())] for _ in range(many)]
             kinks = " PRelu kinks 0 at 0 pieces 0 0 0 0 1 0"
-        elif kind == "piecewise":
+        elif kind == "dividing":
+            divisors = ["1", "1*2", "-1*3", f"1*0@{draw.randrange(n)}", f"-2*0@{draw.randrange(n)}"]
+            rows = [[(draw.choice(divisors), draw.choice([source(), source(), "1"])) for _ in range(many)] for _ in range(many)]
+        elif kind in ("piecewise", "function"):
             rows = [[("1", source())] for _ in range(many)]
+            kinks = draw.choice([kinks, kinks, kinks, " Huber kinks 0 at -1 0 at 1 pieces -1/2 -1 0 0 0 1/2 -1/2 1 0"])
         elif kind == "over-root":
             weights = ["1*1", "1*-1/4", f"1*0@{draw.randrange(n)}", f"2*0@{draw.randrange(n)}"]
             rows = [[(draw.choice(weights), source())] for _ in range(many)]
         elif kind in ("softmax", "normalize"):
             length, apart = draw.choice([1, 2, 2, 3]), draw.choice([1, 1, 2])
             many = length * apart * draw.randint(1, 2)
-            lines = f" lines of {length} by {apart}" + draw.choice(["", " coupled"] if kind == "normalize" else [""])
+            lines = f" lines of {length} by {apart}" + draw.choice(["", " coupled" if kind == "normalize" else " logarithm"])
             rows = [[("1", source())] for _ in range(many)]
         else:
             terms = 2 if kind == "product" else draw.randint(1, 3)
             rows = [[("1", source()) for _ in range(terms)] for _ in range(many)]
         eps = draw.choice(["1", "1/4", "0"])
-        net["steps"].append((kind, {"piecewise": kinks, "window": " MaxPool", "over-root": f" {eps}", "softmax": lines,
-                                    "normalize": f" {eps}{lines}"}.get(kind, ""), rows))
+        name = draw.choice(["exp", "log", "root", "elu", "above", "softplus", "reciprocal"])
+        more = {"piecewise": kinks, "dividing": " dividing", "function": f" {name}", "window": " MaxPool", "over-root": f" {eps}",
+                "softmax": lines, "normalize": f" {eps}{lines}"}.get(kind, "")
+        net["steps"].append((kind.replace("dividing", "linear"), more, rows))
         sizes.append(many)
     net["y"] = [Fraction(draw.randint(-2, 2)) for _ in range(len(net["x"]) * sizes[-1])]
     return net
@@ -322,8 +394,11 @@ def of_drawn(verified, work, seed):
         try:
             ad = gradient(net, net["w"], met)
             near = gradient(net, [v + NEAR * (u + BESIDE / NEAR * draw.randint(-999, 999)) for v, u in zip(net["w"], d)], beside)
-        except ValueError:  # a root of no positive number
-            return said.split(":")[0].lower(), f"seed {seed}: verified, outside of a root's domain" if said == "VERIFIED" else None
+        except ValueError:  # a root of no positive number, a division by 0, a jump
+            wrong = f"seed {seed}: verified, outside of a function's domain"
+            return said.split(":")[0].lower(), wrong if said == "VERIFIED" else None
+        except (ZeroDivisionError, OverflowError):  # beyond the bits of this reading
+            return "not told", None
         right = size([a - b for a, b in zip(ad, near)]) < Fraction(1, 2**200)
         if said == "VERIFIED":
             return "verified", None if right else f"seed {seed}: verified, but AD gives {ad}, beside the direction it is {near}"
@@ -340,6 +415,94 @@ RELU = ("piecewise", " Relu kinks 0 at 0 pieces 0 0 0 0 1 0", [[("1", "1.0")]])
 def net_of(steps, w=(0,), **more):
     return {"w": [Fraction(v) for v in w], "x": [[Fraction(1)]], "loss": "sum", "steps": steps,
             "rules": ["proxy PRelu 0 0", "proxy Relu 0 0", "tie MaxPool first"], **more}
+
+
+def relu_behind(steps, w, before=()):
+    """relu of what steps make of w; `before` is subtracted from it."""
+    n = len(steps) + 1
+    row = [("1*1", f"{n}.0"), *before]
+    return net_of([("linear", "", [[("1*0@0", "0.0")]]), *steps, ("linear", "", [row]), (*RELU[:2], [[("1", f"{n + 1}.0")]])], w=(w,))
+
+
+def with_domains(down, up):
+    """Of functions at the border of their domain, and where relu of them is at its kink; at 0 AD takes relu's slope 0."""
+    def case(name, net, direction, expected):
+        return name, text_of(net), proof_of(net, direction), expected
+    log, above, elu = ([("function", f" {name}", [[("1", "1.0")]])] for name in ("log", "above", "elu"))
+    plus, by_0 = [("function", " softplus", [[("1", "1.0")]])], [("linear", " dividing", [[("1*0", "1.0")]])]
+    quotient, reciprocal = [("linear", " dividing", [[("2*0@0", "1")]])], [("function", " reciprocal", [[("1", "1.0")]])]
+    lined = [("softmax", " lines of 1 by 1 logarithm", [[("1", "1.0")]])]
+    hinge = " kinks 0 at 0 pieces 0 0 0 0 0 1"
+    huber, ruled = ([("piecewise", f" {op}{hinge}", [[("1", "1.0")]])] for op in ("Huber", "Abs"))
+    wrong = {**relu_behind(ruled, 0), "rules": ["proxy Abs 0 1", "proxy Relu 0 0"]}
+    yield case("a logarithm of 0", relu_behind(log, 0), up, "REJECTED")
+    yield case("a logarithm of what is below 0", relu_behind(log, -1), down, "REJECTED")
+    yield case("a logarithm of 1, down", relu_behind(log, 1), down, "VERIFIED")
+    yield case("a logarithm of 1, up", relu_behind(log, 1), up, "REJECTED")
+    yield case("a logarithm of 1, nowhere", relu_behind(log, 1), [], "REJECTED")
+    yield case("a quotient by 0", relu_behind(quotient, 0), up, "REJECTED")
+    yield case("a quotient by a constant 0", relu_behind(by_0, 1), up, "OUTSIDE")
+    yield case("a quotient by what is below 0, up", relu_behind(quotient, -2, [("1*1", "1")]), up, "VERIFIED")
+    yield case("a quotient by what is below 0, down", relu_behind(quotient, -2, [("1*1", "1")]), down, "REJECTED")
+    # 2048 + w times 2 / w, at -2048: it moves against w
+    by_much = net_of([("linear", "", [[("1*0@0", "0.0"), ("1*2048", "1")]]), *quotient, ("product", "", [[("1", "1.0"), ("1", "2.0")]]),
+                      (*RELU[:2], [[("1", "3.0")]])], w=(-2048,))
+    yield case("a quotient by much below 0, up", by_much, up, "VERIFIED")
+    yield case("a quotient by much below 0, down", by_much, down, "REJECTED")
+    yield case("1 over 0", relu_behind(reciprocal, 0), up, "REJECTED")
+    yield case("1 over 2 less a half, up", relu_behind(reciprocal, 2, [("1*-1/2", "1")]), up, "VERIFIED")
+    yield case("1 over 2 less a half, down", relu_behind(reciprocal, 2, [("1*-1/2", "1")]), down, "REJECTED")
+    yield case("a jump", relu_behind(above, 0), up, "REJECTED")
+    yield case("beside a jump", relu_behind(above, 1), [], "VERIFIED")
+    yield case("0 beside a jump, which stays 0", relu_behind(above, -1), [], "VERIFIED")
+    yield case("elu, down", relu_behind(elu, 0), down, "VERIFIED")
+    yield case("elu, up", relu_behind(elu, 0), up, "REJECTED")
+    yield case("softplus", relu_behind(plus, 0), [], "VERIFIED")
+    yield case("softplus of much", relu_behind(plus, 500), [], "REJECTED")
+    yield case("the logarithm of a softmax of one", relu_behind(lined, 1, [("1*1", "1")]), [], "VERIFIED")
+    yield case("a square above 0, w not moving along w", relu_behind(huber, 0), up, "REJECTED")
+    yield case("a square above 0 and w, down", relu_behind(huber, 0, [("1*1", "1.0")]), down, "VERIFIED")
+    yield case("a square above 0 and w, up", relu_behind(huber, 0, [("1*1", "1.0")]), up, "REJECTED")
+    yield case("a slope that AD does not take", wrong, down, "OUTSIDE")
+    yield case("an unknown function", relu_behind([("function", " sine", [[("1", "1.0")]])], 1), up, "OUTSIDE")
+
+
+def of_samples(down):
+    """Of samples that the loss ignores, masks, and samples that are not together."""
+    entries = ("linear", "", [[("1*0@0", "0.0")], [("1*0@1", "0.0")]])
+    relus = (*RELU[:2], [[("1", "1.0")], [("1", "1.1")]])
+    # the second sample moves to the other side
+    both = net_of([entries, relus], w=(0, 1), x=[[Fraction(1)], [Fraction(-1)]], loss="ce", y=[0, 1])
+    d = [[Fraction(-1), Fraction(0)]]
+    for ignored, expected in (1, "VERIFIED"), (0, "REJECTED"), (-100, "REJECTED"):
+        yield f"the label {ignored} ignored", text_of({**both, "own": f"ce ignoring {ignored}"}), proof_of(both, d), expected
+    yield "all ignored", text_of({**both, "y": [1, 1], "own": "ce ignoring 1"}), proof_of(both, d), "OUTSIDE"
+    summed = proof_of({**both, "loss": "sum"}, d)
+    yield "another loss than that which ignores", text_of({**both, "own": "ce ignoring 1"}), summed, "OUTSIDE"
+    linear, norm = ("linear", "", [[("1*0@0", "0.0")]]), ("normalize", " 1 lines of 1 by 1 coupled", [[("1", "1.0")]])
+    coupled = net_of([linear, norm, ("linear", "", [[("1*1", "2.0"), ("1*4", "1")]]), (*RELU[:2], [[("1", "3.0")]])], w=(1,), x=[[1], [2]])
+    lines = text_of(coupled).split("\n")[2:-2]
+    apart = ["tape 1", "samples 2 together 1", *lines]
+    short = [line for line in apart if not line.startswith(" ")]
+    yield "samples that are coupled", text_of(coupled), proof_of(coupled, down), "VERIFIED"
+    apart = "\n".join([*apart, f"hash {hashed(short)}", ""])
+    yield "samples that are coupled, and not together", apart, proof_of(coupled, down), "OUTSIDE"
+    for mask, expected in ([[1], [0]], "VERIFIED"), ([[1], [1]], "REJECTED"):
+        masked = net_of([("input", "", mask), ("product", "", [[("1", "0.0"), ("1", "1.0")]]), ("linear", "", [[("1*0@0", "2.0")]]),
+                         (*RELU[:2], [[("1", "3.0")]])], x=[[1], [-1]])
+        yield f"a mask {mask}", text_of(masked), proof_of(masked, down), expected
+    behind = net_of([("input", "", [[1]]), ("linear", "", [[("1*0@0", "0.1")]]), (*RELU[:2], [[("1", "2.0")]])])
+    yield "a mask's entry as x's", text_of(behind), proof_of(behind, down), "OUTSIDE"
+
+
+def with_means(down):
+    """Of ties of which AD takes a mean: of one function, and of two."""
+    for tie in "mean", "hybrid 1/2", "stable", "last":
+        for second, expected in ("1*0@0", "VERIFIED"), ("2*0@0", "REJECTED" if tie != "last" else "VERIFIED"):
+            entries = ("linear", "", [[("1*0@0", "0.0")], [(second, "0.0")]])
+            net = net_of([entries, ("window", " MaxPool", [[("1", "1.1"), ("1", "1.0")]])])
+            net["rules"] = ["proxy Relu 0 0", f"tie MaxPool {tie}"]
+            yield f"a tie of {second}, {tie}", text_of(net), proof_of(net, down), expected
 
 
 def by_hand(verified, work):
@@ -383,7 +546,7 @@ def by_hand(verified, work):
     apart = net_of([entries, ("softmax", " lines of 2 by 0", [[("1", "1.0")], [("1", "1.1")]])])
     empty = net_of([linear, ("window", " MaxPool", [[("1", "-")]])])
     down, up = [[Fraction(-1)]], [[Fraction(1)]]
-    cases = [
+    cases = [*with_domains(down, up), *of_samples(down), *with_means(down),
         ("relu, down", tape, proof_of(relu, down), "VERIFIED"),
         ("a parameter that is called as blocks are", text_of({**relu, "name": "values"}), proof_of({**relu, "name": "values"}, down), "VERIFIED"),
         ("relu, up", tape, proof_of(relu, up), "REJECTED"),

@@ -2,7 +2,7 @@
    not constant, moves to the side whose slope AD takes, and each largest entry that AD picks wins, F is one smooth function
    beside the direction, and AD's output is its Jacobian at w. *)
 From Coq Require Import ZArith QArith Qreals Reals Lra Lia List Bool.
-From Clarke Require Import Space Calculus Numbers Store Program Rank Poly Choice Arc Order Lipschitz Loss Gate Range.
+From Clarke Require Import Space Calculus Numbers Store Program Rank Poly Choice Arc Order Lipschitz Loss Gate Range Domain.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -51,6 +51,7 @@ Fixpoint best u k c x (l : list info) : nat := match l with [] => c
 Definition largest_moves u beta (xs : list info) : option (nat * moves) := match xs with [] => None
   | x0 :: l => let c := best u 1 0 x0 l in match nth_error xs c with None => None
     | Some x => let before := firstn c xs in let after := skipn (S c) xs in
+        if forallb (fun y => below x y || same x y) xs then Some (c, moves_at x) else
         if Qeq_bool beta 0 && match u with First => forallb (below x) before && forallb (loses x) after
             | Last => forallb (loses x) before && forallb (below x) after | Stable => false end
         then Some (c, moves_at x) else None end end.
@@ -59,7 +60,14 @@ Definition fn_moves f x : option moves := match f with
   | Root => match rroot (at_w x) with None => None
     | Some v => match rinverse (rscale 2 v) with Some i => Some (v, rmul i (along_d x), still x) | None => None end end
   | Inverse => match rinverse (at_w x) with
-    | Some v => Some (v, rmul (rscale (-1) (rmul v v)) (along_d x), still x) | None => None end end.
+    | Some v => Some (v, rmul (rscale (-1) (rmul v v)) (along_d x), still x) | None => None end
+  | Log => match rlog (at_w x), rinverse (at_w x) with
+    | Some v, Some i => Some (v, rmul i (along_d x), still x) | _, _ => None end
+  | Elu => match rexp (rbelow (at_w x)) with
+    | Some v => Some (radd (rabove (at_w x)) (radd v (Exactly (-1))), rmul v (along_d x), still x) | None => None end
+  | SquareAbove => let v := rabove (at_w x) in Some (rmul v v, rmul (rscale 2 v) (along_d x), still x)
+  | Above => match rsgn (at_w x) with
+    | Some Gt => Some (Exactly 1, Exactly 0, true) | Some Lt => Some (Exactly 0, Exactly 0, true) | _ => None end end.
 Definition moves_of g T : option moves := match g with
   | Plain (Lin c l) => lin_moves c l T
   | Plain (Mul i j) => match find i T, find j T with Some x, Some y => Some (mul_moves (moves_at x) (moves_at y)) | _,
@@ -80,7 +88,9 @@ Definition rename_gate (f : nat -> nat) g := match g with Plain o => Plain (rena
 Fixpoint same_products (a b : list (Q * (nat * nat))) := match a, b with [], [] => true
   | (p, (i, j)) :: a', (q, (k, l)) :: b' => Qeq_bool p q && Nat.eqb i k && Nat.eqb j l && same_products a' b' | _,
     _ => false end.
-Definition same_fn f g := match f, g with Exp, Exp | Root, Root | Inverse, Inverse => true | _, _ => false end.
+Definition same_fn f g := match f, g with Exp, Exp | Root, Root | Inverse, Inverse | Log, Log | Elu, Elu | SquareAbove,
+  SquareAbove
+  | Above, Above => true | _, _ => false end.
 Definition same_gate g g' : bool := match g, g' with Plain o, Plain o' => same_instr o o'
   | Dot c l m, Dot c' l' m' => Qeq_bool c c' && same_terms l l' && same_products m m'
   | Fun f i, Fun f' i' => same_fn f f' && Nat.eqb i i' | _, _ => false end.
@@ -115,9 +125,9 @@ Qed.
 (* {1 Gates} *)
 
 Section Gates.
-Variables e root : R -> R.
-Notation gateR := (gateR e root).
-Notation runG := (runG e root).
+Variables e log root : R -> R.
+Notation gateR := (gateR e log root).
+Notation runG := (runG e log root).
 
 Lemma dot_rename f m env env' : (forall a, In a (flat_map (fun t : Q * (nat * nat) => [fst (snd t); snd (snd t)]) m) ->
   nth a env 0 = nth (f a) env' 0) ->
@@ -164,140 +174,6 @@ Proof.
   apply gate_rename. intros a Ha. apply app_nth1, H, Ha.
 Qed.
 End Gates.
-
-(* {1 Continuity at a point} *)
-
-Section Continuity.
-Variable n : nat.
-Notation cont := (cont n).
-
-Lemma cont_moved K f h w : (forall y, Rabs (h y - h w) <= K * Rabs (f y - f w)) -> cont f w -> cont h w.
-Proof.
-  intros H C e He. pose proof (Rabs_pos K). destruct (C (e / (Rabs K + 1))) as [d [D1 D2]]; [apply Rdiv_lt_0_compat; lra|].
-  exists d. split; auto. intros y Hy. specialize (D2 y Hy). eapply Rle_lt_trans; [apply H|].
-  pose proof (Rabs_pos (f y - f w)). pose proof (Rle_abs K).
-  apply Rle_lt_trans with ((Rabs K + 1) * Rabs (f y - f w)); [nra|].
-  apply Rmult_lt_compat_l with (r := Rabs K + 1) in D2; [|lra].
-  replace ((Rabs K + 1) * (e / (Rabs K + 1))) with e in D2 by (field; lra). auto.
-Qed.
-
-Lemma cont_largest (fs : list (pt -> R)) r w : (forall f, In f fs -> cont f w) -> cont (fun y => kthR r (map (fun f => f y)
-  fs)) w.
-Proof.
-  intros H e He.
-  assert (C : exists d, 0 < d /\ forall y, N n (sub y w) < d -> close (e / 2) (map (fun f => f y) fs) (map (fun f => f w) fs)).
-  { induction fs as [|f fs IH]; [exists 1; split; [lra|intros; constructor]|].
-    destruct IH as [d [D1 D2]]; [intros; apply H; simpl; auto|].
-    destruct (H f (or_introl eq_refl) (e / 2)) as [d' [D1' D2']]; [lra|].
-    exists (Rmin d d'). split; [apply Rmin_glb_lt; auto|]. intros y Hy. pose proof (Rmin_l d d'). pose proof (Rmin_r d d').
-    constructor; [|apply D2; lra]. specialize (D2' y ltac:(lra)). apply Rabs_def2 in D2'. lra. }
-  destruct C as [d [D1 D2]]. exists d. split; auto. intros y Hy. specialize (D2 y Hy).
-  pose proof (kth_moves (e / 2) r _ _ ltac:(lra) D2). lra.
-Qed.
-
-Lemma cont_behind f h w l : cont f w -> derivable_pt_lim h (f w) l -> cont (fun y => h (f y)) w.
-Proof.
-  intros C D e He. destruct (D 1 Rlt_0_1) as [r Hr]. pose proof (Rabs_pos l). pose proof (cond_pos r).
-  destruct (C (Rmin r (e / (2 * (Rabs l + 1))))) as [d [D1 D2]]; [apply Rmin_glb_lt; auto; apply Rdiv_lt_0_compat; lra|].
-  exists d. split; auto. intros y Hy. specialize (D2 y Hy). pose proof (Rmin_l r (e / (2 * (Rabs l + 1)))).
-  pose proof (Rmin_r r (e / (2 * (Rabs l + 1)))). set (k := f y - f w) in *.
-  destruct (Req_dec k 0) as [Z|Z].
-  - assert (E : f y = f w) by (unfold k in Z; lra). rewrite E. rewrite Rminus_eq_0, Rabs_R0. auto.
-  - specialize (Hr k Z ltac:(lra)). replace (f w + k) with (f y) in Hr by (unfold k; ring).
-    set (u := h (f y) - h (f w)) in *. replace u with ((u / k - l) * k + l * k) by (field; auto).
-    eapply Rle_lt_trans; [apply Rabs_triang|]. rewrite !Rabs_mult. pose proof (Rabs_pos k).
-    apply Rle_lt_trans with ((Rabs l + 1) * Rabs k); [nra|].
-    apply Rle_lt_trans with ((Rabs l + 1) * (e / (2 * (Rabs l + 1)))); [apply Rmult_le_compat_l; lra|].
-    replace ((Rabs l + 1) * (e / (2 * (Rabs l + 1)))) with (e / 2) by (field; lra). lra.
-Qed.
-
-Lemma cont_at_inverse f w : 0 < f w -> cont f w -> cont (fun y => / f y) w.
-Proof.
-  intros P C e He. set (a := f w) in *.
-  destruct (C (Rmin (a / 2) (e * (a * a) / 4))) as [d [D1 D2]].
-  { apply Rmin_glb_lt; [lra|]. apply Rdiv_lt_0_compat; [|lra]. apply Rmult_lt_0_compat; auto. nra. }
-  exists d. split; auto. intros y Hy. specialize (D2 y Hy). fold a in D2. fold a. pose proof (Rmin_l (a / 2) (e * (a * a) / 4)).
-  pose proof (Rmin_r (a / 2) (e * (a * a) / 4)). set (b := f y) in *.
-  assert (B : a / 2 < b) by (apply Rabs_def2 in D2; lra).
-  replace (/ b - / a) with ((a - b) / (a * b)) by (field; lra). unfold Rdiv. rewrite Rabs_mult, Rabs_minus_sym.
-  assert (Pab : 0 < a * b) by nra. rewrite (Rabs_right (/ (a * b))) by (left; apply Rinv_0_lt_compat; auto).
-  apply Rmult_lt_reg_r with (a * b); auto. rewrite Rmult_assoc, Rinv_l by lra. rewrite Rmult_1_r.
-  assert (B' : a * (a / 2) < a * b) by (apply Rmult_lt_compat_l; auto).
-  assert (B2 : e * (a * (a / 2)) < e * (a * b)) by (apply Rmult_lt_compat_l; auto).
-  assert (Sq : 0 < e * (a * a)) by (apply Rmult_lt_0_compat; auto; nra). lra.
-Qed.
-End Continuity.
-
-(* {1 The functions} *)
-
-Section Functions.
-Variables e log root : R -> R.
-Hypothesis laws : elementary e log root.
-Definition in_domain f x := match f with Exp => True | _ => 0 < x end.
-
-Lemma inverse_derivable x : 0 < x -> derivable_pt_lim Rinv x (- (/ x * / x)).
-Proof.
-  intros Hx eps He. assert (D : 0 < Rmin (x / 2) (eps * (x * x * x) / 4)).
-  { apply Rmin_glb_lt; [lra|]. apply Rdiv_lt_0_compat; [|lra]. apply Rmult_lt_0_compat; auto.
-    apply Rmult_lt_0_compat; auto. nra. }
-  exists (mkposreal _ D). simpl. intros h Hh Lh. pose proof (Rmin_l (x / 2) (eps * (x * x * x) / 4)).
-  pose proof (Rmin_r (x / 2) (eps * (x * x * x) / 4)). assert (Hy : x / 2 < x + h) by (apply Rabs_def2 in Lh; lra).
-  replace ((/ (x + h) - / x) / h - - (/ x * / x)) with (h * / (x * x * (x + h))) by (field; lra).
-  assert (P : 0 < x * x * (x + h)) by (apply Rmult_lt_0_compat; nra).
-  rewrite Rabs_mult, (Rabs_right (/ _)) by (left; apply Rinv_0_lt_compat; auto).
-  apply Rmult_lt_reg_r with (x * x * (x + h)); auto. rewrite Rmult_assoc, Rinv_l by lra.
-  assert (x * x * x / 2 < x * x * (x + h)) by nra. nra.
-Qed.
-
-Lemma root_near a b : 0 < a -> 0 < b -> Rabs (root b - root a) * root a <= Rabs (b - a).
-Proof.
-  destruct laws as (_ & _ & _ & Rt). intros Ha Hb. destruct (Rt a Ha) as [A1 A2], (Rt b Hb) as [B1 B2].
-  assert (E : b - a = (root b - root a) * (root b + root a)).
-  { transitivity (root b * root b - root a * root a); [rewrite A2, B2; auto|ring]. }
-  rewrite E.
-  rewrite Rabs_mult, (Rabs_right (root b + root a)) by lra. apply Rmult_le_compat_l; [apply Rabs_pos|lra].
-Qed.
-
-Lemma root_derivable x : 0 < x -> derivable_pt_lim root x (/ (2 * root x)).
-Proof.
-  intros Hx eps He. destruct laws as (_ & _ & _ & Rt). destruct (Rt x Hx) as [S1 S2]. set (s := root x) in *.
-  assert (P3 : 0 < s * s * s) by (apply Rmult_lt_0_compat; nra).
-  assert (D : 0 < Rmin (x / 2) (eps * (s * s * s))) by (apply Rmin_glb_lt; [lra|apply Rmult_lt_0_compat; auto]).
-  exists (mkposreal _ D). simpl. intros h Hh Lh. pose proof (Rmin_l (x / 2) (eps * (s * s * s))).
-  pose proof (Rmin_r (x / 2) (eps * (s * s * s))). assert (Hy : 0 < x + h) by (apply Rabs_def2 in Lh; lra).
-  destruct (Rt (x + h) Hy) as [U1 U2]. pose proof (root_near x (x + h) Hx Hy) as N. fold s in N.
-  set (u := root (x + h)) in *. replace (x + h - x) with h in N by ring. assert (E : h = u * u - s * s) by lra.
-  assert (K : u - s <> 0) by (intro Z; apply Hh; rewrite E; replace u with s by lra; ring).
-  assert (Q : (u - s) / h - / (2 * s) = (s - u) * / (2 * s * (u + s))).
-  { rewrite E. field. split; [lra|]. split; [lra|]. replace (u * u - s * s) with ((u - s) * (u + s)) by ring.
-    apply Rmult_integral_contrapositive_currified; lra. }
-  rewrite Q, Rabs_mult, Rabs_minus_sym.
-  assert (P : 0 < 2 * s * (u + s)) by (apply Rmult_lt_0_compat; lra).
-  rewrite (Rabs_right (/ _)) by (left; apply Rinv_0_lt_compat; auto).
-  apply Rmult_lt_reg_r with (2 * s * (u + s)); auto. rewrite Rmult_assoc, Rinv_l by lra. rewrite Rmult_1_r.
-  pose proof (Rabs_pos (u - s)) as Pu. apply Rmult_lt_reg_r with s; auto. nra.
-Qed.
-
-Lemma applied_derivable f x : in_domain f x -> derivable_pt_lim (applied e root f) x (fn_slope e root f x).
-Proof.
-  destruct f; simpl; intro H.
-  - destruct laws as ((_ & _ & Ex & _) & _). apply Ex.
-  - apply root_derivable, H.
-  - apply inverse_derivable, H.
-Qed.
-
-Lemma slope_cont n f g x : in_domain f (g x) -> cont n g x -> cont n (fun y => fn_slope e root f (g y)) x.
-Proof.
-  intros D C. destruct f; simpl in *.
-  - apply (cont_behind n g e x (e (g x)) C). destruct laws as ((_ & _ & Ex & _) & _). apply Ex.
-  - destruct laws as (_ & _ & _ & Rt). destruct (Rt (g x) D) as [R1 _].
-    apply (cont_at_inverse n (fun y => 2 * root (g y))); [lra|]. apply cont_mul; [apply cont_const|].
-    apply (cont_behind n g root x (/ (2 * root (g x))) C), root_derivable, D.
-  - assert (I : cont n (fun y => / g y) x) by (apply cont_at_inverse; auto).
-    apply (cont_moved n 1 (fun y => / g y * / g y)); [|apply cont_mul; auto]. intro y. right.
-    rewrite Rmult_1_l, <- (Rabs_Ropp (/ g y * / g y - / g x * / g x)). f_equal. ring.
-Qed.
-End Functions.
 
 (* {1 What is known of a slot} *)
 
@@ -346,11 +222,17 @@ Proof.
 Qed.
 
 Lemma near_fn f f' h : near f f' -> in_domain h (f W) ->
-  near (fun y => applied ex root h (f y)) (fun y i => fn_slope ex root h (f y) * f' y i).
+  near (fun y => applied ex log root h (f y)) (fun y i => fn_slope ex root h (f y) * f' y i).
 Proof.
   intros [r [R1 R2]] D. assert (C : cont n f W) by (apply (diff_cont n f W (f' W)), R2; rewrite N_self; auto).
   assert (In : exists s, 0 < s /\ forall y, N n (sub y W) < s -> in_domain h (f y)).
-  { destruct h; simpl in *; [exists 1; split; [lra|auto]| |]; apply (cont_sign n f W C D). }
+  { assert (Apart : f W <> 0 -> exists s, 0 < s /\ forall y, N n (sub y W) < s -> f y <> 0).
+    { intro Z. destruct (Rlt_dec 0 (f W)) as [P|P].
+      - destruct (cont_sign n f W C P) as [s [S1 S2]]. exists s. split; auto. intros y Hy. specialize (S2 y Hy). lra.
+      - destruct (cont_sign n (fun y => 0 - f y) W) as [s [S1 S2]]; [|lra|].
+        + apply (cont_moved n 1 f); auto. intro y. right. rewrite Rmult_1_l, <- (Rabs_Ropp (f y - f W)). f_equal. ring.
+        + exists s. split; auto. intros y Hy. specialize (S2 y Hy). lra. }
+    destruct h; simpl in *; try (exists 1; split; [lra|intros; exact I]); try apply (cont_sign n f W C D); apply Apart, D. }
   destruct In as [s [S1 S2]]. exists (Rmin r s). split; [apply Rmin_glb_lt; auto|]. intros y Hy.
   pose proof (Rmin_l r s). pose proof (Rmin_r r s). destruct (R2 y ltac:(lra)) as [Y1 Y2]. specialize (S2 y ltac:(lra)).
   split; [apply (diff_compose n f y (f' y)); auto; apply (applied_derivable ex log root laws), S2|].
@@ -403,12 +285,12 @@ Proof.
     + rewrite (B5 S), (zero_at _ _ B2 Z). ring.
 Qed.
 
-Lemma smooth_fn h f f' x g z : smooth f f' (moves_at z) x g -> forall m, fn_moves h z = Some m -> in_domain h x /\
-  smooth (fun y => applied ex root h (f y)) (fun y i => fn_slope ex root h (f y) * f' y i) m (applied ex root h x)
+Lemma smooth_fn h f f' x g z : smooth f f' (moves_at z) x g -> h <> Above -> forall m, fn_moves h z = Some m -> in_domain h x /\
+  smooth (fun y => applied ex log root h (f y)) (fun y i => fn_slope ex root h (f y) * f' y i) m (applied ex log root h x)
     (fun i => fn_slope ex root h x * g i).
 Proof.
-  intros [A0 A1 A2 A3 A4 A5] m E. simpl in A2, A4, A5. pose proof laws as (Ex & Sum & Low & Rt).
-  assert (G : in_domain h x /\ inside (fst (fst m)) (applied ex root h x) /\ snd m = still z /\
+  intros [A0 A1 A2 A3 A4 A5] Other m E. simpl in A2, A4, A5. pose proof laws as (Ex & Sum & Low & Rt & Lg).
+  assert (G : in_domain h x /\ inside (fst (fst m)) (applied ex log root h x) /\ snd m = still z /\
     inside (snd (fst m)) (fn_slope ex root h x * dot n (f' W) (real d))).
   { destruct h; simpl in E.
     - destruct (rexp (at_w z)) as [v|] eqn:V; inversion E; subst. pose proof (rexp_at ex log _ _ _ Ex Sum Low A2 V) as I.
@@ -419,7 +301,27 @@ Proof.
       replace 2 with (Q2R 2) by (unfold Q2R; simpl; lra). exact K.
     - destruct (rinverse (at_w z)) as [v|] eqn:V; inversion E; subst. destruct (rinverse_at _ _ _ A2 V) as [P I].
       simpl. repeat split; auto. apply rmul_at; auto. replace (- (/ f W * / f W)) with (Q2R (-1) * (/ f W * / f W))
-        by (rewrite Q2R_m1; ring). apply rscale_at, rmul_at; auto. }
+        by (rewrite Q2R_m1; ring). apply rscale_at, rmul_at; auto.
+    - destruct (rlog (at_w z)) as [v|] eqn:V; try discriminate. destruct (rinverse (at_w z)) as [i|] eqn:J; inversion E; subst.
+      destruct (rlog_at ex log _ _ _ Ex Sum Low Lg A2 V) as [P I]. destruct (rinverse_at _ _ _ A2 J) as [_ K].
+      simpl. repeat split; auto. apply rmul_at; auto.
+    - destruct (rexp (rbelow (at_w z))) as [v|] eqn:V; inversion E; subst.
+      pose proof (rexp_at ex log _ _ _ Ex Sum Low (rbelow_at _ _ A2) V) as I. destruct Ex as (E0 & _).
+      assert (Minus : inside (Exactly (-1)) (-1)) by (simpl; rewrite Q2R_m1; auto).
+      pose proof (radd_at _ _ _ _ (rabove_at _ _ A2) (radd_at _ _ _ _ I Minus)) as J. simpl. repeat split; auto.
+      + replace (if Rlt_dec (f W) 0 then ex (f W) - 1 else f W) with (Rmax (f W) 0 + (ex (Rmin (f W) 0) + -1)); auto.
+        destruct (Rlt_dec (f W) 0); [rewrite Rmax_right, Rmin_left by lra; ring|].
+        rewrite Rmax_left, Rmin_right, E0 by lra. ring.
+      + apply rmul_at; auto. replace (if Rlt_dec (f W) 0 then ex (f W) else 1) with (ex (Rmin (f W) 0)); auto.
+        destruct (Rlt_dec (f W) 0); [rewrite Rmin_left by lra; auto|rewrite Rmin_right by lra; auto].
+    - inversion E; subst. pose proof (rabove_at _ _ A2) as I. simpl. repeat split; auto.
+      + replace (if Rlt_dec (f W) 0 then 0 else f W * f W) with (Rmax (f W) 0 * Rmax (f W) 0); [apply rmul_at; auto|].
+        destruct (Rlt_dec (f W) 0); [rewrite Rmax_right by lra; ring|rewrite Rmax_left by lra; auto].
+      + apply rmul_at; auto. replace (if Rlt_dec (f W) 0 then 0 else 2 * f W) with (Q2R 2 * Rmax (f W) 0);
+        [apply rscale_at, I|].
+        replace (Q2R 2) with 2 by (unfold Q2R; simpl; lra).
+        destruct (Rlt_dec (f W) 0); [rewrite Rmax_right by lra; ring|rewrite Rmax_left by lra; auto].
+    - contradiction. }
   destruct G as (D & I & S & T). split; auto. split; auto.
   - apply near_fn; auto. rewrite A1. auto.
   - rewrite A1. auto.
@@ -521,7 +423,7 @@ Qed.
 
 (* {1 The invariant} *)
 
-Notation gateR := (gateR ex root).
+Notation gateR := (gateR ex log root).
 
 (* Of the slot k, given the slots' numbers at y, and AD's. *)
 Record knows (env : pt -> list R) (G : list dualR) c k x : Prop := {
@@ -719,11 +621,97 @@ Lemma no_share (l : list nat) b i : b = 0 -> fold_right (fun t s => fst t * rowR
   k)) l) = 0.
 Proof. intro H. induction l as [|k l IH]; simpl; auto. rewrite IH, H. ring. Qed.
 
+(* Slots that are the same function have the same row: their gradients tend to one. *)
+Lemma same_rows i j x y : find i T = Some x -> find j T = Some y -> same x y = true ->
+  forall a, (a < n)%nat -> rowR G i a = rowR G j a.
+Proof.
+  intros F F' H a Ha. destruct (smooth_of i x F) as (f & f' & [[r [R1 R2]] _ _ S3 _ _] & [Tf [Tf1 Tf2]]).
+  destruct (smooth_of j y F') as (h & h' & [[s [Q1 Q2]] _ _ S3' _ _] & [Th [Th1 Th2]]).
+  rewrite <- (S3 a Ha), <- (S3' a Ha). apply cond_eq. intros e He.
+  destruct (R2 W ltac:(rewrite N_self; auto)) as [_ C]. destruct (Q2 W ltac:(rewrite N_self; auto)) as [_ C'].
+  destruct (C a Ha (e / 2) ltac:(lra)) as [c1 [C1 C2]]. destruct (C' a Ha (e / 2) ltac:(lra)) as [c3 [C3 C4]].
+  destruct (arc_near n W A from_w (Rmin (Rmin r s) (Rmin c1 c3))) as [Tn [Tn1 Tn2]]; [repeat apply Rmin_glb_lt; auto|].
+  set (t := Rmin Tn (Rmin Tf Th) / 2). assert (M : 0 < Rmin Tn (Rmin Tf Th)) by (repeat apply Rmin_glb_lt; auto).
+  pose proof (Rmin_l Tn (Rmin Tf Th)). pose proof (Rmin_r Tn (Rmin Tf Th)). pose proof (Rmin_l Tf Th).
+    pose proof (Rmin_r Tf Th).
+  set (z := arc_at W A t). specialize (Tn2 t ltac:(unfold t; lra)). fold z in Tn2.
+  pose proof (Rmin_l (Rmin r s) (Rmin c1 c3)). pose proof (Rmin_r (Rmin r s) (Rmin c1 c3)). pose proof (Rmin_l r s).
+  pose proof (Rmin_r r s). pose proof (Rmin_l c1 c3). pose proof (Rmin_r c1 c3).
+  destruct (Tf2 t ltac:(unfold t; lra)) as [b [B1 B2]]. destruct (Th2 t ltac:(unfold t; lra)) as [b' [B1' B2']].
+    fold z in B2, B2'.
+  assert (E : f' z a = h' z a).
+  { apply (diff_unique n f z (f' z) (h' z)); auto; [apply R2; lra|].
+    apply (diff_local n h f z (h' z) (Rmin b b')); [apply Rmin_glb_lt; auto| |apply Q2; lra].
+    intros v Hv. pose proof (Rmin_l b b'). pose proof (Rmin_r b b'). rewrite <- B2, <- B2' by lra.
+      apply (same_values i j x y F F' H). }
+  specialize (C2 z ltac:(lra)). specialize (C4 z ltac:(lra)). rewrite E in C2. apply Rabs_def2 in C2, C4. apply Rabs_def1; lra.
+Qed.
+
+Lemma counted (l : list nat) v : (forall k, In k l -> valR G k <= v) -> length l =
+  (length (filter (fun k => if Rlt_dec (valR G k) v then true else false) l) +
+   length (filter (fun k => if Req_EM_T (valR G k) v then true else false) l))%nat.
+Proof.
+  induction l as [|k l IH]; simpl; intro H; auto. pose proof (H k (or_introl eq_refl)) as Hk.
+  rewrite IH by (intros; apply H; auto). destruct (Rlt_dec (valR G k) v), (Req_EM_T (valR G k) v); simpl; try lra; lia.
+Qed.
+
+(* Where the largest are one function, it does not matter which AD takes, nor that it takes a mean. *)
+Lemma alike_follows l u beta k x : In k l -> find k T = Some x -> forall xs, Forall2 (fun k x => find k T = Some x) l xs ->
+  forallb (fun y => below x y || same x y) xs = true ->
+  follows (moves_at x) (kthR 1 (map (fun k => at_ k W) l)) (rows (tie_rows u beta 1 l G) G) (fun z => kthR 1 (map (fun k =>
+    at_ k z) l)).
+Proof.
+  intros Ik Fk xs All Co. assert (Lose : forallb (loses x) xs = true).
+  { rewrite forallb_forall in *. intros y Hy. specialize (Co y Hy). apply orb_true_iff in Co as [Co|Co].
+    - pose proof (below_loses x [y]) as L. cbn [forallb] in L. rewrite Co in L. specialize (L eq_refl).
+      apply andb_true_iff in L. tauto.
+    - unfold loses, certain. replace (same y x) with true by (unfold same in *; rewrite Nat.eqb_sym; auto). rewrite Co. auto. }
+  destruct (all_lose k x l Fk xs All Lose) as [Max Beside].
+  assert (I : forall z, In (at_ k z) (map (fun k => at_ k z) l)) by (intro z; apply (in_map (fun k => at_ k z)), Ik).
+  assert (V : kthR 1 (map (fun k => at_ k W) l) = at_ k W) by (apply kth_of_largest; auto).
+  assert (V' : kthR 1 (map (valR G) l) = at_ k W) by (rewrite <- V; f_equal; apply map_ext; intro; apply val_env).
+  destruct (smooth_of k x Fk) as (f & f' & S & B). exists f, f'. split.
+  2:{ apply (beside_imp n W A _ _ (beside_and n W A _ _ B Beside)). intros z [Z1 Z2]. rewrite <- Z1. apply kth_of_largest;
+    auto. }
+  rewrite V. destruct S as [A0 A1 A2 A3 A4 A5]. split; auto. intros i Hi. rewrite A3 by auto. unfold rows, tie_rows. rewrite V'.
+  set (tied := filter (fun k0 => if Req_EM_T (valR G k0) (at_ k W) then true else false) l).
+  assert (Own : In k tied) by (apply filter_In; split; auto; rewrite val_env; destruct (Req_EM_T _ _); auto).
+  assert (Rows : forall j, In j tied -> rowR G j i = rowR G k i).
+  { intros j Hj. apply filter_In in Hj as [H1 H2]. destruct (Req_EM_T (valR G j) (at_ k W)) as [E|]; [|discriminate H2].
+    rewrite val_env in E. symmetry. assert (Y : exists y, find j T = Some y /\ In y xs).
+    { clear -All H1. induction All as [|a y l ys Fa H IH]; [contradiction|]. destruct H1 as [H1|H1]; [subst; exists y; simpl;
+      auto|].
+      destruct (IH H1) as [z [Z1 Z2]]. exists z. simpl. auto. }
+    destruct Y as [y [Y1 Y2]]. rewrite forallb_forall in Co. specialize (Co y Y2). apply orb_true_iff in Co as [Co|Co].
+    - pose proof (below_at k j x y Fk Y1 Co). lra.
+    - apply (same_rows k j x y Fk Y1 Co i Hi). }
+  assert (P : In (pickedR u 1 l G tied) tied).
+  { unfold pickedR. rewrite V'. assert (L : (0 < length tied)%nat) by (destruct tied; [contradiction|simpl; lia]). destruct u.
+    - apply nth_In, L.
+    - destruct tied as [|a t]; [contradiction|]. rewrite (app_removelast_last 0%nat) at 2 by discriminate. apply in_or_app.
+      simpl. auto.
+    - apply nth_In. pose proof (counted l (at_ k W)) as C. fold tied in C. rewrite C; [lia|].
+      intros j Hj. rewrite val_env. apply Max, (in_map (fun k => at_ k W)), Hj. }
+  cbn [fold_right fst snd]. rewrite (Rows _ P).
+  assert (Sum : forall b t, (forall j, In j t -> rowR G j i = rowR G k i) ->
+    fold_right (fun t s => fst t * rowR G (snd t) i + s) 0 (map (fun k0 => (b, k0)) t) = INR (length t) * b * rowR G k i).
+  { intros b t. induction t as [|j t IH]; intro H; [simpl; ring|]. cbn [map fold_right length fst snd]. rewrite IH, S_INR, H.
+    - ring.
+    - simpl. auto.
+    - intros; apply H; simpl; auto. }
+  rewrite Sum by exact Rows. assert (0 < INR (length tied)) by (apply lt_0_INR; destruct tied; [contradiction|simpl; lia]).
+  field. lra.
+Qed.
+
 Lemma largest_follows l u beta xs k' m : finds l T = Some xs -> largest_moves u beta xs = Some (k', m) ->
   follows m (kthR 1 (map (fun k => at_ k W) l)) (rows (tie_rows u beta 1 l G) G) (fun z => kthR 1 (map (fun k => at_ k z) l)).
 Proof.
   intros Fs H. apply finds_all in Fs. unfold largest_moves in H. destruct xs as [|x0 xs']; [discriminate|].
   set (xs := x0 :: xs') in *. set (j := best u 1 0 x0 xs') in *. destruct (nth_error xs j) as [x|] eqn:Nx; try discriminate.
+  destruct (forallb _ xs) eqn:Al.
+  { assert (E : moves_at x = m) by congruence. subst m. pose proof (split_at xs j x Nx) as Sp. pose proof Fs as Fs'.
+    rewrite Sp in Fs'. apply Forall2_app_inv_r in Fs' as (l1 & r & F1 & Fr & El). inversion Fr as [|k y l2 ys Fk F2]; subst.
+    apply (alike_follows _ u beta k x) with (xs := xs); auto. apply in_or_app. simpl. auto. }
   destruct (Qeq_bool beta 0 && _) eqn:Co; try discriminate. assert (m = moves_at x) by congruence. subst m.
   apply andb_true_iff in Co as [Hb Co]. apply Qeq_bool_R in Hb. rewrite Q2R_0 in Hb.
   pose proof (split_at xs j x Nx) as Sp. set (b4 := firstn j xs) in *. set (af := skipn (S j) xs) in *. clearbody b4 af.
@@ -752,6 +740,29 @@ Proof.
     cbn [fold_right fst snd]. rewrite no_share by (rewrite Hb; ring). rewrite Hb. ring.
   - apply (beside_imp n W A _ _ (beside_and n W A _ _ B Beside)). intros z [Z1 Z2]. rewrite <- Z1.
     apply kth_of_largest; auto.
+Qed.
+
+(* {1 What jumps, and is constant beside} *)
+
+Lemma above_follows i x m : find i T = Some x -> fn_moves Above x = Some m -> at_ i W <> 0 /\
+  follows m (applied ex log root Above (at_ i W)) (fun k => fn_slope ex root Above (valR G i) * rowR G i k)
+    (fun z => applied ex log root Above (at_ i z)).
+Proof.
+  intros F H. destruct (smooth_of i x F) as (f & f' & S & B). pose proof (smooth_in _ _ _ _ _ S) as I. simpl in I.
+  cbn [fn_moves] in H. destruct (rsgn (at_w x)) as [sg|] eqn:V; try discriminate. pose proof (rsgn_at _ _ _ I V) as Sg.
+  assert (Row : forall q (f0 : pt -> R) g0, smooth f0 (fun _ _ => 0) m q g0 ->
+    smooth f0 (fun _ _ => 0) m q (fun k => fn_slope ex root Above (valR G i) * rowR G i k)).
+  { intros q f0 g0 [A0 A1 A2 A3 A4 A5]. split; auto. intros. simpl. ring. }
+  destruct sg; try discriminate; (split; [lra|]); inversion H; subst m; cbn [applied].
+  - pose proof (smooth_const 0) as K. rewrite Q2R_0 in K. exists (fun _ => 0), (fun _ _ => 0). split.
+    + destruct (Rlt_dec 0 (at_ i W)); [lra|]. apply (Row _ _ _ K).
+    + apply (beside_imp n W A _ _ (beside_and n W A _ _ B (positive_at _ _ _ _ _ (negative _ _ _ _ _ S) ltac:(rewrite Q2R_m1;
+      lra)))).
+      intros z [Z1 Z2]. rewrite Z1. rewrite Q2R_m1 in Z2. destruct (Rlt_dec 0 (f z)); [lra|auto].
+  - pose proof (smooth_const 1) as K. rewrite Q2R_1 in K. exists (fun _ => 1), (fun _ _ => 0). split.
+    + destruct (Rlt_dec 0 (at_ i W)); [|lra]. apply (Row _ _ _ K).
+    + apply (beside_imp n W A _ _ (beside_and n W A _ _ B (positive_at _ _ _ _ _ S Sg))).
+      intros z [Z1 Z2]. rewrite Z1. destruct (Rlt_dec 0 (f z)); [auto|lra].
 Qed.
 
 (* {1 One gate, then all} *)
@@ -794,8 +805,13 @@ Proof.
         -- apply cont_mul; [apply cont_const|]. apply cont_mul; apply C'; simpl; auto.
         -- apply IH. intros; apply C'; simpl; auto.
   - destruct (find i T) as [x|] eqn:F; try discriminate. destruct (smooth_of i x F) as (f & f' & S & B).
-    destruct (smooth_fn h f f' _ _ x S m H) as [D S']. split.
-    + exists (fun y => applied ex root h (f y)), (fun y i => fn_slope ex root h (f y) * f' y i). split.
+    assert (Is : {h = Above} + {h <> Above}) by (destruct h; auto; right; discriminate).
+    destruct Is as [Ab|Other].
+    { subst h. destruct (above_follows i x m F H) as [D Fo]. split; auto. intro C. cbn [gate_args gateR] in *.
+      apply (cont_behind n (fun y => at_ i y) (applied ex log root Above) W 0); [apply C; simpl; auto|].
+      apply (Above_derivable ex log root), D. }
+    destruct (smooth_fn h f f' _ _ x S Other m H) as [D S']. split.
+    + exists (fun y => applied ex log root h (f y)), (fun y i => fn_slope ex root h (f y) * f' y i). split.
       * destruct S' as [A0 A1 A2 A3 A4 A5]. split; auto. intros k Hk. rewrite A3 by auto. simpl. rewrite val_env. auto.
       * apply (beside_imp n W A _ _ B). intros y Y. simpl. rewrite Y. auto.
     + intro C. simpl in *. apply (cont_behind n (fun y => at_ i y) _ W _ (C i (or_introl eq_refl)) (applied_derivable ex log
@@ -864,14 +880,14 @@ Proof.
 Qed.
 
 Lemma info_follows g j x : info_of g j c T = Some x ->
-  knows (fun y => env y ++ [gateR (env y) g]) (G ++ [stepG ex root G g]) (S c) c x.
+  knows (fun y => env y ++ [gateR (env y) g]) (G ++ [stepG ex log root G g]) (S c) c x.
 Proof.
   unfold info_of. destruct (moves_of g T) as [[[v t] s]|] eqn:M; try discriminate. intro H.
   destruct (step_follows g _ M) as [(f & f' & Sm & B) Co]. destruct (canonical_gate g _ M) as [C1 C2].
   destruct Hold as (L1 & [L2 L3] & K).
   assert (Here : forall y, nth c (env y ++ [gateR (env y) g]) 0 = gateR (env y) g).
   { intro y. rewrite <- (L1 y), app_nth2, Nat.sub_diag; auto. }
-  assert (Hg : rowR (G ++ [stepG ex root G g]) c = gate_row ex root G g).
+  assert (Hg : rowR (G ++ [stepG ex log root G g]) c = gate_row ex root G g).
   { unfold rowR. rewrite <- L2, app_nth2, Nat.sub_diag by auto. auto. }
   assert (Same : exists k, (match find j T with Some x => if same_gate (canonical g T) (made x) then same_as x else c
     | None => c end) = k /\ (k < S c)%nat /\ forall y, gateR (env y) g = nth k (env y ++ [gateR (env y) g]) 0).
@@ -892,8 +908,8 @@ Proof.
 Qed.
 End Step.
 
-Notation runG := (runG ex root).
-Notation runA := (runA ex root).
+Notation runG := (runG ex log root).
+Notation runA := (runA ex log root).
 
 Lemma follow_direction_sound P : forall hints env G c T T', holds_for env G c T ->
   follow_direction P hints c T = Some T' ->
@@ -902,12 +918,12 @@ Proof.
   induction P as [|g P IH]; cbn [follow_direction Gate.runG Gate.runA length]; intros hints env G c T T' H F.
   - inversion F; subst. rewrite Nat.add_0_r. auto.
   - destruct (info_of g (hd c hints) c T) as [x|] eqn:I; try discriminate. rewrite Nat.add_succ_r, <- Nat.add_succ_l.
-    apply (IH (tl hints) (fun y => env y ++ [gateR (env y) g]) (G ++ [stepG ex root G g]) (S c) (put c x T) T'); auto.
+    apply (IH (tl hints) (fun y => env y ++ [gateR (env y) g]) (G ++ [stepG ex log root G g]) (S c) (put c x T) T'); auto.
     pose proof (info_follows env G c T H g _ x I) as Kx. destruct H as (L1 & [L2 L3] & K).
     split; [intro y; rewrite app_length, L1; simpl; lia|]. split; [split; [rewrite app_length, L2; simpl; lia|]|].
     + rewrite map_app. simpl. rewrite L3. auto.
     + intros k z Hz. destruct (find_put _ _ _ _ _ Hz) as [[E1 E2]|E]; [subst; auto|].
-      apply (knows_later env G c k z (fun y => gateR (env y) g) (stepG ex root G g)); auto.
+      apply (knows_later env G c k z (fun y => gateR (env y) g) (stepG ex log root G g)); auto.
 Qed.
 
 (* {1 The inputs} *)
@@ -990,9 +1006,9 @@ Qed.
 (* Functions that F is beside the direction, smooth near w, with AD's output for their Jacobian at w. *)
 Definition goes_on (P : list gate) (outs : list nat) := exists (f : nat -> pt -> R) (f' : nat -> pt -> pt),
   (forall j, (j < length outs)%nat -> near (f j) (f' j) /\
-    forall i, (i < n)%nat -> f' j W i = adR ex root n P outs W j i) /\
-  beside (fun y => forall j, (j < length outs)%nat -> gates_value ex root n P outs y j = f j y) /\
-  forall j, (j < length outs)%nat -> cont n (fun y => gates_value ex root n P outs y j) W.
+    forall i, (i < n)%nat -> f' j W i = adR ex log root n P outs W j i) /\
+  beside (fun y => forall j, (j < length outs)%nat -> gates_value ex log root n P outs y j = f j y) /\
+  forall j, (j < length outs)%nat -> cont n (fun y => gates_value ex log root n P outs y j) W.
 
 Lemma direction_goes_on P outs hints : check_direction n P outs w d hints = true -> goes_on P outs.
 Proof.
@@ -1018,8 +1034,8 @@ Proof.
 Qed.
 
 Theorem direction_sound P outs hints : check_direction n P outs w d hints = true ->
-  Bouligand n (length outs) (gates_value ex root n P outs) W (adR ex root n P outs W) /\
-  forall j, (j < length outs)%nat -> cont n (fun y => gates_value ex root n P outs y j) W.
+  Bouligand n (length outs) (gates_value ex log root n P outs) W (adR ex log root n P outs W) /\
+  forall j, (j < length outs)%nat -> cont n (fun y => gates_value ex log root n P outs y j) W.
 Proof.
   intro H. destruct (direction_goes_on P outs hints H) as (f & f' & S1 & S2 & S3). split; [|exact S3].
   apply (smooth_bouligand _ _ f f'); [intros j Hj; apply S1, Hj|exact S2|].
@@ -1030,7 +1046,8 @@ End Direction.
 (* Along no direction no argument moves. So none is at a kink, and no entries tie, unless they are constant or the same: F is
    one smooth function around w, and AD's output is its Jacobian there. *)
 Theorem standing_sound ex log root n w P outs hints : elementary ex log root -> check_direction n P outs w [] hints = true ->
-  forall j, (j < length outs)%nat -> diff_at n (fun y => gates_value ex root n P outs y j) (real w) (adR ex root n P outs
+  forall j, (j < length outs)%nat -> diff_at n (fun y => gates_value ex log root n P outs y j) (real w) (adR ex log root n P
+    outs
     (real w) j).
 Proof.
   intros laws H j Hj. destruct (direction_goes_on ex log root laws n w [] P outs hints H) as (f & f' & S1 & [T [T1 T2]] & _).

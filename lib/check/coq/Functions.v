@@ -1,4 +1,5 @@
-(* Programs with functions: exponentials, roots, norms. AD's numbers are no rationals there, so they are not computed: evidence is a
+(* Programs with functions: exponentials, roots, norms. AD's numbers are no rationals there, so they are not computed:
+   evidence is a
    direction, as of networks (Direction.v). *)
 From Coq Require Import QArith Reals List Bool Ascii.
 From Clarke Require Import Space Numbers Program Text Store Gate Range Direction.
@@ -15,7 +16,8 @@ Definition is_touched (T : store) g : bool := match g with
 (* From the last gate back: is it asked for, and touched? *)
 Fixpoint count_touched (T : store) (l : list (nat * gate)) (asked : list nat) : nat := match l with [] => 0%nat
   | (k, g) :: l' => if existsb (Nat.eqb k) asked
-      then ((if is_touched T g then 1 else 0) + count_touched T l' (gate_args g ++ asked))%nat else count_touched T l' asked end.
+      then ((if is_touched T g then 1 else 0) + count_touched T l' (gate_args g ++ asked))%nat else count_touched T l' asked
+        end.
 Definition touched_gates (s : written_source) (T : store) : nat :=
   count_touched T (rev (List.combine (seq (inputs_of s) (length (gates s))) (gates s))) (ends_of s).
 
@@ -30,8 +32,9 @@ Definition check_functions (r : rules) (p : point) (text : list ascii) count d h
 (* AD's output is a limit of Jacobians, at points that tend to the given one. *)
 Theorem functions_sound r p text count d hints : check_functions r p text count d hints = true ->
   exists s, parse_gates r p text = Some s /\ forall e log root, elementary e log root ->
-    Bouligand (inputs_of s) (length (ends_of s)) (gates_value e root (inputs_of s) (gates s) (ends_of s)) (real (point_of s))
-      (adR e root (inputs_of s) (gates s) (ends_of s) (real (point_of s))).
+    Bouligand (inputs_of s) (length (ends_of s)) (gates_value e log root (inputs_of s) (gates s) (ends_of s)) (real (point_of
+      s))
+      (adR e log root (inputs_of s) (gates s) (ends_of s) (real (point_of s))).
 Proof.
   unfold check_functions, verify_functions. destruct (parse_gates r p text) as [s|]; try discriminate. intro H.
   apply andb_true_iff in H as [H _]. exists s. split; auto. intros e log root Laws.

@@ -5,7 +5,10 @@ From Clarke Require Import Space Numbers Program Loss.
 Import ListNotations.
 Open Scope R_scope.
 
-Inductive fn := Exp | Root | Inverse.
+(* Elu is the number, or e^x - 1 below 0; SquareAbove its square, or 0 below 0: both have a derivative everywhere.
+   Above is 1 above 0 and
+   else 0, and not smooth at 0. *)
+Inductive fn := Exp | Root | Inverse | Log | Elu | SquareAbove | Above.
 Inductive gate :=
 | Plain (o : instr)
 | Dot (c : Q) (l : list (Q * nat)) (m : list (Q * (nat * nat)))  (* c + the sum of q x_k + the sum of q x_i x_j *)
@@ -17,14 +20,18 @@ Fixpoint plain_program (P : list gate) : option program := match P with [] => So
   | Plain o :: P' => match plain_program P' with Some Q => Some ((no_hint, o) :: Q) | None => None end
   | _ => None end.
 
-(* The exponential function, the logarithm and the root by what they are known for. Coq's own are such; they need one more axiom. *)
+(* The exponential function, the logarithm and the root by what they are known for. Coq's own are such;
+   they need one more axiom. *)
 Definition elementary (e log root : R -> R) := exponentials e log /\ (forall x y, e (x + y) = e x * e y) /\
-  (forall x, 1 + x <= e x) /\ forall x, 0 < x -> 0 < root x /\ root x * root x = x.
+  (forall x, 1 + x <= e x) /\ (forall x, 0 < x -> 0 < root x /\ root x * root x = x) /\ forall x, 0 < x -> e (log x) = x.
 
 Section Meaning.
-Variables e root : R -> R.
-Definition applied f x := match f with Exp => e x | Root => root x | Inverse => / x end.
-Definition fn_slope f x := match f with Exp => e x | Root => / (2 * root x) | Inverse => - (/ x * / x) end.
+Variables e log root : R -> R.
+Definition applied f x := match f with Exp => e x | Root => root x | Inverse => / x | Log => log x
+  | Elu => if Rlt_dec x 0 then e x - 1 else x | SquareAbove => if Rlt_dec x 0 then 0 else x * x
+  | Above => if Rlt_dec 0 x then 1 else 0 end.
+Definition fn_slope f x := match f with Exp => e x | Root => / (2 * root x) | Inverse => - (/ x * / x) | Log => / x
+  | Elu => if Rlt_dec x 0 then e x else 1 | SquareAbove => if Rlt_dec x 0 then 0 else 2 * x | Above => 0 end.
 Fixpoint dotR (m : list (Q * (nat * nat))) (env : list R) : R := match m with [] => 0
   | (q, (i, j)) :: m' => Q2R q * (nth i env 0 * nth j env 0) + dotR m' env end.
 Definition gateR (env : list R) g : R := match g with

@@ -54,8 +54,8 @@ Definition check_network (q : question) (v : verdict) (e : network_evidence) : b
 Definition network_claim (q : question) (f : bool) (v : verdict) : Prop := forall e log root, elementary e log root ->
   exists P outs, unroll f (by_rules q) (in_wrt (varies q)) (asked q) = Some (P, outs) /\
   let n := length (weights q) in let m := (length (samples (asked q)) * length (last_features (asked q)))%nat in
-  let w := real (weights q) in let F := tape_value e root (in_wrt (varies q)) (asked q) in
-  let L := composed e log (by_loss q) m F in let AD := chained e (by_loss q) m (F w) (adR e root n P outs w) in match v with
+  let w := real (weights q) in let F := tape_value e log root (in_wrt (varies q)) (asked q) in
+  let L := composed e log (by_loss q) m F in let AD := chained e (by_loss q) m (F w) (adR e log root n P outs w) in match v with
   | InBouligand => Bouligand n 1 L w AD
   | InClarke => Clarke n 1 L w AD
   | NotInClarke => ~ Clarke n 1 L w AD end.
@@ -102,9 +102,9 @@ Proof.
   cbn [asked varies by_rules by_loss as_gates ends_at weights] in *. set (n := length (stored (in_wrt v) t)) in *.
   set (x := real (stored (in_wrt v) t)). destruct e as [d hints|cells|e h]; cbn [fused].
   - exists P, outs. split; auto. destruct w; try discriminate D. apply andb_true_iff in D as [Fl D].
-    destruct (unroll_value ex root _ _ _ _ _ _ U) as [Len Val]. rewrite <- Len.
+    destruct (unroll_value ex log root _ _ _ _ _ _ U) as [Len Val]. rewrite <- Len.
     destruct (direction_sound ex log root Laws n _ d P outs hints D) as [B C]. cbv zeta.
-    apply (of_outputs InBouligand ex log l n _ (gates_value ex root n P outs) _ x (adR ex root n P outs x)); auto.
+    apply (of_outputs InBouligand ex log l n _ (gates_value ex log root n P outs) _ x (adR ex log root n P outs x)); auto.
     apply loss_bouligand; auto.
   - assert (Q : exists P' outs', program_of {| asked := t; varies := v; by_rules := r; by_loss := l; as_gates := P;
     ends_at := outs;
@@ -119,10 +119,10 @@ Proof.
     destruct (unroll false r (in_wrt v) t) as [[P2 outs2]|] eqn:U'; try discriminate.
     destruct (plain_program P2) as [P3|] eqn:Pl; try discriminate. inversion Q; subst P3 outs2. clear Q.
     apply plain_program_gates in Pl. exists P2, outs'. split; auto. cbv zeta.
-    destruct (unroll_value ex root _ _ _ _ _ _ U') as [Len Val]. rewrite <- Len.
-    assert (V : forall z j, (j < length outs')%nat -> value n P' outs' z j = tape_value ex root (in_wrt v) t z j).
+    destruct (unroll_value ex log root _ _ _ _ _ _ U') as [Len Val]. rewrite <- Len.
+    assert (V : forall z j, (j < length outs')%nat -> value n P' outs' z j = tape_value ex log root (in_wrt v) t z j).
     { intros z j Hj. rewrite <- Val by auto. rewrite <- Pl. symmetry. apply plain_value. }
-    assert (A : forall j i, (j < length outs')%nat -> reals (ad n P' outs' (stored (in_wrt v) t)) j i = adR ex root n P2
+    assert (A : forall j i, (j < length outs')%nat -> reals (ad n P' outs' (stored (in_wrt v) t)) j i = adR ex log root n P2
       outs' x j i).
     { intros j i Hj. rewrite <- Pl. apply plain_ad, Hj. }
     apply (of_outputs w ex log l n _ (value n P' outs') _ x (reals (ad n P' outs' (stored (in_wrt v) t)))); auto.
@@ -149,10 +149,10 @@ Proof.
     destruct (unroll false r (in_wrt v) t) as [[P2 outs2]|] eqn:U'; try discriminate.
     destruct (plain_program P2) as [P3|] eqn:Pl; try discriminate. inversion Q; subst P3 outs2. clear Q.
     apply plain_program_gates in Pl. exists P2, outs'. split; auto. cbv zeta.
-    destruct (unroll_value ex root _ _ _ _ _ _ U') as [Len Val]. rewrite <- Len.
-    assert (V : forall z j, (j < length outs')%nat -> value n P' outs' z j = tape_value ex root (in_wrt v) t z j).
+    destruct (unroll_value ex log root _ _ _ _ _ _ U') as [Len Val]. rewrite <- Len.
+    assert (V : forall z j, (j < length outs')%nat -> value n P' outs' z j = tape_value ex log root (in_wrt v) t z j).
     { intros z j Hj. rewrite <- Val by auto. rewrite <- Pl. symmetry. apply plain_value. }
-    assert (A : forall j i, (j < length outs')%nat -> reals (ad n P' outs' (stored (in_wrt v) t)) j i = adR ex root n P2
+    assert (A : forall j i, (j < length outs')%nat -> reals (ad n P' outs' (stored (in_wrt v) t)) j i = adR ex log root n P2
       outs' x j i).
     { intros j i Hj. rewrite <- Pl. apply plain_ad, Hj. }
     assert (Fl : fits l (length outs') = true) by (unfold with_loss in Wl; destruct l; simpl in *; auto; discriminate).
@@ -170,11 +170,12 @@ Qed.
 (* The loss of F, and AD's output, of a question; by sums that keep their products, or do not. *)
 Definition outputs_of (q : question) := (length (samples (asked q)) * length (last_features (asked q)))%nat.
 Definition loss_map e log root (q : question) : map_ :=
-  composed e log (by_loss q) (outputs_of q) (tape_value e root (in_wrt (varies q)) (asked q)).
-Definition ad_output e root (q : question) (f : bool) : jacobian :=
+  composed e log (by_loss q) (outputs_of q) (tape_value e log root (in_wrt (varies q)) (asked q)).
+Definition ad_output e log root (q : question) (f : bool) : jacobian :=
   match unroll f (by_rules q) (in_wrt (varies q)) (asked q) with
-  | Some (P, outs) => chained e (by_loss q) (outputs_of q) (tape_value e root (in_wrt (varies q)) (asked q) (real (weights q)))
-      (adR e root (length (weights q)) P outs (real (weights q)))
+  | Some (P, outs) => chained e (by_loss q) (outputs_of q) (tape_value e log root (in_wrt (varies q)) (asked q) (real
+    (weights q)))
+      (adR e log root (length (weights q)) P outs (real (weights q)))
   | None => fun _ _ => 0 end.
 
 (* The question that a tape's text asks, and a yes to it. By computation, at a given point. *)
@@ -191,7 +192,8 @@ Hypothesis laws : elementary e log root.
    weights, and AD's output is its gradient. *)
 Theorem no_tie : verify_network r v loss_name text InBouligand no_direction = true ->
   exists q, read_question r v loss_name text = Some q /\
-    diff_at (length (weights q)) (fun y => loss_map e log root q y 0%nat) (real (weights q)) (ad_output e root q true 0%nat).
+    diff_at (length (weights q)) (fun y => loss_map e log root q y 0%nat) (real (weights q)) (ad_output e log root q true
+      0%nat).
 Proof.
   unfold verify_network. destruct (read_question r v loss_name text) as [q|] eqn:E; try discriminate. intro H. exists q. split;
     auto. revert E. unfold read_question.
@@ -203,15 +205,16 @@ Proof.
     weights := stored (in_wrt v) t |}) by congruence. subst q. clear E.
   unfold check_network, no_direction in H. cbn [by_loss ends_at as_gates weights] in H. apply andb_true_iff in H as [Fl D].
   unfold loss_map, ad_output, outputs_of. cbn [asked varies by_rules by_loss weights]. rewrite U.
-  destruct (unroll_value e root _ _ _ _ _ _ U) as [Len Val]. rewrite <- Len.
+  destruct (unroll_value e log root _ _ _ _ _ _ U) as [Len Val]. rewrite <- Len.
   set (n := length (stored (in_wrt v) t)) in *. set (x := real (stored (in_wrt v) t)).
-  assert (Same : forall y, (forall j, (j < length outs)%nat -> tape_value e root (in_wrt v) t y j = gates_value e root n P
+  assert (Same : forall y, (forall j, (j < length outs)%nat -> tape_value e log root (in_wrt v) t y j = gates_value e log
+    root n P
     outs y j)) by (intros; symmetry; auto).
-  apply (diff_local n (fun y => loss_at e log l (length outs) (gates_value e root n P outs y)) _ _ _ 1 Rlt_0_1).
+  apply (diff_local n (fun y => loss_at e log l (length outs) (gates_value e log root n P outs y)) _ _ _ 1 Rlt_0_1).
   { intros y' _. unfold composed. apply (loss_ext e log l); auto. }
-  apply (diff_ext_g n _ _ (chained e l (length outs) (gates_value e root n P outs x) (adR e root n P outs x) 0%nat)).
+  apply (diff_ext_g n _ _ (chained e l (length outs) (gates_value e log root n P outs x) (adR e log root n P outs x) 0%nat)).
   { intros i _. unfold chained. apply sum_ext. intros j Hj. f_equal. apply (loss_ext e log l); auto. }
-  unfold chained. apply (diff_outer n _ (gates_value e root n P outs)).
+  unfold chained. apply (diff_outer n _ (gates_value e log root n P outs)).
   - apply (standing_sound e log root n _ P outs [] laws D).
   - apply (c1_diff _ _ _ (loss_smooth _ e log l (proj1 laws) Fl)).
 Qed.
@@ -219,7 +222,7 @@ Qed.
 (* AD's output is a limit of gradients; or in Clarke's subdifferential, which holds these. *)
 Theorem network_in_bouligand ev : verify_network r v loss_name text InBouligand ev = true ->
   exists q, read_question r v loss_name text = Some q /\
-    Bouligand (length (weights q)) 1 (loss_map e log root q) (real (weights q)) (ad_output e root q (fused ev)).
+    Bouligand (length (weights q)) 1 (loss_map e log root q) (real (weights q)) (ad_output e log root q (fused ev)).
 Proof.
   unfold verify_network. destruct (read_question r v loss_name text) as [q|] eqn:E; try discriminate. intro H. exists q. split;
     auto. destruct (network_sound _ _ _ _ _ _ _ E H e log root laws) as (P & outs & U & C). unfold ad_output. rewrite U.
@@ -228,11 +231,11 @@ Qed.
 
 Theorem network_in_clarke w ev : w <> NotInClarke -> verify_network r v loss_name text w ev = true ->
   exists q, read_question r v loss_name text = Some q /\
-    Clarke (length (weights q)) 1 (loss_map e log root q) (real (weights q)) (ad_output e root q (fused ev)).
+    Clarke (length (weights q)) 1 (loss_map e log root q) (real (weights q)) (ad_output e log root q (fused ev)).
 Proof.
   intros Hw H. destruct w; [|clear Hw|contradiction].
   - destruct (network_in_bouligand ev H) as (q & E & B). exists q. split; auto.
-    exists [(1, ad_output e root q (fused ev))]. split; [constructor; [simpl; split; [lra|exact B]|constructor]|].
+    exists [(1, ad_output e log root q (fused ev))]. split; [constructor; [simpl; split; [lra|exact B]|constructor]|].
     split; [simpl; ring|]. intros j i _ _. simpl. ring.
   - revert H. unfold verify_network. destruct (read_question r v loss_name text) as [q|] eqn:E; try discriminate. intro H.
     exists q. split; auto. destruct (network_sound _ _ _ _ _ _ _ E H e log root laws) as (P & outs & U & C).

@@ -39,15 +39,53 @@ Definition rcompare r s : option comparison := match r, s with Exactly p, Exactl
       if (b <? c)%Z then Some Lt else if (d <? a)%Z then Some Gt else None end.
 
 (* Of positive numbers. *)
-Definition rroot r : option range := let (a, b) := bounds r in
+Definition rroot_in r : option range := let (a, b) := bounds r in
   if (0 <? a)%Z then Some (Within (Z.sqrt (a * unit_)) (Z.sqrt (b * unit_) + 1)) else None.
-Definition rinverse r : option range := let (a, b) := bounds r in
+(* Of squares of rationals it is exact. *)
+Definition rroot r : option range := match r with
+  | Exactly q => let n := Z.sqrt (Qnum q) in let d := Z.sqrt (Zpos (Qden q)) in
+      if ((0 <? n) && (n * n =? Qnum q) && (d * d =? Zpos (Qden q)))%bool%Z then Some (Exactly (Qred (Qmake n (Z.to_pos d))))
+      else rroot_in r
+  | _ => rroot_in r end.
+Definition rinverse_above r : option range := let (a, b) := bounds r in
   if (0 <? a)%Z then Some (Within (floor_ (unit_ * unit_) b) (ceil_ (unit_ * unit_) a)) else None.
+(* Of numbers that are not 0. It is exact where the numerator is small, so that sums have no long denominators. *)
+Definition rinverse_in r : option range := match rinverse_above r with Some s => Some s
+  | None => match rinverse_above (rscale (-1) r) with Some s => Some (rscale (-1) s) | None => None end end.
+Definition rinverse r : option range := match r with
+  | Exactly q => if (negb (Qnum q =? 0) && (Z.abs (Qnum q) <? 1024))%bool%Z then Some (Exactly (Qinv q)) else rinverse_in r
+  | _ => rinverse_in r end.
 (* Below the exponential: that of half of it squared, and so on; in the end 1 + x. *)
 Fixpoint exp_low k z : Z := match k with O => Z.max 0 (unit_ + z)
   | S k' => let r := exp_low k' (floor_ z 2) in floor_ (r * r) unit_ end.
-Definition rexp r : option range := let (a, b) := bounds r in let l := exp_low 64 (- b) in
+Definition rexp_in r : option range := let (a, b) := bounds r in let l := exp_low 64 (- b) in
   if (0 <? l)%Z then Some (Within (exp_low 64 a) (ceil_ (unit_ * unit_) l)) else None.
+
+Definition rexp r : option range := match r with
+  | Exactly q => if qz q then Some (Exactly 1) else rexp_in r | _ => rexp_in r end.
+
+(* A guess of the logarithm of a / 2^160: of its power of 2, then by Newton's method. What it is does not matter. *)
+Fixpoint halvings fuel (z : Z) : Z := match fuel with O => 0%Z
+  | S fuel' => if (z <=? 1)%Z then 0%Z else (1 + halvings fuel' (Z.div z 2))%Z end.
+Definition log_2 : Z := 1013035739299659071135698605846798551586536899366%Z.
+Definition closer a y : Z := let e := exp_low 64 y in (y + Z.div (2 * unit_ * (a - e)) (a + e + 1))%Z.
+Definition log_guess a : Z := closer a (closer a (closer a (closer a ((halvings (40 * 50) a - 160) * log_2)))).
+(* Beside a guess y: with E = e^y log x is between y + 1 - E / x and y + x / E - 1. *)
+Definition rlog_beside y r : option range := match rexp_in (Within y y), rinverse_above r with
+  | Some E, Some i => match rinverse_above E with
+    | Some f => Some (Within (fst (bounds (radd (Within y y) (radd (Exactly 1) (rscale (-1) (rmul E i))))))
+        (snd (bounds (radd (Within y y) (radd (rmul r f) (Exactly (-1)))))))
+    | None => None end
+  | _, _ => None end.
+Definition rlog r : option range := match r with
+  | Exactly q => if Qeq_bool q 1 then Some (Exactly 0) else rlog_beside (log_guess (fst (bounds r))) r
+  | _ => rlog_beside (log_guess (fst (bounds r))) r end.
+
+(* What is below 0 of a number, and else 0; the number, or 0 below 0. *)
+Definition rbelow r : range := match rsgn r with Some Lt => r | Some _ => Exactly 0
+  | None => Within (Z.min (fst (bounds r)) 0) 0 end.
+Definition rabove r : range := match rsgn r with Some Lt => Exactly 0 | Some _ => r
+  | None => Within 0 (Z.max (snd (bounds r)) 0) end.
 
 (* {1 Rounded quotients} *)
 
@@ -149,10 +187,10 @@ Qed.
 
 (* {1 Roots, quotients, exponentials} *)
 
-Lemma rroot_at root r s x : (forall x, 0 < x -> 0 < root x /\ root x * root x = x) -> inside r x -> rroot r = Some s ->
+Lemma rroot_in_at root r s x : (forall x, 0 < x -> 0 < root x /\ root x * root x = x) -> inside r x -> rroot_in r = Some s ->
   0 < x /\ inside s (root x).
 Proof.
-  intros L H E. pose proof U_positive as P. pose proof (bounds_at r x H) as B. unfold rroot in E.
+  intros L H E. pose proof U_positive as P. pose proof (bounds_at r x H) as B. unfold rroot_in in E.
   destruct (bounds r) as [a b]. simpl in B. destruct (Z.ltb_spec 0 a) as [A|A]; inversion E; subst.
   assert (A' : 0 < IZR a) by (apply IZR_lt; auto). assert (X : 0 < x) by nra. destruct (L x X) as [L1 L2]. split; auto.
   assert (Ab : (a <= b)%Z) by (apply le_IZR; lra). pose proof unit_positive.
@@ -166,6 +204,24 @@ Proof.
     apply Rnot_lt_le. intro Lt. nra.
 Qed.
 
+Lemma rroot_at root r s x : (forall x, 0 < x -> 0 < root x /\ root x * root x = x) -> inside r x -> rroot r = Some s ->
+  0 < x /\ inside s (root x).
+Proof.
+  intros L H E. destruct r as [q|a b]; [|apply (rroot_in_at root _ _ _ L H E)]. unfold rroot in E.
+  set (n := Z.sqrt (Qnum q)) in *. set (k := Z.sqrt (Zpos (Qden q))) in *.
+  destruct ((0 <? n) && (n * n =? Qnum q) && (k * k =? Zpos (Qden q)))%bool%Z eqn:B; [|apply (rroot_in_at root _ _ _ L H E)].
+  rewrite !Bool.andb_true_iff in B. destruct B as [[B1 B2] B3]. apply Z.ltb_lt in B1. apply Z.eqb_eq in B2, B3.
+  assert (E' : Exactly (Qred (n # Z.to_pos k)) = s) by congruence. clear E. subst s. simpl in H. subst x.
+  assert (K : (0 < k)%Z) by (unfold k; apply Z.sqrt_pos; reflexivity). clearbody n k.
+  set (y := Q2R (Qmake n (Z.to_pos k))). assert (Dk : IZR (Zpos (Z.to_pos k)) = IZR k) by (rewrite Z2Pos.id; auto).
+  assert (K' : 0 < IZR k) by (apply IZR_lt, K). assert (N' : 0 < IZR n) by (apply IZR_lt, B1).
+  assert (Y : y = IZR n / IZR k) by (unfold y, Q2R; cbn [Qnum Qden]; rewrite Dk; auto).
+  assert (Y0 : 0 < y) by (rewrite Y; apply Rdiv_lt_0_compat; auto).
+  assert (Sq : y * y = Q2R q) by (rewrite Y; unfold Q2R; rewrite <- B2, <- B3, !mult_IZR; field; lra).
+  assert (X : 0 < Q2R q) by (rewrite <- Sq; nra). split; auto. destruct (L _ X) as [R1 R2]. cbn [inside].
+  transitivity y; [nra|]. unfold y. rewrite (Qeq_eqR _ _ (Qred_correct (n # Z.to_pos k))). auto.
+Qed.
+
 Lemma quotients a b x : (0 < a)%Z -> IZR a <= x * U <= IZR b ->
   0 < x /\ IZR (floor_ (unit_ * unit_) b) <= / x * U <= IZR (ceil_ (unit_ * unit_) a).
 Proof.
@@ -175,10 +231,30 @@ Proof.
   split; [apply floor_below|apply ceil_above]; try lia; rewrite mult_IZR; unfold U in *; nra.
 Qed.
 
-Lemma rinverse_at r s x : inside r x -> rinverse r = Some s -> 0 < x /\ inside s (/ x).
+Lemma rinverse_above_at r s x : inside r x -> rinverse_above r = Some s -> 0 < x /\ inside s (/ x).
 Proof.
-  intros H E. pose proof (bounds_at r x H) as B. unfold rinverse in E. destruct (bounds r) as [a b]. simpl in B.
+  intros H E. pose proof (bounds_at r x H) as B. unfold rinverse_above in E. destruct (bounds r) as [a b]. simpl in B.
   destruct (Z.ltb_spec 0 a) as [A|A]; inversion E; subst. apply (quotients a b x A B).
+Qed.
+
+Lemma rinverse_in_at r s x : inside r x -> rinverse_in r = Some s -> x <> 0 /\ inside s (/ x).
+Proof.
+  intros H E. unfold rinverse_in in E. destruct (rinverse_above r) as [t|] eqn:P.
+  - inversion E; subst. destruct (rinverse_above_at _ _ _ H P) as [X I]. split; [lra|auto].
+  - destruct (rinverse_above (rscale (-1) r)) as [t|] eqn:M; inversion E; subst.
+    destruct (rinverse_above_at _ _ _ (rscale_at (-1) r x H) M) as [X I]. rewrite Q2R_m1 in X. split; [lra|].
+    replace (/ x) with (Q2R (-1) * / (Q2R (-1) * x)); [apply rscale_at, I|]. rewrite Q2R_m1. field. lra.
+Qed.
+
+Lemma rinverse_at r s x : inside r x -> rinverse r = Some s -> x <> 0 /\ inside s (/ x).
+Proof.
+  intros H E. destruct r as [q|a b]; [|apply (rinverse_in_at _ _ _ H E)]. unfold rinverse in E.
+  destruct (negb (Qnum q =? 0) && (Z.abs (Qnum q) <? 1024))%bool%Z eqn:B; [|apply (rinverse_in_at _ _ _ H E)].
+  apply Bool.andb_true_iff in B as [B _]. apply Bool.negb_true_iff, Z.eqb_neq in B. inversion E; subst s. simpl in *. subst x.
+  assert (N : Q2R q <> 0).
+  { unfold Q2R. intro Z. apply B, eq_IZR. apply Rmult_integral in Z as [Z|Z]; auto.
+    pose proof (Rinv_0_lt_compat (IZR (Zpos (Qden q))) (IZR_lt 0 (Zpos (Qden q)) eq_refl)). lra. }
+  split; auto. symmetry. apply Q2R_inv. intro Z. apply N. rewrite (Qeq_eqR _ _ Z). apply Q2R_0.
 Qed.
 
 Lemma exp_low_at e k : (forall x y, e (x + y) = e x * e y) -> (forall x, 1 + x <= e x) -> forall z x, (forall x, 0 < e x) ->
@@ -198,10 +274,10 @@ Proof.
 Qed.
 
 Opaque exp_low.
-Lemma rexp_at e log r s x : exponentials e log -> (forall x y, e (x + y) = e x * e y) -> (forall x, 1 + x <= e x) ->
-  inside r x -> rexp r = Some s -> inside s (e x).
+Lemma rexp_in_at e log r s x : exponentials e log -> (forall x y, e (x + y) = e x * e y) -> (forall x, 1 + x <= e x) ->
+  inside r x -> rexp_in r = Some s -> inside s (e x).
 Proof.
-  intros (E0 & _ & Pos & _) Sum Low H E. pose proof (bounds_at r x H) as B. unfold rexp in E. destruct (bounds r) as [a b].
+  intros (E0 & _ & Pos & _) Sum Low H E. pose proof (bounds_at r x H) as B. unfold rexp_in in E. destruct (bounds r) as [a b].
   simpl in B. set (l := exp_low 64 (- b)) in *. destruct (0 <? l)%Z eqn:A; [|discriminate E]. apply Z.ltb_lt in A.
   assert (E' : Within (exp_low 64 a) (ceil_ (unit_ * unit_) l) = s) by congruence. clear E. subst s.
   assert (P' : forall x, 0 < e x) by (intro; apply Pos).
@@ -214,4 +290,81 @@ Proof.
   assert (Inv : / e (- x) = e x).
   { apply Rmult_eq_reg_l with (e (- x)); [rewrite Rinv_r; [auto|]|]; specialize (P' (- x)); lra. }
   rewrite Inv in Q2. exact Q2.
+Qed.
+
+Lemma rexp_at e log r s x : exponentials e log -> (forall x y, e (x + y) = e x * e y) -> (forall x, 1 + x <= e x) ->
+  inside r x -> rexp r = Some s -> inside s (e x).
+Proof.
+  intros Ex Sum Low H E. destruct r as [q|a b]; [|apply (rexp_in_at e log _ _ _ Ex Sum Low H E)]. unfold rexp in E.
+  destruct (qz q) eqn:Z; [|apply (rexp_in_at e log _ _ _ Ex Sum Low H E)]. inversion E; subst s. simpl in *. subst x.
+  apply qz_true in Z. rewrite Z, Q2R_1. apply Ex.
+Qed.
+
+(* {1 Logarithms} *)
+
+Lemma log_between e log x y : exponentials e log -> (forall x y, e (x + y) = e x * e y) -> (forall x, 1 + x <= e x) ->
+  e (log x) = x -> 0 < x -> y + (1 + -1 * (e y * / x)) <= log x <= y + (x * / e y + -1).
+Proof.
+  intros (E0 & _ & Pos & _) Sum Low L X. destruct (Pos y) as [P _]. set (k := log x - y).
+  assert (A : e y * e k = x) by (rewrite <- Sum; unfold k; rewrite <- L at 2; f_equal; ring).
+  assert (B : x * e (- k) = e y) by (rewrite <- A, Rmult_assoc, <- Sum, Rplus_opp_r, E0; ring).
+  pose proof (Low k) as K1. pose proof (Low (- k)) as K2. replace (log x) with (y + k) by (unfold k; ring).
+  split; apply Rplus_le_compat_l.
+  - rewrite <- B. replace (x * e (- k) * / x) with (e (- k)) by (field; lra). lra.
+  - rewrite <- A. replace (e y * e k * / e y) with (e k) by (field; lra). lra.
+Qed.
+
+Lemma rlog_beside_at e log y r s x : exponentials e log -> (forall x y, e (x + y) = e x * e y) -> (forall x, 1 + x <= e x) ->
+  (forall x, 0 < x -> e (log x) = x) -> inside r x -> rlog_beside y r = Some s -> 0 < x /\ inside s (log x).
+Proof.
+  intros Ex Sum Low Lg H E. unfold rlog_beside in E. destruct (rexp_in (Within y y)) as [E'|] eqn:R; try discriminate.
+  destruct (rinverse_above r) as [i|] eqn:I; try discriminate. destruct (rinverse_above E') as [f|] eqn:F; try discriminate.
+  pose proof U_positive as P. set (v := IZR y / U). assert (V : inside (Within y y) v) by (simpl; unfold v; split; right;
+    field; lra).
+  pose proof (rexp_in_at e log _ _ _ Ex Sum Low V R) as Ev. destruct (rinverse_above_at _ _ _ H I) as [X Ix].
+  destruct (rinverse_above_at _ _ _ Ev F) as [_ If]. split; auto. inversion E; subst s. cbn [inside].
+  destruct (log_between e log x v Ex Sum Low (Lg x X) X) as [B1 B2].
+  assert (One : inside (Exactly 1) 1) by (simpl; rewrite Q2R_1; auto).
+  assert (Minus : inside (Exactly (-1)) (-1)) by (simpl; rewrite Q2R_m1; auto).
+  pose proof (rscale_at (-1) _ _ (rmul_at _ _ _ _ Ev Ix)) as S. rewrite Q2R_m1 in S.
+  pose proof (bounds_at _ _ (radd_at _ _ _ _ V (radd_at _ _ _ _ One S))) as C1.
+  pose proof (bounds_at _ _ (radd_at _ _ _ _ V (radd_at _ _ _ _ (rmul_at _ _ _ _ H If) Minus))) as C2.
+  split; [apply Rle_trans with (1 := proj1 C1)|apply Rle_trans with (2 := proj2 C2)]; apply Rmult_le_compat_r; lra.
+Qed.
+
+Lemma rlog_at e log r s x : exponentials e log -> (forall x y, e (x + y) = e x * e y) -> (forall x, 1 + x <= e x) ->
+  (forall x, 0 < x -> e (log x) = x) -> inside r x -> rlog r = Some s -> 0 < x /\ inside s (log x).
+Proof.
+  intros Ex Sum Low Lg H E. destruct r as [q|a b]; [|apply (rlog_beside_at e log _ _ _ _ Ex Sum Low Lg H E)]. unfold rlog in E.
+  destruct (Qeq_bool q 1) eqn:Z; [|apply (rlog_beside_at e log _ _ _ _ Ex Sum Low Lg H E)]. inversion E; subst s. simpl in *.
+    subst x.
+  apply Qeq_bool_iff, Qeq_eqR in Z. rewrite Q2R_1 in Z. rewrite Z, Q2R_0. split; [lra|]. apply Ex.
+Qed.
+
+(* {1 Parts below and above 0} *)
+
+Lemma rbelow_at r x : inside r x -> inside (rbelow r) (Rmin x 0).
+Proof.
+  intro H. unfold rbelow. destruct (rsgn r) as [c|] eqn:S.
+  - pose proof (rsgn_at r x c H S) as K. destruct c; simpl; rewrite ?Q2R_0.
+    + subst. apply Rmin_left. lra.
+    + rewrite Rmin_left by lra. auto.
+    + apply Rmin_right. lra.
+  - pose proof (bounds_at r x H) as B. pose proof U_positive as P. simpl. split.
+    + unfold Rmin. destruct (Rle_dec x 0); [apply Rle_trans with (2 := proj1 B); apply IZR_le, Z.le_min_l|].
+      rewrite Rmult_0_l. apply (IZR_le _ 0), Z.le_min_r.
+    + pose proof (Rmin_r x 0). nra.
+Qed.
+
+Lemma rabove_at r x : inside r x -> inside (rabove r) (Rmax x 0).
+Proof.
+  intro H. unfold rabove. destruct (rsgn r) as [c|] eqn:S.
+  - pose proof (rsgn_at r x c H S) as K. destruct c; simpl; rewrite ?Q2R_0.
+    + rewrite Rmax_left by lra. auto.
+    + apply Rmax_right. lra.
+    + rewrite Rmax_left by lra. auto.
+  - pose proof (bounds_at r x H) as B. pose proof U_positive as P. simpl. split.
+    + pose proof (Rmax_r x 0). nra.
+    + unfold Rmax. destruct (Rle_dec x 0); [rewrite Rmult_0_l; apply (IZR_le 0), Z.le_max_r|].
+      apply Rle_trans with (1 := proj2 B), IZR_le, Z.le_max_l.
 Qed.

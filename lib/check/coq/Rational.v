@@ -11,12 +11,12 @@ Proof.
 Qed.
 
 Section Rational.
-Variables e root : R -> R.
+Variables e log root : R -> R.
 
-Lemma plain_run P : forall env, runG e root env (plain_gates P) = runR env P.
+Lemma plain_run P : forall env, runG e log root env (plain_gates P) = runR env P.
 Proof. induction P as [|[g o] P IH]; simpl; auto. Qed.
 
-Lemma plain_value n P outs x j : gates_value e root n (plain_gates P) outs x j = value n P outs x j.
+Lemma plain_value n P outs x j : gates_value e log root n (plain_gates P) outs x j = value n P outs x j.
 Proof. unfold gates_value, value. rewrite plain_run. auto. Qed.
 
 Definition agrees (a : dual) (b : dualR) := Q2R (fst a) = fst b /\ forall i, Q2R (nth i (snd a) 0%Q) = snd b i.
@@ -85,7 +85,7 @@ Proof.
     rewrite Sh, Sh'. destruct tied as [|k t] eqn:Et; [simpl; ring|]. rewrite Q2R_mul, mean_of by (simpl; lia). auto.
 Qed.
 
-Lemma step_agrees G G' o : agree_all G G' -> agrees (stepD G o) (stepG e root G' (Plain o)).
+Lemma step_agrees G G' o : agree_all G G' -> agrees (stepD G o) (stepG e log root G' (Plain o)).
 Proof.
   intro H. split; [apply (step_at o G (map fst G') (valued_agree G G' H))|]. intro i.
   destruct o as [c l|j k|j a b p|r l u beta|t j k|t k l]; cbn [stepD stepG gate_row fst snd].
@@ -102,7 +102,7 @@ Proof.
     + apply qz_false in Z. lra.
 Qed.
 
-Lemma run_agrees P : forall G G', agree_all G G' -> agree_all (runD G P) (runA e root G' (plain_gates P)).
+Lemma run_agrees P : forall G G', agree_all G G' -> agree_all (runD G P) (runA e log root G' (plain_gates P)).
 Proof.
   induction P as [|[g o] P IH]; simpl; intros G G' H; auto. apply IH. apply Forall2_app; auto.
   constructor; [apply step_agrees, H|constructor].
@@ -124,7 +124,7 @@ Proof.
 Qed.
 
 Theorem plain_ad n P outs w j i : (j < length outs)%nat ->
-  reals (ad n P outs w) j i = adR e root n (plain_gates P) outs (real w) j i.
+  reals (ad n P outs w) j i = adR e log root n (plain_gates P) outs (real w) j i.
 Proof.
   intro Hj. unfold reals, real, ad, duals, adR. rewrite map_map.
   rewrite (nth_indep _ [] ((fun k => snd (nth k (runD (inputs n w) P) dual0)) 0%nat)) by (rewrite map_length; auto).

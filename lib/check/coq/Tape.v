@@ -16,15 +16,21 @@ Definition c2 (p : piece) := snd p.
 (* The lines that features are on: of so many, so far apart. Of a sample alone; of each of `count` samples of so many features
    that lie end to end; or of all of these together. *)
 Inductive lines := By (length stride : nat) | Each (count width length stride : nat) | All (count width length stride : nat).
-(* Each feature has a row of terms; Piecewise and Window read the sources alone, Piecewise one. *)
+(* Functions of one number, and log (1 + e^x). *)
+Inductive function_ := Basic (f : fn) | Softplus.
+(* Each feature has a row of terms; Piecewise, Window and what is below Dividing read the sources alone, Piecewise and
+   functions one. *)
 Inductive step :=
 | Linear (rows : list row)
 | Product (rows : list row)                                        (* two sources after two are multiplied *)
 | Window (op : string) (rows : list row)
 | Piecewise (op : string) (kinks : list (nat * Q)) (pieces : list piece) (rows : list row)
 | Leaky (op : string) (k : nat) (rows : list row)                    (* the source x, and left of 0 the factor times x *)
+| Dividing (rows : list row)                     (* the sum of sources times the factor's number over its entry *)
 | OverRoot (eps : Q) (rows : list row)                               (* the source over the root of eps plus the factor *)
+| Function (f : function_) (rows : list row)
 | Softmax (ls : lines) (rows : list row)
+| LogSoftmax (ls : lines) (rows : list row)
 | Normalize (eps : Q) (ls : lines) (rows : list row).                (* less the line's mean, over its variance's root *)
 
 (* Samples, each with the features of step 0; parameters; the steps after that one; the output, features of a step. *)
@@ -43,6 +49,9 @@ Definition factorR ps x (c : factor) : R := Q2R (fst c) * match snd c with Some 
 Definition sourceR (done : list (list R)) (s : source_) : R := match s with
   | Of k f => nth f (nth k done []) 0 | One => 1 | Pad => 0 end.
 Definition linearR ps x done (r : row) : R := fold_right (fun t a => factorR ps x (fst t) * sourceR done (snd t) + a) 0 r.
+(* Divisors are not 0: unroll, and the kernel's evidence, see to it. *)
+Definition quotientR ps x (c : factor) : R := Q2R (fst c) * match snd c with Some e => / entryR ps x e | None => 1 end.
+Definition dividingR ps x done (r : row) : R := fold_right (fun t a => quotientR ps x (fst t) * sourceR done (snd t) + a) 0 r.
 Fixpoint productsR done (r : row) : R := match r with
   | (_, a) :: (_, b) :: r' => sourceR done a * sourceR done b + productsR done r' | _ => 0 end.
 Definition is_pad (s : source_) := match s with Pad => true | _ => false end.
@@ -65,8 +74,10 @@ Definition line (ls : lines) f : list nat := match ls with
   | All count width n d => flat_map (fun b => of_sample width b (line_of n d (f mod width))) (seq 0 count) end.
 Definition total_ (l : list R) : R := fold_right Rplus 0 l.
 Section Features.
-Variables e root : R -> R.
+Variables e log root : R -> R.
+Definition functionR f x := match f with Basic g => applied e log root g x | Softplus => log (1 + e x) end.
 Definition softmaxR (l : list R) x := e x * / total_ (map e l).
+Definition log_softmaxR (l : list R) x := x - log (total_ (map e l)).
 Definition normalizedR eps (l : list R) x := let n := / INR (length l) in let mean := n * total_ l in
   (x - mean) * / root (Q2R eps + n * total_ (map (fun y => (y - mean) * (y - mean)) l)).
 Definition by_lines (h : list R -> R -> R) (ls : lines) (xs : list R) : list R :=
@@ -78,7 +89,10 @@ Definition featuresR ps x done (s : step) : list R := match s with
   | Piecewise _ kinks pieces rows => map (fun r => pieceR kinks pieces (sourceR done (only r))) rows
   | Leaky _ _ rows => map (fun r => leakyR (factorR ps x (weight_of r)) (sourceR done (only r))) rows
   | OverRoot eps rows => map (fun r => sourceR done (only r) * / root (Q2R eps + factorR ps x (weight_of r))) rows
+  | Dividing rows => map (dividingR ps x done) rows
+  | Function f rows => map (fun r => functionR f (sourceR done (only r))) rows
   | Softmax ls rows => by_lines softmaxR ls (map (fun r => sourceR done (only r)) rows)
+  | LogSoftmax ls rows => by_lines log_softmaxR ls (map (fun r => sourceR done (only r)) rows)
   | Normalize eps ls rows => by_lines (normalizedR eps) ls (map (fun r => sourceR done (only r)) rows) end.
 Definition sampleR ps x (t : tape) (sample : list Q) : list R :=
   let done := fold_left (fun done s => done ++ [featuresR ps x done s]) (steps t) [map Q2R sample] in
@@ -90,10 +104,12 @@ End Features.
 (* A batch whose statistics are of all samples is one sample, of all their features end to end. Each step is that of each
    sample; lines that are coupled go through all. *)
 Definition rows_of_step (s : step) : list row := match s with
-  | Linear l | Product l | Window _ l | Piecewise _ _ _ l | Leaky _ _ l | OverRoot _ l | Softmax _ l | Normalize _ _ l => l end.
+  | Linear l | Product l | Window _ l | Piecewise _ _ _ l | Leaky _ _ l | Dividing l | OverRoot _ l | Function _ l
+  | Softmax _ l | LogSoftmax _ l | Normalize _ _ l => l end.
 Definition with_rows (s : step) (ls : lines -> lines) (l : list row) : step := match s with
   | Linear _ => Linear l | Product _ => Product l | Window op _ => Window op l | Piecewise op k p _ => Piecewise op k p l
-  | Leaky op k _ => Leaky op k l | OverRoot e _ => OverRoot e l | Softmax x _ => Softmax (ls x) l
+  | Leaky op k _ => Leaky op k l | Dividing _ => Dividing l | OverRoot e _ => OverRoot e l | Function f _ => Function f l
+  | Softmax x _ => Softmax (ls x) l | LogSoftmax x _ => LogSoftmax (ls x) l
   | Normalize e x _ => Normalize e (ls x) l end.
 Definition widths (t : tape) : list nat := length (hd [] (samples t)) :: map (fun s => length (rows_of_step s)) (steps t).
 (* Each source is a feature that is there. *)
@@ -111,7 +127,8 @@ Definition joined_tape (t : tape) : tape := let count := length (samples t) in l
   {| samples := [concat (samples t)]; parameters := parameters t; steps := map (joined_step count ws) (steps t);
      last_step := last_step t;
      last_features := flat_map (fun b => of_sample (nth (last_step t) ws 0%nat) b (last_features t)) (seq 0 count) |}.
-Definition couples (s : step) : bool := match s with Softmax (All _ _ _ _) _ | Normalize _ (All _ _ _ _) _ => true | _ => false end.
+Definition couples (s : step) : bool := match s with
+  | Softmax (All _ _ _ _) _ | LogSoftmax (All _ _ _ _) _ | Normalize _ (All _ _ _ _) _ => true | _ => false end.
 (* The tape as it is, unless a step couples samples. *)
 Definition whole_tape (t : tape) : tape := if existsb couples (steps t) then joined_tape t else t.
 
@@ -122,8 +139,8 @@ Fixpoint places (varies : string -> bool) first (l : list (string * list Q)) : l
 Definition stored (varies : string -> bool) (t : tape) : list Q :=
   flat_map (fun p : string * list Q => if varies (fst p) then snd p else []) (parameters t).
 (* F: the outputs of all samples, end to end, at parameters x. *)
-Definition tape_value e root varies (t : tape) : map_ := fun x j =>
-  nth j (flat_map (sampleR e root (places varies 0 (parameters t)) x t) (samples t)) 0.
+Definition tape_value e log root varies (t : tape) : map_ := fun x j =>
+  nth j (flat_map (sampleR e log root (places varies 0 (parameters t)) x t) (samples t)) 0.
 
 (* {1 The program} *)
 
@@ -167,7 +184,19 @@ Definition end_sum (x : amount * machine) : num * machine := let '((q, l, p), m)
   | _, [] => let (k, m') := write (Plain (Lin q l)) m in (Slot k, m')
   | _, _ => let (k, m') := write (Dot q l p) m in (Slot k, m') end.
 Definition nothing : amount := (0%Q, [], []).
+(* 1 over a number; of one that is known, unless it is 0. *)
+Definition inverse_num v m : option (num * machine) := match v with
+  | Const q => if qz q then None else Some (Const (Qinv q), m)
+  | Slot k => let (i, m') := write (Fun Inverse k) m in Some (Slot i, m') end.
+Fixpoint add_quotients ps D (r : row) a m : option (amount * machine) := match r with [] => Some (a, m)
+  | (c, s) :: r' => match factor_num ps c, source_num D s with
+    | Some u, Some v => match inverse_num u m with
+      | Some (i, m1) => let (a', m') := add_term (fst c) i v a m1 in add_quotients ps D r' a' m'
+      | None => None end
+    | _, _ => None end end.
 Definition linear_num ps D r m : option (num * machine) := match add_terms ps D r nothing m with
+  | Some x => Some (end_sum x) | None => None end.
+Definition dividing_num ps D r m : option (num * machine) := match add_quotients ps D r nothing m with
   | Some x => Some (end_sum x) | None => None end.
 Fixpoint add_products D (r : row) a m : option (amount * machine) := match r with
   | [] => Some (a, m)
@@ -187,7 +216,7 @@ Definition window_num D (u : pick) beta r m : option (num * machine) := match so
 (* The slope of a piece at a. *)
 Definition tangent (p : piece) a := qadd (c1 p) (qmul (qmul 2 (c2 p)) a).
 (* At kinks behind one another: the first piece, and for each kink what bends: a kink at 0 of y, x less its place, and its
-   product with y. AD's slopes: ps. *)
+   product with y. Where no slope changes, y's square above 0. AD's slopes: ps. *)
 Definition bend (p q : piece) a := qsub (tangent q a) (tangent p a).
 Definition curve (p q : piece) := qsub (c2 q) (c2 p).
 Definition add_curve (p q : piece) a k y m : list (Q * nat) * machine := if qz (curve p q) then ([], m) else
@@ -196,6 +225,8 @@ Fixpoint add_kinks i (kinks : list (nat * Q)) (p : piece) (pieces : list piece) 
   match kinks, pieces, ps with
   | (_, a) :: kinks', q :: pieces', s :: ps' =>
       let (y, m1) := write (Plain (Lin (qmul (-1) a) [(1%Q, i)])) m in
+      if negb (qz (curve p q)) && qz (bend p q a) then let (k, m2) := write (Fun SquareAbove y) m1 in
+        let (l, m3) := add_kinks i kinks' q pieces' ps' m2 in ((curve p q, k) :: l, m3) else
       let (k, m2) := write (Plain (Kink y 0 (bend p q a) (qsub s (tangent p a)))) m1 in
       let (t, m3) := add_curve p q a k y m2 in
       let (l, m4) := add_kinks i kinks' q pieces' ps' m3 in ((1%Q, k) :: t ++ l, m4)
@@ -214,20 +245,29 @@ Definition piece_num kinks (pieces : list piece) (ps : list Q) v m : option (num
           else general i kinks p pieces' ps m1
       | _, _, _ => general i kinks p pieces' ps m1 end
   | [] => None end.
-(* One piece goes over into the next, with another slope unless both are straight; and kinks come in their order. *)
+(* One piece goes over into the next; and kinks come in their order. *)
 Definition on_ (p : piece) x := qadd (qadd (c0 p) (qmul (c1 p) x)) (qmul (c2 p) (qmul x x)).
 Fixpoint joins (kinks : list (nat * Q)) (pieces : list piece) : bool := match kinks, pieces with
   | [], [_] => true
   | (_, a) :: kinks', p :: pieces' => match pieces' with
-      | q :: _ => Qeq_bool (on_ p a) (on_ q a) && (qz (curve p q) || negb (qz (bend p q a))) | [] => false end
+      | q :: _ => Qeq_bool (on_ p a) (on_ q a) | [] => false end
       && match kinks' with (_, b) :: _ => match (a ?= b)%Q with Lt => true | _ => false end | [] => true end
       && joins kinks' pieces'
   | _, _ => false end.
+(* AD's slope at a kink, by its rule; without one where the slope is the same on both sides. *)
+Definition slope_of (r : rules) op k (p q : piece) a : option Q := match slope_at r NoBrace op k (tangent p a) (tangent q a)
+  with
+  | Some s => Some s | None => if qz (bend p q a) then Some (tangent p a) else None end.
 Fixpoint ad_slopes (r : rules) op (kinks : list (nat * Q)) (pieces : list piece) : option (list Q) := match kinks, pieces with
   | (k, a) :: kinks', p :: pieces' =>
-      match slope_at r NoBrace op k (tangent p a) (tangent (hd (0, 0, 0)%Q pieces') a), ad_slopes r op kinks' pieces' with
+      match slope_of r op k p (hd (0, 0, 0)%Q pieces') a, ad_slopes r op kinks' pieces' with
       | Some s, Some l => Some (s :: l) | _, _ => None end
   | _, _ => Some [] end.
+(* Where a slope is the same on both sides of a curve's end, it is AD's. *)
+Fixpoint kept_slopes (kinks : list (nat * Q)) (pieces : list piece) (ps : list Q) : bool := match kinks, pieces, ps with
+  | (_, a) :: kinks', p :: (q :: _) as pieces', s :: ps' =>
+      (qz (curve p q) || negb (qz (bend p q a)) || Qeq_bool s (tangent p a)) && kept_slopes kinks' pieces' ps'
+  | _, _, _ => true end.
 (* relu x, and the factor times what is left of it. AD's slope is the factor or 1, of relu 0 or 1. *)
 Definition leaky_num s u v m : option (num * machine) :=
   let (i, m1) := slot_for v m in let (k, m2) := write (Plain (Kink i 0 1 s)) m1 in
@@ -242,6 +282,11 @@ Definition over_root_num eps c u v m : option (num * machine) :=
   let (r, m3) := write (Fun Root k) m2 in let (i, m4) := write (Fun Inverse r) m3 in let (j, m5) := slot_for v m4 in
   let (o, m6) := write (Plain (Mul j i)) m5 in Some (Slot o, m6).
 
+Definition function_num f v m : option (num * machine) := let (i, m1) := slot_for v m in match f with
+  | Basic g => let (k, m2) := write (Fun g i) m1 in Some (Slot k, m2)
+  | Softplus => let (k, m2) := write (Fun Exp i) m1 in let (t, m3) := write (Plain (Lin 1 [(1%Q, k)])) m2 in
+      let (l, m4) := write (Fun Log t) m3 in Some (Slot l, m4) end.
+
 (* Lines: of the slots of a line's entries what they become. *)
 Fixpoint write_each (h : nat -> gate) (l : list nat) m : list nat * machine := match l with [] => ([], m)
   | k :: l' => let (o, m1) := write (h k) m in let (os, m2) := write_each h l' m1 in (o :: os, m2) end.
@@ -249,6 +294,9 @@ Definition all_with (q : Q) (l : list nat) := map (fun k => (q, k)) l.
 Definition softmax_nums (l : list nat) m : list nat * machine :=
   let (es, m1) := write_each (Fun Exp) l m in let (t, m2) := write (Plain (Lin 0 (all_with 1 es))) m1 in
   let (i, m3) := write (Fun Inverse t) m2 in write_each (fun k => Plain (Mul k i)) es m3.
+Definition log_softmax_nums (l : list nat) m : list nat * machine :=
+  let (es, m1) := write_each (Fun Exp) l m in let (t, m2) := write (Plain (Lin 0 (all_with 1 es))) m1 in
+  let (g, m3) := write (Fun Log t) m2 in write_each (fun k => Plain (Lin 0 [(1%Q, k); ((-1)%Q, g)])) l m3.
 Definition normalize_nums eps (l : list nat) m : list nat * machine := let n := (1 # Pos.of_nat (length l))%Q in
   let (mean, m1) := write (Plain (Lin 0 (all_with n l))) m in
   let (cs, m2) := write_each (fun k => Plain (Lin 0 [(1%Q, k); ((-1)%Q, mean)])) l m1 in
@@ -283,7 +331,7 @@ Definition step_nums rl ps D (s : step) m : option (tree num * machine) := match
   | Window op rows => match tie_rule rl NoBrace op with
       | Some (u, beta) => each_row (window_num D u beta) rows 0 Empty m | None => None end
   | Piecewise op kinks pieces rows => match ad_slopes rl op kinks pieces with
-      | Some slopes => if joins kinks pieces
+      | Some slopes => if joins kinks pieces && kept_slopes kinks pieces slopes
           then each_row (fun r m => match source_num D (only r) with
             | Some v => piece_num kinks pieces slopes v m | None => None end) rows 0 Empty m
           else None
@@ -294,7 +342,11 @@ Definition step_nums rl ps D (s : step) m : option (tree num * machine) := match
       | None => None end
   | OverRoot eps rows => each_row (fun r m => match factor_num ps (weight_of r), source_num D (only r) with
       | Some u, Some v => over_root_num eps (fst (weight_of r)) u v m | _, _ => None end) rows 0 Empty m
+  | Dividing rows => each_row (dividing_num ps D) rows 0 Empty m
+  | Function f rows => each_row (fun r m => match source_num D (only r) with
+      | Some v => function_num f v m | None => None end) rows 0 Empty m
   | Softmax ls rows => lines_nums softmax_nums ls D rows m
+  | LogSoftmax ls rows => lines_nums log_softmax_nums ls D rows m
   | Normalize eps ls rows => lines_nums (normalize_nums eps) ls D rows m end.
 Fixpoint steps_nums rl ps (l : list step) k D m : option (done_ * machine) := match l with [] => Some (D, m)
   | s :: l' => match step_nums rl ps D s m with

@@ -31,20 +31,20 @@ Qed.
 Arguments write : simpl never.
 
 Section Machine.
-Variables ex root : R -> R.
+Variables ex log root : R -> R.
 Variable n : nat.
-Notation gateR := (gateR ex root).
+Notation gateR := (gateR ex log root).
 
-Lemma runG_app P : forall env P', runG ex root env (P ++ P') = runG ex root (runG ex root env P) P'.
+Lemma runG_app P : forall env P', runG ex log root env (P ++ P') = runG ex log root (runG ex log root env P) P'.
 Proof. induction P as [|g P IH]; simpl; auto. Qed.
 
-Lemma runG_prefix P : forall env, exists rest, runG ex root env P = env ++ rest /\ length rest = length P.
+Lemma runG_prefix P : forall env, exists rest, runG ex log root env P = env ++ rest /\ length rest = length P.
 Proof.
   induction P as [|g P IH]; intro env; simpl; [exists []; rewrite app_nil_r; auto|].
   destruct (IH (env ++ [gateR env g])) as [rest [E L]]. exists (gateR env g :: rest). rewrite E, <- app_assoc. simpl. auto.
 Qed.
 
-Definition run x (m : machine) : list R := runG ex root (map x (seq 0 n)) (rev (fst m)).
+Definition run x (m : machine) : list R := runG ex log root (map x (seq 0 n)) (rev (fst m)).
 Definition wf (m : machine) := snd m = (n + length (fst m))%nat.
 (* m' goes on from m. *)
 Definition onward (m m' : machine) := wf m' /\ (snd m <= snd m')%nat /\ forall x, exists more, run x m' = run x m ++ more.
@@ -258,6 +258,8 @@ Notation add_terms := (add_terms fused).
 Notation add_products := (add_products fused).
 Notation linear_num := (linear_num fused).
 Notation product_num := (product_num fused).
+Notation add_quotients := (add_quotients fused).
+Notation dividing_num := (dividing_num fused).
 Notation leaky_num := (leaky_num fused).
 Notation over_root_num := (over_root_num fused).
 Notation step_nums := (step_nums fused).
@@ -287,6 +289,45 @@ Proof.
   intros Wf Hd E. unfold Tape.linear_num in E. destruct (add_terms (stores ps) D r nothing m) as [[a m1]|] eqn:Ea;
     try discriminate.
   destruct (add_terms_on D done r _ _ _ _ _ Wf Hd (nothing_is m) Ea) as [A B]. inversion E as [E'].
+  destruct (end_sum_on a m1 _ v m' (proj1 A) B E') as [C M]. split; [apply (onward_trans m m1); auto|].
+  split; [apply M|]. intro x. rewrite (proj2 M x). ring.
+Qed.
+
+Lemma inverse_on u m f v m' : wf m -> means m u f -> inverse_num u m = Some (v, m') ->
+  onward m m' /\ means m' v (fun x => / f x).
+Proof.
+  intros Wf M E. destruct u as [q|k]; cbn [inverse_num] in E.
+  - destruct (qz q) eqn:Z; inversion E; subst. split; [apply onward_refl; auto|]. split; auto. intro x. simpl.
+    rewrite <- (proj2 M x). simpl. apply Q2R_inv. apply qz_false in Z. intro H. apply Z. rewrite (Qeq_eqR _ _ H). apply Q2R_0.
+  - destruct (write (Fun Inverse k) m) as [i m1] eqn:E1. inversion E; subst. destruct (write_on _ _ _ _ Wf E1) as (A & B & C).
+    split; auto. split; auto. intro x. unfold den. rewrite C. simpl. rewrite <- (proj2 M x). auto.
+Qed.
+
+Lemma add_quotients_on D done r : forall a m s a' m', wf m -> represents m D done -> amounts m a s ->
+  add_quotients (stores ps) D r a m = Some (a', m') ->
+  onward m m' /\ amounts m' a' (fun x => s x + dividingR ps x (done x) r).
+Proof.
+  induction r as [|[c sc] r IH]; cbn [Tape.add_quotients]; intros a m s a' m' Wf Hd Hs E.
+  - inversion E; subst. split; [apply onward_refl; auto|]. apply (amounts_ext _ _ s); auto. intro; simpl; ring.
+  - destruct (factor_num (stores ps) c) as [u|] eqn:Fu; try discriminate.
+    destruct (source_num D sc) as [v|] eqn:Fv; try discriminate.
+    destruct (inverse_num u m) as [[i m1]|] eqn:Ei; try discriminate.
+    destruct (add_term fused (fst c) i v a m1) as [a1 m2] eqn:Ea.
+    destruct (inverse_on u m _ i m1 Wf (factor_means m c u Wf Fu) Ei) as [A Mi].
+    pose proof (source_means m1 D done sc v (represents_on m m1 D done Wf A Hd) Fv) as Mv.
+    destruct (add_term_on _ _ _ _ _ _ _ _ _ _ _ (proj1 A) Mi Mv (amounts_on m m1 _ _ Wf A Hs) Ea) as [B S].
+    pose proof (onward_trans _ _ _ A B) as AB.
+    destruct (IH _ _ _ _ _ (proj1 B) (represents_on m m2 D done Wf AB Hd) S E) as [C S'].
+    split; [apply (onward_trans m m2); auto|]. eapply amounts_ext; [|exact S']. intro x. simpl. unfold quotientR.
+    destruct (snd c) as [e|]; [ring|rewrite Rinv_1; ring].
+Qed.
+
+Lemma dividing_on D done r m v m' : wf m -> represents m D done -> dividing_num (stores ps) D r m = Some (v, m') ->
+  onward m m' /\ means m' v (fun x => dividingR ps x (done x) r).
+Proof.
+  intros Wf Hd E. unfold Tape.dividing_num in E. destruct (add_quotients (stores ps) D r nothing m) as [[a m1]|] eqn:Ea;
+    try discriminate.
+  destruct (add_quotients_on D done r _ _ _ _ _ Wf Hd (nothing_is m) Ea) as [A B]. inversion E as [E'].
   destruct (end_sum_on a m1 _ v m' (proj1 A) B E') as [C M]. split; [apply (onward_trans m m1); auto|].
   split; [apply M|]. intro x. rewrite (proj2 M x). ring.
 Qed.
@@ -377,7 +418,7 @@ Proof.
   induction kinks as [|[k a] kinks IH]; intros p pieces z J.
   - simpl. ring.
   - simpl in J. destruct pieces as [|q pieces]; [rewrite !andb_true_iff in J; destruct J as [[J1 _] _]; discriminate|].
-    rewrite !andb_true_iff in J. destruct J as [[[J1 J0] J2] J3].
+    rewrite !andb_true_iff in J. destruct J as [[J1 J2] J3].
     change (pieceR ((k, a) :: kinks) (p :: q :: pieces) z) with
       (if Rlt_dec z (Q2R a) then onR p z else pieceR kinks (q :: pieces) z).
     cbn [kinksR]. destruct (Rlt_dec z (Q2R a)) as [L|L].
@@ -399,7 +440,7 @@ Lemma slopes_length r op kinks : forall pieces l, ad_slopes r op kinks pieces = 
 Proof.
   induction kinks as [|[k a] kinks IH]; intros pieces l E J; simpl in E; [inversion E; auto|].
   destruct pieces as [|p pieces]; [discriminate J|]. simpl in J. rewrite !andb_true_iff in J.
-  destruct (slope_at _ _ _ _ _ _); try discriminate. destruct (ad_slopes r op kinks pieces) as [l'|] eqn:E'; try discriminate.
+  destruct (slope_of _ _ _ _ _ _); try discriminate. destruct (ad_slopes r op kinks pieces) as [l'|] eqn:E'; try discriminate.
   inversion E; subst. simpl. rewrite (IH pieces l' E'); tauto.
 Qed.
 
@@ -434,17 +475,31 @@ Proof.
   induction kinks as [|[k a] kinks IH]; intros p pieces ads m l m' Wf Hi J La E.
   - simpl in E. inversion E; subst. split; [apply onward_refl; auto|apply sums_nil].
   - simpl in J. destruct pieces as [|q pieces]; [rewrite !andb_true_iff in J; destruct J as [[J1 _] _]; discriminate|].
-    rewrite !andb_true_iff in J. destruct J as [[[J1 J0] J2] J3].
+    rewrite !andb_true_iff in J. destruct J as [[J1 J2] J3].
     destruct ads as [|s ads]; [discriminate La|]. cbn [add_kinks] in E.
     destruct (write (Plain (Lin (qmul (-1) a) [(1%Q, i)])) m) as [y m1] eqn:E1.
-    destruct (write (Plain (Kink y 0 (bend p q a) (qsub s (tangent p a)))) m1) as [j m2] eqn:E2.
-    destruct (add_curve p q a j y m2) as [t m3] eqn:E3.
-    destruct (add_kinks i kinks q pieces ads m3) as [l4 m4] eqn:E4. inversion E; subst.
-    destruct (write_on _ _ _ _ Wf E1) as (A & Ky & Vy). destruct (write_on _ _ _ _ (proj1 A) E2) as (B & Kj & Vj).
-    pose proof (onward_trans _ _ _ A B) as AB.
+    destruct (write_on _ _ _ _ Wf E1) as (A & Ky & Vy).
     assert (My : means m1 (Slot y) (fun x => f x - Q2R a)).
     { split; auto. intro x. unfold den. rewrite Vy. simpl. rewrite Q2R_1, Q2R_mul, Q2R_m1.
       pose proof (proj2 Hi x) as Hx. simpl in Hx. rewrite Hx. ring. }
+    destruct (negb (qz (curve p q)) && qz (bend p q a)) eqn:Sm.
+    { apply andb_true_iff in Sm as [_ Z]. apply qz_true in Z. destruct (write (Fun SquareAbove y) m1) as [j m2] eqn:E2.
+      destruct (add_kinks i kinks q pieces ads m2) as [l4 m4] eqn:E4. inversion E; subst.
+      destruct (write_on _ _ _ _ (proj1 A) E2) as (B & Kj & Vj). pose proof (onward_trans _ _ _ A B) as AB.
+      assert (Mj : means m2 (Slot j) (fun x => applied ex log root SquareAbove (f x - Q2R a))).
+      { split; auto. intro x. unfold den. rewrite Vj. cbn [Gate.gateR]. pose proof (proj2 My x) as Hx. simpl in Hx.
+        rewrite Hx. auto. }
+      destruct (IH q pieces ads m2 l4 m' (proj1 B) (means_on m m2 _ _ Wf AB Hi) J3) as [D S']; [simpl in La; lia|auto|].
+      split; [apply (onward_trans m m2); auto|].
+      eapply sums_ext; [|apply (sums_term m' 0 l4 _ (curve p q) j _ (means_on m2 m' _ _ (proj1 B) D Mj) S')]. intro x. simpl.
+      unfold bendR. rewrite Z. destruct (Rlt_dec (f x - Q2R a) 0), (Rlt_dec (f x) (Q2R a)); try lra; ring. }
+    assert (J0 : qz (curve p q) || negb (qz (bend p q a)) = true).
+    { destruct (qz (curve p q)), (qz (bend p q a)); auto. }
+    destruct (write (Plain (Kink y 0 (bend p q a) (qsub s (tangent p a)))) m1) as [j m2] eqn:E2.
+    destruct (add_curve p q a j y m2) as [t m3] eqn:E3.
+    destruct (add_kinks i kinks q pieces ads m3) as [l4 m4] eqn:E4. inversion E; subst.
+    destruct (write_on _ _ _ _ (proj1 A) E2) as (B & Kj & Vj).
+    pose proof (onward_trans _ _ _ A B) as AB.
     assert (Mj : means m2 (Slot j) (fun x => if Rlt_dec (f x) (Q2R a) then 0 else Q2R (bend p q a) * (f x - Q2R a))).
     { split; auto. intro x. unfold den. rewrite Vj. simpl. pose proof (proj2 My x) as Hx. simpl in Hx. rewrite Hx.
       apply kinkR_part. }
@@ -556,6 +611,23 @@ Proof.
   simpl in H5, Hi. rewrite H5, Hi, Rmult_1_r. auto.
 Qed.
 
+Lemma function_on g v f m v' m' : wf m -> means m v f -> function_num g v m = Some (v', m') ->
+  onward m m' /\ means m' v' (fun x => functionR ex log root g (f x)).
+Proof.
+  intros Wf Hv E. unfold function_num in E. destruct (slot_for v m) as [i m1] eqn:E1.
+  destruct (slot_for_on _ _ _ _ _ Wf Hv E1) as [A Hi]. destruct g as [g|].
+  - destruct (write (Fun g i) m1) as [k m2] eqn:E2. inversion E; subst. destruct (write_on _ _ _ _ (proj1 A) E2) as (B & K & V).
+    split; [apply (onward_trans m m1); auto|]. split; auto. intro x. unfold den. rewrite V. cbn [Gate.gateR functionR].
+    pose proof (proj2 Hi x) as Hx. simpl in Hx. rewrite Hx. auto.
+  - destruct (write (Fun Exp i) m1) as [k m2] eqn:E2. destruct (write (Plain (Lin 1 [(1%Q, k)])) m2) as [t m3] eqn:E3.
+    destruct (write (Fun Log t) m3) as [l m4] eqn:E4. inversion E; subst. destruct (write_on _ _ _ _ (proj1 A) E2) as (B & K
+      & V).
+    destruct (write_on _ _ _ _ (proj1 B) E3) as (C & K3 & V3). destruct (write_on _ _ _ _ (proj1 C) E4) as (D & K4 & V4).
+    split; [apply (onward_trans m m1); auto; apply (onward_trans m1 m2); auto; apply (onward_trans m2 m3); auto|].
+    split; auto. intro x. unfold den. rewrite V4. cbn [Gate.gateR applied]. rewrite V3. cbn [Gate.gateR stepR linR]. rewrite V.
+    cbn [Gate.gateR applied functionR]. pose proof (proj2 Hi x) as Hx. simpl in Hx. rewrite Hx, Q2R_1. f_equal. ring.
+Qed.
+
 (* {1 Lines} *)
 
 Definition slots_mean m := Forall2 (fun k f => means m (Slot k) f).
@@ -616,6 +688,28 @@ Proof.
   destruct (times_on i _ m3 es _ os m' (proj1 A3) (slots_mean_on m1 m3 _ _ (proj1 A1) A23 S1) Mi E) as [A4 S4].
   split; [apply (onward_trans m m1); auto; apply (onward_trans m1 m3); auto|].
   rewrite map_map in S4. exact S4.
+Qed.
+
+Lemma log_softmax_on ks m fs os m' : wf m -> slots_mean m ks fs -> log_softmax_nums ks m = (os, m') ->
+  onward m m' /\ slots_mean m' os (map (fun f x => log_softmaxR ex log (map (fun f => f x) fs) (f x)) fs).
+Proof.
+  intros Wf H E. unfold log_softmax_nums in E. destruct (write_each (Fun Exp) ks m) as [es m1] eqn:E1.
+  destruct (write_each_on (Fun Exp) (fun f x => ex (f x)) ks m fs es m1 Wf H) as [A1 S1]; auto.
+  { intros m2 k f x O Mk. simpl. pose proof (proj2 Mk x) as Ek. simpl in Ek. rewrite Ek. auto. }
+  destruct (write (Plain (Lin 0 (all_with 1 es))) m1) as [t m2] eqn:E2.
+    destruct (write_on _ _ _ _ (proj1 A1) E2) as (A2 & K2 & V2).
+  destruct (write (Fun Log t) m2) as [g m3] eqn:E3. destruct (write_on _ _ _ _ (proj1 A2) E3) as (A3 & K3 & V3).
+  assert (Mg : means m3 (Slot g) (fun x => log (total_ (map ex (map (fun f => f x) fs))))).
+  { split; auto. intro x. unfold den. rewrite V3. simpl. rewrite V2. simpl.
+    rewrite (all_with_on 1 es m1 _ S1), Q2R_1, map_map, map_map, Rmult_1_l. auto. }
+  pose proof (onward_trans _ _ _ A1 (onward_trans _ _ _ A2 A3)) as A13.
+  destruct (write_each_on (fun k => Plain (Lin 0 [(1%Q, k); ((-1)%Q, g)]))
+    (fun f x => f x - log (total_ (map ex (map (fun f => f x) fs)))) ks m3 fs os m' (proj1 A3) (slots_mean_on m m3 _ _ Wf A13
+      H))
+    as [A4 S4]; auto.
+  - intros m4 k f x O Mk. simpl. pose proof (proj2 Mk x) as Ek. pose proof (proj2 (means_on m3 m4 _ _ (proj1 A3) O Mg) x) as Em.
+    simpl in Ek, Em. rewrite Ek, Em, Q2R_1, Q2R_m1, Q2R_0. ring.
+  - split; [apply (onward_trans m m3); auto|]. exact S4.
 Qed.
 
 Lemma share_of l : (0 < length (A := nat) l)%nat -> Q2R (1 # Pos.of_nat (length l)) = / INR (length l).
@@ -772,9 +866,10 @@ Qed.
 End Step.
 
 Lemma step_on rl D done s m T m' : wf m -> represents m D done -> step_nums rl (stores ps) D s m = Some (T, m') ->
-  onward m m' /\ forall f v, find f T = Some v -> means m' v (fun x => nth f (featuresR ex root ps x (done x) s) 0).
+  onward m m' /\ forall f v, find f T = Some v -> means m' v (fun x => nth f (featuresR ex log root ps x (done x) s) 0).
 Proof.
-  intros Wf Hd E. destruct s as [rows|rows|op rows|op kinks pieces rows|op k rows|eps rows|ls rows|eps ls rows];
+  intros Wf Hd E. destruct s as [rows|rows|op rows|op kinks pieces rows|op k rows|rows|eps rows|f rows|ls rows|ls rows|eps ls
+    rows];
     cbn [Tape.step_nums] in E; simpl featuresR.
   - apply (rows_on D done (linear_num (stores ps) D) (fun x => linearR ps x (done x))) with (m := m); auto.
     intros; apply (linear_on D); auto.
@@ -784,7 +879,7 @@ Proof.
     apply (rows_on D done (window_num D u beta) (fun x => windowR (done x))) with (m := m); auto.
     intros; apply (window_on D done u beta); auto.
   - destruct (ad_slopes rl op kinks pieces) as [ads|] eqn:Ea; try discriminate.
-    destruct (joins kinks pieces) eqn:J; try discriminate.
+    destruct (joins kinks pieces) eqn:J; try discriminate. destruct (kept_slopes kinks pieces ads); try discriminate.
     refine (rows_on D done _ (fun x r => pieceR kinks pieces (sourceR (done x) (only r))) _ rows m T m' Wf Hd E).
     intros r m0 v m1 Wf0 Hd0 E0. cbv beta in E0. destruct (source_num D (only r)) as [u|] eqn:F; try discriminate.
     apply (piece_on kinks pieces ads u (fun x => sourceR (done x) (only r)) m0 v m1 Wf0); auto.
@@ -797,27 +892,35 @@ Proof.
       try discriminate.
     destruct (source_num D (only r)) as [y|] eqn:F; try discriminate.
     exact (leaky_on s _ u _ y _ m0 v m1 Wf0 (factor_means m0 _ u Wf0 Fu) (source_means m0 D done _ y Hd0 F) E0).
+  - apply (rows_on D done (dividing_num (stores ps) D) (fun x => dividingR ps x (done x))) with (m := m); auto.
+    intros; apply (dividing_on D); auto.
   - refine (rows_on D done _ (fun x r => sourceR (done x) (only r) * / root (Q2R eps + factorR ps x (weight_of r))) _ rows m
     T m' Wf Hd E).
     intros r m0 v m1 Wf0 Hd0 E0. cbv beta in E0. destruct (factor_num (stores ps) (weight_of r)) as [u|] eqn:Fu;
       try discriminate.
     destruct (source_num D (only r)) as [y|] eqn:F; try discriminate.
     exact (over_root_on eps _ u _ y _ m0 v m1 Wf0 (factor_means m0 _ u Wf0 Fu) (source_means m0 D done _ y Hd0 F) E0).
+  - refine (rows_on D done _ (fun x r => functionR ex log root f (sourceR (done x) (only r))) _ rows m T m' Wf Hd E).
+    intros r m0 v m1 Wf0 Hd0 E0. cbv beta in E0. destruct (source_num D (only r)) as [u|] eqn:F; try discriminate.
+    exact (function_on f u _ m0 v m1 Wf0 (source_means m0 D done _ u Hd0 F) E0).
   - apply (lines_on softmax_nums (softmaxR ex)) with (D := D) (m := m); auto.
     intros ks m0 fs os m1 Wf0 _ Sl Eh. apply (softmax_on ks m0 fs os m1 Wf0 Sl Eh).
+  - apply (lines_on log_softmax_nums (log_softmaxR ex log)) with (D := D) (m := m); auto.
+    intros ks m0 fs os m1 Wf0 _ Sl Eh. apply (log_softmax_on ks m0 fs os m1 Wf0 Sl Eh).
   - apply (lines_on (normalize_nums eps) (normalizedR root eps)) with (D := D) (m := m); auto.
     intros ks m0 fs os m1 Wf0 Pos Sl Eh. apply (normalize_on eps ks m0 fs os m1 Wf0 Pos Sl Eh).
 Qed.
 
 Lemma steps_on rl l : forall k D done m D' m', wf m -> represents m D done -> (forall x, length (done x) = k) ->
   (forall j T, find j D = Some T -> (j < k)%nat) -> steps_nums rl (stores ps) l k D m = Some (D', m') ->
-  onward m m' /\ represents m' D' (fun x => fold_left (fun d s => d ++ [featuresR ex root ps x d s]) l (done x)).
+  onward m m' /\ represents m' D' (fun x => fold_left (fun d s => d ++ [featuresR ex log root ps x d s]) l (done x)).
 Proof.
   induction l as [|s l IH]; cbn [Tape.steps_nums fold_left]; intros k D done m D' m' Wf Hd Len Bel E.
   - inversion E; subst. split; [apply onward_refl; auto|auto].
   - destruct (step_nums rl (stores ps) D s m) as [[T m1]|] eqn:Es; try discriminate.
     destruct (step_on rl D done s m T m1 Wf Hd Es) as [A M].
-    destruct (IH (S k) (put k T D) (fun x => done x ++ [featuresR ex root ps x (done x) s]) m1 D' m' (proj1 A)) as [B C]; auto.
+    destruct (IH (S k) (put k T D) (fun x => done x ++ [featuresR ex log root ps x (done x) s]) m1 D' m' (proj1 A)) as [B C];
+      auto.
     + intros j T' f v F G. destruct (find_put _ _ _ _ _ F) as [[E1 E2]|F'].
       * subst. split; [apply (M f v G)|]. intro x. rewrite (proj2 (M f v G) x). f_equal.
         rewrite <- (Len x), app_nth2, Nat.sub_diag; auto.
@@ -844,7 +947,7 @@ Qed.
 
 Variables (rl : rules) (t : tape).
 Definition output_at (sample : list Q) (f : nat) (x : pt) : R :=
-  nth f (nth (last_step t) (fold_left (fun d s => d ++ [featuresR ex root ps x d s]) (steps t) [map Q2R sample]) []) 0.
+  nth f (nth (last_step t) (fold_left (fun d s => d ++ [featuresR ex log root ps x d s]) (steps t) [map Q2R sample]) []) 0.
 
 Lemma sample_on sample m ks m' : wf m -> sample_nums rl (stores ps) t sample m = Some (ks, m') ->
   onward m m' /\ Forall2 (fun k f => means m' (Slot k) (output_at sample f)) ks (last_features t).
@@ -894,9 +997,10 @@ Proof.
   - specialize (IH _ _ _ _ H). simpl. lia.
 Qed.
 
-Theorem unroll_value ex root fused rl varies t P outs : unroll fused rl varies t = Some (P, outs) ->
+Theorem unroll_value ex log root fused rl varies t P outs : unroll fused rl varies t = Some (P, outs) ->
   length outs = (length (samples t) * length (last_features t))%nat /\
-  forall x j, (j < length outs)%nat -> gates_value ex root (length (stored varies t)) P outs x j = tape_value ex root varies
+  forall x j, (j < length outs)%nat -> gates_value ex log root (length (stored varies t)) P outs x j = tape_value ex log root
+    varies
     t x j.
 Proof.
   unfold unroll. set (ps := places varies 0 (parameters t)). set (n := length (stored varies t)).
@@ -904,18 +1008,18 @@ Proof.
   intro H. inversion H; subst. assert (Wf : wf n ([], n)) by (unfold wf; simpl; lia).
   assert (Fit : forall p first l, nth p ps (None, []) = (Some first, l) -> (first + length l <= n)%nat).
   { intros p first l N. apply (places_fit varies (parameters t) 0 p first l N). }
-  destruct (samples_on ex root n ps Fit fused rl t (samples t) _ _ _ Wf E) as [_ K]. split.
-  { transitivity (length (flat_map (fun q => map (output_at ex root ps t q) (last_features t)) (samples t))).
+  destruct (samples_on ex log root n ps Fit fused rl t (samples t) _ _ _ Wf E) as [_ K]. split.
+  { transitivity (length (flat_map (fun q => map (output_at ex log root ps t q) (last_features t)) (samples t))).
     - clear -K. induction K; simpl; auto.
     - clear. generalize (samples t). induction l as [|q l IH]; simpl; auto. rewrite app_length, map_length, IH. auto. }
   intros x j Hj.
-  unfold gates_value, tape_value. fold ps. set (hs := flat_map (fun q => map (output_at ex root ps t q) (last_features t))
+  unfold gates_value, tape_value. fold ps. set (hs := flat_map (fun q => map (output_at ex log root ps t q) (last_features t))
     (samples t)) in *.
-  assert (Ev : flat_map (sampleR ex root ps x t) (samples t) = map (fun h => h x) hs).
+  assert (Ev : flat_map (sampleR ex log root ps x t) (samples t) = map (fun h => h x) hs).
   { unfold hs. clear. generalize (samples t). induction l as [|q l IH]; simpl; [reflexivity|].
     rewrite map_app, map_map, <- IH. reflexivity. }
   rewrite Ev. clear Ev E Fit Wf H. unfold rev'. rewrite <- rev_alt.
-    change (runG ex root (map x (seq 0 n)) (rev code)) with (run ex root n x (code, c)).
+    change (runG ex log root (map x (seq 0 n)) (rev code)) with (run ex log root n x (code, c)).
   revert j Hj. induction K as [|k h ks hs' Kh Ks IH]; intros [|j] Hj; simpl in *; try lia.
   - apply (proj2 Kh x).
   - apply IH. lia.

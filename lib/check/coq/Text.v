@@ -1,6 +1,7 @@
 (* The text of a program (docs/programs.md), read: words, then statements, each instruction in the order of the text.
-   None: the text is outside of what is read here, or no program. Of the analytic functions exp, sqrt and Euclidean norms are read;
-   quotients by what varies, numbers with a format or in hexadecimal are outside. *)
+   None: the text is outside of what is read here, or no program. Of the analytic functions sin, cos, erf and elu with a
+     number are
+   outside; so are numbers with a format or in hexadecimal. *)
 From Coq Require Import QArith Ascii String List Bool.
 From Clarke Require Import Numbers Program Gate.
 Import ListNotations.
@@ -129,7 +130,8 @@ Definition times x y s : num * state := match x, y with
   | Const p, _ => scale p y s | _, Const q => scale q x s
   | Slot i, Slot j => let (k, s') := emit (Mul i j) s in (Slot k, s') end.
 Definition over x y s : option (num * state) := match y with
-  | Const q => if qz q then None else Some (scale (Qinv q) x s) | _ => None end.
+  | Const q => if qz q then None else Some (scale (Qinv q) x s)
+  | Slot k => let (i, s1) := emit_gate (Fun Inverse k) s in Some (times x (Slot i) s1) end.
 Definition arithmetic (c : ascii) x y s : option (num * state) :=
   if Ascii.eqb c "+" then Some (plus 1 x y s) else if Ascii.eqb c "-" then Some (plus (-1) x y s)
   else if Ascii.eqb c "*" then Some (times x y s) else over x y s.
@@ -157,6 +159,11 @@ Definition whole (a : operand) : option nat := match constant_of a with
 (* What is smooth where it is defined. A Euclidean norm is the root of a sum of squares. *)
 Definition smooth_at f x s : num * state :=
   let (i, s1) := slot_of x s in let (k, s2) := emit_gate (Fun f i) s1 in (Slot k, s2).
+(* 1 over 1 + e^-x; and 2 over 1 + e^(-2 x), less 1. *)
+Definition logistic x s : num * state := let (y, s1) := scale (-1) x s in let (z, s2) := smooth_at Exp y s1 in
+  let (t, s3) := plus 1 (Const 1) z s2 in smooth_at Inverse t s3.
+Definition hyperbolic x s : num * state := let (y, s1) := scale 2 x s in let (z, s2) := logistic y s1 in
+  let (t, s3) := scale 2 z s2 in plus 1 (Const (-1)) t s3.
 Definition norm (l : list num) s : num * state :=
   let (squares, s1) := each (fun x s => times x x s) l s in let (y, s2) := total 1 squares s1 in smooth_at Root y s2.
 
@@ -218,6 +225,10 @@ Definition of_one r (f : string) b (parameters : list Q) : option (num -> state 
     else if is "abs" then Some (at_zero r b "Abs" (-1) 1)
     else if is "exp" && bare b then Some (fun x s => Some (smooth_at Exp x s))
     else if is "sqrt" && bare b then Some (fun x s => Some (smooth_at Root x s))
+    else if is "log" && bare b then Some (fun x s => Some (smooth_at Log x s))
+    else if is "elu" && bare b then Some (fun x s => Some (smooth_at Elu x s))
+    else if is "sigmoid" && bare b then Some (fun x s => Some (logistic x s))
+    else if is "tanh" && bare b then Some (fun x s => Some (hyperbolic x s))
     else if is "relu6" then Some (clip r b "Clip" 0 1 0 6)
     else if is "hardtanh" then Some (clip r b "Clip" (-1) 1 (-1) 1)
     else if is "hardsigmoid" then Some (clip r b "HardSigmoid" 0 (1 # 6) (-3) 3) else None
@@ -248,7 +259,9 @@ Definition of_many r (f : string) b (args : list operand) s : option (operand * 
   else if is "norm1" then '(ys, s') <- pointwise (at_zero r b "Abs" (-1) 1) all s ;; scalar (total 1 ys s')
   else if is "norminf" then '(ys, s') <- pointwise (at_zero r NoBrace "Abs" (-1) 1) all s ;; order r b "Max" 1 ys s'
   else None.
-Definition pointwise_names := ["relu"; "leaky_relu"; "abs"; "relu6"; "hardtanh"; "clamp"; "hardsigmoid"; "exp"; "sqrt"].
+Definition pointwise_names := ["relu"; "leaky_relu"; "abs"; "relu6"; "hardtanh"; "clamp"; "hardsigmoid"; "exp"; "sqrt";
+  "log"; "elu";
+  "sigmoid"; "tanh"].
 Definition call r (f : string) b (args : list operand) s : option (operand * state) :=
   if existsb (String.eqb f) pointwise_names then match args with
     | x :: rest => qs <- constants rest ;; g <- of_one r f b qs ;; on x g s | [] => None end
@@ -361,7 +374,8 @@ Definition with_state s x := {| now := s; bound := bound x; inputs_left := input
   found := found x |}.
 (* Words of the language, and functions' names, which no input and no `let` may have. *)
 Definition reserved := ["input"; "let"; "output"; "piece"; "if"; "then"; "else"; "and";
-  "exp"; "log"; "sqrt"; "sin"; "cos"; "tanh"; "sigmoid"; "erf"; "relu"; "leaky_relu"; "relu6"; "hardtanh"; "clamp"; "hardsigmoid";
+  "exp"; "log"; "sqrt"; "sin"; "cos"; "tanh"; "sigmoid"; "erf"; "relu"; "leaky_relu"; "relu6"; "hardtanh"; "clamp";
+    "hardsigmoid";
   "hardswish"; "abs"; "elu"; "max"; "maxpool"; "min"; "kth"; "median"; "sort"; "norminf"; "norm1"; "sum"; "mean"; "norm2";
   "normpool"; "dot"].
 Definition free x n := negb (existsb (String.eqb n) reserved) && match find n (bound x) with Some _ => false | None => true end.

@@ -39,7 +39,7 @@ let print (s : Network.statement) verdict shown =
   Printf.printf "Definition varying : wrt := %s.\nDefinition loss_name := %s.\n" varies (string s.loss);
   Printf.printf "Definition shown := %s.\n" (evidence shown);
   theorem "verified"
-    (set ^ " (length (weights q)) 1 (loss_map e log root q) (real (weights q)) (ad_output e root q (fused shown))") by;
+    (set ^ " (length (weights q)) 1 (loss_map e log root q) (real (weights q)) (ad_output e log root q (fused shown))") by;
   if Network.stands s then theorem "differentiable"
-    "diff_at (length (weights q)) (fun y => loss_map e log root q y 0%nat) (real (weights q)) (ad_output e root q true 0%nat)"
+    "diff_at (length (weights q)) (fun y => loss_map e log root q y 0%nat) (real (weights q)) (ad_output e log root q true 0%nat)"
     "no_tie by_ad varying loss_name text e log root laws"

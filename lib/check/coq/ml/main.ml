@@ -10,7 +10,7 @@ let characters s = List.init (String.length s) (String.get s)
 
 (* Why the kernel does not read a text: the first word that is not its. *)
 let why text =
-  let others = ["log"; "sin"; "cos"; "tanh"; "sigmoid"; "erf"; "elu"; "hardswish"] in
+  let others = ["sin"; "cos"; "erf"; "hardswish"] in
   let letter c = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c = '_' in
   let lines = List.map (fun l -> List.hd (String.split_on_char '#' l)) (String.split_on_char '\n' text) in
   let words = String.split_on_char ' ' (String.map (fun c -> if letter c then c else ' ') (String.concat " " lines)) in

@@ -187,7 +187,8 @@ let hints n gates =
 
 (* Of outputs that become polynomials. *)
 let few (q : question) = List.length q.weights <= 64 && List.length q.as_gates <= 2048 && match program_of q with
-  | Some (p, _) -> List.length p <= 4096 | None -> outside "a combination, or a separator, in a network with functions"
+  | Some (p, _) -> List.length p <= 4096 | None -> false
+let functions (q : question) = List.exists (function Fun _ -> true | _ -> false) q.as_gates
 
 (* What a small network and its loss are as a program, with what the kernel may ask about it. *)
 let as_program q evidence = match program_with_loss q with
@@ -206,10 +207,15 @@ let accepted (s : statement) verdict =
   let q = question s in
   let table, n = places q in
   let folded bits directions = Array.to_list (fold (Q.div_2exp Q.one bits) n directions) in
+  let toward directions =
+    let hints = hints (List.length q.weights) q.as_gates in
+    List.map (fun bits -> lazy (Some (Toward (folded bits directions, hints)))) (if List.length directions > 1 then [30;
+      200] else [30]) in
   let guesses = match read_evidence s.directions (table, n) with
-    | One directions ->
-      let hints = hints (List.length q.weights) q.as_gates in
-      List.map (fun bits -> lazy (Some (Toward (folded bits directions, hints)))) (if List.length directions > 1 then [30; 200] else [30])
+    | One directions -> toward directions
+    (* all of one cell *)
+    | Many [(weight, directions)] when verdict = InBouligand && Q.equal weight Q.one && not (few q) -> toward directions
+    | _ when functions q -> outside "a combination, or a separator, in a network with functions"
     | _ when not (few q) -> outside "a combination, or a separator, in a network that is not small"
     | Many cells ->
       let cells = List.map (fun (weight, directions) -> (weight, [folded 30 directions])) cells in
