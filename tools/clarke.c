@@ -82,6 +82,16 @@ holds_line_end(int argc, char **argv)
   return false;
 }
 
+/* Before the command line is read, which may be wrong anywhere; argp takes what begins an option for it. */
+static bool
+wants_json(int argc, char **argv)
+{
+  for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+    if (strcmp(argv[i], "-j") == 0 || (strncmp(argv[i], "--j", 3) == 0 && strncmp("--json", argv[i], strlen(argv[i])) == 0))
+      return true;
+  return false;
+}
+
 /* argp's help asserts what it allocates. */
 static void
 abandoned(int number)
@@ -185,6 +195,8 @@ int
 main(int argc, char **argv)
 {
   clarke_process_begin();
+  if (wants_json(argc, argv))
+    clarke_process_answers_in_json();
   if (holds_line_end(argc, argv))
     return EXIT_NOT_ASKED;
 #ifdef __GLIBC__

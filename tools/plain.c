@@ -17,12 +17,12 @@ const clarke_plain *
 clarke_plain_verdict(const char *name, clarke_verdict *verdict)
 {
   static const clarke_plain words[] = {
-      [CLARKE_IN_BOULIGAND] = {"in-bouligand", "AD's gradient is right here: it is a limit of true gradients nearby",
+      [CLARKE_IN_BOULIGAND] = {"in-bouligand", "AD's gradient is right here: as near as you like, true gradients are as near to it as you like",
                                CLARKE_TONE_GOOD},
-      [CLARKE_IN_CLARKE] = {"in-clarke", "AD's gradient is a mixture of limits of true gradients nearby", CLARKE_TONE_NOTE},
+      [CLARKE_IN_CLARKE] = {"in-clarke", "AD's gradient is a weighted mean of true gradients nearby, or as near to one as you like", CLARKE_TONE_NOTE},
       [CLARKE_NOT_IN_CLARKE] =
           {"not-in-clarke",
-           "AD's gradient is wrong here: it is no limit of true gradients nearby, and no mixture of such limits",
+           "AD's gradient is wrong here: nearby no true gradient is near it, nor is a weighted mean of such",
            CLARKE_TONE_BAD},
       [CLARKE_UNDECIDED] = {"undecided", "Neither yes nor no was proved: AD's gradient may be right or wrong here",
                             CLARKE_TONE_OPEN},

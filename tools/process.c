@@ -8,6 +8,7 @@
 #include "base/output.h"
 #include "base/printable.h"
 #include "command.h"
+#include "session/json.h"
 
 #include <cblas.h>
 #include <errno.h>
@@ -28,21 +29,43 @@
 #define LEAST_STACK ((rlim_t)4 << 20)    /* bytes, of this thread; others begin with as much */
 #define BLAS_BUFFER ((size_t)129 << 20) /* bytes, for each of OpenBLAS's threads, with what malloc adds */
 
+/* Is an answer wanted as JSON, and was none of it printed? */
+static bool answers_json;
+
 static void
-say(const char *message)
+put(int fd, const char *text)
 {
-  ssize_t ignored = write(STDERR_FILENO, message, strlen(message));
+  ssize_t ignored = write(fd, text, strlen(text));
 
   (void)ignored;
 }
 
-/* In any thread, in the middle of anything: no more memory, no handlers of exit. */
+static void
+say(const char *message)
+{
+  put(STDERR_FILENO, message);
+}
+
+/* In any thread, in the middle of anything: no more memory, no handlers of exit. why has nothing that JSON would escape. */
+static _Noreturn void
+give_up(const char *why)
+{
+  say("clarke: ");
+  say(why);
+  say("\n");
+  if (answers_json) {
+    put(STDOUT_FILENO, "{\n  \"error\": \"");
+    put(STDOUT_FILENO, why);
+    put(STDOUT_FILENO, "\"\n}\n");
+  }
+  _exit(EXIT_NOT_ASKED);
+}
+
 static _Noreturn void
 out_of_memory(void)
 {
   clarke_output_abandon();
-  say("clarke: out of memory\n");
-  _exit(EXIT_NOT_ASKED);
+  give_up("out of memory");
 }
 
 static void *
@@ -118,7 +141,7 @@ static __attribute__((noreturn)) void
 flint_gave_up(void)
 {
   clarke_output_abandon();
-  _exit(EXIT_NOT_ASKED);
+  give_up("FLINT gave up");
 }
 
 static void
@@ -136,6 +159,25 @@ typedef struct {
 } terminal;
 
 static terminal output = {STDOUT_FILENO, false, false}, messages = {STDERR_FILENO, false, false};
+
+static clarke_process_stage now;
+
+/* The first line that was said of a command line, as far as it fits: what is wrong with it. */
+static struct {
+  char line[4096];
+  size_t size;
+  bool whole;
+} heard;
+
+static void
+hear(const char *data, size_t n)
+{
+  for (size_t i = 0; i < n && !heard.whole; i++) {
+    heard.whole = data[i] == '\n' || heard.size + 1 == sizeof heard.line;
+    if (data[i] != '\n')
+      heard.line[heard.size++] = data[i];
+  }
+}
 
 static bool
 write_all(int fd, const char *data, size_t n)
@@ -159,6 +201,10 @@ write_printable(void *to, const char *data, size_t n)
   char text[1024 * CLARKE_PRINTABLE_MOST];
 
   t->used = t->used || n > 0;
+  if (t == &output && n > 0)
+    answers_json = false;
+  if (t == &messages && now != CLARKE_PROCESS_WORKS)
+    hear(data, n);
   for (size_t at = 0, part; at < n; at += part) {
     part = n - at < 1024 ? n - at : 1024;
     if (t->as_is ? !write_all(t->fd, data + at, part) : !write_all(t->fd, text, clarke_printable(text, data + at, part)))
@@ -220,8 +266,6 @@ clarke_process_print_as_is(void)
 }
 #endif
 
-static clarke_process_stage now;
-
 void
 clarke_process_now(clarke_process_stage stage)
 {
@@ -257,6 +301,18 @@ space_is_limited(void)
 }
 
 #ifdef __GLIBC__
+/* "error": what was heard, behind the command's name. */
+static void
+answer_in_json(int status, void *unused)
+{
+  const char *begins = strncmp(heard.line, "clarke", strlen("clarke")) == 0 ? strstr(heard.line, ": ") : NULL;
+  clarke_error err;
+
+  (void)unused;
+  if (status == EXIT_NOT_ASKED && answers_json && heard.size > 0 && now != CLARKE_PROCESS_WORKS && !clarke_process_has_printed())
+    clarke_json_print(stdout, json_pack("{s:o}", "error", clarke_json_text(begins != NULL ? begins + 2 : heard.line)), JSON_INDENT(2), "\n", &err);
+}
+
 /* Whoever ends the process in the middle of work has no answer, whatever the status says: OpenBLAS exits with 1 when it gets no
  * memory. Under a limit of its address space a process may have no room for OpenBLAS's threads; its destructor waits for them
  * all the same, for ever. So the process ends before the destructors, its output being closed. */
@@ -315,8 +371,7 @@ file_is_gone(int number, siginfo_t *why, void *unused)
     return;
   }
   clarke_output_abandon();
-  say("clarke: a file was cut short, or failed, while it was being read\n");
-  _exit(EXIT_NOT_ASKED);
+  give_up("a file was cut short, or failed, while it was being read");
 }
 
 static void
@@ -350,6 +405,16 @@ clarke_process_begin(void)
 #endif
   if (atexit(close_output) != 0) /* runs before it */
     out_of_memory();
+#ifdef __GLIBC__
+  if (on_exit(answer_in_json, NULL) != 0) /* and this before both */
+    out_of_memory();
+#endif
+}
+
+void
+clarke_process_answers_in_json(void)
+{
+  answers_json = true;
 }
 
 /* What the deepest work takes, twice: regions behind regions (region/regions_inside.h). Less ends a process without a word. */
@@ -361,10 +426,9 @@ require_stack(void)
 
   if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= LEAST_STACK)
     return;
-  snprintf(message, sizeof message, "clarke: the stack is limited to %llu KiB; %llu KiB are needed (ulimit -s)\n",
+  snprintf(message, sizeof message, "the stack is limited to %llu KiB; %llu KiB are needed (ulimit -s)",
            (unsigned long long)stack.rlim_cur >> 10, (unsigned long long)LEAST_STACK >> 10);
-  say(message);
-  _exit(EXIT_NOT_ASKED);
+  give_up(message);
 }
 
 #if defined __x86_64__ && defined __GLIBC__
@@ -394,6 +458,17 @@ tell_processor(void)
 }
 #endif
 
+extern int blas_thread_shutdown_(void) __attribute__((weak));
+
+/* OpenBLAS began threads when it was loaded. Each asks for work again and again, for some hundredths of a second, before it sleeps: they end. */
+static void
+leave_one_thread(void)
+{
+  openblas_set_num_threads(1);
+  if (blas_thread_shutdown_ != NULL)
+    blas_thread_shutdown_();
+}
+
 void
 clarke_process_computes(void)
 {
@@ -402,12 +477,10 @@ clarke_process_computes(void)
   require_stack();
   tell_processor();
 
-  if (limited && !has_room()) {
-    say("clarke: out of memory: the limit of the address space is too low for the BLAS's buffers\n");
-    _exit(EXIT_NOT_ASKED);
-  }
+  if (limited && !has_room())
+    give_up("out of memory: the limit of the address space is too low for the BLAS's buffers");
   if (getenv("OPENBLAS_NUM_THREADS") == NULL) /* so that times can be repeated; results always can */
-    openblas_set_num_threads(1);
+    leave_one_thread();
   if (limited)
     get_buffer();
 }

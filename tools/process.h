@@ -19,6 +19,10 @@ void clarke_process_print_as_is(void);
 /* Was anything of standard output printed, or is it to be? */
 bool clarke_process_has_printed(void);
 
+/* The answer is wanted as JSON: where the process ends with status 2 before a command works, or because memory ran out, and nothing was
+ * printed, standard output has an object {"error": why}. */
+void clarke_process_answers_in_json(void);
+
 /* Before a command computes: ends with status 2 where a limit of the stack is too low for the deepest work, or one of the address
  * space leaves too little for the BLAS; where there
  * is one, the BLAS has its buffer from here on. It has one thread, unless the user's environment asks for more. */

@@ -157,8 +157,8 @@ try_own_cell(clarke_audit *a, clarke_question *q, clarke_error *err)
                   a->global_tried
                     ? "a direction in all parameters at once (the global system; the layers' "
                       "systems do not suffice) leads to points where the true gradient is AD's"
-                    : "every layer's system P_l has a direction (Theorem 8): it leads to points "
-                      "where the true gradient is AD's");
+                    : "in each layer a small change of its own weights takes all its kinks to the sides that AD takes "
+                      "(Theorem 8: the systems P_l have directions), and leads to points where the true gradient is AD's");
 }
 
 /* The lambda that a layer's moving touches share, when it lies in (0, 1). */

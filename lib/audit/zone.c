@@ -16,6 +16,8 @@
 #define WORK ((size_t)1 << 30)
 /* Chains whose effect an enclosure did not tell from 0, before no more are tried. */
 #define TRIES 8
+/* Outputs whose equal ones are looked for. */
+#define MOST_CLASSES 1024
 
 void
 clarke_zone_init(clarke_zone_found *z)
@@ -103,9 +105,29 @@ meet(search *w, const clarke_matrix *grad, size_t column, size_t next, clarke_br
   meet_loose(w, grad, column);
 }
 
-/* From the loss, all samples at once: none depends on another's touches but where steps couple them. */
+/* Is of no touch open whether its derivative is 0? Nor of a loose window: of these that is not asked. */
+static bool
+all_sure(const search *w, const clarke_matrix *grad)
+{
+  const clarke_replay *r = w->q->replay;
+  bool sure = !w->loose.any;
+  mpq_t nothing;
+
+  mpq_init(nothing);
+  for (size_t k = 0; k < r->n_touches && sure; k++) {
+    const clarke_touch *t = &r->touch[k];
+    const clarke_matrix *at = &grad[w->q->g->steps[t->step].out];
+
+    sure = w->flat[k] || at->rows == 0 || clarke_matrix_compare(at, t->feature, t->column, nothing) != 2;
+  }
+  mpq_clear(nothing);
+  return sure;
+}
+
+/* From the loss, or what `seed` is: all samples at once, for none depends on another's touches but where steps couple them.
+ * only_if_sure (or NULL): nothing is met where one of these derivatives is open, and it is false then. */
 static clarke_status
-meet_from_loss(search *w, clarke_error *err)
+meet_from(search *w, clarke_matrix *seed, bool *only_if_sure, clarke_error *err)
 {
   const clarke_graph *g = w->q->g;
   const clarke_forward *f = &w->q->replay->near;
@@ -115,14 +137,94 @@ meet_from_loss(search *w, clarke_error *err)
 
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++)
     keep[g->steps[i].out] = clarke_step_has_kinks(&g->steps[i]);
-  if (status == CLARKE_OK)
-    status = clarke_loss_seed(&grad[g->output], &w->q->loss, f, w->q->replay->near_sample, err);
-  if (status == CLARKE_OK)
+  if (status == CLARKE_OK) {
+    clarke_matrix_swap(&grad[g->output], seed);
     status = clarke_reverse_enclose(grad, keep, f, &w->columns.slopes, (size_t)f->precision + 64, err);
-  if (status == CLARKE_OK)
+  }
+  if (status == CLARKE_OK && only_if_sure != NULL)
+    *only_if_sure = all_sure(w, grad);
+  if (status == CLARKE_OK && (only_if_sure == NULL || *only_if_sure))
     meet(w, grad, CLARKE_NONE, CLARKE_NONE, CLARKE_PROXY);
   clarke_matrices_free(grad, g->n_values);
   free(keep);
+  return status;
+}
+
+/* Cross entropy of rational outputs z, with label y: where a number has the derivatives d by the outputs, the loss's by it is the sum
+ * of (d[i] - d[y]) exp(z[i]), over that of exp(z). Powers of e to distinct rationals are independent over the rationals
+ * (Lindemann and Weierstrass). So it is 0 if and only if for each output the sum of d[i] - d[y] over those equal to it is 0. */
+static clarke_status
+meet_by_sums(search *w, const size_t *group, size_t groups, clarke_error *err)
+{
+  const clarke_question *q = w->q;
+  clarke_status status = CLARKE_OK;
+
+  for (size_t k = 0; k < groups && status == CLARKE_OK; k++) {
+    clarke_matrix seed;
+
+    clarke_matrix_init(&seed);
+    status = clarke_loss_group_seed(&seed, &q->loss, &q->replay->near, q->replay->near_sample, group, k, err);
+    if (status == CLARKE_OK)
+      status = meet_from(w, &seed, NULL, err);
+    clarke_matrix_clear(&seed);
+    if (status == CLARKE_OK)
+      status = clarke_work_check(err);
+  }
+  return status;
+}
+
+/* Cross entropy where each column's outputs are its own, and exact. */
+static bool
+has_sums(const clarke_question *q)
+{
+  const clarke_matrix *out = &q->replay->near.value[q->g->output];
+  bool exact = q->loss.kind == CLARKE_LOSS_CE && !clarke_graph_couples(q->g) && out->rows <= MOST_CLASSES;
+
+  for (size_t e = 0; e < out->rows * out->cols && exact; e++)
+    exact = clarke_matrix_radius(out, e / out->cols, e % out->cols) == 0;
+  return exact;
+}
+
+/* *done: the sums were asked. */
+static clarke_status
+try_sums(bool *done, search *w, clarke_error *err)
+{
+  const clarke_forward *f = &w->q->replay->near;
+  const clarke_matrix *out = &f->value[w->q->g->output];
+  size_t *group, groups;
+  clarke_status status = CLARKE_OK;
+
+  group = malloc((out->rows * out->cols + 1) * sizeof *group);
+  if (group == NULL)
+    return clarke_no_memory(err);
+  groups = clarke_loss_groups(group, f);
+  *done = w->q->g->activations <= WORK / (groups * f->n + 1);
+  if (*done)
+    status = meet_by_sums(w, group, groups, err);
+  free(group);
+  return status;
+}
+
+static clarke_status
+meet_from_loss(search *w, clarke_error *err)
+{
+  const clarke_question *q = w->q;
+  bool sure = true, done = false;
+  clarke_matrix seed;
+  clarke_status status;
+
+  clarke_matrix_init(&seed);
+  status = clarke_loss_seed(&seed, &q->loss, &q->replay->near, q->replay->near_sample, err);
+  if (status == CLARKE_OK)
+    status = meet_from(w, &seed, has_sums(q) ? &sure : NULL, err);
+  if (status == CLARKE_OK && !sure)
+    status = try_sums(&done, w, err);
+  if (status == CLARKE_OK && !sure && !done) { /* what is open counts as not 0 */
+    status = clarke_loss_seed(&seed, &q->loss, &q->replay->near, q->replay->near_sample, err);
+    if (status == CLARKE_OK)
+      status = meet_from(w, &seed, NULL, err);
+  }
+  clarke_matrix_clear(&seed);
   return status;
 }
 

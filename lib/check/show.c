@@ -194,7 +194,7 @@ show_entry(const point *p, const graph_value *v, placed at)
     else
       gmp_printf(" %Qd", &q);
   } else if (v->excluded != NULL && v->excluded[at.entry]) {
-    printf(" -inf");
+    printf(v->undefined ? " ?" : " -inf");
   } else {
     show_number(value_at(p, v->step, v->map[at.entry] * p->net->batch + at.sample));
   }

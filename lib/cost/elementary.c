@@ -198,6 +198,10 @@ clarke_elementary_function(clarke_function f)
     return clarke_elementary_analytic(CLARKE_FN_LOG);
   case CLARKE_ELU:
     return clarke_elementary_elu();
+  case CLARKE_SIN:
+    return clarke_elementary_analytic(CLARKE_FN_SIN);
+  case CLARKE_COS:
+    return clarke_elementary_analytic(CLARKE_FN_COS);
   case CLARKE_ERF:
     return clarke_elementary_analytic(CLARKE_FN_ERF);
   case CLARKE_SOFTPLUS: /* sigmoid x */

@@ -1,6 +1,7 @@
 /* ONNX models: ModelProto, and what its graph's names stand for. */
 #include "format/onnx.h"
 
+#include "format/foreign.h"
 #include "format/onnx_inside.h"
 #include "base/text.h"
 #include "op/types.h"
@@ -198,7 +199,10 @@ read_graph(clarke_model *m, bool listed, clarke_wire_span span, clarke_external 
   return status == CLARKE_OK ? clarke_onnx_settle_bodies(m, err) : status;
 }
 
-/* Records the version when the import is the default domain's. */
+/* The operators that a model without the default domain's has are read in this set. */
+#define NO_DEFAULT_OPSET 24
+
+/* Records the version when the import is the default domain's, or that of optimizers. */
 static clarke_status
 read_opset(clarke_model *m, clarke_wire_span span, clarke_error *err)
 {
@@ -219,6 +223,11 @@ read_opset(clarke_model *m, clarke_wire_span span, clarke_error *err)
     return status;
   if (!clarke_text_valid((const char *)domain.data, domain.size))
     return clarke_fail(err, CLARKE_EINPUT, "the domain of an operator set is no text: UTF-8 without control characters");
+  if (domain.size == sizeof CLARKE_DOMAIN_OF_TRAINING - 1 && memcmp(domain.data, CLARKE_DOMAIN_OF_TRAINING, domain.size) == 0) {
+    if (m->training != 0)
+      return clarke_fail(err, CLARKE_EINPUT, "two operator sets are imported for the domain of optimizers");
+    m->training = version > 0 && version < INT64_MAX ? (int64_t)version : INT64_MAX;
+  }
   if (domain.size != 0 && (domain.size != 7 || memcmp(domain.data, "ai.onnx", 7) != 0))
     return CLARKE_OK;
   if (m->opset != 0)
@@ -268,8 +277,19 @@ read_header(clarke_model *m, bool *listed, clarke_wire_span *graph, clarke_wire_
     return clarke_fail(err, CLARKE_EINPUT, "ir_version %llu; versions %d to %d are read",
                        (unsigned long long)ir, MIN_IR_VERSION, MAX_IR_VERSION);
   *listed = ir == LISTED_IR_VERSION;
-  if (m->opset == 0)
+  if (m->opset == 0 && m->training == 0)
     return clarke_fail(err, CLARKE_EINPUT, "no operator set is imported for the default domain");
+  return CLARKE_OK;
+}
+
+/* A model of optimizers alone needs no operator set for the default domain. */
+static clarke_status
+settle_opset(clarke_model *m, clarke_error *err)
+{
+  for (size_t i = 0; i < m->n_nodes && m->opset == 0; i++)
+    if (strcmp(m->nodes[i].domain, CLARKE_DOMAIN_OF_TRAINING) != 0)
+      return clarke_fail(err, CLARKE_EINPUT, "no operator set is imported for the default domain");
+  m->opset = m->opset == 0 ? NO_DEFAULT_OPSET : m->opset;
   return CLARKE_OK;
 }
 
@@ -320,6 +340,15 @@ check_metadata(clarke_wire_span span, clarke_error *err)
   return status;
 }
 
+/* A header that was refused, of a file that seems to be another program's. */
+static clarke_status
+refuse_foreign(const void *data, size_t size, clarke_status status, clarke_error *err)
+{
+  const char *what = status == CLARKE_EINPUT ? clarke_foreign_model(data, size) : NULL;
+
+  return what == NULL ? status : clarke_fail(err, CLARKE_EINPUT, "not an ONNX model, but %s", what);
+}
+
 static clarke_status
 parse(clarke_model *m, const void *data, size_t size, const char *file, clarke_external *external, bool step,
       clarke_error *err)
@@ -334,8 +363,12 @@ parse(clarke_model *m, const void *data, size_t size, const char *file, clarke_e
   if (m->file == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "%s: no memory for its name", file);
   status = read_header(m, &listed, &graph, whole, err);
+  if (status != CLARKE_OK)
+    status = refuse_foreign(data, size, status, err);
   if (status == CLARKE_OK)
     status = read_graph(m, listed, graph, external, err);
+  if (status == CLARKE_OK)
+    status = settle_opset(m, err);
   if (status == CLARKE_OK)
     status = check_metadata(whole, err);
   if (status == CLARKE_OK)

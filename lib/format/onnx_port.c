@@ -8,7 +8,7 @@
 
 enum { DENOTATION = 6 };
 
-/* -1 when the dimension is named or absent. */
+/* -1 when the dimension is named or absent, or stated so, as PaddlePaddle's exporter does. */
 static clarke_status
 read_dim(int64_t *dim, bool strict, clarke_wire_span span, clarke_error *err)
 {
@@ -27,8 +27,8 @@ read_dim(int64_t *dim, bool strict, clarke_wire_span span, clarke_error *err)
   }
   if (status == CLARKE_OK && !strict && (*dim < 1 || named))
     *dim = -1;
-  else if (status == CLARKE_OK && valued && *dim < 1)
-    return clarke_fail(err, CLARKE_EINPUT, "a dimension is %lld; expected 1 or more, or a name",
+  else if (status == CLARKE_OK && valued && *dim < 1 && *dim != -1)
+    return clarke_fail(err, CLARKE_EINPUT, "a dimension is %lld; expected 1 or more, a name, or -1 where it is unknown",
                        (long long)*dim);
   if (status == CLARKE_OK && strict && valued && named)
     return clarke_fail(err, CLARKE_EINPUT, "a dimension has both a value and a name");

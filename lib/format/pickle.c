@@ -303,17 +303,33 @@ do_reduce(machine *m)
   return status == CLARKE_OK ? push(m, value) : status;
 }
 
-/* The state of an OrderedDict is its attributes (torch keeps _metadata there), not its items. */
+static clarke_status
+do_new_object(machine *m)
+{
+  uint32_t value, arguments;
+  clarke_status status = need(m, 2);
+
+  if (status != CLARKE_OK)
+    return status;
+  arguments = pop(m);
+  status = clarke_pickle_object(&value, m->p, pop(m), arguments, m->err);
+  return status == CLARKE_OK ? push(m, value) : status;
+}
+
+/* The state of an OrderedDict is its attributes (torch keeps _metadata there), not its items; that of a module is all it has. */
 static clarke_status
 do_build(machine *m)
 {
   const clarke_pickle_value *object;
   clarke_status status = need(m, 2);
+  uint32_t state;
 
   if (status != CLARKE_OK)
     return status;
-  pop(m);
+  state = pop(m);
   object = &m->p->value[m->stack[m->depth - 1]];
+  if (object->kind == CLARKE_PICKLE_MODULE)
+    return clarke_pickle_give(m->p, m->stack[m->depth - 1], state, m->err);
   if (object->kind != CLARKE_PICKLE_DICT || object->what == 0)
     return clarke_fail(m->err, CLARKE_EINPUT, "gives attributes to what is no OrderedDict");
   return CLARKE_OK;
@@ -393,6 +409,7 @@ step(machine *m)
   case 'c': return do_global(m);
   case 'Q': return do_persistent(m);
   case 'R': return do_reduce(m);
+  case 0x81: return do_new_object(m);
   case 'b': return do_build(m);
   case 's': return do_add(m, 2, CLARKE_PICKLE_DICT);
   case 'u': return do_add_from_mark(m, CLARKE_PICKLE_DICT);

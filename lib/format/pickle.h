@@ -1,7 +1,7 @@
-/* Python pickles (protocol 2) as torch.save writes them for a state dict: read as data, by a machine
- * of the 31 opcodes that takes. Nothing is imported, constructed or called: a name of Python's must
- * be one of the few below, and "calling" one makes an empty dictionary or a tensor's description.
- * Anything else is refused, with its offset.
+/* Python pickles (protocol 2) as torch.save writes them for a state dict, and torch.jit.save for a module: read as data, by a machine
+ * of the 32 opcodes that takes. Nothing is imported, constructed or called: a name of Python's must
+ * be one of the few below, or a class of the module's own code, which is not looked at. "Calling" one makes an empty dictionary, a
+ * tensor's description, or nothing. Anything else is refused, with its offset.
  *
  * Values lie in one array and are meant by their index; containers are lists of items. Values may
  * be shared and may contain themselves, so whoever walks them must bound the walk. Nothing here
@@ -26,6 +26,7 @@ typedef enum {
   CLARKE_PICKLE_GLOBAL,  /* what: its place in the list of those known */
   CLARKE_PICKLE_STORAGE, /* what: clarke_dtype; integer: entries; items: see clarke_pickle_key */
   CLARKE_PICKLE_TENSOR,  /* items: see clarke_pickle_view_of */
+  CLARKE_PICKLE_MODULE,  /* of torch.jit.save; what: was it given its attributes? items: as a DICT's */
 } clarke_pickle_kind;
 
 typedef struct {
@@ -84,6 +85,11 @@ clarke_status clarke_pickle_global(uint32_t *value, clarke_pickle *p, const char
 /* What calling `function` with the arguments makes. */
 clarke_status clarke_pickle_call(uint32_t *value, clarke_pickle *p, uint32_t function,
                                  uint32_t arguments, clarke_error *err);
+/* What making an object of that class, with these arguments, makes: a module without attributes. */
+clarke_status clarke_pickle_object(uint32_t *value, clarke_pickle *p, uint32_t class, uint32_t arguments,
+                                   clarke_error *err);
+/* The module's attributes are the dictionary's items from here on, and the dictionary has none. */
+clarke_status clarke_pickle_give(clarke_pickle *p, uint32_t module, uint32_t attributes, clarke_error *err);
 /* What a persistent id stands for: a storage. */
 clarke_status clarke_pickle_persistent(uint32_t *value, clarke_pickle *p, uint32_t id,
                                        clarke_error *err);

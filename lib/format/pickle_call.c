@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-typedef enum { ORDERED_DICT, REBUILD_TENSOR, REBUILD_PARAMETER, STORAGE_CLASS } meaning;
+/* NOT_KEPT: lists of torch.jit.save that no state dict has. MODULE_CLASS: of a module's own code. */
+typedef enum { ORDERED_DICT, REBUILD_TENSOR, REBUILD_PARAMETER, STORAGE_CLASS, NOT_KEPT, MODULE_CLASS } meaning;
 
 static const struct {
   const char *module, *name;
@@ -14,6 +15,12 @@ static const struct {
   { "collections", "OrderedDict", ORDERED_DICT, 0 },
   { "torch._utils", "_rebuild_tensor_v2", REBUILD_TENSOR, 0 },
   { "torch._utils", "_rebuild_parameter", REBUILD_PARAMETER, 0 },
+  { "torch.jit._pickle", "build_intlist", NOT_KEPT, 0 },
+  { "torch.jit._pickle", "build_doublelist", NOT_KEPT, 0 },
+  { "torch.jit._pickle", "build_boollist", NOT_KEPT, 0 },
+  { "torch.jit._pickle", "build_tensorlist", NOT_KEPT, 0 },
+  { "torch.jit._pickle", "restore_type_tag", NOT_KEPT, 0 },
+  { "__torch__", "", MODULE_CLASS, 0 },
   { "torch", "HalfStorage", STORAGE_CLASS, CLARKE_F16 },
   { "torch", "BFloat16Storage", STORAGE_CLASS, CLARKE_BF16 },
   { "torch", "FloatStorage", STORAGE_CLASS, CLARKE_F32 },
@@ -34,6 +41,16 @@ static bool
 is_word(const char *word, const char *text, size_t size)
 {
   return strlen(word) == size && memcmp(word, text, size) == 0;
+}
+
+/* "__torch__", or what is within it: the code that torch.jit.save writes beside the pickle. */
+static bool
+is_own_code(const char *module, size_t size)
+{
+  static const char own[] = "__torch__";
+  const size_t n = sizeof own - 1;
+
+  return size >= n && memcmp(module, own, n) == 0 && (size == n || module[n] == '.');
 }
 
 static clarke_status
@@ -58,8 +75,9 @@ clarke_pickle_global(uint32_t *value, clarke_pickle *p, const char *module, size
   clarke_status status;
 
   while (k < N_GLOBALS
-         && !(is_word(globals[k].module, module, module_size)
-              && is_word(globals[k].name, name, name_size)))
+         && !(globals[k].meaning == MODULE_CLASS ? is_own_code(module, module_size)
+                                                 : is_word(globals[k].module, module, module_size)
+                                                       && is_word(globals[k].name, name, name_size)))
     k++;
   if (k == N_GLOBALS)
     return refuse_global(module, module_size, name, name_size, err);
@@ -169,10 +187,39 @@ clarke_pickle_call(uint32_t *value, clarke_pickle *p, uint32_t function, uint32_
     if (status == CLARKE_OK)
       p->value[*value].what = 1;
     return status;
+  case NOT_KEPT:
+    return clarke_pickle_add(value, p, CLARKE_PICKLE_NUMBER, err);
+  case MODULE_CLASS:
+    return clarke_fail(err, CLARKE_EINPUT, "calls a module's own code");
   default:
     return clarke_fail(err, CLARKE_EINPUT, "calls torch.%s",
                        globals[p->value[function].what].name);
   }
+}
+
+clarke_status
+clarke_pickle_object(uint32_t *value, clarke_pickle *p, uint32_t class, uint32_t arguments, clarke_error *err)
+{
+  if (p->value[class].kind != CLARKE_PICKLE_GLOBAL || globals[p->value[class].what].meaning != MODULE_CLASS
+      || p->value[arguments].kind != CLARKE_PICKLE_TUPLE || p->value[arguments].count != 0)
+    return clarke_fail(err, CLARKE_EINPUT, "makes an object that is no module of torch.jit.save");
+  return clarke_pickle_add(value, p, CLARKE_PICKLE_MODULE, err);
+}
+
+clarke_status
+clarke_pickle_give(clarke_pickle *p, uint32_t module, uint32_t attributes, clarke_error *err)
+{
+  clarke_pickle_value *to = &p->value[module], *from = &p->value[attributes];
+
+  if (from->kind != CLARKE_PICKLE_DICT || to->what != 0)
+    return clarke_fail(err, CLARKE_EINPUT, "a module's attributes are no dictionary, or given twice");
+  to->what = 1;
+  to->first = from->first;
+  to->last = from->last;
+  to->count = from->count;
+  from->first = from->last = from->count = 0;
+  from->kind = CLARKE_PICKLE_NONE; /* it is used up: whoever names it again has no dictionary */
+  return CLARKE_OK;
 }
 
 /* ('storage', class, key, location, entries[, None]): before 1.6 what came last was of which storage it was a view, which none is today. */

@@ -1,4 +1,4 @@
-/* PyTorch state dicts (torch.save since 1.6; pt_legacy.c has those before): a ZIP of FOLDER/data.pkl, a pickle that describes the
+/* PyTorch state dicts (torch.save since 1.6; pt_legacy.c has those before; pt_script.c modules of torch.jit.save): a ZIP of FOLDER/data.pkl, a pickle that describes the
  * tensors (pickle.h), and FOLDER/data/KEY, the entries of each storage; FOLDER/version, and
  * FOLDER/byteorder since 2.1. Tensors are views of storages, several of one perhaps. */
 #include "format/pt.h"
@@ -25,6 +25,9 @@ checkpoint_clear(clarke_pt *c)
   free(c->members);
   free(c->folder);
   free(c->entries);
+  for (size_t i = 0; i < c->n_names; i++)
+    free(c->names[i]);
+  free(c->names);
   clarke_pickle_clear(&c->pickle);
   free(c->pickled);
   clarke_archive_close(&c->archive);
@@ -314,13 +317,23 @@ find_state_dict(const clarke_pickle_value **dict, const clarke_pt *c, clarke_err
   return CLARKE_OK;
 }
 
+void
+clarke_pt_entry_of(clarke_pt_entry *e, const clarke_pt *c, uint32_t tensor)
+{
+  const clarke_pickle_value *storage_key;
+
+  clarke_pickle_view_of(&e->view, &c->pickle, tensor);
+  e->storage = &c->pickle.value[e->view.storage];
+  storage_key = clarke_pickle_key(&c->pickle, e->view.storage);
+  e->key = (const char *)c->pickle.data + storage_key->first;
+  e->key_size = storage_key->count;
+}
+
 /* A key of the state dict, and its tensor. */
 static clarke_status
 read_entry(clarke_pt_entry *e, const clarke_pt *c, const clarke_pickle_value *key, uint32_t value,
            clarke_error *err)
 {
-  const clarke_pickle_value *storage_key;
-
   if (key->kind != CLARKE_PICKLE_TEXT)
     return clarke_fail(err, CLARKE_EINPUT, "a key of the state dict is not text");
   e->name = (const char *)c->pickle.data + key->first;
@@ -329,11 +342,7 @@ read_entry(clarke_pt_entry *e, const clarke_pt *c, const clarke_pickle_value *ke
     return clarke_fail(err, CLARKE_EINPUT, "entry \"%s\" is no tensor; expected a state dict, or "
                        "a dictionary with one under 'state_dict', 'model_state_dict' or 'model'",
                        clarke_pt_show(e).text);
-  clarke_pickle_view_of(&e->view, &c->pickle, value);
-  e->storage = &c->pickle.value[e->view.storage];
-  storage_key = clarke_pickle_key(&c->pickle, e->view.storage);
-  e->key = (const char *)c->pickle.data + storage_key->first;
-  e->key_size = storage_key->count;
+  clarke_pt_entry_of(e, c, value);
   return CLARKE_OK;
 }
 
@@ -341,8 +350,11 @@ static clarke_status
 read_entries(clarke_pt *c, clarke_error *err)
 {
   const clarke_pickle_value *dict;
-  clarke_status status = find_state_dict(&dict, c, err);
+  clarke_status status;
 
+  if (c->pickle.value[c->pickle.root].kind == CLARKE_PICKLE_MODULE)
+    return clarke_pt_read_module(c, err);
+  status = find_state_dict(&dict, c, err);
   if (status != CLARKE_OK)
     return status;
   c->entries = calloc(dict->count / 2 + 1, sizeof *c->entries);

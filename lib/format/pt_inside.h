@@ -35,6 +35,8 @@ typedef struct {
   clarke_pickle pickle;
   size_t n;
   clarke_pt_entry *entries;
+  size_t n_names; /* names that are not in the pickle as they are: those of a module's tensors */
+  char **names;
 } clarke_pt;
 
 /* A tensor's name for a message: what of it is text, in part when it is long. */
@@ -49,6 +51,11 @@ clarke_status clarke_pt_bytes(void *to, const clarke_pt *c, const clarke_pt_memb
 clarke_pt_shown clarke_pt_show(const clarke_pt_entry *e);
 /* The order of storages, and of tensors in one: for qsort. */
 int clarke_pt_by_storage(const void *a, const void *b);
+
+/* All of an entry but its name: what the pickle has of that tensor. */
+void clarke_pt_entry_of(clarke_pt_entry *e, const clarke_pt *c, uint32_t tensor);
+/* pt_script.c. The entries of a module that torch.jit.save wrote: its tensors, by the names that its state_dict() has. */
+clarke_status clarke_pt_read_module(clarke_pt *c, clarke_error *err);
 
 /* Sorts the members, for clarke_pt_find. */
 void clarke_pt_sort(clarke_pt *c);

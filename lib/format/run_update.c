@@ -91,12 +91,15 @@ read_setting(clarke_run_setting *s, const char *name, const json_t *j, clarke_er
   s->number = clarke_rationals(n);
   if (status == CLARKE_OK && s->number == NULL)
     return clarke_no_memory(err);
-  for (size_t i = 0; i < n && status == CLARKE_OK; i++)
+  s->lacks_first = n > 1 && json_is_null(json_array_get(value, 0));
+  s->n = s->lacks_first;
+  for (size_t i = s->n; i < n && status == CLARKE_OK; i++)
     s->n += number_of(s->number[i], json_is_array(value) ? json_array_get(value, i) : value);
   if (s->n < n) { /* all of them are numbers, or it is none */
     clarke_rationals_free(s->number, n);
     s->number = NULL;
     s->n = 0;
+    s->lacks_first = false;
   }
   if (status == CLARKE_OK && json_is_string(value) && s->n == 0)
     status = clarke_text_copy(&s->text, json_string_value(value), json_string_length(value), name, err);

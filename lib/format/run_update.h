@@ -13,6 +13,7 @@
 typedef struct {
   char *name, *text;
   bool is_flag, flag, of_tensor; /* of_tensor: a number that PyTorch kept in a tensor */
+  bool lacks_first;              /* a list of numbers whose first is null, which is 0 here */
   size_t n;
   mpq_t *number;
 } clarke_run_setting;

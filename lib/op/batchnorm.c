@@ -1,8 +1,10 @@
 /* BatchNormalization: (x - mean) / sqrt(var + epsilon) * scale + B, in that order, by channel. In
  * inference mean and var are statistics of the file, about which no question is; in training those of the
- * whole minibatch, and the file's only go into the running ones, which are no output here. */
+ * whole minibatch, and the file's only go into the running ones. These are outputs of a single run. */
+#include "op/axes.h"
 #include "op/computed.h"
 #include "op/lower.h"
+#include "op/node.h"
 #include "op/normalize.h"
 #include "op/quotient.h"
 
@@ -153,6 +155,49 @@ by_minibatch(clarke_chain *c, clarke_lowering *low, clarke_error *err)
   return clarke_chain_normalize(c, low, grouping, err);
 }
 
+/* The mean of all entries of each channel, along the axes of all others. */
+static size_t
+mean_by_channel(clarke_lowering *low, size_t value, bool keep, clarke_error *err)
+{
+  const clarke_attr kept = clarke_inner_int("keepdims", keep);
+  size_t dims[CLARKE_MAX_WHOLE], rank = clarke_axes_whole(low, X, dims), axes;
+  int64_t list[CLARKE_MAX_WHOLE];
+
+  for (size_t a = 0; a + 1 < rank; a++)
+    list[a] = a == 0 ? 0 : (int64_t)a + 1;
+  axes = clarke_inner_integers(low, list, rank - 1, err);
+  return value != CLARKE_NONE && axes != CLARKE_NONE ? clarke_inner_node(low, "ReduceMean", (size_t[]){value, axes}, 2, &kept, 1, err)
+                                                     : CLARKE_NONE;
+}
+
+/* Output k: momentum of the file's statistic, and the rest of the minibatch's. */
+static clarke_status
+give_running(clarke_lowering *low, size_t k, size_t own, clarke_error *err)
+{
+  const double momentum = clarke_lower_float(low, "momentum", (double)0.9f);
+  size_t y;
+
+  if (k >= low->node->n_out || low->node->out[k][0] == '\0')
+    return CLARKE_OK;
+  y = clarke_inner_of(low, "Sub", low->in[k == 1 ? MEAN : VAR], own, err);
+  y = clarke_inner_of(low, "Mul", y, clarke_inner_number(low, momentum, err), err);
+  return clarke_inner_done(low, k, clarke_inner_of(low, "Add", y, own, err), err);
+}
+
+static clarke_status
+give_statistics(clarke_lowering *low, clarke_error *err)
+{
+  size_t apart, variance;
+  clarke_status status;
+
+  if (clarke_axes_lead(low, X) == 1)
+    return clarke_lower_fail(low, err, "the running statistics are of all samples, which are mixed: ask so (--batch-axis none)");
+  apart = clarke_inner_of(low, "Sub", low->in[X], mean_by_channel(low, low->in[X], true, err), err);
+  variance = mean_by_channel(low, clarke_inner_of(low, "Mul", apart, apart, err), false, err);
+  status = variance != CLARKE_NONE ? give_running(low, 1, mean_by_channel(low, low->in[X], false, err), err) : clarke_inner_failed(err);
+  return status == CLARKE_OK ? give_running(low, 2, variance, err) : status;
+}
+
 static clarke_status
 lower_batchnorm(clarke_lowering *low, clarke_error *err)
 {
@@ -162,6 +207,8 @@ lower_batchnorm(clarke_lowering *low, clarke_error *err)
 
   if (status == CLARKE_OK)
     status = check(&c, low, training, err);
+  if (status == CLARKE_OK && training && low->others)
+    status = give_statistics(low, err);
   if (status == CLARKE_OK)
     status = training ? by_minibatch(&c, low, err) : by_statistics(&c, low, err);
   return status == CLARKE_OK ? clarke_chain_affine(&c, low, c.space, c.whole[1], err) : status;

@@ -2,7 +2,9 @@
  * are attributes before opset 11 and constant scalars from it; they are never parameters. ONNX's
  * operator cannot tell these activations from torch.clamp, whose proxies are 1 (docs/operators.md).
  * Clamp, of a domain of its own, is that: the same function, of the same inputs as Clip's from opset 11 on. */
+#include "op/axes.h"
 #include "op/lower.h"
+#include "op/node.h"
 #include "op/operator.h"
 #include "op/pieces.h"
 
@@ -60,6 +62,59 @@ bound(clarke_lowering *low, size_t input, const char *name, bool *given, double 
   return CLARKE_OK;
 }
 
+/* Is a bound of ONNX's Clip an activation? */
+static bool
+has_activation(const clarke_lowering *low)
+{
+  bool some = false;
+
+  for (size_t i = 1; i < 3 && low->op->domain == NULL && low->opset >= 11; i++)
+    some = some || (clarke_lower_has(low, i) && !clarke_lower_value(low, i)->constant);
+  return some;
+}
+
+/* Bound i; a constant one is a number, which no parameter is. */
+static size_t
+bound_value(clarke_lowering *low, size_t i, clarke_error *err)
+{
+  const clarke_value *v = clarke_lower_value(low, i);
+
+  if (!v->constant)
+    return low->in[i];
+  if (v->real == NULL || v->count != 1) {
+    clarke_lower_fail(low, err, "bound %zu is no number", i);
+    return CLARKE_NONE;
+  }
+  low->graph->values[low->in[i]].bound = true;
+  return clarke_inner_number(low, v->real[0], err);
+}
+
+/* Then it is a Max and a Min, with ties for kinks. */
+static clarke_status
+by_extremes(clarke_lowering *low, clarke_error *err)
+{
+  static const char *const op[] = {"", "Max", "Min"};
+  size_t x[CLARKE_MAX_WHOLE], b[CLARKE_MAX_WHOLE], y;
+  clarke_status status = clarke_lower_constant(low, 0, NULL);
+
+  y = status == CLARKE_OK ? clarke_inner_function(low, "Sum", low->in[0], err) : low->in[0];
+  for (size_t i = 1; i < 3 && y != CLARKE_NONE; i++) {
+    const size_t rank = clarke_lower_has(low, i) ? clarke_axes_of_run(low, i, b) : 0;
+    bool one = rank <= clarke_axes_of_run(low, 0, x);
+
+    for (size_t a = 0; a < rank; a++)
+      one = one && b[a] == 1;
+    if (!one)
+      return clarke_lower_fail(low, err, "bound %zu is no scalar", i);
+    if (clarke_lower_has(low, i))
+      y = clarke_inner_of(low, op[i], y, bound_value(low, i, err), err);
+  }
+  if (y == CLARKE_NONE)
+    return clarke_inner_failed(err);
+  low->in[0] = y; /* whose batch axis the node's output has */
+  return clarke_inner_done(low, 0, y, err);
+}
+
 static clarke_status
 lower_clip(clarke_lowering *low, clarke_error *err)
 {
@@ -67,7 +122,11 @@ lower_clip(clarke_lowering *low, clarke_error *err)
   double at[2] = {0, 0};
   mpq_t lo, hi;
   clarke_step *s;
-  clarke_status status = bound(low, 1, "min", &has[0], &at[0], err);
+  clarke_status status;
+
+  if (has_activation(low) && clarke_lower_has(low, 0))
+    return by_extremes(low, err);
+  status = bound(low, 1, "min", &has[0], &at[0], err);
 
   if (status == CLARKE_OK)
     status = bound(low, 2, "max", &has[1], &at[1], err);

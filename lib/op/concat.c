@@ -41,6 +41,39 @@ check_batch(const concatenation *c, clarke_lowering *low, size_t i, clarke_error
   return status;
 }
 
+/* A part of a Split, or another constant that is no initializer, without entries? */
+static bool
+is_nothing(const clarke_lowering *low, size_t i)
+{
+  const clarke_value *v = clarke_lower_value(low, i);
+
+  return v->constant && v->count == 0 && v->real != NULL && !v->initializer && v->parameter == CLARKE_NONE
+         && (!low->graph->batched || low->graph->together == 1);
+}
+
+static clarke_status
+check_nothing(const concatenation *c, const clarke_lowering *low, size_t i, clarke_error *err)
+{
+  size_t dims[CLARKE_MAX_WHOLE], rank = clarke_axes_whole(low, i, dims);
+  bool fits = rank == c->rank && dims[c->axis] == 0;
+
+  for (size_t a = 0; a < rank && fits; a++)
+    fits = a == c->axis || dims[a] == c->dims[a];
+  return fits ? CLARKE_OK : clarke_lower_fail(low, err, "input %zu has no entries, or other axes", i);
+}
+
+/* They are no operands of the step. */
+static void
+drop_nothing(clarke_lowering *low)
+{
+  size_t n = 0;
+
+  for (size_t i = 0; i < low->n_in; i++)
+    if (!is_nothing(low, i))
+      low->in[n++] = low->in[i];
+  low->n_in = n;
+}
+
 /* Input i's extent along the axis, which the output grows by. */
 static clarke_status
 read_operand(concatenation *c, clarke_lowering *low, size_t i, clarke_error *err)
@@ -50,6 +83,8 @@ read_operand(concatenation *c, clarke_lowering *low, size_t i, clarke_error *err
 
   if (!clarke_lower_has(low, i))
     return clarke_lower_fail(low, err, "input %zu is missing", i);
+  if (is_nothing(low, i))
+    return check_nothing(c, low, i, err);
   status = check_batch(c, low, i, err);
   if (status == CLARKE_OK && clarke_lower_value(low, i)->constant)
     status = clarke_lower_weight(low, i, err);
@@ -143,6 +178,7 @@ lower_concat(clarke_lowering *low, clarke_error *err)
     status = read_operands(&c, low, err);
   if (status != CLARKE_OK)
     return status;
+  drop_nothing(low);
   memcpy(dims, c.dims, c.rank * sizeof *dims);
   rank = low->graph->batched ? clarke_axes_of_sample(&c.batch, c.rank, dims) : c.rank;
   s = clarke_lower_step(low, CLARKE_SUM, low->n_in, rank, dims, err);

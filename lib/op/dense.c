@@ -2,6 +2,7 @@
 #include "op/axes.h"
 #include "op/computed.h"
 #include "op/lower.h"
+#include "op/node.h"
 #include "op/product.h"
 
 #include <stdlib.h>
@@ -185,6 +186,51 @@ gemm_sum(clarke_lowering *low, size_t product, bool bias, double alpha, double b
   return clarke_lower_done(low, s->out, err);
 }
 
+/* Is the first factor turned round, or the bias a matrix of several rows? */
+static bool
+is_general(const clarke_lowering *low)
+{
+  size_t dims[CLARKE_MAX_WHOLE];
+
+  if (!clarke_lower_has(low, 0) || !clarke_lower_has(low, 1))
+    return false;
+  if (clarke_lower_int(low, "transA", 0) != 0)
+    return clarke_axes_whole(low, 0, dims) == 2;
+  return clarke_lower_has(low, 2) && clarke_axes_of_run(low, 2, dims) == 2 && dims[0] > 1;
+}
+
+/* Then it is others: a Transpose, a Gemm, and an Add. */
+static clarke_status
+by_others(clarke_lowering *low, clarke_error *err)
+{
+  const clarke_attr *passed[] = {clarke_model_attr(low->node, "alpha"), clarke_model_attr(low->node, "transB")};
+  const double beta = clarke_lower_float(low, "beta", 1);
+  size_t whole[CLARKE_MAX_WHOLE], bias[CLARKE_MAX_WHOLE], n = 0, rank, y;
+  clarke_attr attr[2];
+  clarke_status status = clarke_lower_lift_first(low, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  for (size_t i = 0; i < 2; i++)
+    if (passed[i] != NULL)
+      attr[n++] = *passed[i];
+  y = clarke_lower_int(low, "transA", 0) != 0 ? clarke_inner_transposed(low, low->in[0], (int64_t[]){1, 0}, 2, err) : low->in[0];
+  y = y != CLARKE_NONE ? clarke_inner_node(low, "Gemm", (size_t[]){y, low->in[1]}, 2, attr, n, err) : y;
+  if (y == CLARKE_NONE || !clarke_lower_has(low, 2))
+    return clarke_inner_done(low, 0, y, err);
+  low->in[0] = y;
+  clarke_axes_of_run(low, 0, whole);
+  rank = clarke_axes_of_run(low, 2, bias);
+  for (size_t a = 0; a < rank; a++)
+    if (rank > 2 || (bias[a] != 1 && bias[a] != whole[a + 2 - rank]))
+      return clarke_lower_fail(low, err, "a bias that does not broadcast to the product");
+  if (beta != 1 && clarke_lower_value(low, 2)->constant)
+    low->in[2] = clarke_inner_function(low, "Sum", low->in[2], err);
+  if (beta != 1 && low->in[2] != CLARKE_NONE)
+    low->in[2] = clarke_inner_of(low, "Mul", low->in[2], clarke_inner_number(low, beta, err), err);
+  return clarke_inner_done(low, 0, clarke_inner_of(low, "Add", y, low->in[2], err), err);
+}
+
 static clarke_status
 lower_gemm(clarke_lowering *low, clarke_error *err)
 {
@@ -194,8 +240,11 @@ lower_gemm(clarke_lowering *low, clarke_error *err)
   const clarke_value *w;
   size_t dims[CLARKE_MAX_WHOLE], rank;
   clarke_step *step;
-  clarke_status status = clarke_lower_lift_first(low, err);
+  clarke_status status;
 
+  if (is_general(low))
+    return by_others(low, err);
+  status = clarke_lower_lift_first(low, err);
   if (status == CLARKE_OK)
     status = clarke_lower_activation(low, 0, err);
   if (status == CLARKE_OK)

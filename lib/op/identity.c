@@ -36,6 +36,7 @@ clarke_lower_copy_marked(clarke_lowering *low, clarke_error *err)
   if (y->excluded == NULL)
     return clarke_lower_no_memory(low, err);
   memcpy(y->excluded, clarke_lower_value(low, 0)->excluded, n * sizeof *y->excluded);
+  y->undefined = clarke_lower_value(low, 0)->undefined;
   return CLARKE_OK;
 }
 

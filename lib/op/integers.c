@@ -1,12 +1,14 @@
 /* Cast, CumSum, comparisons, logic, Mod; and what Add, Sub, Mul, Div, Max, Min, Concat, Where are of integers: constants, computed when
  * the network is built. */
 #include "op/integers.h"
+#include "op/along.h"
 #include "op/axes.h"
 #include "op/decided.h"
 #include "op/floats.h"
 #include "op/identity.h"
 #include "op/jump.h"
 #include "op/lower.h"
+#include "op/stated.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -436,6 +438,8 @@ lower_running_sum(clarke_lowering *low, clarke_error *err)
   int64_t *out;
   clarke_status status = clarke_lower_integers(low, 1, &axis, &n, err);
 
+  if (status == CLARKE_OK && clarke_lower_has(low, 0) && !clarke_lower_value(low, 0)->constant)
+    return clarke_lower_running(low, err);
   if (status == CLARKE_OK && (n != 1 || clarke_lower_int(low, "exclusive", 0) != 0 || clarke_lower_int(low, "reverse", 0) != 0))
     status = clarke_lower_fail(low, err, "exclusive and reverse are not supported, and there is one axis");
   if (status == CLARKE_OK && !clarke_lower_has(low, 0))
@@ -462,6 +466,17 @@ lower_running_sum(clarke_lowering *low, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* Mod has jumps where it is taken of an activation; of integers it is computed. */
+static clarke_status
+lower_mod(clarke_lowering *low, clarke_error *err)
+{
+  bool moves = false;
+
+  for (size_t i = 0; i < low->n_in; i++)
+    moves = moves || (clarke_lower_has(low, i) && !clarke_lower_value(low, i)->constant);
+  return moves ? clarke_lower_modulo(low, err) : clarke_lower_integers_computed(low, err);
+}
+
 #define COMPUTED .lower = clarke_lower_integers_computed, .batch = CLARKE_BATCH_ANY
 #define COMPARED COMPUTED, .takes_odd = true
 
@@ -479,6 +494,6 @@ const clarke_op clarke_ops_integers[] = {
   {.name = "And", .forms = {{7, 2, 2, 1, NULL}}, COMPUTED},
   {.name = "Or", .forms = {{7, 2, 2, 1, NULL}}, COMPUTED},
   {.name = "Not", .forms = {{7, 1, 1, 1, NULL}}, COMPUTED},
-  {.name = "Mod", .forms = {{10, 2, 2, 1, "fmod:i"}}, COMPUTED},
+  {.name = "Mod", .forms = {{10, 2, 2, 1, "fmod:i"}}, .lower = lower_mod, .batch = CLARKE_BATCH_ANY},
   {.name = NULL},
 };

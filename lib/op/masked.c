@@ -39,13 +39,13 @@ give_maps(clarke_lowering *low, clarke_step *s, clarke_error *err)
   return CLARKE_OK;
 }
 
-/* Entry e of a constant, or of an activation that may be marked: minus infinity, or some number. */
+/* Entry e of a constant, or of an activation that may be marked: minus infinity, NaN, or some number. */
 static double
 mark_of(const clarke_value *v, size_t e)
 {
   if (e == CLARKE_NONE)
     return 0;
-  return v->constant ? v->real[e] : v->excluded != NULL && v->excluded[e] ? -INFINITY : 0;
+  return v->constant ? v->real[e] : v->excluded != NULL && v->excluded[e] ? (v->undefined ? NAN : -INFINITY) : 0;
 }
 
 clarke_status
@@ -65,8 +65,9 @@ clarke_lower_exclude(clarke_lowering *low, clarke_step *s, size_t i, clarke_erro
     if (isfinite(entry))
       continue;
     if (!(entry < 0))
-      status = clarke_lower_fail(low, err, "entry %zu is %s: only minus infinity is taken, which a Softmax makes 0", f,
-                                 isnan(entry) ? "NaN" : "infinity");
+      status = clarke_lower_fail(low, err, "entry %zu is %s: only minus infinity is taken, which a Softmax makes 0%s", f,
+                                 isnan(entry) ? "NaN" : "infinity",
+                                 isnan(entry) && !g->values[read].constant ? "; all of its line were minus infinity in the Softmax before" : "");
     excluded[f] = some = true;
     for (size_t k = 0; k < s->n_in; k++)
       s->in[k].map[f] = CLARKE_NONE;
@@ -130,12 +131,28 @@ read_mask(mask *m, const clarke_lowering *low, clarke_error *err)
 
       m->at[f] = x->excluded[f] ? CLARKE_NONE : m->order[line] * m->left[line] + n++;
     }
-  if (many[0] > 0 && low->of == NULL)
-    clarke_lower_fail(low, err, "a line has no entry that is not minus infinity: its softmax would be NaN");
   free(many);
-  for (size_t line = 0; line < m->lines && low->of == NULL; line++)
-    if (m->left[line] == 0)
-      return CLARKE_EINPUT;
+  return CLARKE_OK;
+}
+
+/* Lines without others are NaN, but within an Attention: the node's output is marked there. */
+static clarke_status
+mark_undefined(clarke_lowering *low, const mask *m, clarke_error *err)
+{
+  clarke_value *y = &low->graph->values[low->graph->n_values - 1];
+  bool some = false;
+
+  for (size_t line = 0; line < m->lines; line++)
+    some = some || m->left[line] == 0;
+  if (!some || low->of != NULL)
+    return CLARKE_OK;
+  y->excluded = calloc(y->count + 1, sizeof *y->excluded);
+  if (y->excluded == NULL)
+    return clarke_lower_no_memory(low, err);
+  y->undefined = true;
+  for (size_t line = 0; line < m->lines; line++)
+    for (size_t k = 0; k < m->length; k++)
+      y->excluded[entry_of(m, line, k)] = m->left[line] == 0;
   return CLARKE_OK;
 }
 
@@ -220,6 +237,8 @@ clarke_lower_masked_softmax(clarke_lowering *low, size_t length, size_t stride, 
     parts[left] = add_lines(low, &m, left, &status, err);
   if (status == CLARKE_OK)
     status = join_lines(low, &m, parts, err);
+  if (status == CLARKE_OK)
+    status = mark_undefined(low, &m, err);
   mask_clear(&m);
   free(parts);
   return status;

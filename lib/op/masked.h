@@ -10,7 +10,7 @@
 clarke_status clarke_lower_exclude(clarke_lowering *low, clarke_step *s, size_t i, clarke_error *err);
 
 /* The softmax of input 0, some entries of which are marked, in lines of `length` entries, `stride` apart: of the others of each
- * line, and 0 at those. Fails where a line has no others, but within an Attention, which has zeros there. */
+ * line, and 0 at those. A line without others is NaN, and marked so; but within an Attention, which has zeros there. */
 clarke_status clarke_lower_masked_softmax(clarke_lowering *low, size_t length, size_t stride, clarke_error *err);
 
 #endif

@@ -5,6 +5,9 @@
 
 #include "exact/tensor.h"
 
+/* ONNX's domain of optimizers. */
+#define CLARKE_DOMAIN_OF_TRAINING "ai.onnx.preview.training"
+
 typedef enum {
   CLARKE_ATTR_INT, CLARKE_ATTR_FLOAT, CLARKE_ATTR_STRING, CLARKE_ATTR_TENSOR,
   CLARKE_ATTR_INTS, CLARKE_ATTR_FLOATS, CLARKE_ATTR_STRINGS,
@@ -61,6 +64,7 @@ struct clarke_body {
 typedef struct {
   char *file;    /* base name, for messages */
   int64_t opset; /* of the default domain */
+  int64_t training; /* the operator set of ONNX's domain of optimizers; 0: it is not imported */
   bool external; /* are there entries that come from other files? */
   bool recorded; /* a step as clarke.record writes it: values have the types that the framework gave them, in any mixture */
   size_t n_nodes, n_tensors, n_inputs, n_outputs, n_declared;

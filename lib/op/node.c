@@ -10,11 +10,29 @@
 static bool
 takes_marked(const char *op)
 {
-  static const char all[] = " Softmax Cast CastLike Identity Pad Add ReduceMax Equal Less LessOrEqual Greater GreaterOrEqual ";
+  static const char all[] = " Softmax Cast CastLike Identity Pad Add ReduceMax Where Equal Less LessOrEqual Greater GreaterOrEqual ";
   char name[66];
 
   snprintf(name, sizeof name, " %.63s ", op);
   return strstr(all, name) != NULL;
+}
+
+/* Rows of a Softmax that are NaN: what copies them, and a Where, which may choose others. */
+static clarke_status
+check_undefined(const clarke_lowering *low, size_t i, clarke_error *err)
+{
+  static const char takes[] = " Cast CastLike Identity Where ";
+  const clarke_value *v = clarke_lower_value(low, i);
+  char name[66];
+  size_t first = 0;
+
+  snprintf(name, sizeof name, " %.63s ", low->node->op_type);
+  while (!v->excluded[first])
+    first++;
+  if (strstr(takes, name) != NULL)
+    return CLARKE_OK;
+  return clarke_lower_fail(low, err, "entry %zu of input '%s' is NaN, the Softmax of a line that is minus infinity throughout: choose another by "
+                           "a Where", first, low->node->in[i]);
 }
 
 /* Does the operator take what is marked: a negated constant; infinite numbers and NaN; entries that are minus infinity? */
@@ -33,7 +51,12 @@ check_kinds(const clarke_lowering *low, clarke_error *err)
           "input '%s' holds an infinite number or NaN: only what moves entries takes it, Where, and an Add "
           "before a Softmax",
           low->node->in[i]);
-    if (v != NULL && v->excluded != NULL && !takes_marked(low->node->op_type))
+    if (v != NULL && v->undefined) {
+      const clarke_status status = check_undefined(low, i, err);
+
+      if (status != CLARKE_OK)
+        return status;
+    } else if (v != NULL && v->excluded != NULL && !takes_marked(low->node->op_type))
       return clarke_lower_fail(low, err, "input '%s' has entries that are minus infinity: a Softmax takes them, an Add, a ReduceMax",
                                low->node->in[i]);
   }

@@ -1,22 +1,22 @@
-/* Resize. To the nearest entries: along each axis each place of the output is an entry of the input. Linear: it is between two;
- * each axis that changes is multiplied with a matrix of whole numbers, and divided by their common denominator. */
+/* Resize. To the nearest entries: along each axis each place of the output is an entry of the input. Linear, cubic: it has shares of
+ * several, axis by axis (resample.h). */
 #include "op/axes.h"
 #include "op/lower.h"
+#include "op/resample.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The places along an axis: entry[j] is that of place j; or, linear, at[j] between entries, from 0 to in - 1. */
-typedef struct {
-  size_t in, out, *entry;
-  mpq_t *at;
-} axis_map;
+typedef enum { STRETCH, NOT_LARGER, NOT_SMALLER } aspect;
 
 typedef struct {
   size_t lead, rank;
-  bool linear;
-  size_t place[CLARKE_MAX_WHOLE]; /* of each axis its scale's or size's among those that are given; CLARKE_NONE: it stays */
-  axis_map axis[CLARKE_MAX_WHOLE];
+  bool nearest, crop;
+  aspect policy;
+  double beyond; /* what a place beyond a crop's ends is */
+  clarke_kernel kernel;
+  size_t n, place[CLARKE_MAX_WHOLE]; /* of each axis its scale's or size's among the n that are given; CLARKE_NONE: it stays */
+  clarke_places axis[CLARKE_MAX_WHOLE];
 } resizing;
 
 static const char *
@@ -27,170 +27,222 @@ text(const clarke_lowering *low, const char *name, const char *absent)
   return a != NULL ? a->s : absent;
 }
 
-static bool
-is_among(const char *word, const char *const list[4])
+/* The number of the word in the list, which ends with NULL; of a word that is not there the list's length. */
+static size_t
+number_of(const char *word, const char *const list[])
 {
-  for (size_t i = 0; i < 4; i++)
-    if (strcmp(word, list[i]) == 0)
-      return true;
-  return false;
+  size_t i = 0;
+
+  while (list[i] != NULL && strcmp(word, list[i]) != 0)
+    i++;
+  return i;
 }
 
 static clarke_status
-check_modes(const clarke_lowering *low, clarke_error *err)
+check_words(const clarke_lowering *low, clarke_error *err)
 {
-  static const char *const coordinates[4] = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"};
-  static const char *const roundings[4] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+  static const char *const coordinates[] = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize",
+                                            "half_pixel_symmetric", NULL};
+  static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", NULL};
+  static const char *const modes[] = {"nearest", "linear", "cubic", NULL};
   const char *mode = text(low, "mode", "nearest"), *how = text(low, "coordinate_transformation_mode", coordinates[0]);
+  const size_t coordinate = number_of(how, coordinates);
 
-  if (strcmp(mode, "nearest") != 0 && strcmp(mode, "linear") != 0)
-    return clarke_lower_fail(low, err, "mode is '%.40s'; expected nearest or linear. Record the step instead: there upsampling is a "
-                                       "product with the weights that were computed", mode);
-  if (!is_among(how, coordinates))
+  if (modes[number_of(mode, modes)] == NULL)
+    return clarke_lower_fail(low, err, "mode is '%.40s'; expected nearest, linear or cubic. Record the step instead: there upsampling is "
+                                       "a product with the weights that were computed", mode);
+  if (coordinates[coordinate] == NULL || (coordinate == 5 && low->opset < 19))
     return clarke_lower_fail(low, err, "coordinate_transformation_mode is '%.40s'; expected half_pixel, pytorch_half_pixel, "
-                                       "align_corners or asymmetric", how);
-  if (!is_among(text(low, "nearest_mode", roundings[0]), roundings))
+                                       "align_corners, asymmetric, tf_crop_and_resize or, from opset 19, half_pixel_symmetric", how);
+  if (roundings[number_of(text(low, "nearest_mode", roundings[0]), roundings)] == NULL)
     return clarke_lower_fail(low, err, "nearest_mode is '%.40s'; expected round_prefer_floor, round_prefer_ceil, floor or ceil",
                              text(low, "nearest_mode", ""));
-  if (strcmp(text(low, "keep_aspect_ratio_policy", "stretch"), "stretch") != 0 || clarke_lower_int(low, "antialias", 0) != 0
-      || clarke_lower_int(low, "exclude_outside", 0) != 0)
-    return clarke_lower_fail(low, err, "an aspect ratio that is kept, antialias and exclude_outside are not supported: export without "
-                                       "them");
   return CLARKE_OK;
 }
 
-/* Place j of an axis in the input's coordinates, the output being `scale` times as long. */
-static void
-coordinate(mpq_t at, const axis_map *a, size_t j, mpq_srcptr scale, const char *how)
+static clarke_status
+read_modes(resizing *r, const clarke_lowering *low, clarke_error *err)
 {
-  mpq_t half;
+  static const char *const policies[] = {"stretch", "not_larger", "not_smaller", NULL};
+  const char *mode = text(low, "mode", "nearest");
+  const size_t policy = number_of(text(low, "keep_aspect_ratio_policy", policies[0]), policies);
+  const bool exclude = clarke_lower_int(low, "exclude_outside", 0) != 0;
+  clarke_status status = check_words(low, err);
 
-  mpq_init(half);
-  mpq_set_ui(half, 1, 2);
-  mpq_set_ui(at, j, 1);
-  if (strcmp(how, "asymmetric") == 0)
-    mpq_div(at, at, scale);
-  else if (strcmp(how, "align_corners") == 0)
-    mpq_set_ui(at, a->out > 1 ? j * (a->in - 1) : 0, a->out > 1 ? a->out - 1 : 1);
-  else if (strcmp(how, "half_pixel") == 0 || a->out > 1) {
-    mpq_add(at, at, half);
-    mpq_div(at, at, scale);
-    mpq_sub(at, at, half);
-  } else
-    mpq_set_ui(at, 0, 1);
-  mpq_canonicalize(at);
-  mpq_clear(half);
+  if (status != CLARKE_OK)
+    return status;
+  r->nearest = strcmp(mode, "nearest") == 0;
+  r->crop = strcmp(text(low, "coordinate_transformation_mode", ""), "tf_crop_and_resize") == 0;
+  r->policy = (aspect)policy;
+  r->beyond = clarke_lower_float(low, "extrapolation_value", 0);
+  r->kernel.cubic = strcmp(mode, "cubic") == 0;
+  r->kernel.exclude = exclude;
+  mpq_set_d(r->kernel.a, clarke_lower_float(low, "cubic_coeff_a", -0.75));
+  if (policies[policy] == NULL || clarke_lower_int(low, "antialias", 0) != 0 || (exclude && !r->kernel.cubic))
+    return clarke_lower_fail(low, err, "antialias is not supported, exclude_outside in mode cubic alone, and keep_aspect_ratio_policy is "
+                                       "stretch, not_larger or not_smaller: mode is '%.40s'. Export without them", mode);
+  return CLARKE_OK;
 }
 
 static size_t
-rounded(mpq_t at, size_t in, const char *rounding)
+rounded(mpq_srcptr place, size_t in, const char *rounding)
 {
   const bool up = strcmp(rounding, "ceil") == 0 || strcmp(rounding, "round_prefer_floor") == 0;
-  mpq_t half;
+  mpq_t half, at;
   mpz_t n;
   size_t entry;
 
-  mpq_init(half);
+  mpq_inits(half, at, NULL);
   mpz_init(n);
   if (strncmp(rounding, "round", 5) == 0)
     mpq_set_si(half, up ? -1 : 1, 2);
-  mpq_add(at, at, half);
+  mpq_add(at, place, half);
   (up ? mpz_cdiv_q : mpz_fdiv_q)(n, mpq_numref(at), mpq_denref(at));
   entry = mpz_sgn(n) < 0 ? 0 : mpz_cmp_ui(n, in - 1) > 0 ? in - 1 : mpz_get_ui(n);
   mpz_clear(n);
-  mpq_clear(half);
+  mpq_clears(half, at, NULL);
   return entry;
 }
 
-/* The coordinates of the places, cut off at both ends. */
-static clarke_status
-fill_between(axis_map *a, const clarke_lowering *low, mpq_srcptr scale, clarke_error *err)
+/* Where a crop begins and ends, as shares of the axis, whose number is `place` among the n that are given. */
+static void
+read_crop(const resizing *r, const clarke_lowering *low, size_t place, double roi[2])
 {
-  a->at = malloc((a->out + 1) * sizeof *a->at);
-  if (a->at == NULL)
-    return clarke_lower_no_memory(low, err);
-  for (size_t j = 0; j < a->out; j++) {
-    mpq_init(a->at[j]);
-    coordinate(a->at[j], a, j, scale, text(low, "coordinate_transformation_mode", "half_pixel"));
-    if (mpq_sgn(a->at[j]) < 0)
-      mpq_set_ui(a->at[j], 0, 1);
-    if (mpq_cmp_ui(a->at[j], a->in - 1, 1) > 0)
-      mpq_set_ui(a->at[j], a->in - 1, 1);
-  }
-  return CLARKE_OK;
+  roi[0] = 0;
+  roi[1] = 1;
+  if (!r->crop || place == CLARKE_NONE)
+    return;
+  roi[0] = clarke_lower_value(low, 1)->real[place];
+  roi[1] = clarke_lower_value(low, 1)->real[place + r->n];
+}
+
+/* Is axis i cropped? The file's numbers say so: the samples' axis has one entry here. */
+static bool
+crops(const resizing *r, const clarke_lowering *low, size_t i)
+{
+  double roi[2];
+
+  read_crop(r, low, r->place[i], roi);
+  return roi[0] != 0 || roi[1] != 1;
 }
 
 static clarke_status
-fill(axis_map *a, const clarke_lowering *low, mpq_srcptr scale, clarke_error *err)
+fill(resizing *r, const clarke_lowering *low, size_t i, mpq_srcptr scale, clarke_error *err)
 {
-  const char *how = text(low, "coordinate_transformation_mode", "half_pixel");
-  const char *rounding = text(low, "nearest_mode", "round_prefer_floor");
-  mpq_t at;
+  clarke_places *a = &r->axis[i];
+  double roi[2];
+  const clarke_status status = clarke_places_init(a, low, err);
 
-  a->entry = malloc((a->out + 1) * sizeof *a->entry);
-  if (a->entry == NULL)
-    return clarke_lower_no_memory(low, err);
-  mpq_init(at);
-  for (size_t j = 0; j < a->out; j++) {
-    coordinate(at, a, j, scale, how);
-    a->entry[j] = rounded(at, a->in, rounding);
-  }
-  mpq_clear(at);
-  return CLARKE_OK;
+  read_crop(r, low, r->place[i], roi);
+  for (size_t j = 0; j < a->out && status == CLARKE_OK; j++)
+    clarke_places_set(a, j, scale, text(low, "coordinate_transformation_mode", "half_pixel"), roi);
+  return status;
 }
 
-/* The length of axis i and its scale, from scales (input 2) or sizes (input 3). */
-static clarke_status
-read_axis(resizing *r, clarke_lowering *low, size_t i, bool sizes, clarke_error *err)
+/* The scale and length that a size asks for, where the shape's proportions are kept: those of the least, or largest, scale of all. */
+static void
+keep_aspect(const resizing *r, const clarke_lowering *low, size_t in, mpq_t scale, mpz_t out)
 {
-  const size_t place = r->place[i];
-  axis_map *a = &r->axis[i];
-  const bool batch = i < r->lead;
-  clarke_status status = CLARKE_OK;
+  const int64_t *size = clarke_lower_value(low, 3)->integer;
+  bool first = true;
+  mpq_t other;
+
+  mpq_init(other);
+  for (size_t i = 0; i < r->rank; i++) {
+    if (r->place[i] == CLARKE_NONE)
+      continue;
+    mpq_set_si(other, size[r->place[i]], r->axis[i].in);
+    mpq_canonicalize(other);
+    if (first || (r->policy == NOT_LARGER ? mpq_cmp(other, scale) < 0 : mpq_cmp(other, scale) > 0))
+      mpq_set(scale, other);
+    first = false;
+  }
+  mpq_set_ui(other, in, 1);
+  mpq_mul(other, other, scale);
+  mpz_mul_2exp(mpq_numref(other), mpq_numref(other), 1);
+  mpz_add(mpq_numref(other), mpq_numref(other), mpq_denref(other));
+  mpz_mul_2exp(mpq_denref(other), mpq_denref(other), 1);
+  mpz_fdiv_q(out, mpq_numref(other), mpq_denref(other));
+  mpq_clear(other);
+}
+
+/* How many entries axis i is to have, 0 where that is not possible, and its scale, from scales (input 2) or sizes (input 3). */
+static size_t
+length_of(const resizing *r, const clarke_lowering *low, size_t i, bool sizes, mpq_t scale)
+{
+  const size_t place = r->place[i], in = r->axis[i].in;
   size_t given = 0;
   mpz_t out;
-  mpq_t scale;
 
+  mpq_set_ui(scale, 1, 1);
+  if (place == CLARKE_NONE)
+    return in;
   mpz_init(out);
-  mpq_init(scale);
-  if (place == CLARKE_NONE) {
-    given = a->in;
-    mpq_set_ui(scale, 1, 1);
+  if (sizes && r->policy != STRETCH) {
+    keep_aspect(r, low, in, scale, out);
+    given = mpz_cmp_ui(out, CLARKE_MAX_ENTRIES) > 0 || mpz_sgn(out) < 0 ? 0 : mpz_get_ui(out);
   } else if (sizes) {
     const int64_t size = clarke_lower_value(low, 3)->integer[place];
-    const size_t whole = batch ? low->graph->together : 1;
+    const size_t whole = i < r->lead ? low->graph->together : 1;
 
     given = size < 0 || size > (int64_t)CLARKE_MAX_ENTRIES ? 0 : (size_t)size / whole * (size % (int64_t)whole == 0);
-    mpq_set_ui(scale, given, a->in);
+    mpq_set_ui(scale, given, in);
     mpq_canonicalize(scale);
   } else if (clarke_lower_value(low, 2)->real[place] > 0) {
     mpq_set_d(scale, clarke_lower_value(low, 2)->real[place]);
-    mpz_mul_ui(out, mpq_numref(scale), a->in);
+    mpz_mul_ui(out, mpq_numref(scale), in);
     mpz_fdiv_q(out, out, mpq_denref(scale));
     given = mpz_cmp_ui(out, CLARKE_MAX_ENTRIES) > 0 ? 0 : mpz_get_ui(out);
   }
-  a->out = given;
-  if (given == 0 || (batch && mpq_cmp_ui(scale, 1, 1) != 0))
+  mpz_clear(out);
+  return given;
+}
+
+/* Does every place of the axis lie on the entry of its own number? */
+static bool
+is_kept(const clarke_places *a)
+{
+  bool kept = a->in == a->out;
+
+  for (size_t j = 0; j < a->out && kept; j++)
+    kept = !a->apart[j] && mpq_cmp_ui(a->at[j], j, 1) == 0;
+  return kept;
+}
+
+static clarke_status
+read_axis(resizing *r, clarke_lowering *low, size_t i, bool sizes, clarke_error *err)
+{
+  clarke_places *a = &r->axis[i];
+  const bool batch = i < r->lead;
+  clarke_status status = CLARKE_OK;
+  mpq_t scale;
+
+  mpq_init(scale);
+  a->out = length_of(r, low, i, sizes, scale);
+  if (a->out == 0 || mpq_sgn(scale) == 0 || (batch && mpq_cmp_ui(scale, 1, 1) != 0))
     status = clarke_lower_fail(low, err, "axis %zu: a scale or size that %s", i,
                                batch ? "changes the number of samples" : "leaves no entries, or too many");
-  else if (!clarke_lower_affordable(low->graph, r->linear ? given * a->in : given))
+  else if (!clarke_lower_affordable(low->graph, r->nearest ? a->out : a->out * a->in))
     status = clarke_lower_too_large(low, err);
   if (status == CLARKE_OK)
-    status = (r->linear ? fill_between : fill)(a, low, scale, err);
+    status = fill(r, low, i, scale, err);
+  if (status == CLARKE_OK && batch && crops(r, low, i))
+    status = clarke_lower_fail(low, err, "axis %zu: a crop of the samples", i);
+  if (status == CLARKE_OK && r->crop && r->kernel.cubic && i + 2 < r->rank && !is_kept(a))
+    status = clarke_lower_fail(low, err, "axis %zu: mode cubic crops the last two axes alone, for readers differ on others", i);
   mpq_clear(scale);
-  mpz_clear(out);
   return status;
 }
 
 /* Which of the n scales or sizes is each axis's: its own number, or where the attribute `axes` lists it. Others stay as they are. */
 static clarke_status
-place_axes(resizing *r, size_t *n, const clarke_lowering *low, clarke_error *err)
+place_axes(resizing *r, const clarke_lowering *low, clarke_error *err)
 {
   const clarke_attr *axes = clarke_model_attr(low->node, "axes");
   bool chosen[CLARKE_MAX_WHOLE];
   clarke_status status = axes != NULL ? clarke_axes_chosen(low, axes->ints, axes->n, r->rank, chosen, err) : CLARKE_OK;
 
-  *n = axes != NULL ? axes->n : r->rank;
+  r->n = axes != NULL ? axes->n : r->rank;
   for (size_t i = 0; i < r->rank; i++)
     r->place[i] = axes != NULL ? CLARKE_NONE : i;
   for (size_t k = 0; axes != NULL && status == CLARKE_OK && k < axes->n; k++)
@@ -198,51 +250,105 @@ place_axes(resizing *r, size_t *n, const clarke_lowering *low, clarke_error *err
   return status;
 }
 
+/* A crop's ends are a constant of floats, first all beginnings, then all ends. Scales would be read otherwise by others. */
+static clarke_status
+check_crop(const resizing *r, clarke_lowering *low, bool sizes, clarke_error *err)
+{
+  clarke_status status;
+
+  if (!sizes || r->policy != STRETCH)
+    return clarke_lower_fail(low, err, "tf_crop_and_resize takes sizes, and no keep_aspect_ratio_policy: readers differ on the lengths");
+  if (!clarke_lower_has(low, 1))
+    return clarke_lower_fail(low, err, "roi is missing");
+  status = clarke_lower_constant(low, 1, err);
+  if (status == CLARKE_OK && clarke_lower_value(low, 1)->count != 2 * r->n)
+    status = clarke_lower_fail(low, err, "roi has %zu entries; expected two for each of %zu axes", clarke_lower_value(low, 1)->count, r->n);
+  if (status == CLARKE_OK)
+    low->graph->values[low->in[1]].bound = true;
+  return status;
+}
+
 static clarke_status
 read_axes(resizing *r, clarke_lowering *low, clarke_error *err)
 {
   const bool sizes = clarke_lower_has(low, 3), scales = clarke_lower_has(low, 2) && clarke_lower_value(low, 2)->count > 0;
-  size_t dims[CLARKE_MAX_WHOLE], n;
+  size_t dims[CLARKE_MAX_WHOLE];
   clarke_status status;
 
   r->lead = clarke_axes_lead(low, 0);
   r->rank = clarke_axes_whole(low, 0, dims);
   if (sizes == scales)
     return clarke_lower_fail(low, err, "expected scales or sizes, and not both");
-  status = place_axes(r, &n, low, err);
+  status = place_axes(r, low, err);
   if (status == CLARKE_OK && scales)
     status = clarke_lower_constant(low, 2, err);
   if (status == CLARKE_OK && sizes && (!clarke_lower_value(low, 3)->constant || clarke_lower_value(low, 3)->integer == NULL))
     status = clarke_lower_fail(low, err, "sizes must be a constant of integers");
-  if (status != CLARKE_OK)
-    return status;
-  if (clarke_lower_value(low, sizes ? 3 : 2)->count != n)
-    return clarke_lower_fail(low, err, "%zu scales or sizes; expected one for each of %zu axes",
-                             clarke_lower_value(low, sizes ? 3 : 2)->count, n);
-  if (scales)
+  if (status == CLARKE_OK && clarke_lower_value(low, sizes ? 3 : 2)->count != r->n)
+    status = clarke_lower_fail(low, err, "%zu scales or sizes; expected one for each of %zu axes",
+                               clarke_lower_value(low, sizes ? 3 : 2)->count, r->n);
+  if (status == CLARKE_OK && r->crop)
+    status = check_crop(r, low, sizes, err);
+  if (status == CLARKE_OK && r->policy != STRETCH && (!sizes || (r->lead > 0 && r->place[0] != CLARKE_NONE)))
+    status = clarke_lower_fail(low, err, "keep_aspect_ratio_policy is of sizes, and not of the samples' axis: name the others by `axes`");
+  if (status == CLARKE_OK && scales)
     low->graph->values[low->in[2]].bound = true;
-  for (size_t i = 0; i < r->rank && status == CLARKE_OK; i++) {
+  for (size_t i = 0; i < r->rank; i++)
     r->axis[i].in = dims[i];
+  for (size_t i = 0; i < r->rank && status == CLARKE_OK; i++)
     status = read_axis(r, low, i, sizes, err);
-  }
   return status;
 }
 
-/* The entry of the input that entry f of the output is. */
+/* Is entry f of the output beyond a crop's ends, along any axis? */
+static bool
+is_beyond(const resizing *r, size_t f)
+{
+  bool beyond = false;
+
+  for (size_t a = r->rank; a-- > 0; f /= r->axis[a].out)
+    beyond = beyond || r->axis[a].apart[f % r->axis[a].out];
+  return beyond;
+}
+
+/* The entry of the input that entry f of the output is, near[a] being those along axis a. */
 static size_t
-entry(const resizing *r, size_t f)
+entry(const resizing *r, size_t *const near[], size_t f)
 {
   size_t from = 0, step = 1;
 
+  if (is_beyond(r, f))
+    return CLARKE_NONE;
   for (size_t a = r->rank; a-- > 0; f /= r->axis[a].out) {
-    from += r->axis[a].entry[f % r->axis[a].out] * step;
+    from += near[a][f % r->axis[a].out] * step;
     step *= r->axis[a].in;
   }
   return from;
 }
 
 static clarke_status
-add_gather(const resizing *r, clarke_lowering *low, clarke_error *err)
+fill_map(const resizing *r, const clarke_lowering *low, size_t *map, size_t count, clarke_error *err)
+{
+  const char *rounding = text(low, "nearest_mode", "round_prefer_floor");
+  size_t *near[CLARKE_MAX_WHOLE] = {NULL};
+  clarke_status status = CLARKE_OK;
+
+  for (size_t a = 0; a < r->rank && status == CLARKE_OK; a++) {
+    near[a] = malloc((r->axis[a].out + 1) * sizeof *near[a]);
+    if (near[a] == NULL)
+      status = clarke_lower_no_memory(low, err);
+    for (size_t j = 0; near[a] != NULL && j < r->axis[a].out; j++)
+      near[a][j] = rounded(r->axis[a].at[j], r->axis[a].in, rounding);
+  }
+  for (size_t f = 0; f < count && status == CLARKE_OK; f++)
+    map[f] = entry(r, near, f);
+  for (size_t a = 0; a < r->rank; a++)
+    free(near[a]);
+  return status;
+}
+
+static clarke_status
+add_gather(const resizing *r, clarke_lowering *low, size_t *value, clarke_error *err)
 {
   size_t dims[CLARKE_MAX_WHOLE], count, *map;
   clarke_step *s;
@@ -254,58 +360,8 @@ add_gather(const resizing *r, clarke_lowering *low, clarke_error *err)
   map = s != NULL ? clarke_lower_map(low, s, 0, count, err) : NULL;
   if (map == NULL)
     return err != NULL ? err->code : CLARKE_ENOMEM;
-  for (size_t f = 0; f < count; f++)
-    map[f] = entry(r, f);
-  return clarke_lower_done(low, s->out, err);
-}
-
-/* Does every place of the axis lie on the entry of its own number? */
-static bool
-is_kept(const axis_map *a)
-{
-  bool kept = a->in == a->out;
-
-  for (size_t j = 0; j < a->out && kept; j++)
-    kept = mpq_cmp_ui(a->at[j], j, 1) == 0;
-  return kept;
-}
-
-/* The matrix (out x in) whose row j has the shares of the entries that place j lies between, times their common denominator, which
- * becomes the second constant. */
-static clarke_status
-make_shares(const axis_map *a, clarke_lowering *low, size_t *weight, size_t *divisor, clarke_error *err)
-{
-  const size_t dims[2] = {a->out, a->in}, one = 1;
-  clarke_status status = clarke_lower_made(low, 2, dims, weight, err);
-  mpz_t common, below, part;
-  double *w;
-
-  if (status == CLARKE_OK)
-    status = clarke_lower_made(low, 1, &one, divisor, err);
-  if (status != CLARKE_OK)
-    return status;
-  mpz_inits(common, below, part, NULL);
-  mpz_set_ui(common, 1);
-  for (size_t j = 0; j < a->out; j++)
-    mpz_lcm(common, common, mpq_denref(a->at[j]));
-  w = low->graph->values[*weight].real;
-  for (size_t j = 0; j < a->out; j++) {
-    mpz_fdiv_qr(below, part, mpq_numref(a->at[j]), mpq_denref(a->at[j]));
-    const size_t entry = mpz_get_ui(below);
-
-    mpz_mul(part, part, common);
-    mpz_divexact(part, part, mpq_denref(a->at[j]));
-    if (mpz_sgn(part) != 0)
-      w[j * a->in + entry + 1] = mpz_get_d(part);
-    mpz_sub(part, common, part);
-    w[j * a->in + entry] = mpz_get_d(part);
-  }
-  low->graph->values[*divisor].real[0] = mpz_get_d(common);
-  if (mpz_sizeinbase(common, 2) > 53)
-    status = clarke_lower_fail(low, err, "the places of an axis have a common denominator of over 53 bits: give sizes, not scales, or "
-                                         "a scale that is a fraction of small numbers");
-  mpz_clears(common, below, part, NULL);
-  return status;
+  *value = s->out;
+  return fill_map(r, low, map, count, err);
 }
 
 /* *value, of the shape that r's axes before `a` have as the output and the others as the input, becomes it with axis a as the
@@ -313,57 +369,66 @@ make_shares(const axis_map *a, clarke_lowering *low, size_t *weight, size_t *div
 static clarke_status
 stretch_axis(const resizing *r, size_t a, clarke_lowering *low, size_t *dims, size_t *value, clarke_error *err)
 {
-  clarke_dense shape = {.blocks = 1, .inner = r->axis[a].in, .outer = r->axis[a].out, .repeat = 1};
-  size_t divisor;
-  clarke_step *s;
-  clarke_status status = make_shares(&r->axis[a], low, &shape.weight, &divisor, err);
+  size_t blocks = 1, repeat = 1;
 
-  if (status != CLARKE_OK)
-    return status;
   for (size_t i = 0; i < r->rank; i++)
     if (i != a)
-      *(i < a ? &shape.blocks : &shape.repeat) *= dims[i];
+      *(i < a ? &blocks : &repeat) *= dims[i];
   dims[a] = r->axis[a].out;
-  s = clarke_lower_step(low, CLARKE_DENSE, 1, r->rank - r->lead, dims + r->lead, err);
-  if (s == NULL)
-    return err != NULL ? err->code : CLARKE_ENOMEM;
-  s->in[0].value = *value;
-  s->dense = shape;
-  s = clarke_lower_step_like(low, CLARKE_SCALE, 2, s->out, err);
-  if (s == NULL)
-    return err != NULL ? err->code : CLARKE_ENOMEM;
-  s->in[1].value = divisor;
-  s->divide = true;
-  *value = s->out;
-  return clarke_lower_periodic(low, s, 1, 1, 1, err);
+  return clarke_resample(&r->axis[a], &r->kernel, low, blocks, repeat, r->rank - r->lead, dims + r->lead, value, err);
 }
 
 static clarke_status
-add_shares(const resizing *r, clarke_lowering *low, clarke_error *err)
+add_shares(const resizing *r, clarke_lowering *low, size_t *value, clarke_error *err)
 {
-  size_t dims[CLARKE_MAX_WHOLE], value = low->in[0];
+  size_t dims[CLARKE_MAX_WHOLE];
   clarke_status status = CLARKE_OK;
 
   for (size_t a = 0; a < r->rank; a++)
     dims[a] = r->axis[a].in;
   for (size_t a = r->lead; a < r->rank && status == CLARKE_OK; a++)
     if (!is_kept(&r->axis[a]))
-      status = stretch_axis(r, a, low, dims, &value, err);
-  if (status != CLARKE_OK)
-    return status;
-  return value == low->in[0] ? clarke_lower_rearranged(low, r->rank - r->lead, dims + r->lead, NULL, err)
-                             : clarke_lower_done(low, value, err);
+      status = stretch_axis(r, a, low, dims, value, err);
+  return status;
 }
 
-static void
-clear_axes(resizing *r)
+/* Beyond a crop's ends *value is 0; there it becomes what the node says. */
+static clarke_status
+add_beyond(const resizing *r, clarke_lowering *low, size_t *value, clarke_error *err)
 {
-  for (size_t a = 0; a < r->rank; a++) {
-    for (size_t j = 0; r->axis[a].at != NULL && j < r->axis[a].out; j++)
-      mpq_clear(r->axis[a].at[j]);
-    free(r->axis[a].at);
-    free(r->axis[a].entry);
-  }
+  const size_t count = low->graph->values[*value].count, one = 1;
+  size_t constant, *map;
+  clarke_step *s;
+  clarke_status status = clarke_lower_made(low, 1, &one, &constant, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  low->graph->values[constant].real[0] = r->beyond;
+  s = clarke_lower_step_like(low, CLARKE_SUM, 2, *value, err);
+  if (s == NULL)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  s->in[1].value = constant;
+  *value = s->out;
+  map = clarke_lower_map(low, s, 1, count, err);
+  if (map == NULL)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  for (size_t f = 0; f < count; f++)
+    map[f] = is_beyond(r, f) ? 0 : CLARKE_NONE;
+  return CLARKE_OK;
+}
+
+static clarke_status
+add_steps(const resizing *r, clarke_lowering *low, clarke_error *err)
+{
+  size_t value = low->in[0], dims[CLARKE_MAX_RANK];
+  clarke_status status = (r->nearest ? add_gather : add_shares)(r, low, &value, err);
+
+  if (status == CLARKE_OK && r->crop && r->beyond != 0 && value != low->in[0])
+    status = add_beyond(r, low, &value, err);
+  if (status != CLARKE_OK)
+    return status;
+  memcpy(dims, clarke_lower_value(low, 0)->dims, sizeof dims);
+  return value == low->in[0] ? clarke_lower_rearranged(low, r->rank - r->lead, dims, NULL, err) : clarke_lower_done(low, value, err);
 }
 
 static clarke_status
@@ -372,14 +437,16 @@ lower_resize(clarke_lowering *low, clarke_error *err)
   resizing r = {.rank = 0};
   clarke_status status = clarke_lower_first(low, err);
 
+  mpq_init(r.kernel.a);
   if (status == CLARKE_OK)
-    status = check_modes(low, err);
-  r.linear = strcmp(text(low, "mode", "nearest"), "linear") == 0;
+    status = read_modes(&r, low, err);
   if (status == CLARKE_OK)
     status = read_axes(&r, low, err);
   if (status == CLARKE_OK)
-    status = (r.linear ? add_shares : add_gather)(&r, low, err);
-  clear_axes(&r);
+    status = add_steps(&r, low, err);
+  for (size_t a = 0; a < r.rank; a++)
+    clarke_places_clear(&r.axis[a]);
+  mpq_clear(r.kernel.a);
   return status;
 }
 

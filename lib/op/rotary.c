@@ -60,6 +60,23 @@ read_places(const rotation *r, const clarke_lowering *low, const int64_t **place
   return status;
 }
 
+/* Rows of input i, an activation without a batch axis, by places: (rows, length, pairs). */
+static size_t
+rows_computed(const rotation *r, clarke_lowering *low, size_t i, const int64_t *places, size_t rows, clarke_error *err)
+{
+  const int64_t most = (int64_t)clarke_lower_value(low, i)->dims[0],
+                shape[3] = {(int64_t)rows, (int64_t)r->length, (int64_t)(r->turned / 2)};
+  size_t list;
+
+  for (size_t k = 0; k < rows * r->length; k++)
+    if (places[k] < 0 || places[k] >= most) {
+      clarke_lower_fail(low, err, "position_ids have place %lld of %lld", (long long)places[k], (long long)most);
+      return CLARKE_NONE;
+    }
+  list = clarke_inner_integers(low, places, rows * r->length, err);
+  return clarke_inner_reshaped(low, clarke_inner_of(low, "Gather", low->in[i], list, err), shape, 3, err);
+}
+
 /* Input i, cosines or sines, at the places: (batch or 1, length, pairs). */
 static size_t
 at_places(const rotation *r, clarke_lowering *low, size_t i, clarke_error *err)
@@ -69,13 +86,14 @@ at_places(const rotation *r, clarke_lowering *low, size_t i, clarke_error *err)
   size_t rows, value, *map;
   const int64_t *places;
 
-  if (!v->constant || v->real == NULL || v->rank != 2 || v->dims[1] != pairs) {
-    clarke_lower_fail(low, err, "input %zu must be a constant of (places, %zu) floats where there are position_ids", i,
-                      pairs);
+  if ((v->constant ? v->real == NULL : clarke_axes_batch(low, i) != CLARKE_NONE) || v->rank != 2 || v->dims[1] != pairs) {
+    clarke_lower_fail(low, err, "input %zu must be of (places, %zu) floats, without a batch axis, where there are position_ids", i, pairs);
     return CLARKE_NONE;
   }
   if (read_places(r, low, &places, &rows, err) != CLARKE_OK)
     return CLARKE_NONE;
+  if (!v->constant)
+    return rows_computed(r, low, i, places, rows, err);
   if (!clarke_lower_affordable(low->graph, rows * r->length * pairs)) {
     clarke_lower_too_large(low, err);
     return CLARKE_NONE;
@@ -108,10 +126,6 @@ factors(const rotation *r, clarke_lowering *low, size_t i, clarke_error *err)
   size_t dims[CLARKE_MAX_WHOLE], value = low->in[i], rank = clarke_axes_of_run(low, i, dims);
   int64_t shape[4];
 
-  if (r->turned < r->size && !clarke_lower_value(low, i)->constant) {
-    clarke_lower_fail(low, err, "input %zu must be a constant where only %zu of %zu entries are turned", i, r->turned, r->size);
-    return CLARKE_NONE;
-  }
   if (clarke_lower_has(low, PLACES)) {
     value = at_places(r, low, i, err);
     if (value == CLARKE_NONE)

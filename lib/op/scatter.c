@@ -13,6 +13,7 @@ typedef struct {
   size_t n;                                   /* updates */
   size_t *at;                                 /* where each goes */
   bool add;
+  const char *reduced; /* by which operator, of another reduction; NULL */
 } scattering;
 
 static clarke_status
@@ -90,9 +91,17 @@ read_reduction(scattering *s, const clarke_lowering *low, clarke_error *err)
   const clarke_attr *attr = clarke_model_attr(low->node, "reduction");
 
   s->add = attr != NULL && strcmp(attr->s, "add") == 0;
-  if (attr != NULL && !s->add && strcmp(attr->s, "none") != 0)
-    return clarke_lower_fail(low, err, "reduction is '%.40s'; none and add are supported", attr->s);
-  return CLARKE_OK;
+  if (attr == NULL || s->add || strcmp(attr->s, "none") == 0)
+    return CLARKE_OK;
+  s->reduced = strcmp(attr->s, "mul") == 0                       ? "Mul"
+               : strcmp(attr->s, "max") == 0 && low->opset >= 18 ? "Max"
+               : strcmp(attr->s, "min") == 0 && low->opset >= 18 ? "Min"
+                                                                 : NULL;
+  if (s->reduced == NULL)
+    return clarke_lower_fail(low, err, "reduction is '%.40s'; none, add and mul are supported, from operator set 18 on max and min", attr->s);
+  return low->graph->batched && (clarke_axes_batch(low, X) != CLARKE_NONE || clarke_axes_batch(low, UPDATES) != CLARKE_NONE)
+           ? clarke_lower_fail(low, err, "the samples are on an axis: read the batch whole (--batch-axis none)")
+           : CLARKE_OK;
 }
 
 /* The samples are on an axis of the input, if on any, which has one entry: each is a run of its own. */
@@ -145,6 +154,73 @@ add_terms(const scattering *s, clarke_lowering *low, clarke_error *err)
   return clarke_lower_done(low, out, err);
 }
 
+/* Round r: `places` and `updates` become those that are the r-th of their places; how many there are. */
+static size_t
+find_round(const scattering *s, size_t r, size_t *times, int64_t *places, int64_t *updates)
+{
+  size_t n = 0;
+
+  memset(times, 0, s->count * sizeof *times);
+  for (size_t i = 0; i < s->n; i++)
+    if (times[s->at[i]]++ == r) {
+      places[n] = (int64_t)s->at[i];
+      updates[n++] = (int64_t)i;
+    }
+  return n;
+}
+
+#define MOST_ROUNDS 64
+
+/* x, all entries as one axis, with the updates taken in: of each place one a round. */
+static size_t
+take_in(const scattering *s, clarke_lowering *low, size_t x, size_t u, clarke_error *err)
+{
+  size_t *times = calloc(s->count + 1, sizeof *times), n = 1;
+  int64_t *places = calloc(2 * s->n + 1, sizeof *places);
+
+  if (times == NULL || places == NULL)
+    clarke_lower_no_memory(low, err);
+  for (size_t r = 0; n > 0 && x != CLARKE_NONE; r++) {
+    size_t at, y;
+
+    n = times != NULL && places != NULL ? find_round(s, r, times, places, places + s->n) : 0;
+    if (n > 0 && r == MOST_ROUNDS) {
+      clarke_lower_fail(low, err, "over %d updates of one place", MOST_ROUNDS);
+      x = CLARKE_NONE;
+    }
+    if (n == 0 || x == CLARKE_NONE)
+      break;
+    at = clarke_inner_integers(low, places, n, err);
+    y = clarke_inner_of(low, "Gather", u, clarke_inner_integers(low, places + s->n, n, err), err);
+    y = clarke_inner_of(low, s->reduced, clarke_inner_of(low, "Gather", x, at, err), y, err);
+    x = y != CLARKE_NONE ? clarke_inner_node(low, "ScatterElements", (size_t[]){x, at, y}, 3, NULL, 0, err) : y;
+  }
+  if (times == NULL || places == NULL)
+    x = CLARKE_NONE;
+  free(times);
+  free(places);
+  return x;
+}
+
+static clarke_status
+reduce(const scattering *s, clarke_lowering *low, clarke_error *err)
+{
+  const int64_t flat = -1;
+  int64_t shape[CLARKE_MAX_WHOLE];
+  size_t in[2] = {low->in[X], low->in[UPDATES]};
+
+  for (size_t a = 0; a < s->rank; a++)
+    shape[a] = (int64_t)s->dims[a];
+  for (size_t i = 0; i < 2 && in[0] != CLARKE_NONE && in[1] != CLARKE_NONE; i++) {
+    if (low->graph->values[in[i]].constant)
+      in[i] = clarke_inner_function(low, "Sum", in[i], err);
+    in[i] = clarke_inner_reshaped(low, in[i], &flat, 1, err);
+  }
+  if (in[0] == CLARKE_NONE || in[1] == CLARKE_NONE)
+    return clarke_inner_failed(err);
+  return clarke_inner_done(low, 0, clarke_inner_reshaped(low, take_in(s, low, in[0], in[1], err), shape, s->rank, err), err);
+}
+
 static clarke_status
 scatter(scattering *s, clarke_lowering *low, clarke_error *err)
 {
@@ -161,7 +237,7 @@ scatter(scattering *s, clarke_lowering *low, clarke_error *err)
   if (status == CLARKE_OK)
     status = strcmp(low->node->op_type, "ScatterND") == 0 ? find_rows(s, low, err) : find_elements(s, low, err);
   if (status == CLARKE_OK)
-    status = add_terms(s, low, err);
+    status = s->reduced != NULL ? reduce(s, low, err) : add_terms(s, low, err);
   free(s->at);
   return status;
 }
@@ -176,6 +252,8 @@ lower_scatter(clarke_lowering *low, clarke_error *err)
 
   if (!clarke_lower_has(low, X) || !clarke_lower_has(low, UPDATES))
     return clarke_lower_fail(low, err, "an input is missing");
+  if (strcmp(low->node->op_type, "Scatter") == 0 && low->opset >= 11)
+    return clarke_lower_fail(low, err, "from operator set 11 on it is ScatterElements");
   status = clarke_lower_integers(low, PLACES, &places, &n, err);
   if (status == CLARKE_OK && clarke_lower_value(low, X)->constant && clarke_lower_value(low, UPDATES)->constant)
     status = clarke_lower_lift_first(low, err);
@@ -186,6 +264,7 @@ lower_scatter(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_scatter[] = {
+    {.name = "Scatter", .forms = {{9, 3, 3, 1, "axis:i"}}, .lower = lower_scatter, .batch = CLARKE_BATCH_ANY},
     {.name = "ScatterElements",
      .forms = {{11, 3, 3, 1, "axis:i"}, {16, 3, 3, 1, "axis:i reduction:s"}},
      .lower = lower_scatter,

@@ -4,6 +4,7 @@
 #include "op/floats.h"
 #include "op/integers.h"
 #include "op/lower.h"
+#include "op/stated.h"
 
 static clarke_status
 failed(const clarke_error *err)
@@ -111,6 +112,8 @@ lower_product(clarke_lowering *low, clarke_error *err)
   if (status != CLARKE_OK)
     return status;
   list = clarke_lower_has(low, 0) ? clarke_lower_value(low, 0) : NULL;
+  if (list != NULL && !list->constant)
+    return clarke_lower_reduced_product(low, err);
   if (list == NULL || list->integer == NULL || list->rank != 1 || (list->dtype != CLARKE_I64 && list->dtype != CLARKE_I32))
     return clarke_lower_fail(low, err, "input 0 is no list of integers, a constant: only shapes are computed so. Of activations "
                                        "record the training step (clarke.record)");

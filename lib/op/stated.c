@@ -2,6 +2,8 @@
 #include "op/axes.h"
 #include "op/lower.h"
 #include "op/node.h"
+#include "op/reduction.h"
+#include "op/stated.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -252,10 +254,13 @@ read_axis(clarke_lowering *low, size_t *axis, size_t *n, clarke_error *err)
                                        : clarke_lower_fail(low, err, "%zu factors; from 1 to %d are taken", *n, MOST_FACTORS);
 }
 
-/* All entries up to each, or from it on; the first of them left out of each where that is asked for, and 1 where there is none. */
-static clarke_status
-lower_running_product(clarke_lowering *low, clarke_error *err)
+/* All entries up to each, or from it on; the first of them left out of each where that is asked for, and 1 where there is none. Of
+ * CumSum the sum of these, and 0. */
+clarke_status
+clarke_lower_running(clarke_lowering *low, clarke_error *err)
 {
+  const bool sum = strcmp(low->node->op_type, "CumSum") == 0;
+  const char *op = sum ? "Add" : "Mul";
   const bool reverse = clarke_lower_int(low, "reverse", 0) != 0, exclusive = clarke_lower_int(low, "exclusive", 0) != 0;
   size_t axis = 0, n = 0, product[MOST_FACTORS], so_far = CLARKE_NONE;
   clarke_status status = clarke_lower_first(low, err);
@@ -264,19 +269,62 @@ lower_running_product(clarke_lowering *low, clarke_error *err)
     status = read_axis(low, &axis, &n, err);
   for (size_t k = 0; k < n && status == CLARKE_OK; k++) {
     const size_t i = reverse ? n - 1 - k : k, x = clarke_inner_sliced(low, low->in[0], axis, i, i + 1, err);
-    const size_t next = so_far == CLARKE_NONE ? x : clarke_inner_of(low, "Mul", so_far, x, err);
+    const size_t next = so_far == CLARKE_NONE ? x : clarke_inner_of(low, op, so_far, x, err);
 
     product[i] = next;
-    if (exclusive) /* of none it is 1: entries times 0, plus 1 */
+    if (exclusive) /* of none it is 1, or 0: entries times 0, plus that */
       product[i] = so_far != CLARKE_NONE
                      ? so_far
                      : clarke_inner_of(low, "Add", clarke_inner_of(low, "Mul", x, clarke_inner_number(low, 0, err), err),
-                                       clarke_inner_number(low, 1, err), err);
+                                       clarke_inner_number(low, sum ? 0 : 1, err), err);
     so_far = next;
     if (next == CLARKE_NONE || product[i] == CLARKE_NONE)
       status = clarke_inner_failed(err);
   }
   return status == CLARKE_OK ? clarke_inner_done(low, 0, clarke_inner_joined(low, product, n, axis, err), err) : status;
+}
+
+/* The product of the entries along the axis, which stays with one. */
+static size_t
+product_along(clarke_lowering *low, size_t value, size_t axis, size_t n, clarke_error *err)
+{
+  size_t y = CLARKE_NONE;
+
+  if (n > MOST_FACTORS) {
+    clarke_lower_fail(low, err, "%zu factors; at most %d are taken", n, MOST_FACTORS);
+    return CLARKE_NONE;
+  }
+  for (size_t i = 0; i < n && (i == 0 || y != CLARKE_NONE); i++) {
+    const size_t x = clarke_inner_sliced(low, value, axis, i, i + 1, err);
+
+    y = i == 0 ? x : clarke_inner_of(low, "Mul", y, x, err);
+  }
+  return y;
+}
+
+clarke_status
+clarke_lower_reduced_product(clarke_lowering *low, clarke_error *err)
+{
+  clarke_reduced_axes r = {0};
+  int64_t gone[CLARKE_MAX_WHOLE];
+  size_t n = 0, y, list;
+  clarke_status status = clarke_reduction_read(&r, low, "product", err);
+
+  if (status != CLARKE_OK)
+    return status;
+  y = low->in[0];
+  if (low->graph->batched && !low->graph->values[y].batch.none && (low->graph->values[y].batch.merged || r.lead == 0))
+    return clarke_lower_fail(low, err, "the batch is on another axis than the first, or merged with others");
+  for (size_t a = 0; a < r.rank && y != CLARKE_NONE && !r.none; a++)
+    if (r.reduced[a]) {
+      y = product_along(low, y, a, r.dims[a], err);
+      gone[n++] = (int64_t)a;
+    }
+  if (n > 0 && !r.keep && y != CLARKE_NONE) {
+    list = clarke_inner_integers(low, gone, n, err);
+    y = clarke_inner_of(low, "Squeeze", y, list, err);
+  }
+  return clarke_inner_done(low, 0, y, err);
 }
 
 /* --- Choices by constants --- */
@@ -365,7 +413,7 @@ const clarke_op clarke_ops_stated[] = {
   {.name = "Asinh", .forms = {{9, 1, 1, 1, NULL}}, FORMULA},
   {.name = "Atanh", .forms = {{9, 1, 1, 1, NULL}}, FORMULA},
   {.name = "Cosh", .forms = {{9, 1, 1, 1, NULL}}, FORMULA},
-  {.name = "CumProd", .forms = {{26, 2, 2, 1, "exclusive:b reverse:b"}}, .lower = lower_running_product, .batch = CLARKE_BATCH_ANY},
+  {.name = "CumProd", .forms = {{26, 2, 2, 1, "exclusive:b reverse:b"}}, .lower = clarke_lower_running, .batch = CLARKE_BATCH_ANY},
   {.name = "GlobalLpPool", .forms = {{7, 1, 1, 1, "p:i"}}, .lower = lower_global_norm},
   {.name = "LpNormalization", .forms = {{7, 1, 1, 1, "axis:i p:i"}}, .lower = lower_divided_by_norm},
   {.name = "LpPool",

@@ -81,6 +81,7 @@ typedef struct {
   bool odd;          /* some entry is infinite or NaN: no step reads it */
   bool *excluded;    /* of an activation: entries that are minus infinity, whatever the parameters, which only a Softmax may
                       * read; NULL: none are */
+  bool undefined;    /* these entries are NaN: a Softmax had nothing else there. Only a Where that does not choose them may read it */
   bool within;       /* a Constant node of a graph within a node has it */
   bool bound;        /* of a Clip (or a Pad's value), read when the graph was built: never a
                       * parameter's */
@@ -168,7 +169,7 @@ typedef enum {
  * numbers but 0. The arguments of TRUNCATE are below 2^31 in size. */
 typedef enum {
   CLARKE_SIGMOID, CLARKE_TANH, CLARKE_EXP, CLARKE_ERF, CLARKE_SOFTPLUS, CLARKE_NORMAL, CLARKE_NORMAL_TANH,
-  CLARKE_ELU, CLARKE_RECIPROCAL, CLARKE_SQRT, CLARKE_LOG, CLARKE_ABOVE, CLARKE_FLOOR, CLARKE_ROUND, CLARKE_TRUNCATE,
+  CLARKE_ELU, CLARKE_SIN, CLARKE_COS, CLARKE_RECIPROCAL, CLARKE_SQRT, CLARKE_LOG, CLARKE_ABOVE, CLARKE_FLOOR, CLARKE_ROUND, CLARKE_TRUNCATE,
 } clarke_function;
 
 #define CLARKE_N_FUNCTIONS (CLARKE_TRUNCATE + 1)

@@ -234,6 +234,27 @@ part_length(const clarke_lowering *low, const integers *parts, size_t n, size_t 
   return CLARKE_OK;
 }
 
+/* A part without entries is a constant, that no step reads: a Concat may leave it out. Of samples on an axis it would have too many. */
+static clarke_status
+take_nothing(clarke_lowering *low, size_t axis, size_t *value, clarke_error *err)
+{
+  size_t dims[CLARKE_MAX_WHOLE], rank = clarke_axes_whole(low, 0, dims);
+
+  if ((low->graph->batched && low->graph->together > 1) || rank > CLARKE_MAX_RANK)
+    return clarke_lower_fail(low, err, "the output would have no entries");
+  dims[axis] = 0;
+  return clarke_lower_made(low, rank, dims, value, err);
+}
+
+static clarke_status
+give_part(clarke_lowering *low, size_t k, size_t axis, size_t start, size_t part, clarke_error *err)
+{
+  size_t value = 0;
+  clarke_status status = part == 0 ? take_nothing(low, axis, &value, err) : take_range(low, axis, start, 1, part, err);
+
+  return status == CLARKE_OK ? clarke_lower_output(low, k, part == 0 ? value : low->graph->n_values - 1, err) : status;
+}
+
 static clarke_status
 lower_split(clarke_lowering *low, clarke_error *err)
 {
@@ -255,11 +276,8 @@ lower_split(clarke_lowering *low, clarke_error *err)
     status = part_length(low, &parts, n, k, dims[axis], &part, err);
     if (status == CLARKE_OK && part > dims[axis] - start)
       status = clarke_lower_fail(low, err, "the parts do not fit an axis of %zu entries", dims[axis]);
-    if (status == CLARKE_OK && low->node->out[k][0] != '\0') {
-      status = take_range(low, axis, start, 1, part, err);
-      if (status == CLARKE_OK)
-        status = clarke_lower_output(low, k, low->graph->n_values - 1, err);
-    }
+    if (status == CLARKE_OK && low->node->out[k][0] != '\0')
+      status = give_part(low, k, axis, start, part, err);
     start += status == CLARKE_OK ? part : 0;
   }
   if (status == CLARKE_OK && start != dims[axis])

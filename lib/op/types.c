@@ -17,14 +17,19 @@ typedef struct {
 } rule;
 
 static const rule rules[] = {
+  {"Adagrad", 1, "rlT", "T"},
+  {"Adam", 1, "rlT", "T"},
   {"And", 7, "b", "b"},
   {"Attention", 23, "TTU.TUl", "TTUT"},
   {"BatchNormalization", 14, "TTTUU", "TUU"},
   {"BatchNormalization", 15, "TUUVV", "TVV"},
   {"Cast", 7, ".", "a"},
   {"CastLike", 15, ".U", "U"},
+  {"Compress", 9, "Tb", "T"},
   {"Constant", 7, ".", "a"},
   {"ConstantOfShape", 7, "l", "a"},
+  {"CenterCropPad", 18, "Ti", "T"},
+  {"Col2Im", 18, "Tll", "T"},
   {"CumProd", 26, "Ti", "T"},
   {"CumSum", 7, "Ti", "T"},
   {"Dropout", 10, "T", "Tb"},
@@ -37,6 +42,7 @@ static const rule rules[] = {
   {"GatherND", 7, "Tl", "T"},
   {"Greater", 7, "T", "b"},
   {"GreaterOrEqual", 7, "T", "b"},
+  {"GridSample", 16, "TU", "T"},
   {"If", 7, "b.", "."},
   {"LSTM", 7, "TTTTnT", "T"},
   {"LinearAttention", 27, "TTTUTT", "TU"},
@@ -45,6 +51,7 @@ static const rule rules[] = {
   {"LessOrEqual", 7, "T", "b"},
   {"Loop", 7, "lb.", "."},
   {"MaxPool", 7, "T", "Tl"},
+  {"Momentum", 1, "rlT", "T"},
   {"NegativeLogLikelihoodLoss", 7, "TiT", "T"},
   {"Not", 7, "b", "b"},
   {"OneHot", 9, "..T", "T"},
@@ -67,6 +74,7 @@ static const rule rules[] = {
   {"Reshape", 7, "Tl", "T"},
   {"Resize", 10, "Tf", "T"},
   {"Resize", 11, "Trfl", "T"},
+  {"Scatter", 9, "TiT", "T"},
   {"ScatterElements", 7, "TiT", "T"},
   {"ScatterND", 7, "TlT", "T"},
   {"Shape", 7, ".", "l"},
@@ -75,6 +83,7 @@ static const rule rules[] = {
   {"Slice", 10, "TU", "T"},
   {"Split", 13, "Tl", "T"},
   {"Squeeze", 13, "Tl", "T"},
+  {"TensorScatter", 24, "TTl", "T"},
   {"Tile", 7, "Tl", "T"},
   {"TopK", 7, "Tl", "Tl"},
   {"Trilu", 7, "Tl", "T"},
@@ -106,7 +115,7 @@ find_rule(const clarke_model_node *node, int64_t opset)
   const rule *found = NULL;
   const clarke_op *op = clarke_operator_find(node->op_type);
 
-  if (node->domain[0] != '\0')
+  if (node->domain[0] != '\0' && strcmp(node->domain, CLARKE_DOMAIN_OF_TRAINING) != 0)
     return NULL;
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
     if (strcmp(rules[i].op, node->op_type) == 0 && rules[i].since <= opset)

@@ -25,7 +25,7 @@ place(clarke_lowering *low, clarke_step *s, size_t k, size_t *const map[3], clar
     own[f] = first != (k == 1) ? CLARKE_NONE : map[k] != NULL ? map[k][f] : f;
   }
   s->in[k - 1].value = low->in[k];
-  return clarke_lower_value(low, k)->odd ? clarke_lower_exclude(low, s, k - 1, err) : CLARKE_OK;
+  return clarke_lower_value(low, k)->odd || clarke_lower_value(low, k)->excluded != NULL ? clarke_lower_exclude(low, s, k - 1, err) : CLARKE_OK;
 }
 
 /* What is chosen is of one type: that of either of the inputs that tells. */
@@ -76,8 +76,12 @@ lower_where(clarke_lowering *low, clarke_error *err)
   if (computed)
     return status;
   holds = chosen_kind(low);
-  if (clarke_lower_has(low, 0) && !clarke_lower_value(low, 0)->constant && clarke_lower_value(low, 0)->holds == CLARKE_HOLDS_TRUTHS)
+  if (clarke_lower_has(low, 0) && !clarke_lower_value(low, 0)->constant && clarke_lower_value(low, 0)->holds == CLARKE_HOLDS_TRUTHS) {
+    for (size_t i = 1; i < 3; i++)
+      if (clarke_lower_has(low, i) && clarke_lower_value(low, i)->excluded != NULL)
+        return clarke_lower_fail(low, err, "input %zu has entries that are minus infinity or NaN, and the mask is no constant", i);
     return clarke_lower_chosen(low, holds, err);
+  }
   if (!clarke_lower_of_truths(low, 0))
     return clarke_lower_fail(low, err, "input 0 is no constant of truth values, and no comparison of activations");
   for (size_t i = 1; i < 3 && status == CLARKE_OK; i++) {

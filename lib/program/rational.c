@@ -131,30 +131,96 @@ expand(const expansion *x, size_t at)
   }
 }
 
+/* Expands all instructions. */
+static clarke_status
+expand_all(expansion *x, const clarke_code *p, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  *x = (expansion){.p = p, .value = calloc(p->n + 1, sizeof *x->value)};
+  if (x->value == NULL)
+    return clarke_no_memory(err);
+  fmpq_mpoly_ctx_init(x->ring, (slong)clarke_code_entries(p), ORD_DEGREVLEX);
+  for (size_t i = 0; i < p->n; i++)
+    quotient_init(&x->value[i], x);
+  for (size_t i = 0; i < p->n && status == CLARKE_OK; i++) {
+    expand(x, i);
+    status = clarke_work_check(err);
+  }
+  return status;
+}
+
+static void
+expansion_clear(expansion *x)
+{
+  if (x->value == NULL)
+    return;
+  for (size_t i = 0; i < x->p->n; i++)
+    quotient_clear(&x->value[i], x);
+  fmpq_mpoly_ctx_clear(x->ring);
+  free(x->value);
+}
+
+/* Are all divisors numbers? (Other than 0: of a division by 0 nothing is known.) */
+static bool
+divides_by_numbers(const expansion *x)
+{
+  bool does = true;
+
+  for (size_t i = 0; i < x->p->n && does; i++)
+    if (x->p->instruction[i].kind == CLARKE_DO_QUOTIENT) {
+      const quotient *below = &x->value[x->p->instruction[i].in[1]];
+
+      does = below->known && fmpq_mpoly_is_fmpq(below->above, x->ring) && fmpq_mpoly_is_fmpq(below->below, x->ring)
+             && !fmpq_mpoly_is_zero(below->above, x->ring);
+    }
+  return does;
+}
+
+/* Multiplied crosswise: neither is in lowest terms for sure. */
+static bool
+are_equal(const quotient *a, const quotient *b, const expansion *x)
+{
+  fmpq_mpoly_t left, right;
+  bool are;
+
+  fmpq_mpoly_init(left, x->ring);
+  fmpq_mpoly_init(right, x->ring);
+  fmpq_mpoly_mul(left, a->above, b->below, x->ring);
+  fmpq_mpoly_mul(right, b->above, a->below, x->ring);
+  are = fmpq_mpoly_equal(left, right, x->ring) != 0;
+  fmpq_mpoly_clear(left, x->ring);
+  fmpq_mpoly_clear(right, x->ring);
+  return are;
+}
+
+clarke_status
+clarke_code_agrees(clarke_truth *answer, const clarke_code *p, size_t a, size_t b, clarke_error *err)
+{
+  expansion x;
+  clarke_status status = expand_all(&x, p, err);
+
+  *answer = CLARKE_UNKNOWN;
+  if (status == CLARKE_OK && divides_by_numbers(&x) && x.value[a].known && x.value[b].known)
+    *answer = are_equal(&x.value[a], &x.value[b], &x) ? CLARKE_YES : CLARKE_NO;
+  expansion_clear(&x);
+  return status;
+}
+
 clarke_status
 clarke_code_vanishes(clarke_truth *answer, const clarke_code *p, clarke_error *err)
 {
-  expansion x = {.p = p, .value = calloc(p->n + 1, sizeof *x.value)};
-  clarke_status status = CLARKE_OK;
-  bool known = true, vanishes = true;
+  expansion x;
+  clarke_status status = expand_all(&x, p, err);
+  bool known = status == CLARKE_OK, vanishes = true;
 
   if (x.value == NULL)
-    return clarke_no_memory(err);
-  fmpq_mpoly_ctx_init(x.ring, (slong)clarke_code_entries(p), ORD_DEGREVLEX);
-  for (size_t i = 0; i < p->n; i++)
-    quotient_init(&x.value[i], &x);
-  for (size_t i = 0; i < p->n && status == CLARKE_OK; i++) {
-    expand(&x, i);
-    status = clarke_work_check(err);
-  }
+    return status;
   for (size_t o = 0; o < p->n_outputs; o++) {
     known = known && x.value[p->output[o]].known;
     vanishes = vanishes && fmpq_mpoly_is_zero(x.value[p->output[o]].above, x.ring);
   }
   *answer = !known ? CLARKE_UNKNOWN : vanishes ? CLARKE_YES : CLARKE_NO;
-  for (size_t i = 0; i < p->n; i++)
-    quotient_clear(&x.value[i], &x);
-  fmpq_mpoly_ctx_clear(x.ring);
-  free(x.value);
+  expansion_clear(&x);
   return status;
 }

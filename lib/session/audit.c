@@ -292,7 +292,9 @@ clarke_audit_session_provable(const clarke_audit_session *s, clarke_error *err)
 clarke_status
 clarke_audit_session_read(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
 {
-  clarke_status status = clarke_profile_load(&s->profile, r->profile, err);
+  clarke_status status = r->profile_text == NULL
+                           ? clarke_profile_load(&s->profile, r->profile, err)
+                           : clarke_profile_parse(&s->profile, r->profile_text, strlen(r->profile_text), r->profile, err);
 
   if (status == CLARKE_OK)
     status = read_batch(s, r, err);

@@ -19,6 +19,7 @@ typedef struct {
   const clarke_file *params;
   const char *params_key;  /* of a dictionary with several state dicts, the one; NULL: by the usual names */
   const char *profile;
+  const char *profile_text; /* its lines, in place of a name; or NULL */
   const char *loss; /* NULL: by what y is */
   const char *wrt;  /* names with commas between; NULL: all */
   const char *output; /* the one that is asked about; NULL: the model has one */

@@ -3,6 +3,7 @@
 #include "session/checkpoint.h"
 
 #include "base/text.h"
+#include "format/foreign.h"
 #include "format/npz.h"
 #include "format/pt.h"
 #include "format/safetensors.h"
@@ -64,8 +65,11 @@ clarke_checkpoint_tensors(clarke_tensors *ts, bool *checked, const char *path, c
   const char *name = clarke_base_name(path);
   const bool npz = clarke_ends_with(name, ".npz"), index = clarke_ends_with(name, ".index.json");
   const bool pickled = !npz && !index && is_pickled(f->data, f->size);
+  const char *foreign = clarke_foreign_weights(f->data, f->size);
 
   *checked = false;
+  if (foreign != NULL)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: is %s", name, foreign);
   if (pickled || clarke_ends_with(name, ".pt") || clarke_ends_with(name, ".pth"))
     return clarke_pt_parse(ts, key, f->data, f->size, name, err);
   if (key != NULL)

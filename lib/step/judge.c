@@ -1,4 +1,4 @@
-#include "step/judge.h"
+#include "step/judge_inside.h"
 
 #include "base/stop.h"
 #include "exact/upward.h"
@@ -29,8 +29,8 @@ clarke_step_is_wide(const clarke_step_finding *f, int *slot)
   return false;
 }
 
-static void
-set_double(clarke_number *x, double d)
+void
+clarke_judge_set(clarke_number *x, double d)
 {
   mpq_t q;
 
@@ -41,8 +41,8 @@ set_double(clarke_number *x, double d)
 }
 
 /* What is asked of an entry: -1 theta, else a slot that the step left behind. */
-static bool
-is_asked(const clarke_step_question *q, const clarke_step_tensor *t, int slot)
+bool
+clarke_judge_is_asked(const clarke_step_question *q, const clarke_step_tensor *t, int slot)
 {
   return slot < 0 || (q->rule->slot[slot] && t->slot[1][slot] != NULL);
 }
@@ -95,7 +95,7 @@ ways_of(const clarke_step_finding *f, const clarke_step_question *q, const clark
   uint64_t found;
 
   for (int s = 0; s < CLARKE_N_SLOTS; s++) {
-    compared[s] = is_asked(q, t, s);
+    compared[s] = clarke_judge_is_asked(q, t, s);
     before.slot[s] = t->slot[0][s] != NULL ? t->slot[0][s][i] : q->single->start[s];
     after.slot[s] = compared[s] ? t->slot[1][s][i] : 0;
   }
@@ -105,29 +105,62 @@ ways_of(const clarke_step_finding *f, const clarke_step_question *q, const clark
 
 /* --- within the bound --------------------------------------------------------------------------------------- */
 
+/* Does the rule leave the entry as it is, because a sparse gradient does not have it? */
+static bool
+is_left(const clarke_step_question *q, const clarke_step_tensor *t, size_t i)
+{
+  return q->rule->sparse && t->times != NULL && t->times[i] == 0;
+}
+
+/* Numbers of one entry may be added up in any order, to the gradient or to theta one by one: n units of the sum of their sizes, and as many where
+ * they were added up for the record. Other roundings are n times as many. False: then nothing is known. */
+static bool
+add_up(clarke_number *g, clarke_hypers *h, const clarke_step_tensor *t, size_t i)
+{
+  clarke_number size;
+  mpq_t q;
+
+  if (t->times == NULL || t->sizes == NULL || t->times[i] <= 1 || h->rounding.unit == 0)
+    return true;
+  mpq_init(q);
+  clarke_number_init(&size);
+  clarke_judge_set(&size, t->sizes[i]);
+  clarke_piece_parts(q, 2 * (unsigned long)t->times[i] + 4, h->rounding.unit);
+  clarke_piece_widen(g, q, &size);
+  for (int64_t n = 1; n < t->times[i]; n *= 2)
+    h->rounding.unit--;
+  clarke_number_clear(&size);
+  mpq_clear(q);
+  return h->rounding.unit > 0;
+}
+
 static clarke_status
 enclose(clarke_step_entry *e, const clarke_step_question *q, const clarke_step_tensor *t, size_t i, clarke_error *err)
 {
+  clarke_hypers h = *q->hypers;
   clarke_number g;
   clarke_status status;
 
-  set_double(&e->theta, t->theta[0][i]);
+  clarke_judge_set(&e->theta, t->theta[0][i]);
   clarke_rule_begin(e, q->rule, q->hypers);
   for (int s = 0; s < CLARKE_N_SLOTS; s++)
     if (t->slot[0][s] != NULL)
-      set_double(&e->slot[s], t->slot[0][s][i]);
+      clarke_judge_set(&e->slot[s], t->slot[0][s][i]);
+  if (is_left(q, t, i))
+    return CLARKE_OK;
   clarke_number_init(&g);
-  set_double(&g, q->maximize ? -t->gradient[i] : t->gradient[i]);
+  clarke_judge_set(&g, q->maximize ? -t->gradient[i] : t->gradient[i]);
   if (q->scale != NULL)
     mpq_div(g.q, g.q, q->scale);
-  status = clarke_rule_step(e, q->rule, &g, q->hypers, q->k, err);
+  status = add_up(&g, &h, t, i) ? clarke_rule_step(e, q->rule, &g, &h, q->k, err)
+                                : clarke_fail(err, CLARKE_EVAGUE, "a sparse gradient has an entry %lld times", (long long)t->times[i]);
   clarke_number_clear(&g);
   return status;
 }
 
 /* At least how far the ball reaches from its middle. */
-static double
-radius_of(const clarke_number *x)
+double
+clarke_judge_radius(const clarke_number *x)
 {
   return x->exact ? 0 : mag_get_d(arb_radref(x->b));
 }
@@ -141,11 +174,11 @@ find_start(double start[1 + CLARKE_N_SLOTS], clarke_step_entry *e, const clarke_
   start[0] = t->theta[0][i];
   for (int s = 0; s < CLARKE_N_SLOTS; s++) {
     start[1 + s] = t->slot[0][s] != NULL ? t->slot[0][s][i] : 0;
-    begins = begins || (t->slot[0][s] == NULL && is_asked(q, t, s));
+    begins = begins || (t->slot[0][s] == NULL && clarke_judge_is_asked(q, t, s));
   }
   if (!begins)
     return;
-  set_double(&e->theta, t->theta[0][i]);
+  clarke_judge_set(&e->theta, t->theta[0][i]);
   clarke_rule_begin(e, q->rule, q->hypers);
   for (int s = 0; s < CLARKE_N_SLOTS; s++)
     if (t->slot[0][s] == NULL && s != CLARKE_SLOT_SIZE)
@@ -153,15 +186,15 @@ find_start(double start[1 + CLARKE_N_SLOTS], clarke_step_entry *e, const clarke_
 }
 
 /* Does an entry stay as it was, and the rule says so, but for rounding? Then no wrong step passes for it. */
-static bool
-is_at_rest(const clarke_number *x, double before, double after)
+bool
+clarke_judge_is_at_rest(const clarke_number *x, double before, double after)
 {
   return !x->exact && after == before && arf_cmp_d(arb_midref(x->b), before) == 0;
 }
 
 /* 1 inside, 0 outside, -1: the ball is no bound. */
-static int
-is_inside(const clarke_number *x, double d)
+int
+clarke_judge_is_inside(const clarke_number *x, double d)
 {
   clarke_number y;
   int sign;
@@ -169,15 +202,15 @@ is_inside(const clarke_number *x, double d)
   if (!x->exact && !arb_is_finite(x->b))
     return -1;
   clarke_number_init(&y);
-  set_double(&y, d);
+  clarke_judge_set(&y, d);
   sign = clarke_number_compare(x, &y, BITS);
   clarke_number_clear(&y);
   return sign == 0 || sign == 2;
 }
 
 /* The first entry that is wrong, or, before any is, open. */
-static clarke_status
-note(clarke_step_finding *f, int slot, size_t i, double recorded, const clarke_number *by_rule, clarke_error *err)
+clarke_status
+clarke_judge_note(clarke_step_finding *f, int slot, size_t i, double recorded, const clarke_number *by_rule, clarke_error *err)
 {
   free(f->by_rule);
   f->slot = slot;
@@ -193,8 +226,8 @@ measure(clarke_step_finding *f, const clarke_step_entry *e, const double *start,
         size_t i)
 {
   for (int s = -1; s < CLARKE_N_SLOTS; s++)
-    if (is_asked(q, t, s) && !is_at_rest(number_at(e, s), start[1 + s], recorded_after(t, s, i)))
-      f->bound[1 + s] = fmax(f->bound[1 + s], clarke_up_mul(2, radius_of(number_at(e, s))));
+    if (clarke_judge_is_asked(q, t, s) && !clarke_judge_is_at_rest(number_at(e, s), start[1 + s], recorded_after(t, s, i)))
+      f->bound[1 + s] = fmax(f->bound[1 + s], clarke_up_mul(2, clarke_judge_radius(number_at(e, s))));
 }
 
 /* How far has it moved? */
@@ -202,7 +235,7 @@ static void
 add_move(clarke_step_finding *f, const double *start, const clarke_step_question *q, const clarke_step_tensor *t, size_t i)
 {
   for (int s = -1; s < CLARKE_N_SLOTS; s++)
-    if (is_asked(q, t, s))
+    if (clarke_judge_is_asked(q, t, s))
       f->moved[1 + s] = fmax(f->moved[1 + s], fabs(recorded_after(t, s, i) - start[1 + s]));
 }
 
@@ -213,20 +246,21 @@ compare(clarke_step_finding *f, const clarke_step_entry *e, const double *start,
   int worst = 1, where = -1;
 
   for (int s = -1; s < CLARKE_N_SLOTS; s++) {
-    const int is = is_asked(q, t, s) ? is_inside(number_at(e, s), recorded_after(t, s, i)) : 1;
+    const int is = clarke_judge_is_asked(q, t, s) ? clarke_judge_is_inside(number_at(e, s), recorded_after(t, s, i)) : 1;
 
     if (is == 1 || worst == 0)
       continue;
     worst = is;
     where = s;
   }
-  f->within += worst == 1;
+  f->bits += worst == 1 && is_left(q, t, i);
+  f->within += worst == 1 && !is_left(q, t, i);
   f->open += worst < 0;
   f->wrong += worst == 0;
   if (worst != -1)
     measure(f, e, start, q, t, i);
   if ((worst == 0 && f->wrong == 1) || (worst < 0 && f->wrong == 0 && f->open == 1))
-    return note(f, where, i, recorded_after(t, where, i), number_at(e, where), err);
+    return clarke_judge_note(f, where, i, recorded_after(t, where, i), number_at(e, where), err);
   return CLARKE_OK;
 }
 
@@ -234,7 +268,7 @@ static clarke_status
 judge_entry(clarke_step_finding *f, clarke_step_entry *e, const clarke_step_question *q, const clarke_step_tensor *t, size_t i,
             clarke_error *err)
 {
-  const uint64_t ways = q->single != NULL ? ways_of(f, q, t, i) : 0;
+  const uint64_t ways = q->single != NULL && !is_left(q, t, i) ? ways_of(f, q, t, i) : 0;
   clarke_error why = {CLARKE_OK, ""};
   double start[1 + CLARKE_N_SLOTS];
   clarke_status status;
@@ -252,7 +286,7 @@ judge_entry(clarke_step_finding *f, clarke_step_entry *e, const clarke_step_ques
   if (status != CLARKE_EVAGUE)
     return clarke_fail(err, status, "%s", why.text);
   f->open++;
-  return f->wrong == 0 && f->open == 1 ? note(f, -1, i, t->theta[1][i], NULL, err) : CLARKE_OK;
+  return f->wrong == 0 && f->open == 1 ? clarke_judge_note(f, -1, i, t->theta[1][i], NULL, err) : CLARKE_OK;
 }
 
 clarke_status
@@ -264,6 +298,8 @@ clarke_step_judge(clarke_step_finding *f, const clarke_step_question *q, const c
 
   memset(f, 0, sizeof *f);
   f->ways = ~(uint64_t)0;
+  if (q->rule->whole != NULL)
+    return clarke_judge_whole(f, q, t, err);
   clarke_step_entry_init(&e);
   share_begin(&own, q, q->hypers);
   for (size_t i = 0; i < t->n && status == CLARKE_OK && !(stop && f->wrong + f->open > 0); i++) {
@@ -277,8 +313,8 @@ clarke_step_judge(clarke_step_finding *f, const clarke_step_question *q, const c
 }
 
 /* At most |x - d|. */
-static double
-distance(const clarke_number *x, double d)
+double
+clarke_judge_distance(const clarke_number *x, double d)
 {
   clarke_number y, off;
   fmpq_t exact;
@@ -290,7 +326,7 @@ distance(const clarke_number *x, double d)
   clarke_number_init(&off);
   arb_init(ball);
   arf_init(end);
-  set_double(&y, d);
+  clarke_judge_set(&y, d);
   clarke_number_sub(&off, x, &y, BITS);
   fmpq_init(exact);
   if (off.exact) {
@@ -345,6 +381,8 @@ clarke_step_distances(double far[1 + CLARKE_N_SLOTS], const clarke_step_question
   clarke_status status = CLARKE_OK;
 
   h.rounding = (clarke_step_rounding){.unit = 200, .tiny = 4000, .scalar = 200};
+  if (q->rule->whole != NULL)
+    return clarke_judge_whole_distances(far, q, t, &h, err);
   share_begin(&own, q, &h);
   memset(far, 0, (1 + CLARKE_N_SLOTS) * sizeof *far);
   clarke_step_entry_init(&e);
@@ -352,8 +390,8 @@ clarke_step_distances(double far[1 + CLARKE_N_SLOTS], const clarke_step_question
     find_start(start, &e, &own.question, t, i);
     status = enclose(&e, &own.question, t, i, err);
     for (int s = -1; s < CLARKE_N_SLOTS && status == CLARKE_OK; s++)
-      if (is_asked(q, t, s) && !(start[1 + s] == recorded_after(t, s, i) && stays(start, q, t, s, i)))
-        far[1 + s] = fmax(far[1 + s], distance(number_at(&e, s), recorded_after(t, s, i)));
+      if (clarke_judge_is_asked(q, t, s) && !(start[1 + s] == recorded_after(t, s, i) && stays(start, q, t, s, i)))
+        far[1 + s] = fmax(far[1 + s], clarke_judge_distance(number_at(&e, s), recorded_after(t, s, i)));
     if (status == CLARKE_OK)
       status = clarke_work_check(err);
   }
@@ -370,9 +408,9 @@ clarke_step_product_follows(const double product[2], const clarke_hypers *h, siz
 
   clarke_number_init(&next);
   clarke_number_init(&mu);
-  set_double(&next, product[0]);
+  clarke_judge_set(&next, product[0]);
   clarke_rule_product(&next, &mu, h, k);
-  follows = is_inside(&next, product[1]) != 0;
+  follows = clarke_judge_is_inside(&next, product[1]) != 0;
   clarke_number_clear(&next);
   clarke_number_clear(&mu);
   return follows;
@@ -385,7 +423,7 @@ clarke_step_product_is(double product, const clarke_hypers *h, size_t k)
   bool is;
 
   clarke_number_init(&right);
-  is = clarke_rule_products(&right, h, k) && is_inside(&right, product) != 0;
+  is = clarke_rule_products(&right, h, k) && clarke_judge_is_inside(&right, product) != 0;
   clarke_number_clear(&right);
   return is;
 }
@@ -405,7 +443,7 @@ clarke_step_average_is(double number, bool eta, const clarke_hypers *h, size_t k
     clarke_number_set_q(&right, mu);
     clarke_piece_share(&right, h, NULL, NULL, &right);
   }
-  is = is_inside(&right, number) != 0;
+  is = clarke_judge_is_inside(&right, number) != 0;
   clarke_number_clear(&right);
   mpq_clear(mu);
   return is;

@@ -4,12 +4,16 @@
 #define CLARKE_STEP_JUDGE_H
 
 #include "step/single.h"
+#include "step/whole.h"
 
 /* A parameter before the step and after it, entry by entry. A slot that is not there before (NULL) begins as the rule says; one that is
  * not there after is not asked about. */
 typedef struct {
   size_t n;
+  clarke_step_shape shape; /* a rule of whole tensors asks for it; slots have as many numbers as it says */
   const double *gradient, *theta[2], *slot[2][CLARKE_N_SLOTS];
+  const int64_t *times; /* how often a sparse gradient has the entry, whose numbers are added up; NULL: it is a dense one */
+  const double *sizes;  /* the sum of their absolute values; NULL where none is there twice */
 } clarke_step_tensor;
 
 typedef struct {
@@ -18,6 +22,8 @@ typedef struct {
   size_t k;
   const clarke_single *single; /* NULL: no program is known */
   bool maximize;
+  clarke_dtype dtype;
+  bool elsewhere;   /* it was not made on a CPU: how products of matrices are rounded is not known */
   mpq_srcptr scale; /* by which the step divided the gradient itself; NULL: it did not */
 } clarke_step_question;
 

@@ -24,6 +24,17 @@ clarke_piece_widen(clarke_number *y, const mpq_t q, const clarke_number *x)
 }
 
 void
+clarke_piece_larger(clarke_number *y, const clarke_number *a, const clarke_number *b)
+{
+  const int sign = clarke_number_compare(a, b, BITS);
+
+  if (sign == 2)
+    clarke_number_join(y, a, b, BITS);
+  else
+    clarke_number_set(y, sign >= 0 ? a : b);
+}
+
+void
 clarke_piece_parts(mpq_t q, unsigned long n, long bits)
 {
   mpq_set_ui(q, n, 1);

@@ -11,6 +11,8 @@
 void clarke_piece_parts(mpq_t q, unsigned long n, long bits);
 /* y holds all that is at most q |x| away, too. */
 void clarke_piece_widen(clarke_number *y, const mpq_t q, const clarke_number *x);
+/* y is the larger one; where balls do not tell, it holds both. */
+void clarke_piece_larger(clarke_number *y, const clarke_number *a, const clarke_number *b);
 /* y as it may be where results that are too small vanish. */
 void clarke_piece_vanish(clarke_number *y, const clarke_hypers *h);
 /* y as a float may have it: a sum, whose summands are a x and b z (z NULL: none; a factor NULL: 1). */

@@ -2,12 +2,13 @@
 
 #include "exact/literal.h"
 #include "step/piece.h"
+#include "step/whole.h"
 
 #include <string.h>
 
 #define BITS CLARKE_STEP_PRECISION
 
-const char *const clarke_slot_names[CLARKE_N_SLOTS] = {"psi", "m", "v", "u", "prev", "size", "ax"};
+const char *const clarke_slot_names[CLARKE_N_SLOTS] = {"psi", "m", "v", "u", "prev", "size", "ax", "row", "col"};
 
 static const char *const hyper_names[CLARKE_N_HYPERS] = {
   [CLARKE_HYPER_ALPHA] = "alpha", [CLARKE_HYPER_BETA] = "beta", [CLARKE_HYPER_STEP] = "eta", [CLARKE_HYPER_SIGMA] = "sigma",
@@ -15,6 +16,8 @@ static const char *const hyper_names[CLARKE_N_HYPERS] = {
   [CLARKE_HYPER_DAMPENING] = "dampening", [CLARKE_HYPER_MOMENTUM_DECAY] = "momentum-decay",
   [CLARKE_HYPER_LAMBD] = "lambd", [CLARKE_HYPER_T0] = "t0", [CLARKE_HYPER_ETA_MINUS] = "eta-minus", [CLARKE_HYPER_ETA_PLUS] = "eta-plus",
   [CLARKE_HYPER_SIZE_MIN] = "size-min", [CLARKE_HYPER_SIZE_MAX] = "size-max",
+  [CLARKE_HYPER_BETA2_DECAY] = "beta2-decay", [CLARKE_HYPER_EPS2] = "eps2", [CLARKE_HYPER_CLIP] = "clip",
+  [CLARKE_HYPER_NS_A] = "ns-a", [CLARKE_HYPER_NS_B] = "ns-b", [CLARKE_HYPER_NS_C] = "ns-c", [CLARKE_HYPER_NS_STEPS] = "ns-steps",
 };
 
 const char *
@@ -622,15 +625,16 @@ static const clarke_rule rules[] = {
   {"tensorflow-adam", "tf.keras.optimizers.Adam", "the step corrected, eps beside sqrt(v)", .slot = {M, V}, .needs = {STEP},
    .momentum = "0.9", .sigma = "0.999", .eps = "1e-7", .weight_decay = "0", .coupled = true, .step = step_tensorflow},
   {"torch-sparseadam", "torch.optim.SparseAdam", "of entries that the gradient has; tensorflow-adam without decay", .slot = {M, V},
-   .needs = {STEP}, .momentum = "0.9", .sigma = "0.999", .eps = "1e-8", .coupled = true, .step = step_tensorflow},
+   .needs = {STEP}, .momentum = "0.9", .sigma = "0.999", .eps = "1e-8", .coupled = true, .sparse = true, .step = step_tensorflow},
 };
 
 const clarke_rule *
 clarke_rule_at(size_t i)
 {
-  const size_t n = sizeof rules / sizeof *rules;
+  const size_t n = sizeof rules / sizeof *rules, of_torch = n + CLARKE_N_TORCH_RULES;
 
-  return i < n ? &rules[i] : i - n < CLARKE_N_TORCH_RULES ? &clarke_torch_rules[i - n] : NULL;
+  return i < n ? &rules[i]
+         : i < of_torch ? &clarke_torch_rules[i - n] : i - of_torch < CLARKE_N_WHOLE_RULES ? &clarke_whole_rules[i - of_torch] : NULL;
 }
 
 const clarke_rule *
@@ -698,6 +702,22 @@ fill(clarke_hypers *h, const clarke_rule *r, clarke_hyper k, clarke_error *err)
   return CLARKE_OK;
 }
 
+static clarke_status
+check_whole(const clarke_hypers *h, const clarke_rule *r, clarke_error *err)
+{
+  mpq_srcptr times = h->of[CLARKE_HYPER_NS_STEPS];
+
+  if (mpq_sgn(h->of[CLARKE_HYPER_BETA2_DECAY]) > 0)
+    return clarke_fail(err, CLARKE_EINPUT, "--beta2-decay is above 0");
+  if (clarke_rule_takes(r, CLARKE_HYPER_CLIP) && mpq_cmp_ui(h->of[CLARKE_HYPER_CLIP], 1, 1) < 0)
+    return clarke_fail(err, CLARKE_EINPUT, "--clip is below 1");
+  if (mpz_cmp_ui(mpq_denref(times), 1) != 0 || mpq_cmp_ui(times, 100, 1) >= 0)
+    return clarke_fail(err, CLARKE_EINPUT, "--ns-steps is no whole number below 100");
+  if (h->place != CLARKE_EPS_OUTSIDE || h->decay != CLARKE_DECAY_DECOUPLED || h->preconditioned)
+    return clarke_fail(err, CLARKE_EINPUT, "%s has no --eps-place inside, no --decay coupled and no --preconditioned", r->name);
+  return CLARKE_OK;
+}
+
 /* beta > gamma is what Algorithms 3 and 4 ask for; INNA in its own form takes any beta but 0. */
 static clarke_status
 check_values(const clarke_hypers *h, const clarke_rule *r, clarke_error *err)
@@ -705,7 +725,7 @@ check_values(const clarke_hypers *h, const clarke_rule *r, clarke_error *err)
   static const clarke_hyper below_one[] = {CLARKE_HYPER_SIGMA, CLARKE_HYPER_MOMENTUM};
 
   for (int k = 0; k < CLARKE_N_HYPERS; k++)
-    if (mpq_sgn(h->of[k]) < 0)
+    if (mpq_sgn(h->of[k]) < 0 && k != CLARKE_HYPER_BETA2_DECAY && !(k >= CLARKE_HYPER_NS_A && k <= CLARKE_HYPER_NS_C))
       return clarke_fail(err, CLARKE_EINPUT, "--%s is below 0", hyper_names[k]);
   for (size_t k = 0; k < sizeof below_one / sizeof *below_one; k++)
     if (mpq_cmp_ui(h->of[below_one[k]], 1, 1) >= 0)
@@ -716,15 +736,17 @@ check_values(const clarke_hypers *h, const clarke_rule *r, clarke_error *err)
       && mpq_cmp(h->of[CLARKE_HYPER_BETA], h->of[CLARKE_HYPER_STEP]) <= 0)
     return clarke_fail(err, CLARKE_EINPUT, "%s needs beta > gamma: its form with psi_{k+1} divides by beta - gamma (inna does not)",
                        r->name);
-  if (h->nesterov && r->step != step_torch_sgd)
+  if (h->nesterov && r->step != step_torch_sgd && !clarke_rule_takes(r, CLARKE_HYPER_NS_STEPS))
     return clarke_fail(err, CLARKE_EINPUT, "%s has no --nesterov (torch-sgd has; see nag and nadam)", r->name);
+  if ((h->plain || h->matches) && !clarke_rule_takes(r, CLARKE_HYPER_NS_STEPS))
+    return clarke_fail(err, CLARKE_EINPUT, "%s has no --%s (torch-muon has)", r->name, h->plain ? "no-nesterov" : "adjust");
   if (h->preconditioned && r->slot[CLARKE_SLOT_U])
     return clarke_fail(err, CLARKE_EINPUT, "%s has no --preconditioned: its gradients are divided by more than a root of v", r->name);
   if (r->slot[CLARKE_SLOT_SIZE]
       && (mpq_cmp_ui(h->of[CLARKE_HYPER_ETA_MINUS], 1, 1) >= 0 || mpq_cmp_ui(h->of[CLARKE_HYPER_ETA_PLUS], 1, 1) <= 0
           || mpq_sgn(h->of[CLARKE_HYPER_ETA_MINUS]) == 0))
     return clarke_fail(err, CLARKE_EINPUT, "%s needs 0 < --eta-minus < 1 < --eta-plus", r->name);
-  return CLARKE_OK;
+  return r->whole != NULL ? check_whole(h, r, err) : CLARKE_OK;
 }
 
 clarke_status
@@ -738,6 +760,7 @@ clarke_rule_check(clarke_hypers *h, const clarke_rule *r, clarke_error *err)
     h->place = r->inside ? CLARKE_EPS_INSIDE : CLARKE_EPS_OUTSIDE;
   if (h->decay == CLARKE_DECAY_OF_RULE)
     h->decay = r->coupled ? CLARKE_DECAY_COUPLED : CLARKE_DECAY_DECOUPLED;
+  h->nesterov = h->nesterov || (clarke_rule_takes(r, CLARKE_HYPER_NS_STEPS) && !h->plain);
   return status == CLARKE_OK ? check_values(h, r, err) : status;
 }
 
@@ -772,6 +795,8 @@ clarke_rule_step(clarke_step_entry *e, const clarke_rule *r, const clarke_number
   clarke_number d;
   clarke_status status;
 
+  if (r->step == NULL)
+    return clarke_fail(err, CLARKE_EINPUT, "%s is a rule of whole tensors, not of entries", r->name);
   clarke_number_init(&d);
   clarke_piece_decay(e, &d, g, h);
   status = r->step(e, &d, h, k, err);

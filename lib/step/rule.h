@@ -11,9 +11,12 @@
 #define CLARKE_STEP_PRECISION 256
 
 /* What an entry has beside its parameter. u: Adadelta's average of squared steps, Adamax's largest gradient; prev, size: Rprop's gradient before,
- * and its step; ax: ASGD's average of theta. */
-enum { CLARKE_SLOT_PSI, CLARKE_SLOT_M, CLARKE_SLOT_V, CLARKE_SLOT_U, CLARKE_SLOT_PREV, CLARKE_SLOT_SIZE, CLARKE_SLOT_AX, CLARKE_N_SLOTS };
-extern const char *const clarke_slot_names[CLARKE_N_SLOTS]; /* psi, m, v, u, prev, size, ax */
+ * and its step; ax: ASGD's average of theta; row, col: Adafactor's averages, of rows and columns. */
+enum {
+  CLARKE_SLOT_PSI, CLARKE_SLOT_M, CLARKE_SLOT_V, CLARKE_SLOT_U, CLARKE_SLOT_PREV, CLARKE_SLOT_SIZE, CLARKE_SLOT_AX, CLARKE_SLOT_ROW, CLARKE_SLOT_COL,
+  CLARKE_N_SLOTS
+};
+extern const char *const clarke_slot_names[CLARKE_N_SLOTS]; /* psi, m, v, u, prev, size, ax, row, col */
 
 typedef struct {
   clarke_number theta, slot[CLARKE_N_SLOTS];
@@ -25,6 +28,8 @@ typedef enum {
   CLARKE_HYPER_MOMENTUM_DECAY,
   CLARKE_HYPER_LAMBD, CLARKE_HYPER_T0,                                     /* of torch-asgd, whose power is alpha */
   CLARKE_HYPER_ETA_MINUS, CLARKE_HYPER_ETA_PLUS, CLARKE_HYPER_SIZE_MIN, CLARKE_HYPER_SIZE_MAX, /* of torch-rprop */
+  CLARKE_HYPER_BETA2_DECAY, CLARKE_HYPER_EPS2, CLARKE_HYPER_CLIP,          /* of torch-adafactor */
+  CLARKE_HYPER_NS_A, CLARKE_HYPER_NS_B, CLARKE_HYPER_NS_C, CLARKE_HYPER_NS_STEPS, /* of torch-muon: its polynomial, and how often */
   CLARKE_N_HYPERS,
 } clarke_hyper;
 const char *clarke_hyper_name(clarke_hyper h); /* "weight-decay" */
@@ -46,7 +51,8 @@ typedef struct {
   mpq_t of[CLARKE_N_HYPERS];
   clarke_eps_place place;
   clarke_decay_kind decay;
-  bool nesterov;
+  bool nesterov, plain;  /* plain: without Nesterov's momentum, of torch-muon, which has it */
+  bool matches;          /* torch-muon's step size is that of match_rms_adamw */
   bool preconditioned; /* the gradients are ghat: no v is used */
   clarke_step_rounding rounding; /* then a step's numbers hold all that such a program may get (docs/step.md) */
   const clarke_number *product;  /* of torch-nadam's mu, those of the step too, where it is known already (clarke_rule_products); or NULL */
@@ -55,6 +61,7 @@ typedef struct {
 void clarke_hypers_init(clarke_hypers *h);
 void clarke_hypers_clear(clarke_hypers *h);
 
+struct clarke_step_whole;
 typedef struct clarke_rule clarke_rule;
 struct clarke_rule {
   const char *name, *where, *says;
@@ -64,7 +71,10 @@ struct clarke_rule {
   const char *momentum, *sigma, *eps, *weight_decay; /* defaults; NULL: the rule has none */
   const char *others[CLARKE_N_HYPERS];               /* those of what few rules have */
   bool inside, coupled;         /* of the rule itself */
+  bool sparse;                  /* what a sparse gradient does not have stays as it is */
   clarke_status (*step)(clarke_step_entry *e, const clarke_number *g, const clarke_hypers *h, size_t k, clarke_error *err);
+  clarke_status (*whole)(struct clarke_step_whole *w, const clarke_number *g, const clarke_hypers *h, size_t k,
+                         clarke_error *err); /* of a tensor, where an entry alone is not enough (step/whole.h); then step is NULL */
 };
 
 #define CLARKE_N_TORCH_RULES 6

@@ -3,18 +3,6 @@
 
 #define BITS CLARKE_STEP_PRECISION
 
-/* y is the larger one; where balls do not tell, it holds both. */
-static void
-larger(clarke_number *y, const clarke_number *a, const clarke_number *b)
-{
-  const int sign = clarke_number_compare(a, b, BITS);
-
-  if (sign == 2)
-    clarke_number_join(y, a, b, BITS);
-  else
-    clarke_number_set(y, sign >= 0 ? a : b);
-}
-
 static void
 negate(clarke_number *y, const clarke_number *x)
 {
@@ -89,11 +77,11 @@ largest_gradient(clarke_step_entry *e, const clarke_number *g, const clarke_hype
   clarke_number_init(&eps);
   clarke_piece_add(&faded, h->of[CLARKE_HYPER_SIGMA], &e->slot[CLARKE_SLOT_U], h);
   negate(&size, g);
-  larger(&size, &size, g);
+  clarke_piece_larger(&size, &size, g);
   clarke_number_set_q(&eps, h->of[CLARKE_HYPER_EPS]);
   clarke_number_add(&eps, &eps, &size, BITS);
   clarke_piece_round(&eps, h, NULL, &eps, NULL, NULL);
-  larger(&e->slot[CLARKE_SLOT_U], &faded, &eps);
+  clarke_piece_larger(&e->slot[CLARKE_SLOT_U], &faded, &eps);
   clarke_number_clear(&faded);
   clarke_number_clear(&size);
   clarke_number_clear(&eps);
@@ -392,7 +380,7 @@ resize(clarke_number *size, mpq_srcptr factor, const clarke_hypers *h)
       negate(size, size);
       negate(&bound, &bound);
     }
-    larger(size, size, &bound);
+    clarke_piece_larger(size, size, &bound);
     if (i == 1)
       negate(size, size);
   }

@@ -181,6 +181,18 @@ adam(const clarke_single *s, clarke_single_state *e, double g, unsigned way)
                      plus_eps(s, divided(s, root(s, e->slot[CLARKE_SLOT_V]), of->root)));
 }
 
+/* Averages move by rounded differences, of entries that the gradient has. */
+static void
+sparse_adam(const clarke_single *s, clarke_single_state *e, double g, unsigned way)
+{
+  const double d = s->maximize ? -g : g;
+  double *const m = &e->slot[CLARKE_SLOT_M], *const v = &e->slot[CLARKE_SLOT_V];
+
+  *m = add(s, scaled(s, add(s, d, -1, *m, way), 1 - s->momentum), 1, *m, way);
+  *v = add(s, scaled(s, add(s, product(s, d, d), -1, *v, way), 1 - s->sigma), 1, *v, way);
+  e->theta = add(s, e->theta, 1, scaled(s, quotient(s, *m, plus_eps(s, root(s, *v))), s->scalars[way / CLARKE_WAY_POWERS].step), way);
+}
+
 static void
 nadam(const clarke_single *s, clarke_single_state *e, double g, unsigned way)
 {
@@ -198,6 +210,11 @@ adagrad(const clarke_single *s, clarke_single_state *e, double g, unsigned way)
 {
   const double d = begin(s, e, g, way);
 
+  if (s->sparse) {
+    e->slot[CLARKE_SLOT_V] = add(s, e->slot[CLARKE_SLOT_V], 1, product(s, d, d), way);
+    e->theta = add(s, e->theta, s->scalars[way / CLARKE_WAY_POWERS].step, quotient(s, d, plus_eps(s, root(s, e->slot[CLARKE_SLOT_V]))), way);
+    return;
+  }
   e->slot[CLARKE_SLOT_V] = addcmul(s, e->slot[CLARKE_SLOT_V], 1, d, way);
   e->theta = addcdiv(s, e->theta, s->scalars[way / CLARKE_WAY_POWERS].step, d, plus_eps(s, root(s, e->slot[CLARKE_SLOT_V])));
 }
@@ -379,6 +396,14 @@ of_adam(const clarke_single *s, double k, unsigned powers)
 }
 
 static clarke_single_scalars
+of_sparse_adam(const clarke_single *s, double k, unsigned powers)
+{
+  const double first = 1 - power(s->momentum, k, (powers & 1) != 0), second = 1 - power(s->sigma, k, (powers & 2) != 0);
+
+  return (clarke_single_scalars){.step = -(s->lr * sqrt(second) / first), .possible = powers < 4};
+}
+
+static clarke_single_scalars
 of_nadam(const clarke_single *s, double k, double momentum_decay, unsigned powers, const clarke_single_more *more)
 {
   const double mu = s->momentum * (1 - 0.5 * power(0.96, k * momentum_decay, (powers & 2) != 0));
@@ -431,7 +456,7 @@ choose(clarke_single *s, const clarke_rule *r)
   } programs[] = {{"torch-sgd", sgd}, {"torch-adam", adam}, {"torch-adamw", adam}, {"torch-nadam", nadam},
                   {"torch-adagrad", adagrad}, {"torch-rmsprop", rmsprop}, {"innaprop", innaprop}, {"innaprop-released", released},
                   {"dinadam", dinadam}, {"torch-adadelta", adadelta}, {"torch-adamax", adamax}, {"torch-radam", radam}, {"torch-asgd", asgd},
-                  {"torch-rprop", rprop}, {"ema", ema}};
+                  {"torch-rprop", rprop}, {"ema", ema}, {"torch-sparseadam", sparse_adam}};
 
   for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
     if (strcmp(programs[i].name, r->name) == 0)
@@ -444,6 +469,8 @@ scalars_of(const clarke_single *s, const clarke_hypers *h, double steps, unsigne
 {
   if (s->entry == adam)
     return of_adam(s, steps, p);
+  if (s->entry == sparse_adam)
+    return of_sparse_adam(s, steps, p);
   if (s->entry == adamax)
     return (clarke_single_scalars){.step = -(s->lr / (1 - power(s->momentum, steps, p != 0))), .possible = p < 2};
   if (s->entry == ema) /* no powers, but which of its programs */
@@ -475,7 +502,7 @@ take_hypers(clarke_single *s, const clarke_hypers *h)
 bool
 clarke_single_make(clarke_single *s, const clarke_rule *r, const clarke_hypers *h, size_t k, clarke_dtype dtype, const clarke_single_more *more)
 {
-  *s = (clarke_single){.dtype = dtype, .begins = k == 0, .maximize = more->maximize, .nesterov = h->nesterov, .lr = more->lr,
+  *s = (clarke_single){.dtype = dtype, .begins = k == 0, .maximize = more->maximize, .sparse = more->sparse, .nesterov = h->nesterov, .lr = more->lr,
                        .decoupled = h->decay == CLARKE_DECAY_DECOUPLED, .eta = more->eta, .mu = more->mu};
   take_hypers(s, h);
   s->start[CLARKE_SLOT_SIZE] = stored(s, fit(s, s->lr));

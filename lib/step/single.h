@@ -31,7 +31,7 @@ typedef struct clarke_single clarke_single;
 struct clarke_single {
   clarke_dtype dtype;
   bool begins; /* SGD has no m yet, INNAprop no psi */
-  bool maximize, decoupled, nesterov;
+  bool maximize, decoupled, nesterov, sparse; /* sparse: by a sparse gradient */
   unsigned far; /* bits: is the first root of an entry rounded away from the nearest; the second one, which Adadelta has? */
   double lr, alpha, beta, momentum, sigma, eps, decay, dampening, lambd, eta_minus, eta_plus, size_min, size_max;
   double eta, mu; /* of ASGD, as its state has them */
@@ -43,7 +43,7 @@ struct clarke_single {
 /* lr_decay of Adagrad, the products of mu of NAdam before and after the step (kept in float32 or float64), ASGD's eta and mu before. */
 typedef struct {
   double lr, lr_decay, product[2], eta, mu;
-  bool product_float32, maximize;
+  bool product_float32, maximize, sparse;
 } clarke_single_more;
 
 /* A double as a tensor of the type stores it. A sum of two of the type's numbers, made in doubles, is that of PyTorch's then. */

@@ -220,8 +220,8 @@ analytic_errors(const pass *p)
   const size_t x = p->s->in[0].value, y = p->s->out;
   const clarke_function function = p->s->function;
   const double steepest = clarke_analytic_steepest(function);
-  const bool whole = function == CLARKE_NORMAL || function == CLARKE_NORMAL_TANH || function == CLARKE_ELU; /* 1 + erf,
-    1 + tanh, exp - 1: of the size of 1 */
+  const bool whole = function == CLARKE_NORMAL || function == CLARKE_NORMAL_TANH || function == CLARKE_ELU
+                     || function == CLARKE_SIN || function == CLARKE_COS; /* 1 + erf, 1 + tanh, exp - 1, parts of a turn: of the size of 1 */
   const double threshold = function == CLARKE_SOFTPLUS ? CLARKE_SOFTPLUS_LEFT : 0;
 
   for (size_t e = 0; e < p->count * p->n; e++) {

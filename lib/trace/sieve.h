@@ -170,11 +170,34 @@ clarke_sieve_by(double gamma, double roundings, double tiny, double mass)
   return gamma * mass + roundings * fmin(tiny, mass);
 }
 
-/* Is a record another float32 than what it should be, which is within `off` of a number, rounded? That moves it by an ulp at most. */
+/* What a number that is within `off` of a double becomes when it is rounded to float32: it lies between these. */
+static inline void
+clarke_sieve_rounded(float *low, float *high, double near, double off)
+{
+  const double wide = off > 0 ? clarke_up_by(off, 4) + clarke_taken(2, fabs(near)) : 0;
+
+  *low = (float)(near - wide);
+  *high = (float)(near + wide);
+}
+
+/* Is a record another float32 than what it should be, which is within `off` of a number, rounded? */
 static inline bool
 clarke_sieve_is_another(float recorded, double near, double off)
 {
-  return fabs((double)recorded - near) > clarke_up_by(0x1p-23 * fabs(near) + off + 0x1p-148, 4);
+  float low, high;
+
+  clarke_sieve_rounded(&low, &high, near, off);
+  return recorded < low || recorded > high;
+}
+
+/* Is it that one? Where both are false, it is not known. */
+static inline bool
+clarke_sieve_is_that(float recorded, double near, double off)
+{
+  float low, high;
+
+  clarke_sieve_rounded(&low, &high, near, off);
+  return recorded == low && recorded == high;
 }
 
 /* Are all numbers so small that no sum of theirs overflows? Else all is left open. */

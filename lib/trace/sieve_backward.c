@@ -216,17 +216,21 @@ require_rearranged(clarke_sieve *s, const clarke_value *v, size_t count, clarke_
   return CLARKE_OK;
 }
 
-/* At most the norm of the exact pass's bounds, of which it counts those alone whose entries are not bit-exact. size: at most what the absolute
- * values of an entry's terms add up to, but for what doubles round. */
-static double
-least_slack(const clarke_sieved *w, const float *recorded, const double *size, size_t count, double nu)
+/* The exact pass counts the bounds of those entries alone that are not bit-exact. top and floor: at least, and at most, what the absolute values of
+ * an entry's terms add up to, but for what doubles round. *most: at least the norm of these sums, of such entries; *least: at most. */
+static void
+measure_others(double *most, double *least, const clarke_sieved *w, const float *recorded, const double *top, const double *floor, size_t count)
 {
+  const bool known = w->near != NULL && w->slack != NULL && w->shift == NULL;
   const size_t line = line_of(w);
-  double sum = 0;
+  double at_most = 0, at_least = 0;
 
-  for (size_t e = 0; w->near != NULL && w->slack != NULL && w->shift == NULL && e < count; e++)
-    sum += clarke_sieve_is_another(recorded[e], w->near[e], w->slack[e / line]) ? size[e] * size[e] : 0;
-  return clarke_down_by(nu / (1 - nu) * sqrt(sum), 0x1p34);
+  for (size_t e = 0; e < count; e++) {
+    at_most += known && clarke_sieve_is_that(recorded[e], w->near[e], w->slack[e / line]) ? 0 : top[e] * top[e];
+    at_least += known && clarke_sieve_is_another(recorded[e], w->near[e], w->slack[e / line]) ? floor[e] * floor[e] : 0;
+  }
+  *most = sqrt(at_most);
+  *least = sqrt(at_least);
 }
 
 /* The norm of a weight's bounds once more, entry by entry: what Cauchy and Schwarz say of its rows would not tell it from a wrong one. Of a bias
@@ -237,21 +241,21 @@ sharpen(clarke_sieve *s, clarke_certificate *made, size_t v, const float *record
   const clarke_sieved *w = &s->grad[v];
   const size_t count = s->g->values[v].count;
   const double nu = (w->terms + CLARKE_ROUNDBACK_SPARE_NORMALIZED) * s->c->by.unit;
-  double *size, sum = 0;
-  clarke_status status;
+  const bool whole = w->dense != NULL && s->grad[w->dense->out].exact != NULL;
+  double *size = NULL, most, least;
+  clarke_status status = CLARKE_OK;
 
-  if (w->floor != NULL && w->dense == NULL && !(nu >= 0.5))
-    made->slack_least = least_slack(w, recorded, w->floor, count, nu);
-  if (w->dense == NULL || s->grad[w->dense->out].exact == NULL)
+  if (nu >= 0.5 || (!whole && (w->dense != NULL || w->floor == NULL || line_of(w) > 1)))
     return CLARKE_OK;
-  size = clarke_sieve_take_doubles(s, count);
-  status = size != NULL ? clarke_sieve_weight_sizes(size, s, w->dense, err) : clarke_no_memory(err);
-  for (size_t e = 0; status == CLARKE_OK && e < count; e++)
-    sum += size[e] * size[e];
-  if (status == CLARKE_OK)
-    made->slack = clarke_sieve_up(nu / (1 - nu) * sqrt(sum)) + 4 * w->terms * s->c->by.tiny * (1 + sqrt(sum)) * (double)count;
-  if (status == CLARKE_OK && !(nu >= 0.5))
-    made->slack_least = least_slack(w, recorded, size, count, nu);
+  if (whole) {
+    size = clarke_sieve_take_doubles(s, count);
+    status = size != NULL ? clarke_sieve_weight_sizes(size, s, w->dense, err) : clarke_no_memory(err);
+  }
+  if (status == CLARKE_OK) {
+    measure_others(&most, &least, w, recorded, whole ? size : w->top, whole ? size : w->floor, count);
+    made->slack = fmin(made->slack, clarke_sieve_up(nu / (1 - nu) * most) + 4 * w->terms * s->c->by.tiny * (1 + most) * (double)count);
+    made->slack_least = clarke_down_by(nu / (1 - nu) * least, 0x1p34);
+  }
   clarke_sieve_leave(s, size);
   return status;
 }

@@ -667,11 +667,10 @@ count_exact(clarke_sieve *s, const clarke_sieved *v, size_t count, const float *
   size_t exact = 0, wrong = 0;
 
   for (size_t e = 0; e < count && !v->enclosed; e++) {
-    const double off = v->off[e] > 0 ? clarke_up_by(v->off[e], ADDED) + clarke_taken(2, fabs(v->near[e])) : 0;
-    const float low = (float)(v->near[e] - off), high = (float)(v->near[e] + off);
+    const double off = clarke_up_by(v->off[e], ADDED);
 
-    exact += low == recorded[e] && high == recorded[e];
-    wrong += recorded[e] < low || recorded[e] > high;
+    exact += clarke_sieve_is_that(recorded[e], v->near[e], off);
+    wrong += clarke_sieve_is_another(recorded[e], v->near[e], off);
   }
   s->open = s->open || (!v->enclosed && wrong == 0 && exact < count);
   return exact;
@@ -681,7 +680,7 @@ clarke_status
 clarke_sieve_judge_entries(clarke_sieve *s, clarke_certificate *made, const clarke_sieved *v, size_t count, const float *recorded, double roundings)
 {
   const double gamma = clarke_sieve_gamma(s, roundings);
-  double squares = 0, least = 0; /* of all bounds; of entries' that are not bit-exact, whose bounds alone the exact pass counts */
+  double squares = 0, least = 0; /* the exact pass counts no bounds of bit-exact entries: of those that may be others; of those that are */
 
   clarke_sieve_check_sizes(s, v, count);
   for (size_t e = 0; e < count && !s->open; e++) {
@@ -690,7 +689,7 @@ clarke_sieve_judge_entries(clarke_sieve *s, clarke_certificate *made, const clar
 
     s->open = !(off <= bound);
     made->worst = off > 0 ? fmax(made->worst, clarke_up_by(off / bound, 4)) : made->worst;
-    squares += bound * bound;
+    squares += !v->enclosed && clarke_sieve_is_that(recorded[e], v->near[e], clarke_up_by(v->off[e], ADDED)) ? 0 : bound * bound;
     least += clarke_sieve_is_another(recorded[e], v->near[e], clarke_up_by(v->off[e], ADDED)) ? bound * bound : 0;
   }
   made->entries = count;

@@ -7,6 +7,7 @@
 #include "audit/loose.h"
 #include "audit/touch_row.h"
 #include "audit/zone.h"
+#include "network/derive/loss.h"
 #include "network/derive/reverse.h"
 #include "network/derive/sink.h"
 #include "program/conservative.h"
@@ -190,6 +191,51 @@ START_TEST(a_chain_of_two)
   ck_assert(z.side[0] == CLARKE_RIGHT && z.side[1] == CLARKE_RIGHT && z.parameter == 0 && z.entry == 0);
   clarke_zone_clear(&z);
   asked_end(&a);
+}
+END_TEST
+
+/* The outputs are r, -r and 1, at r = 0: by r the loss has for the label 2 a derivative that is exactly 0, since equal outputs are
+ * taken together. */
+static void
+begin_sums(asked *a, int64_t label)
+{
+  begin(a, 1);
+  weight(a, "c", SHAPE(1, 3,), NUMBERS(1, -1, 0));
+  weight(a, "one", SHAPE(3,), NUMBERS(0, 0, 1));
+  node(a, "Relu", "a", "r");
+  node(a, "MatMul", "r,c", "m");
+  node(a, "Add", "m,one", "out");
+  a->wrt = "w";
+  a->loss = CLARKE_LOSS_CE;
+  a->y = tensor_of("y", CLARKE_I64, SHAPE(1,));
+  a->y.integer[0] = label;
+}
+
+START_TEST(sums_of_powers_of_e)
+{
+  const size_t expected[3] = {0, 0, 1};
+  const double seeds[2][3] = {{1, 1, -2}, {0, 0, 0}};
+  size_t group[3];
+  asked a;
+
+  begin_sums(&a, 2);
+  ask(&a, "out");
+  ck_assert_uint_eq(clarke_loss_groups(group, &a.replay.near), 2);
+  ck_assert_mem_eq(group, expected, sizeof group);
+  for (size_t k = 0; k < 2; k++) {
+    clarke_matrix seed;
+
+    clarke_matrix_init(&seed);
+    OK(clarke_loss_group_seed(&seed, &a.question.loss, &a.replay.near, a.replay.near_sample, group, k, &error));
+    for (size_t i = 0; i < 3; i++)
+      ck_assert(clarke_matrix_get_double(&seed, i, 0) == seeds[k][i]);
+    clarke_matrix_clear(&seed);
+  }
+  asked_end(&a);
+  begin_sums(&a, 2);
+  asked_zone(&a, CLARKE_ZONE_COMPENSATION);
+  begin_sums(&a, 0); /* the label's own derivative is taken off */
+  asked_zone(&a, CLARKE_ZONE_BIFURCATION);
 }
 END_TEST
 
@@ -472,6 +518,7 @@ main(int argc, char **argv)
   tcase_add_test(tests, ties_of_one_function_part);
   tcase_add_test(tests, a_constant_is_tied_with_what_parts);
   tcase_add_test(tests, a_chain_of_two);
+  tcase_add_test(tests, sums_of_powers_of_e);
   tcase_add_test(tests, what_a_row_meets);
   tcase_add_test(tests, loose_windows);
   tcase_add_test(tests, drawn_beside_programs);

@@ -149,14 +149,47 @@ def as_run(folder):
     expect("no functions", run["forward"]["functions"] == run["backward"]["functions"] == 0 < run["backward"]["additions"], run)
     expect("in words", "Our own passes at the point, as run" in cost(folder, "lenet.onnx", "--at", "x.npy").stdout)
     expect("what it takes of a network without", "run" not in answer(folder, "lenet.onnx"))
-    (folder / "block.onnx").write_bytes(models.NETWORKS["block"]())
-    (folder / "tokens.npy").write_bytes(npy(1, 16, 64))
-    for options, words in ((("block.onnx", "--at", "tokens.npy"), "is not counted"), (("lenet.onnx", "--at", "recorded"), "a file with the batch is expected"),
+    for options, words in ((("lenet.onnx", "--at", "recorded"), "a file with the batch is expected"),
                            (("lenet.onnx", "--at", "x.npy", "--at", "x.npy"), "one batch is expected"), (("lenet.onnx", "--at", "none.npy"), "cannot be opened"),
                            ((ROOT / "cases/runs/small", "--at", "x.npy"), "--at recorded")):
         expect(words, words in cost(folder, *options, status=2).stderr)
     found = answer(folder, ROOT / "cases/runs/small", "--at", "recorded")
     expect("a recorded batch", found["run"]["forward"]["multiplications"] == found["mac"], found["run"])
+
+
+def between(node):
+    """A linear layer of 12 features, what is asked about, and another: the first has weights, so that all of it carries gradients."""
+    n = models.Network((1, 12))
+    return n.bytes(n.linear(node(n, n.linear("x", 12, 12)), 12, 12))
+
+
+def as_run_of_groups(folder):
+    """Softmax and normalizations of `samples` groups of 12 beside the same network without: by the formulas that docs/cost.md has."""
+    samples, n = 5, 12
+    kinds = {"none": lambda net, x: x, "softmax": lambda net, x: net.node("Softmax", x, axis=1), "log": lambda net, x: net.node("LogSoftmax", x, axis=1),
+             "norm": lambda net, x: net.node("LayerNormalization", x, net.weight(n), net.weight(n), axis=-1)}
+    (folder / "rows.npy").write_bytes(npy(samples, n))
+    run = {}
+    for name, node in kinds.items():
+        (folder / f"{name}.onnx").write_bytes(between(node))
+        run[name] = answer(folder, f"{name}.onnx", "--at", "rows.npy")["run"]
+
+    def more(name, way):
+        return tuple(run[name][way][k] - run["none"][way][k] for k in ("additions", "multiplications", "functions"))
+
+    a, s = samples * n, samples
+    centred, root, along = (2 * a, a, 0), (a + s, a + s + 3, s), (2 * a, 2 * a, 0)  # m x - sum; 1 / (m sqrt(var + epsilon)); less y S(y g)
+    affine = {"forward": (a, a, 0), "backward": (2 * (a + n), 2 * a, 0)}  # the slope and the bias that LayerNormalization has, too
+    expected = {("softmax", "forward"): [(s * (n - 1) + 2 * a, a, 2 * a)], ("softmax", "backward"): [(2 * a, 2 * a, 0)],
+                ("log", "forward"): [(s * (n - 1) + 3 * a, 0, a + s)], ("log", "backward"): [(2 * a, a, a)],
+                ("norm", "forward"): [centred, root, (0, a, 0), affine["forward"]],
+                ("norm", "backward"): [centred, root, centred, along, (0, a, 0), affine["backward"]]}
+    for (name, way), parts in expected.items():
+        expect(f"as run, {name}, {way}", more(name, way) == tuple(map(sum, zip(*parts))), more(name, way), parts)
+    (folder / "block.onnx").write_bytes(models.NETWORKS["block"]())
+    (folder / "tokens.npy").write_bytes(npy(1, 16, 64))
+    found = answer(folder, "block.onnx", "--at", "tokens.npy")["run"]["forward"]["functions"]
+    expect("functions of a block: two norms of 16 tokens, softmax of 4 heads, gelu", found == 2 * 16 + 2 * 4 * 16 * 16 + 16 * 256, found)
 
 
 def networks(folder):
@@ -265,7 +298,7 @@ def refusals(folder):
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for test in (lists, letters, networks, as_run, against, picture, folders, tables, refusals):
+        for test in (lists, letters, networks, as_run, as_run_of_groups, against, picture, folders, tables, refusals):
             test(folder)
     print(f"{LISTS} lists, {len(models.NETWORKS)} networks: {len(failures)} failures")
     return len(failures) > 0

@@ -402,6 +402,32 @@ def pt_checkpoints():
     put("many.pt", saved({"model": many}), state_text(many))
 
 
+class Branched(torch.nn.Module):
+    """A module used twice, a tied weight, a buffer, and attributes that no state dict has."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.rates, self.kind = torch.nn.Linear(3, 3), [0.5, 1.0], "plain"
+        self.inner = torch.nn.Sequential(torch.nn.Conv1d(1, 2, 2, padding=1), torch.nn.BatchNorm1d(2))
+        self.again = self.inner
+        self.tied = torch.nn.Linear(3, 3)
+        self.tied.weight = self.first.weight
+        self.register_buffer("seen", torch.arange(3))
+
+    def forward(self, x):
+        return self.again(self.inner(self.tied(self.first(x)))[:, :1])
+
+
+def pt_scripts():
+    torch.manual_seed(5)
+    net = Branched().eval()
+    state = net.state_dict()
+    for name, made in (("script.pt", torch.jit.script(net)), ("traced.pt", torch.jit.trace(net, torch.ones(1, 1, 3)))):
+        to = io.BytesIO()
+        torch.jit.save(made, to)
+        put(name, to.getvalue(), state_text(state))
+
+
 def legacy(value):
     """As torch.save wrote before 1.6."""
     return saved(value, _use_new_zipfile_serialization=False)
@@ -416,6 +442,26 @@ class Command:
 def refuse(name, data, says):
     (REFUSED / name).write_bytes(data)
     (REFUSED / (name + ".says")).write_text(says)
+
+
+def foreign():
+    """Files of other programs under the name of a model: what each is, and what to do."""
+    net, _ = trained()
+    script, arrays, keras = io.BytesIO(), io.BytesIO(), io.BytesIO()
+    torch.jit.save(torch.jit.script(net), script)
+    np.savez(arrays, x=np.zeros(2))
+    with zipfile.ZipFile(keras, "w") as z:
+        z.writestr("metadata.json", "{}")
+    refuse("state.onnx", saved(net.state_dict()), "a checkpoint of PyTorch's, which has no graph")
+    refuse("legacy.onnx", legacy(net.state_dict()), "a checkpoint of PyTorch's, which has no graph")
+    refuse("script.onnx", script.getvalue(), "a checkpoint of PyTorch's, which has no graph")
+    refuse("arrays.onnx", arrays.getvalue(), "as numpy.savez writes it")
+    refuse("keras.onnx", keras.getvalue(), "audit --like keras FILE")
+    refuse("tensors.onnx", safetensors.torch.save(net.state_dict()), "a safetensors file, which has no graph")
+    refuse("lite.onnx", b"\x1c\0\0\0TFL3" + bytes(40), "a TensorFlow Lite model|tf2onnx")
+    refuse("hdf.onnx", b"\x89HDF\r\n\x1a\n" + bytes(40), "an HDF5 file, as Keras writes them")
+    refuse("short.onnx", b"\x1c\0\0\0TFL", "not an ONNX model: ")
+    refuse("named.onnx", b"PK\3\4" + bytes(22) + b"\xff\xff", "not an ONNX model: ")
 
 
 def pt_refused():
@@ -517,7 +563,9 @@ numpy_all()
 pt_dtypes()
 pt_views()
 pt_checkpoints()
+pt_scripts()
 pt_refused()
+foreign()
 if SEEDS is not None:
     (SEEDS / "pt").mkdir(exist_ok=True)
     pt_seeds()

@@ -19,6 +19,9 @@
 #define START "\x80\2"
 #define DICT(items) START "}(" items "u."
 #define ENTRY(tensor) DICT(TEXT("\1", "w") tensor)
+/* of torch.jit.save, without attributes, and with these */
+#define OBJECT "c__torch__.a\nB\n)\x81"
+#define MODULE(items) START OBJECT "}(" items "ub."
 #define HUGE_NUMBER "\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f"
 
 #endif

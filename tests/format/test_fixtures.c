@@ -152,7 +152,7 @@ START_TEST(refused_fixtures)
       n++;
     }
   closedir(dir);
-  ck_assert_int_ge(n, 26);
+  ck_assert_int_ge(n, 36);
 }
 END_TEST
 

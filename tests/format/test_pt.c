@@ -167,6 +167,12 @@ static const pickled accepted[] = {
   /* 'model' here is a tensor, not a dictionary */
   CASE(DICT(TEXT("\5", "model") FIRST), "tensor model float32 []" BITS_0 "\n"),
   CASE(DICT(TEXT("\20", "model_state_dict") "}"), ""),
+  /* a module of torch.jit.save: names by where tensors lie; one that stands twice; what is no tensor */
+  CASE(MODULE(TEXT("\1", "w") FIRST TEXT("\1", "t") "\x88"), "tensor w float32 []" BITS_0 "\n"),
+  CASE(MODULE(TEXT("\1", "a") OBJECT "}(" TEXT("\1", "w") FIRST "ub" "q\1" TEXT("\1", "b") "h\1"),
+       "tensor a.w float32 []" BITS_0 "\ntensor b.w float32 []" BITS_0 "\n"),
+  CASE(MODULE(TEXT("\1", "w") FIRST TEXT("\1", "l") "ctorch.jit._pickle\nbuild_intlist\n](K\1e\x85R" TEXT("\1", "d") "}" TEXT("\1", "v") FIRST "s"),
+       "tensor w float32 []" BITS_0 "\n"),
 };
 
 START_TEST(acceptances)
@@ -315,6 +321,24 @@ static const pickled refused[] = {
   CASE(DICT(TEXT("\1", "w") FIRST TEXT("\1", "w") FIRST), "two tensors are named \"w\""),
   CASE(DICT(TEXT("\5", "model") "}" TEXT("\5", "model") "}"), "several state dicts, under 'model', 'model'; say which"),
   CASE(DICT(TEXT("\5", "model") "}" TEXT("\3", "ema") "}" TEXT("\12", "state_dict") "}"), "under 'model', 'state_dict'; say"),
+  /* modules */
+  CASE(START OBJECT ".", "a module of torch.jit.save without tensors"),
+  CASE(MODULE(TEXT("\1", "d") "}" TEXT("\1", "w") FIRST "s"), "a module of torch.jit.save without tensors"),
+  CASE(START OBJECT "Nb.", "a module's attributes are no dictionary"),
+  CASE(START OBJECT "}b}b.", "or given twice"),
+  CASE(START OBJECT "}q\1b" OBJECT "h\1b.", "attributes are no dictionary"),
+  CASE(START OBJECT "}q\1b0", "opcode 0x30 '0'"),
+  CASE(START "c__torch__.a\nB\n)R", "calls a module's own code"),
+  CASE(START "c__torch__.a\nB\nN\x81", "makes an object that is no module"),
+  CASE(START "c__torch__.a\nB\nN\x85\x81", "makes an object that is no module"),
+  CASE(START "c__torch__x\nB\n", "refers to __torch__x.B"),
+  CASE(START "ccollections\nOrderedDict\n)\x81", "makes an object that is no module"),
+  CASE(MODULE("K\1" FIRST), "an attribute of a module has no text for a name"),
+  CASE(MODULE(TEXT("\1", "\n") FIRST), "a tensor's name is not text"),
+  CASE(MODULE(TEXT("\1", "w") FIRST TEXT("\1", "w") FIRST), "two tensors are named \"w\""),
+  CASE(MODULE(TEXT("\3", "a.w") FIRST TEXT("\1", "a") OBJECT "}(" TEXT("\1", "w") FIRST "ub"), "two tensors are named \"a.w\""),
+  /* a module in itself */
+  CASE(START OBJECT "q\1}" TEXT("\1", "a") "h\1sb.", "a module lies in itself, or in so many"),
   /* the dictionary itself as its model */
   CASE(START "}q\0" TEXT("\5", "model") "h\0s.", "entry \"model\" is no tensor"),
 };
@@ -328,7 +352,7 @@ END_TEST
 /* Every byte that is no opcode of a state dict is refused as such, wherever the stack stands. */
 START_TEST(opcodes)
 {
-  static const char taken[] = "(.N)]}JKMGXtqrhjcQRbsuae\x85\x86\x87\x88\x89\x8a";
+  static const char taken[] = "(.N)]}JKMGXtqrhjcQRbsuae\x81\x85\x86\x87\x88\x89\x8a";
 
   for (int opcode = 1; opcode < 256; opcode++) {
     const char pickle[] = { (char)0x80, 2, 'N', 'N', (char)opcode, '.' };
@@ -353,6 +377,44 @@ put_times(bytes *b, size_t times, const char *text, size_t size)
   put(b, all, times * size);
   free(all);
 }
+
+/* Modules each of which stands twice in the next: a small file with the names of a million tensors. And modules within modules. */
+START_TEST(doubled_modules)
+{
+  static const char inner[] = TEXT("\1", "m") OBJECT "}(";
+  static const char first[] = TEXT("\1", "m") OBJECT "}(" TEXT("\1", "w") FIRST "ubq\1";
+  static const char next[] = TEXT("\1", "m") OBJECT "}(" TEXT("\1", "a") "h\1" TEXT("\1", "b") "h\1ubq\1";
+  bytes b = {0};
+
+  put(&b, START OBJECT "}(", sizeof START OBJECT "}(" - 1);
+  put(&b, first, sizeof first - 1);
+  put_times(&b, 20, next, sizeof next - 1);
+  put(&b, "ub.", 3);
+  refuse_archive(archive_around((char *)b.data, b.size), "a module lies in itself, or in so many that all have more attributes");
+  bytes_clear(&b);
+  for (size_t depth = 63; depth <= 64; depth++) {
+    b = (bytes){0};
+    put(&b, START OBJECT "}(", sizeof START OBJECT "}(" - 1);
+    put_times(&b, depth, inner, sizeof inner - 1);
+    put(&b, TEXT("\1", "w"), sizeof TEXT("\1", "w") - 1);
+    put(&b, FIRST, sizeof FIRST - 1);
+    put_times(&b, depth, "ub", 2);
+    put(&b, "ub.", 3);
+    if (depth == 64)
+      refuse_archive(archive_around((char *)b.data, b.size), "modules lie in each other more than 64 deep");
+    else {
+      bytes whole = archive_around((char *)b.data, b.size);
+      clarke_error err = {CLARKE_OK, ""};
+      char *text = read_as(&whole, &err);
+
+      ck_assert_msg(text != NULL && strstr(text, "m.m.w float32") != NULL, "%s", err.text);
+      free(text);
+      bytes_clear(&whole);
+    }
+    bytes_clear(&b);
+  }
+}
+END_TEST
 
 /* A million marks; lists in lists; and tuples of tuples of ..., each twice the one before. */
 START_TEST(nesting)
@@ -765,6 +827,7 @@ main(void)
   tcase_add_loop_test(tests, acceptances, 0, (int)(sizeof accepted / sizeof accepted[0]));
   tcase_add_loop_test(tests, refusals, 0, (int)(sizeof refused / sizeof refused[0]));
   tcase_add_test(tests, opcodes);
+  tcase_add_test(tests, doubled_modules);
   tcase_add_test(tests, nesting);
   tcase_add_test(tests, repeated_names);
   tcase_add_test(tests, truncations);

@@ -39,6 +39,8 @@ def tarball(folder):
     build = f"{there}/build"  # as in a clone, so that ccache knows the files
     if done("meson", "setup", build, there, "-Dtests=false", "-Dcuda=disabled")[0] and done("ninja", "-C", build)[0]:
         answers(f"{build}/tools")
+    poor = subprocess.run(["meson", "setup", f"{there}/poor", there], capture_output=True, text=True, env={**os.environ, "PKG_CONFIG_LIBDIR": "/nowhere"})
+    expect(poor.returncode != 0 and "no library, or no header, of GMP (6.2), MPFR (4.1)" in poor.stdout and "tools/install-packages" in poor.stdout, f"what is missing: {poor.stdout[-500:]}")
     expect(not os.path.exists(f"{there}/.git") and os.path.isfile(f"{there}/LICENSE"), os.listdir(there))
 
 

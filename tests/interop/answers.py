@@ -6,6 +6,7 @@
 import contextlib
 import inspect
 import io
+import json
 import os
 import subprocess
 import sys
@@ -22,6 +23,7 @@ sys.path.append(os.path.join(HERE, "..", "tools"))
 os.environ["CLARKE"] = CLARKE = os.path.abspath(sys.argv[1])
 import clarke  # noqa: E402
 from expect import expect, finish  # noqa: E402
+STEP = os.path.abspath(os.path.join(HERE, "..", "..", "cases", "steps", "run"))
 
 
 class Page(HTMLParser):
@@ -50,6 +52,19 @@ def shown(answer):
     expect(page.open == [] and page.tags <= {"div", "p", "strong", "small", "ul", "li"}, page.tags)
     expect(all(line in page.text for line in answer.summary) and answer.verdict in page.text, page.text)
     return lines, page.text
+
+
+def stepped():
+    """An optimizer's step answers as other questions do: its three lines are the program's, and its keys those of the JSON."""
+    for rule, holds, colour in ((None, True, "#2a7"), ("sgd", False, "#c33")):
+        answer = clarke.step(STEP, rule=rule)
+        words = [CLARKE, "step", os.path.join(STEP, ""), *(("--rule", rule) if rule else ())]
+        told, whole = (subprocess.run([*words, *more], capture_output=True, text=True).stdout for more in ([], ["--json"]))
+        expect(repr(answer) == told.split("\n\n")[0] and answer == json.loads(whole) and answer["holds"] is holds, (answer, told))
+        page = Page(answer._repr_html_())
+        expect(colour in answer._repr_html_() and page.open == [] and all(line in page.text for line in answer.summary) and answer.verdict in page.text, page.text)
+        both = clarke.Stepped({"step": 0, "holds": False, "optimizers": [clarke.step(STEP), dict(answer)]})
+        expect(both.summary == answer.summary if not holds else both.verdict == answer.verdict, both)
 
 
 class Pictures(nn.Module):
@@ -151,6 +166,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         steps(folder)
         progress(folder)
+    stepped()
     functions()
     described()
     finish()

@@ -249,10 +249,15 @@ def pointwise(d):
         ("Relu", 7, {}), ("LeakyRelu", 7, {"alpha": [None, 0.5, -0.25]}), ("Abs", 7, {}), ("Neg", 7, {}),
         ("HardSigmoid", 7, {"alpha": [None, 0.25], "beta": [None, 0.25]}), ("HardSwish", 14, {}), ("Elu", 7, {"alpha": [None, 0.5]}),
         ("Selu", 7, {"alpha": [None, 1.5], "gamma": [None, 2.]}), ("Celu", 12, {"alpha": [None, 0.5]}), ("Sigmoid", 7, {}),
-        ("Tanh", 7, {}), ("Exp", 7, {}), ("Erf", 9, {}), ("Softplus", 7, {}), ("Gelu", 20, {"approximate": [None, "none", "tanh"]}),
+        ("Tanh", 7, {}), ("Exp", 7, {}), ("Erf", 9, {}), ("Softplus", 7, {}), ("Sin", 7, {}), ("Cos", 7, {}), ("Gelu", 20, {"approximate": [None, "none", "tanh"]}),
         ("Mish", 18, {}), ("Swish", 24, {}), ("Sinh", 9, {}), ("Cosh", 9, {}), ("Asinh", 9, {}), ("Softsign", 7, {})])
     d.since(since)
     return d.node(op, [d.now], **{k: d.rng.choice(v) for k, v in attributes.items()})
+
+
+def computed(d, n):
+    """n numbers, computed of a weight alone."""
+    return d.node("Tanh", [d.weights([n])])
 
 
 def clip(d):
@@ -260,6 +265,8 @@ def clip(d):
     if d.opset < 11:
         return d.node("Clip", [d.now], min=low, max=high)
     bound = [d.constant(np.array(v, np.float32), weight=False) if v is not None else "" for v in (low, high)]
+    if d.opset >= 13 and d.rng.random() < 0.3:  # an activation; at times below the other bound
+        bound[d.rng.randrange(2)] = d.node("Reshape", [computed(d, 1), d.constant(np.array([], np.int64))])
     while bound and not bound[-1]:
         bound.pop()
     return d.node("Clip", [d.now, *bound])
@@ -295,6 +302,11 @@ def extremes(d):
 
 def power(d):
     base = d.node("Add", [d.node("Abs", [d.now]), d.constant(np.array(1, np.float32), weight=False)])
+    if d.opset >= 13 and d.rng.random() < 0.4:
+        numbers = [np.array(d.rng.choice([0, 2.5, 9, -1.5]), np.float32), np.array(d.rng.choice([9, -9]), np.int64),
+                   d.floats(d.broadcastable(d.shape())) / 4]
+        by = d.constant(d.rng.choice(numbers)) if d.rng.random() < 0.7 else computed(d, 1)
+        return d.node("Pow", [base, by])
     return d.rng.choice([
         lambda: d.node("Pow", [base, d.constant(np.array(d.rng.choice([1, 2, 3, 0.5, -1, -0.5]), np.float32), weight=False)]),
         lambda: d.node("Sqrt", [base]), lambda: d.node("Log", [base]), lambda: d.node("Reciprocal", [base])])()
@@ -325,11 +337,12 @@ def gemm(d):
     shape = d.shape()
     if len(shape) != 2:
         raise Undrawn
-    out, turn = d.rng.choice([1, 2, 3]), d.rng.choice([None, 0, 1])
+    out, turn, first = d.rng.choice([1, 2, 3]), d.rng.choice([None, 0, 1]), d.rng.choice([None, None, 1])
+    shape = shape[::-1] if first else shape
     inputs = [d.now, d.constant(d.floats([out, shape[1]] if turn else [shape[1], out]))]
     if d.opset < 11 or d.rng.random() < 0.7:
         inputs.append(d.constant(d.floats(d.rng.choice([[out], [1, out], [1], [shape[0], out], [shape[0], 1]]))))
-    return d.node("Gemm", inputs, transB=turn, alpha=d.rng.choice([None, 0.5]), beta=d.rng.choice([None, 2.]))
+    return d.node("Gemm", inputs, transA=first, transB=turn, alpha=d.rng.choice([None, 0.5]), beta=d.rng.choice([None, 2.]))
 
 
 def window_attributes(d, spatial, kernel, conv):
@@ -388,7 +401,7 @@ def pool(d):
 
 
 def reduction(d):
-    op = d.rng.choice(["ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceSumSquare", "ReduceL2", "ReduceL1"])
+    op = d.rng.choice(["ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceSumSquare", "ReduceL2", "ReduceL1", "ReduceProd"])
     shape = d.shape()
     axes = d.rng.sample(range(len(shape)), d.rng.randrange(1, len(shape) + 1)) if shape and d.rng.random() < 0.9 else None
     if axes and d.opset >= 11:
@@ -527,18 +540,19 @@ def scatter(d):
     shape = d.shape()
     if d.kind == "whole" or not shape or 0 in shape:
         raise Undrawn
+    way = d.rng.choice(["add", "mul", "max", "min"]) if d.opset >= 18 else "add"
     add = d.rng.random() < 0.5
     if d.rng.random() < 0.5:
         axis = d.rng.randrange(len(shape))
         own = [d.rng.randrange(1, n + 1) for n in shape]
         line = [d.rng.randrange(-shape[axis], shape[axis]) for _ in range(own[axis])] if add else d.rng.sample(range(shape[axis]), own[axis])
         places = np.broadcast_to(np.array(line).reshape([-1 if a == axis else 1 for a in range(len(shape))]), own).astype(np.int64)
-        return d.node("ScatterElements", [d.now, d.constant(places), d.constant(d.floats(own))], axis=axis, reduction="add" if add else None)
+        return d.node("ScatterElements", [d.now, d.constant(places), d.constant(d.floats(own))], axis=axis, reduction=way if add else None)
     k = d.rng.randrange(1, len(shape) + 1)
     many = int(np.prod(shape[:k]))
     rows = [d.rng.randrange(many) for _ in range(3)] if add else d.rng.sample(range(many), d.rng.randrange(1, many + 1))
     places = np.stack(np.unravel_index(rows, shape[:k]), axis=-1).astype(np.int64)
-    return d.node("ScatterND", [d.now, d.constant(places), d.constant(d.floats([len(rows), *shape[k:]]))], reduction="add" if add else None)
+    return d.node("ScatterND", [d.now, d.constant(places), d.constant(d.floats([len(rows), *shape[k:]]))], reduction=way if add else None)
 
 
 def einsum(d):
@@ -579,22 +593,85 @@ def resize(d):
     shape = d.shape()
     if len(shape) < 2:
         raise Undrawn
-    mode = d.rng.choice(["nearest", "linear"])
-    attributes = {"mode": mode, "coordinate_transformation_mode": d.rng.choice(
-        ["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"])}
+    mode = d.rng.choice(["nearest", "linear", "cubic"])
+    where = d.rng.choice(["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "tf_crop_and_resize",
+                          *["half_pixel_symmetric"] * (d.opset >= 19)])
+    attributes = {"mode": mode, "coordinate_transformation_mode": where}
     if mode == "nearest":
         attributes["nearest_mode"] = d.rng.choice(["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
+    if mode == "cubic":
+        attributes["cubic_coeff_a"] = d.rng.choice([None, -0.5])
+        attributes["exclude_outside"] = d.rng.choice([None, 0, 1])
     scales = [d.rng.choice([1, 1, 1, 2, 0.5, 1.5, 3]) if d.rng.random() < 0.6 else 1 for _ in shape]
     if d.opset >= 18 and d.rng.random() < 0.3:  # some axes, in any order
         axes = d.rng.sample(range(len(shape)), d.rng.randrange(1, len(shape) + 1))
         attributes["axes"] = axes  # the reference takes none from the end
         scales, shape = [scales[a] for a in axes], [shape[a] for a in axes]
     roi = d.constant(np.array([], np.float32), weight=True) if d.opset < 13 else ""
-    if d.rng.random() < 0.5:
+    if where == "tf_crop_and_resize":
+        attributes["extrapolation_value"] = d.rng.choice([None, 0.25])
+        kept = [d.rng.random() < 0.5 or s == 1 for s in scales]
+        roi = d.constant(np.array([0 if k else d.rng.choice([0, 0.25, -0.5, 1]) for k in kept]
+                                  + [1 if k else d.rng.choice([1, 0.75, 1.5, 0]) for k in kept], np.float32), weight=True)
+    elif d.rng.random() < 0.5:
         return d.node("Resize", [d.now, roi, d.constant(np.array(scales, np.float32))], **attributes)
+    elif d.opset >= 18:
+        attributes["keep_aspect_ratio_policy"] = d.rng.choice([None, None, "not_larger", "not_smaller"])
     sizes = [max(1, int(n * s)) for n, s in zip(shape, scales)]
     none = d.constant(np.array([], np.float32), weight=True) if d.opset < 13 else ""
     return d.node("Resize", [d.now, roi, none, d.constant(np.array(sizes, np.int64))], **attributes)
+
+
+def grid_sample(d):
+    d.since(16)
+    shape = d.shape()
+    if len(shape) not in (4, 5):
+        raise Undrawn
+    modes = ["nearest", "linear", "cubic"] if d.opset >= 20 else ["nearest", "bilinear", "bicubic"]
+    mode = d.rng.choice(modes[:2] if len(shape) == 5 else modes)
+    space = [d.rng.choice([1, 2, 3]) for _ in shape[2:]]
+    numbers = [d.rng.choice([-1, 0, 1, d.rng.randrange(-12, 13) / 8, np.float32(d.rng.uniform(-1.6, 1.6))])
+               for _ in range(int(np.prod(space)) * (len(shape) - 2))]
+    grid = np.array(numbers, np.float32).reshape([1, *space, len(shape) - 2])
+    grid = np.repeat(grid, shape[0], 0)
+    if d.kind == "single" and d.rng.random() < 0.5:
+        grid = np.flip(grid.reshape(-1)).reshape(grid.shape)
+    return d.node("GridSample", [d.now, d.constant(np.ascontiguousarray(grid), weight=d.rng.random() < 0.5)],
+                  mode=d.rng.choice([None, mode]), padding_mode=d.rng.choice([None, "zeros", "border", "reflection"]),
+                  align_corners=d.rng.choice([None, 0, 1]))
+
+
+def center(d):
+    d.since(18)
+    shape = d.shape()
+    if not shape:
+        raise Undrawn
+    axes = d.rng.sample(range(len(shape)), d.rng.randrange(1, len(shape) + 1))
+    to = [max(1, shape[a] + d.rng.choice([0, 0, 1, 2, 3, -1, -2])) for a in axes]
+    if d.rng.random() < 0.3:
+        axes, to = None, [shape[a] if a not in axes else to[axes.index(a)] for a in range(len(shape))]
+    elif d.rng.random() < 0.5:
+        axes = [a - len(shape) for a in axes]
+    return d.node("CenterCropPad", [d.now, d.constant(np.array(to, np.int64))], axes=axes)
+
+
+def fold(d):
+    """The axes behind the channels become places of windows."""
+    d.since(18)
+    shape = d.shape()
+    if len(shape) != 3:
+        raise Undrawn
+    block = [d.rng.choice([1, 2, 3]), d.rng.choice([1, 2])]
+    by, apart, pads = ([d.rng.choice([1, 1, 2]) for _ in range(2)] for _ in range(3))
+    pads = [d.rng.choice([0, 0, 1]) for _ in range(4)]
+    rows = d.rng.choice([k for k in range(1, shape[2] + 1) if shape[2] % k == 0])
+    image = [(n - 1) * by[a] + apart[a] * (block[a] - 1) + 1 - pads[a] - pads[a + 2] + d.rng.randrange(by[a])
+             for a, n in enumerate([rows, shape[2] // rows])]
+    taps = int(np.prod(block))
+    if min(image) < 1 or shape[1] % taps:
+        raise Undrawn
+    return d.node("Col2Im", [d.now, d.constant(np.array(image, np.int64)), d.constant(np.array(block, np.int64))],
+                  strides=d.rng.choice([None, by]) if by == [1, 1] else by, dilations=apart, pads=pads)
 
 
 def recurrent(d):
@@ -686,10 +763,50 @@ def space(d):
 
 
 def cumulative(d):
-    d.since(11)
+    op = d.rng.choice(["CumSum", "CumSum", "CumProd"])
+    d.since(11 if op == "CumSum" else 26)
+    a, axis = d.axis(d.shape())
+    return d.node(op, [d.now, d.constant(np.array(axis, np.int64))], exclusive=d.rng.choice([None, 0, 1]), reverse=d.rng.choice([None, 0, 1]))
+
+
+def hardmax(d):
+    """Of entries of a line no two are near: where they are, it jumps."""
+    a, axis = d.axis(d.shape())
+    lines = [np.sort(np.asarray(r, np.float64), axis=a) for runs in d.value[d.now] for r in runs]
+    if d.shape()[a] > 1:
+        off_jumps(d, [np.diff(line, axis=a) for line in lines])
+    return d.node("Hardmax", [d.now], axis=axis)
+
+
+def compress(d):
+    d.since(9)
     shape = d.shape()
     a, axis = d.axis(shape)
-    return d.node("CumSum", [d.now, d.constant(np.array(axis, np.int64))])
+    n = shape[a] if (whole := d.rng.random() < 0.7) else int(np.prod(shape))
+    mask = np.array([d.rng.random() < 0.6 for _ in range(d.rng.randrange(1, n + 1))])
+    return d.node("Compress", [d.now, d.constant(mask)], axis=axis if whole else None)
+
+
+def written(d):
+    d.since(24)
+    shape = d.shape()
+    if len(shape) < 2:
+        raise Undrawn
+    a = d.rng.randrange(1, len(shape))
+    many = d.rng.randrange(1, shape[a] + 1)
+    circular = d.rng.random() < 0.5
+    first = np.array([d.rng.randrange(2 * shape[a] if circular else shape[a] - many + 1) for _ in range(shape[0])], np.int64)
+    inputs = [d.now, d.constant(d.floats([many if i == a else n for i, n in enumerate(shape)]))]
+    return d.node("TensorScatter", inputs + [d.constant(first)] * (d.rng.random() < 0.7), axis=a - len(shape),
+                  mode="circular" if circular else None)
+
+
+def remainder(d):
+    d.since(10)
+    by = np.array(d.rng.choice([1.25, -0.75, 3]), np.float32)
+    quotients = [np.asarray(r, np.float64) / by for runs in d.value[d.now] for r in runs]
+    off_jumps(d, [q - np.round(q) for q in quotients])
+    return d.node("Mod", [d.now, d.constant(by)], fmod=1)
 
 
 def triangle(d):
@@ -718,4 +835,5 @@ def by_shape(d):
 
 OPERATORS = [pointwise, pointwise, clip, prelu, arithmetic, arithmetic, arithmetic, extremes, power, matmul, matmul, gemm,
              norm, threshold, rounding, choice, choice, cast, space, space, convolution, convolution, transposed, pool, pool, reduction, reduction, softmax, normalization, normalization, attention, attention, rotary, loss_of, scatter,
-             einsum, einsum, sorted_, resize, recurrent, cumulative, triangle, by_shape]
+              hardmax, compress, written, remainder, einsum, einsum, sorted_, resize, grid_sample, grid_sample, center, fold, fold, recurrent,
+              cumulative, triangle, by_shape]

@@ -3,6 +3,8 @@
 Usage: python tests/interop/like.py CLARKE CLARKE_CHECK
 """
 
+import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -81,7 +83,8 @@ with tempfile.TemporaryDirectory() as scratch:
             ("nets:wider", "plain.pth", "3.weight has shape (3, 6), and (4, 6) in the network"),
             ("nets:net", "short.pth", "it has not ['3.bias']"), ("nets:net", "list.pth", "no state dict"),
             ("nets:number", "plain.pth", "module nets has no function number"), ("nowhere:net", "plain.pth", "pip install nowhere"),
-            ("resnet18", "plain.pth", "expected torchvision.MODEL, timm.MODEL or MODULE:FUNCTION")]:
+            ("resnet18", "plain.pth", "expected torchvision.MODEL, timm.MODEL, transformers.CLASS, keras or MODULE:FUNCTION"),
+            ("transformers.BertModel", "plain.pth", "no config.json in" if importlib.util.find_spec("transformers") else "pip install transformers")]:
         status, out, error = like(scratch, name, weights, "b.npz", "refused")
         expect(status == 2 and says in error and not Path(scratch, "refused").exists(), f"{name}: {status} {out} {error}")
     # weights that loading would change, and batches that the network does not run on
@@ -99,6 +102,79 @@ with tempfile.TemporaryDirectory() as scratch:
         expect(status == 2 and says in error and not Path(scratch, "refused").exists(), f"{weights} {batch}: {status} {out} {error}")
     status, out, error = like(scratch, "nets:net", "exact.pth", "b.npz", "exact")
     expect(status == 0, f"exact: {status} {out} {error}")
+    # clarke audit --like: the same, in one command
+    def asked(*words):
+        path = os.pathsep.join([str(ROOT / "tools" / "python"), scratch])
+        env = {**os.environ, "PYTHONPATH": path, "PATH": os.pathsep.join([str(CLARKE.parent), os.environ["PATH"]]),
+               "CLARKE_PYTHON": sys.executable, "TMPDIR": str(Path(scratch, "place"))}
+        done = subprocess.run([CLARKE, "audit", "--like", *words], capture_output=True, text=True, env=env, cwd=scratch, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    Path(scratch, "place").mkdir()
+    status, out, error = asked("nets:net", "plain.pth", "--batch", "b.npz", "--json")
+    expect(status == 0 and json.loads(out)["verdict"] == "in-bouligand", f"--like: {status} {out} {error}")
+    expect(not list(Path(scratch, "place").iterdir()), "--like left its folder behind")
+    status, out, error = asked("nets:net", "plain.pth", "--batch", "b.npz", "--loss", "ce", "--train", "--keep", "kept", "--proof", "kept.proof")
+    checked = subprocess.run([CHECK, "kept.proof", "--data", "kept"], capture_output=True, text=True, cwd=scratch, check=False)
+    expect(status == 0 and checked.returncode == 0, f"--keep: {status} {error} {checked.stdout} {checked.stderr}")
+    for words, says in [(("nets:net", "short.pth", "--batch", "b.npz"), "it has not ['3.bias']"),
+                        (("nets:net", "plain.pth", "--batch", "b.npz", "--proof", "p"), "--like needs --keep RUN/"),
+                        (("nets:net", "plain.pth"), "--like needs a checkpoint and --batch FILE"),
+                        (("nets:net", "plain.pth", "plain.pth", "--batch", "b.npz"), "leave out --params")]:
+        status, out, error = asked(*words)
+        expect(status == 2 and out == "" and says in error, f"{words}: {status} {out} {error}")
+    expect(not list(Path(scratch, "place").iterdir()), "--like left its folder behind where it was refused")
+
+    # a manifest of two checkpoints: the graph at the second has that network's gradient, its running statistics, too
+    second = nets.net()
+    with torch.no_grad():
+        for t in [*second.parameters(), second[1].running_mean, second[1].running_var]:
+            t.add_(torch.rand(t.shape))
+    torch.save(second.state_dict(), Path(scratch, "second.pth"))
+    status, out, error = like(scratch, "nets:net", "plain.pth", "b.npz", "swept", "--manifest", "M.json")
+    expect(status == 0, f"--manifest of one: {status} {error}")
+    os.remove(Path(scratch, "M.json"))
+    done = subprocess.run([sys.executable, "-W", "ignore", "-m", "clarke.like", "nets:net", "plain.pth", "second.pth", "b.npz", "two", "--manifest",
+                           "M.json"], capture_output=True, text=True, cwd=scratch, check=False,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "tools" / "python"), scratch])})
+    swept = subprocess.run([CLARKE, "sweep", "M.json", "-o", "o.jsonl"], capture_output=True, text=True, cwd=scratch, check=False)
+    expect(done.returncode == 0 and swept.returncode == 0 and len(Path(scratch, "o.jsonl").read_text().splitlines()) == 3,
+           f"--manifest: {done.stderr} {swept.stdout} {swept.stderr}")
+    subprocess.run([CLARKE, "audit", "two/graph.onnx", "--batch", "b.npz", "--params", "second.pth", "--gradient", "g.safetensors"],
+                   capture_output=True, cwd=scratch, check=False)
+    from safetensors.numpy import load_file
+    second.double().eval()
+    torch.nn.functional.cross_entropy(second(torch.from_numpy(x).double()), torch.from_numpy(y)).backward()
+    ours = load_file(Path(scratch, "g.safetensors"))
+    expect(all(np.allclose(ours[k], p.grad.numpy(), rtol=1e-6, atol=1e-12) for k, p in second.named_parameters()), "the second's gradient")
+    # names of one tensor: a file that has one of them
+    torch.save({"a.weight": torch.eye(4)}, Path(scratch, "once.pth"))
+    status, out, error = like(scratch, "nets:tied", "once.pth", "b.npy", "tied")
+    expect(status == 0, f"a tensor with two names: {status} {error}")
+    if importlib.util.find_spec("keras") and importlib.util.find_spec("h5py"):
+        os.environ["KERAS_BACKEND"] = "torch"
+        import keras
+        layers = [keras.Input((4,)), keras.layers.Dense(5, activation="relu"), keras.layers.Dense(3, activation="softmax")]
+        saved = keras.Sequential(layers)
+        saved.save(Path(scratch, "bare.keras"))
+        saved.compile(loss="sparse_categorical_crossentropy")
+        saved.save(Path(scratch, "net.keras"))
+        saved.save(Path(scratch, "net.h5"))
+        for file in "net.keras", "net.h5":
+            status, out, error = like(scratch, "keras", file, "b.npz", "keras-run")
+            expect(status == 0, f"{file}: {status} {error}")
+            held = load_file(next(Path(scratch, "keras-run").glob("*.gradients.safetensors")))
+            saved.zero_grad()
+            saved.compute_loss(y=torch.from_numpy(y), y_pred=saved(torch.from_numpy(x))).backward()
+            theirs = sorted(p.grad.abs().sum().item() for p in saved.parameters())
+            expect(np.allclose(sorted(np.abs(g).sum() for g in held.values()), theirs, rtol=1e-4), f"{file}: another gradient")
+        status, out, error = like(scratch, "keras", "bare.keras", "b.npz", "refused")
+        expect(status == 2 and "--loss says which is meant" in error, f"bare.keras: {status} {out} {error}")
+        status, out, error = like(scratch, "keras", "plain.pth", "b.npz", "refused")
+        expect(status == 2 and "Keras loads no network from it" in error, f"no keras file: {status} {out} {error}")
+    else:
+        status, out, error = like(scratch, "keras", "plain.pth", "b.npz", "refused")
+        expect(status == 2 and "the package keras is not installed here" in error, f"keras: {status} {out} {error}")
     try:
         import torchvision
     except ImportError:

@@ -268,7 +268,7 @@ show_value(const clarke_graph *g, const clarke_value *v, const clarke_matrix *m)
     if (v->constant)
       show_constant_entry(v, entry);
     else if (v->excluded != NULL && v->excluded[entry])
-      fputs(" -inf", to);
+      fputs(v->undefined ? " ?" : " -inf", to);
     else
       show_matrix_entry(m, entry, sample);
   }

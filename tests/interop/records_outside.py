@@ -106,14 +106,14 @@ def ask(name, f, w, way, operator, entry, rule, differentiable, rounded):
         run = os.path.join(folder, "run")
         record(run, model, torch.ones(3))
         answer = clarke.audit(run)
-        text = subprocess.run([CLARKE, "audit", run], capture_output=True, text=True)
+        text = subprocess.run([CLARKE, "audit", os.path.join(run, "")], capture_output=True, text=True)
         certified = subprocess.run([CLARKE, "certify", run], capture_output=True, text=True)
     found = answer.outside
     line = f"{os.path.basename(__file__)}:{f.__code__.co_firstlineno}"
     right = (found["pass"], found["operator"].split(".")[1], found["entry"], found["differentiable"].split(",")[0].split(":")[0]) == (way, operator, entry, differentiable)
     REPORT.check(right and rule in found["rule"] and found["rounded"] == rounded and found["source"].endswith(line), name, (found, line))
     REPORT.check(answer.verdict == "undecided" and answer.answer == "outside the reals" and not answer.in_clarke and answer.proof is None and answer.touched is None, f"{name}: no verdict", answer)
-    REPORT.check(text.returncode == 3 and text.stdout.splitlines() == found["lines"], f"{name}: the report", text.stdout + text.stderr)
+    REPORT.check(text.returncode == 3 and text.stdout.split("\n\n", 1) == [repr(answer), "\n".join([*found["lines"], ""])], f"{name}: the report", text.stdout + text.stderr)
     REPORT.check(certified.returncode == 2 and found["lines"][0] in certified.stderr, f"{name}: no certificate", certified.stderr)
     if said != "nothing" and way == "backward":
         agree = said == found["derivative"] or "infinity" in found["value"]  # it looks for NaN alone, and so may come later

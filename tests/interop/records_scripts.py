@@ -6,6 +6,7 @@
 The tables of docs/scripts.md are made here, and compared; --write writes them.
 """
 import contextlib
+import html
 import io
 import json
 import os
@@ -26,6 +27,8 @@ CLARKE, CHECK = (os.path.abspath(p) for p in (sys.argv[1:3] + [""])[:2])
 os.environ["CLARKE"] = CLARKE
 import clarke  # noqa: E402
 from report import Report  # noqa: E402
+sys.path.append(os.path.join(HERE, "..", "tools"))
+from plainly import word_of_the_field  # noqa: E402
 
 REPORT = Report()
 GOOD = "the rule's, "
@@ -61,12 +64,30 @@ def ask(name):
             with open("run/run.json", encoding="utf-8") as f:
                 kind = "batch axis" if json.load(f)["batch_axis"] else "single run"
             verify(name, answer)
+            plain(name, answer)
             return [f"[{name}](../tests/interop/scripts/{name}.py)", kind, answer.answer, answer.verdict, str(sum(answer.touched_by_module.values())),
                     stepped(name), said("run/", answer)]
         except (clarke.Refused, clarke.Failed) as why:
             return [f"[{name}](../tests/interop/scripts/{name}.py)", "no", "-", "-", "-", "-", str(why)]
         finally:
             os.chdir(back)
+
+
+def plain(name, answer):
+    """The first three lines of each report, and all that the page says first, have no word of geometry."""
+    for command in ("audit", "certify", "step"):
+        text = subprocess.run([CLARKE, command, "run/"], capture_output=True, text=True).stdout
+        first = text.split("\n\n")[0].splitlines()
+        found = [word_of_the_field(line.split(":", 1)[1]) for line in first]
+        REPORT.check([line[:8] for line in first] == ["Asked:  ", "Answer: ", "Next:   "] and found == [None] * 3, f"{name}: clarke {command} begins in plain words", (found, first))
+        if command == "audit":
+            REPORT.check(first[:2] == repr(answer).splitlines()[:2], f"{name}: Python's first lines are the program's", (first, answer))
+    with open("run/answer.json", "w", encoding="utf-8") as out:
+        json.dump(answer.report, out)
+    page = subprocess.run([CLARKE, "report", "run/answer.json"], capture_output=True, text=True).stdout
+    header = re.findall(r">([^<>]+)<", page.split("</p>", 1)[1].split("</header>")[0])
+    found = [word_of_the_field(html.unescape(line)) for line in header]
+    REPORT.check(len(header) > 5 and set(found) == {None}, f"{name}: its page begins in plain words", (found, header))
 
 
 def verify(name, answer):

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -531,10 +532,208 @@ def package(folder):
     expect(said["holds"] is False and said["rule"] == "adam" and said["instead"] is not None, f"another rule: {said}")
 
 
+class Words(nn.Module):
+    """Of five of seven words, the last four in pairs: of a step some rows are there several times, others not at all."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.table, self.last = nn.Embedding(7, 4, sparse=True, dtype=kind), nn.Linear(8, 3, dtype=kind)
+
+    def forward(self, x):
+        return self.last(self.table(x).flatten(1))
+
+
+def with_file(run, step, change):
+    """Changes the tensors of a step's optimizer's file, and its hash in run.json."""
+    with open(os.path.join(run, "run.json"), encoding="utf-8") as f:
+        told = f.read()
+    named = json.loads(told)["steps"][step]["files"]["optimizer"]
+    path = os.path.join(run, named["file"])
+    tensors = {n: t.clone() for n, t in load_file(path).items()}
+    change(tensors)
+    with open(path, "wb") as f:
+        f.write(b"".join(safetensors(tensors)))
+    with open(path, "rb") as f, open(os.path.join(run, "run.json"), "w", encoding="utf-8") as out:
+        out.write(told.replace(named["sha256"], hashlib.sha256(f.read()).hexdigest()))
+
+
+SPARSE = (O.SGD, {"lr": 0.1}), (O.Adagrad, {"lr": 0.1}), (O.SparseAdam, {"lr": 0.1}), (O.SparseAdam, {"lr": 0.01, "betas": (0.3, 0.4), "maximize": True})
+
+
+def sparse(folder):
+    """Steps by sparse gradients; what these do not have stays, of SparseAdam with its averages."""
+    rows = torch.tensor([[0, 1], [2, 3], [0, 1]]), torch.tensor([[1, 2], [4, 1], [2, 2]]), torch.tensor([[4, 3], [0, 3], [3, 3]])
+    for i, (make, settings) in enumerate(SPARSE):
+        for kind in (torch.float64, torch.float32, torch.bfloat16):
+            run, model = os.path.join(folder, f"sparse-{i}-{kind}"), Words(kind)
+            optimizer = make(model.table.parameters(), **settings)
+            for k, x in enumerate(rows):
+                model.zero_grad()
+                with clarke.record(run, model, optimizer=optimizer, step=k, append=k > 0, light=True, again=False):
+                    F.cross_entropy(model(x), torch.tensor([0, 1, 2])).backward()
+                optimizer.step()
+            for k in range(3):
+                said = ask(run, k)
+                good = (BITS,)
+                if make is O.SGD:  # which adds such rows one by one; in bfloat16 that may round more than the step
+                    good = (BITS, WITHIN) if kind != torch.bfloat16 else (BITS, WITHIN, "undecided")
+                expect(said["answer"] in good and said["gradient"]["is"] == "recorded", f"{make.__name__} {settings} {kind} {k}: {said}")
+            if kind != torch.bfloat16:
+                prove(run, 2)
+            if make is O.SparseAdam and kind == torch.float32:
+                left_alone(run)
+    expect("momentum_buffer" in refused(folder, O.SGD, {"lr": 0.1, "momentum": 0.9}), "a sparse buffer")
+    twice = torch.sparse_coo_tensor([[0, 0, 0, 2]], torch.tensor([[1.0, -1.0], [1e-9, 1.0], [-1.0, 0.5], [2.0, 3.0]]), (3, 2), check_invariants=True)
+    of = clarke.sparse
+    expect(of.times(twice).tolist() == [[3, 3], [0, 0], [1, 1]] and of.dense(twice)[2].tolist() == [2, 3], "how often")
+    expect(of.sizes(twice)[0].tolist() == [2 + 1e-9, 2.5] or abs(float(of.sizes(twice)[0, 0]) - 2) < 1e-8, "the sizes")
+
+
+def refused(folder, make, settings):
+    run, model = os.path.join(folder, "sparse-refused"), Words(torch.float32)
+    optimizer = make(model.table.parameters(), **settings)
+    for k in range(2):
+        model.zero_grad()
+        with clarke.record(run, model, optimizer=optimizer, step=k, append=k > 0):
+            F.cross_entropy(model(torch.tensor([[0, 1], [2, 3]])), torch.tensor([0, 1])).backward()
+        optimizer.step()
+    said = ask(run, 1)
+    expect(said["holds"] is None, f"a sparse buffer: {said}")
+    return json.dumps(said)
+
+
+def left_alone(run):
+    """A row that the gradient of the last step does not have: 2. And what is said of it elsewhere."""
+    said = ask(run, 2, rule="torch-adam")
+    expect(said["holds"] is False and "torch-sparseadam" in str(said["instead"]), f"Adam, which moves all rows: {said}")
+    check = subprocess.run([CHECK, os.path.join(run, "step.proof")], capture_output=True, text=True).stdout
+    expect("16 entries are not in its sparse gradient" in check, check)
+
+    def moved(tensors):
+        tensors["after/exp_avg/table.weight"][2, 1] *= 1 + 2**-20
+
+    def lied(tensors):
+        tensors["times/table.weight"][:] = 1
+
+    with_file(run, 2, moved)
+    said = ask(run, 2)
+    expect(said["holds"] is False and said["first"]["entry"] == 9, f"a row that stays: {said}")
+    with_file(run, 2, lied)
+    expect(ask(run, 2)["wrong"] >= 4, f"rows that were said to be there: {ask(run, 2)}")
+
+
+class Convolved(nn.Module):
+    """Weights of four axes, two, and one."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.first, self.last = nn.Conv2d(1, 3, 2, dtype=kind), nn.Linear(6, 3, dtype=kind)
+
+    def forward(self, x):
+        return self.last(F.relu(self.first(x.reshape(-1, 1, 2, 3))).flatten(1))
+
+
+def no_biases(kind):
+    return nn.Sequential(nn.Linear(6, 20, bias=False, dtype=kind), nn.ReLU(), nn.Linear(20, 3, bias=False, dtype=kind))
+
+
+ADAFACTOR = {"lr": 0.05}, {"lr": 0.5, "eps": (1e-4, 0.01), "d": 1.5, "weight_decay": 0.1, "maximize": True}, {"lr": 0.01, "beta2_decay": -0.5}
+MUON = {"lr": 0.02}, {"lr": 0.02, "nesterov": False, "weight_decay": 0.0, "adjust_lr_fn": "match_rms_adamw"}, {"momentum": 0.3, "ns_steps": 3}
+
+
+def whole_step(run, model, make, settings, steps=3):
+    optimizer = make(model.parameters(), **settings)
+    kind = next(model.parameters()).dtype
+    x, y = data(kind)
+    for k in range(steps):
+        optimizer.zero_grad()
+        with clarke.record(run, model, optimizer=optimizer, step=k, append=k > 0, light=True, again=False):
+            F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+
+
+def whole(folder):
+    """Rules of whole tensors: Adafactor's steps, the program's bit for bit, and Muon's, most of which are. What is moved is found."""
+    columns = "row_var", "col_var", "variance"
+    for i, settings in enumerate(ADAFACTOR):
+        for kind, how in ((torch.float64, False), (torch.float32, False), (torch.float32, True)):
+            run = os.path.join(folder, f"adafactor-{i}-{kind}-{how}")
+            whole_step(run, Convolved(kind), O.Adafactor, settings | {"foreach": how})
+            for k in range(3):
+                said = ask(run, k)
+                expect(said["answer"] in ((BITS, WITHIN) if how else (BITS,)) and said["rule"] == "torch-adafactor", f"Adafactor {settings} {kind} {k}: {said}")
+            prove(run, 2)
+            for part in ("theta", *columns):
+                name = next(n for n in load_file(os.path.join(run, "step-000002.optimizer.safetensors")) if n.startswith(f"after/{part}/"))
+                away(run, name, 2**-8 if part == "theta" else 2**-10)
+    run = os.path.join(folder, "adafactor-broken")
+    for change, message in ((lambda t: t.pop("after/col_var/last.weight"), "'col' after the step is missing"),
+                            (lambda t: t.pop("before/row_var/last.weight"), "'row' before the step is missing"),
+                            (lambda t: t.update({"after/row_var/last.weight": torch.ones(3)}), "another type or shape than the parameter's rows"),
+                            (lambda t: t.update({"before/variance/last.bias": torch.ones(4)}), "another shape than the parameter")):
+        if os.path.exists(run):
+            shutil.rmtree(run)
+        whole_step(run, Convolved(torch.float32), O.Adafactor, {"lr": 0.05})
+        with_file(run, 2, change)
+        try:
+            said = str(ask(run, 2))
+        except clarke.Failed as failed:
+            said = str(failed)
+        expect(message in said, f"{message}: {said}")
+    counts = []
+    for i, settings in enumerate(MUON):
+        for kind in (torch.float64, torch.float32, torch.bfloat16):
+            run = os.path.join(folder, f"muon-{i}-{kind}")
+            whole_step(run, no_biases(kind), O.Muon, settings)
+            for k in range(3):
+                said = ask(run, k)
+                if kind == torch.bfloat16 and settings.get("nesterov") is False:  # PyTorch 2.13 divides the buffer itself by its norm
+                    broken = said["holds"] is False if k == 0 else said["holds"] is not True  # later it hardly moves beside what bfloat16 rounds
+                    expect(broken != buffer_stays(), f"Muon's buffer in bfloat16: {said}")
+                    continue
+                expect(said["holds"] is not False, f"Muon {settings} {kind} {k}: {said}")
+                counts.append(said["answer"] == BITS)
+            if kind != torch.bfloat16:
+                away(run, "after/momentum_buffer/0.weight", 2**-4)
+    expect(sum(counts) >= len(counts) * 3 // 4, f"Muon, bit for bit: {counts}")
+    run = os.path.join(folder, "muon-proof")
+    whole_step(run, no_biases(torch.float32), O.Muon, {"lr": 0.02, "ns_steps": 2})
+    prove(run, 2)
+
+
+def buffer_stays():
+    """Does Muon without Nesterov's momentum keep its average in bfloat16? Else what it makes orthogonal is the buffer's own memory."""
+    p = nn.Parameter(torch.ones(2, 3, dtype=torch.bfloat16))
+    p.grad = torch.full((2, 3), 8.0, dtype=torch.bfloat16)
+    optimizer = O.Muon([p], momentum=0.5, nesterov=False)
+    optimizer.step()
+    return bool((optimizer.state[p]["momentum_buffer"] == 4).all())
+
+
+def away(run, name, by):
+    """One number of the last step, moved by so much of how far it moved."""
+    def change(tensors):
+        t, before = tensors[name], tensors.get(name.replace("after/", "before/"))
+        step = (t - before).abs().max() if before is not None and before.shape == t.shape else t.abs().max()
+        t.view(-1)[0] += max(float(step), float(t.abs().max()) * 2**-6) * by
+
+    with open(os.path.join(run, "run.json"), encoding="utf-8") as f:
+        told = f.read()
+    path = os.path.join(run, json.loads(told)["steps"][2]["files"]["optimizer"]["file"])
+    with open(path, "rb") as f:
+        before = f.read()
+    with_file(run, 2, change)
+    said = ask(run, 2)
+    expect(said["holds"] is False and name.endswith(said["first"]["parameter"]) and said["first"]["entry"] == 0, f"{run}, {name} moved: {said}")
+    with open(path, "wb") as f, open(os.path.join(run, "run.json"), "w", encoding="utf-8") as out:
+        f.write(before)
+        out.write(told)
+
+
 def main():
     torch.manual_seed(7)
     with tempfile.TemporaryDirectory() as folder:
-        for part in (programs, fault, places, changed_gradients, accumulated, several, averages, not_made, outermost, tampered, own, package):
+        for part in (programs, fault, places, changed_gradients, accumulated, several, averages, not_made, outermost, tampered, sparse, whole, own, package):
             part(folder)
     finish()
 

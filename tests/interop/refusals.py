@@ -408,7 +408,6 @@ layer("statistics of nobody", weight, lambda m, x: F.batch_norm(x @ m.w, torch.z
 layer("scattered with a reduction", weight, lambda m, x: x.scatter(1, torch.zeros(4, 2, dtype=torch.long), x[:, :2], reduce="add") @ m.w)
 layer("rows by frequency", lambda m: setattr(m, "table", nn.Embedding(4, 2, scale_grad_by_freq=True)), lambda m, x: F.embedding(x, m.table.weight, scale_grad_by_freq=True), x=PLACES)
 layer("the largest of a bag", lambda m: setattr(m, "table", nn.Embedding(4, 2)), lambda m, x: F.embedding_bag(x, m.table.weight, mode="max"), x=PLACES)
-told("sparse gradients", lambda: record(nn.Embedding(4, 2, sparse=True), PLACES), "layer.weight$")
 
 # ---- Surrogates
 

@@ -48,6 +48,9 @@ RULES = [
     ("torch-sparseadam", torch.optim.SparseAdam, {"lr": 0.1}, "--eta 0.1d"),
     ("torch-sparseadam", torch.optim.SparseAdam, {"lr": 0.1, "betas": (0.8, 0.9), "eps": 1e-3, "maximize": False},
      "--eta 0.1d --momentum 0.8d --sigma 0.9d --eps 1e-3d"),
+    ("torch-adafactor", torch.optim.Adafactor, {"lr": 0.1}, "--eta 0.1d --beta2-decay -0.8d --eps2 1e-3d"),
+    ("torch-adafactor", torch.optim.Adafactor, {"lr": 0.5, "beta2_decay": -0.5, "eps": (1e-3, 0.1), "d": 1.25, "weight_decay": 0.1},
+     "--eta 0.5 --beta2-decay -0.5 --eps 1e-3d --eps2 0.1d --clip 1.25 --weight-decay 0.1d"),
 ]
 
 
@@ -86,6 +89,31 @@ def by_rule(folder, rule, options, slots, theta, gradients):
     return [[[number(x) for x in s[name]] for name in ("theta", *slots)] for s in json.loads(ran.stdout)["steps"]]
 
 
+def matrices(folder, rng):
+    """Adafactor's averages of rows and columns, of two matrices of 2 x 3. (Muon computes in bfloat16, whatever its parameters are.)"""
+    def drawn():
+        return [[[rng.randint(-64, 64) / 64 for _ in range(3)] for _ in range(2)] for _ in range(2)]
+
+    p, worst = torch.nn.Parameter(torch.tensor(drawn(), dtype=torch.float64)), 0
+    optimizer = torch.optim.Adafactor([p], lr=0.1, d=1.25)
+    (folder / "s.json").write_text(json.dumps({"theta": p.detach().tolist()}))
+    files = []
+    found = []
+    for i in range(9):
+        p.grad = torch.tensor(drawn(), dtype=torch.float64)
+        (folder / f"g{i}.json").write_text(json.dumps(p.grad.tolist()))
+        files += ["--gradient", str(folder / f"g{i}.json")]
+        optimizer.step()
+        found.append({"theta": p.detach().clone(), "row": optimizer.state[p]["row_var"].clone(), "col": optimizer.state[p]["col_var"].clone()})
+    options = "--eta 0.1d --beta2-decay -0.8d --eps2 1e-3d --clip 1.25 --json".split()
+    ran = subprocess.run([CLARKE, "step", "torch-adafactor", "--state", str(folder / "s.json"), *files, *options], capture_output=True, text=True, check=True)
+    for mine, said in zip(found, json.loads(ran.stdout)["steps"]):
+        for name, t in mine.items():
+            worst = max(worst, *(abs(x - number(y)) for x, y in zip(t.flatten().tolist(), said[name], strict=True)))
+    print(f"torch-adafactor, matrices {worst:.1e}")
+    return worst
+
+
 def main():
     sys.set_int_max_str_digits(0)
     torch.set_default_dtype(torch.float64)  # NAdam keeps its product of mu in the default type
@@ -99,6 +127,7 @@ def main():
             error = max(abs(x - y) for a, b in pairs for of_a, of_b in zip(a, b) for x, y in zip(of_a, of_b))
             print(f"{rule:14} {str(options):70} {error:.1e}")
             worst = max(worst, error)
+        worst = max(worst, matrices(Path(name), rng))
     return worst > 1e-13
 
 

@@ -9,6 +9,7 @@ Without a WHEEL it is built. Lemma 2 as a module is recorded and audited, its pr
 import glob
 import os
 import re
+import resource
 import subprocess
 import sys
 import sysconfig
@@ -119,8 +120,11 @@ if __name__ == "__main__":
         made = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else built(scratch)
         newcomer.citation(scratch)
         if made is not None:
+            begun = resource.getrusage(resource.RUSAGE_CHILDREN)
             programs = installed(scratch, made)
-            contained(scratch)
             asked(scratch, programs)
+            taken = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - sum(begun[:2])
+            expect(taken < 60, f"from the wheel to a checked proof: {taken:.0f} s of processor time")
+            contained(scratch)
             newcomer.tutorial(scratch, programs)
     finish()

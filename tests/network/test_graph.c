@@ -381,7 +381,7 @@ START_TEST(clip_bounds)
   refused(SHAPE(3, 2,), "bound 'min' must be a scalar");
   begin(11, SHAPE(-1, 2,));
   node("Clip", "x,x");
-  refused(SHAPE(3, 2,), "input 1 must be a constant");
+  refused(SHAPE(3, 2,), "bound 1 is no scalar");
   begin(11, SHAPE(-1, 2,));
   integers("low", SHAPE(1,));
   node("Clip", "x,low");
@@ -535,7 +535,7 @@ START_TEST(gemms)
   gemm(SHAPE(3, 2,), SHAPE(1,), false);
   gives(SHAPE(5, 3,), SHAPE(2,));
   gemm(SHAPE(3, 2,), SHAPE(5, 2,), false);
-  refused(SHAPE(5, 3,), "'/y' (Gemm): a bias of 10 entries for 2 outputs");
+  refused(SHAPE(5, 3,), "'/y' (Gemm, its Add): a constant of 5 entries along the batch axis");
   gemm(SHAPE(3, 2,), SHAPE(2, 1,), false);
   refused(SHAPE(5, 3,), "bias");
   gemm(SHAPE(2, 3,), SHAPE(2,), false);
@@ -644,7 +644,7 @@ START_TEST(squares_powers_and_divisors)
   begin(16, SHAPE(-1, 2,));
   floats("c", SHAPE(1,), 0.25);
   node("Pow", "x,c");
-  refused(SHAPE(5, 2,), "the exponent is 0.25; expected a whole number from 1 to 8, 1/2, or minus one of these");
+  gives(SHAPE(5, 2,), SHAPE(2,));
   begin(16, SHAPE(-1, 2,));
   floats("c", SHAPE(1,), -0.5);
   node("Pow", "x,c");

@@ -4,6 +4,7 @@
 #include "steps.h"
 #include "node.h"
 
+#include "op/along.h"
 #include "op/broadcast.h"
 #include "op/decided.h"
 #include "op/floats.h"
@@ -18,6 +19,7 @@
 #include "op/profile.h"
 #include "op/quotient.h"
 #include "op/recurrent.h"
+#include "op/stated.h"
 #include "op/take.h"
 
 #include <math.h>
@@ -768,14 +770,81 @@ START_TEST(masks_are_left_out)
   }
   for (size_t e = 0; e < 12; e++)
     g.values[sum].excluded[e] = e % 2 == 0;
-  ck_assert_int_eq(clarke_lower_masked_softmax(&low, 3, 2, &error), CLARKE_EINPUT);
-  says(error.text, "a line has no entry that is not minus infinity");
+  OK(clarke_lower_masked_softmax(&low, 3, 2, &error)); /* lines 0 2 4 and 6 8 10 have nothing else */
+  ck_assert(g.values[g.n_values - 1].undefined);
+  for (size_t e = 0; e < 12; e++)
+    ck_assert(g.values[g.n_values - 1].excluded[e] == (e % 2 == 0));
   g.values[3].real[0] = NAN;
   in[0] = 0;
   low.n_in = 2;
   s = clarke_lower_step(&low, CLARKE_SUM, 2, 3, shape, &error);
   ck_assert_int_eq(clarke_lower_exclude(&low, s, 1, &error), CLARKE_EINPUT);
   says(error.text, "entry 0 is NaN: only minus infinity is taken");
+}
+END_TEST
+
+/* A matrix of 2 x 3 integers, and an operator that has it and a constant: a number, or of integers an axis. */
+static void
+begin_along(const char *op, bool axis, double number)
+{
+  static const size_t shape[] = {2, 3};
+  static size_t in[] = {0, 3}, out_of[1];
+
+  out_of[0] = CLARKE_NONE;
+  give(0, false, 2, shape);
+  give(3, true, axis, (const size_t[]){1});
+  g.values[3].real[0] = number;
+  if (axis) {
+    free(g.values[3].real);
+    g.values[3].real = NULL;
+    g.values[3].dtype = CLARKE_I64;
+    g.values[3].integer = calloc(1, sizeof *g.values[3].integer);
+    g.values[3].integer[0] = (int64_t)number;
+  }
+  low.in = in;
+  low.n_in = 2;
+  low.out = out_of;
+  low.opset = 24;
+  g.batched = false;
+  free(m.nodes[0].op_type);
+  m.nodes[0].op_type = strdup(op);
+}
+
+START_TEST(sums_run_along_an_axis)
+{
+  begin_along("CumSum", true, 1);
+  OK(clarke_lower_running(&low, &error));
+  evaluate();
+  for (size_t e = 0; e < 6; e++)
+    ck_assert(out(low.out[0], e) == g.values[0].real[e] + (e % 3 > 0 ? out(low.out[0], e - 1) : 0));
+}
+END_TEST
+
+START_TEST(products_are_of_an_axis)
+{
+  begin_along("ReduceProd", true, 1);
+  OK(clarke_lower_reduced_product(&low, &error));
+  evaluate();
+  for (size_t e = 0; e < 2; e++)
+    ck_assert(out(low.out[0], e) == g.values[0].real[3 * e] * g.values[0].real[3 * e + 1] * g.values[0].real[3 * e + 2]);
+}
+END_TEST
+
+/* A quotient, its whole number, their product, a difference. */
+START_TEST(a_remainder_jumps)
+{
+  bool floors = false;
+
+  begin_along("Mod", false, 3);
+  low.opset = 28;
+  OK(clarke_lower_modulo(&low, &error));
+  for (size_t i = 0; i < g.n_steps; i++)
+    floors = floors || (g.steps[i].kind == CLARKE_ANALYTIC && g.steps[i].function == CLARKE_FLOOR);
+  ck_assert(floors && g.values[low.out[0]].count == 6);
+  begin_along("Mod", false, 3);
+  low.opset = 13;
+  ck_assert_int_eq(clarke_lower_modulo(&low, &error), CLARKE_EINPUT);
+  says(error.text, "fmod is 0; of floats expected 1");
 }
 END_TEST
 
@@ -854,5 +923,8 @@ main(void)
   tcase_add_test(tests, a_tie_may_make_a_sort);
   tcase_add_test(tests, masks_are_left_out);
   tcase_add_test(tests, lifted_entries_are_known);
+  tcase_add_test(tests, sums_run_along_an_axis);
+  tcase_add_test(tests, products_are_of_an_axis);
+  tcase_add_test(tests, a_remainder_jumps);
   return run_tests();
 }

@@ -41,11 +41,35 @@ START_TEST(vanishes)
 }
 END_TEST
 
+/* Two outputs: one polynomial, another one, or none. */
+START_TEST(agrees)
+{
+  static const struct {
+    const char *text;
+    clarke_truth answer;
+  } pairs[] = {{"input x, y\noutput x*x - y*y, (x - y)*(x + y)", CLARKE_YES}, {"input x, y\noutput x*x, x*y", CLARKE_NO},
+               {"input x\noutput x, x*x/x", CLARKE_UNKNOWN}, {"input x\noutput x, relu(x)", CLARKE_UNKNOWN}, {"input x\noutput x, 1/2*x + x/2", CLARKE_YES},
+               {"input x\noutput x, (2*x)/2", CLARKE_YES}, {"input x\noutput x, (2*x)/3", CLARKE_NO}, {"input x\noutput x, x/(x - x)", CLARKE_UNKNOWN}};
+
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    clarke_code p;
+    clarke_truth answer = CLARKE_UNKNOWN;
+
+    clarke_code_init(&p);
+    OK(clarke_prog_parse(&p, pairs[i].text, strlen(pairs[i].text), "case.prog", &error));
+    OK(clarke_code_agrees(&answer, &p, p.output[0], p.output[1], &error));
+    ck_assert_msg(answer == pairs[i].answer, "case %zu: %s", i, pairs[i].text);
+    clarke_code_clear(&p);
+  }
+}
+END_TEST
+
 int
 main(void)
 {
   TCase *tests = tests_of("rational");
 
   tcase_add_test(tests, vanishes);
+  tcase_add_test(tests, agrees);
   return run_tests();
 }

@@ -130,8 +130,14 @@ static const expected papers[] = {
   {"input t\noutput relu(t)\npiece abs(t)\n", "1", CLARKE_MISREPRESENTS, "piece 1 (line 3) is ", 0,
    "1", "1"},
   /* nonlinear: not known, or refuted at the point */
-  {"input x, y\noutput x*y\npiece x*y\n", "2 3", CLARKE_REPRESENTS_UNKNOWN, "not piecewise linear",
+  {"input x, y\noutput relu(x)*y\npiece relu(x)*y\n", "2 3", CLARKE_REPRESENTS_UNKNOWN, "not piecewise linear",
    0, "3 2", "3 2"},
+  {"input x\noutput x*x/x\npiece x\n", "2", CLARKE_REPRESENTS_UNKNOWN, "not piecewise linear", 0, "1", "1"},
+  /* polynomials are decided: by expanding, or by a point elsewhere */
+  {"input x, y\noutput x*y\npiece x*y\n", "2 3", CLARKE_REPRESENTS, "", 0, "3 2", "3 2"},
+  {"input x, y\noutput x*x - y*y\npiece (x - y)*(x + y)\n", "2 3", CLARKE_REPRESENTS, "", 0, "4 -6", "4 -6"},
+  {"input x, y\noutput x*x - y*y\npiece (x - y)*(x + 2*y)\n", "0 0", CLARKE_MISREPRESENTS, "than the function", 0, "0 0", "0 0"},
+  {"input x\noutput x*x*x - x\npiece 0\n", "1", CLARKE_MISREPRESENTS, "than the function", 0, "0", "0"},
   {"input x, y\noutput x*y\npiece x + y\n", "2 3", CLARKE_MISREPRESENTS, "less than the function",
    0, "", "1 1"},
   {"input x, y\noutput x*y\npiece 0 if x == 0\npiece x*y if x != 0\n", "0 3",

@@ -14,6 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+from listed import listed  # noqa: E402
 from schema import obeyed  # noqa: E402
 
 CLARKE = Path(sys.argv[1]) / "clarke"
@@ -28,7 +29,7 @@ def expect(what, holds, *more):
 
 
 def patterns(*words):
-    return obeyed(subprocess.run([CLARKE, "patterns", *map(str, words)], text=True, capture_output=True, timeout=120))
+    return listed(obeyed(subprocess.run([CLARKE, "patterns", *map(str, words)], text=True, capture_output=True, timeout=120)))
 
 
 # --- drawn networks --------------------------------------------------------------------------------

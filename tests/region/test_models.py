@@ -19,6 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from draw import draw_count  # noqa: E402
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+from listed import listed  # noqa: E402
 from schema import obeyed  # noqa: E402
 
 CLARKE = Path(sys.argv[1]) / "clarke"
@@ -34,8 +35,8 @@ def expect(what, holds, *more):
 
 
 def patterns(*words, **environment):
-    return obeyed(subprocess.run([CLARKE, "patterns", *map(str, words)], text=True, capture_output=True, timeout=120,
-                          env={**os.environ, **environment}))
+    return listed(obeyed(subprocess.run([CLARKE, "patterns", *map(str, words)], text=True, capture_output=True, timeout=120,
+                                        env={**os.environ, **environment})))
 
 
 BUMP, SQUARE = CASES / "bump.prog", CASES / "square.txt"
@@ -153,7 +154,7 @@ def refusals(folder):
             (["--box", SQUARE, "--profile", "jax-0.10"], "--profile goes with --line"), (["--box", SQUARE, "more"], "one MODEL"),
             (["--at", "0,0", "--arrangement", "V"], "--arrangement goes with"), (["--line", "0,0", "--json", "1,1"], "--line takes two points")]:
         said = patterns(BUMP, *words)
-        expect("not asked", said.returncode == 2 and why in said.stderr and not said.stdout, words, said)
+        expect("not asked", said.returncode == 2 and why in said.stderr and bool(said.stdout) == ("--json" in words), words, said)
     for name in ("digits-hardswish-q", "digits-layernorm"):
         said = patterns(ROOT / "cases/audit" / (name + ".onnx"), "--at", ",".join("0" * 64))
         expect("not piecewise linear", said.returncode == 2 and "regions are those of piecewise linear functions" in said.stderr, said)
@@ -182,14 +183,25 @@ def limits(folder):
         for k in range(60)) + "output " + " + ".join("a%d" % k for k in range(60)) + "\n")
     for number in signal.SIGINT, signal.SIGTERM:
         with open(folder / "out", "w") as out:
-            child = subprocess.Popen([CLARKE, "patterns", folder / "large.prog", "--at", ",".join("0" * 12)], stdout=out,
+            child = subprocess.Popen([CLARKE, "patterns", folder / "large.prog", "--at", ",".join("0" * 12), "--as-found"], stdout=out,
                                      stderr=subprocess.PIPE)
             while (folder / "out").stat().st_size < 10000:
                 time.sleep(0.01)
             child.send_signal(number)
             child.communicate(timeout=60)
-        *lines, last = (folder / "out").read_text().splitlines()
+        *lines, last = listed(subprocess.CompletedProcess(child.args, child.returncode, (folder / "out").read_text())).stdout.splitlines()
         expect("interrupted", child.returncode == 3 and last.startswith("at least %d patterns, " % len(lines)) and last.endswith("interrupted"), last)
+
+
+def as_found():
+    """Rows before or behind what is said of all are the same rows, and the same object; pieces of a segment have one order."""
+    for words in (["--at", "0,0"], ["--box", SQUARE], ["--box", SQUARE, "--limit", "regions=2"], ["--at", "0,0", "--pieces"]):
+        one, other = patterns(BUMP, *words), patterns(BUMP, *words, "--as-found")
+        expect("the same rows", one.stdout == other.stdout and one.returncode == other.returncode, words, one, other)
+        one, other = (patterns(BUMP, *words, "--json", *more) for more in ([], ["--as-found"]))
+        expect("the same object", json.loads(one.stdout) == json.loads(other.stdout), words, one, other)
+        expect("their places", list(json.loads(one.stdout))[-1] == list(json.loads(other.stdout))[0] == "regions", one, other)
+    expect("a segment", "--as-found goes with" in patterns(BUMP, "--line", "0,0", "1,1", "--as-found").stderr)
 
 
 def threads(folder):
@@ -312,6 +324,7 @@ def main():
         refusals(folder)
         limits(folder)
         threads(folder)
+        as_found()
         in_parameters(folder)
         boxes_of_parameters(folder)
         numbers_used_twice(folder)

@@ -19,6 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from draw import draw_count  # noqa: E402
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+from listed import listed  # noqa: E402
 from schema import obeyed  # noqa: E402
 
 CLARKE, CHECK = (Path(sys.argv[1]) / name for name in ("clarke", "clarke-check"))
@@ -33,7 +34,7 @@ def expect(what, holds, *more):
 
 
 def run(program, *words, **more):
-    return obeyed(subprocess.run([program, *map(str, words)], text=True, capture_output=True, timeout=120, **more))
+    return listed(obeyed(subprocess.run([program, *map(str, words)], text=True, capture_output=True, timeout=120, **more)))
 
 
 def patterns(*words):
@@ -122,12 +123,12 @@ def limits(folder):
     rng = random.Random(5)
     (folder / "large").write_text(written([[rng.randint(-99, 99) for _ in range(60)] for _ in range(12)]))
     with open(folder / "out", "w") as out:
-        child = subprocess.Popen([CLARKE, "patterns", "--arrangement", folder / "large"], stdout=out, stderr=subprocess.PIPE)
+        child = subprocess.Popen([CLARKE, "patterns", "--arrangement", folder / "large", "--as-found"], stdout=out, stderr=subprocess.PIPE)
         while (folder / "out").stat().st_size < 10000:
             time.sleep(0.01)
         child.send_signal(signal.SIGINT)
         child.communicate(timeout=60)
-    *lines, last = (folder / "out").read_text().splitlines()
+    *lines, last = listed(subprocess.CompletedProcess(child.args, child.returncode, (folder / "out").read_text())).stdout.splitlines()
     expect("interrupted", child.returncode == 3 and last == "at least %d sign vectors; undecided: interrupted" % len(lines), last)
 
 

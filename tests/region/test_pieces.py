@@ -20,6 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from draw import draw_count  # noqa: E402
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+from listed import listed  # noqa: E402
 from schema import obeyed  # noqa: E402
 
 CLARKE = Path(sys.argv[1]) / "clarke"
@@ -34,7 +35,7 @@ def expect(what, holds, *more):
 
 
 def patterns(*words):
-    return obeyed(subprocess.run([CLARKE, "patterns", *map(str, words)], text=True, capture_output=True, timeout=300))
+    return listed(obeyed(subprocess.run([CLARKE, "patterns", *map(str, words)], text=True, capture_output=True, timeout=300)))
 
 
 # --- drawn functions ----------------------------------------------------------------------------

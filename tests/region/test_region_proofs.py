@@ -14,6 +14,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from draw import draw_count  # noqa: E402
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+from listed import listed  # noqa: E402
 
 CLARKE, CHECK = (Path(sys.argv[1]) / name for name in ("clarke", "clarke-check"))
 FORGED = int(sys.argv[2]) if len(sys.argv) > 2 else draw_count(25)
@@ -28,7 +30,7 @@ def expect(what, holds, *more):
 
 
 def run(program, *words):
-    return subprocess.run([program, *map(str, words)], text=True, capture_output=True, timeout=120)
+    return listed(subprocess.run([program, *map(str, words)], text=True, capture_output=True, timeout=120))
 
 
 def sealed(text):

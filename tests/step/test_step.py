@@ -220,7 +220,8 @@ def refusals(folder):
 
 def rules(folder):
     named = [r["name"] for r in json.loads(step(folder, "list", "--json").stdout)["rules"]]
-    tested = {r.split(" ")[0] for r, *_ in EXACT + DIGITS} | {"nag", "adagrad", "adamw", "tensorflow-adam", "torch-sparseadam", "torch-adagrad", "torch-adamw"}
+    tested = {r.split(" ")[0] for r, *_ in EXACT + DIGITS} | {"nag", "adagrad", "adamw", "tensorflow-adam", "torch-sparseadam", "torch-adagrad", "torch-adamw",
+                                                              "torch-adafactor", "torch-muon"}
     expect("all rules are tested", set(named) == tested, set(named) ^ tested)
     expect("the list", step(folder, "list").stdout.count("\n") == len(named))
     expect("torch-adagrad", thetas(folder, "torch-adagrad", ["3"], *hypers(eta="1/10", eps="0")) == ["9/10"])
@@ -228,9 +229,60 @@ def rules(folder):
     expect("torch-adamw", got[0] == got[1])
 
 
+def whole(folder):
+    """Rules of whole tensors. Adafactor's first step by g = (3, 4), of matrices (6, 8; 0, 0): PyTorch's formula by hand, with Python's floats."""
+    (folder / "vector.json").write_text('{"theta": [3, "1/2"]}')
+    (folder / "g.json").write_text("[3, 4]")
+    found = json.loads(step(folder, "torch-adafactor", "--state", "vector.json", "--gradient", "g.json", "--eta", "1/10", "--json").stdout)
+    expect("v", found["v"] == ["9", "16"] and "row" not in found, found)
+    rms = ((9 + 0.25) / 2) ** 0.5  # g / sqrt(g^2) = 1 each: no clipping
+    expect("a vector", all(abs(float(Q(t)) - s + rms / 10) < 1e-15 for t, s in zip(found["theta"], (3, 0.5))), found)
+    (folder / "matrix.json").write_text('{"theta": [[1, 1], [1, 1]]}')
+    (folder / "g2.json").write_text("[[6, 8], [0, 0]]")
+    found = json.loads(step(folder, "torch-adafactor", "--state", "matrix.json", "--gradient", "g2.json", "--eta", "1/10", "--clip", "2", "--json").stdout)
+    expect("row and col", (found["row"], found["col"]) == (["50", "0"], ["18", "32"]) and "v" not in found, found)
+    expect("a matrix", all(abs(float(Q(t)) - x) < 1e-15 for t, x in zip(found["theta"], (0.9, 0.9, 1, 1))), found)
+    ran = step(folder, "torch-muon", "--state", "matrix.json", "--gradient", "g2.json", "--eta", "1/10", "--ns-steps", "0", "--weight-decay", "0",
+               "--momentum", "0.5", "--adjust", "match_rms_adamw", "--no-nesterov")
+    x = [1 - 0.1 * 0.2 * 2 ** 0.5 * g / 10 for g in (6, 8, 0, 0)]  # m = g / 2, over its norm; 0.2 sqrt(2)
+    expect("muon", all(abs(float(Q(t)) - y) < 1e-15 for t, y in zip(ran.stdout.split("theta")[1].split("\n")[0].split(), x)), ran.stdout)
+    expect("m", "m      3 4 0 0" in ran.stdout, ran.stdout)
+    for name, text in (("both.json", '{"theta": [1, 2], "row": [1]}'), ("short.json", '{"theta": [[1, 1], [1, 1]], "k": 1, "row": [1], "col": [1, 1]}'),
+                       ("gone.json", '{"theta": [[1, 1], [1, 1]], "k": 1, "row": [1, 1]}'), ("minus.json", '{"theta": [[1], [1]], "row": [-1, 1], "col": [1]}'),
+                       ("ragged.json", '{"theta": [[1, 1], [1]]}'), ("not.json", '{"theta": [[1, NaN], [1, 1]]}'), ("deep.json", '{"theta": [[1, 1], [1, [1]]]}')):
+        (folder / name).write_text(text)
+    for rule, state, options, message in (
+            ("adafactor", "both.json", (), "has v of vectors, row and col of others"), ("adafactor", "short.json", (), "'row' has 1 entries, it should have 2"),
+            ("adafactor", "gone.json", (), "'col' is missing"), ("adafactor", "minus.json", (), "entry 0 of 'row' is below 0"),
+            ("adafactor", "ragged.json", (), "of several lengths"), ("adafactor", "not.json", (), "no JSON"), ("adafactor", "deep.json", (), "no finite number"),
+            ("adafactor", "matrix.json", ("--clip", "1/2"), "--clip is below 1"), ("adafactor", "matrix.json", ("--beta2-decay", "1/2"), "is above 0"),
+            ("adafactor", "matrix.json", ("--preconditioned",), "no --preconditioned"), ("adafactor", "matrix.json", ("--nesterov",), "no --nesterov"),
+            ("adafactor", "matrix.json", ("--momentum", "1/2"), "has no momentum"), ("muon", "vector.json", (), "torch-muon steps matrices; theta has 1 axes"),
+            ("muon", "matrix.json", ("--ns-steps", "1/2"), "no whole number below 100"), ("muon", "matrix.json", ("--ns-steps", "100"), "no whole number"),
+            ("sgd", "matrix.json", ("--no-nesterov",), "has no --no-nesterov"), ("sgd", "matrix.json", ("--adjust", "match_rms_adamw"), "has no --adjust"),
+            ("muon", "matrix.json", ("--adjust", "twice"), "neither original nor match_rms_adamw")):
+        gradient = "g.json" if "vector" in state or "both" in state else "g2.json"
+        name = rule if rule == "sgd" else f"torch-{rule}"
+        ran = step(folder, name, "--state", state, "--gradient", gradient, "--eta", "1/10", *options, status=2)
+        expect(f"message of {rule} {state} {options}", message in ran.stderr and ran.stdout == "", ran.stderr)
+    (folder / "wide.json").write_text("[[1, 2, 3, 4]]")
+    (folder / "nothing.json").write_text('{"theta": [[]]}')
+    (folder / "no.json").write_text("[[]]")
+    for state, gradient, message in (("matrix.json", "wide.json", "the gradient is 1 x 4, theta 2 x 2"), ("nothing.json", "no.json", "theta has no entries")):
+        ran = step(folder, "torch-adafactor", "--state", state, "--gradient", gradient, "--eta", "1/10", status=2)
+        expect(message, message in ran.stderr, ran.stderr)
+    (folder / "large.json").write_text(json.dumps([[1] * 100] * 128))
+    ran = step(folder, "torch-muon", "--state", "large.json", "--gradient", "large.json", "--eta", "1/10", "--proof", "large.proof", status=2)
+    expect("a proof that is too much work", "a matrix of 128 x 100" in ran.stderr and not (folder / "large.proof").exists(), ran.stderr)
+    (folder / "zeros.json").write_text("[[0, 0], [0, 0]]")
+    for name in ("torch-adafactor", "torch-muon"):
+        ran = step(folder, name, "--state", "matrix.json", "--gradient", "zeros.json", "--eta", "1/10", "--eps", "0", status=2)
+        expect(f"nothing to divide by, {name}", "not known to be above 0" in ran.stderr, ran.stderr)
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
-        for test in (known, identities, files, going_on, rules, refusals):
+        for test in (known, identities, files, going_on, rules, whole, refusals):
             test(Path(name))
     print(f"{len(failures)} failures")
     return len(failures) > 0

@@ -4,6 +4,7 @@
 """
 import json
 import re
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -11,14 +12,17 @@ from pathlib import Path
 from expect import expect, finish, said
 
 CLARKE, CASES = sys.argv[1], Path(sys.argv[2])
-OTHER = {"yes": "no", "no": "yes", "regular": "bifurcation", "bifurcation": "compensation", "compensation": "regular", "nonzero": "0",
+OTHER = {"yes": "no", "no": "yes", "regular": "bifurcation", "bifurcation": "compensation", "compensation": "regular", "nonzero": "0", "none": "yes",
          "in-bouligand": "in-clarke", "in-clarke": "not-in-clarke", "not-in-clarke": "in-bouligand"}
 
 
 def changed(value):
-    """Another value of that kind: for a word another one; of a number, or several, the last digit is another."""
+    """Another value of that kind: for a word another one; of a number, or several, the last digit is another; of a system it is empty if it
+    was not."""
     if value in OTHER:
         return OTHER[value]
+    if value.endswith("empty"):
+        return value[:-len("not empty")] + "empty" if value.endswith("not empty") else value[:-len("empty")] + "not empty"
     last = re.search(r"(\d)(\D*)$", value)
     return value[:last.start()] + ("8" if last[1] == "9" else str(int(last[1]) + 1)) + last[2]
 
@@ -26,12 +30,18 @@ def changed(value):
 def main():
     lines = 0
     with tempfile.TemporaryDirectory() as name:
+        for network in [*CASES.glob("*.onnx"), *CASES.glob("*.npz")]:
+            shutil.copy(network, name)
         for case in sorted(CASES.glob("*.prog")):
             text, n = re.subn(r"^(#: expect \S+ )(.*)$", lambda m: m[1] + changed(m[2]), case.read_text(), flags=re.M)
             (Path(name) / case.name).write_text(text)
             lines += n
         status, out, err = said(CLARKE, "reproduce", "--json", "--cases", name)
-    facts = [(row["claim"], row["file"], row["line"], fact) for row in json.loads(out)["rows"] for fact in row.get("facts", ())]
+    rows = json.loads(out)["rows"]
+    facts = [(row["claim"], row["file"], row["line"], fact) for row in rows for fact in row.get("facts", ())]
+    networks = [row for row in rows if ".onnx" in row.get("at", "")]
+    expect(len(networks) > 5 and all(fact["computed"] in OTHER for row in networks for fact in row["facts"] if fact["key"] == "verdict"),
+           f"networks were asked about: {networks}")
     expect(status == 1 and err == "", f"status {status}: {err}")
     expect(len(facts) >= lines > 1000, f"{len(facts)} facts of {lines} lines")
     for claim, file, line, fact in facts:

@@ -19,10 +19,11 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from draw import draw_count  # noqa: E402
 from expect import expect, finish, said  # noqa: E402
+from plainly import word_of_the_field  # noqa: E402
 from page import EVIL, SEEN, Page, lines, more, page_of as read, write  # noqa: E402
 
 CLARKE, CASES, RUNS, REPORTS = (os.path.abspath(a) for a in sys.argv[1:5])
-IN_SHORT = (("asked", "asked"), ("answer", "answer"), ("what to do", "next"))
+WHY = "Why, in the field's words"
 
 
 def page_of(answer, *options):
@@ -36,11 +37,27 @@ def check_head(answer, page):
     gradient = answer.get("gradient") or {}
     judged = (gradient.get("turned") or {}).get("recorded", answer)
     word = gradient["answer"] if gradient.get("answer") in ("refuted", "not known") else judged["verdict"]
-    why = gradient["why"] if gradient.get("answer") in ("refuted", "not known") else judged["why"]
     first = lines(head)
     title = answer.get("model", {}).get("name") or answer["file"]
-    expect(title in first[0] and word in first[1], f"{word}: {first[:4]}")
-    expect(first[2].endswith(".") and (why[:300] in head), f"{why}: {first[:5]}")
+    expect(title in first[0] and word in first[1] and first[2].endswith("."), f"{word}: {first[:4]}")
+    if word != judged["verdict"]:
+        expect(gradient["why"][:300] in head, f"{gradient['why']}: {head}")
+    expect(judged["why"][:300] in page.sections[WHY], f"{judged['why']}: {page.sections[WHY]}")
+    check_plain(answer, page)
+
+
+def check_plain(answer, page):
+    """What stands first has no word of geometry; it is the answer's three lines, where it has them, of which no sentence is lost."""
+    head = page.sections[""]
+    for line in lines(head)[2:]:
+        expect(word_of_the_field(line) is None, f"'{word_of_the_field(line)}' in: {line}")
+    if "summary" in answer:
+        short = answer["summary"]
+        begins = re.match(r"([^.]*?) \([^)]*\)\.(?: |$)", short["answer"])
+        rest = short["answer"][begins.end():] if begins else short["answer"]
+        expect(begins is None or lines(head)[2] == begins[1] + ".", f"{short}: {head}")
+        for text in (f"asked\t{short['asked']}", f"what to do\t{short['next']}", *([f"answer\t{rest}"] if rest else [])):
+            expect(text[:350] in head, f"{text}: {head}")
 
 
 def check_audit(answer, page):
@@ -88,6 +105,7 @@ def check_certify(answer, page):
         expect(f"{answer['pattern']['parted']} of {answer['pattern']['asked']} kinks" in text, text)
         check_table(page, "Where rounding took another side", [None] * answer["pattern"]["parted"])
     expect(answer["answer"] in lines(page.sections[""])[1], page.sections[""])
+    check_plain(answer, page)
 
 
 def check_derive(answer, page):
@@ -119,8 +137,6 @@ def real_answers():
         short = json.loads(said(CLARKE, *question, "-v")[1])
         page = page_of(short)
         check(short, page)
-        expect([line[:350] for line in lines(page.sections["In short"])] == [f"{name}\t{short['summary'][key]}"[:350] for name, key in IN_SHORT],
-               f"{page.sections['In short']}: {short['summary']}")
     return answers
 
 
@@ -150,7 +166,12 @@ def outside_the_reals():
         status, out, err = said(CLARKE, "audit", "outside", "--json")
         expect(status == 3, f"{status} {err}")
         page = page_of(json.loads(out))
-        expect(word in lines(page.sections[""])[1], page.sections[""])
+        expect(word in lines(page.sections[""])[1] and "The proof" not in page.sections, page.sections[""])
+        expect(change == {"value": "0"} or lines(page.sections[""])[2] == "NaN of the backward pass comes from aten.sqrt.default at net.py:9.", page.sections[""])
+        expect(f"answer\t{outside['lines'][0]}" in page.sections[""] and outside["lines"][-1] in page.sections[""], page.sections[""])
+        expect(all(word_of_the_field(line) is None for line in lines(page.sections[""])), page.sections[""])
+        expect(said(CLARKE, "audit", "outside")[1] == "".join(f"{name}{text}\n" for name, text in zip(("Asked:  ", "Answer: ", "Next:   "), json.loads(out)["summary"].values()))
+               + "\n" + "".join(line + "\n" for line in outside["lines"]), "three lines first, then all that the recorder says")
         for value in scalars({k: v for k, v in outside.items() if k not in ("rounded", "value") and v != EVIL}):
             expect(value in page.text, f"{value} is missing")
         expect("aten.sqrt.default" in page.sections["Its path"], page.sections)
@@ -197,6 +218,8 @@ def looks(answers):
         for name in ("ink", "soft", "good", "note", "open", "bad"):
             light, dark = sorted((colours[name], colours["paper"]), reverse=True)
             expect((light + 0.05) / (dark + 0.05) >= 4.5, f"{name} on paper: {(light + 0.05) / (dark + 0.05)}")
+    expect(re.search(r"@media print\{.*break-after:avoid.*break-inside:avoid", text) and not re.search(r"section\{[^}]*break-inside", text), "a long section begins where it stands")
+    expect("body{" in text and "overflow-wrap:anywhere" in text and not re.search(r"(?<!max-)(?<!-)width:\s*(\d{3,}px|[3-9]\drem)", text), "nothing is wider than a phone")
     expect("@media print{" in text and re.search(r"@media \(max-width:\d+rem\)\{dl", text) and '<meta name="viewport"' in text, "phone and print")
     expect(all(int(a["width"]) <= 320 for found in page.drawn.values() for tag, a in found if tag == "svg"), "a picture is wider than a phone")
     version = said(CLARKE, "--version")[1].split()[1]
@@ -254,6 +277,9 @@ def big(answers):
     several = {"checkpoints": [row | {"file": f"step-{i:06}.safetensors", "verdict": ("in-bouligand", "undecided")[i % 100 == 0]} for i in range(10000)]}
     page = page_of(several)
     check_table(page, "Checkpoints", [None] * (10000 + 3))
+    expect(lines(page.sections[""])[2] == "Neither yes nor no was proved in 100 of 10000 checkpoints.", page.sections[""])
+    rows = [line.split("\t")[1:3] for line in lines(page.sections["Checkpoints"]) if line.startswith("\tstep-")]
+    expect(rows == [[f"step-{i:06}.safetensors", "undecided"] for i in range(0, 10000, 100)] + rows[100:] and len(rows) <= 110, f"the worst first: {rows[:3]}")
     expect("\tundecided" not in page.sections[""] and re.search(r"undecided\t100\n.*in-bouligand\t9900\n", page.sections["Checkpoints"], re.S),
            page.sections["Checkpoints"][:300])
     run = {"folder": "runs", "steps": 10001, "asked": 10000, "unanswered": 1, "verdicts": {"in-bouligand": 9900, "undecided": 100}, "zones": {}, "gradients": {},
@@ -261,7 +287,7 @@ def big(answers):
     page = page_of({"verdict": "undecided", "run": run, **several})
     check_table(page, "Steps", [None] * (10000 + 8))
     check_table(page, "Layers that were touched", [None] * 300)
-    expect("not asked" in page.sections[""], page.sections[""])
+    expect("not asked" in page.sections[""] and "No answer is there for 1 of 10001 steps." in page.sections[""] and "step 0" in page.sections[""], page.sections[""])
     deep = 1
     for _ in range(400):
         deep = [deep]

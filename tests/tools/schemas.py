@@ -65,6 +65,31 @@ def asked():
     return answers
 
 
+MISASKED = [["--frob"], [], ["/nope/a.onnx"], ["/nope/a.prog", "--at", "x=1"], ["/nope/a", "/nope/b"], ["--limit", "x=3"], ["/nope/run", "--timeout"], ["a\nb"]]
+
+
+def misasked():
+    """A command line that is wrong, and files that are not there: what standard error says stands in an object, whatever the command."""
+    commands = [line.split()[0] for line in said(CLARKE, "--help")[1].split("Commands:\n")[1].split("\n\n")[0].splitlines()]
+    expect(len(commands) > 15, commands)
+    for command in [*commands, "nonesuch"]:
+        for words in MISASKED:
+            for json_at in (["--json", *words], [*words, "-j"]) if words[-1:] != ["--timeout"] else (["--json", *words],):
+                status, out, error = said(CLARKE, command, *json_at)
+                if words == [] and status == 0:
+                    continue  # it needs no arguments
+                answer = json.loads(out) if out else None
+                expect(status == 2 and isinstance(answer, dict) and list(answer) == ["error"], f"{command} {json_at}: {status} {out!r} {error}")
+                expect(answer and answer["error"] in error and "\n" not in answer["error"] and not answer["error"].startswith("clarke"), f"{command} {json_at}: {answer} {error}")
+                schema = {"merge": "sweep"}.get(command, command)
+                found = faults(schema, answer) if os.path.isfile(f"{ROOT}/docs/schema/{schema}.json") else []
+                expect(not found, f"{command} {json_at}: {found}")
+    for words in (["--help", "--json"], ["audit", "--json", "--help"], ["audit", "--json", "--usage"]):
+        status, out, _ = said("/usr/bin/env", CLARKE, *words)
+        expect(status == 0 and out.startswith("Usage") and "error" not in out.lower().split("\n")[0], words)
+    expect(said(CLARKE, "audit", "--frob")[1] == "" and said(CLARKE, "audit", "--frob", "--", "--json")[1] == "", "an object that nobody asked for")
+
+
 def places(value, at=()):
     """Where something may be broken: what is not in a list's second half or deeper than a report goes."""
     yield at, value
@@ -101,6 +126,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         kept()
+        misasked()
         broken(asked())
         os.chdir("/")
     finish()

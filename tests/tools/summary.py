@@ -12,14 +12,12 @@ from fractions import Fraction
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from expect import expect, finish, said  # noqa: E402
+from plainly import word_of_the_field  # noqa: E402
 from schema import faults  # noqa: E402
 
 CLARKE, CASES, RUNS, REPORTS = (os.path.abspath(a) for a in sys.argv[1:5])
 ALL = sys.argv[5:] == ["--all"]
 LITTLE = {"bounds", "lemma2", "means", "own-side", "parted", "pooled", "small-light", "tied", "turned"}
-OF_THE_FIELD = re.compile(r"\b(clarke|bouligand|subdifferential|convex|hull|cell|limit|rank|system|theorem|lemma|lambda|polyhedr\w*|cone|gordan|N-1|P_l|vector|pattern|"
-                          r"simplex|separator|hyperplane|half-?space|facet|vertex|vertices|conservative|lipschitz|jacobian|adjoint|affine|realized?|stratum|strata|omega)s?\b", re.I)
-COMMANDS = re.compile(r"\(.*?\)|clarke (audit|certify|explain|merge|step list)\b|clarke\.record\b|clarke-check|reports? of\b")
 LENET = {"/relu1": 8, "/pool1": 4}  # pictures behind its first convolution, of so many rows and columns
 SEEN = set()  # verdicts of audits
 BEGINS = {"in-bouligand": "Yes: ", "in-clarke": "Yes, as a mean: ", "not-in-clarke": "No: ", "undecided": "Not decided: "}
@@ -42,8 +40,8 @@ def lines_of(command, *options):
 def plainly(lines, options):
     """No word of geometry outside of brackets; whole sentences."""
     for line in lines.values():
-        found = OF_THE_FIELD.search(COMMANDS.sub("", line))
-        expect(found is None and line.strip() == line and line[-1] in ".?" and "\n" not in line, f"{options}: '{found and found[0]}' in: {line}")
+        found = word_of_the_field(line)
+        expect(found is None and line.strip() == line and line[-1] in ".?" and "\n" not in line, f"{options}: '{found}' in: {line}")
 
 
 def others(folder):

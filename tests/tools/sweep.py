@@ -19,8 +19,10 @@ import time
 import zipfile
 from xml.etree import ElementTree
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "cost")]
 from expect import expect, finish, said  # noqa: E402
+from onnx_bytes import Floats  # noqa: E402
 from schema import faults  # noqa: E402
 
 CLARKE, CASES = (os.path.abspath(path) for path in sys.argv[1:3])
@@ -95,6 +97,39 @@ def exact_strings():
     mean, total = (lines(f"{r}.jsonl")[1]["pairs"][0] for r in ("mean", "sum"))
     expect(abs(total["exact"]["l1_at_least"] / mean["exact"]["l1_at_least"] - 2) < 1e-9, "of two samples the sum is twice the mean")
     expect(total["floats"]["float64"]["l1_float"] == 2 * mean["floats"]["float64"]["l1_float"], "and a power of two rounds nothing")
+
+
+def norm_model(name, w):
+    """relu(|w x| - 5), the norm being a pool's, of both entries."""
+    n = Floats(("n", 1))
+    n.floats("w", (1, 2), w)
+    n.floats("five", (1,), [5])
+    n.integers("one", 1)
+    n.call("MatMul", "a", "x", "w")
+    n.call("Unsqueeze", "u", "a", "one")
+    pooled = n.node("LpPool", "u", kernel_shape=[2], p=2)
+    n.call("Sub", "d", pooled, "five")
+    n.call("Relu", "r", "d")
+    with open(name, "wb") as f:
+        f.write(n.bytes("r"))
+
+
+def norm_pools():
+    """A norm in a pool's place, w = (3, 4): its derivative is (3/5, 4/5), and by ReLU'(0) it counts or not. Away from 0 no profile changes
+    it. A window of zeros is refused by the pool's name."""
+    with open("nan.profile", "w", encoding="utf-8") as f:
+        f.write("norm nan\n")
+    keys = {"batches": "lemma2.npz", "profiles": ["pytorch-2.13", "one.profile", "nan.profile"], "formats": ["float32", "float64"], "loss": "sum", "wrt": ["w"]}
+    norm_model("norm.onnx", [3, 4])
+    sweep(manifest("norm.json", model="norm.onnx", **keys), "-o", "norm.jsonl")
+    one, nan, _ = lines("norm.jsonl")[1]["pairs"]
+    expect(one["exact"]["l1"] == "7/5" and one["exact"]["inf"] == "4/5", f"{one}")
+    for kind, within in ("float32", 2**-22), ("float64", 2**-51):
+        expect(abs(one["floats"][kind]["l1_float"] - 1.4) < within and one["floats"][kind]["label"] == "bifurcation", f"{one}")
+        expect(nan["exact"]["zero"] is True and nan["floats"][kind]["l1"] == "0", f"{nan}")
+    norm_model("nought.onnx", [0, 0])
+    _, err = sweep(manifest("nought.json", model="nought.onnx", **keys), "-o", "nought.jsonl", status=2)
+    expect("LpPool" in err and "root is 0" in err, err)
 
 
 def released():
@@ -328,6 +363,7 @@ def main():
                 f.write(text)
         known_answers()
         exact_strings()
+        norm_pools()
         released()
         parts()
         refused()

@@ -147,6 +147,9 @@ START_TEST(test_bad_cases)
     {LEMMA "#: expect ad\n" PROGRAM, "a.prog:5: expected a key and a value"},
     {LEMMA "#: whither ad\n" PROGRAM, "a.prog:5: 'whither': expected claim"},
     {"#: claim L\n#: expect ad 0\n" PROGRAM, "a.prog:2: expect and claimed come after an at"},
+    {"#: claim L\n#: network a.onnx a.npz\n#: expect ad 0\n", "a.prog:3: no such key: 'ad'"},
+    {LEMMA "#: expect systems none\n" PROGRAM, "a.prog:5: no such key: 'systems'"},
+    {"#: claim L\n#: line 0 1\n#: expect ad 0\n" PROGRAM, "a.prog:3: no such key: 'ad'"},
     {LEMMA "#: expect ad 0\ninput w\noutput v\n", "a.prog:7:"},
   };
 
@@ -179,6 +182,61 @@ START_TEST(test_bad_points)
     file_has("out", "a.prog:4");
     file_has("out", bad[i].message);
   }
+}
+END_TEST
+
+/* A check of a network is one of the files that it names, which lie beside the case. */
+START_TEST(test_networks)
+{
+  static const struct {
+    const char *network, *message;
+  } bad[] = {
+    {"a.onnx", "expected MODEL BATCH"},
+    {"a.onnx a.npz sum more", "expected MODEL BATCH"},
+    {"../a.onnx a.npz sum", "beside the case"},
+    {"a.onnx b.npz sum", "b.npz"},
+    {"a.onnx a.npz none", "none"},
+  };
+
+  ck_assert_int_eq(run("cp " CASES "/park-h-f1.onnx cases/a.onnx && cp " CASES "/park-h-f1.npz cases/a.npz"), 0);
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    char text[256];
+
+    snprintf(text, sizeof text, "#: claim L\n#: where here\n#: says so\n#: network %s\n#: expect touched 2\n", bad[i].network);
+    save_case("a.prog", text);
+    ck_assert_msg(run(CLARKE " reproduce --cases cases") == 1, "%s", bad[i].network);
+    file_has("out", "a.prog:4");
+    file_has("out", bad[i].message);
+  }
+  /* A profile is the check's, and so are the inputs; no program is needed. */
+  save_case("a.prog", "#: claim L\n#: where here\n#: says so\n#: network a.onnx a.npz sum\n#: expect systems rho: 2 rows, empty\n"
+                      "#: expect zone bifurcation\n#: expect theorem-5 none\n#: proxy Relu 0 1/2\n#: network a.onnx a.npz sum\n"
+                      "#: expect verdict in-bouligand\n#: expect theorem-8 none\n");
+  ck_assert_int_eq(run(CLARKE " reproduce --cases cases --proofs p"), 0);
+  ck_assert_int_eq(run(CHECKER " p/L-1.proof --data cases && " CHECKER " p/L-2.proof --data cases"), 0);
+  /* The answer is of the files: with other weights it is another one. */
+  ck_assert_int_eq(run("cp " CASES "/park-h-f2.onnx cases/a.onnx"), 0);
+  ck_assert_int_eq(run(CLARKE " reproduce --cases cases"), 1);
+}
+END_TEST
+
+/* Along a segment, whose ends are numbers: no file is read for them. */
+START_TEST(test_lines)
+{
+  static const char *const bad[] = {"0", "0 1 2", "out 1", "0,1 2,3", "0 0", "a.prog 1", ". ,"};
+
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    char text[256];
+
+    snprintf(text, sizeof text, "#: claim L\n#: where here\n#: says so\n#: line %s\n#: expect integral 0\n" PROGRAM, bad[i]);
+    save_case("a.prog", text);
+    ck_assert_msg(run(CLARKE " reproduce --cases cases") == 1, "%s", bad[i]);
+    file_has("out", "a.prog:4");
+  }
+  save_case("a.prog", "#: claim L\n#: where here\n#: says so\n#: proxy Relu 0 5\n#: line -1 3\n#: expect integral 6\n#: expect pieces 2\n"
+                      "#: line -1 3/2\n#: expect difference 3\ninput w\noutput 2*relu(w)\n");
+  ck_assert_int_eq(run(CLARKE " reproduce --cases cases --proofs p"), 0);
+  ck_assert_int_eq(run(CHECKER " p/L-1.proof --data cases && " CHECKER " p/L-2.proof --data cases"), 0);
 }
 END_TEST
 
@@ -241,6 +299,8 @@ main(void)
   tcase_add_test(c, test_decimals);
   tcase_add_test(c, test_bad_cases);
   tcase_add_test(c, test_bad_points);
+  tcase_add_test(c, test_networks);
+  tcase_add_test(c, test_lines);
   tcase_add_test(c, test_pattern_and_json);
   tcase_add_test(c, test_shipped);
   return run_tests();

@@ -133,17 +133,49 @@ START_TEST(turned_as_it_lies)
 }
 END_TEST
 
-/* What may be a number rounded is never another; what is two floats away is. */
+/* A record beside a number that is known but for `off`: what it may be rounded to is looked for among the numbers there, in long doubles. */
+static void
+expect_told(float recorded, double near, double off, uint64_t *state)
+{
+  const bool is = clarke_sieve_is_that(recorded, near, off), another = clarke_sieve_is_another(recorded, near, off);
+
+  float low, high;
+
+  clarke_sieve_rounded(&low, &high, near, off);
+  ck_assert(low <= (float)near && (float)near <= high);
+  ck_assert(!is || !another);
+  ck_assert(off > 0 || is == ((float)near == recorded));
+  ck_assert(off > 0 || another != is);
+  for (int k = -20; k <= 20; k++) {
+    const long double part = k % 20 == 0 ? k / 20 : (long double)draw_between(state, -1000000, 1000000) / 1000000;
+    const float rounded = (float)((long double)near + part * (long double)off);
+
+    ck_assert_msg(!is || rounded == recorded, "%a is said to be %a within %a, rounded, which may be %a", (double)recorded, near, off, (double)rounded);
+    ck_assert_msg(!another || rounded != recorded, "%a is said to be another than %a within %a, rounded", (double)recorded, near, off);
+  }
+}
+
 START_TEST(another)
 {
   static const double at[] = {1, 0x1.000001p0, 0x1.fffffefp5, 0.1, -3e-40, 0x1p-149, 0, 1e38};
+  uint64_t state = 1;
 
   for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
-    const float is = (float)at[i], above = nextafterf(nextafterf(nextafterf(is, INFINITY), INFINITY), INFINITY);
+    const float is = (float)at[i], above = nextafterf(is, INFINITY);
 
-    ck_assert(!clarke_sieve_is_another(is, at[i], 0) && !clarke_sieve_is_another(nextafterf(is, INFINITY), is, 0));
-    ck_assert(clarke_sieve_is_another(above, at[i], 0) && !clarke_sieve_is_another(above, at[i], (double)above - at[i]));
+    ck_assert(clarke_sieve_is_that(is, at[i], 0) && clarke_sieve_is_another(above, at[i], 0));
+    ck_assert(!clarke_sieve_is_another(above, at[i], (double)above - at[i]) && !clarke_sieve_is_that(is, at[i], (double)above - at[i]));
     ck_assert(!clarke_sieve_is_another((float)(at[i] * 1.01), at[i], fabs(0.01 * at[i]) + 0x1p-150));
+  }
+  for (size_t i = 0; i < 3000; i++) { /* beside halfway between two floats, too */
+    const double unit = ldexp(1, (int)draw_between(&state, -149, 60)), half = unit * (double)draw_between(&state, -(1L << 24), 1L << 24);
+    const double near = half + unit * ldexp((double)draw_between(&state, -3, 3), -(int)draw_between(&state, 2, 28));
+    const double off = draw_below(&state, 4) == 0 ? 0 : unit * ldexp((double)draw_between(&state, 1, 9), -(int)draw_between(&state, 1, 30));
+    const float record = (float)near;
+
+    expect_told(record, near, off, &state);
+    expect_told(nextafterf(record, INFINITY), near, off, &state);
+    expect_told(nextafterf(record, -INFINITY), near, off, &state);
   }
 }
 END_TEST

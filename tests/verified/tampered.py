@@ -135,7 +135,8 @@ def main():
     arguments.add_argument("--show", action="store_true")
     asked = arguments.parse_args()
     known = [(proof, folder, proof.read_bytes()) for proof, folder in proofs.stored() if proof.parent.name == "papers"]
-    known = [(proof, folder, text) for proof, folder, text in known if not text.startswith(b"clarke-proof 1\nclaim ")]  # of verdicts
+    known = [(proof, folder, text) for proof, folder, text in known
+             if proofs.about(text) == "program" and not text.startswith(b"clarke-proof 1\nclaim ")]  # of verdicts
     counts, more = collections.Counter(), []
     with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for answer in pool.map(ask, ((asked, asked.seed * 1000003 + i, known, work) for i in range(asked.number))):

@@ -12,7 +12,7 @@
 
 enum { OPTION_PARAMS = 256, OPTION_GRADIENT, OPTION_EXACT, OPTION_RANKS,
        OPTION_THREADS, OPTION_STEP, OPTION_NEAREST, OPTION_TOUCHED, OPTION_BATCH_AXIS, OPTION_ZONE_PROOF,
-       OPTION_RUN, OPTION_LINES, OPTION_THEOREMS };
+       OPTION_RUN, OPTION_LINES, OPTION_THEOREMS, OPTION_LIKE, OPTION_KEEP, OPTION_TRAIN };
 
 static const struct argp_option options[] = {
   {"batch", 'b', "FILE", 0, "the minibatch: .npz with x and y, or .npy with the inputs alone", 0},
@@ -33,6 +33,11 @@ static const struct argp_option options[] = {
   {"run", OPTION_RUN, NULL, 0, "ask about all steps of a run folder, a row each, and sum them up", 0},
   {"lines", OPTION_LINES, "FILE", 0,
    "with --run, append each step's answer to FILE as one line of JSON; the steps that FILE has are not asked about again", 0},
+  {"like", OPTION_LIKE, "NAME", 0,
+   "MODEL is a checkpoint without a graph, of the network torchvision.NAME, timm.NAME, transformers.CLASS or MODULE:FUNCTION; or NAME is keras, and "
+   "MODEL a .keras or .h5 file. Python's package clarke records a step of it, which is asked about", 0},
+  {"keep", OPTION_KEEP, "RUN", 0, "with --like, keep the recorded step in this folder", 0},
+  {"train", OPTION_TRAIN, NULL, 0, "with --like, the network is in training mode (default: as in use)", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
   {"gradient", OPTION_GRADIENT, "FILE", 0,
    "write AD's gradient in float64, as .safetensors; of a large network within a bound that is told", 0},
@@ -61,6 +66,7 @@ static char doc[] =
   "\vExample:\n"
   "  clarke audit cases/audit/lemma2.onnx --batch cases/audit/lemma2.npz --loss sum\n"
   "  clarke audit net.onnx --batch b.npz --params epoch1.pt epoch2.pt epoch3.pt\n"
+  "  clarke audit --like torchvision.resnet18 W.pth --batch b.npz\n"
   "  clarke audit run/\n"
   "  clarke audit --run run/ --lines steps.jsonl\n\n"
   "Exit status: 0 in-bouligand or in-clarke, 1 not-in-clarke, 2 the question could not be asked, "
@@ -81,12 +87,29 @@ is_folder(const char *path)
   return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* A step of a checkpoint is to be recorded: what is asked of a graph is not of it. */
+static void
+check_like(const clarke_audit_command *c, struct argp_state *state)
+{
+  if (c->like == NULL && (c->keep != NULL || c->train))
+    argp_error(state, "%s needs --like", c->keep != NULL ? "--keep" : "--train");
+  if (c->like == NULL)
+    return;
+  if (c->ask.model_path == NULL || c->ask.batch_path == NULL)
+    argp_error(state, "--like needs a checkpoint and --batch FILE");
+  if (c->n_params > 0 || c->ask.output != NULL || c->ask.whole || c->all_steps || c->step != CLARKE_NONE)
+    argp_error(state, "--like records one step of one checkpoint: leave out --params, --output, --batch-axis, --run and --step");
+  if (c->keep == NULL && (c->proof != NULL || c->zone_proof != NULL))
+    argp_error(state, "a proof is about files that stay: --like needs --keep RUN/ beside it");
+}
+
 /* Does what is given fit together? A folder stands for model, batch and checkpoint. */
 static void
 check_arguments(clarke_audit_command *c, bool params, struct argp_state *state)
 {
-  const bool folder = c->ask.model_path != NULL && is_folder(c->ask.model_path);
+  const bool folder = c->like == NULL && c->ask.model_path != NULL && is_folder(c->ask.model_path);
 
+  check_like(c, state);
   if (folder && (c->ask.batch_path != NULL || c->n_params > 0 || c->ask.loss != NULL || c->ask.output != NULL || c->ask.whole))
     argp_error(state, "%s is a run folder, which has its batch, parameters and loss", c->ask.model_path);
   if (folder)
@@ -178,6 +201,15 @@ parse(int key, char *arg, struct argp_state *state)
   case OPTION_LINES:
     c->lines = arg;
     return 0;
+  case OPTION_LIKE:
+    c->like = arg;
+    return 0;
+  case OPTION_KEEP:
+    c->keep = arg;
+    return 0;
+  case OPTION_TRAIN:
+    c->train = true;
+    return 0;
   case OPTION_STEP:
     c->step = clarke_read_step(arg, state);
     return 0;
@@ -201,13 +233,15 @@ int
 clarke_command_audit(int argc, char **argv)
 {
   static char name[] = "clarke audit";
-  static const char usage[] = "MODEL.onnx --batch FILE\nMODEL.onnx --batch FILE --params FILE...\nRUN/\n--run RUN/";
+  static const char usage[] = "MODEL.onnx --batch FILE\nMODEL.onnx --batch FILE --params FILE...\n--like NAME CHECKPOINT --batch FILE\n"
+                              "RUN/\n--run RUN/";
   struct argp argp = {options, parse, usage, doc, NULL, NULL, NULL};
   bool told = false;
   command_line line = {.command = {.ask = {.threads = clarke_processors(), .margins = true}, .step = CLARKE_NONE, .ci.told = &told}};
   clarke_error err = {CLARKE_OK, ""};
+  clarke_audit_like like = {"", ""};
   int exit_status = EXIT_NOT_ASKED;
-  clarke_status status;
+  clarke_status status = CLARKE_OK;
 
   line.command.params = calloc((size_t)argc, sizeof *line.command.params);
   if (line.command.params == NULL) {
@@ -218,7 +252,11 @@ clarke_command_audit(int argc, char **argv)
   clarke_read_arguments(&line, &argp, name, argc, argv, ARGP_IN_ORDER);
   line.command.watch.quiet = line.command.ci.quiet;
   clarke_watch_begin(&line.command.watch);
-  status = clarke_audit_answer(&exit_status, &line.command, &err);
+  if (line.command.like != NULL)
+    status = clarke_audit_like_record(&line.command, &like, &err);
+  if (status == CLARKE_OK)
+    status = clarke_audit_answer(&exit_status, &line.command, &err);
+  clarke_audit_like_leave(&like);
   clarke_watch_end();
   free(line.command.params);
   flint_cleanup_master();

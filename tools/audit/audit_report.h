@@ -8,6 +8,8 @@
 #include "summary.h"
 #include "watch.h"
 
+#include <limits.h>
+
 typedef struct {
   clarke_audit_request ask; /* its files are read when the command runs */
   const char *proof, *zone_proof, *gradient;
@@ -18,6 +20,9 @@ typedef struct {
   size_t step;       /* of it; CLARKE_NONE: the first */
   bool all_steps;    /* all of it, */
   const char *lines; /* a line each in this file; NULL: in none */
+  const char *like;  /* the name of a network in a library, of which model_path is a checkpoint; NULL: the file has the graph */
+  const char *keep;  /* the folder to record its step in; NULL: one that is removed */
+  bool train;        /* it is in training mode */
   clarke_ci ci;
   clarke_watch_limits watch;
 } clarke_audit_command;
@@ -46,10 +51,20 @@ int clarke_audit_step_status(const clarke_certified *c);
 json_t *clarke_audit_step_json(const clarke_certified *c, const clarke_summary *summary, const clarke_check_needs *needs,
                                const clarke_audit_command *command);
 
-json_t *clarke_audit_outside_json(const clarke_run_description *run); /* of one that left the reals */
+/* A step that left the reals, recorded in folder. */
+clarke_status clarke_audit_outside_json(json_t **answer, const clarke_run_description *run, const char *folder, clarke_error *err);
 
 /* audit_steps.c: of all recorded steps of a folder. */
 clarke_status clarke_audit_steps(int *exit_status, const clarke_audit_command *command, clarke_error *err);
+
+/* audit_like.c: the folders that --like made: the run's, and one around it. Empty: none. */
+typedef struct {
+  char above[PATH_MAX], run[PATH_MAX + sizeof "/run"];
+} clarke_audit_like;
+
+/* Records a step of the checkpoint, and makes the command one about its folder. at: zero before; leave it after, on errors too. */
+clarke_status clarke_audit_like_record(clarke_audit_command *command, clarke_audit_like *at, clarke_error *err);
+void clarke_audit_like_leave(const clarke_audit_like *at);
 
 /* audit_text.c: what comes after the summary, as the command asks for it: --theorems with systems and ranks, -v with gradients that are
  * 0. record: whose step it is, or NULL. */

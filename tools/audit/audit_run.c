@@ -167,16 +167,52 @@ keep_known(clarke_certified *c, const clarke_audit_request *ask, clarke_error *e
   return status == CLARKE_OK ? clarke_record_say(&c->record, CLARKE_RAN_UNKNOWN, err, "it was not compared (%s)", c->stopped) : status;
 }
 
-json_t *
-clarke_audit_outside_json(const clarke_run_description *run)
+/* The recorder's first line says what was found, its last one what to write instead. */
+static clarke_status
+outside_summary(clarke_summary *s, const clarke_run_description *run, const char *folder, clarke_error *err)
 {
-  json_t *answer = json_pack("{s:s, s:s, s:{s:s, s:n, s:s}}", "verdict", clarke_verdict_name(CLARKE_UNDECIDED), "why", run->outside[0], "gradient",
-                             "answer", CLARKE_OUTSIDE_REALS, "explained", "why", run->outside[0]);
+  clarke_status status = clarke_summary_begin(s, err);
 
-  clarke_json_set(&answer, "summary", json_pack("{s:s, s:s, s:s}", "asked", "is the recorded gradient AD's, and in the Clarke subdifferential?", "answer",
-                                                run->outside[0], "next", run->outside[run->n_outside - 1]));
-  clarke_json_set(&answer, "outside", json_loads(run->outside_json, 0, NULL));
-  return answer;
+  if (status != CLARKE_OK)
+    return status;
+  fputs("Was the gradient of the step recorded in ", s->asked.to);
+  fputs(folder, s->asked.to);
+  fputs(" right?", s->asked.to);
+  fputs("Not decided: it is no gradient of real numbers (undecided). ", s->answer.to);
+  fputs(run->outside[0], s->answer.to);
+  fputs(run->outside[run->n_outside - 1], s->next.to);
+  return clarke_summary_end(s, status, err);
+}
+
+clarke_status
+clarke_audit_outside_json(json_t **answer, const clarke_run_description *run, const char *folder, clarke_error *err)
+{
+  clarke_summary summary = {0};
+  clarke_status status = outside_summary(&summary, run, folder, err);
+
+  *answer = json_pack("{s:s, s:s, s:{s:s, s:n, s:s}}", "verdict", clarke_verdict_name(CLARKE_UNDECIDED), "why", run->outside[0], "gradient",
+                      "answer", CLARKE_OUTSIDE_REALS, "explained", "why", run->outside[0]);
+  if (status == CLARKE_OK)
+    clarke_summary_set(answer, &summary, true);
+  clarke_json_set(answer, "outside", json_loads(run->outside_json, 0, NULL));
+  clarke_summary_clear(&summary);
+  if (status == CLARKE_OK && *answer == NULL)
+    status = clarke_no_memory(err);
+  return status;
+}
+
+static clarke_status
+print_outside(const clarke_run_description *run, const char *folder, clarke_error *err)
+{
+  clarke_summary summary = {0};
+  clarke_status status = outside_summary(&summary, run, folder, err);
+
+  if (status == CLARKE_OK)
+    clarke_summary_print(&summary);
+  for (size_t i = 0; i < run->n_outside && status == CLARKE_OK; i++)
+    puts(run->outside[i]);
+  clarke_summary_clear(&summary);
+  return status;
 }
 
 /* A step that left the reals: nothing is asked of it but what the recorder found. */
@@ -184,11 +220,18 @@ static clarke_status
 tell_outside(int *exit_status, const clarke_run_description *run, const clarke_audit_command *command, clarke_error *err)
 {
   const clarke_ci_source source = {.command = "audit", .path = command->run, .json = command->json};
+  clarke_status status = CLARKE_OK;
+  json_t *answer = NULL;
 
   *exit_status = EXIT_UNDECIDED;
-  for (size_t i = 0; i < run->n_outside && !command->json && !command->ci.quiet; i++)
-    puts(run->outside[i]);
-  return clarke_ci_tell(exit_status, &command->ci, &source, clarke_ci_wants(&command->ci, command->json) ? clarke_audit_outside_json(run) : NULL, err);
+  if (!command->json && !command->ci.quiet)
+    status = print_outside(run, command->run, err);
+  if (status == CLARKE_OK && clarke_ci_wants(&command->ci, command->json))
+    status = clarke_audit_outside_json(&answer, run, command->run, err);
+  if (status == CLARKE_OK)
+    return clarke_ci_tell(exit_status, &command->ci, &source, answer, err);
+  json_decref(answer);
+  return status;
 }
 
 clarke_status

@@ -145,9 +145,9 @@ ask(json_t **row, asking *a, const clarke_audit_step *step, clarke_error *err)
   c.step = step->step;
   status = clarke_audit_ask_step(&answer, &c, &c.ask, err);
   if (answer.record.run.n_outside > 0) {
-    *row = clarke_audit_outside_json(&answer.record.run);
+    status = clarke_audit_outside_json(row, &answer.record.run, c.run, err);
     clarke_certified_clear(&answer);
-    return *row != NULL ? CLARKE_OK : clarke_no_memory(err);
+    return status;
   }
   if (status == CLARKE_OK && answer.audit.stopped != NULL && clarke_work_stopped() != NULL)
     status = clarke_fail(err, CLARKE_ESTOPPED, "%s", answer.audit.stopped);

@@ -18,7 +18,7 @@ typedef struct {
   bool wants_end; /* --line A was read, and B is next */
 } request;
 
-enum { OPTION_THREADS = 256 };
+enum { OPTION_THREADS = 256, OPTION_AS_FOUND };
 
 static const struct argp_option options[] = {
   {"at", 't', "POINT", 0, "around a point: v,v,... or a file (.npy, .npz, a table)", 0},
@@ -32,6 +32,7 @@ static const struct argp_option options[] = {
   {"offsets", 'o', "T.txt", 0, "of an affine arrangement: the numbers t_j of the hyperplanes <v_j, x> = t_j", 0},
   {"count", 'c', NULL, 0, "print the number alone", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
+  {"as-found", OPTION_AS_FOUND, NULL, 0, "print rows as they are found, before what is said of all", 0},
   {"profile", 'P', "PROFILE", 0, "of --line: AD's numbers at kinks (default pytorch-2.13)", 0},
   {"proof", 'p', "FILE", 0, "write a proof that the list is right and whole, for clarke-check", 0},
   {"slice", 's', NULL, 0, "of --box: entries with equal bounds are held fixed", 0},
@@ -63,7 +64,7 @@ check_request(request *r, const struct argp_state *state)
   if (r->arrangement.matrix != NULL) {
     if (c->model != NULL || c->at != NULL || c->box != NULL || c->from != NULL || draws || c->slice || c->pieces || c->profile != NULL || c->wrt != NULL
         || c->output != NULL)
-      argp_error(state, "--arrangement goes with --offsets, --count, --json, --proof and --limit alone");
+      argp_error(state, "--arrangement goes with --offsets, --count, --as-found, --json, --proof and --limit alone");
     return;
   }
   if (c->wrt != NULL && strcmp(c->wrt, "inputs") == 0)
@@ -84,6 +85,8 @@ check_request(request *r, const struct argp_state *state)
     argp_error(state, "--wrt goes with --at, alone or with --box or --line");
   if (c->pieces && c->from != NULL)
     argp_error(state, "--pieces goes with --at and --box");
+  if (c->as_found && c->from != NULL)
+    argp_error(state, "--as-found goes with --at, --box and --arrangement: pieces of a segment are all found before they are sorted");
   if (c->profile != NULL && c->from == NULL)
     argp_error(state, "--profile goes with --line: regions do not depend on it");
 }
@@ -124,6 +127,9 @@ parse(int key, char *arg, struct argp_state *state)
     return 0;
   case OPTION_THREADS:
     r->regions.threads = clarke_read_threads(arg, state);
+    return 0;
+  case OPTION_AS_FOUND:
+    r->arrangement.as_found = r->regions.as_found = true;
     return 0;
   case 'i':
     r->regions.pieces = true;
@@ -186,7 +192,7 @@ clarke_command_patterns(int argc, char **argv)
   clarke_read_arguments(&r, &argp, name, argc, argv, ARGP_IN_ORDER);
   r.arrangement.json = r.regions.json;
   clarke_watch_begin(&r.watch);
-  clarke_watch_hide(!r.regions.count && isatty(STDOUT_FILENO) == 1); /* the list shows how far it is */
+  clarke_watch_hide(r.regions.as_found && !r.regions.count && isatty(STDOUT_FILENO) == 1); /* the list shows how far it is */
   r.regions.proof = r.arrangement.proof;
   if (r.arrangement.matrix != NULL)
     status = clarke_arrangement_answer(&complete, &r.arrangement, &err);

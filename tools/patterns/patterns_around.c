@@ -5,6 +5,7 @@
 #include "check_needs.h"
 #include "base/stop.h"
 #include "base/text.h"
+#include "patterns_list.h"
 #include "patterns_text.h"
 #include "region/forms.h"
 #include "session/around.h"
@@ -17,6 +18,7 @@ typedef struct {
   const clarke_region_function *function;
   clarke_around found;
   size_t told, gradients;
+  clarke_patterns_list list;
 } answer;
 
 /* As of regions: each kink's piece as a digit, a maximum's winner as a letter; a point where no side is chosen. */
@@ -28,7 +30,7 @@ put_pattern(const answer *a)
 
     if (!a->found.needed[i] || (kind != CLARKE_DO_PIECEWISE && kind != CLARKE_DO_ORDER))
       continue;
-    clarke_patterns_put_choice(kind, clarke_around_choice(&a->found, i));
+    clarke_patterns_put_choice(a->list.to, kind, clarke_around_choice(&a->found, i));
   }
 }
 
@@ -37,7 +39,7 @@ static void
 put_any_direction(const answer *a)
 {
   for (size_t k = 0; k < a->found.tree.width; k++)
-    printf(a->command->json ? "%s\"%d\"" : "%s%d", k == 0 ? "" : a->command->json ? ", " : " ", k == 0);
+    fprintf(a->list.to, a->command->json ? "%s\"%d\"" : "%s%d", k == 0 ? "" : a->command->json ? ", " : " ", k == 0);
 }
 
 static bool
@@ -59,14 +61,14 @@ put_arc(const answer *a, const clarke_pattern *p)
   if (p->n_directions == 0)
     put_any_direction(a);
   else if (p->first_order)
-    clarke_patterns_put_row(p->direction[0], n, false);
+    clarke_patterns_put_row(a->list.to, p->direction[0], n, false);
   for (size_t k = 0; !p->first_order && k < p->n_directions; k++) {
     if (is_zero(p->direction[k], n))
       continue;
-    fputs(told++ > 0 ? " + " : "", stdout);
-    printf(k == 0 ? "t (" : "t^%zu (", k + 1);
-    clarke_patterns_put_row(p->direction[k], n, false);
-    putchar(')');
+    fputs(told++ > 0 ? " + " : "", a->list.to);
+    fprintf(a->list.to, k == 0 ? "t (" : "t^%zu (", k + 1);
+    clarke_patterns_put_row(a->list.to, p->direction[k], n, false);
+    putc(')', a->list.to);
   }
 }
 
@@ -75,17 +77,17 @@ put_arc_json(const answer *a, const clarke_pattern *p)
 {
   const bool one = p->n_directions == 0 || p->first_order;
 
-  fputs(one ? ", \"along\": [" : ", \"arc\": [", stdout);
+  fputs(one ? ", \"along\": [" : ", \"arc\": [", a->list.to);
   if (p->n_directions == 0)
     put_any_direction(a);
   else if (one)
-    clarke_patterns_put_row(p->direction[0], a->found.tree.width, true);
+    clarke_patterns_put_row(a->list.to, p->direction[0], a->found.tree.width, true);
   for (size_t k = 0; !one && k < p->n_directions; k++) {
-    fputs(k > 0 ? ", [" : "[", stdout);
-    clarke_patterns_put_row(p->direction[k], a->found.tree.width, true);
-    putchar(']');
+    fputs(k > 0 ? ", [" : "[", a->list.to);
+    clarke_patterns_put_row(a->list.to, p->direction[k], a->found.tree.width, true);
+    putc(']', a->list.to);
   }
-  putchar(']');
+  putc(']', a->list.to);
 }
 
 static void
@@ -95,14 +97,14 @@ put_gradients(const answer *a, const clarke_pattern *p)
   const bool json = a->command->json;
 
   for (size_t o = 0; o < a->function->program.n_outputs; o++) {
-    fputs(!json ? "  gradient " : o == 0 ? ", \"gradient\": [[" : ", [", stdout);
+    fputs(!json ? "  gradient " : o == 0 ? ", \"gradient\": [[" : ", [", a->list.to);
     for (size_t k = 0; k < n; k++) {
-      fputs(k == 0 ? "" : json ? ", " : " ", stdout);
-      clarke_patterns_put_rational(p->gradient[o * n + k].q, json);
+      fputs(k == 0 ? "" : json ? ", " : " ", a->list.to);
+      clarke_patterns_put_rational(a->list.to, p->gradient[o * n + k].q, json);
     }
-    fputs(json ? "]" : "", stdout);
+    fputs(json ? "]" : "", a->list.to);
   }
-  fputs(json ? "]" : "", stdout);
+  fputs(json ? "]" : "", a->list.to);
 }
 
 static void
@@ -111,18 +113,18 @@ put_one(const answer *a, const clarke_pattern *p)
   const bool json = a->command->json;
 
   if (json)
-    printf("%s\n  {\"pattern\": \"", a->told > 0 ? "," : "");
+    fprintf(a->list.to, "%s\n  {\"pattern\": \"", a->told > 0 ? "," : "");
   put_pattern(a);
-  fputs(json ? "\"" : p->realized ? "  along " : "  undecided", stdout);
+  fputs(json ? "\"" : p->realized ? "  along " : "  undecided", a->list.to);
   if (json && !p->realized)
-    fputs(", \"undecided\": true", stdout);
+    fputs(", \"undecided\": true", a->list.to);
   else if (json)
     put_arc_json(a, p);
   else if (p->realized)
     put_arc(a, p);
   if (p->realized)
     put_gradients(a, p);
-  fputs(json ? "}" : "\n", stdout);
+  fputs(json ? "}" : "\n", a->list.to);
 }
 
 /* Up to the limit of regions. Where work is told to stop, what is left is not listed, for each pattern is walked to anew. */
@@ -179,15 +181,36 @@ print_summary(const answer *a)
   putchar('\n');
 }
 
-static void
-print_summary_json(const answer *a)
+static clarke_status
+print_json(answer *a, clarke_error *err)
 {
   const bool all = is_whole(a) && a->found.undecided == 0;
 
-  printf("%s\"patterns\": \"%zu\", \"undecided\": \"%zu\", \"gradients\": \"%zu\", \"complete\": %s, \"inputs\": %zu, \"kinks\": %zu",
-         a->command->count ? "{" : a->told > 0 ? "\n ],\n " : "],\n ", a->found.realized, a->found.undecided, a->gradients,
-         all ? "true" : "false", a->function->n, a->found.kinks);
-  clarke_patterns_end_json(a->found.stopped);
+  clarke_patterns_list_keys(&a->list, a->told > 0);
+  printf("\"patterns\": \"%zu\", \"undecided\": \"%zu\", \"gradients\": \"%zu\", \"complete\": %s, \"inputs\": %zu, \"kinks\": %zu",
+         a->found.realized, a->found.undecided, a->gradients, all ? "true" : "false", a->function->n, a->found.kinks);
+  return clarke_patterns_list_end(&a->list, a->told > 0, a->found.stopped, err);
+}
+
+static clarke_status
+tell(answer *a, clarke_error *err)
+{
+  const bool whole = is_whole(a), all = whole && a->found.undecided == 0;
+  clarke_summary s = {0};
+  clarke_status status = clarke_summary_begin(&s, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  fprintf(s.asked.to, "On which parts around the point do kinks keep their sides? Only %s may change. ", a->command->wrt);
+  clarke_patterns_put_file(s.asked.to, a->command->model, a->function->sha256);
+  clarke_patterns_put_begun(s.answer.to, all);
+  clarke_put_count(s.answer.to, a->found.realized, "part");
+  fputs(", with ", s.answer.to);
+  clarke_put_count(s.answer.to, a->gradients, "gradient");
+  fputs(" at the point (patterns of kinks).", s.answer.to);
+  clarke_patterns_put_next(&a->list, s.next.to, !whole ? why(a) : all ? NULL : "of some it was not decided whether they are there",
+                           "a part: the side of each kink, a way into it, the gradient", a->command->proof);
+  return clarke_patterns_list_tell(&a->list, &s, status, err);
 }
 
 clarke_status
@@ -249,17 +272,21 @@ clarke_around_answer(bool *complete, const clarke_regions_command *c, const clar
   clarke_watch_hide(true);
   if (status == CLARKE_OK)
     status = count_gradients(&a, err);
-  if (status == CLARKE_OK && c->json && !c->count)
-    fputs("{\"regions\": [", stdout);
+  a.list = (clarke_patterns_list){c->json, c->count, c->as_found, "regions", NULL};
+  if (status == CLARKE_OK)
+    status = clarke_patterns_list_begin(&a.list, err);
   if (status == CLARKE_OK)
     status = put_all(&a, err);
-  if (status == CLARKE_OK)
-    (c->json ? print_summary_json : print_summary)(&a);
   *complete = is_whole(&a) && a.found.undecided == 0;
   if (status == CLARKE_OK && c->proof != NULL && *complete)
     status = prove(&a, point, err);
   else if (status == CLARKE_OK && c->proof != NULL)
     fputs("clarke patterns: no proof is written of a list that is not complete\n", stderr);
+  if (status == CLARKE_OK)
+    status = c->json ? print_json(&a, err) : tell(&a, err);
+  if (status == CLARKE_OK && !c->json)
+    print_summary(&a);
+  clarke_patterns_list_clear(&a.list);
   clarke_around_clear(&a.found);
   return status;
 }

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "format/file.h"
 #include "format/table.h"
+#include "patterns_list.h"
 #include "patterns_regions.h"
 #include "proof/write_arrangement.h"
 #include "watch.h"
@@ -23,6 +24,7 @@ typedef struct {
   fmpz *point;
   char *signs; /* p characters and NUL */
   size_t leaves, listed;
+  clarke_patterns_list list;
 } answer;
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -84,7 +86,7 @@ put_entry(const answer *a, size_t i)
     fmpz_get_mpz(mpq_denref(q), a->point + a->arrangement.n);
   mpq_canonicalize(q);
   text = mpq_get_str(NULL, 10, q);
-  fputs(text, stdout);
+  fputs(text, a->list.to);
   free(text);
   mpq_clear(q);
 }
@@ -97,16 +99,16 @@ put_vector(answer *a, const signed char *sign, int turn)
   for (size_t j = 0; j < a->arrangement.p; j++)
     a->signs[j] = "-0+"[1 + turn * clarke_arrangement_sign(&a->arrangement, sign, j)];
   if (json)
-    printf("%s\n  {\"signs\": \"%s\", \"at\": [", a->listed > 0 ? "," : "", a->signs);
+    fprintf(a->list.to, "%s\n  {\"signs\": \"%s\", \"at\": [", a->listed > 0 ? "," : "", a->signs);
   else
-    fputs(a->signs, stdout);
+    fputs(a->signs, a->list.to);
   for (size_t i = 0; i < a->arrangement.n; i++) {
-    fputs(json ? i > 0 ? ", \"" : "\"" : i > 0 ? " " : "  ", stdout);
+    fputs(json ? i > 0 ? ", \"" : "\"" : i > 0 ? " " : "  ", a->list.to);
     put_entry(a, i);
     if (json)
-      putchar('"');
+      putc('"', a->list.to);
   }
-  fputs(json ? "]}" : "\n", stdout);
+  fputs(json ? "]}" : "\n", a->list.to);
   a->listed++;
 }
 
@@ -176,18 +178,38 @@ print_summary_text(const answer *a, const clarke_sign_tree *tree)
            r->rank - r->affine);
 }
 
-static void
-print_summary_json(const answer *a, const clarke_sign_tree *tree)
+static clarke_status
+print_json(answer *a, const clarke_sign_tree *tree, clarke_error *err)
 {
   const clarke_arrangement *r = &a->arrangement;
 
-  if (!a->command->count)
-    fputs(a->listed > 0 ? "\n ],\n " : "],\n ", stdout);
+  clarke_patterns_list_keys(&a->list, a->listed > 0);
   printf("\"count\": \"%zu\", \"complete\": %s, \"affine\": %s, \"dimension\": %zu, \"columns\": %zu, \"hyperplanes\": %zu, "
          "\"rank\": %zu,\n \"programs\": %zu, \"circuits\": %zu",
          clarke_arrangement_count(r, tree->leaves), tree->complete ? "true" : "false", r->affine ? "true" : "false", r->n, r->p,
          r->rows.n - r->affine, r->rank - r->affine, tree->programs, tree->circuits);
-  clarke_patterns_end_json(tree->stopped);
+  return clarke_patterns_list_end(&a->list, a->listed > 0, tree->stopped, err);
+}
+
+static clarke_status
+tell(answer *a, const clarke_sign_tree *tree, clarke_error *err)
+{
+  const clarke_arrangement *r = &a->arrangement;
+  clarke_summary s = {0};
+  clarke_status status = clarke_summary_begin(&s, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  fputs("Into which parts do the planes cut the space? ", s.asked.to);
+  clarke_patterns_put_file(s.asked.to, a->command->matrix, a->matrix_file.sha256);
+  clarke_patterns_put_begun(s.answer.to, tree->complete);
+  clarke_put_count(s.answer.to, clarke_arrangement_count(r, tree->leaves), "part");
+  fputs(" (sign vectors), by ", s.answer.to);
+  clarke_put_count(s.answer.to, r->rows.n - r->affine, "plane");
+  fprintf(s.answer.to, " that differ (hyperplanes), in dimension %zu.", r->n);
+  clarke_patterns_put_next(&a->list, s.next.to, tree->complete ? NULL : clarke_patterns_why(tree->undecided, tree->stopped),
+                           "a part: its side of each plane, and a point inside", a->command->proof);
+  return clarke_patterns_list_tell(&a->list, &s, status, err);
 }
 
 /* --- the command ----------------------------------------------------------------------------- */
@@ -199,8 +221,6 @@ enumerate(answer *a, clarke_sign_tree *tree, clarke_error *err)
   const clarke_sign_visitor visitor = {a, proves ? tell_circuit : NULL, proves ? tell_split : NULL, proves ? tell_forced : NULL,
                                        take_leaf};
 
-  if (a->command->json)
-    fputs(a->command->count ? "{" : "{\"vectors\": [", stdout);
   return clarke_arrangement_enumerate(tree, &a->arrangement, &visitor, err);
 }
 
@@ -221,6 +241,7 @@ prove(answer *a, const clarke_sign_tree *tree, clarke_error *err)
 static void
 clear(answer *a)
 {
+  clarke_patterns_list_clear(&a->list);
   if (a->point != NULL)
     _fmpz_vec_clear(a->point, (slong)a->matrix.rows + 1);
   free(a->signs);
@@ -242,15 +263,18 @@ clarke_arrangement_answer(bool *complete, const clarke_arrangement_command *c, c
   if (status == CLARKE_OK && c->proof != NULL)
     status = clarke_arrangement_proof_init(&a.proof, &a.arrangement, err);
   clarke_work_begin("sign vectors found (or pairs)", 0);
+  a.list = (clarke_patterns_list){c->json, c->count, c->as_found, "vectors", NULL};
+  if (status == CLARKE_OK)
+    status = clarke_patterns_list_begin(&a.list, err);
   if (status == CLARKE_OK)
     status = enumerate(&a, &tree, err);
   clarke_watch_hide(true);
-  if (status == CLARKE_OK && c->json)
-    print_summary_json(&a, &tree);
-  else if (status == CLARKE_OK)
-    print_summary_text(&a, &tree);
   if (status == CLARKE_OK && c->proof != NULL)
     status = prove(&a, &tree, err);
+  if (status == CLARKE_OK)
+    status = c->json ? print_json(&a, &tree, err) : tell(&a, &tree, err);
+  if (status == CLARKE_OK && !c->json)
+    print_summary_text(&a, &tree);
   *complete = tree.complete;
   clear(&a);
   return status;

@@ -10,6 +10,7 @@ typedef struct {
   const char *matrix, *offsets; /* paths; offsets NULL: central */
   const char *proof;            /* path, or NULL */
   bool count, json;
+  bool as_found;                /* rows come as they are found, before what is said of them */
 } clarke_arrangement_command;
 
 /* Prints the answer. *complete: it holds all sign vectors; else it says why not. */

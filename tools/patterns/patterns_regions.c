@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "patterns_arrangement.h"
 #include "patterns_picture.h"
+#include "patterns_list.h"
 #include "patterns_text.h"
 #include "proof/write_regions.h"
 #include "region/affine_pieces.h"
@@ -35,6 +36,7 @@ typedef struct {
   clarke_picture picture;
   clarke_regions found;
   clarke_regions_proof proof;
+  clarke_patterns_list list;
 } answer;
 
 bool
@@ -55,15 +57,6 @@ const char *
 clarke_regions_why(const clarke_regions *r)
 {
   return r->deep ? "kinks lie behind each other in more than 1024 layers" : clarke_patterns_why(r->undecided, r->stopped);
-}
-
-/* The reason is our own text and a number of --timeout or --memory. */
-void
-clarke_patterns_end_json(bool stopped)
-{
-  if (stopped)
-    printf(", \"stopped\": \"%s\"", clarke_work_stopped());
-  fputs("}\n", stdout);
 }
 
 /* --- where ----------------------------------------------------------------------------------- */
@@ -194,7 +187,7 @@ set_box(fmpz_mat_t box, answer *a)
 /* --- the list -------------------------------------------------------------------------------- */
 
 static void
-put_rational(const fmpz_t num, const fmpz_t den, bool quoted)
+put_rational(FILE *to, const fmpz_t num, const fmpz_t den, bool quoted)
 {
   mpq_t q;
 
@@ -202,7 +195,7 @@ put_rational(const fmpz_t num, const fmpz_t den, bool quoted)
   fmpz_get_mpz(mpq_numref(q), num);
   fmpz_get_mpz(mpq_denref(q), den);
   mpq_canonicalize(q);
-  clarke_patterns_put_rational(q, quoted);
+  clarke_patterns_put_rational(to, q, quoted);
   mpq_clear(q);
 }
 
@@ -218,7 +211,7 @@ put_pattern(const answer *a, const clarke_region *region)
 
     if (!a->forms.needed[i] || (kind != CLARKE_DO_PIECEWISE && kind != CLARKE_DO_ORDER))
       continue;
-    clarke_patterns_put_choice(kind, choice == CLARKE_NO_SIDE ? CLARKE_NONE : choice);
+    clarke_patterns_put_choice(a->list.to, kind, choice == CLARKE_NO_SIDE ? CLARKE_NONE : choice);
   }
 }
 
@@ -238,12 +231,12 @@ put_point(const answer *a, const clarke_region *region, const char *between)
     if (!varies && a->held[i])
       continue;
     if (told++ > 0)
-      fputs(between, stdout);
+      fputs(between, a->list.to);
     if (varies) {
       clarke_witness_get(x, region->point, k++);
-      put_rational(x, last, a->command->json);
+      put_rational(a->list.to, x, last, a->command->json);
     } else
-      clarke_patterns_put_rational(a->bounds[2 * i], a->command->json);
+      clarke_patterns_put_rational(a->list.to, a->bounds[2 * i], a->command->json);
   }
   fmpz_clear(x);
   fmpz_clear(last);
@@ -256,8 +249,8 @@ put_gradient(const answer *a, const clarke_forms *forms, size_t output, const ch
 
   for (size_t k = 0; k < a->dim; k++) {
     if (k > 0)
-      fputs(between, stdout);
-    put_rational(clarke_forms_at(forms, i) + k, forms->den + i, a->command->json);
+      fputs(between, a->list.to);
+    put_rational(a->list.to, clarke_forms_at(forms, i) + k, forms->den + i, a->command->json);
   }
 }
 
@@ -265,36 +258,36 @@ static void
 put_text(const answer *a, const clarke_region *region)
 {
   put_pattern(a, region);
-  fputs(a->bounds != NULL ? "  at " : "  along ", stdout);
+  fputs(a->bounds != NULL ? "  at " : "  along ", a->list.to);
   put_point(a, region, " ");
   for (size_t o = 0; o < a->function.program.n_outputs; o++) {
-    fputs("  gradient ", stdout);
+    fputs("  gradient ", a->list.to);
     put_gradient(a, region->forms, o, " ");
   }
-  putchar('\n');
+  putc('\n', a->list.to);
 }
 
 static void
 put_json(const answer *a, const clarke_region *region, size_t function)
 {
-  printf("%s\n  {\"pattern\": \"", a->found.regions > 1 ? "," : "");
+  fprintf(a->list.to, "%s\n  {\"pattern\": \"", a->found.regions > 1 ? "," : "");
   put_pattern(a, region);
-  printf("\", \"%s\": [", a->bounds != NULL ? "at" : "along");
+  fprintf(a->list.to, "\", \"%s\": [", a->bounds != NULL ? "at" : "along");
   put_point(a, region, ", ");
-  fputs("], \"gradient\": [", stdout);
+  fputs("], \"gradient\": [", a->list.to);
   for (size_t o = 0; o < a->function.program.n_outputs; o++) {
-    fputs(o > 0 ? ", [" : "[", stdout);
+    fputs(o > 0 ? ", [" : "[", a->list.to);
     put_gradient(a, region->forms, o, ", ");
-    putchar(']');
+    putc(']', a->list.to);
   }
-  fputs("], \"constant\": [", stdout);
+  fputs("], \"constant\": [", a->list.to);
   for (size_t o = 0; o < a->function.program.n_outputs; o++) {
     const size_t i = a->function.program.output[o];
 
-    fputs(o > 0 ? ", " : "", stdout);
-    put_rational(clarke_forms_at(region->forms, i) + a->dim, region->forms->den + i, true);
+    fputs(o > 0 ? ", " : "", a->list.to);
+    put_rational(a->list.to, clarke_forms_at(region->forms, i) + a->dim, region->forms->den + i, true);
   }
-  printf("], \"function\": %zu}", function);
+  fprintf(a->list.to, "], \"function\": %zu}", function);
 }
 
 static clarke_status
@@ -343,11 +336,11 @@ plural(size_t n)
   return n == 1 ? "" : "s";
 }
 
-static void
-print_summary_json(const answer *a)
+static clarke_status
+print_json(answer *a, clarke_error *err)
 {
-  printf("%s\"patterns\": \"%zu\", \"functions\": \"%zu\", ", a->command->count ? "{" : a->found.regions > 0 ? "\n ],\n " : "],\n ",
-         a->found.regions, a->functions.set.n);
+  clarke_patterns_list_keys(&a->list, a->found.regions > 0);
+  printf("\"patterns\": \"%zu\", \"functions\": \"%zu\", ", a->found.regions, a->functions.set.n);
   if (a->command->pieces && a->found.complete && a->no_pieces == NULL)
     printf("\"pieces\": \"%zu\", ", a->n_pieces);
   else if (a->command->pieces)
@@ -357,7 +350,49 @@ print_summary_json(const answer *a)
     printf("\"programs\": %zu, \"circuits\": %zu", a->found.programs, a->found.circuits);
   else /* of what was begun; how much that is depends on threads */
     fputs("\"programs\": null, \"circuits\": null", stdout);
-  clarke_patterns_end_json(a->found.stopped);
+  return clarke_patterns_list_end(&a->list, a->found.regions > 0, a->found.stopped, err);
+}
+
+static void
+put_asked(FILE *to, const answer *a)
+{
+  const clarke_regions_command *c = a->command;
+
+  fputs(a->bounds != NULL ? "On which parts of the box is it linear? " : "On which parts around the point is it linear? ", to);
+  if (c->wrt != NULL) {
+    fputs("Only ", to);
+    fputs(c->wrt, to);
+    fputs(" may change. ", to);
+  }
+  clarke_patterns_put_file(to, c->model, a->function.sha256);
+}
+
+/* What is not known is the number of parts, or how they join. */
+static clarke_status
+tell(answer *a, clarke_error *err)
+{
+  const char *why = !a->found.complete ? clarke_regions_why(&a->found) : a->no_pieces;
+  clarke_summary s = {0};
+  clarke_status status = clarke_summary_begin(&s, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  put_asked(s.asked.to, a);
+  clarke_patterns_put_begun(s.answer.to, a->found.complete);
+  clarke_put_count(s.answer.to, a->found.regions, "part");
+  fputs(", with ", s.answer.to);
+  clarke_put_count(s.answer.to, a->functions.set.n, "linear function");
+  fputs(" (patterns of kinks, and affine functions)", s.answer.to);
+  if (a->found.complete && a->command->pieces && a->no_pieces == NULL) {
+    fputs("; joined where the function is one, ", s.answer.to);
+    clarke_put_count(s.answer.to, a->n_pieces, "piece");
+  }
+  fputs(".", s.answer.to);
+  clarke_patterns_put_next(&a->list, s.next.to, why,
+                           a->bounds != NULL ? "a part: the side of each kink, a point inside, the gradient there"
+                                             : "a part: the side of each kink, a direction into it, the gradient there",
+                           a->command->proof);
+  return clarke_patterns_list_tell(&a->list, &s, status, err);
 }
 
 static void
@@ -445,6 +480,7 @@ draw(answer *a, clarke_error *err)
 static void
 clear(answer *a)
 {
+  clarke_patterns_list_clear(&a->list);
   clarke_regions_proof_clear(&a->proof);
   clarke_picture_clear(&a->picture);
   clarke_functions_clear(&a->functions);
@@ -473,21 +509,22 @@ clarke_regions_answer(bool *complete, const clarke_regions_command *c, clarke_er
   if (status == CLARKE_OK && c->svg != NULL)
     status = clarke_picture_init(&a.picture, &a.bounds[2 * a.varies[0]], &a.bounds[2 * a.varies[1]], err);
   clarke_work_begin("regions found", 0);
-  if (status == CLARKE_OK && c->json && !c->count)
-    fputs("{\"regions\": [", stdout);
+  a.list = (clarke_patterns_list){c->json, c->count, c->as_found, "regions", NULL};
+  if (status == CLARKE_OK)
+    status = clarke_patterns_list_begin(&a.list, err);
   if (status == CLARKE_OK)
     status = search(&a, err);
   if (status == CLARKE_OK && c->pieces && a.found.complete)
     status = count_pieces(&a, err);
   clarke_watch_hide(true);
-  if (status == CLARKE_OK && c->json)
-    print_summary_json(&a);
-  else if (status == CLARKE_OK)
+  if (status == CLARKE_OK && c->proof != NULL)
+    status = prove(&a, err);
+  if (status == CLARKE_OK)
+    status = c->json ? print_json(&a, err) : tell(&a, err);
+  if (status == CLARKE_OK && !c->json)
     print_summary(&a);
   if (status == CLARKE_OK && c->svg != NULL)
     status = draw(&a, err);
-  if (status == CLARKE_OK && c->proof != NULL)
-    status = prove(&a, err);
   *complete = a.found.complete && a.no_pieces == NULL;
   clear(&a);
   return status;

@@ -18,6 +18,7 @@ typedef struct {
   bool slice;                       /* of a box: entries with equal bounds are held fixed */
   bool pieces;                      /* maximal affine pieces are counted, too; with `count` they are the number */
   bool count, json;
+  bool as_found;                    /* rows come as they are found, before what is said of them */
   size_t threads;
 } clarke_regions_command;
 
@@ -31,7 +32,5 @@ bool clarke_patterns_below_limit(size_t found);
 /* Why an answer is not complete: a system was undecided, work was told to stop, or else the limit. */
 const char *clarke_patterns_why(bool undecided, bool stopped);
 const char *clarke_regions_why(const clarke_regions *r);
-/* The end of the object, with the reason of a stop. */
-void clarke_patterns_end_json(bool stopped);
 
 #endif

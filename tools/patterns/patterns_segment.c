@@ -4,6 +4,7 @@
 #include "patterns_regions.h"
 #include "check_needs.h"
 #include "base/stop.h"
+#include "patterns_list.h"
 #include "patterns_text.h"
 #include "session/segment.h"
 #include "watch.h"
@@ -12,11 +13,11 @@
 #include <string.h>
 
 static void
-put_vector(mpq_t *q, size_t n, bool json)
+put_vector(FILE *to, mpq_t *q, size_t n, bool json)
 {
-  fputs(json ? "[" : "", stdout);
-  clarke_patterns_put_row(q, n, json);
-  fputs(json ? "]" : "", stdout);
+  fputs(json ? "[" : "", to);
+  clarke_patterns_put_row(to, q, n, json);
+  fputs(json ? "]" : "", to);
 }
 
 static bool
@@ -27,17 +28,63 @@ go_on(size_t pieces)
 }
 
 static void
+put_pieces(FILE *to, const clarke_segment *s)
+{
+  for (size_t k = 0; k < s->n; k++) {
+    fputs("from ", to);
+    clarke_patterns_put_rational(to, s->piece[k].from, false);
+    fputs(" to ", to);
+    clarke_patterns_put_rational(to, s->piece[k].to, false);
+    fputs(s->integral != NULL ? "  <B - A, AD> = " : "  slope ", to);
+    put_vector(to, s->piece[k].slope, s->n_outputs, false);
+    putc('\n', to);
+  }
+}
+
+static void
+put_answer(FILE *to, const clarke_segment *s)
+{
+  if (s->integral == NULL) {
+    clarke_patterns_put_begun(to, false);
+    clarke_put_count(to, s->n, "piece");
+    fputs(".", to);
+    return;
+  }
+  fputs(s->agree ? "Yes: over " : "No: over ", to);
+  clarke_put_count(to, s->n, "piece");
+  fputs(" AD's slope adds up to ", to);
+  put_vector(to, s->integral, s->n_outputs, false);
+  fputs(s->agree ? ", and that is f(B) - f(A)." : ", but f(B) - f(A) is ", to);
+  if (!s->agree) {
+    put_vector(to, s->difference, s->n_outputs, false);
+    fputs(".", to);
+  }
+}
+
+static clarke_status
+tell(const clarke_segment *s, const clarke_region_function *f, const clarke_regions_command *c, const clarke_profile *profile, clarke_error *err)
+{
+  const clarke_patterns_list list = {.count = c->count};
+  clarke_summary lines = {0};
+  clarke_status status = clarke_summary_begin(&lines, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  fputs("From A to B, does AD's slope add up to what the function grows by? AD as ", lines.asked.to);
+  fputs(profile->name, lines.asked.to);
+  fputs("; ", lines.asked.to);
+  clarke_patterns_put_file(lines.asked.to, c->model, f->sha256);
+  put_answer(lines.answer.to, s);
+  clarke_patterns_put_next(&list, lines.next.to, s->integral != NULL ? NULL : clarke_regions_why(&s->regions), "a piece: where it begins and ends, and AD's slope on it",
+                           s->integral != NULL && s->agree ? c->proof : NULL);
+  return clarke_summary_tell(&lines, status, err);
+}
+
+static void
 print_text(const clarke_segment *s, bool count)
 {
-  for (size_t k = 0; k < s->n && !count; k++) {
-    fputs("from ", stdout);
-    clarke_patterns_put_rational(s->piece[k].from, false);
-    fputs(" to ", stdout);
-    clarke_patterns_put_rational(s->piece[k].to, false);
-    fputs(s->integral != NULL ? "  <B - A, AD> = " : "  slope ", stdout);
-    put_vector(s->piece[k].slope, s->n_outputs, false);
-    putchar('\n');
-  }
+  if (!count)
+    put_pieces(stdout, s);
   if (s->integral == NULL) {
     printf("%s%zu piece%s; undecided: %s\n", s->regions.complete ? "" : "at least ", s->n, s->n == 1 ? "" : "s",
            clarke_regions_why(&s->regions));
@@ -48,35 +95,43 @@ print_text(const clarke_segment *s, bool count)
     return;
   }
   printf("%zu piece%s. The integral of <B - A, AD> is ", s->n, s->n == 1 ? "" : "s");
-  put_vector(s->integral, s->n_outputs, false);
+  put_vector(stdout, s->integral, s->n_outputs, false);
   fputs(s->agree ? ", and so is f(B) - f(A)" : ", but f(B) - f(A) is ", stdout);
   if (!s->agree)
-    put_vector(s->difference, s->n_outputs, false);
+    put_vector(stdout, s->difference, s->n_outputs, false);
   putchar('\n');
 }
 
-static void
-print_json(const clarke_segment *s, bool count)
+static clarke_status
+print_json(const clarke_segment *s, bool count, clarke_error *err)
 {
-  fputs(count ? "{" : "{\"pieces\": [", stdout);
+  clarke_patterns_list list = {true, count, false, "pieces", NULL};
+  clarke_status status = clarke_patterns_list_begin(&list, err);
+
+  if (status != CLARKE_OK)
+    return status;
   for (size_t k = 0; k < s->n && !count; k++) {
-    fputs(k > 0 ? ",\n  {\"from\": " : "\n  {\"from\": ", stdout);
-    clarke_patterns_put_rational(s->piece[k].from, true);
-    fputs(", \"to\": ", stdout);
-    clarke_patterns_put_rational(s->piece[k].to, true);
-    fputs(", \"slope\": ", stdout);
-    put_vector(s->piece[k].slope, s->n_outputs, true);
-    putchar('}');
+    fputs(k > 0 ? ",\n  {\"from\": " : "\n  {\"from\": ", list.to);
+    clarke_patterns_put_rational(list.to, s->piece[k].from, true);
+    fputs(", \"to\": ", list.to);
+    clarke_patterns_put_rational(list.to, s->piece[k].to, true);
+    fputs(", \"slope\": ", list.to);
+    put_vector(list.to, s->piece[k].slope, s->n_outputs, true);
+    putc('}', list.to);
   }
-  printf("%s\"count\": \"%zu\", \"complete\": %s", count ? "" : "\n ],\n ", s->n, s->regions.complete ? "true" : "false");
+  clarke_patterns_list_keys(&list, s->n > 0);
+  if (s->integral != NULL)
+    printf("\"agree\": %s, ", s->agree ? "true" : "false");
+  printf("\"count\": \"%zu\", \"complete\": %s", s->n, s->regions.complete ? "true" : "false");
   if (s->integral != NULL) {
     fputs(", \"integral\": ", stdout);
-    put_vector(s->integral, s->n_outputs, true);
+    put_vector(stdout, s->integral, s->n_outputs, true);
     fputs(", \"difference\": ", stdout);
-    put_vector(s->difference, s->n_outputs, true);
-    printf(", \"agree\": %s", s->agree ? "true" : "false");
+    put_vector(stdout, s->difference, s->n_outputs, true);
   }
-  clarke_patterns_end_json(s->regions.stopped);
+  status = clarke_patterns_list_end(&list, s->n > 0, s->regions.stopped, err);
+  clarke_patterns_list_clear(&list);
+  return status;
 }
 
 /* One end: of what varies, and else of the point. Of a network's parameters it may be `stored`. */
@@ -178,12 +233,14 @@ clarke_segment_answer(bool *complete, bool *holds, const clarke_regions_command 
   if (status == CLARKE_OK)
     status = find(&s, &f, c, from, to, &profile, err);
   clarke_watch_hide(true);
-  if (status == CLARKE_OK && c->json)
-    print_json(&s, c->count);
-  else if (status == CLARKE_OK)
-    print_text(&s, c->count);
   if (status == CLARKE_OK && c->proof != NULL)
     status = prove(&s, &f, c, from, to, err);
+  if (status == CLARKE_OK && c->json)
+    status = print_json(&s, c->count, err);
+  else if (status == CLARKE_OK && !c->count)
+    status = tell(&s, &f, c, &profile, err);
+  if (status == CLARKE_OK && !c->json)
+    print_text(&s, c->count);
   *complete = s.integral != NULL;
   *holds = s.agree;
   clarke_rationals_free(from, from != NULL ? f.n : 0);

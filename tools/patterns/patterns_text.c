@@ -4,32 +4,32 @@
 #include <stdlib.h>
 
 void
-clarke_patterns_put_rational(const mpq_t q, bool quoted)
+clarke_patterns_put_rational(FILE *to, const mpq_t q, bool quoted)
 {
   char *text = mpq_get_str(NULL, 10, q);
 
-  printf(quoted ? "\"%s\"" : "%s", text);
+  fprintf(to, quoted ? "\"%s\"" : "%s", text);
   free(text);
 }
 
 void
-clarke_patterns_put_row(mpq_t *q, size_t n, bool json)
+clarke_patterns_put_row(FILE *to, mpq_t *q, size_t n, bool json)
 {
   for (size_t k = 0; k < n; k++) {
-    fputs(k == 0 ? "" : json ? ", " : " ", stdout);
-    clarke_patterns_put_rational(q[k], json);
+    fputs(k == 0 ? "" : json ? ", " : " ", to);
+    clarke_patterns_put_rational(to, q[k], json);
   }
 }
 
 void
-clarke_patterns_put_choice(clarke_do kind, size_t choice)
+clarke_patterns_put_choice(FILE *to, clarke_do kind, size_t choice)
 {
   if (choice == CLARKE_NONE)
-    putchar('.');
+    putc('.', to);
   else if (kind == CLARKE_DO_PIECEWISE)
-    putchar('0' + (int)choice);
+    putc('0' + (int)choice, to);
   else if (choice < 26)
-    putchar('a' + (int)choice);
+    putc('a' + (int)choice, to);
   else
-    printf("(%zu)", choice);
+    fprintf(to, "(%zu)", choice);
 }

@@ -4,12 +4,14 @@
 
 #include "program/code.h"
 
+#include <stdio.h>
+
 /* A fraction, in JSON (quoted) as a string. */
-void clarke_patterns_put_rational(const mpq_t q, bool quoted);
+void clarke_patterns_put_rational(FILE *to, const mpq_t q, bool quoted);
 /* n of them, with a space or, in JSON, a comma between. */
-void clarke_patterns_put_row(mpq_t *q, size_t n, bool json);
+void clarke_patterns_put_row(FILE *to, mpq_t *q, size_t n, bool json);
 
 /* A pattern's character: of a kink its piece, of a maximum or minimum the letter of its winner, `.` for no side (CLARKE_NONE). */
-void clarke_patterns_put_choice(clarke_do kind, size_t choice);
+void clarke_patterns_put_choice(FILE *to, clarke_do kind, size_t choice);
 
 #endif

@@ -21,8 +21,13 @@ void clarke_page_begin(FILE *to, const char *command, const char *about, clarke_
                        const char *sentence, const char *why);
 void clarke_page_head_end(FILE *to);
 void clarke_page_end(FILE *to);
-/* A section with the report's first three lines, where the answer has them (summary.h). */
+/* The report's first three lines, where the answer has them (summary.h): the page's sentence is the answer's up to the field's word in
+ * brackets, put into text; where there is none, it is `sentence`. What else the lines say stands with the verdict. */
+#define CLARKE_PAGE_SENTENCE 400
+const char *clarke_page_sentence(char text[CLARKE_PAGE_SENTENCE], const json_t *answer, const char *sentence);
 void clarke_page_summary(FILE *to, const json_t *answer);
+/* A section with the reason that the answer gives; "": none. */
+void clarke_page_why(FILE *to, const char *why);
 
 void clarke_page_section(FILE *to, const char *heading);
 void clarke_page_section_end(FILE *to);

@@ -11,8 +11,9 @@
 #include <string.h>
 
 #define MOST_LAYERS ((size_t)300)
-#define MOST_ROWS ((size_t)500)
+#define MOST_ROWS ((size_t)200)
 #define MOST_NAMED ((size_t)5)
+#define MOST_CHECKPOINTS ((size_t)100)
 #define FAR 1e8 /* float32's steps to the nearest kink, at which a bar is full */
 
 /* --- the question ----------------------------------------------------------------------------- */
@@ -236,35 +237,44 @@ put_touch(FILE *to, const json_t *answer)
   if (n > MOST_NAMED)
     clarke_markup(to, ", %zu more layers", n - MOST_NAMED);
   fputs(n > 0 ? ").</p>\n" : ".</p>\n", to);
-  if (near != NULL)
+  if (near != NULL && !json_is_object(json_object_get(answer, "summary"))) /* else that has named one */
     clarke_markup(to, "<p>The nearest that is not: %s, neuron %zu, sample %zu, %s float32 steps away or more.</p>\n",
                   clarke_text_at(near, "layer"), clarke_count_at(near, "neuron"), clarke_count_at(near, "sample"),
                   clarke_text_at(near, "ulps_at_least"));
+}
+
+/* What the verdict is about: the gradient along the sides that rounding took, where it took others. */
+static const json_t *
+judged_in(const json_t *answer)
+{
+  const json_t *recorded = json_object_get(json_object_get(json_object_get(answer, "gradient"), "turned"), "recorded");
+
+  return recorded != NULL ? recorded : answer;
 }
 
 /* What the page says first. A verdict about another program than the one that ran is not it. */
 static void
 put_verdict(FILE *to, const json_t *answer)
 {
-  const json_t *gradient = json_object_get(answer, "gradient"),
-               *turned = json_object_get(json_object_get(gradient, "turned"), "recorded");
+  const json_t *gradient = json_object_get(answer, "gradient"), *judged = judged_in(answer);
+  const bool turned = judged != answer;
   const clarke_plain *ran = clarke_plain_gradient(clarke_text_at(gradient, "answer"));
-  const json_t *judged = turned != NULL ? turned : answer;
   const char *model = clarke_text_at(json_object_get(answer, "model"), "name");
   const clarke_plain *plain = clarke_plain_verdict(clarke_text_at(judged, "verdict"), NULL);
+  const bool of_record = gradient != NULL && (ran->tone == CLARKE_TONE_BAD || ran->tone == CLARKE_TONE_OPEN);
+  const clarke_plain *first = of_record ? ran : plain;
+  char sentence[CLARKE_PAGE_SENTENCE];
 
-  if (gradient != NULL && (ran->tone == CLARKE_TONE_BAD || ran->tone == CLARKE_TONE_OPEN))
-    clarke_page_begin(to, "clarke audit", model, ran->tone, ran->name, ran->sentence, clarke_text_at(gradient, "why"));
-  else
-    clarke_page_begin(to, "clarke audit", model, plain->tone, plain->name, plain->sentence, clarke_text_at(judged, "why"));
-  if (gradient != NULL && (ran->tone == CLARKE_TONE_BAD || turned != NULL))
+  clarke_page_begin(to, "clarke audit", model, first->tone, first->name, clarke_page_sentence(sentence, answer, first->sentence),
+                    of_record ? clarke_text_at(gradient, "why") : "");
+  clarke_page_summary(to, answer);
+  if (gradient != NULL && (ran->tone == CLARKE_TONE_BAD || turned))
     clarke_markup(
         to,
-        "<p>What follows is about the graph's exact gradient, not about what was recorded. Of that the verdict is %s.</p>\n",
+        "<p>What follows is about the graph's exact gradient, not about what was recorded (its verdict: %s).</p>\n",
         clarke_text_at(answer, "verdict"));
   put_touch(to, answer);
   clarke_page_head_end(to);
-  clarke_page_summary(to, answer);
 }
 
 void
@@ -282,6 +292,7 @@ clarke_report_audit(FILE *to, const json_t *answer)
   put_layers(to, answer);
   put_table(to, "Kinks touched", "layer\tneuron\tsample\targument\tslopes, or tied entries\tAD takes",
             json_object_get(answer, "touched_kinks"), put_touched);
+  clarke_page_why(to, clarke_text_at(judged_in(answer), "why"));
   put_table(to, "Theorems", "theorem\tanswer\twhy", json_object_get(answer, "theorems"), put_theorem);
   if (json_object_get(answer, "obstacle") != NULL) {
     clarke_page_section(to, "Where the search stopped");
@@ -379,25 +390,58 @@ put_run(FILE *to, const json_t *run)
   json_decref(rows);
 }
 
-/* The worst of them is what the page says first. */
+/* What the page says first: the worst, in how many of all. */
+static void
+put_worst(FILE *to, const json_t *answer, const char *model, const size_t n[N_OUTCOMES])
+{
+  static const char *const sentences[N_OUTCOMES] = {"No answer is there for", "The recorded gradient is not the step's in", "AD's gradient is wrong in",
+                                                    "Neither yes nor no was proved in", "AD's gradient is right, but only as a weighted mean, in",
+                                                    "AD's gradient is right in"};
+  const json_t *run = json_object_get(answer, "run");
+  const size_t worst = worst_of(n, answer);
+  const clarke_tone tone = worst < 2 ? CLARKE_TONE_BAD : clarke_plain_verdict(outcomes[worst], NULL)->tone;
+  char sentence[256];
+  size_t all = 0;
+
+  for (size_t i = 0; i < N_OUTCOMES; i++)
+    all += n[i];
+  snprintf(sentence, sizeof sentence, "%s %zu of %zu %s%s", sentences[worst], n[worst], all, run != NULL ? "step" : "checkpoint", all == 1 ? "" : "s");
+  clarke_page_begin(to, "clarke audit", model, tone, outcomes[worst], sentence, "");
+  if (json_is_integer(json_object_get(run, "first_not_in_bouligand")))
+    clarke_markup(to, "<p>The first that is not simply right is step %zu.</p>\n", clarke_count_at(run, "first_not_in_bouligand"));
+  clarke_page_head_end(to);
+}
+
+/* The worst of many rows come first, and few of those that are right. */
+static void
+put_rows(FILE *to, const json_t *rows, const size_t n[N_OUTCOMES])
+{
+  const size_t all = json_array_size(rows), right = N_OUTCOMES - 1;
+  json_t *sorted = json_array(), *row;
+  size_t bad = 0, at;
+
+  for (size_t i = 0; i < right; i++)
+    bad += n[i];
+  for (size_t i = 0; all > MOST_CHECKPOINTS && i <= right; i++)
+    json_array_foreach(rows, at, row)
+      if (strcmp(outcome_of(row), outcomes[i]) == 0)
+        json_array_append(sorted, row);
+  clarke_page_table(to, "file\tverdict\ttouched\twhy", all > MOST_CHECKPOINTS ? sorted : rows,
+                    all <= MOST_CHECKPOINTS || bad > MOST_CHECKPOINTS ? MOST_CHECKPOINTS : bad + MOST_NAMED, put_checkpoint);
+  if (all > MOST_CHECKPOINTS)
+    clarke_page_more(to, all - json_array_size(sorted)); /* of other verdicts than there are */
+  json_decref(sorted);
+}
+
 void
 clarke_report_checkpoints(FILE *to, const json_t *answer)
 {
   const json_t *rows = json_object_get(answer, "checkpoints"), *first = json_array_get(rows, 0), *run = json_object_get(answer, "run");
   const char *model = run != NULL ? clarke_text_at(run, "folder") : clarke_text_at(json_object_get(first, "model"), "name");
-  size_t n[N_OUTCOMES], worst;
+  size_t n[N_OUTCOMES];
 
   count_answers(n, answer);
-  worst = worst_of(n, answer);
-  if (worst == 0)
-    clarke_page_begin(to, "clarke audit", model, CLARKE_TONE_BAD, "not asked", run != NULL ? "Not all steps are answered" : "Not all checkpoints could be asked about", "");
-  else if (worst == 1)
-    clarke_page_begin(to, "clarke audit", model, CLARKE_TONE_BAD, outcomes[1], "Some recorded gradients are not those of the recorded steps", "");
-  else
-    clarke_page_begin(to, "clarke audit", model, clarke_plain_verdict(outcomes[worst], NULL)->tone, outcomes[worst],
-                      run != NULL ? "The worst of the steps has this verdict" : "The worst of the checkpoints has this verdict",
-                      clarke_plain_verdict(outcomes[worst], NULL)->sentence);
-  clarke_page_head_end(to);
+  put_worst(to, answer, model, n);
   clarke_page_section(to, run != NULL ? "Steps" : "Checkpoints");
   fputs("<dl>\n", to);
   for (size_t i = 0; i < N_OUTCOMES; i++)
@@ -409,7 +453,7 @@ clarke_report_checkpoints(FILE *to, const json_t *answer)
   clarke_page_fact_of(to, "stopped", run, "stopped");
   clarke_page_fact_of(to, "AD as in", first, "profile");
   fputs("</dl>\n", to);
-  clarke_page_table(to, "file\tverdict\ttouched\twhy", rows, 2000, put_checkpoint);
+  put_rows(to, rows, n);
   clarke_page_section_end(to);
   if (json_object_size(json_object_get(run, "layers")) > 0)
     put_run(to, run);

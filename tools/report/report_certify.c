@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_ROWS ((size_t)1500)
+#define MOST_ROWS ((size_t)500)
 #define WORST ((size_t)5)
 
 static void
@@ -167,9 +167,12 @@ clarke_report_certify(FILE *to, const json_t *answer)
   const char *said = clarke_text_at(answer, nodes != NULL ? "answer" : "verdict");
   const clarke_plain *plain = clarke_plain_certainty(said);
 
-  clarke_page_begin(to, "clarke certify", "", plain->tone, said, plain->sentence, clarke_text_at(answer, "stopped"));
-  clarke_page_head_end(to);
+  char sentence[CLARKE_PAGE_SENTENCE];
+
+  clarke_page_begin(to, "clarke certify", "", plain->tone, said, clarke_page_sentence(sentence, answer, plain->sentence),
+                    clarke_text_at(answer, "stopped"));
   clarke_page_summary(to, answer);
+  clarke_page_head_end(to);
   clarke_page_section(to, "Totals");
   clarke_markup(to, "<p>%zu %s.</p>\n", json_array_size(of), nodes != NULL ? "tensors" : "files of results");
   put_totals(to, of, nodes != NULL ? "answer" : "outcome");

@@ -57,10 +57,12 @@ clarke_report_derive(FILE *to, const json_t *answer)
   const clarke_plain *plain = clarke_plain_verdict(clarke_text_at(answer, "verdict"), NULL);
   const json_t *touched = json_object_get(answer, "touched");
 
-  clarke_page_begin(to, "clarke derive", clarke_text_at(answer, "file"), plain->tone, plain->name, plain->sentence,
-                    clarke_text_at(answer, "why"));
-  clarke_page_head_end(to);
+  char sentence[CLARKE_PAGE_SENTENCE];
+
+  clarke_page_begin(to, "clarke derive", clarke_text_at(answer, "file"), plain->tone, plain->name,
+                    clarke_page_sentence(sentence, answer, plain->sentence), "");
   clarke_page_summary(to, answer);
+  clarke_page_head_end(to);
   put_facts(to, answer, "What was asked", asked, sizeof asked / sizeof *asked);
   put_facts(to, answer, "What was found", found, sizeof found / sizeof *found);
   clarke_page_section(to, "Kinks touched");
@@ -70,4 +72,5 @@ clarke_report_derive(FILE *to, const json_t *answer)
   if (json_array_size(touched) > 0)
     clarke_page_table(to, "kink\targument\tslopes\tAD takes", touched, MOST_KINKS, put_kink);
   clarke_page_section_end(to);
+  clarke_page_why(to, clarke_text_at(answer, "why"));
 }

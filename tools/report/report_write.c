@@ -60,7 +60,8 @@ put_page(FILE *to, const json_t *answer, const clarke_report_source *source)
     clarke_report_derive(to, answer);
   else
     clarke_report_any(to, answer);
-  put_proof(to, source);
+  if (!json_is_object(json_object_get(answer, "outside"))) /* of that there is none */
+    put_proof(to, source);
   put_origin(to, source);
   clarke_page_end(to);
 }

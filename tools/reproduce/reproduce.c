@@ -7,6 +7,7 @@
 #include "proof/write.h"
 #include "reproduce_compare.h"
 #include "reproduce_keys.h"
+#include "reproduce_line.h"
 #include "reproduce_report.h"
 #include "watch.h"
 
@@ -230,11 +231,17 @@ write_proof(char **name, const library *l, const clarke_run *r, const char *fold
   path = *name != NULL ? joined(folder, "/", *name) : NULL;
   if (path == NULL)
     return clarke_no_memory(err);
-  status = identity ? write_identity(path, r, err) : clarke_proof_write_program(path, r->c->name, r->c->file.sha256, &r->d, NULL, err);
-  if (status == CLARKE_OK && !identity) {
-    clarke_check_needs_read(&needs, path, NULL, 0);
-    clarke_check_needs_to_follow(&needs, r->d.p, clarke_code_wrt_count(r->d.p), true);
-    clarke_say_check_needs("reproduce", &needs);
+  if (r->network != NULL) {
+    status = clarke_audit_session_prove(r->network, path, err);
+  } else if (r->line != NULL) {
+    status = clarke_line_prove(r, path, err);
+  } else {
+    status = identity ? write_identity(path, r, err) : clarke_proof_write_program(path, r->c->name, r->c->file.sha256, &r->d, NULL, err);
+    if (status == CLARKE_OK && !identity) {
+      clarke_check_needs_read(&needs, path, NULL, 0);
+      clarke_check_needs_to_follow(&needs, r->d.p, clarke_code_wrt_count(r->d.p), true);
+      clarke_say_check_needs("reproduce", &needs);
+    }
   }
   free(path);
   return status;
@@ -321,7 +328,7 @@ run_check(clarke_table *rows, const library *l, clarke_case *c, const clarke_che
   row->check = check;
   clarke_run_init(&r);
   status = clarke_run_check(&r, c, check, err);
-  bool decided = status == CLARKE_OK && r.d.verdict != CLARKE_UNDECIDED;
+  bool decided = status == CLARKE_OK && (r.line != NULL ? clarke_line_holds(&r) : clarke_run_verdict(&r) != CLARKE_UNDECIDED);
   status = compare(row, &r, status, err);
   if (status == CLARKE_OK && q->proofs != NULL && (decided || is_identity(row)))
     status = write_proof(&row->proof, l, &r, q->proofs, !decided, err);

@@ -189,7 +189,7 @@ set_proxy(reading *r, const char *line)
 }
 
 static clarke_status
-begin_check(reading *r, const char *at)
+begin_check(reading *r, const char *at, clarke_check_kind kind)
 {
   clarke_case *c = r->c;
   clarke_check *check;
@@ -205,6 +205,7 @@ begin_check(reading *r, const char *at)
   check->claim = c->n_claims - 1;
   check->facts = c->n_facts - 1;
   check->line = r->line;
+  check->kind = kind;
   status = set(r, &check->at, at);
   if (status == CLARKE_OK)
     status = set(r, &check->profile, r->profile);
@@ -243,13 +244,13 @@ add_fact(reading *r, bool claimed, char *text)
   clarke_fact *fact;
 
   if (r->c->n_checks == 0 || r->c->check[r->c->n_checks - 1].claim != r->c->n_claims - 1)
-    return wrong(r, "expect and claimed come after an at");
+    return wrong(r, "expect and claimed come after an at, network or line");
   if (*value != '\0')
     *value++ = '\0';
   value += strspn(value, " \t");
   if (*value == '\0')
     return wrong(r, "expected a key and a value");
-  if (!clarke_fact_key_known(text))
+  if (!clarke_fact_key_known(text, r->c->check[r->c->n_checks - 1].kind))
     return clarke_fail(r->err, CLARKE_EINPUT, "%s:%zu: no such key: '%s' (docs/reproduce.md)",
                        r->c->name, r->line, text);
   fact = fact_about(r, text);
@@ -275,7 +276,7 @@ claim_line(reading *r, const char *key, const char *value)
     return append(r, &claim->cannot, " ", value);
   return clarke_fail(r->err, CLARKE_EINPUT,
                      "%s:%zu: '%s': expected claim, where, says, note, cannot-check, profile, "
-                     "proxy, wrt, prices, at, claimed or expect", r->c->name, r->line, key);
+                     "proxy, wrt, prices, at, network, line, claimed or expect", r->c->name, r->line, key);
 }
 
 /* One header line KEY VALUE; it may be written to. */
@@ -309,10 +310,12 @@ header_line(reading *r, char *text)
     return set(r, &r->prices, value);
   if (strcmp(text, "expect") == 0 || strcmp(text, "claimed") == 0)
     return add_fact(r, *text == 'c', value);
+  if (strcmp(text, "network") == 0 || strcmp(text, "line") == 0)
+    return begin_check(r, value, *text == 'n' ? CLARKE_CHECK_NETWORK : CLARKE_CHECK_LINE);
   if (strcmp(text, "at") != 0)
     return claim_line(r, text, value);
   r->group_open = group_open;
-  clarke_status status = begin_check(r, value);
+  clarke_status status = begin_check(r, value, CLARKE_CHECK_AT);
   r->group_open = true;
   return status;
 }
@@ -364,10 +367,19 @@ check_headers(reading *r)
       checked = checked || c->check[k].claim == i;
     r->line = c->claim[i].line;
     if (!checked || c->claim[i].where == NULL || c->claim[i].says == NULL)
-      return wrong(r, "a claim needs where, says, and an at or cannot-check");
+      return wrong(r, "a claim needs where, says, and an at, network, line or cannot-check");
   }
   return c->n_claims > 0 ? CLARKE_OK
                          : clarke_fail(r->err, CLARKE_EINPUT, "%s: no claim in it", c->name);
+}
+
+static bool
+has_program_checks(const clarke_case *c)
+{
+  for (size_t i = 0; i < c->n_checks; i++)
+    if (c->check[i].kind != CLARKE_CHECK_NETWORK)
+      return true;
+  return false;
 }
 
 clarke_status
@@ -389,7 +401,7 @@ clarke_case_read(clarke_case *c, const char *path, clarke_error *err)
     status = read_headers(&r);
   if (status == CLARKE_OK)
     status = check_headers(&r);
-  if (status == CLARKE_OK && c->n_checks > 0)
+  if (status == CLARKE_OK && has_program_checks(c))
     status = clarke_prog_lower(&c->program, &c->source, err);
   free(r.profile);
   free(r.wrt);

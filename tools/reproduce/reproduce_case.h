@@ -23,11 +23,14 @@ typedef struct {
   size_t line;
 } clarke_claim;
 
-/* One `at`. */
+typedef enum { CLARKE_CHECK_AT, CLARKE_CHECK_NETWORK, CLARKE_CHECK_LINE } clarke_check_kind;
+
+/* One `at`, `network` or `line`. */
 typedef struct {
   size_t claim, facts; /* which of the case's */
   size_t line;
-  char *at;
+  clarke_check_kind kind;
+  char *at;      /* the point; of a network its files and loss; of a line its ends */
   char *profile; /* a profile's text: `like NAME`, then its own proxies */
   char *wrt;     /* names between commas; NULL: all inputs */
   char *prices;  /* of operations, c_nl=Q c_R=Q c+=Q cx=Q; NULL: all are 1 */
@@ -38,7 +41,7 @@ typedef struct {
   char *path;
   clarke_file file;
   clarke_prog source;
-  clarke_code program; /* when there are checks */
+  clarke_code program; /* when there are checks of it */
   size_t n_claims;
   clarke_claim *claim;
   size_t n_facts;

@@ -1,4 +1,6 @@
 #include "reproduce_keys.h"
+#include "reproduce_line.h"
+#include "reproduce_network.h"
 
 #include "exact/cone.h"
 #include "program/ieee.h"
@@ -493,11 +495,13 @@ float_key(clarke_ieee *format, bool *ad, const char *key)
 }
 
 bool
-clarke_fact_key_known(const char *key)
+clarke_fact_key_known(const char *key, clarke_check_kind kind)
 {
   clarke_ieee format;
   bool ad;
 
+  if (kind != CLARKE_CHECK_AT)
+    return kind == CLARKE_CHECK_NETWORK ? clarke_network_key_known(key) : clarke_line_key_known(key);
   for (size_t i = 0; i < N_KEYS; i++)
     if (strcmp(keys[i].key, key) == 0)
       return true;
@@ -526,6 +530,10 @@ clarke_result_find(clarke_result *result, const clarke_run *r, const char *key, 
   clarke_ieee format;
   bool ad;
 
+  if (r->line != NULL)
+    return clarke_line_result(result, r, key, err);
+  if (r->network != NULL)
+    return clarke_network_result(result, r, key, err);
   for (size_t i = 0; i < N_KEYS; i++)
     if (strcmp(keys[i].key, key) == 0)
       return keys[i].find(result, r, err);

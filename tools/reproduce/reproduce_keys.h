@@ -5,8 +5,8 @@
 #include "reproduce_result.h"
 #include "reproduce_run.h"
 
-/* Is it a key that results are found for? */
-bool clarke_fact_key_known(const char *key);
+/* Is it a key that results are found for, in checks of that kind? */
+bool clarke_fact_key_known(const char *key, clarke_check_kind kind);
 /* Does it take more than an execution and AD? */
 bool clarke_fact_derived(const char *key);
 

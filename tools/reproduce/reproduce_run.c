@@ -1,6 +1,8 @@
 #include "reproduce_run.h"
 
 #include "reproduce_keys.h"
+#include "reproduce_line.h"
+#include "reproduce_network.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +27,12 @@ clarke_run_clear(clarke_run *r)
   for (size_t i = 0; i < r->n_at; i++)
     mpq_clear(r->at[i]);
   free(r->at);
+  if (r->network != NULL)
+    clarke_audit_session_clear(r->network);
+  free(r->network);
+  clarke_run_line_clear(r);
+  clarke_file_clear(&r->model);
+  clarke_file_clear(&r->batch);
   memset(r, 0, sizeof *r);
 }
 
@@ -153,13 +161,17 @@ differentiate(clarke_derivation *d, const clarke_run *r, clarke_error *err)
   return status;
 }
 
-clarke_status
-clarke_run_check(clarke_run *r, clarke_case *c, const clarke_check *check, clarke_error *err)
+clarke_verdict
+clarke_run_verdict(const clarke_run *r)
+{
+  return r->network != NULL ? r->network->audit.verdict : r->d.verdict;
+}
+
+static clarke_status
+derive(clarke_run *r, clarke_case *c, const clarke_check *check, clarke_error *err)
 {
   clarke_status status;
 
-  r->c = c;
-  r->check = check;
   r->p = &c->program;
   status = mark_wrt(r->p, check->wrt, err);
   if (status == CLARKE_OK)
@@ -174,6 +186,19 @@ clarke_run_check(clarke_run *r, clarke_case *c, const clarke_check *check, clark
     status = needs_derivation(&c->facts[check->facts])
                ? clarke_derive(&r->d, r->p, r->at, &r->profile, err)
                : differentiate(&r->d, r, err);
+  return status;
+}
+
+clarke_status
+clarke_run_check(clarke_run *r, clarke_case *c, const clarke_check *check, clarke_error *err)
+{
+  clarke_status status;
+
+  r->c = c;
+  r->check = check;
+  status = check->kind == CLARKE_CHECK_NETWORK ? clarke_run_network(r, err)
+           : check->kind == CLARKE_CHECK_LINE  ? clarke_run_line(r, err)
+                                               : derive(r, c, check, err);
   return status == CLARKE_OK
            ? CLARKE_OK
            : clarke_fail_in(err, status, "%s:%zu", c->name, check->line);

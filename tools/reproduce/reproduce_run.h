@@ -5,6 +5,9 @@
 #include "reproduce_case.h"
 #include "cost/program.h"
 #include "program/derive.h"
+#include "session/audit.h"
+
+typedef struct clarke_line clarke_line; /* reproduce_line.h */
 
 typedef struct {
   const clarke_case *c;
@@ -14,14 +17,19 @@ typedef struct {
   size_t n_at;
   clarke_profile profile;
   clarke_derivation d;
+  clarke_audit_session *network; /* of a check of a network, else NULL; */
+  clarke_file model, batch;      /* its files */
+  clarke_line *line;             /* of a check along a line, else NULL */
   clarke_count count; /* the program's functions */
   clarke_prices prices;
 } clarke_run;
 
 void clarke_run_init(clarke_run *r);
 void clarke_run_clear(clarke_run *r);
+/* UNDECIDED where none was asked for, too. */
+clarke_verdict clarke_run_verdict(const clarke_run *r);
 /* Reads the point and the profile, marks wrt, and derives; where no fact needs more, d has the
- * execution and AD alone, and no verdict. */
+ * execution and AD alone, and no verdict. Or asks about the network, or along the line. */
 clarke_status clarke_run_check(clarke_run *r, clarke_case *c, const clarke_check *check,
                                clarke_error *err);
 

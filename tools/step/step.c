@@ -19,7 +19,7 @@
 enum {
   OPTION_STATE = 256, OPTION_GRADIENT, OPTION_EPS_PLACE, OPTION_DECAY, OPTION_NESTEROV, OPTION_PRECONDITIONED,
   OPTION_AGAINST, OPTION_WITHIN, OPTION_RULE, OPTION_STEP, OPTION_OPTIMIZER,
-  OPTION_GAMMA, OPTION_HYPER = 512, /* and on */
+  OPTION_GAMMA, OPTION_NO_NESTEROV, OPTION_ADJUST, OPTION_HYPER = 512, /* and on */
 };
 
 #define MOST_GRADIENTS 4096
@@ -30,7 +30,7 @@ typedef struct {
   const char **gradient;
   clarke_eps_place place;
   clarke_decay_kind decay;
-  bool nesterov, preconditioned, json, is_run;
+  bool nesterov, plain, matches, preconditioned, json, is_run;
   clarke_step_request run; /* is_run: the rule is a folder's name */
   clarke_watch_limits watch;
 } request;
@@ -52,11 +52,20 @@ static const struct argp_option options[] = {
   {"eta-plus", OPTION_HYPER + CLARKE_HYPER_ETA_PLUS, "Q", 0, "of torch-rprop: where they agree (1.2)", 0},
   {"size-min", OPTION_HYPER + CLARKE_HYPER_SIZE_MIN, "Q", 0, "of torch-rprop: the least step (1e-6)", 0},
   {"size-max", OPTION_HYPER + CLARKE_HYPER_SIZE_MAX, "Q", 0, "of torch-rprop: the largest one (50)", 0},
+  {"beta2-decay", OPTION_HYPER + CLARKE_HYPER_BETA2_DECAY, "Q", 0, "of torch-adafactor: what is new weighs t^Q in step t (-0.8)", 0},
+  {"eps2", OPTION_HYPER + CLARKE_HYPER_EPS2, "Q", 0, "of torch-adafactor: the least size of theta that steps are made of (0.001)", 0},
+  {"clip", OPTION_HYPER + CLARKE_HYPER_CLIP, "Q", 0, "of torch-adafactor: d, the size from which a step is clipped (1)", 0},
+  {"ns-a", OPTION_HYPER + CLARKE_HYPER_NS_A, "Q", 0, "of torch-muon, whose polynomial is a x + b x^3 + c x^5 (3.4445)", 0},
+  {"ns-b", OPTION_HYPER + CLARKE_HYPER_NS_B, "Q", 0, "the same (-4.775)", 0},
+  {"ns-c", OPTION_HYPER + CLARKE_HYPER_NS_C, "Q", 0, "the same (2.0315)", 0},
+  {"ns-steps", OPTION_HYPER + CLARKE_HYPER_NS_STEPS, "N", 0, "of torch-muon: how often that is applied (5)", 0},
+  {"adjust", OPTION_ADJUST, "HOW", 0, "of torch-muon: original, or match_rms_adamw (original)", 0},
   {"eps", OPTION_HYPER + CLARKE_HYPER_EPS, "Q", 0, "beside the root", 0},
   {"eps-place", OPTION_EPS_PLACE, "WHERE", 0, "inside the root or outside (the rule's)", 0},
   {"weight-decay", OPTION_HYPER + CLARKE_HYPER_DECAY, "Q", 0, "lambda", 0},
   {"decay", OPTION_DECAY, "KIND", 0, "coupled, part of the gradient, or decoupled (the rule's)", 0},
   {"nesterov", OPTION_NESTEROV, NULL, 0, "of torch-sgd", 0},
+  {"no-nesterov", OPTION_NO_NESTEROV, NULL, 0, "of torch-muon, which has it else", 0},
   {"preconditioned", OPTION_PRECONDITIONED, NULL, 0, "the gradients are divided by their roots already: v is not used", 0},
   {"against", OPTION_AGAINST, "FILE", 0, "the state after the last step: is it the rule's?", 0},
   {"within", OPTION_WITHIN, "Q", 0, "with --against: no entry is farther from the rule's than this (0)", 0},
@@ -128,7 +137,7 @@ is_folder(const char *path)
 static void
 check_run(const request *q, const struct argp_state *state)
 {
-  bool given = q->state != NULL || q->n_gradients > 0 || q->against != NULL || q->within != NULL || q->nesterov || q->preconditioned
+  bool given = q->state != NULL || q->n_gradients > 0 || q->against != NULL || q->within != NULL || q->nesterov || q->plain || q->matches || q->preconditioned
                || q->place != CLARKE_EPS_OF_RULE || q->decay != CLARKE_DECAY_OF_RULE;
 
   for (int k = 0; k < CLARKE_N_HYPERS; k++)
@@ -186,6 +195,12 @@ parse(int key, char *arg, struct argp_state *state)
     return 0;
   case OPTION_NESTEROV:
     q->nesterov = true;
+    return 0;
+  case OPTION_NO_NESTEROV:
+    q->plain = true;
+    return 0;
+  case OPTION_ADJUST:
+    q->matches = take_word(arg, "original", "match_rms_adamw", "adjust", state) == 2;
     return 0;
   case OPTION_PRECONDITIONED:
     q->preconditioned = true;
@@ -253,9 +268,10 @@ typedef struct {
   const clarke_rule *rule;
   clarke_hypers hypers;
   clarke_step_vectors state, against;
+  clarke_step_shape shape; /* theta's */
   size_t n, k; /* entries; steps that were made, with those of the state */
   bool scalar;
-  clarke_step_entry *entry;
+  clarke_step_entry *entry; /* number i of a slot is in entry i, also where a slot has fewer */
   mpq_t within;
   json_t *steps;
   clarke_text proof, told; /* told: behind the three lines */
@@ -277,6 +293,8 @@ set_hypers(work *w, const request *q, clarke_error *err)
   w->hypers.place = q->place;
   w->hypers.decay = q->decay;
   w->hypers.nesterov = q->nesterov;
+  w->hypers.plain = q->plain;
+  w->hypers.matches = q->matches;
   w->hypers.preconditioned = q->preconditioned;
   return clarke_rule_check(&w->hypers, w->rule, err);
 }
@@ -310,20 +328,32 @@ check_names(const work *w, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* Has the state that slot (-1: theta)? */
+static bool
+has(const work *w, int s)
+{
+  return clarke_rule_has(w->rule, &w->hypers, s) && clarke_shape_has(&w->shape, w->rule, s);
+}
+
 static clarke_status
 take_slot(work *w, int s, clarke_error *err)
 {
   const clarke_step_vector *v = clarke_step_vectors_find(&w->state, clarke_slot_names[s]);
+  const size_t n = clarke_shape_count(&w->shape, s);
 
-  if (!clarke_rule_has(w->rule, &w->hypers, s))
+  if (v != NULL && w->rule->slot[s] && !clarke_shape_has(&w->shape, w->rule, s))
+    return clarke_fail(err, CLARKE_EINPUT, "%s: '%s' is there, and theta has %zu axes; %s has v of vectors, row and col of others", w->state.file,
+                       clarke_slot_names[s], w->shape.rank, w->rule->name);
+  if (!has(w, s))
     return CLARKE_OK;
   if (v == NULL && w->k > 0)
     return clarke_fail(err, CLARKE_EINPUT, "%s: '%s' is missing; %s has it after %zu steps", w->state.file, clarke_slot_names[s],
                        w->rule->name, w->k);
-  if (v != NULL && v->n != w->n)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: '%s' has %zu entries, theta has %zu", w->state.file, clarke_slot_names[s], v->n, w->n);
-  for (size_t i = 0; v != NULL && i < w->n; i++) {
-    if ((s == CLARKE_SLOT_V || s == CLARKE_SLOT_U) && clarke_number_sign(&v->x[i]) < 0)
+  if (v != NULL && v->n != n)
+    return clarke_fail(err, CLARKE_EINPUT, n == w->n ? "%s: '%s' has %zu entries, theta has %zu" : "%s: '%s' has %zu entries, it should have %zu",
+                       w->state.file, clarke_slot_names[s], v->n, n);
+  for (size_t i = 0; v != NULL && i < n; i++) {
+    if ((s == CLARKE_SLOT_V || s == CLARKE_SLOT_U || s >= CLARKE_SLOT_ROW) && clarke_number_sign(&v->x[i]) < 0)
       return clarke_fail(err, CLARKE_EINPUT, "%s: entry %zu of '%s' is below 0", w->state.file, i, clarke_slot_names[s]);
     clarke_number_set(&w->entry[i].slot[s], &v->x[i]);
   }
@@ -346,6 +376,10 @@ read_state(work *w, const request *q, clarke_error *err)
   if (status != CLARKE_OK)
     return status;
   w->scalar = theta->scalar;
+  w->shape = theta->shape;
+  status = clarke_shape_check(&w->shape, w->rule, err);
+  if (status != CLARKE_OK)
+    return clarke_fail_in(err, status, "%s", w->state.file);
   w->entry = calloc(theta->n + 1, sizeof *w->entry);
   if (w->entry == NULL)
     return clarke_no_memory(err);
@@ -371,6 +405,41 @@ gradient_of(const clarke_step_vectors *v)
   return NULL;
 }
 
+static void
+swap(clarke_number *a, clarke_number *b)
+{
+  const clarke_number other = *a;
+
+  *a = *b;
+  *b = other;
+}
+
+/* Into the tensor, or back. */
+static void
+swap_numbers(work *w, clarke_step_whole *of)
+{
+  for (size_t i = 0; i < w->n; i++)
+    swap(&w->entry[i].theta, &of->theta[i]);
+  for (int s = 0; s < CLARKE_N_SLOTS; s++)
+    for (size_t i = 0; of->slot[s] != NULL && i < clarke_shape_count(&w->shape, s); i++)
+      swap(&w->entry[i].slot[s], &of->slot[s][i]);
+}
+
+static clarke_status
+step_whole(work *w, const clarke_number *g, clarke_error *err)
+{
+  clarke_step_whole of;
+  clarke_status status = clarke_whole_init(&of, &w->shape, w->rule, err);
+
+  if (status == CLARKE_OK) {
+    swap_numbers(w, &of);
+    status = clarke_whole_step(&of, w->rule, g, &w->hypers, w->k, err);
+    swap_numbers(w, &of);
+  }
+  clarke_whole_clear(&of);
+  return status == CLARKE_OK ? status : clarke_fail_in(err, status, "%s: step %zu", w->rule->name, w->k);
+}
+
 static clarke_status
 make_step(work *w, const char *path, clarke_error *err)
 {
@@ -383,9 +452,14 @@ make_step(work *w, const char *path, clarke_error *err)
     status = clarke_fail(err, CLARKE_EINPUT, "%s: no 'g' (or 'gradient', 'grad', 'theta')", file.file);
   if (status == CLARKE_OK && g->n != w->n)
     status = clarke_fail(err, CLARKE_EINPUT, "%s: the gradient has %zu entries, theta has %zu", file.file, g->n, w->n);
+  if (status == CLARKE_OK && w->rule->whole != NULL && g->shape.rank > 1 && (g->shape.rows != w->shape.rows || g->shape.cols != w->shape.cols))
+    status = clarke_fail(err, CLARKE_EINPUT, "%s: the gradient is %zu x %zu, theta %zu x %zu", file.file, g->shape.rows, g->shape.cols, w->shape.rows,
+                         w->shape.cols);
   if (status == CLARKE_OK && w->proof.to != NULL)
     clarke_step_proof_gradient(&w->proof, g->x, g->n);
-  for (size_t i = 0; i < w->n && status == CLARKE_OK; i++) {
+  if (status == CLARKE_OK && w->rule->whole != NULL)
+    status = step_whole(w, g->x, err);
+  for (size_t i = 0; i < w->n && status == CLARKE_OK && w->rule->whole == NULL; i++) {
     status = clarke_rule_step(&w->entry[i], w->rule, &g->x[i], &w->hypers, w->k, err);
     if (status != CLARKE_OK)
       status = clarke_fail_in(err, status, "%s: step %zu, entry %zu", w->rule->name, w->k, i);
@@ -411,7 +485,7 @@ vector_json(const work *w, int slot)
 {
   json_t *list = json_array();
 
-  for (size_t i = 0; i < w->n; i++) {
+  for (size_t i = 0; i < clarke_shape_count(&w->shape, slot); i++) {
     char *text = clarke_number_text(number_at(w, slot, i));
 
     if (w->scalar) {
@@ -429,7 +503,7 @@ set_state(json_t **j, const work *w)
 {
   clarke_json_set(j, "k", json_integer((json_int_t)w->k));
   for (int s = -1; s < CLARKE_N_SLOTS; s++)
-    if (clarke_rule_has(w->rule, &w->hypers, s))
+    if (has(w, s))
       clarke_json_set(j, s < 0 ? "theta" : clarke_slot_names[s], vector_json(w, s));
 }
 
@@ -438,10 +512,10 @@ put_state(FILE *to, const work *w, clarke_error *err)
 {
   fprintf(to, "after step %zu\n", w->k);
   for (int s = -1; s < CLARKE_N_SLOTS; s++) {
-    if (!clarke_rule_has(w->rule, &w->hypers, s))
+    if (!has(w, s))
       continue;
     fprintf(to, "  %-6s", s < 0 ? "theta" : clarke_slot_names[s]);
-    for (size_t i = 0; i < w->n; i++) {
+    for (size_t i = 0; i < clarke_shape_count(&w->shape, s); i++) {
       char *text = clarke_number_text(number_at(w, s, i));
 
       if (text == NULL)
@@ -501,11 +575,13 @@ compare(work *w, const request *q, json_t **j, clarke_error *err)
 
   for (int s = -1; s < CLARKE_N_SLOTS && status == CLARKE_OK; s++) {
     const char *name = s < 0 ? "theta" : clarke_slot_names[s];
-    const clarke_step_vector *v = clarke_rule_has(w->rule, &w->hypers, s) ? clarke_step_vectors_find(&w->against, name) : NULL;
+    const clarke_step_vector *v = has(w, s) ? clarke_step_vectors_find(&w->against, name) : NULL;
+    const size_t n = clarke_shape_count(&w->shape, s);
 
-    if (v != NULL && v->n != w->n)
-      status = clarke_fail(err, CLARKE_EINPUT, "%s: '%s' has %zu entries, theta has %zu", w->against.file, name, v->n, w->n);
-    for (size_t i = 0; v != NULL && status == CLARKE_OK && i < w->n && w->answer == EXIT_HOLDS; i++, w->compared++) {
+    if (v != NULL && v->n != n)
+      status = clarke_fail(err, CLARKE_EINPUT, n == w->n ? "%s: '%s' has %zu entries, theta has %zu" : "%s: '%s' has %zu entries, it should have %zu",
+                           w->against.file, name, v->n, n);
+    for (size_t i = 0; v != NULL && status == CLARKE_OK && i < n && w->answer == EXIT_HOLDS; i++, w->compared++) {
       const int is = is_within(number_at(w, s, i), &v->x[i], w->within);
 
       if (is != 1)
@@ -521,7 +597,7 @@ compare(work *w, const request *q, json_t **j, clarke_error *err)
 static clarke_step_state
 state_of(const work *w)
 {
-  return (clarke_step_state){.rule = w->rule, .hypers = &w->hypers, .n = w->n, .k = w->k, .entry = w->entry};
+  return (clarke_step_state){.rule = w->rule, .hypers = &w->hypers, .shape = &w->shape, .n = w->n, .k = w->k, .entry = w->entry};
 }
 
 static clarke_status

@@ -300,24 +300,20 @@ what_next(const clarke_run *r, bool proved)
   return proved || r->answer == CLARKE_STEP_SKIPPED ? "Nothing needs doing." : "Nothing needs doing; --proof FILE writes a proof for clarke-check.";
 }
 
+/* Ended. */
 static clarke_status
-print_summary(const clarke_run *r, const char *proof, clarke_error *err)
+summarize(clarke_summary *s, const clarke_run *r, const char *proof, clarke_error *err)
 {
-  clarke_summary s = {0};
-  clarke_status status = clarke_summary_begin(&s, err);
+  const clarke_status status = clarke_summary_begin(s, err);
 
-  if (status == CLARKE_OK) {
-    put_asked(s.asked.to, r);
-    put_answer(s.answer.to, r);
-    if (proof != NULL)
-      clarke_put_proof(s.next.to, proof);
-    fputs(what_next(r, proof != NULL), s.next.to);
-    status = clarke_summary_end(&s, status, err);
-  }
-  if (status == CLARKE_OK)
-    clarke_summary_print(&s);
-  clarke_summary_clear(&s);
-  return status;
+  if (status != CLARKE_OK)
+    return status;
+  put_asked(s->asked.to, r);
+  put_answer(s->answer.to, r);
+  if (proof != NULL)
+    clarke_put_proof(s->next.to, proof);
+  fputs(what_next(r, proof != NULL), s->next.to);
+  return clarke_summary_end(s, status, err);
 }
 
 /* --- JSON ---------------------------------------------------------------------------------------------------------- */
@@ -385,15 +381,19 @@ answer_json(const clarke_run *r)
 clarke_status
 clarke_run_print(json_t **list, const clarke_run *r, bool json, const char *proof, clarke_error *err)
 {
-  clarke_status status;
+  clarke_summary s = {0};
+  const clarke_status status = summarize(&s, r, proof, err);
+  json_t *answer;
 
-  if (json) {
-    clarke_json_append(list, answer_json(r));
-    return CLARKE_OK;
-  }
-  status = print_summary(r, proof, err);
-  if (status == CLARKE_OK)
+  if (status == CLARKE_OK && json) {
+    answer = answer_json(r);
+    clarke_summary_set(&answer, &s, true);
+    clarke_json_append(list, answer);
+  } else if (status == CLARKE_OK) {
+    clarke_summary_print(&s);
     print_text(r);
+  }
+  clarke_summary_clear(&s);
   return status;
 }
 

@@ -5,17 +5,34 @@
 #include <string.h>
 
 #define MOST_STEPS 10000 /* of clarke-check (docs/proof-format.md) */
+#define MOST_PRODUCTS 16000000
+#define MOST_ENTRIES 65536
 
 /* The numbers in the order of a proof. */
 static const clarke_hyper order[] = {CLARKE_HYPER_STEP, CLARKE_HYPER_ALPHA, CLARKE_HYPER_BETA, CLARKE_HYPER_SIGMA, CLARKE_HYPER_MOMENTUM,
                                      CLARKE_HYPER_EPS, CLARKE_HYPER_DECAY, CLARKE_HYPER_DAMPENING, CLARKE_HYPER_MOMENTUM_DECAY, CLARKE_HYPER_LAMBD,
-                                     CLARKE_HYPER_T0, CLARKE_HYPER_ETA_MINUS, CLARKE_HYPER_ETA_PLUS, CLARKE_HYPER_SIZE_MIN, CLARKE_HYPER_SIZE_MAX};
+                                     CLARKE_HYPER_T0, CLARKE_HYPER_ETA_MINUS, CLARKE_HYPER_ETA_PLUS, CLARKE_HYPER_SIZE_MIN, CLARKE_HYPER_SIZE_MAX,
+                                     CLARKE_HYPER_BETA2_DECAY, CLARKE_HYPER_EPS2, CLARKE_HYPER_CLIP, CLARKE_HYPER_NS_A, CLARKE_HYPER_NS_B,
+                                     CLARKE_HYPER_NS_C, CLARKE_HYPER_NS_STEPS};
 
 static clarke_status
 check_provable(const clarke_step_state *s, size_t n_gradients, clarke_error *err)
 {
   if (s->k + n_gradients > MOST_STEPS)
     return clarke_fail(err, CLARKE_EINPUT, "--proof: %zu steps in all; clarke-check takes %d", s->k + n_gradients, MOST_STEPS);
+  return clarke_step_proof_check(s->shape, s->rule, s->hypers, err);
+}
+
+clarke_status
+clarke_step_proof_check(const clarke_step_shape *s, const clarke_rule *rule, const clarke_hypers *h, clarke_error *err)
+{
+  const size_t least = s->rows < s->cols ? s->rows : s->cols;
+
+  if (rule->whole == NULL || rule->slot[CLARKE_SLOT_ROW])
+    return CLARKE_OK;
+  if (s->n > MOST_ENTRIES || 3 * s->n * least * mpz_get_ui(mpq_numref(h->of[CLARKE_HYPER_NS_STEPS])) > MOST_PRODUCTS)
+    return clarke_fail(err, CLARKE_EINPUT, "--proof: a matrix of %zu x %zu: clarke-check takes %d entries, and %d products of numbers in all iterations", s->rows,
+                       s->cols, MOST_ENTRIES, MOST_PRODUCTS);
   return CLARKE_OK;
 }
 
@@ -36,10 +53,12 @@ clarke_step_proof_settings(FILE *out, const clarke_rule *rule, const clarke_hype
     fputs("\n", out);
   }
   put_word(out, "decay", h->decay == CLARKE_DECAY_COUPLED, "coupled", "decoupled");
-  if (rule->slot[CLARKE_SLOT_V])
+  if (rule->slot[CLARKE_SLOT_V] && rule->whole == NULL)
     put_word(out, "root", h->place == CLARKE_EPS_INSIDE && !h->preconditioned, "inside", h->preconditioned ? "given" : "outside");
-  if (clarke_rule_takes(rule, CLARKE_HYPER_DAMPENING))
+  if (clarke_rule_takes(rule, CLARKE_HYPER_DAMPENING) || clarke_rule_takes(rule, CLARKE_HYPER_NS_STEPS))
     put_word(out, "nesterov", h->nesterov, "yes", "no");
+  if (clarke_rule_takes(rule, CLARKE_HYPER_NS_STEPS))
+    put_word(out, "adjust", h->matches, "match_rms_adamw", "original");
   if (strcmp(rule->name, "nag") == 0)
     put_word(out, "mu", clarke_rule_grows(rule, h), "grows", "fixed");
 }
@@ -103,10 +122,10 @@ static void
 put_state(FILE *out, const clarke_step_state *s, bool bounds)
 {
   for (int slot = -1; slot < CLARKE_N_SLOTS; slot++) {
-    if (!clarke_rule_has(s->rule, s->hypers, slot))
+    if (!clarke_rule_has(s->rule, s->hypers, slot) || !clarke_shape_has(s->shape, s->rule, slot))
       continue;
     fputs(slot < 0 ? "theta" : clarke_slot_names[slot], out);
-    for (size_t i = 0; i < s->n; i++)
+    for (size_t i = 0; i < clarke_shape_count(s->shape, slot); i++)
       if (bounds)
         put_bounds(out, number_at(s, slot, i));
       else {
@@ -128,7 +147,10 @@ clarke_step_proof_begin(clarke_text *t, const clarke_step_state *s, size_t n_gra
     return status;
   fprintf(t->to, "clarke-proof 1\nclaim update\nrule %s\n", s->rule->name);
   clarke_step_proof_settings(t->to, s->rule, s->hypers);
-  fprintf(t->to, "entries %zu\nbefore %zu\n", s->n, s->k);
+  fprintf(t->to, "entries %zu\n", s->n);
+  if (s->rule->whole != NULL)
+    fprintf(t->to, "matrices %zu %zu %zu\n", s->shape->rank < 2 ? 0 : s->shape->batches, s->shape->rows, s->shape->cols);
+  fprintf(t->to, "before %zu\n", s->k);
   put_state(t->to, s, false);
   fprintf(t->to, "gradients %zu\n", n_gradients);
   return CLARKE_OK;

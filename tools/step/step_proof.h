@@ -3,16 +3,19 @@
 #define CLARKE_TOOLS_STEP_PROOF_H
 
 #include "proof/text.h"
-#include "step/rule.h"
+#include "step/whole.h"
 
 /* What is stepped. */
 typedef struct {
   const clarke_rule *rule;
   const clarke_hypers *hypers;
+  const clarke_step_shape *shape;
   size_t n, k;                /* entries; steps that were made */
   const clarke_step_entry *entry;
 } clarke_step_state;
 
+/* An error where a tensor of that shape is more work than clarke-check does. */
+clarke_status clarke_step_proof_check(const clarke_step_shape *s, const clarke_rule *rule, const clarke_hypers *h, clarke_error *err);
 /* The lines of the rule's numbers, and of what may be chosen. */
 void clarke_step_proof_settings(FILE *out, const clarke_rule *rule, const clarke_hypers *h);
 /* The statement, with the state before all steps; an error where it is larger than clarke-check takes. */

@@ -34,15 +34,16 @@ clarke_step_vectors_find(const clarke_step_vectors *v, const char *name)
 
 /* A new vector of n zeros; NULL when out of memory. */
 static clarke_step_vector *
-append(clarke_step_vectors *v, const char *name, size_t n, bool scalar)
+append(clarke_step_vectors *v, const char *name, clarke_step_shape shape, bool scalar)
 {
+  const size_t n = shape.n;
   clarke_step_vector *grown = realloc(v->vector, (v->n + 1) * sizeof *grown), *one;
 
   if (grown == NULL)
     return NULL;
   v->vector = grown;
   one = &grown[v->n];
-  *one = (clarke_step_vector){.name = strdup(name), .scalar = scalar, .n = n, .x = clarke_numbers(n)};
+  *one = (clarke_step_vector){.name = strdup(name), .scalar = scalar, .shape = shape, .n = n, .x = clarke_numbers(n)};
   if (one->name == NULL || one->x == NULL) {
     free(one->name);
     clarke_numbers_free(one->x, one->x != NULL ? n : 0);
@@ -74,25 +75,51 @@ number_of(mpq_t q, const json_t *j)
   return false;
 }
 
+#define MOST_AXES 8
+
+/* The axes of lists in lists, by the first of each. */
+static size_t
+axes_of(size_t dims[MOST_AXES], const json_t *j)
+{
+  size_t rank = 0;
+
+  for (; json_is_array(j) && rank < MOST_AXES; rank++) {
+    dims[rank] = json_array_size(j);
+    j = json_array_get(j, 0);
+  }
+  return rank;
+}
+
+/* The numbers of a list, or of lists in it, one after another; at: how many were read. */
+static clarke_status
+take_numbers(clarke_step_vector *one, size_t *at, const json_t *j, const size_t *dims, size_t rank, const char *file, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+  mpq_t q;
+
+  if (rank > 0 && json_array_size(j) != dims[0])
+    return clarke_fail(err, CLARKE_EINPUT, "%s: lists of '%s' are of several lengths, %zu and %zu", file, one->name, json_array_size(j), dims[0]);
+  for (size_t i = 0; rank > 0 && i < dims[0] && status == CLARKE_OK; i++)
+    status = take_numbers(one, at, json_array_get(j, i), dims + 1, rank - 1, file, err);
+  if (rank > 0)
+    return status;
+  mpq_init(q);
+  if (number_of(q, j))
+    clarke_number_set_q(&one->x[(*at)++], q);
+  else
+    status = clarke_fail(err, CLARKE_EINPUT, "%s: entry %zu of '%s' is no finite number; expected one, or a text such as \"1/10\"", file, *at, one->name);
+  mpq_clear(q);
+  return status;
+}
+
 static clarke_status
 take_json(clarke_step_vectors *v, const char *name, const json_t *j, clarke_error *err)
 {
-  const bool list = json_is_array(j);
-  const size_t n = list ? json_array_size(j) : 1;
-  clarke_step_vector *one = append(v, name, n, !list);
-  clarke_status status = one != NULL ? CLARKE_OK : clarke_no_memory(err);
-  mpq_t q;
+  size_t dims[MOST_AXES], at = 0;
+  const size_t rank = axes_of(dims, j);
+  clarke_step_vector *one = append(v, name, clarke_step_shape_of(dims, rank), rank == 0);
 
-  mpq_init(q);
-  for (size_t i = 0; i < n && status == CLARKE_OK; i++) {
-    if (!number_of(q, list ? json_array_get(j, i) : j))
-      status = clarke_fail(err, CLARKE_EINPUT, "%s: entry %zu of '%s' is no finite number; expected one, or a text such as \"1/10\"",
-                           v->file, i, name);
-    else
-      clarke_number_set_q(&one->x[i], q);
-  }
-  mpq_clear(q);
-  return status;
+  return one != NULL ? take_numbers(one, &at, j, dims, rank, v->file, err) : clarke_no_memory(err);
 }
 
 static clarke_status
@@ -120,7 +147,7 @@ read_json(clarke_step_vectors *v, const clarke_file *file, const char *alone, cl
 static clarke_status
 take_tensor(clarke_step_vectors *v, const clarke_tensor *t, const char *name, clarke_error *err)
 {
-  clarke_step_vector *one = append(v, name, t->count, t->rank == 0);
+  clarke_step_vector *one = append(v, name, clarke_step_shape_of(t->dims, t->rank), t->rank == 0);
   clarke_status status = one != NULL ? CLARKE_OK : clarke_no_memory(err);
   mpq_t q;
 

@@ -2,15 +2,16 @@
 #ifndef CLARKE_TOOLS_STEP_REPORT_H
 #define CLARKE_TOOLS_STEP_REPORT_H
 
-#include "step/rule.h"
+#include "step/whole.h"
 
 #include <jansson.h>
 
-/* A named list of numbers; scalar: it was written as one number. */
+/* A named list of numbers, or of lists; scalar: it was written as one number. */
 typedef struct {
   char *name;
   bool scalar;
-  size_t n;
+  clarke_step_shape shape;
+  size_t n; /* numbers */
   clarke_number *x;
 } clarke_step_vector;
 

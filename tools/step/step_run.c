@@ -17,10 +17,11 @@
 static const clarke_tensor *
 slot_tensor(const clarke_tensors *ts, const char *part, int slot, const char *name)
 {
-  static const char *const names[CLARKE_N_SLOTS][5] = {
+  static const char *const names[CLARKE_N_SLOTS][6] = {
     [CLARKE_SLOT_PSI] = {"psi", NULL}, [CLARKE_SLOT_M] = {"exp_avg", "momentum_buffer", "m", NULL},
-    [CLARKE_SLOT_V] = {"exp_avg_sq", "square_avg", "sum", "v", NULL}, [CLARKE_SLOT_U] = {"acc_delta", "exp_inf", NULL},
-    [CLARKE_SLOT_PREV] = {"prev", NULL}, [CLARKE_SLOT_SIZE] = {"step_size", NULL}, [CLARKE_SLOT_AX] = {"ax", NULL}};
+    [CLARKE_SLOT_V] = {"exp_avg_sq", "square_avg", "sum", "v", "variance", NULL}, [CLARKE_SLOT_U] = {"acc_delta", "exp_inf", NULL},
+    [CLARKE_SLOT_PREV] = {"prev", NULL}, [CLARKE_SLOT_SIZE] = {"step_size", NULL}, [CLARKE_SLOT_AX] = {"ax", NULL},
+    [CLARKE_SLOT_ROW] = {"row_var", NULL}, [CLARKE_SLOT_COL] = {"col_var", NULL}};
   const clarke_tensor *found = NULL;
 
   for (const char *const *one = names[slot]; *one != NULL && found == NULL; one++)
@@ -49,6 +50,23 @@ take_tensor(const double **to, const clarke_tensor *t, const clarke_tensor *thet
                        clarke_dtype_name(t->dtype), clarke_dtype_name(theta->dtype));
   if (t->rank != theta->rank || memcmp(t->dims, theta->dims, t->rank * sizeof *t->dims) != 0)
     return clarke_fail(err, CLARKE_EINPUT, "%s: %s has another shape than the parameter (%zu entries, %zu)", name, what, t->count, theta->count);
+  *to = t->real;
+  return CLARKE_OK;
+}
+
+/* Averages of rows, or of columns, which have one entry for each. */
+static clarke_status
+take_factor(const double **to, const clarke_tensor *t, int slot, const clarke_step_parameter *p, clarke_error *err)
+{
+  const clarke_tensor *theta = p->theta;
+  const size_t gone = slot == CLARKE_SLOT_ROW ? 1 : 2; /* that axis, from the end, has one entry */
+  bool alike = t->real != NULL && t->dtype == theta->dtype && t->rank == theta->rank && t->rank >= 2;
+
+  for (size_t i = 0; alike && i < t->rank; i++)
+    alike = t->dims[i] == (i + gone == t->rank ? 1 : theta->dims[i]);
+  if (!alike)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: %s has another type or shape than the parameter's %s have", p->name, clarke_slot_names[slot],
+                       slot == CLARKE_SLOT_ROW ? "rows" : "columns");
   *to = t->real;
   return CLARKE_OK;
 }
@@ -85,17 +103,18 @@ take_slots(clarke_step_parameter *p, const clarke_run *r, const clarke_tensor *t
 
       any = any || (t != NULL && when == 0);
       if (t != NULL)
-        status = take_tensor(&p->tensor.slot[when][s], t, theta, clarke_slot_names[s], p->name, err);
+        status = s >= CLARKE_SLOT_ROW ? take_factor(&p->tensor.slot[when][s], t, s, p, err)
+                                      : take_tensor(&p->tensor.slot[when][s], t, theta, clarke_slot_names[s], p->name, err);
     }
   return status == CLARKE_OK ? read_count(p, r, any, err) : status;
 }
 
 /* Does the step leave such a slot behind? m only where there is momentum: a number that is not 0, or one that grows. */
 static bool
-leaves(const clarke_step_settings *s, int slot)
+leaves(const clarke_step_settings *s, const clarke_step_shape *shape, int slot)
 {
-  return s->rule->slot[slot]
-         && (slot != CLARKE_SLOT_M || clarke_rule_grows(s->rule, &s->hypers) || !clarke_rule_takes(s->rule, CLARKE_HYPER_MOMENTUM)
+  return clarke_shape_has(shape, s->rule, slot)
+         && (slot != CLARKE_SLOT_M || s->rule->whole != NULL || clarke_rule_grows(s->rule, &s->hypers) || !clarke_rule_takes(s->rule, CLARKE_HYPER_MOMENTUM)
              || mpq_sgn(s->hypers.of[CLARKE_HYPER_MOMENTUM]) != 0);
 }
 
@@ -104,7 +123,7 @@ static clarke_status
 check_slots(const clarke_step_parameter *p, const clarke_step_settings *settings, clarke_error *err)
 {
   for (int s = 0; s < CLARKE_N_SLOTS; s++) {
-    if (!leaves(settings, s))
+    if (!leaves(settings, &p->tensor.shape, s))
       continue;
     if (p->tensor.slot[1][s] == NULL)
       return clarke_fail(err, CLARKE_EINPUT, "'%s' after the step is missing; %s has it", clarke_slot_names[s], settings->rule->name);
@@ -112,6 +131,27 @@ check_slots(const clarke_step_parameter *p, const clarke_step_settings *settings
       return clarke_fail(err, CLARKE_EINPUT, "'%s' before the step is missing; %s has it after %zu steps", clarke_slot_names[s],
                          settings->rule->name, p->k);
   }
+  return CLARKE_OK;
+}
+
+/* How often a sparse gradient has each entry. What it does not have is 0. */
+static clarke_status
+take_sparse(clarke_step_parameter *p, const clarke_run *r, const clarke_tensor *theta, clarke_error *err)
+{
+  const clarke_tensor *times = clarke_update_tensor(&r->record.update, "times", NULL, p->name);
+  const clarke_tensor *sizes = clarke_update_tensor(&r->record.update, "sizes", NULL, p->name);
+
+  if (times == NULL)
+    return CLARKE_OK;
+  if (times->integer == NULL || times->count != theta->count || (sizes != NULL && (sizes->real == NULL || sizes->count != theta->count)))
+    return clarke_fail(err, CLARKE_EINPUT, "%s: 'times' or 'sizes' of its sparse gradient are of another type or shape", p->name);
+  for (size_t i = 0; i < times->count; i++)
+    if (times->integer[i] < 0 || times->integer[i] > (int64_t)1 << 40 || (times->integer[i] == 0 && p->tensor.gradient != NULL && p->tensor.gradient[i] != 0)
+        || (times->integer[i] > 1 && (sizes == NULL || sizes->real[i] < 0)))
+      return clarke_fail(err, CLARKE_EINPUT, "%s: entry %zu of its sparse gradient is there %lld times, its number or the sum of sizes does not suit that",
+                         p->name, i, (long long)times->integer[i]);
+  p->tensor.times = times->integer;
+  p->tensor.sizes = sizes != NULL ? sizes->real : NULL;
   return CLARKE_OK;
 }
 
@@ -130,11 +170,14 @@ take_parameter(clarke_step_parameter *p, clarke_run *r, const char *name, size_t
   if (theta->real == NULL)
     return clarke_fail(err, CLARKE_EINPUT, "%s: its type is %s; floats are expected", name, clarke_dtype_name(theta->dtype));
   p->tensor.n = theta->count;
+  p->tensor.shape = clarke_step_shape_of(theta->dims, theta->rank);
   status = take_tensor(&p->tensor.theta[0], theta, theta, "theta before", name, err);
   if (status == CLARKE_OK)
     status = take_tensor(&p->tensor.theta[1], end, theta, "theta after", name, err);
   if (status == CLARKE_OK && g != NULL)
     status = take_tensor(&p->tensor.gradient, g, theta, "the gradient", name, err);
+  if (status == CLARKE_OK)
+    status = take_sparse(p, r, theta, err);
   return status == CLARKE_OK ? take_slots(p, r, theta, err) : status;
 }
 
@@ -240,7 +283,7 @@ bool
 clarke_run_question(clarke_step_question *q, clarke_single *single, clarke_step_settings *s, const clarke_run *r, const clarke_step_parameter *p)
 {
   const clarke_run_update *u = &r->record.step->update;
-  clarke_single_more more = {.lr = mpq_get_d(s->hypers.of[CLARKE_HYPER_STEP]), .lr_decay = mpq_get_d(s->lr_decay), .maximize = s->maximize};
+  clarke_single_more more = {.lr = mpq_get_d(s->hypers.of[CLARKE_HYPER_STEP]), .lr_decay = mpq_get_d(s->lr_decay), .maximize = s->maximize, .sparse = p->tensor.times != NULL};
   const clarke_tensor *product = clarke_update_tensor(&r->record.update, "after", "mu_product", p->name);
   const clarke_tensor *of_eta = clarke_update_tensor(&r->record.update, "after", "eta", p->name);
   double eta[2], mu[2];
@@ -254,7 +297,7 @@ clarke_run_question(clarke_step_question *q, clarke_single *single, clarke_step_
   s->hypers.rounding = rounding_of(p->theta->dtype, s->capturable);
   if (of_eta != NULL && of_eta->dtype == CLARKE_F32 && !s->capturable) /* ASGD keeps its step size in float32 */
     s->hypers.rounding.scalar = 24;
-  *q = (clarke_step_question){.rule = s->rule, .hypers = &s->hypers, .k = p->k, .maximize = s->maximize, .scale = u->scaled ? u->scale : NULL};
+  *q = (clarke_step_question){.dtype = p->theta->dtype, .elsewhere = !r->record.run.cpu, .rule = s->rule, .hypers = &s->hypers, .k = p->k, .maximize = s->maximize, .scale = u->scaled ? u->scale : NULL};
   if (!s->capturable && !u->scaled && clarke_single_make(single, s->rule, &s->hypers, p->k, p->theta->dtype, &more))
     q->single = single;
   return q->single != NULL;
@@ -276,10 +319,19 @@ clarke_run_decay_step(clarke_step_settings *s, size_t k)
   mpq_clears(q, one, NULL);
 }
 
+clarke_dtype
+clarke_run_first_type(const clarke_run *r, size_t group)
+{
+  for (size_t i = 0; i < r->n; i++)
+    if (r->parameter[i].group == group)
+      return r->parameter[i].theta->dtype;
+  return CLARKE_F64;
+}
+
 clarke_status
 clarke_run_settings(clarke_step_settings *s, const clarke_rule *rule, const clarke_run *r, const clarke_step_parameter *p, clarke_error *err)
 {
-  return clarke_step_settings_read(s, rule, &r->record.step->update.group[p->group], err);
+  return clarke_step_settings_read(s, rule, &r->record.step->update.group[p->group], clarke_run_first_type(r, p->group), err);
 }
 
 static clarke_status
@@ -312,7 +364,7 @@ static bool
 has_all(const clarke_step_parameter *p, const clarke_rule *rule)
 {
   for (int s = 0; s < CLARKE_N_SLOTS; s++)
-    if (p->tensor.slot[1][s] != NULL && !rule->slot[s])
+    if (p->tensor.slot[1][s] != NULL && !clarke_shape_has(&p->tensor.shape, rule, s))
       return false;
   return true;
 }
@@ -335,6 +387,7 @@ explains(bool *is, clarke_run *r, clarke_other *wanted, clarke_error *err)
 
     clarke_step_settings_init(&s);
     *is = clarke_run_settings(&s, other->rule, r, p, &why) == CLARKE_OK && check_slots(p, &s, &why) == CLARKE_OK && has_all(p, other->rule)
+          && clarke_shape_check(&p->tensor.shape, other->rule, &why) == CLARKE_OK
           && clarke_other_change(&s, other) && (p->k > 0 || other->later >= 0);
     if (*is) {
       clarke_run_question(&q, &single, &s, r, p);
@@ -374,12 +427,13 @@ find_other(clarke_run *r, clarke_error *err)
 static bool
 slot_stayed(const clarke_step_tensor *t, int slot, bool begins)
 {
+  const size_t n = clarke_shape_count(&t->shape, slot);
   const double *before = t->slot[0][slot], *after = t->slot[1][slot];
   bool zeros = true;
 
   if (before != NULL && after != NULL)
-    return memcmp(before, after, t->n * sizeof *before) == 0;
-  for (size_t i = 0; i < t->n && after != NULL; i++)
+    return memcmp(before, after, n * sizeof *before) == 0;
+  for (size_t i = 0; i < n && after != NULL; i++)
     zeros = zeros && after[i] == 0;
   return !begins || (before == NULL && zeros);
 }

@@ -31,8 +31,9 @@ void clarke_step_settings_init(clarke_step_settings *s);
 void clarke_step_settings_clear(clarke_step_settings *s);
 /* The rule of an optimizer; NULL: none is known. */
 const clarke_rule *clarke_step_rule_of(const clarke_run_update *u);
-/* Reads what the group sets of a rule; what is wrong is an error. */
-clarke_status clarke_step_settings_read(clarke_step_settings *s, const clarke_rule *rule, const clarke_run_group *g, clarke_error *err);
+/* Reads what the group sets of a rule; what is wrong is an error. first: the type of its first parameter, by which Adafactor's epsilon is, if none is set. */
+clarke_status clarke_step_settings_read(clarke_step_settings *s, const clarke_rule *rule, const clarke_run_group *g, clarke_dtype first,
+                                        clarke_error *err);
 
 /* --- step_gradient.c: the gradients that the optimizer was given, beside those that were recorded --- */
 

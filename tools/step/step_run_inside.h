@@ -60,6 +60,9 @@ clarke_status clarke_run_settings(clarke_step_settings *s, const clarke_rule *ru
 bool clarke_run_question(clarke_step_question *q, clarke_single *single, clarke_step_settings *s, const clarke_run *r,
                          const clarke_step_parameter *p);
 
+/* The type of the first parameter of a group. */
+clarke_dtype clarke_run_first_type(const clarke_run *r, size_t group);
+
 /* Adagrad's step size is lr / (1 + k lr_decay). */
 void clarke_run_decay_step(clarke_step_settings *s, size_t k);
 

@@ -74,6 +74,8 @@ put_parameter(FILE *out, const clarke_run *r, const clarke_step_parameter *p, cl
   clarke_step_settings_init(&s);
   status = ask(&s, &q, r, p, err);
   if (status == CLARKE_OK)
+    status = clarke_step_proof_check(&p->tensor.shape, s.rule, &s.hypers, err);
+  if (status == CLARKE_OK)
     status = clarke_step_distances(far, &q, &p->tensor, err);
   if (status == CLARKE_OK)
     status = check_small(p, far, err);
@@ -132,7 +134,7 @@ is_told(const clarke_run *r)
     clarke_step_settings s;
 
     clarke_step_settings_init(&s);
-    told = clarke_step_settings_read(&s, r->rule, &u->group[g], NULL) == CLARKE_OK && s.whole;
+    told = clarke_step_settings_read(&s, r->rule, &u->group[g], clarke_run_first_type(r, g), NULL) == CLARKE_OK && s.whole;
     clarke_step_settings_clear(&s);
   }
   return told;

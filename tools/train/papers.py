@@ -1,4 +1,5 @@
-"""Writes the counterexamples of the papers, and small networks in their manner, to cases/audit.
+"""Writes the counterexamples of the papers, and small networks in their manner, to cases/audit, and networks that cases of
+`clarke reproduce` ask about to the folder papers beside it.
 
 Usage: python tools/train/papers.py [FOLDER]
 
@@ -22,8 +23,12 @@ def tensor(name, values):
     return numpy_helper.from_array(np.array(values, dtype=np.float32), name)
 
 
+def constant_of(name, values, dtype):
+    return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(np.array(values, dtype), name))
+
+
 def constant(name, values):
-    return helper.make_node("Constant", [], [name], value=tensor(name, values))
+    return constant_of(name, values, np.float32)
 
 
 def write_model(path, nodes, parameters, n_in, n_out):
@@ -110,6 +115,73 @@ def constant_weights(folder):
     write_batch(folder / "constant-weights.npz", x=np.array([[1]], np.float32))
 
 
+def one_input(folder, name, nodes, parameters, x):
+    write_model(folder / f"{name}.onnx", nodes, parameters, 1, 1)
+    write_batch(folder / f"{name}.npz", x=np.array([x], np.float32))
+
+
+def mirrored(function, weights):
+    """w -> a f(w) + b f(-w): one layer of two neurons without a bias."""
+    return [
+        helper.make_node("MatMul", ["x", "w"], ["xw"], name="tau"),
+        constant("split", [[1, -1]]),
+        helper.make_node("MatMul", ["xw", "split"], ["y"], name="split"),
+        helper.make_node(function, ["y"], ["z"], name="rho"),
+        constant("sum", weights),
+        helper.make_node("MatMul", ["z", "sum"], ["out"], name="l"),
+    ]
+
+
+def appendix_h(folder):
+    """f1 = g(w) - g(-w), f2 = g(w) - h(w), f3 = h(-h(w)) at w = 0: all ReLU, g'(0) = 0 and h'(0) = 1. In f2 a LeakyRelu of slope 0 is
+    h, so that a profile can tell the two; in f3 all ReLUs are."""
+    w = {"w": [[0]]}
+    one_input(folder, "park-h-f1", mirrored("Relu", [[1], [-1]]), w, [1])
+    one_input(folder, "park-h-f2", [
+        helper.make_node("MatMul", ["x", "w"], ["y"], name="tau"),
+        helper.make_node("Relu", ["y"], ["g"], name="g"),
+        helper.make_node("LeakyRelu", ["y"], ["h"], name="h", alpha=0.0),
+        helper.make_node("Sub", ["g", "h"], ["out"], name="l"),
+    ], w, [1])
+    one_input(folder, "park-h-f3", [
+        helper.make_node("MatMul", ["x", "w"], ["y1"], name="tau"),
+        helper.make_node("Relu", ["y1"], ["z1"], name="h1"),
+        helper.make_node("Neg", ["z1"], ["y2"], name="minus"),
+        helper.make_node("Relu", ["y2"], ["out"], name="h2"),
+    ], w, [1])
+
+
+def theorem_8(folder):
+    """Its converse: |w| = relu(w) + relu(-w), and 0 relu(w) + 0 relu(-w). And the convolution (k1, k2) over (2, 0, 0, -2, 0, 2) with a
+    bias, ReLU, and maxima of the first three and the last two, at k = 0, b = 1."""
+    one_input(folder, "park-theorem8-abs", mirrored("Relu", [[1], [1]]), {"w": [[0]]}, [1])
+    one_input(folder, "park-theorem8-null", mirrored("Relu", [[0], [0]]), {"w": [[0]]}, [1])
+    write_model(folder / "park-theorem8-conv.onnx", [
+        constant_of("shape", [0, 1, 6], np.int64),
+        helper.make_node("Reshape", ["x", "shape"], ["signal"], name="signal"),
+        helper.make_node("Conv", ["signal", "k", "b"], ["y"], name="conv", kernel_shape=[2]),
+        helper.make_node("Relu", ["y"], ["z"], name="rho"),
+        helper.make_node("MaxPool", ["z"], ["pooled"], name="phi", kernel_shape=[3], strides=[3], pads=[0, 1]),
+        helper.make_node("Flatten", ["pooled"], ["features"], name="flatten"),
+        constant("c", [[-2], [1]]),
+        helper.make_node("MatMul", ["features", "c"], ["out"], name="l"),
+    ], {"k": [[[0, 0]]], "b": [1]}, 6, 1)
+    write_batch(folder / "park-theorem8-conv.npz", x=np.array([[2, 0, 0, -2, 0, 2]], np.float32))
+
+
+def condition_2(folder):
+    """Two layers with a bias for each neuron, which cover all: Condition 1 is Condition 2. Both samples are at a kink of either layer."""
+    write_model(folder / "park-condition2.onnx", [
+        helper.make_node("Gemm", ["x", "w1", "b1"], ["y1"], name="dense1"),
+        helper.make_node("Relu", ["y1"], ["z1"], name="rho1"),
+        helper.make_node("Gemm", ["z1", "w2", "b2"], ["y2"], name="dense2"),
+        helper.make_node("Relu", ["y2"], ["z2"], name="rho2"),
+        constant("c", [[1], [-3]]),
+        helper.make_node("MatMul", ["z2", "c"], ["out"], name="l"),
+    ], {"w1": [[1, -1], [0, 2]], "b1": [-1, 1], "w2": [[1, 2], [-1, 1]], "b2": [0, 0]}, 2, 1)
+    write_batch(folder / "park-condition2.npz", x=np.array([[1, 0], [1, 0]], np.float32))
+
+
 # (model, batch, loss, verdict, why): the verdicts are the lemmas' own or worked out above.
 CASES = [
     ("lemma2", "lemma2", "sum", "not-in-clarke",
@@ -130,6 +202,10 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     for write in (lemma2, lemma3, absolute, global_only, leaky_cascade, constant_weights):
         write(folder)
+    papers = folder.parent / "papers"
+    papers.mkdir(exist_ok=True)
+    for write in (appendix_h, theorem_8, condition_2):
+        write(papers)
 
 
 if __name__ == "__main__":

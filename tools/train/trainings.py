@@ -1,15 +1,24 @@
 """Repeats published trainings, and says how often kinks were touched.
 
 Usage: python tools/train/trainings.py park DATA [--seeds N] [--epochs N] [--every N --watch FOLDER]
+       python tools/train/trainings.py windows DATA [--nets NET ...] [--steps N] [--every N --watch FOLDER]
+       python tools/train/trainings.py pools DATA --out FOLDER [--seeds N]
        python tools/train/trainings.py relu-prime DATA [--seeds N] [--depths D ...]
 
-DATA is a folder with MNIST's idx files, or `made-up`: random pictures, whose labels are those of a random
-network. What is printed is a row of docs/runs.md.
+DATA is a folder with MNIST's idx files (for windows CIFAR-10's binary ones), or `made-up`: random pictures, whose labels are those of a
+random network. What is printed is a row of docs/runs.md.
 
 park: Park, Chun and Lee's first scenario. 784-256-64-10 with ReLU6, HardTanh or HardSigmoid, biases, SGD with
 minibatches of 128, rate .05 to 0 by a cosine, decay 1e-4, 20 epochs. Of all steps the arguments that are at a kink in float32 are counted.
 Of every N-th step, and of each that has some, `clarke` is
 asked for those in real numbers, and whether AD's gradient is right.
+
+windows: their second scenario. VGG11 and VGG11-BN with half the channels, and ResNet18, on CIFAR-10, the first so many steps, with flips and
+crops. Of each pool the windows are counted that in float32 have several largest entries, which are above 0. Every N-th step is asked
+about in real numbers, too.
+
+pools: Boustany's thesis, Figures 3.3 and 3.4. LeNet-5 with drawn weights, a minibatch of 128: how far are the gradients of the native pool
+and of the minimal one apart, in float32 and float64, for the mean of the loss and for its sum? `clarke sweep` is asked.
 
 relu-prime: Bertoin, Bolte, Gerchinovitz and Pauwels. Hidden layers of 256, minibatches of 256, float32, one epoch, SGD with rate .1.
 Two trainings of one seed with ReLU'(0) = 0 and 1: in how many do the weights differ after the epoch, and at which step did they first?
@@ -18,8 +27,10 @@ Nothing here is part of the tests, and what it writes is not for the repository.
 """
 
 import argparse
+import json
 import os
 import statistics
+import subprocess
 import sys
 from pathlib import Path
 
@@ -30,7 +41,9 @@ from torch.nn import functional as F
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "python"))
 import clarke  # noqa: E402
-from published import MNIST_SCALE, read  # noqa: E402
+from batches import write_batch  # noqa: E402
+from published import NETS, Batches, MNIST_SCALE, read  # noqa: E402
+from to_onnx import write_onnx  # noqa: E402
 
 KINKS = {"relu6": (F.relu6, (0, 6)), "hardtanh": (F.hardtanh, (-1, 1)), "hardsigmoid": (F.hardsigmoid, (-3, 3))}
 
@@ -115,6 +128,105 @@ def park(o):
         sys.stdout.flush()
 
 
+# ---- Their second scenario
+
+
+class MadeUp:
+    """Pictures of CIFAR-10's size with black borders."""
+
+    def __init__(self, size):
+        self.size, self.of = size, torch.Generator().manual_seed(0)
+
+    def next(self):
+        x = torch.rand(self.size, 3, 32, 32, generator=self.of).round(decimals=2)
+        x[:, :, :2] = 0
+        return x, torch.randint(10, (self.size,), generator=self.of)
+
+
+class Windows:
+    """A pool's windows that have several largest entries, which are above 0."""
+
+    counts = True
+
+    def __init__(self, pool):
+        self.pool, self.all, self.tied, self.steps, self.now = pool, 0, 0, 0, 0
+        pool.register_forward_hook(self.count)
+
+    def count(self, _, inputs, output):
+        if not Windows.counts:
+            return
+        size, stride, border = (n if isinstance(n, int) else n[0] for n in (self.pool.kernel_size, self.pool.stride, self.pool.padding))
+        with torch.no_grad():
+            x = F.pad(inputs[0], [border] * 4, value=-torch.inf)
+            largest = sum((x[:, :, i:, j:][:, :, ::stride, ::stride][:, :, :output.shape[2], :output.shape[3]] == output).int()
+                          for i in range(size) for j in range(size))
+            self.now = int(((largest > 1) & (output > 0)).sum())
+        self.all, self.tied, self.steps = self.all + output.numel(), self.tied + self.now, self.steps + (self.now > 0)
+
+
+def windows_once(o, name):
+    torch.manual_seed(0)
+    net = NETS[name](1 if name.startswith("resnet") else .5)
+    options = argparse.Namespace(data=Path(o.data), net=name, seed=0, batch=128, plain=False)
+    batches = MadeUp(128) if o.data == "made-up" else Batches(options)
+    optimizer = torch.optim.SGD(net.parameters(), lr=.05, momentum=.9, weight_decay=1e-4)
+    pools = [Windows(m) for m in net.modules() if isinstance(m, nn.MaxPool2d)]
+    watch = clarke.monitor(net, os.path.join(o.watch, name), options=("--threads", "1", "--memory", "6G")) if o.watch else None
+    for step in range(o.steps):
+        x, y = batches.next()
+        optimizer.zero_grad()
+        F.cross_entropy(net(x), y).backward()
+        if watch and step % o.every == 0:
+            Windows.counts = False  # what is recorded counts nothing
+            ask(watch, net, x, y, step)
+            Windows.counts = True
+        optimizer.step()
+    return pools, watch.close() if watch else None
+
+
+def windows(o):
+    for name in o.nets:
+        pools, said = windows_once(o, name)
+        print(f"{name}: {o.steps} steps; tied above 0 in float32, by pool: {', '.join(f'{100 * p.tied / p.all:.2g} %' for p in pools)}; "
+              f"in steps: {', '.join(str(p.steps) for p in pools)}")
+        if said:
+            print(f"  of {said['steps']} asked exactly: verdicts {said['verdicts']}, zones {said['zones']}, unanswered {said['unanswered']}")
+            for layer in said["layers"].values():
+                print(f"    {layer['module']} {layer['op']}: touched {layer['touched']}, windows {layer['windows']}, above zero "
+                      f"{layer['above_zero']} in {layer['steps_above_zero']} steps, other functions {layer['parted']}")
+        sys.stdout.flush()
+
+
+# ---- Boustany's thesis, chapter 3
+
+
+def pools(o):
+    """A manifest for each reduction, and what its sweep comes to."""
+    os.makedirs(o.out, exist_ok=True)
+    options = argparse.Namespace(data=Path(o.data), net="lenet", seed=0, batch=128, plain=True)
+    if o.data == "made-up":
+        of = torch.Generator().manual_seed(0)
+        x, y = torch.rand(128, 1, 28, 28, generator=of).round(decimals=2) - .13, torch.randint(10, (128,), generator=of)
+    else:
+        x, y = Batches(options).next()
+    write_batch(Path(o.out) / "lenet.npz", x=x.numpy(), y=y.numpy())
+    write_onnx(Path(o.out) / "lenet.onnx", NETS["lenet"](1).eval(), x[0])
+    (Path(o.out) / "minimal.profile").write_text("tie MaxPool mean\n")
+    for reduction in "mean", "sum":
+        manifest, results = (os.path.join(o.out, f"{reduction}.{end}") for end in ("json", "jsonl"))
+        Path(manifest).write_text(json.dumps({"model": "lenet.onnx", "batches": ["lenet.npz"], "profiles": ["pytorch-2.13", "minimal.profile"],
+                                              "formats": ["float32", "float64"], "reduction": reduction, "seeds": {"from": 0, "count": o.seeds}}))
+        subprocess.run([os.environ.get("CLARKE", "clarke"), "sweep", manifest, "-o", results], stdout=subprocess.DEVNULL, check=True)
+        with open(results, encoding="utf-8") as f:
+            lines = [json.loads(line) for line in f][1:]
+        for kind in "float32", "float64":
+            found = [pair["floats"][kind] for line in lines for pair in line["pairs"]]
+            d, labels = sorted(of["l1_float"] for of in found), [of.get("label") or "none" for of in found]
+            print(f"{reduction}, {kind}: least {d[0]:.2g}, median {statistics.median(d):.2g}, greatest {d[-1]:.2g}; "
+                  f"{sum(1e-8 <= of < 1e-7 for of in d)} in [1e-8, 1e-7); labels { {of: labels.count(of) for of in sorted(set(labels))} }")
+        print(f"  zones { {zone: sum(line['zone'] == zone for line in lines) for zone in sorted({line['zone'] or 'not known' for line in lines})} }", flush=True)
+
+
 # ---- Bertoin et al.
 
 
@@ -160,17 +272,20 @@ def relu_prime(o):
 
 def main():
     p = argparse.ArgumentParser()
-    p.add_argument("what", choices=("park", "relu-prime"))
+    p.add_argument("what", choices=("park", "windows", "pools", "relu-prime"))
     p.add_argument("data")
     p.add_argument("--seeds", type=int, default=5)
     p.add_argument("--epochs", type=int, default=20)
     p.add_argument("--activations", nargs="+", choices=tuple(KINKS), default=list(KINKS))
     p.add_argument("--depths", nargs="+", type=int, default=[1, 2, 3, 5])
     p.add_argument("--every", type=int, default=100)
+    p.add_argument("--nets", nargs="+", choices=tuple(NETS), default=["vgg11", "vgg11-bn", "resnet18-bn"])
+    p.add_argument("--steps", type=int, default=20)
+    p.add_argument("--out", default="pools")
     p.add_argument("--watch")
     o = p.parse_args()
     torch.set_num_threads(1)
-    park(o) if o.what == "park" else relu_prime(o)
+    {"park": park, "windows": windows, "pools": pools, "relu-prime": relu_prime}[o.what](o)
 
 
 main()

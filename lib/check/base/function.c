@@ -1,6 +1,7 @@
-/* No function but 1 / x and the derivatives falls anywhere: an end of the result comes from the same end of the argument. */
+/* No function but 1 / x, sine, cosine and the derivatives falls anywhere: an end of the result comes from the same end of the argument. */
 #include "check/base/function.h"
 
+#include "check/base/circle.h"
 #include "check/base/erf.h"
 
 /* ---- Exponentials */
@@ -99,8 +100,9 @@ elu_slope_end(rational *end, const rational *t, bool up)
 const char *
 function_name(function f)
 {
-  static const char *const names[] = {"exp",  "erf", "softplus", "normal", "normal-tanh", "elu",     "reciprocal",
-                                      "root", "log", "above",    "floor",  "round",       "truncate"};
+  static const char *const names[] = {"exp", "erf",   "softplus", "normal",     "normal-tanh",
+                                      "elu", "sin",   "cos",      "reciprocal", "root",
+                                      "log", "above", "floor",    "round",      "truncate"};
   return names[f];
 }
 
@@ -255,6 +257,8 @@ function_value(interval *y, function f, const interval *x)
     cubic(&t, &t, false);
   if (f == F_RECIPROCAL)
     reciprocal(&t, &t);
+  else if (f == F_SIN || f == F_COS)
+    circle_value(&t, &t, f == F_COS);
   else if (f == F_ERF || f == F_NORMAL)
     erf_value(&t, &t);
   else
@@ -289,6 +293,13 @@ function_slope(interval *y, function f, const interval *x)
     at_ends(&t, x, logistic);
   if (f == F_ERF || f == F_NORMAL)
     bell_value(&t, x, f == F_NORMAL);
+  if (f == F_SIN || f == F_COS)
+    circle_value(&t, x, f == F_SIN);
+  if (f == F_COS) {
+    mpq_neg(&t.lo, &t.lo);
+    mpq_neg(&t.hi, &t.hi);
+    mpq_swap(&t.lo, &t.hi);
+  }
   if (f == F_ELU)
     at_ends(&t, x, elu_slope_end);
   if (f == F_RECIPROCAL || f == F_LOG)

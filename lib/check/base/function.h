@@ -15,6 +15,8 @@ typedef enum {
   F_NORMAL,
   F_NORMAL_TANH,
   F_ELU,
+  F_SIN,
+  F_COS,
   F_RECIPROCAL,
   F_ROOT,
   F_LOG,

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TRAINING "ai.onnx.preview.training" /* the domain of optimizers */
+
 /* All bodies with that number, each read into an item of that size. */
 static void *
 list(bytes b, unsigned number, size_t size, void (*read)(void *, bytes), size_t *n)
@@ -249,8 +251,12 @@ read_node(void *item, bytes b)
   n->out = list(b, 2, sizeof *n->out, read_name, &n->n_out);
   read_attributes(n, b);
   n->own = strcmp(domain, "clarke") == 0;
-  refuse_if((*domain != '\0' && !n->own) || *text(b, 8) != '\0', "node '%s' (%s) is overloaded, or of domain '%s'",
-            n->name, n->op, domain);
+  n->training = strcmp(domain, TRAINING) == 0;
+  bool optimizer = strcmp(n->op, "Adagrad") == 0 || strcmp(n->op, "Adam") == 0 || strcmp(n->op, "Momentum") == 0;
+  refuse_if(n->training && !optimizer, "node '%s' (%s) is of the domain of optimizers, and none that is known", n->name,
+            n->op);
+  refuse_if((*domain != '\0' && !n->own && !n->training) || *text(b, 8) != '\0',
+            "node '%s' (%s) is overloaded, or of domain '%s'", n->name, n->op, domain);
   name_index attributes = {0};
   for (size_t i = 0; i < n->n_attributes; i++)
     expect(name_add(&attributes, n->attributes[i].name), "node '%s' (%s) has attribute '%s' twice", n->name, n->op,
@@ -261,13 +267,14 @@ read_node(void *item, bytes b)
   name_index_free(&attributes);
 }
 
-/* dim_value 1, dim_param 2 */
+/* dim_value 1, dim_param 2. A value of -1 is none, as PaddlePaddle writes it. */
 static void
 read_dim(void *item, bytes b)
 {
   int64_t size = (int64_t)whole(b, 1);
-  refuse_if(given(b, 1) && (given(b, 2) || size < 1), "a dimension has both a value and a name, or is less than 1");
-  *(size_t *)item = (size_t)size;
+  refuse_if(given(b, 1) && (given(b, 2) || (size < 1 && size != -1)),
+            "a dimension has both a value and a name, or is less than 1");
+  *(size_t *)item = size == -1 ? 0 : (size_t)size;
 }
 
 /* ValueInfoProto: name 1, type 2 { tensor_type 1 { elem_type 1, shape 2 { dim 1 } } }. */
@@ -355,18 +362,48 @@ check_names(model *m, bool listed)
   name_index_free(&values);
 }
 
-/* OperatorSetIdProto: domain 1, version 2. Of the operators' own domain there is one; others do not matter. */
-static uint64_t
-read_opset(bytes file)
+/* Nodes of optimizers alone, of the operator set of theirs that there is. */
+static bool
+only_trains(const model *m, uint64_t training)
 {
-  uint64_t opset = 0, found = 0;
+  bool all = training == 1 && m->n_nodes > 0;
+  for (size_t i = 0; i < m->n_nodes; i++)
+    all = all && m->nodes[i].training;
+  return all;
+}
+
+static bool
+trains(const node *nodes, size_t n)
+{
+  bool any = false;
+  for (size_t i = 0; i < n && !any; i++) {
+    any = nodes[i].training;
+    for (size_t g = 0; g < nodes[i].n_bodies; g++)
+      any = any || trains(nodes[i].bodies[g].nodes, nodes[i].bodies[g].n_nodes);
+  }
+  return any;
+}
+
+/* OperatorSetIdProto: domain 1, version 2. Of the operators' own domain there is one, but where all nodes are optimizers; others do
+ * not matter. */
+static uint64_t
+read_opset(const model *m, bytes file)
+{
+  uint64_t opset = 0, found = 0, training = 0;
   for (field f; next_of(&file, 8, &f);) {
     char *domain = text(f.body, 1);
+    if (strcmp(domain, TRAINING) == 0) {
+      refuse_if(training != 0, "the model names two versions of optimizers");
+      training = whole(f.body, 2);
+    }
     if (*domain != '\0' && strcmp(domain, "ai.onnx") != 0)
       continue;
     refuse_if(found++ > 0, "the model names two versions of the operators");
     opset = whole(f.body, 2);
   }
+  refuse_if(training != 1 && trains(m->nodes, m->n_nodes), "the model does not name version 1 of its optimizers");
+  if (found == 0 && only_trains(m, training))
+    return 24;
   refuse_if(opset < 7 || opset > 28, "operators of version %ju; supported are 7 to 28", (uintmax_t)opset);
   return opset;
 }
@@ -494,9 +531,9 @@ read_model(model *m, bytes file, void (*initializer)(void *item, bytes b))
   refuse_if(version < 3 || version > 14, "IR version %ju; supported are 3 to 14", (uintmax_t)version);
   bytes graph = single(file, 7).body, *keys = list(file, 14, sizeof *keys, read_key, &n);
   check_once(keys, n, "the model's metadata has key");
-  m->opset = read_opset(file);
   refuse_if(single(graph, 2).body.size == 0, "the model's graph is missing or has no name");
   m->nodes = list(graph, 1, sizeof *m->nodes, read_node, &m->n_nodes);
+  m->opset = read_opset(m, file);
   for (size_t i = 0; i < m->n_nodes; i++)
     m->nodes[i].place = i;
   m->tensors = list(graph, 5, sizeof *m->tensors, initializer, &m->n_tensors);

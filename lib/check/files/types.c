@@ -11,15 +11,17 @@ static const struct {
   uint64_t since;
   const char *in, *out, *operators;
 } signatures[] = {
+    {1, "RLA", "A", "Adagrad Adam Momentum "},
     {7, "A", "A",
      "Abs Acosh Add Asinh Atanh AveragePool BatchNormalization CausalConvWithState "
-     "Ceil Celu Clip Concat Conv ConvTranspose Cosh Div Dropout Einsum Elu Erf Exp "
+     "Ceil Celu Clip Concat Conv ConvTranspose Cos Cosh Div Dropout Einsum Elu Erf Exp "
      "Flatten Floor Gelu GlobalLpPool "
-     "Gemm GlobalAveragePool GlobalMaxPool GroupNormalization HardSigmoid HardSwish Identity InstanceNormalization "
+     "Gemm GlobalAveragePool GlobalMaxPool GroupNormalization HardSigmoid HardSwish Hardmax Identity "
+     "InstanceNormalization "
      "LeakyRelu Log LogSoftmax LpNormalization LpPool MatMul Max Min Mish Mod Mul Neg PRelu Pad Pow Range Reciprocal "
      "ReduceL1 ReduceL2 ReduceMax "
      "DepthToSpace ReduceLogSum ReduceLogSumExp SpaceToDepth Mean ReduceMean ReduceMin ReduceProd ReduceSum "
-     "ReduceSumSquare Relu Round Selu Shrink Sigmoid Sign Sinh Slice Softmax "
+     "ReduceSumSquare Relu Round Selu Shrink Sigmoid Sign Sin Sinh Slice Softmax "
      "Softplus Softsign Split "
      "Sqrt "
      "Squeeze "
@@ -32,8 +34,10 @@ static const struct {
     {7, "AL", "AL", "TopK "},
     {7, "AP", "A", "CumProd CumSum Gather GatherElements "},
     {7, "AAAANA", "A", "GRU LSTM RNN "},
-    {7, "APA", "A", "NegativeLogLikelihoodLoss ScatterElements SoftmaxCrossEntropyLoss "},
+    {7, "APA", "A", "NegativeLogLikelihoodLoss Scatter ScatterElements SoftmaxCrossEntropyLoss "},
     {7, "ALA", "A", "ScatterND "},
+    {9, "AZ", "A", "Compress "},
+    {24, "AAL", "A", "TensorScatter "},
     {7, "ZA", "A", "Where "},
     {7, "_", "L", "Shape Size "},
     {7, "_", "M", "Cast Constant "},
@@ -47,6 +51,9 @@ static const struct {
     {10, "AF", "A", "Resize "},
     {11, "ARFL", "A", "Resize "},
     {12, "ARZ", "AZ", "Dropout "},
+    {16, "AR", "A", "GridSample "},
+    {18, "AP", "A", "CenterCropPad "},
+    {18, "AL", "A", "Col2Im "},
     {12, "A_", "A", "Pow "},
     {13, "AL", "A", "ReduceSum Split Squeeze Unsqueeze "},
     {14, "AAABB", "ABB", "BatchNormalization "},

@@ -496,6 +496,21 @@ loss_origins(const point *p, const cell *c, origins *of)
   passage_end(&b);
 }
 
+void
+seeded_origins(const point *p, const cell *c, size_t sample, const rational *seed, origins *of)
+{
+  const network *net = p->net;
+  passage b = passage_new(p, c->slope, c, false);
+  b.origins = of;
+  b.whole = false;
+  for (size_t i = 0; i < net->n_outputs; i++)
+    add_multiple(&b.adjoint[net->output][output_entry(p, sample * net->n_outputs + i) / net->apart], &seed[i],
+                 &plus_one);
+  for (size_t s = net->n_steps; s-- > 0;)
+    step_back(&b, s, sample);
+  passage_end(&b);
+}
+
 /* From the argument of touched kink k, or an option less another. */
 static void
 kink_back(passage *b, size_t k, size_t option, size_t over)

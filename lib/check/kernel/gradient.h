@@ -26,6 +26,8 @@ typedef struct {
 } origins;
 /* These add what they find. Of the loss, under the slopes and cell: */
 void loss_origins(const point *p, const cell *c, origins *of);
+/* The same from the sum of a sample's outputs times these numbers; the sample depends on no other. */
+void seeded_origins(const point *p, const cell *c, size_t sample, const rational *seed, origins *of);
 /* Where the gradient comes from: that of the argument of touched kink k, or of its first option less another. Is it zero? */
 bool kink_origins(const point *p, const cell *c, size_t k, size_t over, origins *of);
 void whole_row(const point *p, const cell *c, size_t k, size_t option, size_t over); /* not up to anything */

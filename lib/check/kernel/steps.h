@@ -92,6 +92,7 @@ typedef struct {
   bool *excluded; /* of an activation: entries that are minus infinity, which only a Softmax may read; NULL: none are */
   bool shared;    /* of an activation of constants alone: it has no batch axis, all samples have the same entries */
   held_kind holds; /* of an activation that nodes make */
+  bool undefined;  /* what is excluded is NaN: a Softmax of nothing else; a Where may choose others */
 } graph_value;
 
 typedef enum { LOSS_SUM, LOSS_MSE, LOSS_CE, LOSS_NONE } loss_kind;

@@ -6,6 +6,7 @@
 #include "check/base/lines.h"
 #include "check/kernel/behind.h"
 #include "check/kernel/cell.h"
+#include "check/kernel/entropy.h"
 #include "check/kernel/evaluate.h"
 #include "check/kernel/gradient.h"
 #include "check/kernel/names.h"
@@ -57,6 +58,27 @@ must_not_be_constant(const point *p, const cell *c, bool *const *loose)
               "a constant is tied with what follows touched kinks, and either may be taken");
 }
 
+static bool
+is_settled(const cell *c, const bool *cut, const origins *of, size_t k)
+{
+  return !of->met[k] || cut[k] || c->flat[k];
+}
+
+/* Where what is irrational leaves it open, once more by what is rational in it. */
+static void
+find_loss_origins(const point *p, const cell *c, const bool *cut, origins *of)
+{
+  size_t k = 0;
+  loss_origins(p, c, of);
+  while (k < p->n_touched && is_settled(c, cut, of, k))
+    k++;
+  if (k == p->n_touched && !of->loose_met)
+    return;
+  origins by_sums = {allocate(p->n_touched, sizeof(bool)), of->loose, false};
+  if (entropy_origins(p, c, &by_sums))
+    *of = by_sums;
+}
+
 void
 check_compensation(const point *p)
 {
@@ -67,9 +89,9 @@ check_compensation(const point *p)
     moving[k] = !c.flat[k];
   origins of = {allocate(p->n_touched, sizeof *of.met), loose_windows(p, &c, moving), false};
   must_not_be_constant(p, &c, of.loose);
-  loss_origins(p, &c, &of);
+  find_loss_origins(p, &c, cut, &of);
   for (size_t k = 0; k < p->n_touched; k++)
-    require(!of.met[k] || cut[k] || c.flat[k], "the loss has a derivative by the output of %s, which is not cut off",
+    require(is_settled(&c, cut, &of, k), "the loss has a derivative by the output of %s, which is not cut off",
             kink(p, k).text);
   for (size_t k = 0; k < p->n_touched; k++)
     if (cut[k])

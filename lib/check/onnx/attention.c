@@ -446,8 +446,8 @@ angles(builder *b, const rotation *r, size_t i)
   need(whole_list_within(b, 3, "", place, n) == n && places->rank == 2 && places->dims[0] == r->batch
            && places->dims[1] == r->length,
        "not a place for each entry of the sequences");
-  need(v.constant != NULL && v.constant->real && v.rank == 2 && v.dims[1] == pairs,
-       "angles that are no constant of places and pairs");
+  need((v.constant != NULL ? v.constant->real : !is_batch(b, &v)) && v.rank == 2 && v.dims[1] == pairs,
+       "angles that are not of places and pairs, or of each sample");
   for (size_t k = 0; k < n; k++) {
     need(place[k] >= 0 && (size_t)place[k] < v.dims[0], "a place out of range");
     dims[0] = place[k] != place[k % r->length] ? r->batch : dims[0];
@@ -487,14 +487,24 @@ turn_by_products(builder *b, const rotation *r, const value *x, const value *cos
     operand(b, s, f, x, turned ? other : f)->coef = turned && first ? &minus_one : &plus_one;
   }
   value others = b->out;
-  s = add_step(b, PRODUCT, 4, x->rank, x->dims);
-  for (size_t f = 0; f < s->n; f++) {
+  size_t n = x->count / r->size * r->turned, k = 0;
+  s = add_step(b, PRODUCT, 4, 1, &n);
+  for (size_t f = 0; f < x->count; f++) {
     size_t at = angle_of(r, rows, f, &other, &first);
-    need(at != NONE, "angles that are activations, of a part of the entries");
-    factor_source(b, s, 4 * f, x, f);
-    factor_source(b, s, 4 * f + 1, cosines, at);
-    factor_source(b, s, 4 * f + 2, &others, f);
-    factor_source(b, s, 4 * f + 3, sines, at);
+    if (at == NONE)
+      continue;
+    factor_source(b, s, 4 * k, x, f);
+    factor_source(b, s, 4 * k + 1, cosines, at);
+    factor_source(b, s, 4 * k + 2, &others, f);
+    factor_source(b, s, 4 * k++ + 3, sines, at);
+  }
+  value turned = b->out;
+  turned.shared = x->shared;
+  s = add_step(b, LINEAR, 1, x->rank, x->dims);
+  k = 0;
+  for (size_t f = 0; f < s->n; f++) {
+    bool is = angle_of(r, rows, f, &other, &first) != NONE;
+    operand(b, s, f, is ? &turned : x, is ? k++ : f);
   }
 }
 

@@ -47,8 +47,9 @@ is_batch(const builder *b, const value *v)
 void
 put(builder *b, tensor *t, size_t s, size_t *map, size_t rank, const size_t *dims)
 {
-  b->out = (value){
-      NULL, false, t, s, map, rank, {0}, product(dims, rank), 0, 0, NULL, NULL, t == NULL && b->shared, HOLDS_FLOATS};
+  b->out =
+      (value){NULL,         false, t, s, map, rank, {0}, product(dims, rank), 0, 0, NULL, NULL, t == NULL && b->shared,
+              HOLDS_FLOATS, false};
   if (rank > 0)
     memcpy(b->out.dims, dims, rank * sizeof *dims);
   if (map == NULL)
@@ -535,7 +536,7 @@ without_odd(const builder *b, const value *v)
 bool
 exclude(builder *b, step *s, size_t f, const value *v)
 {
-  char odd = v->excluded != NULL && v->excluded[f] ? '-' : odd_entry(v, f);
+  char odd = v->excluded != NULL && v->excluded[f] ? (v->undefined ? '?' : '-') : odd_entry(v, f);
   if (odd == 0)
     return false;
   need(odd == '-', "a mask holds infinity or NaN");

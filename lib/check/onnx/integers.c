@@ -2,6 +2,8 @@
 #include "check/onnx/integers.h"
 #include "check/base/allocate.h"
 #include "check/onnx/jump.h"
+#include "check/onnx/along.h"
+#include "check/onnx/stated.h"
 
 #include <string.h>
 
@@ -190,6 +192,10 @@ lower_whole(builder *b)
   bool numbers = !logic && truths && of_floats(b),
        moved = !logic && truths && !numbers && known[0] != NULL && known[1] != NULL;
   bool floats = numbers || moved;
+  if (strcmp(op, "Mod") == 0 && (x->constant == NULL || y->constant == NULL) && !of_integers(b)) {
+    lower_modulo(b);
+    return;
+  }
   if (!logic && truths && bottom_input(b) < 2) {
     compare_with_bottom(b, bottom_input(b));
     return;
@@ -228,6 +234,10 @@ void
 lower_running(builder *b)
 {
   const value *x = &b->in[0], *by = &b->in[1];
+  if (x->constant == NULL && x->name != NULL && numbers_of(b, x) == NULL) {
+    lower_running_activation(b);
+    return;
+  }
   need(by->constant != NULL && by->count == 1 && whole_attribute(b, "exclusive", 0) == 0
            && whole_attribute(b, "reverse", 0) == 0,
        "not one axis, or exclusive or reverse");
@@ -268,6 +278,8 @@ lower_where(builder *b)
 {
   held_kind holds = chosen_kind(b);
   if (b->in[0].name != NULL && b->in[0].constant == NULL && b->in[0].holds == HOLDS_TRUTHS) {
+    need(b->in[1].excluded == NULL && b->in[2].excluded == NULL,
+         "an input has entries that are minus infinity or NaN, and the mask is no constant");
     lower_chosen(b, holds);
     return;
   }
@@ -392,6 +404,10 @@ lower_whole_product(builder *b)
   bool named = b->in[1].name != NULL || find_attribute(b, "axes") != NULL;
   long axes[MAX_RANK];
   size_t n = named ? whole_list(b, 1, "axes", axes) : 0, one = 1;
+  if (x->constant == NULL && x->name != NULL && numbers_of(b, x) == NULL) {
+    lower_product_over(b, n, axes);
+    return;
+  }
   need_integers(b, 0);
   const tensor *t = numbers_of(b, x);
   need(x->rank == 1 && n <= 1 && (n == 0 || axis_of(b, axes[0], 1) == 0), "not of a list, along its axis");
@@ -622,6 +638,7 @@ cast(builder *b, long to)
     b->out.at = x->at;
     b->out.inner = x->inner;
     b->out.excluded = x->excluded;
+    b->out.undefined = x->undefined;
     return;
   }
   bool known = t != NULL && (t->type == INT64 || t->type == INT32 || t->type == BOOL);

@@ -12,6 +12,22 @@ entry_of(size_t i, size_t k, size_t length, size_t stride)
   return (i / stride * length + k) * stride + i % stride;
 }
 
+/* The lines of which nothing is left. */
+static void
+mark_lines(builder *b, const size_t *left, size_t length, size_t stride)
+{
+  size_t n = b->out.count / length;
+  for (size_t i = 0; i < n; i++) {
+    if (left[i] > 0)
+      continue;
+    if (!b->out.undefined)
+      b->out.excluded = allocate(b->out.count, sizeof(bool));
+    b->out.undefined = true;
+    for (size_t k = 0; k < length; k++)
+      b->out.excluded[entry_of(i, k, length, stride)] = true;
+  }
+}
+
 void
 put_masked(builder *b, const value *x, size_t length, size_t stride)
 {
@@ -21,7 +37,6 @@ put_masked(builder *b, const value *x, size_t length, size_t stride)
   for (size_t i = 0; i < n; i++) {
     for (size_t k = 0; k < length; k++)
       left[i] += !x->excluded[entry_of(i, k, length, stride)];
-    need(left[i] > 0 || b->of != NULL, "all of a line is minus infinity"); /* an Attention has zeros there */
   }
   for (size_t many = 1; many <= length; many++) { /* the lines that have so many */
     size_t dims[2] = {0, many}, f = 0;
@@ -45,6 +60,8 @@ put_masked(builder *b, const value *x, size_t length, size_t stride)
   s->copy = true;
   for (size_t e = 0; e < s->n; e++)
     s->sources[e] = x->excluded[e] ? (source){PADDING, 0} : at[e];
+  if (b->of == NULL) /* an Attention has zeros where all of a line is minus infinity; else that is NaN */
+    mark_lines(b, left, length, stride);
 }
 
 /* Trilu of a constant, of numbers or integers. */

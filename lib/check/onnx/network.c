@@ -1,6 +1,7 @@
 /* The table of operators, and the network of their steps. */
 #include "check/onnx/network.h"
 #include "check/base/allocate.h"
+#include "check/onnx/along.h"
 #include "check/onnx/attention.h"
 #include "check/onnx/causal.h"
 #include "check/onnx/convolution.h"
@@ -8,6 +9,7 @@
 #include "check/onnx/einsum.h"
 #include "check/onnx/extremum.h"
 #include "check/onnx/flow.h"
+#include "check/onnx/grid.h"
 #include "check/onnx/integers.h"
 #include "check/onnx/jump.h"
 #include "check/base/limit.h"
@@ -15,8 +17,10 @@
 #include "check/onnx/loss.h"
 #include "check/onnx/masked.h"
 #include "check/onnx/normalization.h"
+#include "check/onnx/optimizer.h"
 #include "check/onnx/pointwise.h"
 #include "check/onnx/recurrent.h"
+#include "check/onnx/resize.h"
 #include "check/onnx/scatter.h"
 #include "check/onnx/shape.h"
 #include "check/onnx/sorted.h"
@@ -41,6 +45,8 @@ static const struct {
     /* sorted */
     {"Abs", lower_relu, 7, 1, 1, 1, 1, ""},
     {"Acosh", lower_stated_function, 9, 1, 1, 1, 0, ""},
+    {"Adagrad", lower_adagrad, 1, 5, 1024, 1024, 0, "decay_factor:f epsilon:f norm_coefficient:f"},
+    {"Adam", lower_adam, 1, 6, 1024, 1024, 0, "alpha:f beta:f epsilon:f norm_coefficient:f norm_coefficient_post:f"},
     {"Add", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"And", lower_whole, 7, 2, 2, 1, 0, ""},
     {"Asinh", lower_stated_function, 9, 1, 1, 1, 0, ""},
@@ -65,9 +71,12 @@ static const struct {
     {"CausalConvWithState", lower_causal, 27, 2, 4, 2, 0, "activation:s"},
     {"Ceil", lower_rounded, 7, 1, 1, 1, 0, ""},
     {"Celu", lower_elu, 12, 1, 1, 1, 0, "alpha:f"},
+    {"CenterCropPad", lower_center, 18, 2, 2, 1, 0, "axes:I"},
     {"Clamp", lower_clip, 7, 1, 3, 1, 2, ""},
     {"Clip", lower_clip, 7, 1, 1, 1, 2, "max:f min:f"},
     {"Clip", lower_clip, 11, 1, 3, 1, 2, ""},
+    {"Col2Im", lower_fold, 18, 3, 3, 1, 0, "dilations:I pads:I strides:I"},
+    {"Compress", lower_compress, 9, 2, 2, 1, 0, "axis:i"},
     {"Concat", lower_concat, 7, 1, 1024, 1, 0, "axis:i"},
     {"Constant", lower_constant, 7, 0, 0, 1, 0, "value:t"},
     {"Constant", lower_constant, 12, 0, 0, 1, 0, "value:t value_float:f value_floats:F value_int:i value_ints:I"},
@@ -75,6 +84,7 @@ static const struct {
     {"Conv", lower_convolution, 7, 2, 3, 1, 0, "auto_pad:s dilations:I group:i kernel_shape:I pads:I strides:I"},
     {"ConvTranspose", lower_convolution, 7, 2, 3, 1, 0,
      "auto_pad:s dilations:I group:i kernel_shape:I output_padding:I output_shape:I pads:I strides:I"},
+    {"Cos", lower_function, 7, 1, 1, 1, 0, ""},
     {"Cosh", lower_stated_function, 9, 1, 1, 1, 0, ""},
     {"CumProd", lower_running_product, 26, 2, 2, 1, 0, "exclusive:b reverse:b"},
     {"CumSum", lower_running, 11, 2, 2, 1, 0, "exclusive:b reverse:b"},
@@ -108,10 +118,12 @@ static const struct {
     {"GlobalMaxPool", lower_global_maximum, 7, 1, 1, 1, 0, ""},
     {"Greater", lower_whole, 7, 2, 2, 1, 0, ""},
     {"GreaterOrEqual", lower_whole, 12, 2, 2, 1, 0, ""},
+    {"GridSample", lower_grid, 16, 2, 2, 1, 0, "align_corners:b mode:s padding_mode:s"},
     {"GroupNormalization", lower_groups, 18, 3, 3, 1, 0, "epsilon:f num_groups:i"},
     {"GroupNormalization", lower_groups, 21, 3, 3, 1, 0, "epsilon:f num_groups:i stash_type:i"},
     {"HardSigmoid", lower_hard, 7, 1, 1, 1, 2, "alpha:f beta:f"},
     {"HardSwish", lower_hard, 14, 1, 1, 1, 2, ""},
+    {"Hardmax", lower_hardmax, 7, 1, 1, 1, 0, "axis:i"},
     {"Huber", lower_huber, 7, 2, 2, 1, 0, ""},
     {"Identity", lower_identity, 7, 1, 1, 1, 0, ""},
     {"InstanceNormalization", lower_groups, 7, 3, 3, 1, 0, "epsilon:f"},
@@ -141,6 +153,7 @@ static const struct {
     {"Min", lower_larger, 8, 1, 1024, 1, 0, ""},
     {"Mish", lower_gate, 18, 1, 1, 1, 0, ""},
     {"Mod", lower_whole, 10, 2, 2, 1, 0, "fmod:i"},
+    {"Momentum", lower_momentum, 1, 5, 1024, 1024, 0, "alpha:f beta:f mode:s norm_coefficient:f"},
     {"Mul", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"Neg", lower_negation, 7, 1, 1, 1, 0, ""},
     {"NegativeLogLikelihoodLoss", lower_loss, 12, 2, 3, 1, 0, "ignore_index:i reduction:s"},
@@ -191,6 +204,7 @@ static const struct {
      "keep_aspect_ratio_policy:s mode:s nearest_mode:s"},
     {"RotaryEmbedding", lower_rotary, 23, 3, 4, 1, 0, "interleaved:b num_heads:i rotary_embedding_dim:i"},
     {"Round", lower_rounded, 11, 1, 1, 1, 0, ""},
+    {"Scatter", lower_scatter, 9, 3, 3, 1, 0, "axis:i"},
     {"ScatterElements", lower_scatter, 11, 3, 3, 1, 0, "axis:i"},
     {"ScatterElements", lower_scatter, 16, 3, 3, 1, 0, "axis:i reduction:s"},
     {"ScatterND", lower_scatter, 11, 3, 3, 1, 0, ""},
@@ -201,6 +215,7 @@ static const struct {
     {"Shrink", lower_threshold, 9, 1, 1, 1, 0, "bias:f lambd:f"},
     {"Sigmoid", lower_sigmoid, 7, 1, 1, 1, 0, ""},
     {"Sign", lower_rounded, 9, 1, 1, 1, 0, ""},
+    {"Sin", lower_function, 7, 1, 1, 1, 0, ""},
     {"Sinh", lower_stated_function, 9, 1, 1, 1, 0, ""},
     {"Size", lower_size, 7, 1, 1, 1, 0, ""},
     {"Slice", lower_slice, 7, 1, 1, 1, 0, "axes:I ends:I starts:I"},
@@ -222,6 +237,7 @@ static const struct {
     {"SwiGLU", lower_stated_function, 28, 2, 2, 1, 0, "alpha:f"},
     {"Swish", lower_gate, 24, 1, 1, 1, 0, "alpha:f"},
     {"Tanh", lower_sigmoid, 7, 1, 1, 1, 0, ""},
+    {"TensorScatter", lower_tensor_scatter, 24, 2, 3, 1, 0, "axis:i mode:s"},
     {"ThresholdedRelu", lower_threshold, 10, 1, 1, 1, 0, "alpha:f"},
     {"Tile", lower_repeat, 7, 2, 2, 1, 0, ""},
     {"TopK", lower_sorted, 7, 1, 1, 2, 0, "axis:i k:i"},
@@ -253,6 +269,20 @@ kinked_operators(size_t *n)
 
 static const char *const own_operators[] = {"Clamp", "Huber", "Lift", "Sorted"};
 
+typedef void (*lowering)(builder *b);
+
+static bool
+is_among(lowering lower, const lowering *list, size_t n)
+{
+  bool known = false;
+  for (size_t i = 0; i < n; i++)
+    known = known || lower == list[i];
+  return known;
+}
+
+#define AMONG(lower, ...)                                                                                              \
+  is_among(lower, (const lowering[]){__VA_ARGS__}, sizeof((lowering[]){__VA_ARGS__}) / sizeof(lowering))
+
 /* The node's form: of its operator's the last that is not newer than the model. */
 static size_t
 find_form(const builder *b)
@@ -265,7 +295,8 @@ find_form(const builder *b)
   bool own = false;
   for (size_t i = 0; i < sizeof own_operators / sizeof *own_operators; i++)
     own = own || strcmp(b->node->op, own_operators[i]) == 0;
-  need(b->node->own == own, "the operator is of another domain");
+  bool training = AMONG(operators[found].lower, lower_adagrad, lower_adam, lower_momentum);
+  need(b->node->own == own && b->node->training == training, "the operator is of another domain");
   return found;
 }
 
@@ -292,20 +323,6 @@ check_attributes(const builder *b, const char *known)
   }
 }
 
-typedef void (*lowering)(builder *b);
-
-static bool
-is_among(lowering lower, const lowering *list, size_t n)
-{
-  bool known = false;
-  for (size_t i = 0; i < n; i++)
-    known = known || lower == list[i];
-  return known;
-}
-
-#define AMONG(lower, ...)                                                                                              \
-  is_among(lower, (const lowering[]){__VA_ARGS__}, sizeof((lowering[]){__VA_ARGS__}) / sizeof(lowering))
-
 /* Negated constants are for these operators alone. */
 static void
 check_signs(const builder *b, lowering lower)
@@ -327,7 +344,10 @@ check_masks(const builder *b, lowering lower)
                || (lower == lower_whole && strchr("EGL", b->op[0]) != NULL);
   for (size_t i = 0; i < b->node->n_in; i++) {
     need(known || !is_odd(&b->in[i]), "an input holds an infinite number or NaN, which this operator does not take");
-    need(b->in[i].excluded == NULL || strcmp(b->op, "Softmax") == 0 || strcmp(b->op, "Add") == 0
+    need(!b->in[i].undefined || AMONG(lower, lower_cast, lower_cast_like, lower_where)
+             || strcmp(b->op, "Identity") == 0,
+         "an input has entries that are NaN, of lines that were minus infinity throughout before a Softmax");
+    need(b->in[i].excluded == NULL || lower == lower_where || strcmp(b->op, "Softmax") == 0 || strcmp(b->op, "Add") == 0
              || strcmp(b->op, "ReduceMax") == 0 || (lower == lower_whole && strchr("EGL", b->op[0]) != NULL)
              || AMONG(lower, lower_cast, lower_cast_like, lower_pad) || strcmp(b->op, "Identity") == 0,
          "an input has entries that are minus infinity");
@@ -348,12 +368,14 @@ keeps_batch(const builder *b, lowering lower)
 static void
 check_batch(const builder *b, lowering lower)
 {
-  bool any = keeps_batch(b, lower)
-             || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze,
-                      lower_transpose, lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows,
-                      lower_larger, lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_cast_like,
-                      lower_sum, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_einsum, lower_whole,
-                      lower_scatter, lower_stated_function, lower_threshold, lower_running_product, lower_one_hot);
+  bool any =
+      keeps_batch(b, lower)
+      || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze, lower_transpose,
+               lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows, lower_larger,
+               lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_cast_like, lower_sum, lower_lstm,
+               lower_gru, lower_rnn, lower_sorted, lower_einsum, lower_whole, lower_scatter, lower_stated_function,
+               lower_threshold, lower_running_product, lower_one_hot, lower_adagrad, lower_adam, lower_momentum,
+               lower_running, lower_hardmax, lower_compress, lower_tensor_scatter);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
          "an input has the batch on another axis than the first, or merged with others");
@@ -364,11 +386,12 @@ check_batch(const builder *b, lowering lower)
 static bool
 lifts(const builder *b, lowering lower)
 {
-  bool alone = true,
-       first = AMONG(lower, lower_batch, lower_layer, lower_groups, lower_root_mean, lower_convolution, lower_pool,
-                     lower_relu, lower_clip, lower_hard, lower_huber, lower_gate, lower_elu, lower_softmax, lower_pad,
-                     lower_resize, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_global_maximum)
-               || strcmp(b->op, "Gemm") == 0;
+  bool alone = true, first = AMONG(lower, lower_batch, lower_layer, lower_groups, lower_root_mean, lower_convolution,
+                                   lower_pool, lower_relu, lower_clip, lower_hard, lower_huber, lower_gate, lower_elu,
+                                   lower_softmax, lower_pad, lower_resize, lower_grid, lower_lstm, lower_gru, lower_rnn,
+                                   lower_sorted, lower_global_maximum, lower_hardmax, lower_compress)
+                             || strcmp(b->op, "Gemm") == 0
+                             || (lower == lower_power && !of_floats(b) && !of_integers(b));
   for (size_t i = 0; i < b->node->n_in; i++)
     alone = alone && b->in[i].name != NULL && b->in[i].constant != NULL;
   bool computes =
@@ -616,7 +639,7 @@ network_build(network *net, const model *m, const arrays *given)
   const value *v = find(&b, net->own.of);
   expect(v != NULL && v->constant == NULL && !v->shared, "output '%s' is not computed from the input", net->own.of);
   expect(v->holds == HOLDS_FLOATS, "output '%s' holds truth values or integers", net->own.of);
-  expect(v->excluded == NULL, "output '%s' has entries that are minus infinity", net->own.of);
+  expect(v->excluded == NULL, "output '%s' has entries that are minus infinity or NaN", net->own.of);
   expect(!net->batched || (v->inner == 0 ? v->at == 0 : net->together == 1),
          "output '%s' has not the batch on its first axis", net->own.of);
   if (net->own.kind == LOSS_NONE)

@@ -132,8 +132,62 @@ normalize_channels(builder *b, const value *x, size_t channels, size_t apart)
   }
 }
 
-/* In training mode the statistics are those of the whole minibatch, the file's are not read, and the running ones, which
- * are other outputs, are not defined here: nothing may use them. */
+/* The mean of the entries of each channel: (channels). */
+static value
+channel_means(builder *b, const value *x)
+{
+  size_t rows = x->dims[0], channels = x->dims[1], apart = product(x->dims + 2, x->rank - 2);
+  rational *share = rationals(1);
+  mpq_set_ui(share, 1, rows * apart);
+  step *s = add_step(b, LINEAR, rows * apart, 1, &channels);
+  for (size_t f = 0; f < channels; f++)
+    for (size_t i = 0; i < s->width; i++)
+      operand(b, s, f * s->width + i, x, (i / apart * channels + f) * apart + i % apart)->coef = share;
+  value y = b->out;
+  y.name = "";
+  return y;
+}
+
+/* Output k: momentum times the file's statistic, which does not move, plus the rest times the minibatch's own. */
+static void
+give_running(builder *b, size_t k, const value *own)
+{
+  const value *w = &b->in[2 + k];
+  rational *momentum = rationals(2);
+  real_attribute(b, "momentum", &momentum[0], 0.9f);
+  mpq_sub(&momentum[1], &plus_one, &momentum[0]);
+  step *s = add_step(b, LINEAR, 2, 1, &own->count);
+  for (size_t f = 0; f < s->n; f++) {
+    operand(b, s, 2 * f, own, f)->coef = &momentum[1];
+    if (w->constant != NULL)
+      s->factors[2 * f + 1] = (factor){&momentum[0], at_rest(*w).constant, w->map[f]};
+    else
+      operand(b, s, 2 * f + 1, w, f)->coef = &momentum[0];
+  }
+  give_output(b, k, b->out);
+}
+
+static void
+give_running_ones(builder *b, const value *x)
+{
+  need(!is_batch(b, x), "running statistics of all samples, which are mixed");
+  value mean = channel_means(b, x), each = mean;
+  size_t apart = product(x->dims + 2, x->rank - 2);
+  each.map = index_map(b, 3, (size_t[]){x->dims[0], mean.count, apart}, (size_t[]){0, 1, 0}, mean.map);
+  step *s = add_step(b, LINEAR, 2, x->rank, x->dims);
+  for (size_t f = 0; f < s->n; f++) {
+    operand(b, s, 2 * f, x, f);
+    operand(b, s, 2 * f + 1, &each, f)->coef = &minus_one;
+  }
+  value off = b->out;
+  put_products(b, &off, &off, x->rank, x->dims);
+  value squares = b->out, variance = channel_means(b, &squares);
+  give_running(b, 1, &mean);
+  give_running(b, 2, &variance);
+}
+
+/* In training mode the statistics are those of the whole minibatch; the file's are for the running ones alone, which are other
+ * outputs. */
 void
 lower_batch(builder *b)
 {
@@ -152,6 +206,8 @@ lower_batch(builder *b)
   need(!training || !is_batch(b, x) || b->net->together == b->net->batch,
        "statistics of the minibatch, where the input declares a batch of one");
   b->net->read[MINIBATCH] = b->net->read[MINIBATCH] || training;
+  if (training && others_are_read(b))
+    give_running_ones(b, x);
   if (training)
     normalize_channels(b, x, channels, apart);
   else

@@ -1,5 +1,6 @@
 /* Activation functions: with kinks, and of exponentials. */
 #include "check/onnx/pointwise.h"
+#include "check/onnx/inner.h"
 #include "check/onnx/integers.h"
 #include "check/onnx/masked.h"
 
@@ -27,10 +28,42 @@ clip_bound(builder *b, size_t i, rational *q)
   return true;
 }
 
+/* ONNX's Clip by an activation: the larger of x and the one bound, the smaller of that and the other. */
+static void
+clip_by_activations(builder *b)
+{
+  size_t x[MAX_RANK], w[MAX_RANK];
+  value y = b->in[0].constant != NULL ? inner_of(b, "Sum", &b->in[0], NULL) : b->in[0];
+  for (size_t i = 1; i < 3; i++) {
+    if (!has_input(b, i))
+      continue;
+    size_t rank = run_axes(b, i, w);
+    need(product(w, rank) == 1 && rank <= run_axes(b, 0, x), "a bound is no scalar");
+    value bound = b->in[i];
+    if (bound.constant != NULL) { /* a number, which no parameter is */
+      need(bound.constant->real && bound.count == 1, "a bound is no number");
+      bound.constant->number = true;
+      bound = made_numbers(b, 0, (size_t[]){0});
+      mpq_set(bound.constant->value, &b->in[i].constant->value[b->in[i].map[0]]);
+    }
+    y = inner_of(b, i == 1 ? "Max" : "Min", &y, &bound);
+  }
+  b->out = y;
+  b->in[0].at = y.at; /* where the node keeps it */
+  b->in[0].inner = y.inner;
+}
+
 /* Clip, and Clamp, which is the same function. */
 void
 lower_clip(builder *b)
 {
+  bool moves = false;
+  for (size_t i = 1; i < 3 && b->opset >= 11 && !b->node->own; i++)
+    moves = moves || (has_input(b, i) && b->in[i].constant == NULL);
+  if (moves) {
+    clip_by_activations(b);
+    return;
+  }
   step *s = add_function(b, PIECEWISE, &b->in[0]);
   INTERVAL(q);
   bool lo = clip_bound(b, 0, &q.lo), hi = clip_bound(b, 1, &q.hi);
@@ -171,15 +204,15 @@ lower_sigmoid(builder *b)
   put_logistic(b, &b->in[0], b->op[0] == 'T');
 }
 
-/* Erf, Exp, Log, Reciprocal, Softplus, Sqrt. */
+/* Cos, Erf, Exp, Log, Reciprocal, Sin, Softplus, Sqrt. */
 void
 lower_function(builder *b)
 {
   static const struct {
     const char *name;
     function of;
-  } all[] = {{"Erf", F_ERF},           {"Exp", F_EXP},  {"Log", F_LOG}, {"Reciprocal", F_RECIPROCAL},
-             {"Softplus", F_SOFTPLUS}, {"Sqrt", F_ROOT}};
+  } all[] = {{"Erf", F_ERF},           {"Exp", F_EXP},   {"Log", F_LOG}, {"Reciprocal", F_RECIPROCAL},
+             {"Softplus", F_SOFTPLUS}, {"Sqrt", F_ROOT}, {"Sin", F_SIN}, {"Cos", F_COS}};
   size_t i = 0;
   if (strcmp(b->op, "Sqrt") == 0 && of_floats(b)) {
     lower_floats(b);
@@ -266,7 +299,29 @@ lower_elu(builder *b)
   put_scaled(b, &gamma);
 }
 
-/* Pow with a whole exponent from 1 to 8, or 1/2; or minus that. */
+/* The exponential of the exponents times the logarithm. One constant is a number, which no parameter is; so are integers. */
+static void
+power_by_logarithm(builder *b)
+{
+  value e = b->in[1], y = inner_of(b, "Log", &b->in[0], NULL);
+  bool one = e.constant != NULL && e.count == 1 && e.rank <= 1;
+  if (e.constant != NULL && (one || !e.constant->real)) {
+    value made = made_numbers(b, e.rank, e.dims);
+    for (size_t i = 0; i < e.count; i++) {
+      const rational *q = &e.constant->value[e.map[i]];
+      need(e.constant->real || mpz_sizeinbase(mpq_numref(q), 2) <= 53, "an exponent that is too large");
+      mpq_set(&made.constant->value[i], q);
+    }
+    e.constant->number = e.constant->number || e.constant->real;
+    e = made;
+  }
+  y = inner_of(b, "Mul", &y, &e);
+  b->out = inner_of(b, "Exp", &y, NULL);
+  b->in[0].at = b->out.at;
+  b->in[0].inner = b->out.inner;
+}
+
+/* Pow with a whole exponent from 1 to 8, or 1/2; or minus that; or any, or several, of what is above 0. */
 void
 lower_power(builder *b)
 {
@@ -275,14 +330,17 @@ lower_power(builder *b)
     lower_floats(b);
     return;
   }
-  need(e->constant != NULL && e->count == 1 && e->rank <= 1, "the exponent is not one constant number");
-  const rational *q = &e->constant->value[e->map[0]];
+  bool one = e->constant != NULL && e->count == 1 && e->rank <= 1, root = false, whole = false;
+  const rational *q = one ? &e->constant->value[e->map[0]] : &zero;
   RATIONAL(size);
   mpq_abs(&size, q);
-  bool root = mpq_cmp_ui(&size, 1, 2) == 0;
-  need(root || (mpz_cmp_ui(mpq_denref(q), 1) == 0 && mpq_cmp_ui(&size, 1, 1) >= 0 && mpq_cmp_ui(&size, 8, 1) <= 0),
-       "the exponent is no whole number from 1 to 8, not 1/2, and not minus one of these");
+  root = mpq_cmp_ui(&size, 1, 2) == 0;
+  whole = mpz_cmp_ui(mpq_denref(q), 1) == 0 && mpq_cmp_ui(&size, 1, 1) >= 0 && mpq_cmp_ui(&size, 8, 1) <= 0;
   need(x->constant == NULL, "its input must be an activation");
+  if (!root && !whole) {
+    power_by_logarithm(b);
+    return;
+  }
   e->constant->number = true;
   put(b, NULL, x->step, x->map, x->rank, x->dims);
   for (unsigned long k = root ? 1 : mpz_get_ui(mpq_numref(&size)); k > 1; k--)

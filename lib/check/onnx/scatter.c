@@ -1,6 +1,7 @@
 /* ScatterElements, ScatterND (docs/operators.md): where the places say so an update is the entry, or is added to it. */
 #include "check/onnx/scatter.h"
 #include "check/base/allocate.h"
+#include "check/onnx/inner.h"
 
 #include <string.h>
 
@@ -54,13 +55,61 @@ find_rows(const builder *b, size_t *at)
   }
 }
 
+/* x as one axis; a constant as an activation. */
+static value
+flattened(builder *b, const value *x)
+{
+  value v = x->constant != NULL ? inner_of(b, "Sum", x, NULL) : *x;
+  return inner_node(b, "Reshape", 2, (value[]){v, list_of(b, 1, (long[]){-1})}, NULL);
+}
+
+/* The products, largest or smallest of the entries and their updates: of each place one update after another. */
+static void
+reduce(builder *b, const char *op)
+{
+  const value *x = &b->in[0], *u = &b->in[2];
+  need(!is_batch(b, x) && !is_batch(b, u), "the samples are on an axis");
+  size_t *at = allocate(u->count, sizeof *at), *taken = allocate(x->count, sizeof *taken), left = u->count;
+  long *places = allocate(u->count, sizeof *places), *which = allocate(u->count, sizeof *which), shape[MAX_RANK];
+  if (strcmp(b->op, "ScatterND") == 0)
+    find_rows(b, at);
+  else
+    find_elements(b, at);
+  value y = flattened(b, x), updates = flattened(b, u);
+  for (size_t r = 0; left > 0; r++) {
+    size_t n = 0;
+    need(r < MOST_ADDED, "too many updates of one place");
+    memset(taken, 0, x->count * sizeof *taken);
+    for (size_t i = 0; i < u->count; i++)
+      if (taken[at[i]]++ == r) {
+        places[n] = (long)at[i];
+        which[n++] = (long)i;
+      }
+    value list = list_of(b, n, places);
+    value old = inner_node(b, "Gather", 2, (value[]){y, list}, NULL);
+    value new = inner_node(b, "Gather", 2, (value[]){updates, list_of(b, n, which)}, NULL);
+    new = inner_of(b, op, &old, &new);
+    y = inner_node(b, "ScatterElements", 3, (value[]){y, list, new}, NULL);
+    left -= n;
+  }
+  for (size_t i = 0; i < x->rank; i++)
+    shape[i] = (long)x->dims[i];
+  b->out = inner_node(b, "Reshape", 2, (value[]){y, list_of(b, x->rank, shape)}, NULL);
+}
+
 void
 lower_scatter(builder *b)
 {
   const char *reduction = text_attribute(b, "reduction", "none");
-  bool add = strcmp(reduction, "add") == 0;
-  need(add || strcmp(reduction, "none") == 0, "an unsupported reduction");
+  bool add = strcmp(reduction, "add") == 0, max = strcmp(reduction, "max") == 0, min = strcmp(reduction, "min") == 0,
+       mul = strcmp(reduction, "mul") == 0, other = mul || ((max || min) && b->opset >= 18);
+  need(strcmp(b->op, "Scatter") != 0 || b->opset < 11, "an operator that ends before the model's operator set");
+  need(add || other || strcmp(reduction, "none") == 0, "an unsupported reduction");
   need(b->in[1].constant != NULL && !b->in[1].constant->real, "the places are no constant of integers");
+  if (other) {
+    reduce(b, mul ? "Mul" : max ? "Max" : "Min");
+    return;
+  }
   if (b->in[0].constant != NULL && b->in[2].constant != NULL)
     lift_constant(b);
   const value *x = &b->in[0], *u = &b->in[2];

@@ -33,6 +33,7 @@ lower_identity(builder *b)
          "a ratio or mode that is no constant scalar");
   put_shaped(b, b->in[0].rank, b->in[0].dims);
   b->out.excluded = b->in[0].excluded;
+  b->out.undefined = b->in[0].undefined;
 }
 
 void
@@ -155,7 +156,14 @@ lower_constant(builder *b)
   put(b, t, 0, NULL, t->rank, t->dims);
 }
 
-/* A constant's part is as a bias is: terms without an x. */
+/* No initializer, and without entries: a part that a Split made? */
+static bool
+is_nothing(const value *v)
+{
+  return v->constant != NULL && v->count == 0 && v->constant->real && !v->constant->initializer;
+}
+
+/* A constant's part is as a bias is: terms without an x. One without entries has none. */
 void
 lower_concat(builder *b)
 {
@@ -169,6 +177,7 @@ lower_concat(builder *b)
   while (first + 1 < b->node->n_in && x[first].constant != NULL)
     first++;
   for (size_t i = 0; i < b->node->n_in; i++) {
+    need(x[i].count > 0 || (is_nothing(&x[i]) && x[i].dims[axis] == 0), "an input without entries");
     need(x[i].constant == NULL || x[first].shared || b->net->together == 1 || make_shared(b, &x[i], x[first].at),
          "a constant, which has not the axis of all samples");
     need(x[i].constant != NULL || x[i].shared == x[first].shared,
@@ -308,218 +317,5 @@ lower_pad(builder *b)
       operand(b, s, f, x, at);
     else
       s->sources[f].step = PADDING;
-  }
-}
-
-/* x, rounded as nearest_mode says; half is for what is computed meanwhile. */
-static void
-round_to(rational *x, rational *half, const char *how)
-{
-  bool up = strcmp(how, "ceil") == 0 || strcmp(how, "round_prefer_floor") == 0;
-  if (how[0] == 'r') { /* the nearest whole number; of two the one below (up) or above */
-    mpq_set_si(half, up ? -1 : 1, 2);
-    mpq_add(x, x, half);
-  }
-  if (up)
-    mpz_cdiv_q(mpq_numref(x), mpq_numref(x), mpq_denref(x));
-  else
-    mpz_fdiv_q(mpq_numref(x), mpq_numref(x), mpq_denref(x));
-  mpz_set_ui(mpq_denref(x), 1);
-}
-
-/* An axis of Resize: from n entries to out, which are `scale` times as many; x and half are for what is computed. */
-typedef struct {
-  size_t n, out;
-  rational *scale, *x, *half;
-} resized;
-
-/* a->x becomes where place j lies among the entries, cut off at the first and the last. */
-static void
-place_between(const builder *b, const resized *a, size_t j)
-{
-  const char *where = text_attribute(b, "coordinate_transformation_mode", "half_pixel");
-  bool ends = strcmp(where, "align_corners") == 0, half = strcmp(where, "half_pixel") == 0;
-  bool torch = strcmp(where, "pytorch_half_pixel") == 0;
-  mpq_set_ui(a->x, j, 1);
-  if (ends || (torch && a->out == 1))
-    mpq_set_ui(a->x, a->out > 1 ? j * (a->n - 1) : 0, a->out > 1 ? a->out - 1 : 1);
-  else {
-    mpq_set_ui(a->half, half || torch ? 1 : 0, half || torch ? 2 : 1);
-    mpq_add(a->x, a->x, a->half);
-    mpq_div(a->x, a->x, a->scale);
-    mpq_sub(a->x, a->x, a->half);
-  }
-  mpq_canonicalize(a->x);
-  if (mpq_sgn(a->x) < 0)
-    mpq_set_ui(a->x, 0, 1);
-  if (mpq_cmp_ui(a->x, a->n - 1, 1) > 0)
-    mpq_set_ui(a->x, a->n - 1, 1);
-}
-
-/* Which entry place j is. To cut off at whole numbers, then round, is to round, then cut off. */
-static size_t
-nearest(const builder *b, const resized *a, size_t j)
-{
-  place_between(b, a, j);
-  round_to(a->x, a->half, text_attribute(b, "nearest_mode", "round_prefer_floor"));
-  return mpz_get_ui(mpq_numref(a->x));
-}
-
-/* Which of the scales or sizes is axis i's: its own number, or where `axes` lists it; NONE where it does not. */
-static size_t
-listed_at(const builder *b, size_t i)
-{
-  const tensor *axes = find_attribute(b, "axes");
-  size_t found = axes == NULL ? i : NONE;
-  for (size_t k = 0; axes != NULL && k < axes->count; k++)
-    if (axis_of(b, whole_entry(b, axes, k), b->in[0].rank) == i) {
-      need(found == NONE, "an axis twice");
-      found = k;
-    }
-  return found;
-}
-
-/* The length and scale of axis i, by input 2 or 3. */
-static void
-resize_axis(const builder *b, resized *a, size_t i)
-{
-  const value *scales = &b->in[2], *sizes = &b->in[3];
-  bool batch = on_batch(b, &b->in[0], i);
-  size_t at = listed_at(b, i);
-  a->n = b->in[0].dims[i];
-  if (at == NONE) {
-    a->out = a->n;
-    mpq_set_ui(a->scale, 1, 1);
-  } else if (sizes->name != NULL) {
-    size_t whole = batch ? b->net->together : 1;
-    long size = whole_entry(b, sizes->constant, sizes->map[at]);
-    need(size > 0 && size <= INT32_MAX && (size_t)size % whole == 0, "a size is not above 0, or too large");
-    a->out = (size_t)size / whole;
-    mpq_set_ui(a->scale, a->out, a->n);
-    mpq_canonicalize(a->scale);
-  } else {
-    mpq_set(a->scale, &scales->constant->value[scales->map[at]]);
-    mpz_mul_ui(mpq_numref(a->x), mpq_numref(a->scale), a->n);
-    mpz_fdiv_q(mpq_numref(a->x), mpq_numref(a->x), mpq_denref(a->scale));
-    need(mpz_sgn(mpq_numref(a->x)) > 0 && mpz_cmp_ui(mpq_numref(a->x), INT32_MAX) <= 0,
-         "a scale leaves no entries, or too many");
-    a->out = mpz_get_ui(mpq_numref(a->x));
-    mpz_set_ui(mpq_denref(a->x), 1);
-  }
-  need(!batch || mpq_cmp_ui(a->scale, 1, 1) == 0, "samples would be mixed");
-}
-
-static bool
-is_linear(const builder *b)
-{
-  return strcmp(text_attribute(b, "mode", "nearest"), "linear") == 0;
-}
-
-static bool
-is_among(const char *word, const char *const among[4])
-{
-  size_t i = 0;
-  while (i < 4 && strcmp(word, among[i]) != 0)
-    i++;
-  return i < 4;
-}
-
-static void
-check_resize(const builder *b)
-{
-  static const char *const wheres[4] = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"};
-  static const char *const roundings[4] = {"floor", "ceil", "round_prefer_floor", "round_prefer_ceil"};
-  const value *x = &b->in[0], *scales = &b->in[2], *sizes = &b->in[3];
-  bool by_scales = scales->name != NULL && scales->count > 0, by_sizes = sizes->name != NULL;
-  need(x->constant == NULL && by_scales != by_sizes, "its input must be an activation, with scales or sizes");
-  const value *v = by_sizes ? sizes : scales;
-  const tensor *axes = find_attribute(b, "axes");
-  need(v->constant != NULL && v->constant->real == by_scales && v->count == (axes != NULL ? axes->count : x->rank)
-           && x->rank > 0,
-       "scales or sizes are not constant, or not one for each axis");
-  need((is_linear(b) || strcmp(text_attribute(b, "mode", "nearest"), "nearest") == 0)
-           && whole_attribute(b, "antialias", 0) == 0 && whole_attribute(b, "exclude_outside", 0) == 0
-           && strcmp(text_attribute(b, "keep_aspect_ratio_policy", "stretch"), "stretch") == 0,
-       "a mode that is not supported");
-  need(is_among(text_attribute(b, "coordinate_transformation_mode", wheres[0]), wheres), "unknown coordinates");
-  need(is_among(text_attribute(b, "nearest_mode", "round_prefer_floor"), roundings), "unknown nearest_mode");
-  if (by_scales)
-    scales->constant->number = true;
-}
-
-/* x with axis i as the output has it: place j is between two entries, and has of each what is left to the other. */
-static void
-put_between(builder *b, const value *x, size_t i, const resized *a)
-{
-  size_t dims[MAX_RANK], behind = product(x->dims + i + 1, x->rank - i - 1);
-  memcpy(dims, x->dims, sizeof dims);
-  dims[i] = a->out;
-  step *s = add_step(b, LINEAR, 2, x->rank, dims);
-  rational *share = rationals(2 * a->out);
-  size_t *entry = allocate(a->out, sizeof *entry);
-  for (size_t j = 0; j < a->out; j++) {
-    rational *near = &share[2 * j], *far = near + 1;
-    place_between(b, a, j);
-    mpz_fdiv_q(mpq_numref(near), mpq_numref(a->x), mpq_denref(a->x));
-    entry[j] = mpz_get_ui(mpq_numref(near));
-    mpq_sub(far, a->x, near);
-    mpq_sub(near, &plus_one, far);
-  }
-  for (size_t f = 0; f < s->n; f++) {
-    size_t j = f / behind % a->out, at = (f / behind / a->out * a->n + entry[j]) * behind + f % behind;
-    operand(b, s, 2 * f, x, at)->coef = &share[2 * j];
-    if (mpq_sgn(&share[2 * j + 1]) != 0)
-      operand(b, s, 2 * f + 1, x, at + behind)->coef = &share[2 * j + 1];
-    else
-      s->sources[2 * f + 1].step = PADDING;
-  }
-}
-
-/* Axis by axis, those that stay left out. */
-static void
-resize_between(builder *b)
-{
-  value x = b->in[0];
-  rational *spare = rationals(3);
-  resized a = {.scale = spare, .x = spare + 1, .half = spare + 2};
-  put(b, NULL, x.step, x.map, x.rank, x.dims);
-  for (size_t i = 0; i < b->in[0].rank; i++) {
-    resize_axis(b, &a, i);
-    x = b->out;
-    if (!on_batch(b, &b->in[0], i) && (a.n != a.out || mpq_cmp_ui(a.scale, 1, 1) != 0))
-      put_between(b, &x, i, &a);
-  }
-}
-
-/* To the nearest entries: one of x's at each place. Or linear. */
-void
-lower_resize(builder *b)
-{
-  check_resize(b);
-  if (is_linear(b)) {
-    resize_between(b);
-    return;
-  }
-  const value *x = &b->in[0];
-  rational *spare = rationals(3);
-  resized a = {.scale = spare, .x = spare + 1, .half = spare + 2};
-  size_t dims[MAX_RANK], *entry[MAX_RANK];
-  for (size_t i = 0; i < x->rank; i++) {
-    resize_axis(b, &a, i);
-    dims[i] = a.out;
-  }
-  step *s = add_step(b, LINEAR, 1, x->rank, dims);
-  s->copy = true;
-  for (size_t i = 0; i < x->rank; i++) {
-    resize_axis(b, &a, i);
-    entry[i] = allocate(dims[i], sizeof *entry[i]);
-    for (size_t j = 0; j < dims[i]; j++)
-      entry[i][j] = nearest(b, &a, j);
-  }
-  for (size_t f = 0; f < s->n; f++) {
-    size_t rest = f, at = 0, stride = 1;
-    for (size_t i = x->rank; i-- > 0; stride *= x->dims[i], rest /= dims[i])
-      at += entry[i][rest % dims[i]] * stride;
-    operand(b, s, f, x, at);
   }
 }

@@ -202,12 +202,12 @@ at_place(builder *b, const value *x, size_t axis, size_t i)
                     NULL);
 }
 
-void
-lower_running_product(builder *b)
+/* Each entry is those before it and itself, one operator after another. */
+static void
+run_along(builder *b, const char *op, long none)
 {
   bool reverse = whole_attribute(b, "reverse", 0) != 0, exclusive = whole_attribute(b, "exclusive", 0) != 0;
   long along[MAX_RANK];
-  lift_constant(b);
   const value *x = &b->in[0];
   need(whole_list(b, 1, "", along) == 1, "not one axis");
   size_t axis = axis_of(b, along[0], x->rank), n = x->dims[axis];
@@ -215,13 +215,54 @@ lower_running_product(builder *b)
   value *all = allocate(n, sizeof *all), so_far = *x;
   for (size_t k = 0; k < n; k++) {
     size_t i = reverse ? n - 1 - k : k;
-    value here = at_place(b, x, axis, i), next = k > 0 ? with(b, "Mul", so_far, here) : here;
+    value here = at_place(b, x, axis, i), next = k > 0 ? with(b, op, so_far, here) : here;
     all[i] = next;
     if (exclusive)
-      all[i] = k > 0 ? so_far : with(b, "Add", with(b, "Mul", here, whole(b, 0)), whole(b, 1));
+      all[i] = k > 0 ? so_far : with(b, "Add", with(b, "Mul", here, whole(b, 0)), whole(b, none));
     so_far = next;
   }
   b->out = inner_node(b, "Concat", n, all, inner_whole("axis", (long)axis));
+}
+
+void
+lower_running_product(builder *b)
+{
+  lift_constant(b);
+  run_along(b, "Mul", 1);
+}
+
+void
+lower_running_activation(builder *b)
+{
+  run_along(b, "Add", 0);
+}
+
+/* The products of all entries that agree on the axes that stay: one after another of those that go. */
+void
+lower_product_over(builder *b, size_t n, const long *axes)
+{
+  const value *x = &b->in[0];
+  bool over[MAX_RANK] = {false}, keep = whole_attribute(b, "keepdims", 1) != 0;
+  long gone[MAX_RANK];
+  size_t many = 0;
+  value y = *x;
+  need_batch_first(b, x);
+  mark_axes(b, axes, n, x->rank, over);
+  for (size_t a = 0; a < x->rank && n == 0; a++)
+    over[a] = x->rank > 0 && whole_attribute(b, "noop_with_empty_axes", 0) == 0;
+  for (size_t a = 0; a < x->rank; a++) {
+    if (!over[a])
+      continue;
+    need(!on_batch(b, x, a) && x->dims[a] > 0 && x->dims[a] <= MOST_FACTORS, "the batch's axis, or too many factors");
+    value part = at_place(b, &y, a, 0);
+    for (size_t i = 1; i < x->dims[a]; i++)
+      part = with(b, "Mul", part, at_place(b, &y, a, i));
+    y = part;
+    gone[many++] = (long)a;
+  }
+  if (many > 0 && !keep)
+    y = inner_node(b, "Squeeze", 2, (value[]){y, list_of(b, many, gone)}, NULL);
+  b->out = many > 0 ? y : inner_of(b, "Identity", &y, NULL);
 }
 
 /* ---- Choices */

@@ -10,6 +10,9 @@ void lower_sizes(builder *b);           /* ReduceL1 */
 void lower_by_norm(builder *b);         /* LpNormalization */
 void lower_norm(builder *b);            /* GlobalLpPool, LpPool */
 void lower_running_product(builder *b); /* CumProd */
-void lower_one_hot(builder *b);         /* OneHot */
+/* CumSum, and ReduceProd over n axes, or all: where they are activations. */
+void lower_running_activation(builder *b);
+void lower_product_over(builder *b, size_t n, const long *axes);
+void lower_one_hot(builder *b); /* OneHot */
 
 #endif

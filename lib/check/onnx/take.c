@@ -1,6 +1,7 @@
 /* Entries of a constant or an activation along axes: those of a range, or of a list. */
 #include "check/onnx/take.h"
 #include "check/base/allocate.h"
+#include "check/onnx/inner.h"
 #include "check/onnx/jump.h"
 #include "check/onnx/linear.h"
 
@@ -156,6 +157,21 @@ lower_slice(builder *b)
 }
 
 /* Outputs after the first are defined here. */
+/* A part of the axis; one without entries is a constant, that nothing is made of. */
+static void
+put_part(builder *b, size_t axis, size_t start, size_t n)
+{
+  size_t dims[MAX_RANK];
+  if (n > 0) {
+    put_range(b, axis, start, n, 1);
+    return;
+  }
+  need(!b->net->batched || b->net->together == 1, "a part without entries, of all samples");
+  memcpy(dims, b->in[0].dims, sizeof dims);
+  dims[axis] = 0;
+  b->out = made_numbers(b, b->in[0].rank, dims);
+}
+
 void
 lower_split(builder *b)
 {
@@ -181,14 +197,14 @@ lower_split(builder *b)
   for (size_t i = 0; i < n; i++) {
     need(given[i] >= 0 && (size_t)given[i] <= length - start, "the parts do not fit the axis");
     if (i > 0 && *b->node->out[i] != '\0') {
-      put_range(b, axis, start, (size_t)given[i], 1);
+      put_part(b, axis, start, (size_t)given[i]);
       keep_held(b);
       define(b, b->node->out[i]);
     }
     start += (size_t)given[i];
   }
   need(start == length, "the parts do not fit the axis");
-  put_range(b, axis, 0, (size_t)given[0], 1);
+  put_part(b, axis, 0, (size_t)given[0]);
 }
 
 void

@@ -279,8 +279,8 @@ static void
 compute_function(node_pass *p, const step *st, size_t f, size_t j, number *y)
 {
   const number *a = node_read(p, st->sources[st->source_row[f]], j);
-  bool whole =
-      st->of == F_NORMAL || st->of == F_NORMAL_TANH || st->of == F_ELU; /* of the size of 1, where they cancel */
+  bool whole = st->of == F_NORMAL || st->of == F_NORMAL_TANH || st->of == F_ELU || st->of == F_SIN
+               || st->of == F_COS; /* of the size of 1, where they cancel */
   expect(!function_jumps(st->of), "node %zu '%s' (%s): a record's function that jumps is not followed", st->place,
          st->name, st->op);
   p->ended = function_has_domain(st->of) && !function_inside(st->of, &a->x, false);

@@ -7,20 +7,23 @@
 #include "check/files/tensor_files.h"
 #include "check/update/update_settings.h"
 #include "check/update/update_statement.h"
+#include "check/update/update_whole.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* What optimizers call the parts of their state. */
-static const char *const slot_says[N_SLOTS] = {"theta", "psi", "m", "v", "u", "prev", "size", "ax"};
-static const char *const called[N_SLOTS][5] = {[THETA] = {"theta"},
+static const char *const slot_says[N_SLOTS] = {"theta", "psi", "m", "v", "u", "prev", "size", "ax", "row", "col"};
+static const char *const called[N_SLOTS][6] = {[THETA] = {"theta"},
                                                [PSI] = {"psi"},
                                                [M] = {"exp_avg", "momentum_buffer", "m"},
-                                               [V] = {"exp_avg_sq", "square_avg", "sum", "v"},
+                                               [V] = {"exp_avg_sq", "square_avg", "sum", "v", "variance"},
                                                [U] = {"acc_delta", "exp_inf"},
                                                [PREV] = {"prev"},
                                                [SIZE] = {"step_size"},
-                                               [AX] = {"ax"}};
+                                               [AX] = {"ax"},
+                                               [ROW] = {"row_var"},
+                                               [COL] = {"col_var"}};
 
 typedef struct {
   tensor *all, *gradients; /* of the optimizer's file; of the record's, or NULL */
@@ -39,6 +42,9 @@ typedef struct {
   size_t k;     /* steps before */
   bool counted; /* the file says so, too */
   const tensor *gradient, *part[2][N_SLOTS];
+  const tensor *times;                      /* how often a sparse gradient has each entry; NULL: it is a dense one */
+  size_t left;                              /* so many it does not have, and the rule leaves them as they are */
+  update_tensor whole;                      /* of rules of whole tensors: the axes, then what the rule makes of it */
   rational within[N_SLOTS], moved[N_SLOTS]; /* as stated; as recorded, the most of all entries */
 } stepped_tensor;
 
@@ -93,18 +99,51 @@ check_count(updates *u, const char *part, const char *name, size_t k)
 
 /* May the state have that part? */
 static bool
-has_slot(const updates *u, int s)
+has_slot(const updates *u, const stepped_tensor *p, int s)
 {
-  return s == THETA || u->rule.of->slot[s];
+  return s == THETA || (u->rule.of->whole != NULL ? update_whole_has(&p->whole, &u->rule, s) : u->rule.of->slot[s]);
+}
+
+/* Averages of rows, or columns, have one entry on that axis. */
+static bool
+fits(const tensor *theta, const tensor *part, int s)
+{
+  size_t gone = s == ROW ? 1 : 2;
+  bool fit = part->rank == theta->rank && theta->rank >= 2;
+  if (s != ROW && s != COL)
+    return same_shape(theta, part);
+  for (size_t i = 0; fit && i < part->rank; i++)
+    fit = part->dims[i] == (i + gone == part->rank ? 1 : theta->dims[i]);
+  return fit;
+}
+
+/* The axes of theta, as rules of whole tensors see them. */
+static void
+find_axes(const updates *u, stepped_tensor *p, const tensor *theta)
+{
+  update_tensor *t = &p->whole;
+  t->n = theta->count;
+  if (theta->rank >= 2) {
+    t->rows = theta->dims[theta->rank - 2];
+    t->cols = theta->dims[theta->rank - 1];
+    t->batches = 1;
+    for (size_t i = 0; i + 2 < theta->rank; i++)
+      t->batches *= theta->dims[i];
+  }
+  if (u->rule.of->whole == NULL)
+    return;
+  require(t->n > 0, "%s has no entries", p->name);
+  update_whole_check(t, &u->rule);
 }
 
 /* Must it? m only where there is momentum: a number that is not 0, or one that grows; else the step does not depend on it. And torch-sgd has
  * none before its first step. */
 static bool
-is_kept(const updates *u, int s)
+is_kept(const updates *u, const stepped_tensor *p, int s)
 {
-  return has_slot(u, s)
-         && (s != M || u->rule.grows || !u->rule.of->number[MOMENTUM] || mpq_sgn(&u->rule.number[MOMENTUM]) != 0);
+  return has_slot(u, p, s)
+         && (s != M || u->rule.of->whole != NULL || u->rule.grows || !u->rule.of->number[MOMENTUM]
+             || mpq_sgn(&u->rule.number[MOMENTUM]) != 0);
 }
 
 static void
@@ -112,18 +151,23 @@ find_parts(updates *u, stepped_tensor *p)
 {
   p->gradient = find(u, "gradient", "", p->name);
   for (int when = 0; when < 2; when++)
-    for (int s = 0; s < N_SLOTS; s++)
-      if (has_slot(u, s))
-        p->part[when][s] = find_slot(u, when, s, p->name);
+    p->part[when][THETA] = find_slot(u, when, THETA, p->name);
   const tensor *theta = p->part[0][THETA];
   require(theta != NULL && p->part[1][THETA] != NULL && p->gradient != NULL,
           "%s: theta before, theta after or the gradient is not recorded", p->name);
   require(same_shape(theta, p->gradient), "%s: the gradient has another shape", p->name);
+  find_axes(u, p, theta);
+  for (int when = 0; when < 2; when++)
+    for (int s = PSI; s < N_SLOTS; s++)
+      if (has_slot(u, p, s))
+        p->part[when][s] = find_slot(u, when, s, p->name);
+  p->times = u->rule.of->sparse ? find(u, "times", "", p->name) : NULL;
+  require(p->times == NULL || same_shape(theta, p->times), "%s: 'times' has another shape", p->name);
   for (int s = 0; s < N_SLOTS; s++) {
     const tensor *before = p->part[0][s], *after = p->part[1][s];
-    require(before == NULL || same_shape(theta, before), "%s: a part before has another shape", p->name);
-    require(after == NULL || same_shape(theta, after), "%s: a part after has another shape", p->name);
-    require(!is_kept(u, s) || (after != NULL && (before != NULL || p->k == 0)), "%s: its %s is missing", p->name,
+    require(before == NULL || fits(theta, before, s), "%s: a part before has another shape", p->name);
+    require(after == NULL || fits(theta, after, s), "%s: a part after has another shape", p->name);
+    require(!is_kept(u, p, s) || (after != NULL && (before != NULL || p->k == 0)), "%s: its %s is missing", p->name,
             slot_says[s]);
     require(s != M || before == NULL || p->k > 0 || !u->rule.of->number[DAMPENING],
             "%s has a buffer before its first step", p->name);
@@ -224,6 +268,20 @@ check_near(const stepped_tensor *p, const interval *x, const rational *after, in
         slot_says[s], MAX_BITS);
 }
 
+/* Is the entry one that a sparse gradient, of a rule that asks for it, does not have? */
+static bool
+is_left(const stepped_tensor *p, const rational *gradient, size_t i)
+{
+  RATIONAL(q);
+  if (p->times == NULL)
+    return false;
+  tensor_entry(&q, p->times, i);
+  require(mpq_sgn(&q) >= 0, "%s: entry %zu of its gradient is there less than 0 times", p->name, i);
+  require(mpq_sgn(&q) > 0 || mpq_sgn(gradient) == 0, "%s: entry %zu of its gradient is not 0, and not there", p->name,
+          i);
+  return mpq_sgn(&q) == 0;
+}
+
 static void
 check_entry(const updates *u, update_entry *e, stepped_tensor *p, size_t i)
 {
@@ -236,13 +294,59 @@ check_entry(const updates *u, update_entry *e, stepped_tensor *p, size_t i)
   mpq_div(&g, &g, &u->scale);
   if (u->up)
     mpq_neg(&g, &g);
-  update_step(&u->rule, e, &g);
+  if (is_left(p, &g, i))
+    p->left++;
+  else
+    update_step(&u->rule, e, &g);
   for (int s = 0; s < N_SLOTS; s++) {
     if (p->part[1][s] == NULL)
       continue;
     tensor_entry(&g, p->part[1][s], i);
     check_near(p, &e->slot[s], &g, s, i);
   }
+}
+
+/* ---- A tensor as a whole */
+
+/* The state before, as recorded; what is not there begins with 0. And the gradient. */
+static void
+begin_tensor(const updates *u, stepped_tensor *p, interval *gradient)
+{
+  update_tensor *t = &p->whole;
+  update_whole_begin(t, &u->rule);
+  for (int s = 0; s < N_SLOTS; s++)
+    for (size_t i = 0; p->part[1][s] != NULL && i < update_whole_count(t, s); i++) {
+      if (p->part[0][s] != NULL)
+        set_entry(&t->slot[s][i], p->part[0][s], i);
+      require((s != V && s != ROW && s != COL) || mpq_sgn(&t->slot[s][i].lo) >= 0, "%s: %s is below 0", p->name,
+              slot_says[s]);
+      add_move(p, s, &t->slot[s][i], i);
+    }
+  for (size_t i = 0; i < t->n; i++) {
+    tensor_entry(&gradient[i].lo, p->gradient, i);
+    mpq_div(&gradient[i].lo, &gradient[i].lo, &u->scale);
+    if (u->up)
+      mpq_neg(&gradient[i].lo, &gradient[i].lo);
+    mpq_set(&gradient[i].hi, &gradient[i].lo);
+  }
+}
+
+static void
+check_tensor(updates *u, stepped_tensor *p)
+{
+  update_tensor *t = &p->whole;
+  interval *gradient = intervals(t->n);
+  RATIONAL(q);
+  begin_tensor(u, p, gradient);
+  u->rule.k = p->k;
+  update_whole_step(&u->rule, t, gradient);
+  for (int s = 0; s < N_SLOTS; s++)
+    for (size_t i = 0; p->part[1][s] != NULL && i < update_whole_count(t, s); i++) {
+      tensor_entry(&q, p->part[1][s], i);
+      check_near(p, &t->slot[s][i], &q, s, i);
+    }
+  intervals_free(gradient, t->n);
+  update_whole_end(t);
 }
 
 /* ---- A parameter */
@@ -258,6 +362,17 @@ state_part(const updates *u, const stepped_tensor *p, int s)
   gmp_fprintf(account, "      %s within %Qd, having moved by up to about %.3g%s%s\n", slot_says[s], &p->within[s],
               mpq_get_d(&p->moved[s]), p->part[0][s] == NULL ? " from " : "",
               p->part[0][s] == NULL ? begins_with(u, s) : "");
+}
+
+/* The digits behind the point of the type of its group's first parameter: 2^-digits is that type's epsilon. */
+static size_t
+finfo_bits(updates *u, const char *name)
+{
+  char *first = update_settings_first(&u->settings, name);
+  const tensor *t = find(u, "before", "theta", first);
+  require(t != NULL, "%s: it is the first of a group, and not recorded", first);
+  free(first);
+  return dtypes[t->type].fraction;
 }
 
 /* `parameter NAME K`, and the distance of each part that is recorded after the step. */
@@ -283,10 +398,15 @@ check_parameter(updates *u)
       next_rational(&p.within[s]);
   }
   if (u->settings.of != NULL)
-    update_settings_check(&u->settings, p.name, &u->rule, u->up, p.k);
-  update_share(&u->rule, p.k);
-  for (size_t i = 0; i < p.gradient->count; i++)
+    update_settings_check(&u->settings, p.name, &u->rule, u->up, p.k, finfo_bits(u, p.name));
+  if (u->rule.of->whole != NULL)
+    check_tensor(u, &p);
+  else
+    update_share(&u->rule, p.k);
+  for (size_t i = 0; u->rule.of->whole == NULL && i < p.gradient->count; i++)
     check_entry(u, e, &p, i);
+  if (p.times != NULL)
+    fprintf(account, "      %zu entries are not in its sparse gradient: the rule leaves them as they are\n", p.left);
   for (int s = 0; s < N_SLOTS; s++) {
     if (p.part[1][s] != NULL)
       state_part(u, &p, s);
@@ -381,7 +501,9 @@ check_recorded_update(const char *folder)
   updates u = {0};
   read_files(&u, folder);
   update_read_rule(&u.rule);
-  fprintf(account, "The step of an optimizer, each entry by itself: %s\n  %s\n", u.rule.of->name, u.rule.of->says);
+  fprintf(account, "The step of an optimizer, %s: %s\n  %s\n",
+          u.rule.of->whole != NULL ? "each tensor as a whole" : "each entry by itself", u.rule.of->name,
+          u.rule.of->says);
   next_line("groups");
   size_t n = next_number();
   require(n > 0, "one group or more is expected");

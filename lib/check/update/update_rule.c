@@ -118,16 +118,6 @@ step_nag(const update *u, update_entry *e, const interval *g)
   update_subtract(&e->slot[THETA], &minus_one, &e->slot[M]);
 }
 
-/* y = the larger one */
-static void
-larger(interval *y, const interval *x)
-{
-  if (mpq_cmp(&x->lo, &y->lo) > 0)
-    mpq_set(&y->lo, &x->lo);
-  if (mpq_cmp(&x->hi, &y->hi) > 0)
-    mpq_set(&y->hi, &x->hi);
-}
-
 /* x = g root(u) / root(v), 0 where g is; u = s u + (1 - s) x^2; theta - eta x */
 static void
 step_adadelta(const update *u, update_entry *e, const interval *g)
@@ -155,13 +145,13 @@ step_adamax(const update *u, update_entry *e, const interval *g)
   update_first_moment(u, e, g);
   interval_add(&minus, g, &minus_one);
   update_copy(&y, g);
-  larger(&y, &minus);
+  update_larger(&y, &minus);
   mpq_add(&y.lo, &y.lo, &u->number[EPS]);
   mpq_add(&y.hi, &y.hi, &u->number[EPS]);
   update_copy(&minus, &e->slot[U]);
   interval_set(&e->slot[U], &zero, &zero);
   interval_add(&e->slot[U], &minus, &u->number[SIGMA]);
-  larger(&e->slot[U], &y);
+  update_larger(&e->slot[U], &y);
   interval_round(&e->slot[U]);
   if (mpq_sgn(&e->slot[U].lo) <= 0)
     leave(UNDECIDED, "u is not known to be above 0");
@@ -374,6 +364,7 @@ static const update_rule rules[] = {
          "(1 - b^k) m / root(v), k from 1",
      .step = step_tensorflow,
      .shares = ROOT,
+     .sparse = true,
      .slot = {OF_M, OF_V},
      .number = {[ETA] = true, [SIGMA] = true, [MOMENTUM] = true, [EPS] = true},
      .corrects = true},
@@ -427,6 +418,30 @@ static const update_rule rules[] = {
      .step = step_rprop,
      .slot = {[PREV] = true, [SIZE] = true},
      .number = {[ETA] = true, [ETA_MINUS] = true, [ETA_PLUS] = true, [LEAST_SIZE] = true, [MOST_SIZE] = true}},
+    {.name = "torch-adafactor",
+     .says = "w = t^beta2-decay, t from 1; of vectors v + w (g^2 - v), of others row + w (mean of the row's g^2 - "
+             "row), so col, and v = row col / "
+             "max(mean of row, eps); u = g / sqrt(max(v, eps^2)); theta - max(eps2, rms(theta)) min(eta, 1 / sqrt(t)) "
+             "u / max(1, rms(u) / clip), "
+             "rms the root of the mean of squares",
+     .whole = update_adafactor,
+     .slot = {OF_V, [ROW] = true, [COL] = true},
+     .number = {[ETA] = true, [EPS] = true, [DECAY] = true, [BETA2_DECAY] = true, [EPS2] = true, [CLIP] = true}},
+    {.name = "torch-muon",
+     .says = "m = b m + (1 - b) g; x = m, with Nesterov (1 - b) g + b m; x / max(norm(x), eps), transposed if it has "
+             "more rows than columns; "
+             "ns-steps times x = ns-a x + (ns-b y + ns-c y^2) x, y = x x'; theta - eta f x, f^2 = max(1, rows / "
+             "columns), or max(rows, columns) / 25",
+     .whole = update_muon,
+     .slot = {OF_M},
+     .number = {[ETA] = true,
+                [MOMENTUM] = true,
+                [EPS] = true,
+                [DECAY] = true,
+                [NS_A] = true,
+                [NS_B] = true,
+                [NS_C] = true,
+                [NS_STEPS] = true}},
     {.name = "ema",
      .says = "theta = b theta + (1 - b) x, where the gradient's numbers are x, the parameters that are averaged",
      .step = step_ema,

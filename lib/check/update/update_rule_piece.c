@@ -9,6 +9,15 @@ update_copy(interval *y, const interval *x)
 }
 
 void
+update_larger(interval *y, const interval *x)
+{
+  if (mpq_cmp(&x->lo, &y->lo) > 0)
+    mpq_set(&y->lo, &x->lo);
+  if (mpq_cmp(&x->hi, &y->hi) > 0)
+    mpq_set(&y->hi, &x->hi);
+}
+
+void
 update_mix(interval *y, const rational *a, const rational *b, const interval *x)
 {
   INTERVAL(sum);

@@ -68,6 +68,14 @@ static const update_class classes[] = {
      .sigma = "rho"},
     {.module = "torch.optim.", .name = "ASGD", .rule = "torch-asgd", .coupled = true},
     {.module = "torch.optim.", .name = "Rprop", .rule = "torch-rprop", .coupled = true},
+    {.module = "torch.optim.",
+     .name = "SparseAdam",
+     .rule = "torch-sparseadam",
+     .coupled = true,
+     .momentum = "betas",
+     .sigma = "betas"},
+    {.module = "torch.optim.", .name = "Adafactor", .rule = "torch-adafactor"},
+    {.module = "torch.optim.", .name = "Muon", .rule = "torch-muon", .momentum = "momentum"},
     {.module = "torch.optim.", .name = "AveragedModel", .rule = "ema", .momentum = "decay"},
     {.module = "clarke.", .name = "INNAprop", .rule = "innaprop", .inside = true, .sigma = "sigma"},
     {.module = "clarke.", .name = "INNApropReleased", .rule = "innaprop-released", .sigma = "sigma"},
@@ -92,6 +100,13 @@ static const struct {
     [ETA_PLUS] = {.key = "etas", .element = 1},
     [LEAST_SIZE] = {.key = "step_sizes", .element = 0},
     [MOST_SIZE] = {.key = "step_sizes", .element = 1},
+    [BETA2_DECAY] = {.key = "beta2_decay", .element = 0},
+    [EPS2] = {.key = "eps", .element = 1},
+    [CLIP] = {.key = "d", .element = 0},
+    [NS_A] = {.key = "ns_coefficients", .element = 0},
+    [NS_B] = {.key = "ns_coefficients", .element = 1},
+    [NS_C] = {.key = "ns_coefficients", .element = 2},
+    [NS_STEPS] = {.key = "ns_steps", .element = 0},
 };
 
 /* Settings under which PyTorch makes other steps than those rules. */
@@ -202,13 +217,20 @@ find_entry(update_settings *s, bytes run, const char *file, const char *hash)
   require(found == 1, "run.json has %zu steps whose optimizer's file is %s with that hash", found, file);
 }
 
+/* Is it the package, or below it? package: with a dot behind it. */
+static bool
+is_of(const char *module, const char *package)
+{
+  size_t n = strlen(package) - 1;
+  return strncmp(module, package, n) == 0 && (module[n] == '.' || module[n] == '\0');
+}
+
 static void
 find_class(update_settings *s)
 {
   char *module = json_text(json_member(s->entry, "module"));
   for (size_t i = 0; i < sizeof classes / sizeof *classes && s->of == NULL; i++)
-    if (strncmp(module, classes[i].module, strlen(classes[i].module)) == 0
-        && is_said(s->entry, "optimizer", classes[i].name))
+    if (is_of(module, classes[i].module) && is_said(s->entry, "optimizer", classes[i].name))
       s->of = &classes[i];
   require(s->of != NULL, "run.json has an optimizer of %s whose rule is not known", module);
   free(module);
@@ -270,28 +292,34 @@ update_settings_check_scale(const update_settings *s, const rational *scale)
   require(mpq_equal(&q, scale) != 0, "run.json has another scale of the gradients");
 }
 
-/* A number of the rule, as the group has it. */
+/* A number of the rule, as the group has it. An epsilon of a list may be null. */
 static void
-number_of(rational *q, const update_settings *s, bytes group, int number)
+number_of(rational *q, const update_settings *s, bytes group, int number, size_t finfo)
 {
   const char *key = number == MOMENTUM ? s->of->momentum : number == SIGMA ? s->of->sigma : keys[number].key;
   size_t element = number == SIGMA && strcmp(key, "betas") == 0 ? 1 : keys[number].element;
   bytes value = json_member(group, key), item = value;
-  if (*value.data == '[')
+  bool listed = *value.data == '[';
+  if (listed)
     for (size_t i = 0; i <= element; i++)
       expect(json_item(&value, &item), "run.json with too short a list '%s'", key);
-  read_number(q, item);
+  if (number == EPS && listed && is_word(item, "null")) {
+    mpq_set(q, &plus_one);
+    mpq_div_2exp(q, q, finfo);
+  } else {
+    read_number(q, item);
+  }
 }
 
 static void
-check_numbers(const update_settings *s, bytes group, const char *parameter, const update *rule, size_t k)
+check_numbers(const update_settings *s, bytes group, const char *parameter, const update *rule, size_t k, size_t finfo)
 {
   RATIONAL(q);
   RATIONAL(by);
   for (int i = 0; i < N_NUMBERS; i++) {
     if (!rule->of->number[i])
       continue;
-    number_of(&q, s, group, i);
+    number_of(&q, s, group, i, finfo);
     bytes decay = i == ETA && strcmp(s->of->name, "Adagrad") == 0 ? json_find(group, "lr_decay") : (bytes){NULL, 0};
     if (decay.size > 0) { /* Adagrad's: lr / (1 + k lr_decay) */
       read_number(&by, decay);
@@ -321,21 +349,38 @@ is_set(bytes group, const char *key)
   return is_word(value, "true") || mpq_sgn(&q) != 0;
 }
 
-void
-update_settings_check(const update_settings *s, const char *parameter, const update *rule, bool up, size_t k)
+static bytes
+group_of(const update_settings *s, const char *parameter)
 {
   size_t i = name_find(&s->names, parameter);
   require(i != NONE, "%s: run.json has it in no group of this step", parameter);
-  bytes group = s->group[i];
+  return s->group[i];
+}
+
+char *
+update_settings_first(const update_settings *s, const char *parameter)
+{
+  bytes list = json_member(group_of(s, parameter), "parameters"), first;
+  expect(json_item(&list, &first), "run.json with a group of no parameters");
+  return json_text(first);
+}
+
+void
+update_settings_check(const update_settings *s, const char *parameter, const update *rule, bool up, size_t k,
+                      size_t finfo)
+{
+  bytes group = group_of(s, parameter);
   require(strcmp(s->of->rule, rule->of->name) == 0, "run.json has another optimizer: %s, whose rule is %s", s->of->name,
           s->of->rule);
-  check_numbers(s, group, parameter, rule, k);
+  check_numbers(s, group, parameter, rule, k, finfo);
   bool said = s->of->asks && json_find(group, "decoupled_weight_decay").size > 0,
        coupled = said ? !is_set(group, "decoupled_weight_decay") : s->of->coupled;
   require(mpq_sgn(&rule->number[DECAY]) == 0 || coupled == rule->coupled, "%s: run.json has another weight decay",
           parameter);
+  require(!rule->of->number[NS_STEPS] || is_said(group, "adjust_lr_fn", "match_rms_adamw") == rule->matches,
+          "%s: run.json has another 'adjust_lr_fn'", parameter);
   require(!rule->of->slot[V] || rule->inside == s->of->inside, "%s: its rule has epsilon at another place", parameter);
-  require(!rule->of->number[DAMPENING] || is_set(group, "nesterov") == rule->nesterov,
+  require(!(rule->of->number[DAMPENING] || rule->of->number[NS_STEPS]) || is_set(group, "nesterov") == rule->nesterov,
           "%s: run.json has another 'nesterov'", parameter);
   require(is_set(group, "maximize") == up, "%s: run.json has another direction", parameter);
   for (size_t o = 0; o < sizeof others / sizeof *others; o++)

@@ -22,7 +22,10 @@ void update_settings_state(const update_settings *s); /* the class, in words */
 
 /* What the gradients were multiplied by; 1 where run.json says nothing. */
 void update_settings_check_scale(const update_settings *s, const rational *scale);
-/* The rule with its numbers and choices, and its direction; of a parameter behind k steps. */
-void update_settings_check(const update_settings *s, const char *parameter, const update *rule, bool up, size_t k);
+/* The rule with its numbers and choices, and its direction; of a parameter behind k steps. An epsilon that is null is 2^-finfo. */
+void update_settings_check(const update_settings *s, const char *parameter, const update *rule, bool up, size_t k,
+                           size_t finfo);
+/* The first parameter of the group that this one is in; to be freed. */
+char *update_settings_first(const update_settings *s, const char *parameter);
 
 #endif

@@ -6,13 +6,15 @@
 
 /* ---- The statement */
 
-static const char *const number_names[] = {"eta", "alpha",        "beta",      "sigma",          "momentum",
-                                           "eps", "weight-decay", "dampening", "momentum-decay", "lambd",
-                                           "t0",  "eta-minus",    "eta-plus",  "size-min",       "size-max"};
+static const char *const number_names[] = {
+    "eta",   "alpha", "beta",      "sigma",    "momentum", "eps",      "weight-decay", "dampening", "momentum-decay",
+    "lambd", "t0",    "eta-minus", "eta-plus", "size-min", "size-max", "beta2-decay",  "eps2",      "clip",
+    "ns-a",  "ns-b",  "ns-c",      "ns-steps"};
 
-static const char *const number_says[] = {"eta",          "alpha",     "beta",           "s",     "b",  "eps",
-                                          "weight-decay", "dampening", "momentum-decay", "lambd", "t0", "eta-minus",
-                                          "eta-plus",     "size-min",  "size-max"};
+static const char *const number_says[] = {
+    "eta",   "alpha", "beta",      "s",        "b",        "eps",      "weight-decay", "dampening", "momentum-decay",
+    "lambd", "t0",    "eta-minus", "eta-plus", "size-min", "size-max", "beta2-decay",  "eps2",      "clip",
+    "ns-a",  "ns-b",  "ns-c",      "ns-steps"};
 
 void
 update_read_rule(update *u)
@@ -43,7 +45,8 @@ read_numbers(update *u)
       continue;
     known_line("number", number_names[i]);
     next_rational(&u->number[i]);
-    require(mpq_sgn(&u->number[i]) >= 0, "%s is below 0", number_names[i]);
+    require(mpq_sgn(&u->number[i]) >= 0 || (i >= NS_A && i <= NS_C) || i == BETA2_DECAY, "%s is below 0",
+            number_names[i]);
     require((i != SIGMA && i != MOMENTUM) || mpq_cmp(&u->number[i], &plus_one) < 0, "%s is not below 1",
             number_names[i]);
     fputs(first ? "  " : ", ", account);
@@ -52,6 +55,10 @@ read_numbers(update *u)
   }
   fputs("\n", account);
   require(!u->of->slot[PSI] || mpq_sgn(&u->number[BETA]) > 0, "beta is 0");
+  require(mpq_sgn(&u->number[BETA2_DECAY]) <= 0, "beta2-decay is above 0");
+  require(!u->of->number[CLIP] || mpq_cmp(&u->number[CLIP], &plus_one) >= 0, "clip is below 1");
+  require(mpz_cmp_ui(mpq_denref(&u->number[NS_STEPS]), 1) == 0 && mpq_cmp_ui(&u->number[NS_STEPS], 100, 1) < 0,
+          "ns-steps is no whole number below 100");
 }
 
 /* One of two words. */
@@ -83,18 +90,23 @@ read_root(update *u)
 static void
 read_choices(update *u)
 {
-  u->inside = u->nesterov = u->grows = u->preconditioned = false;
+  u->inside = u->nesterov = u->grows = u->preconditioned = u->matches = false;
   u->coupled = read_choice("decay", "coupled", "decoupled");
   if (mpq_sgn(&u->number[DECAY]) != 0)
     fprintf(account, "  weight decay: %s\n",
             u->coupled ? "weight-decay theta is added to the gradient"
                        : "theta (1 - eta weight-decay) before the step");
-  if (u->of->slot[V]) {
+  require(u->of->whole == NULL || !u->coupled, "'decoupled' is expected");
+  if (u->of->slot[V] && u->of->whole == NULL) {
     read_root(u);
   }
-  if (u->of->number[DAMPENING]) {
+  if (u->of->number[DAMPENING] || u->of->number[NS_STEPS]) {
     u->nesterov = read_choice("nesterov", "yes", "no");
     fprintf(account, "  Nesterov: %s\n", u->nesterov ? "yes" : "no");
+  }
+  if (u->of->number[NS_STEPS]) {
+    u->matches = read_choice("adjust", "match_rms_adamw", "original");
+    fprintf(account, "  f^2: %s\n", u->matches ? "max(rows, columns) / 25" : "max(1, rows / columns)");
   }
   if (u->of->has_growth) {
     u->grows = read_choice("mu", "grows", "fixed");

@@ -251,6 +251,52 @@ cross_entropy(arb_t value, const clarke_matrix *out, size_t j, size_t label, lon
   arb_clear(sum);
 }
 
+size_t
+clarke_loss_groups(size_t *group, const clarke_forward *f)
+{
+  const clarke_matrix *out = &f->value[f->g->output];
+  const size_t n = out->cols;
+  size_t most = 0;
+
+  for (size_t j = 0; j < n; j++) {
+    size_t groups = 0;
+
+    for (size_t i = 0; i < out->rows; i++) {
+      size_t k = 0;
+
+      while (k < i && clarke_matrix_compare_entries(out, i, k, j) != 0)
+        k++;
+      group[i * n + j] = k < i ? group[k * n + j] : groups++;
+    }
+    most = groups > most ? groups : most;
+  }
+  return most;
+}
+
+clarke_status
+clarke_loss_group_seed(clarke_matrix *seed, const clarke_loss *loss, const clarke_forward *f, const size_t *sample,
+                       const size_t *group, size_t which, clarke_error *err)
+{
+  const size_t rows = f->value[f->g->output].rows, n = f->value[f->g->output].cols;
+  double *values = calloc(rows * n + 1, sizeof *values);
+  clarke_status status;
+
+  if (values == NULL)
+    return clarke_no_memory(err);
+  for (size_t j = 0; j < n; j++) {
+    const size_t label = clarke_loss_label(loss, sample != NULL ? sample[j] : j);
+
+    for (size_t i = 0; i < rows && label != CLARKE_NONE; i++)
+      if (group[i * n + j] == which) {
+        values[i * n + j] += 1;
+        values[label * n + j] -= 1;
+      }
+  }
+  status = clarke_matrix_set_doubles(seed, rows, n, values, err);
+  free(values);
+  return status;
+}
+
 /* sum of outputs, or the mean of (outputs - targets)^2, as a 1 x 1 matrix. */
 static clarke_status
 polynomial_value(clarke_matrix *total, const clarke_loss *loss, const clarke_forward *f,

@@ -36,6 +36,13 @@ bool clarke_loss_is_rational(const clarke_loss *loss);
 clarke_status clarke_loss_seed(clarke_matrix *seed, const clarke_loss *loss,
                                const clarke_forward *f, const size_t *sample, clarke_error *err);
 
+/* By entry of the outputs, which are exact, which of its column's distinct values it has, counted from 0 as they come; returns how many
+ * at most a column has. */
+size_t clarke_loss_groups(size_t *group, const clarke_forward *f);
+/* For cross-entropy: in each column 1 for each output of the group, and less their number at the label. */
+clarke_status clarke_loss_group_seed(clarke_matrix *seed, const clarke_loss *loss, const clarke_forward *f, const size_t *sample,
+                                     const size_t *group, size_t which, clarke_error *err);
+
 /* The loss over a pass of all samples. */
 clarke_status clarke_loss_value(arb_t value, const clarke_loss *loss, const clarke_forward *f,
                                 clarke_error *err);

@@ -295,6 +295,8 @@ clarke_builder_node(clarke_builder *b, const clarke_model_node *node, size_t own
   low.op = clarke_operator_find(node->op_type);
   if (low.op == NULL || low.op->lower == NULL || strcmp(node->domain, low.op->domain != NULL ? low.op->domain : "") != 0)
     return clarke_builder_unsupported(b, node, own, err);
+  if (strcmp(node->domain, CLARKE_DOMAIN_OF_TRAINING) == 0 && b->m->training != 1)
+    return clarke_lower_fail(&low, err, "operator set 1 of its domain, %s, is not imported", node->domain);
   low.form = clarke_node_form(low.op, low.opset);
   if (low.form == NULL)
     return clarke_lower_fail(&low, err, "the operator is newer than operator set %lld",
@@ -354,7 +356,8 @@ find_output(clarke_builder *b, clarke_error *err)
   if (b->g->values[v].constant)
     return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' is a constant", b->m->file, b->m->outputs[0].name);
   if (b->g->values[v].excluded != NULL)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' has entries that are minus infinity", b->m->file, b->m->outputs[0].name);
+    return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' has entries that are %s", b->m->file, b->m->outputs[0].name,
+                       b->g->values[v].undefined ? "NaN: lines of a Softmax that are minus infinity throughout" : "minus infinity");
   if (b->g->values[v].holds != CLARKE_HOLDS_FLOATS)
     return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' holds truth values or integers, of which no loss is taken: choose an output "
                        "of floats (--output)", b->m->file, b->m->outputs[0].name);

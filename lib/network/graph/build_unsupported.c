@@ -38,13 +38,15 @@ way_out(const char *op)
 clarke_status
 clarke_builder_unsupported(const clarke_builder *b, const clarke_model_node *node, size_t place, clarke_error *err)
 {
-  char list[2048] = "Constant";
+  char list[4096] = "Constant";
   const clarke_op *op;
 
   for (size_t i = 0; (op = clarke_operator_at(i)) != NULL; i++) {
     if (op->lower == NULL)
       continue;
-    strncat(list, op->domain != NULL ? " " CLARKE_DOMAIN "." : " ", sizeof list - strlen(list) - 1);
+    strncat(list, " ", sizeof list - strlen(list) - 1);
+    strncat(list, op->domain != NULL ? op->domain : "", sizeof list - strlen(list) - 1);
+    strncat(list, op->domain != NULL ? "." : "", sizeof list - strlen(list) - 1);
     strncat(list, op->name, sizeof list - strlen(list) - 1);
   }
   return clarke_fail(err, CLARKE_EINPUT, "%s: node %zu '%s': operator %s%s%s is not supported. %s. "

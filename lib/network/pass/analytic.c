@@ -157,6 +157,14 @@ clarke_analytic_near(double *slope, double x, clarke_function function)
     y = x > 0 ? x : expm1(x);
     *slope = x > 0 ? 1 : exp(x);
     break;
+  case CLARKE_SIN:
+    y = sin(x);
+    *slope = cos(x);
+    break;
+  case CLARKE_COS:
+    y = cos(x);
+    *slope = -sin(x);
+    break;
   case CLARKE_ABOVE:
     y = x > 0;
     *slope = 0;
@@ -205,6 +213,12 @@ clarke_analytic_value(arb_t y, const arb_t x, clarke_function function, long pre
     break;
   case CLARKE_ELU:
     elu(y, x, false, precision);
+    break;
+  case CLARKE_SIN:
+    arb_sin(y, x, precision);
+    break;
+  case CLARKE_COS:
+    arb_cos(y, x, precision);
     break;
   case CLARKE_RECIPROCAL:
     arb_inv(y, x, precision);
@@ -289,6 +303,13 @@ clarke_analytic_slope(arb_t y, const arb_t x, clarke_function function, long pre
     break;
   case CLARKE_ELU:
     elu(y, x, true, precision);
+    break;
+  case CLARKE_SIN:
+    arb_cos(y, x, precision);
+    break;
+  case CLARKE_COS:
+    arb_sin(y, x, precision);
+    arb_neg(y, y);
     break;
   case CLARKE_RECIPROCAL:
     arb_sqr(y, x, precision);

@@ -107,6 +107,7 @@ variances(clarke_matrix *v, mpq_t epsilon, const clarke_step *s, const clarke_ma
   mpq_mul(epsilon, s->epsilon, m);
   mpq_mul(epsilon, epsilon, m);
   mpq_inv(m, m);
+  clarke_tally_add(0, 3, 0);
   status = clarke_matrix_hadamard(&squares, c, c, err);
   if (status == CLARKE_OK)
     status = group_sums(v, s, &squares, map, err);
@@ -152,6 +153,7 @@ square_reciprocals(clarke_matrix *r, const clarke_step *s, const clarke_matrix *
   n = v.rows * v.cols;
   if (status == CLARKE_OK && (q = clarke_rationals(n)) == NULL)
     status = clarke_no_memory(err);
+  clarke_tally_add(n, n, 0);
   for (size_t i = 0; i < n && status == CLARKE_OK; i++) {
     clarke_matrix_get(q[i], &v, i / v.cols, i % v.cols);
     mpq_add(q[i], q[i], epsilon);

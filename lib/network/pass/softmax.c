@@ -1,6 +1,7 @@
 #include "network/pass/softmax.h"
 
 #include "exact/ball.h"
+#include "exact/number.h"
 
 #include <stdlib.h>
 
@@ -14,6 +15,16 @@ keep_between_0_and_1(arb_t y)
   mag_set_ui_2exp_si(arb_radref(y), 1, -1);
 }
 
+/* What a group of n takes: n - 1 comparisons and n differences; n exponentials and n sums; then a logarithm and n differences, or n
+ * exponentials again and n quotients. */
+static void
+count_group(size_t n, bool logarithm)
+{
+  clarke_tally_add(n > 0 ? n - 1 : 0, 0, 0);
+  clarke_tally_add(2 * n, 0, n);
+  clarke_tally_add(logarithm ? n : 0, logarithm ? 0 : n, logarithm ? 1 : n);
+}
+
 /* y[i] of one group: exp(x_i - max) / sum, or x_i - max - log sum. The shift is any number near
  * the maximum: it cancels exactly. */
 void
@@ -21,6 +32,7 @@ clarke_softmax_balls(arb_ptr y, size_t n, size_t stride, bool logarithm, long pr
 {
   arb_t shift, sum, term;
 
+  count_group(n, logarithm);
   arb_init(shift);
   arb_init(sum);
   arb_init(term);
@@ -99,6 +111,7 @@ clarke_softmax_probabilities(clarke_matrix *y, const clarke_step *s, const clark
 
   if (!s->log)
     return clarke_matrix_copy(y, v, err);
+  clarke_tally_add(0, 0, n);
   balls = _arb_vec_init((long)n);
   for (size_t e = 0; e < n; e++) {
     clarke_matrix_get_ball(balls + e, v, e / v->cols, e % v->cols, f->precision + 20);

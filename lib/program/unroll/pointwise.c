@@ -101,6 +101,8 @@ clarke_unroll_analytic(clarke_unrolling *u, const clarke_step *s)
                       : s->function == CLARKE_EXP  ? CLARKE_FN_EXP
                       : s->function == CLARKE_SQRT ? CLARKE_FN_SQRT
                       : s->function == CLARKE_LOG  ? CLARKE_FN_LOG
+                      : s->function == CLARKE_SIN  ? CLARKE_FN_SIN
+                      : s->function == CLARKE_COS  ? CLARKE_FN_COS
                                                    : CLARKE_FN_SIGMOID;
   clarke_status status = CLARKE_OK;
 

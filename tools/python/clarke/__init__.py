@@ -5,7 +5,7 @@
         loss.backward()
     answer = clarke.audit("run/")
 """
-from .answer import Answer, Failed, audit, step
+from .answer import Answer, Failed, Stepped, audit, step
 from .derive import derive
 from .derived import Derived
 from .monitor import monitor, summary
@@ -15,6 +15,6 @@ from .refused import Refused
 from .sweeps import sweep
 from .touched import Touched
 
-__all__ = ["Answer", "DINAdam", "Derived", "Failed", "INNAprop", "INNApropReleased", "Refused", "Touched", "audit", "derive", "monitor",
+__all__ = ["Answer", "DINAdam", "Derived", "Failed", "INNAprop", "INNApropReleased", "Refused", "Stepped", "Touched", "audit", "derive", "monitor",
            "record", "step", "summary", "sweep"]
 __version__ = "0.1.0"

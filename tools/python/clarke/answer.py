@@ -39,6 +39,11 @@ class Summed:
         lines = self.report["summary"]
         return lines["asked"], lines["answer"], lines["next"]
 
+    @property
+    def tone(self) -> str:
+        """Good news is green, bad news red."""
+        return TONES.get(self.verdict, "#888")
+
     def __repr__(self) -> str:
         return "Asked:  {}\nAnswer: {}\nNext:   {}".format(*self.summary)
 
@@ -47,7 +52,7 @@ class Summed:
         asked, answer, next_ = map(html.escape, self.summary)
         rows = "".join(f"<li>{html.escape(str(kink))}: AD takes {html.escape(str(kink.ad))}</li>" for kink in (self.touched or [])[:SHOWN])
         more = len(self.touched or []) - SHOWN
-        return (f'<div style="border-left:4px solid {TONES.get(self.verdict, "#888")};padding-left:.8em"><p><strong>{html.escape(self.verdict)}</strong></p>'
+        return (f'<div style="border-left:4px solid {self.tone};padding-left:.8em"><p><strong>{html.escape(self.verdict)}</strong></p>'
                 f"<p>{answer}</p><p>{next_}</p><p><small>{asked}</small></p>"
                 + (f"<ul>{rows}</ul>" if rows else "") + (f"<p>{more} more kinks</p>" if more > 0 else "") + "</div>")
 
@@ -118,6 +123,43 @@ class Answer(Summed):
     def in_clarke(self) -> bool | None:
         """The same of what is computed. None where there are surrogates: then that is not known of a gradient which is in the other one."""
         return None if self.surrogates and self.in_clarke_of_surrogate else self.in_clarke_of_surrogate
+
+
+class Stepped(dict, Summed):
+    """All that `clarke step RUN --json` says, by its keys: "answer", "why", "holds", "rule", "first", ... (docs/step.md).
+
+    Where several optimizers stepped, or parameters were averaged, too: "step", "holds", and "optimizers", a list of these."""
+    __repr__ = Summed.__repr__
+
+    def __init__(self, said: dict[str, Any]) -> None:
+        super().__init__(said)
+        if "optimizers" in self:
+            self["optimizers"] = [Stepped(one) for one in self["optimizers"]]
+
+    @property
+    def summary(self) -> tuple[str, str, str]:
+        """What was asked, the answer, what to do; of several that of the first one that is not its rule's, or of the first."""
+        of = next((one for one in self.get("optimizers", ()) if not one["holds"]), self.get("optimizers", [self])[0])
+        return tuple(of["summary"][key] for key in ("asked", "answer", "next"))
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The answer's own keys."""
+        return self
+
+    @property
+    def verdict(self) -> str:
+        """The answer's word: "the rule's, bit for bit", ..."""
+        return self["answer"] if "answer" in self else next((one for one in self["optimizers"] if not one["holds"]), self["optimizers"][0])["answer"]
+
+    @property
+    def tone(self) -> str:
+        return {True: "#2a7", False: "#c33"}.get(self["holds"], "#c80")
+
+    @property
+    def touched(self) -> None:
+        """An optimizer's step has no kinks that are looked for."""
+        return None
 
 
 def program():
@@ -262,14 +304,14 @@ def audit_run(run, options):
     return Answer(verdict, reason, touched, gradient, text, report, touched_by_module(module, report))
 
 
-def step(run: str | os.PathLike[str], *, rule: str | None = None, options: Sequence[str] = ()) -> dict[str, Any]:
+def step(run: str | os.PathLike[str], *, rule: str | None = None, options: Sequence[str] = ()) -> Stepped:
     """Is what the optimizer made of a recorded step its rule's?
 
     rule: by the name of `clarke step list`; None: the optimizer's own. All of `clarke step RUN --json`: "answer", "holds" (None: not
     known), "first" (the first entry that is not the rule's), "instead" (what was followed, if that is known). Where several optimizers stepped, or
     parameters were averaged, too: "holds", and "optimizers", a list of these."""
     settle()
-    return answered("step", os.path.join(os.fspath(run), ""), "--json", *(("--rule", rule) if rule is not None else ()), *options)
+    return Stepped(answered("step", os.path.join(os.fspath(run), ""), "--json", *(("--rule", rule) if rule is not None else ()), *options))
 
 
 def audit(what: Any, x: Any = None, y: Any = None, loss: Callable[..., Any] | None = None, *, options: Sequence[str] = (), again: bool = True) -> Answer:

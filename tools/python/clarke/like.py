@@ -1,14 +1,20 @@
 """A checkpoint without a graph: the network by its name in a library, with the checkpoint's weights; one step is recorded and audited.
 
     python -m clarke.like torchvision.resnet18 W.pth B.npz RUN/ [--loss ce|mse|sum] [--train]
+    python -m clarke.like torchvision.resnet18 W1.pth W2.pth ... B.npz RUN/ --manifest M.json
 
-The name is torchvision.MODEL, timm.MODEL, or MODULE:FUNCTION, which returns a network when it is called. The weights must be that
-network's, all of them and no others. A classifier's number of classes is the checkpoint's. `clarke audit RUN/ --proof F` writes a proof.
+The name is torchvision.MODEL, timm.MODEL, transformers.CLASS, or MODULE:FUNCTION, which returns a network when it is called. The weights
+must be that network's, all of them and no others. A classifier's number of classes is the checkpoint's. Of transformers the checkpoint is
+a folder as save_pretrained writes it, or a file in one: config.json there says what the network is. The name keras is for .keras and .h5
+files, which have the network in them: Keras computes it with PyTorch, with the loss it was compiled with. `clarke audit --like` is this
+command.
 """
 
 import argparse
 import importlib
+import json
 import os
+import pickle
 import sys
 
 import numpy as np
@@ -19,6 +25,7 @@ from .recorder import record
 from .refused import Refused
 
 LOSSES = {"ce": torch.nn.functional.cross_entropy, "mse": torch.nn.functional.mse_loss, "sum": lambda output, y: output.sum()}
+HELD = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 KEYS = ("state_dict", "model_state_dict", "model")  # under which checkpoints have their weights, beside others
 
 
@@ -31,13 +38,29 @@ def imported(module, name):
         return importlib.import_module(module)
     except ImportError as e:
         raise Unlike(f"{name}: the package {module.split('.')[0]} is not installed here ({e}); pip install {module.split('.')[0]}") from e
+    except (RuntimeError, OSError) as e:  # built for another PyTorch
+        raise Unlike(f"{name}: the package {module.split('.')[0]} does not load here: {e}") from e
 
 
 def weights(path):
-    """{name: tensor} of a state dict, whose pickle is not executed."""
+    """{name: tensor} of a state dict, whose pickle is not executed. A folder has it under the names that save_pretrained takes."""
+    if os.path.isdir(path):
+        held = [f for f in HELD if os.path.isfile(os.path.join(path, f))]
+        if not held:
+            raise Unlike(f"{path}: none of {', '.join(HELD)} in this folder")
+        return weights(os.path.join(path, held[0]))
+    if path.endswith(".index.json"):  # shards beside it, by name
+        with open(path, encoding="utf-8") as f:
+            shards = sorted(set(json.load(f)["weight_map"].values()))
+        if any(os.path.basename(shard) != shard for shard in shards):
+            raise Unlike(f"{path}: a shard that is not beside it")
+        return {k: t for shard in shards for k, t in weights(os.path.join(os.path.dirname(path), shard)).items()}
     if path.endswith(".safetensors"):
         return dict(imported("safetensors.torch", path).load_file(path))
-    held = torch.load(path, map_location="cpu", weights_only=True)
+    try:
+        held = torch.load(path, map_location="cpu", weights_only=True)
+    except (RuntimeError, ValueError, EOFError, pickle.UnpicklingError) as e:
+        raise Unlike(f"{path}: PyTorch loads no state dict from it: {str(e).splitlines()[0]}") from e
     for key in KEYS:
         if isinstance(held, dict) and isinstance(held.get(key), dict):
             held = held[key]
@@ -46,7 +69,48 @@ def weights(path):
     return held
 
 
-def maker(name):
+def of_transformers(name, model, path):
+    """A network of transformers: config.json, in the checkpoint's folder, says which."""
+    transformers = imported("transformers", name)
+    folder = path if os.path.isdir(path) else os.path.dirname(path) or "."
+    if not os.path.isfile(os.path.join(folder, "config.json")):
+        raise Unlike(f"{name}: no config.json in {folder}; transformers' save_pretrained writes one beside the weights")
+    made = getattr(transformers, model, None)
+    if not isinstance(made, type) or not hasattr(made, "from_pretrained"):
+        raise Unlike(f"{name}: transformers has no such class of networks")
+    try:
+        config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        return made.from_config(config) if hasattr(made, "from_config") else made(config)
+    except (OSError, TypeError, ValueError, AttributeError, ImportError) as e:
+        raise Unlike(f"{name}: {os.path.join(folder, 'config.json')} makes no such network: {e}") from e
+
+
+def of_keras(path):
+    """A network that Keras saved, its loss and optimizer with it; PyTorch computes it."""
+    os.environ["KERAS_BACKEND"] = "torch"
+    keras = imported("keras", path)
+    if keras.backend.backend() != "torch":
+        raise Unlike(f"{path}: Keras computes with {keras.backend.backend()} here; expected torch")
+    try:
+        model = keras.saving.load_model(path)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as e:
+        raise Unlike(f"{path}: Keras loads no network from it: {e}") from e
+    if not isinstance(model, torch.nn.Module):
+        raise Unlike(f"{path}: Keras loads no network from it, but {type(model).__name__}")
+    return model
+
+
+def compiled_loss(model, path):
+    """The loss that a network of Keras was compiled with, or one that its output is fit for."""
+    if getattr(model, "compiled", False) and model.loss is not None:
+        return lambda output, y: model.compute_loss(y=y, y_pred=output)
+    last = getattr(model.layers[-1] if model.layers else None, "activation", None)
+    if getattr(last, "__name__", None) == "softmax":
+        raise Unlike(f"{path}: it was compiled with no loss, and ends in softmax; --loss says which is meant (ce takes logits)")
+    return None
+
+
+def maker(name, path):
     """A function of a number of classes, or of none, that returns the network."""
     library, _, model = name.partition(".")
     if ":" in name:
@@ -65,7 +129,17 @@ def maker(name):
         if not timm.is_model(model):
             raise Unlike(f"{name}: timm has no such model; timm.list_models() names them")
         return lambda classes: timm.create_model(model, pretrained=False, **({"num_classes": classes} if classes else {}))
-    raise Unlike(f"{name}: expected torchvision.MODEL, timm.MODEL or MODULE:FUNCTION")
+    if library == "transformers":
+        return lambda classes: of_transformers(name, model, path)
+    raise Unlike(f"{name}: expected torchvision.MODEL, timm.MODEL, transformers.CLASS, keras or MODULE:FUNCTION")
+
+
+def with_shared(model, held):
+    """The weights, and under each further name of a tensor that the network has under several: files have it once."""
+    own = model.state_dict()
+    place = {k: (t.data_ptr(), t.shape, t.stride()) for k, t in own.items() if t.numel() > 0}
+    first = {place[k]: held[k] for k in held if k in place}
+    return {**held, **{k: first[p] for k, p in place.items() if k not in held and p in first}}
 
 
 def difference(model, held):
@@ -80,11 +154,15 @@ def difference(model, held):
 
 def network(name, path):
     """The network of that name, with the weights of the checkpoint."""
-    held, make = weights(path), maker(name)
+    if name == "keras":
+        return of_keras(path)
+    held, make = weights(path), maker(name, path)
     last = list(held.values())[-1]
     model = make(None)
+    held = with_shared(model, held)
     if difference(model, held) and ":" not in name and last.dim() == 1:  # a bias of another number of classes
         model = make(len(last))
+        held = with_shared(model, held)
     why = difference(model, held)
     if why:
         raise Unlike(f"{path} is no checkpoint of {name}: it {why}" if why.startswith("has") else f"{path} is no checkpoint of {name}: {why}")
@@ -106,34 +184,74 @@ def arrays(path):
     return torch.from_numpy(held["x"]), torch.from_numpy(held["y"]) if "y" in held else None
 
 
+def answered(output):
+    """The tensor of a network's output: of transformers' the logits, or the last hidden state."""
+    for key in ("logits", "last_hidden_state"):
+        output = getattr(output, key, output)
+    return output
+
+
+def lost(kind, output, y):
+    """The loss. Where each place of a sequence has a class, cross_entropy takes the places in a row."""
+    if kind == "ce" and output.dim() == 3 and y.dim() == 2:
+        output, y = output.flatten(0, 1), y.flatten()
+    return LOSSES[kind](output, y)
+
+
 def record_like(name, path, batch, folder, loss=None, train=False):
+    """Records in the folder a step of that network, with the checkpoint's weights, on the batch."""
     model = network(name, path).train(train)
     x, y = arrays(batch)
+    own = compiled_loss(model, path) if name == "keras" and loss is None and y is not None else None
     kind = loss or ("sum" if y is None else "mse" if y.is_floating_point() else "ce")
     if kind != "sum" and y is None:
         raise Unlike(f"{batch}: no array 'y', which loss {kind} takes")
     try:
         with record(folder, model):
-            output = model(x)
+            output = answered(model(x))
             if not isinstance(output, torch.Tensor):
                 raise Unlike(f"{name} returns no tensor: give MODULE:FUNCTION of one that does")
-            LOSSES[kind](output, y).backward()
+            (own(output, y) if own is not None else lost(kind, output, y)).backward()
     except (RuntimeError, TypeError, ValueError, IndexError) as e:  # PyTorch's own; a traceback would end with 1, which says no
         raise Unlike(f"{name} does not run on {batch} with loss {kind}: {e}") from e
 
 
-def main():
+def put_manifest(path, name, checkpoints, batch, folder):
+    """A manifest of `clarke sweep`: the recorded graph at each of the checkpoints, which are of that network."""
+    for checkpoint in checkpoints[1:]:
+        network(name, checkpoint)
+    beside = os.path.dirname(os.path.abspath(path))
+    near = [os.path.relpath(p, beside) for p in (os.path.join(folder, "graph.onnx"), *checkpoints, batch)]
+    with open(path, "x", encoding="utf-8") as f:
+        json.dump({"model": near[0], "checkpoints": near[1:-1], "batches": [near[-1]], "profiles": ["pytorch-2.13", "jax-0.10"]}, f, indent=2)
+        f.write("\n")
+
+
+def arguments():
     parser = argparse.ArgumentParser(prog="python -m clarke.like", description=__doc__.split("\n")[0])
-    parser.add_argument("name", help="torchvision.MODEL, timm.MODEL or MODULE:FUNCTION")
-    parser.add_argument("checkpoint", help=".pth or .pt of torch.save, or .safetensors")
+    parser.add_argument("name", help="torchvision.MODEL, timm.MODEL, transformers.CLASS, keras or MODULE:FUNCTION")
+    parser.add_argument("checkpoint", nargs="+", help=".pth or .pt of torch.save, .safetensors, an index of shards, a folder of transformers, or .keras and .h5")
     parser.add_argument("batch", help=".npz with x and y, or .npy with the inputs alone")
     parser.add_argument("run", help="the folder to record the step in")
-    parser.add_argument("--loss", choices=sorted(LOSSES), help="default: ce for integer y, mse for other y, sum without y")
+    parser.add_argument("--loss", choices=sorted(LOSSES), help="default: what Keras compiled; ce for integer y, mse for other y, sum without y")
     parser.add_argument("--train", action="store_true", help="in training mode: BatchNormalization by the batch (default: as in use)")
+    parser.add_argument("--record", action="store_true", help="record only; clarke audit RUN/ asks about it")
+    parser.add_argument("--manifest", metavar="M.json", help="of several checkpoints: record the first, and write a manifest for clarke sweep")
     o = parser.parse_args()
+    if len(o.checkpoint) > 1 and o.manifest is None:
+        parser.error("several checkpoints need --manifest")
+    return o
+
+
+def main():
+    o = arguments()
     sys.path.insert(0, os.getcwd())  # MODULE:FUNCTION may stand here
     try:
-        record_like(o.name, o.checkpoint, o.batch, o.run, o.loss, o.train)
+        record_like(o.name, o.checkpoint[0], o.batch, o.run, o.loss, o.train)
+        if o.manifest is not None:
+            put_manifest(o.manifest, o.name, o.checkpoint, o.batch, o.run)
+        if o.record or o.manifest is not None:
+            raise SystemExit(0)
         answer = audit(o.run)
         print(answer)
         raise SystemExit({"in-bouligand": 0, "in-clarke": 0, "not-in-clarke": 1}.get(answer.verdict, 3))

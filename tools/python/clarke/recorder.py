@@ -31,6 +31,7 @@ from .hooks import Hooks
 from .precision import of_products, precision
 from .profiles import installed
 from .refused import FOLDER, Refused
+from .sparse import dense
 from .surrogates import note_function
 from .trace import HANDED, Dispatch, Functions, Trace, place, values_in
 
@@ -219,7 +220,7 @@ class record:
             if type(module).__name__ == "OptimizedModule" or getattr(module, "_compiled_call_impl", None) is not None:
                 raise Refused(name or "the model", "it is compiled (torch.compile): its operators cannot be seen", "record the module itself")
         for name, p in self.model.named_parameters():
-            if p.grad is not None and not self.accumulate and bool((p.grad != 0).any()):
+            if p.grad is not None and not self.accumulate and bool((dense(p.grad) != 0).any()):
                 raise Refused(name, "it has a gradient already, and a record is of one backward pass",
                               "zero_grad first, or accumulate=True where gradients are added up")
             if p.grad is not None and self.accumulate and p._post_accumulate_grad_hooks:
@@ -302,7 +303,8 @@ class record:
 
     def after_backward(self):
         self.hooked.restore()
-        self.gradients = {n: p.grad.detach().clone() for n, p in self.parameters.items() if p.grad is not None}
+        with torch._C.DisableTorchFunction(), _disable_current_modes(), torch.no_grad():
+            self.gradients = {n: dense(p.grad.detach()).clone() for n, p in self.parameters.items() if p.grad is not None}
         self.add_up()
 
     def add_up(self):
@@ -540,14 +542,12 @@ class record:
                               "record a module that computes both, or detach what the model is called with")
 
     def require_gradients(self, graph):
-        """Each trained parameter of the graph has one, which is dense."""
+        """Each trained parameter of the graph has one."""
         for name in self.trained_in(graph):
             gradient = self.gradients.get(name)
             if gradient is None:
                 raise Refused(name, "it is in the graph, and has no gradient (backward(inputs=...), or a hook that takes it away)",
                               "call loss.backward() alone, or requires_grad_(False) of what is not trained")
-            if gradient.layout != torch.strided:
-                raise Refused(name, f"its gradient's layout is {gradient.layout}", "make it dense (sparse=False)")
 
     def trained_in(self, graph):
         """The parameters in the graph that are trained."""

@@ -1,6 +1,7 @@
 """The traced operators once more: do they give the step's loss and gradients, bit for bit?"""
 import torch
 
+from .sparse import dense
 from .trace import MAKERS, Operator, Value, replace, values_in
 
 
@@ -54,7 +55,8 @@ def run(trace, nodes, leaves, seed):
     wanted = list(made.values())
     follow(nodes, made)
     loss = made[id(trace.loss)]
-    return loss.detach(), torch.autograd.grad(loss, wanted, grad_outputs=seed, allow_unused=True)
+    gradients = torch.autograd.grad(loss, wanted, grad_outputs=seed, allow_unused=True)
+    return loss.detach(), [None if g is None else dense(g) for g in gradients]
 
 
 def ordered(t):

@@ -12,6 +12,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from .files import SAFETENSORS, safetensors
 from .folder import RUN, Folder
 from .refused import Refused
+from .sparse import dense, sizes, times
 
 WAITING = weakref.WeakKeyDictionary()  # the update of each optimizer whose step has not come yet
 PARTS = "before", "gradient", "after"
@@ -134,10 +135,19 @@ class Update:
                     continue
                 self.put(part, "theta", name, p)
                 if with_gradients and float.fromhex(self.told.get("found_inf", "0x0p+0")) == 0:  # else they are not finite, and nothing may change
-                    self.put("gradient", None, name, p.grad)
+                    self.put("gradient", None, name, dense(p.grad))
+                    self.put_sparse(name, p.grad)
                 for slot, value in optimizer.state.get(p, {}).items():
                     if isinstance(number(value), torch.Tensor):
                         self.put(part, slot, name, number(value))
+
+    def put_sparse(self, name, gradient):
+        """Which entries a sparse one has; and where several are added up, what that may round."""
+        if gradient.layout != torch.sparse_coo:
+            return
+        self.put("times", None, name, times(gradient))
+        if int(self.tensors[f"times/{name}"].max() if gradient.numel() > 0 else 0) > 1:
+            self.put("sizes", None, name, sizes(gradient))
 
     def put(self, part, slot, name, t):
         if t.layout != torch.strided or t.dtype not in SAFETENSORS:

@@ -22,6 +22,8 @@ clarke_analytic_is_followed(const clarke_step *s)
   case CLARKE_NORMAL:
   case CLARKE_NORMAL_TANH:
   case CLARKE_ELU:
+  case CLARKE_SIN:
+  case CLARKE_COS:
     return true;
   default: /* their slopes have no bound */
     return false;

@@ -1,0 +1,10 @@
+/* Sine and cosine. */
+#ifndef CLARKE_KERNEL_CIRCLE_H
+#define CLARKE_KERNEL_CIRCLE_H
+
+#include "check/base/value.h"
+
+/* y = sin(x), or cos(x), of an x up to 2^20 in size; y may be x. */
+void circle_value(interval *y, const interval *x, bool cosine);
+
+#endif

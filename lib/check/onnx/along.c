@@ -1,0 +1,129 @@
+/* Hardmax, Compress, TensorScatter and Mod of floats, as docs/operators.md has them. */
+#include "check/onnx/along.h"
+#include "check/base/allocate.h"
+#include "check/onnx/inner.h"
+
+#include <string.h>
+
+#define MOST_COMPARED 256
+
+/* The axis from `from` on, so many entries. */
+static value
+piece(builder *b, const value *x, size_t axis, size_t from, size_t n)
+{
+  long first = (long)from, end = (long)(from + n), along = (long)axis;
+  return inner_node(b, "Slice", 4, (value[]){*x, list_of(b, 1, &first), list_of(b, 1, &end), list_of(b, 1, &along)},
+                    NULL);
+}
+
+/* Entry i of the axis against entry j: 1 where it wins. Of equal ones the first does. */
+static value
+wins(builder *b, const value *x, size_t axis, size_t i, size_t j)
+{
+  value own = piece(b, x, axis, i, 1), other = piece(b, x, axis, j, 1);
+  value truth = inner_of(b, i < j ? "GreaterOrEqual" : "Greater", &own, &other);
+  return inner_node(b, "Cast", 1, &truth, inner_whole("to", FLOAT));
+}
+
+static value
+number(builder *b, long n)
+{
+  value v = made_numbers(b, 0, (size_t[]){0});
+  mpq_set_si(v.constant->value, n, 1);
+  return v;
+}
+
+void
+lower_hardmax(builder *b)
+{
+  const value *x = &b->in[0];
+  size_t axis = axis_of(b, whole_attribute(b, "axis", b->opset < 13 ? 1 : -1), x->rank), n = x->dims[axis];
+  need(b->opset >= 13 || axis + 1 == x->rank, "before operator set 13, of more than one axis");
+  need(!on_batch(b, x, axis) && n > 0 && n <= MOST_COMPARED, "the batch's axis, or too many entries");
+  value *all = allocate(n, sizeof *all);
+  for (size_t i = 0; i < n; i++) {
+    value y = piece(b, x, axis, i, 1), none = number(b, 0), one = number(b, 1);
+    y = inner_of(b, "Mul", &y, &none);
+    y = inner_of(b, "Add", &y, &one);
+    for (size_t j = 0; j < n; j++) {
+      if (j == i)
+        continue;
+      value w = wins(b, x, axis, i, j);
+      y = inner_of(b, "Mul", &y, &w);
+    }
+    all[i] = y;
+  }
+  b->out = n > 1 ? inner_node(b, "Concat", n, all, inner_whole("axis", (long)axis)) : all[0];
+}
+
+void
+lower_compress(builder *b)
+{
+  value x = b->in[0];
+  const value *chosen = &b->in[1];
+  size_t dims[MAX_RANK], n = 0;
+  need(chosen->constant != NULL && chosen->constant->type == BOOL && chosen->rank == 1,
+       "its condition is no constant list of truth values");
+  long *list = allocate(chosen->count, sizeof *list), axis = 0;
+  for (size_t i = 0; i < chosen->count; i++)
+    if (mpq_sgn(&chosen->constant->value[chosen->map[i]]) != 0)
+      list[n++] = (long)i;
+  if (find_attribute(b, "axis") != NULL)
+    axis = (long)axis_of(b, whole_attribute(b, "axis", 0), x.rank);
+  else
+    x = inner_node(b, "Reshape", 2, (value[]){x, list_of(b, 1, (long[]){-1})}, NULL);
+  whole_run(b, &x, dims);
+  need(n > 0 && chosen->count <= dims[axis], "nothing is chosen, or the condition is longer than the axis");
+  b->out = inner_node(b, "Gather", 2, (value[]){x, list_of(b, n, list)}, inner_whole("axis", axis));
+}
+
+void
+lower_tensor_scatter(builder *b)
+{
+  const char *mode = text_attribute(b, "mode", "linear");
+  bool circular = strcmp(mode, "circular") == 0, given = has_input(b, 2);
+  const value *x = &b->in[0], *u = &b->in[1];
+  need(circular || strcmp(mode, "linear") == 0, "an unknown mode");
+  need(!is_batch(b, x) && !is_batch(b, u), "the samples are on an axis");
+  size_t axis = axis_of(b, whole_attribute(b, "axis", -2), x->rank), behind;
+  need(axis > 0 && u->rank == x->rank && u->dims[axis] <= x->dims[axis], "along the first axis, or too long an update");
+  for (size_t a = 0; a < x->rank; a++)
+    need(a == axis || u->dims[a] == x->dims[a], "an update of another shape");
+  behind = product(x->dims + axis + 1, x->rank - axis - 1);
+  long *first = allocate(x->dims[0], sizeof *first), *at = allocate(u->count, sizeof *at), shape[MAX_RANK];
+  need(!given || (b->in[2].rank == 1 && whole_list_within(b, 2, "", first, x->dims[0]) == x->dims[0]),
+       "not a place for each sample");
+  for (size_t i = 0; i < u->count; i++) {
+    size_t inner = i % behind, later = i / behind % u->dims[axis], outer = i / behind / u->dims[axis];
+    long from = first[i / (u->count / u->dims[0])], length = (long)x->dims[axis];
+    need(from >= 0 && from <= INT32_MAX && (circular || from + (long)later < length), "a place out of range");
+    at[i] = (long)((outer * x->dims[axis] + (size_t)((from + (long)later) % length)) * behind + inner);
+  }
+  value flat[3] = {*x, list_of(b, u->count, at), *u};
+  for (size_t i = 0; i < 3; i += 2) {
+    flat[i] = flat[i].constant != NULL ? inner_of(b, "Sum", &flat[i], NULL) : flat[i];
+    flat[i] = inner_node(b, "Reshape", 2, (value[]){flat[i], list_of(b, 1, (long[]){-1})}, NULL);
+  }
+  value y = inner_node(b, "ScatterElements", 3, flat, NULL);
+  for (size_t a = 0; a < x->rank; a++)
+    shape[a] = (long)x->dims[a];
+  b->out = inner_node(b, "Reshape", 2, (value[]){y, list_of(b, x->rank, shape)}, NULL);
+}
+
+/* The quotient's whole number, below it or towards 0, times the divisor: what is left. */
+void
+lower_modulo(builder *b)
+{
+  long towards = whole_attribute(b, "fmod", 0);
+  need(has_input(b, 0) && has_input(b, 1), "an input is missing");
+  need(towards == 1 || (towards == 0 && b->opset >= 28), "an fmod that floats do not have in the model's operator set");
+  value quotient = inner_of(b, "Div", &b->in[0], &b->in[1]), w;
+  if (towards == 0)
+    w = inner_of(b, "Floor", &quotient, NULL);
+  else {
+    value whole = inner_node(b, "Cast", 1, &quotient, inner_whole("to", INT64));
+    w = inner_node(b, "Cast", 1, &whole, inner_whole("to", FLOAT));
+  }
+  w = inner_of(b, "Mul", &w, &b->in[1]);
+  b->out = inner_of(b, "Sub", &b->in[0], &w);
+}

@@ -1,0 +1,163 @@
+/* Operators on images that are others: CenterCropPad is a Pad, Col2Im a ConvTranspose whose filters each have one 1. */
+#include "op/axes.h"
+#include "op/lower.h"
+#include "op/node.h"
+
+#include <stdlib.h>
+
+/* Half of what an axis is to have more, or less, goes before it: rounded towards 0. */
+static clarke_status
+lower_center(clarke_lowering *low, clarke_error *err)
+{
+  const clarke_attr *axes = clarke_model_attr(low->node, "axes");
+  size_t dims[CLARKE_MAX_WHOLE], rank, n, value;
+  int64_t pads[2 * CLARKE_MAX_WHOLE] = {0};
+  bool chosen[CLARKE_MAX_WHOLE];
+  const int64_t *shape;
+  clarke_status status = clarke_lower_first(low, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_lower_integers(low, 1, &shape, &n, err);
+  if (status != CLARKE_OK)
+    return status;
+  rank = clarke_axes_of_run(low, 0, dims);
+  if (axes != NULL)
+    status = clarke_axes_chosen(low, axes->ints, axes->n, rank, chosen, err);
+  if (status == CLARKE_OK && n != (axes != NULL ? axes->n : rank))
+    status = clarke_lower_fail(low, err, "a shape of %zu numbers; expected %zu", n, axes != NULL ? axes->n : rank);
+  for (size_t i = 0; i < n && status == CLARKE_OK; i++) {
+    const size_t a = axes == NULL ? i : axes->ints[i] < 0 ? (size_t)(axes->ints[i] + (int64_t)rank) : (size_t)axes->ints[i];
+
+    if (shape[i] < 1 || shape[i] > INT32_MAX || dims[a] > INT32_MAX)
+      return clarke_lower_fail(low, err, "axis %zu is to have %lld entries", a, (long long)shape[i]);
+    pads[a] = (shape[i] - (int64_t)dims[a]) / 2;
+    pads[rank + a] = shape[i] - (int64_t)dims[a] - pads[a];
+  }
+  if (status != CLARKE_OK)
+    return status;
+  value = clarke_inner_integers(low, pads, 2 * rank, err);
+  value = value != CLARKE_NONE ? clarke_inner_node(low, "Pad", (size_t[]){low->in[0], value}, 2, NULL, 0, err) : value;
+  return clarke_inner_done(low, 0, value, err);
+}
+
+#define MOST_SPACE (CLARKE_MAX_RANK - 2)
+
+/* Windows that overlap on an image; `more` of it is behind the last of them. */
+typedef struct {
+  size_t n;
+  int64_t image[MOST_SPACE], block[MOST_SPACE], dilation[MOST_SPACE], stride[MOST_SPACE], pad[2 * MOST_SPACE];
+  int64_t places[MOST_SPACE], more[MOST_SPACE];
+  size_t block_size, all_places;
+} folding;
+
+/* The attribute's numbers from `least` on, n of them; or `absent` where there are none. */
+static clarke_status
+read_list(const clarke_lowering *low, const char *name, size_t n, int64_t least, int64_t absent, int64_t *list, clarke_error *err)
+{
+  const clarke_attr *a = clarke_model_attr(low->node, name);
+
+  if (a != NULL && a->n != n)
+    return clarke_lower_fail(low, err, "%s has %zu numbers; expected %zu", name, a->n, n);
+  for (size_t i = 0; i < n; i++) {
+    list[i] = a != NULL ? a->ints[i] : absent;
+    if (list[i] < least || list[i] > INT32_MAX)
+      return clarke_lower_fail(low, err, "%s has %lld", name, (long long)list[i]);
+  }
+  return CLARKE_OK;
+}
+
+static clarke_status
+place_windows(folding *f, const clarke_lowering *low, clarke_error *err)
+{
+  f->block_size = f->all_places = 1;
+  for (size_t a = 0; a < f->n; a++) {
+    const int64_t reach = f->dilation[a] * (f->block[a] - 1) + 1, room = f->image[a] + f->pad[a] + f->pad[a + f->n] - reach;
+
+    if (f->image[a] < 1 || f->image[a] > INT32_MAX || f->block[a] < 1 || f->block[a] > INT16_MAX || room < 0)
+      return clarke_lower_fail(low, err, "axis %zu of the image has %lld entries, the window %lld", a, (long long)f->image[a],
+                               (long long)f->block[a]);
+    f->places[a] = room / f->stride[a] + 1;
+    f->more[a] = room % f->stride[a];
+    if (f->all_places > CLARKE_MAX_MAP / (size_t)f->places[a] || f->block_size > CLARKE_MAX_MAP / (size_t)f->block[a])
+      return clarke_lower_too_large(low, err);
+    f->all_places *= (size_t)f->places[a];
+    f->block_size *= (size_t)f->block[a];
+  }
+  return CLARKE_OK;
+}
+
+static clarke_status
+read_folding(folding *f, const clarke_lowering *low, clarke_error *err)
+{
+  const int64_t *image, *block;
+  size_t n;
+  clarke_status status = clarke_lower_integers(low, 1, &image, &f->n, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_lower_integers(low, 2, &block, &n, err);
+  if (status == CLARKE_OK && (n != f->n || n < 1 || n > MOST_SPACE))
+    status = clarke_lower_fail(low, err, "an image of %zu axes and a window of %zu", f->n, n);
+  for (size_t a = 0; status == CLARKE_OK && a < f->n; a++) {
+    f->image[a] = image[a];
+    f->block[a] = block[a];
+  }
+  if (status == CLARKE_OK)
+    status = read_list(low, "dilations", f->n, 1, 1, f->dilation, err);
+  if (status == CLARKE_OK)
+    status = read_list(low, "strides", f->n, 1, 1, f->stride, err);
+  if (status == CLARKE_OK)
+    status = read_list(low, "pads", 2 * f->n, 0, 0, f->pad, err);
+  return status == CLARKE_OK ? place_windows(f, low, err) : status;
+}
+
+/* Filter (c, k) of channel c puts its entry at place k of the window. */
+static clarke_status
+make_filters(const folding *f, size_t channels, clarke_lowering *low, size_t *filters, clarke_error *err)
+{
+  size_t dims[CLARKE_MAX_RANK] = {channels * f->block_size, 1};
+  clarke_status status;
+
+  for (size_t a = 0; a < f->n; a++)
+    dims[a + 2] = (size_t)f->block[a];
+  if (dims[0] > CLARKE_MAX_MAP / f->block_size)
+    return clarke_lower_too_large(low, err);
+  status = clarke_lower_made(low, f->n + 2, dims, filters, err);
+  for (size_t i = 0; i < dims[0] && status == CLARKE_OK; i++)
+    low->graph->values[*filters].real[i * f->block_size + i % f->block_size] = 1;
+  return status;
+}
+
+static clarke_status
+lower_fold(clarke_lowering *low, clarke_error *err)
+{
+  folding f;
+  size_t dims[CLARKE_MAX_WHOLE], filters, x;
+  int64_t spread[CLARKE_MAX_RANK] = {0};
+  clarke_status status = clarke_lower_first(low, err);
+
+  if (status == CLARKE_OK)
+    status = read_folding(&f, low, err);
+  if (status != CLARKE_OK)
+    return status;
+  if (clarke_axes_whole(low, 0, dims) != 3 || dims[1] % f.block_size != 0 || dims[2] != f.all_places)
+    return clarke_lower_fail(low, err, "expected an input of 3 axes, the second a multiple of %zu, the third %zu", f.block_size, f.all_places);
+  status = make_filters(&f, dims[1] / f.block_size, low, &filters, err);
+  if (status != CLARKE_OK)
+    return status;
+  spread[1] = (int64_t)dims[1]; /* 0: the samples, as they are */
+  for (size_t a = 0; a < f.n; a++)
+    spread[a + 2] = f.places[a];
+  x = clarke_inner_reshaped(low, low->in[0], spread, f.n + 2, err);
+  const clarke_attr attr[] = {clarke_inner_int("group", (int64_t)(dims[1] / f.block_size)), clarke_inner_ints("strides", f.stride, f.n),
+                              clarke_inner_ints("dilations", f.dilation, f.n), clarke_inner_ints("pads", f.pad, 2 * f.n),
+                              clarke_inner_ints("output_padding", f.more, f.n)};
+
+  x = x != CLARKE_NONE ? clarke_inner_node(low, "ConvTranspose", (size_t[]){x, filters}, 2, attr, 5, err) : x;
+  return clarke_inner_done(low, 0, x, err);
+}
+
+const clarke_op clarke_ops_images[] = {
+  {.name = "CenterCropPad", .forms = {{18, 2, 2, 1, "axes:I"}}, .lower = lower_center},
+  {.name = "Col2Im", .forms = {{18, 3, 3, 1, "dilations:I pads:I strides:I"}}, .lower = lower_fold},
+  {.name = NULL},
+};

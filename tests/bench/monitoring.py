@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""What a watched training step costs beside the plain one.
+
+    monitoring.py CLARKE [--only NAME ...] [--every N ...] [--rounds N]
+
+prints a table. For each network: the plain step; the same under torch.autograd.detect_anomaly; with a hook that counts arguments of ReLU at 0 and
+tied windows above 0; and with clarke.monitor, of every N-th step. Time is the processor's, of one thread: the training's thread alone, and all
+threads and processes that answer, too. Of each the mean over the steps, plain ones between them.
+"""
+import argparse
+import os
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
+
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "tools" / "python"))
+import clarke  # noqa: E402
+
+
+def mlp():
+    return nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 64), nn.ReLU(), nn.Linear(64, 10)), torch.rand(128, 784)
+
+
+def vgg11():
+    layers, width = [], 3
+    for out, pool in [(32, True), (64, True), (128, False), (128, True), (256, False), (256, True), (256, False), (256, True)]:
+        layers += [nn.Conv2d(width, out, 3, padding=1), nn.ReLU()] + [nn.MaxPool2d(2)] * pool
+        width = out
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(256, 10)), torch.randn(128, 3, 32, 32)
+
+
+NETWORKS = {"MLP 784-256-64-10, 128": mlp, "VGG11, channels halved, 128": vgg11}
+
+
+def whole():
+    """The processor's seconds, of this process and of those that ended."""
+    return sum(use.ru_utime + use.ru_stime for use in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+
+
+class Counts:
+    """Hooks that count; nothing is asked exactly."""
+
+    def __init__(self, net):
+        self.touched = self.tied = 0
+        self.hooks = [m.register_forward_hook(self.kinks if isinstance(m, nn.ReLU) else self.windows) for m in net.modules()
+                      if isinstance(m, (nn.ReLU, nn.MaxPool2d))]
+
+    def kinks(self, _, inputs, __):
+        with torch.no_grad():
+            self.touched += inputs[0].numel() - torch.count_nonzero(inputs[0])
+
+    def windows(self, _, inputs, output):
+        with torch.no_grad():
+            x = inputs[0]
+            largest = sum((x[:, :, i::2, j::2] == output).to(torch.uint8) for i in (0, 1) for j in (0, 1))
+            self.tied += torch.count_nonzero((largest > 1) & (output > 0))
+
+    def remove(self):
+        for hook in self.hooks:
+            hook.remove()
+
+
+def steps(net, x, n, block=None):
+    """Seconds of the training's thread, and of all, a step."""
+    y, optimizer = torch.arange(len(x)) % 10, torch.optim.SGD(net.parameters(), lr=.01)
+    thread, all_ = time.thread_time(), whole()
+    for _ in range(n):
+        optimizer.zero_grad()
+        if block is None:
+            F.cross_entropy(net(x), y).backward()
+        else:
+            with block:
+                F.cross_entropy(net(x), y).backward()
+        optimizer.step()
+    if hasattr(block, "close"):
+        said = block.close()
+        assert said["unanswered"] == 0, said
+    return (time.thread_time() - thread) / n, (whole() - all_) / n
+
+
+def row(name, of, plain):
+    print(f"| {name} | {1000 * of[0]:.3g} ms | {of[0] / plain:.3g} | {of[1] / plain:.3g} |", flush=True)
+
+
+def measure(name, make, o):
+    torch.manual_seed(0)
+    net, x = make()
+    quick = name.startswith("MLP")
+    n = o.rounds * (50 if quick else 4)
+    steps(net, x, 2)
+    plain = min(steps(net, x, n)[0] for _ in range(2))
+    row(f"{name}: plain", (plain, plain), plain)
+    with torch.autograd.detect_anomaly(check_nan=True):
+        row("detect_anomaly", steps(net, x, n), plain)
+    counts = Counts(net)
+    row("kinks counted by a hook", steps(net, x, n), plain)
+    counts.remove()
+    for every in o.every:
+        with tempfile.TemporaryDirectory() as folder:
+            watched = max(every, n // every * every) if every > 1 else o.rounds * (5 if quick else 2)
+            row(f"monitored, every {every}", steps(net, x, watched, clarke.monitor(net, folder, every=every, options=("--threads", "1"))), plain)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("clarke")
+    p.add_argument("--only", nargs="+", default=[""])
+    p.add_argument("--every", nargs="+", type=int, default=[1, 100])
+    p.add_argument("--rounds", type=int, default=2)
+    o = p.parse_args()
+    os.environ["CLARKE"] = os.path.abspath(o.clarke)
+    torch.set_num_threads(1)
+    print("| | training's thread, a step | beside the plain one | with all that answers |\n|---|---|---|---|")
+    for name, make in NETWORKS.items():
+        if any(name.startswith(only) for only in o.only):
+            measure(name, make, o)
+
+
+if __name__ == "__main__":
+    main()

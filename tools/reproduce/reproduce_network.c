@@ -1,0 +1,167 @@
+#include "reproduce_network.h"
+
+#include "session/audit.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- asking ----------------------------------------------------------------------------------- */
+
+/* *path = a file beside the case (malloc). */
+static clarke_status
+beside(char **path, const clarke_run *r, const char *name, clarke_error *err)
+{
+  const size_t folder = (size_t)(r->c->name - r->c->path), size = folder + strlen(name) + 1;
+
+  if (strchr(name, '/') != NULL)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: expected the name of a file beside the case", name);
+  *path = malloc(size);
+  if (*path == NULL)
+    return clarke_no_memory(err);
+  snprintf(*path, size, "%.*s%s", (int)folder, r->c->path, name);
+  return CLARKE_OK;
+}
+
+static clarke_status
+read_beside(char **path, clarke_file *file, const clarke_run *r, const char *name, clarke_error *err)
+{
+  const clarke_status status = beside(path, r, name, err);
+
+  return status == CLARKE_OK ? clarke_file_read(file, *path, err) : status;
+}
+
+static clarke_status
+ask(clarke_run *r, const char *model, const char *batch, const char *loss, clarke_error *err)
+{
+  char *model_path = NULL, *batch_path = NULL;
+  clarke_status status = read_beside(&model_path, &r->model, r, model, err);
+
+  if (status == CLARKE_OK)
+    status = read_beside(&batch_path, &r->batch, r, batch, err);
+  clarke_audit_request q = {.model_path = model_path, .batch_path = batch_path, .model = &r->model, .batch = &r->batch,
+                            .profile = "case", .profile_text = r->check->profile, .loss = loss, .wrt = r->check->wrt, .threads = 1};
+  if (status == CLARKE_OK)
+    status = clarke_audit_session_read(r->network, &q, err);
+  if (status == CLARKE_OK)
+    status = clarke_audit_session_ask(r->network, &q, err);
+  free(model_path);
+  free(batch_path);
+  return status;
+}
+
+clarke_status
+clarke_run_network(clarke_run *r, clarke_error *err)
+{
+  char *copy = strdup(r->check->at), *rest = NULL;
+  clarke_status status;
+
+  r->network = malloc(sizeof *r->network);
+  if (r->network != NULL)
+    clarke_audit_session_init(r->network);
+  if (copy == NULL || r->network == NULL) {
+    free(copy);
+    return clarke_no_memory(err);
+  }
+  const char *model = strtok_r(copy, " \t", &rest), *batch = strtok_r(NULL, " \t", &rest), *loss = strtok_r(NULL, " \t", &rest);
+
+  status = batch != NULL && strtok_r(NULL, " \t", &rest) == NULL
+             ? ask(r, model, batch, loss, err)
+             : clarke_fail(err, CLARKE_EINPUT, "expected MODEL BATCH, and perhaps a loss");
+  free(copy);
+  return status;
+}
+
+/* --- what it said ----------------------------------------------------------------------------- */
+
+/* Each layer whose P_l has rows: "rho: 2 rows, empty". */
+static clarke_status
+find_systems(clarke_result *result, const clarke_run *r, clarke_error *err)
+{
+  static const char *const said[] = {[CLARKE_YES] = "not empty", [CLARKE_NO] = "empty", [CLARKE_UNKNOWN] = "not known"};
+  const clarke_audit *a = &r->network->audit;
+  char *text = NULL;
+  size_t size;
+  FILE *to = open_memstream(&text, &size);
+  bool any = false;
+  clarke_status status;
+
+  if (to == NULL)
+    return clarke_no_memory(err);
+  for (size_t i = 0; i < a->n_layers; i++) {
+    const clarke_layer *layer = &a->layer[i];
+
+    if (layer->moving == 0 || layer->pool != CLARKE_NONE)
+      continue; /* a pool and what it pools are one layer: the pool's */
+    fprintf(to, "%s%s: %zu row%s, %s", any ? "; " : "", r->network->graph.steps[layer->step].name, layer->constraints,
+            layer->constraints == 1 ? "" : "s", said[layer->feasible]);
+    any = true;
+  }
+  status = fclose(to) == 0 && text != NULL ? clarke_result_word(result, any ? text : "none", err) : clarke_no_memory(err);
+  free(text);
+  return status;
+}
+
+/* "Theorem 8" is the key "theorem-8". */
+static bool
+is_key_of(const char *key, const char *theorem)
+{
+  for (; *key != '\0' && *theorem != '\0'; key++, theorem++)
+    if (*key != (*theorem == ' ' ? '-' : (char)tolower((unsigned char)*theorem)))
+      return false;
+  return *key == *theorem;
+}
+
+static clarke_status
+find_theorem(clarke_result *result, const clarke_run *r, const char *key, clarke_error *err)
+{
+  for (size_t i = 0; i < CLARKE_THEOREMS; i++) {
+    const clarke_theorem *t = &r->network->audit.theorem[i];
+
+    if (t->name != NULL && is_key_of(key, t->name))
+      return t->applies ? clarke_result_truth(result, t->holds, err) : clarke_result_word(result, "none", err);
+  }
+  return clarke_result_word(result, "unknown", err);
+}
+
+static clarke_status
+find_touched(clarke_result *result, const clarke_run *r, clarke_error *err)
+{
+  clarke_number *x;
+
+  if (r->network->replay.open > 0)
+    return clarke_result_word(result, "unknown", err);
+  x = clarke_numbers(1);
+  if (x != NULL)
+    clarke_number_set_si(x, (long)r->network->replay.n_touches);
+  return clarke_result_numbers(result, x, 1, 0, err);
+}
+
+bool
+clarke_network_key_known(const char *key)
+{
+  static const char *const keys[] = {"verdict", "zone", "touched", "systems", "theorem-1", "theorem-4", "theorem-5", "theorem-6",
+                                     "theorem-8", "n-1", "global-system"};
+
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    if (strcmp(key, keys[i]) == 0)
+      return true;
+  return false;
+}
+
+clarke_status
+clarke_network_result(clarke_result *result, const clarke_run *r, const char *key, clarke_error *err)
+{
+  const clarke_audit *a = &r->network->audit;
+
+  if (strcmp(key, "verdict") == 0)
+    return clarke_result_word(result, clarke_verdict_name(a->verdict), err);
+  if (!r->network->replayed)
+    return clarke_result_word(result, "unknown", err);
+  if (strcmp(key, "zone") == 0)
+    return clarke_result_word(result, clarke_zone_name(a->zone.zone), err);
+  if (strcmp(key, "touched") == 0)
+    return find_touched(result, r, err);
+  return strcmp(key, "systems") == 0 ? find_systems(result, r, err) : find_theorem(result, r, key, err);
+}
