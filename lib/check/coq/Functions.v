@@ -1,6 +1,5 @@
-(* Programs with functions: exponentials, roots, norms. AD's numbers are no rationals there, so they are not computed:
-   evidence is a
-   direction, as of networks (Direction.v). *)
+(* Programs with functions: exponentials, logarithms, roots, norms, quotients. AD's numbers are no rationals there, so they are
+   not computed: evidence is a direction, as of networks (Direction.v). *)
 From Coq Require Import QArith Reals List Bool Ascii.
 From Clarke Require Import Space Numbers Program Text Store Gate Range Direction.
 Import ListNotations.

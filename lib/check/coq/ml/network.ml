@@ -72,7 +72,7 @@ let read_statement (r : reader) tape =
   skip r ["fingerprint"];
   let loss = match Proof_file.take r with ["loss"; l] -> l | _ -> bad "line %d: the loss is expected" (r.at - 1) in
   let wrt = match Proof_file.take r with
-    | ["wrt"; "*"] -> None | "wrt" :: l -> once r l; Some l | _ -> bad "line %d: 'wrt' is expected" (r.at - 1) in
+    | ["wrt"; "*"] -> None | ["wrt"] -> bad "line %d: no parameter is named" (r.at - 1) | "wrt" :: l -> once r l; Some l | _ -> bad "line %d: 'wrt' is expected" (r.at - 1) in
   required r "profile";
   let kinks = read_kinks r in
   let ties = read_ties r in
