@@ -7,6 +7,8 @@ Inputs are images (1, 8, 8), dyadic: grey, pixel/16, or binary, 1 where pixel >=
 LeNet   conv 6 3x3, ReLU, max pool, conv 16 3x3, ReLU, max pool, dense 64-32-10
 ResNet  conv 8 3x3, BatchNorm, ReLU, two basic blocks (the second halves rows and columns and
         doubles channels), global average pool, dense 16-10
+VGG11   eight conv 3x3 of 4 to 32 channels, ReLUs, five max pools, dense 32-10; its images are
+        32x32, each pixel 4x4 equal ones
 
 Seeds are fixed and one thread is used; see digits.py. Rounded and pruned networks are the trained
 ones with their parameters changed afterwards, but for the ternary one, which is trained rounded.
@@ -29,6 +31,8 @@ from to_onnx import write_onnx
 RATE = 0.004
 EPOCHS = 15
 SAMPLES = 32
+FEW = 7    # as many of a VGG11's, whose images are larger
+GROWN = 4  # a VGG11's images to the others'
 
 
 class LeNet(nn.Module):
@@ -82,6 +86,26 @@ class ResNet(nn.Module):
         return self.fc(self.flatten(self.average(self.block2(self.block1(x)))))
 
 
+class VGG11(nn.Module):
+    """Simonyan and Zisserman's, a sixteenth as wide, at 32x32 pixels: after five pools one is left of a channel."""
+
+    def __init__(self):
+        super().__init__()
+        self.places, before = [], 1
+        for i, (channels, pooled) in enumerate(((4, 1), (8, 1), (16, 0), (16, 1), (32, 0), (32, 1), (32, 0), (32, 1)), 1):
+            for name, module in ((f"conv{i}", nn.Conv2d(before, channels, 3, padding=1)), (f"relu{i}", nn.ReLU()),
+                                 (f"pool{i}", nn.MaxPool2d(2)))[:2 + pooled]:
+                self.add_module(name, module)
+                self.places.append(name)
+            before = channels
+        self.flatten, self.fc = nn.Flatten(), nn.Linear(before, 10)
+
+    def forward(self, x):
+        for name in self.places:
+            x = getattr(self, name)(x)
+        return self.fc(self.flatten(x))
+
+
 def overlapping():
     return nn.MaxPool2d(3, stride=2, padding=1)
 
@@ -104,6 +128,7 @@ class Recipe:
     trained: bool = True
     step: float = 0.0   # trained with parameters that are multiples of step
     levels: int = 0     # ... and weights at most this many steps
+    scale: int = 1      # of the images
 
 
 def rounded(step, levels):
@@ -204,6 +229,8 @@ RECIPES = [
     Recipe("resnet-pool-gamma-96", lambda: ResNet(pool=overlapping), "the same at other digits: one "
            "of AD's two d/dgamma lies outside", like="resnet-pool-gamma", batch="images-96",
            verdict="not-in-clarke"),
+    Recipe("vgg11-pruned", VGG11, "trained, then half of each layer's weights zero: hundreds of windows "
+           "of the first two pools tie", batch="images-grown", change=pruned(0.5), scale=GROWN),
 ]
 
 
@@ -212,10 +239,10 @@ def model_of(recipe):
     return recipe.name if recipe.change or not recipe.like else recipe.like
 
 
-def pictures(inputs="grey"):
-    """All images (n, 1, 8, 8) as exact float32 values, and their labels."""
+def pictures(inputs="grey", scale=1):
+    """All images (n, 1, 8 scale, 8 scale) as exact float32 values, and their labels."""
     x, y = images(inputs)
-    return x.reshape(-1, 1, 8, 8), y
+    return x.reshape(-1, 1, 8, 8).repeat(scale, 2).repeat(scale, 3), y
 
 
 def crops(x):
@@ -233,6 +260,8 @@ def write_batches(folder):
     for first in 96, 384:
         some = slice(first, first + SAMPLES)
         write_batch(folder / f"images-{first}.npz", x=x[some], y=y[some])
+    grown, labels = pictures(scale=GROWN)
+    write_batch(folder / "images-grown.npz", x=grown[:FEW], y=labels[:FEW])
     write_batch(folder / "images-pair.npz", x=x[[107, 119]], y=y[[107, 119]])
     x, y = x[:SAMPLES], y[:SAMPLES]
     write_batch(folder / "images.npz", x=x, y=y)
@@ -277,7 +306,7 @@ def make(recipe, nets):
     if recipe.like:
         net.load_state_dict(nets[recipe.like].state_dict())
     elif recipe.trained:
-        train(net, recipe, *map(torch.from_numpy, pictures(recipe.inputs)))
+        train(net, recipe, *map(torch.from_numpy, pictures(recipe.inputs, recipe.scale)))
     if recipe.change:
         with torch.no_grad():
             recipe.change(net)
@@ -294,7 +323,7 @@ def main():
     nets = {}
     for recipe in RECIPES:
         net = nets[recipe.name] = make(recipe, nets)
-        x, y = map(torch.from_numpy, pictures(recipe.inputs))
+        x, y = map(torch.from_numpy, pictures(recipe.inputs, recipe.scale))
         if model_of(recipe) == recipe.name:
             print(f"{recipe.name}: accuracy {accuracy(net, x, y):.3f}", flush=True)
             write_onnx(folder / f"{recipe.name}.onnx", net, x[0])

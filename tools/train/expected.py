@@ -353,7 +353,7 @@ def main():
             print(f"  filter {c}: {count} windows, {len(found)} gradients, {verdict(ad, found)[0]}")
     for case, batch in [("lenet-q6", "images"), ("lenet-q", "images"),
                         ("lenet-overlap-q", "images"), ("lenet-pruned", "images"),
-                        ("lenet-ternary", "images-binary")]:
+                        ("lenet-ternary", "images-binary"), ("vgg11-pruned", "images-grown")]:
         print(f"{case}: systems of filters with touched windows")
         for pool, c, rows, feasible in systems(folder, case, batch):
             print(f"  {pool} filter {c}: {rows} rows, {'feasible' if feasible else 'infeasible'}",
