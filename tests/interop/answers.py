@@ -48,10 +48,18 @@ def shown(answer):
     lines = repr(answer).split("\n")
     expect([line[:8] for line in lines] == ["Asked:  ", "Answer: ", "Next:   "] and tuple(line[8:] for line in lines) == answer.summary, lines)
     expect(("The proof is in answer.proof, for clarke-check." in lines[2]) == (answer.proof is not None) and "/tmp" not in lines[2], lines[2])
+    expect(isinstance(answer, clarke.Answer) and json.loads(answer.json) == answer.report, type(answer))
     page = Page(answer._repr_html_())
     expect(page.open == [] and page.tags <= {"div", "p", "strong", "small", "ul", "li"}, page.tags)
     expect(all(line in page.text for line in answer.summary) and answer.verdict in page.text, page.text)
     return lines, page.text
+
+
+def page(answer, colour):
+    """Its page for notebooks says what it says, and all answers are Answer's."""
+    shown_as = Page(answer._repr_html_())
+    expect(colour in answer._repr_html_() and shown_as.open == [] and all(line in shown_as.text for line in answer.summary) and answer.verdict in shown_as.text, shown_as.text)
+    expect(isinstance(answer, clarke.Answer) and json.loads(answer.json) == answer.report, type(answer))
 
 
 def stepped():
@@ -61,10 +69,44 @@ def stepped():
         words = [CLARKE, "step", os.path.join(STEP, ""), *(("--rule", rule) if rule else ())]
         told, whole = (subprocess.run([*words, *more], capture_output=True, text=True).stdout for more in ([], ["--json"]))
         expect(repr(answer) == told.split("\n\n")[0] and answer == json.loads(whole) and answer["holds"] is holds, (answer, told))
-        page = Page(answer._repr_html_())
-        expect(colour in answer._repr_html_() and page.open == [] and all(line in page.text for line in answer.summary) and answer.verdict in page.text, page.text)
+        page(answer, colour)
         both = clarke.Stepped({"step": 0, "holds": False, "optimizers": [clarke.step(STEP), dict(answer)]})
         expect(both.summary == answer.summary if not holds else both.verdict == answer.verdict, both)
+
+
+def lines_in(path, *verdicts):
+    """A monitor's file of steps with these verdicts; None: a step without an answer."""
+    with open(path, "w", encoding="utf-8") as f:
+        for number, verdict in enumerate(verdicts):
+            f.write(json.dumps({"step": number} | ({"unanswered": "why"} if verdict is None else {
+                "verdict": verdict.removesuffix("?"), "zone": None, "touched": 0, "layers": [], "gradient": "not known" if verdict.endswith("?") else "explained"})) + "\n")
+    return clarke.summary(path)
+
+
+def summed(folder):
+    """Sweeps and watched trainings answer as other questions do, and are dictionaries as before."""
+    manifest, output = os.path.join(HERE, "..", "..", "cases", "sweep", "lemma2.json"), os.path.join(folder, "results.jsonl")
+    swept = clarke.sweep(manifest, output, shards=1)
+    told, whole = (subprocess.run([CLARKE, "merge", output, "-o", os.path.join(folder, "again.jsonl"), *more], capture_output=True, text=True).stdout
+                   for more in ([], ["--json"]))
+    expect(repr(swept) == told.split("\n\n")[0] and swept == json.loads(whole) == json.loads(swept.json) == swept.report, (swept, told))
+    expect(swept.verdict == "differ" and swept["exact"] == {"differ": 1, "equal": 0, "unknown": 0} and swept["jobs"] == 1 and swept.touched is None, swept)
+    page(swept, "#c80")
+    for exact, verdict, colour in (((0, 3, 0), "equal", "#2a7"), ((0, 3, 1), "not known", "#c80"), ((0, 0, 0), "nothing compared", "#c80")):
+        other = clarke.Swept({**swept, "exact": dict(zip(("differ", "equal", "unknown"), exact))})
+        expect(other.verdict == verdict, other.verdict)
+        page(other, colour)
+    path = os.path.join(folder, "steps.jsonl")
+    doubt = "undecided", "Not decided: ", "#c80"
+    for verdicts, (verdict, begins, colour) in ((["in-bouligand"] * 2, ("in-bouligand", "Yes: AD's gradient is right in 2 steps", "#2a7")),
+                                                (["in-bouligand", "in-clarke"], ("in-clarke", "Yes, as a mean: ", "#2a7")),
+                                                (["in-bouligand", None], doubt), (["in-bouligand", "in-clarke?"], doubt), (["in-bouligand", "undecided"], doubt),
+                                                (["not-in-clarke", None, "undecided?"], ("not-in-clarke", "No: ", "#c33")),
+                                                (["undecided", "not-explained"], ("not-explained", "No: ", "#c33")), ([], doubt)):
+        sums = lines_in(path, *verdicts)
+        expect(sums.verdict == sums["verdict"] == verdict and sums.summary[1].startswith(begins) and sums["steps"] == len(verdicts) - verdicts.count(None), f"{verdicts}: {sums!r}")
+        expect(isinstance(sums, dict) and json.loads(sums.json) == sums and (sums.summary[2] == "Nothing needs doing.") == (set(verdicts) == {"in-bouligand"}), f"{verdicts}: {sums!r}")
+        page(sums, colour)
 
 
 class Pictures(nn.Module):
@@ -166,6 +208,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         steps(folder)
         progress(folder)
+        summed(folder)
     stepped()
     functions()
     described()

@@ -91,10 +91,15 @@ def afterwards(folder):
     model = Net()
     os.mkdir(runs)
     train(Recording(), model, 3)
-    status = subprocess.run([CLARKE, "audit", "--run", runs, "--lines", path, "--quiet"]).returncode
+    told = subprocess.run([CLARKE, "audit", "--run", runs, "--lines", path], capture_output=True, text=True)
+    status = told.returncode
     watch = clarke.monitor(Net(), os.path.join(folder, "watched"))
     train(watch, watch.model, 3)
-    expect(clarke.summary(path) == watch.close(), f"{status}: {clarke.summary(path)}")
+    sums, closed = clarke.summary(path), watch.close()
+    expect({**sums, "summary": None} == {**closed, "summary": None}, f"{status}: {sums}")
+    expect(sums.summary[1:] == closed.summary[1:] == tuple(line[8:] for line in told.stdout.split("\n")[1:3]), f"as the program says it: {sums} {told.stdout}")
+    with open(os.path.join(folder, "watched", "summary.json"), encoding="utf-8") as f:
+        expect(json.load(f) == closed == json.loads(closed.json), "the file has the same")
     with open(path, encoding="utf-8") as f:
         kept = [json.loads(line) for line in f][1:]
     same = [{key: line[key] for key in now} for line, now in zip(kept, lines(os.path.join(folder, "watched")))]
@@ -113,6 +118,9 @@ def goes_on(folder):
     now = lines(folder)
     expect([line["step"] for line in now] == [0, 2, 4, 5, 6], f"steps go on: {now}")
     expect(now[3]["verdict"] == "not-in-clarke" and now[3]["zone"] == "bifurcation", f"AD says 0 of w: {now[3]}")
+    expect(repr(said) == f"Asked:  Were the gradients of the watched steps of {folder} right? 5 steps, 0 to 6.\n"
+           "Answer: No: AD's gradient is right in 3 steps (in-bouligand); wrong in 2 steps (not-in-clarke). Kinks are touched in 5 steps.\n"
+           f"Next:   The first to look at is step 5: clarke audit {folder}/first tells all of it." and said.verdict == "not-in-clarke", f"{said!r}")
     expect(said["first_not_in_bouligand"] == 5 and said["zones"] == {"compensation": 3, "bifurcation": 2}, f"{said}")
     first = os.path.join(folder, "first")
     done = subprocess.run([CHECK, os.path.join(first, "proof")], capture_output=True, text=True)
@@ -142,6 +150,8 @@ def training_goes_on(folder):
     now = lines(folder)
     expect(len(now) == 2 and [line["step"] for line in now] == [0, 1] and "has a gradient already" in now[0]["unanswered"] and "cannot be run" in now[1]["unanswered"], f"{now}")
     expect(said["steps"] == 0 and said["unanswered"] == 2, f"{said}")
+    expect(said.verdict == "undecided" and said.summary[1:] == ("Not decided: nothing is answered. 2 of 2 steps are not answered.",
+                                                                "The lines of steps that have no answer say why (unanswered)."), f"{said!r}")
 
 
 def outside(folder):

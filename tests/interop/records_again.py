@@ -363,7 +363,7 @@ def refused(ask):
         answer = ask()
     except clarke.Refused as why:
         return str(why)
-    return "; ".join(answer.surrogates) if isinstance(answer, clarke.Answer) and answer.in_clarke is not True else ""
+    return "; ".join(answer.surrogates) if isinstance(answer, clarke.Audited) and answer.in_clarke is not True else ""
 
 
 def negative_part(h):

@@ -395,6 +395,12 @@ count_exact(size_t count[3], const summary *s)
   }
 }
 
+static json_t *
+exact_json(const size_t exact[3])
+{
+  return json_pack("{s:I, s:I, s:I}", "differ", (json_int_t)exact[0], "equal", (json_int_t)exact[1], "unknown", (json_int_t)exact[2]);
+}
+
 static void
 put_answer(FILE *to, const summary *s, const size_t exact[3])
 {
@@ -421,53 +427,64 @@ put_answer(FILE *to, const summary *s, const size_t exact[3])
 }
 
 static clarke_status
-tell_summary(const summary *s, const json_t *head, size_t missing, clarke_error *err)
+summarize(clarke_summary *lines, const summary *s, const size_t exact[3], const json_t *head, size_t missing, clarke_error *err)
 {
-  size_t exact[3] = {0, 0, 0};
-  clarke_summary lines;
-  clarke_status status = clarke_summary_begin(&lines, err);
+  clarke_status status = clarke_summary_begin(lines, err);
 
-  count_exact(exact, s);
   if (status == CLARKE_OK) {
-    put_asked(lines.asked.to, s, head);
-    put_answer(lines.answer.to, s, exact);
+    put_asked(lines->asked.to, s, head);
+    put_answer(lines->answer.to, s, exact);
     if (missing > 0)
-      fprintf(lines.next.to, "Ask about the other %zu, too: with the same command again, or with other parts, which clarke merge puts together.", missing);
+      fprintf(lines->next.to, "Ask about the other %zu, too: with the same command again, or with other parts, which clarke merge puts together.", missing);
     else if (exact[0] > 0)
-      fputs("Find where: clarke audit --touched of such weights and minibatch names the kinks and ties.", lines.next.to);
+      fputs("Find where: clarke audit --touched of such weights and minibatch names the kinks and ties.", lines->next.to);
     else if (exact[2] > 0)
-      fputs("The results have bounds on what is not known (l1_at_least, l1_at_most).", lines.next.to);
+      fputs("The results have bounds on what is not known (l1_at_least, l1_at_most).", lines->next.to);
     else
-      fputs("Nothing needs doing.", lines.next.to);
+      fputs("Nothing needs doing.", lines->next.to);
   }
-  return clarke_summary_tell(&lines, status, err);
+  return clarke_summary_end(lines, status, err);
+}
+
+/* As text: three lines, then group by group. */
+static void
+print_text(const clarke_summary *lines, const json_t *groups)
+{
+  const json_t *one;
+  size_t i;
+
+  clarke_summary_print(lines);
+  json_array_foreach(groups, i, one)
+    print_group(one, i == 0);
 }
 
 static clarke_status
 tell(summary *s, const json_t *head, size_t missing, const clarke_sweep_summing *q, clarke_error *err)
 {
-  json_t *groups = json_array(), *one, *answer;
+  json_t *groups = json_array(), *answer;
+  clarke_summary lines = {0};
+  size_t exact[3] = {0, 0, 0};
   clarke_status status;
-  size_t i;
 
-  for (i = 0; i < s->n_groups; i++)
+  for (size_t i = 0; i < s->n_groups; i++)
     clarke_json_append(&groups, group_json(&s->group[i], q->tau_of == NULL));
-  answer = json_pack("{s:I, s:I, s:o, s:s?, s:o}", "jobs", json_integer_value(json_object_get(head, "jobs")), "missing", (json_int_t)missing, "tau",
-                     q->tau_of == NULL ? json_real(q->tau) : json_null(), "tau_of", q->tau_of, "groups", groups);
+  count_exact(exact, s);
+  answer = json_pack("{s:I, s:I, s:o, s:s?, s:o, s:o}", "jobs", json_integer_value(json_object_get(head, "jobs")), "missing", (json_int_t)missing, "tau",
+                     q->tau_of == NULL ? json_real(q->tau) : json_null(), "tau_of", q->tau_of, "exact", exact_json(exact), "groups", groups);
   if (answer == NULL)
     return clarke_no_memory(err);
   status = q->svg != NULL ? clarke_sweep_histograms(groups, q->svg, err) : CLARKE_OK;
-  if (status == CLARKE_OK && q->json)
-    return clarke_json_print(stdout, answer, JSON_INDENT(2), "\n", err);
-  if (status != CLARKE_OK) {
-    json_decref(answer);
-    return status;
-  }
-  status = tell_summary(s, head, missing, err);
-  json_array_foreach(groups, i, one)
+  if (status == CLARKE_OK)
+    status = summarize(&lines, s, exact, head, missing, err);
+  clarke_summary_set(&answer, &lines, status == CLARKE_OK);
+  if (status == CLARKE_OK && (q->json || answer == NULL)) /* which it tells */
+    status = clarke_json_print(stdout, answer, JSON_INDENT(2), "\n", err);
+  else {
     if (status == CLARKE_OK)
-      print_group(one, i == 0);
-  json_decref(answer);
+      print_text(&lines, groups);
+    json_decref(answer);
+  }
+  clarke_summary_clear(&lines);
   return status;
 }
 

@@ -5,16 +5,17 @@
         loss.backward()
     answer = clarke.audit("run/")
 """
-from .answer import Answer, Failed, Stepped, audit, step
+from .answer import Answer, Audited, Failed, Stepped, audit, step
 from .derive import derive
 from .derived import Derived
 from .monitor import monitor, summary
 from .optimizers import DINAdam, INNAprop, INNApropReleased
 from .recorder import record
 from .refused import Refused
-from .sweeps import sweep
+from .sweeps import Swept, sweep
 from .touched import Touched
+from .watched import Watched
 
-__all__ = ["Answer", "DINAdam", "Derived", "Failed", "INNAprop", "INNApropReleased", "Refused", "Stepped", "Touched", "audit", "derive", "monitor",
-           "record", "step", "summary", "sweep"]
+__all__ = ["Answer", "Audited", "DINAdam", "Derived", "Failed", "INNAprop", "INNApropReleased", "Refused", "Stepped", "Swept", "Touched", "Watched", "audit",
+           "derive", "monitor", "record", "step", "summary", "sweep"]
 __version__ = "0.1.0"

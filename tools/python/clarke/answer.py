@@ -27,8 +27,11 @@ TONES = {"in-bouligand": "#2a7", "in-clarke": "#2a7", "not-in-clarke": "#c33", "
 SHOWN = 10  # kinks of a page
 
 
-class Summed:
-    """What an answer looks like: three lines in plain words, the program's own."""
+class Answer:
+    """What all answers have: audit's is Audited, derive's Derived, step's Stepped, sweep's Swept, summary's Watched.
+
+    It prints as three lines in plain words. verdict: the answer's word. report: all that `--json` says, a dictionary. touched: the kinks that are
+    touched; None where they are not known, or were not asked about."""
     verdict: str
     report: dict[str, Any]
     touched: list[Touched] | None
@@ -44,6 +47,11 @@ class Summed:
         """Good news is green, bad news red."""
         return TONES.get(self.verdict, "#888")
 
+    @property
+    def json(self) -> str:
+        """The report, as text."""
+        return json.dumps(self.report)
+
     def __repr__(self) -> str:
         return "Asked:  {}\nAnswer: {}\nNext:   {}".format(*self.summary)
 
@@ -58,7 +66,7 @@ class Summed:
 
 
 @dataclass(repr=False)
-class Answer(Summed):
+class Audited(Answer):
     """What is proved of a recorded step.
 
     verdict: in-bouligand, in-clarke, not-in-clarke, undecided; not-explained: the gradient is not AD's of what was recorded. Where rounding
@@ -125,11 +133,11 @@ class Answer(Summed):
         return None if self.surrogates and self.in_clarke_of_surrogate else self.in_clarke_of_surrogate
 
 
-class Stepped(dict, Summed):
+class Stepped(dict, Answer):
     """All that `clarke step RUN --json` says, by its keys: "answer", "why", "holds", "rule", "first", ... (docs/step.md).
 
     Where several optimizers stepped, or parameters were averaged, too: "step", "holds", and "optimizers", a list of these."""
-    __repr__ = Summed.__repr__
+    __repr__ = Answer.__repr__
 
     def __init__(self, said: dict[str, Any]) -> None:
         super().__init__(said)
@@ -293,7 +301,7 @@ def audit_run(run, options):
     if "gradient" not in report or "verdict" not in report:
         raise Failed(f"the answer is not about a run ({report.get('why', sorted(report))}): leave options out that ask something else")
     if "outside" in report:
-        return Answer(report["verdict"], report["why"], None, report["gradient"], None, report)  # nobody looked for kinks
+        return Audited(report["verdict"], report["why"], None, report["gradient"], None, report)  # nobody looked for kinks
     gradient, module = report["gradient"], modules_of(run)
     verdict, reason = judged(report)
     if gradient["answer"] == "turned":
@@ -301,7 +309,7 @@ def audit_run(run, options):
             kink["module"] = module.get(kink["node"])
     kinks = report.get("touched_kinks")
     touched = None if kinks is None else [of_step(kink, module) for kink in kinks]
-    return Answer(verdict, reason, touched, gradient, text, report, touched_by_module(module, report))
+    return Audited(verdict, reason, touched, gradient, text, report, touched_by_module(module, report))
 
 
 def step(run: str | os.PathLike[str], *, rule: str | None = None, options: Sequence[str] = ()) -> Stepped:
@@ -314,7 +322,7 @@ def step(run: str | os.PathLike[str], *, rule: str | None = None, options: Seque
     return Stepped(answered("step", os.path.join(os.fspath(run), ""), "--json", *(("--rule", rule) if rule is not None else ()), *options))
 
 
-def audit(what: Any, x: Any = None, y: Any = None, loss: Callable[..., Any] | None = None, *, options: Sequence[str] = (), again: bool = True) -> Answer:
+def audit(what: Any, x: Any = None, y: Any = None, loss: Callable[..., Any] | None = None, *, options: Sequence[str] = (), again: bool = True) -> Audited:
     """Was the gradient of a training step right?
 
     what: a run folder (a path); or a model (torch.nn.Module), one step of which is recorded here: audit(model, x, y, loss_fn), or

@@ -3,16 +3,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from .answer import Summed
+from .answer import Answer
 from .touched import Touched, of_function
 
 
-class Derived(dict, Summed):
+class Derived(dict, Answer):
     """All that `clarke derive --json` says, by its keys: "verdict", "value", "ad", "clarke", ...; and these, as of an audit's answer.
 
     Vectors are lists of exact numbers as texts, in the order of the inputs' entries; "program" is the program's text, "proof" its proof
     where there is a verdict, "branches" the lines of Python's branches that hang on the inputs."""
-    __repr__ = Summed.__repr__
+    __repr__ = Answer.__repr__
 
     @property
     def report(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import torch
 from .answer import Failed, answered, judged, modules_of
 from .recorder import record
 from .refused import Refused
+from .watched import Watched, watched
 
 LINES, FIRST = "steps.jsonl", "first"  # in the monitor's folder
 AUDITED = "clarke run 2"  # how `clarke audit --run --lines` begins a file
@@ -58,7 +59,7 @@ def line_of(step, report, run):
             "touched": report["touched"], "layers": layers}
 
 
-def summary(folder: str | os.PathLike[str]) -> dict[str, Any]:
+def summary(folder: str | os.PathLike[str]) -> Watched:
     """Sums up a monitor's folder, or a file that `clarke audit --run --lines` wrote: how many steps, verdicts, zones; by layer in how many steps
     kinks were touched, and how many in all."""
     path = os.fspath(folder)
@@ -78,7 +79,7 @@ def summary(folder: str | os.PathLike[str]) -> dict[str, Any]:
                 of[count] += layer.get(count, 0)  # a line of an earlier version has no above_zero
                 of[steps] += layer.get(count, 0) > 0
             of["parted"] += layer.get("parted", 0)
-    return said
+    return watched(said, lines, path)
 
 
 class monitor:
@@ -148,7 +149,7 @@ class monitor:
         self.step += kind is None
         return False
 
-    def close(self):
+    def close(self) -> Watched:
         """Until all is asked; the summary, which is written as summary.json, too."""
         if not self.closed:
             self.closed = True

@@ -6,9 +6,34 @@ import subprocess
 from contextlib import contextmanager
 from typing import Any, Sequence
 
-from .answer import AT_WORK, Failed, answered, ended, program
+from .answer import AT_WORK, Answer, Failed, answered, ended, program
 
 CRASHES = 100  # of workers, each of which begins a part again
+
+
+class Swept(dict, Answer):
+    """All that `clarke merge --json` says of a sweep, by its keys: "jobs", "exact", "groups", ... (docs/sweep.md)."""
+    __repr__ = Answer.__repr__
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The answer's own keys."""
+        return self
+
+    @property
+    def verdict(self) -> str:
+        """What exact gradients do: differ, somewhere; else not known, somewhere; else equal; nothing compared, of one profile."""
+        words = {"differ": "differ", "unknown": "not known", "equal": "equal"}
+        return next((words[key] for key in words if self["exact"][key] > 0), "nothing compared")
+
+    @property
+    def tone(self) -> str:
+        return "#2a7" if self.verdict == "equal" else "#c80"
+
+    @property
+    def touched(self) -> None:
+        """A sweep counts no kinks."""
+        return None
 
 
 @contextmanager
@@ -64,7 +89,7 @@ def heard(parts):
 
 
 def sweep(manifest: str | os.PathLike[str], output: str | os.PathLike[str], *, cluster: Any = None, shards: int = 16, workers: int = 2, retries: int = 3,
-          tau: float | tuple[str, str] = 0.0, options: Sequence[str] = ()) -> dict[str, Any]:
+          tau: float | tuple[str, str] = 0.0, options: Sequence[str] = ()) -> Swept:
     """clarke.sweep("sweep.json", "results.jsonl", cluster="local")
 
     The sweep that the manifest describes (docs/sweep.md), in so many parts; the summary, as `clarke merge --json` prints it. The bytes of `output`
@@ -96,7 +121,7 @@ def sweep(manifest: str | os.PathLike[str], output: str | os.PathLike[str], *, c
         for ending in ("", ".out", ".err"):
             if os.path.exists(path + ending):
                 os.remove(path + ending)
-    return merged
+    return Swept(merged)
 
 
 def merge(parts, output, tau):
