@@ -125,6 +125,32 @@ START_TEST(only_names_are_called_with_tuples)
 }
 END_TEST
 
+/* A module of torch.jit.save takes its attributes once, and from a dictionary that nobody else has then. */
+START_TEST(modules_take_their_attributes)
+{
+  uint32_t class, dict, other, module, tuple, text, ordered;
+
+  READS("\x80\2}(X\1\0\0\0aK\7u.");
+  dict = p.root;
+  text = item(dict, 0);
+  ck_assert_int_eq(clarke_pickle_global(&class, &p, "__torch__.net", 13, "Net", 3, &err), CLARKE_OK);
+  ck_assert_int_eq(clarke_pickle_global(&ordered, &p, "collections", 11, "OrderedDict", 11, &err), CLARKE_OK);
+  ck_assert_int_eq(clarke_pickle_add(&tuple, &p, CLARKE_PICKLE_TUPLE, &err), CLARKE_OK);
+  ck_assert_int_eq(clarke_pickle_object(&module, &p, ordered, tuple, &err), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_pickle_object(&module, &p, class, text, &err), CLARKE_EINPUT);
+  assert_says(err.text, "makes an object that is no module of torch.jit.save");
+  ck_assert_int_eq(clarke_pickle_object(&module, &p, class, tuple, &err), CLARKE_OK);
+  ck_assert(p.value[module].kind == CLARKE_PICKLE_MODULE && p.value[module].count == 0);
+  ck_assert_int_eq(clarke_pickle_give(&p, module, text, &err), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_pickle_give(&p, module, dict, &err), CLARKE_OK);
+  ck_assert(p.value[module].count == 2 && item(module, 0) == text && p.value[item(module, 1)].integer == 7);
+  ck_assert(p.value[dict].kind != CLARKE_PICKLE_DICT && p.value[dict].count == 0);
+  ck_assert_int_eq(clarke_pickle_add(&other, &p, CLARKE_PICKLE_DICT, &err), CLARKE_OK);
+  ck_assert_int_eq(clarke_pickle_give(&p, module, other, &err), CLARKE_EINPUT);
+  assert_says(err.text, "or given twice");
+}
+END_TEST
+
 START_TEST(refusals_say_where)
 {
   ck_assert_int_eq(READ("\x80\3}."), CLARKE_EINPUT);
@@ -206,6 +232,7 @@ main(void)
   tcase_add_test(tests, a_tensor_is_described);
   tcase_add_test(tests, names_are_known_or_refused);
   tcase_add_test(tests, only_names_are_called_with_tuples);
+  tcase_add_test(tests, modules_take_their_attributes);
   tcase_add_test(tests, refusals_say_where);
   tcase_add_test(tests, values_that_every_pickle_has);
   tcase_add_test(tests, items_are_appended);

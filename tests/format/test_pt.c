@@ -710,6 +710,37 @@ START_TEST(members_by_name)
 }
 END_TEST
 
+/* A module's tensors, from the pickle alone: names, and what each is a view of. */
+START_TEST(modules_have_entries)
+{
+  static const char pickle[] = MODULE(TEXT("\1", "m") OBJECT "}(" TEXT("\1", "w") GRID "ub" TEXT("\1", "b") FIRST);
+  clarke_error err = {CLARKE_OK, ""};
+  clarke_pt c = {.key = NULL};
+  clarke_pt_entry again;
+
+  ck_assert_msg(clarke_pickle_read(&c.pickle, pickle, sizeof pickle - 1, &err) == CLARKE_OK, "%s", err.text);
+  ck_assert_msg(clarke_pt_read_module(&c, &err) == CLARKE_OK, "%s", err.text);
+  ck_assert(c.n == 2 && c.n_names == 2);
+  ck_assert(c.entries[0].name_size == 3 && memcmp(c.entries[0].name, "m.w", 3) == 0);
+  ck_assert(c.entries[0].view.rank == 2 && c.entries[0].key_size == 1 && *c.entries[0].key == '0');
+  ck_assert(c.entries[1].name_size == 1 && *c.entries[1].name == 'b' && c.entries[1].view.rank == 0);
+  for (uint32_t v = 0; v < c.pickle.n_values; v++)
+    if (c.pickle.value[v].kind == CLARKE_PICKLE_TENSOR) {
+      memset(&again, 0, sizeof again);
+      clarke_pt_entry_of(&again, &c, v);
+      ck_assert(again.storage->integer == 6 && again.key_size == 1 && again.name == NULL);
+    }
+  c.key = "state_dict";
+  ck_assert_int_eq(clarke_pt_read_module(&c, &err), CLARKE_EINPUT);
+  assert_says(err.text, "has nothing under 'state_dict': leave the key out");
+  for (size_t i = 0; i < c.n_names; i++)
+    free(c.names[i]);
+  free(c.names);
+  free(c.entries);
+  clarke_pickle_clear(&c.pickle);
+}
+END_TEST
+
 START_TEST(entries_are_checked_and_decoded)
 {
   clarke_error err = {CLARKE_OK, ""};
@@ -837,6 +868,7 @@ main(void)
   tcase_add_test(tests, legacy_files);
   tcase_add_test(tests, names_for_messages);
   tcase_add_test(tests, members_by_name);
+  tcase_add_test(tests, modules_have_entries);
   tcase_add_test(tests, entries_are_checked_and_decoded);
   tcase_add_test(tests, the_order_of_entries);
   tcase_add_test(tests, shards);

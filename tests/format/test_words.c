@@ -5,6 +5,7 @@
 #include "format/clausal_inside.h"
 #include "format/dimacs_words.h"
 #include "format/file.h"
+#include "format/foreign.h"
 #include "format/property.h"
 #include "format/safetensors.h"
 #include "format/table.h"
@@ -414,6 +415,47 @@ START_TEST(counterexamples)
 }
 END_TEST
 
+/* Of each file the words that its message must have, under a model's name and a checkpoint's; NULL: it is not told. */
+START_TEST(foreign_files)
+{
+  static const struct {
+    const char *bytes;
+    size_t size;
+    const char *model, *weights;
+  } files[] = {
+#define BYTES(text) text, sizeof(text) - 1
+    {BYTES("\x1c\0\0\0TFL3"), "tf2onnx", "TensorFlow Lite"},
+    {BYTES("\x1c\0\0\0TFL"), NULL, NULL},
+    {BYTES("\x89HDF\r\n\x1a\n"), "--like keras", "HDF5"},
+    {BYTES("\x89HDF\r\n\x1a"), NULL, NULL},
+    {BYTES("\x80\2\x8a\ngood bits"), "no graph", NULL},
+    {BYTES("\x10\0\0\0\0\0\0\0{\"a\":1}"), "no graph", NULL},
+#define MEMBER(length, name) BYTES("PK\3\4abcdefghijklmnopqrstuv" length "\0\0\0" name)
+    {MEMBER("\12", "m/data.pkl"), "no graph", NULL},
+    {MEMBER("\13", "m/data.pkl"), NULL, NULL}, /* cut off */
+    {MEMBER("\10", "m/data/0"), "no graph", NULL},
+    {MEMBER("\15", "metadata.json"), "--like keras", "--like keras"},
+    {MEMBER("\5", "x.npy"), "numpy.savez", NULL},
+    {BYTES(""), NULL, NULL},
+  };
+
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    char *copy = malloc(files[i].size + 1); /* asan looks on */
+    const char *model, *weights;
+
+    copy = realloc(copy, files[i].size > 0 ? files[i].size : 1);
+    memcpy(copy, files[i].bytes, files[i].size);
+    model = clarke_foreign_model(copy, files[i].size);
+    weights = clarke_foreign_weights(copy, files[i].size);
+    ck_assert_msg((model == NULL) == (files[i].model == NULL) && (model == NULL || strstr(model, files[i].model) != NULL), "%zu: %s", i,
+                  model == NULL ? "nothing" : model);
+    ck_assert_msg((weights == NULL) == (files[i].weights == NULL) && (weights == NULL || strstr(weights, files[i].weights) != NULL),
+                  "%zu: %s", i, weights == NULL ? "nothing" : weights);
+    free(copy);
+  }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -432,5 +474,6 @@ main(void)
   tcase_add_test(tests, margins_of_properties);
   tcase_add_test(tests, deep_properties);
   tcase_add_test(tests, counterexamples);
+  tcase_add_test(tests, foreign_files);
   return run_tests();
 }

@@ -42,7 +42,7 @@ def main():
         expect(sorted(completed("")) == sorted(commands), f"{name}: {completed('')}")
         expect(sorted(completed("re")) == ["report", "reproduce"], f"{name}: {completed('re')}")
         for command in commands:
-            options = re.findall(r"^ {2,8}(?:-., )?(--[a-z][a-z-]*)", said(CLARKE, command, "--help")[1], re.M)
+            options = re.findall(r"^ {2,8}(?:-., )?(--[a-z][a-z0-9-]*)", said(CLARKE, command, "--help")[1], re.M)
             expect(sorted(completed(command, "--")) == sorted(options) or command == "explain", f"{name}, {command}: {completed(command, '--')}, {options}")
         expect(sorted(completed("explain", "in-")) == ["in-bouligand", "in-clarke"], f"{name}: {completed('explain', 'in-')}")
         expect(completed("explain", "within") == ["within-the-bound"], f"{name}: {completed('explain', 'within')}")

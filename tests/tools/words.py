@@ -172,7 +172,7 @@ def completions():
     expect(completed("") == commands and {"audit", "report", "explain"} <= set(commands), f"{completed('')}: {commands}")
     expect(completed("re") == ["reproduce", "report"], completed("re"))
     for command in commands:
-        options = re.findall(r"^ {2,8}(?:-., )?(--[a-z][a-z-]*)", said(CLARKE, command, "--help")[1], re.M)
+        options = re.findall(r"^ {2,8}(?:-., )?(--[a-z][a-z0-9-]*)", said(CLARKE, command, "--help")[1], re.M)
         expect(sorted(completed(command, "--")) == sorted(options) or command == "explain", f"{command}: {completed(command, '--')}, {options}")
     expect(completed("audit", "--sa") == ["--sarif"] and completed("audit", "model") == [], "an option, a file")
     expect(completed("explain", "in-") == ["in-bouligand", "in-clarke"] and completed("explain", "within") == ["within-the-bound"], "words")

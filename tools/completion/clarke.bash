@@ -9,7 +9,7 @@ _clarke()
   elif [ "$command" = explain ]; then
     words=$("${COMP_WORDS[0]}" explain 2>/dev/null | tr 'A-Z ' 'a-z-' | sed 's/,-/ /g')
   elif [ "${word#-}" != "$word" ]; then
-    words=$("${COMP_WORDS[0]}" "$command" --help 2>/dev/null | sed -n 's/^ \{2,8\}\(-., \)\{0,1\}\(--[a-z][a-z-]*\).*/\2/p')
+    words=$("${COMP_WORDS[0]}" "$command" --help 2>/dev/null | sed -n 's/^ \{2,8\}\(-., \)\{0,1\}\(--[a-z][a-z0-9-]*\).*/\2/p')
   elif [ "$command" = profile ]; then
     words="list show diff $("${COMP_WORDS[0]}" profile list 2>/dev/null | sed 's/ .*//')"
   fi

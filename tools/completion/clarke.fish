@@ -7,7 +7,7 @@ end
 function __clarke_options
     set -l words (commandline -opc)
     set -q words[2]; or return
-    clarke $words[2] --help 2>/dev/null | string match -r --groups-only '^ {2,8}(?:-., )?(--[a-z][a-z-]*)'
+    clarke $words[2] --help 2>/dev/null | string match -r --groups-only '^ {2,8}(?:-., )?(--[a-z][a-z0-9-]*)'
 end
 
 function __clarke_words

@@ -20,7 +20,7 @@ way_out(const char *op)
     {" QuantizeLinear DequantizeLinear QLinearConv QLinearMatMul DynamicQuantizeLinear ",
      "It jumps, and where it does not its derivative is 0: what AD passes through it is no derivative. Export without "
      "quantization: what is rounded may be weights that are stored so"},
-    {" Cos Sin ",
+    {" Tan Asin Acos ",
      "Of constants alone torch.onnx.export(dynamo=True) folds it; or record the training step (clarke.record)"},
     {" RandomNormal RandomUniform RandomNormalLike RandomUniformLike Bernoulli Multinomial ",
      "It draws numbers, which the file does not have. Export in evaluation mode, or record the training step (clarke.record), with "

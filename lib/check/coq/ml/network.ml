@@ -197,6 +197,7 @@ let as_program q evidence = match program_with_loss q with
 
 let question (s : statement) =
   match read_question s.rules s.wrt s.loss (List.init (String.length s.tape) (String.get s.tape)) with
+  | Some { weights = []; _ } -> outside "a network of which nothing varies"
   | Some q -> q | None -> outside "a network with steps, a loss or rules that are unknown"
 
 (* Is no kink touched, nor a tie? *)
