@@ -442,6 +442,10 @@ static const struct {
    "evidence ad\narc 1\nstep 1\n"},
   {1, "do not meet", "input x\noutput if hardswish{0}(x) > 9 then 5 else x\n", "in-bouligand", "at x 9\n" PLAIN, "1",
    "evidence ad\narc 1\nstep -1\n"},
+  /* a max does not depend on what is below it, and does on what is tied with it: the function jumps at (1, 1) alone */
+#define BELOW "input x, y\noutput if max{mean}(y, 1) >= x then 0 else max{mean}(y, 1) - 1\n", "in-bouligand"
+  {0, "AD returns (0, 0)", BELOW, "at x 1\nat y 0\n" PLAIN, "1", "evidence ad\narc 1\nstep -1 0\n"},
+  {1, "do not meet", BELOW, "at x 1\nat y 1\n" PLAIN, "2", "evidence ad\narc 1\nstep -1 0\n"},
   /* what AD passes on from an infinite derivative is NaN, where nothing masks it */
   {1, "infinite", "input x\noutput sqrt(abs{0}(x) - x)\n", "in-bouligand", "at x 1\n" PLAIN, "0", "evidence ad\narc 0\n"},
   {1, "infinite", "input x\noutput sqrt(0*x)\n", "in-bouligand", "at x 1\n" PLAIN, "0", "evidence ad\narc 0\n"},

@@ -317,6 +317,15 @@ join_entries(size_t a, size_t b)
   return a == NONE || a == b ? b : b == NONE ? a : SEVERAL;
 }
 
+/* Does an instruction depend on its k-th argument, near the point? Of an order's arguments those are apart from it all around that are at
+ * the point. */
+static bool
+depends_on(const near_value *values, const instruction *i, size_t at, size_t k)
+{
+  const interval *x = values[i->in[k]].value, *y = values[at].value;
+  return i->kind != AN_ORDER || (mpq_cmp(&x->lo, &y->hi) <= 0 && mpq_cmp(&y->lo, &x->hi) <= 0);
+}
+
 void
 check_lipschitz(const program *p, const near_value *values)
 {
@@ -336,7 +345,7 @@ check_lipschitz(const program *p, const near_value *values)
     if (root && l->varies[*i->in] != NONE)
       check_root(l, at);
     for (size_t k = 0; k < i->n && !root && !values[at].constant; k++)
-      if (!fixed || k == (l->near[at].arm == 1 ? 2 : 3))
+      if ((!fixed || k == (l->near[at].arm == 1 ? 2 : 3)) && depends_on(values, i, at, k))
         l->varies[at] = join_entries(l->varies[at], l->varies[i->in[k]]);
   }
   free(l->varies);
