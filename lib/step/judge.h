@@ -24,6 +24,7 @@ typedef struct {
   bool maximize;
   clarke_dtype dtype;
   bool elsewhere;   /* it was not made on a CPU: how products of matrices are rounded is not known */
+  bool short_factors; /* products of float32 matrices may have been made of shorter factors, as torch.set_float32_matmul_precision allows */
   mpq_srcptr scale; /* by which the step divided the gradient itself; NULL: it did not */
 } clarke_step_question;
 

@@ -116,6 +116,7 @@ typedef struct {
   clarke_span *theta;
   bool *point;
   size_t outside;
+  bool known; /* else it may be anywhere */
 } spans;
 
 static clarke_status
@@ -132,21 +133,32 @@ spans_clear(spans *s)
   free(s->point);
 }
 
-/* The first way in which all entries are what the program gives; else the spans. False: there is too much to do. */
+static bool
+is_outside(const spans *s, const clarke_step_tensor *t, size_t i)
+{
+  return t->theta[1][i] < s->theta[i].lo || t->theta[1][i] > s->theta[i].hi;
+}
+
+static void
+find_spans(spans *s, const clarke_step_question *q, const clarke_step_tensor *t, unsigned way)
+{
+  s->known = clarke_muon_spans(s->theta, s->point, q, t, way);
+  s->outside = 0;
+  for (size_t i = 0; i < t->n; i++)
+    s->outside += !s->known || is_outside(s, t, i);
+}
+
+/* The first way in which all entries are what the program gives; else the spans. */
 static clarke_status
-find_way(spans *best, bool *is, const clarke_step_question *q, const clarke_step_tensor *t, clarke_error *err)
+find_way(spans *best, const clarke_step_question *q, const clarke_step_tensor *t, clarke_error *err)
 {
   spans s;
   clarke_status status = spans_init(&s, t->n, err);
 
-  *is = status == CLARKE_OK;
   best->outside = t->n + 1;
-  for (unsigned way = 0; way < CLARKE_MUON_WAYS && *is && best->outside > 0; way++) {
-    *is = clarke_muon_spans(s.theta, s.point, q, t, way);
-    s.outside = 0;
-    for (size_t i = 0; i < t->n && *is; i++)
-      s.outside += !(t->theta[1][i] >= s.theta[i].lo && t->theta[1][i] <= s.theta[i].hi);
-    if (*is && (way < CLARKE_MUON_NEAREST ? s.outside == 0 : s.outside < best->outside)) {
+  for (unsigned way = 0; way < CLARKE_MUON_WAYS && status == CLARKE_OK && best->outside > 0; way++) {
+    find_spans(&s, q, t, way);
+    if (s.outside == 0 || way == CLARKE_MUON_NEAREST) {
       const spans other = *best;
 
       *best = s;
@@ -167,55 +179,95 @@ judge_average(const clarke_step_whole *w, const clarke_step_question *q, const c
   return *bits ? 1 : clarke_judge_is_inside(&w->slot[CLARKE_SLOT_M][i], m);
 }
 
+/* theta, given m. 0: outside of what any library makes; -1: one that rounds otherwise than PyTorch's on a CPU may make it. */
+static int
+judge_parameter(const spans s[2], const clarke_step_question *q, const clarke_step_tensor *t, size_t i)
+{
+  if (s[0].known && !is_outside(&s[0], t, i))
+    return 1;
+  return !q->elsewhere && s[1].known && is_outside(&s[1], t, i) ? 0 : -1;
+}
+
 static clarke_status
-judge_muon_entry(clarke_step_finding *f, const clarke_step_whole *w, const spans *s, const clarke_step_question *q, const clarke_step_tensor *t, size_t i,
-                 clarke_error *err)
+judge_muon_entry(clarke_step_finding *f, const clarke_step_whole *w, const spans s[2], const clarke_step_question *q, const clarke_step_tensor *t,
+                 size_t i, clarke_error *err)
 {
   bool bits;
-  const double theta = t->theta[1][i];
-  const int of_m = judge_average(w, q, t, i, &bits);
-  const bool inside = theta >= s->theta[i].lo && theta <= s->theta[i].hi;
+  const int of_m = judge_average(w, q, t, i, &bits), of_theta = judge_parameter(s, q, t, i);
 
   if (of_m != 1)
     return count(f, of_m, CLARKE_SLOT_M, i, after_of(t, CLARKE_SLOT_M, i), &w->slot[CLARKE_SLOT_M][i], err);
-  if (!inside)
-    return count(f, q->elsewhere ? -1 : 0, -1, i, theta, &w->theta[i], err);
-  if (bits && s->point[i]) {
+  if (of_theta != 1)
+    return count(f, of_theta, -1, i, t->theta[1][i], &w->theta[i], err);
+  if (bits && s[0].point[i]) {
     f->bits++;
     return CLARKE_OK;
   }
   if (!bits)
     f->bound[1 + CLARKE_SLOT_M] = fmax(f->bound[1 + CLARKE_SLOT_M], 2 * clarke_judge_radius(&w->slot[CLARKE_SLOT_M][i]) * (1 + 0x1p-40));
-  f->bound[0] = fmax(f->bound[0], s->theta[i].hi - s->theta[i].lo);
-  return count(f, 1, -1, i, theta, &w->theta[i], err);
+  f->bound[0] = fmax(f->bound[0], s[0].theta[i].hi - s[0].theta[i].lo);
+  return count(f, 1, -1, i, t->theta[1][i], &w->theta[i], err);
 }
 
 static clarke_status
 judge_muon(clarke_step_finding *f, const clarke_step_whole *w, const clarke_step_question *q, const clarke_step_tensor *t, clarke_error *err)
 {
-  spans s;
-  bool is = false;
-  clarke_status status = spans_init(&s, t->n, err);
+  spans s[2] = {{.theta = NULL}, {.theta = NULL}}; /* PyTorch's on a CPU; all libraries' */
+  clarke_status status = spans_init(&s[0], t->n, err);
 
   if (status == CLARKE_OK)
-    status = find_way(&s, &is, q, t, err);
-  if (status == CLARKE_OK && !is)
-    status = count(f, -1, -1, 0, t->theta[1][0], NULL, err);
-  for (size_t i = 0; i < t->n && status == CLARKE_OK && is; i++)
-    status = judge_muon_entry(f, w, &s, q, t, i, err);
-  spans_clear(&s);
+    status = spans_init(&s[1], t->n, err);
+  if (status == CLARKE_OK)
+    status = find_way(&s[0], q, t, err);
+  if (status == CLARKE_OK && s[0].outside > 0)
+    find_spans(&s[1], q, t, CLARKE_MUON_COARSE);
+  for (size_t i = 0; i < t->n && status == CLARKE_OK; i++)
+    status = judge_muon_entry(f, w, s, q, t, i, err);
+  spans_clear(&s[0]);
+  spans_clear(&s[1]);
   return status;
 }
 
 /* --- Adafactor: bit for bit, or within the bound ------------------------------------------------------------------- */
 
+/* Numbers that are outside: are they so, too, where sums and products are rounded coarsely? Else they are open. */
+static clarke_status
+doubt(clarke_step_finding *f, const clarke_step_question *q, const clarke_step_tensor *t, clarke_error *err)
+{
+  clarke_step_whole w;
+  clarke_step_finding coarse = {.wrong = 0};
+  clarke_hypers h = *q->hypers;
+  clarke_error why = {CLARKE_OK, ""};
+  clarke_status status;
+
+  h.rounding.coarse = true;
+  h.rounding.short_factors = q->short_factors;
+  status = enclose(&w, q, t, &h, &why);
+  if (status == CLARKE_OK)
+    status = compare_all(&coarse, &w, q, t, err);
+  else
+    status = status == CLARKE_EVAGUE ? CLARKE_OK : clarke_fail(err, status, "%s", why.text);
+  if (status == CLARKE_OK) {
+    f->open += f->wrong - coarse.wrong;
+    f->wrong = coarse.wrong;
+    if (coarse.wrong > 0)
+      status = clarke_judge_note(f, coarse.slot, coarse.entry, coarse.recorded, number_of(&w, coarse.slot, coarse.entry), err);
+  }
+  clarke_step_finding_clear(&coarse);
+  clarke_whole_clear(&w);
+  return status;
+}
+
 static clarke_status
 judge_adafactor(clarke_step_finding *f, const clarke_step_whole *w, const clarke_step_question *q, const clarke_step_tensor *t, clarke_error *err)
 {
-  if (!clarke_adafactor_is_program(q, t))
-    return compare_all(f, w, q, t, err);
-  f->bits += t->n;
-  return CLARKE_OK;
+  clarke_status status = CLARKE_OK;
+
+  if (clarke_adafactor_is_program(q, t))
+    f->bits += t->n;
+  else
+    status = compare_all(f, w, q, t, err);
+  return status == CLARKE_OK && f->wrong > 0 ? doubt(f, q, t, err) : status;
 }
 
 /* --- both ------------------------------------------------------------------------------------------------------------- */

@@ -41,9 +41,11 @@ typedef enum { CLARKE_EPS_OF_RULE, CLARKE_EPS_INSIDE, CLARKE_EPS_OUTSIDE } clark
 typedef enum { CLARKE_DECAY_OF_RULE, CLARKE_DECAY_COUPLED, CLARKE_DECAY_DECOUPLED } clarke_decay_kind;
 
 /* How a program in floats may have computed the step: an operation's result is off by 2^-unit of itself, and by 2^-tiny where it is too
- * small; the numbers that all entries share (1 - sigma^k) by 2^-scalar. unit 0: exact. */
+ * small; the numbers that all entries share (1 - sigma^k) by 2^-scalar. unit 0: exact. coarse: numbers of 16 bits are added up in their own type;
+ * short_factors: matrices of float32 are multiplied in bfloat16. */
 typedef struct {
   long unit, tiny, scalar;
+  bool coarse, short_factors;
 } clarke_step_rounding;
 
 typedef struct {

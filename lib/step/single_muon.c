@@ -8,6 +8,7 @@
 
 #define MOST_PRODUCTS ((size_t)1 << 31)
 #define DOUBLE_SLACK 0x1p-40 /* what sums in doubles are off by, relative to their summands', is far less */
+#define COARSE 0x1p-7        /* what bfloat16 is off by, rounded in whatever direction */
 
 typedef clarke_span span;
 
@@ -18,7 +19,14 @@ typedef struct {
   double of[3]; /* the polynomial's factors */
   unsigned way;
   bool nearest; /* sums are not off */
+  bool coarse;  /* whatever is made in between may be rounded to bfloat16 */
 } machine;
+
+typedef struct {
+  span sum;
+  double sizes; /* the sum of the products' */
+  size_t n;
+} dotted;
 
 /* --- numbers -------------------------------------------------------------------------------------------------- */
 
@@ -60,6 +68,13 @@ size_of(span a)
   return fmax(fabs(a.lo), fabs(a.hi));
 }
 
+/* By how much of its summands' sizes a sum is off at most that is rounded to bfloat16 so often. */
+static double
+coarsely(size_t n)
+{
+  return expm1((double)n * log1p(COARSE)) * (1 + DOUBLE_SLACK);
+}
+
 /* As it is stored when it is off by that at most. */
 static span
 rounded(span a, double off)
@@ -87,35 +102,53 @@ clarke_muon_is_lerp(clarke_dtype dtype, double x, double y, double w, double num
 
 /* --- matrices --------------------------------------------------------------------------------------------------- */
 
-/* A sum of n products in float32, whatever the order: off by n units of the sum of their sizes, and a little. */
-static span
-dot(double *off, const machine *m, const span *a, size_t a_stride, const span *b, size_t b_stride, size_t n)
+static dotted
+dot(const span *a, size_t a_stride, const span *b, size_t b_stride, size_t n)
 {
-  span sum = {0, 0};
-  double sizes = 0;
+  dotted d = {.n = n};
 
   for (size_t k = 0; k < n; k++) {
     const span p = times(a[k * a_stride], b[k * b_stride]);
 
-    sum.lo += p.lo;
-    sum.hi += p.hi;
-    sizes += size_of(p);
+    d.sum.lo += p.lo;
+    d.sum.hi += p.hi;
+    d.sizes += size_of(p);
   }
-  *off = m->nearest ? 0 : sizes * (1 + DOUBLE_SLACK) * (double)(n + 2) * 0x1p-24 * (1 + DOUBLE_SLACK) + (double)n * 0x1p-126;
-  return sum;
+  return d;
+}
+
+/* What a sum of n products is off by, whatever the order: in float32 n units of the sum of their sizes, and a little. */
+static double
+off_by(const machine *m, const dotted *d)
+{
+  const double part = m->coarse ? coarsely(d->n + 2) : (double)(d->n + 2) * 0x1p-24 * (1 + DOUBLE_SLACK);
+
+  return m->nearest ? 0 : d->sizes * (1 + DOUBLE_SLACK) * part + (double)d->n * 0x1p-126;
+}
+
+/* beta c + alpha times a product, each step of which may be rounded to bfloat16, factors too: one sum, of c and the products, in any order. */
+static span
+add_coarsely(span c, double beta, const dotted *d, double alpha)
+{
+  const span x = scaled(c, beta), y = scaled(d->sum, alpha);
+  const double sizes = (size_of(x) + fabs(alpha) * d->sizes) * (1 + DOUBLE_SLACK);
+
+  return rounded((span){x.lo + y.lo, x.hi + y.hi}, coarsely(d->n + 8) * sizes + (double)(d->n + 8) * 0x1p-126 * (1 + fabs(alpha)));
 }
 
 /* beta c + alpha times a product: rounded once, at the end; or in between, by the way. */
 static span
-add_product(const machine *m, span c, double beta, span product, double off, double alpha)
+add_product(const machine *m, span c, double beta, const dotted *d, double alpha)
 {
-  span x = scaled(c, beta), y = scaled(product, alpha);
-  double more = fabs(alpha) * off;
+  span x = scaled(c, beta), y = scaled(d->sum, alpha);
+  double off = off_by(m, d), more = fabs(alpha) * off;
 
+  if (m->coarse)
+    return add_coarsely(c, beta, d, alpha);
   if (m->way == 1 || m->way == 4 || m->way == 5)
     x = rounded(x, m->nearest ? 0 : size_of(x) * 0x1p-24);
   if (m->way == 3 || m->way == 5) {
-    y = scaled(rounded(product, off), alpha);
+    y = scaled(rounded(d->sum, off), alpha);
     more = 0;
   }
   if (m->way == 2 || m->way == 4 || m->way == 5) {
@@ -126,31 +159,43 @@ add_product(const machine *m, span c, double beta, span product, double off, dou
   return rounded((span){x.lo + y.lo, x.hi + y.hi}, more);
 }
 
-/* square = x x'; both = b square + c square square; x = a x + both x */
-static void
+/* square = x x'; both = b square + c square square; x = a x + both x. False: a span has no end. */
+static bool
 iterate(machine *m)
 {
-  double off;
+  bool ends = true;
 
   for (size_t i = 0; i < m->rows; i++)
     for (size_t j = 0; j < m->rows; j++) {
-      const span sum = dot(&off, m, &m->x[i * m->cols], 1, &m->x[j * m->cols], 1, m->cols);
+      const dotted d = dot(&m->x[i * m->cols], 1, &m->x[j * m->cols], 1, m->cols);
 
-      m->square[i * m->rows + j] = rounded(sum, off);
+      m->square[i * m->rows + j] = rounded(d.sum, off_by(m, &d));
     }
   for (size_t i = 0; i < m->rows; i++)
     for (size_t j = 0; j < m->rows; j++) {
-      const span sum = dot(&off, m, &m->square[i * m->rows], 1, &m->square[j], m->rows, m->rows);
+      const dotted d = dot(&m->square[i * m->rows], 1, &m->square[j], m->rows, m->rows);
 
-      m->both[i * m->rows + j] = add_product(m, m->square[i * m->rows + j], m->of[1], sum, off, m->of[2]);
+      m->both[i * m->rows + j] = add_product(m, m->square[i * m->rows + j], m->of[1], &d, m->of[2]);
     }
   for (size_t i = 0; i < m->rows; i++)
     for (size_t j = 0; j < m->cols; j++) {
-      const span sum = dot(&off, m, &m->both[i * m->rows], 1, &m->x[j], m->cols, m->rows);
+      const dotted d = dot(&m->both[i * m->rows], 1, &m->x[j], m->cols, m->rows);
+      const span x = add_product(m, m->x[i * m->cols + j], m->of[0], &d, 1);
 
-      m->next[i * m->cols + j] = add_product(m, m->x[i * m->cols + j], m->of[0], sum, off, 1);
+      m->next[i * m->cols + j] = x;
+      ends = ends && isfinite(x.lo) && isfinite(x.hi);
     }
   memcpy(m->x, m->next, m->rows * m->cols * sizeof *m->x);
+  return ends;
+}
+
+/* x / norm */
+static span
+quotient(const machine *m, span x, span norm)
+{
+  const span y = {(float)(x.lo / (x.lo < 0 ? norm.lo : norm.hi)), (float)(x.hi / (x.hi < 0 ? norm.hi : norm.lo))};
+
+  return rounded(y, m->coarse ? coarsely(3) * size_of(y) + 0x1p-126 : 0);
 }
 
 /* x over max(its norm, eps). False: that may be 0. */
@@ -158,7 +203,8 @@ static bool
 normalize(machine *m, double eps)
 {
   const size_t n = m->rows * m->cols;
-  const double part = m->nearest ? 0 : (double)(n + 8) * 0x1p-24, off = m->nearest ? 0 : 0x1p-22, least = m->nearest ? 0 : (double)n * 0x1p-126;
+  const double part = m->nearest ? 0 : m->coarse ? coarsely(n + 8) : (double)(n + 8) * 0x1p-24, least = m->nearest ? 0 : (double)n * 0x1p-126;
+  const double off = m->nearest ? 0 : m->coarse ? coarsely(2) : 0x1p-22;
   span norm = {0, 0};
 
   for (size_t i = 0; i < n; i++) {
@@ -171,12 +217,9 @@ normalize(machine *m, double eps)
   norm.hi = short_float(sqrt(norm.hi * (1 + part) + least) * (1 + off));
   norm.lo = fmax(norm.lo, m->nearest ? short_float(eps) : fmin(eps, short_float(eps)));
   norm.hi = fmax(norm.hi, m->nearest ? short_float(eps) : fmax(eps, short_float(eps)));
-  for (size_t i = 0; i < n && norm.lo > 0; i++) {
-    const span x = m->x[i];
-
-    m->x[i] = (span){short_float((float)(x.lo / (x.lo < 0 ? norm.lo : norm.hi))), short_float((float)(x.hi / (x.hi < 0 ? norm.hi : norm.lo)))};
-  }
-  return norm.lo > 0;
+  for (size_t i = 0; i < n && norm.lo > 0; i++)
+    m->x[i] = quotient(m, m->x[i], norm);
+  return norm.lo > 0 && isfinite(norm.hi);
 }
 
 /* --- a step -------------------------------------------------------------------------------------------------------- */
@@ -187,7 +230,7 @@ machine_init(machine *m, const clarke_step_question *q, const clarke_step_shape 
   const bool flips = s->rows > s->cols;
 
   *m = (machine){.rows = flips ? s->cols : s->rows, .cols = flips ? s->rows : s->cols,
-                 .way = way < CLARKE_MUON_NEAREST ? way / 2 : 0, .nearest = way < CLARKE_MUON_NEAREST};
+                 .way = way < CLARKE_MUON_NEAREST ? way / 2 : 0, .nearest = way < CLARKE_MUON_NEAREST, .coarse = way == CLARKE_MUON_COARSE};
   for (int i = 0; i < 3; i++)
     m->of[i] = (double)(float)mpq_get_d(q->hypers->of[CLARKE_HYPER_NS_A + i]);
   m->x = calloc(s->n + 1, sizeof *m->x);
@@ -206,6 +249,13 @@ machine_clear(machine *m)
   free(m->both);
 }
 
+/* What a number of the type is off by, rounded in whatever direction. */
+static double
+unit_of(clarke_dtype dtype)
+{
+  return dtype == CLARKE_BF16 ? COARSE : dtype == CLARKE_F16 ? 0x1p-10 : dtype == CLARKE_F32 ? 0x1p-23 : 0x1p-52;
+}
+
 /* What is made orthogonal: of g and m after the step, in the tensor's type, then in bfloat16. */
 static span
 begun(const machine *of, unsigned way, const clarke_step_question *q, const clarke_step_tensor *t, size_t i)
@@ -219,7 +269,8 @@ begun(const machine *of, unsigned way, const clarke_step_question *q, const clar
   }
   if (of->nearest)
     x.lo = x.hi = way % 2 == 0 ? x.lo : x.hi;
-  return (span){short_float(fmin(x.lo, x.hi)), short_float(fmax(x.lo, x.hi))};
+  return rounded(join(x, (span){x.hi, x.lo}),
+                 of->coarse ? 4 * (unit_of(q->dtype) + 0x1p-23) * (fabs(m) + fabs(t->gradient[i])) + 0x1p-24 * (q->dtype == CLARKE_F16) + 0x1p-126 : 0);
 }
 
 /* theta + alpha x, in each way that a processor may have: fused; the product rounded as tensors are, or not. The type that is computed in is the wider. */
@@ -262,6 +313,11 @@ move_all(span *theta, bool *point, const machine *m, const clarke_step_question 
     const double start = clarke_single_round(q->dtype, fit(q->dtype, t->theta[0][i] * fit(q->dtype, decay)));
 
     theta[i] = join(moved(q, start, by, x.lo), moved(q, start, by, x.hi));
+    if (m->coarse) {
+      const double off = 4 * unit_of(q->dtype) * (fabs(t->theta[0][i]) + fabs(by) * size_of(x)) + 0x1p-24 * (q->dtype == CLARKE_F16) + 0x1p-126;
+
+      theta[i] = (span){theta[i].lo - off, theta[i].hi + off};
+    }
     point[i] = x.lo == x.hi;
   }
 }
@@ -280,7 +336,7 @@ clarke_muon_spans(clarke_span *theta, bool *point, const clarke_step_question *q
     m.x[s->rows > s->cols ? i % s->cols * m.cols + i / s->cols : i] = begun(&m, way, q, t, i);
   is = normalize(&m, mpq_get_d(q->hypers->of[CLARKE_HYPER_EPS]));
   for (size_t i = 0; i < steps && is; i++)
-    iterate(&m);
+    is = iterate(&m);
   if (is)
     move_all(theta, point, &m, q, t);
   machine_clear(&m);

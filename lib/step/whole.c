@@ -78,11 +78,12 @@ clarke_whole_clear(clarke_step_whole *w)
 
 /* --- sums ------------------------------------------------------------------------------------------------------- */
 
-/* A sum of n numbers that are not below 0, in whatever order: n units of it. Squares, and with them the sum, may vanish. */
+/* A sum of n numbers that are not below 0, in whatever order: n units of it (Jeannerod and Rump, 2013), where it is coarse of any direction. Squares,
+ * and with them the sum, may vanish. */
 static void
 round_sum(clarke_number *sum, size_t n, const clarke_hypers *h)
 {
-  const long unit = h->rounding.unit < SUM_BITS ? SUM_BITS : h->rounding.unit;
+  const long unit = h->rounding.unit < SUM_BITS && !h->rounding.coarse ? SUM_BITS : h->rounding.unit;
   clarke_number one;
   mpq_t q;
 
@@ -91,7 +92,7 @@ round_sum(clarke_number *sum, size_t n, const clarke_hypers *h)
   mpq_init(q);
   clarke_number_init(&one);
   clarke_number_set_si(&one, 1);
-  clarke_piece_parts(q, n + CLARKE_ROUNDINGS, unit);
+  clarke_piece_parts(q, (n + CLARKE_ROUNDINGS) * (h->rounding.coarse ? 2 : 1), unit);
   clarke_piece_widen(sum, q, sum);
   clarke_piece_parts(q, n, h->rounding.tiny);
   clarke_piece_widen(sum, q, &one);
@@ -278,6 +279,24 @@ average_vector(clarke_number *estimate, clarke_step_whole *w, const clarke_numbe
   clarke_number_clear(&square);
 }
 
+/* A product of two matrices' entries, whose factors a library may round to bfloat16. */
+static void
+round_factors(clarke_number *y, const clarke_hypers *h)
+{
+  clarke_number x;
+  mpq_t q;
+
+  if (!h->rounding.short_factors || h->rounding.unit > SUM_BITS)
+    return;
+  mpq_init(q);
+  clarke_number_init(&x);
+  clarke_number_set(&x, y);
+  clarke_piece_parts(q, 4, 8);
+  clarke_piece_widen(y, q, &x);
+  clarke_number_clear(&x);
+  mpq_clear(q);
+}
+
 /* Each row col / max(the mean of all row, eps). False: that is not known to be above 0. */
 static bool
 estimate_matrix(clarke_number *estimate, const clarke_number *row, const clarke_number *col, const clarke_step_shape *s, const clarke_number *eps,
@@ -299,6 +318,7 @@ estimate_matrix(clarke_number *estimate, const clarke_number *row, const clarke_
       clarke_number *const y = &estimate[i * s->cols + j];
 
       clarke_number_mul(y, &row[i], &col[j], BITS);
+      round_factors(y, h);
       round_itself(y, h);
       clarke_number_div(y, y, &mean, BITS);
       round_itself(y, h);

@@ -701,6 +701,63 @@ def whole(folder):
     prove(run, 2)
 
 
+def to_bfloat16(x, how):
+    """Of float64: to the nearest; or, where it is "cut", toward 0, as some products of matrices are cut."""
+    if how != "cut":
+        return x.to(torch.bfloat16).double()
+    return (x.float().contiguous().view(torch.int32) & -65536).view(torch.float32).double()
+
+
+def sums(start, a, b, how):
+    """start + a b, in another library's arithmetic: added up in bfloat16, forward or backward or cut; or rounded once before start is added."""
+    if how == "product":
+        return to_bfloat16(start + to_bfloat16(a @ b, how), how)
+    ks = range(a.shape[1])
+    for k in reversed(ks) if how == "backward" else ks:
+        start = to_bfloat16(start + to_bfloat16(a[:, k:k + 1] * b[k:k + 1], how), how)
+    return start
+
+
+def orthogonal(how):
+    """Newton and Schulz's iteration as torch.optim's, by a library that rounds so."""
+    def made(grad, coefficients, steps, eps):
+        a, b, c = coefficients
+        x = (grad.T if grad.size(0) > grad.size(1) else grad).bfloat16()
+        x = x.div(x.norm().clamp(min=eps)).double()
+        for _ in range(steps):
+            square = sums(torch.zeros(len(x), len(x), dtype=torch.float64), x, x.T, how)
+            both = sums(to_bfloat16(b * square, how), to_bfloat16(c * square, how), square, how)
+            x = sums(to_bfloat16(a * x, how), both, x, how)
+        return (x.T if grad.size(0) > grad.size(1) else x).bfloat16()
+
+    return made
+
+
+def libraries(folder):
+    """Muon on processors and in libraries that round products of matrices otherwise: whatever is said, not that the step is not the rule's. That is
+    said of a step of another size, where there are few iterations: with more of them it is not known what rounding may do."""
+    of = sys.modules[O.Muon.step.__module__]
+    own, answers = of._zeropower_via_newtonschulz, set()
+    for how in ("forward", "backward", "cut", "product"):
+        of._zeropower_via_newtonschulz = orthogonal(how)
+        for kind in (torch.float32, torch.bfloat16):
+            for steps in (1, 2, 5):
+                run = os.path.join(folder, f"muon-{how}-{kind}-{steps}")
+                whole_step(run, no_biases(kind), O.Muon, {"lr": 0.02, "ns_steps": steps})
+                for k in range(3):
+                    said = ask(run, k)
+                    expect(said["holds"] is not False, f"Muon, {how} {kind} {steps} {k}: {said}")
+                    answers.add(said["answer"])
+    of._zeropower_via_newtonschulz = own
+    expect("undecided" in answers, f"other libraries: {answers}")
+    of._zeropower_via_newtonschulz = lambda *given: 3 * own(*given)
+    run = os.path.join(folder, "muon-larger")
+    whole_step(run, nn.Linear(6, 3, bias=False), O.Muon, {"lr": 0.02, "ns_steps": 1})
+    of._zeropower_via_newtonschulz = own
+    said = ask(run, 2)
+    expect(said["holds"] is False and said["first"]["slot"] == "theta", f"a step that is too large: {said}")
+
+
 def buffer_stays():
     """Does Muon without Nesterov's momentum keep its average in bfloat16? Else what it makes orthogonal is the buffer's own memory."""
     p = nn.Parameter(torch.ones(2, 3, dtype=torch.bfloat16))
@@ -733,7 +790,7 @@ def away(run, name, by):
 def main():
     torch.manual_seed(7)
     with tempfile.TemporaryDirectory() as folder:
-        for part in (programs, fault, places, changed_gradients, accumulated, several, averages, not_made, outermost, tampered, sparse, whole, own, package):
+        for part in (programs, fault, places, changed_gradients, accumulated, several, averages, not_made, outermost, tampered, sparse, whole, libraries, own, package):
             part(folder)
     finish()
 

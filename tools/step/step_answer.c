@@ -85,7 +85,10 @@ put_why(char *text, size_t size, const clarke_run *r)
   const clarke_run_update *u = &r->record.step->update;
 
   *text = '\0';
-  if (r->answer == CLARKE_STEP_OPEN)
+  if (r->answer == CLARKE_STEP_OPEN && r->rule->whole != NULL)
+    snprintf(text, size, "%zu numbers have no finite bound, or are not PyTorch's of a CPU, and may be those of a library that rounds sums and products otherwise",
+             r->sum.open);
+  else if (r->answer == CLARKE_STEP_OPEN)
     snprintf(text, size, "%zu entries have no finite bound: a root may be 0", r->sum.open);
   else if (r->answer == CLARKE_STEP_WIDE)
     put_wide(text, size, r);

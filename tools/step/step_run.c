@@ -297,7 +297,8 @@ clarke_run_question(clarke_step_question *q, clarke_single *single, clarke_step_
   s->hypers.rounding = rounding_of(p->theta->dtype, s->capturable);
   if (of_eta != NULL && of_eta->dtype == CLARKE_F32 && !s->capturable) /* ASGD keeps its step size in float32 */
     s->hypers.rounding.scalar = 24;
-  *q = (clarke_step_question){.dtype = p->theta->dtype, .elsewhere = !r->record.run.cpu, .rule = s->rule, .hypers = &s->hypers, .k = p->k, .maximize = s->maximize, .scale = u->scaled ? u->scale : NULL};
+  *q = (clarke_step_question){.dtype = p->theta->dtype, .elsewhere = !r->record.run.cpu, .short_factors = r->record.run.matmul != 0,
+                              .rule = s->rule, .hypers = &s->hypers, .k = p->k, .maximize = s->maximize, .scale = u->scaled ? u->scale : NULL};
   if (!s->capturable && !u->scaled && clarke_single_make(single, s->rule, &s->hypers, p->k, p->theta->dtype, &more))
     q->single = single;
   return q->single != NULL;
