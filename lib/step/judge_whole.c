@@ -1,4 +1,5 @@
 #include "step/judge_inside.h"
+#include "exact/upward.h"
 #include "step/single_adafactor.h"
 #include "step/single_muon.h"
 
@@ -93,7 +94,7 @@ compare_part(clarke_step_finding *f, const clarke_step_whole *w, int slot, const
     const int is = clarke_judge_is_inside(x, after_of(t, slot, i));
 
     if (is >= 0 && !clarke_judge_is_at_rest(x, before_of(t, slot, i), after_of(t, slot, i)))
-      f->bound[1 + slot] = fmax(f->bound[1 + slot], 2 * clarke_judge_radius(x) * (1 + 0x1p-40));
+      f->bound[1 + slot] = fmax(f->bound[1 + slot], clarke_up_by(2 * clarke_judge_radius(x), 0x1p12));
     status = count(f, is, slot, i, after_of(t, slot, i), x, err);
   }
   return status;
@@ -204,7 +205,7 @@ judge_muon_entry(clarke_step_finding *f, const clarke_step_whole *w, const spans
     return CLARKE_OK;
   }
   if (!bits)
-    f->bound[1 + CLARKE_SLOT_M] = fmax(f->bound[1 + CLARKE_SLOT_M], 2 * clarke_judge_radius(&w->slot[CLARKE_SLOT_M][i]) * (1 + 0x1p-40));
+    f->bound[1 + CLARKE_SLOT_M] = fmax(f->bound[1 + CLARKE_SLOT_M], clarke_up_by(2 * clarke_judge_radius(&w->slot[CLARKE_SLOT_M][i]), 0x1p12));
   f->bound[0] = fmax(f->bound[0], s[0].theta[i].hi - s[0].theta[i].lo);
   return count(f, 1, -1, i, t->theta[1][i], &w->theta[i], err);
 }

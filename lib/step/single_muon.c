@@ -1,5 +1,6 @@
 #include "step/single_muon.h"
 
+#include "exact/upward.h"
 #include "step/whole.h"
 
 #include <math.h>
@@ -117,13 +118,15 @@ dot(const span *a, size_t a_stride, const span *b, size_t b_stride, size_t n)
   return d;
 }
 
-/* What a sum of n products is off by, whatever the order: in float32 n units of the sum of their sizes, and a little. */
+/* What a sum of n products is off by, whatever the order: in float32 n roundings of each, and a little. Two more make up for the sum in
+ * doubles. */
 static double
 off_by(const machine *m, const dotted *d)
 {
-  const double part = m->coarse ? coarsely(d->n + 2) : (double)(d->n + 2) * 0x1p-24 * (1 + DOUBLE_SLACK);
+  const double n = (double)d->n;
+  const double part = m->coarse ? coarsely(d->n + 2) : n + 6 > 0x1p21 ? INFINITY : clarke_gamma_of_many(n + 6, 0x1p-24);
 
-  return m->nearest ? 0 : d->sizes * (1 + DOUBLE_SLACK) * part + (double)d->n * 0x1p-126;
+  return m->nearest ? 0 : clarke_up_over(clarke_up_by(d->sizes, n + 8) * part, 4, n * 0x1p-126);
 }
 
 /* beta c + alpha times a product, each step of which may be rounded to bfloat16, factors too: one sum, of c and the products, in any order. */

@@ -22,6 +22,7 @@ FACTOR = re.compile(r"\b1(?:\.0)? *[-+] *(?:[^;,{}]*\* *)?0x1p-\d+"  # 1 + n * 2
 # What is no bound: by file, the line, and why.
 OTHERWISE = {
     "op/floats.c": [("apart = 4 * DBL_EPSILON", "how near a guess is, which integers then judge")],
+    "step/single_adafactor.c": [("nextafter(x, INFINITY) : (double)nextafterf((float)x, INFINITY)", "the next float of a type: a candidate, no bound")],
     "step/single.c": [("nextafterf((float)r, (float)to) : nextafter(r, to)", "the other neighbour of a root, which a program may store: no bound")],
 }
 
