@@ -146,6 +146,9 @@ mark_undefined(clarke_lowering *low, const mask *m, clarke_error *err)
     some = some || m->left[line] == 0;
   if (!some || low->of != NULL)
     return CLARKE_OK;
+  if (clarke_lower_value(low, 0)->added)
+    return clarke_lower_fail(low, err, "a line is minus infinity throughout, and an Add put it there: AD's gradient of what it is added to is NaN. "
+                             "Choose minus infinity by a Where, which takes none of it");
   y->excluded = calloc(y->count + 1, sizeof *y->excluded);
   if (y->excluded == NULL)
     return clarke_lower_no_memory(low, err);

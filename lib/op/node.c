@@ -155,11 +155,23 @@ mark_batchless(const clarke_lowering *low, size_t first)
     low->graph->values[v].batch = (clarke_batch_axis){.inner = 1, .none = true};
 }
 
+/* Is what the node makes minus infinity by an Add, its own or one before it? */
+static bool
+adds_marks(const clarke_lowering *low)
+{
+  bool adds = strcmp(low->node->op_type, "Add") == 0;
+
+  for (size_t i = 0; i < low->n_in; i++)
+    adds = adds || (low->in[i] != CLARKE_NONE && low->graph->values[low->in[i]].added);
+  return adds;
+}
+
 clarke_status
 clarke_node_lower(clarke_lowering *low, clarke_error *err)
 {
   clarke_graph *g = low->graph;
   const size_t first = g->n_values;
+  const bool added = adds_marks(low);
   clarke_status status = check_kinds(low, err);
 
   if (status == CLARKE_OK)
@@ -172,6 +184,8 @@ clarke_node_lower(clarke_lowering *low, clarke_error *err)
     return status;
   if (low->op->batch == CLARKE_BATCH_KEPT)
     g->values[g->n_values - 1].batch = g->values[low->in[0]].batch;
+  for (size_t v = first; v < g->n_values; v++)
+    g->values[v].added = added && g->values[v].excluded != NULL;
   mark_batchless(low, first);
   keep_held(low, first);
   return CLARKE_OK;

@@ -12,6 +12,7 @@ typedef enum { STRETCH, NOT_LARGER, NOT_SMALLER } aspect;
 typedef struct {
   size_t lead, rank;
   bool nearest, crop;
+  bool changes, scaled; /* is any length another one; is any scale not 1? */
   aspect policy;
   double beyond; /* what a place beyond a crop's ends is */
   clarke_kernel kernel;
@@ -209,6 +210,37 @@ is_kept(const clarke_places *a)
   return kept;
 }
 
+/* Could a float32 of the scale times the length be out + 1, where it is below? */
+static bool
+is_below_next(const clarke_places *a, mpq_srcptr scale)
+{
+  mpq_t more, next;
+  bool below;
+
+  mpq_inits(more, next, NULL);
+  mpq_set_ui(more, a->in, 1);
+  mpq_mul(more, more, scale);
+  mpq_div_2exp(next, more, 23);
+  mpq_add(more, more, next);
+  mpq_set_ui(next, a->out + 1, 1);
+  below = mpq_cmp(more, next) >= 0;
+  mpq_clears(more, next, NULL);
+  return below;
+}
+
+/* Where readers differ on an axis: whether its length is one more, and whether one that keeps its length is cropped. */
+static clarke_status
+check_axis(const resizing *r, const clarke_lowering *low, size_t i, bool sizes, mpq_srcptr scale, clarke_error *err)
+{
+  const clarke_places *a = &r->axis[i];
+
+  if (!sizes && is_below_next(a, scale))
+    return clarke_lower_fail(low, err, "axis %zu: rounding floats decides whether it has %zu entries or one more: ask for sizes", i, a->out);
+  if (i >= r->lead && a->in == a->out && crops(r, low, i))
+    return clarke_lower_fail(low, err, "axis %zu: a crop that leaves its length: readers differ on whether it is cropped", i);
+  return CLARKE_OK;
+}
+
 static clarke_status
 read_axis(resizing *r, clarke_lowering *low, size_t i, bool sizes, clarke_error *err)
 {
@@ -225,7 +257,11 @@ read_axis(resizing *r, clarke_lowering *low, size_t i, bool sizes, clarke_error 
   else if (!clarke_lower_affordable(low->graph, r->nearest ? a->out : a->out * a->in))
     status = clarke_lower_too_large(low, err);
   if (status == CLARKE_OK)
+    status = check_axis(r, low, i, sizes, scale, err);
+  if (status == CLARKE_OK)
     status = fill(r, low, i, scale, err);
+  r->changes = r->changes || a->in != a->out;
+  r->scaled = r->scaled || mpq_cmp_ui(scale, 1, 1) != 0;
   if (status == CLARKE_OK && batch && crops(r, low, i))
     status = clarke_lower_fail(low, err, "axis %zu: a crop of the samples", i);
   if (status == CLARKE_OK && r->crop && r->kernel.cubic && i + 2 < r->rank && !is_kept(a))
@@ -297,6 +333,8 @@ read_axes(resizing *r, clarke_lowering *low, clarke_error *err)
     r->axis[i].in = dims[i];
   for (size_t i = 0; i < r->rank && status == CLARKE_OK; i++)
     status = read_axis(r, low, i, sizes, err);
+  if (status == CLARKE_OK && r->scaled && !r->changes)
+    status = clarke_lower_fail(low, err, "a scale that is not 1 leaves the shape: readers differ on whether entries stay as they are");
   return status;
 }
 

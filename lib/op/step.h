@@ -82,6 +82,7 @@ typedef struct {
   bool *excluded;    /* of an activation: entries that are minus infinity, whatever the parameters, which only a Softmax may
                       * read; NULL: none are */
   bool undefined;    /* these entries are NaN: a Softmax had nothing else there. Only a Where that does not choose them may read it */
+  bool added;        /* some of the excluded are minus infinity by an Add: AD hands on to what was added to it what comes back there */
   bool within;       /* a Constant node of a graph within a node has it */
   bool bound;        /* of a Clip (or a Pad's value), read when the graph was built: never a
                       * parameter's */

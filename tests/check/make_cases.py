@@ -2519,11 +2519,11 @@ def single_runs():
     case("run-joint-smooth", 1, "number of touched kinks is 1", model="run-joint.onnx", evidence=NOTHING, **{**smooth, "proxies": ["Relu 0 0"]})
     case("run-joint", 0, "VERIFIED", model="run-joint.onnx", evidence=NOTHING,
          **{**smooth, "touched": 1, "proxies": ["Relu 0 0"]})
-    for name, reason, second in [("delta", "a delta that is not positive", -2.0), ("power", "the exponent is no whole number from 1 to 8", -2.5)]:
+    for name, reason, second in [("delta", "a delta that is not positive", -2.0), ("power", "VERIFIED", -2.5)]:  # of (3, 2), both above 0
         nodes = [node("Constant", [], ["d"], value_float=second), huber[2],
                  node("Pow", ["a", "d"], ["f"]) if name == "power" else node("Huber", ["a", "d"], ["f"], domain="clarke"), total]
         save_run(f"run-{name}.onnx", nodes, {"w": [3, 1]})
-        case("run-" + name, 2, reason, model=f"run-{name}.onnx", evidence=NOTHING, **smooth)
+        case("run-" + name, 0 if name == "power" else 2, reason, model=f"run-{name}.onnx", evidence=NOTHING, **smooth)
     masked = [node("Mul", ["x", "w"], ["a"], "times"), node("Mul", ["a", "mask"], ["m"], "mask"), node("Relu", ["m"], ["f"], "rho"), total]
     mask = [("mask", TensorProto.FLOAT, [2])]
     save_run("run-mask.onnx", masked, {"w": [1, 1]}, more=mask)
@@ -2621,11 +2621,13 @@ def refusals():
         yield one(mixed, "MatMul", ["v", "f"], flat)
         yield one(mixed, "MatMul", ["v", "p"], [node("ReduceMean", ["x"], ["p"], axes=[1, 2], keepdims=0)])
         yield one("more than one entry along the batch axis", "Gemm", ["g", "w", "k"], [node("ReduceMean", ["x"], ["g"], axes=[1], keepdims=0)])
-        yield one("or it is no constant", "Gemm", ["g", "w", "g"], [node("ReduceMean", ["x"], ["g"], axes=[1], keepdims=0)])
+        yield one("a bias that does not fit the product", "Gemm", ["g", "w", "h"],
+                  [node("ReduceMean", ["x"], ["g"], axes=[1], keepdims=0), node("ReduceMean", ["x"], ["h"], axes=[2], keepdims=0)])
         for low, high in [("one", "zero"), ("one", "one")]:
             yield one("the lower bound must be less than the upper", "Clip", ["x", low, high])
         for low, high in [("s", ""), ("", "x"), ("x", ""), ("i", "")]:
-            yield one("is INT64 and one before it is FLOAT" if "i" in (low, high) else "a bound must be a constant number", "Clip", ["x", low, high], [ints(1)])
+            yield one("is INT64 and one before it is FLOAT" if "i" in (low, high) else "a bound is no scalar" if "x" in (low, high) else
+                      "a bound must be a constant number", "Clip", ["x", low, high], [ints(1)])
         yield one("alpha must be positive", "HardSigmoid", alpha=0.0)
         yield one("alpha must be positive", "HardSigmoid", alpha=-0.5)
         yield one(fit, "PRelu", ["x", "s"])
@@ -2727,8 +2729,7 @@ def refusals():
         yield one("output 'out' is not computed from the input", "Exp", ["w"])
         yield one("output 'out' is not computed from the input", "Pow", ["w", "one"])
         for exponent in ["x", "s", "zero"]:
-            yield one("the exponent is no whole number from 1 to 8" if exponent == "zero" else "the exponent is not one constant number",
-                      "Pow", ["x", exponent])
+            yield one("the shapes do not fit" if exponent == "s" else "an argument is 0, or below, where it is not smooth", "Pow", ["n", exponent], none)
         yield one("is used in two ways", "Pow", ["y", "one"], [node("Mul", ["x", "one"], ["y"])])
         yield one(fit, "Mul", ["x", "p"], [node("Transpose", ["x"], ["p"], perm=[0, 2, 1])])
         # the batch elsewhere; parts of an axis
@@ -2777,8 +2778,8 @@ def refusals():
         yield one("an attribute is not supported", "Elu", gamma=2.0)
         yield one("output 'out' is not computed from the input", "Log", ["w"])
         yield one("output 'out' is not computed from the input", "Pow", ["w", "e"], [node("Constant", [], ["e"], value_float=-0.5)])
-        yield one("the exponent is no whole number from 1 to 8", "Pow", ["x", "e"], [node("Constant", [], ["e"], value_float=0.25)])
-        yield one("the exponent is no whole number from 1 to 8", "Pow", ["x", "e"], [node("Constant", [], ["e"], value_float=-9.0)])
+        yield one(outside, "Pow", ["n", "e"], [*none, node("Constant", [], ["e"], value_float=0.25)])
+        yield one(outside, "Pow", ["n", "e"], [*none, node("Constant", [], ["e"], value_float=-9.0)])
         yield one(mixed, "ReduceL2", axes=[0])
         yield one("squares of entries that are not added up", "ReduceSumSquare", opset=18, noop_with_empty_axes=1)
         for mode in ("nearest", "linear"):  # also where no axis changes
@@ -2794,7 +2795,7 @@ def refusals():
         yield one("an end that is not one integer", "Range", ["nil", "two", "by"], ends)
         yield one("no integers, or more than are computed", "Range", ["three", "nil", "by"], ends)
         yield one("no integers, or more than are computed", "Range", ["nil", "far", "by"], ends)
-        yield one("axis, or too many factors", "ReduceProd", ["x"])
+        yield one("the batch's axis, or too many factors", "ReduceProd", ["x"])
         yield one("noop_with_empty_axes", "ReduceProd", ["i"], [ints(2)], opset=18, noop_with_empty_axes=1)
         yield one("the result is no integer of the type", "ReduceProd", ["i"], [ints(1 << 62, 2)])
         yield one("output 'out' is not computed from the input", "ConstantOfShape", ["i"], [ints(2)], value=numpy_helper.from_array(np.float64([1])))
@@ -4739,13 +4740,17 @@ def needs():
             ("tile-few", "not a number of repeats for each axis", [node("Tile", ["x", "r"], ["out"])], dict(), dict(r=[1, 2]), 17),
             ("tile-zero", "not a number of entries", [node("Tile", ["x", "r"], ["out"])], dict(), dict(r=[1, 0, 2]), 17),
             ("expand-less", "the shapes do not fit", [node("Expand", ["x", "r"], ["out"])], dict(), dict(r=[1, 2, 2]), 17),
-            ("concat-constants", "no axis, or the batch's", [node("Concat", ["a", ""], ["c"], axis=0), node("Add", ["x", "c"], ["out"])], dict(a=[1.0, 2.0], b=[1.0, 1.0]), dict(), 17),
+            ("concat-constants", "an input without entries", [node("Concat", ["a", ""], ["c"], axis=0), node("Add", ["x", "c"], ["out"])], dict(a=[1.0, 2.0], b=[1.0, 1.0]), dict(), 17),
             ("pad-axis-twice", "an axis twice, or too large a number", [node("Pad", ["x", "p", "", "a"], ["out"])], dict(), dict(p=[1, 0, 0, 1], a=[2, -1]), 18),
             ("pad-far", "an axis twice, or too large a number", [node("Pad", ["x", "p"], ["out"])], dict(), dict(p=[0, 0, 1099511627776, 0, 0, 0]), 17),
             ("resize-constant", "VERIFIED", [node("Resize", ["a", "", "s"], ["c"]), node("Add", ["x", "c"], ["out"])], dict(a=[[[1.0, 1.0], [1.0, 1.0]]], s=[1.0, 1.0, 2.0]), dict(), 17),
             ("resize-few", "scales or sizes are not constant, or not one for each axis", [node("Resize", ["x", "", "s"], ["out"])], dict(s=[1.0, 2.0]), dict(), 17),
             ("resize-size", "a size is not above 0, or too large", [node("Resize", ["x", "", "", "s"], ["out"])], dict(), dict(s=[1, 2, 0]), 17),
             ("resize-nothing", "a scale leaves no entries, or too many", [node("Resize", ["x", "", "s"], ["out"])], dict(s=[1.0, 1.0, 0.125]), dict(), 17),
+            ("resize-float", "rounding floats decides how long an axis is", [node("Resize", ["x", "", "s"], ["out"])], dict(s=[1.0, 1.0, np.nextafter(np.float32(1.75), np.float32(0))]), dict(), 17),
+            ("resize-same", "a scale that is not 1 and leaves the shape", [node("Resize", ["x", "", "s"], ["out"], mode="linear")], dict(s=[1.0, 1.0, 1.125]), dict(), 17),
+            ("resize-kept", "a crop that leaves an axis its length", [node("Resize", ["x", "r", "", "s"], ["out"], mode="linear", coordinate_transformation_mode="tf_crop_and_resize")],
+             dict(r=[0.0, 0.0, 0.25, 1.0, 1.0, 1.0]), dict(s=[1, 2, 4]), 17),
             ("resize-batch", "samples would be mixed", [node("Resize", ["x", "", "s"], ["out"])], dict(s=[2.0, 1.0, 1.0]), dict(), 17),
             ("resize-rounding", "unknown nearest_mode", [node("Resize", ["x", "", "s"], ["out"], nearest_mode="up")], dict(s=[1.0, 1.0, 2.0]), dict(), 17),
             ("resize-mode", "a mode that is not supported", [node("Resize", ["x", "", "s"], ["out"], mode="sinc")], dict(s=[1.0, 1.0, 2.0]), dict(), 17),
@@ -4759,7 +4764,7 @@ def needs():
             ("gather-floats", "which ONNX does not allow there", [node("Gather", ["x", "p"], ["out"], axis=2)], dict(p=[0.0, 1.0]), dict(), 17),
             ("sorted-two", "k is no list of one number", [node("TopK", ["x", "k"], ["out", "i"])], dict(), dict(k=[1, 2]), 17),
             ("norm-outputs", "training mode is off, and without it there is one output", [node("BatchNormalization", ["x", "a", "a", "a", "a"], ["out", "m", "v"], training_mode=0)], dict(a=[1.0, 1.0]), dict(), 17),
-            ("power-two", "the exponent is not one constant number", [node("Pow", ["x", "e"], ["out"])], dict(e=[1.0, 2.0, 3.0, 4.0]), dict(), 17),
+            ("power-two", "an argument is 0, or below", [node("Pow", ["x", "e"], ["out"])], dict(e=[1.0, 2.0, 3.0, 4.0]), dict(), 17),
     ):
         save(f"needs-{name}.onnx", nodes, ["N", 2, 4], None, weights, opset, integers)
         case(f"needs-{name}", 0 if reason == "VERIFIED" else 2, reason, verdict="in-bouligand", model=f"needs-{name}.onnx", data="needs-3.npz", touched=0, proxies=[],
@@ -5095,7 +5100,10 @@ def masked():
                 node("Constant", [], ["n"], value=numpy_helper.from_array(np.float32([[0, -inf], [-inf, 0]]))), *kink, node("Add", ["r", "n"], ["s"]), *rest], 0),
             ("alike", 0, "VERIFIED", [
                 node("Constant", [], ["n"], value=numpy_helper.from_array(np.float32([[0, -inf], [0, -inf]]))), *kink, node("Add", ["r", "n"], ["s"]), *rest], 0),
-            ("all", 2, "all of a line is minus infinity", [*kink, add, *rest], [-inf, -inf]),
+            ("all", 2, "minus infinity throughout by an Add", [*kink, add, *rest], [-inf, -inf]),
+            ("all-behind", 2, "minus infinity throughout by an Add", [
+                false, *kink, add, node("Identity", ["s"], ["s1"]), node("Where", ["c", "s1", "m"], ["s2"]), node("Softmax", ["s2"], ["p"], axis=1), rest[1]], [-inf, -inf]),
+            ("all-unread", 2, "are NaN, of lines that were minus infinity", [false, *kink, node("Where", ["c", "m", "r"], ["s0"]), node("Where", ["c", "s0", "m"], ["s"]), *rest], [-inf, -inf]),
             ("above", 2, "a mask holds infinity or NaN", [*kink, add, *rest], [0, inf]),
             ("nan", 2, "a mask holds infinity or NaN", [*kink, add, *rest], [0, nan]),
             ("less", 2, "which this operator does not take", [*kink, node("Sub", ["r", "m"], ["s"]), *rest], [0, -inf]),

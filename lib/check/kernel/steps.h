@@ -93,6 +93,7 @@ typedef struct {
   bool shared;    /* of an activation of constants alone: it has no batch axis, all samples have the same entries */
   held_kind holds; /* of an activation that nodes make */
   bool undefined;  /* what is excluded is NaN: a Softmax of nothing else; a Where may choose others */
+  bool added;      /* some of it is minus infinity by an Add, through which AD hands back what comes there */
 } graph_value;
 
 typedef enum { LOSS_SUM, LOSS_MSE, LOSS_CE, LOSS_NONE } loss_kind;

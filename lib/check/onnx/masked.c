@@ -14,12 +14,13 @@ entry_of(size_t i, size_t k, size_t length, size_t stride)
 
 /* The lines of which nothing is left. */
 static void
-mark_lines(builder *b, const size_t *left, size_t length, size_t stride)
+mark_lines(builder *b, const size_t *left, size_t length, size_t stride, bool added)
 {
   size_t n = b->out.count / length;
   for (size_t i = 0; i < n; i++) {
     if (left[i] > 0)
       continue;
+    need(!added, "a line is minus infinity throughout by an Add, to which AD hands NaN");
     if (!b->out.undefined)
       b->out.excluded = allocate(b->out.count, sizeof(bool));
     b->out.undefined = true;
@@ -61,7 +62,7 @@ put_masked(builder *b, const value *x, size_t length, size_t stride)
   for (size_t e = 0; e < s->n; e++)
     s->sources[e] = x->excluded[e] ? (source){PADDING, 0} : at[e];
   if (b->of == NULL) /* an Attention has zeros where all of a line is minus infinity; else that is NaN */
-    mark_lines(b, left, length, stride);
+    mark_lines(b, left, length, stride, x->added);
 }
 
 /* Trilu of a constant, of numbers or integers. */

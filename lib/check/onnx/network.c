@@ -410,6 +410,9 @@ lifts(const builder *b, lowering lower)
 static void
 lower_form(builder *b, size_t f)
 {
+  bool added = strcmp(b->op, "Add") == 0;
+  for (size_t i = 0; i < b->node->n_in; i++)
+    added = added || b->in[i].added;
   check_attributes(b, operators[f].attributes);
   check_signs(b, operators[f].lower);
   check_masks(b, operators[f].lower);
@@ -423,6 +426,7 @@ lower_form(builder *b, size_t f)
     b->out.at = b->in[0].at;
     b->out.inner = b->in[0].inner;
   }
+  b->out.added = added && b->out.excluded != NULL;
   keep_held(b);
   b->shared = false;
   need(!is_batch(b, &b->out) || (b->out.rank > b->out.at && (b->out.inner > 0 || b->out.dims[b->out.at] == 1)),

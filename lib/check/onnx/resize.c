@@ -110,12 +110,19 @@ scale_by_scale(const builder *b, stretched *a, size_t at)
 {
   const value *scales = &b->in[SCALES];
   RATIONAL(q);
+  RATIONAL(more);
   mpq_set(&a->scale, &scales->constant->value[scales->map[at]]);
   mpz_mul_ui(mpq_numref(&q), mpq_numref(&a->scale), a->n);
   mpz_fdiv_q(mpq_numref(&q), mpq_numref(&q), mpq_denref(&a->scale));
   need(mpz_sgn(mpq_numref(&q)) > 0 && mpz_cmp_ui(mpq_numref(&q), INT32_MAX) <= 0,
        "a scale leaves no entries, or too many");
   a->out = mpz_get_ui(mpq_numref(&q));
+  mpq_set_ui(&q, a->n, 1);
+  mpq_mul(&q, &q, &a->scale);
+  mpq_set(&more, &q);
+  mpq_div_2exp(&more, &more, 23); /* floats of the product may be so much more */
+  mpq_add(&q, &q, &more);
+  need(mpq_cmp_ui(&q, a->out + 1, 1) < 0, "rounding floats decides how long an axis is");
 }
 
 /* The length and scale of axis i, and what is cropped of it. */
@@ -137,6 +144,8 @@ find_axis(const builder *b, stretched *a, size_t i)
   if (is_where(b, "tf_crop_and_resize")) {
     mpq_set(&a->from, &roi->constant->value[roi->map[at]]);
     mpq_set(&a->to, &roi->constant->value[roi->map[at + roi->count / 2]]);
+    need(on_batch(b, &b->in[0], i) || a->n != a->out || (mpq_sgn(&a->from) == 0 && mpq_cmp_ui(&a->to, 1, 1) == 0),
+         "readers differ on a crop that leaves an axis its length");
   }
   need(!on_batch(b, &b->in[0], i)
            || (mpq_cmp_ui(&a->scale, 1, 1) == 0 && mpq_sgn(&a->from) == 0 && mpq_cmp_ui(&a->to, 1, 1) == 0),
@@ -406,12 +415,14 @@ lower_resize(builder *b)
 {
   check_resize(b);
   portions *along[MAX_RANK] = {NULL};
-  bool beyond = false;
+  bool beyond = false, changes = false, scaled = false;
   value x = b->in[0];
   put(b, NULL, x.step, x.map, x.rank, x.dims);
   for (size_t i = 0; i < b->in[0].rank; i++) {
     stretched a = {0, 0, rational_zero(), rational_zero(), rational_zero()};
     find_axis(b, &a, i);
+    changes = changes || a.n != a.out;
+    scaled = scaled || mpq_cmp_ui(&a.scale, 1, 1) != 0;
     along[i] = allocate(1, sizeof *along[i]);
     *along[i] = find_portions(b, &a);
     for (size_t j = 0; j < a.out; j++)
@@ -425,6 +436,7 @@ lower_resize(builder *b)
     mpq_clear(&a.from);
     mpq_clear(&a.to);
   }
+  need(changes || !scaled, "readers differ on a scale that is not 1 and leaves the shape");
   if (beyond)
     put_beyond(b, along);
 }
