@@ -3,6 +3,7 @@
 #include "base/stop.h"
 
 #include <flint/fmpq_mpoly.h>
+#include <flint/fmpz_mpoly.h>
 #include <stdlib.h>
 
 /* above / below, of which below is not 0; known: it is followed. */
@@ -15,7 +16,50 @@ typedef struct {
   const clarke_code *p;
   fmpq_mpoly_ctx_t ring; /* a variable for each entry of the inputs */
   quotient *value;       /* of each instruction */
+  bool polynomials;      /* only these are followed: divisors are numbers */
+  size_t words;          /* that all values have, about */
 } expansion;
+
+/* --- limits ----------------------------------------------------------------------------------- */
+
+#define MOST_BITS ((size_t)65536)     /* of two coefficients */
+#define MOST_WORK ((double)(1 << 24))  /* words of all products of terms, in one multiplication */
+#define MOST_WORDS ((size_t)1 << 25)   /* of all values together */
+
+static size_t
+bits_of(const fmpq_mpoly_t y)
+{
+  const slong bits = fmpz_mpoly_max_bits(y->zpoly);
+
+  return (size_t)(bits < 0 ? -bits : bits) + fmpz_bits(fmpq_numref(y->content)) + fmpz_bits(fmpq_denref(y->content));
+}
+
+/* What a term has: a byte for each variable's exponent, mostly; and its coefficient. */
+static double
+words_of_term(size_t bits, const expansion *x)
+{
+  return 2 + (double)(clarke_code_entries(x->p) / 8) + (double)bits / 64;
+}
+
+static size_t
+words_of(const quotient *y, const expansion *x)
+{
+  const double terms = (double)(fmpq_mpoly_length(y->above, x->ring) + fmpq_mpoly_length(y->below, x->ring));
+
+  return (size_t)(terms * words_of_term(bits_of(y->above), x));
+}
+
+/* May they be multiplied? Degrees may be high, and factors long. */
+static bool
+multiplies(const fmpq_mpoly_t a, const fmpq_mpoly_t b, const expansion *x)
+{
+  const double terms = (double)fmpq_mpoly_length(a, x->ring) * (double)fmpq_mpoly_length(b, x->ring);
+  const size_t bits = bits_of(a) + bits_of(b);
+
+  return bits <= MOST_BITS && terms * words_of_term(bits, x) <= MOST_WORK;
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
 
 static void
 quotient_init(quotient *y, const expansion *x)
@@ -55,7 +99,7 @@ settle(quotient *y, const expansion *x)
   fmpq_mpoly_init(below, x->ring);
   y->known = y->known && fmpq_mpoly_length(y->above, x->ring) <= CLARKE_RATIONAL_TERMS
              && fmpq_mpoly_length(y->below, x->ring) <= CLARKE_RATIONAL_TERMS;
-  if (y->known && fmpq_mpoly_gcd(common, y->above, y->below, x->ring) && !fmpq_mpoly_is_zero(common, x->ring)
+  if (y->known && !fmpq_mpoly_is_fmpq(y->below, x->ring) && fmpq_mpoly_gcd(common, y->above, y->below, x->ring) && !fmpq_mpoly_is_zero(common, x->ring)
       && fmpq_mpoly_divides(above, y->above, common, x->ring) && fmpq_mpoly_divides(below, y->below, common, x->ring)) {
     fmpq_mpoly_swap(above, y->above, x->ring);
     fmpq_mpoly_swap(below, y->below, x->ring);
@@ -72,6 +116,9 @@ add(quotient *y, const mpq_t q, const quotient *z, const expansion *x)
   fmpq_mpoly_t term;
   fmpq_t f;
 
+  y->known = y->known && z->known && multiplies(z->above, y->below, x) && multiplies(y->above, z->below, x) && multiplies(y->below, z->below, x);
+  if (!y->known)
+    return;
   fmpq_init(f);
   fmpq_mpoly_init(term, x->ring);
   fmpq_set_mpq(f, q);
@@ -80,7 +127,6 @@ add(quotient *y, const mpq_t q, const quotient *z, const expansion *x)
   fmpq_mpoly_mul(y->above, y->above, z->below, x->ring);
   fmpq_mpoly_add(y->above, y->above, term, x->ring);
   fmpq_mpoly_mul(y->below, y->below, z->below, x->ring);
-  y->known = y->known && z->known;
   fmpq_mpoly_clear(term, x->ring);
   fmpq_clear(f);
   settle(y, x);
@@ -94,11 +140,18 @@ expand_linear(quotient *y, const clarke_instruction *i, const expansion *x)
     add(y, i->coef[k], &x->value[i->in[k]], x);
 }
 
+static bool
+is_number(const quotient *y, const expansion *x)
+{
+  return fmpq_mpoly_is_fmpq(y->above, x->ring) && fmpq_mpoly_is_fmpq(y->below, x->ring);
+}
+
 /* a b, or a / b. */
 static void
 expand_product(quotient *y, const quotient *a, const quotient *b, bool divides, const expansion *x)
 {
-  y->known = a->known && b->known && !(divides && fmpq_mpoly_is_zero(b->above, x->ring));
+  y->known = a->known && b->known && !(divides && (fmpq_mpoly_is_zero(b->above, x->ring) || (x->polynomials && !is_number(b, x))))
+             && multiplies(a->above, divides ? b->below : b->above, x) && multiplies(a->below, divides ? b->above : b->below, x);
   if (!y->known)
     return;
   fmpq_mpoly_mul(y->above, a->above, divides ? b->below : b->above, x->ring);
@@ -131,20 +184,24 @@ expand(const expansion *x, size_t at)
   }
 }
 
-/* Expands all instructions. */
+/* Expands all instructions, until the values are too many. */
 static clarke_status
-expand_all(expansion *x, const clarke_code *p, clarke_error *err)
+expand_all(expansion *x, const clarke_code *p, bool polynomials, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
 
-  *x = (expansion){.p = p, .value = calloc(p->n + 1, sizeof *x->value)};
+  *x = (expansion){.p = p, .polynomials = polynomials, .value = calloc(p->n + 1, sizeof *x->value)};
   if (x->value == NULL)
     return clarke_no_memory(err);
   fmpq_mpoly_ctx_init(x->ring, (slong)clarke_code_entries(p), ORD_DEGREVLEX);
   for (size_t i = 0; i < p->n; i++)
     quotient_init(&x->value[i], x);
   for (size_t i = 0; i < p->n && status == CLARKE_OK; i++) {
-    expand(x, i);
+    if (x->words <= MOST_WORDS)
+      expand(x, i);
+    else
+      x->value[i].known = false;
+    x->words += words_of(&x->value[i], x);
     status = clarke_work_check(err);
   }
   return status;
@@ -171,8 +228,7 @@ divides_by_numbers(const expansion *x)
     if (x->p->instruction[i].kind == CLARKE_DO_QUOTIENT) {
       const quotient *below = &x->value[x->p->instruction[i].in[1]];
 
-      does = below->known && fmpq_mpoly_is_fmpq(below->above, x->ring) && fmpq_mpoly_is_fmpq(below->below, x->ring)
-             && !fmpq_mpoly_is_zero(below->above, x->ring);
+      does = below->known && is_number(below, x) && !fmpq_mpoly_is_zero(below->above, x->ring);
     }
   return does;
 }
@@ -198,10 +254,11 @@ clarke_status
 clarke_code_agrees(clarke_truth *answer, const clarke_code *p, size_t a, size_t b, clarke_error *err)
 {
   expansion x;
-  clarke_status status = expand_all(&x, p, err);
+  clarke_status status = expand_all(&x, p, true, err);
 
   *answer = CLARKE_UNKNOWN;
-  if (status == CLARKE_OK && divides_by_numbers(&x) && x.value[a].known && x.value[b].known)
+  if (status == CLARKE_OK && divides_by_numbers(&x) && x.value[a].known && x.value[b].known && multiplies(x.value[a].above, x.value[b].below, &x)
+      && multiplies(x.value[b].above, x.value[a].below, &x))
     *answer = are_equal(&x.value[a], &x.value[b], &x) ? CLARKE_YES : CLARKE_NO;
   expansion_clear(&x);
   return status;
@@ -211,7 +268,7 @@ clarke_status
 clarke_code_vanishes(clarke_truth *answer, const clarke_code *p, clarke_error *err)
 {
   expansion x;
-  clarke_status status = expand_all(&x, p, err);
+  clarke_status status = expand_all(&x, p, false, err);
   bool known = status == CLARKE_OK, vanishes = true;
 
   if (x.value == NULL)

@@ -758,6 +758,33 @@ def libraries(folder):
     expect(said["holds"] is False and said["first"]["slot"] == "theta", f"a step that is too large: {said}")
 
 
+class Mixed(nn.Module):
+    """Matrices of three types."""
+
+    def __init__(self):
+        super().__init__()
+        self.p = nn.ParameterList([nn.Parameter(torch.randn(6, 4).to(kind)) for kind in (torch.bfloat16, torch.float64, torch.float32)])
+
+    def forward(self, x):
+        return sum((x.double() @ p.double()).square().sum() for p in self.p)
+
+
+def epsilon(folder):
+    """Adafactor's epsilon, where it is None: the first parameter's type's. By foreach it is that of the first type in an order that is not told."""
+    for how in (False, True):
+        for eps in (None, 1e-5):
+            run, model = os.path.join(folder, f"mixed-{how}-{eps}"), Mixed()
+            optimizer = O.Adafactor(model.parameters(), lr=0.05, foreach=how, eps=(eps, 0.001))
+            for k in range(2):
+                optimizer.zero_grad()
+                with clarke.record(run, model, optimizer=optimizer, step=k, append=k > 0, light=True, again=False):
+                    (model(data()[0]) * 2**-10).backward()
+                optimizer.step()
+                said = ask(run, k)
+                expect(said["holds"] is not False, f"types, {how} {eps} {k}: {said}")
+                expect((how and eps is None) == ("by foreach" in str(said["why"])), f"types, {how} {eps} {k}: {said}")
+
+
 def buffer_stays():
     """Does Muon without Nesterov's momentum keep its average in bfloat16? Else what it makes orthogonal is the buffer's own memory."""
     p = nn.Parameter(torch.ones(2, 3, dtype=torch.bfloat16))
@@ -790,7 +817,7 @@ def away(run, name, by):
 def main():
     torch.manual_seed(7)
     with tempfile.TemporaryDirectory() as folder:
-        for part in (programs, fault, places, changed_gradients, accumulated, several, averages, not_made, outermost, tampered, sparse, whole, libraries, own, package):
+        for part in (programs, fault, places, changed_gradients, accumulated, several, averages, not_made, outermost, tampered, sparse, whole, libraries, epsilon, own, package):
             part(folder)
     finish()
 

@@ -64,6 +64,31 @@ START_TEST(agrees)
 }
 END_TEST
 
+/* Squared 40 times: degree 2^40 is no matter, 2^40 bits and 2^40 terms are too many. */
+START_TEST(squares)
+{
+  static const struct {
+    const char *first;
+    clarke_truth answer;
+  } begin[] = {{"x", CLARKE_YES}, {"2*x", CLARKE_UNKNOWN}, {"x/3", CLARKE_UNKNOWN}, {"x + 1", CLARKE_UNKNOWN}};
+
+  for (size_t i = 0; i < sizeof begin / sizeof *begin; i++) {
+    char text[2048], *to = text + sprintf(text, "input x\nlet a0 = %s\n", begin[i].first);
+    clarke_code p;
+    clarke_truth answer = CLARKE_NO;
+
+    for (int k = 0; k < 40; k++)
+      to += sprintf(to, "let a%d = a%d*a%d\n", k + 1, k, k);
+    to += sprintf(to, "output a40, a39*a39\n");
+    clarke_code_init(&p);
+    OK(clarke_prog_parse(&p, text, (size_t)(to - text), "case.prog", &error));
+    OK(clarke_code_agrees(&answer, &p, p.output[0], p.output[1], &error));
+    ck_assert_msg(answer == begin[i].answer, "%s: %d", begin[i].first, (int)answer);
+    clarke_code_clear(&p);
+  }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -71,5 +96,6 @@ main(void)
 
   tcase_add_test(tests, vanishes);
   tcase_add_test(tests, agrees);
+  tcase_add_test(tests, squares);
   return run_tests();
 }

@@ -137,6 +137,10 @@ static const expected papers[] = {
   {"input x, y\noutput x*y\npiece x*y\n", "2 3", CLARKE_REPRESENTS, "", 0, "3 2", "3 2"},
   {"input x, y\noutput x*x - y*y\npiece (x - y)*(x + y)\n", "2 3", CLARKE_REPRESENTS, "", 0, "4 -6", "4 -6"},
   {"input x, y\noutput x*x - y*y\npiece (x - y)*(x + 2*y)\n", "0 0", CLARKE_MISREPRESENTS, "than the function", 0, "0 0", "0 0"},
+  {"input x\noutput (x*x - 2)*(x*x - 2) + x\npiece x\n", "1", CLARKE_MISREPRESENTS, "than the function", 0, "", "1"}, /* equal at roots of 2 only */
+  {"input x\noutput x*(x-1)*(x-2)*(x-3)*(x-4)*(x-5)*(x+1)*(x+2)*(x+3)*(x+4)*(x+5)\npiece 0\n", "0", CLARKE_REPRESENTS_UNKNOWN,
+   "not piecewise linear", 0, "0", "0"}, /* it differs from 6 on, where no point is tried */
+  {"input x\noutput x*x\npiece x*x if x*x >= 2\npiece x*x if x*x < 2\n", "1", CLARKE_REPRESENTS_UNKNOWN, "not piecewise linear", 1, "2", "2"},
   {"input x\noutput x*x*x - x\npiece 0\n", "1", CLARKE_MISREPRESENTS, "than the function", 0, "0", "0"},
   {"input x, y\noutput x*y\npiece x + y\n", "2 3", CLARKE_MISREPRESENTS, "less than the function",
    0, "", "1 1"},

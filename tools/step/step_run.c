@@ -329,10 +329,28 @@ clarke_run_first_type(const clarke_run *r, size_t group)
   return CLARKE_F64;
 }
 
+/* Have the group's parameters several types? */
+static bool
+has_other_types(const clarke_run *r, size_t group)
+{
+  const clarke_dtype first = clarke_run_first_type(r, group);
+  bool has = false;
+
+  for (size_t i = 0; i < r->n && !has; i++)
+    has = r->parameter[i].group == group && r->parameter[i].theta->dtype != first;
+  return has;
+}
+
 clarke_status
 clarke_run_settings(clarke_step_settings *s, const clarke_rule *rule, const clarke_run *r, const clarke_step_parameter *p, clarke_error *err)
 {
-  return clarke_step_settings_read(s, rule, &r->record.step->update.group[p->group], clarke_run_first_type(r, p->group), err);
+  const clarke_run_group *g = &r->record.step->update.group[p->group];
+  const clarke_status status = clarke_step_settings_read(s, rule, g, clarke_run_first_type(r, p->group), err);
+
+  if (status == CLARKE_OK && rule->slot[CLARKE_SLOT_ROW] && clarke_run_setting_find(g, "eps") != NULL
+      && clarke_run_setting_find(g, "eps")->lacks_first && (g->path == NULL || strcmp(g->path, "single") != 0) && has_other_types(r, p->group))
+    s->unknown = "'eps' (None, of parameters of several types, by foreach: of which type it is depends on an order that is not recorded)";
+  return status;
 }
 
 static clarke_status
