@@ -183,6 +183,21 @@ find_shares(const builder *b, const sampler *s, size_t place, size_t *entry, rat
   return ways;
 }
 
+/* One entry of the output, which is number f of the step: the shares of a channel's entries from `first` on. */
+static void
+take_shares(builder *b, step *st, size_t f, size_t first, size_t width, const size_t *entry, const rational *share)
+{
+  for (size_t k = 0; k < width; k++) {
+    if (mpq_sgn(&share[k]) == 0) {
+      st->sources[f * width + k].step = PADDING;
+      continue;
+    }
+    factor *by = operand(b, st, f * width + k, &b->in[0], first + entry[k]);
+    if (width > 1)
+      by->coef = &share[k];
+  }
+}
+
 void
 lower_grid(builder *b)
 {
@@ -202,16 +217,8 @@ lower_grid(builder *b)
     rational *share = rationals(width);
     find_shares(b, &s, p, entry, share);
     for (size_t c = 0; c < dims[1]; c++) {
-      size_t channel = p / places * dims[1] + c, f = channel * places + p % places;
-      for (size_t k = 0; k < width; k++) {
-        if (mpq_sgn(&share[k]) == 0) {
-          st->sources[f * width + k].step = PADDING;
-          continue;
-        }
-        factor *by = operand(b, st, f * width + k, x, channel * image + entry[k]);
-        if (width > 1)
-          by->coef = &share[k];
-      }
+      size_t channel = p / places * dims[1] + c;
+      take_shares(b, st, channel * places + p % places, channel * image, width, entry, share);
     }
   }
 }
