@@ -268,7 +268,7 @@ list_keys(char *list, size_t size, const clarke_pt *c, const clarke_pickle_value
   }
 }
 
-/* Of a key that is given twice PyTorch takes what comes last. */
+/* Where a key is given twice PyTorch takes what comes last. */
 static clarke_status
 check_once(const clarke_pt *c, const clarke_pickle_value *root, const clarke_pickle_value *wanted, clarke_error *err)
 {

@@ -91,7 +91,7 @@ by_text(const void *a, const void *b)
   return order != 0 ? order : (x->size > y->size) - (x->size < y->size);
 }
 
-/* Of an attribute that is given twice PyTorch takes the last, which may be no tensor. */
+/* Where an attribute is given twice PyTorch takes the last, which may be no tensor. */
 static clarke_status
 check_attributes(const walk *w, uint32_t module)
 {
