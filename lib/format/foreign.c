@@ -43,17 +43,38 @@ first_member_ends(const unsigned char *data, size_t size, const char *end)
   return whole >= n && memcmp(name + whole - n, end, n) == 0;
 }
 
-/* torch.jit.save writes FOLDER/data/0 first, torch.save FOLDER/data.pkl. */
+static bool
+first_member_is(const unsigned char *data, size_t size, const char *name)
+{
+  const char *first = NULL;
+
+  return first_member(&first, data, size) == strlen(name) && memcmp(first, name, strlen(name)) == 0;
+}
+
+/* A file beside the weights, as torch.jit.save takes them: FOLDER/extra/NAME. */
+static bool
+is_extra(const unsigned char *data, size_t size)
+{
+  static const char within[] = "/extra/";
+  const char *name = NULL;
+  const size_t whole = first_member(&name, data, size), n = sizeof within - 1;
+  const char *slash = whole > 0 ? memchr(name, '/', whole) : NULL;
+
+  return slash != NULL && (size_t)(name + whole - slash) >= n && memcmp(slash, within, n) == 0;
+}
+
+/* torch.jit.save writes such files or FOLDER/data/0 first, torch.save FOLDER/data.pkl. */
 static bool
 is_checkpoint(const unsigned char *data, size_t size)
 {
-  return first_member_ends(data, size, "/data.pkl") || first_member_ends(data, size, "/data/0") || (size > 8 && data[8] != '{' && memcmp(data, "\x80\2", 2) == 0);
+  return first_member_ends(data, size, "/data.pkl") || first_member_ends(data, size, "/data/0") || is_extra(data, size)
+         || (size > 8 && data[8] != '{' && memcmp(data, "\x80\2", 2) == 0);
 }
 
 static bool
 is_keras(const unsigned char *data, size_t size)
 {
-  return first_member_ends(data, size, "metadata.json") || first_member_ends(data, size, "config.json");
+  return first_member_is(data, size, "metadata.json") || first_member_is(data, size, "config.json");
 }
 
 static const char *

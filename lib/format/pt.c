@@ -268,6 +268,22 @@ list_keys(char *list, size_t size, const clarke_pt *c, const clarke_pickle_value
   }
 }
 
+/* Where a key is given twice PyTorch takes what comes last. */
+static clarke_status
+check_once(const clarke_pt *c, const clarke_pickle_value *root, const clarke_pickle_value *wanted, clarke_error *err)
+{
+  size_t n = 0;
+
+  for (uint32_t key = root->first; key != 0; key = next_of(c, next_of(c, key))) {
+    const clarke_pickle_value *k = value_at(c, key);
+
+    n += k->kind == CLARKE_PICKLE_TEXT && k->count == wanted->count &&
+         memcmp(c->pickle.data + k->first, c->pickle.data + wanted->first, k->count) == 0;
+  }
+  return n == 1 ? CLARKE_OK : clarke_fail(err, CLARKE_EINPUT, "two entries are named '%.*s'", (int)(wanted->count < 60 ? wanted->count : 60),
+                                          (const char *)c->pickle.data + wanted->first);
+}
+
 /* The dictionary in the root under that very key. */
 static clarke_status
 find_under_key(const clarke_pickle_value **dict, const clarke_pt *c, const clarke_pickle_value *root, clarke_error *err)
@@ -282,7 +298,7 @@ find_under_key(const clarke_pickle_value **dict, const clarke_pt *c, const clark
       continue;
     *dict = value_at(c, next_of(c, key));
     return (*dict)->kind == CLARKE_PICKLE_DICT
-             ? CLARKE_OK
+             ? check_once(c, root, k, err)
              : clarke_fail(err, CLARKE_EINPUT, "what it has under '%.80s' is no dictionary", c->key);
   }
   list_keys(list, sizeof list, c, root, false);
@@ -308,6 +324,8 @@ find_state_dict(const clarke_pickle_value **dict, const clarke_pt *c, clarke_err
 
     if (!names_state_dict(c, value_at(c, key)) || value->kind != CLARKE_PICKLE_DICT)
       continue;
+    if (check_once(c, root, value_at(c, key), err) != CLARKE_OK)
+      return CLARKE_EINPUT;
     if (*dict != root) {
       list_keys(list, sizeof list, c, root, true);
       return clarke_fail(err, CLARKE_EINPUT, "holds several state dicts, under %s; say which: --params FILE:KEY", list);

@@ -17,6 +17,12 @@ typedef struct {
   size_t prefix;
 } level;
 
+/* An attribute's name, not terminated. */
+typedef struct {
+  const char *text;
+  size_t size;
+} word;
+
 typedef struct {
   clarke_pt *c;
   level level[MAX_DEPTH];
@@ -76,13 +82,47 @@ add_tensor(walk *w, size_t size, uint32_t tensor)
   return CLARKE_OK;
 }
 
+static int
+by_text(const void *a, const void *b)
+{
+  const word *x = a, *y = b;
+  const int order = memcmp(x->text, y->text, x->size < y->size ? x->size : y->size);
+
+  return order != 0 ? order : (x->size > y->size) - (x->size < y->size);
+}
+
+/* Where an attribute is given twice PyTorch takes the last, which may be no tensor. */
+static clarke_status
+check_attributes(const walk *w, uint32_t module)
+{
+  const clarke_pickle *p = &w->c->pickle;
+  word *names = malloc((p->value[module].count / 2 + 1) * sizeof *names);
+  size_t n = 0;
+  clarke_status status = CLARKE_OK;
+
+  if (names == NULL)
+    return clarke_no_memory(w->err);
+  for (uint32_t key = p->value[module].first; key != 0; key = p->item[p->item[key].next].next) {
+    const clarke_pickle_value *text = &p->value[p->item[key].value];
+
+    if (text->kind == CLARKE_PICKLE_TEXT)
+      names[n++] = (word){(const char *)p->data + text->first, text->count};
+  }
+  qsort(names, n, sizeof *names, by_text);
+  for (size_t i = 1; i < n && status == CLARKE_OK; i++)
+    if (by_text(&names[i - 1], &names[i]) == 0)
+      status = clarke_fail(w->err, CLARKE_EINPUT, "a module has two attributes of one name");
+  free(names);
+  return status;
+}
+
 static clarke_status
 enter(walk *w, size_t size, uint32_t module)
 {
   if (w->depth == MAX_DEPTH)
     return clarke_fail(w->err, CLARKE_EINPUT, "modules lie in each other more than %d deep", MAX_DEPTH);
   w->level[w->depth++] = (level){w->c->pickle.value[module].first, size};
-  return CLARKE_OK;
+  return check_attributes(w, module);
 }
 
 /* The next attribute of the innermost module. One module may stand in several, yet all are no more than the pickle has items. */
@@ -117,7 +157,7 @@ clarke_pt_read_module(clarke_pt *c, clarke_error *err)
 
   if (c->key != NULL)
     return clarke_fail(err, CLARKE_EINPUT, "is a module of torch.jit.save, which has nothing under '%.80s': leave the key out", c->key);
-  enter(&w, 0, c->pickle.root);
+  status = enter(&w, 0, c->pickle.root);
   while (w.depth > 0 && status == CLARKE_OK)
     if (w.level[w.depth - 1].key == 0)
       w.depth--;

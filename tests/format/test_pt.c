@@ -168,7 +168,7 @@ static const pickled accepted[] = {
   CASE(DICT(TEXT("\5", "model") FIRST), "tensor model float32 []" BITS_0 "\n"),
   CASE(DICT(TEXT("\20", "model_state_dict") "}"), ""),
   /* a module of torch.jit.save: names by where tensors lie; one that stands twice; what is no tensor */
-  CASE(MODULE(TEXT("\1", "w") FIRST TEXT("\1", "t") "\x88"), "tensor w float32 []" BITS_0 "\n"),
+  CASE(MODULE(TEXT("\1", "w") FIRST TEXT("\1", "t") "\x88" TEXT("\2", "ww") "N"), "tensor w float32 []" BITS_0 "\n"),
   CASE(MODULE(TEXT("\1", "a") OBJECT "}(" TEXT("\1", "w") FIRST "ub" "q\1" TEXT("\1", "b") "h\1"),
        "tensor a.w float32 []" BITS_0 "\ntensor b.w float32 []" BITS_0 "\n"),
   CASE(MODULE(TEXT("\1", "w") FIRST TEXT("\1", "l") "ctorch.jit._pickle\nbuild_intlist\n](K\1e\x85R" TEXT("\1", "d") "}" TEXT("\1", "v") FIRST "s"),
@@ -319,7 +319,9 @@ static const pickled refused[] = {
   CASE(DICT(TEXT("\1", "\xff") "N"), "entry \"(not text)\" is no tensor"),
   CASE(DICT(TEXT("\1", "w") "K\1"), "entry \"w\" is no tensor; expected a state dict"),
   CASE(DICT(TEXT("\1", "w") FIRST TEXT("\1", "w") FIRST), "two tensors are named \"w\""),
-  CASE(DICT(TEXT("\5", "model") "}" TEXT("\5", "model") "}"), "several state dicts, under 'model', 'model'; say which"),
+  CASE(DICT(TEXT("\5", "model") "}" TEXT("\5", "model") "}"), "two entries are named 'model'"),
+  CASE(DICT(TEXT("\5", "model") "}" TEXT("\5", "model") "N"), "two entries are named 'model'"),
+  CASE(DICT(TEXT("\5", "model") FIRST TEXT("\5", "model") "}"), "two entries are named 'model'"),
   CASE(DICT(TEXT("\5", "model") "}" TEXT("\3", "ema") "}" TEXT("\12", "state_dict") "}"), "under 'model', 'state_dict'; say"),
   /* modules */
   CASE(START OBJECT ".", "a module of torch.jit.save without tensors"),
@@ -335,7 +337,9 @@ static const pickled refused[] = {
   CASE(START "ccollections\nOrderedDict\n)\x81", "makes an object that is no module"),
   CASE(MODULE("K\1" FIRST), "an attribute of a module has no text for a name"),
   CASE(MODULE(TEXT("\1", "\n") FIRST), "a tensor's name is not text"),
-  CASE(MODULE(TEXT("\1", "w") FIRST TEXT("\1", "w") FIRST), "two tensors are named \"w\""),
+  CASE(MODULE(TEXT("\1", "w") FIRST TEXT("\1", "w") FIRST), "a module has two attributes of one name"),
+  CASE(MODULE(TEXT("\1", "w") FIRST TEXT("\1", "v") FIRST TEXT("\1", "w") "N"), "a module has two attributes of one name"),
+  CASE(MODULE(TEXT("\1", "a") OBJECT "}(" TEXT("\1", "w") "N" TEXT("\1", "w") FIRST "ub"), "a module has two attributes of one name"),
   CASE(MODULE(TEXT("\3", "a.w") FIRST TEXT("\1", "a") OBJECT "}(" TEXT("\1", "w") FIRST "ub"), "two tensors are named \"a.w\""),
   /* a module in itself */
   CASE(START OBJECT "q\1}" TEXT("\1", "a") "h\1sb.", "a module lies in itself, or in so many"),
@@ -383,12 +387,15 @@ START_TEST(doubled_modules)
 {
   static const char inner[] = TEXT("\1", "m") OBJECT "}(";
   static const char first[] = TEXT("\1", "m") OBJECT "}(" TEXT("\1", "w") FIRST "ubq\1";
-  static const char next[] = TEXT("\1", "m") OBJECT "}(" TEXT("\1", "a") "h\1" TEXT("\1", "b") "h\1ubq\1";
+  char next[] = TEXT("\1", "m") OBJECT "}(" TEXT("\1", "a") "h\1" TEXT("\1", "b") "h\1ubq\1";
   bytes b = {0};
 
   put(&b, START OBJECT "}(", sizeof START OBJECT "}(" - 1);
   put(&b, first, sizeof first - 1);
-  put_times(&b, 20, next, sizeof next - 1);
+  for (size_t k = 0; k < 20; k++) {
+    next[sizeof TEXT("\1", "") - 1] = (char)('A' + k);
+    put(&b, next, sizeof next - 1);
+  }
   put(&b, "ub.", 3);
   refuse_archive(archive_around((char *)b.data, b.size), "a module lies in itself, or in so many that all have more attributes");
   bytes_clear(&b);

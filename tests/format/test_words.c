@@ -435,6 +435,10 @@ START_TEST(foreign_files)
     {MEMBER("\13", "m/data.pkl"), NULL, NULL}, /* cut off */
     {MEMBER("\10", "m/data/0"), "no graph", NULL},
     {MEMBER("\15", "metadata.json"), "--like keras", "--like keras"},
+    {MEMBER("\13", "config.json"), "--like keras", "--like keras"},
+    {MEMBER("\23", "m/extra/config.json"), "no graph", NULL},
+    {MEMBER("\15", "m/config.json"), NULL, NULL},
+    {MEMBER("\7", "m/extra"), NULL, NULL},
     {MEMBER("\5", "x.npy"), "numpy.savez", NULL},
     {BYTES(""), NULL, NULL},
   };

@@ -39,6 +39,20 @@ class Tied(nn.Module):
 def tied():
     return Tied()
 
+def fails():
+    raise KeyError("no such weather")
+
+class Falls(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("one", torch.ones(1))
+
+    def forward(self, x):
+        raise AttributeError("no such weather")
+
+def falls():
+    return Falls()
+
 number = 3
 '''
 failed = 0
@@ -100,6 +114,21 @@ with tempfile.TemporaryDirectory() as scratch:
             ("nets:net", "plain.pth", "short.npz", "does not run on short.npz")]:
         status, out, error = like(scratch, name, weights, batch, "refused")
         expect(status == 2 and says in error and not Path(scratch, "refused").exists(), f"{weights} {batch}: {status} {out} {error}")
+    # targets that PyTorch would spread over the outputs; what no reader takes, and a network that fails: none of it is a no
+    np.savez(Path(scratch, "flat.npz"), x=x, y=np.zeros(3, np.float32))
+    np.savez(Path(scratch, "column.npz"), x=x, y=np.zeros((5, 3), np.float32))
+    Path(scratch, "text.npz").write_text("x, y")
+    Path(scratch, "zip.npz").write_bytes(b"PK\3\4 and no more")
+    torch.save({"one": torch.ones(1)}, Path(scratch, "buffer.pth"))
+    Path(scratch, "w.index.json").write_text("{}")
+    for name, weights, batch, says in [
+            ("nets:net", "plain.pth", "flat.npz", "y has shape (3,), and the output (5, 3): loss mse takes two of one shape"),
+            ("nets:net", "plain.pth", "text.npz", "Error"), ("nets:net", "plain.pth", "zip.npz", "not a zip file"), ("nets:net", "w.index.json", "b.npz", "Error"),
+            ("nets:fails", "plain.pth", "b.npz", "no such weather"), ("nets:falls", "buffer.pth", "b.npz", "no such weather")]:
+        status, out, error = like(scratch, name, weights, batch, "refused")
+        expect(status == 2 and says in error and not Path(scratch, "refused").exists(), f"{name} {weights} {batch}: {status} {out} {error}")
+    status, out, error = like(scratch, "nets:net", "plain.pth", "column.npz", "column")
+    expect(status == 0, f"mse: {status} {out} {error}")
     status, out, error = like(scratch, "nets:net", "exact.pth", "b.npz", "exact")
     expect(status == 0, f"exact: {status} {out} {error}")
     # clarke audit --like: the same, in one command

@@ -8,6 +8,7 @@ import itertools
 import json
 import random
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -130,6 +131,18 @@ def limits(folder):
         child.communicate(timeout=60)
     *lines, last = listed(subprocess.CompletedProcess(child.args, child.returncode, (folder / "out").read_text())).stdout.splitlines()
     expect("interrupted", child.returncode == 3 and last == "at least %d sign vectors; undecided: interrupted" % len(lines), last)
+
+
+def lost_rows(folder):
+    """Rows that no temporary file holds: nothing is said of all of them, and no object has less than it counts."""
+    (folder / "many").write_text(written([[(k + 1) ** i for k in range(11)] for i in range(5)]))
+    small = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))}
+    for words in [[], ["--json"]]:
+        said = run(CLARKE, "patterns", "--arrangement", folder / "many", *words, **small)
+        expect("no rows, no answer", said.returncode == 2 and "do not fit into a temporary file; --as-found" in said.stderr, words, said)
+        expect("an error alone", list(json.loads(said.stdout)) == ["error"] if words else not said.stdout, words, said.stdout[:200])
+        said = run(CLARKE, "patterns", "--arrangement", folder / "many", "--as-found", *words, **small)
+        expect("no file is needed", said.returncode == 0 and len(said.stdout) > 4096, words, said.stderr)
 
 
 # --- proofs ----------------------------------------------------------------------------------------
@@ -408,6 +421,7 @@ def main():
         answers(rng, folder)
         refusals(folder)
         limits(folder)
+        lost_rows(folder)
         proofs(rng, folder)
         falsehoods(rng, folder)
         beyond_infinity(folder)

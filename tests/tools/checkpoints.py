@@ -70,8 +70,10 @@ class Archive:
         return (b"ctorch._utils\n_rebuild_tensor_v2\n(" + storage + b"K\0" + sizes(shape) + sizes(strides)
                 + b"\x89ccollections\nOrderedDict\n)RtR")
 
-    def write(self, path):
+    def write(self, path, *before):
         with zipfile.ZipFile(path, "w") as z:
+            for name in before:
+                z.writestr(name, "{}")
             z.writestr("a/data.pkl", self.pickle)
             z.writestr("a/version", "3\n")
             for key, content in enumerate(self.storages):
@@ -150,6 +152,10 @@ class Checkpoints(unittest.TestCase):
         self.refused(write(self.path / "c.safetensors", {"module." + n: t for n, t in changed.items()}),
                      f"missing: '{names[0]}'", "no parameters of it: 'other.weight'")
 
+    def test_files_beside_weights(self):
+        """torch.jit.save writes those that it is given first, under the names that it is given."""
+        self.same(Archive(self.tensors).write(self.path / "c.pt", "a/extra/config.json", "a/extra/metadata.json"))
+
     def test_keys(self):
         zero = {name: (dtype, shape, bytes(len(content))) for name, (dtype, shape, content) in self.tensors.items()}
         both = Archive({"epoch": 3, "model": zero, "state_dict": self.tensors, "ema": self.renamed("module.")}).write(self.path / "c.pt")
@@ -157,6 +163,11 @@ class Checkpoints(unittest.TestCase):
         self.same(f"{both}:state_dict")
         self.same(f"{both}:ema")
         self.assertNotEqual(self.audit(f"{both}:model"), self.wanted)
+        twice = Archive({"ema": self.tensors}).write(self.path / "e.pt")
+        self.same(f"{twice}:ema")
+        twice = Archive({"ema": self.tensors})
+        twice.pickle = twice.pickle[:-1] + text("ema") + b"Ns."
+        self.refused(f"{twice.write(self.path / 'e.pt')}:ema", "two entries are named 'ema'")
         self.refused(f"{both}:swa", "has nothing under 'swa'", "'model', 'state_dict', 'ema'")
         self.refused(f"{both}:epoch", "under 'epoch' is no dictionary")
         self.refused(f"{PLAIN}:model", "has no dictionaries", "'model'")

@@ -186,7 +186,8 @@ print_json(answer *a, clarke_error *err)
 {
   const bool all = is_whole(a) && a->found.undecided == 0;
 
-  clarke_patterns_list_keys(&a->list, a->told > 0);
+  if (clarke_patterns_list_keys(&a->list, a->told > 0, err) != CLARKE_OK)
+    return CLARKE_EINPUT;
   printf("\"patterns\": \"%zu\", \"undecided\": \"%zu\", \"gradients\": \"%zu\", \"complete\": %s, \"inputs\": %zu, \"kinks\": %zu",
          a->found.realized, a->found.undecided, a->gradients, all ? "true" : "false", a->function->n, a->found.kinks);
   return clarke_patterns_list_end(&a->list, a->told > 0, a->found.stopped, err);

@@ -183,7 +183,8 @@ print_json(answer *a, const clarke_sign_tree *tree, clarke_error *err)
 {
   const clarke_arrangement *r = &a->arrangement;
 
-  clarke_patterns_list_keys(&a->list, a->listed > 0);
+  if (clarke_patterns_list_keys(&a->list, a->listed > 0, err) != CLARKE_OK)
+    return CLARKE_EINPUT;
   printf("\"count\": \"%zu\", \"complete\": %s, \"affine\": %s, \"dimension\": %zu, \"columns\": %zu, \"hyperplanes\": %zu, "
          "\"rank\": %zu,\n \"programs\": %zu, \"circuits\": %zu",
          clarke_arrangement_count(r, tree->leaves), tree->complete ? "true" : "false", r->affine ? "true" : "false", r->n, r->p,

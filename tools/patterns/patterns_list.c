@@ -23,6 +23,15 @@ clarke_patterns_list_clear(clarke_patterns_list *l)
   l->to = NULL;
 }
 
+/* Before anything is said of rows: is each of them in the file? */
+static clarke_status
+check_kept(const clarke_patterns_list *l, clarke_error *err)
+{
+  if (l->to == stdout || (fflush(l->to) == 0 && ferror(l->to) == 0))
+    return CLARKE_OK;
+  return clarke_fail(err, CLARKE_EINPUT, "the rows do not fit into a temporary file; --as-found needs none");
+}
+
 /* From the file without a name to standard output. */
 static clarke_status
 put_kept(clarke_patterns_list *l, clarke_error *err)
@@ -32,17 +41,19 @@ put_kept(clarke_patterns_list *l, clarke_error *err)
 
   if (l->to == stdout)
     return CLARKE_OK;
-  failed = fflush(l->to) != 0 || ferror(l->to) != 0 || fseek(l->to, 0, SEEK_SET) != 0;
+  failed = fseek(l->to, 0, SEEK_SET) != 0;
   for (size_t n; !failed && (n = fread(part, 1, sizeof part, l->to)) > 0;)
     fwrite(part, 1, n, stdout);
   failed = failed || ferror(l->to) != 0;
-  return failed ? clarke_fail(err, CLARKE_EINPUT, "the rows do not fit into a temporary file; --as-found needs none") : CLARKE_OK;
+  return failed ? clarke_fail(err, CLARKE_EINPUT, "the temporary file of the rows cannot be read; --as-found needs none") : CLARKE_OK;
 }
 
 clarke_status
 clarke_patterns_list_tell(clarke_patterns_list *l, clarke_summary *s, clarke_status status, clarke_error *err)
 {
   status = clarke_summary_end(s, status, err);
+  if (status == CLARKE_OK)
+    status = check_kept(l, err);
   if (status == CLARKE_OK && !l->count) {
     if (l->as_found)
       putchar('\n');
@@ -55,10 +66,14 @@ clarke_patterns_list_tell(clarke_patterns_list *l, clarke_summary *s, clarke_sta
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-void
-clarke_patterns_list_keys(const clarke_patterns_list *l, bool any)
+clarke_status
+clarke_patterns_list_keys(const clarke_patterns_list *l, bool any, clarke_error *err)
 {
-  fputs(!l->as_found || l->count ? "{" : any ? "\n ],\n " : "],\n ", stdout);
+  clarke_status status = check_kept(l, err);
+
+  if (status == CLARKE_OK)
+    fputs(!l->as_found || l->count ? "{" : any ? "\n ],\n " : "],\n ", stdout);
+  return status;
 }
 
 /* The reason is our own text and a number of --timeout or --memory. */

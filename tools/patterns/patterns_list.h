@@ -22,8 +22,9 @@ void clarke_patterns_list_clear(clarke_patterns_list *l);
 /* As text: the three lines, which are ended and cleared, and the rows that were kept. With `count` nothing. */
 clarke_status clarke_patterns_list_tell(clarke_patterns_list *l, clarke_summary *s, clarke_status status, clarke_error *err);
 
-/* In JSON, before the other keys: what comes between them and rows that were printed, of which there are some, or none. */
-void clarke_patterns_list_keys(const clarke_patterns_list *l, bool any);
+/* In JSON, before the other keys: what comes between them and rows that were printed, of which there are some, or none. Nothing is
+ * printed where rows that are to follow were lost. */
+clarke_status clarke_patterns_list_keys(const clarke_patterns_list *l, bool any, clarke_error *err);
 /* Behind them: the reason of a stop, the rows that were kept, the object's end. */
 clarke_status clarke_patterns_list_end(clarke_patterns_list *l, bool any, bool stopped, clarke_error *err);
 

@@ -339,7 +339,8 @@ plural(size_t n)
 static clarke_status
 print_json(answer *a, clarke_error *err)
 {
-  clarke_patterns_list_keys(&a->list, a->found.regions > 0);
+  if (clarke_patterns_list_keys(&a->list, a->found.regions > 0, err) != CLARKE_OK)
+    return CLARKE_EINPUT;
   printf("\"patterns\": \"%zu\", \"functions\": \"%zu\", ", a->found.regions, a->functions.set.n);
   if (a->command->pieces && a->found.complete && a->no_pieces == NULL)
     printf("\"pieces\": \"%zu\", ", a->n_pieces);

@@ -103,6 +103,23 @@ print_text(const clarke_segment *s, bool count)
 }
 
 static clarke_status
+put_keys(clarke_patterns_list *list, const clarke_segment *s, clarke_error *err)
+{
+  if (clarke_patterns_list_keys(list, s->n > 0, err) != CLARKE_OK)
+    return CLARKE_EINPUT;
+  if (s->integral != NULL)
+    printf("\"agree\": %s, ", s->agree ? "true" : "false");
+  printf("\"count\": \"%zu\", \"complete\": %s", s->n, s->regions.complete ? "true" : "false");
+  if (s->integral != NULL) {
+    fputs(", \"integral\": ", stdout);
+    put_vector(stdout, s->integral, s->n_outputs, true);
+    fputs(", \"difference\": ", stdout);
+    put_vector(stdout, s->difference, s->n_outputs, true);
+  }
+  return clarke_patterns_list_end(list, s->n > 0, s->regions.stopped, err);
+}
+
+static clarke_status
 print_json(const clarke_segment *s, bool count, clarke_error *err)
 {
   clarke_patterns_list list = {true, count, false, "pieces", NULL};
@@ -119,17 +136,7 @@ print_json(const clarke_segment *s, bool count, clarke_error *err)
     put_vector(list.to, s->piece[k].slope, s->n_outputs, true);
     putc('}', list.to);
   }
-  clarke_patterns_list_keys(&list, s->n > 0);
-  if (s->integral != NULL)
-    printf("\"agree\": %s, ", s->agree ? "true" : "false");
-  printf("\"count\": \"%zu\", \"complete\": %s", s->n, s->regions.complete ? "true" : "false");
-  if (s->integral != NULL) {
-    fputs(", \"integral\": ", stdout);
-    put_vector(stdout, s->integral, s->n_outputs, true);
-    fputs(", \"difference\": ", stdout);
-    put_vector(stdout, s->difference, s->n_outputs, true);
-  }
-  status = clarke_patterns_list_end(&list, s->n > 0, s->regions.stopped, err);
+  status = put_keys(&list, s, err);
   clarke_patterns_list_clear(&list);
   return status;
 }

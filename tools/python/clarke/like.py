@@ -16,6 +16,7 @@ import json
 import os
 import pickle
 import sys
+import traceback
 
 import numpy as np
 import torch
@@ -195,6 +196,8 @@ def lost(kind, output, y):
     """The loss. Where each place of a sequence has a class, cross_entropy takes the places in a row."""
     if kind == "ce" and output.dim() == 3 and y.dim() == 2:
         output, y = output.flatten(0, 1), y.flatten()
+    if kind == "mse" and output.shape != y.shape:  # PyTorch would compare each output with each target
+        raise Unlike(f"y has shape {tuple(y.shape)}, and the output {tuple(output.shape)}: loss mse takes two of one shape")
     return LOSSES[kind](output, y)
 
 
@@ -257,6 +260,9 @@ def main():
         raise SystemExit({"in-bouligand": 0, "in-clarke": 0, "not-in-clarke": 1}.get(answer.verdict, 3))
     except (Unlike, Refused, Failed, OSError) as e:
         print(f"clarke.like: {e}", file=sys.stderr)
+        raise SystemExit(2) from e
+    except Exception as e:  # of a file's reader, or a network's own; a traceback would end with 1, which says no
+        traceback.print_exc()
         raise SystemExit(2) from e
 
 
