@@ -817,6 +817,7 @@ START_TEST(sums_run_along_an_axis)
   evaluate();
   for (size_t e = 0; e < 6; e++)
     ck_assert(out(low.out[0], e) == g.values[0].real[e] + (e % 3 > 0 ? out(low.out[0], e - 1) : 0));
+  steps_end(&run);
 }
 END_TEST
 
@@ -827,6 +828,7 @@ START_TEST(products_are_of_an_axis)
   evaluate();
   for (size_t e = 0; e < 2; e++)
     ck_assert(out(low.out[0], e) == g.values[0].real[3 * e] * g.values[0].real[3 * e + 1] * g.values[0].real[3 * e + 2]);
+  steps_end(&run);
 }
 END_TEST
 
