@@ -42,7 +42,7 @@ static const rule rules[] = {
   {"GatherND", 7, "Tl", "T"},
   {"Greater", 7, "T", "b"},
   {"GreaterOrEqual", 7, "T", "b"},
-  {"GridSample", 16, "TU", "T"},
+  {"GridSample", 16, "Tr", "T"},
   {"If", 7, "b.", "."},
   {"LSTM", 7, "TTTTnT", "T"},
   {"LinearAttention", 27, "TTTUTT", "TU"},

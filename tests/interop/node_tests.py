@@ -36,7 +36,7 @@ REASONS = {
     "an activation where the network must know a constant, or the reverse": "must be an activation|must be a constant|"
         "must be one constant|is no constant scalar|summed so|"
         "no constants of|no list of integers|be constants? |arithmetic between constants|takes a negated|is a negated constant",
-    MIXED: "the batch|a crop of the samples|each sample|samples|of constants, of|along the batch axis|mixed",
+    MIXED: "the batch|without a batch axis|a crop of the samples|each sample|samples|of constants, of|along the batch axis|mixed",
     "outputs that are not made": "only the first output|is computed by no node|^choose another",
     "what is computed of constants": "become floats of any type|become float32|constants are joined|are computed|no integer of the type|"
         "no number, or too large|"

@@ -37,6 +37,7 @@ from report import Report
 
 # Why Python may refuse a pair that both of ours accept, by what it says.
 ALLOWED = {
+    " vs (-1)": "a dimension of -1, as PaddlePaddle's exporter writes an unknown one",
     "Field 'shape' of 'type' is required but missing": "an output's shape decides nothing",
     "has unsupported type": "a type that the operator has not in ONNX, as a Constant of integers before operator set 9: it is read exactly",
     "is deprecated in domain_version": "GroupNormalization of operator sets 18 to 20, whose meaning is stated",
