@@ -190,12 +190,17 @@ def certified(folder, part, name):
     return next(row for row in json.loads(said)["nodes"] if (row["part"], row["name"]) == (part, name))["answer"]
 
 
+def tensors_of(path, part):
+    return load_file(os.path.join(path, f"step-000000.{'gradients' if part == 'parameter' else 'trace'}.safetensors"))
+
+
 def edges(folder, path, lines):
     for (part, name), (f, mass) in masses(path).items():
         at = int(mass.reshape(-1).argmax())
         by, own = float(f * (2 + f) * mass.reshape(-1)[at]), about(with_factors(lines, "conv 1/256", "matmul 1/2048"), part, name)
-        for times, inside in ((0.9999, True), (-0.9999, True), (1.1, False), (-1.1, False)):  # sums in float32 are off by some hundredths of it
-            other = moved(folder, path, part, name, at, times * by)
+        sums = 2.0 ** -20 * tensors_of(path, part)[name if part == "parameter" else f"{part}/{name}"].view(-1)[at].abs().item()  # in float32
+        for times, inside in ((0.9999, True), (-0.9999, True), (1.02, False), (-1.02, False)):
+            other = moved(folder, path, part, name, at, times * by + (0 if inside else sums if times > 0 else -sums))
             well, said = verified(other, own)
             expect(well == inside, part, name, times, "is verified:", well, said[-300:])
             answer = certified(other, part, name)
