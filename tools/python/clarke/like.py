@@ -93,7 +93,7 @@ def of_keras(path):
     if keras.backend.backend() != "torch":
         raise Unlike(f"{path}: Keras computes with {keras.backend.backend()} here; expected torch")
     try:
-        model = keras.saving.load_model(path)
+        model = keras.saving.load_model(path, safe_mode=True)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as e:
         raise Unlike(f"{path}: Keras loads no network from it: {e}") from e
     if not isinstance(model, torch.nn.Module):
