@@ -323,20 +323,8 @@ step_nadam(clarke_step_entry *e, const clarke_number *g, const clarke_hypers *h,
 static void
 single(clarke_number *product, const clarke_hypers *h)
 {
-  clarke_number one;
-  mpq_t q;
-
-  if (h->rounding.unit == 0)
-    return;
-  mpq_init(q);
-  clarke_number_init(&one);
-  clarke_number_set_si(&one, 1);
-  clarke_piece_parts(q, 3, 24);
-  clarke_piece_widen(product, q, product);
-  clarke_piece_parts(q, 1, 126);
-  clarke_piece_widen(product, q, &one);
-  clarke_number_clear(&one);
-  mpq_clear(q);
+  if (h->rounding.unit != 0)
+    clarke_piece_off(product, 3, 24, 1, 126);
 }
 
 void
