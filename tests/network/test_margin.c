@@ -154,8 +154,8 @@ START_TEST(kinks_and_sizes)
   for (size_t i = 0; i < 2; i++)
     for (size_t c = 0; c < 3; c++)
       mpq_init(s.pieces.coef[i][c]);
-  ck_assert(!clarke_margin_has_kink(&g, &s, 0));
-  ck_assert(clarke_margin_has_kink(&g, &s, 1));
+  ck_assert(!clarke_margin_bends(&g, &s, 0));
+  ck_assert(clarke_margin_bends(&g, &s, 1));
   clarke_matrix_init(&x);
   for (int round = 0; round < 50; round++) {
     draw_argument(&x, true, &state);
