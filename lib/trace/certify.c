@@ -1,5 +1,6 @@
 #include "trace/certify.h"
 
+#include "base/room.h"
 #include "trace/sieve.h"
 
 #include <math.h>
@@ -48,16 +49,9 @@ clarke_certify_clear(clarke_certify *c)
 clarke_certificate *
 clarke_certify_add(clarke_certify *c, clarke_part part, const char *name, const char *op, clarke_error *err)
 {
-  if (c->n == c->capacity) {
-    const size_t wanted = 2 * c->capacity + 16;
-    clarke_certificate *grown = realloc(c->certificate, wanted * sizeof *grown);
-
-    if (grown == NULL) {
-      clarke_no_memory(err);
-      return NULL;
-    }
-    c->certificate = grown;
-    c->capacity = wanted;
+  if (!clarke_room(&c->certificate, &c->capacity, c->n + 1, sizeof *c->certificate)) {
+    clarke_no_memory(err);
+    return NULL;
   }
   if (clarke_certificate_init(&c->certificate[c->n], part, name, op, err) != CLARKE_OK)
     return NULL;
