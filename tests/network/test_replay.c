@@ -560,6 +560,8 @@ START_TEST(where_enclosures_begin)
   ck_assert_uint_eq(bits_where(5, 9, 0), 127);
   ck_assert_uint_eq(bits_where(5, 9, 1), CLARKE_BITS_FIRST); /* the layers behind are decided again */
   ck_assert_uint_eq(bits_where(5, 19, 0), 191);
+  ck_assert_uint_eq(bits_where(3, 3, 0), CLARKE_BITS_FIRST);
+  ck_assert_uint_eq(bits_where(12, 12, 0), 127); /* one layer of kinks, deep down */
 }
 END_TEST
 
