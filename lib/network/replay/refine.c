@@ -49,6 +49,16 @@ products_before(const clarke_graph *g, size_t i)
   return n;
 }
 
+/* Does the filter follow all steps up to i? Behind others everything is open, and says nothing of errors. */
+static bool
+followed_before(const clarke_graph *g, size_t i)
+{
+  for (size_t k = 0; k < i; k++)
+    if (g->steps[k].kind == CLARKE_ANALYTIC || g->steps[k].kind == CLARKE_SOFTMAX)
+      return false;
+  return true;
+}
+
 /* Errors grow by some factor a product, as a rule. Where from one step on nearly everything is open they have grown by what doubles
  * had: what the steps behind need is in proportion. A step before the others, and kinks that are touched, say nothing. */
 size_t
@@ -70,7 +80,7 @@ clarke_replay_bits(const clarke_replay *r)
   }
   before = lost != CLARKE_NONE ? products_before(r->g, lost) : 0;
   all = last != CLARKE_NONE ? products_before(r->g, last) : 0;
-  if (before < 2)
+  if (before < 2 || !followed_before(r->g, lost))
     return CLARKE_BITS_FIRST;
   if (all <= before) /* how soon is not known: a few bits more hardly tell what doubles did not */
     return before < DEEP ? CLARKE_BITS_FIRST : 127;
