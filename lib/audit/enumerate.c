@@ -4,6 +4,7 @@
 #include "audit/path.h"
 #include "audit/obstacle.h"
 #include "audit/touch_row.h"
+#include "base/room.h"
 #include "base/verify.h"
 
 #include <stdlib.h>
@@ -34,15 +35,8 @@ clarke_tree_clear(clarke_tree *t)
 clarke_node *
 clarke_tree_add(clarke_tree *t, clarke_node_kind kind)
 {
-  if (t->n == t->capacity) {
-    size_t wanted = 2 * t->capacity + 16;
-    clarke_node *grown = realloc(t->node, wanted * sizeof *grown);
-
-    if (grown == NULL)
-      return NULL;
-    t->node = grown;
-    t->capacity = wanted;
-  }
+  if (!clarke_room(&t->node, &t->capacity, t->n + 1, sizeof *t->node))
+    return NULL;
   memset(&t->node[t->n], 0, sizeof *t->node);
   t->node[t->n].kind = kind;
   return &t->node[t->n++];

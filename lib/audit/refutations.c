@@ -1,4 +1,5 @@
 #include "audit/refutations.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,15 +57,8 @@ copy_multipliers(const clarke_multiplier *from, size_t n)
 static clarke_refutation *
 new_circuit(clarke_refutations *s)
 {
-  if (s->n == s->capacity) {
-    const size_t wanted = 2 * s->capacity + 16;
-    clarke_refutation *grown = realloc(s->circuit, wanted * sizeof *grown);
-
-    if (grown == NULL)
-      return NULL;
-    s->circuit = grown;
-    s->capacity = wanted;
-  }
+  if (!clarke_room(&s->circuit, &s->capacity, s->n + 1, sizeof *s->circuit))
+    return NULL;
   return &s->circuit[s->n];
 }
 

@@ -1,6 +1,7 @@
 /* The tree of patterns: depth first, a path followed on until its end, others taken up again from
  * the beginning under their choices. */
 #include "program/patterns_inside.h"
+#include "base/room.h"
 #include "base/verify.h"
 
 #include <stdio.h>
@@ -40,21 +41,6 @@ clarke_patterns_clear(clarke_patterns *t)
   clarke_patterns_init(t);
 }
 
-clarke_status
-clarke_search_room(void **array, size_t n, size_t *capacity, size_t size, clarke_error *err)
-{
-  void *grown;
-
-  if (n < *capacity)
-    return CLARKE_OK;
-  grown = realloc(*array, (2 * *capacity + 16) * size);
-  if (grown == NULL)
-    return clarke_no_memory(err);
-  *array = grown;
-  *capacity = 2 * *capacity + 16;
-  return CLARKE_OK;
-}
-
 static void
 branch_clear(clarke_search_branch *b, size_t width)
 {
@@ -89,11 +75,11 @@ search_clear(clarke_pattern_search *s)
 /* --- the tree ---------------------------------------------------------------------------------- */
 
 static clarke_fork *
-add_fork(clarke_pattern_search *s, clarke_fork_kind kind, size_t depth, clarke_error *err)
+add_fork(clarke_pattern_search *s, clarke_fork_kind kind, size_t depth)
 {
   clarke_patterns *t = s->t;
 
-  if (clarke_search_room((void **)&t->fork, t->n_forks, &t->capacity_forks, sizeof *t->fork, err) != CLARKE_OK)
+  if (!clarke_room(&t->fork, &t->capacity_forks, t->n_forks + 1, sizeof *t->fork))
     return NULL;
   t->fork[t->n_forks] = (clarke_fork){.kind = kind, .depth = depth};
   return &t->fork[t->n_forks++];
@@ -102,7 +88,7 @@ add_fork(clarke_pattern_search *s, clarke_fork_kind kind, size_t depth, clarke_e
 static clarke_status
 add_refuted(clarke_pattern_search *s, clarke_search_branch *b, clarke_error *err)
 {
-  clarke_fork *f = add_fork(s, CLARKE_REFUTED, b->depth, err);
+  clarke_fork *f = add_fork(s, CLARKE_REFUTED, b->depth);
 
   if (f == NULL)
     return clarke_no_memory(err);
@@ -118,8 +104,7 @@ add_refuted(clarke_pattern_search *s, clarke_search_branch *b, clarke_error *err
 clarke_status
 clarke_search_path_append(clarke_pattern_search *s, size_t choice, clarke_error *err)
 {
-  clarke_status status =
-    clarke_search_room((void **)&s->path, s->n_path, &s->capacity_path, sizeof *s->path, err);
+  clarke_status status = clarke_make_room(&s->path, &s->capacity_path, s->n_path + 1, sizeof *s->path, err);
 
   if (status == CLARKE_OK)
     s->path[s->n_path++] = choice;
@@ -156,7 +141,7 @@ static clarke_status
 part(clarke_pattern_search *s, bool *on, clarke_error *err)
 {
   size_t n = s->walk.fork.n_choices;
-  clarke_fork *f = add_fork(s, CLARKE_BRANCHING, s->n_rows, err);
+  clarke_fork *f = add_fork(s, CLARKE_BRANCHING, s->n_rows);
   clarke_search_branch *b = calloc(n, sizeof *b);
   size_t first = n;
   clarke_status status = f != NULL && b != NULL ? CLARKE_OK : clarke_no_memory(err);
@@ -191,8 +176,7 @@ part(clarke_pattern_search *s, bool *on, clarke_error *err)
   if (is_used_up(s))
     first = n;
   for (size_t c = n; c-- > first + 1 && status == CLARKE_OK;) {
-    status = clarke_search_room((void **)&s->waiting, s->n_waiting, &s->capacity_waiting, sizeof *s->waiting,
-                                err);
+    status = clarke_make_room(&s->waiting, &s->capacity_waiting, s->n_waiting + 1, sizeof *s->waiting, err);
     if (status == CLARKE_OK) {
       s->waiting[s->n_waiting++] = b[c];
       memset(&b[c], 0, sizeof b[c]);
@@ -260,12 +244,12 @@ static clarke_status
 add_pattern(clarke_pattern_search *s, clarke_error *err)
 {
   clarke_patterns *t = s->t;
-  clarke_fork *f = add_fork(s, CLARKE_PATTERN, s->n_rows, err);
+  clarke_fork *f = add_fork(s, CLARKE_PATTERN, s->n_rows);
   clarke_pattern *p;
   clarke_status status = f != NULL ? CLARKE_OK : clarke_no_memory(err);
 
   if (status == CLARKE_OK)
-    status = clarke_search_room((void **)&t->pattern, t->n, &t->capacity, sizeof *t->pattern, err);
+    status = clarke_make_room(&t->pattern, &t->capacity, t->n + 1, sizeof *t->pattern, err);
   if (status != CLARKE_OK)
     return status;
   f->pattern = t->n;

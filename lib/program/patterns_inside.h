@@ -46,10 +46,6 @@ typedef struct {
 /* Frees what it holds. */
 void clarke_pattern_clear(clarke_pattern *p, const clarke_patterns *t);
 
-/* Room for one more of n entries of that size; the array moves. */
-clarke_status clarke_search_room(void **array, size_t n, size_t *capacity, size_t size,
-                                 clarke_error *err);
-
 /* The path has one more choice; its decisions are appended apart. */
 clarke_status clarke_search_path_append(clarke_pattern_search *s, size_t choice, clarke_error *err);
 

@@ -115,22 +115,6 @@ START_TEST(a_decision_with_a_linear_factor_is_linear)
 }
 END_TEST
 
-START_TEST(an_array_makes_room_for_one_more)
-{
-  size_t capacity = 0;
-  int *array = NULL;
-
-  for (int n = 0; n < 100; n++) {
-    OK(clarke_search_room((void **)&array, (size_t)n, &capacity, sizeof *array, &error));
-    ck_assert_uint_gt(capacity, (size_t)n);
-    array[n] = n;
-  }
-  for (int n = 0; n < 100; n++)
-    ck_assert_int_eq(array[n], n);
-  free(array);
-}
-END_TEST
-
 /* --- cones and refutations --- */
 
 /* Multipliers of the decisions named make their gradients cancel. */
@@ -518,7 +502,6 @@ MODULE(search)
 
   tcase_add_test(tests, decisions_pile_up_on_the_path);
   tcase_add_test(tests, a_decision_with_a_linear_factor_is_linear);
-  tcase_add_test(tests, an_array_makes_room_for_one_more);
   tcase_add_test(tests, a_cone_has_a_direction_or_multipliers);
   tcase_add_test(tests, a_branch_is_judged_where_it_begins);
   tcase_add_test(tests, polynomials_refute_what_gradients_do_not);
