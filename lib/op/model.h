@@ -36,7 +36,8 @@ typedef struct {
   char **in, **out; /* "" for an omitted optional one */
   clarke_attr *attr;
   bool masked; /* of a Dropout: a fourth input was added, its mask; no reader sets it */
-  bool promoted; /* of a Constant: its value is among the initializers (network/graph/promote.h); no reader sets it */
+  bool promoted; /* of a Constant: its value is among the initializers (network/graph/promote.h); no reader sets it. Or of a
+                  * DequantizeLinear (op/dequantize.h) */
   int64_t like;  /* of a CastLike: its second input's type, as files count them; 0: not known. op/types.h sets it */
   size_t own_in; /* of a node with graphs: so many inputs are its own, the others are what its graphs read of the names around them */
   bool within;   /* a copy of a node of such a graph (network/graph/bodies.h); no reader sets it */

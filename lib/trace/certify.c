@@ -285,6 +285,8 @@ forget(clarke_certify *c)
   c->gradients = asked.gradients;
   c->trace_file = asked.trace_file;
   c->gradients_file = asked.gradients_file;
+  c->has_loss = asked.has_loss;
+  c->recorded_loss = asked.recorded_loss;
   c->log_softmax = asked.log_softmax;
   c->branched = asked.branched;
   c->statistics = asked.statistics;
@@ -303,6 +305,7 @@ sift(bool *decided, clarke_certify *c, clarke_error *err)
   status = clarke_sieve_run(decided, c, err);
   for (size_t i = 0; i < c->n; i++)
     *decided = *decided && c->certificate[i].certainty <= CLARKE_FOLLOWED;
+  *decided = *decided && !c->by_loss; /* which no doubles have */
   c->by_doubles = *decided;
   if (status == CLARKE_OK && *decided)
     return add_rest(c, err);
@@ -328,6 +331,8 @@ clarke_certify_run(clarke_certify *c, clarke_error *err)
     status = clarke_tensors_unpack(c->gradients, err);
   if (status == CLARKE_OK)
     status = clarke_certify_forward(c, err);
+  if (status == CLARKE_OK)
+    status = clarke_certify_loss(c, err);
   if (status == CLARKE_OK)
     status = clarke_certify_windows(c, err);
   if (status == CLARKE_OK && c->log_softmax != NULL)

@@ -405,7 +405,7 @@ explains(bool *is, clarke_run *r, clarke_other *wanted, clarke_error *err)
     clarke_other changed = *wanted, *const other = &changed;
 
     clarke_step_settings_init(&s);
-    *is = clarke_run_settings(&s, other->rule, r, p, &why) == CLARKE_OK && check_slots(p, &s, &why) == CLARKE_OK && has_all(p, other->rule)
+    *is = !other->rule->evaluates && clarke_run_settings(&s, other->rule, r, p, &why) == CLARKE_OK && check_slots(p, &s, &why) == CLARKE_OK && has_all(p, other->rule)
           && clarke_shape_check(&p->tensor.shape, other->rule, &why) == CLARKE_OK
           && clarke_other_change(&s, other) && (p->k > 0 || other->later >= 0);
     if (*is) {
@@ -524,6 +524,8 @@ choose_rule(clarke_run *r, const clarke_step_request *q, clarke_error *err)
   r->rule = q->rule != NULL ? clarke_rule_find(q->rule) : clarke_step_rule_of(&r->record.step->update);
   if (q->rule != NULL && r->rule == NULL)
     return clarke_fail(err, CLARKE_EINPUT, "there is no rule '%s'; clarke step list has all of them", q->rule);
+  if (r->rule != NULL && r->rule->evaluates)
+    return clarke_fail(err, CLARKE_EINPUT, "%s is a rule of steps that evaluate where they go; of this one no evaluations were recorded", r->rule->name);
   return CLARKE_OK;
 }
 

@@ -109,7 +109,7 @@ typedef struct {
 } tail;
 
 /* Where what is computed is more, or less, than ONNX and the stored numbers say. */
-typedef enum { SIXTH, DEFAULTS, UNBOUNDED, MINIBATCH, APART, ROUNDED, DECIDED, N_READINGS } reading;
+typedef enum { SIXTH, DEFAULTS, UNBOUNDED, MINIBATCH, APART, ROUNDED, STORED, DECIDED, N_READINGS } reading;
 
 /* An operator whose kinks have slopes of AD's: how many kinks. */
 typedef struct {

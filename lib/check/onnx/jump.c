@@ -242,7 +242,8 @@ check_held(const builder *b)
 {
   static const char *const takes[] = {[HOLDS_TRUTHS] = " And Cast CastLike Equal Not Or Where ",
                                       [HOLDS_INTEGERS] =
-                                          " Cast CastLike Equal Greater GreaterOrEqual Less LessOrEqual Where "};
+                                          " Cast CastLike DequantizeLinear Equal Greater GreaterOrEqual Less "
+                                          "LessOrEqual QuantizeLinear Where "};
   for (size_t i = 0; i < b->node->n_in; i++) {
     held_kind of = b->in[i].constant == NULL ? b->in[i].holds : HOLDS_FLOATS;
     need(of == HOLDS_FLOATS || moves_entries(b->op) || is_listed(b->op, takes[of]),

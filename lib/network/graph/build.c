@@ -276,6 +276,7 @@ others_are_read(const clarke_model *m, const clarke_model_node *node)
   return read;
 }
 
+/* The weights of a DequantizeLinear that is promoted are among the initializers; its scale is a number, which no parameter is. */
 clarke_status
 clarke_builder_node(clarke_builder *b, const clarke_model_node *node, size_t own, clarke_error *err)
 {
@@ -305,10 +306,14 @@ clarke_builder_node(clarke_builder *b, const clarke_model_node *node, size_t own
   status = resolve_inputs(b, &low, err);
   if (status == CLARKE_OK)
     status = check_attributes(&low, err);
-  if (status == CLARKE_OK)
-    status = clarke_node_lower(&low, err);
-  if (status == CLARKE_OK)
-    status = clarke_builder_outputs(b, &low, err);
+  if (status == CLARKE_OK && node->promoted) {
+    b->g->values[low.in[1]].bound = true;
+  } else {
+    if (status == CLARKE_OK)
+      status = clarke_node_lower(&low, err);
+    if (status == CLARKE_OK)
+      status = clarke_builder_outputs(b, &low, err);
+  }
   free(low.in);
   return status;
 }

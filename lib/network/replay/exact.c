@@ -18,11 +18,14 @@ clarke_replay_pass(clarke_forward *f, const clarke_replay *r, const size_t *samp
                    clarke_error *err)
 {
   clarke_matrix input;
+  long first = PRECISION_FIRST;
   clarke_status status;
 
   clarke_matrix_init(&input);
   status = clarke_samples_matrix(&input, r->x, sample, n, err);
-  for (long p = PRECISION_FIRST; status == CLARKE_OK && p <= CLARKE_PRECISION_LAST; p *= 2) {
+  while (first < (long)r->bits)
+    first *= 2;
+  for (long p = first; status == CLARKE_OK && p <= CLARKE_PRECISION_LAST; p *= 2) {
     status = clarke_forward_run(f, &r->constants, &input, needed, p, err);
     if (status == CLARKE_OK && f->open == 0)
       break;
