@@ -5,6 +5,7 @@
 #include "proof/write_tree.h"
 #include "base/verify.h"
 #include "network/pass/fingerprint.h"
+#include "op/surrogate.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -128,6 +129,14 @@ put_constants(FILE *out, const clarke_graph *g)
     fputc('\n', out);
 }
 
+static void
+put_surrogates(FILE *out, const clarke_graph *g)
+{
+  for (size_t i = 0; clarke_surrogate_operator(i) != NULL; i++)
+    if (g->surrogates.rule[i] != CLARKE_SURROGATE_NONE)
+      fprintf(out, "surrogate %s %s\n", clarke_surrogate_operator(i), clarke_surrogate_name(g->surrogates.rule[i]));
+}
+
 clarke_status
 clarke_proof_put_fingerprints(FILE *out, const clarke_graph *g, clarke_error *err)
 {
@@ -175,6 +184,7 @@ put_files(writer *w, const clarke_proof_statement *s, const char *what, const ch
   fprintf(w->out, "clarke-proof 1\n%s %s\nsemantics real\n", what, which);
   clarke_proof_put_input(w->out, "model", &s->model);
   put_constants(w->out, w->q->g);
+  put_surrogates(w->out, w->q->g);
   clarke_proof_put_input(w->out, "params", &s->params);
   clarke_proof_put_input(w->out, "batch", &s->batch);
   if (s->whole || s->together)

@@ -26,6 +26,7 @@
 #include "check/onnx/shape.h"
 #include "check/onnx/sorted.h"
 #include "check/onnx/stated.h"
+#include "check/onnx/surrogate.h"
 #include "check/onnx/tail.h"
 #include "check/onnx/take.h"
 
@@ -241,6 +242,7 @@ static const struct {
     {"Squeeze", lower_squeeze, 13, 1, 2, 1, 0, ""},
     {"Sub", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"Sum", lower_sum, 8, 1, 1024, 1, 0, ""},
+    {"Surrogate", lower_surrogate, 7, 2, 2, 1, 2, "above:i passes:i"},
     {"SwiGLU", lower_stated_function, 28, 2, 2, 1, 0, "alpha:f"},
     {"Swish", lower_gate, 24, 1, 1, 1, 0, "alpha:f"},
     {"Tanh", lower_sigmoid, 7, 1, 1, 1, 0, ""},
@@ -367,7 +369,7 @@ keeps_batch(const builder *b, lowering lower)
 {
   return AMONG(lower, lower_clip, lower_hard, lower_sigmoid, lower_function, lower_gate, lower_elu, lower_power,
                lower_softmax, lower_identity, lower_dropout, lower_negation, lower_pool, lower_convolution,
-               lower_rounded)
+               lower_rounded, lower_surrogate)
          || (lower == lower_relu && b->op[0] != 'P');
 }
 
@@ -671,6 +673,8 @@ network_build(network *net, const model *m, const arrays *given)
   memcpy(net->dims + apart, v->dims, v->rank * sizeof *v->dims);
   if (given->whole && !net->batched && net->rank > 0 && net->dims[0] == 1)
     memmove(net->dims, net->dims + 1, --net->rank * sizeof *net->dims);
+  for (size_t i = 0; i < N_SURROGATES; i++)
+    net->replaced = net->replaced || m->surrogates[i] != PASSES_NOTHING;
   for (size_t i = 0; i < m->n_nodes; i++)
     net->read[STORED] = net->read[STORED] || (m->nodes[i].promoted && strcmp(m->nodes[i].op, "Constant") != 0);
   for (size_t i = 0; i < m->n_tensors; i++) {

@@ -450,6 +450,7 @@ build(clarke_builder *b, const clarke_tensor *x, clarke_error *err)
   size_t products = 0;
   clarke_status status = check_model(m, err);
 
+  b->g->surrogates = m->surrogates;
   b->g->file = strdup(m->file);
   if (b->g->file == NULL)
     return no_memory(b, err);
