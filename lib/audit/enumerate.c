@@ -4,43 +4,10 @@
 #include "audit/path.h"
 #include "audit/obstacle.h"
 #include "audit/touch_row.h"
-#include "base/room.h"
 #include "base/verify.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-void
-clarke_tree_init(clarke_tree *t)
-{
-  memset(t, 0, sizeof *t);
-}
-
-void
-clarke_tree_clear(clarke_tree *t)
-{
-  for (size_t i = 0; i < t->n; i++) {
-    clarke_node *node = &t->node[i];
-
-    for (size_t m = 0; m < node->n; m++)
-      mpq_clear(node->multiplier[m].u);
-    free(node->multiplier);
-    free(node->side);
-  }
-  free(t->node);
-  free(t->parallel);
-  clarke_tree_init(t);
-}
-
-clarke_node *
-clarke_tree_add(clarke_tree *t, clarke_node_kind kind)
-{
-  if (!clarke_room(&t->node, &t->capacity, t->n + 1, sizeof *t->node))
-    return NULL;
-  memset(&t->node[t->n], 0, sizeof *t->node);
-  t->node[t->n].kind = kind;
-  return &t->node[t->n++];
-}
 
 clarke_branch **
 clarke_tree_leaves(const clarke_tree *t, size_t *n)
@@ -165,7 +132,8 @@ branch(visit *v, size_t k)
 
   if (node == NULL)
     return clarke_no_memory(v->err);
-  node->touch = k;
+  node->at = k;
+  node->n_branches = clarke_touch_sides(t);
   for (size_t o = 0; o < clarke_touch_sides(t) && status == CLARKE_OK; o++)
     status = take_side(v, k, clarke_side_numbered(t, o));
   return status;

@@ -166,7 +166,7 @@ find(void *context, bool *found, clarke_patterns *t, clarke_error *err)
   status = gather(found, &g, err);
   if (status == CLARKE_OK && !*found)
     clarke_patterns_clear(t);
-  t->cones = t->complete = t->all_known = *found;
+  t->cones = t->tree.complete = t->all_known = *found;
   return status;
 }
 
