@@ -1,3 +1,5 @@
+#include <stdio.h> /* before gmp.h, for its printing */
+
 #include "step_lbfgs.h"
 
 #include "base/stop.h"
@@ -9,7 +11,6 @@
 #include "summary.h"
 #include "watch.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

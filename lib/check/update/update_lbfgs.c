@@ -1,5 +1,5 @@
-/* Steps of torch-lbfgs. Numbers are exact as long as they are short, and then intervals; where these do not tell which way a step goes, more bits are
- * asked for. */
+/* Steps of torch-lbfgs. Numbers are exact as long as they are short, and then intervals; where these do not tell which
+ * way a step goes, more bits are asked for. */
 #include "check/update/update_lbfgs.h"
 #include "check/base/allocate.h"
 #include "check/base/limit.h"

@@ -1,4 +1,5 @@
-/* Proofs about steps of torch-lbfgs (docs/proof-format.md, "Steps of torch-lbfgs"), each of which asks for several gradients. */
+/* Proofs about steps of torch-lbfgs (docs/proof-format.md, "Steps of torch-lbfgs"), each of which asks for several
+ * gradients. */
 #ifndef CLARKE_KERNEL_UPDATE_LBFGS_H
 #define CLARKE_KERNEL_UPDATE_LBFGS_H
 
