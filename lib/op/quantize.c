@@ -185,9 +185,8 @@ above_zero(clarke_lowering *low, size_t value, clarke_error *err)
   return clarke_inner_of(low, "Mul", value, share, err);
 }
 
-/* Whole numbers that nothing moves, those beyond an end being the end. */
-static size_t
-saturated(clarke_lowering *low, size_t value, double least, double most, clarke_error *err)
+size_t
+clarke_saturated(clarke_lowering *low, size_t value, double least, double most, clarke_error *err)
 {
   const size_t over = above_zero(low, clarke_inner_of(low, "Sub", value, clarke_inner_number(low, most, err), err), err);
   const size_t within = clarke_inner_of(low, "Sub", value, over, err);
@@ -254,7 +253,7 @@ clarke_quantized_value(clarke_lowering *low, size_t x, size_t scale, size_t shif
   const bool straight = clarke_surrogate_of(low->graph, "QuantizeLinear") != CLARKE_SURROGATE_NONE;
   const size_t u = clarke_inner_of(low, "Div", x, scale, err), held = straight ? clarke_surrogate_held(low, u, err) : u;
   const size_t r = held != CLARKE_NONE ? clarke_lower_inside(low, CLARKE_ROUND, held, err) : held;
-  size_t y = saturated(low, clarke_inner_of(low, "Add", r, shift, err), least, most, err);
+  size_t y = clarke_saturated(low, clarke_inner_of(low, "Add", r, shift, err), least, most, err);
 
   if (straight && y != CLARKE_NONE)
     y = clarke_surrogate_straight(low, passed(low, u, shift, least, most, err), y, err);

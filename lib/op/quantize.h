@@ -16,6 +16,9 @@ clarke_status clarke_quantized_range(const clarke_lowering *low, size_t i, doubl
 /* What holds integers, as floats; what holds floats stays what it is. */
 size_t clarke_whole_as_floats(clarke_lowering *low, size_t value, clarke_error *err);
 
+/* Whole numbers that nothing moves, those beyond an end being the end. */
+size_t clarke_saturated(clarke_lowering *low, size_t value, double least, double most, clarke_error *err);
+
 /* x / scale, rounded, plus the zero point, saturated: a value that holds integers. */
 size_t clarke_quantized_value(clarke_lowering *low, size_t x, size_t scale, size_t shift, double least, double most, clarke_error *err);
 

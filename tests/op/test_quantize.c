@@ -151,6 +151,29 @@ START_TEST(activations_are_rounded_and_saturated)
 }
 END_TEST
 
+START_TEST(whole_numbers_are_kept_within)
+{
+  static const double x[] = {-9, -4, -3, 0, 3, 4}, expected[] = {-4, -4, -3, 0, 3, 3};
+  steps_run run;
+  size_t y;
+
+  give(0, false, x, 6);
+  y = clarke_saturated(&low, 0, -4, 3, &error);
+  ck_assert_msg(y != CLARKE_NONE, "%s", error.text);
+  steps_begin(&run, &g);
+  for (size_t e = 0; e < 6; e++)
+    mpq_set_d(run.value[0][e], x[e]);
+  for (size_t i = 0; i < g.n_steps; i++)
+    for (size_t f = 0; f < 6; f++) {
+      mpq_set_ui(run.value[g.steps[i].out][f], 0, 1);
+      steps_one(&run, &g.steps[i], f);
+    }
+  for (size_t e = 0; e < 6; e++)
+    ck_assert(mpq_get_d(run.value[y][e]) == expected[e]);
+  steps_end(&run);
+}
+END_TEST
+
 /* A scale is above 0; a zero point has a type that is made. */
 START_TEST(what_does_not_fit_is_refused)
 {
@@ -234,6 +257,7 @@ main(void)
   tcase_add_test(tcase, stored_integers_are_weights);
   tcase_add_checked_fixture(nodes, begin_run, end);
   tcase_add_test(nodes, activations_are_rounded_and_saturated);
+  tcase_add_test(nodes, whole_numbers_are_kept_within);
   tcase_add_test(nodes, what_does_not_fit_is_refused);
   tcase_add_test(nodes, rules_have_names);
   tcase_add_test(nodes, what_is_passed_has_ends);

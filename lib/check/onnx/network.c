@@ -19,6 +19,7 @@
 #include "check/onnx/normalization.h"
 #include "check/onnx/optimizer.h"
 #include "check/onnx/pointwise.h"
+#include "check/onnx/quant.h"
 #include "check/onnx/quantize.h"
 #include "check/onnx/recurrent.h"
 #include "check/onnx/resize.h"
@@ -64,6 +65,7 @@ static const struct {
     {"BatchNormalization", lower_batch, 7, 5, 5, 5, 0, "epsilon:f momentum:f spatial:b"},
     {"BatchNormalization", lower_batch, 9, 5, 5, 5, 0, "epsilon:f momentum:f"},
     {"BatchNormalization", lower_batch, 14, 5, 5, 3, 0, "epsilon:f momentum:f training_mode:b"},
+    {"BipolarQuant", lower_bipolar, 7, 2, 2, 1, 0, ""},
     {"Cast", lower_cast, 7, 1, 1, 1, 0, "to:i"},
     {"Cast", lower_cast, 19, 1, 1, 1, 0, "saturate:i to:i"},
     {"Cast", lower_cast, 24, 1, 1, 1, 0, "round_mode:s saturate:i to:i"},
@@ -170,6 +172,7 @@ static const struct {
     {"Pad", lower_pad, 11, 2, 3, 1, 0, "mode:s"},
     {"Pad", lower_pad, 18, 2, 4, 1, 0, "mode:s"},
     {"Pow", lower_power, 7, 2, 2, 1, 0, ""},
+    {"Quant", lower_quant, 7, 4, 4, 1, 0, "narrow:b rounding_mode:s signed:b"},
     {"QuantizeLinear", lower_quantize, 10, 2, 3, 1, 0, ""},
     {"QuantizeLinear", lower_quantize, 13, 2, 3, 1, 0, "axis:i saturate:b"},
     {"QuantizeLinear", lower_quantize, 21, 2, 3, 1, 0, "axis:i block_size:i output_dtype:i precision:i saturate:b"},
@@ -305,7 +308,9 @@ find_form(const builder *b)
   for (size_t i = 0; i < sizeof own_operators / sizeof *own_operators; i++)
     own = own || strcmp(b->node->op, own_operators[i]) == 0;
   bool training = AMONG(operators[found].lower, lower_adagrad, lower_adam, lower_momentum);
-  need(b->node->own == own && b->node->training == training, "the operator is of another domain");
+  bool qonnx = AMONG(operators[found].lower, lower_quant, lower_bipolar);
+  need(b->node->own == own && b->node->training == training && b->node->qonnx == qonnx,
+       "the operator is of another domain");
   return found;
 }
 
@@ -424,14 +429,14 @@ keeps_batch(const builder *b, lowering lower)
 static void
 check_batch(const builder *b, lowering lower)
 {
-  bool any =
-      keeps_batch(b, lower)
-      || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze, lower_transpose,
-               lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows, lower_larger,
-               lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_cast_like, lower_sum, lower_lstm,
-               lower_gru, lower_rnn, lower_sorted, lower_einsum, lower_whole, lower_scatter, lower_stated_function,
-               lower_threshold, lower_running_product, lower_one_hot, lower_adagrad, lower_adam, lower_momentum,
-               lower_running, lower_hardmax, lower_compress, lower_tensor_scatter, lower_quantize, lower_dequantize);
+  bool any = keeps_batch(b, lower)
+             || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze,
+                      lower_transpose, lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows,
+                      lower_larger, lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_cast_like,
+                      lower_sum, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_einsum, lower_whole,
+                      lower_scatter, lower_stated_function, lower_threshold, lower_running_product, lower_one_hot,
+                      lower_adagrad, lower_adam, lower_momentum, lower_running, lower_hardmax, lower_compress,
+                      lower_tensor_scatter, lower_quantize, lower_dequantize, lower_quant, lower_bipolar);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
          "an input has the batch on another axis than the first, or merged with others");
@@ -442,12 +447,12 @@ check_batch(const builder *b, lowering lower)
 static bool
 lifts(const builder *b, lowering lower)
 {
-  bool alone = true, first = AMONG(lower, lower_batch, lower_layer, lower_groups, lower_root_mean, lower_convolution,
-                                   lower_pool, lower_relu, lower_clip, lower_hard, lower_huber, lower_gate, lower_elu,
-                                   lower_softmax, lower_pad, lower_resize, lower_grid, lower_lstm, lower_gru, lower_rnn,
-                                   lower_sorted, lower_global_maximum, lower_hardmax, lower_compress, lower_quantize)
-                             || strcmp(b->op, "Gemm") == 0
-                             || (lower == lower_power && !of_floats(b) && !of_integers(b));
+  bool alone = true,
+       first = AMONG(lower, lower_batch, lower_layer, lower_groups, lower_root_mean, lower_convolution, lower_pool,
+                     lower_relu, lower_clip, lower_hard, lower_huber, lower_gate, lower_elu, lower_softmax, lower_pad,
+                     lower_resize, lower_grid, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_global_maximum,
+                     lower_hardmax, lower_compress, lower_quantize, lower_quant, lower_bipolar)
+               || strcmp(b->op, "Gemm") == 0 || (lower == lower_power && !of_floats(b) && !of_integers(b));
   for (size_t i = 0; i < b->node->n_in; i++)
     alone = alone && b->in[i].name != NULL && b->in[i].constant != NULL;
   bool computes =

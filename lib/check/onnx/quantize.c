@@ -78,10 +78,6 @@ spread_input(builder *b, const scale_layout *l, size_t i, bool shift)
 
 /* ---- Quantized */
 
-typedef struct {
-  long least, most;
-} ends;
-
 /* Those of zero point i's type, or of what output_dtype says, or uint8's. */
 static ends
 ends_of(const builder *b, size_t i)
@@ -107,7 +103,7 @@ above_zero(builder *b, value x)
   return with(b, "Mul", x, inner_node(b, "Cast", 1, &share, inner_whole("to", FLOAT)));
 }
 
-static value
+value
 saturated(builder *b, value x, ends to)
 {
   value within = with(b, "Sub", x, above_zero(b, with(b, "Sub", x, whole(b, to.most))));

@@ -4,6 +4,13 @@
 
 #include "check/onnx/builder.h"
 
+/* The least and the largest number of a type. */
+typedef struct {
+  long least, most;
+} ends;
+
+value saturated(builder *b, value x, ends to); /* whole numbers, which nothing moves, within these */
+
 void lower_quantize(builder *b);   /* QuantizeLinear */
 void lower_dequantize(builder *b); /* DequantizeLinear */
 

@@ -276,7 +276,16 @@ others_are_read(const clarke_model *m, const clarke_model_node *node)
   return read;
 }
 
-/* The weights of a DequantizeLinear that is promoted are among the initializers; its scale is a number, which no parameter is. */
+/* Is the operator of that domain? QONNX's operators were FINN's and Brevitas' before. */
+static bool
+is_of_domain(const clarke_op *op, const char *domain)
+{
+  const char *own = op->domain != NULL ? op->domain : "";
+
+  return strcmp(own, domain) == 0
+         || (strcmp(own, CLARKE_DOMAIN_OF_QONNX) == 0 && (strcmp(domain, "onnx.brevitas") == 0 || strcmp(domain, "finn.custom_op.general") == 0));
+}
+
 clarke_status
 clarke_builder_node(clarke_builder *b, const clarke_model_node *node, size_t own, clarke_error *err)
 {
@@ -288,7 +297,7 @@ clarke_builder_node(clarke_builder *b, const clarke_model_node *node, size_t own
   if (clarke_bodies_hold(node))
     return clarke_bodies_lower(b, node, own, err);
   low.op = clarke_operator_find(node->op_type);
-  if (low.op == NULL || low.op->lower == NULL || strcmp(node->domain, low.op->domain != NULL ? low.op->domain : "") != 0)
+  if (low.op == NULL || low.op->lower == NULL || !is_of_domain(low.op, node->domain))
     return clarke_builder_unsupported(b, node, own, err);
   if (strcmp(node->domain, CLARKE_DOMAIN_OF_TRAINING) == 0 && b->m->training != 1)
     return clarke_lower_fail(&low, err, "operator set 1 of its domain, %s, is not imported", node->domain);
@@ -306,7 +315,7 @@ clarke_builder_node(clarke_builder *b, const clarke_model_node *node, size_t own
   status = resolve_inputs(b, &low, err);
   if (status == CLARKE_OK)
     status = check_attributes(&low, err);
-  if (status == CLARKE_OK && node->promoted) {
+  if (status == CLARKE_OK && node->promoted) { /* its weights are initializers; its scale is a number, which no parameter is */
     b->g->values[low.in[1]].bound = true;
   } else {
     if (status == CLARKE_OK)
