@@ -126,7 +126,8 @@ check_held(const clarke_lowering *low, clarke_error *err)
 {
   static const char *const takes[] = {[CLARKE_HOLDS_TRUTHS] = " And Or Not Where Equal Cast CastLike ",
                                       [CLARKE_HOLDS_INTEGERS] =
-                                          " Where Equal Less LessOrEqual Greater GreaterOrEqual Cast CastLike "};
+                                          " Where Equal Less LessOrEqual Greater GreaterOrEqual Cast CastLike "
+                                          "QuantizeLinear DequantizeLinear "};
   char name[66];
 
   snprintf(name, sizeof name, " %.63s ", low->node->op_type);

@@ -3,6 +3,7 @@
 #include "check/files/onnx.h"
 #include "check/base/allocate.h"
 #include "check/files/bodies.h"
+#include "check/files/dequantize.h"
 #include "check/files/protobuf.h"
 #include "check/files/types.h"
 
@@ -410,11 +411,28 @@ read_opset(const model *m, bytes file)
   return opset;
 }
 
+/* That of what is quantized, or no longer: 0 where output_dtype does not say. */
+static size_t
+quantized_type(const node *n)
+{
+  size_t type = 0;
+  for (size_t i = 0; i < n->n_attributes; i++) {
+    const tensor *t = &n->attributes[i];
+    if (strcmp(t->name, "output_dtype") != 0 || t->text != NULL || t->real || t->count != 1)
+      continue;
+    bool known = mpz_cmp_ui(mpq_numref(t->value), N_DTYPES) < 0 && mpq_sgn(t->value) >= 0;
+    type = known ? mpz_get_ui(mpq_numref(t->value)) : N_DTYPES;
+  }
+  return type == 0 || (type < N_DTYPES && dtypes[type].width > 0) ? type : N_DTYPES;
+}
+
 /* The type that a node's attribute gives what it makes: Cast's `to`; the value of Constant, or of ConstantOfShape, FLOAT if it
  * has none. */
 static size_t
 made_type(const node *n)
 {
+  if (strcmp(n->op, "QuantizeLinear") == 0 || strcmp(n->op, "DequantizeLinear") == 0)
+    return quantized_type(n);
   const tensor *first = n->n_attributes > 0 ? &n->attributes[0] : NULL, *to = NULL;
   for (size_t i = 0; i < n->n_attributes; i++)
     if (strcmp(n->attributes[i].name, "to") == 0)
@@ -556,6 +574,7 @@ onnx_read(model *m, bytes file)
 {
   read_model(m, file, read_initializer);
   onnx_check_types(m);
+  dequantize_weights(m->nodes, m->n_nodes, (initializers){&m->tensors, &m->n_tensors, &m->initializers});
 }
 
 void
@@ -572,6 +591,7 @@ onnx_read_step(model *m, bytes file)
   bool recorded = is_recorded(single(file, 2).body);
   if (!recorded)
     onnx_check_types(m);
+  dequantize_weights(m->nodes, m->n_nodes, (initializers){&m->tensors, &m->n_tensors, &m->initializers});
   for (size_t i = 0; i < m->n_nodes; i++)
     refuse_if(recorded && m->nodes[i].n_bodies > 0, "a recorded step has a node that holds a graph");
   return recorded;

@@ -19,12 +19,14 @@
 #include "check/onnx/normalization.h"
 #include "check/onnx/optimizer.h"
 #include "check/onnx/pointwise.h"
+#include "check/onnx/quantize.h"
 #include "check/onnx/recurrent.h"
 #include "check/onnx/resize.h"
 #include "check/onnx/scatter.h"
 #include "check/onnx/shape.h"
 #include "check/onnx/sorted.h"
 #include "check/onnx/stated.h"
+#include "check/onnx/surrogate.h"
 #include "check/onnx/tail.h"
 #include "check/onnx/take.h"
 
@@ -90,6 +92,9 @@ static const struct {
     {"CumSum", lower_running, 11, 2, 2, 1, 0, "exclusive:b reverse:b"},
     {"DepthToSpace", lower_blocks, 7, 1, 1, 1, 0, "blocksize:i"},
     {"DepthToSpace", lower_blocks, 11, 1, 1, 1, 0, "blocksize:i mode:s"},
+    {"DequantizeLinear", lower_dequantize, 10, 2, 3, 1, 0, ""},
+    {"DequantizeLinear", lower_dequantize, 13, 2, 3, 1, 0, "axis:i"},
+    {"DequantizeLinear", lower_dequantize, 21, 2, 3, 1, 0, "axis:i block_size:i output_dtype:i"},
     {"Div", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"Dropout", lower_dropout, 7, 1, 1, 2, 0, "ratio:f"},
     {"Dropout", lower_dropout, 12, 1, 3, 2, 0, "seed:i"},
@@ -165,6 +170,9 @@ static const struct {
     {"Pad", lower_pad, 11, 2, 3, 1, 0, "mode:s"},
     {"Pad", lower_pad, 18, 2, 4, 1, 0, "mode:s"},
     {"Pow", lower_power, 7, 2, 2, 1, 0, ""},
+    {"QuantizeLinear", lower_quantize, 10, 2, 3, 1, 0, ""},
+    {"QuantizeLinear", lower_quantize, 13, 2, 3, 1, 0, "axis:i saturate:b"},
+    {"QuantizeLinear", lower_quantize, 21, 2, 3, 1, 0, "axis:i block_size:i output_dtype:i precision:i saturate:b"},
     {"RMSNormalization", lower_root_mean, 23, 2, 2, 1, 0, "axis:i epsilon:f stash_type:i"},
     {"RNN", lower_rnn, 7, 3, 6, 2, 0,
      "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i"},
@@ -234,6 +242,7 @@ static const struct {
     {"Squeeze", lower_squeeze, 13, 1, 2, 1, 0, ""},
     {"Sub", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"Sum", lower_sum, 8, 1, 1024, 1, 0, ""},
+    {"Surrogate", lower_surrogate, 7, 2, 2, 1, 2, "above:i passes:i"},
     {"SwiGLU", lower_stated_function, 28, 2, 2, 1, 0, "alpha:f"},
     {"Swish", lower_gate, 24, 1, 1, 1, 0, "alpha:f"},
     {"Tanh", lower_sigmoid, 7, 1, 1, 1, 0, ""},
@@ -407,7 +416,7 @@ keeps_batch(const builder *b, lowering lower)
 {
   return AMONG(lower, lower_clip, lower_hard, lower_sigmoid, lower_function, lower_gate, lower_elu, lower_power,
                lower_softmax, lower_identity, lower_dropout, lower_negation, lower_pool, lower_convolution,
-               lower_rounded)
+               lower_rounded, lower_surrogate)
          || (lower == lower_relu && b->op[0] != 'P');
 }
 
@@ -422,7 +431,7 @@ check_batch(const builder *b, lowering lower)
                lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_cast_like, lower_sum, lower_lstm,
                lower_gru, lower_rnn, lower_sorted, lower_einsum, lower_whole, lower_scatter, lower_stated_function,
                lower_threshold, lower_running_product, lower_one_hot, lower_adagrad, lower_adam, lower_momentum,
-               lower_running, lower_hardmax, lower_compress, lower_tensor_scatter);
+               lower_running, lower_hardmax, lower_compress, lower_tensor_scatter, lower_quantize, lower_dequantize);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
          "an input has the batch on another axis than the first, or merged with others");
@@ -436,7 +445,7 @@ lifts(const builder *b, lowering lower)
   bool alone = true, first = AMONG(lower, lower_batch, lower_layer, lower_groups, lower_root_mean, lower_convolution,
                                    lower_pool, lower_relu, lower_clip, lower_hard, lower_huber, lower_gate, lower_elu,
                                    lower_softmax, lower_pad, lower_resize, lower_grid, lower_lstm, lower_gru, lower_rnn,
-                                   lower_sorted, lower_global_maximum, lower_hardmax, lower_compress)
+                                   lower_sorted, lower_global_maximum, lower_hardmax, lower_compress, lower_quantize)
                              || strcmp(b->op, "Gemm") == 0
                              || (lower == lower_power && !of_floats(b) && !of_integers(b));
   for (size_t i = 0; i < b->node->n_in; i++)
@@ -591,6 +600,8 @@ const char *const readings[N_READINGS] = {
     [MINIBATCH] = "BatchNormalization in training mode takes mean and variance of all samples of a run, not the file's",
     [APART] = "an initializer that is a weight and a mean or variance is two: the mean or variance does not move",
     [ROUNDED] = "a float that nodes compute of constants alone is rounded to its type at each node, as IEEE 754 has it",
+    [STORED] = "a weight stored as integers is each less its zero point, as a float32, times its scale, rounded to "
+               "that one's type",
     [DECIDED] = "a comparison of initializers is decided by their numbers, which differ: near them it is the same"};
 
 /* An input beside the network's, of each sample its own: an activation that no parameter moves. */
@@ -710,6 +721,10 @@ network_build(network *net, const model *m, const arrays *given)
   memcpy(net->dims + apart, v->dims, v->rank * sizeof *v->dims);
   if (given->whole && !net->batched && net->rank > 0 && net->dims[0] == 1)
     memmove(net->dims, net->dims + 1, --net->rank * sizeof *net->dims);
+  for (size_t i = 0; i < N_SURROGATES; i++)
+    net->replaced = net->replaced || m->surrogates[i] != PASSES_NOTHING;
+  for (size_t i = 0; i < m->n_nodes; i++)
+    net->read[STORED] = net->read[STORED] || (m->nodes[i].promoted && strcmp(m->nodes[i].op, "Constant") != 0);
   for (size_t i = 0; i < m->n_tensors; i++) {
     const tensor *t = m->tensors[i];
     expect(

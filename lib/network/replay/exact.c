@@ -1,5 +1,6 @@
 /* The exact pass over samples that are still open, and the touches that it finds. */
 #include "network/replay/replay_inside.h"
+#include "base/room.h"
 #include "network/pass/window.h"
 
 #include "base/stop.h"
@@ -59,15 +60,8 @@ add_touch(clarke_replay *r, size_t *capacity, clarke_touch touch, clarke_error *
 {
   clarke_status status;
 
-  if (r->n_touches == *capacity) {
-    size_t wanted = 2 * *capacity + 64;
-    clarke_touch *grown = realloc(r->touch, wanted * sizeof *grown);
-
-    if (grown == NULL)
-      return clarke_no_memory(err);
-    r->touch = grown;
-    *capacity = wanted;
-  }
+  if (!clarke_room(&r->touch, capacity, r->n_touches + 1, sizeof *r->touch))
+    return clarke_no_memory(err);
   r->touch[r->n_touches++] = touch;
   status = set_options(&r->touch[r->n_touches - 1], r, err);
   r->touch[r->n_touches - 1].first_condition = r->n_conditions;

@@ -1,0 +1,10 @@
+/* Integers with a scale and a zero point, as nodes within a node: q is scale (q - zero point). */
+#ifndef CLARKE_ONNX_QUANTIZE_H
+#define CLARKE_ONNX_QUANTIZE_H
+
+#include "check/onnx/builder.h"
+
+void lower_quantize(builder *b);   /* QuantizeLinear */
+void lower_dequantize(builder *b); /* DequantizeLinear */
+
+#endif
