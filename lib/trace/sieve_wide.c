@@ -70,7 +70,8 @@ clarke_sieve_add_line(const clarke_sieve_sums *to, const clarke_sieve_line *x, d
 }
 
 CLARKE_WIDE static void
-join_moved(double *restrict near, double *restrict off, double *restrict mass, unsigned char *restrict joined, const double *restrict x, double coef, size_t n)
+join_moved(double *restrict near, double *restrict off, double *restrict mass, unsigned char *restrict joined, const double *restrict x,
+           double coef, size_t n)
 {
   for (size_t j = 0; j < n; j++) {
     const double moved = coef * x[j];
@@ -105,7 +106,8 @@ clarke_sieve_add_number(const clarke_sieve_sums *to, double number, size_t n)
 
 /* --- products --- */
 
-static inline bool
+/* A number, not a choice: so it is found without a branch. */
+static inline int
 is_float(double x)
 {
   return (double)(float)x == x;
@@ -286,8 +288,8 @@ find_bounds(double *restrict bound, const double *restrict may, size_t n)
 }
 
 CLARKE_WIDE static void
-find_bounds_of_sums(double *restrict bound, const double *restrict may, const double *restrict mass, const unsigned char *restrict joined, double gamma,
-                    size_t n)
+find_bounds_of_sums(double *restrict bound, const double *restrict may, const double *restrict mass,
+                    const unsigned char *restrict joined, double gamma, size_t n)
 {
   for (size_t e = 0; e < n; e++) {
     const double taken = gamma * mass[e];
@@ -300,6 +302,7 @@ CLARKE_WIDE static void
 judge_entries(judgements *restrict to, clarke_sieve_found *restrict found, const clarke_sieve_judged *judged, size_t n)
 {
   const clarke_sieve_judged j = *judged;
+  const bool spared = !j.enclosed; /* bounds of exact entries do not count then */
   size_t beyond = 0, exact = 0, wrong = 0;
 
   for (size_t e = 0; e < n; e++) {
@@ -314,7 +317,7 @@ judge_entries(judgements *restrict to, clarke_sieve_found *restrict found, const
     exact += is_that;
     wrong += is_other;
     to->ratio[e] = off > 0 ? ratio : 0;
-    to->square[e] = is_that & !j.enclosed ? 0 : square;
+    to->square[e] = (is_that & spared) ? 0 : square;
     to->other[e] = is_other ? square : 0;
   }
   found->beyond = found->beyond || beyond > 0;

@@ -51,8 +51,8 @@ typedef struct {
   bool enclosed;
 } clarke_sieve_judged;
 
-/* What was found of entries: some lie beyond their bounds; the largest error in parts of its bound; which are exact, which are another number. Squares
- * of bounds, of those that may be other numbers, and of those that are. */
+/* What was found of entries: some lie beyond their bounds; the largest error in parts of its bound; how many are exact, how many are
+ * another number. Squares of bounds, of those that may be other numbers, and of those that are. */
 typedef struct {
   bool beyond;
   double worst, squares, least;
