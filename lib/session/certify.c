@@ -52,6 +52,8 @@ read_step(clarke_certified *c, clarke_audit_request *ask, const clarke_certify_r
   if (status == CLARKE_OK)
     status = clarke_audit_session_read(&c->audit, ask, err);
   if (status == CLARKE_OK)
+    status = clarke_record_lay(&c->record.trace, &c->audit.graph, err);
+  if (status == CLARKE_OK)
     status = refuse_jumps(&c->audit.graph, err);
   if (c->sieved && *c->record.trace_bytes.sha256 == '\0') /* no proof will ask for it: others take its pages */
     clarke_file_clear(&c->record.graph);

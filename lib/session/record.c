@@ -168,6 +168,62 @@ clarke_record_open(clarke_record *r, const char *folder, size_t step, clarke_err
   return status;
 }
 
+/* How many entries of a sample lie behind its place, in the order of all. */
+static size_t
+entries_behind(const clarke_value *v)
+{
+  size_t n = v->batch.merged ? v->batch.inner : 1;
+
+  for (size_t a = v->batch.axis + (v->batch.merged ? 1 : 0); a < v->rank; a++)
+    n *= v->dims[a];
+  return n;
+}
+
+/* The tensor's numbers, each sample's side by side; `count` are of a sample, `behind` of these behind its place. */
+static clarke_status
+lay(clarke_tensor *t, size_t count, size_t behind, clarke_error *err)
+{
+  const size_t n = t->count / count;
+  clarke_status status = clarke_tensor_unpack(t, err);
+  double *by_samples;
+
+  if (status != CLARKE_OK || t->real == NULL)
+    return status;
+  by_samples = malloc((t->count + 1) * sizeof *by_samples);
+  if (by_samples == NULL)
+    return clarke_no_memory(err);
+  for (size_t k = 0; k < t->count; k++)
+    by_samples[k / behind % n * count + k / behind / n * behind + k % behind] = t->real[k];
+  free(t->real);
+  t->real = by_samples;
+  t->rank = 2;
+  t->dims[0] = n;
+  t->dims[1] = count;
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_record_lay(clarke_tensors *trace, const clarke_graph *g, clarke_error *err)
+{
+  static const char *const part[] = {"output", "gradient"};
+  clarke_status status = CLARKE_OK;
+
+  for (size_t i = 0; g->batched && i < g->n_values * 2 && status == CLARKE_OK; i++) {
+    const clarke_value *v = &g->values[i / 2];
+    const size_t behind = v->constant ? v->count : entries_behind(v);
+    const clarke_tensor *t;
+    char name[4096];
+
+    if (v->constant || v->batch.none || v->name == NULL || behind == v->count || v->count == 0)
+      continue;
+    snprintf(name, sizeof name, "%s/%.4000s", part[i % 2], v->name);
+    t = clarke_tensors_find(trace, name);
+    if (t != NULL && t->count % v->count == 0)
+      status = lay(&trace->tensor[t - trace->tensor], v->count, behind, err);
+  }
+  return status;
+}
+
 /* The gradients; of a step that was not made what is wrong with them is told, not refused. */
 static clarke_status
 read_gradients(clarke_record *r, clarke_error *err)

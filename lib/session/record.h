@@ -98,6 +98,9 @@ clarke_status clarke_record_tell(clarke_record *r, clarke_error *err, const char
  * says. A setting counts where the graph has such an operator. */
 clarke_status clarke_record_rounding(clarke_rounding *by, const clarke_record *r, const clarke_graph *g, bool claimed, clarke_error *err);
 
+/* What was recorded where samples are not on the first axis is put so that the numbers of each sample lie side by side. */
+clarke_status clarke_record_lay(clarke_tensors *trace, const clarke_graph *g, clarke_error *err);
+
 /* Compares the recorded gradient with that of an answered session of that request, with the global bound. nodes: each node
  * is certified by itself (CLARKE_WITHIN_BOUND or better), so that the gradient must only be near AD's; NULL: the bound
  * itself must be small. turned: AD's gradient is that along the branches that parted (NULL: the exact ones). */

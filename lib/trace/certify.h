@@ -121,8 +121,9 @@ bool clarke_certify_is_passed_on(const clarke_certify *c, size_t value);
 
 /* --- certify_follow.c: values of which nothing was recorded --- */
 
-/* Does a window or a function with a domain read the value, or what is made of it, before something was recorded? */
-clarke_status clarke_certify_meets_place(bool *meets, const clarke_certify *c, size_t v, clarke_error *err);
+/* Does a window or a function with a domain read the value, or what is made of it, before something was recorded? quotients: 1 / x counts, whose
+ * bound is infinite wherever the enclosure and the error of x reach 0. */
+clarke_status clarke_certify_meets_place(bool *meets, const clarke_certify *c, size_t v, bool quotients, clarke_error *err);
 /* Before a step with kinks: of an enclosed argument that was not recorded and whose side its enclosure does not tell no bound is known. */
 void clarke_certify_doubt_sides(clarke_certify *c, size_t step);
 /* Was the output recorded? */

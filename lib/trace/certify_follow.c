@@ -43,7 +43,7 @@ readers(const clarke_certify *c, size_t v)
 }
 
 clarke_status
-clarke_certify_meets_place(bool *meets, const clarke_certify *c, size_t v, clarke_error *err)
+clarke_certify_meets_place(bool *meets, const clarke_certify *c, size_t v, bool quotients, clarke_error *err)
 {
   bool *reads = readers(c, v);
 
@@ -53,7 +53,7 @@ clarke_certify_meets_place(bool *meets, const clarke_certify *c, size_t v, clark
   for (size_t i = 0; i < c->g->n_steps; i++) {
     const clarke_step *s = &c->g->steps[i];
 
-    *meets = *meets || (reads[i] && (s->kind == CLARKE_MAX || clarke_step_has_domain(s)));
+    *meets = *meets || (reads[i] && (s->kind == CLARKE_MAX || (clarke_step_has_domain(s) && (quotients || s->function != CLARKE_RECIPROCAL))));
   }
   free(reads);
   return CLARKE_OK;

@@ -93,7 +93,7 @@ pass_over(clarke_certify *c, size_t v, const char *op, clarke_error *err)
   clarke_certificate *made = clarke_certify_add(c, CLARKE_OUTPUT, c->g->values[v].name, op, err);
   bool meets = false;
 
-  if (made == NULL || (m->radius != NULL && clarke_certify_meets_place(&meets, c, v, err) != CLARKE_OK))
+  if (made == NULL || (m->radius != NULL && clarke_certify_meets_place(&meets, c, v, false, err) != CLARKE_OK))
     return CLARKE_ENOMEM;
   for (size_t e = 0; meets && e < m->rows * m->cols; e++)
     c->rounded.error[v][e] = INFINITY;

@@ -308,7 +308,7 @@ follow(clarke_sieve *s, const clarke_step *step, clarke_error *err)
   if (s->open)
     return CLARKE_OK;
   made = clarke_certify_add(s->c, CLARKE_OUTPUT, v->name, step->op->name, err);
-  if (made == NULL || (s->value[step->out].enclosed && clarke_certify_meets_place(&meets, s->c, step->out, err) != CLARKE_OK))
+  if (made == NULL || (s->value[step->out].enclosed && clarke_certify_meets_place(&meets, s->c, step->out, true, err) != CLARKE_OK))
     return CLARKE_ENOMEM;
   s->open = s->open || meets;
   return clarke_certify_follow(s->c, made, step->out, NULL, v->count * s->n, err);

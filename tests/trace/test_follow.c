@@ -71,7 +71,7 @@ START_TEST(outputs)
 
     set_recorded(&c, forward_case[i].recorded);
     OK(clarke_certify_leads_on(&leads, &c, v, &error));
-    OK(clarke_certify_meets_place(&meets, &c, v, &error));
+    OK(clarke_certify_meets_place(&meets, &c, v, true, &error));
     ck_assert_msg(leads == forward_case[i].leads && meets == forward_case[i].meets, "%zu: %d %d", i, leads, meets);
   }
   clarke_certify_clear(&c);
@@ -275,6 +275,36 @@ START_TEST(the_loss)
 }
 END_TEST
 
+/* Two samples of (2, 3), moved behind an axis, and merged with it: what was recorded has a sample's numbers side by side, and x is as it was. */
+START_TEST(of_samples_elsewhere)
+{
+  static const double natural[12] = {0, 1, 2, 10, 11, 12, 3, 4, 5, 13, 14, 15}, by_samples[12] = {0, 1, 2, 3, 4, 5, 10, 11, 12, 13, 14, 15};
+  static const char *const name[] = {"output/m", "gradient/m", "output/v", "output/y", "output/unknown"};
+  clarke_model m;
+  scene s;
+
+  model_begin(&m, 17);
+  model_input(&m, "x", SHAPE(-1, 2, 3, ));
+  attr_ints(model_node(&m, "Transpose", "x", "m"), "perm", SHAPE(1, 0, 2, ));
+  memcpy(model_integers(&m, "rows", SHAPE(2, )), (int64_t[]){-1, 3}, 2 * sizeof(int64_t));
+  model_node(&m, "Reshape", "m,rows", "v");
+  memcpy(model_integers(&m, "axes", SHAPE(3, )), (int64_t[]){2, -1, 3}, 3 * sizeof(int64_t));
+  model_node(&m, "Reshape", "v,axes", "w");
+  attr_ints(model_node(&m, "Transpose", "w", "y"), "perm", SHAPE(1, 0, 2, ));
+  model_output(&m, "y");
+  s.x = tensor_of("x", CLARKE_F32, SHAPE(2, 2, 3, ));
+  memcpy(s.x.real, by_samples, sizeof by_samples);
+  clarke_tensor_init(&s.y);
+  scene_build(&s, &m, (clarke_loss){.kind = CLARKE_LOSS_SUM, .samples = 2}, "float32", 1);
+  for (size_t i = 0; i < 5; i++)
+    put(&s.trace, name[i], SHAPE(2, 2, 3, ), natural);
+  OK(clarke_record_lay(&s.trace, &s.graph, &error));
+  for (size_t i = 0; i < 5; i++)
+    ck_assert_msg(memcmp(clarke_tensors_find(&s.trace, name[i])->real, i < 3 ? by_samples : natural, sizeof natural) == 0, "%s", name[i]);
+  scene_clear(&s);
+}
+END_TEST
+
 /* PyTorch's silu has no sigmoid, nll_loss no products: they are followed; no gap is left, and the answer is no stronger. */
 START_TEST(of_a_record)
 {
@@ -307,6 +337,7 @@ MODULE(follow)
   tcase_add_test(tests, gradients_of_records);
   tcase_add_test(tests, said);
   tcase_add_test(tests, the_loss);
+  tcase_add_test(tests, of_samples_elsewhere);
   tcase_add_test(tests, of_a_record);
   return all_tests;
 }

@@ -130,8 +130,13 @@ bool
 record_plain(const record *r, const graph_value *v)
 {
   const network *net = r->p->net;
-  bool first = v->at == 0 && v->inner == 0;
-  return v->constant != NULL || (net->batched ? first : net->batch == 1);
+  return v->constant != NULL || net->batched || net->batch == 1;
+}
+
+bool
+record_first(const record *r, const graph_value *v)
+{
+  return record_plain(r, v) && (v->constant != NULL || !r->p->net->batched || (v->at == 0 && v->inner == 0));
 }
 
 size_t
@@ -146,14 +151,21 @@ record_fits(const record *r, const graph_value *v, const tensor *t)
   size_t samples = record_samples(r, v), rank = v->rank;
   bool fits = t->real && t->rank == rank;
   for (size_t i = 0; i < rank && fits; i++)
-    fits = t->dims[i] == (i == 0 && r->p->net->batched && v->constant == NULL ? samples * v->dims[0] : v->dims[i]);
+    fits = t->dims[i] == (i == v->at && r->p->net->batched && v->constant == NULL ? samples * v->dims[i] : v->dims[i]);
   require(fits, "tensor '%s' is not of floats, or does not have the shape of its node's output", t->name);
 }
 
 const integer *
-record_entry(const graph_value *v, const tensor *t, size_t i, size_t b)
+record_entry(const record *r, const graph_value *v, const tensor *t, size_t i, size_t b)
 {
-  return &t->whole[b * v->count + i];
+  if (v->constant != NULL)
+    return &t->whole[i];
+  if (!r->p->net->batched || (v->at == 0 && v->inner == 0))
+    return &t->whole[b * v->count + i];
+  size_t behind = v->inner > 0 ? v->inner : 1;
+  for (size_t k = v->at + (v->inner > 0); k < v->rank; k++)
+    behind *= v->dims[k];
+  return &t->whole[(i / behind * r->p->net->batch + b) * behind + i % behind];
 }
 
 /* What was recorded of the output of v's step, which v holds whole and in order; the input is as it was given. */
@@ -164,17 +176,7 @@ place_entries(record *r, const graph_value *v, const tensor *t)
   r->entry[v->step] = allocate(v->count * n, sizeof **r->entry);
   for (size_t i = 0; i < v->count; i++)
     for (size_t b = 0; b < n; b++)
-      r->entry[v->step][i * n + b] = record_entry(v, t, i, b);
-}
-
-/* Entry i of sample b of v as it was recorded, wherever its samples lie. */
-static const integer *
-moved_entry(const record *r, const graph_value *v, const tensor *t, size_t i, size_t b)
-{
-  size_t behind = v->inner > 0 ? v->inner : 1;
-  for (size_t k = v->at + (v->inner > 0); k < v->rank; k++)
-    behind *= v->dims[k];
-  return v->constant != NULL ? &t->whole[i] : &t->whole[(i / behind * r->p->net->batch + b) * behind + i % behind];
+      r->entry[v->step][i * n + b] = record_entry(r, v, t, i, b);
 }
 
 /* A recorded value that only moves entries: are they those that it moves? */
@@ -189,7 +191,7 @@ moves_its_own(const record *r, const graph_value *v, const tensor *t)
           v->constant != NULL ? &v->constant->whole[v->map[i]] : record_read(r, (source){v->step, v->map[i]}, b);
       if (v->negated)
         mpz_neg(&minus, from);
-      same = mpz_cmp(v->negated ? &minus : from, moved_entry(r, v, t, i, b)) == 0;
+      same = mpz_cmp(v->negated ? &minus : from, record_entry(r, v, t, i, b)) == 0;
     }
   return same;
 }

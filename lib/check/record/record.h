@@ -54,10 +54,11 @@ const tensor *record_find(record *r, const char *part, const char *name);
 
 /* Entry i of sample b of a recorded tensor of v; its shape must be v's. */
 void record_fits(const record *r, const graph_value *v, const tensor *t);
-const integer *record_entry(const graph_value *v, const tensor *t, size_t i, size_t b);
+const integer *record_entry(const record *r, const graph_value *v, const tensor *t, size_t i, size_t b);
 
-/* Does v hold numbers as they were recorded, samples first? */
+/* Does v hold numbers as they were recorded? Are the samples on its first axis, alone, besides? */
 bool record_plain(const record *r, const graph_value *v);
+bool record_first(const record *r, const graph_value *v);
 size_t record_samples(const record *r, const graph_value *v); /* 1 of a constant */
 bool record_makes(const record *r, const graph_value *v);     /* is it the output of its step, as the step made it? */
 

@@ -109,7 +109,7 @@ back_step(gather *g, const step *st)
       (st->kind == LINEAR      ? back_linear
        : st->kind == PRODUCT   ? back_product
        : st->kind == PIECEWISE ? back_piece
-                               : back_window)(g, st, f, b, record_entry(w, t, f, b));
+                               : back_window)(g, st, f, b, record_entry(g->r, w, t, f, b));
 }
 
 /* ---- What values that only move entries hand back */
@@ -126,7 +126,7 @@ back_copy(gather *g, const graph_value *w)
   coefficient_set(c, &g->r->unit, w->negated != g->v->negated ? &minus_one : &plus_one);
   for (size_t i = 0; i < w->count; i++)
     for (size_t b = 0; b < record_samples(g->r, w); b++)
-      add_one(g, w->map[i], b, c, record_entry(w, t, i, b), NULL, 0);
+      add_one(g, w->map[i], b, c, record_entry(g->r, w, t, i, b), NULL, 0);
 }
 
 /* ---- What reads a value */
@@ -350,7 +350,7 @@ judge_all(const gather *g, const tensor *t)
     most = terms > most ? terms : most;
   }
   for (size_t i = 0; i < n && all < REFUTED; i++) {
-    const integer *recorded = record_entry(g->v, t, i / samples, i % samples);
+    const integer *recorded = record_entry(g->r, g->v, t, i / samples, i % samples);
     answer one;
     if (g->unbounded)
       one = NO_BOUND;

@@ -111,7 +111,7 @@ judge_step(record *r, const step *st, const graph_value *v, const tensor *t)
     for (size_t b = 0; b < r->p->net->batch && all < REFUTED; b++) {
       sum *s = sums(1);
       add_entry(s, r, st, f, b, t->type);
-      answer one = answer_of(EXACT, sum_judge(s, &r->unit, t->type, roundings_of(st, f), record_entry(v, t, f, b)));
+      answer one = answer_of(EXACT, sum_judge(s, &r->unit, t->type, roundings_of(st, f), record_entry(r, v, t, f, b)));
       all = answer_note(r, all, one);
       sums_free(s, 1);
     }
@@ -133,7 +133,7 @@ judge_copy(record *r, const graph_value *v, const tensor *t)
       const integer *from =
           v->constant != NULL ? &v->constant->whole[v->map[i]] : record_read(r, (source){v->step, v->map[i]}, b);
       sum_add(s, &r->unit, t->type, c, from, NULL, 0);
-      all = answer_of(all, sum_judge(s, &r->unit, t->type, 0, record_entry(v, t, i, b)));
+      all = answer_of(all, sum_judge(s, &r->unit, t->type, 0, record_entry(r, v, t, i, b)));
       sums_free(s, 1);
     }
   return all;
@@ -153,7 +153,7 @@ judge_composed(record *r, const graph_value *v, const tensor *t)
     node_begin(&p, r, &c, c.has, b, t->type);
     for (size_t e = 0; e < v->count * p.n && all < REFUTED; e++) {
       const number *y = p.ended ? NULL : &p.y[v->step][e];
-      all = answer_note(r, all, y == NULL ? NO_BOUND : node_judge(r, y, record_entry(v, t, e / p.n, b + e % p.n)));
+      all = answer_note(r, all, y == NULL ? NO_BOUND : node_judge(r, y, record_entry(r, v, t, e / p.n, b + e % p.n)));
     }
     node_end(&p);
   }
@@ -205,7 +205,7 @@ record_winners(record *r, const step *st, const graph_value **in)
   const graph_value *out = network_value(r->p->net, st->node->out[0]);
   const tensor *t = strcmp(st->node->op, "MaxPool") == 0 ? record_find(r, "indices", out->name) : NULL;
   *in = network_value(r->p->net, st->node->in[0]);
-  if (t == NULL || !record_plain(r, *in) || !record_plain(r, out))
+  if (t == NULL || !record_first(r, *in) || !record_first(r, out))
     return NULL;
   bool fits = !t->real && t->rank == out->rank && t->count == out->count * r->p->net->batch;
   for (size_t i = 1; i < out->rank && fits; i++)

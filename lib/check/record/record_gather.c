@@ -86,7 +86,7 @@ recorded_gradients(node_pass *p, const gather *g, const graph_value *w)
   const tensor *t = gather_given(g->r, w);
   number *h = number_new(w->count * p->n);
   for (size_t e = 0; e < w->count * p->n; e++)
-    node_recall(&h[e], p, record_entry(w, t, e / p->n, p->first + e % p->n));
+    node_recall(&h[e], p, record_entry(p->r, w, t, e / p->n, p->first + e % p->n));
   return h;
 }
 

@@ -1,7 +1,9 @@
 """ATen's activations: what is done to each number alone, and softmax."""
 import torch
 
+from . import masks
 from .operators import argument, operator, result
+from .refused import Unbatched
 from .trace import Value
 
 FUNCTIONS = {"relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh", "abs": "Abs", "hardswish": "HardSwish", "exp": "Exp", "erf": "Erf",
@@ -106,8 +108,12 @@ def write_hardsigmoid(g, node):
 @operator("_softmax", "_safe_softmax", "_log_softmax")
 def write_softmax(g, node):
     """Where some entries of a line are minus infinity, so are their logarithms: who takes none of these takes them of the softmax."""
+    left = g.kept.get(id(node.args[0]))
+    if node.name == "_log_softmax" and left is not None:
+        raise Unbatched
     if node.name == "_log_softmax" and id(node.args[0]) in g.masked:
         g.shares[id(node.results[0])] = g.add("Softmax", [g.of(node.args[0])], axis=node.args[1])
         return {}
-    op = "LogSoftmax" if node.name == "_log_softmax" else "Softmax"
-    return g.add(op, [g.of(node.args[0])], axis=node.args[1])
+    if node.name == "_log_softmax":
+        return g.add("LogSoftmax", [g.of(node.args[0])], axis=node.args[1])
+    return masks.softmax(g, g.of(node.args[0]), node.args[1], result(node).dim(), left)

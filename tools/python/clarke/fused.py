@@ -6,6 +6,7 @@ import math
 
 import torch
 
+from . import masks
 from .operators import argument, operator, result
 from .refused import Unbatched
 from .trace import Value, trained
@@ -30,9 +31,10 @@ def write_attention(g, node):
     scores = g.add("MatMul", [g.of(q), g.add("Transpose", [heads(g, k, q)], perm=turned)])
     scores = g.add("Mul", [scores, g.scalar(1 / math.sqrt(q.tensor.shape[-1]) if scale is None else scale, result(node))])
     mask = argument(node, MASKS[node.name], "attn_bias") if node.name in MASKS else node.kwargs.get("attn_mask")
-    for name in masks_of(g, mask, causal, q, k):
+    names, left = masks_of(g, mask, causal, q, k)
+    for name in names:
         scores = g.add("Add", [scores, name])
-    return g.add("MatMul", [g.add("Softmax", [scores], axis=-1), heads(g, v, q)])
+    return g.add("MatMul", [masks.softmax(g, scores, -1, q.tensor.dim(), left), heads(g, v, q)])
 
 
 def heads(g, value, q):
@@ -45,32 +47,42 @@ def heads(g, value, q):
 
 
 def masks_of(g, mask, causal, q, k):
-    """What is added to the scores."""
+    """What is added to the scores; and what is left of them, where samples have masks of their own."""
     least = float("-inf")
     size = q.tensor.shape[-2], k.tensor.shape[-2]
     hidden = torch.full(size, least, dtype=torch.float32).triu(1) if causal else None
     if not isinstance(mask, Value):
-        return [] if hidden is None else [shown(g, hidden, size)]
+        return [] if hidden is None else [shown(g, hidden, size)], None
     if trained(mask) or bool(torch.isfinite(mask.tensor).all()):
         if not bool(torch.isfinite(mask.tensor).all()):
             g.refuse("a mask that is computed, and infinite", MATH)
-        if not g.whole and mask.tensor.dim() > 2 and mask.tensor.shape[0] != 1:
+        own = not g.whole and mask.tensor.dim() > 2 and mask.tensor.shape[0] != 1
+        if own and trained(mask):
             raise Unbatched
-        return [g.of(mask)] + ([] if hidden is None else [shown(g, hidden, size)])
+        name = g.beside("mask", g.numbers(mask)) if own else g.of(mask)
+        return [name] + ([] if hidden is None else [shown(g, hidden, size)]), None
     numbers = g.numbers(mask).cpu()
     while numbers.dim() > 2 and bool((numbers == numbers[:1]).all()):  # all alike: expanded
         numbers = numbers[0]
+    numbers = numbers if hidden is None else numbers + hidden
+    require_some(g, numbers, size)
     if not g.whole and numbers.dim() == q.tensor.dim():
-        raise Unbatched
-    return [shown(g, numbers if hidden is None else numbers + hidden, size)]
+        left, finite = masks.kept(g, numbers)
+        return [finite], left
+    return [g.constant(numbers)], None
 
 
-def shown(g, mask, size):
-    """A mask of which each line leaves something."""
+def require_some(g, mask, size):
+    """Each line leaves something."""
     if bool((torch.isnan(mask) | (mask == float("inf"))).any()):
         g.refuse("a mask that is no number, or infinite", MATH)
     if bool((mask == float("-inf")).all(-1).any()) and size[1] > 0:
         g.refuse("a softmax of which no entry is left", "leave one in each line of the mask, or leave the line out")
+
+
+def shown(g, mask, size):
+    """A mask of which each line leaves something."""
+    require_some(g, mask, size)
     return g.constant(mask)
 
 

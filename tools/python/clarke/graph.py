@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 import torch
 from onnx import TensorProto, helper
 
-from . import fused, images, losses, products, rearrangements, reductions, terms  # noqa: F401  (their operators)
+from . import axes, fused, images, losses, products, rearrangements, reductions, terms  # noqa: F401  (their operators)
 from .activations import clamp
+from .axes import BESIDE, DIFFERENCES, WEIGHS
 from .files import raw
 from .jumps import crossed, deciding, require_clear
-from .kinks import number, sorting
+from .kinks import number
 from .masks import require_softmax
 from .operators import LOSSES, OPERATORS
 from .refused import COMPOSE, SEEN, Refused, Unbatched
@@ -76,10 +77,12 @@ class Graph:
     whole: bool = False  # without a batch axis: the step's whole batch is one input
     arguments: dict = field(default_factory=dict)  # by a value's identity: the name that the model's forward has for it
     given: dict = field(default_factory=dict)  # inputs beside x: name, tensor
+    behind: dict = field(default_factory=dict)  # entries behind a sample's, by a value's identity: of results (axes.py)
     rows: dict = field(default_factory=dict)  # inputs beside x that are made of integers, or truth values, by a value's identity
     active: set = field(default_factory=set)  # names of activations; the others are constants
     negated: set = field(default_factory=set)  # names of constants times -1
     masked: set = field(default_factory=set)  # values of which some entries are minus infinity, by identity
+    kept: dict = field(default_factory=dict)  # of those whose samples have masks of their own: the name of ones and zeros (masks.py)
     shares: dict = field(default_factory=dict)  # by the identity of logarithms of which some are minus infinity: what they are of
     moving: set = field(default_factory=set)  # values that depend on x or a parameter, by identity
     surrogates: list = field(default_factory=list)  # where AD differentiates another function, in words (surrogates.py)
@@ -157,6 +160,8 @@ class Graph:
     def beside(self, name, t):
         """Data of each sample, the samples on the first axis as they are in x: an activation that nothing moves."""
         x = self.x.tensor
+        if (merged := self.merged(t)) is not None:
+            return self.add("Reshape", [self.beside(name, t.reshape(merged)), self.integers(t.shape)])
         if t.dim() == 0 or t.shape[0] != x.shape[0] or not t.is_floating_point() or not x.is_floating_point():
             raise Unbatched
         narrow = t.to(x.dtype)
@@ -166,6 +171,13 @@ class Graph:
         self.given[name] = narrow
         self.active.add(name)
         return name
+
+    def merged(self, t):
+        """The shape with the samples on an axis of their own, where they are merged on the first one of what the node reads, and so of the data."""
+        samples = self.x.tensor.shape[0]
+        places = {axes.at(self, v) for v in axes.moving(self, self.current)}
+        inner = places.pop()[1] if len(places) == 1 and all(found is not None and found[0] == 0 for found in places) else 1
+        return [samples, inner, *t.shape[1:]] if inner > 1 and t.dim() > 0 and t.shape[0] == samples * inner else None
 
     def is_beside(self, value):
         """Is it read as data of each sample: by what the model was called with, or entry by entry beside activations?"""
@@ -244,6 +256,24 @@ class Graph:
                 if parameters_behind(node, self.parameters):
                     self.surrogate(node, "a constant to AD, as autograd does not see it (detach, or no_grad)")
         return value.tensor.detach()
+
+    def settle(self, value):
+        """Notes where the samples are in a result of the node that is written."""
+        behind = axes.behind(self, self.current, value)
+        if behind is None:
+            raise Unbatched
+        self.behind[id(value)] = behind
+
+    def rows_of(self, value):
+        """The value with the samples on an axis of their own, the first: its name and shape."""
+        name, shape = self.of(value), list(value.tensor.shape)
+        if self.whole or axes.is_first(self, value):
+            return name, shape
+        axis, inner = axes.at(self, value)
+        if axis != 0:
+            raise Unbatched
+        shape = [self.x.tensor.shape[0], inner, *shape[1:]]
+        return self.add("Reshape", [name, self.integers(shape)]), shape
 
     def surrogate(self, node, what):
         text = f"{node.source}{f' ({node.module})' if node.module else ''}: {node.aten}: {what}"
@@ -464,63 +494,13 @@ def varying(nodes, x):
     return out
 
 
+# Whose data are of the result's shape.
+ENTRYWISE = {"where", "masked_fill", "native_dropout"}
 # What stays a constant when its input is one; what makes an activation of a constant.
 MOVES = {"Constant", "Identity", "Neg", "Reshape", "Squeeze", "Transpose", "Unsqueeze", "Gather", "Lift"}
 # What reads a constant times -1 as such; and whose weights are constants.
 NEGATED = {"MatMul", "Gemm", "Lift", "Gather", "Identity", "Mul", "Div", "Add", "Sub", "Neg", "Reshape", "Squeeze", "Transpose"}
 WEIGHTED = {"Conv", "ConvTranspose", "BatchNormalization", "LayerNormalization", "GroupNormalization", "PRelu"}
-# ATen's operators that work along an axis: the argument's place, with the result's shape telling nothing.
-ALONG = {name: place for place, names in {1: "select slice unbind stack cat _softmax _safe_softmax _log_softmax mean sum var std var_mean std_mean logsumexp max min amax amin cumsum flip index_select glu permute",
-                                            2: "split split_with_sizes unsafe_split unsafe_split_with_sizes linalg_vector_norm norm roll"}.items()
-         for name in names.split()}
-
-
-# ATen's operators of several tensors entry by entry.
-BESIDE = {"add", "sub", "rsub", "mul", "div", "addcmul", "addcdiv", "maximum", "minimum", "where"}
-# ATen's losses of two tensors' differences.
-DIFFERENCES = {"mse_loss", "huber_loss", "smooth_l1_loss"}
-# ATen's operators with weights: the place of what is no weight.
-WEIGHS = {"addmm": 1, "addmv": 1, "convolution": 0, "native_layer_norm": 0, "native_group_norm": 0, "native_batch_norm": 0,
-          "_native_batch_norm_legit": 0}
-# Whose data are of the result's shape.
-ENTRYWISE = {"where", "masked_fill", "native_dropout"}
-
-
-def keeps_samples(graph, node, result):
-    """Is the first axis still that of samples? A shape alone tells that of most operators; of the others their axes do."""
-    samples, shape, name = graph.x.tensor.shape[:1], result.tensor.shape, node.name.rstrip("_")
-    if len(samples) != 1 or shape[:1] != samples:
-        return False
-    active = [v for v in values_in(node.args) if graph.names.get(id(v)) in graph.active or id(v) in graph.rows]
-    if any(v.tensor.shape[:1] != samples for v in active):
-        return False
-    if name == "t" or (name in ("mm", "matmul", "mv") and (not any(node.args[0] is v for v in active) or len(active) > 1)):
-        return False
-    if name == "transpose":
-        rank = active[0].tensor.dim()
-        return 0 not in (node.args[1] % rank, node.args[2] % rank)
-    if name in ("tril", "triu") and len(shape) == 2:
-        return False
-    if name in BESIDE and any(v.tensor.dim() != len(shape) for v in active):
-        return False  # a missing axis is the first
-    if name == "native_layer_norm" and len(node.args[1]) >= len(shape):
-        return False
-    if name == "constant_pad_nd" and len(node.args[1]) == 2 * len(shape):
-        return not any(node.args[1][-2:])
-    if name == "index":
-        return node.args[1][0] is None
-    if name in ("sort", "topk"):
-        return sorting(node)[0] != 0
-    if name in ALONG:
-        axes = node.args[ALONG[name]] if len(node.args) > ALONG[name] else node.kwargs.get("dim", 0)
-        rank = max(len(shape), active[0].tensor.dim())
-        if axes is None:
-            return False
-        axes = [a % rank for a in (axes if isinstance(axes, (list, tuple)) else [axes])]
-        return axes[:1] == [0] if name == "permute" else 0 not in axes
-    added = {"addmm": 1, "addmv": 1, "baddbmm": 1, "addcmul": 3, "addcdiv": 3, **dict.fromkeys(("add", "sub", "rsub", "mul", "div"), 2)}
-    return all(any(v is a for a in active) or v.tensor.dim() < len(shape) or v.tensor.shape[0] == 1
-               for v in values_in(node.args[:added.get(name, 0)]))
 
 
 def changes_nothing(node):
@@ -591,9 +571,9 @@ def write_node(graph, node):
     require_softmax(graph, node)
     made = clamp(graph, node, bound_of(node), None) if hidden else write(graph, node)
     made = made if isinstance(made, dict) else {first_result(node): made}
-    if not graph.whole and graph.active.intersection(made.values()) and not keeps_samples(graph, node, result):
-        raise Unbatched
     for i, name in made.items():
+        if not graph.whole and name in graph.active:
+            graph.settle(node.results[i])
         graph.names[id(node.results[i])] = name
     for v in node.results:
         if isinstance(v, Value) and v.tensor.is_floating_point():

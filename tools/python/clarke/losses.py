@@ -10,6 +10,7 @@ import torch
 
 from . import masks
 from .operators import argument, operator, result
+from .refused import Unbatched
 from .trace import Value
 
 NONE, MEAN = 0, 1  # PyTorch's numbers of reductions; 2 is the sum
@@ -72,9 +73,13 @@ def write_likelihood(g, node):
     if id(soft) in g.shares:
         return write_likelihood_of_shares(g, node)
     table, axis = chosen(g, node, *values(g, weight))
-    product = g.add("Mul", [g.of(soft), g.data("y", table)])
-    if reduction == NONE:
+    name, rows = g.rows_of(soft)
+    table = table.reshape(rows)
+    product = g.add("Mul", [name, g.data("y", table)])
+    if reduction == NONE and rows == list(soft.tensor.shape):
         return g.add("ReduceSum", [product, g.integers([axis])], keepdims=0)
+    if reduction == NONE:
+        raise Unbatched
     total = g.add("ReduceSum", [product], keepdims=0) if g.whole else product
     if reduction != MEAN:
         return total

@@ -6,6 +6,7 @@ Activations, products, reductions, rearrangements, images and further losses hav
 import torch
 
 from . import masks
+from .axes import is_first
 from .refused import SEEN, Unbatched
 
 OPERATORS, LOSSES = {}, {}
@@ -143,6 +144,8 @@ def write_identity(g, node):
     """A cast is a rounding, which the bound on rounding has, and no function of its own."""
     if id(node.args[0]) in g.masked:  # a softmax reads it in another type: no node stands between
         g.masked.add(id(node.results[0]))
+        if id(node.args[0]) in g.kept:
+            g.kept[id(node.results[0])] = g.kept[id(node.args[0])]
         return g.of(node.args[0])
     return g.add("Identity", [g.of(node.args[0])])
 
@@ -369,7 +372,7 @@ def write_cross_entropy(g, node):
     if g.y is None or weight is not None or reduction != 1 or bool(left_out.all()):
         raise Unbatched
     last = soft.node
-    if last is None or last.name != "_log_softmax" or last.args[1] % soft.tensor.dim() != 1 or soft.tensor.dim() != 2:
+    if not is_first(g, soft) or last is None or last.name != "_log_softmax" or last.args[1] % soft.tensor.dim() != 1 or soft.tensor.dim() != 2:
         raise Unbatched
     at = next(i for i, n in enumerate(g.nodes) if n.name == g.of(soft))
     made = type(g.nodes[at])()
@@ -384,7 +387,7 @@ def write_cross_entropy(g, node):
 
 @loss("mse_loss")
 def write_squared_error(g, node):
-    if g.y is None or argument(node, 2, "reduction", 1) != 1 or node.args[0].tensor.shape != node.args[1].tensor.shape:
+    if g.y is None or argument(node, 2, "reduction", 1) != 1 or node.args[0].tensor.shape != node.args[1].tensor.shape or not is_first(g, node.args[0]):
         raise Unbatched
     less = g.add("Sub", [g.of(node.args[0]), "y"])
     g.add("ReduceMean", [g.add("Mul", [less, less])], keepdims=0)
@@ -393,7 +396,7 @@ def write_squared_error(g, node):
 
 def whole(g, node):
     """A sum or mean over everything, of something that is no such loss below."""
-    if argument(node, 1, "dim") not in (None, []) or node.kwargs.get("dtype") is not None:
+    if argument(node, 1, "dim") not in (None, []) or node.kwargs.get("dtype") is not None or not is_first(g, node.args[0]):
         raise Unbatched
     return g.of(node.args[0])
 

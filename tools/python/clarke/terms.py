@@ -5,6 +5,7 @@
 Sums, means and losses of such outputs are the terms themselves, not yet summed up. What is linear is so of terms, too: multiples by data, sums,
 differences. The data that all samples have (a divisor, say) is an input with a row for each, so that the graph stays one from step to step.
 """
+from . import axes
 from .operators import OPERATORS, argument
 from .refused import Unbatched
 from .trace import Value
@@ -47,25 +48,30 @@ def nodes_of(loss):
     return found
 
 
-def rank_of(node):
+def rank_of(g, node):
     """The axes that its terms have: a loss of likelihoods keeps that of classes, one of margins has samples alone."""
-    return 1 if node.name == "multi_margin_loss" else node.args[0].tensor.dim()
+    if node.name.startswith("nll"):
+        return node.args[0].tensor.dim() + (not axes.is_first(g, node.args[0]))
+    return 1 if node.name == "multi_margin_loss" else node.args[0].tensor.dim() + (node.name == "binary_cross_entropy_with_logits")
 
 
 def leaf(g, node):
     """The terms of a sum, a mean, or a loss, and how many axes they have."""
     if node.name in LOSSES:
-        if argument(node, 0, "self").tensor.dim() == 0 or (node.name.startswith("nll") and node.args[0].tensor.dim() == 1):
+        likely = node.name.startswith("nll")
+        if node.args[0].tensor.dim() <= likely or not (likely or axes.is_first(g, node.args[0])):
             raise Unbatched
-        return OPERATORS[node.name](g, node), rank_of(node) + (1 if node.name == "binary_cross_entropy_with_logits" else 0)
+        return OPERATORS[node.name](g, node), rank_of(g, node)
     if node.name == "dot":
+        if not all(axes.is_first(g, v) for v in node.args[:2]):
+            raise Unbatched
         return g.add("Mul", [g.of(v) for v in node.args[:2]]), 1
-    x, axes = node.args[0], argument(node, 1, "dim")
+    x, over = node.args[0], argument(node, 1, "dim")
     rank = x.tensor.dim()
-    if rank == 0 or node.kwargs.get("dtype") not in (None, x.tensor.dtype) or (axes and len({a % rank for a in axes}) < rank):
+    if rank == 0 or node.kwargs.get("dtype") not in (None, x.tensor.dtype) or (over and len({a % rank for a in over}) < rank):
         raise Unbatched
-    name = g.of(x)
-    return (name if node.name == "sum" else g.add("Div", [name, g.scalar(x.tensor.numel(), x.tensor)])), rank
+    name, rows = g.rows_of(x)
+    return (name if node.name == "sum" else g.add("Div", [name, g.scalar(x.tensor.numel(), x.tensor)])), len(rows)
 
 
 def linear(g, node):
