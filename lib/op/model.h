@@ -17,6 +17,15 @@ typedef enum {
 
 typedef struct clarke_body clarke_body;
 
+/* What AD does at an operator that jumps (op/surrogate.h). */
+typedef enum { CLARKE_SURROGATE_NONE, CLARKE_SURROGATE_ALL, CLARKE_SURROGATE_RANGE, CLARKE_SURROGATE_ROUNDED } clarke_surrogate;
+
+#define CLARKE_N_SURROGATES 7
+
+typedef struct {
+  clarke_surrogate rule[CLARKE_N_SURROGATES]; /* of BipolarQuant, Ceil, Floor, Quant, QuantizeLinear, Round, Sign */
+} clarke_surrogates;
+
 typedef struct {
   char *name;
   clarke_attr_type type;
@@ -76,6 +85,7 @@ typedef struct {
   clarke_model_port *inputs;  /* those that are no initializer */
   clarke_model_port *outputs;
   clarke_model_port *declared; /* what the file says of further values: value_info, and inputs that are initializers */
+  clarke_surrogates surrogates; /* of a profile; no reader sets them */
   size_t n_left_out;
   char **left_out; /* initializers that the output which was chosen does not need (network/graph/choose.h) */
 } clarke_model;

@@ -4,6 +4,8 @@
 #include "op/axes.h"
 #include "op/lower.h"
 #include "op/node.h"
+#include "op/quotient.h"
+#include "op/surrogate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -194,11 +196,68 @@ saturated(clarke_lowering *low, size_t value, double least, double most, clarke_
   return clarke_inner_of(low, "Add", within, under, err);
 }
 
+/* 0 or 1 where all of a constant's numbers are even, or odd; else 2. */
+static unsigned
+parity_of(const clarke_value *v)
+{
+  const unsigned parity = v->constant ? fmod(v->real[0], 2) != 0 : 2;
+
+  for (size_t e = 1; parity < 2 && e < v->count; e++)
+    if ((fmod(v->real[e], 2) != 0) != parity)
+      return 2;
+  return parity;
+}
+
+/* What the gradient passes through is u less what is beyond half a step from the range. Halves are rounded to the even whole number
+ * before the zero point is added: where that is odd, u + 1 is rounded to the odd one. */
+static size_t
+within_rounded(clarke_lowering *low, size_t u, size_t shift, double least, double most, clarke_error *err)
+{
+  const unsigned parity = parity_of(&low->graph->values[shift]);
+  const double end[2] = {least - parity - 0.5, most - parity + 0.5};
+  const bool passes[2] = {fmod(least - parity, 2) == 0, fmod(most - parity, 2) == 0};
+  size_t even = shift;
+
+  if (parity == 2) {
+    clarke_lower_fail(low, err, "surrogate QuantizeLinear rounded: its zero points are even and odd, or computed of activations");
+    return CLARKE_NONE;
+  }
+  if (parity == 1)
+    even = clarke_inner_number(low, -1, err);
+  u = clarke_inner_of(low, "Add", u, shift, err);
+  u = parity == 1 ? clarke_inner_of(low, "Add", u, even, err) : u;
+  return clarke_surrogate_between(low, u, end, passes, err);
+}
+
+/* A quotient's surrogate. */
+static size_t
+passed(clarke_lowering *low, size_t u, size_t shift, double least, double most, clarke_error *err)
+{
+  const double end[2] = {least, most};
+  const bool both[2] = {true, true};
+
+  switch (clarke_surrogate_of(low->graph, "QuantizeLinear")) {
+  case CLARKE_SURROGATE_ROUNDED:
+    return within_rounded(low, u, shift, least, most, err);
+  case CLARKE_SURROGATE_RANGE:
+    return clarke_surrogate_between(low, clarke_inner_of(low, "Add", u, shift, err), end, both, err);
+  case CLARKE_SURROGATE_ALL:
+  case CLARKE_SURROGATE_NONE:
+    break;
+  }
+  return u;
+}
+
 size_t
 clarke_quantized_value(clarke_lowering *low, size_t x, size_t scale, size_t shift, double least, double most, clarke_error *err)
 {
-  const size_t u = clarke_inner_of(low, "Div", x, scale, err), r = clarke_inner_function(low, "Round", u, err);
-  const size_t y = saturated(low, clarke_inner_of(low, "Add", r, shift, err), least, most, err);
+  const bool straight = clarke_surrogate_of(low->graph, "QuantizeLinear") != CLARKE_SURROGATE_NONE;
+  const size_t u = clarke_inner_of(low, "Div", x, scale, err), held = straight ? clarke_surrogate_held(low, u, err) : u;
+  const size_t r = held != CLARKE_NONE ? clarke_lower_inside(low, CLARKE_ROUND, held, err) : held;
+  size_t y = saturated(low, clarke_inner_of(low, "Add", r, shift, err), least, most, err);
+
+  if (straight && y != CLARKE_NONE)
+    y = clarke_surrogate_straight(low, passed(low, u, shift, least, most, err), y, err);
 
   if (y != CLARKE_NONE)
     low->graph->values[y].holds = CLARKE_HOLDS_INTEGERS;

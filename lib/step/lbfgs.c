@@ -216,36 +216,67 @@ weigh(clarke_number *y, const clarke_number *ro, const clarke_number *a, const c
   multiply(y, ro, y, 1, h);
 }
 
-clarke_status
-clarke_lbfgs_direct(clarke_number *d, const clarke_lbfgs *l, const clarke_number *g, const clarke_hypers *h, clarke_error *err)
+static const clarke_lbfgs_pair *
+pair_of(void *of, size_t i)
 {
-  clarke_number *al = clarke_numbers(l->n_pairs + 1), by, zero;
+  return &((clarke_lbfgs *)of)->pair[i];
+}
+
+clarke_lbfgs_pairs
+clarke_lbfgs_pairs_of(clarke_lbfgs *l)
+{
+  return (clarke_lbfgs_pairs){.n = l->n, .n_pairs = l->n_pairs, .scale = &l->scale, .pair = pair_of, .of = l};
+}
+
+/* The second loop: d += (al - ro (y d)) s for each pair */
+static clarke_status
+direct_back(clarke_number *d, const clarke_number *al, const clarke_lbfgs_pairs *p, const clarke_hypers *h, clarke_error *err)
+{
+  clarke_number by, share;
+  clarke_status status = CLARKE_OK;
+
+  clarke_number_init(&by);
+  clarke_number_init(&share);
+  for (size_t i = 0; i < p->n_pairs && status == CLARKE_OK; i++) {
+    const clarke_lbfgs_pair *one = p->pair(p->of, i);
+
+    weigh(&share, &one->ro, one->y, d, p->n, h);
+    clarke_number_sub(&by, &al[i], &share, BITS);
+    clarke_piece_round(&by, h, NULL, &al[i], NULL, &share);
+    add_multiple(d, &by, one->s, p->n, h);
+    status = clarke_work_check(err);
+  }
+  clarke_number_clear(&by);
+  clarke_number_clear(&share);
+  return status;
+}
+
+clarke_status
+clarke_lbfgs_direct(clarke_number *d, const clarke_lbfgs_pairs *p, const clarke_number *g, const clarke_hypers *h, clarke_error *err)
+{
+  clarke_number *al = clarke_numbers(p->n_pairs + 1), by, zero;
   clarke_status status = al != NULL ? CLARKE_OK : clarke_no_memory(err);
 
   if (status != CLARKE_OK)
     return status;
   clarke_number_init(&by);
   clarke_number_init(&zero);
-  for (size_t j = 0; j < l->n; j++)
+  for (size_t j = 0; j < p->n; j++)
     clarke_number_sub(&d[j], &zero, &g[j], BITS);
-  for (size_t i = l->n_pairs; i-- > 0 && status == CLARKE_OK;) {
-    weigh(&al[i], &l->pair[i].ro, l->pair[i].s, d, l->n, h);
+  for (size_t i = p->n_pairs; i-- > 0 && status == CLARKE_OK;) {
+    const clarke_lbfgs_pair *one = p->pair(p->of, i);
+
+    weigh(&al[i], &one->ro, one->s, d, p->n, h);
     clarke_number_sub(&by, &zero, &al[i], BITS);
-    add_multiple(d, &by, l->pair[i].y, l->n, h);
+    add_multiple(d, &by, one->y, p->n, h);
     status = clarke_work_check(err);
   }
-  multiply(d, &l->scale, d, l->n, h);
-  for (size_t i = 0; i < l->n_pairs && status == CLARKE_OK; i++) {
-    weigh(&by, &l->pair[i].ro, l->pair[i].y, d, l->n, h);
-    clarke_number_set(&zero, &by);
-    clarke_number_sub(&by, &al[i], &by, BITS);
-    clarke_piece_round(&by, h, NULL, &al[i], NULL, &zero);
-    add_multiple(d, &by, l->pair[i].s, l->n, h);
-    status = clarke_work_check(err);
-  }
+  multiply(d, p->scale, d, p->n, h);
+  if (status == CLARKE_OK)
+    status = direct_back(d, al, p, h, err);
   clarke_number_clear(&by);
   clarke_number_clear(&zero);
-  clarke_numbers_free(al, l->n_pairs + 1);
+  clarke_numbers_free(al, p->n_pairs + 1);
   return status;
 }
 
@@ -362,6 +393,7 @@ static clarke_status
 iterate(lbfgs_step *s, bool *flat, clarke_error *err)
 {
   clarke_lbfgs *l = s->l;
+  clarke_lbfgs_pairs pairs;
   clarke_status status = CLARKE_OK;
   int is;
 
@@ -369,8 +401,9 @@ iterate(lbfgs_step *s, bool *flat, clarke_error *err)
   l->iterations++;
   if (l->iterations > 1)
     status = take_pair(s, err);
+  pairs = clarke_lbfgs_pairs_of(l);
   if (status == CLARKE_OK)
-    status = clarke_lbfgs_direct(l->d, l, s->g, s->h, err);
+    status = clarke_lbfgs_direct(l->d, &pairs, s->g, s->h, err);
   if (status != CLARKE_OK)
     return status;
   set_all(l->previous, s->g, l->n);

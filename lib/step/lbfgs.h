@@ -45,8 +45,18 @@ void clarke_lbfgs_drop(clarke_lbfgs *l);
 
 /* sum = x y, with all that such a sum in floats, in whatever order, may be. */
 void clarke_lbfgs_dot(clarke_number *sum, const clarke_number *x, const clarke_number *y, size_t n, const clarke_hypers *h);
+/* The pairs that make a direction, the oldest being number 0; what is handed out lasts until the next is asked for. */
+typedef struct {
+  size_t n;                   /* entries */
+  size_t n_pairs;
+  const clarke_number *scale; /* H_diag */
+  const clarke_lbfgs_pair *(*pair)(void *of, size_t i);
+  void *of;
+} clarke_lbfgs_pairs;
 /* d = -H g by the two loops over the pairs, with all that these may make in floats. */
-clarke_status clarke_lbfgs_direct(clarke_number *d, const clarke_lbfgs *l, const clarke_number *g, const clarke_hypers *h, clarke_error *err);
+clarke_status clarke_lbfgs_direct(clarke_number *d, const clarke_lbfgs_pairs *p, const clarke_number *g, const clarke_hypers *h, clarke_error *err);
+/* Those of a state. */
+clarke_lbfgs_pairs clarke_lbfgs_pairs_of(clarke_lbfgs *l);
 /* 1: no |x| is above the bound; 0: one is; 2: balls do not tell. */
 int clarke_lbfgs_is_small(const clarke_number *x, size_t n, const mpq_t bound);
 /* Above it, y s makes a pair: 1e-10. */

@@ -1,5 +1,6 @@
 #include "trace/branches.h"
 
+#include "base/room.h"
 #include "network/pass/piecewise.h"
 
 #include <stdlib.h>
@@ -35,15 +36,8 @@ add(work *w, clarke_divergence kind, size_t step, size_t e, bool alike)
   clarke_branches *p = w->p;
   const size_t n = w->c->pass.n;
 
-  if (p->n == p->capacity) {
-    const size_t wanted = 2 * p->capacity + 64;
-    clarke_parted *grown = realloc(p->parted, wanted * sizeof *grown);
-
-    if (grown == NULL)
-      return clarke_no_memory(w->err);
-    p->parted = grown;
-    p->capacity = wanted;
-  }
+  if (!clarke_room(&p->parted, &p->capacity, p->n + 1, sizeof *p->parted))
+    return clarke_no_memory(w->err);
   p->parted[p->n++] = (clarke_parted){kind, step, e / n, e % n, alike};
   return CLARKE_OK;
 }

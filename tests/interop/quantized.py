@@ -7,7 +7,11 @@ channel; its activations are quantized, integers of 8 or 16 bits, and no longer.
 floats and real numbers may round otherwise. For each
 
 * what both programs read has the shapes and values of others, at every node, and their fingerprints agree;
-* `clarke audit` gives a verdict, and `clarke-check` verifies its proof.
+* `clarke audit` gives a verdict, and `clarke-check` verifies its proof;
+* with a surrogate of each rule AD's gradient is PyTorch's: of `torch.fake_quantize_per_tensor_affine` and its like by channel (rounded), of
+  a Function that passes a gradient everywhere (all), or in the range (range).
+
+Then numbers lie at the ends themselves, where each framework has a rule: the gradient is PyTorch's there, too.
 """
 
 import argparse
@@ -21,8 +25,10 @@ from pathlib import Path
 import numpy as np
 import onnx
 import onnxruntime
+import torch
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
+from safetensors.torch import load_file
 
 from readings import Programs, unlike, unlike_prints
 
@@ -191,6 +197,112 @@ def judge(network, values, answer, count):
     yield from unlike_prints(answer)
 
 
+# --- By PyTorch
+
+
+class Straight(torch.autograd.Function):
+    """The quantized numbers, and a gradient that passes where `passes` is true."""
+
+    @staticmethod
+    def forward(ctx, x, y, passes):
+        ctx.save_for_backward(passes)
+        return y
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * ctx.saved_tensors[0], None, None
+
+
+def quantized(x, scale, zero, kind, axis, rule):
+    info = np.iinfo(kind)
+    if rule == "rounded" and scale.size == 1:
+        return torch.fake_quantize_per_tensor_affine(x, float(scale.reshape(())), int(zero.reshape(())), int(info.min), int(info.max))
+    if rule == "rounded":
+        zero = torch.from_numpy(np.broadcast_to(zero, scale.shape).astype(np.int32))
+        return torch.fake_quantize_per_channel_affine(x, torch.from_numpy(scale), zero, axis, int(info.min), int(info.max))
+    shape = [-1 if a == axis else 1 for a in range(x.ndim)] if scale.size > 1 else []
+    scale, zero = (torch.from_numpy(np.asarray(a, np.float64).reshape(shape)) for a in (scale, zero))
+    u = x.detach().double() / scale
+    y = (torch.clamp(torch.round(u) + zero, int(info.min), int(info.max)) - zero) * scale
+    return Straight.apply(x, y.float(), ((u + zero >= int(info.min)) & (u + zero <= int(info.max))) | (rule == "all"))
+
+
+def by_torch(network, values, rule):
+    """{weight: gradient} of the sum of all outputs."""
+    given = {t.name: numpy_helper.to_array(t) for t in network.tensors}
+    given.update((n.output[0], numpy_helper.to_array(n.attribute[0].t)) for n in network.nodes if n.op_type == "Constant")
+    leaves = {name: torch.from_numpy(a.copy()).requires_grad_() for name, a in given.items() if a.dtype == np.float32}
+    now, of = {"x": torch.from_numpy(network.x), **leaves}, {}
+    for n in network.nodes:
+        attributes = {a.name: helper.get_attribute_value(a) for a in n.attribute}
+        x, out = now.get(n.input[0]) if n.input else None, n.output[0]
+        if n.op_type == "QuantizeLinear":
+            of[out] = n, attributes.get("axis", 1)
+        elif n.op_type == "Identity":
+            of[out] = of[n.input[0]]
+        elif n.op_type == "DequantizeLinear" and n.input[0] in given:
+            now[out] = leaves[out] = torch.from_numpy(values[out].copy()).requires_grad_()
+        elif n.op_type == "DequantizeLinear":
+            q, axis = of[n.input[0]]
+            zero = given[q.input[2]] if len(q.input) > 2 else np.zeros((), np.uint8)
+            now[out] = quantized(now[q.input[0]], given[q.input[1]], zero, zero.dtype, axis, rule)
+        elif n.op_type == "Gemm":
+            now[out] = torch.nn.functional.linear(x, now[n.input[1]], now[n.input[2]])
+        elif n.op_type == "Conv":
+            now[out] = torch.nn.functional.conv2d(x, now[n.input[1]], now[n.input[2]], padding=1)
+        elif n.op_type != "Constant":
+            now[out] = {"Relu": torch.relu, "Flatten": lambda t: t.flatten(1),
+                        "GlobalAveragePool": lambda t: t.mean((2, 3), keepdim=True)}[n.op_type](x)
+    now[network.out].sum().backward()
+    return {name: leaf.grad for name, leaf in leaves.items() if leaf.grad is not None}
+
+
+def unlike_gradients(own, expected):
+    for name, gradient in own.items():
+        other = expected.get(name)
+        other = torch.zeros_like(gradient) if other is None else other.double()
+        if not torch.allclose(gradient, other, rtol=1e-4, atol=1e-4 * (1 + float(other.abs().max()))):
+            yield f"the gradient of '{name}' is {gradient.flatten()[:8].tolist()}, expected {other.flatten()[:8].tolist()}"
+
+
+def with_surrogates(build, network, values, model, batch, folder):
+    for rule in RULES:
+        profile = folder / f"{rule}.profile"
+        profile.write_text(f"like pytorch-2.13\nsurrogate QuantizeLinear {rule}\n")
+        said, answer = audited(build, model, batch, folder / "surrogate.proof", "--profile", profile, "--gradient", folder / "g.safetensors")
+        if said is not None and "even and odd" in said and rule == "rounded":
+            continue
+        if said is not None:
+            yield f"surrogate {rule}: {said}"
+            continue
+        quantizers = {n.name or f"QuantizeLinear_{i}" for i, n in enumerate(network.nodes) if n.op_type == "QuantizeLinear"}
+        if {s.split(" (")[0] for s in answer.get("surrogates", [])} != quantizers:
+            yield f"surrogate {rule}: told are {answer.get('surrogates')}, expected {quantizers}"
+        yield from unlike_gradients(load_file(folder / "g.safetensors"), by_torch(network, values, rule))
+
+
+def at_the_ends(build, folder):
+    """Of w at the ends of what a quantizer passes, and beside them: lines."""
+    for kind, zero in [(np.int8, 0), (np.int8, 1), (np.int8, -4), (np.uint8, 0), (np.uint8, 7)]:
+        info, scale, network = np.iinfo(kind), np.float32(0.25), Network(np.random.default_rng(1))
+        ends = [info.min - zero - 0.5, info.max - zero + 0.5, info.min - zero, info.max - zero]
+        w = np.array([(e + off) * scale for e in ends for off in (-0.25, 0, 0.25)], np.float32)
+        network.x, network.opset, network.image = np.arange(1, 2 * len(w) + 1, dtype=np.float32).reshape(2, -1), 13, False
+        network.tensors = [numpy_helper.from_array(a, n) for n, a in [("w", w[None]), ("b", np.zeros(1, np.float32)), ("s", np.asarray(scale)),
+                                                                     ("z", np.asarray(zero, kind))]]
+        network.nodes = [helper.make_node("QuantizeLinear", ["w", "s", "z"], ["q"]), helper.make_node("DequantizeLinear", ["q", "s", "z"], ["v"]),
+                         helper.make_node("Gemm", ["x", "v", "b"], ["y"], transB=1)]
+        network.out = "y"
+        model, batch = folder / "ends.onnx", folder / "ends.npz"
+        onnx.save(network.model(), model)
+        np.savez(batch, x=network.x)
+        for fault in with_surrogates(build, network, {}, model, batch, folder):
+            yield f"{kind.__name__}, zero point {zero}: {fault}"
+
+
+RULES = ["rounded", "range", "all"]
+
+
 def audited(build, model, batch, proof, *options):
     done = subprocess.run([build / "tools" / "clarke", "audit", model, "--batch", batch, "--loss", "sum", "--json", "--proof", proof, *options],
                           capture_output=True, text=True)
@@ -225,10 +337,15 @@ def main():
             if said is not None:
                 faults.append(said)
             count[answer["verdict"] if answer else "no verdict"] += 1
+            if k % 3 == 0:
+                faults += with_surrogates(build, network, values, model, batch, folder)
             count.update(n.op_type for n in network.nodes)
             for fault in faults:
                 wrong += 1
                 print(f"failed: network {k}: {fault}", flush=True)
+        for fault in at_the_ends(build, folder):
+            wrong += 1
+            print(f"failed: at the ends, {fault}", flush=True)
     print("\n".join(f"{n:6} {what}" for what, n in sorted(count.items(), key=lambda c: -c[1])))
     print(f"{options.number} networks, {wrong} faults")
     return wrong > 0

@@ -219,7 +219,7 @@ END_TEST
 /* An operator of programs is none of files. */
 START_TEST(programs_only)
 {
-  static const char *const only[] = {"Maximum", "Minimum", "Kth", "Sort", "Median"};
+  static const char *const only[] = {"Maximum", "Minimum", "Kth", "Sort", "Median", "Surrogate"};
   size_t n = 0;
   const clarke_op *op;
 

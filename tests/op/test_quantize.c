@@ -4,6 +4,7 @@
 
 #include "op/floats.h"
 #include "op/quantize.h"
+#include "op/surrogate.h"
 
 #define OK(call) ck_assert_msg((call) == CLARKE_OK, "%s", error.text)
 
@@ -172,6 +173,57 @@ START_TEST(what_does_not_fit_is_refused)
 }
 END_TEST
 
+START_TEST(rules_have_names)
+{
+  clarke_surrogate rule;
+
+  for (size_t r = CLARKE_SURROGATE_NONE; r <= CLARKE_SURROGATE_ROUNDED; r++)
+    ck_assert(clarke_surrogate_parse(&rule, clarke_surrogate_name((clarke_surrogate)r)) && rule == r);
+  ck_assert(!clarke_surrogate_parse(&rule, "some"));
+  ck_assert_ptr_null(clarke_surrogate_operator(CLARKE_N_SURROGATES));
+  for (size_t i = 0; i < CLARKE_N_SURROGATES; i++) {
+    const bool zero = strncmp(clarke_surrogate_operator(i), "Quant", 5) == 0, ends = zero || strcmp(clarke_surrogate_operator(i), "BipolarQuant") == 0;
+
+    g.surrogates.rule[i] = (clarke_surrogate)(i % 4);
+    ck_assert_int_eq(clarke_surrogate_of(&g, clarke_surrogate_operator(i)), i % 4);
+    ck_assert(clarke_surrogate_knows(i, CLARKE_SURROGATE_ALL) && clarke_surrogate_knows(i, CLARKE_SURROGATE_NONE));
+    ck_assert(clarke_surrogate_knows(i, CLARKE_SURROGATE_ROUNDED) == zero && clarke_surrogate_knows(i, CLARKE_SURROGATE_RANGE) == ends);
+  }
+  ck_assert_int_eq(clarke_surrogate_of(&g, "Relu"), CLARKE_SURROGATE_NONE);
+}
+END_TEST
+
+/* What is passed has kinks at the ends, with the numbers of whether AD passes a gradient there; y's numbers are added as constants. */
+START_TEST(what_is_passed_has_ends)
+{
+  const double end[2] = {-1.5, 2};
+  const bool passes[2] = {true, false};
+  size_t passed, y, held;
+  char *text;
+
+  give(0, false, (double[]){-2, 0, 3}, 3);
+  give(1, false, (double[]){10, 20, 30}, 3);
+  low.op = clarke_operator_find("QuantizeLinear");
+  g.surrogates.rule[4] = CLARKE_SURROGATE_ROUNDED;
+  passed = clarke_surrogate_between(&low, 0, end, passes, &error);
+  ck_assert(g.n_steps == 2 && g.steps[0].kind == CLARKE_PIECEWISE && g.steps[1].kind == CLARKE_PIECEWISE && g.steps[1].out == passed);
+  ck_assert(g.steps[0].pieces.first_kink == 0 && g.steps[1].pieces.first_kink == 1);
+  ck_assert(mpq_cmp_si(g.steps[0].pieces.kink[0], -3, 2) == 0 && mpq_cmp_si(g.steps[1].pieces.kink[0], 2, 1) == 0);
+  ck_assert(mpq_cmp_si(g.steps[0].pieces.coef[0][0], -3, 2) == 0 && mpq_cmp_si(g.steps[0].pieces.coef[1][1], 1, 1) == 0);
+  ck_assert(mpq_cmp_si(g.steps[1].pieces.coef[0][1], 1, 1) == 0 && mpq_cmp_si(g.steps[1].pieces.coef[1][0], 2, 1) == 0);
+  ck_assert_uint_eq(clarke_surrogate_next(&g, 0), CLARKE_NONE);
+  held = clarke_surrogate_held(&low, passed, &error);
+  ck_assert(held == g.n_values - 1 && g.steps[2].function == CLARKE_HELD && clarke_step_jumps(&g.steps[2]));
+  y = clarke_surrogate_straight(&low, passed, 1, &error);
+  ck_assert_msg(y != CLARKE_NONE, "%s", error.text);
+  ck_assert_uint_eq(clarke_surrogate_next(&g, 0), 2);
+  ck_assert_uint_eq(clarke_surrogate_next(&g, 3), CLARKE_NONE); /* it is one node's */
+  text = clarke_surrogate_text(&g, 2);
+  ck_assert_str_eq(text, "/y (QuantizeLinear): its derivative is its argument's where the rounded number is in the range, and 0 outside");
+  free(text);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -183,5 +235,7 @@ main(void)
   tcase_add_checked_fixture(nodes, begin_run, end);
   tcase_add_test(nodes, activations_are_rounded_and_saturated);
   tcase_add_test(nodes, what_does_not_fit_is_refused);
+  tcase_add_test(nodes, rules_have_names);
+  tcase_add_test(nodes, what_is_passed_has_ends);
   return run_tests();
 }

@@ -1,6 +1,7 @@
 /* torch-lbfgs in the library: its pieces hold what floats may make of them, in any order; a step asks as often as it says. Its numbers are in test_lbfgs.py. */
 #include "../ok.h"
 
+#include "step/judge_lbfgs.h"
 #include "step/lbfgs.h"
 #include "step/piece.h"
 
@@ -141,6 +142,7 @@ at_theta(void *of, const clarke_number **g, const clarke_number **loss, clarke_e
 START_TEST(a_step)
 {
   clarke_lbfgs l;
+  clarke_lbfgs_pairs pairs;
   clarke_lbfgs_end end;
   clarke_hypers h;
   asked_of a = {.l = &l};
@@ -175,11 +177,50 @@ START_TEST(a_step)
   while (l.n_pairs > 0)
     clarke_lbfgs_drop(&l);
   ck_assert_ptr_nonnull(clarke_lbfgs_append(&l));
-  OK(clarke_lbfgs_direct(l.d, &l, &one, &h, &error)); /* a pair of zeros changes nothing but H */
+  pairs = clarke_lbfgs_pairs_of(&l);
+  ck_assert(pairs.n == 1 && pairs.n_pairs == 1 && pairs.pair(pairs.of, 0) == &l.pair[0]);
+  OK(clarke_lbfgs_direct(l.d, &pairs, &one, &h, &error)); /* a pair of zeros changes nothing but H */
   ck_assert(clarke_number_sign(&l.d[0]) == -1);
   clarke_number_clear(&one);
   clarke_number_clear(&a.loss);
   clarke_lbfgs_clear(&l);
+  clarke_hypers_clear(&h);
+}
+END_TEST
+
+/* One iteration from the start, by hand: d = -g, theta + d; and each number moved. */
+START_TEST(a_record)
+{
+  double theta[2] = {1, 2}, g[2] = {0.5, -0.25}, d[2] = {-0.5, 0.25}, after[2] = {0.5, 2.25};
+  clarke_lbfgs_evaluated e = {.theta = theta, .gradient = g, .loss = 1};
+  clarke_hypers h;
+  clarke_lbfgs_question q = {.n = 2, .n_evaluations = 1, .evaluation = &e, .dtype = CLARKE_F64, .hypers = &h,
+                             .at = {{.theta = theta}, {.iterations = 1, .evaluations = 1, .theta = after, .d = d, .previous = g, .t = 1, .scale = 1}}};
+  static const clarke_lbfgs_part parts[] = {CLARKE_LBFGS_THETA, CLARKE_LBFGS_D, CLARKE_LBFGS_PREVIOUS};
+  double *const moved[] = {after, d, g}; /* of a moved gradient d is wrong */
+  clarke_lbfgs_finding f;
+
+  clarke_hypers_init(&h);
+  h.given[CLARKE_HYPER_STEP] = h.given[CLARKE_HYPER_MAX_ITER] = true;
+  mpq_set_ui(h.of[CLARKE_HYPER_STEP], 1, 1);
+  mpq_set_ui(h.of[CLARKE_HYPER_MAX_ITER], 1, 1);
+  OK(clarke_rule_check(&h, &clarke_lbfgs_rule, &error));
+  h.rounding = (clarke_step_rounding){.unit = 53, .tiny = 1022, .scalar = 52};
+  OK(clarke_lbfgs_judge(&f, &q, &error));
+  ck_assert_msg(f.is == CLARKE_LBFGS_GOOD && f.within == 0 && f.bits == 4, "%s", f.why);
+  clarke_lbfgs_finding_clear(&f);
+  for (size_t i = 0; i < 3; i++) {
+    moved[i][1] += 0.5;
+    OK(clarke_lbfgs_judge(&f, &q, &error));
+    ck_assert(f.is == CLARKE_LBFGS_BAD && f.located && f.entry == 1 && f.part == (i == 2 ? CLARKE_LBFGS_D : parts[i]));
+    moved[i][1] -= 0.5;
+    clarke_lbfgs_finding_clear(&f);
+  }
+  q.at[1].iterations = 2;
+  OK(clarke_lbfgs_judge(&f, &q, &error));
+  ck_assert(f.is == CLARKE_LBFGS_BAD && strstr(f.why, "'n_iter'") != NULL);
+  clarke_lbfgs_finding_clear(&f);
+  ck_assert_str_eq(clarke_lbfgs_part_name(CLARKE_LBFGS_PREVIOUS), "prev_flat_grad");
   clarke_hypers_clear(&h);
 }
 END_TEST
@@ -193,5 +234,6 @@ main(void)
   tcase_add_test(tests, units);
   tcase_add_test(tests, sizes);
   tcase_add_test(tests, a_step);
+  tcase_add_test(tests, a_record);
   return run_tests();
 }

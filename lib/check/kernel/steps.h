@@ -121,6 +121,7 @@ typedef struct {
   const kinked_operator *operators; /* all that there are, sorted by name */
   size_t n_operators;
   bool read[N_READINGS];
+  bool replaced; /* some operator has a surrogate */
   const port *input;
   tail own;       /* the model's own loss */
   size_t n_given; /* inputs beside that one: constants that the batch has by name */

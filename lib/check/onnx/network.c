@@ -26,6 +26,7 @@
 #include "check/onnx/shape.h"
 #include "check/onnx/sorted.h"
 #include "check/onnx/stated.h"
+#include "check/onnx/surrogate.h"
 #include "check/onnx/tail.h"
 #include "check/onnx/take.h"
 
@@ -241,6 +242,7 @@ static const struct {
     {"Squeeze", lower_squeeze, 13, 1, 2, 1, 0, ""},
     {"Sub", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"Sum", lower_sum, 8, 1, 1024, 1, 0, ""},
+    {"Surrogate", lower_surrogate, 7, 2, 2, 1, 2, "above:i passes:i"},
     {"SwiGLU", lower_stated_function, 28, 2, 2, 1, 0, "alpha:f"},
     {"Swish", lower_gate, 24, 1, 1, 1, 0, "alpha:f"},
     {"Tanh", lower_sigmoid, 7, 1, 1, 1, 0, ""},
@@ -341,6 +343,52 @@ check_signs(const builder *b, lowering lower)
     need(known || !b->in[i].negated, "an input is a negated constant, which this operator does not take");
 }
 
+/* Is input i a number that changes nothing: a bound of Clip that is none; minus infinity where the largest is taken of activations and
+ * scalars, infinity where the least is? */
+static bool
+is_neutral(const builder *b, size_t i)
+{
+  const value *v = &b->in[i];
+  bool clips = strcmp(b->op, "Clip") == 0 || strcmp(b->op, "Clamp") == 0, most = strcmp(b->op, "Max") == 0,
+       moves = false;
+  for (size_t k = 0; k < b->node->n_in; k++)
+    moves = moves || (b->in[k].name != NULL && b->in[k].constant == NULL);
+  bool scalar = v->constant != NULL && v->count == 1 && (clips ? i > 0 : v->rank == 0);
+  if (!scalar || !(clips || (moves && (most || strcmp(b->op, "Min") == 0))))
+    return false;
+  return odd_entry(v, 0) == (most || (clips && i == 1) ? '-' : '+');
+}
+
+/* Such inputs are left out: a Clip's bounds, and of the others they are no inputs. */
+static void
+leave_out_neutral(builder *b)
+{
+  bool clips = strncmp(b->op, "Cl", 2) == 0;
+  size_t n = 0, all = b->node->n_in, kept = 0;
+  for (size_t i = 0; i < all; i++)
+    n += is_neutral(b, i);
+  if (n == 0)
+    return;
+  node *left = allocate(1, sizeof *left);
+  *left = *b->node;
+  left->in = allocate(all, sizeof *left->in);
+  bool *out = allocate(all, sizeof *out);
+  for (size_t i = 0; i < all; i++)
+    out[i] = is_neutral(b, i);
+  for (size_t i = 0; i < all; i++) {
+    if (out[i])
+      b->in[i].constant->number = true;
+    if (out[i] && !clips)
+      continue;
+    left->in[kept] = b->node->in[i];
+    b->in[kept++] = out[i] ? (value){0} : b->in[i];
+  }
+  for (size_t i = kept; i < all; i++)
+    b->in[i] = (value){0};
+  left->n_in = kept;
+  b->node = left;
+}
+
 /* What is infinite or NaN is for what moves entries, Where, and an Add of a mask, whose entries are for a Softmax. */
 static void
 check_masks(const builder *b, lowering lower)
@@ -350,7 +398,8 @@ check_masks(const builder *b, lowering lower)
                || strcmp(b->op, "Add") == 0 || lower == lower_extremum
                || (lower == lower_whole && strchr("EGL", b->op[0]) != NULL);
   for (size_t i = 0; i < b->node->n_in; i++) {
-    need(known || !is_odd(&b->in[i]), "an input holds an infinite number or NaN, which this operator does not take");
+    need(known || !is_odd(&b->in[i]) || is_neutral(b, i),
+         "an input holds an infinite number or NaN, which this operator does not take");
     need(!b->in[i].undefined || AMONG(lower, lower_cast, lower_cast_like, lower_where)
              || strcmp(b->op, "Identity") == 0,
          "an input has entries that are NaN, of lines that were minus infinity throughout before a Softmax");
@@ -367,7 +416,7 @@ keeps_batch(const builder *b, lowering lower)
 {
   return AMONG(lower, lower_clip, lower_hard, lower_sigmoid, lower_function, lower_gate, lower_elu, lower_power,
                lower_softmax, lower_identity, lower_dropout, lower_negation, lower_pool, lower_convolution,
-               lower_rounded)
+               lower_rounded, lower_surrogate)
          || (lower == lower_relu && b->op[0] != 'P');
 }
 
@@ -423,6 +472,7 @@ lower_form(builder *b, size_t f)
   check_attributes(b, operators[f].attributes);
   check_signs(b, operators[f].lower);
   check_masks(b, operators[f].lower);
+  leave_out_neutral(b);
   check_held(b);
   note_shared(b);
   if (lifts(b, operators[f].lower))
@@ -671,6 +721,8 @@ network_build(network *net, const model *m, const arrays *given)
   memcpy(net->dims + apart, v->dims, v->rank * sizeof *v->dims);
   if (given->whole && !net->batched && net->rank > 0 && net->dims[0] == 1)
     memmove(net->dims, net->dims + 1, --net->rank * sizeof *net->dims);
+  for (size_t i = 0; i < N_SURROGATES; i++)
+    net->replaced = net->replaced || m->surrogates[i] != PASSES_NOTHING;
   for (size_t i = 0; i < m->n_nodes; i++)
     net->read[STORED] = net->read[STORED] || (m->nodes[i].promoted && strcmp(m->nodes[i].op, "Constant") != 0);
   for (size_t i = 0; i < m->n_tensors; i++) {

@@ -3,6 +3,7 @@
 #include "check/base/allocate.h"
 #include "check/files/dequantize.h"
 #include "check/onnx/inner.h"
+#include "check/onnx/surrogate.h"
 
 #include <string.h>
 
@@ -113,11 +114,50 @@ saturated(builder *b, value x, ends to)
   return with(b, "Add", within, above_zero(b, with(b, "Sub", whole(b, to.least), within)));
 }
 
+/* Are all of a constant's numbers even, or all odd? Which; the whole number is rounded before it is added. */
+static long
+parity_of(const builder *b, const value *shift)
+{
+  need(shift->constant != NULL, "surrogate rounded: a zero point that is computed");
+  long odd = mpz_odd_p(mpq_numref(&shift->constant->value[shift->map[0]]));
+  for (size_t e = 1; e < shift->count; e++)
+    need(odd == mpz_odd_p(mpq_numref(&shift->constant->value[shift->map[e]])),
+         "surrogate rounded: zero points even and odd");
+  return odd;
+}
+
+/* What of the quotient u AD passes. */
+static value
+passed(builder *b, value u, value shift, ends to)
+{
+  surrogate_rule rule = surrogate_of(b, "QuantizeLinear");
+  INTERVAL(end);
+  mpq_set_si(&end.lo, to.least, 1);
+  mpq_set_si(&end.hi, to.most, 1);
+  if (rule == PASSES_ALL)
+    return u;
+  value sum = with(b, "Add", u, shift);
+  if (rule == PASSES_RANGE)
+    return between(b, sum, &end.lo, &end.hi, true, true);
+  long odd = parity_of(b, &shift), least = to.least - odd, most = to.most - odd;
+  if (odd != 0)
+    sum = with(b, "Add", sum, whole(b, -1));
+  mpq_set_si(&end.lo, 2 * least - 1, 2);
+  mpq_set_si(&end.hi, 2 * most + 1, 2);
+  return between(b, sum, &end.lo, &end.hi, least % 2 == 0, most % 2 == 0);
+}
+
 static value
 quantized(builder *b, value x, value scale, value shift, ends to)
 {
-  value y = with(b, "Div", x, scale);
-  y = saturated(b, with(b, "Add", inner_of(b, "Round", &y, NULL), shift), to);
+  bool passes = surrogate_of(b, "QuantizeLinear") != PASSES_NOTHING;
+  value u = with(b, "Div", x, scale), y = passes ? held(b, u) : u;
+  put_function(b, F_ROUND, &y);
+  y = b->out;
+  y.name = "";
+  y = saturated(b, with(b, "Add", y, shift), to);
+  if (passes)
+    y = straight(b, passed(b, u, shift, to), y);
   y.holds = HOLDS_INTEGERS;
   return y;
 }

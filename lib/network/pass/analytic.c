@@ -175,6 +175,10 @@ clarke_analytic_near(double *slope, double x, clarke_function function)
     y = function == CLARKE_FLOOR ? floor(x) : function == CLARKE_ROUND ? rint(x) : trunc(x);
     *slope = 0;
     break;
+  case CLARKE_HELD:
+    y = x;
+    *slope = 0;
+    break;
   case CLARKE_RECIPROCAL:
   case CLARKE_SQRT:
   case CLARKE_LOG:
@@ -232,7 +236,8 @@ clarke_analytic_value(arb_t y, const arb_t x, clarke_function function, long pre
   case CLARKE_ABOVE:
   case CLARKE_FLOOR:
   case CLARKE_ROUND:
-  case CLARKE_TRUNCATE: /* domain.c has these, exactly */
+  case CLARKE_TRUNCATE:
+  case CLARKE_HELD: /* domain.c has these, exactly */
     arb_indeterminate(y);
   }
 }
@@ -327,6 +332,7 @@ clarke_analytic_slope(arb_t y, const arb_t x, clarke_function function, long pre
   case CLARKE_FLOOR:
   case CLARKE_ROUND:
   case CLARKE_TRUNCATE:
+  case CLARKE_HELD:
     arb_indeterminate(y);
   }
   arb_clear(t);

@@ -79,15 +79,20 @@ algebraic(const clarke_graph *g, const bool *needed)
 static clarke_status
 run_open(clarke_replay *r, bool refine, clarke_error *err)
 {
-  bool *needed = malloc((r->g->n_values + 1) * sizeof *needed);
+  bool *needed = malloc((r->g->n_values + 1) * sizeof *needed), enclosed = false;
   size_t n = 1;
   clarke_status status = needed != NULL ? clarke_constants_init(&r->constants, r->g, err)
                                         : clarke_no_memory(err);
 
+  r->bits = clarke_replay_bits(r);
+  if (status == CLARKE_OK && refine) {
+    clarke_graph_needed(r->g, false, needed);
+    enclosed = algebraic(r->g, needed);
+  }
+  if (enclosed)
+    status = clarke_replay_refine(r, &n, err);
   if (status == CLARKE_OK)
     clarke_graph_needed(r->g, true, needed);
-  if (status == CLARKE_OK && refine && algebraic(r->g, needed))
-    status = clarke_replay_refine(r, &n, err);
   if (status == CLARKE_OK && n > 0)
     status = clarke_replay_check_coupled(r, err);
   if (status == CLARKE_OK && n > 0)
