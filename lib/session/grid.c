@@ -170,8 +170,10 @@ widen(mpq_t **row, size_t n, size_t k, const mpq_t s, clarke_error *err)
 static clarke_status
 insert(course *c, size_t k, const mpq_t s, clarke_error *err)
 {
-  clarke_status status = c->n < MOST_POINTS ? clarke_work_check(err) : clarke_fail(err, CLARKE_EINPUT, "more than %d points where a kink is met", MOST_POINTS);
+  clarke_status status = clarke_work_check(err);
 
+  if (status == CLARKE_OK && c->n >= MOST_POINTS)
+    status = clarke_fail(err, CLARKE_EINPUT, "more than %d points where a kink is met", MOST_POINTS);
   if (status == CLARKE_OK)
     status = widen(&c->t, c->n, k, s, err);
   if (status != CLARKE_OK)

@@ -103,7 +103,10 @@ clarke_suite_formulas(clarke_suite_counts *t, clarke_draws *d, clarke_error *err
   if (status == CLARKE_OK) {
     t->of[CLARKE_COUNT_TOUCHED] += q.d.execution.n_touched;
     t->of[CLARKE_COUNT_EMPTY] += !satisfied;
-    clarke_suite_add(t, !right ? CLARKE_NO : q.d.differentiable == CLARKE_UNKNOWN ? CLARKE_UNKNOWN : (q.d.differentiable == CLARKE_YES) == !satisfied ? CLARKE_YES : CLARKE_NO);
+    clarke_suite_add(t, !right                                                  ? CLARKE_NO
+                        : q.d.differentiable == CLARKE_UNKNOWN                  ? CLARKE_UNKNOWN
+                        : (q.d.differentiable == CLARKE_YES) == !satisfied ? CLARKE_YES
+                                                                               : CLARKE_NO);
   }
   clarke_posed_clear(&q);
   clarke_cnf_clear(&f);

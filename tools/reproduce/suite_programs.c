@@ -177,7 +177,10 @@ clarke_suite_zones(clarke_suite_counts *t, clarke_draws *d, clarke_error *err)
     status = clarke_posed_derive(&q, err);
   }
   if (status == CLARKE_OK)
-    clarke_suite_add(t, right != CLARKE_YES || q.d.zone == CLARKE_ZONE_UNKNOWN ? right : q.d.zone == CLARKE_ZONE_BIFURCATION ? CLARKE_NO : CLARKE_YES);
+    clarke_suite_add(t, right != CLARKE_YES                          ? right
+                        : q.d.zone == CLARKE_ZONE_UNKNOWN     ? CLARKE_UNKNOWN
+                        : q.d.zone == CLARKE_ZONE_BIFURCATION ? CLARKE_NO
+                                                               : CLARKE_YES);
   clarke_posed_clear(&q);
   return status;
 }
