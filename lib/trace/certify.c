@@ -314,6 +314,19 @@ sift(bool *decided, clarke_certify *c, clarke_error *err)
   return status == CLARKE_OK ? allocate(c, err) : status;
 }
 
+/* Gradients of activations are judged, and take much room: nobody asks for them again. */
+static void
+end_backward(clarke_certify *c)
+{
+  for (size_t v = 0; v < c->g->n_values; v++) {
+    if (c->g->values[v].constant)
+      continue;
+    clarke_rounding_sum_clear(&c->back.sum[v]);
+    clarke_matrix_clear(&c->grad[v]);
+    clarke_matrix_init(&c->grad[v]);
+  }
+}
+
 clarke_status
 clarke_certify_run(clarke_certify *c, clarke_error *err)
 {
@@ -341,6 +354,8 @@ clarke_certify_run(clarke_certify *c, clarke_error *err)
     status = clarke_certify_backward(c, err);
   if (status == CLARKE_OK)
     status = clarke_certify_statistics(&open, c, NULL, err);
+  if (status == CLARKE_OK)
+    end_backward(c);
   return status == CLARKE_OK ? add_rest(c, err) : status;
 }
 

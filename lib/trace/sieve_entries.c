@@ -501,9 +501,9 @@ add_rows_back(clarke_sieved *to, clarke_sieve *s, const clarke_operand *o, const
 
     if (from == CLARKE_NONE)
       continue;
-    for (size_t j = 0; g->exact != NULL && j < n; j++)
-      clarke_sieve_join_moved(to, from * n + j, o->coef * line.near[j]);
-    if (g->exact == NULL) {
+    if (g->exact != NULL)
+      clarke_sieve_join_moved_line(&sums, to->joined + from * n, line.near, o->coef, n);
+    else {
       clarke_sieve_add_line(&sums, &line, o->coef, 0, n);
       memset(to->joined + from * n, 2, n);
     }
@@ -682,9 +682,9 @@ scale_rows_back(clarke_sieved *to, clarke_sieve *s, const clarke_step *step, con
     const clarke_sieve_sums sums = clarke_sieve_sums_of(to, at);
     const bool moved = fabs(by.c) == 1 && g->exact != NULL;
 
-    for (size_t j = 0; moved && j < n; j++)
-      clarke_sieve_join_moved(to, at + j, by.c * line.near[j]);
-    if (!moved) {
+    if (moved)
+      clarke_sieve_join_moved_line(&sums, to->joined + at, line.near, by.c, n);
+    else {
       clarke_sieve_join_scaled(&sums, &line, &by, n);
       memset(to->joined + at, 2, n);
     }

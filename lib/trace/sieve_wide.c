@@ -70,6 +70,25 @@ clarke_sieve_add_line(const clarke_sieve_sums *to, const clarke_sieve_line *x, d
 }
 
 CLARKE_WIDE static void
+join_moved(double *restrict near, double *restrict off, double *restrict mass, unsigned char *restrict joined, const double *restrict x, double coef, size_t n)
+{
+  for (size_t j = 0; j < n; j++) {
+    const double moved = coef * x[j];
+    const unsigned char more = (unsigned char)(joined[j] + (joined[j] < 2));
+
+    clarke_sieve_plus(&near[j], &off[j], moved);
+    mass[j] += fabs(moved);
+    joined[j] = moved != 0 ? more : joined[j];
+  }
+}
+
+void
+clarke_sieve_join_moved_line(const clarke_sieve_sums *to, unsigned char *joined, const double *x, double coef, size_t n)
+{
+  join_moved(to->near, to->off, to->mass, joined, x, coef, n);
+}
+
+CLARKE_WIDE static void
 add_number(double *restrict near, double *restrict off, double *restrict mass, double number, size_t n)
 {
   for (size_t j = 0; j < n; j++) {

@@ -24,6 +24,8 @@ clarke_sieve_sums clarke_sieve_sums_of(const clarke_sieved *v, size_t e);
 
 /* Adds coef x, coef being 1 or -1; of its errors so many parts join the absolute values. */
 void clarke_sieve_add_line(const clarke_sieve_sums *to, const clarke_sieve_line *x, double coef, double errors, size_t n);
+/* Adds coef x, which was recorded, and is moved: each joins as clarke_sieve_join_moved has it. */
+void clarke_sieve_join_moved_line(const clarke_sieve_sums *to, unsigned char *joined, const double *x, double coef, size_t n);
 /* Adds one number to all. */
 void clarke_sieve_add_number(const clarke_sieve_sums *to, double number, size_t n);
 

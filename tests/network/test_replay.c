@@ -528,7 +528,7 @@ END_TEST
 
 /* What is guessed where all of each layer from `lost` to `last` is open, and `before` in a hundred of the others. */
 static size_t
-bits_where(size_t lost, size_t last, size_t before)
+bits_where(size_t lost, size_t last, size_t before, clarke_step_kind first)
 {
   clarke_value values[2 * LAYERS + 1];
   clarke_step steps[2 * LAYERS];
@@ -539,7 +539,7 @@ bits_where(size_t lost, size_t last, size_t before)
   memset(values, 0, sizeof values);
   memset(steps, 0, sizeof steps);
   for (size_t l = 0; l < LAYERS; l++) {
-    steps[2 * l].kind = CLARKE_DENSE;
+    steps[2 * l].kind = l == 0 ? first : CLARKE_DENSE;
     steps[2 * l + 1].kind = CLARKE_PIECEWISE;
     steps[2 * l + 1].out = l;
     values[l].count = 100;
@@ -552,14 +552,17 @@ bits_where(size_t lost, size_t last, size_t before)
 
 START_TEST(where_enclosures_begin)
 {
-  ck_assert_uint_eq(bits_where(LAYERS, 0, 0), CLARKE_BITS_FIRST);
-  ck_assert_uint_eq(bits_where(LAYERS, 0, 50), CLARKE_BITS_FIRST); /* touched, perhaps */
-  ck_assert_uint_eq(bits_where(0, LAYERS - 1, 0), CLARKE_BITS_FIRST); /* no filter */
-  ck_assert_uint_eq(bits_where(18, 19, 1), 127);
-  ck_assert_uint_eq(bits_where(15, 19, 1), 127);
-  ck_assert_uint_eq(bits_where(5, 9, 0), 127);
-  ck_assert_uint_eq(bits_where(5, 9, 1), CLARKE_BITS_FIRST); /* the layers behind are decided again */
-  ck_assert_uint_eq(bits_where(5, 19, 0), 191);
+  ck_assert_uint_eq(bits_where(LAYERS, 0, 0, CLARKE_DENSE), CLARKE_BITS_FIRST);
+  ck_assert_uint_eq(bits_where(LAYERS, 0, 50, CLARKE_DENSE), CLARKE_BITS_FIRST); /* touched, perhaps */
+  ck_assert_uint_eq(bits_where(0, LAYERS - 1, 0, CLARKE_DENSE), CLARKE_BITS_FIRST); /* no filter */
+  ck_assert_uint_eq(bits_where(18, 19, 1, CLARKE_DENSE), 127);
+  ck_assert_uint_eq(bits_where(15, 19, 1, CLARKE_DENSE), 127);
+  ck_assert_uint_eq(bits_where(5, 9, 0, CLARKE_DENSE), 127);
+  ck_assert_uint_eq(bits_where(5, 9, 1, CLARKE_DENSE), CLARKE_BITS_FIRST); /* the layers behind are decided again */
+  ck_assert_uint_eq(bits_where(5, 19, 0, CLARKE_DENSE), 191);
+  ck_assert_uint_eq(bits_where(5, 19, 0, CLARKE_ANALYTIC), CLARKE_BITS_FIRST); /* the filter does not follow it */
+  ck_assert_uint_eq(bits_where(3, 3, 0, CLARKE_DENSE), CLARKE_BITS_FIRST);
+  ck_assert_uint_eq(bits_where(12, 12, 0, CLARKE_DENSE), 127); /* one layer of kinks, deep down */
 }
 END_TEST
 

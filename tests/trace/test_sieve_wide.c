@@ -229,6 +229,33 @@ START_TEST(lines_of_numbers)
 }
 END_TEST
 
+START_TEST(moved_lines)
+{
+  uint64_t state = 6;
+  double near[MOST], off[MOST] = {0}, mass[MOST];
+  unsigned char joined[MOST];
+  drawn x, one;
+  clarke_sieved each = {.near = one.near, .off = one.off, .may = one.may, .mass = mass, .joined = joined};
+  double own_mass[MOST];
+  unsigned char own_joined[MOST];
+  const clarke_sieve_sums to = {near, off, NULL, own_mass};
+
+  draw_numbers(&x, &state, true);
+  draw_numbers(&one, &state, true);
+  for (size_t e = 0; e < MOST; e++) {
+    joined[e] = own_joined[e] = (unsigned char)draw_below(&state, 3);
+    mass[e] = own_mass[e] = fabs(one.near[e]);
+    near[e] = one.near[e];
+  }
+  clarke_sieve_join_moved_line(&to, own_joined, x.near, -1, MOST - 3);
+  for (size_t e = 0; e < MOST; e++) {
+    if (e < MOST - 3)
+      clarke_sieve_join_moved(&each, e, -x.near[e]);
+    ck_assert(near[e] == one.near[e] && off[e] == one.off[e] && own_mass[e] == mass[e] && own_joined[e] == joined[e]);
+  }
+}
+END_TEST
+
 START_TEST(products)
 {
   double lost;
@@ -308,6 +335,7 @@ MODULE(sieve_wide)
 
   tcase_add_loop_test(tests, lines, 0, 2 * OPERATIONS);
   tcase_add_test(tests, lines_of_numbers);
+  tcase_add_test(tests, moved_lines);
   tcase_add_test(tests, products);
   tcase_add_loop_test(tests, judged_lines, 0, 4);
   return all_tests;

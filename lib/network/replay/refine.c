@@ -35,6 +35,8 @@ refine_group(bool *worth, clarke_replay *r, const size_t *sample, size_t n, size
 /* What doubles lose nothing of in one product, and what an enclosure is to have left at the last kink. */
 #define DOUBLE_BITS 53.0
 #define LEFT_BITS 12.0
+/* Products in a row whose errors have grown by many bits. */
+#define DEEP 8
 
 /* Products up to step i. */
 static size_t
@@ -45,6 +47,16 @@ products_before(const clarke_graph *g, size_t i)
   for (size_t k = 0; k < i; k++)
     n += g->steps[k].kind == CLARKE_DENSE || g->steps[k].kind == CLARKE_PRODUCT;
   return n;
+}
+
+/* Does the filter follow all steps up to i? Behind others everything is open, and says nothing of errors. */
+static bool
+followed_before(const clarke_graph *g, size_t i)
+{
+  for (size_t k = 0; k < i; k++)
+    if (g->steps[k].kind == CLARKE_ANALYTIC || g->steps[k].kind == CLARKE_SOFTMAX)
+      return false;
+  return true;
 }
 
 /* Errors grow by some factor a product, as a rule. Where from one step on nearly everything is open they have grown by what doubles
@@ -68,8 +80,10 @@ clarke_replay_bits(const clarke_replay *r)
   }
   before = lost != CLARKE_NONE ? products_before(r->g, lost) : 0;
   all = last != CLARKE_NONE ? products_before(r->g, last) : 0;
-  if (before < 2 || all <= before)
+  if (before < 2 || !followed_before(r->g, lost))
     return CLARKE_BITS_FIRST;
+  if (all <= before) /* how soon is not known: a few bits more hardly tell what doubles did not */
+    return before < DEEP ? CLARKE_BITS_FIRST : 127;
   bits = DOUBLE_BITS * (double)all / (double)before + LEFT_BITS;
   return bits <= 63 ? 63 : bits <= 127 ? 127 : REFINE_LAST;
 }

@@ -134,11 +134,25 @@ class Audited(Answer):
         return None if self.surrogates and self.in_clarke_of_surrogate else self.in_clarke_of_surrogate
 
 
-class Stepped(dict, Answer):
+class Said(dict, Answer):
+    """An answer that is all that `--json` says, by its keys."""
+    __repr__ = Answer.__repr__
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The answer's own keys."""
+        return self
+
+    @property
+    def verdict(self) -> str:
+        """The answer's word."""
+        return self["verdict"]
+
+
+class Stepped(Said):
     """All that `clarke step RUN --json` says, by its keys: "answer", "why", "holds", "rule", "first", ... (docs/step.md).
 
     Where several optimizers stepped, or parameters were averaged, too: "step", "holds", and "optimizers", a list of these."""
-    __repr__ = Answer.__repr__
 
     def __init__(self, said: dict[str, Any]) -> None:
         super().__init__(said)
@@ -150,11 +164,6 @@ class Stepped(dict, Answer):
         """What was asked, the answer, what to do; of several that of the first one that is not its rule's, or of the first."""
         of = next((one for one in self.get("optimizers", ()) if not one["holds"]), self.get("optimizers", [self])[0])
         return tuple(of["summary"][key] for key in ("asked", "answer", "next"))
-
-    @property
-    def report(self) -> dict[str, Any]:
-        """The answer's own keys."""
-        return self
 
     @property
     def verdict(self) -> str:

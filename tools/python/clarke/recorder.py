@@ -184,7 +184,8 @@ class record:
     buffers and the batch may be changed through numpy. `trees`: the orders of summation are asked for, too, and written.
     `accumulate`: gradients that parameters have already are put aside while the backward pass runs, and its own are added to them:
     micro-batches of one optimizer's step, each recorded.
-    `again`: at the end the modules' calls are run once more, at moved parameters, and compared with what was recorded (again.py);
+    `again`: at the end the modules' calls are run once more, at moved parameters, and compared with what was recorded (again.py; of appended
+    steps each at one point, in turn);
     or a function that gives the loss again, which is run in their place; False: nothing is, and the report says so.
     """
 
