@@ -243,7 +243,7 @@ clarke_analytic_value(arb_t y, const arb_t x, clarke_function function, long pre
 }
 
 clarke_status
-clarke_analytic_apply(clarke_matrix *y, const clarke_step *s, const clarke_matrix *x, long precision, clarke_error *err)
+clarke_analytic_apply(clarke_matrix *y, const clarke_step *s, const clarke_matrix *x, bool slope, long precision, clarke_error *err)
 {
   size_t n = x->rows * x->cols;
   arb_ptr ball = _arb_vec_init((long)n);
@@ -252,7 +252,7 @@ clarke_analytic_apply(clarke_matrix *y, const clarke_step *s, const clarke_matri
   clarke_tally_add(0, 0, n);
   for (size_t e = 0; e < n; e++) {
     clarke_matrix_get_ball(ball + e, x, e / x->cols, e % x->cols, 2 * precision);
-    clarke_analytic_value(ball + e, ball + e, s->function, precision + 10);
+    (slope ? clarke_analytic_slope : clarke_analytic_value)(ball + e, ball + e, s->function, precision + 10);
   }
   status = clarke_matrix_set_balls(y, x->rows, x->cols, ball, precision, err);
   _arb_vec_clear(ball, (long)n);
