@@ -118,6 +118,35 @@ def drawn(folder):
     expect("pairs were dropped, or not made", dropped > 5, dropped)
 
 
+def edges(folder):
+    """Where one thing is equal to another, or off by 10^-20: y s and 1e-10, gradients, slopes, moves and losses and their tolerances."""
+    off, path = Q(1, 10**20), folder / "a.proof"
+    cases = [([("1", 1), (1 - Q(1, 10**10) - x, 1)], {"tolerance_grad": 0, "tolerance_change": -1, "max_iter": 1}) for x in (-off, 0, off)]
+    cases += [([(1 + x, 1), (1, 2)], {"tolerance_grad": 1, "max_iter": 2, "max_eval": 9, "tolerance_change": 0}) for x in (-off, 0, off)]
+    cases += [([(1, 1), (1 + x, 2)], {"tolerance_grad": 1 - off / 2, "max_iter": 2, "max_eval": 9, "tolerance_change": 0}) for x in (-off, 0, off)]
+    cases += [([("1/2", 1), ("1/2", 2)], {"tolerance_change": Q(1, 4) + x, "max_iter": 2, "max_eval": 9}) for x in (-off, 0, off)]  # the slope is -1/4
+    cases += [([(4, 1), (4, 9)], {"lr": Q(1, 2) + x, "tolerance_change": Q(1, 2), "max_iter": 2, "max_eval": 9}) for x in (-off, 0, off)]  # the move is eta
+    cases += [([(4, 1), (4, Q(3, 2) + x)], {"tolerance_change": Q(1, 2), "max_iter": 2, "max_eval": 9}) for x in (-off, 0, off)]  # the loss moves by 1/2
+    for evaluations, settings in cases:
+        given = iter([(Q(loss), [Q(g)]) for g, loss in evaluations])
+        o, taken, told = Lbfgs([3], **settings), [], []
+
+        def evaluate(x):
+            taken.append(next(given))
+            return taken[-1]
+        while len(taken) < (2 if settings["max_iter"] == 1 else 1):
+            count, end = o.step(evaluate)
+            told.append(o.state() | {"evaluations": count, "end": end})
+        for i, (loss, g) in enumerate(taken):
+            (folder / f"g{i}.json").write_text(json.dumps({"g": texts(g), "loss": str(loss)}))
+        (folder / "s.json").write_text(json.dumps({"theta": [3]}))
+        said = json.loads(step(folder, "--state", "s.json", *[w for i in range(len(taken)) for w in ("--gradient", f"g{i}.json")], *options_of(o, {"lr": 1} | settings),
+                               "--json", "--proof", path).stdout)
+        expect(f"at the edge {settings}", said["steps"] == told, said["steps"], told)
+        status, heard = check(path)
+        expect(f"the proof at the edge {settings}", status == 0, heard[-300:])
+
+
 # ---- Proofs
 
 def sealed(lines):
@@ -283,6 +312,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         drawn(folder)
+        edges(folder)
         forged(folder)
         enclosed(folder)
         refused(folder)
