@@ -6,6 +6,7 @@
 #include "step/lbfgs.h"
 #include "step/piece.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -186,6 +187,20 @@ rounded(const judgement *j, double x)
   return clarke_single_round(j->q->dtype, x);
 }
 
+/* sum = x y. Where a sum of sizes may be beyond the largest float, the program may have an infinite one. */
+static void
+dot(judgement *j, clarke_number *sum, const clarke_number *x, const clarke_number *y)
+{
+  const double most = j->q->dtype == CLARKE_F64 ? DBL_MAX : FLT_MAX;
+  double size = 0;
+
+  for (size_t i = 0; i < j->q->n; i++)
+    size = clarke_up_add(size, clarke_up_mul(fabs(clarke_number_double(&x[i])), fabs(clarke_number_double(&y[i]))));
+  if (!(size < most / 2))
+    say(j, true, "iteration %zu: a sum of products may be beyond the largest float", j->made);
+  clarke_lbfgs_dot(sum, x, y, j->q->n, j->q->hypers);
+}
+
 /* --- pairs ------------------------------------------------------------------------------------------------------------ */
 
 static const clarke_lbfgs_pair *
@@ -230,7 +245,7 @@ check_kept(judgement *j, const remains *l, const clarke_number *ys, clarke_error
   clarke_number_div(&x, &x, ys, BITS);
   clarke_piece_round(&x, h, NULL, &x, NULL, NULL);
   status = require_inside(j, CLARKE_LBFGS_RO, &x, l->ro, err);
-  clarke_lbfgs_dot(&yy, j->y, j->y, j->q->n, h);
+  dot(j, &yy, j->y, j->y);
   if (clarke_number_sign(&yy) != 1)
     say(j, true, "iteration %zu: y y may vanish", j->made);
   if (status == CLARKE_OK && j->f->is == CLARKE_LBFGS_GOOD) {
@@ -243,16 +258,16 @@ check_kept(judgement *j, const remains *l, const clarke_number *ys, clarke_error
   return status;
 }
 
-/* It becomes the last one, and the oldest goes where there are too many. */
+/* It becomes the last one. The oldest goes where there are history_size; PyTorch lets none go where there are more, as behind a change of that. */
 static void
 keep_pair(judgement *j, kept_pair *p, const remains *l)
 {
   p->ro = l->ro;
-  j->n_pairs++;
-  if (mpq_cmp_ui(j->q->hypers->of[CLARKE_HYPER_HISTORY_SIZE], j->n_pairs, 1) < 0) {
+  if (mpq_cmp_ui(j->q->hypers->of[CLARKE_HYPER_HISTORY_SIZE], j->n_pairs, 1) == 0) {
     j->first++;
     j->n_pairs--;
   }
+  j->n_pairs++;
 }
 
 static clarke_status
@@ -277,7 +292,7 @@ take_pair(judgement *j, const double *g, const remains *l, clarke_error *err)
   load(j->s, p->s, n);
   mpq_init(least);
   clarke_number_init(&ys);
-  clarke_lbfgs_dot(&ys, j->y, j->s, n, j->q->hypers);
+  dot(j, &ys, j->y, j->s);
   clarke_lbfgs_least(least);
   above = is_above(j, &ys, least);
   if (above == 2)
@@ -463,6 +478,8 @@ check_length(judgement *j, const double *g, const remains *l, clarke_error *err)
     clarke_number_add(&sum, &sum, &x, BITS);
   }
   if (j->k == 1) {
+    if (!(clarke_number_double(&sum) < (j->q->dtype == CLARKE_F64 ? DBL_MAX : FLT_MAX) / 2))
+      say(j, true, "iteration 1: the sum of the gradient's sizes may be beyond the largest float");
     clarke_piece_off(&sum, j->q->n + CLARKE_ROUNDINGS, h->rounding.unit, 0, 0);
     above = clarke_number_compare(&sum, &one, BITS);
   }
@@ -483,7 +500,7 @@ check_length(judgement *j, const double *g, const remains *l, clarke_error *err)
 
 /* 1: theta stays, for the slope is above minus the tolerance; 2: rounding decides. */
 static int
-is_flat(const judgement *j)
+is_flat(judgement *j)
 {
   clarke_number slope;
   mpq_t least;
@@ -491,7 +508,7 @@ is_flat(const judgement *j)
 
   mpq_init(least);
   clarke_number_init(&slope);
-  clarke_lbfgs_dot(&slope, j->g, j->x, j->q->n, j->q->hypers);
+  dot(j, &slope, j->g, j->x);
   mpq_neg(least, j->q->hypers->of[CLARKE_HYPER_TOLERANCE_CHANGE]);
   above = is_above(j, &slope, least);
   clarke_number_clear(&slope);
@@ -561,6 +578,10 @@ check_iteration(judgement *j, bool *flat, clarke_error *err)
   j->k++;
   j->made++;
   l = left_by(j, j->made);
+  if (l.d == NULL) {
+    say(j, false, "'n_iter' is 0 behind a step that has made an iteration");
+    return CLARKE_OK;
+  }
   load(j->g, g, j->q->n);
   status = j->k == 1 ? check_first(j, g, &l, err) : take_pair(j, g, &l, err);
   if (status == CLARKE_OK && j->k > 1 && j->f->is == CLARKE_LBFGS_GOOD)

@@ -105,11 +105,59 @@ def other(folder):
         pass
 
 
+def large(run, kind, size, settings, between=None, within=None, steps=2):
+    """Steps of a mean of squares, times size; what is done between steps, and within the closure."""
+    torch.manual_seed(5)
+    model, x = nn.Linear(6, 1).to(kind), torch.randn(8, 6, dtype=kind)
+    optimizer = torch.optim.LBFGS(model.parameters(), **settings)
+
+    def loss_of():
+        loss = ((model(x) - 1).square() * size).mean()
+        loss.backward()
+        return loss
+
+    def closure():
+        optimizer.zero_grad()
+        loss = loss_of()
+        return loss if within is None else within(model, loss)
+    for k in range(steps):
+        optimizer.zero_grad()
+        with clarke.record(run, model, optimizer=optimizer, step=k, append=k > 0, light=True, again=False):
+            loss_of()
+        optimizer.step(closure)
+        if between is not None:
+            between(optimizer)
+    return [ask(run, k) for k in range(steps)]
+
+
+def clamp(model, loss):
+    with torch.no_grad():
+        model.weight.clamp_(-0.01, 0.01)
+    return loss
+
+
+def edges(folder):
+    """What PyTorch does where sums are infinite, and where history_size has become less; closures that change parameters, or give no number."""
+    for i, size in enumerate([1e17, 1e19, 1e20, 1e25]):
+        said = large(os.path.join(folder, f"size-{i}"), torch.float32, size, {})
+        expect(all(s["answer"] in (*GOOD, "undecided") for s in said), f"{size}: {said}")
+        expect(size < 1e20 or "largest float" in said[0]["why"], f"{size}: {said}")
+    said = large(os.path.join(folder, "less"), torch.float64, 1.0, {"max_iter": 4}, lambda optimizer: optimizer.param_groups[0].update(history_size=1))
+    expect(all(s["answer"] in GOOD for s in said), f"history_size is less: {said}")
+    said = large(os.path.join(folder, "clamp"), torch.float64, 1.0, {}, within=clamp, steps=1)[0]
+    expect(said["answer"] == "undecided" and "its closure changes parameters" in said["why"], f"a closure that clamps: {said}")
+    said = large(os.path.join(folder, "nan"), torch.float64, 1.0, {}, within=lambda model, loss: loss * float("nan"), steps=1)[0]
+    expect(said["answer"] == "undecided" and said["why"].startswith("LBFGS: its loss"), f"a closure that gives NaN: {said}")
+    said = large(os.path.join(folder, "float"), torch.float64, 1.0, {}, within=lambda model, loss: loss.item())
+    expect(all(s["answer"] in GOOD for s in said), f"a closure that gives a float: {said}")
+
+
 def main():
     torch.manual_seed(3)
     with tempfile.TemporaryDirectory() as folder:
         followed(folder)
         other(folder)
+        edges(folder)
     finish()
 
 

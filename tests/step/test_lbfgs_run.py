@@ -102,7 +102,7 @@ class Program:
                 y, s = [a - b for a, b in zip(g, self.previous)], [x * self.t for x in self.d]
                 ys = dot(y, s)
                 if ys > 1e-10:
-                    self.pairs = [*self.pairs, (y, s, 1.0 / ys)][-h["history_size"]:]
+                    self.pairs = [*self.pairs[len(self.pairs) == h["history_size"]:], (y, s, 1.0 / ys)]  # of more than that, none goes
                     self.scale = ys / dot(y, y)
             self.d, self.al, self.be = direction(g, self.pairs, self.scale)
             self.previous, before = g, loss
@@ -306,10 +306,23 @@ def refused(folder):
     expect("a proof is refused", "no proof" in ask(folder, tensors, DEFAULTS, "--proof", str(folder / "a.proof"))["why"], "")
 
 
+def hostile(folder):
+    """Counts that no step has: without iterations there is no direction; so many pairs that their shares' number is beyond 64 bits."""
+    for most in 1, 3:
+        settings, draw = DEFAULTS | {"max_iter": most, "max_eval": 20}, random.Random(3)
+        tensors = Program([draw.uniform(-2, 2) for _ in range(N)], settings, function(draw)).step()
+        said = ask(folder, tensors | {"after/n_iter": 0.0}, settings)
+        expect(f"{most} iterations, and none behind", said["answer"] == "not the rule's" and ("n_iter" in said["why"] or most > 1), said)
+    expect("three evaluations", len(tensors["evaluations/loss"]) == 3, tensors["evaluations/loss"])
+    pairs = pow(3, -1, 2**64) * 2 % 2**64  # three times this is two
+    said = ask(folder, tensors | {"evaluations/pairs": [pairs, *tensors["evaluations/pairs"][1:]], "evaluations/al": [0.5, 0.5], "evaluations/be": [0.5, 0.5]}, settings)
+    expect("too many pairs", "evaluations/pairs" in said["why"], said)
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for part in (followed, tampered, named, refused):
+        for part in (followed, tampered, named, refused, hostile):
             part(folder)
     print(f"{len(failures)} failures")
     return bool(failures)

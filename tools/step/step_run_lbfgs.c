@@ -159,6 +159,8 @@ take_evaluations(lbfgs_file *f, clarke_error *err)
     status = clarke_fail(err, CLARKE_EINPUT, "evaluations/pairs is %s, int64 is expected", clarke_dtype_name(pairs->dtype));
   for (size_t i = 0; i < e && status == CLARKE_OK; i++)
     most = pairs->integer[i] > (int64_t)most ? (size_t)pairs->integer[i] : most;
+  if (status == CLARKE_OK && most > f->q.at[0].n_pairs + e)
+    status = clarke_fail(err, CLARKE_EINPUT, "evaluations/pairs has %zu, more than %zu evaluations may have made", most, e);
   if (status == CLARKE_OK && most > 0)
     status = find_shares(&al, &be, f, "evaluations", e * most, err);
   for (size_t i = 0; i < e && status == CLARKE_OK; i++)

@@ -47,10 +47,12 @@ class Evaluated(Update):
     def seen(self, optimizer, closure):
         """The closure, of which every evaluation is kept."""
         def evaluate():
+            with _disable_current_modes(), torch.no_grad():
+                held = [p.detach().clone() for p in optimizer.param_groups[0]["params"]]
             loss = closure()
             with _disable_current_modes(), torch.no_grad():
                 if "missing" not in self.told:
-                    self.attempt(self.note, optimizer, loss)
+                    self.attempt(self.note, optimizer, loss, held)
             return loss
         return evaluate
 
@@ -61,13 +63,15 @@ class Evaluated(Update):
             told["groups"][g]["path"] = "single"
         return told
 
-    def note(self, optimizer, loss):
+    def note(self, optimizer, loss, before):
         program = sys._getframe()
         while program is not None and not (program.f_code is PROGRAM and program.f_locals.get("self") is optimizer):
             program = program.f_back
         if program is None:
             raise Refused("L-BFGS", "its step() is not that of torch.optim.LBFGS", "take that class itself")
         now, held = program.f_locals, optimizer.param_groups[0]["params"]
+        if not all(map(torch.equal, before, held)):
+            raise Refused("L-BFGS", "its closure changes parameters, which are then no longer where an iteration has gone", "change them behind step()")
         if not self.evaluations:
             for i, p in enumerate(held):
                 self.put("gradient", None, self.name(p, 0, i), dense(p.grad) if p.grad is not None else torch.zeros_like(p))

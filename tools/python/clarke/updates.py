@@ -148,9 +148,9 @@ class Update:
 
     def put(self, part, slot, name, t):
         if t.layout != torch.strided or t.dtype not in SAFETENSORS:
-            raise Refused(name, f"its {slot or part} is {t.dtype}, {t.layout}, and not kept", "take a dense one of a type that safetensors has")
+            raise Refused(name or self.told["optimizer"], f"its {slot or part} is {t.dtype}, {t.layout}, and not kept", "take a dense one of a type that safetensors has")
         if not bool(torch.isfinite(t).all()):
-            raise Refused(name, f"its {slot or part} has an entry that is not finite, {part if slot else 'given to the optimizer'}",
+            raise Refused(name or self.told["optimizer"], f"its {slot or part} has an entry that is not finite, {part if slot else 'given to the optimizer'}",
                           "see docs/outside.md for what made it")
         self.tensors["/".join(x for x in (part, slot, name) if x is not None)] = t.detach().clone()
 
