@@ -231,7 +231,7 @@ read_opset(clarke_model *m, clarke_wire_span span, clarke_error *err)
   }
   if (domain.size != 0 && (domain.size != 7 || memcmp(domain.data, "ai.onnx", 7) != 0))
     return CLARKE_OK;
-  if (m->opset != 0)
+  if (m->opset != 0 && (uint64_t)m->opset != version)
     return clarke_fail(err, CLARKE_EINPUT, "two operator sets are imported for the default domain");
   if (version == 0 || version > INT64_MAX)
     return clarke_fail(err, CLARKE_EINPUT, "the default domain's operator set has version %lld",

@@ -2,6 +2,7 @@
 
 #include "proof/write.h"
 #include "proof/text.h"
+#include "proof/write_tree.h"
 #include "base/verify.h"
 #include "network/pass/fingerprint.h"
 #include "op/surrogate.h"
@@ -319,29 +320,16 @@ put_simplices(writer *w)
 
 /* --- the separator and the tree --- */
 
+/* The other option, of a window. */
 static void
-put_node(writer *w, const clarke_node *node)
+put_condition(void *of, const clarke_multiplier *m)
 {
-  if (node->kind == CLARKE_BRANCH) {
-    fprintf(w->out, "branch %zu\n", node->touch);
-    return;
-  }
-  if (node->kind == CLARKE_LEAF) {
-    fputs("leaf\n", w->out);
-    return;
-  }
-  fprintf(w->out, "dead %zu\n", node->n);
-  for (size_t m = 0; m < node->n; m++) {
-    const clarke_multiplier *one = &node->multiplier[m];
+  writer *w = of;
 
-    fprintf(w->out, "u %zu ", one->touch);
-    if (w->q->replay->touch[one->touch].n_options > 0) {
-      put_option(w, one->condition);
-      fputc(' ', w->out);
-    }
-    put_rational(w, one->u);
-    fputc('\n', w->out);
-  }
+  if (w->q->replay->touch[m->of].n_options == 0)
+    return;
+  fputc(' ', w->out);
+  put_option(w, m->condition);
 }
 
 /* Writes the others of the class that touch j stands for, if there are some. */
@@ -373,7 +361,7 @@ put_parallels(writer *w)
     bool branched = false;
 
     for (size_t i = 0; i < t->n && !branched; i++)
-      branched = t->node[i].kind == CLARKE_BRANCH && t->node[i].touch == j;
+      branched = t->node[i].kind == CLARKE_BRANCH && t->node[i].at == j;
     if (branched)
       put_parallel(w, j);
   }
@@ -400,7 +388,7 @@ put_separator(writer *w, const char *evidence)
     put_parallels(w);
   fputs("tree\n", w->out);
   for (size_t i = 0; i < w->a->tree.n; i++)
-    put_node(w, &w->a->tree.node[i]);
+    clarke_proof_put_node(w->out, &w->a->tree.node[i], w->a->tree.node[i].at, put_condition, w);
 }
 
 /* --- zones --- */

@@ -105,6 +105,8 @@ certify_nodes(clarke_certified *c, clarke_error *err)
   n->trace_file = c->record.step->trace.name;
   n->gradients_file = c->record.step->gradients.name;
   n->log_softmax = c->audit.loss.kind == CLARKE_LOSS_CE ? c->audit.log_softmax : NULL;
+  n->has_loss = c->record.step->has_loss;
+  n->recorded_loss = c->record.step->loss;
   n->sieved = c->sieved && (c->small_too || !c->replayed || !is_short(&c->audit.graph));
   n->branched = c->replayed;
   n->statistics = c->record.step->statistics;

@@ -29,6 +29,8 @@ typedef struct {
   bool branched;           /* are the branches asked for that the record took? Else certificates are all that doubles find */
   const clarke_run_statistics *statistics; /* that the step brought up to date: n_statistics */
   size_t n_statistics;
+  bool has_loss;          /* the loss that was recorded, without the factor on it */
+  double recorded_loss;
   const char *log_softmax; /* the node between the network's output and the loss; NULL: there is none */
   /* found */
   bool by_doubles;        /* doubles decided all: of what follows the certificates are made, and where they are asked for the branches */
@@ -43,6 +45,7 @@ typedef struct {
   clarke_roundback back;
   clarke_matrix *grad;    /* by value; of constants in their own entries */
   bool *seen;             /* by tensor of the trace */
+  bool by_loss;           /* of some output nothing but the loss was recorded behind it */
   bool *partial;          /* by value: of a constant, does not all that was made of it join its gradient? */
 } clarke_certify;
 
@@ -124,12 +127,14 @@ clarke_status clarke_certify_meets_place(bool *meets, const clarke_certify *c, s
 void clarke_certify_doubt_sides(clarke_certify *c, size_t step);
 /* Was the output recorded? */
 bool clarke_certify_is_recorded(const clarke_certify *c, size_t v);
-/* Was something recorded of what is made of the value; is a gradient judged that its own gradient goes on to? */
-clarke_status clarke_certify_leads_on(bool *leads, const clarke_certify *c, size_t v, clarke_error *err);
+/* Where nothing but the loss was recorded behind some output: is the loss what follows from the outputs? They are told not to be, if not. */
+clarke_status clarke_certify_loss(clarke_certify *c, clarke_error *err);
+/* Was something recorded of what is made of the value, or its sum; is a gradient judged that its own gradient goes on to? */
+clarke_status clarke_certify_leads_on(bool *leads, clarke_certify *c, size_t v, clarke_error *err);
 clarke_status clarke_certify_leads_back(bool *leads, const clarke_certify *c, size_t v, clarke_error *err);
 /* The answer for an output or a gradient without a record, each of whose entries is off by `bound` at most. It is followed when a record
  * is reached from there and all bounds are finite (bound NULL: they are): they are part of that record's bound. Else nothing can be said. */
-clarke_status clarke_certify_follow(const clarke_certify *c, clarke_certificate *made, size_t v, const double *bound, size_t entries,
+clarke_status clarke_certify_follow(clarke_certify *c, clarke_certificate *made, size_t v, const double *bound, size_t entries,
                                     clarke_error *err);
 
 /* Is the value made by a convolution whose kernel has several entries? Does one read it, or a constant that was made of it? */

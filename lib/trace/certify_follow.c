@@ -2,9 +2,12 @@
 #include "trace/certify.h"
 
 #include "network/derive/reverse.h"
+#include "trace/rounding_loss.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool
 clarke_certify_is_recorded(const clarke_certify *c, size_t v)
@@ -79,20 +82,24 @@ log_softmax_recorded(const clarke_certify *c)
 }
 
 clarke_status
-clarke_certify_leads_on(bool *leads, const clarke_certify *c, size_t v, clarke_error *err)
+clarke_certify_leads_on(bool *leads, clarke_certify *c, size_t v, clarke_error *err)
 {
   const clarke_graph *g = c->g;
-  bool *reads = readers(c, v);
+  bool *reads = readers(c, v), ends = v == g->output;
 
   if (reads == NULL)
     return clarke_no_memory(err);
-  *leads = v == g->output && log_softmax_recorded(c);
+  *leads = false;
   for (size_t i = 0; i < g->n_steps; i++) {
     const size_t y = g->steps[i].out;
 
-    *leads = *leads || (reads[i] && (clarke_certify_is_recorded(c, y) || (y == g->output && log_softmax_recorded(c))));
+    ends = ends || (reads[i] && y == g->output);
+    *leads = *leads || (reads[i] && clarke_certify_is_recorded(c, y));
   }
   free(reads);
+  *leads = *leads || (ends && log_softmax_recorded(c));
+  if (!*leads && ends && g->batched && c->loss->kind == CLARKE_LOSS_SUM && c->has_loss)
+    *leads = c->by_loss = true;
   return CLARKE_OK;
 }
 
@@ -137,7 +144,7 @@ clarke_certify_leads_back(bool *leads, const clarke_certify *c, size_t v, clarke
 }
 
 clarke_status
-clarke_certify_follow(const clarke_certify *c, clarke_certificate *made, size_t v, const double *bound, size_t entries, clarke_error *err)
+clarke_certify_follow(clarke_certify *c, clarke_certificate *made, size_t v, const double *bound, size_t entries, clarke_error *err)
 {
   const bool output = made->part == CLARKE_OUTPUT;
   const char *what = output ? "output" : "gradient";
@@ -155,4 +162,46 @@ clarke_certify_follow(const clarke_certify *c, clarke_certificate *made, size_t 
   made->open = entries;
   return clarke_certificate_say(made, CLARKE_CANNOT_SAY, err, "its %s was not recorded%s", what,
                                 leads ? ", and no bound on it is known" : "");
+}
+
+/* Is the recorded loss no farther from what follows from the outputs than rounding may take it? */
+static clarke_status
+loss_follows(bool *follows, const clarke_certify *c, clarke_error *err)
+{
+  const double bound = clarke_roundoff_loss(&c->rounded);
+  clarke_status status;
+  arb_t value, other;
+
+  *follows = false;
+  if (!isfinite(bound))
+    return CLARKE_OK;
+  arb_init(value);
+  arb_init(other);
+  status = clarke_loss_value(value, c->loss, &c->pass, err);
+  arb_set_d(other, c->recorded_loss);
+  arb_sub(value, value, other, 2 * DBL_MANT_DIG);
+  arb_abs(value, value);
+  arb_set_d(other, bound);
+  *follows = status == CLARKE_OK && arb_le(value, other);
+  arb_clear(value);
+  arb_clear(other);
+  return status;
+}
+
+clarke_status
+clarke_certify_loss(clarke_certify *c, clarke_error *err)
+{
+  bool follows = true;
+  clarke_status status = c->by_loss ? loss_follows(&follows, c, err) : CLARKE_OK;
+
+  for (size_t i = 0; i < c->n && !follows && status == CLARKE_OK; i++) {
+    clarke_certificate *made = &c->certificate[i];
+
+    if (made->part != CLARKE_OUTPUT || made->certainty != CLARKE_FOLLOWED)
+      continue;
+    made->open = made->entries;
+    status = clarke_certificate_say(made, CLARKE_CANNOT_SAY, err, "its output was not recorded, and the loss that run.json tells is not shown "
+                                    "to follow from it");
+  }
+  return status;
 }

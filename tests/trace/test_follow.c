@@ -236,6 +236,45 @@ START_TEST(said)
 }
 END_TEST
 
+/* t = 2 x has no record, but its sum has: it is what follows, but for rounding, or t is not told. */
+START_TEST(the_loss)
+{
+  static const struct {
+    double loss;
+    bool follows;
+  } told[] = {{10, true}, {10 + 0x1p-20, true}, {10.001, false}, {-10, false}, {NAN, false}, {INFINITY, false}};
+  const double x[4] = {3, 1, -1, 2}, back[1] = {5};
+  clarke_certify c;
+  clarke_model m;
+  size_t t;
+  scene s;
+
+  model_begin(&m, 17);
+  model_input(&m, "x", SHAPE(-1, 4, ));
+  model_floats(&m, "two", SHAPE(1, ))[0] = 2;
+  model_node(&m, "Mul", "x,two", "t");
+  model_output(&m, "t");
+  s.x = tensor_of("x", CLARKE_F32, SHAPE(1, 4, ));
+  memcpy(s.x.real, x, sizeof x);
+  clarke_tensor_init(&s.y);
+  scene_build(&s, &m, (clarke_loss){.kind = CLARKE_LOSS_SUM, .samples = 1}, "float32", 1);
+  put(&s.gradients, "two", SHAPE(1, ), back);
+  scene_certify(&c, &s, &s.trace, &s.gradients, false);
+  t = named(&c, "t");
+  ck_assert(!c.by_loss && c.certificate[0].part == CLARKE_OUTPUT && c.certificate[0].certainty == CLARKE_CANNOT_SAY);
+  c.has_loss = true;
+  for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+    c.recorded_loss = told[i].loss;
+    OK(clarke_certify_follow(&c, &c.certificate[0], t, c.rounded.error[t], 4, &error));
+    ck_assert(c.by_loss && c.certificate[0].certainty == CLARKE_FOLLOWED);
+    OK(clarke_certify_loss(&c, &error));
+    ck_assert_int_eq(c.certificate[0].certainty, told[i].follows ? CLARKE_FOLLOWED : CLARKE_CANNOT_SAY);
+  }
+  clarke_certify_clear(&c);
+  scene_clear(&s);
+}
+END_TEST
+
 /* PyTorch's silu has no sigmoid, nll_loss no products: they are followed; no gap is left, and the answer is no stronger. */
 START_TEST(of_a_record)
 {
@@ -267,6 +306,7 @@ MODULE(follow)
   tcase_add_test(tests, gradients);
   tcase_add_test(tests, gradients_of_records);
   tcase_add_test(tests, said);
+  tcase_add_test(tests, the_loss);
   tcase_add_test(tests, of_a_record);
   return all_tests;
 }

@@ -88,7 +88,9 @@ fill_any(tensor *t, size_t type, bytes data)
     }
     if (t->odd == NULL)
       t->odd = allocate(t->count, 1);
-    t->odd[i] = x == (top | sign) ? '-' : '?';
+    t->odd[i] = '?';
+    if ((x & ~sign) == top)
+      t->odd[i] = x == top ? '+' : '-';
   }
 }
 
@@ -387,7 +389,7 @@ trains(const node *nodes, size_t n)
   return any;
 }
 
-/* OperatorSetIdProto: domain 1, version 2. Of the operators' own domain there is one, but where all nodes are optimizers; others do
+/* OperatorSetIdProto: domain 1, version 2. Of the operators' own domain there is one, which may be named again, but where all nodes are optimizers; others do
  * not matter. */
 static uint64_t
 read_opset(const model *m, bytes file)
@@ -401,7 +403,7 @@ read_opset(const model *m, bytes file)
     }
     if (*domain != '\0' && strcmp(domain, "ai.onnx") != 0)
       continue;
-    refuse_if(found++ > 0, "the model names two versions of the operators");
+    refuse_if(found++ > 0 && opset != whole(f.body, 2), "the model names two versions of the operators");
     opset = whole(f.body, 2);
   }
   refuse_if(training != 1 && trains(m->nodes, m->n_nodes), "the model does not name version 1 of its optimizers");

@@ -153,7 +153,7 @@ static int
 order_of(const builder *b, const value *v, const value *w, size_t f, const rational *l, const rational *r)
 {
   char left = odd_entry(v, f), right = odd_entry(w, f);
-  need(left != '?' && right != '?', "a comparison with infinity or NaN");
+  need((left == 0 || left == '-') && (right == 0 || right == '-'), "a comparison with infinity or NaN");
   if (left != 0 || right != 0)
     return (right != 0) - (left != 0);
   return (mpq_cmp(l, r) > 0) - (mpq_cmp(l, r) < 0);
@@ -318,20 +318,23 @@ lower_where(builder *b)
 void
 lower_listed(builder *b)
 {
-  size_t n = 0, at = 0;
-  long axis = whole_attribute(b, "axis", 1);
-  need(axis == 0 || axis == -1, "no axis, or not that of lists");
-  for (size_t i = 0; i < b->node->n_in; i++) {
-    need(b->in[i].rank == 1, "not lists");
-    n += b->in[i].count;
-  }
+  const value *x = b->in;
+  size_t dims[MAX_RANK], axis = axis_of(b, whole_attribute(b, "axis", MAX_RANK), x->rank), before = 0;
   bool whole = of_integers(b);
-  rational *out = put_whole(b, whole ? numbers_of(b, &b->in[0])->type : b->in[0].constant->type, 1, &n);
+  memcpy(dims, x->dims, sizeof dims);
+  for (size_t i = 1; i < b->node->n_in; dims[axis] += x[i++].dims[axis]) {
+    need(x[i].rank == x->rank && (!whole || x->rank == 1), "not the same axes, or integers that are no lists");
+    for (size_t j = 0; j < x->rank; j++)
+      need(j == axis || x[i].dims[j] == dims[j], "the shapes do not fit");
+  }
+  need(!whole || x->rank == 1, "integers that are no lists");
+  size_t apart = product(dims + axis + 1, x->rank - axis - 1);
+  rational *out = put_whole(b, whole ? numbers_of(b, x)->type : x->constant->type, x->rank, dims);
   b->out.constant->real = !whole;
-  for (size_t i = 0; i < b->node->n_in; i++) {
-    const tensor *t = whole ? numbers_of(b, &b->in[i]) : b->in[i].constant;
-    for (size_t j = 0; j < b->in[i].count; j++)
-      mpq_set(&out[at++], &t->value[b->in[i].map[j]]);
+  for (size_t i = 0; i < b->node->n_in; before += x[i++].dims[axis]) {
+    const tensor *t = whole ? numbers_of(b, &x[i]) : x[i].constant;
+    for (size_t f = 0, block = x[i].dims[axis] * apart; f < x[i].count; f++)
+      mpq_set(&out[(f / block * dims[axis] + before) * apart + f % block], &t->value[x[i].map[f]]);
   }
 }
 
@@ -509,7 +512,8 @@ lower_floats(builder *b)
     bool second = chosen && mpq_sgn(&mask->value[r.map[f]]) == 0;
     char odd = odd_entry(second ? &q : &p, f);
     char other = chosen ? 0 : odd_entry(&q, f);
-    bool mask_sum = strcmp(b->op, "Add") == 0 && odd != '?' && other != '?'; /* minus infinity and a number */
+    /* minus infinity and a number */
+    bool mask_sum = strcmp(b->op, "Add") == 0 && (odd == 0 || odd == '-') && (other == 0 || other == '-');
     odd = odd == 0 ? other : odd;
     need(odd == 0 || chosen || mask_sum, "arithmetic with an infinite number or NaN");
     if (odd != 0) {

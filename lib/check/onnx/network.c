@@ -348,6 +348,52 @@ check_signs(const builder *b, lowering lower)
     need(known || !b->in[i].negated, "an input is a negated constant, which this operator does not take");
 }
 
+/* Is input i a number that changes nothing: a bound of Clip that is none; minus infinity where the largest is taken of activations and
+ * scalars, infinity where the least is? */
+static bool
+is_neutral(const builder *b, size_t i)
+{
+  const value *v = &b->in[i];
+  bool clips = strcmp(b->op, "Clip") == 0 || strcmp(b->op, "Clamp") == 0, most = strcmp(b->op, "Max") == 0,
+       moves = false;
+  for (size_t k = 0; k < b->node->n_in; k++)
+    moves = moves || (b->in[k].name != NULL && b->in[k].constant == NULL);
+  bool scalar = v->constant != NULL && v->count == 1 && (clips ? i > 0 : v->rank == 0);
+  if (!scalar || !(clips || (moves && (most || strcmp(b->op, "Min") == 0))))
+    return false;
+  return odd_entry(v, 0) == (most || (clips && i == 1) ? '-' : '+');
+}
+
+/* Such inputs are left out: a Clip's bounds, and of the others they are no inputs. */
+static void
+leave_out_neutral(builder *b)
+{
+  bool clips = strncmp(b->op, "Cl", 2) == 0;
+  size_t n = 0, all = b->node->n_in, kept = 0;
+  for (size_t i = 0; i < all; i++)
+    n += is_neutral(b, i);
+  if (n == 0)
+    return;
+  node *left = allocate(1, sizeof *left);
+  *left = *b->node;
+  left->in = allocate(all, sizeof *left->in);
+  bool *out = allocate(all, sizeof *out);
+  for (size_t i = 0; i < all; i++)
+    out[i] = is_neutral(b, i);
+  for (size_t i = 0; i < all; i++) {
+    if (out[i])
+      b->in[i].constant->number = true;
+    if (out[i] && !clips)
+      continue;
+    left->in[kept] = b->node->in[i];
+    b->in[kept++] = out[i] ? (value){0} : b->in[i];
+  }
+  for (size_t i = kept; i < all; i++)
+    b->in[i] = (value){0};
+  left->n_in = kept;
+  b->node = left;
+}
+
 /* What is infinite or NaN is for what moves entries, Where, and an Add of a mask, whose entries are for a Softmax. */
 static void
 check_masks(const builder *b, lowering lower)
@@ -357,7 +403,8 @@ check_masks(const builder *b, lowering lower)
                || strcmp(b->op, "Add") == 0 || lower == lower_extremum
                || (lower == lower_whole && strchr("EGL", b->op[0]) != NULL);
   for (size_t i = 0; i < b->node->n_in; i++) {
-    need(known || !is_odd(&b->in[i]), "an input holds an infinite number or NaN, which this operator does not take");
+    need(known || !is_odd(&b->in[i]) || is_neutral(b, i),
+         "an input holds an infinite number or NaN, which this operator does not take");
     need(!b->in[i].undefined || AMONG(lower, lower_cast, lower_cast_like, lower_where)
              || strcmp(b->op, "Identity") == 0,
          "an input has entries that are NaN, of lines that were minus infinity throughout before a Softmax");
@@ -430,6 +477,7 @@ lower_form(builder *b, size_t f)
   check_attributes(b, operators[f].attributes);
   check_signs(b, operators[f].lower);
   check_masks(b, operators[f].lower);
+  leave_out_neutral(b);
   check_held(b);
   note_shared(b);
   if (lifts(b, operators[f].lower))

@@ -16,12 +16,6 @@ whole(const builder *b, long n)
 }
 
 static value
-with(builder *b, const char *op, value x, value y)
-{
-  return inner_of(b, op, &x, &y);
-}
-
-static value
 as_floats(builder *b, value x)
 {
   return x.constant == NULL && x.holds == HOLDS_INTEGERS ? inner_node(b, "Cast", 1, &x, inner_whole("to", FLOAT)) : x;

@@ -3,6 +3,7 @@
 #include "network/graph/build.h"
 
 #include "base/limit.h"
+#include "base/room.h"
 #include "base/verify.h"
 #include "network/graph/bodies.h"
 #include "network/graph/choose.h"
@@ -78,16 +79,9 @@ clarke_builder_value(clarke_builder *b, const char *name, clarke_error *err)
   clarke_graph *g = b->g;
   clarke_value *v;
 
-  if (g->n_values == g->capacity_values) {
-    size_t wanted = 2 * g->capacity_values + 16;
-    clarke_value *grown = realloc(g->values, wanted * sizeof *grown);
-
-    if (grown == NULL) {
-      no_memory(b, err);
-      return NULL;
-    }
-    g->values = grown;
-    g->capacity_values = wanted;
+  if (!clarke_room(&g->values, &g->capacity_values, g->n_values + 1, sizeof *g->values)) {
+    no_memory(b, err);
+    return NULL;
   }
   v = &g->values[g->n_values++];
   memset(v, 0, sizeof *v);

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import torch
 from onnx import TensorProto, helper
 
-from . import fused, images, losses, products, rearrangements, reductions  # noqa: F401  (their operators)
+from . import fused, images, losses, products, rearrangements, reductions, terms  # noqa: F401  (their operators)
 from .activations import clamp
 from .files import raw
 from .jumps import crossed, deciding, require_clear
@@ -76,6 +76,7 @@ class Graph:
     whole: bool = False  # without a batch axis: the step's whole batch is one input
     arguments: dict = field(default_factory=dict)  # by a value's identity: the name that the model's forward has for it
     given: dict = field(default_factory=dict)  # inputs beside x: name, tensor
+    rows: dict = field(default_factory=dict)  # inputs beside x that are made of integers, or truth values, by a value's identity
     active: set = field(default_factory=set)  # names of activations; the others are constants
     negated: set = field(default_factory=set)  # names of constants times -1
     masked: set = field(default_factory=set)  # values of which some entries are minus infinity, by identity
@@ -140,12 +141,18 @@ class Graph:
         """An input beside x, by that name or the next that is free."""
         if not self.whole:
             node = self.current
+            if node.name in terms.LOSSES:
+                return self.beside("labels" if name == "y" else name, t)
             if node.name.rstrip("_") not in ENTRYWISE or t.dim() != next(iter(values_in(node.results))).tensor.dim():
                 raise Unbatched
-            return self.constant(t[:1]) if alike(t) else self.beside(name, t)
+            return self.constant(t) if t.shape[0] == 1 < self.x.tensor.shape[0] else self.beside(name, t)
         name = self.fresh(name)
         self.given[name] = t
         return name
+
+    def shared(self, name, t, rank):
+        """A number that is data, beside a tensor of so many axes: of samples each has it."""
+        return self.data(name, t) if self.whole else self.beside(name, t.expand([self.x.tensor.shape[0]] + [1] * (rank - 1)))
 
     def beside(self, name, t):
         """Data of each sample, the samples on the first axis as they are in x: an activation that nothing moves."""
@@ -162,13 +169,19 @@ class Graph:
 
     def is_beside(self, value):
         """Is it read as data of each sample: by what the model was called with, or entry by entry beside activations?"""
+        return value.tensor.is_floating_point() and self.is_row(value)
+
+    def is_row(self, value):
+        """The same of numbers that may be whole, or truth values."""
         t, node = value.tensor, self.current
-        if self.whole or t.dim() == 0 or t.shape[0] != self.x.tensor.shape[0] or not t.is_floating_point() or self.of_buffer(value) is not None:
+        if self.whole or t.dim() == 0 or t.shape[0] != self.x.tensor.shape[0] or self.of_buffer(value) is not None:
             return False
         name = node.name.rstrip("_")
+        if name in DIFFERENCES:
+            return t.shape == node.args[0].tensor.shape == node.args[1].tensor.shape
         if name in WEIGHS and node.args[WEIGHS[name]] is not value:
             return False  # a weight, whose first axis is as long by chance
-        return id(value) in self.arguments or (name in (*BESIDE, "cat") and t.dim() == next(iter(values_in(node.results))).tensor.dim())
+        return id(value) in self.arguments or name == "dot" or (name in (*BESIDE, "cat") and t.dim() == next(iter(values_in(node.results))).tensor.dim())
 
     def constant(self, t):
         name = self.fresh(f"{self.current.module}/constant" if self.current.module else "constant")
@@ -210,6 +223,9 @@ class Graph:
             return self.of(value)
         name = self.arguments.get(id(value), "data")
         t = self.numbers(value).to(like.dtype)
+        if self.is_row(value):
+            self.rows[id(value)] = self.rows.get(id(value)) or self.beside(name, t)
+            return self.rows[id(value)]
         return self.data(name, t) if self.whole else self.constant(t)
 
     def numbers(self, value):
@@ -285,11 +301,6 @@ class Graph:
         return self.constant(numbers)
 
 
-def alike(t):
-    """Have several samples the same?"""
-    return t.shape[0] > 1 and bool((t == t[:1]).all())
-
-
 def same_place(a, b):
     return a.shape == b.shape and a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr() \
         and a.storage_offset() == b.storage_offset()
@@ -352,11 +363,10 @@ def strip_scale(loss):
 
 
 def find_target(graph, loss, given):
-    """y: the one tensor that the loss takes besides."""
+    """y: the one tensor that the loss takes besides, if it is data alone."""
     target = loss.node.args[1] if loss.node.name in ("nll_loss_forward", "mse_loss") else None
-    graph.y = target if isinstance(target, Value) else None
-    if graph.y is not None and (graph.y.requires_grad or depends(graph.y, given)):
-        raise Unbatched
+    if isinstance(target, Value) and not target.requires_grad and not depends(target, given):
+        graph.y = target
 
 
 def data_of(graph, nodes):
@@ -467,6 +477,8 @@ ALONG = {name: place for place, names in {1: "select slice unbind stack cat _sof
 
 # ATen's operators of several tensors entry by entry.
 BESIDE = {"add", "sub", "rsub", "mul", "div", "addcmul", "addcdiv", "maximum", "minimum", "where"}
+# ATen's losses of two tensors' differences.
+DIFFERENCES = {"mse_loss", "huber_loss", "smooth_l1_loss"}
 # ATen's operators with weights: the place of what is no weight.
 WEIGHS = {"addmm": 1, "addmv": 1, "convolution": 0, "native_layer_norm": 0, "native_group_norm": 0, "native_batch_norm": 0,
           "_native_batch_norm_legit": 0}
@@ -479,7 +491,7 @@ def keeps_samples(graph, node, result):
     samples, shape, name = graph.x.tensor.shape[:1], result.tensor.shape, node.name.rstrip("_")
     if len(samples) != 1 or shape[:1] != samples:
         return False
-    active = [v for v in values_in(node.args) if graph.names.get(id(v)) in graph.active]
+    active = [v for v in values_in(node.args) if graph.names.get(id(v)) in graph.active or id(v) in graph.rows]
     if any(v.tensor.shape[:1] != samples for v in active):
         return False
     if name == "t" or (name in ("mm", "matmul", "mv") and (not any(node.args[0] is v for v in active) or len(active) > 1)):
@@ -595,10 +607,15 @@ def write_loss(graph, loss):
         write_node(graph, loss.node)
         graph.add("ReduceSum", [graph.of(loss)], keepdims=0)
         return "sum"
-    if loss.node.name not in LOSSES:
-        raise Unbatched
     require_open(graph, loss.node)
-    return LOSSES[loss.node.name](graph, loss.node)
+    try:
+        if loss.node.name in LOSSES:
+            return LOSSES[loss.node.name](graph, loss.node)
+    except Unbatched:  # nothing was written yet
+        pass
+    graph.y = None
+    graph.add("ReduceSum", [terms.terms(graph, loss)[0]], keepdims=0)
+    return "sum"
 
 
 def attempted(graph, write, what):
@@ -630,8 +647,11 @@ def write_as(whole, trace, parameters, buffers, given, arguments):
     nodes = [n for n in nodes if id(n) in found]
     graph.readers = nodes
     graph.read = {id(v) for n in nodes for v in n.reads} | {id(loss)}
+    last = {id(loss.node)} if whole else terms.nodes_of(loss)
+    if not last:
+        raise Unbatched
     for node in nodes:
-        if node is not loss.node:
+        if id(node) not in last:
             attempted(graph, write_node, node)
     graph.loss, graph.loss_dtype = attempted(graph, write_loss, loss), loss.tensor.dtype
     return graph, loss, factors

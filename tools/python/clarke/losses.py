@@ -1,7 +1,8 @@
-"""ATen's losses, and what stands between them and a scalar, as nodes of a graph without a batch axis.
+"""ATen's losses, and what stands between them and a scalar, as nodes.
 
 The targets, class weights and masks are data: inputs beside x, which the batch has by name. So the graph stays one from step
-to step. What a loss is elsewhere, in a graph that keeps the batch axis, is in operators.py.
+to step. In a graph that keeps the batch axis a loss is its terms, whose sum it is (terms.py); of some forms it has nodes of its
+own (operators.py).
 """
 from fractions import Fraction
 
@@ -15,9 +16,11 @@ NONE, MEAN = 0, 1  # PyTorch's numbers of reductions; 2 is the sum
 
 
 def reduced(g, name, like, reduction):
-    """The entries summed up; their mean; or themselves."""
-    if reduction == NONE:
+    """The entries summed up; their mean; or themselves. Of samples the terms of the sum, or of the mean."""
+    if reduction == NONE or (reduction != MEAN and not g.whole):
         return name
+    if not g.whole:
+        return g.add("Div", [name, g.scalar(like.numel(), like)])
     if reduction == MEAN:
         return g.add("ReduceMean", [name], keepdims=0)
     return g.add("ReduceSum", [name], keepdims=0)
@@ -72,13 +75,13 @@ def write_likelihood(g, node):
     product = g.add("Mul", [g.of(soft), g.data("y", table)])
     if reduction == NONE:
         return g.add("ReduceSum", [product, g.integers([axis])], keepdims=0)
-    total = g.add("ReduceSum", [product], keepdims=0)
+    total = g.add("ReduceSum", [product], keepdims=0) if g.whole else product
     if reduction != MEAN:
         return total
     count = node.results[1].tensor  # PyTorch's own sum of weights, which it divides by
     if count.item() == 0:
         g.refuse("every label is ignored", "leave the batch out, or take reduction='sum'")
-    return g.add("Div", [total, g.data("y_total", count)])
+    return g.add("Div", [total, g.shared("y_total", count, table.dim())])
 
 
 def write_likelihood_of_shares(g, node):
@@ -195,7 +198,7 @@ def write_margin(g, node):
     each = g.add("Div", [g.add("Mul", [above, g.data("y_others", share)]), g.scalar(classes, x.tensor)])
     reduction = argument(node, 5, "reduction", MEAN)
     each = g.add("ReduceSum", [each, g.integers([1])], keepdims=0)
-    return reduced(g, each, x.tensor, reduction)
+    return reduced(g, each, x.tensor[:, 0], reduction)
 
 
 # ---- Sums, squares, masks

@@ -366,7 +366,7 @@ IGNORED = -100  # cross_entropy's default
 def write_cross_entropy(g, node):
     soft, target, weight, reduction, ignored = node.args[:5]
     left_out = target.tensor == ignored
-    if weight is not None or reduction != 1 or bool(left_out.all()):
+    if g.y is None or weight is not None or reduction != 1 or bool(left_out.all()):
         raise Unbatched
     last = soft.node
     if last is None or last.name != "_log_softmax" or last.args[1] % soft.tensor.dim() != 1 or soft.tensor.dim() != 2:
@@ -384,7 +384,7 @@ def write_cross_entropy(g, node):
 
 @loss("mse_loss")
 def write_squared_error(g, node):
-    if argument(node, 2, "reduction", 1) != 1 or node.args[0].tensor.shape != node.args[1].tensor.shape:
+    if g.y is None or argument(node, 2, "reduction", 1) != 1 or node.args[0].tensor.shape != node.args[1].tensor.shape:
         raise Unbatched
     less = g.add("Sub", [g.of(node.args[0]), "y"])
     g.add("ReduceMean", [g.add("Mul", [less, less])], keepdims=0)

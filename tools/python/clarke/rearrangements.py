@@ -73,8 +73,10 @@ def share(g, value, chosen, like):
 
 def choose(g, node, mask, first, other):
     """The mask is numbers: data, or comparisons of what is trained that are not at their jump."""
-    chosen = g.numbers(mask).cpu()
-    return choose_by(g, node, chosen.expand(result(node).shape) if chosen.dim() else chosen, first, other)
+    chosen, shape = g.numbers(mask).cpu(), list(result(node).shape)
+    if not g.whole and (chosen.dim() < len(shape) or chosen.shape[0] == 1):  # all samples have it
+        shape[0] = 1
+    return choose_by(g, node, chosen.expand(shape) if chosen.dim() else chosen, first, other)
 
 
 def choose_by(g, node, chosen, first, other):
